@@ -1,0 +1,60 @@
+package llm
+
+import (
+	"io"
+	"net/http"
+
+	"github.com/stet-dev/stet/tool"
+)
+
+// Codec knows one wire format: how a request and a response are written, where
+// usage stands, and how the agents that speak it tell their conversations
+// apart. Codecs have no state; all methods may be called concurrently.
+type Codec interface {
+	// Decode reads a request body. The spans of the parts are offsets into
+	// body. The request shares no memory with body: body may be reused once
+	// Decode returns. An error means that the body is not valid JSON or not
+	// of the expected shape; the caller then passes it on as it is.
+	Decode(body []byte) (*Request, error)
+
+	// Encode writes a request. The same request gives the same bytes.
+	Encode(req *Request) ([]byte, error)
+
+	// Patch appends to dst the body with the edits made, everything else byte
+	// for byte, and returns the extended dst. req is what Decode made of this
+	// very body. An edit of a part without a valid Span is an error, and so
+	// are two edits of one part; dst then comes back as it was.
+	Patch(dst, body []byte, req *Request, edits []Edit) ([]byte, error)
+
+	// DecodeResponse reads a whole answer that was not streamed.
+	DecodeResponse(body []byte) (*Response, error)
+
+	// NewMeter returns a Meter for a response with this Content-Type.
+	NewMeter(contentType string) Meter
+
+	// UsageOf reads a usage object of this wire format (CTX-1).
+	UsageOf(raw []byte) (Usage, error)
+
+	// Session returns the keys by which the agent itself tells its
+	// conversations apart, out of the request's headers and body: that of the
+	// conversation, and of the sub-agent within it. Empty where there is none.
+	Session(h http.Header, req *Request) (conversation, agent string)
+}
+
+// Meter reads the usage out of a response as its bytes pass by. It holds a
+// bounded amount of memory, and Write always takes all bytes and returns no
+// error: what the meter does not understand it ignores. The results are
+// those of the bytes written so far, so a stream that was cut has what it said
+// until then. A Meter is for one goroutine at a time.
+type Meter interface {
+	io.Writer
+	Usage() (Usage, bool) // false: none was said so far
+	Model() string        // the model that answered, empty if not said
+	StopReason() string   // as the provider says it, empty if not said
+}
+
+// AddTool adds a tool to what the request offers. schema is a JSON Schema and
+// is kept, not copied.
+func (r *Request) AddTool(name, description string, schema []byte) {
+	r.Tools = append(r.Tools, tool.Spec{Name: name, Description: description, Schema: schema})
+}

@@ -1,0 +1,36 @@
+package llm
+
+import (
+	"reflect"
+	"testing"
+)
+
+func TestPlace(t *testing.T) {
+	r := &Request{Messages: []Message{
+		{Role: System, Parts: []Part{{Span: Span{100, 110}}}},
+		{Role: Tool, Parts: []Part{{Span: Span{10, 20}}, {Span: Span{20, 25}}, {}}},
+	}}
+	got, err := r.Place([]Edit{{0, 0, "s"}, {1, 1, "b"}, {1, 0, "a"}})
+	want := []Placed{{Span{10, 20}, "a"}, {Span{20, 25}, "b"}, {Span{100, 110}, "s"}}
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%v, %v", got, err)
+	}
+	for _, edits := range [][]Edit{
+		{{1, 2, "no span"}}, {{1, 3, ""}}, {{2, 0, ""}}, {{-1, 0, ""}}, {{0, -1, ""}}, {{1, 0, "a"}, {1, 0, "b"}},
+	} {
+		if _, err := r.Place(edits); err == nil {
+			t.Errorf("%v passed", edits)
+		}
+	}
+}
+
+func TestApplyLeavesTheStoredMessages(t *testing.T) { // TRIM-1
+	stored := []Message{{Role: User, Parts: []Part{{Text: "u"}}}, {Role: Tool, Parts: []Part{{Text: "a"}, {Text: "b"}}}}
+	got := Apply(stored, []Edit{{1, 0, "x"}, {1, 1, "y"}})
+	if stored[1].Parts[0].Text != "a" || stored[1].Parts[1].Text != "b" {
+		t.Error("stored messages changed")
+	}
+	if got[1].Parts[0].Text != "x" || got[1].Parts[1].Text != "y" || got[0].Parts[0].Text != "u" {
+		t.Errorf("%v", got)
+	}
+}

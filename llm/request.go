@@ -1,0 +1,53 @@
+package llm
+
+import "github.com/stet-dev/stet/tool"
+
+// Request is what is sent to a model on one turn.
+type Request struct {
+	Model     string
+	Messages  []Message // system text first, as messages of role System
+	Tools     []tool.Spec
+	MaxTokens int
+	Stream    bool
+
+	// Chained says that the request continues one the provider stores
+	// (previous_response_id): Messages holds only what is new.
+	Chained bool
+	// SessionKey is the conversation's key that the body itself carries
+	// (prompt_cache_key, metadata), empty when there is none.
+	SessionKey string
+}
+
+// Response is a model's answer.
+type Response struct {
+	ID         string
+	Model      string
+	Message    Message
+	StopReason string // as the provider says it
+	Usage      Usage
+}
+
+// Edit replaces the text of one part of a request: the result of a tool, or
+// another part with a valid Span.
+type Edit struct {
+	Message, Part int // indexes into Request.Messages and Message.Parts
+	Text          string
+}
+
+// Apply returns messages with the edits made. The messages given are not
+// changed; what is not edited is shared with them (TRIM-1).
+func Apply(messages []Message, edits []Edit) []Message {
+	if len(edits) == 0 {
+		return messages
+	}
+	out := append([]Message(nil), messages...)
+	copied := make(map[int]bool, len(edits))
+	for _, e := range edits {
+		if !copied[e.Message] {
+			copied[e.Message] = true
+			out[e.Message].Parts = append([]Part(nil), out[e.Message].Parts...)
+		}
+		out[e.Message].Parts[e.Part].Text = e.Text
+	}
+	return out
+}

@@ -1,0 +1,23 @@
+package tool
+
+// Code names why a file operation failed (FILE-5).
+type Code string
+
+// The codes of FILE-5, as the file tools and the gateway say them. The Read
+// tool says the same things in upper case; the pairs are in the specification.
+const (
+	FileNotFound           Code = "file_not_found"
+	PermissionDenied       Code = "permission_denied"
+	InvalidPath            Code = "invalid_path"
+	EncodingError          Code = "encoding_error"
+	FileTooLarge           Code = "file_too_large"
+	UserRejected           Code = "user_rejected"
+	ConcurrentModification Code = "concurrent_modification"
+	RateLimited            Code = "rate_limited"
+	Timeout                Code = "timeout"
+	HostUnavailable        Code = "host_unavailable"
+	InvalidArgument        Code = "invalid_argument"
+	Cancelled              Code = "cancelled"
+	IsDirectory            Code = "is_directory"
+	BinaryFile             Code = "binary_file"
+)
