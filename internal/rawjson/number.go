@@ -1,0 +1,62 @@
+package rawjson
+
+import (
+	"errors"
+	"math"
+	"strconv"
+)
+
+// Int reads the whole number at span; false if there is none there, or it has
+// a fraction or does not fit.
+func Int(body []byte, span Span) (int, bool) {
+	if span.KindOf(body) != '0' {
+		return 0, false
+	}
+	lit := span.Of(body)
+	n := 0
+	for i, c := range lit {
+		if c < '0' || c > '9' || i >= 15 {
+			f, err := strconv.ParseFloat(string(lit), 64) // -1, 1e3, 2.0
+			if err != nil || f != math.Trunc(f) || math.Abs(f) > 1<<53 {
+				return 0, false
+			}
+			return int(f), true
+		}
+		n = n*10 + int(c-'0')
+	}
+	return n, true
+}
+
+var errCount = errors.New("not a count")
+
+// Count stores the number at span in *n. It leaves *n alone where span is
+// zero; a number below zero, with a fraction, or no number is an error.
+func Count(body []byte, span Span, n *int) error {
+	if span.IsZero() {
+		return nil
+	}
+	v, ok := Int(body, span)
+	if !ok || v < 0 {
+		return errCount
+	}
+	*n = v
+	return nil
+}
+
+// Is reports whether the value at span is the string word, written plainly.
+func Is(body []byte, span Span, word string) bool {
+	return span.size() == len(word)+2 && body[span.Start] == '"' &&
+		string(body[span.Start+1:span.End-1]) == word
+}
+
+// Word returns the inside of the string at span as it is written, nil if the
+// value is no string. It serves to compare with words that need no escapes.
+func Word(body []byte, span Span) []byte {
+	if span.KindOf(body) != '"' {
+		return nil
+	}
+	return body[span.Start+1 : span.End-1]
+}
+
+// True reports whether the value at span is true.
+func True(body []byte, span Span) bool { return span.KindOf(body) == 't' }

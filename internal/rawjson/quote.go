@@ -1,0 +1,65 @@
+package rawjson
+
+import (
+	"encoding/binary"
+	"unicode/utf8"
+)
+
+const hexDigits = "0123456789abcdef"
+
+// appendQuoted appends text as a JSON string literal. It is valid JSON for any
+// text: bytes that are not UTF-8 become U+FFFD. Nothing is escaped that need
+// not be.
+func appendQuoted(dst []byte, text string) []byte {
+	dst = append(dst, '"')
+	for len(text) > 0 {
+		n := plain(text)
+		dst = append(dst, text[:n]...)
+		text = text[n:]
+		if len(text) == 0 {
+			break
+		}
+		switch c := text[0]; {
+		case c == '"' || c == '\\':
+			dst = append(dst, '\\', c)
+			text = text[1:]
+		case c == '\n':
+			dst = append(dst, '\\', 'n')
+			text = text[1:]
+		case c == '\t':
+			dst = append(dst, '\\', 't')
+			text = text[1:]
+		case c == '\r':
+			dst = append(dst, '\\', 'r')
+			text = text[1:]
+		case c < 0x20:
+			dst = append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
+			text = text[1:]
+		default:
+			// AppendRune writes U+FFFD for what DecodeRune cannot read.
+			r, size := utf8.DecodeRuneInString(text)
+			dst = utf8.AppendRune(dst, r)
+			text = text[size:]
+		}
+	}
+	return append(dst, '"')
+}
+
+// plain returns how many bytes at the beginning of text can be copied: ASCII
+// without quotes, backslashes and control characters.
+func plain(text string) int {
+	i := 0
+	for ; i+8 <= len(text); i += 8 {
+		w := binary.LittleEndian.Uint64([]byte(text[i : i+8]))
+		quote, back := w^(ones*'"'), w^(ones*'\\')
+		if stops(w, back)|((quote-ones)&^quote|w)&highs != 0 {
+			break
+		}
+	}
+	for ; i < len(text); i++ {
+		if c := text[i]; c < 0x20 || c >= utf8.RuneSelf || c == '"' || c == '\\' {
+			break
+		}
+	}
+	return i
+}

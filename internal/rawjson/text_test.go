@@ -1,0 +1,95 @@
+package rawjson
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+func FuzzUnquote(f *testing.F) {
+	for _, text := range samples {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, lit []byte) {
+		var want string
+		ok := len(lit) > 0 && lit[0] == '"' && lit[len(lit)-1] == '"' && json.Unmarshal(lit, &want) == nil
+		got, err := Unquote(lit)
+		if (err == nil) != ok || ok && got != want {
+			t.Fatalf("%q: %q, %v; want %q, %v", lit, got, err, want, ok)
+		}
+		if !ok {
+			return
+		}
+		text, exact, err := (&Texts{}).String(lit, Span{0, len(lit)})
+		if text != want || err != nil {
+			t.Fatalf("%q: %q, %v", lit, text, err)
+		}
+		if exact && !utf8.Valid(lit) {
+			t.Fatalf("%q: bytes lost without a word", lit)
+		}
+		if !strings.ContainsRune(want, utf8.RuneError) && !exact {
+			t.Fatalf("%q: nothing was lost", lit)
+		}
+	})
+}
+
+func FuzzQuote(f *testing.F) {
+	for _, text := range samples {
+		f.Add(text)
+	}
+	f.Add("<a href=\"x\">&\u2028\u2029</a>")
+	f.Fuzz(func(t *testing.T, text string) {
+		lit := appendQuoted([]byte("x"), text)[1:]
+		var got string
+		if err := json.Unmarshal(lit, &got); err != nil {
+			t.Fatalf("%q: %v", lit, err)
+		}
+		if want := string([]rune(text)); got != want {
+			t.Fatalf("%q: %q", want, got)
+		}
+		if back, err := Unquote(lit); err != nil || back != got {
+			t.Fatalf("%q: %q, %v", lit, back, err)
+		}
+	})
+}
+
+func TestQuoteEscapesNoMoreThanItMust(t *testing.T) {
+	in := "<&>\u2028é/\u007f\"\\\n\t\r\x00\x1f"
+	if got, want := string(appendQuoted(nil, in)), "\"<&>\u2028é/\u007f\\\"\\\\\\n\\t\\r\\u0000\\u001f\""; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// Strings out of one Texts must not run into one another.
+func TestTextsKeepsStringsApart(t *testing.T) {
+	texts := NewTexts(100)
+	var got, want []string
+	for i := range 2000 {
+		word := strings.Repeat(string(rune('a'+i%26)), i%40)
+		if i%7 == 0 {
+			word += "\n\xff"
+		}
+		if i%3 == 0 {
+			got = append(got, texts.Copy([]byte(word)))
+		} else {
+			lit := appendQuoted(nil, word)
+			if i%7 == 0 {
+				lit = []byte("\"" + strings.ReplaceAll(word, "\n", `\n`) + "\"")
+				word = string([]rune(word))
+			}
+			text, _, err := texts.String(lit, Span{0, len(lit)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			clear(lit)
+			got = append(got, text)
+		}
+		want = append(want, word)
+	}
+	for i := range got {
+		if got[i] != want[i] {
+			t.Fatalf("%d: %q, want %q", i, got[i], want[i])
+		}
+	}
+}
