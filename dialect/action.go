@@ -1,0 +1,205 @@
+package dialect
+
+import (
+	"path"
+	"strings"
+)
+
+// Action returns what a call of the tool name does. args is a JSON object, or
+// free text for a tool that takes text. Arguments that cannot be read leave
+// the action without targets (TRIM-9).
+func (t *Table) Action(name, args string) Action {
+	if a, ok := t.wrapped(name, args); ok {
+		return a
+	}
+	a, readable := object(args)
+	if !readable && args != "" && args[0] == '"' {
+		// Some agents record the arguments as a JSON string.
+		if s, ok := str(args); ok {
+			a, readable = object(s)
+		}
+	}
+	r := t.find(name, a, readable)
+	if r == nil {
+		return Action{}
+	}
+	out := Action{Op: r.op, Row: r.Name, row: r}
+	if !readable {
+		return r.free(out, args)
+	}
+	if len(r.Command) > 0 {
+		return r.shell(out, a)
+	}
+	if len(r.Patch) > 0 {
+		if v, ok := a.get(r.Patch...); ok {
+			return r.patch(out, scalar(v), a)
+		}
+	}
+	out.Targets = r.targets(a)
+	switch r.op {
+	case Write:
+		out.Content = a.text(r.Content...)
+	case Edit:
+		out.Edits = r.edits(a, out.Targets)
+	}
+	return out
+}
+
+// wrapped unwraps a call made through another tool: Qwen's tool_call, and
+// Codex's exec where it runs a single command.
+func (t *Table) wrapped(name, text string) (Action, bool) {
+	switch name {
+	case "tool_call":
+		a, ok := object(text)
+		if !ok {
+			return Action{}, false
+		}
+		inner, arguments := a.text("name", "tool_name"), "{}"
+		if v, ok := a.get("arguments", "args", "input"); ok {
+			arguments = scalar(v)
+		}
+		if inner == "" || inner == name {
+			return Action{}, false
+		}
+		return t.Action(inner, arguments), true
+	case "exec":
+		arguments, ok := scriptCall(text)
+		if !ok {
+			return Action{}, false
+		}
+		return t.Action("exec_command", arguments), true
+	}
+	return Action{}, false
+}
+
+// free reads the arguments of a tool that takes text: a patch, or a command.
+func (r *row) free(out Action, text string) Action {
+	switch {
+	case len(r.Patch) > 0 && strings.Contains(text, patchBegin):
+		return r.patch(out, text, nil)
+	case r.op == Shell && text != "" && text[0] != '{':
+		return r.commandLine(out, text, "")
+	}
+	return out
+}
+
+// targets reads the files that a call names.
+func (r *row) targets(a args) []Target {
+	v, ok := a.get(r.Path...)
+	if !ok {
+		return nil
+	}
+	dir := a.text(r.Dir...)
+	whole := r.lines(a)
+	if p, ok := str(v); ok {
+		if strings.TrimSpace(p) == "" {
+			return nil
+		}
+		whole.Path = join(dir, p)
+		return []Target{whole}
+	}
+	list := []string{v}
+	if v[0] == '[' {
+		list, _ = array(v)
+	}
+	out := make([]Target, 0, len(list))
+	for _, e := range list {
+		t := whole
+		if p, ok := str(e); ok {
+			t.Path = p
+		} else if o, ok := object(e); ok {
+			t = r.lines(o)
+			if t == (Target{}) {
+				t = whole
+			}
+			if t.Path = o.text(r.Path...); t.Path == "" {
+				t.Path = o.text("path", "filePath", "file_path")
+			}
+		}
+		if strings.TrimSpace(t.Path) != "" {
+			t.Path = join(dir, t.Path)
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// lines reads the lines asked for, into a Target without a path.
+func (r *row) lines(a args) Target {
+	var t Target
+	if n, ok := a.number(r.Start); ok && n > 0 {
+		t.First = n
+	}
+	if n, ok := a.number(r.End); ok && n > 0 {
+		t.Last = n
+	}
+	if n, ok := a.number(r.Offset); ok && n >= 0 {
+		t.First = max(n+1-r.Base, 1)
+	}
+	if n, ok := a.number(r.Limit); ok && n > 0 {
+		t.Last = max(t.First, 1) + n - 1
+	}
+	if r.Range != "" {
+		if v, ok := a.get(r.Range); ok {
+			if s, ok := str(v); ok {
+				v = s
+			}
+			if list, ok := array(v); ok && len(list) == 2 {
+				if n, ok := num(list[0]); ok && n > 0 {
+					t.First = n
+				}
+				if n, ok := num(list[1]); ok && n > 0 {
+					t.Last = n
+				}
+			}
+		}
+	}
+	if t.Last > 0 && t.Last < t.First {
+		t.Last = 0
+	}
+	return t
+}
+
+// edits reads the replacements that a call makes.
+func (r *row) edits(a args, targets []Target) []Replacement {
+	if len(targets) != 1 {
+		return nil
+	}
+	one := func(a args) (Replacement, bool) {
+		old, ok1 := a.get(r.Old...)
+		fresh, ok2 := a.get(r.New...)
+		x := Replacement{Path: targets[0].Path, Old: scalar(old), New: scalar(fresh)}
+		if r.All != "" {
+			v, _ := a.get(r.All)
+			x.All = v == "true" || v == `"true"`
+		}
+		return x, ok1 || ok2
+	}
+	var out []Replacement
+	if v, ok := a.get(r.Edits...); ok && len(r.Edits) > 0 {
+		if s, ok := str(v); ok {
+			v = s // an array recorded as a string
+		}
+		list, _ := array(v)
+		for _, e := range list {
+			if o, ok := object(e); ok {
+				if x, ok := one(o); ok {
+					out = append(out, x)
+				}
+			}
+		}
+		return out
+	}
+	if x, ok := one(a); ok {
+		out = append(out, x)
+	}
+	return out
+}
+
+// join returns p as seen from dir.
+func join(dir, p string) string {
+	if dir == "" || p == "" || strings.HasPrefix(p, "/") || strings.HasPrefix(p, "~") || len(p) > 1 && p[1] == ':' {
+		return p
+	}
+	return path.Join(dir, p)
+}

@@ -1,0 +1,171 @@
+package dialect
+
+import (
+	"slices"
+	"testing"
+)
+
+// Every row of the table of agents: the call, and what it does.
+func TestAction(t *testing.T) {
+	for _, tt := range []struct {
+		name, args string
+		op         Op
+		row        string
+		targets    []Target
+	}{
+		// Ours (READ-1, FILE-1).
+		{"Read", `{"path":"a.go","start_line":5,"limit":10}`, Read, "stet/Read", []Target{{"a.go", 5, 14}}},
+		{"Read", `{"path":"a.go"}`, Read, "stet/Read", []Target{{"a.go", 0, 0}}},
+		{"read_file", `{"path":"a.go","start_line":5,"end_line":9,"encoding":"utf-8"}`, Read, "stet/read_file", []Target{{"a.go", 5, 9}}},
+		{"write_file", `{"path":"a.go","content":"x","create_dirs":true}`, Write, "stet/write_file", []Target{{"a.go", 0, 0}}},
+		{"edit_file", `{"path":"a.go","edits":[{"old_text":"a","new_text":"b"}]}`, Edit, "stet/edit_file", []Target{{"a.go", 0, 0}}},
+		{"list_files", `{"path":"src"}`, List, "stet/list_files", []Target{{"src", 0, 0}}},
+		// TRIM-6: a string, an array of strings, an array of objects; empty elements are skipped.
+		{"filesystem-read", `{"filePath":"a.ts","startLine":2,"endLine":4}`, Read, "stet/filesystem-read", []Target{{"a.ts", 2, 4}}},
+		{"filesystem-read", `{"filePath":["a.ts","","b.ts"]}`, Read, "stet/filesystem-read", []Target{{"a.ts", 0, 0}, {"b.ts", 0, 0}}},
+		{"filesystem-read", `{"filePath":[{"path":"a.ts","startLine":1,"endLine":9},{"path":"b.ts"},{"path":""},null,7]}`, Read, "stet/filesystem-read", []Target{{"a.ts", 1, 9}, {"b.ts", 0, 0}}},
+		// TRIM-9: no path.
+		{"filesystem-read", `{"filePath":""}`, Read, "stet/filesystem-read", nil},
+		{"filesystem-read", `{"filePath":null}`, Read, "stet/filesystem-read", nil},
+		{"filesystem-read", `{"filePath":`, Read, "stet/filesystem-read", nil},
+		{"filesystem-read", ``, Read, "stet/filesystem-read", nil},
+		{"filesystem-read", `[]`, Read, "stet/filesystem-read", nil},
+		{"Read", `{"file_path"`, Read, "stet/Read", nil},
+		{"terminal-execute", `{"command":"make"}`, Shell, "stet/terminal-execute", nil},
+		// Claude Code.
+		{"Read", `{"file_path":"/p/a.go","offset":8,"limit":20}`, Read, "claude-code/Read", []Target{{"/p/a.go", 8, 27}}},
+		{"Read", `{"file_path":"/p/a.go","offset":"8","limit":20.0}`, Read, "claude-code/Read", []Target{{"/p/a.go", 8, 27}}},
+		{"Edit", `{"file_path":"/p/a.go","old_string":"a","new_string":"b"}`, Edit, "claude-code/Edit", []Target{{"/p/a.go", 0, 0}}},
+		{"MultiEdit", `{"file_path":"/p/a.go","edits":[{"old_string":"a","new_string":"b"}]}`, Edit, "claude-code/MultiEdit", []Target{{"/p/a.go", 0, 0}}},
+		{"Write", `{"file_path":"/p/a.go","content":"x"}`, Write, "claude-code/Write", []Target{{"/p/a.go", 0, 0}}},
+		{"NotebookEdit", `{"notebook_path":"/p/a.ipynb","new_source":"x"}`, Edit, "claude-code/NotebookEdit", []Target{{"/p/a.ipynb", 0, 0}}},
+		{"LS", `{"path":"/p"}`, List, "stet/list_files", []Target{{"/p", 0, 0}}},
+		{"Grep", `{"pattern":"x","path":"/p"}`, Other, "", nil},
+		{"Glob", `{"pattern":"*.go"}`, Other, "", nil},
+		{"Bash", `{"command":"go test ./..."}`, Shell, "claude-code/Bash", nil},
+		// opencode.
+		{"read", `{"filePath":"/p/a.go","offset":8,"limit":20}`, Read, "opencode/read", []Target{{"/p/a.go", 8, 27}}},
+		{"edit", `{"filePath":"/p/a.go","oldString":"a","newString":"b"}`, Edit, "opencode/edit", []Target{{"/p/a.go", 0, 0}}},
+		{"write", `{"filePath":"/p/a.go","content":"x"}`, Write, "opencode/write", []Target{{"/p/a.go", 0, 0}}},
+		{"list", `{"path":"/p"}`, List, "opencode/list", []Target{{"/p", 0, 0}}},
+		{"bash", `{"command":"make","workdir":"/p"}`, Shell, "opencode/bash", nil},
+		// Codex.
+		{"exec_command", `{"cmd":"sed -n '5,9p' a.go","workdir":"/p"}`, Read, "codex/exec_command", []Target{{"/p/a.go", 5, 9}}},
+		{"shell", `{"command":["bash","-lc","cat a.go"],"workdir":"/p"}`, Read, "codex/shell", []Target{{"/p/a.go", 1, 0}}},
+		{"shell", `{"command":["cat","a.go"]}`, Read, "codex/shell", []Target{{"a.go", 1, 0}}},
+		{"shell", `{"command":["go","vet"]}`, Shell, "codex/shell", nil},
+		{"local_shell", `{"command":["bash","-lc","head -n 5 a.go"],"working_directory":"/p"}`, Read, "codex/shell", []Target{{"/p/a.go", 1, 5}}},
+		{"exec", `const r = await tools.exec_command({cmd:"cat a.go","workdir":"/p"}); text(r.output)`, Read, "codex/exec_command", []Target{{"/p/a.go", 1, 0}}},
+		{"exec", `const r = await tools.exec_command({cmd:"cat a.go"}); text(r.output + r.output)`, Other, "", nil},
+		{"apply_patch", "*** Begin Patch\n*** Update File: a.go\n@@\n-a\n+b\n*** End Patch\n", Edit, "codex/apply_patch", []Target{{"a.go", 0, 0}}},
+		{"apply_patch", `{"patchText":"*** Begin Patch\n*** Update File: a.go\n@@\n-a\n+b\n*** Delete File: b.go\n*** End Patch"}`, Edit, "codex/apply_patch", []Target{{"a.go", 0, 0}, {"b.go", 0, 0}}},
+		{"apply_patch", `{"input":"*** Begin Patch\n*** Add File: n.md\n+x\n*** End Patch"}`, Write, "codex/apply_patch", []Target{{"n.md", 0, 0}}},
+		{"exec_command", `{"cmd":"apply_patch <<'PATCH'\n*** Begin Patch\n*** Update File: a.go\n@@\n-a\n+b\n*** End Patch\nPATCH","workdir":"/p"}`, Edit, "codex/exec_command", []Target{{"/p/a.go", 0, 0}}},
+		// Qwen and Gemini: offset is counted from 0.
+		{"read_file", `{"file_path":"/p/a.go","offset":7,"limit":20}`, Read, "gemini/read_file", []Target{{"/p/a.go", 8, 27}}},
+		{"read_file", `{"file_path":"/p/a.go","start_line":8,"end_line":27}`, Read, "gemini/read_file", []Target{{"/p/a.go", 8, 27}}},
+		{"read_file", `{"absolute_path":"/p/a.go"}`, Read, "gemini/read_file absolute", []Target{{"/p/a.go", 0, 0}}},
+		{"read_many_files", `{"paths":["a.go","b.go"]}`, Read, "gemini/read_many_files", []Target{{"a.go", 0, 0}, {"b.go", 0, 0}}},
+		{"replace", `{"file_path":"a.go","old_string":"a","new_string":"b","expected_replacements":1}`, Edit, "gemini/replace", []Target{{"a.go", 0, 0}}},
+		{"edit", `{"file_path":"a.go","old_string":"a","new_string":"b"}`, Edit, "gemini/replace", []Target{{"a.go", 0, 0}}},
+		{"write_file", `{"file_path":"a.go","content":"x"}`, Write, "gemini/write_file", []Target{{"a.go", 0, 0}}},
+		{"list_directory", `{"path":"src"}`, List, "gemini/list_directory", []Target{{"src", 0, 0}}},
+		{"run_shell_command", `{"command":"make"}`, Shell, "gemini/run_shell_command", nil},
+		{"tool_call", `{"name":"mcp__files__read_text_file","arguments":{"path":"a.go"}}`, Read, "stet/read_file", []Target{{"a.go", 0, 0}}},
+		{"tool_call", `{"name":"tool_call","arguments":{}}`, Other, "", nil},
+		// Cline.
+		{"read_files", `{"files":[{"path":"/p/a.go"},{"path":"/p/b.go","start_line":8,"end_line":27}]}`, Read, "cline/read_files", []Target{{"/p/a.go", 0, 0}, {"/p/b.go", 8, 27}}},
+		{"editor", `{"path":"/p/a.go","old_text":"a","new_text":"b"}`, Edit, "cline/editor", []Target{{"/p/a.go", 0, 0}}},
+		{"editor", `{"path":"/p/a.go","new_text":"b","insert_line":4}`, Edit, "cline/editor insert", []Target{{"/p/a.go", 0, 0}}},
+		{"editor", `{"path":"/p/a.go","old_text":null,"new_text":"b"}`, Write, "cline/editor write", []Target{{"/p/a.go", 0, 0}}},
+		{"write_to_file", `{"path":"a.go","content":"x"}`, Write, "cline/write_to_file", []Target{{"a.go", 0, 0}}},
+		{"replace_in_file", `{"path":"a.go","diff":"------- SEARCH\na\n=======\nb\n+++++++ REPLACE\n"}`, Edit, "cline/replace_in_file", []Target{{"a.go", 0, 0}}},
+		{"run_commands", `{"commands":["cat a.go","head -n 3 b.go"]}`, Read, "cline/run_commands", []Target{{"a.go", 1, 0}, {"b.go", 1, 3}}},
+		{"run_commands", `{"commands":["cat a.go","make"]}`, Shell, "cline/run_commands", nil},
+		// Continue.
+		{"Read", `{"filepath":"/p/a.go"}`, Read, "continue/Read", []Target{{"/p/a.go", 0, 0}}},
+		{"Write", `{"filepath":"/p/a.go","content":"x"}`, Write, "continue/Write", []Target{{"/p/a.go", 0, 0}}},
+		{"List", `{"dirpath":"/p"}`, List, "continue/List", []Target{{"/p", 0, 0}}},
+		// SWE-agent, OpenHands, Copilot CLI.
+		{"str_replace_editor", `{"command":"view","path":"/p/a.go","view_range":[8,27]}`, Read, "editor/view", []Target{{"/p/a.go", 8, 27}}},
+		{"str_replace_editor", `{"command":"view","path":"/p/a.go","view_range":[8,-1]}`, Read, "editor/view", []Target{{"/p/a.go", 8, 0}}},
+		{"str_replace_editor", `{"command":"view","path":"/p/a.go","view_range":"[8, 27]"}`, Read, "editor/view", []Target{{"/p/a.go", 8, 27}}},
+		{"str_replace_editor", `{"command":"str_replace","path":"/p/a.go","old_str":"a","new_str":"b"}`, Edit, "editor/str_replace", []Target{{"/p/a.go", 0, 0}}},
+		{"str_replace_editor", `{"command":"create","path":"/p/a.go","file_text":"x"}`, Write, "editor/create", []Target{{"/p/a.go", 0, 0}}},
+		{"str_replace_editor", `{"command":"insert","path":"/p/a.go","insert_line":3,"new_str":"b"}`, Edit, "editor/insert", []Target{{"/p/a.go", 0, 0}}},
+		{"str_replace_editor", `{"command":"undo_edit","path":"/p/a.go"}`, Edit, "editor/undo_edit", []Target{{"/p/a.go", 0, 0}}},
+		{"str_replace_editor", `{"command":"dance","path":"/p/a.go"}`, Other, "", nil},
+		{"execute_bash", `{"command":"cat /p/a.go"}`, Read, "openhands/execute_bash", []Target{{"/p/a.go", 1, 0}}},
+		{"open", `{"path":"/p/a.go","line_number":9}`, Read, "swe-agent/open", []Target{{"/p/a.go", 0, 0}}},
+		{"scroll_down", `{}`, Read, "swe-agent/window", nil},
+		{"view", `{"path":"/p/a.go","view_range":[1,9]}`, Read, "copilot-cli/view", []Target{{"/p/a.go", 1, 9}}},
+		{"create", `{"path":"/p/a.go","file_text":"x"}`, Write, "copilot-cli/create", []Target{{"/p/a.go", 0, 0}}},
+		// VS Code, pi, the MCP filesystem server.
+		{"read_file", `{"filePath":"/p/a.go","startLine":8,"endLine":27}`, Read, "vscode/read_file", []Target{{"/p/a.go", 8, 27}}},
+		{"replace_string_in_file", `{"filePath":"/p/a.go","oldString":"a","newString":"b"}`, Edit, "vscode/replace_string_in_file", []Target{{"/p/a.go", 0, 0}}},
+		{"read", `{"path":"a.go","offset":8,"limit":20}`, Read, "pi/read", []Target{{"a.go", 8, 27}}},
+		{"edit", `{"path":"a.go","edits":[{"oldText":"a","newText":"b"}]}`, Edit, "pi/edit", []Target{{"a.go", 0, 0}}},
+		{"read_multiple_files", `{"paths":["a.go","b.go"]}`, Read, "mcp-filesystem/read_multiple_files", []Target{{"a.go", 0, 0}, {"b.go", 0, 0}}},
+		{"read_text_file", `{"path":"a.go","head":9}`, Read, "mcp-filesystem/read_text_file head", []Target{{"a.go", 0, 9}}},
+		{"directory_tree", `{"path":"src"}`, List, "mcp-filesystem/directory_tree", []Target{{"src", 0, 0}}},
+		// Names with the prefix of an MCP server, in the manner of each agent.
+		{"mcp__files__read_text_file", `{"path":"a.go"}`, Read, "stet/read_file", []Target{{"a.go", 0, 0}}},
+		{"files_read_text_file", `{"path":"a.go"}`, Read, "stet/read_file", []Target{{"a.go", 0, 0}}},
+		{"files__edit_file", `{"path":"a.go","edits":[{"oldText":"a","newText":"b"}]}`, Edit, "stet/edit_file", []Target{{"a.go", 0, 0}}},
+		{"mcp_files_write_file", `{"path":"a.go","content":"x"}`, Write, "stet/write_file", []Target{{"a.go", 0, 0}}},
+		{"notes_read", `{"page":7}`, Other, "", nil},
+		{"notes_edit", `{"path":"a","oldText":"x","newText":"y","colour":"red"}`, Other, "", nil},
+		{"", `{}`, Other, "", nil},
+	} {
+		a := Default().Action(tt.name, tt.args)
+		if a.Op != tt.op || a.Row != tt.row || !slices.Equal(a.Targets, tt.targets) {
+			t.Errorf("%s %s:\n got op %d, row %q, %v\nwant op %d, row %q, %v", tt.name, tt.args, a.Op, a.Row, a.Targets, tt.op, tt.row, tt.targets)
+		}
+	}
+}
+
+func TestEdits(t *testing.T) {
+	const patch = "*** Begin Patch\n*** Update File: a.go\n@@ func f\n one\n-two\n+2\n three\n@@\n-x\n+y\n*** Update File: b.go\n*** Move to: c.go\n@@\n+only\n*** Add File: n.md\n+# N\n+\n+end\n*** End of File\n*** End Patch"
+	for _, tt := range []struct {
+		name, args string
+		want       []Replacement
+	}{
+		{"Edit", `{"file_path":"a","old_string":"x\n\"y\"","new_string":"\u00e9\ud83d\ude00","replace_all":true}`, []Replacement{{"a", "x\n\"y\"", "é😀", true}}},
+		{"MultiEdit", `{"file_path":"a","edits":[{"old_string":"x","new_string":"y"},{"old_string":"p","new_string":"","replace_all":true}]}`, []Replacement{{"a", "x", "y", false}, {"a", "p", "", true}}},
+		{"edit", `{"filePath":"a","oldString":"x","newString":"y","replaceAll":true}`, []Replacement{{"a", "x", "y", true}}},
+		{"replace", `{"file_path":"a","old_string":"x","new_string":"y"}`, []Replacement{{"a", "x", "y", false}}},
+		{"str_replace_editor", `{"command":"str_replace","path":"a","old_str":"x"}`, []Replacement{{"a", "x", "", false}}},
+		{"str_replace_editor", `{"command":"insert","path":"a","insert_line":2,"new_str":"y"}`, []Replacement{{"a", "", "y", false}}},
+		{"edit_file", `{"path":"a","edits":[{"oldText":"x","newText":"y"}]}`, []Replacement{{"a", "x", "y", false}}},
+		{"edit", `{"path":"a","edits":"[{\"oldText\":\"x\",\"newText\":\"y\"}]"}`, []Replacement{{"a", "x", "y", false}}},
+		{"editor", `{"path":"a","old_text":"x","new_text":"y"}`, []Replacement{{"a", "x", "y", false}}},
+		{"replace_in_file", `{"path":"a","diff":"<<<<<<< SEARCH\nx\n\n=======\ny\n>>>>>>> REPLACE\n\n------- SEARCH\np\n=======\n+++++++ REPLACE"}`, []Replacement{{"a", "x\n", "y", false}, {"a", "p", "", false}}},
+		{"apply_patch", patch, []Replacement{
+			{"a.go", "one\ntwo\nthree", "one\n2\nthree", false}, {"a.go", "x", "y", false}, {"b.go", "", "only", false}, {"n.md", "", "# N\n\nend\n", false},
+		}},
+	} {
+		a := Default().Action(tt.name, tt.args)
+		if a.Op != Edit || !slices.Equal(a.Edits, tt.want) {
+			t.Errorf("%s %s: op %d\n got %+v\nwant %+v", tt.name, tt.args, a.Op, a.Edits, tt.want)
+		}
+	}
+	a := Default().Action("apply_patch", patch)
+	if want := []Target{{"a.go", 0, 0}, {"b.go", 0, 0}, {"c.go", 0, 0}, {"n.md", 0, 0}}; !slices.Equal(a.Targets, want) {
+		t.Errorf("targets %v, want %v", a.Targets, want)
+	}
+}
+
+func TestContent(t *testing.T) {
+	for name, args := range map[string]string{
+		"Write":              `{"file_path":"a","content":"x\ny\n"}`,
+		"write":              `{"filePath":"a","content":"x\ny\n"}`,
+		"write_file":         `{"path":"a","content":"x\ny\n"}`,
+		"str_replace_editor": `{"command":"create","path":"a","file_text":"x\ny\n"}`,
+		"apply_patch":        "*** Begin Patch\n*** Add File: a\n+x\n+y\n*** End Patch",
+		"editor":             `{"path":"a","new_text":"x\ny\n"}`,
+	} {
+		if a := Default().Action(name, args); a.Op != Write || a.Content != "x\ny\n" {
+			t.Errorf("%s: op %d, content %q", name, a.Op, a.Content)
+		}
+	}
+}

@@ -1,0 +1,78 @@
+// Package dialect knows how agents touch files: which call of which agent
+// reads, lists, edits, writes or runs a command, on which path and lines, and
+// what its result says: the lines it shows, whether it failed, whether the
+// tool cut something out.
+//
+// It is a table, one row per tool of each agent. What no row recognises is
+// Other, and nobody touches it.
+package dialect
+
+// Op says what a call does.
+type Op uint8
+
+const (
+	Other Op = iota // not recognised, or nothing to do with files
+	Read            // shows content of files
+	List            // shows what is in a directory
+	Edit            // replaces text in a file
+	Write           // writes a whole file
+	Shell           // runs a command that is not purely a read of files
+)
+
+// Target is a file that a call names, with the lines it asks for.
+type Target struct {
+	Path        string // as the agent wrote it
+	First, Last int    // 1-based, inclusive; 0 = from the first, to the last line
+}
+
+// Replacement is one change that an Edit makes. An empty Old means that New is
+// inserted, or is the whole of a new file.
+type Replacement struct {
+	Path     string
+	Old, New string
+	All      bool // every occurrence
+}
+
+// Action is what a call does, read from its name and arguments.
+type Action struct {
+	Op      Op
+	Row     string   // the table's row that recognised it, "claude-code/Read"
+	Targets []Target // Read, List, Edit, Write: the files named; empty where none can be told
+	Command string   // Shell, and a Read through a shell: the command line
+	Edits   []Replacement
+	Content string // Write: the whole new content
+
+	row   *row   // the row, for Result
+	pulls []pull // a Read through a shell: what the command prints, in order
+}
+
+// Result is what a call's result says.
+type Result struct {
+	Failed    bool      // the call failed as a whole
+	Unchanged bool      // the agent's own stub: "unchanged since your last read"
+	Sections  []Section // in the order of the text; none where the files of a batch cannot be told apart
+}
+
+// Section is what a result shows of one file.
+//
+// Lines are without their line ends: the file "a\nb\n" has the lines "a" and
+// "b", and so has "a\nb". A carriage return before the line end belongs to the
+// line, unless the agent's terminal put it there. Line n of the file is
+// Lines[n-First], always: where the tool left out something in the middle,
+// Lines ends before the gap and Cut is set. A section whose lines could not be
+// read has no Lines, First 0 and Cut set. Lines are substrings of the result's
+// text, or, where that is JSON, of its decoded strings.
+//
+// In a result that is JSON and shows several files, Start and End enclose the
+// inside of a JSON string.
+type Section struct {
+	Path       string   // as in the call's Target
+	Start, End int      // the byte range of the result's text that this file's section takes, header included
+	First      int      // the number of the first line shown; 0 = unknown
+	Lines      []string // the lines shown, number prefixes stripped; substrings of the result's text
+	Total      int      // lines in the whole file, where the result says or proves it; 0 = unknown
+	Failed     bool     // this file's read failed
+	Unchanged  bool     // as in Result, for this file alone
+	Cut        bool     // the tool left something out between First and the last line shown, or clipped a line
+	Dir        bool     // a directory listing
+}

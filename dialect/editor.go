@@ -1,0 +1,184 @@
+package dialect
+
+import "strings"
+
+// editorRows are the tools of SWE-agent, OpenHands, Copilot CLI and others that
+// share an editor of several commands, and SWE-agent's window onto a file.
+var editorRows = []Row{
+	{
+		Name: "editor/view", Tools: editors, Op: "read", Is: map[string]string{"command": "view"}, Has: []string{"path"},
+		Path: []string{"path"}, Range: "view_range", Also: editorArgs, Formats: []string{"view"},
+	},
+	{
+		Name: "editor/str_replace", Tools: editors, Op: "edit", Is: map[string]string{"command": "str_replace"}, Has: []string{"path"},
+		Path: []string{"path"}, Old: []string{"old_str"}, New: []string{"new_str"}, Also: editorArgs,
+	},
+	{
+		Name: "editor/insert", Tools: editors, Op: "edit", Is: map[string]string{"command": "insert"}, Has: []string{"path"},
+		Path: []string{"path"}, New: []string{"new_str", "insert_text"}, Also: append([]string{"insert_line"}, editorArgs...),
+	},
+	{
+		Name: "editor/create", Tools: editors, Op: "write", Is: map[string]string{"command": "create"}, Has: []string{"path"},
+		Path: []string{"path"}, Content: []string{"file_text"}, Also: editorArgs,
+	},
+	{
+		Name: "editor/undo_edit", Tools: editors, Op: "edit", Is: map[string]string{"command": "undo_edit"}, Has: []string{"path"},
+		Path: []string{"path"}, Also: editorArgs,
+	},
+	{
+		Name: "copilot-cli/view", Tools: []string{"view"}, Op: "read", Has: []string{"path"},
+		Path: []string{"path"}, Range: "view_range", Also: []string{"forceReadLargeFiles"}, Formats: []string{"view"},
+	},
+	{
+		Name: "copilot-cli/edit", Tools: []string{"edit"}, Op: "edit", Has: []string{"path", "old_str"},
+		Path: []string{"path"}, Old: []string{"old_str"}, New: []string{"new_str"},
+	},
+	{
+		Name: "copilot-cli/create", Tools: []string{"create"}, Op: "write", Has: []string{"path", "file_text"},
+		Path: []string{"path"}, Content: []string{"file_text"},
+	},
+	{
+		Name: "openhands/execute_bash", Tools: []string{"execute_bash", "run_in_terminal", "terminal"}, Op: "shell", Command: []string{"command"},
+		Also: []string{"is_input", "timeout", "security_risk", "explanation", "isBackground"},
+	},
+	{
+		Name: "swe-agent/open", Tools: []string{"open"}, Op: "read", Has: []string{"path"},
+		Path: []string{"path"}, Also: []string{"line_number"}, Formats: []string{"window"},
+	},
+	{
+		Name: "swe-agent/window", Tools: []string{"goto", "scroll_up", "scroll_down"}, Op: "read",
+		Path: []string{"path"}, Also: []string{"line_number"}, Formats: []string{"window"},
+	},
+	{
+		Name: "swe-agent/edit", Tools: []string{"edit"}, Op: "edit", Has: []string{"search", "replace"}, Path: []string{"path"},
+		Old: []string{"search"}, New: []string{"replace"}, All: "replace-all",
+	},
+}
+
+var (
+	editors    = []string{"str_replace_editor", "str_replace_based_edit_tool", "file_editor"}
+	editorArgs = []string{"security_risk", "view_range", "old_str", "new_str", "file_text", "command"}
+)
+
+// readView reads "Here's the result of running `cat -n` on P:" and numbered
+// lines, or the numbered lines alone ("12. text"). Behind the last line of the
+// file stands an empty numbered one.
+func readView(in *reading) (Result, bool) {
+	s := in.section()
+	if s.Path == "" {
+		return Result{}, false
+	}
+	text, tty := in.text, false
+	if rest, ok := strings.CutPrefix(text, "OBSERVATION:\n"); ok {
+		text, tty = rest, strings.Contains(rest, "\r\n")
+	}
+	listing := strings.HasPrefix(text, "Here's the files and directories") || strings.HasPrefix(text, "Here are the files and directories")
+	if strings.HasPrefix(text, "<NOTE>") {
+		s.Cut = true // an abbreviated file
+		return Result{Sections: []Section{s}}, true
+	}
+	if strings.HasPrefix(text, "Here's the result of running `cat -n`") || strings.HasPrefix(text, "Here's the content of ") {
+		_, text, _ = strings.Cut(text, "\n")
+	}
+	n, ok := readNumbered(text, separator(text))
+	switch {
+	case listing, !ok && in.action.Op == Read && looksListed(text):
+		return readListing(in)
+	case !ok:
+		return Result{}, false
+	}
+	if tty {
+		uncarry(n.lines)
+	}
+	rest := strings.TrimSpace(text[n.size:])
+	last := len(n.lines) - 1
+	if n.lines[last] == "" {
+		// Another line break may stand behind the last line.
+		rest = strings.TrimLeft(rest, "\r\n")
+	}
+	i := strings.LastIndex(n.lines[last], "<response clipped>")
+	switch {
+	case i >= 0 || strings.Contains(rest, "<response clipped>"):
+		s.First, s.Lines, s.Cut = n.first, n.lines[:last], true
+	case strings.HasPrefix(rest, "[Output truncated"):
+		s.First, s.Lines, s.Cut = n.first, n.lines, n.clip
+	case rest != "" && !trailer(rest):
+		s.First, s.Lines, s.Cut = n.first, n.lines, true
+	default:
+		s.fill(n, in.target(), 0, true)
+	}
+	return Result{Sections: []Section{s}}, true
+}
+
+// looksListed reports whether text can be a directory listing: short lines
+// with nothing but a name.
+func looksListed(text string) bool {
+	if text == "" || len(text) > 64<<10 {
+		return false
+	}
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\r\n")
+		if len(line) > 255 || line == "" || strings.ContainsAny(line, " \t(){};=<>\"'") {
+			return false
+		}
+	}
+	return true
+}
+
+// readWindow reads "[File: P (N lines total)]", "(n more lines above)", lines
+// "12:text" and "(n more lines below)"; or "L12: text", Codex's read_file.
+func readWindow(in *reading) (Result, bool) {
+	text := in.text
+	if strings.HasPrefix(text, "L") && in.target().Path != "" {
+		return readMarked(in)
+	}
+	i := strings.Index(text, "[File: ")
+	if i < 0 || i > 4096 {
+		return Result{}, false
+	}
+	head, body, _ := strings.Cut(text[i:], "\n")
+	j := strings.LastIndex(head, " (")
+	if j < len("[File: ") {
+		return Result{}, false
+	}
+	s := in.section()
+	if s.Path == "" {
+		s.Path = head[len("[File: "):j]
+	}
+	s.Total, _ = number(head[j+2:])
+	tty := strings.HasSuffix(head, "\r")
+	if strings.HasPrefix(body, "(") {
+		_, body, _ = strings.Cut(body, "\n")
+	}
+	n, ok := readNumbered(body, ":")
+	if !ok {
+		s.Cut = true
+		return Result{Sections: []Section{s}}, true
+	}
+	if tty {
+		uncarry(n.lines)
+	}
+	rest := strings.TrimLeft(body[n.size:], "\r\n")
+	s.First, s.Lines = n.first, n.lines
+	s.Cut = n.clip || rest != "" && !strings.HasPrefix(rest, "(")
+	return Result{Sections: []Section{s}}, true
+}
+
+// readMarked reads lines "L12: text".
+func readMarked(in *reading) (Result, bool) {
+	s := in.section()
+	for line := range strings.Lines(in.text) {
+		line = strings.TrimSuffix(line, "\n")
+		n, i := number(strings.TrimPrefix(line, "L"))
+		rest := strings.TrimPrefix(line, "L")[i:]
+		if i == 0 || !strings.HasPrefix(rest, ": ") && rest != ":" || s.First > 0 && n != s.First+len(s.Lines) {
+			return Result{}, false
+		}
+		if s.First == 0 {
+			s.First = n
+		}
+		s.Lines = append(s.Lines, strings.TrimPrefix(rest[1:], " "))
+		s.Cut = s.Cut || len(rest) >= 500 // it cuts lines at 500 bytes without a word
+	}
+	return Result{Sections: []Section{s}}, s.First > 0
+}

@@ -1,0 +1,273 @@
+package dialect
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// arg is one member of a JSON object: its key, and its value as it stands in
+// the text.
+type arg struct{ key, val string }
+
+// args are the members of a JSON object in their order.
+type args []arg
+
+// get returns the value of the first of the names that is there and not null.
+func (a args) get(names ...string) (string, bool) {
+	for _, n := range names {
+		for i := range a {
+			if a[i].key == n && a[i].val != "null" {
+				return a[i].val, true
+			}
+		}
+	}
+	return "", false
+}
+
+// text returns the string that the first of the names holds, or "".
+func (a args) text(names ...string) string {
+	v, _ := a.get(names...)
+	s, _ := str(v)
+	return s
+}
+
+// number returns the whole number that name holds. A string of digits counts.
+func (a args) number(name string) (int, bool) {
+	if name == "" {
+		return 0, false
+	}
+	v, ok := a.get(name)
+	if !ok {
+		return 0, false
+	}
+	return num(v)
+}
+
+// object splits a JSON object. Keys may be bare words, as in JavaScript. It
+// reports whether s is an object and nothing else; of what the values hold it
+// checks the nesting only.
+func object(s string) (args, bool) {
+	i := space(s, 0)
+	if i >= len(s) || s[i] != '{' {
+		return nil, false
+	}
+	out := make(args, 0, 8)
+	for i = space(s, i+1); ; i = space(s, i+1) {
+		if i >= len(s) {
+			return nil, false
+		}
+		if s[i] == '}' {
+			return out, space(s, i+1) == len(s)
+		}
+		end := i
+		var key string
+		if s[i] == '"' {
+			if end = stringEnd(s, i); end < 0 {
+				return nil, false
+			}
+			key = unquote(s[i:end])
+		} else {
+			for end < len(s) && isWord(s[end]) {
+				end++
+			}
+			key = s[i:end]
+		}
+		if i = space(s, end); end == i && key == "" || i >= len(s) || s[i] != ':' {
+			return nil, false
+		}
+		i = space(s, i+1)
+		if end = valueEnd(s, i); end < 0 {
+			return nil, false
+		}
+		out = append(out, arg{key, s[i:end]})
+		if i = space(s, end); i >= len(s) || s[i] != ',' && s[i] != '}' {
+			return nil, false
+		}
+		if s[i] == '}' {
+			i--
+		}
+	}
+}
+
+// array splits a JSON array.
+func array(s string) ([]string, bool) {
+	i := space(s, 0)
+	if i >= len(s) || s[i] != '[' {
+		return nil, false
+	}
+	var out []string
+	for i = space(s, i+1); ; i = space(s, i+1) {
+		if i >= len(s) {
+			return nil, false
+		}
+		if s[i] == ']' {
+			return out, space(s, i+1) == len(s)
+		}
+		end := valueEnd(s, i)
+		if end < 0 {
+			return nil, false
+		}
+		out = append(out, s[i:end])
+		if i = space(s, end); i >= len(s) || s[i] != ',' && s[i] != ']' {
+			return nil, false
+		}
+		if s[i] == ']' {
+			i--
+		}
+	}
+}
+
+func isWord(c byte) bool {
+	return c == '_' || c == '$' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+}
+
+// space returns the index of the first byte from i on that is not white space.
+func space(s string, i int) int {
+	for i < len(s) && (s[i] == ' ' || s[i] == '\n' || s[i] == '\t' || s[i] == '\r') {
+		i++
+	}
+	return i
+}
+
+// stringEnd returns the index behind the JSON string that begins at i, or -1.
+func stringEnd(s string, i int) int {
+	for j := i + 1; ; {
+		k := strings.IndexByte(s[j:], '"')
+		if k < 0 {
+			return -1
+		}
+		j += k
+		n := 0
+		for s[j-1-n] == '\\' {
+			n++
+		}
+		j++
+		if n%2 == 0 {
+			return j
+		}
+	}
+}
+
+// valueEnd returns the index behind the JSON value that begins at i, or -1.
+func valueEnd(s string, i int) int {
+	if i >= len(s) {
+		return -1
+	}
+	switch s[i] {
+	case '"':
+		return stringEnd(s, i)
+	case '{', '[':
+		depth := 0
+		for i < len(s) {
+			switch s[i] {
+			case '"':
+				if i = stringEnd(s, i); i < 0 {
+					return -1
+				}
+				continue
+			case '{', '[':
+				depth++
+			case '}', ']':
+				if depth--; depth == 0 {
+					return i + 1
+				}
+			}
+			i++
+		}
+		return -1
+	}
+	end := i
+	for end < len(s) && !strings.ContainsRune(",}] \n\t\r", rune(s[end])) {
+		end++
+	}
+	if end == i {
+		return -1
+	}
+	return end
+}
+
+// str returns the string that the JSON value raw is.
+func str(raw string) (string, bool) {
+	if len(raw) < 2 || raw[0] != '"' || raw[len(raw)-1] != '"' {
+		return "", false
+	}
+	return unquote(raw), true
+}
+
+// num returns the whole number that raw is, or the string of digits.
+func num(raw string) (int, bool) {
+	if s, ok := str(raw); ok {
+		raw = strings.TrimSpace(s)
+	}
+	if n, err := strconv.Atoi(raw); err == nil {
+		return n, n > -1<<31 && n < 1<<31
+	}
+	f, err := strconv.ParseFloat(raw, 64)
+	if err != nil || f != float64(int32(f)) {
+		return 0, false
+	}
+	return int(f), true
+}
+
+// scalar returns the value as a string: that of a string without quotes.
+func scalar(raw string) string {
+	if s, ok := str(raw); ok {
+		return s
+	}
+	return raw
+}
+
+var escapes = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t', '\'': '\''}
+
+// unquote decodes a JSON string, quotes included. Without escapes it is a
+// substring of raw. What is no valid escape stays as it is.
+func unquote(raw string) string {
+	s := raw[1 : len(raw)-1]
+	i := strings.IndexByte(s, '\\')
+	if i < 0 {
+		return s
+	}
+	var b strings.Builder
+	b.Grow(len(s))
+	for i >= 0 && i+1 < len(s) {
+		b.WriteString(s[:i])
+		c := s[i+1]
+		s = s[i+2:]
+		switch {
+		case c == 'u':
+			r, n := hex4(s)
+			if n > 0 && r >= 0xd800 && r < 0xdc00 && len(s) >= 10 && s[4] == '\\' && s[5] == 'u' {
+				if low, m := hex4(s[6:]); m > 0 && low >= 0xdc00 && low < 0xe000 {
+					r, n = (r-0xd800)<<10+(low-0xdc00)+0x10000, 10
+				}
+			}
+			if n == 0 {
+				b.WriteString(`\u`)
+			} else {
+				b.WriteString(string(utf8.AppendRune(nil, r)))
+			}
+			s = s[n:]
+		case escapes[c] != 0:
+			b.WriteByte(escapes[c])
+		default:
+			b.WriteByte('\\')
+			b.WriteByte(c)
+		}
+		i = strings.IndexByte(s, '\\')
+	}
+	b.WriteString(s)
+	return b.String()
+}
+
+// hex4 reads four hexadecimal digits: the rune and 4, or 0 bytes.
+func hex4(s string) (rune, int) {
+	if len(s) < 4 {
+		return 0, 0
+	}
+	n, err := strconv.ParseUint(s[:4], 16, 32)
+	if err != nil {
+		return 0, 0
+	}
+	return rune(n), 4
+}

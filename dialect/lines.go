@@ -1,0 +1,151 @@
+package dialect
+
+import "strings"
+
+// splitLines returns the lines of s without their line ends. A final line end
+// ends the last line; it begins no new one.
+func splitLines(s string) []string {
+	if s == "" {
+		return nil
+	}
+	out := make([]string, 0, strings.Count(s, "\n")+1)
+	for {
+		i := strings.IndexByte(s, '\n')
+		if i < 0 {
+			return append(out, s)
+		}
+		out = append(out, s[:i])
+		if s = s[i+1:]; s == "" {
+			return out
+		}
+	}
+}
+
+// uncarry drops the carriage return that a terminal put at the end of every
+// line.
+func uncarry(lines []string) {
+	for i, l := range lines {
+		lines[i] = strings.TrimSuffix(l, "\r")
+	}
+}
+
+// numberedLines is what a run of lines with ascending numbers holds.
+type numberedLines struct {
+	first int
+	lines []string
+	size  int  // bytes of the run, line ends included
+	open  bool // the last line has no line end
+	clip  bool // a line was cut off by the tool
+}
+
+// seps are what may stand between a number and the line, the longest first.
+var seps = []string{"\t", "→", " | ", ": ", "| ", ". "}
+
+// number reads the number at the beginning of a line, leading spaces skipped:
+// its value, and the index behind it; 0 if there is none.
+func number(s string) (n, end int) {
+	i := 0
+	for i < len(s) && s[i] == ' ' && i < 16 {
+		i++
+	}
+	start := i
+	for i < len(s) && s[i] >= '0' && s[i] <= '9' && i-start < 9 {
+		n = n*10 + int(s[i]-'0')
+		i++
+	}
+	if i == start {
+		return 0, 0
+	}
+	return n, i
+}
+
+// separator returns what stands between number and text in the first line of s.
+func separator(s string) string {
+	_, i := number(s)
+	if i == 0 {
+		return ""
+	}
+	for _, sep := range seps {
+		if strings.HasPrefix(s[i:], sep) {
+			return sep
+		}
+	}
+	// An empty first line whose separator lost its trailing space.
+	for _, sep := range seps {
+		if t := strings.TrimRight(sep, " "); strings.HasPrefix(s[i:], t+"\n") || s[i:] == t {
+			return sep
+		}
+	}
+	return ""
+}
+
+// readNumbered reads lines of the form number, separator, text for as long as
+// the numbers follow each other.
+func readNumbered(s, sep string) (numberedLines, bool) {
+	var r numberedLines
+	if sep == "" {
+		return r, false
+	}
+	bare := strings.TrimRight(sep, " ")
+	for want := 0; r.size < len(s); want++ {
+		line, end := s[r.size:], len(s)
+		if i := strings.IndexByte(line, '\n'); i >= 0 {
+			line, end = line[:i], r.size+i+1
+		}
+		n, i := number(line)
+		if i == 0 || want > 0 && n != want {
+			break
+		}
+		text := line[i:]
+		switch {
+		case strings.HasPrefix(text, sep):
+			text = text[len(sep):]
+		case text == bare, text == bare+"\r":
+			text = text[len(bare):]
+		case text == "" && sep == "\t" && want > 0 && end == len(s): // white space at the end was dropped
+		default:
+			i = 0
+		}
+		if i == 0 {
+			break
+		}
+		if want == 0 {
+			r.first, want = n, n
+			r.lines = make([]string, 0, strings.Count(s[r.size:], "\n")+1)
+		}
+		r.clip = r.clip || clipped(text)
+		r.lines = append(r.lines, text)
+		r.open = end == len(s) && s[end-1] != '\n'
+		r.size = end
+	}
+	if r.first == 0 && len(r.lines) > 0 {
+		r.first = 1 // asked for offset 0, some count from 0
+	}
+	return r, len(r.lines) > 0
+}
+
+// clipMarks are how tools end a line that they cut off.
+var clipMarks = []string{"[truncated]", "[line truncated]", "(line truncated to 2000 chars)", "[truncated line]"}
+
+// clipped reports whether the tool cut the line off. Only long lines are.
+func clipped(line string) bool {
+	if len(line) < 1000 {
+		return false
+	}
+	tail := strings.TrimRight(line[len(line)-40:], "\r ")
+	for _, m := range clipMarks {
+		if strings.HasSuffix(tail, m) {
+			return true
+		}
+	}
+	return len(line) >= 2000 && len(line) <= 2020 && (strings.HasSuffix(tail, "...") || strings.HasSuffix(tail, "…"))
+}
+
+func anyClipped(lines []string) bool {
+	for _, l := range lines {
+		if len(l) >= 1000 && clipped(l) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,101 @@
+package dialect
+
+import "strings"
+
+// opencodeRows are the tools of opencode.
+var opencodeRows = []Row{
+	{
+		Name: "opencode/read", Tools: []string{"read"}, Op: "read", Has: []string{"filePath"},
+		Path: []string{"filePath"}, Offset: "offset", Base: 1, Limit: "limit", Most: 2000,
+		Formats: []string{"opencode"},
+	},
+	{
+		Name: "opencode/edit", Tools: []string{"edit"}, Op: "edit", Has: []string{"filePath"},
+		Path: []string{"filePath"}, Old: []string{"oldString"}, New: []string{"newString"}, All: "replaceAll",
+	},
+	{
+		Name: "opencode/multiedit", Tools: []string{"multiedit"}, Op: "edit",
+		Path: []string{"filePath"}, Edits: []string{"edits"}, Old: []string{"oldString"}, New: []string{"newString"}, All: "replaceAll",
+	},
+	{
+		Name: "opencode/write", Tools: []string{"write"}, Op: "write", Has: []string{"filePath"},
+		Path: []string{"filePath"}, Content: []string{"content"},
+	},
+	{
+		Name: "opencode/list", Tools: []string{"list", "ls"}, Op: "list", Path: []string{"path"}, Also: []string{"ignore", "limit"},
+	},
+	{
+		Name: "opencode/bash", Tools: []string{"bash"}, Op: "shell", Command: []string{"command"},
+		Dir: []string{"workdir", "cwd"}, Also: []string{"description", "timeout", "initial_wait", "mode", "sessionId", "async"},
+	},
+}
+
+// readOpencode reads <path>P</path><type>file</type><content> with "12: text"
+// lines and a note in parentheses at the end, and the older <file> with
+// "00012| text", where an empty numbered line stands behind the last one.
+func readOpencode(in *reading) (Result, bool) {
+	text := in.text
+	s := in.section()
+	old := strings.HasPrefix(text, "<file>\n")
+	open, end, sep := "<content>\n", "\n</content>", ": "
+	if old {
+		open, end, sep = "<file>\n", "\n</file>", "| "
+	} else if !strings.HasPrefix(text, "<path>") {
+		return Result{}, false
+	}
+	if head, _, ok := strings.Cut(text, "\n<entries>"); ok && strings.Contains(head, "<type>directory</type>") {
+		return readListing(in)
+	}
+	i := strings.Index(text, open)
+	if i < 0 || i > 8192 {
+		return Result{}, false
+	}
+	body := text[i+len(open):]
+	n, ok := readNumbered(body, sep)
+	if !ok {
+		n = numberedLines{first: max(in.target().First, 1)}
+	}
+	note := strings.TrimLeft(body[n.size:], "\n")
+	s.First, s.Lines, s.Cut = n.first, n.lines, n.clip
+	if j := strings.LastIndex(text, end); j > i {
+		s.End = j + len(end)
+		if !trailer(text[s.End:]) {
+			return Result{}, false
+		}
+	}
+	switch {
+	case strings.HasPrefix(note, "(End of file"):
+		s.Total = numberAfter(note, "total ")
+		if last := len(s.Lines) - 1; old && last >= 0 && s.Lines[last] == "" {
+			s.Lines = s.Lines[:last]
+		}
+		if old || s.Total == 0 {
+			s.Total = s.First + len(s.Lines) - 1
+		}
+	case strings.HasPrefix(note, "(Showing lines "):
+		s.Total = numberAfter(note, " of ")
+		if b := numberAfter(note, "-"); b > 0 && b != s.First+len(s.Lines)-1 {
+			s.Cut = true
+		}
+	case strings.HasPrefix(note, "(File has more lines"), strings.HasPrefix(note, "(Output capped at"), strings.HasPrefix(note, "(Output truncated"):
+	default:
+		s.Cut = true
+	}
+	if s.Path == "" {
+		return Result{}, false
+	}
+	return Result{Sections: []Section{s}}, true
+}
+
+// readListing reads a directory listing: all of it, line by line.
+func readListing(in *reading) (Result, bool) {
+	s := in.section()
+	if s.Path == "" {
+		if len(in.action.Targets) > 1 {
+			return Result{}, false
+		}
+		s.Path = "." // a listing without a path is of the working directory
+	}
+	s.Dir, s.Lines = true, splitLines(in.text)
+	return Result{Sections: []Section{s}}, true
+}

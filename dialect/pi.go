@@ -1,0 +1,54 @@
+package dialect
+
+import "strings"
+
+// piRows are the tools of pi.
+var piRows = []Row{
+	{
+		Name: "pi/read", Tools: []string{"read"}, Op: "read", Has: []string{"path"}, Path: []string{"path"},
+		Offset: "offset", Base: 1, Limit: "limit", Formats: []string{"noted"},
+	},
+	{
+		Name: "pi/edit", Tools: []string{"edit"}, Op: "edit", Has: []string{"path", "edits"}, Path: []string{"path"},
+		Edits: []string{"edits"}, Old: []string{"oldText"}, New: []string{"newText"},
+	},
+	{
+		Name: "pi/edit single", Tools: []string{"edit"}, Op: "edit", Has: []string{"path", "oldText"}, Path: []string{"path"},
+		Old: []string{"oldText"}, New: []string{"newText"},
+	},
+	{
+		Name: "pi/write", Tools: []string{"write"}, Op: "write", Has: []string{"path", "content"}, Path: []string{"path"},
+		Content: []string{"content"},
+	},
+}
+
+// readNoted reads lines without numbers and a note in brackets at the end:
+// "[53 more lines in file. Use offset=350 to continue.]" or "[Showing lines
+// a-b of N. …]". The note tells how many lines there are; its totals count
+// what stands behind the file's final line end.
+func readNoted(in *reading) (Result, bool) {
+	s := in.section()
+	if s.Path == "" {
+		return Result{}, false
+	}
+	if strings.HasPrefix(in.text, "[Line ") && !strings.Contains(in.text, "\n") && strings.Contains(in.text, " exceeds ") {
+		s.Cut = true // a line too long to be shown
+		return Result{Sections: []Section{s}}, true
+	}
+	i := strings.LastIndex(in.text, "\n\n[")
+	if i < 0 || !strings.HasSuffix(in.text, "]") || strings.Contains(in.text[i+2:], "\n") {
+		return readRaw(in)
+	}
+	note := in.text[i+2:]
+	next := numberAfter(note, "Use offset=")
+	if next == 0 || !strings.Contains(note, "more lines in file") && !strings.HasPrefix(note, "[Showing lines ") {
+		return readRaw(in)
+	}
+	s.First = max(in.target().First, 1)
+	s.Lines = strings.Split(in.text[:i], "\n")
+	if len(s.Lines) != next-s.First {
+		s.Lines, s.First, s.Cut = nil, 0, true
+	}
+	s.Cut = s.Cut || anyClipped(s.Lines)
+	return Result{Sections: []Section{s}}, true
+}

@@ -1,0 +1,271 @@
+package dialect
+
+import (
+	"slices"
+	"strings"
+)
+
+// reading is a result about to be read.
+type reading struct {
+	action *Action
+	row    *row
+	text   string
+}
+
+// target returns the call's only target, or the zero Target.
+func (in *reading) target() Target {
+	if len(in.action.Targets) == 1 {
+		return in.action.Targets[0]
+	}
+	return Target{}
+}
+
+// section returns a section over the whole text for the call's only target.
+func (in *reading) section() Section {
+	return Section{Path: in.target().Path, End: len(in.text)}
+}
+
+// A format reads results of one shape. It reports false where the text is not
+// of that shape.
+type format func(in *reading) (Result, bool)
+
+// formats are the known shapes of results.
+var formats = map[string]format{
+	"envelope":  readEnvelope,
+	"operation": readOperation,
+	"sections":  readSections,
+	"numbered":  readPlainNumbers,
+	"opencode":  readOpencode,
+	"contentof": readContentOf,
+	"showing":   readShowing,
+	"raw":       readRaw,
+	"noted":     readNoted,
+	"files":     readFiles,
+	"view":      readView,
+	"window":    readWindow,
+	"many":      readMany,
+	"fenced":    readFenced,
+	"listing":   readListing,
+	"shell":     readShell,
+	"commands":  readCommands,
+}
+
+// Formats returns the names of the formats that a Row may name, sorted.
+func Formats() []string {
+	return slices.Sorted(func(yield func(string) bool) {
+		for n := range formats {
+			if !yield(n) {
+				return
+			}
+		}
+	})
+}
+
+func defaultFormats(op Op) []format {
+	switch op {
+	case Read:
+		return []format{readSections, readPlainNumbers, readRaw}
+	case List:
+		return []format{readListing}
+	case Shell:
+		return []format{readShell}
+	}
+	return nil
+}
+
+// Result returns what the result of a call says. text is the result's text,
+// several blocks joined by line breaks; isError is the wire format's own flag,
+// which many agents do not set: the text decides too.
+func (t *Table) Result(a Action, text string, isError bool) Result {
+	r := a.row
+	if r == nil {
+		if r = t.byName[a.Row]; r == nil {
+			return Result{Failed: isError || strings.HasPrefix(text, "Error:")}
+		}
+		if a.Op == Read && len(r.Command) > 0 && len(a.pulls) == 0 {
+			a.pulls = r.commandLine(Action{Row: a.Row}, a.Command, "").pulls
+		}
+	}
+	in := &reading{action: &a, row: r, text: text}
+	if n := toolHead(text); n > 0 && len(r.Command) == 0 {
+		in.text = text[n:]
+		return in.result(isError).behind(n)
+	}
+	return in.result(isError)
+}
+
+// toolHead returns the size of the head that Codex puts before the results of
+// other servers' tools.
+func toolHead(text string) int {
+	if !strings.HasPrefix(text, "Wall time: ") {
+		return 0
+	}
+	const end = "\nOutput:\n"
+	if i := strings.Index(text[:min(len(text), 200)], end); i > 0 {
+		return i + len(end)
+	}
+	return 0
+}
+
+// behind moves the sections n bytes on. That of a single one begins with the
+// text.
+func (r Result) behind(n int) Result {
+	for i := range r.Sections {
+		r.Sections[i].Start += n
+		r.Sections[i].End += n
+	}
+	if len(r.Sections) == 1 {
+		r.Sections[0].Start = 0
+	}
+	return r
+}
+
+// result says what the text says.
+func (in *reading) result(isError bool) Result {
+	a, r, text := in.action, in.row, in.text
+	if isError || failed(in) {
+		return in.failure()
+	}
+	if a.Op != Read && a.Op != List {
+		return Result{}
+	}
+	if unchanged(text) {
+		s := in.section()
+		s.Unchanged = true
+		out := Result{Unchanged: true}
+		if s.Path != "" {
+			out.Sections = []Section{s}
+		}
+		return out
+	}
+	for _, f := range r.formats {
+		if out, ok := f(in); ok {
+			return out
+		}
+	}
+	if in.target().Path == "" {
+		return Result{}
+	}
+	s := in.section()
+	s.Cut = true
+	return Result{Sections: []Section{s}}
+}
+
+// failure is the result of a call that failed as a whole.
+func (in *reading) failure() Result {
+	out := Result{Failed: true}
+	if (in.action.Op == Read || in.action.Op == List) && in.target().Path != "" {
+		s := in.section()
+		s.Failed = true
+		out.Sections = []Section{s}
+	}
+	return out
+}
+
+// unchangedMarks are how agents say that a file is as the model saw it last.
+var unchangedMarks = []struct{ begin, within string }{
+	{"Wasted call", "unchanged since"},
+	{"File unchanged since last read", "unchanged"},
+	{"[File ", " unchanged since last read"},
+	{"[File previously read: ", "unchanged since last read"},
+}
+
+func unchanged(text string) bool {
+	if len(text) > 2000 || !strings.HasPrefix(text, "[File ") && !strings.HasPrefix(text, "Wasted") && !strings.HasPrefix(text, "File un") {
+		return false
+	}
+	for _, m := range unchangedMarks {
+		if strings.HasPrefix(text, m.begin) && strings.Contains(text, m.within) {
+			return true
+		}
+	}
+	return false
+}
+
+// failures are how the results of failed calls begin, over all agents. They
+// count only for short texts: the content of a file may begin so too.
+var failures = []string{
+	"ERROR:", "Error ", "<tool_use_error>", "File not found", "File does not exist", "ENOENT", "EISDIR", "EACCES",
+	"Failed to ", "Could not ", "No replacement was performed", "apply_patch verification failed", "Path is a directory",
+	"Cannot display content of binary file", "Cannot read ", "String to replace not found", "old_str not found",
+	"oldString not found", "Edit at index ", "Access denied", "Permission denied", "Path not found", "No such file",
+	"Path does not exist", "Invalid `path` parameter", "The path ", "File content (", "File too large", "File is too large",
+	"Tool execution failed", "invalid tool parameters", "Ran into the following error", "The tool call was rejected",
+	"The user doesn't want", "[Request interrupted", "Found 0 ", "Found multiple matches",
+}
+
+// failed reports whether the text says that the call failed (TRIM-3).
+func failed(in *reading) bool {
+	text := in.text
+	if strings.HasPrefix(text, "Error:") {
+		return true
+	}
+	if len(text) > 0 && (text[0] == '{' || text[0] == '[') {
+		return failedJSON(in)
+	}
+	if len(text) < 4096 {
+		for _, p := range in.row.Errors {
+			if strings.HasPrefix(text, p) {
+				return true
+			}
+		}
+	}
+	op := in.action.Op
+	if op == Shell || op == Read && len(in.action.pulls) > 0 {
+		code, ok := exitCode(text)
+		return ok && code != 0 || strings.HasPrefix(text, "Error executing tool") || strings.HasPrefix(text, "<tool_use_error>")
+	}
+	if op == Edit || op == Write {
+		if code, ok := exitCode(text); ok && code != 0 {
+			return true
+		}
+		text = strings.TrimPrefix(text, "OBSERVATION:\n")
+	}
+	if len(text) > 2000 || op == Read && strings.Count(text, "\n") > 4 {
+		return false
+	}
+	for _, p := range failures {
+		if strings.HasPrefix(text, p) {
+			return true
+		}
+	}
+	return op == Read && len(text) < 1000 && strings.Count(text, "\n") < 2 &&
+		(strings.HasSuffix(text, ": no such file or directory") || strings.Contains(text, "ENOENT: "))
+}
+
+// failedJSON reports whether a result that is a JSON object says that it
+// failed.
+func failedJSON(in *reading) bool {
+	text := in.text
+	if text[0] == '[' {
+		return false
+	}
+	head := text
+	if len(head) > 4096 {
+		// The members that tell stand at either end.
+		if !strings.Contains(head[:1024], `"status"`) && !strings.Contains(head[:1024], `"success"`) && !strings.Contains(head[len(head)-1024:], `"success"`) {
+			return false
+		}
+	}
+	o, ok := object(text)
+	if !ok {
+		return false
+	}
+	if v, ok := o.get("status"); ok && v == `"error"` {
+		return true
+	}
+	if v, ok := o.get("success"); ok && v == "false" {
+		return true
+	}
+	if m, ok := o.get("metadata"); ok {
+		if meta, ok := object(m); ok {
+			if code, ok := meta.number("exit_code"); ok && code != 0 {
+				return true
+			}
+		}
+	}
+	if v, ok := o.get("error"); ok && len(o) == 1 && v != `""` {
+		return true
+	}
+	return false
+}

@@ -1,0 +1,207 @@
+package dialect
+
+import "strings"
+
+const fileMark = "📄 "
+
+// sectionMarks begin the section of a file: one that is shown, one that failed,
+// and the line that stet left in place of one.
+var sectionMarks = [3]string{fileMark, "❌ ", "[stet: "}
+
+// marked reports whether the section of a file begins at s.
+func marked(s string) bool {
+	for _, m := range sectionMarks {
+		if s[0] == m[0] && strings.HasPrefix(s, m) {
+			return true
+		}
+	}
+	return false
+}
+
+// readSections reads "📄 path (lines a-b/total)" and numbered lines, once per
+// file. What stands beside the lines (symbols, notebook entries) belongs to the
+// section of its file, but is no line. A file that failed has a text of its own.
+func readSections(in *reading) (Result, bool) {
+	text := in.text
+	var starts []int
+	for at := 0; at < len(text) && len(starts) < 1000; {
+		if marked(text[at:]) {
+			starts = append(starts, at)
+		}
+		i := strings.IndexByte(text[at:], '\n')
+		if i < 0 {
+			break
+		}
+		at += i + 1
+	}
+	if len(starts) == 0 || !strings.HasPrefix(text[starts[0]:], fileMark) && len(starts) == 1 || starts[0] > 4096 {
+		return Result{}, false
+	}
+	targets := in.action.Targets
+	out := Result{Failed: true}
+	for k, start := range starts {
+		end := len(text)
+		if k+1 < len(starts) {
+			end = starts[k+1]
+		}
+		s := fileSection(text, start, end)
+		if !s.name(targets, k, len(starts)) {
+			return Result{}, len(targets) > 1 // cannot be told apart
+		}
+		out.Failed = out.Failed && s.Failed
+		out.Sections = append(out.Sections, s)
+	}
+	if head := strings.TrimSpace(text[:starts[0]]); strings.HasPrefix(head, "Error:") {
+		out.Sections = append([]Section{{End: starts[0], Failed: true}}, out.Sections...)
+		out.Sections[0].Path, _, _ = strings.Cut(strings.TrimPrefix(head, "Error:"), "\n")
+	}
+	if len(out.Sections) == 1 && len(targets) < 2 {
+		out.Unchanged = out.Sections[0].Unchanged
+		out.Sections[0].Start = 0
+	}
+	return out, true
+}
+
+// name gives the section the path of the target that it shows: the one of its
+// name, else the one in its place. Without targets its own name stays.
+func (s *Section) name(targets []Target, k, n int) bool {
+	if len(targets) == 0 {
+		return true
+	}
+	i := matching(targets, s.Path)
+	if i < 0 && len(targets) == n {
+		i = k
+	}
+	if i < 0 {
+		return false
+	}
+	s.Path = targets[i].Path
+	return true
+}
+
+// fileSection reads one section. Its path is the one in its header.
+func fileSection(text string, start, end int) Section {
+	s := Section{Start: start, End: end}
+	body := text[start:end]
+	_, size, _ := strings.Cut(body, " ")
+	head, rest, _ := strings.Cut(size, "\n")
+	s.Path = strings.TrimSpace(head)
+	if strings.HasPrefix(body, sectionMarks[2]) {
+		s.Unchanged = true
+		if i := strings.LastIndex(head, " lines "); i >= 0 {
+			head = head[:i]
+		}
+		s.Path = strings.TrimSpace(head)
+		return s
+	}
+	if !strings.HasPrefix(body, fileMark) {
+		s.Failed = true
+		s.Path, _, _ = strings.Cut(s.Path, ": ")
+		return s
+	}
+	if i := strings.LastIndex(head, " (lines "); i >= 0 {
+		s.Path = strings.TrimSpace(head[:i])
+		if j := strings.LastIndexByte(head, '/'); j > i {
+			s.Total, _ = number(head[j+1:])
+		}
+	}
+	n, ok := readNumbered(rest, separator(rest))
+	if !ok {
+		rest = strings.TrimSpace(rest)
+		s.Failed = strings.HasPrefix(rest, "Error:")
+		s.Unchanged = unchanged(rest)
+		if rest == "" {
+			s.First = 1
+		} else {
+			s.Cut, s.Total = !s.Failed && !s.Unchanged, 0
+		}
+		return s
+	}
+	s.First, s.Lines, s.Cut = n.first, n.lines, n.clip
+	// This total counts what stands behind the file's final line end, so it
+	// proves nothing unless the end is shown.
+	switch last := len(s.Lines) - 1; {
+	case s.Cut || s.First+last != s.Total:
+		s.Total = 0
+	case s.Lines[last] == "" && s.Total > 1:
+		s.Lines, s.Total = s.Lines[:last], s.Total-1
+	}
+	return s
+}
+
+// matching returns the index of the target that a result calls name, or -1.
+func matching(targets []Target, name string) int {
+	for i, t := range targets {
+		if t.Path == name {
+			return i
+		}
+	}
+	name = strings.TrimPrefix(name, "./")
+	for i, t := range targets {
+		base := strings.TrimPrefix(t.Path, "./")
+		if base != "" && name != "" && (base == name || strings.HasSuffix(name, "/"+base) || strings.HasSuffix(base, "/"+name)) {
+			return i
+		}
+	}
+	return -1
+}
+
+// readMany reads several files, each under a heading: "--- path ---" (Gemini,
+// Qwen) or "path:" with "---" between them (the MCP filesystem server). They
+// are told apart only if every target has its heading exactly once, in order.
+func readMany(in *reading) (Result, bool) {
+	targets, text := in.action.Targets, in.text
+	if len(targets) == 0 || len(targets) > 100 {
+		return Result{}, len(targets) > 0
+	}
+	type heading struct{ start, body int }
+	heads := make([]heading, len(targets))
+	at := 0
+	dashes := strings.HasPrefix(text, "--- ")
+	for i, t := range targets {
+		mark := "\n---\n" + t.Path + ":"
+		if dashes {
+			mark = t.Path + " ---\n\n"
+		} else if i == 0 {
+			mark = t.Path + ":"
+		}
+		if strings.Count(text, mark) != 1 && (i > 0 || dashes) || i == 0 && !dashes && !strings.HasPrefix(text, mark) {
+			return Result{}, len(targets) > 1
+		}
+		j := strings.Index(text, mark)
+		if j < at {
+			return Result{}, len(targets) > 1
+		}
+		start := j
+		if dashes {
+			if start = strings.LastIndexByte(text[:j], '\n') + 1; !strings.HasPrefix(text[start:], "--- ") {
+				return Result{}, len(targets) > 1
+			}
+		} else if i > 0 {
+			start += len("\n---\n")
+		}
+		heads[i] = heading{start, j + len(mark)}
+		at = heads[i].body
+	}
+	out := Result{Failed: true}
+	for i, t := range targets {
+		end := len(text)
+		if i+1 < len(heads) {
+			end = heads[i+1].start
+		}
+		s := Section{Path: t.Path, Start: heads[i].start, End: end}
+		if dashes {
+			body, _, _ := strings.Cut(text[heads[i].body:end], "\n--- End of content ---")
+			body = strings.TrimSuffix(body, "\n") // one of the two behind a file may be its own
+			s.content(strings.TrimSuffix(body, "\n"), Target{}, nil)
+		} else {
+			body := strings.TrimSuffix(text[heads[i].body:end], "\n---\n")
+			if s.Failed = strings.HasPrefix(body, " Error - "); !s.Failed {
+				s.content(strings.TrimSuffix(strings.TrimPrefix(strings.TrimPrefix(body, " "), "\n"), "\n"), Target{}, nil)
+			}
+		}
+		out.Failed = out.Failed && s.Failed
+		out.Sections = append(out.Sections, s)
+	}
+	return out, true
+}

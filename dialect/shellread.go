@@ -1,0 +1,295 @@
+package dialect
+
+import "strings"
+
+// readShell reads the output of a command that only reads files.
+func readShell(in *reading) (Result, bool) {
+	pulls := in.action.pulls
+	if len(pulls) == 0 {
+		return Result{}, in.action.Op == Shell
+	}
+	o := shellOutput(in.text)
+	if i := gap(o.body); i >= 0 {
+		o.body, o.cut = o.body[:i], true
+	}
+	if len(pulls) > 1 {
+		return Result{Sections: splitRuled(pulls, o)}, true
+	}
+	s := Section{Path: pulls[0].path, End: len(in.text)}
+	s.output(o.body, pulls[0], o)
+	return Result{Failed: s.Failed, Sections: []Section{s}}, true
+}
+
+// output reads what one command printed.
+func (s *Section) output(body string, p pull, o output) {
+	if complains(body) {
+		s.Failed = true
+		return
+	}
+	if p.numbered {
+		s.numbers(body, p, o)
+		return
+	}
+	lines := splitLines(body)
+	if o.tty {
+		uncarry(lines)
+	}
+	lines = lines[noise(lines):]
+	s.First, s.Lines = p.first, lines
+	asked := p.tail
+	if p.last > 0 {
+		asked = p.last - p.first + 1
+	}
+	switch n := len(lines); {
+	case o.cut:
+		s.Cut = true
+		if n > 0 && !strings.HasSuffix(body, "\n") {
+			s.Lines = lines[:n-1] // may be a part of its line
+		}
+	case asked > 0 && n > asked:
+		s.Cut = true
+	case asked > 0 && n == asked:
+	case !o.exact:
+		s.Cut = true // empty lines at either end may be gone
+	case p.tail > 0:
+		s.First, s.Total = 1, n
+	case n > 0:
+		s.Total = p.first + n - 1
+	}
+	if p.tail > 0 && s.Total == 0 {
+		s.First, s.Cut = 0, true
+	}
+	if anyClipped(s.Lines) {
+		s.Cut = true
+	}
+	if s.Cut {
+		s.Total = 0
+	}
+}
+
+// numbers reads what cat -n or nl printed.
+func (s *Section) numbers(body string, p pull, o output) {
+	n, ok := readNumbered(body, "\t")
+	if !ok {
+		s.First, s.Cut = p.first, body != "" || !o.exact || p.tail > 0
+		return
+	}
+	s.First, s.Lines = n.first, n.lines
+	if o.tty {
+		uncarry(s.Lines)
+	}
+	s.Cut = o.cut || n.clip || n.size < len(body) || p.tail == 0 && n.first != p.first
+	if !s.Cut && p.tail == 0 && (p.last == 0 || s.First+len(s.Lines)-1 < p.last) {
+		s.Total = s.First + len(s.Lines) - 1
+	}
+}
+
+// splitRuled tells the outputs of several commands apart, or returns nil. The
+// lines that echo printed between them must each be there just as often as
+// they were printed.
+func splitRuled(pulls []pull, o output) []Section {
+	if o.cut || o.at < 0 || complains(o.body) {
+		return nil
+	}
+	var out []Section
+	k := 0
+	rules := make([]string, 0, len(pulls))
+	for _, p := range pulls {
+		if p.rule != "" {
+			rules = append(rules, p.rule)
+		}
+	}
+	if !ruledOnce(rules, o.body) {
+		return nil
+	}
+	for run := range runs(pulls) {
+		part := o
+		if k < len(rules) {
+			// What stands before a rule was not trimmed at its end.
+			i := lineAt(o.body, rules[k])
+			if i < 0 {
+				return nil
+			}
+			part.body = o.body[:i]
+			part.exact = o.exact || k > 0
+			rest := o.body[i:]
+			n := strings.IndexByte(rest, '\n') + 1
+			if n == 0 {
+				n = len(rest)
+			}
+			o.at += i + n
+			o.body = rest[n:]
+		}
+		switch {
+		case len(run) == 0:
+			if part.body != "" {
+				return nil
+			}
+		case len(run) == 1:
+			s := Section{Path: run[0].path, Start: part.at, End: part.at + len(part.body)}
+			s.output(part.body, run[0], part)
+			out = append(out, s)
+		default:
+			parts := split(run, part)
+			if parts == nil {
+				return nil
+			}
+			out = append(out, parts...)
+		}
+		k++
+	}
+	return out
+}
+
+// ruledOnce reports whether each rule is a line of body just as often as it
+// is in rules.
+func ruledOnce(rules []string, body string) bool {
+	for _, r := range rules {
+		want, have := 0, 0
+		for _, x := range rules {
+			if x == r {
+				want++
+			}
+		}
+		for rest := body; ; have++ {
+			i := lineAt(rest, r)
+			if i < 0 {
+				break
+			}
+			rest = rest[min(len(rest), i+len(r)+1):]
+		}
+		if have != want {
+			return false
+		}
+	}
+	return true
+}
+
+// lineAt returns where the first line that is rule begins in body, or -1.
+// body begins at a line.
+func lineAt(body, rule string) int {
+	for at := 0; ; {
+		i := strings.Index(body[at:], rule)
+		if i < 0 {
+			return -1
+		}
+		i += at
+		end := i + len(rule)
+		if (i == 0 || body[i-1] == '\n') && (end == len(body) || body[end] == '\n') {
+			return i
+		}
+		at = end
+	}
+}
+
+// split tells the outputs of several commands apart, or returns nil.
+func split(pulls []pull, o output) []Section {
+	if pulls[0].numbered {
+		return splitNumbered(pulls, o)
+	}
+	lines := splitLines(o.body)
+	sum, ascending := 0, sameFile(pulls)
+	for i, p := range pulls {
+		if p.last == 0 {
+			sum = -1 << 31
+		}
+		sum += p.last - p.first + 1
+		ascending = ascending && (i == 0 || p.first > pulls[i-1].last)
+	}
+	// Ranges of one file in ascending order fill up one after the other.
+	// Others are told apart only if each printed all that it was asked for.
+	if len(lines) != sum && !(ascending && o.exact) {
+		return nil
+	}
+	out := make([]Section, 0, len(pulls))
+	at := o.at
+	for _, p := range pulls {
+		n := len(lines)
+		if p.last > 0 {
+			n = min(n, p.last-p.first+1)
+		}
+		s := Section{Path: p.path, Start: at, First: p.first, Lines: lines[:n:n]}
+		for _, l := range s.Lines {
+			at += len(l) + 1
+		}
+		at = min(at, o.at+len(o.body))
+		s.End = at
+		if n > 0 && (p.last == 0 || n < p.last-p.first+1) {
+			s.Total = p.first + n - 1
+		}
+		if o.tty {
+			uncarry(s.Lines)
+		}
+		lines = lines[n:]
+		out = append(out, s)
+	}
+	if len(lines) > 0 {
+		return nil
+	}
+	return out
+}
+
+// splitNumbered tells numbered outputs apart by where the numbers begin anew.
+func splitNumbered(pulls []pull, o output) []Section {
+	out := make([]Section, 0, len(pulls))
+	body, at := o.body, o.at
+	for i, p := range pulls {
+		n, ok := readNumbered(body, "\t")
+		if !ok || n.first != p.first {
+			return nil
+		}
+		if most := p.last - p.first + 1; p.last > 0 && len(n.lines) > most {
+			n.size = 0
+			for range most {
+				n.size += strings.IndexByte(body[n.size:], '\n') + 1
+			}
+			n.lines = n.lines[:most:most]
+		}
+		s := Section{Path: p.path, Start: at, End: at + n.size, First: n.first, Lines: n.lines, Cut: n.clip}
+		if o.tty {
+			uncarry(s.Lines)
+		}
+		body, at = body[n.size:], s.End
+		if i == len(pulls)-1 && body != "" {
+			return nil
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// complains reports whether an output is, or begins or ends with, a reader's
+// complaint that it could not read a file.
+func complains(body string) bool {
+	body = strings.TrimRight(body, "\r\n")
+	first, _, _ := strings.Cut(body, "\n")
+	return complaint(first) || complaint(body[strings.LastIndexByte(body, '\n')+1:])
+}
+
+func complaint(line string) bool {
+	name, rest, ok := strings.Cut(line, ": ")
+	if !ok || len(line) > 1000 {
+		return false
+	}
+	if i := strings.LastIndexByte(name, '/'); i >= 0 {
+		name = name[i+1:]
+	}
+	if !readers[name] && name != "bash" && name != "sh" && name != "zsh" {
+		return false
+	}
+	for _, why := range []string{"No such file or directory", "Is a directory", "Permission denied", "Not a directory", "can't read", "cannot open", "couldn't ", "no such file"} {
+		if strings.Contains(rest, why) {
+			return true
+		}
+	}
+	return false
+}
+
+// noise counts the lines at the beginning that a login shell printed.
+func noise(lines []string) int {
+	n := 0
+	for n < len(lines) && (strings.HasPrefix(lines[n], "mise WARN ") || strings.HasPrefix(lines[n], "bash: warning: ")) {
+		n++
+	}
+	return n
+}
