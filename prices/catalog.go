@@ -1,0 +1,218 @@
+package prices
+
+import (
+	_ "embed" // models.json
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+	"sync"
+)
+
+//go:embed models.json
+var modelsJSON []byte
+
+// file is the form of models.json and of a user's own file.
+type file struct {
+	Source string  `json:"source"` // where the data comes from
+	Date   string  `json:"date"`   // the day its prices hold for, YYYY-MM-DD
+	Models []Model `json:"models"`
+}
+
+// Catalog holds models and finds them by name. The zero value is empty. It is
+// not changed by lookups, so that many may look up at once; Load must not run
+// beside them.
+type Catalog struct {
+	Source string // of the embedded data
+	Date   string
+
+	models []Model        // a user's first
+	exact  map[string]int // lower-case id or other name → index
+}
+
+var embedded = sync.OnceValues(func() (*Catalog, error) {
+	c := new(Catalog)
+	if err := c.Load(modelsJSON); err != nil {
+		return nil, fmt.Errorf("embedded models: %w", err)
+	}
+	return c, nil
+})
+
+// Lookup finds a model of the embedded data by the name a request or a
+// recording gives it: see [Catalog.Lookup]. The data are parsed at the first call.
+func Lookup(name string) (Model, bool) {
+	c, err := embedded()
+	if err != nil {
+		return Model{}, false
+	}
+	return c.Lookup(name)
+}
+
+// Embedded returns a catalog of the embedded data, to load more into.
+func Embedded() (*Catalog, error) {
+	c, err := embedded()
+	if err != nil {
+		return nil, err
+	}
+	own := &Catalog{Source: c.Source, Date: c.Date, models: append([]Model(nil), c.models...)}
+	own.index()
+	return own, nil
+}
+
+// Load merges data, in the form of models.json, into c: a model whose id is
+// there already takes the fields that data gives (and keeps the others), a new
+// one is added and found before the older ones. On an error c is unchanged.
+func (c *Catalog) Load(data []byte) error {
+	var f file
+	if err := json.Unmarshal(data, &f); err != nil {
+		return fmt.Errorf("price data: %w", err)
+	}
+	var raw struct{ Models []json.RawMessage }
+	if err := json.Unmarshal(data, &raw); err != nil {
+		return fmt.Errorf("price data: %w", err)
+	}
+	at := make(map[string]int, len(c.models))
+	for i, m := range c.models {
+		at[m.ID] = i
+	}
+	merged := append([]Model(nil), c.models...)
+	var fresh []Model
+	for i, m := range f.Models {
+		m.ID = strings.ToLower(m.ID)
+		if m.ID == "" {
+			return fmt.Errorf("price data: model %d has no id", i)
+		}
+		j, known := at[m.ID]
+		if !known {
+			fresh = append(fresh, m)
+			continue
+		}
+		merged[j].Match = merged[j].Match.clone() // Unmarshal writes into slices it finds
+		if err := json.Unmarshal(raw.Models[i], &merged[j]); err != nil {
+			return fmt.Errorf("price data: %s: %w", m.ID, err)
+		}
+		merged[j].ID = m.ID
+	}
+	c.models = append(fresh, merged...)
+	if c.Source == "" {
+		c.Source, c.Date = f.Source, f.Date
+	}
+	c.index()
+	return nil
+}
+
+func (c *Catalog) index() {
+	c.exact = make(map[string]int, 4*len(c.models))
+	put := func(name string, i int) {
+		if _, taken := c.exact[name]; !taken && name != "" {
+			c.exact[name] = i
+		}
+	}
+	for i, m := range c.models {
+		put(m.ID, i)
+	}
+	for i, m := range c.models {
+		for _, name := range m.Match.Is {
+			put(strings.ToLower(name), i)
+		}
+	}
+}
+
+// Models returns the models, those found first in front.
+func (c *Catalog) Models() []Model { return append([]Model(nil), c.models...) }
+
+// Lookup finds a model by name, tolerant of what providers, routers and agents
+// put around it: upper case, "openai/…", "us.anthropic.…-v1:0", "models/…",
+// "…@20250929", "…-2025-09-29", "…[1m]", "…:free", "…-latest". The longest
+// known name that the given one begins with decides where no name is equal.
+func (c *Catalog) Lookup(name string) (Model, bool) {
+	name = strings.ToLower(strings.TrimSpace(name))
+	if name == "" {
+		return Model{}, false
+	}
+	for _, n := range forms(name) {
+		if i, ok := c.exact[n]; ok {
+			return c.models[i], true
+		}
+	}
+	for _, n := range forms(name) {
+		if i := c.begins(n); i >= 0 {
+			return c.models[i], true
+		}
+	}
+	for i, m := range c.models {
+		for _, part := range m.Match.Has {
+			if strings.Contains(name, part) {
+				return c.models[i], true
+			}
+		}
+	}
+	return Model{}, false
+}
+
+// begins returns the model with the longest name that n begins with, or -1. A
+// name in Match.Starts is a beginning of any kind; an id or an equal name must
+// end where a part of n ends.
+func (c *Catalog) begins(n string) int {
+	best, length := -1, 0
+	try := func(i int, prefix string, whole bool) {
+		if len(prefix) <= length || !strings.HasPrefix(n, prefix) {
+			return
+		}
+		if whole && len(n) > len(prefix) && !strings.ContainsRune("-:@", rune(n[len(prefix)])) {
+			return
+		}
+		best, length = i, len(prefix)
+	}
+	for i, m := range c.models {
+		try(i, m.ID, true)
+		for _, p := range m.Match.Is {
+			try(i, p, true)
+		}
+		for _, p := range m.Match.Starts {
+			try(i, p, false)
+		}
+	}
+	return best
+}
+
+var (
+	bracket = regexp.MustCompile(`\[[^\]]*\]$`)
+	version = regexp.MustCompile(`-v\d+(:\d+)?$`)
+	dated   = regexp.MustCompile(`[-@](20\d{6}|20\d\d-\d\d-\d\d)$`)
+)
+
+// forms lists the ways to write name, the fullest first.
+func forms(name string) []string {
+	var out []string
+	add := func(s string) string {
+		for _, o := range out {
+			if o == s {
+				return s
+			}
+		}
+		if s != "" {
+			out = append(out, s)
+		}
+		return s
+	}
+	add(name)
+	s := add(bracket.ReplaceAllString(name, ""))
+	if i := strings.LastIndexByte(s, '/'); i >= 0 {
+		s = add(s[i+1:])
+	}
+	s = add(version.ReplaceAllString(s, ""))
+	for _, vendor := range []string{"anthropic.", "openai.", "meta.", "mistral.", "deepseek.", "qwen."} {
+		if i := strings.Index(s, vendor); i >= 0 {
+			s = add(s[i+len(vendor):])
+		}
+	}
+	if i := strings.LastIndexByte(s, ':'); i > 0 {
+		s = add(s[:i])
+	}
+	s = add(dated.ReplaceAllString(s, ""))
+	s = add(strings.TrimSuffix(s, "-latest"))
+	add(strings.TrimSuffix(s, "-preview"))
+	add(s + "-preview")
+	return out
+}

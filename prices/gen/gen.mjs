@@ -1,0 +1,131 @@
+// Writes models.json (see ../models.go for its form) to standard output, from
+// the price data of the npm package @pydantic/genai-prices (MIT), with what
+// that data lacks: vocabulary names and the shortest prompt a provider caches.
+//
+//   npm install --no-save --no-package-lock && node gen.mjs 2026-11-20 > ../models.json
+//
+// The date decides which of several dated prices holds.
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import { findProvider } from '@pydantic/genai-prices'
+
+const asOf = process.argv[2]
+if (!/^\d{4}-\d{2}-\d{2}$/.test(asOf ?? '')) {
+  console.error('usage: node gen.mjs YYYY-MM-DD')
+  process.exit(2)
+}
+const main = createRequire(import.meta.url).resolve('@pydantic/genai-prices')
+const version = JSON.parse(readFileSync(join(dirname(main), '..', 'package.json'), 'utf8')).version
+
+// Which providers, in the order in which a name is looked up, and which of
+// their models: those one can chat with, under the provider that makes them.
+const providers = [
+  ['anthropic', /./],
+  ['openai', /^(gpt|chatgpt|o\d|codex)/],
+  ['google', /^gemini/],
+  ['deepseek', /./],
+  ['moonshotai', /./],
+  ['x-ai', /./],
+  ['mistral', /^(codestral|devstral|mistral|magistral|ministral)/],
+  ['zhipuai', /./],
+  ['minimax', /./],
+  ['openrouter', /^(qwen\/qwen3|meta-llama\/llama-[34])/],
+]
+const unwanted = /audio|image|tts|transcribe|realtime|embed|whisper|moderation|instruct$|voice|live|:free|ocr|vision|-vl-|search|deep-research|:extended|computer-use|gpt-3\.5-0301/
+
+// The vocabularies the maker has published; the others are counted by estimate.
+function vocabulary(provider, id) {
+  if (provider !== 'openai') return undefined
+  if (/^(gpt-3\.5|gpt-4($|-32k|-turbo|-0))/.test(id)) return 'cl100k_base'
+  if (/^(gpt-4o|gpt-4\.1|gpt-4\.5|gpt-5|gpt-oss|chatgpt-4o|o\d|codex)/.test(id)) return 'o200k_base'
+  return undefined
+}
+
+// The shortest cacheable prompt where it is not the provider's usual 1,024
+// (the provider's page on prompt caching, 2026-11).
+const minCache = [
+  [/^claude-(fable-5|opus-5)/, 512],
+  [/^claude-opus-4-7$/, 2048],
+  [/^claude-(opus-4-[56]|haiku-4-5)$/, 4096],
+  [/^claude-(3-5-haiku|3-haiku)/, 2048],
+]
+
+function current(prices) {
+  if (!Array.isArray(prices)) return prices
+  let best = null
+  let since = ''
+  for (const p of prices) {
+    if (p.constraint && p.constraint.type !== 'start_date') continue
+    const from = p.constraint?.start_date ?? '0000'
+    if (from <= asOf && from >= since) {
+      best = p.prices
+      since = from
+    }
+  }
+  return best
+}
+
+const keys = { input_mtok: 'in', output_mtok: 'out', cache_read_mtok: 'read', cache_write_mtok: 'write', cache_write_1h_mtok: 'write_1h' }
+
+function usd(prices) {
+  const base = {}
+  const long = {}
+  for (const [key, name] of Object.entries(keys)) {
+    const p = prices[key]
+    if (p === undefined || p === null) continue
+    if (typeof p === 'number') {
+      base[name] = p
+      continue
+    }
+    base[name] = p.base
+    const tier = p.tiers[p.tiers.length - 1]
+    if (tier) {
+      long.above = tier.start
+      long[name] = tier.price
+    }
+  }
+  return [base, long.above ? long : undefined]
+}
+
+function match(m, out = {}) {
+  const add = (k, v) => (out[k] ??= []).push(v.toLowerCase())
+  if (m.or) for (const x of m.or) match(x, out)
+  else if (m.equals) add('is', m.equals)
+  else if (m.starts_with) add('starts', m.starts_with)
+  else if (m.contains) add('has', m.contains)
+  // regular expressions only add dates to a name, which Lookup drops itself;
+  // conjunctions are for names we leave out
+  return out
+}
+
+const lines = []
+for (const [provider, wanted] of providers) {
+  const p = findProvider({ providerId: provider })
+  for (const m of p.models) {
+    const prices = m.prices && current(m.prices)
+    if (!wanted.test(m.id) && !wanted.test(m.id.toLowerCase())) continue
+    if (unwanted.test(m.id) || !prices || prices.input_mtok === undefined) continue
+    const [base, long] = usd(prices)
+    if (!base.in) continue
+    const id = m.id.toLowerCase()
+    const maker = provider === 'openrouter' ? id.split('/')[0] : provider
+    lines.push(JSON.stringify({
+      id,
+      provider: maker,
+      window: m.context_window,
+      vocabulary: vocabulary(provider, id),
+      min_cache: minCache.find(([re]) => re.test(id))?.[1],
+      usd: base,
+      long,
+      match: match(m.match),
+    }))
+  }
+}
+console.log('{')
+console.log(` "source": "npm @pydantic/genai-prices ${version} (MIT), prices in USD per million tokens",`)
+console.log(` "date": "${asOf}",`)
+console.log(' "models": [')
+console.log(lines.map((l) => '  ' + l).join(',\n'))
+console.log(' ]')
+console.log('}')

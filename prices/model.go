@@ -1,0 +1,83 @@
+package prices
+
+import (
+	"slices"
+	"time"
+)
+
+// Model is what is known of one model. Zero fields are unknown.
+type Model struct {
+	ID         string `json:"id"`
+	Provider   string `json:"provider,omitempty"`   // who makes it: "anthropic", "openai", "google", …
+	Window     int    `json:"window,omitempty"`     // tokens of prompt and answer together
+	Vocabulary string `json:"vocabulary,omitempty"` // VocabularyO200k, VocabularyCL100k; "" where none is public
+	MinCache   int    `json:"min_cache,omitempty"`  // shortest prefix the provider caches; 0 is the rule's
+	USD        USD    `json:"usd"`
+	Long       Long   `json:"long,omitzero"`
+	Match      Match  `json:"match,omitzero"`
+}
+
+// The vocabularies that are public.
+const (
+	VocabularyO200k  = "o200k_base"
+	VocabularyCL100k = "cl100k_base"
+)
+
+// USD holds prices in US dollars for a million tokens. 0 is unknown.
+type USD struct {
+	Input        float64 `json:"in"`
+	Output       float64 `json:"out,omitempty"`
+	CacheRead    float64 `json:"read,omitempty"`
+	CacheWrite   float64 `json:"write,omitempty"`    // for the provider's usual lifetime
+	CacheWrite1h float64 `json:"write_1h,omitempty"` // for an hour
+}
+
+// Long holds the prices of a request whose prompt is longer than Above tokens.
+type Long struct {
+	Above int `json:"above"`
+	USD
+}
+
+// Match lists the other names a model is known by, in lower case.
+type Match struct {
+	Is     []string `json:"is,omitempty"`
+	Starts []string `json:"starts,omitempty"`
+	Has    []string `json:"has,omitempty"`
+}
+
+func (m Match) clone() Match {
+	return Match{Is: slices.Clone(m.Is), Starts: slices.Clone(m.Starts), Has: slices.Clone(m.Has)}
+}
+
+// Rule returns the cache rule the model is billed by when its provider's
+// default is used: the provider's rule, with the model's own prices and minimum
+// where they are known. A provider whose cache we know nothing of but its
+// price is taken to cache by itself for five minutes; one without a price for
+// cached tokens is taken to have no cache.
+func (m Model) Rule() Rule {
+	var r Rule
+	switch m.Provider {
+	case "anthropic":
+		r, _ = RuleNamed(Anthropic5m)
+	case "openai":
+		r, _ = RuleNamed(OpenAI)
+	default:
+		if m.USD.CacheRead == 0 || m.USD.Input == 0 {
+			r, _ = RuleNamed(None)
+			return r
+		}
+		r = Rule{Name: m.Provider, Write: 1, Lifetime: 5 * time.Minute, Step: 1, MinTokens: 1024}
+	}
+	if m.USD.Input > 0 {
+		if m.USD.CacheRead > 0 {
+			r.Read = m.USD.CacheRead / m.USD.Input
+		}
+		if m.USD.CacheWrite > 0 {
+			r.Write = m.USD.CacheWrite / m.USD.Input
+		}
+	}
+	if m.MinCache > 0 {
+		r.MinTokens = m.MinCache
+	}
+	return r
+}

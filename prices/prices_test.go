@@ -1,0 +1,222 @@
+package prices
+
+import (
+	"math"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stet-dev/stet/llm"
+)
+
+func TestRules(t *testing.T) {
+	want := map[string][2]float64{
+		Anthropic5m: {0.1, 1.25}, Anthropic1h: {0.1, 2}, OpenAI: {0.1, 1}, None: {1, 1},
+	}
+	if len(Rules()) != len(want) {
+		t.Fatalf("%d rules, want %d", len(Rules()), len(want))
+	}
+	for _, r := range Rules() {
+		w, ok := want[r.Name]
+		if !ok || r.Read != w[0] || r.Write != w[1] {
+			t.Errorf("%s: read %v write %v", r.Name, r.Read, r.Write)
+		}
+		if r.Cached() == (r.Name == None) {
+			t.Errorf("%s: Cached is %v", r.Name, r.Cached())
+		}
+	}
+	// 1,000 read, 200 written, 10 plain at 0.1 and 1.25: 100 + 250 + 10.
+	r, _ := RuleNamed(Anthropic5m)
+	if got := r.Cost(1000, 200, 10); got != 360 {
+		t.Errorf("Cost = %v, want 360", got)
+	}
+	if _, ok := RuleNamed("other"); ok {
+		t.Error("RuleNamed found a rule that is not there")
+	}
+}
+
+func TestLookup(t *testing.T) {
+	for name, id := range map[string]string{
+		"claude-sonnet-4-5-20250929":                   "claude-sonnet-4-5",
+		"anthropic/claude-sonnet-4.5":                  "claude-sonnet-4-5",
+		"us.anthropic.claude-sonnet-4-5-20250929-v1:0": "claude-sonnet-4-5",
+		"global.anthropic.claude-opus-4-6-v1":          "claude-opus-4-6",
+		"claude-sonnet-4-5@20250929":                   "claude-sonnet-4-5",
+		"claude-sonnet-4-5[1m]":                        "claude-sonnet-4-5",
+		"claude-opus-4-5-20251101":                     "claude-opus-4-5",
+		"claude-opus-4-20250514":                       "claude-opus-4-0",
+		"claude-fable-5":                               "claude-fable-5",
+		"claude-fable-5-1-20261001":                    "claude-fable-5-1",
+		"claude-haiku-4-5-20251001":                    "claude-haiku-4-5",
+		"claude-3-7-sonnet-20250219":                   "claude-3-7-sonnet-latest",
+		"Claude-Sonnet-4-20250514":                     "claude-sonnet-4-0",
+		"gpt-5":                                        "gpt-5",
+		"openai/gpt-5-codex":                           "gpt-5",
+		"gpt-5-codex":                                  "gpt-5",
+		"gpt-5.1-codex-mini":                           "gpt-5.1-codex-mini",
+		"gpt-5.1-codex-max":                            "gpt-5.1",
+		"gpt-5.4":                                      "gpt-5.4",
+		"gpt-5.6-sol":                                  "gpt-5.6-sol",
+		"gpt-5.6-sol-2026-07-01":                       "gpt-5.6-sol",
+		"gpt-4o-2024-11-20":                            "gpt-4o",
+		"o3-mini-2025-01-31":                           "o3-mini",
+		"google/gemini-3-pro-preview":                  "gemini-3-pro-preview",
+		"gemini-3-flash":                               "gemini-3-flash-preview",
+		"models/gemini-2.5-pro":                        "gemini-2.5-pro",
+		"qwen/qwen3-coder:free":                        "qwen/qwen3-coder",
+		"openrouter/moonshotai/kimi-k2-thinking":       "kimi-k2-thinking",
+		"accounts/fireworks/models/deepseek-v4-pro":    "deepseek-v4-pro",
+		"meta-llama/llama-4-maverick":                  "meta-llama/llama-4-maverick",
+	} {
+		m, ok := Lookup(name)
+		if !ok || m.ID != id {
+			t.Errorf("Lookup(%q) = %q, %v; want %q", name, m.ID, ok, id)
+		}
+	}
+	for _, name := range []string{"", "  ", "my-own-model", "gp", "gpt", "claude", "llama"} {
+		if m, ok := Lookup(name); ok {
+			t.Errorf("Lookup(%q) found %q", name, m.ID)
+		}
+	}
+}
+
+func TestModelData(t *testing.T) {
+	m, _ := Lookup("claude-sonnet-4-5")
+	if m.Window != 200000 || m.Vocabulary != "" || m.USD != (USD{3, 15, 0.3, 3.75, 6}) || m.Long.Above != 200000 || m.Long.Input != 6 {
+		t.Errorf("claude-sonnet-4-5: %+v", m)
+	}
+	for name, vocabulary := range map[string]string{
+		"gpt-4o": VocabularyO200k, "gpt-5-codex": VocabularyO200k, "o4-mini": VocabularyO200k, "gpt-5.5": VocabularyO200k,
+		"gpt-4": VocabularyCL100k, "gpt-4-turbo": VocabularyCL100k, "gpt-3.5-turbo": VocabularyCL100k, "gpt-4.1": VocabularyO200k,
+		"claude-opus-4-8": "", "gemini-2.5-pro": "",
+	} {
+		if m, ok := Lookup(name); !ok || m.Vocabulary != vocabulary {
+			t.Errorf("%s: vocabulary %q, want %q", name, m.Vocabulary, vocabulary)
+		}
+	}
+	c, err := Embedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Date == "" || !strings.Contains(c.Source, "genai-prices") {
+		t.Errorf("source %q of %q", c.Source, c.Date)
+	}
+	if n := len(modelsJSON); n > 150<<10 {
+		t.Errorf("models.json has %d bytes", n)
+	}
+	for _, m := range c.Models() {
+		if m.USD.Input <= 0 || m.USD.Output < 0 || m.Provider == "" || m.USD.CacheRead > m.USD.Input {
+			t.Errorf("%s: %+v", m.ID, m.USD)
+		}
+		if r := m.Rule(); r.Read <= 0 || r.Write < 0.5 || r.Write > 2 {
+			t.Errorf("%s: rule %+v", m.ID, r)
+		}
+	}
+}
+
+func TestModelRule(t *testing.T) {
+	near := func(a, b float64) bool { return math.Abs(a-b) < 1e-9 }
+	for name, want := range map[string]Rule{
+		"claude-opus-4-5":  {Name: Anthropic5m, Read: 0.1, Write: 1.25, MinTokens: 4096},
+		"claude-fable-5-1": {Name: Anthropic5m, Read: 0.025, Write: 1.25, MinTokens: 512},
+		"gpt-5":            {Name: OpenAI, Read: 0.1, Write: 1, MinTokens: 1024},
+		"gpt-5.6-sol":      {Name: OpenAI, Read: 0.1, Write: 1.25, MinTokens: 1024},
+		"gpt-4":            {Name: OpenAI, Read: 0.1, Write: 1, MinTokens: 1024},
+		"mistral-tiny":     {Name: None, Read: 1, Write: 1},
+	} {
+		m, ok := Lookup(name)
+		if r := m.Rule(); !ok || r.Name != want.Name || !near(r.Read, want.Read) || !near(r.Write, want.Write) || r.MinTokens != want.MinTokens {
+			t.Errorf("%s: %+v, want %+v", name, r, want)
+		}
+	}
+}
+
+func TestModelCost(t *testing.T) {
+	m := Model{USD: USD{Input: 3, Output: 15, CacheRead: 0.3, CacheWrite: 3.75, CacheWrite1h: 6}, Long: Long{Above: 200000, USD: USD{Input: 6, Output: 22.5}}}
+	// 1,000·3 + 10,000·0.3 + 500·3.75 + 500·6 + 100·15 = 12,375 µ$
+	u := llm.Usage{Input: 1000, CacheRead: 10000, CacheWrite: 1000, CacheWrite1h: 500, Output: 100}
+	if got := m.Cost(u); math.Abs(got-0.012375) > 1e-12 {
+		t.Errorf("Cost = %v, want 0.012375", got)
+	}
+	// Past the limit all of the prompt is dearer; unknown cache prices are the plain one.
+	if got := m.Cost(llm.Usage{Input: 1, CacheRead: 200000}); math.Abs(got-200001*6/1e6) > 1e-9 {
+		t.Errorf("Cost of a long prompt = %v", got)
+	}
+}
+
+func TestLoad(t *testing.T) {
+	c, err := Embedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := len(c.Models())
+	err = c.Load([]byte(`{"models":[
+		{"id":"My-Model","provider":"me","window":32768,"vocabulary":"o200k_base","usd":{"in":1}},
+		{"id":"gpt-5","window":999,"match":{"is":["other-five"]}}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m, ok := c.Lookup("local/my-model:q4"); !ok || m.Window != 32768 || m.Vocabulary != VocabularyO200k {
+		t.Errorf("own model: %+v, %v", m, ok)
+	}
+	if m, _ := c.Lookup("gpt-5"); m.Window != 999 || m.USD.Input != 1.25 || m.Provider != "openai" {
+		t.Errorf("overridden model: %+v", m)
+	}
+	if m, _ := Lookup("gpt-5"); m.Window == 999 || m.Match.Is[0] == "other-five" {
+		t.Error("Load changed the embedded data")
+	}
+	if n := len(c.Models()); n != before+1 {
+		t.Errorf("%d models, want %d", n, before+1)
+	}
+	for _, bad := range []string{`{`, `[]`, `{"models":[{"window":1}]}`, `{"models":[{"id":"x","window":"big"}]}`} {
+		if err := c.Load([]byte(bad)); err == nil {
+			t.Errorf("Load(%s) accepted", bad)
+		}
+	}
+	if n := len(c.Models()); n != before+1 {
+		t.Errorf("a refused file changed the catalog: %d models", n)
+	}
+}
+
+// The generated file is what the committed script writes. Runs only where the
+// script's package is installed.
+func TestGenerated(t *testing.T) {
+	if _, err := os.Stat("gen/node_modules/@pydantic/genai-prices"); err != nil {
+		t.Skip("npm package not installed in gen")
+	}
+	date := regexp.MustCompile(`"date": "([^"]+)"`).FindSubmatch(modelsJSON)
+	cmd := exec.Command("node", "gen.mjs", string(date[1]))
+	cmd.Dir = "gen"
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(out) != string(modelsJSON) {
+		t.Error("models.json differs from what gen.mjs writes: run go generate ./prices")
+	}
+}
+
+func FuzzLookup(f *testing.F) {
+	for _, s := range []string{"gpt-5", "us.anthropic.claude-opus-4-6-v1", "a/b:c@d[e]", "", "-", "models/"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, name string) {
+		a, ok := Lookup(name)
+		b, again := Lookup(name)
+		if ok != again || a.ID != b.ID {
+			t.Errorf("Lookup(%q) is not stable: %q, %q", name, a.ID, b.ID)
+		}
+		if ok && a.USD.Input <= 0 {
+			t.Errorf("Lookup(%q) = %+v", name, a)
+		}
+	})
+}
+
+func BenchmarkLookup(b *testing.B) {
+	Lookup("gpt-5")
+	for b.Loop() {
+		Lookup("us.anthropic.claude-sonnet-4-5-20250929-v1:0")
+	}
+}

@@ -1,0 +1,106 @@
+package prices
+
+import (
+	"time"
+
+	"github.com/stet-dev/stet/llm"
+)
+
+// Rule says how a provider's prompt cache bills, relative to one plain input
+// token, and what it caches. The zero Rule has no meaning; take one of [Rules]
+// or a model's own ([Model.Rule]).
+type Rule struct {
+	Name  string
+	Read  float64 // price of a token read from the cache
+	Write float64 // price of a token written to the cache
+
+	// Lifetime is how long a prefix stays cached after it was last written
+	// or read. 0: nothing is cached, every token costs 1.
+	Lifetime time.Duration
+
+	// What follows is what the bench's simulator needs beside: the shortest
+	// prefix that is cached, the step in which the length of a hit grows,
+	// how many breakpoints a request may mark (0: the provider caches
+	// prefixes by itself), and how many content blocks before a breakpoint
+	// the provider looks back for an earlier entry (0: no limit).
+	MinTokens   int
+	Step        int
+	Breakpoints int
+	Lookback    int
+}
+
+// Cached reports whether the rule knows a cache at all.
+func (r Rule) Cached() bool { return r.Lifetime > 0 }
+
+// Cost returns the price of a request in plain input tokens: read of them from
+// the cache, written to it, and plain ones.
+func (r Rule) Cost(read, written, plain int) float64 {
+	return r.Read*float64(read) + r.Write*float64(written) + float64(plain)
+}
+
+// Names of the rules, as reports show them.
+const (
+	Anthropic5m = "anthropic-5m"
+	Anthropic1h = "anthropic-1h"
+	OpenAI      = "openai"
+	None        = "none"
+)
+
+// rules is the table of cache rules.
+//
+// Anthropic: platform documentation, "Prompt caching": reads 0.1, writes 1.25
+// for five minutes and 2 for an hour, the lifetime renewed by every read; four
+// breakpoints, each looked back from over 20 blocks; 1,024 tokens at least for
+// most models (others: Model.MinCache).
+//
+// OpenAI: platform documentation, "Prompt caching": prefixes of 1,024 tokens
+// and more in steps of 128, no price for the write, dropped after "5 to 10
+// minutes" without use and always after an hour; from gpt-5 on there is a longer
+// retention, which an agent must ask for. Ten minutes is taken: in recorded
+// sessions 10 of 12 requests that came 5 to 10 minutes after the last answer
+// still found the cache, 3 of 6 within the hour. From gpt-5.6 on, writes cost
+// 1.25: that is in the model's prices, and so in Model.Rule.
+var rules = []Rule{
+	{Name: Anthropic5m, Read: 0.1, Write: 1.25, Lifetime: 5 * time.Minute, MinTokens: 1024, Step: 1, Breakpoints: 4, Lookback: 20},
+	{Name: Anthropic1h, Read: 0.1, Write: 2, Lifetime: time.Hour, MinTokens: 1024, Step: 1, Breakpoints: 4, Lookback: 20},
+	{Name: OpenAI, Read: 0.1, Write: 1, Lifetime: 10 * time.Minute, MinTokens: 1024, Step: 128},
+	{Name: None, Read: 1, Write: 1},
+}
+
+// Rules returns the cache rules that reports price by, in a fixed order.
+func Rules() []Rule { return append([]Rule(nil), rules...) }
+
+// RuleNamed returns the rule of that name.
+func RuleNamed(name string) (Rule, bool) {
+	for _, r := range rules {
+		if r.Name == name {
+			return r, true
+		}
+	}
+	return Rule{}, false
+}
+
+// Cost returns what one request cost in USD at the model's prices. Where
+// the prompt is longer than the model's limit for them, the higher prices
+// hold for all of it. A cached token whose price is unknown costs what a plain
+// one does.
+func (m Model) Cost(u llm.Usage) float64 {
+	p := m.USD
+	if m.Long.Above > 0 && u.Prompt() > m.Long.Above {
+		p = m.Long.USD
+	}
+	write1h := min(u.CacheWrite1h, u.CacheWrite)
+	sum := float64(u.Input)*p.Input +
+		float64(u.CacheRead)*or(p.CacheRead, p.Input) +
+		float64(u.CacheWrite-write1h)*or(p.CacheWrite, p.Input) +
+		float64(write1h)*or(p.CacheWrite1h, or(p.CacheWrite, p.Input)) +
+		float64(u.Output)*p.Output
+	return sum / 1e6
+}
+
+func or(v, fallback float64) float64 {
+	if v == 0 {
+		return fallback
+	}
+	return v
+}

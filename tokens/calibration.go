@@ -1,0 +1,184 @@
+package tokens
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+)
+
+// Calibration is what a model's real prompt sizes taught about the estimate of
+// them: size = fixed + slope · estimate. The fixed part is what every request
+// holds and the estimate does not see (tools and system prompt of a recorded
+// session, the provider's own preamble). The zero value knows nothing: size is the
+// estimate.
+//
+// The slope is the weighted median of how much the real size grew for a token
+// of estimated growth between two requests of one conversation, where the fixed
+// part cancels out; the fixed part is the median of what then remains. Both look at
+// the newest observations only, and one odd observation moves neither. The
+// same observations in the same order give the same calibration.
+//
+// A Calibration is not for concurrent use.
+type Calibration struct {
+	growth []pair // estimated and real growth, the newest last
+	sizes  []pair // estimated and real size
+}
+
+type pair struct{ Estimate, Real int }
+
+// Bounds of a Calibration: how many observations it looks at, how small a
+// growth is too small to say anything, and which slopes are believed.
+const (
+	maxGrowth   = 64
+	maxSizes    = 32
+	minGrowth   = 64
+	minSlope    = 0.5
+	maxSlope    = 3.0
+	priorWeight = 1000 // tokens of growth that speak for a slope of 1
+)
+
+// Grow records that the real size of a conversation's prompt grew by real
+// tokens while its estimate grew by estimate tokens. Shrinking and small
+// growth are ignored.
+func (c *Calibration) Grow(estimate, real int) {
+	if estimate < minGrowth || real <= 0 {
+		return
+	}
+	c.growth = push(c.growth, pair{estimate, real}, maxGrowth)
+}
+
+// Observe records the estimate and the real size of one prompt.
+func (c *Calibration) Observe(estimate, real int) {
+	if estimate < 0 || real <= 0 {
+		return
+	}
+	c.sizes = push(c.sizes, pair{estimate, real}, maxSizes)
+}
+
+func push(list []pair, p pair, limit int) []pair {
+	if len(list) == limit {
+		list = append(list[:0:0], list[1:]...)
+	}
+	return append(list, p)
+}
+
+// Slope returns how many real tokens one estimated token stands for.
+func (c *Calibration) Slope() float64 {
+	type sample struct {
+		ratio  float64
+		weight int
+	}
+	samples := []sample{{1, priorWeight}}
+	total := priorWeight
+	for _, p := range c.growth {
+		samples = append(samples, sample{float64(p.Real) / float64(p.Estimate), p.Estimate})
+		total += p.Estimate
+	}
+	if len(c.growth) >= 8 { // enough to do without the prior
+		samples = samples[1:]
+		total -= priorWeight
+	}
+	slices.SortStableFunc(samples, func(a, b sample) int { return cmp.Compare(a.ratio, b.ratio) })
+	seen := 0
+	for _, s := range samples {
+		if seen += s.weight; 2*seen >= total {
+			return min(max(s.ratio, minSlope), maxSlope)
+		}
+	}
+	return 1
+}
+
+// Fixed returns the part of a prompt's size that the estimate does not see,
+// in tokens; never negative.
+func (c *Calibration) Fixed() int {
+	if len(c.sizes) == 0 {
+		return 0
+	}
+	slope := c.Slope()
+	rest := make([]float64, 0, len(c.sizes))
+	for _, p := range c.sizes {
+		rest = append(rest, float64(p.Real)-slope*float64(p.Estimate))
+	}
+	slices.Sort(rest)
+	return max(0, int(rest[len(rest)/2]))
+}
+
+// Size returns the real size to expect for a prompt estimated at estimate
+// tokens.
+func (c *Calibration) Size(estimate int) int {
+	return max(0, c.Fixed()+int(c.Slope()*float64(max(0, estimate))+0.5))
+}
+
+// Known reports whether anything was observed.
+func (c *Calibration) Known() bool { return len(c.growth) > 0 || len(c.sizes) > 0 }
+
+type calibrationJSON struct {
+	Growth [][2]int `json:"growth,omitempty"` // estimated, real
+	Sizes  [][2]int `json:"sizes,omitempty"`
+}
+
+// MarshalJSON writes the observations, so that a calibration can be stored.
+func (c Calibration) MarshalJSON() ([]byte, error) {
+	var out calibrationJSON
+	for _, p := range c.growth {
+		out.Growth = append(out.Growth, [2]int{p.Estimate, p.Real})
+	}
+	for _, p := range c.sizes {
+		out.Sizes = append(out.Sizes, [2]int{p.Estimate, p.Real})
+	}
+	return json.Marshal(out)
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote. Observations that Grow and Observe
+// would not take are left out.
+func (c *Calibration) UnmarshalJSON(data []byte) error {
+	var in calibrationJSON
+	if err := json.Unmarshal(data, &in); err != nil {
+		return fmt.Errorf("calibration: %w", err)
+	}
+	*c = Calibration{}
+	for _, p := range in.Growth {
+		c.Grow(p[0], p[1])
+	}
+	for _, p := range in.Sizes {
+		c.Observe(p[0], p[1])
+	}
+	return nil
+}
+
+// Meter follows the size of one conversation. After the first answer it goes
+// out from the size last reported and estimates only what has come since.
+type Meter struct {
+	Calibration *Calibration // the model's, shared by its conversations; nil: estimates as they are
+
+	estimate, real int // of the last prompt reported; 0, 0: none
+}
+
+// Observe records that a prompt estimated at estimate tokens was real tokens
+// long (llm.Usage.Prompt).
+func (m *Meter) Observe(estimate, real int) {
+	if real <= 0 {
+		return
+	}
+	if c := m.Calibration; c != nil {
+		if m.real > 0 {
+			c.Grow(estimate-m.estimate, real-m.real)
+		}
+		c.Observe(estimate, real)
+	}
+	m.estimate, m.real = estimate, real
+}
+
+// Size returns the real size to expect of the conversation's next prompt,
+// estimated at estimate tokens.
+func (m *Meter) Size(estimate int) int {
+	c := m.Calibration
+	if c == nil {
+		c = new(Calibration)
+	}
+	if m.real == 0 {
+		return c.Size(estimate)
+	}
+	return max(0, m.real+int(c.Slope()*float64(estimate-m.estimate)))
+}

@@ -1,0 +1,35 @@
+package tokens
+
+// Estimate counts by the characters alone, without a vocabulary: a table of
+// how many tokens pieces of text of each kind and length have on average
+// (estimate_table.go, fitted by fit_test.go). The zero value estimates for
+// o200k_base, whose counts are the nearest to most models'.
+type Estimate struct {
+	CL100k bool // estimate for cl100k_base
+}
+
+// unit is the table's: a token is so many.
+const unit = 1024
+
+// Count implements Counter. A text that is not empty has at least one token.
+func (e Estimate) Count(text string) int {
+	if text == "" {
+		return 0
+	}
+	table := &tableO200k
+	if e.CL100k {
+		table = &tableCL100k
+	}
+	sc := scanner{s: text, humps: !e.CL100k}
+	sum := 0
+	for i := 0; i < len(text); {
+		c, end := sc.next(i)
+		if c < 0 {
+			sum += unit
+		} else {
+			sum += int(table[c])
+		}
+		i = end
+	}
+	return max(1, (sum+unit/2)/unit)
+}

@@ -1,0 +1,66 @@
+package tokens
+
+import "github.com/stet-dev/stet/llm"
+
+// What stands around the strings of a request, in tokens: about what the
+// public chat formats use. Calibration corrects the rest.
+const (
+	perMessage = 4  // role and separators
+	perCall    = 8  // the frame of a tool call, its id included
+	perResult  = 6  // the frame of a tool result
+	perTool    = 12 // the frame of a tool's description
+
+	// An opaque part longer than opaqueText bytes is taken for an image or a
+	// document, whose size in bytes says little.
+	opaqueText = 4096
+	opaqueSize = 1600
+)
+
+// CountRequest returns the tokens of a request: its decoded strings, its
+// tools' schemas, and a little for every message. Thinking counts as far as it is
+// readable; a long opaque part (an image) counts as 1,600.
+func CountRequest(r *llm.Request, c Counter) int {
+	n := 0
+	for _, t := range r.Tools {
+		n += perTool + c.Count(t.Name) + c.Count(t.Description) + c.Count(string(t.Schema))
+	}
+	return n + CountMessages(r.Messages, c)
+}
+
+// CountMessages returns the tokens of messages as they are sent; local ones
+// are not.
+func CountMessages(messages []llm.Message, c Counter) int {
+	n := 0
+	for i := range messages {
+		n += CountMessage(&messages[i], c)
+	}
+	return n
+}
+
+// CountMessage returns the tokens of one message, 0 for a local one.
+func CountMessage(m *llm.Message, c Counter) int {
+	if m.Local {
+		return 0
+	}
+	n := perMessage
+	for i := range m.Parts {
+		n += CountPart(&m.Parts[i], c)
+	}
+	return n
+}
+
+// CountPart returns the tokens of one part.
+func CountPart(p *llm.Part, c Counter) int {
+	switch p.Kind {
+	case llm.ToolCall:
+		return perCall + c.Count(p.Name) + c.Count(p.Args)
+	case llm.ToolResult:
+		return perResult + c.Count(p.Text)
+	case llm.Opaque:
+		if len(p.Raw) > opaqueText {
+			return opaqueSize
+		}
+		return c.Count(p.Raw)
+	}
+	return c.Count(p.Text)
+}
