@@ -1,0 +1,95 @@
+package history
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stet-dev/stet/llm"
+)
+
+// conv builds conversations for tests in the shape of the filesystem-read tool.
+type conv struct {
+	messages []llm.Message
+	n        int
+	clock    time.Time
+}
+
+func (c *conv) add(role llm.Role, parts ...llm.Part) {
+	m := llm.Message{Role: role, Parts: parts, Time: c.clock}
+	c.messages = append(c.messages, m)
+}
+
+func (c *conv) user(text string) { c.add(llm.User, llm.Part{Text: text}) }
+
+// call adds a call and its result, and returns the index of the result.
+func (c *conv) call(name string, args any, result string, failed ...bool) int {
+	c.n++
+	id := fmt.Sprintf("call_%d", c.n)
+	raw, ok := args.(string)
+	if !ok {
+		b, _ := json.Marshal(args)
+		raw = string(b)
+	}
+	c.add(llm.Assistant, llm.Part{Kind: llm.ToolCall, CallID: id, Name: name, Args: raw})
+	if !c.clock.IsZero() {
+		c.clock = c.clock.Add(5 * time.Minute)
+	}
+	c.add(llm.Tool, llm.Part{Kind: llm.ToolResult, CallID: id, Text: result, IsError: len(failed) > 0})
+	return len(c.messages) - 1
+}
+
+// read adds a successful read of lines a to b of a file of total lines.
+func (c *conv) read(path string, a, b, total int) int {
+	return c.call("filesystem-read", map[string]any{"filePath": path, "startLine": a, "endLine": b}, shown(path, a, b, total))
+}
+
+// shown is what filesystem-read answers. The text of a line depends on the
+// file's name and the line's number alone.
+func shown(path string, a, b, total int) string {
+	var s strings.Builder
+	base := path[strings.LastIndexByte(path, '/')+1:]
+	fmt.Fprintf(&s, "📄 %s (lines %d-%d/%d)\n", path, a, b, total)
+	for n := a; n <= b; n++ {
+		fmt.Fprintf(&s, "%d→the text of line %d of %s\n", n, n, base)
+	}
+	return strings.TrimSuffix(s.String(), "\n")
+}
+
+func newEngine(t testing.TB, c Config) *Engine {
+	t.Helper()
+	e, err := New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// sent plans and applies, checking on the way that the messages given were
+// not changed (TRIM-1).
+func sent(t testing.TB, e *Engine, messages []llm.Message) ([]llm.Message, *Plan) {
+	t.Helper()
+	before, _ := json.Marshal(messages)
+	p := e.Plan(messages)
+	out := llm.Apply(messages, p.Edits)
+	if after, _ := json.Marshal(messages); string(after) != string(before) {
+		t.Fatal("planning changed the stored messages")
+	}
+	if len(p.Edits) != len(p.Trims) {
+		t.Fatalf("%d edits, %d trims", len(p.Edits), len(p.Trims))
+	}
+	return out, p
+}
+
+// left lists the indexes of the messages that were replaced by one line.
+func left(in, out []llm.Message) []int {
+	var is []int
+	for i := range in {
+		if in[i].Parts[0].Text != out[i].Parts[0].Text {
+			is = append(is, i)
+		}
+	}
+	return is
+}

@@ -1,0 +1,190 @@
+package history
+
+import (
+	"strings"
+	"time"
+
+	"github.com/stet-dev/stet/dialect"
+	"github.com/stet-dev/stet/llm"
+)
+
+// Fold is a conversation as the engine sees it, one message after the other.
+// It serves one goroutine. Messages added must not be changed afterwards.
+type Fold struct {
+	engine *Engine
+	keys   *keys
+	n      int // messages added
+	clock  time.Time
+
+	calls  map[string]call // by call id, the latest one of that id
+	facts  []fact          // results of recognised calls, in order
+	ledger ledger
+	plan   Plan // what lossless has decided so far
+	lost   int  // results that look like reads, with no path to be found
+}
+
+// call is a tool call and what it does.
+type call struct {
+	id, name string
+	action   dialect.Action
+}
+
+// fact is what the result of a recognised call says.
+type fact struct {
+	message, part int
+	call          call
+	text          string
+	when          time.Time // of the message; where it has none, of the one before
+	result        dialect.Result
+	reads         []read // one per file shown; none for a failed result
+	ours          bool   // the text is a line of ours already
+	fixed         bool   // it cannot be shortened
+}
+
+// read is what a result shows of one file. A file that stands in a batch
+// twice is one read with two sections.
+type read struct {
+	key      string
+	path     string // as the agent wrote it
+	sections []dialect.Section
+	size     int // bytes of text
+}
+
+// Fold returns an empty conversation.
+func (e *Engine) Fold() *Fold {
+	return &Fold{
+		engine: e,
+		keys:   newKeys(e.config.Root),
+		calls:  make(map[string]call),
+		ledger: ledger{files: make(map[string]*file)},
+	}
+}
+
+// Len returns the number of messages added.
+func (f *Fold) Len() int { return f.n }
+
+// Add appends messages to the conversation. Local ones are seen but nothing
+// in them counts.
+func (f *Fold) Add(messages ...llm.Message) {
+	for i := range messages {
+		m := &messages[i]
+		if !m.Time.IsZero() {
+			f.clock = m.Time
+		}
+		if !m.Local {
+			f.message(m)
+		}
+		f.n++
+	}
+}
+
+func (f *Fold) message(m *llm.Message) {
+	for i := range m.Parts {
+		p := &m.Parts[i]
+		switch p.Kind {
+		case llm.Text:
+			if m.Role != llm.Assistant && f.keys.root == "" && len(f.facts) == 0 {
+				f.keys.setRoot(dialect.Root(p.Text))
+			}
+		case llm.ToolCall:
+			f.calls[p.CallID] = call{p.CallID, p.Name, f.engine.table.Action(p.Name, p.Args)}
+		case llm.ToolResult:
+			f.result(i, p)
+		}
+	}
+}
+
+// result records what one result says, and lets lossless decide on it.
+func (f *Fold) result(part int, p *llm.Part) {
+	c, known := f.calls[p.CallID]
+	fa := fact{message: f.n, part: part, call: c, text: p.Text, when: f.clock}
+	fa.fixed = f.engine.config.InPlace && !p.Span.Valid()
+	switch {
+	case !known && f.engine.config.ByContent:
+		r, ok := f.engine.table.ByContent(p.Text)
+		if !ok {
+			return
+		}
+		fa.result, fa.call.action.Op = r, dialect.Read
+	case !known || c.action.Op == dialect.Other:
+		return
+	default:
+		fa.result = f.engine.table.Result(c.action, p.Text, p.IsError)
+	}
+	switch fa.call.action.Op {
+	case dialect.Read, dialect.List:
+		fa.ours = ours(p.Text)
+		fa.reads = f.readsOf(&fa)
+		f.plan.Reads += len(fa.reads)
+		if len(fa.reads) == 0 && !fa.result.Failed && !fa.ours {
+			f.lost++
+		}
+	case dialect.Shell:
+		fa.ours = ours(p.Text)
+	}
+	f.facts = append(f.facts, fa)
+	if f.engine.admits() {
+		f.admit(&f.facts[len(f.facts)-1])
+	}
+}
+
+// ours reports whether text is a line of ours and nothing else.
+func ours(text string) bool {
+	return strings.HasPrefix(text, mark) && !strings.Contains(text, "\n")
+}
+
+// readsOf groups what a result shows by file. Where its sections cannot be
+// told apart, the call's targets name the files.
+func (f *Fold) readsOf(fa *fact) []read {
+	if fa.result.Failed || fa.ours {
+		return nil
+	}
+	var out []read
+	at := make(map[string]int, 1)
+	add := func(path string) *read {
+		k := f.keys.key(path)
+		if k == "" {
+			return nil
+		}
+		i, ok := at[k]
+		if !ok {
+			i = len(out)
+			at[k] = i
+			out = append(out, read{key: k, path: path})
+		}
+		return &out[i]
+	}
+	for _, s := range fa.result.Sections {
+		if s.Failed {
+			continue
+		}
+		if r := add(s.Path); r != nil {
+			r.sections = append(r.sections, s)
+			r.size += s.End - s.Start
+		}
+	}
+	if len(fa.result.Sections) == 0 {
+		for _, t := range fa.call.action.Targets {
+			if r := add(t.Path); r != nil {
+				r.size = len(fa.text) / len(fa.call.action.Targets)
+			}
+		}
+	}
+	return out
+}
+
+// Plan returns what is left out of the request made of all messages added.
+// The plan is the caller's to keep.
+func (f *Fold) Plan() *Plan {
+	switch f.engine.config.Policy {
+	case Off:
+		return &Plan{Stats: Stats{Reads: f.plan.Reads}}
+	case KeepLatest:
+		return f.keepLatest()
+	default:
+		p := f.plan
+		p.Edits = append([]llm.Edit(nil), p.Edits...)
+		p.Trims = append([]Trim(nil), p.Trims...)
+		return &p
+	}
+}

@@ -1,0 +1,222 @@
+package history
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+
+	"github.com/stet-dev/stet/dialect"
+)
+
+// keepLatest is the source document's rule: the newest K reads of each file
+// and the newest N outputs of commands stay whole, older ones become one line
+// (TRIM-2, 13). Failed results stay and do not count (TRIM-3).
+func (f *Fold) keepLatest() *Plan {
+	p := &Plan{Stats: Stats{Reads: f.plan.Reads}}
+	old := f.oldReads()
+	shells := f.oldOutputs()
+	view := f.sight(old)
+	for i := range f.facts {
+		switch {
+		case f.facts[i].fixed:
+		case shells[i]:
+			f.dropOutput(p, &f.facts[i])
+		default:
+			f.dropReads(p, i, old, view)
+		}
+	}
+	return p
+}
+
+// sight tells what stays in view of the files of which something leaves.
+func (f *Fold) sight(old map[at]bool) sight {
+	view := make(sight)
+	for x := range old {
+		view[f.facts[x.fact].reads[x.read].key] = make(map[sighted]bool)
+	}
+	for i := range f.facts {
+		fa := &f.facts[i]
+		for j := range fa.reads {
+			if r := &fa.reads[j]; view[r.key] != nil && (fa.fixed || !old[at{i, j}]) {
+				view.add(r)
+			}
+		}
+	}
+	return view
+}
+
+// at names a read: the index of its fact, and of the read in it.
+type at struct{ fact, read int }
+
+// oldReads tells the reads that are past the newest K of their file. Newest is by time; equal or missing times fall back to the
+// position in the history (TRIM-10).
+func (f *Fold) oldReads() map[at]bool {
+	byFile := make(map[string][]at)
+	for i := range f.facts {
+		for j := range f.facts[i].reads {
+			r := &f.facts[i].reads[j]
+			byFile[r.key] = append(byFile[r.key], at{i, j})
+		}
+	}
+	old := make(map[at]bool)
+	for _, reads := range byFile {
+		sort.SliceStable(reads, func(a, b int) bool {
+			return f.facts[reads[a].fact].when.Before(f.facts[reads[b].fact].when)
+		})
+		for i, x := range reads {
+			if newer := len(reads) - 1 - i; newer >= f.keepFor(f.facts[x.fact].reads[x.read].size) {
+				old[x] = true
+			}
+		}
+	}
+	return old
+}
+
+// keepFor is K for a read of so many bytes (TRIM-2, TRIM-15).
+func (f *Fold) keepFor(size int) int {
+	k := max(f.engine.config.KeepReads, 0)
+	if !f.engine.config.BySize {
+		return k
+	}
+	switch {
+	case size >= 256<<10:
+		return min(k, 1)
+	case size >= 64<<10:
+		return min(k, 3)
+	}
+	return k
+}
+
+// oldOutputs tells the facts that are outputs of commands past the newest N.
+func (f *Fold) oldOutputs() map[int]bool {
+	if f.engine.config.KeepShell < 0 {
+		return nil
+	}
+	var outputs []int
+	for i := range f.facts {
+		fa := &f.facts[i]
+		if fa.call.action.Op == dialect.Shell && !fa.result.Failed && !fa.ours {
+			outputs = append(outputs, i)
+		}
+	}
+	sort.SliceStable(outputs, func(a, b int) bool {
+		return f.facts[outputs[a]].when.Before(f.facts[outputs[b]].when)
+	})
+	old := make(map[int]bool)
+	for _, i := range outputs[:max(0, len(outputs)-f.engine.config.KeepShell)] {
+		old[i] = true
+	}
+	return old
+}
+
+// dropOutput replaces the output of a command, unless the line would be
+// longer than the output.
+func (f *Fold) dropOutput(p *Plan, fa *fact) {
+	text := f.engine.words.terminal(fa.call.action.Command)
+	if len(text) < len(fa.text) {
+		p.add(fa, text, nil, Terminal)
+	}
+}
+
+// dropReads replaces what is old of one result: all of it when every file in
+// it is, else the sections of the old files where they can be told apart
+// (TRIM-6).
+func (f *Fold) dropReads(p *Plan, i int, old map[at]bool, view sight) {
+	fa := &f.facts[i]
+	var paths []string
+	var cuts []cut
+	dangling, keep := 0, failedSection(fa)
+	for j := range fa.reads {
+		r := &fa.reads[j]
+		if !old[at{i, j}] {
+			keep = true
+			continue
+		}
+		paths = append(paths, r.path)
+		if !view.holds(r) {
+			dangling++
+		}
+		for k := range r.sections {
+			s := &r.sections[k]
+			cuts = append(cuts, cut{s, f.engine.words.older([]string{r.path}, linesOf(s), s.Dir), r.path})
+		}
+	}
+	switch {
+	case len(paths) == 0 || keep && len(cuts) == 0:
+		return
+	case keep:
+		sort.Slice(cuts, func(a, b int) bool { return cuts[a].section.Start < cuts[b].section.Start })
+		p.cut(fa, cuts, Older)
+	case len(cuts) == 1:
+		p.add(fa, cuts[0].text, paths, Older)
+	default:
+		lines := ""
+		if len(paths) == 1 && len(cuts) > 0 {
+			lines = joinLines(cuts)
+		}
+		p.add(fa, f.engine.words.older(paths, lines, fa.call.action.Op == dialect.List), paths, Older)
+	}
+	p.Dangling += dangling
+}
+
+func failedSection(fa *fact) bool {
+	for i := range fa.result.Sections {
+		if fa.result.Sections[i].Failed {
+			return true
+		}
+	}
+	return false
+}
+
+func linesOf(s *dialect.Section) string {
+	if s.First < 1 || len(s.Lines) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d-%d", s.First, s.First+len(s.Lines)-1)
+}
+
+func joinLines(cuts []cut) string {
+	var all []string
+	for _, c := range cuts {
+		if l := linesOf(c.section); l != "" {
+			all = append(all, l)
+		}
+	}
+	return strings.Join(all, ", ")
+}
+
+// sight is what stands whole in a request: per file, the texts of each line
+// number; number 0 stands for sections whose lines are not numbered.
+type sight map[string]map[sighted]bool
+
+type sighted struct {
+	n    int
+	text string
+}
+
+func (v sight) add(r *read) {
+	v.each(r, func(m map[sighted]bool, s sighted) bool { m[s] = true; return true })
+}
+
+// holds reports whether every line of r stands in the request.
+func (v sight) holds(r *read) bool {
+	return len(r.sections) > 0 && v.each(r, func(m map[sighted]bool, s sighted) bool { return m[s] })
+}
+
+// each calls do for the lines of r until it returns false.
+func (v sight) each(r *read, do func(map[sighted]bool, sighted) bool) bool {
+	m := v[r.key]
+	for i := range r.sections {
+		s := &r.sections[i]
+		for j, text := range s.Lines {
+			n := 0
+			if s.First > 0 {
+				n = s.First + j
+			}
+			if !do(m, sighted{n, text}) {
+				return false
+			}
+		}
+	}
+	return true
+}

@@ -1,0 +1,295 @@
+package history
+
+import (
+	"bytes"
+	"fmt"
+	"log/slog"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stet-dev/stet/llm"
+)
+
+var noon = time.Date(2026, 1, 31, 2, 20, 0, 0, time.UTC)
+
+func keep(t testing.TB) *Engine { return newEngine(t, Config{Policy: KeepLatest}) }
+
+func expectLeft(t *testing.T, e *Engine, c *conv, want ...int) *Plan {
+	t.Helper()
+	out, p := sent(t, e, c.messages)
+	if got := left(c.messages, out); !reflect.DeepEqual(got, want) {
+		t.Errorf("left out messages %v, want %v", got, want)
+	}
+	return p
+}
+
+// Example 1 (TRIM-2): seven reads of one file, the two oldest leave.
+func TestExample1MoreThanFiveReads(t *testing.T) {
+	c := &conv{clock: noon}
+	var at []int
+	for _, r := range [][2]int{{150, 200}, {100, 150}, {1, 50}, {200, 250}, {1, 100}, {51, 100}, {1, 50}} {
+		at = append(at, c.read("src/components/Button.tsx", r[0], r[1], 250))
+	}
+	p := expectLeft(t, keep(t), c, at[0], at[1])
+	if p.Reads != 7 || p.Dangling != 2 {
+		t.Errorf("reads %d, dangling %d; want 7 and 2: lines 100 and 150 to 200 stand nowhere else", p.Reads, p.Dangling)
+	}
+}
+
+// Example 2 (TRIM-2): a file read five times or fewer is untouched.
+func TestExample2FiveOrFewer(t *testing.T) {
+	for n := 1; n <= 5; n++ {
+		c := &conv{clock: noon}
+		for range n {
+			c.read("src/utils/helpers.ts", 1, 100, 100)
+		}
+		expectLeft(t, keep(t), c)
+	}
+}
+
+// Example 3 (TRIM-3): failures stay and do not count.
+func TestExample3FailuresStay(t *testing.T) {
+	c := &conv{clock: noon}
+	args := map[string]any{"filePath": "src/config/settings.json"}
+	oldest := c.read("src/config/settings.json", 100, 150, 250)
+	c.read("src/config/settings.json", 1, 50, 250)
+	c.read("src/config/settings.json", 200, 250, 250)
+	c.read("src/config/settings.json", 1, 100, 250)
+	c.call("filesystem-read", args, "Error: File not found")
+	c.call("filesystem-read", args, "something else went wrong", true)
+	c.read("src/config/settings.json", 51, 100, 250)
+	c.read("src/config/settings.json", 1, 50, 250)
+	expectLeft(t, keep(t), c, oldest)
+}
+
+// Example 4 (TRIM-2, TRIM-4): files count alone, other tools are untouched.
+func TestExample4ManyFiles(t *testing.T) {
+	c := &conv{clock: noon}
+	var b []int
+	for i := range 7 {
+		b = append(b, c.read("src/components/Button.tsx", 1, 20, 20))
+		c.call("terminal-execute", map[string]any{"command": "make"}, "done")
+		c.call("filesystem-edit", map[string]any{"filePath": "src/components/Button.tsx", "searchContent": "a", "replaceContent": "b"}, strings.Repeat("-a\n+b\n", 50))
+		c.call("ace-search", map[string]any{"query": "Button"}, shown("src/components/Button.tsx", 1, 20, 20))
+		if i < 3 {
+			c.read("src/App.tsx", 1, 30, 30)
+		}
+		if i < 2 {
+			c.read("src/utils/api.ts", 1, 30, 30)
+		}
+	}
+	expectLeft(t, newEngine(t, Config{Policy: KeepLatest, KeepShell: -1}), c, b[0], b[1])
+}
+
+// Example 5 (TRIM-6): each file of a batch counts as a read of that file, in
+// all three shapes of filePath; only the sections past K are replaced.
+func TestExample5Batch(t *testing.T) {
+	for _, args := range []any{
+		map[string]any{"filePath": []string{"file1.ts", "", "file2.ts"}},
+		map[string]any{"filePath": []map[string]any{{"path": "file1.ts"}, {"path": ""}, {"path": "file2.ts"}}},
+	} {
+		c := &conv{clock: noon}
+		both := c.call("filesystem-read", args, shown("file1.ts", 1, 9, 9)+"\n\n"+shown("file2.ts", 1, 9, 9))
+		for range 5 {
+			c.read("file1.ts", 1, 9, 9)
+		}
+		out, p := sent(t, keep(t), c.messages)
+		if got := left(c.messages, out); !reflect.DeepEqual(got, []int{both}) {
+			t.Fatalf("left out %v, want the batch alone, %d", got, both)
+		}
+		text := out[both].Parts[0].Text
+		if strings.Contains(text, "line 3 of file1.ts") || !strings.Contains(text, shown("file2.ts", 1, 9, 9)) {
+			t.Errorf("the section of file1.ts should be one line, that of file2.ts whole:\n%s", text)
+		}
+		if p.Reads != 7 || p.Dangling != 0 {
+			t.Errorf("reads %d, dangling %d; want 7, 0", p.Reads, p.Dangling)
+		}
+		for range 5 {
+			c.read("file2.ts", 1, 9, 9)
+		}
+		out, _ = sent(t, keep(t), c.messages)
+		if text := out[both].Parts[0].Text; strings.Contains(text, "\n") || !strings.Contains(text, "file1.ts, file2.ts") {
+			t.Errorf("every file of the batch is past K: it should be one line, is\n%s", text)
+		}
+	}
+}
+
+// TRIM-6: a failed section keeps its text and does not count.
+func TestBatchWithFailedSection(t *testing.T) {
+	c := &conv{clock: noon}
+	failed := "📄 gone.ts\nError: File not found: gone.ts"
+	both := c.call("filesystem-read", map[string]any{"filePath": []string{"a.ts", "gone.ts"}}, shown("a.ts", 1, 9, 9)+"\n\n"+failed)
+	for range 5 {
+		c.read("a.ts", 1, 9, 9)
+		c.call("filesystem-read", map[string]any{"filePath": "gone.ts"}, "Error: File not found: gone.ts")
+	}
+	out, _ := sent(t, keep(t), c.messages)
+	text := out[both].Parts[0].Text
+	if !strings.Contains(text, "Error: File not found: gone.ts") || strings.Contains(text, "line 3 of a.ts") {
+		t.Errorf("want the failure kept and a.ts left out:\n%s", text)
+	}
+}
+
+// Example 6 (TRIM-7): the names of one file are one file.
+func TestExample6Paths(t *testing.T) {
+	for _, root := range []string{"F:/Projects/app", `f:\Projects\app\`} {
+		c := &conv{clock: noon}
+		var at []int
+		for _, p := range []string{"src/components/Button.tsx", "./src/components/Button.tsx", "F:/Projects/app/src/components/Button.tsx",
+			`F:\Projects\app\src\components\Button.tsx`, "src/x/../components/Button.tsx", `src\components\Button.tsx`} {
+			at = append(at, c.read(p, 1, 50, 50))
+		}
+		expectLeft(t, newEngine(t, Config{Policy: KeepLatest, Root: root}), c, at[0])
+	}
+}
+
+// Example 7 (TRIM-8): directories count like files, with or without a slash.
+func TestExample7Directories(t *testing.T) {
+	c := &conv{clock: noon}
+	var at []int
+	for i := range 6 {
+		p := []string{"src/components/", "src/components"}[i%2]
+		at = append(at, c.call("filesystem-read", map[string]any{"filePath": p}, "📁 src/components\nButton.tsx\nInput.tsx\n"))
+	}
+	expectLeft(t, keep(t), c, at[0])
+}
+
+// Examples 8 and 9 (TRIM-9): without a path the result stays whole, and the
+// debug log says so (TRIM-14).
+func TestExample8And9NoPath(t *testing.T) {
+	for _, args := range []string{`{"filePath":""}`, `{"filePath":null}`, `{"filePath":[]}`, `{"filePath":7}`, `{}`, `{"filePath":`, ``} {
+		c := &conv{clock: noon}
+		for range 7 {
+			c.call("filesystem-read", args, "100→text without a name\n101→more of it")
+		}
+		var log bytes.Buffer
+		e := newEngine(t, Config{Policy: KeepLatest, Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
+		expectLeft(t, e, c)
+		if !strings.Contains(log.String(), "without a path") {
+			t.Errorf("%s: nothing said at debug level: %q", args, log.String())
+		}
+	}
+	c := &conv{clock: noon}
+	for i := range 7 { // results whose calls are missing
+		c.add(llm.Tool, llm.Part{Kind: llm.ToolResult, CallID: fmt.Sprint("lost", i), Text: shown("a.ts", 1, 9, 9)})
+	}
+	expectLeft(t, keep(t), c)
+	// TRIM-5: the second way recognises them, when asked for.
+	expectLeft(t, newEngine(t, Config{Policy: KeepLatest, ByContent: true}), c, 0, 1)
+}
+
+// Example 10 (TRIM-1, TRIM-11): role, call id and time stay; the stored
+// messages are checked by sent in every test.
+func TestExample10OnlyTheContent(t *testing.T) {
+	c := &conv{clock: noon}
+	for range 7 {
+		c.read("src/components/Button.tsx", 100, 150, 250)
+	}
+	zh := newEngine(t, Config{Policy: KeepLatest, Language: "zh"})
+	out, _ := sent(t, zh, c.messages)
+	got, want := out[1], c.messages[1]
+	if got.Parts[0].Text != "[该文件的历史读取内容已压缩,请参看最新读取结果]" {
+		t.Errorf("zh: %q", got.Parts[0].Text)
+	}
+	if got.Role != want.Role || !got.Time.Equal(want.Time) || got.Parts[0].CallID != want.Parts[0].CallID || got.Parts[0].Kind != want.Parts[0].Kind {
+		t.Errorf("more than the content changed: %+v", got)
+	}
+	out, _ = sent(t, keep(t), c.messages)
+	if text := out[1].Parts[0].Text; !strings.Contains(text, "src/components/Button.tsx lines 100-150") || strings.Contains(text, "\n") {
+		t.Errorf("en: %q should name path and lines, on one line", text)
+	}
+	out, _ = sent(t, newEngine(t, Config{Policy: KeepLatest, Placeholder: "gone: {path}:{lines}\nreally"}), c.messages)
+	if text := out[1].Parts[0].Text; text != "gone: src/components/Button.tsx:100-150 really" {
+		t.Errorf("custom: %q", text)
+	}
+}
+
+// TRIM-10: newest is by time; where times are equal or missing, by position.
+func TestNewestByTime(t *testing.T) {
+	c := &conv{clock: noon}
+	var at []int
+	for range 7 {
+		at = append(at, c.read("a.ts", 1, 9, 9))
+	}
+	c.messages[at[6]].Time = noon.Add(-time.Hour) // the last one is the oldest
+	expectLeft(t, keep(t), c, at[0], at[6])
+	for i := range c.messages {
+		c.messages[i].Time = noon
+	}
+	expectLeft(t, keep(t), c, at[0], at[1])
+	for i := range c.messages {
+		c.messages[i].Time = time.Time{}
+	}
+	expectLeft(t, keep(t), c, at[0], at[1])
+}
+
+// TRIM-13: old outputs of commands become one line; the newest five and
+// failures stay.
+func TestOldTerminalOutput(t *testing.T) {
+	c := &conv{clock: noon}
+	var at []int
+	for i := range 8 {
+		cmd := map[string]any{"command": fmt.Sprint("go test ./p", i)}
+		if i == 1 {
+			c.call("terminal-execute", cmd, strings.Repeat("FAIL\n", 99), true)
+			continue
+		}
+		at = append(at, c.call("terminal-execute", cmd, strings.Repeat("ok  \tp\t0.1s\n", 20)))
+	}
+	expectLeft(t, keep(t), c, at[0], at[1])
+	out, _ := sent(t, keep(t), c.messages)
+	if text := out[at[0]].Parts[0].Text; !strings.Contains(text, "go test ./p0") || strings.Contains(text, "\n") {
+		t.Errorf("%q should name the command, on one line", text)
+	}
+}
+
+// TRIM-15: larger files may keep fewer reads, when asked to.
+func TestBySize(t *testing.T) {
+	for _, tt := range []struct{ lines, keep int }{{10, 5}, {2000, 3}, {8000, 1}} {
+		c := &conv{clock: noon}
+		var at []int
+		for range 6 {
+			at = append(at, c.read("big.ts", 1, tt.lines, tt.lines))
+		}
+		expectLeft(t, keep(t), c, at[0])
+		expectLeft(t, newEngine(t, Config{Policy: KeepLatest, BySize: true}), c, at[:6-tt.keep]...)
+	}
+}
+
+// TRIM-2: K is configurable.
+func TestKeepReads(t *testing.T) {
+	c := &conv{clock: noon}
+	var at []int
+	for range 4 {
+		at = append(at, c.read("a.ts", 1, 9, 9))
+	}
+	expectLeft(t, newEngine(t, Config{Policy: KeepLatest, KeepReads: 1}), c, at[:3]...)
+	expectLeft(t, newEngine(t, Config{Policy: KeepLatest, KeepReads: -1}), c, at...)
+}
+
+// TRIM-14: the log says how many, which paths and what was saved.
+func TestTrimsAreLogged(t *testing.T) {
+	c := &conv{clock: noon}
+	for range 6 {
+		c.read("src/a.ts", 1, 90, 90)
+	}
+	var log bytes.Buffer
+	e := newEngine(t, Config{Policy: KeepLatest, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	e.Plan(c.messages)
+	for _, want := range []string{"results=1", "src/a.ts", "tokens="} {
+		if !strings.Contains(log.String(), want) {
+			t.Errorf("log %q lacks %q", log.String(), want)
+		}
+	}
+}
+
+func TestUnknownSettings(t *testing.T) {
+	if _, err := New(Config{Policy: "sometimes"}); err == nil || !strings.Contains(err.Error(), "keep-latest") {
+		t.Errorf("unknown policy: %v should name the known ones", err)
+	}
+	if _, err := New(Config{Language: "tlh"}); err == nil || !strings.Contains(err.Error(), "zh") {
+		t.Errorf("unknown language: %v should name the known ones", err)
+	}
+}

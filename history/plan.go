@@ -1,0 +1,37 @@
+package history
+
+import "github.com/stet-dev/stet/llm"
+
+// Plan is what is left out of one request.
+type Plan struct {
+	Edits []llm.Edit // in the order of the messages
+	Trims []Trim     // the same decisions with their reasons, one per Edit
+	Stats
+}
+
+// Trim is one result that was shortened, and why.
+type Trim struct {
+	Message, Part int
+	CallID        string
+	Paths         []string // the files whose content was left out
+	Reason        Reason
+	Before, After int // bytes of the result's text
+}
+
+// Reason says why a result was shortened.
+type Reason string
+
+// The reasons.
+const (
+	Older    Reason = "older"    // keep-latest: newer reads of the file follow
+	Terminal Reason = "terminal" // keep-latest: newer command outputs follow
+	Repeat   Reason = "repeat"   // its lines stand above, unchanged
+)
+
+// Stats counts what a plan saw and did.
+type Stats struct {
+	Reads    int // successful reads, one per file of a batch
+	Repeats  int // of these, reads all of whose lines were in view already
+	Dangling int // lines left in place of content that is nowhere in the request (TRIM-16)
+	Left     int // bytes of text left out, net of the lines that stand for it
+}
