@@ -1,0 +1,230 @@
+package transcript
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/stet-dev/stet/llm"
+)
+
+// Claude Code writes a line per content block, in a tree by parentUuid. One
+// answer of the API is spread over several lines of one message.id, and a
+// result of a tool is a user line. Each result stands twice, in
+// message.content and in toolUseResult; only the first was sent.
+
+func isClaudeCode(s shape) bool {
+	switch s["type"] {
+	case "file-history-snapshot":
+		return s.has("messageId")
+	case "summary":
+		return s.has("leafUuid")
+	case "user", "assistant", "system", "attachment", "progress":
+		return s.has("uuid", "parentUuid")
+	case "":
+		return false
+	}
+	return s.has("sessionId") && !s.has("projectHash") &&
+		(s.has("leafUuid") || s.has("mode") || s.has("permissionMode") || s.has("aiTitle") || s.has("operation"))
+}
+
+// ccLine is a line of the file.
+type ccLine struct {
+	Type      string `json:"type"`
+	Subtype   string `json:"subtype"`
+	UUID      string `json:"uuid"`
+	Parent    string `json:"parentUuid"`
+	Logical   string `json:"logicalParentUuid"`
+	Side      bool   `json:"isSidechain"`
+	Summary   bool   `json:"isCompactSummary"`
+	APIError  bool   `json:"isApiErrorMessage"`
+	AgentID   string `json:"agentId"`
+	SessionID string `json:"sessionId"`
+	Dir       string `json:"cwd"`
+	Version   string `json:"version"`
+	Timestamp string `json:"timestamp"`
+	Message   struct {
+		ID      string          `json:"id"`
+		Role    string          `json:"role"`
+		Model   string          `json:"model"`
+		Content json.RawMessage `json:"content"`
+		Usage   *messagesUsage  `json:"usage"`
+	} `json:"message"`
+	Attachment json.RawMessage `json:"attachment"`
+	Content    json.RawMessage `json:"content"`
+}
+
+// ccRecord is what is kept of a line that stands in the tree.
+type ccRecord struct {
+	uuid, parent, logical string
+
+	role     llm.Role // empty: nothing that is sent
+	parts    []llm.Part
+	results  []llm.Part
+	id       string // of the message: one answer of the API
+	model    string
+	usage    *llm.Usage
+	time     time.Time
+	local    bool
+	boundary bool // a new context begins here
+
+	up   int // index of the parent, or -1
+	tree int // index of the root
+}
+
+// ccGroup is the records of one conversation: the main one, or a sub-agent's.
+type ccGroup struct {
+	session *Session
+	records []ccRecord
+	index   map[string]int // by uuid
+}
+
+func readClaudeCode(src *source) ([]*Session, error) {
+	main := &ccGroup{session: &Session{}, index: map[string]int{}}
+	groups := []*ccGroup{main}
+	agents := map[string]*ccGroup{}
+	err := src.lines(func(line []byte) error {
+		var l ccLine
+		if err := decode(line, &l); err != nil {
+			return err
+		}
+		if l.UUID == "" {
+			return nil // titles, snapshots, modes: not in the tree
+		}
+		g := main
+		if l.Side {
+			if g = agents[l.AgentID]; g == nil {
+				g = &ccGroup{session: &Session{}, index: map[string]int{}}
+				agents[l.AgentID] = g
+				groups = append(groups, g)
+			}
+		}
+		g.take(&l)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	var all []*Session
+	for _, g := range groups {
+		if g != main {
+			all = append(all, g.sidechains()...)
+			continue
+		}
+		g.link(true)
+		g.build(g.session, nil)
+		all = append(all, g.session)
+	}
+	return all, nil
+}
+
+// take keeps a line.
+func (g *ccGroup) take(l *ccLine) {
+	if _, twice := g.index[l.UUID]; twice {
+		return
+	}
+	s := g.session
+	if s.ID == "" {
+		s.ID = l.SessionID
+		if l.Side && l.SessionID != "" && l.AgentID != "" {
+			s.ID, s.Parent = l.SessionID+"/"+l.AgentID, l.SessionID
+		}
+	}
+	if s.Dir == "" {
+		s.Dir = l.Dir
+	}
+	if s.Agent == "" {
+		s.Agent = l.Version
+	}
+	r := ccRecord{
+		uuid: l.UUID, parent: l.Parent, logical: l.Logical,
+		time: clock(l.Timestamp), boundary: l.Summary,
+	}
+	switch l.Type {
+	case "user":
+		r.role = llm.User
+		r.parts, r.results = blocks(l.Message.Content)
+	case "assistant":
+		r.role = llm.Assistant
+		r.parts, _ = blocks(l.Message.Content)
+		r.id, r.model = l.Message.ID, l.Message.Model
+		if l.Message.Usage != nil {
+			r.usage = l.Message.Usage.usage()
+		}
+		// Notes of the agent in the model's name: no request was answered.
+		r.local = l.APIError || r.model == "<synthetic>"
+	case "attachment":
+		if text := attachmentText(l.Attachment); text != "" {
+			r.role, r.parts = llm.User, []llm.Part{{Text: text}}
+		}
+	case "system":
+		switch l.Subtype {
+		case "compact_boundary":
+			r.boundary = true
+		case "local_command":
+			r.role, r.parts = llm.User, []llm.Part{{Text: str(l.Content)}}
+		}
+	}
+	g.index[l.UUID] = len(g.records)
+	g.records = append(g.records, r)
+}
+
+// attachmentText returns the words of an attachment that the agent puts into
+// the request as a reminder; empty for those that only its user sees.
+func attachmentText(raw json.RawMessage) string {
+	var a struct {
+		Type    string          `json:"type"`
+		Content json.RawMessage `json:"content"`
+		Prompt  json.RawMessage `json:"prompt"`
+		Snippet string          `json:"snippet"`
+		Blocks  []string        `json:"addedBlocks"`
+		Lines   []string        `json:"addedLines"`
+	}
+	if len(raw) == 0 || decode(raw, &a) != nil {
+		return ""
+	}
+	switch a.Type {
+	case "hook_system_message", "hook_non_blocking_error", "hook_cancelled", "command_permissions":
+		return ""
+	}
+	texts := append(texts(a.Content), texts(a.Prompt)...)
+	if a.Snippet != "" {
+		texts = append(texts, a.Snippet)
+	}
+	texts = append(texts, a.Blocks...)
+	texts = append(texts, a.Lines...)
+	return strings.Join(texts, "\n")
+}
+
+// texts returns the strings in a value: itself, the elements of a list, the
+// texts of blocks, the content of a file.
+func texts(raw json.RawMessage) []string {
+	if len(raw) == 0 {
+		return nil
+	}
+	var all []string
+	switch raw[0] {
+	case '"':
+		if s := str(raw); s != "" {
+			all = []string{s}
+		}
+	case '[':
+		for _, e := range list(raw) {
+			all = append(all, texts(e)...)
+		}
+	case '{':
+		var v struct {
+			Text    string          `json:"text"`
+			Content json.RawMessage `json:"content"`
+			File    json.RawMessage `json:"file"`
+		}
+		if decode(raw, &v) == nil {
+			if v.Text != "" {
+				all = append(all, v.Text)
+			}
+			all = append(all, texts(v.Content)...)
+			all = append(all, texts(v.File)...)
+		}
+	}
+	return all
+}

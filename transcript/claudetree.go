@@ -1,0 +1,220 @@
+package transcript
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/stet-dev/stet/llm"
+)
+
+// link finds every record's parent and root. A parent that is not in the file
+// was in a damaged line: the record before stands in for it, if joined is set
+// and there is one. The root of a record whose parents form a circle is the
+// record at which the circle was noticed.
+func (g *ccGroup) link(joined bool) {
+	for i := range g.records {
+		r := &g.records[i]
+		r.up = -1
+		at, known := g.index[r.parent]
+		switch {
+		case known && r.parent != "" && at != i:
+			r.up = at
+		case r.parent == "":
+			if at, known := g.index[r.logical]; known && r.logical != "" && at != i {
+				r.up = at
+			}
+			// A parent that is only meant opens a new context.
+			r.boundary = r.boundary || r.up >= 0
+		case joined && i > 0:
+			r.up = i - 1
+		}
+		r.tree = -1
+	}
+	for i := range g.records {
+		path := []int{}
+		at := i
+		for at >= 0 && g.records[at].tree == -1 {
+			g.records[at].tree = -2 // on the way
+			path = append(path, at)
+			at = g.records[at].up
+		}
+		root := path0(path, i)
+		switch {
+		case at < 0:
+		case g.records[at].tree >= 0:
+			root = g.records[at].tree
+		default: // a circle
+			g.records[path[len(path)-1]].up = -1
+		}
+		for _, p := range path {
+			g.records[p].tree = root
+		}
+	}
+}
+
+// path0 returns the end of a path to the root, or i where there is no path.
+func path0(path []int, i int) int {
+	if len(path) == 0 {
+		return i
+	}
+	return path[len(path)-1]
+}
+
+// sidechains makes a session of every tree: conversations of sub-agents that
+// one file holds without naming the agents.
+func (g *ccGroup) sidechains() []*Session {
+	g.link(false)
+	if g.session.Parent != "" { // the agent is named: one conversation
+		g.build(g.session, nil)
+		return []*Session{g.session}
+	}
+	var all []*Session
+	for i := range g.records {
+		if g.records[i].tree != i {
+			continue
+		}
+		s := *g.session
+		s.Parent = s.ID
+		s.ID += "/" + strconv.Itoa(len(all)+1)
+		root := i
+		g.build(&s, &root)
+		all = append(all, &s)
+	}
+	return all
+}
+
+// build makes the messages of the active branch of every tree, or of the one
+// with the given root. A tree without a link to an earlier one is a context
+// begun anew.
+func (g *ccGroup) build(s *Session, only *int) {
+	var roots []int
+	leaf := map[int]int{}
+	for i := range g.records {
+		r := &g.records[i]
+		if only != nil && r.tree != *only {
+			continue
+		}
+		if _, seen := leaf[r.tree]; !seen {
+			roots = append(roots, r.tree)
+			leaf[r.tree] = -1
+		}
+		if r.role != "" && !r.local {
+			leaf[r.tree] = i
+		}
+	}
+	for _, root := range roots {
+		if leaf[root] >= 0 {
+			s.start()
+			g.branch(s, root, leaf[root])
+		}
+	}
+}
+
+// branch adds the messages from a leaf up to its root.
+func (g *ccGroup) branch(s *Session, root, leaf int) {
+	on := g.chosen(root, leaf)
+	at := map[string]int{} // message.id → index of the message
+	for i := range g.records {
+		r := &g.records[i]
+		if !on[i] {
+			continue
+		}
+		if r.boundary {
+			s.start()
+			clear(at)
+		}
+		switch r.role {
+		case llm.Assistant:
+			if j, open := at[r.id]; open && r.id != "" {
+				m := &s.Messages[j]
+				m.Parts = append(m.Parts, r.parts...)
+				if r.usage != nil {
+					m.Usage = r.usage
+				}
+				continue
+			}
+			if len(r.parts) == 0 {
+				continue
+			}
+			at[r.id] = len(s.Messages)
+			s.add(llm.Message{
+				Role: llm.Assistant, Parts: r.parts, Local: r.local,
+				ID: r.id, Time: r.time, Model: r.model, Usage: r.usage,
+			})
+		case llm.User:
+			g.results(s, r)
+			s.add(llm.Message{Role: llm.User, ID: r.uuid, Time: r.time, Parts: r.parts})
+		}
+	}
+}
+
+// results adds a record's results. Those of one answer are one message, right
+// after the answer: reminders that came between stand behind it, as they are
+// sent.
+func (g *ccGroup) results(s *Session, r *ccRecord) {
+	if len(r.results) == 0 {
+		return
+	}
+	first := 0
+	if n := len(s.Starts); n > 0 {
+		first = s.Starts[n-1]
+	}
+	at := len(s.Messages)
+	for at > first && s.Messages[at-1].Role == llm.User {
+		at--
+	}
+	if at > first && s.Messages[at-1].Role == llm.Tool {
+		m := &s.Messages[at-1]
+		m.Parts = append(m.Parts, r.results...)
+		return
+	}
+	if at == first {
+		at = len(s.Messages) // the answer is not there
+	}
+	s.Messages = slices.Insert(s.Messages, at, llm.Message{Role: llm.Tool, ID: r.uuid, Time: r.time, Parts: r.results})
+}
+
+// chosen marks the records on the branch: the leaf and its parents; the other
+// lines of their answers; and the results of their calls. Where the model
+// made several calls at once, only one of the results is a parent of what
+// follows.
+func (g *ccGroup) chosen(root, leaf int) []bool {
+	on := make([]bool, len(g.records))
+	for i := leaf; i >= 0 && !on[i]; i = g.records[i].up {
+		on[i] = true
+	}
+	answers := map[string]bool{}
+	for i := range g.records {
+		if r := &g.records[i]; on[i] && r.role == llm.Assistant && r.id != "" {
+			answers[r.id] = true
+		}
+	}
+	calls := map[string]bool{} // true: answered on the branch
+	for i := range g.records {
+		r := &g.records[i]
+		if r.role == llm.Assistant && r.tree == root && answers[r.id] {
+			on[i] = true
+		}
+		if !on[i] {
+			continue
+		}
+		for _, p := range r.parts {
+			if p.Kind == llm.ToolCall {
+				calls[p.CallID] = calls[p.CallID] || false
+			}
+		}
+		for _, p := range r.results {
+			calls[p.CallID] = true
+		}
+	}
+	for i := range g.records {
+		r := &g.records[i]
+		if on[i] || r.tree != root || len(r.results) == 0 {
+			continue
+		}
+		if answered, asked := calls[r.results[0].CallID]; asked && !answered {
+			on[i], calls[r.results[0].CallID] = true, true
+		}
+	}
+	return on
+}

@@ -1,0 +1,83 @@
+package transcript
+
+import (
+	"encoding/json"
+
+	"github.com/stet-dev/stet/llm"
+)
+
+// Cline writes the messages of the Messages API as one JSON value: since 3.x
+// an object with the session's data, NAME.messages.json; before that the bare
+// list, api_conversation_history.json.
+
+func isCline(s shape) bool {
+	return s.has("messages[].role") && (s.has("system_prompt") || s.has("sessionId") || s.has("messages[].modelInfo")) ||
+		s.has("[].role") && s.has("[].content")
+}
+
+type clineMessage struct {
+	ID      string          `json:"id"`
+	Role    string          `json:"role"`
+	Content json.RawMessage `json:"content"`
+	Time    json.RawMessage `json:"ts"`
+	Model   struct {
+		ID    string `json:"id"`
+		Older string `json:"modelId"`
+	} `json:"modelInfo"`
+	Metrics *struct {
+		Input      int `json:"inputTokens"` // cached ones included
+		Output     int `json:"outputTokens"`
+		CacheRead  int `json:"cacheReadTokens"`
+		CacheWrite int `json:"cacheWriteTokens"`
+	} `json:"metrics"`
+}
+
+func readCline(src *source) ([]*Session, error) {
+	s := &Session{}
+	one := func(raw []byte) error {
+		var m clineMessage
+		if err := decode(raw, &m); err != nil {
+			return err
+		}
+		s.clineMessage(&m)
+		return nil
+	}
+	var prompt string
+	err := src.document(func(key string, raw []byte) error {
+		switch key {
+		case "messages":
+			src.elements(raw, one)
+		case "sessionId":
+			s.ID = str(raw)
+		case "system_prompt":
+			prompt = str(raw)
+		}
+		return nil
+	}, one)
+	if prompt != "" && len(s.Messages) > 0 {
+		s.Messages = append([]llm.Message{{Role: llm.System, Parts: text(prompt)}}, s.Messages...)
+	}
+	return []*Session{s}, err
+}
+
+func (s *Session) clineMessage(c *clineMessage) {
+	t := stamp(c.Time)
+	parts, results := blocks(c.Content)
+	switch c.Role {
+	case "user":
+		s.add(llm.Message{Role: llm.Tool, ID: c.ID, Time: t, Parts: results})
+		s.add(llm.Message{Role: llm.User, ID: c.ID, Time: t, Parts: parts})
+	case "assistant":
+		m := llm.Message{Role: llm.Assistant, ID: c.ID, Time: t, Model: c.Model.ID, Parts: parts}
+		if m.Model == "" {
+			m.Model = c.Model.Older
+		}
+		if u := c.Metrics; u != nil {
+			m.Usage = orNil(llm.Usage{
+				Input: uncached(u.Input, u.CacheRead, u.CacheWrite), CacheRead: u.CacheRead, CacheWrite: u.CacheWrite,
+				Output: u.Output,
+			})
+		}
+		s.add(m)
+	}
+}

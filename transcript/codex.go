@@ -1,0 +1,282 @@
+package transcript
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/stet-dev/stet/llm"
+)
+
+// Codex writes a line per item of the Responses API, {timestamp, type,
+// payload}, with events of its own between them. Its first versions wrote the
+// items bare, after a line with the session's data.
+
+func isCodex(s shape) bool {
+	switch s["type"] {
+	case "session_meta", "response_item", "event_msg", "turn_context", "compacted":
+		return s.has("payload")
+	case "function_call", "function_call_output", "local_shell_call":
+		return s.has("call_id")
+	case "":
+		return s["record_type"] == "state" ||
+			s.has("id", "timestamp") && s.has("instructions") && !s.has("messages")
+	}
+	return false
+}
+
+type codexLine struct {
+	Type      string          `json:"type"`
+	Timestamp string          `json:"timestamp"`
+	Payload   json.RawMessage `json:"payload"`
+}
+
+// codexItem is an item of the Responses API, and the data of a session.
+type codexItem struct {
+	Type      string          `json:"type"`
+	ID        string          `json:"id"`
+	Role      string          `json:"role"`
+	Name      string          `json:"name"`
+	Arguments string          `json:"arguments"`
+	Input     string          `json:"input"`
+	CallID    string          `json:"call_id"`
+	Output    json.RawMessage `json:"output"`
+	Action    json.RawMessage `json:"action"`
+	Content   json.RawMessage `json:"content"`
+	Summary   json.RawMessage `json:"summary"`
+
+	Dir          string          `json:"cwd"`
+	Version      string          `json:"cli_version"`
+	Model        string          `json:"model"`
+	Instructions json.RawMessage `json:"instructions"`
+	Base         json.RawMessage `json:"base_instructions"`
+	Source       json.RawMessage `json:"source"`
+	Message      string          `json:"message"`
+	Replacement  json.RawMessage `json:"replacement_history"`
+
+	Info *codexTokens `json:"info"`
+}
+
+type codexTokens struct {
+	Total codexUsage `json:"total_token_usage"`
+	Last  codexUsage `json:"last_token_usage"`
+}
+
+type codexUsage struct {
+	Input     int `json:"input_tokens"`
+	Cached    int `json:"cached_input_tokens"`
+	Output    int `json:"output_tokens"`
+	Reasoning int `json:"reasoning_output_tokens"`
+}
+
+// codexReader gathers items into messages.
+type codexReader struct {
+	s     *Session
+	model string
+	total codexUsage
+	base  int  // messages of the system prompt itself at the head: 0 or 1
+	open  bool // the newest message is an answer that may grow
+}
+
+func readCodex(src *source) ([]*Session, error) {
+	r := &codexReader{s: &Session{}}
+	err := src.lines(func(line []byte) error {
+		var l codexLine
+		if err := decode(line, &l); err != nil {
+			return err
+		}
+		raw := []byte(l.Payload)
+		if len(raw) == 0 {
+			raw = line // the first versions
+		}
+		var it codexItem
+		if err := decode(raw, &it); err != nil {
+			return err
+		}
+		r.line(l.Type, clock(l.Timestamp), &it, raw)
+		return nil
+	})
+	return []*Session{r.s}, err
+}
+
+func (r *codexReader) line(kind string, t time.Time, it *codexItem, raw json.RawMessage) {
+	s := r.s
+	switch kind {
+	case "session_meta", "": // the empty one: the head of the first versions
+		if s.ID == "" && it.ID != "" {
+			s.ID, s.Dir, s.Agent = it.ID, it.Dir, it.Version
+			r.instructions(it, t)
+		}
+	case "turn_context":
+		r.model, r.open = it.Model, false
+		if s.Dir == "" {
+			s.Dir = it.Dir
+		}
+	case "compacted":
+		r.compacted(it, t)
+	case "event_msg":
+		if it.Type == "token_count" && it.Info != nil {
+			r.usage(it.Info)
+		}
+	default: // response_item, or the item itself
+		r.item(it, t, raw)
+	}
+}
+
+// instructions adds the system prompt of the session's head. In some versions
+// "instructions" holds it, in others the user's own, sent as a message too.
+func (r *codexReader) instructions(it *codexItem, t time.Time) {
+	var base struct {
+		Text string `json:"text"`
+	}
+	_ = decode(it.Base, &base)
+	if base.Text == "" {
+		base.Text = str(it.Base)
+	}
+	if base.Text != "" {
+		r.s.add(llm.Message{Role: llm.System, Time: t, Parts: []llm.Part{{Text: base.Text}}})
+		r.base = 1
+	}
+}
+
+func (r *codexReader) item(it *codexItem, t time.Time, raw json.RawMessage) {
+	m, ok := r.message(it, raw)
+	if !ok {
+		return
+	}
+	m.Time = t
+	if m.Role != llm.Assistant {
+		r.open = false
+		r.s.add(m)
+		return
+	}
+	if r.open {
+		last := &r.s.Messages[len(r.s.Messages)-1]
+		last.Parts = append(last.Parts, m.Parts...)
+		return
+	}
+	m.Model = r.model
+	r.s.add(m)
+	r.open = len(m.Parts) > 0
+}
+
+// message makes a message of one item. It returns false for what is not sent.
+func (r *codexReader) message(it *codexItem, raw json.RawMessage) (llm.Message, bool) {
+	part := llm.Part{CallID: it.CallID}
+	role := llm.Assistant
+	switch it.Type {
+	case "message":
+		return codexWords(it)
+	case "reasoning":
+		part = llm.Part{Kind: llm.Thinking, Raw: string(raw)}
+		part.Text = strings.Join(append(texts(it.Summary), texts(it.Content)...), "\n")
+	case "function_call":
+		part.Kind, part.Name, part.Args = llm.ToolCall, it.Name, it.Arguments
+	case "custom_tool_call":
+		part.Kind, part.Name, part.Args = llm.ToolCall, it.Name, it.Input
+	case "local_shell_call":
+		part.Kind, part.Name, part.Args = llm.ToolCall, "local_shell", arguments(it.Action)
+		if part.CallID == "" {
+			part.CallID = it.ID
+		}
+	case "function_call_output", "custom_tool_call_output", "local_shell_call_output":
+		role = llm.Tool
+		part.Kind = llm.ToolResult
+		part.Text, part.IsError = codexOutput(it.Output)
+	case "", "ghost_snapshot", "other":
+		return llm.Message{}, false
+	default: // web_search_call and the like
+		part = llm.Part{Kind: llm.Opaque, Raw: string(raw)}
+	}
+	return llm.Message{Role: role, Parts: []llm.Part{part}}, true
+}
+
+// codexWords makes a message of a "message" item.
+func codexWords(it *codexItem) (llm.Message, bool) {
+	m := llm.Message{ID: it.ID, Role: llm.Role(it.Role)}
+	switch it.Role {
+	case "developer", "system":
+		m.Role = llm.System
+	case "user", "assistant":
+	default:
+		return m, false
+	}
+	if text := str(it.Content); text != "" {
+		m.Parts = []llm.Part{{Text: text}}
+	}
+	for _, raw := range list(it.Content) {
+		var b block
+		if decode(raw, &b) != nil {
+			continue
+		}
+		switch b.Type {
+		case "input_text", "output_text", "text":
+			m.Parts = append(m.Parts, llm.Part{Text: b.Text})
+		default:
+			m.Parts = append(m.Parts, llm.Part{Kind: llm.Opaque, Raw: string(raw)})
+		}
+	}
+	return m, true
+}
+
+// codexOutput reads an output: a string as it is, a list of blocks as their
+// texts, or the {content, success} of some versions.
+func codexOutput(raw json.RawMessage) (text string, failed bool) {
+	if len(raw) == 0 || raw[0] == '"' {
+		return str(raw), false
+	}
+	var o struct {
+		Content json.RawMessage `json:"content"`
+		Success *bool           `json:"success"`
+	}
+	if raw[0] == '{' && decode(raw, &o) == nil {
+		return strings.Join(texts(o.Content), "\n"), o.Success != nil && !*o.Success
+	}
+	return strings.Join(texts(raw), "\n"), false
+}
+
+// usage gives the newest answer its usage. The event comes after the answer,
+// before or after the results of its calls, and may be repeated.
+func (r *codexReader) usage(info *codexTokens) {
+	if info.Total == r.total {
+		return
+	}
+	r.total, r.open = info.Total, false
+	m := r.s.lastAssistant()
+	if m == nil || m.Usage != nil {
+		return
+	}
+	u := info.Last
+	m.Usage = orNil(llm.Usage{
+		Input: uncached(u.Input, u.Cached), CacheRead: u.Cached,
+		Output: u.Output, Reasoning: u.Reasoning,
+	})
+}
+
+// compacted begins a new context with the history that replaced the old one.
+func (r *codexReader) compacted(it *codexItem, t time.Time) {
+	r.open = false
+	r.s.start()
+	var kept []llm.Message
+	repeated := false // the developer's messages are among them
+	for _, raw := range list(it.Replacement) {
+		var old codexItem
+		if decode(raw, &old) != nil {
+			continue
+		}
+		if m, ok := r.message(&old, raw); ok {
+			m.Time = t
+			kept = append(kept, m)
+			repeated = repeated || m.Role == llm.System
+		}
+	}
+	if n := len(r.s.Starts); repeated && n > 0 {
+		r.s.Messages = r.s.Messages[:min(r.s.Starts[n-1]+r.base, len(r.s.Messages))]
+	}
+	for _, m := range kept {
+		r.s.carry(m)
+	}
+	if it.Message != "" && len(it.Replacement) == 0 {
+		r.s.addUser(it.Message, "", t)
+	}
+}

@@ -1,0 +1,184 @@
+package transcript
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// Files that are one JSON value are taken apart by their brackets before any
+// of it is decoded, so that a damaged message costs that message only, and a
+// file that breaks off keeps what came before.
+
+// document reads a file that is one JSON object: fn gets each member's value.
+// Where it is an array, the elements go to elem instead, which may be nil.
+func (src *source) document(fn func(key string, raw []byte) error, elem func(raw []byte) error) error {
+	b, err := src.all()
+	if err != nil {
+		return err
+	}
+	b = bytes.TrimSpace(b)
+	if len(b) > 0 && b[0] == '[' && elem != nil {
+		src.elements(b, elem)
+		return nil
+	}
+	src.split(b, '{', fn)
+	return nil
+}
+
+// elements hands over the elements of an array. One for which fn returns an
+// error is damage.
+func (src *source) elements(raw []byte, fn func(raw []byte) error) {
+	src.split(raw, '[', func(_ string, raw []byte) error { return fn(raw) })
+}
+
+// split hands over the members of an object or the elements of an array. A
+// value without an end is handed over if it is itself an array or object, and
+// is damage if not; what is of another kind is passed over.
+func (src *source) split(raw []byte, opening byte, fn func(key string, raw []byte) error) {
+	i := space(raw, 0)
+	if i >= len(raw) || raw[i] != opening {
+		return
+	}
+	closing := opening + 2 // in ASCII
+	n := 0
+	for i++; ; i++ {
+		i = space(raw, i)
+		if i >= len(raw) {
+			src.damage(0, fmt.Sprintf("the file breaks off after %d values of a list", n))
+			return
+		}
+		if raw[i] == closing {
+			return
+		}
+		key := ""
+		if opening == '{' {
+			end, ok := valueEnd(raw, i)
+			if !ok || raw[i] != '"' {
+				src.damage(0, fmt.Sprintf("no name at byte %d of an object", i))
+				return
+			}
+			key = str(raw[i:end])
+			if i = space(raw, end); i >= len(raw) || raw[i] != ':' {
+				src.damage(0, fmt.Sprintf("no value for %q", key))
+				return
+			}
+			i = space(raw, i+1)
+		}
+		end, ok := valueEnd(raw, i)
+		if end == i {
+			src.damage(0, fmt.Sprintf("no value at byte %d of a list", i))
+			return
+		}
+		if ok || opening == '{' && (raw[i] == '[' || raw[i] == '{') {
+			if err := fn(key, raw[i:end]); err != nil {
+				src.damage(0, fmt.Sprintf("value %d of a list: %v", n+1, err))
+			}
+		} else {
+			src.damage(0, fmt.Sprintf("the file breaks off in value %d of a list", n+1))
+		}
+		if !ok {
+			return
+		}
+		n++
+		i = space(raw, end)
+		if i < len(raw) && raw[i] == closing {
+			return
+		}
+		if i < len(raw) && raw[i] != ',' {
+			src.damage(0, fmt.Sprintf("no comma after value %d of a list", n))
+			return
+		}
+	}
+}
+
+func space(b []byte, i int) int {
+	for i < len(b) && (b[i] == ' ' || b[i] == '\n' || b[i] == '\t' || b[i] == '\r') {
+		i++
+	}
+	return i
+}
+
+// valueEnd returns where the value that begins at i ends, by its brackets and
+// quotes only; ok is false where it has no end, and end is then len(b).
+func valueEnd(b []byte, i int) (end int, ok bool) {
+	depth := 0
+	for start := i; i < len(b); i++ {
+		switch b[i] {
+		case '"':
+			if i = stringEnd(b, i); i >= len(b) {
+				return len(b), false
+			}
+		case '{', '[':
+			depth++
+			continue
+		case '}', ']':
+			if depth--; depth < 0 {
+				return i, i > start
+			}
+		case ',', ':', ' ', '\n', '\t', '\r':
+			if depth == 0 {
+				return i, true
+			}
+			continue
+		default:
+			if depth > 0 {
+				continue
+			}
+			for i+1 < len(b) && bytes.IndexByte([]byte(",]} \n\t\r"), b[i+1]) < 0 {
+				i++
+			}
+		}
+		if depth == 0 {
+			return i + 1, true
+		}
+	}
+	return len(b), false
+}
+
+// stringEnd returns the index of the quote that ends the string at i, or
+// len(b).
+func stringEnd(b []byte, i int) int {
+	for i++; i < len(b); i++ {
+		n := bytes.IndexByte(b[i:], '"')
+		if n < 0 {
+			return len(b)
+		}
+		i += n
+		escapes := 0
+		for b[i-1-escapes] == '\\' {
+			escapes++
+		}
+		if escapes%2 == 0 {
+			return i
+		}
+	}
+	return len(b)
+}
+
+// values hands over the JSON values of a file, whether each is a line or one
+// is spread over lines. It is for formats that have been both.
+func (src *source) values(fn func(raw []byte) error) error {
+	r := src.r
+	head := make([]byte, 4096)
+	n, err := io.ReadFull(r, head)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return err
+	}
+	head = head[:n]
+	src.r = io.MultiReader(bytes.NewReader(head), r)
+	first, _, _ := bytes.Cut(bytes.TrimSpace(head), []byte("\n"))
+	first = bytes.TrimSpace(first)
+	if last := len(first) - 1; last < 3 || first[last] == '{' || first[last] == '[' || first[last] == ',' {
+		b, err := src.all()
+		if err != nil {
+			return err
+		}
+		if err := fn(bytes.TrimSpace(b)); err != nil {
+			src.damage(0, err.Error())
+		}
+		return nil
+	}
+	return src.lines(fn)
+}

@@ -1,0 +1,89 @@
+package transcript
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Source is a place where an agent keeps its sessions.
+type Source struct {
+	Agent string // "claude-code", "codex", …
+	Path  string // a file or a directory, for Walk
+}
+
+// place is where an agent keeps sessions. The variable, if it is set, names
+// the directory in place of home/dir; below are patterns inside it.
+type place struct {
+	agent    string
+	variable string
+	dir      string
+	below    []string
+}
+
+// places are the agents' own conventions, as of 2026.
+func places() []place {
+	cline := []string{"User/globalStorage/saoudrizwan.claude-dev/tasks"}
+	return []place{
+		{"claude-code", "CLAUDE_CONFIG_DIR", ".claude", []string{"projects"}},
+		{"claude-code", "XDG_CONFIG_HOME", ".config", []string{"claude/projects"}},
+		{"codex", "CODEX_HOME", ".codex", []string{"sessions", "archived_sessions"}},
+		{"opencode", "XDG_DATA_HOME", ".local/share", []string{"opencode/opencode*.db", "opencode/storage"}},
+		{"pi", "PI_CODING_AGENT_DIR", ".pi/agent", []string{"sessions"}},
+		{"copilot-cli", "COPILOT_HOME", ".copilot", []string{"session-state", "history-session-state"}},
+		{"gemini-cli", "", ".gemini", []string{"tmp/*/chats"}},
+		{"qwen", "", ".qwen", []string{"projects", "tmp/*/chats"}},
+		{"cline", "CLINE_DATA_DIR", ".cline/data", []string{"sessions", "tasks"}},
+		{"cline", "XDG_CONFIG_HOME", ".config/Code", cline},
+		{"cline", "", "Library/Application Support/Code", cline},
+		{"cline", "", "AppData/Roaming/Code", cline},
+	}
+}
+
+// Find returns the places on this machine where agents keep their sessions,
+// those that exist. home is the user's home directory, getenv os.Getenv.
+// opencode's storage directory is left out where its database is: the
+// sessions were moved there.
+func Find(home string, getenv func(string) string) []Source {
+	var found []Source
+	seen := map[string]bool{}
+	for _, p := range places() {
+		dir := filepath.Join(home, filepath.FromSlash(p.dir))
+		if p.variable != "" {
+			if set := getenv(p.variable); set != "" {
+				dir = set
+				if p.variable == "XDG_CONFIG_HOME" && p.agent == "cline" {
+					dir = filepath.Join(set, "Code")
+				}
+			}
+		}
+		for _, pattern := range p.below {
+			for _, path := range existing(dir, pattern) {
+				if !seen[path] {
+					seen[path] = true
+					found = append(found, Source{Agent: p.agent, Path: path})
+				}
+			}
+			if p.agent == "opencode" && len(found) > 0 && found[len(found)-1].Agent == p.agent {
+				break
+			}
+		}
+	}
+	return found
+}
+
+// existing returns the paths under dir that fit the pattern.
+func existing(dir, pattern string) []string {
+	path := filepath.Join(dir, filepath.FromSlash(pattern))
+	if _, err := os.Stat(path); err == nil {
+		return []string{path}
+	}
+	names, err := fs.Glob(os.DirFS(dir), pattern)
+	if err != nil {
+		return nil
+	}
+	for i := range names {
+		names[i] = filepath.Join(dir, filepath.FromSlash(names[i]))
+	}
+	return names
+}

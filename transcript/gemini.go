@@ -1,0 +1,210 @@
+package transcript
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/stet-dev/stet/llm"
+)
+
+// Gemini CLI writes a conversation as one JSON object; since 0.40 as JSON
+// lines: the session's data, then messages, which a later line with the same
+// id replaces, {"$set": …} and {"$rewindTo": id}. The calls of an answer and
+// their results stand in the answer's "toolCalls".
+
+func isGemini(s shape) bool {
+	return s.has("sessionId", "projectHash")
+}
+
+type geminiHead struct {
+	SessionID   string          `json:"sessionId"`
+	Directories []string        `json:"directories"`
+	Messages    json.RawMessage `json:"messages"`
+}
+
+type geminiMessage struct {
+	ID        string          `json:"id"`
+	Timestamp string          `json:"timestamp"`
+	Type      string          `json:"type"`
+	Content   json.RawMessage `json:"content"`
+	Model     string          `json:"model"`
+	Thoughts  []struct {
+		Subject     string `json:"subject"`
+		Description string `json:"description"`
+	} `json:"thoughts"`
+	Tokens *geminiTokens `json:"tokens"`
+	Calls  []geminiCall  `json:"toolCalls"`
+}
+
+type geminiTokens struct {
+	Input    int `json:"input"`
+	Output   int `json:"output"`
+	Cached   int `json:"cached"`
+	Thoughts int `json:"thoughts"`
+	Tool     int `json:"tool"`
+}
+
+type geminiCall struct {
+	ID     string          `json:"id"`
+	Name   string          `json:"name"`
+	Args   json.RawMessage `json:"args"`
+	Status string          `json:"status"`
+	Result json.RawMessage `json:"result"`
+}
+
+// geminiLine is a line of the newer form, or the head of the older one.
+type geminiLine struct {
+	geminiMessage
+	geminiHead
+	Set      *geminiHead `json:"$set"`
+	RewindTo string      `json:"$rewindTo"`
+}
+
+func readGemini(src *source) ([]*Session, error) {
+	s := &Session{}
+	var order []string
+	messages := map[string]geminiMessage{}
+	put := func(m geminiMessage) {
+		if _, seen := messages[m.ID]; !seen {
+			order = append(order, m.ID)
+		}
+		messages[m.ID] = m
+	}
+	err := src.values(func(raw []byte) error {
+		var l geminiLine
+		if err := decode(raw, &l); err != nil {
+			return err
+		}
+		if l.Set != nil {
+			l.geminiHead = *l.Set
+		}
+		switch {
+		case l.RewindTo != "":
+			for i, id := range order {
+				if id == l.RewindTo {
+					for _, gone := range order[i:] {
+						delete(messages, gone)
+					}
+					order = order[:i]
+					break
+				}
+			}
+		case l.ID != "":
+			put(l.geminiMessage)
+		}
+		if l.SessionID != "" {
+			s.ID = l.SessionID
+		}
+		if len(l.Directories) > 0 {
+			s.Dir = l.Directories[0]
+		}
+		for _, raw := range list(l.Messages) {
+			var m geminiMessage
+			if decode(raw, &m) == nil {
+				put(m)
+			}
+		}
+		return nil
+	})
+	for _, id := range order {
+		m := messages[id]
+		s.geminiMessage(&m)
+	}
+	return []*Session{s}, err
+}
+
+func (s *Session) geminiMessage(g *geminiMessage) {
+	t := clock(g.Timestamp)
+	switch g.Type {
+	case "user":
+		s.addUser(strings.Join(texts(g.Content), "\n"), g.ID, t)
+		return
+	case "gemini":
+	default: // info, warning, error: shown to the user only
+		text := strings.Join(texts(g.Content), "\n")
+		if text != "" {
+			s.add(llm.Message{Role: llm.User, Local: true, ID: g.ID, Time: t, Parts: []llm.Part{{Text: text}}})
+		}
+		return
+	}
+	m := llm.Message{Role: llm.Assistant, ID: g.ID, Time: t, Model: g.Model}
+	for _, th := range g.Thoughts {
+		raw, _ := json.Marshal(th)
+		m.Parts = append(m.Parts, llm.Part{Kind: llm.Thinking, Text: strings.TrimSpace(th.Subject + "\n" + th.Description), Raw: string(raw)})
+	}
+	if text := strings.Join(texts(g.Content), "\n"); text != "" {
+		m.Parts = append(m.Parts, llm.Part{Text: text})
+	}
+	results := llm.Message{Role: llm.Tool, ID: g.ID, Time: t}
+	for _, c := range g.Calls {
+		m.Parts = append(m.Parts, llm.Part{Kind: llm.ToolCall, CallID: c.ID, Name: c.Name, Args: arguments(c.Args)})
+		if text, failed, ok := functionResponse(c.Result); ok {
+			results.Parts = append(results.Parts, llm.Part{
+				Kind: llm.ToolResult, CallID: c.ID, Text: text, IsError: failed || c.Status == "error",
+			})
+		}
+	}
+	if k := g.Tokens; k != nil {
+		m.Usage = orNil(llm.Usage{
+			Input: uncached(k.Input, k.Cached) + k.Tool, CacheRead: k.Cached,
+			Output: k.Output + k.Thoughts, Reasoning: k.Thoughts,
+		})
+	}
+	s.add(m)
+	s.add(results)
+}
+
+// functionResponse returns the text of a result in the form of generateContent:
+// a functionResponse with "output" or "error", alone or in a list, followed
+// perhaps by other parts. ok is false where there is no result.
+func functionResponse(raw json.RawMessage) (text string, failed, ok bool) {
+	parts := list(raw)
+	if len(raw) > 0 && raw[0] == '{' {
+		parts = []json.RawMessage{raw}
+	}
+	if s := str(raw); s != "" {
+		return s, false, true
+	}
+	var all []string
+	for _, p := range parts {
+		var v struct {
+			Text     string `json:"text"`
+			Response *struct {
+				Response json.RawMessage `json:"response"`
+			} `json:"functionResponse"`
+		}
+		if decode(p, &v) != nil {
+			continue
+		}
+		if v.Text != "" {
+			all = append(all, v.Text)
+		}
+		if v.Response == nil {
+			continue
+		}
+		ok = true
+		var body struct {
+			Output json.RawMessage `json:"output"`
+			Error  json.RawMessage `json:"error"`
+		}
+		_ = decode(v.Response.Response, &body)
+		switch {
+		case len(body.Error) > 0 && string(body.Error) != "null":
+			failed = true
+			all = append(all, plain(body.Error))
+		case len(body.Output) > 0:
+			all = append(all, plain(body.Output))
+		default:
+			all = append(all, compact(v.Response.Response))
+		}
+	}
+	return strings.Join(all, "\n"), failed, ok || len(all) > 0
+}
+
+// plain returns a string's text, and anything else as JSON.
+func plain(raw json.RawMessage) string {
+	if len(raw) > 0 && raw[0] == '"' {
+		return str(raw)
+	}
+	return compact(raw)
+}

@@ -1,0 +1,151 @@
+package transcript
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// headBytes is how much of a file is looked at to tell its format.
+const headBytes = 256 << 10
+
+// Opener opens session files. The zero value is ready to use.
+type Opener struct {
+	// SQLite opens a database file for reading. opencode keeps its sessions
+	// in one; without SQLite these files are an error. The driver is the
+	// caller's: this package links none.
+	SQLite func(path string) (*sql.DB, error)
+}
+
+// Open reads the sessions in a file. The format is told by the content.
+// path may also be a directory that is one store: opencode's "storage".
+//
+// The error is ErrFormat (wrapped) for a file that is nobody's session, and
+// ErrEmpty for one without a readable message. Damaged lines are no error:
+// they are in Session.Damaged of the first session.
+func Open(path string) ([]*Session, error) { return Opener{}.Open(path) }
+
+// Open is the function Open, with the databases that o can open.
+func (o Opener) Open(path string) ([]*Session, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, fmt.Errorf("read session: %w", err)
+	}
+	var all []*Session
+	err = o.each(path, info.IsDir(), func(sessions []*Session, err error) error {
+		all = append(all, sessions...)
+		if info.IsDir() && Skipped(err) {
+			return nil // one file of a store
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if len(all) == 0 {
+		return nil, fmt.Errorf("read session %s: %w", path, ErrEmpty)
+	}
+	return all, nil
+}
+
+// each hands over the sessions of one file or store, a few at a time.
+func (o Opener) each(path string, dir bool, fn func([]*Session, error) error) error {
+	switch {
+	case dir && isOpencodeStore(path):
+		for _, p := range opencodeSessionFiles(path) {
+			if err := fn(openFile(p)); err != nil {
+				return err
+			}
+		}
+		return nil
+	case dir:
+		return fmt.Errorf("read session %s: %w: a directory", path, ErrFormat)
+	case isDatabase(path):
+		return o.database(path, fn)
+	}
+	return fn(openFile(path))
+}
+
+// database reads an SQLite file.
+func (o Opener) database(path string, fn func([]*Session, error) error) error {
+	if name := filepath.Base(path); !strings.HasPrefix(name, "opencode") {
+		return fmt.Errorf("read session %s: %w: an SQLite database that is not opencode's", path, ErrFormat)
+	}
+	if o.SQLite == nil {
+		return fmt.Errorf("read session %s: %w: opencode's database, and no SQLite driver is linked", path, ErrFormat)
+	}
+	db, err := o.SQLite(path)
+	if err != nil {
+		return fmt.Errorf("read session %s: %w", path, err)
+	}
+	defer db.Close()
+	for s, err := range OpencodeDB(db, path) {
+		if err != nil {
+			return err
+		}
+		if err := fn([]*Session{s}, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func isDatabase(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	const magic = "SQLite format 3\x00"
+	b := make([]byte, len(magic))
+	_, err = io.ReadFull(f, b)
+	return err == nil && string(b) == magic
+}
+
+func openFile(path string) ([]*Session, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("read session: %w", err)
+	}
+	defer f.Close()
+	return read(path, f)
+}
+
+// read reads the sessions of one file.
+func read(path string, r io.ReadSeeker) ([]*Session, error) {
+	head := make([]byte, headBytes)
+	n, err := io.ReadFull(r, head)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil, fmt.Errorf("read session %s: %w", path, err)
+	}
+	if n == 0 {
+		return nil, fmt.Errorf("read session %s: %w: the file is empty", path, ErrEmpty)
+	}
+	const bom = "\xef\xbb\xbf"
+	start := 0
+	if strings.HasPrefix(string(head[:min(n, len(bom))]), bom) {
+		start = len(bom)
+	}
+	f, ok := detect(head[start:n])
+	if !ok {
+		return nil, fmt.Errorf("read session %s: %w: looked for the marks of %s",
+			path, ErrFormat, strings.Join(Formats(), ", "))
+	}
+	size, err := r.Seek(0, io.SeekEnd)
+	if err == nil {
+		_, err = r.Seek(int64(start), io.SeekStart)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read session %s: %w", path, err)
+	}
+	src := &source{path: path, format: f.name, r: r, size: int(size)}
+	sessions, err := f.read(src)
+	if err != nil {
+		return nil, fmt.Errorf("read session %s: %w", path, err)
+	}
+	return src.finish(sessions)
+}

@@ -1,0 +1,222 @@
+package transcript
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/stet-dev/stet/llm"
+)
+
+// opencode keeps a session as messages, and a message as parts. One assistant
+// message may hold several answers of the model, each ended by a
+// "step-finish" part; calls and their results are one part.
+
+func isOpencodeExport(s shape) bool { return strings.HasPrefix(s["info.id"], "ses_") }
+
+type opencodeInfo struct {
+	ID      string `json:"id"`
+	Parent  string `json:"parentID"`
+	Dir     string `json:"directory"`
+	Version string `json:"version"`
+}
+
+type opencodeMessage struct {
+	ID      string          `json:"id"`
+	Role    string          `json:"role"`
+	Model   string          `json:"modelID"`
+	Summary json.RawMessage `json:"summary"` // true: the answer is a compaction
+	System  json.RawMessage `json:"system"`
+	Tokens  *opencodeTokens `json:"tokens"`
+	Error   json.RawMessage `json:"error"`
+	Time    struct {
+		Created json.RawMessage `json:"created"`
+	} `json:"time"`
+}
+
+type opencodeTokens struct {
+	Input     int `json:"input"`
+	Output    int `json:"output"`
+	Reasoning int `json:"reasoning"`
+	Cache     struct {
+		Read  int `json:"read"`
+		Write int `json:"write"`
+	} `json:"cache"`
+}
+
+// usage brings the tokens to the common form: input is without the cached
+// ones, output without the reasoning.
+func (t *opencodeTokens) usage() *llm.Usage {
+	if t == nil {
+		return nil
+	}
+	return orNil(llm.Usage{
+		Input: t.Input, CacheRead: t.Cache.Read, CacheWrite: t.Cache.Write,
+		Output: t.Output + t.Reasoning, Reasoning: t.Reasoning,
+	})
+}
+
+type opencodePart struct {
+	Type    string          `json:"type"`
+	Text    string          `json:"text"`
+	Ignored bool            `json:"ignored"`
+	Tool    string          `json:"tool"`
+	CallID  string          `json:"callID"`
+	Tokens  *opencodeTokens `json:"tokens"`
+	State   struct {
+		Status      string            `json:"status"`
+		Input       json.RawMessage   `json:"input"`
+		Output      string            `json:"output"`
+		Error       string            `json:"error"`
+		Attachments []json.RawMessage `json:"attachments"`
+	} `json:"state"`
+}
+
+func readOpencodeExport(src *source) ([]*Session, error) {
+	r := newOpencode()
+	err := src.document(func(key string, raw []byte) error {
+		switch key {
+		case "info":
+			var info opencodeInfo
+			err := decode(raw, &info)
+			r.info(info)
+			return err
+		case "messages":
+			src.elements(raw, func(raw []byte) error {
+				var m struct {
+					Info  opencodeMessage   `json:"info"`
+					Parts []json.RawMessage `json:"parts"`
+				}
+				if err := decode(raw, &m); err != nil {
+					return err
+				}
+				r.message(m.Info, m.Parts)
+				return nil
+			})
+		}
+		return nil
+	}, nil)
+	return []*Session{r.s}, err
+}
+
+// opencodeReader makes messages of opencode's.
+type opencodeReader struct {
+	s    *Session
+	seen map[string]bool // system texts
+}
+
+func newOpencode() *opencodeReader {
+	return &opencodeReader{s: &Session{}, seen: map[string]bool{}}
+}
+
+func (r *opencodeReader) info(i opencodeInfo) {
+	r.s.ID, r.s.Parent, r.s.Dir, r.s.Agent = i.ID, i.Parent, i.Dir, i.Version
+}
+
+func (r *opencodeReader) message(info opencodeMessage, raw []json.RawMessage) {
+	t := stamp(info.Time.Created)
+	parts := make([]opencodePart, len(raw))
+	for i := range raw {
+		_ = decode(raw[i], &parts[i]) // a part that cannot be read has no type
+	}
+	switch info.Role {
+	case "user":
+		r.user(info, parts, raw, t)
+	case "assistant":
+		r.answers(info, parts, raw, t)
+		if string(info.Summary) == "true" {
+			r.compacted(parts, t)
+		}
+	}
+}
+
+func (r *opencodeReader) user(info opencodeMessage, parts []opencodePart, raw []json.RawMessage, t time.Time) {
+	m := llm.Message{Role: llm.User, ID: info.ID, Time: t}
+	for i, p := range parts {
+		switch p.Type {
+		case "text":
+			if p.Text != "" && !p.Ignored {
+				m.Parts = append(m.Parts, llm.Part{Text: p.Text})
+			}
+		case "file":
+			m.Parts = append(m.Parts, llm.Part{Kind: llm.Opaque, Raw: string(raw[i])})
+		}
+	}
+	r.s.add(m)
+}
+
+// answers adds the answers in an assistant message, and the results of their
+// calls after each.
+func (r *opencodeReader) answers(info opencodeMessage, parts []opencodePart, raw []json.RawMessage, t time.Time) {
+	fresh := func() (llm.Message, llm.Message) {
+		return llm.Message{Role: llm.Assistant, ID: info.ID, Time: t, Model: info.Model},
+			llm.Message{Role: llm.Tool, ID: info.ID, Time: t}
+	}
+	m, results := fresh()
+	end := func(u *llm.Usage) {
+		m.Usage = u
+		r.s.add(m)
+		r.s.add(results)
+		m, results = fresh()
+	}
+	steps := 0
+	for i, p := range parts {
+		switch p.Type {
+		case "step-start":
+			if len(m.Parts) > 0 { // the step before was cut off
+				end(nil)
+			}
+		case "text":
+			if p.Text != "" {
+				m.Parts = append(m.Parts, llm.Part{Text: p.Text})
+			}
+		case "reasoning":
+			m.Parts = append(m.Parts, llm.Part{Kind: llm.Thinking, Text: p.Text, Raw: string(raw[i])})
+		case "tool":
+			m.Parts = append(m.Parts, llm.Part{
+				Kind: llm.ToolCall, CallID: p.CallID, Name: p.Tool, Args: arguments(p.State.Input),
+			})
+			results.Parts = append(results.Parts, p.result()...)
+		case "step-finish":
+			end(p.Tokens.usage())
+			steps++
+		}
+	}
+	var rest *llm.Usage
+	if steps == 0 {
+		rest = info.Tokens.usage()
+	}
+	end(rest)
+}
+
+// result returns the result of a call; none where it was cut off.
+func (p *opencodePart) result() []llm.Part {
+	result := llm.Part{Kind: llm.ToolResult, CallID: p.CallID}
+	switch p.State.Status {
+	case "completed":
+		result.Text = p.State.Output
+	case "error":
+		result.Text, result.IsError = p.State.Error, true
+	default:
+		return nil
+	}
+	all := []llm.Part{result}
+	for _, a := range p.State.Attachments {
+		all = append(all, llm.Part{Kind: llm.Opaque, Raw: string(a)})
+	}
+	return all
+}
+
+// compacted begins a new context with the summary that was just answered.
+func (r *opencodeReader) compacted(parts []opencodePart, t time.Time) {
+	var summary []string
+	for _, p := range parts {
+		if p.Type == "text" && p.Text != "" {
+			summary = append(summary, p.Text)
+		}
+	}
+	if len(summary) > 0 {
+		r.s.start()
+		r.s.addUser(strings.Join(summary, "\n"), "", t)
+	}
+}

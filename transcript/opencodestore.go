@@ -1,0 +1,206 @@
+package transcript
+
+import (
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"sort"
+	"strings"
+)
+
+// opencode's live storage. Until 1.1 it is a directory "storage" of JSON files:
+//
+//	storage/session/PROJECT/ses_….json
+//	storage/message/ses_…/msg_….json
+//	storage/part/msg_…/prt_….json
+//
+// since then an SQLite database, opencode.db, with the tables session,
+// message and part; the latter two hold the same JSON, without the ids, in
+// "data". Ids sort by time.
+
+const opencodeDBFormat = "opencode-db"
+
+// isOpencodeSession knows a file of storage/session.
+func isOpencodeSession(s shape) bool {
+	return strings.HasPrefix(s["id"], "ses_") && (s.has("directory") || s.has("projectID"))
+}
+
+// isOpencodeStore reports whether dir is a "storage" directory of opencode's.
+func isOpencodeStore(dir string) bool {
+	for _, sub := range []string{"session", "message", "part"} {
+		if info, err := os.Stat(filepath.Join(dir, sub)); err != nil || !info.IsDir() {
+			return false
+		}
+	}
+	return true
+}
+
+// opencodeSessionFiles lists the session files of a storage directory.
+func opencodeSessionFiles(dir string) []string {
+	var files []string
+	_ = filepath.WalkDir(filepath.Join(dir, "session"), func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && strings.HasPrefix(d.Name(), "ses_") && strings.HasSuffix(path, ".json") {
+			files = append(files, path)
+		}
+		return nil
+	})
+	return files
+}
+
+// readOpencodeStorage reads a session file, and the messages and parts that
+// lie beside it in the storage directory.
+func readOpencodeStorage(src *source) ([]*Session, error) {
+	b, err := src.all()
+	if err != nil {
+		return nil, err
+	}
+	var info opencodeInfo
+	if err := decode(b, &info); err != nil {
+		src.damage(0, err.Error())
+		return nil, nil
+	}
+	r := newOpencode()
+	r.info(info)
+	storage := filepath.Dir(filepath.Dir(filepath.Dir(src.path)))
+	messages := src.dir(filepath.Join(storage, "message", info.ID))
+	for _, raw := range messages {
+		var m opencodeMessage
+		if err := decode(raw, &m); err != nil || m.ID == "" {
+			src.damage(0, fmt.Sprintf("a message that cannot be read: %v", err))
+			continue
+		}
+		r.message(m, src.dir(filepath.Join(storage, "part", m.ID)))
+	}
+	return []*Session{r.s}, nil
+}
+
+// dir returns the contents of the JSON files in a directory, by name.
+func (src *source) dir(path string) []json.RawMessage {
+	if name := filepath.Base(path); !fs.ValidPath(name) || strings.ContainsAny(name, `/\`) {
+		return nil
+	}
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return nil // a message without parts has no directory
+	}
+	sort.Slice(entries, func(i, j int) bool { return entries[i].Name() < entries[j].Name() })
+	var all []json.RawMessage
+	for _, e := range entries {
+		if e.IsDir() || !strings.HasSuffix(e.Name(), ".json") {
+			continue
+		}
+		b, err := os.ReadFile(filepath.Join(path, e.Name()))
+		if err == nil && !json.Valid(b) {
+			err = fmt.Errorf("%s: not JSON", e.Name())
+		}
+		if err != nil {
+			src.damage(0, err.Error())
+			continue
+		}
+		all = append(all, b)
+	}
+	return all
+}
+
+// OpenOpencodeDB reads all sessions of opencode's database. path is what
+// Session.File says. The database stays the caller's, and is only read.
+func OpenOpencodeDB(db *sql.DB, path string) ([]*Session, error) {
+	var all []*Session
+	for s, err := range OpencodeDB(db, path) {
+		if err != nil {
+			return all, err
+		}
+		all = append(all, s)
+	}
+	if len(all) == 0 {
+		return nil, fmt.Errorf("read session %s: %w", path, ErrEmpty)
+	}
+	return all, nil
+}
+
+// OpencodeDB is OpenOpencodeDB, one session at a time. An error ends it.
+func OpencodeDB(db *sql.DB, path string) iter.Seq2[*Session, error] {
+	return func(yield func(*Session, error) bool) {
+		infos, err := opencodeSessions(db)
+		if err != nil {
+			yield(nil, fmt.Errorf("read session %s: %w", path, err))
+			return
+		}
+		for _, info := range infos {
+			src := &source{path: path, format: opencodeDBFormat}
+			s, err := src.opencodeRows(db, info)
+			if err != nil {
+				yield(nil, fmt.Errorf("read session %s: session %s: %w", path, info.ID, err))
+				return
+			}
+			done, err := src.finish([]*Session{s})
+			if err != nil {
+				continue // no messages
+			}
+			if !yield(done[0], nil) {
+				return
+			}
+		}
+	}
+}
+
+func opencodeSessions(db *sql.DB) ([]opencodeInfo, error) {
+	rows, err := db.Query(`SELECT id, COALESCE(parent_id, ''), directory, version FROM session ORDER BY time_created, id`)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var all []opencodeInfo
+	for rows.Next() {
+		var i opencodeInfo
+		if err := rows.Scan(&i.ID, &i.Parent, &i.Dir, &i.Version); err != nil {
+			return nil, err
+		}
+		all = append(all, i)
+	}
+	return all, rows.Err()
+}
+
+// opencodeRows reads one session.
+func (src *source) opencodeRows(db *sql.DB, info opencodeInfo) (*Session, error) {
+	parts := map[string][]json.RawMessage{}
+	err := eachRow(db, `SELECT message_id, data FROM part WHERE session_id = ? ORDER BY id`, info.ID,
+		func(message string, data []byte) { parts[message] = append(parts[message], data) })
+	if err != nil {
+		return nil, err
+	}
+	r := newOpencode()
+	r.info(info)
+	err = eachRow(db, `SELECT id, data FROM message WHERE session_id = ? ORDER BY time_created, id`, info.ID,
+		func(id string, data []byte) {
+			var m opencodeMessage
+			if err := decode(data, &m); err != nil {
+				src.damage(0, id+": "+err.Error())
+				return
+			}
+			m.ID = id
+			r.message(m, parts[id])
+		})
+	return r.s, err
+}
+
+func eachRow(db *sql.DB, query, arg string, fn func(key string, data []byte)) error {
+	rows, err := db.Query(query, arg)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var key string
+		var data []byte
+		if err := rows.Scan(&key, &data); err != nil {
+			return err
+		}
+		fn(key, data)
+	}
+	return rows.Err()
+}

@@ -1,0 +1,220 @@
+package transcript
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stet-dev/stet/llm"
+)
+
+// recordings returns the folder of recorded sessions, or skips the test.
+func recordings(t testing.TB) string {
+	dir := os.Getenv("STET_TRANSCRIPTS")
+	if dir == "" {
+		dir = filepath.Join("..", "..", "shared", "transcripts")
+	}
+	if _, err := os.Stat(filepath.Join(dir, "index.json")); err != nil {
+		t.Skipf("no recorded sessions: %v", err)
+	}
+	return dir
+}
+
+// indexed is an entry of the folder's index.json.
+type indexed struct {
+	File        string `json:"file"`
+	Format      string `json:"format"`
+	Line        int    `json:"line"` // 1-based, of a file with several sessions
+	Turns       int    `json:"turns"`
+	ToolResults int    `json:"tool_results"`
+	Model       string `json:"model"`
+}
+
+func recordedIndex(t testing.TB, dir string) []indexed {
+	b, err := os.ReadFile(filepath.Join(dir, "index.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []indexed
+	if err := json.Unmarshal(b, &all); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// tally counts what a session holds.
+type tally struct {
+	turns, calls, results, opaque int
+	stray                         int // results without a call before them
+	unanswered                    int // calls without a result
+}
+
+func count(s *Session) tally {
+	var n tally
+	calls := map[string]int{}
+	for i := range s.Messages {
+		m := &s.Messages[i]
+		if m.Role == llm.Assistant {
+			n.turns++
+		}
+		for _, p := range m.Parts {
+			switch p.Kind {
+			case llm.ToolCall:
+				n.calls++
+				calls[p.CallID]++
+			case llm.ToolResult:
+				n.results++
+				if calls[p.CallID] == 0 {
+					n.stray++
+				}
+				calls[p.CallID]--
+			case llm.Opaque:
+				n.opaque++
+			}
+		}
+	}
+	for _, c := range calls {
+		n.unanswered += max(c, 0)
+	}
+	return n
+}
+
+// TestRecorded reads every recorded session and compares it with what the
+// folder's index says of it. The two count differently in a few places, and
+// only there may they differ:
+//
+//   - a damaged line holds one message;
+//   - Codex: the index begins a new turn after each web search, which is an
+//     Opaque part of the same answer here;
+//   - mini-swe-agent: the index counts the words with which the agent answers
+//     a turn without just one command as a result;
+//   - OpenHands: the index counts as results the workspace context at the
+//     beginning and errors that no call caused: two at most.
+//
+// Whatever else lies in the folder is skipped, and nothing goes wrong.
+func TestRecorded(t *testing.T) {
+	dir := recordings(t)
+	files := map[string][]indexed{}
+	for _, e := range recordedIndex(t, dir) {
+		path := filepath.Join(dir, e.File)
+		files[path] = append(files[path], e)
+	}
+	skipped := map[string]bool{}
+	err := Walk([]string{dir}, func(path string, sessions []*Session, err error) error {
+		entries := files[path]
+		delete(files, path)
+		switch {
+		case errors.Is(err, ErrFormat):
+			skipped[filepath.Base(path)] = true
+			return nil
+		case err != nil:
+			t.Error(err)
+			return nil
+		case len(entries) == 0:
+			t.Errorf("%s is no recording", path)
+		}
+		for _, e := range entries {
+			compare(t, e, sessions)
+		}
+		for _, s := range sessions {
+			check(t, s, len(sessions[0].Damaged))
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for f := range files {
+		t.Errorf("%s was not visited", f)
+	}
+	if !skipped["index.json"] || !skipped["README.md"] {
+		t.Errorf("skipped %v", skipped)
+	}
+}
+
+// compare holds a session against its entry in the index.
+func compare(t *testing.T, e indexed, sessions []*Session) {
+	t.Helper()
+	s := sessions[max(e.Line-1, 0)]
+	n := count(s)
+	damaged := len(sessions[0].Damaged)
+	turns, results := damaged, damaged
+	switch e.Format {
+	case "codex-rollout":
+		turns += n.opaque
+	case "mini-swe-agent-traj":
+		results += n.turns - n.calls
+	case "openhands-output":
+		results += 2
+	}
+	if s.Format != e.Format {
+		t.Errorf("%s: format %s, want %s", e.File, s.Format, e.Format)
+	}
+	if d := e.Turns - n.turns; d < 0 || d > turns {
+		t.Errorf("%s: %d turns, want %d, at most %d less", e.File, n.turns, e.Turns, turns)
+	}
+	if d := e.ToolResults - n.results; d < 0 || d > results {
+		t.Errorf("%s: %d results, want %d, at most %d less", e.File, n.results, e.ToolResults, results)
+	}
+	if damaged > 1 {
+		t.Errorf("%s: %d damaged: %v", e.File, damaged, sessions[0].Damaged)
+	}
+}
+
+// check tests what is true of every session.
+func check(t *testing.T, s *Session, damaged int) {
+	t.Helper()
+	n := count(s)
+	if n.stray > 0 {
+		t.Errorf("%s: session %s: %d results without a call before them", s.File, s.ID, n.stray)
+	}
+	// The last call may have been cut off, or end the task.
+	if n.unanswered > 1+damaged {
+		t.Errorf("%s: session %s: %d calls without a result", s.File, s.ID, n.unanswered)
+	}
+	for i, at := range s.Starts {
+		if at <= 0 || at >= len(s.Messages) || i > 0 && at <= s.Starts[i-1] {
+			t.Errorf("%s: session %s: starts %v of %d", s.File, s.ID, s.Starts, len(s.Messages))
+		}
+	}
+	for _, i := range s.Carried {
+		if s.Messages[i].Role != llm.Assistant || s.Messages[i].Usage != nil {
+			t.Errorf("%s: session %s: message %d cannot be carried", s.File, s.ID, i)
+		}
+	}
+	for i, m := range s.Messages {
+		if len(m.Parts) == 0 {
+			t.Errorf("%s: session %s: message %d has no parts", s.File, s.ID, i)
+		}
+	}
+}
+
+func BenchmarkClaudeCode(b *testing.B) { benchmarkFormat(b, "claude-code-jsonl") }
+
+func BenchmarkCodex(b *testing.B) { benchmarkFormat(b, "codex-rollout") }
+
+func BenchmarkOpencode(b *testing.B) { benchmarkFormat(b, "opencode-export") }
+
+// benchmarkFormat reads all recordings of a format, one after the other.
+func benchmarkFormat(b *testing.B, format string) {
+	names, _ := filepath.Glob(filepath.Join(recordings(b), format, "*"))
+	var size int64
+	for _, n := range names {
+		info, err := os.Stat(n)
+		if err != nil {
+			b.Fatal(err)
+		}
+		size += info.Size()
+	}
+	b.SetBytes(size)
+	b.ReportAllocs()
+	for b.Loop() {
+		for _, n := range names {
+			if _, err := Open(n); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+}

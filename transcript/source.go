@@ -1,0 +1,159 @@
+package transcript
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/stet-dev/stet/llm"
+)
+
+// source is a file that is being read.
+type source struct {
+	path    string
+	format  string
+	r       io.Reader
+	size    int // in bytes, where it is known
+	damaged []Damage
+}
+
+// all reads the rest of the file.
+func (src *source) all() ([]byte, error) {
+	var b bytes.Buffer
+	b.Grow(src.size + bytes.MinRead) // no second buffer while it grows
+	_, err := b.ReadFrom(src.r)
+	return b.Bytes(), err
+}
+
+// damage notes a line that was left out. A file that is wholly damaged does
+// not make a list of all its lines.
+func (src *source) damage(line int, reason string) {
+	const most = 10_000
+	if len(src.damaged) < most {
+		src.damaged = append(src.damaged, Damage{Line: line, Reason: reason})
+	}
+}
+
+// lines hands over every line that is not blank. The bytes are fn's until it
+// returns. A line for which fn returns a syntax error is tried as several JSON
+// values that lost the line breaks between them; what remains unread, and any
+// other error, is damage. A line may be of any length.
+func (src *source) lines(fn func(line []byte) error) error {
+	br := bufio.NewReaderSize(src.r, 256<<10)
+	var long []byte
+	for n := 1; ; n++ {
+		line, err := br.ReadSlice('\n')
+		if errors.Is(err, bufio.ErrBufferFull) {
+			long = append(long[:0], line...)
+			for errors.Is(err, bufio.ErrBufferFull) {
+				line, err = br.ReadSlice('\n')
+				long = append(long, line...)
+			}
+			line = long
+		}
+		if line = bytes.TrimSpace(line); len(line) > 0 {
+			src.line(n, line, fn)
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (src *source) line(n int, line []byte, fn func([]byte) error) {
+	err := fn(line)
+	var syntax *json.SyntaxError
+	if err == nil {
+		return
+	}
+	if !errors.As(err, &syntax) {
+		src.damage(n, err.Error())
+		return
+	}
+	dec := json.NewDecoder(bytes.NewReader(line))
+	for {
+		var raw json.RawMessage
+		if e := dec.Decode(&raw); errors.Is(e, io.EOF) {
+			return
+		} else if e != nil {
+			src.damage(n, e.Error())
+			return
+		}
+		if e := fn(raw); e != nil {
+			src.damage(n, e.Error())
+		}
+	}
+}
+
+// decode reads JSON into v. A member of another type than expected stays zero:
+// formats change in small things, and one odd field must not lose a line.
+func decode(b []byte, v any) error {
+	if err := json.Unmarshal(b, v); err != nil && !isTypeError(err) {
+		return err
+	}
+	return nil
+}
+
+func isTypeError(err error) bool {
+	var t *json.UnmarshalTypeError
+	return errors.As(err, &t)
+}
+
+// finish completes the sessions read from the file.
+func (src *source) finish(sessions []*Session) ([]*Session, error) {
+	var kept []*Session
+	for _, s := range sessions {
+		if len(s.Messages) == 0 {
+			continue
+		}
+		if len(kept) == 0 {
+			s.Damaged = src.damaged
+		}
+		s.File, s.Format = src.path, src.format
+		s.complete()
+		kept = append(kept, s)
+	}
+	if len(kept) > 0 {
+		return kept, nil
+	}
+	if len(src.damaged) > 0 {
+		d := src.damaged[0]
+		return nil, fmt.Errorf("read session %s: %w: %d damaged, the first in line %d: %s",
+			src.path, ErrEmpty, len(src.damaged), d.Line, d.Reason)
+	}
+	return nil, fmt.Errorf("read session %s: %w", src.path, ErrEmpty)
+}
+
+// complete fills in what is told by the messages.
+func (s *Session) complete() {
+	count := map[string]int{}
+	for i := range s.Messages {
+		m := &s.Messages[i]
+		if m.Role == llm.System {
+			s.HasSystem = true
+		}
+		if m.Role != llm.Assistant || m.Local || m.Model == "" {
+			continue
+		}
+		count[m.Model]++
+		if count[m.Model] > count[s.Model] {
+			s.Model = m.Model
+		}
+	}
+	if s.ID == "" {
+		s.ID = baseName(s.File)
+	}
+}
+
+func baseName(path string) string {
+	path = path[strings.LastIndexAny(path, `/\`)+1:]
+	name, _, _ := strings.Cut(path, ".")
+	return name
+}

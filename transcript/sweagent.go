@@ -1,0 +1,165 @@
+package transcript
+
+import (
+	"encoding/json"
+
+	"github.com/stet-dev/stet/llm"
+)
+
+// SWE-agent writes one JSON object, .traj: "trajectory" holds the steps, each
+// with all messages that were sent in it, and "history" the messages once.
+// Without function calling the model writes its action in the text, and a user
+// message holds the observation.
+
+func isSWEAgent(s shape) bool {
+	return s.has("trajectory") && s.has("trajectory[]") || s.has("history[].message_type") || s.has("swe_agent_version")
+}
+
+func readSWEAgent(src *source) ([]*Session, error) {
+	s := &Session{}
+	w := sweReader{s: s}
+	var steps []sweStep
+	err := src.document(func(key string, raw []byte) error {
+		switch key {
+		case "history":
+			src.elements(raw, func(raw []byte) error {
+				var m chatMessage
+				if err := decode(raw, &m); err != nil {
+					w.asked = "" // the result, if that was it, is lost
+					return err
+				}
+				w.message(&m)
+				return nil
+			})
+		case "trajectory":
+			src.elements(raw, func(raw []byte) error {
+				var st sweStep
+				err := decode(raw, &st)
+				steps = append(steps, st)
+				return err
+			})
+		case "environment":
+			s.ID = str(raw)
+		case "info":
+			var info struct {
+				Version string `json:"swe_agent_version"`
+			}
+			err := decode(raw, &info)
+			s.Agent = info.Version
+			return err
+		case "replay_config":
+			w.config(raw)
+		}
+		return nil
+	}, nil)
+	if len(s.Messages) == 0 {
+		for _, st := range steps {
+			w.step(st)
+		}
+	}
+	for i := range s.Messages {
+		if m := &s.Messages[i]; m.Role == llm.Assistant {
+			m.Model = w.model
+		}
+	}
+	for _, st := range steps {
+		if s.Dir == "" {
+			s.Dir = st.State.Dir
+		}
+	}
+	return []*Session{s}, err
+}
+
+// sweStep is a step of a trajectory; of a recording without history.
+type sweStep struct {
+	Action      string `json:"action"`
+	Observation string `json:"observation"`
+	Response    string `json:"response"`
+	Thought     string `json:"thought"`
+	State       struct {
+		Dir string `json:"working_dir"`
+	} `json:"state"`
+}
+
+type sweReader struct {
+	s     *Session
+	model string
+	n     int    // calls made so far
+	asked string // the call in a text that waits for its result
+}
+
+// config reads the name of the model: the configuration is JSON in a string.
+func (w *sweReader) config(raw json.RawMessage) {
+	if text := str(raw); text != "" {
+		raw = json.RawMessage(text)
+	}
+	var c struct {
+		Agent struct {
+			Model struct {
+				Name string `json:"name"`
+			} `json:"model"`
+		} `json:"agent"`
+	}
+	if len(raw) > 0 && decode(raw, &c) == nil {
+		w.model = c.Agent.Model.Name
+	}
+}
+
+func (w *sweReader) message(c *chatMessage) {
+	m := llm.Message{Role: llm.Role(c.Role)}
+	switch c.Role {
+	case "system":
+		m.Parts = c.words()
+	case "assistant":
+		w.asked = ""
+		m.Parts = c.parts()
+		if len(c.Calls) == 0 && c.Action != "" {
+			m.Parts = w.action(c.Thought, c.Action)
+		}
+	case "tool":
+		id := c.CallID
+		if len(c.CallIDs) > 0 {
+			id = c.CallIDs[0]
+		}
+		m.Parts = resultParts(id, c.Content, false)
+	case "user":
+		m.Parts = c.words()
+		if w.asked != "" {
+			m.Role, m.Parts = llm.Tool, resultParts(w.asked, c.Content, false)
+			w.asked = ""
+		}
+	default:
+		return
+	}
+	w.s.add(m)
+}
+
+// action makes the parts of an answer whose action stands in its text.
+func (w *sweReader) action(thought, action string) []llm.Part {
+	var parts []llm.Part
+	if thought != "" {
+		parts = append(parts, llm.Part{Text: thought})
+	}
+	w.n++
+	call := command(action, w.n)
+	w.asked = call.CallID
+	return append(parts, call)
+}
+
+func (w *sweReader) step(st sweStep) {
+	thought := st.Thought
+	if thought == "" && st.Action == "" {
+		thought = st.Response
+	}
+	m := llm.Message{Role: llm.Assistant}
+	if st.Action != "" {
+		m.Parts = w.action(thought, st.Action)
+	} else if thought != "" {
+		m.Parts = []llm.Part{{Text: thought}}
+	}
+	w.s.add(m)
+	if st.Action != "" {
+		w.s.add(llm.Message{Role: llm.Tool, Parts: []llm.Part{{Kind: llm.ToolResult, CallID: w.asked, Text: st.Observation}}})
+		w.asked = ""
+	}
+}

@@ -1,0 +1,238 @@
+package transcript
+
+import (
+	"bytes"
+	"encoding/json"
+	"hash/fnv"
+	"strings"
+
+	"github.com/stet-dev/stet/llm"
+)
+
+// claude-trace records the requests of the Messages API, a line each: the
+// bare body, or {request: {body}, response: {body | body_raw}}. Every request
+// of a conversation repeats the ones before, so the longest is the
+// conversation; the others only add their usage.
+
+func isTrace(s shape) bool {
+	return s.has("messages[].role", "max_tokens") ||
+		s.has("request.body") && s.has("request.url") || s.has("request.body.messages")
+}
+
+type traceLine struct {
+	traceBody
+	Request struct {
+		Body      *traceBody      `json:"body"`
+		Timestamp json.RawMessage `json:"timestamp"`
+	} `json:"request"`
+	Response *struct {
+		Body json.RawMessage `json:"body"`
+		Raw  string          `json:"body_raw"` // server-sent events
+	} `json:"response"`
+}
+
+type traceBody struct {
+	Model    string            `json:"model"`
+	System   json.RawMessage   `json:"system"`
+	Messages []chatMessage     `json:"messages"`
+	Tools    []json.RawMessage `json:"tools"`
+}
+
+// conversation is the requests that begin with the same words.
+type conversation struct {
+	longest *traceBody
+	answer  *llm.Message         // to the longest
+	answers map[int]*llm.Message // by the number of messages in the request
+	order   int
+}
+
+func readTrace(src *source) ([]*Session, error) {
+	all := map[uint64]*conversation{}
+	err := src.lines(func(line []byte) error {
+		var l traceLine
+		if err := decode(line, &l); err != nil {
+			return err
+		}
+		body := &l.traceBody
+		if l.Request.Body != nil {
+			body = l.Request.Body
+		}
+		if len(body.Messages) == 0 {
+			return nil
+		}
+		key := firstWords(body)
+		c := all[key]
+		if c == nil {
+			c = &conversation{answers: map[int]*llm.Message{}, order: len(all)}
+			all[key] = c
+		}
+		var answer *llm.Message
+		if l.Response != nil {
+			answer = traceAnswer(l.Response.Body, l.Response.Raw)
+		}
+		if answer != nil {
+			answer.Time = stamp(l.Request.Timestamp)
+			c.answers[len(body.Messages)] = answer
+		}
+		if c.longest == nil || len(body.Messages) >= len(c.longest.Messages) {
+			c.longest, c.answer = body, answer
+		}
+		return nil
+	})
+	sessions := make([]*Session, len(all))
+	for _, c := range all {
+		sessions[c.order] = c.session()
+	}
+	return sessions, err
+}
+
+// firstWords tells conversations apart: by the model and the first words of
+// the user's. Cache markers move, and reminders before them come and go.
+func firstWords(b *traceBody) uint64 {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(b.Model)) // a hash takes all
+	for _, p := range b.Messages[0].words() {
+		if !strings.HasPrefix(p.Text, "<system-reminder>") {
+			_, _ = h.Write([]byte(p.Text))
+			break
+		}
+	}
+	return h.Sum64()
+}
+
+// session makes the conversation. One without any answer is left empty: it is
+// a question of the agent's own (a quota check, a title).
+func (c *conversation) session() *Session {
+	s := &Session{}
+	b := c.longest
+	if len(b.Messages) == 1 && c.answer == nil && len(b.Tools) == 0 {
+		return s
+	}
+	if parts, _ := blocks(b.System); len(parts) > 0 {
+		s.add(llm.Message{Role: llm.System, Parts: parts})
+	}
+	for i := range b.Messages {
+		m := &b.Messages[i]
+		parts, results := blocks(m.Content)
+		if m.Role == "assistant" {
+			answer := llm.Message{Role: llm.Assistant, Model: b.Model, Parts: parts}
+			if a := c.answers[i]; a != nil {
+				answer.ID, answer.Usage, answer.Time = a.ID, a.Usage, a.Time
+			}
+			s.add(answer)
+			continue
+		}
+		role := llm.User
+		if m.Role == "system" {
+			role = llm.System
+		}
+		s.add(llm.Message{Role: llm.Tool, Parts: results})
+		s.add(llm.Message{Role: role, Parts: parts})
+	}
+	if c.answer != nil {
+		s.add(*c.answer)
+	}
+	return s
+}
+
+// traceAnswer reads an answer: a message, or the events of a stream.
+func traceAnswer(body json.RawMessage, raw string) *llm.Message {
+	var m struct {
+		ID      string          `json:"id"`
+		Model   string          `json:"model"`
+		Content json.RawMessage `json:"content"`
+		Usage   *messagesUsage  `json:"usage"`
+	}
+	if len(body) > 0 && body[0] == '"' {
+		raw = str(body)
+	}
+	if raw != "" {
+		return streamAnswer([]byte(raw))
+	}
+	if len(body) == 0 || decode(body, &m) != nil {
+		return nil
+	}
+	parts, _ := blocks(m.Content)
+	if len(parts) == 0 {
+		return nil
+	}
+	answer := &llm.Message{Role: llm.Assistant, ID: m.ID, Model: m.Model, Parts: parts}
+	if m.Usage != nil {
+		answer.Usage = m.Usage.usage()
+	}
+	return answer
+}
+
+// streamEvent is an event of a streamed answer.
+type streamEvent struct {
+	Type    string `json:"type"`
+	Message struct {
+		ID    string         `json:"id"`
+		Model string         `json:"model"`
+		Usage *messagesUsage `json:"usage"`
+	} `json:"message"`
+	Block json.RawMessage `json:"content_block"`
+	Delta struct {
+		Text      string `json:"text"`
+		Thinking  string `json:"thinking"`
+		JSON      string `json:"partial_json"`
+		Signature string `json:"signature"`
+	} `json:"delta"`
+	Usage *messagesUsage `json:"usage"`
+}
+
+// streamAnswer puts a streamed answer together; nil where there is none.
+func streamAnswer(stream []byte) *llm.Message {
+	m := &llm.Message{Role: llm.Assistant}
+	var usage messagesUsage
+	var input []byte
+	for line := range bytes.Lines(stream) {
+		data, ok := bytes.CutPrefix(bytes.TrimSpace(line), []byte("data:"))
+		var e streamEvent
+		if !ok || decode(bytes.TrimSpace(data), &e) != nil {
+			continue
+		}
+		switch e.Type {
+		case "message_start":
+			m.ID, m.Model = e.Message.ID, e.Message.Model
+			if e.Message.Usage != nil {
+				usage = *e.Message.Usage
+			}
+		case "content_block_start":
+			parts, _ := blocks(append(append([]byte{'['}, e.Block...), ']'))
+			var b block
+			if len(parts) == 0 && len(e.Block) > 0 && decode(e.Block, &b) == nil && b.Type == "text" {
+				parts = []llm.Part{{}} // the text follows
+			}
+			m.Parts = append(m.Parts, parts...)
+			input = input[:0]
+		case "content_block_delta":
+			if len(m.Parts) == 0 {
+				continue
+			}
+			p := &m.Parts[len(m.Parts)-1]
+			p.Text += e.Delta.Text + e.Delta.Thinking
+			if e.Delta.JSON != "" {
+				input = append(input, e.Delta.JSON...)
+				p.Args = string(input)
+			}
+			if p.Kind == llm.Thinking && e.Delta.Signature != "" {
+				p.Raw = thinkingRaw(p.Text, e.Delta.Signature)
+			}
+		case "message_delta":
+			if e.Usage != nil && e.Usage.Output > 0 {
+				usage.Output = e.Usage.Output
+			}
+		}
+	}
+	if len(m.Parts) == 0 {
+		return nil
+	}
+	m.Usage = usage.usage()
+	return m
+}
+
+func thinkingRaw(text, signature string) string {
+	raw, _ := json.Marshal(map[string]string{"type": "thinking", "thinking": text, "signature": signature})
+	return string(raw)
+}
