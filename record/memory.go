@@ -1,0 +1,182 @@
+package record
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+)
+
+// ErrClosed is what a closed store answers.
+var ErrClosed = errors.New("record store is closed")
+
+// Memory is a [Store] that forgets everything at the end of the process. The
+// zero value is empty and ready.
+type Memory struct {
+	mu       sync.Mutex
+	requests []Request
+	trims    []Trim
+	seen     map[[2]string]bool // {"r", id} and {request, call}: what must not be written twice
+	closed   bool
+}
+
+var _ Store = (*Memory)(nil)
+
+// Append implements Store.
+func (m *Memory) Append(ctx context.Context, b Batch) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := m.usable(ctx); err != nil {
+		return err
+	}
+	if m.seen == nil {
+		m.seen = map[[2]string]bool{}
+	}
+	for _, r := range b.Requests {
+		if key := [2]string{"\x00request", r.ID}; !m.seen[key] {
+			m.seen[key] = true
+			r.Time = stored(r.Time)
+			m.requests = append(m.requests, r)
+		}
+	}
+	for _, t := range b.Trims {
+		if key := [2]string{t.Request, t.CallID}; !m.seen[key] {
+			m.seen[key] = true
+			t.Time = stored(t.Time)
+			t.Paths = clonePaths(t.Paths)
+			m.trims = append(m.trims, t)
+		}
+	}
+	slices.SortStableFunc(m.requests, func(a, b Request) int { return a.Time.Compare(b.Time) })
+	slices.SortStableFunc(m.trims, func(a, b Trim) int { return a.Time.Compare(b.Time) })
+	return nil
+}
+
+// Requests implements Store.
+func (m *Memory) Requests(ctx context.Context, q Query) ([]Request, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := m.usable(ctx); err != nil {
+		return nil, err
+	}
+	var out []Request
+	for _, r := range m.requests {
+		if q.chooses(r.Time, r.Conversation, r.Observe) {
+			out = append(out, r)
+		}
+	}
+	return newest(out, q.Limit), nil
+}
+
+// Trims implements Store.
+func (m *Memory) Trims(ctx context.Context, q Query) ([]Trim, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := m.usable(ctx); err != nil {
+		return nil, err
+	}
+	var out []Trim
+	for _, t := range m.trims {
+		if q.chooses(t.Time, t.Conversation, t.Observe) {
+			t.Paths = clonePaths(t.Paths)
+			out = append(out, t)
+		}
+	}
+	return newest(out, q.Limit), nil
+}
+
+// Totals implements Store.
+func (m *Memory) Totals(ctx context.Context, q Query) (Totals, error) {
+	q.Limit = 0
+	rows, err := m.Requests(ctx, q)
+	if err != nil {
+		return Totals{}, err
+	}
+	var t Totals
+	names := map[string]bool{}
+	for _, r := range rows {
+		t.Add(r)
+		if r.API != CountTokens {
+			names[r.Conversation] = true
+		}
+	}
+	t.Conversations = len(names)
+	return t, nil
+}
+
+// Conversations implements Store.
+func (m *Memory) Conversations(ctx context.Context, q Query) ([]Conversation, error) {
+	q.Limit = 0
+	rows, err := m.Requests(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	return Group(rows), nil
+}
+
+// Close implements Store.
+func (m *Memory) Close() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.closed = true
+	return nil
+}
+
+func (m *Memory) usable(ctx context.Context) error {
+	if m.closed {
+		return ErrClosed
+	}
+	return ctx.Err()
+}
+
+// Group sums requests, oldest first, up by conversation, in the order that
+// Store.Conversations promises. Requests under CountTokens are left out.
+func Group(requests []Request) []Conversation {
+	at := map[string]int{}
+	var out []Conversation
+	for _, r := range requests {
+		if r.API == CountTokens {
+			continue
+		}
+		i, ok := at[r.Conversation]
+		if !ok {
+			i = len(out)
+			at[r.Conversation] = i
+			out = append(out, Conversation{})
+		}
+		out[i].Add(r)
+	}
+	slices.SortStableFunc(out, func(a, b Conversation) int {
+		return cmp.Or(a.Last.Compare(b.Last), cmp.Compare(a.ID, b.ID))
+	})
+	return out
+}
+
+func (q Query) chooses(at time.Time, conversation string, observe bool) bool {
+	switch {
+	case !q.From.IsZero() && at.Before(q.From), !q.To.IsZero() && !at.Before(q.To):
+		return false
+	case q.Conversation != "" && q.Conversation != conversation:
+		return false
+	}
+	return q.Mode == All || (q.Mode == Observed) == observe
+}
+
+func newest[T any](rows []T, limit int) []T {
+	if limit > 0 && len(rows) > limit {
+		return slices.Clone(rows[len(rows)-limit:])
+	}
+	return rows
+}
+
+// stored is t as every store keeps it.
+func stored(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
+
+func clonePaths(paths []string) []string {
+	if len(paths) == 0 {
+		return nil
+	}
+	return slices.Clone(paths)
+}

@@ -1,0 +1,12 @@
+package record_test
+
+import (
+	"testing"
+
+	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/record/recordtest"
+)
+
+func TestMemory(t *testing.T) {
+	recordtest.Run(t, func(*testing.T) record.Store { return new(record.Memory) })
+}

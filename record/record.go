@@ -1,0 +1,100 @@
+// Package record holds what stet writes down about its own work: for every
+// request that went through the proxy what it used and what was left out of
+// it, and every single trim with its reason.
+//
+// It is the account, not the conversation. No key, no header, no content of a
+// message and no argument of a call is ever in a row; of files only their
+// names are.
+//
+// The package has the rows, the [Store] seam and the in-memory twin; drivers
+// live in store/*. Package recordtest has the suite that every store passes.
+package record
+
+import "time"
+
+// The values of [Request.API].
+const (
+	Messages    = "messages"     // POST /v1/messages
+	CountTokens = "count_tokens" // POST /v1/messages/count_tokens: nothing is used by it
+	Chat        = "chat"         // POST /v1/chat/completions
+	Responses   = "responses"    // POST /v1/responses
+)
+
+// Request is one request to a model's endpoint.
+type Request struct {
+	// ID is the row's key, chosen by the writer and never used twice. Rows
+	// that are appended again under the same ID are dropped, so that an
+	// Append whose outcome is unknown can be repeated.
+	ID   string
+	Time time.Time // when it arrived; stores keep microseconds, in UTC
+
+	Conversation string // the writer's name for the conversation, never empty
+	Agent        string // the sub-agent within it; empty is the main agent
+	Client       string // who seems to be asking; a hint, may be empty
+	API          string // Messages, CountTokens, Chat or Responses
+	Model        string // as the request named it
+	Upstream     string // host (and port) that answered
+
+	Status  int    // HTTP status that the client got; 0 when it went away before
+	Policy  string // the trimming policy
+	Observe bool   // the plan was only made, the request went out untouched
+	Passed  string // why nothing was planned at all ("malformed", "chained", …); empty when a plan was made
+	Cut     bool   // the response ended before its end
+
+	BytesIn  int64 // the request's body as the client sent it
+	BytesOut int64 // as it was sent upstream
+
+	// TokensOff is the estimated size of the prompt as the client sent it, Tokens
+	// as the plan leaves it. They are equal where nothing was left out,
+	// and zero under CountTokens and where no plan was made.
+	TokensOff, Tokens int
+
+	Usage Usage // as the provider reported it; zero when it said nothing
+
+	Reads    int // successful reads of files in the request
+	Repeats  int // of these, whose lines were all in view already
+	Dangling int // lines that stand for content found nowhere in the request
+	Trimmed  int // results that were shortened
+
+	Added time.Duration // stet's own time before the request went upstream
+}
+
+// Usage is what a request used, in tokens, every token counted once. It has
+// the fields of llm.Usage in the same order, so that one converts to the other.
+type Usage struct {
+	Input        int // not cached
+	CacheRead    int
+	CacheWrite   int // all cache writes
+	CacheWrite1h int // the part of CacheWrite that lives for an hour
+	Output       int // reasoning included
+	Reasoning    int // the part of Output that was reasoning
+}
+
+// Prompt is everything the model read.
+func (u Usage) Prompt() int { return u.Input + u.CacheRead + u.CacheWrite }
+
+// Add returns the sum of u and v.
+func (u Usage) Add(v Usage) Usage {
+	return Usage{
+		Input:        u.Input + v.Input,
+		CacheRead:    u.CacheRead + v.CacheRead,
+		CacheWrite:   u.CacheWrite + v.CacheWrite,
+		CacheWrite1h: u.CacheWrite1h + v.CacheWrite1h,
+		Output:       u.Output + v.Output,
+		Reasoning:    u.Reasoning + v.Reasoning,
+	}
+}
+
+// Trim is one result that was shortened. A result that stays shortened in the
+// requests after is written once, with the request that began it.
+type Trim struct {
+	Request      string // Request.ID
+	Time         time.Time
+	Conversation string
+	CallID       string   // the tool call whose result it is
+	Paths        []string // the files whose content was left out; nil when none is known
+	Reason       string   // "older", "terminal", "repeat"
+	Before       int      // bytes of the result's text
+	After        int
+	Observe      bool // it was only planned
+}

@@ -1,0 +1,308 @@
+// Package recordtest has the suite that every implementation of record.Store
+// passes.
+package recordtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stet-dev/stet/record"
+)
+
+// Start is the time of the first row that the suite writes.
+var Start = time.Date(2026, 3, 1, 12, 0, 0, 123456000, time.UTC)
+
+// Run runs the suite. open returns a new, empty store, and is called once per
+// test; the suite closes what it opens.
+func Run(t *testing.T, open func(t *testing.T) record.Store) {
+	for _, test := range []struct {
+		name string
+		run  func(*testing.T, record.Store)
+	}{
+		{"empty", empty},
+		{"every field comes back", fields},
+		{"query", query},
+		{"order and limit", order},
+		{"appending twice", twice},
+		{"totals", totals},
+		{"conversations", conversations},
+		{"concurrent", concurrent},
+		{"ownership", ownership},
+		{"closed", closed},
+		{"cancelled", cancelled},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := open(t)
+			t.Cleanup(func() {
+				if err := s.Close(); err != nil {
+					t.Errorf("close: %v", err)
+				}
+			})
+			test.run(t, s)
+		})
+	}
+}
+
+// Full returns a request in which no field is zero.
+func Full(id, conversation string, at time.Time) record.Request {
+	return record.Request{
+		ID: id, Time: at, Conversation: conversation, Agent: "agent-7", Client: "some-agent",
+		API: record.Messages, Model: "model-a", Upstream: "api.example.com:8443",
+		Status: 200, Policy: "lossless", Observe: true, Passed: "chained", Cut: true,
+		BytesIn: 1 << 33, BytesOut: 1<<33 - 1, TokensOff: 9000, Tokens: 8000,
+		Usage: record.Usage{Input: 1, CacheRead: 2, CacheWrite: 3, CacheWrite1h: 4, Output: 5, Reasoning: 6},
+		Reads: 7, Repeats: 3, Dangling: 1, Trimmed: 2, Added: 1234567 * time.Nanosecond,
+	}
+}
+
+func empty(t *testing.T, s record.Store) {
+	must(t, s.Append(t.Context(), record.Batch{}))
+	if rows := requests(t, s, record.Query{}); len(rows) != 0 {
+		t.Errorf("requests of an empty store: %v", rows)
+	}
+	sum, err := s.Totals(t.Context(), record.Query{})
+	must(t, err)
+	if sum != (record.Totals{}) {
+		t.Errorf("totals of an empty store: %+v", sum)
+	}
+	list, err := s.Conversations(t.Context(), record.Query{})
+	must(t, err)
+	if len(list) != 0 {
+		t.Errorf("conversations of an empty store: %v", list)
+	}
+}
+
+func fields(t *testing.T, s record.Store) {
+	zone := time.FixedZone("elsewhere", 3600)
+	want := Full("r1", "c1", Start)
+	if v := reflect.ValueOf(want); true {
+		for i := range v.NumField() {
+			if v.Field(i).IsZero() {
+				t.Fatalf("the suite leaves %s zero", v.Type().Field(i).Name)
+			}
+		}
+	}
+	trim := record.Trim{
+		Request: "r1", Time: Start.Add(time.Second), Conversation: "c1", CallID: "call_1",
+		Paths: []string{"src/a b.go", "docs/说明.md", `odd"name\`}, Reason: "older", Before: 4096, After: 90, Observe: true,
+	}
+	in, inTrim := want, trim
+	in.Time, inTrim.Time = want.Time.In(zone), trim.Time.In(zone)
+	zero := record.Request{ID: "r2", Time: Start.Add(time.Minute), Conversation: "c2"}
+	bare := record.Trim{Request: "r2", Time: Start.Add(time.Minute), Conversation: "c2", CallID: "call_1"}
+	must(t, s.Append(t.Context(), record.Batch{
+		Requests: []record.Request{in, zero}, Trims: []record.Trim{inTrim, bare},
+	}))
+	same(t, requests(t, s, record.Query{}), []record.Request{want, zero})
+	same(t, trims(t, s, record.Query{}), []record.Trim{trim, bare})
+}
+
+func query(t *testing.T, s record.Store) {
+	var b record.Batch
+	for i := range 6 {
+		r := Full(fmt.Sprint("r", i), fmt.Sprint("c", i%2), Start.Add(time.Duration(i)*time.Minute))
+		r.Observe = i >= 4
+		b.Requests = append(b.Requests, r)
+		b.Trims = append(b.Trims, record.Trim{
+			Request: r.ID, Time: r.Time, Conversation: r.Conversation, CallID: "x", Observe: r.Observe,
+		})
+	}
+	must(t, s.Append(t.Context(), b))
+	for _, test := range []struct {
+		q    record.Query
+		want []string
+	}{
+		{record.Query{}, []string{"r0", "r1", "r2", "r3", "r4", "r5"}},
+		{record.Query{From: Start.Add(time.Minute)}, []string{"r1", "r2", "r3", "r4", "r5"}},
+		{record.Query{To: Start.Add(time.Minute)}, []string{"r0"}},
+		{record.Query{From: Start.Add(time.Minute), To: Start.Add(3 * time.Minute)}, []string{"r1", "r2"}},
+		{record.Query{Conversation: "c1"}, []string{"r1", "r3", "r5"}},
+		{record.Query{Conversation: "' OR 1=1 --"}, nil},
+		{record.Query{Mode: record.Observed}, []string{"r4", "r5"}},
+		{record.Query{Mode: record.Applied, Conversation: "c0"}, []string{"r0", "r2"}},
+		{record.Query{Limit: 2}, []string{"r4", "r5"}},
+		{record.Query{Limit: 2, Conversation: "c0", Mode: record.Applied}, []string{"r0", "r2"}},
+		{record.Query{Limit: 100}, []string{"r0", "r1", "r2", "r3", "r4", "r5"}},
+	} {
+		var got, gotTrims []string
+		for _, r := range requests(t, s, test.q) {
+			got = append(got, r.ID)
+		}
+		for _, r := range trims(t, s, test.q) {
+			gotTrims = append(gotTrims, r.Request)
+		}
+		if !reflect.DeepEqual(got, test.want) || !reflect.DeepEqual(gotTrims, test.want) {
+			t.Errorf("%+v: requests %v, trims %v, want %v", test.q, got, gotTrims, test.want)
+		}
+	}
+}
+
+func order(t *testing.T, s record.Store) {
+	at := func(id string, d time.Duration) record.Request { return Full(id, "c", Start.Add(d)) }
+	must(t, s.Append(t.Context(), record.Batch{Requests: []record.Request{at("late", time.Hour), at("a", 0)}}))
+	must(t, s.Append(t.Context(), record.Batch{Requests: []record.Request{at("b", 0), at("early", -time.Hour)}}))
+	same(t, requests(t, s, record.Query{}), []record.Request{
+		at("early", -time.Hour), at("a", 0), at("b", 0), at("late", time.Hour),
+	})
+	same(t, requests(t, s, record.Query{Limit: 2}), []record.Request{at("b", 0), at("late", time.Hour)})
+}
+
+func twice(t *testing.T, s record.Store) {
+	first := Full("r1", "c", Start)
+	trim := record.Trim{Request: "r1", Time: Start, Conversation: "c", CallID: "k", Reason: "repeat"}
+	must(t, s.Append(t.Context(), record.Batch{Requests: []record.Request{first}, Trims: []record.Trim{trim}}))
+	again, other := first, trim
+	again.Status, other.CallID = 500, "l"
+	must(t, s.Append(t.Context(), record.Batch{
+		Requests: []record.Request{again, Full("r2", "c", Start)}, Trims: []record.Trim{trim, other},
+	}))
+	same(t, requests(t, s, record.Query{}), []record.Request{first, Full("r2", "c", Start)})
+	same(t, trims(t, s, record.Query{}), []record.Trim{trim, other})
+}
+
+func totals(t *testing.T, s record.Store) {
+	var b record.Batch
+	var want record.Totals
+	for i := range 5 {
+		r := Full(fmt.Sprint(i), fmt.Sprint("c", i%2), Start.Add(time.Duration(i)*time.Second))
+		r.Observe, r.Cut, r.TokensOff = i == 4, i == 3, 1000*i
+		r.Status, r.Passed = []int{200, 0, 429, 399, 400}[i], []string{"", "malformed", "", "", ""}[i]
+		b.Requests = append(b.Requests, r)
+		want.Add(r)
+	}
+	count := Full("count", "c9", Start) // nothing is used by counting
+	count.API = record.CountTokens
+	b.Requests = append(b.Requests, count)
+	want.Conversations = 2
+	must(t, s.Append(t.Context(), b))
+	got, err := s.Totals(t.Context(), record.Query{Limit: 1})
+	must(t, err)
+	same(t, got, want)
+	if got.Requests != 5 || got.Observed != 1 || got.Errors != 3 || got.Passed != 1 || got.Cut != 1 ||
+		got.TokensOff != 10000 || got.Usage.CacheRead != 10 || got.Added != 5*1234567 {
+		t.Errorf("totals: %+v", got)
+	}
+	got, err = s.Totals(t.Context(), record.Query{Mode: record.Applied, Conversation: "c1"})
+	must(t, err)
+	if got.Requests != 2 || got.Conversations != 1 || got.TokensOff != 4000 {
+		t.Errorf("totals of c1: %+v", got)
+	}
+}
+
+func conversations(t *testing.T, s record.Store) {
+	a1, b1 := Full("1", "a", Start), Full("2", "b", Start.Add(time.Minute))
+	a2 := Full("3", "a", Start.Add(time.Hour))
+	a2.Model, a2.Status = "model-b", 529
+	count := Full("4", "a", Start.Add(2*time.Hour))
+	count.API = record.CountTokens
+	must(t, s.Append(t.Context(), record.Batch{Requests: []record.Request{a2, a1, b1, count}}))
+	got, err := s.Conversations(t.Context(), record.Query{})
+	must(t, err)
+	same(t, got, record.Group([]record.Request{a1, b1, a2}))
+	if len(got) != 2 || got[1].ID != "a" || got[1].Model != "model-b" || got[1].Requests != 2 ||
+		got[1].Errors != 1 || !got[1].First.Equal(Start) || !got[1].Last.Equal(a2.Time) {
+		t.Errorf("conversations: %+v", got)
+	}
+	got, err = s.Conversations(t.Context(), record.Query{To: Start.Add(time.Minute)})
+	must(t, err)
+	same(t, got, record.Group([]record.Request{a1}))
+}
+
+func concurrent(t *testing.T, s record.Store) {
+	const writers, each = 8, 20
+	var wg sync.WaitGroup
+	for w := range writers {
+		wg.Go(func() {
+			for i := range each {
+				id := fmt.Sprintf("%d-%d", w, i)
+				err := s.Append(t.Context(), record.Batch{
+					Requests: []record.Request{Full(id, fmt.Sprint(w), Start.Add(time.Duration(i)*time.Second))},
+				})
+				if err != nil {
+					t.Error(err)
+				}
+				if _, err := s.Totals(t.Context(), record.Query{}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	sum, err := s.Totals(t.Context(), record.Query{})
+	must(t, err)
+	if sum.Requests != writers*each || sum.Conversations != writers {
+		t.Errorf("after %d appends: %+v", writers*each, sum)
+	}
+}
+
+func ownership(t *testing.T, s record.Store) {
+	paths := []string{"a.go"}
+	must(t, s.Append(t.Context(), record.Batch{Trims: []record.Trim{
+		{Request: "r", CallID: "k", Conversation: "c", Time: Start, Paths: paths},
+	}}))
+	paths[0] = "changed by the writer"
+	trims(t, s, record.Query{})[0].Paths[0] = "changed by a reader"
+	if got := trims(t, s, record.Query{}); got[0].Paths[0] != "a.go" {
+		t.Errorf("the store shares memory with its callers: %q", got[0].Paths)
+	}
+}
+
+func closed(t *testing.T, s record.Store) {
+	must(t, s.Close())
+	must(t, s.Close())
+	_, errRequests := s.Requests(t.Context(), record.Query{})
+	_, errTrims := s.Trims(t.Context(), record.Query{})
+	_, errTotals := s.Totals(t.Context(), record.Query{})
+	_, errConversations := s.Conversations(t.Context(), record.Query{})
+	errAppend := s.Append(t.Context(), record.Batch{Requests: []record.Request{Full("r", "c", Start)}})
+	for i, err := range []error{errRequests, errTrims, errTotals, errConversations, errAppend} {
+		if !errors.Is(err, record.ErrClosed) {
+			t.Errorf("call %d after Close: %v", i, err)
+		}
+	}
+}
+
+func cancelled(t *testing.T, s record.Store) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	err := s.Append(ctx, record.Batch{Requests: []record.Request{Full("r", "c", Start)}})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("append under a cancelled context: %v", err)
+	}
+	if rows := requests(t, s, record.Query{}); len(rows) != 0 {
+		t.Errorf("and yet: %v", rows)
+	}
+}
+
+func requests(t *testing.T, s record.Store, q record.Query) []record.Request {
+	t.Helper()
+	rows, err := s.Requests(t.Context(), q)
+	must(t, err)
+	return rows
+}
+
+func trims(t *testing.T, s record.Store, q record.Query) []record.Trim {
+	t.Helper()
+	rows, err := s.Trims(t.Context(), q)
+	must(t, err)
+	return rows
+}
+
+func same[T any](t *testing.T, got, want T) {
+	t.Helper()
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got  %+v\nwant %+v", got, want)
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,59 @@
+package record
+
+import (
+	"context"
+	"time"
+)
+
+// Batch is what is appended at once.
+type Batch struct {
+	Requests []Request
+	Trims    []Trim
+}
+
+// Empty reports whether there is nothing in b.
+func (b Batch) Empty() bool { return len(b.Requests) == 0 && len(b.Trims) == 0 }
+
+// Query chooses rows. The zero value chooses all.
+type Query struct {
+	From, To     time.Time // From ≤ time < To; zero is open
+	Conversation string
+	Mode         Mode
+	// Limit keeps the newest Limit rows; 0 keeps all. Totals and
+	// Conversations ignore it.
+	Limit int
+}
+
+// Mode chooses between requests that were changed and requests that were only
+// observed.
+type Mode uint8
+
+// The modes.
+const (
+	All      Mode = iota
+	Applied       // Observe is false
+	Observed      // Observe is true
+)
+
+// Store keeps the rows. All methods may be called concurrently; several
+// processes may have the same store open at once.
+//
+// Lists come oldest first; rows of the same time in the order in which they
+// were appended. What is returned is the caller's.
+type Store interface {
+	// Append adds all of b or nothing. It is durable against the end of the
+	// process when it returns nil. Rows whose key is there already are dropped:
+	// a Request's ID; a Trim's Request and CallID together.
+	Append(ctx context.Context, b Batch) error
+
+	Requests(ctx context.Context, q Query) ([]Request, error)
+	Trims(ctx context.Context, q Query) ([]Trim, error)
+	Totals(ctx context.Context, q Query) (Totals, error)
+	// Conversations lists them in the order of their newest request, oldest
+	// first. A conversation is summed over the rows that q chooses.
+	Conversations(ctx context.Context, q Query) ([]Conversation, error)
+
+	// Close releases what the store holds. It may be called more than once;
+	// every other call after it fails with ErrClosed.
+	Close() error
+}

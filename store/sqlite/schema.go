@@ -1,0 +1,107 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"github.com/gofrs/flock"
+	"github.com/pressly/goose/v3"
+	driver "modernc.org/sqlite"
+	lib "modernc.org/sqlite/lib"
+
+	"github.com/stet-dev/stet/record"
+)
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// applicationID marks the file as stet's; the first migration sets it.
+const applicationID = 0x73746574
+
+var (
+	errForeign = errors.New("the file is another program's database")
+	errNewer   = errors.New("the file was made by a newer stet")
+)
+
+// lock waits until no other process, and no other Open of this one, is
+// opening the file at path.
+func lock(ctx context.Context, path string) (unlock func(), err error) {
+	l := flock.New(path+"-lock", flock.SetPermissions(0o600))
+	if _, err := l.TryLockContext(ctx, 5*time.Millisecond); err != nil {
+		return nil, err
+	}
+	return func() { _ = l.Unlock() }, nil // the lock goes with the descriptor in any case
+}
+
+// upgrade brings the schema up to date. The caller holds the lock.
+func (s *Store) upgrade(ctx context.Context) error {
+	var id, objects int
+	err := s.db.QueryRowContext(ctx, "SELECT (SELECT count(*) FROM sqlite_schema), application_id FROM pragma_application_id").
+		Scan(&objects, &id)
+	if err != nil {
+		return err
+	}
+	if objects > 0 && id != applicationID {
+		return errForeign
+	}
+	if _, err := s.db.ExecContext(ctx, "PRAGMA journal_mode = WAL"); err != nil {
+		return err
+	}
+	files, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		return err
+	}
+	p, err := goose.NewProvider(goose.DialectSQLite3, s.db, files, goose.WithDisableGlobalRegistry(true))
+	if err != nil {
+		return err
+	}
+	has, want, err := p.GetVersions(ctx)
+	if err != nil {
+		return err
+	}
+	if has > want {
+		return fmt.Errorf("%w (schema %d, this one knows %d)", errNewer, has, want)
+	}
+	if has == want {
+		return nil
+	}
+	_, err = p.Up(ctx)
+	return err
+}
+
+// explain says what op was doing and, where the file itself is at fault, what
+// to do about it.
+func (s *Store) explain(op string, err error) error {
+	if err == nil {
+		return nil
+	}
+	err = fmt.Errorf("%s records %s: %w", op, s.path, err)
+	var e *driver.Error
+	switch {
+	case errors.Is(err, errForeign):
+		return fmt.Errorf("%w: name another path; nothing was changed", err)
+	case errors.Is(err, errNewer):
+		return fmt.Errorf("%w: use that version, or name another path; nothing was changed", err)
+	case errors.Is(err, sql.ErrConnDone) || s.closed.Load() && op != "close":
+		return fmt.Errorf("%w: %w", record.ErrClosed, err)
+	case !errors.As(err, &e):
+		return err
+	}
+	switch e.Code() & 0xff {
+	case lib.SQLITE_NOTADB, lib.SQLITE_CORRUPT:
+		return fmt.Errorf("%w: the file is damaged or no database; move it away (a new one is made) "+
+			"or try `sqlite3 FILE .recover`; nothing was overwritten", err)
+	case lib.SQLITE_BUSY:
+		return fmt.Errorf("%w: another process held the file for over %d s", err, busyMillis/1000)
+	case lib.SQLITE_READONLY, lib.SQLITE_CANTOPEN, lib.SQLITE_PERM:
+		return fmt.Errorf("%w: check that the file and its directory can be written", err)
+	case lib.SQLITE_FULL:
+		return fmt.Errorf("%w: make room on the disk", err)
+	}
+	return err
+}

@@ -1,0 +1,125 @@
+// Package sqlite keeps stet's records in one SQLite file.
+//
+// # On disk
+//
+// The file is an ordinary SQLite 3 database with application_id 0x73746574
+// ("stet"), in WAL mode, mode 0600. SQLite keeps two files beside it
+// while it is open (-wal, -shm), and stet one more (-lock, always empty), which
+// is locked while the file is opened. The tables are those of the migrations
+// directory, one numbered SQL file per version of the schema; the version is
+// the greatest in goose_db_version. Columns are named after the fields of
+// the rows in package record. Units and shapes:
+//
+//	time_us                  microseconds since 1970, UTC
+//	added_ns                 nanoseconds
+//	observe, cut             0 or 1
+//	bytes_*, before, after   bytes
+//	tokens*, input, cache_*, output, reasoning   tokens
+//	trims.paths              a JSON array of strings, [] where no file is known
+//	seq                      order of arrival, for rows of the same time
+//
+// requests.id is unique, and so is (trims.request, trims.call_id): a row that
+// comes a second time is dropped.
+//
+// Any number of processes may have the file open. Writers wait for each other
+// for up to ten seconds. A commit survives the end of the process; a power cut
+// may lose the newest commits, but not the file. The file must be on a local
+// disk: WAL does not work across machines.
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+
+	_ "modernc.org/sqlite" // the driver
+
+	"github.com/stet-dev/stet/record"
+)
+
+// busyMillis is how long a writer waits for another one.
+const busyMillis = 10_000
+
+// Store is an open file. Its methods may be called concurrently.
+type Store struct {
+	db     *sql.DB
+	path   string
+	closed atomic.Bool
+}
+
+var _ record.Store = (*Store)(nil)
+
+// Open opens the file at path, which is absolute or relative to the working
+// directory, and brings its schema up to date. A file that does not exist is
+// made, and so are missing directories above it (mode 0700). A file that is
+// not stet's, is damaged, or was made by a newer stet is an error that says
+// what to do, and is not changed.
+func Open(ctx context.Context, path string) (*Store, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, fmt.Errorf("open records: %w", err)
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, fmt.Errorf("open records: %w", err)
+	}
+	unlock, err := lock(ctx, path)
+	if err != nil {
+		return nil, fmt.Errorf("open records %s: %w", path, err)
+	}
+	defer unlock()
+	if err := claim(path); err != nil {
+		return nil, fmt.Errorf("open records: %w", err)
+	}
+	db, err := sql.Open("sqlite", dsn(path))
+	if err != nil {
+		return nil, fmt.Errorf("open records %s: %w", path, err)
+	}
+	s := &Store{db: db, path: path}
+	if err := s.upgrade(ctx); err != nil {
+		return nil, errors.Join(s.explain("open", err), db.Close())
+	}
+	return s, nil
+}
+
+// claim makes the file if it is not there, with nobody but its owner able to
+// read it. It does not open one that is: closing a descriptor would drop the
+// locks that SQLite holds on the file elsewhere in this process.
+func claim(path string) error {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err == nil {
+		return f.Close()
+	}
+	info, statErr := os.Stat(path)
+	if statErr != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("%s is not a regular file", path)
+	}
+	if info.Mode().Perm()&0o077 != 0 {
+		return os.Chmod(path, 0o600)
+	}
+	return nil
+}
+
+func dsn(path string) string {
+	q := url.Values{}
+	q.Add("_pragma", fmt.Sprintf("busy_timeout(%d)", busyMillis))
+	q.Add("_pragma", "synchronous(NORMAL)")
+	q.Add("_txlock", "immediate")
+	u := url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(path), RawQuery: q.Encode()}
+	return u.String()
+}
+
+// Close implements record.Store.
+func (s *Store) Close() error {
+	if s.closed.Swap(true) {
+		return nil
+	}
+	return s.explain("close", s.db.Close())
+}

@@ -1,0 +1,88 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"strings"
+
+	"github.com/stet-dev/stet/record"
+)
+
+// requestColumns are the columns of requests, in the order of requestFields.
+const requestColumns = `id, time_us, conversation, agent, client, api, model, upstream, status, policy,
+	observe, passed, cut, bytes_in, bytes_out, tokens_off, tokens, input, cache_read, cache_write,
+	cache_write_1h, output, reasoning, reads, repeats, dangling, trimmed, added_ns`
+
+const trimColumns = `request, time_us, conversation, call_id, paths, reason, before, after, observe`
+
+var (
+	insertRequest = `INSERT INTO requests (` + requestColumns + `) VALUES (` + marks(requestColumns) + `)
+		ON CONFLICT (id) DO NOTHING`
+	insertTrim = `INSERT INTO trims (` + trimColumns + `) VALUES (` + marks(trimColumns) + `)
+		ON CONFLICT (request, call_id) DO NOTHING`
+)
+
+// marks is a question mark for each of the columns.
+func marks(columns string) string {
+	return "?" + strings.Repeat(", ?", strings.Count(columns, ","))
+}
+
+// Append implements record.Store. The batch is one transaction.
+func (s *Store) Append(ctx context.Context, b record.Batch) error {
+	if b.Empty() && !s.closed.Load() {
+		return ctx.Err()
+	}
+	return s.explain("append to", s.append(ctx, b))
+}
+
+func (s *Store) append(ctx context.Context, b record.Batch) error {
+	tx, err := s.db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }() // nothing is left to do after a commit
+	if err := insert(ctx, tx, insertRequest, b.Requests, requestValues); err != nil {
+		return err
+	}
+	if err := insert(ctx, tx, insertTrim, b.Trims, trimValues); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
+
+func insert[T any](ctx context.Context, tx *sql.Tx, statement string, rows []T, values func(T) []any) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	st, err := tx.PrepareContext(ctx, statement)
+	if err != nil {
+		return err
+	}
+	defer st.Close()
+	for _, row := range rows {
+		if _, err := st.ExecContext(ctx, values(row)...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func requestValues(r record.Request) []any {
+	u := r.Usage
+	return []any{
+		r.ID, r.Time.UnixMicro(), r.Conversation, r.Agent, r.Client, r.API, r.Model, r.Upstream, r.Status, r.Policy,
+		r.Observe, r.Passed, r.Cut, r.BytesIn, r.BytesOut, r.TokensOff, r.Tokens, u.Input, u.CacheRead, u.CacheWrite,
+		u.CacheWrite1h, u.Output, u.Reasoning, r.Reads, r.Repeats, r.Dangling, r.Trimmed, int64(r.Added),
+	}
+}
+
+func trimValues(t record.Trim) []any {
+	paths, err := json.Marshal(t.Paths)
+	if err != nil || len(t.Paths) == 0 {
+		paths = []byte("[]")
+	}
+	return []any{
+		t.Request, t.Time.UnixMicro(), t.Conversation, t.CallID, string(paths), t.Reason, t.Before, t.After, t.Observe,
+	}
+}
