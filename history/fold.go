@@ -36,9 +36,10 @@ type fact struct {
 	text          string
 	when          time.Time // of the message; where it has none, of the one before
 	result        dialect.Result
-	reads         []read // one per file shown; none for a failed result
-	ours          bool   // the text is a line of ours already
-	fixed         bool   // it cannot be shortened
+	reads         []read   // one per file shown; none for a failed result
+	points        []string // keys of the files that the agent's own stub says were read before
+	ours          bool     // the text is a line of ours already
+	fixed         bool     // it cannot be shortened
 }
 
 // read is what a result shows of one file. A file that stands in a batch
@@ -116,7 +117,7 @@ func (f *Fold) result(part int, p *llm.Part) {
 		fa.ours = ours(p.Text)
 		fa.reads = f.readsOf(&fa)
 		f.plan.Reads += len(fa.reads)
-		if len(fa.reads) == 0 && !fa.result.Failed && !fa.ours {
+		if len(fa.reads)+len(fa.points) == 0 && !fa.result.Failed && !fa.ours {
 			f.lost++
 		}
 	case dialect.Shell:
@@ -134,7 +135,8 @@ func ours(text string) bool {
 }
 
 // readsOf groups what a result shows by file. Where its sections cannot be
-// told apart, the call's targets name the files.
+// told apart, the call's targets name the files. An agent's own stub shows
+// nothing, but points at an earlier read.
 func (f *Fold) readsOf(fa *fact) []read {
 	if fa.result.Failed || fa.ours {
 		return nil
@@ -158,6 +160,10 @@ func (f *Fold) readsOf(fa *fact) []read {
 		if s.Failed {
 			continue
 		}
+		if s.Unchanged {
+			fa.points = append(fa.points, f.keys.key(s.Path))
+			continue
+		}
 		if r := add(s.Path); r != nil {
 			r.sections = append(r.sections, s)
 			r.size += s.End - s.Start
@@ -165,7 +171,9 @@ func (f *Fold) readsOf(fa *fact) []read {
 	}
 	if len(fa.result.Sections) == 0 {
 		for _, t := range fa.call.action.Targets {
-			if r := add(t.Path); r != nil {
+			if fa.result.Unchanged {
+				fa.points = append(fa.points, f.keys.key(t.Path))
+			} else if r := add(t.Path); r != nil {
 				r.size = len(fa.text) / len(fa.call.action.Targets)
 			}
 		}

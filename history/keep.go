@@ -25,7 +25,26 @@ func (f *Fold) keepLatest() *Plan {
 			f.dropReads(p, i, old, view)
 		}
 	}
+	p.Dangling += f.stranded(old, view)
 	return p
+}
+
+// stranded counts the agent's own stubs ("unchanged since your last read")
+// whose read has left and stands nowhere else.
+func (f *Fold) stranded(old map[at]bool, view sight) int {
+	n := 0
+	latest := make(map[string]at)
+	for i := range f.facts {
+		for _, key := range f.facts[i].points {
+			if x, ok := latest[key]; ok && old[x] && !view.holds(&f.facts[x.fact].reads[x.read]) {
+				n++
+			}
+		}
+		for j := range f.facts[i].reads {
+			latest[f.facts[i].reads[j].key] = at{i, j}
+		}
+	}
+	return n
 }
 
 // sight tells what stays in view of the files of which something leaves.

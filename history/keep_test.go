@@ -293,3 +293,21 @@ func TestUnknownSettings(t *testing.T) {
 		t.Errorf("unknown language: %v should name the known ones", err)
 	}
 }
+
+// TRIM-16: an agent's own stub does not count as a read and stays; where what
+// it points at has left, it dangles, and is counted.
+func TestOwnStubsOfAgents(t *testing.T) {
+	c := &conv{clock: noon}
+	args := map[string]any{"file_path": "/home/me/project/a.ts"}
+	file := "1\tone\n2\ttwo\n3\tthree"
+	first := c.call("Read", args, file)
+	for range 6 {
+		c.call("Read", args, "Wasted call — file unchanged since your last Read. Use what you have.")
+	}
+	expectLeft(t, keep(t), c)
+	c.call("Read", args, strings.ReplaceAll(file, "o", "0"))
+	p := expectLeft(t, newEngine(t, Config{Policy: KeepLatest, KeepReads: 1}), c, first)
+	if p.Reads != 2 || p.Dangling != 7 {
+		t.Errorf("reads %d, dangling %d; want 2 and 7: the read itself and the six stubs", p.Reads, p.Dangling)
+	}
+}
