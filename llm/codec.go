@@ -1,7 +1,6 @@
 package llm
 
 import (
-	"io"
 	"net/http"
 
 	"github.com/stet-dev/stet/tool"
@@ -39,18 +38,6 @@ type Codec interface {
 	// conversations apart, out of the request's headers and body: that of the
 	// conversation, and of the sub-agent within it. Empty where there is none.
 	Session(h http.Header, req *Request) (conversation, agent string)
-}
-
-// Meter reads the usage out of a response as its bytes pass by. It holds a
-// bounded amount of memory, and Write always takes all bytes and returns no
-// error: what the meter does not understand it ignores. The results are
-// those of the bytes written so far, so a stream that was cut has what it said
-// until then. A Meter is for one goroutine at a time.
-type Meter interface {
-	io.Writer
-	Usage() (Usage, bool) // false: none was said so far
-	Model() string        // the model that answered, empty if not said
-	StopReason() string   // as the provider says it, empty if not said
 }
 
 // AddTool adds a tool to what the request offers. schema is a JSON Schema and

@@ -43,6 +43,17 @@ func Count(body []byte, span Span, n *int) error {
 	return nil
 }
 
+// Said stores the string at span in *text. It leaves *text alone where there is
+// no string, or one that cannot be decoded.
+func Said(body []byte, span Span, text *string) {
+	if span.KindOf(body) != '"' {
+		return
+	}
+	if said, err := Unquote(span.Of(body)); err == nil {
+		*text = said
+	}
+}
+
 // Is reports whether the value at span is the string word, written plainly.
 func Is(body []byte, span Span, word string) bool {
 	return span.size() == len(word)+2 && body[span.Start] == '"' &&

@@ -3,7 +3,7 @@
 //
 // A [Scanner] walks a body without allocating. It checks the structure of
 // everything it passes: brackets, commas, colons, literals, numbers, depth. It
-// does not look inside strings nobody asks for; [Texts] and [Unquote] do, for
+// does not look inside strings nobody asks for; [Decoder] and [Unquote] do, for
 // those they decode. So a body that was walked and whose strings were all
 // decoded is valid JSON, and a valid body with strings spliced in by
 // [AppendPatched] stays valid.

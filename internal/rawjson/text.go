@@ -15,10 +15,10 @@ var (
 	errControl = errors.New("control character in a JSON string")
 )
 
-// Texts decodes strings out of bodies. Strings share pieces of memory, at most
+// texts decodes strings out of bodies. Strings share pieces of memory, at most
 // 64 KB each, and nothing with the bodies; while one of them is in use its
 // piece stays. Large strings have memory of their own.
-type Texts struct {
+type texts struct {
 	piece int
 	free  []byte // len 0: the rest of the piece in use, behind all strings
 }
@@ -28,12 +28,12 @@ const (
 	slack    = 8 // unquote writes whole words
 )
 
-// NewTexts returns a Texts for strings that are size bytes together, or less.
-// The zero Texts takes whole pieces.
-func NewTexts(size int) Texts { return Texts{piece: min(size+slack, maxPiece)} }
+// newTexts returns a texts for strings that are size bytes together, or less.
+// The zero texts takes whole pieces.
+func newTexts(size int) texts { return texts{piece: min(size+slack, maxPiece)} }
 
 // room returns an empty slice with at least n bytes of capacity.
-func (t *Texts) room(n int) []byte {
+func (t *texts) room(n int) []byte {
 	if t.piece == 0 {
 		t.piece = maxPiece
 	}
@@ -48,7 +48,7 @@ func (t *Texts) room(n int) []byte {
 }
 
 // keep makes a string of b, which room returned and the caller filled.
-func (t *Texts) keep(b []byte) string {
+func (t *texts) keep(b []byte) string {
 	if len(b) == 0 {
 		return ""
 	}
@@ -60,12 +60,12 @@ func (t *Texts) keep(b []byte) string {
 }
 
 // Copy returns a copy of b.
-func (t *Texts) Copy(b []byte) string { return t.keep(append(t.room(len(b)), b...)) }
+func (t *texts) Copy(b []byte) string { return t.keep(append(t.room(len(b)), b...)) }
 
 // String decodes the string literal at span. exact is false if something in
 // it has no form as UTF-8 (half of a surrogate pair, invalid bytes) and was
 // replaced by U+FFFD.
-func (t *Texts) String(body []byte, span Span) (text string, exact bool, err error) {
+func (t *texts) String(body []byte, span Span) (text string, exact bool, err error) {
 	lit := span.Of(body)
 	if len(lit) < 2 || lit[0] != '"' || lit[len(lit)-1] != '"' {
 		return "", false, errString

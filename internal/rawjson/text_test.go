@@ -21,7 +21,7 @@ func FuzzUnquote(f *testing.F) {
 		if !ok {
 			return
 		}
-		text, exact, err := (&Texts{}).String(lit, Span{0, len(lit)})
+		text, exact, err := (&texts{}).String(lit, Span{0, len(lit)})
 		if text != want || err != nil {
 			t.Fatalf("%q: %q, %v", lit, text, err)
 		}
@@ -61,9 +61,9 @@ func TestQuoteEscapesNoMoreThanItMust(t *testing.T) {
 	}
 }
 
-// Strings out of one Texts must not run into one another.
+// Strings out of one texts must not run into one another.
 func TestTextsKeepsStringsApart(t *testing.T) {
-	texts := NewTexts(100)
+	list := newTexts(100)
 	var got, want []string
 	for i := range 2000 {
 		word := strings.Repeat(string(rune('a'+i%26)), i%40)
@@ -71,14 +71,14 @@ func TestTextsKeepsStringsApart(t *testing.T) {
 			word += "\n\xff"
 		}
 		if i%3 == 0 {
-			got = append(got, texts.Copy([]byte(word)))
+			got = append(got, list.Copy([]byte(word)))
 		} else {
 			lit := appendQuoted(nil, word)
 			if i%7 == 0 {
 				lit = []byte("\"" + strings.ReplaceAll(word, "\n", `\n`) + "\"")
 				word = string([]rune(word))
 			}
-			text, _, err := texts.String(lit, Span{0, len(lit)})
+			text, _, err := list.String(lit, Span{0, len(lit)})
 			if err != nil {
 				t.Fatal(err)
 			}

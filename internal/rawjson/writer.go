@@ -49,6 +49,12 @@ func (w *Writer) String(text string) {
 	w.buf = appendQuoted(w.buf, text)
 }
 
+// Member writes a member whose value is a string.
+func (w *Writer) Member(key, text string) {
+	w.Key(key)
+	w.String(text)
+}
+
 // Int writes a number.
 func (w *Writer) Int(n int) {
 	w.next()
@@ -78,13 +84,11 @@ func (w *Writer) Raw(value, what string) {
 	}
 }
 
-// Text writes the members "type": kind and "text": text.
+// Text writes the object {"type": kind, "text": text}.
 func (w *Writer) Text(kind, text string) {
 	w.Open('{')
-	w.Key("type")
-	w.String(kind)
-	w.Key("text")
-	w.String(text)
+	w.Member("type", kind)
+	w.Member("text", text)
 	w.Close('}')
 }
 

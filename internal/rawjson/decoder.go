@@ -1,0 +1,119 @@
+package rawjson
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Decoder decodes values at places in one body, which a Scanner found. The
+// zero Span is no value and decodes to "". The first error holds; what is
+// decoded after it means nothing.
+type Decoder struct {
+	Body  []byte
+	texts texts
+	err   error
+}
+
+// NewDecoder returns a Decoder of body.
+func NewDecoder(body []byte) Decoder { return Decoder{Body: body, texts: newTexts(len(body))} }
+
+// Err is the first error.
+func (d *Decoder) Err() error { return d.err }
+
+// Fail makes err the error, unless it is nil or there is one already.
+func (d *Decoder) Fail(err error) {
+	if d.err == nil {
+		d.err = err
+	}
+}
+
+// FailAt is Fail with what is wrong with the value at span.
+func (d *Decoder) FailAt(at Span, what string) {
+	if d.err == nil {
+		d.err = fmt.Errorf("byte %d: %s", at.Start, what)
+	}
+}
+
+// Word is the string at span as it is written, as [Word] has it: to compare with.
+func (d *Decoder) Word(at Span) string { return string(Word(d.Body, at)) }
+
+// OneOf reports whether the value at span is one of words, written plainly.
+func (d *Decoder) OneOf(at Span, words ...string) bool {
+	for _, word := range words {
+		if Is(d.Body, at, word) {
+			return true
+		}
+	}
+	return false
+}
+
+// Raw copies the value at span as it stands.
+func (d *Decoder) Raw(at Span) string { return d.texts.Copy(at.Of(d.Body)) }
+
+// String decodes the string at span.
+func (d *Decoder) String(at Span) string {
+	text, _ := d.Text(at)
+	return text
+}
+
+// Text decodes the string at span, and returns its place again if text says
+// exactly what the body does: no place if something was lost in decoding.
+func (d *Decoder) Text(at Span) (text string, place Span) {
+	if at.IsZero() {
+		return "", Span{}
+	}
+	if at.KindOf(d.Body) != '"' {
+		d.FailAt(at, "not a string")
+		return "", Span{}
+	}
+	text, exact, err := d.texts.String(d.Body, at)
+	if err != nil {
+		d.FailAt(at, err.Error())
+	}
+	if !exact {
+		at = Span{}
+	}
+	return text, at
+}
+
+// Own decodes a string that does not share memory with the others.
+func (d *Decoder) Own(at Span) string {
+	if at.IsZero() {
+		return ""
+	}
+	text, err := Unquote(at.Of(d.Body))
+	if err != nil {
+		d.FailAt(at, err.Error())
+	}
+	return text
+}
+
+var textKeys = [2]string{"type", "text"}
+
+// Joined decodes a text given as a string, or as a list of objects of which
+// those whose "type" is one of types have a "text": these, joined by line
+// breaks. The place is that of the one string that is all there is.
+func (d *Decoder) Joined(at Span, types ...string) (text string, place Span) {
+	if at.KindOf(d.Body) != '[' {
+		return d.Text(at)
+	}
+	found := make([]string, 0, 4) // on the stack
+	members := 0
+	s := At(d.Body, at)
+	for s.Enter('['); s.Next() && d.err == nil; members++ {
+		var f [2]Span
+		if s.Object(textKeys[:], f[:]).IsZero() {
+			break
+		}
+		if f[1].IsZero() || !d.OneOf(f[0], types...) {
+			continue
+		}
+		text, place = d.Text(f[1])
+		found = append(found, text)
+	}
+	d.Fail(s.Err())
+	if members != 1 {
+		place = Span{}
+	}
+	return strings.Join(found, "\n"), place
+}

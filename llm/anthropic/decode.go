@@ -1,0 +1,189 @@
+package anthropic
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+
+	"github.com/stet-dev/stet/internal/rawjson"
+	"github.com/stet-dev/stet/llm"
+)
+
+// Decode implements llm.Codec.
+//
+// Strings of the messages share pieces of memory of up to 64 KB, apart from
+// Model and SessionKey: clone what is to outlive the request.
+func (Messages) Decode(body []byte) (*llm.Request, error) {
+	d := newDecoder(body)
+	req, err := d.request()
+	if err != nil {
+		return nil, fmt.Errorf("messages request: %w", err)
+	}
+	return req, nil
+}
+
+// decoder reads one body.
+type decoder struct {
+	rawjson.Decoder
+	llm.Builder
+}
+
+func newDecoder(body []byte) *decoder { return &decoder{Decoder: rawjson.NewDecoder(body)} }
+
+const (
+	reqModel = iota
+	reqSystem
+	reqTools
+	reqMaxTokens
+	reqStream
+	reqMetadata
+	reqKeyCount
+)
+
+var reqKeys = [reqKeyCount]string{"model", "system", "tools", "max_tokens", "stream", "metadata"}
+
+func (d *decoder) request() (*llm.Request, error) {
+	var f [reqKeyCount]rawjson.Span
+	seen := false
+	s := rawjson.New(d.Body)
+	for s.Enter('{'); s.Next() && d.Err() == nil; {
+		if string(s.Key()) == "messages" {
+			if seen {
+				d.Fail(errors.New("messages: stands twice"))
+			}
+			seen = true
+			for s.Enter('['); s.Next() && d.Err() == nil; {
+				d.message(&s)
+			}
+		} else {
+			s.TakeOne(reqKeys[:], f[:])
+		}
+	}
+	if d.Err() != nil {
+		return nil, d.Err()
+	}
+	if err := s.End(); err != nil {
+		return nil, err
+	}
+	if !seen {
+		return nil, errors.New("no messages")
+	}
+	d.system(f[reqSystem])
+	req := &llm.Request{
+		Model:      d.Own(f[reqModel]),
+		Stream:     rawjson.True(d.Body, f[reqStream]),
+		SessionKey: d.sessionKey(f[reqMetadata]),
+	}
+	req.MaxTokens, _ = rawjson.Int(d.Body, f[reqMaxTokens])
+	d.tools(req, f[reqTools])
+	req.Messages = d.Messages()
+	return req, d.Err()
+}
+
+// system reads the system text, a string or a list of blocks.
+func (d *decoder) system(at rawjson.Span) {
+	switch at.KindOf(d.Body) {
+	case 0:
+		return
+	case '"':
+		d.addText(at)
+	case '[':
+		s := rawjson.At(d.Body, at)
+		for s.Enter('['); s.Next() && d.Err() == nil; {
+			d.part(&s, llm.System)
+		}
+		d.Fail(s.Err())
+	default:
+		d.FailAt(at, "system is neither text nor blocks")
+	}
+	d.EndFirst(llm.System)
+}
+
+// message reads one message of the wire, which becomes one turn, or several
+// where results of tools stand among other parts.
+func (d *decoder) message(s *rawjson.Scanner) {
+	var role, content rawjson.Span
+	from := len(d.Parts)
+	listed := false
+	for s.Enter('{'); s.Next() && d.Err() == nil; {
+		switch string(s.Key()) {
+		case "role":
+			s.Take(&role)
+		case "content":
+			if s.Kind() != '[' {
+				s.Take(&content)
+				continue
+			}
+			if listed || !content.IsZero() {
+				d.Fail(errors.New("message content stands twice"))
+			}
+			listed = true
+			for s.Enter('['); s.Next() && d.Err() == nil; {
+				d.part(s, "")
+			}
+		default:
+			s.Skip()
+		}
+	}
+	if d.Fail(s.Err()); d.Err() != nil {
+		return
+	}
+	if listed && !content.IsZero() {
+		d.FailAt(content, "message content stands twice")
+		return
+	}
+	if !listed {
+		d.addText(content)
+	}
+	switch string(rawjson.Word(d.Body, role)) {
+	case "user":
+		d.split(from)
+	case "assistant":
+		d.End(llm.Assistant)
+	case "system":
+		d.End(llm.System)
+	default:
+		d.FailAt(role, "unknown role")
+	}
+}
+
+// split ends the turns of a user message that began at part from.
+func (d *decoder) split(from int) {
+	roleOf := func(p *llm.Part) llm.Role {
+		if p.Kind == llm.ToolResult {
+			return llm.Tool
+		}
+		return llm.User
+	}
+	for i := from; i < len(d.Parts); i++ {
+		if i+1 == len(d.Parts) || roleOf(&d.Parts[i]) != roleOf(&d.Parts[i+1]) {
+			d.EndAt(roleOf(&d.Parts[i]), i+1)
+		}
+	}
+	if from == len(d.Parts) {
+		d.EndAt(llm.User, from)
+	}
+}
+
+// tools reads what the model may call. Tools that run at the provider have no
+// schema.
+func (d *decoder) tools(req *llm.Request, at rawjson.Span) {
+	if at.IsZero() {
+		return
+	}
+	s := rawjson.At(d.Body, at)
+	for s.Enter('['); s.Next() && d.Err() == nil; {
+		var f [4]rawjson.Span
+		if s.Object(toolKeys[:], f[:]).IsZero() {
+			break
+		}
+		name, typ, description, schema := f[0], f[1], f[2], f[3]
+		if name.IsZero() {
+			name = typ
+		}
+		req.AddTool(d.String(name), d.String(description), bytes.Clone(schema.Of(d.Body)))
+	}
+	d.Fail(s.Err())
+}
+
+var toolKeys = [4]string{"name", "type", "description", "input_schema"}

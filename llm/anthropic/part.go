@@ -1,0 +1,91 @@
+package anthropic
+
+import (
+	"github.com/stet-dev/stet/internal/rawjson"
+	"github.com/stet-dev/stet/llm"
+)
+
+// The keys of content blocks, and their places in a fields.
+const (
+	keyType = iota
+	keyText
+	keyID
+	keyName
+	keyInput
+	keyToolUseID
+	keyContent
+	keyIsError
+	keyThinking
+	keyCount
+)
+
+var partKeys = [keyCount]string{
+	"type", "text", "id", "name", "input", "tool_use_id", "content", "is_error", "thinking",
+}
+
+type fields = [keyCount]rawjson.Span
+
+// addText adds a part for a text that is given as a plain string.
+func (d *decoder) addText(at rawjson.Span) {
+	if at.IsZero() {
+		d.FailAt(at, "no content")
+		return
+	}
+	text, place := d.Text(at)
+	d.Add(llm.Part{Text: text, Span: llm.Span(place)})
+}
+
+// part adds the content block that is next. In the system text everything but
+// words is opaque.
+func (d *decoder) part(s *rawjson.Scanner, role llm.Role) {
+	var f fields
+	whole := s.Object(partKeys[:], f[:])
+	if whole.IsZero() {
+		d.Fail(s.Err())
+		return
+	}
+	var p llm.Part
+	switch string(rawjson.Word(d.Body, f[keyType])) {
+	case "text":
+		if f[keyText].IsZero() {
+			d.FailAt(whole, "text block without text")
+		}
+		text, place := d.Text(f[keyText])
+		p.Text, p.Span = text, llm.Span(place)
+	case "tool_use":
+		p.Kind = llm.ToolCall
+		p.CallID = d.String(f[keyID])
+		p.Name = d.String(f[keyName])
+		p.Args = d.Raw(f[keyInput])
+	case "tool_result":
+		p.Kind = llm.ToolResult
+		p.CallID = d.String(f[keyToolUseID])
+		p.IsError = rawjson.True(d.Body, f[keyIsError])
+		d.result(&p, f[keyContent])
+	case "thinking", "redacted_thinking":
+		p.Kind = llm.Thinking
+		p.Text = d.String(f[keyThinking])
+		p.Raw = d.Raw(whole)
+	default:
+		p.Kind = llm.Opaque
+	}
+	if role == llm.System && p.Kind != llm.Text {
+		p = llm.Part{Kind: llm.Opaque}
+	}
+	if p.Kind == llm.Opaque {
+		p.Raw = d.Raw(whole)
+	}
+	d.Add(p)
+}
+
+// result reads the content of a tool's result. It can be edited if it is one
+// string, or a list of one block of text. Of other lists the texts are joined.
+func (d *decoder) result(p *llm.Part, at rawjson.Span) {
+	switch at.KindOf(d.Body) {
+	case 0, '"', '[':
+		text, place := d.Joined(at, "text")
+		p.Text, p.Span = text, llm.Span(place)
+	default:
+		d.FailAt(at, "tool result is neither text nor blocks")
+	}
+}

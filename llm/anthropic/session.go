@@ -1,0 +1,54 @@
+package anthropic
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/stet-dev/stet/internal/rawjson"
+	"github.com/stet-dev/stet/llm"
+)
+
+// Session implements llm.Codec. A header of the agent's own goes before the
+// key in the body.
+func (Messages) Session(h http.Header, req *llm.Request) (conversation, agent string) {
+	for _, name := range [...]string{"X-Claude-Code-Session-Id", "X-Session-Id", "X-Session-Affinity"} {
+		if conversation = h.Get(name); conversation != "" {
+			break
+		}
+	}
+	if conversation == "" && req != nil {
+		conversation = req.SessionKey
+	}
+	return conversation, h.Get("X-Claude-Code-Agent-Id")
+}
+
+var metadataKeys, userKeys = [1]string{"user_id"}, [1]string{"session_id"}
+
+// sessionKey finds the conversation's key in the request's metadata. user_id
+// is one only where it says so: user_…_session_KEY, or JSON with a session_id.
+// Otherwise it names a person, whose conversations are many.
+func (d *decoder) sessionKey(meta rawjson.Span) string {
+	if meta.KindOf(d.Body) != '{' {
+		return ""
+	}
+	var at [1]rawjson.Span
+	s := rawjson.At(d.Body, meta)
+	if s.Object(metadataKeys[:], at[:]).IsZero() || at[0].KindOf(d.Body) != '"' {
+		return ""
+	}
+	id := d.Own(at[0])
+	if strings.HasPrefix(id, "{") {
+		inner := []byte(id)
+		at[0] = rawjson.Span{}
+		s = rawjson.New(inner)
+		if s.Object(userKeys[:], at[:]).IsZero() || at[0].KindOf(inner) != '"' {
+			return ""
+		}
+		key, _ := rawjson.Unquote(at[0].Of(inner))
+		return key
+	}
+	if _, key, ok := strings.Cut(id, "_session_"); ok {
+		return key
+	}
+	return ""
+}

@@ -1,0 +1,58 @@
+package llm
+
+import "slices"
+
+// Builder puts messages together out of parts that come one by one. The parts
+// of all messages share one array, so a long conversation takes few
+// allocations. The zero Builder is ready.
+type Builder struct {
+	Parts []Part // of all messages, in order
+	ends  []end
+	first bool // the message ended last goes before the others
+}
+
+// end is a message whose parts end before index at of Builder.Parts. The
+// parts are cut up only when all are there, since growing moves them.
+type end struct {
+	role Role
+	at   int
+}
+
+// Add adds a part to the message that is not ended yet.
+func (b *Builder) Add(p Part) {
+	if n := len(b.Parts); n == cap(b.Parts) {
+		b.Parts = slices.Grow(b.Parts, max(n, 32)) // append alone would copy more often
+	}
+	b.Parts = append(b.Parts, p)
+}
+
+// End ends a message with the parts added since the last one.
+func (b *Builder) End(role Role) { b.EndAt(role, len(b.Parts)) }
+
+// EndAt ends a message before Parts[n]; the parts from there are the next one's.
+func (b *Builder) EndAt(role Role, n int) { b.ends = append(b.ends, end{role, n}) }
+
+// EndFirst is End for the last message of all, which goes before the others.
+func (b *Builder) EndFirst(role Role) {
+	b.End(role)
+	b.first = true
+}
+
+// Extend gives the parts added since to the message ended last.
+func (b *Builder) Extend() { b.ends[len(b.ends)-1].at = len(b.Parts) }
+
+// Messages returns the messages, of which nothing more may be added to.
+func (b *Builder) Messages() []Message {
+	out := make([]Message, 0, len(b.ends))
+	from := 0
+	for _, e := range b.ends {
+		out = append(out, Message{Role: e.role, Parts: b.Parts[from:e.at:e.at]})
+		from = e.at
+	}
+	if b.first {
+		last := out[len(out)-1]
+		copy(out[1:], out)
+		out[0] = last
+	}
+	return out
+}

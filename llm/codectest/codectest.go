@@ -1,0 +1,147 @@
+// Package codectest has the suite that every llm.Codec passes, and the checks
+// and the benchmark that go with it. A codec's own tests say what its wire
+// format looks like; what holds for all formats is here.
+package codectest
+
+import (
+	"bytes"
+	"reflect"
+	"testing"
+
+	"github.com/stet-dev/stet/llm"
+	"pgregory.net/rapid"
+)
+
+// Format is a codec, and what the suite has to know of its wire format.
+type Format struct {
+	Codec  llm.Codec
+	Sample string // a request body with all that the format has
+
+	Thought  string // Raw of reasoning; each %[1]s is its text, a JSON string
+	Opaque   string // Raw of an opaque part in what the user says
+	MinLimit int    // the least MaxTokens that comes back
+	Together bool   // the results of a turn's calls are one message
+	Flagged  bool   // results can be flagged as errors
+	Free     bool   // tools can take free text
+}
+
+// Run runs the suite.
+func Run(t *testing.T, f Format) {
+	for _, test := range []struct {
+		name string
+		run  func(*testing.T, Format)
+	}{
+		{"what is encoded is decoded", comesBack},
+		{"what cannot be encoded", refuses},
+		{"nothing of the body is kept", ownership},
+		{"space around the body", space},
+		{"escapes", escapes},
+		{"large bodies", large},
+		{"meters of strange bytes", strange},
+	} {
+		t.Run(test.name, func(t *testing.T) { test.run(t, f) })
+	}
+}
+
+// Spanless takes the spans, which only a body gives, off the parts of req, and
+// returns it.
+func Spanless(req *llm.Request) *llm.Request {
+	for _, m := range req.Messages {
+		for i := range m.Parts {
+			m.Parts[i].Span = llm.Span{}
+		}
+	}
+	return req
+}
+
+func comesBack(t *testing.T, f Format) {
+	rapid.Check(t, func(t *rapid.T) {
+		want := f.request(t)
+		body, err := f.Codec.Encode(want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again, _ := f.Codec.Encode(want); !bytes.Equal(body, again) {
+			t.Fatal("encoded twice, differently")
+		}
+		got, err := f.Codec.Decode(body)
+		if err != nil {
+			t.Fatalf("%v in %s", err, body)
+		}
+		if !reflect.DeepEqual(Spanless(got), want) {
+			t.Fatalf("%s\ngot  %+v\nwant %+v", body, got, want)
+		}
+	})
+}
+
+func refuses(t *testing.T, f Format) {
+	schema := &llm.Request{}
+	schema.AddTool("t", "", []byte("{"))
+	for name, req := range map[string]*llm.Request{
+		"chained": {Chained: true},
+		"role":    {Messages: []llm.Message{{Role: "robot"}}},
+		"opaque":  {Messages: []llm.Message{{Role: llm.User, Parts: []llm.Part{{Kind: llm.Opaque, Raw: "{"}}}}},
+		"schema":  schema,
+	} {
+		if body, err := f.Codec.Encode(req); err == nil {
+			t.Errorf("%s passed: %s", name, body)
+		}
+	}
+}
+
+func ownership(t *testing.T, f Format) {
+	body := []byte(f.Sample)
+	req, err := f.Codec.Decode(body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	clear(body)
+	if again, _ := f.Codec.Decode([]byte(f.Sample)); !reflect.DeepEqual(req, again) {
+		t.Error("the request changed with the body")
+	}
+}
+
+// White space around a body is of no account; a byte order mark is no JSON.
+func space(t *testing.T, f Format) {
+	body := []byte(" \r\n\t" + f.Sample + "\n ")
+	got, err := f.Codec.Decode(body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if Patch(t, f.Codec, body, got, IsAny) == 0 {
+		t.Error("nothing to edit")
+	}
+	want, err := f.Codec.Decode([]byte(f.Sample))
+	if err != nil || !reflect.DeepEqual(Spanless(got), Spanless(want)) {
+		t.Errorf("%v: %+v, want %+v", err, got, want)
+	}
+	if _, err := f.Codec.Decode([]byte("\ufeff" + f.Sample)); err == nil {
+		t.Error("a byte order mark passed")
+	}
+}
+
+// A text may be written with escapes and is edited all the same. One that
+// cannot be said in UTF-8 without loss is not offered for editing: what an
+// edit keeps of it would change.
+func escapes(t *testing.T, f Format) {
+	plain := encode(t, f.Codec, &llm.Request{Messages: []llm.Message{
+		{Role: llm.Tool, Parts: []llm.Part{{Kind: llm.ToolResult, CallID: "c", Text: "cut here"}}}}})
+	for _, text := range []struct {
+		written, want string
+		editable      bool
+	}{
+		{`\u00e9\ud83d\ude00\u0000\/`, "é😀\x00/", true},
+		{`cut \ud83d here`, "cut \ufffd here", false},
+		{`\ude00\ud83d`, "\ufffd\ufffd", false},
+		{"\xff", "\ufffd", false},
+	} {
+		body := bytes.Replace(plain, []byte("cut here"), []byte(text.written), 1)
+		req, err := f.Codec.Decode(body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p := req.Messages[0].Parts[0]; p.Text != text.want || p.Span.Valid() != text.editable {
+			t.Errorf("%s: %+v", text.written, p)
+		}
+	}
+}

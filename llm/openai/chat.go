@@ -1,0 +1,242 @@
+package openai
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/stet-dev/stet/internal/rawjson"
+	"github.com/stet-dev/stet/llm"
+)
+
+// Chat is the codec of Chat Completions (POST /v1/chat/completions). The zero
+// value is ready. Every message on the wire is one message here.
+type Chat struct{}
+
+var _ llm.Codec = Chat{}
+
+// Patch implements llm.Codec.
+func (Chat) Patch(dst, body []byte, req *llm.Request, edits []llm.Edit) ([]byte, error) {
+	return patch(dst, body, req, edits)
+}
+
+// UsageOf implements llm.Codec: prompt_tokens include those read from and
+// written to the cache, completion_tokens include reasoning.
+func (Chat) UsageOf(raw []byte) (llm.Usage, error) { return usageOf(raw) }
+
+// Session implements llm.Codec.
+func (Chat) Session(h http.Header, req *llm.Request) (conversation, agent string) {
+	return session(h, req)
+}
+
+const (
+	chatMessages = iota
+	chatModel
+	chatTools
+	chatMaxTokens
+	chatMaxCompletion
+	chatStream
+	chatCacheKey
+	chatKeyCount
+)
+
+var chatKeys = [chatKeyCount]string{
+	"messages", "model", "tools", "max_tokens", "max_completion_tokens", "stream", "prompt_cache_key",
+}
+
+// Decode implements llm.Codec.
+//
+// Strings of the messages share pieces of memory of up to 64 KB, apart from
+// Model and SessionKey: clone what is to outlive the request.
+func (Chat) Decode(body []byte) (*llm.Request, error) {
+	d := newDecoder(body)
+	req, err := d.chat()
+	if err != nil {
+		return nil, fmt.Errorf("chat request: %w", err)
+	}
+	return req, nil
+}
+
+func (d *decoder) chat() (*llm.Request, error) {
+	var f [chatKeyCount]rawjson.Span
+	seen := false
+	s := rawjson.New(d.Body)
+	for s.Enter('{'); s.Next() && d.Err() == nil; {
+		if key := s.Key(); string(key) == chatKeys[chatMessages] {
+			if seen {
+				d.Fail(errors.New("messages: stands twice"))
+			}
+			seen = true
+			for s.Enter('['); s.Next() && d.Err() == nil; {
+				d.chatMessage(&s)
+			}
+		} else {
+			s.TakeOne(chatKeys[:], f[:])
+		}
+	}
+	if d.Err() != nil {
+		return nil, d.Err()
+	}
+	if err := s.End(); err != nil {
+		return nil, err
+	}
+	if !seen {
+		return nil, errors.New("no messages")
+	}
+	req := &llm.Request{
+		Model:      d.Own(f[chatModel]),
+		Stream:     rawjson.True(d.Body, f[chatStream]),
+		SessionKey: d.Own(f[chatCacheKey]),
+	}
+	req.MaxTokens, _ = rawjson.Int(d.Body, f[chatMaxTokens])
+	if n, ok := rawjson.Int(d.Body, f[chatMaxCompletion]); ok {
+		req.MaxTokens = n
+	}
+	d.chatTools(req, f[chatTools])
+	req.Messages = d.Messages()
+	return req, d.Err()
+}
+
+const (
+	msgRole = iota
+	msgContent
+	msgToolCalls
+	msgToolCallID
+	msgName
+	msgFunctionCall
+	msgReasoning
+	msgRefusal
+	msgKeyCount
+)
+
+var msgKeys = [msgKeyCount]string{
+	"role", "content", "tool_calls", "tool_call_id", "name", "function_call", "reasoning_content", "refusal",
+}
+
+func (d *decoder) chatMessage(s *rawjson.Scanner) {
+	var f [msgKeyCount]rawjson.Span
+	whole := s.Object(msgKeys[:], f[:])
+	if whole.IsZero() {
+		d.Fail(s.Err())
+		return
+	}
+	switch d.Word(f[msgRole]) {
+	case "system", "developer":
+		d.content(f[msgContent])
+		d.End(llm.System)
+	case "user":
+		d.content(f[msgContent])
+		d.End(llm.User)
+	case "tool", "function":
+		d.result(d.String(f[msgToolCallID]), f[msgContent])
+		d.End(llm.Tool)
+	case "assistant":
+		d.chatAnswer(f)
+		d.End(llm.Assistant)
+	default:
+		d.FailAt(whole, "unknown role")
+	}
+}
+
+// chatAnswer adds the parts of a message of the model: reasoning, words, calls.
+func (d *decoder) chatAnswer(f [msgKeyCount]rawjson.Span) {
+	if at := f[msgReasoning]; at.KindOf(d.Body) == '"' {
+		d.Add(llm.Part{Kind: llm.Thinking, Text: d.String(at), Raw: d.Raw(at)})
+	}
+	d.content(f[msgContent])
+	if at := f[msgRefusal]; at.KindOf(d.Body) == '"' {
+		d.Add(llm.Part{Kind: llm.Opaque, Raw: `{"type":"refusal","refusal":` + d.Raw(at) + `}`})
+	}
+	if at := f[msgToolCalls]; !at.IsZero() {
+		s := rawjson.At(d.Body, at)
+		for s.Enter('['); s.Next() && d.Err() == nil; {
+			d.chatCall(&s)
+		}
+		d.Fail(s.Err())
+	}
+	if at := f[msgFunctionCall]; !at.IsZero() {
+		p := llm.Part{Kind: llm.ToolCall}
+		d.called(&p, at)
+		d.Add(p)
+	}
+}
+
+var callKeys = [4]string{"id", "type", "function", "custom"}
+
+func (d *decoder) chatCall(s *rawjson.Scanner) {
+	var f [4]rawjson.Span
+	whole := s.Object(callKeys[:], f[:])
+	if whole.IsZero() {
+		return
+	}
+	p := llm.Part{Kind: llm.ToolCall, CallID: d.String(f[0])}
+	switch {
+	case !f[2].IsZero():
+		d.called(&p, f[2])
+	case !f[3].IsZero():
+		d.called(&p, f[3])
+	default:
+		p = llm.Part{Kind: llm.Opaque, Raw: d.Raw(whole)}
+	}
+	d.Add(p)
+}
+
+var calledKeys = [3]string{"name", "arguments", "input"}
+
+// called reads what a call calls, and with what.
+func (d *decoder) called(p *llm.Part, at rawjson.Span) {
+	var f [3]rawjson.Span
+	s := rawjson.At(d.Body, at)
+	s.Object(calledKeys[:], f[:])
+	d.Fail(s.Err())
+	p.Name = d.String(f[0])
+	args := f[1]
+	if args.IsZero() {
+		args = f[2]
+	}
+	if args.KindOf(d.Body) == '{' { // some write the object itself
+		p.Args = d.Raw(args)
+		return
+	}
+	p.Args = d.String(args)
+}
+
+var chatToolKeys, functionKeys = [3]string{"type", "function", "custom"}, [3]string{"name", "description", "parameters"}
+
+func (d *decoder) chatTools(req *llm.Request, at rawjson.Span) {
+	if at.IsZero() {
+		return
+	}
+	s := rawjson.At(d.Body, at)
+	for s.Enter('['); s.Next() && d.Err() == nil; {
+		var f [3]rawjson.Span
+		if s.Object(chatToolKeys[:], f[:]).IsZero() {
+			break
+		}
+		inner := f[1]
+		if inner.IsZero() {
+			inner = f[2]
+		}
+		if inner.IsZero() {
+			req.AddTool(d.String(f[0]), "", nil)
+			continue
+		}
+		t := rawjson.At(d.Body, inner)
+		d.tool(req, &t, rawjson.Span{})
+	}
+	d.Fail(s.Err())
+}
+
+// tool adds the function that is next; kind names it where it has no name.
+func (d *decoder) tool(req *llm.Request, s *rawjson.Scanner, kind rawjson.Span) {
+	var f [3]rawjson.Span
+	if s.Object(functionKeys[:], f[:]).IsZero() {
+		d.Fail(s.Err())
+		return
+	}
+	if f[0].IsZero() {
+		f[0] = kind
+	}
+	req.AddTool(d.String(f[0]), d.String(f[1]), bytes.Clone(f[2].Of(d.Body)))
+}

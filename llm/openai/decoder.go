@@ -1,0 +1,84 @@
+// Package openai speaks Chat Completions and Responses: what requests and
+// responses look like on the wire, and what they say of usage and session.
+package openai
+
+import (
+	"github.com/stet-dev/stet/internal/rawjson"
+	"github.com/stet-dev/stet/llm"
+)
+
+// decoder reads one body.
+type decoder struct {
+	rawjson.Decoder
+	llm.Builder
+}
+
+func newDecoder(body []byte) *decoder { return &decoder{Decoder: rawjson.NewDecoder(body)} }
+
+// addText adds a part for the string at span.
+func (d *decoder) addText(at rawjson.Span) {
+	text, place := d.Text(at)
+	d.Add(llm.Part{Text: text, Span: llm.Span(place)})
+}
+
+// textTypes are the types of content parts whose text is words.
+var textTypes = []string{"text", "input_text", "output_text"}
+
+var contentKeys = [2]string{"type", "text"}
+
+// content adds the parts of a message's content: a string, a list of parts,
+// or nothing.
+func (d *decoder) content(at rawjson.Span) {
+	switch at.KindOf(d.Body) {
+	case 0:
+	case '"':
+		d.addText(at)
+	case '[':
+		s := rawjson.At(d.Body, at)
+		for s.Enter('['); s.Next() && d.Err() == nil; {
+			var f [2]rawjson.Span
+			whole := s.Object(contentKeys[:], f[:])
+			if whole.IsZero() {
+				break
+			}
+			if d.OneOf(f[0], textTypes...) && !f[1].IsZero() {
+				d.addText(f[1])
+			} else {
+				d.Add(llm.Part{Kind: llm.Opaque, Raw: d.Raw(whole)})
+			}
+		}
+		d.Fail(s.Err())
+	default:
+		d.FailAt(at, "content is neither text nor parts")
+	}
+}
+
+// result adds a part for the output of a tool. It can be edited if it is one
+// string, or a list of one part that is text. Of other lists the texts are
+// joined.
+func (d *decoder) result(callID string, at rawjson.Span) {
+	p := llm.Part{Kind: llm.ToolResult, CallID: callID}
+	switch at.KindOf(d.Body) {
+	case 0, '"', '[':
+		text, place := d.Joined(at, textTypes...)
+		p.Text, p.Span = text, llm.Span(place)
+	case '{': // an output of a kind of its own
+		p.Text = d.Raw(at)
+	default:
+		d.FailAt(at, "output is neither text nor parts")
+	}
+	d.Add(p)
+}
+
+// patch makes the edits in body.
+func patch(dst, body []byte, req *llm.Request, edits []llm.Edit) ([]byte, error) {
+	placed, err := req.Place(edits)
+	if err != nil {
+		return dst, err
+	}
+	patches := make([]rawjson.Patch, len(placed))
+	for i, p := range placed {
+		patches[i] = rawjson.Patch{Span: rawjson.Span(p.Span), Text: p.Text}
+	}
+	return rawjson.AppendPatched(dst, body, patches)
+}

@@ -1,0 +1,102 @@
+package openai
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/llm/codectest"
+)
+
+func TestCodecChat(t *testing.T) {
+	codectest.Run(t, codectest.Format{
+		Codec: Chat{}, Sample: chatSample, Free: true, Thought: `%[1]s`, Opaque: `{"type":"input_image","image_url":"x"}`,
+	})
+}
+
+func TestCodecResponses(t *testing.T) {
+	codectest.Run(t, codectest.Format{
+		Codec: Responses{}, Sample: responsesSample, Free: true,
+		Thought: `{"type":"reasoning","summary":[{"type":"summary_text","text":%[1]s}],"encrypted_content":"xx"}`,
+		Opaque:  `{"type":"input_image","image_url":"x"}`,
+	})
+}
+
+func BenchmarkDecode(b *testing.B) {
+	b.Run("chat", func(b *testing.B) { codectest.BenchmarkDecode(b, Chat{}) })
+	b.Run("responses", func(b *testing.B) { codectest.BenchmarkDecode(b, Responses{}) })
+}
+
+var onTheWire = &llm.Request{Model: "m", Stream: true, Messages: []llm.Message{
+	{Role: llm.System, Parts: []llm.Part{{Text: "s"}}},
+	{Role: llm.User, Local: true, Parts: []llm.Part{{Text: "progress"}}}, // CTX-3
+	{Role: llm.User, Parts: []llm.Part{{Text: "u"}}},
+	{Role: llm.Assistant, Parts: []llm.Part{{Kind: llm.Thinking, Text: "unsigned"}, {Kind: llm.ToolCall, CallID: "1", Name: "a", Args: "{}"},
+		{Kind: llm.ToolCall, CallID: "2", Name: "b", Args: "text"}}},
+	{Role: llm.Tool, Parts: []llm.Part{{Kind: llm.ToolResult, CallID: "1", Text: "r1"}, {Kind: llm.ToolResult, CallID: "2", Text: "r2", IsError: true}}},
+	{Role: llm.System, Parts: []llm.Part{{Text: "late"}}},
+}}
+
+func TestEncodeOnTheWire(t *testing.T) {
+	body, err := Chat{}.Encode(onTheWire)
+	want := `{"model":"m","messages":[{"role":"system","content":"s"},{"role":"user","content":"u"},` +
+		`{"role":"assistant","content":null,"tool_calls":[{"id":"1","type":"function","function":{"name":"a","arguments":"{}"}},` +
+		`{"id":"2","type":"function","function":{"name":"b","arguments":"text"}}]},` +
+		`{"role":"tool","tool_call_id":"1","content":"r1"},{"role":"tool","tool_call_id":"2","content":"r2"},` +
+		`{"role":"system","content":"late"}],"stream":true,"stream_options":{"include_usage":true}}`
+	if err != nil || string(body) != want {
+		t.Errorf("%v\n%s\nwant\n%s", err, body, want)
+	}
+	body, err = Responses{}.Encode(onTheWire)
+	want = `{"model":"m","store":false,"instructions":"s","input":[{"type":"message","role":"user","content":[{"type":"input_text","text":"u"}]},` +
+		`{"type":"function_call","call_id":"1","name":"a","arguments":"{}"},{"type":"custom_tool_call","call_id":"2","name":"b","input":"text"},` +
+		`{"type":"function_call_output","call_id":"1","output":"r1"},{"type":"custom_tool_call_output","call_id":"2","output":"r2"},` +
+		`{"type":"message","role":"system","content":[{"type":"input_text","text":"late"}]}],"stream":true}`
+	if err != nil || string(body) != want {
+		t.Errorf("%v\n%s\nwant\n%s", err, body, want)
+	}
+}
+
+// The API refuses empty lists of parts, and null except beside calls.
+func TestEncodeChatOfNothing(t *testing.T) { // CTX-3
+	body, err := Chat{}.Encode(&llm.Request{Model: "m", Messages: []llm.Message{
+		{Role: llm.User}, {Role: llm.Assistant, Parts: []llm.Part{{Kind: llm.Thinking, Text: "not of this API"}}},
+		{Role: llm.Assistant, Parts: []llm.Part{{Kind: llm.ToolCall, CallID: "1", Name: "a", Args: "{}"}}}}})
+	want := `{"model":"m","messages":[{"role":"user","content":""},{"role":"assistant","content":""},` +
+		`{"role":"assistant","content":null,"tool_calls":[{"id":"1","type":"function","function":{"name":"a","arguments":"{}"}}]}]}`
+	if err != nil || string(body) != want {
+		t.Errorf("%v\n%s\nwant\n%s", err, body, want)
+	}
+}
+
+// Space before the object does not make a call one of a custom tool.
+func TestEncodeResponsesArgumentsAfterSpace(t *testing.T) {
+	body, err := Responses{}.Encode(&llm.Request{Messages: []llm.Message{
+		{Role: llm.Assistant, Parts: []llm.Part{{Kind: llm.ToolCall, CallID: "1", Name: "a", Args: "\n {}"}}}}})
+	want := `{"type":"function_call","call_id":"1","name":"a","arguments":"\n {}"}`
+	if err != nil || !strings.Contains(string(body), want) {
+		t.Errorf("%v %s", err, body)
+	}
+}
+
+func TestEncodeRefusalNamesTheMessage(t *testing.T) {
+	_, err := Responses{}.Encode(&llm.Request{Messages: []llm.Message{
+		{Role: llm.User, Local: true}, {Role: llm.System, Parts: []llm.Part{{Text: "s"}}}, {Role: "robot"}}})
+	if want := `responses request: message 2: unknown role "robot"`; err == nil || err.Error() != want {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestEncodeRefuses(t *testing.T) {
+	misplaced := []llm.Part{{Kind: llm.ToolResult, CallID: "1"}}
+	for _, c := range []llm.Codec{Chat{}, Responses{}} {
+		for name, req := range map[string]*llm.Request{
+			"misplaced": {Messages: []llm.Message{{Role: llm.Assistant, Parts: misplaced}}},
+			"said":      {Messages: []llm.Message{{Role: llm.Tool, Parts: []llm.Part{{Text: "x"}}}}},
+		} {
+			if body, err := c.Encode(req); err == nil {
+				t.Errorf("%T %s passed: %s", c, name, body)
+			}
+		}
+	}
+}

@@ -1,0 +1,241 @@
+package openai
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/stet-dev/stet/internal/rawjson"
+	"github.com/stet-dev/stet/llm"
+)
+
+// Responses is the codec of the Responses API (POST /v1/responses). The zero
+// value is ready.
+//
+// What the model did in one go, items of reasoning, messages and calls that
+// follow one another, is one message of role Assistant. Every output of a tool is
+// a message of role Tool. So items that are added leave all messages before
+// them as they were, but may make the last one longer.
+type Responses struct{}
+
+var _ llm.Codec = Responses{}
+
+// Patch implements llm.Codec.
+func (Responses) Patch(dst, body []byte, req *llm.Request, edits []llm.Edit) ([]byte, error) {
+	return patch(dst, body, req, edits)
+}
+
+// UsageOf implements llm.Codec: input_tokens include those read from and
+// written to the cache, output_tokens include reasoning.
+func (Responses) UsageOf(raw []byte) (llm.Usage, error) { return usageOf(raw) }
+
+// Session implements llm.Codec.
+func (Responses) Session(h http.Header, req *llm.Request) (conversation, agent string) {
+	return session(h, req)
+}
+
+const (
+	resInput = iota
+	resInstructions
+	resModel
+	resTools
+	resMaxTokens
+	resStream
+	resCacheKey
+	resPrevious
+	resConversation
+	resKeyCount
+)
+
+var resKeys = [resKeyCount]string{
+	"input", "instructions", "model", "tools", "max_output_tokens", "stream", "prompt_cache_key",
+	"previous_response_id", "conversation",
+}
+
+// Decode implements llm.Codec.
+//
+// Strings of the messages share pieces of memory of up to 64 KB, apart from
+// Model and SessionKey: clone what is to outlive the request.
+func (Responses) Decode(body []byte) (*llm.Request, error) {
+	d := newDecoder(body)
+	req, err := d.responses()
+	if err != nil {
+		return nil, fmt.Errorf("responses request: %w", err)
+	}
+	return req, nil
+}
+
+func (d *decoder) responses() (*llm.Request, error) {
+	var f [resKeyCount]rawjson.Span
+	seen := false
+	s := rawjson.New(d.Body)
+	for s.Enter('{'); s.Next() && d.Err() == nil; {
+		if string(s.Key()) == resKeys[resInput] && s.Kind() == '[' {
+			if seen {
+				d.Fail(errors.New("input: stands twice"))
+			}
+			seen = true
+			d.items(&s)
+		} else {
+			s.TakeOne(resKeys[:], f[:])
+		}
+	}
+	if d.Err() != nil {
+		return nil, d.Err()
+	}
+	if err := s.End(); err != nil {
+		return nil, err
+	}
+	switch at := f[resInput]; {
+	case seen != at.IsZero():
+		d.FailAt(at, "no input, or two")
+	case at.KindOf(d.Body) == '"':
+		d.content(at)
+		d.End(llm.User)
+	case !seen:
+		d.FailAt(at, "input is neither text nor items")
+	}
+	if at := f[resInstructions]; !at.IsZero() {
+		d.addText(at)
+		d.EndFirst(llm.System)
+	}
+	req := &llm.Request{
+		Model:      d.Own(f[resModel]),
+		Stream:     rawjson.True(d.Body, f[resStream]),
+		SessionKey: d.Own(f[resCacheKey]),
+		Chained:    !f[resPrevious].IsZero() || !f[resConversation].IsZero(),
+	}
+	req.MaxTokens, _ = rawjson.Int(d.Body, f[resMaxTokens])
+	if at := f[resTools]; !at.IsZero() {
+		s := rawjson.At(d.Body, at)
+		for s.Enter('['); s.Next() && d.Err() == nil; {
+			d.responsesTool(req, &s)
+		}
+		d.Fail(s.Err())
+	}
+	req.Messages = d.Messages()
+	return req, d.Err()
+}
+
+var toolKinds = [2]string{"type", "tools"}
+
+// responsesTool adds the tool that is next, or those of the namespace that is.
+func (d *decoder) responsesTool(req *llm.Request, s *rawjson.Scanner) {
+	var f [2]rawjson.Span
+	whole := s.Object(toolKinds[:], f[:])
+	if whole.IsZero() {
+		return
+	}
+	if rawjson.Is(d.Body, f[0], "namespace") && f[1].KindOf(d.Body) == '[' {
+		in := rawjson.At(d.Body, f[1])
+		for in.Enter('['); in.Next() && d.Err() == nil; {
+			d.tool(req, &in, rawjson.Span{})
+		}
+		d.Fail(in.Err())
+		return
+	}
+	t := rawjson.At(d.Body, whole)
+	d.tool(req, &t, f[0])
+}
+
+const (
+	itemType = iota
+	itemRole
+	itemContent
+	itemCallID
+	itemName
+	itemArguments
+	itemInput
+	itemOutput
+	itemAction
+	itemSummary
+	itemID
+	itemKeyCount
+)
+
+var itemKeys = [itemKeyCount]string{
+	"type", "role", "content", "call_id", "name", "arguments", "input", "output", "action", "summary", "id",
+}
+
+func (d *decoder) items(s *rawjson.Scanner) {
+	open := false // the last turn is the model's and may go on
+	for s.Enter('['); s.Next() && d.Err() == nil; {
+		var f [itemKeyCount]rawjson.Span
+		whole := s.Object(itemKeys[:], f[:])
+		if whole.IsZero() {
+			break
+		}
+		role := d.item(whole, f)
+		if open && role == llm.Assistant {
+			d.Extend()
+			continue
+		}
+		d.End(role)
+		open = role == llm.Assistant
+	}
+	d.Fail(s.Err())
+}
+
+// item adds the parts of one item and returns whose it is.
+func (d *decoder) item(whole rawjson.Span, f [itemKeyCount]rawjson.Span) llm.Role {
+	typ := d.Word(f[itemType])
+	if typ == "" && !f[itemRole].IsZero() {
+		typ = "message"
+	}
+	switch typ {
+	case "message":
+		d.content(f[itemContent])
+		switch d.Word(f[itemRole]) {
+		case "user":
+			return llm.User
+		case "system", "developer":
+			return llm.System
+		case "assistant":
+			return llm.Assistant
+		}
+		d.FailAt(whole, "unknown role")
+		return ""
+	case "function_call", "custom_tool_call", "local_shell_call":
+		d.Add(d.call(typ, f))
+		return llm.Assistant
+	case "function_call_output", "custom_tool_call_output", "local_shell_call_output":
+		id := d.String(f[itemCallID])
+		if id == "" {
+			id = d.String(f[itemID])
+		}
+		d.result(id, f[itemOutput])
+		return llm.Tool
+	case "reasoning":
+		p := llm.Part{Kind: llm.Thinking, Raw: d.Raw(whole)}
+		if at := f[itemSummary]; at.KindOf(d.Body) == '[' {
+			p.Text, _ = d.Joined(at, "summary_text")
+		}
+		d.Add(p)
+		return llm.Assistant
+	}
+	d.Add(llm.Part{Kind: llm.Opaque, Raw: d.Raw(whole)})
+	if strings.HasSuffix(typ, "_output") || typ == "mcp_approval_response" {
+		return llm.Tool
+	}
+	return llm.Assistant
+}
+
+// call reads a call of a tool that the client runs.
+func (d *decoder) call(typ string, f [itemKeyCount]rawjson.Span) llm.Part {
+	p := llm.Part{Kind: llm.ToolCall, CallID: d.String(f[itemCallID])}
+	switch typ {
+	case "local_shell_call":
+		p.Name, p.Args = "local_shell", d.Raw(f[itemAction])
+	case "custom_tool_call":
+		p.Name, p.Args = d.String(f[itemName]), d.String(f[itemInput])
+	default:
+		p.Name = d.String(f[itemName])
+		if f[itemArguments].KindOf(d.Body) == '{' {
+			p.Args = d.Raw(f[itemArguments])
+		} else {
+			p.Args = d.String(f[itemArguments])
+		}
+	}
+	return p
+}
