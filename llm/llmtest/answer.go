@@ -1,0 +1,159 @@
+package llmtest
+
+import (
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"net/http"
+	"strconv"
+
+	"github.com/stet-dev/stet/llm"
+)
+
+// created is the time that answers carry: always the same, so that two runs
+// of a script are the same byte for byte.
+const created = 1_790_000_000
+
+// serveAnswer answers a request of one of the three formats.
+func (s *Server) serveAnswer(w http.ResponseWriter, r *http.Request, wire *wire, body []byte, update func(func(*Request))) {
+	fault, err := s.nextFault(r.Header)
+	if err != nil {
+		writeJSON(w, http.StatusBadRequest, wire.failure(400, "read "+FaultHeader+": "+err.Error()))
+		return
+	}
+	req, err := wire.codec.Decode(body)
+	if err != nil {
+		writeJSON(w, http.StatusBadRequest, wire.failure(400, err.Error()))
+		return
+	}
+	update(func(r *Request) { r.Decoded = req })
+	wait(r.Context(), fault.Delay)
+	if fault.Status != 0 {
+		fail(w, wire, fault)
+		return
+	}
+	a, err := s.answer(wire, req, body, update)
+	if err != nil {
+		fail(w, wire, asFault(err))
+		return
+	}
+	if req.Stream {
+		stream(w, r, wire, a, fault)
+		return
+	}
+	whole := wire.whole(a)
+	if fault.CutAfter > 0 {
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Content-Length", strconv.Itoa(len(whole)))
+		w.WriteHeader(http.StatusOK)
+		_, _ = w.Write(whole[:len(whole)/2])
+		_ = http.NewResponseController(w).Flush()
+		panic(http.ErrAbortHandler)
+	}
+	writeJSON(w, http.StatusOK, whole)
+}
+
+// answer asks the script or the handler, and fills in what they left open.
+func (s *Server) answer(wire *wire, req *llm.Request, body []byte, update func(func(*Request))) (answer, error) {
+	a := answer{body: body, created: created}
+	step, side := 0, false
+	if s.cfg.Handler == nil {
+		a.Response, step, side = s.cfg.Script.answer(req, wire.idPrefix)
+		a.ID = fmt.Sprintf("s%02d", step)
+	} else {
+		resp, err := s.cfg.Handler(req)
+		if err != nil {
+			return a, err
+		}
+		a.Response, step = resp, Step(req)
+		a.Message.Parts = append([]llm.Part(nil), resp.Message.Parts...)
+		for i := range a.Message.Parts {
+			if p := &a.Message.Parts[i]; p.Kind == llm.ToolCall && p.CallID == "" {
+				p.CallID = callID(wire.idPrefix, step, i)
+			}
+		}
+	}
+	update(func(r *Request) { r.Step, r.Side = step, side })
+	if a.ID == "" || side {
+		h := fnv.New64a()
+		_, _ = h.Write(body)
+		a.ID = fmt.Sprintf("%016x", h.Sum64())
+	}
+	if a.Model == "" {
+		a.Model = req.Model
+	}
+	if a.Usage.IsZero() {
+		a.Usage = s.cache.usage(req, a.Message)
+	}
+	return a, nil
+}
+
+func fail(w http.ResponseWriter, wire *wire, f Fault) {
+	if f.RetryAfter != 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(max(f.RetryAfter, 0)))
+	}
+	body := []byte(f.Body)
+	if f.Body == "" {
+		body = wire.failure(f.Status, f.message())
+	}
+	writeJSON(w, f.Status, body)
+}
+
+// stream sends the answer event by event, as far as the fault lets it.
+func stream(w http.ResponseWriter, r *http.Request, wire *wire, a answer, f Fault) {
+	flusher := http.NewResponseController(w)
+	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-cache")
+	w.WriteHeader(http.StatusOK)
+	for i, e := range wire.events(a) {
+		if f.CutAfter > 0 && i == f.CutAfter {
+			panic(http.ErrAbortHandler)
+		}
+		last := f.ErrorAfter > 0 && i == f.ErrorAfter
+		if last {
+			e = wire.broken("Overloaded")
+		}
+		if _, err := w.Write(e.append(nil)); err != nil || flusher.Flush() != nil || last {
+			return
+		}
+		if wait(r.Context(), f.Pause); r.Context().Err() != nil {
+			return
+		}
+	}
+}
+
+func (s *Server) countTokens(w http.ResponseWriter, body []byte, update func(func(*Request))) {
+	wire := wires["/v1/messages"]
+	req, err := wire.codec.Decode(body)
+	if err != nil {
+		writeJSON(w, http.StatusBadRequest, wire.failure(400, err.Error()))
+		return
+	}
+	update(func(r *Request) { r.Decoded = req })
+	writeJSON(w, http.StatusOK, []byte(encode(object{"input_tokens": tokens(len(promptText(req)))})))
+}
+
+// models lists the models in the form of the provider that is asked for.
+func (s *Server) models(anthropic bool) []byte {
+	names := s.cfg.Models
+	if len(names) == 0 {
+		names = []string{"scripted"}
+	}
+	data := []any{}
+	for _, name := range names {
+		if anthropic {
+			data = append(data, object{"type": "model", "id": name, "display_name": name, "created_at": "2026-01-01T00:00:00Z"})
+		} else {
+			data = append(data, object{"id": name, "object": "model", "created": created, "owned_by": "scripted"})
+		}
+	}
+	out := object{"object": "list", "data": data}
+	if anthropic {
+		out = object{"data": data, "has_more": false, "first_id": names[0], "last_id": names[len(names)-1]}
+	}
+	b, err := json.Marshal(out)
+	if err != nil {
+		panic(err) // only values made here
+	}
+	return b
+}

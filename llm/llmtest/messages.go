@@ -1,0 +1,131 @@
+package llmtest
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"github.com/stet-dev/stet/llm"
+)
+
+// messagesUsage splits the prompt as Anthropic does: input_tokens excludes
+// what the cache read and wrote, and nothing is cached unless the request
+// marks it.
+func messagesUsage(a answer) object {
+	u := a.Usage
+	if bytes.Contains(a.body, []byte(`"cache_control"`)) {
+		u.CacheWrite += u.Input - min(u.Input, 4)
+		u.Input = min(u.Input, 4)
+	} else {
+		u.Input, u.CacheRead, u.CacheWrite = u.Prompt(), 0, 0
+	}
+	return object{
+		"input_tokens": u.Input, "cache_creation_input_tokens": u.CacheWrite, "cache_read_input_tokens": u.CacheRead,
+		"cache_creation": object{"ephemeral_5m_input_tokens": u.CacheWrite, "ephemeral_1h_input_tokens": 0},
+		"output_tokens":  u.Output, "service_tier": "standard",
+	}
+}
+
+func messagesStop(a answer) string {
+	switch {
+	case a.StopReason != "":
+		return a.StopReason
+	case a.calls():
+		return "tool_use"
+	}
+	return "end_turn"
+}
+
+func messagesBlock(p llm.Part) object {
+	switch p.Kind {
+	case llm.Thinking:
+		return object{"type": "thinking", "thinking": p.Text, "signature": "c2NyaXB0ZWQ="}
+	case llm.ToolCall:
+		return object{"type": "tool_use", "id": p.CallID, "name": p.Name, "input": json.RawMessage(p.Args)}
+	}
+	return object{"type": "text", "text": p.Text}
+}
+
+func messagesEnvelope(a answer) object {
+	return object{
+		"id": "msg_" + a.ID, "type": "message", "role": "assistant", "model": a.Model,
+		"content": []any{}, "stop_reason": nil, "stop_sequence": nil,
+	}
+}
+
+func messagesWhole(a answer) []byte {
+	blocks := []any{}
+	for _, p := range a.Message.Parts {
+		blocks = append(blocks, messagesBlock(p))
+	}
+	out := messagesEnvelope(a)
+	out["content"], out["stop_reason"], out["usage"] = blocks, messagesStop(a), messagesUsage(a)
+	return []byte(encode(out))
+}
+
+func messagesEvents(a answer) []event {
+	var out []event
+	send := func(name string, o object) {
+		o["type"] = name
+		out = append(out, event{name, encode(o)})
+	}
+	usage := messagesUsage(a)
+	first := messagesEnvelope(a)
+	started := object{}
+	for k, v := range usage {
+		started[k] = v
+	}
+	started["output_tokens"] = 1
+	first["usage"] = started
+	send("message_start", object{"message": first})
+	for i, p := range a.Message.Parts {
+		block := messagesBlock(p)
+		delta := func(d object) { send("content_block_delta", object{"index": i, "delta": d}) }
+		switch p.Kind {
+		case llm.ToolCall:
+			block["input"] = object{}
+			send("content_block_start", object{"index": i, "content_block": block})
+			delta(object{"type": "input_json_delta", "partial_json": ""})
+			for _, s := range pieces(p.Args, 24) {
+				delta(object{"type": "input_json_delta", "partial_json": s})
+			}
+		case llm.Thinking:
+			send("content_block_start", object{"index": i, "content_block": object{"type": "thinking", "thinking": "", "signature": ""}})
+			for _, s := range pieces(p.Text, 24) {
+				delta(object{"type": "thinking_delta", "thinking": s})
+			}
+			delta(object{"type": "signature_delta", "signature": block["signature"]})
+		default:
+			send("content_block_start", object{"index": i, "content_block": object{"type": "text", "text": ""}})
+			for _, s := range pieces(p.Text, 24) {
+				delta(object{"type": "text_delta", "text": s})
+			}
+		}
+		send("content_block_stop", object{"index": i})
+		if i == 0 {
+			send("ping", object{})
+		}
+	}
+	send("message_delta", object{
+		"delta": object{"stop_reason": messagesStop(a), "stop_sequence": nil},
+		"usage": object{"output_tokens": usage["output_tokens"]},
+	})
+	send("message_stop", object{})
+	return out
+}
+
+var messagesErrors = map[int]string{
+	400: "invalid_request_error", 401: "authentication_error", 403: "permission_error", 404: "not_found_error",
+	413: "request_too_large", 429: "rate_limit_error", 529: "overloaded_error",
+}
+
+func messagesFailure(status int, message string) []byte {
+	kind := messagesErrors[status]
+	if kind == "" {
+		kind = "api_error"
+	}
+	return []byte(encode(object{"type": "error", "error": object{"type": kind, "message": message}}))
+}
+
+func messagesBroken(message string) event {
+	return event{"error", string(messagesFailure(529, message))}
+}

@@ -1,0 +1,187 @@
+package llmtest
+
+import (
+	"encoding/json"
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/stet-dev/stet/llm"
+)
+
+// toolNames lists, per Op, the names under which agents offer such a tool, in
+// the order of preference. What stands behind the shells is written as a
+// command line.
+var toolNames = map[Op][]string{
+	OpRead:  {"Read", "read", "read_file", "read_files"},
+	OpEdit:  {"Edit", "edit", "edit_file", "MultiEdit", "apply_patch", "editor"},
+	OpWrite: {"Write", "write", "write_file", "apply_patch", "editor"},
+	OpShell: {"Bash", "bash", "run_shell_command", "run_commands", "exec_command", "shell", "shell_command"},
+}
+
+// render turns a into the call of a tool that req offers. Where none fits it
+// names a shell, which the agent answers with an error.
+func render(a Action, root string, req *llm.Request) (name, args string) {
+	if a.Op == OpCall {
+		return a.Tool, a.Args
+	}
+	for _, want := range toolNames[a.Op] {
+		for _, spec := range req.Tools {
+			if spec.Name == want {
+				return spec.Name, arguments(a, root, spec.Name, spec.Schema)
+			}
+		}
+	}
+	if a.Op != OpShell {
+		return render(Shell(commandLine(a)), root, req)
+	}
+	return "shell", encode(map[string]any{"command": a.Command})
+}
+
+// schema is what the arguments are chosen by.
+type schema struct {
+	Properties map[string]struct {
+		Type  any
+		Items *schema
+	}
+	Required []string
+}
+
+func (s schema) has(key string) bool { _, ok := s.Properties[key]; return ok }
+
+// first returns the first of keys that the schema knows, and else keys[0].
+func (s schema) first(keys ...string) string {
+	for _, k := range keys {
+		if s.has(k) {
+			return k
+		}
+	}
+	return keys[0]
+}
+
+// arguments writes a as the arguments of the tool name, in the words of its
+// JSON Schema.
+func arguments(a Action, root, name string, described []byte) string {
+	var s schema
+	_ = json.Unmarshal(described, &s) // what cannot be read has no properties: the defaults below
+	if name == "apply_patch" {
+		if len(s.Properties) == 0 {
+			return patch(a) // a custom tool: free text
+		}
+		return encode(map[string]any{s.first("patchText", "input", "patch"): patch(a)})
+	}
+	args := map[string]any{}
+	if a.Op == OpShell {
+		shellArguments(args, a.Command, s)
+	} else {
+		fileArguments(args, a, root, name, s)
+	}
+	for _, key := range s.Required {
+		if _, ok := args[key]; !ok {
+			args[key] = zero(s.Properties[key].Type)
+		}
+	}
+	return encode(args)
+}
+
+func shellArguments(args map[string]any, command string, s schema) {
+	switch key := s.first("command", "cmd", "commands"); {
+	case key == "commands":
+		args[key] = []string{command}
+	case s.Properties[key].Type == "array":
+		args[key] = []string{"bash", "-lc", command}
+	default:
+		args[key] = command
+	}
+}
+
+func fileArguments(args map[string]any, a Action, root, name string, s schema) {
+	file := a.Path
+	if root != "" && !path.IsAbs(file) {
+		file = path.Join(root, file)
+	}
+	if s.has("files") { // several files in one call
+		one := map[string]any{"path": file}
+		if a.First > 0 {
+			one["start_line"], one["end_line"] = a.First, a.Last
+		}
+		args["files"] = []any{one}
+		return
+	}
+	args[s.first("file_path", "filePath", "filepath", "path", "absolute_path")] = file
+	switch a.Op {
+	case OpRead:
+		switch {
+		case a.First == 0:
+		case s.has("start_line"):
+			args["start_line"], args["end_line"] = a.First, a.Last
+		case s.has("offset"):
+			offset := a.First
+			if name == "read_file" && s.has("file_path") {
+				offset-- // Qwen Code counts from 0
+			}
+			args["offset"], args["limit"] = offset, a.Last-a.First+1
+		}
+	case OpWrite:
+		args[s.first("content", "new_text")] = a.Content
+	case OpEdit:
+		if s.has("edits") {
+			args["edits"] = []any{map[string]any{"old_string": a.Old, "new_string": a.New}}
+			return
+		}
+		args[s.first("old_string", "oldString", "old_text")] = a.Old
+		args[s.first("new_string", "newString", "new_text")] = a.New
+	}
+}
+
+// zero is a value for a required argument that the script does not speak of.
+func zero(typ any) any {
+	switch typ {
+	case "boolean":
+		return false
+	case "integer", "number":
+		return 1
+	case "array":
+		return []any{}
+	case "object":
+		return map[string]any{}
+	}
+	return "scripted"
+}
+
+// patch writes an edit or a write in the patch language of apply_patch.
+func patch(a Action) string {
+	if a.Op == OpWrite {
+		return "*** Begin Patch\n*** Add File: " + a.Path + "\n" + prefixed("+", a.Content) + "*** End Patch\n"
+	}
+	return "*** Begin Patch\n*** Update File: " + a.Path + "\n@@\n" +
+		prefixed("-", a.Old) + prefixed("+", a.New) + "*** End Patch\n"
+}
+
+func prefixed(prefix, text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		b.WriteString(prefix + strings.TrimSuffix(line, "\n") + "\n")
+	}
+	return b.String()
+}
+
+// commandLine writes an action for an agent that has a shell only.
+func commandLine(a Action) string {
+	switch {
+	case a.Op == OpRead && a.First > 0:
+		return fmt.Sprintf("sed -n '%d,%dp' %s", a.First, a.Last, a.Path)
+	case a.Op == OpRead:
+		return "cat " + a.Path
+	default:
+		return "apply_patch <<'PATCH'\n" + patch(a) + "PATCH"
+	}
+}
+
+func encode(v any) string {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // only values made in this package
+	}
+	return string(b)
+}
