@@ -1,0 +1,80 @@
+package replay
+
+import (
+	"unicode/utf8"
+
+	"github.com/stet-dev/stet/history"
+	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/prices"
+	"github.com/stet-dev/stet/tokens"
+	"github.com/stet-dev/stet/transcript"
+)
+
+// Config sets a replay up. The zero value replays history's default policy
+// under all rules of prices.Rules.
+type Config struct {
+	// History is the policy. An empty Root becomes the directory the session
+	// was recorded in.
+	History history.Config
+
+	Open     transcript.Opener // Savings opens files with it
+	Rules    []prices.Rule     // to price by; nil is prices.Rules()
+	Counter  tokens.Counter    // of a part's text; nil is Visible{}
+	Overhead int               // tokens of tools and system prompt where none is recorded; 0 is 15,000, negative none
+}
+
+// defaultOverhead is what agents' tools and system prompts take: 10,000 to
+// 25,000 tokens in the requests that were looked at.
+const defaultOverhead = 15000
+
+// Visible counts text at 3.6 characters a token, the measure that the
+// project's figures are given in. Characters are Unicode code points.
+type Visible struct{}
+
+// Count implements tokens.Counter.
+func (Visible) Count(text string) int {
+	return (utf8.RuneCountInString(text)*10 + 18) / 36
+}
+
+func (c *Config) rules() []prices.Rule {
+	if c.Rules == nil {
+		return prices.Rules()
+	}
+	return c.Rules
+}
+
+func (c *Config) counter() tokens.Counter {
+	if c.Counter == nil {
+		return Visible{}
+	}
+	return c.Counter
+}
+
+func (c *Config) overhead(recorded bool) int {
+	switch {
+	case recorded || c.Overhead < 0:
+		return 0
+	case c.Overhead == 0:
+		return defaultOverhead
+	}
+	return c.Overhead
+}
+
+// opaqueMax bounds what an image or a document counts as, in tokens: its bytes
+// say little about it.
+const opaqueMax = 1600
+
+// partTokens counts one part's visible content. Thinking counts where it can
+// be read.
+func partTokens(p *llm.Part, c tokens.Counter) int {
+	switch p.Kind {
+	case llm.ToolCall:
+		return c.Count(p.Name) + c.Count(p.Args)
+	case llm.Opaque:
+		if len(p.Raw) > 4*opaqueMax {
+			return opaqueMax
+		}
+		return c.Count(p.Raw)
+	}
+	return c.Count(p.Text)
+}

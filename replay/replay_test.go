@@ -1,0 +1,375 @@
+package replay
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stet-dev/stet/history"
+	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/prices"
+	"github.com/stet-dev/stet/transcript"
+)
+
+var noon = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+
+// bytes counts a token a byte, so that sums can be told by hand.
+type bytes struct{}
+
+func (bytes) Count(text string) int { return len(text) }
+
+func text(role llm.Role, n int, at time.Duration) llm.Message {
+	return llm.Message{Role: role, Time: noon.Add(at), Parts: []llm.Part{{Text: strings.Repeat("x", n)}}}
+}
+
+func near(a, b float64) bool { return math.Abs(a-b) < 1e-6*max(1, math.Abs(b)) }
+
+func checkCosts(t *testing.T, what string, got, want map[string]float64) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Errorf("%s: rules %v", what, got)
+	}
+	for name, w := range want {
+		if !near(got[name], w) {
+			t.Errorf("%s: %s costs %v, want %v", what, name, got[name], w)
+		}
+	}
+}
+
+// Three requests of 100, 350 and 600 tokens behind a fixed prefix of 1,000,
+// the third after 11 minutes: cold for the caches of five and of ten minutes, warm for that
+// of an hour.
+func TestCostByHand(t *testing.T) {
+	s := &transcript.Session{File: "s", Messages: []llm.Message{
+		text(llm.User, 100, 0),
+		text(llm.Assistant, 50, time.Minute),
+		text(llm.User, 200, 2*time.Minute),
+		{Role: llm.User, Local: true, Parts: []llm.Part{{Text: "a note nobody sends"}}},
+		text(llm.Assistant, 50, 3*time.Minute),
+		text(llm.User, 200, 14*time.Minute),
+		text(llm.Assistant, 10, 15*time.Minute),
+	}}
+	r, err := Session(context.Background(), s, Config{Counter: bytes{}, Overhead: 1000, History: history.Config{Policy: history.Off}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Requests != 3 || r.TokensOff != 3000+100+350+600 || r.Tokens != r.TokensOff || r.Peak != 1600 || r.PeakOff != 1600 || r.Changed != 0 {
+		t.Errorf("%+v", r)
+	}
+	want := map[string]float64{
+		// fixed 3·1000·0.1; 100w; 100r + 250w; cold: 600w
+		prices.Anthropic5m: 300 + 1.25*100 + 0.1*100 + 1.25*250 + 1.25*600,
+		// the last one warm: 350r + 250w
+		prices.Anthropic1h: 300 + 2*100 + 0.1*100 + 2*250 + 0.1*350 + 2*250,
+		prices.OpenAI:      300 + 1*100 + 0.1*100 + 1*250 + 1*600,
+		prices.None:        4050,
+	}
+	checkCosts(t, "off", r.CostOff, want)
+	checkCosts(t, "with off", r.Cost, want)
+}
+
+// A part in the middle changes: what stands before it is read, the rest
+// written. Going back to the earlier text finds the earlier prefix again, as
+// long as it lives.
+func TestSimulatorEditedPrefix(t *testing.T) {
+	rule, _ := prices.RuleNamed(prices.Anthropic5m)
+	var p prompt
+	sim := simulator{rule: rule, fixed: 10}
+	at := func(d time.Duration) time.Time { return noon.Add(d) }
+	send := func(cut int, now time.Duration, blocks ...block) bill {
+		t.Helper()
+		p.begin(1)
+		p.cut(cut)
+		for _, b := range blocks {
+			p.add(b)
+		}
+		p.settle()
+		return sim.send(&p, at(now), time.Time{})
+	}
+	a, b, c, b2 := block{1, 100}, block{2, 200}, block{3, 400}, block{22, 20}
+	for i, step := range []struct{ got, want bill }{
+		{send(0, 0, a, b), bill{read: 10, written: 300}},
+		{send(2, 1*time.Minute, c), bill{read: 310, written: 400}},
+		{send(1, 2*time.Minute, b2, c), bill{read: 110, written: 420}},            // b became b2
+		{send(1, 3*time.Minute, b, c), bill{read: 710}},                           // back again: all of it known
+		{send(1, 4*time.Minute, b, c), bill{read: 710}},                           // cut and added unchanged
+		{send(0, 9*time.Minute, a, b), bill{read: 310}},                           // exactly the lifetime
+		{send(0, 14*time.Minute+time.Second, a, b), bill{read: 10, written: 300}}, // one second past it
+		{send(2, 15*time.Minute, c), bill{read: 310, written: 400}},               // c is as old as minute 4
+	} {
+		if step.got != step.want {
+			t.Errorf("step %d: %+v, want %+v", i, step.got, step.want)
+		}
+	}
+	// 310 read at 0.1, 400 written at 1.25.
+	if got := (bill{read: 310, written: 400}).cost(rule); !near(got, 531) {
+		t.Errorf("cost %v, want 531", got)
+	}
+}
+
+// Time that an answer took does not count against the cache's lifetime, and
+// unknown times are warm.
+func TestSimulatorTimes(t *testing.T) {
+	rule, _ := prices.RuleNamed(prices.OpenAI)
+	sim := simulator{rule: rule}
+	var p prompt
+	send := func(sent, answered time.Time) bill {
+		p.begin(1)
+		p.add(block{uint64(len(p.chain) + 1), 10})
+		p.settle()
+		return sim.send(&p, sent, answered)
+	}
+	send(time.Time{}, time.Time{})
+	if b := send(noon, noon.Add(8*time.Minute)); b.read != 10 {
+		t.Errorf("after an unknown time: %+v", b)
+	}
+	if b := send(noon.Add(12*time.Minute), time.Time{}); b.read != 20 {
+		t.Errorf("4 minutes after the answer: %+v", b)
+	}
+	if b := send(noon, time.Time{}); b.read != 30 {
+		t.Errorf("a clock that went back: %+v", b)
+	}
+}
+
+// Another model has a cache of its own; coming back finds the old one.
+func TestModelSwitch(t *testing.T) {
+	say := func(role llm.Role, model string) llm.Message {
+		m := text(role, 100, 0)
+		m.Model = model
+		return m
+	}
+	s := &transcript.Session{Messages: []llm.Message{
+		say(llm.User, ""), say(llm.Assistant, "one"), // 100 written
+		say(llm.User, ""), say(llm.Assistant, "two"), // 300 written
+		say(llm.User, ""), say(llm.Assistant, "one"), // 100 read, 400 written
+	}}
+	r, err := Session(context.Background(), s, Config{Counter: bytes{}, Overhead: -1, History: history.Config{Policy: history.Off}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := 1.25*100 + 1.25*300 + 0.1*100 + 1.25*400; !near(r.CostOff[prices.Anthropic5m], want) {
+		t.Errorf("cost %v, want %v", r.CostOff[prices.Anthropic5m], want)
+	}
+}
+
+// call is an assistant's read of a file and its result.
+func call(id int, at time.Duration, first, last int) []llm.Message {
+	args, _ := json.Marshal(map[string]any{"file_path": "/home/me/project/a.go", "offset": first, "limit": last - first + 1})
+	var b strings.Builder
+	for n := first; n <= last; n++ {
+		fmt.Fprintf(&b, "%6d→the text of line %d, some words long\n", n, n)
+	}
+	name := fmt.Sprintf("call_%d", id)
+	return []llm.Message{
+		{Role: llm.Assistant, Time: noon.Add(at), Parts: []llm.Part{{Kind: llm.ToolCall, CallID: name, Name: "Read", Args: string(args)}}},
+		{Role: llm.Tool, Time: noon.Add(at + time.Second), Parts: []llm.Part{{Kind: llm.ToolResult, CallID: name, Text: strings.TrimSuffix(b.String(), "\n")}}},
+	}
+}
+
+// readingSession reads the same 60 lines n times, a minute apart.
+func readingSession(n int) *transcript.Session {
+	s := &transcript.Session{File: "reading", Dir: "/home/me/project", Messages: []llm.Message{text(llm.User, 40, 0)}}
+	for i := range n {
+		s.Messages = append(s.Messages, call(i+1, time.Duration(i+1)*time.Minute, 1, 60)...)
+	}
+	s.Messages = append(s.Messages, text(llm.Assistant, 20, time.Duration(n+1)*time.Minute))
+	return s
+}
+
+// Lossless: the second read becomes a line when it arrives; nothing sent
+// before changes (the prefix is stable), and no price model finds it dearer.
+func TestLosslessByHand(t *testing.T) {
+	s := readingSession(2)
+	c := Config{Counter: bytes{}, Overhead: -1, History: history.Config{Policy: history.Lossless}}
+	r, err := Session(context.Background(), s, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Requests != 3 || r.Reads != 2 || r.Repeats != 1 || r.Dangling != 0 || r.Changed != 0 {
+		t.Fatalf("%+v", r)
+	}
+	result := len(s.Messages[2].Parts[0].Text)
+	ask := len("Read") + len(s.Messages[1].Parts[0].Args)
+	sizes := []int{40, 40 + ask + result, 40 + 2*(ask+result)}
+	if want := int64(sizes[0] + sizes[1] + sizes[2]); r.TokensOff != want {
+		t.Errorf("off: %d tokens, want %d", r.TokensOff, want)
+	}
+	left := int(r.TokensOff - r.Tokens) // only the last request differs
+	line := result - left
+	if line < 40 || line > 200 {
+		t.Fatalf("%d tokens left out of %d", left, result)
+	}
+	// each request: what the one before had is read, the rest written
+	cost := func(last int) float64 {
+		return 1.25*40 + 0.1*40 + 1.25*float64(sizes[1]-40) + 0.1*float64(sizes[1]) + 1.25*float64(last-sizes[1])
+	}
+	if got, want := r.CostOff[prices.Anthropic5m], cost(sizes[2]); !near(got, want) {
+		t.Errorf("off costs %v, want %v", got, want)
+	}
+	if got, want := r.Cost[prices.Anthropic5m], cost(sizes[2]-left); !near(got, want) {
+		t.Errorf("lossless costs %v, want %v", got, want)
+	}
+}
+
+// TRIM-2 breaks the cache: with K = 1 the second read replaces the first, and
+// everything behind the first is written anew.
+func TestKeepLatestByHand(t *testing.T) {
+	s := readingSession(2)
+	c := Config{Counter: bytes{}, Overhead: -1, History: history.Config{Policy: history.KeepLatest, KeepReads: 1}}
+	r, err := Session(context.Background(), s, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Requests != 3 || r.Changed != 1 {
+		t.Fatalf("%+v", r)
+	}
+	result := len(s.Messages[2].Parts[0].Text)
+	ask := len("Read") + len(s.Messages[1].Parts[0].Args)
+	left := int(r.TokensOff - r.Tokens)
+	line := result - left
+	want := 1.25*40 + // first request
+		0.1*40 + 1.25*float64(ask+result) + // second: all new is written
+		0.1*float64(40+ask) + 1.25*float64(line+ask+result) // third: from the placeholder on
+	if got := r.Cost[prices.Anthropic5m]; !near(got, want) {
+		t.Errorf("keep-latest costs %v, want %v (line of %d)", got, want, line)
+	}
+	if off := r.CostOff[prices.None]; !near(off-r.Cost[prices.None], float64(left)) {
+		t.Errorf("without a cache %v is saved, want %d", off-r.Cost[prices.None], left)
+	}
+}
+
+// The agent's own compaction begins a context: what it sent before is not in
+// its requests, and carried answers are no requests.
+func TestStarts(t *testing.T) {
+	s := readingSession(2)
+	n := len(s.Messages)
+	s.Messages = append(s.Messages,
+		text(llm.User, 30, 5*time.Minute),     // the summary
+		text(llm.Assistant, 5, 5*time.Minute), // carried along
+		text(llm.User, 10, 5*time.Minute),
+		text(llm.Assistant, 5, 6*time.Minute), // 45 tokens
+	)
+	s.Starts, s.Carried = []int{n}, []int{n + 1}
+	c := Config{Counter: bytes{}, Overhead: -1, History: history.Config{Policy: history.Lossless}}
+	r, err := Session(context.Background(), s, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	alone, err := Session(context.Background(), readingSession(2), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Requests != 4 || r.TokensOff != alone.TokensOff+45 || r.Tokens != alone.Tokens+45 || r.Repeats != 1 || r.Reads != 2 {
+		t.Errorf("%+v, before the start %+v", r, alone)
+	}
+	if got := r.CostOff[prices.Anthropic5m] - alone.CostOff[prices.Anthropic5m]; !near(got, 1.25*45) {
+		t.Errorf("the request after the start costs %v, want %v", got, 1.25*45)
+	}
+}
+
+func TestDeterministic(t *testing.T) {
+	for _, p := range []history.Policy{history.Lossless, history.KeepLatest} {
+		var first string
+		for range 3 {
+			r, err := Session(context.Background(), readingSession(9), Config{History: history.Config{Policy: p}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			out, _ := json.Marshal(r)
+			if first == "" {
+				first = string(out)
+			} else if string(out) != first {
+				t.Errorf("%s: %s then %s", p, first, out)
+			}
+		}
+	}
+}
+
+func TestVisible(t *testing.T) {
+	for n, want := range map[int]int{0: 0, 1: 0, 2: 1, 36: 10, 360: 100} {
+		if got := (Visible{}).Count(strings.Repeat("я", n)); got != want {
+			t.Errorf("%d characters: %d tokens, want %d", n, got, want)
+		}
+	}
+}
+
+// The report's JSON has exactly the documented keys.
+func TestReport(t *testing.T) {
+	dir := t.TempDir()
+	lines := []string{
+		`{"type":"user","uuid":"u1","parentUuid":null,"sessionId":"s","cwd":"/home/me/project","timestamp":"2026-05-01T12:00:00Z","message":{"role":"user","content":"please look at the file"}}`,
+		`{"type":"assistant","uuid":"u2","parentUuid":"u1","sessionId":"s","timestamp":"2026-05-01T12:00:05Z","message":{"id":"m1","role":"assistant","model":"claude-sonnet-4-5","content":[{"type":"text","text":"It is fine."}],"usage":{"input_tokens":10,"output_tokens":4}}}`,
+	}
+	good := filepath.Join(dir, "a.jsonl")
+	for name, data := range map[string]string{"a.jsonl": strings.Join(lines, "\n") + "\n", "b.txt": "only a note"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(data), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var seen []Progress
+	rep, err := Savings(context.Background(), []string{good, filepath.Join(dir, "b.txt"), filepath.Join(dir, "none")},
+		Config{History: history.Config{Policy: history.Lossless}}, func(p Progress) { seen = append(seen, p) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := json.Marshal(rep)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got struct {
+		Sessions []map[string]any `json:"sessions"`
+		Totals   map[string]any   `json:"totals"`
+		Skipped  []map[string]any `json:"skipped"`
+	}
+	if err := json.Unmarshal(out, &got); err != nil {
+		t.Fatal(err)
+	}
+	if len(got.Sessions) != 1 || len(got.Skipped) != 2 || len(seen) != 3 || seen[2].Files != 3 || seen[0].Requests != 1 {
+		t.Fatalf("%s, progress %+v", out, seen)
+	}
+	keys := []string{"requests", "tokens_off", "tokens", "reads", "repeats", "dangling", "policy", "cost_off", "cost"}
+	for _, m := range []map[string]any{got.Sessions[0], got.Totals} {
+		for _, k := range keys {
+			if _, ok := m[k]; !ok {
+				t.Errorf("no %q in %v", k, m)
+			}
+		}
+	}
+	if n := len(got.Sessions[0]); n != len(keys)+2 || len(got.Totals) != len(keys) {
+		t.Errorf("%d and %d keys", n, len(got.Totals))
+	}
+	// 23 characters are 6 tokens.
+	if got.Sessions[0]["tokens_off"] != 15006.0 || got.Sessions[0]["policy"] != "lossless" || got.Sessions[0]["file"] != good {
+		t.Errorf("%v", got.Sessions[0])
+	}
+	if cost := got.Totals["cost"].(map[string]any); !near(cost[prices.Anthropic5m].(float64), 1500+7.5) {
+		t.Errorf("%v", cost)
+	}
+	for _, s := range got.Skipped {
+		if s["reason"] == "" || s["file"] == "" {
+			t.Errorf("%v", s)
+		}
+	}
+	empty, err := Savings(context.Background(), nil, Config{}, nil)
+	if out, _ := json.Marshal(empty); err != nil || !strings.HasPrefix(string(out), `{"sessions":[],`) || !strings.HasSuffix(string(out), `"skipped":[]}`) {
+		t.Errorf("%s, %v", out, err)
+	}
+}
+
+func TestSavingsErrors(t *testing.T) {
+	if _, err := Savings(context.Background(), nil, Config{History: history.Config{Policy: "all"}}, nil); err == nil {
+		t.Error("an unknown policy was accepted")
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := Session(ctx, readingSession(2), Config{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("a cancelled replay: %v", err)
+	}
+}
