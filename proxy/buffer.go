@@ -1,0 +1,76 @@
+package proxy
+
+import (
+	"errors"
+	"io"
+	"sync"
+)
+
+// maxPooled is the size in bytes of the largest buffer that is kept for later.
+const maxPooled = 8 << 20
+
+// buffers holds memory for bodies between requests, so that large ones do not
+// keep the garbage collector running.
+type buffers struct{ pool sync.Pool }
+
+// get returns an empty slice with room for size bytes at least.
+func (p *buffers) get(size int) []byte {
+	if kept, ok := p.pool.Get().(*[]byte); ok {
+		if cap(*kept) >= size {
+			return (*kept)[:0]
+		}
+	}
+	const page = 16 << 10
+	return make([]byte, 0, (size+page-1)/page*page)
+}
+
+// put takes back a slice that nobody uses any more.
+func (p *buffers) put(b []byte) {
+	if cap(b) > 0 && cap(b) <= maxPooled {
+		b = b[:0]
+		p.pool.Put(&b)
+	}
+}
+
+// outgoing is a body on its way upstream. The transport may read it from
+// goroutines that outlive the request; after close none of them gets a byte of
+// it, so its memory can be used again.
+type outgoing struct {
+	mu     sync.Mutex
+	body   []byte
+	closed bool
+}
+
+// open returns a reader of the whole body.
+func (o *outgoing) open() io.ReadCloser { return &outgoingReader{of: o} }
+
+func (o *outgoing) close() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.body, o.closed = nil, true
+}
+
+var errOver = errors.New("the request is over")
+
+// outgoingReader reads an outgoing from its beginning.
+type outgoingReader struct {
+	of *outgoing
+	at int
+}
+
+func (r *outgoingReader) Read(b []byte) (int, error) {
+	r.of.mu.Lock()
+	defer r.of.mu.Unlock()
+	if r.of.closed {
+		return 0, errOver
+	}
+	if r.at == len(r.of.body) {
+		return 0, io.EOF
+	}
+	n := copy(b, r.of.body[r.at:])
+	r.at += n
+	return n, nil
+}
+
+// Close leaves the body to its other readers.
+func (r *outgoingReader) Close() error { return nil }

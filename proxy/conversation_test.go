@@ -1,0 +1,142 @@
+package proxy
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/record"
+)
+
+// say makes messages of words; the first letter is the role.
+func say(words ...string) []llm.Message {
+	roles := map[byte]llm.Role{'s': llm.System, 'u': llm.User, 'a': llm.Assistant, 't': llm.Tool}
+	var out []llm.Message
+	for _, w := range words {
+		out = append(out, llm.Message{Role: roles[w[0]], Parts: []llm.Part{{Text: w}}})
+	}
+	return out
+}
+
+func (t *table) pass(key string, messages []llm.Message) *conversation {
+	c := chainOf(t.seed, messages)
+	v := t.enter(key, key, &c)
+	t.leave(v, record.Request{}, nil)
+	return v
+}
+
+func TestByChain(t *testing.T) {
+	tab := newTable(10)
+	a := tab.pass("", say("s", "u1"))
+	if got := tab.pass("", say("s", "u1", "a1", "t1")); got != a {
+		t.Error("a conversation that goes on is another one")
+	}
+	if got := tab.pass("", say("s", "u1", "a1", "t1")); got != a {
+		t.Error("a repeated request is another conversation")
+	}
+	b := tab.pass("", say("s", "u2"))
+	if b == a {
+		t.Error("another beginning is the same conversation")
+	}
+	if got := tab.pass("", say("s", "u1", "a1", "t1", "a2", "t2")); got != a {
+		t.Error("the first conversation is lost")
+	}
+	if got := tab.pass("", say("s", "u1", "a9", "t9")); got == a || got == b {
+		t.Error("a fork of an older state is the same conversation")
+	}
+	if got := tab.pass("", say("title", "u2")); got == b {
+		t.Error("another system text with no answer in common is the same conversation")
+	}
+	if got := tab.pass("", say("s, changed", "u1", "a1", "t1", "a2", "t2", "u3")); got != a {
+		t.Error("a system text that changes splits the conversation")
+	}
+	if x, y := tab.pass("", say("s", "a1")), tab.pass("", say("s", "a1")); x == y {
+		t.Error("requests without a user's word are one conversation")
+	}
+}
+
+func TestByKey(t *testing.T) {
+	tab := newTable(10)
+	a, b := tab.pass("a", say("u1")), tab.pass("b", say("u1"))
+	if a == b || a.id != "a" {
+		t.Error("two keys are one conversation")
+	}
+	if tab.pass("a", say("u9")) != a {
+		t.Error("one key is two conversations")
+	}
+	if tab.pass("", say("u1")) == a {
+		t.Error("a request without a key joined one with a key")
+	}
+}
+
+// Conversations that begin with the same words at the same time do not mix,
+// however their requests interleave.
+func TestTwins(t *testing.T) {
+	const twins, turns = 6, 12
+	for seed := range uint64(30) {
+		rnd := rand.New(rand.NewPCG(seed, 0))
+		tab := newTable(1000)
+		of := make([]*conversation, twins)
+		owner := map[*conversation]int{}
+		words := make([][]string, twins)
+		var first []chain
+		for i := range twins {
+			words[i] = []string{"s", "u the same for all"}
+			c := chainOf(tab.seed, say(words[i]...))
+			first = append(first, c)
+			of[i] = tab.enter("", "", &c)
+		}
+		for i := range twins { // all are in flight together
+			tab.leave(of[i], record.Request{}, nil)
+		}
+		_ = first
+		turn := make([]int, twins)
+		for range twins * turns {
+			i := rnd.IntN(twins)
+			turn[i]++
+			words[i] = append(words[i], fmt.Sprintf("a%d.%d", i, turn[i]), fmt.Sprintf("t%d.%d", i, turn[i]))
+			v := tab.pass("", say(words[i]...))
+			if turn[i] == 1 {
+				if _, taken := owner[v]; taken {
+					t.Fatalf("seed %d: conversation %d was taken for another", seed, i)
+				}
+				owner[v], of[i] = i, v
+			} else if of[i] != v {
+				t.Fatalf("seed %d: conversation %d was split", seed, i)
+			}
+		}
+	}
+}
+
+func TestBounded(t *testing.T) {
+	tab := newTable(5)
+	for i := range 50 {
+		tab.pass("", say(fmt.Sprintf("u%d", i)))
+		tab.pass(fmt.Sprintf("k%d", i), say("u"))
+	}
+	if tab.order.Len() != 5 || len(tab.byKey) > 5 || len(tab.byEnd) > 5 {
+		t.Errorf("%d conversations, %d keys, %d ends", tab.order.Len(), len(tab.byKey), len(tab.byEnd))
+	}
+	if totals, _ := tab.sums(); totals.Requests != 100 {
+		t.Errorf("totals %+v", totals)
+	}
+}
+
+// Counting goes on where the last request of the conversation ended.
+func TestCounted(t *testing.T) {
+	tab := newTable(5)
+	c := chainOf(tab.seed, say("s", "u1", "a1"))
+	v := tab.enter("", "", &c)
+	tab.setCounted(v, &c, "m", 70)
+	longer, other := chainOf(tab.seed, say("s", "u1", "a1", "t1")), chainOf(tab.seed, say("s", "u1", "a2", "t1"))
+	if links, n := tab.counted(v, &longer, "m"); links != 2 || n != 70 {
+		t.Errorf("%d links, %d tokens", links, n)
+	}
+	if links, _ := tab.counted(v, &longer, "another"); links != 0 {
+		t.Error("another model's count is used")
+	}
+	if links, _ := tab.counted(v, &other, "m"); links != 0 {
+		t.Error("the count of another text is used")
+	}
+}

@@ -1,0 +1,60 @@
+// Package proxy stands between coding agents and the endpoint of their model.
+// It is an http.Handler: what an agent asks is forwarded to the provider, and
+// what is left out on the way is decided by package history.
+//
+// # What it changes
+//
+// In the bodies of POST /v1/messages, /v1/messages/count_tokens,
+// /v1/chat/completions and /v1/responses (with or without the /v1) results of
+// tools are replaced, and nothing else changes by a byte. Of the headers,
+// Accept-Encoding becomes identity on these paths, so that the usage in the
+// answer can be read; Host is the upstream's; the hop-by-hop ones end here.
+// Everything else, other paths and methods included, passes through as it is,
+// and so do answers: streams are forwarded as they come.
+//
+// On any doubt the original body is sent: one that is no valid request, is
+// compressed, is larger than Config.MaxBody or continues a conversation that
+// the provider stores; and if a plan or a patch fails. A row with the reason is
+// recorded all the same (record.Request.Passed). The reasons:
+//
+//	encoded    the body has a Content-Encoding
+//	large      the body is larger than Config.MaxBody
+//	malformed  the codec cannot read it
+//	chained    it continues a stored conversation (previous_response_id)
+//	patch      the patched body did not prove right
+//	panic      our own code failed
+//
+// # Where a request goes
+//
+// Every API has a base URL, which may end in a version ("https://host/v1"), in
+// nothing ("https://host") or in some prefix ("https://host/some/prefix"). The
+// path that the client asked for is appended to it; a version that the base
+// ends in stands in place of the client's /v1:
+//
+//	https://host                  /v1/messages          https://host/v1/messages
+//	https://host/v1               /v1/chat/completions  https://host/v1/chat/completions
+//	https://host/v1               /chat/completions     https://host/v1/chat/completions
+//	https://host/some/prefix      /v1/messages          https://host/some/prefix/v1/messages
+//	https://host/api/v4           /v1/chat/completions  https://host/api/v4/chat/completions
+//
+// A query in the base URL goes before the client's. Paths of no API go to that
+// API's upstream to which they look: below /v1/messages, /v1/chat and
+// /v1/responses to theirs; with an anthropic-version or x-api-key header, and
+// the path / itself, to that of Messages; all others to that of Chat.
+//
+// # Conversations
+//
+// Requests of one conversation are told by the keys that the agent itself
+// sends. Without any, a request belongs to the conversation whose last request
+// is the longest beginning of this one, compared by the hashes of the
+// messages, with a user's message in it; if there is none, it begins a new
+// conversation. The leading system text is compared apart: it may change only
+// where an answer of the model is common to both. The newest 1,000
+// conversations are kept.
+//
+// # Who may ask
+//
+// Only requests whose Host is a loopback name or one of Config.AllowedHosts,
+// and that no web page of another origin makes; the others get a 403. Keys are
+// passed through; they are in no record and no log.
+package proxy

@@ -1,0 +1,162 @@
+package proxy
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httputil"
+	"sync/atomic"
+
+	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/record"
+)
+
+// newForwarder returns what carries requests upstream and answers back.
+func (p *Proxy) newForwarder() *httputil.ReverseProxy {
+	return &httputil.ReverseProxy{
+		Rewrite:        rewrite,
+		ModifyResponse: p.watch,
+		ErrorHandler:   p.fail,
+		Transport:      transport{p.config.Transport},
+		FlushInterval:  -1,
+		ErrorLog:       log.New(io.Discard, "", 0), // what goes wrong is in the row
+	}
+}
+
+// transport is a RoundTripper whose answers say which request they are to.
+type transport struct{ http.RoundTripper }
+
+func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := t.RoundTripper.RoundTrip(r)
+	if resp != nil && err == nil {
+		resp.Request = r
+	}
+	return resp, err
+}
+
+// forwarding are headers that ReverseProxy takes away and that are the
+// client's own business.
+var forwarding = []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto"}
+
+// rewrite makes a client's request one to the upstream.
+func rewrite(r *httputil.ProxyRequest) {
+	x := r.In.Context().Value(exchangeKey{}).(*exchange)
+	r.Out.URL = join(x.upstream, r.In.URL)
+	r.Out.Host = x.upstream.Host
+	for _, name := range forwarding {
+		if v, ok := r.In.Header[name]; ok {
+			r.Out.Header[name] = v
+		}
+	}
+	if x.codec != nil {
+		r.Out.Header.Set("Accept-Encoding", "identity")
+	}
+	switch {
+	case x.send != nil:
+		x.outgoing.body = x.send
+		r.Out.ContentLength = int64(len(x.send))
+		r.Out.TransferEncoding = nil
+		r.Out.GetBody = func() (io.ReadCloser, error) { return x.outgoing.open(), nil }
+		r.Out.Body = x.outgoing.open()
+		if len(x.send) == 0 {
+			r.Out.Body, r.Out.GetBody = http.NoBody, nil
+		}
+	case x.partial:
+		r.Out.Body = struct {
+			io.Reader
+			io.Closer
+		}{io.MultiReader(bytes.NewReader(x.received), &counted{r.Out.Body, &x.streamed}), r.Out.Body}
+	case x.codec != nil && r.Out.Body != nil:
+		r.Out.Body = struct {
+			io.Reader
+			io.Closer
+		}{&counted{r.Out.Body, &x.streamed}, r.Out.Body}
+	}
+}
+
+// counted counts what is read.
+type counted struct {
+	io.Reader
+	n *atomic.Int64
+}
+
+func (c *counted) Read(b []byte) (int, error) {
+	n, err := c.Reader.Read(b)
+	c.n.Add(int64(n))
+	return n, err
+}
+
+// watch looks at an answer as it begins, and has its bytes looked at as they
+// pass.
+func (p *Proxy) watch(resp *http.Response) error {
+	x := resp.Request.Context().Value(exchangeKey{}).(*exchange)
+	x.row.Status = resp.StatusCode
+	if x.codec == nil || resp.StatusCode == http.StatusSwitchingProtocols {
+		return nil
+	}
+	t := &tap{body: resp.Body, exchange: x, context: resp.Request.Context()}
+	encoding := resp.Header.Get("Content-Encoding")
+	if resp.StatusCode < 300 && x.api != record.CountTokens && (encoding == "" || encoding == "identity") {
+		t.meter = x.codec.NewMeter(resp.Header.Get("Content-Type"))
+		x.meter = t.meter
+	}
+	resp.Body = t
+	return nil
+}
+
+// tap is an answer's body on its way to the client.
+type tap struct {
+	body     io.ReadCloser
+	exchange *exchange
+	context  context.Context // of the request: ended when the client is gone
+	meter    llm.Meter
+}
+
+// Read hands on what came, at once, and shows it to the meter.
+func (t *tap) Read(b []byte) (int, error) {
+	n, err := t.body.Read(b)
+	if t.meter != nil && n > 0 {
+		t.show(b[:n])
+	}
+	switch {
+	case err == io.EOF:
+		t.exchange.ended = true
+	case err != nil && t.context.Err() == nil:
+		t.exchange.broken = true
+	}
+	return n, err
+}
+
+func (t *tap) show(b []byte) {
+	defer func() {
+		if recover() != nil {
+			t.meter, t.exchange.meter = nil, nil
+		}
+	}()
+	_, _ = t.meter.Write(b) // a Meter returns no errors
+}
+
+func (t *tap) Close() error { return t.body.Close() }
+
+// fail answers a request that got no answer from the upstream.
+func (p *Proxy) fail(w http.ResponseWriter, r *http.Request, err error) {
+	x := r.Context().Value(exchangeKey{}).(*exchange)
+	x.ended = true
+	if r.Context().Err() != nil && p.base.Err() == nil {
+		x.row.Status = 0 // the client is gone
+		panic(http.ErrAbortHandler)
+	}
+	f := unreachable(x.upstream.Scheme+"://"+x.upstream.Host, err.Error())
+	switch {
+	case p.base.Err() != nil:
+		f = closing()
+	case errors.Is(err, context.DeadlineExceeded):
+		f.status = http.StatusGatewayTimeout
+	}
+	x.row.Status = f.status
+	p.log.Warn("no answer from the upstream", "upstream", x.upstream.Host, "api", x.api, "error", err)
+	f.write(w, x.api)
+}

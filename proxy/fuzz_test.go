@@ -1,0 +1,57 @@
+package proxy
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"testing"
+
+	"github.com/stet-dev/stet/history"
+	"github.com/stet-dev/stet/record"
+)
+
+// Whatever a client sends, it goes on as it is, or as valid JSON that proved
+// right; and our own code does not fail on it.
+func FuzzBody(f *testing.F) {
+	f.Add(uint8(0), []byte(twoReads))
+	f.Add(uint8(1), []byte(`{"model":"m","messages":[{"role":"user","content":"go"},{"role":"assistant","tool_calls":[`+
+		`{"id":"c1","type":"function","function":{"name":"Read","arguments":"{\"file_path\":\"a.go\"}"}}]},`+
+		`{"role":"tool","tool_call_id":"c1","content":"     1\tpackage a"}]}`))
+	f.Add(uint8(2), []byte(`{"model":"m","input":[{"role":"user","content":"go"},{"type":"function_call","call_id":"c1","name":"Read",`+
+		`"arguments":"{\"file_path\":\"a.go\"}"},{"type":"function_call_output","call_id":"c1","output":"     1\tpackage a"}]}`))
+	f.Add(uint8(3), []byte(`{"messages":[{"role":"user","content":[{"type":"tool_result"`))
+	var proxies []*Proxy
+	for _, policy := range []history.Policy{history.KeepLatest, history.Lossless} {
+		p, err := New(Config{History: history.Config{Policy: policy, KeepReads: -1}})
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Cleanup(func() { _ = p.Close(f.Context()) })
+		proxies = append(proxies, p)
+	}
+	f.Fuzz(func(t *testing.T, which uint8, body []byte) {
+		for _, p := range proxies {
+			all := []endpoint{p.endpoints.messages, p.endpoints.chat, p.endpoints.responses, p.endpoints.count}
+			x := &exchange{
+				endpoint: all[int(which)%len(all)], received: body, send: body, settled: make(chan struct{}),
+				row: record.Request{Conversation: "unknown"},
+			}
+			was := bytes.Clone(body)
+			p.prepare(x, http.Header{})
+			if x.beside {
+				<-x.settled
+			}
+			p.table.leave(x.conversation, x.row, nil)
+			defer p.giveBack(x)
+			if x.row.Passed == passedPanic || x.row.Passed == passedPatch {
+				t.Fatalf("passed: %s", x.row.Passed)
+			}
+			if !bytes.Equal(body, was) {
+				t.Fatal("the client's body was written to")
+			}
+			if !bytes.Equal(x.send, was) && (x.row.Trimmed == 0 && x.plan == nil || json.Valid(was) && !json.Valid(x.send)) {
+				t.Fatalf("sent %q for %q", x.send, was)
+			}
+		}
+	})
+}

@@ -1,0 +1,185 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/stet-dev/stet/history"
+	"github.com/stet-dev/stet/record"
+)
+
+// Config sets a [Proxy] up. The zero value is the default.
+type Config struct {
+	Upstreams Upstreams
+
+	// History says what is left out. If its Root is empty, the workspace is
+	// learned from what the agent says in each conversation.
+	History history.Config
+	// Observe forwards every request as it is, and only reports what would
+	// have been left out.
+	Observe bool
+
+	// MaxBody is the size in bytes up to which a request is read; larger ones
+	// are streamed through. 0 is 64 MB.
+	MaxBody int64
+	// AllowedHosts are names that a request's Host may have besides the
+	// loopback's, with a port or without.
+	AllowedHosts []string
+
+	Store     record.Store         // where requests are recorded; nil: nowhere. Close does not close it
+	Logger    *slog.Logger         // nil discards
+	Metrics   *prometheus.Registry // nil is one of the proxy's own
+	Transport http.RoundTripper    // to the upstreams; nil is one of the proxy's own. It must not decompress
+}
+
+// Proxy forwards requests. Its methods may be called concurrently.
+type Proxy struct {
+	config    Config
+	endpoints endpoints
+	forwarder *httputil.ReverseProxy
+	engine    *history.Engine
+	table     *table
+	writer    *writer
+	metrics   *metrics
+	buffers   buffers
+	gather    http.Handler
+	log       *slog.Logger
+
+	base   context.Context // ends when Close gives up waiting
+	cancel context.CancelFunc
+
+	mu      sync.Mutex
+	closing bool
+	work    sync.WaitGroup // requests, and what goes on beside them
+	close   sync.Once
+	closed  chan struct{}
+}
+
+// New returns a proxy. An invalid upstream or history configuration is an
+// error.
+func New(c Config) (*Proxy, error) {
+	if c.MaxBody == 0 {
+		c.MaxBody = 64 << 20
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.Metrics == nil {
+		c.Metrics = prometheus.NewRegistry()
+	}
+	if c.Transport == nil {
+		c.Transport = newTransport()
+	}
+	if c.History.Logger == nil {
+		c.History.Logger = c.Logger
+		if c.Observe {
+			c.History.Logger = c.Logger.With("observe", true)
+		}
+	}
+	targets, err := c.Upstreams.endpoints()
+	if err != nil {
+		return nil, err
+	}
+	c.History.InPlace = true // only what stands in the body as one string can be replaced there
+	engine, err := history.New(c.History)
+	if err != nil {
+		return nil, err
+	}
+	p := &Proxy{
+		config: c, endpoints: targets, engine: engine, table: newTable(maxConversations),
+		log: c.Logger, gather: promhttp.HandlerFor(c.Metrics, promhttp.HandlerOpts{}), closed: make(chan struct{}),
+	}
+	if p.metrics, err = newMetrics(c.Metrics); err != nil {
+		return nil, fmt.Errorf("metrics: %w", err)
+	}
+	p.base, p.cancel = context.WithCancel(context.Background())
+	p.forwarder = p.newForwarder()
+	p.writer = newWriter(c.Store, c.Logger, p.metrics)
+	return p, nil
+}
+
+// newTransport returns a transport that waits as long as a model thinks, and
+// leaves bodies as they are.
+func newTransport() *http.Transport {
+	return &http.Transport{
+		Proxy:                 http.ProxyFromEnvironment,
+		DialContext:           (&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
+		ForceAttemptHTTP2:     true,
+		MaxIdleConnsPerHost:   64,
+		IdleConnTimeout:       90 * time.Second,
+		TLSHandshakeTimeout:   10 * time.Second,
+		ExpectContinueTimeout: time.Second,
+		DisableCompression:    true,
+	}
+}
+
+// Totals returns sums over all requests since the start.
+func (p *Proxy) Totals() record.Totals {
+	totals, _ := p.table.sums()
+	return totals
+}
+
+// Conversations returns the newest conversations, 1,000 at most, the one that
+// was heard of last at the end.
+func (p *Proxy) Conversations() []record.Conversation {
+	_, list := p.table.sums()
+	return list
+}
+
+// Close ends the proxy. Requests that come after it are refused; it waits for
+// those in flight and until all is recorded. When ctx ends first, the requests
+// in flight are cut off, and the error says so; another Close waits on.
+func (p *Proxy) Close(ctx context.Context) error {
+	p.mu.Lock()
+	p.closing = true
+	p.mu.Unlock()
+	p.close.Do(func() {
+		go func() {
+			defer close(p.closed)
+			p.work.Wait()
+			p.writer.stop()
+			p.cancel()
+			if t, ok := p.config.Transport.(interface{ CloseIdleConnections() }); ok {
+				t.CloseIdleConnections()
+			}
+		}()
+	})
+	select {
+	case <-p.closed:
+		return nil
+	case <-ctx.Done():
+		p.cancel()
+		return fmt.Errorf("close proxy: requests are still in flight: %w", ctx.Err())
+	}
+}
+
+// enter counts something as going on, unless the proxy is closing. The caller
+// calls p.work.Done at its end.
+func (p *Proxy) enter() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.closing {
+		p.work.Add(1)
+	}
+	return !p.closing
+}
+
+// ready says what keeps the proxy from working; nil when nothing does.
+func (p *Proxy) ready() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closing {
+		return errors.New("closing")
+	}
+	return p.writer.trouble()
+}

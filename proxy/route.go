@@ -1,0 +1,133 @@
+package proxy
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+
+	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/llm/anthropic"
+	"github.com/stet-dev/stet/llm/openai"
+	"github.com/stet-dev/stet/record"
+)
+
+// Upstreams are the base URLs of the endpoints, one per API. How a path joins
+// one is in the package comment. An empty one is the provider's own.
+type Upstreams struct {
+	Messages  string // "" is https://api.anthropic.com
+	Chat      string // "" is https://api.openai.com/v1
+	Responses string // "" is https://api.openai.com/v1
+}
+
+// other is the API of requests that are only passed through.
+const other = "other"
+
+// endpoint is an API and where its requests go.
+type endpoint struct {
+	api      string
+	codec    llm.Codec // nil: passed through
+	upstream *url.URL
+}
+
+// endpoints are all there are, by API.
+type endpoints struct {
+	messages, count, chat, responses endpoint
+}
+
+func (u Upstreams) endpoints() (e endpoints, err error) {
+	parse := func(api, base, fallback string, codec llm.Codec) endpoint {
+		if base == "" {
+			base = fallback
+		}
+		target, parseErr := parseBase(base)
+		if parseErr != nil && err == nil {
+			err = fmt.Errorf("upstream for %s: %w", api, parseErr)
+		}
+		return endpoint{api, codec, target}
+	}
+	e.messages = parse(record.Messages, u.Messages, "https://api.anthropic.com", anthropic.Messages{})
+	e.chat = parse(record.Chat, u.Chat, "https://api.openai.com/v1", openai.Chat{})
+	e.responses = parse(record.Responses, u.Responses, "https://api.openai.com/v1", openai.Responses{})
+	e.count = e.messages
+	e.count.api = record.CountTokens
+	return e, err
+}
+
+func parseBase(base string) (*url.URL, error) {
+	u, err := url.Parse(base)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%q is not a URL", base) // the error of url.Parse may quote a password
+	case u.Scheme != "http" && u.Scheme != "https", u.Host == "":
+		return nil, fmt.Errorf("%q is not an http:// or https:// URL", u.Redacted())
+	case u.User != nil:
+		return nil, fmt.Errorf("%q has a user name in it: keys are the client's to send", u.Redacted())
+	}
+	return u, nil
+}
+
+// of returns the endpoint for a request.
+func (e *endpoints) of(r *http.Request) endpoint {
+	path := r.URL.Path
+	if rest, ok := strings.CutPrefix(path, "/v1"); ok && strings.HasPrefix(rest, "/") {
+		path = rest
+	}
+	if r.Method == http.MethodPost {
+		switch path {
+		case "/messages":
+			return e.messages
+		case "/messages/count_tokens":
+			return e.count
+		case "/chat/completions":
+			return e.chat
+		case "/responses":
+			return e.responses
+		}
+	}
+	pass := func(to endpoint) endpoint { return endpoint{other, nil, to.upstream} }
+	below := func(top string) bool { return path == top || strings.HasPrefix(path, top+"/") }
+	switch {
+	case below("/messages"):
+		return pass(e.messages)
+	case below("/chat"):
+		return pass(e.chat)
+	case below("/responses"):
+		return pass(e.responses)
+	case path == "/", path == "", r.Header.Get("Anthropic-Version") != "", r.Header.Get("X-Api-Key") != "":
+		return pass(e.messages)
+	}
+	return pass(e.chat)
+}
+
+// refusesUpgrade reports whether r asks for the WebSocket form of the
+// Responses API, whose clients fall back to POST when told that there is none.
+func refusesUpgrade(r *http.Request) bool {
+	path := strings.TrimPrefix(r.URL.Path, "/v1")
+	return path == "/responses" && strings.EqualFold(r.Header.Get("Upgrade"), "websocket")
+}
+
+var endsInVersion = regexp.MustCompile(`/v[0-9]+[a-z0-9]*$`)
+
+// join makes u, a client's URL, one of the upstream base.
+func join(base, u *url.URL) *url.URL {
+	prefix, path := strings.TrimRight(base.EscapedPath(), "/"), u.EscapedPath()
+	if rest, ok := strings.CutPrefix(path, "/v1"); ok && endsInVersion.MatchString(prefix) &&
+		(rest == "" || strings.HasPrefix(rest, "/")) {
+		path = rest
+	}
+	out := *base
+	out.Fragment, out.RawFragment = "", ""
+	escaped := prefix + path
+	if plain, err := url.PathUnescape(escaped); err == nil {
+		out.Path, out.RawPath = plain, escaped
+	}
+	switch {
+	case base.RawQuery == "":
+		out.RawQuery, out.ForceQuery = u.RawQuery, u.ForceQuery
+	case u.RawQuery != "":
+		out.RawQuery = base.RawQuery + "&" + u.RawQuery
+	}
+	return &out
+}

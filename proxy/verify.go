@@ -1,0 +1,62 @@
+package proxy
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/stet-dev/stet/llm"
+)
+
+// verify proves that patched is body with the literals of the edited parts
+// replaced by those of the edits' texts, and every other byte the same.
+func verify(body, patched []byte, req *llm.Request, edits []llm.Edit) error {
+	type place struct {
+		llm.Span
+		text string
+	}
+	places := make([]place, len(edits))
+	for i, e := range edits {
+		places[i] = place{req.Messages[e.Message].Parts[e.Part].Span, e.Text}
+	}
+	slices.SortFunc(places, func(a, b place) int { return a.Start - b.Start })
+	done := 0 // of body
+	rest := patched
+	for _, at := range places {
+		if at.Start < done || at.End > len(body) {
+			return fmt.Errorf("the spans at byte %d overlap", at.Start)
+		}
+		same := body[done:at.Start]
+		if !bytes.HasPrefix(rest, same) {
+			return fmt.Errorf("bytes %d to %d differ", done, at.Start)
+		}
+		rest = rest[len(same):]
+		literal := literalOf(rest)
+		var text string
+		if err := json.Unmarshal(literal, &text); err != nil || text != at.text {
+			return fmt.Errorf("the string at byte %d is not the edit's text", at.Start)
+		}
+		rest, done = rest[len(literal):], at.End
+	}
+	if !bytes.Equal(rest, body[done:]) {
+		return fmt.Errorf("bytes from %d differ", done)
+	}
+	return nil
+}
+
+// literalOf is the JSON string literal that b begins with, nil if it does not.
+func literalOf(b []byte) []byte {
+	if len(b) == 0 || b[0] != '"' {
+		return nil
+	}
+	for i := 1; i < len(b); i++ {
+		switch b[i] {
+		case '\\':
+			i++
+		case '"':
+			return b[:i+1]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,140 @@
+package proxy
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/stet-dev/stet/record"
+)
+
+const (
+	maxQueued   = 20_000           // rows that wait at most
+	maxWrite    = 15 * time.Second // time that one write may take
+	writeDelay  = 200 * time.Millisecond
+	writeTrials = 2
+)
+
+// writer appends rows to the store in a goroutine of its own, so that no
+// request waits for a disk.
+type writer struct {
+	store   record.Store
+	log     *slog.Logger
+	metrics *metrics
+
+	mu      sync.Mutex
+	queue   record.Batch
+	failure error // of the last write
+
+	more    chan struct{} // holds a token when the queue is not empty
+	ending  chan struct{}
+	stopped chan struct{}
+}
+
+// newWriter returns a running writer, nil without a store.
+func newWriter(store record.Store, log *slog.Logger, m *metrics) *writer {
+	if store == nil {
+		return nil
+	}
+	w := &writer{
+		store: store, log: log, metrics: m,
+		more: make(chan struct{}, 1), ending: make(chan struct{}), stopped: make(chan struct{}),
+	}
+	go w.run()
+	return w
+}
+
+// add queues rows. When too many wait already, they are dropped and counted.
+func (w *writer) add(b record.Batch) {
+	if w == nil || b.Empty() {
+		return
+	}
+	w.mu.Lock()
+	full := len(w.queue.Requests)+len(w.queue.Trims)+len(b.Requests)+len(b.Trims) > maxQueued
+	if !full {
+		w.queue.Requests = append(w.queue.Requests, b.Requests...)
+		w.queue.Trims = append(w.queue.Trims, b.Trims...)
+	}
+	w.mu.Unlock()
+	if full {
+		w.metrics.lost.Add(float64(len(b.Requests) + len(b.Trims)))
+		return
+	}
+	select {
+	case w.more <- struct{}{}:
+	default:
+	}
+}
+
+// stop writes what is queued and ends the goroutine. It is called once.
+func (w *writer) stop() {
+	if w == nil {
+		return
+	}
+	close(w.ending)
+	<-w.stopped
+}
+
+// trouble is what went wrong with the last write, nil if nothing did.
+func (w *writer) trouble() error {
+	if w == nil {
+		return nil
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.failure
+}
+
+func (w *writer) run() {
+	defer close(w.stopped)
+	for {
+		select {
+		case <-w.ending:
+			w.write()
+			return
+		case <-w.more:
+		}
+		select { // let a few rows come together
+		case <-w.ending:
+		case <-time.After(writeDelay):
+		}
+		w.write()
+	}
+}
+
+// write appends all that is queued.
+func (w *writer) write() {
+	w.mu.Lock()
+	b := w.queue
+	w.queue = record.Batch{}
+	w.mu.Unlock()
+	if b.Empty() {
+		return
+	}
+	var err error
+	for range writeTrials { // a second time changes nothing if the first came through
+		if err = w.append(b); err == nil {
+			break
+		}
+	}
+	w.mu.Lock()
+	w.failure = err
+	w.mu.Unlock()
+	if err != nil {
+		w.metrics.lost.Add(float64(len(b.Requests) + len(b.Trims)))
+		w.log.Error("requests are not recorded", "requests", len(b.Requests), "error", err)
+	}
+}
+
+func (w *writer) append(b record.Batch) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("append: %v", v)
+		}
+	}()
+	ctx, cancel := context.WithTimeout(context.Background(), maxWrite)
+	defer cancel()
+	return w.store.Append(ctx, b)
+}
