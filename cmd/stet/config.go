@@ -1,0 +1,242 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/knadh/koanf/parsers/toml/v2"
+	"github.com/knadh/koanf/v2"
+)
+
+// setting is one key of the configuration. It goes by the same name
+// everywhere: key "lang", flag --lang, variable STET_LANG; a dot becomes a dash
+// or an underscore.
+type setting struct {
+	key   string
+	kind  kind
+	check func(any) error // nil: every value of the kind will do
+	// user says that a project's file may not set it: what comes with a
+	// checkout must not decide where keys and conversations are sent, who
+	// may connect, or which files are written.
+	user bool
+}
+
+type kind string
+
+const (
+	text   kind = "a string"
+	number kind = "a whole number"
+	truth  kind = "true or false"
+	tables kind = "an array of tables"
+)
+
+var settings = []setting{
+	{"policy", text, checkPolicy, false},
+	{"keep", number, checkKeep, false},
+	{"lang", text, checkLanguage, false},
+	{"placeholder", text, checkPlaceholder, false},
+	{"observe", truth, nil, false},
+	{"record", truth, nil, true},
+	{"listen", text, nil, true},
+	{"log", text, nil, true},
+	{"upstream", text, checkUpstream, true},
+	{"upstream-messages", text, checkUpstream, true},
+	{"upstream-chat", text, checkUpstream, true},
+	{"upstream-responses", text, checkUpstream, true},
+	{"dialect", tables, checkDialects, false}, // in files only
+}
+
+const projectFile = ".stet.toml"
+
+// values is a layer of the configuration, as koanf loads it.
+type values map[string]any
+
+func (v values) Read() (map[string]any, error) { return v, nil }
+func (v values) ReadBytes() ([]byte, error)    { return nil, errors.ErrUnsupported }
+
+// loadConfig merges the layers: the user's file, the project's file, the
+// environment, then flags, the last having the last word.
+func (p *program) loadConfig(flags values) (*koanf.Koanf, error) {
+	k := koanf.New(".")
+	layers := []func() (values, error){
+		func() (values, error) { return readConfig(p.userConfig(), false) },
+		func() (values, error) { return readConfig(p.projectConfig(), true) },
+		p.envConfig,
+		func() (values, error) { return flags, nil },
+	}
+	for _, layer := range layers {
+		v, err := layer()
+		if err != nil {
+			return nil, misconfigured(err)
+		}
+		if err := k.Load(v, nil); err != nil {
+			return nil, misconfigured(err)
+		}
+	}
+	return k, nil
+}
+
+// userConfig returns where the user's file is, or would be.
+func (p *program) userConfig() string {
+	return p.xdg("XDG_CONFIG_HOME", ".config", "config.toml")
+}
+
+// xdg returns stet's file of that name under an XDG base directory, empty
+// when there is no home to put it in. A relative base is ignored, as the XDG
+// specification wants it.
+func (p *program) xdg(variable, fallback, name string) string {
+	base := p.getenv(variable)
+	if !filepath.IsAbs(base) {
+		home := p.home()
+		if home == "" {
+			return ""
+		}
+		base = filepath.Join(home, fallback)
+	}
+	return filepath.Join(base, "stet", name)
+}
+
+func (p *program) home() string {
+	if h := p.getenv("HOME"); h != "" {
+		return h
+	}
+	return p.getenv("USERPROFILE")
+}
+
+// projectConfig returns the nearest project file, looking upwards from the
+// working directory as far as the checkout or the home directory goes; empty
+// when there is none.
+func (p *program) projectConfig() string {
+	for dir := p.dir; ; {
+		file := filepath.Join(dir, projectFile)
+		if _, err := os.Stat(file); err == nil {
+			return file
+		}
+		_, err := os.Stat(filepath.Join(dir, ".git"))
+		up := filepath.Dir(dir)
+		if err == nil || up == dir || dir == p.home() {
+			return ""
+		}
+		dir = up
+	}
+}
+
+// readConfig reads one file. A file that is not there sets nothing.
+func readConfig(file string, project bool) (values, error) {
+	if file == "" {
+		return nil, nil
+	}
+	b, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	v, err := toml.Parser().Unmarshal(b)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	for key, value := range v {
+		s, ok := settingOf(key)
+		if !ok {
+			return nil, fmt.Errorf("%s: unknown key %q: the keys are %s", file, key, settingKeys(project))
+		}
+		if project && s.user {
+			return nil, fmt.Errorf("%s: a project may not set %q: set it in your own configuration, by flag or by STET_%s", file, key, envName(key))
+		}
+		if !s.kind.holds(value) {
+			return nil, fmt.Errorf("%s: %s: want %s, have %v", file, key, s.kind, value)
+		}
+		if err := s.accepts(value); err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+	}
+	return v, nil
+}
+
+func settingOf(key string) (setting, bool) {
+	i := slices.IndexFunc(settings, func(s setting) bool { return s.key == key })
+	if i < 0 {
+		return setting{}, false
+	}
+	return settings[i], true
+}
+
+func settingKeys(project bool) string {
+	var keys []string
+	for _, s := range settings {
+		if !project || !s.user {
+			keys = append(keys, s.key)
+		}
+	}
+	return strings.Join(keys, ", ")
+}
+
+func (s setting) accepts(v any) error {
+	if s.check == nil {
+		return nil
+	}
+	return s.check(v)
+}
+
+func (k kind) holds(v any) bool {
+	switch v.(type) {
+	case string:
+		return k == text
+	case int64, int:
+		return k == number
+	case bool:
+		return k == truth
+	case []any:
+		return k == tables
+	}
+	return false
+}
+
+// parse reads a value of kind k from text.
+func (k kind) parse(s string) (any, error) {
+	switch k {
+	case number:
+		return strconv.Atoi(s)
+	case truth:
+		return strconv.ParseBool(s)
+	default:
+		return s, nil
+	}
+}
+
+func envName(key string) string {
+	return strings.ToUpper(strings.ReplaceAll(key, "-", "_"))
+}
+
+// envConfig takes the settings out of STET_* variables. Other variables of
+// that prefix are not settings and are left alone; an empty one sets nothing.
+func (p *program) envConfig() (values, error) {
+	v := values{}
+	for _, s := range settings {
+		if s.kind == tables {
+			continue
+		}
+		name := "STET_" + envName(s.key)
+		set := p.getenv(name)
+		if set == "" {
+			continue
+		}
+		parsed, err := s.kind.parse(set)
+		if err != nil {
+			return nil, fmt.Errorf("%s: want %s, have %q", name, s.kind, set)
+		}
+		if err := s.accepts(parsed); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		v[s.key] = parsed
+	}
+	return v, nil
+}

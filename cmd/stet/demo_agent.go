@@ -1,0 +1,156 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/llm/anthropic"
+)
+
+// demoAgent is an agent in a few lines: it sends its whole conversation to a
+// model, does what the answer asks for, and sends it again. It does not know
+// that there is a proxy.
+type demoAgent struct {
+	base  string // of the model's endpoint, or of what it takes for it
+	files *os.Root
+	http  *http.Client
+
+	request llm.Request
+	turns   []demoTurn
+}
+
+// demoTurn is one request as the agent sent it.
+type demoTurn struct {
+	body  []byte
+	calls []string // what the results new in it are of: "read_file a.go"
+}
+
+const demoTask = "Look at the two files, and mark the line that matters."
+
+func newDemoAgent(base string, files *os.Root) *demoAgent {
+	a := &demoAgent{base: base, files: files, http: new(http.Client)}
+	a.request = llm.Request{
+		Model:     "scripted",
+		MaxTokens: 1000,
+		Messages: []llm.Message{
+			{Role: llm.System, Parts: []llm.Part{{Kind: llm.Text, Text: "You work on the files of a project with the tools you have."}}},
+			{Role: llm.User, Parts: []llm.Part{{Kind: llm.Text, Text: demoTask}}},
+		},
+	}
+	a.request.AddTool("read_file", "Read a file, or some of its lines.", []byte(
+		`{"type":"object","properties":{"path":{"type":"string"},"start_line":{"type":"integer"},"end_line":{"type":"integer"}},"required":["path"]}`))
+	a.request.AddTool("edit_file", "Replace text in a file.", []byte(
+		`{"type":"object","properties":{"path":{"type":"string"},"old_string":{"type":"string"},"new_string":{"type":"string"}},"required":["path","old_string","new_string"]}`))
+	return a
+}
+
+// run works until the model asks for nothing more, and returns its last words.
+func (a *demoAgent) run(ctx context.Context) (string, error) {
+	turn := demoTurn{calls: []string{"(the task)"}}
+	for {
+		var err error
+		if turn.body, err = (anthropic.Messages{}).Encode(&a.request); err != nil {
+			return "", err
+		}
+		answer, err := a.send(ctx, turn.body)
+		if err != nil {
+			return "", err
+		}
+		a.turns = append(a.turns, turn)
+		a.request.Messages = append(a.request.Messages, answer.Message)
+		results := llm.Message{Role: llm.Tool}
+		turn = demoTurn{}
+		words := ""
+		for _, p := range answer.Message.Parts {
+			switch p.Kind {
+			case llm.Text:
+				words += p.Text
+			case llm.ToolCall:
+				text, name, err := a.do(p)
+				if err != nil {
+					text = "Error: " + err.Error()
+				}
+				turn.calls = append(turn.calls, name)
+				results.Parts = append(results.Parts, llm.Part{Kind: llm.ToolResult, CallID: p.CallID, Text: text, IsError: err != nil})
+			}
+		}
+		if len(results.Parts) == 0 {
+			return words, nil
+		}
+		a.request.Messages = append(a.request.Messages, results)
+	}
+}
+
+func (a *demoAgent) send(ctx context.Context, body []byte) (*llm.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, a.base+"/v1/messages", bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Anthropic-Version", "2023-06-01")
+	resp, err := a.http.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	answer, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return nil, err
+	}
+	if resp.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("the model answered %s: %s", resp.Status, bytes.TrimSpace(answer))
+	}
+	return (anthropic.Messages{}).DecodeResponse(answer)
+}
+
+// do runs one tool call, and says what it was in a few words.
+func (a *demoAgent) do(call llm.Part) (result, name string, err error) {
+	var args struct {
+		Path      string `json:"path"`
+		StartLine int    `json:"start_line"`
+		EndLine   int    `json:"end_line"`
+		Old       string `json:"old_string"`
+		New       string `json:"new_string"`
+	}
+	if err := json.Unmarshal([]byte(call.Args), &args); err != nil {
+		return "", call.Name, err
+	}
+	name = call.Name + " " + args.Path
+	if args.StartLine > 0 {
+		name += fmt.Sprintf(" %d-%d", args.StartLine, args.EndLine)
+	}
+	text, err := a.files.ReadFile(filepath.FromSlash(args.Path))
+	if err != nil {
+		return "", name, err
+	}
+	if call.Name == "edit_file" {
+		if n := strings.Count(string(text), args.Old); n != 1 {
+			return "", name, fmt.Errorf("the text to replace stands there %d times", n)
+		}
+		changed := strings.Replace(string(text), args.Old, args.New, 1)
+		err := a.files.WriteFile(filepath.FromSlash(args.Path), []byte(changed), 0o600)
+		return fileResult(map[string]any{"success": true, "bytes_written": len(changed)}), name, err
+	}
+	lines := strings.SplitAfter(string(text), "\n")
+	if args.StartLine > 0 {
+		lines = lines[min(args.StartLine-1, len(lines)):min(args.EndLine, len(lines))]
+	}
+	content := strings.Join(lines, "")
+	return fileResult(map[string]any{"success": true, "content": content, "lines_read": strings.Count(content, "\n")}), name, nil
+}
+
+func fileResult(v map[string]any) string {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // strings, numbers and booleans
+	}
+	return string(b)
+}

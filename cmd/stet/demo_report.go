@@ -1,0 +1,179 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+
+	"charm.land/lipgloss/v2"
+
+	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/llm/anthropic"
+	"github.com/stet-dev/stet/llm/llmtest"
+	"github.com/stet-dev/stet/tokens"
+)
+
+// demoReport sets what the agent sent beside what the model received.
+type demoReport struct {
+	from, base    string
+	policy, note  string
+	words         string // the model's last
+	turns         []demoRow
+	summary       summary
+	before, after demoSize // of all requests
+}
+
+// demoSize is the size of a request: the bytes of its body, and the tokens
+// that its messages are estimated to be.
+type demoSize struct{ bytes, tokens int }
+
+// demoRow is one request.
+type demoRow struct {
+	calls         []string
+	before, after demoSize
+	lines         []string // what stands in place of results, seen here for the first time
+	again         bool     // a result is whole because the agent asked again
+}
+
+// compare fills in the report from the bodies on both sides.
+func (r *demoReport) compare(sent []demoTurn, received []llmtest.Request) error {
+	if len(sent) != len(received) {
+		return fmt.Errorf("the agent sent %d requests and the model received %d", len(sent), len(received))
+	}
+	shown := map[string]bool{}     // shortened results, by call
+	shortened := map[string]bool{} // what was asked for, by the words of the report
+	for i := range sent {
+		row := demoRow{calls: sent[i].calls}
+		before, size, err := demoDecode(sent[i].body)
+		if err != nil {
+			return err
+		}
+		row.before = size
+		after, size, err := demoDecode(received[i].Body)
+		if err != nil {
+			return err
+		}
+		row.after = size
+		edits, err := differences(before, after)
+		if err != nil {
+			return err
+		}
+		proof, err := anthropic.Messages{}.Patch(nil, sent[i].body, before, edits)
+		if err != nil {
+			return err
+		}
+		if !bytes.Equal(proof, received[i].Body) {
+			return fmt.Errorf("request %d reached the model with more changed than results", i+1)
+		}
+		for _, e := range edits {
+			if call := before.Messages[e.Message].Parts[e.Part].CallID; !shown[call] {
+				shown[call] = true
+				row.lines = append(row.lines, e.Text)
+			}
+		}
+		for _, c := range row.calls {
+			row.again = row.again || shortened[c] && len(row.lines) == 0
+			shortened[c] = len(row.lines) > 0
+		}
+		r.turns = append(r.turns, row)
+		r.before.bytes += row.before.bytes
+		r.before.tokens += row.before.tokens
+		r.after.bytes += row.after.bytes
+		r.after.tokens += row.after.tokens
+	}
+	return nil
+}
+
+func demoDecode(body []byte) (*llm.Request, demoSize, error) {
+	req, err := anthropic.Messages{}.Decode(body)
+	if err != nil {
+		return nil, demoSize{}, err
+	}
+	return req, demoSize{len(body), tokens.CountMessages(req.Messages, tokens.Estimate{})}, nil
+}
+
+// differences returns the edits that make before into after: both have the
+// same parts, and only results of tools have another text.
+func differences(before, after *llm.Request) ([]llm.Edit, error) {
+	var edits []llm.Edit
+	if len(before.Messages) != len(after.Messages) {
+		return nil, fmt.Errorf("%d messages became %d", len(before.Messages), len(after.Messages))
+	}
+	for i, m := range before.Messages {
+		for j, p := range m.Parts {
+			if j >= len(after.Messages[i].Parts) {
+				return nil, fmt.Errorf("message %d lost a part", i)
+			}
+			if text := after.Messages[i].Parts[j].Text; p.Kind == llm.ToolResult && text != p.Text {
+				edits = append(edits, llm.Edit{Message: i, Part: j, Text: text})
+			}
+		}
+	}
+	return edits, nil
+}
+
+// The styles of the report; they vanish where the screen has none.
+var (
+	faint = lipgloss.NewStyle().Faint(true)
+	bold  = lipgloss.NewStyle().Bold(true)
+	good  = lipgloss.NewStyle().Foreground(lipgloss.Green)
+)
+
+// print writes the report on a screen so many columns wide.
+func (r *demoReport) print(w io.Writer, width int) {
+	fmt.Fprintf(w, "%s  agent -> stet (%s, policy %s) -> scripted model\n", bold.Render("stet demo"), r.base, r.policy)
+	fmt.Fprintf(w, "The agent works on copies of two files of %s.\n", r.from)
+	if r.note != "" {
+		fmt.Fprintf(w, "Note: %s.\n", r.note)
+	}
+	fmt.Fprintln(w)
+	call := 9
+	for _, row := range r.turns {
+		for _, c := range row.calls {
+			call = max(call, len([]rune(c)))
+		}
+	}
+	if width > 0 {
+		call = min(call, max(20, width-58))
+	}
+	fmt.Fprintln(w, faint.Render(fmt.Sprintf("%3s  %-*s  %12s  %12s  %15s", "", call, "new in the request", "agent sent", "model got", "tokens")))
+	for i, row := range r.turns {
+		for j, c := range row.calls {
+			if j < len(row.calls)-1 {
+				fmt.Fprintf(w, "%3s  %-*s\n", "", call, clip(c, call))
+				continue
+			}
+			left := ""
+			if row.after.bytes < row.before.bytes {
+				left = good.Render("  " + change(row.before.bytes, row.after.bytes))
+			}
+			fmt.Fprintf(w, "%3d  %-*s  %10s B  %10s B  %6s -> %5s%s\n", i+1, call, clip(c, call),
+				grouped(row.before.bytes), grouped(row.after.bytes), grouped(row.before.tokens), grouped(row.after.tokens), left)
+		}
+		if row.again {
+			fmt.Fprintln(w, faint.Render("     sent whole: the agent asked again"))
+		}
+		for _, line := range row.lines {
+			fmt.Fprintf(w, "%s\n", good.Render("     sent in its place: ")+oneLine(line))
+		}
+	}
+	fmt.Fprintln(w)
+	fmt.Fprintf(w, "%s\n", bold.Render(fmt.Sprintf("%s: %s B from the agent, %s B to the model: %s",
+		count(len(r.turns), "request"), grouped(r.before.bytes), grouped(r.after.bytes), change(r.before.bytes, r.after.bytes))))
+	fmt.Fprintf(w, "Estimated tokens of the messages: %s -> %s (%s). %s of files, %s left out; every other byte reached the model as it was sent.\n",
+		grouped(r.before.tokens), grouped(r.after.tokens), change(r.before.tokens, r.after.tokens),
+		count(r.summary.Reads, "read"), count(r.summary.Shortened, "repeat"))
+	fmt.Fprintf(w, "%s\n", faint.Render("The model's last words: "+r.words))
+}
+
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// clip cuts s to n characters.
+func clip(s string, n int) string {
+	r := []rune(s)
+	if len(r) <= n {
+		return s
+	}
+	return string(r[:n-1]) + "…"
+}

@@ -1,0 +1,233 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/knadh/koanf/v2"
+	"github.com/pelletier/go-toml/v2"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/stet-dev/stet/dialect"
+	"github.com/stet-dev/stet/history"
+	"github.com/stet-dev/stet/proxy"
+)
+
+// options is the configuration after all layers.
+type options struct {
+	Policy      history.Policy
+	Keep        int // newest reads of a file that keep-latest leaves whole; 0 is none
+	Lang        string
+	Placeholder string
+	Observe     bool
+	Record      bool
+	Listen      string
+	Log         string
+	Upstream    proxy.Upstreams
+	Dialects    *dialect.Table // nil: the default
+}
+
+// Where requests go when nothing is said, for the person to read; the proxy
+// knows by itself.
+const (
+	ownMessages = "https://api.anthropic.com"
+	ownOpenAI   = "https://api.openai.com/v1"
+)
+
+const (
+	defaultListen = "127.0.0.1:4141"
+	defaultKeep   = 5
+)
+
+// addPlanFlags adds the flags that say what is left out.
+func addPlanFlags(f *pflag.FlagSet) {
+	f.String("policy", string(history.Lossless), "what may be left out: off, keep-latest, lossless, adaptive, bold")
+	f.Int("keep", defaultKeep, "newest reads of a file that keep-latest leaves whole")
+}
+
+// addProxyFlags adds the flags that wrap and proxy share.
+func addProxyFlags(f *pflag.FlagSet) {
+	addPlanFlags(f)
+	f.String("lang", "en", "language of the line that stands for what was left out: en, zh")
+	f.String("placeholder", "", "that line under keep-latest, in your own words; {path} and {lines} are filled in")
+	f.Bool("observe", false, "send every request untouched and only report what would be left out")
+	f.String("log", "", "write the log to this file")
+	f.Bool("no-record", false, "keep no record of usage and savings in the state directory")
+	f.String("upstream", "", "base URL that every request goes to, in place of the providers' own")
+	f.String("upstream-messages", "", "base URL for /v1/messages (default "+ownMessages+")")
+	f.String("upstream-chat", "", "base URL for /v1/chat/completions (default "+ownOpenAI+")")
+	f.String("upstream-responses", "", "base URL for /v1/responses (default "+ownOpenAI+")")
+}
+
+// completePlanFlags tells the shell what the flags with a fixed set of values
+// may be.
+func completePlanFlags(cmd *cobra.Command) {
+	var names []string
+	for _, p := range history.Policies() {
+		names = append(names, string(p))
+	}
+	for flag, values := range map[string][]string{"policy": names, "lang": {"en", "zh"}} {
+		if cmd.Flags().Lookup(flag) != nil {
+			_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+		}
+	}
+}
+
+// options reads the configuration, the flags given to cmd above all.
+func (p *program) options(cmd *cobra.Command) (*options, error) {
+	flags := values{}
+	var bad error
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if f.Name == "no-record" {
+			flags["record"] = f.Value.String() != "true"
+		}
+		s, ok := settingOf(f.Name)
+		if !ok {
+			return
+		}
+		v, err := s.kind.parse(f.Value.String())
+		if err == nil {
+			err = s.accepts(v)
+		}
+		if err != nil && bad == nil {
+			bad = fmt.Errorf("--%s: %w", f.Name, err)
+		}
+		flags[f.Name] = v
+	})
+	if bad != nil {
+		return nil, usage(cmd, bad)
+	}
+	k, err := p.loadConfig(flags)
+	if err != nil {
+		return nil, err
+	}
+	o := optionsOf(k)
+	if rows, ok := k.Get("dialect").([]any); ok {
+		if o.Dialects, err = dialects(rows); err != nil {
+			return nil, misconfigured(err)
+		}
+	}
+	return o, nil
+}
+
+func optionsOf(k *koanf.Koanf) *options {
+	o := &options{
+		Policy:      history.Lossless,
+		Keep:        defaultKeep,
+		Lang:        k.String("lang"),
+		Placeholder: k.String("placeholder"),
+		Observe:     k.Bool("observe"),
+		Record:      true,
+		Listen:      defaultListen,
+		Log:         k.String("log"),
+	}
+	if s := k.String("policy"); s != "" {
+		o.Policy = history.Policy(s)
+	}
+	if k.Exists("keep") {
+		o.Keep = k.Int("keep")
+	}
+	if k.Exists("record") {
+		o.Record = k.Bool("record")
+	}
+	if s := k.String("listen"); s != "" {
+		o.Listen = s
+	}
+	either := func(key string) string {
+		if s := k.String(key); s != "" {
+			return s
+		}
+		return k.String("upstream")
+	}
+	o.Upstream = proxy.Upstreams{
+		Messages: either("upstream-messages"), Chat: either("upstream-chat"), Responses: either("upstream-responses"),
+	}
+	return o
+}
+
+// history returns the engine's configuration for a workspace.
+func (o *options) history(root string) history.Config {
+	keep := o.Keep
+	if keep == 0 {
+		keep = -1 // the engine's word for none
+	}
+	return history.Config{Policy: o.Policy, Root: root, KeepReads: keep, Language: o.Lang, Placeholder: o.Placeholder, Dialects: o.Dialects}
+}
+
+// unbuilt says what a policy does until it is built; empty when it is.
+func unbuilt(policy history.Policy) string {
+	if policy == history.Adaptive || policy == history.Bold {
+		return fmt.Sprintf("policy %s is not built yet and does what lossless does", policy)
+	}
+	return ""
+}
+
+// dialects adds the rows of the configuration to the table that stet knows.
+func dialects(rows []any) (*dialect.Table, error) {
+	b, err := toml.Marshal(map[string]any{"dialect": rows})
+	if err != nil {
+		return nil, err
+	}
+	var file struct {
+		Dialect []dialect.Row `toml:"dialect"`
+	}
+	dec := toml.NewDecoder(bytes.NewReader(b)).DisallowUnknownFields()
+	if err := dec.Decode(&file); err != nil {
+		var strict *toml.StrictMissingError
+		if errors.As(err, &strict) && len(strict.Errors) > 0 {
+			return nil, fmt.Errorf("unknown key %q in a dialect row", strings.Join(strict.Errors[0].Key(), "."))
+		}
+		return nil, fmt.Errorf("a dialect row: %w", err)
+	}
+	return dialect.Default().With(file.Dialect)
+}
+
+func checkDialects(v any) error {
+	_, err := dialects(v.([]any))
+	return err
+}
+
+func checkPolicy(v any) error {
+	_, err := history.ParsePolicy(v.(string))
+	return err
+}
+
+func checkKeep(v any) error {
+	if n := fmt.Sprint(v); strings.HasPrefix(n, "-") {
+		return fmt.Errorf("keep is a number of reads, 0 or more, not %s", n)
+	}
+	return nil
+}
+
+func checkLanguage(v any) error {
+	if s := v.(string); s != "" && s != "en" && s != "zh" {
+		return fmt.Errorf("unknown language %q: choose en or zh, or give a placeholder of your own", s)
+	}
+	return nil
+}
+
+func checkPlaceholder(v any) error {
+	if strings.ContainsAny(v.(string), "\r\n") {
+		return errors.New("the placeholder must be one line")
+	}
+	return nil
+}
+
+func checkUpstream(v any) error {
+	s := v.(string)
+	if s == "" {
+		return nil
+	}
+	u, err := url.Parse(s)
+	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
+		return fmt.Errorf("%q is no base URL: want http:// or https:// and a host", s)
+	}
+	if u.RawQuery != "" || u.Fragment != "" {
+		return fmt.Errorf("%q: a base URL has no query and no fragment", s)
+	}
+	return nil
+}

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"context"
+	"io"
+	"strings"
+
+	"charm.land/fang/v2"
+	"github.com/spf13/cobra"
+)
+
+// program is stet with everything it touches given to it.
+type program struct {
+	in       io.Reader
+	out, err io.Writer
+	env      []string // "NAME=value", as os.Environ has it
+	dir      string   // the working directory, absolute
+}
+
+// run executes one command line and returns the exit code.
+func (p *program) run(ctx context.Context, args []string) int {
+	root := p.root()
+	root.SetArgs(args)
+	root.SetIn(p.in)
+	root.SetOut(p.out)
+	root.SetErr(p.err)
+	err := fang.Execute(ctx, root, fang.WithVersion(version()), fang.WithErrorHandler(printError))
+	return exitCode(err)
+}
+
+// getenv returns the value of a variable, empty when it is not set. Of two
+// with one name the last counts, as for exec.
+func (p *program) getenv(name string) string {
+	for i := len(p.env) - 1; i >= 0; i-- {
+		if v, ok := strings.CutPrefix(p.env[i], name+"="); ok {
+			return v
+		}
+	}
+	return ""
+}
+
+func (p *program) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "stet",
+		Short: "Keep a coding agent's context clean",
+		Long: `stet stands between a coding agent and its model. It leaves out of each request
+what the model has in view already, and changes nothing else: not the answers,
+not the agent's stored conversation.
+
+Exit codes: 0 it went well, 1 something broke, 2 the command line or the
+configuration is wrong; under "stet wrap" the agent's own.`,
+		Example: `# See it work; no key needed
+stet demo
+
+# Run an agent with a clean context
+stet wrap -- opencode
+
+# What it would have saved in the sessions on this machine
+stet savings`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return nil
+			}
+			return unknownCommand(cmd, args[0])
+		},
+		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		SuggestionsMinimumDistance: 2,
+	}
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usage(cmd, err) })
+	root.AddCommand(p.wrapCommand(), p.proxyCommand(), p.savingsCommand(), p.demoCommand(), p.versionCommand())
+	for _, cmd := range root.Commands() {
+		completePlanFlags(cmd)
+	}
+	return root
+}

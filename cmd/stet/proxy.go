@@ -1,0 +1,118 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net"
+	"os/signal"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// drain is how long requests in flight may take after the proxy was told to
+// end.
+const drain = 30 * time.Second
+
+func (p *program) proxyCommand() *cobra.Command {
+	var beyond bool
+	var allowed []string
+	cmd := &cobra.Command{
+		Use:   "proxy [flags]",
+		Short: "Stand between agents and their model",
+		Long: `Listen on a loopback port and forward what agents ask to their model, with the
+reads left out that the model has in view already. Agents find it through
+ANTHROPIC_BASE_URL and OPENAI_BASE_URL.
+
+Stop it with Ctrl-C: requests in flight may end first, a second Ctrl-C cuts
+them off.`,
+		Example: `# For agents started elsewhere
+stet proxy
+
+# In front of a local model
+stet proxy --upstream http://127.0.0.1:11434/v1
+
+# Change nothing, only report
+stet proxy --observe`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			o, err := p.options(cmd)
+			if err != nil {
+				return err
+			}
+			host, err := listenHost(o.Listen)
+			if err != nil {
+				return usage(cmd, err)
+			}
+			if !loopback(host) && !beyond {
+				return usage(cmd, fmt.Errorf("%s is not a loopback address: whoever can reach it could use it; "+
+					"if that is what you want, add --insecure-listen-beyond-loopback", o.Listen))
+			}
+			if beyond && host != "" {
+				allowed = append(allowed, host)
+			}
+			return p.runProxy(cmd.Context(), o, allowed)
+		},
+	}
+	f := cmd.Flags()
+	f.String("listen", defaultListen, "address to listen on; port 0 takes a free one")
+	addProxyFlags(f)
+	f.BoolVar(&beyond, "insecure-listen-beyond-loopback", false, "listen on an address that other machines can reach")
+	f.StringSliceVar(&allowed, "allow-host", nil, "another name that requests may call the proxy by")
+	return cmd
+}
+
+// listenHost checks HOST:PORT and returns the host.
+func listenHost(address string) (string, error) {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return "", fmt.Errorf("cannot listen on %q: want HOST:PORT", address)
+	}
+	if n, err := strconv.Atoi(port); err != nil || n < 0 || n > 65535 {
+		return "", fmt.Errorf("cannot listen on %q: a port is a number from 0 to 65535", address)
+	}
+	return host, nil
+}
+
+func (p *program) runProxy(ctx context.Context, o *options, allowed []string) error {
+	ctx, stop := signal.NotifyContext(ctx, endSignals...)
+	defer stop()
+	listener, err := listen(ctx, o.Listen)
+	if err != nil {
+		return err
+	}
+	s, err := p.serve(ctx, o, listener, "", allowed)
+	if err != nil {
+		_ = listener.Close()
+		return err
+	}
+	p.announce(s, o)
+	select {
+	case <-ctx.Done():
+	case err := <-s.done:
+		s.done <- err
+	}
+	stop() // from here on a second signal ends the program
+	slow := time.AfterFunc(time.Second, func() { p.say("waiting up to %s for requests in flight; Ctrl-C cuts them off", drain) })
+	sum, err := s.close(ctx, drain)
+	slow.Stop()
+	sum.print(p.err)
+	return err
+}
+
+func (p *program) announce(s *server, o *options) {
+	mode := ""
+	if o.Observe {
+		mode = ", observing only"
+	}
+	p.say("listening on %s (policy %s%s)", s.base, o.Policy, mode)
+	if note := unbuilt(o.Policy); note != "" {
+		p.say("%s", note)
+	}
+	p.say("  ANTHROPIC_BASE_URL=%s", s.base)
+	p.say("  OPENAI_BASE_URL=%s/v1", s.base)
+	p.say("messages go to %s, chat to %s, responses to %s",
+		cmp.Or(o.Upstream.Messages, ownMessages), cmp.Or(o.Upstream.Chat, ownOpenAI), cmp.Or(o.Upstream.Responses, ownOpenAI))
+}

@@ -1,0 +1,147 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// redirectContinue tells Continue about the proxy. It takes base URLs from its
+// configuration file alone, so it is given a copy of that file with other
+// ones. The copy may hold keys, as the file does: only its owner can read it,
+// and it is gone when the agent has ended.
+func (p *program) redirectContinue(r *redirect, at int, base string) {
+	file, arg := p.continueConfig(r.args[at+1:])
+	b, err := os.ReadFile(file)
+	if err != nil {
+		r.notes = append(r.notes, fmt.Sprintf("Continue is not redirected: it needs a configuration file (--config FILE): %v", err))
+		return
+	}
+	copied, found, err := continueRedirected(b, base)
+	if err != nil {
+		r.notes = append(r.notes, fmt.Sprintf("Continue is not redirected: %s: %v", file, err))
+		return
+	}
+	dir, err := os.MkdirTemp("", "stet-wrap-")
+	if err != nil {
+		r.notes = append(r.notes, fmt.Sprintf("Continue is not redirected: %v", err))
+		return
+	}
+	r.cleanup = append(r.cleanup, func() { _ = os.RemoveAll(dir) })
+	name := filepath.Join(dir, "config.yaml")
+	if err := os.WriteFile(name, copied, 0o600); err != nil {
+		r.notes = append(r.notes, fmt.Sprintf("Continue is not redirected: %v", err))
+		return
+	}
+	for api, baseURL := range found {
+		*r.at(api) = baseURL
+	}
+	switch {
+	case arg < 0:
+		r.args = slices.Insert(r.args, at+1, "--config", name)
+	case strings.HasPrefix(r.args[at+1+arg], "--config="):
+		r.args[at+1+arg] = "--config=" + name
+	default:
+		r.args[at+1+arg] = name
+	}
+}
+
+// continueConfig returns the configuration file, and at which of args it
+// stands; -1 when it is the usual one.
+func (p *program) continueConfig(args []string) (file string, arg int) {
+	for i, a := range args {
+		if v, ok := strings.CutPrefix(a, "--config="); ok {
+			return p.absolute(v), i
+		}
+		if a == "--config" && i+1 < len(args) {
+			return p.absolute(args[i+1]), i + 1
+		}
+	}
+	dir := p.getenv("CONTINUE_GLOBAL_DIR")
+	if dir == "" {
+		dir = filepath.Join(p.home(), ".continue")
+	}
+	return filepath.Join(dir, "config.yaml"), -1
+}
+
+// continueAPIs says which APIs a provider of Continue's is spoken to by.
+var continueAPIs = map[string][]wire{
+	"anthropic": {wireMessages},
+	"openai":    {wireChat, wireResponses},
+}
+
+// continueRedirected returns the configuration with other base URLs, and
+// those that stood there. Of models that use one API at two places, those at
+// the first place are redirected.
+func continueRedirected(config []byte, base string) ([]byte, map[wire]string, error) {
+	var doc yaml.Node
+	if err := yaml.Unmarshal(config, &doc); err != nil {
+		return nil, nil, err
+	}
+	found := map[wire]string{}
+	seen := map[string]string{} // base URL by provider
+	changed := 0
+	for _, model := range continueModels(&doc) {
+		provider := yamlValue(model, "provider")
+		if provider == nil || continueAPIs[provider.Value] == nil {
+			continue
+		}
+		now := ""
+		apiBase := yamlValue(model, "apiBase")
+		if apiBase != nil {
+			now = strings.TrimRight(apiBase.Value, "/")
+		}
+		if first, ok := seen[provider.Value]; ok && first != now {
+			continue
+		}
+		seen[provider.Value] = now
+		if now != "" {
+			for _, api := range continueAPIs[provider.Value] {
+				found[api] = now
+			}
+		}
+		if apiBase == nil {
+			apiBase = &yaml.Node{Kind: yaml.ScalarNode}
+			model.Content = append(model.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: "apiBase"}, apiBase)
+		}
+		*apiBase = yaml.Node{Kind: yaml.ScalarNode, Value: inPlaceOf(now, base)}
+		changed++
+	}
+	if changed == 0 {
+		return nil, nil, fmt.Errorf("no model of provider anthropic or openai in it")
+	}
+	out, err := yaml.Marshal(&doc)
+	return out, found, err
+}
+
+// continueModels returns the entries under "models" that are mappings.
+func continueModels(doc *yaml.Node) []*yaml.Node {
+	if len(doc.Content) == 0 {
+		return nil
+	}
+	models := yamlValue(doc.Content[0], "models")
+	if models == nil {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(models.Content), func(n *yaml.Node) bool { return n.Kind != yaml.MappingNode })
+}
+
+func yamlValue(mapping *yaml.Node, key string) *yaml.Node {
+	for i := 0; i+1 < len(mapping.Content) && mapping.Kind == yaml.MappingNode; i += 2 {
+		if mapping.Content[i].Value == key {
+			return mapping.Content[i+1]
+		}
+	}
+	return nil
+}
+
+func (p *program) absolute(path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(p.dir, path)
+}

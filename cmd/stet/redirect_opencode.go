@@ -1,0 +1,238 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// redirectOpencode tells opencode about the proxy. Its providers want base
+// URLs with /v1 where ANTHROPIC_BASE_URL has none, and a provider in its
+// configuration has a base URL of its own. OPENCODE_CONFIG_CONTENT is merged
+// over its files, so they stay as they are; what the variable held stays in it.
+//
+// Each API has one upstream. The provider of the chosen model comes first;
+// others that use the same API at another place are left as they are.
+func (p *program) redirectOpencode(r *redirect, at int, base string) {
+	content := map[string]any{}
+	if s := p.getenv("OPENCODE_CONFIG_CONTENT"); s != "" {
+		if err := json.Unmarshal(withoutComments([]byte(s)), &content); err != nil {
+			r.notes = append(r.notes, fmt.Sprintf("OPENCODE_CONFIG_CONTENT is not JSON (%v): opencode is not redirected", err))
+			return
+		}
+	}
+	overlay := object(content, "provider")
+	taken := map[wire]string{}
+	for _, o := range p.opencodeProviders(content, modelArgument(r.args[at+1:])) {
+		if first, ok := taken[o.api]; ok && o.baseURL != first {
+			if o.baseURL != "" {
+				r.notes = append(r.notes, fmt.Sprintf("opencode's provider %s is not redirected: its requests go elsewhere than those before it", o.name))
+			}
+			continue
+		}
+		taken[o.api] = o.baseURL
+		if o.baseURL != "" {
+			*r.at(o.api) = o.baseURL
+		}
+		object(object(overlay, o.name), "options")["baseURL"] = inPlaceOf(*r.at(o.api), base)
+	}
+	merged, err := json.Marshal(content)
+	if err != nil {
+		r.notes = append(r.notes, fmt.Sprintf("opencode is not redirected: %v", err))
+		return
+	}
+	r.set("OPENCODE_CONFIG_CONTENT", string(merged))
+}
+
+// wire is one of the three APIs.
+type wire string
+
+const (
+	wireMessages  wire = "messages"
+	wireChat      wire = "chat"
+	wireResponses wire = "responses"
+)
+
+// at is the base URL found for an API.
+func (r *redirect) at(api wire) *string {
+	switch api {
+	case wireMessages:
+		return &r.found.Messages
+	case wireChat:
+		return &r.found.Chat
+	default:
+		return &r.found.Responses
+	}
+}
+
+// opencodeProvider is a provider in opencode's configuration.
+type opencodeProvider struct {
+	name    string
+	api     wire
+	baseURL string // empty: the environment's, or the provider's own
+}
+
+// opencodeAPIs says which API a provider package speaks.
+var opencodeAPIs = map[string]wire{
+	"@ai-sdk/anthropic":         wireMessages,
+	"@ai-sdk/openai":            wireResponses,
+	"@ai-sdk/openai-compatible": wireChat,
+}
+
+// opencodeProviders lists the providers that speak one of the three APIs, in
+// order: that of the chosen model, those with a base URL, the built-in ones.
+func (p *program) opencodeProviders(content map[string]any, model string) []opencodeProvider {
+	found := map[string]opencodeProvider{
+		"anthropic": {name: "anthropic", api: wireMessages},
+		"openai":    {name: "openai", api: wireResponses},
+	}
+	for _, layer := range append(p.opencodeFiles(), content) {
+		if s, ok := layer["model"].(string); ok && model == "" {
+			model = s
+		}
+		providers, _ := layer["provider"].(map[string]any)
+		for name, v := range providers {
+			entry, _ := v.(map[string]any)
+			o := found[name]
+			o.name = name
+			if npm, ok := entry["npm"].(string); ok {
+				o.api = opencodeAPIs[npm]
+			}
+			options, _ := entry["options"].(map[string]any)
+			if s, ok := options["baseURL"].(string); ok {
+				o.baseURL = p.expand(s)
+			}
+			found[name] = o
+		}
+	}
+	chosen, _, _ := strings.Cut(model, "/")
+	all := slices.Collect(maps.Values(found))
+	all = slices.DeleteFunc(all, func(o opencodeProvider) bool { return o.api == "" })
+	rank := func(o opencodeProvider) int {
+		switch {
+		case o.name == chosen:
+			return 0
+		case o.baseURL != "":
+			return 1
+		}
+		return 2
+	}
+	slices.SortFunc(all, func(a, b opencodeProvider) int {
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), strings.Compare(a.name, b.name))
+	})
+	return all
+}
+
+// opencodeFiles reads opencode's configuration files, the one with the last
+// word last. What cannot be read is opencode's to complain about.
+func (p *program) opencodeFiles() []map[string]any {
+	var names []string
+	global := p.getenv("XDG_CONFIG_HOME")
+	if global == "" {
+		global = filepath.Join(p.home(), ".config")
+	}
+	names = append(names, filepath.Join(global, "opencode", "opencode"))
+	var up []string
+	for dir := p.dir; ; dir = filepath.Dir(dir) {
+		up = append(up, filepath.Join(dir, "opencode"))
+		_, err := os.Stat(filepath.Join(dir, ".git"))
+		if err == nil || dir == filepath.Dir(dir) {
+			break
+		}
+	}
+	slices.Reverse(up)
+	var files []string
+	for _, n := range append(names, up...) {
+		files = append(files, n+".json", n+".jsonc")
+	}
+	if custom := p.getenv("OPENCODE_CONFIG"); custom != "" {
+		files = slices.Insert(files, 2, custom)
+	}
+	var all []map[string]any
+	for _, f := range files {
+		var m map[string]any
+		if b, err := os.ReadFile(f); err == nil && json.Unmarshal(withoutComments(b), &m) == nil {
+			all = append(all, m)
+		}
+	}
+	return all
+}
+
+var envReference = regexp.MustCompile(`\{env:([A-Za-z_][A-Za-z0-9_]*)\}`)
+
+// expand fills in opencode's references to the environment.
+func (p *program) expand(s string) string {
+	return envReference.ReplaceAllStringFunc(s, func(ref string) string {
+		return p.getenv(envReference.FindStringSubmatch(ref)[1])
+	})
+}
+
+// modelArgument returns the value of -m or --model among args.
+func modelArgument(args []string) string {
+	for i, arg := range args {
+		if (arg == "-m" || arg == "--model") && i+1 < len(args) {
+			return args[i+1]
+		}
+		if v, ok := strings.CutPrefix(arg, "--model="); ok {
+			return v
+		}
+	}
+	return ""
+}
+
+// object returns the object under key in m, made if it is not there.
+func object(m map[string]any, key string) map[string]any {
+	o, ok := m[key].(map[string]any)
+	if !ok {
+		o = map[string]any{}
+		m[key] = o
+	}
+	return o
+}
+
+// withoutComments turns JSON with comments and trailing commas into JSON.
+// What is neither comes out as something that does not parse.
+func withoutComments(b []byte) []byte {
+	out := make([]byte, 0, len(b))
+	for i := 0; i < len(b); {
+		switch {
+		case b[i] == '"':
+			end := i + 1
+			for end < len(b) && b[end] != '"' {
+				if b[end] == '\\' {
+					end++
+				}
+				end++
+			}
+			end = min(end+1, len(b))
+			out = append(out, b[i:end]...)
+			i = end
+		case strings.HasPrefix(string(b[i:min(i+2, len(b))]), "//"):
+			for i < len(b) && b[i] != '\n' {
+				i++
+			}
+		case strings.HasPrefix(string(b[i:min(i+2, len(b))]), "/*"):
+			end := strings.Index(string(b[i+2:]), "*/")
+			if end < 0 {
+				return out
+			}
+			i += end + 4
+		case b[i] == '}' || b[i] == ']':
+			for n := len(out); n > 0 && strings.ContainsRune(" \t\r\n,", rune(out[n-1])); n = len(out) {
+				out = out[:n-1]
+			}
+			out = append(out, b[i])
+			i++
+		default:
+			out = append(out, b[i])
+			i++
+		}
+	}
+	return out
+}

@@ -1,0 +1,130 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"github.com/stet-dev/stet/prices"
+	"github.com/stet-dev/stet/replay"
+)
+
+// skippedShown is how many of the skipped files are named; --json names all.
+const skippedShown = 10
+
+// printSavings writes the report for people: a line per session, then all of
+// them together under each price model.
+func printSavings(w io.Writer, width int, rep replay.Report) {
+	defer printSkipped(w, rep.Skipped)
+	t := rep.Totals
+	if len(rep.Sessions) == 0 {
+		fmt.Fprintln(w, "nothing to save: no sessions found")
+		return
+	}
+	rules := prices.Rules()
+	below := commonDir(rep.Sessions)
+	if below != "" {
+		fmt.Fprintf(w, "sessions below %s\n", below)
+	}
+	name := 20
+	for _, s := range rep.Sessions {
+		name = max(name, len([]rune(s.File))-len([]rune(below)))
+	}
+	if width > 0 {
+		name = min(name, max(20, width-55-14*len(rules)))
+	}
+	head := fmt.Sprintf("%-*s %8s %13s %13s %8s %7s", name, "session", "requests", "tokens off", "tokens", "", "repeats")
+	for _, r := range rules {
+		head += fmt.Sprintf(" %13s", "cost "+short(r.Name))
+	}
+	fmt.Fprintln(w, faint.Render(strings.TrimRight(head, " ")))
+	for _, s := range rep.Sessions {
+		s.File = strings.TrimPrefix(s.File, below)
+		if s.Error != "" && s.Requests == 0 {
+			fmt.Fprintf(w, "%-*s %s\n", name, tail(s.File, name), s.Error)
+			continue
+		}
+		line := fmt.Sprintf("%-*s %8s %13s %13s %8s %7s", name, tail(s.File, name), grouped(s.Requests),
+			grouped(s.TokensOff), grouped(s.Tokens), change(s.TokensOff, s.Tokens), grouped(s.Repeats))
+		for _, r := range rules {
+			line += fmt.Sprintf(" %13s", change(s.CostOff[r.Name], s.Cost[r.Name]))
+		}
+		fmt.Fprintln(w, line)
+		if s.Error != "" {
+			fmt.Fprintln(w, faint.Render("  "+s.Error))
+		}
+	}
+	fmt.Fprintln(w)
+	fmt.Fprintf(w, "%s, %s, %s of files, policy %s\n",
+		count(len(rep.Sessions), "session"), count(t.Requests, "request"), count(t.Reads, "read"), t.Policy)
+	if t.Repeats == 0 && t.Tokens == t.TokensOff {
+		fmt.Fprintln(w, "nothing to save: no read in them repeats what is in view")
+		return
+	}
+	fmt.Fprintf(w, "%s left out", count(t.Repeats, "repeat"))
+	if t.Dangling > 0 {
+		fmt.Fprintf(w, "; %s whose content is nowhere else in the request", count(t.Dangling, "line"))
+	}
+	fmt.Fprintln(w)
+	fmt.Fprintln(w)
+	fmt.Fprintln(w, faint.Render(fmt.Sprintf("%-22s %16s %16s %9s", "in all", "off", "with", "")))
+	total := func(name string, off, with float64) {
+		fmt.Fprintf(w, "%-22s %16s %16s %9s\n", name, grouped(int64(off)), grouped(int64(with)), bold.Render(change(off, with)))
+	}
+	total("input tokens", float64(t.TokensOff), float64(t.Tokens))
+	for _, r := range rules {
+		total("cost, "+r.Name, t.CostOff[r.Name], t.Cost[r.Name])
+	}
+	fmt.Fprintln(w, faint.Render("Costs are in plain input tokens. A replayed agent does not react to what it no longer sees."))
+}
+
+func printSkipped(w io.Writer, skipped []replay.Skip) {
+	if len(skipped) == 0 {
+		return
+	}
+	fmt.Fprintf(w, "\nskipped %s:\n", count(len(skipped), "file"))
+	for _, s := range skipped[:min(len(skipped), skippedShown)] {
+		reason := s.Reason
+		if !strings.Contains(reason, s.File) {
+			reason = s.File + ": " + reason
+		}
+		fmt.Fprintf(w, "  %s\n", strings.TrimPrefix(reason, "read session "))
+	}
+	if more := len(skipped) - skippedShown; more > 0 {
+		fmt.Fprintf(w, "  and %d more; --json lists all\n", more)
+	}
+}
+
+// commonDir is the directory that all sessions are below, with the separator
+// at its end; empty where they have none or there is one session only.
+func commonDir(rows []replay.Row) string {
+	if len(rows) < 2 {
+		return ""
+	}
+	dir := rows[0].File
+	for _, r := range rows {
+		for !strings.HasPrefix(r.File, dir) || !strings.HasSuffix(dir, string(filepath.Separator)) {
+			i := strings.LastIndexByte(strings.TrimSuffix(dir, string(filepath.Separator)), filepath.Separator)
+			if i < 0 {
+				return ""
+			}
+			dir = dir[:i+1]
+		}
+	}
+	return dir
+}
+
+// short is a price model's name as a column has room for it.
+func short(name string) string {
+	return strings.ReplaceAll(name, "anthropic-", "")
+}
+
+// tail keeps the end of a path, which tells files apart.
+func tail(path string, n int) string {
+	r := []rune(path)
+	if len(r) <= n {
+		return path
+	}
+	return "…" + string(r[len(r)-n+1:])
+}

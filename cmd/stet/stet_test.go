@@ -1,0 +1,90 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/stet-dev/stet/llm/llmtest"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"stet": main, "agent": agentMain})
+}
+
+// TestScripts runs the command line as people do: a script per file in
+// testdata/script.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:           "testdata/script",
+		UpdateScripts: os.Getenv("UPDATE") != "",
+		Setup: func(e *testscript.Env) error {
+			home := filepath.Join(e.WorkDir, ".home")
+			e.Setenv("HOME", home)
+			e.Setenv("XDG_STATE_HOME", filepath.Join(home, "state"))
+			e.Setenv("XDG_CONFIG_HOME", filepath.Join(home, "config"))
+			e.Setenv("GORACE", "atexit_sleep_ms=0") // the race detector's own second at each exit
+			return os.MkdirAll(home, 0o700)
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"model": startModel,
+			"await": await,
+			"perm":  perm,
+		},
+	})
+}
+
+// startModel starts a scripted model and puts its URL into MODEL.
+func startModel(ts *testscript.TestScript, _ bool, args []string) {
+	files := []demoFile{
+		{"a.txt", []byte(ts.ReadFile("a.txt"))},
+		{"b.txt", []byte(ts.ReadFile("b.txt"))},
+	}
+	m, err := llmtest.Start(llmtest.Config{Script: demoScript(files)})
+	ts.Check(err)
+	ts.Defer(func() { _ = m.Close() })
+	ts.Setenv("MODEL", m.URL)
+}
+
+// await waits until a file holds a text: what a background command writes.
+func await(ts *testscript.TestScript, _ bool, args []string) {
+	for range 500 {
+		b, _ := os.ReadFile(ts.MkAbs(args[0]))
+		if strings.Contains(string(b), args[1]) {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	ts.Fatalf("%s never held %q", args[0], args[1])
+}
+
+// perm compares the permissions of a file.
+func perm(ts *testscript.TestScript, _ bool, args []string) {
+	info, err := os.Stat(ts.MkAbs(args[1]))
+	ts.Check(err)
+	if got := fmt.Sprintf("%04o", info.Mode().Perm()); got != args[0] {
+		ts.Fatalf("%s has mode %s, want %s", args[1], got, args[0])
+	}
+}
+
+// agentMain is a real agent, though a small one: it works on the files of its
+// directory with the model at ANTHROPIC_BASE_URL.
+func agentMain() {
+	root, err := os.OpenRoot(".")
+	if err != nil {
+		panic(err)
+	}
+	a := newDemoAgent(os.Getenv("ANTHROPIC_BASE_URL"), root)
+	words, err := a.run(context.Background())
+	if err != nil {
+		fmt.Println("agent:", err)
+		os.Exit(9)
+	}
+	fmt.Println(words)
+}
