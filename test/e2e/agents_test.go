@@ -1,0 +1,140 @@
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// agent is one agent on one of the wire formats.
+type agent struct {
+	name string
+	wire string // as llmtest names it
+	// configure writes what the agent wants to find in home for a model at
+	// base (without /v1), and returns the variables that it needs.
+	configure func(t *testing.T, home, base string) (env []string)
+	// command is the command line for a prompt, in a new conversation or in
+	// the latest one again.
+	command func(home, prompt string, again bool) []string
+}
+
+// key is not one: the model asks for none.
+const key = "dummy"
+
+var agents = []agent{
+	opencode("messages", "anthropic", "claude-sonnet-4-5"),
+	opencode("chat", "local", "scripted"),
+	opencode("responses", "openai", "gpt-5.5"),
+	codex,
+	continueCLI("messages", "anthropic", "claude-sonnet-4-5"),
+	continueCLI("chat", "openai", "scripted"),
+	continueCLI("responses", "openai", "gpt-5"),
+	qwen("messages", "anthropic"),
+	qwen("chat", "openai"),
+}
+
+func opencode(wire, provider, model string) agent {
+	configure := func(t *testing.T, home, base string) []string {
+		settings := `"options": {"baseURL": "` + base + `/v1", "apiKey": "` + key + `"}`
+		if provider == "local" {
+			settings += `, "npm": "@ai-sdk/openai-compatible", "models": {"` + model + `": {"limit": {"context": 200000, "output": 8000}}}`
+		}
+		write(t, filepath.Join(home, ".config/opencode/opencode.json"), `{
+			"$schema": "https://opencode.ai/config.json", "autoupdate": false, "share": "disabled",
+			"permission": {"edit": "allow", "bash": "allow", "webfetch": "deny"},
+			"provider": {"`+provider+`": {`+settings+`}}
+		}`)
+		return []string{"OPENCODE_DISABLE_AUTOUPDATE=1", "OPENCODE_DISABLE_MODELS_FETCH=1", "OPENCODE_DISABLE_LSP_DOWNLOAD=1"}
+	}
+	command := func(_, prompt string, again bool) []string {
+		args := []string{"opencode", "run", "--model", provider + "/" + model}
+		if again {
+			args = append(args, "--continue")
+		}
+		return append(args, prompt)
+	}
+	return agent{"opencode", wire, configure, command}
+}
+
+var codex = agent{
+	name: "codex", wire: "responses",
+	configure: func(t *testing.T, home, base string) []string {
+		write(t, filepath.Join(home, ".codex/config.toml"), `
+model = "gpt-5.5"
+model_provider = "scripted"
+[model_providers.scripted]
+name = "scripted"
+base_url = "`+base+`/v1"
+wire_api = "responses"
+env_key = "OPENAI_API_KEY"
+[analytics]
+enabled = false
+`)
+		return []string{"OPENAI_API_KEY=" + key}
+	},
+	command: func(_, prompt string, again bool) []string {
+		args := []string{"codex", "exec"}
+		if again {
+			args = append(args, "resume", "--last")
+		}
+		return append(args, "--dangerously-bypass-approvals-and-sandbox", "--skip-git-repo-check", prompt)
+	},
+}
+
+func continueCLI(wire, provider, model string) agent {
+	configure := func(t *testing.T, home, base string) []string {
+		write(t, filepath.Join(home, "continue.yaml"), `
+name: e2e
+version: 0.0.1
+schema: v1
+models:
+  - name: scripted
+    provider: `+provider+`
+    model: `+model+`
+    apiBase: `+base+`/v1
+    apiKey: `+key+`
+    roles: [chat]
+    capabilities: [tool_use]
+`)
+		return []string{"CONTINUE_TELEMETRY_ENABLED=0", "CONTINUE_ALLOW_ANONYMOUS_TELEMETRY=0", "FORCE_NO_TTY=1"}
+	}
+	command := func(home, prompt string, again bool) []string {
+		args := []string{"cn", "--config", filepath.Join(home, "continue.yaml"), "--auto"}
+		if again {
+			args = append(args, "--resume")
+		}
+		return append(args, "-p", prompt)
+	}
+	return agent{"continue", wire, configure, command}
+}
+
+func qwen(wire, auth string) agent {
+	configure := func(t *testing.T, home, base string) []string {
+		write(t, filepath.Join(home, ".qwen/settings.json"), `{
+			"privacy": {"usageStatisticsEnabled": false}, "telemetry": {"enabled": false},
+			"general": {"disableAutoUpdate": true, "disableUpdateNag": true}
+		}`)
+		if auth == "anthropic" {
+			return []string{"ANTHROPIC_API_KEY=" + key, "ANTHROPIC_BASE_URL=" + base, "ANTHROPIC_MODEL=claude-sonnet-4-5"}
+		}
+		return []string{"OPENAI_API_KEY=" + key, "OPENAI_BASE_URL=" + base + "/v1", "OPENAI_MODEL=scripted"}
+	}
+	command := func(_, prompt string, again bool) []string {
+		args := []string{"qwen", "--auth-type", auth, "--approval-mode", "yolo"}
+		if again {
+			args = append(args, "--continue")
+		}
+		return append(args, "-p", prompt)
+	}
+	return agent{"qwen", wire, configure, command}
+}
+
+func write(t *testing.T, path, content string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,179 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stet-dev/stet/llm/llmtest"
+)
+
+// The workspace: one file that is long enough to be worth a line in its
+// place, and a small one.
+const (
+	bedsFile = "garden/beds.py"
+	oldLevel = "WATER_LEVEL = 5"
+	newLevel = "WATER_LEVEL = 8"
+)
+
+func bedsText() string {
+	var b strings.Builder
+	b.WriteString("\"\"\"The beds of the garden.\"\"\"\n\n" + oldLevel + "\n\n")
+	for i := range 60 {
+		fmt.Fprintf(&b, "def bed_%02d():\n    return Bed(\"row %02d\", plants=%d, litres=%d)\n\n", i, i, i*7%13, i*5%11)
+	}
+	return b.String()
+}
+
+// marker is a line of the file that stands nowhere else, and that no quoting
+// changes.
+const marker = "def bed_41():"
+
+// The two prompts of a session; the second is given to a new process of the
+// agent, which takes the conversation up again.
+var prompts = []string{
+	"Review " + bedsFile + ", raise the watering level, and write NOTES.md.",
+	"Look at the beds once more.",
+}
+
+// The turns of the script that something is said of below.
+const (
+	turnFirst   = 0 // the file is read
+	turnAgain   = 1 // and read again
+	turnInsists = 2 // and again, right after the one-line answer
+	turnRange   = 3 // and a part of it
+	turnLast    = 9 // and whole, for the second prompt
+)
+
+// script is the session: the same for every agent.
+func script(root string) llmtest.Script {
+	return llmtest.Script{Root: root, Turns: []llmtest.Turn{
+		llmtest.Say("I read the file.", llmtest.Read(bedsFile)),
+		llmtest.Say("I read it again, unchanged.", llmtest.Read(bedsFile)),
+		llmtest.Say("I insist on its text.", llmtest.Read(bedsFile)),
+		llmtest.Say("I read a range of it.", llmtest.ReadLines(bedsFile, 110, 150)),
+		llmtest.Say("I raise the level.", llmtest.Edit(bedsFile, oldLevel, newLevel)),
+		llmtest.Say("I read it after the edit.", llmtest.Read(bedsFile)),
+		llmtest.Say("I write the notes.", llmtest.Write("NOTES.md", "# Notes\n\nThe level is 8 now.\n")),
+		llmtest.Say("I look at the whole.", llmtest.Shell("git status --short")),
+		llmtest.Say("The watering level is 8 now."),
+		llmtest.Say("I read it once more.", llmtest.Read(bedsFile)),
+		llmtest.Say("All is well."),
+	}}
+}
+
+// outcome is what a session came to.
+type outcome struct {
+	exit     []int // of each prompt
+	diff     string
+	requests []llmtest.Request // as the model received them
+	home     string
+	output   string
+	took     time.Duration
+}
+
+// turns are the requests that the script answered, side requests left out.
+func (o outcome) turns() []llmtest.Request {
+	var out []llmtest.Request
+	for _, r := range o.requests {
+		if r.Step >= 0 && !r.Side {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// session runs the agent, prompt by prompt, in a home and a workspace of its
+// own. The model fails as faults say, from its first answer on.
+func session(t *testing.T, a agent, through route, faults ...llmtest.Fault) outcome {
+	t.Helper()
+	dir, err := os.MkdirTemp(os.Getenv(envRuns), a.name+"-"+a.wire+"-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("what the agent left is in %s", dir)
+			return
+		}
+		_ = os.RemoveAll(dir)
+	})
+	home, repo := filepath.Join(dir, "home"), filepath.Join(dir, "project")
+	workspace(t, repo)
+	model := llmtest.New(script(repo))
+	t.Cleanup(func() { _ = model.Close() })
+	model.Fail(faults...)
+	base, before := through(t, home, model.URL)
+	env := append(environment(home), a.configure(t, home, base)...)
+
+	out := outcome{home: home}
+	started := time.Now()
+	for i, prompt := range prompts {
+		exit, said := run(t, repo, env, append(slices.Clone(before), a.command(home, prompt, i > 0)...))
+		out.exit = append(out.exit, exit)
+		out.output += said
+	}
+	out.took = time.Since(started)
+	out.requests = model.Requests()
+	git(t, repo, "add", "-A")
+	out.diff = git(t, repo, "diff", "--cached")
+	t.Logf("%s on %s: %d requests, exit codes %v, %.1f s", a.name, a.wire, len(out.requests), out.exit, out.took.Seconds())
+	return out
+}
+
+// run runs a command to its end, and ends with it all that it started.
+func run(t *testing.T, dir string, env, args []string) (exit int, output string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+	cmd.Dir, cmd.Env = dir, env
+	group(cmd)
+	cmd.WaitDelay = 5 * time.Second
+	var said bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &said, &said
+	err := cmd.Run()
+	var failed *exec.ExitError
+	if err != nil && !errors.As(err, &failed) {
+		t.Fatalf("run %s: %v\n%s", args[0], err, said.String())
+	}
+	return cmd.ProcessState.ExitCode(), said.String()
+}
+
+// environment is all that an agent sees of the machine.
+func environment(home string) []string {
+	return []string{
+		"HOME=" + home, "PATH=" + os.Getenv("PATH"), "TERM=dumb", "LANG=C.UTF-8", "CI=1", "NO_COLOR=1",
+		"XDG_CONFIG_HOME=" + filepath.Join(home, ".config"), "XDG_DATA_HOME=" + filepath.Join(home, ".local/share"),
+		"XDG_STATE_HOME=" + filepath.Join(home, ".local/state"), "XDG_CACHE_HOME=" + filepath.Join(home, ".cache"),
+	}
+}
+
+func workspace(t *testing.T, repo string) {
+	t.Helper()
+	write(t, filepath.Join(repo, bedsFile), bedsText())
+	write(t, filepath.Join(repo, "README.md"), "# Garden\n\nA plan of the beds.\n")
+	git(t, repo, "init", "-q")
+	git(t, repo, "add", "-A")
+	git(t, repo, "-c", "user.name=tester", "-c", "user.email=tester@example.org", "commit", "-qm", "the garden")
+}
+
+func git(t *testing.T, dir string, args ...string) string {
+	t.Helper()
+	cmd := exec.Command("git", args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null")
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("git %s: %v", strings.Join(args, " "), err)
+	}
+	return string(out)
+}
