@@ -1,0 +1,50 @@
+# What there is to do with stet. Needs Go and a C compiler (for the race
+# detector); "make test" also needs Node and npm for the real agents and SDKs.
+
+GO          ?= go
+STATICCHECK ?= honnef.co/go/tools/cmd/staticcheck@v0.8.2
+GOFILES      = $(shell find . -name '*.go' -not -path '*/node_modules/*')
+
+.PHONY: run build test unit sdk e2e check lint fmt bench soak clean
+
+run: build ## build it and see it work
+	./bin/stet demo
+
+build:
+	$(GO) build -o bin/stet ./cmd/stet
+
+test: unit sdk e2e ## every test
+
+unit:
+	$(GO) test $$($(GO) list ./... | grep -v /test/e2e)
+
+sdk: ## Go SDKs as real clients, in a module of their own
+	cd test/sdk/go && $(GO) test ./...
+
+e2e: ## real agents and npm SDKs against a scripted model, without a network
+	$(GO) test -timeout 20m ./test/e2e
+
+check: lint ## formatting, vet, staticcheck, and the tests under the race detector
+	$(GO) test -race $$($(GO) list ./... | grep -v /test/e2e)
+
+lint:
+	@out=$$(gofmt -l $(GOFILES)); if [ -n "$$out" ]; then echo "not formatted:"; echo "$$out"; exit 1; fi
+	$(GO) vet ./...
+	$(GO) run $(STATICCHECK) ./...
+
+fmt:
+	gofmt -w $(GOFILES)
+
+bench: ## benchmarks; the figures of the README come from here
+	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+soak: ## more of what is random: properties over 10,000 histories, and fuzzing for a while each
+	$(GO) test -timeout 60m ./history ./replay -rapid.checks=10000
+	@for p in $$($(GO) list ./...); do \
+	  for f in $$($(GO) test -list '^Fuzz' $$p 2>/dev/null | grep '^Fuzz'); do \
+	    echo "$$p $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $${FUZZTIME:-30s} $$p || exit 1; \
+	  done; \
+	done
+
+clean:
+	rm -rf bin

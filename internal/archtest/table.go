@@ -1,0 +1,114 @@
+// Package archtest keeps the shape of the house. It holds the table of which
+// package may import which, with the reason for each row, and the rules that
+// every file follows, and its test runs both over the whole module.
+//
+// Change the table when the design changes, with the reason, never around it.
+package archtest
+
+// module is the path that every import of our own begins with.
+const module = "github.com/stet-dev/stet"
+
+// row is what the table says of one package, or of all packages under a path
+// that ends in "/*".
+type row struct {
+	path   string
+	level  int
+	may    []string // what it may import of this module; "*" is everything below its level
+	reason string
+}
+
+// table is the import table. Arrows go down only; a row that needs a package
+// of its own level names it.
+var table = []row{
+	{"tool", 0, nil, "the words of a tool call; everything may speak them, so they know nobody"},
+	{"gateway/wire", 0, nil, "frames on a wire are a format, read by both ends"},
+	{"internal/merge3", 0, []string{"internal/diff"}, "a three-way merge is two diffs"},
+	{"internal/archtest", 0, nil, "looks at source text, runs nothing of it"},
+	{"internal/*", 0, nil, "mechanisms without a view of the product"},
+
+	{"llm", 1, []string{"tool"}, "a conversation holds tool calls"},
+	{"policy", 1, []string{"tool"}, "decides about a call, does no I/O"},
+	{"record", 1, []string{"tool"}, "what is recorded of calls and requests; a seam without drivers"},
+	{"record/*", 1, []string{"record"}, "the suite that every store passes"},
+	{"workspace", 1, []string{"internal/*"}, "the one door to the disk"},
+
+	{"freshness", 2, []string{"workspace"}, "folds what the workspace observed"},
+	{"dialect", 2, []string{"llm"}, "reads calls and results"},
+	{"prices", 2, []string{"llm"}, "prices what llm.Usage counts"},
+	{"tokens", 2, []string{"llm", "prices"}, "the price data names each model's vocabulary"},
+	{"llm/llmtest", 2, []string{"llm", "llm/*"}, "a scripted model speaks every wire format"},
+	{"llm/*", 2, []string{"llm", "internal/sse", "internal/rawjson"}, "a codec turns bodies into the words and patches them"},
+	{"approval", 2, []string{"tool", "policy", "record"}, "plan, decide, ask, apply, and write it down"},
+
+	{"filetools", 3, []string{"tool", "workspace", "freshness", "record", "internal/edit", "internal/diff", "internal/merge3"}, "the tools over the one door"},
+	{"history", 3, []string{"llm", "tokens", "prices", "dialect", "internal/diff"}, "plans over words alone: no disk, no wire"},
+	{"transcript", 3, []string{"llm"}, "recorded sessions become words; what they mean is dialect's"},
+	{"session", 3, []string{"llm", "freshness"}, "events and their fold; a seam without drivers"},
+
+	{"store/*", 4, []string{"session", "record"}, "drivers stay behind the two seams"},
+	{"replay", 4, []string{"llm", "history", "transcript", "tokens", "prices", "dialect"}, "a recording through a policy, priced"},
+	{"agent", 4, []string{"llm", "tool", "history", "session", "tokens", "prices", "freshness"}, "the loop"},
+
+	{"proxy", 5, []string{"llm", "llm/*", "history", "tokens", "prices", "record"}, "no other front end, no driver: cmd hands it a store"},
+	{"gateway/*", 5, []string{"tool", "gateway", "gateway/wire"}, "a bus carries frames"},
+	{"gateway", 5, []string{"tool", "approval", "session", "record", "gateway/wire"}, "front ends do not import each other"},
+	{"mcpserver", 5, []string{"tool", "approval"}, "the tools over MCP"},
+	{"acp", 5, []string{"agent", "approval"}, "the agent over ACP"},
+	{"tui", 5, []string{"agent", "approval", "session", "record"}, "chat and dialogs on a terminal"},
+	{"web", 5, []string{"agent", "approval", "session", "record"}, "the embedded UI"},
+
+	{"cmd/*", 6, []string{"*"}, "wiring only, and so everything"},
+	{"test/*", 6, []string{"*"}, "the product as its users run it"},
+}
+
+// forbiddenNames are package names that say nothing of what is inside.
+var forbiddenNames = []string{
+	"util", "utils", "common", "types", "helper", "helpers", "manager",
+	"service", "core", "base", "misc", "shared", "lib",
+}
+
+// Sizes, in lines. Test functions are tables as often as not and have no
+// limit of their own.
+const (
+	maxFile = 800
+	maxFunc = 100
+)
+
+// diskPackages may touch the file system. Everything else gets bytes, or goes
+// through workspace, so that paths are checked in one place.
+var diskPackages = []string{"workspace", "internal/atomicfile", "store/*", "transcript", "tui", "cmd/*"}
+
+// diskCalls are the functions that touch the file system, by package.
+var diskCalls = map[string][]string{
+	"os": {
+		"Open", "OpenFile", "Create", "CreateTemp", "ReadFile", "WriteFile", "ReadDir", "Stat", "Lstat",
+		"Remove", "RemoveAll", "Rename", "Mkdir", "MkdirAll", "MkdirTemp", "Chmod", "Chown", "Lchown",
+		"Chtimes", "Truncate", "Symlink", "Link", "Readlink", "DirFS", "CopyFS", "OpenRoot", "OpenInRoot",
+	},
+	"path/filepath": {"Walk", "WalkDir", "Glob", "EvalSymlinks"},
+	"io/ioutil":     {"*"},
+}
+
+// namingPackages may name providers and agents. Elsewhere such a name is a
+// special case that belongs behind dialect or a codec. llm says how providers
+// differ where its words unite them; archtest holds the list.
+var namingPackages = []string{
+	"llm", "llm/*", "dialect", "transcript", "prices", "proxy", "cmd/*", "test/*", "internal/archtest",
+}
+
+// names of providers and agents: found anywhere in an identifier, a string or
+// a comment. The short ones count only as a word of their own.
+var (
+	longNames  = []string{"anthropic", "claude", "openai", "chatgpt", "codex", "opencode", "qwen", "gemini", "openhands", "copilot"}
+	shortNames = []string{"gpt", "cline"}
+)
+
+// lightLevel is the highest level that pulls in none of heavyModules.
+const lightLevel = 3
+
+// heavyModules are what a library user must not get with levels 0 to 3.
+var heavyModules = []string{
+	"github.com/nats-io/", "go.opentelemetry.io/otel/sdk", "go.opentelemetry.io/otel/exporters",
+	"modernc.org/sqlite", "github.com/jackc/pgx",
+	"charm.land/", "github.com/charmbracelet/",
+}

@@ -1,0 +1,161 @@
+package archtest
+
+import (
+	"fmt"
+	"go/ast"
+	"slices"
+	"strings"
+)
+
+// wellKnown are methods that interfaces of the standard library call, and so
+// have users that no search finds.
+var wellKnown = []string{
+	"Error", "String", "Unwrap", "Is", "As", "Read", "Write", "Close", "Len", "Less", "Swap",
+	"ServeHTTP", "RoundTrip", "Format", "GoString", "LogValue", "Scan", "Value", "Set", "Type",
+	"MarshalJSON", "UnmarshalJSON", "MarshalText", "UnmarshalText",
+}
+
+// checkUsers finds exported names in internal and cmd that nobody outside
+// their package uses: there, exported means used elsewhere. Nobody can import
+// a command, so methods in it are exported for some interface's sake.
+func checkUsers(t *tree) []string {
+	var found []string
+	for _, p := range t.sorted() {
+		if !matches("internal/*", p.path) && !matches("cmd/*", p.path) {
+			continue
+		}
+		if matches("internal/*", p.path) && !imported(t, p) {
+			at := t.fset.Position(p.files[0].ast.Package)
+			found = append(found, fmt.Sprintf("%s:%d: nobody imports %s", at.Filename, at.Line, p.path))
+			continue
+		}
+		decls := exported(p)
+		used := usedOutside(t, p)
+		reach(decls, used)
+		for _, d := range decls {
+			if matches("cmd/*", p.path) && strings.HasPrefix(d.name, ".") {
+				continue
+			}
+			if !used[d.name] {
+				at := t.fset.Position(d.ident.Pos())
+				found = append(found, fmt.Sprintf("%s:%d: %s is exported and has no user outside %s", at.Filename, at.Line, d.name, p.path))
+			}
+		}
+	}
+	return found
+}
+
+// imported reports whether anybody has use for p. A package without exported
+// names, as a test of the whole module is, needs nobody.
+func imported(t *tree, p *pkg) bool {
+	for _, other := range t.pkgs {
+		for _, f := range other.files {
+			for _, path := range f.imports() {
+				if other != p && path == module+"/"+p.path {
+					return true
+				}
+			}
+		}
+	}
+	return len(exported(p)) == 0
+}
+
+// decl is an exported name: of a package ("Scan"), or of a method (".Next").
+type decl struct {
+	name  string
+	ident *ast.Ident
+	api   []ast.Node // what a user of the name also meets: a signature, a type
+}
+
+func exported(p *pkg) []decl {
+	var all []decl
+	add := func(prefix string, id *ast.Ident, api ...ast.Node) {
+		if id.IsExported() {
+			all = append(all, decl{prefix + id.Name, id, api})
+		}
+	}
+	for _, f := range p.files {
+		if f.test {
+			continue
+		}
+		for _, d := range f.ast.Decls {
+			switch d := d.(type) {
+			case *ast.FuncDecl:
+				if d.Recv == nil {
+					add("", d.Name, d.Type)
+				} else if !slices.Contains(wellKnown, d.Name.Name) {
+					add(".", d.Name, d.Type)
+				}
+			case *ast.GenDecl:
+				for _, s := range d.Specs {
+					switch s := s.(type) {
+					case *ast.TypeSpec:
+						add("", s.Name, s.Type)
+					case *ast.ValueSpec:
+						for _, id := range s.Names {
+							if s.Type != nil {
+								add("", id, s.Type)
+							} else {
+								add("", id)
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+	return all
+}
+
+// usedOutside collects the names of p, and the selectors that may be its
+// methods, in every other package, tests included.
+func usedOutside(t *tree, p *pkg) map[string]bool {
+	used := map[string]bool{}
+	for _, other := range t.pkgs {
+		if other == p {
+			continue
+		}
+		for _, f := range other.files {
+			imports := f.imports()
+			ast.Inspect(f.ast, func(n ast.Node) bool {
+				sel, ok := n.(*ast.SelectorExpr)
+				if !ok {
+					return true
+				}
+				used["."+sel.Sel.Name] = true
+				if x, ok := sel.X.(*ast.Ident); ok && imports[x.Name] == module+"/"+p.path {
+					used[sel.Sel.Name] = true
+				}
+				return true
+			})
+		}
+	}
+	return used
+}
+
+// reach adds to used what the names in it lead to: the result type of a
+// function that is called need not be named by its caller.
+func reach(decls []decl, used map[string]bool) {
+	for grown := true; grown; {
+		grown = false
+		for _, d := range decls {
+			if !used[d.name] {
+				continue
+			}
+			for _, node := range d.api {
+				ast.Inspect(node, func(n ast.Node) bool {
+					id, ok := n.(*ast.Ident)
+					if ok && id.IsExported() && !used[id.Name] && declared(decls, id.Name) {
+						used[id.Name] = true
+						grown = true
+					}
+					return true
+				})
+			}
+		}
+	}
+}
+
+func declared(decls []decl, name string) bool {
+	return !strings.HasPrefix(name, ".") && slices.ContainsFunc(decls, func(d decl) bool { return d.name == name })
+}
