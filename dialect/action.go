@@ -36,6 +36,9 @@ func (t *Table) Action(name, args string) Action {
 		}
 	}
 	out.Targets = r.targets(a)
+	if len(out.Targets) == 1 && device(out.Targets[0].Path) {
+		return Action{}
+	}
 	switch r.op {
 	case Write:
 		out.Content = a.text(r.Content...)
@@ -194,6 +197,16 @@ func (r *row) edits(a args, targets []Target) []Replacement {
 		out = append(out, x)
 	}
 	return out
+}
+
+// device reports whether a path names what is no file: what it shows is
+// another each time.
+func device(p string) bool {
+	if len(p) < 5 || p[0] != '/' {
+		return false
+	}
+	p = path.Clean(p) + "/"
+	return strings.HasPrefix(p, "/dev/") || strings.HasPrefix(p, "/proc/") || strings.HasPrefix(p, "/sys/")
 }
 
 // join returns p as seen from dir.

@@ -5,7 +5,7 @@ var claudeRows = []Row{
 	{
 		Name: "claude-code/Read", Tools: []string{"Read", "View"}, Op: "read", Has: []string{"file_path"},
 		Path: []string{"file_path"}, Offset: "offset", Base: 1, Limit: "limit", Most: 2000, Also: []string{"pages"},
-		Formats: []string{"numbered"},
+		Formats: []string{"pieces"},
 		Errors:  []string{"<system-reminder>Warning"},
 	},
 	{
@@ -27,7 +27,7 @@ var claudeRows = []Row{
 	},
 	{
 		Name: "claude-code/NotebookRead", Tools: []string{"NotebookRead"}, Op: "read",
-		Path: []string{"notebook_path"}, Also: []string{"cell_id"}, Formats: []string{"numbered"},
+		Path: []string{"notebook_path"}, Also: []string{"cell_id"}, Formats: []string{"pieces"},
 	},
 	{
 		Name: "claude-code/LS", Tools: []string{"LS"}, Op: "list",

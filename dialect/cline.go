@@ -42,44 +42,46 @@ var clineRows = []Row{
 type element struct {
 	start, end int    // the inside of the string "result" in the text
 	result     string // decoded
+	beside     string // what the entry holds beside it
 	failed     bool
 }
 
 // elements reads [{"query":…,"result":…,"success":…},…].
 func elements(text string) ([]element, bool) {
-	list, ok := array(text)
+	list, ok := items(text)
 	if !ok {
 		return nil, false
 	}
 	out := make([]element, 0, len(list))
-	at := 0
-	for _, raw := range list {
-		o, ok := object(raw)
+	for _, x := range list {
+		o, ok := object(x.val)
 		if !ok {
 			return nil, false
 		}
-		v, ok := o.get("result")
-		if !ok || v[0] != '"' {
+		e := element{start: -1}
+		for _, m := range o {
+			if m.key != "result" || e.start >= 0 {
+				continue
+			}
+			if e.result, ok = str(m.val); !ok {
+				return nil, false
+			}
+			e.start = x.at + m.at + 1
+			e.end = e.start + len(m.val) - 2
+		}
+		if e.start < 0 {
 			return nil, false
 		}
-		i := at + strings.Index(text[at:], raw)
-		at = i + len(raw)
-		j := i
-		for k := range o {
-			// The members follow each other, so each stands behind the last.
-			j += strings.Index(text[j:], o[k].val)
-			if o[k].key == "result" {
-				break
-			}
-			j += len(o[k].val)
-		}
 		success, _ := o.get("success")
-		e := element{start: j + 1, end: j + len(v) - 1, failed: success == "false"}
-		e.result, _ = str(v)
+		e.failed = success == "false"
+		e.beside = o.others("query", "result", "success")
 		out = append(out, e)
 	}
 	return out, true
 }
+
+// showingNote begins Cline's note below lines that are not the whole file.
+const showingNote = "[Showing lines "
 
 // middleCut is what Cline leaves where it cut out the middle of a result.
 const middleCut = "\n\n...[truncated "
@@ -96,6 +98,7 @@ func readFiles(in *reading) (Result, bool) {
 		s := Section{Path: targets[i].Path, Start: e.start, End: e.end, Failed: e.failed}
 		if !s.Failed {
 			s.element(e.result, targets[i])
+			s.Beside = besides(s.Beside, e.beside)
 			out.Failed = false
 		}
 		out.Sections = append(out.Sections, s)
@@ -118,14 +121,19 @@ func (s *Section) element(text string, t Target) {
 	}
 	s.First, s.Lines, s.Cut = n.first, n.lines, n.clip
 	note := strings.TrimLeft(text[n.size:], "\n")
+	footer := text[strings.LastIndexByte(text, '\n')+1:]
+	if strings.HasPrefix(footer, showingNote) {
+		s.Said = numberAfter(footer, " of ")
+	}
 	switch {
-	case strings.HasPrefix(note, "[Showing lines ") && strings.Count(note, "\n") == 0:
-		s.Total = numberAfter(note, " of ")
+	case strings.HasPrefix(note, showingNote) && strings.Count(note, "\n") == 0:
+		s.Total = s.Said
 		s.Cut = s.Cut || numberAfter(note, "-") != s.First+len(s.Lines)-1
 	case note != "":
-		s.Cut = true
+		s.Cut, s.Beside = true, strings.TrimSpace(note)
 	case t.Last == 0 || s.First+len(s.Lines)-1 < t.Last:
 		s.Total = s.First + len(s.Lines) - 1
+		s.Said = s.Total
 	}
 	if s.Cut {
 		s.Total = 0
@@ -146,7 +154,7 @@ func readCommands(in *reading) (Result, bool) {
 	for i, e := range list {
 		s := Section{Path: pulls[i].path, Start: e.start, End: e.end, Failed: e.failed}
 		if !s.Failed {
-			s.output(e.result, pulls[i], output{exact: true, cut: strings.Contains(e.result, middleCut)})
+			s.output(e.result, pulls[i], output{exact: true, cut: strings.Contains(e.result, middleCut) || silent(e.result), beside: e.beside})
 			out.Failed = out.Failed && s.Failed
 		}
 		out.Sections = append(out.Sections, s)

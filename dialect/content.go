@@ -1,5 +1,7 @@
 package dialect
 
+import "strings"
+
 // ByContent reads a result whose call is missing by what it looks like: a
 // header that begins with 📄, or lines that begin with "123→" (TRIM-5, the
 // second way). Numbered lines alone do not tell their file.
@@ -7,12 +9,12 @@ func (t *Table) ByContent(text string) (Result, bool) {
 	a := Action{Op: Read}
 	in := &reading{action: &a, row: &row{}, text: text}
 	if out, ok := readSections(in); ok {
-		return out, true
+		return out.sane(), true
 	}
 	n, ok := readNumbered(text, "→")
 	if !ok {
 		return Result{}, false
 	}
-	s := Section{End: n.size, First: n.first, Lines: n.lines, Cut: n.clip || !trailer(text[n.size:])}
-	return Result{Sections: []Section{s}}, true
+	s := Section{End: n.size, First: n.first, Lines: n.lines, Cut: n.clip || !trailer(text[n.size:]), Beside: strings.TrimSpace(text[n.size:])}
+	return Result{Sections: []Section{s}}.sane(), true
 }

@@ -57,7 +57,7 @@ type Result struct {
 //
 // Lines are without their line ends: the file "a\nb\n" has the lines "a" and
 // "b", and so has "a\nb". A carriage return before the line end belongs to the
-// line, unless the agent's terminal put it there. Line n of the file is
+// line, unless a terminal may have put it there (Stripped). Line n of the file is
 // Lines[n-First], always: where the tool left out something in the middle,
 // Lines ends before the gap and Cut is set. A section whose lines could not be
 // read has no Lines, First 0 and Cut set. Lines are substrings of the result's
@@ -75,4 +75,26 @@ type Section struct {
 	Unchanged  bool     // as in Result, for this file alone
 	Cut        bool     // the tool left something out between First and the last line shown, or clipped a line
 	Dir        bool     // a directory listing
+
+	// Said is how many lines the whole file has by what the tool printed
+	// ("of 120", "53 more lines"), counted in the tool's own way, so that it is
+	// to be compared only with what the same Row said; 0 = not said. It proves
+	// nothing about Lines.
+	Said int
+	// Beside is what the result says of this file beside its lines and the
+	// frame that is always around them: symbols, notes, reminders, warnings.
+	// A result of one section holds it outside Start and End too.
+	Beside   string
+	Final    Final // whether the file's last line ends in a line break
+	Stripped bool  // carriage returns were taken off Lines
 }
+
+// Final says whether a file's last line ends in a line break. A section tells
+// it only where it shows the end of the file and its format keeps it.
+type Final uint8
+
+const (
+	FinalUnknown Final = iota
+	FinalNewline
+	FinalNone
+)

@@ -1,6 +1,9 @@
 package dialect
 
-import "strings"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 // editorRows are the tools of SWE-agent, OpenHands, Copilot CLI and others that
 // share an editor of several commands, and SWE-agent's window onto a file.
@@ -70,7 +73,7 @@ func readView(in *reading) (Result, bool) {
 	}
 	text, tty := in.text, false
 	if rest, ok := strings.CutPrefix(text, "OBSERVATION:\n"); ok {
-		text, tty = rest, strings.Contains(rest, "\r\n")
+		text, tty = rest, carried(rest)
 	}
 	listing := strings.HasPrefix(text, "Here's the files and directories") || strings.HasPrefix(text, "Here are the files and directories")
 	if strings.HasPrefix(text, "<NOTE>") {
@@ -88,7 +91,7 @@ func readView(in *reading) (Result, bool) {
 		return Result{}, false
 	}
 	if tty {
-		uncarry(n.lines)
+		s.Stripped = uncarry(n.lines)
 	}
 	rest := strings.TrimSpace(text[n.size:])
 	last := len(n.lines) - 1
@@ -105,8 +108,9 @@ func readView(in *reading) (Result, bool) {
 	case rest != "" && !trailer(rest):
 		s.First, s.Lines, s.Cut = n.first, n.lines, true
 	default:
-		s.fill(n, in.target(), 0, true)
+		s.fill(n, in.target(), 0, true, false)
 	}
+	s.Beside = except(rest, "[Output truncated", "<response clipped>")
 	return Result{Sections: []Section{s}}, true
 }
 
@@ -146,6 +150,8 @@ func readWindow(in *reading) (Result, bool) {
 		s.Path = head[len("[File: "):j]
 	}
 	s.Total, _ = number(head[j+2:])
+	s.Said = s.Total
+	before := strings.TrimPrefix(text[:i], "OBSERVATION:\n")
 	tty := strings.HasSuffix(head, "\r")
 	if strings.HasPrefix(body, "(") {
 		_, body, _ = strings.Cut(body, "\n")
@@ -156,11 +162,12 @@ func readWindow(in *reading) (Result, bool) {
 		return Result{Sections: []Section{s}}, true
 	}
 	if tty {
-		uncarry(n.lines)
+		s.Stripped = uncarry(n.lines)
 	}
 	rest := strings.TrimLeft(body[n.size:], "\r\n")
 	s.First, s.Lines = n.first, n.lines
 	s.Cut = n.clip || rest != "" && !strings.HasPrefix(rest, "(")
+	s.Beside = besides(before, except(rest, "(", "bash-$"))
 	return Result{Sections: []Section{s}}, true
 }
 
@@ -177,8 +184,11 @@ func readMarked(in *reading) (Result, bool) {
 		if s.First == 0 {
 			s.First = n
 		}
-		s.Lines = append(s.Lines, strings.TrimPrefix(rest[1:], " "))
-		s.Cut = s.Cut || len(rest) >= 500 // it cuts lines at 500 bytes without a word
+		rest = strings.TrimPrefix(rest[1:], " ")
+		s.Lines = append(s.Lines, rest)
+		// It cuts lines at 500 bytes, before a character that does not fit,
+		// without a word.
+		s.Cut = s.Cut || len(rest) > 500-utf8.UTFMax
 	}
 	return Result{Sections: []Section{s}}, s.First > 0
 }

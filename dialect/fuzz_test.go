@@ -56,6 +56,9 @@ func checkConsistent(t *testing.T, a Action, text string, r Result, isError bool
 			t.Fatalf("section %d at %d-%d of %d, after %d", i, s.Start, s.End, len(text), at)
 		}
 		at = s.End
+		if s.First > maxLine || s.Said < 0 || s.Final != FinalUnknown && s.Cut && s.Said == 0 {
+			t.Fatalf("section %d: first %d, said %d, final %d, cut %v", i, s.First, s.Said, s.Final, s.Cut)
+		}
 		if s.First < 0 || s.Total < 0 || len(s.Lines) > strings.Count(text, "\n")+strings.Count(text, `\n`)+strings.Count(text, `\u000a`)+strings.Count(text, `\u000A`)+1 {
 			t.Fatalf("section %d: first %d, total %d, %d lines", i, s.First, s.Total, len(s.Lines))
 		}

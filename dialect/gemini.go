@@ -59,10 +59,10 @@ func readShowing(in *reading) (Result, bool) {
 	a, _ := number(head[at+len(showing):])
 	b := numberAfter(head[at+len(showing):], "-")
 	total := numberAfter(head[at:], " of ")
-	body, ok := "", false
+	body, ok, frame := "", false, ""
 	for _, rule := range []string{"\n---\n\n", "--- FILE CONTENT (truncated) ---\n"} {
 		if i := strings.Index(head, rule); i > at {
-			body, ok = text[i+len(rule):], true
+			body, ok, frame = text[i+len(rule):], true, head[:i]
 			break
 		}
 	}
@@ -70,7 +70,8 @@ func readShowing(in *reading) (Result, bool) {
 		return Result{}, false
 	}
 	s := in.section()
-	s.First = a
+	s.First, s.Said = a, total
+	s.Beside = except(frame, "IMPORTANT: ", "Status: ", "Action: ", showing)
 	s.Lines = strings.Split(body, "\n")
 	s.Cut = anyClipped(s.Lines)
 	last := len(s.Lines) - 1
@@ -85,8 +86,9 @@ func readShowing(in *reading) (Result, bool) {
 		s.Cut = true
 		s.Lines = s.Lines[:min(len(s.Lines), b-a+1)]
 	case b == total:
+		s.Final = FinalNone
 		if s.Lines[last] == "" && (a < b || total > 1) {
-			s.Lines = s.Lines[:last]
+			s.Lines, s.Final = s.Lines[:last], FinalNewline
 		}
 		s.Total = a + len(s.Lines) - 1
 	}
@@ -109,7 +111,7 @@ func readContentOf(in *reading) (Result, bool) {
 		s.Cut = s.Cut || strings.Contains(body, "truncated")
 	}
 	if s.Cut {
-		s.Total = 0
+		s.Total, s.Said, s.Final = 0, 0, FinalUnknown
 	}
 	return Result{Sections: []Section{s}}, true
 }

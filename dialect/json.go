@@ -1,14 +1,18 @@
 package dialect
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 )
 
-// arg is one member of a JSON object: its key, and its value as it stands in
-// the text.
-type arg struct{ key, val string }
+// arg is one member of a JSON object: its key, its value as it stands in the
+// text, and where the value begins there.
+type arg struct {
+	key, val string
+	at       int
+}
 
 // args are the members of a JSON object in their order.
 type args []arg
@@ -30,6 +34,31 @@ func (a args) text(names ...string) string {
 	v, _ := a.get(names...)
 	s, _ := str(v)
 	return s
+}
+
+// given counts the members that are not null.
+func (a args) given() int {
+	n := 0
+	for i := range a {
+		if a[i].val != "null" {
+			n++
+		}
+	}
+	return n
+}
+
+// others returns the members that are not among known and say something, one
+// a line.
+func (a args) others(known ...string) string {
+	out := ""
+	for _, m := range a {
+		switch v := scalar(m.val); {
+		case slices.Contains(known, m.key), v == "", v == "null", v == "false", v == "[]", v == "{}":
+		default:
+			out = besides(out, m.key+": "+v)
+		}
+	}
+	return out
 }
 
 // number returns the whole number that name holds. A string of digits counts.
@@ -80,7 +109,7 @@ func object(s string) (args, bool) {
 		if end = valueEnd(s, i); end < 0 {
 			return nil, false
 		}
-		out = append(out, arg{key, s[i:end]})
+		out = append(out, arg{key, s[i:end], i})
 		if i = space(s, end); i >= len(s) || s[i] != ',' && s[i] != '}' {
 			return nil, false
 		}
@@ -92,11 +121,24 @@ func object(s string) (args, bool) {
 
 // array splits a JSON array.
 func array(s string) ([]string, bool) {
+	list, ok := items(s)
+	if !ok {
+		return nil, false
+	}
+	out := make([]string, len(list))
+	for i := range list {
+		out[i] = list[i].val
+	}
+	return out, true
+}
+
+// items splits a JSON array into members without keys.
+func items(s string) (args, bool) {
 	i := space(s, 0)
 	if i >= len(s) || s[i] != '[' {
 		return nil, false
 	}
-	var out []string
+	var out args
 	for i = space(s, i+1); ; i = space(s, i+1) {
 		if i >= len(s) {
 			return nil, false
@@ -108,7 +150,7 @@ func array(s string) ([]string, bool) {
 		if end < 0 {
 			return nil, false
 		}
-		out = append(out, s[i:end])
+		out = append(out, arg{val: s[i:end], at: i})
 		if i = space(s, end); i >= len(s) || s[i] != ',' && s[i] != ']' {
 			return nil, false
 		}

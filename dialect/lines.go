@@ -22,11 +22,69 @@ func splitLines(s string) []string {
 }
 
 // uncarry drops the carriage return that a terminal put at the end of every
-// line.
-func uncarry(lines []string) {
+// line, and reports whether there was one.
+func uncarry(lines []string) bool {
+	found := false
 	for i, l := range lines {
-		lines[i] = strings.TrimSuffix(l, "\r")
+		if l, ok := strings.CutSuffix(l, "\r"); ok {
+			lines[i], found = l, true
+		}
 	}
+	return found
+}
+
+// carried reports whether every line end of s has a carriage return before it,
+// as on a terminal. A file may be so itself: what is taken off must be told.
+func carried(s string) bool {
+	n := strings.Count(s, "\n")
+	return n > 0 && strings.Count(s, "\r\n") == n
+}
+
+// besides joins what stands beside the lines of a file.
+func besides(parts ...string) string {
+	out := ""
+	for _, p := range parts {
+		if p = strings.TrimSpace(p); p != "" {
+			if out != "" {
+				out += "\n"
+			}
+			out += p
+		}
+	}
+	return out
+}
+
+// except returns the lines of s that begin with none of the heads, and are not
+// blank.
+func except(s string, heads ...string) string {
+	out := ""
+lines:
+	for line := range strings.Lines(s) {
+		line = strings.TrimSpace(line)
+		for _, h := range heads {
+			if strings.HasPrefix(line, h) {
+				continue lines
+			}
+		}
+		out = besides(out, line)
+	}
+	return out
+}
+
+// pieces counts the lines of a text as those do that split it at its line
+// ends: what stands behind the last one counts.
+func pieces(s string) int { return strings.Count(s, "\n") + 1 }
+
+// finalOf returns how the last line of a text that reaches the end of its file
+// ends.
+func finalOf(s string) Final {
+	switch {
+	case s == "":
+		return FinalUnknown
+	case strings.HasSuffix(s, "\n"):
+		return FinalNewline
+	}
+	return FinalNone
 }
 
 // numberedLines is what a run of lines with ascending numbers holds.

@@ -95,7 +95,9 @@ func readFenced(in *reading) (Result, bool) {
 		first, _ = number(head[at+len("Lines "):])
 		last = numberAfter(head[at:], " to ")
 		s.Total = numberAfter(head[at:], "(")
+		s.Said = s.Total
 	}
+	s.Beside = besides(except(head, "File: `"), tail)
 	if strings.HasPrefix(body, "// filepath: ") {
 		_, body, _ = strings.Cut(body, "\n")
 	}

@@ -7,12 +7,31 @@ import "strings"
 // its line ends show the end of the last line as an empty numbered line; it is
 // dropped where the read reached the end of the file. Lines that follow the
 // last number (a reminder to the model) are no part of the section.
+//
+// A table of data may begin with a number too: the first one must be that of
+// the first line asked for.
 func readPlainNumbers(in *reading) (Result, bool) {
-	if len(in.action.Targets) > 1 {
+	n, ok := readNumbered(in.text, separator(in.text))
+	if !ok || n.first != max(in.target().First, 1) {
 		return Result{}, false
 	}
+	return in.numbers(n, false)
+}
+
+// readPieces is readPlainNumbers for an agent that numbers every text, and
+// that splits the file at its line ends.
+func readPieces(in *reading) (Result, bool) {
 	n, ok := readNumbered(in.text, separator(in.text))
 	if !ok || in.target().First > 1 && n.first != in.target().First {
+		return Result{}, false
+	}
+	return in.numbers(n, true)
+}
+
+// numbers returns the section that begins with numbered lines. pieces is as in
+// fill.
+func (in *reading) numbers(n numberedLines, pieces bool) (Result, bool) {
+	if len(in.action.Targets) > 1 {
 		return Result{}, false
 	}
 	s := in.section()
@@ -26,17 +45,19 @@ func readPlainNumbers(in *reading) (Result, bool) {
 	// A separate last line end closes the last line; without one, an empty
 	// last line is what stands behind the file's final line end.
 	ended := rest == "" && !n.open
-	s.fill(n, in.target(), in.row.Most, !ended)
+	s.fill(n, in.target(), in.row.Most, !ended, pieces)
+	s.Beside = strings.TrimSpace(rest)
 	if !trailer(rest) {
-		s.Cut, s.Total = true, 0
+		s.Cut, s.Total, s.Said, s.Final = true, 0, 0, FinalUnknown
 	}
 	return Result{Sections: []Section{s}}, true
 }
 
 // fill takes over numbered lines. most is how many lines a read without a
 // limit shows. phantom says that an empty numbered line at the end of the file
-// is no line.
-func (s *Section) fill(n numberedLines, t Target, most int, phantom bool) {
+// is no line, pieces that there is always one where the file ends in a line
+// end.
+func (s *Section) fill(n numberedLines, t Target, most int, phantom, pieces bool) {
 	s.First, s.Lines, s.Cut = n.first, n.lines, n.clip
 	asked := most
 	if t.Last > 0 {
@@ -45,9 +66,12 @@ func (s *Section) fill(n numberedLines, t Target, most int, phantom bool) {
 	if asked > 0 && len(n.lines) >= asked {
 		return // the end of the file is not known to be reached
 	}
-	last := len(s.Lines) - 1
-	if phantom && strings.TrimSuffix(s.Lines[last], "\r") == "" {
-		s.Lines = s.Lines[:last]
+	s.Said = s.First + len(s.Lines) - 1
+	switch last := len(s.Lines) - 1; {
+	case phantom && strings.TrimSuffix(s.Lines[last], "\r") == "":
+		s.Lines, s.Final = s.Lines[:last], FinalNewline
+	case phantom && pieces:
+		s.Final = FinalNone
 	}
 	s.Total = s.First + len(s.Lines) - 1
 	if s.Cut {
@@ -62,7 +86,7 @@ func trailer(rest string) bool {
 	return rest == "" || strings.HasPrefix(rest, "<system-reminder>")
 }
 
-// numbersAfter reads the digits that follow mark in s, or 0.
+// numberAfter reads the digits that follow mark in s, or 0.
 func numberAfter(s, mark string) int {
 	i := strings.Index(s, mark)
 	if i < 0 {
@@ -85,6 +109,10 @@ func readRaw(in *reading) (Result, bool) {
 // content takes over lines without numbers: those that the call asked for.
 func (s *Section) content(text string, t Target, r *row) {
 	s.First = max(t.First, 1)
+	if placeholder(text) {
+		s.First, s.Cut = 0, true
+		return
+	}
 	s.Lines = splitLines(text)
 	s.Cut = anyClipped(s.Lines)
 	if i := len(s.Lines) - 1; i >= 0 && cutAtEnd(s.Lines[i]) {
@@ -107,6 +135,15 @@ func (s *Section) content(text string, t Target, r *row) {
 	case s.Cut, asked > 0 && len(s.Lines) == asked:
 	case len(s.Lines) > 0 || s.First == 1:
 		s.Total = s.First + len(s.Lines) - 1
+		s.ends(text)
+	}
+}
+
+// ends takes over what a text without numbers tells that reaches the end of
+// the file.
+func (s *Section) ends(text string) {
+	if len(s.Lines) > 0 {
+		s.Said, s.Final = s.First-1+pieces(text), finalOf(text)
 	}
 }
 

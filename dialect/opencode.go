@@ -57,25 +57,31 @@ func readOpencode(in *reading) (Result, bool) {
 	}
 	note := strings.TrimLeft(body[n.size:], "\n")
 	s.First, s.Lines, s.Cut = n.first, n.lines, n.clip
-	if j := strings.LastIndex(text, end); j > i {
-		s.End = j + len(end)
-		if !trailer(text[s.End:]) {
-			return Result{}, false
-		}
+	_, head, _ := strings.Cut(text[:i], "</path>")
+	behind := ""
+	if j := strings.LastIndex(body, end); j >= 0 && j+1 >= n.size {
+		s.End = i + len(open) + j + len(end)
+		behind, note = text[s.End:], strings.TrimLeft(body[n.size:max(n.size, j)], "\n")
 	}
+	note, more, _ := strings.Cut(note, "\n")
+	s.Beside = besides(except(head, "<type>file</type>"), more, behind)
 	switch {
 	case strings.HasPrefix(note, "(End of file"):
 		s.Total = numberAfter(note, "total ")
-		if last := len(s.Lines) - 1; old && last >= 0 && s.Lines[last] == "" {
-			s.Lines = s.Lines[:last]
+		s.Said = s.Total
+		if last := len(s.Lines) - 1; old && last >= 0 {
+			if s.Final = FinalNone; s.Lines[last] == "" {
+				s.Lines, s.Final = s.Lines[:last], FinalNewline
+			}
 		}
 		if old || s.Total == 0 {
 			s.Total = s.First + len(s.Lines) - 1
 		}
 	case strings.HasPrefix(note, "(Showing lines "):
 		s.Total = numberAfter(note, " of ")
+		s.Said = s.Total
 		if b := numberAfter(note, "-"); b > 0 && b != s.First+len(s.Lines)-1 {
-			s.Cut = true
+			s.Cut, s.Total = true, 0
 		}
 	case strings.HasPrefix(note, "(File has more lines"), strings.HasPrefix(note, "(Output capped at"), strings.HasPrefix(note, "(Output truncated"):
 	default:

@@ -1,6 +1,9 @@
 package dialect
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // output is what a shell tool's result says about the command's output.
 type output struct {
@@ -9,6 +12,8 @@ type output struct {
 	exact bool   // the output stands as it was, white space at both ends included
 	cut   bool   // something was left out, or the command had not ended
 	tty   bool   // a terminal ended the lines with a carriage return
+
+	beside string // what the result says beside the output and its usual frame
 }
 
 // shellOutput strips what shell tools put around an output.
@@ -16,7 +21,7 @@ func shellOutput(text string) output {
 	o := output{body: text}
 	if rest, ok := strings.CutPrefix(o.body, "OBSERVATION:\n"); ok {
 		o.skip(rest)
-		o.tty = strings.Contains(rest, "\r\n")
+		o.tty = carried(rest)
 	}
 	head := o.body[:min(len(o.body), 600)]
 	switch {
@@ -53,15 +58,19 @@ func shellOutput(text string) output {
 			o.at, o.cut = -1, true
 			break
 		}
+		_, before, _ := strings.Cut(head[:i], "</returncode>")
+		o.beside = besides(before, o.body[j+len(end):])
 		o.skip(o.body[i+len(open):])
 		o.body = o.body[:j-i-len(open)]
 		o.exact = true
-	case strings.HasPrefix(head, `{"output":`), strings.HasPrefix(head, `{"metadata":`):
-		o.decode()
+	case strings.HasPrefix(head, "{") && o.decode():
 	case strings.HasPrefix(head, "Command: "), strings.HasPrefix(head, "Output: "):
 		o.terminal()
 	default:
 		o.trail()
+	}
+	if silent(o.body) {
+		o.body, o.cut = "", true // white space may be gone
 	}
 	return o
 }
@@ -72,16 +81,49 @@ func (o *output) skip(rest string) {
 	o.body = rest
 }
 
-// decode reads {"output":"…","metadata":{…}}, Codex's older shell.
-func (o *output) decode() {
+// decode reads {"output":"…","metadata":{…}}, Codex's older shell, and
+// {"stdout":"…","stderr":"…","exitCode":0}. It reports whether the body is one.
+func (o *output) decode() bool {
 	a, ok := object(o.body)
-	v, ok2 := a.get("output")
-	if !ok || !ok2 {
-		o.cut = true
-		return
+	v, has := a.get("output", "stdout")
+	if !ok || !has {
+		return false
 	}
-	o.body, _ = str(v)
-	o.at, o.exact = -1, true
+	_, told := exitMember(a)
+	_, meta := a.get("metadata")
+	_, errs := a.get("stderr")
+	text, ok := str(v)
+	if !ok || !told && !meta && !errs {
+		return false
+	}
+	o.body, o.at = text, -1
+	o.exact = meta || strings.HasSuffix(text, "\n")
+	o.beside = a.text("stderr")
+	return true
+}
+
+// exitMember returns the exit code that a member of a JSON object tells, or of
+// its metadata.
+func exitMember(a args) (int, bool) {
+	for _, name := range []string{"exit_code", "exitCode", "returncode", "return_code"} {
+		if code, ok := a.number(name); ok {
+			return code, true
+		}
+	}
+	if _, ok := a.get("stdout", "stderr", "output"); ok {
+		if code, ok := a.number("code"); ok {
+			return code, true
+		}
+	}
+	v, _ := a.get("metadata")
+	if meta, ok := object(v); ok {
+		for _, name := range []string{"exit_code", "exitCode"} {
+			if code, ok := meta.number(name); ok {
+				return code, true
+			}
+		}
+	}
+	return 0, false
 }
 
 // terminal reads "Output: …" between lines that tell the command and its exit
@@ -97,6 +139,8 @@ func (o *output) terminal() {
 	}
 	o.skip(o.body[i+1+len("Output: "):])
 	if j := strings.LastIndex(o.body, "\nError: "); j >= 0 {
+		o.beside, _, _ = strings.Cut(o.body[j+len("\nError: "):], "\nExit Code: ")
+		o.beside = except(o.beside, "(none)")
 		o.body = o.body[:j]
 	} else if j := strings.LastIndex(o.body, "\nExit Code: "); j >= 0 {
 		o.body = o.body[:j]
@@ -104,6 +148,19 @@ func (o *output) terminal() {
 	if o.body == "(empty)" {
 		o.body, o.cut = "", true
 	}
+}
+
+// silences are what shell tools say of a command that printed nothing.
+var silences = []string{
+	"(no output)", "(empty)", "[no output]", "<no output>", "(no content)", "No output", "Tool ran without output or errors",
+	"Your command ran successfully and did not produce any output.",
+}
+
+// silent reports whether a body is a tool's word for no output.
+func silent(body string) bool {
+	body = strings.TrimSpace(body)
+	return slices.Contains(silences, body) ||
+		len(body) < 100 && strings.HasPrefix(body, "(") && strings.HasSuffix(body, " completed with no output)")
 }
 
 // trail strips what stands behind an output.
@@ -123,7 +180,7 @@ func (o *output) trail() {
 		o.cut = true
 	}
 	// What ends with a line break was not trimmed.
-	o.exact = strings.HasSuffix(o.body, "\n") && !strings.HasPrefix(o.body, "(no output)")
+	o.exact = strings.HasSuffix(o.body, "\n")
 }
 
 // gap returns where a tool's note that it left out something stands in an

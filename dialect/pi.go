@@ -35,14 +35,23 @@ func readNoted(in *reading) (Result, bool) {
 		s.Cut = true // a line too long to be shown
 		return Result{Sections: []Section{s}}, true
 	}
-	i := strings.LastIndex(in.text, "\n\n[")
-	if i < 0 || !strings.HasSuffix(in.text, "]") || strings.Contains(in.text[i+2:], "\n") {
-		return readRaw(in)
+	note, i := "", strings.LastIndex(in.text, "\n\n[")
+	if i >= 0 && strings.HasSuffix(in.text, "]") {
+		note = in.text[i+2:]
 	}
-	note := in.text[i+2:]
-	next := numberAfter(note, "Use offset=")
-	if next == 0 || !strings.Contains(note, "more lines in file") && !strings.HasPrefix(note, "[Showing lines ") {
-		return readRaw(in)
+	next, pages := numberAfter(note, "Use offset="), strings.HasPrefix(note, "[Showing lines ")
+	if next == 0 || strings.Contains(note, "\n") || !pages && !strings.Contains(note, "more lines in file") {
+		out, ok := readRaw(in)
+		for i := range out.Sections {
+			if raw := &out.Sections[i]; !raw.Cut {
+				raw.ends(in.text) // where more lines follow there is a note
+			}
+		}
+		return out, ok
+	}
+	if s.Said = numberAfter(note, " of "); !pages {
+		more, _ := number(note[1:])
+		s.Said = next - 1 + more
 	}
 	s.First = max(in.target().First, 1)
 	s.Lines = strings.Split(in.text[:i], "\n")

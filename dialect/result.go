@@ -35,6 +35,7 @@ var formats = map[string]format{
 	"operation": readOperation,
 	"sections":  readSections,
 	"numbered":  readPlainNumbers,
+	"pieces":    readPieces,
 	"opencode":  readOpencode,
 	"contentof": readContentOf,
 	"showing":   readShowing,
@@ -89,9 +90,22 @@ func (t *Table) Result(a Action, text string, isError bool) Result {
 	in := &reading{action: &a, row: r, text: text}
 	if n := toolHead(text); n > 0 && len(r.Command) == 0 {
 		in.text = text[n:]
-		return in.result(isError).behind(n)
+		return in.result(isError).behind(n).sane()
 	}
-	return in.result(isError)
+	return in.result(isError).sane()
+}
+
+// maxLine is the highest number of a line that is believed.
+const maxLine = 50_000_000
+
+// sane takes back lines whose numbers cannot be.
+func (r Result) sane() Result {
+	for i := range r.Sections {
+		if s := &r.Sections[i]; s.First > maxLine {
+			s.First, s.Lines, s.Total, s.Said, s.Final, s.Cut = 0, nil, 0, 0, FinalUnknown, true
+		}
+	}
+	return r
 }
 
 // toolHead returns the size of the head that Codex puts before the results of
@@ -138,9 +152,11 @@ func (in *reading) result(isError bool) Result {
 		}
 		return out
 	}
-	for _, f := range r.formats {
-		if out, ok := f(in); ok {
-			return out
+	if !pruned(text) {
+		for _, f := range r.formats {
+			if out, ok := f(in); ok {
+				return out
+			}
 		}
 	}
 	if in.target().Path == "" {
@@ -182,6 +198,62 @@ func unchanged(text string) bool {
 	return false
 }
 
+// pruneMarks begin what agents leave where they took an old result out of
+// their history, whatever follows.
+var pruneMarks = []string{
+	"<tool_output_masked>", "<persisted-output>", "[Old tool result content cleared", "[[NOTE] This file read has been removed",
+	"[该文件的历史读取内容已压缩",
+}
+
+// pruneWords are what the others have in a single line in brackets: what was
+// done, and to what.
+var pruneWords = [2][]string{
+	{"cleared", "pruned", "removed", "omitted", "elided", "compacted", "compressed", "trimmed", "masked", "stet:"},
+	{"tool", "output", "result", "observation", "context", "history", "read", "content"},
+}
+
+// pruned reports whether a text is no result but what an agent left in place
+// of one.
+func pruned(text string) bool {
+	text = strings.TrimSpace(text)
+	if text == "" || text[0] != '[' && text[0] != '<' && text[0] != 'O' {
+		return false
+	}
+	for _, m := range pruneMarks {
+		if strings.HasPrefix(text, m) {
+			return true
+		}
+	}
+	if len(text) > 400 || strings.Contains(text, "\n") {
+		return false
+	}
+	if text == "<MASKED>" || strings.HasPrefix(text, "Old environment output: (") {
+		return true
+	}
+	text = strings.ToLower(text)
+	return text[0] == '[' && text[len(text)-1] == ']' && containsAny(text, pruneWords[0]) && containsAny(text, pruneWords[1])
+}
+
+func containsAny(s string, words []string) bool {
+	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(s, w) })
+}
+
+// placeholders begin what tools without line numbers say in place of what is
+// no text.
+var placeholders = []string{
+	"Read image file", "Read PDF file", "Read audio file", "Read video file", "Image read successfully", "PDF read successfully",
+	"Binary content provided", "[Image", "PDF file read: ",
+}
+
+// placeholder reports whether a text without line numbers stands in place of
+// what is no text.
+func placeholder(text string) bool {
+	if len(text) > 400 || strings.Contains(strings.TrimSpace(text), "\n") {
+		return false
+	}
+	return slices.ContainsFunc(placeholders, func(p string) bool { return strings.HasPrefix(text, p) })
+}
+
 // failures are how the results of failed calls begin, over all agents. They
 // count only for short texts: the content of a file may begin so too.
 var failures = []string{
@@ -200,8 +272,10 @@ func failed(in *reading) bool {
 	if strings.HasPrefix(text, "Error:") {
 		return true
 	}
-	if len(text) > 0 && (text[0] == '{' || text[0] == '[') {
-		return failedJSON(in)
+	if len(text) > 0 && text[0] == '{' {
+		if failed, known := failedJSON(in); known {
+			return failed
+		}
 	}
 	if len(text) < 4096 {
 		for _, p := range in.row.Errors {
@@ -211,7 +285,7 @@ func failed(in *reading) bool {
 		}
 	}
 	op := in.action.Op
-	if op == Shell || op == Read && len(in.action.pulls) > 0 {
+	if in.shell() {
 		code, ok := exitCode(text)
 		return ok && code != 0 || strings.HasPrefix(text, "Error executing tool") || strings.HasPrefix(text, "<tool_use_error>")
 	}
@@ -233,39 +307,41 @@ func failed(in *reading) bool {
 		(strings.HasSuffix(text, ": no such file or directory") || strings.Contains(text, "ENOENT: "))
 }
 
+// shell reports whether a shell was called.
+func (in *reading) shell() bool {
+	return in.action.Op == Shell || in.action.Op == Read && len(in.action.pulls) > 0
+}
+
 // failedJSON reports whether a result that is a JSON object says that it
-// failed.
-func failedJSON(in *reading) bool {
-	text := in.text
-	if text[0] == '[' {
-		return false
-	}
-	head := text
-	if len(head) > 4096 {
+// failed, and whether it is one.
+func failedJSON(in *reading) (failed, known bool) {
+	text, op := in.text, in.action.Op
+	if len(text) > 4096 && !in.shell() {
 		// The members that tell stand at either end.
-		if !strings.Contains(head[:1024], `"status"`) && !strings.Contains(head[:1024], `"success"`) && !strings.Contains(head[len(head)-1024:], `"success"`) {
-			return false
+		head, tail := text[:1024], text[len(text)-1024:]
+		if !strings.Contains(head, `"status"`) && !strings.Contains(head, `"success"`) && !strings.Contains(tail, `"success"`) {
+			return false, true
 		}
 	}
 	o, ok := object(text)
 	if !ok {
-		return false
+		return false, false
 	}
-	if v, ok := o.get("status"); ok && v == `"error"` {
-		return true
-	}
-	if v, ok := o.get("success"); ok && v == "false" {
-		return true
-	}
-	if m, ok := o.get("metadata"); ok {
-		if meta, ok := object(m); ok {
-			if code, ok := meta.number("exit_code"); ok && code != 0 {
-				return true
-			}
+	if op != Read || in.shell() {
+		// A file may have such members of its own.
+		if code, ok := exitMember(o); ok && (code != 0 || in.shell()) {
+			return code != 0, true
 		}
 	}
 	if v, ok := o.get("error"); ok && len(o) == 1 && v != `""` {
-		return true
+		return true, true
 	}
-	return false
+	if _, ok := o.get("stdout", "stderr", "output"); op == Read && in.shell() && !ok {
+		return false, true // the file that was printed
+	}
+	if v, ok := o.get("status"); ok && v == `"error"` {
+		return true, true
+	}
+	v, ok := o.get("success")
+	return ok && v == "false", true
 }

@@ -2,11 +2,18 @@ package dialect
 
 import "strings"
 
-const fileMark = "📄 "
+const (
+	fileMark    = "📄 "
+	failMark    = "❌ "
+	dirMark     = "📁 Directory: "
+	imageMark   = "🖼"
+	ownMark     = "[stet: "
+	documentEnd = " Document: "
+)
 
 // sectionMarks begin the section of a file: one that is shown, one that failed,
-// and the line that stet left in place of one.
-var sectionMarks = [3]string{fileMark, "❌ ", "[stet: "}
+// a directory, an image, and the line that stet left in place of one.
+var sectionMarks = [...]string{fileMark, failMark, dirMark, imageMark, ownMark}
 
 // marked reports whether the section of a file begins at s.
 func marked(s string) bool {
@@ -23,6 +30,14 @@ func marked(s string) bool {
 // section of its file, but is no line. A file that failed has a text of its own.
 func readSections(in *reading) (Result, bool) {
 	text := in.text
+	if rest, ok := strings.CutPrefix(text, "Directory: "); ok && in.target().Path != "" {
+		// A directory alone: its name, an empty line, its entries.
+		if _, list, ok := strings.Cut(rest, "\n\n"); ok {
+			s := in.section()
+			s.Dir, s.Lines = true, splitLines(list)
+			return Result{Sections: []Section{s}}, true
+		}
+	}
 	var starts []int
 	for at := 0; at < len(text) && len(starts) < 1000; {
 		if marked(text[at:]) {
@@ -34,7 +49,10 @@ func readSections(in *reading) (Result, bool) {
 		}
 		at += i + 1
 	}
-	if len(starts) == 0 || !strings.HasPrefix(text[starts[0]:], fileMark) && len(starts) == 1 || starts[0] > 4096 {
+	if len(starts) == 0 || starts[0] > 4096 {
+		return Result{}, false
+	}
+	if first := text[starts[0]:]; len(starts) == 1 && (strings.HasPrefix(first, failMark) || strings.HasPrefix(first, ownMark)) {
 		return Result{}, false
 	}
 	targets := in.action.Targets
@@ -55,9 +73,12 @@ func readSections(in *reading) (Result, bool) {
 		out.Sections = append([]Section{{End: starts[0], Failed: true}}, out.Sections...)
 		out.Sections[0].Path, _, _ = strings.Cut(strings.TrimPrefix(head, "Error:"), "\n")
 	}
-	if len(out.Sections) == 1 && len(targets) < 2 {
-		out.Unchanged = out.Sections[0].Unchanged
-		out.Sections[0].Start = 0
+	if len(out.Sections) == 1 {
+		s := &out.Sections[0]
+		s.Beside = besides(text[:starts[0]], s.Beside)
+		if len(targets) < 2 {
+			out.Unchanged, s.Start = s.Unchanged, 0
+		}
 	}
 	return out, true
 }
@@ -86,15 +107,26 @@ func fileSection(text string, start, end int) Section {
 	_, size, _ := strings.Cut(body, " ")
 	head, rest, _ := strings.Cut(size, "\n")
 	s.Path = strings.TrimSpace(head)
-	if strings.HasPrefix(body, sectionMarks[2]) {
+	switch {
+	case strings.HasPrefix(body, dirMark):
+		s.Path = strings.TrimSpace(strings.TrimPrefix(head, "Directory: "))
+		s.Dir, s.Lines = true, splitLines(strings.TrimRight(rest, "\n"))
+		return s
+	case strings.HasPrefix(body, imageMark):
+		_, head, _ = strings.Cut(head, ": ")
+		if i := strings.LastIndex(head, " ("); i > 0 {
+			head = head[:i]
+		}
+		s.Path, s.Cut = strings.TrimSpace(head), true
+		return s
+	case strings.HasPrefix(body, ownMark):
 		s.Unchanged = true
 		if i := strings.LastIndex(head, " lines "); i >= 0 {
 			head = head[:i]
 		}
 		s.Path = strings.TrimSpace(head)
 		return s
-	}
-	if !strings.HasPrefix(body, fileMark) {
+	case strings.HasPrefix(body, failMark):
 		s.Failed = true
 		s.Path, _, _ = strings.Cut(s.Path, ": ")
 		return s
@@ -104,7 +136,11 @@ func fileSection(text string, start, end int) Section {
 		if j := strings.LastIndexByte(head, '/'); j > i {
 			s.Total, _ = number(head[j+1:])
 		}
+	} else if kind, name, ok := strings.Cut(head, documentEnd); ok && kind != "" && kind == strings.ToUpper(kind) {
+		s.Path, s.Cut = strings.TrimSpace(name), true // PDF and the like
+		return s
 	}
+	s.Said = s.Total
 	n, ok := readNumbered(rest, separator(rest))
 	if !ok {
 		rest = strings.TrimSpace(rest)
@@ -115,8 +151,12 @@ func fileSection(text string, start, end int) Section {
 		} else {
 			s.Cut, s.Total = !s.Failed && !s.Unchanged, 0
 		}
+		if s.Cut {
+			s.Beside = rest
+		}
 		return s
 	}
+	s.Beside = strings.TrimSpace(rest[n.size:])
 	s.First, s.Lines, s.Cut = n.first, n.lines, n.clip
 	// This total counts what stands behind the file's final line end, so it
 	// proves nothing unless the end is shown.
@@ -124,7 +164,9 @@ func fileSection(text string, start, end int) Section {
 	case s.Cut || s.First+last != s.Total:
 		s.Total = 0
 	case s.Lines[last] == "" && s.Total > 1:
-		s.Lines, s.Total = s.Lines[:last], s.Total-1
+		s.Lines, s.Total, s.Final = s.Lines[:last], s.Total-1, FinalNewline
+	default:
+		s.Final = FinalNone
 	}
 	return s
 }
@@ -191,14 +233,18 @@ func readMany(in *reading) (Result, bool) {
 		}
 		s := Section{Path: t.Path, Start: heads[i].start, End: end}
 		if dashes {
-			body, _, _ := strings.Cut(text[heads[i].body:end], "\n--- End of content ---")
+			body, behind, _ := strings.Cut(text[heads[i].body:end], "\n--- End of content ---")
 			body = strings.TrimSuffix(body, "\n") // one of the two behind a file may be its own
 			s.content(strings.TrimSuffix(body, "\n"), Target{}, nil)
+			s.Said, s.Final, s.Beside = 0, FinalUnknown, strings.TrimSpace(behind)
 		} else {
 			body := strings.TrimSuffix(text[heads[i].body:end], "\n---\n")
 			if s.Failed = strings.HasPrefix(body, " Error - "); !s.Failed {
 				s.content(strings.TrimSuffix(strings.TrimPrefix(strings.TrimPrefix(body, " "), "\n"), "\n"), Target{}, nil)
 			}
+		}
+		if len(targets) == 1 {
+			s.Beside = besides(text[:s.Start], s.Beside)
 		}
 		out.Failed = out.Failed && s.Failed
 		out.Sections = append(out.Sections, s)

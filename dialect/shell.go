@@ -78,8 +78,13 @@ func (r *row) commandLine(out Action, command, dir string) Action {
 	return out
 }
 
-// reading makes a Shell that only reads a Read.
+// reading makes a Shell that only reads files a Read.
 func (a Action) reading(pulls []pull, dir string) Action {
+	for _, p := range pulls {
+		if p.rule == "" && device(join(dir, p.path)) {
+			return a
+		}
+	}
 	a.Op = Read
 	a.pulls = pulls
 	for i := range pulls {

@@ -135,7 +135,7 @@ func TestShellResults(t *testing.T) {
 		{"bash", `{"command":"sed -n '1,3p' a"}`, "one\n\n\tthree\n<exited with exit code 0>", 1, 0, lines, false, false},
 		{"bash", `{"command":"cat a"}`, "OBSERVATION:\none\r\n\r\n\tthree\r\n", 1, 3, lines, false, false},
 		{"bash", `{"command":"cat a"}`, "cat: a: Is a directory\n\n\nCommand exited with code 1", 0, 0, nil, false, true},
-		{"bash", `{"command":"cat a"}`, "(no output)", 1, 0, []string{"(no output)"}, true, false},
+		{"bash", `{"command":"cat a"}`, "(no output)", 1, 0, nil, true, false},
 		{"Bash", `{"command":"cat a"}`, "cat: a: Permission denied", 0, 0, nil, false, true},
 		{"Bash", `{"command":"sed -n '1,3p' a"}`, "one\n\n\tthree\nShell cwd was reset to /p", 1, 0, lines, false, false},
 		{"execute_bash", `{"command":"sed -n '1,3p' a"}`, "one\n\n\tthree\n[The command completed with exit code 0.]\n[Current working directory: /p]", 1, 0, lines, false, false},

@@ -32,9 +32,11 @@ func (s *Section) output(body string, p pull, o output) {
 	}
 	lines := splitLines(body)
 	if o.tty {
-		uncarry(lines)
+		s.Stripped = uncarry(lines)
 	}
-	lines = lines[noise(lines):]
+	skip := noise(lines)
+	s.Beside = besides(strings.Join(lines[:skip], "\n"), o.beside)
+	lines = lines[skip:]
 	s.First, s.Lines = p.first, lines
 	asked := p.tail
 	if p.last > 0 {
@@ -65,6 +67,16 @@ func (s *Section) output(body string, p pull, o output) {
 	if s.Cut {
 		s.Total = 0
 	}
+	s.finish(body, o)
+}
+
+// finish says what follows for the whole file: only its last line can lack a
+// line end, and a read that got less than it asked for has reached the end.
+func (s *Section) finish(body string, o output) {
+	s.Said = s.Total
+	if final := finalOf(body); o.exact && !s.Cut && len(s.Lines) > 0 && (s.Total > 0 || final == FinalNone) {
+		s.Final = final
+	}
 }
 
 // numbers reads what cat -n or nl printed.
@@ -75,12 +87,16 @@ func (s *Section) numbers(body string, p pull, o output) {
 		return
 	}
 	s.First, s.Lines = n.first, n.lines
+	s.Beside = o.beside
 	if o.tty {
-		uncarry(s.Lines)
+		s.Stripped = uncarry(s.Lines)
 	}
 	s.Cut = o.cut || n.clip || n.size < len(body) || p.tail == 0 && n.first != p.first
 	if !s.Cut && p.tail == 0 && (p.last == 0 || s.First+len(s.Lines)-1 < p.last) {
 		s.Total = s.First + len(s.Lines) - 1
+	}
+	if s.finish(body, o); s.Final == FinalNewline {
+		s.Final = FinalUnknown // nl ends every line
 	}
 }
 
@@ -188,6 +204,9 @@ func split(pulls []pull, o output) []Section {
 		return splitNumbered(pulls, o)
 	}
 	lines := splitLines(o.body)
+	if noise(lines) > 0 {
+		return nil
+	}
 	sum, ascending := 0, sameFile(pulls)
 	for i, p := range pulls {
 		if p.last == 0 {
@@ -218,9 +237,15 @@ func split(pulls []pull, o output) []Section {
 			s.Total = p.first + n - 1
 		}
 		if o.tty {
-			uncarry(s.Lines)
+			s.Stripped = uncarry(s.Lines)
 		}
-		lines = lines[n:]
+		s.Cut, s.Beside = anyClipped(s.Lines), o.beside
+		if s.Cut {
+			s.Total = 0
+		}
+		if lines = lines[n:]; len(lines) == 0 {
+			s.finish(o.body, o)
+		}
 		out = append(out, s)
 	}
 	if len(lines) > 0 {
@@ -247,8 +272,9 @@ func splitNumbered(pulls []pull, o output) []Section {
 		}
 		s := Section{Path: p.path, Start: at, End: at + n.size, First: n.first, Lines: n.lines, Cut: n.clip}
 		if o.tty {
-			uncarry(s.Lines)
+			s.Stripped = uncarry(s.Lines)
 		}
+		s.Beside = o.beside
 		body, at = body[n.size:], s.End
 		if i == len(pulls)-1 && body != "" {
 			return nil

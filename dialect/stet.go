@@ -70,8 +70,10 @@ func readEnvelope(in *reading) (Result, bool) {
 		if stats, ok := object(st); ok {
 			s.Total, _ = stats.number("total_lines")
 			s.Total = max(s.Total, 0)
+			s.Said = s.Total
 		}
 	}
+	s.Beside = except(o.text("text"), "Read ", "(Took ", "[Truncated: ")
 	text, _ := str(content)
 	s.First = max(in.target().First, 1)
 	if text != "" {
@@ -114,5 +116,6 @@ func readOperation(in *reading) (Result, bool) {
 	}
 	s := in.section()
 	s.content(text, in.target(), nil)
+	s.Beside = o.others("success", "content", "lines_read", "bytes_written", "backup_path")
 	return Result{Sections: []Section{s}}, true
 }

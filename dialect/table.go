@@ -73,25 +73,44 @@ func (t *Table) Names() []string {
 // find returns the row for a call of the tool name with arguments a. Without
 // readable arguments it is a row only if all rows of the tool agree on the op.
 // A name may carry the prefix of an MCP server: then the row must know every
-// argument.
+// argument, and the call must tell that it is about files.
 func (t *Table) find(name string, a args, readable bool) *row {
 	if rows := t.byTool[name]; len(rows) > 0 {
 		return pick(rows, a, readable, false)
 	}
 	rest := name
-	for len(name) < 256 {
+	for readable && len(name) < 256 {
 		i := strings.IndexAny(rest, "_-.:/")
 		if i < 0 || i+1 >= len(rest) {
 			return nil
 		}
 		rest = rest[i+1:]
-		if rows := t.byTool[rest]; len(rows) > 0 && readable {
-			if r := pick(rows, a, true, true); r != nil {
+		if rows := t.byTool[rest]; len(rows) > 0 {
+			r := pick(rows, a, true, true)
+			if r != nil && (!bare[strings.ToLower(rest)] || a.given() > 1 || aboutFiles(name[:len(name)-len(rest)])) {
 				return r
 			}
 		}
 	}
 	return nil
+}
+
+// bare are names of tools that say nothing of files: behind the prefix of a
+// server they may read a store of values or a page of the web.
+var bare = map[string]bool{
+	"read": true, "view": true, "open": true, "list": true, "ls": true, "goto": true, "scroll_up": true, "scroll_down": true,
+	"fetch_lines": true, "create": true, "write": true, "edit": true, "editor": true, "replace": true,
+}
+
+// aboutFiles reports whether the prefix of a server says that it is about
+// files: "mcp__filesystem__", "files_", "fs.".
+func aboutFiles(prefix string) bool {
+	for _, word := range strings.FieldsFunc(strings.ToLower(prefix), func(r rune) bool { return strings.ContainsRune("_-.:/", r) }) {
+		if word == "fs" || strings.HasPrefix(word, "file") {
+			return true
+		}
+	}
+	return false
 }
 
 func pick(rows []*row, a args, readable, strict bool) *row {

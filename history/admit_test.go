@@ -1,14 +1,18 @@
 package history
 
 import (
+	"fmt"
 	"reflect"
+	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/stet-dev/stet/llm"
 )
 
 func lossless(t testing.TB) *Engine { return newEngine(t, Config{Policy: Lossless}) }
 
-// TRK-6, TRK-10: a repeat becomes one line that names where the lines stand;
+// TRK-10 (TRK-6's own wording is that of our tools): a repeat becomes one line that names where the lines stand;
 // asked again at once, the answer is in full; and a third time it is one line.
 func TestRepeatAndInsist(t *testing.T) {
 	c := &conv{clock: noon}
@@ -37,7 +41,6 @@ func TestWhatWasShownDecides(t *testing.T) {
 	c.read("a.ts", 90, 130, 200)          // partly new
 	c.read("b/a.ts", 1, 50, 200)          // another file
 	other := c.read("a.ts", 85, 130, 200) // in view, not asked for before
-	c.read("a.ts", 1, 50, 201)            // the file has grown: not the same version
 	c.call("filesystem-read", `{"filePath":"a.ts"}`, strings.Replace(shown("a.ts", 1, 50, 201), "line 7 ", "LINE 7 ", 1))
 	p := expectLeft(t, lossless(t), c, inside, other)
 	if !strings.Contains(p.Edits[0].Text, "call_1 (lines 1-50), call_2 (lines 51-100)") {
@@ -105,4 +108,173 @@ func TestOwnLinesAreRecognised(t *testing.T) {
 	c2 := &conv{clock: noon, messages: out, n: c.n}
 	c2.read("src/[id]/a.ts", 1, 100, 100) // insists
 	expectLeft(t, e, c2)
+}
+
+// TRK-9: what a read says beside its lines is news too.
+func TestNewsBesideTheLines(t *testing.T) {
+	file := shown("a.ts", 1, 40, 40)
+	raw := strings.Repeat("a line of text\n", 40)
+	numbered := "1\tone line of the text of this file\n2\tanother line of the text of this file\n3\tand the third line of the text of this file, which is long enough to be worth a line" + strings.Repeat(", and more", 20)
+	for name, tt := range map[string]struct{ tool, args, first, second string }{
+		"grown":     {"filesystem-read", `{"filePath":"a.ts","startLine":1,"endLine":40}`, file, strings.Replace(file, "/40)", "/60)", 1)},
+		"notebook":  {"filesystem-read", `{"filePath":"a.ts"}`, file, file + "\n\n📓 Notebook: do not deploy this file"},
+		"reminder":  {"Read", `{"file_path":"/p/a.ts"}`, numbered, numbered + "\n\n<system-reminder>\nThe user changed the plan.\n</system-reminder>"},
+		"final end": {"exec_command", `{"cmd":"cat a.ts"}`, "Process exited with code 0\nOutput:\n" + strings.TrimSuffix(raw, "\n"), "Process exited with code 0\nOutput:\n" + raw},
+		"line ends": {"bash", `{"command":"cat a.ts"}`, "OBSERVATION:\n" + strings.ReplaceAll(raw, "\n", "\r\n"), "OBSERVATION:\n" + raw},
+		"shrunk":    {"exec_command", `{"cmd":"cat a.ts"}`, "Process exited with code 0\nOutput:\n" + raw + raw, "Process exited with code 0\nOutput:\n" + raw},
+	} {
+		c := &conv{clock: noon}
+		c.call(tt.tool, tt.args, tt.first)
+		c.call(tt.tool, tt.args, tt.second)
+		if p := lossless(t).Plan(c.messages); p.Reads != 2 || len(p.Edits) != 0 {
+			t.Errorf("%s: %d reads, left out: %+v", name, p.Reads, p.Trims)
+		}
+		c.call(tt.tool, tt.args, tt.second)
+		if p := lossless(t).Plan(c.messages); len(p.Edits) != 1 {
+			t.Errorf("%s: once it is known it should be a repeat: %+v", name, p.Trims)
+		}
+	}
+}
+
+// TRK-10, invariant 7: where the agent itself refuses a repeat of what we
+// shortened, the text takes the place of its stub.
+func TestAgentsStubAfterOurLine(t *testing.T) {
+	c := &conv{clock: noon}
+	text := func(a, b int) string {
+		var s strings.Builder
+		for n := a; n <= b; n++ {
+			fmt.Fprintf(&s, "%d\tthe text of line %d of the file\n", n, n)
+		}
+		return strings.TrimSuffix(s.String(), "\n")
+	}
+	args := func(a, n int) map[string]any {
+		return map[string]any{"file_path": "/p/a.ts", "offset": a, "limit": n}
+	}
+	c.call("Read", args(1, 60), text(1, 60))
+	short := c.call("Read", args(20, 20), text(20, 39))
+	stub := c.call("Read", args(20, 20), "Wasted call — file unchanged since your last Read. Use what you have.")
+	later := c.call("Read", args(20, 20), "Wasted call — file unchanged since your last Read. Use what you have.")
+	out, p := sent(t, lossless(t), c.messages)
+	if got := left(c.messages, out); !reflect.DeepEqual(got, []int{short, stub}) {
+		t.Fatalf("changed %v, want %v and not %d", got, []int{short, stub}, later)
+	}
+	if out[stub].Parts[0].Text != text(20, 39) || p.Trims[1].Reason != Restored {
+		t.Errorf("the stub should have given way to the text: %q", out[stub].Parts[0].Text)
+	}
+	if again := lossless(t).Plan(out); len(again.Edits) != 0 {
+		t.Errorf("planned again it changes %+v", again.Trims)
+	}
+	c.messages[short].Parts[0].Text = out[short].Parts[0].Text // what it stood for is not known any more
+	expectLeft(t, lossless(t), c)
+}
+
+// A result that has a line of ours is not decided on again, and what else it
+// shows counts.
+func TestOursInABatch(t *testing.T) {
+	c := &conv{clock: noon}
+	c.read("a.ts", 1, 60, 60)
+	c.read("b.ts", 1, 60, 60)
+	ours := "[stet: a.ts lines 1-60 unchanged: shown above by call_1 (lines 1-60). Ask again for the full text.]"
+	c.call("filesystem-read", `{"filePath":["a.ts","b.ts"]}`, ours+"\n\n"+shown("b.ts", 1, 60, 60))
+	c.call("filesystem-read", `{"filePath":["a.ts","c.ts"]}`, ours+"\n\n"+shown("c.ts", 1, 60, 60))
+	again := c.read("c.ts", 1, 60, 60)
+	expectLeft(t, lossless(t), c, again)
+}
+
+// What lossless must not take for a repeat, and what bears no lines.
+func TestNoRepeat(t *testing.T) {
+	long := strings.Repeat("x", 2100)
+	cut := "1\tshort\n2\t" + long[:2000] + "... [truncated]\n3\tend"
+	t.Run("cut by the tool", func(t *testing.T) {
+		c := &conv{clock: noon}
+		for range 2 {
+			c.call("Read", `{"file_path":"/p/a.ts"}`, cut)
+		}
+		expectLeft(t, lossless(t), c)
+	})
+	t.Run("directories", func(t *testing.T) {
+		c := &conv{clock: noon}
+		for range 2 {
+			c.call("filesystem-read", `{"filePath":"src"}`, "📁 src\n"+strings.Repeat("Button.tsx\n", 50))
+		}
+		expectLeft(t, lossless(t), c)
+	})
+	t.Run("local messages bear nothing", func(t *testing.T) {
+		c := &conv{clock: noon}
+		c.read("a.ts", 1, 60, 60)
+		for i := range c.messages {
+			c.messages[i].Local = true
+		}
+		c.read("a.ts", 1, 60, 60)
+		expectLeft(t, lossless(t), c)
+	})
+	t.Run("twice in one result", func(t *testing.T) {
+		c := &conv{clock: noon}
+		c.call("filesystem-read", `{"filePath":["a.ts","a.ts"]}`, shown("a.ts", 1, 60, 60)+"\n\n"+shown("a.ts", 1, 60, 60))
+		expectLeft(t, lossless(t), c)
+	})
+	t.Run("a line not worth it", func(t *testing.T) {
+		// The line would take more than half of the bytes.
+		for n := 1; n <= 9; n++ {
+			c := &conv{clock: noon}
+			c.read("a.ts", 1, n, 100)
+			again := c.read("a.ts", 1, n, 100)
+			for _, e := range lossless(t).Plan(c.messages).Edits {
+				if in := c.messages[again].Parts[0].Text; 2*len(e.Text) > len(in) {
+					t.Errorf("%d bytes gave way to %d", len(in), len(e.Text))
+				}
+			}
+		}
+	})
+	t.Run("in five pieces", func(t *testing.T) {
+		c := &conv{clock: noon}
+		for i := range 5 {
+			c.read("a.ts", i*20+1, i*20+20, 100)
+		}
+		four := c.read("a.ts", 1, 80, 100)
+		c.read("b.ts", 1, 20, 20)
+		expectLeft(t, lossless(t), c, four)
+		c.messages = c.messages[:10]
+		c.read("a.ts", 1, 100, 100)
+		expectLeft(t, lossless(t), c)
+	})
+	t.Run("parts that cannot be edited in place", func(t *testing.T) {
+		c := &conv{clock: noon}
+		c.read("a.ts", 1, 60, 60)
+		again := c.read("a.ts", 1, 60, 60)
+		third := c.read("a.ts", 1, 60, 60)
+		e := newEngine(t, Config{Policy: Lossless, InPlace: true})
+		expectLeft(t, e, c)
+		c.messages[third].Parts[0].Span = llm.Span{Start: 1, End: 9}
+		expectLeft(t, e, c, third) // the one before was sent in full: nobody was refused
+		c.messages[again].Parts[0].Span = llm.Span{Start: 1, End: 9}
+		expectLeft(t, e, c, again)
+	})
+}
+
+// A batch may show a file, another, and the first again.
+func TestRepeatInBatchOutOfOrder(t *testing.T) {
+	c := &conv{clock: noon}
+	c.read("a.ts", 1, 100, 100)
+	c.read("b.ts", 1, 50, 50)
+	aba := c.call("filesystem-read", `{"filePath":["a.ts","b.ts","a.ts"]}`,
+		shown("a.ts", 1, 50, 100)+"\n\n"+shown("b.ts", 1, 50, 50)+"\n\n"+shown("a.ts", 51, 100, 100))
+	p := expectLeft(t, lossless(t), c, aba)
+	if got := strings.Count(p.Edits[0].Text, mark); got != 3 {
+		t.Errorf("%d lines, want 3:\n%s", got, p.Edits[0].Text)
+	}
+}
+
+// Far-off line numbers cost no memory.
+func TestFarLines(t *testing.T) {
+	c := &conv{clock: noon}
+	c.read("a.ts", 40_000_000, 40_000_050, 50_000_000)
+	again := c.read("a.ts", 40_000_000, 40_000_050, 50_000_000)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	expectLeft(t, lossless(t), c, again)
+	runtime.ReadMemStats(&after)
+	if grown := after.TotalAlloc - before.TotalAlloc; grown > 4<<20 {
+		t.Errorf("%d bytes for 100 lines", grown)
+	}
 }

@@ -77,6 +77,11 @@ func sent(t testing.TB, e *Engine, messages []llm.Message) ([]llm.Message, *Plan
 	if after, _ := json.Marshal(messages); string(after) != string(before) {
 		t.Fatal("planning changed the stored messages")
 	}
+	for _, e := range p.Edits {
+		if messages[e.Message].Parts[e.Part].Text == e.Text {
+			t.Fatalf("the edit of message %d changes nothing", e.Message)
+		}
+	}
 	if len(p.Edits) != len(p.Trims) {
 		t.Fatalf("%d edits, %d trims", len(p.Edits), len(p.Trims))
 	}

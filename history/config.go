@@ -46,7 +46,7 @@ type Config struct {
 	// system prompt or first message names, if it does.
 	Root string
 
-	KeepReads int // newest reads of a file that keep-latest leaves whole; 0 is 5, negative none
+	KeepReads int // newest reads of a file that keep-latest leaves whole; 0 is 5, negative all
 	KeepShell int // newest outputs of commands that keep-latest leaves whole; 0 is 5, negative all
 
 	// BySize makes large files keep fewer reads under keep-latest: 3 where

@@ -13,11 +13,11 @@ import (
 type Fold struct {
 	engine *Engine
 	keys   *keys
-	n      int // messages added
-	clock  time.Time
+	n      int       // messages added
+	clock  time.Time // the latest of the messages added
 
-	calls  map[string]call // by call id, the latest one of that id
-	facts  []fact          // results of recognised calls, in order
+	calls  map[string]*calls // by call id
+	facts  []fact            // results of recognised calls, in order
 	ledger ledger
 	plan   Plan // what lossless has decided so far
 	lost   int  // results that look like reads, with no path to be found
@@ -25,8 +25,16 @@ type Fold struct {
 
 // call is a tool call and what it does.
 type call struct {
-	id, name string
-	action   dialect.Action
+	id     string
+	action dialect.Action
+}
+
+// calls are the calls of one id. Most agents use an id once; some begin anew
+// in each turn, or give two calls of a turn the same.
+type calls struct {
+	uses    int    // calls of this id so far
+	message int    // that made the newest of them
+	open    []call // of that message, not answered yet, in order; the last one stays
 }
 
 // fact is what the result of a recognised call says.
@@ -34,7 +42,7 @@ type fact struct {
 	message, part int
 	call          call
 	text          string
-	when          time.Time // of the message; where it has none, of the one before
+	when          time.Time // of the message; where it has none, the latest before it
 	result        dialect.Result
 	reads         []read   // one per file shown; none for a failed result
 	points        []string // keys of the files that the agent's own stub says were read before
@@ -56,7 +64,7 @@ func (e *Engine) Fold() *Fold {
 	return &Fold{
 		engine: e,
 		keys:   newKeys(e.config.Root),
-		calls:  make(map[string]call),
+		calls:  make(map[string]*calls),
 		ledger: ledger{files: make(map[string]*file)},
 	}
 }
@@ -69,17 +77,20 @@ func (f *Fold) Len() int { return f.n }
 func (f *Fold) Add(messages ...llm.Message) {
 	for i := range messages {
 		m := &messages[i]
-		if !m.Time.IsZero() {
-			f.clock = m.Time
+		when := m.Time
+		if when.IsZero() {
+			when = f.clock
+		} else if when.After(f.clock) {
+			f.clock = when
 		}
 		if !m.Local {
-			f.message(m)
+			f.message(m, when)
 		}
 		f.n++
 	}
 }
 
-func (f *Fold) message(m *llm.Message) {
+func (f *Fold) message(m *llm.Message, when time.Time) {
 	for i := range m.Parts {
 		p := &m.Parts[i]
 		switch p.Kind {
@@ -88,17 +99,45 @@ func (f *Fold) message(m *llm.Message) {
 				f.keys.setRoot(dialect.Root(p.Text))
 			}
 		case llm.ToolCall:
-			f.calls[p.CallID] = call{p.CallID, p.Name, f.engine.table.Action(p.Name, p.Args)}
+			f.called(call{p.CallID, f.engine.table.Action(p.Name, p.Args)})
 		case llm.ToolResult:
-			f.result(i, p)
+			f.result(i, p, when)
 		}
 	}
 }
 
+// called records a call. Results answer the calls of the newest message that
+// used their id, in order.
+func (f *Fold) called(c call) {
+	cs := f.calls[c.id]
+	if cs == nil {
+		cs = &calls{message: f.n}
+		f.calls[c.id] = cs
+	}
+	if cs.message != f.n {
+		cs.message, cs.open = f.n, cs.open[:0]
+	}
+	cs.uses++
+	cs.open = append(cs.open, c)
+}
+
+// answered returns the call that a result of this id answers.
+func (f *Fold) answered(id string) (call, bool) {
+	cs := f.calls[id]
+	if cs == nil {
+		return call{id: id}, false
+	}
+	c := cs.open[0]
+	if len(cs.open) > 1 {
+		cs.open = cs.open[1:]
+	}
+	return c, true
+}
+
 // result records what one result says, and lets lossless decide on it.
-func (f *Fold) result(part int, p *llm.Part) {
-	c, known := f.calls[p.CallID]
-	fa := fact{message: f.n, part: part, call: c, text: p.Text, when: f.clock}
+func (f *Fold) result(part int, p *llm.Part, when time.Time) {
+	c, known := f.answered(p.CallID)
+	fa := fact{message: f.n, part: part, call: c, text: p.Text, when: when}
 	fa.fixed = f.engine.config.InPlace && !p.Span.Valid()
 	switch {
 	case !known && f.engine.config.ByContent:

@@ -2,6 +2,7 @@ package history
 
 import (
 	"fmt"
+	"math"
 	"sort"
 	"strings"
 
@@ -93,7 +94,10 @@ func (f *Fold) oldReads() map[at]bool {
 
 // keepFor is K for a read of so many bytes (TRIM-2, TRIM-15).
 func (f *Fold) keepFor(size int) int {
-	k := max(f.engine.config.KeepReads, 0)
+	k := f.engine.config.KeepReads
+	if k < 0 {
+		k = math.MaxInt
+	}
 	if !f.engine.config.BySize {
 		return k
 	}
@@ -144,7 +148,7 @@ func (f *Fold) dropReads(p *Plan, i int, old map[at]bool, view sight) {
 	fa := &f.facts[i]
 	var paths []string
 	var cuts []cut
-	dangling, keep := 0, failedSection(fa)
+	dangling, keep := 0, staying(fa)
 	for j := range fa.reads {
 		r := &fa.reads[j]
 		if !old[at{i, j}] {
@@ -164,7 +168,6 @@ func (f *Fold) dropReads(p *Plan, i int, old map[at]bool, view sight) {
 	case len(paths) == 0 || keep && len(cuts) == 0:
 		return
 	case keep:
-		sort.Slice(cuts, func(a, b int) bool { return cuts[a].section.Start < cuts[b].section.Start })
 		p.cut(fa, cuts, Older)
 	case len(cuts) == 1:
 		p.add(fa, cuts[0].text, paths, Older)
@@ -178,9 +181,11 @@ func (f *Fold) dropReads(p *Plan, i int, old map[at]bool, view sight) {
 	p.Dangling += dangling
 }
 
-func failedSection(fa *fact) bool {
+// staying reports whether a batch has a section that stays whatever its age:
+// a failed one, or the agent's own stub.
+func staying(fa *fact) bool {
 	for i := range fa.result.Sections {
-		if fa.result.Sections[i].Failed {
+		if s := &fa.result.Sections[i]; s.Failed || s.Unchanged {
 			return true
 		}
 	}
@@ -217,8 +222,14 @@ func (v sight) add(r *read) {
 	v.each(r, func(m map[sighted]bool, s sighted) bool { m[s] = true; return true })
 }
 
-// holds reports whether every line of r stands in the request.
+// holds reports whether everything that r shows stands in the request. Of what
+// could not be read line by line nobody knows.
 func (v sight) holds(r *read) bool {
+	for i := range r.sections {
+		if s := &r.sections[i]; s.Cut || s.First < 1 && !s.Dir {
+			return false
+		}
+	}
 	return len(r.sections) > 0 && v.each(r, func(m map[sighted]bool, s sighted) bool { return m[s] })
 }
 

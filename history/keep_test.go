@@ -2,6 +2,7 @@ package history
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"reflect"
@@ -133,6 +134,8 @@ func TestBatchWithFailedSection(t *testing.T) {
 }
 
 // Example 6 (TRIM-7): the names of one file are one file.
+//
+// TestKeys has the single rules.
 func TestExample6Paths(t *testing.T) {
 	for _, root := range []string{"F:/Projects/app", `f:\Projects\app\`} {
 		c := &conv{clock: noon}
@@ -215,6 +218,9 @@ func TestNewestByTime(t *testing.T) {
 	}
 	c.messages[at[6]].Time = noon.Add(-time.Hour) // the last one is the oldest
 	expectLeft(t, keep(t), c, at[0], at[6])
+	c.messages[at[5]].Time = noon.Add(-time.Hour) // one without a time is as new as the newest before it
+	c.messages[at[6]].Time, c.messages[at[6]-1].Time = time.Time{}, time.Time{}
+	expectLeft(t, keep(t), c, at[0], at[5])
 	for i := range c.messages {
 		c.messages[i].Time = noon
 	}
@@ -243,15 +249,168 @@ func TestOldTerminalOutput(t *testing.T) {
 	if text := out[at[0]].Parts[0].Text; !strings.Contains(text, "go test ./p0") || strings.Contains(text, "\n") {
 		t.Errorf("%q should name the command, on one line", text)
 	}
+	c.messages[at[0]].Time = noon.Add(24 * time.Hour) // newest is by time here too
+	expectLeft(t, keep(t), c, at[1], at[2])
+	expectLeft(t, newEngine(t, Config{Policy: KeepLatest, KeepShell: 6}), c, at[1])
+	out, _ = sent(t, newEngine(t, Config{Policy: KeepLatest, Language: "zh"}), c.messages)
+	if text := out[at[1]].Parts[0].Text; !strings.Contains(text, "命令输出") || !strings.Contains(text, "go test ./p2") {
+		t.Errorf("zh: %q", text)
+	}
 }
 
-// TRIM-15: larger files may keep fewer reads, when asked to.
+// TRIM-10 for outputs: without times the position decides.
+func TestManyOutputsWithoutTimes(t *testing.T) {
+	c := &conv{}
+	var at []int
+	for range 40 {
+		at = append(at, c.call("terminal-execute", `{"command":"make"}`, strings.Repeat("made\n", 50)))
+	}
+	expectLeft(t, keep(t), c, at[:35]...)
+}
+
+// TRIM-13: an output shorter than the line would be stays.
+func TestShortTerminalOutput(t *testing.T) {
+	c := &conv{clock: noon}
+	for range 8 {
+		c.call("terminal-execute", map[string]any{"command": "make"}, "ok")
+	}
+	expectLeft(t, keep(t), c)
+}
+
+// TRIM-6, TRIM-16: in a batch the agent's own stub stays too.
+func TestBatchWithStub(t *testing.T) {
+	c := &conv{clock: noon}
+	stub := "📄 b.ts\n[File previously read: b.ts. Content unchanged since last read.]"
+	both := c.call("filesystem-read", `{"filePath":["a.ts","b.ts"]}`, shown("a.ts", 1, 9, 9)+"\n\n"+stub)
+	for range 5 {
+		c.read("a.ts", 1, 9, 9)
+	}
+	out, _ := sent(t, keep(t), c.messages)
+	if text := out[both].Parts[0].Text; !strings.Contains(text, stub) || strings.Contains(text, "line 3 of a.ts") {
+		t.Errorf("want the stub kept and a.ts left out:\n%s", text)
+	}
+}
+
+// TRIM-7: the agent's own words tell the root where nobody else does.
+func TestRootFromThePrompt(t *testing.T) {
+	c := &conv{clock: noon}
+	c.add(llm.System, llm.Part{Text: "# Environment\nWorking directory: /home/me/project\n"})
+	at := c.read("src/a.ts", 1, 9, 9)
+	for range 5 {
+		c.read("/home/me/project/src/a.ts", 1, 9, 9)
+	}
+	expectLeft(t, keep(t), c, at)
+}
+
+// TRIM-6: a file that stands in a batch twice is read once; the sections of
+// one file need not stand together.
+func TestBatchWithOneFileTwice(t *testing.T) {
+	c := &conv{clock: noon}
+	aba := shown("a.ts", 1, 50, 100) + "\n\n" + shown("b.ts", 1, 50, 50) + "\n\n" + shown("a.ts", 51, 100, 100)
+	first := c.call("filesystem-read", `{"filePath":["a.ts","b.ts","a.ts"]}`, aba)
+	for range 4 {
+		c.read("a.ts", 1, 100, 100)
+	}
+	if p := expectLeft(t, keep(t), c); p.Reads != 6 {
+		t.Errorf("%d reads, want 6", p.Reads)
+	}
+	c.read("a.ts", 1, 100, 100)
+	expectLeft(t, keep(t), c, first)
+	out, _ := sent(t, keep(t), c.messages)
+	text := out[first].Parts[0].Text
+	if strings.Contains(text, "of a.ts\n") || !strings.Contains(text, shown("b.ts", 1, 50, 50)) || strings.Count(text, mark) != 2 {
+		t.Errorf("want two lines around b.ts:\n%s", text)
+	}
+}
+
+// TRIM-6: a batch whose result cannot be taken apart leaves when all its
+// files are past K, and not before.
+func TestBatchInOnePiece(t *testing.T) {
+	c := &conv{clock: noon}
+	both := c.call("filesystem-read", `{"filePath":["a.ts","b.ts"]}`, strings.Repeat("the text of two files\n", 20))
+	for range 5 {
+		c.read("a.ts", 1, 9, 9)
+	}
+	expectLeft(t, keep(t), c)
+	for range 5 {
+		c.read("b.ts", 1, 9, 9)
+	}
+	if p := expectLeft(t, keep(t), c, both); p.Dangling == 0 {
+		t.Error("nobody knows whether its content is in view: it should count as dangling")
+	}
+}
+
+// TRIM-8, TRIM-11: a listing has a line of its own.
+func TestListingLine(t *testing.T) {
+	c := &conv{clock: noon}
+	for range 6 {
+		c.call("LS", `{"path":"src"}`, "Button.tsx\nInput.tsx\n")
+	}
+	p := keep(t).Plan(c.messages)
+	if len(p.Edits) != 1 || !strings.Contains(p.Edits[0].Text, "src: an older listing") {
+		t.Errorf("%+v", p.Edits)
+	}
+}
+
+// TRIM-11: whatever the caller's own line holds, it stands safely in JSON.
+func TestCustomLineInJSON(t *testing.T) {
+	c := &conv{clock: noon}
+	batch := func(names ...string) string {
+		var rs []map[string]any
+		for _, n := range names {
+			rs = append(rs, map[string]any{"query": n, "result": "1 | one\n2 | two\n3 | three", "success": true})
+		}
+		b, _ := json.Marshal(rs)
+		return string(b)
+	}
+	both := c.call("read_files", `{"files":[{"path":"a.ts"},{"path":"b.ts"}]}`, batch("a.ts", "b.ts"))
+	for range 5 {
+		c.call("read_files", `{"files":[{"path":"a.ts"}]}`, batch("a.ts"))
+	}
+	out, _ := sent(t, newEngine(t, Config{Policy: KeepLatest, Placeholder: "gone: \"{path}\" \\ {lines}"}), c.messages)
+	text := out[both].Parts[0].Text
+	var rs []struct{ Result string }
+	if err := json.Unmarshal([]byte(text), &rs); err != nil || !strings.Contains(text, "gone: ") {
+		t.Errorf("%v: %s", err, text)
+	}
+}
+
+// TRIM-5: results answer the calls of the newest message that used their id.
+func TestIdsUsedAgain(t *testing.T) {
+	c := &conv{clock: noon}
+	part := func(name string) llm.Part {
+		return llm.Part{Kind: llm.ToolCall, CallID: "call_0", Name: "filesystem-read", Args: fmt.Sprintf(`{"filePath":%q}`, name)}
+	}
+	c.add(llm.Assistant, part("a.ts"), part("b.ts"))
+	c.add(llm.Tool, llm.Part{Kind: llm.ToolResult, CallID: "call_0", Text: shown("a.ts", 1, 50, 50)},
+		llm.Part{Kind: llm.ToolResult, CallID: "call_0", Text: shown("b.ts", 1, 50, 50)})
+	c.read("a.ts", 1, 50, 50)
+	c.add(llm.Assistant, part("never answered.ts"))
+	c.add(llm.Assistant, part("b.ts"))
+	c.add(llm.Tool, llm.Part{Kind: llm.ToolResult, CallID: "call_0", Text: shown("b.ts", 1, 50, 60)})
+	p := lossless(t).Plan(c.messages)
+	for _, r := range p.Trims {
+		if r.Paths[0] != "a.ts" {
+			t.Errorf("%v", r.Paths)
+		}
+	}
+	c.read("b.ts", 1, 50, 60)
+	if p := lossless(t).Plan(c.messages); len(p.Trims) != 2 || p.Trims[1].Paths[0] != "b.ts" {
+		t.Errorf("the second b.ts is a repeat: %+v", p.Trims)
+	}
+	if len(p.Edits) != 1 || !strings.Contains(p.Edits[0].Text, "a.ts lines 1-50 unchanged: shown above by an earlier read (lines 1-50)") {
+		t.Errorf("an id of two calls names neither: %+v", p.Edits)
+	}
+}
+
+// TRIM-15: reads of 64 KB or more keep 3, of 256 KB or more 1, when asked to.
 func TestBySize(t *testing.T) {
-	for _, tt := range []struct{ lines, keep int }{{10, 5}, {2000, 3}, {8000, 1}} {
+	for _, tt := range []struct{ size, keep int }{{100, 5}, {64<<10 - 1, 5}, {64 << 10, 3}, {256<<10 - 1, 3}, {256 << 10, 1}} {
 		c := &conv{clock: noon}
 		var at []int
 		for range 6 {
-			at = append(at, c.read("big.ts", 1, tt.lines, tt.lines))
+			head := "📄 big.ts (lines 1-1/1)\n1→"
+			at = append(at, c.call("filesystem-read", `{"filePath":"big.ts"}`, head+strings.Repeat("x", tt.size-len(head))))
 		}
 		expectLeft(t, keep(t), c, at[0])
 		expectLeft(t, newEngine(t, Config{Policy: KeepLatest, BySize: true}), c, at[:6-tt.keep]...)
@@ -266,7 +425,7 @@ func TestKeepReads(t *testing.T) {
 		at = append(at, c.read("a.ts", 1, 9, 9))
 	}
 	expectLeft(t, newEngine(t, Config{Policy: KeepLatest, KeepReads: 1}), c, at[:3]...)
-	expectLeft(t, newEngine(t, Config{Policy: KeepLatest, KeepReads: -1}), c, at...)
+	expectLeft(t, newEngine(t, Config{Policy: KeepLatest, KeepReads: -1}), c)
 }
 
 // TRIM-14: the log says how many, which paths and what was saved.

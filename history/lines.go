@@ -24,7 +24,7 @@ func (w wording) older(paths []string, lines string, dir bool) string {
 	name := plain(strings.Join(paths, ", "), 200)
 	switch {
 	case w.custom != "":
-		return oneLine(strings.NewReplacer("{path}", name, "{lines}", lines).Replace(w.custom))
+		return plain(strings.NewReplacer("{path}", name, "{lines}", lines).Replace(w.custom), 1000)
 	case w.language == "zh":
 		return zhOlder
 	case dir:
@@ -46,22 +46,25 @@ func (w wording) terminal(command string) string {
 	return mark + "output of an older command left out: " + plain(command, 80) + " Run it again if needed.]"
 }
 
-// piece is a run of lines and the call whose result shows them.
+// piece is a run of lines and the result that shows them.
 type piece struct {
-	first, last int // the run
-	call        string
-	from, to    int // all the lines that the call shows
+	first, last int
+	bearer      bearer
 }
 
 // repeat is the line for a read all of whose lines stand above.
-func (w wording) repeat(path string, first, last int, pieces []piece) string {
+func (w wording) repeat(path string, lines span, pieces []piece) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s%s lines %d-%d unchanged: shown above by ", mark, plain(path, 200), first, last)
+	fmt.Fprintf(&b, "%s%s lines %d-%d unchanged: shown above by ", mark, plain(path, 200), lines.first, lines.last)
 	for i, p := range pieces {
 		if i > 0 {
 			b.WriteString(", ")
 		}
-		fmt.Fprintf(&b, "%s (lines %d-%d)", plain(p.call, 80), p.from, p.to)
+		call := plain(p.bearer.call, 80)
+		if call == "" {
+			call = "an earlier read"
+		}
+		fmt.Fprintf(&b, "%s (lines %d-%d)", call, p.bearer.first, p.bearer.last)
 	}
 	if w.language == "zh" {
 		b.WriteString("。再次读取可得全文。]")

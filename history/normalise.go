@@ -9,8 +9,8 @@ const opening = mark + "the conversation begins with the assistant's own words.]
 // Normalize returns the messages of a conversation as a provider accepts them
 // (CTX-3, TRIM-13): local messages, empty texts, calls without a result and
 // results without a call are gone; all results of a turn's calls stand in one
-// message of role Tool right after it, in the order in which they came, each
-// call answered once; and the first message that is not system text is the
+// message of role Tool right after it, in the order in which they came, with
+// what stood beside them there, each call answered once; and the first message that is not system text is the
 // user's. The messages given are not changed.
 func Normalize(messages []llm.Message) []llm.Message {
 	paired := pairs(messages)
@@ -22,7 +22,14 @@ func Normalize(messages []llm.Message) []llm.Message {
 			continue
 		}
 		var parts []llm.Part
+		beside := -1 // of a Tool message: where the result before this part went
 		for j, p := range m.Parts {
+			if m.Role == llm.Tool && p.Kind != llm.ToolResult {
+				if beside >= 0 && (p.Kind != llm.Text || p.Text != "") {
+					out[beside].Parts = append(out[beside].Parts, p)
+				}
+				continue
+			}
 			switch p.Kind {
 			case llm.Text:
 				if p.Text == "" {
@@ -33,8 +40,10 @@ func Normalize(messages []llm.Message) []llm.Message {
 					continue
 				}
 			case llm.ToolResult:
+				beside = -1
 				if _, ok := paired[place{i, j}]; ok {
 					at := waiting[p.CallID]
+					beside = at
 					out[at].Parts = append(out[at].Parts, p)
 					if out[at].Time.Before(m.Time) {
 						out[at].Time = m.Time
@@ -55,7 +64,7 @@ func Normalize(messages []llm.Message) []llm.Message {
 		}
 		m.Parts = parts
 		out = append(out, m)
-		if calls(parts) {
+		if hasCalls(parts) {
 			for _, p := range parts {
 				if p.Kind == llm.ToolCall {
 					waiting[p.CallID] = len(out)
@@ -71,10 +80,10 @@ func Normalize(messages []llm.Message) []llm.Message {
 type place struct{ message, part int }
 
 // pairs tells the calls that have a result after them and the results that
-// answer them. Where an id is used again, a result answers the newest call of
-// it, and a call takes the first result.
+// answer them. Where an id is used again, results answer the newest message
+// that calls it, in order, and a call takes one result.
 func pairs(messages []llm.Message) map[place]place {
-	open := make(map[string]place)
+	open := make(map[string][]place)
 	out := make(map[place]place)
 	for i := range messages {
 		if messages[i].Local {
@@ -82,21 +91,23 @@ func pairs(messages []llm.Message) map[place]place {
 		}
 		for j := range messages[i].Parts {
 			p := &messages[i].Parts[j]
-			switch p.Kind {
-			case llm.ToolCall:
-				open[p.CallID] = place{i, j}
-			case llm.ToolResult:
-				if c, ok := open[p.CallID]; ok {
-					delete(open, p.CallID)
-					out[c], out[place{i, j}] = place{i, j}, c
+			waiting := open[p.CallID]
+			switch {
+			case p.Kind == llm.ToolCall:
+				if len(waiting) > 0 && waiting[0].message != i {
+					waiting = nil
 				}
+				open[p.CallID] = append(waiting, place{i, j})
+			case p.Kind == llm.ToolResult && len(waiting) > 0:
+				open[p.CallID] = waiting[1:]
+				out[waiting[0]], out[place{i, j}] = place{i, j}, waiting[0]
 			}
 		}
 	}
 	return out
 }
 
-func calls(parts []llm.Part) bool {
+func hasCalls(parts []llm.Part) bool {
 	for i := range parts {
 		if parts[i].Kind == llm.ToolCall {
 			return true

@@ -43,6 +43,21 @@ func TestNormalize(t *testing.T) {
 	}
 }
 
+// A call whose id is used again later is not answered by the later result.
+func TestNormalizeIdsUsedAgain(t *testing.T) {
+	in := []llm.Message{
+		say(llm.User, words("go")),
+		say(llm.Assistant, words("first"), toolCall("0")),
+		say(llm.User, words("stop")),
+		say(llm.Assistant, words("second"), toolCall("0"), toolCall("0")),
+		say(llm.Tool, toolResult("0"), toolResult("0")),
+	}
+	want := []llm.Message{in[0], say(llm.Assistant, words("first")), in[2], in[3], in[4]}
+	if got := Normalize(in); !reflect.DeepEqual(got, want) {
+		t.Errorf("got\n%+v\nwant\n%+v", got, want)
+	}
+}
+
 func TestNormalizeBeginsWithUser(t *testing.T) {
 	got := Normalize([]llm.Message{say(llm.System, words("s")), say(llm.Assistant, words("hello"))})
 	if len(got) != 3 || got[1].Role != llm.User {
@@ -66,7 +81,7 @@ func TestNormalizeAlwaysValid(t *testing.T) {
 				case llm.Assistant:
 					m.Parts = append(m.Parts, rapid.SampledFrom([]llm.Part{words("text"), toolCall(id), {Kind: llm.Thinking, Raw: "{}"}}).Draw(t, "part"))
 				default:
-					m.Parts = append(m.Parts, toolResult(id))
+					m.Parts = append(m.Parts, rapid.SampledFrom([]llm.Part{toolResult(id), {Kind: llm.Opaque, Raw: `{"type":"image"}`}}).Draw(t, "part"))
 				}
 			}
 			in = append(in, m)
@@ -80,7 +95,7 @@ func TestNormalizeAlwaysValid(t *testing.T) {
 }
 
 func checkValid(t *rapid.T, out []llm.Message) {
-	var open map[string]bool
+	var open map[string]int
 	for i, m := range out {
 		if len(m.Parts) == 0 || m.Local {
 			t.Fatalf("message %d is empty or local", i)
@@ -91,16 +106,21 @@ func checkValid(t *rapid.T, out []llm.Message) {
 		if len(open) > 0 != (m.Role == llm.Tool) {
 			t.Fatalf("message %d: a turn's calls and results do not follow each other", i)
 		}
-		asked := make(map[string]bool)
+		if m.Role == llm.Tool && m.Parts[0].Kind != llm.ToolResult {
+			t.Fatalf("message %d begins with something that is no result", i)
+		}
+		asked := make(map[string]int)
 		for _, p := range m.Parts {
 			switch p.Kind {
 			case llm.ToolCall:
-				asked[p.CallID] = true
+				asked[p.CallID]++
 			case llm.ToolResult:
-				if !open[p.CallID] {
+				if open[p.CallID] == 0 {
 					t.Fatalf("message %d: result %s without a call", i, p.CallID)
 				}
-				delete(open, p.CallID)
+				if open[p.CallID]--; open[p.CallID] == 0 {
+					delete(open, p.CallID)
+				}
 			}
 		}
 		if len(open) > 0 {

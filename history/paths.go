@@ -61,9 +61,21 @@ func (k *keys) normalise(p string) string {
 	return c
 }
 
-// cleanSlashes cleans p with forward slashes; a drive letter is upper case.
+// cleanSlashes cleans p with forward slashes; a drive letter is upper case,
+// "//server/share" keeps both slashes, and "file:///a" is "/a".
 func cleanSlashes(p string) string {
-	p = path.Clean(strings.ReplaceAll(p, `\`, "/"))
+	p = strings.ReplaceAll(p, `\`, "/")
+	if rest, ok := strings.CutPrefix(p, "file://"); ok && strings.HasPrefix(rest, "/") {
+		p = rest
+	}
+	server := strings.HasPrefix(p, "//") && !strings.HasPrefix(p, "///")
+	p = path.Clean(p)
+	switch {
+	case server:
+		return "/" + p
+	case len(p) == 2 && p[1] == ':':
+		p += "/" // the root of a drive
+	}
 	if drive(p) && p[0] >= 'a' {
 		p = string(p[0]-'a'+'A') + p[1:]
 	}

@@ -9,7 +9,7 @@ type Plan struct {
 	Stats
 }
 
-// Trim is one result that was shortened, and why.
+// Trim is one result that was replaced, and why.
 type Trim struct {
 	Message, Part int
 	CallID        string
@@ -26,6 +26,7 @@ const (
 	Older    Reason = "older"    // keep-latest: newer reads of the file follow
 	Terminal Reason = "terminal" // keep-latest: newer command outputs follow
 	Repeat   Reason = "repeat"   // its lines stand above, unchanged
+	Restored Reason = "restored" // not shortened: an agent's own stub gave way to the text it is about
 )
 
 // Stats counts what a plan saw and did.
