@@ -1,19 +1,28 @@
 // Package tool holds the words in which tools are spoken of: what a tool is,
-// a call to it, its result, and the codes of what can go wrong.
+// a call to it, what the call would do, its result, and the codes of what can
+// go wrong.
 package tool
 
-import "encoding/json"
+import (
+	"context"
+	"encoding/json"
+)
 
-// Spec describes a tool to a model.
+// Spec describes a tool to a model, and to those who decide on its calls.
 type Spec struct {
 	Name        string
 	Description string
 	Schema      json.RawMessage // JSON Schema of the arguments
+
+	ReadOnly    bool // it changes nothing
+	Destructive bool // it may overwrite or remove what is there
 }
 
 // Call asks for a tool to be run.
 type Call struct {
 	ID        string
+	Session   string // the client session: rate limit, grants and undo go by it
+	Client    string // who calls, as it calls itself; for the audit trail
 	Name      string
 	Arguments json.RawMessage // a JSON object
 }
@@ -22,9 +31,37 @@ type Call struct {
 // Code when it failed; what broke is a Go error beside it.
 type Result struct {
 	CallID string
-	Text   string
-	Code   Code // empty when the call succeeded
+	Text   string // what the model gets: a JSON object
+	Code   Code   // empty when the call succeeded
 }
 
 // Failed reports whether the call came to an error that the model can act on.
 func (r Result) Failed() bool { return r.Code != "" }
+
+// Tool is something a model can call. Plan works out what a call would do
+// without doing it: it reads and compares, and waits for nobody. What is wrong
+// with the call is a Plan whose Done is a failed Result. Tools may be called
+// concurrently.
+type Tool interface {
+	Spec() Spec
+	Plan(ctx context.Context, c Call) (*Plan, error)
+}
+
+// Caller runs calls: the approval handler here, a gateway's hub for a remote
+// workspace. It may be called concurrently.
+type Caller interface {
+	// Specs lists the tools that can be called, in the order of their names.
+	Specs() []Spec
+	// Call runs one call to its end, a person's decision included.
+	Call(ctx context.Context, c Call) (Result, error)
+}
+
+// Refuser is a Tool that says in its own words that a call was not done, or
+// not to its end: rejected, cancelled, over the rate limit, timed out. Without
+// it the result is a FileOperationResult with the code and the message.
+type Refuser interface {
+	Tool
+	// Refuse is the failed Result for a call that came to code. message is one
+	// sentence for the model, with the person's words where there are any.
+	Refuse(c Call, code Code, message string) Result
+}

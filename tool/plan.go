@@ -1,0 +1,76 @@
+package tool
+
+import (
+	"context"
+	"errors"
+)
+
+// ErrChanged is what Apply returns when the file is no longer the one that was
+// planned on. Nothing has been written.
+var ErrChanged = errors.New("changed since the plan was made")
+
+// Plan is what one call would do. A plan that is done already, because it only
+// read or because it was refused, has Done and nothing else to apply.
+type Plan struct {
+	Call Call
+	Done *Result
+
+	Path   string // the file, relative to the workspace, links resolved
+	Before string // its content hash now; "" where there is no file
+	After  string // its content hash once applied
+	Size   int64  // bytes once applied
+	Diff   string // unified, of the decoded texts; "" where they cannot be shown
+	Notes  []Note // what whoever decides has to know
+
+	// Files are the files of a plan that writes to several, else nil. Path is
+	// then a directory that holds them all, Size their sum, and Before and
+	// After are hashes over theirs.
+	Files []File
+
+	// Content is the whole text once applied, for a person who edits before
+	// approving; nil where it is not text.
+	Content []byte
+
+	// Apply does what was planned if the file is still the one of Before,
+	// else it returns ErrChanged. It is called once at most.
+	Apply func(ctx context.Context) (Result, error)
+
+	// Replan plans again from the content that was approved, on the file as
+	// it is now: edited by the person, or merged with what somebody else has
+	// written meanwhile. A conflict is a Plan that is Done.
+	Replan func(ctx context.Context, approved []byte) (*Plan, error)
+}
+
+// File is one of several files that a plan writes to.
+type File struct {
+	Path          string
+	Before, After string // content hashes, "" where there is no file
+	Size          int64  // bytes once applied
+}
+
+// Note is something about a plan that policy and people decide by.
+type Note string
+
+// The notes.
+const (
+	Unread     Note = "unread"      // the file is there, and this session never read it
+	Control    Note = "control"     // it makes something run, or says what may
+	Executable Note = "executable"  // somebody may execute it
+	HardLink   Note = "hard_link"   // it has other names, maybe outside the workspace
+	Merged     Note = "merged"      // the content is merged with somebody else's change
+	Hidden     Note = "hidden"      // the new text has control or bidirectional characters
+	ReadOnly   Note = "read_only"   // the file's mode forbids writing
+	Attributes Note = "attributes"  // owner or attributes cannot be kept
+	Large      Note = "large"       // too large to be shown whole
+	NewDirs    Note = "directories" // directories are created with it
+)
+
+// Has reports whether the plan bears the note.
+func (p *Plan) Has(n Note) bool {
+	for _, m := range p.Notes {
+		if m == n {
+			return true
+		}
+	}
+	return false
+}
