@@ -1,0 +1,51 @@
+// Package atomicfile replaces a file in an open directory, whole or not at
+// all.
+//
+// A Dir is a directory held by descriptor. Names given to it are single
+// components, or paths below it where that is said, and a symbolic link is
+// never followed: what a link leads to is the caller's to decide, step by step.
+// A Temp is a file being made beside the one that it is to replace.
+//
+// On Linux paths are opened by openat2 where the kernel has it, and files are
+// exchanged by renameat2, so that what was displaced can be looked at and put
+// back. Elsewhere everything goes through an os.Root, and between the look at
+// the old file and the rename there is a window of some microseconds in which
+// another program's change is overwritten unseen.
+//
+// Errors wrap what the system said: fs.ErrNotExist, fs.ErrExist,
+// fs.ErrPermission and so on, besides the two below. They may carry paths, and
+// are to be reworded before they are shown.
+package atomicfile
+
+import (
+	"errors"
+	"io/fs"
+)
+
+// ErrLink says that a component of a path is a symbolic link.
+var ErrLink = errors.New("is a symbolic link")
+
+// ErrNotDir says that what should be a directory is something else.
+var ErrNotDir = errors.New("not a directory")
+
+// Stat is what the system says of a file.
+type Stat struct {
+	Dev, Ino   uint64 // the file's identity; both 0 where the system tells none
+	Size       int64  // bytes
+	Mode       fs.FileMode
+	Mtime      int64 // nanoseconds since 1970
+	Ctime      int64 // of the last change to content or attributes; 0 where unknown
+	Links      uint64
+	UID, GID   uint32
+	Blocks     int64 // bytes that the file takes on disk; -1 where unknown
+	HasOwner   bool  // UID and GID are known
+	HasChanged bool  // Ctime is known
+}
+
+// same reports whether both speak of one file, as far as the system tells.
+func (s Stat) same(o Stat) bool {
+	if s.Ino == 0 && o.Ino == 0 {
+		return s.Size == o.Size && s.Mtime == o.Mtime && s.Mode == o.Mode
+	}
+	return s.Dev == o.Dev && s.Ino == o.Ino
+}

@@ -1,0 +1,260 @@
+package atomicfile
+
+import (
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Dir is an open directory. It may be used by several goroutines until it is
+// closed.
+type Dir struct {
+	fd   int
+	slow atomic.Bool // there is no openat2
+}
+
+const (
+	pathFlags = unix.O_PATH | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC
+	fileFlags = unix.O_RDONLY | unix.O_NOFOLLOW | unix.O_NONBLOCK | unix.O_NOCTTY | unix.O_CLOEXEC
+	beneath   = unix.RESOLVE_BENEATH | unix.RESOLVE_NO_MAGICLINKS | unix.RESOLVE_NO_SYMLINKS
+)
+
+// OpenDir opens a directory by any path, links followed.
+func OpenDir(path string) (*Dir, error) {
+	fd, err := retry(func() (int, error) {
+		return unix.Open(path, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	})
+	if err != nil {
+		return nil, &fs.PathError{Op: "open", Path: path, Err: err}
+	}
+	return &Dir{fd: fd}, nil
+}
+
+// Close releases the descriptor. It is to be called once, when nobody uses the
+// directory any more.
+func (d *Dir) Close() error { return unix.Close(d.fd) }
+
+// Sub opens the directory of this name. ErrLink and ErrNotDir say what else
+// was found.
+func (d *Dir) Sub(name string) (*Dir, error) {
+	fd, err := retry(func() (int, error) { return unix.Openat(d.fd, name, pathFlags, 0) })
+	if err == unix.ENOTDIR {
+		if st, serr := d.Stat(name); serr == nil && st.Mode&fs.ModeSymlink != 0 {
+			return nil, ErrLink
+		}
+	}
+	if err != nil {
+		return nil, d.fail("open", name, err)
+	}
+	return &Dir{fd: fd}, nil
+}
+
+// Find opens the directory at a path of several components below d, in one
+// step. errors.ErrUnsupported says that the system has no such step.
+func (d *Dir) Find(path string) (*Dir, error) {
+	fd, err := d.open(path, pathFlags)
+	if err != nil {
+		return nil, d.fail("open", path, err)
+	}
+	return &Dir{fd: fd}, nil
+}
+
+// Open opens a file for reading, at a path below d or of a name in it, and
+// never waits: a pipe without a writer or a device is opened like any file,
+// for the caller to see what it is. Unsupported is told as by Find, for paths
+// of several components only.
+func (d *Dir) Open(path string) (*os.File, error) {
+	fd, err := d.open(path, fileFlags)
+	if err != nil {
+		return nil, d.fail("open", path, err)
+	}
+	return os.NewFile(uintptr(fd), path), nil
+}
+
+// StepByStep makes Find and Open unsupported for paths of several components,
+// as they are where the kernel has no openat2.
+func (d *Dir) StepByStep() { d.slow.Store(true) }
+
+func (d *Dir) open(path string, flags int) (int, error) {
+	if !strings.Contains(path, "/") {
+		return retry(func() (int, error) { return unix.Openat(d.fd, path, flags, 0) })
+	}
+	if d.slow.Load() {
+		return -1, unix.ENOTSUP
+	}
+	how := unix.OpenHow{Flags: uint64(flags), Resolve: beneath}
+	for try := 0; ; try++ {
+		fd, err := unix.Openat2(d.fd, path, &how)
+		switch err {
+		case unix.EINTR:
+			continue
+		case unix.EAGAIN: // something was renamed meanwhile
+			if try < 100 {
+				continue
+			}
+		case unix.ENOSYS, unix.EPERM:
+			// EPERM is what sandboxes say of calls they do not know. Where it
+			// is meant of the file, the long way finds out.
+			if err == unix.ENOSYS {
+				d.slow.Store(true)
+			}
+			return -1, unix.ENOTSUP
+		}
+		return fd, err
+	}
+}
+
+// Stat tells of the name itself, be it a link.
+func (d *Dir) Stat(name string) (Stat, error) {
+	var st unix.Stat_t
+	_, err := retry(func() (int, error) {
+		return 0, unix.Fstatat(d.fd, name, &st, unix.AT_SYMLINK_NOFOLLOW)
+	})
+	if err != nil {
+		return Stat{}, d.fail("stat", name, err)
+	}
+	return statOf(&st), nil
+}
+
+// Self tells of the directory itself.
+func (d *Dir) Self() (Stat, error) {
+	var st unix.Stat_t
+	if err := unix.Fstat(d.fd, &st); err != nil {
+		return Stat{}, d.fail("stat", ".", err)
+	}
+	return statOf(&st), nil
+}
+
+// StatFile tells of an open file.
+func StatFile(f *os.File) (Stat, error) {
+	c, err := f.SyscallConn()
+	if err != nil {
+		return Stat{}, err
+	}
+	var st unix.Stat_t
+	var serr error
+	if err := c.Control(func(fd uintptr) { serr = unix.Fstat(int(fd), &st) }); err != nil {
+		return Stat{}, err
+	}
+	if serr != nil {
+		return Stat{}, &fs.PathError{Op: "stat", Path: f.Name(), Err: serr}
+	}
+	return statOf(&st), nil
+}
+
+// Readlink returns what the link of this name holds.
+func (d *Dir) Readlink(name string) (string, error) {
+	buf := make([]byte, unix.PathMax)
+	n, err := retry(func() (int, error) { return unix.Readlinkat(d.fd, name, buf) })
+	if err != nil {
+		return "", d.fail("readlink", name, err)
+	}
+	return string(buf[:n]), nil
+}
+
+// Writable reports whether this process may write to the file of this name,
+// as opening it for writing would find out.
+func (d *Dir) Writable(name string) bool {
+	return unix.Faccessat(d.fd, name, unix.W_OK, unix.AT_EACCESS|unix.AT_SYMLINK_NOFOLLOW) == nil
+}
+
+// Mkdir makes a directory, with what the process's umask leaves of perm.
+func (d *Dir) Mkdir(name string, perm fs.FileMode) error {
+	_, err := retry(func() (int, error) { return 0, unix.Mkdirat(d.fd, name, uint32(perm.Perm())) })
+	if err != nil {
+		return d.fail("mkdir", name, err)
+	}
+	return nil
+}
+
+// Remove removes a name that is no directory.
+func (d *Dir) Remove(name string) error {
+	if err := unix.Unlinkat(d.fd, name, 0); err != nil {
+		return d.fail("remove", name, err)
+	}
+	return nil
+}
+
+// Sync makes the names in the directory durable.
+func (d *Dir) Sync() error {
+	f, err := d.List()
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return f.Sync()
+}
+
+// List opens the directory for reading its entries.
+func (d *Dir) List() (*os.File, error) {
+	fd, err := retry(func() (int, error) {
+		return unix.Openat(d.fd, ".", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	})
+	if err != nil {
+		return nil, d.fail("open", ".", err)
+	}
+	// Where the file system does not say what an entry is, os asks by name.
+	return os.NewFile(uintptr(fd), "/proc/self/fd/"+strconv.Itoa(fd)), nil
+}
+
+// fail words an error: a link where none may be is ELOOP to the system.
+func (d *Dir) fail(op, name string, err error) error {
+	switch err {
+	case unix.ELOOP:
+		return ErrLink
+	case unix.ENOTDIR:
+		return ErrNotDir
+	}
+	return &fs.PathError{Op: op, Path: name, Err: err}
+}
+
+func retry(call func() (int, error)) (int, error) {
+	for {
+		n, err := call()
+		if err != unix.EINTR {
+			return n, err
+		}
+	}
+}
+
+func statOf(st *unix.Stat_t) Stat {
+	return Stat{
+		Dev: st.Dev, Ino: st.Ino, Size: st.Size, Mode: modeOf(st.Mode),
+		Mtime: time.Unix(st.Mtim.Unix()).UnixNano(), Ctime: time.Unix(st.Ctim.Unix()).UnixNano(),
+		Links: uint64(st.Nlink), UID: st.Uid, GID: st.Gid, Blocks: st.Blocks * 512,
+		HasOwner: true, HasChanged: true,
+	}
+}
+
+func modeOf(m uint32) fs.FileMode {
+	mode := fs.FileMode(m & 0o777)
+	switch m & unix.S_IFMT {
+	case unix.S_IFDIR:
+		mode |= fs.ModeDir
+	case unix.S_IFLNK:
+		mode |= fs.ModeSymlink
+	case unix.S_IFIFO:
+		mode |= fs.ModeNamedPipe
+	case unix.S_IFSOCK:
+		mode |= fs.ModeSocket
+	case unix.S_IFCHR:
+		mode |= fs.ModeDevice | fs.ModeCharDevice
+	case unix.S_IFBLK:
+		mode |= fs.ModeDevice
+	}
+	if m&unix.S_ISUID != 0 {
+		mode |= fs.ModeSetuid
+	}
+	if m&unix.S_ISGID != 0 {
+		mode |= fs.ModeSetgid
+	}
+	if m&unix.S_ISVTX != 0 {
+		mode |= fs.ModeSticky
+	}
+	return mode
+}

@@ -1,0 +1,152 @@
+//go:build !linux
+
+package atomicfile
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"strings"
+)
+
+// Dir is an open directory. It may be used by several goroutines until it is
+// closed.
+type Dir struct {
+	root *os.Root
+}
+
+// OpenDir opens a directory by any path, links followed.
+func OpenDir(path string) (*Dir, error) {
+	root, err := os.OpenRoot(path)
+	if err != nil {
+		return nil, err
+	}
+	return &Dir{root}, nil
+}
+
+// Close releases the directory. It is to be called once, when nobody uses it
+// any more.
+func (d *Dir) Close() error { return d.root.Close() }
+
+// Sub opens the directory of this name. ErrLink and ErrNotDir say what else
+// was found.
+func (d *Dir) Sub(name string) (*Dir, error) {
+	before, err := d.root.Lstat(name)
+	if err != nil {
+		return nil, err
+	}
+	if err := wantDir(before); err != nil {
+		return nil, err
+	}
+	root, err := d.root.OpenRoot(name)
+	if err != nil {
+		return nil, err
+	}
+	// A link may have taken the name's place meanwhile.
+	if after, err := root.Stat("."); err != nil || !os.SameFile(before, after) {
+		_ = root.Close()
+		return nil, ErrLink
+	}
+	return &Dir{root}, nil
+}
+
+func wantDir(fi fs.FileInfo) error {
+	switch {
+	case fi.Mode()&fs.ModeSymlink != 0:
+		return ErrLink
+	case !fi.IsDir():
+		return ErrNotDir
+	}
+	return nil
+}
+
+// Find opens the directory at a path of several components below d, in one
+// step. errors.ErrUnsupported says that the system has no such step.
+func (d *Dir) Find(path string) (*Dir, error) {
+	if strings.Contains(path, "/") {
+		return nil, errors.ErrUnsupported
+	}
+	return d.Sub(path)
+}
+
+// Open opens a file for reading, at a path below d or of a name in it, and
+// never waits. Unsupported is told as by Find, for paths of several components
+// only.
+func (d *Dir) Open(path string) (*os.File, error) {
+	if strings.Contains(path, "/") {
+		return nil, errors.ErrUnsupported
+	}
+	before, err := d.root.Lstat(path)
+	if err != nil {
+		return nil, err
+	}
+	if before.Mode()&fs.ModeSymlink != 0 {
+		return nil, ErrLink
+	}
+	f, err := d.root.OpenFile(path, os.O_RDONLY|openFlags, 0)
+	if err != nil {
+		return nil, err
+	}
+	if after, err := f.Stat(); err != nil || !os.SameFile(before, after) {
+		_ = f.Close()
+		return nil, ErrLink
+	}
+	return f, nil
+}
+
+// StepByStep does nothing: there is no other way here.
+func (d *Dir) StepByStep() {}
+
+// Stat tells of the name itself, be it a link.
+func (d *Dir) Stat(name string) (Stat, error) {
+	fi, err := d.root.Lstat(name)
+	if err != nil {
+		return Stat{}, err
+	}
+	return statOf(fi), nil
+}
+
+// Self tells of the directory itself.
+func (d *Dir) Self() (Stat, error) { return d.Stat(".") }
+
+// StatFile tells of an open file.
+func StatFile(f *os.File) (Stat, error) {
+	fi, err := f.Stat()
+	if err != nil {
+		return Stat{}, err
+	}
+	return statOf(fi), nil
+}
+
+// Readlink returns what the link of this name holds.
+func (d *Dir) Readlink(name string) (string, error) { return d.root.Readlink(name) }
+
+// Writable reports whether this process may write to the file of this name,
+// as opening it for writing finds out.
+func (d *Dir) Writable(name string) bool {
+	f, err := d.root.OpenFile(name, os.O_WRONLY|openFlags, 0)
+	if err != nil {
+		return false
+	}
+	return f.Close() == nil
+}
+
+// Mkdir makes a directory, with what the process's umask leaves of perm.
+func (d *Dir) Mkdir(name string, perm fs.FileMode) error { return d.root.Mkdir(name, perm.Perm()) }
+
+// Remove removes a name that is no directory.
+func (d *Dir) Remove(name string) error { return d.root.Remove(name) }
+
+// Sync makes the names in the directory durable, where the system can.
+func (d *Dir) Sync() error {
+	f, err := d.List()
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	_ = f.Sync() // some systems refuse to sync a directory
+	return nil
+}
+
+// List opens the directory for reading its entries.
+func (d *Dir) List() (*os.File, error) { return d.root.Open(".") }

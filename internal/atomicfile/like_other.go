@@ -1,0 +1,15 @@
+//go:build !linux && !darwin
+
+package atomicfile
+
+import "os"
+
+// Like gives the file the mode of another one, which is all that is known of
+// files here. Attributes and access lists beyond it are those of a new file.
+func (t *Temp) Like(old *os.File) (lost []string, err error) {
+	from, err := StatFile(old)
+	if err != nil {
+		return nil, err
+	}
+	return nil, t.file.Chmod(from.Mode.Perm())
+}

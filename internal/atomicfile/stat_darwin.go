@@ -1,0 +1,20 @@
+package atomicfile
+
+import (
+	"io/fs"
+	"syscall"
+)
+
+// openFlags keep an open from waiting, whatever the file is.
+const openFlags = syscall.O_NONBLOCK | syscall.O_NOFOLLOW
+
+func statOf(fi fs.FileInfo) Stat {
+	s := Stat{Size: fi.Size(), Mode: fi.Mode(), Mtime: fi.ModTime().UnixNano(), Links: 1, Blocks: -1}
+	if st, ok := fi.Sys().(*syscall.Stat_t); ok {
+		s.Dev, s.Ino, s.Links = uint64(st.Dev), st.Ino, uint64(st.Nlink)
+		s.Ctime, s.HasChanged = st.Ctimespec.Nano(), true
+		s.UID, s.GID, s.HasOwner = st.Uid, st.Gid, true
+		s.Blocks = st.Blocks * 512
+	}
+	return s
+}

@@ -1,0 +1,40 @@
+//go:build !linux
+
+package atomicfile
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+)
+
+func (d *Dir) create(name string, perm fs.FileMode) (*os.File, error) {
+	return d.root.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, perm.Perm())
+}
+
+func (t *Temp) exchange(string, Accept) error { return errors.ErrUnsupported }
+
+// MoveOut gives the file of this name another place in the same file system,
+// at any path, over what is there. Unsupported systems say so.
+func (d *Dir) MoveOut(name, path string) error { return errors.ErrUnsupported }
+
+// beforeRename closes the file: not every system renames open ones.
+func (t *Temp) beforeRename() error { return t.file.Close() }
+
+func (d *Dir) rename(from, to string) error { return d.root.Rename(from, to) }
+
+// renameNew renames where the new name is free: by a second link, which fails
+// when the name is taken, or, where there are no links, after a look.
+func (d *Dir) renameNew(from, to string) error {
+	err := d.root.Link(from, to)
+	if err == nil {
+		return d.root.Remove(from)
+	}
+	if errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	if _, err := d.root.Lstat(to); err == nil {
+		return fs.ErrExist
+	}
+	return d.root.Rename(from, to)
+}

@@ -1,0 +1,122 @@
+// Package gitignore tells which paths git's ignore rules leave out. It reads
+// no files: the rules' text comes from the caller, and so does the knowledge
+// that a path is a directory.
+package gitignore
+
+import (
+	"bytes"
+	"strings"
+)
+
+// Rules are the patterns of one file and, above them, those of the files that
+// give way to it. They are not changed once made and may be used concurrently.
+// A nil *Rules ignores nothing.
+type Rules struct {
+	above    *Rules
+	base     string // "" or "dir/": the patterns are about what is in it
+	patterns []pattern
+}
+
+type pattern struct {
+	text     string
+	negated  bool
+	dirOnly  bool
+	nameOnly bool // to be compared with the last component alone
+	prefix   int  // of text, before the first wildcard
+}
+
+// maxPatterns bounds what one file can cost.
+const maxPatterns = 20_000
+
+// Add returns rules in which the lines of data, about the directory dir ("" is
+// the root, else without a slash at the end), come before those of above.
+func Add(above *Rules, dir string, data []byte) *Rules {
+	r := &Rules{above: above}
+	if dir != "" {
+		r.base = dir + "/"
+	}
+	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
+	for line := range bytes.SplitSeq(data, []byte("\n")) {
+		if p, ok := parse(string(bytes.TrimSuffix(line, []byte("\r")))); ok && len(r.patterns) < maxPatterns {
+			r.patterns = append(r.patterns, p)
+		}
+	}
+	if len(r.patterns) == 0 {
+		return above
+	}
+	return r
+}
+
+func parse(line string) (pattern, bool) {
+	if strings.HasPrefix(line, "#") {
+		return pattern{}, false
+	}
+	line = trimSpaces(line)
+	var p pattern
+	if rest, ok := strings.CutPrefix(line, "!"); ok {
+		p.negated, line = true, rest
+	}
+	if rest, ok := strings.CutSuffix(line, "/"); ok {
+		p.dirOnly, line = true, rest
+	}
+	p.nameOnly = !strings.Contains(line, "/")
+	p.text = strings.TrimPrefix(line, "/")
+	if p.prefix = strings.IndexAny(p.text, `*?[\`); p.prefix < 0 {
+		p.prefix = len(p.text)
+	}
+	return p, p.text != ""
+}
+
+// trimSpaces drops spaces at the end that no backslash protects.
+func trimSpaces(s string) string {
+	end := 0
+	for i := 0; i < len(s); i++ {
+		switch s[i] {
+		case ' ':
+			continue
+		case '\\':
+			i++
+		}
+		end = min(i+1, len(s))
+	}
+	return s[:end]
+}
+
+// Ignored reports whether the last rule that speaks of the path leaves it out.
+// The path is relative to the root. What is in an ignored directory is ignored
+// too, whatever the rules say of it: that is for the caller to see to.
+func (r *Rules) Ignored(path string, dir bool) bool {
+	name := path[strings.LastIndexByte(path, '/')+1:]
+	for ; r != nil; r = r.above {
+		below, ok := strings.CutPrefix(path, r.base)
+		if !ok {
+			continue
+		}
+		for i := len(r.patterns) - 1; i >= 0; i-- {
+			p := &r.patterns[i]
+			if p.dirOnly && !dir {
+				continue
+			}
+			if p.matches(below, name) {
+				return !p.negated
+			}
+		}
+	}
+	return false
+}
+
+func (p *pattern) matches(below, name string) bool {
+	if p.nameOnly {
+		below = name
+	}
+	if p.prefix == len(p.text) {
+		return p.text == below
+	}
+	if p.nameOnly {
+		return match(p.text, below)
+	}
+	// Git cuts the prefix off both and only then looks at the stars, so that
+	// "c**/b" is "c" and then "**/b".
+	rest, ok := strings.CutPrefix(below, p.text[:p.prefix])
+	return ok && match(p.text[p.prefix:], rest)
+}

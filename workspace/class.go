@@ -1,0 +1,282 @@
+package workspace
+
+import (
+	"path"
+	"strings"
+
+	"golang.org/x/text/cases"
+	"golang.org/x/text/unicode/norm"
+
+	"github.com/stet-dev/stet/internal/atomicfile"
+)
+
+// Class says what a file is to those who must decide whether to write to it.
+type Class int
+
+// The classes, by rising caution.
+const (
+	Ordinary Class = iota
+
+	// Control files make something run, or say what may: editor settings,
+	// shell start files, continuous integration. A write is to be asked for
+	// each time, and Write refuses it unless WriteOptions.Control says that
+	// it was.
+	Control
+
+	// Repository is what lies in .git: never written to.
+	Repository
+
+	// Own is stet's own state: neither written to nor read.
+	Own
+)
+
+func (c Class) String() string {
+	switch c {
+	case Control:
+		return "control file"
+	case Repository:
+		return "repository"
+	case Own:
+		return "stet's own"
+	}
+	return "ordinary"
+}
+
+// controlDirs are directories below which everything is a control file. A name
+// with a slash is found at the end of a directory's path.
+var controlDirs = []string{
+	".vscode", ".idea", ".zed", ".cursor", ".fleet", ".vs", ".devcontainer", ".vim", ".nvim", ".emacs.d",
+	".github/workflows", ".github/actions", ".gitea/workflows", ".forgejo/workflows", ".gitlab/ci",
+	".circleci", ".buildkite", ".teamcity", ".woodpecker", ".drone",
+	".husky", ".githooks", ".lefthook", ".hg", ".svn", ".bzr", ".jj",
+	".ssh", ".gnupg", ".aws", ".kube", ".docker", ".stet",
+	".config/autostart", ".config/systemd", ".config/fish", ".config/git", ".config/environment.d",
+	".local/bin", ".direnv",
+}
+
+// controlFiles are control files by name, wherever they lie.
+var controlFiles = []string{
+	".envrc", ".mcp.json", "mcp.json", ".stet.toml", "stet.toml",
+	".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile",
+	".zshrc", ".zshenv", ".zprofile", ".zlogin", ".zlogout", ".kshrc", ".cshrc", ".tcshrc", ".login", ".logout",
+	".inputrc", "config.fish", ".xinitrc", ".xsession", ".xsessionrc", ".xprofile", ".pam_environment",
+	".exrc", ".vimrc", ".gvimrc", ".nvimrc", ".nvim.lua", ".lvimrc", ".emacs", ".dir-locals.el", ".dir-locals-2.el",
+	".gitmodules", ".gitconfig", ".gitattributes", ".npmrc", ".yarnrc", ".yarnrc.yml", ".pnpmfile.cjs", ".pypirc", ".netrc",
+	".tool-versions", ".mise.toml", "mise.toml", ".autoenv", ".autoenv.zsh",
+	".gitlab-ci.yml", ".travis.yml", "azure-pipelines.yml", "jenkinsfile", ".drone.yml", "bitbucket-pipelines.yml",
+	".woodpecker.yml", "appveyor.yml", ".appveyor.yml", ".cirrus.yml", ".devcontainer.json",
+	".pre-commit-config.yaml", "lefthook.yml", ".lefthook.yml",
+}
+
+// controlEnds are endings of control files' names.
+var controlEnds = []string{".code-workspace", ".desktop"}
+
+// atRoot are places of the root whose files are known by inode too, lest a
+// second name for one of them get round the names above.
+var atRoot = []string{
+	".git", ".git/config", ".git/hooks", ".git/info", ".vscode", ".idea", ".zed", ".devcontainer",
+	".github/workflows", ".circleci", ".husky", ".envrc", ".mcp.json", ".gitlab-ci.yml", ".gitmodules", ".gitattributes",
+}
+
+// classes knows files by name. It is not changed once made.
+type classes struct {
+	files map[string]bool
+	ends  []string // "/dir/name"
+	dirs  []string // "/dir/" or "/dir/sub/"
+	state [][]string
+}
+
+func newClasses(more, state []string) classes {
+	c := classes{files: map[string]bool{}}
+	add := func(name string) {
+		name = fold(name)
+		switch {
+		case strings.HasSuffix(name, "/"):
+			c.dirs = append(c.dirs, "/"+strings.Trim(name, "/")+"/")
+		case strings.Contains(name, "/"):
+			c.ends = append(c.ends, "/"+strings.Trim(name, "/"))
+		default:
+			c.files[name] = true
+		}
+	}
+	for _, d := range controlDirs {
+		add(d + "/")
+	}
+	for _, f := range controlFiles {
+		add(f)
+	}
+	for _, m := range more {
+		add(m)
+	}
+	for _, s := range state {
+		c.state = append(c.state, strings.Split(fold(s), "/"))
+	}
+	return c
+}
+
+// fold returns a path as the most forgiving file system would see it: without
+// case and composition, without the characters that some ignore, without the
+// dots, spaces and streams at the end of names.
+func fold(p string) string {
+	parts := strings.Split(cases.Fold().String(norm.NFC.String(p)), "/")
+	for i, c := range parts {
+		c = strings.Map(dropIgnored, c)
+		if at := strings.IndexByte(c, ':'); at > 0 {
+			c = c[:at]
+		}
+		if t := strings.TrimRight(c, ". "); t != "" {
+			c = t
+		}
+		if strings.HasPrefix(c, "git~") {
+			c = ".git"
+		}
+		parts[i] = c
+	}
+	return norm.NFC.String(strings.Join(parts, "/"))
+}
+
+func dropIgnored(c rune) rune {
+	switch {
+	case c >= 0x200c && c <= 0x200f, c >= 0x202a && c <= 0x202e, c >= 0x2060 && c <= 0x206f, c == 0xfeff, c == 0xad:
+		return -1
+	}
+	return c
+}
+
+// byName judges a canonical path.
+func (c *classes) byName(canonical string) Class {
+	p := fold(canonical)
+	if c.isStateFolded(p) {
+		return Own
+	}
+	found := Ordinary
+	for part := range strings.SplitSeq(p, "/") {
+		if part == ".git" {
+			return Repository
+		}
+		if strings.HasPrefix(part, ".stet-") && strings.HasSuffix(part, ".tmp") {
+			return Own
+		}
+	}
+	under := "/" + p + "/" // a directory's own name counts as below it
+	for _, d := range c.dirs {
+		if strings.Contains(under, d) {
+			found = Control
+		}
+	}
+	base := path.Base(p)
+	if c.files[base] {
+		found = Control
+	}
+	for _, e := range controlEnds {
+		if strings.HasSuffix(base, e) {
+			found = Control
+		}
+	}
+	for _, e := range c.ends {
+		if strings.HasSuffix("/"+p, e) {
+			found = Control
+		}
+	}
+	return found
+}
+
+// isState reports whether the path is in stet's state directory.
+func (c *classes) isState(canonical string) bool {
+	return len(c.state) > 0 && c.isStateFolded(fold(canonical))
+}
+
+func (c *classes) isStateFolded(p string) bool {
+	parts := strings.Split(p, "/")
+	for _, s := range c.state {
+		if len(s) == 1 && s[0] == "." {
+			return true
+		}
+		if len(parts) < len(s) {
+			continue
+		}
+		same := true
+		for i := range s {
+			same = same && parts[i] == s[i]
+		}
+		if same {
+			return true
+		}
+	}
+	return false
+}
+
+// fileID is a file's identity.
+type fileID struct{ dev, ino uint64 }
+
+func idOf(st atomicfile.Stat) fileID { return fileID{st.Dev, st.Ino} }
+
+// classOf judges a place by its canonical name and by what files are there,
+// the directories above it included.
+func (r *Root) classOf(pl *place, leaf *atomicfile.Stat) Class {
+	found := r.rules.byName(pl.path)
+	if found >= Repository {
+		return found
+	}
+	known := r.known()
+	look := func(st atomicfile.Stat) {
+		if st.Ino != 0 {
+			found = max(found, known[idOf(st)])
+		}
+	}
+	for _, st := range pl.above {
+		look(st)
+	}
+	if leaf != nil {
+		look(*leaf)
+	}
+	return found
+}
+
+// known are the control files of the root that are there now.
+func (r *Root) known() map[fileID]Class {
+	m := map[fileID]Class{}
+	for _, name := range atRoot {
+		st, err := r.statFast(name)
+		if err == nil && st.Ino != 0 {
+			m[idOf(st)] = r.rules.byName(name)
+		}
+		if err == nil && name == ".git" && st.Mode.IsRegular() {
+			if st, ok := r.gitDir(); ok {
+				m[idOf(st)] = Repository
+			}
+		}
+	}
+	if st, err := r.state.self(); err == nil && st.Ino != 0 {
+		m[idOf(st)] = Own
+	}
+	return m
+}
+
+// gitDir finds the repository that a .git file points to, if it is inside.
+func (r *Root) gitDir() (atomicfile.Stat, bool) {
+	f, err := r.dir.Open(".git")
+	if err != nil {
+		return atomicfile.Stat{}, false
+	}
+	defer f.Close()
+	buf := make([]byte, 4200)
+	n, _ := f.Read(buf)
+	to, ok := strings.CutPrefix(string(buf[:n]), "gitdir:")
+	if !ok {
+		return atomicfile.Stat{}, false
+	}
+	to = strings.TrimSpace(to)
+	if path.IsAbs(to) {
+		if to, ok = r.inside(to); !ok {
+			return atomicfile.Stat{}, false
+		}
+	}
+	pl, err := r.resolve(to, resolving{dotdot: true})
+	if err != nil {
+		return atomicfile.Stat{}, false
+	}
+	defer pl.close()
+	st, err := pl.dir.Stat(pl.name)
+	return st, err == nil
+}

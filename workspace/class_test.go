@@ -1,0 +1,156 @@
+package workspace
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+)
+
+// TestControlFilesByName: .git is refused, what makes something run is asked
+// for, in every spelling that some file system takes for the same. (FILE-13)
+func TestControlFilesByName(t *testing.T) {
+	c := newClasses([]string{"Special.cfg", "deep/in.ini", ".tool/"}, []string{"var/state"})
+	tests := map[string]Class{
+		"a.go": Ordinary, "git": Ordinary, "x.git/y": Ordinary, ".gitignore": Ordinary, "vscode/x": Ordinary, "src/workflows/x": Ordinary,
+		".git/config": Repository, ".git": Repository, "sub/.git/hooks/x": Repository, ".GIT/config": Repository, ".Git": Repository,
+		".git./config": Repository, ".git /config": Repository, "git~1/config": Repository, ".git::$INDEX_ALLOCATION/x": Repository,
+		".g\u200cit/config": Repository, "\ufeff.git/x": Repository, ".g\u0131t/x": Ordinary,
+		".vscode/settings.json": Control, ".VSCode/x": Control, "sub/.vscode/tasks.json": Control, ".vscode": Control,
+		".envrc": Control, "a/.ENVRC": Control, ".mcp.json": Control, ".bashrc": Control, "home/.zshenv": Control, ".profile": Control,
+		".github/workflows/ci.yml": Control, ".github/x.md": Ordinary, ".gitlab-ci.yml": Control, "Jenkinsfile": Control, ".circleci/config.yml": Control,
+		".husky/pre-commit": Control, "x.code-workspace": Control, ".config/fish/conf.d/x.fish": Control, ".envrc.": Control, ".envrc:stream": Control,
+		"special.CFG": Control, "a/deep/in.ini": Control, "in.ini": Ordinary, ".tool/x/y": Control,
+		"var/state": Own, "var/state/kept/x": Own, "VAR/State/x": Own, "var/stateful": Ordinary, "a/.stet-0011-1.tmp": Own,
+	}
+	for p, want := range tests {
+		if got := c.byName(p); got != want {
+			t.Errorf("%q: got %v, want %v", p, got, want)
+		}
+	}
+}
+
+func TestControlFilesAreGuarded(t *testing.T) {
+	tr := newTree(t, Options{})
+	for _, f := range []string{".git/config", ".envrc", ".vscode/tasks.json"} {
+		tr.put(f, "old")
+	}
+	was := VersionOf([]byte("old"))
+	for _, s := range []string{".git/config", ".GIT/config", ".git/hooks/new"} {
+		for _, o := range []WriteOptions{{CreateDirs: true}, {CreateDirs: true, Control: true, Linked: true}} {
+			v := was
+			if s != ".git/config" {
+				v = ""
+			}
+			_, err := tr.write(s, "x", v, o)
+			wantErr(t, s, err, ErrProtected)
+		}
+	}
+	if _, err := os.Stat(tr.abs(".GIT")); err == nil && runtime.GOOS == "linux" {
+		t.Error("a directory was made on the way")
+	}
+	if got, err := tr.read(".git/config"); err != nil || got != "old" { // FILE-13: reads allowed
+		t.Errorf("read: %q, %v", got, err)
+	}
+	for _, s := range []string{".envrc", ".vscode/tasks.json"} {
+		if info, err := tr.Stat(tr.path(s)); err != nil || info.Class != Control {
+			t.Errorf("%s: %v, %v", s, info.Class, err)
+		}
+		_, err := tr.write(s, "x", was, WriteOptions{})
+		wantErr(t, s, err, ErrProtected)
+		tr.mustWrite(s, "x", was, WriteOptions{Control: true})
+	}
+	// A file that is yet to be made is judged too.
+	for _, s := range []string{".mcp.json", ".github/workflows/new.yml"} {
+		info, err := tr.Stat(tr.path(s))
+		wantErr(t, s, err, ErrNotFound)
+		if info.Class != Control || info.Path.String() != s || info.Parent == (s != ".mcp.json") {
+			t.Errorf("%s: %+v", s, info)
+		}
+	}
+}
+
+// TestControlFilesByInode: another name for the file does not help.
+func TestControlFilesByInode(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("files have no identity here")
+	}
+	tr := newTree(t, Options{})
+	tr.put(".git/config", "old")
+	tr.put(".git/hooks/pre-commit", "old")
+	tr.put(".envrc", "old")
+	tr.put("bare/objects/x", "")
+	tr.link(".git", "link")
+	tr.link(".git/hooks", "hooks")
+	tr.link(".envrc", "env")
+	for _, l := range [][2]string{{".git/config", "config"}, {".envrc", "rc"}} {
+		if err := os.Link(tr.abs(l[0]), tr.abs(l[1])); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := map[string]Class{
+		"link/config": Repository, "link/new": Repository, "hooks/pre-commit": Repository, "hooks/new": Repository,
+		"config": Repository, "rc": Control, "env": Control, "link/refs/new": Repository,
+	}
+	for s, class := range want {
+		if info, _ := tr.Stat(tr.path(s)); info.Class != class {
+			t.Errorf("%s: got %v, want %v", s, info.Class, class)
+		}
+		for _, v := range []Version{"", VersionOf([]byte("old"))} {
+			_, err := tr.write(s, "x", v, WriteOptions{Linked: true, CreateDirs: true})
+			wantErr(t, s, err, ErrProtected)
+		}
+	}
+}
+
+// A work tree whose repository lies elsewhere in the root.
+func TestRepositoryElsewhere(t *testing.T) {
+	tr := newTree(t, Options{})
+	tr.put(".git", "gitdir: ./store\n")
+	tr.put("store/config", "old")
+	_, err := tr.write("store/config", "x", VersionOf([]byte("old")), WriteOptions{Control: true})
+	wantErr(t, "write", err, ErrProtected)
+	tr.put(".git", "gitdir: "+tr.dir+"/store\n")
+	_, err = tr.write("store/hooks/new", "x", "", WriteOptions{Control: true, CreateDirs: true})
+	wantErr(t, "write", err, ErrProtected)
+}
+
+// TestOwnStateIsRefused for reading and writing, also where it lies in the
+// tree. (FILE-13)
+func TestOwnStateIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	root, err := Open(dir, Options{State: filepath.Join(dir, "var", "stet")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	v, err := root.Keep([]byte("secret"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tr := &tree{Root: root, t: t, dir: dir}
+	tr.link("var/stet", "link")
+	for _, base := range []string{"var/stet", "link"} {
+		s := base + "/kept/" + string(v[:2]) + "/" + string(v[2:])
+		_, err = tr.read(s)
+		wantErr(t, "read", err, ErrProtected)
+		_, err = tr.Page(context.Background(), tr.path(s), PageRequest{})
+		wantErr(t, "page", err, ErrProtected)
+		_, err = tr.Stat(tr.path(s))
+		wantErr(t, "stat", err, ErrProtected)
+		_, err = tr.write(s, "x", v, WriteOptions{Control: true})
+		wantErr(t, "write", err, ErrProtected)
+		_, err = tr.List(context.Background(), tr.path(base), ListOptions{})
+		wantErr(t, "list", err, ErrProtected)
+	}
+	err = tr.Walk(context.Background(), tr.path("."), ListOptions{Ignored: true}, func(e Entry) error {
+		if e.Path.String() == "var/stet" {
+			t.Error("the walk shows it")
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,224 @@
+//go:build unix
+
+package workspace
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"math/rand"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestKilledWhileWriting is the crash row of the hazards: a process that writes
+// without pause is killed at random moments. The file is one of the versions
+// that were written, whole, the one acknowledged last or the one after; what
+// lies about is gone after the next Open. Tens of kills, or, with STET_SOAK=1,
+// 500.
+func TestKilledWhileWriting(t *testing.T) {
+	if dir := os.Getenv("STET_TEST_WRITER"); dir != "" {
+		writeForEver(dir, os.Getenv("STET_TEST_STATE"))
+		return
+	}
+	kills := 25
+	if soak() {
+		kills = 500
+	}
+	tr := newTree(t, Options{})
+	rng := rand.New(rand.NewSource(time.Now().UnixNano()))
+	tr.put("sub/f", crashText(0))
+	litter := 0
+	for range kills {
+		acknowledged := killOne(t, tr, time.Duration(rng.Intn(12_000))*time.Microsecond)
+		got := tr.get("sub/f")
+		var n int
+		if _, err := fmt.Sscanf(got, "version %d\n", &n); err != nil || got != crashText(n) {
+			t.Fatalf("the file is no version: %d bytes, %q", len(got), short(got))
+		}
+		if n < acknowledged || n > acknowledged+1 {
+			t.Fatalf("version %d was acknowledged, %d is there", acknowledged, n)
+		}
+		litter += countLitter(t, tr)
+		root, err := Open(tr.dir, Options{State: tr.state.dir})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := root.Close(); err != nil {
+			t.Fatal(err)
+		}
+		tr.noLitter()
+		// What was there before can be had again.
+		if acknowledged > 0 {
+			if _, err := tr.Kept(VersionOf([]byte(crashText(acknowledged - 1)))); err != nil {
+				t.Errorf("version %d is not kept: %v", acknowledged-1, err)
+			}
+		}
+	}
+	owners, _ := os.ReadDir(tr.state.path("owners"))
+	staged, _ := os.ReadDir(tr.state.path("staged"))
+	if len(owners)+len(staged) > 0 {
+		t.Errorf("left in the state: %v %v", owners, staged)
+	}
+	t.Logf("%d kills, %d temporary files swept, 0 damaged", kills, litter)
+}
+
+func crashText(n int) string {
+	return fmt.Sprintf("version %d\n", n) + strings.Repeat(fmt.Sprintf("%08d\n", n), 20_000)
+}
+
+// killOne starts a writer, kills it, and returns the last version that it
+// said was written.
+func killOne(t *testing.T, tr *tree, after time.Duration) int {
+	t.Helper()
+	cmd := exec.Command(os.Args[0], "-test.run", "^TestKilledWhileWriting$")
+	cmd.Env = append(os.Environ(), "STET_TEST_WRITER="+tr.dir, "STET_TEST_STATE="+tr.state.dir)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewReader(out)
+	first, err := lines.ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(after)
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	rest, _ := io.ReadAll(lines)
+	_ = cmd.Wait()
+	all := bytes.Split([]byte(first+string(rest)), []byte("\n"))
+	var n int
+	// What follows the last line feed was not said to the end.
+	if _, err := fmt.Sscanf(string(all[len(all)-2]), "done %d", &n); err != nil {
+		t.Fatalf("%q: %v", all, err)
+	}
+	return n
+}
+
+// writeForEver goes on from the version that is there, and says what is done.
+func writeForEver(dir, state string) {
+	root, err := Open(dir, Options{State: state})
+	if err != nil {
+		panic(err)
+	}
+	p, err := root.Path("sub/f")
+	if err != nil {
+		panic(err)
+	}
+	ctx := context.Background()
+	c, err := root.ReadAll(ctx, p)
+	if err != nil {
+		panic(err)
+	}
+	var n int
+	if _, err := fmt.Sscanf(string(c.Data), "version %d\n", &n); err != nil {
+		panic(err)
+	}
+	was := c.Version
+	fmt.Printf("done %d\n", n)
+	for {
+		n++
+		// A staged write and a new file, to leave litter of every kind.
+		s, err := root.Stage(p)
+		if err != nil {
+			panic(err)
+		}
+		if _, err := s.Write([]byte(crashText(n))); err != nil {
+			panic(err)
+		}
+		w, err := s.Commit(ctx, was, WriteOptions{Backup: n%2 == 0})
+		if err != nil {
+			panic(err)
+		}
+		was = w.Now
+		fmt.Printf("done %d\n", n)
+		if err := s.Abort(); err != nil {
+			panic(err)
+		}
+	}
+}
+
+func countLitter(t *testing.T, tr *tree) int {
+	entries, err := os.ReadDir(tr.abs("sub"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), tempPrefix) {
+			n++
+		}
+	}
+	return n
+}
+
+// TestSweepSparesTheLiving: what a process that is at work has lying about is
+// not swept.
+func TestSweepSparesTheLiving(t *testing.T) {
+	tr := newTree(t, Options{})
+	name, err := tr.state.tempName(tr.prefixes[0], ".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tr.put(name, "at work")
+	s, err := tr.Stage(tr.path("x"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := Open(tr.dir, Options{State: tr.state.dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer second.Close()
+	if tr.get(name) != "at work" {
+		t.Error("swept")
+	}
+	if _, err := s.Write([]byte("x")); err != nil {
+		t.Error(err)
+	}
+	if _, err := s.Commit(context.Background(), "", WriteOptions{}); err != nil {
+		t.Error(err)
+	}
+	if err := s.Abort(); err != nil {
+		t.Error(err)
+	}
+	if err := os.Remove(tr.abs(name)); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestSweptContentIsKept: a temporary file may hold the only copy of what
+// somebody wrote in the worst moment.
+func TestSweptContentIsKept(t *testing.T) {
+	tr := newTree(t, Options{})
+	name, err := tr.state.tempName(tr.prefixes[0], "sub")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tr.put("sub/"+name, "the only copy")
+	// The owner dies: its lock goes, its record stays.
+	o := tr.state.owner
+	if err := o.lock.Close(); err != nil {
+		t.Fatal(err)
+	}
+	second, err := Open(tr.dir, Options{State: tr.state.dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer second.Close()
+	tr.noLitter()
+	if b, err := second.Kept(VersionOf([]byte("the only copy"))); err != nil || string(b) != "the only copy" {
+		t.Errorf("%q, %v", b, err)
+	}
+	tr.state.owner = nil
+}

@@ -1,0 +1,264 @@
+package workspace
+
+import (
+	"bytes"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/htmlindex"
+	"golang.org/x/text/encoding/ianaindex"
+	"golang.org/x/text/encoding/unicode"
+	"golang.org/x/text/encoding/unicode/utf32"
+	"golang.org/x/text/transform"
+)
+
+// Encoding is a way to write text as bytes. The zero Encoding is UTF-8 without
+// a byte-order mark. Encodings can be compared.
+type Encoding struct {
+	name string // canonical, "" for utf-8
+	bom  bool   // the file begins with a byte-order mark
+}
+
+// BOM reports whether a file of this encoding begins with a byte-order mark.
+func (e Encoding) BOM() bool { return e.bom }
+
+// String returns the encoding's name, in lower case.
+func (e Encoding) String() string {
+	if e.name == "" {
+		return "utf-8"
+	}
+	return e.name
+}
+
+// WithBOM returns the encoding with or without a byte-order mark.
+func (e Encoding) WithBOM(bom bool) Encoding {
+	e.bom = bom && len(e.mark()) > 0
+	return e
+}
+
+// FindEncoding returns the encoding of an IANA name or one of its aliases, in
+// any case; "" is UTF-8. A name that nobody knows is ErrEncoding. (FILE-16)
+func FindEncoding(name string) (Encoding, error) {
+	switch n := strings.ToLower(strings.ReplaceAll(strings.TrimSpace(name), "_", "-")); n {
+	case "", "utf-8", "utf8", "unicode-1-1-utf-8":
+		return Encoding{}, nil
+	case "utf-8-sig", "utf-8-bom":
+		return Encoding{bom: true}, nil
+	case "ascii", "us-ascii":
+		return Encoding{name: "us-ascii"}, nil
+	case "utf-16", "utf16":
+		return Encoding{name: "utf-16le", bom: true}, nil
+	case "utf-32", "utf32":
+		return Encoding{name: "utf-32le", bom: true}, nil
+	case "utf-16le", "utf-16be", "utf-32le", "utf-32be":
+		return Encoding{name: n}, nil
+	}
+	enc, err := ianaindex.IANA.Encoding(name)
+	if err != nil || enc == nil {
+		if enc, err = htmlindex.Get(name); err != nil {
+			return Encoding{}, fail("decode", name, ErrEncoding, "no such encoding is known")
+		}
+	}
+	canonical, err := ianaindex.IANA.Name(enc)
+	if err != nil || canonical == "" {
+		if canonical, err = htmlindex.Name(enc); err != nil {
+			return Encoding{}, fail("decode", name, ErrEncoding, "no such encoding is known")
+		}
+	}
+	if enc == encoding.Replacement {
+		return Encoding{}, fail("decode", name, ErrEncoding, "no such encoding is known")
+	}
+	return Encoding{name: strings.ToLower(canonical)}, nil
+}
+
+// marks are the byte-order marks; the longer of two that begin alike is first.
+var marks = []struct {
+	bytes string
+	name  string
+}{
+	{"\xff\xfe\x00\x00", "utf-32le"},
+	{"\x00\x00\xfe\xff", "utf-32be"},
+	{"\xef\xbb\xbf", ""},
+	{"\x84\x31\x95\x33", "gb18030"},
+	{"\xff\xfe", "utf-16le"},
+	{"\xfe\xff", "utf-16be"},
+}
+
+// mark returns the encoding's byte-order mark, "" when it has none.
+func (e Encoding) mark() string {
+	for _, m := range marks {
+		if m.name == e.name {
+			return m.bytes
+		}
+	}
+	return ""
+}
+
+// markIn returns the length of the byte-order mark that data begins with.
+func (e Encoding) markIn(data []byte) int {
+	if e.bom && bytes.HasPrefix(data, []byte(e.mark())) {
+		return len(e.mark())
+	}
+	return 0
+}
+
+// sniff decides what a file that begins with head is written in: a byte-order
+// mark says so, else it is what was asked for. (FILE-16, READ-9)
+func sniff(head []byte, asked Encoding) Encoding {
+	for _, m := range marks {
+		if bytes.HasPrefix(head, []byte(m.bytes)) {
+			return Encoding{name: m.name, bom: true}
+		}
+	}
+	asked.bom = false
+	return asked
+}
+
+// binaryWithin is how far a NUL is looked for.
+const binaryWithin = 8 << 10
+
+// isBinary reports whether a file that begins with head is no text in the
+// encoding. (READ-9)
+func isBinary(head []byte, e Encoding) bool {
+	if strings.HasPrefix(e.name, "utf-16") || strings.HasPrefix(e.name, "utf-32") {
+		return false
+	}
+	return bytes.IndexByte(head[:min(len(head), binaryWithin)], 0) >= 0
+}
+
+// coder returns the x/text encoding, nil for UTF-8.
+func (e Encoding) coder() encoding.Encoding {
+	switch e.name {
+	case "", "us-ascii":
+		return nil
+	case "utf-16le":
+		return unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM)
+	case "utf-16be":
+		return unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM)
+	case "utf-32le":
+		return utf32.UTF32(utf32.LittleEndian, utf32.IgnoreBOM)
+	case "utf-32be":
+		return utf32.UTF32(utf32.BigEndian, utf32.IgnoreBOM)
+	}
+	enc, err := ianaindex.IANA.Encoding(e.name)
+	if err != nil || enc == nil {
+		enc, _ = htmlindex.Get(e.name)
+	}
+	return enc
+}
+
+// newline returns the bytes of a line feed, which are found at multiples of
+// their length. Where a file cannot be split into lines by them, splits is
+// false.
+func (e Encoding) newline() (nl string, splits bool) {
+	switch e.name {
+	case "utf-16le":
+		return "\n\x00", true
+	case "utf-16be":
+		return "\x00\n", true
+	case "utf-32le":
+		return "\n\x00\x00\x00", true
+	case "utf-32be":
+		return "\x00\x00\x00\n", true
+	}
+	if strings.HasPrefix(e.name, "ibm037") || strings.HasPrefix(e.name, "ibm1047") || strings.HasPrefix(e.name, "ibm01140") {
+		return "", false // EBCDIC
+	}
+	// Stateful encodings go back to ASCII before a line ends.
+	return "\n", true
+}
+
+// Decode returns the text of a whole file's bytes, the byte-order mark left
+// out, and the encoding it was found in: a mark decides, else it is e. What is
+// not valid is ErrEncoding. (FILE-16)
+func (e Encoding) Decode(data []byte) (string, Encoding, error) {
+	found := sniff(data, e)
+	text, ok := found.decode(data[found.markIn(data):], false)
+	if !ok {
+		return "", found, fail("decode", found.String(), ErrEncoding, "")
+	}
+	return text, found, nil
+}
+
+// decode decodes a stretch of text. Strict, it reports whether all of it was
+// valid; with replace what is not becomes U+FFFD, and ok tells of that.
+func (e Encoding) decode(b []byte, replace bool) (text string, ok bool) {
+	c := e.coder()
+	if c == nil {
+		ok = e.name == "" && utf8.Valid(b) || e.name != "" && isASCII(string(b))
+		if ok || !replace {
+			return string(b), ok
+		}
+		return replaceInvalid(b, e.name != ""), false
+	}
+	out, _, err := transform.Bytes(c.NewDecoder(), b)
+	if err != nil {
+		return string(out), false
+	}
+	text = string(out)
+	if !strings.ContainsRune(text, utf8.RuneError) {
+		return text, true
+	}
+	// A replacement character that is in the file is text like any other.
+	back, _, err := transform.Bytes(c.NewEncoder(), out)
+	return text, err == nil && bytes.Equal(back, b)
+}
+
+// replaceInvalid makes each byte that is not text a replacement character.
+func replaceInvalid(b []byte, ascii bool) string {
+	var s strings.Builder
+	s.Grow(len(b) + 16)
+	for len(b) > 0 {
+		r, n := utf8.DecodeRune(b)
+		if ascii && b[0] >= utf8.RuneSelf {
+			r, n = utf8.RuneError, 1
+		}
+		s.WriteRune(r)
+		b = b[n:]
+	}
+	return s.String()
+}
+
+// Encode returns a whole file's bytes for a text, the byte-order mark first
+// where the encoding has one. What the encoding has no characters for is
+// ErrEncoding. (FILE-16)
+func (e Encoding) Encode(text string) ([]byte, error) {
+	if c := e.coder(); e.stateful() && c != nil && utf8.ValidString(text) {
+		return e.encodeWith(c, text)
+	}
+	b, err := e.EncodePart(text)
+	if err != nil || !e.bom {
+		return b, err
+	}
+	return append([]byte(e.mark()), b...), nil
+}
+
+// EncodePart returns the bytes of a text inside a file: new text of an edit,
+// or old text to be found. Only Encode writes a byte-order mark.
+func (e Encoding) EncodePart(text string) ([]byte, error) {
+	c := e.coder()
+	if !utf8.ValidString(text) || e.name == "us-ascii" && !isASCII(text) {
+		return nil, fail("encode", e.String(), ErrEncoding, "the text has characters that it lacks")
+	}
+	if c == nil {
+		return []byte(text), nil
+	}
+	if e.stateful() && !isASCII(text) {
+		return nil, fail("encode", e.String(), ErrEncoding, "its bytes depend on those before; write the whole file")
+	}
+	return e.encodeWith(c, text)
+}
+
+// stateful reports whether bytes mean something else after an escape sequence.
+func (e Encoding) stateful() bool {
+	return strings.HasPrefix(e.name, "iso-2022") || strings.HasPrefix(e.name, "hz-")
+}
+
+func (e Encoding) encodeWith(c encoding.Encoding, text string) ([]byte, error) {
+	b, err := c.NewEncoder().Bytes([]byte(text))
+	if err != nil {
+		return nil, fail("encode", e.String(), ErrEncoding, "the text has characters that it lacks")
+	}
+	return b, nil
+}

@@ -1,0 +1,151 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"strconv"
+	"syscall"
+
+	"github.com/stet-dev/stet/internal/atomicfile"
+)
+
+// What can be wrong with a file. Every error that a model can act on wraps one
+// of these in an *Error; anything else is the system's failure.
+var (
+	ErrNotFound    = errors.New("no such file or directory")
+	ErrPermission  = errors.New("permission denied")
+	ErrPath        = errors.New("invalid path")
+	ErrEncoding    = errors.New("not valid in this encoding")
+	ErrTooLarge    = errors.New("too large")
+	ErrChanged     = errors.New("changed since read")
+	ErrIsDirectory = errors.New("is a directory")
+	ErrBinary      = errors.New("binary file")
+	ErrSpecial     = errors.New("not a regular file")
+	ErrProtected   = errors.New("protected")
+	ErrRange       = errors.New("no such line")
+)
+
+// Error is a failed operation on a file.
+type Error struct {
+	Op     string  // "read", "write", …
+	Path   string  // as it was given, or relative to the root
+	Err    error   // one of the package's errors, or what the system said, without its paths
+	Detail string  // more in words, may be empty
+	Now    Version // with ErrChanged: what is there now, "" when nothing is
+	Lines  int     // with ErrRange: how many lines there are
+}
+
+// Error is one line: what the path holds beyond plain text is escaped.
+func (e *Error) Error() string {
+	s := e.Op + " " + Quote(e.Path) + ": " + e.Err.Error()
+	if e.Detail != "" {
+		s += ": " + e.Detail
+	}
+	return s
+}
+
+// Unwrap returns what the operation failed by.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Quote returns a name as it can be shown: in quotes, with escapes, where it
+// holds anything that does not print, and as it is otherwise.
+func Quote(name string) string {
+	if name == "" {
+		return `""`
+	}
+	q := strconv.Quote(name)
+	if q == `"`+name+`"` {
+		return name
+	}
+	return q
+}
+
+func fail(op, path string, err error, detail string) error {
+	return &Error{Op: op, Path: path, Err: err, Detail: detail}
+}
+
+// wrap words an error of the system for a path of ours.
+func wrap(op, path string, err error) error {
+	if err == nil {
+		return nil
+	}
+	var own *Error
+	if errors.As(err, &own) {
+		if own.Op == "" {
+			own.Op, own.Path = op, path
+		}
+		return err
+	}
+	detail, sentinel := cause(err)
+	return &Error{Op: op, Path: path, Err: sentinel, Detail: detail}
+}
+
+// because is an error that wrap still has to give its operation and path.
+func because(err error, detail string) error { return &Error{Err: err, Detail: detail} }
+
+// fault is a failure of stet's own state: nothing that a model can act on,
+// whatever the system calls it.
+type fault struct {
+	what string
+	err  error
+}
+
+func (f *fault) Error() string {
+	return f.what + ": " + plain(f.err).Error()
+}
+
+// plain returns an error of the system without the paths in it.
+func plain(err error) error {
+	var errno syscall.Errno
+	if errors.As(err, &errno) {
+		return errno
+	}
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		return pe.Err
+	}
+	var le *os.LinkError
+	if errors.As(err, &le) {
+		return le.Err
+	}
+	return err
+}
+
+// inState says that it was the state directory that failed.
+func inState(what string, err error) error {
+	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return &fault{what, err}
+}
+
+func cause(err error) (detail string, sentinel error) {
+	var f *fault
+	switch {
+	case errors.As(err, &f):
+		return "", f
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return "", err
+	case errors.Is(err, fs.ErrClosed):
+		return "", fs.ErrClosed
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, atomicfile.ErrNotDir), errors.Is(err, syscall.ENOTDIR):
+		return "", ErrNotFound
+	case errors.Is(err, syscall.EROFS):
+		return "the file system is read-only", ErrPermission
+	case errors.Is(err, fs.ErrPermission):
+		return "", ErrPermission
+	case errors.Is(err, syscall.ENAMETOOLONG):
+		return "a name is too long for the file system", ErrPath
+	case errors.Is(err, syscall.EILSEQ), errors.Is(err, syscall.EINVAL):
+		return "the file system does not take this name", ErrPath
+	case errors.Is(err, atomicfile.ErrLink), errors.Is(err, syscall.ELOOP):
+		return "links keep changing or lead in a circle", ErrPath
+	case errors.Is(err, syscall.EISDIR):
+		return "", ErrIsDirectory
+	case errors.Is(err, syscall.ENXIO), errors.Is(err, syscall.ENODEV):
+		return "", ErrSpecial
+	}
+	return "", plain(err)
+}

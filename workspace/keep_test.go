@@ -1,0 +1,202 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestEveryVersionIsKept is FILE-15: what was shown and what was overwritten
+// can be had again, privately.
+func TestEveryVersionIsKept(t *testing.T) {
+	tr := newTree(t, Options{})
+	ctx := context.Background()
+	tr.put("a", "shown whole")
+	tr.put("b", "shown by page\n")
+	if _, err := tr.read("a"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tr.Page(ctx, tr.path("b"), PageRequest{}); err != nil {
+		t.Fatal(err)
+	}
+	tr.put("a", "changed by somebody")
+	w := tr.mustWrite("a", "by stet", VersionOf([]byte("changed by somebody")), WriteOptions{})
+	tr.mustWrite("a", "by stet again", w.Now, WriteOptions{})
+	for _, s := range []string{"shown whole", "shown by page\n", "changed by somebody", "by stet"} {
+		if b, err := tr.Kept(VersionOf([]byte(s))); err != nil || string(b) != s {
+			t.Errorf("%q: %q, %v", s, b, err)
+		}
+	}
+	if v, err := tr.Keep([]byte("asked for")); err != nil || v != VersionOf([]byte("asked for")) {
+		t.Error(v, err)
+	}
+	for _, v := range []Version{"", "..", VersionOf([]byte("never")), Version(strings.Repeat("../", 22))[:64], "xyz"} {
+		_, err := tr.Kept(v)
+		wantErr(t, string(v), err, ErrNotFound)
+	}
+	err := filepath.WalkDir(tr.state.dir, func(p string, d os.DirEntry, err error) error {
+		if err != nil || runtime.GOOS == "windows" {
+			return err
+		}
+		if fi, err := d.Info(); err != nil || fi.Mode().Perm()&0o077 != 0 {
+			t.Errorf("%s: %v, %v", p, fi.Mode(), err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// A kept copy that was damaged is not handed out, and is made anew.
+func TestDamagedVersion(t *testing.T) {
+	tr := newTree(t, Options{})
+	v, err := tr.Keep([]byte("content"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, _ := tr.state.keptPath(v)
+	if err := os.WriteFile(file, []byte("cont"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err = tr.Kept(v)
+	wantErr(t, "damaged", err, ErrNotFound)
+	tr.state.forgetKept()
+	if _, err := tr.Keep([]byte("content")); err != nil {
+		t.Fatal(err)
+	}
+	if b, err := tr.Kept(v); err != nil || string(b) != "content" {
+		t.Errorf("%q, %v", b, err)
+	}
+}
+
+// TestPruning holds kept versions and backups to size and age, the oldest
+// going first. (FILE-15, FILE-17)
+func TestPruning(t *testing.T) {
+	tr := newTree(t, Options{KeepBytes: 100_000, KeepAge: time.Hour})
+	var versions []Version
+	for i := range 30 {
+		v, err := tr.Keep(fmt.Appendf(nil, "%10000d", i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		versions = append(versions, v)
+		file, _ := tr.state.keptPath(v)
+		at := time.Now().Add(-time.Duration(30-i) * time.Minute)
+		if err := os.Chtimes(file, at, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	old, err := tr.Keep([]byte("old"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, _ := tr.state.keptPath(old)
+	at := time.Now().Add(-2 * time.Hour)
+	if err := os.Chtimes(file, at, at); err != nil {
+		t.Fatal(err)
+	}
+	tr.put("f", strings.Repeat("x", 60_000))
+	was := VersionOf([]byte(tr.get("f")))
+	var backups []string
+	for i := range 3 {
+		w := tr.mustWrite("f", strings.Repeat(fmt.Sprint(i), 60_000), was, WriteOptions{Backup: true})
+		was, backups = w.Now, append(backups, w.Backup)
+		at := time.Now().Add(-time.Duration(10-i) * time.Second)
+		_ = os.Chtimes(w.Backup, at, at)
+	}
+	tr.state.pruning.Wait()
+	tr.state.prune(false)
+	var total int64
+	err = filepath.WalkDir(tr.state.path("kept"), func(p string, d os.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			fi, _ := d.Info()
+			total += fi.Size()
+		}
+		return err
+	})
+	if err != nil || total > 100_000 {
+		t.Errorf("%d bytes are kept, %v", total, err)
+	}
+	if _, err := tr.Kept(old); !errors.Is(err, ErrNotFound) {
+		t.Error("what is past its age is kept")
+	}
+	if _, err := tr.Kept(versions[0]); !errors.Is(err, ErrNotFound) {
+		t.Error("the oldest is kept")
+	}
+	if _, err := os.Stat(backups[2]); err != nil {
+		t.Error("the newest backup is gone")
+	}
+	if _, err := os.Stat(backups[0]); err == nil {
+		t.Error("the oldest backup is there")
+	}
+}
+
+// TestStagedParts is FILE-9.
+func TestStagedParts(t *testing.T) {
+	tr := newTree(t, Options{WriteLimit: 10, PartsLimit: 1000})
+	ctx := context.Background()
+	stage := func(name string) *Staged {
+		t.Helper()
+		s, err := tr.Stage(tr.path(name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	s := stage("f")
+	want := ""
+	for i := range 10 {
+		part := strings.Repeat(fmt.Sprint(i), 50)
+		want += part
+		if _, err := s.Write([]byte(part)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Lstat(tr.abs("f")); err == nil {
+			t.Fatal("there before the commit")
+		}
+	}
+	if b, err := s.Bytes(); err != nil || string(b) != want || s.Size() != 500 || s.Version() != VersionOf(b) {
+		t.Errorf("%d bytes, %v", s.Size(), err)
+	}
+	w, err := s.Commit(ctx, "", WriteOptions{})
+	if err != nil || w.Now != VersionOf([]byte(want)) || tr.get("f") != want {
+		t.Errorf("%+v, %v", w, err)
+	}
+	if err := errors.Join(s.Abort(), s.Abort()); err != nil {
+		t.Error(err)
+	}
+	_, err = s.Write([]byte("x"))
+	wantErr(t, "after the end", err, os.ErrClosed)
+
+	// The limit is looked at as the parts come, and nothing is committed.
+	s = stage("g")
+	_, err = s.Write(make([]byte, 990))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = s.Write(make([]byte, 11))
+	wantErr(t, "too much", err, ErrTooLarge)
+	_, err = s.Commit(ctx, "", WriteOptions{})
+	wantErr(t, "commit", err, ErrTooLarge)
+	if err := s.Abort(); err != nil {
+		t.Error(err)
+	}
+	// A version that is not there.
+	s = stage("f")
+	_, err = s.Commit(ctx, "", WriteOptions{})
+	wantErr(t, "commit", err, ErrChanged)
+	if err := s.Abort(); err != nil {
+		t.Error(err)
+	}
+	left, _ := os.ReadDir(tr.state.path("staged"))
+	if len(left) > 0 || tr.get("f") != want {
+		t.Errorf("left: %v", left)
+	}
+}

@@ -1,0 +1,285 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/stet-dev/stet/internal/atomicfile"
+	"github.com/stet-dev/stet/internal/gitignore"
+)
+
+// Entry is what a directory holds under one name.
+type Entry struct {
+	Path    Path
+	Kind    Kind // Link for a link, wherever it leads
+	Size    int64
+	ModTime time.Time
+	Ignored bool // by git's rules; .git itself is
+	Depth   int  // below where the listing began, from 1
+
+	// Unreadable says why a directory could not be looked into.
+	Unreadable error
+}
+
+// ListOptions says what List and Walk show. The zero value is what a person
+// working on the tree would look at.
+type ListOptions struct {
+	Ignored bool // also what git's rules leave out
+	Details bool // size and time, at the price of asking for each
+	Depth   int  // of Walk: how far down; 0: all the way
+}
+
+// List returns what is in a directory, sorted by name. Temporary files of
+// stet's own and its state directory are not shown.
+func (r *Root) List(ctx context.Context, p Path, o ListOptions) ([]Entry, error) {
+	o.Depth = 1
+	var all []Entry
+	err := r.Walk(ctx, p, o, func(e Entry) error {
+		all = append(all, e)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return all, nil
+}
+
+// Walk visits what is below a directory, each directory before what is in it,
+// sorted by name. It does not go through links, nor into ignored directories
+// unless they are asked for. visit may return fs.SkipDir to leave out the
+// directory it was given, or fs.SkipAll to end; any other error ends the walk
+// and is returned as it is. Ignore rules are those of .gitignore files,
+// .git/info/exclude and Options.Ignore; files that git tracks although they
+// match are taken for ignored. No process is started. (FILE-11)
+func (r *Root) Walk(ctx context.Context, p Path, o ListOptions, visit func(Entry) error) error {
+	if err := r.enter(); err != nil {
+		return wrap("list", p.name, err)
+	}
+	defer r.leave()
+	w := &walker{r: r, ctx: ctx, opt: o, visit: visit}
+	dir, canonical, err := r.openDir(p)
+	if err != nil {
+		return wrap("list", p.name, err)
+	}
+	defer dir.Close()
+	if canonical == "." {
+		canonical = ""
+	}
+	rules, err := r.rulesAbove(canonical)
+	if err != nil {
+		return wrap("list", p.name, err)
+	}
+	err = w.dir(dir, canonical, rules, 1)
+	if errors.Is(err, fs.SkipAll) || errors.Is(err, fs.SkipDir) {
+		return nil
+	}
+	var v visitError
+	if errors.As(err, &v) {
+		return v.error
+	}
+	return wrap("list", p.name, err)
+}
+
+// visitError is an error that visit returned.
+type visitError struct{ error }
+
+func (r *Root) openDir(p Path) (*atomicfile.Dir, string, error) {
+	pl, err := r.resolve(path.Join(p.name), resolving{})
+	if err != nil {
+		return nil, "", err
+	}
+	defer pl.close()
+	if r.rules.isState(pl.path) {
+		return nil, "", because(ErrProtected, "it belongs to stet itself")
+	}
+	d, err := pl.dir.Sub(pl.name)
+	if errors.Is(err, atomicfile.ErrNotDir) {
+		return nil, "", because(ErrPath, "it is not a directory")
+	}
+	return d, pl.path, err
+}
+
+// maxRules is the size of an ignore file beyond which it is not read.
+const maxRules = mb
+
+// rulesAbove are the ignore rules that hold in a directory before its own.
+func (r *Root) rulesAbove(dir string) (*gitignore.Rules, error) {
+	rules := r.exclude()
+	at := r.dir
+	var opened []*atomicfile.Dir
+	defer func() {
+		for _, d := range opened {
+			_ = d.Close()
+		}
+	}()
+	name := ""
+	for c := range strings.SplitSeq(dir, "/") {
+		if dir == "" {
+			break
+		}
+		rules = addRules(rules, at, name)
+		sub, err := at.Sub(c)
+		if err != nil {
+			return nil, err
+		}
+		opened = append(opened, sub)
+		at, name = sub, path.Join(name, c)
+	}
+	return rules, nil
+}
+
+// exclude are the rules that are not in the tree's own files.
+func (r *Root) exclude() *gitignore.Rules {
+	rules := gitignore.Add(nil, "", []byte(strings.Join(r.opt.Ignore, "\n")))
+	if f, err := r.openAny(Path{name: ".git/info/exclude"}); err == nil {
+		rules = addFile(rules, "", f.File)
+	}
+	return rules
+}
+
+func addRules(rules *gitignore.Rules, d *atomicfile.Dir, dir string) *gitignore.Rules {
+	f, err := d.Open(".gitignore")
+	if err != nil {
+		return rules
+	}
+	return addFile(rules, dir, f)
+}
+
+// addFile reads rules from f and closes it.
+func addFile(rules *gitignore.Rules, dir string, f *os.File) *gitignore.Rules {
+	defer f.Close()
+	st, err := atomicfile.StatFile(f)
+	if err != nil || !st.Mode.IsRegular() || st.Size > maxRules {
+		return rules
+	}
+	data, err := readFull(context.Background(), f, st.Size, maxRules)
+	if err != nil {
+		return rules
+	}
+	return gitignore.Add(rules, dir, data)
+}
+
+type walker struct {
+	r     *Root
+	ctx   context.Context
+	opt   ListOptions
+	visit func(Entry) error
+}
+
+// dir visits the entries of one directory; name is its path, "" for the root.
+func (w *walker) dir(d *atomicfile.Dir, name string, rules *gitignore.Rules, depth int) error {
+	if err := w.ctx.Err(); err != nil {
+		return err
+	}
+	entries, err := readEntries(d)
+	if err != nil {
+		return err
+	}
+	rules = addRules(rules, d, name)
+	for _, de := range entries {
+		e := Entry{Path: Path{name: path.Join(name, de.Name())}, Kind: kindOf(de.Type()), Depth: depth}
+		if !w.shown(&e, de.Name(), rules) {
+			continue
+		}
+		if err := w.entry(d, de, e, rules); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// shown decides whether an entry is to be visited.
+func (w *walker) shown(e *Entry, base string, rules *gitignore.Rules) bool {
+	if strings.HasPrefix(base, tempPrefix) && strings.HasSuffix(base, tempEnd) || w.r.rules.isState(e.Path.name) {
+		return false
+	}
+	e.Ignored = base == ".git" || rules.Ignored(e.Path.name, e.Kind == Directory)
+	return w.opt.Ignored || !e.Ignored
+}
+
+func (w *walker) entry(d *atomicfile.Dir, de fs.DirEntry, e Entry, rules *gitignore.Rules) error {
+	if w.opt.Details {
+		st, err := d.Stat(de.Name())
+		if err != nil {
+			return nil // gone meanwhile
+		}
+		e.Kind, e.Size, e.ModTime = kindOf(st.Mode), st.Size, time.Unix(0, st.Mtime)
+	}
+	into := e.Kind == Directory && (w.opt.Depth == 0 || e.Depth < w.opt.Depth)
+	var sub *atomicfile.Dir
+	if into {
+		var err error
+		if sub, err = d.Sub(de.Name()); err != nil {
+			e.Unreadable, into = wrap("list", e.Path.name, err), false
+		} else {
+			defer sub.Close()
+		}
+	}
+	if err := w.visit(e); errors.Is(err, fs.SkipDir) && e.Kind == Directory {
+		return nil
+	} else if errors.Is(err, fs.SkipAll) || errors.Is(err, fs.SkipDir) {
+		return fs.SkipAll
+	} else if err != nil {
+		return visitError{err}
+	}
+	if !into {
+		return nil
+	}
+	err := w.dir(sub, e.Path.name, rules, e.Depth+1)
+	if errors.Is(err, fs.ErrPermission) {
+		w.r.opt.Log.Debug("a directory cannot be read", "path", e.Path.name)
+		return nil
+	}
+	return err
+}
+
+// readEntries returns a directory's entries, sorted.
+func readEntries(d *atomicfile.Dir) ([]fs.DirEntry, error) {
+	f, err := d.List()
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	entries, err := f.ReadDir(-1)
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	return entries, err
+}
+
+// Ignored reports whether git's rules leave a path out, or a directory it is
+// in.
+func (r *Root) Ignored(p Path) (bool, error) {
+	if err := r.enter(); err != nil {
+		return false, wrap("list", p.name, err)
+	}
+	defer r.leave()
+	rules, at, name := r.exclude(), r.dir, ""
+	parts := split(p.name)
+	for i, c := range parts {
+		rules = addRules(rules, at, name)
+		name = path.Join(name, c)
+		if c == ".git" {
+			return true, nil
+		}
+		sub, err := at.Sub(c)
+		if rules.Ignored(name, err == nil) {
+			if err == nil {
+				_ = sub.Close()
+			}
+			return true, nil
+		}
+		if err != nil {
+			// A file, a link, or nothing: what is below it has no rules.
+			rest := path.Join(parts[i:]...)
+			return rules.Ignored(path.Join(path.Dir(name), rest), false), nil
+		}
+		defer sub.Close()
+		at = sub
+	}
+	return false, nil
+}

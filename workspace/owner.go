@@ -1,0 +1,181 @@
+package workspace
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/gofrs/flock"
+
+	"github.com/stet-dev/stet/internal/atomicfile"
+)
+
+// owner says who made which temporary files: a file under owners, locked as
+// long as the process lives. Its lines are JSON strings: the root's path, then
+// every directory in which a temporary file was made.
+type owner struct {
+	id   string
+	path string
+	lock *flock.Flock
+	file *os.File
+
+	mu   sync.Mutex
+	dirs map[string]bool
+}
+
+func newOwner(s *state, rootPath string) (*owner, error) {
+	for range 100 {
+		o := &owner{id: randomName(6), dirs: map[string]bool{}}
+		o.path = s.path("owners", o.id)
+		f, err := os.OpenFile(o.path, os.O_WRONLY|os.O_CREATE|os.O_EXCL|os.O_APPEND, 0o600)
+		if errors.Is(err, os.ErrExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		o.file = f
+		o.lock = flock.New(o.path, flock.SetPermissions(0o600))
+		ok, err := o.lock.TryLock()
+		// A sweep may have come between, and taken it for a dead one's.
+		if _, gone := os.Stat(o.path); err != nil || !ok || gone != nil {
+			_ = errors.Join(o.lock.Close(), f.Close(), os.Remove(o.path))
+			if err != nil {
+				return nil, err
+			}
+			continue
+		}
+		return o, o.line(rootPath)
+	}
+	return nil, errors.New("no owner's name to be had")
+}
+
+func (o *owner) line(s string) error {
+	b, err := json.Marshal(s)
+	if err != nil {
+		return err
+	}
+	_, err = o.file.Write(append(b, '\n'))
+	return err
+}
+
+func (o *owner) record(dir string) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.dirs[dir] {
+		return nil
+	}
+	if err := o.line(dir); err != nil {
+		return err
+	}
+	o.dirs[dir] = true
+	return nil
+}
+
+// close ends the ownership; every temporary file is gone by then.
+func (o *owner) close() error {
+	return errors.Join(os.Remove(o.path), o.file.Close(), o.lock.Close())
+}
+
+// sweep removes what processes that are no more left behind in this tree and
+// among the staged parts. What a temporary file held stays as a kept version:
+// in the worst moment to die it is somebody's newest change.
+func (r *Root) sweep() {
+	s := r.state
+	entries, err := os.ReadDir(s.path("owners"))
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		if s.owner != nil && e.Name() == s.owner.id {
+			continue
+		}
+		file := s.path("owners", e.Name())
+		fl := flock.New(file, flock.SetPermissions(0o600), flock.SetFlag(os.O_RDONLY))
+		if ok, err := fl.TryLock(); err != nil || !ok {
+			_ = fl.Close()
+			continue
+		}
+		if r.sweepOwner(file, e.Name()) {
+			_ = os.Remove(file)
+		}
+		_ = fl.Close()
+	}
+}
+
+// sweepOwner reports whether nothing is left of the owner.
+func (r *Root) sweepOwner(file, id string) bool {
+	staged, _ := filepath.Glob(r.state.path("staged", id+"-*"))
+	for _, f := range staged {
+		_ = os.Remove(f)
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return false
+	}
+	lines := bufio.NewScanner(bytes.NewReader(data))
+	lines.Buffer(nil, 1<<20)
+	first := true
+	for lines.Scan() {
+		var s string
+		if json.Unmarshal(lines.Bytes(), &s) != nil {
+			continue // cut off by the crash: nothing was made after it
+		}
+		if first {
+			first = false
+			if s != r.prefixes[0] {
+				_, err := os.Stat(s)
+				return errors.Is(err, os.ErrNotExist) // another tree's litter waits for that tree
+			}
+			continue
+		}
+		r.sweepDir(s, tempPrefix+id+"-")
+	}
+	return true
+}
+
+func (r *Root) sweepDir(dir, prefix string) {
+	pl, err := r.resolve(path.Join(dir, "x"), resolving{})
+	if err != nil {
+		return
+	}
+	defer pl.close()
+	list, err := pl.dir.List()
+	if err != nil {
+		return
+	}
+	defer list.Close()
+	names, _ := list.Readdirnames(-1)
+	for _, name := range names {
+		if !strings.HasPrefix(name, prefix) || !strings.HasSuffix(name, tempEnd) {
+			continue
+		}
+		r.saveLitter(pl.dir, name)
+		if err := pl.dir.Remove(name); err == nil {
+			r.opt.Log.Info("removed what a killed process left", "dir", dir, "name", name)
+		}
+	}
+}
+
+func (r *Root) saveLitter(dir *atomicfile.Dir, name string) {
+	f, err := dir.Open(name)
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	st, err := atomicfile.StatFile(f)
+	if err != nil || !st.Mode.IsRegular() || st.Size == 0 || st.Size > r.opt.PartsLimit {
+		return
+	}
+	v, _, err := sum(context.Background(), f)
+	if err == nil {
+		_ = r.state.keepFrom(f, v, st.Size)
+	}
+}

@@ -1,0 +1,329 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/stet-dev/stet/internal/atomicfile"
+)
+
+// PageRequest says which part of a file is wanted. The zero value of each
+// field is its default.
+type PageRequest struct {
+	Line   int // the first line, from 1; default 1
+	Lines  int // at most so many; default 500
+	Column int // in characters, from 1: where in the first line to begin
+	Width  int // characters of a line at which it is cut; default 2000, -1: none
+	Bytes  int // of text in the whole page; default 1 MB, at most ReadLimit
+
+	Encoding Encoding // where no byte-order mark says otherwise
+	Replace  bool     // invalid bytes become U+FFFD, instead of ErrEncoding
+	NoTotal  bool     // the lines after the page need not be counted
+	Version  bool     // the file's version is wanted even of a large one, up to ReadLimit
+}
+
+// Line is a line of a page.
+type Line struct {
+	Number int    // from 1
+	Column int    // where Text begins, in characters from 1
+	Text   string // without its end
+	End    string // "\n", "\r\n", or "" where the file ends or the line is cut
+	More   int    // the column at which the cut line goes on, 0 when it does not
+}
+
+// Page is a part of a file, by lines.
+type Page struct {
+	Info     Info
+	Lines    []Line
+	Total    int // lines in the file; -1 when counting took too long
+	AtLeast  int // then, so many are there
+	Next     int // the line that follows the page; 0 at the end of the file
+	Encoding Encoding
+	Fallback bool    // Text has replacement characters for what was invalid
+	Version  Version // "" when it was not computed: a large file, or not asked for
+	Unstable bool    // the file was written to while it was read
+}
+
+// small is the size up to which a file is read whole for a page. (FILE-8)
+const small = mb
+
+func (q PageRequest) withDefaults(limit int64) (PageRequest, error) {
+	if q.Line < 0 || q.Lines < 0 || q.Column < 0 || q.Width < -1 || q.Bytes < 0 {
+		return q, because(ErrRange, "lines and columns count from 1")
+	}
+	set := func(v *int, d int) {
+		if *v == 0 {
+			*v = d
+		}
+	}
+	set(&q.Line, 1)
+	set(&q.Lines, 500)
+	set(&q.Column, 1)
+	set(&q.Width, 2000)
+	set(&q.Bytes, mb)
+	q.Bytes = int(min(int64(q.Bytes), limit))
+	return q, nil
+}
+
+// Page reads a part of a file of any size, in bounded memory. A line past the
+// end is ErrRange, and Error.Lines says how many there are; line 1 of an empty
+// file is an empty page. (READ-1, READ-4, READ-8, FILE-8)
+func (r *Root) Page(ctx context.Context, p Path, q PageRequest) (Page, error) {
+	if err := r.enter(); err != nil {
+		return Page{}, wrap("read", p.name, err)
+	}
+	defer r.leave()
+	q, err := q.withDefaults(r.opt.ReadLimit)
+	if err != nil {
+		return Page{}, wrap("read", p.name, err)
+	}
+	pg, err := r.page(ctx, p, q)
+	return pg, wrap("read", p.name, err)
+}
+
+func (r *Root) page(ctx context.Context, p Path, q PageRequest) (Page, error) {
+	f, err := r.open(p)
+	if err != nil {
+		return Page{}, err
+	}
+	defer f.Close()
+	for try := 0; ; try++ {
+		pg, err := r.pageOnce(ctx, f, q)
+		again := errors.Is(err, errShrunk) || err == nil && pg.Unstable
+		if again && try < readTries-1 {
+			if f.stat, err = atomicfile.StatFile(f.File); err != nil {
+				return Page{}, err
+			}
+			continue
+		}
+		if errors.Is(err, errShrunk) {
+			err = &Error{Err: ErrChanged, Detail: "it is being written to"}
+		}
+		return pg, err
+	}
+}
+
+func (r *Root) pageOnce(ctx context.Context, f *opened, q PageRequest) (Page, error) {
+	buf := buffers.Get().(*[]byte)
+	defer buffers.Put(buf)
+	head := (*buf)[:binaryWithin]
+	n, err := f.ReadAt(head, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return Page{}, err
+	}
+	head = head[:n]
+	enc := sniff(head, q.Encoding)
+	if isBinary(head, enc) {
+		return Page{}, because(ErrBinary, "")
+	}
+	nl, splits := enc.newline()
+	if !splits {
+		return Page{}, because(ErrEncoding, "files in "+enc.String()+" can only be read whole")
+	}
+	b := &pager{root: r, ctx: ctx, f: f, q: q, buf: *buf, text: text{at: f, size: f.stat.Size, nl: nl}}
+	b.page.Encoding = enc
+	return b.run()
+}
+
+// pager makes one page.
+type pager struct {
+	root *Root
+	ctx  context.Context
+	f    *opened
+	q    PageRequest
+	buf  []byte // block bytes
+	text text
+	know indexed
+	page Page
+}
+
+func (b *pager) run() (Page, error) {
+	if err := b.load(); err != nil {
+		return Page{}, err
+	}
+	b.page.Info = infoOf(b.f.path, b.f.stat)
+	if err := b.count(); err != nil {
+		return Page{}, err
+	}
+	if err := b.lines(); err != nil {
+		return Page{}, err
+	}
+	if !sameNow(b.f.File, b.f.stat) {
+		b.page.Unstable = true
+	}
+	if b.text.at == io.ReaderAt(b.f) && !b.page.Unstable && b.f.stat.Size > 0 && b.page.Info.Stamp.Settled(time.Now()) {
+		b.root.pages.store(b.know)
+	}
+	return b.page, nil
+}
+
+// load decides where the bytes come from: memory for a small file, which also
+// gives its version, else the file, whose index may be known.
+func (b *pager) load() error {
+	size, o := b.f.stat.Size, b.root.opt
+	b.know, _ = b.root.pages.find(b.f.path, stampOf(b.f.stat), b.text.nl)
+	whole := size <= small || b.q.Version && b.know.version == "" && size <= o.WriteLimit
+	switch {
+	case whole:
+		c, err := b.root.readWhole(b.ctx, b.f, max(small, o.WriteLimit)+1)
+		if err != nil {
+			return err
+		}
+		b.text.at, b.text.size = memory(c.Data), int64(len(c.Data))
+		b.page.Version, b.page.Unstable = c.Version, c.Unstable
+		b.know = indexed{}
+	case b.q.Version && b.know.version == "" && size <= o.ReadLimit:
+		v, _, err := sum(b.ctx, io.NewSectionReader(b.f, 0, size))
+		if err != nil {
+			return err
+		}
+		b.know.version = v
+		b.page.Version = v
+	default:
+		b.page.Version = b.know.version
+	}
+	if !whole && b.f.stat.Blocks >= 0 && b.f.stat.Blocks < size-mb {
+		b.text.sparse = b.f.File
+	}
+	if b.know.lines.step == 0 {
+		b.know.lines.step = stepFor(size)
+	}
+	b.know.path, b.know.stamp, b.know.nl = b.f.path, stampOf(b.f.stat), b.text.nl
+	return nil
+}
+
+// memory is a file's bytes.
+type memory []byte
+
+func (m memory) ReadAt(p []byte, off int64) (int, error) {
+	if off >= int64(len(m)) {
+		return 0, io.EOF
+	}
+	n := copy(p, m[off:])
+	if n < len(p) {
+		return n, io.EOF
+	}
+	return n, nil
+}
+
+// count counts lines: as many as it takes to find the page, then, for a while,
+// the rest.
+func (b *pager) count() error {
+	x := &b.know.lines
+	need := int64(b.q.Line - 1)
+	if err := x.scan(b.ctx, &b.text, need, time.Time{}, b.buf); err != nil {
+		return err
+	}
+	want, deadline := int64(1)<<62, time.Now().Add(b.root.opt.CountTime)
+	if b.q.NoTotal {
+		want = need + int64(b.q.Lines)
+	}
+	if err := x.scan(b.ctx, &b.text, want, deadline, b.buf); err != nil {
+		return err
+	}
+	b.page.Total = -1
+	b.page.AtLeast = int(x.lines())
+	if !x.done {
+		return nil
+	}
+	total := x.lines()
+	if b.mark() >= b.text.size {
+		total = 0 // nothing but a byte-order mark, or not even that
+	}
+	b.page.Total, b.page.AtLeast = int(total), int(total)
+	if int64(b.q.Line) > max(total, 1) {
+		lines := fmt.Sprintf("the file has %d lines", total)
+		if total == 1 {
+			lines = "the file has 1 line"
+		}
+		return &Error{Err: ErrRange, Detail: lines, Lines: int(total)}
+	}
+	return nil
+}
+
+// mark returns the length of the byte-order mark.
+func (b *pager) mark() int64 {
+	if !b.page.Encoding.bom {
+		return 0
+	}
+	return int64(len(b.page.Encoding.mark()))
+}
+
+// lines fetches the page's lines.
+func (b *pager) lines() error {
+	if b.page.Total == 0 {
+		return nil
+	}
+	x, t, nl := &b.know.lines, &b.text, int64(len(b.text.nl))
+	c := cursor{x: x, t: t, buf: b.buf[:stride]}
+	start := b.mark()
+	if b.q.Line > 1 {
+		at, err := c.seek(b.ctx, int64(b.q.Line-1))
+		if err != nil {
+			return err
+		}
+		start = at + nl
+	}
+	g := &getter{ctx: b.ctx, t: t, enc: b.page.Encoding, replace: b.q.Replace, width: b.q.Width}
+	left := b.q.Bytes
+	column := b.q.Column
+	for n := b.q.Line; len(b.page.Lines) < b.q.Lines; n++ {
+		s := span{start: start}
+		switch {
+		case int64(n) <= x.feeds:
+			at, err := c.next(b.ctx, int64(n))
+			if err != nil {
+				return err
+			}
+			s.end, s.next = at, at+nl
+		case x.done:
+			if start >= t.size {
+				return nil
+			}
+			s.end, s.next = t.size, t.size
+		case start >= t.size:
+			b.page.Next = 0
+			return nil
+		default:
+			var err error
+			if s, err = g.peek(start, b.q.Bytes); err != nil {
+				return err
+			}
+		}
+		line, used, err := g.line(s, column, b.q.Bytes)
+		if err != nil {
+			return err
+		}
+		if used > left && len(b.page.Lines) > 0 {
+			b.page.Next = n
+			return nil
+		}
+		b.page.Fallback = b.page.Fallback || g.fellBack
+		line.Number = n
+		b.page.Lines = append(b.page.Lines, line)
+		left -= used
+		column, start = 1, s.next
+		if s.end < 0 {
+			b.page.Next = 0 // where the next line begins is not known
+			return nil
+		}
+		b.page.Next = n + 1
+		if x.done && int64(n) >= x.lines() {
+			b.page.Next = 0
+		}
+	}
+	return nil
+}
+
+// cut reports whether a line is not shown to its end.
+func (p *Page) cut() bool {
+	return slices.ContainsFunc(p.Lines, func(l Line) bool { return l.More > 0 })
+}
+
+// Complete reports whether the page goes to the end of the file, from whatever
+// line, with no line cut. (READ-6)
+func (p *Page) Complete() bool { return p.Next == 0 && !p.cut() }

@@ -1,0 +1,143 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestPathRules covers FILE-7 and the hazard of odd path arguments.
+func TestPathRules(t *testing.T) {
+	tr := newTree(t, Options{})
+	good := map[string]string{
+		"a":            "a",
+		"./a/b":        "a/b",
+		"a//b/./c":     "a/b/c",
+		"dir/":         "dir",
+		".":            ".",
+		"./":           ".",
+		"a b/ü.txt":    "a b/ü.txt",
+		"..a/b..":      "..a/b..",
+		"100%.txt":     "100%.txt",
+		"~x/y~":        "~x/y~",
+		"a:b.txt":      "", // a drive letter, it seems
+		"ab:c":         "ab:c",
+		"new\nline":    "new\nline",
+		"\u202ertl.go": "\u202ertl.go",
+	}
+	for in, want := range good {
+		p, err := tr.Root.Path(in)
+		if want == "" {
+			wantErr(t, in, err, ErrPath)
+		} else if err != nil || p.String() != want {
+			t.Errorf("%q: got %q, %v", in, p, err)
+		}
+	}
+	bad := []string{
+		"", "a\x00b", "..", "../x", "a/../b", "a/..", "/etc/passwd", "/", `\x`, `a\b`, `\\host\share`,
+		`C:\x`, "c:/x", "C:x", "file:///etc/passwd", "http://host/x", "a%2fb", "%2e%2e/x", "a%5Cb", "x%00",
+		"~", "~/x", "./~/x", "./c:x", "bad\xffutf8", strings.Repeat("a/", 2050), strings.Repeat("x", 256), "a/" + strings.Repeat("é", 128),
+	}
+	for _, in := range bad {
+		_, err := tr.Root.Path(in)
+		wantErr(t, short(in), err, ErrPath)
+		if err != nil && (strings.ContainsAny(err.Error(), "\n\x00") || len(err.Error()) > 400) {
+			t.Errorf("%q: the error is no clear line: %q", short(in), err)
+		}
+	}
+}
+
+// The refusal of an absolute path names the one to use. (FILE-7)
+func TestAbsolutePathIsTold(t *testing.T) {
+	tr := newTree(t, Options{})
+	_, err := tr.Root.Path(filepath.Join(tr.dir, "src", "a.go"))
+	wantErr(t, "absolute", err, ErrPath)
+	if err == nil || !strings.Contains(err.Error(), "use src/a.go") {
+		t.Errorf("got %v", err)
+	}
+	_, err = tr.Root.Path(filepath.Join(tr.out, "secret"))
+	if err == nil || strings.Contains(err.(*Error).Detail, tr.out) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// Names that do not print are escaped in errors.
+func TestErrorsAreOneLine(t *testing.T) {
+	tr := newTree(t, Options{})
+	_, err := tr.read("a\x1b[31m\n\u202eb")
+	wantErr(t, "read", err, ErrNotFound)
+	if got, want := err.Error(), `read "a\x1b[31m\n\u202eb": no such file or directory`; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// TestResolve is the lenient reading of paths. (FILE-7, READ-5)
+func TestResolve(t *testing.T) {
+	tr := newTree(t, Options{})
+	tr.put("src/a.go", "a")
+	tr.link("src", "link")
+	base := filepath.Base(tr.dir)
+	good := map[string]string{
+		"src/a.go":                    "src/a.go",
+		"src/../src/a.go":             "src/a.go",
+		"link/../src/a.go":            "src/a.go",
+		filepath.Join(tr.dir, "src"):  "src",
+		tr.dir:                        ".",
+		tr.dir + "/":                  ".",
+		tr.dir + "//src/./a.go":       "src/a.go",
+		tr.dir + "/src/../src/new.go": "src/new.go",
+		"../" + base + "/src/a.go":    "src/a.go",
+	}
+	for in, want := range good {
+		p, err := tr.Resolve(in)
+		if err != nil || p.String() != want {
+			t.Errorf("%q: got %q, %v, want %q", in, p, err, want)
+		}
+	}
+	for _, in := range []string{"..", "../x", "/etc/passwd", "/", tr.dir + "x", tr.dir + "/../outside/x", "src/../../outside", "", "a\x00", "file:///x", tr.out} {
+		_, err := tr.Resolve(in)
+		wantErr(t, in, err, ErrPath)
+	}
+}
+
+func FuzzPath(f *testing.F) {
+	for _, s := range []string{"a/b", "../x", "/abs", "a\x00", `c:\x`, "%2e%2e", "x//./y/", "~", "ü/\u202e"} {
+		f.Add(s)
+	}
+	tr := newTree(f, Options{})
+	tr.put("a/b", "x")
+	ctx := context.Background()
+	f.Fuzz(func(t *testing.T, s string) {
+		if p, err := tr.Root.Path(s); err == nil {
+			if strings.HasPrefix(p.name, "/") || hasDotDot(p.name) || p.name == "" || strings.ContainsRune(p.name, 0) {
+				t.Fatalf("%q became %q", s, p.name)
+			}
+			again, err := tr.Root.Path(p.name)
+			if err != nil || again.name != p.name {
+				t.Fatalf("%q: not stable: %q, %v", s, again, err)
+			}
+			if _, err := tr.Stat(p); err != nil && !known(err) {
+				t.Fatalf("%q: %v", s, err)
+			}
+		} else {
+			wantErr(t, s, err, ErrPath)
+		}
+		if p, err := tr.Resolve(s); err == nil {
+			if _, err := tr.ReadAll(ctx, p); err != nil && !known(err) {
+				t.Fatalf("%q: %v", s, err)
+			}
+		}
+	})
+}
+
+// known reports whether an error is one that a model can act on.
+func known(err error) bool {
+	for _, e := range []error{ErrNotFound, ErrPermission, ErrPath, ErrEncoding, ErrTooLarge, ErrChanged, ErrIsDirectory, ErrBinary, ErrSpecial, ErrProtected, ErrRange} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
+}

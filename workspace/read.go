@@ -1,0 +1,156 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"time"
+
+	"github.com/stet-dev/stet/internal/atomicfile"
+)
+
+// Content is a file read whole.
+type Content struct {
+	Info     Info
+	Data     []byte // all bytes, the caller's own
+	Version  Version
+	Unstable bool // it was written to while it was read: Data may be of no one moment
+}
+
+// Text returns the content as text: ErrBinary where it is none, ErrEncoding
+// where it is not valid. A byte-order mark decides on the encoding, else it is
+// asked; the one that was found is what Encode is to use for writing back.
+// (FILE-16, READ-9)
+func (c Content) Text(asked Encoding) (string, Encoding, error) {
+	found := sniff(c.Data, asked)
+	if isBinary(c.Data, found) {
+		return "", found, fail("read", c.Info.Path.name, ErrBinary, "")
+	}
+	text, ok := found.decode(c.Data[found.markIn(c.Data):], false)
+	if !ok {
+		return "", found, fail("read", c.Info.Path.name, ErrEncoding, "it is not "+found.String())
+	}
+	return text, found, nil
+}
+
+// Stream opens a file of any size for reading from its beginning. Nothing is
+// kept and nothing is checked beyond what it is: it is for searching, and for
+// passing on. The file stays open after the root is closed.
+func (r *Root) Stream(p Path) (io.ReadCloser, Info, error) {
+	if err := r.enter(); err != nil {
+		return nil, Info{}, wrap("read", p.name, err)
+	}
+	defer r.leave()
+	f, err := r.open(p)
+	if err != nil {
+		return nil, Info{}, wrap("read", p.name, err)
+	}
+	return f.File, infoOf(f.path, f.stat), nil
+}
+
+// ReadAll reads a file of up to ReadLimit bytes, as bytes: see
+// Encoding.Decode for its text. It notices when the file changes meanwhile and
+// tries again. What is read is kept as a version if it may be written back.
+// (FILE-8, FILE-15)
+func (r *Root) ReadAll(ctx context.Context, p Path) (Content, error) {
+	if err := r.enter(); err != nil {
+		return Content{}, wrap("read", p.name, err)
+	}
+	defer r.leave()
+	c, err := r.readAll(ctx, p)
+	return c, wrap("read", p.name, err)
+}
+
+func (r *Root) readAll(ctx context.Context, p Path) (Content, error) {
+	f, err := r.open(p)
+	if err != nil {
+		return Content{}, err
+	}
+	defer f.Close()
+	if f.stat.Size > r.opt.ReadLimit {
+		return Content{}, because(ErrTooLarge, limitWords(f.stat.Size, r.opt.ReadLimit))
+	}
+	c, err := r.readWhole(ctx, f, r.opt.ReadLimit)
+	if err != nil {
+		return Content{}, err
+	}
+	c.Info = infoOf(f.path, f.stat)
+	return c, nil
+}
+
+// readTries is how often a file that changes under the reader is read.
+const readTries = 4
+
+// readWhole reads all of f, again if it changed meanwhile, and updates f.stat.
+// Times that are equal before and after prove nothing while the file is
+// unsettled: then a second reading has to bring the same bytes.
+func (r *Root) readWhole(ctx context.Context, f *opened, limit int64) (Content, error) {
+	var c Content
+	var before Version
+	for try := range readTries {
+		data, err := readFull(ctx, f, f.stat.Size, limit)
+		if err != nil {
+			return Content{}, err
+		}
+		c.Data, c.Version = data, VersionOf(data)
+		now, err := atomicfile.StatFile(f.File)
+		if err != nil {
+			return Content{}, err
+		}
+		calm := stampOf(now) == stampOf(f.stat) && int64(len(data)) == now.Size
+		// Some files, of procfs for instance, have no size.
+		calm = calm || now.Size == 0 && stampOf(now) == stampOf(f.stat)
+		f.stat = now
+		if calm && (c.Version == before || stampOf(now).Settled(time.Now())) {
+			r.keepShown(c)
+			return c, nil
+		}
+		before = c.Version
+		if !calm {
+			before = ""
+		}
+		c.Unstable = try == readTries-1
+	}
+	return c, nil
+}
+
+// keepShown keeps what a write may later be based on. That it cannot be kept is
+// no reason not to show it.
+func (r *Root) keepShown(c Content) {
+	if int64(len(c.Data)) > r.opt.WriteLimit {
+		return
+	}
+	if err := r.state.keep(c.Data, c.Version); err != nil {
+		r.opt.Log.Warn("a version that was read is not kept", "err", inState("keep", err))
+	}
+}
+
+// readFull reads f from its beginning, about size bytes of it.
+func readFull(ctx context.Context, f io.ReaderAt, size, limit int64) ([]byte, error) {
+	buf := make([]byte, min(size, limit)+1)
+	n := 0
+	for {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		m, err := f.ReadAt(buf[n:min(len(buf), n+mb)], int64(n))
+		n += m
+		if int64(n) > limit {
+			return nil, because(ErrTooLarge, limitWords(int64(n), limit))
+		}
+		if errors.Is(err, io.EOF) {
+			return buf[:n:n], nil
+		}
+		if err != nil {
+			var pe *fs.PathError
+			if errors.As(err, &pe) {
+				err = pe.Err
+			}
+			return nil, err
+		}
+		if n == len(buf) { // it has grown
+			buf = append(buf, make([]byte, min(int64(len(buf)), limit+1-int64(n))+1)...)
+		}
+	}
+}

@@ -1,0 +1,84 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+
+	"github.com/stet-dev/stet/internal/atomicfile"
+)
+
+// Remove takes a file away if its version is was. It is what undoes the making
+// of a file, and obeys the rules of Write. The content is kept. Directories
+// made for the file stay.
+func (r *Root) Remove(ctx context.Context, p Path, was Version, o WriteOptions) (Written, error) {
+	if err := r.enter(); err != nil {
+		return Written{}, wrap("remove", p.name, err)
+	}
+	defer r.leave()
+	w, err := r.remove(ctx, p, was, o)
+	if errors.Is(err, errMoved) {
+		err = because(ErrPath, "links keep changing")
+	}
+	return w, wrap("remove", p.name, err)
+}
+
+func (r *Root) remove(ctx context.Context, p Path, was Version, o WriteOptions) (Written, error) {
+	if p.name == "." || p.name == "" || p.dir {
+		return Written{}, because(ErrPath, "it names a directory")
+	}
+	o.CreateDirs = false
+	j, unlock, err := r.begin(ctx, p, was, o)
+	if err != nil {
+		return Written{}, err
+	}
+	defer j.end()
+	defer unlock()
+	if j.old == nil {
+		return Written{}, because(ErrNotFound, "")
+	}
+	now, err := j.there()
+	if err != nil {
+		return Written{}, err
+	}
+	if err := j.expect(now); err != nil {
+		return Written{}, err
+	}
+	if err := j.keepBefore(); err != nil {
+		return Written{}, err
+	}
+	aside, err := r.state.tempName(r.prefixes[0], path.Dir(j.pl.path))
+	if err != nil {
+		return Written{}, err
+	}
+	if err := atomicfile.Remove(j.pl.dir, j.pl.name, aside, j.accept); err != nil {
+		return Written{}, j.reword(err)
+	}
+	j.out.Lost = append(j.out.Lost, j.unkept...)
+	if err := j.pl.dir.Sync(); err != nil && !errors.Is(err, fs.ErrPermission) {
+		return Written{}, err
+	}
+	return j.out, nil
+}
+
+// Mkdir makes a directory and those above it. One that is there is no error.
+func (r *Root) Mkdir(p Path) error {
+	if err := r.enter(); err != nil {
+		return wrap("mkdir", p.name, err)
+	}
+	defer r.leave()
+	var o WriteOptions
+	pl, err := r.resolve(path.Join(p.name, "x"), resolving{mkdir: func(canonical string) error {
+		return o.allows(r.rules.byName(path.Dir(canonical)))
+	}})
+	if err != nil {
+		if errors.Is(err, atomicfile.ErrNotDir) {
+			err = because(ErrPath, fmt.Sprintf("%s is a file", Quote(p.name)))
+		}
+		return wrap("mkdir", p.name, err)
+	}
+	pl.close()
+	return nil
+}

@@ -1,0 +1,318 @@
+package workspace
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/text/unicode/norm"
+
+	"github.com/stet-dev/stet/internal/atomicfile"
+)
+
+// place is a name in an open directory: where an operation happens, once every
+// link on the way has been followed. The name itself is no link, or was none
+// when it was looked at.
+type place struct {
+	dir   *atomicfile.Dir
+	name  string // "." when the place is the directory itself
+	path  string // canonical: relative to the root, without links
+	stack []*atomicfile.Dir
+	above []atomicfile.Stat // of the directories on the way, the root's not among them
+}
+
+func (p *place) close() {
+	for _, d := range p.stack[1:] {
+		_ = d.Close()
+	}
+	p.stack = p.stack[:1]
+}
+
+// resolving says how a path is to be walked.
+type resolving struct {
+	dotdot bool // ".." may occur in it
+	stats  bool // place.above is wanted
+
+	// mkdir makes missing directories, if it allows the canonical path of
+	// what is to be in them.
+	mkdir func(canonical string) error
+}
+
+const (
+	maxLinks = 40
+	maxTries = 64 // of a step under which things keep changing
+)
+
+// errOutside says that a link or ".." leaves the root.
+var errOutside = errors.New("it leads outside the workspace")
+
+// walk is a path being resolved: the directories entered, their names, and
+// what is left to go.
+type walk struct {
+	r     *Root
+	how   resolving
+	stack []*atomicfile.Dir
+	names []string
+	todo  []string
+	links int
+}
+
+// resolve walks name from the root, one component at a time, each by
+// descriptor, and never through a link: what a link holds takes its place in
+// what is left to walk.
+func (r *Root) resolve(name string, how resolving) (*place, error) {
+	w := &walk{r: r, how: how, stack: []*atomicfile.Dir{r.dir}, todo: split(name)}
+	pl, err := w.run()
+	if err != nil {
+		w.popTo(1)
+		return nil, err
+	}
+	return pl, nil
+}
+
+func split(name string) []string {
+	return strings.FieldsFunc(name, func(c rune) bool { return c == '/' })
+}
+
+func (w *walk) run() (*place, error) {
+	for len(w.todo) > 0 {
+		c := w.todo[0]
+		w.todo = w.todo[1:]
+		switch c {
+		case ".":
+			continue
+		case "..":
+			if len(w.stack) == 1 {
+				return nil, because(ErrPath, errOutside.Error())
+			}
+			w.popTo(len(w.stack) - 1)
+			continue
+		}
+		last := len(w.todo) == 0
+		next, err := w.step(c, last)
+		if err != nil {
+			return nil, err
+		}
+		if last && next != "" {
+			return w.place(next)
+		}
+	}
+	return w.place(".")
+}
+
+// step goes through one component. For the last one, where it is no link, it
+// returns the name by which it is found.
+func (w *walk) step(c string, last bool) (string, error) {
+	for range maxTries {
+		cur := w.stack[len(w.stack)-1]
+		st, err := cur.Stat(c)
+		if errors.Is(err, fs.ErrNotExist) {
+			if other := respell(cur, c); other != "" {
+				c = other
+				continue
+			}
+			if last {
+				return c, nil
+			}
+			if w.how.mkdir == nil {
+				return "", err
+			}
+			if err := w.how.mkdir(path.Join(path.Join(w.names...), c, path.Join(w.todo...))); err != nil {
+				return "", err
+			}
+			if err := cur.Mkdir(c, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
+				return "", err
+			}
+			if err := cur.Sync(); err != nil {
+				return "", err
+			}
+			continue
+		}
+		if err != nil {
+			return "", err
+		}
+		switch {
+		case st.Mode&fs.ModeSymlink != 0:
+			err = w.follow(cur, c)
+		case last:
+			return c, nil
+		default:
+			err = w.push(cur, c)
+		}
+		if errors.Is(err, atomicfile.ErrLink) {
+			continue // it is another thing by now: look again
+		}
+		return "", err
+	}
+	return "", because(ErrPath, "links keep changing")
+}
+
+func (w *walk) push(cur *atomicfile.Dir, c string) error {
+	sub, err := cur.Sub(c)
+	if err != nil {
+		return err
+	}
+	w.stack = append(w.stack, sub)
+	w.names = append(w.names, c)
+	return nil
+}
+
+func (w *walk) follow(cur *atomicfile.Dir, c string) error {
+	if w.links++; w.links > maxLinks {
+		return because(ErrPath, "too many links, or links in a circle")
+	}
+	to, err := cur.Readlink(c)
+	if err != nil {
+		return atomicfile.ErrLink // no link any more
+	}
+	to = filepath.ToSlash(to)
+	if strings.HasPrefix(to, "/") || filepath.IsAbs(filepath.FromSlash(to)) {
+		rest, ok := w.r.inside(to)
+		if !ok {
+			return because(ErrPath, errOutside.Error())
+		}
+		w.popTo(1)
+		to = rest
+	}
+	w.todo = append(split(to), w.todo...)
+	return nil
+}
+
+func (w *walk) popTo(n int) {
+	for len(w.stack) > n {
+		_ = w.stack[len(w.stack)-1].Close()
+		w.stack = w.stack[:len(w.stack)-1]
+		w.names = w.names[:len(w.names)-1]
+	}
+}
+
+func (w *walk) place(name string) (*place, error) {
+	p := &place{dir: w.stack[len(w.stack)-1], name: name, stack: w.stack}
+	p.path = path.Join(append(w.names, name)...)
+	if !w.how.stats {
+		return p, nil
+	}
+	for _, d := range w.stack[1:] {
+		st, err := d.Self()
+		if err != nil {
+			return nil, err
+		}
+		p.above = append(p.above, st)
+	}
+	return p, nil
+}
+
+// respell finds the name that is there for one that is not: the same letters
+// in another Unicode composition. It returns "" when there is none.
+func respell(d *atomicfile.Dir, name string) string {
+	if isASCII(name) {
+		return ""
+	}
+	list, err := d.List()
+	if err != nil {
+		return ""
+	}
+	defer list.Close()
+	want := norm.NFC.String(name)
+	for {
+		names, err := list.Readdirnames(1024)
+		for _, n := range names {
+			if n != name && !isASCII(n) && norm.NFC.String(n) == want {
+				return n
+			}
+		}
+		if err != nil {
+			return ""
+		}
+	}
+}
+
+func isASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] >= 0x80 {
+			return false
+		}
+	}
+	return true
+}
+
+// opened is a file open for reading, regular, and where it was found.
+type opened struct {
+	*os.File
+	stat atomicfile.Stat
+	path string
+}
+
+// open opens a regular file, in one step where no link is on the way.
+func (r *Root) open(p Path) (*opened, error) {
+	if p.name == "" {
+		return nil, because(ErrPath, "it is empty")
+	}
+	f, err := r.openAny(p)
+	if err != nil {
+		return nil, err
+	}
+	err = r.readable(f, p)
+	if err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+func (r *Root) readable(f *opened, p Path) error {
+	switch {
+	case r.rules.isState(f.path):
+		return because(ErrProtected, "it belongs to stet itself")
+	case f.stat.Mode.IsDir():
+		return because(ErrIsDirectory, "")
+	case !f.stat.Mode.IsRegular():
+		return because(ErrSpecial, "")
+	case p.dir:
+		return because(ErrNotFound, "it is a file, not a directory")
+	}
+	return nil
+}
+
+func (r *Root) openAny(p Path) (*opened, error) {
+	f, err := r.dir.Open(p.name)
+	where := p.name
+	switch {
+	case errors.Is(err, atomicfile.ErrLink), errors.Is(err, errors.ErrUnsupported), errors.Is(err, atomicfile.ErrNotDir):
+		f, where, err = r.openSlowly(p.name)
+	case errors.Is(err, fs.ErrNotExist) && !isASCII(p.name):
+		f, where, err = r.openSlowly(p.name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	st, err := atomicfile.StatFile(f)
+	if err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	return &opened{File: f, stat: st, path: where}, nil
+}
+
+func (r *Root) openSlowly(name string) (*os.File, string, error) {
+	for range maxTries {
+		pl, err := r.resolve(name, resolving{})
+		if err != nil {
+			return nil, "", err
+		}
+		var f *os.File
+		if pl.name == "." {
+			f, err = pl.dir.List()
+		} else {
+			f, err = pl.dir.Open(pl.name)
+		}
+		pl.close()
+		if !errors.Is(err, atomicfile.ErrLink) {
+			return f, pl.path, err
+		}
+	}
+	return nil, "", because(ErrPath, "links keep changing")
+}

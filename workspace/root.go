@@ -1,0 +1,158 @@
+package workspace
+
+import (
+	"errors"
+	"io/fs"
+	"log/slog"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/stet-dev/stet/internal/atomicfile"
+)
+
+// Options configures a Root. The zero value is the default.
+type Options struct {
+	// State is the directory for what the package stores for itself, made
+	// where it is missing. Empty: stet's under XDG_STATE_HOME, or under
+	// ~/.local/state. Several processes may share it.
+	State string
+
+	ReadLimit  int64 // bytes of a file that is read whole; 0: 10 MB
+	WriteLimit int64 // bytes of a write; 0: 5 MB
+	PartsLimit int64 // bytes of a write that comes in parts; 0: 100 MB
+
+	KeepBytes int64         // of kept versions, and as much of backups; 0: 512 MB
+	KeepAge   time.Duration // of both; 0: 30 days
+
+	// CountTime is how long a page may take to count the lines after it;
+	// 0: 2 s. (READ-4)
+	CountTime time.Duration
+
+	// Control are more names that make something run, beside the known ones:
+	// "name" anywhere, or "dir/name" at the end of a path, or "dir/" for
+	// everything below. Case does not matter.
+	Control []string
+
+	// Ignore are more ignore rules, as lines of a .gitignore at the root.
+	Ignore []string
+
+	Log *slog.Logger // nil: silence
+}
+
+const mb = 1 << 20
+
+func (o Options) withDefaults() Options {
+	set := func(v *int64, d int64) {
+		if *v == 0 {
+			*v = d
+		}
+	}
+	set(&o.ReadLimit, 10*mb)
+	set(&o.WriteLimit, 5*mb)
+	set(&o.PartsLimit, 100*mb)
+	set(&o.KeepBytes, 512*mb)
+	if o.KeepAge == 0 {
+		o.KeepAge = 30 * 24 * time.Hour
+	}
+	if o.CountTime == 0 {
+		o.CountTime = 2 * time.Second
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return o
+}
+
+// Root is an open workspace. It may be used by several goroutines.
+type Root struct {
+	opt      Options
+	dir      *atomicfile.Dir
+	self     atomicfile.Stat
+	prefixes []string // absolute paths of the root, with slashes: the real one, the one given
+	state    *state
+	rules    classes
+	pages    indexes
+
+	mu      sync.Mutex
+	closed  bool           // guarded by mu
+	running sync.WaitGroup // operations; added to under mu while not closed
+	closing sync.Once
+}
+
+// Open opens the directory tree at dir.
+func Open(dir string, o Options) (*Root, error) {
+	o = o.withDefaults()
+	given, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, fail("open", dir, err, "")
+	}
+	real, err := filepath.EvalSymlinks(given)
+	if err != nil {
+		return nil, wrap("open", dir, err)
+	}
+	d, err := atomicfile.OpenDir(real)
+	if err != nil {
+		return nil, wrap("open", dir, err)
+	}
+	r := &Root{opt: o, dir: d, prefixes: []string{filepath.ToSlash(real)}}
+	if given != real {
+		r.prefixes = append(r.prefixes, filepath.ToSlash(given))
+	}
+	if r.self, err = d.Self(); err == nil {
+		r.state, err = openState(o)
+	}
+	if err != nil {
+		return nil, errors.Join(wrap("open", dir, err), d.Close())
+	}
+	r.rules = newClasses(o.Control, r.statePaths())
+	r.sweep()
+	return r, nil
+}
+
+// statePaths are the state directory's places inside the tree, if any.
+func (r *Root) statePaths() []string {
+	var inside []string
+	dirs := []string{r.state.dir}
+	if real, err := filepath.EvalSymlinks(r.state.dir); err == nil {
+		dirs = append(dirs, real)
+	}
+	for _, dir := range dirs {
+		if rel, ok := r.inside(filepath.ToSlash(dir)); ok {
+			inside = append(inside, rel)
+		}
+	}
+	return inside
+}
+
+// Dir returns the real absolute path of the root, for people and for starting
+// programs in it; files are not to be opened by it.
+func (r *Root) Dir() string { return filepath.FromSlash(r.prefixes[0]) }
+
+// Close waits for what is under way and closes the root. What is asked of it
+// afterwards, or meanwhile by the visitor of a walk, fails with fs.ErrClosed.
+// More calls do nothing.
+func (r *Root) Close() error {
+	r.mu.Lock()
+	r.closed = true
+	r.mu.Unlock()
+	var err error
+	r.closing.Do(func() {
+		r.running.Wait()
+		err = errors.Join(r.state.close(), r.dir.Close())
+	})
+	return err
+}
+
+// enter begins an operation; leave ends it.
+func (r *Root) enter() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return fs.ErrClosed
+	}
+	r.running.Add(1)
+	return nil
+}
+
+func (r *Root) leave() { r.running.Done() }

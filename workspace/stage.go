@@ -1,0 +1,120 @@
+package workspace
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"hash"
+	"io"
+	"os"
+	"sync"
+)
+
+// Staged is a large write that comes in parts: they gather outside the tree,
+// and are written at once by Commit or not at all. Call Abort when done with
+// it, committed or not. It may be used by several goroutines; parts go in the
+// order of the calls. (FILE-9)
+type Staged struct {
+	root *Root
+	path Path
+
+	mu    sync.Mutex
+	file  *os.File
+	sum   hash.Hash
+	size  int64
+	fault error // sticks: a write that lost a part is never committed
+}
+
+// Stage begins a write in parts. Whether it may be written is judged by Commit;
+// ask Stat before.
+func (r *Root) Stage(p Path) (*Staged, error) {
+	if err := r.enter(); err != nil {
+		return nil, wrap("stage", p.name, err)
+	}
+	defer r.leave()
+	name, err := r.state.tempName(r.prefixes[0], ".")
+	if err != nil {
+		return nil, wrap("stage", p.name, err)
+	}
+	// The owner comes first in the name, so that the sweep finds it.
+	name = r.state.path("staged", name[len(tempPrefix):])
+	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return nil, wrap("stage", p.name, inState("stage the parts", err))
+	}
+	return &Staged{root: r, path: p, file: f, sum: sha256.New()}, nil
+}
+
+// Write adds a part. ErrTooLarge says that the limit is passed: the staged
+// write is then lost.
+func (s *Staged) Write(part []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.fault == nil && s.file == nil {
+		s.fault = because(os.ErrClosed, "")
+	}
+	if limit := s.root.opt.PartsLimit; s.fault == nil && s.size+int64(len(part)) > limit {
+		s.fault = because(ErrTooLarge, limitWords(s.size+int64(len(part)), limit))
+	}
+	if s.fault != nil {
+		return 0, wrap("stage", s.path.name, s.fault)
+	}
+	n, err := s.file.Write(part)
+	s.sum.Write(part[:n])
+	s.size += int64(n)
+	s.fault = err
+	return n, wrap("stage", s.path.name, err)
+}
+
+// Size returns the bytes staged so far.
+func (s *Staged) Size() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.size
+}
+
+// Version returns the version of the parts so far: what the file will have.
+func (s *Staged) Version() Version {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return Version(hex.EncodeToString(s.sum.Sum(nil)))
+}
+
+// Bytes returns what is staged so far, for a diff.
+func (s *Staged) Bytes() ([]byte, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.file == nil {
+		return nil, wrap("stage", s.path.name, os.ErrClosed)
+	}
+	buf := make([]byte, s.size)
+	_, err := io.ReadFull(io.NewSectionReader(s.file, 0, s.size), buf)
+	return buf, wrap("stage", s.path.name, err)
+}
+
+// Commit writes what is staged, as Write does.
+func (s *Staged) Commit(ctx context.Context, was Version, o WriteOptions) (Written, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.fault == nil && s.file == nil {
+		s.fault = because(os.ErrClosed, "")
+	}
+	if s.fault != nil {
+		return Written{}, wrap("write", s.path.name, s.fault)
+	}
+	src := content{r: io.NewSectionReader(s.file, 0, s.size), size: s.size, version: Version(hex.EncodeToString(s.sum.Sum(nil)))}
+	return s.root.write(ctx, s.path, src, was, o)
+}
+
+// Abort removes what is staged. More calls do nothing.
+func (s *Staged) Abort() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.file == nil {
+		return nil
+	}
+	f := s.file
+	s.file = nil
+	return errors.Join(f.Close(), os.Remove(f.Name()))
+}

@@ -1,0 +1,19 @@
+package workspace
+
+import (
+	"errors"
+	"syscall"
+)
+
+// passing reports whether an error may be gone in a moment.
+func passing(err error) bool {
+	if errors.Is(err, errMoved) {
+		return true
+	}
+	for _, e := range []syscall.Errno{syscall.EAGAIN, syscall.EBUSY, syscall.EINTR, syscall.ETXTBSY} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return sharing(err)
+}

@@ -1,0 +1,5 @@
+//go:build !windows
+
+package workspace
+
+func sharing(error) bool { return false }

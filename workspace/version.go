@@ -1,0 +1,76 @@
+package workspace
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"io"
+	"os"
+	"sync"
+
+	"github.com/stet-dev/stet/internal/atomicfile"
+)
+
+// Version is a file's content: the SHA-256 of all its bytes in lower-case
+// hex. "" is the version of a file that is not there. Equal versions are equal
+// content, whatever the file's times say.
+type Version string
+
+// VersionOf returns the version of a file that holds data.
+func VersionOf(data []byte) Version {
+	sum := sha256.Sum256(data)
+	return Version(hex.EncodeToString(sum[:]))
+}
+
+// block is how much is read at a time: it fits the second-level cache.
+const block = 256 << 10
+
+// buffers are of block bytes.
+var buffers = sync.Pool{New: func() any { b := make([]byte, block); return &b }}
+
+// sum reads all of f and returns its version and size. It looks at ctx between
+// blocks.
+func sum(ctx context.Context, f io.Reader) (Version, int64, error) {
+	buf := buffers.Get().(*[]byte)
+	defer buffers.Put(buf)
+	h := sha256.New()
+	n, err := io.CopyBuffer(h, contextReader{ctx, f}, *buf)
+	return Version(hex.EncodeToString(h.Sum(nil))), n, err
+}
+
+// contextReader ends with the context's error.
+type contextReader struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (c contextReader) Read(p []byte) (int, error) {
+	if err := c.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return c.r.Read(p)
+}
+
+// Version returns the version of a file of any size, "" when it is not there.
+func (r *Root) Version(ctx context.Context, p Path) (Version, error) {
+	if err := r.enter(); err != nil {
+		return "", wrap("read", p.name, err)
+	}
+	defer r.leave()
+	f, err := r.open(p)
+	if err != nil {
+		if _, sentinel := cause(err); sentinel == ErrNotFound {
+			return "", nil
+		}
+		return "", wrap("read", p.name, err)
+	}
+	defer f.Close()
+	v, _, err := sum(ctx, f)
+	return v, wrap("read", p.name, err)
+}
+
+// sameNow reports whether an open file still has the stamp.
+func sameNow(f *os.File, st atomicfile.Stat) bool {
+	now, err := atomicfile.StatFile(f)
+	return err == nil && stampOf(now) == stampOf(st)
+}

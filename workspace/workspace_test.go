@@ -1,0 +1,127 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// tree is a workspace with a state directory beside it.
+type tree struct {
+	*Root
+	t   testing.TB
+	dir string // of the root
+	out string // a directory beside the root, outside
+}
+
+func newTree(t testing.TB, o Options) *tree {
+	t.Helper()
+	base := t.TempDir()
+	tr := &tree{t: t, dir: filepath.Join(base, "root"), out: filepath.Join(base, "outside")}
+	for _, d := range []string{tr.dir, tr.out} {
+		if err := os.Mkdir(d, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if o.State == "" {
+		o.State = filepath.Join(base, "state")
+	}
+	root, err := Open(tr.dir, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tr.Root = root
+	t.Cleanup(func() {
+		if err := root.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return tr
+}
+
+// put writes a file behind stet's back.
+func (tr *tree) put(name, text string) {
+	tr.t.Helper()
+	file := tr.abs(name)
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		tr.t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		tr.t.Fatal(err)
+	}
+}
+
+// get reads a file behind stet's back.
+func (tr *tree) get(name string) string {
+	tr.t.Helper()
+	b, err := os.ReadFile(tr.abs(name))
+	if err != nil {
+		tr.t.Fatal(err)
+	}
+	return string(b)
+}
+
+func (tr *tree) abs(name string) string { return filepath.Join(tr.dir, filepath.FromSlash(name)) }
+
+func (tr *tree) link(to, name string) {
+	tr.t.Helper()
+	if err := os.Symlink(to, tr.abs(name)); err != nil {
+		tr.t.Fatal(err)
+	}
+}
+
+// path parses a path that must be good.
+func (tr *tree) path(s string) Path {
+	tr.t.Helper()
+	p, err := tr.Root.Path(s)
+	if err != nil {
+		tr.t.Fatal(err)
+	}
+	return p
+}
+
+func (tr *tree) read(name string) (string, error) {
+	c, err := tr.ReadAll(context.Background(), tr.path(name))
+	return string(c.Data), err
+}
+
+func (tr *tree) write(name, text string, was Version, o WriteOptions) (Written, error) {
+	return tr.Write(context.Background(), tr.path(name), []byte(text), was, o)
+}
+
+// mustWrite makes or replaces a file through stet.
+func (tr *tree) mustWrite(name, text string, was Version, o WriteOptions) Written {
+	tr.t.Helper()
+	w, err := tr.write(name, text, was, o)
+	if err != nil {
+		tr.t.Fatal(err)
+	}
+	return w
+}
+
+func wantErr(t testing.TB, what string, err, want error) {
+	t.Helper()
+	if !errors.Is(err, want) {
+		t.Errorf("%s: got %v, want %v", what, err, want)
+	}
+}
+
+// noLitter checks that nothing of stet's is left in the tree.
+func (tr *tree) noLitter() {
+	tr.t.Helper()
+	err := filepath.WalkDir(tr.dir, func(p string, d os.DirEntry, err error) error {
+		if err == nil && strings.HasPrefix(d.Name(), tempPrefix) {
+			tr.t.Errorf("left behind: %s", d.Name())
+		}
+		return err
+	})
+	if err != nil {
+		tr.t.Error(err)
+	}
+}
+
+// soak reports whether the long way was asked for.
+func soak() bool { return os.Getenv("STET_SOAK") != "" }

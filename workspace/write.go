@@ -1,0 +1,362 @@
+package workspace
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"time"
+
+	"github.com/stet-dev/stet/internal/atomicfile"
+)
+
+// WriteOptions says what a write may do beyond replacing an ordinary file. The
+// zero value does the least.
+type WriteOptions struct {
+	CreateDirs bool // make missing directories
+	Backup     bool // leave a copy of what is overwritten among the backups (FILE-17)
+	Control    bool // a person has agreed to a write to this control file
+	Linked     bool // and that the file has other names, which will keep the old content
+}
+
+// Written is what a write came to.
+type Written struct {
+	Path      Path    // canonical: the file that was written, links resolved
+	Was, Now  Version // "" for a file that was not there, or is not any more
+	Bytes     int64
+	Created   bool
+	Unchanged bool     // the file held these bytes already and was left alone
+	Backup    string   // absolute path of the backup, if one was made
+	Lost      []string // what of the old file could not be kept, in words
+	Info      Info     // of the file as it is now
+}
+
+// Write replaces a file's content by data, whole or not at all, if the file's
+// version is was; "" makes a new file, where there must be none. Another
+// version there is ErrChanged, and Error.Now says which. When it returns, the
+// content is durable. Mode, owner and attributes stay, or Lost says what did
+// not; line ends and encoding are the caller's, bytes are written as they are.
+// What is overwritten is kept. It may be called concurrently, by several
+// processes too: for one file one of them wins, the others get ErrChanged.
+// (FILE-14, FILE-15)
+func (r *Root) Write(ctx context.Context, p Path, data []byte, was Version, o WriteOptions) (Written, error) {
+	if int64(len(data)) > r.opt.WriteLimit {
+		return Written{}, fail("write", p.name, ErrTooLarge, limitWords(int64(len(data)), r.opt.WriteLimit))
+	}
+	src := content{r: bytes.NewReader(data), size: int64(len(data)), version: VersionOf(data)}
+	return r.write(ctx, p, src, was, o)
+}
+
+// content is what is to be written.
+type content struct {
+	r       io.ReadSeeker
+	size    int64
+	version Version
+}
+
+func limitWords(n, limit int64) string {
+	return fmt.Sprintf("%d bytes, the limit is %d", n, limit)
+}
+
+func (r *Root) write(ctx context.Context, p Path, src content, was Version, o WriteOptions) (Written, error) {
+	if err := r.enter(); err != nil {
+		return Written{}, wrap("write", p.name, err)
+	}
+	defer r.leave()
+	w, err := r.writeRetrying(ctx, p, src, was, o)
+	return w, wrap("write", p.name, err)
+}
+
+// errMoved says that what a place was found by has changed since.
+var errMoved = errors.New("the path leads elsewhere now")
+
+// writeRetrying tries again what fails for the moment. (FILE-15)
+func (r *Root) writeRetrying(ctx context.Context, p Path, src content, was Version, o WriteOptions) (Written, error) {
+	pause := 2 * time.Millisecond
+	for try := 0; ; try++ {
+		w, err := r.writeOnce(ctx, p, src, was, o)
+		if err == nil || try == 6 || !passing(err) {
+			if errors.Is(err, errMoved) {
+				err = because(ErrPath, "links keep changing")
+			}
+			return w, err
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return Written{}, ctx.Err()
+		}
+		pause *= 2
+	}
+}
+
+// job is one write or removal under way.
+type job struct {
+	r    *Root
+	ctx  context.Context
+	opt  WriteOptions
+	pl   *place
+	was  Version
+	old  *os.File // nil when there is none
+	info atomicfile.Stat
+	out  Written
+
+	kept   bool     // the old content is
+	unkept []string // or why it is not
+}
+
+func (r *Root) writeOnce(ctx context.Context, p Path, src content, was Version, o WriteOptions) (Written, error) {
+	if p.name == "." || p.name == "" || p.dir {
+		return Written{}, because(ErrPath, "it names a directory")
+	}
+	j, unlock, err := r.begin(ctx, p, was, o)
+	if err != nil {
+		return Written{}, err
+	}
+	defer j.end()
+	defer unlock()
+	now, err := j.there()
+	if err != nil {
+		return Written{}, err
+	}
+	j.out.Bytes, j.out.Now = src.size, src.version
+	if now == src.version {
+		j.out.Was, j.out.Unchanged = now, true
+		j.out.Info = infoOf(j.pl.path, j.info)
+		return j.out, nil
+	}
+	if err := j.expect(now); err != nil {
+		return Written{}, err
+	}
+	if err := j.commit(src); err != nil {
+		return Written{}, err
+	}
+	return j.out, nil
+}
+
+// begin finds the place, asks whether it may be written to, takes its lock and
+// opens what is there.
+func (r *Root) begin(ctx context.Context, p Path, was Version, o WriteOptions) (*job, func(), error) {
+	how := resolving{stats: true}
+	if o.CreateDirs {
+		how.mkdir = func(canonical string) error { return o.allows(r.rules.byName(canonical)) }
+	}
+	pl, err := r.resolve(p.name, how)
+	if err != nil {
+		return nil, nil, err
+	}
+	j := &job{r: r, ctx: ctx, opt: o, pl: pl, was: was}
+	if pl.name == "." {
+		j.end()
+		return nil, nil, because(ErrIsDirectory, "")
+	}
+	dir, err := pl.dir.Self()
+	var unlock func()
+	if err == nil {
+		unlock, err = r.state.lock(ctx, dir, pl.name)
+	}
+	if err != nil {
+		j.end()
+		return nil, nil, err
+	}
+	if err := j.look(); err != nil {
+		unlock()
+		j.end()
+		return nil, nil, err
+	}
+	j.out.Path, j.out.Was = Path{name: pl.path}, was
+	return j, unlock, nil
+}
+
+func (j *job) end() {
+	if j.old != nil {
+		_ = j.old.Close()
+		j.old = nil
+	}
+	j.pl.close()
+}
+
+// allows says whether a file of this class may be written to.
+func (o WriteOptions) allows(c Class) error {
+	switch {
+	case c == Own:
+		return because(ErrProtected, "it belongs to stet itself")
+	case c == Repository:
+		return because(ErrProtected, "files of the repository are not written to")
+	case c == Control && !o.Control:
+		return because(ErrProtected, "it is a control file, and nobody was asked")
+	}
+	return nil
+}
+
+// look opens what is at the place and judges it.
+func (j *job) look() error {
+	old, err := j.pl.dir.Open(j.pl.name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return j.opt.allows(j.r.classOf(j.pl, nil))
+	case errors.Is(err, atomicfile.ErrLink):
+		return errMoved
+	case err != nil:
+		if st, serr := j.pl.dir.Stat(j.pl.name); serr == nil && kindOf(st.Mode) == Special {
+			return because(ErrSpecial, "")
+		}
+		return err
+	}
+	j.old = old
+	if j.info, err = atomicfile.StatFile(old); err != nil {
+		return err
+	}
+	switch kindOf(j.info.Mode) {
+	case Directory:
+		return because(ErrIsDirectory, "")
+	case File:
+	default:
+		return because(ErrSpecial, "")
+	}
+	if err := j.opt.allows(j.r.classOf(j.pl, &j.info)); err != nil {
+		return err
+	}
+	if j.info.Links > 1 && !j.opt.Linked {
+		return because(ErrProtected, fmt.Sprintf("the file has %d names, and nobody was asked", j.info.Links))
+	}
+	if !j.pl.dir.Writable(j.pl.name) {
+		return because(ErrPermission, "the file is read-only")
+	}
+	return nil
+}
+
+// expect compares what is there with what the caller saw.
+func (j *job) expect(now Version) error {
+	if now == j.was {
+		j.out.Created = j.old == nil
+		return nil
+	}
+	e := &Error{Err: ErrChanged, Now: now}
+	switch {
+	case j.old == nil:
+		e.Detail = "the file is gone"
+	case j.was == "":
+		e.Detail = "the file exists"
+	}
+	return e
+}
+
+func (j *job) commit(src content) error {
+	name, err := j.r.state.tempName(j.r.prefixes[0], path.Dir(j.pl.path))
+	if err != nil {
+		return err
+	}
+	perm := fs.FileMode(0o600)
+	if j.old == nil {
+		perm = 0o666
+	}
+	t, err := atomicfile.NewTemp(j.pl.dir, name, perm)
+	if err != nil {
+		return err
+	}
+	defer t.Close()
+	kept := make(chan error, 1)
+	go func() { kept <- j.keepBefore() }() // both syncs share what the disk does
+	err = j.fill(t, src)
+	if kerr := <-kept; err == nil {
+		err = kerr
+	}
+	if err != nil {
+		return err
+	}
+	if err := j.ctx.Err(); err != nil {
+		return err
+	}
+	if j.old == nil {
+		err = t.Place(j.pl.name)
+	} else {
+		err = t.Over(j.pl.name, j.accept)
+	}
+	if err != nil {
+		return j.reword(err)
+	}
+	j.out.Lost = append(j.out.Lost, j.unkept...)
+	if err := j.pl.dir.Sync(); err != nil && !errors.Is(err, fs.ErrPermission) {
+		return err
+	}
+	return j.describe(t)
+}
+
+func (j *job) describe(t *atomicfile.Temp) error {
+	st, err := t.Stat()
+	if errors.Is(err, fs.ErrClosed) {
+		st, err = j.pl.dir.Stat(j.pl.name)
+	}
+	if err != nil {
+		return nil // written it is
+	}
+	j.out.Info = infoOf(j.pl.path, st)
+	return nil
+}
+
+// fill writes the content to the temporary file, checks it, and makes the file
+// like the old one.
+func (j *job) fill(t *atomicfile.Temp, src content) error {
+	if _, err := src.r.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	h := sha256.New()
+	n, err := io.Copy(io.MultiWriter(t, h), contextReader{j.ctx, src.r})
+	if err != nil {
+		return err
+	}
+	if n != src.size || Version(hex.EncodeToString(h.Sum(nil))) != src.version {
+		return errors.New("the content to be written changed meanwhile")
+	}
+	if j.old != nil {
+		lost, err := t.Like(j.old)
+		if err != nil {
+			return err
+		}
+		j.out.Lost = append(j.out.Lost, lost...)
+		if j.info.Links > 1 {
+			j.out.Lost = append(j.out.Lost, fmt.Sprintf("the link to %d other names, which keep the old content", j.info.Links-1))
+		}
+	}
+	return t.Sync()
+}
+
+// accept lets the displaced file go if it is still the one that was seen.
+func (j *job) accept(displaced *os.File, aside string) error {
+	st, err := atomicfile.StatFile(displaced)
+	if err != nil {
+		return err
+	}
+	if !st.Mode.IsRegular() {
+		return errMoved
+	}
+	now, _, err := sum(context.WithoutCancel(j.ctx), displaced)
+	if err != nil {
+		return err
+	}
+	if now != j.was {
+		return &Error{Err: ErrChanged, Now: now}
+	}
+	return j.keepAside(displaced, aside)
+}
+
+// reword turns the races that the commit meets into their names.
+func (j *job) reword(err error) error {
+	switch {
+	case errors.Is(err, atomicfile.ErrLink):
+		return errMoved
+	case j.old == nil && errors.Is(err, fs.ErrExist):
+		now := j.versionThere()
+		return &Error{Err: ErrChanged, Detail: "the file exists", Now: now}
+	case j.old != nil && errors.Is(err, fs.ErrNotExist):
+		return &Error{Err: ErrChanged, Detail: "the file is gone"}
+	}
+	return err
+}

@@ -1,0 +1,338 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// TestCompareAndSwap covers FILE-15: a write based on another version is
+// refused, and says what is there.
+func TestCompareAndSwap(t *testing.T) {
+	tr := newTree(t, Options{})
+	w := tr.mustWrite("f", "one", "", WriteOptions{})
+	if !w.Created || w.Now != VersionOf([]byte("one")) || w.Bytes != 3 || w.Info.Size != 3 {
+		t.Errorf("got %+v", w)
+	}
+	now := func(err error) Version {
+		t.Helper()
+		wantErr(t, "write", err, ErrChanged)
+		var e *Error
+		if !errors.As(err, &e) {
+			t.Fatal(err)
+		}
+		return e.Now
+	}
+	_, err := tr.write("f", "two", "", WriteOptions{})
+	if got := now(err); got != w.Now {
+		t.Errorf("a file that exists: now %q", got)
+	}
+	_, err = tr.write("gone", "two", w.Now, WriteOptions{})
+	if got := now(err); got != "" {
+		t.Errorf("a file that is gone: now %q", got)
+	}
+	// Somebody changes it, size and times as before.
+	fi, err := os.Stat(tr.abs("f"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tr.put("f", "eno")
+	if err := os.Chtimes(tr.abs("f"), fi.ModTime(), fi.ModTime()); err != nil {
+		t.Fatal(err)
+	}
+	_, err = tr.write("f", "two", w.Now, WriteOptions{})
+	if got := now(err); got != VersionOf([]byte("eno")) || tr.get("f") != "eno" {
+		t.Errorf("equal size and time: now %q, there is %q", got, tr.get("f"))
+	}
+	// The bytes that are wanted are there already: nothing is written.
+	before, _ := os.Stat(tr.abs("f"))
+	w = tr.mustWrite("f", "eno", w.Now, WriteOptions{Backup: true})
+	after, _ := os.Stat(tr.abs("f"))
+	if !w.Unchanged || !os.SameFile(before, after) || w.Backup != "" {
+		t.Errorf("unchanged: %+v", w)
+	}
+	tr.noLitter()
+}
+
+// TestBytesAreUntouched: line ends, marks, invalid text, no final newline.
+func TestBytesAreUntouched(t *testing.T) {
+	tr := newTree(t, Options{})
+	was := Version("")
+	for _, s := range []string{"a\r\nb\nc\r", "\xef\xbb\xbfx", "\xff\xfea\x00", "\x80\x81", "", "no newline"} {
+		was = tr.mustWrite("f", s, was, WriteOptions{}).Now
+		if tr.get("f") != s {
+			t.Errorf("wrote %q, there is %q", s, tr.get("f"))
+		}
+		if c, err := tr.ReadAll(context.Background(), tr.path("f")); err != nil || string(c.Data) != s || c.Version != was {
+			t.Errorf("read %q, %v", c.Data, err)
+		}
+	}
+}
+
+// TestLimits is FILE-8.
+func TestLimits(t *testing.T) {
+	tr := newTree(t, Options{ReadLimit: 1000, WriteLimit: 100})
+	tr.put("r", strings.Repeat("x", 1000))
+	tr.put("big", strings.Repeat("x", 1001))
+	if _, err := tr.read("r"); err != nil {
+		t.Error(err)
+	}
+	_, err := tr.read("big")
+	wantErr(t, "read", err, ErrTooLarge)
+	tr.mustWrite("w", strings.Repeat("x", 100), "", WriteOptions{})
+	_, err = tr.write("w2", strings.Repeat("x", 101), "", WriteOptions{})
+	wantErr(t, "write", err, ErrTooLarge)
+	if o := (Options{}).withDefaults(); o.ReadLimit != 10<<20 || o.WriteLimit != 5<<20 || o.PartsLimit != 100<<20 {
+		t.Errorf("defaults %+v", o)
+	}
+}
+
+// TestModeIsKept: and while the file is made nobody can read it who could not
+// read the old one. (FILE-14)
+func TestModeIsKept(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("no modes here")
+	}
+	tr := newTree(t, Options{})
+	for _, mode := range []os.FileMode{0o600, 0o644, 0o755, 0o640, 0o664, 0o400} {
+		name := fmt.Sprintf("f%o", mode)
+		tr.put(name, "old")
+		if err := os.Chmod(tr.abs(name), mode); err != nil {
+			t.Fatal(err)
+		}
+		if mode == 0o400 && os.Geteuid() != 0 {
+			_, err := tr.write(name, "new", VersionOf([]byte("old")), WriteOptions{})
+			wantErr(t, "read-only", err, ErrPermission)
+			continue
+		}
+		stop := make(chan struct{})
+		var wg sync.WaitGroup
+		wg.Go(func() { watchModes(t, tr.dir, mode, stop) })
+		was := VersionOf([]byte("old"))
+		for i := range 8 {
+			was = tr.mustWrite(name, fmt.Sprint(i), was, WriteOptions{}).Now
+		}
+		close(stop)
+		wg.Wait()
+		if fi, err := os.Stat(tr.abs(name)); err != nil || fi.Mode() != mode {
+			t.Errorf("mode %v became %v, %v", mode, fi.Mode(), err)
+		}
+	}
+	info, err := tr.Stat(tr.path("f755"))
+	if err != nil || !info.Executable() { // FILE-13
+		t.Errorf("executable: %v, %v", info, err)
+	}
+}
+
+// watchModes looks at every temporary file until stop.
+func watchModes(t *testing.T, dir string, mode os.FileMode, stop chan struct{}) {
+	for {
+		select {
+		case <-stop:
+			return
+		default:
+		}
+		entries, _ := os.ReadDir(dir)
+		for _, e := range entries {
+			if !strings.HasPrefix(e.Name(), tempPrefix) {
+				continue
+			}
+			if fi, err := os.Lstat(filepath.Join(dir, e.Name())); err == nil && fi.Mode().Perm()&^(mode|0o600) != 0 {
+				t.Errorf("a temporary file has mode %v, the file %v", fi.Mode(), mode)
+			}
+		}
+	}
+}
+
+// TestBackup is FILE-17.
+func TestBackup(t *testing.T) {
+	tr := newTree(t, Options{})
+	tr.put("src/a.go", "old")
+	w := tr.mustWrite("src/a.go", "new", VersionOf([]byte("old")), WriteOptions{Backup: true})
+	if b, err := os.ReadFile(w.Backup); err != nil || string(b) != "old" {
+		t.Errorf("backup %q: %q, %v", w.Backup, b, err)
+	}
+	if fi, err := os.Stat(w.Backup); err != nil || runtime.GOOS != "windows" && fi.Mode().Perm() != 0o600 {
+		t.Errorf("backup: %v, %v", fi.Mode(), err)
+	}
+	if strings.HasPrefix(w.Backup, tr.dir) {
+		t.Errorf("the backup is in the tree: %s", w.Backup)
+	}
+	// Without a backup the old version is kept all the same.
+	was := w.Now
+	w = tr.mustWrite("src/a.go", "newer", was, WriteOptions{})
+	if kept, err := tr.Kept(was); err != nil || string(kept) != "new" || w.Backup != "" {
+		t.Errorf("kept %q, %v; backup %q", kept, err, w.Backup)
+	}
+	// A new file has nothing to back up.
+	if w := tr.mustWrite("new", "x", "", WriteOptions{Backup: true}); w.Backup != "" {
+		t.Errorf("backup %q", w.Backup)
+	}
+}
+
+func TestRemove(t *testing.T) {
+	tr := newTree(t, Options{})
+	w := tr.mustWrite("f", "x", "", WriteOptions{})
+	_, err := tr.Remove(context.Background(), tr.path("f"), VersionOf([]byte("y")), WriteOptions{})
+	wantErr(t, "another version", err, ErrChanged)
+	got, err := tr.Remove(context.Background(), tr.path("f"), w.Now, WriteOptions{})
+	if err != nil || got.Now != "" || got.Was != w.Now {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if _, err := os.Lstat(tr.abs("f")); !errors.Is(err, os.ErrNotExist) {
+		t.Error("it is still there")
+	}
+	if kept, err := tr.Kept(w.Now); err != nil || string(kept) != "x" {
+		t.Errorf("kept %q, %v", kept, err)
+	}
+	_, err = tr.Remove(context.Background(), tr.path("f"), w.Now, WriteOptions{})
+	wantErr(t, "gone", err, ErrNotFound)
+	tr.noLitter()
+}
+
+// TestNothingIsLost: several writers of two roots on one tree, each adding a
+// line to what it read. Every line is there in the end. (two agents on one
+// tree)
+func TestNothingIsLost(t *testing.T) {
+	t.Parallel()
+	tr := newTree(t, Options{})
+	second, err := Open(tr.dir, Options{State: tr.state.dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer second.Close()
+	edits := 25
+	if soak() {
+		edits = 1000
+	}
+	tr.put("f", "")
+	p := tr.path("f")
+	var wg sync.WaitGroup
+	for g := range 4 {
+		root := []*Root{tr.Root, second}[g%2]
+		wg.Go(func() {
+			for i := 0; i < edits; {
+				c, err := root.ReadAll(context.Background(), p)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				data := fmt.Appendf(c.Data, "%d.%d\n", g, i)
+				if _, err = root.Write(context.Background(), p, data, c.Version, WriteOptions{}); err == nil {
+					i++
+				} else if !errors.Is(err, ErrChanged) {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if got := strings.Count(tr.get("f"), "\n"); got != 4*edits {
+		t.Errorf("%d lines of %d", got, 4*edits)
+	}
+	tr.noLitter()
+}
+
+// TestStrangersAreNotOverwritten: somebody who knows nothing of locks replaces
+// the file by rename all the time. Whatever he wrote last, or a write of stet
+// that saw it, is there: no write of his that stet did not see disappears.
+func TestStrangersAreNotOverwritten(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("there is a window here, and the package says so")
+	}
+	tr := newTree(t, Options{})
+	tr.put("f", "0")
+	p := tr.path("f")
+	ctx := context.Background()
+	seen := map[string]bool{}
+	stop := make(chan struct{})
+	var wg sync.WaitGroup
+	var stranger []string
+	wg.Go(func() {
+		for i := 0; ; i++ {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			text := fmt.Sprintf("stranger %d", i)
+			tmp := filepath.Join(tr.out, "tmp")
+			if os.WriteFile(tmp, []byte(text), 0o644) == nil && os.Rename(tmp, tr.abs("f")) == nil {
+				stranger = append(stranger, text)
+			}
+		}
+	})
+	n, until := 0, time.Now().Add(500*time.Millisecond)
+	if soak() {
+		until = time.Now().Add(time.Minute)
+	}
+	for time.Now().Before(until) {
+		c, err := tr.ReadAll(ctx, p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, err := tr.Write(ctx, p, fmt.Appendf(nil, "stet %d after %s", n, c.Version), c.Version, WriteOptions{})
+		if err == nil {
+			n++
+			seen[string(c.Data)] = true
+			if kept, err := tr.Kept(w.Was); err != nil || string(kept) != string(c.Data) {
+				t.Fatalf("what was overwritten is not kept: %q, %v", kept, err)
+			}
+		} else if !errors.Is(err, ErrChanged) {
+			t.Fatal(err)
+		}
+	}
+	close(stop)
+	wg.Wait()
+	last := tr.get("f")
+	if final := stranger[len(stranger)-1]; last != final && !seen[final] {
+		t.Errorf("the last change %q is lost, there is %q", final, last)
+	}
+	t.Logf("%d writes of stet's among %d of the stranger's", n, len(stranger))
+	tr.noLitter()
+}
+
+// TestCancelled: a write that is given up leaves everything as it was.
+func TestCancelled(t *testing.T) {
+	tr := newTree(t, Options{})
+	tr.put("f", "old")
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	_, err := tr.Write(ctx, tr.path("f"), []byte("new"), VersionOf([]byte("old")), WriteOptions{})
+	wantErr(t, "write", err, context.Canceled)
+	_, err = tr.ReadAll(ctx, tr.path("f"))
+	wantErr(t, "read", err, context.Canceled)
+	if tr.get("f") != "old" {
+		t.Error("written")
+	}
+	tr.noLitter()
+}
+
+// A lock that another process holds is waited for, as long as the context
+// allows. (FILE-14)
+func TestLockIsWaitedFor(t *testing.T) {
+	tr := newTree(t, Options{})
+	second, err := openState(Options{State: tr.state.dir}.withDefaults())
+	if err != nil {
+		t.Fatal(err)
+	}
+	unlock, err := second.lock(context.Background(), tr.self, "f")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Millisecond)
+	defer cancel()
+	_, err = tr.Write(ctx, tr.path("f"), nil, "", WriteOptions{})
+	wantErr(t, "locked", err, context.DeadlineExceeded)
+	unlock()
+	tr.mustWrite("f", "x", "", WriteOptions{})
+}
