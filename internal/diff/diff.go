@@ -1,0 +1,132 @@
+// Package diff compares two texts line by line and says what changed, as data
+// and as a unified diff that git and patch apply.
+//
+// A line includes its end, so a line that ends in CRLF differs from one that
+// ends in LF. Work is bounded: of very different texts the answer is coarser
+// than the best there is, never wrong.
+package diff
+
+import "strings"
+
+// Options say how much to show.
+type Options struct {
+	// Context is the number of unchanged lines around a change: 3 for 0,
+	// none for -1.
+	Context int
+}
+
+// Diff is what changed. The zero Diff is of equal texts. Its lines are parts
+// of the texts compared and keep them in memory.
+type Diff struct {
+	Hunks          []Hunk
+	Added, Removed int // lines
+}
+
+// Hunk is a run of changes with context around it. Starts count from 1; where
+// a side has no lines, its start is the number of the line before the hunk.
+type Hunk struct {
+	OldStart, OldLines int
+	NewStart, NewLines int
+	Lines              []Line
+}
+
+// Line is a line of a hunk. Text includes the line end; only the last line of
+// a text may have none.
+type Line struct {
+	Kind Kind
+	Text string
+}
+
+// Kind is the sign before a line in a unified diff.
+type Kind byte
+
+// What a line is. In a run of changes, removed lines come first.
+const (
+	Same    Kind = ' '
+	Added   Kind = '+'
+	Removed Kind = '-'
+)
+
+// Lines compares two texts.
+func Lines(old, new string, o Options) Diff {
+	if old == new {
+		return Diff{}
+	}
+	context := o.Context
+	switch {
+	case context == 0:
+		context = 3
+	case context < 0:
+		context = 0
+	}
+	numbers := map[string]rune{}
+	a, b := split(old, numbers), split(new, numbers)
+	return hunks(a.lines, b.lines, align(a.numbers, b.numbers, len(numbers)), context)
+}
+
+// text is a text in lines, and their numbers: the same for equal lines.
+type text struct {
+	lines   []string
+	numbers []rune
+}
+
+func split(s string, numbers map[string]rune) text {
+	n := strings.Count(s, "\n") + 1
+	t := text{make([]string, 0, n), make([]rune, 0, n)}
+	for line := range strings.Lines(s) {
+		number, ok := numbers[line]
+		if !ok {
+			number = rune(len(numbers))
+			numbers[line] = number
+		}
+		t.lines = append(t.lines, line)
+		t.numbers = append(t.numbers, number)
+	}
+	return t
+}
+
+// hunks puts changes that are near each other together and context around.
+func hunks(a, b []string, changes []change, context int) Diff {
+	var d Diff
+	for i := 0; i < len(changes); {
+		last := i
+		for last+1 < len(changes) && changes[last+1].a0-changes[last].a1 <= 2*context {
+			last++
+		}
+		before := min(context, changes[i].a0)
+		after := min(context, len(a)-changes[last].a1)
+		h := Hunk{OldStart: changes[i].a0 - before, NewStart: changes[i].b0 - before}
+		h.OldLines = changes[last].a1 + after - h.OldStart
+		h.NewLines = changes[last].b1 + after - h.NewStart
+		added := 0
+		for _, c := range changes[i : last+1] {
+			added += c.b1 - c.b0
+		}
+		h.Lines = make([]Line, 0, h.OldLines+added)
+		at := h.OldStart
+		for _, c := range changes[i : last+1] {
+			h.add(Same, a[at:c.a0])
+			h.add(Removed, a[c.a0:c.a1])
+			h.add(Added, b[c.b0:c.b1])
+			d.Removed += c.a1 - c.a0
+			at = c.a1
+		}
+		h.add(Same, a[at:at+after])
+		d.Added += added
+		if h.OldLines > 0 {
+			h.OldStart++
+		}
+		if h.NewLines > 0 {
+			h.NewStart++
+		}
+		d.Hunks = append(d.Hunks, h)
+		i = last + 1
+	}
+	return d
+}
+
+func (h *Hunk) add(k Kind, lines []string) {
+	for _, line := range lines {
+		h.Lines = append(h.Lines, Line{k, line})
+	}
+}

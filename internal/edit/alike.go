@@ -1,0 +1,152 @@
+package edit
+
+import (
+	"math/bits"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// repairs are mistakes that spoil a whole old text. They are tried in turn.
+var repairs = []struct {
+	why string
+	fix func(string) string
+}{
+	{"the old text has CRLF line ends, the file LF", unify},
+	{"the old text has line numbers", withoutNumbers},
+	{`the old text has \n, \t or \" as two characters`, strings.NewReplacer(`\r\n`, "\n", `\n`, "\n", `\t`, "\t", `\"`, `"`).Replace},
+	{"the old text has line ends around it", func(s string) string { return strings.Trim(s, "\r\n") }},
+}
+
+// withoutNumbers takes the number, and the sign after it, from the start of
+// every line, or none if a line has none.
+func withoutNumbers(s string) string {
+	var b strings.Builder
+	for line := range strings.Lines(s) {
+		rest := strings.TrimLeft(line, " ")
+		digits := len(rest) - len(strings.TrimLeft(rest, "0123456789"))
+		if digits == 0 {
+			return s
+		}
+		rest = rest[digits:]
+		cut := false
+		for _, sign := range []string{" | ", " |", "| ", "|", "\t", "→", ": ", ":"} {
+			if rest, cut = strings.CutPrefix(rest, sign); cut {
+				break
+			}
+		}
+		if !cut {
+			return s
+		}
+		b.WriteString(rest)
+	}
+	return b.String()
+}
+
+// difference says how a line of the old text differs from a line of the file,
+// or from the part of it that fits decides on.
+func difference(have, want string, fits func(have, want string) bool) string {
+	for _, l := range lenses {
+		if fits(l.see(have), l.see(want)) {
+			return l.why
+		}
+	}
+	return "other text"
+}
+
+// lenses hide one difference each, the last one all of them.
+var lenses = []struct {
+	why string
+	see func(string) string
+}{
+	{"trailing space", func(s string) string { return strings.TrimRightFunc(s, unicode.IsSpace) }},
+	{"tabs or spaces", func(s string) string { return strings.Join(strings.Fields(strings.ReplaceAll(s, "\t", " ")), " ") }},
+	{"spaces", func(s string) string { return strings.Join(strings.Fields(s), "") }},
+	{"quotes", func(s string) string { return strings.Map(func(r rune) rune { return sameQuote(r) }, s) }},
+	{"dashes", func(s string) string { return strings.Map(func(r rune) rune { return sameDash(r) }, s) }},
+	{"letter case", strings.ToLower},
+	{"invisible characters", func(s string) string {
+		return strings.Map(func(r rune) rune {
+			if invisible(r) {
+				return -1
+			}
+			return r
+		}, s)
+	}},
+	{"spaces, quotes, dashes or letter case", func(s string) string { return string(appendKey(nil, []byte(s))) }},
+}
+
+// appendKey appends to dst what is left of a line when letter case, spaces,
+// and the kinds of quotes and dashes are left out.
+func appendKey(dst, line []byte) []byte {
+	for i := 0; i < len(line); {
+		c := line[i]
+		if c < utf8.RuneSelf {
+			i++
+			switch {
+			case c == ' ' || '\t' <= c && c <= '\r':
+			case c == '"' || c == '`':
+				dst = append(dst, '\'')
+			case 'A' <= c && c <= 'Z':
+				dst = append(dst, c|0x20)
+			default:
+				dst = append(dst, c)
+			}
+			continue
+		}
+		r, n := utf8.DecodeRune(line[i:])
+		if r == utf8.RuneError && n == 1 {
+			dst = append(dst, c)
+		} else if !unicode.IsSpace(r) && !invisible(r) {
+			dst = utf8.AppendRune(dst, unicode.ToLower(sameDash(sameQuote(r))))
+		}
+		i += n
+	}
+	return dst
+}
+
+func sameQuote(r rune) rune {
+	switch r {
+	case '"', '`', '´', '‘', '’', '‚', '‛', '“', '”', '„', '‟', '«', '»', '‹', '›', '′', '″':
+		return '\''
+	}
+	return r
+}
+
+func sameDash(r rune) rune {
+	switch r {
+	case '‐', '‑', '‒', '–', '—', '―', '−':
+		return '-'
+	}
+	return r
+}
+
+func invisible(r rune) bool { return unicode.Is(unicode.Cf, r) }
+
+// sketch is which pairs of neighbouring bytes a key has, roughly.
+type sketch [4]uint64
+
+// maxSketch is how much of a key is looked at.
+const maxSketch = 400
+
+func newSketch(key []byte) sketch {
+	var s sketch
+	for i := 1; i < min(len(key), maxSketch); i++ {
+		h := (uint32(key[i-1])<<8 | uint32(key[i])) * 0x9e3779b1 >> 24
+		s[h>>6] |= 1 << (h & 63)
+	}
+	return s
+}
+
+// like is the share of pairs in common, 0 to 1.
+func (s sketch) like(o sketch) float64 {
+	both, all := 0, 0
+	for i := range s {
+		both += bits.OnesCount64(s[i] & o[i])
+		all += bits.OnesCount64(s[i]) + bits.OnesCount64(o[i])
+	}
+	if all == 0 {
+		return 0
+	}
+	return 2 * float64(both) / float64(all)
+}

@@ -1,0 +1,167 @@
+// Package edit replaces pieces of a file that are named by their text, and
+// leaves every byte outside of them as it is.
+//
+// A text is found when it occurs exactly, with one freedom: "\n" in it stands
+// for a line end of either kind, LF or CRLF, while "\r\n" in it stands for CRLF
+// alone. A match never begins or ends inside a CRLF. All texts are looked for
+// in the file as it was; either all edits are made or none.
+//
+// The new text takes the line ends of its place: those of the lines that it
+// replaces, in order, then the last of them, or that of the line in which it
+// is put. Lines at the start and the end of old and new text that are equal
+// are not replaced, so their line ends stay. An edit that changes nothing but
+// line ends is taken at its word.
+//
+// Files are bytes: UTF-8, with or without a byte order mark, or whatever else
+// the caller has decoded. Nothing here changes the data it is given.
+package edit
+
+import (
+	"bytes"
+	"slices"
+	"sort"
+	"strings"
+)
+
+// Edit is one replacement. Old must occur once, or, with All, at least once;
+// with All every occurrence is replaced, from the start on.
+type Edit struct {
+	Old, New string
+	All      bool
+}
+
+// Result is an edited file. Data is new; Spans are in ascending order.
+type Result struct {
+	Data  []byte
+	Spans []Span
+}
+
+// Span is one replacement made: bytes Start to End of the old file became
+// bytes NewStart to NewEnd of the new one. Everything between spans is equal.
+type Span struct {
+	Start, End       int
+	NewStart, NewEnd int
+	Edit             int // which edit, counted from 0
+}
+
+// Apply makes the edits. Every error is an *Error. Without edits the result is
+// a copy.
+func Apply(data []byte, edits []Edit) (Result, error) {
+	f := newFile(data)
+	var all []match
+	for i, e := range edits {
+		found, err := f.locate(e)
+		if err != nil {
+			err.Edit = i
+			return Result{}, err
+		}
+		for j := range found {
+			found[j].edit = i
+		}
+		all = append(all, found...)
+	}
+	sort.SliceStable(all, func(i, j int) bool { return all[i].start < all[j].start })
+	for i := 1; i < len(all); i++ {
+		if last, m := all[i-1], all[i]; m.start < last.end {
+			return Result{}, &Error{
+				Edit: max(m.edit, last.edit), Other: min(m.edit, last.edit),
+				Reason: Overlap, Lines: []int{f.line(m.start)}, Matches: 1,
+			}
+		}
+	}
+	return f.splice(edits, all)
+}
+
+// match is where an old text was found, in bytes of the file.
+type match struct{ start, end, edit int }
+
+// splice puts the new file together.
+func (f *file) splice(edits []Edit, all []match) (Result, error) {
+	cores := make([]core, len(edits))
+	size := len(f.data)
+	for i, e := range edits {
+		cores[i] = newCore(e)
+	}
+	for _, m := range all {
+		size += len(edits[m.edit].New) - (m.end - m.start) + cores[m.edit].lineEnds
+	}
+	r := Result{Data: make([]byte, 0, max(size, 0)), Spans: make([]Span, 0, len(all))}
+	changed := make([]bool, len(edits))
+	next, ends := 0, lineEnds{data: f.data}
+	for _, m := range all {
+		c := &cores[m.edit]
+		start, end := f.skip(m, c.before, c.after)
+		r.Data = append(r.Data, f.data[next:start]...)
+		s := Span{Start: start, End: end, NewStart: len(r.Data), Edit: m.edit}
+		r.Data = c.write(r.Data, f.data[start:end], &ends, start)
+		s.NewEnd = len(r.Data)
+		if !bytes.Equal(f.data[start:end], r.Data[s.NewStart:]) {
+			changed[m.edit] = true
+			r.Spans = append(r.Spans, s)
+		}
+		next = end
+	}
+	r.Data = append(r.Data, f.data[next:]...)
+	if i := slices.Index(changed, false); i >= 0 {
+		return Result{}, &Error{Edit: i, Reason: NoChange}
+	}
+	return r, nil
+}
+
+// core is what remains of an edit without the lines that stay. A line of a
+// match is whole up to the line end after it.
+type core struct {
+	before, after int      // lines of the match, from its start and its end, that stay
+	lines         []string // the new text's lines, each with its end
+	lineEnds      int
+	literal       bool
+}
+
+func newCore(e Edit) core {
+	c := core{lines: slices.Collect(strings.Lines(e.New)), lineEnds: strings.Count(e.New, "\n")}
+	old := slices.Collect(strings.Lines(e.Old))
+	if unify(e.Old) == unify(e.New) {
+		c.literal = true
+		return c
+	}
+	for i := range old {
+		old[i] = unify(old[i])
+	}
+	whole := func(i, j int) bool {
+		return strings.HasSuffix(old[i], "\n") && old[i] == unify(c.lines[j])
+	}
+	n := min(len(old), len(c.lines))
+	for c.before < n && whole(c.before, c.before) {
+		c.before++
+	}
+	// The first line may be the end of a line of the file; it stays like any
+	// other. The last one stays too if both have no end.
+	for c.after < n-c.before && old[len(old)-1-c.after] == unify(c.lines[len(c.lines)-1-c.after]) {
+		c.after++
+	}
+	c.lines = c.lines[c.before : len(c.lines)-c.after]
+	return c
+}
+
+func unify(s string) string { return strings.ReplaceAll(s, "\r\n", "\n") }
+
+// write appends the new lines to dst, with the line ends of old, the bytes
+// that they replace, which are at start.
+func (c *core) write(dst, old []byte, ends *lineEnds, start int) []byte {
+	end := ""
+	for _, line := range c.lines {
+		text, has := strings.CutSuffix(line, "\n")
+		if has && !c.literal {
+			if i := bytes.IndexByte(old, '\n'); i >= 0 {
+				end, old = lineEnd(old, i), old[i+1:]
+			} else if end == "" {
+				end = ends.at(start)
+			}
+			text = strings.TrimSuffix(text, "\r")
+			dst = append(append(dst, text...), end...)
+			continue
+		}
+		dst = append(dst, line...)
+	}
+	return dst
+}

@@ -1,0 +1,181 @@
+package edit
+
+import (
+	"bytes"
+	"sort"
+	"strings"
+)
+
+// file is a file's bytes, and the same with every CRLF as LF, in which texts
+// are looked for.
+type file struct {
+	data []byte
+	flat []byte
+	crlf []int // where in flat the LFs are that stand for CRLF
+}
+
+func newFile(data []byte) *file {
+	f := &file{data: data, flat: data}
+	n := bytes.Count(data, []byte("\r\n"))
+	if n == 0 {
+		return f
+	}
+	f.crlf = make([]int, 0, n)
+	f.flat = make([]byte, 0, len(data)-n)
+	for rest := data; ; {
+		i := bytes.Index(rest, []byte("\r\n"))
+		if i < 0 {
+			f.flat = append(f.flat, rest...)
+			return f
+		}
+		f.flat = append(f.flat, rest[:i]...)
+		f.crlf = append(f.crlf, len(f.flat))
+		f.flat = append(f.flat, '\n')
+		rest = rest[i+2:]
+	}
+}
+
+// place is where byte i of flat is in data.
+func (f *file) place(i int) int {
+	return i + sort.SearchInts(f.crlf, i)
+}
+
+// line is the number, from 1, of the line that byte i of data is in.
+func (f *file) line(i int) int { return bytes.Count(f.data[:i], []byte("\n")) + 1 }
+
+// maxMatches is how many matches of a text that should be unique are counted.
+const maxMatches = 100
+
+// locate finds the place of an edit, or with All its places, ascending.
+func (f *file) locate(e Edit) ([]match, *Error) {
+	switch {
+	case e.Old == "":
+		return nil, &Error{Reason: EmptyOld}
+	case e.Old == e.New:
+		return nil, &Error{Reason: NoChange}
+	}
+	limit, overlapping := maxMatches+1, true
+	if e.All {
+		limit, overlapping = -1, false
+	}
+	found := f.find(e.Old, limit, overlapping)
+	switch {
+	case len(found) == 0:
+		return nil, &Error{Reason: NotFound, Near: f.near(e.Old)}
+	case len(found) > 1 && !e.All:
+		return nil, f.ambiguous(found)
+	}
+	return found, nil
+}
+
+func (f *file) ambiguous(found []match) *Error {
+	e := &Error{Reason: Ambiguous, Matches: len(found)}
+	if len(found) > maxMatches {
+		e.Matches, e.More = maxMatches, true
+	}
+	line, from := 1, 0
+	for _, m := range found[:e.Matches] {
+		line += bytes.Count(f.data[from:m.start], []byte("\n"))
+		from = m.start
+		if n := len(e.Lines); n == 0 || e.Lines[n-1] != line {
+			e.Lines = append(e.Lines, line)
+		}
+	}
+	return e
+}
+
+// find returns where text is, up to limit places, or all for -1. Overlapping
+// places are all found, or only the first of them.
+func (f *file) find(text string, limit int, overlapping bool) []match {
+	flat := []byte(unify(text))
+	strict := strictEnds(text)
+	var found []match
+	for from := 0; len(found) != limit; {
+		i := bytes.Index(f.flat[from:], flat)
+		if i < 0 {
+			break
+		}
+		i += from
+		if !f.allCRLF(i, strict) {
+			from = i + 1
+			continue
+		}
+		found = append(found, match{start: f.place(i), end: f.place(i + len(flat))})
+		from = i + 1
+		if !overlapping {
+			from = i + len(flat)
+		}
+	}
+	return found
+}
+
+// strictEnds returns where, in the text with LFs, an LF stands for CRLF.
+func strictEnds(text string) []int {
+	var strict []int
+	for i, n := 0, 0; ; n++ {
+		j := strings.Index(text[i:], "\r\n")
+		if j < 0 {
+			return strict
+		}
+		i += j + 2
+		strict = append(strict, i-2-n)
+	}
+}
+
+func (f *file) allCRLF(at int, strict []int) bool {
+	for _, offset := range strict {
+		k := sort.SearchInts(f.crlf, at+offset)
+		if k == len(f.crlf) || f.crlf[k] != at+offset {
+			return false
+		}
+	}
+	return true
+}
+
+// skip leaves lines at the start and the end out of a match. The last line of
+// a match counts as a line also where its line end is not in it.
+func (f *file) skip(m match, before, after int) (start, end int) {
+	start, end = m.start, m.end
+	for range before {
+		start += bytes.IndexByte(f.data[start:end], '\n') + 1
+	}
+	for range after {
+		text := f.data[start:end]
+		end = start + bytes.LastIndexByte(text[:max(len(text)-1, 0)], '\n') + 1
+	}
+	return start, end
+}
+
+// lineEnds answers, for ascending places, how the line ends that they are in.
+type lineEnds struct {
+	data []byte
+	next int // the last line end found
+	end  string
+}
+
+// at is the line end after byte i; in a last line without one, that of the
+// line before; LF if there is none at all.
+func (l *lineEnds) at(i int) string {
+	if l.end != "" && i <= l.next {
+		return l.end
+	}
+	if j := bytes.IndexByte(l.data[i:], '\n'); j >= 0 {
+		l.next = i + j
+	} else if j := bytes.LastIndexByte(l.data[:i], '\n'); j >= 0 {
+		l.next, l.end = len(l.data), lineEnd(l.data, j)
+		return l.end
+	} else {
+		l.next, l.end = len(l.data), "\n"
+		return l.end
+	}
+	l.end = lineEnd(l.data, l.next)
+	return l.end
+}
+
+// lineEnd is the line end whose LF is at i.
+func lineEnd(data []byte, i int) string {
+	if i > 0 && data[i-1] == '\r' {
+		return "\r\n"
+	}
+	return "\n"
+}

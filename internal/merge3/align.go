@@ -1,0 +1,110 @@
+package merge3
+
+// change says that lines a0..a1 of one text became lines b0..b1 of another
+// (counted from 0, the end not included). One of the two may be empty.
+type change struct{ a0, a1, b0, b1 int }
+
+// aligner decides which lines of two texts correspond. Where several answers
+// are equally good it gives the one that git gives: the lines that a merge
+// takes for changed decide whether it is clean. A zero aligner is ready; it
+// keeps its scratch space from one use to the next.
+//
+// Myers, "An O(ND) Difference Algorithm and Its Variations" (1986), in linear
+// space: from both corners of a box towards its middle, then the two halves.
+type aligner struct {
+	countA, countB []int32 // how often each line occurs; all zero between uses
+
+	a, b       []int32 // the lines left after thinning
+	placeA     []int   // where a's lines are in the whole text
+	placeB     []int
+	cutA, cutB []bool // the result: lines without a counterpart
+	fore, back front
+	patience   int // cost at which the search for the cheapest path ends
+	work       int // steps left; at 0 all that is still open counts as changed
+}
+
+// maxWork bounds the steps of one comparison to some tenths of a second.
+// Texts that come near it are megabytes of few different lines, shuffled.
+const maxWork = 40_000_000
+
+// align returns the changes from a to b in ascending order, never touching
+// each other. Lines are numbers below lines, equal when the text is equal.
+func (s *aligner) align(a, b []int32, lines int) []change {
+	if len(s.countA) < lines {
+		s.countA, s.countB = make([]int32, lines), make([]int32, lines)
+	}
+	s.cutA, s.cutB = make([]bool, len(a)), make([]bool, len(b))
+
+	head, tail := ends(a, b)
+	s.thin(a, b, head, tail)
+	diagonals := len(s.a) + len(s.b) + 3
+	s.fore.fit(diagonals, len(s.b)+1)
+	s.back.fit(diagonals, len(s.b)+1)
+	s.patience = max(roughRoot(diagonals), minPatience)
+	s.compare(box{0, len(s.a), 0, len(s.b)}, false)
+
+	s.slide(a, s.cutA, s.cutB)
+	s.slide(b, s.cutB, s.cutA)
+	return changes(s.cutA, s.cutB)
+}
+
+// ends counts the equal lines at the start and, of what is left, at the end.
+func ends(a, b []int32) (head, tail int) {
+	n := min(len(a), len(b))
+	for head < n && a[head] == b[head] {
+		head++
+	}
+	for tail < n-head && a[len(a)-1-tail] == b[len(b)-1-tail] {
+		tail++
+	}
+	return head, tail
+}
+
+// compare marks the lines of a box that have no counterpart in it.
+func (s *aligner) compare(x box, thorough bool) {
+	for {
+		for x.a0 < x.a1 && x.b0 < x.b1 && s.a[x.a0] == s.b[x.b0] {
+			x.a0++
+			x.b0++
+		}
+		for x.a0 < x.a1 && x.b0 < x.b1 && s.a[x.a1-1] == s.b[x.b1-1] {
+			x.a1--
+			x.b1--
+		}
+		if x.a0 == x.a1 || x.b0 == x.b1 || s.work <= 0 {
+			break
+		}
+		c, ok := s.divide(x, thorough)
+		if !ok {
+			break
+		}
+		s.compare(box{x.a0, c.a, x.b0, c.b}, c.thoroughBefore)
+		x.a0, x.b0, thorough = c.a, c.b, c.thoroughAfter
+	}
+	for i := x.a0; i < x.a1; i++ {
+		s.cutA[s.placeA[i]] = true
+	}
+	for j := x.b0; j < x.b1; j++ {
+		s.cutB[s.placeB[j]] = true
+	}
+}
+
+// changes turns the marks on both sides into ranges. Unmarked lines pair up
+// in order, so there are as many on one side as on the other.
+func changes(cutA, cutB []bool) []change {
+	var all []change
+	for i, j := 0, 0; i < len(cutA) || j < len(cutB); i, j = i+1, j+1 {
+		c := change{a0: i, b0: j}
+		for i < len(cutA) && cutA[i] {
+			i++
+		}
+		for j < len(cutB) && cutB[j] {
+			j++
+		}
+		if i > c.a0 || j > c.b0 {
+			c.a1, c.b1 = i, j
+			all = append(all, c)
+		}
+	}
+	return all
+}

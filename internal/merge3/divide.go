@@ -1,0 +1,205 @@
+package merge3
+
+// box is a part of both texts that remains to be compared.
+type box struct{ a0, a1, b0, b1 int }
+
+// cut is where to divide a box, and whether its halves deserve a search
+// without short cuts.
+type cut struct {
+	a, b                          int
+	thoroughBefore, thoroughAfter bool
+}
+
+const (
+	minPatience = 256 // cost before short cuts are taken
+	longRun     = 20  // equal lines in a row that are worth a short cut
+	farEnough   = 4   // progress a short cut must have made, in costs
+	beyond      = int(^uint(0) >> 1)
+)
+
+// front is how far the paths of one cost have come, by diagonal (place in a
+// less place in b), on every second diagonal from lo to hi.
+type front struct {
+	reach  []int
+	origin int
+	lo, hi int
+}
+
+func (f *front) fit(diagonals, origin int) {
+	if cap(f.reach) < diagonals {
+		f.reach = make([]int, diagonals)
+	}
+	f.reach, f.origin = f.reach[:diagonals], origin
+}
+
+func (f *front) start(diagonal, at int) {
+	f.lo, f.hi = diagonal, diagonal
+	f.reach[f.origin+diagonal] = at
+}
+
+// widen takes in one more diagonal at each end, or gives one up where the box
+// (diagonals min to max) ends. outside is what no path reaches.
+func (f *front) widen(min, max, outside int) {
+	if f.lo > min {
+		f.lo--
+		f.reach[f.origin+f.lo-1] = outside
+	} else {
+		f.lo++
+	}
+	if f.hi < max {
+		f.hi++
+		f.reach[f.origin+f.hi+1] = outside
+	} else {
+		f.hi--
+	}
+}
+
+// divide finds a point on a cheapest path through the box, or, when that
+// takes too long, on a promising one. It fails when the work is used up.
+func (s *aligner) divide(x box, thorough bool) (cut, bool) {
+	lo, hi := x.a0-x.b1, x.a1-x.b0
+	fore, back := &s.fore, &s.back
+	fore.start(x.a0-x.b0, x.a0)
+	back.start(x.a1-x.b1, x.a1)
+	odd := (x.a0-x.b0-x.a1+x.b1)&1 != 0
+	for cost := 1; s.work > 0; cost++ {
+		fore.widen(lo, hi, -1)
+		at, met, ran := s.forward(x, odd)
+		if met {
+			return at, true
+		}
+		back.widen(lo, hi, beyond)
+		at, met, ranBack := s.backward(x, !odd)
+		if met {
+			return at, true
+		}
+		if thorough {
+			continue
+		}
+		if (ran || ranBack) && cost > minPatience {
+			if at, ok := s.shortCut(x, cost); ok {
+				return at, true
+			}
+		}
+		if cost >= s.patience {
+			return s.furthest(x), true
+		}
+	}
+	return cut{}, false
+}
+
+// forward lets every forward path take one more step and all equal lines
+// after it. It says where one has met a backward path, if that is to be
+// looked at now, and whether there was a long run of equal lines.
+func (s *aligner) forward(x box, look bool) (at cut, met, ran bool) {
+	f, o := s.fore.reach, s.fore.origin
+	for d := s.fore.hi; d >= s.fore.lo; d -= 2 {
+		i := f[o+d+1]
+		if before := f[o+d-1]; before >= i {
+			i = before + 1
+		}
+		from := i
+		for i < x.a1 && i-d < x.b1 && s.a[i] == s.b[i-d] {
+			i++
+		}
+		ran = ran || i-from > longRun
+		s.work -= 1 + i - from
+		f[o+d] = i
+		if look && s.back.lo <= d && d <= s.back.hi && s.back.reach[o+d] <= i {
+			return cut{i, i - d, true, true}, true, ran
+		}
+	}
+	return cut{}, false, ran
+}
+
+// backward is forward from the other corner.
+func (s *aligner) backward(x box, look bool) (at cut, met, ran bool) {
+	f, o := s.back.reach, s.back.origin
+	for d := s.back.hi; d >= s.back.lo; d -= 2 {
+		i := f[o+d-1]
+		if after := f[o+d+1]; after <= i {
+			i = after - 1
+		}
+		from := i
+		for i > x.a0 && i-d > x.b0 && s.a[i-1] == s.b[i-d-1] {
+			i--
+		}
+		ran = ran || from-i > longRun
+		s.work -= 1 + from - i
+		f[o+d] = i
+		if look && s.fore.lo <= d && d <= s.fore.hi && i <= s.fore.reach[o+d] {
+			return cut{i, i - d, true, true}, true, ran
+		}
+	}
+	return cut{}, false, ran
+}
+
+// shortCut looks for the path that has come furthest for its cost and ends in
+// a long run of equal lines: first forward, then backward.
+func (s *aligner) shortCut(x box, cost int) (at cut, ok bool) {
+	best := farEnough * cost
+	o := s.fore.origin
+	for d := s.fore.hi; d >= s.fore.lo; d -= 2 {
+		i := s.fore.reach[o+d]
+		j := i - d
+		far := (i - x.a0) + (j - x.b0) - abs(d-x.a0+x.b0)
+		if far > best && x.a0+longRun <= i && i < x.a1 && x.b0+longRun <= j && j < x.b1 &&
+			s.same(i-longRun, j-longRun) {
+			best, at, ok = far, cut{i, j, true, false}, true
+		}
+	}
+	if ok {
+		return at, true
+	}
+	for d := s.back.hi; d >= s.back.lo; d -= 2 {
+		i := s.back.reach[o+d]
+		j := i - d
+		far := (x.a1 - i) + (x.b1 - j) - abs(d-x.a1+x.b1)
+		if far > best && x.a0 < i && i <= x.a1-longRun && x.b0 < j && j <= x.b1-longRun &&
+			s.same(i, j) {
+			best, at, ok = far, cut{i, j, false, true}, true
+		}
+	}
+	return at, ok
+}
+
+func (s *aligner) same(i, j int) bool {
+	for k := range longRun {
+		if s.a[i+k] != s.b[j+k] {
+			return false
+		}
+	}
+	return true
+}
+
+// furthest ends a search that costs too much: where the path is that has
+// passed the most lines, from either corner.
+func (s *aligner) furthest(x box) cut {
+	o := s.fore.origin
+	foreSum, foreAt := -1, -1
+	for d := s.fore.hi; d >= s.fore.lo; d -= 2 {
+		i := min(s.fore.reach[o+d], x.a1)
+		if i-d > x.b1 {
+			i = x.b1 + d
+		}
+		if sum := 2*i - d; sum > foreSum {
+			foreSum, foreAt = sum, i
+		}
+	}
+	backSum, backAt := beyond, beyond
+	for d := s.back.hi; d >= s.back.lo; d -= 2 {
+		i := max(s.back.reach[o+d], x.a0)
+		if i-d < x.b0 {
+			i = x.b0 + d
+		}
+		if sum := 2*i - d; sum < backSum {
+			backSum, backAt = sum, i
+		}
+	}
+	if x.a1+x.b1-backSum < foreSum-x.a0-x.b0 {
+		return cut{foreAt, foreSum - foreAt, true, false}
+	}
+	return cut{backAt, backSum - backAt, false, true}
+}
+
+func abs(n int) int { return max(n, -n) }

@@ -1,0 +1,107 @@
+// Package merge3 merges two changes of one text, line by line, with git's
+// semantics: what `git merge-file` merges cleanly merges to the same text
+// here, and what it calls a conflict is one here.
+//
+// Changes that overlap or touch are a conflict, unless both sides made the
+// same one. A conflict is narrowed to the lines in which the sides differ, and
+// conflicts with three lines or less between them, or with no letter or digit
+// between them, become one. Line ends are part of a line.
+//
+// Work is bounded. Where a comparison would take seconds (megabytes of few
+// different lines, shuffled), it is given up, and then whatever differs between
+// the two sides, from the first change to the last, is a conflict.
+package merge3
+
+import "strings"
+
+// Options are the words after the conflict markers. They hold no line ends.
+type Options struct {
+	Ours, Theirs string
+}
+
+// Result is a merged text. Text has conflict markers where Conflicts > 0;
+// markers end as the lines around them do. Hunks are in ascending order; what
+// both sides changed in the same way is in none.
+type Result struct {
+	Text      string
+	Conflicts int
+	Hunks     []Hunk
+}
+
+// Kind says whose change a hunk is.
+type Kind int
+
+// A conflict is shown with both sides, any other hunk is taken from one.
+const (
+	Conflict Kind = iota
+	Ours
+	Theirs
+	same Kind = -1 // a conflict that was none; keeps its neighbours apart
+)
+
+// Hunk is a part of the texts that at least one side changed. When a conflict
+// was narrowed, Base is still the whole part that the sides changed, and the
+// same for all hunks that came of it.
+type Hunk struct {
+	Kind               Kind
+	Base, Ours, Theirs Range
+	Merged             Range // in Result.Text, with the markers
+}
+
+// Range is lines Start to End, counted from 0, End not included.
+type Range struct{ Start, End int }
+
+func (r Range) lines() int { return r.End - r.Start }
+
+// Merge merges what ours and theirs made of base. It is for text: whoever has
+// a NUL in one of the three should not ask.
+func Merge(base, ours, theirs string, o Options) Result {
+	return merge(base, ours, theirs, o, maxWork)
+}
+
+func merge(base, ours, theirs string, o Options, work int) Result {
+	m := merger{lines: map[string]int32{}}
+	m.base, m.ours, m.theirs = m.text(base), m.text(ours), m.text(theirs)
+	a := aligner{work: work}
+	mine := a.align(m.base.numbers, m.ours.numbers, len(m.lines))
+	gaveUp := a.work <= 0
+	a.work = work
+	yours := a.align(m.base.numbers, m.theirs.numbers, len(m.lines))
+	gaveUp = gaveUp || a.work <= 0
+	m.pair(mine, yours)
+	if gaveUp && len(mine) > 0 && len(yours) > 0 {
+		m.doubt()
+	}
+	a.work = work
+	m.narrow(&a)
+	m.join()
+	return m.write(o)
+}
+
+// merger is one merge in progress.
+type merger struct {
+	lines              map[string]int32
+	base, ours, theirs text
+	hunks              []Hunk
+}
+
+// text is a text in lines, with their ends, and the lines' numbers.
+type text struct {
+	lines   []string
+	numbers []int32
+}
+
+func (m *merger) text(s string) text {
+	n := strings.Count(s, "\n") + 1
+	t := text{make([]string, 0, n), make([]int32, 0, n)}
+	for line := range strings.Lines(s) {
+		number, ok := m.lines[line]
+		if !ok {
+			number = int32(len(m.lines))
+			m.lines[line] = number
+		}
+		t.lines = append(t.lines, line)
+		t.numbers = append(t.numbers, number)
+	}
+	return t
+}

@@ -1,0 +1,113 @@
+package merge3
+
+// run is a stretch of marked lines between two unmarked ones, or the empty
+// stretch between neighbours. A text with n unmarked lines has n+1 runs, so
+// the runs of two aligned texts pair up.
+type run struct {
+	marks    []bool
+	from, to int
+}
+
+func firstRun(marks []bool) run {
+	r := run{marks: marks}
+	r.stretch()
+	return r
+}
+
+func (r *run) empty() bool { return r.from == r.to }
+
+func (r *run) stretch() {
+	for r.to < len(r.marks) && r.marks[r.to] {
+		r.to++
+	}
+	for r.from > 0 && r.marks[r.from-1] {
+		r.from--
+	}
+}
+
+func (r *run) next() bool {
+	if r.to == len(r.marks) {
+		return false
+	}
+	r.from, r.to = r.to+1, r.to+1
+	for r.to < len(r.marks) && r.marks[r.to] {
+		r.to++
+	}
+	return true
+}
+
+func (r *run) prev() {
+	r.from, r.to = r.from-1, r.from-1
+	for r.from > 0 && r.marks[r.from-1] {
+		r.from--
+	}
+}
+
+// up moves the run one line towards the start, if the text stays the same,
+// and takes in a run that it then touches.
+func (r *run) up(lines []int32) bool {
+	if r.from == 0 || lines[r.from-1] != lines[r.to-1] {
+		return false
+	}
+	r.from--
+	r.to--
+	r.marks[r.from], r.marks[r.to] = true, false
+	r.stretch()
+	return true
+}
+
+// down moves the run one line towards the end.
+func (r *run) down(lines []int32) bool {
+	if r.to == len(lines) || lines[r.from] != lines[r.to] {
+		return false
+	}
+	r.marks[r.from], r.marks[r.to] = false, true
+	r.from++
+	r.to++
+	r.stretch()
+	return true
+}
+
+// slide settles the marked runs that could as well stand elsewhere: beside a
+// run of the other text if they can, else as far down as they go. Runs that
+// meet become one.
+func (s *aligner) slide(lines []int32, marks, otherMarks []bool) {
+	g, other := firstRun(marks), firstRun(otherMarks)
+	for {
+		if !g.empty() {
+			s.settle(&g, &other, lines)
+		}
+		if s.work <= 0 || !g.next() {
+			return
+		}
+		other.next()
+	}
+}
+
+func (s *aligner) settle(g, other *run, lines []int32) {
+	var top int
+	var beside bool
+	for size := -1; size != g.to-g.from; {
+		size = g.to - g.from
+		for g.up(lines) {
+			other.prev()
+			s.work--
+		}
+		top, beside = g.to, !other.empty()
+		for g.down(lines) {
+			other.next()
+			s.work--
+			beside = beside || !other.empty()
+		}
+		if s.work <= 0 {
+			return
+		}
+	}
+	if g.to == top || !beside {
+		return
+	}
+	for other.empty() {
+		g.up(lines)
+		other.prev()
+	}
+}
