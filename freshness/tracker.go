@@ -1,0 +1,219 @@
+package freshness
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/stet-dev/stet/workspace"
+)
+
+// Tracker holds the State of one session for several goroutines. It is the
+// FileReadTracker and the FileFreshnessService of the sources. The zero Tracker
+// is ready; a nil one remembers nothing. (TRK-8)
+type Tracker struct {
+	// Stamp tells what the system says of a file now, the zero Stamp where
+	// there is none; it tells files apart whose names differ in case only.
+	// Nil: names alone decide. (TRK-5)
+	Stamp func(path string) workspace.Stamp
+	// Now is the clock; nil: time.Now.
+	Now func() time.Time
+
+	mu    sync.Mutex
+	state State
+}
+
+// HasBeenRead reports whether the file was read since it was last
+// invalidated. (TRK-1)
+func (t *Tracker) HasBeenRead(path string) bool { return t.ReadCount(path) > 0 }
+
+// TrackRead counts a read of the whole file. (TRK-2)
+func (t *Tracker) TrackRead(path string) {
+	if t != nil {
+		now := t.now()
+		t.Observe(Observation{Kind: Read, Path: path, Stamp: t.stamp(path), Time: now})
+	}
+}
+
+// InvalidateRead forgets that the file was read. (TRK-3)
+func (t *Tracker) InvalidateRead(path string) {
+	if t != nil {
+		t.Observe(Observation{Kind: Forgot, Path: path, Stamp: t.stamp(path), Time: t.now()})
+	}
+}
+
+// ReadCount returns how often the file was read since it was last invalidated.
+// (TRK-2)
+func (t *Tracker) ReadCount(path string) int {
+	if t == nil {
+		return 0
+	}
+	f, _ := t.File(path, t.stamp(path))
+	return f.Reads
+}
+
+// ReadFiles lists the files that were read and not invalidated since, by path.
+// (TRK-4)
+func (t *Tracker) ReadFiles() []string {
+	var out []string
+	for _, f := range t.Files() {
+		if f.Reads > 0 {
+			out = append(out, f.Path)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+func (t *Tracker) stamp(path string) workspace.Stamp {
+	if t.Stamp == nil {
+		return workspace.Stamp{}
+	}
+	return t.Stamp(path)
+}
+
+func (t *Tracker) now() time.Time {
+	if t.Now == nil {
+		return time.Now()
+	}
+	return t.Now()
+}
+
+// Observe adds one observation.
+func (t *Tracker) Observe(o Observation) {
+	if t == nil {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.state.Observe(o)
+}
+
+// File returns what is known of a file; see State.File.
+func (t *Tracker) File(path string, stamp workspace.Stamp) (File, bool) {
+	if t == nil {
+		return File{}, false
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.state.File(path, stamp)
+}
+
+// Files lists all files, the one accessed last first.
+func (t *Tracker) Files() []File {
+	if t == nil {
+		return nil
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.state.Files()
+}
+
+// Conflicts lists the files that somebody else changed; see State.Conflicts.
+func (t *Tracker) Conflicts() []string {
+	if t == nil {
+		return nil
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.state.Conflicts()
+}
+
+// Important lists the most important files; see State.Important.
+func (t *Tracker) Important(o Selection) []string {
+	if t == nil {
+		return nil
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.state.Important(o)
+}
+
+// MarshalJSON writes the State.
+func (t *Tracker) MarshalJSON() ([]byte, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return json.Marshal(&t.state)
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (t *Tracker) UnmarshalJSON(data []byte) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return json.Unmarshal(data, &t.state)
+}
+
+// Sight is what a look at the disk finds.
+type Sight struct {
+	Version workspace.Version // "" where nobody can say
+	Stamp   workspace.Stamp
+	Gone    bool
+}
+
+// Look looks at a file on disk. When the stamp there is still the one given,
+// which may be zero, the version is known to be the one given, and need not be
+// computed.
+type Look func(ctx context.Context, path string, stamp workspace.Stamp, version workspace.Version) (Sight, error)
+
+// Check compares what is on disk with what the session saw. A file touched but
+// equal is fresh. The look is without a lock. (CTX-8)
+func (t *Tracker) Check(ctx context.Context, path string, look Look) (Status, error) {
+	if t == nil {
+		return Unknown, nil
+	}
+	f, ok := t.File(path, workspace.Stamp{})
+	if !ok {
+		return Unknown, nil
+	}
+	var stamp workspace.Stamp
+	if f.Settled {
+		stamp = f.Stamp
+	}
+	began := t.now()
+	s, err := look(ctx, f.Path, stamp, f.Version)
+	if err != nil {
+		return Unknown, err
+	}
+	t.Observe(Observation{Kind: Seen, Path: f.Path, Version: s.Version, Stamp: s.Stamp, Gone: s.Gone, Time: began})
+	f, _ = t.File(f.Path, workspace.Stamp{})
+	return f.Status, nil
+}
+
+// CheckAll checks every file and returns those that somebody else changed.
+func (t *Tracker) CheckAll(ctx context.Context, look Look) ([]string, error) {
+	for _, f := range t.Files() {
+		if _, err := t.Check(ctx, f.Path, look); err != nil {
+			return nil, err
+		}
+	}
+	return t.Conflicts(), nil
+}
+
+// In is the Look at the files of a workspace.
+func In(r *workspace.Root) Look {
+	return func(ctx context.Context, name string, stamp workspace.Stamp, version workspace.Version) (Sight, error) {
+		p, err := r.Path(name)
+		if err != nil {
+			return Sight{}, err
+		}
+		info, err := r.Stat(p)
+		switch {
+		case errors.Is(err, workspace.ErrNotFound):
+			return Sight{Gone: true}, nil
+		case err != nil:
+			return Sight{}, err
+		case info.Kind != workspace.File:
+			return Sight{Gone: true}, nil
+		case version == "" || stamp != workspace.Stamp{} && info.Stamp == stamp:
+			return Sight{Version: version, Stamp: info.Stamp}, nil
+		}
+		v, err := r.Version(ctx, p)
+		if err != nil {
+			return Sight{}, err
+		}
+		return Sight{Version: v, Stamp: info.Stamp, Gone: v == ""}, nil
+	}
+}

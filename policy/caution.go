@@ -1,0 +1,47 @@
+package policy
+
+import (
+	"slices"
+
+	"github.com/stet-dev/stet/tool"
+)
+
+// caution is a reason to ask whatever the rules allow.
+type caution struct {
+	note tool.Note
+	rule string
+	why  string // for the model, where it is refused
+
+	deny    bool // refused even where somebody could be asked
+	flagged bool // unattended, it is recorded and no more
+}
+
+// cautions are looked at in this order.
+var cautions = []caution{
+	{note: tool.Control, rule: "control file", why: "this file makes something run, or says what may: a person must confirm each write to it, and nobody can be asked here"},
+	{note: tool.Executable, rule: "executable", why: "the file is executable: a person must confirm each write to it, and nobody can be asked here"},
+	{note: tool.HardLink, rule: "hard link", why: "the file has other names, maybe outside the workspace: a person must confirm each write to it, and nobody can be asked here"},
+	{note: tool.ReadOnly, rule: "read-only", why: "the file's mode forbids writing: a person must confirm the write, and nobody can be asked here"},
+	{note: tool.Unread, rule: "unread", why: "the file is there and was never read in this session: read it first, then write"},
+	{note: tool.Hidden, rule: "hidden characters", why: "the text has control or bidirectional characters: a person must confirm it, and nobody can be asked here", flagged: true},
+}
+
+// caution returns the first caution that the request gives reason for.
+func (p *Policy) caution(r Request) (caution, bool) {
+	if !r.Write {
+		return caution{}, false
+	}
+	for _, c := range cautions {
+		if !slices.Contains(r.Notes, c.note) {
+			continue
+		}
+		if c.note == tool.Unread {
+			if p.Unread == Allow {
+				continue
+			}
+			c.deny = p.Unread == Deny
+		}
+		return c, true
+	}
+	return caution{}, false
+}
