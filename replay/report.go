@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"strings"
 
 	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/transcript"
@@ -43,6 +45,8 @@ type Sums struct {
 type Skip struct {
 	File   string `json:"file"`
 	Reason string `json:"reason"`
+	// Unread says that the file may hold sessions, but could not be read.
+	Unread bool `json:"-"`
 }
 
 // Progress tells how far Savings has come.
@@ -69,7 +73,7 @@ func Savings(ctx context.Context, paths []string, c Config, progress func(Progre
 			return err
 		}
 		if err != nil {
-			rep.Skipped = append(rep.Skipped, Skip{path, err.Error()})
+			rep.Skipped = append(rep.Skipped, Skip{path, reason(path, err), !transcript.Skipped(err)})
 		}
 		for _, s := range sessions {
 			if err := rep.add(ctx, path, s, c); err != nil {
@@ -97,7 +101,7 @@ func (r *Report) add(ctx context.Context, path string, s *transcript.Session, c 
 	case err != nil:
 		row.Error = err.Error()
 	case res.Requests == 0:
-		r.Skipped = append(r.Skipped, Skip{path, "no request: nothing in it was answered"})
+		r.Skipped = append(r.Skipped, Skip{File: path, Reason: "no request: nothing in it was answered"})
 		return nil
 	default:
 		row.Sums = res.sums()
@@ -106,6 +110,16 @@ func (r *Report) add(ctx context.Context, path string, s *transcript.Session, c 
 	}
 	r.Sessions = append(r.Sessions, row)
 	return nil
+}
+
+// reason is err, as Walk gives it, without the name of the file.
+func reason(path string, err error) string {
+	var e *fs.PathError
+	if errors.As(err, &e) && e.Path == path {
+		return e.Err.Error()
+	}
+	s := strings.TrimPrefix(err.Error(), "read session ")
+	return strings.TrimPrefix(strings.TrimPrefix(s, path), ": ")
 }
 
 func damage(d []transcript.Damage) string {

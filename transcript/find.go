@@ -41,14 +41,18 @@ func places() []place {
 }
 
 // Find returns the places on this machine where agents keep their sessions,
-// those that exist. home is the user's home directory, getenv os.Getenv.
+// those that exist. home is the user's home directory, empty if there is none;
+// getenv is os.Getenv.
 // opencode's storage directory is left out where its database is: the
 // sessions were moved there.
 func Find(home string, getenv func(string) string) []Source {
 	var found []Source
 	seen := map[string]bool{}
 	for _, p := range places() {
-		dir := filepath.Join(home, filepath.FromSlash(p.dir))
+		dir := ""
+		if home != "" {
+			dir = filepath.Join(home, filepath.FromSlash(p.dir))
+		}
 		if p.variable != "" {
 			if set := getenv(p.variable); set != "" {
 				dir = set
@@ -56,6 +60,9 @@ func Find(home string, getenv func(string) string) []Source {
 					dir = filepath.Join(set, "Code")
 				}
 			}
+		}
+		if dir == "" {
+			continue
 		}
 		for _, pattern := range p.below {
 			for _, path := range existing(dir, pattern) {

@@ -15,21 +15,26 @@ import (
 // the reason that err gives; any other err is trouble with that file. A store
 // with several sessions calls fn more than once with its path. Walk ends with
 // the first error that fn returns, and returns it.
+//
+// In directories files that look like none are passed over in silence: those
+// whose names tell (Likely), and those without an ending that hold something
+// else. A file that is in several of the paths is opened once.
 func Walk(paths []string, fn func(path string, sessions []*Session, err error) error) error {
 	return Opener{}.Walk(paths, fn)
 }
 
 // Walk is the function Walk, with the databases that o can open.
 func (o Opener) Walk(paths []string, fn func(path string, sessions []*Session, err error) error) error {
+	w := walk{Opener: o, several: len(paths) > 1, seen: map[string]bool{}}
 	for _, root := range paths {
 		info, err := os.Stat(root)
 		switch {
 		case err != nil:
 			err = fn(root, nil, fmt.Errorf("read session: %w", err))
 		case info.IsDir():
-			err = o.walkDir(root, fn)
+			err = w.dir(root, fn)
 		default:
-			err = o.walkFile(root, false, fn)
+			err = w.file(root, false, fn)
 		}
 		if err != nil {
 			return err
@@ -38,13 +43,25 @@ func (o Opener) Walk(paths []string, fn func(path string, sessions []*Session, e
 	return nil
 }
 
-func (o Opener) walkDir(root string, fn func(string, []*Session, error) error) error {
+// walk is one Walk on its way.
+type walk struct {
+	Opener
+	several bool            // paths
+	seen    map[string]bool // if several: files and stores, by their paths without links
+}
+
+func (w *walk) dir(root string, fn func(string, []*Session, error) error) error {
+	if info, err := os.Lstat(root); err == nil && !info.IsDir() { // a link, which WalkDir does not follow
+		if target, err := filepath.EvalSymlinks(root); err == nil {
+			root = target
+		}
+	}
 	return filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return fn(path, nil, fmt.Errorf("read session: %w", err))
 		case d.IsDir() && isOpencodeStore(path):
-			if err := o.walkFile(path, true, fn); err != nil {
+			if err := w.file(path, true, fn); err != nil {
 				return err
 			}
 			return fs.SkipDir
@@ -53,21 +70,45 @@ func (o Opener) walkDir(root string, fn func(string, []*Session, error) error) e
 				return fs.SkipDir
 			}
 			return nil
+		case !Likely(d.Name()):
+			return nil
 		case !d.Type().IsRegular():
 			return fn(path, nil, fmt.Errorf("read session %s: %w: not a regular file", path, ErrFormat))
+		case filepath.Ext(path) != "":
+			return w.file(path, false, fn)
 		}
-		if why := notASession(d.Name()); why != "" {
-			return fn(path, nil, fmt.Errorf("read session %s: %w: %s", path, ErrFormat, why))
-		}
-		return o.walkFile(path, false, fn)
+		return w.file(path, false, func(path string, sessions []*Session, err error) error {
+			if errors.Is(err, ErrFormat) {
+				return nil // a licence, a makefile
+			}
+			return fn(path, sessions, err)
+		})
 	})
 }
 
-// walkFile calls fn with what is in one file or store. An error of fn's goes
+// again reports whether a file was met before.
+func (w *walk) again(path string) bool {
+	if !w.several {
+		return false
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	if abs, err := filepath.Abs(path); err == nil {
+		path = abs
+	}
+	defer func() { w.seen[path] = true }()
+	return w.seen[path]
+}
+
+// file calls fn with what is in one file or store. An error of fn's goes
 // through; an error of the file's goes to fn.
-func (o Opener) walkFile(path string, dir bool, fn func(string, []*Session, error) error) error {
+func (w *walk) file(path string, dir bool, fn func(string, []*Session, error) error) error {
+	if w.again(path) {
+		return nil
+	}
 	var stop error
-	err := o.each(path, dir, func(sessions []*Session, err error) error {
+	err := w.each(path, dir, func(sessions []*Session, err error) error {
 		file := path
 		if len(sessions) > 0 {
 			file = sessions[0].File
@@ -81,19 +122,14 @@ func (o Opener) walkFile(path string, dir bool, fn func(string, []*Session, erro
 	return fn(path, nil, err)
 }
 
-// notASession says why a file's name tells that it holds no session, or "".
-func notASession(name string) string {
-	lower := strings.ToLower(name)
-	switch ext := filepath.Ext(lower); {
-	case strings.HasPrefix(name, "."):
-		return "a hidden file"
-	case strings.HasSuffix(lower, "-wal"), strings.HasSuffix(lower, "-shm"), ext == ".lock", ext == ".tmp":
-		return "a part of another file"
-	case ext == ".json", ext == ".jsonl", ext == ".traj", ext == ".ndjson", ext == "", ext == ".db":
-		return ""
-	default:
-		return fmt.Sprintf("%s files hold no sessions", ext)
+// Likely reports whether a file in a directory may hold sessions, as far as its
+// name (without the directory) tells. Hidden files and parts of others do not.
+func Likely(name string) bool {
+	switch strings.ToLower(filepath.Ext(name)) {
+	case ".json", ".jsonl", ".traj", ".ndjson", ".db", "":
+		return !strings.HasPrefix(name, ".")
 	}
+	return false
 }
 
 // Skipped reports whether err, as Walk gives it, says that a file was passed

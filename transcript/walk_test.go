@@ -3,6 +3,7 @@ package transcript
 import (
 	"errors"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"reflect"
 	"sort"
@@ -15,6 +16,8 @@ func TestWalk(t *testing.T) {
 	write(t, filepath.Join(dir, "a/empty.jsonl"), codexHead)
 	write(t, filepath.Join(dir, "a/README.md"), "# Sessions")
 	write(t, filepath.Join(dir, "a/.hidden.json"), codexUser)
+	write(t, filepath.Join(dir, "a/LICENSE"), "As is.")
+	write(t, filepath.Join(dir, "a/main.py"), "print()")
 	write(t, filepath.Join(dir, "a/settings.json"), `{"theme":"dark"}`)
 	write(t, filepath.Join(dir, ".git/rollout.jsonl"), codexHead+"\n"+codexUser)
 	write(t, filepath.Join(dir, "oc/storage/session/p/ses_1.json"), `{"id":"ses_1","directory":"/p"}`)
@@ -42,13 +45,17 @@ func TestWalk(t *testing.T) {
 		got = append(got, line)
 		return nil
 	}
-	if err := Walk([]string{dir, filepath.Join(dir, "gone")}, visit); err != nil {
+	// What is named twice comes once, by whatever name.
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(dir, link); err != nil {
+		t.Fatal(err)
+	}
+	paths := []string{dir, filepath.Join(dir, "gone"), filepath.Join(link, "b/rollout.jsonl"), filepath.Join(dir, "oc"), link}
+	if err := Walk(paths, visit); err != nil {
 		t.Fatal(err)
 	}
 	sort.Strings(got)
 	want := []string{
-		"a/.hidden.json: skipped",
-		"a/README.md: skipped",
 		"a/empty.jsonl: empty",
 		"a/settings.json: skipped",
 		"b/rollout.jsonl s",
@@ -107,6 +114,13 @@ func TestFind(t *testing.T) {
 	}
 	if got := found(t, home, Find(home, none)); !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v, want %v", got, want)
+	}
+
+	// Without a home only what variables name is looked at, not what is below the
+	// working directory.
+	t.Chdir(home)
+	if got := Find("", none); len(got) != 0 {
+		t.Errorf("without a home: %v", got)
 	}
 
 	// Variables name other places.
