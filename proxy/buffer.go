@@ -32,6 +32,21 @@ func (p *buffers) put(b []byte) {
 	}
 }
 
+// copying holds memory for answers as they pass, one buffer for each that is on
+// its way.
+type copying struct{ pool sync.Pool }
+
+// Get implements httputil.BufferPool.
+func (c *copying) Get() []byte {
+	if kept, ok := c.pool.Get().(*[]byte); ok {
+		return *kept
+	}
+	return make([]byte, 32<<10)
+}
+
+// Put implements httputil.BufferPool.
+func (c *copying) Put(b []byte) { c.pool.Put(&b) }
+
 // outgoing is a body on its way upstream. The transport may read it from
 // goroutines that outlive the request; after close none of them gets a byte of
 // it, so its memory can be used again.

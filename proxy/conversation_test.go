@@ -3,7 +3,11 @@ package proxy
 import (
 	"fmt"
 	"math/rand/v2"
+	"runtime"
+	"strings"
 	"testing"
+	"unsafe"
+	"weak"
 
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/record"
@@ -22,7 +26,7 @@ func say(words ...string) []llm.Message {
 func (t *table) pass(key string, messages []llm.Message) *conversation {
 	c := chainOf(t.seed, messages)
 	v := t.enter(key, key, &c)
-	t.leave(v, record.Request{}, nil)
+	t.leave(v, new(record.Request), nil)
 	return v
 }
 
@@ -88,7 +92,7 @@ func TestTwins(t *testing.T) {
 			of[i] = tab.enter("", "", &c)
 		}
 		for i := range twins { // all are in flight together
-			tab.leave(of[i], record.Request{}, nil)
+			tab.leave(of[i], new(record.Request), nil)
 		}
 		_ = first
 		turn := make([]int, twins)
@@ -118,7 +122,7 @@ func TestBounded(t *testing.T) {
 	if tab.order.Len() != 5 || len(tab.byKey) > 5 || len(tab.byEnd) > 5 {
 		t.Errorf("%d conversations, %d keys, %d ends", tab.order.Len(), len(tab.byKey), len(tab.byEnd))
 	}
-	if totals, _ := tab.sums(); totals.Requests != 100 {
+	if totals := tab.sums(); totals.Requests != 100 {
 		t.Errorf("totals %+v", totals)
 	}
 }
@@ -138,5 +142,53 @@ func TestCounted(t *testing.T) {
 	}
 	if links, _ := tab.counted(v, &other, "m"); links != 0 {
 		t.Error("the count of another text is used")
+	}
+}
+
+// What is kept of a request does not keep its texts.
+func TestNothingPinned(t *testing.T) {
+	tab := newTable(5)
+	text := strings.Repeat("call_1/home/me/project/a.go", 10_000)
+	memory := weak.Make(unsafe.StringData(text))
+	c := chainOf(tab.seed, say("u1"))
+	v := tab.enter("", "", &c)
+	fresh := tab.leave(v, new(record.Request), []record.Trim{{CallID: text[:6], Paths: []string{text[6:27]}}})
+	if len(fresh) != 1 || fresh[0].CallID != "call_1" || fresh[0].Paths[0] != "/home/me/project/a.go" || !v.shortened["call_1"] {
+		t.Errorf("%+v, %v", fresh, v.shortened)
+	}
+	text = ""
+	runtime.GC()
+	if memory.Value() != nil {
+		t.Error("the request's text is kept")
+	}
+	runtime.KeepAlive(fresh)
+	runtime.KeepAlive(tab)
+}
+
+// What a shortened result saves is counted once, for one text and model.
+func TestSaved(t *testing.T) {
+	tab := newTable(5)
+	c := chainOf(tab.seed, say("u1"))
+	v := tab.enter("", "", &c)
+	like := saving{before: 4000, after: 90, model: "m"}
+	if _, known := tab.saved(v, "call_1", like); known {
+		t.Error("known before it was counted")
+	}
+	tab.setSaved(v, "call_1", saving{4000, 90, "m", 1000})
+	if n, known := tab.saved(v, "call_1", like); !known || n != 1000 {
+		t.Errorf("%d, %v", n, known)
+	}
+	for call, other := range map[string]saving{
+		"call_2": like, "call_1": {4001, 90, "m", 0}, "call_1 ": {4000, 91, "m", 0}, "call_1  ": {4000, 90, "n", 0},
+	} {
+		if _, known := tab.saved(v, strings.TrimSpace(call), other); known {
+			t.Errorf("%s, %+v is known", call, other)
+		}
+	}
+	for i := range maxRemembered + 1 {
+		tab.setSaved(v, fmt.Sprint(i), like)
+	}
+	if len(v.savings) > maxRemembered {
+		t.Errorf("%d are remembered", len(v.savings))
 	}
 }

@@ -8,9 +8,12 @@
 // /v1/chat/completions and /v1/responses (with or without the /v1) results of
 // tools are replaced, and nothing else changes by a byte. Of the headers,
 // Accept-Encoding becomes identity on these paths, so that the usage in the
-// answer can be read; Host is the upstream's; the hop-by-hop ones end here.
+// answer can be read; Host is the upstream's; the hop-by-hop ones end here, and
+// so does Expect where the proxy has read the body. Trailers of a body that
+// was read whole are dropped.
 // Everything else, other paths and methods included, passes through as it is,
-// and so do answers: streams are forwarded as they come.
+// and so do answers: streams are forwarded as they come. Only CONNECT and TRACE
+// are answered with a 405.
 //
 // On any doubt the original body is sent: one that is no valid request, is
 // compressed, is larger than Config.MaxBody or continues a conversation that
@@ -23,6 +26,9 @@
 //	chained    it continues a stored conversation (previous_response_id)
 //	patch      the patched body did not prove right
 //	panic      our own code failed
+//
+// A body of which the client did not send all goes nowhere: it is answered with
+// a 400, with a 503 when the proxy is closing, and recorded as "incomplete".
 //
 // # Where a request goes
 //
@@ -54,7 +60,8 @@
 //
 // # Who may ask
 //
-// Only requests whose Host is a loopback name or one of Config.AllowedHosts,
-// and that no web page of another origin makes; the others get a 403. Keys are
-// passed through; they are in no record and no log.
+// Only requests whose Host is localhost, an address of the loopback or one of
+// Config.AllowedHosts, and that no web page of another origin makes; the others
+// get a 403. There is no token of the proxy's own: Authorization is the
+// provider's. Keys are passed through; they are in no record and no log.
 package proxy

@@ -3,7 +3,6 @@ package proxy
 import (
 	"net/http"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -13,120 +12,103 @@ import (
 	"github.com/stet-dev/stet/record"
 )
 
-// The values of record.Request.Passed.
+// cause is why no plan was made for a request: a value of
+// record.Request.Passed. The package comment lists them.
+type cause string
+
 const (
-	passedEncoded   = "encoded"
-	passedLarge     = "large"
-	passedMalformed = "malformed"
-	passedChained   = "chained"
-	passedPatch     = "patch"
-	passedPanic     = "panic"
+	planned    cause = "" // none: a plan was made
+	encoded    cause = "encoded"
+	large      cause = "large"
+	malformed  cause = "malformed"
+	chained    cause = "chained"
+	misfit     cause = "patch"
+	panicked   cause = "panic"
+	incomplete cause = "incomplete"
 )
 
 // exchange is one request and its answer on their way through.
 type exchange struct {
 	endpoint
-	row      record.Request
-	received []byte // the body, or of a partial one the beginning
-	partial  bool
-	send     []byte       // what goes upstream; nil: the client's body as it comes
-	outgoing outgoing     // send on its way
-	borrowed [][]byte     // buffers to give back at the end
-	streamed atomic.Int64 // bytes of the client's body that were sent on as they came
-
-	conversation *conversation // nil if it is not known
-	chain        chain
-	request      *llm.Request // decoded; nil if it could not be
-	plan         *history.Plan
-	settled      chan struct{} // closed when nothing goes on beside the request
-	beside       bool          // something does
-
-	meter  llm.Meter
-	ended  bool // the answer came to its end
-	broken bool // the upstream broke it off
+	path         string // that the client asked for
+	row          record.Request
+	body         upload
+	conversation *conversation  // nil if it is not known
+	trims        []history.Trim // what was left out, or would have been
+	aside        chan struct{}  // closed when nothing goes on beside the request; nil if nothing ever did
+	meter        llm.Meter      // of the answer; nil if it is not read
+	ended        bool           // the answer came to its end
+	broken       bool           // the upstream broke it off
 }
 
 type exchangeKey struct{}
 
+// newExchange begins the account of a request.
+func (p *Proxy) newExchange(to endpoint, r *http.Request) *exchange {
+	return &exchange{
+		endpoint: to,
+		path:     r.URL.Path,
+		row: record.Request{
+			Time: time.Now(), API: to.api, Upstream: to.upstream.Host, Client: clientOf(r.Header),
+			Policy: string(p.engine.Policy()), Observe: p.config.Observe, Conversation: "unknown",
+		},
+	}
+}
+
 // finish writes the account of x, once the answer is through.
 func (p *Proxy) finish(x *exchange) {
-	if !x.beside {
+	if x.aside == nil {
 		p.account(x)
 		return
 	}
 	select {
-	case <-x.settled:
+	case <-x.aside:
 		p.account(x)
 	default:
 		p.work.Add(1) // the request itself is still counted, so this is no race with Wait
 		go func() {
 			defer p.work.Done()
-			<-x.settled
+			<-x.aside
 			p.account(x)
 		}()
 	}
 }
 
 func (p *Proxy) account(x *exchange) {
-	defer p.giveBack(x)
+	defer x.body.release(&p.buffers)
 	if x.codec == nil {
 		p.metrics.request(x.api, x.row.Status)
+		p.table.through(x.path)
 		return
 	}
 	row := &x.row
 	row.ID = uuid.Must(uuid.NewV7()).String()
-	row.BytesIn += x.streamed.Load()
-	row.BytesOut = row.BytesIn
-	if x.send != nil {
-		row.BytesOut = int64(len(x.send))
+	row.BytesIn, row.BytesOut = x.body.sizes()
+	if row.Passed == string(incomplete) {
+		row.BytesOut = 0
 	}
-	usage, stopped := readMeter(x.meter)
-	row.Usage = record.Usage(usage)
+	stopped := false
+	if x.meter != nil {
+		usage, _ := x.meter.Usage()
+		row.Usage, stopped = record.Usage(usage), x.meter.StopReason() != ""
+	}
 	// Clients may hang up once they know that the answer is complete.
 	row.Cut = row.Status != 0 && !x.ended && (x.broken || !stopped)
+	row.Trimmed = len(x.trims)
 	var trims []record.Trim
-	if x.plan != nil && x.api != record.CountTokens {
-		row.Reads, row.Repeats, row.Dangling = x.plan.Reads, x.plan.Repeats, x.plan.Dangling
-		row.Trimmed = len(x.plan.Trims)
-		for _, t := range x.plan.Trims {
-			trims = append(trims, record.Trim{
-				Request: row.ID, Time: row.Time, Conversation: row.Conversation, CallID: t.CallID, Paths: t.Paths,
-				Reason: string(t.Reason), Before: t.Before, After: t.After, Observe: row.Observe,
-			})
-		}
+	for _, t := range x.trims {
+		trims = append(trims, record.Trim{
+			Request: row.ID, Time: row.Time, Conversation: row.Conversation, CallID: t.CallID, Paths: t.Paths,
+			Reason: string(t.Reason), Before: t.Before, After: t.After, Observe: row.Observe,
+		})
 	}
 	p.metrics.account(row, trims)
-	fresh := p.table.leave(x.conversation, *row, trims)
+	fresh := p.table.leave(x.conversation, row, trims)
 	p.writer.add(record.Batch{Requests: []record.Request{*row}, Trims: fresh})
 	p.log.Debug("request", "conversation", row.Conversation, "agent", row.Agent, "api", row.API, "model", row.Model,
 		"upstream", row.Upstream, "status", row.Status, "passed", row.Passed, "cut", row.Cut, "trimmed", row.Trimmed,
 		"new", len(fresh), "tokens_off", row.TokensOff, "tokens", row.Tokens, "prompt", row.Usage.Prompt(),
 		"output", row.Usage.Output, "added", row.Added, "took", time.Since(row.Time))
-}
-
-// giveBack ends all use of the request's body.
-func (p *Proxy) giveBack(x *exchange) {
-	x.outgoing.close()
-	x.received, x.send = nil, nil
-	for _, b := range x.borrowed {
-		p.buffers.put(b)
-	}
-	x.borrowed = nil
-}
-
-// readMeter asks a meter, which may be nil and is allowed to fail, for the usage
-// and whether the model said why it stopped.
-func readMeter(m llm.Meter) (usage llm.Usage, stopped bool) {
-	defer func() {
-		if recover() != nil {
-			usage, stopped = llm.Usage{}, false
-		}
-	}()
-	if m == nil {
-		return usage, false
-	}
-	usage, _ = m.Usage()
-	return usage, m.StopReason() != ""
 }
 
 // clients are the agents that say who they are, by a header of their own or

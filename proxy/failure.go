@@ -56,6 +56,11 @@ func closing() failure {
 	return failure{http.StatusServiceUnavailable, "api_error", "closing", "stet: the proxy is closing"}
 }
 
+func methodNotAllowed(method string) failure {
+	return failure{http.StatusMethodNotAllowed, "invalid_request_error", "method_not_allowed",
+		"stet: " + method + " is not passed on"}
+}
+
 func upgradeRequired() failure {
 	return failure{http.StatusUpgradeRequired, "invalid_request_error", "upgrade_required",
 		"stet: there is no WebSocket here: POST the request"}

@@ -1,16 +1,15 @@
 package proxy
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
 	"log"
+	"log/slog"
 	"net/http"
 	"net/http/httputil"
-	"sync/atomic"
+	"runtime/debug"
 
-	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/record"
 )
 
@@ -22,6 +21,7 @@ func (p *Proxy) newForwarder() *httputil.ReverseProxy {
 		ErrorHandler:   p.fail,
 		Transport:      transport{p.config.Transport},
 		FlushInterval:  -1,
+		BufferPool:     new(copying),
 		ErrorLog:       log.New(io.Discard, "", 0), // what goes wrong is in the row
 	}
 }
@@ -53,40 +53,8 @@ func rewrite(r *httputil.ProxyRequest) {
 	}
 	if x.codec != nil {
 		r.Out.Header.Set("Accept-Encoding", "identity")
+		x.body.send(r.Out)
 	}
-	switch {
-	case x.send != nil:
-		x.outgoing.body = x.send
-		r.Out.ContentLength = int64(len(x.send))
-		r.Out.TransferEncoding = nil
-		r.Out.GetBody = func() (io.ReadCloser, error) { return x.outgoing.open(), nil }
-		r.Out.Body = x.outgoing.open()
-		if len(x.send) == 0 {
-			r.Out.Body, r.Out.GetBody = http.NoBody, nil
-		}
-	case x.partial:
-		r.Out.Body = struct {
-			io.Reader
-			io.Closer
-		}{io.MultiReader(bytes.NewReader(x.received), &counted{r.Out.Body, &x.streamed}), r.Out.Body}
-	case x.codec != nil && r.Out.Body != nil:
-		r.Out.Body = struct {
-			io.Reader
-			io.Closer
-		}{&counted{r.Out.Body, &x.streamed}, r.Out.Body}
-	}
-}
-
-// counted counts what is read.
-type counted struct {
-	io.Reader
-	n *atomic.Int64
-}
-
-func (c *counted) Read(b []byte) (int, error) {
-	n, err := c.Reader.Read(b)
-	c.n.Add(int64(n))
-	return n, err
 }
 
 // watch looks at an answer as it begins, and has its bytes looked at as they
@@ -97,13 +65,11 @@ func (p *Proxy) watch(resp *http.Response) error {
 	if x.codec == nil || resp.StatusCode == http.StatusSwitchingProtocols {
 		return nil
 	}
-	t := &tap{body: resp.Body, exchange: x, context: resp.Request.Context()}
+	resp.Body = &tap{body: resp.Body, exchange: x, context: resp.Request.Context(), log: p.log}
 	encoding := resp.Header.Get("Content-Encoding")
 	if resp.StatusCode < 300 && x.api != record.CountTokens && (encoding == "" || encoding == "identity") {
-		t.meter = x.codec.NewMeter(resp.Header.Get("Content-Type"))
-		x.meter = t.meter
+		x.meter = x.codec.NewMeter(resp.Header.Get("Content-Type"))
 	}
-	resp.Body = t
 	return nil
 }
 
@@ -112,13 +78,13 @@ type tap struct {
 	body     io.ReadCloser
 	exchange *exchange
 	context  context.Context // of the request: ended when the client is gone
-	meter    llm.Meter
+	log      *slog.Logger
 }
 
 // Read hands on what came, at once, and shows it to the meter.
 func (t *tap) Read(b []byte) (int, error) {
 	n, err := t.body.Read(b)
-	if t.meter != nil && n > 0 {
+	if t.exchange.meter != nil && n > 0 {
 		t.show(b[:n])
 	}
 	switch {
@@ -130,13 +96,15 @@ func (t *tap) Read(b []byte) (int, error) {
 	return n, err
 }
 
+// show shows b to the meter. A panic in it costs the usage, not the answer.
 func (t *tap) show(b []byte) {
 	defer func() {
-		if recover() != nil {
-			t.meter, t.exchange.meter = nil, nil
+		if v := recover(); v != nil {
+			t.exchange.meter = nil
+			t.log.Error("reading an answer broke off", "api", t.exchange.api, "cause", v, "stack", string(debug.Stack()))
 		}
 	}()
-	_, _ = t.meter.Write(b) // a Meter returns no errors
+	_, _ = t.exchange.meter.Write(b) // a Meter returns no errors
 }
 
 func (t *tap) Close() error { return t.body.Close() }

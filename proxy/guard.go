@@ -3,6 +3,7 @@ package proxy
 import (
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -16,7 +17,7 @@ func (p *Proxy) refusal(r *http.Request) string {
 	switch {
 	case name == "":
 		return "the request has no Host header"
-	case !slices.Contains([]string{"127.0.0.1", "localhost", "::1"}, name) && !p.allows(r.Host, name):
+	case !loopback(name) && !p.allows(r.Host, name):
 		return "the host " + clip(r.Host, 100) + " is not allowed here: use 127.0.0.1, or start stet with this host allowed"
 	}
 	if origin := r.Header.Get("Origin"); origin != "" {
@@ -30,6 +31,13 @@ func (p *Proxy) refusal(r *http.Request) string {
 		return "requests of web pages from another site are not allowed here"
 	}
 	return ""
+}
+
+// loopback reports whether name is this machine for every resolver: localhost,
+// or an address of the loopback.
+func loopback(name string) bool {
+	ip, err := netip.ParseAddr(name)
+	return name == "localhost" || err == nil && ip.IsLoopback()
 }
 
 // allows reports whether the configuration allows a host, with or without its

@@ -14,6 +14,8 @@ func TestHosts(t *testing.T) {
 	r := newRig(t, up, func(c *proxy.Config) { c.AllowedHosts = []string{"stet.example", "10.0.0.5:8080"} })
 	for host, want := range map[string]int{
 		"127.0.0.1": 200, "127.0.0.1:99": 200, "localhost": 200, "LOCALHOST:7": 200, "[::1]": 200, "[::1]:7": 200,
+		"127.0.0.2:8080": 200, "127.255.1.9": 200, "[::ffff:127.0.0.1]:7": 200, // what one can listen on
+		"128.0.0.1": 403, "127.0.0.1.": 403, "[::2]": 403, "127.1": 403,
 		"stet.example": 200, "Stet.Example:443": 200, "10.0.0.5:8080": 200,
 		"10.0.0.5": 403, "evil.example": 403, "127.0.0.1.evil.example": 403, "localhost.evil.example:80": 403,
 		"0.0.0.0": 403, "evil.example:127.0.0.1": 403, "stet.example.evil": 403,
@@ -84,8 +86,8 @@ func TestBadConfig(t *testing.T) {
 		"unknown policy":    {History: history.Config{Policy: "all"}},
 		"unknown placehold": {History: history.Config{Language: "xx"}},
 		"upstream for chat": {Upstreams: proxy.Upstreams{Chat: "host/v1"}},
-		"is not a URL":      {Upstreams: proxy.Upstreams{Messages: "http://a b\x7f:pw@"}},
-		"http:// or https":  {Upstreams: proxy.Upstreams{Responses: "ftp://host"}},
+		"is not a URL":      {Upstreams: proxy.Upstreams{Messages: "http://me:secret@ho st%zz"}},
+		"http:// or https":  {Upstreams: proxy.Upstreams{Responses: "ftp://me:secret@host"}},
 		"user name in it":   {Upstreams: proxy.Upstreams{Messages: "https://me:secret@host"}},
 	} {
 		p, err := proxy.New(c)

@@ -3,6 +3,8 @@ package proxy
 import (
 	"errors"
 	"net/http"
+	"runtime/debug"
+	"strings"
 	"time"
 
 	"github.com/stet-dev/stet/history"
@@ -10,127 +12,120 @@ import (
 	"github.com/stet-dev/stet/record"
 )
 
-// prepare decides what goes upstream for a body that was received. Where
-// nothing may change, planning goes on beside the request, and so does all
-// counting.
-func (p *Proxy) prepare(x *exchange, h http.Header) {
+// reading is what was understood of a request.
+type reading struct {
+	request *llm.Request // nil if it could not be decoded
+	chain   chain        // of its messages; empty if they tell no conversation
+	plan    *history.Plan
+}
+
+// prepare decides what goes upstream for a body of which why was found so
+// far. Where nothing may change, planning goes on beside the request, and so
+// does all counting.
+func (p *Proxy) prepare(x *exchange, h http.Header, why cause) {
 	begin := time.Now()
-	defer func() { x.row.Added = time.Since(begin) }()
-	if x.row.Passed == "" {
-		p.safely(x, func() { p.decode(x) })
+	var d reading
+	if why == planned {
+		why = p.attempt(x, func() cause { return d.decode(x) })
 	}
-	p.safely(x, func() { p.place(x, h) })
-	if x.row.Passed != "" {
-		p.pass(x)
+	if failed := p.attempt(x, func() cause { return p.place(x, &d, h) }); why == planned {
+		why = failed
+	}
+	if why == planned && !p.config.Observe && p.engine.Policy() != history.Off {
+		why = p.attempt(x, func() cause { return p.change(x, &d) })
+	}
+	x.row.Added = time.Since(begin)
+	if why != planned {
+		p.passed(x, why)
 		return
 	}
-	if changes := !p.config.Observe && p.engine.Policy() != history.Off; changes {
-		p.safely(x, func() { p.planNow(x) })
-		if x.row.Passed != "" {
-			p.pass(x)
-			return
-		}
-	}
-	x.beside = true
+	x.aside = make(chan struct{})
 	p.work.Add(1) // the request is counted already, so this is no race with Wait
 	go func() {
 		defer p.work.Done()
-		defer close(x.settled)
-		p.safely(x, func() { p.settle(x) })
-		if x.row.Passed != "" {
-			p.pass(x)
-		}
+		defer close(x.aside)
+		p.report(x, &d)
 	}()
 }
 
-// safely runs f. If it panics, the body goes as it came.
-func (p *Proxy) safely(x *exchange, f func()) {
+// attempt runs f, which works on the client's text. A panic in it costs the
+// plan, not the request.
+func (p *Proxy) attempt(x *exchange, f func() cause) (why cause) {
 	defer func() {
 		if v := recover(); v != nil {
-			x.row.Passed, x.plan = passedPanic, nil
-			if !x.beside {
-				x.send = x.received
-			}
-			p.log.Error("planning broke off", "api", x.api, "cause", v)
+			why = panicked
+			p.log.Error("planning broke off", "api", x.api, "cause", v, "stack", string(debug.Stack()))
 		}
 	}()
-	f()
+	return f()
 }
 
-func (p *Proxy) decode(x *exchange) {
-	req, err := x.codec.Decode(x.received)
+func (d *reading) decode(x *exchange) cause {
+	req, err := x.codec.Decode(x.body.head)
 	if err != nil {
-		x.row.Passed = passedMalformed
-		return
+		return malformed
 	}
-	x.request = req
-	x.row.Model = clip(req.Model, 200)
+	d.request = req
+	x.row.Model = own(req.Model)
 	if req.Chained {
-		x.row.Passed = passedChained
+		return chained
 	}
+	return planned
 }
 
 // place finds the conversation of the request.
-func (p *Proxy) place(x *exchange, h http.Header) {
-	req := x.request
+func (p *Proxy) place(x *exchange, d *reading, h http.Header) cause {
+	req := d.request
 	if req == nil {
-		req = &llm.Request{}
+		req = new(llm.Request)
 	}
 	name, agent := x.codec.Session(h, req)
-	x.row.Agent = clip(agent, 200)
+	name, agent = own(name), own(agent)
+	x.row.Agent = agent
 	var key string
 	if name != "" {
-		name = clip(name, 200)
 		api := x.api
 		if api == record.CountTokens {
 			api = record.Messages
 		}
 		key = api + "\x00" + name + "\x00" + agent
-	} else if x.request == nil || x.request.Chained {
-		return // nothing to tell it by
+	} else if d.request == nil || req.Chained || x.api == record.CountTokens {
+		return planned // nothing to tell it by, or it is about a request that is still to come
 	}
-	x.chain = chainOf(p.table.seed, req.Messages)
-	if x.api == record.CountTokens && key == "" {
-		return // it is about a request that is still to come
-	}
-	x.conversation = p.table.enter(key, name, &x.chain)
+	d.chain = chainOf(p.table.seed, req.Messages)
+	x.conversation = p.table.enter(key, name, &d.chain)
 	x.row.Conversation = x.conversation.id
+	return planned
 }
 
-// pass reports that the request goes, or went, untouched.
-func (p *Proxy) pass(x *exchange) {
+// own is a copy of s, of 200 bytes at most, that keeps no body and no header in
+// use.
+func own(s string) string { return strings.Clone(clip(s, 200)) }
+
+// passed reports that the request goes, or went, untouched.
+func (p *Proxy) passed(x *exchange, why cause) {
+	x.row.Passed = string(why)
 	p.metrics.passed.WithLabelValues(x.row.Passed).Inc()
 	level := p.log.Debug
-	if x.row.Passed != passedChained && (x.conversation == nil || p.table.firstWarning(x.conversation, x.row.Passed)) {
+	if why != chained && (x.conversation == nil || p.table.firstWarning(x.conversation, why)) {
 		level = p.log.Warn
 	}
-	level("passed through untouched", "cause", x.row.Passed, "api", x.api, "conversation", x.row.Conversation,
-		"bytes", len(x.received))
+	in, _ := x.body.sizes()
+	level("passed through untouched", "cause", x.row.Passed, "api", x.api, "conversation", x.row.Conversation, "bytes", in)
 }
 
-// planNow plans the request and patches its body.
-func (p *Proxy) planNow(x *exchange) {
-	plan, err := p.planOf(x.request)
-	if err != nil {
-		x.row.Passed = passedPatch
-		return
-	}
-	x.plan = plan
-	if len(plan.Edits) == 0 {
-		return
-	}
-	room := p.buffers.get(len(x.received))
-	patched, err := x.codec.Patch(room, x.received, x.request, plan.Edits)
-	x.borrowed = append(x.borrowed, patched)
-	if err == nil {
-		err = verify(x.received, patched, x.request, plan.Edits)
+// change plans the request and patches its body.
+func (p *Proxy) change(x *exchange, d *reading) cause {
+	plan, err := p.planOf(d.request)
+	if err == nil && len(plan.Edits) > 0 {
+		err = x.body.patch(x.codec, d.request, plan.Edits, &p.buffers)
 	}
 	if err != nil {
 		p.log.Error("the patched body is not right", "api", x.api, "error", err)
-		x.row.Passed, x.plan = passedPatch, nil
-		return
+		return misfit
 	}
-	x.send = patched
+	d.plan = plan
+	return planned
 }
 
 // planOf plans a request. Of the plan it keeps what may be done in a body:
@@ -153,20 +148,29 @@ func (p *Proxy) planOf(req *llm.Request) (*history.Plan, error) {
 	return plan, nil
 }
 
-// settle does what need not be done before the request goes out: the plan,
+// report does what need not be done before the request goes out: the plan,
 // where nothing is changed by it, and counting.
-func (p *Proxy) settle(x *exchange) {
-	defer func() { x.request, x.received = nil, nil }() // an answer may take minutes
-	if x.plan == nil {
-		plan, err := p.planOf(x.request)
-		if err != nil {
-			x.row.Passed = passedPatch
+func (p *Proxy) report(x *exchange, d *reading) {
+	if d.plan == nil {
+		why := p.attempt(x, func() (why cause) {
+			var err error
+			if d.plan, err = p.planOf(d.request); err != nil {
+				return misfit
+			}
+			return planned
+		})
+		if why != planned {
+			p.passed(x, why)
 			return
 		}
-		x.plan = plan
 	}
 	if x.api == record.CountTokens {
 		return
 	}
-	p.tally(x)
+	x.row.Reads, x.row.Repeats, x.row.Dangling = d.plan.Reads, d.plan.Repeats, d.plan.Dangling
+	x.trims = d.plan.Trims
+	p.attempt(x, func() cause {
+		x.row.TokensOff, x.row.Tokens = p.estimate(x, d)
+		return planned
+	})
 }

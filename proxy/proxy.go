@@ -123,18 +123,9 @@ func newTransport() *http.Transport {
 	}
 }
 
-// Totals returns sums over all requests since the start.
-func (p *Proxy) Totals() record.Totals {
-	totals, _ := p.table.sums()
-	return totals
-}
-
-// Conversations returns the newest conversations, 1,000 at most, the one that
-// was heard of last at the end.
-func (p *Proxy) Conversations() []record.Conversation {
-	_, list := p.table.sums()
-	return list
-}
+// Totals returns sums over all requests since the start; those in flight are
+// not in them yet. What is returned is the caller's.
+func (p *Proxy) Totals() Totals { return p.table.sums() }
 
 // Close ends the proxy. Requests that come after it are refused; it waits for
 // those in flight and until all is recorded. When ctx ends first, the requests

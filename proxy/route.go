@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -59,7 +60,7 @@ func parseBase(base string) (*url.URL, error) {
 	u, err := url.Parse(base)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("%q is not a URL", base) // the error of url.Parse may quote a password
+		return nil, errors.New("it is not a URL") // which cannot be quoted without what may be a password in it
 	case u.Scheme != "http" && u.Scheme != "https", u.Host == "":
 		return nil, fmt.Errorf("%q is not an http:// or https:// URL", u.Redacted())
 	case u.User != nil:

@@ -2,7 +2,6 @@ package proxy
 
 import (
 	"context"
-	"errors"
 	"io"
 	"net/http"
 	"time"
@@ -16,6 +15,12 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if why := p.refusal(r); why != "" {
 		p.metrics.request(to.api, http.StatusForbidden)
 		forbidden(why).write(w, to.api)
+		return
+	}
+	if r.Method == http.MethodConnect || r.Method == http.MethodTrace {
+		p.metrics.request(to.api, http.StatusMethodNotAllowed)
+		w.Header().Set("Allow", "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS")
+		methodNotAllowed(r.Method).write(w, to.api)
 		return
 	}
 	if p.own(w, r) {
@@ -35,21 +40,27 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
-	defer context.AfterFunc(p.base, cancel)()
+	defer context.AfterFunc(p.base, func() {
+		cancel()
+		_ = http.NewResponseController(w).SetReadDeadline(time.Unix(1, 0)) // an upload ends, where it can be ended
+	})()
 
 	x := p.newExchange(to, r)
 	r = r.WithContext(context.WithValue(ctx, exchangeKey{}, x))
 	defer p.finish(x)
 	if to.codec != nil {
-		if err := p.receive(x, r); err != nil {
-			if ctx.Err() == nil {
-				x.row.Status = http.StatusBadRequest
-				x.ended = true
-				badRequest("the request's body cannot be read: "+err.Error()).write(w, to.api)
+		why, err := x.body.receive(r, p.config.MaxBody, &p.buffers)
+		if err != nil {
+			x.row.Passed = string(why)
+			f := badRequest("the request's body cannot be read: " + err.Error())
+			if p.base.Err() != nil {
+				f = closing()
 			}
+			x.row.Status, x.ended = f.status, true
+			f.write(w, to.api)
 			return
 		}
-		p.prepare(x, r.Header)
+		p.prepare(x, r.Header, why)
 	}
 	p.forwarder.ServeHTTP(w, r)
 }
@@ -82,63 +93,4 @@ func answer(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
 	_, _ = io.WriteString(w, text+"\n") // a client that is gone needs no answer
-}
-
-// receive reads the request's body, as far as it is one to plan on. An error
-// means that the client did not send a whole one.
-func (p *Proxy) receive(x *exchange, r *http.Request) error {
-	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
-		x.row.Passed = passedEncoded
-		return nil
-	}
-	if r.ContentLength > p.config.MaxBody {
-		x.row.Passed = passedLarge
-		return nil
-	}
-	var body []byte
-	var err error
-	if r.ContentLength >= 0 {
-		body = p.buffers.get(int(r.ContentLength))[:r.ContentLength]
-		x.borrowed = append(x.borrowed, body)
-		var n int
-		n, err = io.ReadFull(r.Body, body)
-		body = body[:n]
-	} else {
-		body, err = readAll(r.Body, p.config.MaxBody)
-	}
-	x.received = body
-	x.row.BytesIn = int64(len(body))
-	switch {
-	case errors.Is(err, errTooLong):
-		x.row.Passed, x.partial = passedLarge, true
-		return nil
-	case err != nil:
-		return err
-	}
-	x.send = body
-	return nil
-}
-
-var errTooLong = errors.New("body is too long")
-
-// readAll reads r to its end, or until there are more than max bytes; then
-// what was read comes with errTooLong.
-func readAll(r io.Reader, max int64) ([]byte, error) {
-	body, err := io.ReadAll(io.LimitReader(r, max+1))
-	if err == nil && int64(len(body)) > max {
-		err = errTooLong
-	}
-	return body, err
-}
-
-// newExchange begins the account of a request.
-func (p *Proxy) newExchange(to endpoint, r *http.Request) *exchange {
-	return &exchange{
-		endpoint: to,
-		settled:  make(chan struct{}),
-		row: record.Request{
-			Time: time.Now(), API: to.api, Upstream: to.upstream.Host, Client: clientOf(r.Header),
-			Policy: string(p.engine.Policy()), Observe: p.config.Observe, Conversation: "unknown",
-		},
-	}
 }

@@ -2,7 +2,6 @@ package proxy
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -128,12 +127,7 @@ func (w *writer) write() {
 	}
 }
 
-func (w *writer) append(b record.Batch) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = fmt.Errorf("append: %v", v)
-		}
-	}()
+func (w *writer) append(b record.Batch) error {
 	ctx, cancel := context.WithTimeout(context.Background(), maxWrite)
 	defer cancel()
 	return w.store.Append(ctx, b)

@@ -1,7 +1,6 @@
 package record
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -12,17 +11,21 @@ import (
 // ErrClosed is what a closed store answers.
 var ErrClosed = errors.New("record store is closed")
 
-// Memory is a [Store] that forgets everything at the end of the process. The
+// Memory is a [Store] and a [Trail] that forgets everything at the end of the process. The
 // zero value is empty and ready.
 type Memory struct {
 	mu       sync.Mutex
 	requests []Request
 	trims    []Trim
+	trail    []Entry
 	seen     map[[2]string]bool // {"r", id} and {request, call}: what must not be written twice
 	closed   bool
 }
 
-var _ Store = (*Memory)(nil)
+var (
+	_ Store = (*Memory)(nil)
+	_ Trail = (*Memory)(nil)
+)
 
 // Append implements Store.
 func (m *Memory) Append(ctx context.Context, b Batch) error {
@@ -87,35 +90,6 @@ func (m *Memory) Trims(ctx context.Context, q Query) ([]Trim, error) {
 	return newest(out, q.Limit), nil
 }
 
-// Totals implements Store.
-func (m *Memory) Totals(ctx context.Context, q Query) (Totals, error) {
-	q.Limit = 0
-	rows, err := m.Requests(ctx, q)
-	if err != nil {
-		return Totals{}, err
-	}
-	var t Totals
-	names := map[string]bool{}
-	for _, r := range rows {
-		t.Add(r)
-		if r.API != CountTokens {
-			names[r.Conversation] = true
-		}
-	}
-	t.Conversations = len(names)
-	return t, nil
-}
-
-// Conversations implements Store.
-func (m *Memory) Conversations(ctx context.Context, q Query) ([]Conversation, error) {
-	q.Limit = 0
-	rows, err := m.Requests(ctx, q)
-	if err != nil {
-		return nil, err
-	}
-	return Group(rows), nil
-}
-
 // Close implements Store.
 func (m *Memory) Close() error {
 	m.mu.Lock()
@@ -129,29 +103,6 @@ func (m *Memory) usable(ctx context.Context) error {
 		return ErrClosed
 	}
 	return ctx.Err()
-}
-
-// Group sums requests, oldest first, up by conversation, in the order that
-// Store.Conversations promises. Requests under CountTokens are left out.
-func Group(requests []Request) []Conversation {
-	at := map[string]int{}
-	var out []Conversation
-	for _, r := range requests {
-		if r.API == CountTokens {
-			continue
-		}
-		i, ok := at[r.Conversation]
-		if !ok {
-			i = len(out)
-			at[r.Conversation] = i
-			out = append(out, Conversation{})
-		}
-		out[i].Add(r)
-	}
-	slices.SortStableFunc(out, func(a, b Conversation) int {
-		return cmp.Or(a.Last.Compare(b.Last), cmp.Compare(a.ID, b.ID))
-	})
-	return out
 }
 
 func (q Query) chooses(at time.Time, conversation string, observe bool) bool {

@@ -10,3 +10,7 @@ import (
 func TestMemory(t *testing.T) {
 	recordtest.Run(t, func(*testing.T) record.Store { return new(record.Memory) })
 }
+
+func TestMemoryTrail(t *testing.T) {
+	recordtest.RunTrail(t, func(*testing.T) record.Trail { return new(record.Memory) })
+}

@@ -1,13 +1,17 @@
 // Package record holds what stet writes down about its own work: for every
 // request that went through the proxy what it used and what was left out of
-// it, and every single trim with its reason.
+// it, and every single trim with its reason; and the audit trail of what was
+// done to files, with who decided it.
 //
-// It is the account, not the conversation. No key, no header, no content of a
-// message and no argument of a call is ever in a row; of files only their
-// names are.
+// It is the account, not the conversation. No key, no content of a message
+// and no content of a file is ever in a row; of files only their names and
+// hashes are. Of a request's headers a row has what agents put there to name
+// the session and the sub-agent, as they wrote it, and which known agent it seems
+// to be; of a call's arguments, the paths of the files it read.
 //
-// The package has the rows, the [Store] seam and the in-memory twin; drivers
-// live in store/*. Package recordtest has the suite that every store passes.
+// The package has the rows, the [Store] and [Trail] seams and the in-memory
+// twin; drivers live in store/*. Package recordtest has the suites that every
+// driver passes.
 package record
 
 import "time"
@@ -28,8 +32,8 @@ type Request struct {
 	ID   string
 	Time time.Time // when it arrived; stores keep microseconds, in UTC
 
-	Conversation string // the writer's name for the conversation, never empty
-	Agent        string // the sub-agent within it; empty is the main agent
+	Conversation string // the agent's name for the session, else the writer's for the conversation; never empty
+	Agent        string // the agent's name for the sub-agent; empty is the main agent
 	Client       string // who seems to be asking; a hint, may be empty
 	API          string // Messages, CountTokens, Chat or Responses
 	Model        string // as the request named it
@@ -38,7 +42,7 @@ type Request struct {
 	Status  int    // HTTP status that the client got; 0 when it went away before
 	Policy  string // the trimming policy
 	Observe bool   // the plan was only made, the request went out untouched
-	Passed  string // why nothing was planned at all ("malformed", "chained", …); empty when a plan was made
+	Passed  string // why nothing was planned at all ("malformed", "incomplete", …); empty when a plan was made
 	Cut     bool   // the response ended before its end
 
 	BytesIn  int64 // the request's body as the client sent it

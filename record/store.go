@@ -19,8 +19,7 @@ type Query struct {
 	From, To     time.Time // From ≤ time < To; zero is open
 	Conversation string
 	Mode         Mode
-	// Limit keeps the newest Limit rows; 0 keeps all. Totals and
-	// Conversations ignore it.
+	// Limit keeps the newest Limit rows; 0 keeps all.
 	Limit int
 }
 
@@ -48,10 +47,6 @@ type Store interface {
 
 	Requests(ctx context.Context, q Query) ([]Request, error)
 	Trims(ctx context.Context, q Query) ([]Trim, error)
-	Totals(ctx context.Context, q Query) (Totals, error)
-	// Conversations lists them in the order of their newest request, oldest
-	// first. A conversation is summed over the rows that q chooses.
-	Conversations(ctx context.Context, q Query) ([]Conversation, error)
 
 	// Close releases what the store holds. It may be called more than once;
 	// every other call after it fails with ErrClosed.

@@ -7,25 +7,21 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
-	"os/signal"
+	"syscall"
 )
 
-// runChild runs a command in the foreground, with the terminal and with every
-// signal that stet gets, and returns its exit code as a shell would give it.
-// An error means that it could not be started.
-func (p *program) runChild(ctx context.Context, args, env []string) (int, error) {
-	path, err := p.lookPath(args[0])
-	if err != nil {
-		return 0, err
-	}
+// runChild runs the program at path in the foreground, with the terminal and
+// with every signal that comes from signals, and returns its exit code as a
+// shell would give it. An error means that it was not started.
+func (p *program) runChild(ctx context.Context, path string, args, env []string, signals <-chan os.Signal) (int, error) {
 	cmd := exec.Command(path, args[1:]...)
 	cmd.Args[0] = args[0]
 	cmd.Env, cmd.Dir = env, p.dir
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = p.in, p.out, p.err
 
-	signals := make(chan os.Signal, 16)
-	signal.Notify(signals, forwarded...)
-	defer signal.Stop(signals)
+	if s := pending(signals); s != nil {
+		return 0, interrupted(s)
+	}
 	if err := cmd.Start(); err != nil {
 		return 0, &exitError{code: exitNotRun, err: fmt.Errorf("%s: %w", args[0], err)}
 	}
@@ -36,7 +32,7 @@ func (p *program) runChild(ctx context.Context, args, env []string) (int, error)
 		for {
 			select {
 			case s := <-signals:
-				if p.sharesTerminal(s) {
+				if sharesTerminal(s) {
 					continue // the terminal has sent it to the child too
 				}
 				_ = cmd.Process.Signal(s) // the child may just have ended
@@ -49,9 +45,10 @@ func (p *program) runChild(ctx context.Context, args, env []string) (int, error)
 			}
 		}
 	}()
-	err = cmd.Wait()
+	err := cmd.Wait()
 	close(ended)
 	<-forwarding
+	pending(signals) // what is left was the child's
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
 		return 0, fmt.Errorf("%s: %w", args[0], err)
@@ -59,12 +56,15 @@ func (p *program) runChild(ctx context.Context, args, env []string) (int, error)
 	return exitStatus(cmd.ProcessState), nil
 }
 
-// lookPath finds a command in the PATH of p, and says why when it does not.
-func (p *program) lookPath(name string) (string, error) {
+// lookPath finds a command as a shell would, in the PATH of this process, and
+// says why when it does not.
+func lookPath(name string) (string, error) {
 	path, err := exec.LookPath(name)
 	switch {
 	case err == nil || errors.Is(err, exec.ErrDot):
 		return path, nil
+	case errors.Is(err, syscall.EISDIR):
+		return "", &exitError{code: exitNotRun, err: fmt.Errorf("%s: is a directory", name)}
 	case errors.Is(err, fs.ErrPermission):
 		return "", &exitError{code: exitNotRun, err: fmt.Errorf("%s: permission denied", name)}
 	default:

@@ -5,6 +5,8 @@ package main
 import (
 	"os"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // forwarded are the signals that reach the child through stet. Stopping and
@@ -16,11 +18,20 @@ var forwarded = []os.Signal{
 // endSignals are those that ask stet to end.
 var endSignals = []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP}
 
-// sharesTerminal reports whether the terminal sends s to all of its
-// foreground processes. Sent on, an agent would see Ctrl-C twice, which for
-// many of them means to quit.
-func (p *program) sharesTerminal(s os.Signal) bool {
-	return (s == syscall.SIGINT || s == syscall.SIGQUIT || s == syscall.SIGWINCH) && isTerminal(p.in)
+// sharesTerminal reports whether s is a signal that the terminal sends to all
+// of its foreground processes, and we are among these. Sent on, an agent
+// would see Ctrl-C twice, which for many of them means to quit.
+func sharesTerminal(s os.Signal) bool {
+	if s != syscall.SIGINT && s != syscall.SIGQUIT && s != syscall.SIGWINCH {
+		return false
+	}
+	tty, err := os.OpenFile("/dev/tty", os.O_RDONLY|syscall.O_NOCTTY, 0)
+	if err != nil {
+		return false // we have no terminal
+	}
+	defer tty.Close()
+	foreground, err := unix.IoctlGetInt(int(tty.Fd()), unix.TIOCGPGRP)
+	return err == nil && foreground == syscall.Getpgrp()
 }
 
 // exitStatus is the code of a process that has ended, 128+n if by signal n.
@@ -29,4 +40,19 @@ func exitStatus(state *os.ProcessState) int {
 		return 128 + int(status.Signal())
 	}
 	return state.ExitCode()
+}
+
+// sameOwner reports whether a file is ours, or its owner is that of the
+// directory dir.
+func sameOwner(file os.FileInfo, dir string) bool {
+	has, ok := file.Sys().(*syscall.Stat_t)
+	if !ok || has.Uid == uint32(os.Getuid()) {
+		return true
+	}
+	info, err := os.Stat(dir)
+	if err != nil {
+		return false
+	}
+	want, ok := info.Sys().(*syscall.Stat_t)
+	return ok && has.Uid == want.Uid
 }

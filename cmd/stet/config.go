@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -39,6 +38,9 @@ const (
 var settings = []setting{
 	{"policy", text, checkPolicy, false},
 	{"keep", number, checkKeep, false},
+	{"keep-shell", number, checkKeepShell, false},
+	{"by-size", truth, nil, false},
+	{"by-content", truth, nil, false},
 	{"lang", text, checkLanguage, false},
 	{"placeholder", text, checkPlaceholder, false},
 	{"observe", truth, nil, false},
@@ -50,6 +52,12 @@ var settings = []setting{
 	{"upstream-chat", text, checkUpstream, true},
 	{"upstream-responses", text, checkUpstream, true},
 	{"dialect", tables, checkDialects, false}, // in files only
+	{"rule", tables, checkRules, false},       // in files only; a project's restrict
+	{"elicitation", text, checkElicitation, true},
+	{"unread", text, checkUnread, true},
+	{"suspicion", text, checkSuspicion, true},
+	{"rate", number, checkRate, true},
+	{"dedupe", truth, nil, true},
 }
 
 const projectFile = ".stet.toml"
@@ -60,71 +68,29 @@ type values map[string]any
 func (v values) Read() (map[string]any, error) { return v, nil }
 func (v values) ReadBytes() ([]byte, error)    { return nil, errors.ErrUnsupported }
 
-// loadConfig merges the layers: the user's file, the project's file, the
-// environment, then flags, the last having the last word.
-func (p *program) loadConfig(flags values) (*koanf.Koanf, error) {
-	k := koanf.New(".")
-	layers := []func() (values, error){
-		func() (values, error) { return readConfig(p.userConfig(), false) },
-		func() (values, error) { return readConfig(p.projectConfig(), true) },
-		p.envConfig,
-		func() (values, error) { return flags, nil },
+// loadConfig merges the layers: of the files the project's goes before the
+// user's, and before these what this run was given, flags before environment.
+func (p *program) loadConfig(flags values) (files, own *koanf.Koanf, err error) {
+	files, own = koanf.New("."), koanf.New(".")
+	layers := []struct {
+		into *koanf.Koanf
+		read func() (values, error)
+	}{
+		{files, func() (values, error) { return readConfig(p.userConfig(), false) }},
+		{files, func() (values, error) { return readConfig(p.projectConfig(), true) }},
+		{own, p.envConfig},
+		{own, func() (values, error) { return flags, nil }},
 	}
 	for _, layer := range layers {
-		v, err := layer()
+		v, err := layer.read()
+		if err == nil {
+			err = layer.into.Load(v, nil)
+		}
 		if err != nil {
-			return nil, misconfigured(err)
-		}
-		if err := k.Load(v, nil); err != nil {
-			return nil, misconfigured(err)
+			return nil, nil, misconfigured(err)
 		}
 	}
-	return k, nil
-}
-
-// userConfig returns where the user's file is, or would be.
-func (p *program) userConfig() string {
-	return p.xdg("XDG_CONFIG_HOME", ".config", "config.toml")
-}
-
-// xdg returns stet's file of that name under an XDG base directory, empty
-// when there is no home to put it in. A relative base is ignored, as the XDG
-// specification wants it.
-func (p *program) xdg(variable, fallback, name string) string {
-	base := p.getenv(variable)
-	if !filepath.IsAbs(base) {
-		home := p.home()
-		if home == "" {
-			return ""
-		}
-		base = filepath.Join(home, fallback)
-	}
-	return filepath.Join(base, "stet", name)
-}
-
-func (p *program) home() string {
-	if h := p.getenv("HOME"); h != "" {
-		return h
-	}
-	return p.getenv("USERPROFILE")
-}
-
-// projectConfig returns the nearest project file, looking upwards from the
-// working directory as far as the checkout or the home directory goes; empty
-// when there is none.
-func (p *program) projectConfig() string {
-	for dir := p.dir; ; {
-		file := filepath.Join(dir, projectFile)
-		if _, err := os.Stat(file); err == nil {
-			return file
-		}
-		_, err := os.Stat(filepath.Join(dir, ".git"))
-		up := filepath.Dir(dir)
-		if err == nil || up == dir || dir == p.home() {
-			return ""
-		}
-		dir = up
-	}
+	return files, own, nil
 }
 
 // readConfig reads one file. A file that is not there sets nothing.
@@ -155,7 +121,7 @@ func readConfig(file string, project bool) (values, error) {
 			return nil, fmt.Errorf("%s: %s: want %s, have %v", file, key, s.kind, value)
 		}
 		if err := s.accepts(value); err != nil {
-			return nil, fmt.Errorf("%s: %w", file, err)
+			return nil, fmt.Errorf("%s: %s: %w", file, key, err)
 		}
 	}
 	return v, nil

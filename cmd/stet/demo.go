@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -38,49 +39,65 @@ machine.`,
 	return cmd
 }
 
-func (p *program) runDemo(ctx context.Context, o *options) (err error) {
+// runDemo has the session first and speaks then: whoever does not listen to the
+// end, as in "stet demo | head", ends the program there.
+func (p *program) runDemo(ctx context.Context, o *options) error {
+	signals := notify(endSignals)
+	defer signal.Stop(signals)
+	ctx, stop := lastCall(ctx, signals)
+	defer stop()
+	report, err := p.demoSession(ctx, o)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	report.print(p.screen(p.out), columns(p.out))
+	return nil
+}
+
+// demoSession has the demo's session, and leaves nothing behind.
+func (p *program) demoSession(ctx context.Context, o *options) (report *demoReport, err error) {
 	files, from := demoFiles(p.dir)
 	dir, err := copyFiles(files)
 	if dir != "" {
 		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	}
 	if err != nil {
-		return fmt.Errorf("copy the files: %w", err)
+		return nil, fmt.Errorf("copy the files: %w", err)
 	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer root.Close()
 
 	model, err := llmtest.Start(llmtest.Config{Script: demoScript(files)})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, model.Close()) }()
 	listener, err := listen(ctx, "127.0.0.1:0")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	o.Upstream = proxy.Upstreams{Messages: model.URL}
 	o.Record, o.Observe = false, false
 	s, err := p.serve(ctx, o, listener, dir, nil)
 	if err != nil {
-		return errors.Join(err, listener.Close())
+		return nil, errors.Join(err, listener.Close())
 	}
 	agent := newDemoAgent(s.base, root)
 	words, runErr := agent.run(ctx)
 	agent.http.CloseIdleConnections()
-	sum, closeErr := s.close(ctx, time.Second)
-	if err := errors.Join(runErr, closeErr); err != nil {
-		return err
+	if err := errors.Join(runErr, s.close(ctx, time.Second)); err != nil {
+		return nil, err
 	}
-	report := demoReport{from: from, base: s.base, policy: string(o.Policy), note: unbuilt(o.Policy), words: words, summary: sum}
-	if err := report.compare(agent.turns, model.Requests()); err != nil {
-		return err
+	report = &demoReport{
+		from: from, base: s.base, policy: string(o.Policy), note: unbuilt(o.Policy), words: words, totals: s.proxy.Totals(),
 	}
-	report.print(p.screen(p.out), columns(p.out))
-	return nil
+	return report, report.compare(agent.turns, model.Requests())
 }
 
 // demoScript is what the model says in the demo's session.

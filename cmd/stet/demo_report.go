@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/anthropic"
 	"github.com/stet-dev/stet/llm/llmtest"
+	"github.com/stet-dev/stet/proxy"
 	"github.com/stet-dev/stet/tokens"
 )
 
@@ -20,7 +22,7 @@ type demoReport struct {
 	policy, note  string
 	words         string // the model's last
 	turns         []demoRow
-	summary       summary
+	totals        proxy.Totals
 	before, after demoSize // of all requests
 }
 
@@ -141,14 +143,14 @@ func (r *demoReport) print(w io.Writer, width int) {
 	for i, row := range r.turns {
 		for j, c := range row.calls {
 			if j < len(row.calls)-1 {
-				fmt.Fprintf(w, "%3s  %-*s\n", "", call, clip(c, call))
+				fmt.Fprintf(w, "%3s  %-*s\n", "", call, cropped(c, call))
 				continue
 			}
 			left := ""
 			if row.after.bytes < row.before.bytes {
 				left = good.Render("  " + change(row.before.bytes, row.after.bytes))
 			}
-			fmt.Fprintf(w, "%3d  %-*s  %10s B  %10s B  %6s -> %5s%s\n", i+1, call, clip(c, call),
+			fmt.Fprintf(w, "%3d  %-*s  %10s B  %10s B  %6s -> %5s%s\n", i+1, call, cropped(c, call),
 				grouped(row.before.bytes), grouped(row.after.bytes), grouped(row.before.tokens), grouped(row.after.tokens), left)
 		}
 		if row.again {
@@ -163,17 +165,20 @@ func (r *demoReport) print(w io.Writer, width int) {
 		count(len(r.turns), "request"), grouped(r.before.bytes), grouped(r.after.bytes), change(r.before.bytes, r.after.bytes))))
 	fmt.Fprintf(w, "Estimated tokens of the messages: %s -> %s (%s). %s of files, %s left out; every other byte reached the model as it was sent.\n",
 		grouped(r.before.tokens), grouped(r.after.tokens), change(r.before.tokens, r.after.tokens),
-		count(r.summary.Reads, "read"), count(r.summary.Shortened, "repeat"))
+		count(r.totals.Reads, "read"), cmp.Or(leftOut(r.totals.Shortened), "nothing"))
 	fmt.Fprintf(w, "%s\n", faint.Render("The model's last words: "+r.words))
 }
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// clip cuts s to n characters.
-func clip(s string, n int) string {
+// cropped cuts s to n characters, 0 or more.
+func cropped(s string, n int) string {
 	r := []rune(s)
 	if len(r) <= n {
 		return s
+	}
+	if n < 1 {
+		return ""
 	}
 	return string(r[:n-1]) + "…"
 }

@@ -4,10 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
+	"syscall"
 
-	"charm.land/fang/v2"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // The exit codes that are stet's own.
@@ -16,6 +18,7 @@ const (
 	exitUsage    = 2
 	exitNotRun   = 126
 	exitNotFound = 127
+	exitSignal   = 128 // and the signal's number
 )
 
 // exitError ends the program with a code. Without an error it does so in
@@ -42,6 +45,28 @@ func usage(cmd *cobra.Command, err error) error {
 
 // misconfigured makes err an error in the configuration.
 func misconfigured(err error) error { return &exitError{code: exitUsage, err: err} }
+
+// interrupted is the error of work that a signal ended.
+func interrupted(s os.Signal) error {
+	code := exitFailed
+	if n, ok := s.(syscall.Signal); ok {
+		code = exitSignal + int(n)
+	}
+	return &exitError{code: code, err: fmt.Errorf("interrupted (%v)", s)}
+}
+
+// badFlag says what is wrong with a flag, in words of the person's.
+func badFlag(cmd *cobra.Command, err error) error {
+	var invalid *pflag.InvalidValueError
+	if errors.As(err, &invalid) {
+		f := invalid.GetFlag()
+		want := map[string]kind{"int": number, "bool": truth}[f.Value.Type()]
+		if want != "" {
+			err = fmt.Errorf("--%s: want %s, have %q", f.Name, want, invalid.GetValue())
+		}
+	}
+	return usage(cmd, err)
+}
 
 func unknownCommand(cmd *cobra.Command, name string) error {
 	msg := fmt.Sprintf("unknown command %q", name)
@@ -70,18 +95,14 @@ func exitCode(err error) int {
 	return exitFailed
 }
 
-// printError says in plain words what went wrong: one line, no box.
-func printError(w io.Writer, _ fang.Styles, err error) {
+// printError says in plain words what went wrong.
+func printError(w io.Writer, err error) {
 	var e *exitError
-	if !errors.As(err, &e) {
-		fmt.Fprintln(w, "stet:", err)
-		return
-	}
-	if e.err == nil {
+	if errors.As(err, &e) && e.err == nil {
 		return
 	}
 	fmt.Fprintln(w, "stet:", err)
-	if e.help != "" {
+	if e != nil && e.help != "" {
 		fmt.Fprintf(w, "See '%s --help'.\n", e.help)
 	}
 }

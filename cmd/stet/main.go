@@ -2,9 +2,9 @@
 // its model, and leaves out of each request what the model has in view already.
 //
 // Exit codes: 0 it went well; 1 something broke; 2 the command line or the
-// configuration is wrong. Under "stet wrap" the agent's own exit code comes
-// back, 128+n when signal n ended it, 126 when it could not be started, and
-// 127 when there is no such command.
+// configuration is wrong; 128+n signal n interrupted it. Under "stet wrap" the
+// agent's own exit code comes back, 128+n when signal n ended it, 126 when it
+// could not be started, and 127 when there is no such command.
 package main
 
 import (

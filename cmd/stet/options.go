@@ -2,9 +2,9 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
-	"net/url"
 	"strings"
 
 	"github.com/knadh/koanf/v2"
@@ -20,15 +20,19 @@ import (
 // options is the configuration after all layers.
 type options struct {
 	Policy      history.Policy
-	Keep        int // newest reads of a file that keep-latest leaves whole; 0 is none
+	Keep        int // newest reads of a file that keep-latest leaves whole; 0 is all
+	KeepShell   int // newest outputs of commands that keep-latest leaves whole; 0 is all
+	BySize      bool
+	ByContent   bool
 	Lang        string
 	Placeholder string
 	Observe     bool
 	Record      bool
 	Listen      string
 	Log         string
-	Upstream    proxy.Upstreams
-	Dialects    *dialect.Table // nil: the default
+	Upstream    proxy.Upstreams // of flags and environment; all of them once settled
+	Configured  proxy.Upstreams // of files
+	Dialects    *dialect.Table  // nil: the default
 }
 
 // Where requests go when nothing is said, for the person to read; the proxy
@@ -41,6 +45,8 @@ const (
 const (
 	defaultListen = "127.0.0.1:4141"
 	defaultKeep   = 5
+
+	defaultKeepShell = 5
 )
 
 // addPlanFlags adds the flags that say what is left out.
@@ -101,11 +107,19 @@ func (p *program) options(cmd *cobra.Command) (*options, error) {
 	if bad != nil {
 		return nil, usage(cmd, bad)
 	}
-	k, err := p.loadConfig(flags)
+	files, own, err := p.loadConfig(flags)
 	if err != nil {
 		return nil, err
 	}
+	k := files.Copy()
+	if err := k.Merge(own); err != nil {
+		return nil, misconfigured(err)
+	}
 	o := optionsOf(k)
+	o.Upstream = upstreamsOf(own)
+	if !own.Exists("upstream") { // which is said to be for every request, even if it is empty
+		o.Configured = upstreamsOf(files)
+	}
 	if rows, ok := k.Get("dialect").([]any); ok {
 		if o.Dialects, err = dialects(rows); err != nil {
 			return nil, misconfigured(err)
@@ -118,6 +132,9 @@ func optionsOf(k *koanf.Koanf) *options {
 	o := &options{
 		Policy:      history.Lossless,
 		Keep:        defaultKeep,
+		KeepShell:   defaultKeepShell,
+		BySize:      k.Bool("by-size"),
+		ByContent:   k.Bool("by-content"),
 		Lang:        k.String("lang"),
 		Placeholder: k.String("placeholder"),
 		Observe:     k.Bool("observe"),
@@ -131,31 +148,48 @@ func optionsOf(k *koanf.Koanf) *options {
 	if k.Exists("keep") {
 		o.Keep = k.Int("keep")
 	}
+	if k.Exists("keep-shell") {
+		o.KeepShell = k.Int("keep-shell")
+	}
 	if k.Exists("record") {
 		o.Record = k.Bool("record")
 	}
 	if s := k.String("listen"); s != "" {
 		o.Listen = s
 	}
-	either := func(key string) string {
-		if s := k.String(key); s != "" {
-			return s
-		}
-		return k.String("upstream")
-	}
-	o.Upstream = proxy.Upstreams{
-		Messages: either("upstream-messages"), Chat: either("upstream-chat"), Responses: either("upstream-responses"),
-	}
 	return o
+}
+
+func upstreamsOf(k *koanf.Koanf) proxy.Upstreams {
+	all := k.String("upstream")
+	return proxy.Upstreams{
+		Messages:  cmp.Or(k.String("upstream-messages"), all),
+		Chat:      cmp.Or(k.String("upstream-chat"), all),
+		Responses: cmp.Or(k.String("upstream-responses"), all),
+	}
+}
+
+// settle makes Upstream what counts: what flags and STET_* say, then found,
+// which is what the agent would have used, then what the files say.
+func (o *options) settle(found proxy.Upstreams) {
+	u, c := &o.Upstream, o.Configured
+	u.Messages = cmp.Or(u.Messages, found.Messages, c.Messages)
+	u.Chat = cmp.Or(u.Chat, found.Chat, c.Chat)
+	u.Responses = cmp.Or(u.Responses, found.Responses, c.Responses)
 }
 
 // history returns the engine's configuration for a workspace.
 func (o *options) history(root string) history.Config {
-	keep := o.Keep
-	if keep == 0 {
-		keep = -1 // the engine's word for none
+	all := func(n int) int {
+		if n == 0 {
+			return -1 // the engine's word for all
+		}
+		return n
 	}
-	return history.Config{Policy: o.Policy, Root: root, KeepReads: keep, Language: o.Lang, Placeholder: o.Placeholder, Dialects: o.Dialects}
+	return history.Config{
+		Policy: o.Policy, Root: root, KeepReads: all(o.Keep), KeepShell: all(o.KeepShell), BySize: o.BySize, ByContent: o.ByContent,
+		Language: o.Lang, Placeholder: o.Placeholder, Dialects: o.Dialects,
+	}
 }
 
 // unbuilt says what a policy does until it is built; empty when it is.
@@ -189,45 +223,4 @@ func dialects(rows []any) (*dialect.Table, error) {
 func checkDialects(v any) error {
 	_, err := dialects(v.([]any))
 	return err
-}
-
-func checkPolicy(v any) error {
-	_, err := history.ParsePolicy(v.(string))
-	return err
-}
-
-func checkKeep(v any) error {
-	if n := fmt.Sprint(v); strings.HasPrefix(n, "-") {
-		return fmt.Errorf("keep is a number of reads, 0 or more, not %s", n)
-	}
-	return nil
-}
-
-func checkLanguage(v any) error {
-	if s := v.(string); s != "" && s != "en" && s != "zh" {
-		return fmt.Errorf("unknown language %q: choose en or zh, or give a placeholder of your own", s)
-	}
-	return nil
-}
-
-func checkPlaceholder(v any) error {
-	if strings.ContainsAny(v.(string), "\r\n") {
-		return errors.New("the placeholder must be one line")
-	}
-	return nil
-}
-
-func checkUpstream(v any) error {
-	s := v.(string)
-	if s == "" {
-		return nil
-	}
-	u, err := url.Parse(s)
-	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
-		return fmt.Errorf("%q is no base URL: want http:// or https:// and a host", s)
-	}
-	if u.RawQuery != "" || u.Fragment != "" {
-		return fmt.Errorf("%q: a base URL has no query and no fragment", s)
-	}
-	return nil
 }

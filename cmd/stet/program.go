@@ -5,7 +5,6 @@ import (
 	"io"
 	"strings"
 
-	"charm.land/fang/v2"
 	"github.com/spf13/cobra"
 )
 
@@ -24,7 +23,10 @@ func (p *program) run(ctx context.Context, args []string) int {
 	root.SetIn(p.in)
 	root.SetOut(p.out)
 	root.SetErr(p.err)
-	err := fang.Execute(ctx, root, fang.WithVersion(version()), fang.WithErrorHandler(printError))
+	err := root.ExecuteContext(ctx)
+	if err != nil {
+		printError(p.err, err)
+	}
 	return exitCode(err)
 }
 
@@ -65,9 +67,14 @@ stet savings`,
 		},
 		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		SuggestionsMinimumDistance: 2,
+		Version:                    version(),
+		SilenceErrors:              true,
+		SilenceUsage:               true,
 	}
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usage(cmd, err) })
-	root.AddCommand(p.wrapCommand(), p.proxyCommand(), p.savingsCommand(), p.demoCommand(), p.versionCommand())
+	root.SetFlagErrorFunc(badFlag)
+	root.AddCommand(p.wrapCommand(), p.proxyCommand(), p.savingsCommand(), p.demoCommand(), p.versionCommand(),
+		p.mcpCommand(), p.approveCommand(), p.auditCommand(), p.undoCommand(), p.setupCommand())
+	addHelp(root)
 	for _, cmd := range root.Commands() {
 		completePlanFlags(cmd)
 	}

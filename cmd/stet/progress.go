@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"io/fs"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/stet-dev/stet/replay"
+	"github.com/stet-dev/stet/transcript"
 )
 
 // progress is a bar on the terminal for work that takes a while; nil shows
@@ -28,18 +30,19 @@ const (
 )
 
 // newProgress returns a bar for the files in paths, nil where standard error
-// is no terminal.
-func (p *program) newProgress(paths []string) *progress {
-	if !isTerminal(p.err) {
+// is no terminal, or one that does not know how wide it is.
+func (p *program) newProgress(ctx context.Context, paths []string) *progress {
+	width := columns(p.err)
+	if width == 0 {
 		return nil
 	}
-	b := &progress{out: p.err, width: columns(p.err), started: time.Now()}
+	b := &progress{out: p.err, width: width, started: time.Now()}
 	for _, path := range paths {
 		_ = filepath.WalkDir(path, func(_ string, d fs.DirEntry, err error) error {
-			if err == nil && !d.IsDir() {
+			if err == nil && !d.IsDir() && transcript.Likely(d.Name()) {
 				b.files++
 			}
-			return nil
+			return ctx.Err()
 		})
 	}
 	return b
@@ -56,7 +59,7 @@ func (b *progress) show(done replay.Progress) {
 	full := cells * done.Files / total
 	line := fmt.Sprintf("%s%s %d/%d files, %d sessions, %s requests", strings.Repeat("█", full), strings.Repeat("░", cells-full),
 		done.Files, total, done.Sessions, grouped(done.Requests))
-	fmt.Fprintf(b.out, "\r\x1b[K%s", clip(line, b.width-1))
+	fmt.Fprintf(b.out, "\r\x1b[K%s", cropped(line, b.width-1))
 }
 
 // clear takes the bar away.

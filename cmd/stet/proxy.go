@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os/signal"
@@ -10,6 +11,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/stet-dev/stet/proxy"
 )
 
 // drain is how long requests in flight may take after the proxy was told to
@@ -26,8 +29,8 @@ func (p *program) proxyCommand() *cobra.Command {
 reads left out that the model has in view already. Agents find it through
 ANTHROPIC_BASE_URL and OPENAI_BASE_URL.
 
-Stop it with Ctrl-C: requests in flight may end first, a second Ctrl-C cuts
-them off.`,
+Stop it with Ctrl-C: requests in flight may end first. A second Ctrl-C cuts them
+off, a third ends stet at once.`,
 		Example: `# For agents started elsewhere
 stet proxy
 
@@ -77,28 +80,31 @@ func listenHost(address string) (string, error) {
 }
 
 func (p *program) runProxy(ctx context.Context, o *options, allowed []string) error {
-	ctx, stop := signal.NotifyContext(ctx, endSignals...)
+	signals := notify(endSignals)
+	defer signal.Stop(signals)
+	running, stop := untilSignal(ctx, signals)
 	defer stop()
-	listener, err := listen(ctx, o.Listen)
+	listener, err := listen(running, o.Listen)
 	if err != nil {
 		return err
 	}
-	s, err := p.serve(ctx, o, listener, "", allowed)
+	o.settle(proxy.Upstreams{})
+	s, err := p.serve(running, o, listener, "", allowed)
 	if err != nil {
-		_ = listener.Close()
-		return err
+		return errors.Join(err, listener.Close())
 	}
 	p.announce(s, o)
 	select {
-	case <-ctx.Done():
-	case err := <-s.done:
-		s.done <- err
+	case <-running.Done():
+	case <-s.ended:
 	}
-	stop() // from here on a second signal ends the program
+	stop()
 	slow := time.AfterFunc(time.Second, func() { p.say("waiting up to %s for requests in flight; Ctrl-C cuts them off", drain) })
-	sum, err := s.close(ctx, drain)
+	closing, stopClosing := lastCall(ctx, signals)
+	defer stopClosing()
+	err = s.close(closing, drain)
 	slow.Stop()
-	sum.print(p.err)
+	s.summary(o).print(p.err)
 	return err
 }
 

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"path/filepath"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -17,26 +17,27 @@ type redirect struct {
 	// found holds the base URLs that the child would have used, as far as
 	// they are set anywhere.
 	found   proxy.Upstreams
-	notes   []string // what the person should know before the agent starts
-	cleanup []func() // to be called when the child has ended
+	source  map[wire]string // what says so: "OPENAI_BASE_URL", "Codex's configuration"
+	notes   []string        // what the person should know before the agent starts
+	cleanup []func()        // to be called when the child has ended
 }
 
 // redirection turns a command towards a proxy at base ("http://127.0.0.1:4141").
 func (p *program) redirection(command []string, base string) redirect {
-	r := redirect{args: slices.Clone(command), env: slices.Clone(p.env)}
-	r.found.Messages = p.getenv("ANTHROPIC_BASE_URL")
-	openai := p.getenv("OPENAI_BASE_URL")
+	r := redirect{args: slices.Clone(command), env: slices.Clone(p.env), source: map[wire]string{}}
+	r.learn("ANTHROPIC_BASE_URL", p.getenv("ANTHROPIC_BASE_URL"), wireMessages)
+	name, openai := "OPENAI_BASE_URL", p.getenv("OPENAI_BASE_URL")
 	if openai == "" {
-		openai = p.getenv("OPENAI_API_BASE")
+		name, openai = "OPENAI_API_BASE", p.getenv("OPENAI_API_BASE")
 	}
-	r.found.Chat, r.found.Responses = openai, openai
+	r.learn(name, openai, wireChat, wireResponses)
 
 	r.set("ANTHROPIC_BASE_URL", base)
 	r.set("OPENAI_BASE_URL", inPlaceOf(openai, base))
 	r.set("OPENAI_API_BASE", inPlaceOf(openai, base))
 	r.bypass()
 
-	switch name, at := agentOf(command); name {
+	switch agent, at := agentOf(command); agent {
 	case "codex":
 		p.redirectCodex(&r, at, base)
 	case "opencode":
@@ -45,6 +46,27 @@ func (p *program) redirection(command []string, base string) redirect {
 		p.redirectContinue(&r, at, base)
 	}
 	return r
+}
+
+// learn takes down that source says where the requests of these APIs went.
+func (r *redirect) learn(source, base string, apis ...wire) {
+	for _, api := range apis {
+		*upstreamFor(&r.found, api), r.source[api] = base, source
+	}
+}
+
+// check says which of the base URLs found is none, of those that count: what
+// is given for an API goes before what is found.
+func (r *redirect) check(given proxy.Upstreams) error {
+	for _, api := range []wire{wireMessages, wireChat, wireResponses} {
+		if *upstreamFor(&given, api) != "" {
+			continue
+		}
+		if err := checkBase(*upstreamFor(&r.found, api)); err != nil {
+			return misconfigured(fmt.Errorf("%s: %w", r.source[api], err))
+		}
+	}
+	return nil
 }
 
 func (r *redirect) set(name, value string) {
@@ -66,6 +88,7 @@ func (r *redirect) bypass() {
 	}
 }
 
+// endsInVersion agrees with how the proxy joins a path to such a base URL.
 var endsInVersion = regexp.MustCompile(`/v[0-9]+[a-z0-9]*/?$`)
 
 // inPlaceOf returns the base URL that stands for was: with /v1 where that ends
@@ -78,37 +101,10 @@ func inPlaceOf(was, base string) string {
 	return base
 }
 
-// launchers run a command that is among their arguments.
-var launchers = []string{"npx", "bunx", "pnpx", "pnpm", "yarn", "npm", "node", "bun", "env", "time", "nice"}
-
-// agentOf tells which agent a command line starts, and at which argument its
-// name stands; empty where it is none that needs more than the environment.
-func agentOf(command []string) (name string, at int) {
-	for i, arg := range command {
-		base := strings.ToLower(filepath.Base(arg))
-		base, _, _ = strings.Cut(base, "@") // npx codex@latest
-		if strings.HasSuffix(arg, "@continuedev/cli") {
-			base = "cn"
-		}
-		base = strings.TrimSuffix(strings.TrimSuffix(base, ".exe"), ".js")
-		switch base {
-		case "codex":
-			return "codex", i
-		case "opencode", "opencode-ai":
-			return "opencode", i
-		case "cn":
-			return "continue", i
-		}
-		if i == 0 && !slices.Contains(launchers, base) {
-			return "", 0
-		}
-	}
-	return "", 0
-}
-
-// clean removes what the redirection made.
+// clean removes what the redirection made. It may be called more than once.
 func (r *redirect) clean() {
 	for _, f := range r.cleanup {
 		f()
 	}
+	r.cleanup = nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -22,7 +23,7 @@ func (p *program) redirectCodex(r *redirect, at int, base string) {
 		key = "model_providers." + c.provider + ".base_url"
 	}
 	if c.baseURL != "" {
-		r.found.Chat, r.found.Responses = c.baseURL, c.baseURL
+		r.learn("the base URL of Codex's provider "+c.provider, c.baseURL, wireChat, wireResponses)
 	}
 	ours := strconv.Quote(inPlaceOf(r.found.Responses, base))
 	// An override in the command line comes after ours and would win: it is
@@ -53,10 +54,7 @@ func (p *program) codexConfig(args []string) codexConfig {
 		OpenAIBaseURL string
 		Providers     map[string]any
 	}
-	home := p.getenv("CODEX_HOME")
-	if home == "" {
-		home = filepath.Join(p.home(), ".codex")
-	}
+	home := cmp.Or(p.getenv("CODEX_HOME"), p.below(".codex"))
 	if b, err := os.ReadFile(filepath.Join(home, "config.toml")); err == nil {
 		if m, err := toml.Parser().Unmarshal(b); err == nil {
 			file.ModelProvider, _ = m["model_provider"].(string)

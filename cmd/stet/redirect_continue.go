@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -16,6 +17,10 @@ import (
 // and it is gone when the agent has ended.
 func (p *program) redirectContinue(r *redirect, at int, base string) {
 	file, arg := p.continueConfig(r.args[at+1:])
+	if file == "" {
+		r.notes = append(r.notes, "Continue is not redirected: there is no home directory (HOME) with its configuration, and no --config FILE")
+		return
+	}
 	b, err := os.ReadFile(file)
 	if err != nil {
 		r.notes = append(r.notes, fmt.Sprintf("Continue is not redirected: it needs a configuration file (--config FILE): %v", err))
@@ -38,7 +43,7 @@ func (p *program) redirectContinue(r *redirect, at int, base string) {
 		return
 	}
 	for api, baseURL := range found {
-		*r.at(api) = baseURL
+		r.learn("apiBase in "+file, baseURL, api)
 	}
 	switch {
 	case arg < 0:
@@ -61,9 +66,9 @@ func (p *program) continueConfig(args []string) (file string, arg int) {
 			return p.absolute(args[i+1]), i + 1
 		}
 	}
-	dir := p.getenv("CONTINUE_GLOBAL_DIR")
+	dir := cmp.Or(p.getenv("CONTINUE_GLOBAL_DIR"), p.below(".continue"))
 	if dir == "" {
-		dir = filepath.Join(p.home(), ".continue")
+		return "", -1
 	}
 	return filepath.Join(dir, "config.yaml"), -1
 }

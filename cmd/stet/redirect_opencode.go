@@ -10,6 +10,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/stet-dev/stet/proxy"
 )
 
 // redirectOpencode tells opencode about the proxy. Its providers want base
@@ -38,9 +40,9 @@ func (p *program) redirectOpencode(r *redirect, at int, base string) {
 		}
 		taken[o.api] = o.baseURL
 		if o.baseURL != "" {
-			*r.at(o.api) = o.baseURL
+			r.learn("opencode's provider "+o.name, o.baseURL, o.api)
 		}
-		object(object(overlay, o.name), "options")["baseURL"] = inPlaceOf(*r.at(o.api), base)
+		object(object(overlay, o.name), "options")["baseURL"] = inPlaceOf(*upstreamFor(&r.found, o.api), base)
 	}
 	merged, err := json.Marshal(content)
 	if err != nil {
@@ -59,15 +61,15 @@ const (
 	wireResponses wire = "responses"
 )
 
-// at is the base URL found for an API.
-func (r *redirect) at(api wire) *string {
+// upstreamFor is the base URL for an API.
+func upstreamFor(u *proxy.Upstreams, api wire) *string {
 	switch api {
 	case wireMessages:
-		return &r.found.Messages
+		return &u.Messages
 	case wireChat:
-		return &r.found.Chat
+		return &u.Chat
 	default:
-		return &r.found.Responses
+		return &u.Responses
 	}
 }
 
@@ -133,11 +135,9 @@ func (p *program) opencodeProviders(content map[string]any, model string) []open
 // word last. What cannot be read is opencode's to complain about.
 func (p *program) opencodeFiles() []map[string]any {
 	var names []string
-	global := p.getenv("XDG_CONFIG_HOME")
-	if global == "" {
-		global = filepath.Join(p.home(), ".config")
+	if global := cmp.Or(p.getenv("XDG_CONFIG_HOME"), p.below(".config")); global != "" {
+		names = append(names, filepath.Join(global, "opencode", "opencode"))
 	}
-	names = append(names, filepath.Join(global, "opencode", "opencode"))
 	var up []string
 	for dir := p.dir; ; dir = filepath.Dir(dir) {
 		up = append(up, filepath.Join(dir, "opencode"))
@@ -152,7 +152,7 @@ func (p *program) opencodeFiles() []map[string]any {
 		files = append(files, n+".json", n+".jsonc")
 	}
 	if custom := p.getenv("OPENCODE_CONFIG"); custom != "" {
-		files = slices.Insert(files, 2, custom)
+		files = slices.Insert(files, 2*len(names), custom)
 	}
 	var all []map[string]any
 	for _, f := range files {
@@ -194,45 +194,4 @@ func object(m map[string]any, key string) map[string]any {
 		m[key] = o
 	}
 	return o
-}
-
-// withoutComments turns JSON with comments and trailing commas into JSON.
-// What is neither comes out as something that does not parse.
-func withoutComments(b []byte) []byte {
-	out := make([]byte, 0, len(b))
-	for i := 0; i < len(b); {
-		switch {
-		case b[i] == '"':
-			end := i + 1
-			for end < len(b) && b[end] != '"' {
-				if b[end] == '\\' {
-					end++
-				}
-				end++
-			}
-			end = min(end+1, len(b))
-			out = append(out, b[i:end]...)
-			i = end
-		case strings.HasPrefix(string(b[i:min(i+2, len(b))]), "//"):
-			for i < len(b) && b[i] != '\n' {
-				i++
-			}
-		case strings.HasPrefix(string(b[i:min(i+2, len(b))]), "/*"):
-			end := strings.Index(string(b[i+2:]), "*/")
-			if end < 0 {
-				return out
-			}
-			i += end + 4
-		case b[i] == '}' || b[i] == ']':
-			for n := len(out); n > 0 && strings.ContainsRune(" \t\r\n,", rune(out[n-1])); n = len(out) {
-				out = out[:n-1]
-			}
-			out = append(out, b[i])
-			i++
-		default:
-			out = append(out, b[i])
-			i++
-		}
-	}
-	return out
 }

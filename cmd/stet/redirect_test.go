@@ -89,6 +89,26 @@ func TestAgentOf(t *testing.T) {
 		{"claude codex", "", 0},
 		{"git commit -m codex", "", 0},
 		{"env A=1 codex", "codex", 2},
+		{"env -u HOME A=1 npx codex", "codex", 5},
+		{"timeout 60 codex", "codex", 2},
+		{"timeout -s INT --foreground 60 codex exec x", "codex", 5},
+		{"nice -n 5 codex", "codex", 3},
+		{"nohup cn -p x", "continue", 1},
+		{"npx -p @openai/codex codex exec", "codex", 3},
+		{"npx -- codex exec", "codex", 2},
+		{"npx @continuedev/cli@1.2 -p x", "continue", 1},
+		{"npm exec -- codex exec", "codex", 3},
+		{"npm exec codex exec", "", 0}, // npm takes -c for itself
+		{"pnpm dlx opencode-ai run", "opencode", 2},
+		{"yarn codex", "codex", 1},
+		{"node --env-file .env /opt/x/codex.js", "codex", 3},
+		{"env echo codex", "", 0},
+		{"env ls ./codex", "", 0},
+		{"npx eslint packages/codex", "", 0},
+		{"npm run codex", "", 0},
+		{"timeout codex", "", 0},
+		{"env", "", 0},
+		{"npx -p", "", 0},
 	} {
 		if name, at := agentOf(strings.Fields(tt.command)); name != tt.name || at != tt.at {
 			t.Errorf("%s: %q at %d, want %q at %d", tt.command, name, at, tt.name, tt.at)

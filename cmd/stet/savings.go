@@ -7,9 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 	_ "modernc.org/sqlite" // opencode keeps its sessions in such a file
@@ -48,22 +48,24 @@ stet savings --policy keep-latest --keep 3 ~/.codex/sessions`,
 }
 
 func (p *program) runSavings(ctx context.Context, o *options, args []string, asJSON bool) error {
-	ctx, stop := signal.NotifyContext(ctx, endSignals...)
+	signals := notify(endSignals)
+	defer signal.Stop(signals)
+	ctx, stop := lastCall(ctx, signals)
 	defer stop()
 	paths, err := p.sessionPaths(args)
 	if err != nil {
-		return err
+		return misconfigured(err)
 	}
 	if note := unbuilt(o.Policy); note != "" {
 		p.say("%s", note)
 	}
-	bar := p.newProgress(paths)
+	bar := p.newProgress(ctx, paths)
 	rep, err := replay.Savings(ctx, paths, replay.Config{
 		History: o.history(""), Open: transcript.Opener{SQLite: openReadOnly},
 	}, bar.show)
 	bar.clear()
 	if ctx.Err() != nil {
-		return errors.New("interrupted")
+		return context.Cause(ctx)
 	}
 	if err != nil {
 		return err
@@ -71,22 +73,27 @@ func (p *program) runSavings(ctx context.Context, o *options, args []string, asJ
 	if asJSON {
 		enc := json.NewEncoder(p.out)
 		enc.SetIndent("", "  ")
-		return enc.Encode(rep)
+		if err := enc.Encode(rep); err != nil {
+			return err
+		}
+	} else {
+		printSavings(p.screen(p.out), columns(p.out), rep)
 	}
-	printSavings(p.screen(p.out), columns(p.out), rep)
+	if unread := slices.IndexFunc(rep.Skipped, func(s replay.Skip) bool { return s.Unread }); unread >= 0 && len(rep.Sessions) == 0 {
+		return fmt.Errorf("nothing could be read: %s: %s", rep.Skipped[unread].File, rep.Skipped[unread].Reason)
+	}
 	return nil
 }
 
-// sessionPaths returns the paths asked for, or those where agents keep their
-// sessions on this machine.
+// sessionPaths returns the paths asked for, absolute, or those where agents
+// keep their sessions on this machine.
 func (p *program) sessionPaths(args []string) ([]string, error) {
 	var paths []string
 	for _, a := range args {
-		path := p.absolute(a)
-		if _, err := os.Stat(path); err != nil {
-			return nil, err
+		if a == "" {
+			return nil, errors.New("a PATH is empty")
 		}
-		paths = append(paths, path)
+		paths = append(paths, p.absolute(a))
 	}
 	if len(args) == 0 {
 		for _, s := range transcript.Find(p.home(), p.getenv) {

@@ -22,7 +22,7 @@ func printSavings(w io.Writer, width int, rep replay.Report) {
 		fmt.Fprintln(w, "nothing to save: no sessions found")
 		return
 	}
-	rules := prices.Rules()
+	rules, all := prices.Rules(), prices.Rules()
 	below := commonDir(rep.Sessions)
 	if below != "" {
 		fmt.Fprintf(w, "sessions below %s\n", below)
@@ -31,12 +31,14 @@ func printSavings(w io.Writer, width int, rep replay.Report) {
 	for _, s := range rep.Sessions {
 		name = max(name, len([]rune(s.File))-len([]rune(below)))
 	}
-	if width > 0 {
-		name = min(name, max(20, width-55-14*len(rules)))
+	if width > 0 { // the costs are below in any case; a line that is wrapped is none
+		const figures, cost = 54, 14
+		rules = rules[:min(len(rules), max(0, (width-20-figures)/cost))]
+		name = min(name, max(8, width-figures-cost*len(rules)))
 	}
 	head := fmt.Sprintf("%-*s %8s %13s %13s %8s %7s", name, "session", "requests", "tokens off", "tokens", "", "repeats")
 	for _, r := range rules {
-		head += fmt.Sprintf(" %13s", "cost "+short(r.Name))
+		head += fmt.Sprintf(" %13s", "cost "+columnName(r.Name))
 	}
 	fmt.Fprintln(w, faint.Render(strings.TrimRight(head, " ")))
 	for _, s := range rep.Sessions {
@@ -73,7 +75,7 @@ func printSavings(w io.Writer, width int, rep replay.Report) {
 		fmt.Fprintf(w, "%-22s %16s %16s %9s\n", name, grouped(int64(off)), grouped(int64(with)), bold.Render(change(off, with)))
 	}
 	total("input tokens", float64(t.TokensOff), float64(t.Tokens))
-	for _, r := range rules {
+	for _, r := range all {
 		total("cost, "+r.Name, t.CostOff[r.Name], t.Cost[r.Name])
 	}
 	fmt.Fprintln(w, faint.Render("Costs are in plain input tokens. A replayed agent does not react to what it no longer sees."))
@@ -85,11 +87,7 @@ func printSkipped(w io.Writer, skipped []replay.Skip) {
 	}
 	fmt.Fprintf(w, "\nskipped %s:\n", count(len(skipped), "file"))
 	for _, s := range skipped[:min(len(skipped), skippedShown)] {
-		reason := s.Reason
-		if !strings.Contains(reason, s.File) {
-			reason = s.File + ": " + reason
-		}
-		fmt.Fprintf(w, "  %s\n", strings.TrimPrefix(reason, "read session "))
+		fmt.Fprintf(w, "  %s: %s\n", s.File, s.Reason)
 	}
 	if more := len(skipped) - skippedShown; more > 0 {
 		fmt.Fprintf(w, "  and %d more; --json lists all\n", more)
@@ -115,8 +113,8 @@ func commonDir(rows []replay.Row) string {
 	return dir
 }
 
-// short is a price model's name as a column has room for it.
-func short(name string) string {
+// columnName is a price model's name as a column has room for it.
+func columnName(name string) string {
 	return strings.ReplaceAll(name, "anthropic-", "")
 }
 

@@ -12,17 +12,20 @@ import (
 	"time"
 
 	"github.com/stet-dev/stet/proxy"
-	"github.com/stet-dev/stet/record"
 )
+
+// writingDown is how long the account of the last requests may take.
+const writingDown = 3 * time.Second
 
 // server is a proxy that listens.
 type server struct {
 	base  string // "http://127.0.0.1:4141"
-	store record.Store
+	store *witness
 	proxy *proxy.Proxy
 	http  *http.Server
 	log   io.Closer
-	done  chan error // what ended Serve
+	ended chan struct{} // closed when it listens no more
+	err   error         // why, before it was told to; set when ended is closed
 }
 
 // serve starts the proxy on listener. root is the workspace, empty if it is
@@ -37,39 +40,48 @@ func (p *program) serve(ctx context.Context, o *options, listener net.Listener, 
 	if note != "" {
 		p.say("%s", note)
 	}
-	prx, err := proxy.New(proxy.Config{
-		Upstreams: o.Upstream, History: o.history(root), Observe: o.Observe,
-		AllowedHosts: allowed, Store: store, Logger: logger,
-	})
-	if err != nil {
-		return nil, errors.Join(misconfigured(err), store.Close(), logFile.Close())
-	}
 	s := &server{
-		base: "http://" + listener.Addr().String(), store: store, proxy: prx, log: logFile, done: make(chan error, 1),
-		http: &http.Server{
-			Handler: prx, ReadHeaderTimeout: 30 * time.Second,
-			ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelDebug),
-		},
+		base: "http://" + listener.Addr().String(), store: &witness{Store: store}, log: logFile, ended: make(chan struct{}),
 	}
-	go func() { s.done <- s.http.Serve(listener) }()
+	c := proxy.Config{
+		Upstreams: o.Upstream, History: o.history(root), Observe: o.Observe, AllowedHosts: allowed, Logger: logger,
+	}
+	if store != nil {
+		c.Store = s.store
+	}
+	if s.proxy, err = proxy.New(c); err != nil {
+		return nil, errors.Join(misconfigured(err), s.store.Close(), logFile.Close())
+	}
+	s.http = &http.Server{
+		Handler: s.proxy, ReadHeaderTimeout: 30 * time.Second,
+		ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelDebug),
+	}
+	go func() {
+		defer close(s.ended)
+		if err := s.http.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			s.err = fmt.Errorf("listen on %s: %w", listener.Addr(), err)
+		}
+	}()
 	return s, nil
 }
 
-// close stops listening, lets the requests in flight end for at most grace,
-// and returns what the run came to.
-func (s *server) close(ctx context.Context, grace time.Duration) (summary, error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
+// close stops listening, lets the requests in flight end for at most grace or
+// until ctx ends, cuts the rest off, and waits until all is written down. Its
+// error is what ended the server before, or what is missing in the account.
+func (s *server) close(ctx context.Context, grace time.Duration) error {
+	draining, cancel := context.WithTimeout(ctx, grace)
 	defer cancel()
-	if err := s.http.Shutdown(ctx); err != nil {
+	if err := s.http.Shutdown(draining); err != nil {
 		_ = s.http.Close() // the rest is cut off
 	}
-	<-s.done
-	// The requests that were cut off still have to be written down.
-	settle, cancelSettle := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
-	defer cancelSettle()
-	err := s.proxy.Close(settle)
-	sum, readErr := summarise(settle, s.store)
-	return sum, errors.Join(err, readErr, s.store.Close(), s.log.Close())
+	<-s.ended
+	writing, cancelWriting := context.WithTimeout(context.WithoutCancel(ctx), writingDown)
+	defer cancelWriting()
+	if err := s.proxy.Close(writing); err != nil {
+		// The store is in use yet, and goes with the process.
+		return errors.Join(s.err, fmt.Errorf("the record is not complete: %w", err), s.log.Close())
+	}
+	return errors.Join(s.err, s.store.failure(), s.store.Close(), s.log.Close())
 }
 
 // say tells the person something, on standard error.

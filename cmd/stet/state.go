@@ -2,71 +2,73 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"os"
+	"sync"
+	"time"
 
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/store/sqlite"
 )
 
-// tee is a store that writes to two and reads from the first: the account of
-// one run, and the account of all runs.
-type tee struct {
-	record.Store // of this run
-	kept         record.Store
-}
+// opening is how long the account may take to open: an agent waits for it.
+const opening = 2 * time.Second
 
-func (t tee) Append(ctx context.Context, b record.Batch) error {
-	return errors.Join(t.Store.Append(ctx, b), t.kept.Append(ctx, b))
-}
-
-func (t tee) Close() error { return errors.Join(t.kept.Close(), t.Store.Close()) }
-
-// openStore opens the account. Without a state directory that can be written,
-// or where none is wanted, it is kept for this run only: a proxy that forgets
-// is better than no agent. note is what the person should know of it.
+// openStore opens the account; nil where none is wanted, or where it cannot be
+// kept: a proxy that forgets is better than no agent. note is what the person
+// should know of it.
 func (p *program) openStore(ctx context.Context, o *options) (store record.Store, note string) {
-	run := new(record.Memory)
 	if !o.Record {
-		return run, ""
+		return nil, ""
 	}
 	path := p.xdg("XDG_STATE_HOME", ".local/state", "stet.db")
 	if path == "" {
-		return run, "no record is kept: there is no home directory (HOME)"
+		return nil, "no record is kept: there is no home directory (HOME)"
 	}
+	ctx, cancel := context.WithTimeout(ctx, opening)
+	defer cancel()
 	kept, err := sqlite.Open(ctx, path)
 	if err != nil {
-		return run, fmt.Sprintf("no record is kept: %v", err)
+		return nil, fmt.Sprintf("no record is kept: %v", err)
 	}
-	return tee{run, kept}, ""
+	return kept, ""
 }
 
-// summarise sums up what the store holds of this run. Every request of a
-// conversation counts all reads in it; the largest count is the conversation's.
-func summarise(ctx context.Context, store record.Store) (summary, error) {
-	rows, err := store.Requests(ctx, record.Query{})
-	if err != nil {
-		return summary{}, err
+// witness is a store, which may be nil, and how the last write to it went: the
+// proxy writes while nobody is looking.
+type witness struct {
+	record.Store
+	mu   sync.Mutex
+	last error
+}
+
+// Append implements record.Store.
+func (w *witness) Append(ctx context.Context, b record.Batch) error {
+	err := w.Store.Append(ctx, b)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.last = err
+	return err
+}
+
+// failure says what is missing in the store, nil when nothing is.
+func (w *witness) failure() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.last == nil {
+		return nil
 	}
-	trims, err := store.Trims(ctx, record.Query{})
-	if err != nil {
-		return summary{}, err
+	return fmt.Errorf("the record is not complete: %w", w.last)
+}
+
+// Close implements record.Store.
+func (w *witness) Close() error {
+	if w.Store == nil {
+		return nil
 	}
-	s := summary{Shortened: len(trims)}
-	reads := map[[2]string]int{}
-	for _, r := range rows {
-		s.Totals.Add(r)
-		key := [2]string{r.Conversation, r.Agent}
-		reads[key] = max(reads[key], r.Reads)
-	}
-	s.Totals.Reads = 0
-	for _, n := range reads {
-		s.Totals.Reads += n
-	}
-	return s, nil
+	return w.Store.Close()
 }
 
 // openLog opens the log file, and returns a logger that writes nothing where

@@ -3,9 +3,12 @@ package main
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -14,8 +17,11 @@ import (
 	"github.com/stet-dev/stet/llm/llmtest"
 )
 
+// programs are what the tests can run besides what the system has.
+var programs = map[string]func(){"stet": main, "agent": agentMain, "ask": askMain, "counter": counterMain, "client": clientMain}
+
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"stet": main, "agent": agentMain})
+	testscript.Main(m, programs)
 }
 
 // TestScripts runs the command line as people do: a script per file in
@@ -87,4 +93,31 @@ func agentMain() {
 		os.Exit(9)
 	}
 	fmt.Println(words)
+}
+
+// counterMain is an agent that writes down, in the file named, its number, its
+// parent's, and the signals that it hears. SIGTERM ends it.
+func counterMain() {
+	f, err := os.Create(os.Args[1])
+	if err != nil {
+		panic(err)
+	}
+	c := make(chan os.Signal, 16)
+	signal.Notify(c, os.Interrupt, syscall.SIGTERM)
+	fmt.Fprintln(f, os.Getpid(), os.Getppid())
+	for s := range c {
+		fmt.Fprintln(f, s)
+		if s == syscall.SIGTERM {
+			return
+		}
+	}
+}
+
+// askMain is a program that an agent leaves behind: it asks a model and waits.
+func askMain() {
+	resp, err := http.Post(os.Args[1]+"/chat/completions", "application/json", strings.NewReader(`{"model":"m","messages":[]}`))
+	if err == nil {
+		_, _ = resp.Body.Read(make([]byte, 1<<20))
+		_ = resp.Body.Close()
+	}
 }

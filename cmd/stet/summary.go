@@ -3,34 +3,45 @@ package main
 import (
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/history"
+	"github.com/stet-dev/stet/proxy"
 )
 
-// summary says what came of a run: its totals, and how many results were
-// shortened, each counted once.
+// summary says what came of a run.
 type summary struct {
-	record.Totals
-	Shortened int
+	proxy.Totals
+	policy  history.Policy
+	observe bool // nothing was left out, it was only planned
+}
+
+func (s *server) summary(o *options) summary {
+	return summary{s.proxy.Totals(), o.Policy, o.Observe}
 }
 
 // print writes the summary, a few lines that begin with "stet: ".
 func (s summary) print(w io.Writer) {
 	if s.Requests == 0 {
-		fmt.Fprintln(w, "stet: no request came through: does the agent use ANTHROPIC_BASE_URL or OPENAI_BASE_URL?")
+		fmt.Fprintf(w, "stet: %s\n", s.nothing())
 		return
 	}
 	seen := fmt.Sprintf("%s, %s of files", count(s.Requests, "request"), count(s.Reads, "read"))
-	verb := "left out"
-	if s.Observed == s.Requests {
-		verb = "would be left out (observe: nothing was)"
-	}
-	if s.Shortened == 0 {
-		fmt.Fprintf(w, "stet: nothing to save: %s, no repeats\n", seen)
-	} else {
-		fmt.Fprintf(w, "stet: %s; %s %s\n", seen, count(s.Shortened, "repeat"), verb)
+	left := leftOut(s.Shortened)
+	switch {
+	case s.policy == history.Off:
+		fmt.Fprintf(w, "stet: %s; policy off leaves nothing out\n", seen)
+	case left == "":
+		fmt.Fprintf(w, "stet: nothing to save: %s\n", seen)
+	default:
+		verb := "left out"
+		if s.observe {
+			verb = "would be left out (observe: nothing was)"
+		}
+		fmt.Fprintf(w, "stet: %s; %s %s\n", seen, left, verb)
 		fmt.Fprintf(w, "stet: estimated prompt tokens %s without stet, %s with: %s\n",
 			grouped(s.TokensOff), grouped(s.Tokens), change(s.TokensOff, s.Tokens))
 	}
@@ -41,9 +52,70 @@ func (s summary) print(w io.Writer) {
 	if s.Errors > 0 {
 		fmt.Fprintf(w, "stet: %s failed\n", count(s.Errors, "request"))
 	}
-	if s.Passed > 0 {
-		fmt.Fprintf(w, "stet: %s not understood and passed on untouched\n", count(s.Passed, "request"))
+	if passed := passedOn(s.Passed); passed != "" {
+		fmt.Fprintf(w, "stet: passed on untouched: %s\n", passed)
 	}
+}
+
+// nothing says what came where no request to a model did.
+func (s summary) nothing() string {
+	var other []string
+	n := 0
+	for _, path := range slices.Sorted(maps.Keys(s.Through)) {
+		n += s.Through[path]
+		if len(other) < 3 {
+			other = append(other, path)
+		}
+	}
+	for _, counted := range s.ByAPI { // of tokens, which is no request to a model
+		n += counted
+	}
+	switch {
+	case n == 0:
+		return "no request came through: does the agent use ANTHROPIC_BASE_URL or OPENAI_BASE_URL?"
+	case len(other) == 0:
+		return fmt.Sprintf("no request to a model came through, but %s to count tokens", count(n, "request"))
+	case len(other) < len(s.Through):
+		other = append(other, "…")
+	}
+	return fmt.Sprintf("no request to a model came through that stet knows, but %s to others: %s", count(n, "request"), strings.Join(other, ", "))
+}
+
+// leftOut says what was shortened: "3 repeats", "5 older reads and 1 older
+// command output"; empty if nothing was. It takes Totals.Shortened.
+func leftOut(shortened map[string]int) string {
+	var parts []string
+	for _, kind := range []struct {
+		reason history.Reason
+		noun   string
+	}{{history.Repeat, "repeat"}, {history.Older, "older read"}, {history.Terminal, "older command output"}} {
+		if n := shortened[string(kind.reason)]; n > 0 {
+			parts = append(parts, count(n, kind.noun))
+		}
+	}
+	return strings.Join(parts, " and ")
+}
+
+// passedOn says why how many requests were passed on untouched; empty if none
+// were. It takes Totals.Passed.
+func passedOn(passed map[string]int) string {
+	words := map[string]string{
+		"encoded": "with a compressed body", "large": "too large to look at",
+		"chained": "of a conversation that the provider stores",
+	}
+	sums := map[string]int{}
+	for cause, n := range passed {
+		if word, ok := words[cause]; ok {
+			sums[word] += n
+		} else {
+			sums["not understood"] += n
+		}
+	}
+	var parts []string
+	for _, word := range slices.Sorted(maps.Keys(sums)) {
+		parts = append(parts, count(sums[word], "request")+" "+word)
+	}
+	return strings.Join(parts, ", ")
 }
 
 // count is a number and its noun: "1 read", "2 reads".

@@ -3,19 +3,18 @@ package main
 import (
 	"context"
 	"errors"
+	"os/signal"
 	"time"
 
 	"github.com/spf13/cobra"
-
-	"github.com/stet-dev/stet/proxy"
 )
 
-// settle is how long requests may take that an agent has left behind.
-const settle = 2 * time.Second
+// lingering is how long requests may take that an agent has left behind.
+const lingering = 2 * time.Second
 
 func (p *program) wrapCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "wrap -- COMMAND [ARG...]",
+		Use:   "wrap [flags] -- COMMAND [ARG...]",
 		Short: "Run an agent with a clean context",
 		Long: `Start the proxy on a free port, run an agent so that its requests go through it,
 and say at its end what was left out. The agent has the terminal, gets every
@@ -23,12 +22,14 @@ signal, and its exit code is stet's: 128+n when signal n ended it, 127 when
 there is no such command. stet's own flags stand before the --.
 
 ANTHROPIC_BASE_URL and OPENAI_BASE_URL are set for the agent; a base URL that is
-set already is where its requests go on to. Codex, opencode and Continue, which
-do not go by these, are told in their own way; their files are not changed.`,
+set already is where its requests go on to, unless a flag or STET_UPSTREAM says
+another. Codex, opencode and Continue, which do not go by these, are told in
+their own way; their files are not changed.`,
 		Example: `stet wrap -- claude
 stet wrap -- codex exec "mend the build"
 stet wrap --observe -- opencode
 stet wrap --upstream http://127.0.0.1:11434/v1 -- qwen`,
+		DisableFlagsInUseLine: true,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usage(cmd, errors.New("no command to run: put it after --"))
@@ -50,20 +51,26 @@ stet wrap --upstream http://127.0.0.1:11434/v1 -- qwen`,
 }
 
 func (p *program) runWrap(ctx context.Context, o *options, command []string) error {
-	if _, err := p.lookPath(command[0]); err != nil {
+	path, err := lookPath(command[0])
+	if err != nil {
 		return err
 	}
+	// From here on to the end no signal ends stet before it has cleaned up.
+	signals := notify(forwarded)
+	defer signal.Stop(signals)
 	listener, err := listen(ctx, "127.0.0.1:0")
 	if err != nil {
 		return err
 	}
 	r := p.redirection(command, "http://"+listener.Addr().String())
 	defer r.clean()
-	o.Upstream = preferring(o.Upstream, r.found)
+	if err := r.check(o.Upstream); err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	o.settle(r.found)
 	s, err := p.serve(ctx, o, listener, p.dir, nil)
 	if err != nil {
-		_ = listener.Close()
-		return err
+		return errors.Join(err, listener.Close())
 	}
 	if note := unbuilt(o.Policy); note != "" {
 		r.notes = append(r.notes, note)
@@ -71,12 +78,15 @@ func (p *program) runWrap(ctx context.Context, o *options, command []string) err
 	for _, note := range r.notes {
 		p.say("%s", note)
 	}
-	code, err := p.runChild(ctx, r.args, r.env)
-	sum, closeErr := s.close(ctx, settle)
+	code, err := p.runChild(ctx, path, r.args, r.env, signals)
+	r.clean()
+	closing, stop := lastCall(ctx, signals)
+	defer stop()
+	closeErr := s.close(closing, lingering)
 	if err != nil {
 		return errors.Join(err, closeErr)
 	}
-	sum.print(p.err)
+	s.summary(o).print(p.err)
 	if closeErr != nil {
 		p.say("%v", closeErr)
 	}
@@ -84,17 +94,4 @@ func (p *program) runWrap(ctx context.Context, o *options, command []string) err
 		return &exitError{code: code}
 	}
 	return nil
-}
-
-// preferring returns set, and of found what set leaves open: what was set for
-// stet goes before what the agent would have used.
-func preferring(set, found proxy.Upstreams) proxy.Upstreams {
-	for _, pair := range []struct{ to, from *string }{
-		{&set.Messages, &found.Messages}, {&set.Chat, &found.Chat}, {&set.Responses, &found.Responses},
-	} {
-		if *pair.to == "" {
-			*pair.to = *pair.from
-		}
-	}
-	return set
 }

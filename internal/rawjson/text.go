@@ -39,10 +39,10 @@ func (t *texts) room(n int) []byte {
 	}
 	switch {
 	case n <= cap(t.free):
-	case n > t.piece/4 && cap(t.free) > t.piece/8:
-		return make([]byte, 0, n)
+	case n > t.piece, n > t.piece/4 && cap(t.free) > t.piece/8:
+		return make([]byte, 0, n) // no string behind it keeps this one in use
 	default:
-		t.free = make([]byte, 0, max(n, t.piece))
+		t.free = make([]byte, 0, t.piece)
 	}
 	return t.free
 }

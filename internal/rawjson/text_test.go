@@ -2,9 +2,12 @@ package rawjson
 
 import (
 	"encoding/json"
+	"runtime"
 	"strings"
 	"testing"
 	"unicode/utf8"
+	"unsafe"
+	"weak"
 )
 
 func FuzzUnquote(f *testing.F) {
@@ -91,5 +94,31 @@ func TestTextsKeepsStringsApart(t *testing.T) {
 		if got[i] != want[i] {
 			t.Fatalf("%d: %q, want %q", i, got[i], want[i])
 		}
+	}
+}
+
+// A short string that stays does not keep a long one that was decoded before it.
+func TestLargeStringsHaveTheirOwnMemory(t *testing.T) {
+	body := []byte(`["` + strings.Repeat(`a line\n`, 100_000) + `","id"]`)
+	var spans []Span
+	s := New(body)
+	for s.Enter('['); s.Next(); {
+		spans = append(spans, s.Skip())
+	}
+	for name, texts := range map[string]texts{"zero": {}, "sized": newTexts(len(body))} {
+		long, _, err := texts.String(body, spans[0])
+		if err != nil || len(long) != 700_000 {
+			t.Fatalf("%d bytes, %v", len(long), err)
+		}
+		memory := weak.Make(unsafe.StringData(long))
+		short, _, err := texts.String(body, spans[1])
+		if err != nil || short != "id" {
+			t.Fatalf("%q, %v", short, err)
+		}
+		runtime.GC()
+		if memory.Value() != nil {
+			t.Errorf("%s: the long string is kept", name)
+		}
+		runtime.KeepAlive(short)
 	}
 }

@@ -1,5 +1,5 @@
-// Package recordtest has the suite that every implementation of record.Store
-// passes.
+// Package recordtest has the suites that every implementation of record.Store
+// and of record.Trail passes.
 package recordtest
 
 import (
@@ -29,8 +29,6 @@ func Run(t *testing.T, open func(t *testing.T) record.Store) {
 		{"query", query},
 		{"order and limit", order},
 		{"appending twice", twice},
-		{"totals", totals},
-		{"conversations", conversations},
 		{"concurrent", concurrent},
 		{"ownership", ownership},
 		{"closed", closed},
@@ -64,16 +62,6 @@ func empty(t *testing.T, s record.Store) {
 	must(t, s.Append(t.Context(), record.Batch{}))
 	if rows := requests(t, s, record.Query{}); len(rows) != 0 {
 		t.Errorf("requests of an empty store: %v", rows)
-	}
-	sum, err := s.Totals(t.Context(), record.Query{})
-	must(t, err)
-	if sum != (record.Totals{}) {
-		t.Errorf("totals of an empty store: %+v", sum)
-	}
-	list, err := s.Conversations(t.Context(), record.Query{})
-	must(t, err)
-	if len(list) != 0 {
-		t.Errorf("conversations of an empty store: %v", list)
 	}
 }
 
@@ -165,54 +153,6 @@ func twice(t *testing.T, s record.Store) {
 	same(t, trims(t, s, record.Query{}), []record.Trim{trim, other})
 }
 
-func totals(t *testing.T, s record.Store) {
-	var b record.Batch
-	var want record.Totals
-	for i := range 5 {
-		r := Full(fmt.Sprint(i), fmt.Sprint("c", i%2), Start.Add(time.Duration(i)*time.Second))
-		r.Observe, r.Cut, r.TokensOff = i == 4, i == 3, 1000*i
-		r.Status, r.Passed = []int{200, 0, 429, 399, 400}[i], []string{"", "malformed", "", "", ""}[i]
-		b.Requests = append(b.Requests, r)
-		want.Add(r)
-	}
-	count := Full("count", "c9", Start) // nothing is used by counting
-	count.API = record.CountTokens
-	b.Requests = append(b.Requests, count)
-	want.Conversations = 2
-	must(t, s.Append(t.Context(), b))
-	got, err := s.Totals(t.Context(), record.Query{Limit: 1})
-	must(t, err)
-	same(t, got, want)
-	if got.Requests != 5 || got.Observed != 1 || got.Errors != 3 || got.Passed != 1 || got.Cut != 1 ||
-		got.TokensOff != 10000 || got.Usage.CacheRead != 10 || got.Added != 5*1234567 {
-		t.Errorf("totals: %+v", got)
-	}
-	got, err = s.Totals(t.Context(), record.Query{Mode: record.Applied, Conversation: "c1"})
-	must(t, err)
-	if got.Requests != 2 || got.Conversations != 1 || got.TokensOff != 4000 {
-		t.Errorf("totals of c1: %+v", got)
-	}
-}
-
-func conversations(t *testing.T, s record.Store) {
-	a1, b1 := Full("1", "a", Start), Full("2", "b", Start.Add(time.Minute))
-	a2 := Full("3", "a", Start.Add(time.Hour))
-	a2.Model, a2.Status = "model-b", 529
-	count := Full("4", "a", Start.Add(2*time.Hour))
-	count.API = record.CountTokens
-	must(t, s.Append(t.Context(), record.Batch{Requests: []record.Request{a2, a1, b1, count}}))
-	got, err := s.Conversations(t.Context(), record.Query{})
-	must(t, err)
-	same(t, got, record.Group([]record.Request{a1, b1, a2}))
-	if len(got) != 2 || got[1].ID != "a" || got[1].Model != "model-b" || got[1].Requests != 2 ||
-		got[1].Errors != 1 || !got[1].First.Equal(Start) || !got[1].Last.Equal(a2.Time) {
-		t.Errorf("conversations: %+v", got)
-	}
-	got, err = s.Conversations(t.Context(), record.Query{To: Start.Add(time.Minute)})
-	must(t, err)
-	same(t, got, record.Group([]record.Request{a1}))
-}
-
 func concurrent(t *testing.T, s record.Store) {
 	const writers, each = 8, 20
 	var wg sync.WaitGroup
@@ -226,17 +166,15 @@ func concurrent(t *testing.T, s record.Store) {
 				if err != nil {
 					t.Error(err)
 				}
-				if _, err := s.Totals(t.Context(), record.Query{}); err != nil {
+				if _, err := s.Requests(t.Context(), record.Query{}); err != nil {
 					t.Error(err)
 				}
 			}
 		})
 	}
 	wg.Wait()
-	sum, err := s.Totals(t.Context(), record.Query{})
-	must(t, err)
-	if sum.Requests != writers*each || sum.Conversations != writers {
-		t.Errorf("after %d appends: %+v", writers*each, sum)
+	if rows := requests(t, s, record.Query{}); len(rows) != writers*each {
+		t.Errorf("after %d appends: %d rows", writers*each, len(rows))
 	}
 }
 
@@ -257,10 +195,8 @@ func closed(t *testing.T, s record.Store) {
 	must(t, s.Close())
 	_, errRequests := s.Requests(t.Context(), record.Query{})
 	_, errTrims := s.Trims(t.Context(), record.Query{})
-	_, errTotals := s.Totals(t.Context(), record.Query{})
-	_, errConversations := s.Conversations(t.Context(), record.Query{})
 	errAppend := s.Append(t.Context(), record.Batch{Requests: []record.Request{Full("r", "c", Start)}})
-	for i, err := range []error{errRequests, errTrims, errTotals, errConversations, errAppend} {
+	for i, err := range []error{errRequests, errTrims, errAppend} {
 		if !errors.Is(err, record.ErrClosed) {
 			t.Errorf("call %d after Close: %v", i, err)
 		}

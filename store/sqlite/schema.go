@@ -29,10 +29,13 @@ var (
 )
 
 // lock waits until no other process, and no other Open of this one, is
-// opening the file at path.
+// opening the file at path, but not longer than until ctx ends.
 func lock(ctx context.Context, path string) (unlock func(), err error) {
 	l := flock.New(path+"-lock", flock.SetPermissions(0o600))
 	if _, err := l.TryLockContext(ctx, 5*time.Millisecond); err != nil {
+		if ctx.Err() != nil {
+			err = fmt.Errorf("another process holds %s: %w", l.Path(), err)
+		}
 		return nil, err
 	}
 	return func() { _ = l.Unlock() }, nil // the lock goes with the descriptor in any case

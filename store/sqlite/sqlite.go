@@ -16,14 +16,18 @@
 //	bytes_*, before, after   bytes
 //	tokens*, input, cache_*, output, reasoning   tokens
 //	trims.paths              a JSON array of strings, [] where no file is known
+//	trail.flags              a JSON array of strings
+//	trail.prev, hash         SHA-256 in lower-case hex, as record.Chain says
 //	seq                      order of arrival, for rows of the same time
 //
 // requests.id is unique, and so is (trims.request, trims.call_id): a row that
-// comes a second time is dropped.
+// comes a second time is dropped. Rows of trail are numbered without gaps from
+// 1, and never changed or removed.
 //
 // Any number of processes may have the file open. Writers wait for each other
 // for up to ten seconds. A commit survives the end of the process; a power cut
-// may lose the newest commits, but not the file. The file must be on a local
+// may lose the newest commits, but not the file, and no commit of the trail that
+// has an intent, nor one before it. The file must be on a local
 // disk: WAL does not work across machines.
 package sqlite
 
@@ -48,11 +52,15 @@ const busyMillis = 10_000
 // Store is an open file. Its methods may be called concurrently.
 type Store struct {
 	db     *sql.DB
+	synced *sql.DB // the same file; commits survive a power cut
 	path   string
 	closed atomic.Bool
 }
 
-var _ record.Store = (*Store)(nil)
+var (
+	_ record.Store = (*Store)(nil)
+	_ record.Trail = (*Store)(nil)
+)
 
 // Open opens the file at path, which is absolute or relative to the working
 // directory, and brings its schema up to date. A file that does not exist is
@@ -75,13 +83,18 @@ func Open(ctx context.Context, path string) (*Store, error) {
 	if err := claim(path); err != nil {
 		return nil, fmt.Errorf("open records: %w", err)
 	}
-	db, err := sql.Open("sqlite", dsn(path))
+	db, err := sql.Open("sqlite", dsn(path, "NORMAL"))
 	if err != nil {
 		return nil, fmt.Errorf("open records %s: %w", path, err)
 	}
-	s := &Store{db: db, path: path}
+	synced, err := sql.Open("sqlite", dsn(path, "FULL")) // connects when it is first used
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open records %s: %w", path, err), db.Close())
+	}
+	synced.SetMaxOpenConns(1) // writers of one process wait here, not in SQLite
+	s := &Store{db: db, synced: synced, path: path}
 	if err := s.upgrade(ctx); err != nil {
-		return nil, errors.Join(s.explain("open", err), db.Close())
+		return nil, errors.Join(s.explain("open", err), synced.Close(), db.Close())
 	}
 	return s, nil
 }
@@ -107,10 +120,10 @@ func claim(path string) error {
 	return nil
 }
 
-func dsn(path string) string {
+func dsn(path, synchronous string) string {
 	q := url.Values{}
 	q.Add("_pragma", fmt.Sprintf("busy_timeout(%d)", busyMillis))
-	q.Add("_pragma", "synchronous(NORMAL)")
+	q.Add("_pragma", "synchronous("+synchronous+")")
 	q.Add("_txlock", "immediate")
 	u := url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(path), RawQuery: q.Encode()}
 	return u.String()
@@ -121,5 +134,5 @@ func (s *Store) Close() error {
 	if s.closed.Swap(true) {
 		return nil
 	}
-	return s.explain("close", s.db.Close())
+	return s.explain("close", errors.Join(s.synced.Close(), s.db.Close()))
 }

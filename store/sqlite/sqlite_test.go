@@ -49,6 +49,11 @@ func write(path, name string, rows int) error {
 		if err != nil {
 			return err
 		}
+		for _, kind := range []record.Kind{record.Call, record.Intent} {
+			if _, err := s.Log(ctx, record.Entry{Kind: kind, Session: name}, record.Entry{Kind: record.Call, Session: name}); err != nil {
+				return err
+			}
+		}
 		if err := s.Close(); err != nil {
 			return err
 		}
@@ -60,6 +65,10 @@ func TestSuite(t *testing.T) {
 	recordtest.Run(t, func(t *testing.T) record.Store {
 		return open(t, filepath.Join(t.TempDir(), "odd name?#%20&", "stet.db"))
 	})
+}
+
+func TestTrailSuite(t *testing.T) {
+	recordtest.RunTrail(t, func(t *testing.T) record.Trail { return open(t, filepath.Join(t.TempDir(), "stet.db")) })
 }
 
 // Several stet processes at once on one file, among them some that make it.
@@ -84,13 +93,18 @@ func TestProcesses(t *testing.T) {
 	wg.Wait()
 	s := open(t, path)
 	defer s.Close()
-	sum, err := s.Totals(t.Context(), record.Query{})
-	if err != nil || sum.Requests != processes*15 || sum.Conversations != 2*processes {
-		t.Errorf("totals %+v, %v", sum, err)
+	got, err := s.Requests(t.Context(), record.Query{})
+	if err != nil || len(got) != processes*15 {
+		t.Errorf("%d requests, %v", len(got), err)
 	}
 	trims, err := s.Trims(t.Context(), record.Query{})
 	if err != nil || len(trims) != processes*15 {
 		t.Errorf("%d trims, %v", len(trims), err)
+	}
+	// FILE-11: the chain goes through all of them.
+	v, err := record.Verify(t.Context(), s)
+	if err != nil || v.Broken != nil || v.Entries != processes*15*4 {
+		t.Errorf("%d entries hold, broken %+v, %v", v.Entries, v.Broken, err)
 	}
 }
 
@@ -225,7 +239,7 @@ func execute(t *testing.T, content []byte, statement string) []byte {
 	return out
 }
 
-func open(t *testing.T, path string) *sqlite.Store {
+func open(t testing.TB, path string) *sqlite.Store {
 	t.Helper()
 	s, err := sqlite.Open(t.Context(), path)
 	if err != nil {

@@ -78,11 +78,16 @@ func requestValues(r record.Request) []any {
 }
 
 func trimValues(t record.Trim) []any {
-	paths, err := json.Marshal(t.Paths)
-	if err != nil || len(t.Paths) == 0 {
-		paths = []byte("[]")
-	}
 	return []any{
-		t.Request, t.Time.UnixMicro(), t.Conversation, t.CallID, string(paths), t.Reason, t.Before, t.After, t.Observe,
+		t.Request, t.Time.UnixMicro(), t.Conversation, t.CallID, texts(t.Paths), t.Reason, t.Before, t.After, t.Observe,
 	}
+}
+
+// texts is a column that holds several.
+func texts(list []string) string {
+	b, err := json.Marshal(list)
+	if err != nil || len(list) == 0 {
+		return "[]"
+	}
+	return string(b)
 }

@@ -1,0 +1,233 @@
+package approval
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/stet-dev/stet/policy"
+	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/tool"
+)
+
+// suspended is what a suspended session is told.
+const suspended = "This session is suspended: its calls looked like an attempt to get out of the workspace. Ask the person to resume it."
+
+// entry is what the trail says of the call. p may be nil.
+func (r *run) entry(kind record.Kind, p *tool.Plan) record.Entry {
+	e := record.Entry{
+		Kind: kind, Time: time.Now(), Root: r.h.Root, Session: r.c.Session, Client: r.c.Client, CallID: r.c.ID, Tool: r.c.Name,
+		Decision: r.decision, By: r.by, Flags: append([]string(nil), r.flags...),
+	}
+	if p != nil {
+		e.Path, e.Before = p.Path, p.Before
+		for _, n := range p.Notes {
+			e.Flags = append(e.Flags, string(n))
+		}
+	}
+	if e.Path == "" {
+		e.Path = asked(r.c.Arguments)
+	}
+	return e
+}
+
+// asked is the path that the arguments name, as they do.
+func asked(arguments json.RawMessage) string {
+	var a struct {
+		Path any `json:"path"`
+	}
+	if json.Unmarshal(arguments, &a) != nil {
+		return ""
+	}
+	s, _ := a.Path.(string)
+	const most = 4096
+	if len(s) > most {
+		s = s[:most] + "…"
+	}
+	return s
+}
+
+// finish records a call that changed nothing and returns its result.
+func (r *run) finish(p *tool.Plan, res tool.Result) (tool.Result, error) {
+	e := r.entry(record.Call, p)
+	e.Bytes, e.Outcome = int64(len(res.Text)), outcome(res, nil)
+	alarm := ""
+	if res.Failed() && r.s != nil {
+		alarm = r.suspect(res.Code)
+		if alarm != "" {
+			e.Flags = append(e.Flags, "suspicious")
+		}
+	}
+	if err := r.h.journal().Later(e); err != nil {
+		return tool.Result{}, fmt.Errorf("audit trail: %w", err)
+	}
+	if alarm != "" {
+		r.h.alarm(r.s, r.c, alarm)
+	}
+	return res, nil
+}
+
+// refuse is finish with a result in the tool's own words.
+func (r *run) refuse(p *tool.Plan, code tool.Code, message string) (tool.Result, error) {
+	return r.finish(p, refusal(r.t, r.c, code, message))
+}
+
+// limited is refuse for a call that came too soon. Of a run of these only the
+// first is recorded, and the call after it says how many there were: what is
+// refused unseen must not fill the trail. (FILE-10)
+func (r *run) limited(wait time.Duration) (tool.Result, error) {
+	message := fmt.Sprintf("Too many calls in a minute. Try again in %.1f s.", wait.Seconds())
+	res := refusal(r.t, r.c, tool.RateLimited, message)
+	if r.s.firstRefused() {
+		r.decision, r.by = "refused", "rate limit"
+		return r.finish(nil, res)
+	}
+	return res, nil
+}
+
+// broke records that something broke, and returns err. Where it broke because
+// ctx is over, that is the result.
+func (r *run) broke(ctx context.Context, p *tool.Plan, err error) (tool.Result, error) {
+	if ctx.Err() != nil {
+		return r.ended(ctx, p)
+	}
+	e := r.entry(record.Call, p)
+	e.Outcome = record.Broke
+	if audit := r.h.journal().Later(e); audit != nil {
+		err = errors.Join(err, fmt.Errorf("audit trail: %w", audit))
+	}
+	return tool.Result{}, err
+}
+
+// files are what a plan writes to.
+func files(p *tool.Plan) []tool.File {
+	if len(p.Files) > 0 {
+		return p.Files
+	}
+	return []tool.File{{Path: p.Path, Before: p.Before, After: p.After, Size: p.Size}}
+}
+
+// perFile is an entry for each file of the plan.
+func (r *run) perFile(kind record.Kind, p *tool.Plan) []record.Entry {
+	var out []record.Entry
+	for _, f := range files(p) {
+		e := r.entry(kind, p)
+		e.Path, e.Before, e.After, e.Bytes = f.Path, f.Before, f.After, f.Size
+		out = append(out, e)
+	}
+	return out
+}
+
+// intend records a write that is about to be done. (FILE-11)
+func (r *run) intend(ctx context.Context, p *tool.Plan) ([]record.Entry, error) {
+	return r.h.journal().Now(ctx, r.perFile(record.Intent, p)...)
+}
+
+// conclude records what the write came to, whatever has become of ctx. A trail
+// that cannot be written does not undo the write: the outcome is then missing,
+// and shows as such.
+func (r *run) conclude(ctx context.Context, p *tool.Plan, intents []record.Entry, res tool.Result, err error) {
+	entries, what := r.perFile(record.Outcome, p), outcome(res, err)
+	if len(entries) > 1 && err == nil && res.Failed() {
+		what = record.Broke // some of the files may have been written
+	}
+	for i := range entries {
+		entries[i].Intent, entries[i].Outcome = intents[i].Seq, what
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 15*time.Second)
+	defer cancel()
+	if _, err := r.h.journal().Now(ctx, entries...); err != nil {
+		r.h.log().Error("audit trail: outcome not recorded", "intent", intents[0].Seq, "outcome", what, "err", err)
+	}
+}
+
+func outcome(res tool.Result, err error) string {
+	switch {
+	case errors.Is(err, tool.ErrChanged):
+		return string(tool.ConcurrentModification)
+	case err != nil:
+		return record.Broke
+	case res.Failed():
+		return string(res.Code)
+	}
+	return record.OK
+}
+
+// suspect counts a refused call, and names what there were too many of. What
+// the session is told to do first, or what a person decided, is no attempt to
+// get out.
+func (r *run) suspect(code tool.Code) string {
+	if r.by != "tool" && (r.decision != "denied" || r.by == "policy unread") {
+		return ""
+	}
+	what, ok := r.s.count(r.h.Suspicion, code, time.Now())
+	if !ok {
+		return ""
+	}
+	return what
+}
+
+// alarm does what policy says about a suspicious session.
+func (h *Handler) alarm(s *session, c tool.Call, what string) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	e := record.Entry{
+		Root: h.Root, Session: c.Session, Client: c.Client, CallID: c.ID, Tool: c.Name,
+		Decision: h.Suspicion.Do.String(), By: "policy", Flags: []string{"suspicious", what},
+	}
+	write := func(kind record.Kind, outcome string) {
+		e.Kind, e.Outcome = kind, outcome
+		if _, err := h.journal().Now(ctx, e); err != nil {
+			h.log().Error("audit trail", "kind", kind, "session", c.Session, "err", err)
+		}
+	}
+	h.log().Warn("suspicious session", "session", c.Session, "client", c.Client, "what", what, "do", h.Suspicion.Do)
+	write(record.Alarm, record.OK)
+	if h.Suspicion.Do == policy.Flag {
+		return
+	}
+	err := h.suspend(ctx, s)
+	write(record.Suspend, record.OK)
+	if h.Suspicion.Do != policy.RollBack || h.RollBack == nil {
+		return
+	}
+	if err == nil {
+		err = h.RollBack(ctx, c.Session)
+	}
+	e.Tool = "roll back"
+	if err != nil {
+		h.log().Error("roll back", "session", c.Session, "err", err)
+		write(record.Call, record.Broke)
+		return
+	}
+	write(record.Call, record.OK)
+}
+
+// Apply does what somebody wants who needs nobody's leave, a person who undoes
+// writes, or policy: it is not decided about, nor asked for, but recorded like
+// any write, with by for who it was ("person anna", "policy"). A plan that is
+// done, or whose file has changed, writes nothing: see tool.Plan.
+func (h *Handler) Apply(ctx context.Context, c tool.Call, p *tool.Plan, by string) (tool.Result, error) {
+	r := &run{h: h, c: c, decision: "approved", by: by}
+	if p.Done != nil {
+		return r.finish(p, *p.Done)
+	}
+	return r.write(ctx, p)
+}
+
+// refusal is a failed result, in the tool's own words where it has any.
+func refusal(t tool.Tool, c tool.Call, code tool.Code, message string) tool.Result {
+	if r, ok := t.(tool.Refuser); ok {
+		return r.Refuse(c, code, message)
+	}
+	text, err := json.Marshal(struct {
+		Success bool   `json:"success"`
+		Error   string `json:"error"`
+	}{false, string(code) + ": " + message})
+	if err != nil {
+		text = []byte(`{"success":false}`) // strings always marshal
+	}
+	return tool.Result{CallID: c.ID, Text: string(text), Code: code}
+}

@@ -1,0 +1,208 @@
+package approval
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"sync"
+)
+
+// Client is a queue in another process. It may be used concurrently.
+type Client struct {
+	Root string // the workspace that the questions are about
+
+	conn net.Conn
+	wg   sync.WaitGroup
+
+	sending sync.Mutex // held while a line is written
+
+	mu      sync.Mutex
+	n       int64
+	replies map[int64]chan frame // of capacity 1
+	events  []Event
+	more    chan struct{} // of capacity 1
+	over    chan struct{} // closed at the end
+	err     error         // why; read after over
+}
+
+// NewClient takes a connection to a Server over, and reads its greeting.
+func NewClient(ctx context.Context, conn net.Conn) (*Client, error) {
+	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
+	in := newLines(conn)
+	f, err := in.next()
+	switch {
+	case err == nil && f.Type == "error":
+		err = errors.New(f.Error)
+	case err == nil && (f.Type != "hello" || f.Version != version):
+		err = fmt.Errorf("it speaks another protocol (%q, version %d): use the same version of stet at both ends", f.Type, f.Version)
+	}
+	if !stop() && err == nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("connect for approvals: %w", err), conn.Close())
+	}
+	c := &Client{
+		Root: f.Root, conn: conn, replies: map[int64]chan frame{},
+		more: make(chan struct{}, 1), over: make(chan struct{}),
+	}
+	c.wg.Go(func() { c.end(c.read(in)) })
+	return c, nil
+}
+
+// read takes what comes until the end.
+func (c *Client) read(in *lines) error {
+	for {
+		f, err := in.next()
+		if err != nil {
+			return err
+		}
+		switch {
+		case f.Type == "question" && f.Question != nil:
+			c.happened(Event{Opened: f.Question})
+		case f.Type == "closed" && f.Closed != nil:
+			c.happened(Event{Closed: f.Closed})
+		case f.Type == "error":
+			return errors.New(f.Error)
+		case f.Type == "reply":
+			c.mu.Lock()
+			reply, ok := c.replies[f.N]
+			delete(c.replies, f.N)
+			c.mu.Unlock()
+			if ok {
+				reply <- f
+			}
+		}
+	}
+}
+
+func (c *Client) happened(e Event) {
+	c.mu.Lock()
+	c.events = append(c.events, e)
+	c.mu.Unlock()
+	c.wake()
+}
+
+func (c *Client) wake() {
+	select {
+	case c.more <- struct{}{}:
+	default:
+	}
+}
+
+func (c *Client) end(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.err = fmt.Errorf("%w: %w", ErrClosed, err)
+	close(c.over)
+}
+
+// Next waits for the next event: first the questions that are open. After the
+// end of the connection it is ErrClosed.
+func (c *Client) Next(ctx context.Context) (Event, error) {
+	for {
+		c.mu.Lock()
+		if len(c.events) > 0 {
+			e := c.events[0]
+			if c.events = slices.Delete(c.events, 0, 1); len(c.events) > 0 {
+				c.wake()
+			}
+			c.mu.Unlock()
+			return e, nil
+		}
+		c.mu.Unlock()
+		select {
+		case <-c.more:
+		case <-c.over:
+			c.mu.Lock()
+			left := len(c.events)
+			c.mu.Unlock()
+			if left == 0 {
+				return Event{}, c.err
+			}
+		case <-ctx.Done():
+			return Event{}, ctx.Err()
+		}
+	}
+}
+
+// Answer answers a question: see Queue.Answer.
+func (c *Client) Answer(ctx context.Context, id string, a Answer) error {
+	_, err := c.ask(ctx, frame{Type: "answer", ID: id, Answer: &a})
+	return err
+}
+
+// Content is what Edit begins with. Events do not carry it.
+func (c *Client) Content(ctx context.Context, id string) ([]byte, error) {
+	f, err := c.ask(ctx, frame{Type: "content", ID: id})
+	return f.Content, err
+}
+
+func (c *Client) ask(ctx context.Context, f frame) (frame, error) {
+	reply := make(chan frame, 1)
+	c.mu.Lock()
+	c.n++
+	f.N = c.n
+	c.replies[f.N] = reply
+	c.mu.Unlock()
+	defer func() {
+		c.mu.Lock()
+		delete(c.replies, f.N)
+		c.mu.Unlock()
+	}()
+	line, err := encode(f)
+	if err != nil {
+		return frame{}, err
+	}
+	if len(line) > maxLine {
+		return frame{}, fmt.Errorf("an answer of %d bytes: at most %d", len(line), maxLine)
+	}
+	c.sending.Lock()
+	_, err = c.conn.Write(line)
+	c.sending.Unlock()
+	if err != nil {
+		return frame{}, fmt.Errorf("%w: %w", ErrClosed, err)
+	}
+	select {
+	case r := <-reply:
+		return r, failure(r)
+	case <-c.over:
+		return frame{}, c.err
+	case <-ctx.Done():
+		return frame{}, ctx.Err()
+	}
+}
+
+// failure is the error that a reply tells of.
+func failure(f frame) error {
+	switch f.Code {
+	case "":
+		return nil
+	case "answered":
+		return told{f.Error, ErrAnswered}
+	case "unknown":
+		return told{f.Error, ErrUnknown}
+	}
+	return errors.New(f.Error)
+}
+
+// told is an error as the other side put it.
+type told struct {
+	text string
+	is   error
+}
+
+func (t told) Error() string { return t.text }
+func (t told) Unwrap() error { return t.is }
+
+// Close ends the connection. More calls do nothing.
+func (c *Client) Close() error {
+	err := c.conn.Close()
+	c.wg.Wait()
+	if errors.Is(err, net.ErrClosed) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,132 @@
+// Package approval runs tool calls: it has them planned, decides by policy,
+// asks a person where it must, applies what was approved, and writes all of it
+// down.
+//
+// [Handler] is the tool.Caller that does so. [Approver] is whom it asks; [Queue]
+// is the one that front ends answer from, and [Serve] and [Client] carry a queue
+// to another process.
+//
+// Nobody waits for a person under a lock: a question without an answer holds
+// up its own call and no other.
+package approval
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/stet-dev/stet/policy"
+	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/tool"
+)
+
+// Handler is the tool.Caller that plans, decides, asks, applies and records.
+// Its fields are not to be changed once it is in use. Whoever made it closes
+// it, and after it its Journal.
+type Handler struct {
+	Tools    *tool.Set
+	Policy   *policy.Policy  // nil: reads are allowed, writes are asked for
+	Approver Approver        // nil: nobody can be asked, and what would be is refused
+	Journal  *record.Journal // nil: nothing is recorded
+	Root     string          // the workspace's absolute path, for the audit trail
+
+	// Rate is how many calls a session may make a minute; 0: 100, negative:
+	// any number. (FILE-10)
+	Rate int
+
+	// Timeout is how long a question waits for its answer; 0: 600 s, negative:
+	// for ever. (FILE-4)
+	Timeout time.Duration
+
+	// Suspicion says when a session's refused calls look like an attempt to
+	// get out, and what is done then. (FILE-11)
+	Suspicion policy.Suspicion
+
+	// RollBack undoes a session's writes, as far as that can be done, for
+	// policy.RollBack. It should do so by Apply, so that it is recorded. Nil: the
+	// session is suspended and no more.
+	RollBack func(ctx context.Context, session string) error
+
+	Log *slog.Logger // nil: silence
+
+	mu       sync.Mutex
+	sessions map[string]*session
+	tickets  map[string]*Ticket
+	turns    turns
+	done     bool
+	wg       sync.WaitGroup
+}
+
+var _ tool.Caller = (*Handler)(nil)
+
+// ErrClosed is what a closed Handler or Queue answers.
+var ErrClosed = errors.New("closed")
+
+// Specs implements tool.Caller.
+func (h *Handler) Specs() []tool.Spec { return h.Tools.Specs() }
+
+// Call implements tool.Caller. What ended before anything was written (a
+// rejection, a timeout, the end of ctx) is a failed Result. An error says that
+// something broke.
+func (h *Handler) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
+	s, err := h.enter(ctx, c.Session)
+	if err != nil {
+		return tool.Result{}, fmt.Errorf("%s: %w", c.Name, err)
+	}
+	defer h.leave(s)
+	t, known := h.Tools.Get(c.Name)
+	if known {
+		c.Name = t.Spec().Name // an alias is not what rules and the trail go by
+	}
+	r := &run{h: h, s: s, c: c, t: t}
+	res, err := r.call(ctx, known)
+	if err != nil {
+		return tool.Result{}, fmt.Errorf("%s: %w", c.Name, err)
+	}
+	res.CallID = c.ID
+	return res, nil
+}
+
+// Close ends the calls that were begun by Start, and waits for them. More calls
+// do nothing.
+func (h *Handler) Close() error {
+	h.mu.Lock()
+	h.done = true
+	for _, t := range h.tickets {
+		t.Cancel()
+	}
+	h.mu.Unlock()
+	h.wg.Wait()
+	return nil
+}
+
+func (h *Handler) policy() *policy.Policy {
+	if h.Policy == nil {
+		return &policy.Policy{}
+	}
+	return h.Policy
+}
+
+func (h *Handler) journal() *record.Journal {
+	if h.Journal == nil {
+		return &record.Journal{}
+	}
+	return h.Journal
+}
+
+func (h *Handler) log() *slog.Logger {
+	if h.Log == nil {
+		return slog.New(slog.DiscardHandler)
+	}
+	return h.Log
+}
+
+func (h *Handler) timeout() time.Duration {
+	if h.Timeout == 0 {
+		return 600 * time.Second
+	}
+	return h.Timeout
+}

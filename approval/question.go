@@ -1,0 +1,149 @@
+package approval
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/stet-dev/stet/policy"
+	"github.com/stet-dev/stet/tool"
+)
+
+// ErrNobody is what an Approver answers when there is nobody it could ask.
+var ErrNobody = errors.New("nobody can be asked")
+
+// Approver puts a question to a person and waits for the answer, or for the
+// end of ctx, whose error it then returns: the question is withdrawn. It may
+// be called concurrently, and no question may wait for another's answer.
+type Approver interface {
+	Ask(ctx context.Context, q Question) (Answer, error)
+}
+
+// Question is what a person decides about: one call, and exactly what it would
+// do. (FILE-6)
+type Question struct {
+	ID      string    `json:"id,omitempty"` // given by a Queue
+	Asked   time.Time `json:"asked"`
+	Expires time.Time `json:"expires,omitzero"` // no answer counts after it
+
+	Session string `json:"session"`
+	Client  string `json:"client,omitempty"`
+	CallID  string `json:"call_id,omitempty"`
+	Tool    string `json:"tool"`
+
+	Path     string      `json:"path"`
+	Write    bool        `json:"write"`            // else the call would only read
+	Before   string      `json:"before,omitempty"` // see tool.Plan, also for the next ones
+	After    string      `json:"after,omitempty"`
+	Size     int64       `json:"size"`
+	Diff     string      `json:"diff,omitempty"`
+	Files    []File      `json:"files,omitempty"` // where there are several
+	Notes    []tool.Note `json:"notes,omitempty"`
+	Content  []byte      `json:"content,omitempty"` // for Edit; not to be changed
+	Editable bool        `json:"editable,omitempty"`
+
+	Why       string `json:"why"`                 // what made us ask: "default", "control file"
+	Grantable bool   `json:"grantable,omitempty"` // ForSession and ForPattern are answers
+	Relay     bool   `json:"relay,omitempty"`     // an answer relayed by the client is one
+	Again     int    `json:"again,omitempty"`     // how often it was asked before, because the file changed
+
+	Seal string `json:"seal"` // of path, base and result; an approval has to bear it
+}
+
+// File is one of several files that a call would write to: see tool.File.
+type File struct {
+	Path   string `json:"path"`
+	Before string `json:"before,omitempty"`
+	After  string `json:"after,omitempty"`
+	Size   int64  `json:"size"`
+}
+
+// Verdict is how a person decided.
+type Verdict string
+
+// The verdicts.
+const (
+	Approve    Verdict = "approve"
+	ForSession Verdict = "session" // approve, and what else the session wants to write
+	ForPattern Verdict = "pattern" // approve, and what else it wants to write to such paths
+	Edit       Verdict = "edit"    // approve, with the content of Answer.Content
+	Reject     Verdict = "reject"
+	Cancel     Verdict = "cancel" // end the call
+)
+
+// Answer is a person's decision.
+type Answer struct {
+	Verdict Verdict `json:"verdict"`
+	Seal    string  `json:"seal,omitempty"`    // with approvals: of the question that was seen
+	Pattern string  `json:"pattern,omitempty"` // with ForPattern, see policy.Pattern
+	Content []byte  `json:"content,omitempty"` // with Edit: the whole text
+	Words   string  `json:"words,omitempty"`   // with Reject: for the model
+
+	By      string `json:"by,omitempty"`      // who answered, for the audit trail
+	Relayed bool   `json:"relayed,omitempty"` // a client says that its person answered so
+}
+
+// Approves reports whether the answer lets the call be done.
+func (a Answer) Approves() bool {
+	return a.Verdict == Approve || a.Verdict == ForSession || a.Verdict == ForPattern || a.Verdict == Edit
+}
+
+// maxWords is how many bytes of a person's words go to the model.
+const maxWords = 8000
+
+// Check says what is wrong with a as an answer to q.
+func (q Question) Check(a Answer) error {
+	switch a.Verdict {
+	case Approve:
+	case Reject, Cancel:
+		if len(a.Words) > maxWords {
+			return fmt.Errorf("%d bytes of words: at most %d", len(a.Words), maxWords)
+		}
+		return nil // whoever says no needs no reason and no seal
+	case Edit:
+		if !q.Editable {
+			return errors.New("this cannot be edited before approving: there is no whole text")
+		}
+	case ForSession, ForPattern:
+		if !q.Grantable {
+			return fmt.Errorf("this can be approved for this once only (%s)", q.Why)
+		}
+	default:
+		return fmt.Errorf("unknown verdict %q", a.Verdict)
+	}
+	if a.Seal != q.Seal {
+		return errors.New("the approval is of something else than what is asked")
+	}
+	if a.Relayed && !q.Relay {
+		return errors.New("an answer through the client does not suffice here: answer by `stet approve`")
+	}
+	if a.Verdict == ForPattern {
+		p, err := policy.ParsePattern(a.Pattern)
+		if err != nil {
+			return err
+		}
+		paths := []string{q.Path}
+		if len(q.Files) > 0 {
+			paths = nil
+		}
+		for _, f := range q.Files {
+			paths = append(paths, f.Path)
+		}
+		for _, path := range paths {
+			if !p.Match(path) {
+				return fmt.Errorf("pattern %q does not match %q", a.Pattern, path)
+			}
+		}
+	}
+	return nil
+}
+
+// seal binds path, base and result together.
+func seal(p *tool.Plan) string {
+	sum := sha256.Sum256([]byte(strings.Join([]string{"stet plan 1", p.Path, p.Before, p.After}, "\x00")))
+	return hex.EncodeToString(sum[:])
+}

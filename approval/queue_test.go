@@ -1,0 +1,288 @@
+package approval_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stet-dev/stet/approval"
+	"github.com/stet-dev/stet/tool"
+)
+
+// asker puts a question to a queue in the background.
+type asker struct {
+	a    approval.Answer
+	err  error
+	done chan struct{}
+}
+
+func ask(ctx context.Context, q *approval.Queue, question approval.Question) *asker {
+	a := &asker{done: make(chan struct{})}
+	go func() {
+		defer close(a.done)
+		a.a, a.err = q.Ask(ctx, question)
+	}()
+	return a
+}
+
+// Two people at one queue: the first answer counts, and the other hears whose
+// it was.
+func TestFirstAnswerWins(t *testing.T) {
+	for range 50 {
+		var q approval.Queue
+		asked := ask(t.Context(), &q, approval.Question{Path: "a", Seal: "seal"})
+		sub := q.Subscribe()
+		e, err := sub.Next(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var won atomic.Int32
+		var winner atomic.Value
+		var wg sync.WaitGroup
+		for _, name := range []string{"anna", "ben", "cleo"} {
+			wg.Go(func() {
+				err := q.Answer(e.Opened.ID, approval.Answer{Verdict: approval.Approve, Seal: "seal", By: name})
+				if err == nil {
+					won.Add(1)
+					winner.Store(name)
+				} else if !errors.Is(err, approval.ErrAnswered) || !strings.Contains(err.Error(), "approved by ") {
+					t.Errorf("the late one hears %v", err)
+				}
+			})
+		}
+		wg.Wait()
+		<-asked.done
+		if won.Load() != 1 || asked.err != nil || asked.a.By != winner.Load() {
+			t.Errorf("%d won; answer %+v, %v", won.Load(), asked.a, asked.err)
+		}
+		e, err = sub.Next(t.Context())
+		if err != nil || e.Closed == nil || e.Closed.By != winner.Load() || e.Closed.How != "approve" {
+			t.Errorf("event %+v, %v", e, err)
+		}
+		sub.Close()
+	}
+}
+
+func TestLateAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var q approval.Queue
+		ctx, cancel := context.WithCancel(t.Context())
+		withdrawn := ask(ctx, &q, approval.Question{Path: "a"})
+		synctest.Wait()
+		ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+		defer stop()
+		expired := ask(ctx, &q, approval.Question{Path: "b", Expires: time.Now().Add(time.Minute)})
+		synctest.Wait()
+		open := q.Open()
+		if len(open) != 2 || open[0].Path != "a" || open[1].Path != "b" {
+			t.Fatalf("open: %+v", open)
+		}
+		cancel()
+		<-withdrawn.done
+		<-expired.done
+		if !errors.Is(withdrawn.err, context.Canceled) || !errors.Is(expired.err, context.DeadlineExceeded) {
+			t.Errorf("%v, %v", withdrawn.err, expired.err)
+		}
+		for i, how := range []string{"withdrawn", "expired"} {
+			err := q.Answer(open[i].ID, approval.Answer{Verdict: approval.Approve})
+			if !errors.Is(err, approval.ErrAnswered) || !strings.HasSuffix(err.Error(), how) {
+				t.Errorf("%v, want %s", err, how)
+			}
+		}
+		if err := q.Answer("nonsense", approval.Answer{Verdict: approval.Approve}); !errors.Is(err, approval.ErrUnknown) {
+			t.Error(err)
+		}
+	})
+}
+
+// An answer is either given or expired, never both and never neither.
+func TestAnswerAtTheLastMoment(t *testing.T) {
+	for i := range 300 {
+		synctest.Test(t, func(t *testing.T) {
+			var q approval.Queue
+			deadline := time.Now().Add(time.Second)
+			ctx, cancel := context.WithDeadline(t.Context(), deadline)
+			defer cancel()
+			asked := ask(ctx, &q, approval.Question{Path: "a", Expires: deadline})
+			synctest.Wait()
+			id := q.Open()[0].ID
+			time.Sleep(time.Second - time.Duration(i%2))
+			err := q.Answer(id, approval.Answer{Verdict: approval.Approve})
+			<-asked.done
+			if (err == nil) != (asked.err == nil) {
+				t.Errorf("the person hears %v, the call %v", err, asked.err)
+			}
+		})
+	}
+}
+
+func TestQueueLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := approval.Queue{Limit: 2}
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		for range 2 {
+			ask(ctx, &q, approval.Question{})
+		}
+		synctest.Wait()
+		if _, err := q.Ask(ctx, approval.Question{}); !errors.Is(err, approval.ErrFull) {
+			t.Error(err)
+		}
+		cancel()
+		synctest.Wait()
+		if len(q.Open()) != 0 {
+			t.Error("still open")
+		}
+	})
+}
+
+func TestSubscribe(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var q approval.Queue
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		ask(ctx, &q, approval.Question{Path: "before"})
+		synctest.Wait()
+		sub, slow := q.Subscribe(), q.Subscribe()
+		ask(ctx, &q, approval.Question{Path: "after"})
+		synctest.Wait()
+		next := func() string {
+			e, err := sub.Next(t.Context())
+			switch {
+			case err != nil:
+				return err.Error()
+			case e.Opened != nil:
+				return "opened " + e.Opened.Path
+			}
+			return "closed " + e.Closed.How
+		}
+		for _, want := range []string{"opened before", "opened after"} {
+			if got := next(); got != want {
+				t.Errorf("%q, want %q", got, want)
+			}
+		}
+		short, done := context.WithTimeout(t.Context(), time.Second)
+		defer done()
+		if _, err := sub.Next(short); !errors.Is(err, context.DeadlineExceeded) {
+			t.Error(err)
+		}
+		for range 2500 {
+			gone, cancel := context.WithCancel(t.Context())
+			cancel()
+			_, _ = q.Ask(gone, approval.Question{})
+			next()
+			next()
+		}
+		if _, err := slow.Next(t.Context()); !errors.Is(err, approval.ErrSlow) {
+			t.Errorf("the slow one hears %v", err)
+		}
+		waits := make(chan error)
+		go func() {
+			_, err := sub.Next(t.Context())
+			waits <- err
+		}()
+		synctest.Wait()
+		sub.Close()
+		sub.Close()
+		if err := <-waits; !errors.Is(err, approval.ErrClosed) {
+			t.Error(err)
+		}
+	})
+}
+
+// A call that outlasts the request that began it.
+func TestTicket(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t)
+		h.file("a", "x", 0o644)
+		request, cancel := context.WithCancel(t.Context())
+		quick, err := h.Start(request, call("s", "get", "a", ""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		<-quick.Done()
+		if res, err := quick.Wait(t.Context()); err != nil || res.Text != "x" {
+			t.Error(res, err)
+		}
+		select {
+		case <-quick.Asked():
+			t.Error("nobody was asked")
+		default:
+		}
+		ticket, err := h.Start(request, call("s", "put", "a", "y"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		<-ticket.Asked()
+		cancel()
+		synctest.Wait()
+		q := h.queue.Open()
+		if len(q) != 1 {
+			t.Fatalf("open %v", q)
+		}
+		if _, ok := h.Ticket("other", ticket.ID); ok {
+			t.Error("another session gets the ticket")
+		}
+		found, ok := h.Ticket("s", ticket.ID)
+		if !ok {
+			t.Fatal("no ticket")
+		}
+		short, stop := context.WithTimeout(t.Context(), time.Minute)
+		defer stop()
+		if _, err := found.Wait(short); !errors.Is(err, context.DeadlineExceeded) {
+			t.Error(err)
+		}
+		h.answer(q[0], approval.Answer{Verdict: approval.Approve})
+		for range 2 {
+			if res, err := found.Wait(t.Context()); err != nil || res.Failed() {
+				t.Error(res, err)
+			}
+		}
+		h.has("a", "y")
+
+		ticket, err = h.Start(t.Context(), call("s", "put", "a", "z"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		<-ticket.Asked()
+		if err := h.Handler.Close(); err != nil {
+			t.Fatal(err)
+		}
+		res, err := ticket.Wait(t.Context())
+		if code(t, res, tool.Cancelled); err != nil {
+			t.Error(err)
+		}
+		if _, err := h.Start(t.Context(), call("s", "get", "a", "")); !errors.Is(err, approval.ErrClosed) {
+			t.Error(err)
+		}
+	})
+}
+
+func TestTicketsAreBounded(t *testing.T) {
+	h := newHouse(t)
+	h.Rate = -1
+	var first, last *approval.Ticket
+	for i := range 1500 {
+		ticket, err := h.Start(t.Context(), call("s", "get", fmt.Sprint(i), ""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		<-ticket.Done()
+		if first == nil {
+			first = ticket
+		}
+		last = ticket
+	}
+	if _, ok := h.Ticket("s", first.ID); ok {
+		t.Error("results are kept without end")
+	}
+	if _, ok := h.Ticket("s", last.ID); !ok {
+		t.Error("the newest is gone")
+	}
+}

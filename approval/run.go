@@ -1,0 +1,325 @@
+package approval
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/stet-dev/stet/policy"
+	"github.com/stet-dev/stet/tool"
+)
+
+// run is one call on its way.
+type run struct {
+	h *Handler
+	s *session
+	c tool.Call
+	t tool.Tool
+
+	decision, by string // as the audit trail has them
+	flags        []string
+
+	endTurn func() // nil: it is not this call's turn
+}
+
+// again is how often a person is asked again because the file changed; moves is
+// how often it may change where nobody has to be asked. (FILE-15)
+const (
+	again = 3
+	moves = 20
+)
+
+func (r *run) call(ctx context.Context, known bool) (tool.Result, error) {
+	if wait := r.s.admit(r.h.Rate, time.Now(), r); wait > 0 {
+		return r.limited(wait)
+	}
+	r.decision, r.by = "refused", "handler"
+	if !known {
+		return r.refuse(nil, tool.InvalidArgument, fmt.Sprintf("There is no tool %q.", r.c.Name))
+	}
+	if r.h.isSuspended(ctx, r.s) {
+		return r.refuse(nil, tool.PermissionDenied, suspended)
+	}
+	plan, err := r.t.Plan(ctx, r.c)
+	if err != nil {
+		return r.broke(ctx, nil, err)
+	}
+	// approved is what a person has agreed to by writing it: see covers.
+	var approved *tool.Plan
+	defer r.giveWay()
+	for asks, moved := 0, 0; ; {
+		d := r.decide(plan, r.h.Approver == nil)
+		if plan.Done != nil && plan.Done.Failed() {
+			return r.failed(plan, d)
+		}
+		if d.Action == policy.Ask && !covers(approved, plan) {
+			if asks > again {
+				return r.conflict(plan)
+			}
+			r.giveWay()
+			a, res, err := r.ask(ctx, plan, d, asks)
+			if res != nil || err != nil {
+				return deref(res), err
+			}
+			asks++
+			if a.Verdict == Edit {
+				approved = plan
+				if plan, err = plan.Replan(ctx, a.Content); err != nil {
+					return r.broke(ctx, approved, err)
+				}
+				continue
+			}
+		} else if d.Action == policy.Deny {
+			return r.deny(plan, d)
+		} else if d.Action == policy.Allow {
+			r.decision, r.by = "allowed", "policy "+d.Rule
+		}
+		if plan.Done != nil {
+			return r.finish(plan, *plan.Done)
+		}
+		if r.endTurn == nil {
+			if r.endTurn, err = r.h.turn(ctx, plan.Path); err != nil {
+				return r.ended(ctx, plan)
+			}
+		}
+		res, err := r.apply(ctx, plan)
+		if !errors.Is(err, tool.ErrChanged) {
+			return res, err
+		}
+		if moved++; moved > moves || plan.Replan == nil || !pause(ctx, moved) {
+			return r.conflict(plan)
+		}
+		if plan, err = plan.Replan(ctx, plan.Content); err != nil {
+			return r.broke(ctx, plan, err)
+		}
+		approved = nil
+	}
+}
+
+// failed ends a call that the tool itself refuses. What it says may quote the
+// file, so who may not read the file, or not unasked, hears no more than that.
+func (r *run) failed(p *tool.Plan, d policy.Decision) (tool.Result, error) {
+	switch {
+	case p.Path != "" && d.Action == policy.Deny:
+		return r.deny(p, d)
+	case p.Path != "" && d.Action == policy.Ask:
+		r.decision, r.by = "refused", "tool"
+		return r.refuse(p, p.Done.Code, fmt.Sprintf("%s of %q failed; why is not said, since to read the file a person has to be asked.", r.c.Name, p.Path))
+	}
+	r.decision, r.by = "refused", "tool"
+	return r.finish(p, *p.Done)
+}
+
+// giveWay ends the call's turn, if it is.
+func (r *run) giveWay() {
+	if r.endTurn != nil {
+		r.endTurn()
+		r.endTurn = nil
+	}
+}
+
+// pause lets other processes get done with the file; longer, the more often it
+// has moved. It reports whether ctx still holds.
+func pause(ctx context.Context, moved int) bool {
+	if moved == 1 {
+		return true
+	}
+	most := min(time.Millisecond<<moved, 50*time.Millisecond)
+	select {
+	case <-time.After(rand.N(most)):
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// decide is what policy says of the plan. Of several files the one decides
+// about which it is strictest.
+func (r *run) decide(p *tool.Plan, nobody bool) policy.Decision {
+	var worst policy.Decision
+	grants := r.s.granted()
+	for i, f := range files(p) {
+		d := r.h.policy().Decide(policy.Request{
+			Tool: r.c.Name, Path: f.Path, Write: p.Done == nil, Notes: p.Notes, Grants: grants, Nobody: nobody,
+		})
+		if i == 0 || d.Stricter(worst) {
+			worst = d
+		}
+	}
+	return worst
+}
+
+// covers reports whether the person who wrote the content that plan was made
+// with has thereby approved it: nothing about the file differs from what was
+// shown.
+func covers(shown, plan *tool.Plan) bool {
+	if shown == nil || shown.Path != plan.Path || shown.Before != plan.Before {
+		return false
+	}
+	for _, n := range plan.Notes {
+		if !shown.Has(n) && n != tool.Hidden && n != tool.Large {
+			return false
+		}
+	}
+	return true
+}
+
+// ask asks a person. A result or an error is the end of the call.
+func (r *run) ask(ctx context.Context, p *tool.Plan, d policy.Decision, asks int) (Answer, *tool.Result, error) {
+	q := r.question(p, d, asks)
+	asking, cancel := ctx, context.CancelFunc(func() {})
+	if t := r.h.timeout(); t > 0 {
+		q.Expires = q.Asked.Add(t)
+		asking, cancel = context.WithDeadline(ctx, q.Expires)
+	}
+	defer cancel()
+	if hook, ok := ctx.Value(askedKey{}).(func(Question)); ok {
+		hook(q)
+	}
+	a, err := r.h.Approver.Ask(asking, q)
+	if err == nil {
+		if err = q.Check(a); err != nil {
+			err = fmt.Errorf("answer about %q: %w", p.Path, err)
+		}
+	}
+	var res tool.Result
+	switch {
+	case err == nil && a.Approves():
+		r.approved(q, a)
+		return a, nil, nil
+	case err == nil && a.Verdict == Cancel:
+		r.decision, r.by = "cancelled", person(a)
+		res, err = r.refuse(p, tool.Cancelled, "The person who was asked cancelled the call. Nothing was written.")
+	case err == nil:
+		r.decision, r.by = "rejected", person(a)
+		res, err = r.refuse(p, tool.UserRejected, rejection(a.Words))
+	case ctx.Err() != nil:
+		res, err = r.ended(ctx, p)
+	case asking.Err() != nil:
+		r.decision, r.by = "timeout", "handler"
+		res, err = r.refuse(p, tool.Timeout, fmt.Sprintf("Nobody answered within %v. Nothing was written.", r.h.timeout()))
+	case errors.Is(err, ErrNobody):
+		res, err = r.deny(p, r.decide(p, true))
+	case errors.Is(err, ErrFull):
+		r.decision, r.by = "refused", "handler"
+		res, err = r.refuse(p, tool.RateLimited, "Too many questions wait for a person already. Wait for their answers.")
+	default:
+		res, err = r.broke(ctx, p, err)
+	}
+	return Answer{}, &res, err
+}
+
+func (r *run) question(p *tool.Plan, d policy.Decision, asks int) Question {
+	q := Question{
+		Asked: time.Now(), Session: r.c.Session, Client: r.c.Client, CallID: r.c.ID, Tool: r.c.Name,
+		Path: p.Path, Write: p.Done == nil, Before: p.Before, After: p.After, Size: p.Size, Diff: p.Diff,
+		Notes: p.Notes, Content: p.Content, Editable: p.Content != nil && p.Replan != nil,
+		Why: d.Rule, Grantable: d.Grantable, Relay: d.Relay, Again: asks, Seal: seal(p),
+	}
+	for _, f := range p.Files {
+		q.Files = append(q.Files, File(f))
+	}
+	return q
+}
+
+// approved notes who approved, and what that holds for beyond this call.
+func (r *run) approved(q Question, a Answer) {
+	r.by = person(a)
+	access := policy.Read
+	if q.Write {
+		access = policy.Write
+	}
+	switch a.Verdict {
+	case Approve:
+		r.decision = "approved"
+	case Edit:
+		r.decision = "edited"
+	case ForSession:
+		r.decision = "approved for the session"
+		r.s.grant(policy.Rule{On: access, Do: policy.Allow})
+	case ForPattern:
+		r.decision = "approved for " + a.Pattern
+		if p, err := policy.ParsePattern(a.Pattern); err == nil { // Check has parsed it before
+			r.s.grant(policy.Rule{Paths: []policy.Pattern{p}, On: access, Do: policy.Allow})
+		}
+	}
+}
+
+// apply does what is planned, between its intent and its outcome in the trail.
+// ErrChanged is the caller's to deal with; another error comes out of here as
+// Call returns it.
+func (r *run) apply(ctx context.Context, p *tool.Plan) (tool.Result, error) {
+	if ctx.Err() != nil {
+		return r.ended(ctx, p)
+	}
+	if !r.s.beginWrite() { // suspended while a person was asked
+		return r.refuse(p, tool.PermissionDenied, suspended)
+	}
+	defer r.s.endWrite()
+	return r.write(ctx, p)
+}
+
+// write is apply for what needs nobody's leave any more.
+func (r *run) write(ctx context.Context, p *tool.Plan) (tool.Result, error) {
+	intents, err := r.intend(ctx, p)
+	if err != nil {
+		if ctx.Err() != nil {
+			return r.ended(ctx, p)
+		}
+		return tool.Result{}, fmt.Errorf("audit trail: %w; nothing was written", err)
+	}
+	res, err := p.Apply(ctx)
+	r.conclude(ctx, p, intents, res, err)
+	return res, err
+}
+
+func (r *run) conflict(p *tool.Plan) (tool.Result, error) {
+	return r.refuse(p, tool.ConcurrentModification,
+		fmt.Sprintf("%q keeps being changed by somebody else: nothing was written. Read it again and start from there.", p.Path))
+}
+
+func (r *run) deny(p *tool.Plan, d policy.Decision) (tool.Result, error) {
+	r.decision, r.by = "denied", "policy "+d.Rule
+	what := r.c.Name
+	if p.Path != "" {
+		what += fmt.Sprintf(" of %q", p.Path)
+	}
+	return r.refuse(p, tool.PermissionDenied, what+" is refused: "+d.Why+".")
+}
+
+// ended is the call's end when ctx is over.
+func (r *run) ended(ctx context.Context, p *tool.Plan) (tool.Result, error) {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		r.decision, r.by = "timeout", "caller"
+		return r.refuse(p, tool.Timeout, "The call's time is over. Nothing was written.")
+	}
+	r.decision, r.by = "cancelled", "caller"
+	return r.refuse(p, tool.Cancelled, "The call was cancelled. Nothing was written.")
+}
+
+func rejection(words string) string {
+	if words == "" {
+		return "The person who was asked rejected this. Nothing was written."
+	}
+	return "The person who was asked rejected this, and says: " + words
+}
+
+func person(a Answer) string {
+	by := "person"
+	if a.By != "" {
+		by += " " + a.By
+	}
+	if a.Relayed {
+		by += " through the client"
+	}
+	return by
+}
+
+func deref(res *tool.Result) tool.Result {
+	if res == nil {
+		return tool.Result{}
+	}
+	return *res
+}

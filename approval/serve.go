@@ -1,0 +1,210 @@
+package approval
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/stet-dev/stet/tool"
+)
+
+// Server serves a queue to other processes of the same user, over a socket that
+// nobody else can reach: whoever makes the listener puts it into a directory
+// of mode 0700. Where the system tells the user at the other end, it is checked.
+//
+// An agent that runs as the same user and may run programs can reach it as
+// well; against that one the queue is no protection, and neither is anything
+// else: it could write the file itself.
+type Server struct {
+	Queue *Queue
+	Root  string       // the workspace, for people to know it by
+	Log   *slog.Logger // nil: silence
+}
+
+// maxShown is how many bytes of a diff, or of a content to edit, go over the
+// socket: in JSON they may become six times as many.
+const maxShown = 8 << 20
+
+// slow is how long a client may take to take a message.
+const slow = 10 * time.Second
+
+// Serve accepts connections until ctx ends, closes the listener and all
+// connections, and waits for what it began. The end of ctx is no error.
+func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
+	ctx, cancel := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer cancel()
+	stop := context.AfterFunc(ctx, func() { _ = ln.Close() }) // its error is Accept's
+	defer stop()
+	for {
+		conn, err := ln.Accept()
+		if err != nil {
+			_ = ln.Close() // Accept has told what is wrong with it
+			if ctx.Err() != nil {
+				return nil
+			}
+			return fmt.Errorf("serve approvals: %w", err)
+		}
+		wg.Go(func() {
+			if err := s.talk(ctx, conn); err != nil && ctx.Err() == nil {
+				s.log().Info("approval client", "err", err)
+			}
+		})
+	}
+}
+
+func (s *Server) log() *slog.Logger {
+	if s.Log == nil {
+		return slog.New(slog.DiscardHandler)
+	}
+	return s.Log
+}
+
+// talk speaks with one client until it goes away.
+func (s *Server) talk(ctx context.Context, conn net.Conn) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
+	defer stop()
+	defer conn.Close()
+	c := &peer{conn: conn, server: s}
+	uid, known, err := peerUser(conn)
+	if err == nil && known && uid != os.Getuid() {
+		err = fmt.Errorf("user %d may not answer for user %d", uid, os.Getuid())
+	}
+	if err != nil {
+		return errors.Join(err, c.send(frame{Type: "error", Error: err.Error()}))
+	}
+	c.by = fmt.Sprintf("uid %d", os.Getuid())
+	sub := s.Queue.Subscribe()
+	defer sub.Close()
+	if err := c.send(frame{Type: "hello", Version: version, Root: s.Root}); err != nil {
+		return err
+	}
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer cancel()
+	wg.Go(func() {
+		defer cancel()
+		if err := c.tell(ctx, sub); ctx.Err() == nil {
+			s.log().Info("approval client cut off", "err", err)
+			_ = c.send(frame{Type: "error", Error: err.Error()}) // it is cut off anyhow
+		}
+	})
+	return c.listen()
+}
+
+// peer is a client as the server sees it.
+type peer struct {
+	conn   net.Conn
+	server *Server
+	by     string
+
+	mu sync.Mutex // held while a line is written, for slow at most
+}
+
+func (c *peer) send(f frame) error {
+	line, err := encode(f)
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.conn.SetWriteDeadline(time.Now().Add(slow)); err != nil {
+		return err
+	}
+	_, err = c.conn.Write(line)
+	return err
+}
+
+// tell passes on what happens to the queue, until it cannot.
+func (c *peer) tell(ctx context.Context, sub *Subscription) error {
+	for {
+		e, err := sub.Next(ctx)
+		if err != nil {
+			return err
+		}
+		f := frame{Type: "closed", Closed: e.Closed}
+		if e.Opened != nil {
+			q := *e.Opened
+			q.Content = nil
+			if len(q.Diff) > maxShown {
+				q.Diff, q.Notes = "", append(slices.Clip(q.Notes), tool.Large)
+			}
+			f = frame{Type: "question", Question: &q}
+		}
+		if err := c.send(f); err != nil {
+			return err
+		}
+	}
+}
+
+// listen does what the client asks, one thing after the other.
+func (c *peer) listen() error {
+	in := newLines(c.conn)
+	for {
+		f, err := in.next()
+		if err != nil {
+			var bad badLine
+			if errors.As(err, &bad) || errors.Is(err, errLong) {
+				return errors.Join(err, c.send(frame{Type: "error", Error: err.Error()}))
+			}
+			return nil // the client has gone
+		}
+		if f.N == 0 {
+			continue
+		}
+		if err := c.send(c.reply(f)); err != nil {
+			return err
+		}
+	}
+}
+
+func (c *peer) reply(f frame) frame {
+	out := frame{Type: "reply", N: f.N}
+	var err error
+	switch {
+	case f.Type == "answer" && f.Answer != nil:
+		a := *f.Answer
+		a.By, a.Relayed = c.by, false // who it is, is not for the client to say
+		err = c.server.Queue.Answer(f.ID, a)
+	case f.Type == "content":
+		out.Content, err = c.server.Queue.content(f.ID)
+	default:
+		err = fmt.Errorf("unknown message %.40q", f.Type)
+	}
+	if err != nil {
+		out.Error, out.Code = err.Error(), "invalid"
+		switch {
+		case errors.Is(err, ErrAnswered):
+			out.Code = "answered"
+		case errors.Is(err, ErrUnknown):
+			out.Code = "unknown"
+		}
+	}
+	return out
+}
+
+// content is what an open question's Edit begins with.
+func (q *Queue) content(id string) ([]byte, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	i := q.find(id)
+	if i < 0 {
+		return nil, q.gone(id)
+	}
+	if !q.open[i].q.Editable {
+		return nil, errors.New("this cannot be edited before approving: there is no whole text")
+	}
+	if len(q.open[i].q.Content) > maxShown {
+		return nil, errors.New("this is too large to be edited here")
+	}
+	return q.open[i].q.Content, nil
+}

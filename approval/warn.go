@@ -1,0 +1,38 @@
+package approval
+
+import (
+	"fmt"
+
+	"github.com/stet-dev/stet/tool"
+)
+
+// warnings are the notes in words for people.
+var warnings = map[tool.Note]string{
+	tool.Unread:     "the agent never read this file: it does not know what it overwrites",
+	tool.Control:    "this file makes something run, or says what may",
+	tool.Executable: "this file is executable",
+	tool.HardLink:   "this file has other names, maybe outside the workspace: they will keep the old content",
+	tool.Merged:     "merged with what somebody else has written meanwhile",
+	tool.Hidden:     "the new text has control or bidirectional characters: it may not be what it looks like",
+	tool.ReadOnly:   "the file's mode forbids writing",
+	tool.Attributes: "the file's owner or attributes will be lost",
+	tool.Large:      "too large to be shown whole",
+	tool.NewDirs:    "directories are created for it",
+}
+
+// Warnings says in words what the person should know before deciding, the
+// notes first.
+func (q Question) Warnings() []string {
+	var out []string
+	for _, n := range q.Notes {
+		if w, ok := warnings[n]; ok {
+			out = append(out, w)
+		} else {
+			out = append(out, string(n))
+		}
+	}
+	if q.Again > 0 {
+		out = append(out, fmt.Sprintf("asked again (%d): the file was changed after it was shown", q.Again))
+	}
+	return out
+}

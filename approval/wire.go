@@ -1,0 +1,106 @@
+package approval
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// The protocol by which a queue is served to another process: JSON objects, one
+// a line, in UTF-8, over a stream socket. Each has a "type".
+//
+// The server begins with
+//
+//	{"type":"hello","version":1,"root":"/home/me/project"}
+//
+// and says, first for each question that is open and then as it happens,
+//
+//	{"type":"question","question":{…}}   see Question; without content
+//	{"type":"closed","closed":{"id":…,"how":…,"by":…}}
+//
+// The client may ask, with a number n of its own,
+//
+//	{"type":"answer","n":1,"id":…,"answer":{…}}   see Answer
+//	{"type":"content","n":2,"id":…}               what Edit begins with
+//
+// and gets one reply to each, in any order:
+//
+//	{"type":"reply","n":1}                                  done
+//	{"type":"reply","n":2,"content":"…"}                    base64
+//	{"type":"reply","n":1,"code":"answered","error":"…"}
+//
+// The codes are "answered" and "unknown" (ErrAnswered, ErrUnknown) and "invalid".
+// A line that is no such object, or is too long, ends the connection after
+//
+//	{"type":"error","error":"…"}
+//
+// and so does a client that is not the server's user, or is too slow. Unknown
+// fields are ignored; an unknown type with an n gets a reply that says so, and
+// is ignored without.
+type frame struct {
+	Type     string    `json:"type"`
+	Version  int       `json:"version,omitempty"`
+	Root     string    `json:"root,omitempty"`
+	N        int64     `json:"n,omitempty"`
+	ID       string    `json:"id,omitempty"`
+	Question *Question `json:"question,omitempty"`
+	Closed   *Closing  `json:"closed,omitempty"`
+	Answer   *Answer   `json:"answer,omitempty"`
+	Content  []byte    `json:"content,omitempty"`
+	Code     string    `json:"code,omitempty"`
+	Error    string    `json:"error,omitempty"`
+}
+
+// version is that of the protocol; maxLine is how long a line may be, in
+// bytes: room for a write of 5 MB with its diff, and some more.
+const (
+	version = 1
+	maxLine = 64 << 20
+)
+
+var errLong = fmt.Errorf("a line of more than %d bytes", maxLine)
+
+// lines reads frames.
+type lines struct{ r *bufio.Reader }
+
+func newLines(r io.Reader) *lines { return &lines{bufio.NewReaderSize(r, 32<<10)} }
+
+// next reads a frame. The end of the stream is io.EOF.
+func (l *lines) next() (frame, error) {
+	var line []byte
+	for {
+		part, err := l.r.ReadSlice('\n')
+		if len(line)+len(part) > maxLine {
+			return frame{}, errLong
+		}
+		if err == nil && line == nil {
+			line = part
+			break
+		}
+		line = append(line, part...)
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return frame{}, err
+		}
+	}
+	var f frame
+	if err := json.Unmarshal(line, &f); err != nil {
+		return frame{}, badLine{err}
+	}
+	return f, nil
+}
+
+// badLine is a line that is no frame.
+type badLine struct{ err error }
+
+func (b badLine) Error() string { return "not a message: " + b.err.Error() }
+
+// encode is a frame as a line.
+func encode(f frame) ([]byte, error) {
+	b, err := json.Marshal(f)
+	return append(b, '\n'), err
+}

@@ -1,0 +1,241 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/store/sqlite"
+	"github.com/stet-dev/stet/workspace"
+)
+
+// auditFlags choose what of the trail is shown.
+type auditFlags struct {
+	root, session string
+	last          int
+	json, verify  bool
+	known         []string
+}
+
+func (p *program) auditCommand() *cobra.Command {
+	var a auditFlags
+	cmd := &cobra.Command{
+		Use:   "audit [flags]",
+		Short: "Show what was done to files, and who decided it",
+		Long: `Show the audit trail of the file tools: every call, and of every write what was
+there before and after, by hash. There is no content in it.
+
+Each entry bears the hash of the one before. --verify follows this chain and
+ends with code 1 where it is broken. That its end was cut off a chain cannot
+show: keep what --verify prints of the last entry, and hand it in with --known.`,
+		Example: `# The newest entries
+stet audit
+
+# Everything that was done in a workspace, for a program
+stet audit --root . --last 0 --json
+
+# Is it whole?
+stet audit --verify --known 412:5f1e…`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if a.last < 0 {
+				return usage(cmd, fmt.Errorf("--last: want a number of entries, 0 is all, not %d", a.last))
+			}
+			known, err := links(a.known)
+			if err != nil {
+				return usage(cmd, err)
+			}
+			if a.root != "" {
+				a.root = p.realPath(a.root)
+			}
+			trail, err := p.openTrail(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if a.verify {
+				err = p.verify(cmd.Context(), trail, a.json, known)
+			} else {
+				err = p.printTrail(cmd.Context(), trail, a)
+			}
+			return errors.Join(err, trail.Close())
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&a.root, "root", "", "only what was done in this workspace")
+	f.StringVar(&a.session, "session", "", "only what this session did")
+	f.IntVar(&a.last, "last", 50, "so many entries, the newest; 0 is all")
+	f.BoolVar(&a.json, "json", false, "print JSON, an object a line")
+	f.BoolVar(&a.verify, "verify", false, "check that nothing was changed or taken out")
+	f.StringSliceVar(&a.known, "known", nil, "with --verify: an entry that must be there, as NUMBER:HASH")
+	return cmd
+}
+
+// realPath is path with its links resolved, as far as it is there.
+func (p *program) realPath(path string) string {
+	if dir, err := p.workspaceDir(path); err == nil {
+		return dir
+	}
+	return p.absolute(path) // what is gone may still be in the trail
+}
+
+// openTrail opens the audit trail. Where there is none, none is made.
+func (p *program) openTrail(ctx context.Context) (*sqlite.Store, error) {
+	if _, err := p.stateDir(); err != nil {
+		return nil, err
+	}
+	file := p.trailFile()
+	if _, err := os.Stat(file); err != nil {
+		if errors.Is(err, os.ErrNotExist) {
+			return nil, fmt.Errorf("nothing is recorded yet: there is no %s", file)
+		}
+		return nil, fmt.Errorf("audit trail: %w", err)
+	}
+	trail, err := sqlite.Open(ctx, file)
+	if err != nil {
+		return nil, fmt.Errorf("audit trail: %w", err)
+	}
+	return trail, nil
+}
+
+// links reads NUMBER:HASH.
+func links(given []string) ([]record.Link, error) {
+	var all []record.Link
+	for _, s := range given {
+		number, hash, ok := strings.Cut(s, ":")
+		seq, err := strconv.ParseUint(number, 10, 64)
+		if !ok || err != nil || seq == 0 || len(hash) != 64 {
+			return nil, fmt.Errorf("--known: want NUMBER:HASH as --verify prints it, have %q", s)
+		}
+		all = append(all, record.Link{Seq: seq, Hash: hash})
+	}
+	return all, nil
+}
+
+// auditEntry is an entry of the trail in JSON.
+type auditEntry struct {
+	Seq      uint64    `json:"seq"`
+	Time     time.Time `json:"time"`
+	Kind     string    `json:"kind"`
+	Intent   uint64    `json:"intent,omitempty"`
+	Root     string    `json:"root,omitempty"`
+	Session  string    `json:"session,omitempty"`
+	Client   string    `json:"client,omitempty"`
+	CallID   string    `json:"call_id,omitempty"`
+	Tool     string    `json:"tool,omitempty"`
+	Path     string    `json:"path,omitempty"`
+	Bytes    int64     `json:"bytes"`
+	Before   string    `json:"before,omitempty"`
+	After    string    `json:"after,omitempty"`
+	Decision string    `json:"decision,omitempty"`
+	By       string    `json:"by,omitempty"`
+	Outcome  string    `json:"outcome,omitempty"`
+	Flags    []string  `json:"flags,omitempty"`
+	Prev     string    `json:"prev"`
+	Hash     string    `json:"hash"`
+}
+
+func (p *program) printTrail(ctx context.Context, trail record.Trail, a auditFlags) error {
+	entries, err := trail.Entries(ctx, record.TrailQuery{Root: a.root, Session: a.session, Limit: a.last, Last: true})
+	if err != nil {
+		return err
+	}
+	if len(entries) == 0 && !a.json {
+		p.say("nothing of that is recorded")
+		return nil
+	}
+	out := json.NewEncoder(p.out)
+	out.SetEscapeHTML(false)
+	for _, e := range entries {
+		if a.json {
+			err = out.Encode(auditEntry{
+				Seq: e.Seq, Time: e.Time, Kind: string(e.Kind), Intent: e.Intent, Root: e.Root, Session: e.Session,
+				Client: e.Client, CallID: e.CallID, Tool: e.Tool, Path: e.Path, Bytes: e.Bytes, Before: e.Before, After: e.After,
+				Decision: e.Decision, By: e.By, Outcome: e.Outcome, Flags: e.Flags, Prev: e.Prev, Hash: e.Hash,
+			})
+		} else {
+			_, err = fmt.Fprintln(p.out, entryLine(e))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// entryLine is an entry for people to read.
+func entryLine(e record.Entry) string {
+	what := cmp.Or(e.Outcome, string(e.Kind))
+	if e.Kind != record.Call && e.Kind != record.Outcome && e.Kind != record.Intent {
+		what = string(e.Kind)
+	}
+	line := fmt.Sprintf("%6d  %s  %s  %-10s %s: %s", e.Seq, e.Time.Local().Format(time.DateTime), workspace.Quote(e.Session),
+		cmp.Or(workspace.Quote(e.Tool), "-"), cmp.Or(workspace.Quote(e.Path), "-"), what)
+	if e.Decision != "" {
+		line += fmt.Sprintf(" (%s, by %s)", workspace.Quote(e.Decision), workspace.Quote(e.By))
+	}
+	if e.Kind == record.Intent {
+		line += fmt.Sprintf(" %s -> %s", short(e.Before), short(e.After))
+	}
+	if len(e.Flags) > 0 {
+		line += " [" + workspace.Quote(strings.Join(e.Flags, ", ")) + "]"
+	}
+	return line
+}
+
+// short is the beginning of a content hash.
+func short(hash string) string {
+	if hash == "" {
+		return "(no file)"
+	}
+	return hash[:min(12, len(hash))]
+}
+
+// verify follows the chain, and fails where it does not hold.
+func (p *program) verify(ctx context.Context, trail record.Trail, asJSON bool, known []record.Link) error {
+	v, err := record.Verify(ctx, trail, known...)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		report := struct {
+			Entries int      `json:"entries"`
+			Head    string   `json:"head,omitempty"`
+			Broken  uint64   `json:"broken,omitempty"`
+			Why     string   `json:"why,omitempty"`
+			Open    []uint64 `json:"open,omitempty"`
+		}{Entries: v.Entries}
+		if v.Entries > 0 {
+			report.Head = fmt.Sprintf("%d:%s", v.Head.Seq, v.Head.Hash)
+		}
+		if v.Broken != nil {
+			report.Broken, report.Why = v.Broken.Seq, v.Broken.Why
+		}
+		for _, e := range v.Open {
+			report.Open = append(report.Open, e.Seq)
+		}
+		if err := json.NewEncoder(p.out).Encode(report); err != nil {
+			return err
+		}
+	} else {
+		fmt.Fprintf(p.out, "%d entries hold together\n", v.Entries)
+		if v.Entries > 0 {
+			fmt.Fprintf(p.out, "the last is %d:%s\n", v.Head.Seq, v.Head.Hash)
+		}
+		for _, e := range v.Open {
+			fmt.Fprintf(p.out, "write %d to %s has no outcome: it is under way, or was cut off\n", e.Seq, workspace.Quote(e.Path))
+		}
+	}
+	if v.Broken != nil {
+		return fmt.Errorf("the trail is broken at entry %d: %s", v.Broken.Seq, v.Broken.Why)
+	}
+	return nil
+}

@@ -1,0 +1,33 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/stet-dev/stet/workspace"
+)
+
+// FILE-13: the agents' own configuration makes something run, so a write to it
+// is always asked for; whatever their case.
+func TestAgentFilesAreControl(t *testing.T) {
+	root, err := workspace.Open(t.TempDir(), workspace.Options{State: t.TempDir(), Control: agentFiles()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	for name, want := range map[string]workspace.Class{
+		".claude/settings.json": workspace.Control, ".Claude/agents/a.md": workspace.Control, "sub/.mcp.json": workspace.Control,
+		".codex/config.toml": workspace.Control, "opencode.json": workspace.Control, ".opencode/plugin/x.ts": workspace.Control,
+		".gemini/settings.json": workspace.Control, ".continue/config.yaml": workspace.Control, ".cursor/mcp.json": workspace.Control,
+		".vscode/mcp.json": workspace.Control, ".zed/settings.json": workspace.Control, ".config/stet/config.toml": workspace.Control,
+		".stet.toml": workspace.Control,
+		"main.go":    workspace.Ordinary, "AGENTS.md": workspace.Ordinary, "config/app.yaml": workspace.Ordinary, "docs/claude.txt": workspace.Ordinary,
+	} {
+		p, err := root.Path(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info, _ := root.Stat(p); info.Class != want {
+			t.Errorf("%s is %v, want %v", name, info.Class, want)
+		}
+	}
+}

@@ -1,0 +1,164 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/stet-dev/stet/approval"
+)
+
+// Servers that wait for a person's answers have a socket each, in the
+// directory "approve" of the state directory: PID-RANDOM.sock.
+const (
+	deskDir    = "approve"
+	deskSuffix = ".sock"
+)
+
+// answers is a listener for those who answer.
+type answers struct {
+	net.Listener
+	file string
+}
+
+// remove takes the socket's name away.
+func (a *answers) remove() { _ = os.Remove(a.file) } // a stale one is removed by who finds it
+
+// listenForAnswers makes the socket of this process. It has its name only when
+// it listens, so that a socket that refuses is one that nobody has any more.
+func listenForAnswers(state string) (*answers, error) {
+	dir := filepath.Join(state, deskDir)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("socket for approvals: %w", err)
+	}
+	if err := os.Chmod(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("socket for approvals: %w", err)
+	}
+	removeStale(dir)
+	name := fmt.Sprintf("%d-%s", os.Getpid(), rand.Text()[:8])
+	file := filepath.Join(dir, name+deskSuffix)
+	address, done, err := shortened(dir, name)
+	if err != nil {
+		return nil, fmt.Errorf("socket for approvals: %w", err)
+	}
+	defer done()
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: address, Net: "unix"})
+	if err != nil {
+		return nil, fmt.Errorf("socket for approvals: %w", err)
+	}
+	l.SetUnlinkOnClose(false)
+	made := filepath.Join(dir, name)
+	if err = os.Chmod(made, 0o600); err == nil {
+		err = os.Rename(made, file)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("socket for approvals: %w", err), l.Close(), os.Remove(made))
+	}
+	return &answers{l, file}, nil
+}
+
+// desk is a server that can be answered.
+type desk struct {
+	pid    int
+	client *approval.Client
+}
+
+// desks connects to all servers that wait for answers, those started first
+// first, and removes what ended ones have left behind.
+func desks(ctx context.Context, state string) ([]desk, error) {
+	dir := filepath.Join(state, deskDir)
+	var all []desk
+	for _, name := range removeStale(dir) {
+		conn, err := dialDesk(ctx, dir, name)
+		if err != nil {
+			continue // it has ended since
+		}
+		greeted, cancel := context.WithTimeout(ctx, 2*time.Second)
+		c, err := approval.NewClient(greeted, conn)
+		cancel()
+		if err != nil {
+			closeDesks(all)
+			return nil, fmt.Errorf("%s: %w", filepath.Join(dir, name), err)
+		}
+		all = append(all, desk{deskPID(name), c})
+	}
+	return all, nil
+}
+
+func closeDesks(all []desk) {
+	for _, d := range all {
+		_ = d.client.Close() // nothing was asked of it
+	}
+}
+
+// deskPID is the process that a socket's name tells of.
+func deskPID(name string) int {
+	digits, _, _ := strings.Cut(name, "-")
+	pid, _ := strconv.Atoi(digits) // 0 for a name that is not ours
+	return pid
+}
+
+// removeStale removes the sockets in dir at which nobody listens, and returns
+// the names of the others.
+func removeStale(dir string) []string {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil // there is none
+	}
+	var live []string
+	for _, e := range entries {
+		if !strings.HasSuffix(e.Name(), deskSuffix) || e.Type() != os.ModeSocket {
+			continue
+		}
+		conn, err := dialDesk(context.Background(), dir, e.Name())
+		switch {
+		case err == nil:
+			_ = conn.Close() // it was only to know
+			live = append(live, e.Name())
+		case errors.Is(err, syscall.ECONNREFUSED):
+			_ = os.Remove(filepath.Join(dir, e.Name())) // the next one tries again
+		}
+	}
+	return live
+}
+
+func dialDesk(ctx context.Context, dir, name string) (net.Conn, error) {
+	address, done, err := shortened(dir, name)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	d := net.Dialer{Timeout: 2 * time.Second}
+	return d.DialContext(ctx, "unix", address)
+}
+
+// longestAddress is how long the name of a socket may be everywhere.
+const longestAddress = 103
+
+// shortened returns a name for a file in dir that is short enough for the
+// address of a socket, to be used until done is called. Where the name is too
+// long by itself, it leads over the directory's descriptor, if the system has
+// names for those.
+func shortened(dir, name string) (address string, done func(), err error) {
+	address = filepath.Join(dir, name)
+	if len(address) <= longestAddress {
+		return address, func() {}, nil
+	}
+	d, err := os.Open(dir)
+	if err != nil {
+		return "", nil, err
+	}
+	through := fmt.Sprintf("/proc/self/fd/%d", d.Fd())
+	if _, err := os.Stat(through); err != nil {
+		return "", nil, errors.Join(fmt.Errorf("%s is too long a name for a socket: set XDG_STATE_HOME to a shorter one", address), d.Close())
+	}
+	return filepath.Join(through, name), func() { _ = d.Close() }, nil
+}

@@ -1,0 +1,155 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/stet-dev/stet/approval"
+	"github.com/stet-dev/stet/filetools"
+	"github.com/stet-dev/stet/mcpserver"
+	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/store/sqlite"
+	"github.com/stet-dev/stet/tokens"
+	"github.com/stet-dev/stet/tool"
+	"github.com/stet-dev/stet/workspace"
+)
+
+// writeLimit is the size of the largest file that is written, in bytes.
+const writeLimit = 5 << 20
+
+// hands are the file tools over one workspace, with all that watches over
+// them.
+type hands struct {
+	root    *workspace.Root
+	tools   *filetools.Tools
+	handler *approval.Handler
+	trail   *sqlite.Store
+	log     *slog.Logger
+	logFile io.Closer
+
+	stop    context.CancelFunc // ends what serves the approvals
+	serving sync.WaitGroup
+}
+
+// openHands opens a workspace and makes the tools for it.
+func (p *program) openHands(ctx context.Context, dir string, o *handOptions) (_ *hands, err error) {
+	h := &hands{stop: func() {}}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, h.close())
+		}
+	}()
+	state, err := p.stateDir()
+	if err != nil {
+		return nil, err
+	}
+	if h.log, h.logFile, err = p.openLog(&options{Log: o.log}); err != nil {
+		return nil, err
+	}
+	if err := h.openTree(ctx, p, dir, state, o); err != nil {
+		return nil, err
+	}
+	set := new(tool.Set)
+	if err := set.Add(h.tools.All()...); err != nil {
+		return nil, err
+	}
+	for name, of := range h.tools.Aliases() {
+		set.Alias(name, of)
+	}
+	h.handler = &approval.Handler{
+		Tools: set, Policy: &o.policy, Root: h.root.Dir(), Rate: o.rate, Suspicion: o.suspicion,
+		Journal: &record.Journal{Trail: h.trail, Log: h.log},
+		Log:     h.log,
+	}
+	if o.policy.Unattended {
+		return h, nil
+	}
+	queue := new(approval.Queue)
+	h.handler.Approver = mcpserver.Relay{Next: queue}
+	listener, err := listenForAnswers(state)
+	if err != nil {
+		return nil, err
+	}
+	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
+	h.stop = stop
+	desk := &approval.Server{Queue: queue, Root: h.root.Dir(), Log: h.log}
+	h.serving.Go(func() {
+		defer listener.remove()
+		if err := desk.Serve(serving, listener); err != nil {
+			h.log.Error("approvals", "err", err)
+		}
+	})
+	return h, nil
+}
+
+// openTree opens the workspace, its tools and the audit trail.
+func (h *hands) openTree(ctx context.Context, p *program, dir, state string, o *handOptions) (err error) {
+	if err := os.MkdirAll(state, 0o700); err != nil {
+		return fmt.Errorf("state directory: %w", err)
+	}
+	opening, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	if h.trail, err = sqlite.Open(opening, p.trailFile()); err != nil {
+		return fmt.Errorf("audit trail: %w", err)
+	}
+	h.root, err = workspace.Open(dir, workspace.Options{State: state, WriteLimit: writeLimit, Control: agentFiles(), Log: h.log})
+	if err != nil {
+		return err
+	}
+	c := filetools.Config{Root: h.root, WriteLimit: writeLimit, Hidden: o.policy.Hides, Log: h.log}
+	if o.dedupe {
+		c.Dedupe = &filetools.Dedupe{Count: tokens.Estimate{}.Count}
+	}
+	h.tools, err = filetools.New(c)
+	return err
+}
+
+// server makes an MCP server that gives out the tools.
+func (h *hands) server(c mcpConfig) (*mcpserver.Server, error) {
+	return mcpserver.New(mcpserver.Config{
+		Caller: h.handler, Aliases: h.tools.Aliases(), Version: version(), Await: h.handler.Approver != nil,
+		End: func(session string) {
+			h.handler.End(session)
+			h.tools.End(session)
+		},
+		HTTP: c.http, Logger: h.log,
+	})
+}
+
+// close ends the calls under way, and writes down what they came to.
+func (h *hands) close() error {
+	var errs []error
+	if h.handler != nil {
+		errs = append(errs, h.handler.Close(), h.handler.Journal.Close())
+	}
+	h.stop()
+	h.serving.Wait()
+	if h.trail != nil {
+		errs = append(errs, h.trail.Close())
+	}
+	if h.root != nil {
+		errs = append(errs, h.root.Close())
+	}
+	if h.logFile != nil {
+		errs = append(errs, h.logFile.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// stateDir is where stet keeps what it knows.
+func (p *program) stateDir() (string, error) {
+	dir := p.xdg("XDG_STATE_HOME", ".local/state", "")
+	if dir == "" {
+		return "", misconfigured(errors.New("there is no home directory (HOME) for locks, versions and the audit trail"))
+	}
+	return dir, nil
+}
+
+// trailFile is the file of the audit trail, empty when there is no home.
+func (p *program) trailFile() string { return p.xdg("XDG_STATE_HOME", ".local/state", "stet.db") }

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// addHelp adds the commands that speak of other commands. Unlike cobra's own
+// they fail when asked about one that there is not.
+func addHelp(root *cobra.Command) {
+	help := &cobra.Command{
+		Use:               "help [COMMAND]",
+		Short:             "Say how a command is used",
+		ValidArgsFunction: commandNames,
+		RunE: func(_ *cobra.Command, args []string) error {
+			about, rest, err := root.Find(args)
+			if err != nil {
+				return usage(root, err)
+			}
+			if len(rest) > 0 {
+				return unknownCommand(about, rest[0])
+			}
+			about.InitDefaultHelpFlag()
+			return about.Help()
+		},
+	}
+	root.SetHelpCommand(help)
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	for _, cmd := range root.Commands() {
+		cmd.Example = indented(cmd.Example)
+		if cmd.Name() == "completion" {
+			cmd.Short = "Print a completion script for your shell"
+			cmd.Args = nil
+			cmd.RunE = func(cmd *cobra.Command, args []string) error {
+				if len(args) > 0 {
+					return unknownCommand(cmd, args[0])
+				}
+				return cmd.Help()
+			}
+		}
+	}
+	root.Example = indented(root.Example)
+}
+
+// commandNames completes the names of root's commands.
+func commandNames(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	var names []string
+	for _, c := range cmd.Root().Commands() {
+		if len(args) == 0 && c.IsAvailableCommand() {
+			names = append(names, c.Name())
+		}
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// indented moves lines of text to the right, empty ones excepted.
+func indented(text string) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		if line != "" {
+			lines[i] = "  " + line
+		}
+	}
+	return strings.Join(lines, "\n")
+}

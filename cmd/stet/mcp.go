@@ -1,0 +1,125 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+)
+
+// serverFlags are the flags of stet mcp that are no settings.
+type serverFlags struct {
+	root      string
+	http      string // HOST:PORT; empty: standard input and output
+	beyond    bool
+	allowed   []string
+	unwatched bool // --write-without-asking
+}
+
+func (p *program) mcpCommand() *cobra.Command {
+	var s serverFlags
+	cmd := &cobra.Command{
+		Use:   "mcp [flags]",
+		Short: "Give an agent safe file tools over MCP",
+		Long: `Serve file tools to an MCP client, on standard input and output or, with --http,
+on a loopback port. The tools reach nothing outside the directory --root. Reads
+are done at once; a write waits until a person has seen it: in the client, if it
+can ask, or in another terminal with "stet approve". What is written is recorded
+("stet audit") and can be taken back ("stet undo").
+
+Agents start it by themselves: see "stet setup".`,
+		Example: `# What an agent's configuration says
+stet mcp --root /home/me/project
+
+# For clients that speak HTTP; the token is printed
+stet mcp --http 127.0.0.1:4142
+
+# Repeated reads of what was just shown become one line
+stet mcp --dedupe`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return p.runMCP(cmd, s) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&s.root, "root", "", "the directory that the tools work in (default: the working directory)")
+	f.StringVar(&s.http, "http", "", "listen on HOST:PORT for streamable HTTP; port 0 takes a free one")
+	f.Bool("dedupe", false, "answer a repeated read of unchanged lines with one line; not with --http")
+	f.Int("rate", defaultRate, "calls that a session may make a minute; 0 is any number")
+	f.BoolVar(&s.unwatched, "write-without-asking", false, "ask nobody, for tests and throw-away trees; control files are refused")
+	f.String("log", "", "write the log to this file")
+	f.BoolVar(&s.beyond, "insecure-listen-beyond-loopback", false, "with --http: listen on an address that other machines can reach")
+	f.StringSliceVar(&s.allowed, "allow-host", nil, "with --http: another name that requests may call the server by")
+	return cmd
+}
+
+func (p *program) runMCP(cmd *cobra.Command, s serverFlags) error {
+	root, err := p.workspaceDir(s.root)
+	if err != nil {
+		return usage(cmd, err)
+	}
+	o, err := p.handOptions(cmd, root)
+	if err != nil {
+		return err
+	}
+	o.policy.Unattended = s.unwatched
+	if s.http != "" {
+		if err := s.checkHTTP(o); err != nil {
+			return usage(cmd, err)
+		}
+	}
+	signals := notify(endSignals)
+	defer signal.Stop(signals)
+	running, stop := untilSignal(cmd.Context(), signals)
+	defer stop()
+	h, err := p.openHands(running, root, o)
+	if err != nil {
+		return err
+	}
+	if s.http != "" {
+		err = p.mcpOverHTTP(running, h, s)
+	} else {
+		err = p.mcpOverStdio(running, h)
+	}
+	stop()
+	return errors.Join(err, h.close())
+}
+
+// workspaceDir is the directory that is meant by --root: an absolute path to a
+// directory that is there.
+func (p *program) workspaceDir(given string) (string, error) {
+	dir := p.absolute(cmp.Or(given, "."))
+	info, err := os.Stat(dir)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return "", fmt.Errorf("--root: there is no directory %s", dir)
+	case err != nil:
+		return "", fmt.Errorf("--root: %w", err)
+	case !info.IsDir():
+		return "", fmt.Errorf("--root: %s is not a directory", dir)
+	}
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return "", fmt.Errorf("--root: %w", err)
+	}
+	return real, nil
+}
+
+// mcpOverStdio serves one client until it closes standard input.
+func (p *program) mcpOverStdio(ctx context.Context, h *hands) error {
+	if isTerminal(p.in) {
+		p.say("this speaks MCP on standard input, and waits for a client there; \"stet setup\" tells an agent to start it")
+	}
+	server, err := h.server(mcpConfig{})
+	if err != nil {
+		return err
+	}
+	err = server.Serve(ctx, p.in, p.out)
+	if ctx.Err() != nil {
+		err = nil // a signal ended it
+	}
+	return errors.Join(err, server.Close())
+}

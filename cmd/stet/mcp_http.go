@@ -1,0 +1,82 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"syscall"
+	"time"
+
+	"github.com/stet-dev/stet/mcpserver"
+)
+
+// leastToken is how short a token may be.
+const leastToken = 16
+
+// mcpConfig is what a way of serving adds to the server's configuration.
+type mcpConfig struct {
+	http mcpserver.HTTP
+}
+
+// checkHTTP says what is wrong with the flags for HTTP.
+func (s *serverFlags) checkHTTP(o *handOptions) error {
+	host, err := listenHost(s.http)
+	if err != nil {
+		return fmt.Errorf("--http: %w", err)
+	}
+	if !loopback(host) && !s.beyond {
+		return fmt.Errorf("--http: %s is not a loopback address: whoever can reach it and learns the token could change your files; "+
+			"if that is what you want, add --insecure-listen-beyond-loopback", s.http)
+	}
+	if s.beyond && host != "" {
+		s.allowed = append(s.allowed, host)
+	}
+	if o.dedupe {
+		return errors.New("--dedupe is for standard input and output: over HTTP several clients may share a session, and one would not see what another was shown")
+	}
+	return nil
+}
+
+// mcpOverHTTP serves clients on a port until ctx ends.
+func (p *program) mcpOverHTTP(ctx context.Context, h *hands, s serverFlags) error {
+	token := p.getenv("STET_TOKEN")
+	made := token == ""
+	if made {
+		token = rand.Text()
+	}
+	if len(token) < leastToken {
+		return misconfigured(fmt.Errorf("STET_TOKEN: a token has %d characters or more", leastToken))
+	}
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", s.http)
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return fmt.Errorf("listen on %s: the port is in use: choose another with --http", s.http)
+	case err != nil:
+		return fmt.Errorf("listen on %s: %w", s.http, err)
+	}
+	server, err := h.server(mcpConfig{http: mcpserver.HTTP{Tokens: []string{token}, AllowedHosts: s.allowed}})
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	front := &http.Server{Handler: server.Handler(), ReadHeaderTimeout: 30 * time.Second}
+	p.say("listening on http://%s/mcp", listener.Addr())
+	if made {
+		p.say("  Authorization: Bearer %s", token)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- front.Serve(listener) }()
+	select {
+	case err = <-ended:
+		err = fmt.Errorf("listen on %s: %w", listener.Addr(), err)
+	case <-ctx.Done():
+		err = nil
+	}
+	err = errors.Join(err, server.Close(), front.Close())
+	if ctx.Err() != nil {
+		<-ended
+	}
+	return err
+}

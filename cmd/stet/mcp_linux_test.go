@@ -1,0 +1,226 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// home is a home directory with a workspace in it.
+type home struct {
+	dir, tree string
+	env       []string
+}
+
+func newHome(t *testing.T) *home {
+	t.Helper()
+	h := &home{dir: t.TempDir()}
+	h.tree = filepath.Join(h.dir, "tree")
+	write(t, filepath.Join(h.tree, "a.txt"), "one\n")
+	h.env = append(os.Environ(), "HOME="+h.dir, "XDG_STATE_HOME="+filepath.Join(h.dir, "state"), "XDG_CONFIG_HOME=", "GORACE=atexit_sleep_ms=0")
+	return h
+}
+
+func (h *home) stet(args ...string) *exec.Cmd {
+	cmd := exec.Command("stet", args...)
+	cmd.Env, cmd.Dir = h.env, h.dir
+	return cmd
+}
+
+// connect starts stet mcp and a session with it.
+func (h *home) connect(t *testing.T, o *mcp.ClientOptions, args ...string) *mcp.ClientSession {
+	t.Helper()
+	s, err := newClient(o).Connect(t.Context(), &mcp.CommandTransport{Command: h.stet(append([]string{"mcp", "--root", h.tree}, args...)...)}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+func (h *home) run(t *testing.T, args ...string) string {
+	t.Helper()
+	out, err := h.stet(args...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("stet %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return string(out)
+}
+
+// A session over stdio: a read, an edit that a person approves at another
+// terminal, the undo of it, and a trail that holds together. (FILE-4, FILE-6,
+// FILE-11, FILE-12)
+func TestMCPWithAPersonAtATerminal(t *testing.T) {
+	h := newHome(t)
+	s := h.connect(t, nil)
+	if got, err := callTool(t.Context(), s, "read_file", `{"path":"a.txt"}`); err != nil || !strings.Contains(got, `"content":"one\n"`) {
+		t.Fatalf("%v: %s", err, got)
+	}
+	term := openTerminal(t)
+	approve := h.stet("approve", "--wait")
+	approve.Env = append(approve.Env, "TERM=xterm-256color")
+	approve.Stdin, approve.Stdout, approve.Stderr = term.side, term.side, term.side
+	approve.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if err := approve.Start(); err != nil {
+		t.Fatal(err)
+	}
+	shown := func() string {
+		term.mu.Lock()
+		defer term.mu.Unlock()
+		return term.shown.String()
+	}
+	go func() {
+		for !strings.Contains(shown(), "[a]pprove") {
+			time.Sleep(5 * time.Millisecond)
+		}
+		_, _ = io.WriteString(term.keyboard, "a\n") // the call tells whether it was heard
+	}()
+	got, err := callTool(t.Context(), s, "edit_file", `{"path":"a.txt","edits":[{"old_text":"one","new_text":"two"}]}`)
+	if err != nil || !strings.Contains(got, `"success":true`) {
+		t.Fatalf("%v: %s\n%s", err, got, shown())
+	}
+	if b, _ := os.ReadFile(filepath.Join(h.tree, "a.txt")); string(b) != "two\n" {
+		t.Errorf("the file holds %q", b)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := approve.Wait(); err != nil { // it ends with the server
+		t.Error("stet approve: ", err)
+	}
+	if text := term.text(); !strings.Contains(text, "+two") {
+		t.Errorf("the terminal shows %q", text)
+	}
+	if out := h.run(t, "audit"); !strings.Contains(out, "edit_file  a.txt: ok (approved, by person") {
+		t.Errorf("the trail: %s", out)
+	}
+	listed := h.run(t, "undo")
+	session := strings.TrimSuffix(strings.Fields(listed)[1], ",")
+	h.run(t, "undo", "--yes", session)
+	if b, _ := os.ReadFile(filepath.Join(h.tree, "a.txt")); string(b) != "one\n" {
+		t.Errorf("after the undo the file holds %q", b)
+	}
+	if out := h.run(t, "audit", "--verify"); !strings.Contains(out, "hold together") {
+		t.Error(out)
+	}
+}
+
+// An answer through the client suffices for ordinary files, where the person's
+// configuration leaves it at that; for control files, and under elicitation =
+// "none", it is not even asked for.
+func TestMCPElicitation(t *testing.T) {
+	for _, config := range []string{"", "elicitation = \"none\"\n"} {
+		h := newHome(t)
+		write(t, filepath.Join(h.dir, ".config", "stet", "config.toml"), config)
+		var asked atomic.Int32
+		s := h.connect(t, &mcp.ClientOptions{ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+			asked.Add(1)
+			return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"approve": true}}, nil
+		}})
+		got := callOnce(t, s, "write_file", `{"path":"new.txt","content":"x\n"}`)
+		if written := strings.Contains(got, `"success":true`); written != (config == "") || asked.Load() != map[bool]int32{true: 1}[written] {
+			t.Errorf("%q: asked %d times, %s", config, asked.Load(), got)
+		}
+		asked.Store(0)
+		got = callOnce(t, s, "write_file", `{"path":".envrc","content":"x\n"}`)
+		if pendingID(got) == "" || asked.Load() != 0 {
+			t.Errorf("%q: a control file: asked %d times, %s", config, asked.Load(), got)
+		}
+	}
+}
+
+func callOnce(t *testing.T, s *mcp.ClientSession, name, args string) string {
+	t.Helper()
+	res, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: name, Arguments: json.RawMessage(args)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res.Content[0].(*mcp.TextContent).Text
+}
+
+// Of two sessions with one server neither answers the other's questions, nor
+// its own, nor hears what the other's call came to.
+func TestMCPSecondSession(t *testing.T) {
+	h := newHome(t)
+	server := h.stet("mcp", "--root", h.tree, "--http", "127.0.0.1:0")
+	server.Env = append(server.Env, "STET_TOKEN=0123456789abcdef0123")
+	said, err := server.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = server.Process.Signal(syscall.SIGTERM)
+		if err := server.Wait(); err != nil {
+			t.Error("the server: ", err)
+		}
+	})
+	line, err := bufio.NewReader(said).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	url := strings.TrimSpace(line[strings.Index(line, "http://"):])
+	var asked atomic.Int32
+	connect := func() *mcp.ClientSession {
+		s, err := newClient(&mcp.ClientOptions{ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+			asked.Add(1)
+			return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"approve": true}}, nil
+		}}).Connect(t.Context(), &mcp.StreamableClientTransport{
+			Endpoint: url, MaxRetries: -1, DisableStandaloneSSE: true, HTTPClient: &http.Client{Transport: bearer("0123456789abcdef0123")},
+		}, &mcp.ClientSessionOptions{ProtocolVersion: "2025-11-25"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = s.Close() })
+		return s
+	}
+	first, second := connect(), connect()
+	id := pendingID(callOnce(t, first, "write_file", `{"path":".envrc","content":"x\n"}`))
+	if id == "" {
+		t.Fatal("the first session's write does not wait")
+	}
+	if got := callOnce(t, second, "await_result", `{"id":"`+id+`"}`); !strings.Contains(got, "no call is pending") {
+		t.Errorf("the second session hears of the first one's call: %s", got)
+	}
+	tools, err := second.ListTools(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tool := range tools.Tools {
+		if strings.Contains(tool.Name, "approve") || strings.Contains(tool.Name, "answer") {
+			t.Errorf("there is a tool %s", tool.Name)
+		}
+	}
+	if asked.Load() != 0 {
+		t.Errorf("clients were asked %d times about a control file", asked.Load())
+	}
+	if _, err := os.Stat(filepath.Join(h.tree, ".envrc")); err == nil {
+		t.Error("it was written")
+	}
+	approve := h.stet("approve")
+	approve.Stdin = strings.NewReader("a\n")
+	if err := approve.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = approve.Process.Signal(syscall.SIGTERM)
+		_ = approve.Wait() // it may have been ended before it heard
+	}()
+	if got, err := callTool(t.Context(), first, "await_result", `{"id":"`+id+`"}`); err != nil || !strings.Contains(got, `"success":true`) {
+		t.Errorf("%v: %s", err, got)
+	}
+}

@@ -1,0 +1,192 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// endless is a model whose answer does not end; started is closed when it has
+// been asked, gone when it is asked no more.
+func endless(t *testing.T) (url string, started, gone chan struct{}) {
+	started, gone = make(chan struct{}), make(chan struct{})
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(http.StatusOK)
+		_ = http.NewResponseController(w).Flush()
+		close(started)
+		<-r.Context().Done()
+		close(gone)
+	}))
+	t.Cleanup(s.Close)
+	return s.URL, started, gone
+}
+
+// stetCommand is a stet with an empty home that writes to out.
+func stetCommand(t *testing.T, out *os.File, env []string, args ...string) *exec.Cmd {
+	cmd := exec.Command("stet", args...)
+	home := t.TempDir()
+	cmd.Env = append(os.Environ(), "HOME="+home, "XDG_STATE_HOME=", "XDG_CONFIG_HOME=", "GORACE=atexit_sleep_ms=0")
+	cmd.Env = append(cmd.Env, env...)
+	cmd.Stdout, cmd.Stderr = out, out
+	return cmd
+}
+
+// A signal while wrap closes cuts the requests off that the agent left behind;
+// the exit code and the summary are there, and the copy of the configuration
+// with its key is gone before.
+func TestSignalWhileClosing(t *testing.T) {
+	t.Parallel()
+	model, started, gone := endless(t)
+	place := t.TempDir()
+	tmp := filepath.Join(place, "tmp")
+	write(t, filepath.Join(tmp, "x"), "")
+	write(t, filepath.Join(place, "config.yaml"), "models:\n  - provider: openai\n    apiBase: "+model+"/v1\n    apiKey: secret\n")
+	write(t, filepath.Join(place, "cn"), "#!/bin/sh\nls \"$TMPDIR\" > seen\nask \"$OPENAI_BASE_URL\" &\nwhile [ ! -e go ]; do sleep 0.01; done\nexit 5\n")
+	if err := os.Chmod(filepath.Join(place, "cn"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	out, err := os.Create(filepath.Join(place, "out"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	cmd := stetCommand(t, out, []string{"TMPDIR=" + tmp}, "wrap", "--", "./cn", "--config", "config.yaml")
+	cmd.Dir = place
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	<-started
+	write(t, filepath.Join(place, "go"), "")
+	waitFor(t, func() bool { // the agent has ended, its request has not
+		copies, _ := filepath.Glob(filepath.Join(tmp, "stet-wrap-*"))
+		return len(copies) == 0
+	})
+	select {
+	case <-gone:
+		t.Error("the copy was there as long as the requests")
+	default:
+	}
+	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	said, err := os.ReadFile(out.Name())
+	if code := cmd.ProcessState.ExitCode(); err != nil || code != 5 || !strings.Contains(string(said), "stet: nothing to save: 1 request") {
+		t.Errorf("code %d, %v: %s", code, err, said)
+	}
+	if seen, err := os.ReadFile(filepath.Join(place, "seen")); err != nil || !strings.Contains(string(seen), "stet-wrap-") {
+		t.Errorf("there was no copy: %v: %s", err, seen)
+	}
+}
+
+// The second signal cuts the requests in flight off, and they are told of.
+func TestSecondSignal(t *testing.T) {
+	t.Parallel()
+	model, started, _ := endless(t)
+	out, err := os.Create(filepath.Join(t.TempDir(), "out"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	cmd := stetCommand(t, out, nil, "proxy", "--listen", "127.0.0.1:0", "--upstream", model)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	said := func() string {
+		b, _ := os.ReadFile(out.Name())
+		return string(b)
+	}
+	waitFor(t, func() bool { return strings.Contains(said(), "responses to") })
+	_, rest, _ := strings.Cut(said(), "listening on http://")
+	address, _, _ := strings.Cut(rest, " ")
+	client := exec.Command("ask", "http://"+address+"/v1")
+	if err := client.Start(); err != nil {
+		t.Fatal(err)
+	}
+	<-started
+	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, func() bool { // the first signal has closed the door
+		c, err := net.Dial("tcp", address)
+		if err == nil {
+			_ = c.Close()
+		}
+		return err != nil
+	})
+	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil || !strings.Contains(said(), "stet: nothing to save: 1 request") {
+		t.Errorf("%v: %s", err, said())
+	}
+	_ = client.Wait()
+}
+
+// Signals that stet was started with ignored stay ignored: nohup.
+func TestIgnoredSignals(t *testing.T) {
+	signal.Ignore(syscall.SIGHUP)
+	defer signal.Reset(syscall.SIGHUP)
+	for _, signals := range [][]os.Signal{endSignals, forwarded} {
+		c := notify(signals)
+		for _, s := range []syscall.Signal{syscall.SIGHUP, syscall.SIGTERM} {
+			if err := syscall.Kill(os.Getpid(), s); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if s := <-c; s != syscall.SIGTERM {
+			t.Errorf("%v came through", s)
+		}
+		signal.Stop(c)
+	}
+	defer signal.Stop(notify([]os.Signal{syscall.SIGHUP}))
+	if !signal.Ignored(syscall.SIGHUP) {
+		t.Error("with nothing to hear, all is heard")
+	}
+}
+
+// Work that a signal ends has the code that a shell gives it.
+func TestInterrupted(t *testing.T) {
+	c := make(chan os.Signal, 2)
+	ctx, stop := untilSignal(context.Background(), c)
+	defer stop()
+	c <- syscall.SIGWINCH
+	c <- syscall.SIGINT
+	<-ctx.Done()
+	if code := exitCode(context.Cause(ctx)); code != 130 {
+		t.Errorf("code %d", code)
+	}
+	c <- syscall.SIGTERM
+	if s := pending(c); s != syscall.SIGTERM {
+		t.Errorf("%v", s)
+	}
+	c <- syscall.SIGHUP // came before the child began
+	p := &program{err: new(bytes.Buffer)}
+	if _, err := p.runChild(context.Background(), "/bin/sh", []string{"sh", "-c", "exit 9"}, nil, c); exitCode(err) != 129 {
+		t.Error(err)
+	}
+}
+
+// waitFor waits until something is so.
+func waitFor(t *testing.T, so func() bool) {
+	t.Helper()
+	for range 2000 {
+		if so() {
+			return
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	t.Fatal("it never came to that")
+}

@@ -1,0 +1,261 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os/signal"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stet-dev/stet/approval"
+	"github.com/stet-dev/stet/filetools"
+	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/tool"
+	"github.com/stet-dev/stet/workspace"
+)
+
+func (p *program) undoCommand() *cobra.Command {
+	var yes bool
+	cmd := &cobra.Command{
+		Use:   "undo [SESSION|ID]",
+		Short: "Take back what an agent wrote",
+		Long: `Put files back to what they held before a session wrote to them, or before one
+write, named by its number in the audit trail. You see what would change and
+decide. A file that somebody else has changed since is left alone: then nothing
+of it is undone, and the file is named. An undo is recorded like every write, and can
+be undone.
+
+Without an argument it lists what can be undone.`,
+		Example: `# What is there to undo
+stet undo
+
+# One write
+stet undo 412
+
+# All that a session wrote
+stet undo stdio-7F2KQXNA`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return usage(cmd, fmt.Errorf("unexpected argument %q", args[1]))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			what := ""
+			if len(args) == 1 {
+				what = args[0]
+			}
+			signals := notify(endSignals)
+			defer signal.Stop(signals)
+			ctx, stop := untilSignal(cmd.Context(), signals)
+			defer stop()
+			trail, err := p.openTrail(ctx)
+			if err != nil {
+				return err
+			}
+			err = p.runUndo(ctx, trail, what, yes)
+			if ctx.Err() != nil {
+				err = errors.Join(context.Cause(ctx), err)
+			}
+			return errors.Join(err, trail.Close())
+		},
+	}
+	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	return cmd
+}
+
+func (p *program) runUndo(ctx context.Context, trail record.Trail, what string, yes bool) error {
+	all, err := record.Writes(ctx, trail, "", 0)
+	if err != nil {
+		return err
+	}
+	left := undoable(all)
+	if what == "" {
+		p.listUndoable(left)
+		return nil
+	}
+	chosen, err := chooseWrites(all, left, what)
+	if err != nil {
+		return err
+	}
+	var roots []string
+	by := map[string][]record.Write{}
+	for _, w := range chosen {
+		if by[w.Root] == nil {
+			roots = append(roots, w.Root)
+		}
+		by[w.Root] = append(by[w.Root], w)
+	}
+	var failed []error
+	for _, root := range roots {
+		failed = append(failed, p.undoIn(ctx, trail, root, by[root], yes))
+	}
+	return errors.Join(failed...)
+}
+
+// undoable are the writes that have not been undone, oldest first.
+func undoable(all []record.Write) []record.Write {
+	type file struct{ root, path string }
+	undone := map[uint64]bool{}
+	stacks := map[file][]record.Write{}
+	for _, w := range all {
+		f := file{w.Root, w.Path}
+		stack := stacks[f]
+		if w.Tool == "undo" && !w.Open && len(stack) > 0 && stack[len(stack)-1].After == w.Before {
+			for i := len(stack) - 1; i >= 0; i-- {
+				if stack[i].Before != w.After {
+					continue
+				}
+				for _, u := range stack[i:] {
+					undone[u.Seq] = true
+				}
+				stack = stack[:i]
+				undone[w.Seq] = true // it is no step on the way there any more
+				break
+			}
+		}
+		if !undone[w.Seq] {
+			stack = append(stack, w)
+		}
+		stacks[f] = stack
+	}
+	var left []record.Write
+	for _, w := range all {
+		if !undone[w.Seq] {
+			left = append(left, w)
+		}
+	}
+	return left
+}
+
+// chooseWrites returns the writes of a session, or the one of a number.
+func chooseWrites(all, left []record.Write, what string) ([]record.Write, error) {
+	id, err := strconv.ParseUint(what, 10, 64)
+	means := func(w record.Write) bool { return w.Session == what }
+	if err == nil {
+		means = func(w record.Write) bool { return w.Seq == id }
+	}
+	var chosen []record.Write
+	for _, w := range left {
+		if means(w) && (err == nil || !w.Open) {
+			chosen = append(chosen, w)
+		}
+	}
+	if len(chosen) > 0 {
+		return chosen, nil
+	}
+	for _, w := range all {
+		if means(w) {
+			return nil, fmt.Errorf("%s: there is nothing left to undo", what)
+		}
+	}
+	return nil, fmt.Errorf("%s: no session and no write is called so; \"stet undo\" lists what can be undone", workspace.Quote(what))
+}
+
+func (p *program) listUndoable(left []record.Write) {
+	if len(left) == 0 {
+		p.say("there is nothing to undo")
+		return
+	}
+	var order []string
+	by := map[string][]record.Write{}
+	for _, w := range left {
+		if by[w.Session] == nil {
+			order = append(order, w.Session)
+		}
+		by[w.Session] = append(by[w.Session], w)
+	}
+	for _, session := range order {
+		first := by[session][0]
+		fmt.Fprintf(p.out, "session %s, %s, in %s\n", workspace.Quote(session), workspace.Quote(first.Client), workspace.Quote(first.Root))
+		for _, w := range by[session] {
+			note := ""
+			switch {
+			case w.Open:
+				note = " (whether it was done is not known)"
+			case w.Before == "":
+				note = " (made)"
+			case w.After == "":
+				note = " (removed)"
+			}
+			fmt.Fprintf(p.out, "%8d  %s  %s %s%s\n", w.Seq, w.Time.Local().Format(time.DateTime), workspace.Quote(w.Tool), workspace.Quote(w.Path), note)
+		}
+	}
+}
+
+// undoIn undoes writes in one workspace.
+func (p *program) undoIn(ctx context.Context, trail record.Trail, dir string, chosen []record.Write, yes bool) (err error) {
+	state, err := p.stateDir()
+	if err != nil {
+		return err
+	}
+	root, err := workspace.Open(dir, workspace.Options{State: state, WriteLimit: writeLimit})
+	if err != nil {
+		return fmt.Errorf("workspace %s: %w", workspace.Quote(dir), err)
+	}
+	defer func() { err = errors.Join(err, root.Close()) }()
+	tools, err := filetools.New(filetools.Config{Root: root, WriteLimit: writeLimit})
+	if err != nil {
+		return err
+	}
+	set := new(tool.Set)
+	if err := set.Add(takeBack{tools, chosen}); err != nil {
+		return err
+	}
+	var who approval.Approver = here{p.dialog()}
+	if yes {
+		who = agreed{}
+	}
+	h := &approval.Handler{
+		Tools: set, Approver: who, Root: root.Dir(), Timeout: -1, Rate: -1,
+		Journal: &record.Journal{Trail: trail},
+	}
+	res, err := h.Call(ctx, tool.Call{Session: "stet undo", Client: "stet undo", Name: "undo", Arguments: json.RawMessage("{}")})
+	err = errors.Join(err, h.Close(), h.Journal.Close())
+	if err == nil && res.Failed() {
+		err = fmt.Errorf("not undone: %s", whatFailed(res))
+	}
+	if err != nil {
+		return err
+	}
+	p.say("undone: %d writes in %s", len(chosen), workspace.Quote(root.Dir()))
+	return nil
+}
+
+// whatFailed is the error in a result's text.
+func whatFailed(r tool.Result) string {
+	var said struct {
+		Error string `json:"error"`
+	}
+	if json.Unmarshal([]byte(r.Text), &said) != nil || said.Error == "" {
+		return string(r.Code)
+	}
+	return workspace.Quote(said.Error)
+}
+
+// takeBack is the tool that undoes writes that were chosen beforehand.
+type takeBack struct {
+	tools  *filetools.Tools
+	writes []record.Write
+}
+
+// Spec implements tool.Tool.
+func (t takeBack) Spec() tool.Spec {
+	return tool.Spec{Name: "undo", Schema: json.RawMessage(`{"type":"object"}`), Destructive: true}
+}
+
+// Plan implements tool.Tool.
+func (t takeBack) Plan(ctx context.Context, c tool.Call) (*tool.Plan, error) {
+	var ws []filetools.Write
+	for _, w := range t.writes {
+		ws = append(ws, filetools.Write{
+			Number: int(w.Seq), Tool: w.Tool, Path: w.Path,
+			Before: workspace.Version(w.Before), After: workspace.Version(w.After), Time: w.Time,
+		})
+	}
+	return t.tools.PlanUndo(ctx, c, ws)
+}

@@ -1,0 +1,243 @@
+package filetools
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math/big"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/stet-dev/stet/tool"
+)
+
+// values are the arguments of a call that were given, checked: string, int,
+// bool or []values.
+type values map[string]any
+
+func (v values) has(name string) bool { _, ok := v[name]; return ok }
+
+func (v values) str(name string) string { s, _ := v[name].(string); return s }
+
+func (v values) flag(name string, def bool) bool {
+	if b, ok := v[name].(bool); ok {
+		return b
+	}
+	return def
+}
+
+func (v values) num(name string, def int) int {
+	if n, ok := v[name].(int); ok {
+		return n
+	}
+	return def
+}
+
+func (v values) list(name string) []values { l, _ := v[name].([]values); return l }
+
+// badArgument is the failure of a call whose arguments are wrong.
+func badArgument(name, format string, a ...any) *failure {
+	return &failure{code: tool.InvalidArgument, arg: name, message: "Invalid " + name + ": " + fmt.Sprintf(format, a...)}
+}
+
+// parse checks the arguments of a call. An optional argument that is null was
+// not given.
+func (ps params) parse(raw json.RawMessage) (values, error) {
+	if len(bytes.TrimSpace(raw)) == 0 {
+		raw = json.RawMessage("{}")
+	}
+	if !utf8.Valid(raw) || !json.Valid(raw) {
+		return nil, badArgument("arguments", "not valid JSON.")
+	}
+	v, err := ps.object("", raw)
+	if err != nil {
+		return nil, err
+	}
+	return v, nil
+}
+
+// object parses one object; prefix is where it stands.
+func (ps params) object(prefix string, raw json.RawMessage) (values, *failure) {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	if open, _ := d.Token(); open != json.Delim('{') {
+		return nil, badArgument(cmpOr(strings.TrimSuffix(prefix, "."), "arguments"), "must be an object, not %s.", typeOf(raw))
+	}
+	out, seen := values{}, map[string]bool{}
+	for d.More() {
+		key, _ := d.Token()
+		name, _ := key.(string)
+		var val json.RawMessage
+		if err := d.Decode(&val); err != nil {
+			return nil, badArgument("arguments", "not valid JSON.")
+		}
+		full := prefix + name
+		i := slices.IndexFunc(ps, func(p param) bool { return p.name == name })
+		if i < 0 {
+			return nil, badArgument(quoted(short(full)), "no such argument; there are %s.", ps.names())
+		}
+		if seen[name] {
+			return nil, badArgument(full, "given twice.")
+		}
+		seen[name] = true
+		if string(val) == "null" && !ps[i].required {
+			continue
+		}
+		x, f := ps[i].value(full, val)
+		if f != nil {
+			return nil, f
+		}
+		out[name] = x
+	}
+	for _, p := range ps {
+		if p.required && !out.has(p.name) {
+			return nil, badArgument(prefix+p.name, "required.")
+		}
+	}
+	return out, nil
+}
+
+func (ps params) names() string {
+	var all []string
+	for _, p := range ps {
+		all = append(all, p.name)
+	}
+	return strings.Join(all, ", ")
+}
+
+func cmpOr(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}
+
+func typeOf(raw json.RawMessage) string {
+	switch raw = bytes.TrimSpace(raw); raw[0] {
+	case '{':
+		return "an object"
+	case '[':
+		return "an array"
+	case '"':
+		return "a string"
+	case 't', 'f':
+		return "a boolean"
+	case 'n':
+		return "null"
+	}
+	return "a number"
+}
+
+// value parses one argument.
+func (p *param) value(name string, raw json.RawMessage) (any, *failure) {
+	wrong := func() *failure {
+		article := "a "
+		if strings.ContainsRune("aeiou", rune(p.typ[0])) {
+			article = "an "
+		}
+		return badArgument(name, "must be %s%s, not %s.", article, p.typ, typeOf(raw))
+	}
+	switch p.typ {
+	case "string":
+		var s string
+		if json.Unmarshal(raw, &s) != nil || raw[0] != '"' {
+			return nil, wrong()
+		}
+		if loneSurrogate(raw) {
+			return nil, badArgument(name, "has half of a surrogate pair.")
+		}
+		return s, nil
+	case "boolean":
+		var b bool
+		if json.Unmarshal(raw, &b) != nil || raw[0] != 't' && raw[0] != 'f' {
+			return nil, wrong()
+		}
+		return b, nil
+	case "integer":
+		if c := raw[0]; c != '-' && (c < '0' || c > '9') {
+			return nil, wrong()
+		}
+		return p.integer(name, string(raw))
+	case "array":
+		return p.array(name, raw, wrong)
+	}
+	return nil, wrong()
+}
+
+// integer takes whatever JSON Schema calls an integer: 2, 2.0, 2e0.
+func (p *param) integer(name, raw string) (any, *failure) {
+	n, err := strconv.Atoi(raw)
+	if err != nil {
+		if len(raw) > 32 {
+			return nil, badArgument(name, "out of range.")
+		}
+		f, ok := new(big.Float).SetString(raw)
+		switch {
+		case !ok || f.MantExp(nil) > 63:
+			return nil, badArgument(name, "out of range.")
+		case !f.IsInt():
+			return nil, badArgument(name, "must be an integer, not %s.", raw)
+		}
+		i, _ := f.Int64()
+		n = int(i)
+	}
+	switch {
+	case p.hasMin && p.max > 0 && (n < p.min || n > p.max):
+		return nil, badArgument(name, "must be from %d to %d, not %d.", p.min, p.max, n)
+	case p.hasMin && n < p.min:
+		return nil, badArgument(name, "must be %d or more, not %d.", p.min, n)
+	}
+	return n, nil
+}
+
+func (p *param) array(name string, raw json.RawMessage, wrong func() *failure) (any, *failure) {
+	var all []json.RawMessage
+	if json.Unmarshal(raw, &all) != nil || raw[0] != '[' {
+		return nil, wrong()
+	}
+	list := make([]values, len(all))
+	for i, r := range all {
+		v, f := p.items.object(fmt.Sprintf("%s[%d].", name, i), r)
+		if f != nil {
+			return nil, f
+		}
+		list[i] = v
+	}
+	return list, nil
+}
+
+// loneSurrogate reports whether a JSON string has an escape that stands for no
+// character, which would be replaced without a word.
+func loneSurrogate(raw []byte) bool {
+	for i := 0; i < len(raw); i++ {
+		if raw[i] != '\\' {
+			continue
+		}
+		i++
+		if raw[i] != 'u' {
+			continue
+		}
+		c := hex4(raw[i+1:])
+		i += 4
+		switch {
+		case c >= 0xd800 && c < 0xdc00:
+			if i+6 >= len(raw) || raw[i+1] != '\\' || raw[i+2] != 'u' {
+				return true
+			}
+			if low := hex4(raw[i+3:]); low < 0xdc00 || low > 0xdfff {
+				return true
+			}
+			i += 6
+		case c >= 0xdc00 && c <= 0xdfff:
+			return true
+		}
+	}
+	return false
+}
+
+func hex4(b []byte) uint64 {
+	n, _ := strconv.ParseUint(string(b[:min(4, len(b))]), 16, 32)
+	return n
+}

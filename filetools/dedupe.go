@@ -1,0 +1,193 @@
+package filetools
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/stet-dev/stet/freshness"
+	"github.com/stet-dev/stet/internal/diff"
+	"github.com/stet-dev/stet/workspace"
+)
+
+// Dedupe answers a read of lines that the client session was shown already,
+// and that have not changed, with one line. What a client still has in its
+// window cannot be seen from here: lines count as in view while no more than
+// Budget tokens were sent after them. A read that is repeated after such an
+// answer is answered in full. (TRK-6, TRK-10)
+type Dedupe struct {
+	Budget int                   // tokens; 0: 50,000
+	Count  func(text string) int // tokens of a text; nil: a third of its bytes
+
+	// NoDiff answers in full a read of a file that changed a little, instead
+	// of with what changed. (TRK-11)
+	NoDiff bool
+}
+
+// tokens counts what a text takes of the window.
+func (d *Dedupe) tokens(text string) int {
+	switch {
+	case d == nil:
+		return 0
+	case d.Count == nil:
+		return len(text)/3 + 1
+	}
+	return d.Count(text)
+}
+
+func (d *Dedupe) budget() int {
+	if d.Budget == 0 {
+		return 50_000
+	}
+	return d.Budget
+}
+
+// window is what a client session was sent.
+type window struct {
+	off   bool
+	sent  int // tokens so far
+	views map[string]*view
+}
+
+// view is what was shown of one file.
+type view struct {
+	version workspace.Version
+	shown   []stretch
+	told    bool // the last answer was short: another one is not
+}
+
+type stretch struct {
+	lines freshness.Range
+	at    int // window.sent when it was shown
+}
+
+const maxViews = 2000
+
+// covers reports whether the lines are in view.
+func (v *view) covers(lines freshness.Range, since int) bool {
+	var s freshness.State
+	for _, x := range v.shown {
+		if x.at >= since {
+			s.Observe(freshness.Observation{Kind: freshness.Read, Path: "x", Version: "x", Lines: x.lines})
+		}
+	}
+	f, ok := s.File("x", workspace.Stamp{})
+	return ok && f.Covers("x", lines)
+}
+
+func (s *session) spend(tokens int) {
+	s.mu.Lock()
+	s.window.sent += tokens
+	s.mu.Unlock()
+}
+
+// forget makes the next read of a file full. (TRK-7)
+func (s *session) forget(path string) {
+	s.mu.Lock()
+	delete(s.window.views, path)
+	s.mu.Unlock()
+}
+
+// answer is how a read is answered.
+type answer struct {
+	kind answerKind
+	text string // of a repeat the line, of changed the difference
+}
+
+type answerKind int
+
+const (
+	full answerKind = iota
+	repeat
+	changed
+)
+
+// readOptions are what else identifies a reading.
+type readOptions struct {
+	encoding workspace.Encoding
+	asked    bool // an encoding was given
+}
+
+// shown notes that lines of a file are shown, and decides how.
+func (q *request) shown(info workspace.Info, v workspace.Version, lines freshness.Range, content func() string) answer {
+	q.ses.tracker.Observe(freshness.Observation{
+		Kind: freshness.Read, Path: q.opened, Version: v, Stamp: info.Stamp, Lines: lines, Time: q.began,
+	})
+	if q.options.asked {
+		q.ses.mu.Lock()
+		q.ses.encodings[q.opened] = q.options.encoding
+		q.ses.mu.Unlock()
+	}
+	if q.cfg.Dedupe == nil || v == "" || q.ses.window.off {
+		return answer{}
+	}
+	q.ses.mu.Lock()
+	defer q.ses.mu.Unlock()
+	w, d := &q.ses.window, q.cfg.Dedupe
+	since := w.sent - d.budget()
+	old := w.views[q.opened]
+	if insists := old != nil && old.told && old.version == v; old != nil && !insists {
+		if old.version == v && old.covers(lines, since) {
+			old.told = true
+			return answer{repeat, fmt.Sprintf("[File previously read: %s. Content unchanged since last read.]", quoted(q.path))}
+		}
+		if text := q.difference(old, v, lines, since, content); text != "" {
+			old.version, old.told = v, true
+			return answer{changed, text}
+		}
+	}
+	if len(w.views) >= maxViews || w.views == nil {
+		w.views = map[string]*view{}
+	}
+	if old == nil || old.version != v {
+		old = &view{version: v}
+		w.views[q.opened] = old
+	}
+	old.told = false
+	kept := old.shown[:0]
+	for _, s := range old.shown {
+		if s.at >= since {
+			kept = append(kept, s)
+		}
+	}
+	old.shown = append(kept, stretch{lines, w.sent})
+	return answer{}
+}
+
+// difference is what changed in a file that is in view whole, when that is much
+// shorter than the file; else "". (TRK-11)
+func (q *request) difference(old *view, v workspace.Version, lines freshness.Range, since int, content func() string) string {
+	whole := freshness.Range{First: 1}
+	if q.cfg.Dedupe.NoDiff || old.version == v || lines != whole && lines != (freshness.Range{}) || !old.covers(whole, since) {
+		return ""
+	}
+	before, err := q.root.Kept(old.version)
+	if err != nil {
+		return ""
+	}
+	now, err := q.root.Kept(v)
+	if err != nil {
+		return ""
+	}
+	a, _, err := q.options.encoding.Decode(before)
+	if err != nil {
+		return ""
+	}
+	b, _, err := q.options.encoding.Decode(now)
+	if err != nil {
+		return ""
+	}
+	name := quoted(q.path)
+	u := diff.Lines(a, b, diff.Options{}).Unified("a/"+q.opened, "b/"+q.opened)
+	if u == "" || len(u)*4 > len(content()) {
+		return ""
+	}
+	return fmt.Sprintf("[File previously read: %s. Changed since last read:]\n%s", name, u)
+}
+
+// edited notes that the session has written a file, or with gone removed it.
+func (q *request) edited(path string, v workspace.Version, info workspace.Info, gone bool, at time.Time) {
+	q.ses.forget(path)
+	q.ses.tracker.Observe(freshness.Observation{
+		Kind: freshness.Edited, Path: path, Version: v, Stamp: info.Stamp, Gone: gone, Time: at,
+	})
+}

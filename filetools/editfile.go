@@ -1,0 +1,99 @@
+package filetools
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+
+	"github.com/stet-dev/stet/internal/edit"
+	"github.com/stet-dev/stet/tool"
+)
+
+//go:embed edit_file.md
+var editFileDescription string
+
+var editFileKind = &kind{
+	name: "edit_file", description: editFileDescription, plan: planEditFile,
+	params: params{
+		{name: "path", typ: "string", required: true},
+		{name: "edits", typ: "array", required: true, items: params{
+			{name: "old_text", typ: "string", required: true},
+			{name: "new_text", typ: "string", required: true},
+			{name: "all", typ: "boolean", about: "replace every occurrence"},
+		}},
+		{name: "encoding", typ: "string"},
+	},
+}
+
+// planEditFile is edit_file. The edits are made on what the session last saw,
+// and merged with what is there; texts that are only in what is there now are
+// replaced there. (FILE-15, FILE-18)
+func planEditFile(ctx context.Context, q *request) (*tool.Plan, error) {
+	list := q.args.list("edits")
+	if len(list) == 0 {
+		return nil, badArgument("edits", "there are none.")
+	}
+	var edits []edit.Edit
+	for _, e := range list {
+		edits = append(edits, edit.Edit{Old: e.str("old_text"), New: e.str("new_text"), All: e.flag("all", false)})
+	}
+	tg, err := q.target(q.path, false)
+	if err != nil {
+		return nil, err
+	}
+	if !tg.exists {
+		return nil, fail(tool.FileNotFound, "the file does not exist; use write_file to make it")
+	}
+	if err := q.takeEncoding(); err != nil {
+		return nil, err
+	}
+	q.rememberedEncoding(tg.name)
+	now, err := q.there(ctx, &tg, q.options.encoding)
+	if err != nil {
+		return nil, err
+	}
+	if now.unreadable != nil {
+		return nil, now.unreadable
+	}
+	d := draft{strict: true, difference: true, backup: true}
+	d.base, err = q.seen(&tg, now)
+	stale := err
+	if err != nil || d.base == nil {
+		d.base, d.unread = now, true
+	}
+	r, err := edit.Apply([]byte(d.base.text), edits)
+	if err != nil && d.base.version != now.version {
+		// Not in what the session saw: it may know the text from elsewhere.
+		d.base, d.unread = now, true
+		r, err = edit.Apply([]byte(now.text), edits)
+	}
+	if err != nil && stale != nil {
+		return nil, stale
+	}
+	if err != nil {
+		return nil, badEdit(err)
+	}
+	d.text = string(r.Data)
+	d.request = d.text
+	return q.plan(ctx, tg, now, d)
+}
+
+// reasons are why an edit cannot be made, in a word.
+var reasons = map[edit.Reason]string{
+	edit.NotFound: "not_found", edit.Ambiguous: "ambiguous", edit.Overlap: "overlap",
+	edit.EmptyOld: "empty", edit.NoChange: "no_change",
+}
+
+// badEdit words an edit that cannot be made.
+func badEdit(err error) error {
+	var e *edit.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	f := fail(tool.InvalidArgument, e.Error())
+	f.data = map[string]any{"edit": e.Edit + 1, "reason": reasons[e.Reason]}
+	if len(e.Lines) > 0 {
+		f.data["lines"] = e.Lines
+	}
+	return f
+}

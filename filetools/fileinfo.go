@@ -1,0 +1,106 @@
+package filetools
+
+import (
+	"context"
+	_ "embed"
+	"strings"
+	"time"
+
+	"github.com/stet-dev/stet/freshness"
+	"github.com/stet-dev/stet/tool"
+	"github.com/stet-dev/stet/workspace"
+)
+
+//go:embed file_info.md
+var fileInfoDescription string
+
+var fileInfoKind = &kind{
+	name: "file_info", description: fileInfoDescription, readOnly: true, plan: planFileInfo,
+	params: params{{name: "path", typ: "string", required: true}},
+}
+
+// fileInfo is the data of file_info.
+type fileInfo struct {
+	Path     string `json:"path"`
+	Type     string `json:"type"`
+	Size     int64  `json:"size"`
+	Mode     string `json:"mode"`
+	Modified string `json:"modified"`
+	Class    string `json:"class,omitempty"` // where it is not ordinary
+	ReadOnly bool   `json:"read_only,omitempty"`
+	Links    uint64 `json:"links,omitempty"` // where there are several
+
+	Version  string           `json:"version,omitempty"`
+	Lines    *int             `json:"lines,omitempty"`
+	Encoding string           `json:"encoding,omitempty"`
+	Ends     string           `json:"line_ends,omitempty"`
+	Binary   bool             `json:"binary,omitempty"`
+	Status   freshness.Status `json:"status,omitempty"` // to what this session saw
+	Reads    int              `json:"reads,omitempty"`
+}
+
+// planFileInfo is file_info. (FILE-18, CTX-8)
+func planFileInfo(ctx context.Context, q *request) (*tool.Plan, error) {
+	p, err := q.root.Path(q.path)
+	if err != nil {
+		return nil, err
+	}
+	info, err := q.root.Stat(p)
+	if err != nil {
+		return nil, err
+	}
+	q.opened = info.Path.String()
+	d := fileInfo{
+		Path: q.opened, Type: info.Kind.String(), Size: info.Size, Mode: info.Mode.String(),
+		Modified: info.ModTime.UTC().Format(time.RFC3339),
+	}
+	if info.Class != workspace.Ordinary {
+		d.Class = info.Class.String()
+	}
+	if info.Kind == workspace.File {
+		d.ReadOnly = !info.Writable
+		if info.Links > 1 {
+			d.Links = info.Links
+		}
+		if err := q.describeText(ctx, info, &d); err != nil {
+			return nil, err
+		}
+	}
+	return q.done(encode(operation{Success: true, Data: d})), nil
+}
+
+// describeText looks into a file. What is too large for that is not.
+func (q *request) describeText(ctx context.Context, info workspace.Info, d *fileInfo) error {
+	status, err := q.ses.tracker.Check(ctx, q.opened, freshness.In(q.root))
+	if err != nil {
+		return err
+	}
+	f, _ := q.ses.tracker.File(q.opened, info.Stamp)
+	d.Status, d.Reads = status, f.Reads
+	c, err := q.root.ReadAll(ctx, info.Path)
+	if err != nil {
+		if _, known := asFailure(err); known && ctx.Err() == nil {
+			return nil
+		}
+		return err
+	}
+	d.Version = id(c.Version)
+	text, enc, err := decode(c.Data, workspace.Encoding{})
+	if err != nil {
+		code, _ := asFailure(err)
+		d.Binary = code.code == tool.BinaryFile
+		return nil
+	}
+	n := countLines(text)
+	d.Lines, d.Encoding = &n, encodingName(enc)
+	switch crlf, lf := strings.Count(text, "\r\n"), strings.Count(text, "\n"); {
+	case lf == 0:
+	case crlf == 0:
+		d.Ends = "lf"
+	case crlf == lf:
+		d.Ends = "crlf"
+	default:
+		d.Ends = "mixed"
+	}
+	return nil
+}

@@ -1,0 +1,186 @@
+package filetools
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/stet-dev/stet/approval"
+	"github.com/stet-dev/stet/policy"
+	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/tool"
+	"github.com/stet-dev/stet/workspace"
+)
+
+// person answers what a test says.
+type person func(q approval.Question) approval.Answer
+
+func (p person) Ask(_ context.Context, q approval.Question) (approval.Answer, error) {
+	a := p(q)
+	a.Seal = q.Seal
+	return a, nil
+}
+
+// The tools behind the handler that asks and records: what a person decides is
+// what happens. (FILE-6, FILE-11, FILE-15, TRK-12)
+func TestBehindTheHandler(t *testing.T) {
+	b := newBench(t, Config{Dedupe: &Dedupe{}}, workspace.Options{})
+	var trail record.Memory
+	var answer person
+	var asked []approval.Question
+	h := &approval.Handler{
+		Tools: &b.set, Journal: &record.Journal{Trail: &trail}, Rate: -1, RollBack: b.tools.RollBack,
+		Policy: &policy.Policy{Rules: []policy.Rule{{Tools: patterns(t, "Read"), Do: policy.Ask}}},
+		Approver: person(func(q approval.Question) approval.Answer {
+			asked = append(asked, q)
+			return answer(q)
+		}),
+	}
+	defer h.Close()
+	call := func(name, args string) tool.Result {
+		t.Helper()
+		asked = nil
+		r, err := h.Call(t.Context(), tool.Call{ID: "1", Session: "one", Name: name, Arguments: json.RawMessage(args)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	reject := func(approval.Question) approval.Answer {
+		return approval.Answer{Verdict: approval.Reject, Words: "not now"}
+	}
+	approve := func(approval.Question) approval.Answer { return approval.Answer{Verdict: approval.Approve} }
+
+	b.put("a", "one\ntwo\nthree\nfour\nfive\n")
+	answer = reject
+	if r := call("Read", `{"path":"a"}`); r.Code != tool.UserRejected || !strings.Contains(r.Text, `"code":"USER_REJECTED"`) || !strings.Contains(r.Text, "not now") {
+		t.Errorf("%+v", r)
+	}
+	if b.tools.Tracker("one").HasBeenRead("a") {
+		t.Error("what was not shown counts as read")
+	}
+	answer = approve
+	if r := call("Read", `{"path":"a"}`); !strings.Contains(r.Text, "1 | one") {
+		t.Errorf("%+v", r) // no line that points at what was not shown
+	}
+	answer = reject
+	if r := call("write_file", `{"path":"a","content":"x\n"}`); r.Code != tool.UserRejected || b.get("a") != "one\ntwo\nthree\nfour\nfive\n" {
+		t.Errorf("%+v", r)
+	}
+	if !b.tools.Tracker("one").HasBeenRead("a") {
+		t.Error("a rejected write invalidates")
+	}
+	// Refused before anybody is asked.
+	for _, p := range []string{"../x", ".git/config", "none/x"} {
+		if r := call("write_file", args("path", p, "content", "x")); !r.Failed() || asked != nil {
+			t.Errorf("%s: %+v %v", p, r, asked)
+		}
+	}
+	// Changed while the person looked: asked again, about the merge.
+	changed := false
+	answer = func(q approval.Question) approval.Answer {
+		if !changed {
+			changed = true
+			b.put("a", "one\ntwo\nthree\nfour\nFIVE\n")
+		}
+		return approval.Answer{Verdict: approval.Approve}
+	}
+	if r := call("edit_file", `{"path":"a","edits":[{"old_text":"one","new_text":"ONE"}]}`); r.Failed() || b.get("a") != "ONE\ntwo\nthree\nfour\nFIVE\n" {
+		t.Errorf("%+v %q", r, b.get("a"))
+	}
+	if len(asked) != 2 || asked[0].Seal == asked[1].Seal || !strings.Contains(asked[1].Diff, "+ONE") {
+		t.Errorf("%+v", asked)
+	}
+	// Edited by the person.
+	answer = func(q approval.Question) approval.Answer {
+		return approval.Answer{Verdict: approval.Edit, Content: []byte("edited\n")}
+	}
+	if r := call("write_file", `{"path":"b","content":"as asked\n"}`); r.Failed() || b.get("b") != "edited\n" || !strings.Contains(r.Text, "edited by a person") {
+		t.Errorf("%+v", r)
+	}
+	answer = approve
+	if r := call("undo", `{"all":true}`); r.Failed() || b.get("a") != "one\ntwo\nthree\nfour\nFIVE\n" || b.get("b") != "<no such file or directory>" {
+		t.Errorf("%+v %q %q", r, b.get("a"), b.get("b"))
+	}
+	// The trail knows each file that was written.
+	writes, err := record.Writes(t.Context(), &trail, "one", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := map[string]int{}
+	for _, w := range writes {
+		files[w.Path]++
+	}
+	if files["a"] != 2 || files["b"] != 2 {
+		t.Errorf("%v", files)
+	}
+}
+
+func patterns(t *testing.T, all ...string) (out []policy.Pattern) {
+	for _, s := range all {
+		p, err := policy.ParsePattern(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+// A write that cannot be made because somebody keeps changing the file ends.
+func TestChangedAgainAndAgain(t *testing.T) {
+	b := newBench(t, Config{}, workspace.Options{})
+	b.put("a", "1\n")
+	n := 0
+	h := &approval.Handler{Tools: &b.set, Rate: -1, Approver: person(func(q approval.Question) approval.Answer {
+		n++
+		b.put("a", "1\n"+strings.Repeat("x\n\n\n\n", n))
+		return approval.Answer{Verdict: approval.Approve}
+	})}
+	defer h.Close()
+	c := tool.Call{Session: "one", Name: "write_file", Arguments: json.RawMessage(`{"path":"a","content":"0\n1\n"}`)}
+	r, err := h.Call(t.Context(), c)
+	if errors.Is(err, tool.ErrChanged) || r.Code != tool.ConcurrentModification || n > 5 {
+		t.Errorf("%+v %v after %d", r, err, n)
+	}
+}
+
+// What a call that fails says of a file is kept from those who may not read
+// it, or not unasked: not even a miss may be told from a hit.
+func TestFailuresTellNothing(t *testing.T) {
+	b := newBench(t, Config{}, workspace.Options{})
+	b.put("secret/k", "token=abc\n")
+	b.put("asked/k", "token=abc\n")
+	var trail record.Memory
+	h := &approval.Handler{
+		Tools: &b.set, Journal: &record.Journal{Trail: &trail}, Rate: -1,
+		Policy: &policy.Policy{Rules: []policy.Rule{
+			{Paths: patterns(t, "secret/**"), Do: policy.Deny},
+			{Paths: patterns(t, "asked/**"), Do: policy.Ask},
+		}},
+		Approver: person(func(approval.Question) approval.Answer { return approval.Answer{Verdict: approval.Reject} }),
+	}
+	defer h.Close()
+	call := func(name, args string) string {
+		r, err := h.Call(t.Context(), tool.Call{ID: "1", Session: "one", Name: name, Arguments: json.RawMessage(args)})
+		if err != nil || !r.Failed() {
+			t.Fatalf("%+v, %v", r, err)
+		}
+		return r.Text
+	}
+	miss := `{"path":"%s/k","edits":[{"old_text":"token=b","new_text":"y"}]}`
+	hit := `{"path":"%s/k","edits":[{"old_text":"token=a","new_text":"y"}]}`
+	if a, b := call("edit_file", strings.ReplaceAll(miss, "%s", "secret")), call("edit_file", strings.ReplaceAll(hit, "%s", "secret")); a != b || strings.Contains(a, "abc") {
+		t.Errorf("a miss and a hit can be told apart:\n%s\n%s", a, b)
+	}
+	for _, text := range []string{
+		call("edit_file", strings.ReplaceAll(miss, "%s", "asked")),
+		call("read_file", `{"path":"asked/k","start_line":99}`),
+	} {
+		if strings.Contains(text, "abc") || strings.Contains(text, "1 line") {
+			t.Errorf("it quotes the file: %s", text)
+		}
+	}
+}

@@ -1,0 +1,249 @@
+package filetools
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/stet-dev/stet/internal/diff"
+	"github.com/stet-dev/stet/tool"
+	"github.com/stet-dev/stet/workspace"
+)
+
+// restore is one file that goes back.
+type restore struct {
+	tg       target
+	from, to *content // to has no version where the file is to be removed
+	undoes   []int
+}
+
+// planUndoing plans to undo writes; several to one file as one.
+func (q *request) planUndoing(ctx context.Context, writes []Write) (*tool.Plan, error) {
+	var names []string
+	by := map[string][]Write{}
+	for _, w := range writes {
+		if by[w.Path] == nil {
+			names = append(names, w.Path)
+		}
+		by[w.Path] = append(by[w.Path], w)
+	}
+	var todo []restore
+	for _, name := range names {
+		q.path = name
+		r, err := q.restoring(ctx, name, by[name])
+		if err != nil {
+			return nil, err
+		}
+		if r.from.version != r.to.version {
+			todo = append(todo, r)
+		}
+	}
+	if len(todo) == 0 {
+		return nil, badArgument("arguments", "there is nothing to undo: the files are as they were.")
+	}
+	return q.undoPlan(writes, todo), nil
+}
+
+// restoring works out how a file goes back, and refuses where somebody else's
+// change would be lost.
+func (q *request) restoring(ctx context.Context, name string, ws []Write) (restore, error) {
+	first, last := ws[0], ws[len(ws)-1]
+	tg, err := q.target(name, false)
+	if err != nil {
+		return restore{}, err
+	}
+	for i, w := range ws[1:] {
+		if ws[i].After != w.Before {
+			return restore{}, q.notOurs(name, "between write %d and write %d; undo from %d", ws[i].Number, w.Number, w.Number)
+		}
+	}
+	now, err := q.there(ctx, &tg, workspace.Encoding{})
+	if err != nil {
+		return restore{}, err
+	}
+	if now.version != last.After {
+		for _, w := range q.Writes(q.call.Session) {
+			if w.Path == name && w.Number > last.Number && !w.Undone && w.Undoes == nil {
+				return restore{}, fail(tool.ConcurrentModification, fmt.Sprintf(
+					"%s was written again by write %d; undo from %d", quoted(name), w.Number, first.Number))
+			}
+		}
+		return restore{}, q.notOurs(name, "after write %d", last.Number)
+	}
+	r := restore{tg: tg, from: now, to: &content{}}
+	for _, w := range ws {
+		r.undoes = append(r.undoes, w.Number)
+	}
+	if first.Before == "" {
+		return r, nil
+	}
+	data, err := q.root.Kept(first.Before)
+	if errors.Is(err, workspace.ErrNotFound) {
+		return restore{}, fail(tool.FileNotFound, "what "+quoted(name)+" held before is past the retention and not kept any more")
+	}
+	if err != nil {
+		return restore{}, err
+	}
+	r.to = &content{version: first.Before, data: data}
+	r.to.text, r.to.enc, r.to.unreadable = decode(data, workspace.Encoding{})
+	return r, nil
+}
+
+func (q *request) notOurs(name, format string, a ...any) *failure {
+	return fail(tool.ConcurrentModification, quoted(name)+" was changed by somebody else "+fmt.Sprintf(format, a...))
+}
+
+// undoPlan is the plan over all files.
+func (q *request) undoPlan(writes []Write, todo []restore) *tool.Plan {
+	p := &tool.Plan{Call: q.call}
+	before, after := sha256.New(), sha256.New()
+	for i, r := range todo {
+		f := tool.File{Path: r.tg.name, Before: string(r.from.version), After: string(r.to.version), Size: int64(len(r.to.data))}
+		p.Files = append(p.Files, f)
+		p.Size += f.Size
+		fmt.Fprintf(before, "%q %s\n", f.Path, f.Before)
+		fmt.Fprintf(after, "%q %s\n", f.Path, f.After)
+		for _, n := range r.tg.notes() {
+			if !p.Has(n) {
+				p.Notes = append(p.Notes, n)
+			}
+		}
+		if r.from.unreadable == nil && r.to.unreadable == nil {
+			p.Diff += undoDiff(r)
+		}
+		if i == 0 {
+			p.Path = r.tg.name
+		} else {
+			p.Path = commonDir(p.Path, r.tg.name)
+		}
+	}
+	p.Before, p.After = hex.EncodeToString(before.Sum(nil)), hex.EncodeToString(after.Sum(nil))
+	if len(todo) == 1 {
+		p.Before, p.After, p.Files = p.Files[0].Before, p.Files[0].After, nil
+		if todo[0].to.version != "" && todo[0].to.unreadable == nil {
+			p.Content = []byte(todo[0].to.text)
+		}
+	}
+	if len(p.Diff) > largeDiff {
+		p.Notes = append(p.Notes, tool.Large)
+	}
+	p.Apply = func(ctx context.Context) (tool.Result, error) { return q.undo(ctx, p, todo) }
+	p.Replan = func(ctx context.Context, approved []byte) (*tool.Plan, error) {
+		if p.Content != nil && string(approved) != string(p.Content) {
+			return q.refuse(badArgument("content", "what is undone cannot be edited; undo it, then edit."))
+		}
+		again, err := q.planUndoing(ctx, writes)
+		if err != nil {
+			return q.refuse(err)
+		}
+		return again, nil
+	}
+	return p
+}
+
+func undoDiff(r restore) string {
+	from, to := "a/"+r.tg.name, "b/"+r.tg.name
+	if r.from.version == "" {
+		from = "/dev/null"
+	}
+	if r.to.version == "" {
+		to = "/dev/null"
+	}
+	return diff.Lines(r.from.text, r.to.text, diff.Options{}).Unified(from, to)
+}
+
+// commonDir is the deepest directory above both.
+func commonDir(a, b string) string {
+	for a != "." && a != b && !strings.HasPrefix(b, a+"/") {
+		a = path.Dir(a)
+	}
+	return a
+}
+
+// undo puts the files back: all of them, or, where one was changed meanwhile,
+// none.
+func (q *request) undo(ctx context.Context, p *tool.Plan, todo []restore) (tool.Result, error) {
+	for i, r := range todo {
+		_, err := q.put(ctx, p, r.tg, r.to, r.from.version)
+		if err == nil {
+			continue
+		}
+		back := i
+		for back > 0 {
+			d := todo[back-1]
+			if _, e := q.put(context.WithoutCancel(ctx), p, d.tg, d.from, d.to.version); e != nil {
+				break
+			}
+			back--
+		}
+		if back > 0 {
+			return q.failed(fail(tool.ConcurrentModification, fmt.Sprintf(
+				"%d of %d files are undone, %s is not: %v", back, len(todo), quoted(r.tg.name), err)))
+		}
+		if errors.Is(err, workspace.ErrChanged) || errors.Is(err, workspace.ErrNotFound) {
+			return tool.Result{}, fmt.Errorf("undo %s: %w", workspace.Quote(r.tg.name), tool.ErrChanged)
+		}
+		return q.failed(err)
+	}
+	return q.undone(todo), nil
+}
+
+// put makes the target hold a content, or removes it.
+func (q *request) put(ctx context.Context, p *tool.Plan, tg target, c *content, was workspace.Version) (workspace.Written, error) {
+	o := workspace.WriteOptions{Control: p.Has(tool.Control), Linked: p.Has(tool.HardLink)}
+	if c.version == "" {
+		return q.root.Remove(ctx, tg.path, was, o)
+	}
+	return q.root.Write(ctx, tg.path, c.data, was, o)
+}
+
+// undone notes what was put back, and is the result.
+func (q *request) undone(todo []restore) tool.Result {
+	type file struct {
+		Path    string `json:"path"`
+		Version string `json:"version,omitempty"`
+		Removed bool   `json:"removed,omitempty"`
+		Write   int    `json:"write,omitempty"`
+	}
+	var files []file
+	var bytes int64
+	var numbers []int
+	for _, r := range todo {
+		gone := r.to.version == ""
+		bytes += int64(len(r.to.data))
+		info, _ := q.root.Stat(r.tg.path)
+		q.edited(r.tg.name, r.to.version, info, gone, q.cfg.Now())
+		numbers = append(numbers, r.undoes...)
+		if q.foreign {
+			files = append(files, file{Path: r.tg.name, Version: id(r.to.version), Removed: gone})
+			continue
+		}
+		n := q.ses.wrote(Write{Tool: "undo", Path: r.tg.name, Before: r.from.version, After: r.to.version, Time: q.cfg.Now(), Undoes: r.undoes})
+		q.ses.markUndone(r.undoes)
+		files = append(files, file{r.tg.name, id(r.to.version), gone, n})
+	}
+	slices.Sort(numbers)
+	text := encode(operation{Success: true, BytesWritten: &bytes, Data: map[string]any{"undone": numbers, "files": files}})
+	q.ses.spend(q.cfg.Dedupe.tokens(text))
+	return tool.Result{CallID: q.call.ID, Text: text}
+}
+
+// markUndone marks writes as undone, and what they had undone as not.
+func (s *session) markUndone(numbers []int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, n := range numbers {
+		if n < 1 || n > len(s.writes) {
+			continue
+		}
+		s.writes[n-1].Undone = true
+		for _, m := range s.writes[n-1].Undoes {
+			s.writes[m-1].Undone = false
+		}
+	}
+}

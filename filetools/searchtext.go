@@ -1,0 +1,278 @@
+package filetools
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/stet-dev/stet/tool"
+	"github.com/stet-dev/stet/workspace"
+)
+
+//go:embed search_text.md
+var searchTextDescription string
+
+var searchTextKind = &kind{
+	name: "search_text", description: searchTextDescription, readOnly: true, plan: planSearchText,
+	params: params{
+		{name: "pattern", typ: "string", required: true},
+		{name: "regexp", typ: "boolean", about: "pattern is RE2, not literal"},
+		{name: "ignore_case", typ: "boolean"},
+		{name: "path", typ: "string", about: "directory or file", def: `"."`},
+		{name: "glob", typ: "string", about: "only files that match"},
+		{name: "context", typ: "integer", about: "lines around", max: 20, hasMin: true, quiet: true},
+		{name: "limit", typ: "integer", about: "matches", def: "100", min: 1, max: 1000, hasMin: true, quiet: true},
+		{name: "ignored", typ: "boolean"},
+	},
+}
+
+const (
+	maxPattern = 1000 // bytes
+	maxShown   = 300  // bytes of a line
+	maxSearch  = 20 * time.Second
+
+	maxSearched = 10 << 20 // bytes of a file
+)
+
+// search is one search under way.
+type search struct {
+	q       *request
+	re      *regexp.Regexp
+	context int
+	limit   int
+
+	out    strings.Builder
+	byLine bool // the pattern asks where the text begins or ends
+
+	matches int
+	files   int
+	skipped int // files that are too large, or no text
+	more    bool
+}
+
+// planSearchText is search_text. (FILE-18)
+func planSearchText(ctx context.Context, q *request) (*tool.Plan, error) {
+	s := search{q: q, context: q.args.num("context", 0), limit: q.args.num("limit", 100)}
+	var err error
+	if s.re, err = compilePattern(q.args); err != nil {
+		return nil, err
+	}
+	s.byLine = strings.Contains(s.re.String(), `\A`) || strings.Contains(s.re.String(), `\z`)
+	g := &glob{re: regexp.MustCompile("")}
+	if q.args.has("glob") {
+		if g, err = compileGlob(q.args.str("glob")); err != nil {
+			return nil, badArgument("glob", "%v.", err)
+		}
+	}
+	p, err := q.dir()
+	if err != nil {
+		return nil, err
+	}
+	if info, err := q.root.Stat(p); err == nil && info.Kind != workspace.Directory {
+		// Of a file that was named, a failure is said.
+		if err := s.file(ctx, p, true); err != nil && err != fs.SkipAll {
+			return nil, err
+		}
+		return s.done(), nil
+	}
+	err = q.root.Walk(ctx, p, workspace.ListOptions{Ignored: q.args.flag("ignored", false)}, func(e workspace.Entry) error {
+		name := e.Path.String()
+		if q.cfg.Hidden(name) {
+			return skip(e)
+		}
+		if e.Kind != workspace.File || !g.match(below(name, p)) {
+			return nil
+		}
+		return s.file(ctx, e.Path, false)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return s.done(), nil
+}
+
+func compilePattern(args values) (*regexp.Regexp, error) {
+	pattern := args.str("pattern")
+	switch {
+	case pattern == "":
+		return nil, badArgument("pattern", "it is empty.")
+	case len(pattern) > maxPattern:
+		return nil, badArgument("pattern", "it has more than %d bytes.", maxPattern)
+	case strings.ContainsAny(pattern, "\n\r") && !args.flag("regexp", false):
+		return nil, badArgument("pattern", "it has a line end; lines are searched one by one.")
+	}
+	if !args.flag("regexp", false) {
+		pattern = regexp.QuoteMeta(pattern)
+	}
+	flags := "(?m)"
+	if args.flag("ignore_case", false) {
+		flags = "(?mi)"
+	}
+	re, err := regexp.Compile(flags + pattern)
+	if err != nil {
+		return nil, badArgument("pattern", "%s.", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
+	}
+	return re, nil
+}
+
+// file searches one file. It returns fs.SkipAll when there is enough.
+func (s *search) file(ctx context.Context, p workspace.Path, named bool) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if s.q.cfg.Now().Sub(s.q.began) > maxSearch {
+		s.more = true
+		return fs.SkipAll
+	}
+	text, err := s.load(p)
+	if err != nil {
+		if _, known := asFailure(err); named || !known || ctx.Err() != nil {
+			return err
+		}
+		s.skipped++
+		return nil
+	}
+	return s.text(p.String(), text)
+}
+
+// load returns the text of a file. Nothing is kept of it.
+func (s *search) load(p workspace.Path) (string, error) {
+	f, info, err := s.q.root.Stream(p)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	if info.Size > maxSearched {
+		return "", fail(tool.FileTooLarge, fmt.Sprintf("%d bytes, files of up to %d are searched", info.Size, maxSearched))
+	}
+	data := make([]byte, 0, info.Size+512)
+	for len(data) <= maxSearched {
+		n, err := f.Read(data[len(data):cap(data)])
+		data = data[:len(data)+n]
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return "", err
+		}
+		if len(data) == cap(data) { // it has grown
+			data = slices.Grow(data, len(data))
+		}
+	}
+	text, _, err := decode(data, workspace.Encoding{})
+	return text, err
+}
+
+// text finds the lines of a text that match.
+func (s *search) text(name, text string) error {
+	text = strings.ReplaceAll(text, "\r\n", "\n")
+	if !s.byLine && !s.re.MatchString(text) {
+		return nil
+	}
+	lines := splitLines(text)
+	var hits []int
+	for n, l := range lines {
+		if !s.re.MatchString(strings.TrimSuffix(l, "\n")) {
+			continue
+		}
+		if s.matches+len(hits) == s.limit {
+			s.more = true
+			break
+		}
+		hits = append(hits, n)
+	}
+	if len(hits) > 0 {
+		s.show(name, lines, hits)
+	}
+	if s.more || s.out.Len() > maxListing {
+		s.more = true
+		return fs.SkipAll
+	}
+	return nil
+}
+
+// show writes the lines of a file that match, with those around them.
+func (s *search) show(name string, lines []string, hits []int) {
+	if s.files > 0 {
+		s.out.WriteByte('\n')
+	}
+	s.files++
+	fmt.Fprintf(&s.out, "%s\n", quoted(name))
+	next := 0
+	for i, n := range hits {
+		if s.out.Len() > maxListing {
+			s.more = true
+			break
+		}
+		s.matches++
+		from, to := max(n-s.context, next), n+s.context
+		if i+1 < len(hits) {
+			to = min(to, hits[i+1]-1)
+		}
+		if s.context > 0 && from > next && next > 0 {
+			s.out.WriteString("--\n")
+		}
+		for j := from; j <= min(to, len(lines)-1); j++ {
+			sign := byte('-')
+			if j == n {
+				sign = ':'
+			}
+			s.out.WriteString(strconv.Itoa(j + 1))
+			s.out.WriteByte(sign)
+			s.out.WriteByte(' ')
+			at := 0
+			if j == n {
+				if m := s.re.FindStringIndex(lines[j]); m != nil {
+					at = m[0]
+				}
+			}
+			s.out.WriteString(excerpt(strings.TrimSuffix(lines[j], "\n"), at))
+			s.out.WriteByte('\n')
+		}
+		next = max(to, n) + 1
+	}
+}
+
+// excerpt is as much of a line as is shown, around byte at.
+func excerpt(line string, at int) string {
+	if len(line) <= maxShown {
+		return line
+	}
+	from := max(0, at-maxShown/3)
+	for from > 0 && !utf8.RuneStart(line[from]) {
+		from--
+	}
+	to := min(len(line), from+maxShown)
+	for to < len(line) && !utf8.RuneStart(line[to]) {
+		to--
+	}
+	s := line[from:to]
+	if from > 0 {
+		s = "…" + s
+	}
+	if to < len(line) {
+		s += "…"
+	}
+	return s
+}
+
+func (s *search) done() *tool.Plan {
+	text := s.out.String()
+	data := map[string]any{"path": s.q.opened, "matches": s.matches, "files": s.files}
+	if s.more {
+		data["truncated"] = true
+	}
+	if s.skipped > 0 {
+		data["skipped"] = s.skipped
+	}
+	return s.q.done(encode(operation{Success: true, Content: &text, Data: data}))
+}

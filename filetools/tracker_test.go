@@ -1,0 +1,182 @@
+package filetools
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stet-dev/stet/tool"
+	"github.com/stet-dev/stet/workspace"
+)
+
+// The German document's tests of the executor, by name.
+
+func TestReadFile_ReturnsFullContent_OnFirstRead(t *testing.T) { // TRK-6
+	b := newBench(t, Config{Dedupe: &Dedupe{}}, workspace.Options{})
+	b.put("a.cs", "class A {}\n")
+	if got := Plain(b.call("read_file", `{"path":"a.cs"}`)); got != "class A {}\n" {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestReadFile_ReturnsShortMessage_OnSecondRead(t *testing.T) { // TRK-6
+	b := newBench(t, Config{Dedupe: &Dedupe{}}, workspace.Options{})
+	b.put("a.cs", "class A {}\n")
+	b.call("read_file", `{"path":"a.cs"}`)
+	if got := Plain(b.call("read_file", `{"path":"a.cs"}`)); got != "[File previously read: a.cs. Content unchanged since last read.]" {
+		t.Errorf("%q", got)
+	}
+	if n := b.tools.Tracker("one").ReadCount("a.cs"); n != 2 {
+		t.Errorf("count %d, want 2", n)
+	}
+}
+
+func TestReadFile_ReturnsFullContent_AfterWriteInvalidation(t *testing.T) { // TRK-7
+	b := newBench(t, Config{Dedupe: &Dedupe{}}, workspace.Options{})
+	b.put("a.cs", "class A {}\n")
+	b.call("read_file", `{"path":"a.cs"}`)
+	b.call("read_file", `{"path":"a.cs"}`)
+	if got := Plain(b.call("write_file", `{"path":"a.cs","content":"class B {}\n"}`)); got != "File written: a.cs" {
+		t.Errorf("%q", got)
+	}
+	if got := Plain(b.call("read_file", `{"path":"a.cs"}`)); got != "class B {}\n" {
+		t.Errorf("%q", got)
+	}
+}
+
+// TRK-8, TRK-10: without being asked to, nothing is shortened.
+func TestNoDedupeByDefault(t *testing.T) {
+	b := newBench(t, Config{}, workspace.Options{})
+	b.put("a", "text\n")
+	for range 3 {
+		if o := b.op("read_file", `{"path":"a"}`); o.text() != "text\n" {
+			t.Errorf("%q", o.text())
+		}
+	}
+	if n := b.tools.Tracker("one").ReadCount("a"); n != 3 {
+		t.Errorf("count %d", n)
+	}
+}
+
+// TRK-12
+func TestWhatIsNotTracked(t *testing.T) {
+	b := newBench(t, Config{Dedupe: &Dedupe{}}, workspace.Options{})
+	if got := Plain(b.call("read_file", `{"path":"none"}`)); got != "Error: File not found: none" {
+		t.Errorf("%q", got)
+	}
+	if got := Plain(b.call("read_file", `{"path":"../none"}`)); !strings.HasPrefix(got, "Error: invalid_path") {
+		t.Errorf("%q", got)
+	}
+	k := b.tools.Tracker("one")
+	if k.HasBeenRead("none") || len(k.Files()) != 0 {
+		t.Error("a failed read is tracked")
+	}
+	b.put("a", "1\n")
+	b.op("read_file", `{"path":"a"}`)
+	b.plan("write_file", `{"path":"a","content":"2\n"}`) // and rejected
+	if o := b.op("edit_file", `{"path":"a","edits":[{"old_text":"x","new_text":"y"}]}`); o.Success {
+		t.Error("edited")
+	}
+	if o := b.op("read_file", `{"path":"a"}`); o.Data["unchanged"] != true {
+		t.Errorf("a rejected write invalidates: %q", o.text())
+	}
+	// The path and the file come first, then the tracker.
+	b.other("rm a")
+	if o := b.op("read_file", `{"path":"a"}`); o.code != tool.FileNotFound {
+		t.Errorf("%+v", o)
+	}
+}
+
+// TRK-10: lines are in view until more than the budget was sent after them.
+func TestDedupeBudget(t *testing.T) {
+	b := newBench(t, Config{Dedupe: &Dedupe{Budget: 1000, Count: func(s string) int { return len(s) / 4 }}}, workspace.Options{})
+	b.put("a", "text\n")
+	b.put("b", strings.Repeat("0123456789\n", 100))
+	short := func() bool { t.Helper(); return b.op("read_file", `{"path":"a"}`).Data["unchanged"] == true }
+	if short() || !short() || short() || !short() || short() {
+		t.Error("not full, short, full, short, full")
+	}
+	for i := range 4 {
+		b.op("read_file", args("path", "b", "start_line", 1+i*25, "end_line", 25+i*25))
+	}
+	if !short() {
+		t.Error("forgotten within the budget")
+	}
+	if short() {
+		t.Error("insisting does not help")
+	}
+	for range 3 {
+		b.op("search_text", `{"pattern":"0123","limit":100}`)
+		b.op("search_text", `{"pattern":"1234","limit":100}`)
+	}
+	if short() {
+		t.Error("a line points at what is out of the window")
+	}
+}
+
+// TRK-9: by what was shown, whoever spelled it how.
+func TestDedupeByContent(t *testing.T) {
+	b := newBench(t, Config{Dedupe: &Dedupe{}}, workspace.Options{})
+	b.put("dir/a", "1\n2\n3\n4\n")
+	b.other("ln link dir/a")
+	if b.op("read_file", `{"path":"dir/a","start_line":1,"end_line":2}`).Data["unchanged"] == true {
+		t.Error("first read")
+	}
+	if b.op("read_file", `{"path":"dir/a"}`).Data["unchanged"] == true {
+		t.Error("more lines than were shown")
+	}
+	if b.op("read_file", `{"path":"link","start_line":2,"end_line":3}`).Data["unchanged"] != true {
+		t.Error("the same lines through a link")
+	}
+	b.put("dir/a", "1\n2\n3\n5\n")
+	if b.op("read_file", `{"path":"dir/a","start_line":1,"end_line":2}`).Data["unchanged"] == true {
+		t.Error("a file that was changed is no repeat")
+	}
+}
+
+// TRK-11
+func TestDedupeByDifference(t *testing.T) {
+	lines := make([]string, 200)
+	for i := range lines {
+		lines[i] = fmt.Sprintf("this is line number %d\n", i+1)
+	}
+	before := strings.Join(lines, "")
+	lines[99] = "this one is new\n"
+	after := strings.Join(lines, "")
+	want := "[File previously read: a. Changed since last read:]\n--- a/a\n+++ b/a\n@@ -97,7 +97,7 @@\n"
+	for _, c := range []struct {
+		name   string
+		dedupe Dedupe
+		after  string
+		short  bool
+	}{
+		{"a little", Dedupe{}, after, true},
+		{"not allowed", Dedupe{NoDiff: true}, after, false},
+		{"a lot", Dedupe{}, strings.ToUpper(before), false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := newBench(t, Config{Dedupe: &c.dedupe}, workspace.Options{})
+			b.put("a", before)
+			b.op("read_file", `{"path":"a"}`)
+			b.put("a", c.after)
+			o := b.op("read_file", `{"path":"a"}`)
+			if got := strings.HasPrefix(o.text(), want); got != c.short || c.short != (o.Data["diff"] == true) {
+				t.Fatalf("%.200s", o.text())
+			}
+			if !c.short {
+				return
+			}
+			if o := b.op("read_file", `{"path":"a"}`); o.text() != c.after {
+				t.Errorf("insisting: %.100s", o.text())
+			}
+			if o := b.op("read_file", `{"path":"a"}`); o.Data["unchanged"] != true {
+				t.Errorf("and again: %.100s", o.text())
+			}
+			b.put("a", before)
+			r := b.read("path", "a")
+			if !strings.HasPrefix(r.Data.Content, "[File previously read: a. Changed") || !strings.HasPrefix(r.Text, "Read 200 lines") {
+				t.Errorf("%.200s", r.Data.Content)
+			}
+		})
+	}
+}

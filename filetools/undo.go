@@ -1,0 +1,155 @@
+package filetools
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/stet-dev/stet/tool"
+	"github.com/stet-dev/stet/workspace"
+)
+
+//go:embed undo.md
+var undoDescription string
+
+var undoKind = &kind{
+	name: "undo", description: undoDescription, plan: planUndo,
+	params: params{
+		{name: "write", typ: "integer", min: 1, hasMin: true, quiet: true},
+		{name: "from", typ: "integer", min: 1, hasMin: true, quiet: true},
+		{name: "all", typ: "boolean"},
+	},
+}
+
+// Write is a write that a client session has made.
+type Write struct {
+	Number        int // in its session, from 1
+	Tool          string
+	Path          string            // canonical
+	Before, After workspace.Version // "" where there is no file
+	Time          time.Time
+
+	Undone bool  // by a later write
+	Undoes []int // the writes that this one has undone
+}
+
+// wrote remembers a write and returns its number.
+func (s *session) wrote(w Write) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	w.Number = len(s.writes) + 1
+	s.writes = append(s.writes, w)
+	return w.Number
+}
+
+// Writes lists the writes of a client session, the first one first.
+func (t *Tools) Writes(session string) []Write {
+	s := t.session(session)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.writes)
+}
+
+// planUndo is undo. (FILE-12)
+func planUndo(ctx context.Context, q *request) (*tool.Plan, error) {
+	all := q.Writes(q.call.Session)
+	one, from, every := q.args.num("write", 0), q.args.num("from", 0), q.args.flag("all", false)
+	given := 0
+	for _, is := range []bool{one > 0, from > 0, every} {
+		if is {
+			given++
+		}
+	}
+	if given > 1 {
+		return nil, badArgument("arguments", "give one of write, from and all.")
+	}
+	for name, n := range map[string]int{"write": one, "from": from} {
+		if n > len(all) {
+			return nil, badArgument(name, "there is no write %d; this session has made %d.", n, len(all))
+		}
+	}
+	var chosen []Write
+	switch {
+	case given == 0:
+		return q.listWrites(all), nil
+	case one > 0:
+		chosen = all[one-1 : one]
+		if chosen[0].Undone {
+			return nil, badArgument("write", "write %d is undone already.", one)
+		}
+	default:
+		for _, w := range all[max(from-1, 0):] {
+			if !w.Undone && w.Undoes == nil {
+				chosen = append(chosen, w)
+			}
+		}
+	}
+	if len(chosen) == 0 {
+		return nil, badArgument("arguments", "there is nothing to undo.")
+	}
+	return q.planUndoing(ctx, chosen)
+}
+
+// PlanUndo plans to undo writes that are known from elsewhere, an audit trail
+// for instance, oldest first. Several to one file must be all that were made to
+// it from the first one on.
+func (t *Tools) PlanUndo(ctx context.Context, c tool.Call, writes []Write) (*tool.Plan, error) {
+	q := &request{Tools: t, kind: undoKind, call: c, began: t.cfg.Now(), ses: t.session(c.Session), foreign: true}
+	p, err := q.planUndoing(ctx, writes)
+	if err != nil {
+		return q.refuse(err)
+	}
+	return p, nil
+}
+
+// RollBack undoes all writes of a client session, file by file: those that can
+// be undone are, and the error names the others. Nobody is asked. (FILE-11)
+func (t *Tools) RollBack(ctx context.Context, session string) error {
+	var names []string
+	by := map[string][]Write{}
+	for _, w := range t.Writes(session) {
+		if w.Undone || w.Undoes != nil {
+			continue
+		}
+		if by[w.Path] == nil {
+			names = append(names, w.Path)
+		}
+		by[w.Path] = append(by[w.Path], w)
+	}
+	var failed []error
+	for _, name := range slices.Backward(names) {
+		q := &request{Tools: t, kind: undoKind, call: tool.Call{Session: session, Name: "undo"}, began: t.cfg.Now(), ses: t.session(session)}
+		p, err := q.planUndoing(ctx, by[name])
+		if err == nil && p.Done == nil {
+			var r tool.Result
+			if r, err = p.Apply(ctx); err == nil && r.Failed() {
+				err = fmt.Errorf("undo %s: %s", workspace.Quote(name), r.Code)
+			}
+		}
+		failed = append(failed, err)
+	}
+	return errors.Join(failed...)
+}
+
+func (q *request) listWrites(all []Write) *tool.Plan {
+	var b strings.Builder
+	for _, w := range all {
+		fmt.Fprintf(&b, "%d %s %s", w.Number, w.Tool, quoted(w.Path))
+		switch {
+		case w.Before == "":
+			b.WriteString(" (made)")
+		case w.After == "":
+			b.WriteString(" (removed)")
+		}
+		if w.Undone {
+			b.WriteString(" (undone)")
+		}
+		b.WriteByte('\n')
+	}
+	text := b.String()
+	return q.done(encode(operation{Success: true, Content: &text, Data: map[string]any{"writes": len(all)}}))
+}

@@ -1,0 +1,64 @@
+package filetools
+
+import (
+	"context"
+	_ "embed"
+	"strings"
+
+	"github.com/stet-dev/stet/tool"
+)
+
+//go:embed write_file.md
+var writeFileDescription string
+
+var writeFileKind = &kind{
+	name: "write_file", description: writeFileDescription, plan: planWriteFile,
+	params: params{
+		{name: "path", typ: "string", about: aboutPath, required: true},
+		{name: "content", typ: "string", about: "Content to write to the file", required: true},
+		{name: "encoding", typ: "string", about: aboutEncoding, def: `"utf-8"`},
+		{name: "create_dirs", typ: "boolean", about: "Create parent directories if they don't exist", def: "false"},
+		{name: "backup", typ: "boolean", about: "Create backup before overwriting existing file", def: "true"},
+	},
+}
+
+// planWriteFile is write_file. (FILE-1, FILE-6, FILE-13 to 17)
+func planWriteFile(ctx context.Context, q *request) (*tool.Plan, error) {
+	d := draft{
+		text: q.args.str("content"), request: q.args.str("content"),
+		createDirs: q.args.flag("create_dirs", false), backup: q.args.flag("backup", true),
+	}
+	tg, err := q.target(q.path, d.createDirs)
+	if err != nil {
+		return nil, err
+	}
+	if err := q.checkSize(len(d.text)); err != nil {
+		return nil, err
+	}
+	if err := q.takeEncoding(); err != nil {
+		return nil, err
+	}
+	q.rememberedEncoding(tg.name)
+	now, err := q.there(ctx, &tg, q.options.encoding)
+	if err != nil {
+		return nil, err
+	}
+	if d.base, err = q.seen(&tg, now); err != nil {
+		return nil, err
+	}
+	if d.base == nil {
+		d.base, d.unread = now, true
+	}
+	if now.unreadable == nil && allCRLF(now.text) && !strings.Contains(d.text, "\r\n") && strings.Contains(d.text, "\n") {
+		d.text = strings.ReplaceAll(d.text, "\n", "\r\n")
+		d.request = d.text
+		d.tell = append(d.tell, "line ends are CRLF, as they were in the file")
+	}
+	return q.plan(ctx, tg, now, d)
+}
+
+// allCRLF reports whether a text has lines, and all of them end in CRLF.
+func allCRLF(text string) bool {
+	n := strings.Count(text, "\n")
+	return n > 0 && strings.Count(text, "\r\n") == n
+}

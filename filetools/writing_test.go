@@ -1,0 +1,404 @@
+package filetools
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/stet-dev/stet/tool"
+	"github.com/stet-dev/stet/workspace"
+)
+
+// What a plan says is what is written. (FILE-6, FILE-11)
+func TestPlanSaysWhatIsWritten(t *testing.T) {
+	b := newBench(t, Config{}, workspace.Options{})
+	b.put("a", "1\n")
+	b.op("read_file", `{"path":"a"}`)
+	p := b.plan("write_file", `{"path":"a","content":"2\n3\n"}`)
+	if p.Done != nil || p.Path != "a" || p.Before != string(workspace.VersionOf([]byte("1\n"))) ||
+		p.After != string(workspace.VersionOf([]byte("2\n3\n"))) || p.Size != 4 || string(p.Content) != "2\n3\n" || len(p.Notes) != 0 {
+		t.Errorf("%+v", p)
+	}
+	if b.get("a") != "1\n" {
+		t.Error("written by planning")
+	}
+	if _, err := p.Apply(t.Context()); err != nil || b.get("a") != "2\n3\n" {
+		t.Error(err)
+	}
+	if p := b.plan("write_file", `{"path":"new","content":"x"}`); p.Before != "" {
+		t.Errorf("%+v", p)
+	}
+}
+
+// A person edits before approving: what they made of it is written, and the
+// model is told. (FILE-6)
+func TestEditedBeforeApproval(t *testing.T) {
+	b := newBench(t, Config{}, workspace.Options{})
+	b.put("a", "1\n")
+	b.op("read_file", `{"path":"a"}`)
+	p := b.plan("write_file", `{"path":"a","content":"2\n"}`)
+	p, err := p.Replan(t.Context(), []byte("3\n"))
+	if err != nil || p.Done != nil || p.After != string(workspace.VersionOf([]byte("3\n"))) || p.Has(tool.Merged) {
+		t.Fatalf("%+v %v", p, err)
+	}
+	r, err := p.Apply(t.Context())
+	if err != nil || b.get("a") != "3\n" {
+		t.Fatal(err)
+	}
+	o := decodeOp(t, r)
+	if o.Data["asked_to_written"] != "--- asked\n+++ written\n@@ -1 +1 @@\n-2\n+3\n" || !strings.Contains(r.Text, "edited by a person") {
+		t.Error(r.Text)
+	}
+	// Edited, and the file has changed meanwhile.
+	p = b.plan("write_file", `{"path":"a","content":"4\n"}`)
+	b.put("a", "5\n")
+	if p, err = p.Replan(t.Context(), []byte("6\n")); err != nil || p.Done == nil || p.Done.Code != tool.ConcurrentModification {
+		t.Errorf("%+v %v", p, err)
+	}
+}
+
+// Changed by somebody with equal size and mtime is changed. (hazards)
+func TestChangedWithEqualStamp(t *testing.T) {
+	b := newBench(t, Config{}, workspace.Options{})
+	b.put("a", "one\n")
+	b.op("read_file", `{"path":"a"}`)
+	fi, _ := os.Stat(b.file("a"))
+	b.put("a", "two\n")
+	if err := os.Chtimes(b.file("a"), fi.ModTime(), fi.ModTime()); err != nil {
+		t.Fatal(err)
+	}
+	if o := b.op("write_file", `{"path":"a","content":"ONE\n"}`); o.code != tool.ConcurrentModification {
+		t.Errorf("%+v", o)
+	}
+}
+
+// FILE-8, FILE-5: limits are said before anybody is asked.
+func TestTooLarge(t *testing.T) {
+	b := newBench(t, Config{WriteLimit: 100}, workspace.Options{WriteLimit: 100})
+	b.put("a", strings.Repeat("x\n", 49)+"y\n")
+	if p := b.plan("write_file", args("path", "b", "content", strings.Repeat("x", 101))); p.Done == nil || p.Done.Code != tool.FileTooLarge {
+		t.Errorf("%+v", p)
+	}
+	if p := b.plan("edit_file", args("path", "a", "edits", []any{map[string]any{"old_text": "y", "new_text": "yy"}})); p.Done == nil || p.Done.Code != tool.FileTooLarge {
+		t.Errorf("%+v", p)
+	}
+	if o := b.op("write_file", args("path", "b", "content", strings.Repeat("x", 100))); !o.Success {
+		t.Errorf("%+v", o)
+	}
+}
+
+// A file that is larger than what is read whole can be replaced, and undone.
+func TestReplaceLargeFile(t *testing.T) {
+	b := newBench(t, Config{}, workspace.Options{ReadLimit: 100})
+	b.put("a", strings.Repeat("x\n", 100))
+	p := b.plan("write_file", `{"path":"a","content":"small\n"}`)
+	if p.Done != nil || !p.Has(tool.Large) || !p.Has(tool.Unread) || p.Diff != "" {
+		t.Fatalf("%+v", p)
+	}
+	if _, err := p.Apply(t.Context()); err != nil || b.get("a") != "small\n" {
+		t.Error(err)
+	}
+	if o := b.op("edit_file", `{"path":"a","edits":[{"old_text":"small","new_text":"s"}]}`); !o.Success {
+		t.Errorf("%+v", o)
+	}
+}
+
+// Permissions come before the person. (FILE-6, hazards)
+func TestReadOnlyTarget(t *testing.T) {
+	b := newBench(t, Config{}, workspace.Options{})
+	b.put("ro", "1\n")
+	b.put("dir/a", "1\n")
+	os.Chmod(b.file("ro"), 0o444)
+	os.Chmod(b.file("dir"), 0o555)
+	defer os.Chmod(b.file("dir"), 0o755)
+	b.op("read_file", `{"path":"ro"}`)
+	p := b.plan("write_file", `{"path":"ro","content":"2\n"}`)
+	if os.Geteuid() == 0 {
+		if p.Done != nil || !p.Has(tool.ReadOnly) {
+			t.Errorf("%+v", p)
+		}
+		return
+	}
+	if p.Done == nil || p.Done.Code != tool.PermissionDenied {
+		t.Errorf("%+v", p)
+	}
+	for _, name := range []string{"dir/a", "dir/new"} {
+		if p := b.plan("write_file", args("path", name, "content", "2\n")); p.Done == nil || p.Done.Code != tool.PermissionDenied {
+			t.Errorf("%s: %+v", name, p)
+		}
+	}
+}
+
+// A directory swapped for a link between plan and apply leads nowhere. (hazards)
+func TestSwappedForLink(t *testing.T) {
+	b := newBench(t, Config{}, workspace.Options{})
+	outside := t.TempDir()
+	b.put("dir/a", "1\n")
+	if err := os.WriteFile(filepath.Join(outside, "a"), []byte("1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := b.plan("write_file", `{"path":"dir/a","content":"2\n"}`)
+	if err := os.Rename(b.file("dir"), b.file("old")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(outside, b.file("dir")); err != nil {
+		t.Fatal(err)
+	}
+	r, err := p.Apply(t.Context())
+	if err != nil || r.Code != tool.InvalidPath {
+		t.Errorf("%+v %v", r, err)
+	}
+	if data, _ := os.ReadFile(filepath.Join(outside, "a")); string(data) != "1\n" {
+		t.Error("written outside")
+	}
+}
+
+// A link pointed elsewhere after the plan: what was approved is written, or
+// nothing is.
+func TestLinkPointedElsewhere(t *testing.T) {
+	b := newBench(t, Config{}, workspace.Options{})
+	b.put("a", "1\n")
+	b.put(".envrc", "1\n")
+	b.other("ln soft a")
+	p := b.plan("write_file", `{"path":"soft","content":"2\n"}`)
+	b.other("rm soft")
+	b.other("ln soft .envrc")
+	if _, err := p.Apply(t.Context()); err != nil || b.get("a") != "2\n" || b.get(".envrc") != "1\n" {
+		t.Error(err, b.get("a"), b.get(".envrc"))
+	}
+}
+
+// Sessions that edit one tree at the same time lose nothing. (hazards, FILE-15)
+func TestConcurrentEdits(t *testing.T) {
+	b := newBench(t, Config{}, workspace.Options{})
+	const sessions, edits = 4, 25
+	var text strings.Builder
+	for s := range sessions {
+		for e := range edits {
+			fmt.Fprintf(&text, "line %d.%d.\n\n\n\n", s, e)
+		}
+	}
+	b.put("a", text.String())
+	x, _ := b.set.Get("edit_file")
+	var wg sync.WaitGroup
+	for s := range sessions {
+		wg.Go(func() {
+			for e := range edits {
+				old := fmt.Sprintf("line %d.%d.", s, e)
+				c := tool.Call{Session: fmt.Sprint(s), Name: "edit_file", Arguments: json.RawMessage(args("path", "a", "edits", []any{map[string]any{"old_text": old, "new_text": old + "done"}}))}
+				p, err := x.Plan(t.Context(), c)
+				for {
+					if err != nil || p.Done != nil {
+						t.Errorf("%s: %+v %v", old, p, err)
+						return
+					}
+					var r tool.Result
+					if r, err = p.Apply(t.Context()); err == nil {
+						if r.Failed() {
+							t.Error(r.Text)
+						}
+						break
+					}
+					if !errors.Is(err, tool.ErrChanged) {
+						t.Error(err)
+						return
+					}
+					p, err = p.Replan(t.Context(), p.Content)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if n := strings.Count(b.get("a"), "done"); n != sessions*edits {
+		t.Errorf("%d of %d edits are there", n, sessions*edits)
+	}
+}
+
+var writable = []string{"utf-8", "utf-16", "utf-16le", "utf-16be", "utf-32", "iso-8859-1", "windows-1252", "koi8-r", "shift_jis", "gbk", "gb18030", "euc-jp", "euc-kr", "big5", "iso-2022-jp"}
+
+// Bytes outside of an edit never change, in whatever encoding, with whatever
+// line ends. (FILE-14, FILE-16, hazards)
+func TestBytesOutsideTheEditStay(t *testing.T) {
+	b := newBench(t, Config{}, workspace.Options{})
+	alphabets := map[string]string{"koi8-r": "абвж", "shift_jis": "テスト表ソ", "euc-jp": "日本表", "iso-2022-jp": "日本", "gbk": "你好誰", "gb18030": "你好𠀀é", "big5": "許功蓋", "euc-kr": "한글", "iso-8859-1": "éèü", "windows-1252": "é€"}
+	n := 0
+	rapid.Check(t, func(t *rapid.T) {
+		n++
+		name := rapid.SampledFrom(writable).Draw(t, "encoding")
+		enc, err := workspace.FindEncoding(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		letters := alphabets[name]
+		if letters == "" {
+			letters = "é日𝒳"
+		}
+		line := rapid.Custom(func(t *rapid.T) string {
+			var s strings.Builder
+			for range rapid.IntRange(0, 8).Draw(t, "letters") {
+				s.WriteRune(rapid.SampledFrom([]rune("ab \\|~"[:4]+letters)).Draw(t, "letter"))
+			}
+			return s.String() + rapid.SampledFrom([]string{"\n", "\r\n"}).Draw(t, "end")
+		})
+		before := strings.Join(rapid.SliceOfN(line, 0, 6).Draw(t, "before"), "")
+		after := strings.Join(rapid.SliceOfN(line, 0, 6).Draw(t, "after"), "")
+		old, now := "<<OLD>>", "<<"+rapid.StringOfN(rapid.RuneFrom([]rune("xy\n"+letters)), 1, 9, -1).Draw(t, "new")+">>"
+		head, err1 := enc.Encode(before)
+		middle, err2 := enc.WithBOM(false).Encode(old)
+		tail, err3 := enc.WithBOM(false).Encode(after)
+		if err := errors.Join(err1, err2, err3); err != nil {
+			t.Fatal(err)
+		}
+		file := fmt.Sprintf("f%d", n)
+		b.put(file, string(head)+string(middle)+string(tail))
+		a := args("path", file, "encoding", name, "edits", []any{map[string]any{"old_text": old, "new_text": now}})
+		o := b.op("edit_file", a)
+		if !o.Success {
+			t.Fatalf("%s: %s", name, o.Error)
+		}
+		got := b.get(file)
+		if !strings.HasPrefix(got, string(head)) || !strings.HasSuffix(got, string(tail)) {
+			t.Fatalf("%s: %q + %q + %q became %q", name, head, middle, tail, got)
+		}
+		inside, _, err := enc.WithBOM(false).Decode([]byte(got[len(head) : len(got)-len(tail)]))
+		if err != nil || strings.ReplaceAll(inside, "\r\n", "\n") != now {
+			t.Fatalf("%s: wrote %q for %q, %v", name, inside, now, err)
+		}
+		if o := b.op("undo", args("all", true)); !o.Success || b.get(file) != string(head)+string(middle)+string(tail) {
+			t.Fatalf("undone: %+v", o)
+		}
+	})
+}
+
+// Bytes that the encoding would write otherwise stay where no edit is, and are
+// not touched by one. (FILE-16)
+func TestOddBytesStay(t *testing.T) {
+	b := newBench(t, Config{}, workspace.Options{})
+	// Two spellings of one character: NEC's, and IBM's.
+	odd := "\xfa\x54 IBM\r\n"
+	b.put("a", odd+"x\n"+odd)
+	if o := b.op("edit_file", args("path", "a", "encoding", "shift_jis", "edits", []any{map[string]any{"old_text": "x", "new_text": "表"}})); !o.Success {
+		t.Fatalf("%+v", o)
+	}
+	if got := b.get("a"); got != odd+"\x95\x5c\n"+odd {
+		t.Errorf("%q", got)
+	}
+	o := b.op("edit_file", args("path", "a", "edits", []any{map[string]any{"old_text": "IBM", "new_text": "x", "all": true}}))
+	if o.code != tool.EncodingError || b.get("a") != odd+"\x95\x5c\n"+odd {
+		t.Errorf("%+v %q", o, b.get("a"))
+	}
+}
+
+// FILE-12: past the retention undo says so.
+func TestUndoPastRetention(t *testing.T) {
+	b := newBench(t, Config{}, workspace.Options{})
+	b.put("a", "1\n")
+	b.op("write_file", `{"path":"a","content":"2\n"}`)
+	if err := os.RemoveAll(filepath.Join(b.state, "kept")); err != nil {
+		t.Fatal(err)
+	}
+	if o := b.op("undo", `{"all":true}`); !strings.Contains(o.Error, "past the retention") || b.get("a") != "2\n" {
+		t.Errorf("%+v", o)
+	}
+}
+
+// Several files go back together, or none does. (FILE-12)
+func TestUndoAllOrNone(t *testing.T) {
+	b := newBench(t, Config{}, workspace.Options{})
+	b.put("dir/a", "1\n")
+	b.op("write_file", `{"path":"dir/a","content":"2\n"}`)
+	b.op("write_file", `{"path":"dir/sub/b","content":"b\n","create_dirs":true}`)
+	b.op("write_file", `{"path":"dir/c","content":"c\n"}`)
+	p := b.plan("undo", `{"all":true}`)
+	if p.Path != "dir" || len(p.Files) != 3 || p.Files[1] != (tool.File{Path: "dir/sub/b", Before: string(workspace.VersionOf([]byte("b\n")))}) {
+		t.Errorf("%+v", p)
+	}
+	b.put("dir/c", "changed\n")
+	if _, err := p.Apply(t.Context()); !errors.Is(err, tool.ErrChanged) {
+		t.Errorf("%v", err)
+	}
+	if b.get("dir/a") != "2\n" || b.get("dir/sub/b") != "b\n" || b.get("dir/c") != "changed\n" {
+		t.Error("some files were undone")
+	}
+	if p, err := p.Replan(t.Context(), nil); err != nil || p.Done == nil || p.Done.Code != tool.ConcurrentModification {
+		t.Errorf("%+v %v", p, err)
+	}
+	// What can be undone is, where nobody is asked. (FILE-11)
+	if err := b.tools.RollBack(t.Context(), "one"); err == nil || !strings.Contains(err.Error(), "dir/c") {
+		t.Error(err)
+	}
+	if b.get("dir/a") != "1\n" || b.get("dir/sub/b") != "<no such file or directory>" || b.get("dir/c") != "changed\n" {
+		t.Error("not rolled back")
+	}
+}
+
+// Writes known from elsewhere can be undone too.
+func TestPlanUndo(t *testing.T) {
+	b := newBench(t, Config{}, workspace.Options{})
+	b.put("a", "1\n")
+	b.op("write_file", `{"path":"a","content":"2\n"}`)
+	b.op("edit_file", `{"path":"a","edits":[{"old_text":"2","new_text":"3"}]}`)
+	writes := b.tools.Writes("one")
+	b.tools.End("one")
+	p, err := b.tools.PlanUndo(t.Context(), tool.Call{Session: "later", Name: "undo"}, writes)
+	if err != nil || p.Done != nil {
+		t.Fatalf("%+v %v", p, err)
+	}
+	if r, err := p.Apply(t.Context()); err != nil || r.Failed() || b.get("a") != "1\n" {
+		t.Errorf("%+v %v", r, err)
+	}
+	if p, err = b.tools.PlanUndo(t.Context(), tool.Call{Session: "later", Name: "undo"}, writes); err != nil || p.Done == nil || !p.Done.Failed() {
+		t.Errorf("%+v %v", p, err)
+	}
+}
+
+// Nothing is left lying about.
+func TestNoLitter(t *testing.T) {
+	b := newBench(t, Config{}, workspace.Options{})
+	for i := range 5 {
+		b.op("write_file", args("path", "a", "content", fmt.Sprint(i)))
+	}
+	b.op("undo", `{"all":true}`)
+	_ = filepath.WalkDir(b.dir, func(p string, d fs.DirEntry, err error) error {
+		if !d.IsDir() {
+			t.Error(p)
+		}
+		return err
+	})
+}
+
+// The times of files do not matter to what a session knows.
+func TestClock(t *testing.T) {
+	now := time.Unix(1000, 0)
+	b := newBench(t, Config{Now: func() time.Time { return now }}, workspace.Options{})
+	b.put("a", "1\n")
+	b.op("read_file", `{"path":"a"}`)
+	b.op("write_file", `{"path":"a","content":"2\n"}`)
+	f, ok := b.tools.Tracker("one").File("a", workspace.Stamp{})
+	if !ok || !f.EditedAt.Equal(now) || f.Conflict() {
+		t.Errorf("%+v", f)
+	}
+}
+
+// A file that somebody else gave the very same content meanwhile was not
+// written by us: undo must not take his away. (FILE-12, FILE-15)
+func TestWrittenBySomebodyElse(t *testing.T) {
+	b := newBench(t, Config{}, workspace.Options{})
+	p := b.plan("write_file", args("path", "a", "content", "the same\n"))
+	b.put("a", "the same\n")
+	if _, err := p.Apply(t.Context()); !errors.Is(err, tool.ErrChanged) {
+		t.Fatalf("%v, want %v", err, tool.ErrChanged)
+	}
+	if w := b.tools.Writes(""); len(w) != 0 {
+		t.Errorf("recorded as ours: %+v", w)
+	}
+}

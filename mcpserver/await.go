@@ -1,0 +1,48 @@
+package mcpserver
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/stet-dev/stet/tool"
+)
+
+const awaitName = "await_result"
+
+// awaitSpec is short: every request of an agent carries it.
+func awaitSpec() tool.Spec {
+	return tool.Spec{
+		Name:        awaitName,
+		Description: "Wait for a call that answered \"pending\"; gives its result.",
+		Schema:      json.RawMessage(`{"type":"object","properties":{"id":{"type":"string"}},"required":["id"],"additionalProperties":false}`),
+		ReadOnly:    true,
+	}
+}
+
+// await answers await_result. It can be called again: the result is kept, and
+// giving up on it does not end the call that it waits for.
+func (s *Server) await(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	if req.Params.RequestState != "" {
+		return s.resume(ctx, req)
+	}
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(argumentsOf(req), &fields); err != nil {
+		return failure(tool.InvalidArgument, "the arguments are not a JSON object"), nil
+	}
+	for name := range fields {
+		if name != "id" {
+			return failure(tool.InvalidArgument, "unknown argument "+quoted(name)), nil
+		}
+	}
+	var id string
+	if err := json.Unmarshal(fields["id"], &id); err != nil || id == "" {
+		return failure(tool.InvalidArgument, `"id" has to be the id of a pending call`), nil
+	}
+	r := s.calls.find(s.session(ctx, req), func(r *running) bool { return r.isDetached() && r.id == id })
+	if r == nil {
+		return failure(tool.InvalidArgument, "no call is pending under the id "+quoted(id)), nil
+	}
+	return s.follow(ctx, req, r, false)
+}

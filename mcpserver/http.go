@@ -1,0 +1,83 @@
+package mcpserver
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"net/http"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/auth"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// minToken is the length of the shortest token: what can be guessed lets
+// nobody in.
+const minToken = 16
+
+// Handler serves MCP over streamable HTTP at /mcp. Requests need one of the
+// tokens, a Host that is allowed, and no page of another origin behind them.
+// Listen on a loopback address.
+func (s *Server) Handler() http.Handler {
+	get := func(*http.Request) *mcp.Server { return s.mcp }
+	log := quiet(s.log)
+	sessions := mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{
+		Logger: log, SessionTimeout: s.config.HTTP.Idle, MaxRequestBodyBytes: int64(s.config.MaxMessage),
+		DisableLocalhostProtection: true, // the guard looks at every Host, see there
+	})
+	requests := mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{
+		Stateless: true, PropagateRequestCancellation: true,
+		Logger: log, MaxRequestBodyBytes: int64(s.config.MaxMessage),
+		DisableLocalhostProtection: true,
+	})
+	byRevision := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Mcp-Protocol-Version") >= firstStateless {
+			requests.ServeHTTP(w, r)
+			return
+		}
+		if id := r.Header.Get("Mcp-Session-Id"); r.Method == http.MethodDelete && id != "" {
+			// The SDK would wait for them to end.
+			s.calls.cancelOf(mcpSession(id), auth.TokenInfoFromContext(r.Context()).UserID)
+		}
+		sessions.ServeHTTP(w, r)
+	})
+	mux := http.NewServeMux()
+	mux.Handle("/mcp", s.guard(s.authorised(byRevision)))
+	return mux
+}
+
+// authorised lets requests with a token in. Whoever began an MCP session has
+// to go on with the same token: the SDK sees to that by the UserID.
+func (s *Server) authorised(next http.Handler) http.Handler {
+	sums := make([][sha256.Size]byte, len(s.config.HTTP.Tokens))
+	for i, token := range s.config.HTTP.Tokens {
+		sums[i] = sha256.Sum256([]byte(token))
+	}
+	verify := func(_ context.Context, token string, _ *http.Request) (*auth.TokenInfo, error) {
+		sum, found := sha256.Sum256([]byte(token)), 0
+		for _, allowed := range sums { // all of them: the time tells nothing
+			found |= subtle.ConstantTimeCompare(sum[:], allowed[:])
+		}
+		if found != 1 {
+			return nil, auth.ErrInvalidToken
+		}
+		return &auth.TokenInfo{UserID: tokenSession(token)}, nil
+	}
+	known := auth.RequireBearerToken(verify, &auth.RequireBearerTokenOptions{AllowMissingExpiration: true})(next)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+		why := ""
+		if !strings.EqualFold(scheme, "Bearer") {
+			why = "a bearer token is needed: send the one that stet was started with as \"Authorization: Bearer TOKEN\""
+		} else if _, err := verify(r.Context(), strings.TrimSpace(token), r); err != nil {
+			why = "the bearer token is not the one that stet was started with"
+		}
+		if why != "" {
+			s.log.Warn("refused", "why", why, "remote", r.RemoteAddr)
+			w.Header().Set("WWW-Authenticate", `Bearer realm="stet"`)
+			http.Error(w, why, http.StatusUnauthorized)
+			return
+		}
+		known.ServeHTTP(w, r)
+	})
+}

@@ -1,0 +1,144 @@
+package mcpserver
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// exchange sends lines to a server, all at once, and returns its answers.
+func exchange(t testing.TB, s *Server, lines ...string) []string {
+	t.Helper()
+	r, out := io.Pipe()
+	served := make(chan error, 1)
+	go func() {
+		served <- s.Serve(context.Background(), strings.NewReader(strings.Join(lines, "\n")), out)
+		out.Close()
+	}()
+	var answers []string
+	in := bufio.NewReader(r)
+	for {
+		line, err := in.ReadString('\n')
+		if err != nil {
+			break
+		}
+		answers = append(answers, strings.TrimSuffix(line, "\n"))
+	}
+	<-served
+	return answers
+}
+
+// What is no JSON is told so, and the session goes on.
+func TestLines(t *testing.T) {
+	n := newNotes()
+	n.notes["a"] = "x"
+	s := newServer(t, Config{Caller: n.handler})
+	const get = `"method":"tools/call","params":{"name":"read_note","arguments":{"path":"a"}}}`
+	answers := exchange(t, s,
+		initialize, `{"jsonrpc":"2.0","method":"notifications/initialized"}`,
+		`nonsense`, "", "  \t", `{"jsonrpc":"2.0","id":2,`,
+		`{"jsonrpc":"2.0","id":"two ö \u00e9",`+get,
+		`{"jsonrpc":"2.0","id":3,`+get+"\r",
+		`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":77}}`,
+		`{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"nothing"}}`,
+		`{"jsonrpc":"2.0","id":5,"method":"tools/call","params":7}`,
+		`{"jsonrpc":"2.0","id":6,"method":"ping"}`,
+		`{"jsonrpc":"2.0","id":7,`+get, // without an end of line
+	)
+	got := map[string]string{}
+	broken := 0
+	for _, a := range answers {
+		var m struct {
+			ID     any
+			Result struct{ Content []struct{ Text string } }
+			Error  struct{ Code int }
+		}
+		if err := json.Unmarshal([]byte(a), &m); err != nil {
+			t.Fatalf("%v: %s", err, a)
+		}
+		switch {
+		case m.Error.Code == -32700:
+			broken++
+		case m.Error.Code != 0:
+			got[fmt.Sprint(m.ID)] = "error"
+		case len(m.Result.Content) == 1:
+			got[fmt.Sprint(m.ID)] = m.Result.Content[0].Text
+		default:
+			got[fmt.Sprint(m.ID)] = "ok"
+		}
+	}
+	want := map[string]string{
+		"1": "ok", "two ö é": `{"content":"x","success":true}`, "3": `{"content":"x","success":true}`,
+		"4": "error", "5": "error", "6": "ok", "7": `{"content":"x","success":true}`,
+	}
+	for id, text := range want {
+		if got[id] != text {
+			t.Errorf("%s: %q, not %q", id, got[id], text)
+		}
+	}
+	if len(got) != len(want) || broken != 2 {
+		t.Errorf("%d broken, answers %q", broken, answers)
+	}
+}
+
+// A line longer than a message may be is the end.
+func TestLongLine(t *testing.T) {
+	s := newServer(t, Config{Caller: newNotes().handler, MaxMessage: 1 << 10})
+	answers := exchange(t, s, initialize, `{"x":"`+strings.Repeat("x", 1<<11)+`"}`, `{"jsonrpc":"2.0","id":6,"method":"ping"}`)
+	if len(answers) != 1 {
+		t.Errorf("%q", answers)
+	}
+}
+
+func FuzzAppendString(f *testing.F) {
+	for _, s := range []string{"", `{"a":"b\n"}`, "\x00\x1f\x7f\u2028", "a\xffb", "日本🌱", strings.Repeat("\"", 100)} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		b := appendString([]byte("x"), s)
+		var got string
+		if err := json.Unmarshal(b[1:], &got); err != nil || b[0] != 'x' {
+			t.Fatalf("%v: %s", err, b)
+		}
+		want := s
+		if !utf8.ValidString(s) {
+			want = strings.ToValidUTF8(s, "\ufffd")
+		}
+		if got != want {
+			t.Errorf("%q became %q", s, got)
+		}
+	})
+}
+
+// No line makes the server fall, and every answer is a line of JSON.
+func FuzzLines(f *testing.F) {
+	for _, s := range []string{
+		`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"read_note","arguments":{"path":"a"}}}`,
+		`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"read_note","_meta":{"progressToken":[]}}}`,
+		`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"read_note","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}`,
+		`{"jsonrpc":"2.0","id":null,"method":"tools/call","params":null}`, `[{}]`, `7`, `{"method":"notifications/cancelled","params":{"requestId":2}}`,
+	} {
+		f.Add(s)
+	}
+	n := newNotes()
+	s, err := New(Config{Caller: n.handler, Await: true})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Cleanup(func() { s.Close() })
+	f.Fuzz(func(t *testing.T, line string) {
+		if strings.Contains(line, "write_note") || strings.Contains(line, "hang") || strings.Contains(line, "listen") {
+			t.Skip("these wait")
+		}
+		for _, a := range exchange(t, s, initialize, `{"jsonrpc":"2.0","method":"notifications/initialized"}`, line) {
+			if !json.Valid([]byte(a)) {
+				t.Errorf("%q", a)
+			}
+		}
+	})
+}

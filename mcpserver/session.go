@@ -1,0 +1,54 @@
+package mcpserver
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// session names the client session of a request.
+func (s *Server) session(_ context.Context, req *mcp.CallToolRequest) string {
+	if id := req.Session.ID(); id != "" {
+		return mcpSession(id)
+	}
+	if req.Extra != nil && req.Extra.TokenInfo != nil {
+		return req.Extra.TokenInfo.UserID
+	}
+	return s.config.Session
+}
+
+func mcpSession(id string) string { return "mcp-" + digest("session", id) }
+
+func tokenSession(token string) string { return "token-" + digest("token", token) }
+
+// digest names a secret without giving it away.
+func digest(of, secret string) string {
+	sum := sha256.Sum256([]byte("stet " + of + "\x00" + secret))
+	return hex.EncodeToString(sum[:6])
+}
+
+// watch sees to it that the calls of an MCP session end with it. Over stdio
+// Serve does, and without sessions there is nothing to watch.
+func (s *Server) watch(req *mcp.CallToolRequest, name string) {
+	if req.Session.ID() == "" {
+		return
+	}
+	if _, watched := s.watched.LoadOrStore(name, true); watched || !s.gate.enter() {
+		return
+	}
+	go func() {
+		defer s.gate.leave()
+		_ = req.Session.Wait() // how it ended does not matter
+		s.watched.Delete(name)
+		s.calls.cancelSession(name)
+		s.end(name)
+	}()
+}
+
+func (s *Server) end(session string) {
+	if s.config.End != nil {
+		s.config.End(session)
+	}
+}

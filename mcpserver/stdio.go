@@ -1,0 +1,154 @@
+package mcpserver
+
+import (
+	"context"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// Serve speaks MCP with one client, a message a line, until in ends or ctx is
+// done. Requests that came before the end of in are still answered, but
+// nobody is asked for them any more. Serve closes neither in nor out; a Read
+// that hangs when ctx is done is left behind.
+func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
+	read, write := io.Pipe()
+	locked := &lockedWriter{w: out}
+	session, done, err := s.connect(ctx, &mcp.IOTransport{Reader: read, Writer: locked, MaxLineLength: s.config.MaxMessage})
+	if err != nil {
+		return err
+	}
+	l := &lines{server: s, session: session, in: in, out: locked, sdk: write, open: map[string]context.CancelFunc{}}
+	ctx, cancel := context.WithCancel(ctx)
+	go l.run(ctx)
+	err = done()
+	cancel()
+	l.end()
+	return err
+}
+
+// connect begins the one session of a transport. What it returns waits for its
+// end.
+func (s *Server) connect(ctx context.Context, t mcp.Transport) (*mcp.ServerSession, func() error, error) {
+	if !s.gate.enter() {
+		return nil, nil, ErrClosed
+	}
+	session, err := s.mcp.Connect(ctx, drainingTransport{t, s}, nil)
+	if err != nil {
+		s.gate.leave()
+		return nil, nil, err
+	}
+	return session, func() error {
+		defer s.gate.leave()
+		over := make(chan struct{})
+		go func() {
+			err = session.Wait()
+			close(over)
+		}()
+		stopped := error(nil)
+		select {
+		case <-over:
+		case <-ctx.Done():
+			stopped = ctx.Err()
+		case <-s.base.Done():
+			stopped = ErrClosed
+		}
+		s.calls.cancelSession(s.config.Session)
+		_ = session.Close() // waits for the requests; their client is gone
+		<-over
+		s.end(s.config.Session)
+		if stopped != nil {
+			return stopped
+		}
+		return err
+	}, nil
+}
+
+// drainingTransport makes connections that tell of the end of what comes in
+// only when what came has been answered: the SDK cancels all requests then.
+type drainingTransport struct {
+	mcp.Transport
+	server *Server
+}
+
+func (t drainingTransport) Connect(ctx context.Context) (mcp.Connection, error) {
+	c, err := t.Transport.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &draining{Connection: c, server: t.server, open: map[jsonrpc.ID]bool{}, closed: make(chan struct{})}, nil
+}
+
+type draining struct {
+	mcp.Connection
+	server *Server
+
+	mu   sync.Mutex
+	open map[jsonrpc.ID]bool // requests without a response
+
+	once   sync.Once
+	closed chan struct{}
+}
+
+func (c *draining) Read(ctx context.Context) (jsonrpc.Message, error) {
+	m, err := c.Connection.Read(ctx)
+	if err != nil {
+		c.drain(ctx)
+		return nil, err
+	}
+	if r, ok := m.(*jsonrpc.Request); ok && r.IsCall() && r.Method != "subscriptions/listen" {
+		c.mu.Lock()
+		c.open[r.ID] = true
+		c.mu.Unlock()
+	}
+	return m, nil
+}
+
+func (c *draining) Write(ctx context.Context, m jsonrpc.Message) error {
+	err := c.Connection.Write(ctx, m)
+	if r, ok := m.(*jsonrpc.Response); ok {
+		c.mu.Lock()
+		delete(c.open, r.ID)
+		c.mu.Unlock()
+	}
+	return err
+}
+
+func (c *draining) Close() error {
+	c.once.Do(func() { close(c.closed) })
+	return c.Connection.Close()
+}
+
+// drain waits until every request has its response.
+func (c *draining) drain(ctx context.Context) {
+	drain(ctx, c.server, func() int {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return len(c.open)
+	}, c.closed)
+}
+
+// drained is how long requests may take that were there before the end.
+const drained = 10 * time.Second
+
+// drain waits until no request is open, or closed is.
+func drain(ctx context.Context, s *Server, open func() int, closed <-chan struct{}) {
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	late := time.After(drained)
+	for open() > 0 {
+		s.calls.cancelAsking(s.config.Session)
+		select {
+		case <-tick.C:
+		case <-late:
+			return
+		case <-closed:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}

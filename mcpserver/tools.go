@@ -1,0 +1,127 @@
+package mcpserver
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/stet-dev/stet/tool"
+)
+
+// publish gives the caller's tools to the MCP server, and await_result.
+func (s *Server) publish() error {
+	for _, spec := range s.config.Caller.Specs() {
+		if spec.Name == awaitName && s.config.Await {
+			return fmt.Errorf("tool %s: the name is taken by the server", spec.Name)
+		}
+		if err := s.add(spec, s.call); err != nil {
+			return err
+		}
+	}
+	if s.config.Await {
+		return s.add(awaitSpec(), s.await)
+	}
+	return nil
+}
+
+func (s *Server) add(spec tool.Spec, handler mcp.ToolHandler) error {
+	var schema struct {
+		Type string `json:"type"`
+	}
+	if err := json.Unmarshal(spec.Schema, &schema); err != nil {
+		return fmt.Errorf("tool %s: schema: %w", spec.Name, err)
+	}
+	if schema.Type != "object" {
+		return fmt.Errorf(`tool %s: schema: type is %q, not "object"`, spec.Name, schema.Type)
+	}
+	s.handlers[spec.Name] = handler
+	destructive, open := spec.Destructive && !spec.ReadOnly, false
+	s.mcp.AddTool(&mcp.Tool{
+		Name:        spec.Name,
+		Description: spec.Description,
+		InputSchema: spec.Schema,
+		Annotations: &mcp.ToolAnnotations{
+			ReadOnlyHint:    spec.ReadOnly,
+			DestructiveHint: &destructive,
+			OpenWorldHint:   &open,
+		},
+	}, handler)
+	return nil
+}
+
+// receive is in front of the SDK's handlers. It refuses the methods of features
+// that the server does not declare, which the SDK would answer with empty
+// lists, and puts a tool's listed name for an alias.
+func (s *Server) receive(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		if r, ok := req.(*mcp.CallToolRequest); ok && r.Params != nil {
+			if name, ok := s.config.Aliases[r.Params.Name]; ok {
+				r.Params.Name = name
+			}
+		}
+		switch feature, _, _ := strings.Cut(method, "/"); feature {
+		case "prompts", "resources", "completion", "logging":
+			return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: fmt.Sprintf("method not found: %q", method)}
+		}
+		return next(ctx, method, req)
+	}
+}
+
+// resultOf is a call's result on the wire: its text, once.
+func resultOf(r tool.Result) *mcp.CallToolResult {
+	return textResult(r.Text, r.Failed())
+}
+
+func textResult(text string, failed bool) *mcp.CallToolResult {
+	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}, IsError: failed}
+}
+
+// failure is a failed result of the server's own, in the words of the file
+// tools (FILE-2).
+func failure(code tool.Code, message string) *mcp.CallToolResult {
+	text, err := json.Marshal(struct {
+		Success bool   `json:"success"`
+		Error   string `json:"error"`
+	}{Error: string(code) + ": " + message})
+	if err != nil {
+		panic(err) // strings always marshal
+	}
+	return textResult(string(text), true)
+}
+
+// quiet is l for the SDK, which logs every connection as news: its
+// information is for debugging here.
+func quiet(l *slog.Logger) *slog.Logger { return slog.New(quietHandler{l.Handler()}) }
+
+type quietHandler struct{ slog.Handler }
+
+func (h quietHandler) Enabled(ctx context.Context, level slog.Level) bool {
+	return h.Handler.Enabled(ctx, lowered(level))
+}
+
+func (h quietHandler) Handle(ctx context.Context, r slog.Record) error {
+	r.Level = lowered(r.Level)
+	return h.Handler.Handle(ctx, r)
+}
+
+func (h quietHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return quietHandler{h.Handler.WithAttrs(attrs)}
+}
+
+func (h quietHandler) WithGroup(name string) slog.Handler {
+	return quietHandler{h.Handler.WithGroup(name)}
+}
+
+// lowered makes debugging of what the SDK takes for information and errors:
+// its errors are the clients' (a request before initialize, a cancelled run).
+func lowered(level slog.Level) slog.Level {
+	if level >= slog.LevelInfo {
+		return slog.LevelDebug
+	}
+	return level
+}

@@ -1,0 +1,45 @@
+package proxy
+
+import "github.com/stet-dev/stet/tokens"
+
+// estimate estimates the tokens of a request, whose conversation is known, as
+// it came and as it is planned.
+func (p *Proxy) estimate(x *exchange, d *reading) (off, sent int) {
+	counter := tokens.EstimateFor(x.row.Model)
+	off = p.count(x, d, counter)
+	sent = off
+	for i, e := range d.plan.Edits {
+		trim := d.plan.Trims[i]
+		like := saving{before: trim.Before, after: trim.After, model: x.row.Model}
+		n, known := p.table.saved(x.conversation, trim.CallID, like)
+		if !known {
+			part := &d.request.Messages[e.Message].Parts[e.Part]
+			like.tokens = counter.Count(part.Text) - counter.Count(e.Text)
+			p.table.setSaved(x.conversation, trim.CallID, like)
+			n = like.tokens
+		}
+		sent -= n
+	}
+	return off, sent
+}
+
+// count estimates the tokens of the request, beginning where the count of the
+// conversation's last request ended.
+func (p *Proxy) count(x *exchange, d *reading, counter tokens.Counter) int {
+	links, n := p.table.counted(x.conversation, &d.chain, x.row.Model)
+	from := d.chain.skip + links
+	if links == 0 {
+		from = 0
+		for _, tool := range d.request.Tools {
+			n += counter.Count(tool.Name) + counter.Count(tool.Description) + counter.Count(string(tool.Schema))
+		}
+	}
+	for _, m := range d.request.Messages[from:] {
+		for i := range m.Parts {
+			part := &m.Parts[i]
+			n += counter.Count(part.Text) + counter.Count(part.Name) + counter.Count(part.Args)
+		}
+	}
+	p.table.setCounted(x.conversation, &d.chain, x.row.Model, n)
+	return n
+}

@@ -1,0 +1,132 @@
+package proxy
+
+import (
+	"io"
+	"net/http"
+	"sync/atomic"
+
+	"github.com/stet-dev/stet/llm"
+)
+
+// upload is the body of a request on its way. The zero value is one that is
+// streamed as it comes.
+type upload struct {
+	head     []byte       // what was read of it
+	whole    bool         // head is all of it
+	patched  []byte       // what goes upstream instead of a whole one; nil: head
+	rest     atomic.Int64 // bytes that were streamed behind head
+	outgoing outgoing     // a whole one, as it goes upstream
+	borrowed [][]byte     // buffers to give back at the end
+}
+
+// receive reads the body of r, as far as it is one to plan on; the cause says
+// why it is none. An error means that the client did not send a whole one.
+func (u *upload) receive(r *http.Request, max int64, pool *buffers) (cause, error) {
+	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
+		return encoded, nil
+	}
+	if r.ContentLength > max {
+		return large, nil
+	}
+	var err error
+	if r.ContentLength >= 0 {
+		u.head = pool.get(int(r.ContentLength))[:r.ContentLength]
+		u.borrowed = append(u.borrowed, u.head)
+		var n int
+		n, err = io.ReadFull(r.Body, u.head)
+		u.head = u.head[:n]
+	} else {
+		u.head, err = io.ReadAll(io.LimitReader(r.Body, max+1))
+	}
+	switch {
+	case err != nil:
+		return incomplete, err
+	case int64(len(u.head)) > max:
+		return large, nil
+	}
+	u.whole = true
+	return planned, nil
+}
+
+// send makes the body of out, a copy of the client's request.
+func (u *upload) send(out *http.Request) {
+	if len(u.head) > 0 {
+		out.Header.Del("Expect") // the client was told to go on
+	}
+	if !u.whole {
+		if out.Body != nil {
+			out.Body = &following{head: u.head, rest: out.Body, passed: &u.rest}
+		}
+		return
+	}
+	body := u.sent()
+	out.ContentLength, out.TransferEncoding, out.Trailer = int64(len(body)), nil, nil
+	if len(body) == 0 {
+		out.Body, out.GetBody = http.NoBody, nil
+		return
+	}
+	u.outgoing.body = body
+	out.GetBody = func() (io.ReadCloser, error) { return u.outgoing.open(), nil }
+	out.Body = u.outgoing.open()
+}
+
+// patch makes the edits in a whole body. Unless they are proven right, the
+// body stays as it is.
+func (u *upload) patch(codec llm.Codec, req *llm.Request, edits []llm.Edit, pool *buffers) error {
+	patched, err := codec.Patch(pool.get(len(u.head)), u.head, req, edits)
+	u.borrowed = append(u.borrowed, patched)
+	if err == nil {
+		err = verify(u.head, patched, req, edits)
+	}
+	if err == nil {
+		u.patched = patched
+	}
+	return err
+}
+
+// sent is what goes upstream of a whole body.
+func (u *upload) sent() []byte {
+	if u.patched != nil {
+		return u.patched
+	}
+	return u.head
+}
+
+// sizes returns the bytes that came in and went upstream.
+func (u *upload) sizes() (in, out int64) {
+	in = int64(len(u.head)) + u.rest.Load()
+	if u.patched != nil {
+		return in, int64(len(u.patched))
+	}
+	return in, in
+}
+
+// release ends all use of the body and gives its memory back.
+func (u *upload) release(pool *buffers) {
+	u.outgoing.close()
+	u.head, u.patched = nil, nil
+	for _, b := range u.borrowed {
+		pool.put(b)
+	}
+	u.borrowed = nil
+}
+
+// following reads the head of a body, and then the rest as it comes.
+type following struct {
+	head   []byte // what is left of it
+	rest   io.ReadCloser
+	passed *atomic.Int64 // bytes of rest
+}
+
+func (f *following) Read(b []byte) (int, error) {
+	if len(f.head) > 0 {
+		n := copy(b, f.head)
+		f.head = f.head[n:]
+		return n, nil
+	}
+	n, err := f.rest.Read(b)
+	f.passed.Add(int64(n))
+	return n, err
+}
+
+func (f *following) Close() error { return f.rest.Close() }

@@ -1,0 +1,160 @@
+package record
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Link is a place in the chain. Whoever notes the newest one elsewhere can
+// tell later that nothing up to it was cut off: a chain alone cannot show that
+// its end is missing.
+type Link struct {
+	Seq  uint64
+	Hash string
+}
+
+// Link is the entry's place in the chain.
+func (e Entry) Link() Link { return Link{e.Seq, e.Hash} }
+
+// Chain returns the entries as they follow after last, the zero Link where
+// they are the first: numbered, with times as a trail keeps them, and hashed.
+//
+// Hash is the SHA-256, in lower-case hex, of "stet trail 1\n" and the fields in
+// the order Seq, Time (microseconds since 1970), Prev, Kind, Intent, Root,
+// Session, Client, CallID, Tool, Path, Bytes, Before, After, Decision, By,
+// Outcome, the number of flags, the flags. Each field is written as its length
+// in bytes, a colon, its bytes, and a comma; numbers in decimal.
+func Chain(last Link, entries []Entry) []Entry {
+	out := make([]Entry, len(entries))
+	for i, e := range entries {
+		e.Seq, e.Prev, e.Time = last.Seq+1, last.Hash, stored(e.Time)
+		e.Flags = slices.Clone(e.Flags)
+		for i, f := range e.Flags {
+			e.Flags[i] = strings.ToValidUTF8(f, "\uFFFD")
+		}
+		if len(e.Flags) == 0 {
+			e.Flags = nil
+		}
+		e.Hash = e.hash()
+		out[i], last = e, e.Link()
+	}
+	return out
+}
+
+func (e Entry) hash() string {
+	b := []byte("stet trail 1\n")
+	text := func(s string) {
+		b = strconv.AppendInt(b, int64(len(s)), 10)
+		b = append(b, ':')
+		b = append(b, s...)
+		b = append(b, ',')
+	}
+	number := func(n int64) { text(strconv.FormatInt(n, 10)) }
+	text(strconv.FormatUint(e.Seq, 10))
+	number(e.Time.UnixMicro())
+	text(e.Prev)
+	text(string(e.Kind))
+	text(strconv.FormatUint(e.Intent, 10))
+	for _, s := range []string{e.Root, e.Session, e.Client, e.CallID, e.Tool, e.Path} {
+		text(s)
+	}
+	number(e.Bytes)
+	for _, s := range []string{e.Before, e.After, e.Decision, e.By, e.Outcome} {
+		text(s)
+	}
+	number(int64(len(e.Flags)))
+	for _, s := range e.Flags {
+		text(s)
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}
+
+// Verdict is what Verify found.
+type Verdict struct {
+	Entries int  // that hold together, from the first
+	Head    Link // the last of these
+	Broken  *Break
+	// Open are the intents without an outcome: of writes that are under way,
+	// or of a process that ended in the middle of one.
+	Open []Entry
+}
+
+// Break is the first place where the chain does not hold.
+type Break struct {
+	Seq uint64
+	Why string
+}
+
+// page is how many entries are looked at at once.
+const page = 1000
+
+// Verify follows the chain from its first entry to its end, or to where it is
+// broken. known are links that were noted earlier: they must be in it.
+func Verify(ctx context.Context, t Trail, known ...Link) (v Verdict, err error) {
+	open, wanted := map[uint64]Entry{}, map[uint64]string{}
+	for _, k := range known {
+		if k.Seq > 0 {
+			wanted[k.Seq] = k.Hash
+		}
+	}
+	defer func() {
+		for _, seq := range slices.Sorted(maps.Keys(open)) {
+			v.Open = append(v.Open, open[seq])
+		}
+	}()
+	for {
+		entries, err := t.Entries(ctx, TrailQuery{After: v.Head.Seq, Limit: page})
+		if err != nil {
+			return v, err
+		}
+		for _, e := range entries {
+			if why := follows(e, v.Head, wanted, open); why != "" {
+				v.Broken = &Break{e.Seq, why}
+				return v, nil
+			}
+			v.Entries++
+			v.Head = e.Link()
+		}
+		if len(entries) < page {
+			break
+		}
+	}
+	if missing := slices.Sorted(maps.Keys(wanted)); len(missing) > 0 {
+		v.Broken = &Break{v.Head.Seq + 1, fmt.Sprintf("the end is missing: there was an entry %d", missing[len(missing)-1])}
+	}
+	return v, nil
+}
+
+// follows says what is wrong with e after last, if anything is, and keeps
+// account of what is still to come.
+func follows(e Entry, last Link, wanted map[uint64]string, open map[uint64]Entry) string {
+	switch {
+	case e.Seq != last.Seq+1:
+		return fmt.Sprintf("entry %d is missing", last.Seq+1)
+	case e.Hash != e.hash():
+		return "the entry was changed"
+	case e.Prev != last.Hash:
+		return "the entry before it is another one"
+	}
+	if hash, ok := wanted[e.Seq]; ok && hash != e.Hash {
+		return "the chain was rewritten: the entry is not the one that was noted"
+	}
+	delete(wanted, e.Seq)
+	switch e.Kind {
+	case Intent:
+		open[e.Seq] = e
+	case Outcome:
+		if _, ok := open[e.Intent]; !ok {
+			return fmt.Sprintf("the outcome of entry %d, which is no open intent", e.Intent)
+		}
+		delete(open, e.Intent)
+	}
+	return ""
+}

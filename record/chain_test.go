@@ -1,0 +1,47 @@
+package record_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stet-dev/stet/record"
+)
+
+// The encoding is written down in Chain: this is a chain that another program
+// computed by it.
+func TestChainFormat(t *testing.T) {
+	at := time.UnixMicro(1700000000123456)
+	got := record.Chain(record.Link{}, []record.Entry{
+		{Time: at, Kind: record.Intent, Root: "/home/me/project", Session: "s1", Client: "c", CallID: "call_1", Tool: "write_file",
+			Path: "ä.go", Bytes: 12, After: "aa", Decision: "approved", By: "person anna", Flags: []string{"unread", "new"}},
+		{Time: at, Kind: record.Outcome, Intent: 1, Outcome: record.OK},
+	})
+	for i, want := range []string{
+		"c0668a3f2b36d7b572650380483ecb65d8e44fc9004e7f93e2ca6a48790f2f86",
+		"6d5d27c3e210182ec02fe6ed4c599f4e131f794740bcea7874ecf2d98a42fa7a",
+	} {
+		if got[i].Hash != want {
+			t.Errorf("entry %d: %s, want %s", i+1, got[i].Hash, want)
+		}
+	}
+}
+
+// An outcome without its intent is a broken chain too: nobody wrote down what
+// was about to happen.
+func TestStrayOutcome(t *testing.T) {
+	for _, stray := range [][]record.Entry{
+		{{Kind: record.Outcome, Intent: 7}},
+		{{Kind: record.Outcome}},
+		{{Kind: record.Call}, {Kind: record.Outcome, Intent: 1}},
+		{{Kind: record.Intent}, {Kind: record.Outcome, Intent: 1}, {Kind: record.Outcome, Intent: 1}},
+	} {
+		var m record.Memory
+		if _, err := m.Log(t.Context(), stray...); err != nil {
+			t.Fatal(err)
+		}
+		v, err := record.Verify(t.Context(), &m)
+		if err != nil || v.Broken == nil || v.Broken.Seq != uint64(len(stray)) || v.Entries != len(stray)-1 {
+			t.Errorf("%+v: %+v, %v", stray, v, err)
+		}
+	}
+}

@@ -1,0 +1,194 @@
+package record
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Journal writes to a trail: at once what must be there before something
+// happens, and together, a little later, what need not. The zero Journal
+// records nothing. It may be used concurrently.
+type Journal struct {
+	Trail Trail         // nil: nothing is recorded
+	Delay time.Duration // how long an entry may wait for others; 0: 500 ms
+	Log   *slog.Logger  // nil: silence
+
+	mu      sync.Mutex
+	waiting []Entry
+	writer  bool // a goroutine will write what is waiting
+	failing bool // the last try failed
+	closed  chan struct{}
+	done    bool
+	wg      sync.WaitGroup
+}
+
+// From many entries on that wait, whoever brings another one writes them, unless
+// that failed the last time; from most on, no more are taken.
+const (
+	many = 1_000
+	most = 10_000
+)
+
+// patience is how long one write to the trail may take.
+const patience = 15 * time.Second
+
+var errFull = errors.New("the audit trail cannot be written: too many entries wait")
+
+// Later takes an entry that is to be written within Delay. An error says that
+// the trail has not been writable for a while, or is closed: what the entry is
+// about should not be done.
+func (j *Journal) Later(e Entry) error {
+	if j.Trail == nil {
+		return nil
+	}
+	stamp(&e)
+	n, err := j.add(e)
+	if n < many || err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if err := j.Flush(ctx); err != nil {
+		j.complain(err)
+	}
+	return nil
+}
+
+// add returns how many entries wait then, if it is of use to write them now.
+func (j *Journal) add(e Entry) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	switch {
+	case j.done:
+		return 0, ErrClosed
+	case len(j.waiting) >= most:
+		return 0, errFull
+	}
+	j.waiting = append(j.waiting, e)
+	j.schedule()
+	if j.failing {
+		return 0, nil
+	}
+	return len(j.waiting), nil
+}
+
+func (j *Journal) complain(err error) {
+	if j.Log != nil {
+		j.Log.Error("audit trail", "err", err)
+	}
+}
+
+// Now writes entries, all or none, after those that wait, and returns them as
+// they are in the trail.
+func (j *Journal) Now(ctx context.Context, entries ...Entry) ([]Entry, error) {
+	if j.Trail == nil {
+		return entries, ctx.Err()
+	}
+	before := j.take()
+	all := append(slices.Clip(before), entries...)
+	for i := range all {
+		stamp(&all[i])
+	}
+	chained, err := j.Trail.Log(ctx, all...)
+	if err != nil {
+		j.giveBack(before)
+		return nil, err
+	}
+	return chained[len(before):], nil
+}
+
+// Flush writes what waits.
+func (j *Journal) Flush(ctx context.Context) error {
+	entries := j.take()
+	if len(entries) == 0 {
+		return nil
+	}
+	_, err := j.Trail.Log(ctx, entries...)
+	if err != nil {
+		j.giveBack(entries)
+	}
+	j.mu.Lock()
+	j.failing = err != nil
+	j.mu.Unlock()
+	return err
+}
+
+// Close writes what waits. Nothing is taken after it. More calls do nothing.
+func (j *Journal) Close() error {
+	j.mu.Lock()
+	if j.done {
+		j.mu.Unlock()
+		return nil
+	}
+	j.done = true
+	if j.closed != nil {
+		close(j.closed)
+	}
+	j.mu.Unlock()
+	j.wg.Wait()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	return j.Flush(ctx)
+}
+
+func (j *Journal) take() []Entry {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	entries := j.waiting
+	j.waiting = nil
+	return entries
+}
+
+// giveBack puts entries that could not be written before those that wait.
+func (j *Journal) giveBack(entries []Entry) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if len(entries) > 0 {
+		j.waiting = slices.Concat(entries, j.waiting)
+		j.schedule()
+	}
+}
+
+// schedule sees to it that what waits is written. The caller holds mu.
+func (j *Journal) schedule() {
+	if j.writer || j.done {
+		return
+	}
+	if j.closed == nil {
+		j.closed = make(chan struct{})
+	}
+	j.writer = true
+	j.wg.Go(j.write)
+}
+
+func (j *Journal) write() {
+	delay := j.Delay
+	if delay <= 0 {
+		delay = 500 * time.Millisecond
+	}
+	timer := time.NewTimer(delay)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-j.closed: // Close writes the rest
+		return
+	}
+	j.mu.Lock()
+	j.writer = false
+	j.mu.Unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if err := j.Flush(ctx); err != nil {
+		j.complain(err)
+	}
+}
+
+func stamp(e *Entry) {
+	if e.Time.IsZero() {
+		e.Time = time.Now()
+	}
+}

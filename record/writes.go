@@ -1,0 +1,65 @@
+package record
+
+import (
+	"context"
+	"slices"
+	"time"
+)
+
+// Write is a write that was done, or may have been.
+type Write struct {
+	Seq     uint64 // of its intent
+	Time    time.Time
+	Root    string
+	Session string
+	Client  string
+	CallID  string
+	Tool    string
+	Path    string
+	Bytes   int64
+	Before  string // what undoing goes back to; "": there was no file
+	After   string // what the file must still hold for that
+	Open    bool   // whether it was done is not known: it is under way, or it broke, or its process ended in the middle
+}
+
+// Writes lists a session's writes ("": of all sessions), oldest first, from
+// the one of that number on. Writes that were refused are not among them. (FILE-12)
+func Writes(ctx context.Context, t Trail, session string, since uint64) ([]Write, error) {
+	q := TrailQuery{Session: session, Kinds: []Kind{Intent, Outcome}, Limit: page}
+	if since > 0 {
+		q.After = since - 1
+	}
+	at := map[uint64]int{}
+	var out []Write
+	for {
+		entries, err := t.Entries(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range entries {
+			q.After = e.Seq
+			if e.Kind == Intent {
+				at[e.Seq] = len(out)
+				out = append(out, Write{
+					Seq: e.Seq, Time: e.Time, Root: e.Root, Session: e.Session, Client: e.Client, CallID: e.CallID,
+					Tool: e.Tool, Path: e.Path, Bytes: e.Bytes, Before: e.Before, After: e.After, Open: true,
+				})
+				continue
+			}
+			i, ok := at[e.Intent]
+			if !ok {
+				continue // of a write before since
+			}
+			switch e.Outcome {
+			case OK:
+				out[i].Open = false
+			case Broke: // at a place where the file may have been written already
+			default:
+				out[i].Seq = 0
+			}
+		}
+		if len(entries) < page {
+			return slices.DeleteFunc(out, func(w Write) bool { return w.Seq == 0 }), nil
+		}
+	}
+}

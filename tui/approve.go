@@ -1,0 +1,168 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"io"
+	"slices"
+
+	"github.com/stet-dev/stet/approval"
+)
+
+// Source is where questions come from and answers go: an approval.Client, or
+// an approval.Subscription in the same process.
+type Source interface {
+	Next(ctx context.Context) (approval.Event, error)
+	Content(ctx context.Context, id string) ([]byte, error)
+	Answer(ctx context.Context, id string, a approval.Answer) error
+}
+
+// Approve asks the person about each question as it comes, until ctx ends, the
+// source does, or the person has had enough, which is no error. A question that
+// was answered elsewhere is taken off the screen.
+func (d *Dialog) Approve(ctx context.Context, src Source) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	events, failed := make(chan approval.Event), make(chan error, 1)
+	done := make(chan struct{})
+	defer func() { cancel(); <-done }()
+	go func() {
+		defer close(done)
+		for {
+			e, err := src.Next(ctx)
+			if err != nil {
+				failed <- err
+				return
+			}
+			select {
+			case events <- e:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	desk := &desk{d: d, src: src, events: events, failed: failed}
+	err := desk.work(ctx)
+	if errors.Is(err, errQuit) || errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
+}
+
+// desk is the questions before a person.
+type desk struct {
+	d      *Dialog
+	src    Source
+	events chan approval.Event
+	failed chan error
+	open   []approval.Question
+	idle   bool // the person was told that there is nothing to do
+}
+
+func (k *desk) work(ctx context.Context) error {
+	for {
+		if len(k.open) == 0 {
+			if !k.idle {
+				k.d.printf("nothing to approve; waiting (Ctrl-C ends)\n")
+				k.idle = true
+			}
+			select {
+			case e := <-k.events:
+				k.take(e)
+			case err := <-k.failed:
+				return err
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+			continue
+		}
+		k.idle = false
+		if err := k.one(ctx, k.open[0]); err != nil {
+			return err
+		}
+	}
+}
+
+// take notes an event.
+func (k *desk) take(e approval.Event) {
+	switch {
+	case e.Opened != nil:
+		k.open = append(k.open, *e.Opened)
+	case e.Closed != nil:
+		k.remove(e.Closed.ID)
+	}
+}
+
+func (k *desk) remove(id string) {
+	k.open = slices.DeleteFunc(k.open, func(q approval.Question) bool { return q.ID == id })
+}
+
+type reply struct {
+	a   approval.Answer
+	err error
+}
+
+// one asks about one question, while it looks out for others.
+func (k *desk) one(ctx context.Context, q approval.Question) error {
+	asking, cancel := context.WithCancel(ctx)
+	defer cancel()
+	answered := make(chan reply, 1)
+	go func() {
+		a, err := k.d.ask(asking, q, func() ([]byte, error) { return k.src.Content(asking, q.ID) })
+		answered <- reply{a, err}
+	}()
+	var gone *approval.Closing
+	var broken error
+	for {
+		select {
+		case e := <-k.events:
+			k.take(e)
+			if e.Closed != nil && e.Closed.ID == q.ID {
+				gone = e.Closed
+				cancel()
+			}
+			continue
+		case broken = <-k.failed:
+			cancel()
+			continue
+		case r := <-answered:
+			switch {
+			case broken != nil:
+				return broken
+			case gone != nil:
+				return k.tellGone(ctx, *gone)
+			case errors.Is(r.err, errNext):
+				k.remove(q.ID)
+				k.open = append(k.open, q) // the others first
+				return nil
+			case r.err != nil:
+				return r.err
+			}
+			return k.answer(ctx, q, r.a)
+		}
+	}
+}
+
+// tellGone says what became of the question on the screen. What is typed until
+// the person has seen that is no answer to the next one.
+func (k *desk) tellGone(ctx context.Context, c approval.Closing) error {
+	k.d.printf("%s\n", k.d.visibleIn(yellow, "no longer open: "+c.String()))
+	_, err := k.d.prompt(ctx, "Enter goes on ")
+	return err
+}
+
+func (k *desk) answer(ctx context.Context, q approval.Question, a approval.Answer) error {
+	err := k.src.Answer(ctx, q.ID, a)
+	if errors.Is(err, approval.ErrClosed) || ctx.Err() != nil {
+		return err
+	}
+	if err == nil || errors.Is(err, approval.ErrAnswered) || errors.Is(err, approval.ErrUnknown) {
+		k.remove(q.ID)
+	}
+	if err != nil {
+		k.d.complain(err) // what is still open is asked again
+		return nil
+	}
+	k.d.printf("%s\n", approval.Closing{How: string(a.Verdict)})
+	return nil
+}

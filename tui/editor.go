@@ -1,0 +1,50 @@
+package tui
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// runEditor lets a shell command change a text, in a file of that name that
+// nobody else can read, and returns what it left. It is never killed: that
+// would leave the terminal in whatever state it had.
+func runEditor(command, name string, text []byte, in io.Reader, out io.Writer) (edited []byte, err error) {
+	dir, err := os.MkdirTemp("", "stet-edit-") // mode 0700
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	file := filepath.Join(dir, harmless(name))
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		return nil, err
+	}
+	cmd := exec.Command("sh", "-c", command+` "$1"`, "sh", file)
+	if f, ok := in.(*os.File); ok {
+		cmd.Stdin = f
+	}
+	cmd.Stdout, cmd.Stderr = out, out
+	if err := cmd.Run(); err != nil {
+		return nil, fmt.Errorf("editor %s: %w", command, err)
+	}
+	return os.ReadFile(file)
+}
+
+// harmless is a file name of letters, digits, dots and the like, so that an
+// editor knows the language and makes nothing else of it.
+func harmless(name string) string {
+	name = strings.Map(func(r rune) rune {
+		if r < 0x80 && (r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._-", r)) {
+			return r
+		}
+		return '_'
+	}, name)
+	if name = strings.TrimLeft(name, ".-"); name == "" {
+		return "text"
+	}
+	return name[max(0, len(name)-100):]
+}

@@ -1,0 +1,13 @@
+package tui
+
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// flush drops what a terminal holds that nobody has read. Other files are left
+// alone.
+func flush(f *os.File) {
+	_ = unix.IoctlSetInt(int(f.Fd()), unix.TCFLSH, unix.TCIFLUSH) // no terminal: nothing to drop
+}

@@ -1,0 +1,7 @@
+//go:build !linux
+
+package tui
+
+import "os"
+
+func flush(*os.File) {}

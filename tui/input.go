@@ -1,0 +1,98 @@
+package tui
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/muesli/cancelreader"
+)
+
+// input reads lines when they are asked for, and only then: in between, an
+// editor may have the terminal.
+type input struct {
+	r       io.Reader
+	rest    []byte
+	err     error
+	pending chan chunk // of a Read that was given up on, and could not be stopped
+}
+
+type chunk struct {
+	data []byte
+	err  error
+}
+
+// maxTyped is how many bytes a line may have.
+const maxTyped = 64 << 10
+
+// line waits for a line, and returns it without its end. The end of the input
+// is io.EOF.
+func (in *input) line(ctx context.Context) (string, error) {
+	for {
+		if i := bytes.IndexByte(in.rest, '\n'); i >= 0 || len(in.rest) > maxTyped {
+			if i < 0 {
+				i = maxTyped
+			}
+			s := string(in.rest[:i])
+			in.rest = in.rest[i+1:]
+			return strings.TrimSuffix(s, "\r"), nil
+		}
+		if in.err != nil {
+			return "", in.err
+		}
+		c, err := in.read(ctx)
+		if err != nil {
+			return "", err
+		}
+		in.rest, in.err = append(in.rest, c.data...), c.err
+	}
+}
+
+// read waits for one Read of the reader, or the end of ctx.
+func (in *input) read(ctx context.Context) (chunk, error) {
+	pending, stop := in.pending, func() bool { return false }
+	if pending == nil {
+		r := in.r
+		if f, ok := r.(*os.File); ok {
+			if c, err := cancelreader.NewReader(f); err == nil { // else it cannot be stopped
+				r, stop = c, c.Cancel
+				defer c.Close()
+			}
+		}
+		pending = make(chan chunk, 1)
+		go func() {
+			buf := make([]byte, 4096)
+			n, err := r.Read(buf)
+			pending <- chunk{buf[:n], err}
+		}()
+	}
+	in.pending = nil
+	select {
+	case c := <-pending:
+		return c, nil
+	case <-ctx.Done():
+	}
+	if stop() {
+		<-pending
+	} else {
+		in.pending = pending
+	}
+	return chunk{}, ctx.Err()
+}
+
+// discard forgets what was typed before it was asked for.
+func (in *input) discard() {
+	in.rest = nil
+	if in.pending != nil {
+		select {
+		case c := <-in.pending:
+			in.pending, in.err = nil, c.err
+		default:
+		}
+	}
+	if f, ok := in.r.(*os.File); ok {
+		flush(f)
+	}
+}

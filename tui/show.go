@@ -1,0 +1,155 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/stet-dev/stet/approval"
+)
+
+// The escapes that we write ourselves.
+const (
+	bold, red, green, cyan, yellow, inverse, plain = "\x1b[1m", "\x1b[31m", "\x1b[32m", "\x1b[36m", "\x1b[33m", "\x1b[7m", "\x1b[0m"
+)
+
+// maxShown is how many bytes of a line are shown before the person asks for
+// the rest.
+const maxShown = 400
+
+func (d *Dialog) printf(format string, args ...any) {
+	_, _ = fmt.Fprintf(d.Out, format, args...) // a terminal that has gone says so when it is read
+}
+
+func (d *Dialog) paint(color, s string) string {
+	if !d.Color {
+		return s
+	}
+	return color + s + plain
+}
+
+func (d *Dialog) bold(s string) string { return d.paint(bold, s) }
+
+// visible is s in one line that a terminal can be given.
+func (d *Dialog) visible(s string) string { return d.visibleIn("", s) }
+
+// visibleIn is visible in a colour, which goes on after each mark.
+func (d *Dialog) visibleIn(color, s string) string {
+	s = visible(s, func(escape string) string {
+		if !d.Color {
+			return "<" + escape + ">"
+		}
+		return inverse + escape + plain + color
+	})
+	if color == "" || !d.Color {
+		return s
+	}
+	return color + s + plain
+}
+
+func (d *Dialog) complain(err error) { d.printf("%s\n", d.visibleIn(yellow, err.Error())) }
+
+// show shows a question, and at most so many lines of its diff; -1: all, whole.
+func (d *Dialog) show(q approval.Question, most int) {
+	d.printf("\n%s\n", d.visibleIn(bold, q.Tool+" wants to "+wish(q)))
+	who := "session " + q.Session
+	if q.Client != "" {
+		who = q.Client + ", " + who
+	}
+	if q.Why != "" && q.Why != "default" {
+		who += ", asked because of: " + q.Why
+	}
+	if !q.Expires.IsZero() {
+		who += ", until " + q.Expires.Local().Format("15:04:05")
+	}
+	d.printf("%s\n", d.visible(who))
+	for i, f := range q.Files {
+		if most >= 0 && i == most {
+			d.printf("%s\n", d.paint(yellow, fmt.Sprintf("… %d more files: v shows them", len(q.Files)-most)))
+			break
+		}
+		d.printf("%s\n", d.visible("  "+change(f)))
+	}
+	for _, w := range q.Warnings() {
+		d.printf("%s\n", d.visibleIn(yellow, "! "+w))
+	}
+	d.diff(q.Diff, most)
+}
+
+// wish is what the call would do.
+func wish(q approval.Question) string {
+	switch {
+	case !q.Write:
+		return "read " + shown(q.Path)
+	case len(q.Files) > 0:
+		return fmt.Sprintf("change %d files below %s (%s)", len(q.Files), shown(q.Path), size(q.Size))
+	}
+	return change(approval.File{Path: q.Path, Before: q.Before, After: q.After, Size: q.Size})
+}
+
+// change is what would become of a file.
+func change(f approval.File) string {
+	switch {
+	case f.After == "" && f.Before != "":
+		return "remove " + shown(f.Path)
+	case f.Before == "":
+		return fmt.Sprintf("write %s (%s), a new file", shown(f.Path), size(f.Size))
+	}
+	return fmt.Sprintf("write %s (%s)", shown(f.Path), size(f.Size))
+}
+
+// shown is a path without room for doubt about where it ends.
+func shown(path string) string {
+	if path == "" || strings.ContainsAny(path, " \"'") {
+		return fmt.Sprintf("%q", path)
+	}
+	return path
+}
+
+func (d *Dialog) diff(text string, most int) {
+	if text == "" {
+		return
+	}
+	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	cut := 0
+	for i, line := range lines {
+		if most >= 0 && i == most {
+			d.printf("%s\n", d.paint(yellow, fmt.Sprintf("… %d more lines: v shows them", len(lines)-most)))
+			break
+		}
+		if most >= 0 && len(line) > maxShown {
+			cut += len(line) - maxShown
+			line = strings.ToValidUTF8(line[:maxShown], "") + "…"
+		}
+		d.printf("%s\n", d.visibleIn(colorOf(line, i), line))
+	}
+	if cut > 0 {
+		d.printf("%s\n", d.paint(yellow, fmt.Sprintf("… %d bytes of long lines are not shown: v shows them", cut)))
+	}
+}
+
+// colorOf is the colour of the i-th line of a unified diff.
+func colorOf(line string, i int) string {
+	switch {
+	case i < 2 && (strings.HasPrefix(line, "--- ") || strings.HasPrefix(line, "+++ ")):
+		return bold
+	case strings.HasPrefix(line, "@@"):
+		return cyan
+	case strings.HasPrefix(line, "-"):
+		return red
+	case strings.HasPrefix(line, "+"):
+		return green
+	}
+	return ""
+}
+
+func size(n int64) string {
+	switch {
+	case n >= 10<<20:
+		return fmt.Sprintf("%d MB", n>>20)
+	case n >= 10<<10:
+		return fmt.Sprintf("%d KB", n>>10)
+	case n == 1:
+		return "1 byte"
+	}
+	return fmt.Sprintf("%d bytes", n)
+}

@@ -1,0 +1,398 @@
+package tui_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/stet-dev/stet/approval"
+	"github.com/stet-dev/stet/tool"
+	"github.com/stet-dev/stet/tui"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// person sits at a terminal: reads what appears there, and types.
+type person struct {
+	t      *testing.T
+	dialog *tui.Dialog
+	keys   io.WriteCloser
+	done   chan error
+
+	mu     sync.Mutex
+	screen strings.Builder
+	seen   int
+	more   chan struct{}
+}
+
+func (p *person) Write(b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.screen.Write(b)
+	select {
+	case p.more <- struct{}{}:
+	default:
+	}
+	return len(b), nil
+}
+
+// expect waits until the text appears after what was expected before, and
+// returns what is between.
+func (p *person) expect(text string) string {
+	p.t.Helper()
+	timeout := time.After(10 * time.Second)
+	for {
+		p.mu.Lock()
+		rest := p.screen.String()[p.seen:]
+		if i := strings.Index(rest, text); i >= 0 {
+			p.seen += i + len(text)
+			p.mu.Unlock()
+			return rest[:i]
+		}
+		p.mu.Unlock()
+		select {
+		case <-p.more:
+		case <-timeout:
+			p.t.Fatalf("no %q on the screen:\n%s", text, rest)
+		}
+	}
+}
+
+func (p *person) types(line string) {
+	p.t.Helper()
+	if _, err := io.WriteString(p.keys, line+"\n"); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// sit begins to answer the questions of q.
+func sit(t *testing.T, q *approval.Queue, change func(*tui.Dialog)) *person {
+	t.Helper()
+	sub := q.Subscribe()
+	t.Cleanup(func() { sub.Close() })
+	return sitAt(t, sub, change)
+}
+
+func sitAt(t *testing.T, src tui.Source, change func(*tui.Dialog)) *person {
+	t.Helper()
+	in, keys, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &person{t: t, keys: keys, done: make(chan error, 1), more: make(chan struct{}, 1)}
+	p.dialog = &tui.Dialog{In: in, Out: p}
+	if change != nil {
+		change(p.dialog)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() { p.done <- p.dialog.Approve(ctx, src) }()
+	t.Cleanup(func() {
+		cancel()
+		<-p.done
+		keys.Close()
+		in.Close()
+	})
+	return p
+}
+
+type asked struct {
+	a    approval.Answer
+	err  error
+	done chan struct{}
+}
+
+func ask(ctx context.Context, q *approval.Queue, question approval.Question) *asked {
+	a := &asked{done: make(chan struct{})}
+	go func() {
+		defer close(a.done)
+		a.a, a.err = q.Ask(ctx, question)
+	}()
+	return a
+}
+
+func (a *asked) wait(t *testing.T) approval.Answer {
+	t.Helper()
+	select {
+	case <-a.done:
+	case <-time.After(10 * time.Second):
+		t.Fatal("no answer")
+	}
+	if a.err != nil {
+		t.Fatal(a.err)
+	}
+	return a.a
+}
+
+func question() approval.Question {
+	return approval.Question{
+		Session: "s1", Client: "some-agent", Tool: "edit_file", Path: "src/a.go", Write: true, Before: "x", After: "y", Size: 1234,
+		Diff:    "--- a/src/a.go\n+++ b/src/a.go\n@@ -1,2 +1,2 @@\n same\n-old\n+new\x1b[2J\u202e\n",
+		Content: []byte("same\nnew\n"), Editable: true, Why: "default", Grantable: true, Seal: "the seal",
+	}
+}
+
+// FILE-6: the dialog shows path, size and diff, and takes every kind of answer.
+func TestDialog(t *testing.T) {
+	for _, test := range []struct {
+		keys []string
+		want approval.Answer
+	}{
+		{[]string{"a"}, approval.Answer{Verdict: approval.Approve}},
+		{[]string{"A "}, approval.Answer{Verdict: approval.Approve}},
+		{[]string{"", "yes", "v", "approve"}, approval.Answer{Verdict: approval.Approve}},
+		{[]string{"s"}, approval.Answer{Verdict: approval.ForSession}},
+		{[]string{"p", ""}, approval.Answer{Verdict: approval.ForPattern, Pattern: "src/**"}},
+		{[]string{"p", "*.go"}, approval.Answer{Verdict: approval.ForPattern, Pattern: "*.go"}},
+		{[]string{"p", "*.txt", "p", "[", "p", "**"}, approval.Answer{Verdict: approval.ForPattern, Pattern: "**"}},
+		{[]string{"r", "use tabs "}, approval.Answer{Verdict: approval.Reject, Words: "use tabs"}},
+		{[]string{"reject", ""}, approval.Answer{Verdict: approval.Reject}},
+		{[]string{"c"}, approval.Answer{Verdict: approval.Cancel}},
+		{[]string{"n", "a"}, approval.Answer{Verdict: approval.Approve}},
+	} {
+		t.Run(strings.Join(test.keys, ","), func(t *testing.T) {
+			var q approval.Queue
+			p := sit(t, &q, nil)
+			a := ask(t.Context(), &q, question())
+			text := p.expect(" >")
+			for _, want := range []string{
+				"edit_file wants to write src/a.go (1234 bytes)", "some-agent, session s1", "-old", `+new<\x1b>[2J<\u202e>`,
+				"[a]pprove [s]ession [p]attern [r]eject [c]ancel",
+			} {
+				if !strings.Contains(text, want) {
+					t.Errorf("%q is not shown:\n%s", want, text)
+				}
+			}
+			for _, r := range text {
+				if r == 0x1b || r == 0x202e {
+					t.Errorf("the agent's %q reaches the terminal", r)
+				}
+			}
+			for i, key := range test.keys {
+				p.types(key)
+				switch {
+				case i == len(test.keys)-1:
+				case key == "p":
+					p.expect("pattern (Enter: ")
+				case key == "r" || key == "reject":
+					p.expect("know? ")
+				default:
+					p.expect(" >")
+				}
+			}
+			got := a.wait(t)
+			if want := test.want; got.Verdict != want.Verdict || got.Pattern != want.Pattern || got.Words != want.Words || got.Seal == "" && got.Approves() {
+				t.Errorf("answer %+v, want %+v", got, want)
+			}
+		})
+	}
+}
+
+// FILE-6: edit the content before approving.
+func TestEditor(t *testing.T) {
+	script := filepath.Join(t.TempDir(), "editor")
+	if err := os.WriteFile(script, []byte("#!/bin/sh\ncase $2 in */a.go) ;; *) exit 3;; esac\nstat -c %a \"$2\"\n[ $1 = more ] && echo more >> \"$2\"\n[ $1 = fail ] && exit 1\nexit 0\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	with := func(arg string) func(*tui.Dialog) {
+		return func(d *tui.Dialog) { d.Editor = script + " " + arg }
+	}
+	var q approval.Queue
+	p := sit(t, &q, with("more"))
+	a := ask(t.Context(), &q, question())
+	p.expect("[e]dit")
+	p.types("e")
+	p.expect("600\n")
+	p.expect("write these 14 bytes to src/a.go? (y/N)")
+	p.types("n")
+	p.expect(" >")
+	p.types("e")
+	p.expect("(y/N)")
+	p.types("y")
+	if got := a.wait(t); got.Verdict != approval.Edit || string(got.Content) != "same\nnew\nmore\n" {
+		t.Errorf("%+v", got)
+	}
+	for arg, says := range map[string]string{"none": "nothing was changed", "fail": "exit status 1"} {
+		p := sit(t, &q, with(arg))
+		ctx, cancel := context.WithCancel(t.Context())
+		a := ask(ctx, &q, question())
+		p.expect(" >")
+		p.types("e")
+		p.expect(says)
+		p.expect(" >")
+		cancel()
+		<-a.done
+		p.expect("no longer open: withdrawn")
+		p.types("")
+		p.expect("waiting")
+	}
+}
+
+// What cannot be granted or edited is not offered, and not taken.
+func TestNarrow(t *testing.T) {
+	var q approval.Queue
+	p := sit(t, &q, func(d *tui.Dialog) { d.Editor = "false" })
+	narrow := question()
+	narrow.Grantable, narrow.Editable, narrow.Why, narrow.Notes, narrow.Path = false, false, "control file", []tool.Note{tool.Control, "odd"}, "my hooks/.envrc"
+	narrow.Again, narrow.Before = 1, ""
+	a := ask(t.Context(), &q, narrow)
+	text := p.expect(" >")
+	for _, want := range []string{`"my hooks/.envrc"`, "a new file", "asked because of: control file", "! this file makes something run", "! odd", "! asked again (1)"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not shown:\n%s", want, text)
+		}
+	}
+	if strings.Contains(text, "[s]ession") || strings.Contains(text, "[e]dit") {
+		t.Errorf("too much is offered:\n%s", text)
+	}
+	for _, key := range []string{"s", "p", "e"} {
+		p.types(key)
+		p.expect("this ca")
+		p.expect(" >")
+	}
+	p.types("a")
+	if got := a.wait(t); got.Verdict != approval.Approve {
+		t.Errorf("%+v", got)
+	}
+}
+
+// A question that somebody else answers leaves the screen, and what was being
+// typed is no answer to the next one.
+func TestAnsweredElsewhere(t *testing.T) {
+	var q approval.Queue
+	p := sit(t, &q, nil)
+	first := ask(t.Context(), &q, question())
+	p.expect(" >")
+	second := question()
+	second.Path, second.Seal = "other.go", "another seal"
+	next := ask(t.Context(), &q, second)
+	if err := q.Answer(q.Open()[0].ID, approval.Answer{Verdict: approval.Reject, By: "ben"}); err != nil {
+		t.Fatal(err)
+	}
+	first.wait(t)
+	p.expect("no longer open: rejected by ben")
+	p.types("a") // meant for the first
+	p.expect("write other.go")
+	p.expect(" >")
+	select {
+	case <-next.done:
+		t.Fatalf("the second was answered: %+v", next.a)
+	default:
+	}
+	p.types("a")
+	next.wait(t)
+}
+
+func TestLongDiff(t *testing.T) {
+	var q approval.Queue
+	p := sit(t, &q, func(d *tui.Dialog) { d.Lines, d.Color = 8, true })
+	long := question()
+	long.Diff += "+" + strings.Repeat("y", 1000) + "\n"
+	for i := range 20 {
+		long.Diff += fmt.Sprintf("+line %d %s\n", i, strings.Repeat("x", 500))
+	}
+	a := ask(t.Context(), &q, long)
+	text := p.expect(" >")
+	if !strings.Contains(text, "19 more lines") || !strings.Contains(text, "709 bytes of long lines") || strings.Contains(text, "line 3") ||
+		!strings.Contains(text, "\x1b[31m-old") {
+		t.Errorf("shown:\n%s", text)
+	}
+	p.types("v")
+	if text := p.expect(" >"); !strings.Contains(text, "line 19 "+strings.Repeat("x", 500)) || !strings.Contains(text, "\x1b[7m\\u202e\x1b[0m\x1b[32m") {
+		t.Errorf("shown:\n%s", text)
+	}
+	p.types("c")
+	a.wait(t)
+}
+
+// From another terminal: over the socket, content and all.
+func TestOverSocket(t *testing.T) {
+	var q approval.Queue
+	path := filepath.Join(t.TempDir(), "s")
+	ln, err := net.Listen("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	served := make(chan error)
+	go func() { served <- (&approval.Server{Queue: &q}).Serve(ctx, ln) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+	})
+	conn, err := net.Dial("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := approval.NewClient(t.Context(), conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { client.Close() })
+	p := sitAt(t, client, func(d *tui.Dialog) { d.Editor = "printf more >>" })
+	a := ask(t.Context(), &q, question())
+	p.expect("write src/a.go")
+	p.types("e")
+	p.expect("(y/N)")
+	p.types("y")
+	if got := a.wait(t); got.Verdict != approval.Edit || string(got.Content) != "same\nnew\nmore" || !strings.HasPrefix(got.By, "uid ") {
+		t.Errorf("%+v", got)
+	}
+	p.expect("edited and approved")
+	p.expect("waiting")
+}
+
+// The person leaves: questions stay open for others.
+func TestQuit(t *testing.T) {
+	for _, leave := range []func(p *person){
+		func(p *person) { p.types("q") },
+		func(p *person) { p.keys.Close() },
+	} {
+		var q approval.Queue
+		p := sit(t, &q, nil)
+		ctx, cancel := context.WithCancel(t.Context())
+		a := ask(ctx, &q, question())
+		p.expect(" >")
+		leave(p)
+		if err := <-p.done; err != nil {
+			t.Error(err)
+		}
+		p.done <- nil
+		if len(q.Open()) != 1 {
+			t.Error("the question is gone")
+		}
+		cancel()
+		<-a.done
+	}
+}
+
+func TestSourceEnds(t *testing.T) {
+	var q approval.Queue
+	sub := q.Subscribe()
+	in, keys := io.Pipe() // cannot be stopped in the middle of a Read
+	defer keys.Close()
+	p := &person{t: t, keys: keys, more: make(chan struct{}, 1)}
+	d := &tui.Dialog{In: in, Out: p}
+	done := make(chan error)
+	go func() { done <- d.Approve(t.Context(), sub) }()
+	ctx, cancel := context.WithCancel(t.Context())
+	a := ask(ctx, &q, question())
+	p.expect(" >")
+	sub.Close()
+	if err := <-done; !errors.Is(err, approval.ErrClosed) {
+		t.Errorf("%v", err)
+	}
+	cancel()
+	<-a.done
+}

@@ -1,0 +1,51 @@
+package tui
+
+import (
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+)
+
+func angle(s string) string { return "<" + s + ">" }
+
+// hazards: escape sequences, newlines and bidirectional controls are flagged.
+func TestVisible(t *testing.T) {
+	for _, test := range []struct{ in, want string }{
+		{"plain text\twith tab", "plain text\twith tab"},
+		{"日本語 ä é ∑ 👍", "日本語 ä é ∑ 👍"},
+		{"\x1b[2J\x1b]0;title\a", `<\x1b>[2J<\x1b>]0;title<\x07>`},
+		{"a\r\n", `a<\r><\n>`},
+		{"access\u202e\u2066// check\u2069", `access<\u202e><\u2066>// check<\u2069>`},
+		{"zero\u200bwidth\ufeff\u00ad", `zero<\u200b>width<\ufeff><\u00ad>`},
+		{"no-break\u00a0space\u3000", `no-break<\u00a0>space<\u3000>`},
+		{"variation\ufe0f\U000e0100", `variation<\ufe0f><\U000e0100>`},
+		{"tag\U000e0041", `tag<\U000e0041>`},
+		{"filler\u3164\u2800", `filler<\u3164><\u2800>`},
+		{"bad\xff\xc3utf8", `bad<\xff><\xc3>utf8`},
+		{"c1\u009b31m\x7f", `c1<\u009b>31m<\x7f>`},
+		{"line\u2028sep\u2029", `line<\u2028>sep<\u2029>`},
+	} {
+		if got := visible(test.in, angle); got != test.want {
+			t.Errorf("%q: %s, want %s", test.in, got, test.want)
+		}
+	}
+}
+
+func FuzzVisible(f *testing.F) {
+	f.Add("a\x1b[0m\u202e\xff")
+	f.Fuzz(func(t *testing.T, s string) {
+		out := visible(s, angle)
+		if !utf8.ValidString(out) {
+			t.Fatalf("%q: not UTF-8", out)
+		}
+		for _, r := range out {
+			if r != '\t' && !unicode.IsPrint(r) {
+				t.Fatalf("%q shows %q", s, r)
+			}
+		}
+		if !strings.ContainsAny(out, "<") && out != s {
+			t.Fatalf("%q became %q", s, out)
+		}
+	})
+}
