@@ -11,21 +11,21 @@ run: build ## build it and see it work
 	./bin/stet demo
 
 build:
-	$(GO) build -o bin/stet ./cmd/stet
+	CGO_ENABLED=0 $(GO) build -o bin/stet ./cmd/stet
 
 test: unit sdk e2e ## every test
 
 unit:
-	$(GO) test $$($(GO) list ./... | grep -v /test/e2e)
+	$(GO) test $$($(GO) list ./... | grep -v -e /test/e2e -e /test/mcp)
 
 sdk: ## Go SDKs as real clients, in a module of their own
 	cd test/sdk/go && $(GO) test ./...
 
-e2e: ## real agents and npm SDKs against a scripted model, without a network
-	$(GO) test -timeout 20m ./test/e2e
+e2e: ## real agents, npm SDKs and MCP clients, without a network
+	$(GO) test -timeout 20m -p 1 ./test/e2e ./test/mcp
 
 check: lint ## formatting, vet, staticcheck, and the tests under the race detector
-	$(GO) test -race $$($(GO) list ./... | grep -v /test/e2e)
+	$(GO) test -race $$($(GO) list ./... | grep -v -e /test/e2e -e /test/mcp)
 
 lint:
 	@out=$$(gofmt -l $(GOFILES)); if [ -n "$$out" ]; then echo "not formatted:"; echo "$$out"; exit 1; fi
@@ -40,6 +40,7 @@ bench: ## benchmarks; the figures of the README come from here
 
 soak: ## more of what is random: properties over 10,000 histories, and fuzzing for a while each
 	$(GO) test -timeout 60m ./history ./replay -rapid.checks=10000
+	STET_SOAK=1 STET_MERGES=20000 $(GO) test -timeout 60m ./workspace ./internal/merge3
 	@for p in $$($(GO) list ./...); do \
 	  for f in $$($(GO) test -list '^Fuzz' $$p 2>/dev/null | grep '^Fuzz'); do \
 	    echo "$$p $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $${FUZZTIME:-30s} $$p || exit 1; \
