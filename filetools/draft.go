@@ -48,9 +48,13 @@ func (q *request) plan(ctx context.Context, tg target, now *content, d draft) (*
 		text, notes = merged, append(notes, tool.Merged)
 		d.tell = append(d.tell, "merged with what somebody else has changed")
 	}
-	enc, err := q.encodingFor(&tg, now)
+	enc, err := q.encodingFor(&tg, now, d.strict)
 	if err != nil {
 		return nil, err
+	}
+	if tg.exists && now.unreadable == nil && enc != now.enc {
+		notes = append(notes, tool.Reencoded)
+		d.tell = append(d.tell, fmt.Sprintf("the whole file is written in %s; it was in %s", encodingName(enc), encodingName(now.enc)))
 	}
 	data, err := reencode(now, text, enc, d.strict)
 	if err != nil {

@@ -115,6 +115,10 @@ type content struct {
 	large      bool  // not even data: more than is read whole
 }
 
+// maxReplaced is the size, in bytes, of the largest file that is written to: it
+// is hashed to know that nobody changes it meanwhile, some seconds for this one.
+const maxReplaced = 1 << 30
+
 // there reads what is at the target now. What is no text is no error.
 func (q *request) there(ctx context.Context, tg *target, asked workspace.Encoding) (*content, error) {
 	if !tg.exists {
@@ -122,6 +126,8 @@ func (q *request) there(ctx context.Context, tg *target, asked workspace.Encodin
 	}
 	c, err := q.root.ReadAll(ctx, tg.path)
 	switch {
+	case errors.Is(err, workspace.ErrTooLarge) && tg.info.Size > maxReplaced:
+		return nil, fail(tool.FileTooLarge, fmt.Sprintf("the file that is there has %d bytes, and one of more than %d is not replaced", tg.info.Size, maxReplaced))
 	case errors.Is(err, workspace.ErrTooLarge):
 		v, verr := q.root.Version(ctx, tg.path)
 		if verr != nil {
@@ -174,16 +180,32 @@ func (q *request) stale(tg *target, now *content, why string) *failure {
 	return f
 }
 
+// asFound takes the text in UTF-8, or in what the byte-order mark says, where
+// it is valid so: the encoding that a write asks for is what it is to have, not
+// what it has.
+func (c *content) asFound() {
+	if c.data == nil {
+		return
+	}
+	if text, enc, err := decode(c.data, workspace.Encoding{}); err == nil {
+		c.text, c.enc, c.unreadable = text, enc, nil
+	}
+}
+
 // encodingFor decides in what a text is written: in what the file has, unless
 // another encoding than the default is asked for. (FILE-16)
-func (q *request) encodingFor(tg *target, now *content) (workspace.Encoding, error) {
+//
+// An edit (keep) never writes a file in another encoding, nor does a call that
+// asks for none.
+func (q *request) encodingFor(tg *target, now *content, keep bool) (workspace.Encoding, error) {
 	asked := q.options.encoding
 	if !tg.exists {
 		return asked, nil
 	}
 	plain := asked.WithBOM(false) == workspace.Encoding{}
+	keep = keep || !q.options.asked
 	switch {
-	case now.unreadable == nil && (plain || asked.String() == now.enc.String()):
+	case now.unreadable == nil && (keep || plain || asked.String() == now.enc.String()):
 		return now.enc, nil
 	case now.unreadable == nil:
 		return asked.WithBOM(asked.BOM() || now.enc.BOM()), nil

@@ -49,6 +49,8 @@ func planWriteFile(ctx context.Context, q *request) (*tool.Plan, error) {
 	if d.base == nil {
 		d.base, d.unread = now, true
 	}
+	now.asFound()
+	d.base.asFound()
 	if now.unreadable == nil && allCRLF(now.text) && !strings.Contains(d.text, "\r\n") && strings.Contains(d.text, "\n") {
 		d.text = strings.ReplaceAll(d.text, "\n", "\r\n")
 		d.request = d.text

@@ -402,3 +402,32 @@ func TestWrittenBySomebodyElse(t *testing.T) {
 		t.Errorf("recorded as ours: %+v", w)
 	}
 }
+
+// What a file is written in is what it was found in, byte-order mark and all,
+// unless a write asks for another encoding; then whoever decides is told.
+// (FILE-6, FILE-16)
+func TestEncodingIsKept(t *testing.T) {
+	b := newBench(t, Config{}, workspace.Options{})
+	bom := "\xef\xbb\xbfh\xc3\xa9llo\nx\n"
+	b.put("bom", bom)
+	b.call("read_file", args("path", "bom", "encoding", "gbk"))
+	b.call("edit_file", `{"path":"bom","edits":[{"old_text":"x","new_text":"中"}]}`)
+	if got, want := b.get("bom"), strings.Replace(bom, "x", "中", 1); got != want {
+		t.Errorf("after the edit %q, want %q", got, want)
+	}
+	b.call("edit_file", `{"path":"bom","encoding":"iso-8859-1","edits":[{"old_text":"中","new_text":"y"}]}`)
+	if got, want := b.get("bom"), strings.Replace(bom, "x", "y", 1); got != want {
+		t.Errorf("after an edit that names an encoding %q, want %q", got, want)
+	}
+	b.put("even", "h\xc3\xa9\n")
+	p := b.plan("write_file", args("path", "even", "content", "hé\n", "encoding", "utf-16"))
+	if p.Done != nil || !p.Has(tool.Reencoded) {
+		t.Fatalf("%+v: nobody is told of the encoding", p)
+	}
+	if _, err := p.Apply(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.get("even"); !strings.HasPrefix(got, "\xff\xfe") && !strings.HasPrefix(got, "\xfe\xff") {
+		t.Errorf("%q has no byte-order mark", got)
+	}
+}

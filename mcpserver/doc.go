@@ -20,7 +20,7 @@
 // A Relay among the approvers tells the server that a call waits for a
 // person, and passes the question to clients that can put it to their user
 // (elicitation). Such an answer is the client's word, no proof of a person,
-// so Relay.Suffices says for which plans it is enough; every other question
+// so policy says for which plans it is enough (Question.Relay); every other question
 // goes to Relay.Next.
 //
 // A client that asked for progress hears of a waiting call at once and every

@@ -52,6 +52,10 @@ func (l *lines) run(ctx context.Context) {
 	in := bufio.NewReaderSize(l.in, 64<<10)
 	for {
 		line, err := l.next(in)
+		if errors.Is(err, errLong) {
+			l.refuse("null", -32600, fmt.Sprintf("invalid request: a message of more than %d bytes", l.server.config.MaxMessage))
+			continue
+		}
 		if err != nil && len(bytes.TrimSpace(line)) == 0 {
 			l.drain(ctx)
 			_ = l.sdk.CloseWithError(err) // it never fails
@@ -73,16 +77,22 @@ func (l *lines) end() {
 	l.calls.Wait()
 }
 
-// next reads a line, its end included. The last one may have none.
+var errLong = errors.New("message too long")
+
+// next reads a line, its end included. The last one may have none. One that is
+// longer than a message may be is read over, and errLong.
 func (l *lines) next(in *bufio.Reader) ([]byte, error) {
 	var line []byte
+	long := false
 	for {
 		part, err := in.ReadSlice('\n')
-		if len(line)+len(part) > l.server.config.MaxMessage {
-			return nil, fmt.Errorf("message of more than %d bytes", l.server.config.MaxMessage)
+		if long = long || len(line)+len(part) > l.server.config.MaxMessage; !long {
+			line = append(line, part...) // the reader's own bytes change
 		}
-		line = append(line, part...) // the reader's own bytes change
 		if err == nil || !errors.Is(err, bufio.ErrBufferFull) {
+			if long {
+				return nil, errLong
+			}
 			if err != nil && len(line) > 0 {
 				line = append(line, '\n')
 			}
@@ -97,11 +107,16 @@ func (l *lines) take(ctx context.Context, line []byte) bool {
 		return true
 	}
 	var message map[string]json.RawMessage
-	if err := json.Unmarshal(line, &message); err != nil {
-		if json.Valid(line) {
-			return false
+	if err := json.Unmarshal(line, &message); err != nil && !json.Valid(line) {
+		l.refuse("null", -32700, "parse error: this line is not JSON")
+		return true
+	}
+	if !isMessage(message) {
+		id := "null"
+		if isID(message["id"]) {
+			id = string(message["id"])
 		}
-		_, _ = io.WriteString(l.out, `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"parse error: this line is not JSON"}}`+"\n") // as below
+		l.refuse(id, -32600, "invalid request: this line is no JSON-RPC 2.0 request, notification or response")
 		return true
 	}
 	switch string(message["method"]) {
@@ -116,7 +131,7 @@ func (l *lines) take(ctx context.Context, line []byte) bool {
 // call answers a tools/call of an initialized session.
 func (l *lines) call(ctx context.Context, message map[string]json.RawMessage) bool {
 	id := message["id"]
-	if string(message["jsonrpc"]) != `"2.0"` || !isID(id) || l.session.InitializeParams() == nil {
+	if !isID(id) || l.session.InitializeParams() == nil {
 		return false
 	}
 	var params map[string]json.RawMessage
@@ -163,9 +178,27 @@ func (l *lines) call(ctx context.Context, message map[string]json.RawMessage) bo
 	return true
 }
 
-// isID reports whether id may be a request's: a string or a number.
+// isMessage reports whether m is what JSON-RPC 2.0 calls one. The SDK ends the
+// session over anything else.
+func isMessage(m map[string]json.RawMessage) bool {
+	if string(m["jsonrpc"]) != `"2.0"` || m["id"] != nil && !isID(m["id"]) {
+		return false
+	}
+	if method := m["method"]; method != nil {
+		return method[0] == '"'
+	}
+	return m["id"] != nil && (m["result"] != nil) != (m["error"] != nil)
+}
+
+// isID reports whether id may be a request's: a string or a whole number.
 func isID(id json.RawMessage) bool {
-	return len(id) > 0 && (id[0] == '"' || id[0] == '-' || '0' <= id[0] && id[0] <= '9')
+	number := len(id) > 0 && (id[0] == '-' || '0' <= id[0] && id[0] <= '9')
+	return len(id) > 0 && id[0] == '"' || number && !bytes.ContainsAny(id, ".eE")
+}
+
+// refuse answers a line that is no message.
+func (l *lines) refuse(id string, code int, why string) {
+	_, _ = fmt.Fprintf(l.out, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%q}}`+"\n", id, code, why) // as in answer
 }
 
 // answer writes the response to a call.

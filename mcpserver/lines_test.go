@@ -86,12 +86,34 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// A line longer than a message may be is the end.
+// A line longer than a message may be is read over, and the session goes on.
 func TestLongLine(t *testing.T) {
 	s := newServer(t, Config{Caller: newNotes().handler, MaxMessage: 1 << 10})
-	answers := exchange(t, s, initialize, `{"x":"`+strings.Repeat("x", 1<<11)+`"}`, `{"jsonrpc":"2.0","id":6,"method":"ping"}`)
-	if len(answers) != 1 {
-		t.Errorf("%q", answers)
+	for _, long := range []int{1 << 11, 1 << 18} {
+		answers := exchange(t, s, initialize, `{"x":"`+strings.Repeat("x", long)+`"}`, `{"jsonrpc":"2.0","id":6,"method":"ping"}`)
+		if all := strings.Join(answers, "\n"); len(answers) != 3 || !strings.Contains(all, "-32600") || !strings.Contains(all, `"id":6`) {
+			t.Errorf("%q", answers)
+		}
+	}
+}
+
+// JSON that is no message is told so, and the session goes on.
+func TestNoMessage(t *testing.T) {
+	s := newServer(t, Config{Caller: newNotes().handler})
+	for line, id := range map[string]string{
+		`null`: "null", `5`: "null", `"x"`: "null", `[]`: "null", `[1]`: "null", `{}`: "null",
+		`{"jsonrpc":"1.0","id":9,"method":"ping"}`: "9", `{"jsonrpc":"2.0","id":{},"method":"ping"}`: "null",
+		`{"jsonrpc":"2.0","id":1.5,"method":"ping"}`: "null", `{"jsonrpc":"2.0","id":null,"method":"ping"}`: "null",
+		`{"jsonrpc":"2.0","id":"a","method":7}`: `"a"`, `{"jsonrpc":"2.0","id":8}`: "8",
+	} {
+		answers := exchange(t, s, initialize, line, `{"jsonrpc":"2.0","id":6,"method":"ping"}`)
+		if len(answers) != 3 {
+			t.Errorf("%s: %q", line, answers)
+			continue
+		}
+		if all := strings.Join(answers, "\n"); !strings.Contains(all, `{"jsonrpc":"2.0","id":`+id+`,"error":{"code":-32600`) || !strings.Contains(all, `"id":6`) {
+			t.Errorf("%s: %q", line, answers)
+		}
 	}
 }
 

@@ -61,6 +61,7 @@ const (
 	Hidden     Note = "hidden"      // the new text has control or bidirectional characters
 	ReadOnly   Note = "read_only"   // the file's mode forbids writing
 	Attributes Note = "attributes"  // owner or attributes cannot be kept
+	Reencoded  Note = "reencoded"   // the whole file is written in another encoding
 	Large      Note = "large"       // too large to be shown whole
 	NewDirs    Note = "directories" // directories are created with it
 )

@@ -56,6 +56,7 @@ var controlDirs = []string{
 
 // controlFiles are control files by name, wherever they lie.
 var controlFiles = []string{
+	"head", // makes a directory a bare repository, whose config git obeys
 	".envrc", ".mcp.json", "mcp.json", ".stet.toml", "stet.toml",
 	".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile",
 	".zshrc", ".zshenv", ".zprofile", ".zlogin", ".zlogout", ".kshrc", ".cshrc", ".tcshrc", ".login", ".logout",
