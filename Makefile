@@ -40,7 +40,7 @@ bench: ## benchmarks, and stet's file tools beside the official file server; the
 	cd bench && $(GO) run .
 
 soak: ## more of what is random: races, kills, two agents, properties over 10,000 histories, and fuzzing for a while each
-	STET_SOAK=1 $(GO) test -count=1 -timeout 60m ./workspace ./test/hazards
+	STET_SOAK=1 $(GO) test -count=1 -timeout 60m ./test/hazards
 	$(GO) test -timeout 60m ./history ./replay -rapid.checks=10000
 	STET_SOAK=1 STET_MERGES=20000 $(GO) test -timeout 60m ./workspace ./internal/merge3
 	@for p in $$($(GO) list ./...); do \

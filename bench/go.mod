@@ -1,0 +1,3 @@
+module github.com/stet-dev/stet/bench
+
+go 1.26.5

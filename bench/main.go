@@ -1,0 +1,79 @@
+// Bench measures stet's file tools beside the official file server of MCP, both
+// over standard input and output, in one run and by turns. It prints a table
+// in Markdown: medians, and how many times as long the other one takes.
+//
+//	cd bench && go run . [-stet FILE] [-rounds N] [-limit DURATION]
+//
+// The other server comes from npm, pinned by npm/package-lock.json, into
+// $STET_E2E_CACHE/bench (default: ~/.cache/stet-e2e/bench), with the Node that
+// it runs on. Where npm or a registry is not to be had, nothing is measured,
+// and the reason is printed.
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+)
+
+var (
+	stetFile = flag.String("stet", "", "the stet to measure (default: built from this checkout)")
+	rounds   = flag.Int("rounds", 1, "measure so many times as often")
+	limit    = flag.Duration("limit", 20*time.Second, "a call that takes longer gets no answer")
+)
+
+// errSkip is why there is nothing to measure here.
+var errSkip = errors.New("skipped")
+
+func main() {
+	flag.Parse()
+	err := run()
+	switch {
+	case errors.Is(err, errSkip):
+		fmt.Println(err)
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func run() error {
+	dir, err := os.MkdirTemp("", "stet-bench")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	modules, err := packages()
+	if err != nil {
+		return fmt.Errorf("%w: %w", errSkip, err)
+	}
+	stet := *stetFile
+	if stet == "" {
+		stet = filepath.Join(dir, "stet")
+		build := exec.Command("go", "build", "-o", stet, "./cmd/stet")
+		build.Dir = ".."
+		if out, err := build.CombinedOutput(); err != nil {
+			return fmt.Errorf("build stet: %w: %s", err, out)
+		}
+	}
+	tree := filepath.Join(dir, "tree")
+	if err := makeTree(tree); err != nil {
+		return err
+	}
+	b := &bench{tree: tree, sides: []*side{
+		{name: "stet", command: func() *exec.Cmd {
+			cmd := exec.Command(stet, "mcp", "--root", tree, "--rate", "0", "--write-without-asking")
+			cmd.Env = append(os.Environ(), "XDG_STATE_HOME="+filepath.Join(dir, "state"), "XDG_CONFIG_HOME="+filepath.Join(dir, "config"))
+			return cmd
+		}},
+		{name: "node", command: func() *exec.Cmd {
+			return exec.Command(filepath.Join(modules, "node", "bin", "node"),
+				filepath.Join(modules, "@modelcontextprotocol", "server-filesystem", "dist", "index.js"), tree)
+		}},
+	}}
+	return b.all()
+}

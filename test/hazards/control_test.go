@@ -1,0 +1,94 @@
+package hazards
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stet-dev/stet/approval"
+)
+
+var (
+	repository = []string{
+		".git/config", ".git/hooks/pre-commit", ".GIT/config", ".Git/HOOKS/x", "sub/.git/config", ".git/new", ".gi\u200ct/config",
+	}
+	control = []string{
+		".vscode/tasks.json", ".VSCode/settings.json", ".envrc", ".ENVRC", "sub/.envrc", ".mcp.json", ".bashrc", ".zshrc", ".github/workflows/ci.yml",
+		".gitlab-ci.yml", ".gitmodules", ".gitattributes", ".husky/pre-commit", ".devcontainer/devcontainer.json", ".stet.toml",
+	}
+)
+
+// Row: files that make something run: .git is refused, the others too where
+// nobody can be asked; by name, folded.
+func TestControlFilesUnattended(t *testing.T) {
+	w := newWorld(t)
+	w.put(".git/config", "[core]\n")
+	w.put(".git/hooks/pre-commit", "#!/bin/sh\n")
+	a := w.agent()
+	for _, name := range append(repository, control...) {
+		a.fails("permission_denied", "write_file", args{"path": name, "content": "x", "create_dirs": true})
+		if _, err := os.Lstat(w.abs(name)); err == nil && !strings.HasPrefix(name, ".git/") {
+			t.Errorf("%q is there", name)
+		}
+	}
+	a.works("read_file", args{"path": ".git/config"})
+	a.fails("permission_denied", "edit_file", args{"path": ".git/config", "edits": edits("core", "alias")})
+	if w.get(".git/config") != "[core]\n" || w.get(".git/hooks/pre-commit") != "#!/bin/sh\n" {
+		t.Error("written")
+	}
+}
+
+// Row: the same by inode: links and hard links to them are no way round.
+func TestControlFilesByInode(t *testing.T) {
+	w := newWorld(t)
+	w.put(".git/config", "[core]\n")
+	w.put(".git/hooks/pre-commit", "#!/bin/sh\n")
+	w.put(".envrc", "one\n")
+	w.link(".git", "repo")
+	w.link(".git/config", "settings")
+	w.link(".envrc", "env")
+	w.link(".git/hooks/post-commit", "dangling")
+	for to, name := range map[string]string{".git/config": "hard", ".envrc": "hardenv"} {
+		if err := os.Link(w.abs(to), w.abs(name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a := w.agent()
+	for _, name := range []string{"repo/config", "repo/hooks/new", "settings", "env", "hard", "hardenv", "dangling"} {
+		a.do("read_file", args{"path": name})
+		a.fails("permission_denied", "write_file", args{"path": name, "content": "x"})
+	}
+	if w.get(".git/config") != "[core]\n" || w.get(".envrc") != "one\n" {
+		t.Error("written")
+	}
+	w.missing(".git/hooks/new")
+	w.missing(".git/hooks/post-commit")
+}
+
+// Row: they are always asked for: "always allow" cannot cover it.
+func TestControlFilesAsked(t *testing.T) {
+	w := newWorld(t)
+	w.attended = true
+	w.config = "[[rule]]\ntools = [\"*\"]\npaths = [\"**\"]\ndo = \"allow\"\n"
+	a, c := w.agent(), w.person()
+	a.works("write_file", args{"path": "plain", "content": "x\n"}) // the rule holds
+	for range 2 {
+		r := a.do("write_file", args{"path": ".envrc", "content": "x\n"})
+		q := question(t, c)
+		if q.Grantable || q.Relay {
+			t.Errorf("%+v", q)
+		}
+		for _, v := range []approval.Verdict{approval.ForSession, approval.ForPattern} {
+			if err := c.Answer(t.Context(), q.ID, approval.Answer{Verdict: v, Seal: q.Seal, Pattern: "**"}); err == nil {
+				t.Errorf("%s is taken", v)
+				return
+			}
+		}
+		answer(t, c, q, approval.Reject)
+		if r = a.await(r); r.code() != "user_rejected" {
+			t.Errorf("%s", r.raw)
+		}
+	}
+	w.missing(".envrc")
+	a.fails("permission_denied", "write_file", args{"path": ".git/config", "content": "x", "create_dirs": true})
+}
