@@ -85,7 +85,7 @@ func TestRepeatInBatch(t *testing.T) {
 	}
 }
 
-// off leaves everything; adaptive and bold admit like lossless.
+// TRIM-18: off leaves everything; adaptive and bold admit like lossless.
 func TestPolicies(t *testing.T) {
 	c := &conv{clock: noon}
 	c.read("a.ts", 1, 60, 60)

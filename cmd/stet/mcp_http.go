@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"strings"
 	"syscall"
 	"time"
 
@@ -49,6 +50,9 @@ func (p *program) mcpOverHTTP(ctx context.Context, h *hands, s serverFlags) erro
 	}
 	if len(token) < leastToken {
 		return misconfigured(fmt.Errorf("STET_TOKEN: a token has %d characters or more", leastToken))
+	}
+	if strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return misconfigured(errors.New("STET_TOKEN: a token has no spaces and only ASCII characters: no request could carry it"))
 	}
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", s.http)
 	switch {
