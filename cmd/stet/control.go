@@ -1,19 +1,29 @@
 package main
 
+import (
+	"log/slog"
+
+	"github.com/stet-dev/stet/workspace"
+)
+
 // agentFiles are the agents' own files that make something run or say what an
 // agent may do: hooks, servers, permissions, plugins. A write to one is always
-// asked for (FILE-13). Names as in workspace.Options.Control.
+// asked for (FILE-13). Names as in workspace.Options.Control, beside those that
+// workspace knows.
 func agentFiles() []string {
 	return []string{
-		".claude/", ".claude.json", ".mcp.json",
+		".claude/", ".claude.json",
 		".codex/",
 		"opencode.json", "opencode.jsonc", ".opencode/",
 		".gemini/", ".qwen/",
 		".continue/", ".cline/", ".clinerules", ".clinerules/", ".roo/", ".kilocode/",
-		".cursor/", ".cursorrules", ".windsurf/", ".windsurfrules", ".zed/", ".amazonq/", ".kiro/",
+		".cursorrules", ".windsurf/", ".windsurfrules", ".amazonq/", ".kiro/",
 		".aider.conf.yml", ".goosehints", ".goose/", ".copilot/",
-		".stet.toml", ".config/",
-		".cargo/config", ".cargo/config.toml", ".bazelrc", ".pnp.cjs", ".yarnrc.yml", ".npmrc", ".gdbinit", ".lldbinit",
-		".tmux.conf", ".pre-commit-config.yaml", ".husky/", "lefthook.yml",
+		".config/", ".cargo/config", ".cargo/config.toml", ".bazelrc", ".pnp.cjs", ".gdbinit", ".lldbinit", ".tmux.conf",
 	}
+}
+
+// openWorkspace opens a directory as every command does that writes to it.
+func openWorkspace(dir, state string, log *slog.Logger) (*workspace.Root, error) {
+	return workspace.Open(dir, workspace.Options{State: state, WriteLimit: writeLimit, Control: agentFiles(), Log: log})
 }

@@ -64,8 +64,9 @@ func (p *program) openHands(ctx context.Context, dir string, o *handOptions) (_ 
 	}
 	h.handler = &approval.Handler{
 		Tools: set, Policy: &o.policy, Root: h.root.Dir(), Rate: o.rate, Suspicion: o.suspicion,
-		Journal: &record.Journal{Trail: h.trail, Log: h.log},
-		Log:     h.log,
+		Journal:  &record.Journal{Trail: h.trail, Log: h.log},
+		RollBack: h.rollBack,
+		Log:      h.log,
 	}
 	if o.policy.Unattended {
 		return h, nil
@@ -98,8 +99,7 @@ func (h *hands) openTree(ctx context.Context, p *program, dir, state string, o *
 	if h.trail, err = sqlite.Open(opening, p.trailFile()); err != nil {
 		return fmt.Errorf("audit trail: %w", err)
 	}
-	h.root, err = workspace.Open(dir, workspace.Options{State: state, WriteLimit: writeLimit, Control: agentFiles(), Log: h.log})
-	if err != nil {
+	if h.root, err = openWorkspace(dir, state, h.log); err != nil {
 		return err
 	}
 	c := filetools.Config{Root: h.root, WriteLimit: writeLimit, Hidden: o.policy.Hides, Log: h.log}

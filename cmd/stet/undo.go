@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os/signal"
+	"slices"
 	"strconv"
 	"time"
 
@@ -193,7 +194,7 @@ func (p *program) undoIn(ctx context.Context, trail record.Trail, dir string, ch
 	if err != nil {
 		return err
 	}
-	root, err := workspace.Open(dir, workspace.Options{State: state, WriteLimit: writeLimit})
+	root, err := openWorkspace(dir, state, nil)
 	if err != nil {
 		return fmt.Errorf("workspace %s: %w", workspace.Quote(dir), err)
 	}
@@ -258,4 +259,40 @@ func (t takeBack) Plan(ctx context.Context, c tool.Call) (*tool.Plan, error) {
 		})
 	}
 	return t.tools.PlanUndo(ctx, c, ws)
+}
+
+// rollBack undoes what a session wrote, file by file, for policy: each undo is
+// recorded like one that a person asks for. What cannot be undone stays, and
+// the error names it. (FILE-11)
+func (h *hands) rollBack(ctx context.Context, session string) error {
+	all, err := record.Writes(ctx, h.trail, session, 0)
+	if err != nil {
+		return err
+	}
+	var paths []string
+	by := map[string][]record.Write{}
+	for _, w := range undoable(all) {
+		if w.Open {
+			continue
+		}
+		if by[w.Path] == nil {
+			paths = append(paths, w.Path)
+		}
+		by[w.Path] = append(by[w.Path], w)
+	}
+	var failed []error
+	for _, path := range slices.Backward(paths) {
+		c := tool.Call{Session: session, Client: "policy", Name: "undo", Arguments: json.RawMessage("{}")}
+		plan, err := takeBack{h.tools, by[path]}.Plan(ctx, c)
+		if err == nil {
+			var r tool.Result
+			if r, err = h.handler.Apply(ctx, c, plan, "policy"); err == nil && r.Failed() {
+				err = errors.New(whatFailed(r))
+			}
+		}
+		if err != nil {
+			failed = append(failed, fmt.Errorf("undo %s: %w", workspace.Quote(path), err))
+		}
+	}
+	return errors.Join(failed...)
 }

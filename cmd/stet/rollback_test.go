@@ -1,0 +1,76 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stet-dev/stet/policy"
+	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/tool"
+)
+
+// FILE-11: under suspicion = "roll back" a session that keeps trying to get
+// out is suspended, its writes are undone, and the undoing is in the trail.
+func TestRollBack(t *testing.T) {
+	home, tree := t.TempDir(), t.TempDir()
+	kept := filepath.Join(tree, "kept.txt")
+	if err := os.WriteFile(kept, []byte("as it was\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	p := &program{out: io.Discard, err: io.Discard, env: []string{"HOME=" + home, "XDG_STATE_HOME=" + home}, dir: tree}
+	o := &handOptions{rate: -1, suspicion: policy.Suspicion{Do: policy.RollBack}}
+	o.policy.Unattended, o.policy.Unread = true, policy.Allow
+	h, err := p.openHands(t.Context(), tree, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.close()
+	call := func(session, name, args string) tool.Result {
+		t.Helper()
+		r, err := h.handler.Call(t.Context(), tool.Call{ID: "1", Session: session, Name: name, Arguments: json.RawMessage(args)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	for _, args := range []string{
+		`{"path":"kept.txt","content":"first\n"}`, `{"path":"kept.txt","content":"second\n"}`, `{"path":"new.txt","content":"new\n"}`,
+	} {
+		if r := call("bad", "write_file", args); r.Failed() {
+			t.Fatalf("%s", r.Text)
+		}
+	}
+	call("good", "write_file", `{"path":"other.txt","content":"stays\n"}`)
+	for range 6 {
+		call("bad", "read_file", `{"path":"../../etc/passwd"}`)
+	}
+	if got, _ := os.ReadFile(kept); string(got) != "as it was\n" {
+		t.Errorf("kept.txt holds %q", got)
+	}
+	if _, err := os.Stat(filepath.Join(tree, "new.txt")); err == nil {
+		t.Error("new.txt is still there")
+	}
+	if got, _ := os.ReadFile(filepath.Join(tree, "other.txt")); string(got) != "stays\n" {
+		t.Errorf("another session's file holds %q", got)
+	}
+	if r := call("bad", "read_file", `{"path":"kept.txt"}`); !r.Failed() || !strings.Contains(r.Text, "suspended") {
+		t.Errorf("the session goes on: %s", r.Text)
+	}
+	writes, err := record.Writes(t.Context(), h.trail, "bad", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	undone := 0
+	for _, w := range writes {
+		if w.Tool == "undo" {
+			undone++
+		}
+	}
+	if undone != 2 || len(undoable(writes)) != 0 {
+		t.Errorf("%d undoings in the trail, %d writes left", undone, len(undoable(writes)))
+	}
+}
