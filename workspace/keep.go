@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -22,6 +23,8 @@ type keptSet struct {
 	known  map[Version]bool
 	looked bool  // whether to prune was asked once
 	grown  int64 // bytes since the last pruning
+
+	pruning sync.Mutex // one pruning at a time
 }
 
 const (
@@ -29,6 +32,9 @@ const (
 	pruneEvery = 64 * mb
 	pruneAfter = time.Hour // at most, where several processes share the state
 	maxKept    = 200_000   // files
+
+	newKept   = "new-"    // begins the name of a version that is being written
+	abandoned = time.Hour // after which such a file is nobody's
 )
 
 // Keep stores data as a version that can be had again by Kept: the base of a
@@ -116,7 +122,7 @@ func (s *state) keepFrom(r io.ReadSeeker, v Version, size int64) error {
 var errOther = errors.New("another version")
 
 func (s *state) storeKept(file string, r io.Reader, v Version) error {
-	temp := s.path("kept", "new-"+randomName(8))
+	temp := s.path("kept", newKept+randomName(8))
 	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
@@ -185,6 +191,8 @@ func (s *state) noteKept(v Version, size int64) {
 // prune holds kept versions and backups to their age and size, the oldest
 // going first. A gentle one leaves it when another process has just done it.
 func (s *state) prune(gentle bool) {
+	s.kept.pruning.Lock()
+	defer s.kept.pruning.Unlock()
 	mark := s.path("kept", "pruned")
 	if fi, err := os.Stat(mark); gentle && err == nil && time.Since(fi.ModTime()) < pruneAfter {
 		return
@@ -222,7 +230,8 @@ func (s *state) pruneDir(dir, except string) {
 		if err != nil || d.IsDir() || p == except {
 			return nil
 		}
-		if fi, err := d.Info(); err == nil {
+		fi, err := d.Info()
+		if err == nil && (!strings.HasPrefix(d.Name(), newKept) || time.Since(fi.ModTime()) > abandoned) {
 			files = append(files, keptFile{p, fi.Size(), fi.ModTime()})
 			total += fi.Size()
 		}
@@ -235,7 +244,8 @@ func (s *state) pruneDir(dir, except string) {
 		if !old && total <= s.opt.KeepBytes && left <= maxKept || s.ctx.Err() != nil {
 			break
 		}
-		if os.Remove(f.path) == nil {
+		// Another process may prune too: what it removed is gone as well.
+		if err := os.Remove(f.path); err == nil || errors.Is(err, fs.ErrNotExist) {
 			total -= f.size
 			left--
 		}
