@@ -2,10 +2,11 @@
 # detector); "make test" also needs Node and npm for the real agents and SDKs.
 
 GO          ?= go
+SUITES      ?= agents mcp
 STATICCHECK ?= honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOFILES      = $(shell find . -name '*.go' -not -path '*/node_modules/*')
 
-.PHONY: run build test unit sdk e2e check lint fmt bench soak clean
+.PHONY: run build test unit sdk e2e agents mcp check lint tools fmt bench soak clean
 
 run: build ## build it and see it work
 	./bin/stet demo
@@ -21,8 +22,13 @@ unit:
 sdk: ## Go SDKs as real clients, in a module of their own
 	cd test/sdk/go && $(GO) test ./...
 
-e2e: ## real agents, npm SDKs and MCP clients, without a network
-	$(GO) test -timeout 20m -p 1 ./test/e2e ./test/mcp
+e2e: $(SUITES) ## what comes from npm
+
+agents: ## real agents and npm SDKs, without a network
+	$(GO) test -timeout 20m ./test/e2e
+
+mcp: ## MCP clients and the conformance suite
+	$(GO) test -timeout 20m ./test/mcp
 
 check: lint ## formatting, vet, staticcheck, and the tests under the race detector
 	$(GO) test -race $$($(GO) list ./... | grep -v -e /test/e2e -e /test/mcp)
@@ -31,6 +37,9 @@ lint:
 	@out=$$(gofmt -l $(GOFILES)); if [ -n "$$out" ]; then echo "not formatted:"; echo "$$out"; exit 1; fi
 	$(GO) vet ./...
 	$(GO) run $(STATICCHECK) ./...
+
+tools: ## download what lint runs
+	$(GO) run $(STATICCHECK) -version
 
 fmt:
 	gofmt -w $(GOFILES)

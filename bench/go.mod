@@ -1,3 +1,0 @@
-module github.com/stet-dev/stet/bench
-
-go 1.26.5
