@@ -16,6 +16,10 @@ type Request struct {
 	// SessionKey is the conversation's key that the body itself carries
 	// (prompt_cache_key, metadata), empty when there is none.
 	SessionKey string
+
+	// Cache asks for prompt caching where a provider wants to be asked; nil
+	// does not. Decode leaves it nil.
+	Cache *Cache
 }
 
 // Response is a model's answer.

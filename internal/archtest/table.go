@@ -37,13 +37,16 @@ var table = []row{
 	{"prices", 2, []string{"llm"}, "prices what llm.Usage counts"},
 	{"tokens", 2, []string{"llm", "prices"}, "the price data names each model's vocabulary"},
 	{"llm/llmtest", 2, []string{"llm", "llm/*"}, "a scripted model speaks every wire format"},
-	{"llm/*", 2, []string{"llm", "internal/sse", "internal/rawjson"}, "a codec turns bodies into the words and patches them"},
+	{"llm/endpoint", 2, []string{"llm", "internal/sse", "internal/rawjson"}, "what every client does over HTTP, whatever its wire format"},
+	{"llm/modeltest", 2, []string{"llm", "llm/endpoint", "llm/llmtest"}, "the suite that every client passes, against the scripted model"},
+	{"llm/*", 2, []string{"llm", "llm/endpoint", "internal/sse", "internal/rawjson"}, "a codec turns bodies into the words and patches them; a client asks over llm/endpoint"},
 	{"approval", 2, []string{"tool", "policy", "record"}, "plan, decide, ask, apply, and write it down"},
 
 	{"filetools", 3, []string{"tool", "workspace", "freshness", "record", "internal/edit", "internal/diff", "internal/merge3", "internal/rawjson"}, "the tools over the one door; arguments are read from JSON"},
 	{"history", 3, []string{"llm", "tokens", "prices", "dialect", "internal/diff"}, "plans over words alone: no disk, no wire"},
 	{"transcript", 3, []string{"llm"}, "recorded sessions become words; what they mean is dialect's"},
 	{"session", 3, []string{"llm", "freshness"}, "events and their fold; a seam without drivers"},
+	{"session/*", 3, []string{"session", "llm", "freshness", "workspace"}, "the suite that every store passes"},
 
 	{"store/*", 4, []string{"session", "record"}, "drivers stay behind the two seams"},
 	{"replay", 4, []string{"llm", "history", "transcript", "tokens", "prices", "dialect"}, "a recording through a policy, priced"},

@@ -18,6 +18,7 @@ type Parser struct {
 	// lines joined with \n. Both are valid during the call only.
 	Event func(name, data []byte)
 	Max   int // bytes of an event; 0 is maxEvent
+	Lost  int // events skipped so far
 
 	line    []byte // the beginning of a line whose end is yet to come
 	name    []byte
@@ -126,7 +127,10 @@ func (p *Parser) field(line []byte) {
 }
 
 func (p *Parser) dispatch() {
-	if p.lines > 0 && !p.skip && p.Event != nil {
+	switch {
+	case p.skip:
+		p.Lost++
+	case p.lines > 0 && p.Event != nil:
 		p.Event(p.name, p.data)
 	}
 	p.name, p.data = p.name[:0], p.data[:0]

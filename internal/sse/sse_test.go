@@ -66,6 +66,10 @@ func TestTooLargeIsSkipped(t *testing.T) {
 			t.Errorf("%q", got)
 		}
 	}
+	lost := Parser{Max: 100}
+	if lost.Write([]byte(stream)); lost.Lost != 3 {
+		t.Errorf("%d events lost", lost.Lost)
+	}
 	p := Parser{Max: 100}
 	for range 1000 {
 		p.Write([]byte("data: " + long))

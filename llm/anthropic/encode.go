@@ -3,6 +3,7 @@ package anthropic
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/stet-dev/stet/internal/rawjson"
 	"github.com/stet-dev/stet/llm"
@@ -15,8 +16,9 @@ const DefaultMaxTokens = 4096
 // Encode implements llm.Codec. System messages at the beginning become the
 // system text, later ones messages; results of tools, and what the user says
 // right after them, share one message on the wire. Local messages are left out,
-// and what the API refuses: empty texts, reasoning without its Raw, messages
-// of nothing else. A Chained request cannot be encoded.
+// and what the API refuses: texts of nothing but space, reasoning that did not
+// come from this API, messages of nothing else. A Chained request cannot be encoded. What Request.Cache
+// asks for is marked.
 func (Messages) Encode(req *llm.Request) ([]byte, error) {
 	var w rawjson.Writer
 	if req.Chained {
@@ -41,8 +43,10 @@ func (Messages) Encode(req *llm.Request) ([]byte, error) {
 		w.Member("user_id", string(text))
 		w.Close('}')
 	}
-	writeTools(&w, req)
-	writeMessages(&w, sent(&w, req.Messages))
+	messages := sent(&w, req.Messages)
+	m := marksOf(req.Cache, req.Messages, messages)
+	writeTools(&w, req, m)
+	writeMessages(&w, messages, m)
 	if req.Stream {
 		w.Key("stream")
 		w.Bool(true)
@@ -55,9 +59,15 @@ func (Messages) Encode(req *llm.Request) ([]byte, error) {
 	return body, nil
 }
 
+// sentMessage is what is sent of a message, and its place in the request.
+type sentMessage struct {
+	llm.Message
+	index int
+}
+
 // sent returns the messages with what is sent of them.
-func sent(w *rawjson.Writer, messages []llm.Message) []llm.Message {
-	out := make([]llm.Message, 0, len(messages))
+func sent(w *rawjson.Writer, messages []llm.Message) []sentMessage {
+	out := make([]sentMessage, 0, len(messages))
 	for i, m := range messages {
 		if m.Local {
 			continue
@@ -69,25 +79,34 @@ func sent(w *rawjson.Writer, messages []llm.Message) []llm.Message {
 		}
 		var parts []llm.Part
 		for _, p := range m.Parts {
-			if p.Kind == llm.Text && p.Text == "" || p.Kind == llm.Thinking && !rawjson.IsObject(p.Raw) {
+			if p.Kind == llm.Text && strings.TrimSpace(p.Text) == "" || p.Kind == llm.Thinking && !isThinking(p.Raw) {
 				continue
 			}
 			parts = append(parts, p)
 		}
 		if len(parts) > 0 {
-			out = append(out, llm.Message{Role: m.Role, Parts: parts})
+			out = append(out, sentMessage{llm.Message{Role: m.Role, Parts: parts}, i})
 		}
 	}
 	return out
 }
 
-func writeTools(w *rawjson.Writer, req *llm.Request) {
+// isThinking reports whether raw is thinking as this API writes it.
+func isThinking(raw string) bool {
+	var at [1]rawjson.Span
+	b := []byte(raw)
+	s := rawjson.New(b)
+	s.Object(partKeys[:1], at[:])
+	return s.End() == nil && (rawjson.Is(b, at[0], "thinking") || rawjson.Is(b, at[0], "redacted_thinking"))
+}
+
+func writeTools(w *rawjson.Writer, req *llm.Request, m *marks) {
 	if len(req.Tools) == 0 {
 		return
 	}
 	w.Key("tools")
 	w.Open('[')
-	for _, t := range req.Tools {
+	for i, t := range req.Tools {
 		w.Open('{')
 		w.Member("name", t.Name)
 		if t.Description != "" {
@@ -99,42 +118,49 @@ func writeTools(w *rawjson.Writer, req *llm.Request) {
 		} else {
 			w.Raw(`{"type":"object"}`, "")
 		}
+		m.writeTool(w, i, len(req.Tools))
 		w.Close('}')
 	}
 	w.Close(']')
 }
 
-func writeMessages(w *rawjson.Writer, messages []llm.Message) {
-	first := 0
-	for first < len(messages) && messages[first].Role == llm.System {
-		first++
+// systemEnd is the number of messages at the beginning that are system text.
+func systemEnd(messages []sentMessage) int {
+	n := 0
+	for n < len(messages) && messages[n].Role == llm.System {
+		n++
 	}
+	return n
+}
+
+func writeMessages(w *rawjson.Writer, messages []sentMessage, m *marks) {
+	first := systemEnd(messages)
 	if first > 0 {
 		w.Key("system")
 		w.Open('[')
-		for _, m := range messages[:first] {
-			writeParts(w, m.Parts)
+		for i := range first {
+			writeParts(w, i, messages[i].Parts, m)
 		}
 		w.Close(']')
 	}
 	w.Key("messages")
 	w.Open('[')
 	for i := first; i < len(messages); i++ {
-		m := messages[i]
+		role := messages[i].Role
 		w.Open('{')
-		role := m.Role
 		if role == llm.Tool {
-			role = llm.User
+			w.Member("role", string(llm.User))
+		} else {
+			w.Member("role", string(role))
 		}
-		w.Member("role", string(role))
 		w.Key("content")
 		w.Open('[')
-		writeParts(w, m.Parts)
-		for m.Role == llm.Tool && i+1 < len(messages) &&
+		writeParts(w, i, messages[i].Parts, m)
+		for role == llm.Tool && i+1 < len(messages) &&
 			(messages[i+1].Role == llm.Tool || messages[i+1].Role == llm.User) {
 			i++
-			m = messages[i]
-			writeParts(w, m.Parts)
+			role = messages[i].Role
+			writeParts(w, i, messages[i].Parts, m)
 		}
 		w.Close(']')
 		w.Close('}')
@@ -142,13 +168,14 @@ func writeMessages(w *rawjson.Writer, messages []llm.Message) {
 	w.Close(']')
 }
 
-func writeParts(w *rawjson.Writer, parts []llm.Part) {
-	for _, p := range parts {
+// writeParts writes the parts of message i.
+func writeParts(w *rawjson.Writer, i int, parts []llm.Part, m *marks) {
+	for j, p := range parts {
 		switch p.Kind {
 		case llm.Text:
-			w.Text("text", p.Text)
-		case llm.Thinking:
-			w.Raw(p.Raw, "reasoning")
+			w.Open('{')
+			w.Member("type", "text")
+			w.Member("text", p.Text)
 		case llm.ToolCall:
 			w.Open('{')
 			w.Member("type", "tool_use")
@@ -156,7 +183,6 @@ func writeParts(w *rawjson.Writer, parts []llm.Part) {
 			w.Member("name", p.Name)
 			w.Key("input")
 			writeInput(w, p.Args)
-			w.Close('}')
 		case llm.ToolResult:
 			w.Open('{')
 			w.Member("type", "tool_result")
@@ -166,10 +192,15 @@ func writeParts(w *rawjson.Writer, parts []llm.Part) {
 				w.Key("is_error")
 				w.Bool(true)
 			}
-			w.Close('}')
+		case llm.Thinking:
+			w.Raw(p.Raw, "reasoning")
+			continue
 		default:
 			w.Raw(p.Raw, "opaque part")
+			continue
 		}
+		m.write(w, i, j)
+		w.Close('}')
 	}
 }
 

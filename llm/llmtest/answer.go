@@ -28,6 +28,10 @@ func (s *Server) serveAnswer(w http.ResponseWriter, r *http.Request, wire *wire,
 	}
 	update(func(r *Request) { r.Decoded = req })
 	wait(r.Context(), fault.Delay)
+	if fault.Reset {
+		reset(w)
+		return
+	}
 	if fault.Status != 0 {
 		fail(w, wire, fault)
 		return
@@ -55,7 +59,7 @@ func (s *Server) serveAnswer(w http.ResponseWriter, r *http.Request, wire *wire,
 
 // answer asks the script or the handler, and fills in what they left open.
 func (s *Server) answer(wire *wire, req *llm.Request, body []byte, update func(func(*Request))) (answer, error) {
-	a := answer{body: body, created: created}
+	a := answer{body: body, created: created, thinks: s.cfg.Reasoning}
 	step, side := 0, false
 	if s.cfg.Handler == nil {
 		a.Response, step, side = s.cfg.Script.answer(req, wire.idPrefix)
@@ -92,34 +96,14 @@ func fail(w http.ResponseWriter, wire *wire, f Fault) {
 	if f.RetryAfter != 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(max(f.RetryAfter, 0)))
 	}
+	if f.Location != "" {
+		w.Header().Set("Location", f.Location)
+	}
 	body := []byte(f.Body)
 	if f.Body == "" {
 		body = wire.failure(f.Status, f.message())
 	}
 	writeJSON(w, f.Status, body)
-}
-
-// stream sends the answer event by event, as far as the fault lets it.
-func stream(w http.ResponseWriter, r *http.Request, wire *wire, a answer, f Fault) {
-	flusher := http.NewResponseController(w)
-	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
-	w.Header().Set("Cache-Control", "no-cache")
-	w.WriteHeader(http.StatusOK)
-	for i, e := range wire.events(a) {
-		if f.CutAfter > 0 && i == f.CutAfter {
-			panic(http.ErrAbortHandler)
-		}
-		last := f.ErrorAfter > 0 && i == f.ErrorAfter
-		if last {
-			e = wire.broken("Overloaded")
-		}
-		if _, err := w.Write(e.append(nil)); err != nil || flusher.Flush() != nil || last {
-			return
-		}
-		if wait(r.Context(), f.Pause); r.Context().Err() != nil {
-			return
-		}
-	}
 }
 
 func (s *Server) countTokens(w http.ResponseWriter, body []byte, update func(func(*Request))) {

@@ -34,11 +34,13 @@ func chatCall(p llm.Part) object {
 }
 
 func chatWhole(a answer) []byte {
-	text, calls := "", []any{}
+	text, thought, calls := "", "", []any{}
 	for _, p := range a.Message.Parts {
 		switch p.Kind {
 		case llm.Text:
 			text += p.Text
+		case llm.Thinking:
+			thought += p.Text
 		case llm.ToolCall:
 			calls = append(calls, chatCall(p))
 		}
@@ -49,6 +51,9 @@ func chatWhole(a answer) []byte {
 	}
 	if text == "" {
 		msg["content"] = nil
+	}
+	if a.thinks && thought != "" {
+		msg["reasoning_content"] = thought
 	}
 	out := chatEnvelope(a, "chat.completion")
 	out["choices"] = []any{object{"index": 0, "message": msg, "logprobs": nil, "finish_reason": chatStop(a)}}
@@ -77,6 +82,12 @@ func chatEvents(a answer) []event {
 		case llm.Text:
 			for _, s := range pieces(p.Text, 24) {
 				delta(object{"content": s})
+			}
+		case llm.Thinking:
+			for _, s := range pieces(p.Text, 24) {
+				if a.thinks {
+					delta(object{"reasoning_content": s})
+				}
 			}
 		case llm.ToolCall:
 			head := chatCall(p)

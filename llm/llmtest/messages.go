@@ -36,6 +36,9 @@ func messagesStop(a answer) string {
 }
 
 func messagesBlock(p llm.Part) object {
+	if p.Raw != "" {
+		return rawObject(p.Raw)
+	}
 	switch p.Kind {
 	case llm.Thinking:
 		return object{"type": "thinking", "thinking": p.Text, "signature": "c2NyaXB0ZWQ="}
@@ -89,11 +92,17 @@ func messagesEvents(a answer) []event {
 				delta(object{"type": "input_json_delta", "partial_json": s})
 			}
 		case llm.Thinking:
+			if block["type"] != "thinking" { // redacted: comes at once
+				send("content_block_start", object{"index": i, "content_block": block})
+				break
+			}
 			send("content_block_start", object{"index": i, "content_block": object{"type": "thinking", "thinking": "", "signature": ""}})
 			for _, s := range pieces(p.Text, 24) {
 				delta(object{"type": "thinking_delta", "thinking": s})
 			}
 			delta(object{"type": "signature_delta", "signature": block["signature"]})
+		case llm.Opaque:
+			send("content_block_start", object{"index": i, "content_block": block})
 		default:
 			send("content_block_start", object{"index": i, "content_block": object{"type": "text", "text": ""}})
 			for _, s := range pieces(p.Text, 24) {

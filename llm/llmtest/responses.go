@@ -44,6 +44,8 @@ func customTools(body []byte) map[string]bool {
 func responsesItem(a answer, i int, custom map[string]bool) object {
 	p, id := a.Message.Parts[i], fmt.Sprintf("%s_%d", a.ID, i)
 	switch {
+	case p.Raw != "":
+		return rawObject(p.Raw)
 	case p.Kind == llm.Thinking:
 		return object{
 			"type": "reasoning", "id": "rs_" + id, "encrypted_content": "c2NyaXB0ZWQ=",
@@ -140,7 +142,7 @@ func (s *responsesStream) item(i int, item object, p llm.Part) {
 		}
 		s.send("response.output_text.done", at(object{"content_index": 0, "text": p.Text, "logprobs": []any{}}))
 		s.send("response.content_part.done", at(object{"content_index": 0, "part": outputText(p.Text)}))
-	default:
+	case "function_call", "custom_tool_call":
 		event, field := "response.function_call_arguments", "arguments"
 		if item["type"] == "custom_tool_call" {
 			event, field = "response.custom_tool_call_input", "input"
@@ -151,6 +153,8 @@ func (s *responsesStream) item(i int, item object, p llm.Part) {
 			s.send(event+".delta", at(object{"delta": d}))
 		}
 		s.send(event+".done", at(object{field: p.Args, "name": p.Name}))
+	default: // comes at once
+		s.send("response.output_item.added", object{"output_index": i, "item": item})
 	}
 	s.send("response.output_item.done", object{"output_index": i, "item": item})
 }

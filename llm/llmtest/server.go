@@ -29,6 +29,11 @@ type Config struct {
 	Handler func(*llm.Request) (llm.Response, error)
 	// Addr is where to listen; "" is a free port on loopback.
 	Addr string
+	// Listener is where to listen, in place of Addr: a *[Memory], say.
+	Listener net.Listener
+	// Reasoning lets Chat Completions say the model's thinking, as compatible
+	// endpoints do ("reasoning_content").
+	Reasoning bool
 	// Models are the names that /v1/models lists; none lists "scripted".
 	Models []string
 	Logger *slog.Logger // nil discards
@@ -78,9 +83,12 @@ func Start(cfg Config) (*Server, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	l, err := net.Listen("tcp", cfg.Addr)
-	if err != nil {
-		return nil, fmt.Errorf("listen for the scripted model: %w", err)
+	l := cfg.Listener
+	if l == nil {
+		var err error
+		if l, err = net.Listen("tcp", cfg.Addr); err != nil {
+			return nil, fmt.Errorf("listen for the scripted model: %w", err)
+		}
 	}
 	s := &Server{URL: "http://" + l.Addr().String(), cfg: cfg, done: make(chan struct{})}
 	s.http = &http.Server{Handler: s, ErrorLog: slog.NewLogLogger(cfg.Logger.Handler(), slog.LevelDebug)}

@@ -265,6 +265,21 @@ func TestFaults(t *testing.T) {
 			if n := bytes.Count(data, []byte("\n\n")); n != 4 || err != nil || !bytes.Contains(data, []byte("Overloaded")) {
 				t.Errorf("stream with an error: %d events, %v", n, err)
 			}
+			_, plain, _ := post(t, s.URL+w.path, streamed)
+			if _, data, err = post(t, s.URL+w.path, streamed, llmtest.FaultHeader, "chunk=7"); err != nil || len(data) != len(plain) {
+				t.Errorf("in chunks: %d bytes for %d, %v", len(data), len(plain), err)
+			}
+			if _, data, err = post(t, s.URL+w.path, streamed, llmtest.FaultHeader, "bad=odd&bad-after=2"); err != nil || bytes.Count(data, []byte("\n\nodd")) != 1 || len(data) >= len(plain) {
+				t.Errorf("bad event: %v %s", err, data)
+			}
+			s.Fail(llmtest.Fault{Reset: true}, llmtest.Fault{Status: 307, Location: "/elsewhere"})
+			if resp, err := http.Post(s.URL+w.path, "application/json", bytes.NewReader(whole)); err == nil {
+				resp.Body.Close()
+				t.Errorf("reset: %s", resp.Status)
+			}
+			if resp, _, _ := post(t, s.URL+w.path, whole); resp.StatusCode != 404 || resp.Request.URL.Path != "/elsewhere" {
+				t.Errorf("redirected: %s", resp.Status)
+			}
 			if resp, _, _ := post(t, s.URL+w.path, whole, llmtest.FaultHeader, "cut=x"); resp.StatusCode != 400 {
 				t.Errorf("a fault that is none: %s", resp.Status)
 			}

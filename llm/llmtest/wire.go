@@ -3,6 +3,7 @@ package llmtest
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"unicode/utf8"
 
 	"github.com/stet-dev/stet/llm"
@@ -40,6 +41,7 @@ type answer struct {
 	llm.Response
 	body    []byte // the request's
 	created int64  // seconds since 1970
+	thinks  bool   // Chat Completions say thinking too
 }
 
 // wires maps the paths that answer to their formats.
@@ -95,3 +97,12 @@ func pieces(text string, n int) []string {
 }
 
 type object = map[string]any
+
+// rawObject is a part's JSON as the handler gave it.
+func rawObject(raw string) object {
+	var o object
+	if err := json.Unmarshal([]byte(raw), &o); err != nil {
+		panic(fmt.Sprintf("a part's Raw is no object: %v", err))
+	}
+	return o
+}

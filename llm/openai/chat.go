@@ -107,11 +107,12 @@ const (
 	msgFunctionCall
 	msgReasoning
 	msgRefusal
+	msgReasoningOther
 	msgKeyCount
 )
 
 var msgKeys = [msgKeyCount]string{
-	"role", "content", "tool_calls", "tool_call_id", "name", "function_call", "reasoning_content", "refusal",
+	"role", "content", "tool_calls", "tool_call_id", "name", "function_call", thoughtKey, "refusal", thoughtOther,
 }
 
 func (d *decoder) chatMessage(s *rawjson.Scanner) {
@@ -143,6 +144,8 @@ func (d *decoder) chatMessage(s *rawjson.Scanner) {
 func (d *decoder) chatAnswer(f [msgKeyCount]rawjson.Span) {
 	if at := f[msgReasoning]; at.KindOf(d.Body) == '"' {
 		d.Add(llm.Part{Kind: llm.Thinking, Text: d.String(at), Raw: d.Raw(at)})
+	} else if at = f[msgReasoningOther]; at.KindOf(d.Body) == '"' {
+		d.Add(llm.Part{Kind: llm.Thinking, Text: d.String(at), Raw: otherThought(d.Raw(at))})
 	}
 	d.content(f[msgContent])
 	if at := f[msgRefusal]; at.KindOf(d.Body) == '"' {

@@ -101,10 +101,7 @@ func writeChatMessage(w *rawjson.Writer, i int, m llm.Message) {
 		case llm.ToolResult:
 			w.Fail(fmt.Errorf("message %d: a tool's result in a message of role %s", i, m.Role))
 		case llm.Thinking:
-			if strings.HasPrefix(p.Raw, `"`) {
-				w.Key("reasoning_content")
-				w.Raw(p.Raw, "reasoning")
-			}
+			writeThought(w, p.Raw)
 		default:
 			content = append(content, p)
 		}
@@ -137,6 +134,28 @@ func writeChatMessage(w *rawjson.Writer, i int, m llm.Message) {
 		w.Close(']')
 	}
 	w.Close('}')
+}
+
+// Reasoning has two names among compatible endpoints, and goes back under the
+// one it came with. Raw is the string alone, or for the second name an object.
+const (
+	thoughtKey   = "reasoning_content"
+	thoughtOther = "reasoning"
+	otherHead    = `{"` + thoughtOther + `":`
+)
+
+// otherThought is the Raw of reasoning that came under the second name; text is
+// a JSON string.
+func otherThought(text string) string { return otherHead + text + "}" }
+
+func writeThought(w *rawjson.Writer, raw string) {
+	if strings.HasPrefix(raw, `"`) {
+		w.Key(thoughtKey)
+		w.Raw(raw, "reasoning")
+	} else if text, ok := strings.CutPrefix(raw, otherHead); ok {
+		w.Key(thoughtOther)
+		w.Raw(strings.TrimSuffix(text, "}"), "reasoning")
+	}
 }
 
 // writeParts writes a list of words and opaque parts; the words have the type

@@ -100,3 +100,47 @@ func TestEncodeRefuses(t *testing.T) {
 		}
 	}
 }
+
+// Reasoning of another provider, whose conversation goes on here, is left out.
+func TestEncodeForeignReasoning(t *testing.T) { // CTX-3
+	req := &llm.Request{Model: "m", Messages: []llm.Message{{Role: llm.Assistant, Parts: []llm.Part{
+		{Kind: llm.Thinking, Raw: `{"type":"thinking","thinking":"t","signature":"s"}`}, {Text: "x"}}}}}
+	for _, c := range []llm.Codec{Chat{}, Responses{}} {
+		if body, err := c.Encode(req); err != nil || strings.Contains(string(body), "signature") || !strings.Contains(string(body), `"x"`) {
+			t.Errorf("%T: %s, %v", c, body, err)
+		}
+	}
+}
+
+// Compatible endpoints have two names for reasoning; it goes back under its own.
+func TestReasoningNames(t *testing.T) {
+	for _, name := range []string{"reasoning_content", "reasoning"} {
+		body := `{"model":"m","messages":[{"role":"assistant","` + name + `":"a \"b\"","content":"x"}]}`
+		req, err := Chat{}.Decode([]byte(body))
+		if err != nil || req.Messages[0].Parts[0].Kind != llm.Thinking || req.Messages[0].Parts[0].Text != `a "b"` {
+			t.Fatalf("%+v, %v", req, err)
+		}
+		if again, err := (Chat{}).Encode(req); err != nil || string(again) != body {
+			t.Errorf("%s, %v", again, err)
+		}
+	}
+}
+
+// A reasoning item that is only a reference would be looked for among what the
+// provider has stored, and nothing is.
+func TestEncodeReasoningWithoutContent(t *testing.T) { // CTX-3
+	for raw, want := range map[string]bool{
+		`{"type":"reasoning","id":"rs_1","summary":[]}`:                                       false,
+		`{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":null,"content":[]}`: false,
+		`{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":""}`:                false,
+		`{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"c2VjcmV0"}`:        true,
+		`{"type":"reasoning","summary":[],"content":[{"type":"reasoning_text","text":"x"}]}`:  true,
+		`{"type":"reasoning","summary":[],"encrypted_content":"c2VjcmV0"`:                     false,
+		`{"type":"web_search_call","encrypted_content":"c2VjcmV0"}`:                           false,
+	} {
+		body, err := Responses{}.Encode(&llm.Request{Messages: []llm.Message{{Role: llm.Assistant, Parts: []llm.Part{{Kind: llm.Thinking, Raw: raw}, {Text: "x"}}}}})
+		if err != nil || strings.Contains(string(body), `"summary"`) != want {
+			t.Errorf("%s: %s, %v", raw, body, err)
+		}
+	}
+}

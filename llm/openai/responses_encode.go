@@ -12,7 +12,7 @@ import (
 // Encode implements llm.Codec. A system message of one text at the beginning
 // becomes the instructions. A call whose arguments are no object is one of a custom
 // tool, which takes text. Local messages are left out, and so is reasoning that did
-// not come from this API. The wire has no error flag for results. The request asks
+// not come from this API, or that cannot go back to it. The wire has no error flag for results. The request asks
 // not to be stored. A Chained request cannot be encoded.
 func (Responses) Encode(req *llm.Request) ([]byte, error) {
 	var w rawjson.Writer
@@ -89,17 +89,43 @@ func writeSaid(w *rawjson.Writer, role, kind string, parts []llm.Part) {
 // isContent reports whether an opaque part of an assistant's message belongs
 // into a message item, and is not an item itself.
 func isContent(p llm.Part) bool {
-	if p.Kind == llm.Text {
-		return true
+	if p.Kind != llm.Opaque {
+		return p.Kind == llm.Text
 	}
+	typ := typeOf(p.Raw)
+	return typ == "refusal" || strings.HasPrefix(typ, "output_") || strings.HasPrefix(typ, "input_")
+}
+
+// typeOf is the type that a part's JSON names, "" if it names none.
+func typeOf(raw string) string {
 	var f [1]rawjson.Span
-	raw := []byte(p.Raw)
-	s := rawjson.New(raw)
-	if p.Kind != llm.Opaque || s.Object(contentKeys[:1], f[:]).IsZero() {
+	b := []byte(raw)
+	s := rawjson.New(b)
+	s.Object(contentKeys[:1], f[:])
+	if s.End() != nil {
+		return ""
+	}
+	return string(rawjson.Word(b, f[0]))
+}
+
+var reasoningKeys = [3]string{"type", "encrypted_content", "content"}
+
+// goesBack reports whether raw is reasoning that can be sent back: with content
+// of its own, or encrypted. An item without is a mere reference to one that the
+// provider has not stored.
+func goesBack(raw string) bool {
+	var f [3]rawjson.Span
+	b := []byte(raw)
+	s := rawjson.New(b)
+	s.Object(reasoningKeys[:], f[:])
+	if s.End() != nil || !rawjson.Is(b, f[0], "reasoning") {
 		return false
 	}
-	typ := string(rawjson.Word(raw, f[0]))
-	return typ == "refusal" || strings.HasPrefix(typ, "output_") || strings.HasPrefix(typ, "input_")
+	list := rawjson.At(b, f[2])
+	if f[2].KindOf(b) == '[' {
+		list.Enter('[')
+	}
+	return len(rawjson.Word(b, f[1])) > 0 || f[2].KindOf(b) == '[' && list.Next()
 }
 
 func writeTurn(w *rawjson.Writer, parts []llm.Part, custom map[string]bool) {
@@ -117,7 +143,7 @@ func writeTurn(w *rawjson.Writer, parts []llm.Part, custom map[string]bool) {
 		case llm.ToolCall:
 			writeCall(w, p, custom)
 		case llm.Thinking:
-			if rawjson.IsObject(p.Raw) {
+			if goesBack(p.Raw) {
 				w.Raw(p.Raw, "reasoning")
 			}
 		case llm.Opaque:

@@ -1,0 +1,60 @@
+package codectest
+
+import (
+	"fmt"
+	"reflect"
+	"testing"
+
+	"github.com/stet-dev/stet/internal/sse"
+	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/llm/endpoint"
+)
+
+// FuzzStream checks the reader of a streamed answer with streams of any bytes:
+// it takes them in pieces of any size alike, what it tells is what it returns,
+// and what is whole can be sent back.
+func FuzzStream(f *testing.F, c llm.Codec, reader func(emit func(llm.Event)) endpoint.Reader, seeds ...[]byte) {
+	for _, s := range seeds {
+		f.Add(s, 7)
+	}
+	f.Fuzz(func(t *testing.T, stream []byte, size int) {
+		whole, told, err := read(reader, stream, len(stream))
+		cut, again, errCut := read(reader, stream, max(size%100, 1))
+		if !reflect.DeepEqual(whole.Response(), cut.Response()) || !reflect.DeepEqual(told, again) || fmt.Sprint(err) != fmt.Sprint(errCut) {
+			t.Fatalf("whole %+v, %v, %v\nin pieces %+v, %v, %v", whole.Response(), told, err, cut.Response(), again, errCut)
+		}
+		if err != nil || !whole.End() {
+			return
+		}
+		res := whole.Response()
+		for _, e := range told {
+			if e.Kind <= llm.CallDone && e.Index >= len(res.Message.Parts) {
+				t.Fatalf("told of part %d of %d", e.Index, len(res.Message.Parts))
+			}
+		}
+		body, err := c.Encode(&llm.Request{Model: "m", Messages: []llm.Message{res.Message}})
+		if err != nil {
+			t.Fatalf("cannot be sent back: %v: %+v", err, res.Message)
+		}
+		if _, err := c.Decode(body); err != nil {
+			t.Fatalf("sent back as %s: %v", body, err)
+		}
+	})
+}
+
+func read(reader func(emit func(llm.Event)) endpoint.Reader, stream []byte, size int) (endpoint.Reader, []llm.Event, error) {
+	var told []llm.Event
+	var failed error
+	r := reader(func(e llm.Event) { told = append(told, e) })
+	p := sse.Parser{Event: func(name, data []byte) {
+		if failed == nil && !r.Done() {
+			failed = r.Event(name, data)
+		}
+	}}
+	for len(stream) > 0 {
+		n := min(size, len(stream))
+		_, _ = p.Write(stream[:n]) // takes all
+		stream = stream[n:]
+	}
+	return r, told, failed
+}

@@ -1,0 +1,208 @@
+package endpoint
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/stet-dev/stet/llm"
+)
+
+// Failure is what an endpoint says of a request that it did not answer.
+type Failure struct {
+	Code      string // its name for it, may be empty
+	Message   string
+	RequestID string // set by the client
+
+	retryAfter time.Duration
+	final      bool // the endpoint says that asking again is of no use
+}
+
+func (f *Failure) Error() string { return f.Code + ": " + f.Message }
+
+// FailureIn reads an error body, in any of the shapes that endpoints give it,
+// nil if it is none: an object, or a text, called "error".
+func FailureIn(body []byte) *Failure {
+	var outer struct {
+		Error json.RawMessage `json:"error"`
+	}
+	if json.Unmarshal(body, &outer) != nil || len(outer.Error) == 0 || string(outer.Error) == "null" {
+		return nil
+	}
+	f := new(Failure)
+	if json.Unmarshal(outer.Error, &f.Message) == nil {
+		return f
+	}
+	return failureOf(outer.Error)
+}
+
+// failureOf reads an error object: a code, which may be a number, or a type,
+// and a message.
+func failureOf(object []byte) *Failure {
+	var said struct {
+		Code    any    `json:"code"`
+		Type    string `json:"type"`
+		Message string `json:"message"`
+	}
+	f := new(Failure)
+	if json.Unmarshal(object, &said) != nil {
+		f.Message = string(object)
+		return f
+	}
+	f.Code, f.Message = said.Type, said.Message
+	if code, ok := said.Code.(string); ok && code != "" {
+		f.Code = code
+	}
+	return f
+}
+
+// refused makes an error of a response that is no success.
+func (c Config) refused(resp *http.Response, body io.Reader) error {
+	data, _ := io.ReadAll(io.LimitReader(body, maxFailure)) // half an error body is better than none
+	f := FailureIn(data)
+	if f == nil && json.Valid(data) && len(data) > 0 && data[0] == '{' {
+		if f = failureOf(data); f.Message == "" {
+			f = nil
+		}
+	}
+	if f == nil {
+		f = new(Failure)
+		if t := resp.Header.Get("Content-Type"); !strings.Contains(t, "html") {
+			f.Message = string(data)
+		}
+		f.Message = orElse(strings.TrimSpace(f.Message), http.StatusText(resp.StatusCode))
+	}
+	if resp.StatusCode/100 == 3 {
+		f.Message = "redirected, which is not followed"
+	}
+	f.RequestID = requestID(resp.Header)
+	f.retryAfter = retryAfter(resp.Header, time.Now())
+	f.final = resp.Header.Get("X-Should-Retry") == "false"
+	return c.failure(resp.StatusCode, f)
+}
+
+func requestID(h http.Header) string {
+	return orElse(h.Get("Request-Id"), h.Get("X-Request-Id"))
+}
+
+// failure makes an error of f. status is 0 if an answer told it.
+func (c Config) failure(status int, f *Failure) *llm.Error {
+	e := &llm.Error{
+		Host: c.host(), Status: status, Code: c.line(f.Code), Message: c.line(f.Message), RequestID: c.line(f.RequestID),
+		RetryAfter: f.retryAfter,
+	}
+	e.Kind, e.Temporary = classify(status, f.Code, f.Message)
+	e.Temporary = e.Temporary && !f.final
+	return e
+}
+
+// byCode says what the providers' names for errors mean. Those that stand here
+// go before the status.
+var byCode = map[string]error{
+	"overloaded_error":          llm.ErrOverloaded,
+	"rate_limit_error":          llm.ErrOverloaded,
+	"rate_limit_exceeded":       llm.ErrOverloaded,
+	"server_is_overloaded":      llm.ErrOverloaded,
+	"slow_down":                 llm.ErrOverloaded,
+	"authentication_error":      llm.ErrAuth,
+	"permission_error":          llm.ErrAuth,
+	"billing_error":             llm.ErrAuth,
+	"insufficient_quota":        llm.ErrAuth,
+	"invalid_api_key":           llm.ErrAuth,
+	"request_too_large":         llm.ErrTooLong,
+	"context_length_exceeded":   llm.ErrTooLong,
+	"exceed_context_size_error": llm.ErrTooLong,
+	"not_found_error":           llm.ErrInvalid,
+	"model_not_found":           llm.ErrInvalid,
+	"invalid_prompt":            llm.ErrInvalid,
+}
+
+// tooLong are the words by which endpoints say that a request is longer than
+// the window, for want of a code of its own.
+var tooLong = []string{
+	"prompt is too long", "exceed context limit", "maximum context length", "context length exceeded",
+	"exceeds the context window", "context window exceeds", "exceeds the available context size",
+	"input is too long", "exceeds the maximum number of tokens", "maximum prompt length", "input length exceeds",
+}
+
+// classify says what kind of failure it is, and whether it may pass.
+func classify(status int, code, message string) (kind error, temporary bool) {
+	if kind = byCode[code]; kind != nil {
+		return kind, kind == llm.ErrOverloaded
+	}
+	invalid := status == 0 && code == "invalid_request_error" || status/100 == 4 && status != 429
+	if invalid || status == 0 {
+		words := strings.ToLower(message)
+		for _, phrase := range tooLong {
+			if strings.Contains(words, phrase) {
+				return llm.ErrTooLong, false
+			}
+		}
+	}
+	switch {
+	case status == http.StatusUnauthorized, status == http.StatusForbidden, status == http.StatusPaymentRequired:
+		return llm.ErrAuth, false
+	case status == http.StatusRequestEntityTooLarge:
+		return llm.ErrTooLong, false
+	case status == http.StatusTooManyRequests, status == http.StatusServiceUnavailable, status == 529:
+		return llm.ErrOverloaded, true
+	case status == http.StatusRequestTimeout, status == http.StatusConflict:
+		return nil, true
+	case invalid:
+		return llm.ErrInvalid, false
+	case status == http.StatusNotImplemented:
+		return nil, false
+	}
+	return nil, status == 0 || status >= 500
+}
+
+// line makes one line of what an endpoint says, without its control
+// characters, without the secrets it was sent, and of bounded length.
+func (c Config) line(text string) string {
+	for _, secret := range c.secrets() {
+		text = strings.ReplaceAll(text, secret, hidden)
+	}
+	text = strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) {
+			return ' '
+		}
+		if unicode.IsControl(r) || unicode.In(r, unicode.Cf) {
+			return -1
+		}
+		return r
+	}, text)
+	const most = 1000
+	if n := 0; len(text) > most {
+		for n = most; text[n]&0xc0 == 0x80; n-- {
+		}
+		text = text[:n] + "…"
+	}
+	return text
+}
+
+// secrets are what must not come back in an error: the key, and the headers'.
+func (c Config) secrets() []string {
+	all := []string{strings.TrimSpace(string(c.Key))}
+	for name, values := range c.Header {
+		name = strings.ToLower(name)
+		for _, word := range []string{"auth", "key", "token", "secret", "cookie"} {
+			if strings.Contains(name, word) {
+				for _, v := range values {
+					_, bare, _ := strings.Cut(v, " ")
+					all = append(all, v, bare)
+				}
+				break
+			}
+		}
+	}
+	var out []string
+	for _, s := range all {
+		if len(s) >= 4 {
+			out = append(out, s)
+		}
+	}
+	return out
+}

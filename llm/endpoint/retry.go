@@ -1,0 +1,101 @@
+package endpoint
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"log/slog"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/stet-dev/stet/llm"
+)
+
+// The pauses between attempts, if the endpoint does not ask for one.
+const (
+	firstPause  = 500 * time.Millisecond
+	longestStep = 16 * time.Second
+)
+
+const levelRetry = slog.LevelInfo
+
+// pause says how long to wait after attempt n, counted from 0, which ended
+// with err, and whether to try again at all.
+func (c Config) pause(err error, n int) (time.Duration, bool) {
+	if n >= c.retries() || !passing(err) {
+		return 0, false
+	}
+	var e *llm.Error
+	if errors.As(err, &e) && e.RetryAfter > 0 {
+		if e.RetryAfter > orElse(c.Patience, time.Minute) {
+			return 0, false
+		}
+		return e.RetryAfter + rand.N(e.RetryAfter/10+1), true // never earlier
+	}
+	step := min(firstPause<<min(n, 10), longestStep)
+	return step/2 + rand.N(step/2+1), true
+}
+
+// passing reports whether err, which came before any answer, may not come
+// again. Nobody listening, an unknown host or a wrong certificate stay.
+func passing(err error) bool {
+	var api *llm.Error
+	if errors.As(err, &api) {
+		return api.Temporary
+	}
+	var dns *net.DNSError
+	if errors.As(err, &dns) {
+		return dns.IsTemporary || dns.IsTimeout
+	}
+	var cert *tls.CertificateVerificationError
+	var plain tls.RecordHeaderError
+	if errors.As(err, &cert) || errors.As(err, &plain) || errors.Is(err, syscall.ECONNREFUSED) {
+		return false
+	}
+	return errors.Is(err, errUnsent) || errors.Is(err, errSilent) || errors.Is(err, llm.ErrBroken)
+}
+
+// retryAfter is how long a response asks to be left alone, 0 if it does not.
+func retryAfter(h http.Header, now time.Time) time.Duration {
+	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil {
+		return seconds(ms / 1000)
+	}
+	v := h.Get("Retry-After")
+	if s, err := strconv.ParseFloat(v, 64); err == nil {
+		return seconds(s)
+	}
+	if at, err := http.ParseTime(v); err == nil {
+		return max(0, at.Sub(now))
+	}
+	return 0
+}
+
+// seconds is s seconds, within bounds; what is no number is 0.
+func seconds(s float64) time.Duration {
+	const most = 365 * 24 * 3600
+	if !(s > 0) {
+		return 0
+	}
+	return time.Duration(min(s, most) * float64(time.Second))
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+		return nil
+	}
+}
+
+func retryAttrs(host string, n int, wait time.Duration, err error) []slog.Attr {
+	return []slog.Attr{
+		slog.String("host", host), slog.Int("attempt", n+1), slog.Duration("wait", wait), slog.String("reason", err.Error()),
+	}
+}

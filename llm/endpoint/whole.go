@@ -1,0 +1,92 @@
+package endpoint
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/stet-dev/stet/llm"
+)
+
+// readWhole reads an answer that is not streamed, and tells it as if it were:
+// some endpoints do not stream though they are asked to.
+func (a *attempt) readWhole(w *watch, contentType string) (*llm.Response, error) {
+	body, err := io.ReadAll(io.LimitReader(w, maxWhole+1))
+	switch {
+	case err != nil:
+		a.began = len(body) > 0
+		return nil, fmt.Errorf("%s: %w: %w", a.Config.host(), llm.ErrBroken, err)
+	case len(body) > maxWhole:
+		return nil, fmt.Errorf("%s: an answer of over %d bytes", a.Config.host(), maxWhole)
+	}
+	if f := FailureIn(body); f != nil {
+		f.RequestID = a.id
+		return nil, a.Config.failure(0, f)
+	}
+	res, err := a.Format.Decode(body)
+	if err == nil && !json.Valid(body) { // pieces of it are kept as they are
+		err = errors.New("invalid JSON")
+	}
+	if err != nil {
+		if !strings.Contains(contentType, "json") {
+			err = fmt.Errorf("content type %q is not an answer", contentType)
+		}
+		return nil, fmt.Errorf("%s: %w", a.Config.host(), err)
+	}
+	tell(clean(res), a.emit)
+	return res, nil
+}
+
+// tell emits an answer that came at once.
+func tell(res *llm.Response, emit func(llm.Event)) {
+	for i, p := range res.Message.Parts {
+		switch p.Kind {
+		case llm.Text:
+			emit(llm.Event{Kind: llm.TextDelta, Index: i, Text: p.Text})
+		case llm.Thinking:
+			emit(llm.Event{Kind: llm.ThinkingDelta, Index: i, Text: p.Text})
+		case llm.ToolCall:
+			emit(llm.Event{Kind: llm.CallDone, Index: i, Call: p})
+		}
+	}
+	emit(llm.Event{Kind: llm.UsageSaid, Usage: res.Usage})
+	emit(llm.Event{Kind: llm.Stopped, Reason: res.StopReason})
+}
+
+// clean takes the places off the parts, which mean nothing without the body,
+// and makes its calls such as can be sent back.
+func clean(res *llm.Response) *llm.Response {
+	for i := range res.Message.Parts {
+		p := &res.Message.Parts[i]
+		p.Span = llm.Span{}
+		if p.Kind == llm.ToolCall {
+			*p = Named(*p, res.ID, i)
+		}
+	}
+	return res
+}
+
+// Named returns the call p as it can be sent back: with an identity, made of
+// the answer's own and the part's place where the endpoint gave none, and with
+// arguments, of which some endpoints leave out an empty object.
+func Named(p llm.Part, response string, index int) llm.Part {
+	if p.CallID == "" {
+		p.CallID = fmt.Sprintf("call_%s_%d", response, index)
+	}
+	if p.Args == "" {
+		p.Args = "{}"
+	}
+	return p
+}
+
+var errNoSuchEvent = errors.New("event is not JSON of the expected shape")
+
+// Malformed is the error of an event that is not what it should be.
+func Malformed(name []byte, err error) error {
+	if err == nil {
+		err = errNoSuchEvent
+	}
+	return fmt.Errorf("event %.40q: %w", name, err)
+}

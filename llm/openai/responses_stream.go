@@ -1,0 +1,273 @@
+package openai
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"slices"
+
+	"github.com/stet-dev/stet/internal/rawjson"
+	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/llm/endpoint"
+)
+
+// responsesReader reads the events of a streamed response. What they say of
+// model, usage and stop reason the meter reads.
+type responsesReader struct {
+	emit  func(llm.Event)
+	meter meter
+	id    string
+	items []*streamedItem // in the order of the output
+	done  bool
+}
+
+// streamedItem is an item of the output. Its parts are those of the whole item
+// when that has come, and till then a call's identity and name, or what there
+// is of a message's texts.
+type streamedItem struct {
+	index int
+	parts []llm.Part
+	whole bool
+}
+
+var responsesEventKeys = [10]string{
+	"type", "response", "output_index", "item", "delta", "content_index", "error", "code", "message", "summary_index",
+}
+
+// Done implements endpoint.Reader.
+func (r *responsesReader) Done() bool { return r.done }
+
+// End implements endpoint.Reader.
+func (r *responsesReader) End() bool { return r.done }
+
+// Event implements endpoint.Reader.
+func (r *responsesReader) Event(name, data []byte) error {
+	if string(data) == "[DONE]" { // some endpoints say it here too
+		return nil
+	}
+	var f [10]rawjson.Span
+	s := rawjson.New(data)
+	s.Object(responsesEventKeys[:], f[:])
+	if err := s.End(); err != nil {
+		return endpoint.Malformed(name, err)
+	}
+	typ := string(name)
+	if !f[0].IsZero() {
+		typ = string(rawjson.Word(data, f[0]))
+	}
+	r.meter.response([]byte(typ), data)
+	var err error
+	switch typ {
+	case "response.created":
+		err = r.begin(f[1].Of(data))
+	case "response.output_item.added":
+		err = r.added(data, f[2], f[3])
+	case "response.output_item.done":
+		err = r.finished(data, f[2], f[3])
+	case "response.output_text.delta":
+		err = r.text(data, f[2], f[5], f[4])
+	case "response.reasoning_summary_text.delta", "response.reasoning_text.delta":
+		err = r.delta(data, f[2], f[4], llm.ThinkingDelta)
+	case "response.reasoning_summary_part.added":
+		if n, _ := rawjson.Int(data, f[9]); n > 0 { // as the parts of a summary are joined
+			r.emit(llm.Event{Kind: llm.ThinkingDelta, Index: r.place(r.item(data, f[2])), Text: "\n"})
+		}
+	case "response.function_call_arguments.delta", "response.custom_tool_call_input.delta":
+		err = r.delta(data, f[2], f[4], llm.CallDelta)
+	case "response.completed", "response.incomplete", "response.done":
+		return r.end(name, f[1].Of(data))
+	case "response.failed", "error", "":
+		if typ == "" && f[6].IsZero() {
+			break // nothing that we know
+		}
+		if failure := failureOf(data, f); failure != nil {
+			return failure
+		}
+		err = errors.New("a failure that says nothing")
+	}
+	if err != nil {
+		return endpoint.Malformed([]byte(typ), err)
+	}
+	return nil
+}
+
+// failureOf reads a failed response, or an event of type error, which holds
+// code and message itself or in an object.
+func failureOf(data []byte, f [10]rawjson.Span) *endpoint.Failure {
+	if !f[1].IsZero() {
+		return endpoint.FailureIn(f[1].Of(data))
+	}
+	if !f[6].IsZero() {
+		return endpoint.FailureIn(data)
+	}
+	failure := new(endpoint.Failure)
+	rawjson.Said(data, f[7], &failure.Code)
+	rawjson.Said(data, f[8], &failure.Message)
+	if failure.Code+failure.Message == "" {
+		return nil
+	}
+	return failure
+}
+
+var responseIDKeys = [1]string{"id"}
+
+func (r *responsesReader) begin(response []byte) error {
+	var f [1]rawjson.Span
+	s := rawjson.New(response)
+	s.Object(responseIDKeys[:], f[:])
+	rawjson.Said(response, f[0], &r.id)
+	return s.Err()
+}
+
+// item returns the item that an event is about.
+func (r *responsesReader) item(data []byte, at rawjson.Span) *streamedItem {
+	index, _ := rawjson.Int(data, at)
+	i, found := slices.BinarySearchFunc(r.items, index, func(it *streamedItem, index int) int { return cmp.Compare(it.index, index) })
+	if !found {
+		r.items = slices.Insert(r.items, i, &streamedItem{index: index})
+	}
+	return r.items[i]
+}
+
+// place is the place of the item's first part in the answer, as far as is
+// known: items come one after another.
+func (r *responsesReader) place(it *streamedItem) int {
+	n := 0
+	for _, other := range r.items {
+		if other == it {
+			break
+		}
+		n += len(other.parts)
+	}
+	return n
+}
+
+func (r *responsesReader) added(data []byte, index, at rawjson.Span) error {
+	parts, err := partsOf(at.Of(data))
+	if err != nil {
+		return err
+	}
+	it := r.item(data, index)
+	if len(parts) == 1 && parts[0].Kind == llm.ToolCall {
+		p := parts[0]
+		it.parts = []llm.Part{{Kind: llm.ToolCall, CallID: p.CallID, Name: p.Name}}
+		r.emit(llm.Event{Kind: llm.CallDelta, Index: r.place(it), Call: it.parts[0]})
+	}
+	return nil
+}
+
+// text adds to a text of a message.
+func (r *responsesReader) text(data []byte, index, content, at rawjson.Span) error {
+	words, err := said(data, at)
+	if err != nil {
+		return err
+	}
+	n, _ := rawjson.Int(data, content)
+	it := r.item(data, index)
+	if n < 0 || n > len(it.parts) {
+		return errors.New("content out of order")
+	}
+	if n == len(it.parts) {
+		it.parts = append(it.parts, llm.Part{})
+	}
+	it.parts[n].Text += words
+	r.emit(llm.Event{Kind: llm.TextDelta, Index: r.place(it) + n, Text: words})
+	return nil
+}
+
+// delta tells what is added to thinking or a call; the item has it whole when
+// it is done.
+func (r *responsesReader) delta(data []byte, index, at rawjson.Span, kind llm.EventKind) error {
+	words, err := said(data, at)
+	if err != nil {
+		return err
+	}
+	it := r.item(data, index)
+	e := llm.Event{Kind: kind, Index: r.place(it), Text: words}
+	if kind == llm.CallDelta && len(it.parts) == 1 {
+		e.Call = it.parts[0]
+	}
+	r.emit(e)
+	return nil
+}
+
+func said(data []byte, at rawjson.Span) (string, error) {
+	if at.KindOf(data) != '"' {
+		return "", errors.New("a delta without words")
+	}
+	return rawjson.Unquote(at.Of(data))
+}
+
+func (r *responsesReader) finished(data []byte, index, at rawjson.Span) error {
+	parts, err := partsOf(at.Of(data))
+	if err != nil {
+		return err
+	}
+	it := r.item(data, index)
+	it.parts, it.whole = parts, true
+	place := r.place(it)
+	for i, p := range parts {
+		if p.Kind == llm.ToolCall {
+			parts[i] = endpoint.Named(p, r.id, place+i)
+			r.emit(llm.Event{Kind: llm.CallDone, Index: place + i, Call: parts[i]})
+		}
+	}
+	return nil
+}
+
+// partsOf reads one item, which is copied.
+func partsOf(item []byte) ([]llm.Part, error) {
+	if !json.Valid(item) { // it is kept, and must not spoil every later request
+		return nil, errors.New("an item that is no JSON")
+	}
+	d := newDecoder(bytes.Join([][]byte{{'['}, item, {']'}}, nil))
+	s := rawjson.New(d.Body)
+	d.items(&s)
+	for i := range d.Parts {
+		d.Parts[i].Span = llm.Span{}
+	}
+	return d.Parts, d.Err()
+}
+
+// end takes the response as a whole. Where the stream showed no items the
+// response has them.
+func (r *responsesReader) end(name, response []byte) error {
+	r.done = true
+	whole, err := Responses{}.DecodeResponse(response)
+	if err != nil {
+		return endpoint.Malformed(name, err)
+	}
+	r.id = whole.ID
+	if len(r.items) == 0 && len(whole.Message.Parts) > 0 {
+		r.items = []*streamedItem{{parts: whole.Message.Parts, whole: true}}
+		for i, p := range whole.Message.Parts {
+			switch p.Kind {
+			case llm.Text:
+				r.emit(llm.Event{Kind: llm.TextDelta, Index: i, Text: p.Text})
+			case llm.ToolCall:
+				r.emit(llm.Event{Kind: llm.CallDone, Index: i, Call: p})
+			}
+		}
+	}
+	if m := r.meter.Reading; m.Counted {
+		r.emit(llm.Event{Kind: llm.UsageSaid, Usage: m.Usage})
+	}
+	r.emit(llm.Event{Kind: llm.Stopped, Reason: r.meter.Reading.StopReason})
+	return nil
+}
+
+// Response implements endpoint.Reader.
+func (r *responsesReader) Response() *llm.Response {
+	m := r.meter.Reading
+	res := &llm.Response{ID: r.id, Model: m.Model, Usage: m.Usage, StopReason: m.StopReason}
+	res.Message.Role = llm.Assistant
+	for _, it := range r.items {
+		for _, p := range it.parts {
+			if it.whole || p.Kind == llm.Text && p.Text != "" {
+				res.Message.Parts = append(res.Message.Parts, p)
+			}
+		}
+	}
+	return res
+}
