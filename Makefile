@@ -52,6 +52,8 @@ soak: ## more of what is random: races, kills, two agents, properties over 10,00
 	STET_SOAK=1 $(GO) test -count=1 -timeout 60m ./test/hazards
 	$(GO) test -timeout 60m ./history ./replay -rapid.checks=10000
 	STET_SOAK=1 STET_MERGES=20000 $(GO) test -timeout 60m ./workspace ./internal/merge3
+	STET_SOAK=1 $(GO) test -count=1 -timeout 60m ./store/sqlite
+	$(GO) test -timeout 60m ./session -rapid.checks=10000
 	@for p in $$($(GO) list ./...); do \
 	  for f in $$($(GO) test -list '^Fuzz' $$p 2>/dev/null | grep '^Fuzz'); do \
 	    echo "$$p $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $${FUZZTIME:-30s} $$p || exit 1; \

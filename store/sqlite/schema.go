@@ -20,7 +20,7 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// applicationID marks the file as stet's; the first migration sets it.
+// applicationID marks the file as stet's.
 const applicationID = 0x73746574
 
 var (
@@ -52,14 +52,20 @@ func (s *Store) upgrade(ctx context.Context) error {
 	if objects > 0 && id != applicationID {
 		return errForeign
 	}
-	if _, err := s.db.ExecContext(ctx, "PRAGMA journal_mode = WAL"); err != nil {
+	// A new file is ours before anything is in it, so that one whose making was cut short is.
+	claim := ""
+	if objects == 0 {
+		claim = fmt.Sprintf("PRAGMA application_id = %d; ", applicationID)
+	}
+	if _, err := s.db.ExecContext(ctx, claim+"PRAGMA journal_mode = WAL"); err != nil {
 		return err
 	}
 	files, err := fs.Sub(migrations, "migrations")
 	if err != nil {
 		return err
 	}
-	p, err := goose.NewProvider(goose.DialectSQLite3, s.db, files, goose.WithDisableGlobalRegistry(true))
+	p, err := goose.NewProvider(goose.DialectSQLite3, s.db, files, goose.WithDisableGlobalRegistry(true),
+		goose.WithAllowOutofOrder(true)) // numbers are given on branches, and need not come in order
 	if err != nil {
 		return err
 	}
@@ -70,8 +76,9 @@ func (s *Store) upgrade(ctx context.Context) error {
 	if has > want {
 		return fmt.Errorf("%w (schema %d, this one knows %d)", errNewer, has, want)
 	}
-	if has == want {
-		return nil
+	pending, err := p.HasPending(ctx)
+	if err != nil || !pending {
+		return err
 	}
 	_, err = p.Up(ctx)
 	return err

@@ -6,8 +6,8 @@
 // ("stet"), in WAL mode, mode 0600. SQLite keeps two files beside it
 // while it is open (-wal, -shm), and stet one more (-lock, always empty), which
 // is locked while the file is opened. The tables are those of the migrations
-// directory, one numbered SQL file per version of the schema; the version is
-// the greatest in goose_db_version. Columns are named after the fields of
+// directory, one numbered SQL file per change of the schema; those that were made
+// are in goose_db_version. Columns are named after the fields of
 // the rows in package record. Units and shapes:
 //
 //	time_us                  microseconds since 1970, UTC
@@ -19,6 +19,13 @@
 //	trail.flags              a JSON array of strings
 //	trail.prev, hash         SHA-256 in lower-case hex, as record.Chain says
 //	seq                      order of arrival, for rows of the same time
+//	events.place             order of arrival
+//	events.seq               number in the session, from 1 without gaps
+//	events.kind, version, body   as package session writes them
+//	events.sum               CRC-32C of session, seq, time_us, kind and version, in
+//	                         decimal with a line break after each, and of body
+//	sessions.key             what events.session refers to
+//	sessions, words, words_until   what follows from events, for lists and searches
 //
 // requests.id is unique, and so is (trims.request, trims.call_id): a row that
 // comes a second time is dropped. Rows of trail are numbered without gaps from
@@ -26,8 +33,8 @@
 //
 // Any number of processes may have the file open. Writers wait for each other
 // for up to ten seconds. A commit survives the end of the process; a power cut
-// may lose the newest commits, but not the file, and no commit of the trail that
-// has an intent, nor one before it. The file must be on a local
+// may lose the newest commits, but not the file, no commit of the trail that
+// has an intent nor one before it, and no event of a session. The file must be on a local
 // disk: WAL does not work across machines.
 package sqlite
 

@@ -31,6 +31,10 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
+	if path := os.Getenv(talkerEnv); path != "" {
+		fmt.Fprintln(os.Stderr, talk(path))
+		os.Exit(1)
+	}
 	goleak.VerifyTestMain(m)
 }
 

@@ -1,0 +1,219 @@
+package session_test
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"os"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/session"
+	"github.com/stet-dev/stet/session/sessiontest"
+)
+
+var update = flag.Bool("update", false, "write what is found into testdata")
+
+// Whatever is in a body comes back, and what is written is a line of UTF-8
+// without NUL.
+func TestEncodeAnything(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		want := sessiontest.AnyBody().Draw(t, "body")
+		raw, err := session.Encode(want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !utf8.Valid(raw) || bytes.ContainsAny(raw, "\x00\n") {
+			t.Fatalf("not a line of text: %q", raw)
+		}
+		got, err := session.Decode(session.Event{Body: want}.Kind(), session.Format, raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Fatal(d)
+		}
+	})
+}
+
+// A session as version 1 wrote it. The file is never written again: every later
+// version must read it.
+func TestReadsVersion1(t *testing.T) {
+	raw, err := os.ReadFile("testdata/v1.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	id, events, damaged, err := session.ReadJSON(bytes.NewReader(raw))
+	if err != nil || id != "0190" || len(damaged) > 0 {
+		t.Fatal(id, damaged, err)
+	}
+	want := sessiontest.Bodies()
+	want = append(want, session.Message{Role: llm.User, Parts: []llm.Part{{Text: "\xff\x00 ü"}}})
+	if len(events) != len(want) {
+		t.Fatalf("%d events", len(events))
+	}
+	for i, e := range events {
+		if e.Seq != uint64(i)+1 || e.Version != 1 || !e.Time.Equal(sessiontest.Start) {
+			t.Errorf("event %d: %+v", i, e)
+		}
+		if d := cmp.Diff(want[i], e.Body); d != "" {
+			t.Errorf("event %d: -want +got\n%s", i, d)
+		}
+	}
+}
+
+// What a newer version wrote is kept as it is, and the state says that it is
+// not part of it.
+func TestNewerVersions(t *testing.T) {
+	for _, test := range []struct {
+		kind    session.Kind
+		version int
+	}{{"telepathy", 1}, {session.KindMessage, 2}} {
+		const raw = `{"what":"ever"}`
+		body, err := session.Decode(test.kind, test.version, []byte(raw))
+		if err != nil || body != (session.Unknown{Kind: test.kind, JSON: raw}) {
+			t.Errorf("%+v, %v", body, err)
+		}
+		if again, err := session.Encode(body); err != nil || string(again) != raw {
+			t.Errorf("%s, %v", again, err)
+		}
+		st := session.FoldEvents("s", []session.Event{{Seq: 1, Body: session.Opening{}}, {Seq: 2, Version: test.version, Body: body}})
+		if len(st.Damaged) != 1 || !strings.Contains(st.Damaged[0].Why, "newer version") || st.Last != 2 {
+			t.Errorf("%+v", st)
+		}
+	}
+	// A member that is not known is nothing to stop at.
+	if _, err := session.Decode(session.KindTitle, 1, []byte(`{"title":"x","colour":"red"}`)); err != nil {
+		t.Error(err)
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	for _, b := range sessiontest.Bodies() {
+		raw, err := session.Encode(b)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(string(session.Event{Body: b}.Kind()), raw)
+	}
+	f.Add("message", []byte(`{"strings":"bytes","role":"ÿĀ"}`))
+	f.Fuzz(func(t *testing.T, kind string, raw []byte) {
+		body, err := session.Decode(session.Kind(kind), session.Format, raw)
+		if err != nil {
+			return
+		}
+		again, err := session.Encode(body)
+		if err != nil {
+			return // a year that JSON has and we do not write
+		}
+		same, err := session.Decode(session.Kind(kind), session.Format, again)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(body, same); d != "" {
+			t.Error(d)
+		}
+	})
+}
+
+// What is exported is read again, and stored elsewhere, as it was.
+func TestJSON(t *testing.T) {
+	var from, to session.Memory
+	h, err := session.Create(t.Context(), &from, session.Opening{Dir: "/p"}, sessiontest.Bodies()[1:]...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	events, _, err := from.Events(t.Context(), h.ID(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := session.WriteJSON(&out, h.ID(), events); err != nil {
+		t.Fatal(err)
+	}
+	id, read, damaged, err := session.ReadJSON(bytes.NewReader(out.Bytes()))
+	if err != nil || id != h.ID() || len(damaged) > 0 {
+		t.Fatal(id, damaged, err)
+	}
+	if _, err := session.Restore(t.Context(), &to, id, read); err != nil {
+		t.Fatal(err)
+	}
+	stored, _, err := to.Events(t.Context(), id, 0)
+	if d := cmp.Diff(events, stored); err != nil || d != "" {
+		t.Error(err, d)
+	}
+	if _, err := session.Restore(t.Context(), &to, id, read); !errors.Is(err, session.ErrImported) {
+		t.Errorf("again: %v", err)
+	}
+
+	// Damage, and an end that breaks off.
+	lines := strings.SplitAfter(out.String(), "\n")
+	lines[3] = "{\n"
+	broken := strings.Join(lines[:6], "") + lines[6][:20]
+	id, read, damaged, err = session.ReadJSON(strings.NewReader(broken))
+	if err != nil || len(read) != 4 || len(damaged) != 2 || damaged[0].First != 3 || damaged[1].First != 6 {
+		t.Fatalf("%d events, damaged %v, %v", len(read), damaged, err)
+	}
+	var third session.Memory
+	if last, err := session.Restore(t.Context(), &third, id, read); err != nil || last != 5 {
+		t.Errorf("%d, %v", last, err)
+	}
+	for _, s := range []string{"", "{}", "notes\n", `{"type":"user"}`} {
+		if _, _, _, err := session.ReadJSON(strings.NewReader(s)); !errors.Is(err, session.ErrExport) {
+			t.Errorf("%q: %v", s, err)
+		}
+	}
+}
+
+func TestMarkdown(t *testing.T) {
+	at := sessiontest.Start
+	var events []session.Event
+	for i, b := range []session.Body{
+		session.Opening{Dir: "/home/me/project", From: session.Link{Session: "before", Seq: 7, Relation: session.Compacted}},
+		session.Title("Plant\x1b[31m beans"),
+		sessiontest.Text(llm.User, "Plant the beans.\n```\nnow\n```\n"),
+		sessiontest.Bodies()[1],
+		session.Message{
+			Role: llm.Assistant, Model: "model-a", Usage: &llm.Usage{Input: 10, CacheRead: 90, Output: 5},
+			Parts: []llm.Part{
+				{Kind: llm.Thinking, Text: "where\nto begin"},
+				{Text: "I look."},
+				{Kind: llm.ToolCall, CallID: "call_1", Name: "read_file", Args: `{"path":"beds.md"}`},
+			},
+		},
+		session.Message{Role: llm.Tool, Parts: []llm.Part{
+			{Kind: llm.ToolResult, CallID: "call_1", Text: "# Beds\r\n```\nbed 1\n```\x07\xff", IsError: true}, {Kind: llm.Opaque, Raw: "{}"},
+		}},
+		sessiontest.Text(llm.User, "never mind"),
+		session.Rewind{To: 6},
+	} {
+		events = append(events, session.Event{Seq: uint64(i) + 1, Time: at.Add(time.Duration(i) * time.Minute), Body: b})
+	}
+	var out bytes.Buffer
+	if err := session.WriteMarkdown(&out, session.FoldEvents("here", events)); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "testdata/markdown.md", out.Bytes())
+}
+
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(name, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(string(got), "\n")); d != "" {
+		t.Errorf("-want +got\n%s", d)
+	}
+}

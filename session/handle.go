@@ -1,0 +1,242 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/stet-dev/stet/llm"
+)
+
+// Session is the handle of one who works in a session. Its methods may be
+// called concurrently; events are added one Append after the other.
+type Session struct {
+	id    string
+	store Store
+	turn  chan struct{} // of capacity 1: held by who adds to the session
+
+	mu   sync.Mutex
+	fold Fold
+}
+
+func handle(store Store, id string) *Session {
+	s := &Session{id: id, store: store, turn: make(chan struct{}, 1)}
+	s.fold.state.ID = id
+	return s
+}
+
+// newID returns an ID that sorts by the time at which it was made.
+func newID() (string, error) {
+	id, err := uuid.NewV7()
+	return id.String(), err
+}
+
+// Create begins a session. more are its first events after the opening.
+func Create(ctx context.Context, store Store, opening Opening, more ...Body) (*Session, error) {
+	id, err := newID()
+	if err != nil {
+		return nil, fmt.Errorf("create session: %w", err)
+	}
+	s := handle(store, id)
+	if err := s.append(ctx, stamped(slices.Concat([]Body{opening}, more))); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// Resume opens a stored session. What is damaged in it is left out, and State
+// says so; it is never a reason not to resume.
+func Resume(ctx context.Context, store Store, id string) (*Session, error) {
+	s := handle(store, id)
+	if err := s.Refresh(ctx); err != nil {
+		return nil, fmt.Errorf("resume: %w", err)
+	}
+	return s, nil
+}
+
+// ID returns the session's name in the store.
+func (s *Session) ID() string { return s.id }
+
+// State returns what the session has come to, as far as this handle knows.
+func (s *Session) State() State {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.fold.State()
+}
+
+// Append adds events. It is durable when it returns nil. ErrStale says that
+// another handle, here or in another process, was faster: Refresh, look, and
+// append again. ErrCompacted says that another session goes on.
+func (s *Session) Append(ctx context.Context, bodies ...Body) error {
+	if err := s.enter(ctx); err != nil {
+		return err
+	}
+	defer s.leave()
+	if next := s.State().Next; next != "" && !slices.ContainsFunc(bodies, reopens) {
+		return fmt.Errorf("append to session %s: %w; session %s goes on", s.id, ErrCompacted, next)
+	}
+	return s.append(ctx, stamped(bodies))
+}
+
+// reopens reports whether a body may be added to a closed session.
+func reopens(b Body) bool {
+	switch b.(type) {
+	case Rewind, Title:
+		return true
+	}
+	return false
+}
+
+// Rewind sets the state to what it was after event number to. Nothing is
+// deleted: what was rewound can itself be gone back to.
+func (s *Session) Rewind(ctx context.Context, to uint64) error {
+	return s.Append(ctx, Rewind{To: to})
+}
+
+// Refresh reads what was added elsewhere.
+func (s *Session) Refresh(ctx context.Context) error {
+	if err := s.enter(ctx); err != nil {
+		return err
+	}
+	defer s.leave()
+	found, damaged, err := s.store.Events(ctx, s.id, s.State().Last)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fold.Miss(damaged...)
+	s.fold.Add(found...)
+	return nil
+}
+
+// Fork begins a session that goes another way after event number at; 0 is the
+// newest. It takes along what was in force there.
+func (s *Session) Fork(ctx context.Context, at uint64) (*Session, error) {
+	s.mu.Lock()
+	st := s.fold.State()
+	if at == 0 {
+		at = st.Last
+	}
+	taken := s.fold.InForce(at)
+	s.mu.Unlock()
+	if at > st.Last {
+		return nil, fmt.Errorf("fork session %s at event %d: the last one is %d", s.id, at, st.Last)
+	}
+	opening := Opening{Dir: st.Dir, From: Link{s.id, at, Forked}}
+	if st.Title != "" {
+		taken = slices.Concat(stamped([]Body{Title(st.Title)}), taken)
+	}
+	opening.Carried = uint64(len(taken))
+	all := slices.Concat(stamped([]Body{opening}), taken)
+	id, err := newID()
+	if err != nil {
+		return nil, fmt.Errorf("fork session %s: %w", s.id, err)
+	}
+	fork := handle(s.store, id)
+	if err := fork.append(ctx, all); err != nil {
+		return nil, err
+	}
+	return fork, nil
+}
+
+// Compact closes the session and begins the one that goes on, with what it
+// takes along: the messages of the summary, files that were attached again. Both
+// are written together or not at all.
+func (s *Session) Compact(ctx context.Context, taken ...Body) (*Session, error) {
+	if err := s.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	st := s.State()
+	if st.Next != "" {
+		return nil, fmt.Errorf("compact session %s: %w; session %s goes on", s.id, ErrCompacted, st.Next)
+	}
+	id, err := newID()
+	if err != nil {
+		return nil, fmt.Errorf("compact session %s: %w", s.id, err)
+	}
+	if st.Title != "" {
+		taken = slices.Concat([]Body{Title(st.Title)}, taken)
+	}
+	opening := Opening{Dir: st.Dir, From: Link{s.id, st.Last, Compacted}, Carried: uint64(len(taken))}
+	next := handle(s.store, id)
+	old := Batch{Session: s.id, After: st.Last, Events: stamped([]Body{Compaction{To: id}})}
+	begun := Batch{Session: id, Events: stamped(slices.Concat([]Body{opening}, taken))}
+	if err := s.store.Append(ctx, old, begun); err != nil {
+		return nil, err
+	}
+	s.added(old)
+	next.added(begun)
+	return next, nil
+}
+
+// append adds events after the last one known. The caller has the turn, or is
+// the only one with the handle.
+func (s *Session) append(ctx context.Context, all []Event) error {
+	b := Batch{Session: s.id, After: s.State().Last, Events: all}
+	if err := s.store.Append(ctx, b); err != nil {
+		return err
+	}
+	s.added(b)
+	return nil
+}
+
+// added folds what the store has accepted.
+func (s *Session) added(b Batch) {
+	now, err := b.Prepared(time.Time{})
+	if err != nil {
+		return // the store would not have accepted it
+	}
+	for i := range now {
+		now[i].Body = own(now[i].Body)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fold.Add(now...)
+}
+
+// own returns a body as it comes out of a store: nobody else has its memory.
+func own(b Body) Body {
+	m, ok := b.(Message)
+	if !ok {
+		return b
+	}
+	m.Parts = append([]llm.Part(nil), m.Parts...)
+	for i := range m.Parts {
+		m.Parts[i].Span = llm.Span{}
+	}
+	if m.Usage != nil {
+		u := *m.Usage
+		m.Usage = &u
+	}
+	if !m.Time.IsZero() {
+		m.Time = m.Time.UTC().Round(0) // a reading of the monotonic clock is not stored
+	}
+	return m
+}
+
+// stamped makes events of bodies, as of now.
+func stamped(bodies []Body) []Event {
+	now := time.Now()
+	out := make([]Event, len(bodies))
+	for i, b := range bodies {
+		out[i] = Event{Time: now, Body: b}
+	}
+	return out
+}
+
+func (s *Session) enter(ctx context.Context) error {
+	select {
+	case s.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (s *Session) leave() { <-s.turn }

@@ -1,0 +1,120 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/stet-dev/stet/llm"
+)
+
+// Recording is a conversation that was held elsewhere.
+type Recording struct {
+	Dir      string
+	Source   string // names it, so that it is imported once
+	From     Link   // of a sub-agent's: the session that started it
+	Messages []llm.Message
+	Starts   []int // indexes of Messages at which the context began anew
+}
+
+// ErrImported says that a recording was imported before.
+var ErrImported = errors.New("imported already")
+
+// Import stores a recording: as a session, or, where the context began anew, as
+// several, each compacted into the next. It returns the last one's ID. With
+// ErrImported that is the ID of the session that is there.
+func Import(ctx context.Context, store Store, r Recording) (string, error) {
+	if len(r.Messages) == 0 {
+		return "", fmt.Errorf("import %s: no messages", r.Source)
+	}
+	if r.Source != "" {
+		found, err := store.List(ctx, Query{Source: r.Source, Limit: 1})
+		if err != nil {
+			return "", err
+		}
+		if len(found) > 0 {
+			return found[0].ID, fmt.Errorf("session %s: %w", found[0].ID, ErrImported)
+		}
+	}
+	var batches []Batch
+	from, at := r.From, time.Time{}
+	for i, messages := range contexts(r) {
+		id, err := newID()
+		if err != nil {
+			return "", fmt.Errorf("import %s: %w", r.Source, err)
+		}
+		if i > 0 {
+			old := &batches[i-1]
+			from = Link{old.Session, uint64(len(old.Events)), Compacted}
+			old.Events = append(old.Events, Event{Time: at, Body: Compaction{To: id}})
+		}
+		b := Batch{Session: id, Events: []Event{{Time: begun(messages, at), Body: Opening{Dir: r.Dir, Source: r.Source, From: from}}}}
+		for _, m := range messages {
+			if !m.Time.IsZero() {
+				at = m.Time
+			}
+			b.Events = append(b.Events, Event{Time: at, Body: Message(m)})
+		}
+		batches = append(batches, b)
+	}
+	if err := store.Append(ctx, batches...); err != nil {
+		return "", fmt.Errorf("import %s: %w", r.Source, err)
+	}
+	return batches[len(batches)-1].Session, nil
+}
+
+// contexts cuts the messages up where a context begins.
+func contexts(r Recording) [][]llm.Message {
+	var out [][]llm.Message
+	from := 0
+	for _, start := range r.Starts {
+		if start > from && start < len(r.Messages) {
+			out = append(out, r.Messages[from:start])
+			from = start
+		}
+	}
+	return append(out, r.Messages[from:])
+}
+
+// begun is the time of the first message that has one, or else.
+func begun(messages []llm.Message, or time.Time) time.Time {
+	for _, m := range messages {
+		if !m.Time.IsZero() {
+			return m.Time
+		}
+	}
+	return or
+}
+
+// Restore stores a session that was exported, under its own ID, and returns the
+// number of its last event. Events that are missing are replaced by a note, so
+// that the others keep their numbers.
+func Restore(ctx context.Context, store Store, id string, events []Event) (uint64, error) {
+	b := Batch{Session: id}
+	most := 2*uint64(len(events)) + 1000
+	for _, e := range events {
+		if e.Seq > most {
+			return 0, fmt.Errorf("session %s: most events before event %d are missing", id, e.Seq)
+		}
+		for uint64(len(b.Events)) < e.Seq-1 {
+			b.Events = append(b.Events, missing(len(b.Events), e.Time))
+		}
+		b.Events = append(b.Events, e)
+	}
+	if err := store.Append(ctx, b); err != nil {
+		if errors.Is(err, ErrStale) {
+			return 0, fmt.Errorf("session %s: %w", id, ErrImported)
+		}
+		return 0, err
+	}
+	return uint64(len(b.Events)), nil
+}
+
+func missing(before int, at time.Time) Event {
+	if before == 0 {
+		return Event{Time: at, Body: Opening{}}
+	}
+	note := llm.Message{Role: llm.User, Local: true, Parts: []llm.Part{{Text: "An event is missing here: it could not be read."}}}
+	return Event{Time: at, Body: Message(note)}
+}

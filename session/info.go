@@ -1,0 +1,102 @@
+package session
+
+import (
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/stet-dev/stet/llm"
+)
+
+// Info is what a list shows of a session.
+type Info struct {
+	ID      string
+	Dir     string
+	Source  string
+	Title   string
+	First   string // the beginning of the user's first message, one line
+	Model   string // that answered last
+	From    Link
+	Next    string // the session that goes on after a compaction; empty: this one is open
+	Closed  uint64 // the number of that compaction
+	Created time.Time
+	Updated time.Time // of the last event
+	Last    uint64    // number of the last event
+	Count   int       // of messages that are not Local, also those that were rewound
+}
+
+// firstWords is the length of Info.First, in bytes.
+const firstWords = 200
+
+// Add folds the next event of the session into i.
+func (i *Info) Add(e Event) {
+	i.Last, i.Updated = max(i.Last, e.Seq), e.Time
+	if e.Seq == 1 {
+		i.Created = e.Time
+	}
+	switch b := e.Body.(type) {
+	case Opening:
+		i.Dir, i.Source, i.From = b.Dir, b.Source, b.From
+	case Message:
+		i.message(b)
+	case Title:
+		i.Title = string(b)
+	case Compaction:
+		i.Next, i.Closed = b.To, e.Seq
+	case Rewind:
+		if b.To < i.Closed {
+			i.Next, i.Closed = "", 0
+		}
+	}
+}
+
+func (i *Info) message(m Message) {
+	if m.Local {
+		return
+	}
+	i.Count++
+	if m.Role == llm.Assistant && m.Model != "" {
+		i.Model = m.Model
+	}
+	if m.Role != llm.User || i.First != "" {
+		return
+	}
+	for _, p := range m.Parts {
+		if words := oneLine(p.Text, firstWords); p.Kind == llm.Text && words != "" {
+			i.First = words
+			return
+		}
+	}
+}
+
+// oneLine is the beginning of s, at most n bytes, without line breaks and what
+// is not UTF-8.
+func oneLine(s string, n int) string {
+	s = s[:min(len(s), 4*n)]
+	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "")), " ")
+	if len(s) <= n {
+		return s
+	}
+	for !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}
+
+// Chosen reports whether q chooses the session. Limit is not looked at.
+func (q Query) Chosen(i Info) bool {
+	switch {
+	case !strings.HasPrefix(i.ID, q.ID),
+		q.Dir != "" && i.Dir != q.Dir,
+		q.Source != "" && i.Source != q.Source,
+		q.Parent != "" && i.From.Session != q.Parent,
+		q.Open && (i.Next != "" || i.From.Relation == Started):
+		return false
+	}
+	return true
+}
+
+func containsAll(text string, words []string) bool {
+	return !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, w) })
+}

@@ -1,0 +1,118 @@
+package session
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/stet-dev/stet/llm"
+)
+
+// WriteMarkdown writes the conversation in force for people to read. Every
+// message is headed by the number of its event, which a rewind can name.
+// Control characters are shown as U+FFFD.
+func WriteMarkdown(w io.Writer, s State) error {
+	m := markdown{bufio.NewWriter(w)}
+	m.head(s)
+	for i, message := range s.Messages {
+		m.message(s.Marks[i], message)
+	}
+	return m.Flush()
+}
+
+// markdown keeps the first error of its writer until Flush.
+type markdown struct{ *bufio.Writer }
+
+func (m markdown) printf(format string, args ...any) { _, _ = fmt.Fprintf(m, format, args...) }
+
+func (m markdown) head(s State) {
+	title := s.Title
+	if title == "" {
+		title = s.First
+	}
+	if title = oneLine(plain(title), firstWords); title == "" {
+		title = "Session " + s.ID
+	}
+	m.printf("# %s\n\n", title)
+	line := func(name, value string) {
+		if value != "" {
+			m.printf("- %s: %s\n", name, oneLine(plain(value), 4096))
+		}
+	}
+	line("session", s.ID)
+	line("directory", s.Dir)
+	line("model", s.Model)
+	line("begun", s.Created.Format(time.RFC3339))
+	line("last used", s.Updated.Format(time.RFC3339))
+	if s.From.Session != "" {
+		line(string(s.From.Relation)+" from", fmt.Sprintf("%s, event %d", s.From.Session, s.From.Seq))
+	}
+	line("imported from", s.Source)
+	line("goes on in", s.Next)
+	if u := s.Spent; !u.IsZero() {
+		m.printf("- tokens: %d read (%d from cache), %d written\n", u.Prompt(), u.CacheRead, u.Output)
+	}
+	for _, d := range s.Damaged {
+		line("damaged", d.String())
+	}
+}
+
+// speakers are the roles as headings have them.
+var speakers = map[llm.Role]string{llm.System: "System", llm.User: "User", llm.Assistant: "Assistant", llm.Tool: "Tool results"}
+
+func (m markdown) message(seq uint64, message llm.Message) {
+	who := speakers[message.Role]
+	if who == "" {
+		who = oneLine(plain(string(message.Role)), firstWords)
+	}
+	if message.Local {
+		who = "Note"
+	}
+	m.printf("\n## %s (%d)\n", who, seq)
+	for _, p := range message.Parts {
+		switch p.Kind {
+		case llm.Text:
+			m.printf("\n%s\n", strings.TrimSuffix(plain(p.Text), "\n"))
+		case llm.Thinking:
+			if p.Text != "" {
+				m.printf("\n> %s\n", strings.ReplaceAll(strings.TrimSuffix(plain(p.Text), "\n"), "\n", "\n> "))
+			}
+		case llm.ToolCall:
+			m.printf("\nCall `%s` of %s:\n", oneLine(plain(p.CallID), firstWords), oneLine(plain(p.Name), firstWords))
+			m.fenced(p.Args)
+		case llm.ToolResult:
+			failed := ""
+			if p.IsError {
+				failed = ", an error"
+			}
+			m.printf("\nResult of `%s`%s:\n", oneLine(plain(p.CallID), firstWords), failed)
+			m.fenced(p.Text)
+		default:
+			m.printf("\n(%d bytes that are not text)\n", len(p.Raw))
+		}
+	}
+}
+
+// fenced writes a block of code. The fence is longer than any in the text.
+func (m markdown) fenced(text string) {
+	fence := "```"
+	for strings.Contains(text, fence) {
+		fence += "`"
+	}
+	m.printf("\n%s\n%s\n%s\n", fence, strings.TrimSuffix(plain(text), "\n"), fence)
+}
+
+// plain is s as a terminal can show it: UTF-8, no control characters but line
+// breaks and tabs.
+func plain(s string) string {
+	s = strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\r\n", "\n")
+	return strings.Map(func(r rune) rune {
+		if r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)) {
+			return '\uFFFD'
+		}
+		return r
+	}, s)
+}

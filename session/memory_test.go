@@ -1,0 +1,12 @@
+package session_test
+
+import (
+	"testing"
+
+	"github.com/stet-dev/stet/session"
+	"github.com/stet-dev/stet/session/sessiontest"
+)
+
+func TestMemory(t *testing.T) {
+	sessiontest.Run(t, func(*testing.T) session.Store { return &session.Memory{} })
+}

@@ -1,0 +1,45 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"path/filepath"
+)
+
+// openBroken opens a file that SQLite takes for damaged, for instance because
+// its end is missing, for reading only. It is an error when not even the list of
+// sessions can be read.
+func openBroken(ctx context.Context, path string) (*Store, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	q := url.Values{"mode": {"ro"}}
+	q.Add("_pragma", fmt.Sprintf("busy_timeout(%d)", busyMillis))
+	q.Add("_pragma", "writable_schema(1)") // SQLite then does not insist on all pages being there
+	source := url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(path), RawQuery: q.Encode()}
+	s := &Store{path: path}
+	for _, db := range []**sql.DB{&s.db, &s.synced} {
+		if *db, err = sql.Open("sqlite", source.String()); err != nil {
+			return nil, errors.Join(err, s.closeAll())
+		}
+	}
+	var sessions int
+	if err := s.db.QueryRowContext(ctx, "SELECT count(*) FROM sessions").Scan(&sessions); err != nil {
+		return nil, errors.Join(err, s.closeAll())
+	}
+	return s, nil
+}
+
+func (s *Store) closeAll() error {
+	var errs []error
+	for _, db := range []*sql.DB{s.db, s.synced} {
+		if db != nil {
+			errs = append(errs, db.Close())
+		}
+	}
+	return errors.Join(errs...)
+}

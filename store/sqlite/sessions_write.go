@@ -1,0 +1,205 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"maps"
+	"time"
+
+	driver "modernc.org/sqlite"
+	lib "modernc.org/sqlite/lib"
+
+	"github.com/stet-dev/stet/session"
+)
+
+// Append implements session.Store. Appends that come while another one is being
+// written are written together, in one commit.
+func (s *Sessions) Append(ctx context.Context, batches ...session.Batch) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if s.broken != nil && !s.file.closed.Load() {
+		return s.broken
+	}
+	j := &job{done: make(chan struct{})}
+	now := time.Now()
+	for _, b := range batches {
+		events, err := b.Prepared(now)
+		if err != nil {
+			return err
+		}
+		w := addition{Batch: b, rows: make([]row, len(events))}
+		w.Events = events
+		for i, e := range events {
+			body, err := session.Encode(e.Body)
+			if err != nil {
+				return fmt.Errorf("append to session %s: %w", b.Session, err)
+			}
+			w.rows[i] = row{seq: e.Seq, micro: e.Time.UnixMicro(), kind: string(e.Kind()), version: e.Version, body: string(body)}
+		}
+		j.additions = append(j.additions, w)
+	}
+	if !s.wait(ctx, j) {
+		return ctx.Err()
+	}
+	return j.err
+}
+
+// addition is a batch on its way into the file.
+type addition struct {
+	session.Batch
+	rows []row
+}
+
+// job is one Append.
+type job struct {
+	additions []addition
+	done      chan struct{} // closed once err is what came of it
+	err       error
+}
+
+// known is a session as the file had it when this process wrote to it last.
+type known struct {
+	key  int64
+	info session.Info
+}
+
+// write writes jobs in one transaction. A job that the sessions cannot take
+// fails alone; an error of the file fails all. The caller has the right to
+// commit.
+func (s *Sessions) write(jobs []*job) {
+	err := s.transaction(jobs)
+	if taken(err) { // another process was faster: look at the file, not into memory
+		for _, j := range jobs {
+			j.err = nil
+		}
+		err = s.transaction(jobs)
+	}
+	for _, j := range jobs {
+		if err != nil && j.err == nil {
+			j.err = s.explain("append to", err)
+		}
+		close(j.done)
+	}
+}
+
+func (s *Sessions) transaction(jobs []*job) (err error) {
+	ctx := context.Background() // SQLite waits for other processes for a while of its own
+	w := &s.commit
+	if s.file.closed.Load() {
+		return session.ErrClosed
+	}
+	defer func() {
+		if err != nil {
+			_ = w.close() // what it is in is not known: the next one connects anew
+		}
+	}()
+	if err := w.prepare(ctx, s.db); err != nil {
+		return err
+	}
+	tx, err := w.conn.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }() // nothing is left to do after a commit
+	next := map[string]known{}           // sessions as they will be
+	for _, j := range jobs {
+		mine, err := w.check(ctx, j, next)
+		if err != nil {
+			return err
+		}
+		if j.err != nil {
+			continue
+		}
+		if err := w.insert(ctx, j, mine); err != nil {
+			return err
+		}
+		maps.Copy(next, mine)
+	}
+	if err := tx.Commit(); err != nil {
+		return err
+	}
+	w.remember(next)
+	return nil
+}
+
+// check returns the sessions of a job as they will be with it. Where one of
+// them has gone on, the job has its error, and nothing of it is to be written.
+func (w *committer) check(ctx context.Context, j *job, next map[string]known) (map[string]known, error) {
+	mine := map[string]known{}
+	for i := range j.additions {
+		a := &j.additions[i]
+		k, ok := mine[a.Session]
+		if !ok {
+			k, ok = next[a.Session]
+		}
+		if !ok {
+			var err error
+			if k, err = w.look(ctx, a.Session, a.After); err != nil {
+				return nil, err
+			}
+		}
+		if k.info.Last != a.After {
+			j.err = a.Stale(k.info.Last)
+			return nil, nil
+		}
+		for _, e := range a.Events {
+			k.info.Add(e)
+		}
+		mine[a.Session] = k
+	}
+	return mine, nil
+}
+
+// look returns the session as the file has it, or as this process left it: then
+// an event that another process added since has the number that comes next, and
+// inserting fails. A session that is not there has Last 0.
+func (w *committer) look(ctx context.Context, id string, after uint64) (known, error) {
+	if k, ok := w.cache[id]; ok && k.info.Last == after {
+		return k, nil
+	}
+	k, err := scanKnown(w.find.QueryRowContext(ctx, id))
+	if errors.Is(err, sql.ErrNoRows) {
+		return known{info: session.Info{ID: id}}, nil
+	}
+	return k, err
+}
+
+// taken reports whether a number or an ID was taken already.
+func taken(err error) bool {
+	var e *driver.Error
+	return errors.As(err, &e) && e.Code() == lib.SQLITE_CONSTRAINT_UNIQUE
+}
+
+// insert writes the events of a job, and the rows of its sessions.
+func (w *committer) insert(ctx context.Context, j *job, mine map[string]known) error {
+	for id, k := range mine {
+		if k.key == 0 {
+			res, err := w.create.ExecContext(ctx, append([]any{nil}, infoValues(k.info)...)...)
+			if err != nil {
+				return err
+			}
+			if k.key, err = res.LastInsertId(); err != nil {
+				return err
+			}
+			mine[id] = k
+			continue
+		}
+		i := k.info
+		_, err := w.update.ExecContext(ctx, i.Title, i.First, i.Model, i.Next, int64(i.Closed), i.Updated.UnixMicro(), int64(i.Last), i.Count, k.key)
+		if err != nil {
+			return err
+		}
+	}
+	for _, a := range j.additions {
+		for _, r := range a.rows {
+			r.key = mine[a.Session].key
+			if _, err := w.event.ExecContext(ctx, r.key, int64(r.seq), r.micro, r.kind, r.version, int64(r.checksum()), r.body); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
