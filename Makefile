@@ -35,13 +35,14 @@ lint:
 fmt:
 	gofmt -w $(GOFILES)
 
-bench: ## benchmarks, and stet's file tools beside the official file server; the figures of the README come from here
+bench: ## benchmarks, stet's file tools beside the official file server, its tokenizer beside another; the figures of the README come from here
 	$(GO) test -run '^$$' -bench . -benchmem ./...
-	cd bench && $(GO) run .
+	cd bench && $(GO) run . && $(GO) test -run '^$$' -bench . -benchmem ./tokens
 
 soak: ## more of what is random: races, kills, two agents, properties over 10,000 histories, and fuzzing for a while each
 	STET_SOAK=1 $(GO) test -count=1 -timeout 60m ./test/hazards
 	$(GO) test -timeout 60m ./history ./replay -rapid.checks=10000
+	STET_SOAK=1 $(GO) test -timeout 60m -run TestExactness ./internal/bpe
 	STET_SOAK=1 STET_MERGES=20000 $(GO) test -timeout 60m ./workspace ./internal/merge3
 	@for p in $$($(GO) list ./...); do \
 	  for f in $$($(GO) test -list '^Fuzz' $$p 2>/dev/null | grep '^Fuzz'); do \

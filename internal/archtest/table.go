@@ -35,7 +35,7 @@ var table = []row{
 	{"freshness", 2, []string{"workspace"}, "folds what the workspace observed"},
 	{"dialect", 2, []string{"llm"}, "reads calls and results"},
 	{"prices", 2, []string{"llm"}, "prices what llm.Usage counts"},
-	{"tokens", 2, []string{"llm", "prices"}, "the price data names each model's vocabulary"},
+	{"tokens", 2, []string{"llm", "prices", "internal/bpe"}, "the price data names each model's vocabulary; bpe counts in it"},
 	{"llm/llmtest", 2, []string{"llm", "llm/*"}, "a scripted model speaks every wire format"},
 	{"llm/*", 2, []string{"llm", "internal/sse", "internal/rawjson"}, "a codec turns bodies into the words and patches them"},
 	{"approval", 2, []string{"tool", "policy", "record"}, "plan, decide, ask, apply, and write it down"},
