@@ -2,10 +2,11 @@
 # detector); "make test" also needs Node and npm for the real agents and SDKs.
 
 GO          ?= go
+SUITES      ?= agents mcp
 STATICCHECK ?= honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOFILES      = $(shell find . -name '*.go' -not -path '*/node_modules/*')
 
-.PHONY: run build test unit sdk e2e check lint fmt bench soak clean
+.PHONY: run build test unit sdk e2e agents mcp check lint tools fmt bench soak clean
 
 run: build ## build it and see it work
 	./bin/stet demo
@@ -18,11 +19,17 @@ test: unit sdk e2e ## every test
 unit:
 	$(GO) test $$($(GO) list ./... | grep -v -e /test/e2e -e /test/mcp)
 
-sdk: ## Go SDKs as real clients, in a module of their own
+sdk: ## Go SDKs as real clients and peers to compare with, in modules of their own
 	cd test/sdk/go && $(GO) test ./...
+	cd bench && $(GO) test ./...
 
-e2e: ## real agents, npm SDKs and MCP clients, without a network
-	$(GO) test -timeout 20m -p 1 ./test/e2e ./test/mcp
+e2e: $(SUITES) ## what comes from npm
+
+agents: ## real agents and npm SDKs, without a network
+	$(GO) test -timeout 20m ./test/e2e
+
+mcp: ## MCP clients and the conformance suite
+	$(GO) test -timeout 20m ./test/mcp
 
 check: lint ## formatting, vet, staticcheck, and the tests under the race detector
 	$(GO) test -race $$($(GO) list ./... | grep -v -e /test/e2e -e /test/mcp)
@@ -30,7 +37,11 @@ check: lint ## formatting, vet, staticcheck, and the tests under the race detect
 lint:
 	@out=$$(gofmt -l $(GOFILES)); if [ -n "$$out" ]; then echo "not formatted:"; echo "$$out"; exit 1; fi
 	$(GO) vet ./...
+	cd bench && $(GO) vet ./...
 	$(GO) run $(STATICCHECK) ./...
+
+tools: ## download what lint runs
+	$(GO) run $(STATICCHECK) -version
 
 fmt:
 	gofmt -w $(GOFILES)

@@ -212,7 +212,7 @@ func (h *Handler) alarm(s *session, c tool.Call, what string) {
 func (h *Handler) Apply(ctx context.Context, c tool.Call, p *tool.Plan, by string) (tool.Result, error) {
 	r := &run{h: h, c: c, decision: "approved", by: by}
 	if p.Done != nil {
-		return r.finish(p, *p.Done)
+		return r.finish(p, p.Result())
 	}
 	return r.write(ctx, p)
 }

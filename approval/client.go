@@ -38,8 +38,8 @@ func NewClient(ctx context.Context, conn net.Conn) (*Client, error) {
 	case err == nil && (f.Type != "hello" || f.Version != version):
 		err = fmt.Errorf("it speaks another protocol (%q, version %d): use the same version of stet at both ends", f.Type, f.Version)
 	}
-	if !stop() && err == nil {
-		err = ctx.Err()
+	if !stop() {
+		err = ctx.Err() // which closed the connection, whatever became of it before
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("connect for approvals: %w", err), conn.Close())

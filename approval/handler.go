@@ -24,8 +24,7 @@ import (
 )
 
 // Handler is the tool.Caller that plans, decides, asks, applies and records.
-// Its fields are not to be changed once it is in use. Whoever made it closes
-// it, and after it its Journal.
+// Its fields are not to be changed once it is in use.
 type Handler struct {
 	Tools    *tool.Set
 	Policy   *policy.Policy  // nil: reads are allowed, writes are asked for
@@ -54,15 +53,12 @@ type Handler struct {
 
 	mu       sync.Mutex
 	sessions map[string]*session
-	tickets  map[string]*Ticket
 	turns    turns
-	done     bool
-	wg       sync.WaitGroup
 }
 
 var _ tool.Caller = (*Handler)(nil)
 
-// ErrClosed is what a closed Handler or Queue answers.
+// ErrClosed is what a closed Subscription or Client answers.
 var ErrClosed = errors.New("closed")
 
 // Specs implements tool.Caller.
@@ -88,19 +84,6 @@ func (h *Handler) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 	}
 	res.CallID = c.ID
 	return res, nil
-}
-
-// Close ends the calls that were begun by Start, and waits for them. More calls
-// do nothing.
-func (h *Handler) Close() error {
-	h.mu.Lock()
-	h.done = true
-	for _, t := range h.tickets {
-		t.Cancel()
-	}
-	h.mu.Unlock()
-	h.wg.Wait()
-	return nil
 }
 
 func (h *Handler) policy() *policy.Policy {

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -53,6 +54,9 @@ type Question struct {
 
 	Seal string `json:"seal"` // of path, base and result; an approval has to bear it
 }
+
+// Partial reports whether Diff does not show all that would be written.
+func (q Question) Partial() bool { return slices.Contains(q.Notes, tool.Large) }
 
 // File is one of several files that a call would write to: see tool.File.
 type File struct {

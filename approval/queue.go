@@ -2,9 +2,11 @@ package approval
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -115,6 +117,8 @@ func (q *Queue) remove(id string, c Closing, a *Answer) (Question, error) {
 	q.publish(Event{Closed: &c})
 	return w.q, nil
 }
+
+func newID() string { return strings.ToLower(rand.Text()[:10]) }
 
 func (q *Queue) find(id string) int {
 	return slices.IndexFunc(q.open, func(w *waiting) bool { return w.q.ID == id })

@@ -3,7 +3,6 @@ package approval_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -12,7 +11,6 @@ import (
 	"time"
 
 	"github.com/stet-dev/stet/approval"
-	"github.com/stet-dev/stet/tool"
 )
 
 // asker puts a question to a queue in the background.
@@ -194,95 +192,4 @@ func TestSubscribe(t *testing.T) {
 			t.Error(err)
 		}
 	})
-}
-
-// A call that outlasts the request that began it.
-func TestTicket(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t)
-		h.file("a", "x", 0o644)
-		request, cancel := context.WithCancel(t.Context())
-		quick, err := h.Start(request, call("s", "get", "a", ""))
-		if err != nil {
-			t.Fatal(err)
-		}
-		<-quick.Done()
-		if res, err := quick.Wait(t.Context()); err != nil || res.Text != "x" {
-			t.Error(res, err)
-		}
-		select {
-		case <-quick.Asked():
-			t.Error("nobody was asked")
-		default:
-		}
-		ticket, err := h.Start(request, call("s", "put", "a", "y"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		<-ticket.Asked()
-		cancel()
-		synctest.Wait()
-		q := h.queue.Open()
-		if len(q) != 1 {
-			t.Fatalf("open %v", q)
-		}
-		if _, ok := h.Ticket("other", ticket.ID); ok {
-			t.Error("another session gets the ticket")
-		}
-		found, ok := h.Ticket("s", ticket.ID)
-		if !ok {
-			t.Fatal("no ticket")
-		}
-		short, stop := context.WithTimeout(t.Context(), time.Minute)
-		defer stop()
-		if _, err := found.Wait(short); !errors.Is(err, context.DeadlineExceeded) {
-			t.Error(err)
-		}
-		h.answer(q[0], approval.Answer{Verdict: approval.Approve})
-		for range 2 {
-			if res, err := found.Wait(t.Context()); err != nil || res.Failed() {
-				t.Error(res, err)
-			}
-		}
-		h.has("a", "y")
-
-		ticket, err = h.Start(t.Context(), call("s", "put", "a", "z"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		<-ticket.Asked()
-		if err := h.Handler.Close(); err != nil {
-			t.Fatal(err)
-		}
-		res, err := ticket.Wait(t.Context())
-		if code(t, res, tool.Cancelled); err != nil {
-			t.Error(err)
-		}
-		if _, err := h.Start(t.Context(), call("s", "get", "a", "")); !errors.Is(err, approval.ErrClosed) {
-			t.Error(err)
-		}
-	})
-}
-
-func TestTicketsAreBounded(t *testing.T) {
-	h := newHouse(t)
-	h.Rate = -1
-	var first, last *approval.Ticket
-	for i := range 1500 {
-		ticket, err := h.Start(t.Context(), call("s", "get", fmt.Sprint(i), ""))
-		if err != nil {
-			t.Fatal(err)
-		}
-		<-ticket.Done()
-		if first == nil {
-			first = ticket
-		}
-		last = ticket
-	}
-	if _, ok := h.Ticket("s", first.ID); ok {
-		t.Error("results are kept without end")
-	}
-	if _, ok := h.Ticket("s", last.ID); !ok {
-		t.Error("the newest is gone")
-	}
 }

@@ -77,7 +77,7 @@ func (r *run) call(ctx context.Context, known bool) (tool.Result, error) {
 			r.decision, r.by = "allowed", "policy "+d.Rule
 		}
 		if plan.Done != nil {
-			return r.finish(plan, *plan.Done)
+			return r.finish(plan, plan.Result())
 		}
 		if r.endTurn == nil {
 			if r.endTurn, err = r.h.turn(ctx, plan.Path); err != nil {
@@ -109,7 +109,7 @@ func (r *run) failed(p *tool.Plan, d policy.Decision) (tool.Result, error) {
 		return r.refuse(p, p.Done.Code, fmt.Sprintf("%s of %q failed; why is not said, since to read the file a person has to be asked.", r.c.Name, p.Path))
 	}
 	r.decision, r.by = "refused", "tool"
-	return r.finish(p, *p.Done)
+	return r.finish(p, p.Result())
 }
 
 // giveWay ends the call's turn, if it is.
@@ -175,9 +175,6 @@ func (r *run) ask(ctx context.Context, p *tool.Plan, d policy.Decision, asks int
 		asking, cancel = context.WithDeadline(ctx, q.Expires)
 	}
 	defer cancel()
-	if hook, ok := ctx.Value(askedKey{}).(func(Question)); ok {
-		hook(q)
-	}
 	a, err := r.h.Approver.Ask(asking, q)
 	if err == nil {
 		if err = q.Check(a); err != nil {

@@ -4,10 +4,9 @@
 //
 //	cd bench && go run . [-stet FILE] [-rounds N] [-limit DURATION]
 //
-// The other server comes from npm, pinned by npm/package-lock.json, into
-// $STET_E2E_CACHE/bench (default: ~/.cache/stet-e2e/bench), with the Node that
-// it runs on. Where npm or a registry is not to be had, nothing is measured,
-// and the reason is printed.
+// The other server comes from npm, pinned by npm/package-lock.json, with the
+// Node that it runs on: see test/npm. Where npm or a registry is not to be had,
+// nothing is measured, and the reason is printed.
 package main
 
 import (
@@ -18,6 +17,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"time"
+
+	"github.com/stet-dev/stet/test/npm"
 )
 
 var (
@@ -47,15 +48,17 @@ func run() error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	modules, err := packages()
+	packages, err := npm.Install("npm", "bench")
 	if err != nil {
 		return fmt.Errorf("%w: %w", errSkip, err)
 	}
+	modules := filepath.Join(packages, "node_modules")
 	stet := *stetFile
 	if stet == "" {
 		stet = filepath.Join(dir, "stet")
 		build := exec.Command("go", "build", "-o", stet, "./cmd/stet")
 		build.Dir = ".."
+		build.Env = append(os.Environ(), "CGO_ENABLED=0") // as in the Makefile
 		if out, err := build.CombinedOutput(); err != nil {
 			return fmt.Errorf("build stet: %w: %s", err, out)
 		}

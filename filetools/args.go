@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/stet-dev/stet/internal/rawjson"
 	"github.com/stet-dev/stet/tool"
 )
 
@@ -60,28 +61,26 @@ func (ps params) parse(raw json.RawMessage) (values, error) {
 
 // object parses one object; prefix is where it stands.
 func (ps params) object(prefix string, raw json.RawMessage) (values, *failure) {
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber()
-	if open, _ := d.Token(); open != json.Delim('{') {
+	s := rawjson.New(raw)
+	if s.Kind() != '{' {
 		return nil, badArgument(cmpOr(strings.TrimSuffix(prefix, "."), "arguments"), "must be an object, not %s.", typeOf(raw))
 	}
-	out, seen := values{}, map[string]bool{}
-	for d.More() {
-		key, _ := d.Token()
-		name, _ := key.(string)
-		var val json.RawMessage
-		if err := d.Decode(&val); err != nil {
-			return nil, badArgument("arguments", "not valid JSON.")
+	out, seen := values{}, make([]bool, len(ps))
+	for s.Enter('{'); s.Next(); {
+		name := string(s.Key())
+		val := s.Skip().Of(raw)
+		if s.Err() != nil {
+			break
 		}
 		full := prefix + name
 		i := slices.IndexFunc(ps, func(p param) bool { return p.name == name })
 		if i < 0 {
 			return nil, badArgument(quoted(short(full)), "no such argument; there are %s.", ps.names())
 		}
-		if seen[name] {
+		if seen[i] {
 			return nil, badArgument(full, "given twice.")
 		}
-		seen[name] = true
+		seen[i] = true
 		if string(val) == "null" && !ps[i].required {
 			continue
 		}
@@ -90,6 +89,9 @@ func (ps params) object(prefix string, raw json.RawMessage) (values, *failure) {
 			return nil, f
 		}
 		out[name] = x
+	}
+	if s.Err() != nil {
+		return nil, badArgument("arguments", "nested too deep, or a name in them is written with escapes.")
 	}
 	for _, p := range ps {
 		if p.required && !out.has(p.name) {

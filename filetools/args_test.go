@@ -36,11 +36,12 @@ func FuzzArguments(f *testing.F) {
 				}
 				continue
 			}
-			if !json.Valid([]byte(p.Done.Text)) || !utf8.ValidString(p.Done.Text) {
-				t.Errorf("%s: %q", name, p.Done.Text)
+			r := p.Result()
+			if !json.Valid([]byte(r.Text)) || !utf8.ValidString(r.Text) || r.Code != p.Done.Code {
+				t.Errorf("%s: %q", name, r.Text)
 			}
-			if strings.Contains(p.Done.Text, `"success":true`) == p.Done.Failed() && name != "Read" {
-				t.Errorf("%s: %q %s", name, p.Done.Text, p.Done.Code)
+			if strings.Contains(r.Text, `"success":true`) == r.Failed() && name != "Read" {
+				t.Errorf("%s: %q %s", name, r.Text, r.Code)
 			}
 		}
 	})

@@ -107,8 +107,8 @@ type readOptions struct {
 	asked    bool // an encoding was given
 }
 
-// shown notes that lines of a file are shown, and decides how.
-func (q *request) shown(info workspace.Info, v workspace.Version, lines freshness.Range, content func() string) answer {
+// shown notes that lines of a file, so many bytes, are shown, and decides how.
+func (q *request) shown(info workspace.Info, v workspace.Version, lines freshness.Range, size int) answer {
 	q.ses.tracker.Observe(freshness.Observation{
 		Kind: freshness.Read, Path: q.opened, Version: v, Stamp: info.Stamp, Lines: lines, Time: q.began,
 	})
@@ -130,7 +130,7 @@ func (q *request) shown(info workspace.Info, v workspace.Version, lines freshnes
 			old.told = true
 			return answer{repeat, fmt.Sprintf("[File previously read: %s. Content unchanged since last read.]", quoted(q.path))}
 		}
-		if text := q.difference(old, v, lines, since, content); text != "" {
+		if text := q.difference(old, v, lines, since, size); text != "" {
 			old.version, old.told = v, true
 			return answer{changed, text}
 		}
@@ -155,7 +155,7 @@ func (q *request) shown(info workspace.Info, v workspace.Version, lines freshnes
 
 // difference is what changed in a file that is in view whole, when that is much
 // shorter than the file; else "". (TRK-11)
-func (q *request) difference(old *view, v workspace.Version, lines freshness.Range, since int, content func() string) string {
+func (q *request) difference(old *view, v workspace.Version, lines freshness.Range, since, size int) string {
 	whole := freshness.Range{First: 1}
 	if q.cfg.Dedupe.NoDiff || old.version == v || lines != whole && lines != (freshness.Range{}) || !old.covers(whole, since) {
 		return ""
@@ -178,16 +178,23 @@ func (q *request) difference(old *view, v workspace.Version, lines freshness.Ran
 	}
 	name := quoted(q.path)
 	u := diff.Lines(a, b, diff.Options{}).Unified("a/"+q.opened, "b/"+q.opened)
-	if u == "" || len(u)*4 > len(content()) {
+	if u == "" || len(u)*4 > size {
 		return ""
 	}
 	return fmt.Sprintf("[File previously read: %s. Changed since last read:]\n%s", name, u)
 }
 
-// edited notes that the session has written a file, or with gone removed it.
-func (q *request) edited(path string, v workspace.Version, info workspace.Info, gone bool, at time.Time) {
+// edited notes that the session has written a file, at the time given. With
+// part it does not know all that the file holds now.
+func (q *request) edited(path string, v workspace.Version, info workspace.Info, part bool, at time.Time) {
 	q.ses.forget(path)
 	q.ses.tracker.Observe(freshness.Observation{
-		Kind: freshness.Edited, Path: path, Version: v, Stamp: info.Stamp, Gone: gone, Time: at,
+		Kind: freshness.Edited, Path: path, Version: v, Stamp: info.Stamp, Part: part, Time: at,
 	})
+}
+
+// removed notes that a file is gone, and that the session knows.
+func (q *request) removed(path string) {
+	q.ses.forget(path)
+	q.ses.tracker.Observe(freshness.Observation{Kind: freshness.Edited, Path: path, Gone: true, Time: q.cfg.Now()})
 }

@@ -22,9 +22,10 @@ type draft struct {
 	request string   // what the model asked for
 	tell    []string // what the model has to be told
 
-	unread     bool
+	unread     bool // the session never saw the file
+	whole      bool // the session knows all of base
+	edit       bool // parts of base are replaced, and the result carries them
 	strict     bool // bytes outside of what changed must not change
-	difference bool // the result carries what changed
 	createDirs bool
 	backup     bool
 }
@@ -36,8 +37,11 @@ const largeDiff = 256 << 10
 // with what somebody else has written since its base. (FILE-15)
 func (q *request) plan(ctx context.Context, tg target, now *content, d draft) (*tool.Plan, error) {
 	notes := tg.notes()
-	if d.unread && tg.exists {
+	switch {
+	case d.unread && tg.exists:
 		notes = append(notes, tool.Unread)
+	case tg.exists && !d.edit && !d.whole:
+		notes = append(notes, tool.PartRead)
 	}
 	text := d.text
 	if d.base != nil && d.base.version != now.version {
@@ -222,10 +226,12 @@ type writeData struct {
 func (q *request) unchanged(tg *target, now *content, text string, d draft) *tool.Plan {
 	none := int64(0)
 	notes := append(d.tell, "the file holds this content already")
-	q.edited(tg.name, now.version, now.info, false, q.began)
-	return q.done(encode(operation{Success: true, BytesWritten: &none, Data: writeData{
-		Path: tg.name, Version: id(now.version), Notes: notes, Asked: d.askedTo(text),
-	}}))
+	return q.done(func() string {
+		q.edited(tg.name, now.version, now.info, d.edit && !d.whole, q.began)
+		return encode(operation{Success: true, BytesWritten: &none, Data: writeData{
+			Path: tg.name, Version: id(now.version), Notes: notes, Asked: d.askedTo(text),
+		}})
+	})
 }
 
 // maxDiff is the size of a diff in a result.
@@ -252,7 +258,7 @@ func (q *request) apply(ctx context.Context, p *tool.Plan, tg target, data []byt
 	if err != nil {
 		return q.failed(err)
 	}
-	q.edited(tg.name, w.Now, w.Info, false, began)
+	q.edited(tg.name, w.Now, w.Info, d.edit && !d.whole, began)
 	q.ses.mu.Lock()
 	q.ses.encodings[tg.name] = enc
 	q.ses.mu.Unlock()
@@ -264,7 +270,7 @@ func (q *request) apply(ctx context.Context, p *tool.Plan, tg target, data []byt
 	for _, l := range w.Lost {
 		out.Notes = append(out.Notes, "not kept: "+l)
 	}
-	if d.difference {
+	if d.edit {
 		out.Diff = cut(p.Diff, maxDiff)
 	}
 	out.Asked = d.askedTo(text)

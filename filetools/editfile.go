@@ -55,16 +55,15 @@ func planEditFile(ctx context.Context, q *request) (*tool.Plan, error) {
 	if now.unreadable != nil {
 		return nil, now.unreadable
 	}
-	d := draft{strict: true, difference: true, backup: true}
-	d.base, err = q.seen(&tg, now)
-	stale := err
-	if err != nil || d.base == nil {
-		d.base, d.unread = now, true
+	d := draft{strict: true, edit: true, backup: true}
+	stale := q.takeSeen(&d, &tg, now)
+	if stale != nil {
+		d.base, d.unread, d.whole = now, true, false
 	}
 	r, err := edit.Apply([]byte(d.base.text), edits)
 	if err != nil && d.base.version != now.version {
 		// Not in what the session saw: it may know the text from elsewhere.
-		d.base, d.unread = now, true
+		d.base, d.unread, d.whole = now, true, false
 		r, err = edit.Apply([]byte(now.text), edits)
 	}
 	if err != nil && stale != nil {

@@ -66,7 +66,7 @@ func planFileInfo(ctx context.Context, q *request) (*tool.Plan, error) {
 			return nil, err
 		}
 	}
-	return q.done(encode(operation{Success: true, Data: d})), nil
+	return q.say(operation{Success: true, Data: d}), nil
 }
 
 // describeText looks into a file. What is too large for that is not.

@@ -128,7 +128,8 @@ type request struct {
 	path    string // as the caller gave it
 	opened  string // canonical, once it was found
 	options readOptions
-	foreign bool // the writes undone are not the session's
+	foreign bool   // the writes undone are not the session's
+	told    func() // what to note once a failure is told; may be nil
 }
 
 // fileTool is a kind over a workspace.
@@ -162,45 +163,43 @@ func (f *fileTool) Refuse(c tool.Call, code tool.Code, message string) tool.Resu
 	if args, err := f.k.params.parse(c.Arguments); err == nil {
 		q.path = args.str("path")
 	}
-	q.unshow(code)
 	r, _ := q.failed(&failure{code: code, message: message, verbatim: true})
 	return r
 }
 
-// unshow takes back that a read was shown, when it was refused after it was
-// planned: the session knows nothing of the file then.
-func (q *request) unshow(code tool.Code) {
-	switch code {
-	case tool.PermissionDenied, tool.UserRejected, tool.Cancelled, tool.Timeout:
-	default:
-		return
+// done is a plan with nothing left to apply. The text is asked for when the
+// result is delivered: only then the session has seen it. (TRK-12)
+func (q *request) done(text func() string) *tool.Plan {
+	deliver := func() tool.Result {
+		s := text()
+		q.ses.spend(q.cfg.Dedupe.tokens(s))
+		return tool.Result{CallID: q.call.ID, Text: s}
 	}
-	if !q.kind.readOnly || q.path == "" {
-		return
-	}
-	p, err := q.root.Resolve(q.path)
-	if err != nil {
-		return
-	}
-	if info, err := q.root.Stat(p); err == nil {
-		q.edited(info.Path.String(), "", workspace.Info{}, true, q.began)
-	}
+	return &tool.Plan{Call: q.call, Path: q.opened, Done: &tool.Result{CallID: q.call.ID}, Deliver: deliver}
 }
 
-// done is a plan with nothing left to apply.
-func (q *request) done(text string) *tool.Plan {
-	q.ses.spend(q.cfg.Dedupe.tokens(text))
-	return &tool.Plan{Call: q.call, Path: q.opened, Done: &tool.Result{CallID: q.call.ID, Text: text}}
+// say is done with a text that is there already.
+func (q *request) say(v any) *tool.Plan {
+	text := encode(v)
+	return q.done(func() string { return text })
 }
 
 // refuse is the plan for an error that a model can act on; any other error is
 // returned.
 func (q *request) refuse(err error) (*tool.Plan, error) {
+	q.opened = q.about()
 	r, err := q.failed(err)
 	if err != nil {
 		return nil, err
 	}
-	return &tool.Plan{Call: q.call, Path: q.about(), Done: &r}, nil
+	p := &tool.Plan{Call: q.call, Path: q.opened, Done: &r}
+	if q.told != nil {
+		p.Deliver = func() tool.Result {
+			q.told()
+			return r
+		}
+	}
+	return p, nil
 }
 
 // about is the file that a failed call is about, if it is there: whoever

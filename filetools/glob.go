@@ -33,6 +33,11 @@ func compileGlob(pattern string) (*glob, error) {
 	case len(pattern) > maxGlob:
 		return nil, fmt.Errorf("the pattern has more than %d bytes", maxGlob)
 	}
+	for c := range strings.SplitSeq(pattern, "/") {
+		if c == ".." {
+			return nil, errors.New(`the pattern holds "..": it is matched against what is in the directory; name another one by path`)
+		}
+	}
 	g := &glob{base: !strings.Contains(pattern, "/")}
 	pattern = strings.TrimPrefix(strings.TrimPrefix(pattern, "./"), "/")
 	c := globber{in: pattern}

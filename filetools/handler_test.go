@@ -31,14 +31,13 @@ func TestBehindTheHandler(t *testing.T) {
 	var answer person
 	var asked []approval.Question
 	h := &approval.Handler{
-		Tools: &b.set, Journal: &record.Journal{Trail: &trail}, Rate: -1, RollBack: b.tools.RollBack,
+		Tools: &b.set, Journal: &record.Journal{Trail: &trail}, Rate: -1,
 		Policy: &policy.Policy{Rules: []policy.Rule{{Tools: patterns(t, "Read"), Do: policy.Ask}}},
 		Approver: person(func(q approval.Question) approval.Answer {
 			asked = append(asked, q)
 			return answer(q)
 		}),
 	}
-	defer h.Close()
 	call := func(name, args string) tool.Result {
 		t.Helper()
 		asked = nil
@@ -139,7 +138,6 @@ func TestChangedAgainAndAgain(t *testing.T) {
 		b.put("a", "1\n"+strings.Repeat("x\n\n\n\n", n))
 		return approval.Answer{Verdict: approval.Approve}
 	})}
-	defer h.Close()
 	c := tool.Call{Session: "one", Name: "write_file", Arguments: json.RawMessage(`{"path":"a","content":"0\n1\n"}`)}
 	r, err := h.Call(t.Context(), c)
 	if errors.Is(err, tool.ErrChanged) || r.Code != tool.ConcurrentModification || n > 5 {
@@ -162,7 +160,6 @@ func TestFailuresTellNothing(t *testing.T) {
 		}},
 		Approver: person(func(approval.Question) approval.Answer { return approval.Answer{Verdict: approval.Reject} }),
 	}
-	defer h.Close()
 	call := func(name, args string) string {
 		r, err := h.Call(t.Context(), tool.Call{ID: "1", Session: "one", Name: name, Arguments: json.RawMessage(args)})
 		if err != nil || !r.Failed() {

@@ -110,5 +110,5 @@ func (q *request) listed(l *listing, what string) *tool.Plan {
 	if l.truncated {
 		data["truncated"] = true
 	}
-	return q.done(encode(operation{Success: true, Content: &text, Data: data}))
+	return q.say(operation{Success: true, Content: &text, Data: data})
 }

@@ -84,33 +84,31 @@ func planRead(ctx context.Context, q *request) (*tool.Plan, error) {
 		return nil, err
 	}
 	q.opened = pg.Info.Path.String()
+	return q.done(func() string { return encode(q.page(&pg)) }), nil
+}
+
+// page is the envelope around a page. Where lines are not shown again, data has
+// none, and the text says what stands in their place. (READ-2, READ-3, TRK-6)
+func (q *request) page(pg *workspace.Page) envelope {
 	lines, chars := numbered(pg.Lines)
-	e := envelope{
-		Status: "success",
-		Stats: readStats{
-			Time: q.took(), Lines: len(pg.Lines), Chars: chars, Total: pg.Total, Size: pg.Info.Size,
-			Mtime: pg.Info.ModTime.UnixMilli(), Encoding: pg.Encoding.String(),
-		},
-		Context: q.context(),
+	stats := readStats{
+		Time: q.took(), Lines: len(pg.Lines), Chars: chars, Total: pg.Total, Size: pg.Info.Size,
+		Mtime: pg.Info.ModTime.UnixMilli(), Encoding: pg.Encoding.String(),
 	}
-	data := readData{Truncated: !pg.Complete()}
+	data := readData{Content: lines, Truncated: !pg.Complete()}
+	e := envelope{Status: "success", Text: q.readText(pg), Context: q.context()}
 	if pg.Fallback {
 		data.Fallback = "replace"
 	}
 	if pg.Fallback || data.Truncated {
 		e.Status = "partial"
 	}
-	answer := q.shown(pg.Info, pg.Version, shownLines(pg.Lines, pg.Complete()), func() string { return lines })
-	switch answer.kind {
-	case repeat:
-		e.Text = answer.text
-	case changed:
-		data.Content, e.Text = answer.text, q.readText(&pg)
-	default:
-		data.Content, e.Text = lines, q.readText(&pg)
+	if a := q.shown(pg.Info, pg.Version, shownLines(pg.Lines, pg.Complete()), len(lines)); a.kind != full {
+		data.Content, e.Text = "", a.text
+		stats.Lines, stats.Chars = 0, 0
 	}
-	e.Data = data
-	return q.done(encode(e)), nil
+	e.Data, e.Stats = data, stats
+	return e
 }
 
 func (q *request) took() int64 { return int64(q.cfg.Now().Sub(q.began) / time.Millisecond) }

@@ -108,14 +108,20 @@ func decode(data []byte, asked workspace.Encoding) (string, workspace.Encoding, 
 	return text, enc, err
 }
 
+// A part has at most so many bytes, and lines, however many are asked for: it is
+// held in memory several times over on its way out. (FILE-8)
+const (
+	maxPart      = 1 << 20
+	maxPartLines = 50_000
+)
+
 func (q *request) readPart(ctx context.Context, p workspace.Path, first, last int) (*tool.Plan, error) {
-	const most = 1 << 30
 	ask := workspace.PageRequest{
-		Line: first, Lines: most, Width: -1, Bytes: most, Encoding: q.options.encoding,
+		Line: first, Lines: maxPartLines, Width: -1, Bytes: maxPart, Encoding: q.options.encoding,
 		Version: true,
 	}
 	if last > 0 {
-		ask.Lines = last - first + 1
+		ask.Lines = min(last-first+1, maxPartLines)
 	}
 	pg, err := q.root.Page(ctx, p, ask)
 	if errors.Is(err, workspace.ErrRange) {
@@ -153,14 +159,16 @@ func (q *request) readDone(info workspace.Info, v workspace.Version, enc workspa
 	if enc != (workspace.Encoding{}) {
 		d.Encoding = encodingName(enc)
 	}
-	a := q.shown(info, v, lines, func() string { return text })
-	switch a.kind {
-	case repeat:
-		text, n, d = a.text, 0, readFileData{Path: d.Path, Version: d.Version, Unchanged: true}
-	case changed:
-		text, d.Diff = a.text, true
-	}
-	return q.done(encode(operation{Success: true, Content: &text, LinesRead: &n, Data: d}))
+	return q.done(func() string {
+		a := q.shown(info, v, lines, len(text))
+		switch a.kind {
+		case repeat:
+			text, n, d = a.text, 0, readFileData{Path: d.Path, Version: d.Version, Unchanged: true}
+		case changed:
+			text, d.Diff = a.text, true
+		}
+		return encode(operation{Success: true, Content: &text, LinesRead: &n, Data: d})
+	})
 }
 
 func encodingName(e workspace.Encoding) string {

@@ -217,7 +217,11 @@ func (q *request) undone(todo []restore) tool.Result {
 		gone := r.to.version == ""
 		bytes += int64(len(r.to.data))
 		info, _ := q.root.Stat(r.tg.path)
-		q.edited(r.tg.name, r.to.version, info, gone, q.cfg.Now())
+		if gone {
+			q.removed(r.tg.name)
+		} else {
+			q.edited(r.tg.name, r.to.version, info, true, q.cfg.Now())
+		}
 		numbers = append(numbers, r.undoes...)
 		if q.foreign {
 			files = append(files, file{Path: r.tg.name, Version: id(r.to.version), Removed: gone})

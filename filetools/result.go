@@ -1,7 +1,6 @@
 package filetools
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -98,7 +97,7 @@ func failOperation(q *request, f *failure) string {
 
 // encode returns v as JSON, with <, > and & as they are.
 func encode(v any) string {
-	var b bytes.Buffer
+	var b strings.Builder // written to once
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(v); err != nil {

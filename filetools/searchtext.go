@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"path"
 	"regexp"
 	"slices"
 	"strconv"
@@ -78,6 +79,9 @@ func planSearchText(ctx context.Context, q *request) (*tool.Plan, error) {
 		return nil, err
 	}
 	if info, err := q.root.Stat(p); err == nil && info.Kind != workspace.Directory {
+		if !g.match(p.String()) && !g.match(path.Base(p.String())) {
+			return s.done(), nil
+		}
 		// Of a file that was named, a failure is said.
 		if err := s.file(ctx, p, true); err != nil && err != fs.SkipAll {
 			return nil, err
@@ -274,5 +278,5 @@ func (s *search) done() *tool.Plan {
 	if s.skipped > 0 {
 		data["skipped"] = s.skipped
 	}
-	return s.q.done(encode(operation{Success: true, Content: &text, Data: data}))
+	return s.q.say(operation{Success: true, Content: &text, Data: data})
 }

@@ -145,25 +145,30 @@ func (q *request) there(ctx context.Context, tg *target, asked workspace.Encodin
 	return n, nil
 }
 
-// seen returns what the client session last saw of the file: nil when it never
-// saw it, and an error when that is not kept any more.
-func (q *request) seen(tg *target, now *content) (*content, error) {
+// takeSeen bases the draft on what the client session last saw of the file, or,
+// when it never saw it, on what is there now. It is an error when what was seen
+// is not kept any more.
+func (q *request) takeSeen(d *draft, tg *target, now *content) error {
 	f, ok := q.ses.tracker.File(tg.name, tg.info.Stamp)
 	if !ok || f.Version == "" {
-		return nil, nil
+		d.base, d.unread = now, true
+		return nil
 	}
+	d.whole = f.Whole
 	if f.Version == now.version {
-		return now, nil
+		d.base = now
+		return nil
 	}
 	data, err := q.root.Kept(f.Version)
 	if err != nil {
-		return nil, q.stale(tg, now, "and what was read is not kept any more")
+		return q.stale(tg, now, "and what was read is not kept any more")
 	}
 	old := &content{version: f.Version, data: data}
 	if old.text, old.enc, err = decode(data, now.enc); err != nil {
-		return nil, q.stale(tg, now, "and cannot be merged")
+		return q.stale(tg, now, "and cannot be merged")
 	}
-	return old, nil
+	d.base = old
+	return nil
 }
 
 // stale is the failure of a write that was based on what is not there any more.
@@ -171,7 +176,7 @@ func (q *request) stale(tg *target, now *content, why string) *failure {
 	f := fail(tool.ConcurrentModification, "the file was changed by somebody else since it was read, "+why+"; read it again")
 	if now.version == "" {
 		f.message = "the file was removed by somebody else since it was read; write it again to make it anew"
-		q.edited(tg.name, "", workspace.Info{}, true, q.cfg.Now())
+		q.told = func() { q.removed(tg.name) }
 	}
 	f.data = map[string]any{"path": tg.name}
 	if now.version != "" {

@@ -3,7 +3,6 @@ package filetools
 import (
 	"context"
 	_ "embed"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -106,35 +105,6 @@ func (t *Tools) PlanUndo(ctx context.Context, c tool.Call, writes []Write) (*too
 	return p, nil
 }
 
-// RollBack undoes all writes of a client session, file by file: those that can
-// be undone are, and the error names the others. Nobody is asked. (FILE-11)
-func (t *Tools) RollBack(ctx context.Context, session string) error {
-	var names []string
-	by := map[string][]Write{}
-	for _, w := range t.Writes(session) {
-		if w.Undone || w.Undoes != nil {
-			continue
-		}
-		if by[w.Path] == nil {
-			names = append(names, w.Path)
-		}
-		by[w.Path] = append(by[w.Path], w)
-	}
-	var failed []error
-	for _, name := range slices.Backward(names) {
-		q := &request{Tools: t, kind: undoKind, call: tool.Call{Session: session, Name: "undo"}, began: t.cfg.Now(), ses: t.session(session)}
-		p, err := q.planUndoing(ctx, by[name])
-		if err == nil && p.Done == nil {
-			var r tool.Result
-			if r, err = p.Apply(ctx); err == nil && r.Failed() {
-				err = fmt.Errorf("undo %s: %s", workspace.Quote(name), r.Code)
-			}
-		}
-		failed = append(failed, err)
-	}
-	return errors.Join(failed...)
-}
-
 func (q *request) listWrites(all []Write) *tool.Plan {
 	var b strings.Builder
 	for _, w := range all {
@@ -151,5 +121,5 @@ func (q *request) listWrites(all []Write) *tool.Plan {
 		b.WriteByte('\n')
 	}
 	text := b.String()
-	return q.done(encode(operation{Success: true, Content: &text, Data: map[string]any{"writes": len(all)}}))
+	return q.say(operation{Success: true, Content: &text, Data: map[string]any{"writes": len(all)}})
 }

@@ -43,11 +43,8 @@ func planWriteFile(ctx context.Context, q *request) (*tool.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	if d.base, err = q.seen(&tg, now); err != nil {
+	if err := q.takeSeen(&d, &tg, now); err != nil {
 		return nil, err
-	}
-	if d.base == nil {
-		d.base, d.unread = now, true
 	}
 	now.asFound()
 	d.base.asFound()

@@ -332,13 +332,6 @@ func TestUndoAllOrNone(t *testing.T) {
 	if p, err := p.Replan(t.Context(), nil); err != nil || p.Done == nil || p.Done.Code != tool.ConcurrentModification {
 		t.Errorf("%+v %v", p, err)
 	}
-	// What can be undone is, where nobody is asked. (FILE-11)
-	if err := b.tools.RollBack(t.Context(), "one"); err == nil || !strings.Contains(err.Error(), "dir/c") {
-		t.Error(err)
-	}
-	if b.get("dir/a") != "1\n" || b.get("dir/sub/b") != "<no such file or directory>" || b.get("dir/c") != "changed\n" {
-		t.Error("not rolled back")
-	}
 }
 
 // Writes known from elsewhere can be undone too.

@@ -141,6 +141,50 @@ func TestCoversWhatWasShown(t *testing.T) {
 	}
 }
 
+// A session knows all of a file once it was shown every line of one version, or
+// wrote it; not when it edited what it had seen in part. (TRK-9, CTX-6, CTX-7)
+func TestWhole(t *testing.T) {
+	read := func(v workspace.Version, first, last int, sec int64) Observation {
+		return Observation{Kind: Read, Path: "a", Version: v, Lines: Range{first, last}, Time: at(sec)}
+	}
+	edited := Observation{Kind: Edited, Path: "a", Version: "v2", Time: at(3)}
+	inPart := edited
+	inPart.Part = true
+	for _, c := range []struct {
+		name string
+		all  []Observation
+		want bool
+	}{
+		{"whole", []Observation{read("v1", 0, 0, 1)}, true},
+		{"a part", []Observation{read("v1", 1, 9, 1)}, false},
+		{"by pages", []Observation{read("v1", 10, 0, 1), read("v1", 1, 9, 2)}, true},
+		{"pages of two versions", []Observation{read("v1", 1, 9, 1), read("v2", 10, 0, 2)}, false},
+		{"without a version", []Observation{read("", 1, 9, 1), read("", 10, 0, 2)}, false},
+		{"whole, and a part again", []Observation{read("v1", 0, 0, 1), read("v1", 3, 4, 2)}, true},
+		{"whole, and a part of another", []Observation{read("v1", 0, 0, 1), read("v2", 3, 4, 2)}, false},
+		{"written", []Observation{edited}, true},
+		{"edited in part", []Observation{read("v1", 1, 9, 1), inPart}, false},
+		{"and then read", []Observation{inPart, read("v2", 0, 0, 4)}, true},
+		{"forgotten", []Observation{read("v1", 0, 0, 1), {Kind: Forgot, Path: "a", Time: at(2)}}, false},
+	} {
+		if f, ok := Fold(c.all).File("a", workspace.Stamp{}); !ok || f.Whole != c.want {
+			t.Errorf("%s: %+v", c.name, f)
+		}
+	}
+}
+
+// A read that began before an own edit, and is delivered after it, shows the
+// past: the session knows what it wrote. (CTX-7, TRK-7)
+func TestLateRead(t *testing.T) {
+	s := Fold([]Observation{
+		{Kind: Edited, Path: "a", Version: "v2", Time: at(3)},
+		{Kind: Read, Path: "a", Version: "v1", Time: at(2)},
+	})
+	if f, _ := s.File("a", workspace.Stamp{}); f.Version != "v2" || f.Reads != 0 || !f.Whole {
+		t.Errorf("%+v", f)
+	}
+}
+
 // Ranges added in any order cover exactly the lines added.
 func TestRanges(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -320,6 +364,7 @@ func TestStored(t *testing.T) {
 				Path:    rapid.SampledFrom([]string{"a", "A", "b/c"}).Draw(t, "path"),
 				Version: rapid.SampledFrom([]workspace.Version{"", "v1", "v2"}).Draw(t, "version"),
 				Stamp:   workspace.Stamp{Ino: uint64(rapid.IntRange(0, 2).Draw(t, "ino"))},
+				Part:    rapid.Bool().Draw(t, "part"),
 				Gone:    rapid.IntRange(0, 5).Draw(t, "gone") == 0,
 				Lines:   Range{rapid.IntRange(0, 9).Draw(t, "first"), rapid.IntRange(0, 9).Draw(t, "last")},
 				Time:    at(int64(i + rapid.IntRange(-2, 0).Draw(t, "late"))).UTC(),

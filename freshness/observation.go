@@ -44,6 +44,7 @@ type Observation struct {
 	Gone    bool              `json:"gone,omitempty"`
 
 	Lines Range     `json:"lines,omitzero"` // that a Read showed
+	Part  bool      `json:"part,omitempty"` // after an Edited, the session does not know all of the file
 	Time  time.Time `json:"time"`           // when it was looked at: not later than Stamp was taken
 }
 

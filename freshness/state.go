@@ -24,6 +24,7 @@ type File struct {
 
 	Reads  int     `json:"reads,omitempty"` // since the last invalidation
 	Shown  []Range `json:"shown,omitempty"` // lines of Version that were shown, ascending
+	Whole  bool    `json:"whole,omitempty"` // the session knows all of Version: it was shown every line, or wrote it
 	Status Status  `json:"status"`          // as of the last observation
 
 	ReadAt   time.Time `json:"read_at,omitzero"`
@@ -80,20 +81,22 @@ func (s *State) Observe(o Observation) {
 	case Seen:
 		f.seen(o)
 	case Forgot:
-		f.Reads, f.Shown = 0, nil
+		f.Reads, f.Shown, f.Whole = 0, nil, false
 	}
 }
 
-// read is CTX-6, TRK-2 and TRK-9.
+// read is CTX-6, TRK-2 and TRK-9. What was read before the session's own last
+// edit is the past: it is not what the session knows.
 func (s *State) read(f *File, o Observation) {
-	if o.Gone {
+	if o.Gone || o.Time.Before(f.EditedAt) {
 		return
 	}
 	if o.Version != f.Version || o.Version == "" {
-		f.Shown = nil
+		f.Shown, f.Whole = nil, false
 	}
 	s.touch(f, o)
 	f.Shown = add(f.Shown, o.Lines)
+	f.Whole = f.Whole || covers(f.Shown, Range{})
 	f.Reads++
 	f.ReadAt = o.Time
 }
@@ -105,7 +108,7 @@ func (s *State) edited(f *File, o Observation) {
 		return
 	}
 	s.touch(f, o)
-	f.Reads, f.Shown = 0, nil
+	f.Reads, f.Shown, f.Whole = 0, nil, !o.Part
 	f.EditedAt = o.Time
 }
 

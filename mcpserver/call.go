@@ -27,17 +27,19 @@ func (s *Server) call(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallT
 	if req.Params.RequestState != "" {
 		return s.resume(ctx, req)
 	}
-	r, err := s.begin(ctx, req)
+	r, work, err := s.begin(ctx, req)
 	if err != nil {
 		return nil, err
 	}
+	go work()
 	return s.follow(ctx, req, r, true)
 }
 
-// begin starts a call, which goes on for as long as its session does.
-func (s *Server) begin(ctx context.Context, req *mcp.CallToolRequest) (*running, error) {
+// begin enters a call, which goes on for as long as its session does, and
+// returns what does it: work has to be called.
+func (s *Server) begin(ctx context.Context, req *mcp.CallToolRequest) (_ *running, work func(), _ error) {
 	if !s.gate.enter() {
-		return nil, ErrClosed
+		return nil, nil, ErrClosed
 	}
 	session := s.session(ctx, req)
 	call := tool.Call{
@@ -50,25 +52,24 @@ func (s *Server) begin(ctx context.Context, req *mcp.CallToolRequest) (*running,
 	// The values of ctx stay: through them the SDK finds the stream on which
 	// this call's notifications go out.
 	s.watch(req, session)
-	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	r := s.calls.begin(call, frontOf(req), cancel)
 	stopped := context.AfterFunc(s.base, cancel)
-	go func() {
+	return r, func() {
 		defer s.gate.leave()
 		defer stopped()
 		defer cancel()
-		result, err := s.config.Caller.Call(context.WithValue(work, runningKey{}, r), call)
+		result, err := s.config.Caller.Call(context.WithValue(ctx, runningKey{}, r), call)
 		switch {
 		case err == nil:
 			r.end(resultOf(result))
-		case work.Err() != nil:
+		case ctx.Err() != nil:
 			r.end(failure(tool.Cancelled, "the call was cancelled"))
 		default:
 			s.log.Error("call", "tool", call.Name, "call", call.ID, "session", call.Session, "err", err)
 			r.end(failure("internal_error", "the tool broke; the log of stet says more under call "+call.ID))
 		}
-	}()
-	return r, nil
+	}, nil
 }
 
 // follow waits until there is something to answer a request with: the result

@@ -22,7 +22,7 @@ import (
 type lines struct {
 	server  *Server
 	session *mcp.ServerSession
-	in      io.Reader
+	in      *bufio.Reader // of the goroutine in run
 	out     *lockedWriter
 	sdk     *io.PipeWriter
 
@@ -47,11 +47,11 @@ func (l *lockedWriter) Write(line []byte) (int, error) {
 // Close implements io.Closer. The writer is not ours to close.
 func (l *lockedWriter) Close() error { return nil }
 
-// run reads until the end of what comes in, or of ctx or the SDK's session.
+// run reads until the end of what comes in, or of ctx or the SDK's session, or
+// until another goroutine reads on.
 func (l *lines) run(ctx context.Context) {
-	in := bufio.NewReaderSize(l.in, 64<<10)
 	for {
-		line, err := l.next(in)
+		line, err := l.next()
 		if errors.Is(err, errLong) {
 			l.refuse("null", -32600, fmt.Sprintf("invalid request: a message of more than %d bytes", l.server.config.MaxMessage))
 			continue
@@ -61,7 +61,13 @@ func (l *lines) run(ctx context.Context) {
 			_ = l.sdk.CloseWithError(err) // it never fails
 			return
 		}
-		if !l.take(ctx, line) {
+		work, mine := l.take(ctx, line)
+		switch {
+		case work != nil:
+			if !l.do(ctx, work) {
+				return
+			}
+		case !mine:
 			if _, err := l.sdk.Write(line); err != nil {
 				return
 			}
@@ -81,11 +87,11 @@ var errLong = errors.New("message too long")
 
 // next reads a line, its end included. The last one may have none. One that is
 // longer than a message may be is read over, and errLong.
-func (l *lines) next(in *bufio.Reader) ([]byte, error) {
+func (l *lines) next() ([]byte, error) {
 	var line []byte
 	long := false
 	for {
-		part, err := in.ReadSlice('\n')
+		part, err := l.in.ReadSlice('\n')
 		if long = long || len(line)+len(part) > l.server.config.MaxMessage; !long {
 			line = append(line, part...) // the reader's own bytes change
 		}
@@ -101,15 +107,19 @@ func (l *lines) next(in *bufio.Reader) ([]byte, error) {
 	}
 }
 
-// take answers a line, or says that it is the SDK's.
-func (l *lines) take(ctx context.Context, line []byte) bool {
+// take answers a line, or returns the call that it asks for. A line that is not
+// mine is the SDK's.
+func (l *lines) take(ctx context.Context, line []byte) (c *lineCall, mine bool) {
 	if len(bytes.TrimSpace(line)) == 0 {
-		return true
+		return nil, true
+	}
+	if id, p := plain(line); p != nil {
+		return l.enter(ctx, id, p)
 	}
 	var message map[string]json.RawMessage
 	if err := json.Unmarshal(line, &message); err != nil && !json.Valid(line) {
 		l.refuse("null", -32700, "parse error: this line is not JSON")
-		return true
+		return nil, true
 	}
 	if !isMessage(message) {
 		id := "null"
@@ -117,65 +127,61 @@ func (l *lines) take(ctx context.Context, line []byte) bool {
 			id = string(message["id"])
 		}
 		l.refuse(id, -32600, "invalid request: this line is no JSON-RPC 2.0 request, notification or response")
-		return true
+		return nil, true
 	}
 	switch string(message["method"]) {
 	case `"tools/call"`:
 		return l.call(ctx, message)
 	case `"notifications/cancelled"`:
-		return l.cancel(message["params"])
+		return nil, l.cancel(message["params"])
 	}
-	return false
+	return nil, false
 }
 
-// call answers a tools/call of an initialized session.
-func (l *lines) call(ctx context.Context, message map[string]json.RawMessage) bool {
+// call takes a tools/call.
+func (l *lines) call(ctx context.Context, message map[string]json.RawMessage) (c *lineCall, mine bool) {
 	id := message["id"]
-	if !isID(id) || l.session.InitializeParams() == nil {
-		return false
+	if !isID(id) {
+		return nil, false
 	}
 	var params map[string]json.RawMessage
 	if json.Unmarshal(message["params"], &params) != nil || params["requestState"] != nil || params["inputResponses"] != nil {
-		return false
+		return nil, false
 	}
 	p := &mcp.CallToolParamsRaw{Arguments: params["arguments"]}
 	if json.Unmarshal(params["name"], &p.Name) != nil {
-		return false
+		return nil, false
 	}
 	if params["_meta"] != nil && json.Unmarshal(params["_meta"], &p.Meta) != nil {
-		return false
+		return nil, false
 	}
 	for key := range p.Meta {
 		if strings.HasPrefix(key, "io.modelcontextprotocol/") {
-			return false // a stateless request: its answer has more to it
+			return nil, false // a stateless request: its answer has more to it
 		}
 	}
+	return l.enter(ctx, id, p)
+}
+
+// enter makes a call of an initialized session one of those that are answered
+// here.
+func (l *lines) enter(ctx context.Context, id json.RawMessage, p *mcp.CallToolParamsRaw) (c *lineCall, mine bool) {
 	if name, ok := l.server.config.Aliases[p.Name]; ok {
 		p.Name = name
 	}
-	handler, ok := l.server.handlers[p.Name]
-	if !ok {
-		return false
+	if _, ok := l.server.handlers[p.Name]; !ok || l.session.InitializeParams() == nil {
+		return nil, false
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.over || l.open[string(id)] != nil {
 		cancel()
-		return l.over // of a second request of the same id the SDK has words
+		return nil, l.over // of a second request of the same id the SDK has words
 	}
 	l.open[string(id)] = cancel
-	l.calls.Go(func() {
-		defer cancel()
-		result, err := handler(ctx, &mcp.CallToolRequest{Session: l.session, Params: p})
-		l.mu.Lock()
-		delete(l.open, string(id))
-		l.mu.Unlock()
-		if err == nil || ctx.Err() == nil { // what the client has cancelled it does not wait for
-			l.answer(id, result, err)
-		}
-	})
-	return true
+	l.calls.Add(1)
+	return &lineCall{lines: l, id: id, ctx: ctx, cancel: cancel, req: &mcp.CallToolRequest{Session: l.session, Params: p}}, true
 }
 
 // isMessage reports whether m is what JSON-RPC 2.0 calls one. The SDK ends the
@@ -199,26 +205,6 @@ func isID(id json.RawMessage) bool {
 // refuse answers a line that is no message.
 func (l *lines) refuse(id string, code int, why string) {
 	_, _ = fmt.Fprintf(l.out, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%q}}`+"\n", id, code, why) // as in answer
-}
-
-// answer writes the response to a call.
-func (l *lines) answer(id json.RawMessage, result *mcp.CallToolResult, err error) {
-	b := append([]byte(`{"jsonrpc":"2.0","id":`), id...)
-	if err != nil {
-		b = appendString(append(b, `,"error":{"code":-32603,"message":`...), err.Error())
-		b = append(b, "}}\n"...)
-	} else {
-		text := result.Content[0].(*mcp.TextContent).Text // see textResult
-		b = appendString(append(b, `,"result":{"content":[{"type":"text","text":`...), text)
-		b = append(b, `}]`...)
-		if result.IsError {
-			b = append(b, `,"isError":true`...)
-		}
-		b = append(b, "}}\n"...)
-	}
-	if _, err := l.out.Write(b); err != nil {
-		l.server.log.Debug("answer", "err", err) // the end of what comes in follows
-	}
 }
 
 // cancel cancels one of the calls here.

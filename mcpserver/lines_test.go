@@ -7,8 +7,11 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/stet-dev/stet/tool"
 )
 
 // exchange sends lines to a server, all at once, and returns its answers.
@@ -83,6 +86,39 @@ func TestLines(t *testing.T) {
 	}
 	if len(got) != len(want) || broken != 2 {
 		t.Errorf("%d broken, answers %q", broken, answers)
+	}
+}
+
+// meeting is a caller whose calls end when there are as many of them at once.
+type meeting struct {
+	fixed
+	all sync.WaitGroup
+}
+
+func (m *meeting) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
+	m.all.Done()
+	m.all.Wait()
+	return m.fixed.Call(ctx, c)
+}
+
+// A call is done by the goroutine that reads, and holds up no other all the
+// same: these wait for each other.
+func TestCallsAtOnce(t *testing.T) {
+	const calls = 20
+	m := &meeting{fixed: "done"}
+	m.all.Add(calls)
+	lines := []string{initialize, `{"jsonrpc":"2.0","method":"notifications/initialized"}`}
+	for i := range calls {
+		lines = append(lines, fmt.Sprintf(`{"jsonrpc":"2.0","id":"c%d","method":"tools/call","params":{"name":"get","arguments":{}}}`, i))
+	}
+	all := strings.Join(exchange(t, newServer(t, Config{Caller: m}), lines...), "\n")
+	for i := range calls {
+		if n := strings.Count(all, fmt.Sprintf(`"id":"c%d",`, i)); n != 1 {
+			t.Errorf("call %d has %d answers", i, n)
+		}
+	}
+	if n := strings.Count(all, `"text":"done"`); n != calls {
+		t.Errorf("%d calls are done", n)
 	}
 }
 
@@ -161,6 +197,36 @@ func FuzzLines(f *testing.F) {
 			if !json.Valid([]byte(a)) {
 				t.Errorf("%q", a)
 			}
+		}
+	})
+}
+
+// What is found in a line is what decoding it gives.
+func FuzzPlain(f *testing.F) {
+	for _, s := range []string{
+		`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"get","arguments":{"path":"a"}}}`,
+		` { "id" : "a\u00e9" , "method":"tools/call","params":{"arguments":null,"name":"get"},"jsonrpc":"2.0","x":[1,{}]}` + "\r\n",
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"g\u0065t","_meta":{}}}`, `{"jsonrpc":"2.0","id":1,"id":2,"method":"tools/call","params":{"name":"x"}}`,
+		`{"jsonrpc":"2.0","id":1e3,"method":"tools/call","params":{"name":7}}`, `{"jsonrpc":"2.0","id":"\q","method":"tools/call","params":{"name":"get","arguments":["\q"]}}`,
+	} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, line []byte) {
+		id, p := plain(line)
+		if p == nil {
+			return
+		}
+		var m, params map[string]json.RawMessage
+		if json.Unmarshal(line, &m) != nil || json.Unmarshal(m["params"], &params) != nil {
+			t.Skip() // in what nobody looks at
+		}
+		name := ""
+		if json.Unmarshal(params["name"], &name) != nil || !utf8.Valid(params["name"]) {
+			return // there is no such tool
+		}
+		same := func(a, b json.RawMessage) bool { return string(a) == string(b) || a == nil && string(b) == "null" }
+		if string(m["method"]) != `"tools/call"` || !isMessage(m) || !same(id, m["id"]) || p.Name != name || !same(p.Arguments, params["arguments"]) {
+			t.Errorf("%s: %s %+v", line, id, p)
 		}
 	})
 }

@@ -1,6 +1,7 @@
 package mcpserver
 
 import (
+	"bufio"
 	"context"
 	"io"
 	"sync"
@@ -21,7 +22,7 @@ func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	l := &lines{server: s, session: session, in: in, out: locked, sdk: write, open: map[string]context.CancelFunc{}}
+	l := &lines{server: s, session: session, in: bufio.NewReaderSize(in, 64<<10), out: locked, sdk: write, open: map[string]context.CancelFunc{}}
 	ctx, cancel := context.WithCancel(ctx)
 	go l.run(ctx)
 	err = done()

@@ -154,7 +154,7 @@ func (s *badStore) Append(ctx context.Context, b record.Batch) error {
 
 func closeNow(t *testing.T, p *Proxy) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	if err := p.Close(ctx); err != nil {
 		t.Error(err)

@@ -67,7 +67,7 @@ func newRig(t *testing.T, upstream http.Handler, change ...func(*proxy.Config)) 
 // close closes the proxy, so that everything is recorded.
 func (r *rig) close() {
 	r.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	if err := r.proxy.Close(ctx); err != nil {
 		r.t.Errorf("close: %v", err)

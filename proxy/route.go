@@ -109,12 +109,19 @@ func refusesUpgrade(r *http.Request) bool {
 	return path == "/responses" && strings.EqualFold(r.Header.Get("Upgrade"), "websocket")
 }
 
-var endsInVersion = regexp.MustCompile(`/v[0-9]+[a-z0-9]*$`)
+var endsInVersion = regexp.MustCompile(`/v[0-9]+[a-z0-9]*/*$`)
+
+// Versioned reports whether a base URL, or its path, ends in a version ("/v1"),
+// which then stands in place of that of the requests.
+func Versioned(base string) bool {
+	path, _, _ := strings.Cut(base, "?")
+	return endsInVersion.MatchString(path)
+}
 
 // join makes u, a client's URL, one of the upstream base.
 func join(base, u *url.URL) *url.URL {
 	prefix, path := strings.TrimRight(base.EscapedPath(), "/"), u.EscapedPath()
-	if rest, ok := strings.CutPrefix(path, "/v1"); ok && endsInVersion.MatchString(prefix) &&
+	if rest, ok := strings.CutPrefix(path, "/v1"); ok && Versioned(prefix) &&
 		(rest == "" || strings.HasPrefix(rest, "/")) {
 		path = rest
 	}

@@ -45,6 +45,17 @@ func TestJoin(t *testing.T) {
 	}
 }
 
+func TestVersioned(t *testing.T) {
+	for base, want := range map[string]bool{
+		"https://host/v1": true, "https://host/v1/": true, "https://host/api/v2beta//": true, "/v1": true, "https://host/v1?version=2": true,
+		"": false, "https://host": false, "https://host/v": false, "https://host/v1/x": false, "https://host/x?y=/v1": false, "https://host/dev1": false,
+	} {
+		if got := Versioned(base); got != want {
+			t.Errorf("%q: %v", base, got)
+		}
+	}
+}
+
 func TestEndpoints(t *testing.T) {
 	e, err := Upstreams{Messages: "http://messages", Chat: "http://chat", Responses: "http://responses"}.endpoints()
 	if err != nil {

@@ -28,7 +28,7 @@ func (r *rig) dial(text string) wire {
 		r.t.Fatal(err)
 	}
 	r.t.Cleanup(func() { _ = conn.Close() })
-	_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
+	_ = conn.SetDeadline(time.Now().Add(time.Minute))
 	if _, err := io.WriteString(conn, text); err != nil {
 		r.t.Fatal(err)
 	}
@@ -113,7 +113,11 @@ func TestExpect(t *testing.T) {
 			if status, _ := r.answerOf(conn); status != 100 {
 				t.Fatalf("status %d", status)
 			}
-			if status, text := r.answerOf(conn); status != 200 {
+			status, text := r.answerOf(conn)
+			if status == 100 { // the upstream's own comes after the proxy's where the upstream is slow
+				status, text = r.answerOf(conn)
+			}
+			if status != 200 {
 				t.Errorf("%d %s", status, text)
 			}
 			got := up.last(t)

@@ -19,18 +19,21 @@ type Journal struct {
 
 	mu      sync.Mutex
 	waiting []Entry
-	writer  bool // a goroutine will write what is waiting
-	failing bool // the last try failed
+	writer  bool          // a goroutine will write what is waiting
+	failing bool          // the last try failed
+	now     chan struct{} // of capacity 1: to write without more delay
 	closed  chan struct{}
 	done    bool
 	wg      sync.WaitGroup
 }
 
-// From many entries on that wait, whoever brings another one writes them, unless
-// that failed the last time; from most on, no more are taken.
+// From many entries on that wait, they are written without more delay; from too
+// many on, by whoever brings another one; both unless that failed the last time.
+// From most on, no more are taken.
 const (
-	many = 1_000
-	most = 10_000
+	many    = 250
+	tooMany = 5_000
+	most    = 10_000
 )
 
 // patience is how long one write to the trail may take.
@@ -47,7 +50,7 @@ func (j *Journal) Later(e Entry) error {
 	}
 	stamp(&e)
 	n, err := j.add(e)
-	if n < many || err != nil {
+	if n < tooMany || err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -72,6 +75,9 @@ func (j *Journal) add(e Entry) (int, error) {
 	j.schedule()
 	if j.failing {
 		return 0, nil
+	}
+	if len(j.waiting) == many {
+		j.hurry()
 	}
 	return len(j.waiting), nil
 }
@@ -160,9 +166,18 @@ func (j *Journal) schedule() {
 	}
 	if j.closed == nil {
 		j.closed = make(chan struct{})
+		j.now = make(chan struct{}, 1)
 	}
 	j.writer = true
 	j.wg.Go(j.write)
+}
+
+// hurry has what waits written at once. The caller holds mu.
+func (j *Journal) hurry() {
+	select {
+	case j.now <- struct{}{}:
+	default:
+	}
 }
 
 func (j *Journal) write() {
@@ -174,6 +189,7 @@ func (j *Journal) write() {
 	defer timer.Stop()
 	select {
 	case <-timer.C:
+	case <-j.now:
 	case <-j.closed: // Close writes the rest
 		return
 	}

@@ -58,6 +58,28 @@ func TestJournalBatches(t *testing.T) {
 	})
 }
 
+// Many entries do not wait for the delay, nor does whoever brings them for the
+// trail.
+func TestJournalHurries(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var m record.Memory
+		j := &record.Journal{Trail: &m, Delay: time.Hour}
+		for range 249 {
+			later(t, j, "a")
+		}
+		synctest.Wait()
+		want(t, &m)
+		later(t, j, "a")
+		synctest.Wait()
+		if n := len(paths(t, &m)); n != 250 {
+			t.Errorf("%d entries are in the trail", n)
+		}
+		if err := j.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // FILE-11: what must be there before something happens is there at once, and
 // what happened before it is before it.
 func TestJournalNow(t *testing.T) {

@@ -15,6 +15,12 @@ type Plan struct {
 	Call Call
 	Done *Result
 
+	// Deliver makes the result of a plan that is done, when it is handed to
+	// the caller: what it shows counts as shown from then on, and not while a
+	// person still decides. Done has the code then, and may have no text. Nil:
+	// the result is Done.
+	Deliver func() Result
+
 	Path   string // the file, relative to the workspace, links resolved
 	Before string // its content hash now; "" where there is no file
 	After  string // its content hash once applied
@@ -54,6 +60,7 @@ type Note string
 // The notes.
 const (
 	Unread     Note = "unread"      // the file is there, and this session never read it
+	PartRead   Note = "part_read"   // the file is overwritten, and this session does not know all of it
 	Control    Note = "control"     // it makes something run, or says what may
 	Executable Note = "executable"  // somebody may execute it
 	HardLink   Note = "hard_link"   // it has other names, maybe outside the workspace
@@ -65,6 +72,15 @@ const (
 	Large      Note = "large"       // too large to be shown whole
 	NewDirs    Note = "directories" // directories are created with it
 )
+
+// Result is the result of a plan that is done, on its way to the caller. It is
+// asked for once at most.
+func (p *Plan) Result() Result {
+	if p.Deliver != nil {
+		return p.Deliver()
+	}
+	return *p.Done
+}
 
 // Has reports whether the plan bears the note.
 func (p *Plan) Has(n Note) bool {

@@ -19,7 +19,8 @@ type Source interface {
 
 // Approve asks the person about each question as it comes, until ctx ends, the
 // source does, or the person has had enough, which is no error. A question that
-// was answered elsewhere is taken off the screen.
+// was answered elsewhere is taken off the screen. The end of the input ends it
+// too; where not a single answer came, with io.EOF.
 func (d *Dialog) Approve(ctx context.Context, src Source) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -43,7 +44,14 @@ func (d *Dialog) Approve(ctx context.Context, src Source) error {
 	}()
 	desk := &desk{d: d, src: src, events: events, failed: failed}
 	err := desk.work(ctx)
-	if errors.Is(err, errQuit) || errors.Is(err, io.EOF) {
+	if errors.Is(err, approval.ErrClosed) { // which may be for an end of its own
+		return err
+	}
+	ended := errors.Is(err, io.EOF)
+	if ended {
+		d.printf("the input has ended; what is asked stays open\n")
+	}
+	if errors.Is(err, errQuit) || ended && desk.answered {
 		return nil
 	}
 	return err
@@ -57,6 +65,8 @@ type desk struct {
 	failed chan error
 	open   []approval.Question
 	idle   bool // the person was told that there is nothing to do
+
+	answered bool // at least one
 }
 
 func (k *desk) work(ctx context.Context) error {
@@ -66,13 +76,8 @@ func (k *desk) work(ctx context.Context) error {
 				k.d.printf("nothing to approve; waiting (Ctrl-C ends)\n")
 				k.idle = true
 			}
-			select {
-			case e := <-k.events:
-				k.take(e)
-			case err := <-k.failed:
+			if err := k.wait(ctx); err != nil {
 				return err
-			case <-ctx.Done():
-				return ctx.Err()
 			}
 			continue
 		}
@@ -80,6 +85,27 @@ func (k *desk) work(ctx context.Context) error {
 		if err := k.one(ctx, k.open[0]); err != nil {
 			return err
 		}
+	}
+}
+
+// wait waits for an event, and looks out for the end of the input.
+func (k *desk) wait(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan error, 1)
+	go func() { ended <- k.d.input().end(ctx) }()
+	select {
+	case e := <-k.events:
+		k.take(e)
+		cancel()
+		<-ended // the input is for one at a time
+		return nil
+	case err := <-k.failed:
+		cancel()
+		<-ended
+		return err
+	case err := <-ended: // or of ctx
+		cancel()
+		return err
 	}
 }
 
@@ -163,6 +189,7 @@ func (k *desk) answer(ctx context.Context, q approval.Question, a approval.Answe
 		k.d.complain(err) // what is still open is asked again
 		return nil
 	}
+	k.answered = true
 	k.d.printf("%s\n", approval.Closing{How: string(a.Verdict)})
 	return nil
 }

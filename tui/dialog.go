@@ -24,7 +24,8 @@ type Dialog struct {
 	Lines  int    // of a diff shown before the person asks for the rest; 0: 100
 	Editor string // a shell command for Edit, as in $EDITOR; "": it is not offered
 
-	in *input
+	in     *input
+	unseen string // what of the question on the screen was not shown; "" when all was
 }
 
 // What a person may want other than to answer.
@@ -46,18 +47,35 @@ func (d *Dialog) ask(ctx context.Context, q approval.Question, content func() ([
 			return approval.Answer{}, err
 		}
 		a, err := d.choose(ctx, q, strings.ToLower(strings.TrimSpace(line)), content)
-		switch {
-		case err == nil && a.Verdict == "":
-			continue
-		case err == nil:
-			a.Seal = q.Seal
-			if err := q.Check(a); err != nil {
-				d.complain(err)
-				continue
-			}
+		if err != nil {
+			return a, err
 		}
-		return a, err
+		if a.Verdict == "" {
+			continue
+		}
+		a.Seal = q.Seal
+		if err := q.Check(a); err != nil {
+			d.complain(err)
+			continue
+		}
+		if sure, err := d.confirm(ctx, q, a); err != nil || sure {
+			return a, err
+		}
 	}
+}
+
+// confirm has an approval of what was not shown whole confirmed by a word, lest
+// a key pressed by habit approves it. What was edited was seen in the editor.
+func (d *Dialog) confirm(ctx context.Context, q approval.Question, a approval.Answer) (bool, error) {
+	if d.unseen == "" || !a.Approves() || a.Verdict == approval.Edit {
+		return true, nil
+	}
+	line, err := d.prompt(ctx, d.unseen+". Type yes to approve it unseen (Enter: back): ")
+	if err != nil || strings.EqualFold(strings.TrimSpace(line), "yes") {
+		return err == nil, err
+	}
+	d.printf("not approved\n")
+	return false, nil
 }
 
 func (d *Dialog) input() *input {

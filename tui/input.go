@@ -3,10 +3,12 @@ package tui
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"os"
 	"strings"
 
+	"github.com/charmbracelet/x/term"
 	"github.com/muesli/cancelreader"
 )
 
@@ -75,15 +77,43 @@ func (in *input) read(ctx context.Context) (chunk, error) {
 	case <-ctx.Done():
 	}
 	if stop() {
-		<-pending
+		c := <-pending // it may have come after all
+		in.rest = append(in.rest, c.data...)
+		if !errors.Is(c.err, cancelreader.ErrCanceled) {
+			in.err = c.err
+		}
 	} else {
 		in.pending = pending
 	}
 	return chunk{}, ctx.Err()
 }
 
-// discard forgets what was typed before it was asked for.
+// end waits for the end of the input, or of ctx, and returns its error. Lines
+// that come meanwhile are kept for who asks for them; there is no end before
+// they are taken.
+func (in *input) end(ctx context.Context) error {
+	for in.err == nil && len(in.rest) <= maxTyped {
+		c, err := in.read(ctx)
+		if err != nil {
+			return err
+		}
+		in.rest, in.err = append(in.rest, c.data...), c.err
+	}
+	if in.err != nil && (len(bytes.TrimSpace(in.rest)) == 0 || !bytes.Contains(in.rest, []byte("\n"))) {
+		return in.err
+	}
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// discard forgets what was typed at a terminal before it was asked for. What
+// comes from elsewhere, whoever wrote it has meant it as answers, one after the
+// other.
 func (in *input) discard() {
+	f, ok := in.r.(*os.File)
+	if !ok || !term.IsTerminal(f.Fd()) {
+		return
+	}
 	in.rest = nil
 	if in.pending != nil {
 		select {
@@ -92,7 +122,5 @@ func (in *input) discard() {
 		default:
 		}
 	}
-	if f, ok := in.r.(*os.File); ok {
-		flush(f)
-	}
+	flush(f)
 }

@@ -31,7 +31,7 @@ func TestTerminal(t *testing.T) {
 	if err != nil {
 		t.Skip("no terminals here:", err)
 	}
-	defer tty.Close()
+	t.Cleanup(func() { tty.Close() }) // after the person has left it
 	if _, err := keys.WriteString("a\na\na\n"); err != nil {
 		t.Fatal(err)
 	}

@@ -49,6 +49,7 @@ func (d *Dialog) visibleIn(color, s string) string {
 func (d *Dialog) complain(err error) { d.printf("%s\n", d.visibleIn(yellow, err.Error())) }
 
 // show shows a question, and at most so many lines of its diff; -1: all, whole.
+// It notes what it did not show.
 func (d *Dialog) show(q approval.Question, most int) {
 	d.printf("\n%s\n", d.visibleIn(bold, q.Tool+" wants to "+wish(q)))
 	who := "session " + q.Session
@@ -62,9 +63,12 @@ func (d *Dialog) show(q approval.Question, most int) {
 		who += ", until " + q.Expires.Local().Format("15:04:05")
 	}
 	d.printf("%s\n", d.visible(who))
+	var unseen []string
 	for i, f := range q.Files {
 		if most >= 0 && i == most {
-			d.printf("%s\n", d.paint(yellow, fmt.Sprintf("… %d more files: v shows them", len(q.Files)-most)))
+			more := fmt.Sprintf("%d more files", len(q.Files)-most)
+			d.printf("%s\n", d.paint(yellow, "… "+more+": v shows them"))
+			unseen = append(unseen, more)
 			break
 		}
 		d.printf("%s\n", d.visible("  "+change(f)))
@@ -72,7 +76,13 @@ func (d *Dialog) show(q approval.Question, most int) {
 	for _, w := range q.Warnings() {
 		d.printf("%s\n", d.visibleIn(yellow, "! "+w))
 	}
-	d.diff(q.Diff, most)
+	unseen = append(unseen, d.diff(q.Diff, most)...)
+	if q.Partial() {
+		unseen = append(unseen, "what is too large to be shown")
+	}
+	if d.unseen = ""; len(unseen) > 0 {
+		d.unseen = "Not shown: " + strings.Join(unseen, ", ")
+	}
 }
 
 // wish is what the call would do.
@@ -105,15 +115,18 @@ func shown(path string) string {
 	return path
 }
 
-func (d *Dialog) diff(text string, most int) {
+// diff shows a diff, and returns what of it it did not show.
+func (d *Dialog) diff(text string, most int) (unseen []string) {
 	if text == "" {
-		return
+		return nil
 	}
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 	cut := 0
 	for i, line := range lines {
 		if most >= 0 && i == most {
-			d.printf("%s\n", d.paint(yellow, fmt.Sprintf("… %d more lines: v shows them", len(lines)-most)))
+			more := fmt.Sprintf("%d more lines", len(lines)-most)
+			d.printf("%s\n", d.paint(yellow, "… "+more+": v shows them"))
+			unseen = append(unseen, more)
 			break
 		}
 		if most >= 0 && len(line) > maxShown {
@@ -123,8 +136,11 @@ func (d *Dialog) diff(text string, most int) {
 		d.printf("%s\n", d.visibleIn(colorOf(line, i), line))
 	}
 	if cut > 0 {
-		d.printf("%s\n", d.paint(yellow, fmt.Sprintf("… %d bytes of long lines are not shown: v shows them", cut)))
+		more := fmt.Sprintf("%d bytes of long lines", cut)
+		d.printf("%s\n", d.paint(yellow, "… "+more+" are not shown: v shows them"))
+		unseen = append(unseen, more)
 	}
+	return unseen
 }
 
 // colorOf is the colour of the i-th line of a unified diff.

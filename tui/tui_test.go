@@ -50,7 +50,7 @@ func (p *person) Write(b []byte) (int, error) {
 // returns what is between.
 func (p *person) expect(text string) string {
 	p.t.Helper()
-	timeout := time.After(10 * time.Second)
+	timeout := time.After(time.Minute)
 	for {
 		p.mu.Lock()
 		rest := p.screen.String()[p.seen:]
@@ -124,7 +124,7 @@ func (a *asked) wait(t *testing.T) approval.Answer {
 	t.Helper()
 	select {
 	case <-a.done:
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("no answer")
 	}
 	if a.err != nil {
@@ -306,18 +306,107 @@ func TestLongDiff(t *testing.T) {
 		!strings.Contains(text, "\x1b[31m-old") {
 		t.Errorf("shown:\n%s", text)
 	}
+	// What was not shown is not approved by a key. (FILE-6)
+	for _, word := range []string{"", "y", "a"} {
+		p.types("a")
+		p.expect("Not shown: 19 more lines, 709 bytes of long lines. Type yes")
+		p.types(word)
+		p.expect("not approved")
+		p.expect(" >")
+	}
+	p.types("s")
+	p.expect("Type yes")
+	p.types("no")
+	p.expect(" >")
 	p.types("v")
 	if text := p.expect(" >"); !strings.Contains(text, "line 19 "+strings.Repeat("x", 500)) || !strings.Contains(text, "\x1b[7m\\u202e\x1b[0m\x1b[32m") {
 		t.Errorf("shown:\n%s", text)
 	}
-	p.types("c")
-	a.wait(t)
+	p.types("a") // it was shown
+	if got := a.wait(t); got.Verdict != approval.Approve {
+		t.Errorf("%+v", got)
+	}
+}
+
+// What cannot be shown is approved by a word alone, and the word suffices.
+func TestTooLargeToShow(t *testing.T) {
+	var q approval.Queue
+	p := sit(t, &q, nil)
+	large := question()
+	large.Diff, large.Notes = "", []tool.Note{tool.Large}
+	a := ask(t.Context(), &q, large)
+	p.expect("too large to be shown whole")
+	p.expect(" >")
+	for _, keys := range []string{"a", "v"} {
+		p.types(keys)
+		if keys == "a" {
+			p.expect("Not shown: what is too large to be shown. Type yes")
+			p.types("y")
+		}
+		p.expect(" >")
+	}
+	p.types("p")
+	p.expect("pattern")
+	p.types("src/*")
+	p.expect("Type yes")
+	p.types("Yes")
+	if got := a.wait(t); got.Verdict != approval.ForPattern || got.Seal == "" {
+		t.Errorf("%+v", got)
+	}
+}
+
+// Answers that come through a pipe are taken in their order, also where they
+// come before the questions; when they are used up, that is the end.
+func TestPipedAnswers(t *testing.T) {
+	for _, test := range []struct {
+		piped            string
+		questions, taken int
+		want             error
+	}{
+		{"a\nr\nno\n", 2, 2, nil},
+		{"a\n", 2, 1, nil},
+		{"a\n\n \n", 1, 1, nil},
+		{"", 1, 0, io.EOF},
+		{"", 0, 0, io.EOF},
+	} {
+		var q approval.Queue
+		ctx, cancel := context.WithCancel(t.Context())
+		p := sit(t, &q, nil)
+		p.expect("nothing to approve")
+		if _, err := io.WriteString(p.keys, test.piped); err != nil {
+			t.Fatal(err)
+		}
+		if test.piped != "" {
+			p.keys.Close()
+		}
+		var all []*asked
+		for i := range test.questions {
+			all = append(all, ask(ctx, &q, question()))
+			if i < test.taken {
+				all[i].wait(t)
+			}
+		}
+		p.keys.Close()
+		p.expect("the input has ended")
+		if err := <-p.done; err != test.want {
+			t.Errorf("%q for %d: %v", test.piped, test.questions, err)
+		}
+		p.done <- nil
+		cancel()
+		for i, a := range all {
+			<-a.done
+			if answered := a.err == nil; answered != (i < test.taken) {
+				t.Errorf("%q: question %d: %v", test.piped, i, a.err)
+			}
+		}
+	}
 }
 
 // From another terminal: over the socket, content and all.
 func TestOverSocket(t *testing.T) {
 	var q approval.Queue
-	path := filepath.Join(t.TempDir(), "s")
+	const path = "s" // the address of a socket has to be short
+	t.Chdir(t.TempDir())
 	ln, err := net.Listen("unix", path)
 	if err != nil {
 		t.Fatal(err)
@@ -355,17 +444,20 @@ func TestOverSocket(t *testing.T) {
 
 // The person leaves: questions stay open for others.
 func TestQuit(t *testing.T) {
-	for _, leave := range []func(p *person){
-		func(p *person) { p.types("q") },
-		func(p *person) { p.keys.Close() },
+	for _, leave := range []struct {
+		how  func(p *person)
+		want error
+	}{
+		{func(p *person) { p.types("q") }, nil},
+		{func(p *person) { p.keys.Close() }, io.EOF},
 	} {
 		var q approval.Queue
 		p := sit(t, &q, nil)
 		ctx, cancel := context.WithCancel(t.Context())
 		a := ask(ctx, &q, question())
 		p.expect(" >")
-		leave(p)
-		if err := <-p.done; err != nil {
+		leave.how(p)
+		if err := <-p.done; err != leave.want {
 			t.Error(err)
 		}
 		p.done <- nil

@@ -215,7 +215,7 @@ func idOf(st atomicfile.Stat) fileID { return fileID{st.Dev, st.Ino} }
 // classOf judges a place by its canonical name and by what files are there,
 // the directories above it included.
 func (r *Root) classOf(pl *place, leaf *atomicfile.Stat) Class {
-	found := r.rules.byName(pl.path)
+	found := r.class(pl.path, pl.stack)
 	if found >= Repository {
 		return found
 	}

@@ -18,7 +18,7 @@ type PageRequest struct {
 	Lines  int // at most so many; default 500
 	Column int // in characters, from 1: where in the first line to begin
 	Width  int // characters of a line at which it is cut; default 2000, -1: none
-	Bytes  int // of text in the whole page; default 1 MB, at most ReadLimit
+	Bytes  int // in the whole page, line ends included; default 1 MB, at most ReadLimit
 
 	Encoding Encoding // where no byte-order mark says otherwise
 	Replace  bool     // invalid bytes become U+FFFD, instead of ErrEncoding
@@ -124,7 +124,7 @@ func (r *Root) pageOnce(ctx context.Context, f *opened, q PageRequest) (Page, er
 	if !splits {
 		return Page{}, because(ErrEncoding, "files in "+enc.String()+" can only be read whole")
 	}
-	b := &pager{root: r, ctx: ctx, f: f, q: q, buf: *buf, text: text{at: f, size: f.stat.Size, nl: nl}}
+	b := &pager{root: r, ctx: ctx, f: f, q: q, began: time.Now(), buf: *buf, text: text{at: f, size: f.stat.Size, nl: nl}}
 	b.page.Encoding = enc
 	return b.run()
 }
@@ -139,6 +139,8 @@ type pager struct {
 	text text
 	know indexed
 	page Page
+
+	began time.Time // before the first byte was read
 }
 
 func (b *pager) run() (Page, error) {
@@ -155,7 +157,7 @@ func (b *pager) run() (Page, error) {
 	if !sameNow(b.f.File, b.f.stat) {
 		b.page.Unstable = true
 	}
-	if b.text.at == io.ReaderAt(b.f) && !b.page.Unstable && b.f.stat.Size > 0 && b.page.Info.Stamp.Settled(time.Now()) {
+	if b.text.at == io.ReaderAt(b.f) && !b.page.Unstable && b.f.stat.Size > 0 && b.page.Info.Stamp.Settled(b.began) {
 		b.root.pages.store(b.know)
 	}
 	return b.page, nil
@@ -298,6 +300,7 @@ func (b *pager) lines() error {
 		if err != nil {
 			return err
 		}
+		used += len(line.End)
 		if used > left && len(b.page.Lines) > 0 {
 			b.page.Next = n
 			return nil

@@ -22,7 +22,7 @@ type Path struct {
 func (p Path) String() string { return p.name }
 
 const (
-	maxPath = 4096 // bytes
+	maxPath = 4096 // characters
 	maxName = 255  // bytes
 )
 
@@ -34,7 +34,7 @@ var (
 
 // Path parses a path as the file tools take it: relative, with slashes, no
 // "..", no more. Anything else is ErrPath, with the path to use instead where
-// there is one. It does not look at the disk. (FILE-7)
+// there is one. It looks at the disk for that path only. (FILE-7)
 func (r *Root) Path(s string) (Path, error) {
 	if why := r.illFormed(s); why != "" {
 		return Path{}, fail("open", short(s), ErrPath, why)
@@ -56,10 +56,19 @@ func (r *Root) Path(s string) (Path, error) {
 	}
 	for c := range strings.SplitSeq(s, "/") {
 		if c == ".." {
-			return Path{}, fail("open", short(s), ErrPath, `".." is not allowed; use a path relative to the workspace`)
+			return Path{}, fail("open", short(s), ErrPath, `".." is not allowed; use `+r.instead(s))
 		}
 	}
 	return p, nil
+}
+
+// instead is the path to use instead of one that is absolute or holds "..": the
+// one it leads to, if that is inside.
+func (r *Root) instead(s string) string {
+	if p, err := r.Resolve(s); err == nil && short(p.name) == p.name {
+		return Quote(p.name)
+	}
+	return "a path relative to the workspace"
 }
 
 // illFormed says what no path may have.
@@ -67,8 +76,8 @@ func (r *Root) illFormed(s string) string {
 	switch {
 	case s == "":
 		return "it is empty"
-	case len(s) > maxPath:
-		return "it has more than 4096 bytes"
+	case utf8.RuneCountInString(s) > maxPath:
+		return "it has more than 4096 characters"
 	case strings.ContainsRune(s, 0):
 		return "it holds a NUL"
 	case !utf8.ValidString(s):
@@ -109,10 +118,7 @@ func (r *Root) absolute(s string) string {
 	if s[0] != '/' && s[0] != '\\' && !drive.MatchString(s) {
 		return ""
 	}
-	if rel, ok := r.inside(filepath.ToSlash(s)); ok {
-		return "it is absolute; use " + Quote(path.Clean(rel))
-	}
-	return "it is absolute; use a path relative to the workspace"
+	return "it is absolute; use " + r.instead(s)
 }
 
 // inside cuts the root off an absolute path with slashes. What is left may

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 // TestPathRules covers FILE-7 and the hazard of odd path arguments.
@@ -49,13 +50,46 @@ func TestPathRules(t *testing.T) {
 	}
 }
 
-// The refusal of an absolute path names the one to use. (FILE-7)
+// A path has up to 4096 characters, however many bytes they take, and can then be
+// used. (FILE-7)
+func TestLongestPath(t *testing.T) {
+	tr := newTree(t, Options{})
+	dir := strings.Repeat(strings.Repeat("é", 100)+"/", 40)
+	name := dir + strings.Repeat("x", 4096-utf8.RuneCountInString(dir))
+	if _, err := tr.Root.Path(name + "y"); !errors.Is(err, ErrPath) {
+		t.Errorf("4097 characters: %v", err)
+	}
+	if _, err := tr.Write(t.Context(), tr.path(name), []byte("1\n"), "", WriteOptions{CreateDirs: true}); err != nil {
+		t.Fatal(err)
+	}
+	if c, err := tr.ReadAll(t.Context(), tr.path(name)); err != nil || string(c.Data) != "1\n" {
+		t.Errorf("%q, %v", c.Data, err)
+	}
+	if pg, err := tr.Page(t.Context(), tr.path(name), PageRequest{}); err != nil || len(pg.Lines) != 1 {
+		t.Errorf("%+v, %v", pg, err)
+	}
+}
+
+// The refusal of an absolute path, or of "..", names the one to use. (FILE-7)
 func TestAbsolutePathIsTold(t *testing.T) {
 	tr := newTree(t, Options{})
 	_, err := tr.Root.Path(filepath.Join(tr.dir, "src", "a.go"))
 	wantErr(t, "absolute", err, ErrPath)
 	if err == nil || !strings.Contains(err.Error(), "use src/a.go") {
 		t.Errorf("got %v", err)
+	}
+	tr.put("src/a.go", "a")
+	tr.link("src", "link")
+	tr.link(tr.out, "away")
+	for in, want := range map[string]string{
+		"d/../a.txt": "a.txt", "src/../a.txt": "a.txt", "link/../src/a.go": "src/a.go", "src/a.go/../x": "src/x", "away/../a.txt": "a.txt",
+		"src/..": ".", "./src/./../src": "src", filepath.Join(tr.dir, "link") + "/../x": "x", "..": "a path relative", "../x": "a path relative",
+		"src/../../x": "a path relative", tr.dir + "/../x": "a path relative", "/etc/passwd": "a path relative",
+		"d/../" + strings.Repeat("x/", 200) + "y": "a path relative",
+	} {
+		if _, err := tr.Root.Path(in); err == nil || !strings.Contains(err.Error()+" ", "; use "+want+" ") {
+			t.Errorf("%s: got %v, want %s", in, err, want)
+		}
 	}
 	_, err = tr.Root.Path(filepath.Join(tr.out, "secret"))
 	if err == nil || strings.Contains(err.(*Error).Detail, tr.out) {

@@ -89,6 +89,7 @@ func (r *Root) readWhole(ctx context.Context, f *opened, limit int64) (Content, 
 	var c Content
 	var before Version
 	for try := range readTries {
+		began := time.Now() // a change from here on shows in times that are settled now
 		data, err := readFull(ctx, f, f.stat.Size, limit)
 		if err != nil {
 			return Content{}, err
@@ -102,7 +103,7 @@ func (r *Root) readWhole(ctx context.Context, f *opened, limit int64) (Content, 
 		// Some files, of procfs for instance, have no size.
 		calm = calm || now.Size == 0 && stampOf(now) == stampOf(f.stat)
 		f.stat = now
-		if calm && (c.Version == before || stampOf(now).Settled(time.Now())) {
+		if calm && (c.Version == before || stampOf(now).Settled(began)) {
 			r.keepShown(c)
 			return c, nil
 		}
@@ -126,11 +127,20 @@ func (r *Root) keepShown(c Content) {
 	}
 }
 
-// readFull reads f from its beginning, about size bytes of it.
+// readFull reads f from its beginning: size bytes, if it has so many. Where size
+// is 0, which may say nothing, or above the limit, it reads to the end. The
+// caller sees by the size afterwards whether f has grown.
 func readFull(ctx context.Context, f io.ReaderAt, size, limit int64) ([]byte, error) {
+	known := size > 0 && size <= limit
 	buf := make([]byte, min(size, limit)+1)
+	if known {
+		buf = buf[:size]
+	}
 	n := 0
 	for {
+		if known && n == len(buf) {
+			return buf[:n:n], nil
+		}
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}

@@ -70,8 +70,8 @@ func (r *Root) Mkdir(p Path) error {
 	}
 	defer r.leave()
 	var o WriteOptions
-	pl, err := r.resolve(path.Join(p.name, "x"), resolving{mkdir: func(canonical string) error {
-		return o.allows(r.rules.byName(path.Dir(canonical)))
+	pl, err := r.resolve(path.Join(p.name, "x"), resolving{mkdir: func(canonical string, entered []*atomicfile.Dir) error {
+		return o.allows(r.class(path.Dir(canonical), entered))
 	}})
 	if err != nil {
 		if errors.Is(err, atomicfile.ErrNotDir) {

@@ -7,6 +7,7 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"golang.org/x/text/unicode/norm"
 
@@ -37,8 +38,9 @@ type resolving struct {
 	stats  bool // place.above is wanted
 
 	// mkdir makes missing directories, if it allows the canonical path of
-	// what is to be in them.
-	mkdir func(canonical string) error
+	// what is to be in them. entered are the directories on the way to it that
+	// are there, the root first.
+	mkdir func(canonical string, entered []*atomicfile.Dir) error
 }
 
 const (
@@ -120,7 +122,7 @@ func (w *walk) step(c string, last bool) (string, error) {
 			if w.how.mkdir == nil {
 				return "", err
 			}
-			if err := w.how.mkdir(path.Join(path.Join(w.names...), c, path.Join(w.todo...))); err != nil {
+			if err := w.how.mkdir(path.Join(path.Join(w.names...), c, path.Join(w.todo...)), w.stack); err != nil {
 				return "", err
 			}
 			if err := cur.Mkdir(c, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
@@ -283,7 +285,7 @@ func (r *Root) openAny(p Path) (*opened, error) {
 	switch {
 	case errors.Is(err, atomicfile.ErrLink), errors.Is(err, errors.ErrUnsupported), errors.Is(err, atomicfile.ErrNotDir):
 		f, where, err = r.openSlowly(p.name)
-	case errors.Is(err, fs.ErrNotExist) && !isASCII(p.name):
+	case errors.Is(err, fs.ErrNotExist) && !isASCII(p.name), errors.Is(err, syscall.ENAMETOOLONG): // of the whole, maybe, and not of a name
 		f, where, err = r.openSlowly(p.name)
 	}
 	if err != nil {

@@ -32,7 +32,7 @@ func TestSpecialFiles(t *testing.T) {
 	if syscall.Mknod(tr.abs("null"), syscall.S_IFCHR|0o666, 1<<8|3) == nil {
 		names = append(names, "null")
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	var wg sync.WaitGroup
 	for range 8 {

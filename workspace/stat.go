@@ -102,13 +102,13 @@ func (r *Root) stat(p Path) (Info, error) {
 	if p.name == "" {
 		return Info{}, because(ErrPath, "it is empty")
 	}
-	would := p.name
-	pl, err := r.resolve(p.name, resolving{stats: true, mkdir: func(canonical string) error {
-		would = canonical
+	would := Info{Path: Path{name: p.name}, Class: r.rules.byName(p.name)}
+	pl, err := r.resolve(p.name, resolving{stats: true, mkdir: func(canonical string, entered []*atomicfile.Dir) error {
+		would = Info{Path: Path{name: canonical}, Class: r.class(canonical, entered)}
 		return fs.ErrNotExist
 	}})
 	if err != nil {
-		return Info{Path: Path{name: would}, Class: r.rules.byName(would)}, err
+		return would, err
 	}
 	defer pl.close()
 	st, err := pl.dir.Stat(pl.name)

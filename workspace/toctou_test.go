@@ -60,10 +60,16 @@ func swapRace(t *testing.T, withoutOpenat2 bool) {
 	if soak() {
 		limit, until = 100_000, time.Now().Add(10*time.Minute)
 	}
+	last := time.Now().Add(time.Minute)
+	// Longer where it is slow, so that there is a race at all.
+	more := func() bool {
+		now, raced := time.Now(), reads.Load() > 0 && writes.Load() > 0 && swaps.Load() > 0
+		return !raced && now.Before(last) || calls.Load() < limit && now.Before(until)
+	}
 	var callers sync.WaitGroup
 	for g := range 2 {
 		callers.Go(func() {
-			for n := 0; calls.Load() < limit && time.Now().Before(until); n++ {
+			for n := 0; more(); n++ {
 				calls.Add(5)
 				raceCalls(tr, g*1_000_000+n, &reads, &writes)
 			}

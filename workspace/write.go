@@ -145,7 +145,7 @@ func (r *Root) writeOnce(ctx context.Context, p Path, src content, was Version, 
 func (r *Root) begin(ctx context.Context, p Path, was Version, o WriteOptions) (*job, func(), error) {
 	how := resolving{stats: true}
 	if o.CreateDirs {
-		how.mkdir = func(canonical string) error { return o.allows(r.rules.byName(canonical)) }
+		how.mkdir = func(canonical string, entered []*atomicfile.Dir) error { return o.allows(r.class(canonical, entered)) }
 	}
 	pl, err := r.resolve(p.name, how)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os/signal"
 	"strconv"
 	"time"
@@ -53,7 +54,7 @@ stet approve --root /home/me/project`,
 				pid = n
 			}
 			dir := ""
-			if root != "" {
+			if cmd.Flags().Changed("root") {
 				var err error
 				if dir, err = p.workspaceDir(root); err != nil {
 					return usage(cmd, err)
@@ -92,6 +93,10 @@ func (p *program) runApprove(cmd *cobra.Command, pid int, root string, wait bool
 	case errors.Is(err, approval.ErrClosed):
 		p.say("the server has ended")
 		return nil
+	case errors.Is(err, io.EOF) && isTerminal(p.in):
+		return nil // so is Ctrl-D
+	case errors.Is(err, io.EOF):
+		return errors.New("standard input has ended: nobody can answer here")
 	}
 	return err
 }
@@ -108,8 +113,11 @@ func (p *program) dialog() *tui.Dialog {
 func (p *program) findDesk(cmd *cobra.Command, ctx context.Context, state string, pid int, root string, wait bool) (desk, error) {
 	for told := false; ; {
 		all, err := desks(ctx, state)
-		if err != nil {
+		if err != nil && len(all) == 0 {
 			return desk{}, err
+		}
+		if err != nil && !told {
+			p.say("%v", err)
 		}
 		var meant, others []desk
 		for _, d := range all {

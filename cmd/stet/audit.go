@@ -54,6 +54,9 @@ stet audit --verify --known 412:5f1e…`,
 			if err != nil {
 				return usage(cmd, err)
 			}
+			if len(known) > 0 && !a.verify {
+				return usage(cmd, errors.New("--known is for --verify"))
+			}
 			if a.root != "" {
 				a.root = p.realPath(a.root)
 			}
@@ -226,7 +229,7 @@ func (p *program) verify(ctx context.Context, trail record.Trail, asJSON bool, k
 			return err
 		}
 	} else {
-		fmt.Fprintf(p.out, "%d entries hold together\n", v.Entries)
+		fmt.Fprintf(p.out, "%s together\n", map[bool]string{true: "1 entry holds", false: fmt.Sprintf("%d entries hold", v.Entries)}[v.Entries == 1])
 		if v.Entries > 0 {
 			fmt.Fprintf(p.out, "the last is %d:%s\n", v.Head.Seq, v.Head.Hash)
 		}

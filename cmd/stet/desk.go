@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
@@ -42,7 +43,9 @@ func listenForAnswers(state string) (*answers, error) {
 	if err := os.Chmod(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("socket for approvals: %w", err)
 	}
-	removeStale(dir)
+	if _, err := removeStale(dir); err != nil {
+		return nil, fmt.Errorf("socket for approvals: %w", err)
+	}
 	name := fmt.Sprintf("%d-%s", os.Getpid(), rand.Text()[:8])
 	file := filepath.Join(dir, name+deskSuffix)
 	address, done, err := shortened(dir, name)
@@ -71,12 +74,18 @@ type desk struct {
 	client *approval.Client
 }
 
-// desks connects to all servers that wait for answers, those started first
-// first, and removes what ended ones have left behind.
+// desks connects to all servers that wait for answers, in the order of their
+// sockets' names, and removes what ended ones have left behind. Beside those that
+// it has connected to there may be an error about the others.
 func desks(ctx context.Context, state string) ([]desk, error) {
 	dir := filepath.Join(state, deskDir)
+	names, err := removeStale(dir)
+	if err != nil {
+		return nil, fmt.Errorf("sockets for approvals: %w", err)
+	}
 	var all []desk
-	for _, name := range removeStale(dir) {
+	var failed []error
+	for _, name := range names {
 		conn, err := dialDesk(ctx, dir, name)
 		if err != nil {
 			continue // it has ended since
@@ -84,13 +93,16 @@ func desks(ctx context.Context, state string) ([]desk, error) {
 		greeted, cancel := context.WithTimeout(ctx, 2*time.Second)
 		c, err := approval.NewClient(greeted, conn)
 		cancel()
+		if errors.Is(err, context.DeadlineExceeded) {
+			err = errors.New("it does not answer; maybe it is stopped")
+		}
 		if err != nil {
-			closeDesks(all)
-			return nil, fmt.Errorf("%s: %w", filepath.Join(dir, name), err)
+			failed = append(failed, fmt.Errorf("process %d: %w", deskPID(name), err))
+			continue
 		}
 		all = append(all, desk{deskPID(name), c})
 	}
-	return all, nil
+	return all, errors.Join(failed...)
 }
 
 func closeDesks(all []desk) {
@@ -107,13 +119,15 @@ func deskPID(name string) int {
 }
 
 // removeStale removes the sockets in dir at which nobody listens, and returns
-// the names of the others.
-func removeStale(dir string) []string {
+// the names of the others. A directory that is not there has none.
+func removeStale(dir string) (live []string, err error) {
 	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return nil // there is none
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
 	}
-	var live []string
+	if err != nil {
+		return nil, err
+	}
 	for _, e := range entries {
 		if !strings.HasSuffix(e.Name(), deskSuffix) || e.Type() != os.ModeSocket {
 			continue
@@ -127,7 +141,7 @@ func removeStale(dir string) []string {
 			_ = os.Remove(filepath.Join(dir, e.Name())) // the next one tries again
 		}
 	}
-	return live
+	return live, nil
 }
 
 func dialDesk(ctx context.Context, dir, name string) (net.Conn, error) {

@@ -92,7 +92,7 @@ func (p *program) openHands(ctx context.Context, dir string, o *handOptions) (_ 
 // openTree opens the workspace, its tools and the audit trail.
 func (h *hands) openTree(ctx context.Context, p *program, dir, state string, o *handOptions) (err error) {
 	if err := os.MkdirAll(state, 0o700); err != nil {
-		return fmt.Errorf("state directory: %w", err)
+		return fmt.Errorf("state directory: %w; XDG_STATE_HOME says where else it may be", err)
 	}
 	opening, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
@@ -122,11 +122,12 @@ func (h *hands) server(c mcpConfig) (*mcpserver.Server, error) {
 	})
 }
 
-// close ends the calls under way, and writes down what they came to.
+// close writes down what the calls came to, and lets go of everything. No call is
+// under way any more.
 func (h *hands) close() error {
 	var errs []error
 	if h.handler != nil {
-		errs = append(errs, h.handler.Close(), h.handler.Journal.Close())
+		errs = append(errs, h.handler.Journal.Close())
 	}
 	h.stop()
 	h.serving.Wait()

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"reflect"
@@ -11,19 +12,27 @@ import (
 )
 
 // addMember puts an entry under a path of keys, as setMember does. Of an entry
-// that is there already, what the new one does not speak of stays.
+// that is there already nothing is changed: what it lacks is added, and where it
+// says something else, that is an error.
 func addMember(text []byte, path []string, entry map[string]any) ([]byte, error) {
-	var at map[string]any
-	if json.Unmarshal(withoutComments(text), &at) == nil {
-		for _, key := range path {
-			at, _ = at[key].(map[string]any)
-		}
+	var there any
+	_ = json.Unmarshal(withoutComments(text), &there) // setMember says what is wrong with it
+	for _, key := range path {
+		m, _ := there.(map[string]any)
+		there = m[key]
 	}
-	if at == nil {
+	if there == nil {
 		return setMember(text, path, entry)
 	}
-	for _, key := range slices.Sorted(maps.Keys(entry)) {
-		var err error
+	wanted, err := plainJSON(entry)
+	if err != nil {
+		return nil, err
+	}
+	missing, err := lacks(there, wanted.(map[string]any))
+	if err != nil {
+		return nil, fmt.Errorf("%s is there already: %w", strings.Join(path, "."), err)
+	}
+	for _, key := range missing {
 		if text, err = setMember(text, append(slices.Clone(path), key), entry[key]); err != nil {
 			return nil, err
 		}
@@ -31,10 +40,48 @@ func addMember(text []byte, path []string, entry map[string]any) ([]byte, error)
 	return text, nil
 }
 
+// lacks returns the keys of wanted that an entry lacks. That it says something
+// else is an error that names it: it may be meant so.
+func lacks(entry any, wanted map[string]any) (missing []string, err error) {
+	has, ok := entry.(map[string]any)
+	if !ok {
+		return nil, errors.New("it holds no settings; remove it, and try again")
+	}
+	for _, key := range slices.Sorted(maps.Keys(wanted)) {
+		value, there := has[key]
+		table, isTable := wanted[key].(map[string]any)
+		switch {
+		case !there:
+			missing = append(missing, key)
+		case isTable && len(table) == 0: // whatever it holds is theirs
+		case !reflect.DeepEqual(value, wanted[key]):
+			return nil, fmt.Errorf("its %q is %s and not %s; change it by hand, or remove the entry and try again", key, inJSON(value), inJSON(wanted[key]))
+		}
+	}
+	return missing, nil
+}
+
+func inJSON(v any) string {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Sprint(v)
+	}
+	return string(b)
+}
+
+// plainJSON is value as it is read back.
+func plainJSON(value any) (plain any, err error) {
+	b, err := json.Marshal(value)
+	if err == nil {
+		err = json.Unmarshal(b, &plain)
+	}
+	return plain, err
+}
+
 // setMember puts a value into a text of JSON that may have comments and
-// trailing commas, under the path of keys. Objects on the way that are not
-// there are made; all else stays byte for byte. An empty text is an empty
-// object.
+// trailing commas, under a path of keys where there is nothing yet. Objects on
+// the way that are not there are made; all else stays byte for byte. An empty
+// text is an empty object. What is added has the line ends of the text.
 func setMember(text []byte, path []string, value any) ([]byte, error) {
 	if len(bytes.TrimSpace(text)) == 0 {
 		text = []byte("{}\n")
@@ -43,11 +90,7 @@ func setMember(text []byte, path []string, value any) ([]byte, error) {
 	if err := json.Unmarshal(withoutComments(text), &before); err != nil || before == nil {
 		return nil, fmt.Errorf("this is no object of JSON: %v", err)
 	}
-	var wanted any
-	b, err := json.Marshal(value)
-	if err == nil {
-		err = json.Unmarshal(b, &wanted)
-	}
+	wanted, err := plainJSON(value)
 	if err != nil {
 		return nil, err
 	}
@@ -55,14 +98,15 @@ func setMember(text []byte, path []string, value any) ([]byte, error) {
 	for _, key := range path[:len(path)-1] {
 		at = object(at, key)
 	}
-	if reflect.DeepEqual(at[last], wanted) {
-		return text, nil
+	if _, there := at[last]; there {
+		return nil, fmt.Errorf("%s is there already", strings.Join(path, "."))
 	}
 	at[last] = wanted
 	out, err := spliceMember(text, path, value)
 	if err != nil {
 		return nil, err
 	}
+	out = withLineEnds(text, out)
 	// What was made must mean what the old text did, and the new member.
 	var after map[string]any
 	if err := json.Unmarshal(withoutComments(out), &after); err != nil {
@@ -82,14 +126,7 @@ func spliceMember(text []byte, path []string, value any) ([]byte, error) {
 		if m.end < 0 {
 			return nil, fmt.Errorf("the object is not closed")
 		}
-		last := depth == len(path)-1
 		switch {
-		case m.value >= 0 && last:
-			b, err := indentedJSON(value, indentOf(text, m.value))
-			if err != nil {
-				return nil, err
-			}
-			return splice(text, m.value, skipValue(text, m.value), b), nil
 		case m.value >= 0 && text[m.value] != '{':
 			return nil, fmt.Errorf("%s is there and no object", strings.Join(path[:depth+1], "."))
 		case m.value >= 0:

@@ -1,15 +1,17 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/signal"
 	"path/filepath"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
+
+	"github.com/stet-dev/stet/workspace"
 )
 
 // serverFlags are the flags of stet mcp that are no settings.
@@ -28,9 +30,9 @@ func (p *program) mcpCommand() *cobra.Command {
 		Short: "Give an agent safe file tools over MCP",
 		Long: `Serve file tools to an MCP client, on standard input and output or, with --http,
 on a loopback port. The tools reach nothing outside the directory --root. Reads
-are done at once; a write waits until a person has seen it: in the client, if it
-can ask, or in another terminal with "stet approve". What is written is recorded
-("stet audit") and can be taken back ("stet undo").
+are done at once; a write waits until a person has seen it in another terminal,
+with "stet approve". What is written is recorded ("stet audit") and can be taken
+back ("stet undo").
 
 Agents start it by themselves: see "stet setup".`,
 		Example: `# What an agent's configuration says
@@ -45,7 +47,7 @@ stet mcp --dedupe`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return p.runMCP(cmd, s) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&s.root, "root", "", "the directory that the tools work in (default: the working directory)")
+	f.StringVar(&s.root, "root", ".", "the directory that the tools work in")
 	f.StringVar(&s.http, "http", "", "listen on HOST:PORT for streamable HTTP; port 0 takes a free one")
 	f.Bool("dedupe", false, "answer a repeated read of unchanged lines with one line; not with --http")
 	f.Int("rate", defaultRate, "calls that a session may make a minute; 0 is any number")
@@ -89,23 +91,33 @@ func (p *program) runMCP(cmd *cobra.Command, s serverFlags) error {
 }
 
 // workspaceDir is the directory that is meant by --root: an absolute path to a
-// directory that is there.
+// directory that is there and can be read.
 func (p *program) workspaceDir(given string) (string, error) {
-	dir := p.absolute(cmp.Or(given, "."))
+	if given == "" {
+		return "", errors.New("--root: no directory is named; . is the working directory")
+	}
+	dir := p.absolute(given)
 	info, err := os.Stat(dir)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		return "", fmt.Errorf("--root: there is no directory %s", dir)
+		return "", fmt.Errorf("--root: there is no directory %s", workspace.Quote(dir))
 	case err != nil:
 		return "", fmt.Errorf("--root: %w", err)
 	case !info.IsDir():
-		return "", fmt.Errorf("--root: %s is not a directory", dir)
+		return "", fmt.Errorf("--root: %s is not a directory", workspace.Quote(dir))
 	}
 	real, err := filepath.EvalSymlinks(dir)
 	if err != nil {
 		return "", fmt.Errorf("--root: %w", err)
 	}
-	return real, nil
+	if !utf8.ValidString(real) {
+		return "", fmt.Errorf("--root: the name %s is not UTF-8: the audit trail, and so undo, could not name it", workspace.Quote(real))
+	}
+	opened, err := os.Open(real)
+	if err != nil {
+		return "", fmt.Errorf("--root: %w", err)
+	}
+	return real, opened.Close()
 }
 
 // mcpOverStdio serves one client until it closes standard input.

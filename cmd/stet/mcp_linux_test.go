@@ -22,6 +22,7 @@ import (
 type home struct {
 	dir, tree string
 	env       []string
+	as        *syscall.Credential // whose programs they are; nil: the test's own
 }
 
 func newHome(t *testing.T) *home {
@@ -36,6 +37,10 @@ func newHome(t *testing.T) *home {
 func (h *home) stet(args ...string) *exec.Cmd {
 	cmd := exec.Command("stet", args...)
 	cmd.Env, cmd.Dir = h.env, h.dir
+	if h.as != nil {
+		cmd.Path = filepath.Join(h.dir, "stet")
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: h.as}
+	}
 	return cmd
 }
 
@@ -100,7 +105,7 @@ func TestMCPWithAPersonAtATerminal(t *testing.T) {
 	if err := approve.Wait(); err != nil { // it ends with the server
 		t.Error("stet approve: ", err)
 	}
-	if text := term.text(); !strings.Contains(text, "+two") {
+	if text := term.text(); !strings.Contains(text, "+two") || !strings.Contains(text, "the server has ended") || strings.Contains(text, "input has ended") {
 		t.Errorf("the terminal shows %q", text)
 	}
 	if out := h.run(t, "audit"); !strings.Contains(out, "edit_file  a.txt: ok (approved, by person") {
@@ -117,11 +122,12 @@ func TestMCPWithAPersonAtATerminal(t *testing.T) {
 	}
 }
 
-// An answer through the client suffices for ordinary files, where the person's
-// configuration leaves it at that; for control files, and under elicitation =
-// "none", it is not even asked for.
+// A client's answer suffices for nothing unless the person's configuration says
+// so, lest a client that accepts whatever comes approves its own writes; then it
+// suffices for ordinary files. For control files it is not even asked for.
 func TestMCPElicitation(t *testing.T) {
-	for _, config := range []string{"", "elicitation = \"none\"\n"} {
+	const ordinary = "elicitation = \"ordinary\"\n"
+	for _, config := range []string{"", "elicitation = \"none\"\n", ordinary} {
 		h := newHome(t)
 		write(t, filepath.Join(h.dir, ".config", "stet", "config.toml"), config)
 		var asked atomic.Int32
@@ -130,7 +136,7 @@ func TestMCPElicitation(t *testing.T) {
 			return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"approve": true}}, nil
 		}})
 		got := callOnce(t, s, "write_file", `{"path":"new.txt","content":"x\n"}`)
-		if written := strings.Contains(got, `"success":true`); written != (config == "") || asked.Load() != map[bool]int32{true: 1}[written] {
+		if written := strings.Contains(got, `"success":true`); written != (config == ordinary) || asked.Load() != map[bool]int32{true: 1}[written] {
 			t.Errorf("%q: asked %d times, %s", config, asked.Load(), got)
 		}
 		asked.Store(0)

@@ -14,7 +14,8 @@ import (
 
 const defaultRate = 100
 
-// Values of the key elicitation.
+// Values of the key elicitation. An answer through the client comes from the
+// client, and only maybe from a person: without a word from the user it is none.
 const (
 	elicitNone     = "none"
 	elicitOrdinary = "ordinary"
@@ -70,7 +71,7 @@ func (p *program) handOptions(cmd *cobra.Command, root string) (*handOptions, er
 	if o.rate == 0 {
 		o.rate = -1 // the handler's word for any number
 	}
-	if files.String("elicitation") != elicitNone {
+	if files.String("elicitation") == elicitOrdinary {
 		all, err := policy.ParsePattern("*")
 		if err != nil {
 			return nil, err

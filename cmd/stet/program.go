@@ -57,6 +57,10 @@ stet demo
 # Run an agent with a clean context
 stet wrap -- opencode
 
+# Give an agent safe file tools, and decide what it writes
+stet setup opencode --write
+stet approve
+
 # What it would have saved in the sessions on this machine
 stet savings`,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -73,7 +77,8 @@ stet savings`,
 	}
 	root.SetFlagErrorFunc(badFlag)
 	root.AddCommand(p.wrapCommand(), p.proxyCommand(), p.savingsCommand(), p.demoCommand(), p.versionCommand(),
-		p.mcpCommand(), p.approveCommand(), p.auditCommand(), p.undoCommand(), p.setupCommand(), p.tokensCommand(), p.benchCommand(), p.cacheCommand())
+		p.mcpCommand(), p.approveCommand(), p.auditCommand(), p.undoCommand(), p.resumeCommand(), p.setupCommand(),
+		p.tokensCommand(), p.benchCommand(), p.cacheCommand())
 	addHelp(root)
 	for _, cmd := range root.Commands() {
 		completePlanFlags(cmd)

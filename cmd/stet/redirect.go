@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -88,14 +87,11 @@ func (r *redirect) bypass() {
 	}
 }
 
-// endsInVersion agrees with how the proxy joins a path to such a base URL.
-var endsInVersion = regexp.MustCompile(`/v[0-9]+[a-z0-9]*/?$`)
-
 // inPlaceOf returns the base URL that stands for was: with /v1 where that ends
 // in a version or is not set, else without, so that the proxy sees the paths
 // that was would have seen.
 func inPlaceOf(was, base string) string {
-	if was == "" || endsInVersion.MatchString(was) {
+	if was == "" || proxy.Versioned(was) {
 		return base + "/v1"
 	}
 	return base

@@ -38,11 +38,15 @@ func TestRollBack(t *testing.T) {
 		return r
 	}
 	for _, args := range []string{
-		`{"path":"kept.txt","content":"first\n"}`, `{"path":"kept.txt","content":"second\n"}`, `{"path":"new.txt","content":"new\n"}`,
+		`{"path":"kept.txt","content":"first\n"}`, `{"path":"kept.txt","content":"second\n"}`, `{"path":"new.txt","content":"new\n"}`, `{"path":"theirs.txt","content":"bad\n"}`,
 	} {
 		if r := call("bad", "write_file", args); r.Failed() {
 			t.Fatalf("%s", r.Text)
 		}
+	}
+	theirs := filepath.Join(tree, "theirs.txt")
+	if err := os.WriteFile(theirs, []byte("somebody's\n"), 0o644); err != nil {
+		t.Fatal(err)
 	}
 	call("good", "write_file", `{"path":"other.txt","content":"stays\n"}`)
 	for range 6 {
@@ -57,6 +61,9 @@ func TestRollBack(t *testing.T) {
 	if got, _ := os.ReadFile(filepath.Join(tree, "other.txt")); string(got) != "stays\n" {
 		t.Errorf("another session's file holds %q", got)
 	}
+	if got, _ := os.ReadFile(theirs); string(got) != "somebody's\n" {
+		t.Errorf("what somebody changed since holds %q", got)
+	}
 	if r := call("bad", "read_file", `{"path":"kept.txt"}`); !r.Failed() || !strings.Contains(r.Text, "suspended") {
 		t.Errorf("the session goes on: %s", r.Text)
 	}
@@ -70,7 +77,7 @@ func TestRollBack(t *testing.T) {
 			undone++
 		}
 	}
-	if undone != 2 || len(undoable(writes)) != 0 {
+	if undone != 2 || len(undoable(writes)) != 1 {
 		t.Errorf("%d undoings in the trail, %d writes left", undone, len(undoable(writes)))
 	}
 }

@@ -42,6 +42,10 @@ var mcpClients = []mcpClient{
 		name: "opencode", file: opencodeFile, path: []string{"mcp", "stet"}, entry: opencodeServer,
 		note: `to leave the agent these file tools alone, add "tools": {"edit": false, "write": false, "patch": false} to the same file`,
 	},
+	{
+		name: "qwen", file: atProject(".qwen/settings.json"), path: []string{"mcpServers", "stet"}, entry: qwenServer,
+		note: `to leave the agent these file tools alone, add "tools": {"exclude": ["edit", "write_file"]} to the same file`,
+	},
 	{name: "vscode", file: atProject(".vscode/mcp.json"), path: []string{"servers", "stet"}, entry: vscodeServer},
 	{name: "zed", file: atProject(".zed/settings.json"), path: []string{"context_servers", "stet"}, entry: zedServer},
 	{name: "cursor", file: atProject(".cursor/mcp.json"), path: []string{"mcpServers", "stet"}, entry: folderServer},
@@ -80,6 +84,11 @@ func slowServer(command string) map[string]any {
 	return map[string]any{"command": command, "args": []string{"mcp"}, "tool_timeout_sec": 660}
 }
 
+// qwenServer is slowServer in milliseconds.
+func qwenServer(command string) map[string]any {
+	return map[string]any{"command": command, "args": []string{"mcp"}, "timeout": 660_000}
+}
+
 func folderServer(command string) map[string]any {
 	return map[string]any{"command": command, "args": []string{"mcp", "--root", workspaceFolder}}
 }
@@ -108,7 +117,8 @@ func (p *program) setupCommand() *cobra.Command {
 		Short: "Tell an agent about the file tools",
 		Long: `Print what an agent's configuration has to say for it to start "stet mcp", and
 where. With --write it is put there: what the file holds already stays as it is,
-comments too, and a copy of it is kept beside it.
+comments too, and a copy of it is kept beside it. Of an entry that is there
+already nothing is changed; where it says something else, you are told.
 
 The configuration is the project's, in the working directory; Codex has one for
 all projects.`,
@@ -135,6 +145,9 @@ stet setup claude --write`,
 	return cmd
 }
 
+// byteOrderMark stands before the text in files of some Windows editors.
+const byteOrderMark = "\ufeff"
+
 func (p *program) setup(c mcpClient, write bool) error {
 	file := c.file(p)
 	if file == "" {
@@ -160,9 +173,13 @@ func (p *program) setup(c mcpClient, write bool) error {
 		return err
 	}
 	existed := err == nil
-	now, err := add(old, c.path, entry)
+	text, marked := bytes.CutPrefix(old, []byte(byteOrderMark))
+	now, err := add(text, c.path, entry)
 	if err != nil {
 		return fmt.Errorf("%s: %w; nothing was written", file, err)
+	}
+	if marked {
+		now = append([]byte(byteOrderMark), now...)
 	}
 	if existed && bytes.Equal(old, now) {
 		p.say("%s has it already", file)

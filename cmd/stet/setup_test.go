@@ -20,27 +20,47 @@ func TestSetMember(t *testing.T) {
 		{"others", "{\n\t\"a\": 1 // one\n}\n", "{\n\t\"a\": 1, // one\n\t\"m\": {\n\t  \"stet\": 1\n\t}\n}\n"},
 		{"trailing comma", "{\n  \"a\": 1,\n}\n", "{\n  \"a\": 1,\n  \"m\": {\n    \"stet\": 1\n  },\n}\n"},
 		{"on one line", `{"a": [1, 2]}`, "{\"a\": [1, 2],\n  \"m\": {\n    \"stet\": 1\n  }\n}"},
-		{"there", `{"m": {"x": {}, "stet": {"old": true} /* mine */}}`, `{"m": {"x": {}, "stet": 1 /* mine */}}`},
 		{"beside", "{\n  \"m\": {\n    \"x\": {} /* } */\n  }, \"b\": \"{\"\n}\n", "{\n  \"m\": {\n    \"x\": {}, /* } */\n    \"stet\": 1\n  }, \"b\": \"{\"\n}\n"},
-		{"CRLF", "{\r\n  \"m\": {\r\n    \"x\": 2\r\n  }\r\n}\r\n", "{\r\n  \"m\": {\r\n    \"x\": 2,\n    \"stet\": 1\r\n  }\r\n}\r\n"},
+		{"CRLF", "{\r\n  \"m\": {\r\n    \"x\": 2\r\n  }\r\n}\r\n", "{\r\n  \"m\": {\r\n    \"x\": 2,\r\n    \"stet\": 1\r\n  }\r\n}\r\n"},
 	} {
 		got, err := setMember([]byte(tt.text), []string{"m", "stet"}, 1)
 		if err != nil || string(got) != tt.want {
 			t.Errorf("%s: %v\n%q, want\n%q", tt.name, err, got, tt.want)
 		}
 	}
-	for _, bad := range []string{"[]", "{", `{"m": 1}`, `{"m": []}`, "null"} {
+	for _, bad := range []string{"[]", "{", `{"m": 1}`, `{"m": []}`, "null", `{"m": {"stet": 1}}`, `{"m": {"stet": null}}`} {
 		if got, err := setMember([]byte(bad), []string{"m", "stet"}, 1); err == nil {
 			t.Errorf("%s became %s", bad, got)
 		}
 	}
 }
 
-// An entry that is there keeps what stet does not speak of.
+// Of an entry that is there nothing is changed: what is missing is added, and
+// what differs is named.
 func TestAddMemberKeepsTheRest(t *testing.T) {
-	got, err := addMember([]byte(`{"m": {"stet": {"env": {"A": "b"}, "command": "old"}}}`), []string{"m", "stet"}, testEntry)
-	if err != nil || !strings.Contains(string(got), `"env": {"A": "b"}, "command": "stet"`) || !strings.Contains(string(got), `"args"`) {
-		t.Errorf("%v: %s", err, got)
+	path := []string{"m", "stet"}
+	for text, want := range map[string]string{
+		`{"m": {"stet": {"env": {"A": "b"}, "command": "stet"}}}`:                  `{"m": {"stet": {"env": {"A": "b"}, "command": "stet",`,
+		`{"m": {"stet": {"args": ["mcp"], "command": "stet", "env": {"A": "b"}}}}`: `{"m": {"stet": {"args": ["mcp"], "command": "stet", "env": {"A": "b"}}}}`,
+		"{\r\n\"m\": {\"stet\": {\r\n  \"command\": \"stet\"\r\n}}}":               "{\r\n\"m\": {\"stet\": {\r\n  \"command\": \"stet\",\r\n  \"args\": [\r\n    \"mcp\"\r\n  ]",
+	} {
+		entry := map[string]any{"command": "stet", "args": []string{"mcp"}, "env": map[string]string{}}
+		got, err := addMember([]byte(text), path, entry)
+		if err != nil || !strings.HasPrefix(string(got), want) || !strings.Contains(string(got), `"args"`) {
+			t.Errorf("%s: %v: %s", text, err, got)
+		}
+	}
+	for text, want := range map[string]string{
+		`{"m": {"stet": {"command": "/old/stet"}}}`:                          `m.stet is there already: its "command" is "/old/stet" and not "stet"`,
+		`{"m": {"stet": {"command": "stet", "args": ["mcp", "--dedupe"]}}}`:  `its "args" is ["mcp","--dedupe"] and not ["mcp"]`,
+		`{"m": {"stet": {"command": null}}}`:                                 `its "command" is null`,
+		`{"m": {"stet": "off"}}`:                                             "it holds no settings",
+		`{"m": {"stet": []}}`:                                                "it holds no settings",
+		`{"m": {"stet": {"command": "stet"}, "stet": {"command": "other"}}}`: `its "command" is "other"`,
+	} {
+		if got, err := addMember([]byte(text), path, testEntry); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v: %s", text, err, got)
+		}
 	}
 }
 
@@ -96,9 +116,26 @@ func TestAddTable(t *testing.T) {
 	if err != nil || string(again) != string(got) {
 		t.Errorf("again: %v: %s", err, again)
 	}
-	for _, bad := range []string{"mcp_servers = 1", "mcp_servers = {}", "[mcp_servers.stet]\ncommand = \"other\"", "x = "} {
-		if got, err := addTable([]byte(bad), []string{"mcp_servers", "stet"}, slowServer("s")); err == nil {
-			t.Errorf("%s became %s", bad, got)
+	for bad, want := range map[string]string{
+		"mcp_servers = 1":                                       "mcp_servers is there and no table",
+		"[[mcp_servers]]\nx = 1":                                "mcp_servers is there and no table",
+		"mcp_servers = {}":                                      "mcp_servers is written in one line",
+		"mcp_servers = {o = {x = 1}}":                           "mcp_servers is written in one line",
+		"mcp_servers.stet = 1":                                  "it holds no settings",
+		"mcp_servers = {stet = {x=1}}":                          "[mcp_servers.stet] is there already without args, command, tool_timeout_sec",
+		"[mcp_servers.stet]\ncommand = \"other\"":               `[mcp_servers.stet] is there already: its "command" is "other" and not "s"`,
+		"[mcp_servers.stet]\ncommand = \"s\"\nargs = [\"mcp\"]": "without tool_timeout_sec; add it by hand",
+		"x = ": "toml:",
+	} {
+		if got, err := addTable([]byte(bad), []string{"mcp_servers", "stet"}, slowServer("s")); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v\n%s", bad, err, got)
+		}
+	}
+	for _, fine := range []string{"mcp_servers.other.command = \"x\"\n", "# only a comment", "[mcp_servers]\r\n", "a = 1\r\n[b]\r\n"} {
+		got, err := addTable([]byte(fine), []string{"mcp_servers", "stet"}, slowServer("s"))
+		if err != nil || !strings.HasPrefix(string(got), fine) || strings.Contains(fine, "\r") != strings.Contains(string(got), "[mcp_servers.stet]\r\n") ||
+			strings.Contains(fine, "\r") && strings.Count(string(got), "\r") != strings.Count(string(got), "\n") {
+			t.Errorf("%q: %v: %q", fine, err, got)
 		}
 	}
 }

@@ -2,18 +2,16 @@ package main
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
-	"maps"
 	"reflect"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
 )
 
-// addTable puts a table behind a text of TOML, which stays byte for byte. A
-// table of that name is left as it is if it says the same, and is an error
-// otherwise.
+// addTable puts a table behind a text of TOML, which stays byte for byte; what is
+// added has its line ends. A table of that name is left as it is if it says the
+// same, and is an error otherwise.
 func addTable(text []byte, path []string, entry map[string]any) ([]byte, error) {
 	var before map[string]any
 	if err := toml.Unmarshal(text, &before); err != nil {
@@ -30,16 +28,20 @@ func addTable(text []byte, path []string, entry map[string]any) ([]byte, error) 
 	at := before
 	for _, key := range path[:len(path)-1] {
 		if _, is := at[key].(map[string]any); !is && at[key] != nil {
-			return nil, fmt.Errorf("%s is there and no table", key)
+			return nil, fmt.Errorf("%s is there and no table; change that by hand, and try again", key)
 		}
 		at = object(at, key)
 	}
 	last := path[len(path)-1]
 	if there, is := at[last]; is {
-		if has, _ := there.(map[string]any); holdsAll(has, wanted) {
-			return text, nil
+		missing, err := lacks(there, wanted)
+		switch {
+		case err != nil:
+			return nil, fmt.Errorf("[%s] is there already: %w", name, err)
+		case len(missing) > 0:
+			return nil, fmt.Errorf("[%s] is there already without %s; add it by hand, or remove the table and try again", name, strings.Join(missing, ", "))
 		}
-		return nil, fmt.Errorf("[%s] is there already and says something else: change it by hand, or remove it", name)
+		return text, nil
 	}
 	at[last] = wanted
 	body, err := toml.Marshal(entry)
@@ -56,10 +58,12 @@ func addTable(text []byte, path []string, entry map[string]any) ([]byte, error) 
 	}
 	fmt.Fprintf(&out, "[%s]\n%s", name, body)
 	var after map[string]any
-	if toml.Unmarshal(out.Bytes(), &after) != nil || !reflect.DeepEqual(before, after) {
-		return nil, errors.New("a table cannot be added behind what is there")
+	now := withLineEnds(text, out.Bytes())
+	if toml.Unmarshal(now, &after) != nil || !reflect.DeepEqual(before, after) {
+		return nil, fmt.Errorf("%s is written in one line ({ … }): no table can be added to it; make it [%[1]s], or add stet to it by hand",
+			strings.Join(path[:len(path)-1], "."))
 	}
-	return out.Bytes(), nil
+	return now, nil
 }
 
 // plainTable is entry as it is read back.
@@ -71,13 +75,4 @@ func plainTable(entry map[string]any) (map[string]any, error) {
 	var plain map[string]any
 	err = toml.Unmarshal(b, &plain)
 	return plain, err
-}
-
-// holdsAll reports whether table has what wanted has.
-func holdsAll(table, wanted map[string]any) bool {
-	merged := maps.Clone(wanted)
-	for key := range wanted {
-		merged[key] = table[key]
-	}
-	return table != nil && reflect.DeepEqual(merged, wanted)
 }

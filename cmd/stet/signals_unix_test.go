@@ -40,6 +40,12 @@ func stetCommand(t *testing.T, out *os.File, env []string, args ...string) *exec
 	cmd.Env = append(os.Environ(), "HOME="+home, "XDG_STATE_HOME=", "XDG_CONFIG_HOME=", "GORACE=atexit_sleep_ms=0")
 	cmd.Env = append(cmd.Env, env...)
 	cmd.Stdout, cmd.Stderr = out, out
+	t.Cleanup(func() {
+		if cmd.Process != nil && cmd.ProcessState == nil { // the test broke off
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+		}
+	})
 	return cmd
 }
 
@@ -138,7 +144,10 @@ func TestSecondSignal(t *testing.T) {
 // Signals that stet was started with ignored stay ignored: nohup.
 func TestIgnoredSignals(t *testing.T) {
 	signal.Ignore(syscall.SIGHUP)
-	defer signal.Reset(syscall.SIGHUP)
+	defer func() {
+		signal.Reset(syscall.SIGHUP)
+		hear()
+	}()
 	for _, signals := range [][]os.Signal{endSignals, forwarded} {
 		c := notify(signals)
 		for _, s := range []syscall.Signal{syscall.SIGHUP, syscall.SIGTERM} {
@@ -182,7 +191,7 @@ func TestInterrupted(t *testing.T) {
 // waitFor waits until something is so.
 func waitFor(t *testing.T, so func() bool) {
 	t.Helper()
-	for range 2000 {
+	for range 12_000 { // a minute
 		if so() {
 			return
 		}

@@ -32,7 +32,7 @@ func TestAccountLockedAtStart(t *testing.T) {
 		t.Fatal(ok, err)
 	}
 	defer l.Unlock()
-	ctx, cancel := context.WithTimeout(context.Background(), 4*opening)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	store, note := p.openStore(ctx, &options{Record: true})
 	if ctx.Err() != nil || store != nil || !strings.HasPrefix(note, "no record is kept: ") || !strings.Contains(note, db+"-lock") {

@@ -21,7 +21,25 @@ import (
 var programs = map[string]func(){"stet": main, "agent": agentMain, "ask": askMain, "counter": counterMain, "client": clientMain}
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, programs)
+	testscript.Main(hearing{m}, programs)
+}
+
+// hearing is the tests, run where signals are heard.
+type hearing struct{ *testing.M }
+
+func (h hearing) Run() int {
+	hear()
+	return h.M.Run()
+}
+
+// hear undoes it when this was started with signals ignored, as nohup does and
+// a shell in the background: what the tests start would ignore them too.
+func hear() {
+	for _, s := range []os.Signal{os.Interrupt, syscall.SIGHUP, syscall.SIGQUIT} {
+		if signal.Ignored(s) {
+			signal.Notify(make(chan os.Signal, 1), s)
+		}
+	}
 }
 
 // TestScripts runs the command line as people do: a script per file in
@@ -60,7 +78,7 @@ func startModel(ts *testscript.TestScript, _ bool, args []string) {
 
 // await waits until a file holds a text: what a background command writes.
 func await(ts *testscript.TestScript, _ bool, args []string) {
-	for range 500 {
+	for range 6000 { // a minute
 		b, _ := os.ReadFile(ts.MkAbs(args[0]))
 		if strings.Contains(string(b), args[1]) {
 			return

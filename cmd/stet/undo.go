@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os/signal"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"time"
@@ -83,6 +84,9 @@ func (p *program) runUndo(ctx context.Context, trail record.Trail, what string, 
 	if err != nil {
 		return err
 	}
+	if err := p.trust(ctx, trail, yes); err != nil {
+		return err
+	}
 	var roots []string
 	by := map[string][]record.Write{}
 	for _, w := range chosen {
@@ -96,6 +100,21 @@ func (p *program) runUndo(ctx context.Context, trail record.Trail, what string, 
 		failed = append(failed, p.undoIn(ctx, trail, root, by[root], yes))
 	}
 	return errors.Join(failed...)
+}
+
+// trust warns where somebody changed the trail: what it says was there before may
+// be made up. Then a person has to look.
+func (p *program) trust(ctx context.Context, trail record.Trail, yes bool) error {
+	v, err := record.Verify(ctx, trail)
+	if err != nil || v.Broken == nil {
+		return err
+	}
+	broken := fmt.Errorf("the trail is broken at entry %d: %s", v.Broken.Seq, v.Broken.Why)
+	if yes {
+		return fmt.Errorf("%w; look at what would change, without --yes", broken)
+	}
+	p.say("%v; look well at what would change", broken)
+	return nil
 }
 
 // undoable are the writes that have not been undone, oldest first.
@@ -190,6 +209,9 @@ func (p *program) listUndoable(left []record.Write) {
 
 // undoIn undoes writes in one workspace.
 func (p *program) undoIn(ctx context.Context, trail record.Trail, dir string, chosen []record.Write, yes bool) (err error) {
+	if !filepath.IsAbs(dir) {
+		return fmt.Errorf("write %d: the trail names no workspace for it", chosen[0].Seq)
+	}
 	state, err := p.stateDir()
 	if err != nil {
 		return err
@@ -216,14 +238,18 @@ func (p *program) undoIn(ctx context.Context, trail record.Trail, dir string, ch
 		Journal: &record.Journal{Trail: trail},
 	}
 	res, err := h.Call(ctx, tool.Call{Session: "stet undo", Client: "stet undo", Name: "undo", Arguments: json.RawMessage("{}")})
-	err = errors.Join(err, h.Close(), h.Journal.Close())
+	err = errors.Join(err, h.Journal.Close())
 	if err == nil && res.Failed() {
 		err = fmt.Errorf("not undone: %s", whatFailed(res))
 	}
 	if err != nil {
 		return err
 	}
-	p.say("undone: %d writes in %s", len(chosen), workspace.Quote(root.Dir()))
+	writes := "1 write"
+	if n := len(chosen); n > 1 {
+		writes = fmt.Sprintf("%d writes", n)
+	}
+	p.say("undone: %s in %s", writes, workspace.Quote(root.Dir()))
 	return nil
 }
 

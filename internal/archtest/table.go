@@ -40,7 +40,7 @@ var table = []row{
 	{"llm/*", 2, []string{"llm", "internal/sse", "internal/rawjson"}, "a codec turns bodies into the words and patches them"},
 	{"approval", 2, []string{"tool", "policy", "record"}, "plan, decide, ask, apply, and write it down"},
 
-	{"filetools", 3, []string{"tool", "workspace", "freshness", "record", "internal/edit", "internal/diff", "internal/merge3"}, "the tools over the one door"},
+	{"filetools", 3, []string{"tool", "workspace", "freshness", "record", "internal/edit", "internal/diff", "internal/merge3", "internal/rawjson"}, "the tools over the one door; arguments are read from JSON"},
 	{"history", 3, []string{"llm", "tokens", "prices", "dialect", "internal/diff"}, "plans over words alone: no disk, no wire"},
 	{"transcript", 3, []string{"llm"}, "recorded sessions become words; what they mean is dialect's"},
 	{"session", 3, []string{"llm", "freshness"}, "events and their fold; a seam without drivers"},
@@ -52,12 +52,13 @@ var table = []row{
 	{"proxy", 5, []string{"llm", "llm/*", "history", "tokens", "prices", "record"}, "no other front end, no driver: cmd hands it a store"},
 	{"gateway/*", 5, []string{"tool", "gateway", "gateway/wire"}, "a bus carries frames"},
 	{"gateway", 5, []string{"tool", "approval", "session", "record", "gateway/wire"}, "front ends do not import each other"},
-	{"mcpserver", 5, []string{"tool", "approval"}, "the tools over MCP"},
+	{"mcpserver", 5, []string{"tool", "approval", "internal/rawjson"}, "the tools over MCP; a plain call is found in its line"},
 	{"acp", 5, []string{"agent", "approval"}, "the agent over ACP"},
 	{"tui", 5, []string{"agent", "approval", "session", "record"}, "chat and dialogs on a terminal"},
 	{"web", 5, []string{"agent", "approval", "session", "record"}, "the embedded UI"},
 
 	{"cmd/*", 6, []string{"*"}, "wiring only, and so everything"},
+	{"test/npm", 0, nil, "installs what tests and the benchmark run from npm; support for three of them, and no test itself"},
 	{"test/*", 6, []string{"*"}, "the product as its users run it"},
 }
 

@@ -48,8 +48,8 @@ const (
 )
 
 // Lines compares two texts.
-func Lines(old, new string, o Options) Diff {
-	if old == new {
+func Lines(before, after string, o Options) Diff {
+	if before == after {
 		return Diff{}
 	}
 	context := o.Context
@@ -59,24 +59,26 @@ func Lines(old, new string, o Options) Diff {
 	case context < 0:
 		context = 0
 	}
-	numbers := map[string]rune{}
-	a, b := split(old, numbers), split(new, numbers)
-	return hunks(a.lines, b.lines, align(a.numbers, b.numbers, len(numbers)), context)
+	numbers := map[string]int32{}
+	a, b := split(before, numbers), split(after, numbers)
+	aligner := Aligner{Work: MaxWork}
+	changes := aligner.Align(a.numbers, b.numbers, len(numbers))
+	return hunks(a.lines, b.lines, changes, context)
 }
 
 // text is a text in lines, and their numbers: the same for equal lines.
 type text struct {
 	lines   []string
-	numbers []rune
+	numbers []int32
 }
 
-func split(s string, numbers map[string]rune) text {
+func split(s string, numbers map[string]int32) text {
 	n := strings.Count(s, "\n") + 1
-	t := text{make([]string, 0, n), make([]rune, 0, n)}
+	t := text{make([]string, 0, n), make([]int32, 0, n)}
 	for line := range strings.Lines(s) {
 		number, ok := numbers[line]
 		if !ok {
-			number = rune(len(numbers))
+			number = int32(len(numbers))
 			numbers[line] = number
 		}
 		t.lines = append(t.lines, line)
@@ -86,30 +88,30 @@ func split(s string, numbers map[string]rune) text {
 }
 
 // hunks puts changes that are near each other together and context around.
-func hunks(a, b []string, changes []change, context int) Diff {
+func hunks(a, b []string, changes []Change, context int) Diff {
 	var d Diff
 	for i := 0; i < len(changes); {
 		last := i
-		for last+1 < len(changes) && changes[last+1].a0-changes[last].a1 <= 2*context {
+		for last+1 < len(changes) && changes[last+1].A0-changes[last].A1 <= 2*context {
 			last++
 		}
-		before := min(context, changes[i].a0)
-		after := min(context, len(a)-changes[last].a1)
-		h := Hunk{OldStart: changes[i].a0 - before, NewStart: changes[i].b0 - before}
-		h.OldLines = changes[last].a1 + after - h.OldStart
-		h.NewLines = changes[last].b1 + after - h.NewStart
+		before := min(context, changes[i].A0)
+		after := min(context, len(a)-changes[last].A1)
+		h := Hunk{OldStart: changes[i].A0 - before, NewStart: changes[i].B0 - before}
+		h.OldLines = changes[last].A1 + after - h.OldStart
+		h.NewLines = changes[last].B1 + after - h.NewStart
 		added := 0
 		for _, c := range changes[i : last+1] {
-			added += c.b1 - c.b0
+			added += c.B1 - c.B0
 		}
 		h.Lines = make([]Line, 0, h.OldLines+added)
 		at := h.OldStart
 		for _, c := range changes[i : last+1] {
-			h.add(Same, a[at:c.a0])
-			h.add(Removed, a[c.a0:c.a1])
-			h.add(Added, b[c.b0:c.b1])
-			d.Removed += c.a1 - c.a0
-			at = c.a1
+			h.add(Same, a[at:c.A0])
+			h.add(Removed, a[c.A0:c.A1])
+			h.add(Added, b[c.B0:c.B1])
+			d.Removed += c.A1 - c.A0
+			at = c.A1
 		}
 		h.add(Same, a[at:at+after])
 		d.Added += added

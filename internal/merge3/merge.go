@@ -12,7 +12,11 @@
 // the two sides, from the first change to the last, is a conflict.
 package merge3
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/stet-dev/stet/internal/diff"
+)
 
 // Options are the words after the conflict markers. They hold no line ends.
 type Options struct {
@@ -56,23 +60,23 @@ func (r Range) lines() int { return r.End - r.Start }
 // Merge merges what ours and theirs made of base. It is for text: whoever has
 // a NUL in one of the three should not ask.
 func Merge(base, ours, theirs string, o Options) Result {
-	return merge(base, ours, theirs, o, maxWork)
+	return merge(base, ours, theirs, o, diff.MaxWork)
 }
 
 func merge(base, ours, theirs string, o Options, work int) Result {
 	m := merger{lines: map[string]int32{}}
 	m.base, m.ours, m.theirs = m.text(base), m.text(ours), m.text(theirs)
-	a := aligner{work: work}
-	mine := a.align(m.base.numbers, m.ours.numbers, len(m.lines))
-	gaveUp := a.work <= 0
-	a.work = work
-	yours := a.align(m.base.numbers, m.theirs.numbers, len(m.lines))
-	gaveUp = gaveUp || a.work <= 0
+	a := diff.Aligner{Work: work}
+	mine := a.Align(m.base.numbers, m.ours.numbers, len(m.lines))
+	gaveUp := a.Work <= 0
+	a.Work = work
+	yours := a.Align(m.base.numbers, m.theirs.numbers, len(m.lines))
+	gaveUp = gaveUp || a.Work <= 0
 	m.pair(mine, yours)
 	if gaveUp && len(mine) > 0 && len(yours) > 0 {
 		m.doubt()
 	}
-	a.work = work
+	a.Work = work
 	m.narrow(&a)
 	m.join()
 	return m.write(o)

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stet-dev/stet/internal/diff"
 )
 
 const abc = "a\nb\nc\nd\ne\nf\n"
@@ -144,14 +146,14 @@ func TestWorkRunsOut(t *testing.T) {
 		x, y := m.text(base), m.text(ours)
 		full := Merge(base, ours, theirs, Options{})
 		for _, work := range []int{0, 1, 10, 100, 1000} {
-			a := aligner{work: work}
+			a := diff.Aligner{Work: work}
 			i, j := 0, 0
-			for _, c := range append(a.align(x.numbers, y.numbers, len(m.lines)),
-				change{len(x.lines), len(x.lines), len(y.lines), len(y.lines)}) {
-				if c.a0 < i || c.b0 < j || !slices.Equal(x.lines[i:c.a0], y.lines[j:c.b0]) {
+			for _, c := range append(a.Align(x.numbers, y.numbers, len(m.lines)),
+				diff.Change{A0: len(x.lines), A1: len(x.lines), B0: len(y.lines), B1: len(y.lines)}) {
+				if c.A0 < i || c.B0 < j || !slices.Equal(x.lines[i:c.A0], y.lines[j:c.B0]) {
 					t.Fatalf("seed %d, work %d: lines from %d and %d to %+v are not equal", seed, work, i, j, c)
 				}
-				i, j = c.a1, c.b1
+				i, j = c.A1, c.B1
 			}
 			r := merge(base, ours, theirs, Options{}, work)
 			checkHunks(t, ours, theirs, r)

@@ -1,47 +1,51 @@
 package merge3
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/stet-dev/stet/internal/diff"
+)
 
 // pair lays the changes of both sides beside each other. Changes of one side
 // alone, with at least one line between them and the other's, are hunks of
 // that side; equal changes are none; all others are conflicts.
-func (m *merger) pair(mine, yours []change) {
+func (m *merger) pair(mine, yours []diff.Change) {
 	shiftMine, shiftYours := 0, 0 // from a line of base to ours and theirs, between changes
 	for len(mine) > 0 || len(yours) > 0 {
 		switch {
-		case len(yours) == 0 || len(mine) > 0 && mine[0].a1 < yours[0].a0:
+		case len(yours) == 0 || len(mine) > 0 && mine[0].A1 < yours[0].A0:
 			c := mine[0]
-			m.add(Hunk{Ours, Range{c.a0, c.a1}, Range{c.b0, c.b1}, Range{c.a0 + shiftYours, c.a1 + shiftYours}, Range{}})
-			shiftMine, mine = c.b1-c.a1, mine[1:]
+			m.add(Hunk{Ours, Range{c.A0, c.A1}, Range{c.B0, c.B1}, Range{c.A0 + shiftYours, c.A1 + shiftYours}, Range{}})
+			shiftMine, mine = c.B1-c.A1, mine[1:]
 			continue
-		case len(mine) == 0 || yours[0].a1 < mine[0].a0:
+		case len(mine) == 0 || yours[0].A1 < mine[0].A0:
 			c := yours[0]
-			m.add(Hunk{Theirs, Range{c.a0, c.a1}, Range{c.a0 + shiftMine, c.a1 + shiftMine}, Range{c.b0, c.b1}, Range{}})
-			shiftYours, yours = c.b1-c.a1, yours[1:]
+			m.add(Hunk{Theirs, Range{c.A0, c.A1}, Range{c.A0 + shiftMine, c.A1 + shiftMine}, Range{c.B0, c.B1}, Range{}})
+			shiftYours, yours = c.B1-c.A1, yours[1:]
 			continue
 		}
 		x, y := mine[0], yours[0]
 		if !m.equal(x, y) {
-			start, end := min(x.a0, y.a0), max(x.a1, y.a1)
+			start, end := min(x.A0, y.A0), max(x.A1, y.A1)
 			m.add(Hunk{
 				Kind:   Conflict,
 				Base:   Range{start, end},
-				Ours:   Range{x.b0 - (x.a0 - start), x.b1 + (end - x.a1)},
-				Theirs: Range{y.b0 - (y.a0 - start), y.b1 + (end - y.a1)},
+				Ours:   Range{x.B0 - (x.A0 - start), x.B1 + (end - x.A1)},
+				Theirs: Range{y.B0 - (y.A0 - start), y.B1 + (end - y.A1)},
 			})
 		}
-		if x.a1 <= y.a1 {
-			shiftMine, mine = x.b1-x.a1, mine[1:]
+		if x.A1 <= y.A1 {
+			shiftMine, mine = x.B1-x.A1, mine[1:]
 		}
-		if y.a1 <= x.a1 {
-			shiftYours, yours = y.b1-y.a1, yours[1:]
+		if y.A1 <= x.A1 {
+			shiftYours, yours = y.B1-y.A1, yours[1:]
 		}
 	}
 }
 
-func (m *merger) equal(x, y change) bool {
-	return x.a0 == y.a0 && x.a1 == y.a1 &&
-		slices.Equal(m.ours.numbers[x.b0:x.b1], m.theirs.numbers[y.b0:y.b1])
+func (m *merger) equal(x, y diff.Change) bool {
+	return x.A0 == y.A0 && x.A1 == y.A1 &&
+		slices.Equal(m.ours.numbers[x.B0:x.B1], m.theirs.numbers[y.B0:y.B1])
 }
 
 // add appends a hunk, or, where it touches the last one, makes both one.
@@ -72,7 +76,7 @@ func (m *merger) doubt() {
 
 // narrow compares the two sides of every conflict and leaves the parts in
 // which they differ. Where one side is empty there is nothing to compare.
-func (m *merger) narrow(a *aligner) {
+func (m *merger) narrow(a *diff.Aligner) {
 	var hunks []Hunk
 	for _, h := range m.hunks {
 		if h.Kind != Conflict || h.Ours.lines() == 0 || h.Theirs.lines() == 0 {
@@ -81,7 +85,7 @@ func (m *merger) narrow(a *aligner) {
 		}
 		ours := m.ours.numbers[h.Ours.Start:h.Ours.End]
 		theirs := m.theirs.numbers[h.Theirs.Start:h.Theirs.End]
-		differ := a.align(ours, theirs, len(m.lines))
+		differ := a.Align(ours, theirs, len(m.lines))
 		if len(differ) == 0 {
 			h.Kind = same
 			hunks = append(hunks, h)
@@ -90,8 +94,8 @@ func (m *merger) narrow(a *aligner) {
 			hunks = append(hunks, Hunk{
 				Kind:   Conflict,
 				Base:   h.Base,
-				Ours:   Range{h.Ours.Start + c.a0, h.Ours.Start + c.a1},
-				Theirs: Range{h.Theirs.Start + c.b0, h.Theirs.Start + c.b1},
+				Ours:   Range{h.Ours.Start + c.A0, h.Ours.Start + c.A1},
+				Theirs: Range{h.Theirs.Start + c.B0, h.Theirs.Start + c.B1},
 			})
 		}
 	}

@@ -234,9 +234,6 @@ func (s *Scanner) Key() []byte {
 	return k
 }
 
-// keySpan is the place of the current member's key, quotes included.
-func (s *Scanner) keySpan() Span { return Span{s.key.Start - 1, s.key.End + 1} }
-
 // Skip consumes the next value and returns its place, zero after an error.
 func (s *Scanner) Skip() Span {
 	if s.err != nil {

@@ -13,7 +13,8 @@ func walk(s *Scanner, body []byte, values *[]Span) {
 	switch s.Kind() {
 	case '{':
 		for s.Enter('{'); s.Next(); {
-			if _, err := Unquote(s.keySpan().Of(body)); err != nil {
+			quoted := Span{s.key.Start - 1, s.key.End + 1}
+			if _, err := Unquote(quoted.Of(body)); err != nil {
 				s.fail(err, s.pos)
 			}
 			walk(s, body, values)

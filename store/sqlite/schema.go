@@ -99,6 +99,8 @@ func (s *Store) explain(op string, err error) error {
 	case lib.SQLITE_NOTADB, lib.SQLITE_CORRUPT:
 		return fmt.Errorf("%w: the file is damaged or no database; move it away (a new one is made) "+
 			"or try `sqlite3 FILE .recover`; nothing was overwritten", err)
+	case lib.SQLITE_ERROR:
+		return fmt.Errorf("%w: the file is not as stet made it; move it away (a new one is made); nothing was overwritten", err)
 	case lib.SQLITE_BUSY:
 		return fmt.Errorf("%w: another process held the file for over %d s", err, busyMillis/1000)
 	case lib.SQLITE_READONLY, lib.SQLITE_CANTOPEN, lib.SQLITE_PERM:

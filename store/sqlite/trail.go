@@ -104,8 +104,8 @@ func scanEntry(rows *sql.Rows) (e record.Entry, err error) {
 		return e, err
 	}
 	e.Time = time.UnixMicro(at).UTC()
-	if flags != "[]" {
-		err = json.Unmarshal([]byte(flags), &e.Flags)
+	if flags != "[]" && json.Unmarshal([]byte(flags), &e.Flags) != nil {
+		e.Flags = []string{flags} // somebody changed it: the hash tells, and the rest can be read
 	}
-	return e, err
+	return e, nil
 }

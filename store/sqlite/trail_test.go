@@ -133,3 +133,33 @@ func BenchmarkLog(b *testing.B) {
 		})
 	}
 }
+
+// A file whose tables were altered by hand is said to be so, with what to do.
+func TestAlteredTables(t *testing.T) {
+	for _, statement := range []string{"DROP TABLE trail", "ALTER TABLE trail DROP COLUMN flags"} {
+		path := filepath.Join(t.TempDir(), "stet.db")
+		if err := open(t, path).Close(); err != nil {
+			t.Fatal(err)
+		}
+		db, err := sql.Open("sqlite", path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := db.Exec(statement); err != nil {
+			t.Fatal(err)
+		}
+		if err := db.Close(); err != nil {
+			t.Fatal(err)
+		}
+		s := open(t, path)
+		if _, err := s.Entries(t.Context(), record.TrailQuery{}); err == nil || !strings.Contains(err.Error(), "not as stet made it; move it away") {
+			t.Errorf("%s: read: %v", statement, err)
+		}
+		if _, err := s.Log(t.Context(), record.Entry{Kind: record.Call}); err == nil || !strings.Contains(err.Error(), "not as stet made it") {
+			t.Errorf("%s: write: %v", statement, err)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}

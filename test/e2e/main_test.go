@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/stet-dev/stet/test/npm"
 )
 
 // The test binary runs twice: outside the namespace it installs and builds,
@@ -40,17 +42,19 @@ func TestMain(m *testing.M) {
 	if err != nil {
 		skipAll(m, err.Error())
 	}
-	cmd := exec.Command(os.Args[0], os.Args[1:]...)
-	cmd.Env = append(append(os.Environ(), envInside+"=1"), env...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-	isolate(cmd)
-	err = cmd.Run()
-	var exit *exec.ExitError
-	switch {
-	case err == nil:
-		os.Exit(0)
-	case errors.As(err, &exit):
-		os.Exit(max(exit.ExitCode(), 1))
+	for _, isolate := range isolations {
+		cmd := exec.Command(os.Args[0], os.Args[1:]...)
+		cmd.Env = append(append(os.Environ(), envInside+"=1"), env...)
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+		isolate(cmd)
+		err = cmd.Run()
+		var exit *exec.ExitError
+		switch {
+		case err == nil:
+			os.Exit(0)
+		case errors.As(err, &exit):
+			os.Exit(max(exit.ExitCode(), 1))
+		}
 	}
 	skipAll(m, fmt.Sprintf("no network namespace here (%v): run as root, or allow user namespaces", err))
 }
@@ -58,7 +62,7 @@ func TestMain(m *testing.M) {
 // skipAll lets every test say why it is skipped; with STET_E2E=require that is
 // a failure.
 func skipAll(m *testing.M, why string) {
-	if os.Getenv("STET_E2E") == "require" {
+	if npm.Required() {
 		fmt.Fprintf(os.Stderr, "the end-to-end tests are required, but cannot run: %s\n", why)
 		os.Exit(1)
 	}
@@ -69,29 +73,23 @@ func skipAll(m *testing.M, why string) {
 // prepare installs the agents and builds stet, and returns the variables that
 // say where they are. Its error is the reason to skip.
 func prepare() ([]string, error) {
-	if os.Getenv("STET_E2E") == "off" || testing.Short() {
-		return nil, errors.New("switched off by STET_E2E=off or -short")
+	if testing.Short() {
+		return nil, errors.New("switched off by -short")
 	}
-	for _, tool := range []string{"node", "npm", "git"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			return nil, fmt.Errorf("%s is not installed: install Node 20 or newer with npm, and git", tool)
-		}
+	if _, err := exec.LookPath("git"); err != nil {
+		return nil, errors.New("git is not installed")
 	}
-	cache := os.Getenv("STET_E2E_CACHE")
-	if cache == "" {
-		dir, err := os.UserCacheDir()
-		if err != nil {
-			return nil, err
-		}
-		cache = filepath.Join(dir, "stet-e2e")
-	}
-	agents, err := install("agents", filepath.Join(cache, "agents"))
+	agents, err := npm.Install("agents", "agents")
 	if err != nil {
-		return nil, fmt.Errorf("install the agents: %w; their versions stand in test/e2e/agents/package-lock.json", err)
+		return nil, fmt.Errorf("install the agents: %w", err)
 	}
-	sdks, err := install("../sdk/js", filepath.Join(cache, "sdk-js"))
+	sdks, err := npm.Install("../sdk/js", "sdk-js")
 	if err != nil {
-		return nil, fmt.Errorf("install the SDKs: %w; their versions stand in test/sdk/js/package-lock.json", err)
+		return nil, fmt.Errorf("install the SDKs: %w", err)
+	}
+	cache, err := npm.Cache()
+	if err != nil {
+		return nil, err
 	}
 	runs := filepath.Join(cache, "runs")
 	if err := os.MkdirAll(runs, 0o755); err != nil {
@@ -120,41 +118,6 @@ func tidy(runs string) {
 			_ = os.RemoveAll(filepath.Join(runs, e.Name()))
 		}
 	}
-}
-
-// install brings the npm packages that from pins into dir, unless they are
-// there already, and returns dir.
-func install(from, dir string) (string, error) {
-	lock, err := os.ReadFile(filepath.Join(from, "package-lock.json"))
-	if err != nil {
-		return "", err
-	}
-	done := filepath.Join(dir, "installed.lock") // a copy, written last
-	if have, err := os.ReadFile(done); err == nil && string(have) == string(lock) {
-		return dir, nil
-	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return "", err
-	}
-	for _, name := range []string{"package.json", "package-lock.json"} {
-		data, err := os.ReadFile(filepath.Join(from, name))
-		if err != nil {
-			return "", err
-		}
-		if err := os.WriteFile(filepath.Join(dir, name), data, 0o644); err != nil {
-			return "", err
-		}
-	}
-	// Not "npm ci": it refuses a lock file without the binaries for other
-	// systems, and not every registry has them. What the lock file has is
-	// installed in that version either way.
-	cmd := exec.Command("npm", "install", "--no-audit", "--no-fund", "--loglevel=error")
-	cmd.Dir = dir
-	if out, err := cmd.CombinedOutput(); err != nil {
-		said := strings.TrimSpace(string(out))
-		return "", fmt.Errorf("npm install: %w: %s", err, said[max(0, len(said)-500):])
-	}
-	return dir, os.WriteFile(done, lock, 0o644)
 }
 
 // watchSources looks at every source file of stet, so that "go test" does not

@@ -95,19 +95,7 @@ func (o outcome) turns() []llmtest.Request {
 // own. The model fails as faults say, from its first answer on.
 func session(t *testing.T, a agent, through route, faults ...llmtest.Fault) outcome {
 	t.Helper()
-	dir, err := os.MkdirTemp(os.Getenv(envRuns), a.name+"-"+a.wire+"-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if t.Failed() {
-			t.Logf("what the agent left is in %s", dir)
-			return
-		}
-		_ = os.RemoveAll(dir)
-	})
-	home, repo := filepath.Join(dir, "home"), filepath.Join(dir, "project")
-	workspace(t, repo)
+	home, repo := places(t, a)
 	model := llmtest.New(script(repo))
 	t.Cleanup(func() { _ = model.Close() })
 	model.Fail(faults...)
@@ -127,6 +115,25 @@ func session(t *testing.T, a agent, through route, faults ...llmtest.Fault) outc
 	out.diff = git(t, repo, "diff", "--cached")
 	t.Logf("%s on %s: %d requests, exit codes %v, %.1f s", a.name, a.wire, len(out.requests), out.exit, out.took.Seconds())
 	return out
+}
+
+// places makes a home and a workspace for a run of the agent.
+func places(t *testing.T, a agent) (home, repo string) {
+	t.Helper()
+	dir, err := os.MkdirTemp(os.Getenv(envRuns), a.name+"-"+a.wire+"-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("what the agent left is in %s", dir)
+			return
+		}
+		_ = os.RemoveAll(dir)
+	})
+	home, repo = filepath.Join(dir, "home"), filepath.Join(dir, "project")
+	workspace(t, repo)
+	return home, repo
 }
 
 // run runs a command to its end, and ends with it all that it started.

@@ -8,17 +8,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// isolate lets cmd run in a network namespace of its own: as root directly,
-// else as the root of a user namespace. It gets a process namespace too, so
-// that all that it started ends with it, and it ends with us.
-func isolate(cmd *exec.Cmd) {
-	attr := &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET | syscall.CLONE_NEWPID, Pdeathsig: syscall.SIGKILL}
-	if os.Getuid() != 0 {
-		attr.Cloneflags |= syscall.CLONE_NEWUSER
-		attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}}
-		attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}}
-	}
-	cmd.SysProcAttr = attr
+// isolations let a command run in a network namespace of its own: directly, for
+// which one has to be root, or as the root of a user namespace. It gets a process
+// namespace too, so that all that it started ends with it, and it ends with us.
+var isolations = []func(cmd *exec.Cmd){
+	func(cmd *exec.Cmd) {
+		cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET | syscall.CLONE_NEWPID, Pdeathsig: syscall.SIGKILL}
+	},
+	func(cmd *exec.Cmd) {
+		cmd.SysProcAttr = &syscall.SysProcAttr{
+			Cloneflags: syscall.CLONE_NEWNET | syscall.CLONE_NEWPID | syscall.CLONE_NEWUSER, Pdeathsig: syscall.SIGKILL,
+			UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}},
+			GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}},
+		}
+	},
 }
 
 // loopbackUp switches on the only device that the namespace has.

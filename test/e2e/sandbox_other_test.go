@@ -7,9 +7,11 @@ import (
 	"os/exec"
 )
 
-// isolate makes cmd fail: there are no network namespaces here, and no agent
-// is started with a network.
-func isolate(cmd *exec.Cmd) { cmd.Err = errors.New("network namespaces need Linux") }
+// isolations make a command fail: there are no network namespaces here, and no
+// agent is started with a network.
+var isolations = []func(cmd *exec.Cmd){
+	func(cmd *exec.Cmd) { cmd.Err = errors.New("network namespaces need Linux") },
+}
 
 func loopbackUp() error { return nil }
 

@@ -38,6 +38,24 @@ func TestControlFilesUnattended(t *testing.T) {
 	}
 }
 
+// Row: a bare repository in the tree: what git obeys beside a HEAD, at any depth.
+func TestBareRepositoryUnattended(t *testing.T) {
+	w := newWorld(t)
+	w.put("deep/er/store/HEAD", "ref: refs/heads/main\n")
+	w.put("deep/er/store/config", "[core]\n")
+	w.put("plain/config", "x\n")
+	a := w.agent()
+	for _, name := range []string{"config", "config.worktree", "commondir", "hooks/pre-commit", "info/attributes", "HEAD"} {
+		a.fails("permission_denied", "write_file", args{"path": "deep/er/store/" + name, "content": "x", "create_dirs": true})
+	}
+	w.missing("deep/er/store/hooks")
+	if w.get("deep/er/store/config") != "[core]\n" {
+		t.Error("written")
+	}
+	a.works("read_file", args{"path": "plain/config"})
+	a.works("write_file", args{"path": "plain/config", "content": "y\n"})
+}
+
 // Row: the same by inode: links and hard links to them are no way round.
 func TestControlFilesByInode(t *testing.T) {
 	w := newWorld(t)

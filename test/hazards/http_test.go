@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -33,7 +34,7 @@ func (w *world) listen() string {
 		w.t.Fatal(err)
 	}
 	w.t.Cleanup(func() {
-		_ = cmd.Process.Signal(os.Interrupt) // it may have ended
+		_ = cmd.Process.Signal(syscall.SIGTERM) // it may have ended
 		stuck := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
 		if err := cmd.Wait(); err != nil {
 			w.t.Errorf("stet mcp --http: %v", err)

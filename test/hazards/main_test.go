@@ -195,7 +195,7 @@ func (w *world) agent() *agent {
 	cmd := w.mcp()
 	cmd.Stderr = os.Stderr
 	s, err := mcp.NewClient(&mcp.Implementation{Name: "agent", Version: "1"}, w.clientOptions).Connect(
-		context.Background(), &mcp.CommandTransport{Command: cmd, TerminateDuration: 5 * time.Second}, nil)
+		context.Background(), &mcp.CommandTransport{Command: cmd, TerminateDuration: patience}, nil)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -241,7 +241,7 @@ func (r result) code() string {
 
 func (r result) ok() bool { return r.Success || r.Status == "success" || r.Status == "partial" }
 
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // try calls a tool. Nothing may take longer than patience.
 func (a *agent) try(name string, v any) (result, error) {

@@ -46,10 +46,16 @@ func TestSwappedForLinks(t *testing.T) {
 	if soak() {
 		limit, until = 85_000, time.Now().Add(30*time.Minute)
 	}
+	last := time.Now().Add(patience)
+	// Longer where it is slow, so that there is a race at all.
+	more := func() bool {
+		now, raced := time.Now(), reads.Load() > 0 && writes.Load() > 0 && swaps.Load() > 0
+		return calls.Load() < limit && (now.Before(until) || !raced && now.Before(last)) && !t.Failed()
+	}
 	for g := range 2 {
 		a := w.agent()
 		calling.Go(func() {
-			for n := 0; calls.Load() < limit && time.Now().Before(until) && !t.Failed(); n++ {
+			for n := 0; more(); n++ {
 				for _, c := range raceCalls(fmt.Sprintf("%d-%d", g, n)) {
 					calls.Add(1)
 					r, err := a.try(c.tool, c.v)

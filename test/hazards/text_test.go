@@ -212,7 +212,7 @@ func peak(pid int) (int, bool) {
 }
 
 // Row: file deleted, truncated or rewritten while it is read: a read is of one
-// of the versions, or says that it is none; a write cannot be fooled.
+// moment of it, or says that it is not; a write cannot be fooled.
 func TestChangedWhileRead(t *testing.T) {
 	w := newWorld(t)
 	version := func(c byte) string { return strings.Repeat(strings.Repeat(string(c), 63)+"\n", 4096) }
@@ -235,18 +235,20 @@ func TestChangedWhileRead(t *testing.T) {
 			time.Sleep(time.Duration(i%7) * 100 * time.Microsecond)
 		}
 	}()
-	var whole, unstable, refused, torn int
-	for until := time.Now().Add(2 * time.Second); time.Now().Before(until); {
+	var stable, unstable, refused int
+	// Longer where it is slow, so that there is something to read.
+	until, last := time.Now().Add(2*time.Second), time.Now().Add(patience)
+	for now := time.Now(); now.Before(until) || stable == 0 && now.Before(last); now = time.Now() {
 		r := a.do("read_file", args{"path": "f"})
 		switch {
 		case !r.ok():
 			refused++
 		case r.Data.Unstable:
 			unstable++
-		case r.Content == texts[0] || r.Content == texts[1] || r.Content == "":
-			whole++
+		case strings.HasPrefix(texts[0], r.Content) || strings.HasPrefix(texts[1], r.Content):
+			stable++ // whole, or what was there of it
 		default:
-			torn++ // that they cannot all be noticed is known
+			t.Errorf("two versions in one, without a mark: %d bytes", len(r.Content))
 		}
 		// An edit based on what is not there any more must not win over it.
 		if r := a.do("edit_file", args{"path": "f", "edits": edits("cccc", "d")}); r.ok() {
@@ -255,11 +257,8 @@ func TestChangedWhileRead(t *testing.T) {
 	}
 	close(stop)
 	<-stopped
-	t.Logf("%d whole, %d marked unstable, %d refused, %d torn without a mark", whole, unstable, refused, torn)
-	if whole == 0 {
+	t.Logf("%d of one moment, %d marked unstable, %d refused", stable, unstable, refused)
+	if stable == 0 {
 		t.Error("nothing was read")
-	}
-	if torn > whole/10 {
-		t.Errorf("%d torn reads were taken for whole", torn)
 	}
 }

@@ -60,7 +60,7 @@ func TestClients(t *testing.T) {
 				if err := json.Unmarshal([]byte(out), &r); err != nil {
 					t.Fatalf("%v\n%s", err, out)
 				}
-				if r.Server != "stet" || len(r.Tools) != 13 {
+				if r.Server != "stet" || len(r.Tools) != 14 {
 					t.Errorf("server %s, tools %v", r.Server, r.Tools)
 				}
 				if r.Echo.Content != "é\x00\u2028日本 🌱" || !r.Echo.Success || r.Echo.Failed {
@@ -125,7 +125,7 @@ func TestInspector(t *testing.T) {
 			for _, x := range list.Tools {
 				hints[x.Name] = [2]bool{x.Annotations.ReadOnlyHint, x.Annotations.DestructiveHint}
 			}
-			if len(hints) != 13 || hints["echo"] != [2]bool{true, false} || hints["write"] != [2]bool{false, true} {
+			if len(hints) != 14 || hints["echo"] != [2]bool{true, false} || hints["write"] != [2]bool{false, true} {
 				t.Errorf("tools: %v", hints)
 			}
 			var called struct {

@@ -75,7 +75,6 @@ func treeServer(dir string, o workspace.Options, p *policy.Policy, queue *approv
 	}
 	return s, func() {
 		s.Close()
-		handler.Close()
 		root.Close()
 	}, nil
 }

@@ -58,8 +58,9 @@ func says(text string, code tool.Code) func(context.Context, tool.Call) (*tool.P
 
 // newServer is stet's MCP server over the real approval handler, with tools by
 // the names that the conformance suite knows.
-func newServer() (*mcpserver.Server, *approval.Queue, error) {
+func newServer() (*mcpserver.Server, *desk, error) {
 	set := &tool.Set{}
+	there := &desk{queue: &approval.Queue{}, agreed: make(chan struct{}, 1)}
 	err := set.Add(
 		read("test_simple_text", anything, says(`{"success":true,"content":"This is a simple text response for testing."}`, "")),
 		read("test_error_handling", anything, says(`{"success":false,"error":"file_not_found: this is an error for testing"}`, tool.FileNotFound)),
@@ -68,6 +69,7 @@ func newServer() (*mcpserver.Server, *approval.Queue, error) {
 		read("test_logging_tool", anything, says(`{"success":true}`, "")),
 		read("json_schema_2020_12_tool", schema202012, says(`{"success":true}`, "")),
 		read("echo", `{"type":"object","properties":{"text":{"type":"string"}},"required":["text"],"additionalProperties":false}`, echo),
+		read("agree", anything, there.agree),
 		write("write"),
 		write("test_input_required_result_elicitation"),
 		write("test_input_required_result_request_state"),
@@ -81,15 +83,14 @@ func newServer() (*mcpserver.Server, *approval.Queue, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	queue := &approval.Queue{}
 	handler := &approval.Handler{
-		Tools: set, Policy: &policy.Policy{Relay: []policy.Pattern{relay}}, Approver: mcpserver.Relay{Next: queue}, Rate: -1,
+		Tools: set, Policy: &policy.Policy{Relay: []policy.Pattern{relay}}, Approver: mcpserver.Relay{Next: there.queue}, Rate: -1,
 	}
 	s, err := mcpserver.New(mcpserver.Config{
 		Caller: handler, End: handler.End, Await: true, Version: "0", Progress: 300 * time.Millisecond,
 		HTTP: mcpserver.HTTP{Tokens: []string{token}},
 	})
-	return s, queue, err
+	return s, there, err
 }
 
 func slow(ctx context.Context, _ tool.Call) (*tool.Plan, error) {
@@ -128,31 +129,50 @@ const schema202012 = `{
   "additionalProperties": false
 }`
 
-// serveStdio is what TestMain does as a server: whatever is asked elsewhere is
-// approved there after a moment.
+// serveStdio is what TestMain does as a server.
 func serveStdio() error {
-	s, queue, err := newServer()
+	s, there, err := newServer()
 	if err != nil {
 		return err
 	}
 	defer s.Close()
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	go approveAll(ctx, queue)
+	go there.approveAll(ctx)
 	return s.Serve(ctx, os.Stdin, os.Stdout)
 }
 
-func approveAll(ctx context.Context, queue *approval.Queue) {
-	sub := queue.Subscribe()
+// desk is where a person approves whatever the client cannot ask its user:
+// when the client says that it has seen the call pending, by the tool "agree",
+// or after some seconds, for clients that know nothing of that.
+type desk struct {
+	queue  *approval.Queue
+	agreed chan struct{}
+}
+
+func (d *desk) agree(ctx context.Context, c tool.Call) (*tool.Plan, error) {
+	select {
+	case d.agreed <- struct{}{}:
+	default: // it was said before
+	}
+	return says(`{"success":true}`, "")(ctx, c)
+}
+
+func (d *desk) approveAll(ctx context.Context) {
+	sub := d.queue.Subscribe()
 	defer sub.Close()
 	for {
-		e, err := sub.Next(ctx)
+		event, err := sub.Next(ctx)
 		if err != nil {
 			return
 		}
-		if e.Opened != nil {
-			time.Sleep(time.Second)
-			_ = queue.Answer(e.Opened.ID, approval.Answer{Verdict: approval.Approve, Seal: e.Opened.Seal}) // withdrawn is as good
+		if q := event.Opened; q != nil {
+			select {
+			case <-d.agreed:
+			case <-time.After(5 * time.Second):
+			case <-ctx.Done():
+			}
+			_ = d.queue.Answer(q.ID, approval.Answer{Verdict: approval.Approve, Seal: q.Seal}) // withdrawn is as good
 		}
 	}
 }
@@ -161,7 +181,7 @@ func approveAll(ctx context.Context, queue *approval.Queue) {
 // send no token.
 func serveHTTP(t *testing.T, open bool) string {
 	t.Helper()
-	s, queue, err := newServer()
+	s, there, err := newServer()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,7 +196,7 @@ func serveHTTP(t *testing.T, open bool) string {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		approveAll(ctx, queue)
+		there.approveAll(ctx)
 	}()
 	t.Cleanup(func() {
 		cancel()

@@ -1,4 +1,4 @@
-package merge3
+package diff
 
 // run is a stretch of marked lines between two unmarked ones, or the empty
 // stretch between neighbours. A text with n unmarked lines has n+1 runs, so
@@ -71,35 +71,35 @@ func (r *run) down(lines []int32) bool {
 // slide settles the marked runs that could as well stand elsewhere: beside a
 // run of the other text if they can, else as far down as they go. Runs that
 // meet become one.
-func (s *aligner) slide(lines []int32, marks, otherMarks []bool) {
+func (s *Aligner) slide(lines []int32, marks, otherMarks []bool) {
 	g, other := firstRun(marks), firstRun(otherMarks)
 	for {
 		if !g.empty() {
 			s.settle(&g, &other, lines)
 		}
-		if s.work <= 0 || !g.next() {
+		if s.Work <= 0 || !g.next() {
 			return
 		}
 		other.next()
 	}
 }
 
-func (s *aligner) settle(g, other *run, lines []int32) {
+func (s *Aligner) settle(g, other *run, lines []int32) {
 	var top int
 	var beside bool
 	for size := -1; size != g.to-g.from; {
 		size = g.to - g.from
 		for g.up(lines) {
 			other.prev()
-			s.work--
+			s.Work--
 		}
 		top, beside = g.to, !other.empty()
 		for g.down(lines) {
 			other.next()
-			s.work--
+			s.Work--
 			beside = beside || !other.empty()
 		}
-		if s.work <= 0 {
+		if s.Work <= 0 {
 			return
 		}
 	}

@@ -1,4 +1,4 @@
-package merge3
+package diff
 
 // box is a part of both texts that remains to be compared.
 type box struct{ a0, a1, b0, b1 int }
@@ -56,13 +56,13 @@ func (f *front) widen(min, max, outside int) {
 
 // divide finds a point on a cheapest path through the box, or, when that
 // takes too long, on a promising one. It fails when the work is used up.
-func (s *aligner) divide(x box, thorough bool) (cut, bool) {
+func (s *Aligner) divide(x box, thorough bool) (cut, bool) {
 	lo, hi := x.a0-x.b1, x.a1-x.b0
 	fore, back := &s.fore, &s.back
 	fore.start(x.a0-x.b0, x.a0)
 	back.start(x.a1-x.b1, x.a1)
 	odd := (x.a0-x.b0-x.a1+x.b1)&1 != 0
-	for cost := 1; s.work > 0; cost++ {
+	for cost := 1; s.Work > 0; cost++ {
 		fore.widen(lo, hi, -1)
 		at, met, ran := s.forward(x, odd)
 		if met {
@@ -91,7 +91,7 @@ func (s *aligner) divide(x box, thorough bool) (cut, bool) {
 // forward lets every forward path take one more step and all equal lines
 // after it. It says where one has met a backward path, if that is to be
 // looked at now, and whether there was a long run of equal lines.
-func (s *aligner) forward(x box, look bool) (at cut, met, ran bool) {
+func (s *Aligner) forward(x box, look bool) (at cut, met, ran bool) {
 	f, o := s.fore.reach, s.fore.origin
 	for d := s.fore.hi; d >= s.fore.lo; d -= 2 {
 		i := f[o+d+1]
@@ -103,7 +103,7 @@ func (s *aligner) forward(x box, look bool) (at cut, met, ran bool) {
 			i++
 		}
 		ran = ran || i-from > longRun
-		s.work -= 1 + i - from
+		s.Work -= 1 + i - from
 		f[o+d] = i
 		if look && s.back.lo <= d && d <= s.back.hi && s.back.reach[o+d] <= i {
 			return cut{i, i - d, true, true}, true, ran
@@ -113,7 +113,7 @@ func (s *aligner) forward(x box, look bool) (at cut, met, ran bool) {
 }
 
 // backward is forward from the other corner.
-func (s *aligner) backward(x box, look bool) (at cut, met, ran bool) {
+func (s *Aligner) backward(x box, look bool) (at cut, met, ran bool) {
 	f, o := s.back.reach, s.back.origin
 	for d := s.back.hi; d >= s.back.lo; d -= 2 {
 		i := f[o+d-1]
@@ -125,7 +125,7 @@ func (s *aligner) backward(x box, look bool) (at cut, met, ran bool) {
 			i--
 		}
 		ran = ran || from-i > longRun
-		s.work -= 1 + from - i
+		s.Work -= 1 + from - i
 		f[o+d] = i
 		if look && s.fore.lo <= d && d <= s.fore.hi && i <= s.fore.reach[o+d] {
 			return cut{i, i - d, true, true}, true, ran
@@ -136,7 +136,7 @@ func (s *aligner) backward(x box, look bool) (at cut, met, ran bool) {
 
 // shortCut looks for the path that has come furthest for its cost and ends in
 // a long run of equal lines: first forward, then backward.
-func (s *aligner) shortCut(x box, cost int) (at cut, ok bool) {
+func (s *Aligner) shortCut(x box, cost int) (at cut, ok bool) {
 	best := farEnough * cost
 	o := s.fore.origin
 	for d := s.fore.hi; d >= s.fore.lo; d -= 2 {
@@ -163,7 +163,7 @@ func (s *aligner) shortCut(x box, cost int) (at cut, ok bool) {
 	return at, ok
 }
 
-func (s *aligner) same(i, j int) bool {
+func (s *Aligner) same(i, j int) bool {
 	for k := range longRun {
 		if s.a[i+k] != s.b[j+k] {
 			return false
@@ -174,7 +174,7 @@ func (s *aligner) same(i, j int) bool {
 
 // furthest ends a search that costs too much: where the path is that has
 // passed the most lines, from either corner.
-func (s *aligner) furthest(x box) cut {
+func (s *Aligner) furthest(x box) cut {
 	o := s.fore.origin
 	foreSum, foreAt := -1, -1
 	for d := s.fore.hi; d >= s.fore.lo; d -= 2 {

@@ -1,4 +1,4 @@
-package merge3
+package diff
 
 // How many lines of the other text equal a line.
 const (
@@ -17,7 +17,7 @@ const (
 // those without an equal in the other text, and frequent ones (blank lines,
 // braces) in the midst of such. They count as changed. What is left, without
 // the equal ends, goes to s.a and s.b.
-func (s *aligner) thin(a, b []int32, head, tail int) {
+func (s *Aligner) thin(a, b []int32, head, tail int) {
 	for _, l := range a {
 		s.countA[l]++
 	}

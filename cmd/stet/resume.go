@@ -1,0 +1,117 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stet-dev/stet/approval"
+	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/workspace"
+)
+
+func (p *program) resumeCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "resume [SESSION]",
+		Short: "Let a suspended session go on",
+		Long: `Let a session go on that was suspended because it kept trying to get out of its
+workspace (suspicion = "suspend" or "roll back" in your configuration). What it
+did is in the audit trail; look there first. That you resumed it is recorded too.
+
+Without an argument it lists the suspended sessions. One whose server has ended
+needs no resuming: the next one has another name.`,
+		Example: `# Which sessions are suspended, and why?
+stet resume
+
+# What did this one try?
+stet audit --session stdio-7F2KQXNA
+
+# Let it go on
+stet resume stdio-7F2KQXNA`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return usage(cmd, fmt.Errorf("unexpected argument %q", args[1]))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			trail, err := p.openTrail(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if len(args) == 0 {
+				err = p.listSuspended(cmd.Context(), trail)
+			} else {
+				err = p.resume(cmd.Context(), trail, args[0])
+			}
+			return errors.Join(err, trail.Close())
+		},
+	}
+}
+
+// suspensions are the entries that suspended the sessions that still are,
+// oldest first.
+func suspensions(ctx context.Context, trail record.Trail) ([]record.Entry, error) {
+	all, err := trail.Entries(ctx, record.TrailQuery{Kinds: []record.Kind{record.Suspend, record.Resume}})
+	if err != nil {
+		return nil, err
+	}
+	newest := map[string]uint64{}
+	for _, e := range all {
+		newest[e.Session] = e.Seq
+	}
+	var left []record.Entry
+	for _, e := range all {
+		if e.Kind == record.Suspend && newest[e.Session] == e.Seq {
+			left = append(left, e)
+		}
+	}
+	return left, nil
+}
+
+func (p *program) listSuspended(ctx context.Context, trail record.Trail) error {
+	left, err := suspensions(ctx, trail)
+	if err != nil {
+		return err
+	}
+	if len(left) == 0 {
+		p.say("no session is suspended")
+		return nil
+	}
+	for _, e := range left {
+		fmt.Fprintf(p.out, "%s  session %s, %s, in %s [%s]\n", e.Time.Local().Format(time.DateTime), workspace.Quote(e.Session),
+			workspace.Quote(e.Client), workspace.Quote(e.Root), workspace.Quote(strings.Join(e.Flags, ", ")))
+	}
+	return nil
+}
+
+// resume lets a session go on, in whichever process it is.
+func (p *program) resume(ctx context.Context, trail record.Trail, session string) error {
+	left, err := suspensions(ctx, trail)
+	if err != nil {
+		return err
+	}
+	for _, e := range left {
+		if e.Session != session {
+			continue
+		}
+		h := &approval.Handler{Journal: &record.Journal{Trail: trail}, Root: e.Root}
+		err := h.Resume(ctx, session, "on the command line")
+		if err = errors.Join(err, h.Journal.Close()); err == nil {
+			p.say("session %s may go on in %s", workspace.Quote(session), workspace.Quote(e.Root))
+		}
+		return err
+	}
+	known, err := trail.Entries(ctx, record.TrailQuery{Session: session, Limit: 1})
+	switch {
+	case err != nil:
+		return err
+	case session == "" || len(known) == 0:
+		return fmt.Errorf("%q: no session is called so; \"stet resume\" lists those that are suspended", session)
+	}
+	return fmt.Errorf("%s: this session is not suspended", workspace.Quote(session))
+}
