@@ -19,8 +19,9 @@ test: unit sdk e2e ## every test
 unit:
 	$(GO) test $$($(GO) list ./... | grep -v -e /test/e2e -e /test/mcp)
 
-sdk: ## Go SDKs as real clients, in a module of their own
+sdk: ## Go SDKs as real clients and peers to compare with, in modules of their own
 	cd test/sdk/go && $(GO) test ./...
+	cd bench && $(GO) test ./...
 
 e2e: $(SUITES) ## what comes from npm
 
@@ -36,6 +37,7 @@ check: lint ## formatting, vet, staticcheck, and the tests under the race detect
 lint:
 	@out=$$(gofmt -l $(GOFILES)); if [ -n "$$out" ]; then echo "not formatted:"; echo "$$out"; exit 1; fi
 	$(GO) vet ./...
+	cd bench && $(GO) vet ./...
 	$(GO) run $(STATICCHECK) ./...
 
 tools: ## download what lint runs
@@ -44,13 +46,14 @@ tools: ## download what lint runs
 fmt:
 	gofmt -w $(GOFILES)
 
-bench: ## benchmarks, and stet's file tools beside the official file server; the figures of the README come from here
+bench: ## benchmarks, stet's file tools beside the official file server, its tokenizer beside another; the figures of the README come from here
 	$(GO) test -run '^$$' -bench . -benchmem ./...
-	cd bench && $(GO) run .
+	cd bench && $(GO) run . && $(GO) test -run '^$$' -bench . -benchmem ./tokens
 
 soak: ## more of what is random: races, kills, two agents, properties over 10,000 histories, and fuzzing for a while each
 	STET_SOAK=1 $(GO) test -count=1 -timeout 60m ./test/hazards
 	$(GO) test -timeout 60m ./history ./replay -rapid.checks=10000
+	STET_SOAK=1 $(GO) test -timeout 60m -run TestExactness ./internal/bpe
 	STET_SOAK=1 STET_MERGES=20000 $(GO) test -timeout 60m ./workspace ./internal/merge3
 	STET_SOAK=1 $(GO) test -count=1 -timeout 60m ./store/sqlite
 	$(GO) test -timeout 60m ./session -rapid.checks=10000

@@ -24,7 +24,7 @@ func (t *Table) Action(name, args string) Action {
 		return Action{}
 	}
 	out := Action{Op: r.op, Row: r.Name, row: r}
-	if !readable {
+	if !readable && r.op != Output && r.op != Agent {
 		return r.free(out, args)
 	}
 	if len(r.Command) > 0 {
@@ -34,6 +34,10 @@ func (t *Table) Action(name, args string) Action {
 		if v, ok := a.get(r.Patch...); ok {
 			return r.patch(out, scalar(v), a)
 		}
+	}
+	if r.op == Output || r.op == Agent {
+		out.Command, out.Content = args, a.text(r.Content...)
+		return out
 	}
 	out.Targets = r.targets(a)
 	if len(out.Targets) == 1 && device(out.Targets[0].Path) {

@@ -11,12 +11,14 @@ package dialect
 type Op uint8
 
 const (
-	Other Op = iota // not recognised, or nothing to do with files
-	Read            // shows content of files
-	List            // shows what is in a directory
-	Edit            // replaces text in a file
-	Write           // writes a whole file
-	Shell           // runs a command that is not purely a read of files
+	Other  Op = iota // not recognised, or nothing to do with files
+	Read             // shows content of files
+	List             // shows what is in a directory
+	Edit             // replaces text in a file
+	Write            // writes a whole file
+	Shell            // runs a command that is not purely a read of files
+	Output           // shows what is no file: a search, a page, a plan
+	Agent            // has another agent do something, and shows what it reports
 )
 
 // Target is a file that a call names, with the lines it asks for.
@@ -38,9 +40,9 @@ type Action struct {
 	Op      Op
 	Row     string   // the table's row that recognised it, "claude-code/Read"
 	Targets []Target // Read, List, Edit, Write: the files named; empty where none can be told
-	Command string   // Shell, and a Read through a shell: the command line
+	Command string   // Shell, and a Read through a shell: the command line; Output, Agent: the arguments
 	Edits   []Replacement
-	Content string // Write: the whole new content
+	Content string // Write: the whole new content; Output: what the result may repeat; Agent: what it is told
 
 	row   *row   // the row, for Result
 	pulls []pull // a Read through a shell: what the command prints, in order

@@ -11,7 +11,7 @@ import (
 type Row struct {
 	Name  string   `toml:"name"`  // "agent/tool"; empty: "custom/" and the first tool
 	Tools []string `toml:"tools"` // the tool's names
-	Op    string   `toml:"op"`    // read, list, edit, write, shell, other
+	Op    string   `toml:"op"`    // read, list, edit, write, shell, output, agent, other
 
 	// Tools of different agents have the same name. A row is for the calls
 	// that have all of the arguments in Has, none of Lacks, and the values in
@@ -40,7 +40,7 @@ type Row struct {
 	Most   int    `toml:"most"` // lines that a read without a limit shows at most; 0 = all
 
 	Command []string `toml:"command"` // shell: a command line, or an array of words
-	Content []string `toml:"content"` // write: the content
+	Content []string `toml:"content"` // write: the content; output: what the result may repeat; agent: what it is told
 	Old     []string `toml:"old"`     // edit: the text to be replaced
 	New     []string `toml:"new"`     // edit: the text in its place
 	All     string   `toml:"all"`     // edit: true replaces every occurrence
@@ -61,7 +61,7 @@ type row struct {
 }
 
 var ops = map[string]Op{
-	"read": Read, "list": List, "edit": Edit, "write": Write, "shell": Shell, "other": Other,
+	"read": Read, "list": List, "edit": Edit, "write": Write, "shell": Shell, "output": Output, "agent": Agent, "other": Other,
 }
 
 // ready checks a Row.
@@ -79,7 +79,7 @@ func ready(r Row) (*row, error) {
 	}
 	op, ok := ops[r.Op]
 	if !ok {
-		return nil, fmt.Errorf("dialect row %q: unknown op %q: choose one of read, list, edit, write, shell, other", r.Name, r.Op)
+		return nil, fmt.Errorf("dialect row %q: unknown op %q: choose one of read, list, edit, write, shell, output, agent, other", r.Name, r.Op)
 	}
 	out := &row{Row: r, op: op, known: make(map[string]bool)}
 	if r.Base != 0 && r.Base != 1 {

@@ -10,21 +10,62 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// admit decides on a result that has just arrived: sections all of whose lines
-// are in view already become one line, the rest is sent in full and bears its
-// lines from now on. The decision depends on what came before alone, so it
-// sticks.
+// admit decides on a result that has just arrived: lines that are in view
+// already give way to one line, the rest is sent as it is and bears its lines
+// from now on. The decision depends on what came before alone, so it sticks.
 func (f *Fold) admit(fa *fact) {
-	if fa.call.action.Op != dialect.Read {
-		return
+	switch fa.call.action.Op {
+	case dialect.Read:
+		f.admitRead(fa)
+	case dialect.Edit, dialect.Write:
+		if !fa.result.Failed {
+			f.written(fa, true)
+		}
+	case dialect.Shell, dialect.Output:
+		f.admitOutput(fa)
 	}
-	for _, s := range stubs(fa.text) {
-		fa.fixed = true // what was decided once is not decided again
-		if k := f.keys.key(s.path); k != "" {
-			f.ledger.shorten(k, shortened{span: span{s.first, s.last}})
+}
+
+// written records that a file was edited or written. stands says that the
+// arguments of the call are whole in the request: then their new text bears
+// its lines.
+func (f *Fold) written(fa *fact, stands bool) {
+	a := &fa.call.action
+	clear(f.ledger.short)
+	for _, t := range a.Targets {
+		if k := f.keys.key(t.Path); k != "" {
+			f.ledger.file(k).changed()
 		}
 	}
-	if fa.ours {
+	if !stands {
+		return
+	}
+	b := f.writer(fa)
+	for i := range a.Edits {
+		if k := f.keys.key(a.Edits[i].Path); k != "" {
+			f.ledger.file(k).show(b, 0, linesIn(a.Edits[i].New))
+		}
+	}
+	if a.Op == dialect.Write && len(a.Targets) == 1 {
+		if k := f.keys.key(a.Targets[0].Path); k != "" {
+			f.ledger.file(k).show(b, 1, linesIn(a.Content))
+		}
+	}
+}
+
+// linesIn returns the lines of a text without their line breaks. What stands
+// behind the last line break is no line if it is empty.
+func linesIn(s string) []string {
+	if s == "" {
+		return nil
+	}
+	return strings.Split(strings.TrimSuffix(s, "\n"), "\n")
+}
+
+// admitRead decides on a read.
+func (f *Fold) admitRead(fa *fact) {
+	if own := stubs(fa.text); len(own) > 0 {
+		f.decided(fa, own)
 		return
 	}
 	if len(fa.reads) == 0 {
@@ -32,16 +73,19 @@ func (f *Fold) admit(fa *fact) {
 		return
 	}
 	var cuts []cut
+	why := Repeat
 	for i := range fa.reads {
 		r := &fa.reads[i]
 		short := 0
 		for j := range r.sections {
-			s := &r.sections[j]
-			if text, ok := f.repeat(fa, r, s); ok {
-				cuts = append(cuts, cut{s, text, r.path})
+			c, ok := f.admitSection(fa, r, &r.sections[j])
+			if ok {
+				cuts = append(cuts, c)
+			}
+			if c.part {
+				why = Partial
+			} else if ok {
 				short++
-			} else if whole(s) {
-				f.ledger.show(r.key, fa.call.action.Row, f.bearer(fa), s)
 			}
 		}
 		if short > 0 && short == len(r.sections) {
@@ -49,7 +93,36 @@ func (f *Fold) admit(fa *fact) {
 		}
 	}
 	if len(cuts) > 0 {
-		f.plan.cut(fa, cuts, Repeat)
+		f.plan.cut(fa, cuts, why)
+	}
+}
+
+// decided records a result that has lines of ours already: it is not decided
+// on again, and what else it shows counts.
+func (f *Fold) decided(fa *fact, own []stub) {
+	for i := range fa.reads {
+		r := &fa.reads[i]
+		for j := range r.sections {
+			if s := &r.sections[j]; numbered(s) {
+				l := f.ledger.read(r.key)
+				l.asked(spanOf(s))
+				for _, c := range chunks(s) {
+					l.show(f.bearer(fa), c.first, c.lines)
+				}
+			}
+		}
+	}
+	for _, s := range own {
+		k := f.keys.key(s.path)
+		if t := fa.call.action.Targets; len(t) == 1 {
+			k = f.keys.key(t[0].Path) // the line says its last element alone
+		}
+		if k != "" {
+			l := f.ledger.read(k)
+			c := behind(fa.text[s.behind:], s.last)
+			l.show(f.bearer(fa), c.first, c.lines)
+			l.shorten(shortened{span: span{s.first, s.last}})
+		}
 	}
 }
 
@@ -57,7 +130,7 @@ func (f *Fold) admit(fa *fact) {
 // it names none of them. What stands behind a bar is the provider's own, and
 // an id that is longer than it helps is left out.
 func (f *Fold) bearer(fa *fact) bearer {
-	b := bearer{result: place{fa.message, fa.part}}
+	b := bearer{result: place{fa.message, fa.part}, at: f.at(fa)}
 	if f.calls[fa.call.id].uses == 1 {
 		b.call, _, _ = strings.Cut(fa.call.id, "|")
 	}
@@ -67,37 +140,66 @@ func (f *Fold) bearer(fa *fact) bearer {
 	return b
 }
 
-// whole reports whether s shows all that it claims to.
-func whole(s *dialect.Section) bool {
-	return !s.Cut && !s.Failed && !s.Unchanged && s.First > 0 && len(s.Lines) > 0
+// at is how many bytes of the request stand before the end of a result.
+func (f *Fold) at(fa *fact) int { return fa.seen - f.plan.Left }
+
+// reach returns which texts a line in place of a result may point to: not its
+// own, and none further back than half of the window.
+func (f *Fold) reach(fa *fact) reach {
+	r := reach{own: place{fa.message, fa.part}}
+	if w := f.engine.config.Window; w > 0 {
+		r.from = f.at(fa) - w/2*bytesPerToken
+	}
+	return r
 }
 
-// repeat returns the line that may stand for s, and whether it may. Lines of
-// more than half the bytes are not worth it, and lines that are asked for
-// again are never refused.
-func (f *Fold) repeat(fa *fact, r *read, s *dialect.Section) (string, bool) {
-	if !whole(s) {
-		return "", false
+// writer names the call of a result, for what its arguments hold.
+func (f *Fold) writer(fa *fact) bearer {
+	b := f.bearer(fa)
+	b.result, b.written = fa.call.at, true
+	return b
+}
+
+// numbered reports whether s shows lines, and their numbers are known.
+func numbered(s *dialect.Section) bool {
+	return !s.Failed && !s.Unchanged && s.First > 0 && len(s.Lines) > 0
+}
+
+// admitSection decides on what a result shows of one file, and records what of
+// it stands. It returns what takes its place, and whether anything does. Lines
+// that are asked for again are never refused.
+func (f *Fold) admitSection(fa *fact, r *read, s *dialect.Section) (cut, bool) {
+	if !numbered(s) {
+		return cut{}, false
 	}
-	lines := spanOf(s)
-	if _, again := f.ledger.asked(r.key, lines); again || fa.fixed {
-		return "", false
-	}
-	pieces, ok := f.ledger.inView(r.key, fa.call.action.Row, s)
-	if !ok {
-		return "", false
-	}
-	for i := range pieces {
-		if pieces[i].bearer.result == (place{fa.message, fa.part}) {
-			return "", false
+	l := f.ledger.read(r.key)
+	_, again := l.asked(spanOf(s))
+	if !again && !fa.fixed && (s.Stripped == l.stripped || len(l.texts) == 0) {
+		runs := l.match(s.First, s.Lines, f.reach(fa))
+		if c, ok := f.repeat(fa, r, s, l, runs); ok {
+			return c, true
+		}
+		if c, ok := f.partial(fa, r, s, l, runs); ok {
+			return c, true
 		}
 	}
-	text := f.engine.words.repeat(r.path, lines, pieces)
-	if 2*len(text) > s.End-s.Start {
-		return "", false
+	l.show(f.bearer(fa), s.First, s.Lines)
+	l.tell(fa.call.action.Row, s)
+	return cut{}, false
+}
+
+// repeat returns the line for a section all of whose lines are in view, and
+// that says nothing else. A line of more than half the bytes is not worth it.
+func (f *Fold) repeat(fa *fact, r *read, s *dialect.Section, l *file, runs []run) (cut, bool) {
+	if s.Cut || len(runs) > maxPieces || covered(runs) < len(s.Lines) || l.news(fa.call.action.Row, s) {
+		return cut{}, false
 	}
-	f.ledger.shorten(r.key, shortened{lines, fa.text[s.Start:s.End]})
-	return text, true
+	line := f.engine.words.standing(r.path, spanOf(s), 0, l.pieces(s.First, runs), true)
+	if 2*len(line) > s.End-s.Start {
+		return cut{}, false
+	}
+	l.shorten(shortened{spanOf(s), fa.text[s.Start:s.End]})
+	return cut{section: s, text: line, path: r.path}, true
 }
 
 // restore answers for an agent that refuses a repeat itself ("unchanged since
@@ -114,16 +216,17 @@ func (f *Fold) restore(fa *fact) {
 			lines.last = t[0].Last
 		}
 	}
-	if met, ok := f.ledger.asked(fa.points[0], lines); ok && met.text != "" {
+	if met, ok := f.ledger.file(fa.points[0]).asked(lines); ok && met.text != "" {
 		f.plan.add(fa, met.text, []string{fa.points[0]}, Restored)
 	}
 }
 
-// cut is a section to be replaced by one line.
+// cut is a section to be replaced by one line, or by a shorter text.
 type cut struct {
 	section *dialect.Section
 	text    string
 	path    string
+	part    bool // text is all of the section but some of its lines
 }
 
 // cut adds the replacement of sections of one result to the plan. A result of
@@ -131,13 +234,13 @@ type cut struct {
 func (p *Plan) cut(fa *fact, cuts []cut, why Reason) {
 	slices.SortFunc(cuts, func(a, b cut) int { return cmp.Compare(a.section.Start, b.section.Start) })
 	text, paths := "", make([]string, 0, len(cuts))
-	if len(fa.result.Sections) == 1 {
+	if len(fa.result.Sections) == 1 && !cuts[0].part {
 		text, paths = cuts[0].text, append(paths, cuts[0].path)
 	} else {
 		at := 0
 		for _, c := range cuts {
 			text += fa.text[at:c.section.Start] + c.text
-			if at = c.section.End; at > 0 && fa.text[at-1] == '\n' {
+			if at = c.section.End; !c.part && at > 0 && fa.text[at-1] == '\n' {
 				text += "\n"
 			}
 			paths = append(paths, c.path)

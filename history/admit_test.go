@@ -38,8 +38,8 @@ func TestWhatWasShownDecides(t *testing.T) {
 	c.read("a.ts", 1, 50, 200)
 	c.read("a.ts", 51, 100, 200)          // other lines
 	inside := c.read("a.ts", 20, 80, 200) // all in view, in two pieces
-	c.read("a.ts", 90, 130, 200)          // partly new
-	c.read("b/a.ts", 1, 50, 200)          // another file
+	c.read("a.ts", 97, 130, 200)          // mostly new
+	c.read("b.ts", 1, 50, 200)            // another file
 	other := c.read("a.ts", 85, 130, 200) // in view, not asked for before
 	c.call("filesystem-read", `{"filePath":"a.ts"}`, strings.Replace(shown("a.ts", 1, 50, 201), "line 7 ", "LINE 7 ", 1))
 	p := expectLeft(t, lossless(t), c, inside, other)
@@ -67,7 +67,7 @@ func TestWhatLosslessLeaves(t *testing.T) {
 	c := &conv{clock: noon}
 	for range 3 {
 		c.call("filesystem-read", `{"filePath":"x.ts"}`, "Error: File not found: x.ts "+strings.Repeat("and on ", 50))
-		c.call("terminal-execute", `{"command":"ls"}`, strings.Repeat("a.ts\n", 90))
+		c.call("terminal-execute", `{"command":"ls"}`, "a.ts\nb.ts\nc.ts\n")
 		c.call("filesystem-edit", `{"filePath":"x.ts"}`, strings.Repeat("-a\n+b\n", 90))
 		c.read("short.ts", 1, 2, 2)
 	}
@@ -102,7 +102,7 @@ func TestOwnLinesAreRecognised(t *testing.T) {
 	again := c.read("src/[id]/a.ts", 1, 100, 100)
 	e := lossless(t)
 	out, p := sent(t, e, c.messages)
-	if got := stubs(out[again].Parts[0].Text); !reflect.DeepEqual(got, []stub{{"src/[id]/a.ts", 1, 100}}) {
+	if got := stubs(out[again].Parts[0].Text); len(got) != 1 || got[0].path != "src/[id]/a.ts" || got[0].first != 1 || got[0].last != 100 {
 		t.Fatalf("own line not recognised: %q gives %v", p.Edits[0].Text, got)
 	}
 	c2 := &conv{clock: noon, messages: out, n: c.n}
@@ -110,28 +110,33 @@ func TestOwnLinesAreRecognised(t *testing.T) {
 	expectLeft(t, e, c2)
 }
 
-// TRK-9: what a read says beside its lines is news too.
+// TRK-9: what a read says beside its lines is news too: it stays, whatever
+// gives way to a line.
 func TestNewsBesideTheLines(t *testing.T) {
 	file := shown("a.ts", 1, 40, 40)
-	raw := strings.Repeat("a line of text\n", 40)
-	numbered := "1\tone line of the text of this file\n2\tanother line of the text of this file\n3\tand the third line of the text of this file, which is long enough to be worth a line" + strings.Repeat(", and more", 20)
-	for name, tt := range map[string]struct{ tool, args, first, second string }{
-		"grown":     {"filesystem-read", `{"filePath":"a.ts","startLine":1,"endLine":40}`, file, strings.Replace(file, "/40)", "/60)", 1)},
-		"notebook":  {"filesystem-read", `{"filePath":"a.ts"}`, file, file + "\n\n📓 Notebook: do not deploy this file"},
-		"reminder":  {"Read", `{"file_path":"/p/a.ts"}`, numbered, numbered + "\n\n<system-reminder>\nThe user changed the plan.\n</system-reminder>"},
-		"final end": {"exec_command", `{"cmd":"cat a.ts"}`, "Process exited with code 0\nOutput:\n" + strings.TrimSuffix(raw, "\n"), "Process exited with code 0\nOutput:\n" + raw},
-		"line ends": {"bash", `{"command":"cat a.ts"}`, "OBSERVATION:\n" + strings.ReplaceAll(raw, "\n", "\r\n"), "OBSERVATION:\n" + raw},
-		"shrunk":    {"exec_command", `{"cmd":"cat a.ts"}`, "Process exited with code 0\nOutput:\n" + raw + raw, "Process exited with code 0\nOutput:\n" + raw},
+	raw := ""
+	for n := range 40 {
+		raw += fmt.Sprintf("a line of text, number %d of the file\n", n)
+	}
+	half := raw[:strings.Index(raw, "a line of text, number 20 ")]
+	numbered := ""
+	for n := range 9 {
+		numbered += fmt.Sprintf("%d\tone line of the text of this file, which is long enough to be worth it\n", n+1)
+	}
+	for name, tt := range map[string]struct{ tool, args, first, second, news string }{
+		"grown":     {"filesystem-read", `{"filePath":"a.ts","startLine":1,"endLine":40}`, file, strings.Replace(file, "/40)", "/60)", 1), "/60)"},
+		"notebook":  {"filesystem-read", `{"filePath":"a.ts"}`, file, file + "\n\n📓 Notebook: do not deploy this file", "do not deploy"},
+		"reminder":  {"Read", `{"file_path":"/p/a.ts"}`, numbered, numbered + "\n\n<system-reminder>\nThe user changed the plan.\n</system-reminder>", "changed the plan"},
+		"final end": {"exec_command", `{"cmd":"cat a.ts"}`, "Wall time: 1 s\nProcess exited with code 0\nOutput:\n" + strings.TrimSuffix(raw, "\n"), "Wall time: 1 s\nProcess exited with code 0\nOutput:\n" + raw, "]\n"},
+		"line ends": {"bash", `{"command":"cat a.ts"}`, "OBSERVATION:\n" + strings.ReplaceAll(raw, "\n", "\r\n"), "OBSERVATION:\n" + raw, raw},
+		"shrunk":    {"exec_command", `{"cmd":"cat a.ts"}`, "Wall time: 1 s\nProcess exited with code 0\nOutput:\n" + raw, "Wall time: 1 s\nProcess exited with code 0\nOutput:\n" + half, "lines 1-20 of 20 unchanged"},
 	} {
 		c := &conv{clock: noon}
 		c.call(tt.tool, tt.args, tt.first)
-		c.call(tt.tool, tt.args, tt.second)
-		if p := lossless(t).Plan(c.messages); p.Reads != 2 || len(p.Edits) != 0 {
-			t.Errorf("%s: %d reads, left out: %+v", name, p.Reads, p.Trims)
-		}
-		c.call(tt.tool, tt.args, tt.second)
-		if p := lossless(t).Plan(c.messages); len(p.Edits) != 1 {
-			t.Errorf("%s: once it is known it should be a repeat: %+v", name, p.Trims)
+		second := c.call(tt.tool, tt.args, tt.second)
+		out, p := sent(t, lossless(t), c.messages)
+		if text := out[second].Parts[0].Text; p.Reads != 2 || !strings.Contains(text, tt.news) {
+			t.Errorf("%s: %d reads, the news is gone: %q", name, p.Reads, text)
 		}
 	}
 }
@@ -187,10 +192,9 @@ func TestNoRepeat(t *testing.T) {
 	cut := "1\tshort\n2\t" + long[:2000] + "... [truncated]\n3\tend"
 	t.Run("cut by the tool", func(t *testing.T) {
 		c := &conv{clock: noon}
-		for range 2 {
-			c.call("Read", `{"file_path":"/p/a.ts"}`, cut)
-		}
-		expectLeft(t, lossless(t), c)
+		c.call("Read", `{"file_path":"/p/a.ts"}`, cut)
+		c.call("Read", `{"file_path":"/p/a.ts"}`, strings.ReplaceAll(cut, "... [truncated]", "xxx"))
+		expectLeft(t, lossless(t), c) // a line that was clipped is another
 	})
 	t.Run("directories", func(t *testing.T) {
 		c := &conv{clock: noon}
@@ -226,17 +230,19 @@ func TestNoRepeat(t *testing.T) {
 			}
 		}
 	})
-	t.Run("in five pieces", func(t *testing.T) {
+	t.Run("in seven pieces", func(t *testing.T) {
 		c := &conv{clock: noon}
-		for i := range 5 {
-			c.read("a.ts", i*20+1, i*20+20, 100)
+		for i := range 7 {
+			c.read("a.ts", i*20+1, i*20+20, 140)
 		}
-		four := c.read("a.ts", 1, 80, 100)
-		c.read("b.ts", 1, 20, 20)
-		expectLeft(t, lossless(t), c, four)
-		c.messages = c.messages[:10]
-		c.read("a.ts", 1, 100, 100)
-		expectLeft(t, lossless(t), c)
+		six := c.read("a.ts", 1, 120, 140)
+		expectLeft(t, lossless(t), c, six)
+		c.messages = c.messages[:14]
+		seven := c.read("a.ts", 1, 140, 140)
+		p := expectLeft(t, lossless(t), c, seven)
+		if text := p.Edits[0].Text; p.Trims[0].Reason != Partial || !strings.Contains(text, "3→the text of line 3 of") || strings.Contains(text, "44→") {
+			t.Errorf("one of the pieces should be there:\n%s", text)
+		}
 	})
 	t.Run("parts that cannot be edited in place", func(t *testing.T) {
 		c := &conv{clock: noon}

@@ -46,12 +46,35 @@ type Config struct {
 	// system prompt or first message names, if it does.
 	Root string
 
-	KeepReads int // newest reads of a file that keep-latest leaves whole; 0 is 5, negative all
-	KeepShell int // newest outputs of commands that keep-latest leaves whole; 0 is 5, negative all
+	KeepReads int // newest reads of a file that keep-latest (and bold, at a moment) leaves whole; 0 is 5, negative all
+	KeepShell int // newest outputs of commands that keep-latest (and adaptive, at a moment) leaves whole; 0 is 5, negative all
 
 	// BySize makes large files keep fewer reads under keep-latest: 3 where
 	// the read is 64 KB or more, 1 from 256 KB (TRIM-15).
 	BySize bool
+
+	// Window is how many tokens the model takes. What stands further back than
+	// half of it is sent again rather than pointed to. 0 is 200,000, negative
+	// no bound.
+	Window int
+
+	// Idle is after how many turns of the model what nobody has touched since
+	// may leave at a moment: under adaptive, reads of files outside the
+	// workspace and outputs that may show text of files; under bold, after
+	// twice as many, reads of any file and what was written to it. 0 is 30,
+	// negative never.
+	Idle int
+
+	// Price is what the provider bills cached tokens at. Under bold, and with
+	// Margin under adaptive and lossless, what is cached is written anew where
+	// that pays for itself soon, and out of what eliding has saved before.
+	Price  Price
+	Margin bool
+
+	// Pressure is from which share of the window on old things leave even
+	// where the cache is alive: a tenth of the window at once, or nothing. 0
+	// is never.
+	Pressure float64
 
 	// Language of the lines that stand for what was left out: "en" (or ""), "zh".
 	Language string

@@ -7,10 +7,31 @@
 // the one place where a request is made of a conversation: it normalises the
 // messages, plans, and applies the plan to a copy.
 //
-// Plans are deterministic: they depend on the messages alone. Under lossless
-// they are stable under append, so that a provider's prompt cache stays valid,
-// and planning a planned request changes nothing. Under keep-latest, whose
-// rule counts from the end, they are neither.
+// Plans are deterministic: they depend on the messages, and on the moments of
+// the conversation (see [Break]), alone. Between moments they are stable under
+// append, so that a provider's prompt cache stays valid, and planning a planned
+// request changes nothing. Under keep-latest, whose rule counts from the end,
+// they are neither.
+//
+// # Moments
+//
+// At a moment nothing of what was sent before is cached any more, and what
+// leaves costs nothing. Then all is decided anew: victims leave, and what stays
+// is admitted once more in order, so that no line points to a victim. Victims
+// are, under every policy that admits, listings that newer ones follow; under
+// adaptive the outputs of commands, searches and other agents past the newest
+// ones, the texts that edits replaced where their lines stand elsewhere, plans
+// that newer ones follow, and reads of files outside the workspace and of
+// dependencies that nobody has touched for long; under bold also other reads
+// that nobody has touched for longer, and what was written to such files.
+// Failed results, the newest results, what an agent's own stub points to, and
+// under adaptive the last read, edit or write that shows a line of a file of
+// the workspace, are never victims.
+//
+// The engine keeps an account of what eliding saved, against the same requests
+// untouched. It finds moments of its own only where it is asked to (see
+// [Config]), and where the account pays for what is written again; these go by
+// sizes, so that planning a planned request may find others.
 //
 // # The lines left in place
 //
@@ -19,10 +40,26 @@
 // can stand inside a JSON string as it is:
 //
 //	[stet: src/a.go lines 8-27 unchanged: shown above by call_1 (lines 1-123). Ask again for the full text.]
+//	[stet: src/a.go lines 1-62 of 62 unchanged: 1-29 shown above by call_1, 30-32 written by call_2, 33-62 shown above by call_1 (lines 31-60 there). Ask again for the full text.]
+//	[stet: copy/a.go lines 1-40 the same: shown above by call_1 (lines 1-40 of src/a.go). Ask again for the full text.]
+//	[stet: output lines 4-90 unchanged: shown above by call_7 (lines 1-87 there). Ask again for the full text.]
+//	[stet: the line above, 12 times in all]
 //	[stet: src/a.go lines 1-50: an older read, left out; newer reads of this file follow. Read these lines again if needed.]
 //	[stet: output of an older command left out: go test ./... Run it again if needed.]
+//	[stet: an older result, left out: {'pattern':'func main'} Call it again if needed.]
+//	[stet: src/a.go: an older read, left out. Read it again if needed.]
+//	[stet: src: an older listing, left out: listed again below by call_9.]
+//	[stet: left out: the text that this edit replaced.]
 //
-// The engine recognises the first form when it meets it again (a planned
+// The last one stands in the arguments of a call, as do "what was written", "an
+// older plan" and "what an older call was told".
+//
+// Lines 4-90 of an output are those of its normal form, counted from its first
+// line whatever it is. A line may stand for a whole result, or among lines that
+// are new, which stand as the tool showed them.
+//
+// The engine recognises the first four forms when it meets them again (a planned
 // request, a resumed session of another stet): the lines count as shortened,
-// and asking for them again gives them in full.
+// and asking for them again gives them in full. A change of the file between
+// makes it another question, which may be answered with one line again.
 package history

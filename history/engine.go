@@ -33,6 +33,12 @@ func New(c Config) (*Engine, error) {
 	if c.KeepShell == 0 {
 		c.KeepShell = 5
 	}
+	if c.Window == 0 {
+		c.Window = 200_000
+	}
+	if c.Idle == 0 {
+		c.Idle = 30
+	}
 	e := &Engine{config: c, table: c.Dialects, words: wording{c.Language, c.Placeholder}, log: c.Logger}
 	if e.table == nil {
 		e.table = dialect.Default()
@@ -51,20 +57,40 @@ func (e *Engine) admits() bool {
 	return e.config.Policy == Lossless || e.config.Policy == Adaptive || e.config.Policy == Bold
 }
 
+// risks reports whether what is cached is written anew where it pays.
+func (e *Engine) risks() bool {
+	return e.config.Price != Price{} && (e.config.Policy == Bold || e.config.Margin)
+}
+
 // Plan decides what is left out of a request made of messages, and logs it
-// (TRIM-14). The messages are not changed (TRIM-1).
-func (e *Engine) Plan(messages []llm.Message) *Plan {
+// (TRIM-14). The messages are not changed (TRIM-1). The breaks, in order, are
+// the moments of the conversation so far; one after the last of the messages
+// is none of theirs.
+func (e *Engine) Plan(messages []llm.Message, breaks ...Break) *Plan {
 	f := e.Fold()
-	f.Add(messages...)
+	for _, b := range breaks {
+		if b.After <= f.n || b.After > len(messages) {
+			continue
+		}
+		f.Add(messages[f.n:b.After]...)
+		f.Cold(b.Why)
+	}
+	f.Add(messages[f.n:]...)
 	p := f.Plan()
+	f.Log(p)
+	return p
+}
+
+// Log logs p, the plan that f made of all messages added (TRIM-14).
+func (f *Fold) Log(p *Plan) {
+	log := f.engine.log
 	if f.lost > 0 {
-		e.log.Debug("reads without a path are kept whole", "results", f.lost)
+		log.Debug("reads without a path are kept whole", "results", f.lost)
 	}
 	if len(p.Trims) > 0 {
-		e.log.Info("left out of the request", "results", len(p.Trims), "paths", p.paths(10),
+		log.Info("left out of the request", "results", len(p.Trims), "paths", p.paths(10),
 			"bytes", p.Left, "tokens", p.Left*10/36, "dangling", p.Dangling)
 	}
-	return p
 }
 
 // paths lists the files of the plan, each once, max at most.

@@ -14,19 +14,26 @@ type Fold struct {
 	engine *Engine
 	keys   *keys
 	n      int       // messages added
+	turns  int       // of the model among them
+	seen   int       // bytes of them
 	clock  time.Time // the latest of the messages added
 
-	calls  map[string]*calls // by call id
-	facts  []fact            // results of recognised calls, in order
-	ledger ledger
-	plan   Plan // what lossless has decided so far
-	lost   int  // results that look like reads, with no path to be found
+	calls   map[string]*calls // by call id
+	facts   []fact            // results of recognised calls, in order
+	ledger  ledger
+	account account
+	guessed bool // the last request was planned as one that finds nothing cached
+	plan    Plan // what lossless has decided so far
+	lost    int  // results that look like reads, with no path to be found
 }
 
 // call is a tool call and what it does.
 type call struct {
-	id     string
-	action dialect.Action
+	id       string
+	action   dialect.Action
+	at       place
+	args     string
+	editable bool // the arguments can be replaced
 }
 
 // calls are the calls of one id. Most agents use an id once; some begin anew
@@ -40,14 +47,20 @@ type calls struct {
 // fact is what the result of a recognised call says.
 type fact struct {
 	message, part int
+	turn          int // of the model, counted from 1
 	call          call
 	text          string
+	seen          int       // bytes of the conversation up to here
 	when          time.Time // of the message; where it has none, the latest before it
 	result        dialect.Result
 	reads         []read   // one per file shown; none for a failed result
 	points        []string // keys of the files that the agent's own stub says were read before
 	ours          bool     // the text is a line of ours already
-	fixed         bool     // it cannot be shortened
+	marked        bool     // it holds what may be one
+	prints        bool     // an output that may show text of files
+	bound         bool     // it has no place in the body: it cannot be shortened
+	fixed         bool     // bound, or shortened before: it stays as it is
+	verdict       verdict  // of the last moment
 }
 
 // read is what a result shows of one file. A file that stands in a batch
@@ -65,7 +78,7 @@ func (e *Engine) Fold() *Fold {
 		engine: e,
 		keys:   newKeys(e.config.Root),
 		calls:  make(map[string]*calls),
-		ledger: ledger{files: make(map[string]*file)},
+		ledger: newLedger(),
 	}
 }
 
@@ -84,6 +97,10 @@ func (f *Fold) Add(messages ...llm.Message) {
 			f.clock = when
 		}
 		if !m.Local {
+			if m.Role == llm.Assistant {
+				f.request()
+				f.turns++
+			}
 			f.message(m, when)
 		}
 		f.n++
@@ -93,13 +110,17 @@ func (f *Fold) Add(messages ...llm.Message) {
 func (f *Fold) message(m *llm.Message, when time.Time) {
 	for i := range m.Parts {
 		p := &m.Parts[i]
+		f.seen += len(p.Text) + len(p.Args)
 		switch p.Kind {
 		case llm.Text:
 			if m.Role != llm.Assistant && f.keys.root == "" && len(f.facts) == 0 {
 				f.keys.setRoot(dialect.Root(p.Text))
 			}
 		case llm.ToolCall:
-			f.called(call{p.CallID, f.engine.table.Action(p.Name, p.Args)})
+			f.called(call{
+				id: p.CallID, action: f.engine.table.Action(p.Name, p.Args), at: place{f.n, i}, args: p.Args,
+				editable: !f.engine.config.InPlace || p.Span.Valid(),
+			})
 		case llm.ToolResult:
 			f.result(i, p, when)
 		}
@@ -137,8 +158,9 @@ func (f *Fold) answered(id string) (call, bool) {
 // result records what one result says, and lets lossless decide on it.
 func (f *Fold) result(part int, p *llm.Part, when time.Time) {
 	c, known := f.answered(p.CallID)
-	fa := fact{message: f.n, part: part, call: c, text: p.Text, when: when}
-	fa.fixed = f.engine.config.InPlace && !p.Span.Valid()
+	fa := fact{message: f.n, part: part, turn: f.turns, call: c, text: p.Text, seen: f.seen, when: when}
+	fa.bound = f.engine.config.InPlace && !p.Span.Valid()
+	fa.fixed = fa.bound
 	switch {
 	case !known && f.engine.config.ByContent:
 		r, ok := f.engine.table.ByContent(p.Text)
@@ -159,9 +181,11 @@ func (f *Fold) result(part int, p *llm.Part, when time.Time) {
 		if len(fa.reads)+len(fa.points) == 0 && !fa.result.Failed && !fa.ours {
 			f.lost++
 		}
-	case dialect.Shell:
+	case dialect.Shell, dialect.Output, dialect.Agent:
 		fa.ours = ours(p.Text)
+		fa.prints = fa.call.action.Op == dialect.Shell && fa.call.action.PrintsFiles(p.Text)
 	}
+	fa.marked = strings.Contains(p.Text, mark)
 	f.facts = append(f.facts, fa)
 	if f.engine.admits() {
 		f.admit(&f.facts[len(f.facts)-1])
@@ -223,6 +247,7 @@ func (f *Fold) readsOf(fa *fact) []read {
 // Plan returns what is left out of the request made of all messages added.
 // The plan is the caller's to keep.
 func (f *Fold) Plan() *Plan {
+	f.request()
 	switch f.engine.config.Policy {
 	case Off:
 		return &Plan{Stats: Stats{Reads: f.plan.Reads}}

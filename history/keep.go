@@ -161,7 +161,7 @@ func (f *Fold) dropReads(p *Plan, i int, old map[at]bool, view sight) {
 		}
 		for k := range r.sections {
 			s := &r.sections[k]
-			cuts = append(cuts, cut{s, f.engine.words.older([]string{r.path}, linesOf(s), s.Dir), r.path})
+			cuts = append(cuts, cut{section: s, text: f.engine.words.older([]string{r.path}, linesOf(s), s.Dir), path: r.path})
 		}
 	}
 	switch {

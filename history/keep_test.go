@@ -387,14 +387,14 @@ func TestIdsUsedAgain(t *testing.T) {
 	c.read("a.ts", 1, 50, 50)
 	c.add(llm.Assistant, part("never answered.ts"))
 	c.add(llm.Assistant, part("b.ts"))
-	c.add(llm.Tool, llm.Part{Kind: llm.ToolResult, CallID: "call_0", Text: shown("b.ts", 1, 50, 60)})
+	c.add(llm.Tool, llm.Part{Kind: llm.ToolResult, CallID: "call_0", Text: shown("b.ts", 51, 100, 100)})
 	p := lossless(t).Plan(c.messages)
 	for _, r := range p.Trims {
 		if r.Paths[0] != "a.ts" {
 			t.Errorf("%v", r.Paths)
 		}
 	}
-	c.read("b.ts", 1, 50, 60)
+	c.read("b.ts", 51, 100, 100)
 	if p := lossless(t).Plan(c.messages); len(p.Trims) != 2 || p.Trims[1].Paths[0] != "b.ts" {
 		t.Errorf("the second b.ts is a repeat: %+v", p.Trims)
 	}

@@ -2,8 +2,11 @@ package history
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/stet-dev/stet/dialect"
 )
 
 // mark begins every line that the engine leaves in place of a text.
@@ -46,63 +49,173 @@ func (w wording) terminal(command string) string {
 	return mark + "output of an older command left out: " + plain(command, 80) + " Run it again if needed.]"
 }
 
-// piece is a run of lines and the result that shows them.
-type piece struct {
-	first, last int
-	bearer      bearer
+// unused is the line for a read that bold leaves out.
+func (w wording) unused(paths []string) string {
+	return fmt.Sprintf("%s%s: an older read, left out. Read it again if needed.]", mark, plain(strings.Join(paths, ", "), 200))
 }
 
-// repeat is the line for a read all of whose lines stand above.
-func (w wording) repeat(path string, lines span, pieces []piece) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s%s lines %d-%d unchanged: shown above by ", mark, plain(path, 200), lines.first, lines.last)
-	for i, p := range pieces {
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		call := plain(p.bearer.call, 80)
-		if call == "" {
-			call = "an earlier read"
-		}
-		fmt.Fprintf(&b, "%s (lines %d-%d)", call, p.bearer.first, p.bearer.last)
+// relisted is the line for a listing that a newer one follows.
+func (w wording) relisted(path string, newer bearer) string {
+	call := plain(newer.call, 80)
+	if call == "" {
+		call = "a later call"
 	}
-	if w.language == "zh" {
-		b.WriteString("。再次读取可得全文。]")
+	return fmt.Sprintf("%s%s: an older listing, left out: listed again below by %s.]", mark, plain(path, 200), call)
+}
+
+// again is the line for what an old command, search or the like printed.
+func (w wording) again(a *dialect.Action) string {
+	if a.Op == dialect.Shell {
+		return w.terminal(a.Command)
+	}
+	return mark + "an older result, left out: " + plain(a.Command, 160) + " Call it again if needed.]"
+}
+
+// piece is lines of a file as they are now numbered, and where they stand above.
+type piece struct {
+	span
+	text *text
+	at   int // the index in text.lines of the first of them
+}
+
+// there returns the lines as their bearer numbers them.
+func (p piece) there() span {
+	return span{p.text.first + p.at, p.text.first + p.at + p.last - p.first}
+}
+
+// name is what a line calls the bearer.
+func (p piece) name() string {
+	switch {
+	case p.text.call != "":
+		return plain(p.text.call, 80)
+	case p.text.written:
+		return "an earlier call"
+	}
+	return "an earlier read"
+}
+
+// where tells where in its bearer a piece stands, unless that is plain.
+func (p piece) where() string {
+	s := p.there()
+	switch {
+	case p.text.first == 0 && p.text.of == "":
+		return ""
+	case p.text.first == 0:
+		return " in " + plain(p.text.of, 200)
+	case p.text.of != "":
+		return " (lines " + s.String() + " of " + plain(p.text.of, 200) + ")"
+	case s != p.span:
+		return " (lines " + s.String() + " there)"
+	}
+	return ""
+}
+
+// standing is the line for lines of a file all of which stand above.
+// total is how many lines the file has, where that is worth saying; else 0.
+// The first of a result says how to get the text.
+func (w wording) standing(path string, lines span, total int, pieces []piece, first bool) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s%s lines %d-%d", mark, plain(path, 200), lines.first, lines.last)
+	if total > 0 {
+		fmt.Fprintf(&b, " of %d", total)
+	}
+	if slices.ContainsFunc(pieces, func(p piece) bool { return p.text.of != "" }) {
+		b.WriteString(sameMark)
 	} else {
+		b.WriteString(unchangedMark)
+	}
+	if inPlace(pieces) {
+		b.WriteString("shown above by ")
+		for i, p := range pieces {
+			if i > 0 {
+				b.WriteString(", ")
+			}
+			s := p.text.span()
+			fmt.Fprintf(&b, "%s (lines %d-%d)", p.name(), s.first, s.last)
+		}
+	} else {
+		for i, p := range pieces {
+			if i > 0 {
+				b.WriteString(", ")
+			}
+			if len(pieces) > 1 {
+				b.WriteString(p.span.String() + " ")
+			}
+			if p.text.written {
+				b.WriteString("written by " + p.name())
+			} else {
+				b.WriteString("shown above by " + p.name())
+			}
+			b.WriteString(p.where())
+		}
+	}
+	switch {
+	case first && w.language == "zh":
+		b.WriteString("。再次读取可得全文。]")
+	case first:
 		b.WriteString(". Ask again for the full text.]")
+	default:
+		b.WriteString("]")
 	}
 	return b.String()
 }
+
+// inPlace reports whether results show the pieces under the same numbers.
+func inPlace(pieces []piece) bool {
+	for _, p := range pieces {
+		if p.text.written || p.text.of != "" || p.there() != p.span {
+			return false
+		}
+	}
+	return true
+}
+
+// What stands between the lines that are in view and where they are: in the
+// same file, or in another too.
+const (
+	unchangedMark = " unchanged: "
+	sameMark      = " the same: "
+)
 
 // stub is a line of ours found in a text.
 type stub struct {
 	path        string
 	first, last int
+	behind      int // the offset in the text of what follows the mark
 }
 
-// stubs finds the lines of the form that repeat writes. Each stands at the
+// stubs finds the lines of the form that standing writes. Each stands at the
 // beginning of the text or of a line, or inside a JSON string.
 func stubs(text string) []stub {
 	var out []stub
-	for {
+	for at := 0; ; {
 		i := strings.Index(text, mark)
 		if i < 0 {
 			return out
 		}
+		at += i + len(mark)
 		text = text[i+len(mark):]
-		head, _, ok := strings.Cut(text[:min(len(text), 400)], " unchanged: shown above by ")
-		if !ok || strings.Contains(head, "\n") {
+		head := text[:min(len(text), 400)]
+		end := strings.Index(head, unchangedMark)
+		if end < 0 {
+			end = strings.Index(head, sameMark)
+		}
+		if end < 0 {
 			continue
 		}
-		at := strings.LastIndex(head, " lines ")
-		if at < 0 {
+		if head = head[:end]; strings.Contains(head, "\n") {
 			continue
 		}
-		a, b, ok := strings.Cut(head[at+len(" lines "):], "-")
+		name := strings.LastIndex(head, " lines ")
+		if name < 0 {
+			continue
+		}
+		a, b, ok := strings.Cut(head[name+len(" lines "):], "-")
 		first, err1 := strconv.Atoi(a)
+		b, _, _ = strings.Cut(b, " of ")
 		last, err2 := strconv.Atoi(b)
 		if ok && err1 == nil && err2 == nil && first <= last {
-			out = append(out, stub{head[:at], first, last})
+			out = append(out, stub{head[:name], first, last, at})
 		}
 	}
 }

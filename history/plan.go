@@ -9,13 +9,13 @@ type Plan struct {
 	Stats
 }
 
-// Trim is one result that was replaced, and why.
+// Trim is one result, or a call's arguments, that was replaced, and why.
 type Trim struct {
 	Message, Part int
 	CallID        string
 	Paths         []string // the files whose content was left out
 	Reason        Reason
-	Before, After int // bytes of the result's text
+	Before, After int // bytes of its text
 }
 
 // Reason says why a result was shortened.
@@ -27,6 +27,17 @@ const (
 	Terminal Reason = "terminal" // keep-latest: newer command outputs follow
 	Repeat   Reason = "repeat"   // its lines stand above, unchanged
 	Restored Reason = "restored" // not shortened: an agent's own stub gave way to the text it is about
+
+	// Admission: what had just arrived.
+	Partial Reason = "partial" // only the lines that are not in view
+	Diff    Reason = "diff"    // only what changed since the version in view
+	Output  Reason = "output"  // a command's output: a repeat, or in its normal form
+
+	// Eliding: what had been sent before, at a moment (see Moment).
+	Replaced  Reason = "replaced"  // a listing or a plan that a newer one follows
+	Command   Reason = "command"   // the output of an old command, search or the like
+	Arguments Reason = "arguments" // a text that an old call was made with
+	Idle      Reason = "idle"      // an old read of a file that nobody has touched for long
 )
 
 // Stats counts what a plan saw and did.

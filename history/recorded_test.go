@@ -1,11 +1,14 @@
 package history
 
 import (
+	"encoding/json"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -42,49 +45,19 @@ func recordings(t *testing.T, do func(t *testing.T, name string, messages []llm.
 }
 
 // TRIM-16 over recorded sessions: every line that lossless leaves out stands in
-// an earlier result that is whole in the same request, and every call that a
-// line names is there. The check shares the dialects with the engine, and
+// an earlier result or call that is whole in the same request, and every call
+// that a line names is there. So it is at moments under adaptive, but for what
+// says how to have it again. The check shares the dialects with the engine, and
 // nothing else.
 func TestRecordedNothingIsLost(t *testing.T) {
-	e := lossless(t)
-	table := dialect.Default()
+	e, adaptive := lossless(t), newEngine(t, Config{})
 	trims, lines := 0, 0
 	recordings(t, func(t *testing.T, name string, messages []llm.Message) {
-		p := e.Plan(messages)
-		out := llm.Apply(messages, p.Edits)
-		actions := make(map[string]dialect.Action)
-		var above []string // the results before this one, as they are sent
-		ids := make(map[string]bool)
-		for i := range messages {
-			for j := range messages[i].Parts {
-				was, is := &messages[i].Parts[j], &out[i].Parts[j]
-				switch {
-				case messages[i].Local:
-				case was.Kind == llm.ToolCall:
-					actions[was.CallID] = table.Action(was.Name, was.Args)
-				case was.Kind == llm.ToolResult && was.Text != is.Text:
-					trims++
-					for _, s := range table.Result(actions[was.CallID], was.Text, was.IsError).Sections {
-						for _, line := range s.Lines {
-							lines++
-							if !contains(is.Text, line) && !contains(strings.Join(above, "\n"), line) {
-								t.Errorf("%s: message %d: %q is nowhere above", name, i, line)
-							}
-						}
-					}
-					for _, id := range named.FindAllStringSubmatch(is.Text, -1) {
-						if id[1] != "an earlier read" && !ids[id[1]] {
-							t.Errorf("%s: message %d names %q, which is not above", name, i, id[1])
-						}
-					}
-					fallthrough
-				case was.Kind == llm.ToolResult:
-					above = append(above, is.Text)
-					id, _, _ := strings.Cut(was.CallID, "|")
-					ids[id] = true
-				}
-			}
-		}
+		a, b := checkNothingIsLost(t, name, messages, llm.Apply(messages, e.Plan(messages).Edits))
+		trims, lines = trims+a, lines+b
+		third := len(messages) / 3
+		p := adaptive.Plan(messages, Break{third, Gap}, Break{2 * third, Gap}, Break{len(messages), Gap})
+		checkNothingIsLost(t, name+" at moments", messages, llm.Apply(messages, p.Edits))
 	})
 	t.Logf("%d results, %d lines left out", trims, lines)
 	if trims == 0 {
@@ -92,14 +65,101 @@ func TestRecordedNothingIsLost(t *testing.T) {
 	}
 }
 
-// named finds the calls that our lines name.
-var named = regexp.MustCompile(`(?:shown above by|\),) ([^,()]+) \(lines`)
-
-// contains reports whether text holds line, as it is or as a JSON string has it.
-func contains(text, line string) bool {
-	return strings.Contains(text, line) ||
-		strings.Contains(text, strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\t", `\t`).Replace(line))
+// checkNothingIsLost returns how many results were shortened, and how many
+// lines they showed.
+func checkNothingIsLost(t *testing.T, name string, messages, out []llm.Message) (trims, lines int) {
+	table := dialect.Default()
+	actions := make(map[string]dialect.Action)
+	var above []string // the results before this one, as they are sent
+	ids := make(map[string]bool)
+	for i := range messages {
+		for j := range messages[i].Parts {
+			was, is := &messages[i].Parts[j], &out[i].Parts[j]
+			switch {
+			case messages[i].Local:
+			case was.Kind == llm.ToolCall:
+				actions[was.CallID] = table.Action(was.Name, was.Args)
+				above = append(above, decoded(is.Args))
+				id, _, _ := strings.Cut(was.CallID, "|")
+				ids[id] = true
+			case was.Kind == llm.ToolResult && was.Text != is.Text && !handle.MatchString(is.Text):
+				trims++
+				shown := table.Result(actions[was.CallID], was.Text, was.IsError).Sections
+				if len(shown) == 0 { // what a command printed
+					shown = []dialect.Section{{Lines: linesIn(terminal(was.Text))}}
+				}
+				above = append(above, is.Text)
+				for _, s := range shown {
+					for _, line := range s.Lines {
+						lines++
+						if !standsIn(above, line) {
+							t.Errorf("%s: message %d: %q is nowhere above", name, i, line)
+						}
+					}
+				}
+				for _, id := range named.FindAllStringSubmatch(is.Text, -1) {
+					if !strings.HasPrefix(id[1], "an earlier ") && !ids[id[1]] {
+						t.Errorf("%s: message %d names %q, which is not above", name, i, id[1])
+					}
+				}
+			case was.Kind == llm.ToolResult:
+				above = append(above, is.Text)
+			}
+		}
+	}
+	return trims, lines
 }
+
+// named finds the calls that our lines name.
+var named = regexp.MustCompile(`(?:shown above by|written by) ([^,()]+?)(?: \(lines| in |,|\. Ask again|\])`)
+
+// decoded returns the strings in a call's arguments one below the other, the
+// signs of a patch taken off its lines.
+func decoded(args string) string {
+	var out strings.Builder
+	var walk func(v any)
+	walk = func(v any) {
+		switch v := v.(type) {
+		case string:
+			out.WriteString(v + "\n")
+			for line := range strings.Lines(v) {
+				if line[0] == '+' || line[0] == ' ' {
+					out.WriteString(line[1:])
+				}
+			}
+		case []any:
+			for _, e := range v {
+				walk(e)
+			}
+		case map[string]any:
+			for _, k := range slices.Sorted(maps.Keys(v)) {
+				walk(v[k])
+			}
+		}
+	}
+	var v any
+	if json.Unmarshal([]byte(args), &v) != nil {
+		v = args
+	}
+	walk(v)
+	return out.String()
+}
+
+// standsIn reports whether one of the texts holds line, as it is or as a JSON
+// string has it.
+func standsIn(texts []string, line string) bool {
+	for _, form := range []string{line, quoting.Replace(line)} {
+		for i := len(texts) - 1; i >= 0; i-- {
+			if strings.Contains(texts[i], form) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// quoting writes what of a line stands otherwise in a JSON string.
+var quoting = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\t", `\t`)
 
 // Invariants 2, 4 and 5 over recorded sessions, and no policy fails on them.
 func TestRecordedInvariants(t *testing.T) {

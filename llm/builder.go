@@ -6,7 +6,11 @@ import "slices"
 // of all messages share one array, so a long conversation takes few
 // allocations. The zero Builder is ready.
 type Builder struct {
-	Parts []Part // of all messages, in order
+	// Before are messages that go before those built, but for the one of
+	// EndFirst. They are not changed.
+	Before []Message
+
+	Parts []Part // of all messages built, in order
 	ends  []end
 	first bool // the message ended last goes before the others
 }
@@ -21,7 +25,7 @@ type end struct {
 // Add adds a part to the message that is not ended yet.
 func (b *Builder) Add(p Part) {
 	if n := len(b.Parts); n == cap(b.Parts) {
-		b.Parts = slices.Grow(b.Parts, max(n, 32)) // append alone would copy more often
+		b.Parts = slices.Grow(b.Parts, max(n, 8)) // append alone would copy more often
 	}
 	b.Parts = append(b.Parts, p)
 }
@@ -38,15 +42,22 @@ func (b *Builder) EndFirst(role Role) {
 	b.first = true
 }
 
+// Len is the number of messages ended so far, without those Before.
+func (b *Builder) Len() int { return len(b.ends) }
+
 // Extend gives the parts added since to the message ended last.
 func (b *Builder) Extend() { b.ends[len(b.ends)-1].at = len(b.Parts) }
 
 // Messages returns the messages, of which nothing more may be added to.
 func (b *Builder) Messages() []Message {
-	out := make([]Message, 0, len(b.ends))
+	out := append(make([]Message, 0, len(b.Before)+len(b.ends)), b.Before...)
 	from := 0
 	for _, e := range b.ends {
-		out = append(out, Message{Role: e.role, Parts: b.Parts[from:e.at:e.at]})
+		m := Message{Role: e.role}
+		if e.at > from {
+			m.Parts = b.Parts[from:e.at:e.at]
+		}
+		out = append(out, m)
 		from = e.at
 	}
 	if b.first {

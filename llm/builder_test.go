@@ -24,7 +24,7 @@ func TestBuilder(t *testing.T) {
 	b.EndFirst(System)
 	want := []Message{
 		{Role: System, Parts: []Part{{Text: "s"}}}, {Role: Tool, Parts: []Part{{Text: "r"}}}, {Role: User, Parts: []Part{{Text: "u"}}},
-		{Role: Assistant, Parts: []Part{{Text: "a"}, {Text: "b"}}}, {Role: User, Parts: []Part{}},
+		{Role: Assistant, Parts: []Part{{Text: "a"}, {Text: "b"}}}, {Role: User},
 	}
 	got := b.Messages()
 	if !reflect.DeepEqual(got, want) {

@@ -16,6 +16,12 @@ type Codec interface {
 	// of the expected shape; the caller then passes it on as it is.
 	Decode(body []byte) (*Request, error)
 
+	// DecodeAfter is Decode of a body that may begin as an earlier one did, which
+	// it is then faster for. earlier is what Decode or DecodeAfter made of
+	// earlierBody. The request is the same that Decode makes, but shares memory with
+	// earlier: neither may be changed.
+	DecodeAfter(body []byte, earlier *Request, earlierBody []byte) (*Request, error)
+
 	// Encode writes a request. The same request gives the same bytes.
 	Encode(req *Request) ([]byte, error)
 

@@ -2,8 +2,11 @@ package llm
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
+	"unicode/utf8"
 )
 
 // Placed is an edit with its place in the body.
@@ -14,10 +17,15 @@ type Placed struct {
 
 // Place returns the edits in the order of their places in the body that r was
 // decoded from. An edit of a part that is not there, or has no valid Span, or is
-// edited twice, is an error.
+// edited twice, is an error, and so is one that makes anything but an object of
+// a call's arguments that are one.
 func (r *Request) Place(edits []Edit) ([]Placed, error) {
 	out := make([]Placed, 0, len(edits))
 	for _, e := range edits {
+		if e.Message == OfCaching && e.Part >= 0 && e.Part < len(r.Caching.Breakpoints) && isObject(e.Text) {
+			out = append(out, Placed{r.Caching.Breakpoints[e.Part].Span, e.Text})
+			continue
+		}
 		if e.Message < 0 || e.Message >= len(r.Messages) ||
 			e.Part < 0 || e.Part >= len(r.Messages[e.Message].Parts) {
 			return nil, fmt.Errorf("edit message %d part %d: no such part", e.Message, e.Part)
@@ -25,6 +33,9 @@ func (r *Request) Place(edits []Edit) ([]Placed, error) {
 		p := &r.Messages[e.Message].Parts[e.Part]
 		if !p.Span.Valid() {
 			return nil, fmt.Errorf("edit message %d part %d: not editable in place", e.Message, e.Part)
+		}
+		if p.Kind == ToolCall && isObject(strings.TrimSpace(p.Args)) && !isObject(e.Text) {
+			return nil, fmt.Errorf("edit message %d part %d: the arguments are no JSON object", e.Message, e.Part)
 		}
 		out = append(out, Placed{Span: p.Span, Text: e.Text})
 	}
@@ -35,4 +46,9 @@ func (r *Request) Place(edits []Edit) ([]Placed, error) {
 		}
 	}
 	return out, nil
+}
+
+// isObject reports whether s is a JSON object, in UTF-8 and without space around.
+func isObject(s string) bool {
+	return len(s) >= 2 && s[0] == '{' && s[len(s)-1] == '}' && utf8.ValidString(s) && json.Valid([]byte(s))
 }

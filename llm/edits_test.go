@@ -24,6 +24,48 @@ func TestPlace(t *testing.T) {
 	}
 }
 
+func TestPlaceBreakpoints(t *testing.T) {
+	r := &Request{Caching: Caching{Breakpoints: []Breakpoint{{Span: Span{5, 9}}}}}
+	if got, err := r.Place([]Edit{{OfCaching, 0, `{"a":1}`}}); err != nil || got[0].Span != (Span{5, 9}) {
+		t.Errorf("%v, %v", got, err)
+	}
+	for _, e := range []Edit{{OfCaching, 1, "{}"}, {OfCaching, -1, "{}"}, {OfCaching, 0, "x"}} {
+		if _, err := r.Place([]Edit{e}); err == nil {
+			t.Errorf("%v passed", e)
+		}
+	}
+}
+
+// A call's arguments that are an object stay one; free text may become any.
+func TestPlaceArguments(t *testing.T) {
+	place := func(args, text string) error {
+		r := &Request{Messages: []Message{{Role: Assistant, Parts: []Part{{Kind: ToolCall, Args: args, Span: Span{1, 3}}}}}}
+		_, err := r.Place([]Edit{{0, 0, text}})
+		return err
+	}
+	for _, text := range []string{"{}", `{"a":"b"}`} {
+		if err := place(" {\"a\":1}", text); err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	for _, text := range []string{"", "left out", "[]", "{", `{"a":}`, "{}x", " {}", "{\"a\":\"\xff\"}"} {
+		if place(`{"a":1}`, text) == nil {
+			t.Errorf("%q passed", text)
+		}
+	}
+	if err := place("*** Begin Patch", "left out"); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestApplyArguments(t *testing.T) {
+	stored := []Message{{Role: Assistant, Parts: []Part{{Kind: ToolCall, Text: "t", Args: "{}"}}}}
+	got := Apply(stored, []Edit{{0, 0, `{"a":1}`}})[0].Parts[0]
+	if got.Args != `{"a":1}` || got.Text != "t" || stored[0].Parts[0].Args != "{}" {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestApplyLeavesTheStoredMessages(t *testing.T) { // TRIM-1
 	stored := []Message{{Role: User, Parts: []Part{{Text: "u"}}}, {Role: Tool, Parts: []Part{{Text: "a"}, {Text: "b"}}}}
 	got := Apply(stored, []Edit{{1, 0, "x"}, {1, 1, "y"}})

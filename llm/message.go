@@ -34,9 +34,10 @@ const (
 	Opaque                 // anything else (images, documents, server tools), never changed
 )
 
-// Span is where a part's editable text stands in the body it was decoded
-// from: the byte offsets of a JSON string literal, quotes included. The zero
-// Span means that there is none, and that the part cannot be edited in place.
+// Span is where what can be edited of a part stands in the body it was decoded
+// from: the byte offsets of a JSON string literal, quotes included, or of a call's
+// arguments where they are a JSON object. The zero Span means that there is
+// none, and that the part cannot be edited in place.
 type Span struct{ Start, End int }
 
 // Valid reports whether s is a place in a body.
@@ -51,7 +52,7 @@ type Part struct {
 	Args    string // ToolCall: the arguments, a JSON object; free text for a custom tool that takes text
 	IsError bool   // ToolResult: the wire format's own error flag (is_error, status "error")
 	Raw     string // Opaque, Thinking: the part's JSON as it was received
-	Span    Span   // of Text (Text, ToolResult) in the body, where it is one JSON string
+	Span    Span   // of Text (Text, ToolResult) or Args (ToolCall) in the body, where it stands there as one value
 }
 
 // Message is one message of a conversation. Local messages (progress notes and

@@ -20,6 +20,13 @@ type Request struct {
 	// Cache asks for prompt caching where a provider wants to be asked; nil
 	// does not. Decode leaves it nil.
 	Cache *Cache
+
+	// Layout is for the codec that decoded the request: where in the body it
+	// stands. It holds no part of the body.
+	Layout any
+
+	// Caching is known only of a request that was decoded, and not encoded.
+	Caching Caching
 }
 
 // Response is a model's answer.
@@ -31,11 +38,15 @@ type Response struct {
 	Usage      Usage
 }
 
-// Edit replaces the text of one part of a request: the result of a tool, or
-// another part with a valid Span.
+// OfCaching is the Message of an Edit that replaces the JSON object of a
+// breakpoint. Only a codec's Patch knows it.
+const OfCaching = -1
+
+// Edit replaces the text of one part of a request: the result of a tool, the
+// arguments of a call, or another part with a valid Span.
 type Edit struct {
-	Message, Part int // indexes into Request.Messages and Message.Parts
-	Text          string
+	Message, Part int    // indexes into Request.Messages and Message.Parts; or OfCaching, and one into Breakpoints
+	Text          string // a call's: its new Args, a JSON object where they were one
 }
 
 // Apply returns messages with the edits made. The messages given are not
@@ -51,7 +62,11 @@ func Apply(messages []Message, edits []Edit) []Message {
 			copied[e.Message] = true
 			out[e.Message].Parts = append([]Part(nil), out[e.Message].Parts...)
 		}
-		out[e.Message].Parts[e.Part].Text = e.Text
+		if p := &out[e.Message].Parts[e.Part]; p.Kind == ToolCall {
+			p.Args = e.Text
+		} else {
+			p.Text = e.Text
+		}
 	}
 	return out
 }

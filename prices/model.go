@@ -7,14 +7,15 @@ import (
 
 // Model is what is known of one model. Zero fields are unknown.
 type Model struct {
-	ID         string `json:"id"`
-	Provider   string `json:"provider,omitempty"`   // who makes it: "anthropic", "openai", "google", …
-	Window     int    `json:"window,omitempty"`     // tokens of prompt and answer together
-	Vocabulary string `json:"vocabulary,omitempty"` // VocabularyO200k, VocabularyCL100k; "" where none is public
-	MinCache   int    `json:"min_cache,omitempty"`  // shortest prefix the provider caches; 0 is the rule's
-	USD        USD    `json:"usd"`
-	Long       Long   `json:"long,omitzero"`
-	Match      Match  `json:"match,omitzero"`
+	ID         string  `json:"id"`
+	Provider   string  `json:"provider,omitempty"`   // who makes it: "anthropic", "openai", "google", …
+	Window     int     `json:"window,omitempty"`     // tokens of prompt and answer together
+	Vocabulary string  `json:"vocabulary,omitempty"` // VocabularyO200k, VocabularyCL100k; "" where none is public
+	Scale      float64 `json:"scale,omitempty"`      // tokens it takes for one of o200k_base, where no vocabulary is public; 0: unknown
+	MinCache   int     `json:"min_cache,omitempty"`  // shortest prefix the provider caches; 0 is the rule's
+	USD        USD     `json:"usd"`
+	Long       Long    `json:"long,omitzero"`
+	Match      Match   `json:"match,omitzero"`
 }
 
 // The vocabularies that are public.

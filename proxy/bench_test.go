@@ -12,7 +12,6 @@ import (
 
 	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/proxy"
-	"github.com/stet-dev/stet/record"
 )
 
 // session is a Messages body of about size bytes: files of 4 KB, each read
@@ -50,9 +49,9 @@ func BenchmarkHop(b *testing.B) {
 		FlushInterval: -1,
 		Transport:     &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 64},
 	}
-	stet := func(b *testing.B, c history.Config, observe bool) http.Handler {
+	stet := func(b *testing.B, c history.Config, observe bool, memory int64) http.Handler {
 		p, err := proxy.New(proxy.Config{
-			Upstreams: proxy.Upstreams{Messages: up.URL}, History: c, Observe: observe, Store: new(record.Memory),
+			Upstreams: proxy.Upstreams{Messages: up.URL}, History: c, Observe: observe, Memory: memory,
 		})
 		if err != nil {
 			b.Fatal(err)
@@ -61,36 +60,62 @@ func BenchmarkHop(b *testing.B) {
 		return p
 	}
 	for _, size := range []int{1 << 10, 100 << 10, 1 << 20} {
-		body := session(size)
-		for _, test := range []struct {
-			name    string
-			handler func(b *testing.B) http.Handler
-		}{
-			{"bare", func(*testing.B) http.Handler { return bare }},
-			{"off", func(b *testing.B) http.Handler { return stet(b, history.Config{Policy: history.Off}, false) }},
-			{"observe", func(b *testing.B) http.Handler { return stet(b, history.Config{Policy: history.Lossless}, true) }},
-			{"lossless", func(b *testing.B) http.Handler { return stet(b, history.Config{Policy: history.Lossless}, false) }},
-			{"keep-latest", func(b *testing.B) http.Handler { return stet(b, history.Config{Policy: history.KeepLatest}, false) }},
-		} {
-			b.Run(fmt.Sprintf("%dKB/%s", size>>10, test.name), func(b *testing.B) {
-				front := httptest.NewServer(test.handler(b))
-				defer front.Close()
-				tr := &http.Transport{}
-				defer tr.CloseIdleConnections()
-				client := &http.Client{Transport: tr}
-				b.SetBytes(int64(len(body)))
-				b.ReportAllocs()
-				for b.Loop() {
-					resp, err := client.Post(front.URL+"/v1/messages", "application/json", strings.NewReader(body))
-					if err != nil {
-						b.Fatal(err)
-					}
-					if _, err := io.Copy(io.Discard, resp.Body); err != nil || resp.StatusCode != 200 {
-						b.Fatal(resp.StatusCode, err)
-					}
-					resp.Body.Close()
+		hops(b, fmt.Sprintf("%dKB", size>>10), []string{session(size)}, bare, stet)
+	}
+	hops(b, "1024KB-grows", growing(1<<20, 50), bare, stet)
+}
+
+// growing are n bodies of about size bytes, each with one more read than the one
+// before, and a cache marker on the last.
+func growing(size, n int) []string {
+	var out []string
+	whole := strings.TrimSuffix(session(size), "]}")
+	for i := range n {
+		text := strings.ReplaceAll(content(80), "line", fmt.Sprint("new file ", i, " line"))
+		whole += fmt.Sprintf(`,{"role":"assistant","content":[{"type":"tool_use","id":"new_%d","name":"Read","input":{"file_path":"/home/me/project/new%d.go"}}]}`, i, i)
+		result := fmt.Sprintf(`,{"role":"user","content":[{"type":"tool_result","tool_use_id":"new_%d","content":%q}]}`, i, text)
+		marked := strings.Replace(result, `"tool_use_id"`, `"cache_control":{"type":"ephemeral"},"tool_use_id"`, 1)
+		out = append(out, whole+marked+"]}")
+		whole += result
+	}
+	return out
+}
+
+// hops sends the bodies in turn through each handler.
+func hops(b *testing.B, name string, bodies []string, bare http.Handler, stet func(*testing.B, history.Config, bool, int64) http.Handler) {
+	policy := func(p history.Policy, observe bool, memory int64) func(b *testing.B) http.Handler {
+		return func(b *testing.B) http.Handler { return stet(b, history.Config{Policy: p}, observe, memory) }
+	}
+	for _, test := range []struct {
+		name    string
+		handler func(b *testing.B) http.Handler
+	}{
+		{"bare", func(*testing.B) http.Handler { return bare }},
+		{"off", policy(history.Off, false, 0)},
+		{"observe", policy(history.Lossless, true, 0)},
+		{"lossless", policy(history.Lossless, false, 0)},
+		{"adaptive", policy(history.Adaptive, false, 0)},
+		{"keep-latest", policy(history.KeepLatest, false, 0)},
+		{"lossless-cold", policy(history.Lossless, false, -1)},
+	} {
+		b.Run(name+"/"+test.name, func(b *testing.B) {
+			front := httptest.NewServer(test.handler(b))
+			defer front.Close()
+			tr := &http.Transport{}
+			defer tr.CloseIdleConnections()
+			client := &http.Client{Transport: tr}
+			b.SetBytes(int64(len(bodies[0])))
+			b.ReportAllocs()
+			for i := 0; b.Loop(); i++ {
+				resp, err := client.Post(front.URL+"/v1/messages", "application/json", strings.NewReader(bodies[i%len(bodies)]))
+				if err != nil {
+					b.Fatal(err)
 				}
-			})
-		}
+				if _, err := io.Copy(io.Discard, resp.Body); err != nil || resp.StatusCode != 200 {
+					b.Fatal(resp.StatusCode, err)
+				}
+				resp.Body.Close()
+			}
+		})
 	}
 }

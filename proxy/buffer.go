@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"sync"
+	"sync/atomic"
 )
 
 // maxPooled is the size in bytes of the largest buffer that is kept for later.
@@ -21,7 +22,29 @@ func (p *buffers) get(size int) []byte {
 		}
 	}
 	const page = 16 << 10
+	size += size / 8 // the next one is a little larger
 	return make([]byte, 0, (size+page-1)/page*page)
+}
+
+// lease is a buffer that several use; the last one gives it back.
+type lease struct {
+	b     []byte
+	users atomic.Int32
+}
+
+// lend returns a lease of b with one user.
+func lend(b []byte) *lease {
+	l := &lease{b: b}
+	l.users.Store(1)
+	return l
+}
+
+func (l *lease) hold() { l.users.Add(1) }
+
+func (l *lease) drop(p *buffers) {
+	if l.users.Add(-1) == 0 {
+		p.put(l.b)
+	}
 }
 
 // put takes back a slice that nobody uses any more.

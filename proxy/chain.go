@@ -2,14 +2,16 @@ package proxy
 
 import (
 	"encoding/binary"
-	"hash/maphash"
+
+	"github.com/zeebo/xxh3"
 
 	"github.com/stet-dev/stet/llm"
 )
 
 // chain is what a request's messages hash to. links[i] stands for messages 0
 // to i after the leading system text, so that two requests with the same links[i]
-// begin alike. Hashes hold within the process only.
+// begin alike. The hashes are the same in every process: what is stored goes by
+// them.
 type chain struct {
 	system uint64 // of the leading system messages
 	skip   int    // how many these are
@@ -20,24 +22,31 @@ type chain struct {
 
 // chainOf hashes what is the same in every request of a conversation: words,
 // calls and results, not reasoning (which agents drop) nor the markers that
-// move along.
-func chainOf(seed maphash.Seed, messages []llm.Message) chain {
+// move along. The first same messages are those that before is the chain of.
+func chainOf(messages []llm.Message, before *chain, same int) chain {
 	var c chain
-	var h maphash.Hash
-	h.SetSeed(seed)
+	var h hasher
 	for c.skip < len(messages) && messages[c.skip].Role == llm.System {
-		hashMessage(&h, &messages[c.skip])
+		h.message(&messages[c.skip])
 		c.skip++
 	}
 	c.system = h.Sum64()
 	rest := messages[c.skip:]
 	c.links = make([]uint64, len(rest))
 	c.user, c.answer = len(rest), len(rest)
+	from := 0
+	if same -= c.skip; same > 0 && before.skip == c.skip {
+		from = copy(c.links, before.links[:same])
+		c.user, c.answer = min(c.user, before.user), min(c.answer, before.answer)
+	}
 	last := uint64(0)
-	for i := range rest {
+	if from > 0 {
+		last = c.links[from-1]
+	}
+	for i := from; i < len(rest); i++ {
 		h.Reset()
-		hashNumber(&h, last)
-		hashMessage(&h, &rest[i])
+		h.number(last)
+		h.message(&rest[i])
 		last = h.Sum64()
 		c.links[i] = last
 		switch rest[i].Role {
@@ -58,29 +67,50 @@ func (c *chain) last() uint64 {
 	return c.links[len(c.links)-1]
 }
 
-func hashMessage(h *maphash.Hash, m *llm.Message) {
-	hashString(h, string(m.Role))
+// hasher hashes the words of a conversation. It is no defence against somebody
+// who looks for two that hash alike: a plan made by another's moments shows
+// nothing of theirs.
+type hasher struct{ xxh3.Hasher }
+
+func (h *hasher) message(m *llm.Message) {
+	h.text(string(m.Role))
 	for i := range m.Parts {
 		p := &m.Parts[i]
 		if p.Kind == llm.Thinking {
 			continue
 		}
-		_ = h.WriteByte(byte(p.Kind)) // a Hash returns no errors
-		hashString(h, p.Text)
-		hashString(h, p.CallID)
-		hashString(h, p.Name)
-		hashString(h, p.Args)
+		failed := uint64(0)
+		if p.IsError {
+			failed = 1
+		}
+		h.number(uint64(p.Kind) | failed<<8)
+		h.text(p.Text)
+		h.text(p.CallID)
+		h.text(p.Name)
+		h.text(p.Args)
 	}
 }
 
-// hashString hashes s with its length, so that neighbours do not run together.
-func hashString(h *maphash.Hash, s string) {
-	hashNumber(h, uint64(len(s)))
-	_, _ = h.WriteString(s)
+// text hashes s with its length, so that neighbours do not run together.
+func (h *hasher) text(s string) {
+	h.number(uint64(len(s)))
+	_, _ = h.WriteString(s) // a Hasher returns no errors
 }
 
-func hashNumber(h *maphash.Hash, n uint64) {
+func (h *hasher) number(n uint64) {
 	var b [8]byte
 	binary.LittleEndian.PutUint64(b[:], n)
 	_, _ = h.Write(b[:])
+}
+
+// toolsHash hashes what the request offers the model to call.
+func toolsHash(req *llm.Request) uint64 {
+	var h hasher
+	for i := range req.Tools {
+		t := &req.Tools[i]
+		h.text(t.Name)
+		h.text(t.Description)
+		h.text(string(t.Schema))
+	}
+	return h.Sum64()
 }

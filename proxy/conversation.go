@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/record"
 )
 
@@ -29,10 +30,12 @@ type conversation struct {
 	counted   count
 	asked     bool              // not only to count tokens
 	reads     int               // in the request that had most
-	shortened map[string]bool   // call ids whose Trim is recorded
-	savings   map[string]saving // by call id
+	shortened map[string]bool   // by partOf: whose Trim is recorded
+	savings   map[string]saving // by partOf
 	warned    map[cause]bool    // causes of passing through that were logged
 	place     *list.Element
+
+	thread *thread // of the newest request; belongs to the memory's lock
 }
 
 // count is how many tokens the beginning of a conversation has.
@@ -52,12 +55,21 @@ type saving struct {
 	tokens        int
 }
 
+// partOf tells a call's result from its arguments.
+func partOf(callID string, r history.Reason) string {
+	if r == history.Arguments {
+		return callID + "\x00arguments"
+	}
+	return callID
+}
+
 // news keeps of trims only those that were not recorded before. They share no
 // memory with the request.
 func (v *conversation) news(trims []record.Trim) []record.Trim {
 	fresh := trims[:0]
 	for _, trim := range trims {
-		if v.shortened[trim.CallID] {
+		key := partOf(trim.CallID, history.Reason(trim.Reason))
+		if v.shortened[key] {
 			continue
 		}
 		if v.shortened == nil || len(v.shortened) >= maxRemembered {
@@ -67,7 +79,7 @@ func (v *conversation) news(trims []record.Trim) []record.Trim {
 		for i, path := range trim.Paths {
 			trim.Paths[i] = strings.Clone(path)
 		}
-		v.shortened[trim.CallID] = true
+		v.shortened[strings.Clone(key)] = true
 		fresh = append(fresh, trim)
 	}
 	return fresh

@@ -24,7 +24,7 @@ func say(words ...string) []llm.Message {
 }
 
 func (t *table) pass(key string, messages []llm.Message) *conversation {
-	c := chainOf(t.seed, messages)
+	c := chainOf(messages, nil, 0)
 	v := t.enter(key, key, &c)
 	t.leave(v, new(record.Request), nil)
 	return v
@@ -87,7 +87,7 @@ func TestTwins(t *testing.T) {
 		var first []chain
 		for i := range twins {
 			words[i] = []string{"s", "u the same for all"}
-			c := chainOf(tab.seed, say(words[i]...))
+			c := chainOf(say(words[i]...), nil, 0)
 			first = append(first, c)
 			of[i] = tab.enter("", "", &c)
 		}
@@ -130,10 +130,10 @@ func TestBounded(t *testing.T) {
 // Counting goes on where the last request of the conversation ended.
 func TestCounted(t *testing.T) {
 	tab := newTable(5)
-	c := chainOf(tab.seed, say("s", "u1", "a1"))
+	c := chainOf(say("s", "u1", "a1"), nil, 0)
 	v := tab.enter("", "", &c)
 	tab.setCounted(v, &c, "m", 70)
-	longer, other := chainOf(tab.seed, say("s", "u1", "a1", "t1")), chainOf(tab.seed, say("s", "u1", "a2", "t1"))
+	longer, other := chainOf(say("s", "u1", "a1", "t1"), nil, 0), chainOf(say("s", "u1", "a2", "t1"), nil, 0)
 	if links, n := tab.counted(v, &longer, "m"); links != 2 || n != 70 {
 		t.Errorf("%d links, %d tokens", links, n)
 	}
@@ -150,7 +150,7 @@ func TestNothingPinned(t *testing.T) {
 	tab := newTable(5)
 	text := strings.Repeat("call_1/home/me/project/a.go", 10_000)
 	memory := weak.Make(unsafe.StringData(text))
-	c := chainOf(tab.seed, say("u1"))
+	c := chainOf(say("u1"), nil, 0)
 	v := tab.enter("", "", &c)
 	fresh := tab.leave(v, new(record.Request), []record.Trim{{CallID: text[:6], Paths: []string{text[6:27]}}})
 	if len(fresh) != 1 || fresh[0].CallID != "call_1" || fresh[0].Paths[0] != "/home/me/project/a.go" || !v.shortened["call_1"] {
@@ -168,7 +168,7 @@ func TestNothingPinned(t *testing.T) {
 // What a shortened result saves is counted once, for one text and model.
 func TestSaved(t *testing.T) {
 	tab := newTable(5)
-	c := chainOf(tab.seed, say("u1"))
+	c := chainOf(say("u1"), nil, 0)
 	v := tab.enter("", "", &c)
 	like := saving{before: 4000, after: 90, model: "m"}
 	if _, known := tab.saved(v, "call_1", like); known {

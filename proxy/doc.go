@@ -6,7 +6,8 @@
 //
 // In the bodies of POST /v1/messages, /v1/messages/count_tokens,
 // /v1/chat/completions and /v1/responses (with or without the /v1) results of
-// tools are replaced, and nothing else changes by a byte. Of the headers,
+// tools and arguments of calls are replaced, cache markers are only where
+// Config.LongerCache says so, and nothing else changes by a byte. Of the headers,
 // Accept-Encoding becomes identity on these paths, so that the usage in the
 // answer can be read; Host is the upstream's; the hop-by-hop ones end here, and
 // so does Expect where the proxy has read the body. Trailers of a body that
@@ -24,6 +25,8 @@
 //	large      the body is larger than Config.MaxBody
 //	malformed  the codec cannot read it
 //	chained    it continues a stored conversation (previous_response_id)
+//	managed    the provider is told to drop older results by itself, or may have to cut the
+//	           prompt to its window: what a line points at could be gone
 //	patch      the patched body did not prove right
 //	panic      our own code failed
 //
@@ -57,6 +60,46 @@
 // conversation. The leading system text is compared apart: it may change only
 // where an answer of the model is common to both. The newest 1,000
 // conversations are kept.
+//
+// # The provider's cache
+//
+// What was sent once is sent the same way again, or the provider's prompt cache is
+// lost. A policy that leaves out more of what was sent before (lossless and above)
+// does so at moments only, when that cache holds nothing of the conversation in any
+// case:
+//
+//	gap         more time has passed since the last answer than the cache lives: the
+//	            longest lifetime that the markers of this request or the one before
+//	            ask for, else the provider's own for the model
+//	model       the conversation's last request asked another model
+//	tools       it offered other tools, or had another system text
+//	compaction  the agent has begun anew under the same name, with something of
+//	            what was before
+//
+// Every request that was answered is remembered by a hash of its messages (and
+// whether it offered tools), with its moment if it was one. A request that goes on
+// from some of these, in this process or a later one, is planned with their
+// moments; so forks, and conversations gone back, get what was sent before.
+// Memory and store keep the newest 20,000 moments and as many other requests, and a
+// proxy that begins recalls the newest 5,000 of each. What
+// is forgotten costs the savings of its moments, and nothing else changes.
+//
+// The answer's cache figures say whether a cache taken for cold was alive. If
+// so, its lifetime is known to be longer from then on, and what had to be written
+// again is charged to the conversation's account, to which every request brings
+// what it is shorter by at the cache's price. While the account is negative,
+// there are no more moments.
+//
+// With Config.LongerCache the markers of Messages requests are made to ask for an
+// hour, all of them, once the conversation's gaps between five minutes and an hour
+// have cost more than the hour's higher price: at such a gap, and from then on. A
+// request with a marker that is not understood keeps all as they are; none is added.
+//
+// # What is held
+//
+// The newest requests are held, decoded and folded, up to Config.Memory. One that
+// begins like one of these, byte for byte, up to somewhere in its messages is read
+// and planned from there on; the result is that of reading it whole.
 //
 // # Who may ask
 //

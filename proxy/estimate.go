@@ -1,6 +1,9 @@
 package proxy
 
-import "github.com/stet-dev/stet/tokens"
+import (
+	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/tokens"
+)
 
 // estimate estimates the tokens of a request, whose conversation is known, as
 // it came and as it is planned.
@@ -11,11 +14,16 @@ func (p *Proxy) estimate(x *exchange, d *reading) (off, sent int) {
 	for i, e := range d.plan.Edits {
 		trim := d.plan.Trims[i]
 		like := saving{before: trim.Before, after: trim.After, model: x.row.Model}
-		n, known := p.table.saved(x.conversation, trim.CallID, like)
+		key := partOf(trim.CallID, trim.Reason)
+		n, known := p.table.saved(x.conversation, key, like)
 		if !known {
 			part := &d.request.Messages[e.Message].Parts[e.Part]
-			like.tokens = counter.Count(part.Text) - counter.Count(e.Text)
-			p.table.setSaved(x.conversation, trim.CallID, like)
+			was := part.Text
+			if part.Kind == llm.ToolCall {
+				was = part.Args
+			}
+			like.tokens = counter.Count(was) - counter.Count(e.Text)
+			p.table.setSaved(x.conversation, key, like)
 			n = like.tokens
 		}
 		sent -= n

@@ -22,6 +22,7 @@ const (
 	large      cause = "large"
 	malformed  cause = "malformed"
 	chained    cause = "chained"
+	managed    cause = "managed"
 	misfit     cause = "patch"
 	panicked   cause = "panic"
 	incomplete cause = "incomplete"
@@ -34,6 +35,8 @@ type exchange struct {
 	row          record.Request
 	body         upload
 	conversation *conversation  // nil if it is not known
+	judgement    *judgement     // nil if the request was not understood
+	preamble     int            // bytes of tools and system text
 	trims        []history.Trim // what was left out, or would have been
 	aside        chan struct{}  // closed when nothing goes on beside the request; nil if nothing ever did
 	meter        llm.Meter      // of the answer; nil if it is not read
@@ -102,12 +105,13 @@ func (p *Proxy) account(x *exchange) {
 			Reason: string(t.Reason), Before: t.Before, After: t.After, Observe: row.Observe,
 		})
 	}
+	turns := p.settle(x)
 	p.metrics.account(row, trims)
 	fresh := p.table.leave(x.conversation, row, trims)
-	p.writer.add(record.Batch{Requests: []record.Request{*row}, Trims: fresh})
+	p.writer.add(record.Batch{Requests: []record.Request{*row}, Trims: fresh, Turns: turns})
 	p.log.Debug("request", "conversation", row.Conversation, "agent", row.Agent, "api", row.API, "model", row.Model,
 		"upstream", row.Upstream, "status", row.Status, "passed", row.Passed, "cut", row.Cut, "trimmed", row.Trimmed,
-		"new", len(fresh), "tokens_off", row.TokensOff, "tokens", row.Tokens, "prompt", row.Usage.Prompt(),
+		"new", len(fresh), "moment", row.Cache.Moment, "gap", row.Cache.Gap, "broke", row.Cache.Broke, "tokens_off", row.TokensOff, "tokens", row.Tokens, "prompt", row.Usage.Prompt(),
 		"output", row.Usage.Output, "added", row.Added, "took", time.Since(row.Time))
 }
 

@@ -21,7 +21,7 @@ func FuzzBody(f *testing.F) {
 		`"arguments":"{\"file_path\":\"a.go\"}"},{"type":"function_call_output","call_id":"c1","output":"     1\tpackage a"}]}`))
 	f.Add(uint8(3), []byte(`{"messages":[{"role":"user","content":[{"type":"tool_result"`))
 	var proxies []*Proxy
-	for _, policy := range []history.Policy{history.KeepLatest, history.Lossless} {
+	for _, policy := range []history.Policy{history.KeepLatest, history.Lossless, history.Adaptive} {
 		p, err := New(Config{History: history.Config{Policy: policy, KeepReads: -1}})
 		if err != nil {
 			f.Fatal(err)
@@ -32,8 +32,9 @@ func FuzzBody(f *testing.F) {
 	f.Fuzz(func(t *testing.T, which uint8, body []byte) {
 		for _, p := range proxies {
 			all := []endpoint{p.endpoints.messages, p.endpoints.chat, p.endpoints.responses, p.endpoints.count}
+			head := bytes.Clone(body)
 			x := &exchange{
-				endpoint: all[int(which)%len(all)], body: upload{head: body, whole: true},
+				endpoint: all[int(which)%len(all)], body: upload{head: head, whole: true, borrowed: []*lease{lend(head)}},
 				row: record.Request{Conversation: "unknown"},
 			}
 			was := bytes.Clone(body)
@@ -46,7 +47,7 @@ func FuzzBody(f *testing.F) {
 			if x.row.Passed == string(panicked) || x.row.Passed == string(misfit) {
 				t.Fatalf("passed: %s", x.row.Passed)
 			}
-			if !bytes.Equal(body, was) {
+			if !bytes.Equal(head, was) {
 				t.Fatal("the client's body was written to")
 			}
 			sent := x.body.sent()

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"runtime/debug"
-	"strings"
+	"slices"
 	"time"
 
 	"github.com/stet-dev/stet/history"
@@ -17,6 +17,10 @@ type reading struct {
 	request *llm.Request // nil if it could not be decoded
 	chain   chain        // of its messages; empty if they tell no conversation
 	plan    *history.Plan
+	base    *past // that it goes on from; nil: from nothing that is held
+	now     *past // itself, for those that go on from it; nil: it is not held
+	same    int   // messages that it has in common with base
+	*judgement
 }
 
 // prepare decides what goes upstream for a body of which why was found so
@@ -26,13 +30,19 @@ func (p *Proxy) prepare(x *exchange, h http.Header, why cause) {
 	begin := time.Now()
 	var d reading
 	if why == planned {
-		why = p.attempt(x, func() cause { return d.decode(x) })
+		why = p.attempt(x, func() cause { return p.decode(x, &d) })
 	}
 	if failed := p.attempt(x, func() cause { return p.place(x, &d, h) }); why == planned {
 		why = failed
 	}
-	if why == planned && !p.config.Observe && p.engine.Policy() != history.Off {
+	if why == planned {
+		why = p.attempt(x, func() cause { return p.judge(x, &d) })
+	}
+	if why == planned && !p.config.Observe && (p.engine.Policy() != history.Off || len(d.hour) > 0) {
 		why = p.attempt(x, func() cause { return p.change(x, &d) })
+	}
+	if why == planned && x.api != record.CountTokens {
+		p.memory.depart(d.judgement, x)
 	}
 	x.row.Added = time.Since(begin)
 	if why != planned {
@@ -60,48 +70,6 @@ func (p *Proxy) attempt(x *exchange, f func() cause) (why cause) {
 	return f()
 }
 
-func (d *reading) decode(x *exchange) cause {
-	req, err := x.codec.Decode(x.body.head)
-	if err != nil {
-		return malformed
-	}
-	d.request = req
-	x.row.Model = own(req.Model)
-	if req.Chained {
-		return chained
-	}
-	return planned
-}
-
-// place finds the conversation of the request.
-func (p *Proxy) place(x *exchange, d *reading, h http.Header) cause {
-	req := d.request
-	if req == nil {
-		req = new(llm.Request)
-	}
-	name, agent := x.codec.Session(h, req)
-	name, agent = own(name), own(agent)
-	x.row.Agent = agent
-	var key string
-	if name != "" {
-		api := x.api
-		if api == record.CountTokens {
-			api = record.Messages
-		}
-		key = api + "\x00" + name + "\x00" + agent
-	} else if d.request == nil || req.Chained || x.api == record.CountTokens {
-		return planned // nothing to tell it by, or it is about a request that is still to come
-	}
-	d.chain = chainOf(p.table.seed, req.Messages)
-	x.conversation = p.table.enter(key, name, &d.chain)
-	x.row.Conversation = x.conversation.id
-	return planned
-}
-
-// own is a copy of s, of 200 bytes at most, that keeps no body and no header in
-// use.
-func own(s string) string { return strings.Clone(clip(s, 200)) }
-
 // passed reports that the request goes, or went, untouched.
 func (p *Proxy) passed(x *exchange, why cause) {
 	x.row.Passed = string(why)
@@ -116,9 +84,13 @@ func (p *Proxy) passed(x *exchange, why cause) {
 
 // change plans the request and patches its body.
 func (p *Proxy) change(x *exchange, d *reading) cause {
-	plan, err := p.planOf(d.request)
-	if err == nil && len(plan.Edits) > 0 {
-		err = x.body.patch(x.codec, d.request, plan.Edits, &p.buffers)
+	plan, err := p.planOf(d)
+	if err == nil {
+		d.sent.keep(plan.Edits)
+		edits := append(slices.Clip(plan.Edits), d.hour...)
+		if len(edits) > 0 {
+			err = x.body.patch(x.codec, d.request, edits, &p.buffers)
+		}
 	}
 	if err != nil {
 		p.log.Error("the patched body is not right", "api", x.api, "error", err)
@@ -129,16 +101,16 @@ func (p *Proxy) change(x *exchange, d *reading) cause {
 }
 
 // planOf plans a request. Of the plan it keeps what may be done in a body:
-// results of tools that stand in it as one string.
-func (p *Proxy) planOf(req *llm.Request) (*history.Plan, error) {
-	full := p.engine.Plan(req.Messages)
+// results of tools and arguments of calls that stand in it as one value.
+func (p *Proxy) planOf(d *reading) (*history.Plan, error) {
+	req := d.request
+	full := p.fold(d)
 	if len(full.Trims) != len(full.Edits) {
 		return nil, errors.New("a plan has a reason for each edit")
 	}
 	plan := &history.Plan{Stats: full.Stats}
 	for i, e := range full.Edits {
-		part := req.Messages[e.Message].Parts[e.Part]
-		if req.Messages[e.Message].Role == llm.Tool && part.Kind == llm.ToolResult && part.Span.Valid() {
+		if m := &req.Messages[e.Message]; editable(m.Role, &m.Parts[e.Part]) {
 			plan.Edits = append(plan.Edits, e)
 			plan.Trims = append(plan.Trims, full.Trims[i])
 		} else {
@@ -148,13 +120,24 @@ func (p *Proxy) planOf(req *llm.Request) (*history.Plan, error) {
 	return plan, nil
 }
 
+// editable reports whether a part may be edited in a body.
+func editable(role llm.Role, p *llm.Part) bool {
+	switch p.Kind {
+	case llm.ToolResult:
+		return role == llm.Tool && p.Span.Valid()
+	case llm.ToolCall:
+		return role == llm.Assistant && p.Span.Valid()
+	}
+	return false
+}
+
 // report does what need not be done before the request goes out: the plan,
 // where nothing is changed by it, and counting.
 func (p *Proxy) report(x *exchange, d *reading) {
 	if d.plan == nil {
 		why := p.attempt(x, func() (why cause) {
 			var err error
-			if d.plan, err = p.planOf(d.request); err != nil {
+			if d.plan, err = p.planOf(d); err != nil {
 				return misfit
 			}
 			return planned
@@ -167,10 +150,27 @@ func (p *Proxy) report(x *exchange, d *reading) {
 	if x.api == record.CountTokens {
 		return
 	}
+	x.preamble = preamble(d.request)
 	x.row.Reads, x.row.Repeats, x.row.Dangling = d.plan.Reads, d.plan.Repeats, d.plan.Dangling
 	x.trims = d.plan.Trims
 	p.attempt(x, func() cause {
 		x.row.TokensOff, x.row.Tokens = p.estimate(x, d)
 		return planned
 	})
+}
+
+// preamble is how many bytes tools and leading system text have.
+func preamble(req *llm.Request) (n int) {
+	for i := range req.Tools {
+		n += len(req.Tools[i].Name) + len(req.Tools[i].Description) + len(req.Tools[i].Schema)
+	}
+	for _, m := range req.Messages {
+		if m.Role != llm.System {
+			break
+		}
+		for i := range m.Parts {
+			n += len(m.Parts[i].Text)
+		}
+	}
+	return n
 }

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"container/list"
 	"context"
 	"errors"
 	"fmt"
@@ -29,6 +30,15 @@ type Config struct {
 	// have been left out.
 	Observe bool
 
+	// LongerCache asks the provider to keep the prompt for an hour where the
+	// request asks for five minutes and the conversation's own gaps make it pay.
+	LongerCache bool
+
+	// Memory is how many bytes the newest requests may take that are held so
+	// that those that go on from them are read, hashed and planned in their new
+	// parts only. 0 is 128 MB; negative: none are held.
+	Memory int64
+
 	// MaxBody is the size in bytes up to which a request is read; larger ones
 	// are streamed through. 0 is 64 MB.
 	MaxBody int64
@@ -37,6 +47,7 @@ type Config struct {
 	AllowedHosts []string
 
 	Store     record.Store         // where requests are recorded; nil: nowhere. Close does not close it
+	Keep      Keep                 // how much is recorded
 	Logger    *slog.Logger         // nil discards
 	Metrics   *prometheus.Registry // nil is one of the proxy's own
 	Transport http.RoundTripper    // to the upstreams; nil is one of the proxy's own. It must not decompress
@@ -49,6 +60,8 @@ type Proxy struct {
 	forwarder *httputil.ReverseProxy
 	engine    *history.Engine
 	table     *table
+	memory    *memory
+	recent    *recent
 	writer    *writer
 	metrics   *metrics
 	buffers   buffers
@@ -70,6 +83,9 @@ type Proxy struct {
 func New(c Config) (*Proxy, error) {
 	if c.MaxBody == 0 {
 		c.MaxBody = 64 << 20
+	}
+	if c.Memory == 0 {
+		c.Memory = defaultMemory
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
@@ -96,15 +112,21 @@ func New(c Config) (*Proxy, error) {
 		return nil, err
 	}
 	p := &Proxy{
-		config: c, endpoints: targets, engine: engine, table: newTable(maxConversations),
+		config: c, endpoints: targets, engine: engine, table: newTable(maxConversations), memory: newMemory(c.Store, c.Logger),
 		log: c.Logger, gather: promhttp.HandlerFor(c.Metrics, promhttp.HandlerOpts{}), closed: make(chan struct{}),
 	}
 	if p.metrics, err = newMetrics(c.Metrics); err != nil {
 		return nil, fmt.Errorf("metrics: %w", err)
 	}
+	p.recent = &recent{max: c.Memory, pool: &p.buffers, order: list.New()}
 	p.base, p.cancel = context.WithCancel(context.Background())
 	p.forwarder = p.newForwarder()
-	p.writer = newWriter(c.Store, c.Logger, p.metrics)
+	p.work.Add(1)
+	go func() {
+		defer p.work.Done()
+		p.memory.recall() // before anybody waits for it
+	}()
+	p.writer = newWriter(c.Store, c.Keep, c.Logger, p.metrics)
 	return p, nil
 }
 

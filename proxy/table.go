@@ -2,7 +2,6 @@ package proxy
 
 import (
 	"container/list"
-	"hash/maphash"
 	"strings"
 	"sync"
 
@@ -13,8 +12,7 @@ import (
 
 // table holds the newest conversations.
 type table struct {
-	seed maphash.Seed
-	max  int
+	max int
 
 	mu     sync.Mutex
 	order  *list.List // of *conversation, newest first
@@ -25,7 +23,7 @@ type table struct {
 
 func newTable(max int) *table {
 	return &table{
-		seed: maphash.MakeSeed(), max: max, order: list.New(),
+		max: max, order: list.New(),
 		byKey: map[string]*conversation{}, byEnd: map[uint64][]*conversation{},
 	}
 }

@@ -39,6 +39,12 @@ type Totals struct {
 	// Shortened counts results that were shortened by reason (record.Trim.Reason),
 	// each once, in however many requests it stood.
 	Shortened map[string]int
+	// Moments counts requests that were planned anew because the provider's cache
+	// was taken for cold, by why (record.Cache.Moment); Alive those of them whose
+	// answer showed that it was not.
+	Moments map[string]int
+	Alive   int
+	Longer  int // requests whose markers were made to ask for an hour
 }
 
 // add counts a request in, and the trims that are new with it.
@@ -57,6 +63,15 @@ func (t *Totals) add(row *record.Request, fresh []record.Trim) {
 	if row.Passed != "" {
 		increase(&t.Passed, row.Passed)
 	}
+	if row.Cache.Moment != "" {
+		increase(&t.Moments, row.Cache.Moment)
+	}
+	if row.Cache.Alive {
+		t.Alive++
+	}
+	if row.Cache.Longer {
+		t.Longer++
+	}
 	t.TokensOff += row.TokensOff
 	t.Tokens += row.Tokens
 	t.Usage = t.Usage.Add(row.Usage)
@@ -73,6 +88,7 @@ func (t *Totals) through(path string) {
 func (t *Totals) clone() Totals {
 	out := *t
 	out.ByAPI, out.Passed = maps.Clone(t.ByAPI), maps.Clone(t.Passed)
+	out.Moments = maps.Clone(t.Moments)
 	out.Through, out.Shortened = maps.Clone(t.Through), maps.Clone(t.Shortened)
 	return out
 }

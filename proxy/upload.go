@@ -16,7 +16,7 @@ type upload struct {
 	patched  []byte       // what goes upstream instead of a whole one; nil: head
 	rest     atomic.Int64 // bytes that were streamed behind head
 	outgoing outgoing     // a whole one, as it goes upstream
-	borrowed [][]byte     // buffers to give back at the end
+	borrowed []*lease     // buffers to give back at the end; a whole body is in the first
 }
 
 // receive reads the body of r, as far as it is one to plan on; the cause says
@@ -31,13 +31,13 @@ func (u *upload) receive(r *http.Request, max int64, pool *buffers) (cause, erro
 	var err error
 	if r.ContentLength >= 0 {
 		u.head = pool.get(int(r.ContentLength))[:r.ContentLength]
-		u.borrowed = append(u.borrowed, u.head)
 		var n int
 		n, err = io.ReadFull(r.Body, u.head)
 		u.head = u.head[:n]
 	} else {
 		u.head, err = io.ReadAll(io.LimitReader(r.Body, max+1))
 	}
+	u.borrowed = append(u.borrowed, lend(u.head))
 	switch {
 	case err != nil:
 		return incomplete, err
@@ -74,7 +74,7 @@ func (u *upload) send(out *http.Request) {
 // body stays as it is.
 func (u *upload) patch(codec llm.Codec, req *llm.Request, edits []llm.Edit, pool *buffers) error {
 	patched, err := codec.Patch(pool.get(len(u.head)), u.head, req, edits)
-	u.borrowed = append(u.borrowed, patched)
+	u.borrowed = append(u.borrowed, lend(patched))
 	if err == nil {
 		err = verify(u.head, patched, req, edits)
 	}
@@ -105,8 +105,8 @@ func (u *upload) sizes() (in, out int64) {
 func (u *upload) release(pool *buffers) {
 	u.outgoing.close()
 	u.head, u.patched = nil, nil
-	for _, b := range u.borrowed {
-		pool.put(b)
+	for _, l := range u.borrowed {
+		l.drop(pool)
 	}
 	u.borrowed = nil
 }

@@ -18,7 +18,11 @@ func verify(body, patched []byte, req *llm.Request, edits []llm.Edit) error {
 	}
 	places := make([]place, len(edits))
 	for i, e := range edits {
-		places[i] = place{req.Messages[e.Message].Parts[e.Part].Span, e.Text}
+		if e.Message == llm.OfCaching {
+			places[i] = place{req.Caching.Breakpoints[e.Part].Span, e.Text}
+		} else {
+			places[i] = place{req.Messages[e.Message].Parts[e.Part].Span, e.Text}
+		}
 	}
 	slices.SortFunc(places, func(a, b place) int { return a.Start - b.Start })
 	done := 0 // of body
@@ -33,9 +37,11 @@ func verify(body, patched []byte, req *llm.Request, edits []llm.Edit) error {
 		}
 		rest = rest[len(same):]
 		literal := literalOf(rest)
-		var text string
-		if err := json.Unmarshal(literal, &text); err != nil || text != at.text {
-			return fmt.Errorf("the string at byte %d is not the edit's text", at.Start)
+		if body[at.Start] == '{' { // arguments of a call, which stand there as they are
+			literal = rest[:min(len(rest), len(at.text))]
+		}
+		if !says(literal, at.text) {
+			return fmt.Errorf("the value at byte %d is not the edit's text", at.Start)
 		}
 		rest, done = rest[len(literal):], at.End
 	}
@@ -43,6 +49,15 @@ func verify(body, patched []byte, req *llm.Request, edits []llm.Edit) error {
 		return fmt.Errorf("bytes from %d differ", done)
 	}
 	return nil
+}
+
+// says reports whether value is the JSON string text, or the object text itself.
+func says(value []byte, text string) bool {
+	if len(value) > 0 && value[0] == '{' {
+		return string(value) == text && json.Valid(value)
+	}
+	var said string
+	return json.Unmarshal(value, &said) == nil && said == text
 }
 
 // literalOf is the JSON string literal that b begins with, nil if it does not.

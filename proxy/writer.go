@@ -14,12 +14,15 @@ const (
 	maxWrite    = 15 * time.Second // time that one write may take
 	writeDelay  = 200 * time.Millisecond
 	writeTrials = 2
+	pruneEvery  = 6 * time.Hour
 )
 
 // writer appends rows to the store in a goroutine of its own, so that no
 // request waits for a disk.
 type writer struct {
 	store   record.Store
+	keep    Keep
+	pruned  time.Time // when the store was pruned last; the goroutine's own
 	log     *slog.Logger
 	metrics *metrics
 
@@ -33,12 +36,12 @@ type writer struct {
 }
 
 // newWriter returns a running writer, nil without a store.
-func newWriter(store record.Store, log *slog.Logger, m *metrics) *writer {
+func newWriter(store record.Store, keep Keep, log *slog.Logger, m *metrics) *writer {
 	if store == nil {
 		return nil
 	}
 	w := &writer{
-		store: store, log: log, metrics: m,
+		store: store, keep: keep, log: log, metrics: m,
 		more: make(chan struct{}, 1), ending: make(chan struct{}), stopped: make(chan struct{}),
 	}
 	go w.run()
@@ -55,6 +58,7 @@ func (w *writer) add(b record.Batch) {
 	if !full {
 		w.queue.Requests = append(w.queue.Requests, b.Requests...)
 		w.queue.Trims = append(w.queue.Trims, b.Trims...)
+		w.queue.Turns = append(w.queue.Turns, b.Turns...)
 	}
 	w.mu.Unlock()
 	if full {
@@ -124,6 +128,11 @@ func (w *writer) write() {
 	if err != nil {
 		w.metrics.lost.Add(float64(len(b.Requests) + len(b.Trims)))
 		w.log.Error("requests are not recorded", "requests", len(b.Requests), "error", err)
+		return
+	}
+	if time.Since(w.pruned) > pruneEvery {
+		w.pruned = time.Now()
+		w.prune()
 	}
 }
 
@@ -131,4 +140,17 @@ func (w *writer) append(b record.Batch) error {
 	ctx, cancel := context.WithTimeout(context.Background(), maxWrite)
 	defer cancel()
 	return w.store.Append(ctx, b)
+}
+
+// prune has the store forget what is not to be kept.
+func (w *writer) prune() {
+	ctx, cancel := context.WithTimeout(context.Background(), maxWrite)
+	defer cancel()
+	removed, err := w.store.Prune(ctx, w.keep.limits(time.Now()))
+	switch {
+	case err != nil:
+		w.log.Warn("old records stay", "error", err)
+	case removed > 0:
+		w.log.Info("old records are gone", "requests", removed)
+	}
 }

@@ -18,7 +18,8 @@ type Memory struct {
 	requests []Request
 	trims    []Trim
 	trail    []Entry
-	seen     map[[2]string]bool // {"r", id} and {request, call}: what must not be written twice
+	turns    []Turn
+	seen     map[[3]string]bool // request ids, and {request, call, reason}: what must not be written twice
 	closed   bool
 }
 
@@ -35,22 +36,25 @@ func (m *Memory) Append(ctx context.Context, b Batch) error {
 		return err
 	}
 	if m.seen == nil {
-		m.seen = map[[2]string]bool{}
+		m.seen = map[[3]string]bool{}
 	}
 	for _, r := range b.Requests {
-		if key := [2]string{"\x00request", r.ID}; !m.seen[key] {
+		if key := [3]string{"\x00request", r.ID}; !m.seen[key] {
 			m.seen[key] = true
 			r.Time = stored(r.Time)
 			m.requests = append(m.requests, r)
 		}
 	}
 	for _, t := range b.Trims {
-		if key := [2]string{t.Request, t.CallID}; !m.seen[key] {
+		if key := [3]string{t.Request, t.CallID, t.Reason}; !m.seen[key] {
 			m.seen[key] = true
 			t.Time = stored(t.Time)
 			t.Paths = clonePaths(t.Paths)
 			m.trims = append(m.trims, t)
 		}
+	}
+	for _, t := range b.Turns {
+		m.putTurn(t)
 	}
 	slices.SortStableFunc(m.requests, func(a, b Request) int { return a.Time.Compare(b.Time) })
 	slices.SortStableFunc(m.trims, func(a, b Trim) int { return a.Time.Compare(b.Time) })

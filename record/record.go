@@ -5,7 +5,7 @@
 //
 // It is the account, not the conversation. No key, no content of a message
 // and no content of a file is ever in a row; of files only their names and
-// hashes are. Of a request's headers a row has what agents put there to name
+// hashes are, of conversations hashes. Of a request's headers a row has what agents put there to name
 // the session and the sub-agent, as they wrote it, and which known agent it seems
 // to be; of a call's arguments, the paths of the files it read.
 //
@@ -61,7 +61,36 @@ type Request struct {
 	Trimmed  int // results that were shortened
 
 	Added time.Duration // stet's own time before the request went upstream
+
+	Cache Cache
 }
+
+// Cache is what is known of the provider's prompt cache at a request.
+type Cache struct {
+	Gap      time.Duration // since the last answer in the conversation; 0 for its first request
+	Lifetime time.Duration // that the cache was taken to have, by the request's own markers or the provider's default
+	Moment   string        // why the cache was taken for cold ("gap", "model", "tools", …); empty: it was not
+	// Alive: the answer showed that the cache was alive at a "gap".
+	Alive bool
+	// Longer: the markers were made to ask for an hour.
+	Longer bool
+
+	// Broke is the first part of the prompt, in the provider's order, that is not
+	// what the conversation's last request had there as it was sent: one of the
+	// Broke constants. Empty where all that was sent before was sent again, and
+	// where no earlier request is known.
+	Broke   string
+	BrokeAt int // the message, counted from 0 with the system text, where Broke is BrokeMessage
+}
+
+// The values of [Cache.Broke].
+const (
+	BrokeModel   = "model"
+	BrokeTools   = "tools"
+	BrokeSystem  = "system"
+	BrokeMessage = "message"
+	BrokeMarker  = "marker" // no marker from which the provider would find what the last request's markers had stored
+)
 
 // Usage is what a request used, in tokens, every token counted once. It has
 // the fields of llm.Usage in the same order, so that one converts to the other.
@@ -89,16 +118,36 @@ func (u Usage) Add(v Usage) Usage {
 	}
 }
 
-// Trim is one result that was shortened. A result that stays shortened in the
-// requests after is written once, with the request that began it.
+// Turn is a request that was answered, known again by what it was made of, and
+// what is needed to plan the requests that begin like it.
+type Turn struct {
+	// Prefix is the key: a hash of the conversation's messages up to and with
+	// those of the request, the same in every process.
+	Prefix uint64
+	Time   time.Time // of the end of the answer; stores keep microseconds, in UTC
+	// Moment is why the provider's cache was taken for cold; empty: it was
+	// not. Once set it stays.
+	Moment string
+
+	Model         string
+	System, Tools uint64        // hashes
+	Lifetime      time.Duration // of the cache, as Cache.Lifetime
+	Longer        bool          // as Cache.Longer
+	// Account is what planning at such moments has brought the conversation so
+	// far, in plain input tokens; negative: it cost more than it saved.
+	Account int
+}
+
+// Trim is one result, or a call's arguments, that was shortened. What stays
+// shortened in the requests after is written once, with the request that began it.
 type Trim struct {
 	Request      string // Request.ID
 	Time         time.Time
 	Conversation string
-	CallID       string   // the tool call whose result it is
+	CallID       string   // the tool call whose result, or whose arguments, it is
 	Paths        []string // the files whose content was left out; nil when none is known
-	Reason       string   // "older", "terminal", "repeat"
-	Before       int      // bytes of the result's text
+	Reason       string   // a history.Reason
+	Before       int      // bytes of the text
 	After        int
 	Observe      bool // it was only planned
 }

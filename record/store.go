@@ -9,10 +9,11 @@ import (
 type Batch struct {
 	Requests []Request
 	Trims    []Trim
+	Turns    []Turn
 }
 
 // Empty reports whether there is nothing in b.
-func (b Batch) Empty() bool { return len(b.Requests) == 0 && len(b.Trims) == 0 }
+func (b Batch) Empty() bool { return len(b.Requests) == 0 && len(b.Trims) == 0 && len(b.Turns) == 0 }
 
 // Query chooses rows. The zero value chooses all.
 type Query struct {
@@ -42,13 +43,29 @@ const (
 type Store interface {
 	// Append adds all of b or nothing. It is durable against the end of the
 	// process when it returns nil. Rows whose key is there already are dropped:
-	// a Request's ID; a Trim's Request and CallID together.
+	// a Request's ID; a Trim's Request, CallID and Reason together. A Turn takes
+	// the place of the one with its Prefix, whose Moment it keeps.
 	Append(ctx context.Context, b Batch) error
 
 	Requests(ctx context.Context, q Query) ([]Request, error)
 	Trims(ctx context.Context, q Query) ([]Trim, error)
+	// Turns returns the limit newest turns, newest first; those with a Moment
+	// have a limit of their own, so that they are not crowded out.
+	Turns(ctx context.Context, limit int) ([]Turn, error)
+
+	// Prune removes what l does not keep, and returns how many requests
+	// that were.
+	Prune(ctx context.Context, l Limits) (removed int, err error)
 
 	// Close releases what the store holds. It may be called more than once;
 	// every other call after it fails with ErrClosed.
 	Close() error
+}
+
+// Limits say how much a store keeps. A zero field has no limit.
+type Limits struct {
+	Since time.Time // what is older goes
+	// Requests and Turns are how many of the newest rows stay; turns with a
+	// Moment are counted apart. A trim goes with the requests of its time.
+	Requests, Turns int
 }

@@ -21,6 +21,11 @@ type Config struct {
 	Rules    []prices.Rule     // to price by; nil is prices.Rules()
 	Counter  tokens.Counter    // of a part's text; nil is Visible{}
 	Overhead int               // tokens of tools and system prompt where none is recorded; 0 is 15,000, negative none
+
+	// ExactCache plays the rules' breakpoints, least lengths, steps and lookback.
+	// Without it a request reads the longest prefix that was sent within the
+	// cache's lifetime, which is how the project's figures are made.
+	ExactCache bool
 }
 
 // defaultOverhead is what agents' tools and system prompts take: 10,000 to

@@ -10,5 +10,12 @@
 // left out. Costs are in plain input tokens: 1 is the price of one input token that
 // is neither read from a cache nor written to it.
 //
+// A policy is planned for each price rule by itself, for its moments depend on
+// how long the cache lives. Beside the costs a replay tells which edits of the
+// recording lost the text that they needed, and which lines point at nothing; both
+// are told from the lines of the requests alone.
+//
+// [RunBench] compares policies: our own ([Ours]), those of others, and bounds.
+//
 // Agents in a replay do not react to what they no longer see.
 package replay

@@ -94,10 +94,10 @@ type hasher struct{ seed maphash.Seed }
 
 func newHasher() hasher { return hasher{maphash.MakeSeed()} }
 
-func (h hasher) part(role llm.Role, p *llm.Part, text string) uint64 {
+func (h hasher) part(role llm.Role, p *llm.Part) uint64 {
 	var m maphash.Hash
 	m.SetSeed(h.seed)
-	for _, s := range [...]string{string(role), text, p.CallID, p.Name, p.Args, p.Raw} {
+	for _, s := range [...]string{string(role), p.Text, p.CallID, p.Name, p.Args, p.Raw} {
 		m.WriteString(s)
 		m.WriteByte(0)
 	}

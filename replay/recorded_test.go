@@ -6,12 +6,12 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"sync"
 	"testing"
 
 	"github.com/stet-dev/stet/history"
-	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/prices"
 	"github.com/stet-dev/stet/tokens"
 	"github.com/stet-dev/stet/transcript"
@@ -43,7 +43,12 @@ func recordings(tb testing.TB) []string {
 		}
 	}
 	slices.Sort(files)
-	return slices.Compact(files) // a file of several sessions is listed several times
+	files = slices.Compact(files) // a file of several sessions is listed several times
+	var some []string
+	for i := 0; i < len(files); i += sample {
+		some = append(some, files[i])
+	}
+	return some
 }
 
 // recorded reads the sessions once for all tests; or skips.
@@ -85,19 +90,42 @@ func replayAll(tb testing.TB, c history.Config) []replayed {
 	var all []replayed
 	total := Sums{CostOff: make(map[string]float64), Cost: make(map[string]float64)}
 	peakOff, peak := 0, 0
-	for _, s := range recorded(tb) {
-		r, err := Session(context.Background(), s, Config{History: c})
-		if err != nil {
-			tb.Fatal(err)
-		}
+	var support Support
+	changed := 0
+	sessions := recorded(tb)
+	results := make([]Result, len(sessions))
+	next := make(chan int)
+	var workers sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		workers.Go(func() {
+			for i := range next {
+				r, err := Session(context.Background(), sessions[i], Config{History: c})
+				if err != nil {
+					tb.Error(err)
+				}
+				results[i] = r
+			}
+		})
+	}
+	for i := range sessions {
+		next <- i
+	}
+	close(next)
+	workers.Wait()
+	for i, r := range results {
 		if r.Requests > 0 {
-			all = append(all, replayed{filepath.Base(s.File), r})
+			all = append(all, replayed{filepath.Base(sessions[i].File), r})
 			total.add(r.sums())
 			peakOff, peak = max(peakOff, r.PeakOff), max(peak, r.Peak)
+			support.Supported += r.Supported
+			support.Split += r.Split
+			support.Lost += r.Lost
+			changed += r.Changed
 		}
 	}
 	tb.Logf("%s: %d sessions, %d requests, %.1f M tokens, C %+.2f %%, reads %d, repeats %d, dangling %d, peak %d of %d", c.Policy, len(all), total.Requests,
 		float64(total.TokensOff)/1e6, 0-Saved(float64(total.TokensOff), float64(total.Tokens)), total.Reads, total.Repeats, total.Dangling, peak, peakOff)
+	tb.Logf("  edits: %d supported, %d split, %d lost; %d requests changed what was cached", support.Supported, support.Split, support.Lost, changed)
 	for _, rule := range prices.Rules() {
 		var each []float64
 		worst, file := -1000.0, ""
@@ -115,23 +143,38 @@ func replayAll(tb testing.TB, c history.Config) []replayed {
 	return all
 }
 
-// TRIM-17: lossless is never dearer, in no recorded session and under no price
-// model; a prefix sent once is sent the same way again.
-func TestRecordedLossless(t *testing.T) {
-	for _, r := range replayAll(t, history.Config{Policy: history.Lossless}) {
-		if r.Tokens > r.TokensOff {
-			t.Errorf("%s: %d tokens instead of %d", r.file, r.Tokens, r.TokensOff)
-		}
-		if r.Changed != 0 {
-			t.Errorf("%s: %d of %d requests changed what was sent", r.file, r.Changed, r.Requests)
-		}
-		if r.Dangling != 0 {
-			t.Errorf("%s: %d dangling lines", r.file, r.Dangling) // TRIM-16
-		}
-		for name, cost := range r.Cost {
-			if off := r.CostOff[name]; cost > off*(1+1e-12) {
-				t.Errorf("%s: %s costs %.0f instead of %.0f", r.file, name, cost, off)
+// TRIM-17: lossless and adaptive are never dearer, in no recorded session and
+// under no price model; what is in a cache is not changed, no line points at
+// nothing, and no edit loses the text that it needed.
+func TestRecordedNeverDearer(t *testing.T) {
+	for _, p := range []history.Policy{history.Lossless, history.Adaptive} {
+		for _, r := range replayAll(t, history.Config{Policy: p}) {
+			if r.Tokens > r.TokensOff {
+				t.Errorf("%s: %s: %d tokens instead of %d", p, r.file, r.Tokens, r.TokensOff)
 			}
+			if r.Changed != 0 {
+				t.Errorf("%s: %s: %d of %d requests changed what was in the cache", p, r.file, r.Changed, r.Requests)
+			}
+			if r.Dangling != 0 {
+				t.Errorf("%s: %s: %d dangling lines", p, r.file, r.Dangling) // TRIM-16
+			}
+			if r.Lost != 0 {
+				t.Errorf("%s: %s: the text of %d edits is lost", p, r.file, r.Lost)
+			}
+			for name, cost := range r.Cost {
+				if off := r.CostOff[name]; cost > off*(1+1e-12) {
+					t.Errorf("%s: %s: %s costs %.0f instead of %.0f", p, r.file, name, cost, off)
+				}
+			}
+		}
+	}
+}
+
+// What bold comes to.
+func TestRecordedBold(t *testing.T) {
+	for _, r := range replayAll(t, history.Config{Policy: history.Bold}) {
+		if r.Dangling != 0 {
+			t.Errorf("%s: %d dangling lines", r.file, r.Dangling)
 		}
 	}
 }
@@ -157,8 +200,13 @@ func TestRecordedSizes(t *testing.T) {
 	models := make(map[string]*tokens.Calibration)
 	var all, first []float64
 	for _, s := range recorded(t) {
-		a, f := sizes(s, models)
-		all, first = append(all, a...), append(first, f...)
+		for _, size := range Sizes(s, new(tokens.Memo), models) {
+			if off, ok := size.Off(); ok && size.Follows {
+				all = append(all, off)
+			} else if ok {
+				first = append(first, off)
+			}
+		}
 	}
 	if len(all) == 0 {
 		t.Skip("no recording carries usage")
@@ -172,42 +220,6 @@ func TestRecordedSizes(t *testing.T) {
 	if median := all[len(all)/2]; median > 0.02 {
 		t.Errorf("the median error of a size is %.1f %%", 100*median)
 	}
-}
-
-func sizes(s *transcript.Session, models map[string]*tokens.Calibration) (following, first []float64) {
-	var m tokens.Meter
-	estimate, last := 0, ""
-	next := 0
-	var counter tokens.Memo
-	for i := range s.Messages {
-		msg := &s.Messages[i]
-		if next < len(s.Starts) && s.Starts[next] == i {
-			next++
-			estimate, last = 0, ""
-		}
-		if msg.Role == llm.Assistant && msg.Usage != nil && msg.Usage.Prompt() > 0 && !slices.Contains(s.Carried, i) {
-			known := msg.Model == last
-			if !known {
-				if models[msg.Model] == nil {
-					models[msg.Model] = new(tokens.Calibration)
-				}
-				m, last = tokens.Meter{Calibration: models[msg.Model]}, msg.Model
-			}
-			real := msg.Usage.Prompt()
-			off := float64(m.Size(estimate)-real) / float64(real)
-			if off < 0 {
-				off = -off
-			}
-			if known {
-				following = append(following, off)
-			} else {
-				first = append(first, off)
-			}
-			m.Observe(estimate, real)
-		}
-		estimate += tokens.CountMessage(msg, &counter)
-	}
-	return following, first
 }
 
 func BenchmarkRecorded(b *testing.B) {

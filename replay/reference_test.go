@@ -3,6 +3,7 @@ package replay
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -63,106 +64,214 @@ func drawSession(t *rapid.T) *transcript.Session {
 
 // sentBefore is a request as the reference remembers it.
 type sentBefore struct {
-	model string
-	parts []string
-	used  time.Time
+	model      string
+	raw, parts []string // as it was recorded, and as it was sent
+	moment     history.Moment
+	used       time.Time
 }
 
-// reference does by brute force what Session does: it plans every request
-// from scratch, compares it part by part with every request before, and adds up.
-func reference(t *rapid.T, s *transcript.Session, c Config, rule prices.Rule) (requests int, tokens int64, cost float64) {
-	c.History.Root = s.Dir
-	engine, err := history.New(c.History)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var before []sentBefore
-	var used, clock time.Time
+// reference does by brute force what a replay does: it finds the moments by
+// comparing each request with every one before, plans every request from
+// scratch, compares it part by part with every request before, and adds up.
+type reference struct {
+	session *transcript.Session
+	rule    prices.Rule
+	plan    func(messages []llm.Message, breaks []history.Break) []llm.Edit
+
+	before      []sentBefore
+	clock, used time.Time
+	breaks      []history.Break // of the context so far
+	begun       int             // messages of the context's last request
+	tokens      int64
+	cost        float64
+}
+
+func (r *reference) run() {
 	start := 0
-	for i, m := range s.Messages {
-		for _, at := range s.Starts {
-			if at == i {
-				start = i
+	for i, m := range r.session.Messages {
+		for _, at := range r.session.Starts {
+			if at == i && i > 0 {
+				start, r.breaks, r.begun = i, nil, 0
 			}
 		}
-		request := s.Messages[start:i]
+		request := r.session.Messages[start:i]
 		held := false
-		for _, r := range request {
-			held = held || !r.Local
+		for _, q := range request {
+			held = held || !q.Local
 		}
 		if m.Role == llm.Assistant && held {
-			now := sentBefore{model: m.Model}
-			var sizes []int
-			for _, r := range llm.Apply(request, engine.Plan(request).Edits) {
-				if r.Local {
-					continue
-				}
-				for _, p := range r.Parts {
-					now.parts = append(now.parts, fmt.Sprintf("%s %d %q %q %q %q", r.Role, p.Kind, p.Text, p.CallID, p.Name, p.Args))
-					sizes = append(sizes, partTokens(&p, c.counter()))
-				}
-			}
-			dead := func(at time.Time) bool {
-				return !at.IsZero() && !clock.IsZero() && clock.Sub(at) > rule.Lifetime
-			}
-			hit := 0
-			for _, b := range before {
-				if b.model != now.model || dead(b.used) {
-					continue
-				}
-				n := 0
-				for n < len(b.parts) && n < len(now.parts) && b.parts[n] == now.parts[n] {
-					n++
-				}
-				hit = max(hit, n)
-			}
-			requests++
-			for j, n := range sizes {
-				tokens += int64(n)
-				switch {
-				case !rule.Cached():
-					cost += float64(n)
-				case j < hit:
-					cost += rule.Read * float64(n)
-				default:
-					cost += rule.Write * float64(n)
-				}
-			}
-			for _, at := range []time.Time{clock, m.Time} {
-				if at.After(used) {
-					used = at
-				}
-			}
-			now.used = used
-			before = append(before, now)
+			r.request(request, m)
 		}
-		if m.Time.After(clock) {
-			clock = m.Time
+		if m.Time.After(r.clock) {
+			r.clock = m.Time
 		}
 	}
-	return requests, tokens, cost
 }
 
-// The incremental replay is the brute force one, whatever the session.
+func (r *reference) request(request []llm.Message, answer llm.Message) {
+	now := sentBefore{model: answer.Model, raw: flat(request)}
+	for n := r.begun + 1; n < len(request); n++ {
+		if why := r.remembered(flat(request[:n])); why != "" {
+			r.breaks = append(r.breaks, history.Break{After: n, Why: why})
+		}
+	}
+	if now.moment = r.moment(&now); now.moment != "" {
+		r.breaks = append(r.breaks, history.Break{After: len(request), Why: now.moment})
+	}
+	r.begun = len(request)
+	planned := llm.Apply(request, r.plan(request, r.breaks))
+	now.parts = flat(planned)
+	hit := 0
+	for _, b := range r.before {
+		if b.model == now.model && !r.dead(b.used) {
+			hit = max(hit, common(b.parts, now.parts))
+		}
+	}
+	j := 0
+	for _, q := range planned {
+		for i := range q.Parts {
+			if q.Local {
+				break
+			}
+			n := partTokens(&q.Parts[i], bytes{})
+			r.tokens += int64(n)
+			switch {
+			case !r.rule.Cached():
+				r.cost += float64(n)
+			case j < hit:
+				r.cost += r.rule.Read * float64(n)
+			default:
+				r.cost += r.rule.Write * float64(n)
+			}
+			j++
+		}
+	}
+	for _, at := range []time.Time{r.clock, answer.Time} {
+		if at.After(r.used) {
+			r.used = at
+		}
+	}
+	now.used = r.used
+	r.before = append(r.before, now)
+}
+
+func (r *reference) dead(at time.Time) bool {
+	return !at.IsZero() && !r.clock.IsZero() && r.clock.Sub(at) > r.rule.Lifetime
+}
+
+// remembered returns the moment at which a request of these parts was sent.
+func (r *reference) remembered(raw []string) history.Moment {
+	for i := len(r.before) - 1; i >= 0; i-- {
+		if b := &r.before[i]; b.moment != "" && slices.Equal(b.raw, raw) {
+			return b.moment
+		}
+	}
+	return ""
+}
+
+// moment says whether nothing in a cache holds a call or a result of now.
+func (r *reference) moment(now *sentBefore) history.Moment {
+	head := 1 + slices.IndexFunc(now.raw, func(p string) bool { return p[0] == byte('0'+llm.ToolCall) || p[0] == byte('0'+llm.ToolResult) })
+	if head == 0 {
+		return ""
+	}
+	known, asked := false, false
+	warm := false
+	for _, b := range r.before {
+		if common(b.raw, now.raw) >= head {
+			known = true
+			asked = asked || b.model == now.model
+			warm = warm || b.model == now.model && !r.dead(b.used)
+		}
+	}
+	switch {
+	case !r.rule.Cached() || asked && !warm:
+		return history.Gap
+	case warm:
+	case known:
+		return history.Model
+	case r.begun > 0: // the first call of this context
+	case len(r.before) == 0:
+		return history.Resume
+	default:
+		return history.Compaction
+	}
+	return r.remembered(now.raw)
+}
+
+// flat returns the parts that are sent, each as one string.
+func flat(messages []llm.Message) []string {
+	var out []string
+	for _, m := range messages {
+		for _, p := range m.Parts {
+			if !m.Local {
+				out = append(out, fmt.Sprintf("%d %s %q %q %q %q", p.Kind, m.Role, p.Text, p.CallID, p.Name, p.Args))
+			}
+		}
+	}
+	return out
+}
+
+func common(a, b []string) int {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return n
+}
+
+// cutOnCold is what onCold plans, found from the breaks alone.
+func cutOnCold(messages []llm.Message, breaks []history.Break) []llm.Edit {
+	var out []llm.Edit
+	newest := -1
+	for i := range messages {
+		for j, p := range messages[i].Parts {
+			for _, b := range breaks {
+				if p.Kind == llm.ToolResult && !messages[i].Local && i < b.After {
+					out, newest = append(out, llm.Edit{Message: i, Part: j, Text: "[cut]"}), len(out)
+					break
+				}
+			}
+		}
+	}
+	if newest >= 0 {
+		out = out[:newest]
+	}
+	return out
+}
+
+// The incremental replay is the brute force one, whatever the session: its
+// moments, plans, hits and costs.
 func TestAgainstReference(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSession(t)
-		policy := rapid.SampledFrom([]history.Policy{history.Off, history.Lossless, history.KeepLatest}).Draw(t, "policy")
-		c := Config{Counter: bytes{}, Overhead: -1, History: history.Config{Policy: policy, KeepReads: 2}}
-		r, err := Session(context.Background(), s, c)
-		if err != nil {
-			t.Fatal(err)
-		}
-		off := c
-		off.History.Policy = history.Off
-		for _, rule := range prices.Rules() {
-			n, tokens, cost := reference(t, s, c, rule)
-			if n != r.Requests || tokens != r.Tokens || !near(cost, r.Cost[rule.Name]) {
-				t.Fatalf("%s, %s: %d requests, %d tokens, cost %v; by brute force %d, %d, %v", policy, rule.Name, r.Requests, r.Tokens, r.Cost[rule.Name], n, tokens, cost)
+		policy := coldPolicy(nil)
+		plan := cutOnCold
+		if p := rapid.SampledFrom(append(history.Policies(), "")).Draw(t, "policy"); p != "" {
+			c := history.Config{Policy: p, KeepReads: 2, KeepShell: 2, Root: s.Dir}
+			ours, err := Ours(c)
+			if err != nil {
+				t.Fatal(err)
 			}
-			_, tokens, cost = reference(t, s, off, rule)
-			if tokens != r.TokensOff || !near(cost, r.CostOff[rule.Name]) {
-				t.Fatalf("off, %s: %d tokens, cost %v; by brute force %d, %v", rule.Name, r.TokensOff, r.CostOff[rule.Name], tokens, cost)
+			engine, err := history.New(c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			policy = ours
+			plan = func(messages []llm.Message, breaks []history.Break) []llm.Edit {
+				return engine.Plan(messages, breaks...).Edits
+			}
+		}
+		for _, rule := range prices.Rules() {
+			r, err := newRecording(s, &Config{Counter: bytes{}, Overhead: -1}).all(context.Background(), &policy, []prices.Rule{rule})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ref := reference{session: s, rule: rule, plan: plan}
+			ref.run()
+			if len(ref.before) != r.requests || ref.tokens != r.tokens || !near(ref.cost, r.cost[rule.Name]) {
+				t.Fatalf("%s, %s: %d requests, %d tokens, cost %v; by brute force %d, %d, %v",
+					policy.Name, rule.Name, r.requests, r.tokens, r.cost[rule.Name], len(ref.before), ref.tokens, ref.cost)
 			}
 		}
 	})

@@ -11,10 +11,11 @@ import (
 // request within the cache's lifetime is read; all the rest is written, for agents
 // mark the end of what they send as the place to cache up to. What is
 // read or written lives on from that moment. Minimum length, steps, number of
-// breakpoints and lookback of the rule are not played.
+// breakpoints and lookback of the rule are played only if it is exact.
 type simulator struct {
 	rule  prices.Rule
 	fixed int // tokens before the first block that are always in the cache
+	exact bool
 
 	sent bool
 	last time.Time // until when the last request was in use; zero: unknown
@@ -22,6 +23,9 @@ type simulator struct {
 	// Prefixes of earlier requests that are no prefix of the last one, and
 	// until when they were in use. The last one's own are all of age last.
 	old map[uint64]time.Time
+
+	marked map[uint64]time.Time // exact: prefixes at whose end a breakpoint was, and until when in use
+	end    int                  // exact: blocks of the last request
 }
 
 // bill is how the tokens of a request are billed.
@@ -37,6 +41,9 @@ func (s *simulator) send(p *prompt, sent, answered time.Time) bill {
 	if !s.rule.Cached() {
 		return bill{plain: s.fixed + p.size()}
 	}
+	if s.exact && s.rule.Breakpoints > 0 {
+		return s.sendMarked(p, sent, later(sent, answered))
+	}
 	hit := 0
 	if s.sent {
 		for _, h := range p.dropped {
@@ -45,7 +52,7 @@ func (s *simulator) send(p *prompt, sent, answered time.Time) bill {
 			}
 			s.old[h] = s.last
 		}
-		if s.alive(s.last, sent) {
+		if alive(s.last, sent, s.rule.Lifetime) {
 			hit = p.kept
 			for hit < len(p.chain) && s.found(p.chain[hit], sent) {
 				hit++
@@ -57,17 +64,15 @@ func (s *simulator) send(p *prompt, sent, answered time.Time) bill {
 	s.sent = true
 	s.last = later(later(s.last, sent), answered)
 	read := p.upTo(hit)
+	if s.exact {
+		return s.stepped(s.fixed+read, s.fixed+p.size())
+	}
 	return bill{read: s.fixed + read, written: p.size() - read}
 }
 
 func (s *simulator) found(prefix uint64, now time.Time) bool {
 	at, ok := s.old[prefix]
-	return ok && s.alive(at, now)
-}
-
-// alive reports whether what was last in use at is in the cache at now.
-func (s *simulator) alive(at, now time.Time) bool {
-	return at.IsZero() || now.IsZero() || now.Sub(at) <= s.rule.Lifetime
+	return ok && alive(at, now, s.rule.Lifetime)
 }
 
 func later(a, b time.Time) time.Time {

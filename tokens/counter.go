@@ -2,10 +2,8 @@ package tokens
 
 import (
 	"fmt"
-	"sync"
 
-	"github.com/tiktoken-go/tokenizer"
-
+	"github.com/stet-dev/stet/internal/bpe"
 	"github.com/stet-dev/stet/prices"
 )
 
@@ -21,9 +19,9 @@ type Counter interface {
 func Exact(vocabulary string) (Counter, error) {
 	switch vocabulary {
 	case prices.VocabularyO200k:
-		return &o200k, nil
+		return bpe.O200k(), nil
 	case prices.VocabularyCL100k:
-		return &cl100k, nil
+		return bpe.CL100k(), nil
 	}
 	return nil, fmt.Errorf("no public vocabulary %q", vocabulary)
 }
@@ -31,44 +29,17 @@ func Exact(vocabulary string) (Counter, error) {
 // ForModel returns the best counter for the model of that name: the exact one
 // where its vocabulary is public, else the estimate.
 func ForModel(model string) Counter {
-	if m, ok := prices.Lookup(model); ok && m.Vocabulary != "" {
-		if c, err := Exact(m.Vocabulary); err == nil {
-			return c
-		}
+	m, _ := prices.Lookup(model)
+	if c, err := Exact(m.Vocabulary); err == nil {
+		return c
 	}
-	return Estimate{}
+	return Estimate{Scale: m.Scale}
 }
 
-// EstimateFor returns the fast estimate for the model of that name, made for
-// its vocabulary where that is public.
+// EstimateFor returns the fast estimate for the model of that name: made for
+// its vocabulary where that is public, and scaled to what it is known to take
+// where it is not.
 func EstimateFor(model string) Counter {
-	if m, ok := prices.Lookup(model); ok && m.Vocabulary == prices.VocabularyCL100k {
-		return Estimate{CL100k: true}
-	}
-	return Estimate{}
-}
-
-// exact counts by a library, which keeps what it reads at the first use.
-type exact struct {
-	encoding tokenizer.Encoding
-	once     sync.Once
-	codec    tokenizer.Codec
-}
-
-var (
-	o200k  = exact{encoding: tokenizer.O200kBase}
-	cl100k = exact{encoding: tokenizer.Cl100kBase}
-)
-
-// Count implements Counter.
-func (e *exact) Count(text string) int {
-	e.once.Do(func() { e.codec, _ = tokenizer.Get(e.encoding) })
-	if e.codec == nil {
-		return Estimate{}.Count(text)
-	}
-	n, err := e.codec.Count(text)
-	if err != nil {
-		return Estimate{}.Count(text)
-	}
-	return n
+	m, _ := prices.Lookup(model)
+	return Estimate{CL100k: m.Vocabulary == prices.VocabularyCL100k, Scale: m.Scale}
 }

@@ -5,7 +5,8 @@ package tokens
 // (estimate_table.go, fitted by fit_test.go). The zero value estimates for
 // o200k_base, whose counts are the nearest to most models'.
 type Estimate struct {
-	CL100k bool // estimate for cl100k_base
+	CL100k bool    // estimate for cl100k_base
+	Scale  float64 // tokens for one estimated; 0 is 1
 }
 
 // unit is the table's: a token is so many.
@@ -30,6 +31,9 @@ func (e Estimate) Count(text string) int {
 			sum += int(table[c])
 		}
 		i = end
+	}
+	if e.Scale > 0 {
+		sum = int(float64(sum) * e.Scale)
 	}
 	return max(1, (sum+unit/2)/unit)
 }

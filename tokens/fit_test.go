@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/stet-dev/stet/internal/bpe"
 )
 
 // How estimate_table.go is made:
@@ -99,7 +101,7 @@ func TestFit(t *testing.T) {
 		name  string
 		exact Counter
 		humps bool
-	}{{"tableO200k", &o200k, true}, {"tableCL100k", &cl100k, false}} {
+	}{{"tableO200k", bpe.O200k(), true}, {"tableCL100k", bpe.CL100k(), false}} {
 		table := fitTable(names, texts, v.exact, v.humps)
 		fmt.Fprintf(&out, "\n// %s: 1/%d tokens by cell.\nvar %s = [cells]uint16{", v.name, unit, v.name)
 		for i, n := range table {
@@ -186,9 +188,9 @@ func TestEstimateError(t *testing.T) {
 	for _, name := range names {
 		var real, est, realCL, estCL, chars4 int
 		for _, s := range texts[name] {
-			real += o200k.Count(s)
+			real += bpe.O200k().Count(s)
 			est += Estimate{}.Count(s)
-			realCL += cl100k.Count(s)
+			realCL += bpe.CL100k().Count(s)
 			estCL += Estimate{CL100k: true}.Count(s)
 			chars4 += utf8.RuneCountInString(s) / 4
 		}

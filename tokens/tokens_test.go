@@ -7,6 +7,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/stet-dev/stet/internal/bpe"
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/tool"
 )
@@ -77,7 +78,7 @@ func TestEstimateAgainstExact(t *testing.T) {
 	for _, v := range []struct {
 		exact Counter
 		est   Estimate
-	}{{&o200k, Estimate{}}, {&cl100k, Estimate{CL100k: true}}} {
+	}{{bpe.O200k(), Estimate{}}, {bpe.CL100k(), Estimate{CL100k: true}}} {
 		var all, allEst int
 		for name, text := range samples {
 			real, est := v.exact.Count(text), v.est.Count(text)
@@ -101,16 +102,22 @@ func TestEstimateSmall(t *testing.T) {
 }
 
 func TestForModel(t *testing.T) {
-	if c := ForModel("gpt-5-codex"); c != Counter(&o200k) {
+	if c := ForModel("gpt-5-codex"); c != Counter(bpe.O200k()) {
 		t.Errorf("gpt-5-codex is counted by %T", c)
 	}
-	if c := ForModel("gpt-4-turbo"); c != Counter(&cl100k) {
+	if c := ForModel("gpt-4-turbo"); c != Counter(bpe.CL100k()) {
 		t.Errorf("gpt-4-turbo is counted by %T", c)
 	}
-	for _, m := range []string{"claude-sonnet-4-5", "my-model", ""} {
-		if c := ForModel(m); c != Counter(Estimate{}) {
-			t.Errorf("%q is counted by %T", m, c)
+	for m, want := range map[string]Estimate{"claude-sonnet-4-5": {Scale: 1.1}, "claude-opus-4-8": {Scale: 1.73}, "my-model": {}, "": {}} {
+		if c := ForModel(m); c != Counter(want) {
+			t.Errorf("%q is counted by %#v", m, c)
 		}
+		if c := EstimateFor(m); c != Counter(want) {
+			t.Errorf("%q is estimated by %#v", m, c)
+		}
+	}
+	if n, scaled := (Estimate{}).Count(samples["code"]), (Estimate{Scale: 1.5}).Count(samples["code"]); scaled != (n*3+1)/2 && scaled != n*3/2 {
+		t.Errorf("%d tokens, scaled by 1.5 %d", n, scaled)
 	}
 	if EstimateFor("gpt-4") != Counter(Estimate{CL100k: true}) || EstimateFor("gpt-5") != Counter(Estimate{}) {
 		t.Error("EstimateFor chose the other table")
@@ -247,16 +254,30 @@ func BenchmarkEstimate(b *testing.B) {
 	}
 }
 
-func BenchmarkExact(b *testing.B) {
-	for _, name := range []string{"code", "json", "zh", "ru"} {
-		text := strings.Repeat(samples[name], 1<<16/len(samples[name]))
-		b.Run(name, func(b *testing.B) {
-			b.SetBytes(int64(len(text)))
-			for b.Loop() {
-				o200k.Count(text)
-			}
-		})
+// A request of 4 MB and 1,000 messages, counted in full, and again when one
+// message has come to it: of the others only hashes are made.
+func BenchmarkRecount(b *testing.B) {
+	r := &llm.Request{}
+	size := 0
+	for i := range 1000 {
+		text := strings.Repeat(samples["code"], 4<<20/1000/len(samples["code"])) + strings.Repeat("x", i)
+		r.Messages = append(r.Messages, llm.Message{Role: llm.User, Parts: []llm.Part{{Text: text}}})
+		size += len(text)
 	}
+	b.Run("full", func(b *testing.B) {
+		b.SetBytes(int64(size))
+		for b.Loop() {
+			CountRequest(r, bpe.O200k())
+		}
+	})
+	b.Run("again", func(b *testing.B) {
+		m := &Memo{Counter: bpe.O200k()}
+		CountRequest(r, m)
+		b.SetBytes(int64(size))
+		for b.Loop() {
+			CountRequest(r, m)
+		}
+	})
 }
 
 func BenchmarkMemo(b *testing.B) {

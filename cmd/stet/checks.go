@@ -28,6 +28,20 @@ func checkKeep(v any) error {
 	return nil
 }
 
+func checkRecordDays(v any) error {
+	if n := fmt.Sprint(v); strings.HasPrefix(n, "-") {
+		return fmt.Errorf("record-days is a number of days, 0 (for ever) or more, not %s", n)
+	}
+	return nil
+}
+
+func checkCacheTTL(v any) error {
+	if s := v.(string); s != "" && s != cacheTTLAsked && s != cacheTTLAuto {
+		return fmt.Errorf("unknown cache-ttl %q: choose asked or auto", s)
+	}
+	return nil
+}
+
 func checkLanguage(v any) error {
 	if s := v.(string); s != "" && s != "en" && s != "zh" {
 		return fmt.Errorf("unknown language %q: choose en or zh, or give a placeholder of your own", s)

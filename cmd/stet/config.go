@@ -45,6 +45,8 @@ var settings = []setting{
 	{"placeholder", text, checkPlaceholder, false},
 	{"observe", truth, nil, false},
 	{"record", truth, nil, true},
+	{"record-days", number, checkRecordDays, true},
+	{"cache-ttl", text, checkCacheTTL, true},
 	{"listen", text, nil, true},
 	{"log", text, nil, true},
 	{"upstream", text, checkUpstream, true},
@@ -58,6 +60,7 @@ var settings = []setting{
 	{"suspicion", text, checkSuspicion, true},
 	{"rate", number, checkRate, true},
 	{"dedupe", truth, nil, true},
+	{"prices", text, nil, true},
 }
 
 const projectFile = ".stet.toml"

@@ -95,7 +95,7 @@ func (p *program) demoSession(ctx context.Context, o *options) (report *demoRepo
 		return nil, err
 	}
 	report = &demoReport{
-		from: from, base: s.base, policy: string(o.Policy), note: unbuilt(o.Policy), words: words, totals: s.proxy.Totals(),
+		from: from, base: s.base, policy: string(o.Policy), words: words, totals: s.proxy.Totals(),
 	}
 	return report, report.compare(agent.turns, model.Requests())
 }

@@ -19,7 +19,7 @@ import (
 // demoReport sets what the agent sent beside what the model received.
 type demoReport struct {
 	from, base    string
-	policy, note  string
+	policy        string
 	words         string // the model's last
 	turns         []demoRow
 	totals        proxy.Totals
@@ -126,9 +126,6 @@ var (
 func (r *demoReport) print(w io.Writer, width int) {
 	fmt.Fprintf(w, "%s  agent -> stet (%s, policy %s) -> scripted model\n", bold.Render("stet demo"), r.base, r.policy)
 	fmt.Fprintf(w, "The agent works on copies of two files of %s.\n", r.from)
-	if r.note != "" {
-		fmt.Fprintf(w, "Note: %s.\n", r.note)
-	}
 	fmt.Fprintln(w)
 	call := 9
 	for _, row := range r.turns {

@@ -28,11 +28,14 @@ type options struct {
 	Placeholder string
 	Observe     bool
 	Record      bool
+	RecordDays  int  // for how long; 0 is for ever
+	LongerCache bool // --cache-ttl auto
 	Listen      string
 	Log         string
 	Upstream    proxy.Upstreams // of flags and environment; all of them once settled
 	Configured  proxy.Upstreams // of files
 	Dialects    *dialect.Table  // nil: the default
+	Prices      string          // a file of models beside those that stet knows
 }
 
 // Where requests go when nothing is said, for the person to read; the proxy
@@ -47,11 +50,13 @@ const (
 	defaultKeep   = 5
 
 	defaultKeepShell = 5
+
+	defaultRecordDays = 180
 )
 
 // addPlanFlags adds the flags that say what is left out.
 func addPlanFlags(f *pflag.FlagSet) {
-	f.String("policy", string(history.Lossless), "what may be left out: off, keep-latest, lossless, adaptive, bold")
+	f.String("policy", string(history.Adaptive), "what may be left out: off, keep-latest, lossless, adaptive, bold")
 	f.Int("keep", defaultKeep, "newest reads of a file that keep-latest leaves whole")
 }
 
@@ -63,6 +68,9 @@ func addProxyFlags(f *pflag.FlagSet) {
 	f.Bool("observe", false, "send every request untouched and only report what would be left out")
 	f.String("log", "", "write the log to this file")
 	f.Bool("no-record", false, "keep no record of usage and savings in the state directory")
+	f.Int("record-days", defaultRecordDays, "keep that record for so many days; 0 for ever")
+	f.String("cache-ttl", cacheTTLAsked, "lifetime of the provider's cache: asked (what the agent asks for), or\n"+
+		"auto (an hour, where the session's own gaps make it pay)")
 	f.String("upstream", "", "base URL that every request goes to, in place of the providers' own")
 	f.String("upstream-messages", "", "base URL for /v1/messages (default "+ownMessages+")")
 	f.String("upstream-chat", "", "base URL for /v1/chat/completions (default "+ownOpenAI+")")
@@ -76,7 +84,7 @@ func completePlanFlags(cmd *cobra.Command) {
 	for _, p := range history.Policies() {
 		names = append(names, string(p))
 	}
-	for flag, values := range map[string][]string{"policy": names, "lang": {"en", "zh"}} {
+	for flag, values := range map[string][]string{"policy": names, "lang": {"en", "zh"}, "cache-ttl": {cacheTTLAsked, cacheTTLAuto}} {
 		if cmd.Flags().Lookup(flag) != nil {
 			_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 		}
@@ -130,7 +138,7 @@ func (p *program) options(cmd *cobra.Command) (*options, error) {
 
 func optionsOf(k *koanf.Koanf) *options {
 	o := &options{
-		Policy:      history.Lossless,
+		Policy:      history.Adaptive,
 		Keep:        defaultKeep,
 		KeepShell:   defaultKeepShell,
 		BySize:      k.Bool("by-size"),
@@ -139,8 +147,11 @@ func optionsOf(k *koanf.Koanf) *options {
 		Placeholder: k.String("placeholder"),
 		Observe:     k.Bool("observe"),
 		Record:      true,
+		RecordDays:  defaultRecordDays,
+		LongerCache: k.String("cache-ttl") == cacheTTLAuto,
 		Listen:      defaultListen,
 		Log:         k.String("log"),
+		Prices:      k.String("prices"),
 	}
 	if s := k.String("policy"); s != "" {
 		o.Policy = history.Policy(s)
@@ -153,6 +164,9 @@ func optionsOf(k *koanf.Koanf) *options {
 	}
 	if k.Exists("record") {
 		o.Record = k.Bool("record")
+	}
+	if k.Exists("record-days") {
+		o.RecordDays = k.Int("record-days")
 	}
 	if s := k.String("listen"); s != "" {
 		o.Listen = s
@@ -192,13 +206,11 @@ func (o *options) history(root string) history.Config {
 	}
 }
 
-// unbuilt says what a policy does until it is built; empty when it is.
-func unbuilt(policy history.Policy) string {
-	if policy == history.Adaptive || policy == history.Bold {
-		return fmt.Sprintf("policy %s is not built yet and does what lossless does", policy)
-	}
-	return ""
-}
+// The values of cache-ttl.
+const (
+	cacheTTLAsked = "asked"
+	cacheTTLAuto  = "auto"
+)
 
 // dialects adds the rows of the configuration to the table that stet knows.
 func dialects(rows []any) (*dialect.Table, error) {

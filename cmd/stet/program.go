@@ -78,7 +78,8 @@ stet savings`,
 	root.SetFlagErrorFunc(badFlag)
 	root.AddCommand(p.wrapCommand(), p.proxyCommand(), p.savingsCommand(), p.demoCommand(), p.versionCommand(),
 		p.mcpCommand(), p.approveCommand(), p.auditCommand(), p.undoCommand(), p.resumeCommand(), p.sessionsCommand(),
-		p.setupCommand())
+		p.setupCommand(),
+		p.tokensCommand(), p.benchCommand(), p.cacheCommand())
 	addHelp(root)
 	for _, cmd := range root.Commands() {
 		completePlanFlags(cmd)

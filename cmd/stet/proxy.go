@@ -114,9 +114,6 @@ func (p *program) announce(s *server, o *options) {
 		mode = ", observing only"
 	}
 	p.say("listening on %s (policy %s%s)", s.base, o.Policy, mode)
-	if note := unbuilt(o.Policy); note != "" {
-		p.say("%s", note)
-	}
 	p.say("  ANTHROPIC_BASE_URL=%s", s.base)
 	p.say("  OPENAI_BASE_URL=%s/v1", s.base)
 	p.say("messages go to %s, chat to %s, responses to %s",

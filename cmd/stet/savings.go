@@ -56,9 +56,6 @@ func (p *program) runSavings(ctx context.Context, o *options, args []string, asJ
 	if err != nil {
 		return misconfigured(err)
 	}
-	if note := unbuilt(o.Policy); note != "" {
-		p.say("%s", note)
-	}
 	bar := p.newProgress(ctx, paths)
 	rep, err := replay.Savings(ctx, paths, replay.Config{
 		History: o.history(""), Open: transcript.Opener{SQLite: openReadOnly},

@@ -45,6 +45,10 @@ func (p *program) serve(ctx context.Context, o *options, listener net.Listener, 
 	}
 	c := proxy.Config{
 		Upstreams: o.Upstream, History: o.history(root), Observe: o.Observe, AllowedHosts: allowed, Logger: logger,
+		LongerCache: o.LongerCache, Keep: proxy.Keep{For: time.Duration(o.RecordDays) * 24 * time.Hour},
+	}
+	if o.RecordDays == 0 {
+		c.Keep.For = -1
 	}
 	if store != nil {
 		c.Store = s.store

@@ -49,6 +49,9 @@ func (s summary) print(w io.Writer) {
 		fmt.Fprintf(w, "stet: the provider counted %s prompt tokens (%s from its cache) and %s of output\n",
 			grouped(prompt), grouped(s.Usage.CacheRead), grouped(s.Usage.Output))
 	}
+	if s.Longer > 0 {
+		fmt.Fprintf(w, "stet: asked for the one-hour cache in %s\n", count(s.Longer, "request"))
+	}
 	if s.Errors > 0 {
 		fmt.Fprintf(w, "stet: %s failed\n", count(s.Errors, "request"))
 	}
@@ -88,10 +91,18 @@ func leftOut(shortened map[string]int) string {
 	for _, kind := range []struct {
 		reason history.Reason
 		noun   string
-	}{{history.Repeat, "repeat"}, {history.Older, "older read"}, {history.Terminal, "older command output"}} {
+	}{
+		{history.Repeat, "repeat"}, {history.Partial, "partial repeat"}, {history.Diff, "small change"}, {history.Output, "command output"},
+		{history.Replaced, "replaced result"},
+		{history.Command, "old command output"}, {history.Arguments, "old edit's argument"}, {history.Idle, "idle read"},
+		{history.Older, "older read"}, {history.Terminal, "older command output"},
+	} {
 		if n := shortened[string(kind.reason)]; n > 0 {
 			parts = append(parts, count(n, kind.noun))
 		}
+	}
+	if n := len(parts) - 1; n > 1 {
+		return strings.Join(parts[:n], ", ") + " and " + parts[n]
 	}
 	return strings.Join(parts, " and ")
 }
@@ -102,6 +113,7 @@ func passedOn(passed map[string]int) string {
 	words := map[string]string{
 		"encoded": "with a compressed body", "large": "too large to look at",
 		"chained": "of a conversation that the provider stores",
+		"managed": "whose context the provider trims by itself",
 	}
 	sums := map[string]int{}
 	for cause, n := range passed {

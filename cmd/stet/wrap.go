@@ -72,9 +72,6 @@ func (p *program) runWrap(ctx context.Context, o *options, command []string) err
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	if note := unbuilt(o.Policy); note != "" {
-		r.notes = append(r.notes, note)
-	}
 	for _, note := range r.notes {
 		p.say("%s", note)
 	}

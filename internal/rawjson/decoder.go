@@ -17,6 +17,12 @@ type Decoder struct {
 // NewDecoder returns a Decoder of body.
 func NewDecoder(body []byte) Decoder { return Decoder{Body: body, texts: newTexts(len(body))} }
 
+// Few says that few strings will be decoded, and that these are kept for long:
+// they share little memory then.
+func (d *Decoder) Few() { d.texts = newTexts(fewBytes) }
+
+const fewBytes = 4 << 10
+
 // Err is the first error.
 func (d *Decoder) Err() error { return d.err }
 

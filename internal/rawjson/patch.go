@@ -1,8 +1,14 @@
 package rawjson
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+)
 
-// Patch replaces the string literal at Span by one that says Text.
+var errObject = errors.New("not a JSON object")
+
+// Patch replaces the string literal at Span by one that says Text, or the
+// object at Span by Text, which is one.
 type Patch struct {
 	Span Span
 	Text string
@@ -10,11 +16,12 @@ type Patch struct {
 
 // AppendPatched appends body to dst with the patches made, every other byte as
 // it is. The patches must be in the order of their places, each exactly one
-// string literal of body; otherwise dst comes back as it was, with an error.
+// string literal or object of body; otherwise dst comes back as it was, with an
+// error. The structure of an object's text is checked, not what is inside its strings.
 func AppendPatched(dst, body []byte, patches []Patch) ([]byte, error) {
 	size, at := len(body), 0
 	for _, p := range patches {
-		if err := check(body, at, p.Span); err != nil {
+		if err := check(body, at, p); err != nil {
 			return dst, err
 		}
 		at = p.Span.End
@@ -26,20 +33,38 @@ func AppendPatched(dst, body []byte, patches []Patch) ([]byte, error) {
 	at = 0
 	for _, p := range patches {
 		dst = append(dst, body[at:p.Span.Start]...)
-		dst = appendQuoted(dst, p.Text)
+		if body[p.Span.Start] == '{' {
+			dst = append(dst, p.Text...)
+		} else {
+			dst = appendQuoted(dst, p.Text)
+		}
 		at = p.Span.End
 	}
 	return append(dst, body[at:]...), nil
 }
 
-func check(body []byte, at int, p Span) error {
+func check(body []byte, at int, patch Patch) error {
+	p := patch.Span
 	switch {
 	case p.Start < 0 || p.End > len(body) || p.End-p.Start < 2:
 		return fmt.Errorf("patch bytes %d to %d of %d: no such place", p.Start, p.End, len(body))
 	case p.Start < at:
 		return fmt.Errorf("patch bytes %d to %d: out of order", p.Start, p.End)
+	case body[p.Start] == '{':
+		if !isObject(body[:p.End], p.Start) || !isObject([]byte(patch.Text), 0) {
+			return fmt.Errorf("patch bytes %d to %d: %w", p.Start, p.End, errObject)
+		}
 	case body[p.Start] != '"' || stringEnd(body[:p.End], p.Start) != p.End:
 		return fmt.Errorf("patch bytes %d to %d: %w", p.Start, p.End, errString)
 	}
 	return nil
+}
+
+// isObject reports whether body from start on is one object and nothing else.
+func isObject(body []byte, start int) bool {
+	if start == len(body) || body[start] != '{' {
+		return false
+	}
+	end, err := skip(body, start, 0)
+	return err == nil && end == len(body)
 }

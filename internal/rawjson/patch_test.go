@@ -136,3 +136,21 @@ func TestWriter(t *testing.T) {
 		t.Error("IsObject")
 	}
 }
+
+// An object is replaced by one, as it is written.
+func TestPatchObject(t *testing.T) {
+	body := []byte(`{"a": {"b": "}"} , "c":"d"}`)
+	at := Span{6, 16}
+	out, err := AppendPatched(nil, body, []Patch{{at, `{ "x":[1,{}]}`}, {Span{23, 26}, "e\n"}})
+	if want := `{"a": { "x":[1,{}]} , "c":"e\n"}`; err != nil || string(out) != want {
+		t.Errorf("%s, %v, want %s", out, err, want)
+	}
+	for _, p := range []Patch{
+		{at, ""}, {at, "[]"}, {at, `"text"`}, {at, "{"}, {at, "{} "}, {at, "{}{}"}, {at, `{"a"}`},
+		{Span{6, 15}, "{}"}, {Span{6, 17}, "{}"}, {Span{6, 19}, "{}"},
+	} {
+		if out, err := AppendPatched([]byte("kept"), body, []Patch{p}); err == nil || string(out) != "kept" {
+			t.Errorf("%+v: %s, %v", p, out, err)
+		}
+	}
+}

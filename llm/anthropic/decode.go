@@ -13,9 +13,12 @@ import (
 //
 // Strings of the messages share pieces of memory of up to 64 KB, apart from
 // Model and SessionKey: clone what is to outlive the request.
-func (Messages) Decode(body []byte) (*llm.Request, error) {
+func (c Messages) Decode(body []byte) (*llm.Request, error) { return c.DecodeAfter(body, nil, nil) }
+
+// DecodeAfter implements llm.Codec.
+func (Messages) DecodeAfter(body []byte, earlier *llm.Request, earlierBody []byte) (*llm.Request, error) {
 	d := newDecoder(body)
-	req, err := d.request()
+	req, err := d.request(earlier, earlierBody)
 	if err != nil {
 		return nil, fmt.Errorf("messages request: %w", err)
 	}
@@ -26,6 +29,9 @@ func (Messages) Decode(body []byte) (*llm.Request, error) {
 type decoder struct {
 	rawjson.Decoder
 	llm.Builder
+	layout
+	before layout // of the earlier request
+	shared int    // parts of Builder.Before
 }
 
 func newDecoder(body []byte) *decoder { return &decoder{Decoder: rawjson.NewDecoder(body)} }
@@ -37,24 +43,32 @@ const (
 	reqMaxTokens
 	reqStream
 	reqMetadata
+	reqCacheControl
+	reqContextManagement
 	reqKeyCount
 )
 
-var reqKeys = [reqKeyCount]string{"model", "system", "tools", "max_tokens", "stream", "metadata"}
+var reqKeys = [reqKeyCount]string{"model", "system", "tools", "max_tokens", "stream", "metadata", "cache_control", "context_management"}
 
-func (d *decoder) request() (*llm.Request, error) {
+func (d *decoder) request(earlier *llm.Request, earlierBody []byte) (*llm.Request, error) {
 	var f [reqKeyCount]rawjson.Span
-	seen := false
-	s := rawjson.New(d.Body)
-	for s.Enter('{'); s.Next() && d.Err() == nil; {
+	s, seen := d.resume(earlier, earlierBody)
+	if seen {
+		copy(f[:], d.walk.Fields)
+		d.messages(&s)
+	} else {
+		s = rawjson.New(d.Body)
+		s.Enter('{')
+	}
+	for s.Next() && d.Err() == nil {
 		if string(s.Key()) == "messages" {
 			if seen {
 				d.Fail(errors.New("messages: stands twice"))
 			}
 			seen = true
-			for s.Enter('['); s.Next() && d.Err() == nil; {
-				d.message(&s)
-			}
+			s.Enter('[')
+			d.walk = s.Walk(f[:])
+			d.messages(&s)
 		} else {
 			s.TakeOne(reqKeys[:], f[:])
 		}
@@ -68,15 +82,25 @@ func (d *decoder) request() (*llm.Request, error) {
 	if !seen {
 		return nil, errors.New("no messages")
 	}
-	d.system(f[reqSystem])
+	d.said = d.shared + len(d.Parts)
+	if d.systemAt = f[reqSystem]; !d.retakeSystem(earlier, earlierBody) {
+		d.system(f[reqSystem])
+	}
 	req := &llm.Request{
 		Model:      d.Own(f[reqModel]),
 		Stream:     rawjson.True(d.Body, f[reqStream]),
 		SessionKey: d.sessionKey(f[reqMetadata]),
 	}
 	req.MaxTokens, _ = rawjson.Int(d.Body, f[reqMaxTokens])
-	d.tools(req, f[reqTools])
+	if d.toolsAt = f[reqTools]; d.retakeTools(earlierBody) {
+		req.Tools = earlier.Tools
+	} else {
+		d.tools(req, f[reqTools])
+	}
+	d.caching(req, f[reqCacheControl], f[reqContextManagement])
 	req.Messages = d.Messages()
+	layout := d.layout // alone: the decoder has the body
+	req.Layout = &layout
 	return req, d.Err()
 }
 
@@ -173,10 +197,11 @@ func (d *decoder) tools(req *llm.Request, at rawjson.Span) {
 	}
 	s := rawjson.At(d.Body, at)
 	for s.Enter('['); s.Next() && d.Err() == nil; {
-		var f [4]rawjson.Span
+		var f [5]rawjson.Span
 		if s.Object(toolKeys[:], f[:]).IsZero() {
 			break
 		}
+		d.breakpoint(f[4], onTool)
 		name, typ, description, schema := f[0], f[1], f[2], f[3]
 		if name.IsZero() {
 			name = typ
@@ -186,4 +211,4 @@ func (d *decoder) tools(req *llm.Request, at rawjson.Span) {
 	d.Fail(s.Err())
 }
 
-var toolKeys = [4]string{"name", "type", "description", "input_schema"}
+var toolKeys = [5]string{"name", "type", "description", "input_schema", "cache_control"}

@@ -16,11 +16,13 @@ const (
 	keyContent
 	keyIsError
 	keyThinking
+	keyCacheControl
 	keyCount
 )
 
 var partKeys = [keyCount]string{
 	"type", "text", "id", "name", "input", "tool_use_id", "content", "is_error", "thinking",
+	"cache_control",
 }
 
 type fields = [keyCount]rawjson.Span
@@ -57,6 +59,9 @@ func (d *decoder) part(s *rawjson.Scanner, role llm.Role) {
 		p.CallID = d.String(f[keyID])
 		p.Name = d.String(f[keyName])
 		p.Args = d.Raw(f[keyInput])
+		if f[keyInput].KindOf(d.Body) == '{' {
+			p.Span = llm.Span(f[keyInput])
+		}
 	case "tool_result":
 		p.Kind = llm.ToolResult
 		p.CallID = d.String(f[keyToolUseID])
@@ -75,6 +80,7 @@ func (d *decoder) part(s *rawjson.Scanner, role llm.Role) {
 	if p.Kind == llm.Opaque {
 		p.Raw = d.Raw(whole)
 	}
+	d.breakpoint(f[keyCacheControl], d.shared+len(d.Parts))
 	d.Add(p)
 }
 

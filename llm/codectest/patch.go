@@ -4,31 +4,29 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stet-dev/stet/llm"
 )
 
+// marked is the key of the object that stands for arguments that were edited.
+const marked = "left out"
+
 // differences walks two documents that must be alike but for strings, and
-// returns the strings that differ, before and after.
+// objects that became marked ones, and returns what differs, before and after.
 func differences(t testing.TB, before, after []byte) (out [][2]string) {
 	t.Helper()
-	var a, b any
-	for _, in := range []struct {
-		body []byte
-		to   *any
-	}{{before, &a}, {after, &b}} {
-		d := json.NewDecoder(bytes.NewReader(in.body))
-		d.UseNumber()
-		if err := d.Decode(in.to); err != nil {
-			t.Fatalf("%v in %.200q", err, in.body)
-		}
-	}
+	a, b := document(t, before), document(t, after)
 	var walk func(a, b any)
 	walk = func(a, b any) {
 		switch a := a.(type) {
 		case map[string]any:
 			b, ok := b.(map[string]any)
+			if _, is := b[marked]; is && len(b) == 1 {
+				out = append(out, [2]string{canonical(t, a), canonical(t, b)})
+				return
+			}
 			if !ok || len(a) != len(b) {
 				t.Fatalf("object became %v", b)
 			}
@@ -64,6 +62,42 @@ func differences(t testing.TB, before, after []byte) (out [][2]string) {
 	return out
 }
 
+func document(t testing.TB, body []byte) (v any) {
+	t.Helper()
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.UseNumber()
+	if err := d.Decode(&v); err != nil {
+		t.Fatalf("%v in %.200q", err, body)
+	}
+	return v
+}
+
+func canonical(t testing.TB, v any) string {
+	t.Helper()
+	text, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// arguments returns what a call's arguments become, and what they were as the
+// differences show it: an object in the body as canonical has it.
+func arguments(text, args string, object bool) (becomes, was string) {
+	var v any
+	d := json.NewDecoder(strings.NewReader(args))
+	d.UseNumber()
+	if d.Decode(&v) != nil || !json.Valid([]byte(args)) {
+		return text, args
+	}
+	b, _ := json.Marshal(map[string]string{marked: text}) // strings marshal
+	if object {
+		was, _ := json.Marshal(v) // it was decoded just now
+		return string(b), string(was)
+	}
+	return string(b), args
+}
+
 // Patch edits every part that pick chooses and checks what came of it. It
 // returns how many there were.
 func Patch(t testing.TB, c llm.Codec, body []byte, req *llm.Request, pick func(llm.Message, llm.Part) bool) int {
@@ -77,9 +111,12 @@ func Patch(t testing.TB, c llm.Codec, body []byte, req *llm.Request, pick func(l
 	for i, m := range req.Messages {
 		for j, p := range m.Parts {
 			if pick(m, p) && p.Span.Valid() {
-				text := fmt.Sprintf("[left out \"%d.%d\"]\n\\", i, j)
+				text, was := fmt.Sprintf("[left out \"%d.%d\"]\n\\", i, j), p.Text
+				if p.Kind == llm.ToolCall {
+					text, was = arguments(text, p.Args, body[p.Span.Start] == '{')
+				}
 				edits = append(edits, llm.Edit{Message: i, Part: j, Text: text})
-				want[text] = p.Text
+				want[text] = was
 			}
 		}
 	}
@@ -101,8 +138,12 @@ func Patch(t testing.TB, c llm.Codec, body []byte, req *llm.Request, pick func(l
 		t.Fatal(err)
 	}
 	for _, e := range edits {
-		if got := again.Messages[e.Message].Parts[e.Part].Text; got != e.Text {
-			t.Fatalf("decoded %q, want %q", got, e.Text)
+		p := again.Messages[e.Message].Parts[e.Part]
+		if p.Kind == llm.ToolCall {
+			p.Text = p.Args
+		}
+		if p.Text != e.Text {
+			t.Fatalf("decoded %q, want %q", p.Text, e.Text)
 		}
 	}
 	return len(edits)
@@ -120,11 +161,18 @@ func Fuzz(f *testing.F, c llm.Codec, samples ...string) {
 	for _, body := range samples {
 		f.Add([]byte(body))
 	}
+	sample := []byte(samples[0])
+	first, err := c.Decode(sample)
+	if err != nil {
+		f.Fatal(err)
+	}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		req, err := c.Decode(body)
+		after(t, c, body, sample, first)
 		if err != nil {
 			return
 		}
+		after(t, c, body, body, req)
 		again, err := c.Encode(req)
 		if !json.Valid(body) {
 			return // strings nobody asked for are not looked into

@@ -38,39 +38,50 @@ const (
 	chatMaxCompletion
 	chatStream
 	chatCacheKey
+	chatRetention
 	chatKeyCount
 )
 
 var chatKeys = [chatKeyCount]string{
 	"messages", "model", "tools", "max_tokens", "max_completion_tokens", "stream", "prompt_cache_key",
+	"prompt_cache_retention",
 }
 
 // Decode implements llm.Codec.
 //
 // Strings of the messages share pieces of memory of up to 64 KB, apart from
 // Model and SessionKey: clone what is to outlive the request.
-func (Chat) Decode(body []byte) (*llm.Request, error) {
+func (c Chat) Decode(body []byte) (*llm.Request, error) { return c.DecodeAfter(body, nil, nil) }
+
+// DecodeAfter implements llm.Codec.
+func (Chat) DecodeAfter(body []byte, earlier *llm.Request, earlierBody []byte) (*llm.Request, error) {
 	d := newDecoder(body)
-	req, err := d.chat()
+	req, err := d.chat(earlier, earlierBody)
 	if err != nil {
 		return nil, fmt.Errorf("chat request: %w", err)
 	}
 	return req, nil
 }
 
-func (d *decoder) chat() (*llm.Request, error) {
+func (d *decoder) chat(earlier *llm.Request, earlierBody []byte) (*llm.Request, error) {
 	var f [chatKeyCount]rawjson.Span
-	seen := false
-	s := rawjson.New(d.Body)
-	for s.Enter('{'); s.Next() && d.Err() == nil; {
+	s, seen := d.resume(earlier, earlierBody)
+	if seen {
+		copy(f[:], d.walk.Fields)
+		d.chatMessages(&s)
+	} else {
+		s = rawjson.New(d.Body)
+		s.Enter('{')
+	}
+	for s.Next() && d.Err() == nil {
 		if key := s.Key(); string(key) == chatKeys[chatMessages] {
 			if seen {
 				d.Fail(errors.New("messages: stands twice"))
 			}
 			seen = true
-			for s.Enter('['); s.Next() && d.Err() == nil; {
-				d.chatMessage(&s)
-			}
+			s.Enter('[')
+			d.walk = s.Walk(f[:])
+			d.chatMessages(&s)
 		} else {
 			s.TakeOne(chatKeys[:], f[:])
 		}
@@ -93,8 +104,12 @@ func (d *decoder) chat() (*llm.Request, error) {
 	if n, ok := rawjson.Int(d.Body, f[chatMaxCompletion]); ok {
 		req.MaxTokens = n
 	}
-	d.chatTools(req, f[chatTools])
+	req.Caching.Lifetime = d.retention(f[chatRetention])
+	if d.toolsAt = f[chatTools]; !d.retakeTools(req, earlier, earlierBody) {
+		d.chatTools(req, f[chatTools])
+	}
 	req.Messages = d.Messages()
+	d.laidOut(req, 0)
 	return req, d.Err()
 }
 
@@ -113,6 +128,14 @@ const (
 
 var msgKeys = [msgKeyCount]string{
 	"role", "content", "tool_calls", "tool_call_id", "name", "function_call", thoughtKey, "refusal", thoughtOther,
+}
+
+// chatMessages reads the messages that are left of the array that s is in.
+func (d *decoder) chatMessages(s *rawjson.Scanner) {
+	for s.Next() && d.Err() == nil {
+		d.chatMessage(s)
+		d.cut(s)
+	}
 }
 
 func (d *decoder) chatMessage(s *rawjson.Scanner) {
@@ -198,11 +221,7 @@ func (d *decoder) called(p *llm.Part, at rawjson.Span) {
 	if args.IsZero() {
 		args = f[2]
 	}
-	if args.KindOf(d.Body) == '{' { // some write the object itself
-		p.Args = d.Raw(args)
-		return
-	}
-	p.Args = d.String(args)
+	d.args(p, args)
 }
 
 var chatToolKeys, functionKeys = [3]string{"type", "function", "custom"}, [3]string{"name", "description", "parameters"}

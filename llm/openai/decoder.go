@@ -3,6 +3,8 @@
 package openai
 
 import (
+	"time"
+
 	"github.com/stet-dev/stet/internal/rawjson"
 	"github.com/stet-dev/stet/llm"
 )
@@ -11,6 +13,8 @@ import (
 type decoder struct {
 	rawjson.Decoder
 	llm.Builder
+	layout
+	before layout // of the earlier request
 }
 
 func newDecoder(body []byte) *decoder { return &decoder{Decoder: rawjson.NewDecoder(body)} }
@@ -68,6 +72,25 @@ func (d *decoder) result(callID string, at rawjson.Span) {
 		d.FailAt(at, "output is neither text nor parts")
 	}
 	d.Add(p)
+}
+
+// retention is how long the request asks the provider to keep its prompt cached.
+func (d *decoder) retention(at rawjson.Span) time.Duration {
+	if d.OneOf(at, "24h") {
+		return 24 * time.Hour
+	}
+	return 0
+}
+
+// args reads the arguments of a call: text, mostly JSON. Some write the object
+// itself.
+func (d *decoder) args(p *llm.Part, at rawjson.Span) {
+	if at.KindOf(d.Body) == '{' {
+		p.Args, p.Span = d.Raw(at), llm.Span(at)
+		return
+	}
+	text, place := d.Text(at)
+	p.Args, p.Span = text, llm.Span(place)
 }
 
 // patch makes the edits in body.

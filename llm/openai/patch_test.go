@@ -15,7 +15,7 @@ func TestPatch(t *testing.T) {
 		codec          llm.Codec
 		body           string
 		results, texts int
-	}{{Chat{}, chatSample, 3, 7}, {Responses{}, responsesSample, 3, 9}} {
+	}{{Chat{}, chatSample, 3, 11}, {Responses{}, responsesSample, 3, 11}} {
 		req, err := c.codec.Decode([]byte(c.body))
 		if err != nil {
 			t.Fatal(err)

@@ -84,6 +84,7 @@ func (d *decoder) response() (*llm.Response, error) {
 		return nil, errors.New("not a response")
 	}
 	s = rawjson.At(d.Body, f[6])
+	s.Enter('[')
 	d.items(&s)
 	res := &llm.Response{
 		ID:         d.Own(f[0]),

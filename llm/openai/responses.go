@@ -45,37 +45,50 @@ const (
 	resCacheKey
 	resPrevious
 	resConversation
+	resRetention
+	resTruncation
 	resKeyCount
 )
 
 var resKeys = [resKeyCount]string{
 	"input", "instructions", "model", "tools", "max_output_tokens", "stream", "prompt_cache_key",
-	"previous_response_id", "conversation",
+	"previous_response_id", "conversation", "prompt_cache_retention", "truncation",
 }
 
 // Decode implements llm.Codec.
 //
 // Strings of the messages share pieces of memory of up to 64 KB, apart from
 // Model and SessionKey: clone what is to outlive the request.
-func (Responses) Decode(body []byte) (*llm.Request, error) {
+func (c Responses) Decode(body []byte) (*llm.Request, error) { return c.DecodeAfter(body, nil, nil) }
+
+// DecodeAfter implements llm.Codec.
+func (Responses) DecodeAfter(body []byte, earlier *llm.Request, earlierBody []byte) (*llm.Request, error) {
 	d := newDecoder(body)
-	req, err := d.responses()
+	req, err := d.responses(earlier, earlierBody)
 	if err != nil {
 		return nil, fmt.Errorf("responses request: %w", err)
 	}
 	return req, nil
 }
 
-func (d *decoder) responses() (*llm.Request, error) {
+func (d *decoder) responses(earlier *llm.Request, earlierBody []byte) (*llm.Request, error) {
 	var f [resKeyCount]rawjson.Span
-	seen := false
-	s := rawjson.New(d.Body)
-	for s.Enter('{'); s.Next() && d.Err() == nil; {
+	s, seen := d.resume(earlier, earlierBody)
+	if seen {
+		copy(f[:], d.walk.Fields)
+		d.items(&s)
+	} else {
+		s = rawjson.New(d.Body)
+		s.Enter('{')
+	}
+	for s.Next() && d.Err() == nil {
 		if string(s.Key()) == resKeys[resInput] && s.Kind() == '[' {
 			if seen {
 				d.Fail(errors.New("input: stands twice"))
 			}
 			seen = true
+			s.Enter('[')
+			d.walk = s.Walk(f[:])
 			d.items(&s)
 		} else {
 			s.TakeOne(resKeys[:], f[:])
@@ -96,7 +109,9 @@ func (d *decoder) responses() (*llm.Request, error) {
 	case !seen:
 		d.FailAt(at, "input is neither text nor items")
 	}
+	first := 0
 	if at := f[resInstructions]; !at.IsZero() {
+		first = 1
 		d.addText(at)
 		d.EndFirst(llm.System)
 	}
@@ -107,14 +122,17 @@ func (d *decoder) responses() (*llm.Request, error) {
 		Chained:    !f[resPrevious].IsZero() || !f[resConversation].IsZero(),
 	}
 	req.MaxTokens, _ = rawjson.Int(d.Body, f[resMaxTokens])
-	if at := f[resTools]; !at.IsZero() {
-		s := rawjson.At(d.Body, at)
+	req.Caching.Lifetime = d.retention(f[resRetention])
+	req.Caching.Cuts = d.OneOf(f[resTruncation], "auto")
+	if d.toolsAt = f[resTools]; !d.toolsAt.IsZero() && !d.retakeTools(req, earlier, earlierBody) {
+		s := rawjson.At(d.Body, d.toolsAt)
 		for s.Enter('['); s.Next() && d.Err() == nil; {
 			d.responsesTool(req, &s)
 		}
 		d.Fail(s.Err())
 	}
 	req.Messages = d.Messages()
+	d.laidOut(req, first)
 	return req, d.Err()
 }
 
@@ -158,9 +176,11 @@ var itemKeys = [itemKeyCount]string{
 	"type", "role", "content", "call_id", "name", "arguments", "input", "output", "action", "summary", "id",
 }
 
+// items reads the items that are left of the array that s is in. What the model
+// did in one go cannot be cut.
 func (d *decoder) items(s *rawjson.Scanner) {
 	open := false // the last turn is the model's and may go on
-	for s.Enter('['); s.Next() && d.Err() == nil; {
+	for s.Next() && d.Err() == nil {
 		var f [itemKeyCount]rawjson.Span
 		whole := s.Object(itemKeys[:], f[:])
 		if whole.IsZero() {
@@ -172,7 +192,9 @@ func (d *decoder) items(s *rawjson.Scanner) {
 			continue
 		}
 		d.End(role)
-		open = role == llm.Assistant
+		if open = role == llm.Assistant; !open {
+			d.cut(s)
+		}
 	}
 	d.Fail(s.Err())
 }
@@ -228,14 +250,11 @@ func (d *decoder) call(typ string, f [itemKeyCount]rawjson.Span) llm.Part {
 	case "local_shell_call":
 		p.Name, p.Args = "local_shell", d.Raw(f[itemAction])
 	case "custom_tool_call":
-		p.Name, p.Args = d.String(f[itemName]), d.String(f[itemInput])
+		p.Name = d.String(f[itemName])
+		d.args(&p, f[itemInput])
 	default:
 		p.Name = d.String(f[itemName])
-		if f[itemArguments].KindOf(d.Body) == '{' {
-			p.Args = d.Raw(f[itemArguments])
-		} else {
-			p.Args = d.String(f[itemArguments])
-		}
+		d.args(&p, f[itemArguments])
 	}
 	return p
 }

@@ -1,6 +1,7 @@
 // Writes models.json (see ../models.go for its form) to standard output, from
 // the price data of the npm package @pydantic/genai-prices (MIT), with what
-// that data lacks: vocabulary names and the shortest prompt a provider caches.
+// that data lacks: vocabulary names, how many tokens a model takes where its
+// vocabulary is not public, and the shortest prompt a provider caches.
 //
 //   npm install --no-save --no-package-lock && node gen.mjs 2026-11-20 > ../models.json
 //
@@ -41,6 +42,24 @@ function vocabulary(provider, id) {
   if (/^(gpt-4o|gpt-4\.1|gpt-4\.5|gpt-5|gpt-oss|chatgpt-4o|o\d|codex)/.test(id)) return 'o200k_base'
   return undefined
 }
+
+// How many tokens a model takes for one of o200k_base, where its vocabulary is
+// not public: the growth of prompts by long tool results, as providers reported
+// it, in recorded sessions of coding agents (2026-11; medians of sessions, which
+// are within 5 % of them). Models that were not in them are taken to be like the
+// others of their generation; of what is not here nothing is known.
+const scales = [
+  [/^claude-(opus-4-[78]|(fable|opus|sonnet|haiku)-5)/, 1.73],
+  [/^claude-/, 1.1],
+  [/^gemini-3/, 1.17],
+]
+
+// Windows that the data lacks (the makers' pages on their models, 2026-11).
+const windows = [
+  [/^gemini-(2\.5|3|flash-1\.5)/, 1048576],
+  [/^minimax-m1$/, 1000000],
+  [/^qwen\/qwen3-coder(-next)?$/, 262144],
+]
 
 // The shortest cacheable prompt where it is not the provider's usual 1,024
 // (the provider's page on prompt caching, 2026-11).
@@ -113,8 +132,9 @@ for (const [provider, wanted] of providers) {
     lines.push(JSON.stringify({
       id,
       provider: maker,
-      window: m.context_window,
+      window: m.context_window ?? windows.find(([re]) => re.test(id))?.[1],
       vocabulary: vocabulary(provider, id),
+      scale: vocabulary(provider, id) ? undefined : scales.find(([re]) => re.test(id))?.[1],
       min_cache: minCache.find(([re]) => re.test(id))?.[1],
       usd: base,
       long,

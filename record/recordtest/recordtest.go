@@ -29,6 +29,8 @@ func Run(t *testing.T, open func(t *testing.T) record.Store) {
 		{"query", query},
 		{"order and limit", order},
 		{"appending twice", twice},
+		{"turns", turns},
+		{"prune", prune},
 		{"concurrent", concurrent},
 		{"ownership", ownership},
 		{"closed", closed},
@@ -55,6 +57,10 @@ func Full(id, conversation string, at time.Time) record.Request {
 		BytesIn: 1 << 33, BytesOut: 1<<33 - 1, TokensOff: 9000, Tokens: 8000,
 		Usage: record.Usage{Input: 1, CacheRead: 2, CacheWrite: 3, CacheWrite1h: 4, Output: 5, Reasoning: 6},
 		Reads: 7, Repeats: 3, Dangling: 1, Trimmed: 2, Added: 1234567 * time.Nanosecond,
+		Cache: record.Cache{
+			Gap: 301 * time.Second, Lifetime: 5 * time.Minute, Moment: "gap", Alive: true, Longer: true,
+			Broke: record.BrokeMessage, BrokeAt: 12,
+		},
 	}
 }
 
@@ -68,7 +74,7 @@ func empty(t *testing.T, s record.Store) {
 func fields(t *testing.T, s record.Store) {
 	zone := time.FixedZone("elsewhere", 3600)
 	want := Full("r1", "c1", Start)
-	if v := reflect.ValueOf(want); true {
+	for _, v := range []reflect.Value{reflect.ValueOf(want), reflect.ValueOf(want.Cache)} {
 		for i := range v.NumField() {
 			if v.Field(i).IsZero() {
 				t.Fatalf("the suite leaves %s zero", v.Type().Field(i).Name)
@@ -145,12 +151,13 @@ func twice(t *testing.T, s record.Store) {
 	trim := record.Trim{Request: "r1", Time: Start, Conversation: "c", CallID: "k", Reason: "repeat"}
 	must(t, s.Append(t.Context(), record.Batch{Requests: []record.Request{first}, Trims: []record.Trim{trim}}))
 	again, other := first, trim
-	again.Status, other.CallID = 500, "l"
+	arguments := trim
+	again.Status, other.CallID, arguments.Reason = 500, "l", "arguments"
 	must(t, s.Append(t.Context(), record.Batch{
-		Requests: []record.Request{again, Full("r2", "c", Start)}, Trims: []record.Trim{trim, other},
+		Requests: []record.Request{again, Full("r2", "c", Start)}, Trims: []record.Trim{trim, other, arguments},
 	}))
 	same(t, requests(t, s, record.Query{}), []record.Request{first, Full("r2", "c", Start)})
-	same(t, trims(t, s, record.Query{}), []record.Trim{trim, other})
+	same(t, trims(t, s, record.Query{}), []record.Trim{trim, other, arguments})
 }
 
 func concurrent(t *testing.T, s record.Store) {
@@ -195,8 +202,10 @@ func closed(t *testing.T, s record.Store) {
 	must(t, s.Close())
 	_, errRequests := s.Requests(t.Context(), record.Query{})
 	_, errTrims := s.Trims(t.Context(), record.Query{})
+	_, errTurns := s.Turns(t.Context(), 1)
+	_, errPrune := s.Prune(t.Context(), record.Limits{})
 	errAppend := s.Append(t.Context(), record.Batch{Requests: []record.Request{Full("r", "c", Start)}})
-	for i, err := range []error{errRequests, errTrims, errAppend} {
+	for i, err := range []error{errRequests, errTrims, errTurns, errPrune, errAppend} {
 		if !errors.Is(err, record.ErrClosed) {
 			t.Errorf("call %d after Close: %v", i, err)
 		}

@@ -39,11 +39,11 @@ func ceilMicro(t time.Time) int64 { return t.Add(time.Microsecond - time.Nanosec
 func (s *Store) Requests(ctx context.Context, q record.Query) ([]record.Request, error) {
 	return list(ctx, s, requestColumns, "requests", q, func(rows *sql.Rows) (r record.Request, err error) {
 		var at int64
-		u := &r.Usage
+		u, c := &r.Usage, &r.Cache
 		err = rows.Scan(&r.ID, &at, &r.Conversation, &r.Agent, &r.Client, &r.API, &r.Model, &r.Upstream, &r.Status,
 			&r.Policy, &r.Observe, &r.Passed, &r.Cut, &r.BytesIn, &r.BytesOut, &r.TokensOff, &r.Tokens, &u.Input,
 			&u.CacheRead, &u.CacheWrite, &u.CacheWrite1h, &u.Output, &u.Reasoning, &r.Reads, &r.Repeats, &r.Dangling,
-			&r.Trimmed, &r.Added)
+			&r.Trimmed, &r.Added, &c.Gap, &c.Lifetime, &c.Moment, &c.Alive, &c.Longer, &c.Broke, &c.BrokeAt)
 		r.Time = time.UnixMicro(at).UTC()
 		return r, err
 	})

@@ -11,8 +11,10 @@
 // the rows in package record. Units and shapes:
 //
 //	time_us                  microseconds since 1970, UTC
-//	added_ns                 nanoseconds
-//	observe, cut             0 or 1
+//	added_ns, gap_ns, lifetime_ns   nanoseconds
+//	observe, cut, alive, longer     0 or 1
+//	prefix, system, tools    hashes of 64 bits, as signed numbers
+//	account                  plain input tokens
 //	bytes_*, before, after   bytes
 //	tokens*, input, cache_*, output, reasoning   tokens
 //	trims.paths              a JSON array of strings, [] where no file is known
@@ -27,8 +29,8 @@
 //	sessions.key             what events.session refers to
 //	sessions, words, words_until   what follows from events, for lists and searches
 //
-// requests.id is unique, and so is (trims.request, trims.call_id): a row that
-// comes a second time is dropped. Rows of trail are numbered without gaps from
+// requests.id is unique, and so is (trims.request, trims.call_id, trims.reason): a
+// row that comes a second time is dropped. A turn takes the place of the one with its prefix. Rows of trail are numbered without gaps from
 // 1, and never changed or removed.
 //
 // Any number of processes may have the file open. Writers wait for each other

@@ -74,12 +74,13 @@ func TestTampering(t *testing.T) {
 	}
 }
 
-// A file of the first schema gets the trail, and keeps its rows.
+// A file of the first schema gets the trail and the turns, and keeps its rows.
 func TestUpgrade(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "stet.db")
 	s := open(t, path)
 	row := recordtest.Full("r", "c", recordtest.Start)
-	if err := s.Append(t.Context(), record.Batch{Requests: []record.Request{row}}); err != nil {
+	trim := record.Trim{Request: "r", Time: recordtest.Start, Conversation: "c", CallID: "k", Reason: "repeat"}
+	if err := s.Append(t.Context(), record.Batch{Requests: []record.Request{row}, Trims: []record.Trim{trim}}); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {
@@ -90,15 +91,27 @@ func TestUpgrade(t *testing.T) {
 		t.Fatal(err)
 	}
 	old := filepath.Join(t.TempDir(), "old.db")
-	content := execute(t, whole, "DROP TABLE trail; DELETE FROM goose_db_version WHERE version_id = 2")
+	undo := "DROP TABLE trail; DROP TABLE turns; DELETE FROM goose_db_version WHERE version_id > 1"
+	for _, column := range []string{"gap_ns", "lifetime_ns", "moment", "alive", "longer", "broke", "broke_at"} {
+		undo += "; ALTER TABLE requests DROP COLUMN " + column
+	}
+	content := execute(t, whole, undo)
 	if err := os.WriteFile(old, content, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	s = open(t, old)
 	defer s.Close()
 	rows, err := s.Requests(t.Context(), record.Query{})
+	row.Cache = record.Cache{}
 	if err != nil || len(rows) != 1 || rows[0] != row {
 		t.Errorf("rows %v, %v", rows, err)
+	}
+	trims, err := s.Trims(t.Context(), record.Query{})
+	if err != nil || len(trims) != 1 || trims[0].CallID != trim.CallID {
+		t.Errorf("trims %v, %v", trims, err)
+	}
+	if err := s.Append(t.Context(), record.Batch{Turns: []record.Turn{recordtest.FullTurn(1, recordtest.Start)}}); err != nil {
+		t.Error(err)
 	}
 	if _, err := s.Log(t.Context(), record.Entry{Kind: record.Intent}); err != nil {
 		t.Error(err)

@@ -12,7 +12,8 @@ import (
 // requestColumns are the columns of requests, in the order of requestFields.
 const requestColumns = `id, time_us, conversation, agent, client, api, model, upstream, status, policy,
 	observe, passed, cut, bytes_in, bytes_out, tokens_off, tokens, input, cache_read, cache_write,
-	cache_write_1h, output, reasoning, reads, repeats, dangling, trimmed, added_ns`
+	cache_write_1h, output, reasoning, reads, repeats, dangling, trimmed, added_ns,
+	gap_ns, lifetime_ns, moment, alive, longer, broke, broke_at`
 
 const trimColumns = `request, time_us, conversation, call_id, paths, reason, before, after, observe`
 
@@ -20,7 +21,7 @@ var (
 	insertRequest = `INSERT INTO requests (` + requestColumns + `) VALUES (` + marks(requestColumns) + `)
 		ON CONFLICT (id) DO NOTHING`
 	insertTrim = `INSERT INTO trims (` + trimColumns + `) VALUES (` + marks(trimColumns) + `)
-		ON CONFLICT (request, call_id) DO NOTHING`
+		ON CONFLICT (request, call_id, reason) DO NOTHING`
 )
 
 // marks is a question mark for each of the columns.
@@ -48,6 +49,9 @@ func (s *Store) append(ctx context.Context, b record.Batch) error {
 	if err := insert(ctx, tx, insertTrim, b.Trims, trimValues); err != nil {
 		return err
 	}
+	if err := insert(ctx, tx, putTurn, b.Turns, turnValues); err != nil {
+		return err
+	}
 	return tx.Commit()
 }
 
@@ -69,11 +73,12 @@ func insert[T any](ctx context.Context, tx *sql.Tx, statement string, rows []T, 
 }
 
 func requestValues(r record.Request) []any {
-	u := r.Usage
+	u, c := r.Usage, r.Cache
 	return []any{
 		r.ID, r.Time.UnixMicro(), r.Conversation, r.Agent, r.Client, r.API, r.Model, r.Upstream, r.Status, r.Policy,
 		r.Observe, r.Passed, r.Cut, r.BytesIn, r.BytesOut, r.TokensOff, r.Tokens, u.Input, u.CacheRead, u.CacheWrite,
 		u.CacheWrite1h, u.Output, u.Reasoning, r.Reads, r.Repeats, r.Dangling, r.Trimmed, int64(r.Added),
+		int64(c.Gap), int64(c.Lifetime), c.Moment, c.Alive, c.Longer, c.Broke, c.BrokeAt,
 	}
 }
 

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/stet-dev/stet/history"
+	"github.com/stet-dev/stet/replay"
+)
+
+// benchPolicies are the policies that are compared: our own, those of other
+// tools by their documented rules, and two bounds.
+func benchPolicies() []replay.Policy {
+	var all []replay.Policy
+	for _, p := range history.Policies() {
+		if ours, err := replay.Ours(history.Config{Policy: p}); err == nil && p != history.Off {
+			all = append(all, ours)
+		}
+	}
+	return append(all, []replay.Policy{
+		{
+			Name: "last-5", Begin: replay.LastResults(5),
+			Source: "SWE-agent, sweagent/agent/history_processors.py, LastNObservations with n = 5 (the paper's setting); arXiv 2405.15793",
+		},
+		{
+			Name: "last-10", Begin: replay.LastResults(10),
+			Source: "SWE-agent, LastNObservations with n = 10, as in \"The Complexity Trap\", arXiv 2508.21433",
+		},
+		{
+			Name: "clear-100k", Begin: replay.ClearPast(100_000, 3, 0),
+			Source: "Anthropic, platform documentation, \"Context editing\": clear_tool_uses_20250919 with its defaults (trigger 100,000 input tokens, keep 3); what was cleared stays so",
+		},
+		{
+			Name: "clear-100k-min-20k", Begin: replay.ClearPast(100_000, 3, 20_000),
+			Source: "Anthropic, platform documentation, \"Context editing\": clear_tool_uses_20250919 with clear_at_least 20,000",
+		},
+		{
+			Name: "outdated-64k", Begin: replay.OutdatedReads(64 << 10),
+			Source: "Cline, MessageBuilder: reads of which a later one shows the same range or the whole file, in batches of 65,536 bytes (pull request 11471)",
+		},
+		{
+			Name: "prune-40k", Begin: replay.PruneTurns(40_000, 20_000),
+			Source: "opencode, packages/opencode/src/session/compaction.ts, prune: at the end of a turn, the last two turns left alone, PRUNE_PROTECT 40,000, PRUNE_MINIMUM 20,000",
+		},
+		{
+			Name: "mask-50k", Begin: replay.MaskOld(50_000, 30_000),
+			Source: "Gemini CLI, packages/core/src/context/toolOutputMaskingService.ts: 50,000 tokens protected, masked by 30,000, with a preview",
+		},
+		{
+			Name: "same-arguments", Begin: replay.SameCalls("task", "todowrite", "todoread", "TodoWrite", "TodoRead", "Task"),
+			Source: "opencode-dynamic-context-pruning, lib/strategies/deduplication.ts: the same tool with the same parameters, only the newest kept, at every request",
+		},
+		replay.LosslessBound("bound-lossless"),
+		replay.ClairvoyantBound("bound-clairvoyant"),
+	}...)
+}
+
+// chosenPolicies returns the policies of these names, in the order of the
+// table; without names all.
+func chosenPolicies(names []string) ([]replay.Policy, error) {
+	all := benchPolicies()
+	if len(names) == 0 {
+		return all, nil
+	}
+	asked := make(map[string]bool)
+	for _, name := range names {
+		asked[name] = true
+	}
+	delete(asked, string(history.Off)) // always there
+	var chosen []replay.Policy
+	known := []string{string(history.Off)}
+	for _, p := range all {
+		known = append(known, p.Name)
+		if asked[p.Name] {
+			chosen = append(chosen, p)
+			delete(asked, p.Name)
+		}
+	}
+	for _, name := range names {
+		if asked[name] {
+			return nil, fmt.Errorf("unknown policy %q: choose of %s", name, strings.Join(known, ", "))
+		}
+	}
+	return chosen, nil
+}

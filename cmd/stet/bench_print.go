@@ -1,0 +1,181 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/stet-dev/stet/prices"
+	"github.com/stet-dev/stet/replay"
+)
+
+// A table writes rows of cells, the first of which are the heads of the
+// columns. All columns but the first hold figures.
+type table func(w io.Writer, title string, rows [][]string)
+
+// benchTables writes all tables of a bench.
+func benchTables(w io.Writer, t table, b *replay.Bench) {
+	t(w, fmt.Sprintf("%s, %s", count(b.Sessions, "session"), count(b.Requests, "request")), policyRows(&b.Group))
+	for _, name := range slices.Sorted(maps.Keys(b.ByStratum)) {
+		g := b.ByStratum[name]
+		if g.Sessions < b.Sessions {
+			t(w, fmt.Sprintf("stratum %s: %s, %s", name, count(g.Sessions, "session"), count(g.Requests, "request")), policyRows(g))
+		}
+	}
+	if len(b.ByFormat) > 1 {
+		t(w, "cost under "+prices.Anthropic5m+" by format", formatRows(b))
+	}
+	if b.Reported.Sessions > 0 {
+		t(w, fmt.Sprintf("by the sizes that the providers reported: %s, %s", count(b.Reported.Sessions, "session"),
+			count(b.Reported.Requests, "request")), policyRows(b.Reported))
+	}
+	if len(b.Cache) > 0 {
+		t(w, "simulated caches beside the recorded ones", cacheRows(b))
+	}
+	benchNotes(w, b)
+}
+
+// cacheRows says how well the caches are simulated: as the figures are made,
+// and with breakpoints, least lengths, steps and lookback.
+func cacheRows(b *replay.Bench) [][]string {
+	rows := [][]string{{
+		"cache", "requests", "prompt", "read", "simulated", "within 5 %", "hit, missed", "missed, hit", "exact", "within 5 %", "hit, missed", "missed, hit",
+	}}
+	for _, name := range slices.Sorted(maps.Keys(b.Cache)) {
+		c := b.Cache[name]
+		row := []string{name, grouped(c.Requests), millions(c.Prompt), millions(c.Read)}
+		for _, p := range []replay.Prediction{c.Simple, c.Exact} {
+			row = append(row, millions(p.Read), portion(p.Within, c.Requests), portion(p.FalseHits, c.Requests), portion(p.FalseMisses, c.Requests))
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// policyRows is the table of the policies of some sessions.
+func policyRows(g *replay.Group) [][]string {
+	head := []string{"policy", "tokens"}
+	for _, r := range prices.Rules() {
+		head = append(head, columnName(r.Name))
+	}
+	rows := [][]string{append(head, "median", "worst", "supported", "split", "lost", "dangling", "peak")}
+	for _, f := range g.Policies {
+		row := []string{f.Name, signed(f.RelTokens)}
+		if f.Name == "off" {
+			row[1] = millions(f.Tokens)
+		}
+		for _, r := range prices.Rules() {
+			cell := signed(f.RelByRule[r.Name])
+			if f.Name == "off" {
+				cell = millions(int64(f.Cost[r.Name]))
+			}
+			row = append(row, cell)
+		}
+		row = append(row, signed(f.MedianSession), signed(f.WorstSession), grouped(f.EditsSupported), grouped(f.EditsSplit),
+			grouped(f.EditsLost), grouped(f.Dangling), grouped(f.Peak))
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// formatRows is the cost of every policy on each format.
+func formatRows(b *replay.Bench) [][]string {
+	formats := slices.Sorted(maps.Keys(b.ByFormat))
+	head := []string{"policy"}
+	for _, name := range formats {
+		head = append(head, fmt.Sprintf("%s (%d)", name, b.ByFormat[name].Sessions))
+	}
+	rows := [][]string{head}
+	for i, f := range b.Policies {
+		if f.Name == "off" {
+			continue
+		}
+		row := []string{f.Name}
+		for _, name := range formats {
+			row = append(row, signed(b.ByFormat[name].Policies[i].Rel))
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// benchNotes says how the figures were made, and how far they can be trusted.
+func benchNotes(w io.Writer, b *replay.Bench) {
+	fmt.Fprintf(w, "Per cent of off; costs in plain input tokens, median and worst of the sessions under %s.\n", prices.Anthropic5m)
+	fmt.Fprintln(w, "Edits: those whose old text stood in the request; now in view, in pieces, or lost. A replayed agent does not react.")
+	if c := b.Counting; c.Requests > 0 {
+		fmt.Fprintf(w, "Size of a request before it is sent: off by %.2f %% (median), %.2f %% (p90) of what was then reported, %s.\n",
+			100*c.Median, 100*c.P90, count(c.Requests, "request"))
+	}
+	fmt.Fprintln(w)
+	for _, f := range b.Policies {
+		if f.Source != "" {
+			fmt.Fprintf(w, "- %s: %s.\n", f.Name, f.Source)
+		}
+	}
+}
+
+// alignedTable returns a table for a terminal of so many columns; 0 is any
+// number. What is too wide goes on below, with the first column again.
+func alignedTable(columns int) table {
+	return func(w io.Writer, title string, rows [][]string) {
+		fmt.Fprintln(w, bold.Render(title))
+		width := make([]int, len(rows[0]))
+		for _, row := range rows {
+			for i, cell := range row {
+				width[i] = max(width[i], utf8.RuneCountInString(cell))
+			}
+		}
+		for from := 1; from < len(width); {
+			to, sum := from, width[0]
+			for to < len(width) && (to == from || columns == 0 || sum+2+width[to] <= columns) {
+				sum += 2 + width[to]
+				to++
+			}
+			for n, row := range rows {
+				line := fmt.Sprintf("%-*s", width[0], row[0])
+				for i := from; i < to; i++ {
+					line += fmt.Sprintf("  %*s", width[i], row[i])
+				}
+				if line = strings.TrimRight(line, " "); n == 0 {
+					line = faint.Render(line)
+				}
+				fmt.Fprintln(w, line)
+			}
+			fmt.Fprintln(w)
+			from = to
+		}
+	}
+}
+
+// markdownTable writes a table in Markdown.
+func markdownTable(w io.Writer, title string, rows [][]string) {
+	fmt.Fprintf(w, "**%s**\n\n", title)
+	for n, row := range rows {
+		fmt.Fprintf(w, "| %s |\n", strings.Join(row, " | "))
+		if n == 0 {
+			fmt.Fprintf(w, "|---|%s\n", strings.Repeat("---:|", len(row)-1))
+		}
+	}
+	fmt.Fprintln(w)
+}
+
+// signed shows a change in per cent.
+func signed(rel float64) string {
+	s := fmt.Sprintf("%+.1f", 100*rel)
+	if s == "+0.0" || s == "-0.0" {
+		return "0.0"
+	}
+	return strings.Replace(s, "-", "−", 1)
+}
+
+// millions shows a number of tokens.
+func millions(n int64) string { return fmt.Sprintf("%.1f M", float64(n)/1e6) }
+
+// portion shows a part in per cent.
+func portion(part, whole int) string {
+	return fmt.Sprintf("%.1f %%", 100*float64(part)/float64(max(whole, 1)))
+}

@@ -1,0 +1,179 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/stet-dev/stet/prices"
+	"github.com/stet-dev/stet/replay"
+)
+
+// cacheReport is what `stet cache --json` prints. Prices are in USD, 0 where
+// they are unknown.
+type cacheReport struct {
+	Source   string         `json:"prices_source"`
+	Date     string         `json:"prices_date"`
+	Sessions []cacheSession `json:"sessions"`
+	Totals   cacheTotals    `json:"totals"`
+}
+
+type cacheSession struct {
+	ID       string         `json:"id"`
+	Agent    string         `json:"agent,omitempty"`
+	Requests []cacheRequest `json:"requests"`
+	Totals   cacheTotals    `json:"totals"`
+}
+
+type cacheRequest struct {
+	Number  int       `json:"number"`
+	Time    time.Time `json:"time,omitzero"`
+	Model   string    `json:"model"`
+	Read    int       `json:"read"`
+	Written int       `json:"written"`
+	Plain   int       `json:"plain"`
+	Output  int       `json:"output"`
+	Kept    int       `json:"kept"`           // what the request before had left in the cache
+	Lost    int       `json:"lost,omitempty"` // what of it was not read
+	Broke   string    `json:"broke,omitempty"`
+	Message *int      `json:"message,omitempty"` // where it broke at a message: which, from 0
+	Cost    float64   `json:"cost"`
+	Extra   float64   `json:"extra,omitempty"` // what the lost tokens cost more than reading them had
+}
+
+type cacheTotals struct {
+	Requests int          `json:"requests"`
+	Read     int          `json:"read"`
+	Written  int          `json:"written"`
+	Plain    int          `json:"plain"`
+	Output   int          `json:"output"`
+	Cost     float64      `json:"cost"`
+	Breaks   []cacheBreak `json:"breaks"` // the dearest first
+}
+
+type cacheBreak struct {
+	Broke string  `json:"broke"`
+	Count int     `json:"count"`
+	Lost  int     `json:"lost"`
+	Extra float64 `json:"extra"`
+}
+
+func newCacheSession(id, agent string, entries []replay.Entry) cacheSession {
+	s := cacheSession{ID: id, Agent: agent}
+	for _, e := range entries {
+		r := cacheRequest{
+			Number: e.Number, Time: e.Time, Model: e.Model, Read: e.Usage.CacheRead, Written: e.Usage.CacheWrite, Plain: e.Usage.Input,
+			Output: e.Usage.Output, Kept: e.Kept, Lost: e.Lost, Broke: string(e.Part), Cost: e.Cost, Extra: e.Extra,
+		}
+		if e.Part == replay.PartMessage || e.Part == replay.PartMarker {
+			r.Message = &e.At
+		}
+		s.Requests = append(s.Requests, r)
+		s.Totals.add(cacheTotals{Requests: 1, Read: r.Read, Written: r.Written, Plain: r.Plain, Output: r.Output, Cost: r.Cost})
+		if r.Lost > 0 {
+			s.Totals.add(cacheTotals{Breaks: []cacheBreak{{r.Broke, 1, r.Lost, r.Extra}}})
+		}
+	}
+	s.Totals.sort()
+	return s
+}
+
+func (t *cacheTotals) add(o cacheTotals) {
+	t.Requests += o.Requests
+	t.Read += o.Read
+	t.Written += o.Written
+	t.Plain += o.Plain
+	t.Output += o.Output
+	t.Cost += o.Cost
+	for _, b := range o.Breaks {
+		i := slices.IndexFunc(t.Breaks, func(have cacheBreak) bool { return have.Broke == b.Broke })
+		if i < 0 {
+			t.Breaks = append(t.Breaks, b)
+			continue
+		}
+		t.Breaks[i].Count += b.Count
+		t.Breaks[i].Lost += b.Lost
+		t.Breaks[i].Extra += b.Extra
+	}
+}
+
+// sort brings the dearest breaks to the front.
+func (t *cacheTotals) sort() {
+	if t.Breaks == nil {
+		t.Breaks = []cacheBreak{}
+	}
+	slices.SortStableFunc(t.Breaks, func(a, b cacheBreak) int {
+		return cmp.Or(cmp.Compare(b.Extra, a.Extra), cmp.Compare(b.Lost, a.Lost))
+	})
+}
+
+// sum adds up the sessions, and names where the prices are from.
+func (r *cacheReport) sum(c *prices.Catalog) {
+	r.Source, r.Date = c.Source, c.Date
+	for _, s := range r.Sessions {
+		r.Totals.add(s.Totals)
+	}
+	r.Totals.sort()
+}
+
+// print writes the account for people.
+func (r *cacheReport) print(w io.Writer) {
+	for _, s := range r.Sessions {
+		s.print(w)
+		fmt.Fprintln(w)
+	}
+	if len(r.Sessions) > 1 {
+		fmt.Fprintf(w, "in all %s\n", count(len(r.Sessions), "session"))
+		r.Totals.print(w)
+		fmt.Fprintln(w)
+	}
+	fmt.Fprintln(w, faint.Render(fmt.Sprintf("Prices of %s: %s.", r.Date, r.Source)))
+}
+
+func (s *cacheSession) print(w io.Writer) {
+	name := s.ID
+	if s.Agent != "" {
+		name += ", agent " + s.Agent
+	}
+	fmt.Fprintf(w, "session %s\n", bold.Render(name))
+	fmt.Fprintln(w, faint.Render(fmt.Sprintf("%5s %-14s %10s %10s %10s %10s %10s  %-16s", "#", "sent", "read", "written", "plain", "cost", "lost", "broke at")))
+	for _, r := range s.Requests {
+		line := fmt.Sprintf("%5d %-14s %10s %10s %10s %10s", r.Number, clock(r.Time), grouped(r.Read), grouped(r.Written), grouped(r.Plain), dollars(r.Cost))
+		if r.Lost > 0 {
+			line += fmt.Sprintf(" %10s  %s, +%s", grouped(r.Lost), r.place(), dollars(r.Extra))
+		}
+		fmt.Fprintln(w, line)
+	}
+	s.Totals.print(w)
+}
+
+// place says where the prefix broke.
+func (r *cacheRequest) place() string {
+	if r.Message == nil {
+		return r.Broke
+	}
+	return fmt.Sprintf("%s %d", r.Broke, *r.Message)
+}
+
+func (t *cacheTotals) print(w io.Writer) {
+	prompt := t.Read + t.Written + t.Plain
+	fmt.Fprintf(w, "%s, %s tokens of prompt: %s read from the cache, %s written to it; %s\n",
+		count(t.Requests, "request"), grouped(prompt), share(t.Read, prompt), share(t.Written, prompt), dollars(t.Cost))
+	for _, b := range t.Breaks {
+		of := ""
+		if t.Cost > 0 {
+			of = fmt.Sprintf(", %.1f %% of the bill", 100*b.Extra/t.Cost)
+		}
+		fmt.Fprintf(w, "  %-16s %s, %s tokens lost: %s%s\n", b.Broke, count(b.Count, "break"), grouped(b.Lost), dollars(b.Extra), of)
+	}
+}
+
+// dollars writes a price, a dash where it is unknown.
+func dollars(usd float64) string {
+	if usd == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("$%.4f", usd)
+}

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/llm/anthropic"
+	"github.com/stet-dev/stet/llm/openai"
+	"github.com/stet-dev/stet/prices"
+	"github.com/stet-dev/stet/tokens"
+)
+
+// bodyMarks is what tells the body of a request from other JSON, and of which
+// API it is.
+type bodyMarks struct {
+	Model    *string           `json:"model"`
+	Input    json.RawMessage   `json:"input"`
+	System   json.RawMessage   `json:"system"`
+	Messages []json.RawMessage `json:"messages"`
+	Tools    []struct {
+		Schema   json.RawMessage `json:"input_schema"`
+		Function json.RawMessage `json:"function"`
+	} `json:"tools"`
+}
+
+// countBody counts the body of a request; false if b is none.
+func countBody(name string, b []byte, model string) (*counted, bool, error) {
+	var marks bodyMarks
+	if err := json.Unmarshal(b, &marks); err != nil || marks.Model == nil || marks.Messages == nil && marks.Input == nil {
+		return nil, false, nil
+	}
+	api, codec := marks.codec()
+	req, err := codec.Decode(b)
+	if err != nil {
+		return nil, false, fmt.Errorf("%s: a request to the %s API: %w", name, api, err)
+	}
+	if model == "" {
+		model = *marks.Model
+	}
+	counter, method := counterFor(model)
+	all := tokens.CountRequest(req, counter)
+	return &counted{File: name, Kind: "request", tally: &tally{
+		Model: model, Method: method, API: api, Bytes: len(b), Tokens: all,
+		Tools: all - tokens.CountMessages(req.Messages, counter), Shares: shares(req.Messages, counter),
+	}}, true, nil
+}
+
+// codec tells the API: by the members that only one has, then by what the
+// messages hold, last by who makes the model.
+func (b *bodyMarks) codec() (string, llm.Codec) {
+	switch {
+	case b.Messages == nil:
+		return "responses", openai.Responses{}
+	case b.isMessages():
+		return "messages", anthropic.Messages{}
+	}
+	return "chat", openai.Chat{}
+}
+
+func (b *bodyMarks) isMessages() bool {
+	if b.System != nil {
+		return true
+	}
+	for _, t := range b.Tools {
+		if t.Schema != nil || t.Function != nil {
+			return t.Schema != nil
+		}
+	}
+	for _, raw := range b.Messages {
+		var m struct {
+			Role    string          `json:"role"`
+			Calls   json.RawMessage `json:"tool_calls"`
+			Content json.RawMessage `json:"content"`
+		}
+		if json.Unmarshal(raw, &m) != nil {
+			continue
+		}
+		if m.Calls != nil || m.Role != "user" && m.Role != "assistant" {
+			return false
+		}
+		var blocks []struct{ Type string }
+		if json.Unmarshal(m.Content, &blocks) != nil {
+			continue
+		}
+		for _, block := range blocks {
+			if block.Type == "tool_use" || block.Type == "tool_result" {
+				return true
+			}
+		}
+	}
+	m, _ := prices.Lookup(*b.Model)
+	return m.Provider == "anthropic"
+}

@@ -1,0 +1,266 @@
+package history
+
+import (
+	"cmp"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/stet-dev/stet/dialect"
+	"github.com/stet-dev/stet/llm"
+)
+
+const (
+	// recent is how many of the newest results are no victims.
+	recent = 5
+	// worth is how many bytes must leave with a line of ours at least.
+	worth = 200
+)
+
+// verdict is what leaves of a result and of its call at a moment. The zero
+// verdict leaves both.
+type verdict struct {
+	text  string // takes the place of the result; "" = it stays
+	why   Reason // of text
+	args  string // takes the place of the call's arguments; "" = they stay
+	bears bool   // the arguments left show their lines as before
+	paths []string
+}
+
+// elide decides anew what leaves of the request from message from on; of what
+// stands before it nothing changes. First the victims are chosen, the newest
+// result first. Then everything that stays is admitted once more, in order, so
+// that no line of ours points to a victim.
+func (f *Fold) elide(from int) {
+	s := newSurvey(f)
+	for i := len(f.facts) - 1; i >= 0; i-- {
+		if fa := &f.facts[i]; fa.message < from {
+			s.pass(fa)
+		} else {
+			fa.verdict = verdict{}
+			s.decide(i, fa)
+		}
+	}
+	f.replay()
+	f.replacedTexts(from)
+	f.plan.sort()
+}
+
+// replay makes the plan and the ledger out of the verdicts.
+func (f *Fold) replay() {
+	f.plan = Plan{Stats: Stats{Reads: f.plan.Reads}}
+	f.ledger.forget()
+	for i := range f.facts {
+		fa := &f.facts[i]
+		v := &fa.verdict
+		fa.fixed = fa.bound
+		if v.args != "" {
+			f.plan.leave(fa.call.at, fa, v.args, len(fa.call.args), Arguments)
+		}
+		switch {
+		case v.text != "":
+			f.plan.leave(place{fa.message, fa.part}, fa, v.text, len(fa.text), v.why)
+		case v.args != "" && !v.bears:
+			f.written(fa, false)
+		default:
+			f.admit(fa)
+		}
+	}
+}
+
+// leave adds the edit of a result or of a call's arguments.
+func (p *Plan) leave(at place, fa *fact, text string, size int, why Reason) {
+	p.Edits = append(p.Edits, llm.Edit{Message: at.message, Part: at.part, Text: text})
+	p.Trims = append(p.Trims, Trim{
+		Message: at.message, Part: at.part, CallID: fa.call.id, Paths: fa.verdict.paths,
+		Reason: why, Before: size, After: len(text),
+	})
+	p.Left += size - len(text)
+}
+
+// sort brings a plan into the order of the messages.
+func (p *Plan) sort() {
+	slices.SortFunc(p.Edits, func(a, b llm.Edit) int {
+		return cmp.Or(cmp.Compare(a.Message, b.Message), cmp.Compare(a.Part, b.Part))
+	})
+	slices.SortFunc(p.Trims, func(a, b Trim) int {
+		return cmp.Or(cmp.Compare(a.Message, b.Message), cmp.Compare(a.Part, b.Part))
+	})
+}
+
+// survey is what must be known to choose victims.
+type survey struct {
+	f       *Fold
+	pinned  map[int]bool    // facts that the agent's own stubs point to
+	touched map[string]int  // by file: the last turn that read or changed it
+	changed map[string]bool // directories that a file was changed in
+
+	// Of the results met so far, which are the newer ones:
+	outputs int               // of commands and the like
+	reads   map[string]int    // by file
+	listed  map[string]bearer // the newest listing, by what was asked
+	planned bool              // a plan
+}
+
+func newSurvey(f *Fold) *survey {
+	s := &survey{
+		f: f, pinned: make(map[int]bool), touched: make(map[string]int),
+		changed: make(map[string]bool), reads: make(map[string]int), listed: make(map[string]bearer),
+	}
+	last := make(map[string]int)
+	for i := range f.facts {
+		fa := &f.facts[i]
+		for _, key := range fa.points {
+			if x, ok := last[key]; ok {
+				s.pinned[x] = true
+			}
+			s.touched[key] = fa.turn
+		}
+		for j := range fa.reads {
+			last[fa.reads[j].key] = i
+		}
+		for _, t := range fa.call.action.Targets {
+			key := f.keys.key(t.Path)
+			s.touched[key] = fa.turn
+			if op := fa.call.action.Op; op == dialect.Edit || op == dialect.Write {
+				s.changed[path.Dir(key)] = true
+			}
+		}
+	}
+	return s
+}
+
+// pass counts a result that was decided on before.
+func (s *survey) pass(fa *fact) {
+	switch fa.call.action.Op {
+	case dialect.Read:
+		s.countReads(fa)
+	case dialect.Shell, dialect.Agent:
+		s.outputs++
+	case dialect.Output:
+		if fa.call.action.Content == "" {
+			s.outputs++
+		}
+	}
+}
+
+func (s *survey) countReads(fa *fact) {
+	for j := range fa.reads {
+		s.reads[fa.reads[j].key]++
+	}
+}
+
+// policy reports whether the engine's policy is at least p, of those that
+// elide.
+func (s *survey) policy(p Policy) bool {
+	now := s.f.engine.config.Policy
+	return now == p || now == Bold || now == Adaptive && p == Lossless
+}
+
+// decide chooses what leaves of a result and its call.
+func (s *survey) decide(i int, fa *fact) {
+	if fa.ours || fa.result.Failed {
+		return
+	}
+	old := i < len(s.f.facts)-recent
+	may := old && !fa.bound && !s.pinned[i] && !fa.marked
+	args := old && fa.call.editable && !strings.Contains(fa.call.args, mark)
+	switch fa.call.action.Op {
+	case dialect.Read:
+		if may && s.unused(fa) {
+			fa.leave(s.f.engine.words.unused(fa.readPaths()), Idle)
+		}
+		s.countReads(fa)
+	case dialect.List:
+		s.list(fa, may)
+	case dialect.Output:
+		if fa.call.action.Content != "" {
+			s.plan(fa, may && args)
+			return
+		}
+		fallthrough
+	case dialect.Shell, dialect.Agent:
+		s.outputs++
+		if may && s.spent(fa) {
+			fa.leave(s.f.engine.words.again(&fa.call.action), Command)
+			if a := &fa.call.action; a.Op == dialect.Agent && args {
+				fa.shorten(map[string]string{a.Content: toldLine})
+			}
+		}
+	case dialect.Write:
+		if args && s.policy(Bold) {
+			s.content(fa)
+		}
+	}
+}
+
+// leave says that all of a result leaves for a line, if that is worth it.
+func (fa *fact) leave(line string, why Reason) {
+	if len(line)+worth <= len(fa.text) {
+		fa.verdict.text, fa.verdict.why, fa.verdict.paths = line, why, fa.readPaths()
+	}
+}
+
+// readPaths are the files that a result shows.
+func (fa *fact) readPaths() []string {
+	var out []string
+	for j := range fa.reads {
+		out = append(out, fa.reads[j].path)
+	}
+	return out
+}
+
+// spent reports whether an output is past the newest ones. One that may show
+// text of files must also be long past: edits are made from it.
+func (s *survey) spent(fa *fact) bool {
+	c := &s.f.engine.config
+	if !s.policy(Adaptive) || c.KeepShell < 0 || s.outputs <= c.KeepShell {
+		return false
+	}
+	return !fa.prints || c.Idle >= 0 && s.f.turns-fa.turn >= c.Idle
+}
+
+// plan: an older plan leaves, with the answer to it, where a newer one stays.
+func (s *survey) plan(fa *fact, may bool) {
+	if s.planned && may && s.policy(Adaptive) && fa.shorten(map[string]string{fa.call.action.Content: planLine}) {
+		fa.verdict.text, fa.verdict.why = planLine, Replaced
+	}
+	s.planned = true
+}
+
+// idle reports whether nobody has touched a file for so many times the turns
+// of [Config.Idle].
+func (s *survey) idle(key string, times int) bool {
+	c := &s.f.engine.config
+	return c.Idle >= 0 && s.f.turns-s.touched[key] >= times*c.Idle
+}
+
+// unused reports whether a read is past use: its files are foreign, or, under
+// bold, have not been touched for long or are shown by newer reads.
+func (s *survey) unused(fa *fact) bool {
+	if len(fa.reads) == 0 || staying(fa) || !s.policy(Adaptive) {
+		return false
+	}
+	bold, keep := s.policy(Bold), s.f.engine.config.KeepReads
+	for j := range fa.reads {
+		key := fa.reads[j].key
+		if !s.foreign(key) && !(bold && (s.idle(key, 2) || keep >= 0 && s.reads[key] >= keep)) {
+			return false
+		}
+	}
+	return true
+}
+
+// list: an older listing leaves where a newer one of the very same kind stays.
+func (s *survey) list(fa *fact, may bool) {
+	if len(fa.reads) != 1 {
+		return
+	}
+	what := fa.call.action.Row + "\x00" + fa.call.args
+	if newer, ok := s.listed[what]; ok && may {
+		fa.leave(s.f.engine.words.relisted(fa.reads[0].path, newer), Replaced)
+	}
+	if fa.verdict.text == "" {
+		s.listed[what] = s.f.bearer(fa)
+	}
+}

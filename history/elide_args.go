@@ -1,0 +1,127 @@
+package history
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/stet-dev/stet/dialect"
+)
+
+// The lines that stand for texts in a call's arguments.
+const (
+	oldLine     = mark + "left out: the text that this edit replaced.]"
+	contentLine = mark + "left out: what was written. Read the file if needed.]"
+	planLine    = mark + "left out: an older plan; a newer one follows.]"
+	toldLine    = mark + "left out: what an older call was told.]"
+)
+
+// content: what was written to a file that nobody has touched for long leaves
+// (bold).
+func (s *survey) content(fa *fact) {
+	a := &fa.call.action
+	if len(a.Targets) != 1 || !s.idle(s.f.keys.key(a.Targets[0].Path), 2) {
+		return
+	}
+	fa.shorten(map[string]string{a.Content: contentLine})
+	fa.verdict.paths = []string{a.Targets[0].Path}
+}
+
+// shorten has texts leave the arguments of a fact's call, if that is worth it.
+func (fa *fact) shorten(texts map[string]string) bool {
+	args, ok := rewrite(fa.call.args, texts)
+	if !ok || len(args)+worth > len(fa.call.args) {
+		return false
+	}
+	fa.verdict.args = args
+	return true
+}
+
+// replacedTexts: the texts that edits replaced leave, from message from on,
+// where every line of them stands in the request beside (d).
+func (f *Fold) replacedTexts(from int) {
+	if f.engine.config.Policy == Lossless {
+		return
+	}
+	for i := range f.facts[:max(0, len(f.facts)-recent)] {
+		fa := &f.facts[i]
+		if fa.call.action.Op != dialect.Edit || fa.result.Failed || fa.message < from || !fa.call.editable || strings.Contains(fa.call.args, mark) {
+			continue
+		}
+		texts := make(map[string]string)
+		var paths []string
+		for _, r := range fa.call.action.Edits {
+			paths = append(paths, r.Path)
+			if len(r.Old) >= worth && f.ledger.file(f.keys.key(r.Path)).holds(linesIn(r.Old)) {
+				texts[r.Old] = oldLine
+			}
+		}
+		if len(texts) > 0 && fa.shorten(texts) {
+			fa.verdict.bears, fa.verdict.paths = true, paths
+			f.plan.leave(fa.call.at, fa, fa.verdict.args, len(fa.call.args), Arguments)
+		}
+	}
+}
+
+// holds reports whether each of the lines stands in a text of f. The first and
+// the last may be parts of a line there.
+func (f *file) holds(lines []string) bool {
+	f.index.add(f.texts)
+	for i, line := range lines {
+		if len(strings.TrimSpace(line)) < minIndexed || f.index.find(f.texts, line) > 0 {
+			continue
+		}
+		if i > 0 && i < len(lines)-1 || !f.contains(line) {
+			return false
+		}
+	}
+	return true
+}
+
+func (f *file) contains(part string) bool {
+	for i := range f.texts {
+		for _, line := range f.texts[i].lines {
+			if strings.Contains(line, part) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// rewrite returns a call's arguments, a JSON object, with texts replaced: every
+// string in it that is one of the texts becomes what stands for it. All else
+// stays byte for byte. It reports whether each text was found.
+func rewrite(args string, texts map[string]string) (string, bool) {
+	if !json.Valid([]byte(args)) {
+		return "", false
+	}
+	var b strings.Builder
+	found := make(map[string]bool, len(texts))
+	for {
+		i := strings.IndexByte(args, '"')
+		if i < 0 {
+			break
+		}
+		end := i + 1
+		for args[end] != '"' {
+			if args[end] == '\\' {
+				end++
+			}
+			end++
+		}
+		end++
+		literal := args[i:end]
+		b.WriteString(args[:i])
+		args = args[end:]
+		var text string
+		if len(literal) > worth && json.Unmarshal([]byte(literal), &text) == nil {
+			if line, ok := texts[text]; ok {
+				found[text] = true
+				literal = `"` + line + `"`
+			}
+		}
+		b.WriteString(literal)
+	}
+	b.WriteString(args)
+	return b.String(), len(found) == len(texts)
+}

@@ -1,0 +1,180 @@
+package history
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stet-dev/stet/llm"
+)
+
+// work is a conversation whose last results are never victims.
+func work(do func(c *conv)) *conv {
+	c := &conv{}
+	c.user("go on")
+	do(c)
+	for i := range recent {
+		c.call("terminal-execute", map[string]any{"command": fmt.Sprintf("step %d", i)}, fmt.Sprintf("done %d", i))
+	}
+	return c
+}
+
+// cold plans a conversation sent at a moment.
+func cold(t testing.TB, c Config, w *conv) (*Plan, []llm.Message) {
+	t.Helper()
+	p := newEngine(t, c).Plan(w.messages, Break{len(w.messages), Gap})
+	return p, llm.Apply(w.messages, p.Edits)
+}
+
+// long is n bytes and more of text that no other call of long returns.
+func long(name string, n int) string {
+	var b strings.Builder
+	for i := 0; b.Len() < n; i++ {
+		fmt.Fprintf(&b, "%s, line %d of many\n", name, i)
+	}
+	return b.String()
+}
+
+// TRIM-13, TRIM-17: what leaves at a moment, by policy, and what stands there.
+func TestElide(t *testing.T) {
+	idle := func(c *conv, turns int) {
+		for i := range turns {
+			c.call("terminal-execute", map[string]any{"command": fmt.Sprintf("try %d", i)}, fmt.Sprintf("tried %d", i))
+		}
+	}
+	outside := func(c *conv) {
+		c.user("Working directory: /home/me/project")
+		c.call("filesystem-read", map[string]any{"filePath": "/home/me/notes/a.txt"}, shown("/home/me/notes/a.txt", 1, 40, 40))
+		idle(c, 31)
+	}
+	agent := map[string]any{"description": "look around", "prompt": long("prompt", 900)}
+	tests := []struct {
+		name string
+		do   func(c *conv)
+		from Policy // the first that leaves it out; "" is none
+		want string // in what stands there
+		why  Reason
+	}{
+		{"output", func(c *conv) {
+			c.call("terminal-execute", map[string]any{"command": "go test ./..."}, long("out", 900))
+			idle(c, 5)
+		}, Adaptive, "go test ./... Run it again if needed.]", Command},
+		{"failed output", func(c *conv) {
+			c.call("terminal-execute", map[string]any{"command": "go test ./..."}, long("out", 900), true)
+			idle(c, 5)
+		}, "", "", ""},
+		{"output that may show a file", func(c *conv) {
+			c.call("terminal-execute", map[string]any{"command": "git show HEAD:a.go | head -90"}, long("out", 900))
+			idle(c, 5)
+		}, "", "", ""},
+		{"output that showed a file long ago", func(c *conv) {
+			c.call("terminal-execute", map[string]any{"command": "git show HEAD:a.go | head -90"}, long("out", 900))
+			idle(c, 31)
+		}, Adaptive, "Run it again if needed.]", Command},
+		{"search", func(c *conv) {
+			c.call("Grep", map[string]any{"pattern": "func main"}, long("found", 900))
+			idle(c, 5)
+		}, Adaptive, "func main", Command},
+		{"report of another agent", func(c *conv) {
+			c.call("Task", agent, long("report", 900))
+			idle(c, 5)
+		}, Adaptive, "Call it again if needed.]", Command},
+		{"listing", func(c *conv) {
+			c.call("list_files", map[string]any{"path": "src"}, long("entry", 900))
+			c.call("list_files", map[string]any{"path": "src"}, long("other entry", 900))
+		}, Lossless, "listed again below by call_2.]", Replaced},
+		{"plan", func(c *conv) {
+			c.call("ExitPlanMode", map[string]any{"plan": long("plan", 900)}, "Agreed.")
+			c.call("ExitPlanMode", map[string]any{"plan": long("better plan", 900)}, "Agreed.")
+		}, Adaptive, "an older plan", Replaced},
+		{"read outside the workspace", outside, Adaptive, "Read it again if needed.]", Idle},
+		{"read outside the workspace, beside an edit", func(c *conv) {
+			outside(c)
+			c.call("filesystem-edit", map[string]any{"filePath": "/home/me/notes/b.txt", "searchContent": "a", "replaceContent": "b"}, "Edited.")
+		}, Bold, "", ""},
+		{"dependency", func(c *conv) {
+			c.read("node_modules/x/index.js", 1, 40, 40)
+			idle(c, 11)
+		}, Adaptive, "Read it again if needed.]", Idle},
+		{"idle read", func(c *conv) {
+			c.read("src/a.go", 1, 40, 40)
+			idle(c, 61)
+		}, Bold, "Read it again if needed.]", Idle},
+		{"idle content", func(c *conv) {
+			c.call("filesystem-create", map[string]any{"filePath": "src/a.go", "content": long("written", 900)}, "Written.")
+			idle(c, 61)
+		}, Bold, "Read the file if needed.]", Arguments},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			leaves := false
+			for _, policy := range []Policy{Lossless, Adaptive, Bold} {
+				leaves = leaves || policy == tt.from
+				p, out := cold(t, Config{Policy: policy}, work(tt.do))
+				left := ""
+				for i, e := range p.Edits {
+					left += e.Text
+					if tt.why != "" && leaves && p.Trims[i].Reason != tt.why && p.Trims[i].Reason != Arguments {
+						t.Errorf("%s: left as %s", policy, p.Trims[i].Reason)
+					}
+				}
+				if leaves != (len(p.Edits) > 0) && (tt.why != "" || policy != Bold) || leaves && !strings.Contains(left, tt.want) {
+					t.Errorf("%s: %q", policy, left)
+				}
+				if len(out) == 0 {
+					t.Error("nothing is sent")
+				}
+			}
+		})
+	}
+}
+
+// What stands in an edit's arguments: the text it replaced leaves, if all its
+// lines stand elsewhere; the new text stays.
+func TestElideReplacedText(t *testing.T) {
+	var lines []string
+	for n := 3; n < 20; n++ {
+		lines = append(lines, fmt.Sprintf("the text of line %d of a.go", n))
+	}
+	old := strings.Join(lines, "\n")
+	edit := func(text string) func(c *conv) {
+		return func(c *conv) {
+			c.read("src/a.go", 1, 40, 40)
+			c.call("filesystem-edit", map[string]any{"filePath": "src/a.go", "searchContent": text, "replaceContent": long("new", 900)}, "Edited.")
+		}
+	}
+	_, out := cold(t, Config{}, work(edit(old)))
+	args := out[3].Parts[0].Args
+	if strings.Contains(args, "line 3 of a.go") || !strings.Contains(args, oldLine) || !strings.Contains(args, "new, line 0") || !strings.Contains(args, `"filePath":"src/a.go"`) {
+		t.Errorf("%s", args)
+	}
+	for _, c := range []struct {
+		config Config
+		text   string
+	}{{Config{Policy: Lossless}, old}, {Config{InPlace: true}, old}, {Config{}, old + "\nand a line that nobody showed"}} {
+		if p, _ := cold(t, c.config, work(edit(c.text))); len(p.Edits) > 0 {
+			t.Errorf("%+v: %s", c.config, p.Edits[0].Text)
+		}
+	}
+}
+
+// A line of ours never points to a victim: what pointed to it is sent in full.
+func TestElideMovesPointers(t *testing.T) {
+	c := work(func(c *conv) {
+		c.call("terminal-execute", map[string]any{"command": "make"}, long("out", 900))
+		for i := range 4 {
+			c.call("terminal-execute", map[string]any{"command": fmt.Sprint("try ", i)}, "no")
+		}
+		c.call("terminal-execute", map[string]any{"command": "make all"}, long("out", 900))
+	})
+	c.messages = c.messages[:len(c.messages)-2] // one of the newest
+	e := newEngine(t, Config{})
+	warm := llm.Apply(c.messages, e.Plan(c.messages).Edits)
+	if !strings.Contains(warm[12].Parts[0].Text, "shown above by call_1") {
+		t.Fatalf("%s", warm[12].Parts[0].Text)
+	}
+	_, out := cold(t, Config{}, c)
+	if !strings.Contains(out[2].Parts[0].Text, "Run it again") || out[12].Parts[0].Text != c.messages[12].Parts[0].Text {
+		t.Errorf("%s\n%s", out[2].Parts[0].Text, out[12].Parts[0].Text)
+	}
+}

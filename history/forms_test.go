@@ -1,0 +1,83 @@
+package history
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/stet-dev/stet/llm"
+	"pgregory.net/rapid"
+)
+
+// forms are how a result has line n: fmt formats of the number and the text.
+// "" is the text alone.
+var forms = map[string]string{"filesystem-read": "%d→%s", "Read": "%6d\t%s", "read": "%d: %s", "exec_command": "", "mcp__stet__Read": "%6d | %s"}
+
+// look reads a file in the manner of one of several agents.
+func (w *world) look(t *rapid.T, name string) {
+	x, text := w.expose(t, name)
+	last := x.first + len(x.lines) - 1
+	args := map[string]any{"filePath": name, "startLine": x.first, "endLine": last}
+	form := "filesystem-read"
+	if len(x.lines) > 0 {
+		form = rapid.SampledFrom([]string{"filesystem-read", "Read", "read", "exec_command", "mcp__stet__Read"}).Draw(t, "agent")
+	}
+	var rows strings.Builder
+	for k, line := range x.lines {
+		if f := forms[form]; f != "" {
+			line = fmt.Sprintf(f, x.first+k, line)
+		}
+		rows.WriteString(line + "\n")
+	}
+	switch form {
+	case "Read":
+		args = map[string]any{"file_path": name, "offset": x.first, "limit": len(x.lines)}
+		text = strings.TrimSuffix(rows.String(), "\n")
+	case "read":
+		args = map[string]any{"filePath": name, "offset": x.first, "limit": len(x.lines)}
+		text = fmt.Sprintf("<path>%s</path>\n<type>file</type>\n<content>\n%s\n(Showing lines %d-%d of %d. Use offset=%d to continue.)\n</content>",
+			name, rows.String(), x.first, last, len(w.files[name]), last+1)
+	case "mcp__stet__Read":
+		args = map[string]any{"path": name, "start_line": x.first, "limit": len(x.lines)}
+		content, _ := json.Marshal(strings.TrimSuffix(rows.String(), "\n"))
+		text = fmt.Sprintf(`{"status":"success","data":{"content":%s,"truncated":false},"text":"Read %d lines","stats":{"total_lines":%d}}`, content, len(x.lines), len(w.files[name]))
+	case "exec_command":
+		args = map[string]any{"cmd": fmt.Sprintf("sed -n '%d,%dp' %s", x.first, last, name)}
+		text = "Wall time: 0.1 seconds\nProcess exited with code 0\nOutput:\n" + rows.String()
+	}
+	x.form = form
+	at := w.call(form, args, text)
+	w.truth[at] = []exposure{x}
+}
+
+// visible reports whether the result still has line k of what it showed.
+func visible(m llm.Message, x exposure, k int) bool {
+	text := "\n" + m.Parts[0].Text + "\n"
+	if x.form == "mcp__stet__Read" {
+		var envelope struct{ Data struct{ Content string } }
+		if json.Unmarshal([]byte(m.Parts[0].Text), &envelope) != nil {
+			return false
+		}
+		text = "\n" + envelope.Data.Content + "\n"
+	}
+	if x.path != outputName && x.form != "exec_command" {
+		return strings.Contains(text, fmt.Sprintf("\n"+forms[cmp.Or(x.form, "filesystem-read")]+"\n", x.first+k, x.lines[k]))
+	}
+	if _, output, ok := strings.Cut(text, "\nOutput:\n"); ok {
+		text = output
+	} else {
+		text = text[1:]
+	}
+	n := x.first // of the line; ours say how those behind them are numbered
+	for line := range strings.Lines(text) {
+		if own := ownLine.FindStringSubmatch(line); own != nil {
+			n, _ = strconv.Atoi(own[3])
+		} else if n == x.first+k {
+			return line == x.lines[k]+"\n"
+		}
+		n++
+	}
+	return false
+}

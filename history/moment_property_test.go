@@ -1,0 +1,198 @@
+package history
+
+import (
+	"encoding/json"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stet-dev/stet/llm"
+	"pgregory.net/rapid"
+)
+
+// drawBreaks draws moments at random places.
+func drawBreaks(t *rapid.T, n int) []Break {
+	var out []Break
+	for _, after := range rapid.SliceOfNDistinct(rapid.IntRange(1, n), 0, 4, rapid.ID[int]).Draw(t, "breaks") {
+		out = append(out, Break{after, rapid.SampledFrom([]Moment{Gap, Model, Tools, Resume, Compaction}).Draw(t, "why")})
+	}
+	slices.SortFunc(out, func(a, b Break) int { return a.After - b.After })
+	return out
+}
+
+// until returns the breaks of the first n messages.
+func until(breaks []Break, n int) []Break {
+	i := slices.IndexFunc(breaks, func(b Break) bool { return b.After > n })
+	if i < 0 {
+		return breaks
+	}
+	return breaks[:i]
+}
+
+func drawEliding(t *rapid.T) *Engine {
+	c := Config{
+		Policy:    rapid.SampledFrom([]Policy{Lossless, Adaptive, Bold}).Draw(t, "policy"),
+		KeepShell: rapid.IntRange(1, 3).Draw(t, "outputs kept"), Idle: rapid.IntRange(1, 6).Draw(t, "idle"),
+		Margin: rapid.Bool().Draw(t, "margin"),
+	}
+	if rapid.Bool().Draw(t, "priced") {
+		c.Price = Price{0.1, 1.25}
+	}
+	if rapid.Bool().Draw(t, "pressed") {
+		c.Window, c.Pressure = 2000, 0.5
+	}
+	e, err := New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// The invariants of the engine at moments, over random histories. Their numbers
+// are those of the design.
+func TestInvariantsAtMoments(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w, e := drawWorld(t), drawEliding(t)
+		breaks := drawBreaks(t, len(w.messages))
+		stored, _ := json.Marshal(w.messages)
+		p := e.Plan(w.messages, breaks...)
+		out := llm.Apply(w.messages, p.Edits)
+
+		// 1 (TRIM-16): what was left out stands where the line in its place
+		// says, or the line says how to have it again.
+		for i, xs := range w.truth {
+			if command, old := byHandle(out[i].Parts[0].Text); old {
+				if e.Policy() == Lossless {
+					t.Fatalf("message %d left under lossless: %s", i, command)
+				}
+				continue
+			}
+			for _, x := range xs {
+				checkPointers(t, w, out, i, x)
+			}
+		}
+		// 2: every call keeps its result and its id, in the same order.
+		checkOrder(t, w.messages, out)
+		// 4: planning a plan changes nothing, and between moments the plan of
+		// a prefix is a prefix of the plan. Moments that the engine finds
+		// itself go by the size of what it is given.
+		if e.config.Price == (Price{}) && e.config.Pressure == 0 {
+			if again := e.Plan(out, breaks...); len(again.Edits) != 0 {
+				t.Fatalf("planned again, it changes message %d to %q", again.Edits[0].Message, again.Edits[0].Text)
+			}
+			checkPrefix(t, e, w, breaks)
+		}
+		checkFolding(t, e, w, breaks, p)
+		// 5: the stored messages are unchanged.
+		if now, _ := json.Marshal(w.messages); string(now) != string(stored) {
+			t.Fatal("the stored messages changed")
+		}
+		// 6: what an edit needs and could see, it sees.
+		if e.Policy() == Bold {
+			return
+		}
+		for _, nd := range w.needs {
+			part := w.messages[:nd.message]
+			sent := llm.Apply(part, e.Plan(part, until(breaks, nd.message)...).Edits)
+			for _, l := range nd.old {
+				if inSight(part, l) && !inSight(sent, l) {
+					t.Fatalf("the edit in message %d lost %q", nd.message, l)
+				}
+			}
+		}
+	})
+}
+
+// byHandle reports whether a result was left out with a line that says how to
+// have it again, and returns the line.
+func byHandle(text string) (string, bool) {
+	return text, ours(text) && (strings.Contains(text, "Run it again if needed.]") || strings.Contains(text, "Read it again if needed.]"))
+}
+
+// inSight reports whether a line stands anywhere in messages.
+func inSight(messages []llm.Message, line string) bool {
+	for i := range messages {
+		for _, p := range messages[i].Parts {
+			if strings.Contains(p.Text, line) || strings.Contains(p.Args, line) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// checkOrder: nothing changed but the texts of results and texts in arguments.
+func checkOrder(t *rapid.T, in, out []llm.Message) {
+	if len(in) != len(out) {
+		t.Fatalf("%d messages became %d", len(in), len(out))
+	}
+	for i := range in {
+		for j := range in[i].Parts {
+			a, b := in[i].Parts[j], out[i].Parts[j]
+			switch a.Kind {
+			case llm.ToolResult:
+				a.Text, b.Text = "", ""
+			case llm.ToolCall:
+				if !slices.Equal(keysOf(t, a.Args), keysOf(t, b.Args)) {
+					t.Fatalf("message %d: the arguments %s became %s", i, a.Args, b.Args)
+				}
+				a.Args, b.Args = "", ""
+			}
+			if !reflect.DeepEqual(a, b) {
+				t.Fatalf("message %d changed in more than a result or arguments", i)
+			}
+		}
+	}
+}
+
+// keysOf returns the keys of a JSON object, sorted.
+func keysOf(t *rapid.T, args string) []string {
+	var m map[string]any
+	if err := json.Unmarshal([]byte(args), &m); err != nil {
+		t.Fatalf("arguments are no object: %s", args)
+	}
+	out := make([]string, 0, len(m))
+	for k := range m {
+		out = append(out, k)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// checkPrefix: with no moment between n and m messages, the plan of n is a
+// prefix of the plan of m.
+func checkPrefix(t *rapid.T, e *Engine, w *world, breaks []Break) {
+	n := rapid.IntRange(0, len(w.messages)).Draw(t, "prefix")
+	m := len(w.messages)
+	if rest := breaks[len(until(breaks, n)):]; len(rest) > 0 {
+		m = rest[0].After - 1
+	}
+	whole, part := e.Plan(w.messages[:m], until(breaks, n)...), e.Plan(w.messages[:n], until(breaks, n)...)
+	for i := range part.Edits {
+		if i >= len(whole.Edits) || part.Edits[i] != whole.Edits[i] {
+			t.Fatalf("the plan of %d messages is no prefix of the plan of %d", n, m)
+		}
+	}
+}
+
+// checkFolding: a conversation folded message by message, and planned on the
+// way, has the same plan as all of it at once.
+func checkFolding(t *rapid.T, e *Engine, w *world, breaks []Break, want *Plan) {
+	f := e.Fold()
+	var got *Plan
+	for i := range w.messages {
+		f.Add(w.messages[i])
+		for _, b := range breaks {
+			if b.After == i+1 {
+				f.Cold(b.Why)
+			}
+		}
+		if i+1 == len(w.messages) || w.messages[i+1].Role == llm.Assistant {
+			got = f.Plan()
+		}
+	}
+	if got == nil || !reflect.DeepEqual(got.Edits, want.Edits) || !reflect.DeepEqual(got.Trims, want.Trims) {
+		t.Fatal("folded message by message, the plan is another")
+	}
+}

@@ -1,0 +1,121 @@
+package history
+
+import (
+	"encoding/json"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stet-dev/stet/dialect"
+	"github.com/stet-dev/stet/llm"
+)
+
+// replayed folds messages as they were recorded, with a moment where an answer
+// came more than five minutes after the one before, and hands over every
+// request with the index of the message that answered it, and whether it was
+// sent at a moment.
+func replayed(e *Engine, messages []llm.Message, do func(at int, f *Fold, moment bool)) {
+	f := e.Fold()
+	var clock, last time.Time
+	for i := range messages {
+		if m := &messages[i]; m.Role == llm.Assistant && !m.Local && i > 0 {
+			moment := !last.IsZero() && clock.Sub(last) > 5*time.Minute
+			if moment {
+				f.Cold(Gap)
+			}
+			do(i, f, moment)
+			last = clock
+			if m.Time.After(last) {
+				last = m.Time
+			}
+		}
+		if messages[i].Time.After(clock) {
+			clock = messages[i].Time
+		}
+		f.Add(messages[i])
+	}
+}
+
+// handle is the form of a line that says how to have again what was left out.
+var handle = regexp.MustCompile(`^\[stet: .+(?:Run it again if needed|Call it again if needed|Read it again if needed|listed again below by .+|an older plan; a newer one follows)\.\]$`)
+
+// Invariants 1, 2 and 6 at the moments of recorded sessions: what leaves a
+// request under adaptive says how to have it again or stands elsewhere in it,
+// and no edit loses a line of the text that it replaces. The check reads the
+// edits with the dialects and shares nothing else with the engine.
+func TestRecordedMoments(t *testing.T) {
+	e := newEngine(t, Config{})
+	table := dialect.Default()
+	edits, left := 0, make(map[Reason]int)
+	recordings(t, func(t *testing.T, name string, messages []llm.Message) {
+		replayed(e, messages, func(at int, f *Fold, moment bool) {
+			if moment {
+				p := f.Plan()
+				for i, trim := range p.Trims {
+					left[trim.Reason]++
+					checkLeft(t, name, &messages[trim.Message].Parts[trim.Part], trim, p.Edits[i].Text)
+				}
+			}
+			var sent, stored []string
+			for j := range messages[at].Parts {
+				call := &messages[at].Parts[j]
+				if call.Kind != llm.ToolCall {
+					continue
+				}
+				for _, r := range table.Action(call.Name, call.Args).Edits {
+					if edits++; sent == nil {
+						sent, stored = textsOf(llm.Apply(messages[:at], f.Plan().Edits)), textsOf(messages[:at])
+					}
+					if line, lost := losesLine(stored, sent, r.Old); lost {
+						t.Errorf("%s: message %d edits %q of %s, which is not in the request any more", name, at, line, r.Path)
+					}
+				}
+			}
+		})
+	})
+	t.Logf("%d edits, left out: %v", edits, left)
+	if edits == 0 || left[Command] == 0 || left[Arguments] == 0 {
+		t.Error("no edit was checked, or nothing left: the check checks nothing")
+	}
+}
+
+// checkLeft checks what stands for a part that left at a moment.
+func checkLeft(t *testing.T, name string, was *llm.Part, trim Trim, is string) {
+	switch {
+	case was.Kind == llm.ToolCall:
+		if trim.Reason != Arguments || json.Valid([]byte(was.Args)) != json.Valid([]byte(is)) {
+			t.Errorf("%s: the arguments of message %d became %q", name, trim.Message, is)
+		}
+	case trim.Reason == Command || trim.Reason == Idle || trim.Reason == Replaced:
+		if !handle.MatchString(is) {
+			t.Errorf("%s: message %d became %q", name, trim.Message, is)
+		}
+	}
+}
+
+// losesLine reports whether a line of text stands in what is stored, and not in
+// what is sent.
+func losesLine(stored, sent []string, text string) (string, bool) {
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, " \t\r\n")
+		if strings.TrimSpace(line) != "" && !standsIn(sent, line) && standsIn(stored, line) {
+			return line, true
+		}
+	}
+	return "", false
+}
+
+// textsOf returns all texts of the messages that are sent.
+func textsOf(messages []llm.Message) []string {
+	var out []string
+	for i := range messages {
+		if messages[i].Local {
+			continue
+		}
+		for _, p := range messages[i].Parts {
+			out = append(out, p.Text, p.Args)
+		}
+	}
+	return out
+}

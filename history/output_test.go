@@ -1,0 +1,145 @@
+package history
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// A command's output that stands above already is one line; run again at once,
+// it is in full; and what is new in it comes alone.
+func TestOutputRepeated(t *testing.T) {
+	c := &conv{clock: noon}
+	run := func(command, output string) int {
+		return c.call("terminal-execute", map[string]any{"command": command}, output)
+	}
+	list := lineRange("%.0sok the package number %d has passed", 1, 30)
+	run("go test ./...", list)
+	again := run("go test ./...", list)
+	run("go test ./...", list) // insists
+	part := run("go test -v ./...", "go: downloading\n"+list+"FAIL one more\n")
+	p := expectLeft(t, lossless(t), c, again, part)
+	if text := p.Edits[0].Text; text != "[stet: output lines 1-30 unchanged: shown above by call_1 (lines 1-30). Ask again for the full text.]\n" {
+		t.Errorf("%q", text)
+	}
+	if text := p.Edits[1].Text; !strings.HasPrefix(text, "go: downloading\n") || !strings.HasSuffix(text, "FAIL one more\n") ||
+		!strings.Contains(text, "output lines 5-28 unchanged: shown above by call_3 (lines 4-27 there)") {
+		t.Errorf("%q", text)
+	}
+}
+
+// TestOutputAskedAgain: a change of a file in between makes it another run.
+func TestOutputAskedAgain(t *testing.T) {
+	c := &conv{clock: noon}
+	list := lineRange("%.0sok the package number %d has passed", 1, 30)
+	run := func() int { return c.call("terminal-execute", `{"command":"go test ./..."}`, list) }
+	run()
+	second := run()
+	c.call("filesystem-create", map[string]any{"filePath": "a.go", "content": "package a\n"}, "Written.")
+	third := run()
+	run()
+	expectLeft(t, lossless(t), c, second, third)
+}
+
+// TRIM-3: what failed stays, and is not pointed to.
+func TestFailedOutputStays(t *testing.T) {
+	c := &conv{clock: noon}
+	text := "Exit code 1\n" + lineRange("%.0sFAIL the package number %d", 1, 30)
+	for range 3 {
+		c.call("Bash", `{"command":"go test ./..."}`, text, true)
+	}
+	expectLeft(t, lossless(t), c)
+}
+
+// A plan that was agreed to stands in the call's own arguments.
+func TestPlanEchoed(t *testing.T) {
+	c := &conv{clock: noon}
+	plan := "# The plan\n" + lineRange("%.0s- step number %d of the plan", 1, 30)
+	at := c.call("ExitPlanMode", map[string]any{"plan": plan}, "User has approved your plan.\n\n## Approved Plan:\n"+plan)
+	p := expectLeft(t, lossless(t), c, at)
+	if text := p.Edits[0].Text; !strings.HasPrefix(text, "User has approved") || !strings.Contains(text, "written by call_1 (lines 4-31 there)") {
+		t.Errorf("%q", text)
+	}
+}
+
+// The normal form is what a person would have seen in the end.
+func TestTerminal(t *testing.T) {
+	same := strings.Repeat("downloading, please wait for it\n", 12)
+	for in, want := range map[string]string{
+		"plain\ntext\n":                            "plain\ntext\n",
+		"\x1b[1;32mok\x1b[0m pkg\n":                "ok pkg\n",
+		"\x1b]0;title\x07$ ls\n\x1b]8;;x\x1b\\l\n": "$ ls\nl\n",
+		"10 %\r50 %\r100 %\ndone":                  "100 %\ndone",
+		"a long state\rshort\n":                    "shortg state\n",
+		"a long state\r\x1b[Kshort\n":              "short\n",
+		"\x1b[2K\rone\x1b[2K\rtwo\n":               "two\n",
+		"dos\r\nlines\r\n":                         "dos\r\nlines\r\n",
+		"é1\ré2\n":                                 "é2\n",
+		"begin\n" + same + "end\n":                 "begin\ndownloading, please wait for it\n[stet: the line above, 12 times in all]\nend\n",
+		"a\na\na\na\n":                             "a\na\na\na\n",
+		"lone \x1b":                                "lone ",
+	} {
+		if got := terminal(in); got != want {
+			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+	}
+}
+
+// It is idempotent, not longer, and leaves plain text alone.
+func TestTerminalProperties(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var b strings.Builder
+		for range rapid.IntRange(0, 30).Draw(t, "parts") {
+			b.WriteString(rapid.SampledFrom([]string{
+				"a line of output that is long enough to be worth a count\n", "other", "\n", "\r", "\x1b[K", "\x1b[31m", "\x1b", "\r\n", "ü", "[stet: ",
+			}).Draw(t, "part"))
+		}
+		in := b.String()
+		out := terminal(in)
+		if terminal(out) != out {
+			t.Fatalf("%q becomes %q, and then %q", in, out, terminal(out))
+		}
+		if len(out) > len(in) {
+			t.Fatalf("%q becomes longer: %q", in, out)
+		}
+	})
+}
+
+func FuzzTerminal(f *testing.F) {
+	f.Add("a\x1b[1mb\rc\n")
+	f.Fuzz(func(t *testing.T, in string) {
+		if out := terminal(in); terminal(out) != out {
+			t.Fatalf("%q becomes %q, and then %q", in, out, terminal(out))
+		}
+	})
+}
+
+func FuzzStubs(f *testing.F) {
+	f.Add("[stet: a.go lines 1-20 of 30 unchanged: shown above by call_1 (lines 1-20). Ask again for the full text.]\n21\tx")
+	f.Fuzz(func(t *testing.T, in string) {
+		for _, s := range stubs(in) {
+			if s.first > s.last || s.behind > len(in) {
+				t.Fatalf("%+v", s)
+			}
+			behind(in[s.behind:], s.last)
+		}
+	})
+}
+
+// Outputs that have lines of ours are decided, and their other lines count.
+func TestOursInAnOutput(t *testing.T) {
+	c := &conv{clock: noon}
+	list := func(a, b int) string { return lineRange("%.0sok the package number %d has passed", a, b) }
+	run := func(i int, output string) int {
+		return c.call("terminal-execute", fmt.Sprintf(`{"command":"run %d"}`, i), output)
+	}
+	run(1, list(1, 30))
+	run(2, "[stet: output lines 1-27 unchanged: shown above by call_1 (lines 1-30). Ask again for the full text.]\n"+list(28, 70))
+	at := run(3, list(40, 70))
+	p := expectLeft(t, lossless(t), c, at)
+	if !strings.Contains(p.Edits[0].Text, "shown above by call_2 (lines 40-70 there)") {
+		t.Errorf("%q", p.Edits[0].Text)
+	}
+}

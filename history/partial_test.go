@@ -1,0 +1,256 @@
+package history
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/stet-dev/stet/dialect"
+	"pgregory.net/rapid"
+)
+
+// lineRange makes lines a to b of a file, as text.
+func lineRange(format string, a, b int) string {
+	var s strings.Builder
+	for n := a; n <= b; n++ {
+		fmt.Fprintf(&s, format+"\n", n, n)
+	}
+	return s.String()
+}
+
+const cat = "%6d\tthe text of line %d, as the file has it"
+
+// TRK-9, context-engine.md "Admit": of lines of which some are in view the
+// others come alone, in the agent's own form, with three lines at each seam.
+func TestMissingLinesOnly(t *testing.T) {
+	for name, tt := range map[string]struct{ tool, args, first, second, begin, lines string }{
+		"claude code": {
+			"Read", `{"file_path":"/p/a.ts"%s}`, lineRange(cat, 1, 40), lineRange(cat, 1, 60),
+			"[stet: a.ts lines 1-37 unchanged: shown above by call_1 (lines 1-40). Ask again for the full text.]\n", lineRange(cat, 38, 60),
+		},
+		"opencode": {
+			"read", `{"filePath":"a.ts"%s}`,
+			"<path>a.ts</path>\n<type>file</type>\n<content>\n" + lineRange("%d: the text of line %d, as it is", 1, 40) + "\n(File has more lines. Use 'offset' parameter to read beyond line 40)\n</content>",
+			"<path>a.ts</path>\n<type>file</type>\n<content>\n" + lineRange("%d: the text of line %d, as it is", 1, 60) + "\n(End of file - total 60 lines)\n</content>",
+			"<path>a.ts</path>\n<type>file</type>\n<content>\n[stet: a.ts lines 1-37 of 60 unchanged: shown above by call_1 (lines 1-40). Ask again for the full text.]\n38: the text", "\n(End of file - total 60 lines)\n</content>",
+		},
+		"a shell": {
+			"exec_command", `{"cmd":"sed -n '%d,%dp' a.ts"}`, lineRange("%.0sthe text of line %d, as the file has it", 1, 40), lineRange("%.0sthe text of line %d, as the file has it", 1, 60),
+			"[stet: a.ts lines 1-37 unchanged: shown above by call_1 (lines 1-40). Ask again for the full text.]\n", lineRange("%.0sthe text of line %d, as the file has it", 38, 60),
+		},
+	} {
+		c := &conv{clock: noon}
+		first, second := strings.ReplaceAll(tt.args, "%s", `,"limit":40`), strings.ReplaceAll(tt.args, "%s", `,"limit":60`)
+		if name == "a shell" {
+			first, second = fmt.Sprintf(tt.args, 1, 40), fmt.Sprintf(tt.args, 1, 60)
+		}
+		c.call(tt.tool, first, tt.first)
+		at := c.call(tt.tool, second, tt.second)
+		c.call(tt.tool, second, tt.second) // insists
+		p := expectLeft(t, lossless(t), c, at)
+		if text := p.Edits[0].Text; !strings.HasPrefix(text, tt.begin) || !strings.HasSuffix(text, tt.lines) || p.Trims[0].Reason != Partial {
+			t.Errorf("%s: %s\n%s", name, p.Trims[0].Reason, text)
+		}
+	}
+}
+
+// TRK-9: an edit's new text is in view, and so is the old read around it.
+func TestReadAfterEdit(t *testing.T) {
+	before := lineRange(cat, 1, 60)
+	old, fresh := "the text of line 30, as the file has it", "line 30, written anew\nand another one\nand a third one"
+	var after strings.Builder
+	for n := 1; n <= 62; n++ {
+		text := fmt.Sprintf("the text of line %d, as the file has it", n)
+		switch {
+		case n >= 30 && n <= 32:
+			text = strings.Split(fresh, "\n")[n-30]
+		case n > 32:
+			text = fmt.Sprintf("the text of line %d, as the file has it", n-2)
+		}
+		fmt.Fprintf(&after, "%6d\t%s\n", n, text)
+	}
+	c := &conv{clock: noon}
+	c.call("Read", `{"file_path":"/p/a.ts"}`, before)
+	c.call("Edit", map[string]any{"file_path": "/p/a.ts", "old_string": old, "new_string": fresh}, "The file /p/a.ts has been updated.")
+	at := c.call("Read", `{"file_path":"/p/a.ts"}`, after.String())
+	p := expectLeft(t, lossless(t), c, at)
+	const want = "[stet: a.ts lines 1-62 of 62 unchanged: 1-29 shown above by call_1, 30-32 written by call_2, 33-62 shown above by call_1 (lines 31-60 there). Ask again for the full text.]\n"
+	if p.Edits[0].Text != want {
+		t.Errorf("%q", p.Edits[0].Text)
+	}
+
+	// A failed edit writes nothing that could be pointed to.
+	c.messages[3].Parts[0].Text, c.messages[3].Parts[0].IsError = "<tool_use_error>String to replace not found</tool_use_error>", true
+	if text := expectLeft(t, lossless(t), c, at).Edits[0].Text; strings.Contains(text, "call_2") || !strings.Contains(text, "written anew") {
+		t.Errorf("%q", text)
+	}
+}
+
+// A file written by a call is in view; a line of which an edit changed a part
+// is not.
+func TestReadAfterWrite(t *testing.T) {
+	c := &conv{clock: noon}
+	content := lineRange("line %d of %d", 1, 50)
+	c.call("Write", map[string]any{"file_path": "/p/a.ts", "content": content}, "File created")
+	c.call("Edit", map[string]any{"file_path": "/p/a.ts", "old_string": "20 of", "new_string": "20, not of"}, "The file has been updated.")
+	at := c.call("Read", `{"file_path":"/p/a.ts"}`, lineRange("%6d\tline %[1]d of %d", 1, 19)+"    20\tline 20, not of 20\n"+lineRange("%6d\tline %[1]d of %d", 21, 50))
+	p := expectLeft(t, lossless(t), c, at)
+	text := p.Edits[0].Text
+	for _, want := range []string{"[stet: a.ts lines 1-16 of 50 unchanged: written by call_1. Ask again for the full text.]\n", "    20\tline 20, not of 20\n    21\t", "[stet: a.ts lines 24-50 of 50 unchanged: written by call_1]\n"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in\n%s", want, text)
+		}
+	}
+}
+
+// A change of the file in between makes it another question.
+func TestAskedAfterAnEdit(t *testing.T) {
+	c := &conv{clock: noon}
+	c.read("a.ts", 1, 60, 60)
+	again := c.read("a.ts", 1, 60, 60)
+	c.call("filesystem-edit", map[string]any{"filePath": "a.ts", "searchContent": "nothing that was shown", "replaceContent": "other"}, "Edited.")
+	third := c.read("a.ts", 1, 60, 60)
+	c.read("a.ts", 1, 60, 60)
+	expectLeft(t, lossless(t), c, again, third)
+}
+
+// A copy, or a file that was moved, is in view under its old path.
+func TestCopyOfAFile(t *testing.T) {
+	c := &conv{clock: noon}
+	c.read("a/x.ts", 1, 60, 60)
+	copied := c.read("b/x.ts", 1, 60, 60)
+	c.read("b/x.ts", 1, 60, 60)
+	p := expectLeft(t, lossless(t), c, copied)
+	if text := p.Edits[0].Text; !strings.Contains(text, "the same: shown above by call_1 (lines 1-60 of a/x.ts)") {
+		t.Errorf("%q", text)
+	}
+	if own := stubs(p.Edits[0].Text); len(own) != 1 || own[0].last != 60 {
+		t.Errorf("own line not recognised: %v", own)
+	}
+}
+
+// What stands further back than half of the window is sent again.
+func TestFarBack(t *testing.T) {
+	c := &conv{clock: noon}
+	c.read("a.ts", 1, 60, 60)
+	c.call("terminal-execute", `{"command":"make"}`, strings.Repeat("x", 30_000))
+	again := c.read("a.ts", 1, 60, 60)
+	expectLeft(t, lossless(t), c, again)
+	expectLeft(t, newEngine(t, Config{Policy: Lossless, Window: 12_000}), c)
+	expectLeft(t, newEngine(t, Config{Policy: Lossless, Window: 20_000}), c, again)
+}
+
+// Runs do not overlap, are in order, and each stands where it says; of a text
+// that stands whole under other numbers nothing is left.
+func TestMatch(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		l := newLedger()
+		f := l.file("a.go")
+		alphabet := rapid.SampledFrom([]int{3, 40}).Draw(t, "alphabet")
+		draw := func(n int) []string {
+			lines := make([]string, rapid.IntRange(1, n).Draw(t, "lines"))
+			for i := range lines {
+				k := rapid.IntRange(0, alphabet).Draw(t, "line")
+				lines[i] = strings.Repeat("z", k%9) + fmt.Sprint(k)
+			}
+			return lines
+		}
+		for i := range rapid.IntRange(1, 6).Draw(t, "texts") {
+			f.show(bearer{result: place{i, 0}, written: rapid.Bool().Draw(t, "written")}, rapid.IntRange(0, 9).Draw(t, "first"), draw(30))
+		}
+		lines := draw(40)
+		if rapid.Bool().Draw(t, "known") {
+			lines = f.texts[rapid.IntRange(0, len(f.texts)-1).Draw(t, "which")].lines
+		}
+		runs := f.match(rapid.IntRange(1, 9).Draw(t, "number"), lines, reach{own: place{-1, -1}})
+		at := 0
+		for _, r := range runs {
+			if r.from < at || r.to <= r.from || r.to > len(lines) {
+				t.Fatalf("%v behind line %d", r, at)
+			}
+			at = r.to
+			if !reflect.DeepEqual(lines[r.from:r.to], f.texts[r.text].lines[r.at:r.at+r.len()]) {
+				t.Fatalf("%v is not the same", r)
+			}
+			if r.len() < minRun && !f.texts[r.text].written {
+				t.Fatalf("%v is too short", r)
+			}
+		}
+	})
+}
+
+// Stretches lie inside the runs, keep clear of what is new, and have no more
+// pieces than a line may name.
+func TestStretches(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var runs []run
+		known := make(map[int]bool)
+		at := 0
+		for i := range rapid.IntRange(0, 12).Draw(t, "runs") {
+			at += rapid.SampledFrom([]int{0, 0, 1, 9}).Draw(t, "new")
+			r := run{from: at, to: at + rapid.IntRange(1, 12).Draw(t, "lines"), text: i, at: 100 * i}
+			for k := r.from; k < r.to; k++ {
+				known[k] = true
+			}
+			at = r.to
+			runs = append(runs, r)
+		}
+		n := at + rapid.IntRange(0, 9).Draw(t, "rest")
+		rows := make([]int, n+1)
+		for i := range rows {
+			rows[i] = 10 * i
+		}
+		end := 0
+		for _, s := range stretches(runs, n, rows) {
+			if len(s) == 0 || len(s) > maxPieces {
+				t.Fatalf("%d pieces", len(s))
+			}
+			for i, r := range s {
+				if r.len() <= 0 || r.from < end || i > 0 && r.from != s[i-1].to {
+					t.Fatalf("%v behind line %d", s, end)
+				}
+				if r.at-100*r.text != r.from-runs[r.text].from || r.to > runs[r.text].to {
+					t.Fatalf("%v is not of run %v", r, runs[r.text])
+				}
+				end = r.to
+			}
+			for k := s[0].from - seam; k < s[0].from; k++ {
+				if k >= 0 && !known[k] {
+					t.Fatalf("line %d is new, and %d is left out", k, s[0].from)
+				}
+			}
+			for k := end; k < min(end+seam, n); k++ {
+				if !known[k] {
+					t.Fatalf("line %d is new, and %d is left out", k, end-1)
+				}
+			}
+		}
+	})
+}
+
+// Rows are found whatever stands around them, or not at all.
+func TestRowsOf(t *testing.T) {
+	for _, tt := range []struct {
+		text  string
+		s     dialect.Section
+		first int // offset of the first row, -1 for none
+	}{
+		{"1\ta\n2\tb\n", dialect.Section{First: 1, Lines: []string{"a", "b"}}, 0},
+		{"head\n     9→a\n    10→b\nfoot", dialect.Section{First: 9, Lines: []string{"a", "b"}}, 5},
+		{"a\r\nb", dialect.Section{First: 1, Lines: []string{"a", "b"}}, 0},
+		{"00001| \n00002| b\n", dialect.Section{First: 1, Lines: []string{"", "b"}}, 0},
+		{"L7: a\nL8: b", dialect.Section{First: 7, Lines: []string{"a", "b"}}, 0},
+		{`{"content":"a\nb"}`, dialect.Section{First: 1, Lines: []string{"a", "b"}}, 12},
+		{`[{"path":"x","result":"7 | a \"\\n\"\n8 | b"}]`, dialect.Section{First: 7, Lines: []string{`a "\n"`, "b"}}, 23},
+		{`{"content":"a\nc"}`, dialect.Section{First: 1, Lines: []string{"a", "b"}}, -1},
+		{"1\ta\n3\tb\n", dialect.Section{First: 1, Lines: []string{"a", "b"}}, -1},
+		{"12a\n12b\n", dialect.Section{First: 1, Lines: []string{"a", "b"}}, -1},
+	} {
+		tt.s.End = len(tt.text)
+		rows := rowsOf(tt.text, &tt.s)
+		if tt.first < 0 && rows != nil || tt.first >= 0 && (len(rows) != len(tt.s.Lines)+1 || rows[0] != tt.first) {
+			t.Errorf("%q: %v", tt.text, rows)
+		}
+	}
+}

@@ -1,0 +1,105 @@
+package history
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"github.com/stet-dev/stet/dialect"
+)
+
+// escapedBreak is a line break in a JSON string.
+const escapedBreak = `\n`
+
+// rowsOf tells where in a result's text the lines of a section stand: line i
+// takes the bytes from rows[i] up to rows[i+1], its number and line end
+// included. They stand one below the other, or in a JSON string; else it is
+// nil.
+func rowsOf(text string, s *dialect.Section) []int {
+	if strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[") {
+		if rows := find(text, s, escapedRows(text, s.Start, s.End), unescape); rows != nil {
+			return rows
+		}
+	}
+	return find(text, s, plainRows(text, s.Start, s.End), func(row string) string { return strings.TrimSuffix(row, "\n") })
+}
+
+// plainRows returns where the lines of a text begin between two offsets, and
+// the second.
+func plainRows(text string, at, end int) []int {
+	var rows []int
+	for at < end {
+		rows = append(rows, at)
+		i := strings.IndexByte(text[at:end], '\n')
+		if i < 0 {
+			break
+		}
+		at += i + 1
+	}
+	return append(rows, end)
+}
+
+// escapedRows is plainRows for the strings in a JSON text: each begins and
+// ends a row too.
+func escapedRows(text string, at, end int) []int {
+	rows := []int{at}
+	for i := at; i < end; i++ {
+		switch text[i] {
+		case '"':
+			rows = append(rows, i, i+1)
+		case '\\':
+			if i++; i < end && text[i] == 'n' {
+				rows = append(rows, i+1)
+			}
+		}
+	}
+	return append(rows, end)
+}
+
+// unescape returns the text of a row of a JSON string without its line break.
+func unescape(row string) string {
+	row = strings.TrimSuffix(row, escapedBreak)
+	if !strings.Contains(row, `\`) {
+		return row
+	}
+	var s string
+	if json.Unmarshal([]byte(`"`+row+`"`), &s) != nil {
+		return row
+	}
+	return s
+}
+
+// find returns those of the rows that are the lines of s, or nil. read returns
+// the text of a row.
+func find(text string, s *dialect.Section, rows []int, read func(string) string) []int {
+	n := len(s.Lines)
+	for k := 0; k+n < len(rows); k++ {
+		ok, numbered := prefix(read(text[rows[k]:rows[k+1]]), s.Lines[0], s.First)
+		for i := 1; ok && i < n; i++ {
+			var same bool
+			ok, same = prefix(read(text[rows[k+i]:rows[k+i+1]]), s.Lines[i], s.First+i)
+			ok = ok && same == numbered
+		}
+		if ok {
+			return rows[k : k+n+1]
+		}
+	}
+	return nil
+}
+
+// prefix reports whether a row is line, bare or behind number n, and which of
+// them.
+func prefix(row, line string, n int) (ok, numbered bool) {
+	if !strings.HasSuffix(row, line) {
+		if row = strings.TrimSuffix(row, "\r"); !strings.HasSuffix(row, line) {
+			return false, false
+		}
+	}
+	head := row[:len(row)-len(line)]
+	if head == "" {
+		return true, false
+	}
+	head = strings.TrimLeft(head, " L0")
+	rest, ok := strings.CutPrefix(head, strconv.Itoa(n))
+	return ok && rest != "" && len(rest) <= 4 && (rest[0] < '0' || rest[0] > '9'), true
+}

@@ -1,0 +1,63 @@
+package rawjson
+
+import (
+	"bytes"
+	"sort"
+)
+
+// Seam is a place between two elements of an array, and what had been made of the
+// elements before it.
+type Seam struct {
+	At              int // offset of the end of the element before
+	Messages, Parts int
+}
+
+// Walk is how a body was walked whose largest member is an array: a body that
+// begins alike can be walked from one of its seams. It holds nothing of the body.
+type Walk struct {
+	before Scanner // that has just entered the array
+	Fields []Span  // of the members before the array, as the caller took them
+	Seams  []Seam  // in order
+}
+
+// Walk returns the walk of an array that s has just entered.
+func (s *Scanner) Walk(fields []Span) Walk {
+	before := *s
+	before.body = nil
+	return Walk{before: before, Fields: append([]Span(nil), fields...)}
+}
+
+// Cut notes that s stands at a seam.
+func (w *Walk) Cut(s *Scanner, messages, parts int) {
+	w.Seams = append(w.Seams, Seam{s.pos, messages, parts})
+}
+
+// Resume returns a Scanner of body at the last seam of w up to which body
+// is what earlier was, the body that w is of; and the walk up to there. It is
+// false if there is no such seam. What w knows is not changed.
+func (w *Walk) Resume(body, earlier []byte) (Scanner, Walk, bool) {
+	same := common(body, earlier)
+	n := sort.Search(len(w.Seams), func(i int) bool { return w.Seams[i].At > same })
+	if n == 0 {
+		return Scanner{}, Walk{}, false
+	}
+	s := w.before
+	s.body, s.pos, s.fresh = body, w.Seams[n-1].At, false
+	return s, Walk{before: w.before, Fields: w.Fields, Seams: w.Seams[:n:n]}, true
+}
+
+// Last is the last seam.
+func (w *Walk) Last() Seam { return w.Seams[len(w.Seams)-1] }
+
+// common is the length of what a and b begin with alike.
+func common(a, b []byte) int {
+	const step = 4 << 10
+	n, i := min(len(a), len(b)), 0
+	for i+step <= n && bytes.Equal(a[i:i+step], b[i:i+step]) {
+		i += step
+	}
+	for i < n && a[i] == b[i] {
+		i++
+	}
+	return i
+}

@@ -1,0 +1,28 @@
+package proxy
+
+import (
+	"time"
+
+	"github.com/stet-dev/stet/record"
+)
+
+// Keep says how much is recorded at most. It is looked after when the first row
+// is written, and every six hours.
+type Keep struct {
+	For      time.Duration // 0 is 180 days; negative: for ever
+	Requests int           // the newest; 0 is 500,000; negative: all
+}
+
+func (k Keep) limits(now time.Time) record.Limits {
+	if k.For == 0 {
+		k.For = 180 * 24 * time.Hour
+	}
+	if k.Requests == 0 {
+		k.Requests = 500_000
+	}
+	l := record.Limits{Requests: max(0, k.Requests), Turns: maxTurns}
+	if k.For > 0 {
+		l.Since = now.Add(-k.For)
+	}
+	return l
+}

@@ -1,0 +1,369 @@
+package proxy
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stet-dev/stet/history"
+	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/record/recordtest"
+)
+
+// talk is a Messages conversation: body makes one of its requests.
+type talk struct {
+	model, system, tools string
+	ttl                  string // of the marker on the last result; "": it says none, "-": there is no marker
+	rounds               int
+	begun                string // what the user said first
+	extra                string // more members of the body
+}
+
+func (k talk) body() []byte {
+	var b strings.Builder
+	if k.begun == "" {
+		k.begun = "go on"
+	}
+	fmt.Fprintf(&b, `{"model":"claude-sonnet-4-5%s"%s,"max_tokens":9,"system":"You help. %s","messages":[{"role":"user","content":%q}`, k.model, k.extra, k.system, k.begun)
+	for i := range k.rounds {
+		marker := ""
+		switch {
+		case i < k.rounds-1, k.ttl == "-":
+		case k.ttl == "":
+			marker = `"cache_control":{"type":"ephemeral"},`
+		default:
+			marker = `"cache_control":{"type":"ephemeral","ttl":"` + k.ttl + `"},`
+		}
+		fmt.Fprintf(&b, `,{"role":"assistant","content":[{"type":"tool_use","id":"c%d","name":"Bash","input":{"command":"make %d"}}]}`, i, i)
+		fmt.Fprintf(&b, `,{"role":"user","content":[{"type":"tool_result",%s"tool_use_id":"c%d","content":%q}]}`, marker, i,
+			strings.Repeat(fmt.Sprintf("ok %d: built one more of the targets\n", i), 40))
+	}
+	fmt.Fprintf(&b, `],"tools":[{"name":"Bash%s","input_schema":{"type":"object"}}]}`, k.tools)
+	return []byte(b.String())
+}
+
+func newProxy(t *testing.T, change ...func(*Config)) *Proxy {
+	t.Helper()
+	c := Config{}
+	for _, f := range change {
+		f(&c)
+	}
+	p, err := New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := p.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return p
+}
+
+var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// TRIM-17: the cache is taken for cold after its lifetime, and where model, tools
+// or system text are others; by the markers' lifetime where they name one.
+func TestMoments(t *testing.T) {
+	for _, test := range []struct {
+		name        string
+		first, then talk
+		after       time.Duration
+		moment      history.Moment
+		broke       string
+	}{
+		{"goes on", talk{rounds: 9}, talk{rounds: 10}, 4 * time.Minute, "", ""},
+		{"gap", talk{rounds: 9}, talk{rounds: 10}, 6 * time.Minute, history.Gap, ""},
+		{"gap within the hour", talk{rounds: 9, ttl: "1h"}, talk{rounds: 10, ttl: "1h"}, 50 * time.Minute, "", ""},
+		{"what was asked before counts", talk{rounds: 9, ttl: "1h"}, talk{rounds: 10}, 50 * time.Minute, "", ""},
+		{"gap over the hour", talk{rounds: 9, ttl: "1h"}, talk{rounds: 10, ttl: "1h"}, 61 * time.Minute, history.Gap, ""},
+		{"no marker", talk{rounds: 9, ttl: "-"}, talk{rounds: 10, ttl: "-"}, 6 * time.Minute, history.Gap, ""},
+		{"model", talk{rounds: 9}, talk{rounds: 10, model: "-x"}, time.Minute, history.Model, record.BrokeModel},
+		{"tools", talk{rounds: 9}, talk{rounds: 10, tools: "2"}, time.Minute, history.Tools, record.BrokeTools},
+		{"system", talk{rounds: 9}, talk{rounds: 10, system: "Now."}, time.Minute, history.Tools, record.BrokeSystem},
+		{"another conversation", talk{rounds: 9}, talk{rounds: 10, begun: "else"}, time.Hour, "", ""},
+		{"markers are gone", talk{rounds: 9}, talk{rounds: 10, ttl: "-"}, time.Minute, "", record.BrokeMarker},
+		{"markers too far on", talk{rounds: 2}, talk{rounds: 14}, time.Minute, "", record.BrokeMarker},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			p := newProxy(t, func(c *Config) { c.History.Policy = history.Lossless })
+			send(t, p, p.endpoints.messages, test.first.body(), noon, record.Usage{})
+			_, counted := send(t, p, p.endpoints.count, test.then.body(), noon.Add(test.after), record.Usage{})
+			if counted.Cache != (record.Cache{}) {
+				t.Errorf("counting has a moment: %+v", counted.Cache)
+			}
+			_, row := send(t, p, p.endpoints.messages, test.then.body(), noon.Add(test.after), record.Usage{})
+			c := row.Cache
+			if c.Moment != string(test.moment) || c.Broke != test.broke {
+				t.Errorf("%+v", c)
+			}
+			if test.then.begun == "" && c.Gap != test.after {
+				t.Errorf("gap %v", c.Gap)
+			}
+		})
+	}
+}
+
+// A moment stays one for all requests that go on from it: for those after it, for
+// the same one again, for forks, and in another process; what was sent then is
+// sent again, and counting tokens sees it too.
+func TestMomentsStay(t *testing.T) {
+	store := new(record.Memory)
+	with := func(c *Config) { c.Store = store }
+	p := newProxy(t, with)
+	at := noon
+	next := func(p *Proxy, to endpoint, rounds int, after time.Duration) ([]byte, []history.Break) {
+		t.Helper()
+		at = at.Add(after)
+		body := talk{rounds: rounds}.body()
+		req, err := to.codec.Decode(body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sent, _ := send(t, p, to, body, at, record.Usage{})
+		p.memory.recall()
+		c := chainOf(req.Messages, nil, 0)
+		return sent, p.memory.breaks(&c, 0)
+	}
+	next(p, p.endpoints.messages, 9, 0)
+	counted, breaks := next(p, p.endpoints.count, 10, 2*time.Hour)
+	if len(breaks) != 0 {
+		t.Fatalf("counting left a moment: %v", breaks)
+	}
+	cold, breaks := next(p, p.endpoints.messages, 10, time.Second)
+	want := []history.Break{{After: 22, Why: history.Gap}}
+	if fmt.Sprint(breaks) != fmt.Sprint(want) || !bytes.Equal(cold, counted) {
+		t.Fatalf("%v; as counted: %v", breaks, bytes.Equal(cold, counted))
+	}
+	again, breaks := next(p, p.endpoints.messages, 10, time.Second)
+	if fmt.Sprint(breaks) != fmt.Sprint(want) || !bytes.Equal(again, cold) {
+		t.Errorf("the same again: %v", breaks)
+	}
+	later, _ := next(p, p.endpoints.messages, 12, time.Second)
+	if !beginsLike(later, cold) {
+		t.Error("what follows changed what was sent")
+	}
+	back, breaks := next(p, p.endpoints.messages, 11, time.Second)
+	if fmt.Sprint(breaks) != fmt.Sprint(want) || !beginsLike(back, cold) {
+		t.Errorf("going back: %v", breaks)
+	}
+	if err := p.Close(t.Context()); err != nil { // all is written
+		t.Fatal(err)
+	}
+	rows, err := store.Turns(t.Context(), 10)
+	if err != nil || len(rows) != 0 {
+		t.Fatalf("%d turns, %v: send does not write", len(rows), err)
+	}
+}
+
+// beginsLike reports whether the messages of b, apart from the last of them and
+// its marker, stand in a too.
+func beginsLike(a, b []byte) bool {
+	strip := func(body []byte) []byte {
+		return bytes.ReplaceAll(body, []byte(`"cache_control":{"type":"ephemeral"},`), nil)
+	}
+	a, b = strip(a), strip(b)
+	end := bytes.Index(b, []byte(`],"tools"`))
+	return bytes.HasPrefix(a, b[:end])
+}
+
+// What an answer shows of the cache is charged: taken for cold while it lived,
+// and for something that had to be written again, the conversation pays, and is
+// not planned anew while it owes; the lifetime seen holds from then on.
+func TestAccount(t *testing.T) {
+	p := newProxy(t)
+	base := func(p *Proxy) *thread {
+		p.memory.mu.Lock()
+		defer p.memory.mu.Unlock()
+		req, _ := p.endpoints.messages.codec.Decode(talk{rounds: 20}.body())
+		c := chainOf(req.Messages, nil, 0)
+		k, _ := p.memory.longest(&c, 0)
+		return k.thread
+	}
+	usage := record.Usage{Input: 10, CacheRead: 50_000, CacheWrite: 40_000}
+	send(t, p, p.endpoints.messages, talk{rounds: 20}.body(), noon, usage)
+	th := base(p)
+	// As if the plan had changed much early in the conversation.
+	th.sent.keep([]llm.Edit{{Message: 3, Text: "[another line]"}})
+	_, row := send(t, p, p.endpoints.messages, talk{rounds: 21}.body(), noon.Add(10*time.Minute), usage)
+	if !row.Cache.Alive || row.Cache.Moment != string(history.Gap) || row.Cache.Broke != record.BrokeMessage || row.Cache.BrokeAt > 3 {
+		t.Fatalf("%+v", row.Cache)
+	}
+	if th.account >= 0 || th.lifetime != 10*time.Minute {
+		t.Errorf("account %d, lifetime %v", th.account, th.lifetime)
+	}
+	_, row = send(t, p, p.endpoints.messages, talk{rounds: 22}.body(), noon.Add(3*time.Hour), record.Usage{})
+	if row.Cache.Moment != "" {
+		t.Errorf("planned anew in debt: %+v", row.Cache)
+	}
+	th.account = 1
+	_, row = send(t, p, p.endpoints.messages, talk{rounds: 23}.body(), noon.Add(3*time.Hour+9*time.Minute), record.Usage{})
+	if row.Cache.Moment != "" || row.Cache.Lifetime != 10*time.Minute {
+		t.Errorf("the lifetime seen does not hold: %+v", row.Cache)
+	}
+	_, row = send(t, p, p.endpoints.messages, talk{rounds: 24}.body(), noon.Add(9*time.Hour), record.Usage{})
+	if row.Cache.Moment != string(history.Gap) {
+		t.Errorf("%+v", row.Cache)
+	}
+}
+
+// Where a request is not answered, nothing of it is remembered.
+func TestUnanswered(t *testing.T) {
+	p := newProxy(t)
+	send(t, p, p.endpoints.messages, talk{rounds: 9}.body(), noon, record.Usage{})
+	head := talk{rounds: 10}.body()
+	x := &exchange{
+		endpoint: p.endpoints.messages, body: upload{head: head, whole: true, borrowed: []*lease{lend(head)}},
+		row: record.Request{API: record.Messages, Time: noon.Add(time.Hour), Status: 529},
+	}
+	p.prepare(x, nil, planned)
+	<-x.aside
+	if x.row.Cache.Moment != string(history.Gap) || p.settle(x) != nil {
+		t.Errorf("%+v", x.row.Cache)
+	}
+	x.body.release(&p.buffers)
+	_, row := send(t, p, p.endpoints.messages, talk{rounds: 11}.body(), noon.Add(time.Hour+time.Second), record.Usage{})
+	if row.Cache.Moment != string(history.Gap) || row.Cache.Gap != time.Hour+time.Second {
+		t.Errorf("%+v", row.Cache)
+	}
+}
+
+// A title asked of the first words is no turn of the conversation.
+func TestTitle(t *testing.T) {
+	p := newProxy(t)
+	send(t, p, p.endpoints.messages, talk{}.body(), noon, record.Usage{})
+	title := []byte(`{"model":"small","max_tokens":9,"system":"Make a title.","messages":[{"role":"user","content":"go on"}]}`)
+	send(t, p, p.endpoints.messages, title, noon.Add(time.Second), record.Usage{})
+	_, row := send(t, p, p.endpoints.messages, talk{rounds: 1}.body(), noon.Add(2*time.Second), record.Usage{})
+	if row.Cache.Moment != "" || row.Cache.Broke == record.BrokeModel || row.Cache.Gap != 2*time.Second {
+		t.Errorf("%+v", row.Cache)
+	}
+}
+
+// What the provider drops by itself is not pointed at.
+func TestManaged(t *testing.T) {
+	p := newProxy(t)
+	for _, test := range []struct {
+		to   endpoint
+		body string
+		want cause
+	}{
+		{p.endpoints.messages, string(talk{extra: `,"context_management":{"edits":[{"type":"clear_tool_uses_20250919"}]}`}.body()), managed},
+		{p.endpoints.messages, string(talk{extra: `,"context_management":{"edits":[{"type":"clear_thinking_20251015"}]}`}.body()), planned},
+		{p.endpoints.responses, `{"model":"nobody-knows","truncation":"auto","input":"hello"}`, planned},
+		{p.endpoints.responses, `{"model":"nobody-knows","truncation":"auto","input":"` + strings.Repeat("hello ", 80_000) + `"}`, managed},
+		{p.endpoints.responses, `{"model":"nobody-knows","truncation":"disabled","input":"` + strings.Repeat("hello ", 80_000) + `"}`, planned},
+	} {
+		sent, row := send(t, p, test.to, []byte(test.body), noon, record.Usage{})
+		if row.Passed != string(test.want) || string(sent) != test.body {
+			t.Errorf("%.90s: %q", test.body, row.Passed)
+		}
+	}
+}
+
+// An hour is asked for where the conversation's gaps have cost more than it
+// would; then it stays, on all markers, and nothing else changes.
+func TestLongerCache(t *testing.T) {
+	p := newProxy(t, func(c *Config) { c.LongerCache = true; c.History.Policy = history.Off })
+	at := noon
+	next := func(rounds int, after time.Duration, k talk) ([]byte, record.Cache) {
+		at, k.rounds = at.Add(after), rounds
+		sent, row := send(t, p, p.endpoints.messages, k.body(), at, record.Usage{CacheRead: 1000, CacheWrite: 50_000})
+		if after > 0 && !row.Cache.Longer && !bytes.Equal(sent, k.body()) {
+			t.Fatalf("changed: %s", sent)
+		}
+		return sent, row.Cache
+	}
+	next(3, 0, talk{})
+	var longer []bool
+	for i := range 6 {
+		_, c := next(4+i, 20*time.Minute, talk{})
+		longer = append(longer, c.Longer)
+	}
+	if got := fmt.Sprint(longer); got != "[false true true true true true]" {
+		t.Errorf("%s", got)
+	}
+	body := talk{rounds: 20}.body()
+	sent, c := next(20, time.Second, talk{})
+	want := bytes.Replace(body, []byte(`{"type":"ephemeral"}`), []byte(`{"type":"ephemeral","ttl":"1h"}`), 1)
+	if !bytes.Equal(sent, want) || !json.Valid(sent) || c.Lifetime != time.Hour {
+		t.Errorf("%+v\n%s", c, sent)
+	}
+	// A marker that is not understood, or one in a place that is not looked at:
+	// all stay.
+	for _, odd := range []string{`{"type":"persistent"}`, `{"type":"ephemeral","more":1}`} {
+		k := talk{rounds: 21, extra: `,"cache_control":` + odd}
+		if sent, _ := send(t, p, p.endpoints.messages, k.body(), at, record.Usage{}); !bytes.Equal(sent, k.body()) {
+			t.Errorf("changed beside %s: %s", odd, sent)
+		}
+	}
+	// Gaps that are none for five minutes, or too long for an hour, do not count.
+	for _, gap := range []time.Duration{4 * time.Minute, 2 * time.Hour} {
+		p := newProxy(t, func(c *Config) { c.LongerCache = true })
+		at := noon
+		for i := range 8 {
+			at = at.Add(gap)
+			if _, row := send(t, p, p.endpoints.messages, talk{rounds: i}.body(), at, record.Usage{CacheWrite: 50_000}); row.Cache.Longer {
+				t.Errorf("longer at gaps of %v", gap)
+			}
+		}
+	}
+}
+
+// What is remembered of a full store, and what is not kept any more.
+func TestRecall(t *testing.T) {
+	store := new(record.Memory)
+	req, err := newProxy(t).endpoints.messages.codec.Decode(talk{rounds: 5}.body())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := chainOf(req.Messages, nil, 0)
+	turn := recordtest.FullTurn(c.last(), noon)
+	turn.Account = 0
+	old := recordtest.Full("old", "c", time.Now().Add(-400*24*time.Hour))
+	if err := store.Append(t.Context(), record.Batch{Turns: []record.Turn{turn}, Requests: []record.Request{old}}); err != nil {
+		t.Fatal(err)
+	}
+	p := newProxy(t, func(c *Config) { c.Store = store })
+	_, row := send(t, p, p.endpoints.messages, talk{rounds: 6}.body(), noon.Add(2*time.Minute), record.Usage{})
+	if row.Cache.Gap != 2*time.Minute || row.Cache.Lifetime != time.Hour || row.Cache.Moment != string(history.Model) {
+		t.Errorf("%+v", row.Cache)
+	}
+	p.writer.add(record.Batch{Requests: []record.Request{recordtest.Full("new", "c", time.Now())}})
+	if err := p.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if rows, err := store.Requests(t.Context(), record.Query{}); err != nil || len(rows) != 1 || rows[0].ID != "new" {
+		t.Errorf("%+v, %v", rows, err)
+	}
+}
+
+// The hash of a conversation is the same in every process and every version:
+// stored moments go by it.
+func TestChainIsStable(t *testing.T) {
+	c := chainOf(say("s", "u1", "a1"), nil, 0)
+	if got := fmt.Sprintf("%016x %016x", c.system, c.last()); got != "11d65e128f596621 f161b38795f33eec" {
+		t.Errorf("%s: a change needs another table of turns", got)
+	}
+}
+
+// The memory is bounded; moments stay longer than other turns.
+func TestForget(t *testing.T) {
+	m := newMemory(nil, nil)
+	for i := range 4*maxTurns + 1 {
+		turn := record.Turn{Prefix: uint64(i), Time: noon.Add(time.Duration(i) * time.Second)}
+		if i < 10 {
+			turn.Moment = "gap"
+		}
+		m.turns[turn.Prefix] = &known{turn, new(thread)}
+	}
+	m.forget()
+	if len(m.turns) != maxTurns+10 || m.turns[3] == nil || m.turns[20] != nil || m.turns[4*maxTurns] == nil {
+		t.Errorf("%d turns", len(m.turns))
+	}
+}

@@ -1,0 +1,73 @@
+package proxy
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stet-dev/stet/history"
+	"github.com/stet-dev/stet/record"
+)
+
+// Reading, hashing, judging and planning a body of 1 MB and 1,000 messages,
+// and patching it, without the hop: where its tail is new, and as a whole.
+func BenchmarkPrepare(b *testing.B) {
+	var whole strings.Builder
+	whole.WriteString(`{"model":"claude-sonnet-4-5","max_tokens":9,"messages":[{"role":"user","content":"go on"}`)
+	round := func(i int) string {
+		text := strings.Repeat(fmt.Sprintf("     1\tround %d reads a line of some file\n", i), 50)
+		file := i
+		if i%10 == 9 {
+			file = i - 5
+			text = strings.ReplaceAll(text, fmt.Sprint("round ", i), fmt.Sprint("round ", file))
+		}
+		return fmt.Sprintf(`,{"role":"assistant","content":[{"type":"tool_use","id":"c%d","name":"Read","input":{"file_path":"/home/me/project/%d.go"}}]}`, i, file) +
+			fmt.Sprintf(`,{"role":"user","content":[{"type":"tool_result","tool_use_id":"c%d","content":%q}]}`, i, text)
+	}
+	for i := range 500 {
+		whole.WriteString(round(i))
+	}
+	var bodies [][]byte
+	for i := range 40 {
+		whole.WriteString(round(500 + i))
+		bodies = append(bodies, markLast([]byte(whole.String()+`],"tools":[{"name":"Read","input_schema":{"type":"object"}}]}`)))
+	}
+	for _, test := range []struct {
+		name   string
+		memory int64
+	}{{"tail", 0}, {"whole", -1}} {
+		b.Run(test.name, func(b *testing.B) {
+			p, err := New(Config{History: history.Config{Policy: history.Adaptive}, Memory: test.memory})
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer p.Close(b.Context())
+			b.SetBytes(int64(len(bodies[0])))
+			b.ReportAllocs()
+			var added time.Duration
+			for i := 0; b.Loop(); i++ {
+				b.StopTimer()
+				body := bodies[i%len(bodies)]
+				head := append(p.buffers.get(len(body)), body...)
+				x := &exchange{
+					endpoint: p.endpoints.messages, body: upload{head: head, whole: true, borrowed: []*lease{lend(head)}},
+					row: record.Request{Conversation: "unknown", API: record.Messages, Time: time.Now(), Status: 200},
+				}
+				b.StartTimer()
+				p.prepare(x, http.Header{}, planned)
+				b.StopTimer()
+				if added += x.row.Added; x.row.Passed != "" {
+					b.Fatal(x.row.Passed)
+				}
+				<-x.aside
+				p.settle(x)
+				p.table.leave(x.conversation, &x.row, nil)
+				x.body.release(&p.buffers)
+				b.StartTimer()
+			}
+			b.ReportMetric(float64(added.Microseconds())/float64(b.N), "added-µs/op")
+		})
+	}
+}

@@ -1,0 +1,94 @@
+package proxy
+
+import (
+	"cmp"
+	"net/http"
+	"strings"
+
+	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/prices"
+	"github.com/stet-dev/stet/record"
+)
+
+// decode reads the body, from where it goes on from one that is held.
+func (p *Proxy) decode(x *exchange, d *reading) cause {
+	var err error
+	if d.base = p.recent.find(apiOf(x), x.body.head); d.base != nil {
+		defer d.base.body.drop(&p.buffers)
+		d.request, err = x.codec.DecodeAfter(x.body.head, d.base.request, d.base.body.b)
+	} else {
+		d.request, err = x.codec.Decode(x.body.head)
+	}
+	if err != nil {
+		d.request = nil
+		return malformed
+	}
+	req := d.request
+	x.row.Model = own(req.Model)
+	switch {
+	case req.Chained:
+		return chained
+	case req.Caching.Clears, req.Caching.Cuts && len(x.body.head)/3 > windowOf(x.row.Model):
+		return managed
+	}
+	return planned
+}
+
+// windowOf is the size of a model's window in tokens; a small one where it is
+// not known.
+func windowOf(model string) int {
+	m, _ := prices.Lookup(model)
+	return cmp.Or(m.Window, 128_000)
+}
+
+// place finds the conversation of the request.
+func (p *Proxy) place(x *exchange, d *reading, h http.Header) cause {
+	req := d.request
+	if req == nil {
+		req = new(llm.Request)
+	}
+	name, agent := x.codec.Session(h, req)
+	name, agent = own(name), own(agent)
+	x.row.Agent = agent
+	var key string
+	if name != "" {
+		api := x.api
+		if api == record.CountTokens {
+			api = record.Messages
+		}
+		key = api + "\x00" + name + "\x00" + agent
+	}
+	p.link(x, d, req)
+	if key == "" && (d.request == nil || req.Chained || x.api == record.CountTokens) {
+		return planned // nothing to tell it by, or it is about a request that is still to come
+	}
+	x.conversation = p.table.enter(key, name, &d.chain)
+	x.row.Conversation = x.conversation.id
+	return planned
+}
+
+// link hashes the messages, and holds the request for those that go on from it.
+func (p *Proxy) link(x *exchange, d *reading, req *llm.Request) {
+	var before *chain
+	if d.base != nil {
+		d.same = same(req.Messages, d.base.request.Messages)
+		before = &d.base.chain
+	}
+	d.chain = chainOf(req.Messages, before, d.same)
+	if d.request != nil && !req.Chained {
+		d.now = &past{api: apiOf(x), body: x.body.borrowed[0], request: req, chain: d.chain, probes: probesOf(req)}
+		p.recent.add(d.now, d.base)
+	}
+}
+
+// apiOf is the API of a request; counting tokens is no other.
+func apiOf(x *exchange) string {
+	if x.api == record.CountTokens {
+		return record.Messages
+	}
+	return x.api
+}
+
+// own is a copy of s, of 200 bytes at most, that keeps no body and no header in
+// use.
+func own(s string) string { return strings.Clone(clip(s, 200)) }

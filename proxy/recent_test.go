@@ -1,0 +1,237 @@
+package proxy
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/stet-dev/stet/history"
+	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/record"
+)
+
+// conversations are some that go on, fork, go back and change, and the time
+// that passes meanwhile.
+type conversations struct {
+	all   []*llm.Request
+	calls int
+	now   time.Time
+}
+
+// next draws a request that goes on from one of the conversations, or forks
+// from it.
+func (c *conversations) next(t *rapid.T) *llm.Request {
+	if len(c.all) == 0 || len(c.all) < 4 && rapid.IntRange(0, 9).Draw(t, "new") == 0 {
+		req := &llm.Request{Model: "m", MaxTokens: 9, Messages: []llm.Message{
+			{Role: llm.System, Parts: []llm.Part{{Text: "You work in /home/me/project."}}},
+			{Role: llm.User, Parts: []llm.Part{{Text: fmt.Sprint("Go on ", len(c.all))}}},
+		}}
+		req.AddTool("Read", "reads", []byte(`{"type":"object"}`))
+		c.all = append(c.all, req)
+	}
+	req := rapid.SampledFrom(c.all).Draw(t, "which")
+	messages := slices.Clone(req.Messages)
+	switch rapid.IntRange(0, 19).Draw(t, "what") {
+	case 0: // go back
+		messages = messages[:rapid.IntRange(2, len(messages)).Draw(t, "to")]
+	case 1: // fork
+		fork := *req
+		c.all = append(c.all, &fork)
+		req, messages = &fork, messages[:rapid.IntRange(2, len(messages)).Draw(t, "to")]
+	case 2: // something said before is another thing now
+		i := rapid.IntRange(0, len(messages)-1).Draw(t, "message")
+		messages[i].Parts = slices.Clone(messages[i].Parts)
+		messages[i].Parts[0].Text += "!"
+	case 3:
+		req.Model += "x"
+	case 4:
+		req.AddTool(fmt.Sprint("t", len(req.Tools)), "", []byte(`{}`))
+	case 5:
+		c.now = c.now.Add(2 * time.Hour)
+	case 6: // asked again
+		return req
+	}
+	for range rapid.IntRange(1, 3).Draw(t, "turns") {
+		messages = append(messages, c.turn(t)...)
+	}
+	if rapid.IntRange(0, 4).Draw(t, "says") == 0 {
+		messages = append(messages, llm.Message{Role: llm.User, Parts: []llm.Part{{Text: "And then?"}}})
+	}
+	req.Messages = messages
+	return req
+}
+
+// turn draws a turn of the model and its results.
+func (c *conversations) turn(t *rapid.T) []llm.Message {
+	c.calls++
+	id := fmt.Sprint("call_", c.calls)
+	file := rapid.SampledFrom([]string{"a.go", "b.go"}).Draw(t, "file")
+	call := llm.Part{Kind: llm.ToolCall, CallID: id, Name: "Read", Args: fmt.Sprintf(`{"file_path":"/home/me/project/%s"}`, file)}
+	result := llm.Part{Kind: llm.ToolResult, CallID: id, Text: numbered(file, rapid.IntRange(0, 3).Draw(t, "version"))}
+	if rapid.IntRange(0, 2).Draw(t, "command") == 0 {
+		call.Name, call.Args = "Bash", fmt.Sprintf(`{"command":"make %s"}`, file)
+		result.Text = strings.Repeat("compiling "+file+" once more\n", rapid.IntRange(1, 60).Draw(t, "lines"))
+	}
+	parts := []llm.Part{call}
+	if rapid.Bool().Draw(t, "speaks") {
+		parts = append([]llm.Part{{Text: "I look."}}, call)
+	}
+	return []llm.Message{{Role: llm.Assistant, Parts: parts}, {Role: llm.Tool, Parts: []llm.Part{result}}}
+}
+
+func numbered(file string, version int) string {
+	var b strings.Builder
+	for i := range 30 {
+		v := 0
+		if i%11 == 0 {
+			v = version
+		}
+		fmt.Fprintf(&b, "%6d\tline %d of %s, version %d\n", i+1, i+1, file, v)
+	}
+	return b.String()
+}
+
+// send has p prepare a body that comes at a time, as if it were answered, and
+// returns what goes upstream, and its row.
+func send(t interface{ Fatalf(string, ...any) }, p *Proxy, to endpoint, body []byte, at time.Time, usage record.Usage) ([]byte, record.Request) {
+	head := bytes.Clone(body)
+	x := &exchange{
+		endpoint: to, body: upload{head: head, whole: true, borrowed: []*lease{lend(head)}},
+		row: record.Request{Conversation: "unknown", API: to.api, Time: at, Status: 200, Usage: usage},
+	}
+	p.prepare(x, http.Header{}, planned)
+	if x.aside != nil {
+		<-x.aside
+	}
+	if x.row.Passed == string(panicked) || x.row.Passed == string(misfit) {
+		t.Fatalf("passed: %s", x.row.Passed)
+	}
+	sent := bytes.Clone(x.body.sent())
+	p.settle(x)
+	if j := x.judgement; j != nil && to.api != record.CountTokens {
+		p.memory.mu.Lock()
+		j.thread.last = at
+		p.memory.mu.Unlock()
+	}
+	p.table.leave(x.conversation, &x.row, nil)
+	x.body.release(&p.buffers)
+	return sent, x.row
+}
+
+// What is planned in its new parts alone is what is planned as a whole, byte
+// for byte, over conversations that go on, fork, go back and change.
+func TestIncremental(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		policy := rapid.SampledFrom(history.Policies()).Draw(t, "policy")
+		var proxies [2]*Proxy
+		for i, memory := range []int64{rapid.SampledFrom([]int64{0, 60_000}).Draw(t, "memory"), -1} {
+			p, err := New(Config{History: history.Config{Policy: policy, KeepReads: 2, KeepShell: 2}, Memory: memory})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer p.Close(t.Context())
+			proxies[i] = p
+		}
+		which := rapid.IntRange(0, 2).Draw(t, "api")
+		c := &conversations{now: time.Now()}
+		for range rapid.IntRange(1, 25).Draw(t, "requests") {
+			req := c.next(t)
+			c.now = c.now.Add(time.Second)
+			counting := which == 0 && rapid.IntRange(0, 5).Draw(t, "count") == 0
+			var got [2][]byte
+			var rows [2]record.Request
+			for i, p := range proxies {
+				to := []endpoint{p.endpoints.messages, p.endpoints.chat, p.endpoints.responses}[which]
+				body, err := to.codec.Encode(req)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if which == 0 {
+					body = markLast(body)
+				}
+				if counting {
+					to = p.endpoints.count
+				}
+				got[i], rows[i] = send(t, p, to, body, c.now, record.Usage{})
+			}
+			if !bytes.Equal(got[0], got[1]) {
+				t.Fatalf("%s sent\n%s\nwant\n%s", policy, got[0], got[1])
+			}
+			rows[0].Added, rows[1].Added = 0, 0
+			rows[0].Conversation, rows[1].Conversation = "", "" // named by chance
+			if rows[0] != rows[1] {
+				t.Fatalf("%s\n%+v\nwant\n%+v", policy, rows[0], rows[1])
+			}
+		}
+		if r := proxies[0].recent; r.size > r.max || r.order.Len() == 0 && r.max > 1<<20 {
+			t.Fatalf("%d bytes in %d requests are held, of %d", r.size, r.order.Len(), r.max)
+		}
+	})
+}
+
+// markLast puts a cache marker on the last result of a Messages body.
+func markLast(body []byte) []byte {
+	const id = `"tool_use_id"`
+	i := bytes.LastIndex(body, []byte(id))
+	if i < 0 {
+		return body
+	}
+	return slices.Concat(body[:i], []byte(`"cache_control":{"type":"ephemeral"},`), body[i:])
+}
+
+// A request that goes on from another takes over its messages and its fold, and
+// its place; a fork leaves it there; counting tokens helps the request after it.
+func TestGoesOn(t *testing.T) {
+	p, err := New(Config{History: history.Config{Policy: history.Lossless}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close(t.Context())
+	now := time.Now()
+	newest := func(rounds int, to endpoint, held int) *past {
+		t.Helper()
+		body := markLast(rounded(rounds))
+		send(t, p, to, body, now, record.Usage{})
+		if n := p.recent.order.Len(); n != held {
+			t.Fatalf("%d requests are held, want %d", n, held)
+		}
+		return p.recent.order.Front().Value.(*past)
+	}
+	first := newest(5, p.endpoints.messages, 1)
+	fold := first.fold
+	second := newest(8, p.endpoints.messages, 1)
+	if second.fold != fold || fold == nil || first.place != nil {
+		t.Error("the fold began anew")
+	}
+	if n := same(second.request.Messages, first.request.Messages); n != len(first.request.Messages) ||
+		&second.request.Messages[3].Parts[0] != &first.request.Messages[3].Parts[0] {
+		t.Errorf("%d messages in common", n)
+	}
+	if counted := newest(9, p.endpoints.count, 1); counted.fold != fold {
+		t.Error("a request to count tokens began anew")
+	}
+	if again := newest(9, p.endpoints.messages, 1); again.fold != fold {
+		t.Error("the request after it began anew")
+	}
+	if back := newest(6, p.endpoints.messages, 2); back.fold == fold || back.fold == nil {
+		t.Error("going back went on with a fold of more")
+	}
+}
+
+// rounded is a Messages body of a conversation of so many reads.
+func rounded(rounds int) []byte {
+	var b strings.Builder
+	b.WriteString(`{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"go"}`)
+	for i := range rounds {
+		fmt.Fprintf(&b, `,{"role":"assistant","content":[{"type":"tool_use","id":"c%d","name":"Read","input":{"file_path":"/home/me/project/%d.go"}}]}`, i, i%3)
+		fmt.Fprintf(&b, `,{"role":"user","content":[{"type":"tool_result","tool_use_id":"c%d","content":%q}]}`, i, numbered("x", i))
+	}
+	b.WriteString(`],"tools":[{"name":"Read","input_schema":{"type":"object"}}]}`)
+	return []byte(b.String())
+}

@@ -1,0 +1,113 @@
+package proxy
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stet-dev/stet/record"
+)
+
+// upstream answers every request with a usage, and keeps the last body.
+type upstream struct {
+	body  []byte
+	usage string
+}
+
+func (u *upstream) RoundTrip(r *http.Request) (*http.Response, error) {
+	var err error
+	if u.body, err = io.ReadAll(r.Body); err != nil {
+		return nil, err
+	}
+	answer := `{"type":"message","role":"assistant","model":"m","content":[],"stop_reason":"end_turn","usage":` + u.usage + `}`
+	return &http.Response{
+		StatusCode: 200, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(answer)), Request: r,
+	}, nil
+}
+
+// The proxy's decisions outlive it: what a cold moment changed stays changed when
+// the conversation goes on through another proxy with the same store. Where they
+// are lost, the bytes are those of a conversation without such moments.
+func TestRestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, up := new(record.Memory), &upstream{usage: `{"input_tokens":10,"cache_read_input_tokens":0,"cache_creation_input_tokens":9000,"output_tokens":5}`}
+		start := func(store record.Store) *Proxy {
+			p, err := New(Config{Store: store, Transport: up})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return p
+		}
+		end := func(p *Proxy) {
+			if err := p.Close(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		ask := func(p *Proxy, rounds int) []byte {
+			r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "http://localhost/v1/messages", bytes.NewReader(talk{rounds: rounds}.body()))
+			w := httptest.NewRecorder()
+			p.ServeHTTP(w, r)
+			if w.Code != 200 {
+				t.Fatal(w.Code, w.Body)
+			}
+			synctest.Wait() // all is accounted
+			return bytes.Clone(up.body)
+		}
+		p := start(store)
+		ask(p, 20)
+		time.Sleep(10 * time.Minute)
+		cold := ask(p, 21)
+		if beginsLike(cold, talk{rounds: 20}.body()) {
+			t.Fatal("nothing is left out at a cold moment")
+		}
+		time.Sleep(time.Minute)
+		warm := ask(p, 22)
+		end(p)
+
+		p = start(store)
+		if again := ask(p, 22); !bytes.Equal(again, warm) {
+			t.Error("another proxy sends something else")
+		}
+		time.Sleep(4 * time.Minute)
+		if later := ask(p, 23); !beginsLike(later, cold) {
+			t.Error("what was sent before is sent in another way")
+		}
+		if again := ask(p, 21); !beginsLike(again, cold) || !beginsLike(cold, again) {
+			t.Error("going back sends it in another way")
+		}
+		end(p)
+
+		p = start(nil)
+		lost := ask(p, 22)
+		end(p)
+		p = start(nil) // one that never had a gap
+		for rounds := range 22 {
+			ask(p, rounds)
+		}
+		if without := ask(p, 22); !bytes.Equal(lost, without) || bytes.Equal(lost, warm) {
+			t.Error("without a memory something else is left out")
+		}
+		end(p)
+
+		rows, err := store.Requests(t.Context(), record.Query{})
+		var moments, gaps []string
+		for _, r := range rows {
+			moments, gaps = append(moments, r.Cache.Moment), append(gaps, r.Cache.Gap.String())
+		}
+		want := "[ gap    ] [0s 10m0s 1m0s 0s 4m0s 5m0s]" // the last: of its own turn, the others are not known to go on from it
+		if got := fmt.Sprint(moments, " ", gaps); err != nil || !sameWords(got, want) || len(rows) != 6 {
+			t.Errorf("%s, want %s, %v", got, want, err)
+		}
+	})
+}
+
+func sameWords(a, b string) bool {
+	return strings.Join(strings.Fields(a), " ") == strings.Join(strings.Fields(b), " ")
+}

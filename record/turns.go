@@ -1,0 +1,66 @@
+package record
+
+import (
+	"context"
+	"slices"
+)
+
+// Turns implements Store.
+func (m *Memory) Turns(ctx context.Context, limit int) ([]Turn, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := m.usable(ctx); err != nil {
+		return nil, err
+	}
+	return m.newestTurns(limit), nil
+}
+
+// Prune implements Store.
+func (m *Memory) Prune(ctx context.Context, l Limits) (removed int, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := m.usable(ctx); err != nil {
+		return 0, err
+	}
+	before := len(m.requests)
+	since := l.Since
+	if n := len(m.requests) - l.Requests; l.Requests > 0 && n > 0 && m.requests[n].Time.After(since) {
+		since = m.requests[n].Time
+	}
+	m.requests = slices.DeleteFunc(m.requests, func(r Request) bool { return r.Time.Before(since) })
+	m.trims = slices.DeleteFunc(m.trims, func(t Trim) bool { return t.Time.Before(since) })
+	if l.Turns > 0 {
+		m.turns = m.newestTurns(l.Turns)
+	}
+	m.turns = slices.DeleteFunc(m.turns, func(t Turn) bool { return t.Time.Before(l.Since) })
+	return before - len(m.requests), nil
+}
+
+// newestTurns are copies, newest first.
+func (m *Memory) newestTurns(limit int) []Turn {
+	all := slices.Clone(m.turns)
+	slices.SortStableFunc(all, func(a, b Turn) int { return b.Time.Compare(a.Time) })
+	plain, moments := 0, 0
+	return slices.DeleteFunc(all, func(t Turn) bool {
+		n := &plain
+		if t.Moment != "" {
+			n = &moments
+		}
+		*n++
+		return *n > limit
+	})
+}
+
+// putTurn stores t in place of the one with its prefix.
+func (m *Memory) putTurn(t Turn) {
+	t.Time = stored(t.Time)
+	i := slices.IndexFunc(m.turns, func(u Turn) bool { return u.Prefix == t.Prefix })
+	if i < 0 {
+		m.turns = append(m.turns, t)
+		return
+	}
+	if m.turns[i].Moment != "" {
+		t.Moment = m.turns[i].Moment
+	}
+	m.turns[i] = t
+}

@@ -1,0 +1,148 @@
+package replay
+
+import (
+	"slices"
+	"time"
+
+	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/prices"
+)
+
+// Asked is one request of a conversation, as the provider's cache saw it.
+type Asked struct {
+	Number int           // the request's, from 1
+	Time   time.Time     // when it was sent; zero is unknown
+	Gap    time.Duration // since the answer before; 0 is none, or unknown
+	Model  string
+	Usage  llm.Usage // as the provider reported it
+
+	Lifetime time.Duration // of the cache, where it is known better than by the model's rule; else 0
+	Messages int           // in the request
+	Blocks   int           // parts of them
+	Fixed    int           // tokens before the first message; 0 is unknown
+
+	// Part says where the request departs from the one before, where that is
+	// known by itself; At the message, for PartMessage.
+	Part Part
+	At   int
+}
+
+// Part is where a prefix broke, or why it was gone.
+type Part string
+
+// The parts. In a recorded session tools and system text cannot be told apart,
+// nor from a cache that the provider dropped before its time.
+const (
+	PartGap     Part = "gap"     // the cache had outlived its time
+	PartModel   Part = "model"   // another one answered
+	PartContext Part = "context" // the agent began its context anew: a compaction
+	PartHead    Part = "tools or system"
+	PartTools   Part = "tools"
+	PartSystem  Part = "system"
+	PartMessage Part = "message"
+	PartMarker  Part = "marker" // more blocks were added than the provider looks back over from its marker
+)
+
+// Entry is a request in the account.
+type Entry struct {
+	Asked
+	Kept int // tokens that the request before had left in the cache
+	Lost int // of these, those that were not read; 0 where the prefix held
+	// Cost is the price of the request in USD, and Extra what of it the lost
+	// tokens cost more than reading them had. Both are 0 where the model's
+	// prices are unknown.
+	Cost, Extra float64
+}
+
+// breakMin is how many tokens must be lost for a break: caches store in steps,
+// and begin at about as many.
+const breakMin = 1024
+
+// Account follows a conversation's cache from request to request, in their
+// order. Requests without usage are left out. find tells a model by name, as
+// prices.Lookup does.
+func Account(asked []Asked, find func(name string) (prices.Model, bool)) []Entry {
+	var all []Entry
+	for _, a := range asked {
+		if a.Usage.Prompt() == 0 {
+			continue
+		}
+		e := Entry{Asked: a}
+		model, known := find(a.Model)
+		if n := len(all); n > 0 {
+			last := &all[n-1]
+			rule := model.Rule()
+			e.Kept = kept(last.Usage, rule)
+			if lost := min(e.Kept, a.Usage.Prompt()) - a.Usage.CacheRead; lost >= breakMin {
+				e.Lost = lost
+				if e.Part == "" {
+					e.Part, e.At = e.where(all, rule)
+				}
+			}
+		}
+		if e.Lost == 0 {
+			e.Part, e.At = "", 0
+		}
+		if known {
+			e.Cost = model.Cost(a.Usage)
+			e.Extra = max(0, e.Cost-model.Cost(read(a.Usage, e.Lost)))
+		}
+		all = append(all, e)
+	}
+	return all
+}
+
+// kept returns how many tokens of a request are in the cache after it.
+func kept(u llm.Usage, rule prices.Rule) int {
+	if rule.Breakpoints > 0 || u.CacheWrite > 0 {
+		return u.CacheRead + u.CacheWrite
+	}
+	if !rule.Cached() && u.CacheRead == 0 {
+		return 0
+	}
+	return u.Prompt() / max(1, rule.Step) * max(1, rule.Step)
+}
+
+// read is u, had lost of its tokens been read from the cache.
+func read(u llm.Usage, lost int) llm.Usage {
+	u.CacheRead += lost
+	written := min(lost, u.CacheWrite)
+	u.CacheWrite -= written
+	u.CacheWrite1h = min(u.CacheWrite1h, u.CacheWrite)
+	u.Input -= min(lost-written, u.Input)
+	return u
+}
+
+// where finds what broke the prefix of e: what is known of the two requests, and
+// then how far the cache was read, which is where an earlier request ended.
+func (e *Entry) where(before []Entry, rule prices.Rule) (Part, int) {
+	last := &before[len(before)-1]
+	lifetime := rule.Lifetime
+	if slices.ContainsFunc(before, func(b Entry) bool { return b.Usage.CacheWrite1h > 0 }) {
+		lifetime = max(lifetime, time.Hour)
+	}
+	if e.Lifetime > 0 {
+		lifetime = e.Lifetime
+	}
+	switch {
+	case e.Model != last.Model:
+		return PartModel, 0
+	case lifetime > 0 && e.Gap > lifetime:
+		return PartGap, 0
+	case e.Usage.CacheRead < max(e.Fixed-breakMin, 1):
+		return PartHead, 0
+	}
+	at := 0
+	for i := len(before) - 1; i >= 0; i-- {
+		b := &before[i]
+		if b.Model != e.Model || b.Messages > e.Messages || kept(b.Usage, rule) > e.Usage.CacheRead+rule.Step {
+			continue
+		}
+		at = b.Messages
+		if rule.Lookback > 0 && e.Blocks-b.Blocks > rule.Lookback {
+			return PartMarker, at
+		}
+		break
+	}
+	return PartMessage, at
+}

@@ -1,0 +1,119 @@
+package replay
+
+import (
+	"slices"
+	"time"
+
+	"github.com/stet-dev/stet/prices"
+)
+
+// CacheCheck is how well the simulated caches tell what the recorded ones did,
+// in the sessions whose provider reported sizes and reads from its cache. The
+// first request of a session is left out: what came before it is not known.
+type CacheCheck struct {
+	rule     string     // the recorded cache's
+	Requests int        `json:"requests"`
+	Read     int64      `json:"read"`   // tokens that were read from the cache
+	Prompt   int64      `json:"prompt"` // tokens of these requests
+	Simple   Prediction `json:"simple"` // the cache that the figures are priced by
+	Exact    Prediction `json:"exact"`  // with breakpoints, least length, steps and lookback
+}
+
+// Prediction is what a simulated cache said of the requests.
+type Prediction struct {
+	Read int64 `json:"read"` // tokens
+	// Within counts the requests whose read is at most a twentieth of the
+	// prompt off.
+	Within int `json:"within"`
+	// FalseHits and FalseMisses count requests said to find most of the prompt
+	// in the cache that did not, and the other way round.
+	FalseHits   int `json:"false_hits"`
+	FalseMisses int `json:"false_misses"`
+}
+
+// checkCache compares the session, whose sizes are the reported ones, with
+// both simulations of the cache of the model that answered.
+func (r *recording) checkCache() CacheCheck {
+	rule, ok := r.recordedRule()
+	if !ok {
+		return CacheCheck{}
+	}
+	c := CacheCheck{rule: rule.Name}
+	simple, exact := simulator{rule: rule, fixed: r.fixed}, simulator{rule: rule, fixed: r.fixed, exact: true}
+	var p prompt
+	from := -1
+	for i := range r.requests {
+		q := &r.requests[i]
+		if q.from != from {
+			from = q.from
+			p.reset()
+		}
+		p.begin(q.root)
+		for at := r.first[q.from] + len(p.chain); at < r.first[q.to]; at++ {
+			p.add(r.block(at))
+		}
+		p.settle()
+		a, b := simple.send(&p, q.sent, q.answered), exact.send(&p, q.sent, q.answered)
+		u := r.session.Messages[q.to].Usage
+		if i == 0 || u == nil || u.Prompt() == 0 {
+			continue
+		}
+		c.Requests++
+		c.Read += int64(u.CacheRead)
+		c.Prompt += int64(u.Prompt())
+		c.Simple.compare(a.read, u.CacheRead, u.Prompt())
+		c.Exact.compare(b.read, u.CacheRead, u.Prompt())
+	}
+	return c
+}
+
+func (p *Prediction) compare(said, was, prompt int) {
+	p.Read += int64(said)
+	if d := said - was; 20*max(d, -d) <= prompt {
+		p.Within++
+	}
+	switch hit := 2*said > prompt; {
+	case hit && 2*was <= prompt:
+		p.FalseHits++
+	case !hit && 2*was > prompt:
+		p.FalseMisses++
+	}
+}
+
+// recordedRule returns the rule of the cache that the session used: that of
+// its model, with the lifetime that it paid for. It is false where no request
+// says that it read from a cache.
+func (r *recording) recordedRule() (prices.Rule, bool) {
+	read, hour := false, false
+	for i := range r.requests {
+		if u := r.session.Messages[r.requests[i].to].Usage; u != nil {
+			read = read || u.CacheRead > 0
+			hour = hour || u.CacheWrite1h > 0
+		}
+	}
+	if !read {
+		return prices.Rule{}, false
+	}
+	if hour {
+		all := prices.Rules()
+		if i := slices.IndexFunc(all, func(r prices.Rule) bool { return r.Lifetime == time.Hour }); i >= 0 {
+			return all[i], true
+		}
+	}
+	if m, ok := prices.Lookup(r.session.Model); ok && m.Rule().Cached() {
+		return m.Rule(), true
+	}
+	return prices.Rule{Name: "other", Lifetime: 5 * time.Minute, MinTokens: 1024, Step: 1}, true
+}
+
+func (c *CacheCheck) add(o CacheCheck) {
+	c.Requests += o.Requests
+	c.Read += o.Read
+	c.Prompt += o.Prompt
+	for _, p := range [...]struct{ to, from *Prediction }{{&c.Simple, &o.Simple}, {&c.Exact, &o.Exact}} {
+		p.to.Read += p.from.Read
+		p.to.Within += p.from.Within
+		p.to.FalseHits += p.from.FalseHits
+		p.to.FalseMisses += p.from.FalseMisses
+	}
+}
