@@ -33,8 +33,11 @@ func (k *talk) read(s *session.Session, changing bool) uint64 {
 		n = k.calls
 	}
 	id := fmt.Sprintf("call_%d", k.calls)
-	args, _ := json.Marshal(map[string]any{"filePath": "src/a.go", "startLine": 1, "endLine": 2})
-	result := fmt.Sprintf("📄 src/a.go (lines 1-2/2)\n1→line 1, version %d\n2→%s", n, strings.Repeat("line 2 ", 60))
+	args, _ := json.Marshal(map[string]any{"filePath": "src/a.go", "startLine": 1, "endLine": 20})
+	result := fmt.Sprintf("📄 src/a.go (lines 1-20/20)\n1→line 1, version %d", n)
+	for i := 2; i <= 20; i++ {
+		result += fmt.Sprintf("\n%d→line %d of version %d, some words long", i, i, n)
+	}
 	err := s.Append(k.Context(),
 		session.Message{Role: llm.Assistant, Parts: []llm.Part{{Kind: llm.ToolCall, CallID: id, Name: "filesystem-read", Args: string(args)}}},
 		session.Message{Role: llm.Tool, Parts: []llm.Part{{Kind: llm.ToolResult, CallID: id, Text: result}}},
