@@ -221,14 +221,16 @@ func (fa *fact) readPaths() []string {
 }
 
 // spent reports whether an output is past the newest ones. One that may show
-// text of files must also be long past, and of none that the agent works on:
-// edits are made from it.
+// text of files must also be long past: edits are made from it. A report of
+// another agent, which seldom quotes, must show nothing of the files that this
+// one works on.
 func (s *survey) spent(fa *fact) bool {
 	c := &s.f.engine.config
 	if !s.policy(Adaptive) || c.KeepShell < 0 || s.outputs <= c.KeepShell {
 		return false
 	}
-	return !fa.prints || c.Idle >= 0 && s.f.turns-fa.turn >= c.Idle && !s.active(fa)
+	long := c.Idle >= 0 && s.f.turns-fa.turn >= c.Idle/s.hurry()
+	return !fa.prints || long || fa.call.action.Op == dialect.Agent && !s.active(fa)
 }
 
 // plan: an older plan leaves, with the answer to it, where a newer one stays.
@@ -283,4 +285,12 @@ func (s *survey) list(fa *fact, may bool) {
 	if fa.verdict.text == "" {
 		s.listed[what] = s.f.bearer(fa)
 	}
+}
+
+// hurry is 2 under bold, which waits half as long for outputs to be past use.
+func (s *survey) hurry() int {
+	if s.policy(Bold) {
+		return 2
+	}
+	return 1
 }

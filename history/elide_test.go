@@ -231,10 +231,9 @@ func TestElideShortLines(t *testing.T) {
 	}
 }
 
-// Invariant 6: an output past the newest ones that may show files stays for long,
-// and longer where it shows more of a file that the agent works on than stands
-// elsewhere.
-func TestElideOutputOfAFileAtWork(t *testing.T) {
+// Invariant 6: another agent's report past the newest ones stays for long where it
+// shows more of a file that this agent works on than stands elsewhere.
+func TestElideReportOnAFileAtWork(t *testing.T) {
 	var shown, bare strings.Builder
 	for n := 30; n <= 60; n++ {
 		fmt.Fprintf(&shown, "src/a.go-%d-the text of line %d of a.go\n", n, n)
@@ -244,18 +243,20 @@ func TestElideOutputOfAFileAtWork(t *testing.T) {
 		name     string
 		last     int // line that is in view beside
 		editedAt int
+		turns    int // after the reports
 		left     bool
 	}{
-		{"it shows more", 40, 20, false},
-		{"all of it stands elsewhere", 60, 20, true},
-		{"the file is not edited", 40, 99, true},
+		{"it shows more", 40, 2, 8, false},
+		{"it shows more, long ago", 40, 2, 40, true},
+		{"all of it stands elsewhere", 60, 2, 8, true},
+		{"the file is not edited", 40, 99, 8, true},
 	} {
 		w := &conv{}
 		w.user("go on")
 		w.read("src/a.go", 1, c.last, 100)
-		plain := w.call("terminal-execute", map[string]any{"command": "grep -A 30 main src/a.go"}, bare.String())
-		at := w.call("terminal-execute", map[string]any{"command": "grep -n -A 30 main src/a.go"}, shown.String())
-		for i := range 40 {
+		plain := w.call("Task", map[string]any{"prompt": "find main"}, bare.String())
+		at := w.call("Task", map[string]any{"prompt": "find main, with numbers"}, shown.String())
+		for i := range c.turns {
 			w.call("terminal-execute", map[string]any{"command": fmt.Sprintf("try %d", i)}, "no")
 			if i == c.editedAt {
 				w.call("filesystem-edit", map[string]any{"filePath": "src/a.go", "searchContent": "the text of line 2 of a.go", "replaceContent": "b"}, "Edited.")

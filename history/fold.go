@@ -116,11 +116,11 @@ func (f *Fold) message(m *llm.Message, when time.Time) {
 		f.seen += len(p.Text) + len(p.Args)
 		switch p.Kind {
 		case llm.Text:
+			if m.Role == llm.System {
+				f.visit(p.Text)
+			}
 			if m.Role != llm.Assistant && f.keys.root == "" && len(f.facts) == 0 {
 				f.keys.setRoot(dialect.Root(p.Text))
-			}
-			if m.Role != llm.Assistant {
-				f.visit(p.Text)
 			}
 		case llm.ToolCall:
 			f.called(call{

@@ -70,8 +70,8 @@ func dependency(root, key string) (dir, pkg string) {
 	return dir, pkg
 }
 
-// places are files and directories that a person named, that the agent wrote to,
-// or in which it ran what may change something, by their keys.
+// places are files and directories that the system text named, that the agent
+// wrote to, or in which it ran what may change something, by their keys.
 type places map[string]bool
 
 // add adds a file or a directory, but for one that holds the workspace.

@@ -3,6 +3,8 @@ package history
 import (
 	"fmt"
 	"testing"
+
+	"github.com/stet-dev/stet/llm"
 )
 
 // Invariant 6: reads of files that the agent may work on stay under adaptive,
@@ -11,6 +13,9 @@ func TestForeign(t *testing.T) {
 	const root = "/home/me/.cache/work/project"
 	run := func(command string) func(c *conv) {
 		return func(c *conv) { c.call("Bash", map[string]any{"command": command}, "done") }
+	}
+	system := func(text string) func(c *conv) {
+		return func(c *conv) { c.add(llm.System, llm.Part{Text: text}) }
 	}
 	for _, tt := range []struct {
 		name, path string
@@ -23,12 +28,12 @@ func TestForeign(t *testing.T) {
 		{"in the workspace, relative", "src/a.py", nil, false},
 		{"a dependency", "vendor/x/y/a.py", nil, true},
 		{"a dependency, absolute", root + "/web/node_modules/@x/y/a.js", nil, true},
-		{"another directory that was named", "/home/me/lib/src/a.py", func(c *conv) { c.user("Additional working directories: /home/me/lib") }, false},
-		{"a file that was named", "/home/me/lib/src/a.py", func(c *conv) { c.user("what does `/home/me/lib/src/a.py` do?") }, false},
-		{"its neighbour was named", "/home/me/lib/src/a.py", func(c *conv) { c.user("see /home/me/lib/src/b.py.") }, false},
-		{"a dependency that was named", "vendor/x/y/a.py", func(c *conv) { c.user("fix vendor/x/y, it is ours") }, false},
-		{"another dependency was named", "vendor/x/a.py", func(c *conv) { c.user("fix vendor/z/b.py") }, true},
-		{"all that holds the workspace was named", "/home/me/lib/a.py", func(c *conv) { c.user("you are in /home/me") }, true},
+		{"another directory that the system text names", "/home/me/lib/src/a.py", system("Additional working directories: /home/me/lib"), false},
+		{"it names its neighbour", "/home/me/lib/src/a.py", system("see /home/me/lib/src/b.py."), false},
+		{"it names the dependency", "vendor/x/y/a.py", system("vendor/x/y is ours"), false},
+		{"it names another dependency", "vendor/x/a.py", system("vendor/z/b.py is ours"), true},
+		{"it names all that holds the workspace", "/home/me/lib/a.py", system("you are in /home/me"), true},
+		{"a person named it", "/home/me/lib/src/a.py", func(c *conv) { c.user("what does `/home/me/lib/src/a.py` do?") }, true},
 		{"built there", "/home/me/lib/src/a.py", run("cd /home/me/lib && make"), false},
 		{"copied to", "/home/me/lib/src/a.py", run("cp b.py /home/me/lib/src/b.py"), false},
 		{"only looked at", "/home/me/lib/src/a.py", run("cd /home/me/lib && grep -rn x . 2>/dev/null | head"), true},
