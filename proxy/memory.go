@@ -189,9 +189,9 @@ func (m *memory) named(c *chain, salt uint64) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for i := len(c.links) - 1; i >= c.answer; i-- {
-		for _, k := range m.turns[c.links[i]^salt] {
-			if k.thread.sent == nil {
-				return k.Conversation
+		if same := m.turns[c.links[i]^salt]; len(same) > 0 {
+			if same[0].thread.sent == nil {
+				return same[0].Conversation
 			}
 			return ""
 		}
