@@ -71,7 +71,9 @@
 //
 //	gap         more time has passed since the model's last answer than the cache
 //	            lives: the longest lifetime that the markers of this request or the
-//	            one before ask for, else the provider's own for the model
+//	            one before ask for, else the provider's own for the model. Where
+//	            nothing vouches for that (no markers, less than an hour), the
+//	            conversation's cache must have been seen not to outlive such a pause
 //	model       the conversation's last request asked another model, and this one
 //	            was never asked in it, or not for as long
 //	tools       it offers other tools, or has another system text, than the model's
@@ -98,7 +100,8 @@
 // conversation's account, to which every request brings what it is shorter by, at the
 // price of reading; at that of writing where the cache is seen to be cold, or certain
 // to be: after an hour, after the lifetime that markers asked of a provider that keeps
-// to it, and after a compaction. Where the answer cannot show it (what changed stands
+// to it, after a pause as long as one that it was seen not to outlive, and after a
+// compaction. Where the answer cannot show it (what changed stands
 // near the beginning, or no marker leads to what did not), it is reckoned as alive.
 // While the account is negative, there are no more moments.
 //

@@ -20,7 +20,8 @@ type judgement struct {
 	bridged  float64    // thread.bridged after it
 	costly   bool       // planning at moments has cost this conversation more than it saved
 	renewed  renewal
-	certain  bool // the cache is cold, whatever the answer shows
+	certain  bool          // the cache is cold, whatever the answer shows
+	past     time.Duration // thread.cooled before it
 
 	thread *thread
 	last   time.Time // thread.last before it
@@ -69,6 +70,9 @@ func (p *Proxy) judge(x *exchange, d *reading) cause {
 	j.breaks = p.memory.breaks(&c, salt, j.sent.model)
 	p.memory.judge(j, &c, salt, x.row.Time, p.lifetimeOf(x, req), x.conversation)
 	j.certain = j.moment == history.Compaction || j.idle > j.lifetime && (j.idle > time.Hour || asksLifetime(x, req))
+	if j.moment == history.Gap && !j.certain && !j.cooled() {
+		j.moment = ""
+	}
 	if !p.elides() || j.costly || !c.told() {
 		j.moment = ""
 	}
@@ -106,7 +110,7 @@ func (m *memory) judge(j *judgement, c *chain, salt uint64, now time.Time, asked
 		return
 	}
 	t := j.thread
-	j.last, j.newest, j.before, j.costly = t.last, t.sent, t.sent, t.account < 0
+	j.last, j.newest, j.before, j.costly, j.past = t.last, t.sent, t.sent, t.account < 0, t.cooled
 	j.gap = max(0, now.Sub(t.last))
 	j.view = t.views[model]
 	if j.view == nil && from.own != nil { // of an earlier process, which another model went on from
@@ -130,6 +134,10 @@ func (m *memory) judge(j *judgement, c *chain, salt uint64, now time.Time, asked
 		j.moment = history.Gap
 	}
 }
+
+// cooled reports whether the cache was seen not to outlive a pause like this one.
+// Providers that keep what they please may keep it for much longer than they say.
+func (j *judgement) cooled() bool { return j.past > 0 && j.idle >= j.past }
 
 // renewed says what is other than when the request's model was last asked.
 func (t *trail) renewed(s *sent) renewal {

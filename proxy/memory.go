@@ -46,6 +46,7 @@ type thread struct {
 	last     time.Time        // of the newest answer, or of a request on its way
 	views    map[string]*view // by model: each has a cache of its own
 	lifetime time.Duration    // that the provider's cache has shown to have; 0: none was shown
+	cooled   time.Duration    // the shortest pause past a lifetime that is not certain that the cache was seen not to outlive; 0: none
 	account  int              // as record.Turn.Account
 	longer   bool             // its markers ask for an hour
 	prompt   int              // tokens of the newest prompt, as the provider counted

@@ -61,7 +61,10 @@ func (m *memory) charge(x *exchange, j *judgement) {
 		if j.idle > j.lifetime {
 			t.lifetime = max(t.lifetime, j.idle)
 		}
-	case seen == cold, j.certain:
+	case seen == cold, j.certain, j.idle > j.lifetime && j.cooled():
+		if j.idle > j.lifetime && !j.certain && (t.cooled == 0 || j.idle < t.cooled) {
+			t.cooled = j.idle
+		}
 		again = 0
 		if j.moment != "" {
 			price = rule.Write
