@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/stet-dev/stet/policy"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/tool"
 )
@@ -53,20 +52,25 @@ func asked(arguments json.RawMessage) string {
 func (r *run) finish(p *tool.Plan, res tool.Result) (tool.Result, error) {
 	e := r.entry(record.Call, p)
 	e.Bytes, e.Outcome = int64(len(res.Text)), outcome(res, nil)
-	alarm := ""
-	if res.Failed() && r.s != nil {
-		alarm = r.suspect(res.Code)
-		if alarm != "" {
-			e.Flags = append(e.Flags, "suspicious")
-		}
+	if !res.Failed() || r.s == nil {
+		return res, r.later(e)
 	}
+	what, begun := r.suspect(res.Code)
+	if what == "" {
+		return res, r.later(e)
+	}
+	e.Flags = append(e.Flags, "suspicious")
+	err := r.later(e)
+	r.h.alarm(r.s, r.c, what, begun)
+	return res, err
+}
+
+// later hands an entry to the trail.
+func (r *run) later(e record.Entry) error {
 	if err := r.h.journal().Later(e); err != nil {
-		return tool.Result{}, fmt.Errorf("audit trail: %w", err)
+		return fmt.Errorf("audit trail: %w", err)
 	}
-	if alarm != "" {
-		r.h.alarm(r.s, r.c, alarm)
-	}
-	return res, nil
+	return nil
 }
 
 // refuse is finish with a result in the tool's own words.
@@ -158,51 +162,11 @@ func outcome(res tool.Result, err error) string {
 // suspect counts a refused call, and names what there were too many of. What
 // the session is told to do first, or what a person decided, is no attempt to
 // get out.
-func (r *run) suspect(code tool.Code) string {
+func (r *run) suspect(code tool.Code) (what string, begun *suspension) {
 	if r.by != "tool" && (r.decision != "denied" || r.by == "policy unread") {
-		return ""
+		return "", nil
 	}
-	what, ok := r.s.count(r.h.Suspicion, code, time.Now())
-	if !ok {
-		return ""
-	}
-	return what
-}
-
-// alarm does what policy says about a suspicious session.
-func (h *Handler) alarm(s *session, c tool.Call, what string) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	e := record.Entry{
-		Root: h.Root, Session: c.Session, Client: c.Client, CallID: c.ID, Tool: c.Name,
-		Decision: h.Suspicion.Do.String(), By: "policy", Flags: []string{"suspicious", what},
-	}
-	write := func(kind record.Kind, outcome string) {
-		e.Kind, e.Outcome = kind, outcome
-		if _, err := h.journal().Now(ctx, e); err != nil {
-			h.log().Error("audit trail", "kind", kind, "session", c.Session, "err", err)
-		}
-	}
-	h.log().Warn("suspicious session", "session", c.Session, "client", c.Client, "what", what, "do", h.Suspicion.Do)
-	write(record.Alarm, record.OK)
-	if h.Suspicion.Do == policy.Flag {
-		return
-	}
-	err := h.suspend(ctx, s)
-	write(record.Suspend, record.OK)
-	if h.Suspicion.Do != policy.RollBack || h.RollBack == nil {
-		return
-	}
-	if err == nil {
-		err = h.RollBack(ctx, c.Session)
-	}
-	e.Tool = "roll back"
-	if err != nil {
-		h.log().Error("roll back", "session", c.Session, "err", err)
-		write(record.Call, record.Broke)
-		return
-	}
-	write(record.Call, record.OK)
+	return r.s.count(r.h.Suspicion, code, time.Now())
 }
 
 // Apply does what somebody wants who needs nobody's leave, a person who undoes

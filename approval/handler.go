@@ -54,9 +54,11 @@ type Handler struct {
 	mu       sync.Mutex
 	sessions map[string]*session
 	turns    turns
+
+	order order
 }
 
-var _ tool.Caller = (*Handler)(nil)
+var _ tool.Starter = (*Handler)(nil)
 
 // ErrClosed is what a closed Subscription or Client answers.
 var ErrClosed = errors.New("closed")
@@ -68,21 +70,23 @@ func (h *Handler) Specs() []tool.Spec { return h.Tools.Specs() }
 // rejection, a timeout, the end of ctx) is a failed Result. An error says that
 // something broke.
 func (h *Handler) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
-	s, err := h.enter(ctx, c.Session)
+	return h.Start(c)(ctx)
+}
+
+// run is a call from its start to its end.
+func (h *Handler) run(ctx context.Context, r *run, known bool) (tool.Result, error) {
+	defer r.place.leave()
+	s, err := h.enter(ctx, r.c.Session)
 	if err != nil {
-		return tool.Result{}, fmt.Errorf("%s: %w", c.Name, err)
+		return tool.Result{}, fmt.Errorf("%s: %w", r.c.Name, err)
 	}
 	defer h.leave(s)
-	t, known := h.Tools.Get(c.Name)
-	if known {
-		c.Name = t.Spec().Name // an alias is not what rules and the trail go by
-	}
-	r := &run{h: h, s: s, c: c, t: t}
+	r.s = s
 	res, err := r.call(ctx, known)
 	if err != nil {
-		return tool.Result{}, fmt.Errorf("%s: %w", c.Name, err)
+		return tool.Result{}, fmt.Errorf("%s: %w", r.c.Name, err)
 	}
-	res.CallID = c.ID
+	res.CallID = r.c.ID
 	return res, nil
 }
 

@@ -72,8 +72,8 @@ type Verdict string
 // The verdicts.
 const (
 	Approve    Verdict = "approve"
-	ForSession Verdict = "session" // approve, and what else the session wants to write
-	ForPattern Verdict = "pattern" // approve, and what else it wants to write to such paths
+	ForSession Verdict = "session" // approve, and what else the session wants to write, or has asked to
+	ForPattern Verdict = "pattern" // approve, and what else it wants to write to such paths, or has asked to
 	Edit       Verdict = "edit"    // approve, with the content of Answer.Content
 	Reject     Verdict = "reject"
 	Cancel     Verdict = "cancel" // end the call
@@ -145,6 +145,18 @@ func (q Question) Check(a Answer) error {
 	}
 	return nil
 }
+
+// covers reports whether a, an answer to q, answers another question too: it
+// holds for more than q, and would be an answer to the other as well.
+func (q Question) covers(a Answer, other Question) bool {
+	if a.Verdict != ForSession && a.Verdict != ForPattern {
+		return false
+	}
+	a.Seal = other.Seal
+	return other.Session == q.Session && other.Write == q.Write && other.Check(a) == nil
+}
+
+func (q Question) expired(now time.Time) bool { return !q.Expires.IsZero() && !now.Before(q.Expires) }
 
 // seal binds path, base and result together.
 func seal(p *tool.Plan) string {

@@ -78,44 +78,72 @@ func (q *Queue) Ask(ctx context.Context, question Question) (Answer, error) {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		how = "expired"
 	}
-	if _, err := q.remove(w.q.ID, Closing{w.q.ID, how, ""}, nil); err != nil {
+	if !q.withdraw(w.q.ID, how) {
 		return <-w.answer, nil // an answer came first
 	}
 	return Answer{}, ctx.Err()
 }
 
-// Answer answers an open question. An answer that does not fit the question is
-// an error, and leaves it open.
-func (q *Queue) Answer(id string, a Answer) error {
-	a.Content = slices.Clone(a.Content)
-	_, err := q.remove(id, Closing{id, string(a.Verdict), a.By}, &a)
-	return err
-}
-
-// remove takes a question out, if the answer fits, and hands the answer over.
-func (q *Queue) remove(id string, c Closing, a *Answer) (Question, error) {
+// withdraw takes a question out that has no answer. It reports whether that was
+// so.
+func (q *Queue) withdraw(id, how string) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	i := q.find(id)
 	if i < 0 {
-		return Question{}, q.gone(id)
+		return false
 	}
+	q.close(i, Closing{id, how, ""})
+	return true
+}
+
+// Answer answers an open question. An answer that does not fit the question is
+// an error, and leaves it open. One that holds for the session or a pattern
+// answers the session's other open questions too that it covers, and these are
+// closed first. (FILE-6)
+func (q *Queue) Answer(id string, a Answer) error {
+	a.Content = slices.Clone(a.Content)
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	i := q.find(id)
+	if i < 0 {
+		return q.gone(id)
+	}
+	asked, now := q.open[i].q, time.Now()
+	if asked.expired(now) {
+		return fmt.Errorf("question %s is %w: expired", id, ErrAnswered)
+	}
+	if err := asked.Check(a); err != nil {
+		return err
+	}
+	for i := 0; i < len(q.open); {
+		other := q.open[i].q
+		if other.ID != id && !other.expired(now) && asked.covers(a, other) {
+			a.Seal = other.Seal
+			q.answer(i, a)
+			continue
+		}
+		i++
+	}
+	a.Seal = asked.Seal
+	q.answer(q.find(id), a)
+	return nil
+}
+
+// answer hands an answer over. The caller holds mu.
+func (q *Queue) answer(i int, a Answer) {
 	w := q.open[i]
-	if a != nil {
-		if !w.q.Expires.IsZero() && !time.Now().Before(w.q.Expires) {
-			return Question{}, fmt.Errorf("question %s is %w: expired", id, ErrAnswered)
-		}
-		if err := w.q.Check(*a); err != nil {
-			return Question{}, err
-		}
-		w.answer <- *a
-	}
+	w.answer <- a
+	q.close(i, Closing{w.q.ID, string(a.Verdict), a.By})
+}
+
+// close takes a question out. The caller holds mu.
+func (q *Queue) close(i int, c Closing) {
 	q.open = slices.Delete(q.open, i, i+1)
 	if q.closed = append(q.closed, c); len(q.closed) > 2*keepClosed {
 		q.closed = slices.Clone(q.closed[keepClosed:])
 	}
 	q.publish(Event{Closed: &c})
-	return w.q, nil
 }
 
 func newID() string { return strings.ToLower(rand.Text()[:10]) }
@@ -157,110 +185,4 @@ func (q *Queue) Open() []Question {
 		out[i] = w.q
 	}
 	return out
-}
-
-// Event is something that happened to a queue: exactly one field is set.
-type Event struct {
-	Opened *Question
-	Closed *Closing
-}
-
-// Subscription follows a queue.
-type Subscription struct {
-	q      *Queue
-	more   chan struct{} // of capacity 1: there is something to look at
-	events []Event       // guarded by Queue.mu
-	err    error         // why there are no more; guarded by Queue.mu
-}
-
-// Subscribe begins with the questions that are open, and goes on with what
-// happens. Close it when done.
-func (q *Queue) Subscribe() *Subscription {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	s := &Subscription{q: q, more: make(chan struct{}, 1)}
-	for _, w := range q.open {
-		s.events = append(s.events, Event{Opened: &w.q})
-	}
-	if len(s.events) > 0 {
-		s.more <- struct{}{}
-	}
-	if q.subs == nil {
-		q.subs = map[*Subscription]struct{}{}
-	}
-	q.subs[s] = struct{}{}
-	return s
-}
-
-// publish tells the subscribers. It waits for none: one that is too far behind
-// is cut off. The caller holds mu.
-func (q *Queue) publish(e Event) {
-	for s := range q.subs {
-		if len(s.events) >= behind {
-			s.end(ErrSlow)
-			continue
-		}
-		s.events = append(s.events, e)
-		s.wake()
-	}
-}
-
-func (s *Subscription) wake() {
-	select {
-	case s.more <- struct{}{}:
-	default:
-	}
-}
-
-func (s *Subscription) end(err error) {
-	if s.err == nil {
-		s.err, s.events = err, nil
-		delete(s.q.subs, s)
-		s.wake()
-	}
-}
-
-// Next waits for the next event. What an event points to is not to be changed.
-func (s *Subscription) Next(ctx context.Context) (Event, error) {
-	for {
-		s.q.mu.Lock()
-		switch {
-		case s.err != nil:
-			err := s.err
-			s.wake() // for others that wait
-			s.q.mu.Unlock()
-			return Event{}, err
-		case len(s.events) > 0:
-			e := s.events[0]
-			if s.events = s.events[1:]; len(s.events) > 0 {
-				s.wake()
-			}
-			s.q.mu.Unlock()
-			return e, nil
-		}
-		s.q.mu.Unlock()
-		select {
-		case <-s.more:
-		case <-ctx.Done():
-			return Event{}, ctx.Err()
-		}
-	}
-}
-
-// Answer answers an open question: see Queue.Answer.
-func (s *Subscription) Answer(_ context.Context, id string, a Answer) error { return s.q.Answer(id, a) }
-
-// Content is what Edit begins with, the caller's own.
-func (s *Subscription) Content(_ context.Context, id string) ([]byte, error) {
-	b, err := s.q.content(id)
-	return slices.Clone(b), err
-}
-
-// Close ends the subscription. Next then returns ErrClosed. More calls do
-// nothing.
-func (s *Subscription) Close() error {
-	s.q.mu.Lock()
-	defer s.q.mu.Unlock()
-	s.end(ErrClosed)
-	return nil
 }

@@ -21,6 +21,7 @@ type run struct {
 	decision, by string // as the audit trail has them
 	flags        []string
 
+	place   *place // among the calls of its session
 	endTurn func() // nil: it is not this call's turn
 }
 
@@ -39,6 +40,9 @@ func (r *run) call(ctx context.Context, known bool) (tool.Result, error) {
 	if !known {
 		return r.refuse(nil, tool.InvalidArgument, fmt.Sprintf("There is no tool %q.", r.c.Name))
 	}
+	if err := r.place.wait(ctx); err != nil {
+		return r.ended(ctx, nil)
+	}
 	if r.h.isSuspended(ctx, r.s) {
 		return r.refuse(nil, tool.PermissionDenied, suspended)
 	}
@@ -50,6 +54,9 @@ func (r *run) call(ctx context.Context, known bool) (tool.Result, error) {
 	var approved *tool.Plan
 	defer r.giveWay()
 	for asks, moved := 0, 0; ; {
+		if r.s.suspension() != nil { // by another call, meanwhile
+			return r.refuse(plan, tool.PermissionDenied, suspended)
+		}
 		d := r.decide(plan, r.h.Approver == nil)
 		if plan.Done != nil && plan.Done.Failed() {
 			return r.failed(plan, d)
@@ -59,6 +66,7 @@ func (r *run) call(ctx context.Context, known bool) (tool.Result, error) {
 				return r.conflict(plan)
 			}
 			r.giveWay()
+			r.place.leave()
 			a, res, err := r.ask(ctx, plan, d, asks)
 			if res != nil || err != nil {
 				return deref(res), err
@@ -183,6 +191,8 @@ func (r *run) ask(ctx context.Context, p *tool.Plan, d policy.Decision, asks int
 	}
 	var res tool.Result
 	switch {
+	case err == nil && a.Approves() && r.s.suspension() != nil:
+		res, err = r.refuse(p, tool.PermissionDenied, suspended)
 	case err == nil && a.Approves():
 		r.approved(q, a)
 		return a, nil, nil
@@ -274,7 +284,7 @@ func (r *run) write(ctx context.Context, p *tool.Plan) (tool.Result, error) {
 
 func (r *run) conflict(p *tool.Plan) (tool.Result, error) {
 	return r.refuse(p, tool.ConcurrentModification,
-		fmt.Sprintf("%q keeps being changed by somebody else: nothing was written. Read it again and start from there.", p.Path))
+		fmt.Sprintf("%q keeps being changed meanwhile: nothing was written. Read it again and start from there.", p.Path))
 }
 
 func (r *run) deny(p *tool.Plan, d policy.Decision) (tool.Result, error) {

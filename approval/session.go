@@ -10,14 +10,12 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/stet-dev/stet/policy"
-	"github.com/stet-dev/stet/record"
-	"github.com/stet-dev/stet/tool"
 )
 
 // session is what a client session has used up and been given.
 type session struct {
 	name  string
-	ready chan struct{} // closed when suspended is known
+	ready chan struct{} // closed when it is known whether it is suspended
 	err   error         // why it is not; read after ready
 	calls int           // under way; guarded by Handler.mu
 	last  time.Time     // of the newest call; guarded by Handler.mu
@@ -27,7 +25,7 @@ type session struct {
 	refused   int // calls over the limit since the last one that was not
 	grants    []policy.Rule
 	attempts  policy.Attempts
-	suspended bool
+	suspended *suspension   // nil: it is not
 	writing   int           // writes that are being applied
 	quiet     chan struct{} // closed when there are none; nil where nobody waits for it
 }
@@ -93,22 +91,10 @@ func (h *Handler) leave(s *session) {
 // is safe; that they were suspended is in the trail.
 func (h *Handler) forget(now time.Time) {
 	for name, s := range h.sessions {
-		if s.calls == 0 && now.Sub(s.last) >= idle {
+		if s.calls == 0 && now.Sub(s.last) >= idle && s.forgettable() {
 			delete(h.sessions, name)
 		}
 	}
-}
-
-// wasSuspended asks the trail. Calls without a session are not told apart in it.
-func (h *Handler) wasSuspended(ctx context.Context, name string) (bool, error) {
-	trail := h.journal().Trail
-	if trail == nil || name == "" {
-		return false, nil
-	}
-	last, err := trail.Entries(ctx, record.TrailQuery{
-		Session: name, Kinds: []record.Kind{record.Suspend, record.Resume}, Limit: 1, Last: true,
-	})
-	return len(last) > 0 && last[0].Kind == record.Suspend, err
 }
 
 // End forgets a client session that is over: its grants, above all. It stays
@@ -116,87 +102,13 @@ func (h *Handler) wasSuspended(ctx context.Context, name string) (bool, error) {
 func (h *Handler) End(name string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	delete(h.sessions, name)
-}
-
-// Resume lets a suspended session go on, whichever process has it, if they share
-// the trail. by is who says so.
-func (h *Handler) Resume(ctx context.Context, name, by string) error {
-	_, err := h.journal().Now(ctx, record.Entry{
-		Kind: record.Resume, Root: h.Root, Session: name, Decision: "approved", By: "person " + by, Outcome: record.OK,
-	})
-	if err != nil {
-		return fmt.Errorf("resume %s: audit trail: %w", name, err)
-	}
-	h.setSuspended(name, false)
-	return nil
-}
-
-func (h *Handler) setSuspended(name string, suspended bool) {
-	h.mu.Lock()
 	s, ok := h.sessions[name]
-	h.mu.Unlock()
-	if !ok {
-		return
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.suspended = suspended
-}
-
-// isSuspended asks the trail too whether the session still is: another process
-// may have resumed it.
-func (h *Handler) isSuspended(ctx context.Context, s *session) bool {
-	s.mu.Lock()
-	suspended := s.suspended
-	s.mu.Unlock()
-	if !suspended || s.name == "" || h.journal().Trail == nil {
-		return suspended
-	}
-	if still, err := h.wasSuspended(ctx, s.name); err != nil || still {
-		return true
-	}
-	h.setSuspended(s.name, false)
-	return false
-}
-
-// beginWrite counts a write in, unless the session is suspended.
-func (s *session) beginWrite() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.suspended {
-		s.writing++
-	}
-	return !s.suspended
-}
-
-func (s *session) endWrite() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.writing--; s.writing == 0 && s.quiet != nil {
-		close(s.quiet)
-		s.quiet = nil
-	}
-}
-
-// suspend suspends the session and waits for the writes that are under way.
-func (h *Handler) suspend(ctx context.Context, s *session) error {
-	s.mu.Lock()
-	s.suspended = true
-	quiet := s.quiet
-	if s.writing > 0 && quiet == nil {
-		quiet = make(chan struct{})
-		s.quiet = quiet
-	}
-	s.mu.Unlock()
-	if quiet == nil {
-		return nil
-	}
-	select {
-	case <-quiet:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
+	switch {
+	case !ok:
+	case s.forgettable():
+		delete(h.sessions, name)
+	default:
+		s.ungrant()
 	}
 }
 
@@ -241,16 +153,21 @@ func (s *session) granted() []policy.Rule {
 	return slices.Clone(s.grants)
 }
 
+// grant notes what a person has allowed for longer; once, if they did so in
+// answer to several questions.
 func (s *session) grant(rule policy.Rule) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.grants) < maxGrants {
+	same := func(has policy.Rule) bool {
+		return has.On == rule.On && slices.EqualFunc(has.Paths, rule.Paths, func(a, b policy.Pattern) bool { return a.String() == b.String() })
+	}
+	if len(s.grants) < maxGrants && !slices.ContainsFunc(s.grants, same) {
 		s.grants = append(s.grants, rule)
 	}
 }
 
-func (s *session) count(p policy.Suspicion, code tool.Code, now time.Time) (string, bool) {
+func (s *session) ungrant() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.attempts.Count(p, code, now)
+	s.grants = nil
 }

@@ -41,7 +41,7 @@ func TestAction(t *testing.T) {
 		{"NotebookEdit", `{"notebook_path":"/p/a.ipynb","new_source":"x"}`, Edit, "claude-code/NotebookEdit", []Target{{"/p/a.ipynb", 0, 0}}},
 		{"LS", `{"path":"/p"}`, List, "stet/list_files", []Target{{"/p", 0, 0}}},
 		{"Grep", `{"pattern":"x","path":"/p"}`, Output, "any/search", nil},
-		{"Glob", `{"pattern":"*.go"}`, Output, "any/search", nil},
+		{"Glob", `{"pattern":"*.go"}`, Output, "any/names", nil},
 		{"Bash", `{"command":"go test ./..."}`, Shell, "claude-code/Bash", nil},
 		// opencode.
 		{"read", `{"filePath":"/p/a.go","offset":8,"limit":20}`, Read, "opencode/read", []Target{{"/p/a.go", 8, 27}}},

@@ -1,38 +1,190 @@
 package dialect
 
-import "strings"
+import (
+	"path"
+	"slices"
+	"strings"
 
-// PrintsFiles reports whether what a Shell printed may be text of files:
-// its command line runs cat, sed and the like, or git to show a version or a
-// difference, or the output looks like a difference. It is a guess on the safe
-// side, made of words.
-func (a *Action) PrintsFiles(output string) bool {
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// MayShowFiles reports whether the result of a Shell, an Output or an Agent may
+// hold text of files, from which edits are made. It may unless the call is
+// known to show none: every command of its command line is one that prints what
+// it did, or it is a search for names or a page of the web. An output with a
+// difference in it always may.
+func (a *Action) MayShowFiles(output string) bool {
 	if strings.Contains(output, "\n@@ -") || strings.HasPrefix(output, "diff ") {
 		return true
 	}
-	for step := range strings.FieldsFuncSeq(a.Command, func(r rune) bool { return strings.ContainsRune(";&\n()`", r) }) {
-		first, _, _ := strings.Cut(step, "|") // what is behind the bar filters
-		words := strings.Fields(first)
-		for len(words) > 0 && (strings.Contains(words[0], "=") || prefixes[words[0]]) {
+	switch a.Op {
+	case Shell:
+		return !quietLine(a.Command)
+	case Output:
+		if v, ok := object(a.Command); ok && a.Row == "any/search" {
+			mode := v.text("output_mode")
+			return mode != "files_with_matches" && mode != "count"
+		}
+		return a.Row != "any/names" && a.Row != "any/fetch"
+	}
+	return true
+}
+
+// unknown stands for a word that is not literal.
+const unknown = "\x00"
+
+// quietLine reports whether no command of a command line prints files.
+func quietLine(command string) bool {
+	file, err := syntax.NewParser().Parse(strings.NewReader(command), "")
+	if err != nil || len(file.Stmts) == 0 || len(command) > 20_000 {
+		return false
+	}
+	ok := true
+	syntax.Walk(file, func(n syntax.Node) bool {
+		switch x := n.(type) {
+		case *syntax.CallExpr:
+			words := make([]string, len(x.Args))
+			for i, w := range x.Args {
+				if words[i] = literal(w); words[i] == "" {
+					words[i] = unknown
+				}
+				if i == 0 && w.Lit() == "[" {
+					words[i] = "test"
+				}
+			}
+			ok = ok && (len(words) == 0 || quietCall(words))
+		case *syntax.Redirect:
+			ok = ok && (x.Op != syntax.RdrIn && x.Op != syntax.RdrInOut || literal(x.Word) == "/dev/null")
+		}
+		return ok
+	})
+	return ok
+}
+
+// quietCall reports whether a command prints no file.
+func quietCall(words []string) bool {
+	name := words[0]
+	if i := strings.LastIndexByte(name, '/'); i >= 0 && builders[name[i+1:]] {
+		name = name[i+1:] // ./gradlew, .venv/bin/pytest
+	}
+	if slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(w, "/dev/std") || w == "/dev/tty" }) {
+		return false
+	}
+	if len(words) == 2 && slices.Contains([]string{"--version", "-V", "--help", "-h"}, words[1]) {
+		return true
+	}
+	if rest, ok := inner(name, words[1:]); ok {
+		return len(rest) > 0 && quietCall(rest)
+	}
+	if (name == "rg" || strings.HasSuffix(name, "grep")) && slices.ContainsFunc(words[1:], countsOrNames) {
+		return true
+	}
+	if f, ok := sieves[name]; ok {
+		return f.quiet(words[1:])
+	}
+	if does, ok := subcommands[name]; ok {
+		return quietSubcommand(name, words[1:], does)
+	}
+	switch name {
+	case "sh", "bash", "zsh":
+		return len(words) == 3 && strings.HasPrefix(words[1], "-") && strings.HasSuffix(words[1], "c") && quietLine(words[2])
+	case "source", ".":
+		return len(words) == 2 && path.Base(words[1]) == "activate"
+	case "find":
+		return !slices.ContainsFunc(words, func(w string) bool {
+			return w == unknown || strings.HasPrefix(w, "-exec") || strings.HasPrefix(w, "-ok")
+		})
+	case "gofmt", "goimports":
+		return slices.Contains(words, "-l") || slices.Contains(words, "-w")
+	case "prettier":
+		return slices.Contains(words, "--check") || slices.Contains(words, "--write")
+	case "curl":
+		return !slices.Contains(words, "-") && slices.ContainsFunc(words[1:], func(w string) bool {
+			return w == "--head" || w == "--output" || strings.HasPrefix(w, "-") && strings.ContainsAny(w, "IOo") && strings.Trim(w, "-sSfkLIOo") == ""
+		})
+	}
+	return plainCommands[name] || builders[name]
+}
+
+// inner returns the command that a command runs, if it is one that runs
+// another and prints nothing itself.
+func inner(name string, words []string) ([]string, bool) {
+	switch name {
+	case "sudo", "time", "command", "exec", "nohup", "builtin", "npx", "bunx", "uvx":
+		for len(words) > 0 && (words[0] == "-y" || words[0] == "--yes" || words[0] == "-p") {
 			words = words[1:]
 		}
-		switch {
-		case len(words) < 2:
-		case printers[words[0]]:
-			return true
-		case words[0] == "git" && (strings.Contains(first, " show") || strings.Contains(first, " diff") || strings.Contains(first, " -p")):
-			return true
+		if name == "command" && len(words) > 0 && words[0] == "-v" {
+			return []string{"which"}, true
+		}
+	case "env":
+		for len(words) > 0 && strings.Contains(words[0], "=") {
+			words = words[1:]
+		}
+	case "timeout":
+		for len(words) > 0 && strings.HasPrefix(words[0], "-") {
+			if words[0] == "-k" || words[0] == "-s" {
+				words = words[min(1, len(words)-1):]
+			}
+			words = words[1:]
+		}
+		words = words[min(1, len(words)):]
+	case "uv", "poetry", "pipenv", "pdm", "bundle":
+		if len(words) == 0 || words[0] != "run" && words[0] != "exec" {
+			return nil, false
+		}
+		words = words[1:]
+	case "python", "python3":
+		if len(words) < 2 || words[0] != "-m" {
+			return nil, false
+		}
+		words = words[1:]
+	case "xargs":
+		for len(words) > 0 && (words[0] == "-0" || words[0] == "-r") {
+			words = words[1:]
+		}
+		if len(words) > 0 {
+			words = append(slices.Clone(words), unknown, unknown)
+		}
+	default:
+		return nil, false
+	}
+	return words, true
+}
+
+// quietSubcommand reports whether a command prints no file where its first
+// word that is no option is one of those in does.
+func quietSubcommand(name string, words []string, does string) bool {
+	for len(words) > 0 && strings.HasPrefix(words[0], "-") {
+		if (words[0] == "-C" || words[0] == "-c" || words[0] == "--prefix") && len(words) > 1 {
+			words = words[1:]
+		}
+		words = words[1:]
+	}
+	if len(words) == 0 {
+		return name == "yarn"
+	}
+	has := func(options ...string) bool {
+		return slices.ContainsFunc(words, func(w string) bool { return slices.Contains(options, w) })
+	}
+	if name == "git" {
+		if slices.ContainsFunc(words, func(w string) bool {
+			return w == "--patch" || strings.HasPrefix(w, "-p") || strings.HasPrefix(w, "-L") || strings.HasPrefix(w, "-U")
+		}) {
+			return false
+		}
+		switch words[0] {
+		case "show", "diff":
+			return has("--stat", "--shortstat", "--numstat", "--name-only", "--name-status", "--quiet", "-q")
+		case "stash":
+			return !has("show")
 		}
 	}
-	return false
-}
-
-// printers are commands that print files.
-var printers = map[string]bool{
-	"cat": true, "sed": true, "head": true, "tail": true, "nl": true, "bat": true, "less": true, "more": true, "awk": true, "tac": true,
-}
-
-// prefixes are words before a command.
-var prefixes = map[string]bool{
-	"sudo": true, "do": true, "then": true, "else": true, "time": true, "command": true, "for": true, "if": true, "$": true,
+	if name == "gh" {
+		return !has("diff") && slices.Contains(strings.Fields(does), words[0])
+	}
+	if name == "docker" && words[0] == "compose" && len(words) > 1 {
+		words = words[1:]
+	}
+	return slices.Contains(strings.Fields(does), words[0])
 }

@@ -1,30 +1,86 @@
 package dialect
 
-import "testing"
+import (
+	"slices"
+	"testing"
+)
 
-func TestPrintsFiles(t *testing.T) {
-	for _, tt := range []struct {
-		command, output string
-		want            bool
-	}{
-		{"go test ./... | tail -5", "ok", false},
-		{"git log --oneline | head", "abc first", false},
-		{"ls -l; wc -l a.go", "3 a.go", false},
-		{"cat", "", false},
-		{"cd src && cat a.go | head -50", "package a", true},
-		{"FOO=1 sed -n '1,9p' a.go; make", "package a", true},
-		{"for f in *.go; do cat $f; done", "package a", true},
-		{"(tail -n 20 a.go)", "package a", true},
-		{"git -C src show HEAD:a.go", "package a", true},
-		{"git log -p a.go", "commit", true},
-		{"make check", "--- a\n+++ b\n@@ -1,3 +1,4 @@\n a", true},
-		{"", "diff --git a/a b/a", true},
+// Invariant 6: an output counts as one that may hold text of files unless its
+// command is known to show none.
+func TestMayShowFiles(t *testing.T) {
+	for _, command := range []string{
+		"go test ./... | tail -5", "git log --oneline | head", "ls -l; wc -l a.go", "cat", "cd src && FOO=1 make -j4 2>&1 | grep -v warning",
+		"bash -lc 'npm ci && npm test'", "timeout -k 5 60 ./gradlew build", "npx -y jest src/a.test.ts", "python3 -m pytest -x tests/a.py | sed -n '1,40p'",
+		"git diff --stat HEAD~1", "git status --short && git push -u origin main", "sed -i 's/a/b/' a.go && go build ./...",
+		"find . -name '*.go' | xargs rm -f", "rg -l main src", "grep -rlc x .", "uv run pytest", "if [ -d x ]; then rm -r x; fi",
+		"for i in 1 2 3; do sleep 1; done", "docker compose up -d", "curl -sI localhost:8080", "cat <<EOF | tee a.txt\nx\nEOF", "node --version",
+		"ps aux | awk '{print $2}' | sort -n | uniq -c", "sudo apt-get install -y jq", "source .venv/bin/activate && pip install -e .", "pytest < /dev/null",
 	} {
-		a := Action{Op: Shell, Command: tt.command}
-		if got := a.PrintsFiles(tt.output); got != tt.want {
-			t.Errorf("%q: %v", tt.command, got)
+		if a := (Action{Op: Shell, Command: command}); a.MayShowFiles("ok") {
+			t.Errorf("%q shows no file", command)
 		}
 	}
+	for _, command := range []string{
+		"", "cd src && cat a.go | head -50", "FOO=1 sed -n '1,9p' a.go; make", "for f in *.go; do cat $f; done", "(tail -n 20 a.go)",
+		"git -C src show HEAD:a.go", "git log -p a.go", "git --no-pager diff", "git stash show", "git grep x", "git blame a.go",
+		"grep -n -A 60 'def main' src/a.py", "rg -A 60 main", "go test ./... | grep -f a.txt", "make && grep x a.go", "python3 -c \"print(open('a.py').read())\"",
+		"docker exec web cat /app/a.py", "perl -ne 'print if 1..60' a.py", "find . -name a.py -exec cat {} +", "batcat a.py",
+		"bash -lc 'cat src/a.py src/b.py'", "ls src/*.py | xargs cat", "ls | xargs grep x", "echo \"$(cat a.go)\"", "echo \"$(<a.go)\"", "cat < a.go",
+		"while read l; do echo $l; done < a.go", "cp a.go /dev/stdout", "tee < a.go", "./run.sh", "./ls a.go", "$CMD a.go", "make; $(echo cat) a.go",
+		"awk 'BEGIN{while((getline l<\"a.go\")>0)print l}'", "head -n 20 a.go", "eval \"cat a.go\"", "gh pr diff 3", "curl localhost/a.go",
+		"npx cat a.go", "sudo cat a.go", "env A=1 cat a.go", "gofmt a.go", "Get-Content a.go", "cat a.go &", "if cat a.go; then make; fi", "unclosed '",
+	} {
+		if a := (Action{Op: Shell, Command: command}); !a.MayShowFiles("ok") {
+			t.Errorf("%q may show files", command)
+		}
+	}
+	for _, output := range []string{"--- a\n+++ b\n@@ -1,3 +1,4 @@\n a", "diff --git a/a b/a"} {
+		if a := (Action{Op: Shell, Command: "make check"}); !a.MayShowFiles(output) {
+			t.Errorf("%q is a difference", output)
+		}
+	}
+	for _, tt := range []struct {
+		name, args string
+		want       bool
+	}{
+		{"Grep", `{"pattern":"x","output_mode":"content"}`, true},
+		{"Grep", `{"pattern":"x"}`, true},
+		{"Grep", `{"pattern":"x","output_mode":"files_with_matches"}`, false},
+		{"Glob", `{"pattern":"*.go"}`, false},
+		{"WebFetch", `{"url":"https://example.com","prompt":"p"}`, false},
+		{"Task", `{"prompt":"look","description":"x"}`, true},
+	} {
+		if a := Default().Action(tt.name, tt.args); a.MayShowFiles("ok") != tt.want {
+			t.Errorf("%s %s: %v", tt.name, tt.args, !tt.want)
+		}
+	}
+}
+
+// What a command names is where the agent works, if the command may change
+// something there.
+func TestChanges(t *testing.T) {
+	for command, want := range map[string]bool{
+		"cd /srv/a && grep -rn x . 2>/dev/null | head": false, "git -C /srv/a log": false, "find /srv -name x 2>&1": false,
+		"cd /srv/a && make": true, "sed -i 's/a/b/' /srv/a": true, "echo x > /srv/a": true, "find /srv -delete": true, "git checkout /srv/a": true, "unclosed '": true,
+	} {
+		if a := (Action{Op: Shell, Command: command}); a.Changes() != want {
+			t.Errorf("%q: %v", command, !want)
+		}
+	}
+	got := slices.Collect(Paths("see `/srv/a.go`, (src/b.go): and https://example.com/x or nothing. --out=/srv/c."))
+	if want := []string{"/srv/a.go", "src/b.go", "/srv/c"}; !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+}
+
+func FuzzMayShowFiles(f *testing.F) {
+	f.Add("timeout -k 5", "out")
+	f.Add("xargs -0", "")
+	f.Fuzz(func(t *testing.T, command, output string) {
+		a := Action{Op: Shell, Command: command}
+		a.MayShowFiles(output)
+		a.Changes()
+	})
 }
 
 func TestAgentRow(t *testing.T) {

@@ -6,9 +6,12 @@ var outputRows = []Row{
 	{
 		Name: "any/search", Op: "output",
 		Tools: []string{
-			"Grep", "Glob", "grep", "glob", "rg", "search_file_content", "grep_search", "glob_search", "search_files", "file_glob_search",
-			"find_files", "search_dir", "search_file", "find_file", "SearchText", "FindFiles",
+			"Grep", "grep", "rg", "search_file_content", "grep_search", "search_files", "search_dir", "search_file", "SearchText",
 		},
+	},
+	{
+		Name: "any/names", Op: "output",
+		Tools: []string{"Glob", "glob", "glob_search", "file_glob_search", "find_files", "find_file", "FindFiles"},
 	},
 	{
 		Name: "any/fetch", Op: "output",

@@ -17,8 +17,11 @@ var sectionMarks = [...]string{fileMark, failMark, dirMark, imageMark, ownMark}
 
 // marked reports whether the section of a file begins at s.
 func marked(s string) bool {
+	if c := s[0]; c < 0x80 && c != ownMark[0] {
+		return false
+	}
 	for _, m := range sectionMarks {
-		if s[0] == m[0] && strings.HasPrefix(s, m) {
+		if strings.HasPrefix(s, m) {
 			return true
 		}
 	}

@@ -48,9 +48,11 @@ type window struct {
 	views map[string]*view
 }
 
-// view is what was shown of one file.
+// view is what was shown of one file, in one encoding: in another it is another
+// text.
 type view struct {
 	version workspace.Version
+	enc     workspace.Encoding
 	shown   []stretch
 	told    bool // the last answer was short: another one is not
 }
@@ -107,17 +109,29 @@ type readOptions struct {
 	asked    bool // an encoding was given
 }
 
-// shown notes that lines of a file, so many bytes, are shown, and decides how.
-func (q *request) shown(info workspace.Info, v workspace.Version, lines freshness.Range, size int) answer {
+// showing is what a read is about to show.
+type showing struct {
+	info    workspace.Info
+	version workspace.Version
+	enc     workspace.Encoding // that the text was found in
+	garbled bool               // some of it is no text in enc
+	lines   freshness.Range
+	size    int // bytes
+}
+
+// shown notes that lines of a file are shown, and decides how. What is garbled
+// is shown, and has not been seen.
+func (q *request) shown(s showing) answer {
+	v, lines := s.version, s.lines
 	q.ses.tracker.Observe(freshness.Observation{
-		Kind: freshness.Read, Path: q.opened, Version: v, Stamp: info.Stamp, Lines: lines, Time: q.began,
+		Kind: freshness.Read, Path: q.opened, Version: v, Stamp: s.info.Stamp, Lines: lines, Time: q.began,
 	})
 	if q.options.asked {
 		q.ses.mu.Lock()
 		q.ses.encodings[q.opened] = q.options.encoding
 		q.ses.mu.Unlock()
 	}
-	if q.cfg.Dedupe == nil || v == "" || q.ses.window.off {
+	if q.cfg.Dedupe == nil || v == "" || q.ses.window.off || s.garbled {
 		return answer{}
 	}
 	q.ses.mu.Lock()
@@ -125,12 +139,15 @@ func (q *request) shown(info workspace.Info, v workspace.Version, lines freshnes
 	w, d := &q.ses.window, q.cfg.Dedupe
 	since := w.sent - d.budget()
 	old := w.views[q.opened]
+	if old != nil && old.enc != s.enc {
+		old = nil
+	}
 	if insists := old != nil && old.told && old.version == v; old != nil && !insists {
 		if old.version == v && old.covers(lines, since) {
 			old.told = true
 			return answer{repeat, fmt.Sprintf("[File previously read: %s. Content unchanged since last read.]", quoted(q.path))}
 		}
-		if text := q.difference(old, v, lines, since, size); text != "" {
+		if text := q.difference(old, s, since); text != "" {
 			old.version, old.told = v, true
 			return answer{changed, text}
 		}
@@ -139,14 +156,14 @@ func (q *request) shown(info workspace.Info, v workspace.Version, lines freshnes
 		w.views = map[string]*view{}
 	}
 	if old == nil || old.version != v {
-		old = &view{version: v}
+		old = &view{version: v, enc: s.enc}
 		w.views[q.opened] = old
 	}
 	old.told = false
 	kept := old.shown[:0]
-	for _, s := range old.shown {
-		if s.at >= since {
-			kept = append(kept, s)
+	for _, x := range old.shown {
+		if x.at >= since {
+			kept = append(kept, x)
 		}
 	}
 	old.shown = append(kept, stretch{lines, w.sent})
@@ -155,8 +172,8 @@ func (q *request) shown(info workspace.Info, v workspace.Version, lines freshnes
 
 // difference is what changed in a file that is in view whole, when that is much
 // shorter than the file; else "". (TRK-11)
-func (q *request) difference(old *view, v workspace.Version, lines freshness.Range, since, size int) string {
-	whole := freshness.Range{First: 1}
+func (q *request) difference(old *view, s showing, since int) string {
+	v, lines, whole := s.version, s.lines, freshness.Range{First: 1}
 	if q.cfg.Dedupe.NoDiff || old.version == v || lines != whole && lines != (freshness.Range{}) || !old.covers(whole, since) {
 		return ""
 	}
@@ -178,7 +195,7 @@ func (q *request) difference(old *view, v workspace.Version, lines freshness.Ran
 	}
 	name := quoted(q.path)
 	u := diff.Lines(a, b, diff.Options{}).Unified("a/"+q.opened, "b/"+q.opened)
-	if u == "" || len(u)*4 > size {
+	if u == "" || len(u)*4 > s.size {
 		return ""
 	}
 	return fmt.Sprintf("[File previously read: %s. Changed since last read:]\n%s", name, u)

@@ -25,6 +25,7 @@ type draft struct {
 	unread     bool // the session never saw the file
 	whole      bool // the session knows all of base
 	edit       bool // parts of base are replaced, and the result carries them
+	edited     bool // a person wrote the text
 	strict     bool // bytes outside of what changed must not change
 	createDirs bool
 	backup     bool
@@ -50,7 +51,7 @@ func (q *request) plan(ctx context.Context, tg target, now *content, d draft) (*
 			return nil, err
 		}
 		text, notes = merged, append(notes, tool.Merged)
-		d.tell = append(d.tell, "merged with what somebody else has changed")
+		d.tell = append(d.tell, "merged with what "+q.who(tg.name, now.version)+" has changed")
 	}
 	enc, err := q.encodingFor(&tg, now, d.strict)
 	if err != nil {
@@ -96,6 +97,7 @@ func (q *request) plan(ctx context.Context, tg target, now *content, d draft) (*
 	p.Notes = notes
 	p.Apply = func(ctx context.Context) (tool.Result, error) { return q.apply(ctx, p, tg, data, text, enc, d) }
 	p.Replan = func(ctx context.Context, approved []byte) (*tool.Plan, error) {
+		d.edited = d.edited || string(approved) != text
 		return q.replan(ctx, now, approved, d)
 	}
 	return p, nil
@@ -204,6 +206,11 @@ func (q *request) replanned(ctx context.Context, base *content, approved []byte,
 	now, err := q.there(ctx, &tg, q.options.encoding)
 	if err != nil {
 		return nil, err
+	}
+	if !d.edited && now.version != base.version && q.ours(tg.name, now.version) {
+		// Another call came first. The session knows of it, so what the model
+		// asks for is what it would ask for now.
+		return q.kind.plan(ctx, q)
 	}
 	d.text, d.base, d.strict = string(approved), base, false
 	d.tell = nil

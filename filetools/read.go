@@ -103,7 +103,11 @@ func (q *request) page(pg *workspace.Page) envelope {
 	if pg.Fallback || data.Truncated {
 		e.Status = "partial"
 	}
-	if a := q.shown(pg.Info, pg.Version, shownLines(pg.Lines, pg.Complete()), len(lines)); a.kind != full {
+	a := q.shown(showing{
+		info: pg.Info, version: pg.Version, enc: pg.Encoding, garbled: pg.Fallback,
+		lines: shownLines(pg.Lines, pg.Complete()), size: len(lines),
+	})
+	if a.kind != full {
 		data.Content, e.Text = "", a.text
 		stats.Lines, stats.Chars = 0, 0
 	}

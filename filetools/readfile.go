@@ -160,7 +160,7 @@ func (q *request) readDone(info workspace.Info, v workspace.Version, enc workspa
 		d.Encoding = encodingName(enc)
 	}
 	return q.done(func() string {
-		a := q.shown(info, v, lines, len(text))
+		a := q.shown(showing{info: info, version: v, enc: enc, lines: lines, size: len(text)})
 		switch a.kind {
 		case repeat:
 			text, n, d = a.text, 0, readFileData{Path: d.Path, Version: d.Version, Unchanged: true}

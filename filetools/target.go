@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/stet-dev/stet/tool"
@@ -55,7 +56,7 @@ func (q *request) target(name string, createDirs bool) (target, error) {
 	case info.Kind != workspace.File:
 		return tg, fail(tool.PermissionDenied, "the path is not a regular file")
 	case !info.Writable:
-		return tg, fail(tool.PermissionDenied, "the file is read-only")
+		return tg, fail(tool.PermissionDenied, "there is no permission to write to the file")
 	}
 	return tg, nil
 }
@@ -173,9 +174,10 @@ func (q *request) takeSeen(d *draft, tg *target, now *content) error {
 
 // stale is the failure of a write that was based on what is not there any more.
 func (q *request) stale(tg *target, now *content, why string) *failure {
-	f := fail(tool.ConcurrentModification, "the file was changed by somebody else since it was read, "+why+"; read it again")
+	who := q.who(tg.name, now.version)
+	f := fail(tool.ConcurrentModification, "the file was changed by "+who+" since it was read, "+why+"; read it again")
 	if now.version == "" {
-		f.message = "the file was removed by somebody else since it was read; write it again to make it anew"
+		f.message = "the file was removed by " + who + " since it was read; write it again to make it anew"
 		q.told = func() { q.removed(tg.name) }
 	}
 	f.data = map[string]any{"path": tg.name}
@@ -183,6 +185,26 @@ func (q *request) stale(tg *target, now *content, why string) *failure {
 		f.data["version"] = id(now.version)
 	}
 	return f
+}
+
+// ours reports whether a version of a file is what the session itself wrote last.
+func (q *request) ours(name string, v workspace.Version) bool {
+	q.ses.mu.Lock()
+	defer q.ses.mu.Unlock()
+	for _, w := range slices.Backward(q.ses.writes) {
+		if w.Path == name {
+			return w.After == v
+		}
+	}
+	return false
+}
+
+// who says whose a version is.
+func (q *request) who(name string, v workspace.Version) string {
+	if q.ours(name, v) {
+		return "another call of this session"
+	}
+	return "somebody else"
 }
 
 // asFound takes the text in UTF-8, or in what the byte-order mark says, where

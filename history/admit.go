@@ -2,7 +2,6 @@ package history
 
 import (
 	"cmp"
-	"math"
 	"slices"
 	"strings"
 
@@ -16,14 +15,30 @@ import (
 func (f *Fold) admit(fa *fact) {
 	switch fa.call.action.Op {
 	case dialect.Read:
-		f.admitRead(fa)
+		if fa.plain() {
+			f.admitOutput(fa)
+		} else {
+			f.admitRead(fa)
+		}
 	case dialect.Edit, dialect.Write:
 		if !fa.result.Failed {
 			f.written(fa, true)
 		}
-	case dialect.Shell, dialect.Output:
+	case dialect.Shell, dialect.Output, dialect.Agent:
 		f.admitOutput(fa)
 	}
+}
+
+// plain reports whether a read through a shell is an output like others: nobody
+// knows which lines of which file it shows.
+func (fa *fact) plain() bool {
+	if fa.call.action.Command == "" || fa.result.Failed {
+		return false
+	}
+	if own := stubs(fa.text); len(own) > 0 {
+		return own[0].path == outputName
+	}
+	return !slices.ContainsFunc(fa.result.Sections, known)
 }
 
 // written records that a file was edited or written. stands says that the
@@ -95,6 +110,7 @@ func (f *Fold) admitRead(fa *fact) {
 	if len(cuts) > 0 {
 		f.plan.cut(fa, cuts, why)
 	}
+	f.restore(fa)
 }
 
 // decided records a result that has lines of ours already: it is not decided
@@ -104,7 +120,7 @@ func (f *Fold) decided(fa *fact, own []stub) {
 		r := &fa.reads[i]
 		for j := range r.sections {
 			if s := &r.sections[j]; numbered(s) {
-				l := f.ledger.read(r.key)
+				l := f.ledger.file(r.key)
 				l.asked(spanOf(s))
 				for _, c := range chunks(s) {
 					l.show(f.bearer(fa), c.first, c.lines)
@@ -118,7 +134,7 @@ func (f *Fold) decided(fa *fact, own []stub) {
 			k = f.keys.key(t[0].Path) // the line says its last element alone
 		}
 		if k != "" {
-			l := f.ledger.read(k)
+			l := f.ledger.file(k)
 			c := behind(fa.text[s.behind:], s.last)
 			l.show(f.bearer(fa), c.first, c.lines)
 			l.shorten(shortened{span: span{s.first, s.last}})
@@ -127,26 +143,31 @@ func (f *Fold) decided(fa *fact, own []stub) {
 }
 
 // bearer names a result. Some agents use an id again for another call: then
-// it names none of them. What stands behind a bar is the provider's own, and
-// an id that is longer than it helps is left out.
+// it names none of them.
 func (f *Fold) bearer(fa *fact) bearer {
 	b := bearer{result: place{fa.message, fa.part}, at: f.at(fa)}
 	if f.calls[fa.call.id].uses == 1 {
-		b.call, _, _ = strings.Cut(fa.call.id, "|")
-	}
-	if len(b.call) > 48 {
-		b.call = ""
+		b.call = shortID(fa.call.id)
 	}
 	return b
+}
+
+// shortID returns an id as lines of ours write it: without what stands behind a
+// bar, which is the provider's own; "" where it is longer than it helps.
+func shortID(id string) string {
+	if id, _, _ = strings.Cut(id, "|"); len(id) > 48 {
+		return ""
+	}
+	return id
 }
 
 // at is how many bytes of the request stand before the end of a result.
 func (f *Fold) at(fa *fact) int { return fa.seen - f.plan.Left }
 
-// reach returns which texts a line in place of a result may point to: not its
-// own, and none further back than half of the window.
-func (f *Fold) reach(fa *fact) reach {
-	r := reach{own: place{fa.message, fa.part}}
+// reach returns which texts a line in place of a section of a result may point
+// to: not its own, and none further back than half of the window.
+func (f *Fold) reach(fa *fact, stripped bool) reach {
+	r := reach{own: place{fa.message, fa.part}, stripped: stripped}
 	if w := f.engine.config.Window; w > 0 {
 		r.from = f.at(fa) - w/2*bytesPerToken
 	}
@@ -161,7 +182,9 @@ func (f *Fold) writer(fa *fact) bearer {
 }
 
 // numbered reports whether s shows lines, and their numbers are known.
-func numbered(s *dialect.Section) bool {
+func numbered(s *dialect.Section) bool { return known(*s) }
+
+func known(s dialect.Section) bool {
 	return !s.Failed && !s.Unchanged && s.First > 0 && len(s.Lines) > 0
 }
 
@@ -172,10 +195,10 @@ func (f *Fold) admitSection(fa *fact, r *read, s *dialect.Section) (cut, bool) {
 	if !numbered(s) {
 		return cut{}, false
 	}
-	l := f.ledger.read(r.key)
+	l := f.ledger.file(r.key)
 	_, again := l.asked(spanOf(s))
-	if !again && !fa.fixed && (s.Stripped == l.stripped || len(l.texts) == 0) {
-		runs := l.match(s.First, s.Lines, f.reach(fa))
+	if !again && !fa.fixed {
+		runs := l.match(s.First, s.Lines, f.reach(fa, s.Stripped))
 		if c, ok := f.repeat(fa, r, s, l, runs); ok {
 			return c, true
 		}
@@ -183,7 +206,7 @@ func (f *Fold) admitSection(fa *fact, r *read, s *dialect.Section) (cut, bool) {
 			return c, true
 		}
 	}
-	l.show(f.bearer(fa), s.First, s.Lines)
+	l.stay(f.bearer(fa), s, nil)
 	l.tell(fa.call.action.Row, s)
 	return cut{}, false
 }
@@ -198,27 +221,8 @@ func (f *Fold) repeat(fa *fact, r *read, s *dialect.Section, l *file, runs []run
 	if 2*len(line) > s.End-s.Start {
 		return cut{}, false
 	}
-	l.shorten(shortened{spanOf(s), fa.text[s.Start:s.End]})
+	l.shorten(shortened{span: spanOf(s), text: fa.text[s.Start:s.End]})
 	return cut{section: s, text: line, path: r.path}, true
-}
-
-// restore answers for an agent that refuses a repeat itself ("unchanged since
-// your last read"), where the last read was answered with one line of ours:
-// the text that this line stands for takes the place of the agent's stub.
-func (f *Fold) restore(fa *fact) {
-	if len(fa.points) != 1 || fa.fixed {
-		return
-	}
-	lines := span{1, math.MaxInt}
-	if t := fa.call.action.Targets; len(t) == 1 {
-		lines.first = max(t[0].First, 1)
-		if t[0].Last > 0 {
-			lines.last = t[0].Last
-		}
-	}
-	if met, ok := f.ledger.file(fa.points[0]).asked(lines); ok && met.text != "" {
-		f.plan.add(fa, met.text, []string{fa.points[0]}, Restored)
-	}
 }
 
 // cut is a section to be replaced by one line, or by a shorter text.

@@ -61,7 +61,8 @@ type Config struct {
 	// Idle is after how many turns of the model what nobody has touched since
 	// may leave at a moment: under adaptive, reads of files outside the
 	// workspace and outputs that may show text of files; under bold, after
-	// twice as many, reads of any file and what was written to it. 0 is 30,
+	// twice as many, reads of files where the agent changed nothing, reads past
+	// the newest KeepReads, and what was written, if it is large. 0 is 30,
 	// negative never.
 	Idle int
 

@@ -19,12 +19,18 @@
 // leaves costs nothing. Then all is decided anew: victims leave, and what stays
 // is admitted once more in order, so that no line points to a victim. Victims
 // are, under every policy that admits, listings that newer ones follow; under
-// adaptive the outputs of commands, searches and other agents past the newest
-// ones, the texts that edits replaced where their lines stand elsewhere, plans
-// that newer ones follow, and reads of files outside the workspace and of
-// dependencies that nobody has touched for long; under bold also other reads
-// that nobody has touched for longer, and what was written to such files.
-// Failed results, the newest results, what an agent's own stub points to, and
+// adaptive the outputs of commands past the newest ones that are known to show
+// no text of files, such as those of builds; all other outputs, of searches and
+// of other agents too, when they are long past, unless they show more of a file
+// that the agent works on than stands elsewhere; the texts that edits replaced
+// where their lines stand elsewhere; plans that newer ones follow; and reads of
+// dependencies and of files outside the workspace that nobody has touched for
+// long, but for places that a person named or that the agent changed something
+// in (where the workspace is not known, nothing is outside); under bold also reads of files
+// that nobody has touched for longer, in directories where the agent changed
+// nothing, reads as old past the newest of their file, and large texts that were
+// written to files as idle.
+// Failed results, the newest results, what an agent's own stub is about, and
 // under adaptive the last read, edit or write that shows a line of a file of
 // the workspace, are never victims.
 //
@@ -57,6 +63,10 @@
 // Lines 4-90 of an output are those of its normal form, counted from its first
 // line whatever it is. A line may stand for a whole result, or among lines that
 // are new, which stand as the tool showed them.
+//
+// Lines stand above where the very same text does: in the file, in another one,
+// in an output (also of a command that failed, which itself stays whole), behind
+// the signs of a diff, or in what a call writes, runs or tells another agent.
 //
 // The engine recognises the first four forms when it meets them again (a planned
 // request, a resumed session of another stet): the lines count as shortened,

@@ -60,8 +60,10 @@ func (f *Fold) replay() {
 		switch {
 		case v.text != "":
 			f.plan.leave(place{fa.message, fa.part}, fa, v.text, len(fa.text), v.why)
+			f.owe(fa)
 		case v.args != "" && !v.bears:
 			f.written(fa, false)
+			f.owe(fa)
 		default:
 			f.admit(fa)
 		}
@@ -94,6 +96,7 @@ type survey struct {
 	pinned  map[int]bool    // facts that the agent's own stubs point to
 	touched map[string]int  // by file: the last turn that read or changed it
 	changed map[string]bool // directories that a file was changed in
+	working []string        // files that the agent works on, sorted
 
 	// Of the results met so far, which are the newer ones:
 	outputs int               // of commands and the like
@@ -107,26 +110,33 @@ func newSurvey(f *Fold) *survey {
 		f: f, pinned: make(map[int]bool), touched: make(map[string]int),
 		changed: make(map[string]bool), reads: make(map[string]int), listed: make(map[string]bearer),
 	}
-	last := make(map[string]int)
+	f.settle()
+	shows := make(map[string][]int) // by file: the facts that show it
+	edited := make(map[string]bool)
 	for i := range f.facts {
 		fa := &f.facts[i]
 		for _, key := range fa.points {
-			if x, ok := last[key]; ok {
+			for _, x := range f.meant(fa, key, shows[key]) {
 				s.pinned[x] = true
 			}
 			s.touched[key] = fa.turn
 		}
 		for j := range fa.reads {
-			last[fa.reads[j].key] = i
+			shows[fa.reads[j].key] = append(shows[fa.reads[j].key], i)
 		}
+		op := fa.call.action.Op
 		for _, t := range fa.call.action.Targets {
 			key := f.keys.key(t.Path)
 			s.touched[key] = fa.turn
-			if op := fa.call.action.Op; op == dialect.Edit || op == dialect.Write {
-				s.changed[path.Dir(key)] = true
+			if op == dialect.Edit || op == dialect.Write {
+				s.changed[path.Dir(key)], edited[key] = true, true
+			}
+			if op == dialect.Write {
+				shows[key] = append(shows[key], i)
 			}
 		}
 	}
+	s.working = s.works(edited)
 	return s
 }
 
@@ -188,7 +198,7 @@ func (s *survey) decide(i int, fa *fact) {
 			}
 		}
 	case dialect.Write:
-		if args && s.policy(Bold) {
+		if args && s.policy(Bold) && !s.pinned[i] {
 			s.content(fa)
 		}
 	}
@@ -211,13 +221,16 @@ func (fa *fact) readPaths() []string {
 }
 
 // spent reports whether an output is past the newest ones. One that may show
-// text of files must also be long past: edits are made from it.
+// text of files must also be long past: edits are made from it. A report of
+// another agent, which seldom quotes, must show nothing of the files that this
+// one works on.
 func (s *survey) spent(fa *fact) bool {
 	c := &s.f.engine.config
 	if !s.policy(Adaptive) || c.KeepShell < 0 || s.outputs <= c.KeepShell {
 		return false
 	}
-	return !fa.prints || c.Idle >= 0 && s.f.turns-fa.turn >= c.Idle
+	long := c.Idle >= 0 && s.f.turns-fa.turn >= c.Idle/s.hurry()
+	return !fa.prints || long || fa.call.action.Op == dialect.Agent && !s.active(fa)
 }
 
 // plan: an older plan leaves, with the answer to it, where a newer one stays.
@@ -235,20 +248,29 @@ func (s *survey) idle(key string, times int) bool {
 	return c.Idle >= 0 && s.f.turns-s.touched[key] >= times*c.Idle
 }
 
-// unused reports whether a read is past use: its files are foreign, or, under
-// bold, have not been touched for long or are shown by newer reads.
+// unused reports whether a read is past use: its files are foreign, or it is
+// past under bold.
 func (s *survey) unused(fa *fact) bool {
 	if len(fa.reads) == 0 || staying(fa) || !s.policy(Adaptive) {
 		return false
 	}
-	bold, keep := s.policy(Bold), s.f.engine.config.KeepReads
 	for j := range fa.reads {
-		key := fa.reads[j].key
-		if !s.foreign(key) && !(bold && (s.idle(key, 2) || keep >= 0 && s.reads[key] >= keep)) {
+		if key := fa.reads[j].key; !s.foreign(key) && !(s.policy(Bold) && s.past(fa, key)) {
 			return false
 		}
 	}
 	return true
+}
+
+// past reports whether a read of a file is past use under bold: nobody has
+// touched the file for long and the agent works elsewhere, or the read is as
+// old, and the newest reads of the file follow.
+func (s *survey) past(fa *fact, key string) bool {
+	c := &s.f.engine.config
+	if s.idle(key, 2) && !s.changed[path.Dir(key)] {
+		return true
+	}
+	return c.KeepReads >= 0 && s.reads[key] >= c.KeepReads && c.Idle >= 0 && s.f.turns-fa.turn >= 2*c.Idle
 }
 
 // list: an older listing leaves where a newer one of the very same kind stays.
@@ -263,4 +285,12 @@ func (s *survey) list(fa *fact, may bool) {
 	if fa.verdict.text == "" {
 		s.listed[what] = s.f.bearer(fa)
 	}
+}
+
+// hurry is 2 under bold, which waits half as long for outputs to be past use.
+func (s *survey) hurry() int {
+	if s.policy(Bold) {
+		return 2
+	}
+	return 1
 }

@@ -15,11 +15,15 @@ const (
 	toldLine    = mark + "left out: what an older call was told.]"
 )
 
-// content: what was written to a file that nobody has touched for long leaves
-// (bold).
+// large is how many bytes of what the agent wrote itself are worth the risk that
+// it needs them.
+const large = 4 << 10
+
+// content: what was written to a file that nobody has touched for long leaves,
+// if it is large (bold).
 func (s *survey) content(fa *fact) {
 	a := &fa.call.action
-	if len(a.Targets) != 1 || !s.idle(s.f.keys.key(a.Targets[0].Path), 2) {
+	if len(a.Targets) != 1 || len(a.Content) < large || !s.idle(s.f.keys.key(a.Targets[0].Path), 2) {
 		return
 	}
 	fa.shorten(map[string]string{a.Content: contentLine})
@@ -62,25 +66,58 @@ func (f *Fold) replacedTexts(from int) {
 	}
 }
 
-// holds reports whether each of the lines stands in a text of f. The first and
-// the last may be parts of a line there.
+// holds reports whether each of the lines stands in a text of f, blank ones
+// aside. The first may be the end of a line there, and the last the beginning.
 func (f *file) holds(lines []string) bool {
-	f.index.add(f.texts)
+	var short map[string]bool
 	for i, line := range lines {
-		if len(strings.TrimSpace(line)) < minIndexed || f.index.find(f.texts, line) > 0 {
+		if strings.TrimSpace(line) == "" {
 			continue
 		}
-		if i > 0 && i < len(lines)-1 || !f.contains(line) {
-			return false
+		if len(line) >= minIndexed && f.has(line) {
+			continue
 		}
+		if short == nil {
+			short = f.short()
+		}
+		first, last := i == 0, i == len(lines)-1
+		if short[line] || (first || last) && f.tears(line, first, last) {
+			continue
+		}
+		return false
 	}
 	return true
 }
 
-func (f *file) contains(part string) bool {
-	for i := range f.texts {
-		for _, line := range f.texts[i].lines {
-			if strings.Contains(line, part) {
+// has reports whether a line of minIndexed bytes or more stands in a text of f.
+func (f *file) has(line string) bool {
+	for i := range f.ledger.places(line) {
+		if f.ledger.texts[i].file == f {
+			return true
+		}
+	}
+	return false
+}
+
+// short returns the lines of f that are too short for the index.
+func (f *file) short() map[string]bool {
+	out := make(map[string]bool)
+	for _, i := range f.texts {
+		for _, line := range f.ledger.texts[i].lines {
+			if len(line) < minIndexed {
+				out[line] = true
+			}
+		}
+	}
+	return out
+}
+
+// tears reports whether a part of a line stands in a text of f: at the end of a
+// line if it is the first of several, at the beginning if it is the last.
+func (f *file) tears(part string, first, last bool) bool {
+	for _, i := range f.texts {
+		for _, line := range f.ledger.texts[i].lines {
+			if first && last && strings.Contains(line, part) || !last && strings.HasSuffix(line, part) || !first && strings.HasPrefix(line, part) {
 				return true
 			}
 		}

@@ -73,11 +73,19 @@ func TestElide(t *testing.T) {
 		}, Adaptive, "Run it again if needed.]", Command},
 		{"search", func(c *conv) {
 			c.call("Grep", map[string]any{"pattern": "func main"}, long("found", 900))
-			idle(c, 5)
+			idle(c, 31)
 		}, Adaptive, "func main", Command},
+		{"search that may still be needed", func(c *conv) {
+			c.call("Grep", map[string]any{"pattern": "func main"}, long("found", 900))
+			idle(c, 5)
+		}, "", "", ""},
+		{"search for names", func(c *conv) {
+			c.call("Glob", map[string]any{"pattern": "*.go"}, long("found", 900))
+			idle(c, 5)
+		}, Adaptive, "*.go", Command},
 		{"report of another agent", func(c *conv) {
 			c.call("Task", agent, long("report", 900))
-			idle(c, 5)
+			idle(c, 31)
 		}, Adaptive, "Call it again if needed.]", Command},
 		{"listing", func(c *conv) {
 			c.call("list_files", map[string]any{"path": "src"}, long("entry", 900))
@@ -93,15 +101,29 @@ func TestElide(t *testing.T) {
 			c.call("filesystem-edit", map[string]any{"filePath": "/home/me/notes/b.txt", "searchContent": "a", "replaceContent": "b"}, "Edited.")
 		}, Bold, "", ""},
 		{"dependency", func(c *conv) {
+			c.user("Working directory: /home/me/project")
 			c.read("node_modules/x/index.js", 1, 40, 40)
 			idle(c, 11)
 		}, Adaptive, "Read it again if needed.]", Idle},
+		{"dependency of an unknown workspace", func(c *conv) {
+			c.read("/home/me/.cache/work/vendor/x/index.js", 1, 40, 40)
+			idle(c, 31)
+		}, "", "", ""},
 		{"idle read", func(c *conv) {
 			c.read("src/a.go", 1, 40, 40)
 			idle(c, 61)
 		}, Bold, "Read it again if needed.]", Idle},
-		{"idle content", func(c *conv) {
+		{"idle read where the agent works", func(c *conv) {
+			c.read("src/a.go", 1, 40, 40)
+			c.call("filesystem-create", map[string]any{"filePath": "src/b.go", "content": "package src"}, "Written.")
+			idle(c, 61)
+		}, "", "", ""},
+		{"idle content of few bytes", func(c *conv) {
 			c.call("filesystem-create", map[string]any{"filePath": "src/a.go", "content": long("written", 900)}, "Written.")
+			idle(c, 61)
+		}, "", "", ""},
+		{"idle content", func(c *conv) {
+			c.call("filesystem-create", map[string]any{"filePath": "src/a.go", "content": long("written", large)}, "Written.")
 			idle(c, 61)
 		}, Bold, "Read the file if needed.]", Arguments},
 	}
@@ -176,5 +198,75 @@ func TestElideMovesPointers(t *testing.T) {
 	_, out := cold(t, Config{}, c)
 	if !strings.Contains(out[2].Parts[0].Text, "Run it again") || out[12].Parts[0].Text != c.messages[12].Parts[0].Text {
 		t.Errorf("%s\n%s", out[2].Parts[0].Text, out[12].Parts[0].Text)
+	}
+}
+
+// Invariant 6: short lines count like others. An edit's old text stays where one
+// of its lines stands nowhere else.
+func TestElideShortLines(t *testing.T) {
+	var lines []string
+	for i := range 120 {
+		lines = append(lines, fmt.Sprintf("%d,", 100+i*7))
+	}
+	edit := map[string]any{"filePath": "src/t.go", "searchContent": strings.Join(lines, "\n") + "\n", "replaceContent": "x"}
+	for _, c := range []struct {
+		name  string
+		shown string // of the file, before the edit
+		left  bool
+	}{
+		{"not shown", "", false},
+		{"shown", strings.Join(lines, "\n"), true},
+		{"all but one", strings.Replace(strings.Join(lines, "\n"), "247,", "1247,", 1), false},
+		{"the first is the end of a line", "x := []int{" + strings.Join(lines, "\n"), true},
+	} {
+		p, _ := cold(t, Config{}, work(func(w *conv) {
+			if c.shown != "" {
+				w.call("terminal-execute", map[string]any{"command": "cat src/t.go"}, c.shown+"\n")
+			}
+			w.call("filesystem-edit", edit, "Edited.")
+		}))
+		if left := len(p.Edits) > 0; left != c.left {
+			t.Errorf("%s: left %v", c.name, left)
+		}
+	}
+}
+
+// Invariant 6: another agent's report past the newest ones stays for long where it
+// shows more of a file that this agent works on than stands elsewhere.
+func TestElideReportOnAFileAtWork(t *testing.T) {
+	var shown, bare strings.Builder
+	for n := 30; n <= 60; n++ {
+		fmt.Fprintf(&shown, "src/a.go-%d-the text of line %d of a.go\n", n, n)
+		fmt.Fprintf(&bare, "the text of line %d of a.go\n", n)
+	}
+	for _, c := range []struct {
+		name     string
+		last     int // line that is in view beside
+		editedAt int
+		turns    int // after the reports
+		left     bool
+	}{
+		{"it shows more", 40, 2, 8, false},
+		{"it shows more, long ago", 40, 2, 40, true},
+		{"all of it stands elsewhere", 60, 2, 8, true},
+		{"the file is not edited", 40, 99, 8, true},
+	} {
+		w := &conv{}
+		w.user("go on")
+		w.read("src/a.go", 1, c.last, 100)
+		plain := w.call("Task", map[string]any{"prompt": "find main"}, bare.String())
+		at := w.call("Task", map[string]any{"prompt": "find main, with numbers"}, shown.String())
+		for i := range c.turns {
+			w.call("terminal-execute", map[string]any{"command": fmt.Sprintf("try %d", i)}, "no")
+			if i == c.editedAt {
+				w.call("filesystem-edit", map[string]any{"filePath": "src/a.go", "searchContent": "the text of line 2 of a.go", "replaceContent": "b"}, "Edited.")
+			}
+		}
+		_, out := cold(t, Config{}, w)
+		for _, i := range []int{plain, at} {
+			if left := strings.Contains(out[i].Parts[0].Text, "left out"); left != c.left {
+				t.Errorf("%s: left %v, %.90q", c.name, left, out[i].Parts[0].Text)
+			}
+		}
 	}
 }

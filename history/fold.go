@@ -22,9 +22,11 @@ type Fold struct {
 	facts   []fact            // results of recognised calls, in order
 	ledger  ledger
 	account account
-	guessed bool // the last request was planned as one that finds nothing cached
-	plan    Plan // what lossless has decided so far
-	lost    int  // results that look like reads, with no path to be found
+	places  places
+	named   []string // words of texts that may become places
+	guessed bool     // the last request was planned as one that finds nothing cached
+	plan    Plan     // what lossless has decided so far
+	lost    int      // results that look like reads, with no path to be found
 }
 
 // call is a tool call and what it does.
@@ -79,6 +81,7 @@ func (e *Engine) Fold() *Fold {
 		keys:   newKeys(e.config.Root),
 		calls:  make(map[string]*calls),
 		ledger: newLedger(),
+		places: make(places),
 	}
 }
 
@@ -113,6 +116,9 @@ func (f *Fold) message(m *llm.Message, when time.Time) {
 		f.seen += len(p.Text) + len(p.Args)
 		switch p.Kind {
 		case llm.Text:
+			if m.Role == llm.System {
+				f.visit(p.Text)
+			}
 			if m.Role != llm.Assistant && f.keys.root == "" && len(f.facts) == 0 {
 				f.keys.setRoot(dialect.Root(p.Text))
 			}
@@ -138,7 +144,9 @@ func (f *Fold) called(c call) {
 	if cs.message != f.n {
 		cs.message, cs.open = f.n, cs.open[:0]
 	}
-	cs.uses++
+	if cs.uses++; cs.uses == 2 {
+		f.ledger.unname(c.id)
+	}
 	cs.open = append(cs.open, c)
 }
 
@@ -183,7 +191,15 @@ func (f *Fold) result(part int, p *llm.Part, when time.Time) {
 		}
 	case dialect.Shell, dialect.Output, dialect.Agent:
 		fa.ours = ours(p.Text)
-		fa.prints = fa.call.action.Op == dialect.Shell && fa.call.action.PrintsFiles(p.Text)
+		fa.prints = fa.call.action.MayShowFiles(p.Text)
+		if fa.call.action.Op == dialect.Shell && fa.call.action.Changes() {
+			f.ran(fa.call.action.Command)
+			f.ran(strings.ReplaceAll(fa.call.args, `\`, " "))
+		}
+	case dialect.Edit, dialect.Write:
+		for _, t := range fa.call.action.Targets {
+			f.named = append(f.named, t.Path)
+		}
 	}
 	fa.marked = strings.Contains(p.Text, mark)
 	f.facts = append(f.facts, fa)

@@ -2,24 +2,25 @@ package history
 
 import (
 	"hash/maphash"
-	"slices"
+	"iter"
 )
 
-// lineIndex tells where in the texts of a file a line stands.
+// lineIndex tells where in texts a line stands.
 type lineIndex struct {
-	seed   maphash.Seed
-	texts  int     // how many are in it
-	slots  []int32 // an open hash table: the newest place of each line, as places' index plus 1; 0 is free
-	used   int
-	places []linePlace
+	seed  maphash.Seed
+	slots []slot // an open hash table
+	used  int
+	older [][]linePlace // by text and line: the place before it of the same line
 }
 
-// linePlace is a line of a text, and the place before it of the same line:
-// indexes, the last of places and plus 1.
-type linePlace struct {
-	hash       uint32
-	text, line int32
-	older      int32
+// linePlace is a line of a text: indexes, that of the text plus 1. The zero
+// value is none.
+type linePlace struct{ text, line int32 }
+
+// slot is the newest place of a line. The zero value is free.
+type slot struct {
+	hash uint32
+	linePlace
 }
 
 // minIndexed is how many bytes a line must have to be looked for. Shorter ones
@@ -28,43 +29,49 @@ const minIndexed = 6
 
 // add indexes the texts that are not in the index yet.
 func (x *lineIndex) add(texts []text) {
-	for ; x.texts < len(texts); x.texts++ {
-		lines := texts[x.texts].lines
+	for len(x.older) < len(texts) {
+		lines := texts[len(x.older)].lines
+		older := make([]linePlace, len(lines))
+		x.older = append(x.older, older)
 		x.grow(len(lines))
-		x.places = slices.Grow(x.places, len(lines))
 		for i, line := range lines {
 			if len(line) < minIndexed {
 				continue
 			}
 			h := x.hash(line)
 			s := x.slot(texts, line, h)
-			if x.slots[s] == 0 {
+			if s.text == 0 {
 				x.used++
 			}
-			x.places = append(x.places, linePlace{h, int32(x.texts), int32(i), x.slots[s]})
-			x.slots[s] = int32(len(x.places))
+			older[i], *s = s.linePlace, slot{h, linePlace{int32(len(x.older)), int32(i)}}
 		}
 	}
 }
 
-// find returns the newest place of a line, as places' index plus 1; 0 is none.
-func (x *lineIndex) find(texts []text, line string) int32 {
-	if x.used == 0 {
-		return 0
+// places yields the texts that a line of minIndexed bytes or more stands in, the
+// newest first, and where: indexes of texts and of the lines there.
+func (l *ledger) places(line string) iter.Seq2[int, int] {
+	return func(yield func(text, at int) bool) {
+		x := &l.index
+		x.add(l.texts)
+		if x.used == 0 {
+			return
+		}
+		p := x.slot(l.texts, line, x.hash(line)).linePlace
+		for p.text > 0 && yield(int(p.text-1), int(p.line)) {
+			p = x.older[p.text-1][p.line]
+		}
 	}
-	return x.slots[x.slot(texts, line, x.hash(line))]
 }
 
 func (x *lineIndex) hash(line string) uint32 { return uint32(maphash.String(x.seed, line)) }
 
 // slot returns the slot of a line, or the one to put it in.
-func (x *lineIndex) slot(texts []text, line string, h uint32) int {
+func (x *lineIndex) slot(texts []text, line string, h uint32) *slot {
 	mask := len(x.slots) - 1
-	for s := int(h) & mask; ; s = (s + 1) & mask {
-		if x.slots[s] == 0 {
-			return s
-		}
-		if p := &x.places[x.slots[s]-1]; p.hash == h && texts[p.text].lines[p.line] == line {
+	for i := int(h) & mask; ; i = (i + 1) & mask {
+		s := &x.slots[i]
+		if s.text == 0 || s.hash == h && texts[s.text-1].lines[s.line] == line {
 			return s
 		}
 	}
@@ -80,15 +87,15 @@ func (x *lineIndex) grow(n int) {
 		size *= 2
 	}
 	old := x.slots
-	x.slots = make([]int32, size)
-	for _, e := range old {
-		if e == 0 {
+	x.slots = make([]slot, size)
+	for _, s := range old {
+		if s.text == 0 {
 			continue
 		}
-		s := int(x.places[e-1].hash) & (size - 1)
-		for x.slots[s] != 0 {
-			s = (s + 1) & (size - 1)
+		i := int(s.hash) & (size - 1)
+		for x.slots[i].text != 0 {
+			i = (i + 1) & (size - 1)
 		}
-		x.slots[s] = e
+		x.slots[i] = s
 	}
 }

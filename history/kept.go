@@ -1,6 +1,7 @@
 package history
 
 import (
+	"path"
 	"strconv"
 	"strings"
 
@@ -14,7 +15,8 @@ type chunk struct {
 }
 
 // chunks splits what a section shows at the lines of ours in it, which say how
-// the lines behind them are numbered.
+// the lines behind them are numbered. A line that only looks like one is the
+// file's: ours stands for lines of this very file from its place on.
 func chunks(s *dialect.Section) []chunk {
 	var out []chunk
 	first, from := s.First, 0
@@ -22,12 +24,21 @@ func chunks(s *dialect.Section) []chunk {
 		if !strings.HasPrefix(line, mark) {
 			continue
 		}
-		if own := stubs(line); len(own) > 0 {
+		if own := stubs(line); len(own) > 0 && own[0].first == first+i-from && names(own[0].path, s.Path) {
 			out = append(out, chunk{first, s.Lines[from:i]})
 			first, from = own[0].last+1, i+1
 		}
 	}
 	return append(out, chunk{first, s.Lines[from:]})
+}
+
+// names reports whether a line of ours says name of the file at path; "" is an
+// output.
+func names(name, file string) bool {
+	if file == "" {
+		return name == outputName
+	}
+	return name == plain(file, 200) || name == plain(path.Base(strings.ReplaceAll(file, `\`, "/")), 200)
 }
 
 // behind returns the numbered lines that follow a line of ours about lines up

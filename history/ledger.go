@@ -2,35 +2,43 @@ package history
 
 import (
 	"hash/maphash"
-	"path"
-	"slices"
 	"strconv"
 
 	"github.com/stet-dev/stet/dialect"
 )
 
-// ledger knows the texts of each file that stand whole in the request: lines
-// that a result shows, and lines that a call writes. It holds no versions and
-// replays no edit: lines of a new result stand above where the very same text
-// does, wherever in the file it was then (see file.match). So after an edit a
-// file is in view as the older read around it and the edit's new text.
+// ledger knows the texts that stand whole in the request: lines that a result
+// shows, and lines that a call writes. It holds no versions and replays no
+// edit: lines of a new result stand above where the very same text does,
+// wherever in the file it was then, and in whichever file (see match). So after
+// an edit a file is in view as the older read around it and the edit's new text.
 //
 // It is rebuilt by forget, and by admitting once more, in order, what still
 // stands.
 type ledger struct {
-	seed  maphash.Seed
-	named map[string]*file // by the last element of the path: the file read last
+	texts []text    // oldest first
+	index lineIndex // of texts
 	files map[string]*file
 	short map[string]bool // commands whose output was answered with less, and that were not run again yet
 }
 
 // newLedger returns an empty ledger.
 func newLedger() ledger {
-	return ledger{seed: maphash.MakeSeed(), files: make(map[string]*file), named: make(map[string]*file), short: make(map[string]bool)}
+	return ledger{index: lineIndex{seed: maphash.MakeSeed()}, files: make(map[string]*file), short: make(map[string]bool)}
 }
 
 // forget empties the ledger.
 func (l *ledger) forget() { *l = newLedger() }
+
+// unname takes its name from what a call bears, whose id another one has now.
+func (l *ledger) unname(id string) {
+	id = shortID(id)
+	for i := range l.texts {
+		if l.texts[i].call == id {
+			l.texts[i].call = ""
+		}
+	}
+}
 
 // bearer is what a line of ours points to: a result that shows lines, or a
 // call that writes them.
@@ -44,9 +52,10 @@ type bearer struct {
 // text is lines of a file that stand in the request one below the other.
 type text struct {
 	bearer
-	first int // the number of lines[0] in the bearer; 0 = it has none
-	lines []string
-	of    string // the path, where it is of another file
+	file     *file
+	first    int // the number of lines[0] in the bearer; 0 = it has none
+	lines    []string
+	stripped bool // see dialect.Section
 }
 
 // span returns the lines as the bearer numbers them.
@@ -54,10 +63,10 @@ func (t *text) span() span { return span{t.first, t.first + len(t.lines) - 1} }
 
 // file is what is in view of one file.
 type file struct {
+	ledger    *ledger
 	path      string
-	texts     []text      // oldest first
+	texts     []int       // indexes of ledger.texts
 	shortened []shortened // answered with one line and not yet asked for again
-	index     lineIndex   // of texts
 	beside    map[string]bool
 
 	// As the newest section in view that knew it had it; the zero value is
@@ -83,17 +92,18 @@ func (s span) meets(t span) bool { return s.first <= t.last && t.first <= s.last
 // spanOf returns the lines that a section shows.
 func spanOf(s *dialect.Section) span { return span{s.First, s.First + len(s.Lines) - 1} }
 
-// shortened is a range of lines that was answered with one line, and the text
-// of the section it was of; "" where that is not known.
+// shortened is a range of lines that was answered with one line, or that has
+// left.
 type shortened struct {
 	span
-	text string
+	text string // of the section it was of; "" where that is not known
+	gone bool   // it has left, and may stand nowhere
 }
 
 func (l *ledger) file(key string) *file {
 	f := l.files[key]
 	if f == nil {
-		f = &file{path: key, index: lineIndex{seed: l.seed}, said: make(map[string]int), beside: make(map[string]bool)}
+		f = &file{ledger: l, path: key, said: make(map[string]int), beside: make(map[string]bool)}
 		l.files[key] = f
 	}
 	return f
@@ -101,28 +111,16 @@ func (l *ledger) file(key string) *file {
 
 // show records that lines of a file stand in the request.
 func (f *file) show(b bearer, first int, lines []string) {
-	if len(lines) > 0 {
-		f.texts = append(f.texts, text{bearer: b, first: first, lines: lines})
-	}
+	f.add(text{bearer: b, first: first, lines: lines})
 }
 
-// read returns the file that is being read. If nothing of it is in view, it
-// may be a copy, or have been moved: then what is in view of the last file of
-// its name counts.
-func (l *ledger) read(key string) *file {
-	f := l.file(key)
-	other := l.named[path.Base(key)]
-	l.named[path.Base(key)] = f
-	if other == nil || other == f || len(f.texts) > 0 {
-		return f
+// add is show for lines of which more is known.
+func (f *file) add(t text) {
+	if len(t.lines) > 0 {
+		t.file = f
+		f.texts = append(f.texts, len(f.ledger.texts))
+		f.ledger.texts = append(f.ledger.texts, t)
 	}
-	f.texts = slices.Clone(other.texts)
-	for i := range f.texts {
-		if t := &f.texts[i]; t.of == "" {
-			t.of = other.path
-		}
-	}
-	return f
 }
 
 // tell records what a section says beside its lines. row is the row of the

@@ -74,8 +74,9 @@ func (w wording) again(a *dialect.Action) string {
 // piece is lines of a file as they are now numbered, and where they stand above.
 type piece struct {
 	span
-	text *text
-	at   int // the index in text.lines of the first of them
+	text  *text
+	at    int  // the index in text.lines of the first of them
+	other bool // the text is of another file
 }
 
 // there returns the lines as their bearer numbers them.
@@ -96,15 +97,18 @@ func (p piece) name() string {
 
 // where tells where in its bearer a piece stands, unless that is plain.
 func (p piece) where() string {
-	s := p.there()
+	s, of := p.there(), ""
+	if p.other && p.text.file.path != outputs {
+		of = plain(p.text.file.path, 200)
+	}
 	switch {
-	case p.text.first == 0 && p.text.of == "":
+	case p.text.first == 0 && of == "":
 		return ""
 	case p.text.first == 0:
-		return " in " + plain(p.text.of, 200)
-	case p.text.of != "":
-		return " (lines " + s.String() + " of " + plain(p.text.of, 200) + ")"
-	case s != p.span:
+		return " in " + of
+	case of != "":
+		return " (lines " + s.String() + " of " + of + ")"
+	case p.other || s != p.span:
 		return " (lines " + s.String() + " there)"
 	}
 	return ""
@@ -119,7 +123,7 @@ func (w wording) standing(path string, lines span, total int, pieces []piece, fi
 	if total > 0 {
 		fmt.Fprintf(&b, " of %d", total)
 	}
-	if slices.ContainsFunc(pieces, func(p piece) bool { return p.text.of != "" }) {
+	if slices.ContainsFunc(pieces, func(p piece) bool { return p.other }) {
 		b.WriteString(sameMark)
 	} else {
 		b.WriteString(unchangedMark)
@@ -163,7 +167,7 @@ func (w wording) standing(path string, lines span, total int, pieces []piece, fi
 // inPlace reports whether results show the pieces under the same numbers.
 func inPlace(pieces []piece) bool {
 	for _, p := range pieces {
-		if p.text.written || p.text.of != "" || p.there() != p.span {
+		if p.text.written || p.other || p.there() != p.span {
 			return false
 		}
 	}
@@ -188,6 +192,7 @@ type stub struct {
 // beginning of the text or of a line, or inside a JSON string.
 func stubs(text string) []stub {
 	var out []stub
+	whole := text
 	for at := 0; ; {
 		i := strings.Index(text, mark)
 		if i < 0 {
@@ -195,15 +200,12 @@ func stubs(text string) []stub {
 		}
 		at += i + len(mark)
 		text = text[i+len(mark):]
-		head := text[:min(len(text), 400)]
-		end := strings.Index(head, unchangedMark)
-		if end < 0 {
-			end = strings.Index(head, sameMark)
-		}
-		if end < 0 {
+		if !begins(whole, at-len(mark)) {
 			continue
 		}
-		if head = head[:end]; strings.Contains(head, "\n") {
+		head, _, _ := strings.Cut(text[:min(len(text), 400)], "\n")
+		head, told := before(head, unchangedMark, sameMark)
+		if !told {
 			continue
 		}
 		name := strings.LastIndex(head, " lines ")
@@ -218,6 +220,29 @@ func stubs(text string) []stub {
 			out = append(out, stub{head[:name], first, last, at})
 		}
 	}
+}
+
+// begins reports whether a line of ours may begin at an offset of a text: a line
+// begins there, or one in a JSON string.
+func begins(text string, at int) bool {
+	before := text[:at]
+	if before == "" || strings.HasSuffix(before, "\n") {
+		return true
+	}
+	json := text[0] == '{' || text[0] == '['
+	return json && (strings.HasSuffix(before, `"`) || strings.HasSuffix(before, escapedBreak))
+}
+
+// before returns what of s stands before the first of the marks, and whether
+// there is one.
+func before(s string, marks ...string) (string, bool) {
+	found := false
+	for _, m := range marks {
+		if head, _, ok := strings.Cut(s, m); ok {
+			s, found = head, true
+		}
+	}
+	return s, found
 }
 
 // plain makes s fit to stand in a line of ours, also inside a JSON string:

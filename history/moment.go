@@ -15,8 +15,8 @@ const (
 	Margin     Moment = "margin"     // what leaves pays for what is written again
 )
 
-// Break is a moment: the request made of the first After messages was sent at
-// it.
+// Break is a moment: what stands in the first After messages may be planned anew,
+// with nothing that follows taken into account.
 type Break struct {
 	After int
 	Why   Moment

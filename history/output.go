@@ -9,29 +9,26 @@ const outputs = "\x00outputs"
 // outputName is what a line calls it.
 const outputName = "output"
 
-// admitOutput decides on what a command, a search or the like printed: it is
-// brought to its normal form, and lines that stand above already give way to
-// one line. A command that is run again after such an answer, with no change
-// to a file between, is answered in full.
+// admitOutput decides on what a command, a search, another agent or the like
+// printed: it is brought to its normal form, and lines that stand above already
+// give way to one line. A command that is run again after such an answer, with
+// no change to a file between, is answered in full. What failed stays as it is.
 func (f *Fold) admitOutput(fa *fact) {
-	if fa.result.Failed {
-		return
-	}
+	a := &fa.call.action
 	l := f.ledger.file(outputs)
-	if c := fa.call.action.Content; c != "" {
-		l.show(f.writer(fa), 1, linesIn(c))
-	}
-	again := f.ledger.short[fa.call.action.Command]
-	delete(f.ledger.short, fa.call.action.Command)
+	l.show(f.writer(fa), 1, linesIn(said(a)))
+	again := f.ledger.short[a.Command]
+	delete(f.ledger.short, a.Command)
 	if len(stubs(fa.text)) > 0 { // what was decided once is not decided again
-		f.ledger.short[fa.call.action.Command] = true
+		f.ledger.short[a.Command] = true
 		for _, c := range chunks(&dialect.Section{First: 1, Lines: linesIn(fa.text)}) {
 			l.show(f.bearer(fa), c.first, c.lines)
 		}
+		f.diffs(fa, fa.text)
 		return
 	}
-	text := fa.text
-	if fa.call.action.Op == dialect.Shell && !fa.fixed {
+	text, stays := fa.text, fa.fixed || fa.result.Failed
+	if a.Op == dialect.Shell && !stays {
 		text = terminal(text)
 	}
 	s := &dialect.Section{End: len(text), First: 1, Lines: linesIn(text)}
@@ -40,15 +37,33 @@ func (f *Fold) admitOutput(fa *fact) {
 	}
 	var gone []span
 	sent := text
-	if !again && !fa.fixed {
-		runs := l.match(1, s.Lines, f.reach(fa))
+	if !again && !stays {
+		runs := l.match(1, s.Lines, f.reach(fa, false))
 		sent, gone = f.engine.words.shorter(text, outputName, s, 0, rowsOf(text, s), l, runs)
 	}
 	if len(gone) > 0 {
-		f.ledger.short[fa.call.action.Command] = true
+		f.ledger.short[a.Command] = true
 	}
 	l.stay(f.bearer(fa), s, gone)
+	f.diffs(fa, sent)
 	if len(sent) < len(fa.text) {
 		f.plan.add(fa, sent, nil, Output)
+	}
+}
+
+// said returns the text in a call's arguments that files and outputs may repeat.
+func said(a *dialect.Action) string {
+	if a.Op == dialect.Shell {
+		return a.Command
+	}
+	return a.Content
+}
+
+// diffs records the lines of files that stand in the diffs of an output.
+func (f *Fold) diffs(fa *fact, sent string) {
+	for _, h := range dialect.Hunks(sent) {
+		if k := f.keys.key(h.Path); k != "" {
+			f.ledger.file(k).show(f.bearer(fa), h.First, h.Lines)
+		}
 	}
 }

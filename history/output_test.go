@@ -25,7 +25,7 @@ func TestOutputRepeated(t *testing.T) {
 		t.Errorf("%q", text)
 	}
 	if text := p.Edits[1].Text; !strings.HasPrefix(text, "go: downloading\n") || !strings.HasSuffix(text, "FAIL one more\n") ||
-		!strings.Contains(text, "output lines 5-28 unchanged: shown above by call_3 (lines 4-27 there)") {
+		!strings.Contains(text, "output lines 2-31 unchanged: shown above by call_3 (lines 1-30 there)") {
 		t.Errorf("%q", text)
 	}
 }
@@ -59,32 +59,54 @@ func TestPlanEchoed(t *testing.T) {
 	plan := "# The plan\n" + lineRange("%.0s- step number %d of the plan", 1, 30)
 	at := c.call("ExitPlanMode", map[string]any{"plan": plan}, "User has approved your plan.\n\n## Approved Plan:\n"+plan)
 	p := expectLeft(t, lossless(t), c, at)
-	if text := p.Edits[0].Text; !strings.HasPrefix(text, "User has approved") || !strings.Contains(text, "written by call_1 (lines 4-31 there)") {
+	if text := p.Edits[0].Text; !strings.HasPrefix(text, "User has approved") || !strings.Contains(text, "written by call_1 (lines 1-31 there)") {
 		t.Errorf("%q", text)
 	}
 }
 
-// The normal form is what a person would have seen in the end.
+// The normal form is what a person would have seen in the end, where that is
+// certain; else a line stays as it is (invariant 1: nothing is altered).
 func TestTerminal(t *testing.T) {
 	same := strings.Repeat("downloading, please wait for it\n", 12)
 	for in, want := range map[string]string{
-		"plain\ntext\n":                            "plain\ntext\n",
-		"\x1b[1;32mok\x1b[0m pkg\n":                "ok pkg\n",
-		"\x1b]0;title\x07$ ls\n\x1b]8;;x\x1b\\l\n": "$ ls\nl\n",
-		"10 %\r50 %\r100 %\ndone":                  "100 %\ndone",
-		"a long state\rshort\n":                    "shortg state\n",
-		"a long state\r\x1b[Kshort\n":              "short\n",
-		"\x1b[2K\rone\x1b[2K\rtwo\n":               "two\n",
-		"dos\r\nlines\r\n":                         "dos\r\nlines\r\n",
-		"é1\ré2\n":                                 "é2\n",
-		"begin\n" + same + "end\n":                 "begin\ndownloading, please wait for it\n[stet: the line above, 12 times in all]\nend\n",
-		"a\na\na\na\n":                             "a\na\na\na\n",
-		"lone \x1b":                                "lone ",
+		"plain\ntext\n":                          "plain\ntext\n",
+		"\x1b[1;32mok\x1b[0m pkg\n":              "ok pkg\n",
+		"\x1b[?25l\x1b[31mno\x1b(B\x1b[m\n":      "no\n",
+		"10 %\r50 %\r100 %\ndone":                "100 %\ndone",
+		"a long state\rshort\n":                  "shortg state\n",
+		"a long state\r\x1b[Kshort\n":            "short\n",
+		"\x1b[2K\rone\x1b[2K\rtwo\n":             "two\n",
+		"\x1b[2K\x1b[1Gone\x1b[2K\x1b[1Gtwo\n":   "two\n",
+		"日本語\r\x1b[Kdone\n":                      "done\n",
+		"██░░ 50 %\r████ 99 %\n":                 "████ 99 %\n",
+		"dos\r\nlines\r\n":                       "dos\r\nlines\r\n",
+		"é1\ré2\n":                               "é2\n",
+		"begin\n" + same + "end\n":               "begin\ndownloading, please wait for it\n[stet: the line above, 12 times in all]\nend\n",
+		"a\na\na\na\n":                           "a\na\na\na\n",
+		"\x1b[31mred\x1b[0m\ncol1\x1b[20Gcol2\n": "red\ncol1\x1b[20Gcol2\n",
 	} {
 		if got := terminal(in); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)
 		}
 	}
+	for _, in := range []string{
+		"lone \x1b", "col1\x1b[20Gcol2\n", "x\x1b[2Ky\n", "x\x1b[2K\n", "abc\x1b[1D\x1b[1DXY\n", "a\bb\n", "one\ntwo\x1b[1A\x1b[2Kone b\n",
+		"\x1b]8;;x\x1b\\l\n", "日本語\rdone\n", "a\tb\rc\n", "\x1b\x1b[31m[Kx\n", "\x1b[\x1b[31mKx\n", "bad \xff\x1b[0m\n", "ok\r日\n", "\x1b[31m\x1b[20Gx\n",
+		"\x1b[0m\n", "\x1b[?25l\x1b[?25h", "\x1b[31m", // nothing would be left
+	} {
+		if got := terminal(in); got != in {
+			t.Errorf("%q became %q", in, got)
+		}
+	}
+}
+
+// TRIM-13: a result of nothing but escape codes stays: no provider takes one of
+// white space alone.
+func TestBlankOutputStays(t *testing.T) {
+	c := &conv{clock: noon}
+	c.call("Bash", `{"command":"clear && tput reset"}`, "\x1b[H\x1b[2J\x1b[3J\x1b[0m\n")
+	c.call("Bash", `{"command":"tput sgr0"}`, "\x1b(B\x1b[m\x1b[?25h\n")
+	expectLeft(t, lossless(t), c)
 }
 
 // It is idempotent, not longer, and leaves plain text alone.
@@ -93,7 +115,7 @@ func TestTerminalProperties(t *testing.T) {
 		var b strings.Builder
 		for range rapid.IntRange(0, 30).Draw(t, "parts") {
 			b.WriteString(rapid.SampledFrom([]string{
-				"a line of output that is long enough to be worth a count\n", "other", "\n", "\r", "\x1b[K", "\x1b[31m", "\x1b", "\r\n", "ü", "[stet: ",
+				"a line of output that is long enough to be worth a count\n", "other", "\n", "\r", "\x1b[K", "\x1b[2K", "\x1b[1G", "\x1b[31m", "\x1b", "[", "m", "\b", "\t", "日", "\r\n", "ü", "[stet: ",
 			}).Draw(t, "part"))
 		}
 		in := b.String()

@@ -10,14 +10,12 @@ import (
 // maxPieces is how many texts above one line may point to.
 const maxPieces = 6
 
-// partWorth is how many bytes must leave for a result to be torn apart.
-const partWorth = 300
-
 // bytesPerToken is what distances in a request are estimated with.
 const bytesPerToken = 4
 
-// seam is how many lines are shown again beside lines that are new.
-const seam = 3
+// seam is how many lines of a file are shown again beside lines that are new.
+// What a command printed has no place to be found again, and no seam.
+const seam = 1
 
 // covered returns how many lines the runs hold.
 func covered(runs []run) int {
@@ -32,7 +30,8 @@ func covered(runs []run) int {
 func (f *file) pieces(first int, runs []run) []piece {
 	out := make([]piece, len(runs))
 	for i, r := range runs {
-		out[i] = piece{span{first + r.from, first + r.to - 1}, &f.texts[r.text], r.at}
+		t := &f.ledger.texts[r.text]
+		out[i] = piece{span{first + r.from, first + r.to - 1}, t, r.at, t.file != f}
 	}
 	return out
 }
@@ -63,7 +62,7 @@ func (f *Fold) partial(fa *fact, r *read, s *dialect.Section, l *file, runs []ru
 	l.stay(f.bearer(fa), s, gone)
 	l.tell(fa.call.action.Row, s)
 	for _, g := range gone {
-		l.shorten(shortened{span{s.First + g.first, s.First + g.last - 1}, fa.text[s.Start:s.End]})
+		l.shorten(shortened{span: span{s.First + g.first, s.First + g.last - 1}, text: fa.text[s.Start:s.End]})
 	}
 	return cut{section: s, text: text, path: r.path, part: true}, true
 }
@@ -75,7 +74,11 @@ func (w wording) shorter(text, name string, s *dialect.Section, total int, rows 
 	var b strings.Builder
 	var gone []span
 	at := s.Start
-	for _, stretch := range stretches(runs, len(s.Lines), rows) {
+	tear := tear{rows: rows}
+	if l.path != outputs {
+		tear.seam = seam
+	}
+	for _, stretch := range tear.stretches(runs) {
 		first, end := stretch[0].from, stretch[len(stretch)-1].to
 		line := w.standing(name, span{s.First + first, s.First + end - 1}, total, l.pieces(s.First, stretch), len(gone) == 0)
 		if 2*len(line) > rows[end]-rows[first] {
@@ -92,7 +95,7 @@ func (w wording) shorter(text, name string, s *dialect.Section, total int, rows 
 		gone = append(gone, span{first, end})
 	}
 	b.WriteString(text[at:s.End])
-	if left := s.End - s.Start - b.Len(); len(gone) > 0 && left < partWorth && covered(runs) < len(s.Lines) {
+	if left := s.End - s.Start - b.Len(); len(gone) > 0 && left < worth && covered(runs) < len(s.Lines) {
 		return text[s.Start:s.End], nil
 	}
 	return b.String(), gone
@@ -102,32 +105,37 @@ func (w wording) shorter(text, name string, s *dialect.Section, total int, rows 
 // indexes, in order.
 func (f *file) stay(b bearer, s *dialect.Section, gone []span) {
 	at := 0
-	for _, g := range gone {
-		f.show(b, s.First+at, s.Lines[at:g.first])
+	for _, g := range append(gone, span{len(s.Lines), len(s.Lines)}) {
+		f.add(text{bearer: b, first: s.First + at, lines: s.Lines[at:g.first], stripped: s.Stripped})
 		at = g.last
 	}
-	f.show(b, s.First+at, s.Lines[at:])
+}
+
+// tear is how lines are torn apart. rows is as in rowsOf, seam as the constant.
+type tear struct {
+	rows []int
+	seam int
 }
 
 // stretches puts runs that touch together, takes off what is shown again
 // beside new lines, and splits what has too many pieces at the smallest of
-// them. n is the number of lines; rows is as in rowsOf.
-func stretches(runs []run, n int, rows []int) [][]run {
+// them.
+func (t tear) stretches(runs []run) [][]run {
 	var out [][]run
 	for from := 0; from < len(runs); {
 		to := from + 1
 		for to < len(runs) && runs[to].from == runs[to-1].to {
 			to++
 		}
-		out = split(out, runs[from:to], n, rows)
+		out = t.split(out, runs[from:to])
 		from = to
 	}
 	return out
 }
 
 // split adds a stretch to out, in as many as it takes.
-func split(out [][]run, stretch []run, n int, rows []int) [][]run {
-	stretch = trim(stretch, n)
+func (t tear) split(out [][]run, stretch []run) [][]run {
+	stretch = t.trim(stretch)
 	if len(stretch) <= maxPieces {
 		if len(stretch) > 0 {
 			out = append(out, stretch)
@@ -135,28 +143,28 @@ func split(out [][]run, stretch []run, n int, rows []int) [][]run {
 		return out
 	}
 	least := 0
-	size := func(r run) int { return rows[r.to] - rows[r.from] }
+	size := func(r run) int { return t.rows[r.to] - t.rows[r.from] }
 	for i := range stretch {
 		if size(stretch[i]) < size(stretch[least]) {
 			least = i
 		}
 	}
-	out = split(out, stretch[:least], n, rows)
-	return split(out, stretch[least+1:], n, rows)
+	out = t.split(out, stretch[:least])
+	return t.split(out, stretch[least+1:])
 }
 
 // trim returns a stretch without the lines at its ends that stand beside new
 // ones.
-func trim(stretch []run, n int) []run {
+func (t tear) trim(stretch []run) []run {
 	if len(stretch) == 0 {
 		return nil
 	}
 	from, to := stretch[0].from, stretch[len(stretch)-1].to
 	if from > 0 {
-		from += seam
+		from += t.seam
 	}
-	if to < n {
-		to -= seam
+	if to < len(t.rows)-1 {
+		to -= t.seam
 	}
 	var out []run
 	for _, r := range stretch {

@@ -22,22 +22,22 @@ func lineRange(format string, a, b int) string {
 const cat = "%6d\tthe text of line %d, as the file has it"
 
 // TRK-9, context-engine.md "Admit": of lines of which some are in view the
-// others come alone, in the agent's own form, with three lines at each seam.
+// others come alone, in the agent's own form, with a line at each seam.
 func TestMissingLinesOnly(t *testing.T) {
 	for name, tt := range map[string]struct{ tool, args, first, second, begin, lines string }{
 		"claude code": {
 			"Read", `{"file_path":"/p/a.ts"%s}`, lineRange(cat, 1, 40), lineRange(cat, 1, 60),
-			"[stet: a.ts lines 1-37 unchanged: shown above by call_1 (lines 1-40). Ask again for the full text.]\n", lineRange(cat, 38, 60),
+			"[stet: a.ts lines 1-39 unchanged: shown above by call_1 (lines 1-40). Ask again for the full text.]\n", lineRange(cat, 40, 60),
 		},
 		"opencode": {
 			"read", `{"filePath":"a.ts"%s}`,
 			"<path>a.ts</path>\n<type>file</type>\n<content>\n" + lineRange("%d: the text of line %d, as it is", 1, 40) + "\n(File has more lines. Use 'offset' parameter to read beyond line 40)\n</content>",
 			"<path>a.ts</path>\n<type>file</type>\n<content>\n" + lineRange("%d: the text of line %d, as it is", 1, 60) + "\n(End of file - total 60 lines)\n</content>",
-			"<path>a.ts</path>\n<type>file</type>\n<content>\n[stet: a.ts lines 1-37 of 60 unchanged: shown above by call_1 (lines 1-40). Ask again for the full text.]\n38: the text", "\n(End of file - total 60 lines)\n</content>",
+			"<path>a.ts</path>\n<type>file</type>\n<content>\n[stet: a.ts lines 1-39 of 60 unchanged: shown above by call_1 (lines 1-40). Ask again for the full text.]\n40: the text", "\n(End of file - total 60 lines)\n</content>",
 		},
 		"a shell": {
 			"exec_command", `{"cmd":"sed -n '%d,%dp' a.ts"}`, lineRange("%.0sthe text of line %d, as the file has it", 1, 40), lineRange("%.0sthe text of line %d, as the file has it", 1, 60),
-			"[stet: a.ts lines 1-37 unchanged: shown above by call_1 (lines 1-40). Ask again for the full text.]\n", lineRange("%.0sthe text of line %d, as the file has it", 38, 60),
+			"[stet: a.ts lines 1-39 unchanged: shown above by call_1 (lines 1-40). Ask again for the full text.]\n", lineRange("%.0sthe text of line %d, as the file has it", 40, 60),
 		},
 	} {
 		c := &conv{clock: noon}
@@ -97,7 +97,7 @@ func TestReadAfterWrite(t *testing.T) {
 	at := c.call("Read", `{"file_path":"/p/a.ts"}`, lineRange("%6d\tline %[1]d of %d", 1, 19)+"    20\tline 20, not of 20\n"+lineRange("%6d\tline %[1]d of %d", 21, 50))
 	p := expectLeft(t, lossless(t), c, at)
 	text := p.Edits[0].Text
-	for _, want := range []string{"[stet: a.ts lines 1-16 of 50 unchanged: written by call_1. Ask again for the full text.]\n", "    20\tline 20, not of 20\n    21\t", "[stet: a.ts lines 24-50 of 50 unchanged: written by call_1]\n"} {
+	for _, want := range []string{"[stet: a.ts lines 1-18 of 50 unchanged: written by call_1. Ask again for the full text.]\n", "    20\tline 20, not of 20\n    21\t", "[stet: a.ts lines 22-50 of 50 unchanged: written by call_1]\n"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in\n%s", want, text)
 		}
@@ -146,7 +146,7 @@ func TestFarBack(t *testing.T) {
 func TestMatch(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l := newLedger()
-		f := l.file("a.go")
+		f, other := l.file("a.go"), l.file("b.go")
 		alphabet := rapid.SampledFrom([]int{3, 40}).Draw(t, "alphabet")
 		draw := func(n int) []string {
 			lines := make([]string, rapid.IntRange(1, n).Draw(t, "lines"))
@@ -157,11 +157,12 @@ func TestMatch(t *testing.T) {
 			return lines
 		}
 		for i := range rapid.IntRange(1, 6).Draw(t, "texts") {
-			f.show(bearer{result: place{i, 0}, written: rapid.Bool().Draw(t, "written")}, rapid.IntRange(0, 9).Draw(t, "first"), draw(30))
+			of := rapid.SampledFrom([]*file{f, f, other}).Draw(t, "file")
+			of.show(bearer{result: place{i, 0}, written: rapid.Bool().Draw(t, "written")}, rapid.IntRange(0, 9).Draw(t, "first"), draw(30))
 		}
 		lines := draw(40)
 		if rapid.Bool().Draw(t, "known") {
-			lines = f.texts[rapid.IntRange(0, len(f.texts)-1).Draw(t, "which")].lines
+			lines = rapid.SampledFrom(l.texts).Draw(t, "which").lines
 		}
 		runs := f.match(rapid.IntRange(1, 9).Draw(t, "number"), lines, reach{own: place{-1, -1}})
 		at := 0
@@ -170,10 +171,11 @@ func TestMatch(t *testing.T) {
 				t.Fatalf("%v behind line %d", r, at)
 			}
 			at = r.to
-			if !reflect.DeepEqual(lines[r.from:r.to], f.texts[r.text].lines[r.at:r.at+r.len()]) {
+			in := &l.texts[r.text]
+			if !reflect.DeepEqual(lines[r.from:r.to], in.lines[r.at:r.at+r.len()]) {
 				t.Fatalf("%v is not the same", r)
 			}
-			if r.len() < minRun && !f.texts[r.text].written {
+			if in.file == f && r.len() < minRun && !in.written || in.file != f && r.len() < minOther {
 				t.Fatalf("%v is too short", r)
 			}
 		}
@@ -202,7 +204,7 @@ func TestStretches(t *testing.T) {
 			rows[i] = 10 * i
 		}
 		end := 0
-		for _, s := range stretches(runs, n, rows) {
+		for _, s := range (tear{rows, seam}).stretches(runs) {
 			if len(s) == 0 || len(s) > maxPieces {
 				t.Fatalf("%d pieces", len(s))
 			}

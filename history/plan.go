@@ -30,7 +30,6 @@ const (
 
 	// Admission: what had just arrived.
 	Partial Reason = "partial" // only the lines that are not in view
-	Diff    Reason = "diff"    // only what changed since the version in view
 	Output  Reason = "output"  // a command's output: a repeat, or in its normal form
 
 	// Eliding: what had been sent before, at a moment (see Moment).

@@ -12,8 +12,8 @@ import (
 
 // ownLine finds our lines about a file in a result, ownPiece what they point to.
 var (
-	ownLine  = regexp.MustCompile(`\[stet: (?:\./)?(\S+) lines (\d+)-(\d+)(?: of \d+)? unchanged: (.*?)(?:\. Ask again for the full text\.)?\]`)
-	ownPiece = regexp.MustCompile(`(?:(\d+)(?:-(\d+))? )?(shown above|written) by (call_\d+)(?: \(lines (\d+)(?:-(\d+))? there\))?`)
+	ownLine  = regexp.MustCompile(`\[stet: (?:\./)?(\S+) lines (\d+)-(\d+)(?: of \d+)? (?:unchanged|the same): (.*?)(?:\. Ask again for the full text\.)?\]`)
+	ownPiece = regexp.MustCompile(`(?:(\d+)(?:-(\d+))? )?(shown above|written) by (call_\d+)(?: \(lines (\d+)(?:-(\d+))? (?:there|of (\S+))\)| in (\S+))?`)
 	ownShown = regexp.MustCompile(`(call_\d+) \(lines (\d+)-(\d+)\)`)
 )
 
@@ -49,12 +49,18 @@ func checkPointers(t *rapid.T, w *world, out []llm.Message, i int, x exposure) {
 			if p[5] != "" {
 				move = atoi(p[5]) - a
 			}
+			of := []string{p[7] + p[8]}
+			if of[0] == "" {
+				of = []string{x.path, outputName}
+			}
 			for n := a; n <= b; n++ {
 				told[n] = func(text string) bool {
-					if p[3] == "written" {
-						return w.writtenBy(out, p[4], x.path, text, i)
-					}
-					return w.shownBy(out, p[4], x.path, n+move, text, i)
+					return slices.ContainsFunc(of, func(path string) bool {
+						if p[3] == "written" {
+							return w.writtenBy(out, p[4], path, text, i)
+						}
+						return w.shownBy(out, p[4], path, n+move, text, i)
+					})
 				}
 			}
 		}

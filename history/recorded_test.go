@@ -17,8 +17,8 @@ import (
 	"github.com/stet-dev/stet/transcript"
 )
 
-// recordings calls do with every context of every recorded session: the
-// messages between two beginnings.
+// recordings calls do with every context of every recorded session, or of a
+// sample of them: the messages between two beginnings.
 func recordings(t *testing.T, do func(t *testing.T, name string, messages []llm.Message)) {
 	dir := os.Getenv("STET_TRANSCRIPTS")
 	if dir == "" {
@@ -27,7 +27,13 @@ func recordings(t *testing.T, do func(t *testing.T, name string, messages []llm.
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 		t.Skip("no recordings: set STET_TRANSCRIPTS to a folder of session files")
 	}
-	err := transcript.Walk([]string{dir}, func(path string, sessions []*transcript.Session, err error) error {
+	files, err := filepath.Glob(filepath.Join(dir, "*", "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	files = slices.DeleteFunc(files, func(string) bool { n++; return n%sample != 0 })
+	err = transcript.Walk(files, func(path string, sessions []*transcript.Session, err error) error {
 		for _, s := range sessions {
 			from := 0
 			for _, to := range append(append([]int(nil), s.Starts...), len(s.Messages)) {

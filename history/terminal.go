@@ -3,119 +3,129 @@ package history
 import (
 	"fmt"
 	"strings"
+	"unicode/utf8"
 )
 
 // sameLines is how many lines that are all the same are worth a count.
 const sameLines = 4
 
 // terminal returns the output of a command in its normal form: what a person
-// at a terminal would have seen in the end. Colours and other control
-// sequences are gone, of a line that was overwritten the last state stands,
-// and of a run of identical lines one, with a count. It is what it is given,
-// where nothing of that is in it.
+// at a terminal would have seen in the end, where that is certain. Colours are
+// gone, of a line that was overwritten the last state stands, and of a run of
+// identical lines one, with a count. A line with other control characters, which
+// may move the cursor anywhere, stays as it is. So does the output where nothing
+// but white space would be left of it.
 func terminal(text string) string {
-	if strings.Contains(text, "\x1b") {
-		text = uncolour(text)
-	}
+	out := text
 	if strings.ContainsAny(text, "\r\x1b") {
-		text = overwrite(text)
+		var b strings.Builder
+		for line := range strings.Lines(text) {
+			b.WriteString(settled(line))
+		}
+		out = b.String()
 	}
-	return collapse(text)
+	if out = collapse(out); strings.TrimSpace(out) == "" {
+		return text
+	}
+	return out
 }
 
-// uncolour takes out control sequences but erase: ESC [ … letter, ESC ] … BEL
-// or ESC \, and ESC with one character. An escape of none of these goes too.
-func uncolour(text string) string {
-	var b strings.Builder
-	for {
-		i := strings.IndexByte(text, 0x1b)
-		if i < 0 {
-			b.WriteString(text)
-			return b.String()
+// settled returns a line as it stands in the end: a carriage return goes back to
+// its beginning, and what follows takes the place of what was there. One before
+// the line break stays.
+func settled(line string) string {
+	body := strings.TrimSuffix(line, "\n")
+	end := line[len(body):]
+	if cut := strings.TrimRight(body, "\r"); len(cut) < len(body) {
+		body, end = cut, "\r"+end
+	}
+	if !strings.ContainsAny(body, "\r\x1b") {
+		return line
+	}
+	var c cells
+	for body != "" {
+		n := 0
+		if body[0] == 0x1b {
+			n = c.control(body)
+		} else {
+			n = c.put(body)
 		}
-		b.WriteString(text[:i])
-		n := sequence(text[i:])
-		switch text[i : i+n] {
-		case erase, "\x1b[0K", "\x1b[2K":
-			b.WriteString(erase)
+		if n == 0 {
+			return line
 		}
-		text = text[i+n:]
+		body = body[n:]
+	}
+	return string(c.runes) + end
+}
+
+// cells is a line of a terminal.
+type cells struct {
+	runes []rune
+	at    int  // where the next one is put
+	wide  bool // some of them may take another place than one cell
+}
+
+// control obeys the control sequence that s begins with, and returns its size;
+// 0 if it is not certain what it does.
+func (c *cells) control(s string) int {
+	for _, known := range []struct {
+		sequence string
+		do       func()
+	}{
+		{"\x1b[K", c.erase}, {"\x1b[0K", c.erase}, {"\x1b[2K", c.clear},
+		{"\x1b[G", c.home}, {"\x1b[1G", c.home},
+		{"\x1b(B", nil}, {"\x1b[?25l", nil}, {"\x1b[?25h", nil}, {"\x1b[?2004l", nil}, {"\x1b[?2004h", nil},
+	} {
+		if strings.HasPrefix(s, known.sequence) {
+			if known.do != nil {
+				known.do()
+			}
+			return len(known.sequence)
+		}
+	}
+	if rest, ok := strings.CutPrefix(s, "\x1b["); ok { // a colour
+		if rest = strings.TrimLeft(rest, "0123456789;:"); strings.HasPrefix(rest, "m") {
+			return len(s) - len(rest) + 1
+		}
+	}
+	return 0
+}
+
+func (c *cells) home()  { c.at = 0 }
+func (c *cells) clear() { c.runes, c.wide = c.runes[:0], false }
+func (c *cells) erase() {
+	if c.runes = c.runes[:min(c.at, len(c.runes))]; c.at == 0 {
+		c.wide = false
 	}
 }
 
-// sequence returns the size of the control sequence that s begins with. One
-// that does not end is its first byte alone.
-func sequence(s string) int {
-	if len(s) < 2 {
-		return len(s)
+// put puts the rune that s begins with, and returns its size; 0 if it is not
+// certain where.
+func (c *cells) put(s string) int {
+	r, n := utf8.DecodeRuneInString(s)
+	switch {
+	case r == '\r':
+		c.home()
+		return n
+	case r < ' ' && r != '\t', r == 0x7f, r == utf8.RuneError, c.at > len(c.runes), c.at < len(c.runes) && (c.wide || wide(r)):
+		return 0
+	case c.at == len(c.runes):
+		c.runes = append(c.runes, r)
+	default:
+		c.runes[c.at] = r
 	}
-	switch s[1] {
-	case '[':
-		for i := 2; i < len(s); i++ {
-			if c := s[i]; c >= 0x40 && c <= 0x7e {
-				return i + 1
-			} else if c < 0x20 || c > 0x7e {
-				return 1
-			}
-		}
-		return 1
-	case ']':
-		for i := 2; i < len(s) && s[i] != '\n'; i++ {
-			if s[i] == 0x07 {
-				return i + 1
-			}
-			if s[i] == 0x1b && strings.HasPrefix(s[i:], "\x1b\\") {
-				return i + 2
-			}
-		}
-		return 1
-	case '(', ')':
-		return min(3, len(s))
-	case '=', '>', '7', '8', 'M', 'c':
-		return 2
-	}
-	return 1
+	c.at++
+	c.wide = c.wide || wide(r)
+	return n
 }
 
-// erase clears a line from the cursor to its end.
-const erase = "\x1b[K"
-
-// overwrite leaves of each line what stands in it in the end: a carriage
-// return goes back to its beginning, what follows takes the place of what was
-// there. One before the line break stays.
-func overwrite(text string) string {
-	var b strings.Builder
-	var cells []rune
-	for line := range strings.Lines(text) {
-		body := strings.TrimSuffix(line, "\n")
-		end := line[len(body):]
-		if cut := strings.TrimRight(body, "\r"); len(cut) < len(body) {
-			body, end = cut, "\r"+end
-		}
-		if !strings.ContainsAny(body, "\r\x1b") {
-			b.WriteString(body + end)
-			continue
-		}
-		cells = cells[:0]
-		for state := range strings.SplitSeq(body, "\r") {
-			at := 0
-			for i, part := range strings.Split(state, erase) {
-				if i > 0 {
-					cells = cells[:at]
-				}
-				for _, r := range part {
-					if at == len(cells) {
-						cells = append(cells, r)
-					}
-					cells[at] = r
-					at++
-				}
-			}
-		}
-		b.WriteString(string(cells))
-		b.WriteString(end)
+// wide reports whether a rune may take another place than one cell.
+func wide(r rune) bool {
+	switch {
+	case r >= 0x2010 && r < 0x2028, r >= 0x2190 && r < 0x2200, r >= 0x2500 && r < 0x25a0, r >= 0x2800 && r < 0x2900:
+		return false // dashes and dots, arrows, bars, and what turns round
 	}
-	return b.String()
+	return r < ' ' || r >= 0x300 && r < 0x370 || r >= 0x483
 }
 
 // collapse leaves one of a run of identical lines, and a count.

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"reflect"
 	"strings"
+	"syscall"
 	"time"
 	"unicode"
 
@@ -55,11 +57,12 @@ func (s *Server) begin(ctx context.Context, req *mcp.CallToolRequest) (_ *runnin
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	r := s.calls.begin(call, frontOf(req), cancel)
 	stopped := context.AfterFunc(s.base, cancel)
+	run := s.start(call)
 	return r, func() {
 		defer s.gate.leave()
 		defer stopped()
 		defer cancel()
-		result, err := s.config.Caller.Call(context.WithValue(ctx, runningKey{}, r), call)
+		result, err := run(context.WithValue(ctx, runningKey{}, r))
 		switch {
 		case err == nil:
 			r.end(resultOf(result))
@@ -67,9 +70,32 @@ func (s *Server) begin(ctx context.Context, req *mcp.CallToolRequest) (_ *runnin
 			r.end(failure(tool.Cancelled, "the call was cancelled"))
 		default:
 			s.log.Error("call", "tool", call.Name, "call", call.ID, "session", call.Session, "err", err)
-			r.end(failure("internal_error", "the tool broke; the log of stet says more under call "+call.ID))
+			r.end(failure("internal_error", "the tool broke"+reason(err)+"; the log of stet says more under call "+call.ID))
 		}
 	}, nil
+}
+
+// start gives a call its place among those of its session, where the Caller
+// knows of such, and returns what does it.
+func (s *Server) start(call tool.Call) func(context.Context) (tool.Result, error) {
+	if c, ok := s.config.Caller.(tool.Starter); ok {
+		return c.Start(call)
+	}
+	return func(ctx context.Context) (tool.Result, error) { return s.config.Caller.Call(ctx, call) }
+}
+
+// reason says why the tool broke, where that is known in words that are the
+// client's to hear; else it is empty. Other errors may name what is not.
+func reason(err error) string {
+	var worded interface{ Reason() string }
+	var system syscall.Errno
+	switch {
+	case errors.As(err, &worded):
+		return ": " + worded.Reason()
+	case errors.As(err, &system):
+		return ": " + system.Error()
+	}
+	return ""
 }
 
 // follow waits until there is something to answer a request with: the result

@@ -100,7 +100,7 @@ func (l Relay) Ask(ctx context.Context, q approval.Question) (approval.Answer, e
 // relay has the client ask its user. An error means that nobody has decided.
 func (r *running) relay(ctx context.Context, q approval.Question) (approval.Answer, error) {
 	message, ok := messageOf(q)
-	if !r.front.elicits || !ok || r.unheard() {
+	if !r.front.elicits || !ok || r.outOfReach() {
 		return approval.Answer{}, errCannotAsk
 	}
 	params := &mcp.ElicitParams{Mode: "form", Message: message, RequestedSchema: json.RawMessage(formSchema)}
@@ -123,9 +123,9 @@ func (r *running) relay(ctx context.Context, q approval.Question) (approval.Answ
 	}
 }
 
-// unheard reports whether a request of our own would find nobody: over HTTP
+// outOfReach reports whether a request of our own would find nobody: over HTTP
 // such requests go out with the answer to the call, and that has been given.
-func (r *running) unheard() bool {
+func (r *running) outOfReach() bool {
 	return !r.front.answers && r.front.session.ID() != "" && r.isDetached()
 }
 

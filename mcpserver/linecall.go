@@ -3,6 +3,7 @@ package mcpserver
 import (
 	"context"
 	"encoding/json"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -15,40 +16,94 @@ type lineCall struct {
 	ctx    context.Context // until the client cancels the request
 	cancel context.CancelFunc
 	req    *mcp.CallToolRequest
+	size   int // what it takes while it waits, in bytes
+
+	taken atomic.Bool // somebody answers it
+	left  atomic.Bool // the outlet counts it no more
 }
 
-// atOnce is how long a call may hold up the goroutine that reads. Most are done
-// by then, and to hand them to another goroutine would take as long again.
-const atOnce = 300 * time.Microsecond
+// briefly is how long a call, its answer included, may hold up the goroutine
+// that reads. Most are done by then, and to hand them to another goroutine would
+// take as long again.
+const briefly = 300 * time.Microsecond
 
-// do does a call, and answers it. If it takes its time, another goroutine reads
-// on meanwhile: do reports whether this one still has to.
+// do does a call, and answers it. If it takes its time, or the client takes its
+// time to read the answer, another goroutine reads on meanwhile: do reports
+// whether this one still has to.
 func (l *lines) do(ctx context.Context, c *lineCall) (reads bool) {
-	if c.req.Params.Name == awaitName { // it waits, and does nothing
-		go c.handle()
+	if l.behind.Load() > 0 || !l.out.enter() {
+		l.postpone(ctx, c)
 		return true
 	}
-	r, work, err := l.server.begin(c.ctx, c.req)
-	if err != nil {
-		c.answer(nil, err)
+	r, work := c.begin()
+	if r == nil {
 		return true
 	}
-	slow := time.AfterFunc(atOnce, func() {
-		go c.follow(r)
+	slow := time.AfterFunc(briefly, func() {
+		if c.taken.CompareAndSwap(false, true) {
+			go c.follow(r)
+		}
 		l.run(ctx)
 	})
 	r.asks = func() {
+		c.leave()
 		if slow.Stop() {
 			slow.Reset(0)
 		}
 	}
 	work()
-	if !slow.Stop() {
-		return false
+	if c.taken.CompareAndSwap(false, true) {
+		now, _ := r.now()
+		c.answer(l.server.deliver(r, now.result), nil)
 	}
-	now, _ := r.now()
-	c.answer(l.server.deliver(r, now.result), nil)
-	return true
+	return slow.Stop()
+}
+
+// begin begins a call for which there is room. If it returns nil, there is
+// nothing to be done for it any more.
+func (c *lineCall) begin() (r *running, work func()) {
+	s := c.lines.server
+	if c.ctx.Err() != nil {
+		go c.answer(nil, c.ctx.Err())
+		return nil, nil
+	}
+	if c.req.Params.Name == awaitName { // it waits, and does nothing
+		c.leave()
+		go c.handle()
+		return nil, nil
+	}
+	r, work, err := s.begin(c.ctx, c.req)
+	if err != nil {
+		go c.answer(nil, err)
+		return nil, nil
+	}
+	return r, work
+}
+
+// postpone has a call wait until the client has read more of what it is owed.
+func (l *lines) postpone(ctx context.Context, c *lineCall) {
+	l.behind.Add(1)
+	l.out.hold(ctx, c.size)
+	l.late <- c // there is room: see hold
+}
+
+// catchUp does the calls that wait for room, until done.
+func (l *lines) catchUp(done <-chan struct{}) {
+	for {
+		select {
+		case c := <-l.late:
+			l.out.await(c.ctx)
+			if r, work := c.begin(); r != nil {
+				r.asks = c.leave
+				go work()
+				go c.follow(r)
+			}
+			l.out.release(c.size)
+			l.behind.Add(-1)
+		case <-done:
+			return
+		}
+	}
 }
 
 // handle has the tool's handler do all of it.
@@ -61,20 +116,29 @@ func (c *lineCall) follow(r *running) {
 	c.answer(c.lines.server.follow(c.ctx, c.req, r, true))
 }
 
+// leave makes room for another call.
+func (c *lineCall) leave() {
+	if c.left.CompareAndSwap(false, true) {
+		c.lines.out.leave()
+	}
+}
+
 // answer ends the call with its response, unless the client has cancelled it
-// and waits for none.
+// and waits for none. It may have to write it, and more.
 func (c *lineCall) answer(result *mcp.CallToolResult, err error) {
 	l := c.lines
-	defer l.calls.Done()
-	defer c.cancel()
+	drain := false
+	if err == nil || c.ctx.Err() == nil {
+		drain = l.out.put(response(c.id, result, err))
+	}
+	c.leave()
 	l.mu.Lock()
 	delete(l.open, string(c.id))
 	l.mu.Unlock()
-	if err != nil && c.ctx.Err() != nil {
-		return
-	}
-	if _, err := l.out.Write(response(c.id, result, err)); err != nil {
-		l.server.log.Debug("answer", "err", err) // the end of what comes in follows
+	c.cancel()
+	l.calls.Done() // end does not wait for the client
+	if drain {
+		l.out.drain()
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"io"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -23,29 +24,17 @@ type lines struct {
 	server  *Server
 	session *mcp.ServerSession
 	in      *bufio.Reader // of the goroutine in run
-	out     *lockedWriter
+	out     *outlet
 	sdk     *io.PipeWriter
+	ending  chan struct{} // closed when nothing more comes in
 
-	calls sync.WaitGroup
-	mu    sync.Mutex
-	open  map[string]context.CancelFunc // the calls that are being answered, by id
-	over  bool                          // none are begun any more
+	calls  sync.WaitGroup
+	late   chan *lineCall // those that wait for room, in the order in which they came
+	behind atomic.Int32   // how many they are
+	mu     sync.Mutex
+	open   map[string]context.CancelFunc // the calls that are being answered, by id
+	over   bool                          // none are begun any more
 }
-
-// lockedWriter writes whole lines.
-type lockedWriter struct {
-	mu sync.Mutex
-	w  io.Writer
-}
-
-func (l *lockedWriter) Write(line []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.w.Write(line)
-}
-
-// Close implements io.Closer. The writer is not ours to close.
-func (l *lockedWriter) Close() error { return nil }
 
 // run reads until the end of what comes in, or of ctx or the SDK's session, or
 // until another goroutine reads on.
@@ -53,10 +42,11 @@ func (l *lines) run(ctx context.Context) {
 	for {
 		line, err := l.next()
 		if errors.Is(err, errLong) {
-			l.refuse("null", -32600, fmt.Sprintf("invalid request: a message of more than %d bytes", l.server.config.MaxMessage))
+			l.refuse(ctx, string(line), -32600, fmt.Sprintf("invalid request: a message of more than %d bytes", l.server.config.MaxMessage))
 			continue
 		}
 		if err != nil && len(bytes.TrimSpace(line)) == 0 {
+			close(l.ending)
 			l.drain(ctx)
 			_ = l.sdk.CloseWithError(err) // it never fails
 			return
@@ -64,10 +54,12 @@ func (l *lines) run(ctx context.Context) {
 		work, mine := l.take(ctx, line)
 		switch {
 		case work != nil:
+			work.size = len(line)
 			if !l.do(ctx, work) {
 				return
 			}
 		case !mine:
+			l.out.pass(ctx, len(line))
 			if _, err := l.sdk.Write(line); err != nil {
 				return
 			}
@@ -85,19 +77,27 @@ func (l *lines) end() {
 
 var errLong = errors.New("message too long")
 
-// next reads a line, its end included. The last one may have none. One that is
-// longer than a message may be is read over, and errLong.
+// next reads a line, its end included. The last one may have none. Of one that
+// is longer than a message may be, which is errLong, it returns the id to answer
+// under.
 func (l *lines) next() ([]byte, error) {
 	var line []byte
-	long := false
+	var long *outline
 	for {
 		part, err := l.in.ReadSlice('\n')
-		if long = long || len(line)+len(part) > l.server.config.MaxMessage; !long {
+		if long == nil && len(line)+len(part) > l.server.config.MaxMessage {
+			long = &outline{}
+			long.read(line)
+			line = nil
+		}
+		if long != nil {
+			long.read(part)
+		} else {
 			line = append(line, part...) // the reader's own bytes change
 		}
 		if err == nil || !errors.Is(err, bufio.ErrBufferFull) {
-			if long {
-				return nil, errLong
+			if long != nil {
+				return long.id(), errLong
 			}
 			if err != nil && len(line) > 0 {
 				line = append(line, '\n')
@@ -118,7 +118,7 @@ func (l *lines) take(ctx context.Context, line []byte) (c *lineCall, mine bool) 
 	}
 	var message map[string]json.RawMessage
 	if err := json.Unmarshal(line, &message); err != nil && !json.Valid(line) {
-		l.refuse("null", -32700, "parse error: this line is not JSON")
+		l.refuse(ctx, "null", -32700, "parse error: this line is not JSON")
 		return nil, true
 	}
 	if !isMessage(message) {
@@ -126,7 +126,7 @@ func (l *lines) take(ctx context.Context, line []byte) (c *lineCall, mine bool) 
 		if isID(message["id"]) {
 			id = string(message["id"])
 		}
-		l.refuse(id, -32600, "invalid request: this line is no JSON-RPC 2.0 request, notification or response")
+		l.refuse(ctx, id, -32600, "invalid request: this line is no JSON-RPC 2.0 request, notification or response")
 		return nil, true
 	}
 	switch string(message["method"]) {
@@ -177,7 +177,7 @@ func (l *lines) enter(ctx context.Context, id json.RawMessage, p *mcp.CallToolPa
 	defer l.mu.Unlock()
 	if l.over || l.open[string(id)] != nil {
 		cancel()
-		return nil, l.over // of a second request of the same id the SDK has words
+		return nil, l.over // the SDK does a second request of the same id, and answers both alike
 	}
 	l.open[string(id)] = cancel
 	l.calls.Add(1)
@@ -203,8 +203,9 @@ func isID(id json.RawMessage) bool {
 }
 
 // refuse answers a line that is no message.
-func (l *lines) refuse(id string, code int, why string) {
-	_, _ = fmt.Fprintf(l.out, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%q}}`+"\n", id, code, why) // as in answer
+func (l *lines) refuse(ctx context.Context, id string, code int, why string) {
+	l.out.pass(ctx, len(id)+len(why))
+	l.out.post(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%q}}`+"\n", id, code, why))
 }
 
 // cancel cancels one of the calls here.

@@ -73,6 +73,7 @@ var ErrClosed = errors.New("mcp server is closed")
 type Server struct {
 	config   Config
 	log      *slog.Logger
+	limits   limits // of Serve
 	mcp      *mcp.Server
 	handlers map[string]mcp.ToolHandler // by the tools' names
 	calls    table
@@ -94,7 +95,7 @@ func New(config Config) (*Server, error) {
 		}
 	}
 	config.fill()
-	s := &Server{config: config, log: config.Logger, handlers: map[string]mcp.ToolHandler{}}
+	s := &Server{config: config, log: config.Logger, limits: usual, handlers: map[string]mcp.ToolHandler{}}
 	s.base, s.stop = context.WithCancel(context.Background())
 	s.calls.keep, s.calls.log = config.Keep, config.Logger
 	s.mcp = mcp.NewServer(&mcp.Implementation{Name: config.Name, Version: config.Version}, &mcp.ServerOptions{

@@ -11,33 +11,51 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Serve speaks MCP with one client, a message a line, until in ends or ctx is
-// done. Requests that came before the end of in are still answered, but
-// nobody is asked for them any more. Serve closes neither in nor out; a Read
-// that hangs when ctx is done is left behind.
+// Serve speaks MCP with one client, a message a line, until in ends, ctx is
+// done, or out cannot be written to, which is an error. Requests that came before
+// the end of in are still answered, but nobody is asked for them any more. A
+// client that does not read is waited for no longer than grace. Serve closes
+// neither in nor out; a Read or Write that hangs then is left behind.
 func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
+	running, cancel := context.WithCancel(ctx)
+	defer cancel()
+	o := &outlet{w: out, limits: s.limits, fail: func(error) { cancel() }}
 	read, write := io.Pipe()
-	locked := &lockedWriter{w: out}
-	session, done, err := s.connect(ctx, &mcp.IOTransport{Reader: read, Writer: locked, MaxLineLength: s.config.MaxMessage})
+	session, done, err := s.connect(running, &mcp.IOTransport{Reader: read, Writer: o, MaxLineLength: s.config.MaxMessage}, o.full)
 	if err != nil {
 		return err
 	}
-	l := &lines{server: s, session: session, in: bufio.NewReaderSize(in, 64<<10), out: locked, sdk: write, open: map[string]context.CancelFunc{}}
-	ctx, cancel := context.WithCancel(ctx)
-	go l.run(ctx)
+	l := &lines{
+		server: s, session: session, in: bufio.NewReaderSize(in, 64<<10), out: o, sdk: write, ending: make(chan struct{}),
+		late: make(chan *lineCall, s.limits.late/atLeast+1), open: map[string]context.CancelFunc{},
+	}
+	stopping, stopped := context.WithCancel(ctx)
+	defer stopped()
+	defer context.AfterFunc(s.base, stopped)()
+	var helping sync.WaitGroup
+	over := make(chan struct{})
+	helping.Go(func() { l.catchUp(over) })
+	helping.Go(func() { o.watch(l.ending, stopping.Done(), over) })
+	go l.run(running)
 	err = done()
 	cancel()
 	l.end()
+	o.flush()
+	close(over)
+	helping.Wait()
+	if failed := o.failed(); failed != nil && ctx.Err() == nil && s.base.Err() == nil {
+		return failed
+	}
 	return err
 }
 
-// connect begins the one session of a transport. What it returns waits for its
-// end.
-func (s *Server) connect(ctx context.Context, t mcp.Transport) (*mcp.ServerSession, func() error, error) {
+// connect begins the one session of a transport, which has no use for progress
+// while it is full. What connect returns waits for its end.
+func (s *Server) connect(ctx context.Context, t mcp.Transport, full func() bool) (*mcp.ServerSession, func() error, error) {
 	if !s.gate.enter() {
 		return nil, nil, ErrClosed
 	}
-	session, err := s.mcp.Connect(ctx, drainingTransport{t, s}, nil)
+	session, err := s.mcp.Connect(ctx, drainingTransport{t, s, full}, nil)
 	if err != nil {
 		s.gate.leave()
 		return nil, nil, err
@@ -73,6 +91,7 @@ func (s *Server) connect(ctx context.Context, t mcp.Transport) (*mcp.ServerSessi
 type drainingTransport struct {
 	mcp.Transport
 	server *Server
+	full   func() bool
 }
 
 func (t drainingTransport) Connect(ctx context.Context) (mcp.Connection, error) {
@@ -80,12 +99,13 @@ func (t drainingTransport) Connect(ctx context.Context) (mcp.Connection, error) 
 	if err != nil {
 		return nil, err
 	}
-	return &draining{Connection: c, server: t.server, open: map[jsonrpc.ID]bool{}, closed: make(chan struct{})}, nil
+	return &draining{Connection: c, server: t.server, full: t.full, open: map[jsonrpc.ID]bool{}, closed: make(chan struct{})}, nil
 }
 
 type draining struct {
 	mcp.Connection
 	server *Server
+	full   func() bool
 
 	mu   sync.Mutex
 	open map[jsonrpc.ID]bool // requests without a response
@@ -109,6 +129,9 @@ func (c *draining) Read(ctx context.Context) (jsonrpc.Message, error) {
 }
 
 func (c *draining) Write(ctx context.Context, m jsonrpc.Message) error {
+	if r, ok := m.(*jsonrpc.Request); ok && r.Method == "notifications/progress" && c.full() {
+		return nil // news that nobody reads
+	}
 	err := c.Connection.Write(ctx, m)
 	if r, ok := m.(*jsonrpc.Response); ok {
 		c.mu.Lock()

@@ -21,36 +21,54 @@ func (s *sent) keep(edits []llm.Edit) {
 	}
 }
 
-// broke returns what of the request before is not what it was, and rewritten
-// whether it is our own doing.
-func (s *sent) broke(before *sent) (what string, at int, rewritten bool) {
+// change is what a request, as it went out, has of the one before it.
+type change struct {
+	what     string // as record.Cache.Broke
+	at       int    // as record.Cache.BrokeAt
+	kept     int    // messages that begin both and were sent the same way
+	common   int    // messages that begin both; from kept on we sent them in another way
+	findable bool   // the provider finds the end of what was kept, if its cache has it
+}
+
+// since returns what of the request before is not what it was. parts counts those
+// of the first messages of s.
+func (s *sent) since(before *sent, parts func(messages int) int) change {
+	var c change
 	switch {
 	case before == nil:
-		return "", 0, false
+		return c
 	case before.model != s.model:
-		what = record.BrokeModel
+		c.what = record.BrokeModel
+		return c
 	case before.tools != s.tools:
-		what = record.BrokeTools
+		c.what = record.BrokeTools
 	case before.system != s.system || before.skip != s.skip:
-		what = record.BrokeSystem
+		c.what = record.BrokeSystem
 	}
-	common := 0
-	for common < min(len(before.links), len(s.links)) && before.links[common] == s.links[common] {
-		common++
-	}
-	edited := s.edited(before, s.skip+common)
-	rewritten = edited < s.skip+common
+	common := s.shares(before)
+	c.common = s.skip + common
+	c.kept = s.edited(before, c.common)
+	whole := common == len(before.links)
+	c.findable = len(before.marks) == 0 || s.finds(before, parts(c.kept))
 	switch {
-	case what != "":
-		return what, 0, rewritten
-	case rewritten:
-		return record.BrokeMessage, edited, true
-	case common < len(before.links) && common < len(s.links):
-		return record.BrokeMessage, s.skip + common, false
-	case common == len(before.links) && len(before.marks) > 0 && !s.finds(before):
-		return record.BrokeMarker, 0, false
+	case c.what != "":
+	case c.kept < c.common:
+		c.what, c.at = record.BrokeMessage, c.kept
+	case !whole && common < len(s.links):
+		c.what, c.at = record.BrokeMessage, c.common
+	case whole && !c.findable:
+		c.what = record.BrokeMarker
 	}
-	return "", 0, false
+	return c
+}
+
+// shares counts the links that s and before, which may be nil, begin with alike.
+func (s *sent) shares(before *sent) int {
+	n := 0
+	for before != nil && n < min(len(before.links), len(s.links)) && before.links[n] == s.links[n] {
+		n++
+	}
+	return n
 }
 
 // edited is the first message, of the first limit, whose edits are others than
@@ -79,11 +97,11 @@ func (s *sent) edit(i int) edit {
 }
 
 // finds reports whether some marker stands where the provider, looking back
-// from it, finds what one of the request before had stored.
-func (s *sent) finds(before *sent) bool {
+// from it, finds what one of the request before had stored of its first parts.
+func (s *sent) finds(before *sent, parts int) bool {
 	return slices.ContainsFunc(s.marks, func(m llm.Breakpoint) bool {
 		return slices.ContainsFunc(before.marks, func(b llm.Breakpoint) bool {
-			return b.Blocks <= m.Blocks && m.Blocks-b.Blocks < lookback
+			return b.Blocks <= min(m.Blocks, parts) && m.Blocks-b.Blocks < lookback
 		})
 	})
 }

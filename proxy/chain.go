@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"encoding/binary"
+	"strings"
 
 	"github.com/zeebo/xxh3"
 
@@ -18,6 +19,20 @@ type chain struct {
 	links  []uint64
 	user   int // index into links of the first user message; len(links) if none
 	answer int // likewise of the first assistant message
+	stable int // how many links stand for messages that come again: up to the last of the assistant, all if there is none
+}
+
+// told reports whether the model has answered in the conversation.
+func (c *chain) told() bool { return c.answer < len(c.links) }
+
+// end is the hash of the messages that come again, 0 if there are none. What was
+// asked last may be taken back, merged with what is asked next or lose the
+// agent's reminders.
+func (c *chain) end() uint64 {
+	if c.stable == 0 {
+		return 0
+	}
+	return c.links[c.stable-1]
 }
 
 // chainOf hashes what is the same in every request of a conversation: words,
@@ -56,6 +71,10 @@ func chainOf(messages []llm.Message, before *chain, same int) chain {
 			c.answer = min(c.answer, i)
 		}
 	}
+	c.stable = len(rest)
+	for c.told() && rest[c.stable-1].Role != llm.Assistant {
+		c.stable--
+	}
 	return c
 }
 
@@ -76,7 +95,7 @@ func (h *hasher) message(m *llm.Message) {
 	h.text(string(m.Role))
 	for i := range m.Parts {
 		p := &m.Parts[i]
-		if p.Kind == llm.Thinking {
+		if p.Kind == llm.Thinking || m.Role == llm.System && volatile(p.Text) {
 			continue
 		}
 		failed := uint64(0)
@@ -90,6 +109,10 @@ func (h *hasher) message(m *llm.Message) {
 		h.text(p.Args)
 	}
 }
+
+// volatile reports whether a system text is a header for the provider's own
+// accounting: it is new in every request, and its cache does not go by it.
+func volatile(text string) bool { return strings.HasPrefix(text, "x-anthropic-billing-header:") }
 
 // text hashes s with its length, so that neighbours do not run together.
 func (h *hasher) text(s string) {

@@ -23,9 +23,12 @@ func say(words ...string) []llm.Message {
 	return out
 }
 
+// nowhere is an earlier process that knows no conversation.
+func nowhere() string { return "" }
+
 func (t *table) pass(key string, messages []llm.Message) *conversation {
 	c := chainOf(messages, nil, 0)
-	v := t.enter(key, key, &c)
+	v := t.enter(key, key, &c, nowhere)
 	t.leave(v, new(record.Request), nil)
 	return v
 }
@@ -89,7 +92,7 @@ func TestTwins(t *testing.T) {
 			words[i] = []string{"s", "u the same for all"}
 			c := chainOf(say(words[i]...), nil, 0)
 			first = append(first, c)
-			of[i] = tab.enter("", "", &c)
+			of[i] = tab.enter("", "", &c, nowhere)
 		}
 		for i := range twins { // all are in flight together
 			tab.leave(of[i], new(record.Request), nil)
@@ -131,7 +134,7 @@ func TestBounded(t *testing.T) {
 func TestCounted(t *testing.T) {
 	tab := newTable(5)
 	c := chainOf(say("s", "u1", "a1"), nil, 0)
-	v := tab.enter("", "", &c)
+	v := tab.enter("", "", &c, nowhere)
 	tab.setCounted(v, &c, "m", 70)
 	longer, other := chainOf(say("s", "u1", "a1", "t1"), nil, 0), chainOf(say("s", "u1", "a2", "t1"), nil, 0)
 	if links, n := tab.counted(v, &longer, "m"); links != 2 || n != 70 {
@@ -151,7 +154,7 @@ func TestNothingPinned(t *testing.T) {
 	text := strings.Repeat("call_1/home/me/project/a.go", 10_000)
 	memory := weak.Make(unsafe.StringData(text))
 	c := chainOf(say("u1"), nil, 0)
-	v := tab.enter("", "", &c)
+	v := tab.enter("", "", &c, nowhere)
 	fresh := tab.leave(v, new(record.Request), []record.Trim{{CallID: text[:6], Paths: []string{text[6:27]}}})
 	if len(fresh) != 1 || fresh[0].CallID != "call_1" || fresh[0].Paths[0] != "/home/me/project/a.go" || !v.shortened["call_1"] {
 		t.Errorf("%+v, %v", fresh, v.shortened)
@@ -169,7 +172,7 @@ func TestNothingPinned(t *testing.T) {
 func TestSaved(t *testing.T) {
 	tab := newTable(5)
 	c := chainOf(say("u1"), nil, 0)
-	v := tab.enter("", "", &c)
+	v := tab.enter("", "", &c, nowhere)
 	like := saving{before: 4000, after: 90, model: "m"}
 	if _, known := tab.saved(v, "call_1", like); known {
 		t.Error("known before it was counted")

@@ -58,7 +58,8 @@
 // is the longest beginning of this one, compared by the hashes of the
 // messages, with a user's message in it; if there is none, it begins a new
 // conversation. The leading system text is compared apart: it may change only
-// where an answer of the model is common to both. The newest 1,000
+// where an answer of the model is common to both. A conversation that was
+// remembered by an earlier process keeps its name. The newest 1,000
 // conversations are kept.
 //
 // # The provider's cache
@@ -68,27 +69,41 @@
 // does so at moments only, when that cache holds nothing of the conversation in any
 // case:
 //
-//	gap         more time has passed since the last answer than the cache lives: the
-//	            longest lifetime that the markers of this request or the one before
-//	            ask for, else the provider's own for the model
-//	model       the conversation's last request asked another model
-//	tools       it offered other tools, or had another system text
+//	gap         more time has passed since the model's last answer than the cache
+//	            lives: the longest lifetime that the markers of this request or the
+//	            one before ask for, else the provider's own for the model. Where
+//	            nothing vouches for that (no markers, less than an hour), the
+//	            conversation's cache must have been seen not to outlive such a pause
+//	model       the conversation's last request asked another model, and this one
+//	            was never asked in it, or not for as long
+//	tools       it offers other tools, or has another system text, than the model's
+//	            last request; but not where these change with every request, nor
+//	            once the cache has outlived such a change
 //	compaction  the agent has begun anew under the same name, with something of
 //	            what was before
 //
-// Every request that was answered is remembered by a hash of its messages (and
-// whether it offered tools), with its moment if it was one. A request that goes on
-// from some of these, in this process or a later one, is planned with their
-// moments; so forks, and conversations gone back, get what was sent before.
+// A model's cache is its own, and so are its moments. A moment stands just behind the
+// last message of the model in the request: what is asked behind it may be taken back,
+// asked in other words, or lose the agent's reminders.
+//
+// Every request that was answered is remembered by its model and a hash of its
+// messages up to there (and whether it offered tools), with its moment if it was one.
+// A request that goes on from some of these, in this process or a later one, is planned
+// with their moments; so forks, and conversations gone back, get what was sent before.
 // Memory and store keep the newest 20,000 moments and as many other requests, and a
 // proxy that begins recalls the newest 5,000 of each. What
 // is forgotten costs the savings of its moments, and nothing else changes.
 //
-// The answer's cache figures say whether a cache taken for cold was alive. If
-// so, its lifetime is known to be longer from then on, and what had to be written
-// again is charged to the conversation's account, to which every request brings
-// what it is shorter by at the cache's price. While the account is negative,
-// there are no more moments.
+// The answer's cache figures say whether a cache taken for cold was alive: then more
+// was read of it than tools and system text. If so, its lifetime is known to be
+// longer from then on. What had to be written again is charged to the
+// conversation's account, to which every request brings what it is shorter by, at the
+// price of reading; at that of writing where the cache is seen to be cold, or certain
+// to be: after an hour, after the lifetime that markers asked of a provider that keeps
+// to it, after a pause as long as one that it was seen not to outlive, and after a
+// compaction. Where the answer cannot show it (what changed stands
+// near the beginning, or no marker leads to what did not), it is reckoned as alive.
+// While the account is negative, there are no more moments.
 //
 // With Config.LongerCache the markers of Messages requests are made to ask for an
 // hour, all of them, once the conversation's gaps between five minutes and an hour

@@ -34,9 +34,9 @@ type exchange struct {
 	path         string // that the client asked for
 	row          record.Request
 	body         upload
-	conversation *conversation  // nil if it is not known
-	judgement    *judgement     // nil if the request was not understood
-	preamble     int            // bytes of tools and system text
+	conversation *conversation // nil if it is not known
+	judgement    *judgement    // nil if the request was not understood
+	sizes        sizes
 	trims        []history.Trim // what was left out, or would have been
 	aside        chan struct{}  // closed when nothing goes on beside the request; nil if nothing ever did
 	meter        llm.Meter      // of the answer; nil if it is not read

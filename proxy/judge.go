@@ -5,6 +5,7 @@ import (
 
 	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/prices"
 	"github.com/stet-dev/stet/record"
 )
 
@@ -13,18 +14,25 @@ type judgement struct {
 	breaks   []history.Break // the moments so far, that of this request included
 	moment   history.Moment  // what makes this request one; empty: nothing, or it was one already
 	gap      time.Duration   // as record.Cache
+	idle     time.Duration   // since the model's own last answer in the conversation
 	lifetime time.Duration
 	hour     []llm.Edit // that make its markers ask for an hour; nil: they stay
 	bridged  float64    // thread.bridged after it
 	costly   bool       // planning at moments has cost this conversation more than it saved
+	renewed  renewal
+	certain  bool          // the cache is cold, whatever the answer shows
+	past     time.Duration // thread.cooled before it
 
 	thread *thread
 	last   time.Time // thread.last before it
-	before *sent     // thread.sent before it
+	newest *sent     // thread.sent before it
+	view   *view     // of its model before it; nil: there was none
+	before *sent     // view.sent, or else newest
 	known  *known    // as it is remembered, from when it goes out
-	was    *known    // what was remembered under its key before; nil: nothing
+	was    *known    // what was remembered in its place before; nil: nothing
 	sent   sent
-	key    uint64 // record.Turn.Prefix
+	end    uint64 // where it is remembered
+	since  change // what of before is sent again
 }
 
 // sent is a request as it went out.
@@ -36,32 +44,40 @@ type sent struct {
 	edits         []llm.Edit // the texts are hashed, not kept
 	hashes        []uint64   // of the edits' texts
 	marks         []llm.Breakpoint
-	estimate      int // tokens before any edit
+	prompt        int // tokens, as the provider counted; 0: it did not. Belongs to the memory's lock
 }
 
 // withoutTools sets requests that offer no tools (titles, summaries) apart from
 // those of the conversation they are about, whose first messages they share.
 const withoutTools = 0x5f356495
 
+// saltOf is what the hashes of a request's messages are remembered with.
+func saltOf(req *llm.Request) uint64 {
+	if len(req.Tools) == 0 {
+		return withoutTools
+	}
+	return 0
+}
+
 // judge finds out whether the provider's cache still holds the conversation.
 func (p *Proxy) judge(x *exchange, d *reading) cause {
 	p.memory.recall()
-	req, c := d.request, d.chain
-	salt := uint64(0)
-	if len(req.Tools) == 0 {
-		salt = withoutTools
-	}
+	req, c, salt := d.request, d.chain, saltOf(d.request)
 	j := &judgement{sent: sent{
 		model: x.row.Model, tools: toolsHash(req), system: c.system, skip: c.skip, links: c.links, marks: req.Caching.Breakpoints,
 	}}
-	j.key = c.last() ^ salt
-	j.breaks = p.memory.breaks(&c, salt)
+	j.end = c.end() ^ salt
+	j.breaks = p.memory.breaks(&c, salt, j.sent.model)
 	p.memory.judge(j, &c, salt, x.row.Time, p.lifetimeOf(x, req), x.conversation)
-	if !p.elides() || j.costly {
+	j.certain = j.moment == history.Compaction || j.idle > j.lifetime && (j.idle > time.Hour || asksLifetime(x, req))
+	if j.moment == history.Gap && !j.certain && !j.cooled() {
+		j.moment = ""
+	}
+	if !p.elides() || j.costly || !c.told() {
 		j.moment = ""
 	}
 	if j.moment != "" {
-		j.breaks = append(j.breaks, history.Break{After: len(req.Messages), Why: j.moment})
+		j.breaks = append(j.breaks, history.Break{After: c.skip + c.stable, Why: j.moment})
 	}
 	if p.config.LongerCache && !p.config.Observe && p.memory.lengthens(j, req) {
 		if j.hour = hourly(x.body.head, req); len(j.hour) > 0 {
@@ -76,33 +92,73 @@ func (p *Proxy) judge(x *exchange, d *reading) cause {
 func (m *memory) judge(j *judgement, c *chain, salt uint64, now time.Time, asked time.Duration, v *conversation) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	before, n := m.longest(c, salt)
+	from, model := m.trail(c, salt, j.sent.model), j.sent.model
 	j.lifetime = asked
 	switch {
-	case before != nil:
-		j.thread = before.thread
-		j.lifetime = max(j.lifetime, before.Lifetime, j.thread.lifetime)
-	case v != nil && v.thread != nil && c.answer < len(c.links):
+	case from.any != nil:
+		j.thread = from.any.thread
+	case v != nil && v.thread != nil && c.told() && j.sent.shares(v.thread.sent) > c.answer:
+		j.thread = v.thread // it goes back to where no request ended
+	case v != nil && v.thread != nil && c.told():
 		// The agent goes by the same name and has begun anew, with something of
 		// what was before: that is a compaction.
-		j.thread = &thread{account: v.thread.account, lifetime: v.thread.lifetime, longer: v.thread.longer}
+		j.thread = &thread{account: v.thread.account, lifetime: v.thread.lifetime, longer: v.thread.longer, survives: v.thread.survives}
 		j.moment = history.Compaction
 		return
 	default:
 		j.thread = new(thread)
 		return
 	}
-	j.last, j.before, j.costly = j.thread.last, j.thread.sent, j.thread.account < 0
-	j.gap = max(0, now.Sub(j.last))
-	switch again := n == len(c.links) && before.Moment != ""; {
-	case again:
-	case before.Model != j.sent.model:
+	t := j.thread
+	j.last, j.newest, j.before, j.costly, j.past = t.last, t.sent, t.sent, t.account < 0, t.cooled
+	j.gap = max(0, now.Sub(t.last))
+	j.view = t.views[model]
+	if j.view == nil && from.own != nil { // of an earlier process, which another model went on from
+		j.view = from.own.thread.views[model]
+	}
+	if j.view != nil {
+		j.idle = max(0, now.Sub(j.view.last))
+		j.lifetime = max(asked, j.view.lifetime, t.lifetime)
+		if j.view.sent != nil {
+			j.before = j.view.sent
+		}
+	}
+	j.renewed = from.renewed(&j.sent)
+	switch {
+	case m.turn(j.end, model) != nil && m.turn(j.end, model).Moment != "": // it is one already
+	case j.view == nil, j.idle > j.lifetime && from.any != nil && from.any.Model != model:
 		j.moment = history.Model
-	case before.Tools != j.sent.tools, before.System != j.sent.system:
+	case j.renewed.matters(t.survives, from.habit()):
 		j.moment = history.Tools
-	case j.gap > j.lifetime:
+	case j.idle > j.lifetime:
 		j.moment = history.Gap
 	}
+}
+
+// cooled reports whether the cache was seen not to outlive a pause like this one.
+// Providers that keep what they please may keep it for much longer than they say.
+func (j *judgement) cooled() bool { return j.past > 0 && j.idle >= j.past }
+
+// renewed says what is other than when the request's model was last asked.
+func (t *trail) renewed(s *sent) renewal {
+	if t.own == nil {
+		return renewal{}
+	}
+	return renewal{tools: t.own.Tools != s.tools, system: t.own.System != s.system}
+}
+
+// habit says what was other at the last request already.
+func (t *trail) habit() renewal {
+	if t.old == nil {
+		return renewal{}
+	}
+	return renewal{tools: t.old.Tools != t.own.Tools, system: t.old.System != t.own.System}
+}
+
+// matters reports whether the provider's cache goes with a change: one that comes
+// with every request is no news, and some it has outlived.
+func (r renewal) matters(survives, habit renewal) bool {
+	return r.tools && !survives.tools && !habit.tools || r.system && !survives.system && !habit.system
 }
 
 // depart remembers a request that goes out, before it is answered: one that goes
@@ -111,39 +167,50 @@ func (m *memory) depart(j *judgement, x *exchange) {
 	row := &x.row
 	row.Cache = record.Cache{Gap: j.gap, Lifetime: j.lifetime, Moment: string(j.moment), Longer: len(j.hour) > 0}
 	turn := record.Turn{
-		Prefix: j.key, Time: row.Time, Moment: row.Cache.Moment, Model: j.sent.model, System: j.sent.system, Tools: j.sent.tools,
-		Lifetime: j.lifetime, Longer: row.Cache.Longer,
+		Prefix: j.end ^ modelHash(j.sent.model), Conversation: row.Conversation, Time: row.Time, Moment: row.Cache.Moment,
+		Model: j.sent.model, System: j.sent.system, Tools: j.sent.tools, Lifetime: j.lifetime, Longer: row.Cache.Longer,
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	t := j.thread
 	t.last, t.bridged, t.longer, t.sent = row.Time, j.bridged, turn.Longer, &j.sent
-	if j.was = m.turns[j.key]; j.was != nil && j.was.Moment != "" {
+	if t.views == nil || len(t.views) > maxViews {
+		t.views = map[string]*view{}
+	}
+	t.views[j.sent.model] = &view{row.Time, j.lifetime, &j.sent}
+	if j.was = m.turn(j.end, j.sent.model); j.was != nil && j.was.Moment != "" {
 		turn.Moment = j.was.Moment
 	}
 	j.known = &known{turn, t}
 	if len(j.sent.links) > 0 {
-		m.turns[j.key] = j.known
+		m.put(j.end, j.known)
 	}
 	if x.conversation != nil {
 		x.conversation.thread = t
 	}
 	x.judgement = j
-	if len(m.turns) > 4*maxTurns {
+	if m.count > 4*maxTurns {
 		m.forget()
 	}
 }
 
 // recede forgets a request that was not answered. The caller holds the lock.
 func (m *memory) recede(j *judgement) {
-	if m.turns[j.key] == j.known {
-		delete(m.turns, j.key)
+	if m.turn(j.end, j.sent.model) == j.known {
+		m.drop(j.end, j.sent.model)
 		if j.was != nil {
-			m.turns[j.key] = j.was
+			m.put(j.end, j.was)
 		}
 	}
-	if t := j.thread; t.sent == &j.sent { // nobody else came
-		t.last, t.sent = j.last, j.before
+	t := j.thread
+	if v := t.views[j.sent.model]; v != nil && v.sent == &j.sent { // nobody else came
+		delete(t.views, j.sent.model)
+		if j.view != nil {
+			t.views[j.sent.model] = j.view
+		}
+	}
+	if t.sent == &j.sent {
+		t.last, t.sent = j.last, j.newest
 	}
 }
 
@@ -169,4 +236,11 @@ func (p *Proxy) lifetimeOf(x *exchange, req *llm.Request) time.Duration {
 		return asked
 	}
 	return p.memory.rules.of(x.api, x.row.Model).Lifetime
+}
+
+// asksLifetime reports whether a request names, by its markers, how long the prompt
+// is kept, to a provider that keeps to it.
+func asksLifetime(x *exchange, req *llm.Request) bool {
+	model, _ := prices.Lookup(x.row.Model)
+	return x.api == record.Messages && len(req.Caching.Breakpoints) > 0 && model.Provider == "anthropic"
 }

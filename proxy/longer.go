@@ -29,7 +29,7 @@ func (m *memory) lengthens(j *judgement, req *llm.Request) bool {
 	defer m.mu.Unlock()
 	t := j.thread
 	j.bridged = t.bridged
-	if t.longer || j.gap <= 5*time.Minute || j.gap > time.Hour {
+	if t.longer || j.idle <= 5*time.Minute || j.idle > time.Hour {
 		return t.longer
 	}
 	rule := m.rules.of(record.Messages, j.sent.model)

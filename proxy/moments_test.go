@@ -82,7 +82,8 @@ func TestMoments(t *testing.T) {
 		{"gap within the hour", talk{rounds: 9, ttl: "1h"}, talk{rounds: 10, ttl: "1h"}, 50 * time.Minute, "", ""},
 		{"what was asked before counts", talk{rounds: 9, ttl: "1h"}, talk{rounds: 10}, 50 * time.Minute, "", ""},
 		{"gap over the hour", talk{rounds: 9, ttl: "1h"}, talk{rounds: 10, ttl: "1h"}, 61 * time.Minute, history.Gap, ""},
-		{"no marker", talk{rounds: 9, ttl: "-"}, talk{rounds: 10, ttl: "-"}, 6 * time.Minute, history.Gap, ""},
+		{"no marker", talk{rounds: 9, ttl: "-"}, talk{rounds: 10, ttl: "-"}, 6 * time.Minute, "", ""},
+		{"no marker, over the hour", talk{rounds: 9, ttl: "-"}, talk{rounds: 10, ttl: "-"}, 61 * time.Minute, history.Gap, ""},
 		{"model", talk{rounds: 9}, talk{rounds: 10, model: "-x"}, time.Minute, history.Model, record.BrokeModel},
 		{"tools", talk{rounds: 9}, talk{rounds: 10, tools: "2"}, time.Minute, history.Tools, record.BrokeTools},
 		{"system", talk{rounds: 9}, talk{rounds: 10, system: "Now."}, time.Minute, history.Tools, record.BrokeSystem},
@@ -128,7 +129,7 @@ func TestMomentsStay(t *testing.T) {
 		sent, _ := send(t, p, to, body, at, record.Usage{})
 		p.memory.recall()
 		c := chainOf(req.Messages, nil, 0)
-		return sent, p.memory.breaks(&c, 0)
+		return sent, p.memory.breaks(&c, 0, req.Model)
 	}
 	next(p, p.endpoints.messages, 9, 0)
 	counted, breaks := next(p, p.endpoints.count, 10, 2*time.Hour)
@@ -136,7 +137,7 @@ func TestMomentsStay(t *testing.T) {
 		t.Fatalf("counting left a moment: %v", breaks)
 	}
 	cold, breaks := next(p, p.endpoints.messages, 10, time.Second)
-	want := []history.Break{{After: 22, Why: history.Gap}}
+	want := []history.Break{{After: 21, Why: history.Gap}}
 	if fmt.Sprint(breaks) != fmt.Sprint(want) || !bytes.Equal(cold, counted) {
 		t.Fatalf("%v; as counted: %v", breaks, bytes.Equal(cold, counted))
 	}
@@ -182,8 +183,7 @@ func TestAccount(t *testing.T) {
 		defer p.memory.mu.Unlock()
 		req, _ := p.endpoints.messages.codec.Decode(talk{rounds: 20}.body())
 		c := chainOf(req.Messages, nil, 0)
-		k, _ := p.memory.longest(&c, 0)
-		return k.thread
+		return p.memory.trail(&c, 0, req.Model).any.thread
 	}
 	usage := record.Usage{Input: 10, CacheRead: 50_000, CacheWrite: 40_000}
 	send(t, p, p.endpoints.messages, talk{rounds: 20}.body(), noon, usage)
@@ -230,6 +230,27 @@ func TestUnanswered(t *testing.T) {
 	_, row := send(t, p, p.endpoints.messages, talk{rounds: 11}.body(), noon.Add(time.Hour+time.Second), record.Usage{})
 	if row.Cache.Moment != string(history.Gap) || row.Cache.Gap != time.Hour+time.Second {
 		t.Errorf("%+v", row.Cache)
+	}
+}
+
+// Going back to where no request ended is no compaction, as beginning anew is.
+func TestGoingBack(t *testing.T) {
+	for _, test := range []struct {
+		body   []byte
+		moment history.Moment
+	}{
+		{talk{rounds: 4}.body(), ""},
+		{talk{rounds: 4, begun: "a summary"}.body(), history.Compaction},
+	} {
+		p := newProxy(t)
+		named := func(body []byte) []byte {
+			return bytes.Replace(body, []byte(`"max_tokens"`), []byte(`"metadata":{"user_id":"user_a_account_b_session_c"},"max_tokens"`), 1)
+		}
+		send(t, p, p.endpoints.messages, named(talk{rounds: 9}.body()), noon, record.Usage{})
+		_, row := send(t, p, p.endpoints.messages, named(test.body), noon.Add(time.Second), record.Usage{})
+		if row.Cache.Moment != string(test.moment) || row.Conversation != "c" {
+			t.Errorf("%s: %+v", row.Conversation, row.Cache)
+		}
 	}
 }
 
@@ -323,7 +344,8 @@ func TestRecall(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := chainOf(req.Messages, nil, 0)
-	turn := recordtest.FullTurn(c.last(), noon)
+	turn := recordtest.FullTurn(c.end()^modelHash(req.Model), noon)
+	turn.Model = req.Model
 	turn.Account = 0
 	old := recordtest.Full("old", "c", time.Now().Add(-400*24*time.Hour))
 	if err := store.Append(t.Context(), record.Batch{Turns: []record.Turn{turn}, Requests: []record.Request{old}}); err != nil {
@@ -331,8 +353,8 @@ func TestRecall(t *testing.T) {
 	}
 	p := newProxy(t, func(c *Config) { c.Store = store })
 	_, row := send(t, p, p.endpoints.messages, talk{rounds: 6}.body(), noon.Add(2*time.Minute), record.Usage{})
-	if row.Cache.Gap != 2*time.Minute || row.Cache.Lifetime != time.Hour || row.Cache.Moment != string(history.Model) {
-		t.Errorf("%+v", row.Cache)
+	if row.Cache.Gap != 2*time.Minute || row.Cache.Lifetime != time.Hour || row.Cache.Moment != string(history.Tools) || row.Conversation != "c" {
+		t.Errorf("%s: %+v", row.Conversation, row.Cache)
 	}
 	p.writer.add(record.Batch{Requests: []record.Request{recordtest.Full("new", "c", time.Now())}})
 	if err := p.Close(t.Context()); err != nil {
@@ -360,10 +382,11 @@ func TestForget(t *testing.T) {
 		if i < 10 {
 			turn.Moment = "gap"
 		}
-		m.turns[turn.Prefix] = &known{turn, new(thread)}
+		m.put(turn.Prefix^modelHash(""), &known{turn, new(thread)})
 	}
 	m.forget()
-	if len(m.turns) != maxTurns+10 || m.turns[3] == nil || m.turns[20] != nil || m.turns[4*maxTurns] == nil {
-		t.Errorf("%d turns", len(m.turns))
+	has := func(i uint64) bool { return m.turn(i^modelHash(""), "") != nil }
+	if m.count != maxTurns+10 || len(m.turns) != m.count || !has(3) || has(20) || !has(4*maxTurns) {
+		t.Errorf("%d turns", m.count)
 	}
 }

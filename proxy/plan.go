@@ -150,27 +150,17 @@ func (p *Proxy) report(x *exchange, d *reading) {
 	if x.api == record.CountTokens {
 		return
 	}
-	x.preamble = preamble(d.request)
+	d.since = d.sent.since(d.before, func(messages int) (n int) {
+		for _, m := range d.request.Messages[:messages] {
+			n += len(m.Parts)
+		}
+		return n
+	})
+	x.sizes = sizesOf(d)
 	x.row.Reads, x.row.Repeats, x.row.Dangling = d.plan.Reads, d.plan.Repeats, d.plan.Dangling
 	x.trims = d.plan.Trims
 	p.attempt(x, func() cause {
 		x.row.TokensOff, x.row.Tokens = p.estimate(x, d)
 		return planned
 	})
-}
-
-// preamble is how many bytes tools and leading system text have.
-func preamble(req *llm.Request) (n int) {
-	for i := range req.Tools {
-		n += len(req.Tools[i].Name) + len(req.Tools[i].Description) + len(req.Tools[i].Schema)
-	}
-	for _, m := range req.Messages {
-		if m.Role != llm.System {
-			break
-		}
-		for i := range m.Parts {
-			n += len(m.Parts[i].Text)
-		}
-	}
-	return n
 }

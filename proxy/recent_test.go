@@ -99,11 +99,20 @@ func numbered(file string, version int) string {
 
 // send has p prepare a body that comes at a time, as if it were answered, and
 // returns what goes upstream, and its row.
-func send(t interface{ Fatalf(string, ...any) }, p *Proxy, to endpoint, body []byte, at time.Time, usage record.Usage) ([]byte, record.Request) {
+func send(t interface{ Fatalf(string, ...any) }, p *Proxy, to endpoint, body []byte, at time.Time, usage record.Usage) (sent []byte, row record.Request) {
+	row = sendTo(t, p, to, body, at, func(body []byte) record.Usage {
+		sent = body
+		return usage
+	})
+	return sent, row
+}
+
+// sendTo is send to a provider that counts.
+func sendTo(t interface{ Fatalf(string, ...any) }, p *Proxy, to endpoint, body []byte, at time.Time, count func(sent []byte) record.Usage) record.Request {
 	head := bytes.Clone(body)
 	x := &exchange{
 		endpoint: to, body: upload{head: head, whole: true, borrowed: []*lease{lend(head)}},
-		row: record.Request{Conversation: "unknown", API: to.api, Time: at, Status: 200, Usage: usage},
+		row: record.Request{Conversation: "unknown", API: to.api, Time: at, Status: 200},
 	}
 	p.prepare(x, http.Header{}, planned)
 	if x.aside != nil {
@@ -112,16 +121,16 @@ func send(t interface{ Fatalf(string, ...any) }, p *Proxy, to endpoint, body []b
 	if x.row.Passed == string(panicked) || x.row.Passed == string(misfit) {
 		t.Fatalf("passed: %s", x.row.Passed)
 	}
-	sent := bytes.Clone(x.body.sent())
+	x.row.Usage = count(bytes.Clone(x.body.sent()))
 	p.settle(x)
 	if j := x.judgement; j != nil && to.api != record.CountTokens {
 		p.memory.mu.Lock()
-		j.thread.last = at
+		j.thread.answered(j.sent.model, at)
 		p.memory.mu.Unlock()
 	}
 	p.table.leave(x.conversation, &x.row, nil)
 	x.body.release(&p.buffers)
-	return sent, x.row
+	return x.row
 }
 
 // What is planned in its new parts alone is what is planned as a whole, byte

@@ -101,7 +101,12 @@ func TestRestart(t *testing.T) {
 		for _, r := range rows {
 			moments, gaps = append(moments, r.Cache.Moment), append(gaps, r.Cache.Gap.String())
 		}
-		want := "[ gap    ] [0s 10m0s 1m0s 0s 4m0s 5m0s]" // the last: of its own turn, the others are not known to go on from it
+		for _, r := range rows[:len(rows)-1] { // the last is a fork
+			if r.Conversation != rows[0].Conversation || r.Cache.Broke != "" && r.Cache.Moment == "" {
+				t.Errorf("%s: %+v, the first is of %s", r.Conversation, r.Cache, rows[0].Conversation)
+			}
+		}
+		want := "[ gap    ] [0s 10m0s 1m0s 0s 4m0s 0s]"
 		if got := fmt.Sprint(moments, " ", gaps); err != nil || !sameWords(got, want) || len(rows) != 6 {
 			t.Errorf("%s, want %s, %v", got, want, err)
 		}

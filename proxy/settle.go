@@ -14,17 +14,15 @@ func (p *Proxy) settle(x *exchange) []record.Turn {
 	if j == nil {
 		return nil
 	}
-	var rewritten bool
-	row.Cache.Broke, row.Cache.BrokeAt, rewritten = j.sent.broke(j.before)
+	row.Cache.Broke, row.Cache.BrokeAt = j.broke()
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if row.Status < 200 || row.Status >= 300 {
 		m.recede(j)
 		return nil
 	}
-	j.sent.estimate = row.TokensOff
-	m.charge(x, j, rewritten)
-	j.thread.last = time.Now()
+	m.charge(x, j)
+	j.thread.answered(j.sent.model, time.Now())
 	j.known.Time, j.known.Account = j.thread.last, j.thread.account
 	if len(j.sent.links) == 0 {
 		return nil
@@ -32,40 +30,64 @@ func (p *Proxy) settle(x *exchange) []record.Turn {
 	return []record.Turn{j.known.Turn}
 }
 
-// charge keeps the thread's account by what the provider counted. The caller
-// holds the lock.
-func (m *memory) charge(x *exchange, j *judgement, rewritten bool) {
-	u, t := x.row.Usage, j.thread
+// broke is what of the request before is not what it was. Of one in an earlier
+// process only tools and system text are known.
+func (j *judgement) broke() (what string, at int) {
+	switch {
+	case j.before != nil:
+		return j.since.what, j.since.at
+	case j.renewed.tools:
+		return record.BrokeTools, 0
+	case j.renewed.system:
+		return record.BrokeSystem, 0
+	}
+	return "", 0
+}
+
+// charge keeps the thread's account by what the provider counted. What is not
+// seen is taken for the worse. The caller holds the lock.
+func (m *memory) charge(x *exchange, j *judgement) {
+	u, t, s := x.row.Usage, j.thread, x.sizes
 	if u.Prompt() == 0 {
 		return
 	}
 	rule := m.rules.of(x.api, x.row.Model)
+	price, again := rule.Read, s.rewritten(u)
+	switch seen := s.seen(u, j.whole(), rule.MinTokens, j.since.findable); {
+	case seen == alive:
+		x.row.Cache.Alive = j.moment != ""
+		t.survives.tools = t.survives.tools || j.renewed.tools
+		t.survives.system = t.survives.system || j.renewed.system
+		if j.idle > j.lifetime {
+			t.lifetime = max(t.lifetime, j.idle)
+		}
+	case seen == cold, j.certain, j.idle > j.lifetime && j.cooled():
+		if j.idle > j.lifetime && !j.certain && (t.cooled == 0 || j.idle < t.cooled) {
+			t.cooled = j.idle
+		}
+		again = 0
+		if j.moment != "" {
+			price = rule.Write
+		}
+	}
 	elided := 0
 	for _, trim := range x.trims {
 		if byMoment(trim.Reason) {
-			elided += (trim.Before - trim.After) * 10 / 36
+			elided += trim.Before - trim.After
 		}
 	}
-	price := rule.Read
-	if j.moment != "" {
-		price = rule.Write
-		// Tools and system text may be in the cache because of others. What is
-		// read beyond them shows that the conversation was.
-		if u.CacheRead > x.preamble/3+1024 {
-			x.row.Cache.Alive = true
-			price = rule.Read
-			if j.moment == history.Gap {
-				t.lifetime = max(t.lifetime, j.gap)
-			}
-			if rewritten {
-				tail := max(0, x.row.TokensOff-j.before.estimate)
-				t.account -= int((rule.Write - rule.Read) * float64(max(0, u.Prompt()-u.CacheRead-tail)))
-			}
-		}
-	}
-	t.account += int(price * float64(elided))
+	t.account += int(price*float64(elided)*min(s.scale(u), 10./36) - (rule.Write-rule.Read)*again)
 	t.surplus += surcharge(rule) * float64(u.CacheWrite)
-	t.prompt = u.Prompt()
+	t.prompt, j.sent.prompt = u.Prompt(), u.Prompt()
+}
+
+// whole is the prompt before, as the provider counted, where all of it was sent
+// again; else 0. The caller holds the memory's lock.
+func (j *judgement) whole() int {
+	if b := j.before; b != nil && j.since.what == "" && j.since.kept == b.skip+len(b.links) {
+		return b.prompt
+	}
+	return 0
 }
 
 // byMoment reports whether a result was shortened after it had been sent whole.

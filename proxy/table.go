@@ -30,8 +30,9 @@ func newTable(max int) *table {
 
 // enter returns the conversation that a request belongs to, and counts it as
 // being in flight until leave. key is the agent's own name for it, with API
-// and sub-agent; empty where there is none.
-func (t *table) enter(key, id string, c *chain) *conversation {
+// and sub-agent; empty where there is none. Then a conversation that is not known
+// here has the name that earlier tells, if any.
+func (t *table) enter(key, id string, c *chain, earlier func() string) *conversation {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var v *conversation
@@ -41,6 +42,9 @@ func (t *table) enter(key, id string, c *chain) *conversation {
 		v = t.find(c)
 	}
 	if v == nil {
+		if key == "" {
+			id = earlier()
+		}
 		if id == "" {
 			id = uuid.Must(uuid.NewV7()).String()
 		}

@@ -121,10 +121,11 @@ func (u Usage) Add(v Usage) Usage {
 // Turn is a request that was answered, known again by what it was made of, and
 // what is needed to plan the requests that begin like it.
 type Turn struct {
-	// Prefix is the key: a hash of the conversation's messages up to and with
-	// those of the request, the same in every process.
-	Prefix uint64
-	Time   time.Time // of the end of the answer; stores keep microseconds, in UTC
+	// Prefix is the key: a hash of the conversation's messages, up to the newest of
+	// the model's in the request, and of Model; the same in every process.
+	Prefix       uint64
+	Conversation string    // as Request.Conversation
+	Time         time.Time // of the end of the answer; stores keep microseconds, in UTC
 	// Moment is why the provider's cache was taken for cold; empty: it was
 	// not. Once set it stays.
 	Moment string

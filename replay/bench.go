@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/stet-dev/stet/prices"
 	"github.com/stet-dev/stet/tokens"
 	"github.com/stet-dev/stet/transcript"
 )
@@ -29,6 +30,8 @@ type played struct {
 	outcomes              []outcome // off, then the policies
 	reported              []outcome // the same by the sizes that were reported; nil: few were
 	cache                 CacheCheck
+	own                   string // the name of the rule of its own cache
+	damage                string // what of it could not be read
 }
 
 // RunBench replays the sessions in paths (as Savings does) under every policy.
@@ -59,7 +62,7 @@ func RunBench(ctx context.Context, paths []string, c BenchConfig) (*Bench, error
 			skipped = append(skipped, Skip{path, reason(path, err), !transcript.Skipped(err)})
 		}
 		for _, s := range sessions {
-			p := &played{file: path, format: s.Format}
+			p := &played{file: path, format: s.Format, damage: damage(s.Damaged)}
 			if c.Stratum != nil {
 				p.stratum = c.Stratum(path)
 			}
@@ -92,7 +95,7 @@ func RunBench(ctx context.Context, paths []string, c BenchConfig) (*Bench, error
 		return p.requests == 0
 	})
 	b := &Bench{Skipped: skipped, Counting: sizes.summary()}
-	b.fill(all, policies, c.rules())
+	b.fill(all, policies, append(slices.Clip(c.rules()), prices.Rule{Name: OwnRule}))
 	return b, nil
 }
 
@@ -102,19 +105,22 @@ func (p *played) play(ctx context.Context, s *transcript.Session, policies []Pol
 	if p.requests = len(rec.requests); p.requests == 0 {
 		return
 	}
-	p.outcomes = rec.under(ctx, policies, c)
+	own := rec.ownRule(c.rules()[0])
+	p.own, own.Name = own.Name, OwnRule
+	rules := append(slices.Clip(c.rules()), own)
+	p.outcomes = rec.under(ctx, policies, rules)
 	if rec.reported() {
 		p.cache = rec.checkCache()
-		p.reported = rec.under(ctx, policies, c)
+		p.reported = rec.under(ctx, policies, rules)
 	}
 }
 
 // under replays the session under each policy; nothing comes of it where the
 // context ends.
-func (r *recording) under(ctx context.Context, policies []Policy, c *Config) []outcome {
+func (r *recording) under(ctx context.Context, policies []Policy, rules []prices.Rule) []outcome {
 	var out []outcome
 	for i := range policies {
-		o, err := r.all(ctx, &policies[i], c.rules())
+		o, err := r.all(ctx, &policies[i], rules)
 		if err != nil {
 			return nil
 		}

@@ -84,26 +84,41 @@ func (p *Prediction) compare(said, was, prompt int) {
 // its model, with the lifetime that it paid for. It is false where no request
 // says that it read from a cache.
 func (r *recording) recordedRule() (prices.Rule, bool) {
-	read, hour := false, false
+	read, written, hour := 0, 0, 0
 	for i := range r.requests {
 		if u := r.session.Messages[r.requests[i].to].Usage; u != nil {
-			read = read || u.CacheRead > 0
-			hour = hour || u.CacheWrite1h > 0
+			read, written, hour = read+u.CacheRead, written+u.CacheWrite, hour+u.CacheWrite1h
 		}
 	}
-	if !read {
+	if read == 0 {
 		return prices.Rule{}, false
 	}
-	if hour {
+	marked := func(lifetime time.Duration) (prices.Rule, bool) {
 		all := prices.Rules()
-		if i := slices.IndexFunc(all, func(r prices.Rule) bool { return r.Lifetime == time.Hour }); i >= 0 {
-			return all[i], true
-		}
+		i := slices.IndexFunc(all, func(r prices.Rule) bool { return r.Breakpoints > 0 && r.Lifetime == lifetime })
+		return all[max(0, i)], i >= 0
+	}
+	if hour > 0 {
+		return marked(time.Hour)
 	}
 	if m, ok := prices.Lookup(r.session.Model); ok && m.Rule().Cached() {
 		return m.Rule(), true
 	}
-	return prices.Rule{Name: "other", Lifetime: 5 * time.Minute, MinTokens: 1024, Step: 1}, true
+	if written > 0 {
+		return marked(5 * time.Minute)
+	}
+	return prices.Rule{Name: "other", Read: 0.1, Write: 1, Lifetime: 5 * time.Minute, MinTokens: 1024, Step: 1}, true
+}
+
+// ownRule is OwnRule of the session.
+func (r *recording) ownRule(unknown prices.Rule) prices.Rule {
+	if rule, ok := r.recordedRule(); ok {
+		return rule
+	}
+	if m, ok := prices.Lookup(r.session.Model); ok {
+		return m.Rule()
+	}
+	return unknown
 }
 
 func (c *CacheCheck) add(o CacheCheck) {

@@ -17,9 +17,17 @@ type Bench struct {
 	Reported *Group   `json:"reported"`
 	Counting Counting `json:"counting"`
 	Skipped  []Skip   `json:"skipped"`
+	Damaged  []Skip   `json:"damaged"` // sessions of which something could not be read, and what
 
+	Own   map[string]int         `json:"own"`   // sessions by the name of their own cache's rule; see OwnRule
 	Cache map[string]*CacheCheck `json:"cache"` // by the name of the recorded cache's rule
 }
+
+// OwnRule names, among the price rules of the figures, each session's own: that
+// of the cache which its recorded usage shows, with the prices of its model; where
+// none is recorded, what the model's provider does when it is not asked; where
+// the model is not known either, the first of the others.
+const OwnRule = "own"
 
 // Group is the figures of some sessions.
 type Group struct {
@@ -29,7 +37,7 @@ type Group struct {
 }
 
 // Figures are one policy's on all sessions of a group. Costs are in plain input
-// tokens by price rule, each of plans made for that rule's cache; tokens, peak,
+// tokens by price rule, OwnRule among them, each of plans made for that rule's cache; tokens, peak,
 // edits and dangling are of the plans for the first rule.
 type Figures struct {
 	Name   string             `json:"name"`
@@ -70,11 +78,16 @@ func (b *Bench) fill(all []*played, policies []Policy, rules []prices.Rule) {
 	if b.Skipped == nil {
 		b.Skipped = []Skip{}
 	}
-	own := func(p *played) []outcome { return p.outcomes }
-	b.Group = *group(all, policies, rules, own)
+	b.Damaged, b.Own = []Skip{}, make(map[string]int)
+	counted := func(p *played) []outcome { return p.outcomes }
+	b.Group = *group(all, policies, rules, counted)
 	formats, strata := make(map[string][]*played), make(map[string][]*played)
 	var reported []*played
 	for _, p := range all {
+		b.Own[p.own]++
+		if p.damage != "" {
+			b.Damaged = append(b.Damaged, Skip{File: p.file, Reason: p.damage})
+		}
 		formats[p.format] = append(formats[p.format], p)
 		if p.stratum != "" {
 			strata[p.stratum] = append(strata[p.stratum], p)
@@ -90,10 +103,10 @@ func (b *Bench) fill(all []*played, policies []Policy, rules []prices.Rule) {
 		}
 	}
 	for name, some := range formats {
-		b.ByFormat[name] = group(some, policies, rules, own)
+		b.ByFormat[name] = group(some, policies, rules, counted)
 	}
 	for name, some := range strata {
-		b.ByStratum[name] = group(some, policies, rules, own)
+		b.ByStratum[name] = group(some, policies, rules, counted)
 	}
 	b.Reported = group(reported, policies, rules, func(p *played) []outcome { return p.reported })
 }

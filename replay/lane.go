@@ -15,18 +15,18 @@ type outcome struct {
 	cost           map[string]float64 // by the rules played
 	support        Support
 	lost           map[string]int // by the rules planned for: edits lost
-	dangling       int            // results in whose place a line pointed at what was nowhere
+	dangling       int            // results that pointed, or in whose place a line did, at what was not there
 	changed        int            // requests, not at a moment, in which something sent before was sent differently
 	reads, repeats int
 }
 
 // lane is a session on its way through one policy.
 type lane struct {
-	rec     *recording
-	policy  *Policy
-	rules   []prices.Rule
-	sims    []simulator
-	planner Planner
+	rec      *recording
+	policy   *Policy
+	rules    []prices.Rule
+	sims     []simulator
+	planners map[uint64]*planning // by model: each has a cache, and so a plan, of its own
 
 	prompt   prompt
 	view     *view
@@ -35,8 +35,14 @@ type lane struct {
 	shown    int // blocks of it in the view
 	cuts     []Cut
 	plan     Plan
-	dangling map[int]bool // blocks
+	dangling map[int]bool // blocks that pointed at what was not there
 	out      outcome
+}
+
+// planning is a planner on its way through a context.
+type planning struct {
+	Planner
+	added int // messages up to here were added
 }
 
 // replay sends the session through a policy and bills it under rules, all of
@@ -49,7 +55,7 @@ func (r *recording) replay(ctx context.Context, p *Policy, rules []prices.Rule, 
 		l.sims = append(l.sims, simulator{rule: rule, fixed: r.fixed, exact: r.exact})
 		l.out.cost[rule.Name] = 0
 	}
-	needs, added := r.needs, 0
+	needs := r.needs
 	for i := range r.requests {
 		if err := ctx.Err(); err != nil {
 			return outcome{}, err
@@ -57,21 +63,13 @@ func (r *recording) replay(ctx context.Context, p *Policy, rules []prices.Rule, 
 		q := &r.requests[i]
 		if q.from != l.from {
 			l.begin(q)
-			added = q.from
 		}
-		cold := false // at a moment
-		for ; l.planner != nil; added++ {
-			cold = false
-			for len(moments) > 0 && moments[0].request == i && moments[0].after == added {
-				l.planner.Cold(moments[0].why)
-				moments, cold = moments[1:], true
-			}
-			if added == q.to {
-				break
-			}
-			l.planner.Add(&r.session.Messages[added])
+		n := 0
+		for n < len(moments) && moments[n].request == i {
+			n++
 		}
-		l.request(q, cold)
+		l.request(q, moments[:n])
+		moments = moments[n:]
 		for len(needs) > 0 && needs[0].request == i {
 			l.out.support.check(r, &needs[0], l.view)
 			needs = needs[1:]
@@ -88,8 +86,26 @@ func (l *lane) begin(q *request) {
 	l.from, l.base, l.shown, l.cuts, l.plan = q.from, l.rec.first[q.from], 0, nil, Plan{}
 	l.prompt.reset()
 	l.view.reset()
-	if l.policy.Begin != nil {
-		l.planner = l.policy.Begin(Setting{Dir: l.rec.session.Dir, Fixed: l.rec.fixed, Count: l.rec.count})
+	l.planners = make(map[uint64]*planning)
+}
+
+// planner returns the planner of the context for the model of q, to which the
+// messages of q are added.
+func (l *lane) planner(q *request, moments []moment) Planner {
+	p := l.planners[q.root]
+	if p == nil {
+		p = &planning{l.policy.Begin(Setting{Dir: l.rec.session.Dir, Fixed: l.rec.fixed, Count: l.rec.count}), q.from}
+		l.planners[q.root] = p
+	}
+	for ; ; p.added++ {
+		for len(moments) > 0 && moments[0].after == p.added {
+			p.Cold(moments[0].why)
+			moments = moments[1:]
+		}
+		if p.added == q.to {
+			return p
+		}
+		p.Add(&l.rec.session.Messages[p.added])
 	}
 }
 
@@ -100,18 +116,18 @@ func (l *lane) end() {
 }
 
 // request plans and bills one request.
-func (l *lane) request(q *request, cold bool) {
+func (l *lane) request(q *request, moments []moment) {
 	reads, repeats := l.plan.Reads, l.plan.Repeats
 	l.plan = Plan{}
-	if l.planner != nil {
-		l.plan = l.planner.Plan()
+	if l.policy.Begin != nil {
+		l.plan = l.planner(q, moments).Plan()
 	}
 	l.plan.Reads, l.plan.Repeats = max(reads, l.plan.Reads), max(repeats, l.plan.Repeats)
 	l.prompt.begin(q.root)
 	before := l.prompt.kept
 	l.apply(l.plan.Cuts, l.rec.first[q.to])
 	l.prompt.settle()
-	if l.prompt.kept < before && !cold {
+	if l.prompt.kept < before && len(moments) == 0 {
 		l.out.changed++
 	}
 	for i, rule := range l.rules {
@@ -178,14 +194,12 @@ func (l *lane) show(cuts []Cut, same, end int) {
 	}
 	for i := again; i < len(cuts); i++ {
 		at := l.at(&cuts[i])
-		if !cuts[i].Points || l.dangling[at] {
+		if l.dangling[at] {
 			continue
 		}
-		for _, forms := range l.rec.content(at) {
-			if !l.view.shows(forms) {
-				l.dangling[at] = true
-				break
-			}
+		if cuts[i].Points && !l.showsAll(at) || !l.honest(at, cuts[i].Text, end) {
+			l.dangling[at] = true
 		}
 	}
+	l.checkStubs(end)
 }

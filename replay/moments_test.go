@@ -13,8 +13,8 @@ import (
 	"github.com/stet-dev/stet/transcript"
 )
 
-// onCold is a planner for tests: at a moment it cuts all results but the
-// newest, and it writes down when the moments were.
+// onCold is a planner for tests: at a moment it cuts all results, and it
+// writes down when the moments were.
 type onCold struct {
 	trail
 	log *[]string
@@ -24,7 +24,7 @@ func (o *onCold) Cold(why history.Moment) {
 	if o.log != nil {
 		*o.log = append(*o.log, fmt.Sprintf("%s %d", why, o.messages))
 	}
-	for i := range max(0, len(o.results)-1) {
+	for i := range o.results {
 		o.cut(i, "[cut]", false)
 	}
 }
@@ -68,7 +68,7 @@ func pause(s *transcript.Session, from int, d time.Duration) {
 
 // A moment is a gap longer than the cache lives; where nothing is cached every
 // request is one. The request that first holds a result is none: nothing in it
-// could be changed before.
+// could be changed before. A moment stands behind the last answer.
 func TestMomentsGap(t *testing.T) {
 	s := readingSession(5)                  // results are 2, 4, 6, 8, 10; answers a minute later
 	pause(s, 4, 6*time.Minute)              // before the result 4 comes
@@ -79,10 +79,10 @@ func TestMomentsGap(t *testing.T) {
 		t.Fatal(gap)
 	}
 	checkMoments(t, s, map[string][]string{
-		prices.Anthropic5m: {"gap 5", "gap 9"},
-		prices.OpenAI:      {"gap 9"},
-		prices.Anthropic1h: {"gap 9"},
-		prices.None:        {"gap 3", "gap 5", "gap 7", "gap 9", "gap 11"},
+		prices.Anthropic5m: {"gap 4", "gap 8"},
+		prices.OpenAI:      {"gap 8"},
+		prices.Anthropic1h: {"gap 8"},
+		prices.None:        {"gap 2", "gap 4", "gap 6", "gap 8", "gap 10"},
 	})
 }
 
@@ -93,7 +93,7 @@ func TestMomentsModel(t *testing.T) {
 	for i, m := range map[int]string{1: "one", 3: "one", 5: "two", 7: "one", 9: "two"} {
 		s.Messages[i].Model = m
 	}
-	checkMoments(t, s, map[string][]string{prices.Anthropic5m: {"model 5"}, prices.Anthropic1h: {"model 5"}})
+	checkMoments(t, s, map[string][]string{prices.Anthropic5m: {"model 4"}, prices.Anthropic1h: {"model 4"}})
 }
 
 // A session that begins with results goes on from one that is not here; a
@@ -111,7 +111,7 @@ func TestMomentsResumeAndCompaction(t *testing.T) {
 	s.Messages = append(s.Messages, tail...)
 	s.Messages = append(s.Messages, text(llm.Assistant, 5, 21*time.Minute))
 	s.Starts, s.Carried = []int{n}, append(s.Carried, n+1)
-	checkMoments(t, s, map[string][]string{prices.Anthropic1h: {"resume 5", "compaction 3"}})
+	checkMoments(t, s, map[string][]string{prices.Anthropic1h: {"resume 4", "compaction 2"}})
 }
 
 // A rewind goes back to what is cached: no moment. But what was decided at the
@@ -134,8 +134,8 @@ func TestMomentsRewind(t *testing.T) {
 	last.Time = end.Add(time.Second)
 	s.Messages, s.Starts = append(s.Messages, last), []int{n}
 	checkMoments(t, s, map[string][]string{
-		prices.Anthropic1h: {"gap 5", "gap 5"},
-		prices.Anthropic5m: {"gap 5", "gap 5"},
+		prices.Anthropic1h: {"gap 4", "gap 4"},
+		prices.Anthropic5m: {"gap 4", "gap 4"},
 	})
 	c := Config{Counter: bytes{}, Overhead: -1}
 	rule, _ := prices.RuleNamed(prices.Anthropic5m)

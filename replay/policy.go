@@ -39,12 +39,12 @@ type Setting struct {
 	Count func(*llm.Part) int // tokens of a part
 }
 
-// Planner decides what of one context leaves its requests. Messages are added
-// in order and must not be changed.
+// Planner decides what of one context leaves its requests to one model.
+// Messages are added in order and must not be changed.
 type Planner interface {
 	Add(m *llm.Message)
-	// Cold says that the messages added so far are about to be sent, and that
-	// nothing of what could be changed is in a cache.
+	// Cold says that nothing of what could be changed of the messages added so
+	// far is in a cache when they are sent next, with those that follow.
 	Cold(why history.Moment)
 	// Plan returns what leaves the request made of all messages added.
 	Plan() Plan

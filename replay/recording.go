@@ -21,8 +21,9 @@ type recording struct {
 	first    []int     // by message: its first block; and one entry for the end
 	requests []request
 
-	texts *texts // made when first asked for
-	needs []need // in the order of the requests; made with texts
+	texts *texts       // made when first asked for
+	needs []need       // in the order of the requests; made with texts
+	stubs []pointsBack // in their order; made with texts
 
 	// Where sizes are taken from what was reported, by block: how many tokens
 	// one of its text's stands for, and how many it has besides. Else nil.

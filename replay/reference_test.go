@@ -67,6 +67,7 @@ type sentBefore struct {
 	model      string
 	raw, parts []string // as it was recorded, and as it was sent
 	moment     history.Moment
+	stands     []string // what the moment stands behind
 	used       time.Time
 }
 
@@ -80,8 +81,7 @@ type reference struct {
 
 	before      []sentBefore
 	clock, used time.Time
-	breaks      []history.Break // of the context so far
-	begun       int             // messages of the context's last request
+	begun       bool // the context has had a request
 	tokens      int64
 	cost        float64
 }
@@ -91,7 +91,7 @@ func (r *reference) run() {
 	for i, m := range r.session.Messages {
 		for _, at := range r.session.Starts {
 			if at == i && i > 0 {
-				start, r.breaks, r.begun = i, nil, 0
+				start, r.begun = i, false
 			}
 		}
 		request := r.session.Messages[start:i]
@@ -108,18 +108,24 @@ func (r *reference) run() {
 	}
 }
 
-func (r *reference) request(request []llm.Message, answer llm.Message) {
-	now := sentBefore{model: answer.Model, raw: flat(request)}
-	for n := r.begun + 1; n < len(request); n++ {
-		if why := r.remembered(flat(request[:n])); why != "" {
-			r.breaks = append(r.breaks, history.Break{After: n, Why: why})
+func (r *reference) request(request []llm.Message, answered llm.Message) {
+	now := sentBefore{model: answered.Model, raw: flat(request)}
+	var breaks []history.Break
+	answer := 0 // one past the last answer in the request
+	for n := 1; n <= len(request); n++ {
+		if m := &request[n-1]; m.Role == llm.Assistant && !m.Local {
+			answer = n
+		}
+		if why := r.remembered(now.model, flat(request[:n])); why != "" && !request[n-1].Local {
+			breaks = append(breaks, history.Break{After: n, Why: why})
 		}
 	}
-	if now.moment = r.moment(&now); now.moment != "" {
-		r.breaks = append(r.breaks, history.Break{After: len(request), Why: now.moment})
+	if why := r.moment(&now); why != "" && answer > 0 && r.remembered(now.model, flat(request[:answer])) == "" {
+		breaks = append(breaks, history.Break{After: answer, Why: why})
+		now.moment, now.stands = why, flat(request[:answer])
 	}
-	r.begun = len(request)
-	planned := llm.Apply(request, r.plan(request, r.breaks))
+	r.begun = true
+	planned := llm.Apply(request, r.plan(request, breaks))
 	now.parts = flat(planned)
 	hit := 0
 	for _, b := range r.before {
@@ -146,7 +152,7 @@ func (r *reference) request(request []llm.Message, answer llm.Message) {
 			j++
 		}
 	}
-	for _, at := range []time.Time{r.clock, answer.Time} {
+	for _, at := range []time.Time{r.clock, answered.Time} {
 		if at.After(r.used) {
 			r.used = at
 		}
@@ -159,10 +165,11 @@ func (r *reference) dead(at time.Time) bool {
 	return !at.IsZero() && !r.clock.IsZero() && r.clock.Sub(at) > r.rule.Lifetime
 }
 
-// remembered returns the moment at which a request of these parts was sent.
-func (r *reference) remembered(raw []string) history.Moment {
-	for i := len(r.before) - 1; i >= 0; i-- {
-		if b := &r.before[i]; b.moment != "" && slices.Equal(b.raw, raw) {
+// remembered returns the moment of a request to the model that stood behind
+// these parts.
+func (r *reference) remembered(model string, parts []string) history.Moment {
+	for i := range r.before {
+		if b := &r.before[i]; b.moment != "" && b.model == model && slices.Equal(b.stands, parts) {
 			return b.moment
 		}
 	}
@@ -190,13 +197,13 @@ func (r *reference) moment(now *sentBefore) history.Moment {
 	case warm:
 	case known:
 		return history.Model
-	case r.begun > 0: // the first call of this context
+	case r.begun: // the first call of this context
 	case len(r.before) == 0:
 		return history.Resume
 	default:
 		return history.Compaction
 	}
-	return r.remembered(now.raw)
+	return ""
 }
 
 // flat returns the parts that are sent, each as one string.
@@ -223,19 +230,15 @@ func common(a, b []string) int {
 // cutOnCold is what onCold plans, found from the breaks alone.
 func cutOnCold(messages []llm.Message, breaks []history.Break) []llm.Edit {
 	var out []llm.Edit
-	newest := -1
 	for i := range messages {
 		for j, p := range messages[i].Parts {
 			for _, b := range breaks {
 				if p.Kind == llm.ToolResult && !messages[i].Local && i < b.After {
-					out, newest = append(out, llm.Edit{Message: i, Part: j, Text: "[cut]"}), len(out)
+					out = append(out, llm.Edit{Message: i, Part: j, Text: "[cut]"})
 					break
 				}
 			}
 		}
-	}
-	if newest >= 0 {
-		out = out[:newest]
 	}
 	return out
 }

@@ -31,7 +31,8 @@ type needLine struct {
 	in   []int32
 }
 
-// prepare finds the lines of the session and what its edits need.
+// prepare finds the lines of the session, what its edits need, and the agent's
+// own stubs.
 func (r *recording) prepare() {
 	if r.texts != nil {
 		return
@@ -39,15 +40,21 @@ func (r *recording) prepare() {
 	r.texts = newTexts(r.parts)
 	v := newView(r.texts)
 	table := dialect.Default()
+	var files reads
 	from, n := -1, 0
 	for i := range r.requests {
 		q := &r.requests[i]
 		if q.from != from {
-			from, n = q.from, r.first[q.from]
+			from, n, files = q.from, r.first[q.from], make(reads)
 			v.reset()
 		}
 		for ; n < r.first[q.to]; n++ {
 			v.add(n)
+			if r.parts[n].part.Kind == llm.ToolResult {
+				if s, ok := files.result(r, n); ok {
+					r.stubs = append(r.stubs, s)
+				}
+			}
 		}
 		for b := r.first[q.to]; b < r.first[q.to+1]; b++ {
 			p := r.parts[b].part

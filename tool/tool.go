@@ -56,6 +56,15 @@ type Caller interface {
 	Call(ctx context.Context, c Call) (Result, error)
 }
 
+// Starter is a Caller that keeps the calls of one session in order, as far as
+// they touch the same files: in the order in which they were started.
+type Starter interface {
+	Caller
+	// Start is the first half of Call: it waits for nothing. What it returns
+	// does the call, and has to be called once.
+	Start(c Call) func(ctx context.Context) (Result, error)
+}
+
 // Refuser is a Tool that says in its own words that a call was not done, or
 // not to its end: rejected, cancelled, over the rate limit, timed out. Without
 // it the result is a FileOperationResult with the code and the message.

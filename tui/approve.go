@@ -191,5 +191,33 @@ func (k *desk) answer(ctx context.Context, q approval.Question, a approval.Answe
 	}
 	k.answered = true
 	k.d.printf("%s\n", approval.Closing{How: string(a.Verdict)})
-	return nil
+	if a.Verdict != approval.ForSession && a.Verdict != approval.ForPattern {
+		return nil
+	}
+	return k.covered(ctx, q.ID)
+}
+
+// covered takes off the list what an answer that holds for more has answered
+// with the question of that id: these are closed before it.
+func (k *desk) covered(ctx context.Context, id string) error {
+	for others := 0; ; {
+		select {
+		case e := <-k.events:
+			if k.take(e); e.Closed == nil {
+				continue
+			}
+			if e.Closed.ID != id {
+				others++
+				continue
+			}
+			if others > 0 {
+				k.d.printf("and with it %d more that were open\n", others)
+			}
+			return nil
+		case err := <-k.failed:
+			return err
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -290,6 +291,41 @@ func TestAnsweredElsewhere(t *testing.T) {
 	}
 	p.types("a")
 	next.wait(t)
+}
+
+// FILE-6: what an answer for the session covers does not come to the screen.
+func TestCoveredIsNotShown(t *testing.T) {
+	var q approval.Queue
+	var all []*asked
+	for i, path := range []string{"one.go", "two.go", "three.go", ".envrc"} {
+		one := question()
+		one.Path, one.Seal, one.Grantable = path, path, path != ".envrc"
+		all = append(all, ask(t.Context(), &q, one))
+		for len(q.Open()) <= i {
+			runtime.Gosched()
+		}
+	}
+	p := sit(t, &q, nil)
+	p.expect("write one.go")
+	p.expect(" >")
+	p.types("s")
+	if text := p.expect("write .envrc"); !strings.Contains(text, "approved for the session") || !strings.Contains(text, "2 more") ||
+		strings.Contains(text, "two.go") {
+		t.Errorf("shown:\n%s", text)
+	}
+	p.expect(" >")
+	p.types("r")
+	p.expect("Enter: nothing")
+	p.types("")
+	for i, a := range all {
+		want := approval.ForSession
+		if i == 3 {
+			want = approval.Reject
+		}
+		if got := a.wait(t); got.Verdict != want {
+			t.Errorf("%d: %+v", i, got)
+		}
+	}
 }
 
 func TestLongDiff(t *testing.T) {

@@ -42,41 +42,11 @@ func (c Class) String() string {
 	return "ordinary"
 }
 
-// controlDirs are directories below which everything is a control file. A name
-// with a slash is found at the end of a directory's path.
-var controlDirs = []string{
-	".vscode", ".idea", ".zed", ".cursor", ".fleet", ".vs", ".devcontainer", ".vim", ".nvim", ".emacs.d",
-	".github/workflows", ".github/actions", ".gitea/workflows", ".forgejo/workflows", ".gitlab/ci",
-	".circleci", ".buildkite", ".teamcity", ".woodpecker", ".drone",
-	".husky", ".githooks", ".lefthook", ".hg", ".svn", ".bzr", ".jj",
-	".ssh", ".gnupg", ".aws", ".kube", ".docker", ".stet",
-	".config/autostart", ".config/systemd", ".config/fish", ".config/git", ".config/environment.d",
-	".local/bin", ".direnv",
-}
-
-// controlFiles are control files by name, wherever they lie.
-var controlFiles = []string{
-	"head", // makes a directory a bare repository, whose config git obeys
-	".envrc", ".mcp.json", "mcp.json", ".stet.toml", "stet.toml",
-	".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile",
-	".zshrc", ".zshenv", ".zprofile", ".zlogin", ".zlogout", ".kshrc", ".cshrc", ".tcshrc", ".login", ".logout",
-	".inputrc", "config.fish", ".xinitrc", ".xsession", ".xsessionrc", ".xprofile", ".pam_environment",
-	".exrc", ".vimrc", ".gvimrc", ".nvimrc", ".nvim.lua", ".lvimrc", ".emacs", ".dir-locals.el", ".dir-locals-2.el",
-	".gitmodules", ".gitconfig", ".gitattributes", ".npmrc", ".yarnrc", ".yarnrc.yml", ".pnpmfile.cjs", ".pypirc", ".netrc",
-	".tool-versions", ".mise.toml", "mise.toml", ".autoenv", ".autoenv.zsh",
-	".gitlab-ci.yml", ".travis.yml", "azure-pipelines.yml", "jenkinsfile", ".drone.yml", "bitbucket-pipelines.yml",
-	".woodpecker.yml", "appveyor.yml", ".appveyor.yml", ".cirrus.yml", ".devcontainer.json",
-	".pre-commit-config.yaml", "lefthook.yml", ".lefthook.yml",
-}
-
-// controlEnds are endings of control files' names.
-var controlEnds = []string{".code-workspace", ".desktop"}
-
 // atRoot are places of the root whose files are known by inode too, lest a
 // second name for one of them get round the names above.
 var atRoot = []string{
 	".git", ".git/config", ".git/hooks", ".git/info", ".vscode", ".idea", ".zed", ".devcontainer",
-	".github/workflows", ".circleci", ".husky", ".envrc", ".mcp.json", ".gitlab-ci.yml", ".gitmodules", ".gitattributes",
+	".github/workflows", ".circleci", ".husky", ".mvn", ".envrc", ".mcp.json", ".gitlab-ci.yml", ".gitmodules", ".gitattributes",
 }
 
 // classes knows files by name. It is not changed once made.
@@ -166,7 +136,7 @@ func (c *classes) byName(canonical string) Class {
 		}
 	}
 	base := path.Base(p)
-	if c.files[base] {
+	if c.files[base] || hasStem(base) {
 		found = Control
 	}
 	for _, e := range controlEnds {

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 )
 
@@ -27,6 +28,34 @@ func TestControlFilesByName(t *testing.T) {
 	for p, want := range tests {
 		if got := c.byName(p); got != want {
 			t.Errorf("%q: got %v, want %v", p, got, want)
+		}
+	}
+}
+
+// What stands beside a control file and does the same is one too, in every
+// format that its program reads. (FILE-13)
+func TestControlFilesBesideOthers(t *testing.T) {
+	c := newClasses(nil, nil)
+	control := strings.Fields(`
+		lefthook.yml lefthook.yaml lefthook.toml lefthook.json .lefthook.yaml lefthook-local.yml .lefthook-local.toml lefthook-local.jsonc
+		.lefthook-local/pre-commit/x .git-hooks/pre-commit .pre-commit-config.yml .pre-commit-hooks.yaml .overcommit.yml .simple-git-hooks.json
+		mise.toml .mise.toml mise.local.toml .mise.local.toml mise.production.local.toml .mise/config.toml mise/config.toml
+		.config/mise/config.toml sub/mise/conf.d/x.toml mise-tasks/build .tool-versions
+		.sl/config .hg/hgrc .jj/config.toml .lfsconfig
+		.build.yml .builds/test.yml .gitlab-ci.yaml .travis.yaml azure-pipelines.yaml .drone.yaml .drone.star .gitea/actions/x/action.yml circle.yml
+		.mvn/extensions.xml .mvn/jvm.config .mvn/maven.config .mvn/wrapper/maven-wrapper.properties gradle/wrapper/gradle-wrapper.properties
+		.yarn/releases/yarn-4.cjs .yarn/plugins/x.cjs .yarnrc.yml .yarnrc.yaml .pnpmfile.mjs bunfig.toml
+		rust-toolchain.toml sitecustomize.py .bundle/config .run/x.run.xml x.sublime-project .helix/languages.toml _vimrc Library/LaunchAgents/x.plist`)
+	for _, p := range control {
+		if got := c.byName(p); got != Control {
+			t.Errorf("%q: got %v", p, got)
+		}
+	}
+	ordinary := strings.Fields(`mise.go lefthook.md src/mise/main.go misery.toml appveyor.go builds/x.yml yarn/releases/x gradle/libs.versions.toml
+		.yarn/patches/x.patch pom.xml package.json build.yml circle.json zuul/x.py`)
+	for _, p := range ordinary {
+		if got := c.byName(p); got != Ordinary {
+			t.Errorf("%q: got %v", p, got)
 		}
 	}
 }

@@ -38,7 +38,8 @@ func (e Encoding) WithBOM(bom bool) Encoding {
 }
 
 // FindEncoding returns the encoding of an IANA name or one of its aliases, in
-// any case; "" is UTF-8. A name that nobody knows is ErrEncoding. (FILE-16)
+// any case, or of what Python, Windows or browsers call it; "" is UTF-8. A name
+// that nobody knows is ErrEncoding. (FILE-16)
 func FindEncoding(name string) (Encoding, error) {
 	switch n := strings.ToLower(strings.ReplaceAll(strings.TrimSpace(name), "_", "-")); n {
 	case "", "utf-8", "utf8", "unicode-1-1-utf-8":
@@ -56,6 +57,9 @@ func FindEncoding(name string) (Encoding, error) {
 	}
 	enc, err := ianaindex.IANA.Encoding(name)
 	if err != nil || enc == nil {
+		if of := aliasOf(name); of != "" && of != name {
+			return FindEncoding(of)
+		}
 		if enc, err = htmlindex.Get(name); err != nil {
 			return Encoding{}, fail("decode", name, ErrEncoding, "no such encoding is known")
 		}

@@ -96,6 +96,9 @@ func (f *fault) Error() string {
 	return f.what + ": " + plain(f.err).Error()
 }
 
+// Reason says the same to a model: there is no path in it.
+func (f *fault) Reason() string { return f.Error() }
+
 // plain returns an error of the system without the paths in it.
 func plain(err error) error {
 	var errno syscall.Errno

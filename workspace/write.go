@@ -227,7 +227,7 @@ func (j *job) look() error {
 		return because(ErrProtected, fmt.Sprintf("the file has %d names, and nobody was asked", j.info.Links))
 	}
 	if !j.pl.dir.Writable(j.pl.name) {
-		return because(ErrPermission, "the file is read-only")
+		return because(ErrPermission, "there is no permission to write to the file")
 	}
 	return nil
 }

@@ -38,7 +38,8 @@ file or a directory of them. Nothing is sent anywhere.
 
 Tokens are estimated at 3.6 characters a token, with 15,000 for tools and system
 prompt where a recording has none. Costs are in plain input tokens, and relative to
-what the same sessions cost as they were. Where an index.json beside the sessions
+what the same sessions cost as they were; under "own", each session has the cache
+that its recorded usage shows. Where an index.json beside the sessions
 names a stratum for them, there are figures for each. --json has all figures.`,
 		Example: `stet bench ~/.claude/projects
 stet bench --policy adaptive,last-10 PATH...
@@ -123,6 +124,7 @@ func (p *program) printBench(o benchOptions, b *replay.Bench) error {
 	default:
 		out := p.screen(p.out)
 		benchTables(out, alignedTable(columns(p.out)), b)
+		printFiles(out, "damaged: ", b.Damaged)
 		printSkipped(out, b.Skipped)
 	}
 	return nil

@@ -58,8 +58,9 @@ func cacheRows(b *replay.Bench) [][]string {
 // policyRows is the table of the policies of some sessions.
 func policyRows(g *replay.Group) [][]string {
 	head := []string{"policy", "tokens"}
-	for _, r := range prices.Rules() {
-		head = append(head, columnName(r.Name))
+	rules := benchRules()
+	for _, name := range rules {
+		head = append(head, columnName(name))
 	}
 	rows := [][]string{append(head, "median", "worst", "supported", "split", "lost", "dangling", "peak")}
 	for _, f := range g.Policies {
@@ -67,10 +68,10 @@ func policyRows(g *replay.Group) [][]string {
 		if f.Name == "off" {
 			row[1] = millions(f.Tokens)
 		}
-		for _, r := range prices.Rules() {
-			cell := signed(f.RelByRule[r.Name])
+		for _, name := range rules {
+			cell := signed(f.RelByRule[name])
 			if f.Name == "off" {
-				cell = millions(int64(f.Cost[r.Name]))
+				cell = millions(int64(f.Cost[name]))
 			}
 			row = append(row, cell)
 		}
@@ -79,6 +80,15 @@ func policyRows(g *replay.Group) [][]string {
 		rows = append(rows, row)
 	}
 	return rows
+}
+
+// benchRules are the names of the price rules that have a column.
+func benchRules() []string {
+	var names []string
+	for _, r := range prices.Rules() {
+		names = append(names, r.Name)
+	}
+	return append(names, replay.OwnRule)
 }
 
 // formatRows is the cost of every policy on each format.
@@ -105,6 +115,7 @@ func formatRows(b *replay.Bench) [][]string {
 // benchNotes says how the figures were made, and how far they can be trusted.
 func benchNotes(w io.Writer, b *replay.Bench) {
 	fmt.Fprintf(w, "Per cent of off; costs in plain input tokens, median and worst of the sessions under %s.\n", prices.Anthropic5m)
+	fmt.Fprintf(w, "Under %s each session has the cache that its usage shows, or its provider's: %s.\n", replay.OwnRule, ownCaches(b))
 	fmt.Fprintln(w, "Edits: those whose old text stood in the request; now in view, in pieces, or lost. A replayed agent does not react.")
 	if c := b.Counting; c.Requests > 0 {
 		fmt.Fprintf(w, "Size of a request before it is sent: off by %.2f %% (median), %.2f %% (p90) of what was then reported, %s.\n",
@@ -116,6 +127,15 @@ func benchNotes(w io.Writer, b *replay.Bench) {
 			fmt.Fprintf(w, "- %s: %s.\n", f.Name, f.Source)
 		}
 	}
+}
+
+// ownCaches says how many sessions each cache was the own one of.
+func ownCaches(b *replay.Bench) string {
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(b.Own)) {
+		out = append(out, fmt.Sprintf("%s %d", name, b.Own[name]))
+	}
+	return strings.Join(out, ", ")
 }
 
 // alignedTable returns a table for a terminal of so many columns; 0 is any

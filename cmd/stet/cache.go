@@ -42,8 +42,10 @@ reading them had.
 
 SESSION is an agent's recorded session with usage, of which a break's place is
 told by how far the cache was read: what the provider dropped by itself looks the
-same. --live takes what the proxy has recorded, which saw the requests. Prices are those of "prices" in the configuration (a file in the form of
-stet's own, prices/models.json), then those that stet knows.`,
+same. --live takes what the proxy has recorded, which saw the requests; where all
+was sent again as it was, the provider had dropped it (dropped). Prices are those
+of "prices" in the configuration (a file in the form of stet's own,
+prices/models.json), then those that stet knows.`,
 		Example: `stet cache ~/.claude/projects/p/session.jsonl
 stet cache --live --last 100
 stet cache --json session.jsonl`,
@@ -150,7 +152,7 @@ func (p *program) liveAccounts(ctx context.Context, f cacheFlags, c *prices.Cata
 		if asked[n] == nil {
 			order = append(order, n)
 		}
-		asked[n] = append(asked[n], askedOf(&r, len(asked[n])+1))
+		asked[n] = append(asked[n], askedOf(&r, asked[n]))
 	}
 	for _, n := range order {
 		if entries := replay.Account(asked[n], c.Lookup); len(entries) > 0 {
@@ -163,14 +165,22 @@ func (p *program) liveAccounts(ctx context.Context, f cacheFlags, c *prices.Cata
 	return nil
 }
 
-// askedOf is a recorded row as the account wants it.
-func askedOf(r *record.Request, number int) replay.Asked {
+// partDropped is where nothing broke: the provider kept no cache, or not for as long
+// as it is taken to.
+const partDropped replay.Part = "dropped"
+
+// askedOf is a recorded row as the account wants it, behind those before it.
+func askedOf(r *record.Request, before []replay.Asked) replay.Asked {
 	a := replay.Asked{
-		Number: number, Time: r.Time, Gap: r.Cache.Gap, Model: r.Model, Usage: llm.Usage(r.Usage), Lifetime: r.Cache.Lifetime,
+		Number: len(before) + 1, Time: r.Time, Gap: r.Cache.Gap, Model: r.Model, Usage: llm.Usage(r.Usage), Lifetime: r.Cache.Lifetime,
 		Part: replay.Part(r.Cache.Broke), At: r.Cache.BrokeAt,
 	}
-	if a.Part == "" && r.Cache.Moment == string(replay.PartGap) && !r.Cache.Alive {
+	switch {
+	case a.Part != "" || r.Cache.Gap == 0: // it is known, or no earlier request is
+	case r.Cache.Gap > r.Cache.Lifetime:
 		a.Part = replay.PartGap
+	case len(before) > 0 && before[len(before)-1].Model == r.Model:
+		a.Part = partDropped
 	}
 	return a
 }

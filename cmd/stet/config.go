@@ -101,7 +101,11 @@ func readConfig(file string, project bool) (values, error) {
 	if file == "" {
 		return nil, nil
 	}
-	b, err := os.ReadFile(file)
+	read := os.ReadFile
+	if project {
+		read = readProject
+	}
+	b, err := read(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -12,10 +12,10 @@ import (
 // workspace knows.
 func agentFiles() []string {
 	return []string{
-		".claude/", ".claude.json",
+		".claude/", ".claude.json", ".claude-plugin/", ".agents/", ".agent/",
 		".codex/",
 		"opencode.json", "opencode.jsonc", ".opencode/",
-		".gemini/", ".qwen/",
+		".gemini/", ".qwen/", "crush.json", ".crush.json", ".crush/", ".junie/", ".augment/", ".trae/", ".factory/", ".openhands/",
 		".continue/", ".cline/", ".clinerules", ".clinerules/", ".roo/", ".kilocode/",
 		".cursorrules", ".windsurf/", ".windsurfrules", ".amazonq/", ".kiro/",
 		".aider.conf.yml", ".goosehints", ".goose/", ".copilot/",

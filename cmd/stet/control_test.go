@@ -19,6 +19,7 @@ func TestAgentFilesAreControl(t *testing.T) {
 		".codex/config.toml": workspace.Control, "opencode.json": workspace.Control, ".opencode/plugin/x.ts": workspace.Control,
 		".gemini/settings.json": workspace.Control, ".continue/config.yaml": workspace.Control, ".cursor/mcp.json": workspace.Control,
 		".vscode/mcp.json": workspace.Control, ".zed/settings.json": workspace.Control, ".config/stet/config.toml": workspace.Control,
+		"crush.json": workspace.Control, ".crush.json": workspace.Control, ".claude-plugin/plugin.json": workspace.Control,
 		".stet.toml": workspace.Control, "b/HEAD": workspace.Control,
 		"main.go": workspace.Ordinary, "AGENTS.md": workspace.Ordinary, "config/app.yaml": workspace.Ordinary, "docs/claude.txt": workspace.Ordinary,
 	} {

@@ -1,5 +1,6 @@
 // Stet keeps a coding agent's context clean: it stands between the agent and
-// its model, and leaves out of each request what the model has in view already.
+// its model, and leaves out of each request what the model has in view already or
+// does not need any more.
 //
 // Exit codes: 0 it went well; 1 something broke; 2 the command line or the
 // configuration is wrong; 128+n signal n interrupted it. Under "stet wrap" the

@@ -73,6 +73,7 @@ func (p *program) runMCP(cmd *cobra.Command, s serverFlags) error {
 			return usage(cmd, err)
 		}
 	}
+	defer outliveReader()()
 	signals := notify(endSignals)
 	defer signal.Stop(signals)
 	running, stop := untilSignal(cmd.Context(), signals)

@@ -2,8 +2,10 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"os"
@@ -16,6 +18,7 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"golang.org/x/sys/unix"
 )
 
 // home is a home directory with a workspace in it.
@@ -119,6 +122,99 @@ func TestMCPWithAPersonAtATerminal(t *testing.T) {
 	}
 	if out := h.run(t, "audit", "--verify"); !strings.Contains(out, "hold together") {
 		t.Error(out)
+	}
+}
+
+// A client that dies while an answer is owed does not take the account of what
+// was done with it. (FILE-11)
+func TestMCPClientDies(t *testing.T) {
+	h := newHome(t)
+	cmd := h.stet("mcp", "--root", h.tree, "--write-without-asking")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	const begin = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}` +
+		"\n" + `{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n"
+	if _, err := io.WriteString(in, begin); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
+		t.Fatal(err)
+	}
+	if err := out.Close(); err != nil {
+		t.Fatal(err)
+	}
+	_, err = io.WriteString(in, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"write_file","arguments":{"path":"b.txt","content":"x\n"}}}`+"\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, func() bool { // the call has come through
+		_, err := os.Stat(filepath.Join(h.tree, "b.txt"))
+		return err == nil
+	})
+	if err := in.Close(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	if !cmd.ProcessState.Exited() {
+		t.Errorf("stet mcp: %v", cmd.ProcessState)
+	}
+	if out := h.run(t, "audit"); !strings.Contains(out, "write_file b.txt: ok (allowed") {
+		t.Errorf("the trail: %s", out)
+	}
+	if left, _ := filepath.Glob(filepath.Join(h.dir, "state", "stet", "approve", "*")); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+// A full disk is named in the result, and on standard error, which is all there
+// is of a log.
+func TestMCPFullDisk(t *testing.T) {
+	h := newHome(t)
+	state := filepath.Join(h.dir, "state")
+	if err := os.Mkdir(state, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Mount("tmpfs", state, "tmpfs", 0, "size=8m"); err != nil {
+		t.Skip("no small disk to be had:", err)
+	}
+	defer func() {
+		if err := unix.Unmount(state, unix.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	}()
+	cmd := h.stet("mcp", "--root", h.tree, "--write-without-asking")
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	s, err := newClient(nil).Connect(t.Context(), &mcp.CommandTransport{Command: cmd}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if got := callOnce(t, s, "write_file", `{"path":"b.txt","content":"one\n"}`); !strings.Contains(got, `"success":true`) {
+		t.Fatal(got)
+	}
+	if err := os.WriteFile(filepath.Join(state, "ballast"), make([]byte, 16<<20), 0o600); !errors.Is(err, syscall.ENOSPC) {
+		t.Fatalf("the disk takes it: %v", err)
+	}
+	got := callOnce(t, s, "write_file", `{"path":"b.txt","content":"two\n"}`)
+	if !strings.Contains(got, "internal_error") || !strings.Contains(got, "full") && !strings.Contains(got, "no space left") || strings.Contains(got, state) {
+		t.Error(got)
+	}
+	_ = s.Close() // what could not be recorded is an error
+	if out := said.String(); !strings.Contains(out, "full") && !strings.Contains(out, "no space left") {
+		t.Errorf("said: %s", out)
+	}
+	if b, _ := os.ReadFile(filepath.Join(h.tree, "b.txt")); string(b) != "one\n" {
+		t.Errorf("the file holds %q", b)
 	}
 }
 

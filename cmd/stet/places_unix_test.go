@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -35,5 +36,52 @@ func TestProjectConfigOwner(t *testing.T) {
 	}
 	if got := p.projectConfig(); got != file {
 		t.Errorf("the checkout's owner's: %q", got)
+	}
+}
+
+// FILE-7: a checkout cannot have stet read without end, wait, or read what lies
+// elsewhere, by what it calls its configuration.
+func TestHostileProjectConfig(t *testing.T) {
+	outside := filepath.Join(t.TempDir(), "secret")
+	write(t, outside, "token = s3cr3t\n")
+	links := func(to string) func(string) error {
+		return func(file string) error { return os.Symlink(to, file) }
+	}
+	for name, test := range map[string]struct {
+		make func(file string) error
+		says string
+	}{
+		"pipe":      {func(file string) error { return syscall.Mkfifo(file, 0o600) }, "not a regular file"},
+		"directory": {func(file string) error { return os.Mkdir(file, 0o700) }, "not a regular file"},
+		"endless":   {links("/dev/zero"), `a link to "/dev/zero"`},
+		"elsewhere": {links(outside), "a link to"},
+		"huge": {func(file string) error {
+			if err := os.WriteFile(file, nil, 0o600); err != nil {
+				return err
+			}
+			return os.Truncate(file, 1<<30)
+		}, "larger than"},
+		"good":    {func(file string) error { return os.WriteFile(file, []byte("policy = \"off\"\n"), 0o600) }, ""},
+		"nowhere": {links("nothing"), ""},
+		"linked": {func(file string) error {
+			write(t, filepath.Join(filepath.Dir(file), "real.toml"), "policy = \"off\"\n")
+			return os.Symlink("real.toml", file)
+		}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), projectFile)
+			if err := test.make(file); err != nil {
+				t.Fatal(err)
+			}
+			v, err := readConfig(file, true)
+			switch {
+			case test.says == "":
+				if err != nil || name != "nowhere" && v["policy"] != "off" {
+					t.Errorf("%v, %v", v, err)
+				}
+			case err == nil || !strings.Contains(err.Error(), test.says) || strings.Contains(err.Error(), "token"):
+				t.Errorf("%v", err)
+			}
+		})
 	}
 }

@@ -46,8 +46,9 @@ func (p *program) root() *cobra.Command {
 		Use:   "stet",
 		Short: "Keep a coding agent's context clean",
 		Long: `stet stands between a coding agent and its model. It leaves out of each request
-what the model has in view already, and changes nothing else: not the answers,
-not the agent's stored conversation.
+what the model has in view already, and, at moments when nothing is lost of the
+provider's cache, older outputs and reads that it does not need any more. It
+changes nothing else: not the answers, not the agent's stored conversation.
 
 Exit codes: 0 it went well, 1 something broke, 2 the command line or the
 configuration is wrong; under "stet wrap" the agent's own.`,

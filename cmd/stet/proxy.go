@@ -25,9 +25,9 @@ func (p *program) proxyCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "proxy [flags]",
 		Short: "Stand between agents and their model",
-		Long: `Listen on a loopback port and forward what agents ask to their model, with the
-reads left out that the model has in view already. Agents find it through
-ANTHROPIC_BASE_URL and OPENAI_BASE_URL.
+		Long: `Listen on a loopback port and forward what agents ask to their model, without
+what it has in view already or, under the policies adaptive and bold, does not
+need any more. Agents find it through ANTHROPIC_BASE_URL and OPENAI_BASE_URL.
 
 Stop it with Ctrl-C: requests in flight may end first. A second Ctrl-C cuts them
 off, a third ends stet at once.`,
@@ -80,6 +80,7 @@ func listenHost(address string) (string, error) {
 }
 
 func (p *program) runProxy(ctx context.Context, o *options, allowed []string) error {
+	defer outliveReader()()
 	signals := notify(endSignals)
 	defer signal.Stop(signals)
 	running, stop := untilSignal(ctx, signals)

@@ -81,15 +81,18 @@ func printSavings(w io.Writer, width int, rep replay.Report) {
 	fmt.Fprintln(w, faint.Render("Costs are in plain input tokens. A replayed agent does not react to what it no longer sees."))
 }
 
-func printSkipped(w io.Writer, skipped []replay.Skip) {
-	if len(skipped) == 0 {
+func printSkipped(w io.Writer, skipped []replay.Skip) { printFiles(w, "skipped ", skipped) }
+
+// printFiles names files, and why each is named; no more than skippedShown.
+func printFiles(w io.Writer, what string, files []replay.Skip) {
+	if len(files) == 0 {
 		return
 	}
-	fmt.Fprintf(w, "\nskipped %s:\n", count(len(skipped), "file"))
-	for _, s := range skipped[:min(len(skipped), skippedShown)] {
+	fmt.Fprintf(w, "\n%s%s:\n", what, count(len(files), "file"))
+	for _, s := range files[:min(len(files), skippedShown)] {
 		fmt.Fprintf(w, "  %s: %s\n", s.File, s.Reason)
 	}
-	if more := len(skipped) - skippedShown; more > 0 {
+	if more := len(files) - skippedShown; more > 0 {
 		fmt.Fprintf(w, "  and %d more; --json lists all\n", more)
 	}
 }

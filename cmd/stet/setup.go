@@ -173,6 +173,9 @@ func (p *program) setup(c mcpClient, write bool) error {
 		return err
 	}
 	existed := err == nil
+	if to, err := os.Readlink(file); err == nil && !existed {
+		return fmt.Errorf("%s is a link to %q, which is not there: make that file, or remove the link; nothing was written", file, to)
+	}
 	text, marked := bytes.CutPrefix(old, []byte(byteOrderMark))
 	now, err := add(text, c.path, entry)
 	if err != nil {

@@ -2,6 +2,9 @@ package main
 
 import (
 	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -100,6 +103,23 @@ func compact(t *testing.T, text []byte) (v any) {
 		t.Fatal(err)
 	}
 	return v
+}
+
+// A link to a file that is not there is not replaced, nor is the file made:
+// whoever made the link decides where that is.
+func TestSetupAtDanglingLink(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, ".mcp.json")
+	if err := os.Symlink("dotfiles/mcp.json", file); err != nil {
+		t.Skip("no links here:", err)
+	}
+	p := &program{dir: dir, env: []string{"HOME=" + dir}, out: io.Discard, err: io.Discard}
+	if err := p.setup(mcpClients[0], true); err == nil || !strings.Contains(err.Error(), `a link to "dotfiles/mcp.json", which is not there`) {
+		t.Error(err)
+	}
+	if to, err := os.Readlink(file); err != nil || to != "dotfiles/mcp.json" {
+		t.Errorf("the link leads to %q, %v", to, err)
+	}
 }
 
 func TestAddTable(t *testing.T) {

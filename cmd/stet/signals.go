@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"syscall"
 )
 
 // notify relays signals to a channel, all but those that stet was started
@@ -16,6 +17,18 @@ func notify(signals []os.Signal) chan os.Signal {
 		signal.Notify(c, heard...)
 	}
 	return c
+}
+
+// outliveReader makes a write to a pipe that nobody reads any more an error of
+// that write, where it would end the program: it has yet to write down what it
+// did. What it starts is not concerned. stop ends that.
+func outliveReader() (stop func()) {
+	if signal.Ignored(syscall.SIGPIPE) {
+		return func() {}
+	}
+	c := make(chan os.Signal, 1) // nobody reads it
+	signal.Notify(c, syscall.SIGPIPE)
+	return func() { signal.Stop(c) }
 }
 
 // untilSignal returns a context that ends with the next signal of c that asks

@@ -92,7 +92,7 @@ func leftOut(shortened map[string]int) string {
 		reason history.Reason
 		noun   string
 	}{
-		{history.Repeat, "repeat"}, {history.Partial, "partial repeat"}, {history.Diff, "small change"}, {history.Output, "command output"},
+		{history.Repeat, "repeat"}, {history.Partial, "partial repeat"}, {history.Output, "command output"},
 		{history.Replaced, "replaced result"},
 		{history.Command, "old command output"}, {history.Arguments, "old edit's argument"}, {history.Idle, "idle read"},
 		{history.Older, "older read"}, {history.Terminal, "older command output"},

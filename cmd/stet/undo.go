@@ -51,6 +51,7 @@ stet undo stdio-7F2KQXNA`,
 			if len(args) == 1 {
 				what = args[0]
 			}
+			defer outliveReader()()
 			signals := notify(endSignals)
 			defer signal.Stop(signals)
 			ctx, stop := untilSignal(cmd.Context(), signals)

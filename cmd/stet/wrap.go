@@ -56,6 +56,7 @@ func (p *program) runWrap(ctx context.Context, o *options, command []string) err
 		return err
 	}
 	// From here on to the end no signal ends stet before it has cleaned up.
+	defer outliveReader()()
 	signals := notify(forwarded)
 	defer signal.Stop(signals)
 	listener, err := listen(ctx, "127.0.0.1:0")

@@ -13,7 +13,7 @@ import (
 // FullTurn returns a turn in which no field is zero.
 func FullTurn(prefix uint64, at time.Time) record.Turn {
 	return record.Turn{
-		Prefix: prefix, Time: at, Moment: "gap", Model: "model-a", System: math.MaxUint64, Tools: 1 << 63,
+		Prefix: prefix, Conversation: "c", Time: at, Moment: "gap", Model: "model-a", System: math.MaxUint64, Tools: 1 << 63,
 		Lifetime: time.Hour, Longer: true, Account: -1234,
 	}
 }

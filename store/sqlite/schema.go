@@ -102,7 +102,23 @@ func (s *Store) explain(op string, err error) error {
 	case !errors.As(err, &e):
 		return err
 	}
-	switch e.Code() & 0xff {
+	return &trouble{advise(err, e.Code()&0xff), e.Error()}
+}
+
+// trouble is an error of the database.
+type trouble struct {
+	error
+	what string // it says, without the path
+}
+
+func (t *trouble) Unwrap() error { return t.error }
+
+// Reason is for those who must not hear the path.
+func (t *trouble) Reason() string { return "stet's record: " + t.what }
+
+// advise says what can be done about an error with this code of SQLite's.
+func advise(err error, code int) error {
+	switch code {
 	case lib.SQLITE_NOTADB, lib.SQLITE_CORRUPT:
 		return fmt.Errorf("%w: the file is damaged or no database; move it away (a new one is made) "+
 			"or try `sqlite3 FILE .recover`; nothing was overwritten", err)

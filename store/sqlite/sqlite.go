@@ -45,6 +45,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -117,6 +118,9 @@ func claim(path string) error {
 		return f.Close()
 	}
 	info, statErr := os.Stat(path)
+	if to, linkErr := os.Readlink(path); linkErr == nil && errors.Is(statErr, fs.ErrNotExist) {
+		return fmt.Errorf("%s is a link to %q, which is not there", path, to)
+	}
 	if statErr != nil {
 		return err
 	}

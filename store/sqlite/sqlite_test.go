@@ -217,6 +217,12 @@ func TestRefused(t *testing.T) {
 	if _, err := sqlite.Open(t.Context(), dir); err == nil || !strings.Contains(err.Error(), "not a regular file") {
 		t.Errorf("a directory: %v", err)
 	}
+	link := filepath.Join(t.TempDir(), "link.db")
+	if err := os.Symlink("gone.db", link); err == nil {
+		if _, err := sqlite.Open(t.Context(), link); err == nil || !strings.Contains(err.Error(), `a link to "gone.db", which is not there`) {
+			t.Errorf("a link to nothing: %v", err)
+		}
+	}
 }
 
 // execute is the database in content after a statement.

@@ -9,16 +9,17 @@ import (
 	"github.com/stet-dev/stet/record"
 )
 
-const turnColumns = `prefix, time_us, moment, model, system, tools, lifetime_ns, longer, account`
+const turnColumns = `prefix, time_us, moment, model, system, tools, lifetime_ns, longer, account, conversation`
 
 var putTurn = `INSERT INTO turns (` + turnColumns + `) VALUES (` + marks(turnColumns) + `)
 	ON CONFLICT (prefix) DO UPDATE SET time_us = excluded.time_us, model = excluded.model, system = excluded.system,
 		tools = excluded.tools, lifetime_ns = excluded.lifetime_ns, longer = excluded.longer, account = excluded.account,
+		conversation = excluded.conversation,
 		moment = CASE WHEN moment = '' THEN excluded.moment ELSE moment END`
 
 func turnValues(t record.Turn) []any {
 	return []any{
-		int64(t.Prefix), t.Time.UnixMicro(), t.Moment, t.Model, int64(t.System), int64(t.Tools), int64(t.Lifetime), t.Longer, t.Account,
+		int64(t.Prefix), t.Time.UnixMicro(), t.Moment, t.Model, int64(t.System), int64(t.Tools), int64(t.Lifetime), t.Longer, t.Account, t.Conversation,
 	}
 }
 
@@ -29,7 +30,7 @@ func (s *Store) Turns(ctx context.Context, limit int) ([]record.Turn, error) {
 		UNION ALL SELECT * FROM (SELECT * FROM turns WHERE (moment <> '') = 1 ORDER BY time_us DESC LIMIT ?1))`,
 		[]any{limit}, func(rows *sql.Rows) (t record.Turn, err error) {
 			var prefix, at, system, tools int64
-			err = rows.Scan(&prefix, &at, &t.Moment, &t.Model, &system, &tools, &t.Lifetime, &t.Longer, &t.Account)
+			err = rows.Scan(&prefix, &at, &t.Moment, &t.Model, &system, &tools, &t.Lifetime, &t.Longer, &t.Account, &t.Conversation)
 			t.Prefix, t.System, t.Tools = uint64(prefix), uint64(system), uint64(tools)
 			t.Time = time.UnixMicro(at).UTC()
 			return t, err

@@ -1,0 +1,241 @@
+package approval
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/stet-dev/stet/policy"
+	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/tool"
+)
+
+// suspension is that a session is suspended. It begins with the call that was
+// one too many, before anything of it is in the trail, and ends when a person
+// resumes the session: by Handler.Resume, or in another process, which shows as
+// a Resume in the trail after the suspension's own entry. (FILE-11)
+type suspension struct {
+	mu       sync.Mutex
+	entries  []record.Entry // to say so in the trail, the Suspend last
+	writing  bool           // they are being written
+	recorded uint64         // Seq of the Suspend; 0: it is not in the trail yet
+}
+
+// count counts a refused call. Where it was one too many it says of what, and,
+// if policy wants that, suspends the session in the same step: begun is the
+// suspension that this began.
+func (s *session) count(p policy.Suspicion, code tool.Code, now time.Time) (what string, begun *suspension) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	what, suspicious := s.attempts.Count(p, code, now)
+	if !suspicious {
+		return "", nil
+	}
+	if p.Do != policy.Flag && s.suspended == nil {
+		begun = &suspension{}
+		s.suspended = begun
+	}
+	return what, begun
+}
+
+// suspension is the one that holds; nil: none.
+func (s *session) suspension() *suspension {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.suspended
+}
+
+// lift ends a suspension, if it is still that one.
+func (s *session) lift(over *suspension) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.suspended == over {
+		s.suspended = nil
+	}
+}
+
+// forgettable reports whether a later call finds in the trail all that must be
+// known of the session.
+func (s *session) forgettable() bool {
+	on := s.suspension()
+	if on == nil {
+		return true
+	}
+	on.mu.Lock()
+	defer on.mu.Unlock()
+	return on.recorded > 0
+}
+
+// wasSuspended asks the trail. Calls without a session are not told apart in it.
+func (h *Handler) wasSuspended(ctx context.Context, name string) (*suspension, error) {
+	last, err := h.newest(ctx, name, record.Suspend, record.Resume)
+	if err != nil || last.Kind != record.Suspend {
+		return nil, err
+	}
+	return &suspension{recorded: last.Seq}, nil
+}
+
+// newest is the session's newest entry of these kinds; the zero Entry if there
+// is none.
+func (h *Handler) newest(ctx context.Context, name string, kinds ...record.Kind) (record.Entry, error) {
+	if !h.remembers(name) {
+		return record.Entry{}, nil
+	}
+	last, err := h.journal().Trail.Entries(ctx, record.TrailQuery{Session: name, Kinds: kinds, Limit: 1, Last: true})
+	if err != nil || len(last) == 0 {
+		return record.Entry{}, err
+	}
+	return last[0], nil
+}
+
+// remembers reports whether the trail can say that a session is suspended.
+func (h *Handler) remembers(name string) bool { return name != "" && h.journal().Trail != nil }
+
+// isSuspended reports whether the session is suspended. It asks the trail too
+// whether it still is, since another process may have resumed it. What the trail
+// does not say yet holds, and is tried to be written.
+func (h *Handler) isSuspended(ctx context.Context, s *session) bool {
+	on := s.suspension()
+	if on == nil || !h.remembers(s.name) {
+		return on != nil
+	}
+	at := h.recordSuspension(ctx, on)
+	if at == 0 {
+		return true
+	}
+	last, err := h.newest(ctx, s.name, record.Suspend, record.Resume)
+	if err != nil || last.Kind != record.Resume || last.Seq < at {
+		return true
+	}
+	s.lift(on)
+	return s.suspension() != nil
+}
+
+// recordSuspension writes a suspension to the trail, if it is not there, and
+// returns the Seq of its entry; 0: it could not be written, or is just being
+// written.
+func (h *Handler) recordSuspension(ctx context.Context, on *suspension) uint64 {
+	on.mu.Lock()
+	entries, at := on.entries, on.recorded
+	mine := at == 0 && len(entries) > 0 && !on.writing
+	if mine {
+		on.writing = true
+	}
+	on.mu.Unlock()
+	if !mine {
+		return at
+	}
+	written, err := h.journal().Now(ctx, entries...)
+	if err != nil {
+		h.log().Error("audit trail", "kind", record.Suspend, "err", err)
+	} else {
+		at = written[len(written)-1].Seq
+	}
+	on.mu.Lock()
+	defer on.mu.Unlock()
+	on.writing, on.recorded = false, at
+	return at
+}
+
+// Resume lets a suspended session go on, whichever process has it, if they share
+// the trail. by is who says so.
+func (h *Handler) Resume(ctx context.Context, name, by string) error {
+	h.mu.Lock()
+	s, here := h.sessions[name]
+	h.mu.Unlock()
+	var over *suspension
+	if here {
+		over = s.suspension()
+	}
+	_, err := h.journal().Now(ctx, record.Entry{
+		Kind: record.Resume, Root: h.Root, Session: name, Decision: "approved", By: "person " + by, Outcome: record.OK,
+	})
+	if err != nil {
+		return fmt.Errorf("resume %s: audit trail: %w", name, err)
+	}
+	if here {
+		s.lift(over) // not one that began meanwhile
+	}
+	return nil
+}
+
+// beginWrite counts a write in, unless the session is suspended.
+func (s *session) beginWrite() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.suspended == nil {
+		s.writing++
+	}
+	return s.suspended == nil
+}
+
+func (s *session) endWrite() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.writing--; s.writing == 0 && s.quiet != nil {
+		close(s.quiet)
+		s.quiet = nil
+	}
+}
+
+// settle waits for the writes that are under way.
+func (s *session) settle(ctx context.Context) error {
+	s.mu.Lock()
+	quiet := s.quiet
+	if s.writing > 0 && quiet == nil {
+		quiet = make(chan struct{})
+		s.quiet = quiet
+	}
+	s.mu.Unlock()
+	if quiet == nil {
+		return nil
+	}
+	select {
+	case <-quiet:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// alarm writes down that a session is suspicious, and does what policy says
+// about it. begun is the suspension that this call began, if it did.
+func (h *Handler) alarm(s *session, c tool.Call, what string, begun *suspension) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	e := record.Entry{
+		Kind: record.Alarm, Root: h.Root, Session: c.Session, Client: c.Client, CallID: c.ID, Tool: c.Name,
+		Decision: h.Suspicion.Do.String(), By: "policy", Outcome: record.OK, Flags: []string{"suspicious", what},
+	}
+	write := func(e record.Entry) {
+		if _, err := h.journal().Now(ctx, e); err != nil {
+			h.log().Error("audit trail", "kind", e.Kind, "session", c.Session, "err", err)
+		}
+	}
+	h.log().Warn("suspicious session", "session", c.Session, "client", c.Client, "what", what, "do", h.Suspicion.Do)
+	if begun == nil {
+		write(e)
+		return
+	}
+	suspend := e
+	suspend.Kind, suspend.Flags = record.Suspend, slices.Clone(e.Flags)
+	begun.mu.Lock()
+	begun.entries = []record.Entry{e, suspend}
+	begun.mu.Unlock()
+	h.recordSuspension(ctx, begun)
+	err := s.settle(ctx)
+	if h.Suspicion.Do != policy.RollBack || h.RollBack == nil {
+		return
+	}
+	if err == nil {
+		err = h.RollBack(ctx, c.Session)
+	}
+	e.Kind, e.Tool = record.Call, "roll back"
+	if err != nil {
+		h.log().Error("roll back", "session", c.Session, "err", err)
+		e.Outcome = record.Broke
+	}
+	write(e)
+}

@@ -1,0 +1,130 @@
+package approval_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stet-dev/stet/approval"
+	"github.com/stet-dev/stet/policy"
+	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/tool"
+)
+
+// FILE-11: from the call that was one too many on nothing is served, not even
+// while the suspension waits for a write that is under way, until a person
+// resumes the session.
+func TestSuspendedAtOnce(t *testing.T) {
+	for _, do := range []policy.Response{policy.Suspend, policy.RollBack} {
+		synctest.Test(t, func(t *testing.T) {
+			h := newHouse(t)
+			h.file("r", "text", 0o644)
+			h.Suspicion = policy.Suspicion{Escapes: 1, Do: do}
+			release, undoing := make(chan struct{}), make(chan struct{})
+			h.RollBack = func(context.Context, string) error { <-undoing; return nil }
+			h.put.onApply = func(*tool.Plan) { <-release }
+			sub := h.queue.Subscribe()
+			defer sub.Close()
+			writing := h.start(t.Context(), call("s", "put", "a", "x"))
+			h.answer(h.next(sub), approval.Answer{Verdict: approval.Approve})
+			synctest.Wait() // it is in the middle of writing
+			escape := h.start(t.Context(), call("s", "get", "../x", ""))
+			synctest.Wait()
+			refused := func(when string) {
+				t.Helper()
+				for _, c := range []tool.Call{call("s", "get", "r", ""), call("s", "put", "b", "x")} {
+					if res := h.run(c); res.Code != tool.PermissionDenied || !strings.Contains(res.Text, "suspended") {
+						t.Errorf("%v, %s: %s is answered by %v", do, when, c.Name, res)
+					}
+				}
+			}
+			refused("while it writes")
+			h.End("s") // whoever comes by that name
+			refused("begun again")
+			close(release)
+			synctest.Wait()
+			refused("while it is rolled back")
+			close(undoing)
+			h.wait(escape)
+			code(t, h.wait(writing), "")
+			refused("afterwards")
+			elsewhere := &approval.Handler{Journal: h.Journal}
+			if err := elsewhere.Resume(t.Context(), "s", "anna"); err != nil {
+				t.Fatal(err)
+			}
+			code(t, h.run(call("s", "get", "r", "")), "")
+		})
+	}
+}
+
+// stubborn is a trail that does not take suspensions for a while.
+type stubborn struct {
+	*record.Memory
+	full atomic.Bool
+}
+
+var errStubborn = errors.New("no space left")
+
+func (s *stubborn) Log(ctx context.Context, entries ...record.Entry) ([]record.Entry, error) {
+	for _, e := range entries {
+		if e.Kind == record.Suspend && s.full.Load() {
+			return nil, errStubborn
+		}
+	}
+	return s.Memory.Log(ctx, entries...)
+}
+
+// FILE-11: a suspension that cannot be written down holds none the less, is
+// written as soon as that works, and is not lifted by a word that is older.
+func TestSuspensionNotRecorded(t *testing.T) {
+	h := newHouse(t)
+	trail := &stubborn{Memory: h.trail}
+	trail.full.Store(true)
+	h.Journal = &record.Journal{Trail: trail}
+	t.Cleanup(func() { h.Journal.Close() })
+	h.file("r", "text", 0o644)
+	h.Suspicion = policy.Suspicion{Escapes: 1, Do: policy.Suspend}
+	read := func() tool.Result { return h.run(call("s", "get", "r", "")) }
+	code(t, h.run(call("s", "get", "../x", "")), tool.InvalidPath)
+	code(t, read(), tool.PermissionDenied)
+	elsewhere := &approval.Handler{Journal: &record.Journal{Trail: h.trail}}
+	if err := elsewhere.Resume(t.Context(), "s", "anna"); err != nil {
+		t.Fatal(err)
+	}
+	code(t, read(), tool.PermissionDenied)
+	h.End("s")
+	code(t, read(), tool.PermissionDenied)
+
+	trail.full.Store(false)
+	code(t, read(), tool.PermissionDenied)
+	said, err := h.trail.Entries(t.Context(), record.TrailQuery{Session: "s", Kinds: []record.Kind{record.Alarm, record.Suspend}})
+	if err != nil || len(said) != 2 || said[1].Kind != record.Suspend {
+		t.Errorf("the trail says %+v, %v", said, err)
+	}
+	if err := elsewhere.Resume(t.Context(), "s", "anna"); err != nil {
+		t.Fatal(err)
+	}
+	code(t, read(), "")
+}
+
+// FILE-11: what a person allowed a session to read before it was suspended is
+// not shown to it any more.
+func TestSuspendedWhileAsked(t *testing.T) {
+	h := newHouse(t)
+	h.file("secret", "sesame", 0o600)
+	h.Policy.Rules = []policy.Rule{{On: policy.Read, Do: policy.Ask}}
+	h.Suspicion = policy.Suspicion{Escapes: 1, Do: policy.Suspend}
+	sub := h.queue.Subscribe()
+	defer sub.Close()
+	p := h.start(t.Context(), call("s", "get", "secret", ""))
+	q := h.next(sub)
+	code(t, h.run(call("s", "get", "../x", "")), tool.InvalidPath)
+	h.answer(q, approval.Answer{Verdict: approval.Approve})
+	res := h.wait(p)
+	if code(t, res, tool.PermissionDenied); strings.Contains(res.Text, "sesame") {
+		t.Error(res.Text)
+	}
+}

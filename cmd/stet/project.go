@@ -1,0 +1,45 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// maxProject is how many bytes a project's file may have.
+const maxProject = 1 << 20
+
+// readProject reads a file that came with a checkout, and so is not trusted: it
+// has to be a regular file of bounded size in its directory, links followed.
+// It waits for nothing, whatever the file turns out to be.
+func readProject(file string) ([]byte, error) {
+	root, err := os.OpenRoot(filepath.Dir(file))
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	f, err := root.OpenFile(filepath.Base(file), os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		if link, linkErr := os.Readlink(file); linkErr == nil && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("%s is a link to %q: a project's file lies in the project", file, link)
+		}
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is not a regular file", file)
+	}
+	b, err := io.ReadAll(io.LimitReader(f, maxProject+1))
+	if err == nil && len(b) > maxProject {
+		err = fmt.Errorf("%s is larger than %d bytes", file, maxProject)
+	}
+	return b, err
+}

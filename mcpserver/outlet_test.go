@@ -1,0 +1,365 @@
+package mcpserver
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stet-dev/stet/tool"
+)
+
+// few are limits that are soon reached, by answers of a piece each.
+var few = limits{unread: 8 * piece, atWork: 16, late: 8 * piece}
+
+var aPiece = fixed(strings.Repeat("x", piece-100))
+
+// talk is a client that sends and reads when the test says so, in a bubble.
+type talk struct {
+	t      *testing.T
+	s      *Server
+	in     *io.PipeWriter
+	out    *io.PipeReader
+	lines  *bufio.Reader
+	stop   context.CancelFunc // of the context of Serve
+	served chan error
+	slow   time.Duration // before each line that it reads
+}
+
+func newTalk(t *testing.T, c tool.Caller) *talk {
+	t.Helper()
+	k := &talk{t: t, s: newServer(t, Config{Caller: c, Await: true}), served: make(chan error, 1)}
+	in, w := io.Pipe()
+	r, out := io.Pipe()
+	ctx, cancel := context.WithCancel(context.Background())
+	k.s.limits = few
+	k.in, k.out, k.lines, k.stop = w, r, bufio.NewReader(r), cancel
+	go func() { k.served <- k.s.Serve(ctx, in, out) }()
+	t.Cleanup(func() { // what was left behind
+		cancel()
+		in.Close()
+		r.Close()
+	})
+	k.send(initialize, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	k.read()
+	return k
+}
+
+func (k *talk) send(lines ...string) {
+	for _, line := range lines {
+		if _, err := io.WriteString(k.in, line+"\n"); err != nil {
+			k.t.Error(err)
+		}
+	}
+}
+
+func (k *talk) get(id int, pad string) {
+	k.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"get","arguments":{"n":%d,"x":"%s"}}}`, id, id, pad))
+}
+
+func (k *talk) read() string {
+	k.t.Helper()
+	time.Sleep(k.slow)
+	line, err := k.lines.ReadString('\n')
+	if err != nil {
+		k.t.Error(err)
+	}
+	return line
+}
+
+// answered reads so many answers, and wants one for each id from the first on.
+func (k *talk) answered(first, n int) {
+	k.t.Helper()
+	got := map[int]bool{}
+	for range n {
+		var id int
+		if _, err := fmt.Sscanf(k.read(), `{"jsonrpc":"2.0","id":%d,"result"`, &id); err != nil || got[id] || id < first || id >= first+n {
+			k.t.Fatalf("answer to %d, %v", id, err)
+		}
+		got[id] = true
+	}
+}
+
+// settle lets the server do all that it can without the client.
+func settle() {
+	time.Sleep(grace / 4)
+	synctest.Wait()
+}
+
+// heavy notes in which order it was asked what.
+type heavy struct {
+	fixed
+	mu    sync.Mutex
+	begun []string
+	ended int
+}
+
+func (h *heavy) Call(ctx context.Context, c tool.Call) (tool.Result, error) { return h.Start(c)(ctx) }
+
+func (h *heavy) Start(c tool.Call) func(context.Context) (tool.Result, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.begun = append(h.begun, string(c.Arguments))
+	return func(ctx context.Context) (tool.Result, error) { return h.do(ctx, c) }
+}
+
+func (h *heavy) do(ctx context.Context, c tool.Call) (tool.Result, error) {
+	if strings.Contains(string(c.Arguments), "hang") {
+		<-ctx.Done()
+		h.mu.Lock()
+		h.ended++
+		h.mu.Unlock()
+		return tool.Result{}, ctx.Err()
+	}
+	return h.fixed.Call(ctx, c)
+}
+
+func (h *heavy) calls() (begun []string, ended int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.begun, h.ended
+}
+
+// A client that sends before it reads gets stuck in nothing: all it sends is
+// read, cancellations included, and done.
+func TestSendBeforeRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := &heavy{fixed: "done"}
+		k := newTalk(t, h)
+		for i := range 3000 {
+			k.get(100+i, "")
+		}
+		k.get(7, "hang")
+		k.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}`)
+		settle()
+		if begun, ended := h.calls(); len(begun) != 3001 || ended != 1 {
+			t.Errorf("%d begun, %d cancelled", len(begun), ended)
+		}
+		k.answered(100, 3000)
+		k.in.Close()
+		if err := <-k.served; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// Calls wait when the client is owed much, and the more so when there are many.
+// What waits is done in order, or not at all once it is cancelled.
+func TestCallsWaitForReader(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := &heavy{fixed: aPiece}
+		k := newTalk(t, h)
+		const calls = 60
+		for i := range calls {
+			k.get(100+i, "")
+		}
+		k.get(7, "never")
+		k.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}`)
+		settle()
+		begun, _ := h.calls()
+		if n := len(begun); n < few.unread/piece || n > few.unread/piece+few.atWork {
+			t.Errorf("%d calls are begun", n)
+		}
+		k.answered(100, calls)
+		settle()
+		begun, _ = h.calls()
+		for i, got := range begun {
+			if want := fmt.Sprintf(`{"n":%d,"x":""}`, 100+i); got != want {
+				t.Fatalf("call %d is %s", i, got)
+			}
+		}
+		if len(begun) != calls {
+			t.Errorf("%d begun", len(begun))
+		}
+		k.in.Close()
+		if err := <-k.served; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// No more calls than that are at work; one that is cancelled makes room.
+func TestCallsAtWork(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := &heavy{fixed: "done"}
+		k := newTalk(t, h)
+		for i := range few.atWork + 5 {
+			k.get(100+i, "hang")
+		}
+		settle()
+		if begun, _ := h.calls(); len(begun) != few.atWork {
+			t.Errorf("%d at work", len(begun))
+		}
+		for i := range few.atWork + 5 {
+			k.send(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, 100+i))
+		}
+		k.get(7, "")
+		k.answered(7, 1)
+		k.in.Close()
+		if err := <-k.served; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// What waits is bounded too: then nothing more is read, until the client reads.
+func TestReadingStops(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := newTalk(t, aPiece)
+		const calls = 40
+		var mu sync.Mutex
+		sent := 0
+		go func() {
+			for i := range calls {
+				k.get(100+i, strings.Repeat("y", piece-atLeast))
+				mu.Lock()
+				sent++
+				mu.Unlock()
+			}
+		}()
+		settle()
+		mu.Lock()
+		if sent < (few.unread+few.late)/piece || sent > (few.unread+few.late)/piece+few.atWork+2 {
+			t.Errorf("%d are read", sent)
+		}
+		mu.Unlock()
+		k.answered(100, calls)
+		k.in.Close()
+		if err := <-k.served; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// The end does not wait for a client that does not read: of none of what it is
+// owed, calls that wait included.
+func TestEndUnread(t *testing.T) {
+	ends := map[string]func(*talk){
+		"end of input": func(k *talk) { k.in.Close() },
+		"context":      func(k *talk) { k.stop() },
+		"close":        func(k *talk) { go k.s.Close() },
+		"both": func(k *talk) {
+			k.in.Close()
+			k.stop()
+		},
+	}
+	for name, end := range ends {
+		for _, calls := range []int{1, 5, 60} {
+			t.Run(fmt.Sprintf("%s %d", name, calls), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					k := newTalk(t, aPiece)
+					for i := range calls {
+						k.get(100+i, "")
+					}
+					k.send(`{"jsonrpc":"2.0","id":5,"method":"ping"}`)
+					settle()
+					begun := time.Now()
+					end(k)
+					if err := <-k.served; err == nil {
+						t.Error("as if it had been read")
+					}
+					if d := time.Since(begun); d > 2*grace {
+						t.Errorf("it took %v", d)
+					}
+				})
+			})
+		}
+	}
+}
+
+// A client that reads slowly, but reads, gets all of it after its own end.
+func TestEndReadSlowly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := newTalk(t, aPiece)
+		for i := range 20 {
+			k.get(100+i, "")
+		}
+		k.slow = grace / 2
+		k.in.Close()
+		k.answered(100, 20)
+		if err := <-k.served; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A client that has sent as much as is read of one that does not read, and reads
+// nothing, is given up some time.
+func TestStuck(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := newTalk(t, aPiece)
+		go func() {
+			for i := 0; ; i++ { // until nobody reads any more
+				if _, err := fmt.Fprintf(k.in, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"get"}}`+"\n", i+2); err != nil {
+					return
+				}
+				if _, err := io.WriteString(k.in, "nonsense\n"); err != nil {
+					return
+				}
+			}
+		}()
+		if err := <-k.served; !errors.Is(err, errUnread) {
+			t.Error(err)
+		}
+	})
+}
+
+// A client that is gone is an error of Serve's, which ends.
+func TestWriterFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := newTalk(t, fixed("done"))
+		k.out.Close()
+		k.get(2, "")
+		if err := <-k.served; !errors.Is(err, io.ErrClosedPipe) {
+			t.Error(err)
+		}
+	})
+}
+
+// Lines are written whole, and in the order in which each goroutine put them.
+func TestOutlet(t *testing.T) {
+	r, w := io.Pipe()
+	o := &outlet{w: w, fail: func(err error) { t.Error(err) }}
+	const writers, lines = 8, 2000
+	var all sync.WaitGroup
+	for i := range writers {
+		all.Go(func() {
+			for n := range lines {
+				line := fmt.Appendf(nil, "%d %d %s\n", i, n, strings.Repeat("x", n*17%500))
+				switch {
+				case n%3 == 0:
+					if _, err := o.Write(line); err != nil {
+						t.Error(err)
+					}
+				case o.put(line):
+					o.drain()
+				}
+			}
+		})
+	}
+	go func() {
+		all.Wait()
+		o.flush()
+		w.Close()
+	}()
+	var next [writers]int
+	for in := bufio.NewScanner(r); in.Scan(); {
+		var i, n int
+		var x string
+		if _, err := fmt.Sscan(in.Text()+" .", &i, &n, &x); err != nil || next[i] != n || strings.Trim(x, "x.") != "" || n*17%500 > 0 && len(x) != n*17%500 {
+			t.Fatalf("%v: %q after %d", err, in.Text(), next[i])
+		}
+		next[i]++
+	}
+	for i, n := range next {
+		if n != lines {
+			t.Errorf("%d lines of writer %d", n, i)
+		}
+	}
+}

@@ -1,0 +1,283 @@
+package proxy
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stet-dev/stet/history"
+	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/record"
+)
+
+// cache is a provider's cache: it reads the longest beginning of a request that was
+// asked within its lifetime, at 0.1, and writes the rest, at 1.25.
+type cache struct {
+	lifetime time.Duration
+	used     map[uint64]time.Time // beginnings of prompts, by their hash
+	cost     float64
+	toolless bool // it does not go by the tools
+}
+
+func (c *cache) ask(req *llm.Request, at time.Time) (u record.Usage) {
+	var h hasher
+	cached := true
+	part := func(text string) {
+		if volatile(text) {
+			return
+		}
+		h.text(text)
+		key := h.Sum64()
+		used, known := c.used[key]
+		if cached = cached && known && at.Sub(used) <= c.lifetime; cached {
+			u.CacheRead += len(text) / 4
+		} else {
+			u.CacheWrite += len(text) / 4
+		}
+		c.used[key] = at
+	}
+	part(req.Model)
+	for _, tool := range req.Tools {
+		if !c.toolless {
+			part(tool.Name + tool.Description)
+		}
+	}
+	for _, m := range req.Messages {
+		for _, p := range m.Parts {
+			part(p.Text + p.Args)
+		}
+	}
+	c.cost += 0.1*float64(u.CacheRead) + 1.25*float64(u.CacheWrite)
+	return u
+}
+
+// trial is a conversation that goes through a proxy to one cache, and past it to
+// another of the same kind.
+type trial struct {
+	*testing.T
+	proxy      *Proxy
+	with, past *cache
+	at         time.Time
+	model      string
+	system     []string
+	tools      string
+	marked     bool
+	said       []llm.Message
+	rows       []record.Request
+	dearest    float64 // the most that the bill through the proxy was above the other, as a share of it
+}
+
+func newTrial(t *testing.T, lifetime time.Duration) *trial {
+	c := func() *cache { return &cache{lifetime, map[uint64]time.Time{}, 0, false} }
+	p := newProxy(t, func(c *Config) { c.History.Policy = history.Adaptive })
+	return &trial{T: t, proxy: p, with: c(), past: c(), at: noon, model: "claude-sonnet-4-5", system: []string{"You help. " + strings.Repeat("rule ", 800)}}
+}
+
+// ask sends the conversation with what is said at its end.
+func (k *trial) ask(says ...string) {
+	k.Helper()
+	req := &llm.Request{Model: k.model, MaxTokens: 9, Messages: []llm.Message{{Role: llm.System}}}
+	for _, s := range k.system {
+		req.Messages[0].Parts = append(req.Messages[0].Parts, llm.Part{Text: s})
+	}
+	req.AddTool("Bash", "runs"+k.tools, []byte(`{"type":"object"}`))
+	req.Messages = append(req.Messages, k.said...)
+	if len(says) > 0 {
+		req.Messages = append(req.Messages, words(llm.User, says...))
+	}
+	to := k.proxy.endpoints.messages
+	body, err := to.codec.Encode(req)
+	if err != nil {
+		k.Fatal(err)
+	}
+	if k.marked {
+		body = markLast(body)
+	}
+	sees := func(body []byte) *llm.Request {
+		req, err := to.codec.Decode(body)
+		if err != nil {
+			k.Fatal(err)
+		}
+		return req
+	}
+	k.past.ask(sees(body), k.at)
+	k.rows = append(k.rows, sendTo(k, k.proxy, to, body, k.at, func(sent []byte) record.Usage { return k.with.ask(sees(sent), k.at) }))
+	k.dearest = max(k.dearest, k.with.cost/k.past.cost-1)
+	m := k.proxy.memory
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if said := m.newest().account; float64(said) > k.past.cost-k.with.cost+1 {
+		k.Errorf("the account says that %d were saved, of %.0f", said, k.past.cost-k.with.cost)
+	}
+}
+
+func words(role llm.Role, texts ...string) llm.Message {
+	m := llm.Message{Role: role}
+	for _, s := range texts {
+		m.Parts = append(m.Parts, llm.Part{Text: s})
+	}
+	return m
+}
+
+// newest is the thread of the newest turn.
+func (m *memory) newest() *thread {
+	var last *known
+	for _, same := range m.turns {
+		for _, k := range same {
+			if last == nil || k.Time.After(last.Time) {
+				last = k
+			}
+		}
+	}
+	return last.thread
+}
+
+// runs adds a command with an output of so many lines.
+func (k *trial) runs(lines int) {
+	i := len(k.said)
+	var text strings.Builder
+	for n := range lines {
+		fmt.Fprintf(&text, "target %d of step %d was built in %d ms\n", n, i, (n*7919+i*104729)%9973)
+	}
+	id := fmt.Sprint("call_", i)
+	k.said = append(k.said,
+		llm.Message{Role: llm.Assistant, Parts: []llm.Part{{Kind: llm.ToolCall, CallID: id, Name: "Bash", Args: fmt.Sprintf(`{"command":"make %d"}`, i)}}},
+		llm.Message{Role: llm.Tool, Parts: []llm.Part{{Kind: llm.ToolResult, CallID: id, Text: text.String()}}})
+}
+
+func (k *trial) moments() (n int) {
+	for _, r := range k.rows {
+		if r.Cache.Moment != "" {
+			n++
+		}
+	}
+	return n
+}
+
+// Whatever an agent does between its requests, the bill is not higher than without
+// stet: at no point by more than the share that is allowed for finding out how the
+// provider's cache behaves, and not at the end.
+func TestNeverDearer(t *testing.T) {
+	for _, test := range []struct {
+		name     string
+		lifetime time.Duration
+		every    time.Duration
+		before   func(k *trial, i int)
+		moments  int // at most
+		dearest  float64
+	}{
+		{"a header of the provider's", 5 * time.Minute, 20 * time.Second, func(k *trial, i int) {
+			k.system = []string{fmt.Sprintf("x-anthropic-billing-header: v=1; cch=%05x;", i*7777), "You help."}
+		}, 0, 0},
+		{"a system text that is always new", 5 * time.Minute, 20 * time.Second, func(k *trial, i int) {
+			k.system[0] = fmt.Sprint("It is ", i, " past noon.")
+		}, 1, 0},
+		{"models in turn", 5 * time.Minute, 20 * time.Second, func(k *trial, i int) {
+			k.model = []string{"claude-sonnet-4-5", "claude-opus-4-5"}[i%2]
+		}, 1, 0},
+		{"a cache that lives longer", 55 * time.Minute, 6 * time.Minute, func(*trial, int) {}, 6, 0},
+		{"and is not seen", 55 * time.Minute, 6 * time.Minute, func(k *trial, i int) {
+			k.system[0] = strings.Repeat("rule ", 8_000)
+		}, 6, 0},
+		{"one pause that it outlives", 55 * time.Minute, 20 * time.Second, func(k *trial, i int) {
+			if i == 20 {
+				k.at = k.at.Add(6 * time.Minute)
+			}
+		}, 0, 0},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			k := newTrial(t, test.lifetime)
+			k.said = []llm.Message{words(llm.User, "go")}
+			for i := range 30 {
+				test.before(k, i)
+				k.ask()
+				k.runs(60)
+				k.at = k.at.Add(test.every)
+			}
+			t.Logf("%d moments, %+.2f %% at worst, %+.2f %% at the end", k.moments(), 100*k.dearest, 100*(k.with.cost/k.past.cost-1))
+			if k.moments() > test.moments || k.dearest > test.dearest || test.dearest == 0 && k.with.cost > k.past.cost {
+				t.Error("too many, or dearer")
+			}
+		})
+	}
+}
+
+// TRIM-17: where nothing vouches for the cache's end, the first pause that it does
+// not outlive is only looked at; those after it are moments.
+func TestCooled(t *testing.T) {
+	k := newTrial(t, 5*time.Minute)
+	k.said = []llm.Message{words(llm.User, "go")}
+	for range 12 {
+		for range 3 {
+			k.ask()
+			k.runs(60)
+			k.at = k.at.Add(20 * time.Second)
+		}
+		k.at = k.at.Add(15 * time.Minute)
+	}
+	saved := 1 - k.with.cost/k.past.cost
+	t.Logf("%d moments, %+.2f %% at worst, %+.2f %% at the end", k.moments(), 100*k.dearest, -100*saved)
+	if k.moments() < 8 || k.moments() > 10 || k.dearest > 0 || saved < 0.05 {
+		t.Error("too few, or dearer")
+	}
+}
+
+// What is asked at a moment may be taken back, go on in the same message or lose
+// the agent's reminder: what was sent at the moment is sent again.
+func TestRetyped(t *testing.T) {
+	for _, test := range []struct {
+		name        string
+		first, then []string
+		answered    bool
+	}{
+		{"taken back", []string{"do X"}, []string{"do Y"}, false},
+		{"interrupted", []string{"do X"}, []string{"do X", "[Request interrupted by user]", "do Y"}, false},
+		{"reminder", []string{"do X", "<system-reminder>plan mode</system-reminder>"}, []string{"do X"}, true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			k := newTrial(t, 5*time.Minute)
+			k.said, k.marked = []llm.Message{words(llm.User, "go")}, true
+			for range 24 {
+				k.ask()
+				k.runs(20)
+				k.at = k.at.Add(20 * time.Second)
+			}
+			k.said = append(k.said, words(llm.Assistant, "done"))
+			k.at = k.at.Add(time.Hour)
+			k.ask(test.first...)
+			if k.rows[24].Cache.Moment != string(history.Gap) || k.with.cost >= k.past.cost {
+				t.Fatalf("%+v", k.rows[24].Cache)
+			}
+			with, past := k.with.cost, k.past.cost
+			k.at = k.at.Add(30 * time.Second)
+			if test.answered {
+				k.said = append(k.said, words(llm.User, test.then...), words(llm.Assistant, "a plan"))
+				test.then = []string{"go on"}
+			}
+			k.ask(test.then...)
+			if row := k.rows[25]; row.Cache.Moment != "" || k.with.cost-with > k.past.cost-past {
+				t.Errorf("%+v: %.0f, and %.0f without", row.Cache, k.with.cost-with, k.past.cost-past)
+			}
+		})
+	}
+}
+
+// A change of the tools is a moment, until the cache has outlived one.
+func TestRenewed(t *testing.T) {
+	for _, outlives := range []bool{false, true} {
+		k := newTrial(t, 5*time.Minute)
+		k.said = []llm.Message{words(llm.User, "go")}
+		k.with.toolless, k.past.toolless = outlives, outlives
+		for i := range 60 {
+			k.tools = fmt.Sprint(i / 10)
+			k.ask()
+			k.runs(30)
+			k.at = k.at.Add(20 * time.Second)
+		}
+		t.Logf("%d moments, %+.2f %%", k.moments(), 100*(k.with.cost/k.past.cost-1))
+		if outlives && k.moments() > 1 || !outlives && k.moments() < 4 || k.with.cost > k.past.cost {
+			t.Errorf("outlives: %v", outlives)
+		}
+	}
+}

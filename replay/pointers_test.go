@@ -1,0 +1,150 @@
+package replay
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stet-dev/stet/history"
+	"github.com/stet-dev/stet/llm"
+)
+
+// cutLast puts text in place of one part, in the last request of a session.
+type cutLast struct {
+	of    int
+	texts map[int]string // by message
+	n     int
+}
+
+func (c *cutLast) Add(*llm.Message)    { c.n++ }
+func (c *cutLast) Cold(history.Moment) {}
+func (c *cutLast) Plan() Plan {
+	var p Plan
+	for m := range c.n {
+		if text, ok := c.texts[m]; ok && c.n == c.of {
+			p.Cuts = append(p.Cuts, Cut{Edit: llm.Edit{Message: m, Text: text}})
+		}
+	}
+	return p
+}
+
+// danglingWith replays a session whose last request has texts in place of the
+// first parts of messages.
+func danglingWith(t *testing.T, k *talk, texts map[int]string) int {
+	t.Helper()
+	policy := Policy{Name: "cut", Begin: func(Setting) Planner { return &cutLast{of: len(k.Messages) - 1, texts: texts} }}
+	r, err := newRecording(&k.Session, &Config{}).replay(context.Background(), &policy, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.dangling
+}
+
+// TRIM-16: a line that says that lines stand elsewhere is held against the
+// call that it names: it must be there, and show them, whole, at that place.
+func TestPointersHonest(t *testing.T) {
+	k := &talk{}
+	k.say(llm.User, "go on")
+	k.read("a.go", 60)                                                                                                                  // 1, 2
+	k.call("Write", `{"file_path":"/home/me/project/b.go","content":"the text of line 3 of a.go\nthe text of line 4 of a.go\n"}`, "ok") // 3, 4
+	k.make("one", 30)                                                                                                                   // 5, 6
+	k.read("a.go", 60)                                                                                                                  // 7, 8
+	k.make("one", 30)                                                                                                                   // 9, 10
+	k.say(llm.Assistant, "done")
+	const a, write, out = "call_1", "call_3", "call_5"
+	for _, test := range []struct {
+		at   int
+		text string
+		want int
+	}{
+		{8, "[stet: a.go lines 1-60 unchanged: shown above by " + a + " (lines 1-60). Ask again for the full text.]", 0},
+		{8, "[stet: a.go lines 1-60 of 60 the same: 1-2 shown above by " + a + " (lines 1-2 there), 3-4 written by " + write + ", 5-60 shown above by " + a + " (lines 5-60 of a.go)]", 0},
+		{8, "1\tthe text of line 1 of a.go\n[stet: a.go lines 2-60 unchanged: shown above by an earlier read (lines 1-60)]", 0},
+		{8, "[stet: a.go lines 1-60 unchanged: shown above by nobody (lines 1-60). Ask again for the full text.]", 1},
+		{8, "[stet: a.go lines 1-60 unchanged: shown above by nobody (lines 900-960)]", 1},
+		{8, "[stet: a.go lines 1-60 unchanged: shown above by " + a + " (lines 1-59)]", 1},
+		{8, "[stet: a.go lines 1-60 unchanged: shown above by " + a + " (lines 2-61 there)]", 1},
+		{8, "[stet: a.go lines 1-60 unchanged: 1-2 shown above by " + a + ", 4-60 shown above by " + a + "]", 1},
+		{8, "[stet: a.go lines 1-60 unchanged: 1-2 shown above by " + a + ", 3-5 written by " + write + ", 6-60 shown above by " + a + "]", 1},
+		{8, "[stet: a.go lines 1-60 unchanged: shown above by " + out + "]", 1},
+		{8, "[stet: a.go lines 1-60 unchanged: shown above by call_9 (lines 1-60)]", 1},
+		{8, "[stet: a.go lines 1-70 unchanged: shown above by " + a + " (lines 1-70)]", 1},
+		{10, "[stet: output lines 1-30 unchanged: shown above by " + out + ". Ask again for the full text.]", 0},
+		{10, "[stet: output lines 1-30 unchanged: shown above by " + out + " (lines 4-33 there)]", 1},
+		{10, "[stet: output of an older command left out: make one Run it again if needed.]", 0},
+	} {
+		if got := danglingWith(t, k, map[int]string{test.at: test.text}); got != test.want {
+			t.Errorf("%d dangling, want %d: %s", got, test.want, test.text)
+		}
+	}
+	// What is named must be whole itself.
+	if n := danglingWith(t, k, map[int]string{
+		2: "[stet: a.go: an older read, left out. Read it again if needed.]",
+		8: "[stet: a.go lines 1-60 unchanged: shown above by " + a + " (lines 1-60)]",
+	}); n != 1 {
+		t.Errorf("%d dangling where the bearer left", n)
+	}
+}
+
+// TRIM-16: what an edit replaced, a listing and a plan leave only for what
+// stands in the request.
+func TestReplacedHonest(t *testing.T) {
+	edit := func(old string) string {
+		return fmt.Sprintf(`{"file_path":"/home/me/project/a.go","old_string":%q,"new_string":"x"}`, old)
+	}
+	k := &talk{}
+	k.say(llm.User, "go on")
+	k.read("a.go", 5)                                                                          // 1, 2
+	k.call("Edit", edit("line 2 of a.go\nthe text of line 3 of a.go\nthe text of"), "done")    // 3, 4
+	k.call("Edit", edit("the text of line 3 of a.go\n247,\nthe text of line 4 of a.go"), "ok") // 5, 6
+	k.call("LS", `{"path":"/home/me/project"}`, "- a.go\n- b.go\n")                            // 7, 8
+	k.call("LS", `{"path":"/home/me/other"}`, "- a.go\n- b.go\n")                              // 9, 10
+	k.call("LS", `{"path":"/home/me/project"}`, "- a.go\n- b.go\n- c.go\n")                    // 11, 12
+	k.say(llm.Assistant, "done")
+	for _, test := range []struct {
+		name  string
+		texts map[int]string
+		want  int
+	}{
+		{"all there", map[int]string{3: edit(replacedMark)}, 0},
+		{"a short line is nowhere", map[int]string{5: edit(replacedMark)}, 1},
+		{"the read left", map[int]string{2: "[stet: a.go: an older read, left out. Read it again if needed.]", 3: edit(replacedMark)}, 1},
+		{"listed again", map[int]string{8: "[stet: /home/me/project: an older listing, left out: listed again below by call_11.]"}, 0},
+		{"another listing", map[int]string{8: "[stet: /home/me/project: an older listing, left out: listed again below by call_9.]"}, 1},
+		{"nobody", map[int]string{12: "[stet: /home/me/project: an older listing, left out: listed again below by call_13.]"}, 1},
+		{"no newer plan", map[int]string{3: `{"plan":"` + planMark + `"}`, 5: `{"plan":"` + planMark + `"}`}, 2},
+		{"a newer plan", map[int]string{3: `{"plan":"` + planMark + `"}`}, 0},
+	} {
+		if got := danglingWith(t, k, test.texts); got != test.want {
+			t.Errorf("%s: %d dangling, want %d", test.name, got, test.want)
+		}
+	}
+}
+
+// TRIM-16: an agent's own stub points at nothing once what it means has left.
+func TestStubsHonest(t *testing.T) {
+	const stub = "File unchanged since last read. The content from the earlier Read tool_result in this conversation is still current — refer to that instead of re-reading."
+	k := &talk{}
+	k.say(llm.User, "go on")
+	k.read("a.go", 100) // 1, 2
+	k.read("b.go", 100) // 3, 4
+	k.at += time.Hour
+	k.call("Read", `{"file_path":"/home/me/project/a.go"}`, stub) // 5, 6
+	k.call("Read", `{"file_path":"/home/me/project/c.go"}`, stub) // 7, 8: nothing before it
+	k.say(llm.Assistant, "done")
+	left := "[stet: x: an older read, left out. Read it again if needed.]"
+	for _, test := range []struct {
+		texts map[int]string
+		want  int
+	}{
+		{nil, 0},
+		{map[int]string{2: left}, 1},
+		{map[int]string{4: left}, 0},
+		{map[int]string{2: left, 6: left}, 0},
+	} {
+		if got := danglingWith(t, k, test.texts); got != test.want {
+			t.Errorf("%v: %d dangling, want %d", test.texts, got, test.want)
+		}
+	}
+}

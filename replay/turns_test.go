@@ -1,0 +1,137 @@
+package replay
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stet-dev/stet/history"
+	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/prices"
+	"github.com/stet-dev/stet/transcript"
+)
+
+// talk is a session that is made turn by turn.
+type talk struct {
+	transcript.Session
+	at    time.Duration
+	model string
+}
+
+func (k *talk) add(role llm.Role, parts ...llm.Part) {
+	m := llm.Message{Role: role, Parts: parts, Time: noon.Add(k.at)}
+	if role == llm.Assistant {
+		m.Model = k.model
+	}
+	k.Messages = append(k.Messages, m)
+	k.at += 10 * time.Second
+}
+
+func (k *talk) say(role llm.Role, text string) { k.add(role, llm.Part{Text: text}) }
+
+func (k *talk) call(name, args, result string) {
+	id := fmt.Sprintf("call_%d", len(k.Messages))
+	k.add(llm.Assistant, llm.Part{Kind: llm.ToolCall, CallID: id, Name: name, Args: args})
+	k.add(llm.Tool, llm.Part{Kind: llm.ToolResult, CallID: id, Text: result})
+}
+
+func (k *talk) read(path string, lines int) {
+	k.call("Read", fmt.Sprintf(`{"file_path":"/home/me/project/%s"}`, path), numbered(path, 1, lines))
+}
+
+func (k *talk) make(target string, lines int) {
+	k.call("Bash", fmt.Sprintf(`{"command":"make %s"}`, target), numbered(target, 1, lines))
+}
+
+func numbered(name string, from, to int) string {
+	var b strings.Builder
+	for n := from; n <= to; n++ {
+		fmt.Fprintf(&b, "%d\tthe text of line %d of %s\n", n, n, name)
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// goBack begins a context with the first n messages.
+func (k *talk) goBack(n int) {
+	start := len(k.Messages)
+	k.Starts = append(k.Starts, start)
+	for i, m := range k.Messages[:n] {
+		if m.Role == llm.Assistant {
+			k.Carried = append(k.Carried, start+i)
+		}
+		k.Messages = append(k.Messages, m)
+	}
+}
+
+func (k *talk) under(t *testing.T, p history.Policy) Result {
+	t.Helper()
+	r, err := Session(context.Background(), &k.Session, Config{History: history.Config{Policy: p, Root: "/home/me/project"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// notDearer checks that a session costs no more than off under the policies
+// that promise it.
+func (k *talk) notDearer(t *testing.T) {
+	t.Helper()
+	for _, p := range []history.Policy{history.Lossless, history.Adaptive} {
+		r := k.under(t, p)
+		for rule, off := range r.CostOff {
+			if r.Cost[rule] > off*(1+1e-12) {
+				t.Errorf("%s, %s: %.0f instead of %.0f", p, rule, r.Cost[rule], off)
+			}
+		}
+	}
+}
+
+// TRIM-17: what was asked at a moment is taken back, and something else is
+// asked: the plan made at the moment stays, since it is what the cache has.
+func TestTakenBackAfterMoment(t *testing.T) {
+	k := &talk{}
+	k.say(llm.User, "go on")
+	for i := range 10 {
+		k.make(fmt.Sprint("target", i), 100)
+	}
+	for i := range 15 {
+		k.read(fmt.Sprintf("f%d.go", i), 200)
+	}
+	k.say(llm.Assistant, "done")
+	n := len(k.Messages)
+	k.at += time.Hour
+	k.say(llm.User, "now the first thing")
+	k.say(llm.Assistant, "did that")
+	k.goBack(n)
+	k.say(llm.User, "no, the second thing")
+	k.say(llm.Assistant, "did the other")
+	k.notDearer(t)
+	if r := k.under(t, history.Adaptive); r.Cost[prices.Anthropic5m] > 0.99*r.CostOff[prices.Anthropic5m] {
+		t.Errorf("nothing saved: %.0f of %.0f", r.Cost[prices.Anthropic5m], r.CostOff[prices.Anthropic5m])
+	}
+}
+
+// TRIM-17: models that take turns have each a cache, and a plan, of its own.
+func TestModelsTakeTurns(t *testing.T) {
+	for _, every := range []int{1, 5, 15} {
+		k := &talk{}
+		k.say(llm.User, "go on")
+		for i := range 60 {
+			k.model = []string{"one", "two"}[i/every%2]
+			k.make(fmt.Sprint("target", i), 100)
+		}
+		k.say(llm.Assistant, "done")
+		k.notDearer(t)
+		models := 0
+		for _, m := range momentsOf(t, &k.Session, prices.Anthropic5m) {
+			if strings.HasPrefix(m, string(history.Model)) {
+				models++
+			}
+		}
+		if models != 1 {
+			t.Errorf("turns of %d: %d moments of another model", every, models)
+		}
+	}
+}

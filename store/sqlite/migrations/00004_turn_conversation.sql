@@ -1,0 +1,2 @@
+-- +goose Up
+ALTER TABLE turns ADD COLUMN conversation TEXT NOT NULL DEFAULT '';
