@@ -223,6 +223,7 @@ func partsOf(item []byte) ([]llm.Part, error) {
 	}
 	d := newDecoder(bytes.Join([][]byte{{'['}, item, {']'}}, nil))
 	s := rawjson.New(d.Body)
+	s.Enter('[')
 	d.items(&s)
 	for i := range d.Parts {
 		d.Parts[i].Span = llm.Span{}
