@@ -360,7 +360,7 @@ func TestStored(t *testing.T) {
 		var whole, part State
 		for i := range rapid.IntRange(1, 20).Draw(t, "n") {
 			o := Observation{
-				Kind:    rapid.SampledFrom([]Kind{Read, Edited, Seen, Forgot}).Draw(t, "kind"),
+				Kind:    rapid.SampledFrom([]Kind{Read, Edited, Seen, Forgot, Told}).Draw(t, "kind"),
 				Path:    rapid.SampledFrom([]string{"a", "A", "b/c"}).Draw(t, "path"),
 				Version: rapid.SampledFrom([]workspace.Version{"", "v1", "v2"}).Draw(t, "version"),
 				Stamp:   workspace.Stamp{Ino: uint64(rapid.IntRange(0, 2).Draw(t, "ino"))},

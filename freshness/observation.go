@@ -28,6 +28,7 @@ const (
 	Edited Kind = "edited" // the session wrote the file
 	Seen   Kind = "seen"   // the disk was looked at, nothing was shown
 	Forgot Kind = "forgot" // what was shown is not in view any more
+	Told   Kind = "told"   // the session was told what somebody else did to the file
 )
 
 // Observation is one thing that happened to a file. It is a session's event:
@@ -44,7 +45,7 @@ type Observation struct {
 	Gone    bool              `json:"gone,omitempty"`
 
 	Lines Range     `json:"lines,omitzero"` // that a Read showed
-	Part  bool      `json:"part,omitempty"` // after an Edited, the session does not know all of the file
+	Part  bool      `json:"part,omitempty"` // after an Edited, the session does not know all of the file; of a Told, it was told that it changed, not how
 	Time  time.Time `json:"time"`           // when it was looked at: not later than Stamp was taken
 }
 

@@ -27,6 +27,10 @@ type File struct {
 	Whole  bool    `json:"whole,omitempty"` // the session knows all of Version: it was shown every line, or wrote it
 	Status Status  `json:"status"`          // as of the last observation
 
+	// Told is the version of somebody else's that the session was told is there,
+	// without being told what it says.
+	Told workspace.Version `json:"told,omitempty"`
+
 	ReadAt   time.Time `json:"read_at,omitzero"`
 	EditedAt time.Time `json:"edited_at,omitzero"`
 	Access   time.Time `json:"access"` // the later of the two
@@ -82,6 +86,8 @@ func (s *State) Observe(o Observation) {
 		f.seen(o)
 	case Forgot:
 		f.Reads, f.Shown, f.Whole = 0, nil, false
+	case Told:
+		s.told(f, o)
 	}
 }
 
@@ -112,11 +118,27 @@ func (s *State) edited(f *File, o Observation) {
 	f.EditedAt = o.Time
 }
 
+// told takes what somebody else did for known. Which lines were shown is not,
+// since the change moved them. What the session was told of while it worked on
+// the file itself is the past.
+func (s *State) told(f *File, o Observation) {
+	switch {
+	case o.Time.Before(f.Access):
+	case o.Gone:
+		s.drop(f)
+	case o.Part:
+		f.Told, f.Status = o.Version, Modified
+	default:
+		f.Version, f.Stamp, f.Settled = o.Version, o.Stamp, settled(o)
+		f.Shown, f.Told, f.Status = nil, "", Fresh
+	}
+}
+
 // touch takes what is there for what the session knows.
 func (s *State) touch(f *File, o Observation) {
 	s.order++
 	f.Path, f.Version, f.Access, f.Order = o.Path, o.Version, o.Time, s.order
-	f.Stamp, f.Settled = o.Stamp, settled(o)
+	f.Stamp, f.Settled, f.Told = o.Stamp, settled(o), ""
 	f.Status = Fresh
 	if o.Version == "" {
 		f.Status = Unknown

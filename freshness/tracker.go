@@ -24,6 +24,7 @@ type Tracker struct {
 
 	mu    sync.Mutex
 	state State
+	watch func(Observation)
 }
 
 // HasBeenRead reports whether the file was read since it was last
@@ -90,6 +91,31 @@ func (t *Tracker) Observe(o Observation) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.state.Observe(o)
+	if t.watch != nil {
+		t.watch(o)
+	}
+}
+
+// Watch has see told of every observation from now on, in their order; nil ends
+// it. see must not call the tracker.
+func (t *Tracker) Watch(see func(Observation)) {
+	if t == nil {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.watch = see
+}
+
+// Restore makes the State the fold of these observations and of no others:
+// those of a stored session.
+func (t *Tracker) Restore(all []Observation) {
+	if t == nil {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.state = *Fold(all)
 }
 
 // File returns what is known of a file; see State.File.

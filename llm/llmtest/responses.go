@@ -81,9 +81,23 @@ func responsesItems(a answer) []any {
 }
 
 func responsesWhole(a answer) []byte {
-	out := responsesEnvelope(a, "completed", responsesItems(a))
-	out["usage"] = responsesUsage(a.Usage)
+	_, out := responsesEnd(a, responsesItems(a))
 	return []byte(encode(out))
+}
+
+// responsesEnd is the whole response and the status in which it ended. A stop
+// reason is why it is incomplete.
+func responsesEnd(a answer, items []any) (status string, out object) {
+	status = "completed"
+	if a.StopReason != "" && a.StopReason != status {
+		status = "incomplete"
+	}
+	out = responsesEnvelope(a, status, items)
+	out["usage"] = responsesUsage(a.Usage)
+	if status == "incomplete" {
+		out["incomplete_details"] = object{"reason": a.StopReason}
+	}
+	return status, out
 }
 
 // responsesStream numbers the events of one stream.
@@ -102,9 +116,8 @@ func responsesEvents(a answer) []event {
 	for i, item := range items {
 		s.item(i, item.(object), a.Message.Parts[i])
 	}
-	last := responsesEnvelope(a, "completed", items)
-	last["usage"] = responsesUsage(a.Usage)
-	s.send("response.completed", object{"response": last})
+	status, last := responsesEnd(a, items)
+	s.send("response."+status, object{"response": last})
 	return s.out
 }
 

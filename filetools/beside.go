@@ -1,0 +1,118 @@
+package filetools
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/stet-dev/stet/freshness"
+	"github.com/stet-dev/stet/internal/diff"
+	"github.com/stet-dev/stet/tool"
+	"github.com/stet-dev/stet/workspace"
+)
+
+// What follows is for whoever runs the agent: it asks about files beside the
+// tools, and nothing of it counts as shown by itself.
+
+// Look looks at a file on disk that was seen before.
+func (t *Tools) Look(ctx context.Context, path string, seen freshness.File) (freshness.Sight, error) {
+	var stamp workspace.Stamp
+	if seen.Settled {
+		stamp = seen.Stamp
+	}
+	return freshness.In(t.root)(ctx, path, stamp, seen.Version)
+}
+
+// longestNote is how many bytes of a difference are told unasked.
+const longestNote = 16 << 10
+
+// Changed tells what somebody else did to a file between the version that was
+// seen and the one that is there now: the unified diff, or, where whole is
+// false, a sentence that does not say all. It is an error when the file is not
+// the one of now any more.
+func (t *Tools) Changed(ctx context.Context, path string, seen freshness.File, now freshness.Sight) (text string, whole bool, err error) {
+	p, err := t.root.Path(path)
+	if err != nil {
+		return "", false, err
+	}
+	after, err := t.root.ReadAll(ctx, p)
+	if err != nil {
+		f, ok := asFailure(err)
+		if !ok {
+			return "", false, err
+		}
+		return "It cannot be read as a whole: " + f.message + ".", false, nil
+	}
+	if after.Version != now.Version {
+		return "", false, fail(tool.ConcurrentModification, path+" is changing right now")
+	}
+	before, err := t.root.Kept(seen.Version)
+	if err != nil {
+		return "What it was is not kept any more: read it again.", false, nil
+	}
+	a, _, errA := decode(before, workspace.Encoding{})
+	b, _, errB := decode(after.Data, workspace.Encoding{})
+	if errA != nil || errB != nil {
+		return "It is no text in UTF-8 that could be compared: read it again.", false, nil
+	}
+	text = diff.Lines(a, b, diff.Options{}).Unified("a/"+path, "b/"+path)
+	if len(text) > longestNote {
+		return "The difference is long: read it again.", false, nil
+	}
+	return text, true, nil
+}
+
+// Show returns a file as it is on disk now, with a line that names it, and the
+// observations that go with showing it. Where the file has more than limit bytes
+// these are the lines that were shown before; where they cannot be told any
+// more, or the file is no text, there is none.
+func (t *Tools) Show(ctx context.Context, seen freshness.File, limit int) (text string, shown []freshness.Observation, err error) {
+	p, err := t.root.Path(seen.Path)
+	if err != nil {
+		return "", nil, err
+	}
+	began := t.cfg.Now()
+	c, err := t.root.ReadAll(ctx, p)
+	if err != nil {
+		return "", nil, err
+	}
+	content, _, err := decode(c.Data, workspace.Encoding{})
+	if err != nil || c.Unstable {
+		return "", nil, err
+	}
+	o := freshness.Observation{Kind: freshness.Read, Path: c.Info.Path.String(), Version: c.Version, Stamp: c.Info.Stamp, Time: began}
+	total := countLines(content)
+	if len(content) <= limit {
+		return fmt.Sprintf("%s, lines 1-%d of %d:\n%s", o.Path, total, total, content), []freshness.Observation{o}, nil
+	}
+	if c.Version != seen.Version {
+		return "", nil, nil
+	}
+	lines := strings.SplitAfter(content, "\n")
+	var b strings.Builder
+	for _, r := range seen.Shown {
+		first, last := min(r.First, total+1), min(r.Last, total)
+		part := strings.Join(lines[first-1:max(last, first-1)], "")
+		if part == "" || b.Len()+len(part) > limit {
+			continue
+		}
+		fmt.Fprintf(&b, "%s, lines %d-%d of %d:\n%s\n", o.Path, first, last, total, part)
+		o.Lines = freshness.Range{First: first, Last: last}
+		shown = append(shown, o)
+	}
+	return b.String(), shown, nil
+}
+
+// Ignored tells of files that are not to be shown by themselves: those that are
+// hidden, and those that git ignores.
+func (t *Tools) Ignored(path string) bool {
+	if t.cfg.Hidden(path) {
+		return true
+	}
+	p, err := t.root.Path(path)
+	if err != nil {
+		return true
+	}
+	ignored, err := t.root.Ignored(p)
+	return err == nil && ignored
+}

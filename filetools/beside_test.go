@@ -1,0 +1,106 @@
+package filetools
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stet-dev/stet/freshness"
+	"github.com/stet-dev/stet/workspace"
+)
+
+func (b *bench) seen(path string) freshness.File {
+	b.t.Helper()
+	f, ok := b.tools.Tracker(b.session).File(path, workspace.Stamp{})
+	if !ok {
+		b.t.Fatalf("%s was never seen", path)
+	}
+	return f
+}
+
+func (b *bench) changed(path string) (string, bool) {
+	b.t.Helper()
+	f := b.seen(path)
+	now, err := b.tools.Look(b.t.Context(), path, f)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if now.Gone {
+		return "gone", true
+	}
+	text, whole, err := b.tools.Changed(b.t.Context(), path, f, now)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return text, whole
+}
+
+// What somebody else did to a file is told as a diff, or it is said that it
+// cannot be. (CTX-8)
+func TestChanged(t *testing.T) {
+	b := newBench(t, Config{}, workspace.Options{})
+	b.put("a.txt", "one\ntwo\nthree\n")
+	b.call("read_file", `{"path":"a.txt"}`)
+	if text, whole := b.changed("a.txt"); text != "" || !whole {
+		t.Errorf("%q, %v", text, whole)
+	}
+	b.put("a.txt", "one\nTWO\nthree\n")
+	if text, whole := b.changed("a.txt"); !strings.Contains(text, "-two\n+TWO\n") || !whole {
+		t.Errorf("%q, %v", text, whole)
+	}
+	b.put("a.txt", strings.Repeat("another line\n", 10_000))
+	if text, whole := b.changed("a.txt"); !strings.Contains(text, "long") || whole {
+		t.Errorf("%.100q, %v", text, whole)
+	}
+	b.put("a.txt", "\x00\x01\x02\xff")
+	if text, whole := b.changed("a.txt"); !strings.Contains(text, "no text") || whole {
+		t.Errorf("%q, %v", text, whole)
+	}
+	if err := os.Remove(b.file("a.txt")); err != nil {
+		t.Fatal(err)
+	}
+	if text, _ := b.changed("a.txt"); text != "gone" {
+		t.Errorf("%q", text)
+	}
+}
+
+// A file is shown as it is now, or, where it is too long, what was shown of it
+// before; to look is not to have seen. (CTX-4)
+func TestShow(t *testing.T) {
+	b := newBench(t, Config{}, workspace.Options{})
+	b.put("a.txt", "one\ntwo\nthree\nfour\n")
+	b.call("read_file", `{"path":"a.txt","start_line":2,"end_line":3}`)
+	f := b.seen("a.txt")
+	text, shown, err := b.tools.Show(t.Context(), f, 1000)
+	if err != nil || text != "a.txt, lines 1-4 of 4:\none\ntwo\nthree\nfour\n" || len(shown) != 1 || shown[0].Lines != (freshness.Range{}) {
+		t.Fatalf("%q, %+v, %v", text, shown, err)
+	}
+	if b.seen("a.txt").Whole {
+		t.Error("to show is not to have shown")
+	}
+	text, shown, err = b.tools.Show(t.Context(), f, 12)
+	if err != nil || text != "a.txt, lines 2-3 of 4:\ntwo\nthree\n\n" || len(shown) != 1 || shown[0].Lines != (freshness.Range{First: 2, Last: 3}) {
+		t.Fatalf("%q, %+v, %v", text, shown, err)
+	}
+	b.put("a.txt", "one\ntwo\nthree\nfour\nfive\n")
+	if text, _, err := b.tools.Show(t.Context(), f, 12); text != "" || err != nil {
+		t.Fatalf("%q, %v", text, err)
+	}
+	b.put("b.bin", "\x00\x01")
+	if text, _, err := b.tools.Show(t.Context(), freshness.File{Path: "b.bin"}, 100); text != "" || err == nil {
+		t.Fatalf("%q, %v", text, err)
+	}
+}
+
+// What git ignores, and what is hidden, is not shown by itself. (CTX-9)
+func TestIgnored(t *testing.T) {
+	b := newBench(t, Config{Hidden: func(p string) bool { return p == "secret" }}, workspace.Options{})
+	b.put(".gitignore", "out/\n")
+	b.put("out/a", "x")
+	b.put("a", "x")
+	for path, want := range map[string]bool{"out/a": true, "secret": true, "a": false, "../a": true} {
+		if got := b.tools.Ignored(path); got != want {
+			t.Errorf("%s: %v", path, got)
+		}
+	}
+}
