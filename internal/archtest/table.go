@@ -21,7 +21,7 @@ type row struct {
 // of its own level names it.
 var table = []row{
 	{"tool", 0, nil, "the words of a tool call; everything may speak them, so they know nobody"},
-	{"gateway/wire", 0, nil, "frames on a wire are a format, read by both ends"},
+	{"gateway/wire", 0, []string{"internal/rawjson"}, "frames on a wire are a format, read by both ends; what they carry is found and not decoded"},
 	{"internal/merge3", 0, []string{"internal/diff"}, "a three-way merge is two diffs"},
 	{"internal/archtest", 0, nil, "looks at source text, runs nothing of it"},
 	{"internal/*", 0, nil, "mechanisms without a view of the product"},
@@ -56,9 +56,9 @@ var table = []row{
 	{"gateway/*", 5, []string{"tool", "gateway", "gateway/wire"}, "a bus carries frames"},
 	{"gateway", 5, []string{"tool", "approval", "session", "record", "gateway/wire"}, "front ends do not import each other"},
 	{"mcpserver", 5, []string{"tool", "approval", "internal/rawjson"}, "the tools over MCP; a plain call is found in its line"},
-	{"acp", 5, []string{"agent", "approval"}, "the agent over ACP"},
-	{"tui", 5, []string{"agent", "approval", "session", "record"}, "chat and dialogs on a terminal"},
-	{"web", 5, []string{"agent", "approval", "session", "record"}, "the embedded UI"},
+	{"acp", 5, []string{"agent", "approval", "tool", "llm", "session", "internal/diff"}, "the agent over ACP; what it says, its calls and what is stored are told in the protocol's words, and unsaved text as a diff"},
+	{"tui", 5, []string{"agent", "approval", "session", "record", "llm"}, "chat and dialogs on a terminal; what is said is llm's"},
+	{"web", 5, []string{"agent", "approval", "session", "record", "llm"}, "the embedded UI; the messages of a session are llm's"},
 
 	{"cmd/*", 6, []string{"*"}, "wiring only, and so everything"},
 	{"test/npm", 0, nil, "installs what tests and the benchmark run from npm; support for three of them, and no test itself"},

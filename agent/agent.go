@@ -1,0 +1,196 @@
+// Package agent is a coding agent as a library: it asks a model, runs the
+// tools that the model calls, and asks again, till the model has said what it
+// had to say. See the example for the page of code that it takes.
+//
+// # What is stored, and when
+//
+// Every event is stored before the next step is taken: what the person says
+// before it is sent, an answer before its calls are run, a result as soon as it
+// is there. So a conversation that was cut off, by whoever or whatever, goes on
+// where it stood. A call that has no result then is not run again: the model is
+// told that it may have been done.
+//
+// # The window
+//
+// What repeats leaves the request (package history), at moments when the
+// provider's cache is cold more does. Past a share of the window the model is
+// asked for a summary, with which a session of its own goes on; the files that
+// matter are attached as they are on disk, and can be edited without being read
+// again. Where the model gives no summary, what matters least is left out of the
+// request. What is stored stays. The size of the next request is the one last
+// reported and an estimate of what came since.
+//
+// # The order of a request
+//
+// What never changes comes first: tools, system prompt, variables. They are made
+// once for a [Conversation] and stay. What the model should know by the way (a
+// file that somebody else changed, a window that fills up, an answer that was
+// cut off) is a reminder in the newest message, and stored with it. So what was
+// sent once is sent the same way again, and is read from the provider's cache.
+package agent
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/stet-dev/stet/freshness"
+	"github.com/stet-dev/stet/history"
+	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/prices"
+	"github.com/stet-dev/stet/session"
+	"github.com/stet-dev/stet/tokens"
+	"github.com/stet-dev/stet/tool"
+)
+
+// Agent is what its conversations have in common. Model, Name and Store are
+// needed; the zero value of the others is the default. The fields are not to be
+// changed once it is in use. It may be used concurrently.
+type Agent struct {
+	Model llm.Model
+	Name  string        // of the model, in requests and in the price data
+	Tools tool.Caller   // nil: none
+	Store session.Store // where conversations are kept
+	Dir   string        // the workspace, for the session and the prompt
+
+	// Files knows the files beside the tools: what was seen of them, and
+	// whether it is still so. Nil: no change behind the agent's back is
+	// noticed, and nothing is attached after a compaction.
+	Files Files
+
+	Prompt    Prompt         // system prompt, context variables, reminders
+	Engine    history.Config // how requests are trimmed
+	Limits    Limits         // of the window
+	MaxTokens int            // of one answer; 0: 8,192, or what the model allows
+	MaxTurns  int            // requests for one prompt; 0: 200
+	Parallel  int            // calls that run at once; 0: 8
+	Hour      bool           // ask the provider to keep its cache for an hour
+
+	// Repeats is how often the same call may come to the same result, with
+	// nothing new between, before the model is told; two more end the Run. 0: 3.
+	Repeats int
+
+	// Tasks does what the tool [TaskTool] gives out, each task in a session and
+	// a window of its own. Nil: there is no such tool. It may be the agent
+	// itself only if its own Tasks is nil, so tasks do not nest by themselves.
+	Tasks *Agent
+
+	Client string       // who calls the tools, for the audit trail; "": "stet"
+	Log    *slog.Logger // nil: silence
+
+	once        sync.Once
+	engine      *history.Engine
+	broken      error // why there is no engine
+	counter     *tokens.Memo
+	model       prices.Model
+	mu          sync.Mutex         // guards calibration, and meters that use it
+	calibration tokens.Calibration // of the model
+}
+
+// Files is what an agent knows of the workspace beside its tools. filetools.Tools
+// is one.
+type Files interface {
+	// Tracker is what the tools have shown and written in a client session.
+	Tracker(session string) *freshness.Tracker
+	// Look looks at a file on disk.
+	Look(ctx context.Context, path string, seen freshness.File) (freshness.Sight, error)
+	// Changed tells what somebody else did to a file since it was seen: a unified
+	// diff, or, where whole is false, a sentence that does not say all of it. An
+	// error says that the file is not what now says any more.
+	Changed(ctx context.Context, path string, seen freshness.File, now freshness.Sight) (text string, whole bool, err error)
+	// Show returns a file as it is on disk now, or, where that has more than limit
+	// bytes, the lines of it that were shown before, and what is then seen of it.
+	// No text: it cannot be shown.
+	Show(ctx context.Context, seen freshness.File, limit int) (text string, shown []freshness.Observation, err error)
+	// Ignored tells of files that do not count as important.
+	Ignored(path string) bool
+}
+
+// Limits say how much of the model's window is used. (CTX-4)
+type Limits struct {
+	Window  int     // tokens; 0: what is known of the model, else 128,000
+	Compact float64 // the share from which on the conversation is compacted; 0: 0.92, negative: never by itself
+	Warn    float64 // the share from which on the person and the model are told; 0: 0.80
+	Reserve int     // tokens kept free beside the answer; 0: 4,096, or an eighth of the window
+	Results int     // tokens that the results of one answer's calls may have together; 0: a quarter of the window
+}
+
+// Prompt is what stands before every conversation. (CTX-5)
+type Prompt struct {
+	System    string     // "": the package's own
+	Variables []Variable // in their order; those that change come last
+}
+
+// Variable is something the model is told of where it works: the date, the
+// platform, what a project's own notes say.
+type Variable struct {
+	Name string
+	Text string
+}
+
+func (a *Agent) setUp() error {
+	a.once.Do(func() {
+		if a.Model == nil || a.Store == nil {
+			a.broken = errors.New("an agent needs a model and a store")
+			return
+		}
+		a.model, _ = prices.Lookup(a.Name)
+		a.counter = &tokens.Memo{Counter: tokens.EstimateFor(a.Name)}
+		c := a.Engine
+		if c.Root == "" {
+			c.Root = a.Dir
+		}
+		if c.Window == 0 {
+			c.Window = a.window()
+		}
+		if rule := a.model.Rule(); c.Price == (history.Price{}) && a.model.ID != "" {
+			c.Price = history.Price{Read: rule.Read, Write: rule.Write}
+		}
+		if c.Logger == nil {
+			c.Logger = a.Log
+		}
+		a.engine, a.broken = history.New(c)
+	})
+	return a.broken
+}
+
+func (a *Agent) log() *slog.Logger {
+	if a.Log == nil {
+		return slog.New(slog.DiscardHandler)
+	}
+	return a.Log
+}
+
+// specs are the tools that the model is told of.
+func (a *Agent) specs() []tool.Spec {
+	var all []tool.Spec
+	if a.Tools != nil {
+		all = a.Tools.Specs()
+	}
+	if a.Tasks != nil {
+		all = append(all[:len(all):len(all)], taskSpec)
+	}
+	return all
+}
+
+// lifetime is how long the provider keeps what it has cached.
+func (a *Agent) lifetime() time.Duration {
+	rule := a.model.Rule()
+	switch {
+	case a.Hour:
+		return max(time.Hour, rule.Lifetime)
+	case rule.Cached():
+		return rule.Lifetime
+	}
+	return 5 * time.Minute
+}
+
+func orElse[T comparable](v, def T) T {
+	var zero T
+	if v == zero {
+		return def
+	}
+	return v
+}

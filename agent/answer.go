@@ -1,0 +1,127 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/session"
+)
+
+// answer is the message of an answer as it is stored.
+func (r *run) answer(res *llm.Response) llm.Message {
+	m := res.Message
+	m.Role, m.Local = llm.Assistant, false
+	m.ID, m.Time, m.Model = res.ID, time.Now(), orElse(r.a.Name, res.Model)
+	if !res.Usage.IsZero() {
+		u := res.Usage
+		m.Usage = &u
+	}
+	return m
+}
+
+// nothing is an answer without words and calls. It is no message: no provider
+// takes it back. What it used counts.
+func (r *run) nothing(ctx context.Context, res *llm.Response) (bool, error) {
+	if err := r.append(ctx, session.Usage{Model: r.a.Name, Used: res.Usage}); err != nil {
+		return false, err
+	}
+	if res.Stop() == llm.StopRefused {
+		r.out.End = Refused
+		return false, nil
+	}
+	return r.again(ctx, "Your answer was empty. Go on with the work, or say that it is done.")
+}
+
+// again has the model told to go on, three times in a row at most.
+func (r *run) again(ctx context.Context, why string) (bool, error) {
+	if r.cut++; r.cut > 3 {
+		r.out.End = CutOff
+		return false, nil
+	}
+	r.tell(Event{Kind: Reminded, Text: why})
+	return true, r.append(ctx, spoken(llm.User, reminder(why)))
+}
+
+// failed is a request that was not answered, or not to its end. What was said
+// is stored, but for what cannot be sent back.
+func (r *run) failed(ctx context.Context, b built, res *llm.Response, err error) (bool, error) {
+	if errors.Is(err, llm.ErrTooLong) && r.narrow(b) {
+		return true, nil
+	}
+	if res == nil || isEmpty(res.Message) {
+		return false, err
+	}
+	m := r.answer(res)
+	note := llm.Message{Role: llm.System, Local: true, Time: time.Now(), Parts: []llm.Part{{Text: cutOff + err.Error()}}}
+	if stored := r.append(ctx, session.Message(m), session.Message(note)); stored != nil {
+		return false, errors.Join(err, stored)
+	}
+	r.tell(Event{Kind: Answered, Message: m, Usage: res.Usage})
+	if stored := r.refuse(ctx, callsOf(m)); stored != nil {
+		return false, errors.Join(err, stored)
+	}
+	if ctx.Err() != nil || !errors.Is(err, llm.ErrBroken) {
+		return false, err
+	}
+	due, stored := r.again(ctx, "Your answer broke off. Go on where it ends.")
+	if !due && stored == nil {
+		stored = err
+	}
+	return due, stored
+}
+
+// cutOff begins the note for the person behind an answer that is not whole.
+const cutOff = "The answer was cut off: "
+
+// wasCutOff reports whether the last answer is not whole.
+func (c *Conversation) wasCutOff(st session.State) bool {
+	for i := len(st.Messages) - 1; i >= 0; i-- {
+		m := &st.Messages[i]
+		if !m.Local {
+			return false
+		}
+		if len(m.Parts) > 0 && strings.HasPrefix(m.Parts[0].Text, cutOff) {
+			return true
+		}
+	}
+	return false
+}
+
+// spoken is a message as it is stored.
+func spoken(role llm.Role, parts ...llm.Part) session.Message {
+	return session.Message{Role: role, Parts: parts, Time: time.Now()}
+}
+
+// words is the text of a message.
+func words(m llm.Message) string {
+	var all []string
+	for _, p := range m.Parts {
+		if p.Kind == llm.Text && p.Text != "" {
+			all = append(all, p.Text)
+		}
+	}
+	return strings.Join(all, "\n")
+}
+
+// isEmpty reports whether a message says nothing: reasoning alone is nothing.
+func isEmpty(m llm.Message) bool {
+	for _, p := range m.Parts {
+		if p.Kind != llm.Thinking && (p.Kind != llm.Text || strings.TrimSpace(p.Text) != "") {
+			return false
+		}
+	}
+	return true
+}
+
+func callsOf(m llm.Message) []llm.Part {
+	var calls []llm.Part
+	for _, p := range m.Parts {
+		if p.Kind == llm.ToolCall {
+			calls = append(calls, p)
+		}
+	}
+	return calls
+}

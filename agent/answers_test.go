@@ -1,0 +1,348 @@
+package agent_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stet-dev/stet/agent"
+	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/llm/llmtest"
+	"github.com/stet-dev/stet/session"
+	"github.com/stet-dev/stet/tool"
+)
+
+// limitWord and refusedWord are how each wire format says it.
+var (
+	limitWord   = map[string]string{"messages": "max_tokens", "chat": "length", "responses": "max_output_tokens"}
+	refusedWord = map[string]string{"messages": "refusal", "chat": "content_filter", "responses": "content_filter"}
+)
+
+// turns answers with one function after the other, and then with "Done.".
+func turns(all ...func(req *llm.Request) (llm.Response, error)) handler {
+	var n atomic.Int32
+	return func(req *llm.Request) (llm.Response, error) {
+		i := int(n.Add(1)) - 1
+		if i >= len(all) {
+			return say("Done.")
+		}
+		return all[i](req)
+	}
+}
+
+func says(text string, calls ...llm.Part) handler {
+	return func(*llm.Request) (llm.Response, error) { return say(text, calls...) }
+}
+
+// stops is an answer that ends for a reason.
+func stops(reason, text string, calls ...llm.Part) handler {
+	return func(*llm.Request) (llm.Response, error) {
+		res, err := say(text, calls...)
+		res.StopReason = reason
+		return res, err
+	}
+}
+
+// A call within which the answer was cut off is not run, whatever is there of
+// it; those before it are.
+func TestCallCutOff(t *testing.T) {
+	overWires(t, func(t *testing.T, wire string) {
+		r := newRig(t, wire, llmtest.Script{}, turns(
+			stops(limitWord[wire], "I write.", call("write_file", `{"path":"a.txt","content":"a"}`), call("write_file", `{"path":"b.txt","content":"half`)),
+		), nil)
+		if wire == "messages" { // which has no such thing: a call that is there is whole
+			r = newRig(t, wire, llmtest.Script{}, turns(
+				stops(limitWord[wire], "I write.", call("write_file", `{"path":"a.txt","content":"a"}`), call("write_file", `{"path":"b.txt","content":"half"}`)),
+			), nil)
+		}
+		c := r.begin()
+		out := r.run(c, "Write two files.")
+		if out.End != agent.Done || out.Turns != 2 {
+			t.Fatalf("%+v", out)
+		}
+		if r.get("a.txt") != "a" || r.get("b.txt") == "half" {
+			t.Fatalf("a.txt %q, b.txt %q", r.get("a.txt"), r.get("b.txt"))
+		}
+		if r.in("reached the limit of its length within this call") != 1 {
+			t.Fatal(texts(r.sent()))
+		}
+	})
+}
+
+// Words that were cut off go on; not for ever.
+func TestWordsCutOff(t *testing.T) {
+	overWires(t, func(t *testing.T, wire string) {
+		r := newRig(t, wire, llmtest.Script{}, turns(stops(limitWord[wire], "First half,"), says("second half.")), nil)
+		if out := r.run(r.begin(), "Tell me."); out.Text != "second half." || out.Turns != 2 {
+			t.Fatalf("%+v", out)
+		}
+		r = newRig(t, wire, llmtest.Script{}, stops(limitWord[wire], "On and on"), nil)
+		if out := r.run(r.begin(), "Tell me."); out.End != agent.CutOff || out.Turns != 4 {
+			t.Fatalf("%+v", out)
+		}
+	})
+}
+
+// A refusal ends the run, and is stored.
+func TestRefused(t *testing.T) {
+	overWires(t, func(t *testing.T, wire string) {
+		r := newRig(t, wire, llmtest.Script{}, stops(refusedWord[wire], "I will not."), nil)
+		c := r.begin()
+		out := r.run(c, "Do it.")
+		if out.End != agent.Refused || out.Stop != llm.StopRefused || out.Turns != 1 || len(c.State().Messages) != 2 {
+			t.Fatalf("%+v", out)
+		}
+	})
+}
+
+// A turn that the provider paused is sent back as it came.
+func TestPaused(t *testing.T) {
+	r := newRig(t, "messages", llmtest.Script{}, turns(stops("pause_turn", "I am looking."), says("Found.")), nil)
+	c := r.begin()
+	if out := r.run(c, "Look."); out.Text != "Found." || out.Turns != 2 {
+		t.Fatalf("%+v", out)
+	}
+	sent := r.sent().Messages
+	if last := sent[len(sent)-1]; last.Role != llm.Assistant || last.Parts[0].Text != "I am looking." {
+		t.Fatalf("%+v", last)
+	}
+}
+
+// An empty answer is no message; the model is told, and its use counts.
+func TestEmptyAnswer(t *testing.T) {
+	overWires(t, func(t *testing.T, wire string) {
+		r := newRig(t, wire, llmtest.Script{}, turns(says(""), says("Here.")), nil)
+		c := r.begin()
+		if out := r.run(c, "Well?"); out.Text != "Here." || out.Turns != 2 {
+			t.Fatalf("%+v", out)
+		}
+		if got := roles(c.State().Messages); got != "user user assistant" {
+			t.Fatal(got)
+		}
+		r = newRig(t, wire, llmtest.Script{}, says(""), nil)
+		if out := r.run(r.begin(), "Well?"); out.End != agent.CutOff {
+			t.Fatalf("%+v", out)
+		}
+	})
+}
+
+// What is wrong with a call is told to the model, who can do better.
+func TestWrongCalls(t *testing.T) {
+	overWires(t, func(t *testing.T, wire string) {
+		bad := `{"path":`
+		if wire == "messages" {
+			bad = `{"input":"x"}` // arguments are an object there
+		}
+		r := newRig(t, wire, llmtest.Script{}, turns(says("I try.",
+			call("no_such_tool", `{}`), call("read_file", bad), call("read_file", `{"path":"a.txt"}`), call("list_files", ""),
+		)), nil)
+		r.put("a.txt", "alpha\n")
+		c := r.begin()
+		if out := r.run(c, "Try."); out.End != agent.Done || out.Turns != 2 {
+			t.Fatalf("%+v", out)
+		}
+		var failed, fine int
+		for _, m := range c.State().Messages {
+			for _, p := range m.Parts {
+				switch {
+				case p.Kind != llm.ToolResult:
+				case p.IsError:
+					failed++
+				default:
+					fine++
+				}
+			}
+		}
+		if failed != 2 || fine != 2 {
+			t.Fatalf("%d failed, %d did not:\n%s", failed, fine, texts(r.sent()))
+		}
+	})
+}
+
+// The same call with the same result is noticed: the model is told, and then it
+// is over.
+func TestLoopGuard(t *testing.T) {
+	overWires(t, func(t *testing.T, wire string) {
+		n := 0
+		r := newRig(t, wire, llmtest.Script{}, func(*llm.Request) (llm.Response, error) {
+			n++
+			return say("", call("read_file", fmt.Sprintf(`{"path":"%c.txt"}`, 'a'+n%2)))
+		}, nil)
+		r.put("a.txt", "alpha\n")
+		r.put("b.txt", "beta\n")
+		out := r.run(r.begin(), "Read.")
+		if out.End != agent.Looping || out.Turns < 6 || out.Turns > 12 {
+			t.Fatalf("%+v", out)
+		}
+		if n := len(r.told(agent.Reminded)); n == 0 {
+			t.Fatal("the model was not told")
+		}
+	})
+}
+
+// There is an end to a prompt whose calls are always others.
+func TestMaxTurns(t *testing.T) {
+	n := 0
+	r := newRig(t, "chat", llmtest.Script{}, func(*llm.Request) (llm.Response, error) {
+		n++
+		return say("", call("find_files", fmt.Sprintf(`{"pattern":"*%d"}`, n)))
+	}, func(a *agent.Agent) { a.MaxTurns = 7 })
+	c := r.begin()
+	if out := r.run(c, "Find."); out.End != agent.Turns || out.Turns != 7 {
+		t.Fatalf("%+v", out)
+	}
+	// The results are there, and with no words it goes on.
+	if out := r.run(c, ""); out.End != agent.Turns || out.Turns != 7 {
+		t.Fatalf("%+v", out)
+	}
+}
+
+// parked are calls that wait until their context ends.
+type parked struct {
+	began chan string
+	specs []tool.Spec
+}
+
+func (p *parked) Specs() []tool.Spec { return p.specs }
+
+func (p *parked) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
+	if string(c.Arguments) == `{"quick":true}` {
+		return tool.Result{CallID: c.ID, Text: "quick"}, nil
+	}
+	p.began <- c.ID
+	<-ctx.Done()
+	return tool.Result{}, ctx.Err()
+}
+
+// Whoever interrupts loses nothing of what was said, and every call has a
+// result. The next words go on from there.
+func TestInterruptedCalls(t *testing.T) {
+	overWires(t, func(t *testing.T, wire string) {
+		tools := &parked{began: make(chan string, 3), specs: []tool.Spec{{Name: "wait", Schema: json.RawMessage(`{"type":"object"}`)}}}
+		r := newRig(t, wire, llmtest.Script{}, turns(says("I wait.",
+			call("wait", `{"quick":true}`), call("wait", `{"n":1}`), call("wait", `{"n":2}`), call("wait", `{"n":3}`),
+		), says("I go on.")), func(a *agent.Agent) { a.Tools, a.Parallel = tools, 2 })
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go func() {
+			<-tools.began
+			cancel()
+		}()
+		c := r.begin()
+		if out, err := r.try(ctx, c, "Wait."); !errors.Is(err, context.Canceled) || out.End != agent.Failed {
+			t.Fatalf("%+v, %v", out, err)
+		}
+		results := 0
+		for _, m := range r.resume(c.ID()).State().Messages {
+			if m.Role == llm.Tool {
+				results += len(m.Parts)
+			}
+		}
+		if results != 4 {
+			t.Fatalf("%d results are stored, of 4 calls", results)
+		}
+		if out := r.run(c, "Well?"); out.Text != "I go on." {
+			t.Fatalf("%+v", out)
+		}
+		if r.in("the person interrupted") == 0 || r.in("quick\n") != 1 {
+			t.Fatal(texts(r.sent()))
+		}
+	})
+}
+
+// What was there of an answer that was cut off is stored.
+func TestInterruptedAnswer(t *testing.T) {
+	overWires(t, func(t *testing.T, wire string) {
+		r := newRig(t, wire, llmtest.Script{}, turns(says(strings.Repeat("many words ", 50)), says("I go on.")), nil)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		r.server.Fail(llmtest.Fault{PauseAfter: 5, Pause: 3600e9})
+		c := r.begin()
+		_, err := c.Run(ctx, []llm.Part{{Text: "Talk."}}, func(e agent.Event) {
+			if e.Kind == agent.Piece && e.Piece.Kind == llm.TextDelta && e.Piece.Text != "" {
+				cancel()
+			}
+		})
+		if !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+		if got := roles(c.State().Messages); got != "user assistant system" {
+			t.Fatal(got)
+		}
+		c = r.resume(c.ID())
+		if out := r.run(c, ""); out.Text != "I go on." {
+			t.Fatalf("%+v", out)
+		}
+		if r.in("many words") == 0 || r.in("Your last answer was cut off") != 1 {
+			t.Fatal(texts(r.sent()))
+		}
+		if out, err := c.Run(t.Context(), nil, nil); err != nil || out.Turns != 0 {
+			t.Fatalf("nothing was left to do: %+v, %v", out, err)
+		}
+	})
+}
+
+// A process that ended between a call and its result: the call is not run
+// again, and the model knows that it may have been done.
+func TestOutcomeUnknown(t *testing.T) {
+	overWires(t, func(t *testing.T, wire string) {
+		r := newRig(t, wire, llmtest.Script{}, says("I look."), nil)
+		ses, err := session.Create(t.Context(), r.store, session.Opening{Dir: r.dir},
+			session.Message{Role: llm.User, Parts: []llm.Part{{Text: "Write."}}},
+			session.Message{Role: llm.Assistant, Parts: []llm.Part{
+				{Kind: llm.ToolCall, CallID: "c1", Name: "write_file", Args: `{"path":"a.txt","content":"a"}`},
+				{Kind: llm.ToolCall, CallID: "c2", Name: "write_file", Args: `{"path":"b.txt","content":"b"}`},
+			}},
+			session.Message{Role: llm.Tool, Parts: []llm.Part{{Kind: llm.ToolResult, CallID: "c1", Text: "written"}}},
+		)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if out := r.run(r.resume(ses.ID()), ""); out.Text != "I look." {
+			t.Fatalf("%+v", out)
+		}
+		if r.in("written") != 1 || r.in("Whether the call was done is not known") != 1 || r.get("b.txt") == "b" {
+			t.Fatal(texts(r.sent()))
+		}
+	})
+}
+
+// Somebody else goes on with the session: nothing is mixed up.
+func TestGoesOnElsewhere(t *testing.T) {
+	r := newRig(t, "chat", llmtest.Script{}, says("Yes."), nil)
+	a := r.begin()
+	r.run(a, "One.")
+	b := r.resume(a.ID())
+	r.run(b, "Two.")
+	if _, err := r.try(t.Context(), a, "Three."); !errors.Is(err, session.ErrStale) {
+		t.Fatalf("%v", err)
+	}
+	// A title is no part of the conversation.
+	other, err := session.Resume(t.Context(), r.store, a.ID())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := other.Append(t.Context(), session.Title("numbers")); err != nil {
+		t.Fatal(err)
+	}
+	r.run(b, "Four.")
+	// The other one is where the session is now, also where it went back.
+	if err := b.Rewind(t.Context(), 3); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.try(t.Context(), a, "Five."); !errors.Is(err, session.ErrStale) {
+		t.Fatalf("%v", err)
+	}
+	r.run(a, "Six.")
+	if got := roles(a.State().Messages); got != "user assistant user assistant" {
+		t.Fatal(got)
+	}
+	b = r.resume(a.ID())
+	if got := b.State(); got.Title != "numbers" || roles(got.Messages) != "user assistant user assistant" {
+		t.Fatalf("%q: %s", got.Title, roles(got.Messages))
+	}
+}

@@ -1,0 +1,147 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/session"
+	"github.com/stet-dev/stet/tool"
+)
+
+// done is a call with what it came to.
+type done struct {
+	call   llm.Part
+	result tool.Result
+	took   time.Duration
+}
+
+// do runs the calls of an answer at once, as many as the agent allows, and
+// stores every result as it comes, so that what was done is known to have been
+// done. cut says that the last call may be half of one. It reports whether
+// another request is due.
+func (r *run) do(ctx context.Context, calls []llm.Part, cut bool) (bool, error) {
+	results := make(chan done, len(calls))
+	working, stop := context.WithCancel(ctx)
+	var starting sync.WaitGroup
+	starting.Go(func() { r.start(working, calls, cut, results) })
+	defer starting.Wait()
+	defer stop()
+	var all []done
+	for range calls {
+		d := <-results
+		all = append(all, d)
+		d.result.Text = cutText(d.result.Text, r.a.longest(len(calls)))
+		bodies := []session.Body{result(d)}
+		var end []llm.Part
+		if len(all) == len(calls) {
+			end = r.afterCalls(ctx, all)
+		}
+		if len(end) > 0 {
+			bodies = append(bodies, spoken(llm.User, end...))
+		}
+		if err := r.append(ctx, bodies...); err != nil {
+			return false, err
+		}
+		r.tell(Event{Kind: CallEnds, Call: d.call, Result: d.result, Took: d.took})
+	}
+	if err := ctx.Err(); err != nil {
+		return false, err
+	}
+	if r.guard.looping() {
+		r.out.End = Looping
+		return false, nil
+	}
+	return true, nil
+}
+
+// start starts the calls in their order, as far as there is room, and waits for
+// all of them. There is a result for each, whatever happens.
+func (r *run) start(ctx context.Context, calls []llm.Part, cut bool, results chan<- done) {
+	room := make(chan struct{}, orElse(r.a.Parallel, 8))
+	var running sync.WaitGroup
+	defer running.Wait()
+	for i, call := range calls {
+		select {
+		case room <- struct{}{}:
+		case <-ctx.Done():
+		}
+		switch {
+		case ctx.Err() != nil:
+			results <- done{call: call, result: failed(call, tool.Cancelled, interrupted)}
+			continue
+		case cut && i == len(calls)-1:
+			results <- done{call: call, result: failed(call, tool.InvalidArgument, cutCall)}
+			continue
+		case !isObject(call.Args):
+			results <- done{call: call, result: failed(call, tool.InvalidArgument, noObject(call.Args))}
+			<-room
+			continue
+		}
+		r.tell(Event{Kind: CallBegins, Call: call})
+		work := r.started(call)
+		running.Go(func() {
+			defer func() { <-room }()
+			began := time.Now()
+			res := r.settled(ctx, call, work)
+			results <- done{call: call, result: res, took: time.Since(began)}
+		})
+	}
+}
+
+// started takes the call's place in the order, and returns what does it.
+func (r *run) started(call llm.Part) func(context.Context) (tool.Result, error) {
+	if r.a.Tasks != nil && call.Name == TaskTool {
+		return func(ctx context.Context) (tool.Result, error) { return r.task(ctx, call) }
+	}
+	c := tool.Call{
+		ID: call.CallID, Session: r.clientSession(), Client: orElse(r.a.Client, "stet"), Name: call.Name,
+		Arguments: json.RawMessage(orElse(strings.TrimSpace(call.Args), "{}")),
+	}
+	switch tools := r.a.Tools.(type) {
+	case nil:
+		return func(context.Context) (tool.Result, error) {
+			return failed(call, tool.InvalidArgument, fmt.Sprintf("there is no tool %q.", call.Name)), nil
+		}
+	case tool.Starter:
+		return tools.Start(c)
+	default:
+		return func(ctx context.Context) (tool.Result, error) { return tools.Call(ctx, c) }
+	}
+}
+
+func (c *Conversation) clientSession() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.client
+}
+
+// settled does a call. What broke is told to the model too: there is nobody
+// else who could do something about it.
+func (r *run) settled(ctx context.Context, call llm.Part, work func(context.Context) (tool.Result, error)) tool.Result {
+	res, err := work(ctx)
+	switch {
+	case err == nil:
+		return res
+	case ctx.Err() != nil && errors.Is(err, ctx.Err()):
+		return failed(call, tool.Cancelled, unsure)
+	}
+	r.a.log().Error("tool call", "tool", call.Name, "err", err)
+	return failed(call, tool.HostUnavailable, fmt.Sprintf("the tool broke: %v", err))
+}
+
+func failed(call llm.Part, code tool.Code, text string) tool.Result {
+	return tool.Result{CallID: call.CallID, Text: text, Code: code}
+}
+
+// result is a result as it is stored.
+func result(d done) session.Message {
+	return spoken(llm.Tool, llm.Part{
+		Kind: llm.ToolResult, CallID: d.call.CallID, Text: d.result.Text, IsError: d.result.Failed(),
+	})
+}

@@ -1,0 +1,117 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/stet-dev/stet/freshness"
+	"github.com/stet-dev/stet/llm"
+)
+
+// looked is how many files are looked at for changes, those used last.
+const looked = 200
+
+// fullWindow begins the reminder that the window fills up.
+const fullWindow = "The context window is filling up: "
+
+// reminders are what the model should know now and was not told before: what
+// somebody else did to files, and that the window fills up. They are stored with
+// the message that they stand in. (CTX-5)
+func (r *run) reminders(ctx context.Context) []llm.Part {
+	var out []llm.Part
+	if text, paths := r.changes(ctx); text != "" {
+		out = append(out, reminder(text))
+		r.tell(Event{Kind: Changed, Text: text, Paths: paths})
+	}
+	if text := r.filling(); text != "" {
+		out = append(out, reminder(text))
+		r.tell(Event{Kind: Warned, Text: text, Fill: r.Fill()})
+	}
+	return out
+}
+
+// afterCalls are the reminders behind the results of an answer's calls.
+func (r *run) afterCalls(ctx context.Context, all []done) []llm.Part {
+	if ctx.Err() != nil {
+		return nil
+	}
+	out := r.reminders(ctx)
+	if r.guard.see(all) {
+		const text = "The same call came to the same result several times, and nothing is new. Try another way, or say what stops you."
+		out = append(out, reminder(text))
+		r.tell(Event{Kind: Reminded, Text: text})
+	}
+	return out
+}
+
+// changes tells what somebody else did to the files that the conversation
+// knows, each change once: what was told is observed, and so stored. A file that
+// was touched and is the same is no change. (CTX-8)
+func (r *run) changes(ctx context.Context) (text string, paths []string) {
+	t := r.tracker()
+	if t == nil {
+		return "", nil
+	}
+	var all strings.Builder
+	files := t.Files()
+	for _, f := range files[:min(len(files), looked)] {
+		if note := r.change(ctx, t, f); note != "" {
+			all.WriteString(note + "\n")
+			paths = append(paths, f.Path)
+		}
+	}
+	return all.String(), paths
+}
+
+// change tells what somebody else did to one file, "" if nothing is new.
+func (r *run) change(ctx context.Context, t *freshness.Tracker, f freshness.File) string {
+	if f.Version == "" {
+		return ""
+	}
+	o := observation{Path: f.Path, Time: time.Now()}
+	now, err := r.a.Files.Look(ctx, f.Path, f)
+	if err != nil || now.Version == "" && !now.Gone {
+		return ""
+	}
+	o.Version, o.Stamp, o.Gone = now.Version, now.Stamp, now.Gone
+	switch {
+	case now.Gone:
+		o.Kind = freshness.Told
+		t.Observe(o)
+		return f.Path + " was removed by somebody else."
+	case now.Version == f.Version:
+		if !f.Settled || now.Stamp != f.Stamp {
+			o.Kind = freshness.Seen // from then on the stamp vouches for it, and nothing has to be read
+			t.Observe(o)
+		}
+		return ""
+	case now.Version == f.Told:
+		return ""
+	}
+	text, whole, err := r.a.Files.Changed(ctx, f.Path, f, now)
+	if err != nil {
+		return "" // it is changing right now; the next look tells
+	}
+	o.Kind, o.Part = freshness.Told, !whole
+	t.Observe(o)
+	return fmt.Sprintf("%s was changed by somebody else since you saw it:\n%s", f.Path, strings.TrimRight(text, "\n"))
+}
+
+// filling says once in a session that its window fills up.
+func (r *run) filling() string {
+	st := r.State()
+	used := st.Context.Total()
+	if used < r.a.warned() {
+		return ""
+	}
+	for _, m := range st.Messages {
+		for _, p := range m.Parts {
+			if m.Role == llm.User && IsReminder(p) && strings.HasPrefix(p.Text[len(reminderOpen):], fullWindow) {
+				return ""
+			}
+		}
+	}
+	return fmt.Sprintf("%s%d of %d tokens are used. Bring what you are doing to a good end, and read only what you need.", fullWindow, used, r.a.window())
+}

@@ -1,0 +1,166 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/session"
+	"github.com/stet-dev/stet/tokens"
+)
+
+// SummaryAsked begins the words by which the model is asked for a summary.
+const SummaryAsked = "Write a summary of this conversation"
+
+// summaryTask asks for a summary.
+const summaryTask = SummaryAsked + `, which will take its place: whoever goes on knows nothing but your words and the files as they are on disk. Do not call tools, and do not go on with the work.
+
+Say, as far as there is something to say:
+1. what the person wants, in their own words where these matter, and what they forbade or prefer;
+2. what was done, and what was found out: decisions with their reasons, errors and how they were solved, what did not work;
+3. which files matter, by path, and what of them: names of functions, lines that were changed, text that has to be known exactly;
+4. what is being done right now, and the next step;
+5. what is still open.
+
+Be exact and brief. Leave out what can be read again in a file.`
+
+// retryTask is added where the first answer could not be used.
+const retryTask = "\n\nYour last answer to this could not be used: %s. Answer with the text of the summary alone."
+
+// summaryHead stands before a summary in the session that goes on.
+const summaryHead = "This conversation goes on from an earlier one that has become too long. What it came to:\n\n"
+
+// errNoSummary is why a conversation was not compacted.
+var errNoSummary = errors.New("no usable summary")
+
+// Compact replaces the conversation by a summary, in a session of its own that
+// is linked to this one (CTX-4). focus says what the summary should keep above
+// all; it may be empty. Where the model fails, nothing has changed.
+func (c *Conversation) Compact(ctx context.Context, focus string, each func(Event)) error {
+	if err := c.enter(ctx); err != nil {
+		return err
+	}
+	defer c.leave()
+	r := &run{Conversation: c, each: each}
+	if err := r.settle(ctx); err != nil {
+		return err
+	}
+	if len(r.State().Messages) == 0 {
+		return fmt.Errorf("compact: %w: nothing was said yet", errNoSummary)
+	}
+	c.brake.person()
+	return r.compact(ctx, focus)
+}
+
+// prepare makes the next request, and sees to it that it fits: what repeats has
+// left it already; past the limit the conversation is compacted; and where that
+// cannot be, what matters least is left out. (CTX-2, CTX-4)
+func (r *run) prepare(ctx context.Context) (built, error) {
+	b := r.next()
+	if share := r.a.Limits.Compact; share >= 0 && b.size >= r.narrowed(r.a.limit()) && r.brake.free(b.size) {
+		if err := r.compact(ctx, ""); ctx.Err() != nil {
+			return b, err
+		}
+		b = r.next()
+	}
+	if most := r.narrowed(r.a.most()); b.size > most {
+		b = r.fit(most)
+	}
+	return b, nil
+}
+
+// compact asks for a summary and goes on with it.
+func (r *run) compact(ctx context.Context, focus string) error {
+	st := r.State()
+	b := r.build()
+	r.tell(Event{Kind: Compacting, Fill: r.fill(b)})
+	text, err := r.summary(ctx, b, focus)
+	if err != nil {
+		r.brake.failed(b.size, r.a.window())
+		r.a.log().Warn("not compacted", "session", st.ID, "err", err)
+		r.tell(Event{Kind: NotCompacted, Err: err})
+		return fmt.Errorf("compact: %w", err)
+	}
+	taken, known := r.taken(ctx, st, text)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storing)
+	defer cancel()
+	next, err := r.session().Compact(ctx, taken...)
+	if err != nil {
+		r.tell(Event{Kind: NotCompacted, Err: err})
+		return err
+	}
+	r.mu.Lock()
+	r.before.Usage = sum(r.before.Usage, r.ses.State().Spent)
+	r.ses, r.fitted, r.pending = next, nil, nil
+	r.mu.Unlock()
+	if t := r.tracker(); t != nil {
+		t.Restore(known)
+	}
+	r.a.mu.Lock()
+	r.meter = tokens.Meter{Calibration: &r.a.calibration}
+	r.a.mu.Unlock()
+	r.brake.compacted(r.build().size, r.narrowed(r.a.limit()), r.a.window())
+	r.tell(Event{Kind: Compacted, To: next.ID(), Text: text, Fill: r.Fill()})
+	return nil
+}
+
+// summary asks the model for a summary, twice at most.
+//
+// The request is the next one of the conversation, byte for byte, with the
+// question behind it: same tools, same system text, same messages. So the
+// provider reads all but the question from its cache, at a tenth of the price;
+// a request of its own kind would have to be paid in full, at the moment when
+// the conversation is at its longest.
+func (r *run) summary(ctx context.Context, b built, focus string) (string, error) {
+	task := summaryTask
+	if focus != "" {
+		task += "\n\nThe person asks that above all this be kept: " + focus
+	}
+	// What is kept free beside the answer is for this.
+	if room := r.narrowed(r.a.window() - r.a.output() - r.a.counter.Count(task) - r.a.window()/50); b.size > room {
+		b = r.fit(room)
+	}
+	why := ""
+	for range 2 {
+		if why != "" {
+			task += fmt.Sprintf(retryTask, why)
+		}
+		req := *b.req
+		req.Messages = append(req.Messages[:len(req.Messages):len(req.Messages)], llm.Message(spoken(llm.User, llm.Part{Kind: llm.Text, Text: task})))
+		res, err := r.a.Model.Stream(ctx, &req, nil)
+		if res != nil && !res.Usage.IsZero() {
+			if stored := r.append(ctx, session.Usage{Model: r.a.Name, Used: res.Usage}); stored != nil {
+				return "", stored
+			}
+			r.out.Usage = sum(r.out.Usage, res.Usage)
+		}
+		if err != nil {
+			return "", err
+		}
+		text := strings.TrimSpace(words(res.Message))
+		if why = r.unusable(res, text, b); why == "" {
+			return text, nil
+		}
+	}
+	return "", fmt.Errorf("%w: %s", errNoSummary, why)
+}
+
+// unusable says why an answer is no summary, "" if it is one.
+func (r *run) unusable(res *llm.Response, text string, b built) string {
+	was := tokens.CountMessages(b.req.Messages[len(r.system):], r.a.counter)
+	switch stop := res.Stop(); {
+	case len(callsOf(res.Message)) > 0:
+		return "it called a tool"
+	case text == "":
+		return "it was empty"
+	case stop == llm.StopLimit:
+		return "it was cut off at the limit of its length"
+	case stop != llm.StopDone:
+		return "it did not come to its end"
+	case r.a.counter.Count(text) >= was:
+		return "it was as long as what it should replace"
+	}
+	return ""
+}

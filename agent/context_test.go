@@ -1,0 +1,258 @@
+package agent_test
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stet-dev/stet/agent"
+	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/llm/llmtest"
+	"github.com/stet-dev/stet/session"
+	"github.com/stet-dev/stet/tokens"
+)
+
+// Group 1: local messages are not sent, results stand behind their calls in one
+// message, calls without results are gone. (CTX-3, CTX-10)
+func TestNormalised(t *testing.T) {
+	overWires(t, func(t *testing.T, wire string) {
+		r := newRig(t, wire, llmtest.Script{}, says("Fine."), nil)
+		text := func(s string) []llm.Part { return []llm.Part{{Text: s}} }
+		result := func(id string) session.Message {
+			return session.Message{Role: llm.Tool, Parts: []llm.Part{{Kind: llm.ToolResult, CallID: id, Text: "result of " + id}}}
+		}
+		call := func(id string) llm.Part {
+			return llm.Part{Kind: llm.ToolCall, CallID: id, Name: "read_file", Args: `{"path":"a"}`}
+		}
+		ses, err := session.Create(t.Context(), r.store, session.Opening{Dir: r.dir},
+			session.Message{Role: llm.User, Parts: text("Go.")},
+			session.Message{Role: llm.System, Local: true, Parts: text("progress: 40 %")},
+			session.Message{Role: llm.Assistant, Parts: []llm.Part{call("c1"), call("c2"), call("lost")}},
+			result("c2"),
+			session.Message{Role: llm.User, Local: true, Parts: text("progress: 90 %")},
+			result("c1"),
+			session.Message{Role: llm.User, Parts: text("And?")},
+			session.Message{Role: llm.Assistant, Parts: text("So.")},
+		)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.run(r.resume(ses.ID()), "On.")
+		all := texts(r.sent())
+		if strings.Contains(all, "progress") || strings.Contains(string(r.server.Requests()[0].Body), "lost") {
+			t.Fatal(all)
+		}
+		a, b := strings.Index(all, "result of c2"), strings.Index(all, "result of c1")
+		if a < 0 || b < a || strings.Index(all, "And?") < b {
+			t.Fatal(all)
+		}
+	})
+}
+
+// Group 2: the size of the next request, as it is expected, against what the
+// API then says; cached tokens are part of it. (CTX-1, CTX-10)
+func TestCounted(t *testing.T) {
+	overWires(t, func(t *testing.T, wire string) {
+		script := llmtest.Script{}
+		for i := range 8 {
+			script.Turns = append(script.Turns, llmtest.Say(strings.Repeat("I read another one. ", i*9), llmtest.Call("read_file", fmt.Sprintf(`{"path":"%d.txt"}`, i))))
+		}
+		r := newRig(t, wire, script, nil, nil)
+		for i := range 8 {
+			r.put(fmt.Sprintf("%d.txt", i), strings.Repeat(fmt.Sprintf("line %d of a file with words in it, and numbers: %d\n", i, i*i*7919), 100+i*10))
+		}
+		c := r.begin()
+		out := r.run(c, "Read all.")
+		var off []float64
+		var expected int
+		cached := 0
+		for _, e := range r.events {
+			switch e.Kind {
+			case agent.Asking:
+				expected = e.Fill.Used
+			case agent.Answered:
+				cached += e.Usage.CacheRead
+				off = append(off, math.Abs(float64(expected-e.Usage.Prompt()))/float64(e.Usage.Prompt()))
+			}
+		}
+		if cached == 0 {
+			t.Fatal("nothing was read from the cache")
+		}
+		slices.Sort(off[2:]) // the first two teach it
+		if median := off[2:][len(off[2:])/2]; median > 0.03 {
+			t.Fatalf("off by %.1f %%: %v", median*100, off)
+		}
+		st := c.State()
+		if got, want := tokens.FromUsage(st.Context), st.Context.Input+st.Context.CacheRead+st.Context.CacheWrite+st.Context.Output; got != want {
+			t.Fatalf("%d tokens, want %d", got, want)
+		}
+		if spent := c.Spent().Usage; spent != st.Spent || spent.Prompt() != out.Usage.Prompt() || spent.Output != out.Usage.Output {
+			t.Fatalf("spent %+v, out %+v", spent, out.Usage)
+		}
+	})
+}
+
+// Group 4: system text first, variables behind it in their order; reminders
+// never before what was said. What was sent once is sent the same way again.
+// (CTX-5, CTX-10)
+func TestPrompt(t *testing.T) {
+	p := agent.Prompt{System: "You fix bugs.", Variables: []agent.Variable{
+		{Name: "platform", Text: "plan9/amd64"}, {Name: "notes", Text: "one\ntwo\n"}, {Name: "date", Text: "2026-01-02"},
+	}}
+	want := "You fix bugs.\n\nWhere you work:\nplatform: plan9/amd64\n\n<notes>\none\ntwo\n</notes>\ndate: 2026-01-02"
+	if got := p.Format(); got != want {
+		t.Fatalf("%q", got)
+	}
+	overWires(t, func(t *testing.T, wire string) {
+		script := llmtest.Script{Turns: []llmtest.Turn{
+			llmtest.Say("", llmtest.Call("read_file", `{"path":"a.txt"}`)), llmtest.Say("Read."),
+			llmtest.Say("", llmtest.Call("list_files", `{"path":"."}`)), llmtest.Say("Listed."),
+		}}
+		r := newRig(t, wire, script, nil, func(a *agent.Agent) { a.Prompt = p })
+		r.put("a.txt", "one\n")
+		c := r.begin()
+		r.run(c, "Read.")
+		r.put("a.txt", "two\n")
+		r.run(c, "List.")
+		r.again()
+		r.run(r.resume(c.ID()), "Well?")
+		before := ""
+		for i, req := range r.server.Requests() {
+			now := texts(req.Decoded)
+			if !strings.HasPrefix(now, "system: "+want) {
+				t.Fatalf("request %d begins with %.200q", i, now)
+			}
+			if !strings.HasPrefix(now, before) {
+				t.Fatalf("request %d does not begin as the one before it:\n%s\nwas\n%s", i, now, before)
+			}
+			before = now
+		}
+		if n := strings.Count(before, "<reminder>\n"); n != 1 {
+			t.Fatalf("%d reminders:\n%s", n, before)
+		}
+	})
+}
+
+// The window fills up: the model and the person are told once.
+func TestWarned(t *testing.T) {
+	r, _ := long(t, "chat", 12, says(goodSummary))
+	r.agent.Limits.Compact, r.agent.Limits.Warn = -1, 0.5
+	c := r.begin()
+	r.run(c, "Read.")
+	if n := len(r.told(agent.Warned)); n != 1 {
+		t.Fatalf("warned %d times", n)
+	}
+	if n := len(r.told(agent.Compacting)); n != 0 {
+		t.Fatalf("compacted %d times, which nobody wanted", n)
+	}
+	for _, req := range r.server.Requests() {
+		if n := len(req.Body) / 4; n > 24_000 {
+			t.Fatalf("a request of %d tokens", n)
+		}
+	}
+	c = r.resume(c.ID())
+	r.run(c, "On.")
+	if n := len(r.told(agent.Warned)); n != 1 {
+		t.Fatalf("warned %d times after a resume", n)
+	}
+}
+
+// Group 5: what somebody else did to a file is told once, as a diff; a touched
+// file is the same file; a removed one is said to be removed; the agent's own
+// edit is none of it, and the important files are those last used.
+// (CTX-6 to CTX-10)
+func TestFreshness(t *testing.T) {
+	overWires(t, func(t *testing.T, wire string) {
+		read := func(names ...string) llmtest.Turn {
+			var do []llmtest.Action
+			for _, n := range names {
+				do = append(do, llmtest.Call("read_file", fmt.Sprintf(`{"path":%q}`, n)))
+			}
+			return llmtest.Say("I read.", do...)
+		}
+		r := newRig(t, wire, llmtest.Script{Turns: []llmtest.Turn{
+			read("a.txt", "b.txt", "c.txt", "d.txt"),
+			llmtest.Say("I edit.", llmtest.Call("edit_file", `{"path":"d.txt","edits":[{"old_text":"d","new_text":"D"}]}`)),
+			llmtest.Say("Done so far."),
+			llmtest.Say("I see."),
+			llmtest.Say("I edit what was changed.", llmtest.Call("edit_file", `{"path":"a.txt","edits":[{"old_text":"TWO","new_text":"2"}]}`)),
+			llmtest.Say("Edited."),
+		}}, nil, nil)
+		n := new(noted)
+		r.asks.Approver = n
+		r.put("a.txt", "one\ntwo\nthree\n")
+		r.put("b.txt", "b\n")
+		r.put("c.txt", "c\n")
+		r.put("d.txt", "d\n")
+		c := r.begin()
+		r.run(c, "Read.")
+		if r.in("<reminder>\n") != 0 {
+			t.Fatal(texts(r.sent()))
+		}
+		r.put("a.txt", "one\nTWO\nthree\n")
+		later := time.Now().Add(time.Hour)
+		if err := os.Chtimes(filepath.Join(r.dir, "b.txt"), later, later); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Remove(filepath.Join(r.dir, "c.txt")); err != nil {
+			t.Fatal(err)
+		}
+		r.run(c, "What changed?")
+		if r.in("-two\n+TWO\n") != 1 || r.in("c.txt was removed by somebody else") != 1 ||
+			r.in("b.txt was") != 0 || r.in("d.txt was") != 0 {
+			t.Fatal(texts(r.sent()))
+		}
+		told := r.told(agent.Changed)
+		if len(told) != 1 || len(told[0].Paths) != 2 {
+			t.Fatalf("%+v", told)
+		}
+		// It is not told again, in another process either, and the change that was
+		// told can be edited.
+		r.again()
+		r.asks.Approver = n
+		c = r.resume(c.ID())
+		r.run(c, "Go on.")
+		if len(r.told(agent.Changed)) != 1 || r.in("-two\n+TWO\n") != 1 || r.get("a.txt") != "one\n2\nthree\n" {
+			t.Fatalf("%s\na.txt: %q", texts(r.sent()), r.get("a.txt"))
+		}
+		for _, q := range n.asked {
+			if len(q.Notes) > 0 {
+				t.Errorf("%s of %s: %v", q.Tool, q.Path, q.Notes)
+			}
+		}
+		var files []string
+		for _, f := range r.tools.Tracker(c.ID()).Files() {
+			files = append(files, f.Path)
+		}
+		if got := strings.Join(files, " "); !strings.HasPrefix(got, "a.txt d.txt") || strings.Contains(got, "c.txt") {
+			t.Fatal(got)
+		}
+	})
+}
+
+// However much a tool returns, the next request fits. (CTX-2)
+func TestHugeResults(t *testing.T) {
+	overWires(t, func(t *testing.T, wire string) {
+		huge := llmtest.Call("read_file", `{"path":"huge.txt"}`)
+		r := newRig(t, wire, llmtest.Script{Turns: []llmtest.Turn{llmtest.Say("", huge, huge, huge), llmtest.Say("", huge)}}, nil, func(a *agent.Agent) {
+			a.Limits = agent.Limits{Window: 30_000}
+		})
+		r.put("huge.txt", strings.Repeat("a line of a file that is large, and one more word\n", 20_000))
+		if out := r.run(r.begin(), "Read."); out.Text != "Done." {
+			t.Fatalf("%+v", out)
+		}
+		for _, req := range r.server.Requests() {
+			if n := len(req.Body) / 4; n > 30_000 {
+				t.Fatalf("a request of %d tokens", n)
+			}
+		}
+		if r.in("bytes are left out here") == 0 {
+			t.Fatal("nothing was cut")
+		}
+	})
+}

@@ -1,0 +1,201 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/session"
+	"github.com/stet-dev/stet/tokens"
+)
+
+// Conversation is one session at work. Run, Compact and Rewind are called one
+// at a time, and wait for each other; the other methods may be called beside
+// them.
+type Conversation struct {
+	a       *Agent
+	system  []llm.Message // what stands before it; the same for all of its life
+	opening session.Opening
+
+	turn  chan struct{} // of capacity 1: held by who changes the conversation
+	plan  planned       // of the last request; for who has the turn, as is brake
+	brake brake
+
+	mu      sync.Mutex
+	ses     *session.Session // nil before the first message
+	client  string           // the client session of its tools: the first session of all compactions
+	before  Spent            // in the sessions that were compacted
+	meter   tokens.Meter     // guarded by Agent.mu
+	fitted  *fitted          // nil: all that is stored is sent
+	pending []session.Body   // observations that are not stored yet
+}
+
+// New begins a conversation. Nothing is stored before the first message.
+func (a *Agent) New(context.Context) (*Conversation, error) {
+	if err := a.setUp(); err != nil {
+		return nil, err
+	}
+	return a.conversation(nil), nil
+}
+
+func (a *Agent) conversation(ses *session.Session) *Conversation {
+	c := &Conversation{
+		a: a, turn: make(chan struct{}, 1), ses: ses, system: a.Prompt.messages(),
+		opening: session.Opening{Dir: a.Dir},
+	}
+	c.meter.Calibration = &a.calibration
+	return c
+}
+
+// Resume goes on with a stored session, or with the one that went on after its
+// compactions.
+func (a *Agent) Resume(ctx context.Context, id string) (*Conversation, error) {
+	if err := a.setUp(); err != nil {
+		return nil, err
+	}
+	open, err := session.Follow(ctx, a.Store, id)
+	if err != nil {
+		return nil, err
+	}
+	ses, err := session.Resume(ctx, a.Store, open.ID)
+	if err != nil {
+		return nil, err
+	}
+	c := a.conversation(ses)
+	if err := c.lookBack(ctx, ses.State()); err != nil {
+		return nil, err
+	}
+	c.restore()
+	return c, nil
+}
+
+// Reopen goes back to what a session was after event number to, and goes on from
+// there, also where that is before a compaction: the session that went on then
+// stays as it is, and nothing follows on it.
+func (a *Agent) Reopen(ctx context.Context, id string, to uint64) (*Conversation, error) {
+	if err := a.setUp(); err != nil {
+		return nil, err
+	}
+	ses, err := session.Resume(ctx, a.Store, id)
+	if err != nil {
+		return nil, err
+	}
+	if err := ses.Rewind(ctx, to); err != nil {
+		return nil, err
+	}
+	return a.Resume(ctx, id)
+}
+
+// lookBack learns what the sessions before the compactions say: the first of
+// them names the client session, and all were paid for.
+func (c *Conversation) lookBack(ctx context.Context, st session.State) error {
+	c.client = st.ID
+	seen := map[string]bool{}
+	for st.From.Relation == session.Compacted && !seen[st.From.Session] {
+		seen[st.From.Session] = true
+		was, err := session.Resume(ctx, c.a.Store, st.From.Session)
+		if errors.Is(err, session.ErrNotFound) {
+			break // it was stored elsewhere
+		}
+		if err != nil {
+			return err
+		}
+		st = was.State()
+		c.client = st.ID
+		c.before.Usage = sum(c.before.Usage, st.Spent)
+	}
+	return nil
+}
+
+// ID is the name of the session in the store: another one after a compaction,
+// and "" before the first message.
+func (c *Conversation) ID() string {
+	if s := c.session(); s != nil {
+		return s.ID()
+	}
+	return ""
+}
+
+func (c *Conversation) session() *session.Session {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.ses
+}
+
+// State is what is stored of the conversation.
+func (c *Conversation) State() session.State {
+	if s := c.session(); s != nil {
+		return s.State()
+	}
+	return session.State{}
+}
+
+// Rewind goes back to what the conversation was after event number to. The
+// files on disk stay as they are: see filetools for undo. The model is told at
+// the next Run where they are not what it knows.
+func (c *Conversation) Rewind(ctx context.Context, to uint64) error {
+	if err := c.enter(ctx); err != nil {
+		return err
+	}
+	defer c.leave()
+	ses := c.session()
+	if ses == nil {
+		return fmt.Errorf("rewind: %w", session.ErrNotFound)
+	}
+	if err := ses.Rewind(ctx, to); err != nil {
+		return err
+	}
+	c.restore()
+	return nil
+}
+
+// Fork begins another conversation that goes another way after event number
+// at; 0 is the newest.
+func (c *Conversation) Fork(ctx context.Context, at uint64) (*Conversation, error) {
+	ses := c.session()
+	if ses == nil {
+		return nil, fmt.Errorf("fork: %w", session.ErrNotFound)
+	}
+	forked, err := ses.Fork(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	f := c.a.conversation(forked)
+	f.client = forked.ID()
+	f.restore()
+	return f, nil
+}
+
+// Spent is what the conversation has used and cost, before its compactions too.
+func (c *Conversation) Spent() Spent {
+	st := c.State()
+	c.mu.Lock()
+	u := sum(c.before.Usage, st.Spent)
+	c.mu.Unlock()
+	m := c.a.model
+	known := m.USD.Input > 0
+	if m.Long.Above > 0 { // prices are by the length of single requests, which all were short
+		m.Long.Above = 0
+	}
+	return Spent{Usage: u, USD: m.Cost(u), Known: known}
+}
+
+func sum(a, b llm.Usage) llm.Usage {
+	return llm.Usage{
+		Input: a.Input + b.Input, CacheRead: a.CacheRead + b.CacheRead, CacheWrite: a.CacheWrite + b.CacheWrite,
+		CacheWrite1h: a.CacheWrite1h + b.CacheWrite1h, Output: a.Output + b.Output, Reasoning: a.Reasoning + b.Reasoning,
+	}
+}
+
+func (c *Conversation) enter(ctx context.Context) error {
+	select {
+	case c.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (c *Conversation) leave() { <-c.turn }

@@ -1,0 +1,192 @@
+package agent
+
+import (
+	"github.com/stet-dev/stet/history"
+	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/session"
+	"github.com/stet-dev/stet/tokens"
+)
+
+// built is a request with what is known of it.
+type built struct {
+	req      *llm.Request
+	fold     *history.Fold
+	plan     *history.Plan
+	estimate int // of its tokens
+	size     int // tokens that it is expected to have
+}
+
+// fitted is a conversation of which something had to be left out so that it
+// fits. It stays as it is until that is not enough any more, so that what was
+// sent is sent again.
+type fitted struct {
+	upto     int           // index in the stored messages: those from here on follow
+	messages []llm.Message // what stays of those before
+}
+
+// build makes the next request. What is sent depends on what is stored alone,
+// whichever way it came to be the state: a turn, a resume, a rewind, a
+// compaction. (TRIM-12)
+func (c *Conversation) build() built {
+	st := c.State()
+	return c.buildOf(st, c.inView(st), new(planned))
+}
+
+// next is build for who has the turn: it goes out from what was planned before,
+// of which only what is new has to be planned.
+func (c *Conversation) next() built {
+	c.mu.Lock()
+	ses, fit := c.ses, c.fitted
+	c.mu.Unlock()
+	if ses != c.plan.of || fit != c.plan.after {
+		c.plan = planned{of: ses, after: fit}
+	}
+	st := c.State()
+	return c.buildOf(st, c.inView(st), &c.plan)
+}
+
+// inView are the messages in force, or what was fitted of them.
+func (c *Conversation) inView(st session.State) []llm.Message {
+	c.mu.Lock()
+	f := c.fitted
+	c.mu.Unlock()
+	if f == nil || f.upto > len(st.Messages) {
+		return st.Messages
+	}
+	return append(f.messages[:len(f.messages):len(f.messages)], st.Messages[f.upto:]...)
+}
+
+// planned is a fold of the conversation as far as it was planned before.
+type planned struct {
+	of    *session.Session
+	after *fitted
+
+	fold   *history.Fold
+	breaks int  // applied so far
+	owed   bool // the answer after the last of them was not there yet
+}
+
+// add brings the fold to the end of a conversation that has only grown.
+func (p *planned) add(e *history.Engine, all []llm.Message, breaks []history.Break) *history.Plan {
+	if p.fold == nil {
+		p.fold = e.Fold()
+	}
+	if p.owed {
+		p.answered(all, breaks[p.breaks-1].After)
+	}
+	for _, b := range breaks[p.breaks:] {
+		p.fold.Add(all[p.fold.Len():b.After]...)
+		p.fold.Cold(b.Why)
+		p.fold.Plan()
+		p.breaks++
+		p.answered(all, b.After)
+	}
+	p.fold.Add(all[p.fold.Len():]...)
+	return p.fold.Plan()
+}
+
+// answered tells the fold what the request before message i used.
+func (p *planned) answered(all []llm.Message, i int) {
+	if p.owed = i == len(all); !p.owed && all[i].Usage != nil {
+		p.fold.Answered(*all[i].Usage)
+	}
+}
+
+// buildOf is the one place where requests are made: history makes a
+// conversation valid, and decides what leaves it. p is what was planned of the
+// same conversation before it grew to this, or new. (TRIM-12, CTX-3)
+func (c *Conversation) buildOf(st session.State, messages []llm.Message, p *planned) built {
+	a := c.a
+	all := history.Normalize(append(c.system[:len(c.system):len(c.system)], messages...))
+	breaks := a.breaks(st, all)
+	plan := p.add(a.engine, all, breaks)
+	b := built{fold: p.fold, plan: plan, req: &llm.Request{
+		Model: a.Name, Messages: llm.Apply(all, plan.Edits), Tools: a.specs(), MaxTokens: a.output(),
+		Cache: &llm.Cache{Frontier: frontier(all, breaks), Hour: a.Hour},
+	}}
+	b.estimate = tokens.CountRequest(b.req, a.counter)
+	b.size = c.size(b.estimate)
+	return b
+}
+
+// breaks are the moments of a conversation: requests that found nothing of what
+// was sent before in the provider's cache. They follow from what is stored, so
+// that a resume plans as the process before it did. A resume is one of them by
+// the time that has passed; one that comes at once finds the cache alive, and
+// to plan anew would only cost.
+func (a *Agent) breaks(st session.State, all []llm.Message) []history.Break {
+	var out []history.Break
+	var last *llm.Message // the answer before
+	lifetime := a.lifetime()
+	moment := func(i int, model string) {
+		switch {
+		case last == nil && st.From.Relation == session.Compacted && i > 0:
+			out = append(out, history.Break{After: i, Why: history.Compaction})
+		case last == nil:
+		case last.Model != "" && model != "" && model != last.Model:
+			out = append(out, history.Break{After: i, Why: history.Model})
+		case !last.Time.IsZero() && all[i-1].Time.Sub(last.Time) > lifetime:
+			out = append(out, history.Break{After: i, Why: history.Gap})
+		}
+	}
+	for i := range all {
+		if all[i].Role != llm.Assistant {
+			continue
+		}
+		moment(i, all[i].Model)
+		last = &all[i]
+	}
+	if n := len(all); n > 0 && all[n-1].Role != llm.Assistant {
+		moment(n, a.Name)
+	}
+	return out
+}
+
+// frontier is the number of messages that stay in the cache whatever is planned
+// behind them: those of the last moment, or else of the first request.
+func frontier(all []llm.Message, breaks []history.Break) int {
+	if n := len(breaks); n > 0 {
+		return breaks[n-1].After
+	}
+	for i := range all {
+		if all[i].Role == llm.Assistant {
+			return i
+		}
+	}
+	return len(all)
+}
+
+// fit leaves out of the conversation what does not fit into so many tokens, and
+// a little more, so that it is not due at every request. (CTX-2)
+func (c *Conversation) fit(limit int) built {
+	st := c.State()
+	b := c.build()
+	target := limit - limit/8
+	for range 3 {
+		over := b.size - target
+		if over <= 0 {
+			break
+		}
+		view := append(c.system[:len(c.system):len(c.system)], c.inView(st)...)
+		budget := tokens.CountMessages(history.Normalize(view), c.a.counter) - c.estimated(over)
+		messages, _ := history.Fit(view, max(budget, 1), c.a.counter)
+		for len(messages) > 0 && messages[0].Role == llm.System {
+			messages = messages[1:]
+		}
+		c.mu.Lock()
+		c.fitted = &fitted{upto: len(st.Messages), messages: messages}
+		c.mu.Unlock()
+		was := b.size
+		if b = c.build(); b.size >= was {
+			break // the newest messages alone are larger
+		}
+	}
+	return b
+}
+
+// estimated is what the estimate says of so many real tokens.
+func (c *Conversation) estimated(real int) int {
+	c.a.mu.Lock()
+	defer c.a.mu.Unlock()
+	return int(float64(real)/c.a.calibration.Slope()) + 1
+}

@@ -1,0 +1,133 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/session"
+)
+
+// run is one Run of a conversation.
+type run struct {
+	*Conversation
+	out   Outcome
+	guard guard
+	cut   int // answers in a row that were cut off or empty
+
+	telling sync.Mutex
+	each    func(Event)
+}
+
+// tell tells who wants to know, one event at a time.
+func (r *run) tell(e Event) {
+	if r.each == nil {
+		return
+	}
+	r.telling.Lock()
+	defer r.telling.Unlock()
+	r.each(e)
+}
+
+// Run adds what the person says and lets the model work till it is done. each,
+// which may be nil, is told what happens, in one goroutine at a time; it must
+// not call methods that wait for the conversation. What was said till then is
+// stored when ctx ends; the error is then its own. With no parts the
+// conversation goes on where it was cut off.
+func (c *Conversation) Run(ctx context.Context, said []llm.Part, each func(Event)) (Outcome, error) {
+	if err := c.enter(ctx); err != nil {
+		return Outcome{End: Failed}, err
+	}
+	defer c.leave()
+	r := &run{Conversation: c, each: each, guard: guard{most: orElse(c.a.Repeats, 3)}}
+	err := r.work(ctx, said)
+	if err != nil {
+		r.out.End = Failed
+	}
+	return r.out, err
+}
+
+// work is the loop: ask, do what the answer asks for, ask again.
+func (r *run) work(ctx context.Context, said []llm.Part) error {
+	if err := r.settle(ctx); err != nil {
+		return err
+	}
+	due, err := r.begin(ctx, said)
+	for due && err == nil {
+		if r.out.Turns >= orElse(r.a.MaxTurns, 200) {
+			r.out.End = Turns
+			return nil
+		}
+		due, err = r.step(ctx)
+	}
+	return err
+}
+
+// begin stores what the person says, with what the model should know by now. It
+// reports whether there is anything to ask.
+func (r *run) begin(ctx context.Context, said []llm.Part) (bool, error) {
+	st := r.State()
+	last := llm.Role("")
+	for _, m := range st.Messages {
+		if !m.Local {
+			last = m.Role
+		}
+	}
+	parts := said[:len(said):len(said)]
+	switch {
+	case len(said) > 0:
+	case last == "":
+		return false, errors.New("run: nothing is said, and nothing was")
+	case last == llm.Assistant && !r.wasCutOff(st):
+		return false, nil
+	case last == llm.Assistant:
+		parts = append(parts, reminder("Your last answer was cut off. Go on where it ends."))
+	}
+	if parts = append(parts, r.reminders(ctx)...); len(parts) == 0 {
+		return true, nil
+	}
+	return true, r.append(ctx, spoken(llm.User, parts...))
+}
+
+// step is one request and what follows from its answer. It reports whether
+// another request is due.
+func (r *run) step(ctx context.Context) (bool, error) {
+	b, err := r.prepare(ctx)
+	if err != nil {
+		return false, err
+	}
+	b.fold.Log(b.plan)
+	r.tell(Event{Kind: Asking, Fill: r.fill(b), Plan: b.plan.Stats})
+	res, err := r.a.Model.Stream(ctx, b.req, func(e llm.Event) { r.tell(Event{Kind: Piece, Piece: e}) })
+	if err != nil {
+		return r.failed(ctx, b, res, err)
+	}
+	r.brake.refused = 0
+	r.out.Turns++
+	r.out.Usage = sum(r.out.Usage, res.Usage)
+	r.out.Stop, r.out.Text = res.Stop(), words(res.Message)
+	r.measure(b.estimate, res.Usage)
+	if isEmpty(res.Message) {
+		return r.nothing(ctx, res)
+	}
+	m := r.answer(res)
+	if err := r.append(ctx, session.Message(m)); err != nil {
+		return false, err
+	}
+	r.tell(Event{Kind: Answered, Message: m, Usage: res.Usage})
+	calls := callsOf(m)
+	switch stop := res.Stop(); {
+	case stop == llm.StopRefused:
+		r.out.End = Refused
+		return false, r.refuse(ctx, calls)
+	case len(calls) > 0:
+		r.cut = 0
+		return r.do(ctx, calls, stop == llm.StopLimit)
+	case stop == llm.StopPaused:
+		return true, nil
+	case stop == llm.StopLimit:
+		return r.again(ctx, "Your answer was cut off at the limit of its length. Go on where it ends.")
+	}
+	return false, nil
+}

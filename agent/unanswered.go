@@ -1,0 +1,79 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/tool"
+)
+
+// What a model is told of calls that have no result of their own.
+const (
+	unknown     = "[no result: the program ended before it was stored. Whether the call was done is not known: look before you make it again.]"
+	interrupted = "[no result: the person interrupted before the call was begun. Nothing was done.]"
+	unsure      = "[no result: the person interrupted the call. Whether it was done is not known: look before you make it again.]"
+	notRun      = "[not run: the answer was not whole. Make the call again if it is needed.]"
+	cutCall     = "[not run: the answer reached the limit of its length within this call. Make it again in smaller pieces.]"
+)
+
+// refuse gives calls that are not run a result that says so.
+func (r *run) refuse(ctx context.Context, calls []llm.Part) error {
+	for _, call := range calls {
+		d := done{call: call, result: failed(call, tool.Cancelled, notRun)}
+		if err := r.append(ctx, result(d)); err != nil {
+			return err
+		}
+		r.tell(Event{Kind: CallEnds, Call: call, Result: d.result})
+	}
+	return nil
+}
+
+// settle gives calls of the last answer that have no result one that says so:
+// the process was ended between the two. They are not run again, for they may
+// have been done.
+func (r *run) settle(ctx context.Context) error {
+	st := r.State()
+	answered := map[string]bool{}
+	for i := len(st.Messages) - 1; i >= 0; i-- {
+		m := &st.Messages[i]
+		if m.Role == llm.Assistant && !m.Local {
+			for _, call := range callsOf(*m) {
+				if answered[call.CallID] {
+					continue
+				}
+				d := done{call: call, result: failed(call, tool.Cancelled, unknown)}
+				if err := r.append(ctx, result(d)); err != nil {
+					return err
+				}
+				r.tell(Event{Kind: CallEnds, Call: call, Result: d.result})
+			}
+			return nil
+		}
+		for _, p := range m.Parts {
+			if p.Kind == llm.ToolResult {
+				answered[p.CallID] = true
+			}
+		}
+		if m.Role == llm.User && !m.Local {
+			return nil // the conversation has gone on
+		}
+	}
+	return nil
+}
+
+// isObject reports whether arguments are a JSON object. Models leave them empty
+// where there are none.
+func isObject(args string) bool {
+	args = strings.TrimSpace(args)
+	return args == "" || strings.HasPrefix(args, "{") && json.Valid([]byte(args))
+}
+
+// noObject says what is wrong with arguments that are no JSON object.
+func noObject(args string) string {
+	var v map[string]any
+	err := json.Unmarshal([]byte(args), &v)
+	return fmt.Sprintf("the arguments are no JSON object (%v). Make the call again with one.", err)
+}

@@ -1,0 +1,65 @@
+package agent_test
+
+import (
+	"testing"
+
+	"github.com/stet-dev/stet/agent"
+	"github.com/stet-dev/stet/llm/llmtest"
+	"github.com/stet-dev/stet/session"
+)
+
+// A fork goes another way with what was known; the one that it comes from stays.
+func TestFork(t *testing.T) {
+	r := newRig(t, "chat", llmtest.Script{Turns: []llmtest.Turn{
+		llmtest.Say("I read.", llmtest.Call("read_file", `{"path":"a.txt"}`)), llmtest.Say("Read."),
+		llmtest.Say("I edit.", llmtest.Call("edit_file", `{"path":"a.txt","edits":[{"old_text":"one","new_text":"two"}]}`)), llmtest.Say("Edited."),
+	}}, nil, nil)
+	n := new(noted)
+	r.asks.Approver = n
+	r.put("a.txt", "one\n")
+	c := r.begin()
+	r.run(c, "Read.")
+	at := c.State().Last
+	f, err := c.Fork(t.Context(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.run(f, "Edit.")
+	if r.get("a.txt") != "two\n" || c.State().Last != at || f.State().From != (session.Link{Session: c.ID(), Seq: at, Relation: session.Forked}) {
+		t.Fatalf("%q, %+v", r.get("a.txt"), f.State().From)
+	}
+	for _, q := range n.asked {
+		if len(q.Notes) > 0 {
+			t.Errorf("%s: %v", q.Path, q.Notes)
+		}
+	}
+	// To the first one, this is somebody else's change.
+	r.run(c, "Well?")
+	if r.in("-one\n+two\n") != 1 {
+		t.Fatal(texts(r.sent()))
+	}
+}
+
+// A session can be gone back to from before its compaction; the tools' writes
+// are then somebody's that the model does not know of.
+func TestReopen(t *testing.T) {
+	r := newRig(t, "chat", llmtest.Script{}, says("Yes."), func(a *agent.Agent) { a.Prompt.System = "Short." })
+	c := r.begin()
+	r.run(c, "One, which is said at some length, so that a summary of it is shorter than it.")
+	old, at := c.ID(), c.State().Last
+	r.run(c, "Two.")
+	if err := c.Compact(t.Context(), "", nil); err != nil {
+		t.Fatal(err)
+	}
+	back, err := r.agent.Reopen(t.Context(), old, at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if back.ID() != old || roles(back.State().Messages) != "user assistant" {
+		t.Fatalf("%s, %s", back.ID(), roles(back.State().Messages))
+	}
+	r.run(back, "Three.")
+	if r.in("Two.") != 0 || r.in("One, which") != 1 || c.ID() == old {
+		t.Fatal(texts(r.sent()))
+	}
+}

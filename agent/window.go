@@ -1,0 +1,94 @@
+package agent
+
+import (
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/tokens"
+)
+
+// window is how many tokens the model takes, prompt and answer together.
+func (a *Agent) window() int {
+	return orElse(orElse(a.Limits.Window, a.model.Window), 128_000)
+}
+
+// output is how many tokens an answer may have.
+func (a *Agent) output() int {
+	return min(orElse(a.MaxTokens, 8192), max(a.window()/4, 1))
+}
+
+// most is the largest prompt that leaves room for an answer.
+func (a *Agent) most() int {
+	reserve := min(orElse(a.Limits.Reserve, 4096), a.window()/8)
+	return max(a.window()-a.output()-max(reserve, 0), a.window()/4)
+}
+
+// limit is the size of the prompt from which on the conversation is compacted.
+// (CTX-4)
+func (a *Agent) limit() int {
+	share := orElse(a.Limits.Compact, 0.92)
+	if share < 0 {
+		return a.most()
+	}
+	return min(int(share*float64(a.window())), a.most())
+}
+
+// warned is the size of the prompt from which on it is said that the window
+// fills up.
+func (a *Agent) warned() int {
+	return min(int(orElse(a.Limits.Warn, 0.80)*float64(a.window())), a.limit())
+}
+
+// longest is how many bytes the result of one of so many calls may have.
+// However much a tool returns, the next request has to fit.
+func (a *Agent) longest(calls int) int {
+	return max(3*orElse(a.Limits.Results, a.window()/4)/calls, 1000)
+}
+
+// cutText is a text of at most n bytes and a line: what is too much leaves in
+// the middle.
+func cutText(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	head, tail := n*3/4, len(s)-n/4
+	for head > 0 && !utf8.RuneStart(s[head]) {
+		head--
+	}
+	for tail < len(s) && !utf8.RuneStart(s[tail]) {
+		tail++
+	}
+	return fmt.Sprintf("%s\n[%d bytes are left out here: the result is too long. Ask for less at once.]\n%s", s[:head], tail-head, s[tail:])
+}
+
+// measure takes note of what a prompt, estimated at so many tokens, really had.
+// (CTX-1)
+func (c *Conversation) measure(estimate int, u llm.Usage) {
+	c.a.mu.Lock()
+	defer c.a.mu.Unlock()
+	c.meter.Observe(estimate, u.Prompt())
+}
+
+// size is what a prompt estimated at so many tokens will really have.
+func (c *Conversation) size(estimate int) int {
+	c.a.mu.Lock()
+	defer c.a.mu.Unlock()
+	return c.meter.Size(estimate)
+}
+
+// Fill says what fills the window, as the next request would be sent.
+func (c *Conversation) Fill() Fill { return c.fill(c.build()) }
+
+func (c *Conversation) fill(b built) Fill {
+	f := Fill{
+		Window: c.a.window(), Limit: c.a.limit(), Used: b.size,
+		Shares: tokens.Shares(b.req.Messages, c.a.counter),
+		Tools:  b.estimate,
+		Left:   b.plan.Left * 10 / 36,
+	}
+	for _, s := range f.Shares {
+		f.Tools -= s.Tokens
+	}
+	return f
+}

@@ -1,0 +1,78 @@
+package agent
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"pgregory.net/rapid"
+)
+
+// When a conversation is compacted, and how much an answer's results may have.
+// (CTX-4)
+func TestLimits(t *testing.T) {
+	for _, c := range []struct {
+		agent               *Agent
+		window, limit, most int
+	}{
+		{&Agent{}, 128_000, 115_712, 115_712},
+		{&Agent{Limits: Limits{Window: 200_000}}, 200_000, 184_000, 187_712},
+		{&Agent{Limits: Limits{Window: 200_000}, MaxTokens: 40_000}, 200_000, 155_904, 155_904},
+		{&Agent{Limits: Limits{Window: 200_000, Compact: 0.5}}, 200_000, 100_000, 187_712},
+		{&Agent{Limits: Limits{Window: 200_000, Compact: -1, Reserve: 20_000}}, 200_000, 171_808, 171_808},
+		{&Agent{Limits: Limits{Window: 4_000}}, 4_000, 2_500, 2_500},
+	} {
+		a := c.agent
+		if a.window() != c.window || a.limit() != c.limit || a.most() != c.most {
+			t.Errorf("%+v: window %d, limit %d, most %d", a.Limits, a.window(), a.limit(), a.most())
+		}
+		if a.output()+a.most() > a.window() || a.warned() > a.limit() {
+			t.Errorf("%+v: output %d, warned at %d", a.Limits, a.output(), a.warned())
+		}
+	}
+}
+
+// After two failures in a row it is not tried again till the conversation has
+// grown, or the person asks; after a compaction that did not help neither.
+// (CTX-4)
+func TestBrake(t *testing.T) {
+	var b brake
+	b.failed(1000, 1000)
+	if !b.free(1000) {
+		t.Error("one failure is enough")
+	}
+	b.failed(1000, 1000)
+	if b.free(1099) || !b.free(1100) {
+		t.Error("after two failures it is tried again at once, or never")
+	}
+	b.person()
+	if !b.free(1) {
+		t.Error("who asks is held back")
+	}
+	b.compacted(950, 900, 1000)
+	if b.free(1049) || !b.free(1050) {
+		t.Error("compacted again although it did not help")
+	}
+	b.compacted(100, 900, 1000)
+	if !b.free(900) {
+		t.Error("held back although it helped")
+	}
+}
+
+// What is cut keeps its ends, its size is bounded, and characters stay whole.
+func TestCutText(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := strings.ToValidUTF8(rapid.StringN(0, 400, -1).Draw(t, "text"), "")
+		n := rapid.IntRange(8, 500).Draw(t, "n")
+		got := cutText(s, n)
+		if len(s) <= n {
+			if got != s {
+				t.Fatalf("%q became %q", s, got)
+			}
+			return
+		}
+		if len(got) > n+100 || !utf8.ValidString(got) || !strings.HasPrefix(s, got[:strings.Index(got, "\n[")]) || !strings.Contains(got, "bytes are left out here") {
+			t.Fatalf("%q became %q", s, got)
+		}
+	})
+}
