@@ -1,0 +1,178 @@
+package acp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode"
+
+	sdk "github.com/coder/acp-go-sdk"
+
+	"github.com/stet-dev/stet/approval"
+	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/tool"
+)
+
+// Approver puts questions to the editor's user. What an answer in the editor
+// does not suffice for (Question.Relay), and what stays undecided there, goes to
+// Next, and the editor says so. It serves every connection of the process.
+type Approver struct {
+	Next approval.Approver // nil: there is nobody else
+}
+
+var errUndecided = errors.New("the client's answer is no decision")
+
+// Ask implements approval.Approver.
+func (a Approver) Ask(ctx context.Context, q approval.Question) (approval.Answer, error) {
+	t := turnIn(ctx)
+	if t != nil && q.Relay {
+		if q.Grantable && t.session.currentMode() == modeAccept {
+			return approval.Answer{Verdict: approval.Approve, Seal: q.Seal, Relayed: true, By: t.link.name() + " (accept edits)"}, nil
+		}
+		answer, err := t.ask(ctx, q)
+		if err == nil || ctx.Err() != nil {
+			return answer, err
+		}
+		t.link.config.log().Debug("question not answered by the editor", "call", q.CallID, "err", err)
+	}
+	if a.Next == nil {
+		return approval.Answer{}, approval.ErrNobody
+	}
+	if t != nil {
+		t.elsewhere(q)
+	}
+	return a.Next.Ask(ctx, q)
+}
+
+// The options of a question. Words with a rejection have no place in the
+// protocol: the person says them in the next prompt.
+const (
+	optionOnce    sdk.PermissionOptionId = "allow-once"
+	optionSession sdk.PermissionOptionId = "allow-session"
+	optionReject  sdk.PermissionOptionId = "reject"
+)
+
+// ask has the client ask. An error means that nobody has decided.
+func (t *turn) ask(ctx context.Context, q approval.Question) (approval.Answer, error) {
+	if err := ctx.Err(); err != nil {
+		return approval.Answer{}, err
+	}
+	if q.Diff == "" || q.Partial() {
+		return approval.Answer{}, errors.New("the change cannot be shown whole")
+	}
+	content := t.shown(q)
+	p := sdk.RequestPermissionRequest{
+		SessionId: sdk.SessionId(t.session.id), ToolCall: t.asked(q, content),
+		Options: []sdk.PermissionOption{{OptionId: optionOnce, Name: "Allow", Kind: sdk.PermissionOptionKindAllowOnce}},
+	}
+	if q.Grantable {
+		p.Options = append(p.Options, sdk.PermissionOption{
+			OptionId: optionSession, Name: "Allow all ordinary changes in this session", Kind: sdk.PermissionOptionKindAllowAlways,
+		})
+	}
+	p.Options = append(p.Options, sdk.PermissionOption{OptionId: optionReject, Name: "Reject", Kind: sdk.PermissionOptionKindRejectOnce})
+	r, err := sdk.SendRequest[sdk.RequestPermissionResponse](t.link.sdk, ctx, sdk.ClientMethodSessionRequestPermission, p)
+	if ctx.Err() != nil {
+		return approval.Answer{}, ctx.Err()
+	}
+	if err != nil {
+		return approval.Answer{}, err
+	}
+	a := approval.Answer{Relayed: true, By: t.link.name()}
+	switch o := r.Outcome; {
+	case o.Cancelled != nil:
+		a.Verdict = approval.Cancel
+	case o.Selected == nil:
+		return approval.Answer{}, errUndecided
+	case o.Selected.OptionId == optionOnce:
+		a.Verdict, a.Seal = approval.Approve, q.Seal
+	case o.Selected.OptionId == optionSession && q.Grantable:
+		a.Verdict, a.Seal = approval.ForSession, q.Seal
+	case o.Selected.OptionId == optionReject:
+		a.Verdict = approval.Reject
+	default:
+		return approval.Answer{}, errUndecided
+	}
+	return a, nil
+}
+
+// shown is the change that is asked about, with what the person should know.
+func (t *turn) shown(q approval.Question) []sdk.ToolCallContent {
+	var content []sdk.ToolCallContent
+	switch {
+	case q.Diff == "":
+	case len(q.Files) > 0:
+		content = []sdk.ToolCallContent{sdk.ToolContent(sdk.TextBlock(fenced("diff", q.Diff)))}
+	default:
+		content = diffContent(t.session.absolute(q.Path), q.Diff, q.Before == "")
+	}
+	if warnings := q.Warnings(); len(warnings) > 0 {
+		content = append(content, sdk.ToolContent(sdk.TextBlock("Note: "+strings.Join(warnings, "; ")+".")))
+	}
+	for _, n := range q.Notes {
+		if n == tool.Hidden {
+			content = append(content, sdk.ToolContent(sdk.TextBlock(fenced("diff", visible(q.Diff)))))
+		}
+	}
+	return content
+}
+
+// asked notes what the person is shown of a call, and is the call as the
+// question names it.
+func (t *turn) asked(q approval.Question, content []sdk.ToolCallContent) sdk.ToolCallUpdate {
+	c := t.callOf(q)
+	t.mu.Lock()
+	c.asked = content
+	t.mu.Unlock()
+	kind, status := looksOf(q.Tool).kind, sdk.ToolCallStatusPending
+	name := title(llm.Part{Name: q.Tool}, arguments{Path: q.Path})
+	return sdk.ToolCallUpdate{
+		ToolCallId: c.id, Title: &name, Kind: &kind, Status: &status, Content: content,
+		Locations: []sdk.ToolCallLocation{{Path: t.session.absolute(q.Path)}},
+	}
+}
+
+// callOf is the call that a question is about.
+func (t *turn) callOf(q approval.Question) *shownCall {
+	task := q.Session
+	if task == t.session.tools {
+		task = ""
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	c, ok := t.calls[key(task, q.CallID)]
+	if !ok {
+		c = &shownCall{id: t.session.callName(task, q.CallID), args: arguments{Path: q.Path}}
+		t.calls[key(task, q.CallID)] = c
+	}
+	return c
+}
+
+// elsewhere tells the person where a question can be answered.
+func (t *turn) elsewhere(q approval.Question) {
+	why := q.Why
+	if warnings := q.Warnings(); len(warnings) > 0 {
+		why = strings.Join(warnings, "; ")
+	}
+	content := t.shown(q)
+	content = append(content, sdk.ToolContent(sdk.TextBlock(fmt.Sprintf(
+		"An answer in the editor does not suffice here (%s). Run `stet approve` in a terminal and answer there.", why))))
+	u := t.asked(q, content)
+	t.link.update(t.session, sdk.UpdateToolCall(u.ToolCallId, sdk.WithUpdateStatus(sdk.ToolCallStatusPending),
+		sdk.WithUpdateContent(content), sdk.WithUpdateLocations(u.Locations)))
+}
+
+// visible is s with everything that could make it look like something else
+// spelled out, line by line.
+func visible(s string) string {
+	var b strings.Builder
+	for _, c := range s {
+		if c == '\t' || c == '\n' || unicode.IsPrint(c) || unicode.Is(unicode.Zs, c) {
+			b.WriteRune(c)
+		} else {
+			fmt.Fprintf(&b, "<U+%04X>", c)
+		}
+	}
+	return b.String()
+}

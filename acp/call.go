@@ -1,0 +1,191 @@
+package acp
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	sdk "github.com/coder/acp-go-sdk"
+
+	"github.com/stet-dev/stet/agent"
+	"github.com/stet-dev/stet/llm"
+)
+
+// looks is how the calls of a tool are shown.
+type looks struct {
+	kind sdk.ToolKind
+	verb string // before what the call is about
+	file bool   // its result shows the text of the file that it names
+}
+
+// tools are those that are known by name. Another one is shown by its name.
+var tools = map[string]looks{
+	"Read":         {kind: sdk.ToolKindRead, verb: "Read", file: true},
+	"read_file":    {kind: sdk.ToolKindRead, verb: "Read", file: true},
+	"file_info":    {kind: sdk.ToolKindRead, verb: "Look at"},
+	"list_files":   {kind: sdk.ToolKindSearch, verb: "List"},
+	"find_files":   {kind: sdk.ToolKindSearch, verb: "Find"},
+	"search_text":  {kind: sdk.ToolKindSearch, verb: "Search for"},
+	"write_file":   {kind: sdk.ToolKindEdit, verb: "Write"},
+	"edit_file":    {kind: sdk.ToolKindEdit, verb: "Edit"},
+	"undo":         {kind: sdk.ToolKindEdit, verb: "Undo"},
+	agent.TaskTool: {kind: sdk.ToolKindThink, verb: "Task:"},
+}
+
+func looksOf(tool string) looks {
+	if l, ok := tools[tool]; ok {
+		return l
+	}
+	return looks{kind: sdk.ToolKindOther, verb: plain(tool)}
+}
+
+// arguments are what is shown of a call's arguments. What is not as it should
+// be is not shown.
+type arguments struct {
+	Path      string `json:"path"`
+	Pattern   string `json:"pattern"`
+	Prompt    string `json:"prompt"`
+	Content   string `json:"content"`
+	StartLine int    `json:"start_line"`
+	Edits     []struct {
+		Old string `json:"old_text"`
+		New string `json:"new_text"`
+	} `json:"edits"`
+}
+
+func argumentsOf(args string) arguments {
+	var a arguments
+	_ = json.Unmarshal([]byte(args), &a) // the rest is decoded all the same
+	return a
+}
+
+// title says what a call does, in one line.
+func title(call llm.Part, a arguments) string {
+	about := a.Path
+	switch {
+	case a.Pattern != "":
+		about = strconv.Quote(a.Pattern)
+		if a.Path != "" && a.Path != "." {
+			about += " in " + a.Path
+		}
+	case a.Prompt != "":
+		about = a.Prompt
+	case a.StartLine > 1:
+		about += fmt.Sprintf(":%d", a.StartLine)
+	}
+	return strings.TrimSpace(looksOf(call.Name).verb + " " + plain(about))
+}
+
+// locations are the files that a call is about.
+func locations(s *session, a arguments) []sdk.ToolCallLocation {
+	if a.Path == "" {
+		return nil
+	}
+	at := sdk.ToolCallLocation{Path: s.absolute(a.Path)}
+	if a.StartLine > 0 {
+		at.Line = &a.StartLine
+	}
+	return []sdk.ToolCallLocation{at}
+}
+
+// proposed is what a call to edit would do, as far as the call itself says.
+func proposed(s *session, a arguments) []sdk.ToolCallContent {
+	var out []sdk.ToolCallContent
+	for _, e := range a.Edits {
+		out = append(out, sdk.ToolDiffContent(s.absolute(a.Path), e.New, e.Old))
+	}
+	return out
+}
+
+// outcome is what is shown of a call's result.
+type outcome struct {
+	Content *string         `json:"content"`
+	Text    string          `json:"text"`
+	Error   json.RawMessage `json:"error"`
+	Data    struct {
+		Path    string  `json:"path"`
+		Content *string `json:"content"`
+		Diff    any     `json:"diff"` // of an edit its diff, of a read whether it is one
+		Created bool    `json:"created"`
+	} `json:"data"`
+}
+
+// maxShown is how much of a result is shown as text, in bytes.
+const maxShown = 16 << 10
+
+// resultContent is a call's result for the person: the change that it made, or
+// what it says. Nothing where what is shown already says it.
+func resultContent(s *session, a arguments, text string, failed bool) []sdk.ToolCallContent {
+	var o outcome
+	if json.Unmarshal([]byte(text), &o) != nil && o.Content == nil && o.Error == nil {
+		return words(text)
+	}
+	if failed {
+		return words(failure(o, text))
+	}
+	if diff, ok := o.Data.Diff.(string); ok && diff != "" {
+		return diffContent(s.absolute(o.Data.Path), diff, false)
+	}
+	switch {
+	case o.Data.Created && a.Content != "":
+		return []sdk.ToolCallContent{sdk.ToolDiffContent(s.absolute(o.Data.Path), a.Content)}
+	case o.Content != nil:
+		return words(*o.Content)
+	case o.Data.Content != nil:
+		return words(*o.Data.Content)
+	case a.Content != "":
+		return nil
+	}
+	return words(text)
+}
+
+// failure is what a failed result says.
+func failure(o outcome, text string) string {
+	var said string
+	var told struct{ Message string }
+	switch {
+	case json.Unmarshal(o.Error, &said) == nil && said != "":
+		return said
+	case json.Unmarshal(o.Error, &told) == nil && told.Message != "":
+		return told.Message
+	case o.Text != "":
+		return o.Text
+	}
+	return text
+}
+
+// words shows text as it is, its beginning at least.
+func words(text string) []sdk.ToolCallContent {
+	if text == "" {
+		return nil
+	}
+	if len(text) > maxShown {
+		cut := maxShown
+		for !utf8.RuneStart(text[cut]) {
+			cut--
+		}
+		text = text[:cut] + "\n…"
+	}
+	return []sdk.ToolCallContent{sdk.ToolContent(sdk.TextBlock(fenced("", text)))}
+}
+
+// plain is s on one line, with everything that could make it look like
+// something else spelled out, and not too long.
+func plain(s string) string {
+	var b strings.Builder
+	for n, c := range s {
+		switch {
+		case n > 200:
+			return b.String() + "…"
+		case strconv.IsPrint(c):
+			b.WriteRune(c)
+		case c == '\n' || c == '\t' || c == '\r':
+			b.WriteByte(' ')
+		default:
+			fmt.Fprintf(&b, "<U+%04X>", c)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,143 @@
+package acp
+
+import (
+	"context"
+	"strings"
+
+	sdk "github.com/coder/acp-go-sdk"
+
+	"github.com/stet-dev/stet/agent"
+	"github.com/stet-dev/stet/llm"
+)
+
+// prompt is a turn: what the person says, to the agent's last word on it.
+func (l *link) prompt(ctx context.Context, p sdk.PromptRequest) (sdk.PromptResponse, error) {
+	var none sdk.PromptResponse
+	s, err := l.opened(p.SessionId)
+	if err != nil {
+		return none, err
+	}
+	ctx, leave, err := s.enter(ctx)
+	if err != nil {
+		return none, err
+	}
+	defer leave()
+	if l.isEnding() {
+		s.cancelTurn()
+	}
+	t := &turn{link: l, session: s, calls: map[string]*shownCall{}}
+	for _, note := range s.takeNotes() {
+		t.note(note)
+	}
+	used, stop, err := l.work(ctx, t, p.Prompt)
+	t.over()
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return sdk.PromptResponse{StopReason: sdk.StopReasonCancelled, Usage: usageOf(used)}, nil
+	case err != nil:
+		return none, err
+	}
+	return sdk.PromptResponse{StopReason: stop, Usage: usageOf(used)}, nil
+}
+
+// work does what the prompt says: one of the commands, or the agent's work.
+func (l *link) work(ctx context.Context, t *turn, blocks []sdk.ContentBlock) (llm.Usage, sdk.StopReason, error) {
+	if err := ctx.Err(); err != nil {
+		return llm.Usage{}, "", err
+	}
+	ctx = context.WithValue(ctx, turnKey{}, t)
+	if name, rest, ok := commandIn(blocks); ok {
+		return llm.Usage{}, sdk.StopReasonEndTurn, commands[name].do(ctx, t, rest)
+	}
+	said, err := l.parts(t.session, blocks)
+	if err != nil {
+		return llm.Usage{}, "", err
+	}
+	conv, err := t.session.begin(ctx)
+	if err != nil {
+		return llm.Usage{}, "", err
+	}
+	out, err := conv.Run(ctx, said, t.event)
+	return out.Usage, stopReason(t, out), err
+}
+
+// takeNotes returns what the person is to be told, once.
+func (s *session) takeNotes() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	notes := s.notes
+	s.notes = nil
+	return notes
+}
+
+// stopReason says why a turn ended in the protocol's words, and tells the person
+// what these leave out.
+func stopReason(t *turn, out agent.Outcome) sdk.StopReason {
+	switch out.End {
+	case agent.Refused:
+		return sdk.StopReasonRefusal
+	case agent.Turns:
+		return sdk.StopReasonMaxTurnRequests
+	case agent.CutOff:
+		return sdk.StopReasonMaxTokens
+	case agent.Looping:
+		t.note("Stopped: the same calls came to the same results again and again.")
+	}
+	return sdk.StopReasonEndTurn
+}
+
+// usageOf is nil where nothing was used.
+func usageOf(u llm.Usage) *sdk.Usage {
+	if u.IsZero() {
+		return nil
+	}
+	return &sdk.Usage{
+		InputTokens: u.Input, OutputTokens: u.Output, TotalTokens: u.Total(),
+		CachedReadTokens: &u.CacheRead, CachedWriteTokens: &u.CacheWrite, ThoughtTokens: &u.Reasoning,
+	}
+}
+
+// parts are the parts of a message that a prompt comes to.
+func (l *link) parts(s *session, blocks []sdk.ContentBlock) ([]llm.Part, error) {
+	var out []llm.Part
+	text := func(words string) {
+		if strings.TrimSpace(words) != "" {
+			out = append(out, llm.Part{Kind: llm.Text, Text: words})
+		}
+	}
+	for _, b := range blocks {
+		switch {
+		case b.Text != nil:
+			text(b.Text.Text)
+		case b.ResourceLink != nil:
+			text(linkTo(s, b.ResourceLink.Name, b.ResourceLink.Uri))
+		case b.Resource != nil && b.Resource.Resource.TextResourceContents != nil:
+			r := b.Resource.Resource.TextResourceContents
+			text(embedded(s, r.Uri, r.Text))
+		case b.Resource != nil && b.Resource.Resource.BlobResourceContents != nil:
+			r := b.Resource.Resource.BlobResourceContents
+			text("[" + named(s, r.Uri) + " is attached, but is no text: it is left out.]")
+		case b.Image != nil:
+			p, err := l.image(b.Image)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, p)
+		default:
+			return nil, wrong("the prompt has content of a kind that was not offered")
+		}
+	}
+	if len(out) == 0 {
+		return nil, wrong("the prompt is empty")
+	}
+	return out, nil
+}
+
+func (l *link) image(b *sdk.ContentBlockImage) (llm.Part, error) {
+	if l.config.Image != nil {
+		if p, ok := l.config.Image(b.MimeType, b.Data); ok {
+			return p, nil
+		}
+	}
+	return llm.Part{}, wrong("the model does not take this image (%s)", plain(b.MimeType))
+}

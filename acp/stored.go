@@ -1,0 +1,153 @@
+package acp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"time"
+
+	sdk "github.com/coder/acp-go-sdk"
+
+	stored "github.com/stet-dev/stet/session"
+)
+
+// page is how many sessions a list has at most.
+const page = 50
+
+func (l *link) loadSession(ctx context.Context, p sdk.LoadSessionRequest) (sdk.LoadSessionResponse, error) {
+	s, chain, err := l.reopen(ctx, string(p.SessionId), p.Cwd)
+	if err != nil {
+		return sdk.LoadSessionResponse{}, err
+	}
+	s.notes = unsupported(p.McpServers, p.AdditionalDirectories)
+	if err := l.open(s); err != nil {
+		return sdk.LoadSessionResponse{}, err
+	}
+	for _, u := range s.replay(chain) {
+		l.update(s, u)
+	}
+	l.update(s, commandsUpdate())
+	return sdk.LoadSessionResponse{Modes: l.modes(s)}, nil
+}
+
+func (l *link) resumeSession(ctx context.Context, p sdk.ResumeSessionRequest) (sdk.ResumeSessionResponse, error) {
+	s, _, err := l.reopen(ctx, string(p.SessionId), p.Cwd)
+	if err != nil {
+		return sdk.ResumeSessionResponse{}, err
+	}
+	s.notes = unsupported(p.McpServers, p.AdditionalDirectories)
+	if err := l.open(s); err != nil {
+		return sdk.ResumeSessionResponse{}, err
+	}
+	l.update(s, commandsUpdate())
+	return sdk.ResumeSessionResponse{Modes: l.modes(s)}, nil
+}
+
+// reopen makes a session of a stored one, and returns what is stored of it and
+// of those that it goes on from, the oldest first.
+func (l *link) reopen(ctx context.Context, id, cwd string) (*session, []stored.State, error) {
+	if err := l.needReady(); err != nil {
+		return nil, nil, err
+	}
+	found, err := l.config.Store.List(ctx, stored.Query{ID: id})
+	if err != nil {
+		return nil, nil, err
+	}
+	i := slices.IndexFunc(found, func(i stored.Info) bool { return i.ID == id && id != "" })
+	if i < 0 {
+		return nil, nil, &sdk.RequestError{Code: notFound, Message: fmt.Sprintf("there is no session %q", id)}
+	}
+	w, err := l.space(ctx, cwd)
+	if err != nil {
+		return nil, nil, err
+	}
+	if filepath.Clean(found[i].Dir) != filepath.Clean(w.Agent.Dir) {
+		return nil, nil, wrong("session %s belongs to %s, not to %s", id, found[i].Dir, cwd)
+	}
+	conv, err := w.Agent.Resume(ctx, id)
+	if err != nil {
+		return nil, nil, err
+	}
+	chain, err := l.chain(ctx, conv.State())
+	if err != nil {
+		return nil, nil, err
+	}
+	return &session{id: id, tools: chain[0].ID, dir: filepath.Clean(cwd), space: w, conv: conv, begun: true, mode: modeAsk}, chain, nil
+}
+
+// chain is a session's state after those of the sessions that were compacted
+// into it.
+func (l *link) chain(ctx context.Context, st stored.State) ([]stored.State, error) {
+	out := []stored.State{st}
+	seen := map[string]bool{st.ID: true}
+	for st.From.Relation == stored.Compacted && !seen[st.From.Session] {
+		seen[st.From.Session] = true
+		was, err := stored.Resume(ctx, l.config.Store, st.From.Session)
+		if errors.Is(err, stored.ErrNotFound) {
+			break // it was stored elsewhere
+		}
+		if err != nil {
+			return nil, err
+		}
+		st = was.State()
+		out = append(out, st)
+	}
+	slices.Reverse(out)
+	return out, nil
+}
+
+func (l *link) listSessions(ctx context.Context, p sdk.ListSessionsRequest) (sdk.ListSessionsResponse, error) {
+	out := sdk.ListSessionsResponse{Sessions: []sdk.SessionInfo{}}
+	q := stored.Query{Open: true}
+	if p.Cwd != nil {
+		if !filepath.IsAbs(*p.Cwd) {
+			return out, wrong("cwd has to be an absolute path, not %q", *p.Cwd)
+		}
+		if err := l.needReady(); err != nil {
+			return out, err
+		}
+		w, err := l.space(ctx, *p.Cwd)
+		if err != nil {
+			return out, err
+		}
+		q.Dir = w.Agent.Dir
+	}
+	from := 0
+	if p.Cursor != nil {
+		n, err := strconv.Atoi(*p.Cursor)
+		if err != nil || n < 0 {
+			return out, wrong("this cursor is none that was given out")
+		}
+		from = n
+	}
+	all, err := l.config.Store.List(ctx, q)
+	if err != nil {
+		return out, err
+	}
+	all = slices.DeleteFunc(all, func(i stored.Info) bool { return i.Count == 0 || !filepath.IsAbs(i.Dir) })
+	all = all[min(from, len(all)):]
+	if len(all) > page {
+		next := strconv.Itoa(from + page)
+		out.NextCursor, all = &next, all[:page]
+	}
+	for _, i := range all {
+		out.Sessions = append(out.Sessions, info(i))
+	}
+	return out, nil
+}
+
+func info(i stored.Info) sdk.SessionInfo {
+	updated := i.Updated.UTC().Format(time.RFC3339)
+	s := sdk.SessionInfo{SessionId: sdk.SessionId(i.ID), Cwd: i.Dir, UpdatedAt: &updated}
+	title := i.Title
+	if title == "" {
+		title = i.First
+	}
+	if title != "" {
+		s.Title = &title
+	}
+	return s
+}

@@ -1,0 +1,205 @@
+package acp
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+
+	sdk "github.com/coder/acp-go-sdk"
+
+	"github.com/stet-dev/stet/agent"
+	"github.com/stet-dev/stet/llm"
+)
+
+// turn is a prompt at work.
+type turn struct {
+	link    *link
+	session *session
+
+	mu     sync.Mutex
+	calls  map[string]*shownCall // those that have not ended, by key
+	window int                   // tokens; 0: not known
+}
+
+// turnKey is the key of the turn in a context.
+type turnKey struct{}
+
+// turnIn returns the turn that a tool is called in; nil where it is in none.
+func turnIn(ctx context.Context) *turn {
+	t, _ := ctx.Value(turnKey{}).(*turn)
+	return t
+}
+
+// shownCall is a call that the client knows of.
+type shownCall struct {
+	id    sdk.ToolCallId
+	args  arguments
+	asked []sdk.ToolCallContent // what a person was shown of it; nil: nobody was asked
+}
+
+// key tells calls apart: sub-agents, whose session is named, have their own.
+func key(task, call string) string { return task + "/" + call }
+
+// event tells the client what happened. It is called in one goroutine at a time.
+func (t *turn) event(e agent.Event) {
+	switch e.Kind {
+	case agent.Asking:
+		if e.Task == "" {
+			t.window = e.Fill.Window
+		}
+	case agent.Piece:
+		t.piece(e)
+	case agent.Answered:
+		if e.Task == "" {
+			t.usage(e.Usage)
+		}
+	case agent.CallBegins:
+		t.begins(e.Task, e.Call, sdk.ToolCallStatusInProgress)
+	case agent.CallEnds:
+		t.ends(e)
+	case agent.Changed:
+		t.note("The agent was told of files that changed: " + plain(strings.Join(e.Paths, ", ")) + ".")
+	case agent.Warned:
+		if e.Fill.Window > 0 {
+			t.note(fmt.Sprintf("The context window is %d %% full; /compact makes room.", e.Fill.Used*100/e.Fill.Window))
+		}
+	case agent.Compacting:
+		t.note("The conversation is summarized to make room.")
+	case agent.Compacted:
+		t.note("The conversation goes on with a summary of what was said before.")
+	case agent.NotCompacted:
+		t.note(fmt.Sprintf("The conversation could not be summarized (%v): what does not fit is left out of the requests.", e.Err))
+	case agent.Reminded:
+		t.note("The agent was told: " + e.Text)
+	}
+}
+
+// piece passes on what the model says as it says it. What sub-agents say is for
+// the agent.
+func (t *turn) piece(e agent.Event) {
+	switch p := e.Piece; {
+	case p.Kind == llm.CallDone:
+		t.begins(e.Task, p.Call, sdk.ToolCallStatusPending)
+	case p.Kind == llm.Retrying:
+		t.note(fmt.Sprintf("%v; trying again in %v.", p.Err, p.Wait))
+	case e.Task != "" || p.Text == "":
+	case p.Kind == llm.TextDelta:
+		t.say(p.Text)
+	case p.Kind == llm.ThinkingDelta:
+		t.link.update(t.session, sdk.UpdateAgentThoughtText(p.Text))
+	}
+}
+
+// say adds to the agent's message.
+func (t *turn) say(text string) { t.link.update(t.session, sdk.UpdateAgentMessageText(text)) }
+
+// note tells the person something that the agent does not say, and that is not
+// stored: the protocol has thoughts for it.
+func (t *turn) note(text string) { t.link.update(t.session, sdk.UpdateAgentThoughtText(text+"\n")) }
+
+// usage says how full the window is.
+func (t *turn) usage(u llm.Usage) {
+	if t.window == 0 || u.IsZero() {
+		return
+	}
+	said := &sdk.SessionUsageUpdate{Size: t.window, Used: u.Total()}
+	if spent := t.session.conversation().Spent(); spent.Known {
+		said.Cost = &sdk.Cost{Amount: spent.USD, Currency: "USD"}
+	}
+	t.link.update(t.session, sdk.SessionUpdate{UsageUpdate: said})
+}
+
+func (s *session) conversation() *agent.Conversation {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.conv
+}
+
+// begins shows a call, or that it has come so far.
+func (t *turn) begins(task string, call llm.Part, status sdk.ToolCallStatus) {
+	t.mu.Lock()
+	c, known := t.calls[key(task, call.CallID)]
+	if !known {
+		c = &shownCall{id: t.session.callName(task, call.CallID), args: argumentsOf(call.Args)}
+		t.calls[key(task, call.CallID)] = c
+	}
+	t.mu.Unlock()
+	if known {
+		t.link.update(t.session, sdk.UpdateToolCall(c.id, sdk.WithUpdateStatus(status)))
+		return
+	}
+	t.link.update(t.session, started(t.session, c.id, call, c.args, status))
+}
+
+// started is a call as it is first shown.
+func started(s *session, id sdk.ToolCallId, call llm.Part, a arguments, status sdk.ToolCallStatus) sdk.SessionUpdate {
+	u := &sdk.SessionUpdateToolCall{
+		ToolCallId: id, Title: title(call, a), Kind: looksOf(call.Name).kind, Status: status,
+		Locations: locations(s, a), Content: proposed(s, a),
+	}
+	if json.Valid([]byte(call.Args)) {
+		u.RawInput = json.RawMessage(call.Args)
+	}
+	return sdk.SessionUpdate{ToolCall: u}
+}
+
+// ends shows what a call came to.
+func (t *turn) ends(e agent.Event) {
+	t.begins(e.Task, e.Call, sdk.ToolCallStatusInProgress) // where it never was
+	t.mu.Lock()
+	c := t.calls[key(e.Task, e.Call.CallID)]
+	delete(t.calls, key(e.Task, e.Call.CallID))
+	asked := c.asked
+	t.mu.Unlock()
+	status, content := sdk.ToolCallStatusCompleted, resultContent(t.session, c.args, e.Result.Text, e.Result.Failed())
+	switch {
+	case e.Result.Failed():
+		status, content = sdk.ToolCallStatusFailed, append(asked, content...)
+	case asked != nil:
+		content = asked
+	}
+	t.link.update(t.session, ended(c.id, status, content, e.Result.Text))
+}
+
+// maxRaw is the longest result, in bytes, that is given to the client as it is.
+const maxRaw = 64 << 10
+
+func ended(id sdk.ToolCallId, status sdk.ToolCallStatus, content []sdk.ToolCallContent, text string) sdk.SessionUpdate {
+	u := sdk.UpdateToolCall(id, sdk.WithUpdateStatus(status), sdk.WithUpdateContent(content))
+	if len(text) <= maxRaw && json.Valid([]byte(text)) {
+		u.ToolCallUpdate.RawOutput = json.RawMessage(text)
+	}
+	return u
+}
+
+// over shows that the calls which have not ended will not.
+func (t *turn) over() {
+	t.mu.Lock()
+	left := t.calls
+	t.calls = map[string]*shownCall{}
+	t.mu.Unlock()
+	for _, c := range left {
+		t.link.update(t.session, sdk.UpdateToolCall(c.id, sdk.WithUpdateStatus(sdk.ToolCallStatusFailed)))
+	}
+}
+
+// callName is what the client knows a call by. Some endpoints number the calls
+// of each answer anew; the client must not take two for one.
+func (s *session) callName(task, call string) sdk.ToolCallId {
+	name := call
+	if task != "" {
+		name = key(task, call)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.named == nil {
+		s.named = map[string]int{}
+	}
+	s.named[name]++
+	if n := s.named[name]; n > 1 {
+		name = fmt.Sprintf("%s#%d", name, n)
+	}
+	return sdk.ToolCallId(name)
+}

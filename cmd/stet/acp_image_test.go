@@ -1,0 +1,59 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/llm/anthropic"
+	"github.com/stet-dev/stet/llm/openai"
+)
+
+// An image is written into the request of each wire format, and what is read
+// out of it again is a part that nobody touches.
+func TestImagePart(t *testing.T) {
+	for api, codec := range map[string]llm.Codec{apiMessages: anthropic.Messages{}, apiChat: openai.Chat{}, apiResponses: openai.Responses{}} {
+		p := &program{env: []string{"HOME=" + t.TempDir()}, dir: t.TempDir()}
+		var f agentFlags
+		cmd := &cobra.Command{Use: "acp"}
+		addAgentFlags(cmd.Flags(), &f)
+		if err := cmd.Flags().Parse([]string{"--model", "m", "--base-url", "http://127.0.0.1:1", "--api", api}); err != nil {
+			t.Fatal(err)
+		}
+		image := p.imagePart(cmd)
+		for _, bad := range [][2]string{{"image/png", "!"}, {"image/svg+xml", "AAAA"}, {"", ""}} {
+			if _, ok := image(bad[0], bad[1]); ok {
+				t.Errorf("%v was taken", bad)
+			}
+		}
+		part, ok := image("image/png", "AAAA")
+		if !ok {
+			t.Fatal(api)
+		}
+		body, err := codec.Encode(&llm.Request{Model: "m", MaxTokens: 1, Messages: []llm.Message{
+			{Role: llm.User, Parts: []llm.Part{{Kind: llm.Text, Text: "look"}, part}},
+		}})
+		if err != nil || !strings.Contains(string(body), "AAAA") {
+			t.Fatalf("%s: %s, %v", api, body, err)
+		}
+		req, err := codec.Decode(body)
+		if err != nil || len(req.Messages) != 1 || len(req.Messages[0].Parts) != 2 || req.Messages[0].Parts[1].Kind != llm.Opaque {
+			t.Errorf("%s: %+v, %v", api, req, err)
+		}
+	}
+}
+
+func TestImagePartOfScripted(t *testing.T) {
+	p := &program{env: []string{"HOME=" + t.TempDir()}, dir: t.TempDir()}
+	var f agentFlags
+	cmd := &cobra.Command{Use: "acp"}
+	addAgentFlags(cmd.Flags(), &f)
+	if err := cmd.Flags().Parse([]string{"--model", "scripted"}); err != nil {
+		t.Fatal(err)
+	}
+	if p.imagePart(cmd) != nil {
+		t.Error("the scripted model takes images")
+	}
+}
