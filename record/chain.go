@@ -22,6 +22,19 @@ type Link struct {
 // Link is the entry's place in the chain.
 func (e Entry) Link() Link { return Link{e.Seq, e.Hash} }
 
+// String is the place as NUMBER:HASH.
+func (l Link) String() string { return fmt.Sprintf("%d:%s", l.Seq, l.Hash) }
+
+// ParseLink reads what String has written.
+func ParseLink(s string) (Link, error) {
+	number, hash, ok := strings.Cut(s, ":")
+	seq, err := strconv.ParseUint(number, 10, 64)
+	if !ok || err != nil || seq == 0 || len(hash) != 64 {
+		return Link{}, fmt.Errorf("want NUMBER:HASH, have %q", s)
+	}
+	return Link{Seq: seq, Hash: hash}, nil
+}
+
 // Chain returns the entries as they follow after last, the zero Link where
 // they are the first: numbered, with times as a trail keeps them, and hashed.
 //

@@ -135,3 +135,23 @@ func (m *Memory) Entries(ctx context.Context, q TrailQuery) ([]Entry, error) {
 	}
 	return out, nil
 }
+
+// Suspended are the entries that suspended the sessions that still are,
+// oldest first.
+func Suspended(ctx context.Context, t Trail) ([]Entry, error) {
+	all, err := t.Entries(ctx, TrailQuery{Kinds: []Kind{Suspend, Resume}})
+	if err != nil {
+		return nil, err
+	}
+	newest := map[string]uint64{}
+	for _, e := range all {
+		newest[e.Session] = e.Seq
+	}
+	var left []Entry
+	for _, e := range all {
+		if e.Kind == Suspend && newest[e.Session] == e.Seq {
+			left = append(left, e)
+		}
+	}
+	return left, nil
+}

@@ -63,3 +63,38 @@ func Writes(ctx context.Context, t Trail, session string, since uint64) ([]Write
 		}
 	}
 }
+
+// Undoable are the writes that have not been undone, oldest first as in all. (FILE-12)
+func Undoable(all []Write) []Write {
+	type file struct{ root, path string }
+	undone := map[uint64]bool{}
+	stacks := map[file][]Write{}
+	for _, w := range all {
+		f := file{w.Root, w.Path}
+		stack := stacks[f]
+		if w.Tool == "undo" && !w.Open && len(stack) > 0 && stack[len(stack)-1].After == w.Before {
+			for i := len(stack) - 1; i >= 0; i-- {
+				if stack[i].Before != w.After {
+					continue
+				}
+				for _, u := range stack[i:] {
+					undone[u.Seq] = true
+				}
+				stack = stack[:i]
+				undone[w.Seq] = true // it is no step on the way there any more
+				break
+			}
+		}
+		if !undone[w.Seq] {
+			stack = append(stack, w)
+		}
+		stacks[f] = stack
+	}
+	var left []Write
+	for _, w := range all {
+		if !undone[w.Seq] {
+			left = append(left, w)
+		}
+	}
+	return left
+}

@@ -1,0 +1,374 @@
+// What people do with questions.
+
+const write = (house, path, content, session) => house.call('write_file', { path, content, create_dirs: true }, session)
+const read = (house, path, session) => house.call('read_file', { path }, session)
+const button = (page, name) => page.locator('.answers').getByRole('button', { name })
+const item = (page, path) => page.getByRole('region', { name: 'Open questions' }).getByRole('link', { name: path })
+const done = (page, text) => page.locator('.done li', { hasText: text }).first().waitFor()
+
+/** ready waits until the question in view may be answered. */
+const ready = (page) => page.locator('.answers button.primary:not([disabled])').waitFor()
+
+const numbered = (n, change = (i, line) => line) =>
+  Array.from({ length: n }, (_, i) => change(i + 1, `line ${i + 1}`) + '\n').join('')
+
+/** An agent waits; a person sees the difference and approves. (FILE-6) */
+export async function approve({ house, enter, assert }) {
+  await house.write('hello.txt', 'one\ntwo\n')
+  await read(house, 'hello.txt')
+  const page = await enter()
+  const result = write(house, 'hello.txt', 'one\n2\n')
+  await page.locator('.row.added', { hasText: '2' }).waitFor()
+  await page.locator('.row.removed', { hasText: 'two' }).waitFor()
+  assert.equal(await house.read('hello.txt'), 'one\ntwo\n')
+  await ready(page)
+  await button(page, /^Approve/).click()
+  const { text, code } = await result
+  assert.equal(code, '', text)
+  assert.equal(await house.read('hello.txt'), 'one\n2\n')
+  await done(page, 'approved by anna')
+  assert.ok((await house.trail()).some((e) => e.By === 'person anna' && e.Decision === 'approved' && e.Outcome === 'ok'))
+}
+
+/** The person's words reach the agent, and nothing is written. (FILE-6) */
+export async function reject({ house, enter, assert }) {
+  const page = await enter()
+  const result = write(house, 'a.txt', 'x\n')
+  await ready(page)
+  await button(page, /^Reject/).click()
+  await page.getByRole('textbox').fill('Put it below docs, "please" <now>')
+  await page.getByRole('button', { name: 'Reject', exact: true }).click()
+  const { text, code } = await result
+  assert.equal(code, 'user_rejected')
+  assert.match(JSON.parse(text).error, /Put it below docs, "please" <now>/)
+  assert.equal(await house.read('a.txt'), null)
+  await done(page, 'rejected by anna')
+}
+
+/** Some of the changes are made, others are not. */
+export async function hunks({ house, enter, assert }) {
+  await house.write('a.txt', numbered(90))
+  await read(house, 'a.txt')
+  const page = await enter()
+  const result = write(house, 'a.txt', numbered(90, (i, line) => (i % 40 === 5 ? `${line} changed` : line)))
+  await ready(page)
+  const second = page.getByRole('checkbox', { name: /^Change 2/ })
+  await second.uncheck()
+  await button(page, 'Approve 2 of 3 changes').click()
+  const { text, code } = await result
+  assert.equal(code, '', text)
+  assert.equal(await house.read('a.txt'), numbered(90, (i, line) => (i === 5 || i === 85 ? `${line} changed` : line)))
+  assert.ok((await house.trail()).some((e) => e.Decision === 'edited' && e.By === 'person anna'))
+}
+
+/** A person changes the text before it is written; every other byte stays, line ends too. */
+export async function edit({ house, enter, assert }) {
+  const page = await enter()
+  const result = write(house, 'a.txt', 'first\r\nsecond\nthird')
+  await ready(page)
+  await button(page, /^Edit/).click()
+  const text = page.getByRole('textbox', { name: 'the text that would be written' })
+  await text.click()
+  await page.keyboard.press('Control+End')
+  await page.keyboard.type(' and last')
+  await button(page, 'Approve what I edited').click()
+  assert.equal((await result).code, '')
+  assert.equal(await house.read('a.txt'), 'first\r\nsecond\nthird and last')
+  await done(page, 'edited and approved by anna')
+}
+
+/** What was edited is not lost by a slip. */
+export async function discard({ house, enter }) {
+  const page = await enter()
+  write(house, 'a.txt', 'x\n').catch(() => {})
+  await ready(page)
+  await button(page, /^Edit/).click()
+  await page.getByRole('textbox', { name: 'the text that would be written' }).click()
+  await page.keyboard.type('kept ')
+  await button(page, 'Stop editing').click()
+  await page.getByRole('button', { name: 'Back' }).click()
+  await page.getByText('kept').first().waitFor()
+  await button(page, 'Stop editing').click()
+  await page.getByRole('button', { name: 'Discard' }).click()
+  await button(page, /^Edit/).waitFor()
+}
+
+/** A pattern holds for what else is open, and for what comes. (FILE-6) */
+export async function pattern({ house, enter, assert }) {
+  const page = await enter()
+  const first = write(house, 'docs/a.md', 'a\n')
+  const other = write(house, 'docs/b.md', 'b\n')
+  await item(page, 'docs/b.md').waitFor()
+  await item(page, 'docs/a.md').click()
+  await ready(page)
+  await button(page, /^Pattern/).click()
+  const input = page.getByRole('textbox', { name: 'Pattern' })
+  assert.equal(await input.inputValue(), 'docs/**')
+  await page.getByRole('button', { name: 'Approve', exact: true }).click()
+  assert.deepEqual([(await first).code, (await other).code], ['', ''])
+  assert.equal((await write(house, 'docs/c.md', 'c\n')).code, '')
+  await done(page, 'approved by pattern by anna')
+}
+
+/** A pattern that does not fit is said, and the question stays. */
+export async function badPattern({ house, enter }) {
+  const page = await enter()
+  write(house, 'docs/a.md', 'a\n').catch(() => {})
+  await ready(page)
+  await button(page, /^Pattern/).click()
+  await page.getByRole('textbox', { name: 'Pattern' }).fill('src/*')
+  await page.getByRole('button', { name: 'Approve', exact: true }).click()
+  await page.getByRole('alert').getByText('does not match').waitFor()
+  await ready(page)
+}
+
+/** Whatever else the session writes is approved. */
+export async function session({ house, enter, assert }) {
+  const page = await enter()
+  const first = write(house, 'a.txt', 'a\n')
+  await ready(page)
+  await button(page, /^Session/).click()
+  await page.getByRole('button', { name: 'Approve all of it' }).click()
+  assert.equal((await first).code, '')
+  assert.equal((await write(house, 'b.txt', 'b\n')).code, '')
+}
+
+/** Two people look at one question: the first answer counts, and the other one sees whose it was. */
+export async function people({ house, enter, assert }) {
+  const [anna, ben] = [await enter('anna'), await enter('ben')]
+  const result = write(house, 'a.txt', 'a\n')
+  await Promise.all([ready(anna), ready(ben)])
+  await button(ben, /^Approve/).click()
+  assert.equal((await result).code, '')
+  await anna.getByText('No longer open: approved by ben').waitFor()
+  assert.equal(await button(anna, /^Approve/).count(), 0)
+  await anna.keyboard.press('a') // is no answer to anything
+  assert.ok((await house.trail()).some((e) => e.By === 'person ben' && e.Outcome === 'ok'))
+}
+
+/** The connection is lost, questions come and go meanwhile, and the page catches up. */
+export async function reconnect({ house, enter, assert }) {
+  const [anna, ben] = [await enter('anna'), await enter('ben')]
+  const first = write(house, 'a.txt', 'a\n')
+  await Promise.all([ready(anna), ready(ben)])
+  await house.down()
+  await anna.getByText('No connection to stet').waitFor()
+  const second = write(house, 'b.txt', 'b\n', 'session-2')
+  await button(anna, /^Approve/).click()
+  await anna.getByRole('alert').getByText('stet cannot be reached').waitFor()
+  await house.up()
+  await item(anna, 'b.txt').waitFor()
+  await anna.getByText('No connection to stet').waitFor({ state: 'detached' })
+  await ready(anna)
+  await button(anna, /^Approve/).click()
+  assert.equal((await first).code, '')
+  await item(anna, 'b.txt').click()
+  await ready(anna)
+  await button(anna, /^Approve/).click()
+  assert.equal((await second).code, '')
+  await ben.getByText('No longer open').waitFor()
+}
+
+/** More tabs than a browser grants connections: all follow, also when the one is closed that had the stream. */
+export async function tabs({ house, enter, assert }) {
+  const first = await enter()
+  const all = [first]
+  while (all.length < 8) {
+    const tab = await first.context().newPage()
+    await tab.goto(house.base)
+    await tab.getByText('No agent waits for you.').waitFor()
+    all.push(tab)
+  }
+  const result = write(house, 'a.txt', 'a\n')
+  for (const tab of all) await tab.bringToFront().then(() => ready(tab))
+  await button(all[7], /^Approve/).click()
+  assert.equal((await result).code, '')
+  for (const tab of all.slice(0, 7)) await tab.getByText('No longer open: approved by anna').waitFor()
+  await first.close()
+  write(house, 'b.txt', 'b\n').catch(() => {})
+  for (const tab of all.slice(1)) await item(tab, 'b.txt').waitFor()
+}
+
+/** An answer about what is open that comes late takes nothing away that was opened since. */
+export async function late({ house, enter }) {
+  const page = await enter(null)
+  let held = false
+  let asked
+  const again = new Promise((done) => (asked = done))
+  await page.route('**/api/questions', async (route) => {
+    if (held) {
+      await route.continue()
+      return asked()
+    }
+    held = true
+    const answer = await route.fetch() // nothing is open
+    write(house, 'a.txt', 'a\n').catch(() => {})
+    await item(page, 'a.txt').waitFor()
+    await route.fulfill({ response: answer })
+  })
+  await page.goto(`${house.base}/#token=token-of-anna`)
+  await ready(page)
+  await again // it has asked again
+  await ready(page)
+  await item(page, 'a.txt').waitFor()
+}
+
+/** 10,000 lines are shown, with few elements, and scrolled to their end. */
+export async function large({ house, enter, assert }) {
+  const most = 10_000
+  await house.write('big.txt', numbered(most))
+  await read(house, 'big.txt')
+  const page = await enter()
+  const result = write(house, 'big.txt', numbered(most, (_, line) => line + ' is another one'))
+  await page.locator('.row.added').first().waitFor()
+  assert.ok((await page.locator('.row').count()) < 400)
+  const pane = page.getByRole('region', { name: 'after' })
+  await pane.evaluate((e) => (e.scrollTop = e.scrollHeight))
+  await page.getByText(`line ${most} is another one`).waitFor()
+  await page.locator('.row.removed', { hasText: `line ${most}` }).waitFor() // the other side went along
+  assert.ok((await page.locator('.row').count()) < 400)
+  await ready(page)
+  await button(page, /^Approve/).click()
+  await page.getByRole('button', { name: 'Approve it unseen' }).click() // it is too large to be read at a glance
+  assert.equal((await result).code, '')
+}
+
+/** Markup, control characters and what turns text around are shown as what they are. */
+export async function hostile({ house, enter, assert }) {
+  const evil = [
+    '<img src=x onerror="window.owned=1"><script>window.owned=1</script>',
+    'access = "user\u202e \u2066// admin only\u2069 \u2066"',
+    'bell \u0007 escape \u001b[31m red, null \u0000, zero width \u200b, tag \u{e0041}',
+    'javascript:alert(1) {{7*7}} ${7*7} &lt;b&gt; </code></div>',
+  ].join('\n')
+  const page = await enter()
+  const path = 'docs/<b>bold</b>\u202etxt.exe'
+  write(house, path, evil + '\n', 'session <i>1</i>').catch(() => {})
+  await page.locator('.row.added').first().waitFor()
+  const shown = await page.locator('.pane').innerText()
+  for (const text of ['<img src=x onerror=', '\\u202e', '\\u2066', '\\x07', '\\x1b[31m', '\\x00', '\\u200b', '\\U000e0041', '</code></div>', '&lt;b&gt;']) {
+    assert.ok(shown.includes(text), `${text} is not shown`)
+  }
+  const all = await page.evaluate(() => document.documentElement.innerHTML)
+  for (const raw of ['\u202e', '\u2066', '\u001b', '\u0007', '\u200b']) assert.ok(!all.includes(raw), `${JSON.stringify(raw)} is in the page`)
+  assert.equal(await page.evaluate(() => window.owned), undefined)
+  assert.equal(await page.locator('main img, main b b, main i').count(), 0)
+  await page.locator('.warning', { hasText: 'control or bidirectional' }).waitFor()
+  await page.goto(`${house.base}/#/audit`)
+  assert.ok(!(await page.title()).includes('\u202e'))
+}
+
+/** What is hostile in a text stays harmless in the editor, too. */
+export async function hostileEditor({ house, enter, assert }) {
+  const page = await enter()
+  write(house, 'a.txt', 'x \u202e y \u200b z <img src=x onerror="window.owned=1">\n').catch(() => {})
+  await ready(page)
+  await button(page, /^Edit/).click()
+  await page.locator('.cm-specialChar').first().waitFor()
+  assert.equal(await page.locator('.cm-specialChar').count(), 2)
+  assert.equal(await page.evaluate(() => window.owned), undefined)
+}
+
+/** Two lines of 5,000 characters: what is not shown is said, and approved only by saying so. */
+export async function longLine({ house, enter, assert }) {
+  const page = await enter()
+  const result = write(house, 'min.js', 'x'.repeat(5000) + '\n')
+  await page.getByText('3,000 more characters are not shown').waitFor()
+  await ready(page)
+  await page.keyboard.press('a')
+  await page.getByRole('button', { name: 'Approve it unseen' }).waitFor()
+  await page.keyboard.press('Escape')
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
+  await button(page, /^Approve/).click()
+  await page.getByRole('button', { name: 'Approve it unseen' }).click()
+  assert.equal((await result).code, '')
+}
+
+/** Everything on a phone. */
+export async function phone({ house, enter, assert }) {
+  const page = await enter('anna', { viewport: { width: 375, height: 667 }, hasTouch: true, isMobile: true, deviceScaleFactor: 2 })
+  const result = write(house, 'internal/a/long/way/down/to/a.txt', 'a\n'.repeat(40))
+  await item(page, 'a.txt').tap()
+  await ready(page)
+  const wider = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
+  assert.ok(wider <= 0, `the page is ${wider} px wider than the screen`)
+  for (const b of await page.locator('.answers button').all()) {
+    const box = await b.boundingBox()
+    assert.ok(box.height >= 40 && box.y + box.height <= 667, 'a button is too small, or out of sight')
+  }
+  await button(page, /^Approve/).tap()
+  assert.equal((await result).code, '')
+  await page.getByRole('heading', { name: 'Approvals' }).waitFor()
+}
+
+/** Without a mouse: to the question, to its changes, and through the answers. */
+export async function keyboard({ house, enter, assert }) {
+  await house.write('a.txt', numbered(90))
+  await read(house, 'a.txt')
+  const page = await enter()
+  const first = write(house, 'a.txt', numbered(90, (i, line) => (i % 40 === 5 ? `${line} changed` : line)))
+  await item(page, 'a.txt').waitFor()
+  const second = write(house, 'b.txt', 'b\n')
+  await item(page, 'b.txt').waitFor()
+  await ready(page)
+  await page.keyboard.press('n')
+  await page.keyboard.press('x') // not the change that it went to
+  await button(page, 'Approve 2 of 3 changes').waitFor()
+  await page.keyboard.press('x')
+  await page.keyboard.press('j')
+  await page.locator('.question h1', { hasText: 'b.txt' }).waitFor()
+  await ready(page)
+  await page.keyboard.press('r')
+  await page.locator('dialog textarea:focus').waitFor()
+  await page.keyboard.type('not aqrs')
+  await page.keyboard.press('Tab')
+  await page.keyboard.press('Tab')
+  await page.keyboard.press('Enter')
+  assert.match((await second).text, /not aqrs/)
+  await page.locator('.question h1', { hasText: 'a.txt' }).waitFor()
+  await ready(page)
+  await page.keyboard.press('a')
+  assert.equal((await first).code, '')
+}
+
+/** A key that was meant for one question is no answer to the one that takes its place. */
+export async function habit({ house, enter, assert }) {
+  const page = await enter()
+  const first = write(house, 'a.txt', 'a\n')
+  await item(page, 'a.txt').waitFor()
+  const second = write(house, 'b.txt', 'b\n')
+  await item(page, 'b.txt').waitFor()
+  await ready(page)
+  await page.evaluate(() => {
+    const press = () => document.body.dispatchEvent(new KeyboardEvent('keydown', { key: 'a', bubbles: true }))
+    new MutationObserver(() => {
+      if (document.querySelector('.question h1')?.textContent.includes('b.txt') && !globalThis.pressed) {
+        globalThis.pressed = true
+        for (let i = 0; i < 5; i++) press()
+      }
+    }).observe(document.body, { childList: true, subtree: true, characterData: true })
+    for (let i = 0; i < 5; i++) press()
+  })
+  assert.equal((await first).code, '')
+  await page.locator('.question h1', { hasText: 'b.txt' }).waitFor()
+  await ready(page)
+  assert.ok(await page.evaluate(() => globalThis.pressed))
+  assert.equal(await house.read('b.txt'), null)
+  await page.keyboard.press('a')
+  assert.equal((await second).code, '')
+}
+
+/** The call ends before anybody has answered: the question goes, and says why. */
+export async function withdrawn({ house, enter, assert }) {
+  const page = await enter()
+  const stop = new AbortController()
+  const call = fetch(process.env.STET_CONTROL + '/call', {
+    method: 'POST',
+    body: JSON.stringify({ session: 's', tool: 'write_file', args: { path: 'a.txt', content: 'a\n' } }),
+    signal: stop.signal,
+  })
+  await ready(page)
+  stop.abort()
+  await assert.rejects(call)
+  await page.getByText('No longer open: withdrawn').waitFor()
+}

@@ -1,0 +1,81 @@
+// Runs one flow: node run.mjs FILE NAME.
+import assert from 'node:assert/strict'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+
+const load = createRequire(join(process.env.STET_MODULES, 'x'))
+const { chromium } = load('playwright-core')
+const base = process.env.STET_URL
+const control = process.env.STET_CONTROL
+
+/** tell has the house do something, and returns what it says. */
+async function tell(method, path, body) {
+  const answer = await fetch(control + path, { method, body: body && JSON.stringify(body) })
+  if (!answer.ok) throw new Error(`${path}: ${await answer.text()}`)
+  return answer.json()
+}
+
+const house = {
+  base,
+  /** call makes a call as an agent, and returns its result once there is one. */
+  call: (tool, args, session = 'session-1') => tell('POST', '/call', { session, tool, args }),
+  read: (path) => tell('GET', '/file?path=' + encodeURIComponent(path)),
+  write: (path, content) => tell('POST', '/file', { path, content }),
+  trail: () => tell('GET', '/trail'),
+  down: () => tell('POST', '/down'),
+  up: () => tell('POST', '/up'),
+  say: (text) => tell('POST', '/say', { text }),
+  seed: () => tell('POST', '/seed'),
+  pictures: process.env.STET_PICTURES,
+}
+
+const browser = await chromium.connect(process.env.STET_BROWSER)
+const contexts = []
+
+/** enter opens the UI as a person. What the page complains about fails the flow. */
+async function enter(person = 'anna', options = {}) {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options })
+  contexts.push(context)
+  const page = await context.newPage()
+  page.setDefaultTimeout(30_000)
+  page.complaints = []
+  page.on('pageerror', (err) => page.complaints.push(String(err)))
+  page.on('console', (m) => {
+    if (m.type() === 'error' && !/Failed to load resource|net::ERR/.test(m.text())) page.complaints.push(m.text())
+  })
+  page.on('request', (r) => {
+    const url = r.url()
+    if (!url.startsWith(base) && !url.startsWith('blob:')) page.complaints.push('outside request: ' + url)
+  })
+  if (person) {
+    await page.goto(`${base}/#token=token-of-${person}`)
+    await page.getByRole('heading', { name: 'Approvals' }).waitFor()
+    assert.ok(!page.url().includes('token'), 'the token stays in the address')
+  }
+  return page
+}
+
+/** axe lists what a page lacks for those who do not see it, or not well. */
+async function axe(page) {
+  await page.evaluate(load('axe-core').source)
+  const { violations } = await page.evaluate(() => globalThis.axe.run({ resultTypes: ['violations'] }))
+  return violations.flatMap((v) => v.nodes.map((n) => `${v.id}: ${n.target.join(' ')}: ${n.failureSummary}`))
+}
+
+const [, , file, name] = process.argv
+const flows = await import(`./${file}.mjs`)
+let failed
+try {
+  await flows[name]({ house, enter, assert, axe })
+  for (const c of contexts) for (const p of c.pages()) assert.deepEqual(p.complaints ?? [], [], 'the page complains')
+} catch (err) {
+  failed = err
+  for (const c of contexts) for (const p of c.pages()) console.error('the page has:\n' + (await p.locator('body').innerText().catch(() => '')).slice(0, 3000), p.complaints)
+}
+for (const c of contexts) await c.close()
+await browser.close()
+if (failed) {
+  console.error(failed)
+  process.exit(1)
+}
+process.exit(0) // calls that nobody answered are dropped

@@ -1,0 +1,93 @@
+package web
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/session"
+)
+
+// seed puts invented sessions and requests into the house.
+func (h *house) seed(ctx context.Context) error {
+	say := func(role llm.Role, text string) session.Body {
+		return session.Message{Role: role, Parts: []llm.Part{{Kind: llm.Text, Text: text}}}
+	}
+	call := func(id, name, args, result string) []session.Body {
+		return []session.Body{
+			session.Message{
+				Role: llm.Assistant, Model: "example-large", Usage: &llm.Usage{Input: 900, CacheRead: 41_000, CacheWrite: 2_100, Output: 350},
+				Parts: []llm.Part{{Kind: llm.Thinking, Text: "The limit is checked in one place only."}, {Kind: llm.ToolCall, CallID: id, Name: name, Args: args}},
+			},
+			session.Message{Role: llm.Tool, Parts: []llm.Part{{Kind: llm.ToolResult, CallID: id, Text: result}}},
+		}
+	}
+	talk := []session.Body{session.Title("Give uploads a retry budget"), say(llm.User, "Uploads retry for ever. Give them a budget.")}
+	talk = append(talk, call("c1", "read_file", `{"path":"internal/upload/retry.go"}`, longText(240))...)
+	talk = append(talk, call("c2", "search_text", `{"query":"retry("}`, longText(60))...)
+	talk = append(talk, say(llm.Assistant, "Each upload may now retry five times in a minute.\nShall I make the number a setting?"), say(llm.User, "No. Keep it small."))
+	if _, err := session.Create(ctx, h.hub, session.Opening{Dir: project}, talk...); err != nil {
+		return err
+	}
+	if _, err := session.Create(ctx, h.hub, session.Opening{Dir: "/home/me/other"}, say(llm.User, "Why does the login test fail on Mondays?")); err != nil {
+		return err
+	}
+	return h.store.Append(ctx, requests())
+}
+
+// say adds to the first session of seed.
+func (h *house) say(ctx context.Context, text string) error {
+	found, err := session.Latest(ctx, h.hub, project)
+	if err != nil {
+		return err
+	}
+	s, err := session.Resume(ctx, h.hub, found.ID)
+	if err != nil {
+		return err
+	}
+	return s.Append(ctx, session.Message{Role: llm.User, Parts: []llm.Part{{Kind: llm.Text, Text: text}}})
+}
+
+func longText(lines int) string {
+	s := ""
+	for i := range lines {
+		s += fmt.Sprintf("%4d | func step%d() error { return nil }\n", i+1, i+1)
+	}
+	return s
+}
+
+// requests are 21 days of requests.
+func requests() record.Batch {
+	var b record.Batch
+	now := time.Now()
+	reasons := []string{"repeat", "older", "terminal", "partial", "idle"}
+	for day := range 21 {
+		for i := range 14 {
+			id := fmt.Sprintf("r%02d-%02d", day, i)
+			at := now.Add(-time.Duration(20-day)*24*time.Hour - time.Duration(14-i)*4*time.Minute)
+			grown := 16_000 + i*6_500 + int(9_000*math.Abs(math.Sin(float64(day))))
+			kept := grown * (70 - i) / 75
+			read := kept * 9 / 10
+			agent, model := "example-agent", "example-large"
+			if day%3 == 0 {
+				agent, model = "other-agent", "example-small"
+			}
+			conversation := fmt.Sprintf("%s-%02d", agent, day)
+			b.Requests = append(b.Requests, record.Request{
+				ID: id, Time: at, Conversation: conversation, Client: agent, API: record.Chat, Model: model, Status: 200, Policy: "lossless",
+				BytesIn: int64(grown * 4), BytesOut: int64(kept * 4), TokensOff: grown, Tokens: kept, Reads: i, Trimmed: i / 2,
+				Usage: record.Usage{Input: kept / 50, CacheRead: read, CacheWrite: kept - read, Output: 400 + 30*i}, Added: 900 * time.Microsecond,
+			})
+			for j := range i / 3 {
+				b.Trims = append(b.Trims, record.Trim{
+					Request: id, Time: at, Conversation: conversation, CallID: fmt.Sprintf("call-%d-%d", i, j),
+					Paths: []string{fmt.Sprintf("internal/part%d/file%d.go", j, i)}, Reason: reasons[(i+j)%len(reasons)], Before: 9_000 + 100*i, After: 80,
+				})
+			}
+		}
+	}
+	return b
+}

@@ -1,0 +1,155 @@
+package web
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/stet-dev/stet/record"
+)
+
+// Entry is an entry of the audit trail.
+type Entry struct {
+	Seq      uint64    `json:"seq"`
+	Time     time.Time `json:"time"`
+	Kind     string    `json:"kind"`
+	Intent   uint64    `json:"intent,omitempty"`
+	Root     string    `json:"root,omitempty"`
+	Session  string    `json:"session,omitempty"`
+	Client   string    `json:"client,omitempty"`
+	Call     string    `json:"call,omitempty"`
+	Tool     string    `json:"tool,omitempty"`
+	Path     string    `json:"path,omitempty"`
+	Bytes    int64     `json:"bytes"`
+	Before   string    `json:"before,omitempty"`
+	After    string    `json:"after,omitempty"`
+	Decision string    `json:"decision,omitempty"`
+	By       string    `json:"by,omitempty"`
+	Outcome  string    `json:"outcome,omitempty"`
+	Flags    []string  `json:"flags,omitempty"`
+	Hash     string    `json:"hash"`
+}
+
+// Verify is the body of POST /api/audit/verify.
+type Verify struct {
+	Known string `json:"known,omitempty"` // NUMBER:HASH of an entry that must be there
+}
+
+// Verdict is what following the chain of the trail has found.
+type Verdict struct {
+	Entries int      `json:"entries"` // that hold together
+	Head    string   `json:"head"`    // NUMBER:HASH of the last of them
+	Broken  uint64   `json:"broken"`  // the first entry that does not follow; 0: none
+	Why     string   `json:"why"`
+	Open    []uint64 `json:"open"` // intents of writes without an outcome
+}
+
+// Suspended is a client session whose calls are refused.
+type Suspended struct {
+	Session string    `json:"session"`
+	Client  string    `json:"client"`
+	Root    string    `json:"root"`
+	Since   time.Time `json:"since"`
+	Flags   []string  `json:"flags"`
+	Lift    bool      `json:"lift"` // letting it go on is offered
+}
+
+// Lift is the body of POST /api/suspended/lift.
+type Lift struct {
+	Session string `json:"session"`
+}
+
+func (h *Handler) audit(w http.ResponseWriter, r *http.Request) error {
+	if h.Trail == nil {
+		return absent("an audit trail")
+	}
+	last, err := number(r, "last", 500)
+	if err != nil {
+		return err
+	}
+	if last <= 0 || last > maxEntries {
+		last = maxEntries
+	}
+	q := record.TrailQuery{Root: r.URL.Query().Get("root"), Session: r.URL.Query().Get("session"), Limit: last, Last: true}
+	for _, k := range r.URL.Query()["kind"] {
+		q.Kinds = append(q.Kinds, record.Kind(k))
+	}
+	found, err := h.Trail.Entries(r.Context(), q)
+	if err != nil {
+		return err
+	}
+	all := []Entry{}
+	for _, e := range slices.Backward(found) {
+		all = append(all, Entry{
+			e.Seq, e.Time, string(e.Kind), e.Intent, e.Root, e.Session, e.Client, e.CallID, e.Tool, e.Path, e.Bytes,
+			e.Before, e.After, e.Decision, e.By, e.Outcome, e.Flags, e.Hash,
+		})
+	}
+	h.reply(w, all)
+	return nil
+}
+
+func (h *Handler) verify(w http.ResponseWriter, r *http.Request) error {
+	if h.Trail == nil {
+		return absent("an audit trail")
+	}
+	var in Verify
+	if err := read(w, r, &in); err != nil {
+		return err
+	}
+	var known []record.Link
+	if in.Known = strings.TrimSpace(in.Known); in.Known != "" {
+		l, err := record.ParseLink(in.Known)
+		if err != nil {
+			return invalid("%v", err)
+		}
+		known = append(known, l)
+	}
+	v, err := record.Verify(r.Context(), h.Trail, known...)
+	if err != nil {
+		return err
+	}
+	out := Verdict{Entries: v.Entries, Open: []uint64{}}
+	if v.Entries > 0 {
+		out.Head = v.Head.String()
+	}
+	if v.Broken != nil {
+		out.Broken, out.Why = v.Broken.Seq, v.Broken.Why
+	}
+	for _, e := range v.Open {
+		out.Open = append(out.Open, e.Seq)
+	}
+	h.reply(w, out)
+	return nil
+}
+
+func (h *Handler) suspended(w http.ResponseWriter, r *http.Request) error {
+	all := []Suspended{}
+	if h.Trail != nil {
+		found, err := record.Suspended(r.Context(), h.Trail)
+		if err != nil {
+			return err
+		}
+		for _, e := range found {
+			all = append(all, Suspended{e.Session, e.Client, e.Root, e.Time, e.Flags, h.Lift != nil})
+		}
+	}
+	h.reply(w, all)
+	return nil
+}
+
+func (h *Handler) lift(w http.ResponseWriter, r *http.Request) error {
+	var in Lift
+	if err := read(w, r, &in); err != nil {
+		return err
+	}
+	if h.Lift == nil {
+		return absent("letting a session go on")
+	}
+	if err := h.Lift(r.Context(), in.Session, who(r.Context())); err != nil {
+		return problem{http.StatusConflict, err.Error()}
+	}
+	h.reply(w, struct{}{})
+	return nil
+}

@@ -1,0 +1,129 @@
+package web
+
+import (
+	"net/http"
+	"strconv"
+
+	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/session"
+)
+
+// Rewind is the body of POST /api/sessions/{id}/rewind: the session is then what
+// it was after that event.
+type Rewind struct {
+	To uint64 `json:"to"`
+}
+
+// Fork is the body of POST /api/sessions/{id}/fork: a session begins that goes
+// another way after that event.
+type Fork struct {
+	At uint64 `json:"at"` // 0: the newest
+}
+
+// Went names the session that goes on.
+type Went struct {
+	Session string `json:"session"`
+}
+
+// resumed opens the session that a request names.
+func (h *Handler) resumed(r *http.Request) (*session.Session, error) {
+	if h.Sessions == nil {
+		return nil, absent("a stored session")
+	}
+	return session.Resume(r.Context(), h.Sessions, r.PathValue("id"))
+}
+
+func (h *Handler) rewind(w http.ResponseWriter, r *http.Request) error {
+	var in Rewind
+	if err := read(w, r, &in); err != nil {
+		return err
+	}
+	s, err := h.resumed(r)
+	if err != nil {
+		return err
+	}
+	if last := s.State().Last; in.To == 0 || in.To >= last {
+		return invalid("there is nothing after event %d to go back over", in.To)
+	}
+	if err := s.Rewind(r.Context(), in.To); err != nil {
+		return err
+	}
+	h.log().Info("rewind", "session", s.ID(), "to", in.To, "by", who(r.Context()))
+	h.reply(w, Went{s.ID()})
+	return nil
+}
+
+func (h *Handler) fork(w http.ResponseWriter, r *http.Request) error {
+	var in Fork
+	if err := read(w, r, &in); err != nil {
+		return err
+	}
+	s, err := h.resumed(r)
+	if err != nil {
+		return err
+	}
+	if last := s.State().Last; in.At > last {
+		return invalid("there is no event %d: the last one is %d", in.At, last)
+	}
+	fork, err := s.Fork(r.Context(), in.At)
+	if err != nil {
+		return err
+	}
+	h.reply(w, Went{fork.ID()})
+	return nil
+}
+
+func (h *Handler) compact(w http.ResponseWriter, r *http.Request) error {
+	if h.Compact == nil {
+		return absent("compacting")
+	}
+	next, err := h.Compact(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return problem{http.StatusBadGateway, err.Error()}
+	}
+	h.reply(w, Went{next})
+	return nil
+}
+
+// SessionEvent tells that a session has gone on.
+type SessionEvent struct {
+	Seq     uint64   `json:"seq"`
+	Kind    string   `json:"kind"` // of the event; see package session
+	Message *Message `json:"message,omitempty"`
+}
+
+// live reports whether sessions can be followed.
+func (h *Handler) live() bool {
+	_, ok := h.Sessions.(*session.Hub)
+	return ok
+}
+
+// sessionEvents follows a session from the event after number "after" on; a page
+// that lost the connection says what it had last.
+func (h *Handler) sessionEvents(w http.ResponseWriter, r *http.Request) error {
+	if !h.live() {
+		return absent("following a session")
+	}
+	after, err := strconv.ParseUint(r.URL.Query().Get("after"), 10, 64)
+	if err != nil {
+		return invalid("after: want the number of an event")
+	}
+	sub, err := h.Sessions.(*session.Hub).Subscribe(r.Context(), r.PathValue("id"), after)
+	if err != nil {
+		return err
+	}
+	defer sub.Close()
+	s, err := newStream(w)
+	if err != nil {
+		return nil // it has gone
+	}
+	follow(r.Context(), s, sub.Next, func(e session.Event) error {
+		out := SessionEvent{Seq: e.Seq, Kind: string(e.Kind())}
+		if m, ok := e.Body.(session.Message); ok {
+			shown := message(e.Seq, llm.Message(m))
+			out.Message = &shown
+		}
+		return s.send(e.Seq, out)
+	})
+	return nil
+}

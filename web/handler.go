@@ -1,0 +1,130 @@
+// Package web is the UI in a browser: the queue of open questions with what
+// each would change, the stored sessions, what requests used and what was left
+// out of them, the files that were written, and the audit trail.
+//
+// [Handler] serves the built UI, which is embedded (its source is in ui, and
+// "go generate" builds it), and the JSON that it shows, below /api/. The types
+// of that JSON are in this package; ui/src/api.gen.ts is made of them.
+//
+// Nobody gets anything but the UI itself without a token: see [Handler.Authenticate].
+// What agents and files contain is data to the UI, never markup: the content
+// security policy allows no script, style or request from elsewhere, and no text
+// becomes HTML.
+package web
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net/http"
+	"sync"
+
+	"github.com/stet-dev/stet/approval"
+	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/session"
+)
+
+// Handler serves the UI and its API at the root of a host. Queue and
+// Authenticate are needed; what the other fields would give is not offered
+// where they are nil. The fields are not to be changed once it is in use.
+//
+// Streams of events end with their requests' contexts: a server that shuts down
+// has to end its BaseContext first.
+type Handler struct {
+	Queue *approval.Queue
+
+	// Authenticate says whose token it is. The name goes into the audit trail
+	// as who decided. It is asked at every request, so that a token that was
+	// revoked is of no use from then on, and may be called concurrently.
+	Authenticate func(token string) (person string, ok bool)
+
+	// Hosts are names of this host, with or without port, under which browsers
+	// may reach it. The loopback names always are.
+	Hosts []string
+
+	Sessions session.Store // a *session.Hub is followed live
+	Records  record.Store
+	Trail    record.Trail
+
+	// Cost is what a request cost in US dollars; false where the model's price is
+	// not known.
+	Cost func(model string, used record.Usage) (usd float64, known bool)
+	// Window is a model's context window in tokens; 0: unknown.
+	Window func(model string) int
+
+	// Undo takes back writes, oldest first, for the person of that name. It returns
+	// when that is done; it may put a question into Queue before.
+	Undo func(ctx context.Context, writes []record.Write, person string) error
+	// Lift lets a suspended client session go on.
+	Lift func(ctx context.Context, session, person string) error
+	// Compact replaces a stored session's conversation by a summary, and returns
+	// the session that goes on.
+	Compact func(ctx context.Context, id string) (next string, err error)
+	// ResumeCommand is what to type to go on with a stored session.
+	ResumeCommand func(i session.Info) string
+	// Exports are formats besides "json" and "markdown".
+	Exports map[string]Export
+
+	Version  string
+	Settings func() []Setting // what the server runs with, to be looked at
+
+	Log *slog.Logger // nil: silence
+
+	once   sync.Once
+	routes http.Handler
+}
+
+// Export writes a session in some format.
+type Export func(w io.Writer, s session.State, events []session.Event) error
+
+// ServeHTTP implements http.Handler.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h.once.Do(func() { h.routes = h.guard(h.mux()) })
+	h.routes.ServeHTTP(w, r)
+}
+
+// mux has all routes. What is below /api/ needs a person, but for the login.
+func (h *Handler) mux() *http.ServeMux {
+	m := http.NewServeMux()
+	m.HandleFunc("POST /api/login", h.login)
+	m.HandleFunc("POST /api/logout", h.logout)
+	for pattern, serve := range map[string]endpoint{
+		"GET /api/me":                     h.me,
+		"GET /api/events":                 h.events,
+		"GET /api/questions":              h.questions,
+		"GET /api/questions/{id}":         h.question,
+		"GET /api/questions/{id}/content": h.content,
+		"POST /api/questions/{id}/answer": h.answer,
+		"GET /api/sessions":               h.sessions,
+		"GET /api/search":                 h.search,
+		"GET /api/sessions/{id}":          h.session,
+		"GET /api/sessions/{id}/events":   h.sessionEvents,
+		"GET /api/sessions/{id}/export":   h.export,
+		"POST /api/sessions/{id}/rewind":  h.rewind,
+		"POST /api/sessions/{id}/fork":    h.fork,
+		"POST /api/sessions/{id}/compact": h.compact,
+		"GET /api/conversations":          h.conversations,
+		"GET /api/requests":               h.requests,
+		"GET /api/savings":                h.savings,
+		"GET /api/files":                  h.files,
+		"POST /api/undo":                  h.undo,
+		"GET /api/audit":                  h.audit,
+		"POST /api/audit/verify":          h.verify,
+		"GET /api/suspended":              h.suspended,
+		"POST /api/suspended/lift":        h.lift,
+	} {
+		m.Handle(pattern, h.person(serve))
+	}
+	m.HandleFunc("/api/", func(w http.ResponseWriter, r *http.Request) {
+		h.fail(w, r, problem{http.StatusNotFound, "there is nothing at " + r.URL.Path})
+	})
+	m.Handle("/", built())
+	return m
+}
+
+func (h *Handler) log() *slog.Logger {
+	if h.Log == nil {
+		return slog.New(slog.DiscardHandler)
+	}
+	return h.Log
+}

@@ -1,0 +1,173 @@
+package web
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stet-dev/stet/approval"
+	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/session"
+)
+
+// house is a handler with everything behind it in memory, on a real server.
+type house struct {
+	*Handler
+	records record.Memory
+	server  *httptest.Server
+}
+
+// people may be revoked.
+type people struct {
+	mu sync.Mutex
+	by map[string]string
+}
+
+func (p *people) who(token string) (string, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	name, ok := p.by[token]
+	return name, ok
+}
+
+func newHouse(t *testing.T) (*house, *people) {
+	t.Helper()
+	known := &people{by: map[string]string{"A": "anna", "B": "ben"}}
+	h := &house{}
+	h.Handler = &Handler{
+		Queue: new(approval.Queue), Authenticate: known.who, Hosts: []string{"box.example"},
+		Sessions: &session.Hub{Store: new(session.Memory)}, Records: &h.records, Trail: &h.records,
+	}
+	h.server = httptest.NewServer(h)
+	t.Cleanup(func() {
+		h.server.CloseClientConnections()
+		h.server.Close()
+	})
+	return h, known
+}
+
+// page is a browser that is logged in.
+type page struct {
+	t      *testing.T
+	base   string
+	cookie *http.Cookie
+	key    string
+}
+
+// enter logs in.
+func (h *house) enter(t *testing.T, token string) *page {
+	t.Helper()
+	p := &page{t: t, base: h.server.URL}
+	r := p.do(http.MethodPost, "/api/login", Login{token}, nil)
+	var in LoggedIn
+	decode(t, r, &in)
+	if r.StatusCode != http.StatusOK || len(r.Cookies()) != 1 {
+		t.Fatalf("login: %s, %d cookies", r.Status, len(r.Cookies()))
+	}
+	p.key, p.cookie = in.Key, r.Cookies()[0]
+	return p
+}
+
+func (p *page) request(ctx context.Context, method, path string, body any, change func(*http.Request)) *http.Request {
+	p.t.Helper()
+	data, err := json.Marshal(body)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	r, err := http.NewRequestWithContext(ctx, method, p.base+path, bytes.NewReader(data))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	if p.cookie != nil {
+		r.AddCookie(p.cookie)
+	}
+	r.Header.Set(keyHeader, p.key)
+	if change != nil {
+		change(r)
+	}
+	return r
+}
+
+func (p *page) do(method, path string, body any, change func(*http.Request)) *http.Response {
+	p.t.Helper()
+	res, err := http.DefaultClient.Do(p.request(p.t.Context(), method, path, body, change))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	data, err := io.ReadAll(res.Body)
+	_ = res.Body.Close()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	res.Body = io.NopCloser(bytes.NewReader(data))
+	return res
+}
+
+func decode(t *testing.T, r *http.Response, into any) {
+	t.Helper()
+	if err := json.NewDecoder(r.Body).Decode(into); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// get reads what must be there.
+func get[T any](p *page, path string) T {
+	p.t.Helper()
+	r := p.do(http.MethodGet, path, nil, nil)
+	var v T
+	if r.StatusCode != http.StatusOK {
+		data, _ := io.ReadAll(r.Body)
+		p.t.Fatalf("%s: %s: %s", path, r.Status, data)
+	}
+	decode(p.t, r, &v)
+	return v
+}
+
+// post wants a status, and returns the error that was said.
+func (p *page) post(path string, body any, want int) string {
+	p.t.Helper()
+	r := p.do(http.MethodPost, path, body, nil)
+	var said Problem
+	decode(p.t, r, &said)
+	if r.StatusCode != want {
+		p.t.Fatalf("%s: %s, want %d: %s", path, r.Status, want, said.Error)
+	}
+	return said.Error
+}
+
+// listen reads a stream, event by event, until the test ends.
+func listen[T any](p *page, path string) func() T {
+	p.t.Helper()
+	res, err := http.DefaultClient.Do(p.request(p.t.Context(), http.MethodGet, path, nil, nil))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.t.Cleanup(func() { _ = res.Body.Close() })
+	if res.StatusCode != http.StatusOK {
+		p.t.Fatalf("%s: %s", path, res.Status)
+	}
+	lines := bufio.NewReader(res.Body)
+	return func() T {
+		p.t.Helper()
+		for {
+			line, err := lines.ReadString('\n')
+			if err != nil {
+				p.t.Fatal(err)
+			}
+			if data, ok := strings.CutPrefix(line, "data: "); ok {
+				var v T
+				if err := json.Unmarshal([]byte(data), &v); err != nil {
+					p.t.Fatal(err)
+				}
+				return v
+			}
+		}
+	}
+}

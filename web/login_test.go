@@ -1,0 +1,97 @@
+package web
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// A login takes both halves; neither is worth anything alone.
+func TestLogin(t *testing.T) {
+	h, known := newHouse(t)
+	p := h.enter(t, "A")
+	if me := get[Me](p, "/api/me"); me.Person != "anna" {
+		t.Errorf("logged in as %q", me.Person)
+	}
+	if c := p.cookie; !c.HttpOnly || c.SameSite != http.SameSiteStrictMode || c.Path != "/api/" || !strings.HasPrefix(c.Name, "stet-") {
+		t.Errorf("cookie %v", c)
+	}
+	other := h.enter(t, "B")
+	for name, change := range map[string]func(*http.Request){
+		"no cookie":        func(r *http.Request) { r.Header.Del("Cookie") },
+		"no key":           func(r *http.Request) { r.Header.Del(keyHeader) },
+		"a key that is no": func(r *http.Request) { r.Header.Set(keyHeader, "x!") },
+		"a short key":      func(r *http.Request) { r.Header.Set(keyHeader, "AAAA") },
+		"another's key":    func(r *http.Request) { r.Header.Set(keyHeader, other.key) },
+		"another's cookie": func(r *http.Request) {
+			r.Header.Del("Cookie")
+			r.AddCookie(other.cookie)
+		},
+		"the token as the cookie": func(r *http.Request) {
+			r.Header.Del("Cookie")
+			r.AddCookie(&http.Cookie{Name: p.cookie.Name, Value: "A"})
+		},
+	} {
+		for _, path := range []string{"/api/me", "/api/events", "/api/questions", "/api/audit", "/api/sessions/x/export"} {
+			if r := p.do(http.MethodGet, path, nil, change); r.StatusCode != http.StatusUnauthorized {
+				t.Errorf("%s: %s: %s", name, path, r.Status)
+			}
+		}
+	}
+	known.mu.Lock()
+	delete(known.by, "A")
+	known.mu.Unlock()
+	if r := p.do(http.MethodGet, "/api/me", nil, nil); r.StatusCode != http.StatusUnauthorized {
+		t.Errorf("a token that was revoked: %s", r.Status)
+	}
+}
+
+// Every route but the login needs a person.
+func TestNobody(t *testing.T) {
+	h, _ := newHouse(t)
+	p := &page{t: t, base: h.server.URL}
+	for _, path := range []string{
+		"/api/questions/x/answer", "/api/sessions/x/rewind", "/api/sessions/x/fork", "/api/sessions/x/compact", "/api/undo",
+		"/api/audit/verify", "/api/suspended/lift",
+	} {
+		if r := p.do(http.MethodPost, path, struct{}{}, nil); r.StatusCode != http.StatusUnauthorized {
+			t.Errorf("%s: %s", path, r.Status)
+		}
+	}
+	if r := p.do(http.MethodPost, "/api/login", Login{"C"}, nil); r.StatusCode != http.StatusUnauthorized || len(r.Cookies()) > 0 {
+		t.Errorf("a token that nobody has: %s", r.Status)
+	}
+}
+
+// Hosts that are not ours, and other origins, are refused.
+func TestGuard(t *testing.T) {
+	h, _ := newHouse(t)
+	p := h.enter(t, "A")
+	port := h.server.URL[strings.LastIndexByte(h.server.URL, ':'):]
+	host := func(name string) func(*http.Request) { return func(r *http.Request) { r.Host = name } }
+	for name, c := range map[string]struct {
+		change func(*http.Request)
+		want   int
+	}{
+		"loopback":         {host("127.0.0.1" + port), 200},
+		"localhost":        {host("LOCALHOST" + port), 200},
+		"IPv6":             {host("[::1]" + port), 200},
+		"a name of ours":   {host("box.example:99"), 200},
+		"a rebound name":   {host("evil.example" + port), 403},
+		"one that begins":  {host("localhost.evil.example"), 403},
+		"one that ends":    {host("evil-box.example"), 403},
+		"an empty one":     {host(":80"), 403},
+		"another origin":   {func(r *http.Request) { r.Header.Set("Origin", "http://evil.example") }, 403},
+		"another port":     {func(r *http.Request) { r.Header.Set("Origin", "http://127.0.0.1:1") }, 403},
+		"a page elsewhere": {func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "cross-site") }, 403},
+		"a sibling":        {func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "same-site") }, 403},
+	} {
+		r := p.do(http.MethodPost, "/api/logout", struct{}{}, c.change)
+		if r.StatusCode != c.want {
+			t.Errorf("%s: %s, want %d", name, r.Status, c.want)
+		}
+		if !strings.Contains(r.Header.Get("Content-Security-Policy"), "default-src 'none'") {
+			t.Errorf("%s: no content security policy", name)
+		}
+	}
+}

@@ -1,0 +1,42 @@
+package web
+
+import (
+	"maps"
+	"net/http"
+	"slices"
+)
+
+// Me is who is logged in, and what there is to see.
+type Me struct {
+	Person   string    `json:"person"`
+	Version  string    `json:"version"`
+	Sessions bool      `json:"sessions"` // sessions are stored
+	Live     bool      `json:"live"`     // and can be followed
+	Compact  bool      `json:"compact"`
+	Records  bool      `json:"records"` // requests are recorded
+	Trail    bool      `json:"trail"`   // there is an audit trail
+	Formats  []string  `json:"formats"` // that sessions can be exported in
+	Settings []Setting `json:"settings"`
+}
+
+// Setting is something that the server runs with.
+type Setting struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+	Note  string `json:"note,omitempty"`
+}
+
+func (h *Handler) me(w http.ResponseWriter, r *http.Request) error {
+	out := Me{
+		Person: who(r.Context()), Version: h.Version, Compact: h.Compact != nil,
+		Sessions: h.Sessions != nil, Live: h.live(), Records: h.Records != nil, Trail: h.Trail != nil, Settings: []Setting{},
+	}
+	all := maps.Clone(formats)
+	maps.Copy(all, h.Exports)
+	out.Formats = slices.Sorted(maps.Keys(all))
+	if h.Settings != nil {
+		out.Settings = append(out.Settings, h.Settings()...)
+	}
+	h.reply(w, out)
+	return nil
+}

@@ -1,0 +1,228 @@
+package web
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/stet-dev/stet/approval"
+)
+
+// Question is an open question as a list shows it.
+type Question struct {
+	ID      string    `json:"id"`
+	Asked   time.Time `json:"asked"`
+	Expires time.Time `json:"expires,omitzero"`
+
+	Session string `json:"session"`
+	Client  string `json:"client,omitempty"`
+	Tool    string `json:"tool"`
+
+	Path    string `json:"path"`
+	Action  string `json:"action"` // "read", "create", "change", "remove"
+	Size    int64  `json:"size"`   // bytes, once it is done
+	Files   []File `json:"files,omitempty"`
+	Added   int    `json:"added"` // lines
+	Removed int    `json:"removed"`
+
+	Warnings  []string `json:"warnings,omitempty"`
+	Why       string   `json:"why"`
+	Grantable bool     `json:"grantable"` // "session" and "pattern" are answers
+	Editable  bool     `json:"editable"`  // "edit" is one, and so are single changes
+	Partial   bool     `json:"partial"`   // the diff does not show all, or is too large to be read at a glance
+	Seal      string   `json:"seal"`
+}
+
+// File is one of several files that a question is about.
+type File struct {
+	Path   string `json:"path"`
+	Action string `json:"action"`
+	Size   int64  `json:"size"`
+}
+
+// Detail is a question with all that it would do.
+type Detail struct {
+	Question
+	Diff []FileDiff `json:"diff"`
+}
+
+// Content is the text of a question's file: as it is, and as it would be.
+type Content struct {
+	Before string `json:"before"`
+	After  string `json:"after"`
+}
+
+// Answer is the body of POST /api/questions/{id}/answer.
+type Answer struct {
+	Verdict string  `json:"verdict"`           // approve, session, pattern, edit, reject, cancel
+	Seal    string  `json:"seal"`              // of the question that was seen
+	Words   string  `json:"words,omitempty"`   // with reject
+	Pattern string  `json:"pattern,omitempty"` // with pattern
+	Content *string `json:"content,omitempty"` // with edit: the whole text
+	Keep    []int   `json:"keep,omitempty"`    // with edit, without content: the changes to make, counted from 0
+}
+
+// Closed says how a question came to its end.
+type Closed struct {
+	ID   string `json:"id"`
+	How  string `json:"how"`  // the verdict, "expired" or "withdrawn"
+	By   string `json:"by"`   // who answered
+	Text string `json:"text"` // in words
+}
+
+// QueueEvent is what GET /api/events tells: first all that is open, then what
+// happens. One field is set.
+type QueueEvent struct {
+	Open   []Question `json:"open,omitzero"` // all; the others are closed
+	Opened *Question  `json:"opened,omitempty"`
+	Closed *Closed    `json:"closed,omitempty"`
+}
+
+func (h *Handler) questions(w http.ResponseWriter, _ *http.Request) error {
+	h.reply(w, h.open())
+	return nil
+}
+
+func (h *Handler) open() []Question {
+	all := []Question{}
+	for _, q := range h.Queue.Open() {
+		all = append(all, briefly(q))
+	}
+	return all
+}
+
+// find returns an open question.
+func (h *Handler) find(id string) (approval.Question, error) {
+	open := h.Queue.Open()
+	i := slices.IndexFunc(open, func(q approval.Question) bool { return q.ID == id })
+	if i < 0 {
+		return approval.Question{}, problem{http.StatusNotFound, "this question is no longer open"}
+	}
+	return open[i], nil
+}
+
+func (h *Handler) question(w http.ResponseWriter, r *http.Request) error {
+	q, err := h.find(r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	d := Detail{Question: briefly(q)}
+	if d.Diff = diffOf(q); d.Diff == nil {
+		d.Diff = []FileDiff{}
+	}
+	h.reply(w, d)
+	return nil
+}
+
+// diffOf is what a question would change. A text that has no diff, since what is
+// there now is none, is shown as all new.
+func diffOf(q approval.Question) []FileDiff {
+	files, err := parseDiff(q.Diff)
+	if err != nil || len(files) > 0 || len(q.Content) == 0 || !utf8.Valid(q.Content) {
+		return files
+	}
+	all := Hunk{OldStart: 0, NewStart: 1}
+	for line := range strings.Lines(string(q.Content)) {
+		all.Lines = append(all.Lines, Line{"+", line})
+	}
+	return []FileDiff{{Path: q.Path, Hunks: []Hunk{all}}}
+}
+
+func (h *Handler) content(w http.ResponseWriter, r *http.Request) error {
+	q, err := h.find(r.PathValue("id"))
+	switch {
+	case err != nil:
+		return err
+	case !q.Editable:
+		return invalid("this cannot be edited")
+	case !utf8.Valid(q.Content):
+		return invalid("this is not UTF-8, and cannot be edited here")
+	}
+	c := Content{After: string(q.Content)}
+	if files, err := parseDiff(q.Diff); err == nil && len(files) == 1 {
+		if c.Before, err = keep(c.After, files[0].Hunks, nil); err != nil {
+			c.Before = ""
+		}
+	}
+	h.reply(w, c)
+	return nil
+}
+
+func (h *Handler) answer(w http.ResponseWriter, r *http.Request) error {
+	var in Answer
+	if err := read(w, r, &in); err != nil {
+		return err
+	}
+	id := r.PathValue("id")
+	a := approval.Answer{
+		Verdict: approval.Verdict(in.Verdict), Seal: in.Seal, Words: in.Words, Pattern: in.Pattern, By: who(r.Context()),
+	}
+	q, err := h.find(id)
+	if err == nil && a.Verdict == approval.Edit {
+		if a.Content, err = edited(q, in); err != nil {
+			return err
+		}
+	}
+	if err == nil {
+		if err := q.Check(a); err != nil {
+			return invalid("%v", err)
+		}
+	}
+	if err := h.Queue.Answer(id, a); err != nil { // it says how one that is closed ended
+		return err
+	}
+	h.reply(w, struct{}{})
+	return nil
+}
+
+// edited is the text that a person wants written.
+func edited(q approval.Question, in Answer) ([]byte, error) {
+	if in.Content != nil {
+		return []byte(*in.Content), nil
+	}
+	files, err := parseDiff(q.Diff)
+	if err != nil || len(files) != 1 || !q.Editable {
+		return nil, invalid("this cannot be approved in parts")
+	}
+	if len(in.Keep) == 0 {
+		return nil, invalid("no change is chosen: reject it instead")
+	}
+	text, err := keep(string(q.Content), files[0].Hunks, in.Keep)
+	if err != nil {
+		return nil, invalid("this cannot be approved in parts: %v", err)
+	}
+	return []byte(text), nil
+}
+
+func briefly(q approval.Question) Question {
+	out := Question{
+		ID: q.ID, Asked: q.Asked, Expires: q.Expires, Session: q.Session, Client: q.Client, Tool: q.Tool,
+		Path: q.Path, Action: action(q.Write, q.Before, q.After), Size: q.Size, Warnings: q.Warnings(), Why: q.Why,
+		Grantable: q.Grantable, Editable: q.Editable && utf8.Valid(q.Content), Partial: q.Partial(), Seal: q.Seal,
+	}
+	for _, f := range q.Files {
+		out.Files = append(out.Files, File{f.Path, action(q.Write, f.Before, f.After), f.Size})
+	}
+	for _, f := range diffOf(q) {
+		for _, hunk := range f.Hunks {
+			out.Added += hunk.count("+")
+			out.Removed += hunk.count("-")
+		}
+	}
+	return out
+}
+
+// action is what becomes of a file.
+func action(write bool, before, after string) string {
+	switch {
+	case !write:
+		return "read"
+	case before == "":
+		return "create"
+	case after == "":
+		return "remove"
+	}
+	return "change"
+}

@@ -1,0 +1,206 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stet-dev/stet/approval"
+	"github.com/stet-dev/stet/internal/diff"
+	"github.com/stet-dev/stet/tool"
+)
+
+// ask opens a question that would change a file, and returns its id and where its
+// answer comes.
+func (h *house) ask(t *testing.T, session, path, before, after string) (string, <-chan approval.Answer) {
+	t.Helper()
+	sub := h.Queue.Subscribe()
+	defer func() { _ = sub.Close() }()
+	q := approval.Question{
+		Asked: time.Now(), Session: session, Client: "agent", Tool: "write_file", Path: path, Write: true, Before: "h1", After: "h2",
+		Size: int64(len(after)), Diff: diff.Lines(before, after, diff.Options{}).Unified("a/"+path, "b/"+path),
+		Content: []byte(after), Editable: true, Grantable: true, Why: "default", Seal: "seal of " + after,
+	}
+	answers := make(chan approval.Answer, 1)
+	ctx, cancel := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		defer close(answers)
+		if a, err := h.Queue.Ask(ctx, q); err == nil {
+			answers <- a
+		}
+	})
+	t.Cleanup(func() {
+		cancel()
+		wg.Wait()
+	})
+	for {
+		e, err := sub.Next(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e.Opened != nil && e.Opened.Path == path {
+			return e.Opened.ID, answers
+		}
+	}
+}
+
+func numbered(n int, change func(i int) string) string {
+	var b strings.Builder
+	for i := range n {
+		b.WriteString(change(i) + "\n")
+	}
+	return b.String()
+}
+
+// The person who is logged in decides, whatever the page says of it. (FILE-6, FILE-11)
+func TestAnswer(t *testing.T) {
+	h, _ := newHouse(t)
+	p := h.enter(t, "A")
+	id, answers := h.ask(t, "s", "docs/a.md", "one\n", "one\ntwo\n")
+	d := get[Detail](p, "/api/questions/"+id)
+	if d.Action != "change" || d.Added != 1 || d.Removed != 0 || len(d.Diff) != 1 || d.Diff[0].Path != "docs/a.md" {
+		t.Errorf("question %+v", d)
+	}
+	path := "/api/questions/" + id + "/answer"
+	for _, c := range []struct {
+		body any
+		want string
+	}{
+		{Answer{Verdict: "approve", Seal: "another"}, "something else"},
+		{Answer{Verdict: "approve"}, "something else"},
+		{Answer{Verdict: "yes", Seal: d.Seal}, "unknown verdict"},
+		{"x", "not what is wanted"},
+	} {
+		if said := p.post(path, c.body, http.StatusBadRequest); !strings.Contains(said, c.want) {
+			t.Errorf("%v: %q", c.body, said)
+		}
+	}
+	if said := p.post(path, Answer{Verdict: "pattern", Seal: d.Seal, Pattern: "src/*"}, http.StatusBadRequest); !strings.Contains(said, "does not match") {
+		t.Errorf("a pattern that does not fit: %q", said)
+	}
+	p.post(path, map[string]any{"verdict": "pattern", "pattern": "docs/**", "seal": d.Seal, "by": "ben", "relayed": true}, http.StatusOK)
+	if a := <-answers; a.Verdict != approval.ForPattern || a.Pattern != "docs/**" || a.By != "anna" || a.Relayed {
+		t.Errorf("answer %+v", a)
+	}
+	if said := p.post(path, Answer{Verdict: "reject"}, http.StatusConflict); !strings.Contains(said, "approved by pattern by anna") {
+		t.Errorf("a second answer: %q", said)
+	}
+	p.post("/api/questions/nothing/answer", Answer{Verdict: "reject"}, http.StatusNotFound)
+}
+
+// Some of the changes are approved: what is written has them and no others.
+func TestAnswerInParts(t *testing.T) {
+	h, _ := newHouse(t)
+	p := h.enter(t, "A")
+	before := numbered(60, func(i int) string { return "line" + strings.Repeat("x", i) })
+	after := numbered(60, func(i int) string {
+		if i%20 == 5 {
+			return "changed\r"
+		}
+		return "line" + strings.Repeat("x", i)
+	})
+	id, answers := h.ask(t, "s", "a.txt", before, after)
+	d := get[Detail](p, "/api/questions/"+id)
+	if n := len(d.Diff[0].Hunks); n != 3 {
+		t.Fatalf("%d changes", n)
+	}
+	if c := get[Content](p, "/api/questions/"+id+"/content"); c.Before != before || c.After != after {
+		t.Errorf("content %q", c)
+	}
+	path := "/api/questions/" + id + "/answer"
+	p.post(path, Answer{Verdict: "edit", Seal: d.Seal}, http.StatusBadRequest)
+	p.post(path, Answer{Verdict: "edit", Seal: d.Seal, Keep: []int{3}}, http.StatusBadRequest)
+	p.post(path, Answer{Verdict: "edit", Seal: d.Seal, Keep: []int{0, 2}}, http.StatusOK)
+	want := strings.Split(before, "\n")
+	want[5], want[45] = "changed\r", "changed\r"
+	if a := <-answers; string(a.Content) != strings.Join(want, "\n") {
+		t.Errorf("content %q", a.Content)
+	}
+}
+
+// What was edited is written as it is, also when it is empty.
+func TestAnswerEdited(t *testing.T) {
+	h, _ := newHouse(t)
+	p := h.enter(t, "B")
+	for _, text := range []string{"", "a\r\nb", "\ufeffx\n"} {
+		id, answers := h.ask(t, "s", "a.txt", "", "x\n")
+		p.post("/api/questions/"+id+"/answer", Answer{Verdict: "edit", Seal: "seal of x\n", Content: &text}, http.StatusOK)
+		if a := <-answers; a.Verdict != approval.Edit || string(a.Content) != text || a.By != "ben" {
+			t.Errorf("answer %+v, want %q", a, text)
+		}
+	}
+}
+
+// Two people follow one queue: both see what opens, and who has closed it. Who
+// comes later begins with what is open.
+func TestEvents(t *testing.T) {
+	h, _ := newHouse(t)
+	anna, ben := h.enter(t, "A"), h.enter(t, "B")
+	next := listen[QueueEvent](anna, "/api/events")
+	if e := next(); e.Open == nil || len(e.Open) != 0 {
+		t.Fatalf("first event %+v", e)
+	}
+	id, _ := h.ask(t, "s", "a.txt", "", "a\n")
+	if e := next(); e.Opened == nil || e.Opened.ID != id || e.Opened.Action != "change" {
+		t.Fatalf("event %+v", e)
+	}
+	late := listen[QueueEvent](ben, "/api/events")
+	if e := late(); len(e.Open) != 1 || e.Open[0].ID != id {
+		t.Fatalf("first event %+v", e)
+	}
+	late() // the subscription begins with it too
+	ben.post("/api/questions/"+id+"/answer", Answer{Verdict: "reject", Words: "no"}, http.StatusOK)
+	for name, next := range map[string]func() QueueEvent{"anna": next, "ben": late} {
+		if e := next(); e.Closed == nil || e.Closed.ID != id || e.Closed.By != "ben" || e.Closed.Text != "rejected by ben" {
+			t.Errorf("%s: event %+v", name, e)
+		}
+	}
+}
+
+// What a person has to know of a question is there, of several files too.
+func TestSeveral(t *testing.T) {
+	q := approval.Question{
+		Write: true, Path: "dir", Size: 9, Notes: []tool.Note{tool.Control, tool.Large},
+		Files: []approval.File{{Path: "dir/a", After: "h"}, {Path: "dir/b", Before: "h"}, {Path: "dir/c", Before: "h", After: "i"}},
+	}
+	b := briefly(q)
+	var actions []string
+	for _, f := range b.Files {
+		actions = append(actions, f.Action)
+	}
+	if got := strings.Join(actions, " "); got != "create remove change" || len(b.Warnings) != 2 || !b.Partial || b.Editable {
+		t.Errorf("%s: %+v", got, b)
+	}
+	if b := briefly(approval.Question{Path: "a", Content: []byte("\xff"), Editable: true}); b.Editable || b.Action != "read" {
+		t.Errorf("what is no text can be edited: %+v", b)
+	}
+	if d := diffOf(approval.Question{Path: "a", Content: []byte("x\ny")}); len(d) != 1 || len(d[0].Hunks[0].Lines) != 2 {
+		t.Errorf("a text without a diff: %+v", d)
+	}
+}
+
+// A stream that has nothing to say shows that it is alive, and ends with its page.
+func TestHeartbeat(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := httptest.NewRecorder()
+		s, err := newStream(w)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 3*heartbeat+time.Second)
+		defer cancel()
+		follow(ctx, s, func(ctx context.Context) (int, error) {
+			<-ctx.Done()
+			return 0, ctx.Err()
+		}, func(int) error { return nil })
+		if n := strings.Count(w.Body.String(), ": alive"); n != 3 {
+			t.Errorf("%d signs of life", n)
+		}
+	})
+}

@@ -1,0 +1,145 @@
+package web
+
+import (
+	"cmp"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/stet-dev/stet/record"
+)
+
+// Conversation is what the proxy has recorded of one.
+type Conversation struct {
+	ID        string    `json:"id"`
+	Client    string    `json:"client,omitempty"`
+	Model     string    `json:"model"` // of its newest request
+	First     time.Time `json:"first"`
+	Last      time.Time `json:"last"`
+	Requests  int       `json:"requests"`
+	TokensOff int       `json:"tokens_off"` // estimated prompt tokens of all requests, as the client sent them
+	Tokens    int       `json:"tokens"`     // and as they went on
+}
+
+// Request is a request of a conversation, and what was left out of it.
+type Request struct {
+	ID        string    `json:"id"`
+	Time      time.Time `json:"time"`
+	Agent     string    `json:"agent,omitempty"` // a sub-agent's name
+	Model     string    `json:"model"`
+	Status    int       `json:"status"`
+	Policy    string    `json:"policy"`
+	Observe   bool      `json:"observe,omitempty"` // it was only planned, all was sent
+	Passed    string    `json:"passed,omitempty"`  // why nothing was planned
+	BytesIn   int64     `json:"bytes_in"`
+	BytesOut  int64     `json:"bytes_out"`
+	TokensOff int       `json:"tokens_off"`
+	Tokens    int       `json:"tokens"`
+	Used      Tokens    `json:"used"`
+	USD       *float64  `json:"usd,omitempty"`
+	Added     int64     `json:"added"`           // stet's own time, in microseconds
+	Cold      string    `json:"cold,omitempty"`  // why the provider's cache was taken for cold
+	Broke     string    `json:"broke,omitempty"` // where the prompt departed from the one before
+	Limit     int       `json:"limit,omitempty"` // tokens that fit into the model's window
+	Trims     []Trim    `json:"trims"`
+}
+
+// Trim is a text that was left out from this request on.
+type Trim struct {
+	Call   string   `json:"call"`
+	Paths  []string `json:"paths,omitempty"`
+	Reason string   `json:"reason"` // see package history
+	Before int      `json:"before"` // bytes
+	After  int      `json:"after"`
+}
+
+// recorded are the requests that a page asks for, of at most so many days.
+func (h *Handler) recorded(r *http.Request, q record.Query) ([]record.Request, error) {
+	if h.Records == nil {
+		return nil, absent("an account of requests")
+	}
+	days, err := number(r, "days", 30)
+	if err != nil {
+		return nil, err
+	}
+	if days > 0 {
+		q.From = time.Now().AddDate(0, 0, -days)
+	}
+	return h.Records.Requests(r.Context(), q)
+}
+
+func (h *Handler) conversations(w http.ResponseWriter, r *http.Request) error {
+	rows, err := h.recorded(r, record.Query{Limit: maxRows})
+	if err != nil {
+		return err
+	}
+	by := map[string]*Conversation{}
+	all := []*Conversation{}
+	for _, row := range rows {
+		if row.API == record.CountTokens {
+			continue
+		}
+		c := by[row.Conversation]
+		if c == nil {
+			c = &Conversation{ID: row.Conversation, First: row.Time}
+			by[row.Conversation], all = c, append(all, c)
+		}
+		c.Client = cmp.Or(c.Client, row.Client)
+		c.Model, c.Last = row.Model, row.Time
+		c.Requests++
+		c.TokensOff += row.TokensOff
+		c.Tokens += row.Tokens
+	}
+	slices.SortStableFunc(all, func(a, b *Conversation) int { return b.Last.Compare(a.Last) })
+	h.reply(w, all)
+	return nil
+}
+
+// maxRows is how many requests, the newest, an answer is made of.
+const maxRows = 100_000
+
+func (h *Handler) requests(w http.ResponseWriter, r *http.Request) error {
+	q := record.Query{Conversation: r.URL.Query().Get("conversation"), Limit: 2000}
+	if q.Conversation == "" {
+		return invalid("conversation: want a name")
+	}
+	rows, err := h.recorded(r, q)
+	if err != nil {
+		return err
+	}
+	q.Limit = maxRows
+	trims, err := h.Records.Trims(r.Context(), q)
+	if err != nil {
+		return err
+	}
+	of := map[string][]Trim{}
+	for _, t := range trims {
+		of[t.Request] = append(of[t.Request], Trim{t.CallID, t.Paths, t.Reason, t.Before, t.After})
+	}
+	all := make([]Request, len(rows))
+	for i, row := range rows {
+		all[i] = h.request(row, of[row.ID])
+	}
+	h.reply(w, all)
+	return nil
+}
+
+func (h *Handler) request(r record.Request, trims []Trim) Request {
+	out := Request{
+		ID: r.ID, Time: r.Time, Agent: r.Agent, Model: r.Model, Status: r.Status, Policy: r.Policy, Observe: r.Observe, Passed: r.Passed,
+		BytesIn: r.BytesIn, BytesOut: r.BytesOut, TokensOff: r.TokensOff, Tokens: r.Tokens, Used: Tokens(r.Usage),
+		Added: r.Added.Microseconds(), Cold: r.Cache.Moment, Broke: r.Cache.Broke, Trims: trims,
+	}
+	if trims == nil {
+		out.Trims = []Trim{}
+	}
+	if h.Cost != nil {
+		if usd, known := h.Cost(r.Model, r.Usage); known {
+			out.USD = &usd
+		}
+	}
+	if h.Window != nil {
+		out.Limit = h.Window(r.Model)
+	}
+	return out
+}

@@ -1,0 +1,131 @@
+package web
+
+import (
+	"cmp"
+	"maps"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/stet-dev/stet/record"
+)
+
+// Savings is what recorded requests used, and what was left out of them.
+type Savings struct {
+	Total  Sums    `json:"total"`
+	Times  []Point `json:"times"` // by day, by hour where it is of two days or less; without gaps
+	Client []Group `json:"client"`
+	Model  []Group `json:"model"`
+	Policy []Group `json:"policy"`
+}
+
+// Sums are sums over requests.
+type Sums struct {
+	Requests  int     `json:"requests"`
+	Failed    int     `json:"failed"`
+	TokensOff int     `json:"tokens_off"` // estimated prompt tokens as the clients sent them
+	Tokens    int     `json:"tokens"`     // and as they went on
+	Used      Tokens  `json:"used"`       // as the providers reported it
+	USD       float64 `json:"usd"`
+	Unpriced  int     `json:"unpriced"` // requests whose cost is not known, and not in USD
+}
+
+// Point is the sums of some time.
+type Point struct {
+	Start time.Time `json:"start"`
+	Sums
+}
+
+// Group is the sums of requests that have something in common.
+type Group struct {
+	Name string `json:"name"`
+	Sums
+}
+
+func (s *Sums) add(r record.Request, usd float64, known bool) {
+	s.Requests++
+	if r.Status >= 400 {
+		s.Failed++
+	}
+	s.TokensOff += r.TokensOff
+	s.Tokens += r.Tokens
+	s.Used = Tokens(record.Usage(s.Used).Add(r.Usage))
+	if known {
+		s.USD += usd
+	} else {
+		s.Unpriced++
+	}
+}
+
+func (h *Handler) savings(w http.ResponseWriter, r *http.Request) error {
+	rows, err := h.recorded(r, record.Query{Limit: maxRows})
+	if err != nil {
+		return err
+	}
+	ahead, err := number(r, "offset", 0) // minutes, of the person's clock before UTC
+	if err != nil {
+		return err
+	}
+	zone := time.FixedZone("", ahead*60)
+	out := Savings{Times: []Point{}}
+	client, model, policy := map[string]*Sums{}, map[string]*Sums{}, map[string]*Sums{}
+	if len(rows) > 0 {
+		out.Times = points(rows[0].Time.In(zone), rows[len(rows)-1].Time.In(zone))
+	}
+	at := 0
+	for _, row := range rows {
+		if row.API == record.CountTokens {
+			continue
+		}
+		usd, known := 0.0, false
+		if h.Cost != nil {
+			usd, known = h.Cost(row.Model, row.Usage)
+		}
+		for at+1 < len(out.Times) && !row.Time.Before(out.Times[at+1].Start) {
+			at++
+		}
+		how := row.Policy
+		if row.Observe {
+			how += ", observed"
+		}
+		for _, s := range []*Sums{
+			&out.Total, &out.Times[at].Sums, named(client, cmp.Or(row.Client, "unknown")), named(model, row.Model), named(policy, how),
+		} {
+			s.add(row, usd, known)
+		}
+	}
+	out.Client, out.Model, out.Policy = groups(client), groups(model), groups(policy)
+	h.reply(w, out)
+	return nil
+}
+
+// points are the beginnings of the days, or hours, from first to last.
+func points(first, last time.Time) []Point {
+	y, m, d := first.Date()
+	start, next := time.Date(y, m, d, 0, 0, 0, 0, first.Location()), func(t time.Time) time.Time { return t.AddDate(0, 0, 1) }
+	if last.Sub(first) <= 48*time.Hour {
+		start, next = start.Add(time.Duration(first.Hour())*time.Hour), func(t time.Time) time.Time { return t.Add(time.Hour) }
+	}
+	var all []Point
+	for t := start; !t.After(last); t = next(t) {
+		all = append(all, Point{Start: t})
+	}
+	return all
+}
+
+func named(all map[string]*Sums, name string) *Sums {
+	if all[name] == nil {
+		all[name] = &Sums{}
+	}
+	return all[name]
+}
+
+// groups are the sums, those of the largest prompts first.
+func groups(all map[string]*Sums) []Group {
+	out := []Group{}
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		out = append(out, Group{name, *all[name]})
+	}
+	slices.SortStableFunc(out, func(a, b Group) int { return b.TokensOff - a.TokensOff })
+	return out
+}

@@ -1,0 +1,274 @@
+package web
+
+import (
+	"context"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/session"
+)
+
+// Session is a stored session as a list shows it.
+type Session struct {
+	ID       string    `json:"id"`
+	Dir      string    `json:"dir,omitempty"`
+	Title    string    `json:"title"` // or how it begins
+	Model    string    `json:"model,omitempty"`
+	Source   string    `json:"source,omitempty"`
+	From     string    `json:"from,omitempty"`
+	Relation string    `json:"relation,omitempty"` // to From: "forked", "compacted", "started"
+	Next     string    `json:"next,omitempty"`     // the one that goes on after a compaction
+	Created  time.Time `json:"created"`
+	Updated  time.Time `json:"updated"`
+	Events   uint64    `json:"events"`
+	Messages int       `json:"messages"`
+}
+
+// SessionDetail is what a stored session has come to.
+type SessionDetail struct {
+	Session
+	Conversation []Message `json:"conversation"`
+	Window       []Share   `json:"window"` // what fills it, the largest first
+	Context      Tokens    `json:"context"`
+	Limit        int       `json:"limit,omitempty"` // tokens that fit into the model's window; 0: unknown
+	Spent        Tokens    `json:"spent"`
+	Damaged      []string  `json:"damaged,omitempty"`
+	Resume       string    `json:"resume,omitempty"` // what to type to go on with it
+}
+
+// Message is a message of a conversation.
+type Message struct {
+	Seq   uint64    `json:"seq"` // the number of its event: a rewind goes to it
+	Role  string    `json:"role"`
+	Time  time.Time `json:"time,omitzero"`
+	Model string    `json:"model,omitempty"`
+	Local bool      `json:"local,omitempty"` // a note that no model sees
+	Parts []Part    `json:"parts"`
+	Used  *Tokens   `json:"used,omitempty"`
+}
+
+// Part is a piece of a message. Long texts are cut.
+type Part struct {
+	Kind   string `json:"kind"` // "text", "thinking", "call", "result", "other"
+	Name   string `json:"name,omitempty"`
+	Call   string `json:"call,omitempty"`
+	Text   string `json:"text"`
+	Bytes  int    `json:"bytes"` // of the whole text
+	Failed bool   `json:"failed,omitempty"`
+}
+
+// Share is a part of a window.
+type Share struct {
+	Name  string `json:"name"`
+	Bytes int    `json:"bytes"`
+}
+
+// Tokens is what requests used.
+type Tokens struct {
+	Input        int `json:"input"` // not cached
+	CacheRead    int `json:"cache_read"`
+	CacheWrite   int `json:"cache_write"`
+	CacheWrite1h int `json:"cache_write_1h"` // of CacheWrite
+	Output       int `json:"output"`
+	Reasoning    int `json:"reasoning"` // of Output
+}
+
+// Hit is a message that a search found.
+type Hit struct {
+	Session string    `json:"session"`
+	Seq     uint64    `json:"seq"`
+	Time    time.Time `json:"time"`
+	Text    string    `json:"text"`
+}
+
+// maxText is how many bytes of a part are sent.
+const maxText = 32 << 10
+
+func (h *Handler) sessions(w http.ResponseWriter, r *http.Request) error {
+	if h.Sessions == nil {
+		return absent("a list of sessions")
+	}
+	limit, err := number(r, "limit", 200)
+	if err != nil {
+		return err
+	}
+	q := r.URL.Query()
+	found, err := h.Sessions.List(r.Context(), session.Query{Dir: q.Get("dir"), Parent: q.Get("parent"), Open: q.Get("open") != "", Limit: limit})
+	if err != nil {
+		return err
+	}
+	all := make([]Session, len(found))
+	for i, f := range found {
+		all[i] = listed(f)
+	}
+	h.reply(w, all)
+	return nil
+}
+
+func listed(i session.Info) Session {
+	title := i.Title
+	if title == "" {
+		title = i.First
+	}
+	return Session{
+		i.ID, i.Dir, title, i.Model, i.Source, i.From.Session, string(i.From.Relation), i.Next, i.Created, i.Updated, i.Last, i.Count,
+	}
+}
+
+func (h *Handler) search(w http.ResponseWriter, r *http.Request) error {
+	if h.Sessions == nil {
+		return absent("a search")
+	}
+	words := strings.Fields(r.URL.Query().Get("words"))
+	hits, err := h.Sessions.Search(r.Context(), words, 100)
+	if err != nil {
+		return err
+	}
+	all := make([]Hit, len(hits))
+	for i, f := range hits {
+		all[i] = Hit{f.Session, f.Event.Seq, f.Event.Time, f.Snippet(words)}
+	}
+	h.reply(w, all)
+	return nil
+}
+
+// load reads a session by its whole name.
+func (h *Handler) load(ctx context.Context, id string) (session.State, []session.Event, error) {
+	if h.Sessions == nil {
+		return session.State{}, nil, absent("a stored session")
+	}
+	events, damaged, err := h.Sessions.Events(ctx, id, 0)
+	if err != nil {
+		return session.State{}, nil, err
+	}
+	var f session.Fold
+	f.Miss(damaged...)
+	f.Add(events...)
+	st := f.State()
+	st.ID = id
+	return st, events, nil
+}
+
+func (h *Handler) session(w http.ResponseWriter, r *http.Request) error {
+	st, _, err := h.load(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	d := SessionDetail{Session: listed(st.Info), Conversation: []Message{}, Context: Tokens(st.Context), Spent: Tokens(st.Spent)}
+	for i, m := range st.Messages {
+		d.Conversation = append(d.Conversation, message(st.Marks[i], m))
+	}
+	d.Window = shares(st.Messages)
+	for _, x := range st.Damaged {
+		d.Damaged = append(d.Damaged, x.String())
+	}
+	if h.Window != nil {
+		d.Limit = h.Window(st.Model)
+	}
+	if h.ResumeCommand != nil {
+		d.Resume = h.ResumeCommand(st.Info)
+	}
+	h.reply(w, d)
+	return nil
+}
+
+// kinds are the names of the kinds of parts.
+var kinds = map[llm.Kind]string{llm.Text: "text", llm.Thinking: "thinking", llm.ToolCall: "call", llm.ToolResult: "result"}
+
+func message(seq uint64, m llm.Message) Message {
+	out := Message{Seq: seq, Role: string(m.Role), Time: m.Time, Model: m.Model, Local: m.Local, Parts: []Part{}}
+	if m.Usage != nil {
+		t := Tokens(*m.Usage)
+		out.Used = &t
+	}
+	for _, p := range m.Parts {
+		kind, text := kinds[p.Kind], p.Text
+		switch p.Kind {
+		case llm.ToolCall:
+			text = p.Args
+		case llm.Opaque:
+			kind, text = "other", ""
+		}
+		out.Parts = append(out.Parts, Part{kind, p.Name, p.CallID, cut(text), max(len(text), len(p.Raw)), p.IsError})
+	}
+	return out
+}
+
+// cut is the beginning of a text that is too long to be sent.
+func cut(s string) string {
+	if len(s) <= maxText {
+		return s
+	}
+	return strings.ToValidUTF8(s[:maxText], "")
+}
+
+// shares is what messages are made of, by bytes.
+func shares(all []llm.Message) []Share {
+	bytes, tools := map[string]int{}, map[string]string{}
+	for _, m := range all {
+		if m.Local {
+			continue
+		}
+		for _, p := range m.Parts {
+			switch p.Kind {
+			case llm.Text:
+				bytes[string(m.Role)] += len(p.Text)
+			case llm.Thinking:
+				bytes["thinking"] += max(len(p.Text), len(p.Raw))
+			case llm.ToolCall:
+				tools[p.CallID] = p.Name
+				bytes["calls"] += len(p.Name) + len(p.Args)
+			case llm.ToolResult:
+				bytes["results of "+tools[p.CallID]] += len(p.Text)
+			case llm.Opaque:
+				bytes["other"] += len(p.Raw)
+			}
+		}
+	}
+	out := []Share{}
+	for _, name := range slices.Sorted(maps.Keys(bytes)) {
+		out = append(out, Share{name, bytes[name]})
+	}
+	slices.SortStableFunc(out, func(a, b Share) int { return b.Bytes - a.Bytes })
+	return out
+}
+
+// formats are the formats that every server has.
+var formats = map[string]Export{
+	"json": func(w io.Writer, s session.State, events []session.Event) error {
+		return session.WriteJSON(w, s.ID, events)
+	},
+	"markdown": func(w io.Writer, s session.State, _ []session.Event) error { return session.WriteMarkdown(w, s) },
+}
+
+// format returns a format by its name; nil: there is none.
+func (h *Handler) format(name string) Export {
+	if f := h.Exports[name]; f != nil {
+		return f
+	}
+	return formats[name]
+}
+
+func (h *Handler) export(w http.ResponseWriter, r *http.Request) error {
+	name := r.URL.Query().Get("format")
+	write := h.format(name)
+	if write == nil {
+		return invalid("there is no format %q", name)
+	}
+	st, events, err := h.load(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/octet-stream") // a browser shows none of it
+	w.Header().Set("Cache-Control", "no-store")
+	if err := write(w, st, events); err != nil {
+		h.log().Error("export", "session", st.ID, "format", name, "err", err)
+		panic(http.ErrAbortHandler) // what was sent is not whole, and must not look so
+	}
+	return nil
+}

@@ -1,0 +1,136 @@
+package web
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/session"
+)
+
+func said(role llm.Role, text string) session.Message {
+	return session.Message{Role: role, Parts: []llm.Part{{Kind: llm.Text, Text: text}}}
+}
+
+// talk stores a session.
+func (h *house) talk(t *testing.T) *session.Session {
+	t.Helper()
+	s, err := session.Create(t.Context(), h.Sessions, session.Opening{Dir: "/home/me/project"},
+		said(llm.User, "Why is it slow?"),
+		session.Message{
+			Role: llm.Assistant, Model: "m", Usage: &llm.Usage{Input: 10, CacheRead: 90, Output: 5},
+			Parts: []llm.Part{{Kind: llm.ToolCall, CallID: "c", Name: "read_file", Args: `{"path":"a"}`}},
+		},
+		session.Message{Role: llm.Tool, Parts: []llm.Part{{Kind: llm.ToolResult, CallID: "c", Text: strings.Repeat("x", maxText+1), IsError: true}}},
+		session.Message{Role: llm.Assistant, Local: true, Parts: []llm.Part{{Kind: llm.Text, Text: "a note"}}},
+		said(llm.Assistant, "It sleeps."),
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// A stored session is listed, found and shown, with what fills its window.
+func TestSession(t *testing.T) {
+	h, _ := newHouse(t)
+	h.Window = func(string) int { return 1000 }
+	h.ResumeCommand = func(i session.Info) string { return "resume " + i.ID }
+	id := h.talk(t).ID()
+	p := h.enter(t, "A")
+	if all := get[[]Session](p, "/api/sessions"); len(all) != 1 || all[0].ID != id || all[0].Title != "Why is it slow?" || all[0].Messages != 4 {
+		t.Errorf("sessions %+v", all)
+	}
+	if hits := get[[]Hit](p, "/api/search?words=IT+slow"); len(hits) != 1 || hits[0].Session != id || hits[0].Seq != 2 {
+		t.Errorf("hits %+v", hits)
+	}
+	d := get[SessionDetail](p, "/api/sessions/"+id)
+	if d.Limit != 1000 || d.Resume != "resume "+id || d.Context != (Tokens{Input: 10, CacheRead: 90, Output: 5}) || len(d.Conversation) != 5 {
+		t.Errorf("session %+v", d)
+	}
+	if r := d.Conversation[2].Parts[0]; r.Kind != "result" || !r.Failed || len(r.Text) != maxText || r.Bytes != maxText+1 {
+		t.Errorf("result %s, %d of %d bytes", r.Kind, len(r.Text), r.Bytes)
+	}
+	want := fmt.Sprintf("[{results of read_file %d} {calls 21} {user 15} {assistant 10}]", maxText+1)
+	if got := fmt.Sprint(d.Window); got != want {
+		t.Errorf("window %s, want %s", got, want)
+	}
+	if r := p.do(http.MethodGet, "/api/sessions/none", nil, nil); r.StatusCode != http.StatusNotFound {
+		t.Errorf("no such session: %s", r.Status)
+	}
+}
+
+// A session is exported whole, as it is imported.
+func TestExport(t *testing.T) {
+	h, _ := newHouse(t)
+	h.Exports = map[string]Export{"short": func(w io.Writer, s session.State, _ []session.Event) error {
+		_, err := io.WriteString(w, s.ID)
+		return err
+	}}
+	id := h.talk(t).ID()
+	p := h.enter(t, "A")
+	path := "/api/sessions/" + id + "/export?format="
+	got, events, damaged, err := session.ReadJSON(p.do(http.MethodGet, path+"json", nil, nil).Body)
+	if err != nil || got != id || len(events) != 6 || len(damaged) > 0 {
+		t.Errorf("json: %s, %d events, %v, %v", got, len(events), damaged, err)
+	}
+	for format, want := range map[string]string{"markdown": "Why is it slow?", "short": id} {
+		r := p.do(http.MethodGet, path+format, nil, nil)
+		if data, _ := io.ReadAll(r.Body); !strings.Contains(string(data), want) || r.Header.Get("Content-Type") != "application/octet-stream" {
+			t.Errorf("%s: %s: %s", format, r.Header, data)
+		}
+	}
+	if r := p.do(http.MethodGet, path+"nothing", nil, nil); r.StatusCode != http.StatusBadRequest {
+		t.Errorf("no such format: %s", r.Status)
+	}
+}
+
+// Going back and going another way are events; nothing is lost.
+func TestRewindAndFork(t *testing.T) {
+	h, _ := newHouse(t)
+	id := h.talk(t).ID()
+	p := h.enter(t, "A")
+	path := "/api/sessions/" + id
+	for _, to := range []uint64{0, 6, 7} {
+		p.post(path+"/rewind", Rewind{to}, http.StatusBadRequest)
+	}
+	p.post(path+"/rewind", Rewind{2}, http.StatusOK)
+	if d := get[SessionDetail](p, path); len(d.Conversation) != 1 || d.Events != 7 {
+		t.Errorf("rewound: %d messages, %d events", len(d.Conversation), d.Events)
+	}
+	p.post(path+"/fork", Fork{9}, http.StatusBadRequest)
+	p.post(path+"/fork", Fork{6}, http.StatusOK)
+	forks := get[[]Session](p, "/api/sessions?parent="+id)
+	if len(forks) != 1 || forks[0].Relation != "forked" {
+		t.Fatalf("forks %+v", forks)
+	}
+	if d := get[SessionDetail](p, "/api/sessions/"+forks[0].ID); len(d.Conversation) != 5 {
+		t.Errorf("the fork has %d messages", len(d.Conversation))
+	}
+	p.post(path+"/compact", struct{}{}, http.StatusNotImplemented)
+}
+
+// Who follows a session gets what comes, and after a lost connection what it has
+// missed, once and in order.
+func TestFollow(t *testing.T) {
+	h, _ := newHouse(t)
+	s := h.talk(t)
+	p := h.enter(t, "A")
+	next := listen[SessionEvent](p, "/api/sessions/"+s.ID()+"/events?after=5")
+	if e := next(); e.Seq != 6 || e.Message == nil || e.Message.Parts[0].Text != "It sleeps." {
+		t.Errorf("event %+v", e)
+	}
+	if err := s.Append(t.Context(), said(llm.User, "Wake it."), session.Title("Sleep")); err != nil {
+		t.Fatal(err)
+	}
+	again := listen[SessionEvent](p, "/api/sessions/"+s.ID()+"/events?after=6")
+	for name, next := range map[string]func() SessionEvent{"first": next, "again": again} {
+		one, two := next(), next()
+		if one.Seq != 7 || one.Kind != "message" || two.Seq != 8 || two.Kind != "title" {
+			t.Errorf("%s: events %+v, %+v", name, one, two)
+		}
+	}
+}

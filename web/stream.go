@@ -1,0 +1,93 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/stet-dev/stet/approval"
+)
+
+// heartbeat is how often a stream that has nothing to say shows that it is alive.
+const heartbeat = 15 * time.Second
+
+// stream is server-sent events on their way to a page.
+type stream struct {
+	w    http.ResponseWriter
+	sent *http.ResponseController
+}
+
+func newStream(w http.ResponseWriter) (*stream, error) {
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("X-Accel-Buffering", "no") // proxies must not gather what we send
+	s := &stream{w, http.NewResponseController(w)}
+	_ = s.sent.SetWriteDeadline(time.Time{}) // of the server's WriteTimeout; a writer without one has none
+	_, err := fmt.Fprint(w, ": stet\n\n")
+	return s, s.flush(err)
+}
+
+func (s *stream) flush(err error) error {
+	if err != nil {
+		return err
+	}
+	return s.sent.Flush()
+}
+
+// send sends an event. id is its number, 0: it has none.
+func (s *stream) send(id uint64, event any) error {
+	data, err := json.Marshal(event) // in one line
+	if err != nil {
+		return err
+	}
+	if id > 0 {
+		if _, err := fmt.Fprintf(s.w, "id: %d\n", id); err != nil {
+			return err
+		}
+	}
+	_, err = fmt.Fprintf(s.w, "data: %s\n\n", data)
+	return s.flush(err)
+}
+
+// follow sends what next returns until the page has gone, or there is no more. A
+// page that asks again begins from where it is.
+func follow[E any](ctx context.Context, s *stream, next func(context.Context) (E, error), send func(E) error) {
+	for {
+		waiting, stop := context.WithTimeout(ctx, heartbeat)
+		e, err := next(waiting)
+		stop()
+		switch {
+		case err == nil:
+			err = send(e)
+		case waiting.Err() != nil && ctx.Err() == nil:
+			_, err = fmt.Fprint(s.w, ": alive\n\n")
+			err = s.flush(err)
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// events tells what happens to the queue.
+func (h *Handler) events(w http.ResponseWriter, r *http.Request) error {
+	s, err := newStream(w)
+	if err != nil {
+		return nil // it has gone
+	}
+	sub := h.Queue.Subscribe()
+	defer func() { _ = sub.Close() }()
+	if s.send(0, QueueEvent{Open: h.open()}) != nil {
+		return nil
+	}
+	follow(r.Context(), s, sub.Next, func(e approval.Event) error {
+		if e.Opened != nil {
+			q := briefly(*e.Opened)
+			return s.send(0, QueueEvent{Opened: &q})
+		}
+		return s.send(0, QueueEvent{Closed: &Closed{e.Closed.ID, e.Closed.How, e.Closed.By, e.Closed.String()}})
+	})
+	return nil
+}

@@ -1,0 +1,92 @@
+package web
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+)
+
+var update = flag.Bool("update", false, "write ui/src/api.gen.ts")
+
+// api are the types of the API: what is sent, what is answered, and what those
+// are made of.
+var api = []any{
+	Problem{}, Login{}, LoggedIn{}, Me{}, Setting{},
+	QueueEvent{}, Question{}, File{}, Closed{}, Detail{}, FileDiff{}, Hunk{}, Line{}, Content{}, Answer{},
+	Session{}, SessionDetail{}, Message{}, Part{}, Share{}, Tokens{}, Hit{}, SessionEvent{}, Rewind{}, Fork{}, Went{},
+	Conversation{}, Request{}, Trim{}, Savings{}, Sums{}, Point{}, Group{},
+	Files{}, TouchedFile{}, Write{}, Undo{}, Entry{}, Verify{}, Verdict{}, Suspended{}, Lift{},
+}
+
+// The page's types are those of this package.
+func TestTypes(t *testing.T) {
+	const file = "ui/src/api.gen.ts"
+	var b strings.Builder
+	b.WriteString("// Made of the Go types by \"go test -run TestTypes . -update\". Do not edit.\n")
+	for _, v := range api {
+		writeType(t, &b, reflect.TypeOf(v))
+	}
+	if *update {
+		if err := os.WriteFile(file, []byte(b.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	have, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(have) != b.String() {
+		t.Errorf("%s is not of the Go types: run go generate ./web", file)
+	}
+}
+
+func writeType(t *testing.T, b *strings.Builder, of reflect.Type) {
+	var fields []string
+	extends := ""
+	for i := range of.NumField() {
+		f := of.Field(i)
+		if f.Anonymous {
+			extends = " extends " + f.Type.Name()
+			continue
+		}
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if name == "" {
+			t.Fatalf("%s.%s has no name in JSON", of.Name(), f.Name)
+		}
+		if options != "" {
+			name += "?"
+		}
+		fields = append(fields, fmt.Sprintf("  %s: %s\n", name, tsType(t, f.Type)))
+	}
+	fmt.Fprintf(b, "\nexport interface %s%s {\n%s}\n", of.Name(), extends, strings.Join(fields, ""))
+}
+
+func tsType(t *testing.T, of reflect.Type) string {
+	switch of.Kind() {
+	case reflect.String:
+		return "string"
+	case reflect.Bool:
+		return "boolean"
+	case reflect.Int, reflect.Int64, reflect.Uint64, reflect.Float64:
+		return "number"
+	case reflect.Pointer:
+		return tsType(t, of.Elem())
+	case reflect.Slice:
+		return tsType(t, of.Elem()) + "[]"
+	}
+	if of == reflect.TypeFor[time.Time]() {
+		return "string"
+	}
+	for _, v := range api {
+		if reflect.TypeOf(v) == of {
+			return of.Name()
+		}
+	}
+	t.Fatalf("%v is not among the types of the API", of)
+	return ""
+}

@@ -1,0 +1,337 @@
+// Made of the Go types by "go test -run TestTypes . -update". Do not edit.
+
+export interface Problem {
+  error: string
+}
+
+export interface Login {
+  token: string
+}
+
+export interface LoggedIn {
+  person: string
+  key: string
+}
+
+export interface Me {
+  person: string
+  version: string
+  sessions: boolean
+  live: boolean
+  compact: boolean
+  records: boolean
+  trail: boolean
+  formats: string[]
+  settings: Setting[]
+}
+
+export interface Setting {
+  name: string
+  value: string
+  note?: string
+}
+
+export interface QueueEvent {
+  open?: Question[]
+  opened?: Question
+  closed?: Closed
+}
+
+export interface Question {
+  id: string
+  asked: string
+  expires?: string
+  session: string
+  client?: string
+  tool: string
+  path: string
+  action: string
+  size: number
+  files?: File[]
+  added: number
+  removed: number
+  warnings?: string[]
+  why: string
+  grantable: boolean
+  editable: boolean
+  partial: boolean
+  seal: string
+}
+
+export interface File {
+  path: string
+  action: string
+  size: number
+}
+
+export interface Closed {
+  id: string
+  how: string
+  by: string
+  text: string
+}
+
+export interface Detail extends Question {
+  diff: FileDiff[]
+}
+
+export interface FileDiff {
+  path: string
+  hunks: Hunk[]
+}
+
+export interface Hunk {
+  old_start: number
+  new_start: number
+  lines: Line[]
+}
+
+export interface Line {
+  kind: string
+  text: string
+}
+
+export interface Content {
+  before: string
+  after: string
+}
+
+export interface Answer {
+  verdict: string
+  seal: string
+  words?: string
+  pattern?: string
+  content?: string
+  keep?: number[]
+}
+
+export interface Session {
+  id: string
+  dir?: string
+  title: string
+  model?: string
+  source?: string
+  from?: string
+  relation?: string
+  next?: string
+  created: string
+  updated: string
+  events: number
+  messages: number
+}
+
+export interface SessionDetail extends Session {
+  conversation: Message[]
+  window: Share[]
+  context: Tokens
+  limit?: number
+  spent: Tokens
+  damaged?: string[]
+  resume?: string
+}
+
+export interface Message {
+  seq: number
+  role: string
+  time?: string
+  model?: string
+  local?: boolean
+  parts: Part[]
+  used?: Tokens
+}
+
+export interface Part {
+  kind: string
+  name?: string
+  call?: string
+  text: string
+  bytes: number
+  failed?: boolean
+}
+
+export interface Share {
+  name: string
+  bytes: number
+}
+
+export interface Tokens {
+  input: number
+  cache_read: number
+  cache_write: number
+  cache_write_1h: number
+  output: number
+  reasoning: number
+}
+
+export interface Hit {
+  session: string
+  seq: number
+  time: string
+  text: string
+}
+
+export interface SessionEvent {
+  seq: number
+  kind: string
+  message?: Message
+}
+
+export interface Rewind {
+  to: number
+}
+
+export interface Fork {
+  at: number
+}
+
+export interface Went {
+  session: string
+}
+
+export interface Conversation {
+  id: string
+  client?: string
+  model: string
+  first: string
+  last: string
+  requests: number
+  tokens_off: number
+  tokens: number
+}
+
+export interface Request {
+  id: string
+  time: string
+  agent?: string
+  model: string
+  status: number
+  policy: string
+  observe?: boolean
+  passed?: string
+  bytes_in: number
+  bytes_out: number
+  tokens_off: number
+  tokens: number
+  used: Tokens
+  usd?: number
+  added: number
+  cold?: string
+  broke?: string
+  limit?: number
+  trims: Trim[]
+}
+
+export interface Trim {
+  call: string
+  paths?: string[]
+  reason: string
+  before: number
+  after: number
+}
+
+export interface Savings {
+  total: Sums
+  times: Point[]
+  client: Group[]
+  model: Group[]
+  policy: Group[]
+}
+
+export interface Sums {
+  requests: number
+  failed: number
+  tokens_off: number
+  tokens: number
+  used: Tokens
+  usd: number
+  unpriced: number
+}
+
+export interface Point extends Sums {
+  start: string
+}
+
+export interface Group extends Sums {
+  name: string
+}
+
+export interface Files {
+  files: TouchedFile[]
+  writes: Write[]
+  undo: boolean
+}
+
+export interface TouchedFile {
+  root: string
+  path: string
+  last: string
+  reads: number
+  writes: number
+  conflicts: number
+  refused: number
+  sessions: string[]
+}
+
+export interface Write {
+  seq: number
+  time: string
+  root: string
+  session: string
+  client?: string
+  tool: string
+  path: string
+  action: string
+  bytes: number
+  open?: boolean
+}
+
+export interface Undo {
+  writes?: number[]
+  session?: string
+}
+
+export interface Entry {
+  seq: number
+  time: string
+  kind: string
+  intent?: number
+  root?: string
+  session?: string
+  client?: string
+  call?: string
+  tool?: string
+  path?: string
+  bytes: number
+  before?: string
+  after?: string
+  decision?: string
+  by?: string
+  outcome?: string
+  flags?: string[]
+  hash: string
+}
+
+export interface Verify {
+  known?: string
+}
+
+export interface Verdict {
+  entries: number
+  head: string
+  broken: number
+  why: string
+  open: number[]
+}
+
+export interface Suspended {
+  session: string
+  client: string
+  root: string
+  since: string
+  flags: string[]
+  lift: boolean
+}
+
+export interface Lift {
+  session: string
+}
