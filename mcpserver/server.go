@@ -56,6 +56,9 @@ type HTTP struct {
 	// Tokens are the bearer tokens that are let in, each 16 characters or
 	// longer. Without one, nobody is.
 	Tokens []string
+	// Allow lets in who bears another token; nil: nobody. It is asked at every
+	// request, and may be called concurrently.
+	Allow func(token string) bool
 	// AllowedHosts are further names, with or without a port, that may stand
 	// in the Host header. The loopback names always may.
 	AllowedHosts []string

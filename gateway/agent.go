@@ -1,0 +1,282 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/stet-dev/stet/gateway/wire"
+	"github.com/stet-dev/stet/tool"
+)
+
+// Agent is a client of a gateway: a tool.Caller whose calls are done by a
+// workspace's host. Its fields are not to be changed once it is connected. A call
+// whose connection is lost goes on if that is back in time.
+type Agent struct {
+	Dial
+	Workspace string // "": the only one that the gateway has
+	Session   string // the client session; "": the gateway makes one up
+	Client    string // what the agent calls itself
+	Log       *slog.Logger
+	// Timeout is how long a call may take, a person's time apart; 0: 30 s.
+	Timeout time.Duration
+	// Waits is told when a call begins to wait for a person, and when it goes on;
+	// nil: nobody is.
+	Waits func(call string, waiting bool)
+
+	session session
+	stop    context.CancelFunc
+	wg      sync.WaitGroup
+
+	mu      sync.Mutex
+	state   error // why no calls can be made; nil: they can
+	changed chan struct{}
+	tools   map[string][]wire.Tool
+	calls   map[string]chan *wire.ToolResult
+	absence *time.Timer
+}
+
+var _ tool.Caller = (*Agent)(nil)
+
+var (
+	errConnecting = errors.New("it is not connected yet")
+	errLost       = errors.New("the connection was lost")
+)
+
+// Connect connects to the gateway, and waits until that is so, the gateway
+// refuses, or ctx ends. The connection is kept up until Close, whatever becomes of
+// ctx.
+func (a *Agent) Connect(ctx context.Context) error { return a.connect(ctx, a.dial) }
+
+func (a *Agent) connect(ctx context.Context, dial func(context.Context) (conn, error)) error {
+	if a.Log == nil {
+		a.Log = slog.New(slog.DiscardHandler)
+	}
+	running, stop := context.WithCancel(context.WithoutCancel(ctx))
+	a.stop, a.state, a.changed = stop, errConnecting, make(chan struct{})
+	a.tools, a.calls = map[string][]wire.Tool{}, map[string]chan *wire.ToolResult{}
+	a.session = session{
+		dial: dial, log: a.Log, up: a.up, down: a.down, fresh: a.fresh,
+		hello: wire.Hello{
+			Version: wire.Version, Role: wire.Agent, Client: a.Client, Workspace: a.Workspace, Session: a.Session,
+			Capabilities: []string{wire.CanResume, wire.CanProgress, wire.CanEvents},
+		},
+		link: newLink(a.Log, a.handle),
+	}
+	a.session.link.inline = true
+	refused := make(chan error, 1)
+	a.wg.Go(func() {
+		err := a.session.keep(running)
+		if err == nil {
+			err = ErrClosed
+		}
+		a.set(err)
+		a.fail("The connection to the gateway is over: " + err.Error() + ".")
+		refused <- err
+	})
+	return a.await(ctx, refused, func() bool { return a.state == nil })
+}
+
+// AwaitHost waits until the workspace has a host.
+func (a *Agent) AwaitHost(ctx context.Context) error {
+	return a.await(ctx, nil, func() bool { return len(a.tools) > 0 })
+}
+
+// await waits until something is so, which is asked with mu held.
+func (a *Agent) await(ctx context.Context, refused <-chan error, so func() bool) error {
+	for {
+		a.mu.Lock()
+		is, changed := so(), a.changed
+		a.mu.Unlock()
+		if is {
+			return nil
+		}
+		select {
+		case <-changed:
+		case err := <-refused:
+			return err
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func (a *Agent) set(state error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.state = state
+	a.change()
+}
+
+// change wakes who waits for a change. The caller holds mu.
+func (a *Agent) change() {
+	close(a.changed)
+	a.changed = make(chan struct{})
+}
+
+func (a *Agent) up(hello *wire.Hello) {
+	a.mu.Lock()
+	if a.absence != nil {
+		a.absence.Stop()
+	}
+	a.mu.Unlock()
+	a.set(nil)
+}
+
+func (a *Agent) down(err error) {
+	a.Log.Info("connection to the gateway lost", "err", err)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.absence = time.AfterFunc(away, func() {
+		a.set(errLost)
+		a.fail("The connection to the gateway was lost. Whether the call was done is not known: look before you repeat it.")
+	})
+}
+
+// fresh ends what an earlier session had under way.
+func (a *Agent) fresh() {
+	a.mu.Lock()
+	clear(a.tools)
+	a.mu.Unlock()
+	a.set(errConnecting)
+	a.fail("The gateway has lost the session. Whether the call was done is not known: look before you repeat it.")
+}
+
+// fail ends all calls.
+func (a *Agent) fail(message string) {
+	a.mu.Lock()
+	calls := a.calls
+	a.calls = map[string]chan *wire.ToolResult{}
+	a.mu.Unlock()
+	for _, done := range calls {
+		done <- failure(tool.HostUnavailable, message)
+	}
+}
+
+func (a *Agent) handle(_ context.Context, f wire.Frame) {
+	switch f := f.(type) {
+	case *wire.ToolResult:
+		if f.NeedsConfirmation && f.Result == nil && f.Error == "" {
+			a.waits(f.CallID, true)
+			return
+		}
+		a.end(f.CallID, f)
+	case *wire.Progress:
+		a.waits(f.CallID, f.State == wire.Waiting)
+	case *wire.Event:
+		a.event(f)
+	case *wire.Error:
+		a.Log.Warn("gateway complains", "err", f.Message, "call", f.CallID)
+		if f.CallID != "" {
+			a.end(f.CallID, failure(tool.Code(f.Code), f.Message))
+		}
+	default:
+		a.Log.Warn("frame dropped", "why", "not for an agent", "frame", wire.TypeOf(f))
+	}
+}
+
+func (a *Agent) event(f *wire.Event) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch f.Event {
+	case wire.HostUp:
+		a.tools[f.Workspace] = f.Tools
+	case wire.HostDown:
+		delete(a.tools, f.Workspace)
+	}
+	a.change()
+}
+
+func (a *Agent) waits(call string, waiting bool) {
+	if a.Waits != nil {
+		a.Waits(call, waiting)
+	}
+}
+
+func (a *Agent) end(id string, f *wire.ToolResult) {
+	a.mu.Lock()
+	done := a.calls[id]
+	delete(a.calls, id)
+	a.mu.Unlock()
+	if done == nil {
+		a.Log.Warn("result dropped", "why", "late, duplicate or of no call", "call", id)
+		return
+	}
+	done <- f
+}
+
+// Specs implements tool.Caller: the tools of the workspace's host, none while it
+// has none.
+func (a *Agent) Specs() []tool.Spec {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.Workspace != "" {
+		return specsOf(a.tools[a.Workspace])
+	}
+	for _, tools := range a.tools {
+		if len(a.tools) == 1 {
+			return specsOf(tools)
+		}
+	}
+	return nil
+}
+
+// Call implements tool.Caller. The call's Session, if it has one, is a name of
+// letters, digits, dots, - and _; its Client is that of the Agent.
+func (a *Agent) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
+	id := c.ID
+	if id == "" {
+		id = newID()
+	}
+	f := &wire.ToolCall{
+		CallID: id, ToolName: c.Name, Arguments: c.Arguments, Session: c.Session, TimeoutSeconds: int(a.Timeout / time.Second),
+	}
+	done := make(chan *wire.ToolResult, 1)
+	a.mu.Lock()
+	switch {
+	case a.state != nil:
+		err := a.state
+		a.mu.Unlock()
+		return resultOf(c.ID, failure(tool.HostUnavailable, "The gateway cannot be reached: "+err.Error()+"."))
+	case a.calls[id] != nil:
+		a.mu.Unlock()
+		return resultOf(c.ID, failure(tool.InvalidArgument, "A call with this id is under way."))
+	}
+	a.calls[id] = done
+	a.mu.Unlock()
+	if err := a.session.link.send(f); err != nil {
+		a.end(id, failure(tool.HostUnavailable, "The gateway cannot be reached: "+err.Error()+"."))
+	}
+	select {
+	case r := <-done:
+		return resultOf(c.ID, r)
+	case <-ctx.Done():
+	}
+	if err := a.session.link.send(&wire.Cancel{CallID: id, Reason: "caller"}); err != nil {
+		a.end(id, failure(tool.Cancelled, "The call was cancelled. Whether it was done is not known."))
+	}
+	select { // the gateway says what became of it
+	case r := <-done:
+		return resultOf(c.ID, r)
+	case <-time.After(2 * settling):
+		a.mu.Lock()
+		delete(a.calls, id)
+		a.mu.Unlock()
+		return resultOf(c.ID, failure(tool.Cancelled, "The call was cancelled. Whether it was done is not known: look before you repeat it."))
+	}
+}
+
+// Close ends the connection, and the calls that are under way. More calls do
+// nothing.
+func (a *Agent) Close() error {
+	a.stop()
+	a.wg.Wait()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.absence != nil {
+		a.absence.Stop()
+	}
+	return nil
+}

@@ -1,0 +1,214 @@
+package gateway
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/stet-dev/stet/gateway/wire"
+	"github.com/stet-dev/stet/tool"
+)
+
+// agentSide is a session with an agent.
+type agentSide struct {
+	p    *peer
+	room chan struct{} // one for each call under way: when it is full nothing more is read
+
+	mu       sync.Mutex
+	calls    map[*call]struct{}
+	byID     map[string]*call
+	sessions map[string]bool // that it has made calls for
+	over     bool
+}
+
+// atOnce is how many calls of an agent may be under way or wait for room.
+const atOnce = 256
+
+func newAgentSide(p *peer) *agentSide {
+	return &agentSide{
+		p: p, room: make(chan struct{}, atOnce),
+		calls: map[*call]struct{}{}, byID: map[string]*call{}, sessions: map[string]bool{},
+	}
+}
+
+func (s *agentSide) begin() error {
+	s.announce()
+	return nil
+}
+
+// announce tells the agent of the workspaces that it can call.
+func (s *agentSide) announce() {
+	if !s.p.can(wire.CanEvents) {
+		return
+	}
+	for _, w := range s.p.h.Workspaces() {
+		if tools, ok := s.p.h.tools(w); ok && s.sees(w) {
+			s.send(&wire.Event{Event: wire.HostUp, Workspace: w, Tools: tools})
+		}
+	}
+}
+
+// sees reports whether the agent may hear of a workspace.
+func (s *agentSide) sees(workspace string) bool {
+	return s.p.who.reaches(workspace) && (s.p.hello.Workspace == "" || s.p.hello.Workspace == workspace)
+}
+
+// send puts a frame on its way; where the session is over it has nowhere to go.
+func (s *agentSide) send(f wire.Frame) {
+	if err := s.p.link.send(f); err != nil {
+		s.p.h.log.Debug("not sent", "session", s.p.id, "frame", wire.TypeOf(f), "err", err)
+	}
+}
+
+func (s *agentSide) handle(ctx context.Context, f wire.Frame) {
+	switch f := f.(type) {
+	case *wire.ToolCall:
+		s.call(ctx, f)
+	case *wire.Cancel:
+		s.mu.Lock()
+		c := s.byID[f.CallID]
+		s.mu.Unlock()
+		if c == nil {
+			s.send(&wire.Error{Code: wire.Malformed, Message: "cancel: no such call is under way", CallID: f.CallID})
+			return
+		}
+		c.cancel()
+	case *wire.Error:
+		s.p.h.log.Info("agent complains", "session", s.p.id, "err", f.Message)
+	default:
+		s.send(&wire.Error{Code: wire.Malformed, Message: wire.TypeOf(f) + ": not for an agent to send", CallID: callOf(f)})
+	}
+}
+
+func (s *agentSide) call(ctx context.Context, f *wire.ToolCall) {
+	id := f.CallID
+	answer := func(r *wire.ToolResult) {
+		r.CallID = id
+		s.send(r)
+	}
+	name := f.Session
+	if name == "" {
+		name = s.p.id
+	}
+	if !isName(name) {
+		answer(failure(tool.InvalidArgument, "A session is named by letters, digits, dots, - and _."))
+		return
+	}
+	if f.PartsFollow {
+		answer(failure(tool.InvalidArgument, "Parts are not taken here: the gateway's hello does not name them."))
+		return
+	}
+	workspace, err := s.p.h.workspaceFor(s.p.who, s.p.hello.Workspace)
+	if err != nil {
+		answer(failure(tool.HostUnavailable, err.Error()))
+		return
+	}
+	select {
+	case s.room <- struct{}{}:
+	case <-ctx.Done():
+		answer(failure(tool.Cancelled, "The connection was lost before the call was begun. Nothing was done."))
+		return
+	}
+	own := *f
+	own.Session = s.p.who.sessionOf(name)
+	own.Client = s.p.hello.Client
+	own.CallID = own.Session + "/" + id
+	c := &call{h: s.p.h, f: own, to: workspace}
+	c.tell = func(f wire.Frame) { s.forward(id, f) }
+	c.done = func(r *wire.ToolResult) {
+		s.forget(id, c)
+		<-s.room
+		answer(r)
+	}
+	if s.remember(id, c) {
+		s.p.h.start(c)
+	} else {
+		c.fail(tool.Cancelled, "The session is over. Nothing was done.")
+	}
+}
+
+// remember notes a call, unless the session is over.
+func (s *agentSide) remember(id string, c *call) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sessions[c.f.Session] = true
+	s.calls[c] = struct{}{}
+	if s.byID[id] == nil {
+		s.byID[id] = c
+	}
+	return !s.over
+}
+
+func (s *agentSide) forget(id string, c *call) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.calls, c)
+	if s.byID[id] == c {
+		delete(s.byID, id)
+	}
+}
+
+// forward passes on what happens to a call.
+func (s *agentSide) forward(id string, f wire.Frame) {
+	switch f := f.(type) {
+	case *wire.ToolResult:
+		f.CallID = id
+		s.send(f)
+	case *wire.Progress:
+		if s.p.can(wire.CanProgress) {
+			f.CallID = id
+			s.send(f)
+		}
+	}
+}
+
+func (s *agentSide) lost() {}
+
+func (s *agentSide) back() {}
+
+// gone ends the agent's calls: nobody is there for their results.
+func (s *agentSide) gone() {
+	s.mu.Lock()
+	s.over = true
+	calls := slices.Collect(maps.Keys(s.calls))
+	sessions := slices.Collect(maps.Keys(s.sessions))
+	s.mu.Unlock()
+	for _, c := range calls {
+		c.cancel()
+	}
+	for _, name := range sessions {
+		s.p.h.endSession(name)
+	}
+}
+
+// endSession tells the hosts that a client session is over.
+func (h *Hub) endSession(name string) {
+	for _, w := range h.Workspaces() {
+		if err := h.bus.Send(workspaceAddress(w), Message{Frame: &wire.Event{Event: wire.Ended, Session: name}}); err != nil {
+			h.log.Debug("not told", "workspace", w, "err", err)
+		}
+	}
+}
+
+// workspaceFor is where a call goes whose caller has named a workspace, or not.
+func (h *Hub) workspaceFor(who Identity, named string) (string, error) {
+	if named != "" {
+		if !who.reaches(named) {
+			return "", fmt.Errorf("this token is for workspace %q alone", who.Workspace)
+		}
+		return named, nil
+	}
+	if who.Workspace != "" {
+		return who.Workspace, nil
+	}
+	switch all := h.Workspaces(); len(all) {
+	case 0:
+		return "", fmt.Errorf("no host is connected")
+	case 1:
+		return all[0], nil
+	default:
+		return "", fmt.Errorf("there are several workspaces, name one: %q", all)
+	}
+}

@@ -1,0 +1,140 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/stet-dev/stet/approval"
+	"github.com/stet-dev/stet/gateway/wire"
+	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/tool"
+)
+
+// approval takes a host's question to the gateway's people, or its end.
+func (s *hostSide) approval(f *wire.Approval) {
+	queue := s.p.h.config.Queue
+	switch {
+	case f.Withdrawn:
+		s.mu.Lock()
+		withdraw := s.asking[f.ID]
+		s.mu.Unlock()
+		if withdraw != nil {
+			withdraw()
+		}
+	case f.Question == nil:
+		s.complain("approval: a host asks a question, or withdraws it", f.CallID)
+	case queue == nil:
+		s.reply(&wire.Approval{ID: f.ID, CallID: f.CallID, Error: approval.ErrNobody.Error()})
+	default:
+		ctx, cancel := context.WithCancel(s.p.h.base)
+		s.mu.Lock()
+		s.asking[f.ID] = cancel
+		s.mu.Unlock()
+		s.p.h.serving.Go(func() {
+			defer cancel()
+			s.ask(ctx, queue, f)
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			delete(s.asking, f.ID)
+		})
+	}
+}
+
+// ask waits for the people's answer. The host's clock may be another one: what
+// counts is how long the question was to wait.
+func (s *hostSide) ask(ctx context.Context, queue *approval.Queue, f *wire.Approval) {
+	q := questionOf(f.Question)
+	q.Client = fmt.Sprintf("%s (workspace %s)", q.Client, s.workspace())
+	patience := usualApproval
+	if !q.Expires.IsZero() {
+		patience = q.Expires.Sub(q.Asked)
+	}
+	q.Asked = time.Now()
+	q.Expires = q.Asked.Add(patience)
+	asking, cancel := context.WithDeadline(ctx, q.Expires)
+	defer cancel()
+	a, err := queue.Ask(asking, q)
+	if ctx.Err() != nil {
+		return // withdrawn, or the host is gone
+	}
+	reply := &wire.Approval{ID: f.ID, CallID: f.CallID}
+	if err != nil {
+		reply.Error = err.Error()
+	} else {
+		reply.Answer = answerTo(a)
+	}
+	s.p.h.decided(s.workspace(), q, a, err)
+	s.reply(reply)
+}
+
+func (s *hostSide) reply(f *wire.Approval) {
+	if err := s.p.link.send(f); err != nil {
+		s.p.h.log.Warn("answer not sent", "workspace", s.workspace(), "question", f.ID, "err", err)
+	}
+}
+
+// decided writes down what was decided about a host's question, and by whom.
+// (FILE-11)
+func (h *Hub) decided(workspace string, q approval.Question, a approval.Answer, err error) {
+	e := record.Entry{
+		Kind: record.Call, Time: time.Now(), Root: "gateway:" + workspace, Session: q.Session, Client: q.Client, CallID: q.CallID,
+		Tool: q.Tool, Path: q.Path, Before: q.Before, Bytes: q.Size, Outcome: record.OK,
+		Decision: "answer " + string(a.Verdict), By: "person " + a.By,
+	}
+	for _, n := range q.Notes {
+		e.Flags = append(e.Flags, string(n))
+	}
+	if err != nil {
+		e.Decision, e.By, e.Outcome = "no answer", "gateway", record.Broke
+		if errors.Is(err, context.DeadlineExceeded) {
+			e.Outcome = string(tool.Timeout)
+		}
+	}
+	if err := h.config.Journal.Later(e); err != nil {
+		h.log.Error("audit trail", "err", err)
+	}
+}
+
+func questionOf(q *wire.Question) approval.Question {
+	out := approval.Question{
+		Asked: q.Asked, Expires: q.Expires, Session: q.Session, Client: q.Client, CallID: q.CallID, Tool: q.Tool,
+		Path: q.Path, Write: q.Write, Before: q.Before, After: q.After, Size: q.Size, Diff: q.Diff,
+		Content: q.Content, Editable: q.Editable, Why: q.Why, Grantable: q.Grantable, Relay: q.Relay, Again: q.Again, Seal: q.Seal,
+	}
+	for _, f := range q.Files {
+		out.Files = append(out.Files, approval.File(f))
+	}
+	for _, n := range q.Notes {
+		out.Notes = append(out.Notes, tool.Note(n))
+	}
+	return out
+}
+
+func questionTo(q approval.Question) *wire.Question {
+	out := &wire.Question{
+		ID: q.ID, Asked: q.Asked, Expires: q.Expires, Session: q.Session, Client: q.Client, CallID: q.CallID, Tool: q.Tool,
+		Path: q.Path, Write: q.Write, Before: q.Before, After: q.After, Size: q.Size, Diff: q.Diff,
+		Content: q.Content, Editable: q.Editable, Why: q.Why, Grantable: q.Grantable, Relay: q.Relay, Again: q.Again, Seal: q.Seal,
+	}
+	for _, f := range q.Files {
+		out.Files = append(out.Files, wire.File(f))
+	}
+	for _, n := range q.Notes {
+		out.Notes = append(out.Notes, string(n))
+	}
+	return out
+}
+
+func answerOf(a *wire.Answer) approval.Answer {
+	return approval.Answer{
+		Verdict: approval.Verdict(a.Verdict), Seal: a.Seal, Pattern: a.Pattern, Content: a.Content, Words: a.Words, By: a.By, Relayed: a.Relayed,
+	}
+}
+
+func answerTo(a approval.Answer) *wire.Answer {
+	return &wire.Answer{
+		Verdict: string(a.Verdict), Seal: a.Seal, Pattern: a.Pattern, Content: a.Content, Words: a.Words, By: a.By, Relayed: a.Relayed,
+	}
+}

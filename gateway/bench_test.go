@@ -1,0 +1,106 @@
+package gateway
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"testing"
+
+	"github.com/stet-dev/stet/tool"
+)
+
+// echo is a Caller that returns so many bytes.
+type echo string
+
+func (e echo) Specs() []tool.Spec {
+	return []tool.Spec{{Name: "read_file", Schema: json.RawMessage(`{"type":"object"}`), ReadOnly: true}}
+}
+
+func (e echo) Call(_ context.Context, c tool.Call) (tool.Result, error) {
+	return tool.Result{CallID: c.ID, Text: string(e)}, nil
+}
+
+// payload is a result of about n bytes.
+func payload(n int) echo {
+	return echo(`{"success":true,"content":"` + strings.Repeat("x", n-40) + `"}`)
+}
+
+// BenchmarkRoundTrip is agent → gateway → host → gateway → agent over the
+// loopback, with a result of so many bytes.
+func BenchmarkRoundTrip(b *testing.B) {
+	for _, size := range []int{1 << 10, 64 << 10} {
+		b.Run(fmt.Sprintf("%dKB", size>>10), func(b *testing.B) {
+			hub, err := New(Config{Authority: &testAuthority{}, Limits: Limits{Rate: -1}})
+			if err != nil {
+				b.Fatal(err)
+			}
+			url := serveHub(b, hub)
+			runHost(b, url, "w", payload(size))
+			agent := dialAgent(b, url, "w")
+			b.SetBytes(int64(size))
+			b.ReportAllocs()
+			for b.Loop() {
+				if r, err := agent.Call(context.Background(), tool.Call{Name: "read_file", Arguments: json.RawMessage(`{"path":"a"}`)}); err != nil || len(r.Text) < size-100 {
+					b.Fatal(r, err)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkRawTCP is the floor: a request of 200 bytes and an answer of so many
+// over one connection on the loopback.
+func BenchmarkRawTCP(b *testing.B) {
+	for _, size := range []int{1 << 10, 64 << 10} {
+		b.Run(fmt.Sprintf("%dKB", size>>10), func(b *testing.B) {
+			l, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer l.Close()
+			go answerRaw(l, size)
+			c, err := net.Dial("tcp", l.Addr().String())
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer c.Close()
+			r, ask, buf := bufio.NewReader(c), make([]byte, 200), make([]byte, size)
+			b.SetBytes(int64(size))
+			for b.Loop() {
+				if _, err := c.Write(ask); err != nil {
+					b.Fatal(err)
+				}
+				var n uint32
+				if err := binary.Read(r, binary.BigEndian, &n); err != nil {
+					b.Fatal(err)
+				}
+				if _, err := io.ReadFull(r, buf[:n]); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func answerRaw(l net.Listener, size int) {
+	c, err := l.Accept()
+	if err != nil {
+		return
+	}
+	defer c.Close()
+	ask, out := make([]byte, 200), make([]byte, 4+size)
+	binary.BigEndian.PutUint32(out, uint32(size))
+	for {
+		if _, err := io.ReadFull(c, ask); err != nil {
+			return
+		}
+		if _, err := c.Write(out); err != nil {
+			return
+		}
+	}
+}

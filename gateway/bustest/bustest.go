@@ -1,0 +1,136 @@
+// Package bustest has the suite that every gateway.Bus passes.
+package bustest
+
+import (
+	"errors"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stet-dev/stet/gateway"
+	"github.com/stet-dev/stet/gateway/wire"
+)
+
+// patience is how long a message may be on its way.
+const patience = 10 * time.Second
+
+// Run runs the suite. open returns a Bus that nobody else uses, as one process has
+// it, and another one connected to it, which may be the same.
+func Run(t *testing.T, open func(t *testing.T) (a, b gateway.Bus)) {
+	t.Run("Owner", func(t *testing.T) { owner(t, open) })
+	t.Run("Order", func(t *testing.T) { order(t, open) })
+	t.Run("Topic", func(t *testing.T) { topic(t, open) })
+}
+
+func message(id string) gateway.Message {
+	return gateway.Message{From: "hub/x", Frame: &wire.Cancel{CallID: id}}
+}
+
+func owner(t *testing.T, open func(t *testing.T) (a, b gateway.Bus)) {
+	a, b := open(t)
+	if err := b.Send("workspace/w", message("1")); !errors.Is(err, gateway.ErrNobody) {
+		t.Errorf("sent to nobody: %v", err)
+	}
+	got := make(chan gateway.Message, 10)
+	stop, err := a.Own("workspace/w", func(m gateway.Message) { got <- m })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Own("workspace/w", func(gateway.Message) {}); !errors.Is(err, gateway.ErrTaken) {
+		t.Errorf("owned twice: %v", err)
+	}
+	if err := b.Send("workspace/w", message("2")); err != nil {
+		t.Fatal(err)
+	}
+	m := next(t, got)
+	if c, ok := m.Frame.(*wire.Cancel); !ok || c.CallID != "2" || m.From != "hub/x" {
+		t.Errorf("%+v", m)
+	}
+	stop()
+	if err := b.Send("workspace/w", message("3")); !errors.Is(err, gateway.ErrNobody) {
+		t.Errorf("sent to who has gone: %v", err)
+	}
+	stop2, err := b.Own("workspace/w", func(gateway.Message) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop() // the address is another's by now
+	if err := a.Send("workspace/w", message("4")); err != nil {
+		t.Error(err)
+	}
+	stop2()
+}
+
+func order(t *testing.T, open func(t *testing.T) (a, b gateway.Bus)) {
+	a, b := open(t)
+	const senders, each = 4, 200
+	type from struct{ sender, n string }
+	got := make(chan from, senders*each)
+	stop, err := a.Own("hub/y", func(m gateway.Message) { got <- from{m.From, m.Frame.(*wire.Cancel).CallID} })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stop()
+	var wg sync.WaitGroup
+	for i := range senders {
+		wg.Go(func() {
+			for n := range each {
+				m := message(strconv.Itoa(n))
+				m.From = strconv.Itoa(i)
+				if err := b.Send("hub/y", m); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	seen := map[string]int{}
+	for range senders * each {
+		f := next(t, got)
+		if f.n != strconv.Itoa(seen[f.sender]) {
+			t.Fatalf("from %s: %s after %d others", f.sender, f.n, seen[f.sender])
+		}
+		seen[f.sender]++
+	}
+}
+
+func topic(t *testing.T, open func(t *testing.T) (a, b gateway.Bus)) {
+	a, b := open(t)
+	here, there := make(chan gateway.Message, 10), make(chan gateway.Message, 10)
+	stop, err := a.Subscribe("workspaces", func(m gateway.Message) { here <- m })
+	if err != nil {
+		t.Fatal(err)
+	}
+	stopThere, err := b.Subscribe("workspaces", func(m gateway.Message) { there <- m })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stopThere()
+	if err := a.Publish("workspaces", message("1")); err != nil {
+		t.Fatal(err)
+	}
+	next(t, here)
+	next(t, there)
+	stop()
+	if err := b.Publish("workspaces", message("2")); err != nil {
+		t.Fatal(err)
+	}
+	next(t, there)
+	select {
+	case m := <-here:
+		t.Errorf("after the end of the subscription: %+v", m)
+	default:
+	}
+}
+
+func next[T any](t *testing.T, from chan T) T {
+	t.Helper()
+	select {
+	case v := <-from:
+		return v
+	case <-time.After(patience):
+		t.Fatal("nothing came")
+		panic("not reached")
+	}
+}

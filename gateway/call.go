@@ -1,0 +1,274 @@
+package gateway
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/stet-dev/stet/gateway/wire"
+	"github.com/stet-dev/stet/tool"
+)
+
+// internalError is the code of a result that says that something broke.
+const internalError tool.Code = "internal_error"
+
+// How long a call takes if it does not say, and how long a host may take to say
+// what has become of a call that it was told to end. (FILE-4)
+const (
+	usualTimeout  = 30 * time.Second
+	usualApproval = 600 * time.Second
+	settling      = 2 * time.Second
+)
+
+// longest is the longest time a call may ask for.
+const longest = 24 * time.Hour
+
+// call is one call on its way: the future that a caller waits on. (FILE-4)
+type call struct {
+	h    *Hub
+	f    wire.ToolCall // as the host gets it, under an id that is unique in the gateway
+	to   string        // the workspace
+	spec wire.Tool
+
+	// tell is told what happens meanwhile, if it is not nil, and done once how the
+	// call ended. Neither may wait. What they get is theirs, but for what it
+	// points to; its call id means nothing.
+	tell func(wire.Frame)
+	done func(*wire.ToolResult)
+
+	mu      sync.Mutex
+	state   state
+	ticket  *ticket
+	timer   *time.Timer
+	clock   int           // of the timer that counts; one that was stopped too late does not
+	left    time.Duration // of the call's own time, as of since
+	since   time.Time
+	waiting bool      // for a person
+	why     tool.Code // Timeout or Cancelled, once it was told to end
+}
+
+// state is where a call is.
+type state byte
+
+const (
+	queued state = iota
+	sent
+	ending // the host was told to end it
+	finished
+)
+
+func seconds(n int, usual time.Duration) time.Duration {
+	if n <= 0 {
+		return usual
+	}
+	return min(time.Duration(n)*time.Second, longest)
+}
+
+// begin starts the clock, and sends the call when there is room for it.
+func (c *call) begin() {
+	c.mu.Lock()
+	c.left = seconds(c.f.TimeoutSeconds, usualTimeout)
+	c.run(c.left)
+	c.mu.Unlock()
+	size := len(c.f.Arguments) + 1024
+	ticket := c.h.lanes(c.to).ask(c.f.Session, size, c.enter)
+	c.mu.Lock()
+	c.ticket = ticket
+	done := c.state == finished
+	c.mu.Unlock()
+	if done {
+		ticket.back()
+	}
+}
+
+// enter sends the call to its host.
+func (c *call) enter() {
+	c.mu.Lock()
+	if c.state != queued {
+		c.mu.Unlock()
+		return
+	}
+	c.state = sent
+	c.mu.Unlock()
+	err := c.h.bus.Send(workspaceAddress(c.to), Message{From: c.h.address, Frame: &c.f})
+	switch {
+	case errors.Is(err, ErrNobody):
+		c.fail(tool.HostUnavailable, c.h.noHost(c.to))
+	case err != nil:
+		c.fail(tool.HostUnavailable, err.Error())
+	}
+}
+
+// run sets the clock. The caller holds mu.
+func (c *call) run(d time.Duration) {
+	if c.timer != nil {
+		c.timer.Stop()
+	}
+	c.clock++
+	n := c.clock
+	c.since = time.Now()
+	c.timer = time.AfterFunc(d, func() { c.ring(n) })
+}
+
+// ring is the end of the time that was set.
+func (c *call) ring(n int) {
+	c.mu.Lock()
+	if n != c.clock || c.state == finished {
+		c.mu.Unlock()
+		return
+	}
+	state, why := c.state, c.why
+	c.mu.Unlock()
+	if state == ending {
+		c.fail(why, c.ended(why)+c.unknown())
+		return
+	}
+	c.end(tool.Timeout)
+}
+
+// ended says that the call is over, and why.
+func (c *call) ended(why tool.Code) string {
+	switch {
+	case why != tool.Timeout:
+		return "The call was cancelled."
+	case c.waiting:
+		return fmt.Sprintf("Nobody answered within %v.", seconds(c.f.ApprovalTimeoutSeconds, usualApproval))
+	}
+	return fmt.Sprintf("The call took longer than %v.", seconds(c.f.TimeoutSeconds, usualTimeout))
+}
+
+// unknown is what is to be said of a call whose host has not told how it ended.
+func (c *call) unknown() string {
+	if c.spec.ReadOnly {
+		return ""
+	}
+	return " Whether it was done is not known: look before you repeat it."
+}
+
+// end has the host end the call, and waits a moment for what it says of it.
+func (c *call) end(why tool.Code) {
+	c.mu.Lock()
+	if c.state == finished || c.state == ending {
+		c.mu.Unlock()
+		return
+	}
+	c.why = why
+	if c.state == queued {
+		c.mu.Unlock()
+		c.fail(why, c.ended(why)+" Nothing was done.")
+		return
+	}
+	c.state = ending
+	c.run(settling)
+	c.mu.Unlock()
+	reason := "caller"
+	if why == tool.Timeout {
+		reason = "timeout"
+	}
+	m := Message{From: c.h.address, Frame: &wire.Cancel{CallID: c.f.CallID, Reason: reason}}
+	if err := c.h.bus.Send(workspaceAddress(c.to), m); err != nil {
+		c.fail(why, c.ended(why)+c.unknown())
+	}
+}
+
+// cancel ends the call at its caller's wish.
+func (c *call) cancel() { c.end(tool.Cancelled) }
+
+// happened takes what the host says.
+func (c *call) happened(f wire.Frame) {
+	switch f := f.(type) {
+	case *wire.ToolResult:
+		if !f.NeedsConfirmation || f.Result != nil || f.Error != "" {
+			c.finish(f)
+			return
+		}
+		if c.wait(true) {
+			c.say(&wire.ToolResult{NeedsConfirmation: true})
+		}
+	case *wire.Progress:
+		c.wait(f.State == wire.Waiting)
+		p := *f
+		c.say(&p)
+	case *wire.Part:
+		p := *f
+		c.say(&p)
+	}
+}
+
+func (c *call) say(f wire.Frame) {
+	if c.tell != nil {
+		c.tell(f)
+	}
+}
+
+// wait stops the call's own clock while a person is asked, and reports whether
+// that is news. (FILE-4)
+func (c *call) wait(waiting bool) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.state != sent || c.waiting == waiting {
+		return false
+	}
+	c.waiting = waiting
+	if waiting {
+		c.left -= time.Since(c.since)
+		c.run(seconds(c.f.ApprovalTimeoutSeconds, usualApproval))
+	} else {
+		c.run(c.left)
+	}
+	return true
+}
+
+// finish is the call's end with what the host says. A call that was told to end
+// and was not done has the reason for a code, and else is as the host says.
+func (c *call) finish(r *wire.ToolResult) {
+	c.mu.Lock()
+	why := c.why
+	c.mu.Unlock()
+	switch {
+	case why == tool.Timeout && r.Error == string(tool.Cancelled):
+		r = failure(why, c.ended(why)+" Nothing was written.")
+	case r.Error == string(tool.HostUnavailable) && r.Result == nil:
+		r = failure(tool.HostUnavailable, fmt.Sprintf("The host of workspace %q was lost.", c.to)+c.unknown())
+	default:
+		own := *r
+		r = &own
+	}
+	c.conclude(r)
+}
+
+// fail is the call's end in the hub's words.
+func (c *call) fail(code tool.Code, message string) { c.conclude(failure(code, message)) }
+
+func (c *call) conclude(r *wire.ToolResult) {
+	c.mu.Lock()
+	if c.state == finished {
+		c.mu.Unlock()
+		return
+	}
+	c.state = finished
+	if c.timer != nil {
+		c.timer.Stop()
+	}
+	ticket := c.ticket
+	c.mu.Unlock()
+	c.h.forget(c)
+	if ticket != nil {
+		ticket.back()
+	}
+	c.done(r)
+}
+
+// failure is a failed result in the words of the file tools. (FILE-2, FILE-3)
+func failure(code tool.Code, message string) *wire.ToolResult {
+	text, err := json.Marshal(struct {
+		Success bool   `json:"success"`
+		Error   string `json:"error"`
+	}{false, string(code) + ": " + message})
+	if err != nil {
+		text = []byte(`{"success":false}`) // strings always marshal
+	}
+	return &wire.ToolResult{Result: text, Error: string(code)}
+}

@@ -1,0 +1,258 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stet-dev/stet/gateway/wire"
+	"github.com/stet-dev/stet/tool"
+)
+
+var ctx = context.Background()
+
+// bubble runs a test in a bubble of its own time, with a hub.
+func bubble(t *testing.T, c Config, f func(t *testing.T, h *Hub, log *logged)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		h, log := newHub(t, c)
+		defer h.Close()
+		f(t, h, log)
+	})
+}
+
+// A call takes 30 s if it does not say, and its host is told to end it. What the
+// host says of it counts; from one that says nothing nobody knows. (FILE-4)
+func TestTimeout(t *testing.T) {
+	bubble(t, Config{}, func(t *testing.T, h *Hub, log *logged) {
+		host := rawHost(t, h, wire.CanCancel)
+		f := begin(ctx, h.Caller("w"), tool.Call{Name: "write_file"})
+		call := want[*wire.ToolCall](host)
+		if c := want[*wire.Cancel](host); c.CallID != call.CallID || c.Reason != "timeout" {
+			t.Errorf("%+v", c)
+		}
+		host.send(&wire.ToolResult{CallID: call.CallID, Error: "cancelled"})
+		f.wait(t, tool.Timeout, "timeout: The call took longer than 30s. Nothing was written.")
+		if f.took != 30*time.Second {
+			t.Errorf("it took %v", f.took)
+		}
+		host.result(call.CallID, `{}`)
+
+		// It was done in the last moment.
+		f = begin(ctx, h.Caller("w"), tool.Call{Name: "write_file"})
+		call = want[*wire.ToolCall](host)
+		want[*wire.Cancel](host)
+		host.result(call.CallID, `{"success":true}`)
+		f.wait(t, "", `{"success":true}`)
+
+		// The host says nothing.
+		f = begin(ctx, h.Caller("w"), tool.Call{Name: "write_file"})
+		want[*wire.ToolCall](host)
+		f.wait(t, tool.Timeout, "longer than 30s. Whether it was done is not known: look before you repeat it.")
+		if f.took != 32*time.Second {
+			t.Errorf("it took %v", f.took)
+		}
+		want[*wire.Cancel](host)
+		caller := h.Caller("w")
+		caller.Timeout = 5 * time.Second
+		f = begin(ctx, caller, tool.Call{Name: "read_file"})
+		want[*wire.ToolCall](host)
+		want[*wire.Cancel](host)
+		f.wait(t, tool.Timeout, "The call took longer than 5s.\"")
+		synctest.Wait()
+		if !strings.Contains(log.String(), `msg="result dropped" why="late, duplicate or of no call"`) {
+			t.Error(log)
+		}
+	})
+}
+
+// The time that a person takes does not count, and has a limit of its own.
+// (FILE-4)
+func TestPersonsTime(t *testing.T) {
+	bubble(t, Config{}, func(t *testing.T, h *Hub, _ *logged) {
+		host := rawHost(t, h, wire.CanCancel)
+		var waits []bool
+		caller := h.Caller("w")
+		caller.Waits = func(_ context.Context, _ tool.Call, waiting bool) { waits = append(waits, waiting) }
+		f := begin(ctx, caller, tool.Call{Name: "write_file"})
+		call := want[*wire.ToolCall](host)
+		if !call.RequiresConfirmation {
+			t.Error("the gateway does not say that a person has to be asked") // (FILE-3)
+		}
+		time.Sleep(20 * time.Second)
+		host.send(&wire.ToolResult{CallID: call.CallID, NeedsConfirmation: true})
+		time.Sleep(9 * time.Minute)
+		host.send(&wire.Progress{CallID: call.CallID, State: wire.Working})
+		time.Sleep(9 * time.Second)
+		host.result(call.CallID, `{"success":true}`)
+		f.wait(t, "", "true")
+		if fmt.Sprint(waits) != "[true false]" {
+			t.Error(waits)
+		}
+
+		f = begin(ctx, caller, tool.Call{Name: "write_file"})
+		call = want[*wire.ToolCall](host)
+		time.Sleep(20 * time.Second)
+		host.send(&wire.ToolResult{CallID: call.CallID, NeedsConfirmation: true})
+		time.Sleep(9 * time.Minute)
+		host.send(&wire.Progress{CallID: call.CallID, State: wire.Working})
+		want[*wire.Cancel](host)
+		host.send(&wire.ToolResult{CallID: call.CallID, Error: "cancelled"})
+		f.wait(t, tool.Timeout, "longer than 30s. Nothing")
+		if f.took != 9*time.Minute+30*time.Second {
+			t.Errorf("it took %v", f.took)
+		}
+
+		f = begin(ctx, caller, tool.Call{Name: "write_file"})
+		call = want[*wire.ToolCall](host)
+		host.send(&wire.ToolResult{CallID: call.CallID, NeedsConfirmation: true})
+		want[*wire.Cancel](host)
+		host.send(&wire.ToolResult{CallID: call.CallID, Error: "cancelled"})
+		f.wait(t, tool.Timeout, "Nobody answered within 10m0s. Nothing was written.")
+		if f.took != 10*time.Minute {
+			t.Errorf("it took %v", f.took)
+		}
+	})
+}
+
+// Results that nobody waits for are dropped, and logged with the reason; a second
+// result changes nothing. (FILE-4)
+func TestStrayResults(t *testing.T) {
+	bubble(t, Config{}, func(t *testing.T, h *Hub, log *logged) {
+		host := rawHost(t, h)
+		f := begin(ctx, h.Caller("w"), tool.Call{ID: "1", Session: "s", Name: "read_file"})
+		call := want[*wire.ToolCall](host)
+		host.result("of-no-call", `{}`)
+		host.result(call.CallID, `{"n":1}`)
+		host.result(call.CallID, `{"n":2}`)
+		host.send(&wire.Progress{CallID: call.CallID, State: wire.Working})
+		f.wait(t, "", `{"n":1}`)
+		synctest.Wait()
+		if n := strings.Count(log.String(), "result dropped"); n != 3 {
+			t.Errorf("%d: %s", n, log)
+		}
+		// The hub itself knows late from unknown.
+		h.result(Message{Frame: &wire.ToolResult{CallID: call.CallID}})
+		h.result(Message{Frame: &wire.ToolResult{CallID: "other"}})
+		for _, why := range []string{"late or duplicate: the call is over", "no such call"} {
+			if !strings.Contains(log.String(), why) {
+				t.Errorf("no %q in %s", why, log)
+			}
+		}
+		// And an id is taken once.
+		begin(ctx, h.Caller("w"), tool.Call{ID: "1", Session: "s", Name: "read_file"}).wait(t, tool.InvalidArgument, "used before")
+	})
+}
+
+// Without a host, and when it is lost, calls fail at once, and say what is known.
+// (FILE-4)
+func TestNoHost(t *testing.T) {
+	bubble(t, Config{}, func(t *testing.T, h *Hub, _ *logged) {
+		f := begin(ctx, h.Caller("w"), tool.Call{Name: "read_file"})
+		f.wait(t, tool.HostUnavailable, `host of workspace \"w\" is not connected right now`)
+		host := rawHost(t, h)
+		read, write := begin(ctx, h.Caller("w"), tool.Call{Name: "read_file"}), begin(ctx, h.Caller("w"), tool.Call{Name: "write_file"})
+		want[*wire.ToolCall](host)
+		want[*wire.ToolCall](host)
+		host.c.abort()
+		read.wait(t, tool.HostUnavailable, `The host of workspace \"w\" was lost."`)
+		write.wait(t, tool.HostUnavailable, "Whether it was done is not known")
+		if read.took != 0 || write.took != 0 {
+			t.Error(read.took, write.took)
+		}
+		begin(ctx, h.Caller("v"), tool.Call{Name: "read_file"}).wait(t, tool.HostUnavailable, "")
+	})
+}
+
+// A caller that goes away has its call ended. (FILE-4)
+func TestCancel(t *testing.T) {
+	bubble(t, Config{}, func(t *testing.T, h *Hub, _ *logged) {
+		host := rawHost(t, h, wire.CanCancel)
+		going, cancel := context.WithCancel(ctx)
+		f := begin(going, h.Caller("w"), tool.Call{Name: "write_file"})
+		call := want[*wire.ToolCall](host)
+		cancel()
+		if c := want[*wire.Cancel](host); c.Reason != "caller" {
+			t.Errorf("%+v", c)
+		}
+		host.send(&wire.ToolResult{CallID: call.CallID, Error: "cancelled", Result: json.RawMessage(`{"success":false,"error":"cancelled: as the host says"}`)})
+		f.wait(t, tool.Cancelled, "as the host says")
+	})
+}
+
+// The rate is limited by session. (FILE-10)
+func TestRate(t *testing.T) {
+	bubble(t, Config{Limits: Limits{Rate: 2}}, func(t *testing.T, h *Hub, _ *logged) {
+		host := rawHost(t, h)
+		done := func(session string) {
+			t.Helper()
+			f := begin(ctx, h.Caller("w"), tool.Call{Session: session, Name: "read_file"})
+			host.result(want[*wire.ToolCall](host).CallID, `{}`)
+			f.wait(t, "", "{}")
+		}
+		done("a")
+		done("a")
+		begin(ctx, h.Caller("w"), tool.Call{Session: "a", Name: "read_file"}).wait(t, tool.RateLimited, "Try again in 30.0 s.")
+		done("b")
+		time.Sleep(30 * time.Second)
+		done("a")
+	})
+}
+
+// What broke at the host is an error, with no more than it tells.
+func TestBroke(t *testing.T) {
+	bubble(t, Config{}, func(t *testing.T, h *Hub, _ *logged) {
+		host := rawHost(t, h)
+		f := begin(ctx, h.Caller("w"), tool.Call{Name: "read_file"})
+		id := want[*wire.ToolCall](host).CallID
+		host.send(&wire.Error{Code: "invalid_argument", Message: "what is that", CallID: id})
+		if <-f.done; f.err == nil || !strings.Contains(f.err.Error(), "what is that") {
+			t.Errorf("%+v %v", f.res, f.err)
+		}
+	})
+}
+
+// A gateway that ends lets calls end first; new ones are refused.
+func TestDrain(t *testing.T) {
+	bubble(t, Config{}, func(t *testing.T, h *Hub, _ *logged) {
+		host := rawHost(t, h)
+		f := begin(ctx, h.Caller("w"), tool.Call{Name: "read_file"})
+		call := want[*wire.ToolCall](host)
+		drained := make(chan error, 1)
+		go func() { drained <- h.Drain(ctx) }()
+		synctest.Wait()
+		begin(ctx, h.Caller("w"), tool.Call{Name: "read_file"}).wait(t, tool.HostUnavailable, "shutting down")
+		if h.enterConnection() {
+			t.Error("a connection is let in")
+		}
+		select {
+		case err := <-drained:
+			t.Errorf("it did not wait: %v", err)
+		default:
+		}
+		host.result(call.CallID, `{}`)
+		f.wait(t, "", "{}")
+		if err := <-drained; err != nil {
+			t.Error(err)
+		}
+	})
+	// The patience of whoever drains has an end, and Close ends the rest.
+	bubble(t, Config{}, func(t *testing.T, h *Hub, _ *logged) {
+		host := rawHost(t, h)
+		f := begin(ctx, h.Caller("w"), tool.Call{Name: "write_file"})
+		want[*wire.ToolCall](host)
+		short, cancel := context.WithTimeout(ctx, time.Second)
+		defer cancel()
+		if err := h.Drain(short); err == nil {
+			t.Error("it is drained")
+		}
+		if err := h.Close(); err != nil {
+			t.Error(err)
+		}
+		f.wait(t, tool.HostUnavailable, "Whether it was done is not known")
+	})
+}

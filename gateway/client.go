@@ -1,0 +1,187 @@
+package gateway
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"github.com/stet-dev/stet/gateway/wire"
+)
+
+// Dial says how a gateway is reached. URL and Token are needed.
+type Dial struct {
+	URL   string // http or https, ws or wss; without a path
+	Token string
+	TLS   *tls.Config // nil: the default
+}
+
+// path is where a gateway takes WebSockets.
+const path = "/v1/connect"
+
+// maxFrame is how large the frames may be that a client reads: a gateway's own
+// limit is for what it is sent.
+const maxFrame = 64 << 20
+
+// errRefused is a gateway's answer that will not change by asking again.
+var errRefused = errors.New("the gateway refuses")
+
+func (d Dial) dial(ctx context.Context) (conn, error) {
+	u, err := url.Parse(d.URL)
+	if err != nil || u.Host == "" {
+		return nil, fmt.Errorf("%w: %q is no URL", errRefused, d.URL)
+	}
+	u.Path = strings.TrimSuffix(u.Path, "/") + path
+	o := &websocket.DialOptions{HTTPHeader: http.Header{"Authorization": {"Bearer " + d.Token}}}
+	var under *whole
+	transport := &http.Transport{
+		TLSClientConfig: d.TLS, Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true,
+		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			c, err := new(net.Dialer).DialContext(ctx, network, address)
+			if err != nil {
+				return nil, err
+			}
+			under = &whole{Conn: c}
+			return under, nil
+		},
+	}
+	o.HTTPClient = &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	ctx, cancel := context.WithTimeout(ctx, usual.hello)
+	defer cancel()
+	ws, resp, err := websocket.Dial(ctx, u.String(), o)
+	if err != nil {
+		if resp != nil && resp.StatusCode >= 400 && resp.StatusCode < 500 && resp.StatusCode != http.StatusTooManyRequests {
+			return nil, fmt.Errorf("%w: %s", errRefused, said(resp))
+		}
+		return nil, fmt.Errorf("connect to the gateway: %w", err)
+	}
+	ws.SetReadLimit(maxFrame)
+	return &socket{ws: ws, whole: under}, nil
+}
+
+// said is the reason in an answer.
+func said(resp *http.Response) string {
+	buf := make([]byte, 500)
+	n := 0
+	if resp.Body != nil {
+		n, _ = resp.Body.Read(buf) // the status says enough
+	}
+	if text := strings.TrimSpace(string(buf[:n])); text != "" {
+		return resp.Status + ": " + text
+	}
+	return resp.Status
+}
+
+// session is a client's session with a gateway, over one connection after the
+// other.
+type session struct {
+	dial  func(context.Context) (conn, error)
+	hello wire.Hello // without what a resume adds
+	link  *link
+	log   *slog.Logger
+
+	fresh func()              // another session begins: the gateway knows nothing of an earlier one
+	up    func(h *wire.Hello) // connected
+	down  func(err error)     // not any more; the session may go on
+
+	resume string // the session's secret
+}
+
+// Pauses between two tries to connect: several fit into the time that a session
+// is kept.
+const (
+	shortest = 100 * time.Millisecond
+	rarest   = 4 * time.Second
+)
+
+// keep keeps the session connected until ctx ends, or the gateway refuses for
+// good.
+func (s *session) keep(ctx context.Context) error {
+	pause := shortest
+	for {
+		connected, err := s.connect(ctx)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if isFinal(err) {
+			var closed websocket.CloseError
+			if errors.As(err, &closed) {
+				return fmt.Errorf("%w: %s", errRefused, closed.Reason)
+			}
+			return err
+		}
+		if connected {
+			pause = shortest
+		}
+		s.log.Info("not connected to the gateway", "err", err, "again in", pause)
+		select {
+		case <-time.After(pause/2 + rand.N(pause)):
+		case <-ctx.Done():
+			return nil
+		}
+		pause = min(2*pause, rarest)
+	}
+}
+
+// isFinal reports whether another try has no sense.
+func isFinal(err error) bool {
+	var e *wire.Error
+	return errors.Is(err, errRefused) || errors.As(err, &e) && e.Code != "host_unavailable" ||
+		websocket.CloseStatus(err) == websocket.StatusPolicyViolation
+}
+
+// connect connects once, and carries the session until the connection ends.
+func (s *session) connect(ctx context.Context) (connected bool, err error) {
+	c, err := s.dial(ctx)
+	if err != nil {
+		return false, err
+	}
+	stop := context.AfterFunc(ctx, func() { c.close(websocket.StatusNormalClosure, "bye") })
+	defer stop()
+	h := s.hello
+	if h.Resume = s.resume; s.resume != "" {
+		h.Received = s.link.out.count()
+	}
+	reply, err := s.greet(c, &h)
+	if err != nil {
+		c.abort()
+		return false, err
+	}
+	s.up(reply)
+	err = s.link.run(context.WithoutCancel(ctx), c)
+	s.down(err)
+	return true, err
+}
+
+// greet exchanges hellos, and goes on with the session or begins another.
+func (s *session) greet(c conn, h *wire.Hello) (*wire.Hello, error) {
+	if err := writeNow(c, h, usual.write); err != nil {
+		return nil, err
+	}
+	reply, err := readHello(c, usual.hello)
+	if err != nil {
+		return nil, err
+	}
+	if reply.Version != wire.Version {
+		return nil, fmt.Errorf("%w: it speaks version %d of the protocol", errRefused, reply.Version)
+	}
+	if reply.Resumed {
+		if err := s.link.out.rewind(reply.Received); err != nil {
+			return nil, err
+		}
+	} else {
+		s.fresh()
+		s.link.out.reset(reply.Resume != "")
+	}
+	s.resume = reply.Resume
+	return reply, nil
+}

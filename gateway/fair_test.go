@@ -1,0 +1,116 @@
+package gateway
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// Sessions take turns, however many calls one of them makes; and what is in flight
+// stays within its bytes.
+func TestTurns(t *testing.T) {
+	f := &fair{bytes: 20, calls: 10}
+	var order []string
+	tickets := map[string]*ticket{}
+	ask := func(session string, n, size int) {
+		name := fmt.Sprintf("%s%d", session, n)
+		tickets[name] = f.ask(session, size, func() { order = append(order, name) })
+	}
+	for n := range 5 {
+		ask("a", n, 10)
+	}
+	ask("b", 0, 10)
+	ask("b", 1, 10)
+	ask("c", 0, 10)
+	for range 8 {
+		done := order[len(order)-1]
+		for _, name := range order { // the oldest that is inside
+			if tickets[name].state == inside {
+				done = name
+				break
+			}
+		}
+		tickets[done].back()
+	}
+	if got := strings.Join(order, " "); got != "a0 a1 a2 b0 c0 a3 b1 a4" {
+		t.Error(got)
+	}
+	if f.flying != 0 || len(f.sessions) != 0 || len(f.ring) != 0 {
+		t.Errorf("%+v", f)
+	}
+}
+
+// Whatever is asked for and given back: the limits hold, all are let in at last,
+// once each, and nothing is left.
+func TestFairness(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		f := &fair{bytes: rapid.IntRange(1, 50).Draw(t, "bytes"), calls: rapid.IntRange(1, 4).Draw(t, "calls")}
+		type one struct {
+			*ticket
+			session string
+			size    int
+			entered int
+		}
+		var all []*one
+		check := func() {
+			bytes, calls := 0, map[string]int{}
+			for _, o := range all {
+				if o.entered > 1 {
+					t.Fatal("let in twice")
+				}
+				if o.ticket != nil && o.state == inside {
+					bytes += o.size
+					calls[o.session]++
+				}
+			}
+			if n := f.flying; n != bytes {
+				t.Fatalf("%d bytes are counted, %d in flight", n, bytes)
+			}
+			for s, n := range calls {
+				if n > f.calls {
+					t.Fatalf("session %s has %d calls in flight", s, n)
+				}
+			}
+		}
+		largest := 0
+		for range rapid.IntRange(1, 60).Draw(t, "steps") {
+			var in []*one
+			for _, o := range all {
+				if o.state != gone {
+					in = append(in, o)
+				}
+			}
+			if len(in) > 0 && rapid.Bool().Draw(t, "back") {
+				rapid.SampledFrom(in).Draw(t, "which").back()
+			} else {
+				o := &one{session: rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "session"), size: rapid.IntRange(1, 30).Draw(t, "size")}
+				largest = max(largest, o.size)
+				all = append(all, o)
+				o.ticket = f.ask(o.session, o.size, func() { o.entered++ })
+			}
+			check()
+			if f.flying > max(f.bytes, largest) {
+				t.Fatalf("%d bytes in flight", f.flying)
+			}
+		}
+		for left := true; left; {
+			left = false
+			for _, o := range all {
+				if o.state == inside {
+					o.back()
+					left = true
+				}
+			}
+		}
+		for _, o := range all {
+			if o.state == waits {
+				t.Fatal("one waits for ever")
+			}
+		}
+		if len(f.sessions) != 0 || len(f.ring) != 0 && len(f.ring[0].waiting) > 0 {
+			t.Fatalf("%+v", f)
+		}
+	})
+}

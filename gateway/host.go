@@ -1,0 +1,237 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/stet-dev/stet/gateway/wire"
+	"github.com/stet-dev/stet/tool"
+)
+
+// Host gives the tools of a Caller to a gateway: it does the calls that come from
+// there. Its fields are not to be changed once it runs; it runs once.
+type Host struct {
+	Dial                           // where the gateway is; not for Hub.Join
+	Workspace string               // the name that the workspace goes by at the gateway
+	Caller    tool.Caller          // for the questions to people see Relay
+	Client    string               // what the host calls itself; "": stet
+	End       func(session string) // told that a client session is over; may be nil
+	Connected func(session string) // told of each connection; may be nil
+	Log       *slog.Logger         // nil: silence
+
+	session session
+	base    context.Context
+	wg      sync.WaitGroup
+
+	mu      sync.Mutex
+	can     map[string]bool // what the gateway can
+	running map[string]*task
+	done    recent // calls that were begun, and are not to be begun again
+	asked   map[string]chan *wire.Approval
+	absence *time.Timer // until all calls are cancelled
+}
+
+// task is a call that the host does.
+type task struct {
+	host    *Host
+	id      string
+	cancel  context.CancelFunc
+	waiting bool // for a person; guarded by Host.mu
+}
+
+// away is how long a client keeps what it has under way without a connection.
+const away = 30 * time.Second
+
+// Run connects the host to its gateway, again and again, until ctx ends, or the
+// gateway refuses it for good. The calls under way then are cancelled, and waited
+// for.
+func (h *Host) Run(ctx context.Context) error { return h.run(ctx, h.dial) }
+
+func (h *Host) run(ctx context.Context, dial func(context.Context) (conn, error)) error {
+	if h.Log == nil {
+		h.Log = slog.New(slog.DiscardHandler)
+	}
+	if h.Client == "" {
+		h.Client = "stet"
+	}
+	base, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	h.base, h.running, h.asked = base, map[string]*task{}, map[string]chan *wire.Approval{}
+	h.session = session{
+		dial: dial, log: h.Log, up: h.up, down: h.down, fresh: h.fresh,
+		hello: wire.Hello{
+			Version: wire.Version, Role: wire.Host, Client: h.Client, Workspace: h.Workspace, Tools: toolsOf(h.Caller.Specs()),
+			Capabilities: []string{wire.CanResume, wire.CanCancel, wire.CanProgress, wire.CanAsk, wire.CanEvents},
+		},
+		link: newLink(h.Log, h.handle),
+	}
+	h.session.link.inline = true
+	err := h.session.keep(ctx)
+	cancel()
+	h.wg.Wait()
+	h.mu.Lock()
+	if h.absence != nil {
+		h.absence.Stop()
+	}
+	h.mu.Unlock()
+	return err
+}
+
+func toolsOf(specs []tool.Spec) []wire.Tool {
+	out := make([]wire.Tool, len(specs))
+	for i, s := range specs {
+		out[i] = wire.Tool{Name: s.Name, Description: s.Description, Schema: s.Schema, ReadOnly: s.ReadOnly, Destructive: s.Destructive}
+	}
+	return out
+}
+
+// up notes that the host is connected.
+func (h *Host) up(hello *wire.Hello) {
+	h.mu.Lock()
+	h.can = map[string]bool{}
+	for _, c := range hello.Capabilities {
+		h.can[c] = true
+	}
+	if h.absence != nil {
+		h.absence.Stop()
+	}
+	h.mu.Unlock()
+	h.Log.Info("connected to the gateway", "session", hello.Session, "resumed", hello.Resumed)
+	if h.Connected != nil {
+		h.Connected(hello.Session)
+	}
+}
+
+// down cancels what the gateway gives up when the connection is lost: the calls
+// that wait for nobody. The others have some time left.
+func (h *Host) down(err error) {
+	h.Log.Info("connection to the gateway lost", "err", err)
+	h.cancel(false)
+	h.mu.Lock()
+	h.absence = time.AfterFunc(away, func() { h.cancel(true) })
+	h.mu.Unlock()
+}
+
+// fresh cancels all calls: the gateway knows nothing of them.
+func (h *Host) fresh() { h.cancel(true) }
+
+func (h *Host) cancel(all bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, t := range h.running {
+		if all || !t.waiting {
+			t.cancel()
+		}
+	}
+}
+
+func (h *Host) handle(_ context.Context, f wire.Frame) {
+	switch f := f.(type) {
+	case *wire.ToolCall:
+		h.begin(f)
+	case *wire.Cancel:
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		if t := h.running[f.CallID]; t != nil {
+			t.cancel()
+		}
+	case *wire.Approval:
+		h.mu.Lock()
+		answer := h.asked[f.ID]
+		delete(h.asked, f.ID)
+		h.mu.Unlock()
+		if answer == nil {
+			h.Log.Warn("answer dropped", "why", "no such question", "question", f.ID)
+			return
+		}
+		answer <- f
+	case *wire.Event:
+		if f.Event == wire.Ended && h.End != nil {
+			h.End(f.Session)
+		}
+	case *wire.Error:
+		h.Log.Warn("gateway complains", "err", f.Message, "call", f.CallID)
+	default:
+		h.Log.Warn("frame dropped", "why", "not for a host", "frame", wire.TypeOf(f))
+	}
+}
+
+// begin begins a call, once: what the gateway sends again was begun before.
+func (h *Host) begin(f *wire.ToolCall) {
+	ctx, cancel := context.WithCancel(h.base)
+	t := &task{host: h, id: f.CallID, cancel: cancel}
+	h.mu.Lock()
+	if h.done.has(f.CallID) {
+		h.mu.Unlock()
+		cancel()
+		h.Log.Warn("call dropped", "why", "it was begun before", "call", f.CallID)
+		return
+	}
+	h.done.add(f.CallID)
+	h.running[f.CallID] = t
+	h.mu.Unlock()
+	c := tool.Call{ID: f.CallID, Session: f.Session, Client: f.Client, Name: f.ToolName, Arguments: f.Arguments}
+	do := start(h.Caller, c)
+	h.wg.Go(func() {
+		defer cancel()
+		res, err := do(context.WithValue(ctx, taskKey{}, t))
+		r := resultFrame(res, err)
+		if err != nil {
+			if ctx.Err() != nil {
+				r = failure(tool.Cancelled, "The call was cancelled.")
+			} else {
+				h.Log.Error("call", "tool", c.Name, "call", c.ID, "session", c.Session, "err", err)
+			}
+		}
+		r.CallID = t.id
+		h.mu.Lock()
+		delete(h.running, t.id)
+		h.mu.Unlock()
+		h.send(r)
+	})
+}
+
+// start is the first half of a call, which gives it its place among those of its
+// session.
+func start(caller tool.Caller, c tool.Call) func(context.Context) (tool.Result, error) {
+	if s, ok := caller.(tool.Starter); ok {
+		return s.Start(c)
+	}
+	return func(ctx context.Context) (tool.Result, error) { return caller.Call(ctx, c) }
+}
+
+// resultFrame is what a call came to. What broke is told in no detail: it is in
+// the host's log.
+func resultFrame(res tool.Result, err error) *wire.ToolResult {
+	if err != nil {
+		return failure(internalError, "the tool broke; the log of the host says more")
+	}
+	text := json.RawMessage(res.Text)
+	if n := len(text); n < 2 || text[0] != '{' || text[n-1] != '}' {
+		return plainResult(res)
+	}
+	return &wire.ToolResult{Result: text, Error: string(res.Code)}
+}
+
+// plainResult wraps a text that is no JSON object. (FILE-2)
+func plainResult(res tool.Result) *wire.ToolResult {
+	if res.Failed() {
+		return failure(res.Code, res.Text)
+	}
+	b, err := json.Marshal(struct {
+		Success bool   `json:"success"`
+		Content string `json:"content"`
+	}{true, res.Text})
+	if err != nil {
+		b = []byte(`{"success":true}`) // strings always marshal
+	}
+	return &wire.ToolResult{Result: b}
+}
+
+func (h *Host) send(f wire.Frame) {
+	if err := h.session.link.send(f); err != nil {
+		h.Log.Warn("not sent", "frame", wire.TypeOf(f), "call", callOf(f), "err", err)
+	}
+}

@@ -1,0 +1,84 @@
+package gateway
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/coder/websocket"
+
+	"github.com/stet-dev/stet/gateway/wire"
+)
+
+// Handler serves the gateway at /v1/: WebSockets at /v1/connect, and calls over
+// plain HTTP (see the OpenAPI document there).
+func (h *Hub) Handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET "+path, h.socket)
+	h.routes(mux)
+	return Guard(mux, h.config.AllowedHosts, func(r *http.Request, why string) {
+		h.log.Warn("refused", "why", why, "remote", r.RemoteAddr)
+	})
+}
+
+// Subprotocols by which a browser, which cannot set the Authorization header,
+// connects: the protocol's name, and the token behind a prefix.
+const (
+	subprotocol = "stet.v1"
+	tokenPrefix = "stet.token."
+)
+
+// socket serves a WebSocket.
+func (h *Hub) socket(w http.ResponseWriter, r *http.Request) {
+	who, ok := h.identify(w, r)
+	if !ok {
+		return
+	}
+	if !h.enterConnection() {
+		fail(w, http.StatusServiceUnavailable, "host_unavailable", "the gateway is shutting down, or has too many connections")
+		return
+	}
+	defer h.leaveConnection()
+	ws, err := websocket.Accept(w, r, &websocket.AcceptOptions{Subprotocols: []string{subprotocol}})
+	if err != nil {
+		h.log.Info("no WebSocket", "err", err, "remote", r.RemoteAddr)
+		return // Accept has answered
+	}
+	ws.SetReadLimit(int64(h.config.Limits.Frame))
+	_ = h.serve(h.base, &socket{ws: ws}, who) // it is logged
+	_ = ws.CloseNow()
+}
+
+// identify says whose token a request bears, or answers it.
+func (h *Hub) identify(w http.ResponseWriter, r *http.Request) (Identity, bool) {
+	token := bearer(r)
+	why := "a token is needed: send it as \"Authorization: Bearer TOKEN\""
+	if token != "" {
+		why = ErrToken.Error()
+		if h.config.Authority != nil {
+			who, err := h.config.Authority.Identify(token)
+			if err == nil {
+				return who, true
+			}
+			why = err.Error()
+		}
+	}
+	h.log.Warn("refused", "why", why, "remote", r.RemoteAddr)
+	w.Header().Set("WWW-Authenticate", `Bearer realm="stet"`)
+	fail(w, http.StatusUnauthorized, wire.Forbidden, why)
+	return Identity{}, false
+}
+
+// bearer is the token of a request, "" if it has none.
+func bearer(r *http.Request) string {
+	if scheme, token, ok := strings.Cut(r.Header.Get("Authorization"), " "); ok && strings.EqualFold(scheme, "Bearer") {
+		return strings.TrimSpace(token)
+	}
+	for _, value := range r.Header.Values("Sec-WebSocket-Protocol") {
+		for p := range strings.SplitSeq(value, ",") {
+			if token, ok := strings.CutPrefix(strings.TrimSpace(p), tokenPrefix); ok {
+				return token
+			}
+		}
+	}
+	return ""
+}

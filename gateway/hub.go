@@ -1,0 +1,318 @@
+package gateway
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/stet-dev/stet/approval"
+	"github.com/stet-dev/stet/gateway/wire"
+	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/tool"
+)
+
+// Config configures a Hub. The zero value of each field is the default.
+type Config struct {
+	Authority Authority       // says who may do what; nil: nobody may do anything
+	Queue     *approval.Queue // where hosts leave their questions; nil: they cannot
+	Journal   *record.Journal // what people decided at the gateway; nil: it is not recorded
+	Bus       Bus             // nil: a Local of its own
+
+	// AllowedHosts are names that a request's Host may have besides the
+	// loopback's, with a port or without.
+	AllowedHosts []string
+
+	Limits Limits
+	// Away is how long a session is kept whose connection is lost and that can be
+	// resumed; 0: 30 s, negative: not at all.
+	Away time.Duration
+
+	Version string // of the program, for people
+	Log     *slog.Logger
+}
+
+// Limits are what a Hub takes. The zero value of each is the default.
+type Limits struct {
+	Frame       int // bytes of a frame; 0: 16 MB
+	Calls       int // of a session at once; 0: 64
+	Bytes       int // of calls to a workspace at once; 0: 32 MB
+	Rate        int // calls of a session a minute; 0: 100, negative: any number (FILE-10)
+	Connections int // at once; 0: 4096
+}
+
+func (l *Limits) fill() {
+	set := func(n *int, to int) {
+		if *n == 0 {
+			*n = to
+		}
+	}
+	set(&l.Frame, 16<<20)
+	set(&l.Calls, 64)
+	set(&l.Bytes, 32<<20)
+	set(&l.Rate, 100)
+	set(&l.Connections, 4096)
+}
+
+// ErrClosed is returned by what is called on a closed Hub.
+var ErrClosed = errors.New("gateway is closed")
+
+// Hub connects agents, the hosts of workspaces, and people. It may be used
+// concurrently; Close ends it.
+type Hub struct {
+	config  Config
+	log     *slog.Logger
+	bus     Bus
+	address string // of the hub, for results
+
+	base    context.Context // done when the hub closes
+	stop    context.CancelFunc
+	serving sync.WaitGroup
+	leave   []func() // the bus's stops
+
+	mu       sync.Mutex
+	closed   bool
+	draining bool
+	calls    map[string]*call
+	ended    recent
+	lane     map[string]*fair
+	rates    map[string]*limiter
+	known    map[string][]wire.Tool // the workspaces that have a host
+	hosts    map[string]*hostSide   // that are connected to this hub, by workspace
+	sessions map[*peer]bool
+	peers    map[string]*peer // those that can be resumed, by their secret
+	open     int              // connections
+	idle     chan struct{}    // closed when the last call has ended; nil: nobody waits for that
+}
+
+// New returns a Hub.
+func New(c Config) (*Hub, error) {
+	c.Limits.fill()
+	if c.Away == 0 {
+		c.Away = 30 * time.Second
+	}
+	if c.Bus == nil {
+		c.Bus = new(Local)
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Journal == nil {
+		c.Journal = new(record.Journal)
+	}
+	h := &Hub{
+		config: c, log: c.Log, bus: c.Bus, address: "hub/" + newID(),
+		calls: map[string]*call{}, lane: map[string]*fair{}, rates: map[string]*limiter{},
+		known: map[string][]wire.Tool{}, hosts: map[string]*hostSide{}, sessions: map[*peer]bool{}, peers: map[string]*peer{},
+	}
+	h.base, h.stop = context.WithCancel(context.Background())
+	stop, err := h.bus.Own(h.address, h.result)
+	if err != nil {
+		return nil, fmt.Errorf("gateway: %w", err)
+	}
+	h.leave = append(h.leave, stop)
+	if stop, err = h.bus.Subscribe(presence, h.present); err != nil {
+		h.leave[0]()
+		return nil, fmt.Errorf("gateway: %w", err)
+	}
+	h.leave = append(h.leave, stop)
+	h.serving.Go(h.look)
+	return h, nil
+}
+
+// presence is the topic of hosts that come and go.
+const presence = "workspaces"
+
+func workspaceAddress(name string) string { return "workspace/" + name }
+
+func newID() string { return strings.ToLower(rand.Text()[:12]) }
+
+// Workspaces lists the workspaces that have a host.
+func (h *Hub) Workspaces() []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Sorted(maps.Keys(h.known))
+}
+
+// tools are those of a workspace.
+func (h *Hub) tools(workspace string) ([]wire.Tool, bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	t, ok := h.known[workspace]
+	return t, ok
+}
+
+// noHost says that a workspace has no host.
+func (h *Hub) noHost(workspace string) string {
+	if all := h.Workspaces(); len(all) > 0 && !slices.Contains(all, workspace) {
+		return fmt.Sprintf("No host is connected for workspace %q.", workspace)
+	}
+	return fmt.Sprintf("The host of workspace %q is not connected right now.", workspace)
+}
+
+// start begins a call, whose done is called once, maybe before start returns.
+func (h *Hub) start(c *call) {
+	if code, message := h.enter(c); code != "" {
+		c.fail(code, message)
+		return
+	}
+	c.begin()
+}
+
+// enter takes a call in, or says why not.
+func (h *Hub) enter(c *call) (code tool.Code, message string) {
+	tools, ok := h.tools(c.to)
+	if !ok {
+		return tool.HostUnavailable, h.noHost(c.to)
+	}
+	for _, t := range tools {
+		if t.Name == c.f.ToolName {
+			c.spec = t
+		}
+	}
+	c.f.RequiresConfirmation = !c.spec.ReadOnly // (FILE-3)
+	if wait := h.admit(c.f.Session); wait > 0 {
+		return tool.RateLimited, fmt.Sprintf("Too many calls in a minute. Try again in %.1f s.", wait.Seconds())
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch {
+	case h.draining || h.closed:
+		return tool.HostUnavailable, "The gateway is shutting down."
+	case h.calls[c.f.CallID] != nil || h.ended.has(c.f.CallID):
+		return tool.InvalidArgument, "This call_id was used before in this session: a call is done once."
+	}
+	h.calls[c.f.CallID] = c
+	return "", ""
+}
+
+// forget takes a call out that is over.
+func (h *Hub) forget(c *call) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.calls[c.f.CallID] == c {
+		delete(h.calls, c.f.CallID)
+		h.ended.add(c.f.CallID)
+	}
+	if len(h.calls) == 0 && h.idle != nil {
+		close(h.idle)
+		h.idle = nil
+	}
+}
+
+// result takes what a host says about a call. What is about none that is under
+// way is dropped, and logged with the reason. (FILE-4)
+func (h *Hub) result(m Message) {
+	key := callOf(m.Frame)
+	h.mu.Lock()
+	c := h.calls[key]
+	late := c == nil && h.ended.has(key)
+	h.mu.Unlock()
+	switch {
+	case c != nil:
+		c.happened(m.Frame)
+	case late:
+		h.log.Warn("result dropped", "why", "late or duplicate: the call is over", "call", key, "frame", wire.TypeOf(m.Frame))
+	default:
+		h.log.Warn("result dropped", "why", "no such call", "call", key, "frame", wire.TypeOf(m.Frame))
+	}
+}
+
+// callOf is the id of the call that a frame is about.
+func callOf(f wire.Frame) string {
+	switch f := f.(type) {
+	case *wire.ToolCall:
+		return f.CallID
+	case *wire.ToolResult:
+		return f.CallID
+	case *wire.Progress:
+		return f.CallID
+	case *wire.Part:
+		return f.CallID
+	case *wire.Cancel:
+		return f.CallID
+	}
+	return ""
+}
+
+// lanes is who lets calls to a workspace in.
+func (h *Hub) lanes(workspace string) *fair {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	f := h.lane[workspace]
+	if f == nil {
+		f = &fair{bytes: h.config.Limits.Bytes, calls: h.config.Limits.Calls}
+		h.lane[workspace] = f
+	}
+	return f
+}
+
+// limiter counts the calls of a session.
+type limiter struct {
+	*rate.Limiter
+	last time.Time
+}
+
+// manySessions is how many sessions' rates are kept before those that have been
+// idle for a minute, and so have all their calls again, are forgotten.
+const manySessions = 4096
+
+// admit returns how long a session has to wait that makes too many calls.
+// (FILE-10)
+func (h *Hub) admit(session string) time.Duration {
+	perMinute := h.config.Limits.Rate
+	if perMinute < 0 {
+		return 0
+	}
+	now := time.Now()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	l := h.rates[session]
+	if l == nil {
+		if len(h.rates) >= manySessions {
+			maps.DeleteFunc(h.rates, func(_ string, l *limiter) bool { return now.Sub(l.last) > time.Minute })
+		}
+		l = &limiter{Limiter: rate.NewLimiter(rate.Limit(perMinute)/60, perMinute)}
+		h.rates[session] = l
+	}
+	l.last = now
+	place := l.ReserveN(now, 1)
+	wait := place.DelayFrom(now)
+	if wait > 0 {
+		place.CancelAt(now)
+	}
+	return wait
+}
+
+// recent remembers the newest keys.
+type recent struct {
+	keys map[string]bool
+	ring []string
+	next int
+}
+
+const remembered = 8192
+
+func (r *recent) add(key string) {
+	if r.keys == nil {
+		r.keys = map[string]bool{}
+	}
+	if len(r.ring) < remembered {
+		r.ring = append(r.ring, key)
+	} else {
+		delete(r.keys, r.ring[r.next])
+		r.ring[r.next] = key
+		r.next = (r.next + 1) % remembered
+	}
+	r.keys[key] = true
+}
+
+func (r *recent) has(key string) bool { return r.keys[key] }

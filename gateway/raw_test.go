@@ -1,0 +1,197 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stet-dev/stet/gateway/wire"
+	"github.com/stet-dev/stet/tool"
+)
+
+// raw is the other side of a hub's connection, frame by frame.
+type raw struct {
+	t testing.TB
+	c conn
+}
+
+// join connects a raw peer to a hub in memory.
+func join(t testing.TB, h *Hub, token string) *raw {
+	t.Helper()
+	here, there := pipe()
+	who, err := h.config.Authority.Identify(token)
+	if err != nil {
+		t.Fatal(err)
+	}
+	attach(t, h, there, who)
+	return &raw{t, here}
+}
+
+// attach has a hub serve a connection, and waits for that when the test ends.
+func attach(t testing.TB, h *Hub, c conn, who Identity) {
+	t.Helper()
+	if !h.enterConnection() {
+		t.Fatal("not let in")
+	}
+	h.serving.Go(func() {
+		defer h.leaveConnection()
+		_ = h.serve(h.base, c, who)
+		c.close(1000, "over")
+	})
+}
+
+// dialRaw connects a raw peer over a real socket.
+func dialRaw(t testing.TB, url, token string) *raw {
+	t.Helper()
+	c, err := Dial{URL: url, Token: token}.dial(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.abort)
+	return &raw{t, c}
+}
+
+func (r *raw) send(f wire.Frame) {
+	r.t.Helper()
+	b, err := wire.Append(nil, f)
+	if err == nil {
+		err = r.c.write(b)
+	}
+	if err != nil {
+		r.t.Error(err)
+	}
+}
+
+// next is the next frame but acks and events.
+func (r *raw) next() wire.Frame {
+	r.t.Helper()
+	for {
+		b, err := r.c.read()
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		f, err := wire.Decode(b)
+		if err != nil {
+			r.t.Fatalf("%s: %v", b, err)
+		}
+		switch f.(type) {
+		case *wire.Ack, *wire.Event:
+		default:
+			return f
+		}
+	}
+}
+
+// want is the next frame, of a type.
+func want[F wire.Frame](r *raw) F {
+	r.t.Helper()
+	f := r.next()
+	out, ok := f.(F)
+	if !ok {
+		r.t.Fatalf("%s: %+v", wire.TypeOf(f), f)
+	}
+	return out
+}
+
+// hello greets, and returns the answer.
+func (r *raw) hello(h wire.Hello) *wire.Hello {
+	r.t.Helper()
+	h.Version = wire.Version
+	r.send(&h)
+	return want[*wire.Hello](r)
+}
+
+// tools of raw hosts.
+var rawTools = []wire.Tool{
+	{Name: "read_file", Schema: json.RawMessage(`{}`), ReadOnly: true},
+	{Name: "write_file", Schema: json.RawMessage(`{}`), Destructive: true},
+}
+
+// rawHost is a host of workspace w.
+func rawHost(t testing.TB, h *Hub, capabilities ...string) *raw {
+	t.Helper()
+	r := join(t, h, "host-a")
+	r.hello(wire.Hello{Role: wire.Host, Workspace: "w", Tools: rawTools, Capabilities: capabilities})
+	return r
+}
+
+func (r *raw) result(id, text string) {
+	r.send(&wire.ToolResult{CallID: id, Result: json.RawMessage(text)})
+}
+
+// future is a call that is under way.
+type future struct {
+	done chan struct{}
+	res  tool.Result
+	err  error
+	took time.Duration
+}
+
+func begin(ctx context.Context, c tool.Caller, call tool.Call) *future {
+	f := &future{done: make(chan struct{})}
+	if call.Arguments == nil {
+		call.Arguments = json.RawMessage(`{}`)
+	}
+	go func() {
+		began := time.Now()
+		f.res, f.err = c.Call(ctx, call)
+		f.took = time.Since(began)
+		close(f.done)
+	}()
+	return f
+}
+
+func (f *future) wait(t testing.TB, code tool.Code, text string) {
+	t.Helper()
+	<-f.done
+	if f.err != nil || f.res.Code != code || !strings.Contains(f.res.Text, text) {
+		t.Errorf("%+v %v; want %q with %q", f.res, f.err, code, text)
+	}
+}
+
+// frozen is a connection whose other side says nothing any more, and is not known
+// to be gone.
+type frozen struct {
+	conn
+	once sync.Once
+	dead chan struct{} // closed when it is frozen
+	gone chan struct{} // closed when it is aborted
+}
+
+func freezable(c conn) *frozen {
+	return &frozen{conn: c, dead: make(chan struct{}), gone: make(chan struct{})}
+}
+
+func (f *frozen) freeze() { close(f.dead) }
+
+func (f *frozen) isFrozen() bool {
+	select {
+	case <-f.dead:
+		return true
+	default:
+		return false
+	}
+}
+
+func (f *frozen) write(b []byte) error {
+	if f.isFrozen() {
+		return nil // into the network's buffers
+	}
+	return f.conn.write(b)
+}
+
+func (f *frozen) ping(ctx context.Context) error {
+	if !f.isFrozen() {
+		return nil
+	}
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+func (f *frozen) abort() {
+	f.once.Do(func() { close(f.gone) })
+	f.conn.abort()
+}

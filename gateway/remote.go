@@ -1,0 +1,94 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/stet-dev/stet/gateway/wire"
+	"github.com/stet-dev/stet/tool"
+)
+
+// Remote is the tool.Caller of a workspace whose host is connected to a gateway.
+// Client sessions are what tool.Call.Session says.
+type Remote struct {
+	h         *Hub
+	workspace string
+	// Timeout is how long a call may take, a person's time apart; 0: 30 s. It is
+	// not to be changed once the Remote is in use.
+	Timeout time.Duration
+	// Waits is told when a call begins to wait for a person, and when it goes on;
+	// nil: nobody is.
+	Waits func(ctx context.Context, c tool.Call, waiting bool)
+}
+
+var _ tool.Caller = (*Remote)(nil)
+
+// Caller returns the tools of a workspace, whether it has a host now or not.
+func (h *Hub) Caller(workspace string) *Remote { return &Remote{h: h, workspace: workspace} }
+
+// Specs implements tool.Caller: they are those of the host that is connected,
+// none where there is none.
+func (r *Remote) Specs() []tool.Spec {
+	tools, _ := r.h.tools(r.workspace)
+	return specsOf(tools)
+}
+
+func specsOf(tools []wire.Tool) []tool.Spec {
+	out := make([]tool.Spec, len(tools))
+	for i, t := range tools {
+		out[i] = tool.Spec{Name: t.Name, Description: t.Description, Schema: t.Schema, ReadOnly: t.ReadOnly, Destructive: t.Destructive}
+	}
+	return out
+}
+
+// Call implements tool.Caller.
+func (r *Remote) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
+	id := c.ID
+	if id == "" {
+		id = newID()
+	}
+	session := c.Session
+	if session == "" {
+		session = "gateway-here"
+	}
+	done := make(chan *wire.ToolResult, 1)
+	p := &call{
+		h: r.h, to: r.workspace,
+		f: wire.ToolCall{
+			CallID: session + "/" + id, ToolName: c.Name, Arguments: c.Arguments, Session: session, Client: c.Client,
+			TimeoutSeconds: int(r.Timeout / time.Second),
+		},
+		tell: func(f wire.Frame) {
+			if r.Waits == nil {
+				return
+			}
+			switch f := f.(type) {
+			case *wire.ToolResult:
+				r.Waits(ctx, c, true)
+			case *wire.Progress:
+				r.Waits(ctx, c, f.State == wire.Waiting)
+			}
+		},
+		done: func(f *wire.ToolResult) { done <- f },
+	}
+	r.h.start(p)
+	stop := context.AfterFunc(ctx, p.cancel)
+	defer stop()
+	return resultOf(c.ID, <-done)
+}
+
+// resultOf is what a result frame says. What broke at the host is an error.
+func resultOf(id string, f *wire.ToolResult) (tool.Result, error) {
+	if f.Error == string(internalError) {
+		var said struct {
+			Error string `json:"error"`
+		}
+		if json.Unmarshal(f.Result, &said) != nil || said.Error == "" {
+			said.Error = "the host does not say what"
+		}
+		return tool.Result{}, errors.New("the call broke at its host: " + said.Error)
+	}
+	return tool.Result{CallID: id, Text: string(f.Result), Code: tool.Code(f.Error)}, nil
+}

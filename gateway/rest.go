@@ -1,0 +1,282 @@
+package gateway
+
+import (
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/stet-dev/stet/gateway/wire"
+	"github.com/stet-dev/stet/tool"
+)
+
+// rest is the calls that were made over plain HTTP. One that waits for a person
+// outlives its request, and is asked for again by its id.
+type rest struct {
+	h  *Hub
+	mu sync.Mutex
+	of map[string]*request // by the call's id in the gateway
+}
+
+// request is a call over plain HTTP.
+type request struct {
+	call    *call
+	done    chan struct{} // closed when there is a result
+	result  *wire.ToolResult
+	waiting chan struct{} // closed when it waits for a person
+	once    sync.Once
+}
+
+// How long a request waits for its result where it does not say, and how long a
+// result is kept that was not fetched.
+const (
+	usualWait = 45 * time.Second
+	kept      = 5 * time.Minute
+)
+
+func (h *Hub) routes(mux *http.ServeMux) {
+	r := &rest{h: h, of: map[string]*request{}}
+	mux.HandleFunc("GET /v1/openapi.json", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write(openAPI) // the client may be gone
+	})
+	mux.HandleFunc("GET /v1/workspaces", r.agent(r.workspaces))
+	mux.HandleFunc("POST /v1/sessions/{session}/tools/{tool}", r.agent(r.begin))
+	mux.HandleFunc("GET /v1/sessions/{session}/calls/{call}", r.agent(r.await))
+	mux.HandleFunc("DELETE /v1/sessions/{session}/calls/{call}", r.agent(r.cancel))
+	mux.HandleFunc("DELETE /v1/sessions/{session}", r.agent(r.end))
+}
+
+//go:embed openapi.json
+var openAPI []byte
+
+// agent lets requests in that bear an agent's token.
+func (r *rest) agent(serve func(http.ResponseWriter, *http.Request, Identity)) http.HandlerFunc {
+	return func(w http.ResponseWriter, req *http.Request) {
+		who, ok := r.h.identify(w, req)
+		switch {
+		case !ok:
+		case !who.May(wire.Agent):
+			fail(w, http.StatusForbidden, wire.Forbidden, "this token is not for the role agent")
+		case req.PathValue("session") != "" && !isName(req.PathValue("session")):
+			fail(w, http.StatusBadRequest, wire.Malformed, "a session is named by letters, digits, dots, - and _")
+		default:
+			serve(w, req, who)
+		}
+	}
+}
+
+// Workspace is one that can be called.
+type Workspace struct {
+	Name  string      `json:"name"`
+	Tools []wire.Tool `json:"tools"`
+}
+
+func (r *rest) workspaces(w http.ResponseWriter, _ *http.Request, who Identity) {
+	out := []Workspace{}
+	for _, name := range r.h.Workspaces() {
+		if tools, ok := r.h.tools(name); ok && who.reaches(name) {
+			out = append(out, Workspace{name, tools})
+		}
+	}
+	answer(w, http.StatusOK, out)
+}
+
+// begin makes a call. The body is its arguments.
+func (r *rest) begin(w http.ResponseWriter, req *http.Request, who Identity) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, req.Body, int64(r.h.config.Limits.Frame)))
+	var large *http.MaxBytesError
+	switch {
+	case errors.As(err, &large):
+		fail(w, http.StatusRequestEntityTooLarge, string(tool.FileTooLarge), "the body is larger than the gateway takes")
+		return
+	case err != nil:
+		return // the client is gone
+	}
+	f, wait, why := callIn(req, body, who)
+	if why != "" {
+		fail(w, http.StatusBadRequest, wire.Malformed, why)
+		return
+	}
+	workspace, err := r.h.workspaceFor(who, req.URL.Query().Get("workspace"))
+	if err != nil {
+		answer(w, http.StatusOK, named(failure(tool.HostUnavailable, err.Error()), callName(f)))
+		return
+	}
+	q := &request{done: make(chan struct{}), waiting: make(chan struct{})}
+	q.call = &call{h: r.h, f: *f, to: workspace}
+	q.call.tell = func(f wire.Frame) {
+		if _, ok := f.(*wire.ToolResult); ok {
+			q.once.Do(func() { close(q.waiting) })
+		}
+	}
+	q.call.done = func(result *wire.ToolResult) {
+		q.result = result
+		close(q.done)
+		r.expire(q)
+	}
+	r.mu.Lock()
+	twice := r.of[f.CallID] != nil
+	if !twice {
+		r.of[f.CallID] = q
+	}
+	r.mu.Unlock()
+	if twice {
+		fail(w, http.StatusConflict, wire.Malformed, "this call_id was used before in this session: a call is done once")
+		return
+	}
+	r.h.start(q.call)
+	r.follow(w, req, q, wait)
+}
+
+// callIn is the call that a request makes.
+func callIn(req *http.Request, body []byte, who Identity) (f *wire.ToolCall, wait time.Duration, why string) {
+	query := req.URL.Query()
+	f = &wire.ToolCall{
+		ToolName: req.PathValue("tool"), Arguments: body, Client: req.UserAgent(),
+		Session: who.sessionOf(req.PathValue("session")),
+	}
+	if len(body) == 0 {
+		f.Arguments = json.RawMessage("{}")
+	} else if !json.Valid(body) || firstByte(body) != '{' {
+		return nil, 0, "the body must be the call's arguments, a JSON object"
+	}
+	id := query.Get("call_id")
+	if id == "" {
+		id = newID()
+	} else if !isName(id) {
+		return nil, 0, "call_id is letters, digits, dots, - and _"
+	}
+	f.CallID = f.Session + "/" + id
+	for _, n := range []struct {
+		key string
+		to  *int
+	}{{"timeout_seconds", &f.TimeoutSeconds}, {"approval_timeout_seconds", &f.ApprovalTimeoutSeconds}} {
+		if v := query.Get(n.key); v != "" {
+			var err error
+			if *n.to, err = strconv.Atoi(v); err != nil || *n.to < 1 {
+				return nil, 0, n.key + " is a whole number, 1 or more"
+			}
+		}
+	}
+	wait, why = waitIn(req)
+	return f, wait, why
+}
+
+func firstByte(body []byte) byte {
+	for _, c := range body {
+		if c != ' ' && c != '\t' && c != '\r' && c != '\n' {
+			return c
+		}
+	}
+	return 0
+}
+
+// waitIn is how long a request wants to wait.
+func waitIn(req *http.Request) (wait time.Duration, why string) {
+	v := req.URL.Query().Get("wait")
+	if v == "" {
+		return usualWait, ""
+	}
+	n, err := strconv.Atoi(v)
+	if err != nil || n < 0 {
+		return 0, "wait is a whole number of seconds"
+	}
+	return min(time.Duration(n)*time.Second, 10*time.Minute), ""
+}
+
+func callName(f *wire.ToolCall) string { return f.CallID[len(f.Session)+1:] }
+
+// named is a result under the caller's id.
+func named(r *wire.ToolResult, id string) *wire.ToolResult {
+	own := *r
+	own.CallID = id
+	return &own
+}
+
+// follow answers a request with the call's result, or says that it goes on: it can
+// be awaited then. A request that is given up before it waits for a person ends the
+// call.
+func (r *rest) follow(w http.ResponseWriter, req *http.Request, q *request, wait time.Duration) {
+	late := time.NewTimer(wait)
+	defer late.Stop()
+	id := callName(&q.call.f)
+	select {
+	case <-q.done:
+		answer(w, http.StatusOK, named(q.result, id))
+	case <-late.C:
+		select {
+		case <-q.waiting:
+			answer(w, http.StatusAccepted, &wire.ToolResult{CallID: id, NeedsConfirmation: true})
+		default:
+			answer(w, http.StatusAccepted, &wire.Progress{CallID: id, State: wire.Working})
+		}
+	case <-req.Context().Done():
+		select {
+		case <-q.waiting:
+		default:
+			q.call.cancel()
+		}
+	}
+}
+
+// expire forgets a result some time after it came. Till then it can be fetched
+// again: an answer may be lost on its way.
+func (r *rest) expire(q *request) {
+	time.AfterFunc(kept, func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		delete(r.of, q.call.f.CallID)
+	})
+}
+
+// find returns the call that a request is about, or answers it.
+func (r *rest) find(w http.ResponseWriter, req *http.Request, who Identity) *request {
+	r.mu.Lock()
+	q := r.of[who.sessionOf(req.PathValue("session"))+"/"+req.PathValue("call")]
+	r.mu.Unlock()
+	if q == nil {
+		fail(w, http.StatusNotFound, string(tool.InvalidArgument), "there is no such call, or its result is not kept any more")
+	}
+	return q
+}
+
+func (r *rest) await(w http.ResponseWriter, req *http.Request, who Identity) {
+	wait, why := waitIn(req)
+	if why != "" {
+		fail(w, http.StatusBadRequest, wire.Malformed, why)
+		return
+	}
+	if q := r.find(w, req, who); q != nil {
+		r.follow(w, req, q, wait)
+	}
+}
+
+func (r *rest) cancel(w http.ResponseWriter, req *http.Request, who Identity) {
+	if q := r.find(w, req, who); q != nil {
+		q.call.cancel()
+		r.follow(w, req, q, usualWait)
+	}
+}
+
+// end ends a session: its calls, and what it was granted.
+func (r *rest) end(w http.ResponseWriter, req *http.Request, who Identity) {
+	session := who.sessionOf(req.PathValue("session"))
+	r.mu.Lock()
+	var calls []*call
+	for _, q := range r.of {
+		if q.call.f.Session == session {
+			calls = append(calls, q.call)
+		}
+	}
+	r.mu.Unlock()
+	for _, c := range calls {
+		c.cancel()
+	}
+	r.h.endSession(session)
+	w.WriteHeader(http.StatusNoContent)
+}

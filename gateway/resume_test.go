@@ -1,0 +1,376 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stet-dev/stet/approval"
+	"github.com/stet-dev/stet/gateway/wire"
+	"github.com/stet-dev/stet/policy"
+	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/tool"
+)
+
+// switchboard dials a hub in memory, and can cut the connections.
+type switchboard struct {
+	t   testing.TB
+	h   *Hub
+	who Identity
+
+	mu    sync.Mutex
+	conns []*frozen
+	down  bool
+}
+
+func (s *switchboard) dial(context.Context) (conn, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.down {
+		return nil, errors.New("no route")
+	}
+	here, there := pipe()
+	f := freezable(here)
+	s.conns = append(s.conns, f)
+	attach(s.t, s.h, there, s.who)
+	return f, nil
+}
+
+// cut breaks the connection there is; for as long as down no other one is made.
+func (s *switchboard) cut(down bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.down = down
+	if n := len(s.conns); n > 0 {
+		s.conns[n-1].abort()
+	}
+}
+
+func board(t testing.TB, h *Hub, token string) *switchboard {
+	t.Helper()
+	who, err := h.config.Authority.Identify(token)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &switchboard{t: t, h: h, who: who}
+}
+
+// host runs a host over the switchboard until the returned function is called.
+func (s *switchboard) host(caller tool.Caller) (stop func()) {
+	running, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	h := &Host{Workspace: "w", Caller: caller}
+	go func() { done <- h.run(running, s.dial) }()
+	return func() {
+		cancel()
+		if err := <-done; err != nil {
+			s.t.Errorf("host: %v", err)
+		}
+	}
+}
+
+func (s *switchboard) agent(log *logged) *Agent {
+	s.t.Helper()
+	a := &Agent{Workspace: "w"}
+	if err := a.connect(context.Background(), s.dial); err != nil {
+		s.t.Fatal(err)
+	}
+	if err := a.AwaitHost(context.Background()); err != nil {
+		s.t.Fatal(err)
+	}
+	return a
+}
+
+// slowly is a Caller whose calls take a minute, and that counts them.
+type slowly struct {
+	mu sync.Mutex
+	n  int
+}
+
+func (*slowly) Specs() []tool.Spec { return echo("").Specs() }
+
+func (s *slowly) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
+	s.mu.Lock()
+	s.n++
+	s.mu.Unlock()
+	select {
+	case <-time.After(20 * time.Second):
+		return tool.Result{Text: `{"n":` + string(c.Arguments[5]) + `}`}, nil
+	case <-ctx.Done():
+		return tool.Result{}, ctx.Err()
+	}
+}
+
+// An agent whose connection is lost for a moment misses nothing, and has nothing
+// done twice. One that stays away has its calls cancelled. (FILE-4)
+func TestAgentComesBack(t *testing.T) {
+	bubble(t, Config{}, func(t *testing.T, h *Hub, log *logged) {
+		work := &slowly{}
+		stop := board(t, h, "host-a").host(work)
+		defer stop()
+		s := board(t, h, "agent-a")
+		a := s.agent(log)
+		defer a.Close()
+		var all []*future
+		for _, n := range []string{"1", "2", "3"} {
+			all = append(all, begin(ctx, a, tool.Call{Name: "read_file", Arguments: json.RawMessage(`{"n":` + n + `}`)}))
+		}
+		synctest.Wait()
+		s.cut(true) // while they are done
+		time.Sleep(21 * time.Second)
+		s.cut(false)
+		for i, f := range all {
+			f.wait(t, "", `{"n":`+string("123"[i])+`}`)
+		}
+		if work.n != 3 {
+			t.Errorf("%d calls were done", work.n)
+		}
+		// Away for too long: neither side goes on.
+		f := begin(ctx, a, tool.Call{Name: "read_file", Arguments: json.RawMessage(`{"n":4}`)})
+		synctest.Wait()
+		s.cut(true)
+		f.wait(t, tool.HostUnavailable, "connection to the gateway was lost")
+		if f.took != away {
+			t.Errorf("it took %v", f.took)
+		}
+		begin(ctx, a, tool.Call{Name: "read_file"}).wait(t, tool.HostUnavailable, "cannot be reached")
+		s.cut(false)
+		time.Sleep(time.Minute)
+		begin(ctx, a, tool.Call{Name: "read_file", Arguments: json.RawMessage(`{"n":5}`)}).wait(t, "", "5")
+		if work.n != 5 {
+			t.Errorf("%d calls were done", work.n)
+		}
+	})
+}
+
+// A host whose connection is lost for a moment goes on with the calls that wait for
+// a person; what the person decides counts, and is done once. (FILE-4)
+func TestHostComesBack(t *testing.T) {
+	queue := new(approval.Queue)
+	bubble(t, Config{Queue: queue}, func(t *testing.T, h *Hub, _ *logged) {
+		b := newBench(t, Relay{}, policy.Policy{})
+		s := board(t, h, "host-a")
+		stop := s.host(b.handler)
+		defer stop()
+		a := board(t, h, "agent-a").agent(nil)
+		defer a.Close()
+		write := func(text string) *future {
+			return begin(ctx, a, tool.Call{Name: "write_file", Arguments: json.RawMessage(`{"path":"a.txt","content":"` + text + `"}`)})
+		}
+		asked := func() approval.Question {
+			for len(queue.Open()) == 0 {
+				time.Sleep(time.Millisecond)
+			}
+			return queue.Open()[0]
+		}
+		f := write("one")
+		q := asked()
+		for range 3 {
+			s.cut(true)
+			time.Sleep(10 * time.Second)
+			s.cut(false)
+			time.Sleep(20 * time.Second)
+		}
+		s.cut(true)
+		if err := queue.Answer(q.ID, approval.Answer{Verdict: approval.Approve, Seal: q.Seal}); err != nil { // while it is away
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Second)
+		s.cut(false)
+		f.wait(t, "", `"success":true`)
+		if got := b.get(t, "a.txt"); got != "one" {
+			t.Errorf("%q", got)
+		}
+
+		// Away for too long: the question is withdrawn, and an answer comes too late.
+		f = write("two")
+		q = asked()
+		s.cut(true)
+		f.wait(t, tool.HostUnavailable, "was lost")
+		synctest.Wait()
+		if len(queue.Open()) != 0 {
+			t.Error("the question is open still")
+		}
+		if err := queue.Answer(q.ID, approval.Answer{Verdict: approval.Approve, Seal: q.Seal}); !errors.Is(err, approval.ErrAnswered) {
+			t.Error(err)
+		}
+		s.cut(false)
+		time.Sleep(time.Minute)
+		if got := b.get(t, "a.txt"); got != "one" {
+			t.Errorf("%q", got)
+		}
+		// And then it works again.
+		f = write("three")
+		q = asked()
+		if err := queue.Answer(q.ID, approval.Answer{Verdict: approval.Reject, Words: "not now"}); err != nil {
+			t.Fatal(err)
+		}
+		f.wait(t, tool.UserRejected, "not now")
+		if out := b.outcomes(t); len(out) != 1 || out[0].Outcome != record.OK {
+			t.Errorf("%+v", out)
+		}
+	})
+}
+
+// A connection that is dead without a word is found out in half a minute, on either
+// side. (FILE-4)
+func TestHalfOpen(t *testing.T) {
+	bubble(t, Config{}, func(t *testing.T, h *Hub, log *logged) {
+		here, there := pipe()
+		dead := freezable(there)
+		who, _ := h.config.Authority.Identify("host-a")
+		attach(t, h, dead, who)
+		host := &raw{t, here}
+		host.hello(wire.Hello{Role: wire.Host, Workspace: "w", Tools: rawTools})
+		dead.freeze()
+		caller := h.Caller("w")
+		caller.Timeout = time.Hour
+		f := begin(ctx, caller, tool.Call{Name: "read_file"})
+		f.wait(t, tool.HostUnavailable, "was lost")
+		if f.took > usual.ping+usual.pong {
+			t.Errorf("it took %v", f.took)
+		}
+		synctest.Wait()
+		if !strings.Contains(log.String(), errSilent.Error()) {
+			t.Error(log)
+		}
+	})
+}
+
+// Who does not read what it is sent is cut off, and holds up nobody else.
+func TestSlowReader(t *testing.T) {
+	bubble(t, Config{}, func(t *testing.T, h *Hub, log *logged) {
+		slow := join(t, h, "agent-slow")
+		host := rawHost(t, h)
+		slow.hello(wire.Hello{Role: wire.Agent})
+		for i := range 40 { // what a pipe holds, and more
+			slow.send(&wire.ToolCall{CallID: string(rune('A' + i)), ToolName: "read_file", Arguments: json.RawMessage(`{}`)})
+			host.result(want[*wire.ToolCall](host).CallID, `{}`)
+		}
+		f := begin(ctx, h.Caller("w"), tool.Call{Name: "read_file"})
+		host.result(want[*wire.ToolCall](host).CallID, `{}`)
+		f.wait(t, "", "{}")
+		if f.took != 0 {
+			t.Errorf("it took %v", f.took)
+		}
+		time.Sleep(usual.write + time.Second)
+		synctest.Wait()
+		if !strings.Contains(log.String(), "msg=disconnected role=agent") {
+			t.Error(log)
+		}
+	})
+}
+
+// A frame that was lost on the way is sent again, one that was not is not. The
+// outbox counts.
+func TestOutbox(t *testing.T) {
+	o := newOutbox(1000)
+	o.reset(true)
+	put := func(s string) {
+		t.Helper()
+		if err := o.put([]byte(s), false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	take := func(want string) {
+		t.Helper()
+		if got, _, err := o.take(); string(got) != want || err != nil {
+			t.Errorf("%q, want %q: %v", got, want, err)
+		}
+	}
+	for _, s := range []string{"1", "2", "3", "4"} {
+		put(s)
+	}
+	take("1")
+	take("2")
+	take("3")
+	if err := o.has(1); err != nil {
+		t.Error(err)
+	}
+	if o.has(0) == nil || o.has(4) == nil || o.rewind(9) == nil {
+		t.Error("it has what it cannot have")
+	}
+	if err := o.rewind(2); err != nil {
+		t.Error(err)
+	}
+	take("3")
+	take("4")
+	take("")
+	if !o.empty() {
+		t.Error("it is not empty")
+	}
+	put(strings.Repeat("x", 990))
+	if err := o.put(make([]byte, 100), false); !errors.Is(err, ErrSlow) {
+		t.Error(err)
+	}
+	if _, _, err := o.take(); !errors.Is(err, ErrSlow) {
+		t.Error(err)
+	}
+}
+
+// What the people of a gateway decide is written down there, with who it was. The
+// host's clock does not matter. (FILE-6, FILE-11)
+func TestDecisionsAreRecorded(t *testing.T) {
+	queue, trail := new(approval.Queue), new(record.Memory)
+	bubble(t, Config{Queue: queue, Journal: &record.Journal{Trail: trail}}, func(t *testing.T, h *Hub, _ *logged) {
+		defer h.config.Journal.Close()
+		host := rawHost(t, h, wire.CanCancel)
+		person := join(t, h, "person-anna")
+		person.hello(wire.Hello{Role: wire.Person})
+		ask := func(id string, clock time.Time) *wire.Approval {
+			host.send(&wire.Approval{ID: id, CallID: "c", Question: &wire.Question{
+				Asked: clock, Expires: clock.Add(time.Minute), Session: "s", Client: "tester", Tool: "write_file", Path: "a.txt", Write: true, Before: "b", Seal: "seal", Why: "default",
+			}})
+			return want[*wire.Approval](person)
+		}
+		q := ask("1", time.Now().Add(-1000*time.Hour)) // a clock that is wrong
+		if q.Question == nil || q.Question.Path != "a.txt" {
+			t.Fatalf("%+v", q)
+		}
+		time.Sleep(59 * time.Second)
+		person.send(&wire.Approval{ID: q.ID, Answer: &wire.Answer{Verdict: "approve", Seal: "another"}})
+		if r := want[*wire.Approval](person); r.Done || !strings.Contains(r.Error, "something else") {
+			t.Errorf("%+v", r)
+		}
+		person.send(&wire.Approval{ID: q.ID, Answer: &wire.Answer{Verdict: "approve", Seal: "seal", By: "somebody else"}})
+		if c := want[*wire.Approval](person); c.Closed == nil && !c.Done {
+			t.Errorf("%+v", c)
+		}
+		want[*wire.Approval](person)
+		a := want[*wire.Approval](host)
+		if a.ID != "1" || a.Answer == nil || a.Answer.By != "anna" || a.Answer.Seal != "seal" {
+			t.Errorf("%+v %+v", a, a.Answer)
+		}
+		ask("2", time.Now().Add(1000*time.Hour))
+		time.Sleep(time.Minute)
+		if a := want[*wire.Approval](host); a.ID != "2" || a.Answer != nil || a.Error == "" {
+			t.Errorf("%+v", a)
+		}
+		if c := want[*wire.Approval](person); c.Closed == nil || c.Closed.How != "expired" {
+			t.Errorf("%+v", c)
+		}
+		ask("3", time.Now())
+		host.send(&wire.Approval{ID: "3", Withdrawn: true})
+		if c := want[*wire.Approval](person); c.Closed == nil || c.Closed.How != "withdrawn" {
+			t.Errorf("%+v", c)
+		}
+		if err := h.config.Journal.Flush(ctx); err != nil {
+			t.Fatal(err)
+		}
+		all, err := trail.Entries(ctx, record.TrailQuery{})
+		if err != nil || len(all) != 2 {
+			t.Fatalf("%+v %v", all, err)
+		}
+		if e := all[0]; e.By != "person anna" || e.Decision != "answer approve" || e.Path != "a.txt" || e.Root != "gateway:w" || e.Before != "b" {
+			t.Errorf("%+v", e)
+		}
+		if e := all[1]; e.By != "gateway" || e.Outcome != "timeout" {
+			t.Errorf("%+v", e)
+		}
+	})
+}

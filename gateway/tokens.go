@@ -1,0 +1,212 @@
+package gateway
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Token is what is kept of a token: not the token itself, which is random and
+// long, but its hash.
+type Token struct {
+	ID        string    `json:"id"` // public: it names the token
+	Name      string    `json:"name"`
+	Hash      string    `json:"hash"` // SHA-256 of the token, in hex
+	Scopes    []string  `json:"scopes"`
+	Workspace string    `json:"workspace,omitempty"`
+	Created   time.Time `json:"created"`
+	Expires   time.Time `json:"expires,omitzero"`
+	Revoked   time.Time `json:"revoked,omitzero"`
+}
+
+// Tokens is a table of tokens. The zero Tokens is empty. It must not be changed
+// while it is in use.
+type Tokens struct {
+	Version int     `json:"version"` // 1
+	Tokens  []Token `json:"tokens"`
+}
+
+// What a Tokens answers, beside ErrToken.
+var (
+	ErrExpired = errors.New("the token has expired")
+	ErrRevoked = errors.New("the token was revoked")
+)
+
+// secretPrefix begins every token, so that people and scanners know what it is.
+const secretPrefix = "stet_"
+
+// leastSecret is how long a token is that somebody chose.
+const leastSecret = 16
+
+// NewToken is a wish for a token.
+type NewToken struct {
+	Name      string
+	Scopes    []string // Agents, Hosts, Persons
+	Workspace string
+	Expires   time.Time
+	Secret    string // "": one is made
+}
+
+// Create adds a token, and returns it with its secret, which is not kept.
+func (t *Tokens) Create(n NewToken, now time.Time) (Token, string, error) {
+	if n.Name == "" || len(n.Name) > 64 || strings.ContainsFunc(n.Name, func(c rune) bool { return c < ' ' || c == 0x7f }) {
+		return Token{}, "", errors.New("a token has a name of up to 64 characters: it says in the audit trail who it was")
+	}
+	if len(n.Scopes) == 0 {
+		return Token{}, "", fmt.Errorf("a token has a scope, or several: %s", strings.Join(scopes, ", "))
+	}
+	for _, s := range n.Scopes {
+		if !slices.Contains(scopes, s) {
+			return Token{}, "", fmt.Errorf("there is no scope %q: there are %s", s, strings.Join(scopes, ", "))
+		}
+	}
+	if n.Workspace != "" && !isName(n.Workspace) {
+		return Token{}, "", fmt.Errorf("workspace %q: a workspace is named by letters, digits, dots, - and _", n.Workspace)
+	}
+	if !n.Expires.IsZero() && !n.Expires.After(now) {
+		return Token{}, "", errors.New("the token would have expired already")
+	}
+	secret := n.Secret
+	if secret == "" {
+		secret = secretPrefix + strings.ToLower(rand.Text())
+	}
+	if len(secret) < leastSecret {
+		return Token{}, "", fmt.Errorf("a token has %d characters or more", leastSecret)
+	}
+	made := Token{
+		ID: newID()[:8], Name: n.Name, Hash: hashOf(secret), Scopes: n.Scopes, Workspace: n.Workspace,
+		Created: now.UTC().Truncate(time.Second), Expires: n.Expires.UTC(),
+	}
+	t.Tokens = append(t.Tokens, made)
+	return made, secret, nil
+}
+
+// Rotate makes another secret for a token; the old one is good for as long as
+// grace says.
+func (t *Tokens) Rotate(id string, grace time.Duration, now time.Time) (Token, string, error) {
+	i, err := t.find(id)
+	if err != nil {
+		return Token{}, "", err
+	}
+	old := t.Tokens[i]
+	if err := old.check(now); err != nil {
+		return Token{}, "", err
+	}
+	n := NewToken{Name: old.Name, Scopes: old.Scopes, Workspace: old.Workspace}
+	if !old.Expires.IsZero() {
+		n.Expires = now.Add(old.Expires.Sub(old.Created))
+	}
+	made, secret, err := t.Create(n, now)
+	if err != nil {
+		return Token{}, "", err
+	}
+	if end := now.Add(grace).UTC(); old.Expires.IsZero() || end.Before(old.Expires) {
+		t.Tokens[i].Expires = end
+	}
+	return made, secret, nil
+}
+
+// Revoke ends a token, by its id or its name. It says which.
+func (t *Tokens) Revoke(name string, now time.Time) (Token, error) {
+	i, err := t.find(name)
+	if err != nil {
+		return Token{}, err
+	}
+	if t.Tokens[i].Revoked.IsZero() {
+		t.Tokens[i].Revoked = now.UTC().Truncate(time.Second)
+	}
+	return t.Tokens[i], nil
+}
+
+// find is the place of the token of that id, or of that name where no other
+// unrevoked one has it.
+func (t *Tokens) find(name string) (int, error) {
+	found := -1
+	for i, k := range t.Tokens {
+		switch {
+		case k.ID == name:
+			return i, nil
+		case k.Name == name && k.Revoked.IsZero():
+			if found >= 0 {
+				return 0, fmt.Errorf("several tokens are called %q: name one by its id", name)
+			}
+			found = i
+		}
+	}
+	if found < 0 {
+		return 0, fmt.Errorf("there is no token %q", name)
+	}
+	return found, nil
+}
+
+// Sweep forgets tokens that have been of no use for so long.
+func (t *Tokens) Sweep(after time.Duration, now time.Time) {
+	t.Tokens = slices.DeleteFunc(t.Tokens, func(k Token) bool {
+		end := k.Revoked
+		if end.IsZero() {
+			end = k.Expires
+		}
+		return !end.IsZero() && now.Sub(end) > after
+	})
+}
+
+func hashOf(secret string) string {
+	sum := sha256.Sum256([]byte(secret))
+	return hex.EncodeToString(sum[:])
+}
+
+// check says why a token is no good any more.
+func (k Token) check(now time.Time) error {
+	switch {
+	case !k.Revoked.IsZero():
+		return ErrRevoked
+	case !k.Expires.IsZero() && !now.Before(k.Expires):
+		return ErrExpired
+	}
+	return nil
+}
+
+// Identify says whose secret it is. Since hashes are compared, the time that it
+// takes tells nothing of the secret.
+func (t *Tokens) Identify(secret string, now time.Time) (Identity, error) {
+	hash := hashOf(secret)
+	for _, k := range t.Tokens {
+		if k.Hash == hash {
+			return Identity{ID: k.ID, Name: k.Name, Scopes: k.Scopes, Workspace: k.Workspace, Expires: k.Expires}, k.check(now)
+		}
+	}
+	return Identity{}, ErrToken
+}
+
+// Holds reports whether the token of that id is good.
+func (t *Tokens) Holds(id string, now time.Time) bool {
+	return slices.ContainsFunc(t.Tokens, func(k Token) bool { return k.ID == id && k.check(now) == nil })
+}
+
+// ParseTokens reads what Encode wrote.
+func ParseTokens(b []byte) (*Tokens, error) {
+	t := &Tokens{}
+	if len(b) == 0 {
+		return t, nil
+	}
+	if err := json.Unmarshal(b, t); err != nil {
+		return nil, fmt.Errorf("tokens: %w", err)
+	}
+	if t.Version != 1 {
+		return nil, fmt.Errorf("tokens: version %d is not known", t.Version)
+	}
+	return t, nil
+}
+
+// Encode is the table as JSON, for people to read.
+func (t *Tokens) Encode() ([]byte, error) {
+	t.Version = 1
+	b, err := json.MarshalIndent(t, "", "  ")
+	return append(b, '\n'), err
+}

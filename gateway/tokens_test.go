@@ -1,0 +1,92 @@
+package gateway
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A token is known by its hash alone, ends when it expires or is revoked, and can
+// be replaced by another one.
+func TestTokens(t *testing.T) {
+	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	table := &Tokens{}
+	k, secret, err := table.Create(NewToken{Name: "laptop", Scopes: []string{Hosts}, Workspace: "w", Expires: now.Add(time.Hour)}, now)
+	if err != nil || !strings.HasPrefix(secret, "stet_") || len(secret) < 30 {
+		t.Fatal(k, secret, err)
+	}
+	b, err := table.Encode()
+	if err != nil || strings.Contains(string(b), secret) || strings.Contains(string(b), secret[5:]) {
+		t.Fatalf("%s %v", b, err)
+	}
+	if table, err = ParseTokens(b); err != nil {
+		t.Fatal(err)
+	}
+	who, err := table.Identify(secret, now)
+	if err != nil || who.ID != k.ID || who.Name != "laptop" || !who.May(Hosts) || who.May(Agents) || who.reaches("v") || !who.reaches("w") {
+		t.Errorf("%+v %v", who, err)
+	}
+	if !table.Holds(k.ID, now) {
+		t.Error("it does not hold")
+	}
+	later := now.Add(time.Hour)
+	if _, err := table.Identify(secret, later); !errors.Is(err, ErrExpired) || table.Holds(k.ID, later) {
+		t.Error(err)
+	}
+	if _, err := table.Identify(secret+"x", now); !errors.Is(err, ErrToken) {
+		t.Error(err)
+	}
+	if _, err := table.Identify(k.Hash, now); !errors.Is(err, ErrToken) { // the file's content lets nobody in
+		t.Error(err)
+	}
+
+	fresh, another, err := table.Rotate("laptop", 10*time.Minute, now)
+	if err != nil || another == secret || !fresh.Expires.Equal(now.Add(time.Hour)) || fresh.Workspace != "w" || !slices.Equal(fresh.Scopes, k.Scopes) {
+		t.Errorf("%+v %v", fresh, err)
+	}
+	if _, err := table.Identify(secret, now.Add(9*time.Minute)); err != nil {
+		t.Error(err)
+	}
+	if _, err := table.Identify(secret, now.Add(10*time.Minute)); !errors.Is(err, ErrExpired) {
+		t.Error(err)
+	}
+	if _, err := table.Revoke("laptop", now); err == nil || !strings.Contains(err.Error(), "several") {
+		t.Error(err)
+	}
+	if _, err := table.Revoke(fresh.ID, now); err != nil {
+		t.Error(err)
+	}
+	if _, err := table.Identify(another, now); !errors.Is(err, ErrRevoked) {
+		t.Error(err)
+	}
+	if _, _, err := table.Rotate(fresh.ID, 0, now); !errors.Is(err, ErrRevoked) {
+		t.Error(err)
+	}
+	if _, err := table.Revoke("nobody", now); err == nil {
+		t.Error("nobody is revoked")
+	}
+	table.Sweep(24*time.Hour, now.Add(23*time.Hour))
+	if len(table.Tokens) != 2 {
+		t.Errorf("%+v", table.Tokens)
+	}
+	table.Sweep(24*time.Hour, now.Add(48*time.Hour))
+	if len(table.Tokens) != 0 {
+		t.Errorf("%+v", table.Tokens)
+	}
+	for _, bad := range []NewToken{
+		{Scopes: []string{Agents}}, {Name: "a\nb", Scopes: []string{Agents}}, {Name: "a"}, {Name: "a", Scopes: []string{"root"}},
+		{Name: "a", Scopes: []string{Agents}, Workspace: "../x"}, {Name: "a", Scopes: []string{Agents}, Expires: now},
+		{Name: "a", Scopes: []string{Agents}, Secret: "short"},
+	} {
+		if _, _, err := table.Create(bad, now); err == nil {
+			t.Errorf("%+v is a token", bad)
+		}
+	}
+	for _, bad := range []string{`{"version":2}`, `[]`, `{`} {
+		if _, err := ParseTokens([]byte(bad)); err == nil {
+			t.Errorf("%s is a table", bad)
+		}
+	}
+}

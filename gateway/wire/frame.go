@@ -1,0 +1,224 @@
+package wire
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Version is that of the protocol.
+const Version = 1
+
+// Frame is one message: a pointer to one of the types of this package.
+type Frame interface{ frame() *shape }
+
+// Roles of a connection.
+const (
+	Agent  = "agent"  // makes calls
+	Host   = "host"   // has a workspace, and does them
+	Person = "person" // decides on questions
+)
+
+// Capabilities say what a side understands beyond calls and results. A side
+// sends only what the other has named.
+const (
+	CanResume   = "resume"   // the session outlives a connection: see Hello.Resume
+	CanCancel   = "cancel"   // a host ends a call when told to
+	CanProgress = "progress" // progress frames
+	CanParts    = "parts"    // part frames
+	CanAsk      = "approval" // approval frames: the gateway has people who answer
+	CanEvents   = "event"    // event frames
+)
+
+// Hello is the first frame of either side, the client's first. What the gateway
+// answers has the version, capabilities and limits that hold from then on.
+type Hello struct {
+	Version      int      `json:"version" jsonschema:"protocol version: 1"`
+	Role         string   `json:"role,omitempty" jsonschema:"of a client: agent, host or person"`
+	Client       string   `json:"client,omitempty" jsonschema:"what the client calls itself, for the audit trail"`
+	Capabilities []string `json:"capabilities,omitempty" jsonschema:"resume, cancel, progress, parts, approval, event"`
+	Workspace    string   `json:"workspace,omitempty" jsonschema:"of a host: the name it is called by; of an agent: where its calls go"`
+	Session      string   `json:"session,omitempty" jsonschema:"client session; of a client it may be left out"`
+	Tools        []Tool   `json:"tools,omitempty" jsonschema:"of a host"`
+
+	Resume   string `json:"resume,omitempty" jsonschema:"of the gateway: secret by which the session is resumed; of a client: the session to resume"`
+	Received uint64 `json:"received,omitempty" jsonschema:"number of frames received in the session so far, without hello and ack"`
+	Resumed  bool   `json:"resumed,omitempty" jsonschema:"of the gateway: the session goes on"`
+
+	Limits *Limits `json:"limits,omitempty" jsonschema:"of the gateway"`
+}
+
+// Limits are what the gateway takes.
+type Limits struct {
+	FrameBytes     int `json:"frame_bytes" jsonschema:"largest frame"`
+	CallsInFlight  int `json:"calls_in_flight" jsonschema:"of one session at once; further ones wait"`
+	BytesInFlight  int `json:"bytes_in_flight" jsonschema:"of one workspace at once; further ones wait"`
+	CallsPerMinute int `json:"calls_per_minute" jsonschema:"of one session; further ones are rate_limited; 0 is any number"`
+}
+
+// Tool describes a tool of a host.
+type Tool struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	Schema      json.RawMessage `json:"schema" jsonschema:"JSON Schema of the arguments"`
+	ReadOnly    bool            `json:"read_only,omitempty" jsonschema:"it changes nothing"`
+	Destructive bool            `json:"destructive,omitempty" jsonschema:"it may overwrite or remove what is there"`
+}
+
+// ToolCall asks for a tool to be run. (FILE-3, FILE-4)
+type ToolCall struct {
+	CallID               string          `json:"call_id" jsonschema:"unique in the session, up to 128 bytes"`
+	ToolName             string          `json:"tool_name"`
+	Arguments            json.RawMessage `json:"arguments" jsonschema:"JSON object"`
+	RequiresConfirmation bool            `json:"requires_confirmation" jsonschema:"a person has to be asked; set by the gateway"`
+
+	TimeoutSeconds         int    `json:"timeout_seconds,omitempty" jsonschema:"30 if left out; time spent waiting for a person does not count"`
+	ApprovalTimeoutSeconds int    `json:"approval_timeout_seconds,omitempty" jsonschema:"600 if left out: how long a person may take"`
+	Session                string `json:"session,omitempty" jsonschema:"to a host: whose call it is; from an agent: one of several sessions on its connection"`
+	Client                 string `json:"client,omitempty" jsonschema:"to a host: who calls, as it calls itself"`
+	PartsFollow            bool   `json:"parts_follow,omitempty" jsonschema:"the argument content is left out and comes in parts"`
+}
+
+// ToolResult is what a call came to, or, with NeedsConfirmation, that it waits
+// for a person: then another one follows. (FILE-3)
+type ToolResult struct {
+	CallID            string          `json:"call_id"`
+	Result            json.RawMessage `json:"result,omitempty" jsonschema:"JSON object: a FileOperationResult, or the envelope of Read"`
+	Error             string          `json:"error,omitempty" jsonschema:"code, when the call failed"`
+	NeedsConfirmation bool            `json:"needs_confirmation" jsonschema:"it waits for a person; the result follows"`
+}
+
+// Cancel ends a call: the agent's to the gateway, the gateway's to the host. The
+// call still gets its result.
+type Cancel struct {
+	CallID string `json:"call_id"`
+	Reason string `json:"reason,omitempty" jsonschema:"caller, timeout or lost"`
+}
+
+// States of a call that is under way.
+const (
+	Working = "working"
+	Waiting = "waiting" // for a person
+)
+
+// Progress says how a call is doing. The call's clock stands while it is
+// Waiting.
+type Progress struct {
+	CallID  string `json:"call_id"`
+	State   string `json:"state" jsonschema:"working or waiting"`
+	Message string `json:"message,omitempty"`
+}
+
+// Part is a piece of a content that is too large for a frame: of a read, before
+// its result, which then has no content; of a write, after its call. (FILE-9)
+type Part struct {
+	CallID string `json:"call_id"`
+	Seq    int    `json:"seq" jsonschema:"from 0, without gaps"`
+	Data   []byte `json:"data" jsonschema:"base64 of UTF-8"`
+	Last   bool   `json:"last" jsonschema:"no more follow"`
+}
+
+// Approval is about a question to a person. A host asks the gateway's people
+// with Question, and gets the Answer, or Error, under the same ID; Withdrawn ends
+// the question. People get Question and Closed, and send the Answer, to which
+// they get Error, empty if it counts, with Done.
+type Approval struct {
+	ID        string    `json:"id"`
+	CallID    string    `json:"call_id,omitempty"`
+	Workspace string    `json:"workspace,omitempty"`
+	Question  *Question `json:"question,omitempty"`
+	Answer    *Answer   `json:"answer,omitempty"`
+	Closed    *Closing  `json:"closed,omitempty"`
+	Withdrawn bool      `json:"withdrawn,omitempty"`
+	Done      bool      `json:"done,omitempty"`
+	Error     string    `json:"error,omitempty"`
+}
+
+// Question is what a person decides about.
+type Question struct {
+	ID      string    `json:"id,omitempty"`
+	Asked   time.Time `json:"asked"`
+	Expires time.Time `json:"expires,omitzero"`
+
+	Session string `json:"session"`
+	Client  string `json:"client,omitempty"`
+	CallID  string `json:"call_id,omitempty"`
+	Tool    string `json:"tool"`
+
+	Path     string   `json:"path"`
+	Write    bool     `json:"write" jsonschema:"else the call would only read"`
+	Before   string   `json:"before,omitempty" jsonschema:"content hash now"`
+	After    string   `json:"after,omitempty" jsonschema:"content hash once applied"`
+	Size     int64    `json:"size" jsonschema:"bytes once applied"`
+	Diff     string   `json:"diff,omitempty" jsonschema:"unified"`
+	Files    []File   `json:"files,omitempty" jsonschema:"where there are several"`
+	Notes    []string `json:"notes,omitempty"`
+	Content  []byte   `json:"content,omitempty" jsonschema:"base64: what an edit begins with"`
+	Editable bool     `json:"editable,omitempty"`
+
+	Why       string `json:"why"`
+	Grantable bool   `json:"grantable,omitempty" jsonschema:"session and pattern are answers"`
+	Relay     bool   `json:"relay,omitempty"`
+	Again     int    `json:"again,omitempty" jsonschema:"how often it was asked before, because the file changed"`
+
+	Seal string `json:"seal" jsonschema:"of path, base and result; an approval has to bear it"`
+}
+
+// File is one of several files that a call would write to.
+type File struct {
+	Path   string `json:"path"`
+	Before string `json:"before,omitempty"`
+	After  string `json:"after,omitempty"`
+	Size   int64  `json:"size"`
+}
+
+// Answer is a person's decision.
+type Answer struct {
+	Verdict string `json:"verdict" jsonschema:"approve, session, pattern, edit, reject or cancel"`
+	Seal    string `json:"seal,omitempty" jsonschema:"with approvals: of the question that was seen"`
+	Pattern string `json:"pattern,omitempty"`
+	Content []byte `json:"content,omitempty" jsonschema:"base64, with edit: the whole text"`
+	Words   string `json:"words,omitempty" jsonschema:"with reject: for the model"`
+	By      string `json:"by,omitempty" jsonschema:"to a host: who answered"`
+	Relayed bool   `json:"relayed,omitempty"`
+}
+
+// Closing says how a question came to its end.
+type Closing struct {
+	ID  string `json:"id"`
+	How string `json:"how" jsonschema:"the verdict, expired or withdrawn"`
+	By  string `json:"by,omitempty"`
+}
+
+// Events.
+const (
+	HostUp   = "host_up"     // Workspace can be called, and has Tools
+	HostDown = "host_down"   // it cannot, for now
+	Draining = "draining"    // the gateway ends soon and takes no more calls
+	Ended    = "session_end" // to a host: Session is over, and what it was granted
+)
+
+// Event says that something happened that is no answer.
+type Event struct {
+	Event     string `json:"event" jsonschema:"host_up, host_down, draining or session_end"`
+	Workspace string `json:"workspace,omitempty"`
+	Session   string `json:"session,omitempty" jsonschema:"of session_end"`
+	Tools     []Tool `json:"tools,omitempty"`
+	Message   string `json:"message,omitempty"`
+}
+
+// Error answers a frame that could not be understood or done. It is what Decode
+// returns, too.
+type Error struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+	CallID  string `json:"call_id,omitempty" jsonschema:"where it is about a call"`
+}
+
+// Error implements error.
+func (e *Error) Error() string { return e.Message }
+
+// Ack says how many frames have been received in the session, without hello and
+// ack: the other side need not keep them for a resume.
+type Ack struct {
+	Received uint64 `json:"received"`
+}

@@ -1,0 +1,144 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+var update = flag.Bool("update", false, "rewrite the generated documents")
+
+// The documents for those who write clients are made of the Go types:
+// schema.json has a JSON Schema of each type of frame, asyncapi.json says who
+// sends which.
+func TestGeneratedDocuments(t *testing.T) {
+	schemas := map[string]*jsonschema.Schema{}
+	var any []*jsonschema.Schema
+	for _, s := range shapes {
+		schemas[s.name] = schemaOf(t, s)
+		any = append(any, &jsonschema.Schema{Ref: "#/$defs/" + s.name})
+	}
+	compare(t, "schema.json", &jsonschema.Schema{
+		Schema: "https://json-schema.org/draft/2020-12/schema", ID: "urn:stet:gateway:1",
+		Title: "Frames of the stet gateway, version 1", OneOf: any, Defs: schemas,
+	})
+	compare(t, "asyncapi.json", asyncAPI(schemas))
+}
+
+// schemaOf is the schema of a type of frame. Flags may be left out. (FILE-3)
+func schemaOf(t *testing.T, s *shape) *jsonschema.Schema {
+	object := &jsonschema.Schema{Type: "object"}
+	out, err := jsonschema.ForType(reflect.TypeOf(s.empty()).Elem(), &jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
+		reflect.TypeFor[json.RawMessage](): object,
+		reflect.TypeFor[time.Time]():       {Type: "string", Format: "date-time"},
+		reflect.TypeFor[[]byte]():          {Type: "string", ContentEncoding: "base64"},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	kind := any(s.name)
+	out.Properties["type"] = &jsonschema.Schema{Type: "string", Const: &kind}
+	out.PropertyOrder = append([]string{"type"}, out.PropertyOrder...)
+	out.Required = append([]string{"type"}, s.required...)
+	out.Description = s.about
+	return out
+}
+
+func compare(t *testing.T, file string, v any) {
+	t.Helper()
+	b, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b = append(b, '\n')
+	if *update {
+		if err := os.WriteFile(file, b, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	have, err := os.ReadFile(file)
+	if err != nil || !bytes.Equal(have, b) {
+		t.Errorf("%s is not what the types say: run go test ./gateway/wire -update (%v)", file, err)
+	}
+}
+
+// What is written matches the schemas, and what they refuse is no frame.
+func TestSchemasMatch(t *testing.T) {
+	for i, f := range samples() {
+		resolved, err := schemaOf(t, shapes[i]).Resolve(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := Append(nil, f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var v map[string]any
+		if err := json.Unmarshal(b, &v); err != nil {
+			t.Fatal(err)
+		}
+		if err := resolved.Validate(v); err != nil {
+			t.Errorf("%s: %v", b, err)
+		}
+		v["more"] = 1
+		if resolved.Validate(v) == nil {
+			t.Errorf("%s: the schema takes keys that there are not", TypeOf(f))
+		}
+	}
+}
+
+// doc is a node of a document.
+type doc = map[string]any
+
+// roles say who sends what to the gateway, and gets what.
+var roles = []struct {
+	name, about string
+	sends, gets []*shape
+}{
+	{Agent, "makes calls", []*shape{hello, toolCall, cancel, part, ack, fault}, []*shape{hello, toolResult, progress, part, event, fault, ack}},
+	{Host, "has a workspace, and does the calls", []*shape{hello, toolResult, progress, part, approval, fault, ack}, []*shape{hello, toolCall, cancel, part, approval, event, fault, ack}},
+	{Person, "decides on questions", []*shape{hello, approval, fault, ack}, []*shape{hello, approval, event, fault, ack}},
+}
+
+// asyncAPI is the AsyncAPI document.
+func asyncAPI(schemas map[string]*jsonschema.Schema) doc {
+	messages, onChannel, operations := doc{}, doc{}, doc{}
+	for _, s := range shapes {
+		messages[s.name] = doc{"name": s.name, "summary": s.about, "contentType": "application/json", "payload": schemas[s.name]}
+		onChannel[s.name] = doc{"$ref": "#/components/messages/" + s.name}
+	}
+	for _, r := range roles {
+		for action, frames := range map[string][]*shape{"receive": r.sends, "send": r.gets} {
+			verb := map[string]string{"receive": "Sends", "send": "Gets"}[action]
+			var refs []doc
+			for _, s := range frames {
+				refs = append(refs, doc{"$ref": "#/channels/connect/messages/" + s.name})
+			}
+			operations[r.name+verb] = doc{
+				"action": action, "channel": doc{"$ref": "#/channels/connect"}, "messages": refs,
+				"summary": "What the role " + r.name + ", which " + r.about + ", " + map[string]string{"Sends": "sends", "Gets": "gets"}[verb] + ".",
+			}
+		}
+	}
+	return doc{
+		"asyncapi": "3.0.0",
+		"info": doc{
+			"title": "stet gateway", "version": "1",
+			"description": "Connects agents with workspaces on other machines, and with the people who decide about their writes. A frame is a JSON object in one text message.",
+		},
+		"defaultContentType": "application/json",
+		"channels": doc{"connect": doc{
+			"address": "/v1/connect", "messages": onChannel,
+			"description": "A WebSocket. The token goes into the header Authorization (Bearer), or into a subprotocol stet.token.TOKEN beside stet.v1.",
+		}},
+		"operations": operations,
+		"components": doc{"messages": messages},
+	}
+}

@@ -1,0 +1,71 @@
+package wire
+
+import (
+	"reflect"
+	"strings"
+)
+
+// shape is what is known of a type of frame.
+type shape struct {
+	name     string
+	about    string   // for the generated documents
+	keys     []string // that it may have, besides type
+	required []string
+	empty    func() Frame
+}
+
+// shapes are the types of frames.
+var shapes = []*shape{hello, toolCall, toolResult, cancel, progress, part, approval, event, fault, ack}
+
+var (
+	hello      = shapeOf[Hello]("hello", "First frame of either side, the client's first.")
+	toolCall   = shapeOf[ToolCall]("tool_call", "Asks for a tool to be run: agent to gateway, gateway to host.")
+	toolResult = shapeOf[ToolResult]("tool_result", "What a call came to, or that it waits for a person: host to gateway, gateway to agent.")
+	cancel     = shapeOf[Cancel]("cancel", "Ends a call: agent to gateway, gateway to host.")
+	progress   = shapeOf[Progress]("progress", "How a call is doing: host to gateway, gateway to agent.")
+	part       = shapeOf[Part]("part", "A piece of a large content: of a write towards the host, of a read towards the agent.")
+	approval   = shapeOf[Approval]("approval", "A question to a person, its answer, or its end.")
+	event      = shapeOf[Event]("event", "Something happened that is no answer: gateway to agent and person.")
+	fault      = shapeOf[Error]("error", "Answers a frame that could not be understood or done.")
+	ack        = shapeOf[Ack]("ack", "How many frames have been received, of a session that can be resumed.")
+)
+
+func (*Hello) frame() *shape      { return hello }
+func (*ToolCall) frame() *shape   { return toolCall }
+func (*ToolResult) frame() *shape { return toolResult }
+func (*Cancel) frame() *shape     { return cancel }
+func (*Progress) frame() *shape   { return progress }
+func (*Part) frame() *shape       { return part }
+func (*Approval) frame() *shape   { return approval }
+func (*Event) frame() *shape      { return event }
+func (*Error) frame() *shape      { return fault }
+func (*Ack) frame() *shape        { return ack }
+
+// TypeOf is the frame's type, as it is written.
+func TypeOf(f Frame) string { return f.frame().name }
+
+// shapeOf reads the keys off the struct's tags. The flags of calls and results
+// are always written and may be left out. (FILE-3)
+func shapeOf[T any, P interface {
+	*T
+	Frame
+}](name, about string) *shape {
+	s := &shape{name: name, about: about, empty: func() Frame { return P(new(T)) }}
+	for f := range reflect.TypeFor[T]().Fields() {
+		key, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		s.keys = append(s.keys, key)
+		if options == "" && f.Type.Kind() != reflect.Bool {
+			s.required = append(s.required, key)
+		}
+	}
+	return s
+}
+
+func findShape(name []byte) *shape {
+	for _, s := range shapes {
+		if s.name == string(name) {
+			return s
+		}
+	}
+	return nil
+}

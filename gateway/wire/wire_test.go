@@ -1,0 +1,243 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
+)
+
+// samples has one frame of each type, with all that it may have.
+func samples() []Frame {
+	at := time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
+	tool := Tool{Name: "write_file", Description: "Writes.", Schema: json.RawMessage(`{"type":"object"}`), ReadOnly: true, Destructive: true}
+	return []Frame{
+		&Hello{
+			Version: 1, Role: Host, Client: "c", Capabilities: []string{CanResume}, Workspace: "w", Session: "s", Tools: []Tool{tool},
+			Resume: "r", Received: 7, Resumed: true, Limits: &Limits{1, 2, 3, 4},
+		},
+		&ToolCall{
+			CallID: "c-1", ToolName: "write_file", Arguments: json.RawMessage(`{"path":"a","content":"ü\n"}`), RequiresConfirmation: true,
+			TimeoutSeconds: 30, ApprovalTimeoutSeconds: 600, Session: "s", Client: "agent \"1\"", PartsFollow: true,
+		},
+		&ToolResult{CallID: "c-1", Result: json.RawMessage(`{"success":false}`), Error: "user_rejected"},
+		&Cancel{CallID: "c-1", Reason: "caller"},
+		&Progress{CallID: "c-1", State: Waiting, Message: "m"},
+		&Part{CallID: "c-1", Seq: 3, Data: []byte("abc"), Last: true},
+		&Approval{
+			ID: "q", CallID: "c-1", Workspace: "w", Withdrawn: true, Done: true, Error: "e",
+			Question: &Question{
+				ID: "q", Asked: at, Expires: at, Session: "s", Client: "c", CallID: "c-1", Tool: "t", Path: "p", Write: true, Before: "b",
+				After: "a", Size: 1, Diff: "d", Files: []File{{"p", "b", "a", 1}}, Notes: []string{"large"}, Content: []byte("x"), Editable: true,
+				Why: "default", Grantable: true, Relay: true, Again: 2, Seal: "s",
+			},
+			Answer: &Answer{Verdict: "edit", Seal: "s", Pattern: "p", Content: []byte("y"), Words: "w", By: "b", Relayed: true},
+			Closed: &Closing{ID: "q", How: "approve", By: "b"},
+		},
+		&Event{Event: HostUp, Workspace: "w", Session: "s", Tools: []Tool{tool}, Message: "m"},
+		&Error{Code: Malformed, Message: "m", CallID: "c"},
+		&Ack{Received: 12},
+	}
+}
+
+// Every frame comes back as it was, and has all its fields in the sample.
+func TestEveryFrame(t *testing.T) {
+	all := samples()
+	if len(all) != len(shapes) {
+		t.Fatalf("%d samples of %d types", len(all), len(shapes))
+	}
+	for i, f := range all {
+		if f.frame() != shapes[i] {
+			t.Errorf("sample %d is %s, not %s", i, TypeOf(f), shapes[i].name)
+		}
+		v := reflect.ValueOf(f).Elem()
+		for j := range v.NumField() {
+			if name := v.Type().Field(j).Name; v.Field(j).IsZero() && name != "NeedsConfirmation" {
+				t.Errorf("%s.%s is not in the sample", TypeOf(f), name)
+			}
+		}
+		b, err := Append([]byte("before"), f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b = bytes.TrimPrefix(b, []byte("before"))
+		back, err := Decode(b)
+		if err != nil {
+			t.Errorf("%s: %v", b, err)
+			continue
+		}
+		if d := cmp.Diff(f, back); d != "" {
+			t.Error(d)
+		}
+	}
+}
+
+// The frames of the source are read as it has them, flags and all, and so are
+// those that leave the flags out or write null. (FILE-3)
+func TestSourceFrames(t *testing.T) {
+	for _, c := range []struct {
+		body string
+		want Frame
+	}{
+		{`{"type":"tool_call","call_id":"1","tool_name":"read_file","arguments":{"path":"a"},"requires_confirmation":false}`, &ToolCall{CallID: "1", ToolName: "read_file", Arguments: json.RawMessage(`{"path":"a"}`)}},
+		{`{"type":"tool_call","call_id":"1","tool_name":"read_file","arguments":{}}`, &ToolCall{CallID: "1", ToolName: "read_file", Arguments: json.RawMessage(`{}`)}},
+		{` { "arguments" : { } , "tool_name" : "read_file" , "call_id" : "\u0031" , "type" : "tool_call" } `, &ToolCall{CallID: "1", ToolName: "read_file", Arguments: json.RawMessage(`{ }`)}},
+		{`{"type":"tool_result","call_id":"1","result":{"success":true},"error":null,"needs_confirmation":false}`, &ToolResult{CallID: "1", Result: json.RawMessage(`{"success":true}`)}},
+		{`{"type":"tool_result","call_id":"1","result":null,"error":"user_rejected","needs_confirmation":null}`, &ToolResult{CallID: "1", Error: "user_rejected"}},
+		{`{"type":"tool_result","call_id":"1","needs_confirmation":true}`, &ToolResult{CallID: "1", NeedsConfirmation: true}},
+	} {
+		f, err := Decode([]byte(c.body))
+		if err != nil {
+			t.Errorf("%s: %v", c.body, err)
+			continue
+		}
+		if d := cmp.Diff(c.want, f); d != "" {
+			t.Errorf("%s: %s", c.body, d)
+		}
+	}
+	b, err := Append(nil, &ToolCall{CallID: "1", ToolName: "read_file", Arguments: json.RawMessage(`{"path":"a"}`)})
+	if want := `{"type":"tool_call","call_id":"1","tool_name":"read_file","arguments":{"path":"a"},"requires_confirmation":false}`; string(b) != want || err != nil {
+		t.Errorf("%s %v", b, err)
+	}
+}
+
+// What is no frame is refused with a sentence that says what is wrong, and names
+// the call where it can. (FILE-3)
+func TestMalformed(t *testing.T) {
+	for _, c := range []struct{ body, message, call string }{
+		{``, "unexpected end", ""},
+		{`[]`, "another kind", ""},
+		{`{}`, "type is missing", ""},
+		{`{"type":7}`, "type must be a string", ""},
+		{`{"type":"tool_cal","call_id":"7"}`, `unknown type "\"tool_cal\""`, "7"},
+		{`{"type":"cancel","call_id":"1"} x`, "data after the JSON value", "1"},
+		{`{"type":"cancel","call_id":"1","call_id":"2"}`, `"call_id" is given twice`, "1"},
+		{`{"type":"cancel"}`, "cancel: call_id is missing", ""},
+		{`{"type":"cancel","call_id":""}`, "cancel: call_id is empty", ""},
+		{`{"type":"cancel","call_id":"` + strings.Repeat("x", 129) + `"}`, "call_id has 129 bytes, at most 128", ""},
+		{`{"type":"cancel","call_id":"1","why":"x"}`, `cancel: there is no "why"`, "1"},
+		{`{"type":"cancel","call_id":1}`, "cancel: call_id must be a string, not number", ""},
+		{`{"type":"cancel","Call_ID":"1"}`, `cancel: there is no "Call_ID"`, ""},
+		{`{"type":"tool_call","call_id":"1","tool_name":"x"}`, "tool_call: arguments is missing", "1"},
+		{`{"type":"tool_call","call_id":"1","tool_name":"x","arguments":[]}`, "tool_call: arguments must be an object", "1"},
+		{`{"type":"tool_call","call_id":"1","tool_name":"x","arguments":"{}"}`, "tool_call: arguments must be an object", "1"},
+		{`{"type":"tool_call","call_id":"1","tool_name":"","arguments":{}}`, "tool_call: tool_name is empty", "1"},
+		{`{"type":"tool_call","call_id":"1","tool_name":"x","arguments":{},"timeout_seconds":-1}`, "timeout_seconds must be a whole number, 0 or more", "1"},
+		{`{"type":"tool_call","call_id":"1","tool_name":"x","arguments":{},"timeout_seconds":1.5}`, "timeout_seconds must be a whole number", "1"},
+		{`{"type":"tool_call","call_id":"1","tool_name":"x","arguments":{},"requires_confirmation":1}`, "requires_confirmation must be true or false", "1"},
+		{`{"type":"tool_result","call_id":"1"}`, "neither result nor error", "1"},
+		{`{"type":"progress","call_id":"1","state":"idle"}`, `state must be "working" or "waiting"`, "1"},
+		{`{"type":"part","call_id":"1","seq":-1,"data":"","last":true}`, "part: seq is -1", "1"},
+		{`{"type":"part","call_id":"1","seq":0,"data":"?","last":true}`, "part: data", "1"},
+		{`{"type":"approval","id":"1","answer":{"verdict":"approve","seel":"x"}}`, `approval: answer: unknown field "seel"`, ""},
+		{`{"type":"hello"}`, "hello: version is missing", ""},
+		{`{"type":"ack","received":-1}`, "ack: received must be a whole number", ""},
+		{"{\"type\":\"cancel\",\"call_id\":\"\xff\"}", "not UTF-8", ""},
+		{"{" + strings.Repeat(`"a":1,`, 2) + `"type":"ack"}`, "given twice", ""},
+	} {
+		f, err := Decode([]byte(c.body))
+		e, ok := err.(*Error)
+		if !ok || f != nil {
+			t.Errorf("%s: %v %v", c.body, f, err)
+			continue
+		}
+		if e.Code != Malformed || !strings.Contains(e.Message, c.message) || e.CallID != c.call {
+			t.Errorf("%s: %+v", c.body, e)
+		}
+		if _, err := Append(nil, e); err != nil {
+			t.Error(err)
+		}
+	}
+	var many strings.Builder
+	for i := range 100_000 {
+		many.WriteString(`"k` + strings.Repeat("x", i%7) + `":1,`)
+	}
+	if _, err := Decode([]byte("{" + many.String() + `"type":"ack"}`)); err == nil {
+		t.Error("100,000 keys are a frame")
+	}
+}
+
+// Whatever a call carries comes through unchanged.
+func TestCallsComeThrough(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		args, err := json.Marshal(rapid.MapOf(rapid.String(), rapid.String()).Draw(t, "arguments"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		word := rapid.StringN(1, 30, 100)
+		f := &ToolCall{
+			CallID: word.Draw(t, "id"), ToolName: word.Draw(t, "tool"), Arguments: args, RequiresConfirmation: rapid.Bool().Draw(t, "flag"),
+			TimeoutSeconds: rapid.IntRange(0, 1e6).Draw(t, "timeout"), Session: rapid.String().Draw(t, "session"), Client: rapid.String().Draw(t, "client"),
+		}
+		r := &ToolResult{CallID: f.CallID, Result: args, Error: rapid.String().Draw(t, "error"), NeedsConfirmation: f.RequiresConfirmation}
+		for _, f := range []Frame{f, r} {
+			b, err := Append(nil, f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !json.Valid(b) {
+				t.Fatalf("not JSON: %s", b)
+			}
+			back, err := Decode(b)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff(f, back); d != "" {
+				t.Fatal(d)
+			}
+		}
+	})
+}
+
+// FuzzDecode: nothing makes it panic, what it refuses it refuses with a frame, and
+// what it takes is written and read again as the same frame.
+func FuzzDecode(f *testing.F) {
+	for _, s := range samples() {
+		b, err := Append(nil, s)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b)
+	}
+	f.Add([]byte(`{"type":"tool_result","call_id":"1","result":{"a":"\ud800"}}`))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		frame, err := Decode(body)
+		if err != nil {
+			if _, ok := err.(*Error); !ok || frame != nil {
+				t.Fatalf("%v %v", frame, err)
+			}
+			return
+		}
+		b, err := Append(nil, frame)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := Decode(b)
+		if err != nil {
+			t.Fatalf("%s became %s: %v", body, b, err)
+		}
+		if d := cmp.Diff(frame, again, cmpopts.EquateEmpty()); d != "" {
+			t.Fatalf("%s became %s: %s", body, b, d)
+		}
+	})
+}
+
+func BenchmarkDecodeResult(b *testing.B) {
+	body, err := Append(nil, &ToolResult{CallID: "session/call", Result: json.RawMessage(`{"content":"` + strings.Repeat("x\\n", 21<<10) + `"}`)})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.SetBytes(int64(len(body)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := Decode(body); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
