@@ -1,12 +1,13 @@
 # What there is to do with stet. Needs Go and a C compiler (for the race
-# detector); "make test" also needs Node and npm for the real agents and SDKs.
+# detector); "make test" also needs Node, npm, tmux
+# and chromium, for real agents, SDKs, terminals and a browser.
 
 GO          ?= go
-SUITES      ?= agents mcp
+SUITES      ?= agents mcp acp web
 STATICCHECK ?= honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOFILES      = $(shell find . -name '*.go' -not -path '*/node_modules/*')
 
-.PHONY: run build test unit sdk e2e agents mcp check lint tools fmt bench soak clean
+.PHONY: run build test unit sdk e2e agents mcp acp web ui check lint tools fmt bench soak clean
 
 run: build ## build it and see it work
 	./bin/stet demo
@@ -17,7 +18,7 @@ build:
 test: unit sdk e2e ## every test
 
 unit:
-	$(GO) test $$($(GO) list ./... | grep -v -e /test/e2e -e /test/mcp)
+	$(GO) test $$($(GO) list ./... | grep -v -e /test/e2e -e /test/mcp -e /test/acp -e /test/web)
 
 sdk: ## Go SDKs as real clients and peers to compare with, in modules of their own
 	cd test/sdk/go && $(GO) test ./...
@@ -31,8 +32,18 @@ agents: ## real agents and npm SDKs, without a network
 mcp: ## MCP clients and the conformance suite
 	$(GO) test -timeout 20m ./test/mcp
 
+acp: ## ACP clients over the real binary
+	$(GO) test -timeout 20m ./test/acp
+
+web: ## the web UI in a browser
+	$(GO) test -timeout 20m ./test/web
+
+ui: ## build the web UI that the binary carries; web/dist has it already
+	npm --prefix web/ui ci --no-audit --no-fund
+	npm --prefix web/ui run build
+
 check: lint ## formatting, vet, staticcheck, and the tests under the race detector
-	$(GO) test -race $$($(GO) list ./... | grep -v -e /test/e2e -e /test/mcp)
+	$(GO) test -race $$($(GO) list ./... | grep -v -e /test/e2e -e /test/mcp -e /test/acp -e /test/web)
 
 lint:
 	@out=$$(gofmt -l $(GOFILES)); if [ -n "$$out" ]; then echo "not formatted:"; echo "$$out"; exit 1; fi
@@ -57,6 +68,7 @@ soak: ## more of what is random: races, kills, two agents, properties over 10,00
 	STET_SOAK=1 STET_MERGES=20000 $(GO) test -timeout 60m ./workspace ./internal/merge3
 	STET_SOAK=1 $(GO) test -count=1 -timeout 60m ./store/sqlite
 	$(GO) test -timeout 60m ./session -rapid.checks=10000
+	STET_SOAK=1 $(GO) test -count=1 -timeout 60m -run TestLoad -v ./gateway
 	@for p in $$($(GO) list ./...); do \
 	  for f in $$($(GO) test -list '^Fuzz' $$p 2>/dev/null | grep '^Fuzz'); do \
 	    echo "$$p $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $${FUZZTIME:-30s} $$p || exit 1; \
