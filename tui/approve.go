@@ -22,6 +22,10 @@ type Source interface {
 // was answered elsewhere is taken off the screen. The end of the input ends it
 // too; where not a single answer came, with io.EOF.
 func (d *Dialog) Approve(ctx context.Context, src Source) error {
+	return d.approve(ctx, src, false)
+}
+
+func (d *Dialog) approve(ctx context.Context, src Source, quiet bool) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	events, failed := make(chan approval.Event), make(chan error, 1)
@@ -42,7 +46,7 @@ func (d *Dialog) Approve(ctx context.Context, src Source) error {
 			}
 		}
 	}()
-	desk := &desk{d: d, src: src, events: events, failed: failed}
+	desk := &desk{d: d, src: src, events: events, failed: failed, quiet: quiet}
 	err := desk.work(ctx)
 	if errors.Is(err, approval.ErrClosed) { // which may be for an end of its own
 		return err
@@ -57,6 +61,21 @@ func (d *Dialog) Approve(ctx context.Context, src Source) error {
 	return err
 }
 
+// During does something, and asks the person about each question that comes
+// meanwhile. When they have had enough, or the input ends, what is done ends too.
+func (d *Dialog) During(ctx context.Context, src Source, do func(context.Context) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	asking, enough := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = d.approve(asking, src, true) // there is nobody to tell: they have left, or it is done
+		cancel()
+	}()
+	defer func() { enough(); <-done }()
+	return do(ctx)
+}
+
 // desk is the questions before a person.
 type desk struct {
 	d      *Dialog
@@ -65,6 +84,7 @@ type desk struct {
 	failed chan error
 	open   []approval.Question
 	idle   bool // the person was told that there is nothing to do
+	quiet  bool // they are not to be told
 
 	answered bool // at least one
 }
@@ -72,7 +92,7 @@ type desk struct {
 func (k *desk) work(ctx context.Context) error {
 	for {
 		if len(k.open) == 0 {
-			if !k.idle {
+			if !k.idle && !k.quiet {
 				k.d.printf("nothing to approve; waiting (Ctrl-C ends)\n")
 				k.idle = true
 			}

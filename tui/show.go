@@ -9,7 +9,7 @@ import (
 
 // The escapes that we write ourselves.
 const (
-	bold, red, green, cyan, yellow, inverse, plain = "\x1b[1m", "\x1b[31m", "\x1b[32m", "\x1b[36m", "\x1b[33m", "\x1b[7m", "\x1b[0m"
+	bold, dim, red, green, cyan, yellow, inverse, plain = "\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[32m", "\x1b[36m", "\x1b[33m", "\x1b[7m", "\x1b[0m"
 )
 
 // maxShown is how many bytes of a line are shown before the person asks for
@@ -20,12 +20,9 @@ func (d *Dialog) printf(format string, args ...any) {
 	_, _ = fmt.Fprintf(d.Out, format, args...) // a terminal that has gone says so when it is read
 }
 
-func (d *Dialog) paint(color, s string) string {
-	if !d.Color {
-		return s
-	}
-	return color + s + plain
-}
+func (d *Dialog) ink() ink { return ink{d.Color} }
+
+func (d *Dialog) paint(color, s string) string { return d.ink().paint(color, s) }
 
 func (d *Dialog) bold(s string) string { return d.paint(bold, s) }
 
@@ -34,35 +31,18 @@ func (d *Dialog) visible(s string) string { return d.visibleIn("", s) }
 
 // visibleIn is visible in a colour, which goes on after each mark.
 func (d *Dialog) visibleIn(color, s string) string {
-	s = visible(s, func(escape string) string {
-		if !d.Color {
-			return "<" + escape + ">"
-		}
-		return inverse + escape + plain + color
-	})
-	if color == "" || !d.Color {
-		return s
-	}
-	return color + s + plain
+	return d.paint(color, d.ink().visible(color, s))
 }
 
 func (d *Dialog) complain(err error) { d.printf("%s\n", d.visibleIn(yellow, err.Error())) }
 
 // show shows a question, and at most so many lines of its diff; -1: all, whole.
-// It notes what it did not show.
-func (d *Dialog) show(q approval.Question, most int) {
+// It returns a sentence on what it did not show; "" when it showed all.
+func (d *Dialog) show(q approval.Question, most int) string {
 	d.printf("\n%s\n", d.visibleIn(bold, q.Tool+" wants to "+wish(q)))
-	who := "session " + q.Session
-	if q.Client != "" {
-		who = q.Client + ", " + who
+	if from := origin(q); from != "" {
+		d.printf("%s\n", d.visible(from))
 	}
-	if q.Why != "" && q.Why != "default" {
-		who += ", asked because of: " + q.Why
-	}
-	if !q.Expires.IsZero() {
-		who += ", until " + q.Expires.Local().Format("15:04:05")
-	}
-	d.printf("%s\n", d.visible(who))
 	var unseen []string
 	for i, f := range q.Files {
 		if most >= 0 && i == most {
@@ -80,9 +60,28 @@ func (d *Dialog) show(q approval.Question, most int) {
 	if q.Partial() {
 		unseen = append(unseen, "what is too large to be shown")
 	}
-	if d.unseen = ""; len(unseen) > 0 {
-		d.unseen = "Not shown: " + strings.Join(unseen, ", ")
+	if len(unseen) == 0 {
+		return ""
 	}
+	return "Not shown: " + strings.Join(unseen, ", ")
+}
+
+// origin is whose question it is, why it is asked and how long.
+func origin(q approval.Question) string {
+	var out []string
+	if q.Client != "" {
+		out = append(out, q.Client)
+	}
+	if q.Session != "" {
+		out = append(out, "session "+q.Session)
+	}
+	if q.Why != "" && q.Why != "default" {
+		out = append(out, "asked because of: "+q.Why)
+	}
+	if !q.Expires.IsZero() {
+		out = append(out, "until "+q.Expires.Local().Format("15:04:05"))
+	}
+	return strings.Join(out, ", ")
 }
 
 // wish is what the call would do.

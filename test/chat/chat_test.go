@@ -1,0 +1,247 @@
+package chat
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/llm/llmtest"
+)
+
+// Issue 5: type a prompt, approve a diff, reject one with words, look at what
+// fills the window, and leave.
+func TestApprove(t *testing.T) {
+	term := open(t, 80, 30)
+	term.chat("")
+	term.shows("begin")
+	term.types("show me what you do", "Enter")
+	term.wait("write_file wants to write", "[q]uit >")
+	term.shows("asked")
+	term.types("a", "Enter")
+	term.wait("edit_file wants to write")
+	term.types("r", "Enter")
+	term.wait("what should the agent know?")
+	term.types("two spaces, please", "Enter")
+	term.wait("says: two spaces, please", "Done:")
+	term.scrolled("rejected")
+	if got := term.file("stet-demo.txt"); got != "A file of the scripted model.\nThis line is new.\n" {
+		t.Errorf("the file holds %q", got)
+	}
+	term.types("/context", "Enter")
+	term.wait("the system prompt", "results of tools")
+	term.types("/cost", "Enter")
+	term.wait("output")
+	term.types("", "C-o")
+	term.wait("q goes back", `"path":"."`)
+	term.types("q")
+	term.gone("q goes back")
+	term.types("", "C-d")
+	term.wait("goes on with this")
+}
+
+// Edit before approving, in an editor, and approve for the session.
+func TestEdit(t *testing.T) {
+	editor := filepath.Join(t.TempDir(), "editor")
+	if err := os.WriteFile(editor, []byte("#!/bin/sh\necho in the editor\nread line </dev/tty\necho \"$line\" >> \"$1\"\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	term := open(t, 80, 30, "EDITOR="+editor)
+	term.chat("")
+	term.types("go", "Enter")
+	term.wait("[e]dit")
+	term.types("e", "Enter")
+	term.wait("in the editor")
+	term.types("typed in the editor", "Enter")
+	term.wait("write these 68 bytes to stet-demo.txt? (y/N)")
+	term.types("y", "Enter")
+	term.wait("edit_file wants to write", " typed in the editor")
+	term.types("s", "Enter")
+	term.wait("Done:")
+	if got := term.file("stet-demo.txt"); got != "A file of the scripted model.\nThis line is version 1.\ntyped in the editor\n" {
+		t.Errorf("the file holds %q", got)
+	}
+	term.types("again", "Enter") // nothing is asked any more
+	term.wait("second one is version 2")
+}
+
+// Rewind by Esc Esc, the files too, through undo.
+func TestRewind(t *testing.T) {
+	term := open(t, 80, 30)
+	term.chat("--allow '*.txt'")
+	term.types("the first", "Enter")
+	term.wait("version 1. I am")
+	term.types("the second", "Enter")
+	term.wait("version 2. I am")
+	term.types("", "Escape")
+	term.wait("Esc again")
+	term.types("", "Escape")
+	term.wait("Go back to before which message?", "❯ the second")
+	term.types("", "Enter")
+	term.wait("And the files?")
+	term.types("", "Down", "Enter")
+	term.wait("undo wants to write", "-This line is version 2.")
+	term.types("a", "Enter")
+	term.wait("undone: 1 write", "› the second")
+	term.shows("back")
+	if got := term.file("stet-demo.txt"); !strings.Contains(got, "version 1") {
+		t.Errorf("the file holds %q", got)
+	}
+	term.types(" try", "Enter")
+	term.wait("› the second try", "version 2. I am")
+}
+
+// A terminal that is made smaller and larger, and one of 20 columns.
+func TestResize(t *testing.T) {
+	term := open(t, 100, 30)
+	term.chat("")
+	term.types("hello", "Enter")
+	term.wait("write_file wants to write", "[q]uit >")
+	term.resize(20, 12)
+	term.wait("[n]ext [q]uit >")
+	term.types("a", "Enter")
+	term.wait("-This line is new.", "[q]uit >")
+	term.shows("narrow")
+	term.resize(60, 20)
+	term.wait("[a]pprove [s]ession [p]attern [r]eject [c]ancel [v]iew")
+	term.types("a", "Enter")
+	term.wait("version 1. I am")
+	term.resize(3, 2)
+	term.wait("›")
+	term.resize(80, 24)
+	term.wait("asks before it writes")
+	term.types("/help", "Enter")
+	term.wait("/compact [FOCUS]", "what fills the window")
+}
+
+func TestNarrow(t *testing.T) {
+	term := open(t, 20, 12)
+	term.chat("")
+	term.types("do something that takes more than one line", "Enter")
+	term.wait("[n]ext [q]uit >")
+	term.types("a", "Enter")
+	term.wait("-This line is new.", "[n]ext [q]uit >")
+	term.types("a", "Enter")
+	term.wait("takes it back.")
+	term.scrolled("all")
+}
+
+// What is no UTF-8, and what speaks to a terminal, is seen.
+func TestBytes(t *testing.T) {
+	model, err := llmtest.Start(llmtest.Config{Handler: func(req *llm.Request) (llm.Response, error) {
+		last := req.Messages[len(req.Messages)-1]
+		text := "You said: " + last.Parts[0].Text + "\x1b[2J\x1b]0;title\a\u202e and\x00 more"
+		return llm.Response{Message: llm.Message{Role: llm.Assistant, Parts: []llm.Part{{Text: text}}}}, nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer model.Close()
+	term := open(t, 80, 16, "NO_COLOR=1")
+	term.chat("--api chat --base-url " + model.URL + "/v1")
+	term.sends("a\xff\xfeb")
+	term.wait(`› a\xff\xfeb`)
+	term.sends("\x1b[200~ c\xe4d\nnext\x1b[201~")
+	term.wait(`› a\xff\xfeb c\xe4d`, "  next")
+	term.types("", "Enter")
+	term.wait("more")
+	term.shows("bytes")
+	requests := model.Requests()
+	if body := string(requests[len(requests)-1].Body); !strings.Contains(body, `a\\xff\\xfeb c\\xe4d\nnext`) {
+		t.Errorf("the model was sent %s", body)
+	}
+}
+
+// Kill -9 while a question is open, and go on.
+func TestKill(t *testing.T) {
+	term := open(t, 80, 40)
+	term.chat("")
+	term.types("hello", "Enter")
+	term.wait("[q]uit >")
+	term.types("a", "Enter")
+	term.wait("edit_file wants to write", "[q]uit >")
+	term.kill()
+	term.chat("--continue")
+	term.wait("this was cut off; /continue goes on")
+	term.shows("resumed")
+	term.types("/continue", "Enter")
+	term.wait("no result: the program ended before it was stored", "Done:")
+	if got := term.file("stet-demo.txt"); got != "A file of the scripted model.\nThis line is new.\n" {
+		t.Errorf("the file holds %q", got)
+	}
+	term.types("", "C-d")
+	term.wait("goes on with this")
+	term.chat("--resume")
+	term.wait("Go on with which session?", "❯ hello")
+	term.types("no such words")
+	term.wait("nothing matches")
+	term.types("", "C-u")
+	term.wait("❯ hello")
+	term.types("", "Enter")
+	term.gone("Go on with which session?")
+	term.wait("› hello", "Done:")
+}
+
+// Interrupt a turn, queue what is said meanwhile, and leave by Ctrl-C twice.
+func TestInterrupt(t *testing.T) {
+	goOn := make(chan struct{})
+	model, err := llmtest.Start(llmtest.Config{Handler: func(req *llm.Request) (llm.Response, error) {
+		last := req.Messages[len(req.Messages)-1]
+		text := last.Parts[len(last.Parts)-1].Text
+		if strings.HasPrefix(text, "wait") {
+			select {
+			case <-goOn:
+			case <-time.After(*patience):
+			}
+		}
+		return llm.Response{Message: llm.Message{Role: llm.Assistant, Parts: []llm.Part{{Text: "Heard: " + text}}}}, nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer model.Close()
+	term := open(t, 80, 24)
+	term.chat("--api chat --base-url " + model.URL + "/v1")
+	term.types("wait for it", "Enter")
+	term.wait("working")
+	term.types("and then this", "Enter")
+	term.wait("queued: and then this")
+	goOn <- struct{}{}
+	term.wait("Heard: wait for it", "Heard: and then this")
+	term.types("wait again", "Enter")
+	term.wait("working")
+	term.types("kept", "Enter")
+	term.wait("queued: kept")
+	term.types("", "C-c")
+	term.wait("interrupted; /continue goes on", "› kept")
+	close(goOn)
+	term.wait("Ctrl-C again quits")
+	term.types("", "C-c")
+	term.wait("goes on with this")
+}
+
+// One task, with questions on the terminal.
+func TestRun(t *testing.T) {
+	term := open(t, 80, 30)
+	term.types(`clear; stet run --model scripted "show me"; echo exit $?`, "Enter")
+	term.wait("write_file wants to write", "[q]uit >")
+	term.types("s", "Enter")
+	term.wait("Done:", "exit 0")
+}
+
+// A terminal that cannot move its cursor gets lines.
+func TestDumb(t *testing.T) {
+	term := open(t, 80, 30)
+	term.types("clear; TERM=dumb stet chat --model scripted; echo exit $?", "Enter")
+	term.wait(">")
+	term.types("show me", "Enter")
+	term.wait("write_file wants to write", "[q]uit >")
+	term.types("s", "Enter")
+	term.wait("Done:")
+	term.types("/context", "Enter")
+	term.wait("the system prompt")
+	term.types("/quit", "Enter")
+	term.wait("exit 0")
+}

@@ -1,0 +1,131 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
+
+	"github.com/stet-dev/stet/agent"
+	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/session"
+)
+
+// Talk is a conversation with an agent: an [agent.Conversation].
+type Talk interface {
+	ID() string
+	State() session.State
+	Run(ctx context.Context, said []llm.Part, each func(agent.Event)) (agent.Outcome, error)
+	Compact(ctx context.Context, focus string, each func(agent.Event)) error
+	Rewind(ctx context.Context, to uint64) error
+	Fill() agent.Fill
+	Spent() agent.Spent
+}
+
+var _ Talk = (*agent.Conversation)(nil)
+
+// Chat is a person's conversation with an agent. On a terminal, what is finished
+// is printed above a few lines that change: so the terminal's own scrolling,
+// searching and copying work, and what was said stays when the chat ends or is
+// killed. Where In or Out is no terminal, or one that cannot move its cursor, it
+// is lines in, lines out.
+type Chat struct {
+	In     io.Reader
+	Out    io.Writer
+	Err    io.Writer // for what is no answer, without a terminal
+	Env    []string  // as os.Environ has it: TERM and NO_COLOR count
+	Editor string    // a shell command for Edit, as in $EDITOR; "": it is not offered
+
+	Talk   Talk   // the conversation to begin with
+	Model  string // its name, for the person
+	Policy string // what is asked about, in a few words
+
+	// Questions is where what waits for the person comes from; nil: nothing is
+	// asked here.
+	Questions Source
+
+	// Sessions lists the sessions that can be gone on with, the newest first,
+	// and Resume goes on with one. Nil: neither is offered.
+	Sessions func(ctx context.Context) ([]session.Info, error)
+	Resume   func(ctx context.Context, id string) (Talk, error)
+	Choose   bool // begin by choosing a session
+
+	// Undo takes back what the conversation wrote to files since a moment, after
+	// asking, and says what it did. Nil: it is not offered.
+	Undo func(ctx context.Context, t Talk, since time.Time) (string, error)
+}
+
+// Run has the conversation till the person has had enough, or ctx ends.
+func (c *Chat) Run(ctx context.Context) error {
+	if !c.moves() {
+		return c.runPlain(ctx)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var working sync.WaitGroup
+	m := newChat(ctx, c)
+	options := []tea.ProgramOption{
+		tea.WithContext(ctx), tea.WithInput(&keyboard{File: c.In.(*os.File)}), tea.WithOutput(c.Out), tea.WithEnvironment(c.Env), tea.WithoutSignalHandler(),
+	}
+	if !m.color {
+		options = append(options, tea.WithColorProfile(colorprofile.NoTTY))
+	}
+	p := tea.NewProgram(m, options...)
+	m.send = p.Send
+	m.start = func(f func() tea.Msg) tea.Cmd {
+		working.Go(func() { p.Send(f()) })
+		return nil
+	}
+	if c.Questions != nil {
+		working.Go(func() { follow(ctx, c.Questions, p.Send) })
+	}
+	_, err := p.Run()
+	cancel()
+	working.Wait()
+	for _, line := range m.printer.rest() {
+		_, _ = io.WriteString(c.Out, line+"\r\n") // a terminal that has gone says so when it is read
+	}
+	if errors.Is(err, tea.ErrProgramKilled) && ctx.Err() != nil && !errors.Is(err, tea.ErrProgramPanic) {
+		return nil // it was told to end
+	}
+	return err
+}
+
+// moves reports whether both ends are files that are a terminal whose cursor can
+// be moved.
+func (c *Chat) moves() bool {
+	if !isTerminal(c.In) || !isTerminal(c.Out) {
+		return false
+	}
+	term := c.getenv("TERM")
+	return term != "" && term != "dumb"
+}
+
+func (c *Chat) getenv(name string) string {
+	value := ""
+	for _, pair := range c.Env {
+		if v, ok := strings.CutPrefix(pair, name+"="); ok {
+			value = v
+		}
+	}
+	return value
+}
+
+// follow tells what happens to questions till the end of ctx or of the source.
+func follow(ctx context.Context, src Source, tell func(tea.Msg)) {
+	for {
+		e, err := src.Next(ctx)
+		if err != nil {
+			if ctx.Err() == nil {
+				tell(noted{wrong: true, text: "questions can no longer be answered here: " + err.Error()})
+			}
+			return
+		}
+		tell(e)
+	}
+}

@@ -1,0 +1,222 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/stet-dev/stet/agent"
+	"github.com/stet-dev/stet/llm"
+)
+
+// block is a kind of what is printed: different ones have an empty line between
+// them.
+type block uint8
+
+const (
+	blockNone block = iota
+	blockUser
+	blockProse
+	blockThought
+	blockCall
+	blockNote
+	blockQuestion
+)
+
+// print prints lines of a kind, which have been made safe.
+func (m *chat) print(kind block, lines ...string) {
+	if m.last != blockNone && (m.last != kind || kind == blockUser || kind == blockQuestion) {
+		m.printer.add("")
+	}
+	m.last = kind
+	m.printer.add(lines...)
+}
+
+func (m *chat) printUser(text string) {
+	m.print(blockUser, m.ink.user(text, m.columns())...)
+}
+
+// user is what the person said.
+func (k ink) user(text string, columns int) []string {
+	var out []string
+	for _, line := range strings.Split(strings.TrimRight(text, "\n"), "\n") {
+		for _, l := range fold(k.words("", line), columns-2) {
+			mark := "  "
+			if len(out) == 0 {
+				mark = k.paint(cyan+bold, "› ")
+			}
+			out = append(out, mark+k.paint(bold, l))
+		}
+	}
+	return out
+}
+
+// note tells the person something that nobody said.
+func (m *chat) note(n noted) {
+	style, mark := dim, "· "
+	if n.wrong {
+		style, mark = yellow, "! "
+	}
+	var out []string
+	for _, line := range strings.Split(strings.TrimRight(n.text, "\n"), "\n") {
+		out = append(out, fold(m.words(style, mark+line), m.columns())...)
+		mark = "  "
+	}
+	m.print(blockNote, out...)
+}
+
+// thought is thinking, folded to a line, or whole.
+func (k ink) thought(text string, columns int, whole bool) []string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	if strings.TrimSpace(text) == "" {
+		return nil
+	}
+	if whole {
+		var out []string
+		for _, line := range lines {
+			out = append(out, fold(k.words(dim, line), columns)...)
+		}
+		return out
+	}
+	more := ""
+	if len(lines) > 1 {
+		more = fmt.Sprintf(" (%d lines)", len(lines))
+	}
+	return []string{clip(k.words(dim, "✻ "+short(text, max(columns-len(more)-3, 8))+more), columns)}
+}
+
+// call is a call and what it came to, in one line, or with all of its text.
+func (k ink) call(p llm.Part, result string, failed bool, time string, columns int, whole bool) []string {
+	mark, style := k.paint(green, "● "), ""
+	if failed {
+		mark, style = k.paint(red, "✗ "), red
+	}
+	came := outcome(result, failed)
+	if time != "" {
+		came = strings.TrimPrefix(came+" · "+time, " · ")
+	}
+	head := mark + k.line("", callWords(p.Name, p.Args))
+	if came != "" {
+		if !failed {
+			style = dim
+		}
+		head += "  " + k.words(style, came)
+	}
+	out := []string{clip(head, columns)}
+	if failed || columns < 40 {
+		out = fold(head, columns) // why it failed is not cut off
+	}
+	if whole {
+		for _, text := range []string{p.Args, result} {
+			for _, line := range strings.Split(text, "\n") {
+				out = append(out, chop("  "+k.line(dim, line), columns)...)
+			}
+		}
+	}
+	return out
+}
+
+// conversation is what was said in a session, folded or whole.
+func (k ink) conversation(messages []llm.Message, columns int, whole bool) []string {
+	results := map[string]llm.Part{}
+	for _, msg := range messages {
+		for _, p := range msg.Parts {
+			if p.Kind == llm.ToolResult {
+				results[p.CallID] = p
+			}
+		}
+	}
+	var out []string
+	add := func(apart bool, lines ...string) {
+		if apart && len(out) > 0 && len(lines) > 0 {
+			out = append(out, "")
+		}
+		out = append(out, lines...)
+	}
+	calls := false // the block before was a call
+	for _, msg := range messages {
+		for _, p := range msg.Parts {
+			switch {
+			case p.Kind == llm.Text && msg.Role == llm.User && agent.IsReminder(p):
+				if whole {
+					add(true, k.thought(p.Text, columns, true)...)
+				}
+				continue
+			case p.Kind == llm.Text && msg.Role == llm.User:
+				add(true, k.user(p.Text, columns)...)
+			case p.Kind == llm.Text && msg.Role == llm.Assistant:
+				add(true, k.proseLines(p.Text, columns)...)
+			case p.Kind == llm.Thinking:
+				add(true, k.thought(p.Text, columns, whole)...)
+			case p.Kind == llm.ToolCall:
+				r, ok := results[p.CallID]
+				if !ok {
+					r.Text, r.IsError = `{"error":"it was cut off"}`, true
+				}
+				add(!calls || whole, k.call(p, r.Text, r.IsError, "", columns, whole)...)
+				calls = true
+				continue
+			default:
+				continue
+			}
+			calls = false
+		}
+	}
+	return out
+}
+
+func (k ink) proseLines(text string, columns int) []string {
+	if strings.TrimSpace(text) == "" {
+		return nil
+	}
+	p := prose{ink: k}
+	var out []string
+	for _, line := range strings.Split(strings.Trim(text, "\n"), "\n") {
+		out = append(out, fold(p.line(line), columns)...)
+	}
+	return out
+}
+
+// replayed is how many lines of a conversation are shown when it is gone on with.
+const replayed = 200
+
+// replay prints the conversation so far.
+func (m *chat) replay() {
+	st := m.Talk.State()
+	lines := m.conversation(st.Messages, m.columns(), false)
+	if m.last != blockNone {
+		m.printer.add("")
+	}
+	m.last = blockNone
+	if more := len(lines) - replayed; more > 0 {
+		m.print(blockNote, m.paint(dim, clip(fmt.Sprintf("· %s above: Ctrl-O shows all", plural(more, "line")), m.columns())), "")
+		lines = lines[more:]
+	}
+	m.printer.add(lines...)
+	m.last = blockProse
+	for _, d := range st.Damaged {
+		m.note(noted{"of the stored session is missing: " + d.String(), true})
+	}
+	if cutOff(st.Messages) {
+		m.note(noted{text: "this was cut off; /continue goes on"})
+	}
+}
+
+// cutOff reports whether the agent was not done.
+func cutOff(messages []llm.Message) bool {
+	for i := len(messages) - 1; i >= 0; i-- {
+		msg := messages[i]
+		if msg.Local {
+			continue
+		}
+		if msg.Role != llm.Assistant {
+			return true
+		}
+		for _, p := range msg.Parts {
+			if p.Kind == llm.ToolCall {
+				return true
+			}
+		}
+		return false
+	}
+	return false
+}

@@ -1,0 +1,163 @@
+package tui
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/stet-dev/stet/agent"
+)
+
+// commands are what can be done by a line that begins with a slash.
+var commands = []struct{ name, args, about string }{
+	{"/help", "", "what can be done here"},
+	{"/resume", "[ID]", "go on with another session"},
+	{"/rewind", "", "go back to before an earlier message (also Esc Esc)"},
+	{"/compact", "[FOCUS]", "sum the conversation up, to make room; FOCUS is kept above all"},
+	{"/continue", "", "let the agent go on where it was cut off"},
+	{"/context", "", "what fills the window"},
+	{"/cost", "", "what the session has used and cost"},
+	{"/quit", "", "leave (also Ctrl-D, or Ctrl-C twice)"},
+}
+
+// keys are what can be done by keys.
+var keys = []struct{ name, about string }{
+	{"Enter", `send; Shift-Enter, Alt-Enter or \ at the end: a new line`},
+	{"↑ ↓", "what you said before"},
+	{"Ctrl-C", "interrupt the agent; twice: leave"},
+	{"Ctrl-O", "everything in full: thinking, calls, results"},
+	{"Tab", "complete a command; decide on what waits"},
+}
+
+// helpText says what can be done.
+func helpText(columns int) []string {
+	var out []string
+	row := func(name, about string) {
+		if columns < 50 {
+			out = append(out, name, "  "+about)
+			return
+		}
+		out = append(out, fmt.Sprintf("%-18s %s", name, about))
+	}
+	for _, c := range commands {
+		row(strings.TrimSpace(c.name+" "+c.args), c.about)
+	}
+	out = append(out, "")
+	for _, k := range keys {
+		row(k.name, k.about)
+	}
+	return out
+}
+
+// complete completes the name of a command.
+func (m *chat) complete() {
+	text := m.input.Value()
+	if !strings.HasPrefix(text, "/") {
+		return
+	}
+	var found []string
+	for _, c := range commands {
+		if strings.HasPrefix(c.name, text) {
+			found = append(found, c.name)
+		}
+	}
+	switch len(found) {
+	case 0:
+	case 1:
+		m.setInput(found[0] + " ")
+	default:
+		m.hint = strings.Join(found, "  ")
+	}
+}
+
+// command does what a line that begins with a slash says.
+func (m *chat) command(line string) tea.Cmd {
+	name, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+	rest = strings.TrimSpace(rest)
+	switch name {
+	case "/help":
+		m.tell(helpText(m.columns()))
+	case "/quit", "/exit":
+		return m.quit()
+	case "/context":
+		m.tell(contextText(m.Talk.Fill(), m.columns()))
+	case "/cost":
+		m.tell(costText(m.Talk.Spent()))
+	case "/resume":
+		if m.busy() {
+			return nil
+		}
+		if rest != "" && m.Resume != nil {
+			return m.resumeCmd(rest)
+		}
+		return m.listSessions()
+	case "/rewind":
+		return m.listMessages()
+	case "/continue":
+		if m.busy() {
+			return nil
+		}
+		return m.run(nil)
+	case "/compact":
+		if m.busy() {
+			return nil
+		}
+		talk := m.Talk
+		return m.work("compacting", func(ctx context.Context, tell func(agent.Event)) ended {
+			return ended{err: talk.Compact(ctx, rest, tell)}
+		})
+	default:
+		m.note(noted{fmt.Sprintf("there is no %s; /help says what there is", name), true})
+	}
+	return nil
+}
+
+// tell prints what was asked for.
+func (m *chat) tell(lines []string) {
+	var out []string
+	for _, line := range lines {
+		out = append(out, fold(m.words("", line), m.columns())...)
+	}
+	m.last = blockNone
+	m.printer.add("")
+	m.print(blockNote, out...)
+}
+
+// contextText says what fills the window.
+func contextText(f agent.Fill, columns int) []string {
+	out := []string{fmt.Sprintf("%s of %s tokens (%s); summed up from %s on", thousands(f.Used), thousands(f.Window), share(f), thousands(f.Limit))}
+	all := fillings(f)
+	total, widest := 0, 0
+	for _, s := range all {
+		total += s.tokens
+		widest = max(widest, len(s.what))
+	}
+	for _, s := range all {
+		if columns < 50 {
+			out = append(out, fmt.Sprintf("%s: %s", s.what, thousands(s.tokens)))
+			continue
+		}
+		const cells = 20
+		bar := strings.Repeat("▰", (s.tokens*cells+total-1)/total)
+		out = append(out, fmt.Sprintf("%-*s %6s  %s", widest, s.what, thousands(s.tokens), bar))
+	}
+	if f.Left > 0 {
+		out = append(out, fmt.Sprintf("left out, because it stands elsewhere or is old: %s", thousands(f.Left)))
+	}
+	return out
+}
+
+// costText says what a conversation has used.
+func costText(s agent.Spent) []string {
+	u := s.Usage
+	out := []string{
+		fmt.Sprintf("input %s, from the cache %s, into the cache %s, output %s",
+			thousands(u.Input), thousands(u.CacheRead), thousands(u.CacheWrite), thousands(u.Output)),
+	}
+	if s.Known {
+		return append(out, fmt.Sprintf("$%.4f", s.USD))
+	}
+	return append(out, "the model's prices are not known")
+}

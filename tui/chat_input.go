@@ -1,0 +1,264 @@
+package tui
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"charm.land/bubbles/v2/key"
+	"charm.land/bubbles/v2/textarea"
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/stet-dev/stet/agent"
+	"github.com/stet-dev/stet/llm"
+)
+
+func newInput() textarea.Model {
+	in := textarea.New()
+	in.SetPromptFunc(2, func(i textarea.PromptInfo) string {
+		if i.LineNumber == 0 {
+			return "› "
+		}
+		return "  "
+	})
+	in.ShowLineNumbers = false
+	in.EndOfBufferCharacter = ' '
+	in.DynamicHeight, in.MinHeight, in.MaxHeight = true, 1, 8
+	in.MaxContentHeight = 10_000
+	in.CharLimit = 0
+	in.SetVirtualCursor(false)
+	in.SetStyles(textarea.Styles{}) // the terminal's own colours
+	in.KeyMap.InsertNewline = key.NewBinding(key.WithKeys("shift+enter", "alt+enter", "ctrl+j"))
+	in.KeyMap.Paste = key.NewBinding() // a terminal's paste comes by itself
+	in.KeyMap.CopySelection = key.NewBinding()
+	in.KeyMap.SelectAll = key.NewBinding()
+	in.SetWidth(79)
+	return in
+}
+
+// recall is what the person said before, for the arrow keys.
+type recall struct {
+	all   []string
+	at    int    // in all; its length: what is being written
+	draft string // what was being written
+}
+
+// take takes up what was said in a conversation.
+func (r *recall) take(t Talk) {
+	for _, m := range t.State().Messages {
+		if text := saidIn(m); text != "" {
+			r.add(text)
+		}
+	}
+}
+
+// saidIn is what the person said in a message; "" where they did not.
+func saidIn(m llm.Message) string {
+	if m.Role != llm.User || m.Local {
+		return ""
+	}
+	var all []string
+	for _, p := range m.Parts {
+		if p.Kind == llm.Text && !agent.IsReminder(p) {
+			all = append(all, p.Text)
+		}
+	}
+	return strings.Join(all, "\n")
+}
+
+func (r *recall) add(text string) {
+	if n := len(r.all); n == 0 || r.all[n-1] != text {
+		r.all = append(r.all, text)
+	}
+	r.at = len(r.all)
+}
+
+// move goes one back or forth. It reports whether there was somewhere to go.
+func (r *recall) move(by int, now string) (string, bool) {
+	to := r.at + by
+	if to < 0 || to > len(r.all) {
+		return "", false
+	}
+	if r.at == len(r.all) {
+		r.draft = now
+	}
+	r.at = to
+	if to == len(r.all) {
+		return r.draft, true
+	}
+	return r.all[to], true
+}
+
+// paste puts text into the input. What speaks to a terminal appears as escapes:
+// the person sees what the agent will get.
+func (m *chat) paste(text string) tea.Cmd {
+	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		if !utf8.ValidString(line) || strings.IndexFunc(line, unicodeControl) >= 0 {
+			lines[i] = visible(line, func(escape string) string { return escape })
+		}
+	}
+	if m.full != nil {
+		return nil
+	}
+	m.hint, m.again = "", ""
+	if m.list != nil || m.deciding != nil || m.gone != "" {
+		lines = []string{strings.Join(lines, " ")}
+	}
+	m.input.InsertString(strings.Join(lines, "\n"))
+	m.filter()
+	return nil
+}
+
+// unicodeControl reports whether a terminal does something else than to print r.
+func unicodeControl(r rune) bool { return r < ' ' && r != '\t' || r >= 0x7f && r < 0xa0 }
+
+// key takes a key.
+func (m *chat) key(k tea.KeyPressMsg) tea.Cmd {
+	name := k.String()
+	again := m.again
+	m.hint, m.again = "", ""
+	if m.full != nil {
+		if m.full.key(name) {
+			m.full = nil
+		}
+		return nil
+	}
+	switch name {
+	case "ctrl+c":
+		return m.ctrlC(again == name)
+	case "ctrl+d":
+		if m.input.Value() == "" && m.deciding == nil {
+			return m.quit()
+		}
+	case "ctrl+z":
+		return tea.Suspend
+	case "ctrl+o":
+		m.unfold()
+		return nil
+	case "ctrl+l":
+		return tea.ClearScreen
+	}
+	switch {
+	case m.list != nil:
+		return m.listKey(k)
+	case m.deciding != nil || m.gone != "":
+		return m.questionKey(k)
+	}
+	return m.writeKey(k, again)
+}
+
+// ctrlC interrupts what is at work, clears what is written, and at last quits.
+func (m *chat) ctrlC(again bool) tea.Cmd {
+	switch {
+	case again:
+		m.interrupt()
+		return m.quit()
+	case m.list != nil:
+		m.closeList()
+	case m.turn != nil:
+		m.interrupt()
+		m.hint = "Ctrl-C again quits"
+	case m.input.Value() != "":
+		m.input.Reset()
+		m.hint = "Ctrl-C again quits"
+	default:
+		m.hint = "Ctrl-C again quits"
+	}
+	m.again = "ctrl+c"
+	return nil
+}
+
+// writeKey takes a key while something is being written for the agent.
+func (m *chat) writeKey(k tea.KeyPressMsg, again string) tea.Cmd {
+	name := k.String()
+	switch name {
+	case "esc", "alt+esc":
+		return m.escape(name == "alt+esc" || again == "esc")
+	case "enter":
+		return m.enter()
+	case "tab":
+		if len(m.asked) > 0 {
+			m.decide()
+			return nil
+		}
+		m.complete()
+		return nil
+	case "up", "ctrl+p":
+		if n := len(m.queue); n > 0 && m.input.Value() == "" {
+			m.setInput(m.queue[n-1])
+			m.queue = m.queue[:n-1]
+			return nil
+		}
+		if m.input.Line() == 0 && m.input.LineInfo().RowOffset == 0 {
+			m.recall(-1)
+			return nil
+		}
+	case "down", "ctrl+n":
+		if last := m.input.LineInfo(); m.input.Line() == m.input.LineCount()-1 && last.RowOffset == last.Height-1 {
+			m.recall(1)
+			return nil
+		}
+	}
+	return m.edit(k)
+}
+
+// edit hands a key to the input.
+func (m *chat) edit(k tea.KeyPressMsg) tea.Cmd {
+	var cmd tea.Cmd
+	m.input, cmd = m.input.Update(k)
+	m.filter()
+	return cmd
+}
+
+func (m *chat) setInput(text string) {
+	m.input.SetValue(text)
+	m.input.MoveToEnd()
+}
+
+func (m *chat) recall(by int) {
+	if text, ok := m.said.move(by, m.input.Value()); ok {
+		m.setInput(text)
+	}
+}
+
+// escape goes back: once it interrupts, twice it goes to an earlier message.
+func (m *chat) escape(twice bool) tea.Cmd {
+	switch {
+	case m.turn != nil:
+		m.interrupt()
+	case twice:
+		return m.listMessages()
+	default:
+		m.hint, m.again = "Esc again goes back to an earlier message", "esc"
+	}
+	return nil
+}
+
+// enter sends what is written, unless the line ends in a backslash.
+func (m *chat) enter() tea.Cmd {
+	text := m.input.Value()
+	if before, ok := strings.CutSuffix(text, `\`); ok && !strings.HasSuffix(before, `\`) {
+		m.setInput(before + "\n")
+		return nil
+	}
+	if strings.TrimSpace(text) == "" {
+		return nil
+	}
+	m.input.Reset()
+	m.said.add(text)
+	if strings.HasPrefix(text, "/") {
+		return m.command(text)
+	}
+	return m.say(text)
+}
+
+func (m *chat) quit() tea.Cmd {
+	m.interrupt()
+	m.bye, m.full = true, nil
+	if id := m.Talk.ID(); id != "" {
+		m.printer.add("")
+		m.printer.add(fold(m.paint(dim, "stet chat --resume "+id+" goes on with this"), m.columns())...)
+	}
+	return nil
+}

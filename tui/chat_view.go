@@ -1,0 +1,195 @@
+package tui
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/stet-dev/stet/agent"
+	"github.com/stet-dev/stet/llm"
+)
+
+// View implements tea.Model.
+func (m *chat) View() tea.View {
+	if m.bye || m.width == 0 { // the size is told first
+		return tea.NewView("")
+	}
+	if m.full != nil && !m.printer.under { // which would be printed there
+		v := tea.NewView(m.full.view(m.ink))
+		v.AltScreen = true
+		return v
+	}
+	lines, cursor := m.screen()
+	v := tea.NewView(strings.Join(lines, "\n"))
+	v.Cursor = cursor
+	return v
+}
+
+// reserve is how many lines of the screen no view takes: so many can be printed
+// above whatever view is on it, which need not be the newest.
+func (m *chat) reserve() int { return max(m.height/4, 1) }
+
+// screen is the view in lines, which leave the reserve free, and where
+// the cursor is.
+func (m *chat) screen() ([]string, *tea.Cursor) {
+	status := []string{m.status()}
+	if m.height < 4 {
+		status = nil
+	}
+	var below []string
+	if m.hint != "" {
+		below = fold(m.words(dim, m.hint), m.columns())
+	}
+	var above []string
+	input := strings.Split(m.input.View(), "\n")
+	switch {
+	case m.list != nil:
+		above = m.list.view(m.ink, m.columns(), max(m.height-m.reserve()-len(input)-len(status)-len(below), 1))
+	case m.deciding != nil || m.gone != "":
+		above = m.asking()
+	default:
+		above = m.progress()
+	}
+	if most := max(m.height-m.reserve()-len(input)-len(below)-len(status), 0); len(above) > most {
+		above = above[len(above)-most:]
+	}
+	lines := append(above, input...)
+	cursor := m.input.Cursor()
+	if cursor != nil {
+		cursor.Y += len(above)
+		cursor.Blink = false
+	}
+	lines = append(lines, below...)
+	lines = append(lines, status...)
+	for i := range lines {
+		lines[i] = ansi.Truncate(strings.TrimRight(lines[i], " "), m.columns(), "")
+	}
+	return lines, cursor
+}
+
+// spinner turns while something is at work.
+var spinner = []string{"⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"}
+
+// progress is what is under way, what was said meanwhile, and an empty line.
+func (m *chat) progress() []string {
+	var out []string
+	if m.turn != nil {
+		out = m.coming(m.height / 2)
+		words := m.turn.what
+		if m.turn.stopped {
+			words = "stopping"
+		}
+		if t := took(time.Since(m.turn.since)); t != "" {
+			words += " " + t
+		}
+		out = append(out, clip(m.paint(cyan, spinner[m.turn.frame%len(spinner)])+m.paint(dim, " "+words+" · Ctrl-C interrupts"), m.columns()))
+	}
+	for _, q := range m.queue {
+		out = append(out, clip(m.words(dim, "queued: "+short(q, 200)), m.columns()))
+	}
+	if len(m.asked) > 0 && m.deciding == nil {
+		out = append(out, fold(m.words(yellow, "? "+m.asked[0].Tool+" wants to "+wish(m.asked[0])+": Tab to decide"), m.columns())...)
+	}
+	return append([]string{""}, out...)
+}
+
+// status is the last line: how full the window is and of what, model, cost,
+// policy and session, as far as there is room.
+func (m *chat) status() string {
+	id := m.Talk.ID()
+	parts := []string{m.meter(), m.most(), m.Model, cost(m.Talk.Spent()), m.Policy, id[:min(len(id), 13)]}
+	const between = " · "
+	room := m.columns() + len(between) - 1
+	keep := make([]bool, len(parts))
+	for _, i := range []int{0, 2, 3, 4, 1, 5} { // what counts most has room first
+		width := ansi.StringWidth(ink{}.visible("", parts[i])) + len(between) - 1
+		if parts[i] != "" && (width <= room || i == 0) {
+			keep[i] = true
+			room -= width
+		}
+	}
+	var out []string
+	for i, part := range parts {
+		if keep[i] {
+			out = append(out, part)
+		}
+	}
+	return clip(m.words(dim, strings.Join(out, between)), m.columns())
+}
+
+// meter is how full the window is.
+func (m *chat) meter() string {
+	f := m.fill
+	if f.Window == 0 {
+		return ""
+	}
+	const cells = 8
+	full := min(cells, (f.Used*cells+f.Window/2)/f.Window)
+	return strings.Repeat("▰", full) + strings.Repeat("▱", cells-full) + " " + share(f) + " of " + thousands(f.Window)
+}
+
+// most is what fills most of the window.
+func (m *chat) most() string {
+	all := fillings(m.fill)
+	if len(all) == 0 {
+		return ""
+	}
+	return "most " + all[0].what
+}
+
+// filled is something that fills the window.
+type filled struct {
+	what   string
+	tokens int
+}
+
+// fillings are what fills the window, the largest first.
+func fillings(f agent.Fill) []filled {
+	var out []filled
+	add := func(what string, n int) {
+		if n > 0 {
+			out = append(out, filled{what, n})
+		}
+	}
+	add("tools", f.Tools)
+	for _, s := range f.Shares {
+		add(shareWords(s.Role, s.Kind), s.Tokens)
+	}
+	slices.SortStableFunc(out, func(a, b filled) int { return cmp.Compare(b.tokens, a.tokens) })
+	return out
+}
+
+func shareWords(r llm.Role, k llm.Kind) string {
+	switch {
+	case r == llm.System:
+		return "the system prompt"
+	case k == llm.ToolResult:
+		return "results of tools"
+	case k == llm.ToolCall:
+		return "calls of tools"
+	case k == llm.Thinking:
+		return "thinking"
+	case k == llm.Opaque:
+		return "images and the like"
+	case r == llm.User:
+		return "what you said"
+	case r == llm.Assistant:
+		return "what the model said"
+	}
+	return "other"
+}
+
+func cost(s agent.Spent) string {
+	if s.Usage.IsZero() {
+		return ""
+	}
+	if !s.Known {
+		return thousands(s.Usage.Prompt()+s.Usage.Output) + " tokens"
+	}
+	return fmt.Sprintf("$%.2f", s.USD)
+}
