@@ -12,6 +12,10 @@ type layout struct {
 	walk    rawjson.Walk // of the messages or items
 	first   int          // messages that go before those of the walk
 	toolsAt rawjson.Span
+
+	// summedUp is how many messages the walk has up to and with a summary that
+	// the provider made of them, calls of tools among them; 0: there is none.
+	summedUp int
 }
 
 // resume goes on behind the messages that the body has in common with an
@@ -30,6 +34,9 @@ func (d *decoder) resume(earlier *llm.Request, earlierBody []byte) (s rawjson.Sc
 	}
 	n := d.walk.Last().Messages
 	d.Before = earlier.Messages[before.first : before.first+n : before.first+n]
+	if before.summedUp <= n {
+		d.summedUp = before.summedUp
+	}
 	d.Few()
 	return s, true
 }

@@ -47,12 +47,14 @@ const (
 	resConversation
 	resRetention
 	resTruncation
+	resManagement
 	resKeyCount
 )
 
 var resKeys = [resKeyCount]string{
 	"input", "instructions", "model", "tools", "max_output_tokens", "stream", "prompt_cache_key",
 	"previous_response_id", "conversation", "prompt_cache_retention", "truncation",
+	"context_management",
 }
 
 // Decode implements llm.Codec.
@@ -123,6 +125,7 @@ func (d *decoder) responses(earlier *llm.Request, earlierBody []byte) (*llm.Requ
 	}
 	req.MaxTokens, _ = rawjson.Int(d.Body, f[resMaxTokens])
 	req.Caching.Lifetime = d.retention(f[resRetention])
+	req.Caching.Clears = d.summedUp > 0 || d.manages(f[resManagement])
 	req.Caching.Cuts = d.OneOf(f[resTruncation], "auto")
 	if d.toolsAt = f[resTools]; !d.toolsAt.IsZero() && !d.retakeTools(req, earlier, earlierBody) {
 		s := rawjson.At(d.Body, d.toolsAt)
@@ -134,6 +137,16 @@ func (d *decoder) responses(earlier *llm.Request, earlierBody []byte) (*llm.Requ
 	req.Messages = d.Messages()
 	d.laidOut(req, first)
 	return req, d.Err()
+}
+
+// manages reports whether the provider is told to change the prompt by itself.
+func (d *decoder) manages(at rawjson.Span) bool {
+	if at.KindOf(d.Body) != '[' {
+		return false
+	}
+	s := rawjson.At(d.Body, at)
+	s.Enter('[')
+	return s.Next()
 }
 
 var toolKinds = [2]string{"type", "tools"}
@@ -187,11 +200,18 @@ func (d *decoder) items(s *rawjson.Scanner) {
 			break
 		}
 		role := d.item(whole, f)
-		if open && role == llm.Assistant {
+		extends := open && role == llm.Assistant
+		if extends {
 			d.Extend()
+		} else {
+			d.End(role)
+		}
+		if d.summedUp == 0 && d.OneOf(f[itemType], "compaction", "compaction_summary") && d.Called() {
+			d.summedUp = len(d.Before) + d.Len()
+		}
+		if extends {
 			continue
 		}
-		d.End(role)
 		if open = role == llm.Assistant; !open {
 			d.cut(s)
 		}

@@ -23,11 +23,12 @@ type responsesReader struct {
 }
 
 // streamedItem is an item of the output. Its parts are those of the whole item
-// when that has come, and till then a call's identity and name, or what there
-// is of a message's texts.
+// when that has come, and till then a call's identity and name, or one for each
+// of a message's texts.
 type streamedItem struct {
 	index int
 	parts []llm.Part
+	texts [][]byte // of parts, as far as they have come
 	whole bool
 }
 
@@ -171,7 +172,10 @@ func (r *responsesReader) text(data []byte, index, content, at rawjson.Span) err
 	if n == len(it.parts) {
 		it.parts = append(it.parts, llm.Part{})
 	}
-	it.parts[n].Text += words
+	for len(it.texts) <= n {
+		it.texts = append(it.texts, nil)
+	}
+	it.texts[n] = append(it.texts[n], words...)
 	r.emit(llm.Event{Kind: llm.TextDelta, Index: r.place(it) + n, Text: words})
 	return nil
 }
@@ -264,9 +268,13 @@ func (r *responsesReader) Response() *llm.Response {
 	res := &llm.Response{ID: r.id, Model: m.Model, Usage: m.Usage, StopReason: m.StopReason}
 	res.Message.Role = llm.Assistant
 	for _, it := range r.items {
-		for _, p := range it.parts {
-			if it.whole || p.Kind == llm.Text && p.Text != "" {
-				res.Message.Parts = append(res.Message.Parts, p)
+		if it.whole {
+			res.Message.Parts = append(res.Message.Parts, it.parts...)
+			continue
+		}
+		for _, text := range it.texts { // of a call or reasoning nothing can be sent back before it is whole
+			if len(text) > 0 {
+				res.Message.Parts = append(res.Message.Parts, llm.Part{Text: string(text)})
 			}
 		}
 	}
