@@ -7,6 +7,21 @@ import "github.com/stet-dev/stet/llm"
 // 1.25 are reckoned with, and nothing is risked on them.
 type Price struct{ Read, Write float64 }
 
+// Saves is what leaving something out saves of the price of one request: text
+// that was left out before, or was sent before, and text that is new. cold says
+// that nothing of the request was cached. In the unit of its arguments, as plain
+// input.
+func (p Price) Saves(before, fresh float64, cold bool) float64 {
+	if cold {
+		return p.Write * (before + fresh)
+	}
+	return p.Read*before + p.Write*fresh
+}
+
+// Wastes is what it costs that something is written to the cache which would
+// have been read from it.
+func (p Price) Wastes(again float64) float64 { return (p.Write - p.Read) * again }
+
 // account is what eliding has saved so far, in plain input bytes, against the
 // same requests untouched. Where it is negative, nothing more is elided.
 type account struct {
@@ -15,6 +30,8 @@ type account struct {
 	seen    int  // bytes of its messages, untouched
 	left    int  // bytes left out of it
 	cold    bool // it was sent at a moment when nothing was cached
+	guessed bool // the last request was planned as one that finds nothing cached, and not answered yet
+	first   int  // tokens of the first prompt; 0: not known
 }
 
 // often is after how many turns it is asked whether a break pays.
@@ -38,11 +55,8 @@ func (f *Fold) request() {
 	}
 	first := a.settled == 0
 	p, was := f.price(), a.left
-	switch {
-	case a.cold, first:
-		a.balance += p.Write * float64(f.plan.Left)
-	default:
-		a.balance += p.Read*float64(was) + p.Write*float64(f.plan.Left-was)
+	a.balance += p.Saves(float64(was), float64(f.plan.Left-was), a.cold || first)
+	if !a.cold && !first {
 		f.warm()
 	}
 	a.settled, a.seen, a.left, a.cold = f.n+1, f.seen, f.plan.Left, false
@@ -50,13 +64,23 @@ func (f *Fold) request() {
 
 // Answered tells what the provider says that the last request used. Where it
 // was planned as one that finds nothing cached, and the cache was alive, the
-// account pays for what was written again without need.
+// account pays for what was written again without need. It was alive if more was
+// read of it than tools and system text, which may be there because of others:
+// they are about the first prompt, if Answered was told of that.
+//
+// It is for those who hold one conversation in one fold, and call it after every
+// answer. Package proxy does not: its conversations fork and outlive it, and it
+// knows the bytes of every request. It keeps an account of its own, by the same
+// prices (see [Price.Saves], [Price.Wastes]).
 func (f *Fold) Answered(u llm.Usage) {
-	if a := &f.account; f.guessed && u.CacheRead > 0 {
-		p := f.price()
-		a.balance -= (p.Write - p.Read) * float64(u.CacheWrite+u.Input) * bytesPerToken
+	a := &f.account
+	if a.guessed && u.CacheRead > a.first+a.first/3 {
+		a.balance -= f.price().Wastes(float64(u.CacheWrite+u.Input) * bytesPerToken)
 	}
-	f.guessed = false
+	a.guessed = false
+	if a.first == 0 && f.turns <= 1 {
+		a.first = u.Prompt()
+	}
 }
 
 // warm elides although the cache is alive, where that is due.
@@ -77,7 +101,7 @@ func (f *Fold) warm() {
 	p, best := f.price(), chance{}
 	worth := 0.0
 	for _, g := range f.gains() {
-		cost := (p.Write - p.Read) * float64(g.behind)
+		cost := p.Wastes(float64(g.behind))
 		back := p.Read * float64(g.gain) * f.horizon()
 		if cost <= a.balance && back > 2*cost && back-cost > worth {
 			worth, best = back-cost, g
@@ -100,7 +124,7 @@ type chance struct{ message, gain, behind int }
 func (f *Fold) breakAt(c chance) {
 	p, was := f.price(), f.plan.Left
 	f.elide(c.message)
-	f.account.balance += p.Read*float64(f.plan.Left-was) - (p.Write-p.Read)*float64(c.behind)
+	f.account.balance += p.Saves(float64(f.plan.Left-was), 0, false) - p.Wastes(float64(c.behind))
 }
 
 // gains lists the breaks that there could be, the newest first: each takes
@@ -124,7 +148,11 @@ func (f *Fold) gains() []chance {
 			gain += len(fa.call.args) - len(fa.verdict.args)
 		}
 		if (fa.verdict.text != "" || fa.verdict.args != was.args) && fa.seen <= f.account.seen {
-			out = append(out, chance{min(fa.message, fa.call.at.message), gain, max(0, f.account.seen-fa.seen+len(fa.text)+len(fa.call.args)-gain)})
+			behind := f.account.seen
+			if !f.engine.config.Marked {
+				behind += len(fa.text) + len(fa.call.args) - fa.seen
+			}
+			out = append(out, chance{min(fa.message, fa.call.at.message), gain, max(0, behind-gain)})
 		}
 		fa.verdict = was
 	}

@@ -122,3 +122,27 @@ func TestWrongGuessStopsEliding(t *testing.T) {
 		}
 	}
 }
+
+// Tools and system text are in the cache because of others: who reads no more
+// than them was right to guess.
+func TestOthersCacheIsNoWrongGuess(t *testing.T) {
+	w := outputsOf(60, 400)
+	for _, tt := range []struct {
+		read int
+		more bool
+	}{{8_000, true}, {20_000, false}} {
+		f := newEngine(t, Config{}).Fold()
+		f.Add(w.messages[:1]...)
+		f.Plan()
+		f.Answered(llm.Usage{CacheWrite: 8_500})
+		f.Add(w.messages[1:61]...)
+		f.Cold(Gap)
+		left := len(f.Plan().Edits)
+		f.Answered(llm.Usage{CacheRead: tt.read, CacheWrite: 50_000})
+		f.Add(w.messages[61:]...)
+		f.Cold(Gap)
+		if more := len(f.Plan().Edits) > left; left == 0 || more != tt.more {
+			t.Errorf("%d read: %d left out, then %d", tt.read, left, len(f.Plan().Edits))
+		}
+	}
+}

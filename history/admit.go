@@ -38,7 +38,7 @@ func (fa *fact) plain() bool {
 	if own := stubs(fa.text); len(own) > 0 {
 		return own[0].path == outputName
 	}
-	return !slices.ContainsFunc(fa.result.Sections, known)
+	return !fa.ours && !slices.ContainsFunc(fa.result.Sections, numbered)
 }
 
 // written records that a file was edited or written. stands says that the
@@ -46,13 +46,17 @@ func (fa *fact) plain() bool {
 // its lines.
 func (f *Fold) written(fa *fact, stands bool) {
 	a := &fa.call.action
-	clear(f.ledger.short)
+	clear(f.ledger.last)
 	for _, t := range a.Targets {
 		if k := f.keys.key(t.Path); k != "" {
 			f.ledger.file(k).changed()
 		}
 	}
 	if !stands {
+		return
+	}
+	if a.Op == dialect.Write && a.Content == contentLine { // it had left when the request came
+		f.oweAsked(fa)
 		return
 	}
 	b := f.writer(fa)
@@ -122,7 +126,7 @@ func (f *Fold) decided(fa *fact, own []stub) {
 	for i := range fa.reads {
 		r := &fa.reads[i]
 		for j := range r.sections {
-			if s := &r.sections[j]; numbered(s) {
+			if s := &r.sections[j]; numbered(*s) {
 				l := f.ledger.file(r.key)
 				l.asked(spanOf(s))
 				for _, c := range chunks(s) {
@@ -185,9 +189,7 @@ func (f *Fold) writer(fa *fact) bearer {
 }
 
 // numbered reports whether s shows lines, and their numbers are known.
-func numbered(s *dialect.Section) bool { return known(*s) }
-
-func known(s dialect.Section) bool {
+func numbered(s dialect.Section) bool {
 	return !s.Failed && !s.Unchanged && s.First > 0 && len(s.Lines) > 0
 }
 
@@ -195,7 +197,7 @@ func known(s dialect.Section) bool {
 // it stands. It returns what takes its place, and whether anything does. Lines
 // that are asked for again are never refused.
 func (f *Fold) admitSection(fa *fact, r *read, s *dialect.Section) (cut, bool) {
-	if !numbered(s) {
+	if !numbered(*s) {
 		return cut{}, false
 	}
 	l := f.ledger.file(r.key)

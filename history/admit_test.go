@@ -43,8 +43,8 @@ func TestWhatWasShownDecides(t *testing.T) {
 	other := c.read("a.ts", 85, 130, 200) // in view, not asked for before
 	c.call("filesystem-read", `{"filePath":"a.ts"}`, strings.Replace(shown("a.ts", 1, 50, 201), "line 7 ", "LINE 7 ", 1))
 	p := expectLeft(t, lossless(t), c, inside, other)
-	if !strings.Contains(p.Edits[0].Text, "call_1 (lines 1-50), call_2 (lines 51-100)") {
-		t.Errorf("%q should name both calls", p.Edits[0].Text)
+	if !strings.Contains(p.Edits[0].Text, "call_1 (lines 20-50), call_2 (lines 51-80)") {
+		t.Errorf("%q should name both calls, each with its lines", p.Edits[0].Text)
 	}
 }
 

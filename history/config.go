@@ -60,10 +60,10 @@ type Config struct {
 
 	// Idle is after how many turns of the model what nobody has touched since
 	// may leave at a moment: under adaptive, reads of files outside the
-	// workspace and outputs that may show text of files; under bold, after
-	// twice as many, reads of files where the agent changed nothing, reads past
-	// the newest KeepReads, and what was written, if it is large. 0 is 30,
-	// negative never.
+	// workspace (of dependencies already after 10) and outputs that may show
+	// text of files; under bold, after twice as many, reads of files where the
+	// agent changed nothing, reads past the newest KeepReads, and what was
+	// written, if it is large. 0 is 30, negative never.
 	Idle int
 
 	// Price is what the provider bills cached tokens at. Under bold, and with
@@ -71,6 +71,11 @@ type Config struct {
 	// that pays for itself soon, and out of what eliding has saved before.
 	Price  Price
 	Margin bool
+
+	// Marked says that the provider finds what it has cached by markers, and
+	// that there is none in the middle of the conversation: then what is cached
+	// is written anew from the beginning wherever it changes.
+	Marked bool
 
 	// Pressure is from which share of the window on old things leave even
 	// where the cache is alive: a tenth of the window at once, or nothing. 0

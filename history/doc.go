@@ -25,11 +25,12 @@
 // that the agent works on than stands elsewhere; the texts that edits replaced
 // where their lines stand elsewhere; plans that newer ones follow; and reads of
 // dependencies and of files outside the workspace that nobody has touched for
-// long, but for places that a person named or that the agent changed something
-// in (where the workspace is not known, nothing is outside); under bold also reads of files
-// that nobody has touched for longer, in directories where the agent changed
-// nothing, reads as old past the newest of their file, and large texts that were
-// written to files as idle.
+// long, but for files that a person named, and places that the system text
+// named or that the agent changed something in (where the workspace is not
+// known, nothing is outside); under bold also reads of files that nobody has
+// touched for longer, in directories where the agent changed nothing, reads as
+// old past the newest of their file, and large texts that were written to files
+// as idle.
 // Failed results, the newest results, what an agent's own stub is about, and
 // under adaptive the last read, edit or write that shows a line of a file of
 // the workspace, are never victims.

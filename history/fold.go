@@ -1,6 +1,7 @@
 package history
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -24,7 +25,7 @@ type Fold struct {
 	account account
 	places  places
 	named   []string // words of texts that may become places
-	guessed bool     // the last request was planned as one that finds nothing cached
+	heard   []string // words of persons' texts that may name files
 	plan    Plan     // what lossless has decided so far
 	lost    int      // results that look like reads, with no path to be found
 }
@@ -44,6 +45,7 @@ type calls struct {
 	uses    int    // calls of this id so far
 	message int    // that made the newest of them
 	open    []call // of that message, not answered yet, in order; the last one stays
+	first   [1]call
 }
 
 // fact is what the result of a recognised call says.
@@ -59,6 +61,7 @@ type fact struct {
 	points        []string // keys of the files that the agent's own stub says were read before
 	ours          bool     // the text is a line of ours already
 	marked        bool     // it holds what may be one
+	normal        string   // text, in the normal form of an output that shows no file
 	prints        bool     // an output that may show text of files
 	bound         bool     // it has no place in the body: it cannot be shortened
 	fixed         bool     // bound, or shortened before: it stays as it is
@@ -91,6 +94,7 @@ func (f *Fold) Len() int { return f.n }
 // Add appends messages to the conversation. Local ones are seen but nothing
 // in them counts.
 func (f *Fold) Add(messages ...llm.Message) {
+	f.facts = slices.Grow(f.facts, len(messages)/2)
 	for i := range messages {
 		m := &messages[i]
 		when := m.Time
@@ -116,8 +120,11 @@ func (f *Fold) message(m *llm.Message, when time.Time) {
 		f.seen += len(p.Text) + len(p.Args)
 		switch p.Kind {
 		case llm.Text:
-			if m.Role == llm.System {
+			switch m.Role {
+			case llm.System:
 				f.visit(p.Text)
+			case llm.User:
+				f.hear(p.Text)
 			}
 			if m.Role != llm.Assistant && f.keys.root == "" && len(f.facts) == 0 {
 				f.keys.setRoot(dialect.Root(p.Text))
@@ -139,6 +146,7 @@ func (f *Fold) called(c call) {
 	cs := f.calls[c.id]
 	if cs == nil {
 		cs = &calls{message: f.n}
+		cs.open = cs.first[:0]
 		f.calls[c.id] = cs
 	}
 	if cs.message != f.n {
@@ -166,7 +174,7 @@ func (f *Fold) answered(id string) (call, bool) {
 // result records what one result says, and lets lossless decide on it.
 func (f *Fold) result(part int, p *llm.Part, when time.Time) {
 	c, known := f.answered(p.CallID)
-	fa := fact{message: f.n, part: part, turn: f.turns, call: c, text: p.Text, seen: f.seen, when: when}
+	fa := fact{message: f.n, part: part, turn: f.turns, call: c, text: p.Text, normal: p.Text, seen: f.seen, when: when}
 	fa.bound = f.engine.config.InPlace && !p.Span.Valid()
 	fa.fixed = fa.bound
 	switch {
@@ -191,7 +199,7 @@ func (f *Fold) result(part int, p *llm.Part, when time.Time) {
 		}
 	case dialect.Shell, dialect.Output, dialect.Agent:
 		fa.ours = ours(p.Text)
-		fa.prints = fa.call.action.MayShowFiles(p.Text)
+		fa.normal, fa.prints = printed(&fa.call.action, p.Text)
 		if fa.call.action.Op == dialect.Shell && fa.call.action.Changes() {
 			f.ran(fa.call.action.Command)
 			f.ran(strings.ReplaceAll(fa.call.args, `\`, " "))

@@ -71,7 +71,8 @@ func dependency(root, key string) (dir, pkg string) {
 }
 
 // places are files and directories that the system text named, that the agent
-// wrote to, or in which it ran what may change something, by their keys.
+// wrote to, or in which it ran what may change something, and the files that a
+// person named, by their keys.
 type places map[string]bool
 
 // add adds a file or a directory, but for one that holds the workspace.
@@ -81,7 +82,7 @@ func (p places) add(root, key string) {
 	}
 	p[key] = true
 	dir, pkg := dependency(root, key)
-	if above := path.Dir(key); strings.Contains(strings.TrimLeft(path.Base(key), "."), ".") && len(above) > len(dir) {
+	if above := path.Dir(key); extended(key) && len(above) > len(dir) {
 		p.add(root, above) // the directory of a file, as it seems
 	}
 	if pkg != "" {
@@ -89,6 +90,11 @@ func (p places) add(root, key string) {
 	} else if parts := strings.SplitN(key, "/", workspace+2); absolute(key) && len(parts) > workspace+1 {
 		p[strings.Join(parts[:workspace+1], "/")] = true
 	}
+}
+
+// extended reports whether a path has an extension, as files mostly do.
+func extended(name string) bool {
+	return strings.Contains(strings.TrimLeft(path.Base(name), "."), ".")
 }
 
 // hold reports whether a file is one of the places, or below one. A place that
@@ -114,6 +120,22 @@ func (f *Fold) visit(text string) {
 	}
 }
 
+// hear notes the files that a person's text names: they are worked on, it may
+// be, and they alone. Who names a directory mostly says where to look.
+func (f *Fold) hear(text string) {
+	if !f.engine.admits() {
+		return
+	}
+	for word := range dialect.Paths(text) {
+		word = strings.TrimPrefix(word, "@")
+		dir, name := path.Split(word)
+		name, _, _ = strings.Cut(name, ":") // a line's number
+		if extended(name) {
+			f.heard = append(f.heard, dir+name)
+		}
+	}
+}
+
 // temporary are directories that commands leave their output in.
 var temporary = []string{"/tmp/", "/private/tmp/", "/var/folders/", "/dev/"}
 
@@ -135,5 +157,8 @@ func (f *Fold) settle() {
 	for _, word := range slices.Compact(f.named) {
 		f.places.add(f.keys.root, f.keys.normalise(word))
 	}
-	f.named = nil
+	for _, word := range f.heard {
+		f.places[f.keys.normalise(word)] = true
+	}
+	f.named, f.heard = nil, nil
 }

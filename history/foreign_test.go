@@ -14,6 +14,7 @@ func TestForeign(t *testing.T) {
 	run := func(command string) func(c *conv) {
 		return func(c *conv) { c.call("Bash", map[string]any{"command": command}, "done") }
 	}
+	said := func(text string) func(c *conv) { return func(c *conv) { c.user(text) } }
 	system := func(text string) func(c *conv) {
 		return func(c *conv) { c.add(llm.System, llm.Part{Text: text}) }
 	}
@@ -33,7 +34,11 @@ func TestForeign(t *testing.T) {
 		{"it names the dependency", "vendor/x/y/a.py", system("vendor/x/y is ours"), false},
 		{"it names another dependency", "vendor/x/a.py", system("vendor/z/b.py is ours"), true},
 		{"it names all that holds the workspace", "/home/me/lib/a.py", system("you are in /home/me"), true},
-		{"a person named it", "/home/me/lib/src/a.py", func(c *conv) { c.user("what does `/home/me/lib/src/a.py` do?") }, true},
+		{"a person named it", "/home/me/lib/src/a.py", said("what does `/home/me/lib/src/a.py` do?"), false},
+		{"a person named it and a line", "/home/me/lib/src/a.py", said("it fails in /home/me/lib/src/a.py:12:3."), false},
+		{"a person named the dependency's file", "vendor/x/y/a.py", said("make @vendor/x/y/a.py shorter"), false},
+		{"a person named its neighbour", "/home/me/lib/src/a.py", said("see /home/me/lib/src/b.py"), true},
+		{"a person named its directory", "/home/me/lib/src/a.py", said("see how /home/me/lib/src does it"), true},
 		{"built there", "/home/me/lib/src/a.py", run("cd /home/me/lib && make"), false},
 		{"copied to", "/home/me/lib/src/a.py", run("cp b.py /home/me/lib/src/b.py"), false},
 		{"only looked at", "/home/me/lib/src/a.py", run("cd /home/me/lib && grep -rn x . 2>/dev/null | head"), true},

@@ -68,8 +68,9 @@ func (f *Fold) sight(old map[at]bool) sight {
 // at names a read: the index of its fact, and of the read in it.
 type at struct{ fact, read int }
 
-// oldReads tells the reads that are past the newest K of their file. Newest is by time; equal or missing times fall back to the
-// position in the history (TRIM-10).
+// oldReads tells the reads that are past the newest K of their file. Newest is
+// by time; equal or missing times fall back to the position in the history
+// (TRIM-10).
 func (f *Fold) oldReads() map[at]bool {
 	byFile := make(map[string][]at)
 	for i := range f.facts {

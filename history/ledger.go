@@ -19,12 +19,18 @@ type ledger struct {
 	texts []text    // oldest first
 	index lineIndex // of texts
 	files map[string]*file
-	short map[string]bool // commands whose output was answered with less, and that were not run again yet
+	last  map[string]answer // by command, since a file was changed
+}
+
+// answer is how the last output of a command was sent.
+type answer struct {
+	short  bool // lines that stand above already were left out of it
+	normal bool // in its normal form
 }
 
 // newLedger returns an empty ledger.
 func newLedger() ledger {
-	return ledger{index: lineIndex{seed: maphash.MakeSeed()}, files: make(map[string]*file), short: make(map[string]bool)}
+	return ledger{index: lineIndex{seed: maphash.MakeSeed()}, files: make(map[string]*file), last: make(map[string]answer)}
 }
 
 // forget empties the ledger.

@@ -49,7 +49,7 @@ func (w wording) terminal(command string) string {
 	return mark + "output of an older command left out: " + plain(command, 80) + " Run it again if needed.]"
 }
 
-// unused is the line for a read that bold leaves out.
+// unused is the line for a read that leaves at a moment.
 func (w wording) unused(paths []string) string {
 	return fmt.Sprintf("%s%s: an older read, left out. Read it again if needed.]", mark, plain(strings.Join(paths, ", "), 200))
 }
@@ -119,9 +119,10 @@ func (p piece) where() string {
 // The first of a result says how to get the text.
 func (w wording) standing(path string, lines span, total int, pieces []piece, first bool) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s%s lines %d-%d", mark, plain(path, 200), lines.first, lines.last)
+	b.Grow(256)
+	b.WriteString(mark + plain(path, 200) + " lines " + strconv.Itoa(lines.first) + "-" + strconv.Itoa(lines.last))
 	if total > 0 {
-		fmt.Fprintf(&b, " of %d", total)
+		b.WriteString(" of " + strconv.Itoa(total))
 	}
 	if slices.ContainsFunc(pieces, func(p piece) bool { return p.other }) {
 		b.WriteString(sameMark)
@@ -134,8 +135,11 @@ func (w wording) standing(path string, lines span, total int, pieces []piece, fi
 			if i > 0 {
 				b.WriteString(", ")
 			}
-			s := p.text.span()
-			fmt.Fprintf(&b, "%s (lines %d-%d)", p.name(), s.first, s.last)
+			s := p.span
+			if len(pieces) == 1 {
+				s = p.text.span()
+			}
+			b.WriteString(p.name() + " (lines " + strconv.Itoa(s.first) + "-" + strconv.Itoa(s.last) + ")")
 		}
 	} else {
 		for i, p := range pieces {
@@ -153,14 +157,10 @@ func (w wording) standing(path string, lines span, total int, pieces []piece, fi
 			b.WriteString(p.where())
 		}
 	}
-	switch {
-	case first && w.language == "zh":
-		b.WriteString("。再次读取可得全文。]")
-	case first:
-		b.WriteString(". Ask again for the full text.]")
-	default:
-		b.WriteString("]")
+	if first {
+		b.WriteString(". Ask again for the full text.")
 	}
+	b.WriteString("]")
 	return b.String()
 }
 

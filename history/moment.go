@@ -29,7 +29,7 @@ func (f *Fold) Cold(Moment) {
 	if !f.engine.admits() {
 		return
 	}
-	f.account.cold, f.guessed = true, true
+	f.account.cold, f.account.guessed = true, true
 	if f.account.balance >= 0 {
 		f.elide(0)
 	}

@@ -10,17 +10,17 @@ const outputs = "\x00outputs"
 const outputName = "output"
 
 // admitOutput decides on what a command, a search, another agent or the like
-// printed: it is brought to its normal form, and lines that stand above already
-// give way to one line. A command that is run again after such an answer, with
-// no change to a file between, is answered in full. What failed stays as it is.
+// printed: it is brought to its normal form, where it shows no file, and lines
+// that stand above already give way to one line. A command that is run again
+// after such an answer, with no change to a file between, is answered in full,
+// byte for byte. What failed stays as it is.
 func (f *Fold) admitOutput(fa *fact) {
 	a := &fa.call.action
 	l := f.ledger.file(outputs)
 	l.show(f.writer(fa), 1, linesIn(said(a)))
-	again := f.ledger.short[a.Command]
-	delete(f.ledger.short, a.Command)
+	was := f.ledger.last[a.Command]
 	if len(stubs(fa.text)) > 0 { // what was decided once is not decided again
-		f.ledger.short[a.Command] = true
+		f.ledger.last[a.Command] = answer{short: true, normal: true}
 		for _, c := range chunks(&dialect.Section{First: 1, Lines: linesIn(fa.text)}) {
 			l.show(f.bearer(fa), c.first, c.lines)
 		}
@@ -28,9 +28,11 @@ func (f *Fold) admitOutput(fa *fact) {
 		return
 	}
 	text, stays := fa.text, fa.fixed || fa.result.Failed
-	if a.Op == dialect.Shell && !stays {
-		text = terminal(text)
+	again := was.short || was.normal && text != fa.normal
+	if !again && !stays {
+		text = fa.normal
 	}
+	f.ledger.last[a.Command] = answer{normal: text == fa.normal}
 	s := &dialect.Section{End: len(text), First: 1, Lines: linesIn(text)}
 	if len(s.Lines) == 0 {
 		return
@@ -42,13 +44,27 @@ func (f *Fold) admitOutput(fa *fact) {
 		sent, gone = f.engine.words.shorter(text, outputName, s, 0, rowsOf(text, s), l, runs)
 	}
 	if len(gone) > 0 {
-		f.ledger.short[a.Command] = true
+		f.ledger.last[a.Command] = answer{short: true, normal: true}
 	}
 	l.stay(f.bearer(fa), s, gone)
 	f.diffs(fa, sent)
 	if len(sent) < len(fa.text) {
 		f.plan.add(fa, sent, nil, Output)
 	}
+}
+
+// printed returns the normal form of what a command or the like printed, and
+// whether it may show text of files: then this is the text itself, since edits
+// are made from it.
+func printed(a *dialect.Action, text string) (normal string, files bool) {
+	normal = text
+	if a.Op == dialect.Shell {
+		normal = terminal(text)
+	}
+	if a.MayShowFiles(normal) {
+		return text, true
+	}
+	return normal, false
 }
 
 // said returns the text in a call's arguments that files and outputs may repeat.

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/stet-dev/stet/llm"
 )
 
 // A command's output that stands above already is one line; run again at once,
@@ -61,6 +63,49 @@ func TestPlanEchoed(t *testing.T) {
 	p := expectLeft(t, lossless(t), c, at)
 	if text := p.Edits[0].Text; !strings.HasPrefix(text, "User has approved") || !strings.Contains(text, "written by call_1 (lines 1-31 there)") {
 		t.Errorf("%q", text)
+	}
+}
+
+// Invariant 6: text of files that a command prints is not folded, since edits
+// are made from it: not a carriage return or a colour in it, and no lines that
+// are all the same.
+func TestFilesInOutputsStayAsTheyAre(t *testing.T) {
+	diff := "\x1b[1mdiff --git a/a.txt b/a.txt\x1b[m\n\x1b[36m@@ -1,2 +1,2 @@\x1b[m\n a\rb\n"
+	for _, tt := range []struct{ command, output string }{
+		{"git show HEAD:a.txt", "first line\rsecond line\rthird line\r"},
+		{"git show HEAD:a.txt", "PROGRESS = 'a\rb'\nx = 1\n"},
+		{"git show HEAD:a.txt", "RED = '\x1b[31m'\nprint(RED)\n"},
+		{"awk 1 a.txt", strings.Repeat("        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,\n", 12)},
+		{"make", diff},
+	} {
+		c := &conv{clock: noon}
+		c.call("Bash", map[string]any{"command": tt.command}, tt.output)
+		expectLeft(t, lossless(t), c)
+	}
+}
+
+// Invariants 4 and 7: a command that is run again prints what it printed, byte
+// for byte, where its output was brought to its normal form before; also where
+// the request planned is planned once more.
+func TestNormalFormAskedAgain(t *testing.T) {
+	c := &conv{clock: noon}
+	run := func(output string) int {
+		return c.call("Bash", map[string]any{"command": "go test ./..."}, output)
+	}
+	progress := "10 %\r50 %\r100 %\n\x1b[32mok\x1b[0m the package\n"
+	first := run(progress)
+	run(progress) // insists
+	third := run(progress)
+	c.call("filesystem-create", map[string]any{"filePath": "a.go", "content": "package a\n"}, "Written.")
+	changed := run(progress)
+	e := lossless(t)
+	p := expectLeft(t, e, c, first, third, changed)
+	if text := p.Edits[0].Text; text != "100 %\nok the package\n" {
+		t.Errorf("%q", text)
+	}
+	out := llm.Apply(c.messages, p.Edits)
+	if again := e.Plan(out); len(again.Edits) > 0 {
+		t.Errorf("planned again, message %d becomes %q", again.Edits[0].Message, again.Edits[0].Text)
 	}
 }
 
@@ -164,4 +209,35 @@ func TestOursInAnOutput(t *testing.T) {
 	if !strings.Contains(p.Edits[0].Text, "shown above by call_2 (lines 40-70 there)") {
 		t.Errorf("%q", p.Edits[0].Text)
 	}
+}
+
+// Invariant 4: outputs that are in their normal form here and not there, run
+// again and failed, are planned once and for all.
+func TestNormalFormIsPlannedOnce(t *testing.T) {
+	e := lossless(t)
+	rapid.Check(t, func(t *rapid.T) {
+		c := &conv{clock: noon}
+		for range rapid.IntRange(1, 12).Draw(t, "runs") {
+			if rapid.IntRange(0, 5).Draw(t, "write") == 0 {
+				c.call("filesystem-create", map[string]any{"filePath": "a.go", "content": "package a\n"}, "Written.")
+			}
+			parts := rapid.SliceOfN(rapid.SampledFrom([]string{
+				"10 %\r100 %\n", "\x1b[32mok\x1b[0m the package has passed\n", "\x1b[36m@@ -1,2 +1,2 @@\x1b[m\n",
+				lineRange("ok the package number %[1]d has passed", 1, 12), strings.Repeat("downloading, please wait for it\n", 12),
+			}), 0, 4).Draw(t, "output")
+			command := rapid.SampledFrom([]string{"make", "git show HEAD:a.go"}).Draw(t, "command")
+			failed := []bool{true}[:rapid.IntRange(0, 3).Draw(t, "failed")/3]
+			c.call("Bash", map[string]any{"command": command}, strings.Join(parts, ""), failed...)
+		}
+		p := e.Plan(c.messages)
+		if again := e.Plan(llm.Apply(c.messages, p.Edits)); len(again.Edits) > 0 {
+			t.Fatalf("planned again, message %d becomes %q", again.Edits[0].Message, again.Edits[0].Text)
+		}
+		n := rapid.IntRange(0, len(c.messages)).Draw(t, "prefix")
+		for i, edit := range e.Plan(c.messages[:n]).Edits {
+			if p.Edits[i] != edit {
+				t.Fatalf("the plan of %d messages is no prefix", n)
+			}
+		}
+	})
 }

@@ -29,6 +29,9 @@ func checkPointers(t *rapid.T, w *world, out []llm.Message, i int, x exposure) {
 		first, last := atoi(m[2]), atoi(m[3])
 		if plainly := ownShown.FindAllStringSubmatch(m[4], -1); strings.HasPrefix(m[4], "shown above by") && len(plainly) > 0 {
 			for n := first; n <= last; n++ {
+				if holders := slices.DeleteFunc(slices.Clone(plainly), func(p []string) bool { return n < atoi(p[2]) || n > atoi(p[3]) }); len(holders) != 1 {
+					t.Fatalf("message %d: line %d stands in %d places: %s", i, n, len(holders), m[0])
+				}
 				told[n] = func(text string) bool {
 					for _, p := range plainly {
 						if n >= atoi(p[2]) && n <= atoi(p[3]) && w.shownBy(out, p[1], x.path, n, text, i) {

@@ -92,7 +92,9 @@ func checkNothingIsLost(t *testing.T, name string, messages, out []llm.Message) 
 				trims++
 				shown := table.Result(actions[was.CallID], was.Text, was.IsError).Sections
 				if len(shown) == 0 { // what a command printed
-					shown = []dialect.Section{{Lines: linesIn(terminal(was.Text))}}
+					action := actions[was.CallID]
+					normal, _ := printed(&action, was.Text)
+					shown = []dialect.Section{{Lines: linesIn(normal)}}
 				}
 				above = append(above, is.Text)
 				for _, s := range shown {

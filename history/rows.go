@@ -21,13 +21,13 @@ func rowsOf(text string, s *dialect.Section) []int {
 			return rows
 		}
 	}
-	return find(text, s, plainRows(text, s.Start, s.End), func(row string) string { return strings.TrimSuffix(row, "\n") })
+	return find(text, s, plainRows(text, s.Start, s.End, len(s.Lines)+2), func(row string) string { return strings.TrimSuffix(row, "\n") })
 }
 
 // plainRows returns where the lines of a text begin between two offsets, and
-// the second.
-func plainRows(text string, at, end int) []int {
-	var rows []int
+// the second. There are about so many.
+func plainRows(text string, at, end, about int) []int {
+	rows := make([]int, 0, about)
 	for at < end {
 		rows = append(rows, at)
 		i := strings.IndexByte(text[at:end], '\n')
@@ -100,6 +100,7 @@ func prefix(row, line string, n int) (ok, numbered bool) {
 		return true, false
 	}
 	head = strings.TrimLeft(head, " L0")
-	rest, ok := strings.CutPrefix(head, strconv.Itoa(n))
+	var digits [20]byte
+	rest, ok := strings.CutPrefix(head, string(strconv.AppendInt(digits[:0], int64(n), 10)))
 	return ok && rest != "" && len(rest) <= 4 && (rest[0] < '0' || rest[0] > '9'), true
 }

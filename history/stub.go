@@ -53,7 +53,7 @@ func (fa *fact) meets(key string, lines span) bool {
 	for i := range fa.reads {
 		r := &fa.reads[i]
 		for j := range r.sections {
-			if s := &r.sections[j]; r.key == key && numbered(s) && spanOf(s).meets(lines) {
+			if s := &r.sections[j]; r.key == key && numbered(*s) && spanOf(s).meets(lines) {
 				return true
 			}
 		}
@@ -61,35 +61,32 @@ func (fa *fact) meets(key string, lines span) bool {
 	return false
 }
 
-// owe notes what a victim showed: asked for again, it is shown in full.
+// owe notes what a victim showed: asked for again, it is shown in full. The line
+// in its place does not say which lines these are, so it goes by those that were
+// asked for, which are the same when a planned request is planned again.
 func (f *Fold) owe(fa *fact) {
 	if a := &fa.call.action; a.Op == dialect.Write && len(a.Targets) == 1 {
 		if k := f.keys.key(a.Targets[0].Path); k != "" {
-			f.ledger.file(k).shorten(shortened{span: span{1, max(1, len(linesIn(a.Content)))}, text: a.Content, gone: true})
+			f.ledger.file(k).shorten(shortened{span: f.asks(fa, k), text: a.Content, gone: true})
 		}
 	}
 	for i := range fa.reads {
 		r := &fa.reads[i]
 		l := f.ledger.file(r.key)
+		o := shortened{span: f.asks(fa, r.key), text: fa.text, gone: true}
+		if len(r.sections) == 0 {
+			l.shorten(o)
+		}
 		for j := range r.sections {
-			s := &r.sections[j]
-			o := shortened{span: span{1, math.MaxInt}, text: fa.text, gone: true}
-			if numbered(s) {
-				o.span = spanOf(s)
-			}
-			if len(fa.result.Sections) > 1 {
+			if s := &r.sections[j]; len(fa.result.Sections) > 1 {
 				o.text = fa.text[s.Start:s.End]
 			}
 			l.shorten(o)
 		}
-		if len(r.sections) == 0 {
-			l.shorten(shortened{span: span{1, math.MaxInt}, text: fa.text, gone: true})
-		}
 	}
 }
 
-// oweAsked notes that a read had left already when the request came: which lines
-// it showed is not known, but which were asked for.
+// oweAsked is owe for what had left already when the request came.
 func (f *Fold) oweAsked(fa *fact) {
 	for _, t := range fa.call.action.Targets {
 		if k := f.keys.key(t.Path); k != "" {

@@ -150,3 +150,47 @@ func TestFileWithOurLines(t *testing.T) {
 		}
 	}
 }
+
+// Invariant 4: a planned request that is planned again stays as it is, also
+// where bold left out a read through a shell or what was written, and the file was read again since.
+func TestLeftIsOwedWhenPlannedAgain(t *testing.T) {
+	content := strings.Join(textOf(shown("a.ts", 1, 150, 150)), "\n")
+	for name, first := range map[string]func(c *conv){
+		"shell": func(c *conv) {
+			c.call("terminal-execute", map[string]any{"command": "sed -n '1,150p' src/a.ts"}, content+"\n")
+		},
+		"written": func(c *conv) {
+			c.call("filesystem-create", map[string]any{"filePath": "src/a.ts", "content": content + "\n"}, "Created.")
+		},
+	} {
+		c := &conv{}
+		c.user("go on")
+		first(c)
+		for i := range 70 {
+			c.call("terminal-execute", map[string]any{"command": fmt.Sprintf("try %d", i)}, "no")
+		}
+		c.call("terminal-execute", map[string]any{"command": "cat src/b.ts"}, content+"\n")
+		at := Break{After: len(c.messages), Why: Gap}
+		again := c.call("terminal-execute", map[string]any{"command": "cat src/a.ts"}, content+"\n")
+		e := newEngine(t, Config{Policy: Bold})
+		p := e.Plan(c.messages, at)
+		out := llm.Apply(c.messages, p.Edits)
+		if len(p.Edits) != 1 || out[again].Parts[0].Text != c.messages[again].Parts[0].Text {
+			t.Fatalf("%s: %+v", name, p.Trims)
+		}
+		if p := e.Plan(out, at); len(p.Edits) > 0 {
+			t.Errorf("%s: planned again, message %d becomes %.120q", name, p.Edits[0].Message, p.Edits[0].Text)
+		}
+	}
+}
+
+// textOf returns the lines of a numbered reading without their numbers.
+func textOf(numbered string) []string {
+	var out []string
+	for line := range strings.Lines(numbered) {
+		if _, text, ok := strings.Cut(strings.TrimSuffix(line, "\n"), "→"); ok {
+			out = append(out, text)
+		}
+	}
+	return out
+}

@@ -45,6 +45,13 @@ func (b *Builder) EndFirst(role Role) {
 // Len is the number of messages ended so far, without those Before.
 func (b *Builder) Len() int { return len(b.ends) }
 
+// Called reports whether a message before this place calls a tool.
+func (b *Builder) Called() bool {
+	calls := func(p Part) bool { return p.Kind == ToolCall }
+	return slices.ContainsFunc(b.Parts, calls) ||
+		slices.ContainsFunc(b.Before, func(m Message) bool { return slices.ContainsFunc(m.Parts, calls) })
+}
+
 // Extend gives the parts added since to the message ended last.
 func (b *Builder) Extend() { b.ends[len(b.ends)-1].at = len(b.Parts) }
 

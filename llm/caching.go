@@ -15,8 +15,9 @@ type Caching struct {
 	Breakpoints []Breakpoint  // in the order of the prompt; nil where the wire format has none
 	Lifetime    time.Duration // the longest that the request asks for; 0: the provider's usual one
 
-	// Clears: the provider is told to drop results of tools from the prompt once
-	// there are many of them. Cuts: it may drop the beginning of the prompt
+	// Clears: the provider drops results of tools from the prompt by itself: it
+	// is told to once there are many of them, or has summed up what stands before
+	// a place in the conversation. Cuts: it may drop the beginning of the prompt
 	// where the window is too small for all.
 	Clears, Cuts bool
 }

@@ -17,7 +17,7 @@ import (
 
 // The forms of lines that say that a text stands elsewhere.
 var (
-	standingForm = regexp.MustCompile(`\[stet: ([^\n]*?) lines (\d+)-(\d+)(?: of \d+)? (?:unchanged|the same): ([^\n]*?)(?:\. Ask again for the full text\.|。再次读取可得全文。)?\](?:\n|$)`)
+	standingForm = regexp.MustCompile(`\[stet: ([^\n]*?) lines (\d+)-(\d+)(?: of \d+)? (?:unchanged|the same): ([^\n]*?)(?:\. Ask again for the full text\.)?\](?:\n|$)`)
 	spanForm     = regexp.MustCompile(`^(\S+|an earlier read) \(lines (\d+)-(\d+)\)(?:, |$)`)
 	pieceForm    = regexp.MustCompile(`^(?:(\d+)(?:-(\d+))? )?(shown above|written) by (an earlier (?:read|call)|\S+?)(?: \(lines (\d+)(?:-\d+)?(?: there| of [^\n]*?)\)| in [^\n]*?)?(?:, |$)`)
 	hunkForm     = regexp.MustCompile(`^@@ -\d+(?:,\d+)? \+(\d+)(?:,\d+)? @@`)

@@ -63,6 +63,11 @@ func (o Opener) each(path string, dir bool, fn func([]*Session, error) error) er
 		}
 		return nil
 	case dir:
+		f, err := os.Open(path)
+		if err != nil {
+			return fmt.Errorf("read session: %w", err)
+		}
+		f.Close()
 		return fmt.Errorf("read session %s: %w: a directory", path, ErrFormat)
 	case isDatabase(path):
 		return o.database(path, fn)

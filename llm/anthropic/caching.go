@@ -1,9 +1,9 @@
 package anthropic
 
 import (
-	"bytes"
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/stet-dev/stet/internal/rawjson"
@@ -51,7 +51,34 @@ func (d *decoder) caching(req *llm.Request, all, management rawjson.Span) {
 		c.Breakpoints = append(c.Breakpoints, b)
 	}
 	slices.SortStableFunc(c.Breakpoints, func(a, b llm.Breakpoint) int { return cmp.Compare(a.Blocks, b.Blocks) })
-	c.Clears = bytes.Contains(management.Of(d.Body), []byte("clear_tool_uses"))
+	c.Clears = d.summedUp > 0 || d.manages(management)
+}
+
+var (
+	managementKeys = [1]string{"edits"}
+	editKeys       = [1]string{"type"}
+)
+
+// manages reports whether the provider is told to change the prompt by itself:
+// in any way but that thoughts leave.
+func (d *decoder) manages(management rawjson.Span) bool {
+	if management.KindOf(d.Body) != '{' {
+		return false
+	}
+	var edits [1]rawjson.Span
+	s := rawjson.At(d.Body, management)
+	s.Object(managementKeys[:], edits[:])
+	if edits[0].KindOf(d.Body) != '[' {
+		return false
+	}
+	s = rawjson.At(d.Body, edits[0])
+	for s.Enter('['); s.Next(); {
+		var f [1]rawjson.Span
+		if s.Object(editKeys[:], f[:]).IsZero() || !strings.HasPrefix(d.Word(f[0]), "clear_thinking_") {
+			return true
+		}
+	}
+	return false
 }
 
 // blocks is how many parts the prompt has up to and with index part: the

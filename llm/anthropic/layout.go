@@ -14,6 +14,10 @@ type layout struct {
 	toolsAt  rawjson.Span
 	systemAt rawjson.Span
 	said     int // parts of the messages; those of the system text follow
+
+	// summedUp is how many parts the messages have up to and with a summary that
+	// the provider made of them, calls of tools among them; 0: there is none.
+	summedUp int
 }
 
 // resume goes on behind the messages that the body has in common with an
@@ -36,6 +40,9 @@ func (d *decoder) resume(earlier *llm.Request, earlierBody []byte) (s rawjson.Sc
 		messages = messages[1:]
 	}
 	d.Before, d.shared = messages[:at.Messages:at.Messages], at.Parts
+	if before.summedUp <= at.Parts {
+		d.summedUp = before.summedUp
+	}
 	for _, m := range before.marked {
 		if m.part >= 0 && m.part < at.Parts {
 			d.marked = append(d.marked, m)

@@ -1,0 +1,121 @@
+package history
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// tried adds calls that are nobody's and print next to nothing.
+func tried(c *conv, turns int) {
+	for i := range turns {
+		c.call("Bash", map[string]any{"command": fmt.Sprintf("make step%d", i)}, "done")
+	}
+}
+
+// TRIM-17: the five newest results are no victims, whatever they are.
+func TestNewestResultsStay(t *testing.T) {
+	w := &conv{}
+	w.user("go on")
+	var want []int
+	for i := range 8 {
+		at := w.call("Bash", map[string]any{"command": fmt.Sprintf("make part%d", i)}, long(fmt.Sprint("out ", i), 900))
+		if i < 3 {
+			want = append(want, at)
+		}
+	}
+	p, _ := cold(t, Config{KeepShell: 1}, w)
+	var got []int
+	for _, e := range p.Edits {
+		got = append(got, e.Message)
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("left out messages %v, want %v", got, want)
+	}
+}
+
+// TRIM-16: what the agent's own stub is about is no victim, however old.
+func TestPinnedReadStays(t *testing.T) {
+	for _, pinned := range []bool{false, true} {
+		w := &conv{}
+		w.user("Working directory: /home/me/project")
+		w.call("Read", `{"file_path":"/home/me/lib/a.ts"}`, lineRange(cat, 1, 60))
+		if pinned {
+			w.call("Read", `{"file_path":"/home/me/lib/a.ts"}`, agentsStub)
+		}
+		tried(w, 31)
+		if p, _ := cold(t, Config{}, w); (len(p.Edits) > 0) == pinned {
+			t.Errorf("pinned %v: %v", pinned, p.Edits)
+		}
+	}
+}
+
+// Invariant 6: a read outside the workspace leaves once nobody has touched the
+// file for thirty turns, one of a dependency for ten.
+func TestForeignReadsWait(t *testing.T) {
+	for path, turns := range map[string]int{"/home/me/lib/a.ts": 30, "/home/me/project/vendor/x/a.ts": soon} {
+		for _, early := range []int{1, 0} {
+			w := &conv{}
+			w.user("Working directory: /home/me/project")
+			w.call("Read", fmt.Sprintf(`{"file_path":%q}`, path), lineRange(cat, 1, 60))
+			tried(w, turns-early)
+			if p, _ := cold(t, Config{}, w); len(p.Edits) != 1-early {
+				t.Errorf("%s, %d turns: %d left", path, turns-early, len(p.Edits))
+			}
+		}
+	}
+}
+
+// Invariant 4: what stands before the place where the cache is broken stays,
+// arguments of old edits too.
+func TestNothingLeavesBeforeABreak(t *testing.T) {
+	w := work(func(c *conv) {
+		c.call("Read", `{"file_path":"a.ts"}`, lineRange(cat, 1, 60))
+		old := lineRange("the text of line %[1]d, as the file has it", 10, 30)
+		c.call("Edit", map[string]any{"file_path": "a.ts", "old_string": old, "new_string": "short\n"}, "Edited.")
+	})
+	for _, tt := range []struct{ from, want int }{{0, 1}, {len(w.messages) - 1, 0}} {
+		f := newEngine(t, Config{}).Fold()
+		f.Add(w.messages...)
+		f.elide(tt.from)
+		if got := len(f.Plan().Edits); got != tt.want {
+			t.Errorf("broken at message %d: %d left, want %d", tt.from, got, tt.want)
+		}
+	}
+}
+
+// TRK-9: lines are found where they stand one below the other, though each of
+// them stands by itself in a newer text too.
+func TestLongestRunIsNotTheNewest(t *testing.T) {
+	c := &conv{clock: noon}
+	lines := strings.SplitAfter(lineRange("the text of line %[1]d, as the file has it", 1, 30), "\n")[:30]
+	read := func(path string, lines ...string) int {
+		text := ""
+		for i, line := range lines {
+			text += fmt.Sprintf("%6d\t%s", i+1, line)
+		}
+		return c.call("Read", map[string]any{"file_path": path}, text)
+	}
+	read("a.ts", lines...)
+	backwards := slices.Clone(lines)
+	slices.Reverse(backwards)
+	read("b.ts", backwards...)
+	moved := read("a.ts", append([]string{"a new line at the top\n"}, lines...)...)
+	p := expectLeft(t, lossless(t), c, moved)
+	if len(p.Edits) > 0 && !strings.Contains(p.Edits[0].Text, "shown above by call_1") {
+		t.Errorf("%q", p.Edits[0].Text)
+	}
+}
+
+// TRIM-11: a line is in one language: that for a repeat is in English.
+func TestLinesAreInOneLanguage(t *testing.T) {
+	c := &conv{clock: noon}
+	c.read("a.ts", 1, 60, 60)
+	c.read("a.ts", 1, 60, 60)
+	for _, e := range newEngine(t, Config{Policy: Lossless, Language: "zh"}).Plan(c.messages).Edits {
+		if strings.ContainsFunc(e.Text, func(r rune) bool { return r > 0x2e80 }) {
+			t.Errorf("%q", e.Text)
+		}
+	}
+}
