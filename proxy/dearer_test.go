@@ -18,24 +18,24 @@ type cache struct {
 	used     map[uint64]time.Time // beginnings of prompts, by their hash
 	cost     float64
 	toolless bool // it does not go by the tools
+	ends     bool // it finds the ends of earlier requests alone
 }
 
 func (c *cache) ask(req *llm.Request, at time.Time) (u record.Usage) {
 	var h hasher
-	cached := true
 	part := func(text string) {
 		if volatile(text) {
 			return
 		}
 		h.text(text)
 		key := h.Sum64()
-		used, known := c.used[key]
-		if cached = cached && known && at.Sub(used) <= c.lifetime; cached {
-			u.CacheRead += len(text) / 4
-		} else {
-			u.CacheWrite += len(text) / 4
+		u.CacheWrite += len(text) / 4
+		if used, known := c.used[key]; known && at.Sub(used) <= c.lifetime {
+			u.CacheRead, u.CacheWrite = u.CacheRead+u.CacheWrite, 0
 		}
-		c.used[key] = at
+		if !c.ends {
+			c.used[key] = at
+		}
 	}
 	part(req.Model)
 	for _, tool := range req.Tools {
@@ -48,6 +48,7 @@ func (c *cache) ask(req *llm.Request, at time.Time) (u record.Usage) {
 			part(p.Text + p.Args)
 		}
 	}
+	c.used[h.Sum64()] = at
 	c.cost += 0.1*float64(u.CacheRead) + 1.25*float64(u.CacheWrite)
 	return u
 }
@@ -63,14 +64,15 @@ type trial struct {
 	system     []string
 	tools      string
 	marked     bool
+	responses  bool // it speaks that API, not Messages
 	said       []llm.Message
 	rows       []record.Request
 	dearest    float64 // the most that the bill through the proxy was above the other, as a share of it
 }
 
-func newTrial(t *testing.T, lifetime time.Duration) *trial {
-	c := func() *cache { return &cache{lifetime, map[uint64]time.Time{}, 0, false} }
-	p := newProxy(t, func(c *Config) { c.History.Policy = history.Adaptive })
+func newTrial(t *testing.T, lifetime time.Duration, change ...func(*Config)) *trial {
+	c := func() *cache { return &cache{lifetime: lifetime, used: map[uint64]time.Time{}} }
+	p := newProxy(t, append(change, func(c *Config) { c.History.Policy = history.Adaptive })...)
 	return &trial{T: t, proxy: p, with: c(), past: c(), at: noon, model: "claude-sonnet-4-5", system: []string{"You help. " + strings.Repeat("rule ", 800)}}
 }
 
@@ -87,6 +89,9 @@ func (k *trial) ask(says ...string) {
 		req.Messages = append(req.Messages, words(llm.User, says...))
 	}
 	to := k.proxy.endpoints.messages
+	if k.responses {
+		to = k.proxy.endpoints.responses
+	}
 	body, err := to.codec.Encode(req)
 	if err != nil {
 		k.Fatal(err)

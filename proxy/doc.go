@@ -110,11 +110,27 @@
 // have cost more than the hour's higher price: at such a gap, and from then on. A
 // request with a marker that is not understood keeps all as they are; none is added.
 //
+// # Models
+//
+// How far back a line may point goes by the window of the request's own model, and
+// the engine's account by its prices, as Config.Prices has them: each of a
+// conversation's models has a plan of its own, as it has a cache of its own. What is
+// not known is taken to be 200,000 tokens, at the API's own prices.
+//
+// With Config.History.Margin or Pressure, and under bold, old things leave also while
+// the cache is alive: where that pays for itself soon, or from a share of the model's
+// window on. That is decided from the conversation alone, by what the engine reckons
+// to have saved, so that it is decided the same way again after a restart. A Messages
+// request has markers near its end: there it is reckoned with that everything is
+// written anew, from the beginning. What it costs is charged to the conversation's
+// account too.
+//
 // # What is held
 //
 // The newest requests are held, decoded and folded, up to Config.Memory. One that
 // begins like one of these, byte for byte, up to somewhere in its messages is read
-// and planned from there on; the result is that of reading it whole.
+// from there on, and planned from there on if it asks the same model; the result is
+// that of reading it whole.
 //
 // # Who may ask
 //

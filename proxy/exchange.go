@@ -53,7 +53,7 @@ func (p *Proxy) newExchange(to endpoint, r *http.Request) *exchange {
 		path:     r.URL.Path,
 		row: record.Request{
 			Time: time.Now(), API: to.api, Upstream: to.upstream.Host, Client: clientOf(r.Header),
-			Policy: string(p.engine.Policy()), Observe: p.config.Observe, Conversation: "unknown",
+			Policy: string(p.policy), Observe: p.config.Observe, Conversation: "unknown",
 		},
 	}
 }

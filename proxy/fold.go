@@ -9,13 +9,13 @@ import (
 
 // fold plans the request, from where the fold of the one before ended if it
 // saw the same.
-func (p *Proxy) fold(d *reading) *history.Plan {
+func (p *Proxy) fold(d *reading, engine *history.Engine) *history.Plan {
 	messages, breaks := d.request.Messages, d.breaks
-	f, seen := p.recent.take(d.base)
+	f, seen := p.recent.take(d.base, engine)
 	if f != nil && f.Len() <= d.same && goesOn(messages, f.Len(), breaks, seen) {
 		breaks = breaks[len(seen):]
 	} else {
-		f = p.engine.Fold()
+		f = engine.Fold()
 	}
 	for _, b := range breaks {
 		f.Add(messages[f.Len():b.After]...)
@@ -24,7 +24,7 @@ func (p *Proxy) fold(d *reading) *history.Plan {
 	f.Add(messages[f.Len():]...)
 	plan := f.Plan()
 	f.Log(plan)
-	p.recent.give(d.now, f, d.breaks)
+	p.recent.give(d.now, held{f, engine, d.breaks})
 	return plan
 }
 

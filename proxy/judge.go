@@ -5,7 +5,6 @@ import (
 
 	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/llm"
-	"github.com/stet-dev/stet/prices"
 	"github.com/stet-dev/stet/record"
 )
 
@@ -69,7 +68,7 @@ func (p *Proxy) judge(x *exchange, d *reading) cause {
 	j.end = c.end() ^ salt
 	j.breaks = p.memory.breaks(&c, salt, j.sent.model)
 	p.memory.judge(j, &c, salt, x.row.Time, p.lifetimeOf(x, req), x.conversation)
-	j.certain = j.moment == history.Compaction || j.idle > j.lifetime && (j.idle > time.Hour || asksLifetime(x, req))
+	j.certain = j.moment == history.Compaction || j.idle > j.lifetime && (j.idle > time.Hour || p.asksLifetime(x, req))
 	if j.moment == history.Gap && !j.certain && !j.cooled() {
 		j.moment = ""
 	}
@@ -216,7 +215,7 @@ func (m *memory) recede(j *judgement) {
 
 // elides reports whether the policy plans anew at moments.
 func (p *Proxy) elides() bool {
-	switch p.engine.Policy() {
+	switch p.policy {
 	case history.Lossless, history.Adaptive, history.Bold:
 		return true
 	}
@@ -229,18 +228,17 @@ func (p *Proxy) lifetimeOf(x *exchange, req *llm.Request) time.Duration {
 	asked := req.Caching.Lifetime
 	for _, b := range req.Caching.Breakpoints {
 		if b.Lifetime == 0 {
-			asked = max(asked, p.memory.rules.of(x.api, "").Lifetime)
+			asked = max(asked, p.rules.of(x.api, "").Lifetime)
 		}
 	}
 	if asked > 0 {
 		return asked
 	}
-	return p.memory.rules.of(x.api, x.row.Model).Lifetime
+	return p.rules.of(x.api, x.row.Model).Lifetime
 }
 
 // asksLifetime reports whether a request names, by its markers, how long the prompt
 // is kept, to a provider that keeps to it.
-func asksLifetime(x *exchange, req *llm.Request) bool {
-	model, _ := prices.Lookup(x.row.Model)
-	return x.api == record.Messages && len(req.Caching.Breakpoints) > 0 && model.Provider == "anthropic"
+func (p *Proxy) asksLifetime(x *exchange, req *llm.Request) bool {
+	return x.api == record.Messages && len(req.Caching.Breakpoints) > 0 && p.rules.of(x.api, x.row.Model).provider == "anthropic"
 }

@@ -34,7 +34,7 @@ func (m *memory) lengthens(j *judgement, req *llm.Request) bool {
 	}
 	rule := m.rules.of(record.Messages, j.sent.model)
 	j.bridged += (rule.Write - rule.Read) * float64(t.prompt)
-	return j.bridged > t.surplus+surcharge(rule)*float64(t.prompt)
+	return j.bridged > t.surplus+surcharge(rule.Rule)*float64(t.prompt)
 }
 
 // hourly returns the edits that make all markers of a request ask for an hour;

@@ -27,7 +27,7 @@ type memory struct {
 	store record.Store // nil: nothing to recall
 	log   *slog.Logger
 	once  sync.Once
-	rules rules
+	rules *rules
 
 	mu    sync.Mutex
 	turns map[uint64][]*known // by the hash of their messages: one of each model
@@ -74,8 +74,8 @@ func (t *thread) answered(model string, at time.Time) {
 	}
 }
 
-func newMemory(store record.Store, log *slog.Logger) *memory {
-	return &memory{store: store, log: log, turns: map[uint64][]*known{}}
+func newMemory(store record.Store, rules *rules, log *slog.Logger) *memory {
+	return &memory{store: store, rules: rules, log: log, turns: map[uint64][]*known{}}
 }
 
 // recall loads what is stored, once.

@@ -376,7 +376,7 @@ func TestChainIsStable(t *testing.T) {
 
 // The memory is bounded; moments stay longer than other turns.
 func TestForget(t *testing.T) {
-	m := newMemory(nil, nil)
+	m := newMemory(nil, new(rules), nil)
 	for i := range 4*maxTurns + 1 {
 		turn := record.Turn{Prefix: uint64(i), Time: noon.Add(time.Duration(i) * time.Second)}
 		if i < 10 {

@@ -38,7 +38,7 @@ func (p *Proxy) prepare(x *exchange, h http.Header, why cause) {
 	if why == planned {
 		why = p.attempt(x, func() cause { return p.judge(x, &d) })
 	}
-	if why == planned && !p.config.Observe && (p.engine.Policy() != history.Off || len(d.hour) > 0) {
+	if why == planned && !p.config.Observe && (p.policy != history.Off || len(d.hour) > 0) {
 		why = p.attempt(x, func() cause { return p.change(x, &d) })
 	}
 	if why == planned && x.api != record.CountTokens {
@@ -84,7 +84,7 @@ func (p *Proxy) passed(x *exchange, why cause) {
 
 // change plans the request and patches its body.
 func (p *Proxy) change(x *exchange, d *reading) cause {
-	plan, err := p.planOf(d)
+	plan, err := p.planOf(x, d)
 	if err == nil {
 		d.sent.keep(plan.Edits)
 		edits := append(slices.Clip(plan.Edits), d.hour...)
@@ -102,9 +102,13 @@ func (p *Proxy) change(x *exchange, d *reading) cause {
 
 // planOf plans a request. Of the plan it keeps what may be done in a body:
 // results of tools and arguments of calls that stand in it as one value.
-func (p *Proxy) planOf(d *reading) (*history.Plan, error) {
+func (p *Proxy) planOf(x *exchange, d *reading) (*history.Plan, error) {
 	req := d.request
-	full := p.fold(d)
+	engine, err := p.engines.of(apiOf(x), x.row.Model, &req.Caching)
+	if err != nil {
+		return nil, err
+	}
+	full := p.fold(d, engine)
 	if len(full.Trims) != len(full.Edits) {
 		return nil, errors.New("a plan has a reason for each edit")
 	}
@@ -137,7 +141,7 @@ func (p *Proxy) report(x *exchange, d *reading) {
 	if d.plan == nil {
 		why := p.attempt(x, func() (why cause) {
 			var err error
-			if d.plan, err = p.planOf(d); err != nil {
+			if d.plan, err = p.planOf(x, d); err != nil {
 				return misfit
 			}
 			return planned

@@ -3,6 +3,7 @@ package proxy
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -46,7 +47,7 @@ func BenchmarkPrepare(b *testing.B) {
 			defer p.Close(b.Context())
 			b.SetBytes(int64(len(bodies[0])))
 			b.ReportAllocs()
-			var added time.Duration
+			var added []time.Duration // but of the first body, which goes back to the beginning
 			for i := 0; b.Loop(); i++ {
 				b.StopTimer()
 				body := bodies[i%len(bodies)]
@@ -58,8 +59,11 @@ func BenchmarkPrepare(b *testing.B) {
 				b.StartTimer()
 				p.prepare(x, http.Header{}, planned)
 				b.StopTimer()
-				if added += x.row.Added; x.row.Passed != "" {
+				if x.row.Passed != "" {
 					b.Fatal(x.row.Passed)
+				}
+				if i%len(bodies) > 0 {
+					added = append(added, x.row.Added)
 				}
 				<-x.aside
 				p.settle(x)
@@ -67,7 +71,9 @@ func BenchmarkPrepare(b *testing.B) {
 				x.body.release(&p.buffers)
 				b.StartTimer()
 			}
-			b.ReportMetric(float64(added.Microseconds())/float64(b.N), "added-µs/op")
+			if slices.Sort(added); len(added) > 0 {
+				b.ReportMetric(float64(added[len(added)/2].Microseconds()), "median-added-µs")
+			}
 		})
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/stet-dev/stet/history"
+	"github.com/stet-dev/stet/prices"
 	"github.com/stet-dev/stet/record"
 )
 
@@ -24,8 +25,12 @@ type Config struct {
 	Upstreams Upstreams
 
 	// History says what is left out. If its Root is empty, the workspace is
-	// learned from what the agent says in each conversation.
+	// learned from what the agent says in each conversation; if its Window or
+	// its Price is zero, it is each model's own.
 	History history.Config
+	// Prices are the models' windows and prices; nil: those that stet knows. It
+	// must not be changed any more.
+	Prices *prices.Catalog
 	// Observe forwards every request as it is, and only reports what would
 	// have been left out.
 	Observe bool
@@ -58,7 +63,9 @@ type Proxy struct {
 	config    Config
 	endpoints endpoints
 	forwarder *httputil.ReverseProxy
-	engine    *history.Engine
+	policy    history.Policy
+	rules     *rules
+	engines   *engines
 	table     *table
 	memory    *memory
 	recent    *recent
@@ -111,9 +118,10 @@ func New(c Config) (*Proxy, error) {
 	if err != nil {
 		return nil, err
 	}
+	known := &rules{catalog: c.Prices}
 	p := &Proxy{
-		config: c, endpoints: targets, engine: engine, table: newTable(maxConversations), memory: newMemory(c.Store, c.Logger),
-		log: c.Logger, gather: promhttp.HandlerFor(c.Metrics, promhttp.HandlerOpts{}), closed: make(chan struct{}),
+		config: c, endpoints: targets, policy: engine.Policy(), rules: known, engines: &engines{config: c.History, rules: known},
+		table: newTable(maxConversations), memory: newMemory(c.Store, known, c.Logger), log: c.Logger, gather: promhttp.HandlerFor(c.Metrics, promhttp.HandlerOpts{}), closed: make(chan struct{}),
 	}
 	if p.metrics, err = newMetrics(c.Metrics); err != nil {
 		return nil, fmt.Errorf("metrics: %w", err)

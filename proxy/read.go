@@ -6,9 +6,11 @@ import (
 	"strings"
 
 	"github.com/stet-dev/stet/llm"
-	"github.com/stet-dev/stet/prices"
 	"github.com/stet-dev/stet/record"
 )
+
+// unknownWindow is taken for the tokens of a window that is not known.
+const unknownWindow = 128_000
 
 // decode reads the body, from where it goes on from one that is held.
 func (p *Proxy) decode(x *exchange, d *reading) cause {
@@ -28,17 +30,10 @@ func (p *Proxy) decode(x *exchange, d *reading) cause {
 	switch {
 	case req.Chained:
 		return chained
-	case req.Caching.Clears, req.Caching.Cuts && len(x.body.head)/3 > windowOf(x.row.Model):
+	case req.Caching.Clears, req.Caching.Cuts && len(x.body.head)/3 > cmp.Or(p.rules.of(x.api, x.row.Model).window, unknownWindow):
 		return managed
 	}
 	return planned
-}
-
-// windowOf is the size of a model's window in tokens; a small one where it is
-// not known.
-func windowOf(model string) int {
-	m, _ := prices.Lookup(model)
-	return cmp.Or(m.Window, 128_000)
 }
 
 // place finds the conversation of the request.

@@ -26,7 +26,7 @@ type recent struct {
 	order *list.List // of *past, newest first
 }
 
-// past is a request that was understood. Apart from fold it does not change.
+// past is a request that was understood. Apart from what is held of it, it does not change.
 type past struct {
 	api     string
 	body    *lease
@@ -34,10 +34,15 @@ type past struct {
 	chain   chain
 	probes  [2]int // offsets of texts in the body that tell it from others: one near the end of its messages, the last; 0: none
 
-	fold   *history.Fold   // of all its messages; nil while it is in use. Belongs to recent's lock
-	breaks []history.Break // that fold has seen
+	held  held          // of all its messages; without a fold while it is in use. Belongs to recent's lock
+	place *list.Element // likewise; nil: it is held no more
+}
 
-	place *list.Element // belongs to recent's lock; nil: it is held no more
+// held is a fold that is held.
+type held struct {
+	fold   *history.Fold
+	engine *history.Engine // that made it
+	breaks []history.Break // that it has seen
 }
 
 // weight is about how many bytes p keeps in use: the body, its texts, and what
@@ -91,26 +96,30 @@ func (r *recent) find(api string, body []byte) *past {
 }
 
 // take returns the fold of p, which may be nil, for the caller alone, and the
-// breaks that it has seen.
-func (r *recent) take(p *past) (*history.Fold, []history.Break) {
+// breaks that it has seen. One that another engine made stays where it is: it is
+// of another model.
+func (r *recent) take(p *past, engine *history.Engine) (*history.Fold, []history.Break) {
 	if p == nil {
 		return nil, nil
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	f := p.fold
-	p.fold = nil
-	return f, p.breaks
+	if p.held.engine != engine {
+		return nil, nil
+	}
+	f := p.held.fold
+	p.held.fold = nil
+	return f, p.held.breaks
 }
 
 // give puts a fold of p's messages back.
-func (r *recent) give(p *past, f *history.Fold, breaks []history.Break) {
+func (r *recent) give(p *past, h held) {
 	if p == nil {
 		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	p.fold, p.breaks = f, breaks
+	p.held = h
 }
 
 // add holds p, in place of before if p goes on from it. before may be nil.

@@ -24,6 +24,9 @@ type conversations struct {
 	now   time.Time
 }
 
+// models are some whose windows and prices are known, and one that is not.
+var models = []string{"m", "gpt-4", "claude-opus-4-6", "gpt-5.4"}
+
 // next draws a request that goes on from one of the conversations, or forks
 // from it.
 func (c *conversations) next(t *rapid.T) *llm.Request {
@@ -49,7 +52,7 @@ func (c *conversations) next(t *rapid.T) *llm.Request {
 		messages[i].Parts = slices.Clone(messages[i].Parts)
 		messages[i].Parts[0].Text += "!"
 	case 3:
-		req.Model += "x"
+		req.Model = rapid.SampledFrom(models).Draw(t, "model")
 	case 4:
 		req.AddTool(fmt.Sprint("t", len(req.Tools)), "", []byte(`{}`))
 	case 5:
@@ -137,10 +140,13 @@ func sendTo(t interface{ Fatalf(string, ...any) }, p *Proxy, to endpoint, body [
 // for byte, over conversations that go on, fork, go back and change.
 func TestIncremental(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		policy := rapid.SampledFrom(history.Policies()).Draw(t, "policy")
+		config := history.Config{
+			Policy: rapid.SampledFrom(history.Policies()).Draw(t, "policy"), KeepReads: 2, KeepShell: 2, Idle: 3,
+			Margin: rapid.Bool().Draw(t, "margin"), Pressure: rapid.SampledFrom([]float64{0, 0.5}).Draw(t, "pressure"),
+		}
 		var proxies [2]*Proxy
 		for i, memory := range []int64{rapid.SampledFrom([]int64{0, 60_000}).Draw(t, "memory"), -1} {
-			p, err := New(Config{History: history.Config{Policy: policy, KeepReads: 2, KeepShell: 2}, Memory: memory})
+			p, err := New(Config{History: config, Memory: memory})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -170,12 +176,12 @@ func TestIncremental(t *testing.T) {
 				got[i], rows[i] = send(t, p, to, body, c.now, record.Usage{})
 			}
 			if !bytes.Equal(got[0], got[1]) {
-				t.Fatalf("%s sent\n%s\nwant\n%s", policy, got[0], got[1])
+				t.Fatalf("%+v sent\n%s\nwant\n%s", config, got[0], got[1])
 			}
 			rows[0].Added, rows[1].Added = 0, 0
 			rows[0].Conversation, rows[1].Conversation = "", "" // named by chance
 			if rows[0] != rows[1] {
-				t.Fatalf("%s\n%+v\nwant\n%+v", policy, rows[0], rows[1])
+				t.Fatalf("%+v\n%+v\nwant\n%+v", config, rows[0], rows[1])
 			}
 		}
 		if r := proxies[0].recent; r.size > r.max || r.order.Len() == 0 && r.max > 1<<20 {
@@ -213,22 +219,22 @@ func TestGoesOn(t *testing.T) {
 		return p.recent.order.Front().Value.(*past)
 	}
 	first := newest(5, p.endpoints.messages, 1)
-	fold := first.fold
+	fold := first.held.fold
 	second := newest(8, p.endpoints.messages, 1)
-	if second.fold != fold || fold == nil || first.place != nil {
+	if second.held.fold != fold || fold == nil || first.place != nil {
 		t.Error("the fold began anew")
 	}
 	if n := same(second.request.Messages, first.request.Messages); n != len(first.request.Messages) ||
 		&second.request.Messages[3].Parts[0] != &first.request.Messages[3].Parts[0] {
 		t.Errorf("%d messages in common", n)
 	}
-	if counted := newest(9, p.endpoints.count, 1); counted.fold != fold {
+	if counted := newest(9, p.endpoints.count, 1); counted.held.fold != fold {
 		t.Error("a request to count tokens began anew")
 	}
-	if again := newest(9, p.endpoints.messages, 1); again.fold != fold {
+	if again := newest(9, p.endpoints.messages, 1); again.held.fold != fold {
 		t.Error("the request after it began anew")
 	}
-	if back := newest(6, p.endpoints.messages, 2); back.fold == fold || back.fold == nil {
+	if back := newest(6, p.endpoints.messages, 2); back.held.fold == fold || back.held.fold == nil {
 		t.Error("going back went on with a fold of more")
 	}
 }

@@ -10,41 +10,54 @@ import (
 // maxRules is how many models' rules are held: clients may name any.
 const maxRules = 1000
 
-// rules finds cache rules. The zero value is ready.
+// rules finds what models are billed by. The zero value knows the models that
+// stet knows.
 type rules struct {
+	catalog *prices.Catalog // nil: the embedded one
+
 	mu      sync.Mutex
-	byModel map[[2]string]prices.Rule // by API and model
+	byModel map[[2]string]rule // by API and model
 }
 
-// of is the cache rule that a model is taken to be billed by. A model that
-// nothing is known of, or whose provider is not known to sell a cache, is taken
-// for the API's own: there may be one all the same, and pruning against it
-// would cost.
-func (r *rules) of(api, model string) prices.Rule {
+// rule is the cache rule that a model is taken to be billed by, and what else is
+// known of it.
+type rule struct {
+	prices.Rule
+	window   int    // tokens; 0: not known
+	provider string // as prices.Model.Provider; "": not known
+}
+
+// of is the rule of a model. A model that nothing is known of, or whose provider
+// is not known to sell a cache, is taken to have that of the API's own: there may
+// be one all the same, and pruning against it would cost.
+func (r *rules) of(api, model string) rule {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	key := [2]string{api, model}
-	rule, ok := r.byModel[key]
+	found, ok := r.byModel[key]
 	if !ok {
 		if r.byModel == nil || len(r.byModel) >= maxRules {
-			r.byModel = map[[2]string]prices.Rule{}
+			r.byModel = map[[2]string]rule{}
 		}
-		rule = lookUp(api, model)
-		r.byModel[key] = rule
+		found = r.lookUp(api, model)
+		r.byModel[key] = found
 	}
-	return rule
+	return found
 }
 
-func lookUp(api, model string) prices.Rule {
-	if m, ok := prices.Lookup(model); ok {
-		if rule := m.Rule(); rule.Cached() {
-			return rule
+func (r *rules) lookUp(api, model string) rule {
+	find := prices.Lookup
+	if r.catalog != nil {
+		find = r.catalog.Lookup
+	}
+	m, _ := find(model)
+	found := rule{m.Rule(), m.Window, m.Provider}
+	if !found.Cached() {
+		name := prices.OpenAI
+		if api == record.Messages || api == record.CountTokens {
+			name = prices.Anthropic5m
 		}
+		found.Rule, _ = prices.RuleNamed(name) // these two are there
 	}
-	name := prices.OpenAI
-	if api == record.Messages || api == record.CountTokens {
-		name = prices.Anthropic5m
-	}
-	rule, _ := prices.RuleNamed(name) // these two are there
-	return rule
+	return found
 }

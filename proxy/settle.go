@@ -44,7 +44,8 @@ func (j *judgement) broke() (what string, at int) {
 	return "", 0
 }
 
-// charge keeps the thread's account by what the provider counted. What is not
+// charge keeps the thread's account by what the provider counted; none of it is the
+// engine's own (see history.Fold.Answered). What is not
 // seen is taken for the worse. The caller holds the lock.
 func (m *memory) charge(x *exchange, j *judgement) {
 	u, t, s := x.row.Usage, j.thread, x.sizes
@@ -52,7 +53,8 @@ func (m *memory) charge(x *exchange, j *judgement) {
 		return
 	}
 	rule := m.rules.of(x.api, x.row.Model)
-	price, again := rule.Read, s.rewritten(u)
+	price := history.Price{Read: rule.Read, Write: rule.Write}
+	again, uncached := s.rewritten(u, j.since.findable), false
 	switch seen := s.seen(u, j.whole(), rule.MinTokens, j.since.findable); {
 	case seen == alive:
 		x.row.Cache.Alive = j.moment != ""
@@ -65,10 +67,7 @@ func (m *memory) charge(x *exchange, j *judgement) {
 		if j.idle > j.lifetime && !j.certain && (t.cooled == 0 || j.idle < t.cooled) {
 			t.cooled = j.idle
 		}
-		again = 0
-		if j.moment != "" {
-			price = rule.Write
-		}
+		again, uncached = 0, j.moment != ""
 	}
 	elided := 0
 	for _, trim := range x.trims {
@@ -76,8 +75,8 @@ func (m *memory) charge(x *exchange, j *judgement) {
 			elided += trim.Before - trim.After
 		}
 	}
-	t.account += int(price*float64(elided)*min(s.scale(u), 10./36) - (rule.Write-rule.Read)*again)
-	t.surplus += surcharge(rule) * float64(u.CacheWrite)
+	t.account += int(price.Saves(float64(elided)*min(s.scale(u), 10./36), 0, uncached) - price.Wastes(again))
+	t.surplus += surcharge(rule.Rule) * float64(u.CacheWrite)
 	t.prompt, j.sent.prompt = u.Prompt(), u.Prompt()
 }
 

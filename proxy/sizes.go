@@ -70,8 +70,11 @@ func (s sizes) seen(u record.Usage, whole, shortest int, findable bool) sight {
 }
 
 // rewritten is how many tokens were written to the cache that had been there, in
-// another way, if it was alive.
-func (s sizes) rewritten(u record.Usage) float64 {
-	fresh := s.scale(u) * float64(s.all-s.common)
-	return max(0, min(s.scale(u)*float64(s.common-s.kept), float64(u.Prompt()-u.CacheRead)-fresh))
+// another way or where no marker leads to them any more, if it was alive.
+func (s sizes) rewritten(u record.Usage, findable bool) float64 {
+	fresh, lost := s.scale(u)*float64(s.all-s.common), s.common-s.kept
+	if lost > 0 && !findable {
+		lost = s.common
+	}
+	return max(0, min(s.scale(u)*float64(lost), float64(u.Prompt()-u.CacheRead)-fresh))
 }

@@ -113,7 +113,7 @@ func (h *Handler) sessionEvents(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer sub.Close()
-	s, err := newStream(w)
+	s, err := h.personStream(w, r)
 	if err != nil {
 		return nil // it has gone
 	}

@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -17,13 +18,27 @@ const heartbeat = 15 * time.Second
 type stream struct {
 	w    http.ResponseWriter
 	sent *http.ResponseController
+	in   func() bool // who reads it is still let in; nil: nobody has to be
+}
+
+// errOut ends the stream of a person who is not let in any more.
+var errOut = errors.New("no longer let in")
+
+// personStream begins a stream that ends when the person's token does, at its
+// next event or sign of life.
+func (h *Handler) personStream(w http.ResponseWriter, r *http.Request) (*stream, error) {
+	s, err := newStream(w)
+	if err == nil {
+		s.in = func() bool { _, err := h.whose(r); return err == nil }
+	}
+	return s, err
 }
 
 func newStream(w http.ResponseWriter) (*stream, error) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Accel-Buffering", "no") // proxies must not gather what we send
-	s := &stream{w, http.NewResponseController(w)}
+	s := &stream{w: w, sent: http.NewResponseController(w)}
 	_ = s.sent.SetWriteDeadline(time.Time{}) // of the server's WriteTimeout; a writer without one has none
 	_, err := fmt.Fprint(w, ": stet\n\n")
 	return s, s.flush(err)
@@ -38,6 +53,9 @@ func (s *stream) flush(err error) error {
 
 // send sends an event. id is its number, 0: it has none.
 func (s *stream) send(id uint64, event any) error {
+	if s.in != nil && !s.in() {
+		return errOut
+	}
 	data, err := json.Marshal(event) // in one line
 	if err != nil {
 		return err
@@ -48,6 +66,15 @@ func (s *stream) send(id uint64, event any) error {
 		}
 	}
 	_, err = fmt.Fprintf(s.w, "data: %s\n\n", data)
+	return s.flush(err)
+}
+
+// alive shows that the stream is.
+func (s *stream) alive() error {
+	if s.in != nil && !s.in() {
+		return errOut
+	}
+	_, err := fmt.Fprint(s.w, ": alive\n\n")
 	return s.flush(err)
 }
 
@@ -62,8 +89,7 @@ func follow[E any](ctx context.Context, s *stream, next func(context.Context) (E
 		case err == nil:
 			err = send(e)
 		case waiting.Err() != nil && ctx.Err() == nil:
-			_, err = fmt.Fprint(s.w, ": alive\n\n")
-			err = s.flush(err)
+			err = s.alive()
 		}
 		if err != nil {
 			return
@@ -73,7 +99,7 @@ func follow[E any](ctx context.Context, s *stream, next func(context.Context) (E
 
 // events tells what happens to the queue.
 func (h *Handler) events(w http.ResponseWriter, r *http.Request) error {
-	s, err := newStream(w)
+	s, err := h.personStream(w, r)
 	if err != nil {
 		return nil // it has gone
 	}

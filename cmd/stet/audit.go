@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strconv"
 	"strings"
 	"time"
 
@@ -113,12 +112,11 @@ func (p *program) openTrail(ctx context.Context) (*sqlite.Store, error) {
 func links(given []string) ([]record.Link, error) {
 	var all []record.Link
 	for _, s := range given {
-		number, hash, ok := strings.Cut(s, ":")
-		seq, err := strconv.ParseUint(number, 10, 64)
-		if !ok || err != nil || seq == 0 || len(hash) != 64 {
-			return nil, fmt.Errorf("--known: want NUMBER:HASH as --verify prints it, have %q", s)
+		l, err := record.ParseLink(s)
+		if err != nil {
+			return nil, fmt.Errorf("--known: %w, as --verify prints it", err)
 		}
-		all = append(all, record.Link{Seq: seq, Hash: hash})
+		all = append(all, l)
 	}
 	return all, nil
 }
@@ -217,7 +215,7 @@ func (p *program) verify(ctx context.Context, trail record.Trail, asJSON bool, k
 			Open    []uint64 `json:"open,omitempty"`
 		}{Entries: v.Entries}
 		if v.Entries > 0 {
-			report.Head = fmt.Sprintf("%d:%s", v.Head.Seq, v.Head.Hash)
+			report.Head = v.Head.String()
 		}
 		if v.Broken != nil {
 			report.Broken, report.Why = v.Broken.Seq, v.Broken.Why
@@ -231,7 +229,7 @@ func (p *program) verify(ctx context.Context, trail record.Trail, asJSON bool, k
 	} else {
 		fmt.Fprintf(p.out, "%s together\n", map[bool]string{true: "1 entry holds", false: fmt.Sprintf("%d entries hold", v.Entries)}[v.Entries == 1])
 		if v.Entries > 0 {
-			fmt.Fprintf(p.out, "the last is %d:%s\n", v.Head.Seq, v.Head.Hash)
+			fmt.Fprintf(p.out, "the last is %s\n", v.Head)
 		}
 		for _, e := range v.Open {
 			fmt.Fprintf(p.out, "write %d to %s has no outcome: it is under way, or was cut off\n", e.Seq, workspace.Quote(e.Path))

@@ -103,10 +103,13 @@ func (p *program) runBench(ctx context.Context, o benchOptions, args []string) e
 	if err := p.printBench(o, b); err != nil {
 		return err
 	}
-	if unread := slices.IndexFunc(b.Skipped, func(s replay.Skip) bool { return s.Unread }); unread >= 0 && b.Sessions == 0 {
+	if b.Sessions > 0 {
+		return nil
+	}
+	if unread := slices.IndexFunc(b.Skipped, func(s replay.Skip) bool { return s.Unread }); unread >= 0 {
 		return fmt.Errorf("nothing could be read: %s: %s", b.Skipped[unread].File, b.Skipped[unread].Reason)
 	}
-	return nil
+	return errors.New("nothing to compare: no sessions found")
 }
 
 func (p *program) printBench(o benchOptions, b *replay.Bench) error {
@@ -116,9 +119,7 @@ func (p *program) printBench(o benchOptions, b *replay.Bench) error {
 		enc.SetIndent("", "  ")
 		return enc.Encode(b)
 	case b.Sessions == 0:
-		_, err := fmt.Fprintln(p.out, "nothing to compare: no sessions found")
 		printSkipped(p.out, b.Skipped)
-		return err
 	case o.markdown:
 		benchTables(p.out, markdownTable, b)
 	default:

@@ -78,7 +78,7 @@ func chosenPolicies(names []string) ([]replay.Policy, error) {
 	}
 	for _, name := range names {
 		if asked[name] {
-			return nil, fmt.Errorf("unknown policy %q: choose of %s", name, strings.Join(known, ", "))
+			return nil, fmt.Errorf("unknown policy %q: choose from %s", name, strings.Join(known, ", "))
 		}
 	}
 	return chosen, nil

@@ -97,6 +97,11 @@ func (p *program) catalog(cmd *cobra.Command) (*prices.Catalog, error) {
 	if err != nil {
 		return nil, err
 	}
+	return p.models(o)
+}
+
+// models returns the models of the configuration, and those that stet knows.
+func (p *program) models(o *options) (*prices.Catalog, error) {
 	c, err := prices.Embedded()
 	if err != nil || o.Prices == "" {
 		return c, err

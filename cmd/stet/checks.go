@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"strconv"
 	"strings"
 
 	"github.com/stet-dev/stet/history"
@@ -38,6 +39,13 @@ func checkRecordDays(v any) error {
 func checkCacheTTL(v any) error {
 	if s := v.(string); s != "" && s != cacheTTLAsked && s != cacheTTLAuto {
 		return fmt.Errorf("unknown cache-ttl %q: choose asked or auto", s)
+	}
+	return nil
+}
+
+func checkPressure(v any) error {
+	if n, err := strconv.Atoi(fmt.Sprint(v)); err != nil || n < 0 || n > 100 {
+		return fmt.Errorf("pressure is a share of the window in per cent, 0 (never) to 100, not %v", v)
 	}
 	return nil
 }

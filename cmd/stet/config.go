@@ -47,6 +47,8 @@ var settings = []setting{
 	{"record", truth, nil, true},
 	{"record-days", number, checkRecordDays, true},
 	{"cache-ttl", text, checkCacheTTL, true},
+	{"margin", truth, nil, false},
+	{"pressure", number, checkPressure, false},
 	{"listen", text, nil, true},
 	{"log", text, nil, true},
 	{"upstream", text, checkUpstream, true},
@@ -61,6 +63,9 @@ var settings = []setting{
 	{"rate", number, checkRate, true},
 	{"dedupe", truth, nil, true},
 	{"prices", text, nil, true},
+	{"model", text, nil, true},
+	{"base-url", text, checkUpstream, true},
+	{"api", text, checkAPI, true},
 }
 
 const projectFile = ".stet.toml"

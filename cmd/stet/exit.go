@@ -16,6 +16,7 @@ import (
 const (
 	exitFailed   = 1
 	exitUsage    = 2
+	exitAlone    = 3 // of stet run and stet chat: the model refused, or a person would have had to decide
 	exitNotRun   = 126
 	exitNotFound = 127
 	exitSignal   = 128 // and the signal's number

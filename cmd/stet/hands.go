@@ -29,6 +29,7 @@ type hands struct {
 	root    *workspace.Root
 	tools   *filetools.Tools
 	handler *approval.Handler
+	queue   *approval.Queue // of what a person decides; nil: nobody is asked
 	trail   *sqlite.Store
 	log     *slog.Logger
 	logFile io.Closer
@@ -70,18 +71,18 @@ func (p *program) openHands(ctx context.Context, dir string, o *handOptions) (_ 
 		RollBack: h.rollBack,
 		Log:      h.log,
 	}
-	if o.policy.Unattended {
+	if o.policy.Unattended || o.elsewhere {
 		return h, nil
 	}
-	queue := new(approval.Queue)
-	h.handler.Approver = mcpserver.Relay{Next: queue}
+	h.queue = new(approval.Queue)
+	h.handler.Approver = mcpserver.Relay{Next: h.queue}
 	listener, err := listenForAnswers(state)
 	if err != nil {
 		return nil, err
 	}
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
 	h.stop = stop
-	desk := &approval.Server{Queue: queue, Root: h.root.Dir(), Log: h.log}
+	desk := &approval.Server{Queue: h.queue, Root: h.root.Dir(), Log: h.log}
 	h.serving.Go(func() {
 		defer listener.remove()
 		if err := desk.Serve(serving, listener); err != nil {

@@ -3,7 +3,8 @@
 // does not need any more.
 //
 // Exit codes: 0 it went well; 1 something broke; 2 the command line or the
-// configuration is wrong; 128+n signal n interrupted it. Under "stet wrap" the
+// configuration is wrong; 3 a person would have had to decide, or the model
+// refused ("stet run", "stet chat"); 128+n signal n interrupted it. Under "stet wrap" the
 // agent's own exit code comes back, 128+n when signal n ended it, 126 when it
 // could not be started, and 127 when there is no such command.
 package main

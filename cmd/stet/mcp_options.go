@@ -28,6 +28,10 @@ type handOptions struct {
 	rate      int // calls a minute; negative is any number
 	dedupe    bool
 	log       string
+
+	// elsewhere: who opens the hands says whom they ask; no socket is made for
+	// answers.
+	elsewhere bool
 }
 
 // handOptions reads the configuration for the workspace root. The project's

@@ -62,6 +62,12 @@ stet wrap -- opencode
 stet setup opencode --write
 stet approve
 
+# Talk to stet's own agent; --model scripted needs no key
+stet chat --model scripted
+
+# Everything on one port, with a web page for decisions
+stet serve
+
 # What it would have saved in the sessions on this machine
 stet savings`,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -79,7 +85,7 @@ stet savings`,
 	root.SetFlagErrorFunc(badFlag)
 	root.AddCommand(p.wrapCommand(), p.proxyCommand(), p.savingsCommand(), p.demoCommand(), p.versionCommand(),
 		p.mcpCommand(), p.approveCommand(), p.auditCommand(), p.undoCommand(), p.resumeCommand(), p.sessionsCommand(),
-		p.setupCommand(),
+		p.setupCommand(), p.chatCommand(), p.runCommand(), p.acpCommand(), p.serveCommand(), p.hostCommand(), p.tokenCommand(),
 		p.tokensCommand(), p.benchCommand(), p.cacheCommand())
 	addHelp(root)
 	for _, cmd := range root.Commands() {

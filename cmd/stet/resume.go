@@ -53,28 +53,8 @@ stet resume stdio-7F2KQXNA`,
 	}
 }
 
-// suspensions are the entries that suspended the sessions that still are,
-// oldest first.
-func suspensions(ctx context.Context, trail record.Trail) ([]record.Entry, error) {
-	all, err := trail.Entries(ctx, record.TrailQuery{Kinds: []record.Kind{record.Suspend, record.Resume}})
-	if err != nil {
-		return nil, err
-	}
-	newest := map[string]uint64{}
-	for _, e := range all {
-		newest[e.Session] = e.Seq
-	}
-	var left []record.Entry
-	for _, e := range all {
-		if e.Kind == record.Suspend && newest[e.Session] == e.Seq {
-			left = append(left, e)
-		}
-	}
-	return left, nil
-}
-
 func (p *program) listSuspended(ctx context.Context, trail record.Trail) error {
-	left, err := suspensions(ctx, trail)
+	left, err := record.Suspended(ctx, trail)
 	if err != nil {
 		return err
 	}
@@ -91,7 +71,7 @@ func (p *program) listSuspended(ctx context.Context, trail record.Trail) error {
 
 // resume lets a session go on, in whichever process it is.
 func (p *program) resume(ctx context.Context, trail record.Trail, session string) error {
-	left, err := suspensions(ctx, trail)
+	left, err := record.Suspended(ctx, trail)
 	if err != nil {
 		return err
 	}

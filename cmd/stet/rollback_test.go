@@ -77,7 +77,7 @@ func TestRollBack(t *testing.T) {
 			undone++
 		}
 	}
-	if undone != 2 || len(undoable(writes)) != 1 {
-		t.Errorf("%d undoings in the trail, %d writes left", undone, len(undoable(writes)))
+	if undone != 2 || len(record.Undoable(writes)) != 1 {
+		t.Errorf("%d undoings in the trail, %d writes left", undone, len(record.Undoable(writes)))
 	}
 }

@@ -32,19 +32,46 @@ type server struct {
 // to be learned from the requests. allowed are the host names, besides those
 // of the loopback, under which it may be asked.
 func (p *program) serve(ctx context.Context, o *options, listener net.Listener, root string, allowed []string) (*server, error) {
-	logger, logFile, err := p.openLog(o)
+	s, logger, err := p.openProxy(ctx, o, root, allowed)
 	if err != nil {
 		return nil, err
+	}
+	s.base = "http://" + listener.Addr().String()
+	s.http = &http.Server{
+		Handler: s.proxy, ReadHeaderTimeout: 30 * time.Second,
+		ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelDebug),
+	}
+	s.run(func() error { return s.http.Serve(listener) }, listener.Addr())
+	return s, nil
+}
+
+// run has serve listen on an address.
+func (s *server) run(serve func() error, address net.Addr) {
+	go func() {
+		defer close(s.ended)
+		if err := serve(); !errors.Is(err, http.ErrServerClosed) {
+			s.err = fmt.Errorf("listen on %s: %w", address, err)
+		}
+	}()
+}
+
+// openProxy makes a proxy that does not listen yet, and what it writes to.
+func (p *program) openProxy(ctx context.Context, o *options, root string, allowed []string) (*server, *slog.Logger, error) {
+	logger, logFile, err := p.openLog(o)
+	if err != nil {
+		return nil, nil, err
+	}
+	models, err := p.models(o)
+	if err != nil {
+		return nil, nil, errors.Join(err, logFile.Close())
 	}
 	store, note := p.openStore(ctx, o)
 	if note != "" {
 		p.say("%s", note)
 	}
-	s := &server{
-		base: "http://" + listener.Addr().String(), store: &witness{Store: store}, log: logFile, ended: make(chan struct{}),
-	}
+	s := &server{store: &witness{Store: store}, log: logFile, ended: make(chan struct{})}
 	c := proxy.Config{
-		Upstreams: o.Upstream, History: o.history(root), Observe: o.Observe, AllowedHosts: allowed, Logger: logger,
+		Upstreams: o.Upstream, History: o.history(root), Prices: models, Observe: o.Observe, AllowedHosts: allowed, Logger: logger,
 		LongerCache: o.LongerCache, Keep: proxy.Keep{For: time.Duration(o.RecordDays) * 24 * time.Hour},
 	}
 	if o.RecordDays == 0 {
@@ -54,19 +81,9 @@ func (p *program) serve(ctx context.Context, o *options, listener net.Listener, 
 		c.Store = s.store
 	}
 	if s.proxy, err = proxy.New(c); err != nil {
-		return nil, errors.Join(misconfigured(err), s.store.Close(), logFile.Close())
+		return nil, nil, errors.Join(misconfigured(err), s.store.Close(), logFile.Close())
 	}
-	s.http = &http.Server{
-		Handler: s.proxy, ReadHeaderTimeout: 30 * time.Second,
-		ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelDebug),
-	}
-	go func() {
-		defer close(s.ended)
-		if err := s.http.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-			s.err = fmt.Errorf("listen on %s: %w", listener.Addr(), err)
-		}
-	}()
-	return s, nil
+	return s, logger, nil
 }
 
 // close stops listening, lets the requests in flight end for at most grace or
@@ -79,13 +96,19 @@ func (s *server) close(ctx context.Context, grace time.Duration) error {
 		_ = s.http.Close() // the rest is cut off
 	}
 	<-s.ended
+	return errors.Join(s.err, s.writeDown(ctx))
+}
+
+// writeDown waits until the account of the requests is written, and lets go of
+// it. No request is under way any more.
+func (s *server) writeDown(ctx context.Context) error {
 	writing, cancelWriting := context.WithTimeout(context.WithoutCancel(ctx), writingDown)
 	defer cancelWriting()
 	if err := s.proxy.Close(writing); err != nil {
 		// The store is in use yet, and goes with the process.
-		return errors.Join(s.err, fmt.Errorf("the record is not complete: %w", err), s.log.Close())
+		return errors.Join(fmt.Errorf("the record is not complete: %w", err), s.log.Close())
 	}
-	return errors.Join(s.err, s.store.failure(), s.store.Close(), s.log.Close())
+	return errors.Join(s.store.failure(), s.store.Close(), s.log.Close())
 }
 
 // say tells the person something, on standard error.

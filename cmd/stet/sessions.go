@@ -40,7 +40,7 @@ stet sessions import ~/.codex/sessions`,
 		SuggestionsMinimumDistance: 2,
 	}
 	cmd.AddCommand(p.sessionsListCommand(), p.sessionsSearchCommand(), p.sessionsShowCommand(), p.sessionsExportCommand(),
-		p.sessionsImportCommand(), p.sessionsRewindCommand(), p.sessionsForkCommand())
+		p.sessionsImportCommand(), p.sessionsRewindCommand(), p.sessionsForkCommand(), p.sessionsResumeCommand(), p.sessionsCompactCommand())
 	for _, sub := range cmd.Commands() {
 		sub.Example = indented(sub.Example)
 	}

@@ -18,7 +18,7 @@ import (
 )
 
 // programs are what the tests can run besides what the system has.
-var programs = map[string]func(){"stet": main, "agent": agentMain, "ask": askMain, "counter": counterMain, "client": clientMain}
+var programs = map[string]func(){"stet": main, "agent": agentMain, "ask": askMain, "counter": counterMain, "client": clientMain, "ask-gateway": askGatewayMain}
 
 func TestMain(m *testing.M) {
 	testscript.Main(hearing{m}, programs)

@@ -76,7 +76,7 @@ func (p *program) runUndo(ctx context.Context, trail record.Trail, what string, 
 	if err != nil {
 		return err
 	}
-	left := undoable(all)
+	left := record.Undoable(all)
 	if what == "" {
 		p.listUndoable(left)
 		return nil
@@ -116,41 +116,6 @@ func (p *program) trust(ctx context.Context, trail record.Trail, yes bool) error
 	}
 	p.say("%v; look well at what would change", broken)
 	return nil
-}
-
-// undoable are the writes that have not been undone, oldest first.
-func undoable(all []record.Write) []record.Write {
-	type file struct{ root, path string }
-	undone := map[uint64]bool{}
-	stacks := map[file][]record.Write{}
-	for _, w := range all {
-		f := file{w.Root, w.Path}
-		stack := stacks[f]
-		if w.Tool == "undo" && !w.Open && len(stack) > 0 && stack[len(stack)-1].After == w.Before {
-			for i := len(stack) - 1; i >= 0; i-- {
-				if stack[i].Before != w.After {
-					continue
-				}
-				for _, u := range stack[i:] {
-					undone[u.Seq] = true
-				}
-				stack = stack[:i]
-				undone[w.Seq] = true // it is no step on the way there any more
-				break
-			}
-		}
-		if !undone[w.Seq] {
-			stack = append(stack, w)
-		}
-		stacks[f] = stack
-	}
-	var left []record.Write
-	for _, w := range all {
-		if !undone[w.Seq] {
-			left = append(left, w)
-		}
-	}
-	return left
 }
 
 // chooseWrites returns the writes of a session, or the one of a number.
@@ -226,24 +191,16 @@ func (p *program) undoIn(ctx context.Context, trail record.Trail, dir string, ch
 	if err != nil {
 		return err
 	}
-	set := new(tool.Set)
-	if err := set.Add(takeBack{tools, chosen}); err != nil {
-		return err
-	}
 	var who approval.Approver = here{p.dialog()}
 	if yes {
 		who = agreed{}
 	}
 	h := &approval.Handler{
-		Tools: set, Approver: who, Root: root.Dir(), Timeout: -1, Rate: -1,
+		Approver: who, Root: root.Dir(), Timeout: -1, Rate: -1,
 		Journal: &record.Journal{Trail: trail},
 	}
-	res, err := h.Call(ctx, tool.Call{Session: "stet undo", Client: "stet undo", Name: "undo", Arguments: json.RawMessage("{}")})
-	err = errors.Join(err, h.Journal.Close())
-	if err == nil && res.Failed() {
-		err = fmt.Errorf("not undone: %s", whatFailed(res))
-	}
-	if err != nil {
+	err = undoBy(ctx, h, tools, chosen, tool.Call{Session: "stet undo", Client: "stet undo"})
+	if err = errors.Join(err, h.Journal.Close()); err != nil {
 		return err
 	}
 	writes := "1 write"
@@ -252,6 +209,21 @@ func (p *program) undoIn(ctx context.Context, trail record.Trail, dir string, ch
 	}
 	p.say("undone: %s in %s", writes, workspace.Quote(root.Dir()))
 	return nil
+}
+
+// undoBy has writes in the workspace of tools taken back in the name of c. The
+// handler says who decides; its tools are set here, to one that no agent has.
+func undoBy(ctx context.Context, h *approval.Handler, tools *filetools.Tools, writes []record.Write, c tool.Call) error {
+	h.Tools = new(tool.Set)
+	if err := h.Tools.Add(filetools.TakeBack{Tools: tools, Writes: writes}); err != nil {
+		return err
+	}
+	c.Name, c.Arguments = "undo", json.RawMessage("{}")
+	res, err := h.Call(ctx, c)
+	if err == nil && res.Failed() {
+		err = fmt.Errorf("not undone: %s", whatFailed(res))
+	}
+	return err
 }
 
 // whatFailed is the error in a result's text.
@@ -265,29 +237,6 @@ func whatFailed(r tool.Result) string {
 	return workspace.Quote(said.Error)
 }
 
-// takeBack is the tool that undoes writes that were chosen beforehand.
-type takeBack struct {
-	tools  *filetools.Tools
-	writes []record.Write
-}
-
-// Spec implements tool.Tool.
-func (t takeBack) Spec() tool.Spec {
-	return tool.Spec{Name: "undo", Schema: json.RawMessage(`{"type":"object"}`), Destructive: true}
-}
-
-// Plan implements tool.Tool.
-func (t takeBack) Plan(ctx context.Context, c tool.Call) (*tool.Plan, error) {
-	var ws []filetools.Write
-	for _, w := range t.writes {
-		ws = append(ws, filetools.Write{
-			Number: int(w.Seq), Tool: w.Tool, Path: w.Path,
-			Before: workspace.Version(w.Before), After: workspace.Version(w.After), Time: w.Time,
-		})
-	}
-	return t.tools.PlanUndo(ctx, c, ws)
-}
-
 // rollBack undoes what a session wrote, file by file, for policy: each undo is
 // recorded like one that a person asks for. What cannot be undone stays, and
 // the error names it. (FILE-11)
@@ -298,7 +247,7 @@ func (h *hands) rollBack(ctx context.Context, session string) error {
 	}
 	var paths []string
 	by := map[string][]record.Write{}
-	for _, w := range undoable(all) {
+	for _, w := range record.Undoable(all) {
 		if w.Open {
 			continue
 		}
@@ -310,7 +259,7 @@ func (h *hands) rollBack(ctx context.Context, session string) error {
 	var failed []error
 	for _, path := range slices.Backward(paths) {
 		c := tool.Call{Session: session, Client: "policy", Name: "undo", Arguments: json.RawMessage("{}")}
-		plan, err := takeBack{h.tools, by[path]}.Plan(ctx, c)
+		plan, err := filetools.TakeBack{Tools: h.tools, Writes: by[path]}.Plan(ctx, c)
 		if err == nil {
 			var r tool.Result
 			if r, err = h.handler.Apply(ctx, c, plan, "policy"); err == nil && r.Failed() {

@@ -108,31 +108,10 @@ func (h *house) web() *web.Handler {
 	}
 }
 
-// takeBack is the tool that undoes writes that were chosen.
-type takeBack struct {
-	tools  *filetools.Tools
-	writes []record.Write
-}
-
-func (b takeBack) Spec() tool.Spec {
-	return tool.Spec{Name: "undo", Schema: json.RawMessage(`{"type":"object"}`), Destructive: true}
-}
-
-func (b takeBack) Plan(ctx context.Context, c tool.Call) (*tool.Plan, error) {
-	var all []filetools.Write
-	for _, w := range b.writes {
-		all = append(all, filetools.Write{
-			Number: int(w.Seq), Tool: w.Tool, Path: w.Path,
-			Before: workspace.Version(w.Before), After: workspace.Version(w.After), Time: w.Time,
-		})
-	}
-	return b.tools.PlanUndo(ctx, c, all)
-}
-
 // undo asks by the queue, and then undoes.
 func (h *house) undo(ctx context.Context, writes []record.Write, person string) error {
 	set := new(tool.Set)
-	if err := set.Add(takeBack{h.tools, writes}); err != nil {
+	if err := set.Add(filetools.TakeBack{Tools: h.tools, Writes: writes}); err != nil {
 		return err
 	}
 	asking := &approval.Handler{Tools: set, Approver: h.queue, Root: project, Rate: -1, Journal: h.handler.Journal}

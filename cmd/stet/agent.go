@@ -1,0 +1,145 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/stet-dev/stet/agent"
+	"github.com/stet-dev/stet/history"
+	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/session"
+	"github.com/stet-dev/stet/store/sqlite"
+	"github.com/stet-dev/stet/workspace"
+)
+
+// agentFlags are the flags of stet chat, stet run and stet acp that are no
+// settings.
+type agentFlags struct {
+	root      string
+	window    int
+	tasks     bool
+	unwatched bool // --write-without-asking
+}
+
+// addAgentFlags adds the flags that the commands share which run the agent.
+func addAgentFlags(f *pflag.FlagSet, a *agentFlags) {
+	f.StringVar(&a.root, "root", ".", "the directory that the agent works in")
+	f.String("model", "", "the model's name; \"scripted\" plays one, and needs no key")
+	f.String("base-url", "", "base URL of the model's endpoint (default the provider's own)")
+	f.String("api", "", "what the endpoint speaks: anthropic, chat, responses (default by the model's name)")
+	f.IntVar(&a.window, "window", 0, "tokens that the model takes; 0 is what is known of it")
+	f.BoolVar(&a.tasks, "tasks", false, "let the model give tasks to agents with windows of their own")
+	f.String("policy", string(history.Adaptive), "what may be left out of requests: off, keep-latest, lossless, adaptive, bold")
+	f.BoolVar(&a.unwatched, "write-without-asking", false, "ask nobody, for tests and throw-away trees; control files are refused")
+	f.Int("rate", defaultRate, "calls that a session may make a minute; 0 is any number")
+	f.String("log", "", "write the log to this file")
+}
+
+// house is the agent with all that it works with.
+type house struct {
+	*hands
+	agent *agent.Agent
+	store session.Store
+	model modelOptions
+	stop  func() // ends a scripted model
+}
+
+// openHouse opens the workspace, the store of conversations and the model, and
+// puts an agent together. Who decides on writes answers hands.queue, or takes
+// the place of hands.handler.Approver before the first call.
+func (p *program) openHouse(ctx context.Context, cmd *cobra.Command, f agentFlags) (_ *house, err error) {
+	root, err := p.workspaceDir(f.root)
+	if err != nil {
+		return nil, usage(cmd, err)
+	}
+	plan, err := p.options(cmd)
+	if err != nil {
+		return nil, err
+	}
+	o, err := p.handOptions(cmd, root)
+	if err != nil {
+		return nil, err
+	}
+	o.policy.Unattended = f.unwatched
+	o.dedupe = false // what stands in the window is history's to say
+	h := &house{stop: func() {}}
+	model, err := p.openModel(cmd, h)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, h.close())
+		}
+	}()
+	if h.hands, err = p.openHands(ctx, root, o); err != nil {
+		return nil, err
+	}
+	if h.store, err = sqlite.OpenSessions(ctx, p.trailFile()); err != nil {
+		return nil, err
+	}
+	engine := plan.history(root)
+	engine.Logger = h.log
+	agentWith := func(tasks *agent.Agent) *agent.Agent {
+		return &agent.Agent{
+			Model: model, Name: h.model.name, Tools: h.handler, Store: h.store, Dir: root, Files: h.tools, Engine: engine,
+			Prompt: agent.Prompt{Variables: variables(root)}, Hour: plan.LongerCache,
+			Limits: agent.Limits{Window: f.window}, Tasks: tasks, Log: h.log,
+		}
+	}
+	h.agent = agentWith(nil)
+	if f.tasks {
+		h.agent = agentWith(h.agent)
+	}
+	return h, nil
+}
+
+// variables are what the agent is told of where it works.
+func variables(root string) []agent.Variable {
+	return []agent.Variable{
+		{Name: "platform", Text: runtime.GOOS + "/" + runtime.GOARCH},
+		{Name: "workspace", Text: root},
+		{Name: "date", Text: time.Now().Format(time.DateOnly)},
+	}
+}
+
+// resume returns the conversation that an argument names: an ID, the beginning
+// of one, or "latest", which is the one used last in the workspace.
+func (h *house) resume(ctx context.Context, name string) (*agent.Conversation, error) {
+	var info session.Info
+	var err error
+	if name == "latest" {
+		info, err = session.Latest(ctx, h.store, h.root.Dir())
+	} else {
+		info, err = findSession(ctx, h.store, name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if info.Dir != h.root.Dir() {
+		return nil, fmt.Errorf("session %s works in %s: name it by --root", info.ID, workspace.Quote(info.Dir))
+	}
+	return h.agent.Resume(ctx, info.ID)
+}
+
+// close lets go of everything. No conversation is at work any more.
+func (h *house) close() error {
+	var errs []error
+	if h.hands != nil {
+		errs = append(errs, h.hands.close())
+	}
+	if h.store != nil {
+		errs = append(errs, h.store.Close())
+	}
+	h.stop()
+	return errors.Join(errs...)
+}
+
+// said is what a person typed, as the agent takes it.
+func said(text string) []llm.Part { return []llm.Part{{Kind: llm.Text, Text: text}} }

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stet-dev/stet/llm/anthropic"
+	"github.com/stet-dev/stet/llm/openai"
+)
+
+// Which model is asked, and where, by flags, environment and the model's name.
+func TestModelOptions(t *testing.T) {
+	for _, c := range []struct {
+		args, env []string
+		base      string // of the client
+		kind      string
+		bad       string
+	}{
+		{args: []string{"--model", "claude-sonnet-4-5"}, env: []string{"ANTHROPIC_API_KEY=k"}, base: ownMessages, kind: "anthropic"},
+		{args: []string{"--model", "gpt-5"}, env: []string{"OPENAI_API_KEY=k"}, base: ownOpenAI, kind: "responses"},
+		{args: []string{"--model", "gpt-5", "--api", "chat"}, env: []string{"OPENAI_API_KEY=k"}, base: ownOpenAI, kind: "chat"},
+		{env: []string{"STET_MODEL=own", "STET_BASE_URL=http://127.0.0.1:8000/v1"}, base: "http://127.0.0.1:8000/v1", kind: "chat"},
+		{args: []string{"--model", "claude-sonnet-4-5", "--base-url", "http://127.0.0.1:1"}, base: "http://127.0.0.1:1", kind: "anthropic"},
+		{args: []string{"--model", "own"}, bad: "nothing is known"},
+		{args: []string{"--model", "gpt-5"}, bad: "OPENAI_API_KEY"},
+		{args: []string{"--model", "gpt-5", "--api", "soap"}, bad: "unknown API"},
+		{bad: "name a model"},
+	} {
+		p := &program{in: strings.NewReader(""), out: io.Discard, err: io.Discard, env: append(c.env, "HOME="+t.TempDir()), dir: t.TempDir()}
+		var f agentFlags
+		cmd := &cobra.Command{Use: "chat"}
+		addAgentFlags(cmd.Flags(), &f)
+		if err := cmd.Flags().Parse(c.args); err != nil {
+			t.Fatal(err)
+		}
+		got, err := p.openModel(cmd, new(house))
+		if c.bad != "" {
+			if err == nil || !strings.Contains(err.Error(), c.bad) {
+				t.Errorf("%q %q: %v", c.args, c.env, err)
+			}
+			continue
+		}
+		kind, base := "", ""
+		switch m := got.(type) {
+		case anthropic.Client:
+			kind, base = "anthropic", m.Endpoint.BaseURL
+		case openai.ChatClient:
+			kind, base = "chat", m.Endpoint.BaseURL
+		case openai.ResponsesClient:
+			kind, base = "responses", m.Endpoint.BaseURL
+		}
+		if err != nil || kind != c.kind || base != c.base {
+			t.Errorf("%q %q: %s at %s, %v", c.args, c.env, kind, base, err)
+		}
+	}
+}

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stet-dev/stet/agent"
+)
+
+// The scripted model in a real workspace: it makes a file, changes it, and goes
+// on after a restart.
+func TestHouseScripted(t *testing.T) {
+	dir, home := t.TempDir(), t.TempDir()
+	ask := func(resume, text string) (string, agent.Outcome) {
+		p := &program{in: strings.NewReader(""), out: os.Stderr, err: os.Stderr, env: []string{"HOME=" + home}, dir: dir}
+		var f agentFlags
+		cmd := &cobra.Command{Use: "run"}
+		addAgentFlags(cmd.Flags(), &f)
+		if err := cmd.Flags().Parse([]string{"--model", "scripted", "--write-without-asking"}); err != nil {
+			t.Fatal(err)
+		}
+		h, err := p.openHouse(context.Background(), cmd, f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() {
+			if err := h.close(); err != nil {
+				t.Error(err)
+			}
+		}()
+		var c *agent.Conversation
+		if resume == "" {
+			c, err = h.agent.New(t.Context())
+		} else {
+			c, err = h.resume(t.Context(), resume)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := c.Run(t.Context(), said(text), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c.ID(), out
+	}
+	id, out := ask("", "show me")
+	if out.Turns != 4 || !strings.Contains(out.Text, "version 1") {
+		t.Fatalf("%+v", out)
+	}
+	if again, out := ask("latest", "and again"); again != id || !strings.Contains(out.Text, "version 2") {
+		t.Fatalf("session %s after %s: %+v", again, id, out)
+	}
+	got, err := os.ReadFile(filepath.Join(dir, demoNotes))
+	if want := "A file of the scripted model.\nThis line is version 2.\n"; err != nil || string(got) != want {
+		t.Fatalf("%q, %v", got, err)
+	}
+}

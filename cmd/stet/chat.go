@@ -1,0 +1,214 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os/signal"
+	"sync"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/stet-dev/stet/agent"
+	"github.com/stet-dev/stet/approval"
+	"github.com/stet-dev/stet/session"
+	"github.com/stet-dev/stet/tui"
+)
+
+// chatFlags are the flags of stet chat that are no settings.
+type chatFlags struct {
+	agentFlags
+	resume  string // a session, "latest", or chooseSession; "": a new one
+	newest  bool   // --continue
+	allowed []string
+}
+
+// chooseSession is --resume without a session.
+const chooseSession = "?"
+
+func (p *program) chatCommand() *cobra.Command {
+	var c chatFlags
+	cmd := &cobra.Command{
+		Use:   "chat [flags]",
+		Short: "Work with an agent on this terminal",
+		Long: `Talk with an agent that reads and changes files in the directory --root, and in
+no other. What it wants to write is shown first, and you decide. What is written is
+recorded ("stet audit") and can be taken back ("stet undo"). The conversation is
+stored as it goes, and can be gone on with, also after a crash.
+
+Where standard input or output is no terminal, what comes in is one prompt, and the
+answer is written as plain text; writes that ask for a person are then refused.`,
+		Example: `# No key needed
+stet chat --model scripted
+
+# Go on with the newest session of this directory, or choose one
+stet chat --continue
+stet chat --resume`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 && c.resume != chooseSession {
+				return usage(cmd, fmt.Errorf("unexpected argument %q; \"stet run\" does one task", args[0]))
+			}
+			if len(args) > 1 {
+				return usage(cmd, fmt.Errorf("unexpected argument %q", args[1]))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 {
+				c.resume = args[0]
+			}
+			if c.newest && c.resume != "" {
+				return usage(cmd, errors.New("--continue and --resume: choose one"))
+			}
+			if c.newest {
+				c.resume = "latest"
+			}
+			return p.runChat(cmd, c)
+		},
+	}
+	f := cmd.Flags()
+	addAgentFlags(f, &c.agentFlags)
+	addAllow(f, &c.allowed)
+	f.StringVarP(&c.resume, "resume", "r", "", "go on with this session; without one you choose from a list")
+	f.Lookup("resume").NoOptDefVal = chooseSession
+	f.BoolVarP(&c.newest, "continue", "c", false, "go on with the newest session of this directory")
+	return cmd
+}
+
+func addAllow(f *pflag.FlagSet, into *[]string) {
+	f.StringSliceVar(into, "allow", nil, "do not ask about writes to such paths, as in docs/** (control files are asked about all the same)")
+}
+
+func (p *program) runChat(cmd *cobra.Command, c chatFlags) (err error) {
+	attended := isTerminal(p.in)
+	if c.resume == chooseSession && (!attended || !isTerminal(p.out)) {
+		return usage(cmd, errors.New("--resume: name the session; there is no terminal to choose on"))
+	}
+	defer outliveReader()()
+	signals := notify(endSignals)
+	defer signal.Stop(signals)
+	ctx, stop := untilSignal(cmd.Context(), signals)
+	defer stop()
+	quiet, told := *p, &later{}
+	if attended && isTerminal(p.out) { // what is logged meanwhile would be in the way
+		quiet.err = told
+	}
+	h, err := quiet.openHouse(ctx, cmd, c.agentFlags)
+	defer func() {
+		if h != nil {
+			err = errors.Join(err, h.close())
+		}
+		_, _ = p.err.Write(told.text.Bytes())
+	}()
+	if err != nil {
+		return err
+	}
+	if err := h.allow(cmd, c.allowed); err != nil {
+		return err
+	}
+	talk, err := h.begin(ctx, c.resume)
+	if err != nil {
+		return err
+	}
+	chat := &tui.Chat{
+		In: p.in, Out: p.out, Err: p.err, Env: p.env, Editor: cmp.Or(p.getenv("VISUAL"), p.getenv("EDITOR")),
+		Talk: talk, Model: h.model.name, Policy: h.asksAbout(), Choose: c.resume == chooseSession,
+		Sessions: func(ctx context.Context) ([]session.Info, error) {
+			return h.store.List(ctx, session.Query{Dir: h.root.Dir(), Open: true, Limit: 200})
+		},
+		Resume: func(ctx context.Context, id string) (tui.Talk, error) { return h.resume(ctx, id) },
+		Undo:   h.undoSince,
+	}
+	alone := new(unattended)
+	if h.queue != nil && attended {
+		sub := h.queue.Subscribe()
+		defer sub.Close()
+		chat.Questions = sub
+		h.handler.Timeout = -1 // the person is here
+	} else if h.queue != nil {
+		h.handler.Approver = alone
+	}
+	err = chat.Run(ctx)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if err == nil && alone.asked() {
+		return errAlone
+	}
+	return err
+}
+
+// begin returns the conversation to begin with.
+func (h *house) begin(ctx context.Context, resume string) (*agent.Conversation, error) {
+	if resume == "" || resume == chooseSession {
+		return h.agent.New(ctx)
+	}
+	c, err := h.resume(ctx, resume)
+	if resume == "latest" && errors.Is(err, session.ErrNotFound) {
+		return nil, errors.New("there is no session of this directory to go on with")
+	}
+	return c, err
+}
+
+// asksAbout says in a few words what a person decides.
+func (h *house) asksAbout() string {
+	switch {
+	case h.handler.Policy.Unattended:
+		return "writes without asking"
+	case len(h.handler.Policy.Rules) > 0:
+		return "asks by your rules"
+	}
+	return "asks before it writes"
+}
+
+// later keeps what is written till there is room for it.
+type later struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *later) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(b)
+}
+
+// allow has writes to such paths done without asking.
+func (h *house) allow(cmd *cobra.Command, patterns []string) error {
+	if len(patterns) == 0 {
+		return nil
+	}
+	rule, err := allowing(patterns)
+	if err != nil {
+		return usage(cmd, fmt.Errorf("--allow: %w", err))
+	}
+	h.handler.Policy.Rules = append(h.handler.Policy.Rules, rule)
+	return nil
+}
+
+// unattended refuses what a person would be asked about, and remembers that it did.
+type unattended struct {
+	mu    sync.Mutex
+	paths []string
+}
+
+// Ask implements approval.Approver.
+func (n *unattended) Ask(_ context.Context, q approval.Question) (approval.Answer, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.paths = append(n.paths, q.Path)
+	return approval.Answer{}, approval.ErrNobody
+}
+
+func (n *unattended) asked() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return len(n.paths) > 0
+}
+
+// errAlone is that something was not written because nobody could be asked.
+var errAlone = &exitError{code: exitAlone, err: errors.New("not all was written: a person would have had to decide, and there was none; " +
+	"run it on a terminal, or name by --allow what may be written")}

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/stet-dev/stet/approval"
+	"github.com/stet-dev/stet/policy"
+	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/session"
+	"github.com/stet-dev/stet/tool"
+	"github.com/stet-dev/stet/tui"
+)
+
+// allowing is a rule that allows writes to such paths.
+func allowing(patterns []string) (policy.Rule, error) {
+	r := policy.Rule{On: policy.Write, Do: policy.Allow}
+	for _, text := range patterns {
+		p, err := policy.ParsePattern(text)
+		if err != nil {
+			return r, err
+		}
+		r.Paths = append(r.Paths, p)
+	}
+	return r, nil
+}
+
+// undoSince takes back what a conversation wrote since a moment, all of it or
+// nothing, and says what it did. Who decides on writes decides on it.
+func (h *house) undoSince(ctx context.Context, t tui.Talk, since time.Time) (string, error) {
+	client, err := h.clientSession(ctx, t.State().Info)
+	if err != nil {
+		return "", err
+	}
+	if err := h.handler.Journal.Flush(ctx); err != nil {
+		return "", err
+	}
+	all, err := record.Writes(ctx, h.trail, client, 0)
+	if err != nil {
+		return "", err
+	}
+	var chosen []record.Write
+	for _, w := range record.Undoable(all) {
+		if !w.Open && w.Root == h.root.Dir() && !w.Time.Before(since) {
+			chosen = append(chosen, w)
+		}
+	}
+	if len(chosen) == 0 {
+		return "no file was written since then", nil
+	}
+	hand := &approval.Handler{
+		Policy: &policy.Policy{Unattended: h.handler.Policy.Unattended}, Approver: h.handler.Approver,
+		Root: h.root.Dir(), Timeout: -1, Rate: -1, Journal: h.handler.Journal, Log: h.log,
+	}
+	if err := undoBy(ctx, hand, h.tools, chosen, tool.Call{Session: client, Client: "stet chat"}); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("undone: %s", count(len(chosen), "write")), nil
+}
+
+// clientSession is the name that a conversation's calls go by: the first session
+// of all its compactions.
+func (h *house) clientSession(ctx context.Context, i session.Info) (string, error) {
+	for seen := map[string]bool{}; i.From.Relation == session.Compacted && !seen[i.ID]; {
+		seen[i.ID] = true
+		was, err := session.Find(ctx, h.store, i.From.Session)
+		if err != nil {
+			return "", err
+		}
+		i = was
+	}
+	return i.ID, nil
+}

@@ -1,0 +1,173 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"os/signal"
+	"strings"
+	"sync"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stet-dev/stet/approval"
+	"github.com/stet-dev/stet/gateway"
+)
+
+// hostFlags are the flags of stet host that are no settings.
+type hostFlags struct {
+	root      string
+	name      string
+	tokenFile string
+	here      bool // this terminal's person decides
+}
+
+func (p *program) hostCommand() *cobra.Command {
+	var h hostFlags
+	cmd := &cobra.Command{
+		Use:   "host [flags] URL",
+		Short: "Give a workspace here to a gateway elsewhere",
+		Long: `Connect to the gateway at URL ("stet serve") and do on the directory --root what
+agents ask there. What is to be written is decided by the gateway's people or, with
+--decide-here, at this terminal; it is recorded here ("stet audit"), and can be
+taken back here ("stet undo").
+
+The token, made there by "stet token create NAME --scope host", is taken from
+STET_TOKEN or from the file --token-file. When the connection is lost, it is made
+again.`,
+		Example: `STET_TOKEN=stet_… stet host https://gateway.example.org
+
+# The person at this machine decides
+stet host --root /home/me/project --token-file token --decide-here http://127.0.0.1:4141`,
+		Args: oneArg("URL"),
+		RunE: func(cmd *cobra.Command, args []string) error { return p.runHost(cmd, args[0], h) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&h.root, "root", ".", "the directory that the tools work in")
+	f.StringVar(&h.name, "workspace", "", "what the workspace is called at the gateway (default the directory's name)")
+	f.StringVar(&h.tokenFile, "token-file", "", "the file that holds the token")
+	f.BoolVar(&h.here, "decide-here", false, "decide at this terminal what is written")
+	f.Int("rate", defaultRate, "calls that a session may make a minute; 0 is any number")
+	f.String("log", "", "write the log to this file")
+	return cmd
+}
+
+func (p *program) runHost(cmd *cobra.Command, address string, f hostFlags) error {
+	if err := checkGateway(address); err != nil {
+		return usage(cmd, err)
+	}
+	root, err := p.workspaceDir(f.root)
+	if err == nil {
+		f.name, err = workspaceName(f.name, root)
+	}
+	if err != nil {
+		return usage(cmd, err)
+	}
+	token, err := p.hostToken(f.tokenFile)
+	if err != nil {
+		return err
+	}
+	o, err := p.handOptions(cmd, root)
+	if err != nil {
+		return err
+	}
+	o.elsewhere = true
+	defer outliveReader()()
+	signals := notify(endSignals)
+	defer signal.Stop(signals)
+	running, stop := untilSignal(cmd.Context(), signals)
+	defer stop()
+	h, err := p.openHands(running, root, o)
+	if err != nil {
+		return err
+	}
+	host := &gateway.Host{
+		Dial: gateway.Dial{URL: address, Token: token}, Workspace: f.name, Caller: h.handler,
+		Client: "stet " + version(), Log: h.log,
+		End: func(session string) {
+			h.handler.End(session)
+			h.tools.End(session)
+		},
+		Connected: func(string) { p.say("connected to %s as workspace %s", address, f.name) },
+	}
+	if f.here {
+		err = p.decideHere(running, h, host)
+	} else {
+		h.handler.Approver = gateway.Relay{}
+		err = host.Run(running)
+	}
+	stop()
+	return errors.Join(err, h.close())
+}
+
+// decideHere runs the host, and has the person at this terminal decide.
+func (p *program) decideHere(ctx context.Context, h *hands, host *gateway.Host) error {
+	queue := new(approval.Queue)
+	h.handler.Approver = gateway.Relay{Next: queue}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	sub := queue.Subscribe()
+	defer sub.Close()
+	var asking sync.WaitGroup
+	defer asking.Wait()
+	defer cancel()
+	asking.Go(func() {
+		err := p.dialog().Approve(ctx, byTerminal{sub})
+		switch {
+		case ctx.Err() != nil:
+		case err == nil:
+			cancel() // the person has had enough
+		case errors.Is(err, io.EOF):
+			p.say("standard input has ended: nobody can decide here, and questions run into their time")
+		default:
+			p.say("%v", err)
+		}
+	})
+	return host.Run(ctx)
+}
+
+// byTerminal answers questions in the name of the person at the terminal.
+type byTerminal struct{ *approval.Subscription }
+
+// Answer implements tui.Source.
+func (b byTerminal) Answer(ctx context.Context, id string, a approval.Answer) error {
+	a.By = "at the terminal"
+	return b.Subscription.Answer(ctx, id, a)
+}
+
+// checkGateway says what is wrong with a gateway's URL. Over plain HTTP the token
+// and all files could be read on the way.
+func checkGateway(address string) error {
+	u, err := url.Parse(address)
+	switch {
+	case err != nil || u.Host == "" || u.User != nil || u.RawQuery != "":
+		return fmt.Errorf("%q is no URL of a gateway: want http://HOST:PORT or https://HOST", address)
+	case u.Scheme == "https" || u.Scheme == "http" && loopback(u.Hostname()):
+		return nil
+	case u.Scheme == "http":
+		return fmt.Errorf("%s: others could read the token and the files on the way: use https, or a tunnel to a loopback port", address)
+	}
+	return fmt.Errorf("%s: want http or https", address)
+}
+
+// hostToken is the token, from a file or the environment.
+func (p *program) hostToken(file string) (string, error) {
+	token := p.getenv("STET_TOKEN")
+	if file != "" {
+		b, err := os.ReadFile(p.absolute(file))
+		if err != nil {
+			return "", misconfigured(fmt.Errorf("--token-file: %w", err))
+		}
+		token = string(b)
+	}
+	if token = strings.TrimSpace(token); token == "" {
+		return "", misconfigured(errors.New("a token is needed, in STET_TOKEN or by --token-file: \"stet token create NAME --scope host\" makes one at the gateway"))
+	}
+	if strings.ContainsFunc(token, func(c rune) bool { return c <= ' ' || c > '~' }) {
+		return "", misconfigured(errors.New("the token has spaces or other than ASCII characters: no request could carry it"))
+	}
+	return token, nil
+}

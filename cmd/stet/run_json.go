@@ -1,0 +1,139 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+
+	"github.com/stet-dev/stet/agent"
+	"github.com/stet-dev/stet/llm"
+)
+
+// jsonReport writes an object a line: see the help of stet run.
+type jsonReport struct {
+	w    io.Writer
+	talk *agent.Conversation
+}
+
+// write writes a line, its type first.
+func (r *jsonReport) write(kind, task string, f fields) {
+	if task != "" {
+		f["task"] = task
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(f); err != nil {
+		return // there is nothing in it that cannot be written
+	}
+	line := append([]byte(`{"type":"`+kind+`",`), b.Bytes()[1:]...)
+	_, _ = r.w.Write(line) // who does not read it any more does not miss it; what was done is stored
+}
+
+// fields are a line of the report.
+type fields map[string]any
+
+// Tell implements reporter.
+func (r *jsonReport) Tell(e agent.Event) {
+	write := func(kind string, o fields) { r.write(kind, e.Task, o) }
+	switch e.Kind {
+	case agent.Asking:
+		write("asking", fields{"session": r.talk.ID(), "used": e.Fill.Used, "window": e.Fill.Window})
+	case agent.Piece:
+		r.piece(e)
+	case agent.Answered:
+		write("answer", fields{"text": textIn(e.Message), "usage": jsonUsageOf(e.Usage)})
+	case agent.CallBegins:
+		write("call", fields{"id": e.Call.CallID, "name": e.Call.Name, "arguments": arguments(e.Call.Args)})
+	case agent.CallEnds:
+		o := fields{
+			"id": e.Call.CallID, "name": e.Call.Name, "ok": !e.Result.Failed() && e.Err == nil, "text": e.Result.Text,
+			"ms": e.Took.Milliseconds(),
+		}
+		if e.Result.Failed() {
+			o["code"] = e.Result.Code
+		}
+		if e.Err != nil {
+			o["error"] = e.Err.Error()
+		}
+		write("result", o)
+	case agent.Changed:
+		write("changed", fields{"paths": e.Paths})
+	case agent.Compacted:
+		write("compacted", fields{"session": e.To})
+	case agent.Warned:
+		write("note", fields{"text": "the window is nearly full", "used": e.Fill.Used, "window": e.Fill.Window})
+	case agent.Compacting:
+		write("note", fields{"text": "the conversation is being summed up"})
+	case agent.NotCompacted:
+		write("note", fields{"text": "not summed up: " + e.Err.Error()})
+	case agent.Reminded:
+		write("note", fields{"text": e.Text})
+	}
+}
+
+func (r *jsonReport) piece(e agent.Event) {
+	switch p := e.Piece; p.Kind {
+	case llm.TextDelta:
+		r.write("text", e.Task, fields{"text": p.Text})
+	case llm.ThinkingDelta:
+		if p.Text != "" {
+			r.write("thinking", e.Task, fields{"text": p.Text})
+		}
+	case llm.Retrying:
+		r.write("note", e.Task, fields{"text": "asked again: " + p.Err.Error(), "wait_ms": p.Wait.Milliseconds()})
+	}
+}
+
+// arguments are a call's as JSON, or as a string where they are none.
+func arguments(args string) any {
+	if json.Valid([]byte(args)) {
+		return json.RawMessage(args)
+	}
+	return args
+}
+
+// textIn is what a message says in words.
+func textIn(m llm.Message) string {
+	text := ""
+	for _, p := range m.Parts {
+		if p.Kind == llm.Text {
+			text += p.Text
+		}
+	}
+	return text
+}
+
+// jsonUsage is what requests used, in tokens: see llm.Usage.
+type jsonUsage struct {
+	Input      int `json:"input"`
+	CacheRead  int `json:"cache_read"`
+	CacheWrite int `json:"cache_write"`
+	Output     int `json:"output"`
+}
+
+func jsonUsageOf(u llm.Usage) jsonUsage {
+	return jsonUsage{u.Input, u.CacheRead, u.CacheWrite, u.Output}
+}
+
+// end implements reporter.
+func (r *jsonReport) end(out agent.Outcome, err error) {
+	o := fields{
+		"status": "done", "exit": exitCode(err), "session": r.talk.ID(), "text": out.Text, "turns": out.Turns, "usage": jsonUsageOf(out.Usage),
+	}
+	if s := r.talk.Spent(); s.Known {
+		o["usd"] = s.USD // of the whole session
+	}
+	if err != nil {
+		o["error"], o["status"] = err.Error(), "failed"
+		var e *exitError
+		switch {
+		case errors.As(err, &e) && e.code == exitAlone:
+			o["status"] = "alone"
+		case errors.As(err, &e) && e.code > exitSignal:
+			o["status"] = "interrupted"
+		}
+	}
+	r.write("outcome", "", o)
+}

@@ -1,0 +1,151 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os/signal"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stet-dev/stet/proxy"
+)
+
+// serveFlags are the flags of stet serve that are no settings.
+type serveFlags struct {
+	root      string
+	name      string // of the workspace, at the gateway
+	none      bool   // there is no workspace here
+	cert, key string // files for TLS; both or none
+	beyond    bool
+	allowed   []string
+}
+
+func (p *program) serveCommand() *cobra.Command {
+	var f serveFlags
+	cmd := &cobra.Command{
+		Use:   "serve [flags]",
+		Short: "Everything on one port: gateway, file tools, proxy, UI",
+		Long: `Listen on one port for agents, for the hosts of workspaces elsewhere ("stet host"),
+and for people, who decide in a browser what is written:
+
+  /         the UI
+  /mcp      file tools of the workspace --root, over MCP
+  /v1/      the gateway: WebSockets at /v1/connect, plain HTTP (/v1/openapi.json)
+  /p/TOKEN  the proxy: what a base URL for models is set to
+
+Nothing is let in without a token. Two are made at each start, one for you, which
+is in the link that is printed, and one for agents on this machine; "stet token"
+makes those that last.
+
+Stop it with Ctrl-C: calls and requests in flight may end first. A second Ctrl-C
+cuts them off.`,
+		Example: `# For this machine
+stet serve --root /home/me/project
+
+# A gateway for workspaces elsewhere
+stet serve --no-workspace --listen 0.0.0.0:4141 --insecure-listen-beyond-loopback \
+    --allow-host gateway.example.org --tls-cert cert.pem --tls-key key.pem`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return p.runServe(cmd, f) },
+	}
+	flags := cmd.Flags()
+	flags.String("listen", defaultListen, "address to listen on; port 0 takes a free one")
+	flags.StringVar(&f.root, "root", ".", "the directory that the tools work in")
+	flags.StringVar(&f.name, "workspace", "", "what the workspace is called at the gateway (default the directory's name)")
+	flags.BoolVar(&f.none, "no-workspace", false, "have no workspace here, only those of hosts elsewhere")
+	flags.StringVar(&f.cert, "tls-cert", "", "file of the certificate, PEM: speak TLS")
+	flags.StringVar(&f.key, "tls-key", "", "file of its key, PEM")
+	flags.Int("rate", defaultRate, "calls that a session may make a minute; 0 is any number")
+	addProxyFlags(flags)
+	flags.String("model", "", "the model that sums sessions up in the UI; \"scripted\" plays one, and needs no key")
+	flags.String("base-url", "", "base URL of that model's endpoint (default the provider's own)")
+	flags.String("api", "", "what the endpoint speaks: anthropic, chat, responses (default by the model's name)")
+	flags.BoolVar(&f.beyond, "insecure-listen-beyond-loopback", false, "listen on an address that other machines can reach")
+	flags.StringSliceVar(&f.allowed, "allow-host", nil, "another name that requests may call the server by")
+	return cmd
+}
+
+func (p *program) runServe(cmd *cobra.Command, f serveFlags) error {
+	o, err := p.options(cmd)
+	if err != nil {
+		return err
+	}
+	if err := f.check(o.Listen); err != nil {
+		return usage(cmd, err)
+	}
+	root := p.dir
+	if !f.none {
+		if root, err = p.workspaceDir(f.root); err != nil {
+			return usage(cmd, err)
+		}
+		if f.name, err = workspaceName(f.name, root); err != nil {
+			return usage(cmd, err)
+		}
+	}
+	defer outliveReader()()
+	signals := notify(endSignals)
+	defer signal.Stop(signals)
+	running, stop := untilSignal(cmd.Context(), signals)
+	defer stop()
+	listener, err := listen(running, o.Listen)
+	if err != nil {
+		return err
+	}
+	o.settle(proxy.Upstreams{})
+	s, err := p.openSite(running, cmd, o, root, f)
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	s.start(listener, f)
+	p.tellSite(s, f)
+	select {
+	case <-running.Done():
+	case <-s.server.ended:
+	}
+	stop()
+	slow := time.AfterFunc(time.Second, func() { p.say("waiting up to %s for what is in flight; Ctrl-C cuts it off", drain) })
+	closing, stopClosing := lastCall(context.WithoutCancel(cmd.Context()), signals)
+	defer stopClosing()
+	err = s.close(closing)
+	slow.Stop()
+	return err
+}
+
+// check says what is wrong with the flags.
+func (f *serveFlags) check(address string) error {
+	host, err := listenHost(address)
+	switch {
+	case err != nil:
+		return err
+	case !loopback(host) && !f.beyond:
+		return fmt.Errorf("%s is not a loopback address: whoever can reach it and learns a token could use it; "+
+			"if that is what you want, add --insecure-listen-beyond-loopback", address)
+	case (f.cert == "") != (f.key == ""):
+		return errors.New("--tls-cert and --tls-key go together")
+	case f.none && f.name != "":
+		return errors.New("--workspace names a workspace that --no-workspace says there is not")
+	}
+	if f.beyond && host != "" {
+		f.allowed = append(f.allowed, host)
+	}
+	return nil
+}
+
+// tellSite says where everything is.
+func (p *program) tellSite(s *site, f serveFlags) {
+	base := s.server.base
+	p.say("listening on %s; open this to decide what is written:", base)
+	p.say("  %s/#token=%s", base, url.QueryEscape(s.person))
+	if !f.none {
+		p.say("workspace %s is %s; for an agent on this machine:", f.name, s.hands.root.Dir())
+		p.say("  MCP at %s/mcp with Authorization: Bearer %s", base, s.agent)
+	} else {
+		p.say("for an agent on this machine: Authorization: Bearer %s", s.agent)
+	}
+	p.say("  ANTHROPIC_BASE_URL=%s/p/%s", base, s.agent)
+	p.say("  OPENAI_BASE_URL=%s/p/%s/v1", base, s.agent)
+	p.say("\"stet token\" makes tokens for hosts, other agents and other people")
+}

@@ -1,0 +1,376 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/stet-dev/stet/gateway"
+	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/llm/llmtest"
+	"github.com/stet-dev/stet/tool"
+	"github.com/stet-dev/stet/web"
+)
+
+// result is what a call came to, for who waits for it elsewhere.
+type result struct {
+	text string
+	err  error
+}
+
+// apart does something in the background.
+func apart(do func() (string, error)) <-chan result {
+	c := make(chan result, 1)
+	go func() {
+		text, err := do()
+		c <- result{text, err}
+	}()
+	return c
+}
+
+// holds wants a file's text.
+func holds(t *testing.T, file, want string) {
+	t.Helper()
+	if b, err := os.ReadFile(file); string(b) != want {
+		t.Errorf("%s holds %q, want %q (%v)", filepath.Base(file), b, want, err)
+	}
+}
+
+// One stet serve, and nothing else: an agent's write over MCP is a question in
+// the UI, which a person answers, and takes back. (FILE-4, FILE-6, FILE-11)
+func TestServeMCPToUI(t *testing.T) {
+	h := newHome(t)
+	s := h.serve(t, "--root", h.tree)
+	anna := login(t, s.base, h.token(t, "anna", "person"))
+	client, err := newClient(nil).Connect(t.Context(), &mcp.StreamableClientTransport{
+		Endpoint: s.base + "/mcp", MaxRetries: -1, HTTPClient: &http.Client{Transport: bearer(s.agent)},
+	}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = client.Close() }() // its calls have ended
+	call := apart(func() (string, error) {
+		return callTool(t.Context(), client, "write_file", `{"path":"b.txt","content":"new\n"}`)
+	})
+	q := anna.question("b.txt")
+	if q.Tool != "write_file" || q.Action != "create" || plus(q) != "new\n" {
+		t.Errorf("%+v", q)
+	}
+	anna.approve(q)
+	if r := <-call; r.err != nil || !strings.Contains(r.text, `"success":true`) {
+		t.Fatalf("%+v", r)
+	}
+	holds(t, filepath.Join(h.tree, "b.txt"), "new\n")
+	if out := h.run(t, "audit"); !strings.Contains(out, "write_file b.txt: ok (approved, by person anna)") {
+		t.Errorf("the trail: %s", out)
+	}
+	h.verified(t, 1)
+
+	var files web.Files
+	waitFor(t, func() bool { anna.get("/api/files", &files); return len(files.Writes) == 1 })
+	undo := apart(func() (string, error) {
+		res := anna.do(http.MethodPost, "/api/undo", web.Undo{Writes: []uint64{files.Writes[0].Seq}}, nil)
+		text, err := io.ReadAll(res.Body)
+		return res.Status + string(text), err
+	})
+	if q = anna.question("b.txt"); q.Tool != "undo" || q.Action != "remove" || q.Client != "undo for anna" {
+		t.Errorf("%+v", q)
+	}
+	anna.approve(q)
+	if r := <-undo; r.err != nil || !strings.HasPrefix(r.text, "200") {
+		t.Fatalf("%+v", r)
+	}
+	if _, err := os.Stat(filepath.Join(h.tree, "b.txt")); !os.IsNotExist(err) {
+		t.Errorf("the file is still there: %v", err)
+	}
+	var verdict web.Verdict
+	anna.post("/api/audit/verify", web.Verify{}, &verdict)
+	if verdict.Broken != 0 || verdict.Entries == 0 || len(verdict.Open) != 0 {
+		t.Errorf("%+v", verdict)
+	}
+	h.verified(t, 2)
+}
+
+// What goes through the proxy is in the UI with its price; so are the stored
+// sessions, and what is in force, without what is secret. (CTX-4)
+func TestServeShows(t *testing.T) {
+	upstream, err := llmtest.Start(llmtest.Config{Script: llmtest.Script{Turns: []llmtest.Turn{llmtest.Say("Hello.")}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = upstream.Close() }() // nothing of it is left to lose
+	h := newHome(t)
+	h.env = append(h.env, "STET_KEEP=7")
+	h.run(t, "run", "--root", h.tree, "--model", "scripted", "--write-without-asking", "try it")
+	s := h.serve(t, "--root", h.tree, "--upstream", upstream.URL, "--model", "scripted", "--lang", "en")
+	page := login(t, s.base, s.person)
+
+	body := `{"model":"claude-sonnet-4-5","max_tokens":9,"messages":[{"role":"user","content":"hello"}]}`
+	res, err := http.Post(s.base+"/p/"+s.agent+"/v1/messages", "application/json", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := io.ReadAll(res.Body)
+	if _ = res.Body.Close(); err != nil || !strings.Contains(string(answer), "Hello.") {
+		t.Fatalf("%s: %s, %v", res.Status, answer, err)
+	}
+	var all []web.Conversation
+	waitFor(t, func() bool { page.get("/api/conversations", &all); return len(all) == 1 })
+	var requests []web.Request
+	page.get("/api/requests?conversation="+all[0].ID, &requests)
+	if r := requests[0]; r.Status != 200 || r.Model != "claude-sonnet-4-5" || r.USD == nil || *r.USD <= 0 || r.Limit < 100_000 {
+		t.Errorf("%+v", r)
+	}
+
+	var stored []web.Session
+	page.get("/api/sessions", &stored)
+	if len(stored) != 1 {
+		t.Fatalf("%d sessions", len(stored))
+	}
+	at := "/api/sessions/" + stored[0].ID
+	var one web.SessionDetail
+	page.get(at, &one)
+	if want := "stet chat --resume " + one.ID + " --root '" + h.tree + "'"; one.Resume != want {
+		t.Errorf("resume by %q, want %q", one.Resume, want)
+	}
+	res = page.do(http.MethodGet, at+"/export?format=claude-code", nil, nil)
+	if text, _ := io.ReadAll(res.Body); res.StatusCode != 200 || !strings.Contains(string(text), `"sessionId"`) {
+		t.Errorf("%s: %s", res.Status, text)
+	}
+	var went web.Went
+	page.post(at+"/compact", struct{}{}, &went)
+	page.get("/api/sessions/"+went.Session, &one)
+	if one.From != stored[0].ID || one.Relation != "compacted" {
+		t.Errorf("%+v", one.Session)
+	}
+
+	var me web.Me
+	page.get("/api/me", &me)
+	in := map[string]web.Setting{}
+	for _, s := range me.Settings {
+		in[s.Name] = s
+	}
+	for name, want := range map[string][2]string{
+		"address": {s.base, ""}, "workspace": {"tree", h.tree}, "state": {filepath.Join(h.dir, "state", "stet"), ""},
+		"policy": {"adaptive", "default"}, "keep": {"7", "STET_KEEP"}, "lang": {"en", "--lang"}, "upstream": {upstream.URL, "--upstream"},
+		"rate": {"100", "default"}, "record": {"true", "default"}, "upstream-chat": {ownOpenAI, "default"},
+	} {
+		if got := in[name]; got.Value != want[0] || got.Note != want[1] {
+			t.Errorf("%s: %+v, want %v", name, got, want)
+		}
+	}
+	if shown, _ := json.Marshal(me); !me.Compact || !me.Live || strings.Contains(string(shown), s.agent) || strings.Contains(string(shown), s.person) {
+		t.Errorf("%s", shown)
+	}
+}
+
+// A token that was revoked is refused from then on, wherever it is for.
+func TestServeRevoked(t *testing.T) {
+	h := newHome(t)
+	s := h.serve(t, "--root", h.tree)
+	anna := login(t, s.base, h.token(t, "anna", "person"))
+	builder := h.token(t, "builder", "agent")
+	asks := func(method, path, body string) int {
+		r, err := http.NewRequestWithContext(t.Context(), method, s.base+path, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", "Bearer "+builder)
+		res, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = res.Body.Close()
+		return res.StatusCode
+	}
+	requests := map[string]func() int{
+		"UI":      func() int { return anna.do(http.MethodGet, "/api/me", nil, nil).StatusCode },
+		"gateway": func() int { return asks(http.MethodPost, "/v1/sessions/s/tools/read_file", `{"path":"a.txt"}`) },
+		"proxy":   func() int { return asks(http.MethodGet, "/p/"+builder+"/metrics", "") },
+	}
+	for name, ask := range requests {
+		if got := ask(); got != http.StatusOK {
+			t.Errorf("%s: %d", name, got)
+		}
+	}
+	h.run(t, "token", "revoke", "anna")
+	h.run(t, "token", "revoke", "builder")
+	requests["MCP"] = func() int { return asks(http.MethodPost, "/mcp", "{}") }
+	for name, ask := range requests {
+		if got := ask(); got != http.StatusUnauthorized {
+			t.Errorf("%s: %d after the token was revoked", name, got)
+		}
+	}
+}
+
+// Ctrl-C lets what is in flight end, and takes nothing new.
+func TestServeDrains(t *testing.T) {
+	asked, goOn := make(chan struct{}), make(chan struct{})
+	upstream, err := llmtest.Start(llmtest.Config{Handler: func(*llm.Request) (llm.Response, error) {
+		close(asked)
+		<-goOn
+		return llm.Response{Message: llm.Message{Role: llm.Assistant, Parts: []llm.Part{{Text: "At last."}}}}, nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = upstream.Close() }() // nothing of it is left to lose
+	h := newHome(t)
+	s := h.serve(t, "--root", h.tree, "--upstream", upstream.URL)
+	answer := apart(func() (string, error) {
+		res, err := http.Post(s.base+"/p/"+s.agent+"/v1/messages", "application/json",
+			strings.NewReader(`{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"hello"}]}`))
+		if err != nil {
+			return "", err
+		}
+		defer res.Body.Close()
+		text, err := io.ReadAll(res.Body)
+		return string(text), err
+	})
+	<-asked
+	if err := s.cmd.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	s.tells(t, "waiting up to (30s)")
+	close(goOn)
+	if r := <-answer; r.err != nil || !strings.Contains(r.text, "At last.") {
+		t.Errorf("%+v", r)
+	}
+	<-s.ended
+	if code := s.cmd.ProcessState.ExitCode(); code != 0 {
+		t.Errorf("exit code %d: %s", code, s.text())
+	}
+}
+
+// agentAt is an agent on the WebSocket, for the workspace of a stet host.
+func agentAt(t *testing.T, url, token string) *gateway.Agent {
+	t.Helper()
+	a := &gateway.Agent{Dial: gateway.Dial{URL: url, Token: token}, Workspace: "there", Client: "agent"}
+	if err := a.Connect(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = a.Close() }) // no call of it is left
+	if err := a.AwaitHost(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// writes has an agent write b.txt, in the background.
+func writes(ctx context.Context, a *gateway.Agent, content string) <-chan result {
+	return apart(func() (string, error) {
+		args, err := json.Marshal(map[string]string{"path": "b.txt", "content": content})
+		if err != nil {
+			return "", err
+		}
+		r, err := a.Call(ctx, tool.Call{Name: "write_file", Arguments: args})
+		return string(r.Code) + r.Text, err
+	})
+}
+
+// written answers the question about b.txt, and wants the write done.
+func written(t *testing.T, p *page, call <-chan result, there *home, content string) {
+	t.Helper()
+	q := p.question("b.txt")
+	if plus(q) != content || !strings.Contains(q.Client, "(workspace there)") {
+		t.Errorf("%+v", q)
+	}
+	p.approve(q)
+	if r := <-call; r.err != nil || !strings.Contains(r.text, `"success":true`) {
+		t.Fatalf("%+v", r)
+	}
+	holds(t, filepath.Join(there.tree, "b.txt"), content)
+}
+
+// A workspace of another process, directory and state: its questions are in the
+// UI, and both trails say who decided. (FILE-3, FILE-4, FILE-11)
+func TestServeHost(t *testing.T) {
+	h, there := newHome(t), newHome(t)
+	s := h.serve(t, "--root", h.tree)
+	anna := login(t, s.base, h.token(t, "anna", "person"))
+	there.hosting(t, s.base, h.token(t, "laptop", "host"))
+	written(t, anna, writes(t.Context(), agentAt(t, s.base, s.agent), "new\n"), there, "new\n")
+	for _, side := range []*home{h, there} {
+		waitFor(t, func() bool { return strings.Contains(side.run(t, "audit"), "by person anna") })
+	}
+	there.verified(t, 1)
+	h.verified(t, 0)
+	if _, err := os.Stat(filepath.Join(h.tree, "b.txt")); !os.IsNotExist(err) {
+		t.Errorf("it was written here too: %v", err)
+	}
+}
+
+// A host that is killed while a person is asked: the call waits for it to come
+// back; who comes is another host, so the call fails, the question goes, and
+// nothing is written until it is asked for again. (FILE-4)
+func TestServeHostKilled(t *testing.T) {
+	h, there := newHome(t), newHome(t)
+	s := h.serve(t, "--root", h.tree)
+	anna := login(t, s.base, h.token(t, "anna", "person"))
+	laptop := h.token(t, "laptop", "host")
+	host := there.hosting(t, s.base, laptop)
+	a := agentAt(t, s.base, s.agent)
+	call := writes(t.Context(), a, "new\n")
+	q := anna.question("b.txt")
+	host.kill()
+	there.hosting(t, s.base, laptop)
+	if r := <-call; r.err != nil || !strings.HasPrefix(r.text, string(tool.HostUnavailable)) {
+		t.Fatalf("%+v", r)
+	}
+	waitFor(t, func() bool {
+		return anna.do(http.MethodGet, "/api/questions/"+q.ID, nil, nil).StatusCode == http.StatusNotFound
+	})
+	res := anna.do(http.MethodPost, "/api/questions/"+q.ID+"/answer", web.Answer{Verdict: "approve", Seal: q.Seal}, nil)
+	if res.StatusCode == http.StatusOK {
+		t.Error("a question of a host that is gone was answered")
+	}
+	if _, err := os.Stat(filepath.Join(there.tree, "b.txt")); !os.IsNotExist(err) {
+		t.Errorf("it was written: %v", err)
+	}
+	there.verified(t, 0)
+	written(t, anna, writes(t.Context(), a, "newer\n"), there, "newer\n")
+	there.verified(t, 1)
+	h.verified(t, 0)
+}
+
+// A serve that is killed while a person is asked: the call is over, and nothing
+// is written; the host connects to the next serve by itself. (FILE-4)
+func TestServeKilled(t *testing.T) {
+	h, there := newHome(t), newHome(t)
+	j := newJunction(t)
+	s := h.serve(t, "--root", h.tree)
+	j.lead(s)
+	builder, laptop := h.token(t, "builder", "agent"), h.token(t, "laptop", "host")
+	anna := h.token(t, "anna", "person")
+	host := there.hosting(t, j.url, laptop)
+	a := agentAt(t, j.url, builder)
+	call := writes(t.Context(), a, "new\n")
+	login(t, s.base, anna).question("b.txt")
+	s.kill()
+	if out, err := h.stet("audit", "--verify").CombinedOutput(); err != nil {
+		t.Errorf("%v: %s", err, out)
+	}
+	s = h.serve(t, "--root", h.tree)
+	j.lead(s)
+	host.tells(t, `(?s)connected to .*(connected) to `)
+	if r := <-call; r.err == nil && !strings.HasPrefix(r.text, string(tool.HostUnavailable)) {
+		t.Fatalf("%+v", r)
+	}
+	waiting, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if err := a.AwaitHost(waiting); err != nil {
+		t.Fatal(err)
+	}
+	written(t, login(t, s.base, anna), writes(t.Context(), a, "newer\n"), there, "newer\n")
+	there.verified(t, 1)
+	h.verified(t, 0)
+}

@@ -1,0 +1,306 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stet-dev/stet/web"
+)
+
+// background is stet at work, and what it says.
+type background struct {
+	cmd   *exec.Cmd
+	ended chan struct{} // closed when the process has
+
+	mu   sync.Mutex
+	said strings.Builder
+}
+
+// start starts stet, which the test's end kills if nothing else did.
+func (h *home) start(t *testing.T, args ...string) *background {
+	t.Helper()
+	b := &background{cmd: h.stet(args...), ended: make(chan struct{})}
+	out, err := b.cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		defer close(b.ended)
+		for lines := bufio.NewScanner(out); lines.Scan(); {
+			b.mu.Lock()
+			b.said.WriteString(lines.Text() + "\n")
+			b.mu.Unlock()
+		}
+		_ = b.cmd.Wait() // its state says how it ended
+	}()
+	t.Cleanup(b.kill)
+	return b
+}
+
+// kill is SIGKILL, and returns when the process is no more.
+func (b *background) kill() {
+	_ = b.cmd.Process.Kill() // it may have ended
+	<-b.ended
+}
+
+func (b *background) text() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.said.String()
+}
+
+// tells waits until something was said, and returns its first group.
+func (b *background) tells(t *testing.T, what string) string {
+	t.Helper()
+	re := regexp.MustCompile(what)
+	var found []string
+	waitFor(t, func() bool {
+		found = re.FindStringSubmatch(b.text())
+		select {
+		case <-b.ended:
+			return true
+		default:
+			return found != nil
+		}
+	})
+	if found == nil {
+		t.Fatalf("it has ended, and never said %q: %s", what, b.text())
+	}
+	return found[len(found)-1]
+}
+
+// serving is stet serve.
+type serving struct {
+	*background
+	base, person, agent string // where it is, and the tokens that it printed
+}
+
+func (h *home) serve(t *testing.T, args ...string) *serving {
+	t.Helper()
+	s := &serving{background: h.start(t, append([]string{"serve", "--listen", "127.0.0.1:0"}, args...)...)}
+	s.tells(t, `"stet token" makes`)
+	s.base = s.tells(t, `listening on (http://\S+);`)
+	var err error
+	if s.person, err = url.QueryUnescape(s.tells(t, `#token=(\S+)`)); err != nil {
+		t.Fatal(err)
+	}
+	s.agent = s.tells(t, `Bearer (\S+)`)
+	return s
+}
+
+// token makes a token that lasts.
+func (h *home) token(t *testing.T, name, scope string) string {
+	t.Helper()
+	out, err := h.stet("token", "create", name, "--scope", scope).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// verified wants a chain that holds together, with as many writes done as said.
+func (h *home) verified(t *testing.T, writes int) {
+	t.Helper()
+	out := h.run(t, "audit", "--verify")
+	if !strings.Contains(out, "together") || strings.Contains(out, "has no outcome") {
+		t.Errorf("the trail: %s", out)
+	}
+	done := 0
+	all := h.run(t, "audit", "--json", "--last", "0")
+	for line := range strings.Lines(all) {
+		var e auditEntry
+		if err := json.Unmarshal([]byte(line), &e); err != nil {
+			t.Fatal(err)
+		}
+		if e.Kind == "outcome" && e.Outcome == "ok" {
+			done++
+		}
+	}
+	if done != writes {
+		t.Errorf("%d writes were done, want %d: %s", done, writes, all)
+	}
+}
+
+// page is the UI in a browser, without the browser.
+type page struct {
+	t      *testing.T
+	base   string
+	key    string
+	cookie *http.Cookie
+}
+
+// login comes in by a token, as the link does.
+func login(t *testing.T, base, token string) *page {
+	t.Helper()
+	p := &page{t: t, base: base}
+	var in web.LoggedIn
+	res := p.do(http.MethodPost, "/api/login", web.Login{Token: token}, &in)
+	if res.StatusCode != http.StatusOK || len(res.Cookies()) != 1 {
+		t.Fatalf("login: %s", res.Status)
+	}
+	p.key, p.cookie = in.Key, res.Cookies()[0]
+	return p
+}
+
+// do makes a request, and reads the answer into what is not nil.
+func (p *page) do(method, path string, body, into any) *http.Response {
+	p.t.Helper()
+	data, err := json.Marshal(body)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	r, err := http.NewRequestWithContext(p.t.Context(), method, p.base+path, bytes.NewReader(data))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Stet-Key", p.key)
+	if p.cookie != nil {
+		r.AddCookie(p.cookie)
+	}
+	res, err := http.DefaultClient.Do(r)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	data, err = io.ReadAll(res.Body)
+	_ = res.Body.Close()
+	if err == nil && into != nil && res.StatusCode == http.StatusOK {
+		err = json.Unmarshal(data, into)
+	}
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	res.Body = io.NopCloser(bytes.NewReader(data))
+	return res
+}
+
+func (p *page) get(path string, into any) {
+	p.t.Helper()
+	p.must(p.do(http.MethodGet, path, nil, into))
+}
+
+func (p *page) post(path string, body, into any) {
+	p.t.Helper()
+	p.must(p.do(http.MethodPost, path, body, into))
+}
+
+func (p *page) must(res *http.Response) {
+	p.t.Helper()
+	if res.StatusCode != http.StatusOK {
+		data, _ := io.ReadAll(res.Body)
+		p.t.Fatalf("%s: %s", res.Status, data)
+	}
+}
+
+// question waits for the question about a path, and returns all of it.
+func (p *page) question(path string) web.Detail {
+	p.t.Helper()
+	var d web.Detail
+	waitFor(p.t, func() bool {
+		var open []web.Question
+		p.get("/api/questions", &open)
+		for _, q := range open {
+			if q.Path == path {
+				p.get("/api/questions/"+q.ID, &d)
+				return true
+			}
+		}
+		return false
+	})
+	return d
+}
+
+func (p *page) approve(d web.Detail) {
+	p.t.Helper()
+	p.post("/api/questions/"+d.ID+"/answer", web.Answer{Verdict: "approve", Seal: d.Seal}, nil)
+}
+
+// plus are the lines that a question would add.
+func plus(d web.Detail) string {
+	var s strings.Builder
+	for _, f := range d.Diff {
+		for _, hunk := range f.Hunks {
+			for _, l := range hunk.Lines {
+				if l.Kind == "+" {
+					s.WriteString(l.Text)
+				}
+			}
+		}
+	}
+	return s.String()
+}
+
+// junction is a port that stays, whatever serve is behind it.
+type junction struct {
+	url    string
+	behind atomic.Pointer[string] // HOST:PORT
+}
+
+func newJunction(t *testing.T) *junction {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	j := &junction{url: "http://" + l.Addr().String()}
+	var lines sync.WaitGroup
+	lines.Go(func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			lines.Go(func() { j.carry(c) })
+		}
+	})
+	t.Cleanup(func() { // what is connected ends with its ends, which were killed before
+		_ = l.Close()
+		lines.Wait()
+	})
+	return j
+}
+
+func (j *junction) lead(s *serving) {
+	address := strings.TrimPrefix(s.base, "http://")
+	j.behind.Store(&address)
+}
+
+// carry connects a connection with what is behind now, until either ends.
+func (j *junction) carry(c net.Conn) {
+	defer c.Close()
+	on, err := net.Dial("tcp", *j.behind.Load())
+	if err != nil {
+		return
+	}
+	defer on.Close()
+	var both sync.WaitGroup
+	both.Go(func() { _, _ = io.Copy(on, c); _ = on.Close() })
+	both.Go(func() { _, _ = io.Copy(c, on); _ = c.Close() })
+	both.Wait()
+}
+
+// hosting starts stet host on the tree of h, and waits until it is connected.
+func (h *home) hosting(t *testing.T, url, token string) *background {
+	t.Helper()
+	file := filepath.Join(h.dir, "token")
+	write(t, file, token+"\n")
+	b := h.start(t, "host", "--root", h.tree, "--workspace", "there", "--token-file", file, url)
+	b.tells(t, fmt.Sprintf("connected to %s as workspace there", regexp.QuoteMeta(url)))
+	return b
+}

@@ -1,0 +1,147 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stet-dev/stet/approval"
+	"github.com/stet-dev/stet/filetools"
+	"github.com/stet-dev/stet/gateway"
+	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/prices"
+	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/session"
+	"github.com/stet-dev/stet/tool"
+	"github.com/stet-dev/stet/web"
+	"github.com/stet-dev/stet/workspace"
+)
+
+// ui is what is served to people in a browser.
+func (s *site) ui(allowed []string) http.Handler {
+	h := &web.Handler{
+		Queue: s.queue, Hosts: allowed, Trail: s.account(), Records: s.account(), Sessions: s.sessions,
+		Authenticate: func(token string) (string, bool) {
+			who, ok := s.keys.may(token, gateway.Persons)
+			return who.Name, ok
+		},
+		Cost: costOf(s.models), Window: func(model string) int { m, _ := s.models.Lookup(model); return m.Window },
+		Undo: s.undo, Lift: s.lift, Compact: s.compact,
+		ResumeCommand: resumeCommand, Exports: map[string]web.Export{},
+		Version: version(), Settings: s.settings, Log: s.log,
+	}
+	for name, write := range exporters {
+		h.Exports[name] = write
+	}
+	return h
+}
+
+// costOf prices requests, where the model's prices are known.
+func costOf(c *prices.Catalog) func(string, record.Usage) (float64, bool) {
+	return func(model string, used record.Usage) (float64, bool) {
+		m, ok := c.Lookup(model)
+		if !ok || m.USD.Input == 0 {
+			return 0, false
+		}
+		return m.Cost(llm.Usage(used)), true
+	}
+}
+
+// resumeCommand is what to type, anywhere, to go on with a session.
+func resumeCommand(i session.Info) string {
+	command := "stet chat --resume " + i.ID
+	if i.Dir != "" {
+		command += " --root '" + strings.ReplaceAll(i.Dir, "'", `'\''`) + "'"
+	}
+	return command
+}
+
+// compacting returns what has a session summed up by the model that is
+// configured; nil where none can be asked, which is an error if the flags name one.
+func (p *program) compacting(cmd *cobra.Command, store session.Store) (func(context.Context, string) (string, error), error) {
+	if err := p.modelReady(cmd); err != nil {
+		if cmd.Flags().Changed("model") {
+			return nil, err
+		}
+		return nil, nil
+	}
+	return func(ctx context.Context, id string) (next string, err error) {
+		info, err := session.Find(ctx, store, id)
+		if err != nil {
+			return "", err
+		}
+		h, err := p.openHouse(ctx, cmd, agentFlags{root: info.Dir})
+		if err != nil {
+			return "", err
+		}
+		defer func() { err = errors.Join(err, h.close()) }()
+		h.agent.Store = store // who follows the session is told
+		talk, err := h.resume(ctx, info.ID)
+		if err != nil {
+			return "", err
+		}
+		if err := talk.Compact(ctx, "", nil); err != nil {
+			return "", err
+		}
+		return talk.ID(), nil
+	}, nil
+}
+
+// undo has writes taken back for a person, who sees in the queue what would
+// change, workspace by workspace. (FILE-11)
+func (s *site) undo(ctx context.Context, writes []record.Write, person string) error {
+	var roots []string
+	by := map[string][]record.Write{}
+	for _, w := range writes {
+		if by[w.Root] == nil {
+			roots = append(roots, w.Root)
+		}
+		by[w.Root] = append(by[w.Root], w)
+	}
+	var failed []error
+	for _, root := range roots {
+		failed = append(failed, s.undoIn(ctx, root, by[root], person))
+	}
+	return errors.Join(failed...)
+}
+
+func (s *site) undoIn(ctx context.Context, dir string, writes []record.Write, person string) (err error) {
+	var tools *filetools.Tools
+	if s.hands != nil && s.hands.root.Dir() == dir {
+		tools = s.hands.tools
+	} else {
+		root, err := openWorkspace(dir, s.state, s.log)
+		if err != nil {
+			return fmt.Errorf("workspace %s: %w", workspace.Quote(dir), err)
+		}
+		defer func() { err = errors.Join(err, root.Close()) }()
+		if tools, err = filetools.New(filetools.Config{Root: root, WriteLimit: writeLimit}); err != nil {
+			return err
+		}
+	}
+	h := &approval.Handler{Approver: s.queue, Root: dir, Rate: -1, Journal: s.journal, Log: s.log}
+	return undoBy(ctx, h, tools, writes, tool.Call{Session: "undo", Client: "undo for " + person})
+}
+
+// lift lets a suspended client session go on, in whichever process it is.
+func (s *site) lift(ctx context.Context, name, person string) error {
+	left, err := record.Suspended(ctx, s.account())
+	if err != nil {
+		return err
+	}
+	for _, e := range left {
+		switch {
+		case e.Session != name:
+		case s.hands != nil && s.hands.root.Dir() == e.Root:
+			return s.hands.handler.Resume(ctx, name, person)
+		default:
+			h := &approval.Handler{Journal: s.journal, Root: e.Root}
+			return h.Resume(ctx, name, person)
+		}
+	}
+	return fmt.Errorf("%s: this session is not suspended", workspace.Quote(name))
+}

@@ -1,0 +1,64 @@
+package proxy
+
+import (
+	"sync"
+	"time"
+
+	"github.com/stet-dev/stet/history"
+	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/prices"
+	"github.com/stet-dev/stet/record"
+)
+
+// maxEngines is how many engines are held; the models that are known need fewer.
+const maxEngines = 256
+
+// engines holds an engine for each way in which models differ to it. A plan
+// depends on the engine, so the requests of a conversation to one model have one.
+type engines struct {
+	config history.Config
+	rules  *rules
+
+	mu   sync.Mutex
+	made map[terms]*history.Engine
+}
+
+// terms are what an engine goes by of a model.
+type terms struct {
+	window int // tokens; 0: not known
+	price  history.Price
+	marked bool // the provider finds what it has by markers
+}
+
+// of is the engine for a request to a model. Where the configuration names a
+// window or a price, they hold for all models.
+func (e *engines) of(api, model string, asked *llm.Caching) (*history.Engine, error) {
+	k := e.rules.of(api, model)
+	t := terms{k.window, history.Price{Read: k.Read, Write: k.Write}, api == record.Messages}
+	if t.marked && asked.Lifetime >= time.Hour {
+		hour, _ := prices.RuleNamed(prices.Anthropic1h) // it is there
+		t.price.Write = max(t.price.Write, hour.Write)
+	}
+	if e.config.Window != 0 {
+		t.window = e.config.Window
+	}
+	if e.config.Price != (history.Price{}) {
+		t.price = e.config.Price
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if made := e.made[t]; made != nil {
+		return made, nil
+	}
+	c := e.config
+	c.Window, c.Price, c.Marked = t.window, t.price, t.marked
+	made, err := history.New(c)
+	if err != nil {
+		return nil, err
+	}
+	if e.made == nil || len(e.made) >= maxEngines {
+		e.made = map[terms]*history.Engine{}
+	}
+	e.made[t] = made
+	return made, nil
+}
