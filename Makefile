@@ -3,11 +3,11 @@
 # chromium, for real agents, SDKs, a terminal and a browser.
 
 GO          ?= go
-SUITES      ?= agents mcp acp chat web
+SUITES      ?= agents mcp acp chat clients web
 STATICCHECK ?= honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOFILES      = $(shell find . -name '*.go' -not -path '*/node_modules/*')
 
-.PHONY: run build test unit sdk e2e agents mcp acp chat web ui check lint tools fmt bench soak clean
+.PHONY: run build test unit sdk e2e agents mcp acp chat clients web ui check lint tools fmt bench soak clean
 
 run: build ## build it and see it work
 	./bin/stet demo
@@ -18,7 +18,7 @@ build:
 test: unit sdk e2e ## every test
 
 unit:
-	$(GO) test $$($(GO) list ./... | grep -v -e /test/e2e -e /test/mcp -e /test/acp -e /test/chat -e /test/web)
+	$(GO) test $$($(GO) list ./... | grep -v -e /test/e2e -e /test/mcp -e /test/acp -e /test/chat -e /test/clients -e /test/web)
 
 sdk: ## Go SDKs as real clients and peers to compare with, in modules of their own
 	cd test/sdk/go && $(GO) test ./...
@@ -38,6 +38,9 @@ acp: ## ACP clients over the real binary
 chat: ## the chat in a real terminal
 	$(GO) test -timeout 20m ./test/chat
 
+clients: ## the TypeScript client against the gateway
+	$(GO) test -timeout 20m ./test/clients
+
 web: ## the web UI in a browser
 	$(GO) test -timeout 20m ./test/web
 
@@ -46,7 +49,7 @@ ui: ## build the web UI that the binary carries; web/dist has it already
 	npm --prefix web/ui run build
 
 check: lint ## formatting, vet, staticcheck, and the tests under the race detector
-	$(GO) test -race $$($(GO) list ./... | grep -v -e /test/e2e -e /test/mcp -e /test/acp -e /test/chat -e /test/web)
+	$(GO) test -race $$($(GO) list ./... | grep -v -e /test/e2e -e /test/mcp -e /test/acp -e /test/chat -e /test/clients -e /test/web)
 
 lint:
 	@out=$$(gofmt -l $(GOFILES)); if [ -n "$$out" ]; then echo "not formatted:"; echo "$$out"; exit 1; fi

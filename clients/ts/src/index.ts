@@ -1,0 +1,7 @@
+export { connectAgent, type Agent, type AgentOptions, type CallOptions, type FileOperationResult } from './agent.ts'
+export type { Call, Proposal } from './call.ts'
+export type { Dial, Socket } from './dial.ts'
+export { GatewayError, ToolError, type Reason } from './errors.ts'
+export { connectHost, type Handler, type Host, type HostOptions, type OtherTool } from './host.ts'
+export * from './tools.gen.ts'
+export type { Frame, Tool } from './wire.gen.ts'

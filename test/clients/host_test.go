@@ -1,0 +1,48 @@
+package clients
+
+import (
+	"context"
+	"sync"
+	"testing"
+
+	"github.com/stet-dev/stet/approval"
+	"github.com/stet-dev/stet/filetools"
+	"github.com/stet-dev/stet/gateway"
+	"github.com/stet-dev/stet/policy"
+	"github.com/stet-dev/stet/tool"
+	"github.com/stet-dev/stet/workspace"
+)
+
+// joinHost runs stet's own host at a hub, on an empty folder, and returns that and
+// what ends it.
+func joinHost(t testing.TB, hub *gateway.Hub) (dir string, stop func(), err error) {
+	dir = t.TempDir()
+	root, err := workspace.Open(dir, workspace.Options{State: t.TempDir()})
+	if err != nil {
+		return "", nil, err
+	}
+	tools, err := filetools.New(filetools.Config{Root: root})
+	if err != nil {
+		return "", nil, err
+	}
+	set := new(tool.Set)
+	if err := set.Add(tools.All()...); err != nil {
+		return "", nil, err
+	}
+	host := &gateway.Host{
+		Workspace: "go",
+		Caller:    &approval.Handler{Tools: set, Policy: new(policy.Policy), Approver: gateway.Relay{}, Root: dir, Rate: -1},
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() {
+		if err := hub.Join(ctx, host); err != nil {
+			t.Errorf("host: %v", err)
+		}
+	})
+	return dir, func() {
+		cancel()
+		running.Wait()
+		_ = root.Close()
+	}, nil
+}
