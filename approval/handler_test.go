@@ -327,6 +327,8 @@ func TestNobody(t *testing.T) {
 	}
 	h.Approver = nobody{approval.ErrFull}
 	code(t, h.run(call("s", "put", "a", "x")), tool.RateLimited)
+	h.Approver = nobody{context.DeadlineExceeded} // by its clock
+	code(t, h.run(call("s", "put", "a", "x")), tool.Timeout)
 	broken := errors.New("the terminal is on fire")
 	h.Approver = nobody{broken}
 	if _, err := h.Call(t.Context(), call("s", "put", "a", "x")); !errors.Is(err, broken) {

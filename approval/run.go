@@ -207,6 +207,9 @@ func (r *run) ask(ctx context.Context, p *tool.Plan, d policy.Decision, asks int
 	case asking.Err() != nil:
 		r.decision, r.by = "timeout", "handler"
 		res, err = r.refuse(p, tool.Timeout, fmt.Sprintf("Nobody answered within %v. Nothing was written.", r.h.timeout()))
+	case errors.Is(err, context.DeadlineExceeded): // by the approver's clock
+		r.decision, r.by = "timeout", "approver"
+		res, err = r.refuse(p, tool.Timeout, "Nobody answered in time. Nothing was written.")
 	case errors.Is(err, ErrNobody):
 		res, err = r.deny(p, r.decide(p, true))
 	case errors.Is(err, ErrFull):

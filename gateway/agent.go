@@ -155,7 +155,7 @@ func (a *Agent) fail(message string) {
 	}
 }
 
-func (a *Agent) handle(_ context.Context, f wire.Frame) {
+func (a *Agent) handle(f wire.Frame) {
 	switch f := f.(type) {
 	case *wire.ToolResult:
 		if f.NeedsConfirmation && f.Result == nil && f.Error == "" {
@@ -246,7 +246,10 @@ func (a *Agent) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 	}
 	a.calls[id] = done
 	a.mu.Unlock()
-	if err := a.session.link.send(f); err != nil {
+	switch err := a.session.link.send(f); {
+	case errors.Is(err, errLarge):
+		a.end(id, failure(tool.FileTooLarge, "The call is larger than the gateway takes. Nothing was done."))
+	case err != nil:
 		a.end(id, failure(tool.HostUnavailable, "The gateway cannot be reached: "+err.Error()+"."))
 	}
 	select {

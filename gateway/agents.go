@@ -14,7 +14,7 @@ import (
 // agentSide is a session with an agent.
 type agentSide struct {
 	p    *peer
-	room chan struct{} // one for each call under way: when it is full nothing more is read
+	room chan struct{} // one for each call that is not answered: when it is full nothing more is read
 
 	mu       sync.Mutex
 	calls    map[*call]struct{}
@@ -62,10 +62,28 @@ func (s *agentSide) send(f wire.Frame) {
 	}
 }
 
-func (s *agentSide) handle(ctx context.Context, f wire.Frame) {
+// admit waits until there is room for a call, which is its own from then on.
+func (s *agentSide) admit(ctx context.Context, f wire.Frame) bool {
+	if _, ok := f.(*wire.ToolCall); !ok {
+		return true
+	}
+	select {
+	case s.room <- struct{}{}:
+		return true
+	default:
+	}
+	select {
+	case s.room <- struct{}{}:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+func (s *agentSide) handle(f wire.Frame) {
 	switch f := f.(type) {
 	case *wire.ToolCall:
-		s.call(ctx, f)
+		s.call(f)
 	case *wire.Cancel:
 		s.mu.Lock()
 		c := s.byID[f.CallID]
@@ -82,9 +100,11 @@ func (s *agentSide) handle(ctx context.Context, f wire.Frame) {
 	}
 }
 
-func (s *agentSide) call(ctx context.Context, f *wire.ToolCall) {
+// call begins a call that was admitted.
+func (s *agentSide) call(f *wire.ToolCall) {
 	id := f.CallID
 	answer := func(r *wire.ToolResult) {
+		<-s.room
 		r.CallID = id
 		s.send(r)
 	}
@@ -105,12 +125,6 @@ func (s *agentSide) call(ctx context.Context, f *wire.ToolCall) {
 		answer(failure(tool.HostUnavailable, err.Error()))
 		return
 	}
-	select {
-	case s.room <- struct{}{}:
-	case <-ctx.Done():
-		answer(failure(tool.Cancelled, "The connection was lost before the call was begun. Nothing was done."))
-		return
-	}
 	own := *f
 	own.Session = s.p.who.sessionOf(name)
 	own.Client = s.p.hello.Client
@@ -119,7 +133,6 @@ func (s *agentSide) call(ctx context.Context, f *wire.ToolCall) {
 	c.tell = func(f wire.Frame) { s.forward(id, f) }
 	c.done = func(r *wire.ToolResult) {
 		s.forget(id, c)
-		<-s.room
 		answer(r)
 	}
 	if s.remember(id, c) {

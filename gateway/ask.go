@@ -26,7 +26,7 @@ func (s *hostSide) approval(f *wire.Approval) {
 	case f.Question == nil:
 		s.complain("approval: a host asks a question, or withdraws it", f.CallID)
 	case queue == nil:
-		s.reply(&wire.Approval{ID: f.ID, CallID: f.CallID, Error: approval.ErrNobody.Error()})
+		s.reply(unanswered(&wire.Approval{ID: f.ID, CallID: f.CallID}, approval.ErrNobody))
 	default:
 		ctx, cancel := context.WithCancel(s.p.h.base)
 		s.mu.Lock()
@@ -61,12 +61,47 @@ func (s *hostSide) ask(ctx context.Context, queue *approval.Queue, f *wire.Appro
 	}
 	reply := &wire.Approval{ID: f.ID, CallID: f.CallID}
 	if err != nil {
-		reply.Error = err.Error()
+		unanswered(reply, err)
 	} else {
 		reply.Answer = answerTo(a)
 	}
 	s.p.h.decided(s.workspace(), q, a, err)
 	s.reply(reply)
+}
+
+// unanswered puts into a reply why there is no answer, or why one does not count.
+// (FILE-5)
+func unanswered(reply *wire.Approval, err error) *wire.Approval {
+	code := tool.InvalidArgument // the answer does not fit its question
+	for _, u := range whyUnanswered {
+		if errors.Is(err, u.err) {
+			code = u.code
+		}
+	}
+	reply.Error, reply.Code = err.Error(), string(code)
+	return reply
+}
+
+// whyUnanswered has a code for each error of a question or of its answer.
+var whyUnanswered = []struct {
+	err  error
+	code tool.Code
+}{
+	{context.DeadlineExceeded, tool.Timeout},
+	{approval.ErrNobody, tool.PermissionDenied},
+	{approval.ErrFull, tool.RateLimited},
+	{approval.ErrUnknown, tool.InvalidArgument},
+	{approval.ErrAnswered, tool.ConcurrentModification},
+}
+
+// why is the error that a reply without an answer stands for.
+func why(reply *wire.Approval) error {
+	for _, u := range whyUnanswered {
+		if reply.Code == string(u.code) {
+			return fmt.Errorf("gateway: %w", u.err)
+		}
+	}
+	return errors.New("gateway: " + reply.Error)
 }
 
 func (s *hostSide) reply(f *wire.Approval) {

@@ -16,6 +16,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/stet-dev/stet/gateway/wire"
+	"github.com/stet-dev/stet/tool"
 )
 
 // Dial says how a gateway is reached. URL and Token are needed.
@@ -113,9 +114,8 @@ func (s *session) keep(ctx context.Context) error {
 			return nil
 		}
 		if isFinal(err) {
-			var closed websocket.CloseError
-			if errors.As(err, &closed) {
-				return fmt.Errorf("%w: %s", errRefused, closed.Reason)
+			if said := saidAtEnd(err); said != nil {
+				return fmt.Errorf("%w: %w", errRefused, said)
 			}
 			return err
 		}
@@ -134,9 +134,8 @@ func (s *session) keep(ctx context.Context) error {
 
 // isFinal reports whether another try has no sense.
 func isFinal(err error) bool {
-	var e *wire.Error
-	return errors.Is(err, errRefused) || errors.As(err, &e) && e.Code != "host_unavailable" ||
-		websocket.CloseStatus(err) == websocket.StatusPolicyViolation
+	e := saidAtEnd(err)
+	return errors.Is(err, errRefused) || (e != nil || errors.As(err, &e)) && e.Code != string(tool.HostUnavailable)
 }
 
 // connect connects once, and carries the session until the connection ends.
@@ -173,6 +172,9 @@ func (s *session) greet(c conn, h *wire.Hello) (*wire.Hello, error) {
 	}
 	if reply.Version != wire.Version {
 		return nil, fmt.Errorf("%w: it speaks version %d of the protocol", errRefused, reply.Version)
+	}
+	if reply.Limits != nil {
+		s.link.limit.Store(int64(reply.Limits.FrameBytes))
 	}
 	if reply.Resumed {
 		if err := s.link.out.rewind(reply.Received); err != nil {

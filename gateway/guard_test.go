@@ -173,6 +173,26 @@ func TestBadFrames(t *testing.T) {
 	}
 }
 
+// Who is cut off for good is told the code, and comes back if that is not for good.
+func TestSaidAtEnd(t *testing.T) {
+	for _, c := range []struct {
+		reason, code, words string
+		final               bool
+	}{
+		{Taken + ": another: one", Taken, "another: one", true},
+		{"host_unavailable: it ends", "host_unavailable", "it ends", false},
+		{"in words", wire.Forbidden, "in words", true},
+	} {
+		err := fmt.Errorf("read: %w", websocket.CloseError{Code: websocket.StatusPolicyViolation, Reason: c.reason})
+		if e := saidAtEnd(err); e == nil || e.Code != c.code || e.Message != c.words || isFinal(err) != c.final {
+			t.Errorf("%s: %+v %v", c.reason, e, isFinal(err))
+		}
+	}
+	if err := (websocket.CloseError{Code: websocket.StatusGoingAway, Reason: Taken + ": x"}); saidAtEnd(err) != nil || isFinal(err) {
+		t.Error("going away is for good")
+	}
+}
+
 // A token that is revoked ends the connections that it opened; a client does not
 // come back.
 func TestRevoked(t *testing.T) {
@@ -207,7 +227,7 @@ func TestTwoHosts(t *testing.T) {
 		t.Error(r)
 	}
 	runHost(t, url, "w", echo(`{"host":2}`))
-	if err := <-ended; err == nil || !strings.Contains(err.Error(), "taken the workspace over") {
+	if err := <-ended; !errors.As(err, &refused) || refused.Code != Taken || err.Error() != "the gateway refuses: another host with the same token has taken the workspace over" {
 		t.Error(err)
 	}
 	for mustCall(t, agent, "read_file", "{}").Text != `{"host":2}` { // once it is there

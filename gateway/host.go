@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"sync"
 	"time"
@@ -127,7 +128,7 @@ func (h *Host) cancel(all bool) {
 	}
 }
 
-func (h *Host) handle(_ context.Context, f wire.Frame) {
+func (h *Host) handle(f wire.Frame) {
 	switch f := f.(type) {
 	case *wire.ToolCall:
 		h.begin(f)
@@ -189,8 +190,20 @@ func (h *Host) begin(f *wire.ToolCall) {
 		h.mu.Lock()
 		delete(h.running, t.id)
 		h.mu.Unlock()
-		h.send(r)
+		h.result(r)
 	})
+}
+
+// result says what a call came to.
+func (h *Host) result(r *wire.ToolResult) {
+	err := h.session.link.send(r)
+	if errors.Is(err, errLarge) {
+		id := r.CallID
+		r = failure(tool.FileTooLarge, "The call was done, but its result is larger than the gateway takes. Ask for less at once.")
+		r.CallID = id
+		err = h.session.link.send(r)
+	}
+	h.sent(r, err)
 }
 
 // start is the first half of a call, which gives it its place among those of its
@@ -230,8 +243,11 @@ func plainResult(res tool.Result) *wire.ToolResult {
 	return &wire.ToolResult{Result: b}
 }
 
-func (h *Host) send(f wire.Frame) {
-	if err := h.session.link.send(f); err != nil {
+func (h *Host) send(f wire.Frame) { h.sent(f, h.session.link.send(f)) }
+
+// sent notes what has become of a frame.
+func (h *Host) sent(f wire.Frame, err error) {
+	if err != nil {
 		h.Log.Warn("not sent", "frame", wire.TypeOf(f), "call", callOf(f), "err", err)
 	}
 }

@@ -49,7 +49,7 @@ func (s *hostSide) begin() (err error) {
 		if old == nil || old.p.who.ID != s.p.who.ID {
 			return &wire.Error{Code: Taken, Message: fmt.Sprintf("workspace %q has a host already", s.workspace())}
 		}
-		old.p.end(websocket.StatusPolicyViolation, "another host with the same token has taken the workspace over", true)
+		old.p.end(websocket.StatusPolicyViolation, Taken+": another host with the same token has taken the workspace over", true)
 	}
 	if err != nil {
 		return &wire.Error{Code: Taken, Message: err.Error()}
@@ -61,7 +61,8 @@ func (s *hostSide) begin() (err error) {
 	return nil
 }
 
-// Taken is the code of the error for a host whose workspace has another one.
+// Taken is the code of the *wire.Error for a host whose workspace has another one,
+// or gets it.
 const Taken = "workspace_taken"
 
 // publish tells all hubs that the host comes or goes.
@@ -104,7 +105,7 @@ func (s *hostSide) answer(to string, f wire.Frame) {
 	}
 }
 
-func (s *hostSide) handle(ctx context.Context, f wire.Frame) {
+func (s *hostSide) handle(f wire.Frame) {
 	switch f := f.(type) {
 	case *wire.ToolResult:
 		s.pass(f, !f.NeedsConfirmation || f.Result != nil || f.Error != "", f.NeedsConfirmation)

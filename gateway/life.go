@@ -28,7 +28,7 @@ func (h *Hub) look() {
 		for _, p := range h.everybody() {
 			if p.who.ID != "" && !h.config.Authority.Holds(p.who) {
 				h.log.Warn("cut off", "why", "token expired or revoked", "token", p.who.ID, "session", p.id)
-				p.end(websocket.StatusPolicyViolation, "the token has expired or was revoked", true)
+				p.end(websocket.StatusPolicyViolation, wire.Forbidden+": the token has expired or was revoked", true)
 			}
 		}
 	}

@@ -30,10 +30,15 @@ type link struct {
 	inline bool
 
 	now    atomic.Pointer[outlet] // where inline frames go; nil: nowhere
+	limit  atomic.Int64           // bytes of a frame that the other side takes; 0: any number
 	out    *outbox
 	times  times
 	log    *slog.Logger
-	handle func(context.Context, wire.Frame) // called for one frame after the other; while it waits nothing is read
+	handle func(wire.Frame) // called for one frame after the other; while it waits nothing is read
+	// admit waits until a frame can be handled, and reports whether that is so: it
+	// is not when the connection's ctx has ended. Then the frame was not received,
+	// and the other side sends it again when the session goes on. nil: any can.
+	admit func(ctx context.Context, _ wire.Frame) bool
 }
 
 // maxWaiting is how many bytes may wait for a side.
@@ -42,16 +47,23 @@ const maxWaiting = 64 << 20
 // maxBad is how many frames of a connection may be malformed.
 const maxBad = 100
 
-func newLink(log *slog.Logger, handle func(context.Context, wire.Frame)) *link {
+func newLink(log *slog.Logger, handle func(wire.Frame)) *link {
 	return &link{out: newOutbox(maxWaiting), times: usual, log: log, handle: handle}
 }
 
-// send puts a frame on its way. An error says that the session is over, or will
-// be in a moment.
+// errLarge says that a frame is larger than the other side takes. It would end
+// the connection, and the next one, over which it is sent again.
+var errLarge = errors.New("the frame is larger than the other side takes")
+
+// send puts a frame on its way. errLarge says that it is not; any other error that
+// the session is over, or will be in a moment.
 func (l *link) send(f wire.Frame) error {
 	b, err := wire.Append(nil, f)
 	if err != nil {
 		return err
+	}
+	if limit := l.limit.Load(); limit > 0 && int64(len(b)) > limit {
+		return errLarge
 	}
 	if err := l.out.put(b, l.inline); err != nil || !l.inline {
 		return err
@@ -81,7 +93,7 @@ func (l *link) run(ctx context.Context, c conn) error {
 	return context.Cause(ctx)
 }
 
-var errEnough = errors.New("too many malformed frames")
+var errEnough = &wire.Error{Code: wire.Malformed, Message: "too many malformed frames"}
 
 // read takes what comes until the end of the connection.
 func (l *link) read(ctx context.Context, c conn) error {
@@ -97,9 +109,12 @@ func (l *link) read(ctx context.Context, c conn) error {
 			}
 			continue
 		}
+		if err == nil && l.admit != nil && !l.admit(ctx, f) {
+			return context.Cause(ctx)
+		}
 		l.out.got(len(b))
 		if err == nil {
-			l.handle(ctx, f)
+			l.handle(f)
 			continue
 		}
 		var reply *wire.Error
@@ -110,7 +125,7 @@ func (l *link) read(ctx context.Context, c conn) error {
 			}
 		}
 		if bad++; bad > maxBad {
-			c.close(websocket.StatusPolicyViolation, errEnough.Error())
+			refuse(c, errEnough)
 			return errEnough
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -33,17 +34,20 @@ type peer struct {
 
 // side is what a peer does by its role.
 type side interface {
-	begin() error                             // the session begins; an error refuses it
-	handle(ctx context.Context, _ wire.Frame) // ctx ends with the connection
-	lost()                                    // the connection is; the session may go on
-	back()                                    // it is there again
-	gone()                                    // the session is over; called once, after begin
+	begin() error // the session begins; an error refuses it
+	handle(wire.Frame)
+	lost() // the connection is; the session may go on
+	back() // it is there again
+	gone() // the session is over; called once, after begin
 }
 
 func (p *peer) can(capability string) bool { return slices.Contains(p.hello.Capabilities, capability) }
 
 // serve speaks with whoever is at the other end of a connection until it is over.
 func (h *Hub) serve(ctx context.Context, c conn, who Identity) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	c = &served{conn: c, cancel: cancel}
 	hello, err := readHello(c, usual.hello)
 	if err == nil {
 		err = h.check(hello, who)
@@ -64,6 +68,18 @@ func (h *Hub) serve(ctx context.Context, c conn, who Identity) error {
 	return err
 }
 
+// served is a connection whose reader waits for nothing any more once it is
+// aborted.
+type served struct {
+	conn
+	cancel context.CancelFunc
+}
+
+func (s *served) abort() {
+	s.cancel()
+	s.conn.abort()
+}
+
 // turnAway ends a connection with the reason.
 func (h *Hub) turnAway(c conn, err error) {
 	var e *wire.Error
@@ -72,7 +88,24 @@ func (h *Hub) turnAway(c conn, err error) {
 		return
 	}
 	_ = writeNow(c, e, usual.write) // it is turned away anyhow
-	c.close(websocket.StatusPolicyViolation, e.Message)
+	refuse(c, e)
+}
+
+// refuse closes a connection for good.
+func refuse(c conn, e *wire.Error) { c.close(websocket.StatusPolicyViolation, e.Code+": "+e.Message) }
+
+// saidAtEnd is what a connection's other side said as it closed it for good; nil if
+// err is no such end.
+func saidAtEnd(err error) *wire.Error {
+	var closed websocket.CloseError
+	if !errors.As(err, &closed) || closed.Code != websocket.StatusPolicyViolation {
+		return nil
+	}
+	code, words, ok := strings.Cut(closed.Reason, ": ")
+	if !ok {
+		code, words = wire.Forbidden, closed.Reason
+	}
+	return &wire.Error{Code: code, Message: words}
 }
 
 // check says what is wrong with a hello.
@@ -204,7 +237,8 @@ func (h *Hub) begin(c conn, hello *wire.Hello, who Identity) (*peer, error) {
 	p.link.out.reset(keep)
 	switch hello.Role {
 	case wire.Agent:
-		p.side = newAgentSide(p)
+		s := newAgentSide(p)
+		p.side, p.link.admit = s, s.admit
 	case wire.Host:
 		p.side = newHostSide(p)
 	case wire.Person:

@@ -62,18 +62,19 @@ func eventOf(e approval.Event) *wire.Approval {
 	return &wire.Approval{ID: q.ID, CallID: q.CallID, Question: q}
 }
 
-func (s *personSide) handle(_ context.Context, f wire.Frame) {
+func (s *personSide) handle(f wire.Frame) {
 	a, ok := f.(*wire.Approval)
 	if !ok || a.Answer == nil {
 		s.send(&wire.Error{Code: wire.Malformed, Message: wire.TypeOf(f) + ": a person sends approvals with an answer"})
 		return
 	}
-	reply := &wire.Approval{ID: a.ID, Done: true}
+	reply := &wire.Approval{ID: a.ID}
 	answer := answerOf(a.Answer)
 	answer.By, answer.Relayed = s.p.who.Name, false // who it is, is not for the client to say
 	if err := s.p.h.config.Queue.Answer(a.ID, answer); err != nil {
-		reply.Done, reply.Error = false, err.Error()
+		unanswered(reply, err)
 	}
+	reply.Done = reply.Error == ""
 	s.send(reply)
 }
 

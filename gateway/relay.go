@@ -3,9 +3,11 @@ package gateway
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/stet-dev/stet/approval"
 	"github.com/stet-dev/stet/gateway/wire"
+	"github.com/stet-dev/stet/tool"
 )
 
 // Relay is the approver of a host's handler. It tells the gateway that a call
@@ -57,18 +59,26 @@ func (h *Host) ask(ctx context.Context, call string, q approval.Question) (appro
 	h.asked[id] = answer
 	h.mu.Unlock()
 	q.CallID = call
-	h.send(&wire.Approval{ID: id, CallID: call, Question: questionTo(q)})
+	question := &wire.Approval{ID: id, CallID: call, Question: questionTo(q)}
+	err := h.session.link.send(question)
+	if errors.Is(err, errLarge) { // people decide on what is left of it
+		bare := question.Question
+		bare.Diff, bare.Content, bare.Editable = "", nil, false
+		bare.Notes = append(bare.Notes, string(tool.Large))
+		err = h.session.link.send(question)
+	}
+	if err != nil {
+		h.mu.Lock()
+		delete(h.asked, id)
+		h.mu.Unlock()
+		return approval.Answer{}, fmt.Errorf("question to the gateway: %w", err)
+	}
 	select {
 	case a := <-answer:
-		switch {
-		case a.Answer != nil:
-			return answerOf(a.Answer), nil
-		case a.Error == approval.ErrNobody.Error():
-			return approval.Answer{}, approval.ErrNobody
-		case a.Error == approval.ErrFull.Error():
-			return approval.Answer{}, approval.ErrFull
+		if a.Answer == nil {
+			return approval.Answer{}, why(a)
 		}
-		return approval.Answer{}, errors.New("gateway: " + a.Error)
+		return answerOf(a.Answer), nil
 	case <-ctx.Done():
 		h.mu.Lock()
 		delete(h.asked, id)

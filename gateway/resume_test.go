@@ -148,6 +148,54 @@ func TestAgentComesBack(t *testing.T) {
 	})
 }
 
+// What an agent has sent beyond the calls that may be under way waits for room, also
+// over the connection's end: each call is done, once. (FILE-4)
+func TestWaitingCallsComeBack(t *testing.T) {
+	bubble(t, Config{Limits: Limits{Rate: -1}}, func(t *testing.T, h *Hub, log *logged) {
+		work := &slowly{}
+		stop := board(t, h, "host-a").host(work)
+		defer stop()
+		s := board(t, h, "agent-a")
+		a := s.agent(log)
+		defer a.Close()
+		a.Timeout = time.Hour
+		var all []*future
+		for range atOnce + 20 {
+			all = append(all, begin(ctx, a, tool.Call{Name: "read_file", Arguments: json.RawMessage(`{"n":1}`)}))
+		}
+		for range 3 {
+			synctest.Wait() // one has been read, and waits for room
+			s.cut(false)
+			time.Sleep(10 * time.Second)
+		}
+		for _, f := range all {
+			f.wait(t, "", `{"n":1}`)
+		}
+		if work.n != len(all) {
+			t.Errorf("%d calls were done of %d", work.n, len(all))
+		}
+	})
+}
+
+// A call that was read as the connection broke has room if there is any, and else
+// was not received.
+func TestRoomAtTheEnd(t *testing.T) {
+	s := newAgentSide(nil)
+	over, cancel := context.WithCancel(ctx)
+	cancel()
+	for i := range atOnce {
+		if !s.admit(over, &wire.ToolCall{}) {
+			t.Fatalf("call %d has no room", i)
+		}
+	}
+	if s.admit(over, &wire.ToolCall{}) {
+		t.Error("there was room")
+	}
+	if !s.admit(over, &wire.Cancel{}) {
+		t.Error("a cancel needs no room")
+	}
+}
+
 // A host whose connection is lost for a moment goes on with the calls that wait for
 // a person; what the person decides counts, and is done once. (FILE-4)
 func TestHostComesBack(t *testing.T) {
@@ -314,7 +362,7 @@ func TestOutbox(t *testing.T) {
 }
 
 // What the people of a gateway decide is written down there, with who it was. The
-// host's clock does not matter. (FILE-6, FILE-11)
+// host's clock does not matter. (FILE-5, FILE-6, FILE-11)
 func TestDecisionsAreRecorded(t *testing.T) {
 	queue, trail := new(approval.Queue), new(record.Memory)
 	bubble(t, Config{Queue: queue, Journal: &record.Journal{Trail: trail}}, func(t *testing.T, h *Hub, _ *logged) {
@@ -334,7 +382,7 @@ func TestDecisionsAreRecorded(t *testing.T) {
 		}
 		time.Sleep(59 * time.Second)
 		person.send(&wire.Approval{ID: q.ID, Answer: &wire.Answer{Verdict: "approve", Seal: "another"}})
-		if r := want[*wire.Approval](person); r.Done || !strings.Contains(r.Error, "something else") {
+		if r := want[*wire.Approval](person); r.Done || !strings.Contains(r.Error, "something else") || r.Code != string(tool.InvalidArgument) {
 			t.Errorf("%+v", r)
 		}
 		person.send(&wire.Approval{ID: q.ID, Answer: &wire.Answer{Verdict: "approve", Seal: "seal", By: "somebody else"}})
@@ -348,7 +396,7 @@ func TestDecisionsAreRecorded(t *testing.T) {
 		}
 		ask("2", time.Now().Add(1000*time.Hour))
 		time.Sleep(time.Minute)
-		if a := want[*wire.Approval](host); a.ID != "2" || a.Answer != nil || a.Error == "" {
+		if a := want[*wire.Approval](host); a.ID != "2" || a.Answer != nil || a.Error == "" || a.Code != string(tool.Timeout) {
 			t.Errorf("%+v", a)
 		}
 		if c := want[*wire.Approval](person); c.Closed == nil || c.Closed.How != "expired" {

@@ -120,7 +120,7 @@ type Part struct {
 // Approval is about a question to a person. A host asks the gateway's people
 // with Question, and gets the Answer, or Error, under the same ID; Withdrawn ends
 // the question. People get Question and Closed, and send the Answer, to which
-// they get Error, empty if it counts, with Done.
+// they get Error, empty if it counts, with Done. Code says of an Error what it is.
 type Approval struct {
 	ID        string    `json:"id"`
 	CallID    string    `json:"call_id,omitempty"`
@@ -130,7 +130,8 @@ type Approval struct {
 	Closed    *Closing  `json:"closed,omitempty"`
 	Withdrawn bool      `json:"withdrawn,omitempty"`
 	Done      bool      `json:"done,omitempty"`
-	Error     string    `json:"error,omitempty"`
+	Error     string    `json:"error,omitempty" jsonschema:"for people"`
+	Code      string    `json:"code,omitempty" jsonschema:"with error: timeout, permission_denied where nobody can be asked, rate_limited where too many questions are open, or another code of a failed call"`
 }
 
 // Question is what a person decides about.

@@ -31,7 +31,7 @@ func samples() []Frame {
 		&Progress{CallID: "c-1", State: Waiting, Message: "m"},
 		&Part{CallID: "c-1", Seq: 3, Data: []byte("abc"), Last: true},
 		&Approval{
-			ID: "q", CallID: "c-1", Workspace: "w", Withdrawn: true, Done: true, Error: "e",
+			ID: "q", CallID: "c-1", Workspace: "w", Withdrawn: true, Done: true, Error: "e", Code: "timeout",
 			Question: &Question{
 				ID: "q", Asked: at, Expires: at, Session: "s", Client: "c", CallID: "c-1", Tool: "t", Path: "p", Write: true, Before: "b",
 				After: "a", Size: 1, Diff: "d", Files: []File{{"p", "b", "a", 1}}, Notes: []string{"large"}, Content: []byte("x"), Editable: true,

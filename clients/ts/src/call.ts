@@ -1,10 +1,8 @@
 import { ToolError } from './errors.ts'
 import { fromBase64, newID, toBase64 } from './parts.ts'
 import type { Session } from './session.ts'
+import type { Code } from './tools.gen.ts'
 import type { Approval, Question, ToolCall } from './wire.gen.ts'
-
-/** How much the gateway's clock may be ahead, in ms. */
-const slack = 100
 
 /** What a person is asked about: what would be done. */
 export interface Proposal {
@@ -79,10 +77,8 @@ export class Call<A = Record<string, unknown>> {
    */
   async ask(proposal: Proposal): Promise<{ content?: string; by: string }> {
     if (!this.#desk.session.can('approval')) throw new ToolError('permission_denied', 'This needs a person, and nobody can be asked.')
-    const asked = Date.now()
     const reply = await this.waiting(() => this.#desk.ask(this.#question(proposal), this.#signal))
-    // That it was for the time is not said in a way that a program could read.
-    if (!reply.answer && Date.now() - asked >= 1000 * this.#approvalSeconds - slack) {
+    if (reply.code === 'timeout') {
       throw new ToolError('timeout', `Nobody answered within ${this.#approvalSeconds} s. Nothing was done.`)
     }
     return verdict(reply)
@@ -121,7 +117,7 @@ function verdict(reply: Approval): { content?: string; by: string } {
     case 'cancel':
       throw new ToolError('cancelled', 'The person who was asked cancelled the call. Nothing was done.')
   }
-  throw new ToolError('permission_denied', `This needs a person, and nobody decided: ${reply.error ?? a?.verdict}.`)
+  throw new ToolError((reply.code as Code | undefined) ?? 'permission_denied', `This needs a person, and nobody decided: ${reply.error ?? a?.verdict}.`)
 }
 
 /** The questions to the gateway's people that are open. */

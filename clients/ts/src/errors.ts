@@ -23,7 +23,7 @@ export class ToolError extends Error {
  * - `token`: the gateway does not know the token, or not any more
  * - `forbidden`: it refuses this page's origin, this host name, role or workspace
  * - `version`: it speaks another version of the protocol
- * - `taken`: another host has the workspace
+ * - `taken`: another host has the workspace, or took it over
  * - `url`: there is no gateway at this address
  * - `closed`: close was called
  */

@@ -209,8 +209,11 @@ export class Session {
     if (refusal) return new GatewayError(reasons[refusal.code] ?? 'forbidden', refusal.message)
     const cutOff = end.code === 1008
     if (end.opened && !cutOff) return undefined
+    const [, code = '', words = end.why] = (cutOff && /^([a-z_]+): (.*)$/.exec(end.why)) || []
+    if (code === 'host_unavailable') return undefined
+    if (reasons[code]) return new GatewayError(reasons[code], words)
     const why = await whyNot(this.#dial)
-    if (cutOff) return why instanceof GatewayError ? why : new GatewayError('forbidden', end.why)
+    if (cutOff) return why instanceof GatewayError ? why : new GatewayError('forbidden', words)
     if (why !== 'again') {
       this.#refused = 0
       return why

@@ -127,7 +127,10 @@ export interface Approval {
   closed?: Closed
   withdrawn?: boolean
   done?: boolean
+  /** for people */
   error?: string
+  /** with error: timeout, permission_denied where nobody can be asked, rate_limited where too many questions are open, or another code of a failed call */
+  code?: string
 }
 
 export interface Question {

@@ -1,0 +1,95 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stet-dev/stet/approval"
+	"github.com/stet-dev/stet/gateway/wire"
+	"github.com/stet-dev/stet/policy"
+	"github.com/stet-dev/stet/tool"
+)
+
+// A frame that the gateway does not take is not sent: the call fails, and the
+// connection stays. (FILE-5)
+func TestLargeFrames(t *testing.T) {
+	const limit = 32 << 10
+	h, log := newHub(t, Config{Limits: Limits{Frame: limit, Rate: -1}})
+	url := serveHub(t, h)
+	runHost(t, url, "w", mirror{})
+	a := dialAgent(t, url, "w")
+	call := func(n int) *future {
+		args := json.RawMessage(`{"text":"` + strings.Repeat("x", n) + `"}`)
+		return begin(ctx, a, tool.Call{ID: "012345678901", Name: "read_file", Arguments: args})
+	}
+	empty, err := wire.Append(nil, &wire.ToolCall{CallID: "012345678901", ToolName: "read_file", Arguments: json.RawMessage(`{"text":""}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	most := limit - len(empty)
+	call(most+1).wait(t, tool.FileTooLarge, "Nothing was done")
+	call(most).wait(t, tool.FileTooLarge, "The call was done") // what it is answered is twice as large
+	call(1).wait(t, tool.InvalidArgument, "used before")       // so it was
+	if n := strings.Count(log.String(), "msg=connected"); n != 2 {
+		t.Errorf("%d connections: %s", n, log)
+	}
+}
+
+// mirror says twice what it is told.
+type mirror struct{ echo }
+
+func (mirror) Call(_ context.Context, c tool.Call) (tool.Result, error) {
+	return tool.Result{CallID: c.ID, Text: `{"first":` + string(c.Arguments) + `,"second":` + string(c.Arguments) + `}`}, nil
+}
+
+// A question that the gateway does not take goes without what is large in it.
+// (FILE-6)
+func TestLargeQuestion(t *testing.T) {
+	queue := new(approval.Queue)
+	h, log := newHub(t, Config{Queue: queue, Limits: Limits{Frame: 32 << 10}})
+	url := serveHub(t, h)
+	b := newBench(t, Relay{}, policy.Policy{})
+	runHost(t, url, "w", b.handler)
+	asked := make(chan approval.Question, 1)
+	approve(t, queue, func(q approval.Question) approval.Answer {
+		asked <- q
+		return approval.Answer{Verdict: approval.Approve}
+	})
+	a := dialAgent(t, url, "w")
+	text := strings.Repeat("a line\n", 3000)
+	args, err := json.Marshal(map[string]string{"path": "a.txt", "content": text})
+	if err != nil {
+		t.Fatal(err)
+	}
+	begin(ctx, a, tool.Call{Name: "write_file", Arguments: args}).wait(t, "", `"success":true`)
+	q := <-asked
+	if q.Path != "a.txt" || q.Size != int64(len(text)) || q.Diff != "" || q.Editable || !slices.Contains(q.Notes, tool.Large) {
+		t.Errorf("%+v", q)
+	}
+	if b.get(t, "a.txt") != text {
+		t.Error("it was not written")
+	}
+	if n := strings.Count(log.String(), "msg=connected"); n != 2 {
+		t.Errorf("%d connections: %s", n, log)
+	}
+}
+
+// Why a question has no answer goes by a code over the wire, and is the same error
+// at its other side. (FILE-5)
+func TestUnanswered(t *testing.T) {
+	for _, err := range []error{approval.ErrNobody, approval.ErrFull, context.DeadlineExceeded} {
+		reply := unanswered(new(wire.Approval), fmt.Errorf("here: %w", err))
+		reply.Error = "in other words"
+		if got := why(reply); !errors.Is(got, err) {
+			t.Errorf("%v came as %q: %v", err, reply.Code, got)
+		}
+	}
+	if err := why(&wire.Approval{Error: "what is new", Code: "new"}); err.Error() != "gateway: what is new" {
+		t.Error(err)
+	}
+}
