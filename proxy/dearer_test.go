@@ -19,6 +19,7 @@ type cache struct {
 	cost     float64
 	toolless bool // it does not go by the tools
 	ends     bool // it finds the ends of earlier requests alone
+	least    int  // tokens; it keeps no shorter prompt
 }
 
 func (c *cache) ask(req *llm.Request, at time.Time) (u record.Usage) {
@@ -47,6 +48,10 @@ func (c *cache) ask(req *llm.Request, at time.Time) (u record.Usage) {
 		for _, p := range m.Parts {
 			part(p.Text + p.Args)
 		}
+	}
+	if prompt := u.CacheRead + u.CacheWrite; prompt < c.least {
+		c.cost += float64(prompt)
+		return record.Usage{Input: prompt}
 	}
 	c.used[h.Sum64()] = at
 	c.cost += 0.1*float64(u.CacheRead) + 1.25*float64(u.CacheWrite)

@@ -76,18 +76,21 @@
 //	            conversation's cache must have been seen not to outlive such a pause
 //	model       the conversation's last request asked another model, and this one
 //	            was never asked in it, or not for as long
-//	tools       it offers other tools, or has another system text, than the model's
-//	            last request; but not where these change with every request, nor
+//	tools       it offers tools, or has a system text, that the model was not asked with
+//	            in the conversation; but not where these change with every request, nor
 //	            once the cache has outlived such a change
 //	compaction  the agent has begun anew under the same name, with something of
 //	            what was before
 //
-// A model's cache is its own, and so are its moments. A moment stands just behind the
+// The cache goes by model, tools and system text, and so do moments: after a request
+// with other tools, one with those from before finds its cache alive, and is planned
+// as if the other had not come. Where one of the three is new, the cache is cold, and
+// the moments so far, of the same model, are taken over. A moment stands just behind the
 // last message of the model in the request: what is asked behind it may be taken back,
 // asked in other words, or lose the agent's reminders.
 //
-// Every request that was answered is remembered by its model and a hash of its
-// messages up to there (and whether it offered tools), with its moment if it was one.
+// Every request that was answered is remembered by its model, tools and system text and
+// a hash of its messages up to there, with its moment if it was one.
 // A request that goes on from some of these, in this process or a later one, is planned
 // with their moments; so forks, and conversations gone back, get what was sent before.
 // Memory and store keep the newest 20,000 moments and as many other requests, and a

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"slices"
 	"time"
 
 	"github.com/stet-dev/stet/history"
@@ -11,25 +12,29 @@ import (
 // judgement is what is known of a request's conversation before it goes out.
 type judgement struct {
 	breaks   []history.Break // the moments so far, that of this request included
+	moved    []history.Break // of these, what no earlier request of its line had where it stands
 	moment   history.Moment  // what makes this request one; empty: nothing, or it was one already
 	gap      time.Duration   // as record.Cache
-	idle     time.Duration   // since the model's own last answer in the conversation
+	idle     time.Duration   // since the last answer to its line in the conversation
 	lifetime time.Duration
 	hour     []llm.Edit // that make its markers ask for an hour; nil: they stay
 	bridged  float64    // thread.bridged after it
 	costly   bool       // planning at moments has cost this conversation more than it saved
 	renewed  renewal
 	certain  bool          // the cache is cold, whatever the answer shows
+	vouched  bool          // the provider keeps to the lifetime
 	past     time.Duration // thread.cooled before it
 
 	thread *thread
 	last   time.Time // thread.last before it
 	newest *sent     // thread.sent before it
-	view   *view     // of its model before it; nil: there was none
-	before *sent     // view.sent, or else newest
-	known  *known    // as it is remembered, from when it goes out
-	was    *known    // what was remembered in its place before; nil: nothing
+	line   line
+	view   *view  // of its line before it; nil: there was none
+	before *sent  // view.sent, or else newest
+	known  *known // as it is remembered, from when it goes out
+	was    *known // what was remembered in its place before; nil: nothing
 	sent   sent
+	salt   uint64 // of its links
 	end    uint64 // where it is remembered
 	since  change // what of before is sent again
 }
@@ -38,6 +43,8 @@ type judgement struct {
 type sent struct {
 	model         string
 	tools, system uint64
+	line          line
+	breaks        []history.Break // counted from behind the leading system text
 	skip          int
 	links         []uint64
 	edits         []llm.Edit // the texts are hashed, not kept
@@ -62,20 +69,19 @@ func saltOf(req *llm.Request) uint64 {
 func (p *Proxy) judge(x *exchange, d *reading) cause {
 	p.memory.recall()
 	req, c, salt := d.request, d.chain, saltOf(d.request)
-	j := &judgement{sent: sent{
+	j := &judgement{salt: salt, vouched: p.asksLifetime(x, req), sent: sent{
 		model: x.row.Model, tools: toolsHash(req), system: c.system, skip: c.skip, links: c.links, marks: req.Caching.Breakpoints,
 	}}
 	j.end = c.end() ^ salt
-	j.breaks = p.memory.breaks(&c, salt, j.sent.model)
-	p.memory.judge(j, &c, salt, x.row.Time, p.lifetimeOf(x, req), x.conversation)
-	j.certain = j.moment == history.Compaction || j.idle > j.lifetime && (j.idle > time.Hour || p.asksLifetime(x, req))
+	p.memory.judge(j, d, x.row.Time, p.lifetimeOf(x, req), x.conversation)
+	j.certain = j.moment == history.Compaction || j.ends(j.idle)
 	if j.moment == history.Gap && !j.certain && !j.cooled() {
 		j.moment = ""
 	}
 	if !p.elides() || j.costly || !c.told() {
 		j.moment = ""
 	}
-	if j.moment != "" {
+	if j.moment != "" && !j.ending(&c) {
 		j.breaks = append(j.breaks, history.Break{After: c.skip + c.stable, Why: j.moment})
 	}
 	if p.config.LongerCache && !p.config.Observe && p.memory.lengthens(j, req) {
@@ -87,12 +93,13 @@ func (p *Proxy) judge(x *exchange, d *reading) cause {
 	return planned
 }
 
-// judge finds the thread that c goes on, and what has changed in it.
-func (m *memory) judge(j *judgement, c *chain, salt uint64, now time.Time, asked time.Duration, v *conversation) {
+// judge finds the thread that a request goes on, and what has changed in it.
+func (m *memory) judge(j *judgement, d *reading, now time.Time, asked time.Duration, v *conversation) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	from, model := m.trail(c, salt, j.sent.model), j.sent.model
-	j.lifetime = asked
+	c := &d.chain
+	from := m.trail(c, j.salt, j.sent.model)
+	j.lifetime, j.line = asked, line{j.sent.model, j.sent.tools, j.sent.system}
 	switch {
 	case from.any != nil:
 		j.thread = from.any.thread
@@ -111,9 +118,12 @@ func (m *memory) judge(j *judgement, c *chain, salt uint64, now time.Time, asked
 	t := j.thread
 	j.last, j.newest, j.before, j.costly, j.past = t.last, t.sent, t.sent, t.account < 0, t.cooled
 	j.gap = max(0, now.Sub(t.last))
-	j.view = t.views[model]
-	if j.view == nil && from.own != nil { // of an earlier process, which another model went on from
-		j.view = from.own.thread.views[model]
+	j.line, j.renewed = m.lineOf(j, from, c)
+	j.view = t.views[j.line]
+	if j.view == nil { // of an earlier process, which another line went on from
+		if k, _ := m.longest(c, j.salt, j.line); k != nil {
+			j.view = k.thread.views[j.line]
+		}
 	}
 	if j.view != nil {
 		j.idle = max(0, now.Sub(j.view.last))
@@ -122,43 +132,32 @@ func (m *memory) judge(j *judgement, c *chain, salt uint64, now time.Time, asked
 			j.before = j.view.sent
 		}
 	}
-	j.renewed = from.renewed(&j.sent)
+	m.inherit(j, from, c)
 	switch {
-	case m.turn(j.end, model) != nil && m.turn(j.end, model).Moment != "": // it is one already
-	case j.view == nil, j.idle > j.lifetime && from.any != nil && from.any.Model != model:
-		j.moment = history.Model
-	case j.renewed.matters(t.survives, from.habit()):
+	case j.ending(c) && !slices.Contains(j.moved, j.breaks[len(j.breaks)-1]): // it is one already
+	case j.view == nil && j.renewed != renewal{}:
 		j.moment = history.Tools
+	case j.view == nil, j.idle > j.lifetime && from.any != nil && from.any.Model != j.sent.model:
+		j.moment = history.Model
 	case j.idle > j.lifetime:
 		j.moment = history.Gap
 	}
 }
 
+// ending reports whether the last of the moments stands at the end of what comes again.
+func (j *judgement) ending(c *chain) bool {
+	n := len(j.breaks)
+	return n > 0 && j.breaks[n-1].After == c.skip+c.stable
+}
+
+// ends reports whether the cache is certain not to outlive a pause.
+func (j *judgement) ends(pause time.Duration) bool {
+	return pause > j.lifetime && (j.vouched || pause > time.Hour)
+}
+
 // cooled reports whether the cache was seen not to outlive a pause like this one.
 // Providers that keep what they please may keep it for much longer than they say.
 func (j *judgement) cooled() bool { return j.past > 0 && j.idle >= j.past }
-
-// renewed says what is other than when the request's model was last asked.
-func (t *trail) renewed(s *sent) renewal {
-	if t.own == nil {
-		return renewal{}
-	}
-	return renewal{tools: t.own.Tools != s.tools, system: t.own.System != s.system}
-}
-
-// habit says what was other at the last request already.
-func (t *trail) habit() renewal {
-	if t.old == nil {
-		return renewal{}
-	}
-	return renewal{tools: t.old.Tools != t.own.Tools, system: t.old.System != t.own.System}
-}
-
-// matters reports whether the provider's cache goes with a change: one that comes
-// with every request is no news, and some it has outlived.
-func (r renewal) matters(survives, habit renewal) bool {
-	return r.tools && !survives.tools && !habit.tools || r.system && !survives.system && !habit.system
-}
 
 // depart remembers a request that goes out, before it is answered: one that goes
 // on from it may come sooner than its account is written.
@@ -166,21 +165,23 @@ func (m *memory) depart(j *judgement, x *exchange) {
 	row := &x.row
 	row.Cache = record.Cache{Gap: j.gap, Lifetime: j.lifetime, Moment: string(j.moment), Longer: len(j.hour) > 0}
 	turn := record.Turn{
-		Prefix: j.end ^ modelHash(j.sent.model), Conversation: row.Conversation, Time: row.Time, Moment: row.Cache.Moment,
-		Model: j.sent.model, System: j.sent.system, Tools: j.sent.tools, Lifetime: j.lifetime, Longer: row.Cache.Longer,
+		Prefix: j.end ^ j.line.hash(), Conversation: row.Conversation, Time: row.Time, Moment: row.Cache.Moment,
+		Model: j.line.model, System: j.line.system, Tools: j.line.tools, Lifetime: j.lifetime, Longer: row.Cache.Longer,
+	}
+	j.sent.line = j.line
+	for _, b := range j.breaks {
+		b.After -= j.sent.skip
+		j.sent.breaks = append(j.sent.breaks, b)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	t := j.thread
 	t.last, t.bridged, t.longer, t.sent = row.Time, j.bridged, turn.Longer, &j.sent
-	if t.views == nil || len(t.views) > maxViews {
-		t.views = map[string]*view{}
-	}
-	t.views[j.sent.model] = &view{row.Time, j.lifetime, &j.sent}
-	if j.was = m.turn(j.end, j.sent.model); j.was != nil && j.was.Moment != "" {
+	t.see(j.line, &view{row.Time, j.lifetime, &j.sent})
+	if j.was = m.turn(j.end, j.line); j.was != nil && j.was.Moment != "" {
 		turn.Moment = j.was.Moment
 	}
-	j.known = &known{turn, t}
+	j.known = &known{Turn: turn, thread: t, asked: line{j.sent.model, j.sent.tools, j.sent.system}, breaks: j.sent.breaks}
 	if len(j.sent.links) > 0 {
 		m.put(j.end, j.known)
 	}
@@ -195,17 +196,17 @@ func (m *memory) depart(j *judgement, x *exchange) {
 
 // recede forgets a request that was not answered. The caller holds the lock.
 func (m *memory) recede(j *judgement) {
-	if m.turn(j.end, j.sent.model) == j.known {
-		m.drop(j.end, j.sent.model)
+	if m.turn(j.end, j.line) == j.known {
+		m.drop(j.end, j.line)
 		if j.was != nil {
 			m.put(j.end, j.was)
 		}
 	}
 	t := j.thread
-	if v := t.views[j.sent.model]; v != nil && v.sent == &j.sent { // nobody else came
-		delete(t.views, j.sent.model)
+	if v := t.views[j.line]; v != nil && v.sent == &j.sent { // nobody else came
+		delete(t.views, j.line)
 		if j.view != nil {
-			t.views[j.sent.model] = j.view
+			t.views[j.line] = j.view
 		}
 	}
 	if t.sent == &j.sent {

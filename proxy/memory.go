@@ -7,8 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/zeebo/xxh3"
-
 	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/record"
 )
@@ -16,7 +14,7 @@ import (
 const (
 	maxTurns  = 20_000          // that are remembered, and as many with a moment
 	recalled  = 5_000           // of these, from the store
-	maxViews  = 16              // models of a thread
+	maxViews  = 64              // lines of a thread
 	maxRecall = 2 * time.Second // time that recalling them from the store may take
 )
 
@@ -30,47 +28,85 @@ type memory struct {
 	rules *rules
 
 	mu    sync.Mutex
-	turns map[uint64][]*known // by the hash of their messages: one of each model
+	turns map[uint64][]*known // by the hash of their messages: one of each line
 	count int                 // of them
 }
 
-// known is a turn and the thread that it is of, which knows what came after it.
+// line is what a provider's cache goes by beside the messages: each has a cache of
+// its own, and moments of its own. A request whose tools or system text are new is of
+// the line of the one before if the cache does not go by the change.
+type line struct {
+	model         string
+	tools, system uint64
+}
+
+// hash sets the turns of a line apart from those of others; it is the same in every
+// process.
+func (l line) hash() uint64 {
+	var h hasher
+	h.text(l.model)
+	h.number(l.tools)
+	h.number(l.system)
+	return h.Sum64()
+}
+
+// known is a turn and the thread that it is of, which knows what came after it. Its
+// Tools and System are its line's.
 type known struct {
 	record.Turn
 	thread *thread
+	asked  line            // what it offered itself; its line, if it came in another process
+	breaks []history.Break // that it was planned with, counted from behind the system text
+	stored bool            // it came in another process: the breaks are not known
 }
+
+func (k *known) line() line { return line{k.Model, k.Tools, k.System} }
 
 // thread is a line of requests each of which goes on from one before it; forks
 // are of the thread they came from. Its fields belong to the memory's lock.
 type thread struct {
-	last     time.Time        // of the newest answer, or of a request on its way
-	views    map[string]*view // by model: each has a cache of its own
-	lifetime time.Duration    // that the provider's cache has shown to have; 0: none was shown
-	cooled   time.Duration    // the shortest pause past a lifetime that is not certain that the cache was seen not to outlive; 0: none
-	account  int              // as record.Turn.Account
-	longer   bool             // its markers ask for an hour
-	prompt   int              // tokens of the newest prompt, as the provider counted
-	bridged  float64          // plain input tokens that an hour's lifetime would have saved so far
-	surplus  float64          // and what it would have cost more
-	sent     *sent            // the newest request, as it went out; nil: it came in another process
-	survives renewal          // changes that the provider's cache has been seen to outlive
+	last     time.Time // of the newest answer, or of a request on its way
+	views    map[line]*view
+	lifetime time.Duration // that the provider's cache has shown to have; 0: none was shown
+	cooled   time.Duration // the shortest pause past a lifetime that is not certain that the cache was seen not to outlive; 0: none
+	account  int           // as record.Turn.Account
+	longer   bool          // its markers ask for an hour
+	prompt   int           // tokens of the newest prompt, as the provider counted
+	bridged  float64       // plain input tokens that an hour's lifetime would have saved so far
+	surplus  float64       // and what it would have cost more
+	sent     *sent         // the newest request, as it went out; nil: it came in another process
+	survives renewal       // changes that the provider's cache has been seen to outlive
 }
 
-// view is what a model has seen of a thread.
+// view is what a line has seen of a thread.
 type view struct {
 	last     time.Time     // as thread.last
 	lifetime time.Duration // as record.Cache.Lifetime, of its newest request
 	sent     *sent         // as thread.sent
 }
 
-// renewal says what before the messages is not what it was.
-type renewal struct{ tools, system bool }
-
-// answered notes a request to a model at a time, or its answer.
-func (t *thread) answered(model string, at time.Time) {
+// answered notes the answer to a request of a line at a time.
+func (t *thread) answered(l line, at time.Time) {
 	t.last = at
-	if v := t.views[model]; v != nil {
+	if v := t.views[l]; v != nil {
 		v.last = at
+	}
+}
+
+// see sets what a line has seen of the thread.
+func (t *thread) see(l line, v *view) {
+	if t.views == nil {
+		t.views = map[line]*view{}
+	}
+	t.views[l] = v
+	if len(t.views) > maxViews {
+		oldest := l
+		for other, seen := range t.views {
+			if seen.last.Before(t.views[oldest].last) {
+				oldest = other
+			}
+		}
+		delete(t.views, oldest)
 	}
 }
 
@@ -101,87 +137,47 @@ func (m *memory) recall() {
 			}{turn.Conversation, turn.System, turn.Tools}
 			t := threads[of]
 			if t == nil || turn.Conversation == "" {
-				t = &thread{last: turn.Time, account: turn.Account, longer: turn.Longer, views: map[string]*view{}}
+				t = &thread{last: turn.Time, account: turn.Account, longer: turn.Longer}
 				threads[of] = t
 			}
-			if t.views[turn.Model] == nil {
-				t.views[turn.Model] = &view{last: turn.Time, lifetime: turn.Lifetime}
+			k := &known{Turn: turn, thread: t, stored: true}
+			k.asked = k.line()
+			if t.views[k.asked] == nil {
+				t.see(k.asked, &view{last: turn.Time, lifetime: turn.Lifetime})
 			}
-			m.put(turn.Prefix^modelHash(turn.Model), &known{turn, t})
+			m.put(turn.Prefix^k.asked.hash(), k)
 		}
 	})
 }
 
-// modelHash sets the turns of a model apart from those of others.
-func modelHash(model string) uint64 { return xxh3.HashString(model) }
-
-// turn is the turn of a model that ends at a hash; nil if there is none. The
+// turn is the turn of a line that ends at a hash; nil if there is none. The
 // caller holds the lock.
-func (m *memory) turn(end uint64, model string) *known {
+func (m *memory) turn(end uint64, l line) *known {
 	for _, k := range m.turns[end] {
-		if k.Model == model {
+		if k.line() == l {
 			return k
 		}
 	}
 	return nil
 }
 
-// put takes k in, in place of that of its model. The caller holds the lock.
+// put takes k in, in place of that of its line. The caller holds the lock.
 func (m *memory) put(end uint64, k *known) {
-	m.drop(end, k.Model)
+	m.drop(end, k.line())
 	m.turns[end] = append(m.turns[end], k)
 	m.count++
 }
 
-// drop takes the turn of a model out. The caller holds the lock.
-func (m *memory) drop(end uint64, model string) {
+// drop takes the turn of a line out. The caller holds the lock.
+func (m *memory) drop(end uint64, l line) {
 	same := m.turns[end]
-	left := slices.DeleteFunc(slices.Clone(same), func(k *known) bool { return k.Model == model })
+	left := slices.DeleteFunc(slices.Clone(same), func(k *known) bool { return k.line() == l })
 	m.count -= len(same) - len(left)
 	if len(left) == 0 {
 		delete(m.turns, end)
 	} else {
 		m.turns[end] = left
 	}
-}
-
-// breaks are the moments that a model's requests of beginnings of c were planned at.
-func (m *memory) breaks(c *chain, salt uint64, model string) []history.Break {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	var out []history.Break
-	for i, link := range c.links {
-		if k := m.turn(link^salt, model); k != nil && k.Moment != "" {
-			out = append(out, history.Break{After: c.skip + i + 1, Why: history.Moment(k.Moment)})
-		}
-	}
-	return out
-}
-
-// trail are the turns of beginnings of c.
-type trail struct {
-	any      *known // the longest
-	own, old *known // the two longest of the request's model
-}
-
-// trail returns the turns that a request goes on from. The caller holds the lock.
-func (m *memory) trail(c *chain, salt uint64, model string) (t trail) {
-	for i := len(c.links) - 1; i >= 0; i-- {
-		for _, k := range slices.Backward(m.turns[c.links[i]^salt]) {
-			if t.any == nil {
-				t.any = k
-			}
-			switch {
-			case k.Model != model:
-			case t.own == nil:
-				t.own = k
-			default:
-				t.old = k
-				return t
-			}
-		}
-	}
-	return t
 }
 
 // named returns the name of the conversation, of an earlier process, that c goes on
@@ -215,7 +211,7 @@ func (m *memory) forget() {
 	for _, some := range all {
 		slices.SortFunc(some, func(a, b *known) int { return b.Time.Compare(a.Time) })
 		for _, k := range some[min(maxTurns, len(some)):] {
-			m.drop(k.Prefix^modelHash(k.Model), k.Model)
+			m.drop(k.Prefix^k.line().hash(), k.line())
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -129,7 +130,14 @@ func TestMomentsStay(t *testing.T) {
 		sent, _ := send(t, p, to, body, at, record.Usage{})
 		p.memory.recall()
 		c := chainOf(req.Messages, nil, 0)
-		return sent, p.memory.breaks(&c, 0, req.Model)
+		p.memory.mu.Lock()
+		defer p.memory.mu.Unlock()
+		from := p.memory.trail(&c, 0, req.Model)
+		breaks := slices.Clone(p.memory.planned(from.own, &c, 0))
+		for i := range breaks {
+			breaks[i].After += c.skip
+		}
+		return sent, breaks
 	}
 	next(p, p.endpoints.messages, 9, 0)
 	counted, breaks := next(p, p.endpoints.count, 10, 2*time.Hour)
@@ -157,8 +165,9 @@ func TestMomentsStay(t *testing.T) {
 		t.Fatal(err)
 	}
 	rows, err := store.Turns(t.Context(), 10)
-	if err != nil || len(rows) != 0 {
-		t.Fatalf("%d turns, %v: send does not write", len(rows), err)
+	moments := slices.DeleteFunc(rows, func(t record.Turn) bool { return t.Moment == "" })
+	if err != nil || len(moments) != 1 {
+		t.Fatalf("%d moments are stored, %v", len(moments), err)
 	}
 }
 
@@ -344,8 +353,10 @@ func TestRecall(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := chainOf(req.Messages, nil, 0)
-	turn := recordtest.FullTurn(c.end()^modelHash(req.Model), noon)
+	turn := recordtest.FullTurn(0, noon)
 	turn.Model = req.Model
+	turn.Tools, turn.System = toolsHash(req), c.system
+	turn.Prefix = c.end() ^ line{turn.Model, turn.Tools, turn.System}.hash()
 	turn.Account = 0
 	old := recordtest.Full("old", "c", time.Now().Add(-400*24*time.Hour))
 	if err := store.Append(t.Context(), record.Batch{Turns: []record.Turn{turn}, Requests: []record.Request{old}}); err != nil {
@@ -353,7 +364,7 @@ func TestRecall(t *testing.T) {
 	}
 	p := newProxy(t, func(c *Config) { c.Store = store })
 	_, row := send(t, p, p.endpoints.messages, talk{rounds: 6}.body(), noon.Add(2*time.Minute), record.Usage{})
-	if row.Cache.Gap != 2*time.Minute || row.Cache.Lifetime != time.Hour || row.Cache.Moment != string(history.Tools) || row.Conversation != "c" {
+	if row.Cache.Gap != 2*time.Minute || row.Cache.Lifetime != time.Hour || row.Cache.Moment != "" || row.Conversation != "c" {
 		t.Errorf("%s: %+v", row.Conversation, row.Cache)
 	}
 	p.writer.add(record.Batch{Requests: []record.Request{recordtest.Full("new", "c", time.Now())}})
@@ -382,10 +393,10 @@ func TestForget(t *testing.T) {
 		if i < 10 {
 			turn.Moment = "gap"
 		}
-		m.put(turn.Prefix^modelHash(""), &known{turn, new(thread)})
+		m.put(turn.Prefix^line{}.hash(), &known{Turn: turn, thread: new(thread)})
 	}
 	m.forget()
-	has := func(i uint64) bool { return m.turn(i^modelHash(""), "") != nil }
+	has := func(i uint64) bool { return m.turn(i^line{}.hash(), line{}) != nil }
 	if m.count != maxTurns+10 || len(m.turns) != m.count || !has(3) || has(20) || !has(4*maxTurns) {
 		t.Errorf("%d turns", m.count)
 	}

@@ -125,10 +125,11 @@ func sendTo(t interface{ Fatalf(string, ...any) }, p *Proxy, to endpoint, body [
 		t.Fatalf("passed: %s", x.row.Passed)
 	}
 	x.row.Usage = count(bytes.Clone(x.body.sent()))
-	p.settle(x)
+	p.writer.add(record.Batch{Turns: p.settle(x)})
 	if j := x.judgement; j != nil && to.api != record.CountTokens {
 		p.memory.mu.Lock()
-		j.thread.answered(j.sent.model, at)
+		j.thread.answered(j.line, at)
+		j.known.Time = at
 		p.memory.mu.Unlock()
 	}
 	p.table.leave(x.conversation, &x.row, nil)

@@ -22,12 +22,24 @@ func (p *Proxy) settle(x *exchange) []record.Turn {
 		return nil
 	}
 	m.charge(x, j)
-	j.thread.answered(j.sent.model, time.Now())
+	j.thread.answered(j.line, time.Now())
 	j.known.Time, j.known.Account = j.thread.last, j.thread.account
 	if len(j.sent.links) == 0 {
 		return nil
 	}
-	return []record.Turn{j.known.Turn}
+	return append(j.elsewhere(), j.known.Turn)
+}
+
+// elsewhere are the turns by which another process finds the moments that this
+// request did not find where they stand.
+func (j *judgement) elsewhere() (turns []record.Turn) {
+	for _, b := range j.moved {
+		turn := j.known.Turn
+		turn.Prefix = j.sent.links[b.After-j.sent.skip-1] ^ j.salt ^ j.line.hash()
+		turn.Moment = string(b.Why)
+		turns = append(turns, turn)
+	}
+	return turns
 }
 
 // broke is what of the request before is not what it was. Of one in an earlier

@@ -131,7 +131,7 @@ type Turn struct {
 	Moment string
 
 	Model         string
-	System, Tools uint64        // hashes
+	System, Tools uint64        // hashes; of a request before, whose cache this one reads all the same
 	Lifetime      time.Duration // of the cache, as Cache.Lifetime
 	Longer        bool          // as Cache.Longer
 	// Account is what planning at such moments has brought the conversation so

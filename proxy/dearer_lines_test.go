@@ -1,0 +1,129 @@
+package proxy
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stet-dev/stet/llm"
+)
+
+// steps asks, and runs a command with an output of so many lines, n times.
+func (k *trial) steps(n, lines int) {
+	k.Helper()
+	for range n {
+		k.ask()
+		k.runs(lines)
+		k.at = k.at.Add(20 * time.Second)
+	}
+}
+
+// reads adds a read of a file that was not seen before.
+func (k *trial) reads(lines int) {
+	i := len(k.said)
+	var text strings.Builder
+	for n := range lines {
+		fmt.Fprintf(&text, "%6d\tline %d of file %d says %d\n", n+1, n, i, (n*7919+i*104729)%9973)
+	}
+	id := fmt.Sprint("call_", i)
+	k.said = append(k.said,
+		llm.Message{Role: llm.Assistant, Parts: []llm.Part{{Kind: llm.ToolCall, CallID: id, Name: "Read", Args: fmt.Sprintf(`{"file_path":"/home/me/project/f%d.go"}`, i)}}},
+		llm.Message{Role: llm.Tool, Parts: []llm.Part{{Kind: llm.ToolResult, CallID: id, Text: text.String()}}})
+}
+
+// aside asks something that the conversation does not go on from.
+func (k *trial) aside(says string) {
+	k.Helper()
+	said := k.said
+	k.ask(says)
+	k.said = said
+	k.at = k.at.Add(20 * time.Second)
+}
+
+// verdict fails if the bill was ever higher than without the proxy, or not lower by
+// the share saved in the end.
+func (k *trial) verdict(saved float64) {
+	k.Helper()
+	end := k.with.cost/k.past.cost - 1
+	k.Logf("%d moments, %+.2f %% at worst, %+.2f %% at the end", k.moments(), 100*k.dearest, 100*end)
+	if k.dearest > 0 || end > -saved {
+		k.Error("dearer")
+	}
+}
+
+// newLong is a trial of a conversation in which little can be left out, early, and
+// much stands behind it.
+func newLong(t *testing.T, change ...func(*Config)) *trial {
+	k := newTrial(t, 5*time.Minute, change...)
+	k.marked, k.said = true, []llm.Message{words(llm.User, "go")}
+	k.steps(3, 25)
+	for range 12 {
+		k.ask()
+		k.reads(150)
+		k.at = k.at.Add(20 * time.Second)
+	}
+	k.steps(6, 10)
+	return k
+}
+
+// A request with other tools or system text has a cold cache, and the one after it,
+// with those from before, has not.
+func TestBeside(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		does  func(k *trial)
+		saved float64
+	}{
+		{"tools", func(k *trial) {
+			k.tools = "plan"
+			k.aside("summarise")
+			k.tools = ""
+			k.steps(10, 10)
+		}, 0.009},
+		{"system", func(k *trial) {
+			was := k.system
+			k.system = []string{"Summarise."}
+			k.aside("summarise")
+			k.system = was
+			k.steps(10, 10)
+		}, 0.009},
+		{"often", func(k *trial) {
+			for i := range 6 {
+				k.tools = "review"
+				k.aside(fmt.Sprint("review ", i))
+				k.tools = ""
+				k.steps(3, 10)
+			}
+		}, 0.009},
+		{"modes", func(k *trial) {
+			base := k.system[0]
+			for i := range 6 {
+				k.system[0] = fmt.Sprint(base, "mode ", i%2)
+				k.steps(4, 10)
+			}
+		}, 0.02},
+		{"for good", func(k *trial) {
+			k.tools = "more"
+			k.steps(6, 10)
+			k.tools = "yet more"
+			k.steps(6, 10)
+		}, 0.02},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			k := newLong(t)
+			test.does(k)
+			k.verdict(test.saved)
+		})
+	}
+	t.Run("much to leave out", func(t *testing.T) {
+		k := newTrial(t, 5*time.Minute)
+		k.marked, k.said = true, []llm.Message{words(llm.User, "go")}
+		k.steps(25, 60)
+		k.tools = "plan"
+		k.steps(1, 60)
+		k.tools = ""
+		k.steps(5, 60)
+		k.verdict(0.19)
+	})
+}

@@ -1,0 +1,124 @@
+package proxy
+
+import (
+	"slices"
+
+	"github.com/stet-dev/stet/history"
+)
+
+// trail are the turns of beginnings of a request that it goes on from.
+type trail struct {
+	any      *known // the longest
+	own, old *known // the two longest of the request's model
+}
+
+// trail returns the turns that a request goes on from. The caller holds the lock.
+func (m *memory) trail(c *chain, salt uint64, model string) (t trail) {
+	for _, link := range slices.Backward(c.links) {
+		for _, k := range slices.Backward(m.turns[link^salt]) {
+			if t.any == nil {
+				t.any = k
+			}
+			switch {
+			case k.Model != model:
+			case t.own == nil:
+				t.own = k
+			default:
+				t.old = k
+				return t
+			}
+		}
+	}
+	return t
+}
+
+// longest is the longest turn of a line that c begins with, and how many links it
+// has; nil if there is none. The caller holds the lock.
+func (m *memory) longest(c *chain, salt uint64, l line) (*known, int) {
+	for i, link := range slices.Backward(c.links) {
+		if k := m.turn(link^salt, l); k != nil {
+			return k, i + 1
+		}
+	}
+	return nil, 0
+}
+
+// lineOf is the line that a request is of, and what in it is new to the thread;
+// nothing if the line was asked before. The caller holds the lock.
+func (m *memory) lineOf(j *judgement, from trail, c *chain) (line, renewal) {
+	asked := line{j.sent.model, j.sent.tools, j.sent.system}
+	if k, _ := m.longest(c, j.salt, asked); k != nil || j.thread.views[asked] != nil {
+		return asked, renewal{}
+	}
+	var before, last line // what the request before asked, and its line
+	switch s := j.thread.sent; {
+	case from.own != nil:
+		before, last = from.own.asked, from.own.line()
+	case s != nil && s.model == asked.model:
+		before, last = line{s.model, s.tools, s.system}, s.line
+	default:
+		return asked, renewal{}
+	}
+	renewed := asked.renewed(before)
+	if renewed.matters(j.thread.survives, from.habit()) {
+		return asked, renewed
+	}
+	return last, renewed
+}
+
+// renewal says what before the messages is not what it was.
+type renewal struct{ tools, system bool }
+
+// renewed says what is other than when the same model was asked before.
+func (l line) renewed(before line) renewal {
+	return renewal{tools: l.tools != before.tools, system: l.system != before.system}
+}
+
+// habit says what was other at the last request already.
+func (t *trail) habit() renewal {
+	if t.old == nil {
+		return renewal{}
+	}
+	return t.own.asked.renewed(t.old.asked)
+}
+
+// matters reports whether the provider's cache goes with a change: one that comes
+// with every request is no news, and some it has outlived.
+func (r renewal) matters(survives, habit renewal) bool {
+	return r.tools && !survives.tools && !habit.tools || r.system && !survives.system && !habit.system
+}
+
+// inherit gives a request the moments of the one of its line that it goes on from. A
+// line that begins has a cold cache: it takes over those of the model's line before.
+// The caller holds the lock.
+func (m *memory) inherit(j *judgement, from trail, c *chain) {
+	k, _ := m.longest(c, j.salt, j.line)
+	begins := k == nil && j.view == nil
+	if begins {
+		k = from.own
+	}
+	for _, b := range m.planned(k, c, j.salt) {
+		b.After += c.skip
+		j.breaks = append(j.breaks, b)
+		if begins {
+			j.moved = append(j.moved, b)
+		}
+	}
+}
+
+// planned are the moments that a turn of a beginning of c, which may be nil, was
+// planned with.
+func (m *memory) planned(k *known, c *chain, salt uint64) (out []history.Break) {
+	if k == nil || !k.stored {
+		if k != nil {
+			out = k.breaks
+		}
+		return out
+	}
+	for i, link := range c.links {
+		if at := m.turn(link^salt, k.line()); at != nil && at.Moment != "" {
+			out = append(out, history.Break{After: i + 1, Why: history.Moment(at.Moment)})
+		}
+	}
+	return out
+}
