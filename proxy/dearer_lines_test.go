@@ -6,7 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/record"
 )
 
 // steps asks, and runs a command with an output of so many lines, n times.
@@ -39,6 +41,33 @@ func (k *trial) aside(says string) {
 	k.ask(says)
 	k.said = said
 	k.at = k.at.Add(20 * time.Second)
+}
+
+// restart goes on through another proxy with the same store.
+func (k *trial) restart(store record.Store) {
+	k.Helper()
+	if err := k.proxy.Close(k.Context()); err != nil {
+		k.Fatal(err)
+	}
+	turns, err := store.Turns(k.Context(), recalled)
+	if err != nil {
+		k.Fatal(err)
+	}
+	for i := range turns { // answered by the trial's clock
+		turns[i].Time = k.at.Add(-20 * time.Second)
+	}
+	again := new(record.Memory)
+	if err := again.Append(k.Context(), record.Batch{Turns: turns}); err != nil {
+		k.Fatal(err)
+	}
+	k.proxy = newProxy(k.T, func(c *Config) { c.History.Policy, c.Store = history.Adaptive, again })
+}
+
+// clear is the agent's: it takes the text out of a result.
+func (k *trial) clear(at int) {
+	p := k.said[at].Parts[0]
+	p.Text = "[Old tool result content cleared]"
+	k.said[at] = llm.Message{Role: k.said[at].Role, Parts: []llm.Part{p}}
 }
 
 // verdict fails if the bill was ever higher than without the proxy, or not lower by
@@ -126,4 +155,75 @@ func TestBeside(t *testing.T) {
 		k.steps(5, 60)
 		k.verdict(0.19)
 	})
+}
+
+// An agent that changes what was sent before a moment, or goes back to before it,
+// finds that what comes before the change is sent as it was.
+func TestChangedInPlace(t *testing.T) {
+	for _, after := range []int{0, 3, 10, 20} {
+		t.Run(fmt.Sprint("cleared after ", after), func(t *testing.T) {
+			k := newLong(t)
+			k.at = k.at.Add(20 * time.Minute)
+			k.steps(1+after, 10)
+			k.clear(30) // the last of the long reads
+			k.steps(5, 10)
+			k.verdict(0.015)
+		})
+	}
+	t.Run("outputs alone", func(t *testing.T) {
+		k := newTrial(t, 5*time.Minute)
+		k.marked, k.said = true, []llm.Message{words(llm.User, "go")}
+		k.steps(25, 60)
+		k.at = k.at.Add(20 * time.Minute)
+		k.steps(1, 60)
+		k.clear(42)
+		k.steps(5, 60)
+		k.verdict(0.26)
+	})
+	t.Run("cleared again and again", func(t *testing.T) {
+		k := newTrial(t, 5*time.Minute)
+		k.marked, k.said = true, []llm.Message{words(llm.User, "go")}
+		cleared := 2
+		for i := range 60 {
+			k.ask()
+			if i%3 == 0 {
+				k.runs(30)
+			} else {
+				k.reads(60)
+			}
+			k.at = k.at.Add(20 * time.Second)
+			if i%20 == 13 {
+				k.at = k.at.Add(10 * time.Minute)
+			}
+			for ; i%10 == 9 && cleared < len(k.said)-16; cleared += 2 {
+				if cleared%6 != 2 { // a read
+					k.clear(cleared)
+				}
+			}
+		}
+		k.verdict(0.08)
+	})
+	t.Run("taken back", func(t *testing.T) {
+		k := newLong(t)
+		for i := range 5 {
+			k.at = k.at.Add(7 * time.Minute)
+			n := len(k.said)
+			k.steps(2, 10)
+			k.said = k.said[:n-4*(i%2)]
+		}
+		k.verdict(0.014)
+	})
+}
+
+// So it is in another process: the moments are known to it where they stand now.
+func TestChangedRestart(t *testing.T) {
+	store := new(record.Memory)
+	k := newLong(t, func(c *Config) { c.Store = store })
+	k.at = k.at.Add(20 * time.Minute)
+	k.steps(4, 10)
+	k.clear(30)
+	k.steps(2, 10)
+	k.restart(store)
+	k.steps(3, 10)
+	k.verdict(0.015)
 }

@@ -93,6 +93,9 @@
 // a hash of its messages up to there, with its moment if it was one.
 // A request that goes on from some of these, in this process or a later one, is planned
 // with their moments; so forks, and conversations gone back, get what was sent before.
+// Where an agent changes a message before a moment, or goes back to before it, the moment
+// is kept: where it stood, or at the end of what is left. So what comes before the change
+// is sent as it was.
 // Memory and store keep the newest 20,000 moments and as many other requests, and a
 // proxy that begins recalls the newest 5,000 of each. What
 // is forgotten costs the savings of its moments, and nothing else changes.

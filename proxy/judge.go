@@ -132,7 +132,7 @@ func (m *memory) judge(j *judgement, d *reading, now time.Time, asked time.Durat
 			j.before = j.view.sent
 		}
 	}
-	m.inherit(j, from, c)
+	m.inherit(j, from, d, now)
 	switch {
 	case j.ending(c) && !slices.Contains(j.moved, j.breaks[len(j.breaks)-1]): // it is one already
 	case j.view == nil && j.renewed != renewal{}:

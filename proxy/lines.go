@@ -2,8 +2,10 @@ package proxy
 
 import (
 	"slices"
+	"time"
 
 	"github.com/stet-dev/stet/history"
+	"github.com/stet-dev/stet/llm"
 )
 
 // trail are the turns of beginnings of a request that it goes on from.
@@ -88,19 +90,40 @@ func (r renewal) matters(survives, habit renewal) bool {
 	return r.tools && !survives.tools && !habit.tools || r.system && !survives.system && !habit.system
 }
 
-// inherit gives a request the moments of the one of its line that it goes on from. A
-// line that begins has a cold cache: it takes over those of the model's line before.
-// The caller holds the lock.
-func (m *memory) inherit(j *judgement, from trail, c *chain) {
-	k, _ := m.longest(c, j.salt, j.line)
+// inherit gives a request the moments of the one whose beginning, in the way it was
+// sent, the cache of its line holds: of the turn that it goes on from, or of the line's
+// newest request, if it has more in common with that, since a message was changed or
+// taken back, or nothing is left of the turn. Of those moments, the ones that stand behind what is common stay where
+// they are, or move to the request's own end. A line that begins has a cold cache: it
+// takes over the moments of the model's line before. The caller holds the lock.
+func (m *memory) inherit(j *judgement, from trail, d *reading, now time.Time) {
+	c, messages := &d.chain, d.request.Messages
+	k, common := m.longest(c, j.salt, j.line)
 	begins := k == nil && j.view == nil
-	if begins {
+	if begins && from.own != nil {
 		k = from.own
+		common = len(c.links) // it is a beginning of c
 	}
-	for _, b := range m.planned(k, c, j.salt) {
+	breaks := m.planned(k, c, j.salt)
+	if v := j.view; v != nil && v.sent != nil {
+		if n := j.sent.shares(v.sent); k == nil || n >= common || n > 0 && j.ends(now.Sub(k.Time)) {
+			breaks, common = v.sent.breaks, n
+		}
+	}
+	for _, b := range breaks {
+		moved := begins || b.After > common
+		if b.After > common {
+			b.After = min(b.After, c.stable)
+			for b.After > 0 && messages[c.skip+b.After-1].Role != llm.Assistant {
+				b.After--
+			}
+		}
 		b.After += c.skip
+		if n := len(j.breaks); b.After == c.skip || n > 0 && b.After <= j.breaks[n-1].After {
+			continue
+		}
 		j.breaks = append(j.breaks, b)
-		if begins {
+		if moved {
 			j.moved = append(j.moved, b)
 		}
 	}
