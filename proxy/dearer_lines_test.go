@@ -112,7 +112,7 @@ func TestBeside(t *testing.T) {
 		}, 0.009},
 		{"system", func(k *trial) {
 			was := k.system
-			k.system = []string{"Summarise."}
+			k.system = []string{"Summarise. " + was[0]}
 			k.aside("summarise")
 			k.system = was
 			k.steps(10, 10)
@@ -153,7 +153,7 @@ func TestBeside(t *testing.T) {
 		k.steps(1, 60)
 		k.tools = ""
 		k.steps(5, 60)
-		k.verdict(0.19)
+		k.verdict(0.18)
 	})
 }
 
@@ -178,7 +178,7 @@ func TestChangedInPlace(t *testing.T) {
 		k.steps(1, 60)
 		k.clear(42)
 		k.steps(5, 60)
-		k.verdict(0.26)
+		k.verdict(0.25)
 	})
 	t.Run("cleared again and again", func(t *testing.T) {
 		k := newTrial(t, 5*time.Minute)

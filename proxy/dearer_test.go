@@ -78,7 +78,7 @@ type trial struct {
 func newTrial(t *testing.T, lifetime time.Duration, change ...func(*Config)) *trial {
 	c := func() *cache { return &cache{lifetime: lifetime, used: map[uint64]time.Time{}} }
 	p := newProxy(t, append(change, func(c *Config) { c.History.Policy = history.Adaptive })...)
-	return &trial{T: t, proxy: p, with: c(), past: c(), at: noon, model: "claude-sonnet-4-5", system: []string{"You help. " + strings.Repeat("rule ", 800)}}
+	return &trial{T: t, proxy: p, with: c(), past: c(), at: noon, model: "claude-sonnet-4-5", system: []string{"You help. " + strings.Repeat("rule ", 1100)}}
 }
 
 // ask sends the conversation with what is said at its end.
@@ -289,5 +289,33 @@ func TestRenewed(t *testing.T) {
 		if outlives && k.moments() > 1 || !outlives && k.moments() < 4 || k.with.cost > k.past.cost {
 			t.Errorf("outlives: %v", outlives)
 		}
+	}
+}
+
+// A prompt that the provider's cache would keep is not shortened to one that it does
+// not: the first messages stay as they are.
+func TestLeastCacheable(t *testing.T) {
+	k := newTrial(t, 5*time.Minute)
+	k.marked, k.model, k.system = true, "claude-haiku-4-5", []string{"You help."}
+	k.with.least, k.past.least = 4096, 4096
+	k.said = []llm.Message{words(llm.User, "go")}
+	k.ask()
+	k.reads(390)
+	again := k.said[1:3]
+	k.ask()
+	k.said = append(k.said, again...)
+	for range 30 {
+		k.ask()
+		k.runs(1)
+		k.at = k.at.Add(20 * time.Second)
+	}
+	k.verdict(0)
+	k.reads(100) // by now, enough stands before it
+	again = k.said[len(k.said)-2:]
+	k.ask()
+	k.said = append(k.said, again...)
+	k.ask()
+	if k.with.cost >= k.past.cost {
+		t.Error("nothing is ever shortened")
 	}
 }

@@ -51,6 +51,11 @@
 // /v1/responses to theirs; with an anthropic-version or x-api-key header, and
 // the path / itself, to that of Messages; all others to that of Chat.
 //
+// Under lossless and above, nothing is left out of a conversation's first messages: of
+// those that have, with tools and system text before them, less text than five bytes for
+// each token of the shortest prompt that the model's provider caches. A prompt that would
+// be cached is not made one that is not.
+//
 // # Conversations
 //
 // Requests of one conversation are told by the keys that the agent itself

@@ -209,11 +209,14 @@ func content(lines int) string {
 	return b.String()
 }
 
+// rules are a system text that is long enough for a cache.
+var rules = strings.Repeat("Follow the rule. ", 320)
+
 // conversation is a Messages body in which one file is read `reads` times.
 // Odd spacing and an unknown field show whether it was written anew.
 func conversation(first string, reads int) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, `{ "model":"model-a" ,"max_tokens":1e2,"x_unknown":{"a":[1.0,2]},"messages":[{"role":"user","content":%q}`, first)
+	fmt.Fprintf(&b, `{ "model":"model-a" ,"max_tokens":1e2,"x_unknown":{"a":[1.0,2]},"system":%q,"messages":[{"role":"user","content":%q}`, rules, first)
 	for i := range reads {
 		fmt.Fprintf(&b, `,{"role":"assistant","content":[{"type":"tool_use","id":"call_%d","name":"Read","input":{"file_path":"/home/me/project/a.go"}}]}`, i)
 		fmt.Fprintf(&b, `, {"role":"user","content":[{"type":"tool_result","tool_use_id":"call_%d","content":%q}]}`, i, content(20))

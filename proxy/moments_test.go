@@ -198,6 +198,7 @@ func TestAccount(t *testing.T) {
 	send(t, p, p.endpoints.messages, talk{rounds: 20}.body(), noon, usage)
 	th := base(p)
 	// As if the plan had changed much early in the conversation.
+	th.sent.edits, th.sent.hashes = nil, nil
 	th.sent.keep([]llm.Edit{{Message: 3, Text: "[another line]"}})
 	_, row := send(t, p, p.endpoints.messages, talk{rounds: 21}.body(), noon.Add(10*time.Minute), usage)
 	if !row.Cache.Alive || row.Cache.Moment != string(history.Gap) || row.Cache.Broke != record.BrokeMessage || row.Cache.BrokeAt > 3 {

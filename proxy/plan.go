@@ -113,8 +113,9 @@ func (p *Proxy) planOf(x *exchange, d *reading) (*history.Plan, error) {
 		return nil, errors.New("a plan has a reason for each edit")
 	}
 	plan := &history.Plan{Stats: full.Stats}
+	head := p.head(x, req)
 	for i, e := range full.Edits {
-		if m := &req.Messages[e.Message]; editable(m.Role, &m.Parts[e.Part]) {
+		if m := &req.Messages[e.Message]; e.Message >= head && editable(m.Role, &m.Parts[e.Part]) {
 			plan.Edits = append(plan.Edits, e)
 			plan.Trims = append(plan.Trims, full.Trims[i])
 		} else {
@@ -122,6 +123,26 @@ func (p *Proxy) planOf(x *exchange, d *reading) (*history.Plan, error) {
 		}
 	}
 	return plan, nil
+}
+
+// bytesPerToken is more than a token has in a whole prompt.
+const bytesPerToken = 5
+
+// head is how many messages stay as they are in any case, so that a prompt that the
+// provider's cache would keep is not shortened to one that it finds too short. It goes
+// by what stands before a message, which is the same in all requests to come.
+func (p *Proxy) head(x *exchange, req *llm.Request) int {
+	if !p.elides() {
+		return 0
+	}
+	size, least := toolsSize(req), bytesPerToken*p.rules.of(x.api, x.row.Model).MinTokens
+	for i := range req.Messages {
+		if size >= least {
+			return i
+		}
+		size += textSize(&req.Messages[i])
+	}
+	return len(req.Messages)
 }
 
 // editable reports whether a part may be edited in a body.

@@ -45,7 +45,7 @@ func newAgent(t *testing.T, i int, script llmtest.Script, change ...func(*proxy.
 		Tools: []tool.Spec{{Name: "Read", Description: "reads a file", Schema: []byte(`{"type":"object","properties":{` +
 			`"file_path":{"type":"string"},"offset":{"type":"integer"},"limit":{"type":"integer"}},"required":["file_path"]}`)}},
 		Messages: []llm.Message{
-			{Role: llm.System, Parts: []llm.Part{{Text: "You are a test. Working directory: /home/me/project"}}},
+			{Role: llm.System, Parts: []llm.Part{{Text: "You are a test. Working directory: /home/me/project. " + rules}}},
 			{Role: llm.User, Parts: []llm.Part{{Text: "look at a.go"}}},
 		},
 	}

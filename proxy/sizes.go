@@ -1,6 +1,9 @@
 package proxy
 
-import "github.com/stet-dev/stet/record"
+import (
+	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/record"
+)
 
 // sizes are those of a request's beginnings as it went out, in bytes of text.
 type sizes struct {
@@ -10,19 +13,31 @@ type sizes struct {
 	all      int
 }
 
+// toolsSize is how many bytes of text a request's tools are.
+func toolsSize(req *llm.Request) (n int) {
+	for i := range req.Tools {
+		tool := &req.Tools[i]
+		n += len(tool.Name) + len(tool.Description) + len(tool.Schema)
+	}
+	return n
+}
+
+// textSize is how many bytes of text a message is.
+func textSize(m *llm.Message) (n int) {
+	for i := range m.Parts {
+		part := &m.Parts[i]
+		n += len(part.Text) + len(part.Name) + len(part.Args)
+	}
+	return n
+}
+
 // sizesOf measures a request of which it is known what it has of the one before.
 func sizesOf(d *reading) sizes {
 	messages := d.request.Messages
 	ends := make([]int, len(messages)+1) // ends[i] is the size up to message i
-	for i := range d.request.Tools {
-		tool := &d.request.Tools[i]
-		ends[0] += len(tool.Name) + len(tool.Description) + len(tool.Schema)
-	}
+	ends[0] = toolsSize(d.request)
 	for i := range messages {
-		for k := range messages[i].Parts {
-			part := &messages[i].Parts[k]
-			ends[i+1] += len(part.Text) + len(part.Name) + len(part.Args)
-		}
+		ends[i+1] = textSize(&messages[i])
 	}
 	for i, e := range d.sent.edits { // those of the plan, in its order
 		ends[e.Message+1] -= d.plan.Trims[i].Before - d.plan.Trims[i].After
