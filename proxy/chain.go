@@ -126,11 +126,15 @@ func (h *hasher) number(n uint64) {
 	_, _ = h.Write(b[:])
 }
 
-// toolsHash hashes what the request offers the model to call.
+// toolsHash hashes what the request offers the model to call. Tools that are deferred
+// are not hashed: the provider's cache does not go by them.
 func toolsHash(req *llm.Request) uint64 {
 	var h hasher
 	for i := range req.Tools {
 		t := &req.Tools[i]
+		if t.Deferred {
+			continue
+		}
 		h.text(t.Name)
 		h.text(t.Description)
 		h.text(string(t.Schema))

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 	"testing"
@@ -40,7 +41,7 @@ func (c *cache) ask(req *llm.Request, at time.Time) (u record.Usage) {
 	}
 	part(req.Model)
 	for _, tool := range req.Tools {
-		if !c.toolless {
+		if !c.toolless && !tool.Deferred {
 			part(tool.Name + tool.Description)
 		}
 	}
@@ -68,6 +69,7 @@ type trial struct {
 	model      string
 	system     []string
 	tools      string
+	later      string // a tool that the model has to search for; "": there is none
 	marked     bool
 	responses  bool // it speaks that API, not Messages
 	said       []llm.Message
@@ -100,6 +102,9 @@ func (k *trial) ask(says ...string) {
 	body, err := to.codec.Encode(req)
 	if err != nil {
 		k.Fatal(err)
+	}
+	if k.later != "" {
+		body = bytes.Replace(body, []byte(`"tools":[`), fmt.Appendf(nil, `"tools":[{"name":%q,"defer_loading":true,"input_schema":{"type":"object"}},`, k.later), 1)
 	}
 	if k.marked {
 		body = markLast(body)
@@ -289,6 +294,22 @@ func TestRenewed(t *testing.T) {
 		if outlives && k.moments() > 1 || !outlives && k.moments() < 4 || k.with.cost > k.past.cost {
 			t.Errorf("outlives: %v", outlives)
 		}
+	}
+}
+
+// Tools that the model has to search for stand in no prompt: another one is no moment.
+func TestDeferredTools(t *testing.T) {
+	k := newTrial(t, 5*time.Minute)
+	k.marked, k.said = true, []llm.Message{words(llm.User, "go")}
+	for i := range 36 {
+		if i >= 30 {
+			k.later = fmt.Sprint("tool_", i/3)
+		}
+		k.steps(1, 60)
+	}
+	k.verdict(0)
+	if k.moments() != 0 {
+		t.Errorf("%d moments", k.moments())
 	}
 }
 

@@ -90,7 +90,8 @@
 // The cache goes by model, tools and system text, and so do moments: after a request
 // with other tools, one with those from before finds its cache alive, and is planned
 // as if the other had not come. Where one of the three is new, the cache is cold, and
-// the moments so far, of the same model, are taken over. A moment stands just behind the
+// the moments so far, of the same model, are taken over. Tools that the model has to
+// search for (defer_loading) do not count. A moment stands just behind the
 // last message of the model in the request: what is asked behind it may be taken back,
 // asked in other words, or lose the agent's reminders.
 //

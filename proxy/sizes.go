@@ -13,10 +13,13 @@ type sizes struct {
 	all      int
 }
 
-// toolsSize is how many bytes of text a request's tools are.
+// toolsSize is how many bytes of text a request's tools are, without those deferred.
 func toolsSize(req *llm.Request) (n int) {
 	for i := range req.Tools {
 		tool := &req.Tools[i]
+		if tool.Deferred {
+			continue
+		}
 		n += len(tool.Name) + len(tool.Description) + len(tool.Schema)
 	}
 	return n

@@ -14,6 +14,7 @@ type Spec struct {
 	Description string
 	Schema      json.RawMessage // JSON Schema of the arguments
 
+	Deferred    bool // it is no part of the prompt until the model has searched for it
 	ReadOnly    bool // it changes nothing
 	Destructive bool // it may overwrite or remove what is there
 }

@@ -197,7 +197,7 @@ func (d *decoder) tools(req *llm.Request, at rawjson.Span) {
 	}
 	s := rawjson.At(d.Body, at)
 	for s.Enter('['); s.Next() && d.Err() == nil; {
-		var f [5]rawjson.Span
+		var f [6]rawjson.Span
 		if s.Object(toolKeys[:], f[:]).IsZero() {
 			break
 		}
@@ -207,8 +207,9 @@ func (d *decoder) tools(req *llm.Request, at rawjson.Span) {
 			name = typ
 		}
 		req.AddTool(d.String(name), d.String(description), bytes.Clone(schema.Of(d.Body)))
+		req.Tools[len(req.Tools)-1].Deferred = rawjson.True(d.Body, f[5])
 	}
 	d.Fail(s.Err())
 }
 
-var toolKeys = [5]string{"name", "type", "description", "input_schema", "cache_control"}
+var toolKeys = [6]string{"name", "type", "description", "input_schema", "cache_control", "defer_loading"}
