@@ -184,8 +184,24 @@ func TestStoreFails(t *testing.T) {
 	}
 	w := httptest.NewRecorder()
 	p.ServeHTTP(w, httptest.NewRequest("GET", "http://localhost/metrics", nil))
-	if !strings.Contains(w.Body.String(), "stet_records_lost_total 1") {
+	if !strings.Contains(w.Body.String(), "stet_records_lost_total 2") { // the request and its turn
 		t.Error(w.Body.String())
+	}
+}
+
+// Turns that wait to be written are counted and bounded as other rows are.
+func TestQueueBounded(t *testing.T) {
+	p := newProxy(t)
+	w := &writer{metrics: p.metrics, more: make(chan struct{}, 1)} // that writes nothing
+	w.add(record.Batch{Turns: make([]record.Turn, maxQueued)})
+	w.add(record.Batch{Turns: make([]record.Turn, 3)})
+	if len(w.queue.Turns) != maxQueued {
+		t.Errorf("%d turns wait", len(w.queue.Turns))
+	}
+	rec := httptest.NewRecorder()
+	p.ServeHTTP(rec, httptest.NewRequest("GET", "http://localhost/metrics", nil))
+	if !strings.Contains(rec.Body.String(), "stet_records_lost_total 3") {
+		t.Error(rec.Body.String())
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	maxQueued   = 20_000           // rows that wait at most
+	maxQueued   = 20_000           // rows that wait at most, of all kinds
 	maxWrite    = 15 * time.Second // time that one write may take
 	writeDelay  = 200 * time.Millisecond
 	writeTrials = 2
@@ -48,13 +48,16 @@ func newWriter(store record.Store, keep Keep, log *slog.Logger, m *metrics) *wri
 	return w
 }
 
+// rowsOf counts the rows of a batch.
+func rowsOf(b record.Batch) int { return len(b.Requests) + len(b.Trims) + len(b.Turns) }
+
 // add queues rows. When too many wait already, they are dropped and counted.
 func (w *writer) add(b record.Batch) {
 	if w == nil || b.Empty() {
 		return
 	}
 	w.mu.Lock()
-	full := len(w.queue.Requests)+len(w.queue.Trims)+len(b.Requests)+len(b.Trims) > maxQueued
+	full := rowsOf(w.queue)+rowsOf(b) > maxQueued
 	if !full {
 		w.queue.Requests = append(w.queue.Requests, b.Requests...)
 		w.queue.Trims = append(w.queue.Trims, b.Trims...)
@@ -62,7 +65,7 @@ func (w *writer) add(b record.Batch) {
 	}
 	w.mu.Unlock()
 	if full {
-		w.metrics.lost.Add(float64(len(b.Requests) + len(b.Trims)))
+		w.metrics.lost.Add(float64(rowsOf(b)))
 		return
 	}
 	select {
@@ -126,7 +129,7 @@ func (w *writer) write() {
 	w.failure = err
 	w.mu.Unlock()
 	if err != nil {
-		w.metrics.lost.Add(float64(len(b.Requests) + len(b.Trims)))
+		w.metrics.lost.Add(float64(rowsOf(b)))
 		w.log.Error("requests are not recorded", "requests", len(b.Requests), "error", err)
 		return
 	}
