@@ -19,6 +19,7 @@ type cache struct {
 	used     map[uint64]time.Time // beginnings of prompts, by their hash
 	cost     float64
 	toolless bool // it does not go by the tools
+	headless bool // it does not go by the system text, but for its length
 	ends     bool // it finds the ends of earlier requests alone
 	least    int  // tokens; it keeps no shorter prompt
 }
@@ -47,6 +48,9 @@ func (c *cache) ask(req *llm.Request, at time.Time) (u record.Usage) {
 	}
 	for _, m := range req.Messages {
 		for _, p := range m.Parts {
+			if c.headless && m.Role == llm.System {
+				p.Text = strings.Repeat(" ", len(p.Text))
+			}
 			part(p.Text + p.Args)
 		}
 	}
@@ -278,22 +282,66 @@ func TestRetyped(t *testing.T) {
 	}
 }
 
-// A change of the tools is a moment, until the cache has outlived one.
+// A change of the tools or the system text is a moment, until the cache has outlived one.
 func TestRenewed(t *testing.T) {
-	for _, outlives := range []bool{false, true} {
-		k := newTrial(t, 5*time.Minute)
-		k.said = []llm.Message{words(llm.User, "go")}
-		k.with.toolless, k.past.toolless = outlives, outlives
-		for i := range 60 {
-			k.tools = fmt.Sprint(i / 10)
-			k.ask()
-			k.runs(30)
-			k.at = k.at.Add(20 * time.Second)
+	for _, test := range []struct {
+		name   string
+		change func(k *trial, to int)
+	}{
+		{"tools", func(k *trial, to int) { k.tools = fmt.Sprint(to) }},
+		{"system", func(k *trial, to int) { k.system[1] = fmt.Sprint("Mode ", to) }},
+	} {
+		for _, outlives := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, outlives %v", test.name, outlives), func(t *testing.T) {
+				k := newTrial(t, 5*time.Minute)
+				k.said, k.system = []llm.Message{words(llm.User, "go")}, append(k.system, "")
+				for _, c := range []*cache{k.with, k.past} {
+					c.toolless, c.headless = outlives && test.name == "tools", outlives && test.name == "system"
+				}
+				for i := range 60 {
+					test.change(k, i/10)
+					k.steps(1, 30)
+				}
+				t.Logf("%d moments, %+.2f %%", k.moments(), 100*(k.with.cost/k.past.cost-1))
+				if outlives && k.moments() > 1 || !outlives && k.moments() < 4 || k.with.cost > k.past.cost {
+					t.Error("too many, too few, or dearer")
+				}
+			})
 		}
-		t.Logf("%d moments, %+.2f %%", k.moments(), 100*(k.with.cost/k.past.cost-1))
-		if outlives && k.moments() > 1 || !outlives && k.moments() < 4 || k.with.cost > k.past.cost {
-			t.Errorf("outlives: %v", outlives)
-		}
+	}
+}
+
+// TRIM-17: a model that was not asked for longer than its cache lives has a cold one,
+// whatever the provider promises, if another was asked meanwhile.
+func TestBackToModel(t *testing.T) {
+	k := newTrial(t, 5*time.Minute)
+	k.said = []llm.Message{words(llm.User, "go")}
+	k.steps(10, 60)
+	k.model = "claude-opus-4-5"
+	k.steps(20, 10)
+	k.model = "claude-sonnet-4-5"
+	k.steps(2, 10)
+	if got := k.rows[30].Cache.Moment; got != string(history.Model) {
+		t.Errorf("moment %q", got)
+	}
+	k.verdict(0.1)
+}
+
+// The shortest pause that the cache was seen not to outlive counts.
+func TestCooledShortest(t *testing.T) {
+	k := newTrial(t, 5*time.Minute)
+	k.said = []llm.Message{words(llm.User, "go")}
+	for _, pause := range []time.Duration{40, 15, 40, 20} {
+		k.steps(6, 60)
+		k.at = k.at.Add(pause * time.Minute)
+	}
+	k.steps(1, 60)
+	var moments []string
+	for i := 6; i <= 24; i += 6 {
+		moments = append(moments, k.rows[i].Cache.Moment)
+	}
+	if got := fmt.Sprint(moments); got != "[  gap gap]" {
+		t.Errorf("%q", got)
 	}
 }
 

@@ -377,6 +377,39 @@ func TestRecall(t *testing.T) {
 	}
 }
 
+// What a conversation owes, it owes in another process too.
+func TestRecallAccount(t *testing.T) {
+	req, err := newProxy(t).endpoints.messages.codec.Decode(talk{rounds: 20}.body())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := chainOf(req.Messages, nil, 0)
+	for account, moment := range map[int]history.Moment{0: history.Gap, -1: ""} {
+		turn := recordtest.FullTurn(0, noon)
+		turn.Model, turn.Tools, turn.System, turn.Account = req.Model, toolsHash(req), c.system, account
+		turn.Prefix = c.end() ^ line{turn.Model, turn.Tools, turn.System}.hash()
+		store := new(record.Memory)
+		if err := store.Append(t.Context(), record.Batch{Turns: []record.Turn{turn}}); err != nil {
+			t.Fatal(err)
+		}
+		p := newProxy(t, func(c *Config) { c.Store = store })
+		_, row := send(t, p, p.endpoints.messages, talk{rounds: 21}.body(), noon.Add(3*time.Hour), record.Usage{})
+		if row.Cache.Moment != string(moment) {
+			t.Errorf("account %d: moment %q", account, row.Cache.Moment)
+		}
+	}
+}
+
+// Agents leave out what the model thought: the conversation is the same.
+func TestChainWithoutThinking(t *testing.T) {
+	with, without := say("s", "u1", "a1"), say("s", "u1", "a1")
+	last := &with[len(with)-1]
+	last.Parts = append([]llm.Part{{Kind: llm.Thinking, Text: "Let me see."}}, last.Parts...)
+	if a, b := chainOf(with, nil, 0), chainOf(without, nil, 0); a.last() != b.last() {
+		t.Error("another hash")
+	}
+}
+
 // The hash of a conversation is the same in every process and every version:
 // stored moments go by it.
 func TestChainIsStable(t *testing.T) {
