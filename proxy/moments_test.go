@@ -264,6 +264,40 @@ func TestGoingBack(t *testing.T) {
 	}
 }
 
+// What was learned of the provider's cache holds after a compaction.
+func TestSurvivesCompaction(t *testing.T) {
+	for _, alive := range []bool{true, false} {
+		p := newProxy(t)
+		at := noon
+		ask := func(k talk, u record.Usage) string {
+			at = at.Add(time.Second)
+			k.extra = `,"metadata":{"user_id":"user_a_account_b_session_c"}`
+			_, row := send(t, p, p.endpoints.messages, k.body(), at, u)
+			p.memory.mu.Lock()
+			defer p.memory.mu.Unlock()
+			p.memory.newest().account = 0 // it owes nothing
+			return row.Cache.Moment
+		}
+		usage := record.Usage{Input: 10, CacheWrite: 90_000}
+		ask(talk{rounds: 20}, usage)
+		if alive {
+			usage = record.Usage{Input: 10, CacheRead: 90_000}
+		}
+		moments := []string{
+			ask(talk{rounds: 21, tools: "2"}, usage),
+			ask(talk{rounds: 4, tools: "2", begun: "a summary"}, record.Usage{}),
+			ask(talk{rounds: 5, tools: "3", begun: "a summary"}, record.Usage{}),
+		}
+		want := []string{"tools", "compaction", "tools"}
+		if alive {
+			want[2] = ""
+		}
+		if !slices.Equal(moments, want) {
+			t.Errorf("alive %v: %q", alive, moments)
+		}
+	}
+}
+
 // A title asked of the first words is no turn of the conversation.
 func TestTitle(t *testing.T) {
 	p := newProxy(t)
