@@ -1,6 +1,8 @@
 package web
 
 import (
+	"bufio"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -43,6 +45,31 @@ func TestLogin(t *testing.T) {
 	known.mu.Unlock()
 	if r := p.do(http.MethodGet, "/api/me", nil, nil); r.StatusCode != http.StatusUnauthorized {
 		t.Errorf("a token that was revoked: %s", r.Status)
+	}
+}
+
+// A stream tells nothing more to who is not let in any more.
+func TestRevokedStream(t *testing.T) {
+	h, known := newHouse(t)
+	p := h.enter(t, "A")
+	res, err := http.DefaultClient.Do(p.request(t.Context(), http.MethodGet, "/api/events", nil, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	lines := bufio.NewReader(res.Body)
+	for line := ""; !strings.HasPrefix(line, "data: "); { // what is open: nothing
+		if line, err = lines.ReadString('\n'); err != nil {
+			t.Fatal(err)
+		}
+	}
+	known.mu.Lock()
+	delete(known.by, "A")
+	known.mu.Unlock()
+	h.ask(t, "s", "a.txt", "", "x\n")
+	rest, err := io.ReadAll(lines)
+	if err != nil || strings.Contains(string(rest), "a.txt") {
+		t.Errorf("%q, %v", rest, err)
 	}
 }
 

@@ -77,11 +77,7 @@ func TestServeMCPToUI(t *testing.T) {
 
 	var files web.Files
 	waitFor(t, func() bool { anna.get("/api/files", &files); return len(files.Writes) == 1 })
-	undo := apart(func() (string, error) {
-		res := anna.do(http.MethodPost, "/api/undo", web.Undo{Writes: []uint64{files.Writes[0].Seq}}, nil)
-		text, err := io.ReadAll(res.Body)
-		return res.Status + string(text), err
-	})
+	undo := anna.undo(web.Undo{Writes: []uint64{files.Writes[0].Seq}})
 	if q = anna.question("b.txt"); q.Tool != "undo" || q.Action != "remove" || q.Client != "undo for anna" {
 		t.Errorf("%+v", q)
 	}
@@ -109,7 +105,10 @@ func TestServeShows(t *testing.T) {
 	}
 	defer func() { _ = upstream.Close() }() // nothing of it is left to lose
 	h := newHome(t)
-	h.env = append(h.env, "STET_KEEP=7")
+	h.env = append(h.env, "STET_KEEP=7", "XDG_CONFIG_HOME="+filepath.Join(h.dir, "config"))
+	own, project := filepath.Join(h.dir, "config", "stet", "config.toml"), filepath.Join(h.tree, projectFile)
+	write(t, own, "pressure = 80\nkeep = 3\n[[rule]]\npaths = [\"docs/**\"]\ndo = \"allow\"\n")
+	write(t, project, "[[rule]]\npaths = [\"*.key\"]\ndo = \"deny\"\n")
 	h.run(t, "run", "--root", h.tree, "--model", "scripted", "--write-without-asking", "try it")
 	s := h.serve(t, "--root", h.tree, "--upstream", upstream.URL, "--model", "scripted", "--lang", "en")
 	page := login(t, s.base, s.person)
@@ -162,7 +161,7 @@ func TestServeShows(t *testing.T) {
 	for name, want := range map[string][2]string{
 		"address": {s.base, ""}, "workspace": {"tree", h.tree}, "state": {filepath.Join(h.dir, "state", "stet"), ""},
 		"policy": {"adaptive", "default"}, "keep": {"7", "STET_KEEP"}, "lang": {"en", "--lang"}, "upstream": {upstream.URL, "--upstream"},
-		"rate": {"100", "default"}, "record": {"true", "default"}, "upstream-chat": {ownOpenAI, "default"},
+		"rate": {"100", "default"}, "pressure": {"80", own}, "rule": {"2", project + ", " + own}, "record": {"true", "default"}, "upstream-chat": {ownOpenAI, "default"},
 	} {
 		if got := in[name]; got.Value != want[0] || got.Note != want[1] {
 			t.Errorf("%s: %+v, want %v", name, got, want)
@@ -251,10 +250,71 @@ func TestServeDrains(t *testing.T) {
 	}
 }
 
+// A suspended session goes on when a person in the UI says so. (FILE-11)
+func TestServeLifts(t *testing.T) {
+	h := newHome(t)
+	write(t, filepath.Join(h.dir, "config", "stet", "config.toml"), "suspicion = \"suspend\"\n")
+	h.env = append(h.env, "XDG_CONFIG_HOME="+filepath.Join(h.dir, "config"))
+	s := h.serve(t, "--root", h.tree, "--workspace", "there")
+	page, a := login(t, s.base, s.person), agentAt(t, s.base, s.agent)
+	read := func(path string) string {
+		r, err := a.Call(t.Context(), tool.Call{Name: "read_file", Arguments: json.RawMessage(`{"path":"` + path + `"}`)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.Text
+	}
+	waitFor(t, func() bool { return strings.Contains(read("../x"), "suspended") })
+	var all []web.Suspended
+	page.get("/api/suspended", &all)
+	if len(all) != 1 || !all[0].Lift {
+		t.Fatalf("%+v", all)
+	}
+	page.post("/api/suspended/lift", web.Lift{Session: all[0].Session}, nil)
+	if got := read("a.txt"); !strings.Contains(got, `"content":"one\n"`) {
+		t.Error(got)
+	}
+	if res := page.do(http.MethodPost, "/api/suspended/lift", web.Lift{Session: all[0].Session}, nil); res.StatusCode != http.StatusConflict {
+		t.Errorf("lifted once more: %s", res.Status)
+	}
+	if out := h.run(t, "audit"); !strings.Contains(out, "by person who started stet") {
+		t.Errorf("the trail: %s", out)
+	}
+}
+
+// What another process wrote, in another workspace, can be taken back here, and
+// is left alone where the person says so. (FILE-11)
+func TestServeUndoesElsewhere(t *testing.T) {
+	h := newHome(t)
+	other := filepath.Join(h.dir, "other")
+	write(t, filepath.Join(other, "kept.txt"), "kept\n")
+	h.run(t, "run", "--root", other, "--model", "scripted", "--write-without-asking", "try it")
+	s := h.serve(t, "--no-workspace")
+	page := login(t, s.base, s.person)
+	var files web.Files
+	page.get("/api/files", &files)
+	if len(files.Writes) != 2 || !files.Undo {
+		t.Fatalf("%+v", files)
+	}
+	for _, verdict := range []string{"reject", "approve"} {
+		undo := page.undo(web.Undo{Session: files.Writes[0].Session})
+		q := page.question(demoNotes)
+		page.post("/api/questions/"+q.ID+"/answer", web.Answer{Verdict: verdict, Seal: q.Seal}, nil)
+		if r := <-undo; r.err != nil || strings.HasPrefix(r.text, "200") != (verdict == "approve") {
+			t.Errorf("%s: %+v", verdict, r)
+		}
+		if _, err := os.Stat(filepath.Join(other, demoNotes)); os.IsNotExist(err) != (verdict == "approve") {
+			t.Errorf("%s: %v", verdict, err)
+		}
+	}
+	holds(t, filepath.Join(other, "kept.txt"), "kept\n")
+	h.verified(t, 3)
+}
+
 // agentAt is an agent on the WebSocket, for the workspace of a stet host.
 func agentAt(t *testing.T, url, token string) *gateway.Agent {
 	t.Helper()
-	a := &gateway.Agent{Dial: gateway.Dial{URL: url, Token: token}, Workspace: "there", Client: "agent"}
+	a := &gateway.Agent{Dial: gateway.Dial{URL: url, Token: token}, Workspace: "there", Client: "agent", Timeout: 5 * time.Minute}
 	if err := a.Connect(t.Context()); err != nil {
 		t.Fatal(err)
 	}

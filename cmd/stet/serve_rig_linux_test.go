@@ -161,13 +161,22 @@ func login(t *testing.T, base, token string) *page {
 // do makes a request, and reads the answer into what is not nil.
 func (p *page) do(method, path string, body, into any) *http.Response {
 	p.t.Helper()
-	data, err := json.Marshal(body)
+	res, err := p.try(method, path, body, into)
 	if err != nil {
 		p.t.Fatal(err)
 	}
+	return res
+}
+
+// try is do for other goroutines than the test's.
+func (p *page) try(method, path string, body, into any) (*http.Response, error) {
+	data, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
 	r, err := http.NewRequestWithContext(p.t.Context(), method, p.base+path, bytes.NewReader(data))
 	if err != nil {
-		p.t.Fatal(err)
+		return nil, err
 	}
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Stet-Key", p.key)
@@ -176,18 +185,28 @@ func (p *page) do(method, path string, body, into any) *http.Response {
 	}
 	res, err := http.DefaultClient.Do(r)
 	if err != nil {
-		p.t.Fatal(err)
+		return nil, err
 	}
 	data, err = io.ReadAll(res.Body)
 	_ = res.Body.Close()
 	if err == nil && into != nil && res.StatusCode == http.StatusOK {
 		err = json.Unmarshal(data, into)
 	}
-	if err != nil {
-		p.t.Fatal(err)
-	}
 	res.Body = io.NopCloser(bytes.NewReader(data))
-	return res
+	return res, err
+}
+
+// undo has writes taken back, in the background: it is asked about first. The
+// answer begins with the status.
+func (p *page) undo(u web.Undo) <-chan result {
+	return apart(func() (string, error) {
+		res, err := p.try(http.MethodPost, "/api/undo", u, nil)
+		if err != nil {
+			return "", err
+		}
+		text, err := io.ReadAll(res.Body)
+		return res.Status + " " + string(text), err
+	})
 }
 
 func (p *page) get(path string, into any) {

@@ -27,84 +27,100 @@ var unsaid = map[string]string{
 	"prices": "those that stet knows", "api": "by the model's name",
 }
 
+// fileLayer is what a configuration file says.
+type fileLayer struct {
+	name   string
+	values values
+}
+
+// fileLayers are the files that count in the working directory, the project's
+// before the user's.
+func (p *program) fileLayers() ([]fileLayer, error) {
+	project, user := p.projectConfig(), p.userConfig()
+	of, err := readConfig(project, true)
+	if err != nil {
+		return nil, err
+	}
+	own, err := readConfig(user, false)
+	return []fileLayer{{project, of}, {user, own}}, err
+}
+
 // inForce is what the command goes by, key by key, and where that was said: a
 // flag, a variable, a file, or nowhere. Of URLs it tells no more than the host,
 // since what follows may be a key.
 func (p *program) inForce(cmd *cobra.Command, root string) ([]web.Setting, error) {
-	there := *p
-	there.dir = root
 	env, err := p.envConfig()
 	if err != nil {
-		return nil, err
+		return nil, misconfigured(err)
+	}
+	here, err := p.fileLayers()
+	if err != nil {
+		return nil, misconfigured(err)
+	}
+	there := here
+	if root != p.dir {
+		of := *p
+		of.dir = root
+		if there, err = of.fileLayers(); err != nil {
+			return nil, misconfigured(err)
+		}
 	}
 	var all []web.Setting
 	for _, s := range settings {
-		if slices.Contains(notServed, s.key) {
-			continue
-		}
-		from := p
+		files := here
 		if slices.Contains(ofWorkspace, s.key) {
-			from = &there
+			files = there
 		}
-		value, note, err := from.said(cmd, s, env)
-		if err != nil {
-			return nil, err
-		}
+		value, from := settled(cmd, s, env, files)
 		if s.key == "base-url" || strings.HasPrefix(s.key, "upstream") {
 			value = hostOf(value)
 		}
-		if value == "" {
-			continue // neither said nor anything by itself
+		if value != "" && !slices.Contains(notServed, s.key) { // said, or something by itself
+			all = append(all, web.Setting{Name: s.key, Value: value, Note: from})
 		}
-		all = append(all, web.Setting{Name: s.key, Value: value, Note: note})
 	}
 	return all, nil
 }
 
-// said is the value of a setting, and where it is from.
-func (p *program) said(cmd *cobra.Command, s setting, env values) (value, from string, err error) {
-	flag := cmd.Flags().Lookup(s.key)
-	off := cmd.Flags().Lookup("no-" + s.key)
+// settled is the value of a setting, and where it is from.
+func settled(cmd *cobra.Command, s setting, env values, files []fileLayer) (value, from string) {
+	flag, off := cmd.Flags().Lookup(s.key), cmd.Flags().Lookup("no-"+s.key)
 	switch {
 	case flag != nil && flag.Changed:
-		return flag.Value.String(), "--" + s.key, nil
+		return flag.Value.String(), "--" + s.key
 	case off != nil && off.Changed:
-		return fmt.Sprint(off.Value.String() != "true"), "--no-" + s.key, nil
+		return fmt.Sprint(off.Value.String() != "true"), "--no-" + s.key
 	case env[s.key] != nil:
-		return fmt.Sprint(env[s.key]), "STET_" + envName(s.key), nil
+		return fmt.Sprint(env[s.key]), "STET_" + envName(s.key)
 	}
-	var rows int
-	var files []string
-	for _, f := range []struct {
-		name    string
-		project bool
-	}{{p.projectConfig(), true}, {p.userConfig(), false}} {
-		v, err := readConfig(f.name, f.project)
+	rows, names := 0, []string(nil)
+	for _, f := range files {
+		v := f.values[s.key]
+		more, isTable := v.([]any)
 		switch {
-		case err != nil:
-			return "", "", err
-		case v[s.key] == nil:
-		case s.kind != tables:
-			return fmt.Sprint(v[s.key]), f.name, nil
+		case v == nil:
+		case !isTable:
+			return fmt.Sprint(v), f.name
+		case s.key == "rule": // those of both files count
+			rows, names = rows+len(more), append(names, f.name)
 		default:
-			more, _ := v[s.key].([]any)
-			rows, files = rows+len(more), append(files, f.name)
+			return fmt.Sprint(len(more)), f.name
 		}
 	}
 	switch {
 	case rows > 0:
-		return fmt.Sprint(rows), strings.Join(files, ", "), nil
-	case flag != nil && flag.DefValue != "" && unsaid[s.key] == "":
-		return flag.DefValue, "default", nil
+		return fmt.Sprint(rows), strings.Join(names, ", ")
+	case flag != nil && unsaid[s.key] == "":
+		return flag.DefValue, "default"
 	}
-	return unsaid[s.key], "default", nil
+	return unsaid[s.key], "default"
 }
 
 // hostOf is a URL without what follows its host.
 func hostOf(value string) string {
 	u, err := url.Parse(value)
 	if value == "" || err != nil {
-		return value
+		return ""
 	}
 	if u.Path != "" && u.Path != "/" && u.Path != "/v1" {
 		return u.Scheme + "://" + u.Host + "/…"

@@ -1,0 +1,152 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stet-dev/stet/approval"
+	"github.com/stet-dev/stet/gateway"
+	"github.com/stet-dev/stet/mcpserver"
+	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/session"
+	"github.com/stet-dev/stet/store/sqlite"
+)
+
+// openSite makes everything, and listens to nothing yet.
+func (p *program) openSite(ctx context.Context, cmd *cobra.Command, o *options, root string, f serveFlags) (_ *site, err error) {
+	s := &site{queue: new(approval.Queue), name: f.name, join: func() {}, streams: func() {}}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.close(ctx))
+		}
+	}()
+	tools, err := p.handOptions(cmd, root)
+	if err != nil {
+		return nil, err
+	}
+	tools.dedupe = false // it is for one client: over HTTP several may share a session
+	if s.state, err = p.stateDir(); err != nil {
+		return nil, err
+	}
+	if s.lock, err = lockSite(s.state); err != nil {
+		return nil, err
+	}
+	if s.server, s.log, err = p.openProxy(ctx, o, "", f.allowed); err != nil {
+		return nil, err
+	}
+	if err := s.openKeys(); err != nil {
+		return nil, err
+	}
+	if err := s.openShown(ctx, p, cmd, o, root); err != nil {
+		return nil, err
+	}
+	if f.none {
+		err = s.openTrail(ctx, p)
+	} else {
+		err = s.openHands(ctx, p, root, tools)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s, s.openHub(ctx, tools.rate, f)
+}
+
+// openKeys makes the tokens of this process.
+func (s *site) openKeys() (err error) {
+	s.keys = &keyring{file: filepath.Join(s.state, tokensFile), log: s.log}
+	if s.person, err = s.keys.make("who started stet", gateway.Persons, ""); err != nil {
+		return err
+	}
+	s.agent, err = s.keys.make("agent of this machine", gateway.Agents, "")
+	return err
+}
+
+// openShown opens what the UI shows besides questions and the trail.
+func (s *site) openShown(ctx context.Context, p *program, cmd *cobra.Command, o *options, root string) (err error) {
+	opening, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	store, err := sqlite.OpenSessions(opening, p.trailFile())
+	if err != nil {
+		return err
+	}
+	s.sessions = &session.Hub{Store: store}
+	if s.models, err = p.models(o); err != nil {
+		return err
+	}
+	if s.inForce, err = p.inForce(cmd, root); err != nil {
+		return err
+	}
+	s.compact, err = p.compacting(cmd, s.sessions)
+	return err
+}
+
+// openHub makes the gateway, and what the port has.
+func (s *site) openHub(ctx context.Context, rate int, f serveFlags) (err error) {
+	s.hub, err = gateway.New(gateway.Config{
+		Authority: s.keys, Queue: s.queue, Journal: s.journal, AllowedHosts: f.allowed,
+		Limits: gateway.Limits{Rate: rate}, Version: version(), Log: s.log,
+	})
+	if err != nil {
+		return err
+	}
+	if s.hands != nil {
+		s.joinHub(ctx)
+	}
+	streams, stop := context.WithCancel(context.WithoutCancel(ctx))
+	s.streams = stop
+	s.server.http = &http.Server{
+		Handler: s.routes(streams, f.allowed), ReadHeaderTimeout: 30 * time.Second, MaxHeaderBytes: 64 << 10,
+		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+	}
+	return nil
+}
+
+// openTrail opens the audit trail where no workspace does.
+func (s *site) openTrail(ctx context.Context, p *program) (err error) {
+	opening, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	if s.trail, err = sqlite.Open(opening, p.trailFile()); err != nil {
+		return fmt.Errorf("audit trail: %w", err)
+	}
+	s.journal = &record.Journal{Trail: s.trail, Log: s.log}
+	return nil
+}
+
+// openHands opens the workspace. Who decides is asked at the UI, in the client
+// where policy lets that suffice, or by "stet approve".
+func (s *site) openHands(ctx context.Context, p *program, root string, o *handOptions) (err error) {
+	if s.hands, err = p.openHands(ctx, root, o); err != nil {
+		return err
+	}
+	s.queue, s.journal = s.hands.queue, s.hands.handler.Journal
+	s.hands.handler.Approver = gateway.Relay{Next: s.hands.handler.Approver}
+	s.mcp, err = s.hands.server(mcpConfig{http: mcpserver.HTTP{
+		Allow: func(token string) bool { _, ok := s.keys.may(token, gateway.Agents); return ok },
+	}})
+	return err
+}
+
+// joinHub gives the workspace to the gateway.
+func (s *site) joinHub(ctx context.Context) {
+	joining, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	s.join = cancel
+	host := &gateway.Host{
+		Workspace: s.name, Caller: s.hands.handler, Log: s.log,
+		End: func(session string) {
+			s.hands.handler.End(session)
+			s.hands.tools.End(session)
+		},
+	}
+	s.joined.Go(func() {
+		if err := s.hub.Join(joining, host); err != nil {
+			s.log.Error("workspace", "err", err)
+		}
+	})
+}
