@@ -46,6 +46,15 @@ type Codec interface {
 	Session(h http.Header, req *Request) (conversation, agent string)
 }
 
+// Offered holds the names of the tools that the request offers.
+func (r *Request) Offered() map[string]bool {
+	out := make(map[string]bool, len(r.Tools))
+	for _, t := range r.Tools {
+		out[t.Name] = true
+	}
+	return out
+}
+
 // AddTool adds a tool to what the request offers. schema is a JSON Schema and
 // is kept, not copied.
 func (r *Request) AddTool(name, description string, schema []byte) {

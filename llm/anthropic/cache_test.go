@@ -22,7 +22,7 @@ func TestMarks(t *testing.T) { // CTX-11
 		{Role: llm.User, Local: true, Parts: text("progress")},
 		{Role: llm.Assistant, Parts: []llm.Part{{Kind: llm.ToolCall, CallID: "1", Name: "a", Args: "{}"}}},
 		{Role: llm.Tool, Parts: []llm.Part{{Kind: llm.ToolResult, CallID: "1", Text: "r"}}},
-		{Role: llm.User, Parts: []llm.Part{{Text: "u2"}, {Kind: llm.Opaque, Raw: `{"type":"image"}`}}},
+		{Role: llm.User, Parts: []llm.Part{{Text: "u2"}, {Kind: llm.Opaque, Raw: `{"type":"image","source":{}}`}}},
 		{Role: llm.Assistant, Parts: []llm.Part{{Kind: llm.Thinking, Raw: `{"type":"thinking","thinking":"t","signature":"c2ln"}`}, {Text: "a2"}}},
 		{Role: llm.User, Parts: text("u3")},
 	}}
@@ -39,7 +39,7 @@ func TestMarks(t *testing.T) { // CTX-11
 		`"system":[{"type":"text","text":"s1"},{"type":"text","text":"s2",` + control + `}],"messages":[` +
 		`{"role":"user","content":[{"type":"text","text":"u1",` + control + `}]},` +
 		`{"role":"assistant","content":[{"type":"tool_use","id":"1","name":"a","input":{}}]},` +
-		`{"role":"user","content":[{"type":"tool_result","tool_use_id":"1","content":"r"},{"type":"text","text":"u2",` + control + `},{"type":"image"}]},` +
+		`{"role":"user","content":[{"type":"tool_result","tool_use_id":"1","content":"r"},{"type":"text","text":"u2",` + control + `},{"type":"image","source":{}}]},` +
 		`{"role":"assistant","content":[{"type":"thinking","thinking":"t","signature":"c2ln"},{"type":"text","text":"a2"}]},` +
 		`{"role":"user","content":[{"type":"text","text":"u3",` + control + `}]}]}`
 	if got := encode(); got != want {
@@ -52,7 +52,7 @@ func TestMarks(t *testing.T) { // CTX-11
 	if got := encode(); got != want {
 		t.Errorf("without system text:\n%s\nwant\n%s", got, want)
 	}
-	req.Messages, req.Tools, req.Cache = []llm.Message{{Role: llm.User, Parts: []llm.Part{{Kind: llm.Opaque, Raw: "{}"}}}}, nil, &llm.Cache{}
+	req.Messages, req.Tools, req.Cache = []llm.Message{{Role: llm.User, Parts: []llm.Part{{Kind: llm.Opaque, Raw: `{"type":"image","source":{}}`}}}}, nil, &llm.Cache{}
 	if got := encode(); strings.Contains(got, "cache_control") {
 		t.Errorf("nothing can be marked: %s", got)
 	}
@@ -68,7 +68,7 @@ func TestMarksAreFew(t *testing.T) {
 			for range rapid.IntRange(0, 3).Draw(t, "parts") {
 				m.Parts = append(m.Parts, rapid.SampledFrom([]llm.Part{
 					{Text: "x"}, {}, {Kind: llm.Thinking, Raw: `{"type":"thinking","thinking":"t","signature":"s"}`}, {Kind: llm.Thinking},
-					{Kind: llm.ToolCall, CallID: "c", Name: "a"}, {Kind: llm.ToolResult, CallID: "c", Text: "r", IsError: true}, {Kind: llm.Opaque, Raw: `{"type":"image"}`},
+					{Kind: llm.ToolCall, CallID: "c", Name: "a"}, {Kind: llm.ToolResult, CallID: "c", Text: "r", IsError: true}, {Kind: llm.Opaque, Raw: `{"type":"image","source":{}}`},
 				}).Draw(t, "part"))
 			}
 			req.Messages = append(req.Messages, m)

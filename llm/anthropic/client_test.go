@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"regexp"
 	"syscall"
 	"testing"
 
@@ -24,7 +25,7 @@ var adapter = modeltest.Adapter{
 		{Kind: llm.Opaque, Raw: `{"type":"server_tool_use","id":"srv_1","name":"web_search","input":{"query":"plants"}}`},
 		{Kind: llm.Opaque, Raw: `{"type":"web_search_tool_result","tool_use_id":"srv_1","content":[{"type":"web_search_result","url":"https://example.test"}]}`},
 	},
-	Resent: true, Marks: true,
+	Resent: true, Marks: true, IDs: regexp.MustCompile(`^[a-zA-Z0-9_-]+$`),
 }
 
 func TestClient(t *testing.T) { modeltest.Run(t, adapter) }

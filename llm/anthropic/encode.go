@@ -17,8 +17,10 @@ const DefaultMaxTokens = 4096
 // system text, later ones messages; results of tools, and what the user says
 // right after them, share one message on the wire. Local messages are left out,
 // and what the API refuses: texts of nothing but space, reasoning that did not
-// come from this API, messages of nothing else. A Chained request cannot be encoded. What Request.Cache
-// asks for is marked.
+// come from this API, messages of nothing else. Opaque parts of other APIs are
+// said in words, but for images, and calls and tools get other names where theirs
+// are none here. A Chained request cannot be encoded. What Request.Cache asks for
+// is marked.
 func (Messages) Encode(req *llm.Request) ([]byte, error) {
 	var w rawjson.Writer
 	if req.Chained {
@@ -43,7 +45,7 @@ func (Messages) Encode(req *llm.Request) ([]byte, error) {
 		w.Member("user_id", string(text))
 		w.Close('}')
 	}
-	messages := sent(&w, req.Messages)
+	messages := sent(&w, req)
 	m := marksOf(req.Cache, req.Messages, messages)
 	writeTools(&w, req, m)
 	writeMessages(&w, messages, m)
@@ -65,10 +67,11 @@ type sentMessage struct {
 	index int
 }
 
-// sent returns the messages with what is sent of them.
-func sent(w *rawjson.Writer, messages []llm.Message) []sentMessage {
-	out := make([]sentMessage, 0, len(messages))
-	for i, m := range messages {
+// sent returns the messages of req with what is sent of them.
+func sent(w *rawjson.Writer, req *llm.Request) []sentMessage {
+	out := make([]sentMessage, 0, len(req.Messages))
+	ids, offered := llm.CallIDs{Plain: true}, req.Offered()
+	for i, m := range req.Messages {
 		if m.Local {
 			continue
 		}
@@ -79,6 +82,17 @@ func sent(w *rawjson.Writer, messages []llm.Message) []sentMessage {
 		}
 		var parts []llm.Part
 		for _, p := range m.Parts {
+			switch p.Kind {
+			case llm.Opaque:
+				p = native(m.Role, p)
+			case llm.ToolCall:
+				p.CallID = ids.Call(p.CallID)
+				if !offered[p.Name] {
+					p.Name = llm.LegalName(p.Name, maxName)
+				}
+			case llm.ToolResult:
+				p.CallID = ids.Result(p.CallID)
+			}
 			if p.Kind == llm.Text && strings.TrimSpace(p.Text) == "" || p.Kind == llm.Thinking && !isThinking(p.Raw) {
 				continue
 			}

@@ -228,7 +228,7 @@ func (r *reader) stop() error {
 	switch b.kind {
 	case llm.ToolCall:
 		p.Text, p.CallID, p.Name, p.Args = "", b.call.CallID, b.call.Name, string(b.words)
-		p = endpoint.Named(p, r.id, len(r.parts))
+		p = endpoint.Named(p, r.id, len(r.parts), r.parts)
 		r.emit(llm.Event{Kind: llm.CallDone, Index: len(r.parts), Call: p})
 	case llm.Thinking, llm.Opaque:
 		raw, err := b.whole()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/stet-dev/stet/llm"
@@ -62,19 +63,31 @@ func clean(res *llm.Response) *llm.Response {
 		p := &res.Message.Parts[i]
 		p.Span = llm.Span{}
 		if p.Kind == llm.ToolCall {
-			*p = Named(*p, res.ID, i)
+			*p = Named(*p, res.ID, i, res.Message.Parts[:i])
 		}
 	}
 	return res
 }
 
+// maxName is the longest name of a tool that an API takes, in bytes.
+const maxName = 128
+
 // Named returns the call p as it can be sent back: with an identity, made of
-// the answer's own and the part's place where the endpoint gave none, and with
-// arguments, of which some endpoints leave out an empty object.
-func Named(p llm.Part, response string, index int) llm.Part {
-	if p.CallID == "" {
+// the answer's own and the part's place where the endpoint gave none, or that of
+// another call in others, which are parts of the same answer; with a name that a
+// tool may have; and with arguments, of which some endpoints leave out an empty
+// object.
+func Named(p llm.Part, response string, index int, others []llm.Part) llm.Part {
+	taken := func() bool {
+		return slices.ContainsFunc(others, func(o llm.Part) bool { return o.Kind == llm.ToolCall && o.CallID == p.CallID })
+	}
+	if p.CallID == "" || taken() {
 		p.CallID = fmt.Sprintf("call_%s_%d", response, index)
 	}
+	for taken() {
+		p.CallID += "_"
+	}
+	p.Name = llm.LegalName(p.Name, maxName)
 	if p.Args == "" {
 		p.Args = "{}"
 	}

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"regexp"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -30,6 +31,8 @@ type Adapter struct {
 	// Resent says that a part of kind Thinking, its Raw as the client gave it,
 	// is in the next request.
 	Resent bool
+	// IDs matches the identities of calls that the API takes.
+	IDs *regexp.Regexp
 	// Marks says that the cache is written only where it is marked.
 	Marks bool
 }
@@ -44,6 +47,7 @@ func Run(t *testing.T, a Adapter) {
 		{"any answer", randomAnswers},
 		{"a conversation", conversation},                   // CTX-11
 		{"opaque parts go back as they came", opaque},      // CTX-11
+		{"names and identities made up", madeUp},           // CTX-3
 		{"usage is counted once", usage},                   // CTX-1
 		{"what the server says of the request", onTheWire}, // CTX-11
 		{"an endpoint that does not stream", notStreamed},  // CTX-11

@@ -10,9 +10,11 @@ import (
 )
 
 // Encode implements llm.Codec. Local messages are left out, and so is
-// reasoning that did not come from this API. The wire has no error flag for results.
-// Several results in one message become several messages. A Chained request
-// cannot be encoded.
+// reasoning that did not come from this API. Opaque parts of other APIs are said
+// in words, but for images, and calls and tools get other names where theirs are
+// none here. The wire has no error flag for results. Several results in one message
+// become several messages; what else stands among results is said by the user
+// after them. A Chained request cannot be encoded.
 func (Chat) Encode(req *llm.Request) ([]byte, error) {
 	var w rawjson.Writer
 	writeHead(&w, req, "max_tokens")
@@ -32,11 +34,13 @@ func (Chat) Encode(req *llm.Request) ([]byte, error) {
 	}
 	w.Key("messages")
 	w.Open('[')
+	c := chatWriter{Writer: &w, ids: llm.CallIDs{Max: maxChatID}, offered: req.Offered()}
 	for i, m := range req.Messages {
 		if !m.Local {
-			writeChatMessage(&w, i, m)
+			c.message(i, m)
 		}
 	}
+	c.shown()
 	w.Close(']')
 	if req.Stream {
 		w.Key("stream")
@@ -80,11 +84,33 @@ func writeFunction(w *rawjson.Writer, name, description string, schema []byte) {
 	}
 }
 
-func writeChatMessage(w *rawjson.Writer, i int, m llm.Message) {
-	if m.Role == llm.Tool {
-		writeChatResults(w, i, m)
+// chatWriter writes the messages of one request.
+type chatWriter struct {
+	*rawjson.Writer
+	ids     llm.CallIDs
+	offered map[string]bool // tools
+	beside  []llm.Part      // what came with results and goes after the last
+}
+
+// shown writes what came with results.
+func (w *chatWriter) shown() {
+	if len(w.beside) == 0 {
 		return
 	}
+	w.Open('{')
+	w.Member("role", string(llm.User))
+	w.Key("content")
+	writeParts(w.Writer, "text", w.beside)
+	w.Close('}')
+	w.beside = nil
+}
+
+func (w *chatWriter) message(i int, m llm.Message) {
+	if m.Role == llm.Tool {
+		w.results(i, m)
+		return
+	}
+	w.shown()
 	w.Open('{')
 	w.Key("role")
 	switch m.Role {
@@ -94,14 +120,14 @@ func writeChatMessage(w *rawjson.Writer, i int, m llm.Message) {
 		w.Fail(fmt.Errorf("message %d: unknown role %q", i, m.Role))
 	}
 	var content, calls []llm.Part
-	for _, p := range m.Parts {
+	for _, p := range chatNative(m.Role, m.Parts) {
 		switch p.Kind {
 		case llm.ToolCall:
 			calls = append(calls, p)
 		case llm.ToolResult:
 			w.Fail(fmt.Errorf("message %d: a tool's result in a message of role %s", i, m.Role))
 		case llm.Thinking:
-			writeThought(w, p.Raw)
+			writeThought(w.Writer, p.Raw)
 		default:
 			content = append(content, p)
 		}
@@ -115,18 +141,18 @@ func writeChatMessage(w *rawjson.Writer, i int, m llm.Message) {
 	case len(content) == 1 && content[0].Kind == llm.Text:
 		w.String(content[0].Text)
 	default:
-		writeParts(w, "text", content)
+		writeParts(w.Writer, "text", content)
 	}
 	if len(calls) > 0 {
 		w.Key("tool_calls")
 		w.Open('[')
 		for _, p := range calls {
 			w.Open('{')
-			w.Member("id", p.CallID)
+			w.Member("id", w.ids.Call(p.CallID))
 			w.Member("type", "function")
 			w.Key("function")
 			w.Open('{')
-			w.Member("name", p.Name)
+			w.Member("name", named(p.Name, w.offered))
 			w.Member("arguments", p.Args)
 			w.Close('}')
 			w.Close('}')
@@ -172,15 +198,19 @@ func writeParts(w *rawjson.Writer, kind string, parts []llm.Part) {
 	w.Close(']')
 }
 
-func writeChatResults(w *rawjson.Writer, i int, m llm.Message) {
+func (w *chatWriter) results(i int, m llm.Message) {
 	for _, p := range m.Parts {
+		if p.Kind == llm.Opaque {
+			w.beside = append(w.beside, chatNative(llm.User, []llm.Part{p})...)
+			continue
+		}
 		if p.Kind != llm.ToolResult {
 			w.Fail(fmt.Errorf("message %d: a tool's message holds something else than results", i))
 			continue
 		}
 		w.Open('{')
 		w.Member("role", "tool")
-		w.Member("tool_call_id", p.CallID)
+		w.Member("tool_call_id", w.ids.Result(p.CallID))
 		w.Member("content", p.Text)
 		w.Close('}')
 	}

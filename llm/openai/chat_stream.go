@@ -252,7 +252,7 @@ func (r *chatReader) Response() *llm.Response {
 			p.Text = words
 		case llm.ToolCall:
 			p.Args = words
-			p.Part = endpoint.Named(p.Part, r.id, i)
+			p.Part = endpoint.Named(p.Part, r.id, i, res.Message.Parts)
 		case llm.Thinking:
 			if p.Text, p.Raw = words, quoted(words); r.other {
 				p.Raw = otherThought(p.Raw)

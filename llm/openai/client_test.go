@@ -3,6 +3,7 @@ package openai_test
 import (
 	"flag"
 	"os"
+	"regexp"
 	"testing"
 
 	"github.com/stet-dev/stet/llm"
@@ -13,7 +14,7 @@ import (
 
 var chat = modeltest.Adapter{
 	New:    func(c endpoint.Config) llm.Model { return openai.ChatClient{Endpoint: c} },
-	Resent: true,
+	Resent: true, IDs: regexp.MustCompile(`^.{1,40}$`),
 }
 
 var responses = modeltest.Adapter{
@@ -22,7 +23,7 @@ var responses = modeltest.Adapter{
 		{Kind: llm.Thinking, Raw: `{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"c2VjcmV0"}`},
 		{Kind: llm.Opaque, Raw: `{"type":"web_search_call","id":"ws_1","status":"completed","action":{"type":"search","query":"plants"}}`},
 	},
-	Resent: true,
+	Resent: true, IDs: regexp.MustCompile(`^.{1,64}$`),
 }
 
 func TestChatClient(t *testing.T) { modeltest.Run(t, chat) }

@@ -10,7 +10,7 @@ import (
 
 func TestCodecChat(t *testing.T) {
 	codectest.Run(t, codectest.Format{
-		Codec: Chat{}, Sample: chatSample, Free: true, Thought: `%[1]s`, Opaque: `{"type":"input_image","image_url":"x"}`,
+		Codec: Chat{}, Sample: chatSample, Free: true, Thought: `%[1]s`, Opaque: `{"type":"image_url","image_url":{"url":"x"}}`,
 	})
 }
 

@@ -12,8 +12,10 @@ import (
 // Encode implements llm.Codec. A system message of one text at the beginning
 // becomes the instructions. A call whose arguments are no object is one of a custom
 // tool, which takes text. Local messages are left out, and so is reasoning that did
-// not come from this API, or that cannot go back to it. The wire has no error flag for results. The request asks
-// not to be stored. A Chained request cannot be encoded.
+// not come from this API, or that cannot go back to it. Opaque parts of other APIs are said in words, but for
+// images, and calls and tools get other names where theirs are none here; what stands
+// among results and is none is said by the user. The wire has no error flag for
+// results. The request asks not to be stored. A Chained request cannot be encoded.
 func (Responses) Encode(req *llm.Request) ([]byte, error) {
 	var w rawjson.Writer
 	writeHead(&w, req, "max_output_tokens")
@@ -30,7 +32,7 @@ func (Responses) Encode(req *llm.Request) ([]byte, error) {
 		}
 		w.Close(']')
 	}
-	writeInput(&w, req.Messages)
+	writeInput(&w, req)
 	if req.Stream {
 		w.Key("stream")
 		w.Bool(true)
@@ -43,7 +45,17 @@ func (Responses) Encode(req *llm.Request) ([]byte, error) {
 	return body, nil
 }
 
-func writeInput(w *rawjson.Writer, messages []llm.Message) {
+// itemWriter writes the items of one request.
+type itemWriter struct {
+	*rawjson.Writer
+	ids     llm.CallIDs
+	offered map[string]bool // tools
+	custom  map[string]bool // identities, as sent, of calls whose tools take text
+}
+
+func writeInput(out *rawjson.Writer, req *llm.Request) {
+	messages := req.Messages
+	w := itemWriter{out, llm.CallIDs{Max: maxResponsesID}, req.Offered(), make(map[string]bool)}
 	first := 0
 	for first < len(messages) && messages[first].Local {
 		first++
@@ -54,7 +66,6 @@ func writeInput(w *rawjson.Writer, messages []llm.Message) {
 			first++
 		}
 	}
-	custom := make(map[string]bool)
 	w.Key("input")
 	w.Open('[')
 	for i := first; i < len(messages); i++ {
@@ -64,11 +75,11 @@ func writeInput(w *rawjson.Writer, messages []llm.Message) {
 		}
 		switch m.Role {
 		case llm.System, llm.User:
-			writeSaid(w, string(m.Role), "input_text", m.Parts)
+			w.said(string(m.Role), "input_text", responsesNative(m.Role, m.Parts))
 		case llm.Assistant:
-			writeTurn(w, m.Parts, custom)
+			w.turn(responsesNative(m.Role, m.Parts))
 		case llm.Tool:
-			writeOutputs(w, m.Parts, custom)
+			w.outputs(m.Parts)
 		default:
 			w.Fail(fmt.Errorf("message %d: unknown role %q", i, m.Role))
 		}
@@ -76,13 +87,13 @@ func writeInput(w *rawjson.Writer, messages []llm.Message) {
 	w.Close(']')
 }
 
-// writeSaid writes a message item.
-func writeSaid(w *rawjson.Writer, role, kind string, parts []llm.Part) {
+// said writes a message item.
+func (w *itemWriter) said(role, kind string, parts []llm.Part) {
 	w.Open('{')
 	w.Member("type", "message")
 	w.Member("role", role)
 	w.Key("content")
-	writeParts(w, kind, parts)
+	writeParts(w.Writer, kind, parts)
 	w.Close('}')
 }
 
@@ -92,20 +103,8 @@ func isContent(p llm.Part) bool {
 	if p.Kind != llm.Opaque {
 		return p.Kind == llm.Text
 	}
-	typ := typeOf(p.Raw)
-	return typ == "refusal" || strings.HasPrefix(typ, "output_") || strings.HasPrefix(typ, "input_")
-}
-
-// typeOf is the type that a part's JSON names, "" if it names none.
-func typeOf(raw string) string {
-	var f [1]rawjson.Span
-	b := []byte(raw)
-	s := rawjson.New(b)
-	s.Object(contentKeys[:1], f[:])
-	if s.End() != nil {
-		return ""
-	}
-	return string(rawjson.Word(b, f[0]))
+	typ, _, _ := opaque(p.Raw)
+	return isAnswered(typ)
 }
 
 var reasoningKeys = [3]string{"type", "encrypted_content", "content"}
@@ -128,7 +127,7 @@ func goesBack(raw string) bool {
 	return len(rawjson.Word(b, f[1])) > 0 || f[2].KindOf(b) == '[' && list.Next()
 }
 
-func writeTurn(w *rawjson.Writer, parts []llm.Part, custom map[string]bool) {
+func (w *itemWriter) turn(parts []llm.Part) {
 	for i := 0; i < len(parts); i++ {
 		p := parts[i]
 		if isContent(p) {
@@ -136,12 +135,12 @@ func writeTurn(w *rawjson.Writer, parts []llm.Part, custom map[string]bool) {
 			for i+1 < len(parts) && isContent(parts[i+1]) {
 				i++
 			}
-			writeSaid(w, "assistant", "output_text", parts[from:i+1])
+			w.said("assistant", "output_text", parts[from:i+1])
 			continue
 		}
 		switch p.Kind {
 		case llm.ToolCall:
-			writeCall(w, p, custom)
+			w.call(p)
 		case llm.Thinking:
 			if goesBack(p.Raw) {
 				w.Raw(p.Raw, "reasoning")
@@ -154,35 +153,46 @@ func writeTurn(w *rawjson.Writer, parts []llm.Part, custom map[string]bool) {
 	}
 }
 
-func writeCall(w *rawjson.Writer, p llm.Part, custom map[string]bool) {
+func (w *itemWriter) call(p llm.Part) {
+	id := w.ids.Call(p.CallID)
 	args := strings.TrimLeft(p.Args, " \t\r\n")
 	typ, key := "function_call", "arguments"
 	if args != "" && args[0] != '{' {
 		typ, key = "custom_tool_call", "input"
-		custom[p.CallID] = true
+		w.custom[id] = true
 	}
 	w.Open('{')
 	w.Member("type", typ)
-	w.Member("call_id", p.CallID)
-	w.Member("name", p.Name)
+	w.Member("call_id", id)
+	w.Member("name", named(p.Name, w.offered))
 	w.Member(key, p.Args)
 	w.Close('}')
 }
 
-func writeOutputs(w *rawjson.Writer, parts []llm.Part, custom map[string]bool) {
+// outputs writes results, and after them what else came with them.
+func (w *itemWriter) outputs(parts []llm.Part) {
+	var beside []llm.Part
 	for _, p := range parts {
+		if typ, _, ok := opaque(p.Raw); p.Kind == llm.Opaque && ok && !isOutput(typ) {
+			beside = append(beside, responsesNative(llm.User, []llm.Part{p})...)
+			continue
+		}
 		if p.Kind != llm.ToolResult {
 			w.Raw(p.Raw, "opaque part")
 			continue
 		}
+		id := w.ids.Result(p.CallID)
 		w.Open('{')
-		if custom[p.CallID] {
+		if w.custom[id] {
 			w.Member("type", "custom_tool_call_output")
 		} else {
 			w.Member("type", "function_call_output")
 		}
-		w.Member("call_id", p.CallID)
+		w.Member("call_id", id)
 		w.Member("output", p.Text)
 		w.Close('}')
+	}
+	if len(beside) > 0 {
+		w.said(string(llm.User), "input_text", beside)
 	}
 }

@@ -209,14 +209,21 @@ func (r *responsesReader) finished(data []byte, index, at rawjson.Span) error {
 		return err
 	}
 	it := r.item(data, index)
-	it.parts, it.whole = parts, true
+	var others []llm.Part
+	for _, other := range r.items {
+		if other != it && other.whole {
+			others = append(others, other.parts...)
+		}
+	}
 	place := r.place(it)
 	for i, p := range parts {
 		if p.Kind == llm.ToolCall {
-			parts[i] = endpoint.Named(p, r.id, place+i)
+			parts[i] = endpoint.Named(p, r.id, place+i, others)
 			r.emit(llm.Event{Kind: llm.CallDone, Index: place + i, Call: parts[i]})
 		}
+		others = append(others, parts[i])
 	}
+	it.parts, it.whole = parts, true
 	return nil
 }
 
@@ -251,7 +258,8 @@ func (r *responsesReader) end(name, response []byte) error {
 			case llm.Text:
 				r.emit(llm.Event{Kind: llm.TextDelta, Index: i, Text: p.Text})
 			case llm.ToolCall:
-				r.emit(llm.Event{Kind: llm.CallDone, Index: i, Call: p})
+				whole.Message.Parts[i] = endpoint.Named(p, r.id, i, whole.Message.Parts[:i])
+				r.emit(llm.Event{Kind: llm.CallDone, Index: i, Call: whole.Message.Parts[i]})
 			}
 		}
 	}
