@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -55,8 +56,8 @@ func (r *run) failed(ctx context.Context, b built, res *llm.Response, err error)
 		return false, err
 	}
 	m := r.answer(res)
-	note := llm.Message{Role: llm.System, Local: true, Time: time.Now(), Parts: []llm.Part{{Text: cutOff + err.Error()}}}
-	if stored := r.append(ctx, session.Message(m), session.Message(note)); stored != nil {
+	r.out.Usage = sum(r.out.Usage, res.Usage)
+	if stored := r.append(ctx, session.Message(m), noted(err.Error())); stored != nil {
 		return false, errors.Join(err, stored)
 	}
 	r.tell(Event{Kind: Answered, Message: m, Usage: res.Usage})
@@ -76,18 +77,24 @@ func (r *run) failed(ctx context.Context, b built, res *llm.Response, err error)
 // cutOff begins the note for the person behind an answer that is not whole.
 const cutOff = "The answer was cut off: "
 
-// wasCutOff reports whether the last answer is not whole.
-func (c *Conversation) wasCutOff(st session.State) bool {
-	for i := len(st.Messages) - 1; i >= 0; i-- {
-		m := &st.Messages[i]
+// cutOffNote is the note that the last answer is not whole, nil if it is.
+func cutOffNote(st session.State) *llm.Message {
+	for _, m := range slices.Backward(st.Messages) {
 		if !m.Local {
-			return false
+			return nil
 		}
 		if len(m.Parts) > 0 && strings.HasPrefix(m.Parts[0].Text, cutOff) {
-			return true
+			return &m
 		}
 	}
-	return false
+	return nil
+}
+
+// noted is the note for the person that the answer was cut off, and why.
+func noted(why string) session.Message {
+	m := spoken(llm.System, llm.Part{Text: cutOff + why})
+	m.Local = true
+	return m
 }
 
 // spoken is a message as it is stored.

@@ -81,8 +81,13 @@ func TestWordsCutOff(t *testing.T) {
 			t.Fatalf("%+v", out)
 		}
 		r = newRig(t, wire, llmtest.Script{}, stops(limitWord[wire], "On and on"), nil)
-		if out := r.run(r.begin(), "Tell me."); out.End != agent.CutOff || out.Turns != 4 {
+		c := r.begin()
+		if out := r.run(c, "Tell me."); out.End != agent.CutOff || out.Turns != 4 {
 			t.Fatalf("%+v", out)
+		}
+		// It can be told to go on.
+		if out := r.run(c, ""); out.Turns != 4 || r.in("Your last answer was cut off. Go on where it ends.") != 1 {
+			t.Fatalf("%+v\n%s", out, texts(r.sent()))
 		}
 	})
 }
@@ -95,6 +100,27 @@ func TestRefused(t *testing.T) {
 		out := r.run(c, "Do it.")
 		if out.End != agent.Refused || out.Stop != llm.StopRefused || out.Turns != 1 || len(c.State().Messages) != 2 {
 			t.Fatalf("%+v", out)
+		}
+	})
+}
+
+// The calls of an answer that was refused are not run, and have a result that
+// says so, without which no provider would take the next request.
+func TestRefusedCalls(t *testing.T) {
+	overWires(t, func(t *testing.T, wire string) {
+		r := newRig(t, wire, llmtest.Script{}, turns(
+			stops(refusedWord[wire], "I will not.", call("write_file", `{"path":"a.txt","content":"a"}`), call("write_file", `{"path":"b.txt","content":"b"}`)),
+		), nil)
+		c := r.begin()
+		if out := r.run(c, "Do it."); out.End != agent.Refused || out.Turns != 1 || len(r.told(agent.CallEnds)) != 2 {
+			t.Fatalf("%+v", out)
+		}
+		if got := roles(c.State().Messages); got != "user assistant tool tool" || r.get("a.txt") == "a" || r.get("b.txt") == "b" {
+			t.Fatalf("%s, a.txt: %q", got, r.get("a.txt"))
+		}
+		r.run(c, "Something else, then.")
+		if r.in("[not run: the answer was not whole.") != 2 {
+			t.Fatal(texts(r.sent()))
 		}
 	})
 }
@@ -182,6 +208,28 @@ func TestLoopGuard(t *testing.T) {
 			t.Fatal("the model was not told")
 		}
 	})
+}
+
+// Blank words are refused before anything is stored or sent: no provider takes
+// them.
+func TestBlankWords(t *testing.T) {
+	r := newRig(t, "messages", llmtest.Script{}, says("Yes."), nil)
+	c := r.begin()
+	blank := func(parts ...llm.Part) {
+		t.Helper()
+		if out, err := c.Run(t.Context(), parts, nil); err == nil || !strings.Contains(err.Error(), "blank") || out.End != agent.Failed {
+			t.Fatalf("%+v, %v", out, err)
+		}
+	}
+	blank(text(" \n"))
+	if c.ID() != "" {
+		t.Fatal("a session is stored")
+	}
+	r.run(c, "Hello.")
+	blank(text(""), text("\t"))
+	if n := len(r.server.Requests()); n != 1 || roles(c.State().Messages) != "user assistant" {
+		t.Fatalf("%d requests, %s", n, roles(c.State().Messages))
+	}
 }
 
 // There is an end to a prompt whose calls are always others.

@@ -21,6 +21,9 @@ type done struct {
 	took   time.Duration
 }
 
+// work does a call.
+type work func(context.Context) (tool.Result, error)
+
 // do runs the calls of an answer at once, as many as the agent allows, and
 // stores every result as it comes, so that what was done is known to have been
 // done. cut says that the last call may be half of one. It reports whether
@@ -37,7 +40,7 @@ func (r *run) do(ctx context.Context, calls []llm.Part, cut bool) (bool, error) 
 		d := <-results
 		all = append(all, d)
 		d.result.Text = cutText(d.result.Text, r.a.longest(len(calls)))
-		bodies := []session.Body{result(d)}
+		bodies := append(r.billed(), result(d))
 		var end []llm.Part
 		if len(all) == len(calls) {
 			end = r.afterCalls(ctx, all)
@@ -84,19 +87,19 @@ func (r *run) start(ctx context.Context, calls []llm.Part, cut bool, results cha
 			continue
 		}
 		r.tell(Event{Kind: CallBegins, Call: call})
-		work := r.started(call)
+		do := r.started(call)
 		running.Go(func() {
 			defer func() { <-room }()
 			began := time.Now()
-			res := r.settled(ctx, call, work)
+			res := r.settled(ctx, call, do)
 			results <- done{call: call, result: res, took: time.Since(began)}
 		})
 	}
 }
 
 // started takes the call's place in the order, and returns what does it.
-func (r *run) started(call llm.Part) func(context.Context) (tool.Result, error) {
-	if r.a.Tasks != nil && call.Name == TaskTool {
+func (r *run) started(call llm.Part) work {
+	if r.isTask(call) {
 		return func(ctx context.Context) (tool.Result, error) { return r.task(ctx, call) }
 	}
 	c := tool.Call{
@@ -123,15 +126,23 @@ func (c *Conversation) clientSession() string {
 
 // settled does a call. What broke is told to the model too: there is nobody
 // else who could do something about it.
-func (r *run) settled(ctx context.Context, call llm.Part, work func(context.Context) (tool.Result, error)) tool.Result {
-	res, err := work(ctx)
+func (r *run) settled(ctx context.Context, call llm.Part, do work) tool.Result {
+	patience := grace
+	if r.isTask(call) {
+		patience += storing // it stores what was said
+	}
+	res, err := do.within(ctx, patience)
 	switch {
 	case err == nil:
 		return res
 	case ctx.Err() != nil && errors.Is(err, ctx.Err()):
 		return failed(call, tool.Cancelled, unsure)
 	}
-	r.a.log().Error("tool call", "tool", call.Name, "err", err)
+	log := r.a.log().With("tool", call.Name)
+	if broke := (*panicked)(nil); errors.As(err, &broke) {
+		log = log.With("stack", broke.stack)
+	}
+	log.Error("tool call", "err", err)
 	return failed(call, tool.HostUnavailable, fmt.Sprintf("the tool broke: %v", err))
 }
 

@@ -47,11 +47,11 @@ type Event struct {
 
 // Outcome is how a Run ended.
 type Outcome struct {
-	End   End      // why no further request was made
-	Stop  llm.Stop // why the last answer ended
-	Text  string   // of the last answer
-	Turns int      // requests that were answered
-	Usage llm.Usage
+	End   End       // why no further request was made
+	Stop  llm.Stop  // why the last answer ended
+	Text  string    // of the last answer
+	Turns int       // requests that were answered
+	Usage llm.Usage // of all requests, those for summaries and of tasks too
 }
 
 // End says why a Run ended.
@@ -77,7 +77,7 @@ type Fill struct {
 	Left   int // tokens that trimming keeps out
 }
 
-// Spent is what a conversation has used.
+// Spent is what a conversation has used, its tasks too.
 type Spent struct {
 	Usage llm.Usage
 	USD   float64

@@ -18,15 +18,17 @@ type built struct {
 
 // fitted is a conversation of which something had to be left out so that it
 // fits. It stays as it is until that is not enough any more, so that what was
-// sent is sent again.
+// sent is sent again. It is not stored, and gone after a resume.
 type fitted struct {
 	upto     int           // index in the stored messages: those from here on follow
 	messages []llm.Message // what stays of those before
 }
 
-// build makes the next request. What is sent depends on what is stored alone,
+// build makes the next request. What is sent depends on what is stored,
 // whichever way it came to be the state: a turn, a resume, a rewind, a
-// compaction. (TRIM-12)
+// compaction. (TRIM-12) The one exception is a conversation of which something
+// had to be left out so that it fits: what that was is not stored, and after a
+// resume something else may be left out, which the provider then has not cached.
 func (c *Conversation) build() built {
 	st := c.State()
 	return c.buildOf(st, c.inView(st), new(planned))

@@ -16,6 +16,9 @@ type run struct {
 	guard guard
 	cut   int // answers in a row that were cut off or empty
 
+	tasks sync.Mutex
+	used  llm.Usage // by tasks, and not billed yet
+
 	telling sync.Mutex
 	each    func(Event)
 }
@@ -76,10 +79,12 @@ func (r *run) begin(ctx context.Context, said []llm.Part) (bool, error) {
 	}
 	parts := said[:len(said):len(said)]
 	switch {
+	case len(said) > 0 && isEmpty(llm.Message{Parts: said}):
+		return false, errors.New("run: what is said is blank")
 	case len(said) > 0:
 	case last == "":
 		return false, errors.New("run: nothing is said, and nothing was")
-	case last == llm.Assistant && !r.wasCutOff(st):
+	case last == llm.Assistant && cutOffNote(st) == nil:
 		return false, nil
 	case last == llm.Assistant:
 		parts = append(parts, reminder("Your last answer was cut off. Go on where it ends."))
@@ -127,7 +132,11 @@ func (r *run) step(ctx context.Context) (bool, error) {
 	case stop == llm.StopPaused:
 		return true, nil
 	case stop == llm.StopLimit:
-		return r.again(ctx, "Your answer was cut off at the limit of its length. Go on where it ends.")
+		due, err := r.again(ctx, "Your answer was cut off at the limit of its length. Go on where it ends.")
+		if !due && err == nil {
+			err = r.append(ctx, noted("it reached the limit of its length"))
+		}
+		return due, err
 	}
 	return false, nil
 }

@@ -2,6 +2,8 @@ package agent
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/stet-dev/stet/history"
@@ -18,7 +20,7 @@ func (r *run) taken(ctx context.Context, st session.State, text string) (taken [
 	parts = append(parts, attached...)
 	tail, asked := r.tail(st)
 	if asked != "" {
-		parts = append(parts, reminder("What the person said last, in their own words:\n"+asked))
+		parts = append(parts, reminder(askedHead+asked))
 	}
 	taken = append(taken, spoken(llm.User, parts...))
 	for _, m := range tail {
@@ -30,25 +32,32 @@ func (r *run) taken(ctx context.Context, st session.State, text string) (taken [
 	return taken, known
 }
 
+// askedHead stands before the person's words in the reminder that carries them
+// over a compaction.
+const askedHead = "What the person said last, in their own words:\n"
+
 // tail returns the messages that are taken along as they are: what the person
 // said, if it is not answered yet; or the newest answer with the results of its
-// calls, which never part, if it waits for more and is small. Where the person's
-// words are not among them, asked has them.
+// calls, which never part, if it waits for more and is small; or an answer that
+// was cut off, with the note that says so. Where the person's words are not among
+// them, asked has them. A summary is never taken along: the new one has it.
 func (r *run) tail(st session.State) (tail []llm.Message, asked string) {
 	messages := history.Normalize(st.Messages)
 	end := len(messages)
-	if end == 0 || messages[end-1].Role == llm.Assistant {
-		return nil, "" // all is answered
+	if end == 0 {
+		return nil, ""
 	}
 	from := end
-	for from > 0 && messages[from-1].Role == llm.User {
-		from--
+	switch note := cutOffNote(st); {
+	case messages[end-1].Role != llm.Assistant:
+		from = open(messages)
+		tail = slices.Clone(messages[from:])
+	case note != nil:
+		from = end - 1
+		tail = []llm.Message{messages[from], *note}
+	default:
+		return nil, "" // all is answered
 	}
-	if from > 0 && messages[from-1].Role == llm.Tool {
-		from -= 2 // the results and the calls
-	}
-	from = max(from, 0)
-	tail = messages[from:]
 	if tokens.CountMessages(tail, r.a.counter) > r.a.window()/10 {
 		tail = nil
 	}
@@ -69,14 +78,35 @@ func (r *run) tail(st session.State) (tail []llm.Message, asked string) {
 	return tail, asked
 }
 
-// saidIn is what the person said in a message.
+// open is the index of the first of the messages at the end that wait for an
+// answer: the user's, and before them the newest calls with their results.
+func open(messages []llm.Message) int {
+	from := len(messages)
+	for from > 0 && messages[from-1].Role == llm.User && !slices.ContainsFunc(messages[from-1].Parts, IsSummary) {
+		from--
+	}
+	if from > 0 && messages[from-1].Role == llm.Tool {
+		from -= 2 // the results and the calls
+	}
+	return max(from, 0)
+}
+
+// saidIn is what the person said in a message, or said before the compaction
+// that carried it over to this message.
 func saidIn(m llm.Message) string {
 	if m.Role != llm.User {
 		return ""
 	}
 	var own llm.Message
 	for _, p := range m.Parts {
-		if !IsReminder(p) {
+		if IsReminder(p) {
+			text := strings.TrimSuffix(strings.TrimPrefix(p.Text, reminderOpen), reminderClose)
+			var carried bool
+			if p.Text, carried = strings.CutPrefix(text, askedHead); !carried {
+				continue
+			}
+		}
+		if !IsSummary(p) {
 			own.Parts = append(own.Parts, p)
 		}
 	}

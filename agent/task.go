@@ -19,6 +19,22 @@ var taskSpec = tool.Spec{
 	Schema: json.RawMessage(`{"type":"object","properties":{"prompt":{"type":"string","description":"the task, in full"}},"required":["prompt"]}`),
 }
 
+func (r *run) isTask(call llm.Part) bool { return r.a.Tasks != nil && call.Name == TaskTool }
+
+// billed counts what tasks have used since it was last asked: whoever gave them
+// out pays for them. It returns what is to be stored of it.
+func (r *run) billed() []session.Body {
+	r.tasks.Lock()
+	used := r.used
+	r.used = llm.Usage{}
+	r.tasks.Unlock()
+	if used.IsZero() {
+		return nil
+	}
+	r.out.Usage = sum(r.out.Usage, used)
+	return []session.Body{session.Usage{Model: r.a.Tasks.Name, Used: used}}
+}
+
 // task has a task done in a session that this one has started.
 func (r *run) task(ctx context.Context, call llm.Part) (tool.Result, error) {
 	var args struct {
@@ -39,6 +55,9 @@ func (r *run) task(ctx context.Context, call llm.Part) (tool.Result, error) {
 		}
 		r.tell(e)
 	})
+	r.tasks.Lock()
+	r.used = sum(r.used, sub.Spent().Usage)
+	r.tasks.Unlock()
 	res := tool.Result{CallID: call.CallID, Text: out.Text}
 	switch {
 	case ctx.Err() != nil:

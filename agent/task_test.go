@@ -65,6 +65,35 @@ func TestTasks(t *testing.T) {
 	})
 }
 
+// What tasks use is what the conversation uses, in another process too.
+func TestTasksSpent(t *testing.T) {
+	r := newRig(t, "messages", llmtest.Script{}, func(req *llm.Request) (llm.Response, error) {
+		all := texts(req)
+		switch {
+		case strings.Contains(all, "You do one task."):
+			return say(strings.Repeat("many words ", 200))
+		case strings.Contains(all, "tool: "):
+			return say("Both are done.")
+		}
+		return say("", call(agent.TaskTool, `{"prompt":"one"}`), call(agent.TaskTool, `{"prompt":"another"}`))
+	}, withTasks)
+	c := r.begin()
+	out := r.run(c, "Do them.")
+	var all, own int
+	for _, e := range r.told(agent.Answered) {
+		all += e.Usage.Output
+		if e.Task == "" {
+			own += e.Usage.Output
+		}
+	}
+	if again := r.resume(c.ID()).Spent(); out.Usage.Output != all || c.Spent().Usage.Output != all || again.Usage != c.Spent().Usage || all < 10*own {
+		t.Fatalf("the run used %d, the conversation %d, resumed %d; of all %d, its own %d", out.Usage.Output, c.Spent().Usage.Output, again.Usage.Output, all, own)
+	}
+	if c.State().Context.Output > own {
+		t.Fatalf("what tasks used fills the window: %+v", c.State().Context)
+	}
+}
+
 // Whoever interrupts a conversation interrupts its tasks.
 func TestTaskInterrupted(t *testing.T) {
 	r := newRig(t, "chat", llmtest.Script{}, func(req *llm.Request) (llm.Response, error) {

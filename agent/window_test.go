@@ -6,6 +6,9 @@ import (
 	"unicode/utf8"
 
 	"pgregory.net/rapid"
+
+	"github.com/stet-dev/stet/history"
+	"github.com/stet-dev/stet/llm"
 )
 
 // When a conversation is compacted, and how much an answer's results may have.
@@ -56,6 +59,33 @@ func TestBrake(t *testing.T) {
 	b.compacted(100, 900, 1000)
 	if !b.free(900) {
 		t.Error("held back although it helped")
+	}
+}
+
+// What stays in the cache: all before the last moment, else the first request.
+func TestFrontier(t *testing.T) {
+	conversation := func(roles ...llm.Role) []llm.Message {
+		var all []llm.Message
+		for _, r := range roles {
+			all = append(all, llm.Message{Role: r})
+		}
+		return all
+	}
+	asked := conversation(llm.System, llm.User)
+	long := append(asked, conversation(llm.Assistant, llm.Tool, llm.Assistant, llm.User)...)
+	for _, c := range []struct {
+		all    []llm.Message
+		breaks []history.Break
+		want   int
+	}{
+		{asked, nil, 2},
+		{long, nil, 2},
+		{long, []history.Break{{After: 4, Why: history.Gap}}, 4},
+		{long, []history.Break{{After: 4, Why: history.Gap}, {After: 6, Why: history.Model}}, 6},
+	} {
+		if got := frontier(c.all, c.breaks); got != c.want {
+			t.Errorf("%d messages, moments %v: %d, want %d", len(c.all), c.breaks, got, c.want)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -145,8 +146,9 @@ func (s *Session) Fork(ctx context.Context, at uint64) (*Session, error) {
 }
 
 // Compact closes the session and begins the one that goes on, with what it
-// takes along: the messages of the summary, files that were attached again. Both
-// are written together or not at all.
+// takes along: the messages of the summary, files that were attached again. It
+// has the same title; where there was none, the words that the old one began with
+// are it, for all summaries begin alike. Both are written together or not at all.
 func (s *Session) Compact(ctx context.Context, taken ...Body) (*Session, error) {
 	if err := s.enter(ctx); err != nil {
 		return nil, err
@@ -160,8 +162,8 @@ func (s *Session) Compact(ctx context.Context, taken ...Body) (*Session, error) 
 	if err != nil {
 		return nil, fmt.Errorf("compact session %s: %w", s.id, err)
 	}
-	if st.Title != "" {
-		taken = slices.Concat([]Body{Title(st.Title)}, taken)
+	if title := cmp.Or(st.Title, st.First); title != "" {
+		taken = slices.Concat([]Body{Title(title)}, taken)
 	}
 	opening := Opening{Dir: st.Dir, From: Link{s.id, st.Last, Compacted}, Carried: uint64(len(taken))}
 	next := handle(s.store, id)

@@ -58,7 +58,7 @@ func saidIn(m llm.Message) string {
 	}
 	var all []string
 	for _, p := range m.Parts {
-		if p.Kind == llm.Text && !agent.IsReminder(p) {
+		if p.Kind == llm.Text && !agent.IsReminder(p) && !agent.IsSummary(p) {
 			all = append(all, p.Text)
 		}
 	}

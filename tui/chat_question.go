@@ -65,7 +65,7 @@ func (m *chat) taken(c approval.Closing) {
 func (m *chat) decide() {
 	m.draft = m.input.Value()
 	m.input.Reset()
-	m.deciding = &decision{q: m.asked[0], editor: m.Editor != ""}
+	m.deciding = &decision{q: m.asked[0], editor: m.Editor != "", esc: true}
 	m.showQuestion(100)
 }
 
@@ -112,21 +112,30 @@ func (m *chat) questionKey(k tea.KeyPressMsg) tea.Cmd {
 		line := m.input.Value()
 		m.input.Reset()
 		if m.deciding == nil {
-			m.gone = ""
-			m.nextQuestion()
+			m.goOn()
 			return nil
 		}
 		return m.move(m.deciding.typed(line))
 	case "esc", "alt+esc":
-		if m.deciding != nil {
-			m.deciding.stage = choosing
-		}
+		typed := m.input.Value() != ""
 		m.input.Reset()
+		switch {
+		case m.deciding == nil:
+			m.goOn()
+		case !typed || m.deciding.stage != choosing: // else it takes back what was typed
+			return m.move(m.deciding.escaped())
+		}
 		return nil
 	case "shift+enter", "alt+enter", "ctrl+j":
 		return nil // an answer is one line
 	}
 	return m.edit(k)
+}
+
+// goOn leaves the question that somebody else answered.
+func (m *chat) goOn() {
+	m.gone = ""
+	m.nextQuestion()
 }
 
 // move does what follows from a line.

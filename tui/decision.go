@@ -15,6 +15,7 @@ import (
 type decision struct {
 	q      approval.Question
 	editor bool   // there is one, so that Edit can be offered
+	esc    bool   // the key Esc is taken, and cancels
 	unseen string // what of the question was not shown; "" when all was
 
 	stage   stage
@@ -54,7 +55,7 @@ func (c *decision) prompt() string {
 	case writing:
 		return fmt.Sprintf("write these %s to %s? (y/N)", size(int64(len(c.pending.Content))), c.q.Path)
 	}
-	return choices(c.q, c.editor)
+	return choices(c.q, c.editor, c.esc)
 }
 
 // typed takes a line.
@@ -118,6 +119,15 @@ func (c *decision) chosen(key string) move {
 	return move{}
 }
 
+// escaped goes back to the choices, and from there cancels.
+func (c *decision) escaped() move {
+	if c.stage == choosing {
+		return c.chosen("cancel")
+	}
+	c.stage = choosing
+	return move{}
+}
+
 // edited takes the text as it was before and after the editor had it.
 func (c *decision) edited(before, after []byte, err error) move {
 	switch {
@@ -146,7 +156,11 @@ func (c *decision) decide(a approval.Answer) move {
 }
 
 // choices are the keys, those alone that mean something for the question.
-func choices(q approval.Question, editor bool) string {
+func choices(q approval.Question, editor, esc bool) string {
+	cancel := "[c]ancel"
+	if esc {
+		cancel += " (Esc)"
+	}
 	keys := []string{"[a]pprove"}
 	if q.Grantable {
 		keys = append(keys, "[s]ession", "[p]attern")
@@ -154,7 +168,7 @@ func choices(q approval.Question, editor bool) string {
 	if q.Editable && editor {
 		keys = append(keys, "[e]dit")
 	}
-	keys = append(keys, "[r]eject", "[c]ancel", "[v]iew all", "[n]ext", "[q]uit")
+	keys = append(keys, "[r]eject", cancel, "[v]iew all", "[n]ext", "[q]uit")
 	return strings.Join(keys, " ") + " >"
 }
 

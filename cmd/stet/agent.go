@@ -27,6 +27,10 @@ type agentFlags struct {
 	unwatched bool // --write-without-asking
 }
 
+// leastWindow is the smallest --window, in tokens. In a smaller one hardly
+// anything fits beside the descriptions of the tools.
+const leastWindow = 4096
+
 // addAgentFlags adds the flags that the commands share which run the agent.
 func addAgentFlags(f *pflag.FlagSet, a *agentFlags) {
 	f.StringVar(&a.root, "root", ".", "the directory that the agent works in")
@@ -54,6 +58,9 @@ type house struct {
 // puts an agent together. Who decides on writes answers hands.queue, or takes
 // the place of hands.handler.Approver before the first call.
 func (p *program) openHouse(ctx context.Context, cmd *cobra.Command, f agentFlags) (_ *house, err error) {
+	if f.window < 0 || f.window > 0 && f.window < leastWindow {
+		return nil, usage(cmd, fmt.Errorf("--window %d: the least is %d tokens, and 0 is what is known of the model", f.window, leastWindow))
+	}
 	root, err := p.workspaceDir(f.root)
 	if err != nil {
 		return nil, usage(cmd, err)

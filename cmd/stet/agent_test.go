@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -58,5 +60,26 @@ func TestHouseScripted(t *testing.T) {
 	got, err := os.ReadFile(filepath.Join(dir, demoNotes))
 	if want := "A file of the scripted model.\nThis line is version 2.\n"; err != nil || string(got) != want {
 		t.Fatalf("%q, %v", got, err)
+	}
+}
+
+// A window in which nothing would fit is a wrong command line.
+func TestLeastWindow(t *testing.T) {
+	for window, ok := range map[string]bool{"-1": false, "1": false, "4095": false, "4096": true, "0": true} {
+		p := &program{in: strings.NewReader(""), out: io.Discard, err: io.Discard, env: []string{"HOME=" + t.TempDir()}, dir: t.TempDir()}
+		var f agentFlags
+		cmd := &cobra.Command{Use: "run"}
+		addAgentFlags(cmd.Flags(), &f)
+		if err := cmd.Flags().Parse([]string{"--model", "scripted", "--window", window}); err != nil {
+			t.Fatal(err)
+		}
+		h, err := p.openHouse(t.Context(), cmd, f)
+		if err == nil {
+			err = h.close()
+		}
+		var end *exitError
+		if wrong := errors.As(err, &end) && end.code == exitUsage; wrong == ok || ok && err != nil {
+			t.Errorf("--window %s: %v", window, err)
+		}
 	}
 }

@@ -196,7 +196,7 @@ func compacts(t *testing.T, s session.Store) {
 	next, err := h.Compact(t.Context(), Text(llm.User, "summary"))
 	must(t, err)
 	st := next.State()
-	if len(st.Messages) != 1 || st.Carried != 1 || st.Dir != "/p" || st.From != (session.Link{Session: h.ID(), Seq: 3, Relation: session.Compacted}) {
+	if len(st.Messages) != 1 || st.Carried != 2 || st.Title != "long" || st.Dir != "/p" || st.From != (session.Link{Session: h.ID(), Seq: 3, Relation: session.Compacted}) {
 		t.Errorf("the new one: %+v", st)
 	}
 	if old := h.State(); old.Next != next.ID() || len(old.Messages) != 2 {

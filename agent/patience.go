@@ -1,0 +1,56 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"github.com/stet-dev/stet/tool"
+)
+
+// grace is how long a call may take to come to its end once its context has
+// ended. Nobody waits for a tool that does not look at its context.
+const grace = 500 * time.Millisecond
+
+// panicked is a panic in a tool.
+type panicked struct {
+	value any
+	stack string
+}
+
+func (p *panicked) Error() string { return fmt.Sprintf("panic: %v", p.value) }
+
+// within does the work, and waits for it till ctx has ended and so long after
+// it; then the error is that of ctx, and what becomes of the work is not known. A
+// panic is the error *panicked.
+func (w work) within(ctx context.Context, patience time.Duration) (tool.Result, error) {
+	type outcome struct {
+		result tool.Result
+		err    error
+	}
+	came := make(chan outcome, 1)
+	go func() {
+		var o outcome
+		defer func() {
+			if v := recover(); v != nil {
+				o.err = &panicked{v, string(debug.Stack())}
+			}
+			came <- o
+		}()
+		o.result, o.err = w(ctx)
+	}()
+	select {
+	case o := <-came:
+		return o.result, o.err
+	case <-ctx.Done():
+	}
+	late := time.NewTimer(patience)
+	defer late.Stop()
+	select {
+	case o := <-came:
+		return o.result, o.err
+	case <-late.C:
+		return tool.Result{}, ctx.Err()
+	}
+}

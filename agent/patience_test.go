@@ -1,0 +1,63 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/tool"
+)
+
+// A call is waited for as long as its context lives, and then a little.
+func TestPatience(t *testing.T) {
+	after := func(d time.Duration) work {
+		return func(context.Context) (tool.Result, error) {
+			time.Sleep(d)
+			return tool.Result{Text: "done"}, nil
+		}
+	}
+	for name, c := range map[string]struct {
+		takes  time.Duration
+		waited time.Duration
+		err    error
+	}{
+		"before the end": {time.Hour, time.Hour, nil},
+		"within grace":   {2*time.Hour + grace/2, 2*time.Hour + grace/2, nil},
+		"deaf":           {9 * time.Hour, 2*time.Hour + grace, context.DeadlineExceeded},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithTimeout(t.Context(), 2*time.Hour)
+				defer cancel()
+				began := time.Now()
+				res, err := after(c.takes).within(ctx, grace)
+				if took := time.Since(began); took != c.waited || !errors.Is(err, c.err) || (res.Text == "done") != (c.err == nil) {
+					t.Fatalf("%q, %v after %v", res.Text, err, took)
+				}
+				time.Sleep(10 * time.Hour) // till the work has ended
+			})
+		})
+	}
+}
+
+// A task has the time to store what was said in it.
+func TestPatienceWithTasks(t *testing.T) {
+	r := &run{Conversation: &Conversation{a: &Agent{Tasks: new(Agent)}}}
+	for name, want := range map[string]string{TaskTool: "stored", "read_file": unsure} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel()
+			got := r.settled(ctx, llm.Part{Kind: llm.ToolCall, Name: name}, func(context.Context) (tool.Result, error) {
+				time.Sleep(storing)
+				return tool.Result{Text: "stored"}, nil
+			})
+			if got.Text != want {
+				t.Errorf("%s: %q", name, got.Text)
+			}
+			time.Sleep(storing)
+		})
+	}
+}

@@ -1,0 +1,85 @@
+package agent_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/stet-dev/stet/agent"
+	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/llm/llmtest"
+	"github.com/stet-dev/stet/tool"
+)
+
+// deaf does not look at the context of the call that is named "hang".
+type deaf struct {
+	tool.Caller
+	began, free, ended chan struct{}
+}
+
+func (d deaf) Call(_ context.Context, c tool.Call) (tool.Result, error) {
+	if c.ID == "hang" {
+		close(d.began)
+		<-d.free
+		defer close(d.ended)
+	}
+	return tool.Result{CallID: c.ID, Text: "quick"}, nil
+}
+
+// A tool that does not look at its context does not keep the conversation: the
+// model is told that it is not known whether the call was done.
+func TestDeafTool(t *testing.T) {
+	d := deaf{began: make(chan struct{}), free: make(chan struct{}), ended: make(chan struct{})}
+	list := func(id string) llm.Part {
+		return llm.Part{Kind: llm.ToolCall, CallID: id, Name: "list_files", Args: `{"path":"."}`}
+	}
+	r := newRig(t, "messages", llmtest.Script{}, turns(says("", list("quick"), list("hang")), says("I look.")), func(a *agent.Agent) {
+		d.Caller = a.Tools
+		a.Tools = d
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	go func() {
+		<-d.began
+		cancel()
+	}()
+	c := r.begin()
+	if _, err := r.try(ctx, c, "Go."); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	if out := r.run(c, "Well?"); out.Text != "I look." {
+		t.Fatalf("%+v", out)
+	}
+	if r.in("the person interrupted the call. Whether it was done is not known") != 1 || r.in("quick\n") != 1 {
+		t.Fatal(texts(r.sent()))
+	}
+	close(d.free)
+	<-d.ended
+}
+
+// panics is a tool that breaks.
+type panics struct{ tool.Caller }
+
+func (panics) Call(context.Context, tool.Call) (tool.Result, error) { panic("index out of reach") }
+
+// A panic in a tool is an error that the model is told, and stands in the log
+// with its stack.
+func TestPanickingTool(t *testing.T) {
+	var log bytes.Buffer
+	r := newRig(t, "chat", llmtest.Script{}, turns(says("", call("list_files", `{"path":"."}`)), says("I see.")), func(a *agent.Agent) {
+		a.Tools = panics{a.Tools}
+		a.Log = slog.New(slog.NewTextHandler(&log, nil))
+	})
+	if out := r.run(r.begin(), "Go."); out.Text != "I see." || out.Turns != 2 {
+		t.Fatalf("%+v", out)
+	}
+	if r.in("the tool broke: panic: index out of reach") != 1 {
+		t.Fatal(texts(r.sent()))
+	}
+	if got := log.String(); !strings.Contains(got, "tool=list_files") || !strings.Contains(got, "panics.Call") {
+		t.Fatal(got)
+	}
+}
