@@ -14,7 +14,7 @@ import (
 var commands = []struct{ name, args, about string }{
 	{"/help", "", "what can be done here"},
 	{"/resume", "[ID]", "go on with another session"},
-	{"/rewind", "", "go back to before an earlier message (also Esc Esc)"},
+	{"/rewind", "", "go back to before an earlier message (also Esc Esc; at a question Esc cancels the call)"},
 	{"/compact", "[FOCUS]", "sum the conversation up, to make room; FOCUS is kept above all"},
 	{"/continue", "", "let the agent go on where it was cut off"},
 	{"/context", "", "what fills the window"},

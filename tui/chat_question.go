@@ -65,7 +65,7 @@ func (m *chat) taken(c approval.Closing) {
 func (m *chat) decide() {
 	m.draft = m.input.Value()
 	m.input.Reset()
-	m.deciding = &decision{q: m.asked[0], editor: m.Editor != "", esc: true}
+	m.deciding = &decision{q: m.asked[0], editor: m.Editor != ""}
 	m.showQuestion(100)
 }
 

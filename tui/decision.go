@@ -15,7 +15,6 @@ import (
 type decision struct {
 	q      approval.Question
 	editor bool   // there is one, so that Edit can be offered
-	esc    bool   // the key Esc is taken, and cancels
 	unseen string // what of the question was not shown; "" when all was
 
 	stage   stage
@@ -55,7 +54,7 @@ func (c *decision) prompt() string {
 	case writing:
 		return fmt.Sprintf("write these %s to %s? (y/N)", size(int64(len(c.pending.Content))), c.q.Path)
 	}
-	return choices(c.q, c.editor, c.esc)
+	return choices(c.q, c.editor)
 }
 
 // typed takes a line.
@@ -156,11 +155,7 @@ func (c *decision) decide(a approval.Answer) move {
 }
 
 // choices are the keys, those alone that mean something for the question.
-func choices(q approval.Question, editor, esc bool) string {
-	cancel := "[c]ancel"
-	if esc {
-		cancel += " (Esc)"
-	}
+func choices(q approval.Question, editor bool) string {
 	keys := []string{"[a]pprove"}
 	if q.Grantable {
 		keys = append(keys, "[s]ession", "[p]attern")
@@ -168,7 +163,7 @@ func choices(q approval.Question, editor, esc bool) string {
 	if q.Editable && editor {
 		keys = append(keys, "[e]dit")
 	}
-	keys = append(keys, "[r]eject", cancel, "[v]iew all", "[n]ext", "[q]uit")
+	keys = append(keys, "[r]eject", "[c]ancel", "[v]iew all", "[n]ext", "[q]uit")
 	return strings.Join(keys, " ") + " >"
 }
 

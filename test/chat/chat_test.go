@@ -105,7 +105,7 @@ func TestResize(t *testing.T) {
 	term.wait("-This line is new.", "[q]uit >")
 	term.shows("narrow")
 	term.resize(60, 20)
-	term.wait("[a]pprove [s]ession [p]attern [r]eject [c]ancel (Esc)")
+	term.wait("[a]pprove [s]ession [p]attern [r]eject [c]ancel [v]iew")
 	term.types("a", "Enter")
 	term.wait("version 1. I am")
 	term.resize(3, 2)
