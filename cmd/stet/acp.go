@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os/signal"
 	"path/filepath"
 	"strings"
 
@@ -62,10 +61,7 @@ func (p *program) runACP(cmd *cobra.Command, a acpFlags) (err error) {
 	if err != nil {
 		return err
 	}
-	defer outliveReader()()
-	signals := notify(endSignals)
-	defer signal.Stop(signals)
-	running, stop := untilSignal(cmd.Context(), signals)
+	running, stop := untilEnded(cmd.Context())
 	defer stop()
 	if isTerminal(p.in) {
 		p.say("this speaks ACP on standard input, and waits for an editor there; see \"stet acp --help\"")

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os/signal"
 	"sync"
 
 	"github.com/spf13/cobra"
@@ -87,10 +86,7 @@ func (p *program) runChat(cmd *cobra.Command, c chatFlags) (err error) {
 	if c.resume == chooseSession && (!attended || !isTerminal(p.out)) {
 		return usage(cmd, errors.New("--resume: name the session; there is no terminal to choose on"))
 	}
-	defer outliveReader()()
-	signals := notify(endSignals)
-	defer signal.Stop(signals)
-	ctx, stop := untilSignal(cmd.Context(), signals)
+	ctx, stop := untilEnded(cmd.Context())
 	defer stop()
 	quiet, told := *p, &later{}
 	if attended && isTerminal(p.out) { // what is logged meanwhile would be in the way

@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/url"
 	"os"
-	"os/signal"
 	"strings"
 	"sync"
 
@@ -75,10 +74,7 @@ func (p *program) runHost(cmd *cobra.Command, address string, f hostFlags) error
 		return err
 	}
 	o.elsewhere = true
-	defer outliveReader()()
-	signals := notify(endSignals)
-	defer signal.Stop(signals)
-	running, stop := untilSignal(cmd.Context(), signals)
+	running, stop := untilEnded(cmd.Context())
 	defer stop()
 	h, err := p.openHands(running, root, o)
 	if err != nil {

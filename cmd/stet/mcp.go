@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"unicode/utf8"
 
@@ -73,10 +72,7 @@ func (p *program) runMCP(cmd *cobra.Command, s serverFlags) error {
 			return usage(cmd, err)
 		}
 	}
-	defer outliveReader()()
-	signals := notify(endSignals)
-	defer signal.Stop(signals)
-	running, stop := untilSignal(cmd.Context(), signals)
+	running, stop := untilEnded(cmd.Context())
 	defer stop()
 	h, err := p.openHands(running, root, o)
 	if err != nil {

@@ -31,6 +31,19 @@ func outliveReader() (stop func()) {
 	return func() { signal.Stop(c) }
 }
 
+// untilEnded returns a context that ends with a signal that asks stet to end, for
+// a command that outlives whoever reads what it says. stop goes back on both.
+func untilEnded(ctx context.Context) (_ context.Context, stop func()) {
+	outlived := outliveReader()
+	signals := notify(endSignals)
+	ctx, end := untilSignal(ctx, signals)
+	return ctx, func() {
+		end()
+		signal.Stop(signals)
+		outlived()
+	}
+}
+
 // untilSignal returns a context that ends with the next signal of c that asks
 // stet to end; its cause is then what interrupted makes of it. stop ends the
 // reading of c, and waits until it has ended.

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os/signal"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -51,10 +50,7 @@ stet undo stdio-7F2KQXNA`,
 			if len(args) == 1 {
 				what = args[0]
 			}
-			defer outliveReader()()
-			signals := notify(endSignals)
-			defer signal.Stop(signals)
-			ctx, stop := untilSignal(cmd.Context(), signals)
+			ctx, stop := untilEnded(cmd.Context())
 			defer stop()
 			trail, err := p.openTrail(ctx)
 			if err != nil {
