@@ -107,17 +107,6 @@ func (r *recording) shownBefore() []death {
 	return out
 }
 
-// answer returns the block of the result that answers a call, or the call's
-// own where there is none before end.
-func (r *recording) answer(call, end int) int {
-	for at := call + 1; at < end; at++ {
-		if p := r.parts[at].part; p.Kind == llm.ToolResult && p.CallID == r.parts[call].part.CallID {
-			return at
-		}
-	}
-	return call
-}
-
 // repeated returns the tokens of a block's lines that were shown before, and
 // adds its lines to shown. Short lines go with the one before them.
 func (r *recording) repeated(at int, shown map[string]bool) int {

@@ -6,7 +6,8 @@ import (
 	"github.com/stet-dev/stet/prices"
 )
 
-// Bench is what `stet bench --json` prints.
+// Bench is what `stet bench --json` prints. The members of Group stand beside
+// those of Bench.
 type Bench struct {
 	Group
 	ByFormat  map[string]*Group `json:"by_format"`
@@ -59,7 +60,6 @@ type Figures struct {
 	RelByRule   map[string]float64 `json:"rel_by_rule"`
 	WorstByRule map[string]float64 `json:"worst_by_rule"`
 	LostByRule  map[string]int     `json:"lost_by_rule"`
-	Changed     int                `json:"changed"` // requests that changed what was in a cache
 	Source      string             `json:"source,omitempty"`
 }
 
@@ -171,7 +171,6 @@ func (f *Figures) add(o *outcome) {
 	f.EditsLost += o.support.Lost
 	f.EditsSplit += o.support.Split
 	f.Dangling += o.dangling
-	f.Changed += o.changed
 	for name, v := range o.cost {
 		f.Cost[name] += v
 	}

@@ -175,16 +175,6 @@ func (r *recording) sections(at int) []dialect.Section {
 	return table.Result(table.Action(c.Name, c.Args), p.Text, p.IsError).Sections
 }
 
-// callOf returns the call that a result answers; nil where there is none.
-func (r *recording) callOf(at int) *llm.Part {
-	for i := at - 1; i >= 0; i-- {
-		if c := r.parts[i].part; c.Kind == llm.ToolCall && c.CallID == r.parts[at].part.CallID {
-			return c
-		}
-	}
-	return nil
-}
-
 func cleaned(lines []string) []string {
 	out := make([]string, len(lines))
 	for i, line := range lines {
@@ -310,10 +300,11 @@ func hunks(text string) []hunk {
 }
 
 // wholeAt reports whether lines hold those of want one behind the other. If
-// they have numbers, the first of them must be there, unless that is 0.
+// they have numbers, the first of them must be there, unless that is 0; a line
+// that is the very one has none, whatever it begins with.
 func wholeAt(have, want []string, there int, patch bool) bool {
 	for i := 0; i+len(want) <= len(have); i++ {
-		if there > 0 && !numberedAs(have[i], there) {
+		if there > 0 && have[i] != want[0] && !numberedAs(have[i], there) {
 			continue
 		}
 		n := 0

@@ -124,13 +124,13 @@ func replayAll(tb testing.TB, c history.Config) []replayed {
 		}
 	}
 	tb.Logf("%s: %d sessions, %d requests, %.1f M tokens, C %+.2f %%, reads %d, repeats %d, dangling %d, peak %d of %d", c.Policy, len(all), total.Requests,
-		float64(total.TokensOff)/1e6, 0-Saved(float64(total.TokensOff), float64(total.Tokens)), total.Reads, total.Repeats, total.Dangling, peak, peakOff)
+		float64(total.TokensOff)/1e6, 100*change(float64(total.TokensOff), float64(total.Tokens)), total.Reads, total.Repeats, total.Dangling, peak, peakOff)
 	tb.Logf("  edits: %d supported, %d split, %d lost; %d requests changed what was cached", support.Supported, support.Split, support.Lost, changed)
 	for _, rule := range prices.Rules() {
 		var each []float64
 		worst, file := -1000.0, ""
 		for _, r := range all {
-			d := 0 - Saved(r.CostOff[rule.Name], r.Cost[rule.Name])
+			d := 100 * change(r.CostOff[rule.Name], r.Cost[rule.Name])
 			each = append(each, d)
 			if d > worst {
 				worst, file = d, r.file
@@ -138,7 +138,7 @@ func replayAll(tb testing.TB, c history.Config) []replayed {
 		}
 		slices.Sort(each)
 		tb.Logf("  %-13s %+.2f %%, median %+.2f, best %+.2f, worst %+.2f (%s)", rule.Name,
-			0-Saved(total.CostOff[rule.Name], total.Cost[rule.Name]), each[len(each)/2], each[0], worst, file)
+			100*change(total.CostOff[rule.Name], total.Cost[rule.Name]), each[len(each)/2], each[0], worst, file)
 	}
 	return all
 }

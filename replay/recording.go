@@ -20,6 +20,7 @@ type recording struct {
 	parts    []partRef // of the blocks
 	first    []int     // by message: its first block; and one entry for the end
 	requests []request
+	pairs    pairs // of the blocks
 
 	texts *texts       // made when first asked for
 	needs []need       // in the order of the requests; made with texts
@@ -82,6 +83,7 @@ func newRecording(s *transcript.Session, c *Config) *recording {
 		}
 	}
 	r.first = append(r.first, len(r.blocks))
+	r.pairs = newPairs(r.parts)
 	return r
 }
 

@@ -165,12 +165,3 @@ func (s *Sums) add(o Sums) {
 		s.Cost[name] += v
 	}
 }
-
-// Saved returns how much of off is saved, in per cent; negative where more
-// was spent, 0 where there was nothing to save from.
-func Saved(off, with float64) float64 {
-	if off == 0 {
-		return 0
-	}
-	return 100 * (off - with) / off
-}

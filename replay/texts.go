@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/stet-dev/stet/dialect"
 	"github.com/stet-dev/stet/llm"
 )
 
@@ -78,24 +77,15 @@ func (r *recording) content(at int) [][]int32 {
 
 // read returns the lines of files that a result shows, if it is a read's.
 func (r *recording) read(at int) [][]int32 {
-	p := r.parts[at].part
-	for i := at - 1; i >= 0 && p.Kind == llm.ToolResult; i-- {
-		c := r.parts[i].part
-		if c.Kind != llm.ToolCall || c.CallID != p.CallID {
-			continue
-		}
-		var lines [][]int32
-		table := dialect.Default()
-		for _, s := range table.Result(table.Action(c.Name, c.Args), p.Text, p.IsError).Sections {
-			for _, line := range s.Lines {
-				if id, ok := r.texts.ids[clean(line)]; ok {
-					lines = append(lines, []int32{id})
-				}
+	var lines [][]int32
+	for _, s := range r.sections(at) {
+		for _, line := range s.Lines {
+			if id, ok := r.texts.ids[clean(line)]; ok {
+				lines = append(lines, []int32{id})
 			}
 		}
-		return lines
 	}
-	return nil
+	return lines
 }
 
 // view is what one request shows.

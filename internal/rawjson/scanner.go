@@ -264,9 +264,9 @@ func (s *Scanner) Take(at *Span) {
 	}
 }
 
-// TakeOne consumes the value of the current member. If its key is keys[i],
+// takeOne consumes the value of the current member. If its key is keys[i],
 // the value's place goes to at[i] as by Take.
-func (s *Scanner) TakeOne(keys []string, at []Span) {
+func (s *Scanner) takeOne(keys []string, at []Span) {
 	if i := index(keys, s.Key()); i >= 0 {
 		s.Take(&at[i])
 	} else {
@@ -275,12 +275,12 @@ func (s *Scanner) TakeOne(keys []string, at []Span) {
 }
 
 // Object consumes the object that is next and takes from it the values of
-// keys, as TakeOne does. It returns the object's place, zero after an error.
+// keys, as takeOne does. It returns the object's place, zero after an error.
 func (s *Scanner) Object(keys []string, at []Span) Span {
 	s.Enter('{')
 	start := s.pos - 1
 	for s.Next() {
-		s.TakeOne(keys, at)
+		s.takeOne(keys, at)
 	}
 	if s.err != nil {
 		return Span{}

@@ -2,6 +2,7 @@ package rawjson
 
 import (
 	"bytes"
+	"fmt"
 	"sort"
 )
 
@@ -25,6 +26,38 @@ func (s *Scanner) Walk(fields []Span) Walk {
 	before := *s
 	before.body = nil
 	return Walk{before: before, Fields: append([]Span(nil), fields...)}
+}
+
+// Walk walks the body, an object, into w: elements is called once, with a Scanner
+// that has just entered the array called list, and goes to its end; what keys name
+// beside it is taken into fields. If s is not nil it goes on from there, a seam
+// of w. It reports whether there was an array; one too many is an error.
+func (d *Decoder) Walk(w *Walk, s *Scanner, list string, keys []string, fields []Span, elements func(*Scanner)) (found bool) {
+	if found = s != nil; found {
+		copy(fields, w.Fields)
+		elements(s)
+	} else {
+		begin := New(d.Body)
+		s = &begin
+		s.Enter('{')
+	}
+	for s.Next() && d.err == nil {
+		switch named := string(s.Key()) == list; {
+		case named && found:
+			d.Fail(fmt.Errorf("%s: stands twice", list))
+		case named && s.Kind() == '[':
+			found = true
+			s.Enter('[')
+			*w = s.Walk(fields)
+			elements(s)
+		default:
+			s.takeOne(keys, fields)
+		}
+	}
+	if d.err == nil {
+		d.Fail(s.End())
+	}
+	return found
 }
 
 // Cut notes that s stands at a seam.

@@ -1,3 +1,4 @@
+// Package sse reads server-sent events.
 package sse
 
 import "bytes"

@@ -37,7 +37,8 @@ type decoder struct {
 func newDecoder(body []byte) *decoder { return &decoder{Decoder: rawjson.NewDecoder(body)} }
 
 const (
-	reqModel = iota
+	reqMessages = iota
+	reqModel
 	reqSystem
 	reqTools
 	reqMaxTokens
@@ -48,39 +49,14 @@ const (
 	reqKeyCount
 )
 
-var reqKeys = [reqKeyCount]string{"model", "system", "tools", "max_tokens", "stream", "metadata", "cache_control", "context_management"}
+var reqKeys = [reqKeyCount]string{"messages", "model", "system", "tools", "max_tokens", "stream", "metadata", "cache_control", "context_management"}
 
 func (d *decoder) request(earlier *llm.Request, earlierBody []byte) (*llm.Request, error) {
 	var f [reqKeyCount]rawjson.Span
-	s, seen := d.resume(earlier, earlierBody)
-	if seen {
-		copy(f[:], d.walk.Fields)
-		d.messages(&s)
-	} else {
-		s = rawjson.New(d.Body)
-		s.Enter('{')
-	}
-	for s.Next() && d.Err() == nil {
-		if string(s.Key()) == "messages" {
-			if seen {
-				d.Fail(errors.New("messages: stands twice"))
-			}
-			seen = true
-			s.Enter('[')
-			d.walk = s.Walk(f[:])
-			d.messages(&s)
-		} else {
-			s.TakeOne(reqKeys[:], f[:])
-		}
-	}
-	if d.Err() != nil {
+	if found := d.Walk(&d.walk, d.resume(earlier, earlierBody), reqKeys[reqMessages], reqKeys[:], f[:], d.messages); d.Err() != nil {
 		return nil, d.Err()
-	}
-	if err := s.End(); err != nil {
-		return nil, err
-	}
-	if !seen {
-		return nil, errors.New("no messages")
+	} else if !found || !f[reqMessages].IsZero() {
+		return nil, errors.New("no messages, or two")
 	}
 	d.said = d.shared + len(d.Parts)
 	if d.systemAt = f[reqSystem]; !d.retakeSystem(earlier, earlierBody) {

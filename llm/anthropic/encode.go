@@ -1,8 +1,10 @@
 package anthropic
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/stet-dev/stet/internal/rawjson"
@@ -15,12 +17,12 @@ const DefaultMaxTokens = 4096
 
 // Encode implements llm.Codec. System messages at the beginning become the
 // system text, later ones messages; results of tools, and what the user says
-// right after them, share one message on the wire. Local messages are left out,
-// and what the API refuses: texts of nothing but space, reasoning that did not
-// come from this API, messages of nothing else. Opaque parts of other APIs are
-// said in words, but for images, and calls and tools get other names where theirs
-// are none here. A Chained request cannot be encoded. What Request.Cache asks for
-// is marked.
+// right after them, share one message on the wire, and what stands beside the
+// results of a message comes behind them. Local messages are left out, and what the
+// API refuses: texts of nothing but space, reasoning that did not come from this
+// API, messages of nothing else. Opaque parts of other APIs are said in words, but
+// for images, and calls and tools get other names where theirs are none here. A
+// Chained request cannot be encoded. What Request.Cache asks for is marked.
 func (Messages) Encode(req *llm.Request) ([]byte, error) {
 	var w rawjson.Writer
 	if req.Chained {
@@ -98,11 +100,21 @@ func sent(w *rawjson.Writer, req *llm.Request) []sentMessage {
 			}
 			parts = append(parts, p)
 		}
+		if m.Role == llm.Tool { // the API wants all results before anything else
+			slices.SortStableFunc(parts, func(a, b llm.Part) int { return cmp.Compare(notResult(a), notResult(b)) })
+		}
 		if len(parts) > 0 {
 			out = append(out, sentMessage{llm.Message{Role: m.Role, Parts: parts}, i})
 		}
 	}
 	return out
+}
+
+func notResult(p llm.Part) int {
+	if p.Kind == llm.ToolResult {
+		return 0
+	}
+	return 1
 }
 
 // isThinking reports whether raw is thinking as this API writes it.

@@ -45,6 +45,27 @@ func TestEncodeOnTheWire(t *testing.T) {
 	}
 }
 
+// The API refuses a result that stands behind anything else in its message.
+func TestEncodeResultsFirst(t *testing.T) { // CTX-3
+	image := func(data string) llm.Part {
+		return llm.Part{Kind: llm.Opaque, Raw: `{"type":"image","source":{"type":"base64","media_type":"image/png","data":"` + data + `"}}`}
+	}
+	result := func(id string) llm.Part { return llm.Part{Kind: llm.ToolResult, CallID: id, Text: "r" + id} }
+	body, err := Messages{}.Encode(&llm.Request{Model: "m", Cache: &llm.Cache{}, Messages: []llm.Message{
+		{Role: llm.User, Parts: []llm.Part{image("A"), {Text: "u"}}},
+		{Role: llm.Assistant, Parts: []llm.Part{{Kind: llm.ToolCall, CallID: "1", Name: "a"}, {Kind: llm.ToolCall, CallID: "2", Name: "a"}}},
+		{Role: llm.Tool, Parts: []llm.Part{image("B"), result("1"), image("C"), result("2")}},
+	}})
+	want := `{"model":"m","max_tokens":4096,"messages":[` +
+		`{"role":"user","content":[` + image("A").Raw + `,{"type":"text","text":"u","cache_control":{"type":"ephemeral"}}]},` +
+		`{"role":"assistant","content":[{"type":"tool_use","id":"1","name":"a","input":{}},{"type":"tool_use","id":"2","name":"a","input":{}}]},` +
+		`{"role":"user","content":[{"type":"tool_result","tool_use_id":"1","content":"r1"},` +
+		`{"type":"tool_result","tool_use_id":"2","content":"r2","cache_control":{"type":"ephemeral"}},` + image("B").Raw + `,` + image("C").Raw + `]}]}`
+	if err != nil || string(body) != want {
+		t.Errorf("%v\n%s\nwant\n%s", err, body, want)
+	}
+}
+
 // The API refuses empty texts, and messages without content.
 func TestEncodeLeavesOutWhatIsEmpty(t *testing.T) { // CTX-3
 	body, err := Messages{}.Encode(&llm.Request{Model: "m", Messages: []llm.Message{

@@ -21,19 +21,21 @@ type layout struct {
 }
 
 // resume goes on behind the messages that the body has in common with an
-// earlier one. It is false if there are none.
-func (d *decoder) resume(earlier *llm.Request, earlierBody []byte) (s rawjson.Scanner, ok bool) {
+// earlier one. It is nil if there are none.
+func (d *decoder) resume(earlier *llm.Request, earlierBody []byte) *rawjson.Scanner {
 	if earlier == nil {
-		return s, false
+		return nil
 	}
 	before, ok := earlier.Layout.(*layout)
 	if !ok {
-		return s, false
+		return nil
 	}
 	d.before = *before
-	if s, d.walk, ok = before.walk.Resume(d.Body, earlierBody); !ok {
-		return s, false
+	s, walk, ok := before.walk.Resume(d.Body, earlierBody)
+	if !ok {
+		return nil
 	}
+	d.walk = walk
 	at := d.walk.Last()
 	messages := earlier.Messages
 	if !before.systemAt.IsZero() {
@@ -49,7 +51,7 @@ func (d *decoder) resume(earlier *llm.Request, earlierBody []byte) (s rawjson.Sc
 		}
 	}
 	d.Few()
-	return s, true
+	return &s
 }
 
 // messages reads the messages that are left of the array that s is in.

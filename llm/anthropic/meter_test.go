@@ -3,9 +3,9 @@ package anthropic
 import (
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 
-	"github.com/stet-dev/stet/internal/sse"
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/codectest"
 )
@@ -32,12 +32,12 @@ func TestUsageOf(t *testing.T) { // CTX-1
 }
 
 func stream(named bool) string {
-	var out []byte
+	var out strings.Builder
 	add := func(name, data string) {
-		if !named {
-			name = ""
+		if named {
+			fmt.Fprintf(&out, "event: %s\n", name)
 		}
-		out = sse.Append(out, name, []byte(data))
+		fmt.Fprintf(&out, "data: %s\n\n", data)
 	}
 	add("message_start", `{"type":"message_start","message":{"type":"message","id":"msg_1","model":"m-1","content":[],"stop_reason":null,"usage":{"input_tokens":5,"cache_read_input_tokens":2000,"output_tokens":1}}}`)
 	add("content_block_start", `{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`)
@@ -46,7 +46,7 @@ func stream(named bool) string {
 	add("content_block_stop", `{"type":"content_block_stop","index":0}`)
 	add("message_delta", `{"type":"message_delta","delta":{"stop_reason":"tool_use","stop_sequence":null},"usage":{"output_tokens":42}}`)
 	add("message_stop", `{"type":"message_stop"}`)
-	return string(out)
+	return out.String()
 }
 
 func TestMeter(t *testing.T) { // CTX-1

@@ -65,35 +65,10 @@ func (Chat) DecodeAfter(body []byte, earlier *llm.Request, earlierBody []byte) (
 
 func (d *decoder) chat(earlier *llm.Request, earlierBody []byte) (*llm.Request, error) {
 	var f [chatKeyCount]rawjson.Span
-	s, seen := d.resume(earlier, earlierBody)
-	if seen {
-		copy(f[:], d.walk.Fields)
-		d.chatMessages(&s)
-	} else {
-		s = rawjson.New(d.Body)
-		s.Enter('{')
-	}
-	for s.Next() && d.Err() == nil {
-		if key := s.Key(); string(key) == chatKeys[chatMessages] {
-			if seen {
-				d.Fail(errors.New("messages: stands twice"))
-			}
-			seen = true
-			s.Enter('[')
-			d.walk = s.Walk(f[:])
-			d.chatMessages(&s)
-		} else {
-			s.TakeOne(chatKeys[:], f[:])
-		}
-	}
-	if d.Err() != nil {
+	if found := d.Walk(&d.walk, d.resume(earlier, earlierBody), chatKeys[chatMessages], chatKeys[:], f[:], d.chatMessages); d.Err() != nil {
 		return nil, d.Err()
-	}
-	if err := s.End(); err != nil {
-		return nil, err
-	}
-	if !seen {
-		return nil, errors.New("no messages")
+	} else if !found || !f[chatMessages].IsZero() {
+		return nil, errors.New("no messages, or two")
 	}
 	req := &llm.Request{
 		Model:      d.Own(f[chatModel]),

@@ -19,26 +19,28 @@ type layout struct {
 }
 
 // resume goes on behind the messages that the body has in common with an
-// earlier one. It is false if there are none.
-func (d *decoder) resume(earlier *llm.Request, earlierBody []byte) (s rawjson.Scanner, ok bool) {
+// earlier one. It is nil if there are none.
+func (d *decoder) resume(earlier *llm.Request, earlierBody []byte) *rawjson.Scanner {
 	if earlier == nil {
-		return s, false
+		return nil
 	}
 	before, ok := earlier.Layout.(*layout)
 	if !ok {
-		return s, false
+		return nil
 	}
 	d.before = *before
-	if s, d.walk, ok = before.walk.Resume(d.Body, earlierBody); !ok {
-		return s, false
+	s, walk, ok := before.walk.Resume(d.Body, earlierBody)
+	if !ok {
+		return nil
 	}
+	d.walk = walk
 	n := d.walk.Last().Messages
 	d.Before = earlier.Messages[before.first : before.first+n : before.first+n]
 	if before.summedUp <= n {
 		d.summedUp = before.summedUp
 	}
 	d.Few()
-	return s, true
+	return &s
 }
 
 // cut notes that s stands between two messages.

@@ -1,11 +1,11 @@
 package openai
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
 
-	"github.com/stet-dev/stet/internal/sse"
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/codectest"
 )
@@ -37,7 +37,7 @@ func TestUsageOf(t *testing.T) { // CTX-1
 }
 
 func chatEvents() string {
-	var out []byte
+	var out strings.Builder
 	for _, data := range []string{
 		`{"id":"x","object":"chat.completion.chunk","model":"m-1","choices":[{"index":0,"delta":{"role":"assistant"},"finish_reason":null}],"usage":null}`,
 		`{"id":"x","object":"chat.completion.chunk","model":"m-1","choices":[{"index":0,"delta":{"content":"usage"},"finish_reason":null}]}`,
@@ -45,22 +45,22 @@ func chatEvents() string {
 		`{"id":"x","object":"chat.completion.chunk","model":"m-1","choices":[],"usage":{"prompt_tokens":100,"completion_tokens":7,"prompt_tokens_details":{"cached_tokens":64}}}`,
 		`[DONE]`,
 	} {
-		out = sse.Append(out, "", []byte(data))
+		fmt.Fprintf(&out, "data: %s\n\n", data)
 	}
-	return string(out)
+	return out.String()
 }
 
 func responsesEvents() string {
-	var out []byte
+	var out strings.Builder
 	for _, e := range [][2]string{
 		{"response.created", `{"type":"response.created","response":{"id":"r","object":"response","model":"m-1","status":"in_progress","usage":null,"output":[]}}`},
 		{"response.output_item.added", `{"type":"response.output_item.added","item":{"type":"message","status":"in_progress"}}`},
 		{"response.output_text.delta", `{"type":"response.output_text.delta","delta":"usage"}`},
 		{"response.completed", `{"type":"response.completed","response":{"id":"r","object":"response","model":"m-1","status":"completed","incomplete_details":null,"output":[],"usage":{"input_tokens":100,"input_tokens_details":{"cached_tokens":64},"output_tokens":7,"output_tokens_details":{"reasoning_tokens":2}}}}`},
 	} {
-		out = sse.Append(out, e[0], []byte(e[1]))
+		fmt.Fprintf(&out, "event: %s\ndata: %s\n\n", e[0], e[1])
 	}
-	return string(out)
+	return out.String()
 }
 
 func TestMeter(t *testing.T) { // CTX-1

@@ -1,7 +1,6 @@
 package openai
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -75,40 +74,17 @@ func (Responses) DecodeAfter(body []byte, earlier *llm.Request, earlierBody []by
 
 func (d *decoder) responses(earlier *llm.Request, earlierBody []byte) (*llm.Request, error) {
 	var f [resKeyCount]rawjson.Span
-	s, seen := d.resume(earlier, earlierBody)
-	if seen {
-		copy(f[:], d.walk.Fields)
-		d.items(&s)
-	} else {
-		s = rawjson.New(d.Body)
-		s.Enter('{')
-	}
-	for s.Next() && d.Err() == nil {
-		if string(s.Key()) == resKeys[resInput] && s.Kind() == '[' {
-			if seen {
-				d.Fail(errors.New("input: stands twice"))
-			}
-			seen = true
-			s.Enter('[')
-			d.walk = s.Walk(f[:])
-			d.items(&s)
-		} else {
-			s.TakeOne(resKeys[:], f[:])
-		}
-	}
+	found := d.Walk(&d.walk, d.resume(earlier, earlierBody), resKeys[resInput], resKeys[:], f[:], d.items)
 	if d.Err() != nil {
 		return nil, d.Err()
 	}
-	if err := s.End(); err != nil {
-		return nil, err
-	}
 	switch at := f[resInput]; {
-	case seen != at.IsZero():
+	case found != at.IsZero():
 		d.FailAt(at, "no input, or two")
 	case at.KindOf(d.Body) == '"':
 		d.content(at)
 		d.End(llm.User)
-	case !seen:
+	case !found:
 		d.FailAt(at, "input is neither text nor items")
 	}
 	first := 0

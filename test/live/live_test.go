@@ -123,7 +123,15 @@ func play(t *testing.T, asked []asked, up *upstream, send func(body []byte)) {
 func through(t *testing.T, s *transcript.Session, policy history.Policy, asked []asked) *upstream {
 	t.Helper()
 	up := newUpstream(s)
-	p, err := proxy.New(proxy.Config{History: history.Config{Policy: policy, Root: s.Dir, Margin: *margin, Pressure: *pressure}, Transport: up})
+	by(t, up, proxy.Config{History: history.Config{Policy: policy, Root: s.Dir, Margin: *margin, Pressure: *pressure}}, asked)
+	return up
+}
+
+// by plays requests through a proxy to up.
+func by(t *testing.T, up *upstream, c proxy.Config, asked []asked) {
+	t.Helper()
+	c.Transport = up
+	p, err := proxy.New(c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +147,6 @@ func through(t *testing.T, s *transcript.Session, policy history.Policy, asked [
 	if err := p.Close(context.Background()); err != nil {
 		t.Error(err)
 	}
-	return up
 }
 
 // sums are the figures of one policy.

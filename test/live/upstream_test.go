@@ -15,23 +15,30 @@ import (
 
 // upstream is a provider with a prompt cache, and what it bills: what a request
 // has in common with an earlier one to the same model, in whole blocks, costs a
-// tenth while that is not older than five minutes; all else is written. Every
-// request counts as marked at its end. Tools and system text are always cached.
+// tenth as long as that lives since its last use; all else is written, to live
+// as long as the request's markers ask for. Every request counts as marked at its
+// end. Tools and system text are always cached, unless they age.
 type upstream struct {
 	thinks time.Duration // before it answers
 	fixed  int           // tokens of tools and system text that are not in the recording
+	ages   bool          // tools and system text live no longer than the rest
 	seed   maphash.Seed
-	used   map[uint64]time.Time // beginnings of requests, by model: until when last in use
-	cost   float64              // in plain input tokens
+	used   map[uint64]cached // beginnings of requests, by model
+	cost   float64           // in plain input tokens
 }
 
-const (
-	lifetime    = 5 * time.Minute
-	read, write = 0.1, 1.25
-)
+// cached is what stands in the cache.
+type cached struct {
+	last  time.Time // in use
+	lives time.Duration
+}
+
+// What a token costs that is read, and one that is written to live five minutes
+// or an hour.
+const read, write, writeHour = 0.1, 1.25, 2
 
 func newUpstream(s *transcript.Session) *upstream {
-	u := &upstream{seed: maphash.MakeSeed(), used: make(map[uint64]time.Time)}
+	u := &upstream{seed: maphash.MakeSeed(), used: make(map[uint64]cached)}
 	if !s.HasSystem {
 		u.fixed = 15_000 // as in the replay
 	}
@@ -68,34 +75,50 @@ func (u *upstream) bill(data []byte) (string, error) {
 				ToolUseID            string `json:"tool_use_id"`
 				Content              string
 				Input                json.RawMessage
+				CacheControl         struct{ TTL string } `json:"cache_control"`
 			}
 		}
 	}
 	if err := json.Unmarshal(data, &req); err != nil {
 		return "", err
 	}
-	now := time.Now()
+	now, lives, price := time.Now(), 5*time.Minute, write
 	chain := []uint64{maphash.String(u.seed, req.Model)}
-	hit, all, warm := 0, 0, true
+	alive := func() bool {
+		entry, ok := u.used[chain[len(chain)-1]]
+		return ok && now.Sub(entry.last) <= entry.lives
+	}
+	all, hit, warm := u.fixed, u.fixed, true
+	if u.ages && !alive() {
+		hit, warm = 0, false
+	}
 	for _, m := range req.Messages {
 		for _, b := range m.Content {
 			text := strings.Join([]string{b.Type, m.Role, b.ID, b.ToolUseID, b.Name, string(b.Input), b.Text, b.Content}, "\x00")
 			chain = append(chain, maphash.Comparable(u.seed, [2]uint64{chain[len(chain)-1], maphash.String(u.seed, text)}))
 			all += visible(b.Name) + visible(string(b.Input)) + visible(b.Text) + visible(b.Content)
-			at, ok := u.used[chain[len(chain)-1]]
-			if warm = warm && ok && now.Sub(at) <= lifetime; warm {
+			if warm = warm && alive(); warm {
 				hit = all
+			}
+			if b.CacheControl.TTL == "1h" {
+				lives, price = time.Hour, writeHour
 			}
 		}
 	}
 	time.Sleep(u.thinks)
-	for _, prefix := range chain[1:] {
-		u.used[prefix] = time.Now()
+	for _, prefix := range chain {
+		entry := u.used[prefix]
+		if now.Sub(entry.last) > entry.lives {
+			entry.lives = lives
+		}
+		u.used[prefix] = cached{time.Now(), entry.lives}
 	}
-	u.cost += read*float64(u.fixed+hit) + write*float64(all-hit)
+	u.cost += read*float64(hit) + price*float64(all-hit)
+	written := map[time.Duration]int{lives: all - hit}
 	return fmt.Sprintf(`{"type":"message","role":"assistant","model":%q,"content":[{"type":"text","text":"yes"}],"stop_reason":"end_turn",`+
-		`"usage":{"input_tokens":3,"output_tokens":9,"cache_read_input_tokens":%d,"cache_creation_input_tokens":%d}}`,
-		req.Model, u.fixed+hit, all-hit), nil
+		`"usage":{"input_tokens":3,"output_tokens":9,"cache_read_input_tokens":%d,"cache_creation_input_tokens":%d,`+
+		`"cache_creation":{"ephemeral_5m_input_tokens":%d,"ephemeral_1h_input_tokens":%d}}}`,
+		req.Model, hit, all-hit, written[5*time.Minute], written[time.Hour]), nil
 }
 
 // visible is the measure of package replay: 3.6 characters a token.
