@@ -96,14 +96,14 @@ type Files interface {
 	Tracker(session string) *freshness.Tracker
 	// Look looks at a file on disk.
 	Look(ctx context.Context, path string, seen freshness.File) (freshness.Sight, error)
-	// Changed tells what somebody else did to a file since it was seen: a unified
-	// diff, or, where whole is false, a sentence that does not say all of it. An
-	// error says that the file is not what now says any more.
-	Changed(ctx context.Context, path string, seen freshness.File, now freshness.Sight) (text string, whole bool, err error)
+	// Changed tells what somebody else did to a file since a client session saw it:
+	// a unified diff, or, where whole is false, a sentence that does not say all of
+	// it. An error says that the file is not what now says any more.
+	Changed(ctx context.Context, session string, seen freshness.File, now freshness.Sight) (text string, whole bool, err error)
 	// Show returns a file as it is on disk now, or, where that has more than limit
-	// bytes, the lines of it that were shown before, and what is then seen of it.
-	// No text: it cannot be shown.
-	Show(ctx context.Context, seen freshness.File, limit int) (text string, shown []freshness.Observation, err error)
+	// bytes, the lines of it that the client session was shown before, and what is
+	// then seen of it. No text: it cannot be shown.
+	Show(ctx context.Context, session string, seen freshness.File, limit int) (text string, shown []freshness.Observation, err error)
 	// Ignored tells of files that do not count as important.
 	Ignored(path string) bool
 }
@@ -128,6 +128,10 @@ type Prompt struct {
 type Variable struct {
 	Name string
 	Text string
+
+	// Shows is what the text shows of files. Such a file stays in view, also after a
+	// compaction; what somebody does to it is told as with any file that was read.
+	Shows []freshness.Observation
 }
 
 func (a *Agent) setUp() error {

@@ -56,6 +56,7 @@ func (r *run) failed(ctx context.Context, b built, res *llm.Response, err error)
 		return false, err
 	}
 	m := r.answer(res)
+	r.answered = true
 	r.out.Usage = sum(r.out.Usage, res.Usage)
 	if stored := r.append(ctx, session.Message(m), noted(err.Error())); stored != nil {
 		return false, errors.Join(err, stored)

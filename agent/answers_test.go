@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -359,6 +360,46 @@ func TestOutcomeUnknown(t *testing.T) {
 	})
 }
 
+// A call whose result a person went back over, in this process or another, or in a
+// fork, is not run again either; the model is told why there is no result.
+func TestRewoundResult(t *testing.T) {
+	for _, way := range []string{"here", "resumed", "forked"} {
+		t.Run(way, func(t *testing.T) {
+			r := newRig(t, "messages", llmtest.Script{}, turns(
+				says("I read.", call("read_file", `{"path":"a.txt"}`), call("read_file", `{"path":"b.txt"}`)), says("Read."), says("I look."),
+			), nil)
+			r.put("a.txt", "alpha\n")
+			r.put("b.txt", "beta\n")
+			c := r.begin()
+			r.run(c, "Read.")
+			st := c.State()
+			at := st.Marks[2] // the first of the results
+			switch way {
+			case "forked":
+				f, err := c.Fork(t.Context(), at)
+				if err != nil {
+					t.Fatal(err)
+				}
+				c = f
+			default:
+				if err := c.Rewind(t.Context(), at); err != nil {
+					t.Fatal(err)
+				}
+				if way == "resumed" {
+					c = r.resume(c.ID())
+				}
+			}
+			r.run(c, "")
+			if r.in("[no result: the person went back to before it was there.") != 1 || r.in("the program ended") != 0 {
+				t.Fatal(texts(r.sent()))
+			}
+			if n := roles(c.State().Messages); n != "user assistant tool tool assistant" {
+				t.Fatal(n)
+			}
+		})
+	}
+}
+
 // Somebody else goes on with the session: nothing is mixed up.
 func TestGoesOnElsewhere(t *testing.T) {
 	r := newRig(t, "chat", llmtest.Script{}, says("Yes."), nil)
@@ -366,7 +407,9 @@ func TestGoesOnElsewhere(t *testing.T) {
 	r.run(a, "One.")
 	b := r.resume(a.ID())
 	r.run(b, "Two.")
-	if _, err := r.try(t.Context(), a, "Three."); !errors.Is(err, session.ErrStale) {
+	_, err := r.try(t.Context(), a, "Three.")
+	if !errors.Is(err, session.ErrStale) || !strings.Contains(err.Error(), "is open in another process (since ") ||
+		!strings.Contains(err.Error(), "nothing was stored") || len(r.list()) != 1 {
 		t.Fatalf("%v", err)
 	}
 	// A title is no part of the conversation.
@@ -379,7 +422,7 @@ func TestGoesOnElsewhere(t *testing.T) {
 	}
 	r.run(b, "Four.")
 	// The other one is where the session is now, also where it went back.
-	if err := b.Rewind(t.Context(), 3); err != nil {
+	if err := b.Rewind(t.Context(), 4); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := r.try(t.Context(), a, "Five."); !errors.Is(err, session.ErrStale) {
@@ -392,5 +435,48 @@ func TestGoesOnElsewhere(t *testing.T) {
 	b = r.resume(a.ID())
 	if got := b.State(); got.Title != "numbers" || roles(got.Messages) != "user assistant user assistant" {
 		t.Fatalf("%q: %s", got.Title, roles(got.Messages))
+	}
+}
+
+// What the model has said and done is not lost where somebody else goes on with
+// the session meanwhile, or compacts it: a fork has it.
+func TestKeptInAFork(t *testing.T) {
+	for _, way := range []string{"says", "compacts"} {
+		t.Run(way, func(t *testing.T) {
+			var r *rig
+			var c *agent.Conversation
+			r = newRig(t, "messages", llmtest.Script{}, turns(says("Yes."), func(*llm.Request) (llm.Response, error) {
+				other, err := session.Resume(context.Background(), r.store, c.ID())
+				if err != nil {
+					return llm.Response{}, err
+				}
+				words := session.Message{Role: llm.User, Parts: []llm.Part{{Text: "Something else."}}}
+				if way == "compacts" {
+					_, err = other.Compact(context.Background(), words)
+				} else {
+					err = other.Append(context.Background(), session.Title("other"), words)
+				}
+				if err != nil {
+					return llm.Response{}, err
+				}
+				return say("I wrote a poem.")
+			}), nil)
+			c = r.begin()
+			r.run(c, "One.")
+			id := c.ID()
+			_, err := r.try(t.Context(), c, "Two.")
+			if !errors.Is(err, session.ErrStale) {
+				t.Fatal(err)
+			}
+			forks, listed := r.store.List(t.Context(), session.Query{Parent: id})
+			forks = slices.DeleteFunc(forks, func(i session.Info) bool { return i.From.Relation != session.Forked })
+			if listed != nil || len(forks) != 1 || !strings.Contains(err.Error(), "is kept in session "+forks[0].ID) {
+				t.Fatalf("%+v, %v", forks, err)
+			}
+			f := session.FoldEvents(forks[0].ID, r.stored(forks[0].ID))
+			if got := roles(f.Messages); got != "user assistant user assistant" || f.Messages[3].Parts[0].Text != "I wrote a poem." {
+				t.Fatal(got)
+			}
+		})
 	}
 }

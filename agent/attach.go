@@ -30,24 +30,53 @@ func (r *run) attached(ctx context.Context) (parts []llm.Part, known []observati
 	}
 	files := t.Files()
 	known = forgotten(files)
-	chosen := t.Important(freshness.Selection{Max: mostAttached, Ignored: r.a.Files.Ignored})
+	chosen := r.important(t)
 	left := r.a.window() / attachedShare
+	var shown [][]observation
 	for i, path := range chosen {
 		at := slices.IndexFunc(files, func(f freshness.File) bool { return f.Path == path })
 		if at < 0 {
 			continue
 		}
 		share := left / (len(chosen) - i) // what the first ones leave is the others'
-		text, seen, err := r.a.Files.Show(ctx, files[at], share*3)
+		text, seen, err := r.a.Files.Show(ctx, r.clientSession(), files[at], share*3)
 		size := r.a.counter.Count(text)
 		if err != nil || text == "" || size > left {
 			continue
 		}
 		left -= size
 		parts = append(parts, llm.Part{Kind: llm.Text, Text: reminderOpen + "The file as it is on disk now: " + text + reminderClose})
+		shown = append(shown, seen)
+	}
+	for _, seen := range slices.Backward(shown) { // as they were accessed
 		known = append(known, seen...)
 	}
 	return parts, known
+}
+
+// important are the files that the conversation works with. What the prompt shows
+// is among them only if it is not what the conversation knows any more.
+func (r *run) important(t *freshness.Tracker) []string {
+	out := t.Important(freshness.Selection{Max: mostAttached, Ignored: func(path string) bool {
+		return r.a.Prompt.shows(path) || r.a.Files.Ignored(path)
+	}})
+	for _, o := range r.a.Prompt.shown() {
+		if f, ok := t.File(o.Path, o.Stamp); ok && f.Version != o.Version {
+			out = append(out, f.Path)
+		}
+	}
+	return out
+}
+
+// inPrompt takes what the prompt shows for seen, unless it is among what is known
+// already, and so may be what later changes were told of.
+func (c *Conversation) inPrompt(t *freshness.Tracker, known []observation) {
+	for _, o := range c.a.Prompt.shown() {
+		same := func(k observation) bool { return k.Path == o.Path && k.Version == o.Version && k.Time.Equal(o.Time) }
+		if !slices.ContainsFunc(known, same) {
+			t.Observe(o)
+		}
+	}
 }
 
 // forgotten are the observations that lead to what is known of the files, with

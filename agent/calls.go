@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"time"
@@ -30,17 +31,28 @@ type work func(context.Context) (tool.Result, error)
 // another request is due.
 func (r *run) do(ctx context.Context, calls []llm.Part, cut bool) (bool, error) {
 	results := make(chan done, len(calls))
+	waiting := make(chan chan struct{})
 	working, stop := context.WithCancel(ctx)
+	working = tool.WithWitness(working, r.witness(working, waiting))
 	var starting sync.WaitGroup
 	starting.Go(func() { r.start(working, calls, cut, results) })
 	defer starting.Wait()
 	defer stop()
 	var all []done
-	for range calls {
-		d := <-results
+	for len(all) < len(calls) {
+		var d done
+		select {
+		case d = <-results:
+		case stored := <-waiting:
+			if err := r.append(ctx); err != nil {
+				return false, err
+			}
+			close(stored)
+			continue
+		}
 		all = append(all, d)
 		d.result.Text = cutText(d.result.Text, r.a.longest(len(calls)))
-		bodies := append(r.billed(), result(d))
+		bodies := []session.Body{result(d)}
 		var end []llm.Part
 		if len(all) == len(calls) {
 			end = r.afterCalls(ctx, all)
@@ -61,6 +73,28 @@ func (r *run) do(ctx context.Context, calls []llm.Part, cut bool) (bool, error) 
 		return false, nil
 	}
 	return true, nil
+}
+
+// witness keeps what a person decides about a call of this conversation, and
+// returns when it is stored: nothing is done about it before. ctx is that of the
+// calls. Once it has ended nothing is written any more, and what was decided is
+// stored with the results.
+func (r *run) witness(ctx context.Context, waiting chan<- chan struct{}) func(tool.Decision) {
+	return func(d tool.Decision) {
+		r.keep(session.Approval{
+			CallID: d.CallID, Tool: d.Tool, Path: d.Path, Decision: d.Verdict, By: d.By, Grant: d.Grant, Words: d.Words,
+		})
+		stored := make(chan struct{})
+		select {
+		case waiting <- stored:
+		case <-ctx.Done():
+			return
+		}
+		select {
+		case <-stored:
+		case <-ctx.Done(): // it could not be
+		}
+	}
 }
 
 // start starts the calls in their order, as far as there is room, and waits for
@@ -97,8 +131,15 @@ func (r *run) start(ctx context.Context, calls []llm.Part, cut bool, results cha
 	}
 }
 
-// started takes the call's place in the order, and returns what does it.
-func (r *run) started(call llm.Part) work {
+// started takes the call's place in the order, and returns what does it. A tool
+// that panics here already has broken, and no more than it.
+func (r *run) started(call llm.Part) (do work) {
+	defer func() {
+		if v := recover(); v != nil {
+			broke := &panicked{v, string(debug.Stack())}
+			do = func(context.Context) (tool.Result, error) { return tool.Result{}, broke }
+		}
+	}()
 	if r.isTask(call) {
 		return func(ctx context.Context) (tool.Result, error) { return r.task(ctx, call) }
 	}

@@ -10,7 +10,8 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// looked is how many files are looked at for changes, those used last.
+// looked is how many files are looked at for changes, those used last, beside
+// those that the prompt shows.
 const looked = 200
 
 // fullWindow begins the reminder that the window fills up.
@@ -56,7 +57,10 @@ func (r *run) changes(ctx context.Context) (text string, paths []string) {
 	}
 	var all strings.Builder
 	files := t.Files()
-	for _, f := range files[:min(len(files), looked)] {
+	for i, f := range files {
+		if i >= looked && !r.a.Prompt.shows(f.Path) {
+			continue
+		}
 		if note := r.change(ctx, t, f); note != "" {
 			all.WriteString(note + "\n")
 			paths = append(paths, f.Path)
@@ -90,7 +94,7 @@ func (r *run) change(ctx context.Context, t *freshness.Tracker, f freshness.File
 	case now.Version == f.Told:
 		return ""
 	}
-	text, whole, err := r.a.Files.Changed(ctx, f.Path, f, now)
+	text, whole, err := r.a.Files.Changed(ctx, r.clientSession(), f, now)
 	if err != nil {
 		return "" // it is changing right now; the next look tells
 	}

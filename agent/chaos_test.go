@@ -19,6 +19,7 @@ import (
 func TestAnything(t *testing.T) {
 	for seed := range uint64(12) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
 			wire := []string{"messages", "chat", "responses"}[seed%3]
 			rnd := rand.New(rand.NewPCG(seed, 7))
 			var ids atomic.Int64

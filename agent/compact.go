@@ -92,7 +92,7 @@ func (r *run) compact(ctx context.Context, focus string) error {
 		return err
 	}
 	r.mu.Lock()
-	r.before.Usage = sum(r.before.Usage, r.ses.State().Spent)
+	r.before = r.before.plus(billOf(r.ses.State()))
 	r.ses, r.fitted, r.pending = next, nil, nil
 	r.mu.Unlock()
 	if t := r.tracker(); t != nil {

@@ -54,6 +54,37 @@ func TestNormalised(t *testing.T) {
 	})
 }
 
+// A recording in which images stand between the results of calls can be gone on
+// with: on the wire the results come first. (CTX-3)
+func TestImageBetweenResults(t *testing.T) {
+	overWires(t, func(t *testing.T, wire string) {
+		r := newRig(t, wire, llmtest.Script{}, says("Fine."), nil)
+		image := llm.Part{Kind: llm.Opaque, Raw: `{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AAAA"}}`}
+		look := func(id string) llm.Part {
+			return llm.Part{Kind: llm.ToolCall, CallID: id, Name: "read_file", Args: `{"path":"a"}`}
+		}
+		result := func(id string) llm.Part { return llm.Part{Kind: llm.ToolResult, CallID: id, Text: "result of " + id} }
+		id, err := session.Import(t.Context(), r.store, session.Recording{Dir: r.dir, Messages: []llm.Message{
+			{Role: llm.User, Parts: []llm.Part{{Text: "Look."}}},
+			{Role: llm.Assistant, Parts: []llm.Part{look("c1"), look("c2"), look("c3")}},
+			{Role: llm.Tool, Parts: []llm.Part{result("c1"), image}},
+			{Role: llm.Tool, Parts: []llm.Part{result("c2"), image, result("c3")}},
+			{Role: llm.Assistant, Parts: []llm.Part{{Text: "Seen."}}},
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.run(r.resume(id), "On.")
+		body := string(r.server.Requests()[0].Body)
+		if strings.Count(body, "result of c") != 3 || strings.Count(body, "AAAA") != 2 {
+			t.Fatal(body)
+		}
+		if last, first := strings.LastIndex(body, "result of c"), strings.Index(body, "AAAA"); wire == "messages" && first < last {
+			t.Fatal(body)
+		}
+	})
+}
+
 // Group 2: the size of the next request, as it is expected, against what the
 // API then says; cached tokens are part of it. (CTX-1, CTX-10)
 func TestCounted(t *testing.T) {

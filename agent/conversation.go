@@ -20,16 +20,19 @@ type Conversation struct {
 	opening session.Opening
 
 	turn  chan struct{} // of capacity 1: held by who changes the conversation
-	plan  planned       // of the last request; for who has the turn, as is brake
+	plan  planned       // of the last request; for who has the turn, as are the next two
 	brake brake
+
+	answered bool // the model has answered in this turn
 
 	mu      sync.Mutex
 	ses     *session.Session // nil before the first message
 	client  string           // the client session of its tools: the first session of all compactions
-	before  Spent            // in the sessions that were compacted
+	before  bill             // of the sessions that were compacted, and of tasks
+	tally   tally            // of this session
 	meter   tokens.Meter     // guarded by Agent.mu
 	fitted  *fitted          // nil: all that is stored is sent
-	pending []session.Body   // observations that are not stored yet
+	pending []session.Body   // observations and decisions that are not stored yet
 }
 
 // New begins a conversation. Nothing is stored before the first message.
@@ -71,42 +74,31 @@ func (a *Agent) Resume(ctx context.Context, id string) (*Conversation, error) {
 	return c, nil
 }
 
-// Reopen goes back to what a session was after event number to, and goes on from
-// there, also where that is before a compaction: the session that went on then
-// stays as it is, and nothing follows on it.
-func (a *Agent) Reopen(ctx context.Context, id string, to uint64) (*Conversation, error) {
-	if err := a.setUp(); err != nil {
-		return nil, err
-	}
-	ses, err := session.Resume(ctx, a.Store, id)
-	if err != nil {
-		return nil, err
-	}
-	if err := ses.Rewind(ctx, to); err != nil {
-		return nil, err
-	}
-	return a.Resume(ctx, id)
-}
-
 // lookBack learns what the sessions before the compactions say: the first of
 // them names the client session, and all were paid for.
 func (c *Conversation) lookBack(ctx context.Context, st session.State) error {
 	c.client = st.ID
 	seen := map[string]bool{}
-	for st.From.Relation == session.Compacted && !seen[st.From.Session] {
-		seen[st.From.Session] = true
+	for {
+		tasks, err := billOfTasks(ctx, c.a.Store, st.ID)
+		if err != nil {
+			return err
+		}
+		c.before = c.before.plus(tasks)
+		if seen[st.ID] = true; st.From.Relation != session.Compacted || seen[st.From.Session] {
+			return nil
+		}
 		was, err := session.Resume(ctx, c.a.Store, st.From.Session)
 		if errors.Is(err, session.ErrNotFound) {
-			break // it was stored elsewhere
+			return nil // it was stored elsewhere
 		}
 		if err != nil {
 			return err
 		}
 		st = was.State()
 		c.client = st.ID
-		c.before.Usage = sum(c.before.Usage, st.Spent)
+		c.before = c.before.plus(billOf(st))
 	}
-	return nil
 }
 
 // ID is the name of the session in the store: another one after a compaction,
@@ -168,20 +160,6 @@ func (c *Conversation) Fork(ctx context.Context, at uint64) (*Conversation, erro
 	return f, nil
 }
 
-// Spent is what the conversation has used and cost, before its compactions too.
-func (c *Conversation) Spent() Spent {
-	st := c.State()
-	c.mu.Lock()
-	u := sum(c.before.Usage, st.Spent)
-	c.mu.Unlock()
-	m := c.a.model
-	known := m.USD.Input > 0
-	if m.Long.Above > 0 { // prices are by the length of single requests, which all were short
-		m.Long.Above = 0
-	}
-	return Spent{Usage: u, USD: m.Cost(u), Known: known}
-}
-
 func sum(a, b llm.Usage) llm.Usage {
 	return llm.Usage{
 		Input: a.Input + b.Input, CacheRead: a.CacheRead + b.CacheRead, CacheWrite: a.CacheWrite + b.CacheWrite,
@@ -192,6 +170,7 @@ func sum(a, b llm.Usage) llm.Usage {
 func (c *Conversation) enter(ctx context.Context) error {
 	select {
 	case c.turn <- struct{}{}:
+		c.answered = false
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"time"
@@ -21,6 +22,9 @@ type panicked struct {
 
 func (p *panicked) Error() string { return fmt.Sprintf("panic: %v", p.value) }
 
+// errNothing is a tool that ended its goroutine.
+var errNothing = errors.New("it came to no result")
+
 // within does the work, and waits for it till ctx has ended and so long after
 // it; then the error is that of ctx, and what becomes of the work is not known. A
 // panic is the error *panicked.
@@ -31,7 +35,7 @@ func (w work) within(ctx context.Context, patience time.Duration) (tool.Result, 
 	}
 	came := make(chan outcome, 1)
 	go func() {
-		var o outcome
+		o := outcome{err: errNothing}
 		defer func() {
 			if v := recover(); v != nil {
 				o.err = &panicked{v, string(debug.Stack())}

@@ -1,8 +1,10 @@
 package agent
 
 import (
+	"slices"
 	"strings"
 
+	"github.com/stet-dev/stet/freshness"
 	"github.com/stet-dev/stet/llm"
 )
 
@@ -34,6 +36,21 @@ func (p Prompt) Format() string {
 
 func (p Prompt) messages() []llm.Message {
 	return []llm.Message{{Role: llm.System, Parts: []llm.Part{{Kind: llm.Text, Text: p.Format()}}}}
+}
+
+// shows reports whether a variable shows something of a file.
+func (p Prompt) shows(path string) bool {
+	return slices.ContainsFunc(p.Variables, func(v Variable) bool {
+		return slices.ContainsFunc(v.Shows, func(o freshness.Observation) bool { return o.Path == path })
+	})
+}
+
+// shown is what the prompt shows of files.
+func (p Prompt) shown() (all []freshness.Observation) {
+	for _, v := range p.Variables {
+		all = append(all, v.Shows...)
+	}
+	return all
 }
 
 // Around a reminder, which nobody said: the program tells the model.

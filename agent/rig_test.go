@@ -35,10 +35,13 @@ var wires = map[string]func(endpoint.Config) llm.Model{
 	"responses": func(c endpoint.Config) llm.Model { return openai.ResponsesClient{Endpoint: c} },
 }
 
-// overWires runs a test over each wire format.
+// overWires runs a test over each wire format, over all at once.
 func overWires(t *testing.T, test func(t *testing.T, wire string)) {
 	for wire := range wires {
-		t.Run(wire, func(t *testing.T) { test(t, wire) })
+		t.Run(wire, func(t *testing.T) {
+			t.Parallel()
+			test(t, wire)
+		})
 	}
 }
 

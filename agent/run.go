@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 
 	"github.com/stet-dev/stet/llm"
@@ -16,8 +17,7 @@ type run struct {
 	guard guard
 	cut   int // answers in a row that were cut off or empty
 
-	tasks sync.Mutex
-	used  llm.Usage // by tasks, and not billed yet
+	byTasks llm.Usage // what tasks used; guarded by Conversation.mu
 
 	telling sync.Mutex
 	each    func(Event)
@@ -45,6 +45,9 @@ func (c *Conversation) Run(ctx context.Context, said []llm.Part, each func(Event
 	defer c.leave()
 	r := &run{Conversation: c, each: each, guard: guard{most: orElse(c.a.Repeats, 3)}}
 	err := r.work(ctx, said)
+	c.mu.Lock()
+	r.out.Usage = sum(r.out.Usage, r.byTasks)
+	c.mu.Unlock()
 	if err != nil {
 		r.out.End = Failed
 	}
@@ -92,7 +95,29 @@ func (r *run) begin(ctx context.Context, said []llm.Part) (bool, error) {
 	if parts = append(parts, r.reminders(ctx)...); len(parts) == 0 {
 		return true, nil
 	}
-	return true, r.append(ctx, spoken(llm.User, parts...))
+	bodies := []session.Body{spoken(llm.User, parts...)}
+	if title := titled(orElse(st.First, words(llm.Message{Parts: said}))); st.Title == "" && title != "" {
+		bodies = append(bodies, session.Title(title))
+	}
+	return true, r.append(ctx, bodies...)
+}
+
+// longestTitle is how many characters a title has that nobody gave.
+const longestTitle = 80
+
+// titled is the title of a session that begins with this prompt: the first of
+// its lines that says something, cut where it is long.
+func titled(prompt string) string {
+	for line := range strings.Lines(strings.ToValidUTF8(prompt, "\uFFFD")) {
+		line = strings.Join(strings.Fields(line), " ")
+		if r := []rune(line); len(r) > longestTitle {
+			line = strings.TrimRight(string(r[:longestTitle-1]), " ") + "…"
+		}
+		if line != "" {
+			return line
+		}
+	}
+	return ""
 }
 
 // step is one request and what follows from its answer. It reports whether
@@ -108,7 +133,7 @@ func (r *run) step(ctx context.Context) (bool, error) {
 	if err != nil {
 		return r.failed(ctx, b, res, err)
 	}
-	r.brake.refused = 0
+	r.brake.refused, r.answered = 0, true
 	r.out.Turns++
 	r.out.Usage = sum(r.out.Usage, res.Usage)
 	r.out.Stop, r.out.Text = res.Stop(), words(res.Message)

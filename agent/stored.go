@@ -21,8 +21,8 @@ const storing = 10 * time.Second
 //
 // Where somebody else has added to the session meanwhile, but nothing to the
 // conversation, it is stored behind that; else the error is session.ErrStale, and
-// the conversation is what the other has made of it. After any error what was
-// observed counts as not observed, as after a crash.
+// the conversation is what the other has made of it: see elsewhere. After any
+// error what was observed counts as not observed, as after a crash.
 func (c *Conversation) append(ctx context.Context, bodies ...session.Body) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storing)
 	defer cancel()
@@ -45,18 +45,51 @@ func (c *Conversation) store(ctx context.Context, ses *session.Session, all []se
 	if ses == nil {
 		return c.create(ctx, all)
 	}
-	was := ses.State()
-	err := ses.Append(ctx, all...)
-	if !errors.Is(err, session.ErrStale) {
-		return err
+	for was := ses.State(); ; {
+		err := ses.Append(ctx, all...)
+		if !errors.Is(err, session.ErrStale) {
+			return err
+		}
+		if refreshed := ses.Refresh(ctx); refreshed != nil {
+			return errors.Join(err, refreshed)
+		}
+		if now := ses.State(); newest(now) != newest(was) || now.Next != "" {
+			return c.elsewhere(ctx, ses, was, all, err)
+		}
 	}
-	if refreshed := ses.Refresh(ctx); refreshed != nil {
-		return errors.Join(err, refreshed)
+}
+
+// newest is the number of the newest message in force, 0 if there is none. What
+// is in force before it is always the same.
+func newest(st session.State) uint64 {
+	if n := len(st.Marks); n > 0 {
+		return st.Marks[n-1]
 	}
-	if now := ses.State(); len(now.Marks) != len(was.Marks) || len(now.Marks) > 0 && now.Marks[len(now.Marks)-1] != was.Marks[len(was.Marks)-1] {
-		return fmt.Errorf("the conversation goes on elsewhere: %w", err)
+	return 0
+}
+
+// elsewhere says that another process, or another conversation of this one, has
+// gone on with the session. What the model has said and done here is not lost: it
+// is kept in a fork. What the person said is stored nowhere, so that they can say
+// it again, behind what the other has added or in a fork of their own.
+func (c *Conversation) elsewhere(ctx context.Context, ses *session.Session, was session.State, all []session.Body, err error) error {
+	since := time.Now()
+	if added, _, failed := c.a.Store.Events(ctx, was.ID, was.Last); failed == nil && len(added) > 0 {
+		since = added[0].Time
 	}
-	return ses.Append(ctx, all...)
+	where := fmt.Sprintf("session %s is open in another process (since %s), and has gone on there from event %d",
+		was.ID, since.Local().Format(time.DateTime), was.Last)
+	if !c.answered {
+		return fmt.Errorf("%s: nothing was stored; say it again, or fork the session there: %w", where, err)
+	}
+	fork, failed := ses.Fork(ctx, was.Last)
+	if failed == nil {
+		failed = fork.Append(ctx, all...)
+	}
+	if failed != nil {
+		return errors.Join(fmt.Errorf("%s: %w", where, err), failed)
+	}
+	return fmt.Errorf("%s: what was done here is kept in session %s: %w", where, fork.ID(), err)
 }
 
 // create begins the session.
@@ -70,6 +103,7 @@ func (c *Conversation) create(ctx context.Context, all []session.Body) error {
 	c.mu.Unlock()
 	if t := c.tracker(); t != nil {
 		t.Watch(c.observed)
+		c.inPrompt(t, nil)
 	}
 	return nil
 }
@@ -85,6 +119,7 @@ func (c *Conversation) restore() {
 	if t := c.tracker(); t != nil {
 		t.Restore(st.Files)
 		t.Watch(c.observed)
+		c.inPrompt(t, st.Files)
 	}
 	c.a.mu.Lock()
 	c.meter = tokens.Meter{Calibration: &c.a.calibration}
@@ -114,7 +149,12 @@ func (c *Conversation) observed(o freshness.Observation) {
 	if o.Kind == freshness.Seen {
 		return
 	}
+	c.keep(session.File(o))
+}
+
+// keep keeps an event till the next one is stored.
+func (c *Conversation) keep(b session.Body) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.pending = append(c.pending, session.File(o))
+	c.pending = append(c.pending, b)
 }

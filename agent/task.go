@@ -21,20 +21,6 @@ var taskSpec = tool.Spec{
 
 func (r *run) isTask(call llm.Part) bool { return r.a.Tasks != nil && call.Name == TaskTool }
 
-// billed counts what tasks have used since it was last asked: whoever gave them
-// out pays for them. It returns what is to be stored of it.
-func (r *run) billed() []session.Body {
-	r.tasks.Lock()
-	used := r.used
-	r.used = llm.Usage{}
-	r.tasks.Unlock()
-	if used.IsZero() {
-		return nil
-	}
-	r.out.Usage = sum(r.out.Usage, used)
-	return []session.Body{session.Usage{Model: r.a.Tasks.Name, Used: used}}
-}
-
 // task has a task done in a session that this one has started.
 func (r *run) task(ctx context.Context, call llm.Part) (tool.Result, error) {
 	var args struct {
@@ -55,9 +41,7 @@ func (r *run) task(ctx context.Context, call llm.Part) (tool.Result, error) {
 		}
 		r.tell(e)
 	})
-	r.tasks.Lock()
-	r.used = sum(r.used, sub.Spent().Usage)
-	r.tasks.Unlock()
+	r.paid(sub)
 	res := tool.Result{CallID: call.CallID, Text: out.Text}
 	switch {
 	case ctx.Err() != nil:
@@ -70,4 +54,16 @@ func (r *run) task(ctx context.Context, call llm.Part) (tool.Result, error) {
 		res.Text = "The other agent is done and said nothing."
 	}
 	return res, nil
+}
+
+// paid counts what a task has used and cost: whoever gave it out pays for it.
+func (r *run) paid(task *Conversation) {
+	s := task.Spent()
+	if s.Usage.IsZero() {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.before = r.before.plus(bill{s.Usage, s.USD, !s.Known})
+	r.byTasks = sum(r.byTasks, s.Usage)
 }

@@ -3,12 +3,14 @@ package agent_test
 import (
 	"context"
 	"errors"
+	"math"
 	"strings"
 	"testing"
 
 	"github.com/stet-dev/stet/agent"
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/llmtest"
+	"github.com/stet-dev/stet/prices"
 	"github.com/stet-dev/stet/session"
 )
 
@@ -91,6 +93,89 @@ func TestTasksSpent(t *testing.T) {
 	}
 	if c.State().Context.Output > own {
 		t.Fatalf("what tasks used fills the window: %+v", c.State().Context)
+	}
+}
+
+// Each request is counted in one session, at the price of the model that it went
+// to: all sessions together are what the conversation has spent, after a
+// compaction and a resume too.
+func TestTasksPriced(t *testing.T) {
+	r := newRig(t, "messages", llmtest.Script{}, func(req *llm.Request) (llm.Response, error) {
+		all := texts(req)
+		switch {
+		case asksForSummary(req):
+			return say(goodSummary)
+		case strings.Contains(all, "You do one task."):
+			return say(strings.Repeat("many words ", 200))
+		case strings.Contains(all, "tool: "):
+			return say("Both are done.")
+		}
+		return say("", call(agent.TaskTool, `{"prompt":"one"}`), call(agent.TaskTool, `{"prompt":"another"}`))
+	}, func(a *agent.Agent) {
+		withTasks(a)
+		a.Name, a.Tasks.Name = "o3", "o4-mini"
+	})
+	check := func(c *agent.Conversation) {
+		t.Helper()
+		usd, used, sums := 0.0, 0, 0
+		models := map[string]bool{}
+		for _, i := range r.list() {
+			st := session.FoldEvents(i.ID, r.stored(i.ID))
+			for _, p := range st.Paid {
+				model, _ := prices.Lookup(p.Model)
+				usd += model.Cost(p.Used)
+				used += p.Used.Output
+				sums -= p.Used.Output
+				models[p.Model] = true
+			}
+			sums += st.Spent.Output
+		}
+		spent := c.Spent()
+		if !spent.Known || usd == 0 || math.Abs(spent.USD-usd) > 1e-9 || spent.Usage.Output != used || sums != 0 || len(models) != 2 {
+			t.Fatalf("%+v is spent, and $%f by the sessions, on %v", spent, usd, models)
+		}
+	}
+	c := r.begin()
+	r.run(c, "Do them.")
+	check(c)
+	check(r.resume(c.ID()))
+	if err := c.Compact(t.Context(), "", nil); err != nil {
+		t.Fatal(err)
+	}
+	r.run(c, "Do them again.")
+	check(c)
+	check(r.resume(c.ID()))
+	if n := len(r.list()); n != 6 {
+		t.Fatalf("%d sessions", n)
+	}
+}
+
+// A resume counts what a task used after a compaction of its own, and what the
+// tasks of that one used; not what a session used that goes another way.
+func TestTasksOfTasksSpent(t *testing.T) {
+	r := newRig(t, "messages", llmtest.Script{}, says("Yes."), nil)
+	from := func(id string, relation session.Relation, used int) *session.Session {
+		t.Helper()
+		ses, err := session.Create(t.Context(), r.store, session.Opening{Dir: r.dir, From: session.Link{Session: id, Seq: 1, Relation: relation}},
+			session.Message{Role: llm.User, Parts: []llm.Part{{Text: "Go."}}}, session.Usage{Model: "o3", Used: llm.Usage{Output: used}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return ses
+	}
+	first := from("", "", 1)
+	task := from(first.ID(), session.Started, 10)
+	next, err := task.Compact(t.Context(), session.Title("on"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := next.Append(t.Context(), session.Usage{Model: "o4-mini", Used: llm.Usage{Output: 100}}); err != nil {
+		t.Fatal(err)
+	}
+	from(next.ID(), session.Started, 1000)
+	from(first.ID(), session.Forked, 10_000)
+	if spent := r.resume(first.ID()).Spent(); spent.Usage.Output != 1111 || !spent.Known {
+		t.Fatalf("%+v", spent)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -65,21 +66,49 @@ type panics struct{ tool.Caller }
 
 func (panics) Call(context.Context, tool.Call) (tool.Result, error) { panic("index out of reach") }
 
+// starts breaks before the call is begun.
+type starts struct{ panics }
+
+func (starts) Start(tool.Call) func(context.Context) (tool.Result, error) {
+	panic("index out of reach")
+}
+
+// ends comes to no result: its goroutine is ended.
+type ends struct{ tool.Caller }
+
+func (ends) Call(context.Context, tool.Call) (tool.Result, error) {
+	runtime.Goexit()
+	return tool.Result{}, nil
+}
+
 // A panic in a tool is an error that the model is told, and stands in the log
 // with its stack.
 func TestPanickingTool(t *testing.T) {
-	var log bytes.Buffer
-	r := newRig(t, "chat", llmtest.Script{}, turns(says("", call("list_files", `{"path":"."}`)), says("I see.")), func(a *agent.Agent) {
-		a.Tools = panics{a.Tools}
-		a.Log = slog.New(slog.NewTextHandler(&log, nil))
-	})
-	if out := r.run(r.begin(), "Go."); out.Text != "I see." || out.Turns != 2 {
-		t.Fatalf("%+v", out)
-	}
-	if r.in("the tool broke: panic: index out of reach") != 1 {
-		t.Fatal(texts(r.sent()))
-	}
-	if got := log.String(); !strings.Contains(got, "tool=list_files") || !strings.Contains(got, "panics.Call") {
-		t.Fatal(got)
+	for name, c := range map[string]struct {
+		tools       func(tool.Caller) tool.Caller
+		told, stack string
+	}{
+		"in the call":  {func(c tool.Caller) tool.Caller { return panics{c} }, "panic: index out of reach", "panics.Call"},
+		"in the start": {func(c tool.Caller) tool.Caller { return starts{panics{c}} }, "panic: index out of reach", "starts.Start"},
+		"ended":        {func(c tool.Caller) tool.Caller { return ends{c} }, "it came to no result", "tool=list_files"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var log bytes.Buffer
+			list := call("list_files", `{"path":"."}`)
+			r := newRig(t, "chat", llmtest.Script{}, turns(says("", list, list), says("I see.")), func(a *agent.Agent) {
+				a.Tools = c.tools(a.Tools)
+				a.Parallel = 1
+				a.Log = slog.New(slog.NewTextHandler(&log, nil))
+			})
+			if out := r.run(r.begin(), "Go."); out.Text != "I see." || out.Turns != 2 {
+				t.Fatalf("%+v", out)
+			}
+			if r.in("the tool broke: "+c.told) != 2 {
+				t.Fatal(texts(r.sent()))
+			}
+			if got := log.String(); !strings.Contains(got, "tool=list_files") || !strings.Contains(got, c.stack) {
+				t.Fatal(got)
+			}
+		})
 	}
 }

@@ -13,6 +13,7 @@ import (
 // What a model is told of calls that have no result of their own.
 const (
 	unknown     = "[no result: the program ended before it was stored. Whether the call was done is not known: look before you make it again.]"
+	goneBack    = "[no result: the person went back to before it was there. Whether the call was done is not known: look before you make it again.]"
 	interrupted = "[no result: the person interrupted before the call was begun. Nothing was done.]"
 	unsure      = "[no result: the person interrupted the call. Whether it was done is not known: look before you make it again.]"
 	notRun      = "[not run: the answer was not whole. Make the call again if it is needed.]"
@@ -32,10 +33,14 @@ func (r *run) refuse(ctx context.Context, calls []llm.Part) error {
 }
 
 // settle gives calls of the last answer that have no result one that says so:
-// the process was ended between the two. They are not run again, for they may
-// have been done.
+// the process was ended between the two, or a person went back to there. They are
+// not run again, for they may have been done.
 func (r *run) settle(ctx context.Context) error {
 	st := r.State()
+	why := unknown
+	if st.Rewound {
+		why = goneBack
+	}
 	answered := map[string]bool{}
 	for i := len(st.Messages) - 1; i >= 0; i-- {
 		m := &st.Messages[i]
@@ -44,7 +49,7 @@ func (r *run) settle(ctx context.Context) error {
 				if answered[call.CallID] {
 					continue
 				}
-				d := done{call: call, result: failed(call, tool.Cancelled, unknown)}
+				d := done{call: call, result: failed(call, tool.Cancelled, why)}
 				if err := r.append(ctx, result(d)); err != nil {
 					return err
 				}

@@ -40,9 +40,10 @@ func TestFork(t *testing.T) {
 	}
 }
 
-// A session can be gone back to from before its compaction; the tools' writes
-// are then somebody's that the model does not know of.
-func TestReopen(t *testing.T) {
+// A session can be gone back to from before its compaction: the one that went on
+// then stays as it is, and nothing follows on it. To go back to the compaction
+// itself changes nothing of it.
+func TestBeforeTheCompaction(t *testing.T) {
 	r := newRig(t, "chat", llmtest.Script{}, says("Yes."), func(a *agent.Agent) { a.Prompt.System = "Short." })
 	c := r.begin()
 	r.run(c, "One, which is said at some length, so that a summary of it is shorter than it.")
@@ -51,15 +52,40 @@ func TestReopen(t *testing.T) {
 	if err := c.Compact(t.Context(), "", nil); err != nil {
 		t.Fatal(err)
 	}
-	back, err := r.agent.Reopen(t.Context(), old, at)
-	if err != nil {
-		t.Fatal(err)
+	next := c.ID()
+	rewind := func(to uint64) {
+		t.Helper()
+		ses, err := session.Resume(t.Context(), r.store, old)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := ses.Append(t.Context(), session.Title("gone back")); err != nil {
+			t.Fatal(err)
+		}
+		if err := ses.Rewind(t.Context(), to); err != nil {
+			t.Fatal(err)
+		}
 	}
+	closed := c.State().From.Seq + 1
+	if e := r.stored(old)[closed-1]; e.Kind() != session.KindCompaction {
+		t.Fatalf("event %d is a %s", closed, e.Kind())
+	}
+	rewind(closed)
+	if got := r.resume(old).ID(); got != next {
+		t.Fatalf("%s goes on, not %s", got, next)
+	}
+	rewind(at)
+	back := r.resume(old)
 	if back.ID() != old || roles(back.State().Messages) != "user assistant" {
 		t.Fatalf("%s, %s", back.ID(), roles(back.State().Messages))
 	}
 	r.run(back, "Three.")
-	if r.in("Two.") != 0 || r.in("One, which") != 1 || c.ID() == old {
+	if r.in("Two.") != 0 || r.in("One, which") != 1 || r.resume(next).ID() != next {
 		t.Fatal(texts(r.sent()))
+	}
+	// Back to the compaction: what it summed up is in force, but not open again.
+	rewind(closed)
+	if got := roles(r.resume(old).State().Messages); got != "user assistant user assistant" {
+		t.Fatal(got)
 	}
 }

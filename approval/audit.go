@@ -26,7 +26,7 @@ func (r *run) entry(kind record.Kind, p *tool.Plan) record.Entry {
 			e.Flags = append(e.Flags, string(n))
 		}
 	}
-	if e.Path == "" {
+	if e.Path == "" && (p == nil || !p.Has(tool.Outside)) {
 		e.Path = asked(r.c.Arguments)
 	}
 	return e
@@ -186,12 +186,5 @@ func refusal(t tool.Tool, c tool.Call, code tool.Code, message string) tool.Resu
 	if r, ok := t.(tool.Refuser); ok {
 		return r.Refuse(c, code, message)
 	}
-	text, err := json.Marshal(struct {
-		Success bool   `json:"success"`
-		Error   string `json:"error"`
-	}{false, string(code) + ": " + message})
-	if err != nil {
-		text = []byte(`{"success":false}`) // strings always marshal
-	}
-	return tool.Result{CallID: c.ID, Text: string(text), Code: code}
+	return tool.Result{CallID: c.ID, Text: tool.Failure(code, message), Code: code}
 }

@@ -103,6 +103,10 @@ func (p *place) leave() {
 // Start implements tool.Starter.
 func (h *Handler) Start(c tool.Call) func(context.Context) (tool.Result, error) {
 	t, known := h.Tools.Get(c.Name)
+	return h.start(c, t, known)
+}
+
+func (h *Handler) start(c tool.Call, t tool.Tool, known bool) func(context.Context) (tool.Result, error) {
 	r := &run{h: h, t: t}
 	if known {
 		s := t.Spec()

@@ -58,6 +58,11 @@ type Question struct {
 // Partial reports whether Diff does not show all that would be written.
 func (q Question) Partial() bool { return slices.Contains(q.Notes, tool.Large) }
 
+// Outside reports whether it is about a tool that is not ours, and no file that
+// is known here: Diff has the arguments of the call. ForSession is then about
+// this tool.
+func (q Question) Outside() bool { return slices.Contains(q.Notes, tool.Outside) }
+
 // File is one of several files that a call would write to: see tool.File.
 type File struct {
 	Path   string `json:"path"`
@@ -153,13 +158,20 @@ func (q Question) covers(a Answer, other Question) bool {
 		return false
 	}
 	a.Seal = other.Seal
+	if q.Outside() != other.Outside() || q.Outside() && q.Tool != other.Tool {
+		return false
+	}
 	return other.Session == q.Session && other.Write == q.Write && other.Check(a) == nil
 }
 
 func (q Question) expired(now time.Time) bool { return !q.Expires.IsZero() && !now.Before(q.Expires) }
 
-// seal binds path, base and result together.
+// seal binds path, base and result together; outside, tool and arguments.
 func seal(p *tool.Plan) string {
-	sum := sha256.Sum256([]byte(strings.Join([]string{"stet plan 1", p.Path, p.Before, p.After}, "\x00")))
+	bound := []string{"stet plan 1", p.Path, p.Before, p.After}
+	if p.Has(tool.Outside) {
+		bound = []string{"stet call 1", p.Call.Name, string(p.Call.Arguments)}
+	}
+	sum := sha256.Sum256([]byte(strings.Join(bound, "\x00")))
 	return hex.EncodeToString(sum[:])
 }

@@ -27,7 +27,7 @@ type Queue struct {
 
 	mu     sync.Mutex
 	open   []*waiting // the oldest first
-	closed []Closing  // the newest last
+	closed []Ended    // the newest last
 	subs   map[*Subscription]struct{}
 }
 
@@ -43,6 +43,13 @@ type Closing struct {
 	ID  string `json:"id"`
 	How string `json:"how"`          // the verdict, "expired" or "withdrawn"
 	By  string `json:"by,omitempty"` // who answered
+}
+
+// Ended is a question that is no longer open, for those who did not see it go.
+type Ended struct {
+	Closing
+	Path string
+	At   time.Time
 }
 
 // keepClosed is how many closings are remembered for late answers; behind is
@@ -139,8 +146,9 @@ func (q *Queue) answer(i int, a Answer) {
 
 // close takes a question out. The caller holds mu.
 func (q *Queue) close(i int, c Closing) {
+	ended := Ended{c, q.open[i].q.Path, time.Now()}
 	q.open = slices.Delete(q.open, i, i+1)
-	if q.closed = append(q.closed, c); len(q.closed) > 2*keepClosed {
+	if q.closed = append(q.closed, ended); len(q.closed) > 2*keepClosed {
 		q.closed = slices.Clone(q.closed[keepClosed:])
 	}
 	q.publish(Event{Closed: &c})
@@ -155,7 +163,7 @@ func (q *Queue) find(id string) int {
 func (q *Queue) gone(id string) error {
 	for _, c := range slices.Backward(q.closed) {
 		if c.ID == id {
-			return fmt.Errorf("question %s is %w: %s", id, ErrAnswered, c)
+			return fmt.Errorf("question %s is %w: %s", id, ErrAnswered, c.Closing)
 		}
 	}
 	return fmt.Errorf("question %q: %w", id, ErrUnknown)
@@ -180,6 +188,11 @@ func (c Closing) String() string {
 func (q *Queue) Open() []Question {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	return q.questions()
+}
+
+// questions are the open ones. The caller holds mu.
+func (q *Queue) questions() []Question {
 	out := make([]Question, len(q.open))
 	for i, w := range q.open {
 		out[i] = w.q

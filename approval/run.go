@@ -87,7 +87,7 @@ func (r *run) call(ctx context.Context, known bool) (tool.Result, error) {
 		if plan.Done != nil {
 			return r.finish(plan, plan.Result())
 		}
-		if r.endTurn == nil {
+		if r.endTurn == nil && !plan.Has(tool.Outside) {
 			if r.endTurn, err = r.h.turn(ctx, plan.Path); err != nil {
 				return r.ended(ctx, plan)
 			}
@@ -150,13 +150,18 @@ func (r *run) decide(p *tool.Plan, nobody bool) policy.Decision {
 	grants := r.s.granted()
 	for i, f := range files(p) {
 		d := r.h.policy().Decide(policy.Request{
-			Tool: r.c.Name, Path: f.Path, Write: p.Done == nil, Notes: p.Notes, Grants: grants, Nobody: nobody,
+			Tool: r.c.Name, Path: f.Path, Write: r.writes(p), Notes: p.Notes, Grants: grants, Nobody: nobody,
 		})
 		if i == 0 || d.Stricter(worst) {
 			worst = d
 		}
 	}
 	return worst
+}
+
+// writes reports whether the plan would change something.
+func (r *run) writes(p *tool.Plan) bool {
+	return p.Done == nil && !(p.Has(tool.Outside) && r.t.Spec().ReadOnly)
 }
 
 // covers reports whether the person who wrote the content that plan was made
@@ -188,6 +193,9 @@ func (r *run) ask(ctx context.Context, p *tool.Plan, d policy.Decision, asks int
 		if err = q.Check(a); err != nil {
 			err = fmt.Errorf("answer about %q: %w", p.Path, err)
 		}
+	}
+	if err == nil {
+		tool.Decided(ctx, decided(q, a))
 	}
 	var res tool.Result
 	switch {
@@ -221,10 +229,28 @@ func (r *run) ask(ctx context.Context, p *tool.Plan, d policy.Decision, asks int
 	return Answer{}, &res, err
 }
 
+// decided is an answer to q as a witness hears of it.
+func decided(q Question, a Answer) tool.Decision {
+	d := tool.Decision{CallID: q.CallID, Tool: q.Tool, Path: q.Path, Verdict: "approved", By: person(a), Words: a.Words}
+	switch a.Verdict {
+	case Edit:
+		d.Verdict = "edited"
+	case ForSession:
+		d.Grant = "*"
+	case ForPattern:
+		d.Grant = a.Pattern
+	case Reject:
+		d.Verdict = "rejected"
+	case Cancel:
+		d.Verdict = "cancelled"
+	}
+	return d
+}
+
 func (r *run) question(p *tool.Plan, d policy.Decision, asks int) Question {
 	q := Question{
 		Asked: time.Now(), Session: r.c.Session, Client: r.c.Client, CallID: r.c.ID, Tool: r.c.Name,
-		Path: p.Path, Write: p.Done == nil, Before: p.Before, After: p.After, Size: p.Size, Diff: p.Diff,
+		Path: p.Path, Write: r.writes(p), Before: p.Before, After: p.After, Size: p.Size, Diff: p.Diff,
 		Notes: p.Notes, Content: p.Content, Editable: p.Content != nil && p.Replan != nil,
 		Why: d.Rule, Grantable: d.Grantable, Relay: d.Relay, Again: asks, Seal: seal(p),
 	}
@@ -237,9 +263,14 @@ func (r *run) question(p *tool.Plan, d policy.Decision, asks int) Question {
 // approved notes who approved, and what that holds for beyond this call.
 func (r *run) approved(q Question, a Answer) {
 	r.by = person(a)
-	access := policy.Read
+	all := policy.Rule{On: policy.Read, Do: policy.Allow}
 	if q.Write {
-		access = policy.Write
+		all.On = policy.Write
+	}
+	if q.Outside() {
+		if p, err := policy.ParsePattern(q.Tool); err == nil { // else it is asked about again
+			all.Tools = []policy.Pattern{p}
+		}
 	}
 	switch a.Verdict {
 	case Approve:
@@ -248,11 +279,11 @@ func (r *run) approved(q Question, a Answer) {
 		r.decision = "edited"
 	case ForSession:
 		r.decision = "approved for the session"
-		r.s.grant(policy.Rule{On: access, Do: policy.Allow})
+		r.s.grant(all)
 	case ForPattern:
 		r.decision = "approved for " + a.Pattern
 		if p, err := policy.ParsePattern(a.Pattern); err == nil { // Check has parsed it before
-			r.s.grant(policy.Rule{Paths: []policy.Pattern{p}, On: access, Do: policy.Allow})
+			r.s.grant(policy.Rule{Paths: []policy.Pattern{p}, On: all.On, Do: policy.Allow})
 		}
 	}
 }

@@ -158,8 +158,9 @@ func (s *session) granted() []policy.Rule {
 func (s *session) grant(rule policy.Rule) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	equal := func(a, b policy.Pattern) bool { return a.String() == b.String() }
 	same := func(has policy.Rule) bool {
-		return has.On == rule.On && slices.EqualFunc(has.Paths, rule.Paths, func(a, b policy.Pattern) bool { return a.String() == b.String() })
+		return has.On == rule.On && slices.EqualFunc(has.Paths, rule.Paths, equal) && slices.EqualFunc(has.Tools, rule.Tools, equal)
 	}
 	if len(s.grants) < maxGrants && !slices.ContainsFunc(s.grants, same) {
 		s.grants = append(s.grants, rule)

@@ -24,13 +24,30 @@ type Subscription struct {
 func (q *Queue) Subscribe() *Subscription {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	s := &Subscription{q: q, more: make(chan struct{}, 1)}
+	s := q.subscribe()
 	for _, w := range q.open {
 		s.events = append(s.events, Event{Opened: &w.q})
 	}
 	if len(s.events) > 0 {
-		s.more <- struct{}{}
+		s.wake()
 	}
+	return s
+}
+
+// Watch is Subscribe for who shows the queue and may have shown it before: what
+// is open, and of the questions that have ended the newest, so many at most, are
+// of one moment, the oldest first. The subscription goes on from that moment:
+// nothing is told twice, and nothing is left out. Close it when done.
+func (q *Queue) Watch(most int) (open []Question, ended []Ended, s *Subscription) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	ended = slices.Clone(q.closed[max(0, len(q.closed)-most):])
+	return q.questions(), ended, q.subscribe()
+}
+
+// subscribe begins a subscription that has nothing yet. The caller holds mu.
+func (q *Queue) subscribe() *Subscription {
+	s := &Subscription{q: q, more: make(chan struct{}, 1)}
 	if q.subs == nil {
 		q.subs = map[*Subscription]struct{}{}
 	}

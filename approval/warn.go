@@ -20,6 +20,7 @@ var warnings = map[tool.Note]string{
 	tool.Attributes: "the file's owner or attributes will be lost",
 	tool.Large:      "too large to be shown whole",
 	tool.NewDirs:    "directories are created for it",
+	tool.Outside:    "this is not one of stet's own tools: what it does is not confined to the workspace, and cannot be undone here",
 }
 
 // Warnings says in words what the person should know before deciding, the

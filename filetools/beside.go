@@ -2,6 +2,7 @@ package filetools
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -26,12 +27,13 @@ func (t *Tools) Look(ctx context.Context, path string, seen freshness.File) (fre
 // longestNote is how many bytes of a difference are told unasked.
 const longestNote = 16 << 10
 
-// Changed tells what somebody else did to a file between the version that was
-// seen and the one that is there now: the unified diff, or, where whole is
-// false, a sentence that does not say all. It is an error when the file is not
-// the one of now any more.
-func (t *Tools) Changed(ctx context.Context, path string, seen freshness.File, now freshness.Sight) (text string, whole bool, err error) {
-	p, err := t.root.Path(path)
+// Changed tells what somebody else did to a file between the version that a
+// client session saw and the one that is there now: the unified diff, or, where
+// whole is false, a sentence that does not say all. It is an error when the file
+// is not the one of now any more. The file is text in the encoding that the
+// session has read or written it in, as to the tools.
+func (t *Tools) Changed(ctx context.Context, session string, seen freshness.File, now freshness.Sight) (text string, whole bool, err error) {
+	p, err := t.root.Path(seen.Path)
 	if err != nil {
 		return "", false, err
 	}
@@ -44,18 +46,22 @@ func (t *Tools) Changed(ctx context.Context, path string, seen freshness.File, n
 		return "It cannot be read as a whole: " + f.message + ".", false, nil
 	}
 	if after.Version != now.Version {
-		return "", false, fail(tool.ConcurrentModification, path+" is changing right now")
+		return "", false, fail(tool.ConcurrentModification, seen.Path+" is changing right now")
 	}
 	before, err := t.root.Kept(seen.Version)
 	if err != nil {
 		return "What it was is not kept any more: read it again.", false, nil
 	}
-	a, _, errA := decode(before, workspace.Encoding{})
-	b, _, errB := decode(after.Data, workspace.Encoding{})
-	if errA != nil || errB != nil {
-		return "It is no text in UTF-8 that could be compared: read it again.", false, nil
+	enc := t.encodingOf(session, seen.Path)
+	b, _, err := decode(after.Data, enc)
+	if f := (*failure)(nil); errors.As(err, &f) {
+		return "What it is now cannot be shown: " + f.message + ".", false, nil
 	}
-	text = diff.Lines(a, b, diff.Options{}).Unified("a/"+path, "b/"+path)
+	a, _, err := decode(before, enc)
+	if err != nil {
+		return "What it was is no text that it could be compared with: read it again.", false, nil
+	}
+	text = diff.Lines(a, b, diff.Options{}).Unified("a/"+seen.Path, "b/"+seen.Path)
 	if len(text) > longestNote {
 		return "The difference is long: read it again.", false, nil
 	}
@@ -65,8 +71,9 @@ func (t *Tools) Changed(ctx context.Context, path string, seen freshness.File, n
 // Show returns a file as it is on disk now, with a line that names it, and the
 // observations that go with showing it. Where the file has more than limit bytes
 // these are the lines that were shown before; where they cannot be told any
-// more, or the file is no text, there is none.
-func (t *Tools) Show(ctx context.Context, seen freshness.File, limit int) (text string, shown []freshness.Observation, err error) {
+// more, or the file is no text in the encoding that the client session has read
+// or written it in, there is none.
+func (t *Tools) Show(ctx context.Context, session string, seen freshness.File, limit int) (text string, shown []freshness.Observation, err error) {
 	p, err := t.root.Path(seen.Path)
 	if err != nil {
 		return "", nil, err
@@ -76,7 +83,7 @@ func (t *Tools) Show(ctx context.Context, seen freshness.File, limit int) (text 
 	if err != nil {
 		return "", nil, err
 	}
-	content, _, err := decode(c.Data, workspace.Encoding{})
+	content, _, err := decode(c.Data, t.encodingOf(session, seen.Path))
 	if err != nil || c.Unstable {
 		return "", nil, err
 	}
@@ -101,6 +108,15 @@ func (t *Tools) Show(ctx context.Context, seen freshness.File, limit int) (text 
 		shown = append(shown, o)
 	}
 	return b.String(), shown, nil
+}
+
+// encodingOf is what a client session has read or written a file in: see
+// request.rememberedEncoding.
+func (t *Tools) encodingOf(session, path string) workspace.Encoding {
+	s := t.session(session)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.encodings[path]
 }
 
 // Ignored tells of files that are not to be shown by themselves: those that are

@@ -28,7 +28,7 @@ func (b *bench) changed(path string) (string, bool) {
 	if now.Gone {
 		return "gone", true
 	}
-	text, whole, err := b.tools.Changed(b.t.Context(), path, f, now)
+	text, whole, err := b.tools.Changed(b.t.Context(), b.session, f, now)
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func TestChanged(t *testing.T) {
 		t.Errorf("%.100q, %v", text, whole)
 	}
 	b.put("a.txt", "\x00\x01\x02\xff")
-	if text, whole := b.changed("a.txt"); !strings.Contains(text, "no text") || whole {
+	if text, whole := b.changed("a.txt"); text != "What it is now cannot be shown: the file is binary." || whole {
 		t.Errorf("%q, %v", text, whole)
 	}
 	if err := os.Remove(b.file("a.txt")); err != nil {
@@ -64,6 +64,47 @@ func TestChanged(t *testing.T) {
 	}
 }
 
+// What somebody else did to a file that is not in UTF-8 is told as read_file shows
+// the file: in the encoding that it says itself, or that it was read in. Bytes that
+// are no text there are not shown. (FILE-16)
+func TestChangedEncodings(t *testing.T) {
+	utf16 := func(s string) string {
+		out := "\xff\xfe"
+		for _, r := range s {
+			out += string([]byte{byte(r), byte(r >> 8)})
+		}
+		return out
+	}
+	b := newBench(t, Config{}, workspace.Options{})
+	b.put("wide.txt", utf16("één\ntwo\n"))
+	b.call("read_file", `{"path":"wide.txt"}`)
+	b.put("wide.txt", utf16("één\ntwee\n"))
+	if text, whole := b.changed("wide.txt"); !strings.Contains(text, " één\n-two\n+twee\n") || !whole {
+		t.Errorf("%q, %v", text, whole)
+	}
+	b.put("old.txt", "caf\xe9\none\n")
+	b.call("read_file", `{"path":"old.txt","encoding":"iso-8859-1"}`)
+	b.put("old.txt", "caf\xe9\ntwo\n")
+	if text, whole := b.changed("old.txt"); !strings.Contains(text, " café\n-one\n+two\n") || !whole {
+		t.Errorf("%q, %v", text, whole)
+	}
+	if text, shown, err := b.tools.Show(t.Context(), b.session, b.seen("old.txt"), 100); text != "old.txt, lines 1-2 of 2:\ncafé\ntwo\n" || len(shown) != 1 || err != nil {
+		t.Errorf("%q, %+v, %v", text, shown, err)
+	}
+	b.put("plain.txt", "plain\n")
+	b.call("read_file", `{"path":"plain.txt"}`)
+	b.put("plain.txt", "caf\xe9\n")
+	if text, whole := b.changed("plain.txt"); text != "What it is now cannot be shown: the file is not valid utf-8; name its encoding." || whole {
+		t.Errorf("%q, %v", text, whole)
+	}
+	b.put("odd.txt", "caf\xe9\n")
+	b.call("Read", `{"path":"odd.txt"}`)
+	b.put("odd.txt", "coffee\n")
+	if text, whole := b.changed("odd.txt"); !strings.Contains(text, "read it again") || strings.Contains(text, "\xe9") || whole {
+		t.Errorf("%q, %v", text, whole)
+	}
+}
+
 // A file is shown as it is now, or, where it is too long, what was shown of it
 // before; to look is not to have seen. (CTX-4)
 func TestShow(t *testing.T) {
@@ -71,23 +112,23 @@ func TestShow(t *testing.T) {
 	b.put("a.txt", "one\ntwo\nthree\nfour\n")
 	b.call("read_file", `{"path":"a.txt","start_line":2,"end_line":3}`)
 	f := b.seen("a.txt")
-	text, shown, err := b.tools.Show(t.Context(), f, 1000)
+	text, shown, err := b.tools.Show(t.Context(), b.session, f, 1000)
 	if err != nil || text != "a.txt, lines 1-4 of 4:\none\ntwo\nthree\nfour\n" || len(shown) != 1 || shown[0].Lines != (freshness.Range{}) {
 		t.Fatalf("%q, %+v, %v", text, shown, err)
 	}
 	if b.seen("a.txt").Whole {
 		t.Error("to show is not to have shown")
 	}
-	text, shown, err = b.tools.Show(t.Context(), f, 12)
+	text, shown, err = b.tools.Show(t.Context(), b.session, f, 12)
 	if err != nil || text != "a.txt, lines 2-3 of 4:\ntwo\nthree\n\n" || len(shown) != 1 || shown[0].Lines != (freshness.Range{First: 2, Last: 3}) {
 		t.Fatalf("%q, %+v, %v", text, shown, err)
 	}
 	b.put("a.txt", "one\ntwo\nthree\nfour\nfive\n")
-	if text, _, err := b.tools.Show(t.Context(), f, 12); text != "" || err != nil {
+	if text, _, err := b.tools.Show(t.Context(), b.session, f, 12); text != "" || err != nil {
 		t.Fatalf("%q, %v", text, err)
 	}
 	b.put("b.bin", "\x00\x01")
-	if text, _, err := b.tools.Show(t.Context(), freshness.File{Path: "b.bin"}, 100); text != "" || err == nil {
+	if text, _, err := b.tools.Show(t.Context(), b.session, freshness.File{Path: "b.bin"}, 100); text != "" || err == nil {
 		t.Fatalf("%q, %v", text, err)
 	}
 }

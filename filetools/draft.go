@@ -253,7 +253,7 @@ func (d *draft) askedTo(text string) string {
 // apply writes what was planned.
 func (q *request) apply(ctx context.Context, p *tool.Plan, tg target, data []byte, text string, enc workspace.Encoding, d draft) (tool.Result, error) {
 	began := q.cfg.Now()
-	w, err := q.root.Write(ctx, tg.path, data, workspace.Version(p.Before), workspace.WriteOptions{
+	w, err := q.writeBytes(ctx, tg.path, data, workspace.Version(p.Before), workspace.WriteOptions{
 		CreateDirs: d.createDirs, Backup: d.backup, Control: p.Has(tool.Control), Linked: p.Has(tool.HardLink),
 	})
 	// Somebody else may have written these very bytes meanwhile: then there is

@@ -30,6 +30,9 @@ type Config struct {
 	// WriteLimit is that of the Root's options, so that nobody is asked about
 	// a write that cannot be made. 0: 5 MB. (FILE-8)
 	WriteLimit int64
+	// PartsLimit is likewise, of a content that comes in parts. 0: 100 MB.
+	// (FILE-9)
+	PartsLimit int64
 
 	// Hidden tells of paths whose content is not to be shown: searches pass
 	// over them, listings leave them out. It does not replace the decision on
@@ -66,6 +69,9 @@ func New(c Config) (*Tools, error) {
 	}
 	if c.WriteLimit == 0 {
 		c.WriteLimit = 5 << 20
+	}
+	if c.PartsLimit == 0 {
+		c.PartsLimit = 100 << 20
 	}
 	if c.Sessions == 0 {
 		c.Sessions = 1000
@@ -146,7 +152,7 @@ func (f *fileTool) Spec() tool.Spec { return f.s }
 func (f *fileTool) Plan(ctx context.Context, c tool.Call) (*tool.Plan, error) {
 	q := &request{Tools: f.t, kind: f.k, call: c, began: f.t.cfg.Now(), ses: f.t.session(c.Session)}
 	q.ses.spend(f.t.cfg.Dedupe.tokens(string(c.Arguments)))
-	args, err := f.k.params.parse(c.Arguments)
+	args, err := q.arguments()
 	if err == nil {
 		q.args, q.path = args, args.str("path")
 		var p *tool.Plan

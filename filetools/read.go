@@ -84,7 +84,9 @@ func planRead(ctx context.Context, q *request) (*tool.Plan, error) {
 		return nil, err
 	}
 	q.opened = pg.Info.Path.String()
-	return q.done(func() string { return encode(q.page(&pg)) }), nil
+	done := q.done(func() string { return encode(q.page(&pg)) })
+	done.Before = string(pg.Version)
+	return done, nil
 }
 
 // page is the envelope around a page. Where lines are not shown again, data has

@@ -76,7 +76,11 @@ func (q *request) takeEncoding() error {
 }
 
 func (q *request) readWhole(ctx context.Context, p workspace.Path) (*tool.Plan, error) {
-	c, err := q.root.ReadAll(ctx, p)
+	read := q.root.ReadAll
+	if q.call.Large {
+		read = q.root.ReadLarge
+	}
+	c, err := read(ctx, p)
 	if errors.Is(err, workspace.ErrTooLarge) {
 		f, _ := asFailure(err)
 		f.message += "; read it in parts by start_line and end_line"
@@ -159,7 +163,7 @@ func (q *request) readDone(info workspace.Info, v workspace.Version, enc workspa
 	if enc != (workspace.Encoding{}) {
 		d.Encoding = encodingName(enc)
 	}
-	return q.done(func() string {
+	p := q.done(func() string {
 		a := q.shown(showing{info: info, version: v, enc: enc, lines: lines, size: len(text)})
 		switch a.kind {
 		case repeat:
@@ -169,6 +173,8 @@ func (q *request) readDone(info workspace.Info, v workspace.Version, enc workspa
 		}
 		return encode(operation{Success: true, Content: &text, LinesRead: &n, Data: d})
 	})
+	p.Before = string(v)
+	return p
 }
 
 func encodingName(e workspace.Encoding) string {

@@ -199,7 +199,7 @@ func (q *request) put(ctx context.Context, p *tool.Plan, tg target, c *content, 
 	if c.version == "" {
 		return q.root.Remove(ctx, tg.path, was, o)
 	}
-	return q.root.Write(ctx, tg.path, c.data, was, o)
+	return q.writeBytes(ctx, tg.path, c.data, was, o)
 }
 
 // undone notes what was put back, and is the result.

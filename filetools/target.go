@@ -255,10 +255,14 @@ func (q *request) rememberedEncoding(name string) {
 	}
 }
 
-// checkSize is FILE-8, before anybody is asked.
+// checkSize is FILE-8 and FILE-9, before anybody is asked.
 func (q *request) checkSize(n int) error {
-	if int64(n) > q.cfg.WriteLimit {
-		return fail(tool.FileTooLarge, fmt.Sprintf("%d bytes, the limit is %d", n, q.cfg.WriteLimit))
+	limit := q.cfg.WriteLimit
+	if q.call.Staged != nil {
+		limit = q.cfg.PartsLimit
+	}
+	if int64(n) > limit {
+		return fail(tool.FileTooLarge, fmt.Sprintf("%d bytes, the limit is %d", n, limit))
 	}
 	return nil
 }

@@ -135,7 +135,7 @@ type Request struct {
 	Path   string // relative to the workspace, links resolved; "" where there is none
 	Write  bool   // it has something to apply
 	Notes  []tool.Note
-	Grants []Rule // what a person has allowed this session, the oldest first
+	Grants []Rule // what a person has allowed this session, the oldest first; tool.Outside needs one that names the tool
 	Nobody bool   // nobody can be asked
 }
 
@@ -169,7 +169,7 @@ func (p *Policy) Decide(r Request) Decision {
 	if d.Action != Ask {
 		return d
 	}
-	if g, ok := first(r.Grants, r); ok && g.Do == Allow {
+	if g, ok := granted(r); ok && g.Do == Allow {
 		return Decision{Action: Allow, Rule: "grant " + g.scope()}
 	}
 	if p.Unattended && byDefault {
@@ -250,9 +250,16 @@ func find(rules []Rule, r Request) (Rule, int, bool) {
 	return Rule{}, 0, false
 }
 
-func first(rules []Rule, r Request) (Rule, bool) {
-	rule, _, ok := find(rules, r)
-	return rule, ok
+// granted returns the first grant that matches. Who lets all files be written to
+// has not spoken of what is done outside.
+func granted(r Request) (Rule, bool) {
+	outside := slices.Contains(r.Notes, tool.Outside)
+	for _, g := range r.Grants {
+		if g.matches(r) && (!outside || len(g.Tools) > 0) {
+			return g, true
+		}
+	}
+	return Rule{}, false
 }
 
 // matches: a rule that lets pass must match letter by letter; one that holds
@@ -272,11 +279,15 @@ func (rule Rule) matches(r Request) bool {
 
 // scope is what a grant covers, for the record.
 func (rule Rule) scope() string {
-	if len(rule.Paths) == 0 {
+	named := rule.Paths
+	if len(named) == 0 {
+		named = rule.Tools
+	}
+	if len(named) == 0 {
 		return "session"
 	}
 	s := ""
-	for i, p := range rule.Paths {
+	for i, p := range named {
 		if i > 0 {
 			s += " "
 		}

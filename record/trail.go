@@ -27,30 +27,32 @@ const (
 )
 
 // Entry is one entry of the audit trail. Like every row of this package it has
-// no content: of files it has names and hashes.
+// no content: of files it has names and hashes. Its JSON is what "stet audit
+// --json" prints and the web UI shows.
 type Entry struct {
-	Seq  uint64    // from 1, without gaps; given by the trail
-	Time time.Time // trails keep microseconds, in UTC
-	Prev string    // Hash of the entry before, "" for the first; given by the trail
-	Hash string    // see Chain; given by the trail
+	Seq  uint64    `json:"seq"`  // from 1, without gaps; given by the trail
+	Time time.Time `json:"time"` // trails keep microseconds, in UTC
 
-	Kind   Kind
-	Intent uint64 // with Outcome: the Seq of the intent
+	Kind   Kind   `json:"kind"`
+	Intent uint64 `json:"intent,omitempty"` // with Outcome: the Seq of the intent
 
-	Root    string // the workspace, as an absolute path
-	Session string // the client session
-	Client  string // who called, as it calls itself
-	CallID  string
-	Tool    string
-	Path    string // relative to the root; as it was given, where it led nowhere
-	Bytes   int64  // of the file as written; of the result, where nothing is written
-	Before  string // content hash before; "" where there was no file
-	After   string // content hash after a write
+	Root    string `json:"root,omitempty"`    // the workspace, as an absolute path
+	Session string `json:"session,omitempty"` // the client session
+	Client  string `json:"client,omitempty"`  // who called, as it calls itself
+	CallID  string `json:"call_id,omitempty"`
+	Tool    string `json:"tool,omitempty"`
+	Path    string `json:"path,omitempty"`   // relative to the root; as it was given, where it led nowhere
+	Bytes   int64  `json:"bytes"`            // of the file as written; of the result, where nothing is written
+	Before  string `json:"before,omitempty"` // content hash before, or of what was read; "" where there was no file
+	After   string `json:"after,omitempty"`  // content hash after a write
 
-	Decision string // "allowed", "approved", "edited", "rejected", …
-	By       string // what or who decided: "policy default", "person anna"
-	Outcome  string // OK, Broke, or a code; "" with Intent
-	Flags    []string
+	Decision string   `json:"decision,omitempty"` // "allowed", "approved", "edited", "rejected", …
+	By       string   `json:"by,omitempty"`       // what or who decided: "policy default", "person anna"
+	Outcome  string   `json:"outcome,omitempty"`  // OK, Broke, or a code; "" with Intent
+	Flags    []string `json:"flags,omitempty"`
+
+	Prev string `json:"prev"` // Hash of the entry before, "" for the first; given by the trail
+	Hash string `json:"hash"` // see Chain; given by the trail
 }
 
 // TrailQuery chooses entries. The zero value chooses all.

@@ -38,6 +38,9 @@ func Writes(ctx context.Context, t Trail, session string, since uint64) ([]Write
 		}
 		for _, e := range entries {
 			q.After = e.Seq
+			if e.Kind == Intent && e.Path == "" {
+				continue // done outside, and to no file that is known
+			}
 			if e.Kind == Intent {
 				at[e.Seq] = len(out)
 				out = append(out, Write{

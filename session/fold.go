@@ -21,8 +21,14 @@ type State struct {
 
 	Files     []freshness.Observation // in force, for freshness.Fold
 	Approvals []Approval              // in force
+	Decided   []uint64                // the number of the event of each of them
+	Rewound   bool                    // nothing was said since the conversation went back to an earlier place, or was forked there
 	Context   llm.Usage               // of the newest message in force that has one: the size of the window
-	Spent     llm.Usage               // by all requests of this session, those rewound too
+
+	// Paid is what each request of this session used that was answered, those
+	// rewound too, and Spent their sum. What sub-agents used is in their sessions.
+	Paid  []Usage
+	Spent llm.Usage
 
 	Damaged []Damage // what is missing in the state
 }
@@ -103,8 +109,9 @@ func (f *Fold) add(e Event) {
 	switch b := e.Body.(type) {
 	case Opening:
 		f.state.Carried = b.Carried
+		f.state.Rewound = b.From.Relation == Forked
 	case Usage:
-		f.spend(e.Seq, &b.Used)
+		f.spend(e.Seq, b.Model, &b.Used)
 	case Rewind:
 		if b.To == 0 || b.To >= e.Seq {
 			f.damage(Damage{e.Seq, e.Seq, fmt.Sprintf("a rewind to event %d, which is not before it", b.To)})
@@ -112,6 +119,7 @@ func (f *Fold) add(e Event) {
 		}
 		end = f.ends[b.To-1]
 		f.rebuild(end)
+		f.state.Rewound = true
 	case Unknown:
 		f.damage(Damage{e.Seq, e.Seq, fmt.Sprintf("written by a newer version (%s, format %d)", b.Kind, e.Version)})
 	case Message, File, Approval:
@@ -119,17 +127,19 @@ func (f *Fold) add(e Event) {
 		end = len(f.items) - 1
 		f.apply(e)
 		if m, ok := b.(Message); ok {
-			f.spend(e.Seq, m.Usage)
+			f.state.Rewound = f.state.Rewound && e.Seq <= f.state.Carried+1
+			f.spend(e.Seq, m.Model, m.Usage)
 		}
 	}
 	f.ends = append(f.ends, end)
 }
 
 // spend counts what a request used. What was taken along was spent elsewhere.
-func (f *Fold) spend(seq uint64, u *llm.Usage) {
+func (f *Fold) spend(seq uint64, model string, u *llm.Usage) {
 	if u == nil || seq <= f.state.Carried+1 {
 		return
 	}
+	f.state.Paid = append(f.state.Paid, Usage{model, *u})
 	s := &f.state.Spent
 	s.Input += u.Input
 	s.CacheRead += u.CacheRead
@@ -153,13 +163,15 @@ func (f *Fold) apply(e Event) {
 		s.Files = append(s.Files, freshness.Observation(b))
 	case Approval:
 		s.Approvals = append(s.Approvals, b)
+		s.Decided = append(s.Decided, e.Seq)
 	}
 }
 
 // rebuild puts the items up to end into force, and nothing else.
 func (f *Fold) rebuild(end int) {
 	s := &f.state
-	s.Messages, s.Marks, s.Files, s.Approvals, s.Context = nil, nil, nil, nil, llm.Usage{}
+	s.Messages, s.Marks, s.Files, s.Context = nil, nil, nil, llm.Usage{}
+	s.Approvals, s.Decided = nil, nil
 	for _, e := range f.until(end) {
 		f.apply(e)
 	}
@@ -179,7 +191,8 @@ func (f *Fold) until(end int) []Event {
 func (f *Fold) State() State {
 	s := f.state
 	s.Messages, s.Marks = slices.Clip(s.Messages), slices.Clip(s.Marks)
-	s.Files, s.Approvals = slices.Clip(s.Files), slices.Clip(s.Approvals)
+	s.Files, s.Approvals, s.Decided = slices.Clip(s.Files), slices.Clip(s.Approvals), slices.Clip(s.Decided)
+	s.Paid = slices.Clip(s.Paid)
 	return s
 }
 

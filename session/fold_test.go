@@ -234,3 +234,29 @@ func BenchmarkFold(b *testing.B) {
 		}
 	}
 }
+
+// A state says whether anything was said since a person went back to there.
+func TestRewound(t *testing.T) {
+	said := session.Message{Role: llm.User, Parts: []llm.Part{{Text: "words"}}}
+	for name, c := range map[string]struct {
+		opening session.Opening
+		more    []session.Body
+		want    bool
+	}{
+		"begun":            {session.Opening{}, []session.Body{said}, false},
+		"rewound":          {session.Opening{}, []session.Body{said, said, session.Rewind{To: 2}}, true},
+		"and titled":       {session.Opening{}, []session.Body{said, said, session.Rewind{To: 2}, session.Title("t")}, true},
+		"and gone on with": {session.Opening{}, []session.Body{said, said, session.Rewind{To: 2}, said}, false},
+		"forked":           {session.Opening{From: session.Link{Relation: session.Forked}, Carried: 2}, []session.Body{said, said}, true},
+		"fork gone on":     {session.Opening{From: session.Link{Relation: session.Forked}, Carried: 2}, []session.Body{said, said, said}, false},
+		"compacted":        {session.Opening{From: session.Link{Relation: session.Compacted}, Carried: 2}, []session.Body{said, said}, false},
+	} {
+		var events []session.Event
+		for i, b := range append([]session.Body{c.opening}, c.more...) {
+			events = append(events, session.Event{Seq: uint64(i) + 1, Body: b})
+		}
+		if got := session.FoldEvents("s", events).Rewound; got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}

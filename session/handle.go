@@ -204,6 +204,10 @@ func (s *Session) added(b Batch) {
 
 // own returns a body as it comes out of a store: nobody else has its memory.
 func own(b Body) Body {
+	if f, ok := b.(File); ok {
+		f.Time = f.Time.UTC().Round(0)
+		return f
+	}
 	m, ok := b.(Message)
 	if !ok {
 		return b

@@ -9,11 +9,15 @@ import (
 )
 
 // Hub is a Store that tells subscribers what is added through it. It may be
-// used concurrently. What other processes add is told with the next event that
-// comes through here, in its place.
+// used concurrently. What other processes add is told when it is found, in its
+// place: at the latest with the next event that comes through here.
 type Hub struct {
 	Store
 	Limit int // events that may wait for a subscriber; 0: 1024
+	// Poll is how often a subscriber that waits looks for what other processes
+	// have added; 0: never. A look reads the events after the last one, of which
+	// there are mostly none.
+	Poll time.Duration
 
 	mu   sync.Mutex
 	subs map[*Subscription]struct{}
@@ -119,6 +123,12 @@ func (s *Subscription) tell(b Batch, limit int) {
 // it has had all events up to the one that Next returned last, and can subscribe
 // again from there. Damaged events are passed over.
 func (s *Subscription) Next(ctx context.Context) (Event, error) {
+	var look <-chan time.Time
+	if s.hub.Poll > 0 {
+		looks := time.NewTicker(s.hub.Poll)
+		defer looks.Stop()
+		look = looks.C
+	}
 	for {
 		if len(s.read) > 0 {
 			e := s.read[0]
@@ -137,7 +147,7 @@ func (s *Subscription) Next(ctx context.Context) (Event, error) {
 			s.next++
 			return e, nil
 		case ok && e.Seq > s.next: // others were told first, or wrote elsewhere
-			if s.read, _, err = s.hub.Store.Events(ctx, s.id, s.next-1); err != nil {
+			if err := s.catchUp(ctx); err != nil {
 				return Event{}, err
 			}
 			continue
@@ -146,10 +156,20 @@ func (s *Subscription) Next(ctx context.Context) (Event, error) {
 		}
 		select {
 		case <-s.news:
+		case <-look:
+			if err := s.catchUp(ctx); err != nil {
+				return Event{}, err
+			}
 		case <-ctx.Done():
 			return Event{}, ctx.Err()
 		}
 	}
+}
+
+// catchUp reads what is stored and has not been returned.
+func (s *Subscription) catchUp(ctx context.Context) (err error) {
+	s.read, _, err = s.hub.Store.Events(ctx, s.id, s.next-1)
+	return err
 }
 
 // take returns the event that waits longest. Once cut off there is none.

@@ -17,9 +17,17 @@ import (
 func WriteMarkdown(w io.Writer, s State) error {
 	m := markdown{bufio.NewWriter(w)}
 	m.head(s)
+	decided := 0
+	before := func(seq uint64) {
+		for ; decided < len(s.Decided) && s.Decided[decided] < seq; decided++ {
+			m.approval(s.Decided[decided], s.Approvals[decided])
+		}
+	}
 	for i, message := range s.Messages {
+		before(s.Marks[i])
 		m.message(s.Marks[i], message)
 	}
+	before(s.Last + 1)
 	return m.Flush()
 }
 
@@ -93,6 +101,26 @@ func (m markdown) message(seq uint64, message llm.Message) {
 		default:
 			m.printf("\n(%d bytes that are not text)\n", len(p.Raw))
 		}
+	}
+}
+
+// approval writes what was decided about a call.
+func (m markdown) approval(seq uint64, a Approval) {
+	line := func(s string) string { return oneLine(plain(s), 4096) }
+	m.printf("\n## Decision (%d)\n\n%s: %s", seq, line(a.Decision), line(a.Tool))
+	if a.Path != "" {
+		m.printf(" of `%s`", line(a.Path))
+	}
+	m.printf(", call `%s`", line(a.CallID))
+	if a.By != "" {
+		m.printf(", by %s", line(a.By))
+	}
+	if a.Grant != "" {
+		m.printf(", and from then on for `%s`", line(a.Grant))
+	}
+	m.printf("\n")
+	if a.Words != "" {
+		m.printf("\n> %s\n", strings.ReplaceAll(strings.TrimSuffix(plain(a.Words), "\n"), "\n", "\n> "))
 	}
 }
 

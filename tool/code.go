@@ -21,3 +21,6 @@ const (
 	IsDirectory            Code = "is_directory"
 	BinaryFile             Code = "binary_file"
 )
+
+// ToolError is what a tool that is not ours says of its own failures.
+const ToolError Code = "tool_error"

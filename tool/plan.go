@@ -25,7 +25,7 @@ type Plan struct {
 	Before string // its content hash now; "" where there is no file
 	After  string // its content hash once applied
 	Size   int64  // bytes once applied
-	Diff   string // unified, of the decoded texts; "" where they cannot be shown
+	Diff   string // unified, of the decoded texts; "" where they cannot be shown; see also Outside
 	Notes  []Note // what whoever decides has to know
 
 	// Files are the files of a plan that writes to several, else nil. Path is
@@ -71,6 +71,11 @@ const (
 	Reencoded  Note = "reencoded"   // the whole file is written in another encoding
 	Large      Note = "large"       // too large to be shown whole
 	NewDirs    Note = "directories" // directories are created with it
+
+	// Outside: somebody else's tool does it, not to a file that is known here.
+	// The plan has no path, and its Diff is the arguments of the call. Where the
+	// tool's Spec says ReadOnly, it is a read for all that it has an Apply.
+	Outside Note = "outside"
 )
 
 // Result is the result of a plan that is done, on its way to the caller. It is

@@ -26,13 +26,27 @@ type Call struct {
 	Client    string // who calls, as it calls itself; for the audit trail
 	Name      string
 	Arguments json.RawMessage // a JSON object
+
+	// Staged is the argument "content", where that came in parts; else nil. It
+	// belongs to who made the call. (FILE-9)
+	Staged Staged
+	// Large says that the caller takes a content as large as one in parts may be.
+	Large bool
+}
+
+// Staged is a content that comes in parts, each of which Write adds. Bytes is all
+// of it, or the first error of Write. Abort ends it; more calls do nothing.
+type Staged interface {
+	Write(part []byte) (int, error)
+	Bytes() ([]byte, error)
+	Abort() error
 }
 
 // Result is what a call came to. What a model can act on is a Result, with a
 // Code when it failed; what broke is a Go error beside it.
 type Result struct {
 	CallID string
-	Text   string // what the model gets: a JSON object
+	Text   string // what the model gets: a JSON object, of somebody else's tool what that says
 	Code   Code   // empty when the call succeeded
 }
 

@@ -54,24 +54,34 @@ func (r *Root) Stream(p Path) (io.ReadCloser, Info, error) {
 // tries again. What is read is kept as a version if it may be written back.
 // (FILE-8, FILE-15)
 func (r *Root) ReadAll(ctx context.Context, p Path) (Content, error) {
+	return r.readUpTo(ctx, p, r.opt.ReadLimit)
+}
+
+// ReadLarge is ReadAll for who takes a file in parts: of up to PartsLimit bytes.
+// (FILE-9)
+func (r *Root) ReadLarge(ctx context.Context, p Path) (Content, error) {
+	return r.readUpTo(ctx, p, max(r.opt.ReadLimit, r.opt.PartsLimit))
+}
+
+func (r *Root) readUpTo(ctx context.Context, p Path, limit int64) (Content, error) {
 	if err := r.enter(); err != nil {
 		return Content{}, wrap("read", p.name, err)
 	}
 	defer r.leave()
-	c, err := r.readAll(ctx, p)
+	c, err := r.readAll(ctx, p, limit)
 	return c, wrap("read", p.name, err)
 }
 
-func (r *Root) readAll(ctx context.Context, p Path) (Content, error) {
+func (r *Root) readAll(ctx context.Context, p Path, limit int64) (Content, error) {
 	f, err := r.open(p)
 	if err != nil {
 		return Content{}, err
 	}
 	defer f.Close()
-	if f.stat.Size > r.opt.ReadLimit {
-		return Content{}, because(ErrTooLarge, limitWords(f.stat.Size, r.opt.ReadLimit))
+	if f.stat.Size > limit {
+		return Content{}, because(ErrTooLarge, limitWords(f.stat.Size, limit))
 	}
-	c, err := r.readWhole(ctx, f, r.opt.ReadLimit)
+	c, err := r.readWhole(ctx, f, limit)
 	if err != nil {
 		return Content{}, err
 	}

@@ -81,10 +81,13 @@ func (s *Staged) Version() Version {
 	return Version(hex.EncodeToString(s.sum.Sum(nil)))
 }
 
-// Bytes returns what is staged so far, for a diff.
+// Bytes returns what is staged so far, for a diff, or why a part was not.
 func (s *Staged) Bytes() ([]byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.fault != nil {
+		return nil, wrap("stage", s.path.name, s.fault)
+	}
 	if s.file == nil {
 		return nil, wrap("stage", s.path.name, os.ErrClosed)
 	}

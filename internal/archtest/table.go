@@ -43,6 +43,7 @@ var table = []row{
 	{"approval", 2, []string{"tool", "policy", "record"}, "plan, decide, ask, apply, and write it down"},
 
 	{"filetools", 3, []string{"tool", "workspace", "freshness", "record", "internal/edit", "internal/diff", "internal/merge3", "internal/rawjson"}, "the tools over the one door; arguments are read from JSON"},
+	{"mcpclient", 3, []string{"tool"}, "the tools of others as tools: what filetools are for files; no front end, so that each of them can have it"},
 	{"history", 3, []string{"llm", "tokens", "prices", "dialect", "internal/diff"}, "plans over words alone: no disk, no wire"},
 	{"transcript", 3, []string{"llm"}, "recorded sessions become words; what they mean is dialect's"},
 	{"session", 3, []string{"llm", "freshness"}, "events and their fold; a seam without drivers"},
@@ -52,16 +53,16 @@ var table = []row{
 	{"replay", 4, []string{"llm", "history", "transcript", "tokens", "prices", "dialect"}, "a recording through a policy, priced"},
 	{"agent", 4, []string{"llm", "tool", "history", "session", "tokens", "prices", "freshness"}, "the loop"},
 
-	{"proxy", 5, []string{"llm", "llm/*", "history", "tokens", "prices", "record"}, "no other front end, no driver: cmd hands it a store"},
+	{"proxy", 5, []string{"llm", "llm/*", "history", "tokens", "prices", "record", "internal/sameorigin"}, "no other front end, no driver: cmd hands it a store"},
 	{"gateway/*", 5, []string{"tool", "gateway", "gateway/wire"}, "a bus carries frames"},
-	{"gateway", 5, []string{"tool", "approval", "session", "record", "gateway/wire"}, "front ends do not import each other"},
-	{"mcpserver", 5, []string{"tool", "approval", "internal/rawjson"}, "the tools over MCP; a plain call is found in its line"},
-	{"acp", 5, []string{"agent", "approval", "tool", "llm", "session", "internal/diff"}, "the agent over ACP; what it says, its calls and what is stored are told in the protocol's words, and unsaved text as a diff"},
+	{"gateway", 5, []string{"tool", "approval", "session", "record", "gateway/wire", "internal/sameorigin"}, "front ends do not import each other; whose page asks is looked at in one place"},
+	{"mcpserver", 5, []string{"tool", "approval", "internal/rawjson", "internal/sameorigin"}, "the tools over MCP; a plain call is found in its line, whose page asks is looked at in one place"},
+	{"acp", 5, []string{"agent", "approval", "tool", "llm", "session", "mcpclient", "internal/diff"}, "the agent over ACP; what it says, its calls and what is stored are told in the protocol's words, and unsaved text as a diff; a session names MCP servers"},
 	{"tui", 5, []string{"agent", "approval", "session", "record", "llm"}, "chat and dialogs on a terminal; what is said is llm's"},
-	{"web", 5, []string{"agent", "approval", "session", "record", "llm"}, "the embedded UI; the messages of a session are llm's"},
+	{"web", 5, []string{"agent", "approval", "session", "record", "llm", "internal/sameorigin"}, "the embedded UI; the messages of a session are llm's, and whose page asks is looked at in one place"},
 
 	{"cmd/*", 6, []string{"*"}, "wiring only, and so everything"},
-	{"test/npm", 0, nil, "installs what tests and the benchmark run from npm; support for three of them, and no test itself"},
+	{"test/npm", 0, nil, "installs what tests and the benchmark run from npm; support for several of them, and no test itself"},
 	{"test/*", 6, []string{"*"}, "the product as its users run it"},
 }
 

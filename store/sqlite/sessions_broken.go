@@ -22,7 +22,7 @@ func openBroken(ctx context.Context, path string) (*Store, error) {
 	q.Add("_pragma", "writable_schema(1)") // SQLite then does not insist on all pages being there
 	source := url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(path), RawQuery: q.Encode()}
 	s := &Store{path: path}
-	for _, db := range []**sql.DB{&s.db, &s.synced} {
+	for _, db := range []**sql.DB{&s.db, &s.synced, &s.aside} {
 		if *db, err = sql.Open("sqlite", source.String()); err != nil {
 			return nil, errors.Join(err, s.closeAll())
 		}
@@ -36,7 +36,7 @@ func openBroken(ctx context.Context, path string) (*Store, error) {
 
 func (s *Store) closeAll() error {
 	var errs []error
-	for _, db := range []*sql.DB{s.db, s.synced} {
+	for _, db := range []*sql.DB{s.db, s.synced, s.aside} {
 		if db != nil {
 			errs = append(errs, db.Close())
 		}

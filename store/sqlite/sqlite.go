@@ -63,6 +63,7 @@ const busyMillis = 10_000
 type Store struct {
 	db     *sql.DB
 	synced *sql.DB // the same file; commits survive a power cut
+	aside  *sql.DB // the same file, by one connection that never writes: see Changes
 	path   string
 	closed atomic.Bool
 }
@@ -102,11 +103,23 @@ func Open(ctx context.Context, path string) (*Store, error) {
 		return nil, errors.Join(fmt.Errorf("open records %s: %w", path, err), db.Close())
 	}
 	synced.SetMaxOpenConns(1) // writers of one process wait here, not in SQLite
-	s := &Store{db: db, synced: synced, path: path}
+	aside, err := sql.Open("sqlite", dsn(path, "NORMAL"))
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open records %s: %w", path, err), synced.Close(), db.Close())
+	}
+	aside.SetMaxOpenConns(1)
+	s := &Store{db: db, synced: synced, aside: aside, path: path}
 	if err := s.upgrade(ctx); err != nil {
-		return nil, errors.Join(s.explain("open", err), synced.Close(), db.Close())
+		return nil, errors.Join(s.explain("open", err), aside.Close(), synced.Close(), db.Close())
 	}
 	return s, nil
+}
+
+// Changes returns a number that is another one when something was written to the
+// file since the last call, by whatever process, sessions too. It reads no table.
+func (s *Store) Changes(ctx context.Context) (n int64, err error) {
+	err = s.aside.QueryRowContext(ctx, "PRAGMA data_version").Scan(&n)
+	return n, s.explain("look at", err)
 }
 
 // claim makes the file if it is not there, with nobody but its owner able to
@@ -147,5 +160,5 @@ func (s *Store) Close() error {
 	if s.closed.Swap(true) {
 		return nil
 	}
-	return s.explain("close", errors.Join(s.synced.Close(), s.db.Close()))
+	return s.explain("close", errors.Join(s.aside.Close(), s.synced.Close(), s.db.Close()))
 }

@@ -11,7 +11,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -138,43 +137,69 @@ func checkLedger(t *testing.T, file string) int {
 // adds what it acknowledged to acks.
 func workUntilKilled(t *testing.T, dir string, after time.Duration, acks map[string]string) {
 	t.Helper()
-	cmd := exec.Command(os.Args[0], "-test.run=^$")
-	cmd.Env = append(os.Environ(), workerEnv+"="+dir)
-	var complaint bytes.Buffer
-	cmd.Stderr = &complaint
-	out, err := cmd.StdoutPipe()
+	w := startWorker(t, dir)
+	var fuse *time.Timer
+	for w.read(t, acks) {
+		if fuse == nil {
+			fuse = time.AfterFunc(after, w.kill)
+		}
+	}
+	if fuse != nil {
+		fuse.Stop()
+	}
+	if said := w.wait(); said != "" {
+		t.Fatalf("it ended by itself: %s", said)
+	}
+}
+
+// worker is an agent in a process of its own: see work.
+type worker struct {
+	cmd       *exec.Cmd
+	lines     *bufio.Reader // what it acknowledged
+	complaint bytes.Buffer  // why it ended by itself
+}
+
+func startWorker(t *testing.T, dir string) *worker {
+	t.Helper()
+	w := &worker{cmd: exec.Command(os.Args[0], "-test.run=^$")}
+	w.cmd.Env = append(os.Environ(), workerEnv+"="+dir)
+	w.cmd.Stderr = &w.complaint
+	out, err := w.cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := cmd.Start(); err != nil {
+	w.lines = bufio.NewReader(out)
+	if err := w.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	var once sync.Once
-	fuse := make(chan *time.Timer, 1)
-	lines := bufio.NewReader(out)
-	for {
-		line, err := lines.ReadString('\n')
-		if err != nil {
-			if err != io.EOF {
-				t.Error(err)
-			}
-			break // a line that breaks off acknowledges nothing
+	return w
+}
+
+// read adds the next event that was acknowledged to acks. It is false when the
+// process has ended.
+func (w *worker) read(t *testing.T, acks map[string]string) bool {
+	t.Helper()
+	line, err := w.lines.ReadString('\n')
+	if err != nil {
+		if err != io.EOF {
+			t.Error(err)
 		}
-		once.Do(func() { fuse <- time.AfterFunc(after, func() { _ = cmd.Process.Kill() }) })
-		var id, hash string
-		var seq uint64
-		if _, err := fmt.Sscan(line, &id, &seq, &hash); err != nil {
-			t.Fatalf("%q: %v", line, err)
-		}
-		acks[fmt.Sprintf("%s %d", id, seq)] = hash
+		return false // a line that breaks off acknowledges nothing
 	}
-	_ = cmd.Wait() // it was killed
-	select {
-	case timer := <-fuse:
-		timer.Stop()
-	default:
+	var id, hash string
+	var seq uint64
+	if _, err := fmt.Sscan(line, &id, &seq, &hash); err != nil {
+		t.Fatalf("%q: %v", line, err)
 	}
-	if complaint.Len() > 0 {
-		t.Fatalf("it ended by itself: %s", complaint.String())
-	}
+	acks[fmt.Sprintf("%s %d", id, seq)] = hash
+	return true
+}
+
+func (w *worker) kill() { _ = w.cmd.Process.Kill() }
+
+// wait waits for the end of the process, after all was read, and returns its
+// complaint.
+func (w *worker) wait() string {
+	_ = w.cmd.Wait() // it was killed, or complains
+	return w.complaint.String()
 }

@@ -1,0 +1,93 @@
+package agent
+
+import (
+	"context"
+
+	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/prices"
+	"github.com/stet-dev/stet/session"
+)
+
+// bill is what requests used and cost. Every request is stored in one session,
+// and counted there: those of a task in the task's, not in the one that gave it.
+type bill struct {
+	used     llm.Usage
+	usd      float64
+	unpriced bool // the price of some is not known
+}
+
+func (b bill) plus(o bill) bill {
+	return bill{sum(b.used, o.used), b.usd + o.usd, b.unpriced || o.unpriced}
+}
+
+// tally is the bill of a session as far as its requests are counted.
+type tally struct {
+	bill
+	of     string
+	n      int          // requests
+	priced prices.Model // the last of them
+	name   string       // of that model
+}
+
+// add counts the requests of a session that are new, each at the price of the
+// model that was asked.
+func (t *tally) add(st session.State) {
+	if t.of != st.ID {
+		*t = tally{of: st.ID}
+	}
+	for _, r := range st.Paid[t.n:] {
+		if t.name != r.Model {
+			t.name = r.Model
+			t.priced, _ = prices.Lookup(r.Model)
+		}
+		t.bill = t.plus(bill{r.Used, t.priced.Cost(r.Used), t.priced.USD.Input == 0})
+	}
+	t.n = len(st.Paid)
+}
+
+func billOf(st session.State) bill {
+	var t tally
+	t.add(st)
+	return t.bill
+}
+
+// Spent is what the conversation has used and cost: before its compactions and
+// in its tasks too, and what was rewound.
+func (c *Conversation) Spent() Spent {
+	st := c.State()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.tally.add(st)
+	b := c.before.plus(c.tally.bill)
+	if b.used.IsZero() {
+		b.unpriced = c.a.model.USD.Input == 0
+	}
+	return Spent{Usage: b.used, USD: b.usd, Known: !b.unpriced}
+}
+
+// billOfTasks is the bill of the tasks that a session gave out, of the sessions
+// that these went on in after a compaction, and of the tasks that those gave out.
+func billOfTasks(ctx context.Context, store session.Store, id string) (bill, error) {
+	var all bill
+	seen := map[string]bool{id: true}
+	for left := []string{id}; len(left) > 0; left = left[1:] {
+		from, err := store.List(ctx, session.Query{Parent: left[0]})
+		if err != nil {
+			return all, err
+		}
+		for _, s := range from {
+			goesOn := s.From.Relation == session.Compacted && left[0] != id
+			if seen[s.ID] || s.From.Relation != session.Started && !goesOn {
+				continue
+			}
+			ses, err := session.Resume(ctx, store, s.ID)
+			if err != nil {
+				return all, err
+			}
+			all = all.plus(billOf(ses.State()))
+			seen[s.ID] = true
+			left = append(left, s.ID)
+		}
+	}
+	return all, nil
+}

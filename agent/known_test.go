@@ -1,0 +1,122 @@
+package agent_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stet-dev/stet/agent"
+	"github.com/stet-dev/stet/freshness"
+	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/llm/llmtest"
+	"github.com/stet-dev/stet/session"
+	"github.com/stet-dev/stet/tool"
+	"github.com/stet-dev/stet/workspace"
+)
+
+// named keeps in whose name calls are made.
+type named struct {
+	tool.Caller
+	sessions []string
+}
+
+func (n *named) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
+	n.sessions = append(n.sessions, c.Session)
+	return n.Caller.Call(ctx, c)
+}
+
+// A conversation calls its tools in the name of its first session, through all
+// compactions and in another process too: what was granted and can be undone
+// goes by it.
+func TestClientSession(t *testing.T) {
+	list := call("list_files", `{"path":"."}`)
+	n := 0
+	calls := new(named)
+	r := newRig(t, "chat", llmtest.Script{}, func(req *llm.Request) (llm.Response, error) {
+		if asksForSummary(req) {
+			return say("Listed.")
+		}
+		if n++; n%2 == 1 {
+			return say("I look at what is here, and say so at some length.", list)
+		}
+		return say("I have seen what is here, and say so at some length.")
+	}, func(a *agent.Agent) {
+		calls.Caller = a.Tools
+		a.Tools = calls
+	})
+	c := r.begin()
+	var ids []string
+	for range 2 {
+		r.run(c, "List what is here, and take your time.")
+		ids = append(ids, c.ID())
+		if err := c.Compact(t.Context(), "", nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c = r.resume(c.ID())
+	r.run(c, "List again.")
+	if ids[0] == ids[1] || !slices.Equal(calls.sessions, []string{ids[0], ids[0], ids[0]}) {
+		t.Fatalf("sessions %v, calls in the name of %v", ids, calls.sessions)
+	}
+}
+
+// A compaction forgets nothing of which files were used last: the next one
+// attaches the right ones. (CTX-9)
+func TestOrderAfterCompaction(t *testing.T) {
+	r := newRig(t, "messages", llmtest.Script{}, turns(
+		says("", call("read_file", `{"path":"0.txt"}`)), says("", call("read_file", `{"path":"1.txt"}`)),
+		says("", call("write_file", `{"path":"2.txt","content":"2\n"}`)), says("", call("read_file", `{"path":"3.txt"}`)),
+		says("", call("read_file", `{"path":"4.txt"}`)), says("", call("read_file", `{"path":"5.txt"}`)),
+		says("", call("read_file", `{"path":"6.txt"}`)), says("", call("read_file", `{"path":"1.txt"}`)),
+		says("", call("read_file", `{"path":"7.txt"}`)), says("Read."), says("Files were read."),
+	), nil)
+	for i := range 8 {
+		r.put(fmt.Sprintf("%d.txt", i), fmt.Sprintf("file %d\n", i))
+	}
+	c := r.begin()
+	r.run(c, "Read.")
+	order := func() (names []string) {
+		for _, f := range r.tools.Tracker(r.list()[len(r.list())-1].ID).Files() {
+			names = append(names, f.Path)
+		}
+		return names
+	}
+	want := []string{"7.txt", "1.txt", "6.txt", "5.txt", "4.txt", "3.txt", "2.txt", "0.txt"}
+	if got := order(); !slices.Equal(got, want) {
+		t.Fatal(got)
+	}
+	if err := c.Compact(t.Context(), "", nil); err != nil {
+		t.Fatal(err)
+	}
+	if got := order(); !slices.Equal(got, want) {
+		t.Fatalf("after a compaction: %v", got)
+	}
+}
+
+// That the disk was looked at, and nothing was new, is known from then on, and not
+// stored.
+func TestLooksAreNotStored(t *testing.T) {
+	r := newRig(t, "chat", llmtest.Script{}, turns(says("", call("read_file", `{"path":"a.txt"}`)), says("Read.")), nil)
+	r.put("a.txt", "one\n")
+	c := r.begin()
+	r.run(c, "Read.")
+	touched := time.Now().Add(-time.Hour).Truncate(time.Second)
+	if err := os.Chtimes(filepath.Join(r.dir, "a.txt"), touched, touched); err != nil {
+		t.Fatal(err)
+	}
+	r.run(c, "Well?")
+	r.run(c, "Well?")
+	f, _ := r.tools.Tracker(c.ID()).File("a.txt", workspace.Stamp{})
+	if f.Stamp.Mtime != touched.UnixNano() {
+		t.Fatalf("nobody looked: %+v", f)
+	}
+	for _, e := range r.stored(c.ID()) {
+		if o, ok := e.Body.(session.File); ok && o.Kind == freshness.Seen {
+			t.Errorf("event %d: %+v", e.Seq, o)
+		}
+	}
+}

@@ -1,0 +1,43 @@
+package approval
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/stet-dev/stet/tool"
+)
+
+// With returns what runs the calls of h, and beside them those of other tools,
+// in the same order and by the same rules. Where both have a tool of a name, it
+// is h's.
+func (h *Handler) With(other *tool.Set) tool.Starter { return with{h, other} }
+
+type with struct {
+	*Handler
+	other *tool.Set
+}
+
+// Specs implements tool.Caller.
+func (w with) Specs() []tool.Spec {
+	all := w.Handler.Specs()
+	for _, s := range w.other.Specs() {
+		if _, ours := w.Handler.Tools.Get(s.Name); !ours {
+			all = append(all, s)
+		}
+	}
+	slices.SortFunc(all, func(a, b tool.Spec) int { return strings.Compare(a.Name, b.Name) })
+	return all
+}
+
+// Call implements tool.Caller.
+func (w with) Call(ctx context.Context, c tool.Call) (tool.Result, error) { return w.Start(c)(ctx) }
+
+// Start implements tool.Starter.
+func (w with) Start(c tool.Call) func(context.Context) (tool.Result, error) {
+	t, known := w.Handler.Tools.Get(c.Name)
+	if !known {
+		t, known = w.other.Get(c.Name)
+	}
+	return w.start(c, t, known)
+}

@@ -1,0 +1,125 @@
+package mcpclient
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// Server says how to reach an MCP server: by Command or by URL.
+type Server struct {
+	Name string // as the person knows it
+
+	Command string // a program, by its path or as PATH finds it
+	Args    []string
+	Env     []string // "NAME=value", beside Config.Environ
+	Dir     string   // where it is started
+
+	URL    string      // http or https
+	Header http.Header // sent with each request to the URL's host; elsewhere never
+	SSE    bool        // it speaks the older transport, of server-sent events
+}
+
+// ending is how long a program may take to end once its input is closed, and
+// again once it is told to.
+const ending = 2 * time.Second
+
+// transport is how the server is spoken with; of a program also the process,
+// and what it says on standard error.
+func (s Server) transport(environ []string) (mcp.Transport, *process, error) {
+	if s.Command != "" {
+		p := &process{cmd: exec.Command(s.Command, s.Args...)}
+		p.cmd.Dir, p.cmd.Env, p.cmd.Stderr = s.Dir, append(environ[:len(environ):len(environ)], s.Env...), &p.said
+		p.cmd.WaitDelay = ending // a child of it may hold standard error open
+		ownGroup(p.cmd)
+		return &mcp.CommandTransport{Command: p.cmd, TerminateDuration: ending}, p, nil
+	}
+	u, err := url.Parse(s.URL)
+	switch {
+	case err != nil:
+		return nil, nil, errors.New("its URL cannot be read") // which may hold a secret
+	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
+		return nil, nil, errors.New("it has neither a command nor a URL of http or https")
+	}
+	client := &http.Client{Transport: &headers{to: u, add: s.Header}}
+	if s.SSE {
+		return &mcp.SSEClientTransport{Endpoint: s.URL, HTTPClient: client}, nil, nil
+	}
+	return &mcp.StreamableClientTransport{Endpoint: s.URL, HTTPClient: client}, nil, nil
+}
+
+// headers adds headers to the requests to one host.
+type headers struct {
+	to  *url.URL
+	add http.Header
+}
+
+// RoundTrip implements http.RoundTripper.
+func (h *headers) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.URL.Scheme == h.to.Scheme && r.URL.Host == h.to.Host && len(h.add) > 0 {
+		r = r.Clone(r.Context())
+		for name, values := range h.add {
+			r.Header[http.CanonicalHeaderKey(name)] = values
+		}
+	}
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+// process is a server that was started here.
+type process struct {
+	cmd  *exec.Cmd
+	said tail
+}
+
+// sweep ends what the process has left behind. It has ended itself.
+func (p *process) sweep() {
+	if p != nil && p.cmd.Process != nil {
+		endGroup(p.cmd.Process.Pid)
+	}
+}
+
+// words are what a program said last, in brackets; "" where it said nothing, or
+// is none.
+func (p *process) words() string {
+	if p == nil {
+		return ""
+	}
+	if said := p.said.last(); said != "" {
+		return fmt.Sprintf(" (it said: %s)", said)
+	}
+	return ""
+}
+
+// tail keeps the end of what is written to it.
+type tail struct {
+	mu   sync.Mutex
+	kept []byte
+}
+
+// maxTail is how much of it is kept, in bytes.
+const maxTail = 2 << 10
+
+// Write implements io.Writer.
+func (t *tail) Write(b []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.kept = append(t.kept, b...)
+	t.kept = bytes.Clone(t.kept[max(0, len(t.kept)-maxTail):])
+	return len(b), nil
+}
+
+// last is the last line that has words.
+func (t *tail) last() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	lines := strings.Split(strings.TrimSpace(strings.ToValidUTF8(string(t.kept), "?")), "\n")
+	return strings.TrimSpace(lines[len(lines)-1])
+}

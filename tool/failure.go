@@ -1,0 +1,16 @@
+package tool
+
+import "encoding/json"
+
+// Failure is the text of a FileOperationResult that failed and says no more than
+// why: a JSON object. (FILE-2, FILE-3)
+func Failure(code Code, message string) string {
+	text, err := json.Marshal(struct {
+		Success bool   `json:"success"`
+		Error   string `json:"error"`
+	}{false, string(code) + ": " + message})
+	if err != nil {
+		return `{"success":false}` // strings always marshal
+	}
+	return string(text)
+}
