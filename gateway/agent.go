@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -22,6 +23,9 @@ type Agent struct {
 	Log       *slog.Logger
 	// Timeout is how long a call may take, a person's time apart; 0: 30 s.
 	Timeout time.Duration
+	// MaxContent is how large a content may be that comes in parts, in bytes; 0:
+	// 100 MB.
+	MaxContent int
 	// Waits is told when a call begins to wait for a person, and when it goes on;
 	// nil: nobody is.
 	Waits func(call string, waiting bool)
@@ -34,8 +38,16 @@ type Agent struct {
 	state   error // why no calls can be made; nil: they can
 	changed chan struct{}
 	tools   map[string][]wire.Tool
-	calls   map[string]chan *wire.ToolResult
+	parts   bool // the gateway takes parts
+	calls   map[string]*pending
 	absence *time.Timer
+}
+
+// pending is a call that waits for its result.
+type pending struct {
+	done    chan *wire.ToolResult // of capacity 1
+	content assembly              // of the result; for who reads frames
+	sent    window                // of its own content
 }
 
 var _ tool.Caller = (*Agent)(nil)
@@ -56,12 +68,12 @@ func (a *Agent) connect(ctx context.Context, dial func(context.Context) (conn, e
 	}
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
 	a.stop, a.state, a.changed = stop, errConnecting, make(chan struct{})
-	a.tools, a.calls = map[string][]wire.Tool{}, map[string]chan *wire.ToolResult{}
+	a.tools, a.calls = map[string][]wire.Tool{}, map[string]*pending{}
 	a.session = session{
 		dial: dial, log: a.Log, up: a.up, down: a.down, fresh: a.fresh,
 		hello: wire.Hello{
 			Version: wire.Version, Role: wire.Agent, Client: a.Client, Workspace: a.Workspace, Session: a.Session,
-			Capabilities: []string{wire.CanResume, wire.CanProgress, wire.CanEvents},
+			Capabilities: []string{wire.CanResume, wire.CanProgress, wire.CanParts, wire.CanEvents},
 		},
 		link: newLink(a.Log, a.handle),
 	}
@@ -121,6 +133,7 @@ func (a *Agent) up(hello *wire.Hello) {
 	if a.absence != nil {
 		a.absence.Stop()
 	}
+	a.parts = slices.Contains(hello.Capabilities, wire.CanParts)
 	a.mu.Unlock()
 	a.set(nil)
 }
@@ -148,23 +161,30 @@ func (a *Agent) fresh() {
 func (a *Agent) fail(message string) {
 	a.mu.Lock()
 	calls := a.calls
-	a.calls = map[string]chan *wire.ToolResult{}
+	a.calls = map[string]*pending{}
 	a.mu.Unlock()
-	for _, done := range calls {
-		done <- failure(tool.HostUnavailable, message)
+	for _, p := range calls {
+		p.sent.end()
+		p.done <- failure(tool.HostUnavailable, message)
 	}
 }
 
 func (a *Agent) handle(f wire.Frame) {
 	switch f := f.(type) {
 	case *wire.ToolResult:
-		if f.NeedsConfirmation && f.Result == nil && f.Error == "" {
+		if awaits(f) {
 			a.waits(f.CallID, true)
 			return
 		}
-		a.end(f.CallID, f)
+		a.result(f)
 	case *wire.Progress:
 		a.waits(f.CallID, f.State == wire.Waiting)
+	case *wire.Part:
+		a.part(f)
+	case *wire.Taken:
+		if p := a.find(f.CallID); p != nil { // else it has ended
+			p.sent.take(f)
+		}
 	case *wire.Event:
 		a.event(f)
 	case *wire.Error:
@@ -197,14 +217,15 @@ func (a *Agent) waits(call string, waiting bool) {
 
 func (a *Agent) end(id string, f *wire.ToolResult) {
 	a.mu.Lock()
-	done := a.calls[id]
+	p := a.calls[id]
 	delete(a.calls, id)
 	a.mu.Unlock()
-	if done == nil {
+	if p == nil {
 		a.Log.Warn("result dropped", "why", "late, duplicate or of no call", "call", id)
 		return
 	}
-	done <- f
+	p.sent.end()
+	p.done <- f
 }
 
 // Specs implements tool.Caller: the tools of the workspace's host, none while it
@@ -233,7 +254,7 @@ func (a *Agent) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 	f := &wire.ToolCall{
 		CallID: id, ToolName: c.Name, Arguments: c.Arguments, Session: c.Session, TimeoutSeconds: int(a.Timeout / time.Second),
 	}
-	done := make(chan *wire.ToolResult, 1)
+	p := &pending{done: make(chan *wire.ToolResult, 1)}
 	a.mu.Lock()
 	switch {
 	case a.state != nil:
@@ -244,16 +265,18 @@ func (a *Agent) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 		a.mu.Unlock()
 		return resultOf(c.ID, failure(tool.InvalidArgument, "A call with this id is under way."))
 	}
-	a.calls[id] = done
+	a.calls[id] = p
+	parts := a.parts
 	a.mu.Unlock()
-	switch err := a.session.link.send(f); {
+	switch err := a.submit(ctx, f, p, parts); {
+	case ctx.Err() != nil || errors.Is(err, errUnwanted):
 	case errors.Is(err, errLarge):
 		a.end(id, failure(tool.FileTooLarge, "The call is larger than the gateway takes. Nothing was done."))
 	case err != nil:
 		a.end(id, failure(tool.HostUnavailable, "The gateway cannot be reached: "+err.Error()+"."))
 	}
 	select {
-	case r := <-done:
+	case r := <-p.done:
 		return resultOf(c.ID, r)
 	case <-ctx.Done():
 	}
@@ -261,7 +284,7 @@ func (a *Agent) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 		a.end(id, failure(tool.Cancelled, "The call was cancelled. Whether it was done is not known."))
 	}
 	select { // the gateway says what became of it
-	case r := <-done:
+	case r := <-p.done:
 		return resultOf(c.ID, r)
 	case <-time.After(2 * settling):
 		a.mu.Lock()

@@ -19,7 +19,8 @@ type agentSide struct {
 	mu       sync.Mutex
 	calls    map[*call]struct{}
 	byID     map[string]*call
-	sessions map[string]bool // that it has made calls for
+	sessions map[visit]bool // where it has made calls
+	late     recent         // calls that have ended, and of which parts may be on their way
 	over     bool
 }
 
@@ -29,7 +30,7 @@ const atOnce = 256
 func newAgentSide(p *peer) *agentSide {
 	return &agentSide{
 		p: p, room: make(chan struct{}, atOnce),
-		calls: map[*call]struct{}{}, byID: map[string]*call{}, sessions: map[string]bool{},
+		calls: map[*call]struct{}{}, byID: map[string]*call{}, sessions: map[visit]bool{},
 	}
 }
 
@@ -85,14 +86,18 @@ func (s *agentSide) handle(f wire.Frame) {
 	case *wire.ToolCall:
 		s.call(f)
 	case *wire.Cancel:
-		s.mu.Lock()
-		c := s.byID[f.CallID]
-		s.mu.Unlock()
+		c := s.find(f.CallID)
 		if c == nil {
 			s.send(&wire.Error{Code: wire.Malformed, Message: "cancel: no such call is under way", CallID: f.CallID})
 			return
 		}
 		c.cancel()
+	case *wire.Part:
+		s.part(f)
+	case *wire.Taken:
+		if c := s.find(f.CallID); c != nil { // else it has ended
+			c.taken(f)
+		}
 	case *wire.Error:
 		s.p.h.log.Info("agent complains", "session", s.p.id, "err", f.Message)
 	default:
@@ -100,11 +105,39 @@ func (s *agentSide) handle(f wire.Frame) {
 	}
 }
 
+// find is the call under way that the agent calls so; nil if there is none.
+func (s *agentSide) find(id string) *call {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.byID[id]
+}
+
+// part passes a part on. Of a call that has ended some may still come. (FILE-9)
+func (s *agentSide) part(f *wire.Part) {
+	if c := s.find(f.CallID); c != nil {
+		c.part(f)
+		return
+	}
+	s.mu.Lock()
+	late := s.late.has(f.CallID)
+	s.mu.Unlock()
+	if late {
+		s.p.h.log.Debug("part dropped", "why", "the call is over", "session", s.p.id, "call", f.CallID)
+		return
+	}
+	s.send(&wire.Error{Code: wire.Malformed, Message: "part: no such call is under way", CallID: f.CallID})
+}
+
 // call begins a call that was admitted.
 func (s *agentSide) call(f *wire.ToolCall) {
 	id := f.CallID
 	answer := func(r *wire.ToolResult) {
 		<-s.room
+		if f.PartsFollow {
+			s.mu.Lock()
+			s.late.add(id)
+			s.mu.Unlock()
+		}
 		r.CallID = id
 		s.send(r)
 	}
@@ -116,10 +149,6 @@ func (s *agentSide) call(f *wire.ToolCall) {
 		answer(failure(tool.InvalidArgument, "A session is named by letters, digits, dots, - and _."))
 		return
 	}
-	if f.PartsFollow {
-		answer(failure(tool.InvalidArgument, "Parts are not taken here: the gateway's hello does not name them."))
-		return
-	}
 	workspace, err := s.p.h.workspaceFor(s.p.who, s.p.hello.Workspace)
 	if err != nil {
 		answer(failure(tool.HostUnavailable, err.Error()))
@@ -128,8 +157,9 @@ func (s *agentSide) call(f *wire.ToolCall) {
 	own := *f
 	own.Session = s.p.who.sessionOf(name)
 	own.Client = s.p.hello.Client
+	own.TakesParts = s.p.can(wire.CanParts)
 	own.CallID = own.Session + "/" + id
-	c := &call{h: s.p.h, f: own, to: workspace}
+	c := &call{h: s.p.h, f: own, to: workspace, who: s.p.who}
 	c.tell = func(f wire.Frame) { s.forward(id, f) }
 	c.done = func(r *wire.ToolResult) {
 		s.forget(id, c)
@@ -146,7 +176,7 @@ func (s *agentSide) call(f *wire.ToolCall) {
 func (s *agentSide) remember(id string, c *call) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.sessions[c.f.Session] = true
+	s.sessions[visit{c.f.Session, c.to}] = true
 	s.calls[c] = struct{}{}
 	if s.byID[id] == nil {
 		s.byID[id] = c
@@ -174,6 +204,12 @@ func (s *agentSide) forward(id string, f wire.Frame) {
 			f.CallID = id
 			s.send(f)
 		}
+	case *wire.Part:
+		f.CallID = id
+		s.send(f)
+	case *wire.Taken:
+		f.CallID = id
+		s.send(f)
 	}
 }
 
@@ -191,17 +227,20 @@ func (s *agentSide) gone() {
 	for _, c := range calls {
 		c.cancel()
 	}
-	for _, name := range sessions {
-		s.p.h.endSession(name)
+	for _, v := range sessions {
+		s.p.h.leave(v)
 	}
 }
 
-// endSession tells the hosts that a client session is over.
-func (h *Hub) endSession(name string) {
-	for _, w := range h.Workspaces() {
-		if err := h.bus.Send(workspaceAddress(w), Message{Frame: &wire.Event{Event: wire.Ended, Session: name}}); err != nil {
-			h.log.Debug("not told", "workspace", w, "err", err)
-		}
+// visit is a client session that has made calls to a workspace.
+type visit struct{ session, workspace string }
+
+// leave tells the host that the client session is over. Nobody else is told: with
+// many agents and many hosts that would be more than all calls.
+func (h *Hub) leave(v visit) {
+	m := Message{Frame: &wire.Event{Event: wire.Ended, Session: v.session}}
+	if err := h.bus.Send(workspaceAddress(v.workspace), m); err != nil {
+		h.log.Debug("not told", "workspace", v.workspace, "err", err)
 	}
 }
 

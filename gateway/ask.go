@@ -49,7 +49,7 @@ func (s *hostSide) ask(ctx context.Context, queue *approval.Queue, f *wire.Appro
 	q.Client = fmt.Sprintf("%s (workspace %s)", q.Client, s.workspace())
 	patience := usualApproval
 	if !q.Expires.IsZero() {
-		patience = q.Expires.Sub(q.Asked)
+		patience = min(q.Expires.Sub(q.Asked), longest)
 	}
 	q.Asked = time.Now()
 	q.Expires = q.Asked.Add(patience)
@@ -114,7 +114,7 @@ func (s *hostSide) reply(f *wire.Approval) {
 // (FILE-11)
 func (h *Hub) decided(workspace string, q approval.Question, a approval.Answer, err error) {
 	e := record.Entry{
-		Kind: record.Call, Time: time.Now(), Root: "gateway:" + workspace, Session: q.Session, Client: q.Client, CallID: q.CallID,
+		Kind: record.Call, Time: time.Now(), Root: root(workspace), Session: q.Session, Client: q.Client, CallID: q.CallID,
 		Tool: q.Tool, Path: q.Path, Before: q.Before, Bytes: q.Size, Outcome: record.OK,
 		Decision: "answer " + string(a.Verdict), By: "person " + a.By,
 	}

@@ -15,7 +15,7 @@ var (
 )
 
 // Message is a frame on its way between the parts of a gateway. What it points
-// to is not to be changed.
+// to is not to be changed; of a result it holds until deliver returns.
 type Message struct {
 	From  string // the address that answers go to
 	Frame wire.Frame

@@ -31,10 +31,13 @@ type call struct {
 	f    wire.ToolCall // as the host gets it, under an id that is unique in the gateway
 	to   string        // the workspace
 	spec wire.Tool
+	who  Identity // of the caller; zero: this process
+
+	unsaid bool // that it is refused is in the trail already, for the call before
 
 	// tell is told what happens meanwhile, if it is not nil, and done once how the
 	// call ended. Neither may wait. What they get is theirs, but for what it
-	// points to; its call id means nothing.
+	// points to, and a result holds until done returns; its call id means nothing.
 	tell func(wire.Frame)
 	done func(*wire.ToolResult)
 
@@ -45,8 +48,12 @@ type call struct {
 	clock   int           // of the timer that counts; one that was stopped too late does not
 	left    time.Duration // of the call's own time, as of since
 	since   time.Time
-	waiting bool      // for a person
-	why     tool.Code // Timeout or Cancelled, once it was told to end
+	waiting bool    // for a person
+	why     *reason // once it was told to end
+
+	up, down stream       // of the content to the host, and from there
+	held     []*wire.Part // that came before the call was sent
+	flows    bool         // none is held any more
 }
 
 // state is where a call is.
@@ -66,6 +73,11 @@ func seconds(n int, usual time.Duration) time.Duration {
 	return min(time.Duration(n)*time.Second, longest)
 }
 
+// partsRoom is how much room a call gets among others whose content comes in
+// parts, in bytes: more than are on their way at once, lest one workspace has many
+// of these.
+const partsRoom = 4 << 20
+
 // begin starts the clock, and sends the call when there is room for it.
 func (c *call) begin() {
 	c.mu.Lock()
@@ -73,6 +85,9 @@ func (c *call) begin() {
 	c.run(c.left)
 	c.mu.Unlock()
 	size := len(c.f.Arguments) + 1024
+	if c.f.PartsFollow {
+		size += partsRoom
+	}
 	ticket := c.h.lanes(c.to).ask(c.f.Session, size, c.enter)
 	c.mu.Lock()
 	c.ticket = ticket
@@ -92,12 +107,14 @@ func (c *call) enter() {
 	}
 	c.state = sent
 	c.mu.Unlock()
-	err := c.h.bus.Send(workspaceAddress(c.to), Message{From: c.h.address, Frame: &c.f})
+	err := c.send(&c.f)
 	switch {
 	case errors.Is(err, ErrNobody):
 		c.fail(tool.HostUnavailable, c.h.noHost(c.to))
 	case err != nil:
 		c.fail(tool.HostUnavailable, err.Error())
+	case c.f.PartsFollow:
+		c.flow()
 	}
 }
 
@@ -119,24 +136,17 @@ func (c *call) ring(n int) {
 		c.mu.Unlock()
 		return
 	}
-	state, why := c.state, c.why
+	state, why, waiting := c.state, c.why, c.waiting
 	c.mu.Unlock()
 	if state == ending {
-		c.fail(why, c.ended(why)+c.unknown())
+		c.fail(why.code, why.words+c.unknown())
 		return
 	}
-	c.end(tool.Timeout)
-}
-
-// ended says that the call is over, and why.
-func (c *call) ended(why tool.Code) string {
-	switch {
-	case why != tool.Timeout:
-		return "The call was cancelled."
-	case c.waiting:
-		return fmt.Sprintf("Nobody answered within %v.", seconds(c.f.ApprovalTimeoutSeconds, usualApproval))
+	words := fmt.Sprintf("The call took longer than %v.", seconds(c.f.TimeoutSeconds, usualTimeout))
+	if waiting {
+		words = fmt.Sprintf("Nobody answered within %v.", seconds(c.f.ApprovalTimeoutSeconds, usualApproval))
 	}
-	return fmt.Sprintf("The call took longer than %v.", seconds(c.f.TimeoutSeconds, usualTimeout))
+	c.end(&reason{tool.Timeout, words})
 }
 
 // unknown is what is to be said of a call whose host has not told how it ended.
@@ -148,7 +158,7 @@ func (c *call) unknown() string {
 }
 
 // end has the host end the call, and waits a moment for what it says of it.
-func (c *call) end(why tool.Code) {
+func (c *call) end(why *reason) {
 	c.mu.Lock()
 	if c.state == finished || c.state == ending {
 		c.mu.Unlock()
@@ -157,30 +167,34 @@ func (c *call) end(why tool.Code) {
 	c.why = why
 	if c.state == queued {
 		c.mu.Unlock()
-		c.fail(why, c.ended(why)+" Nothing was done.")
+		c.fail(why.code, why.words+" Nothing was done.")
 		return
 	}
 	c.state = ending
 	c.run(settling)
 	c.mu.Unlock()
-	reason := "caller"
-	if why == tool.Timeout {
-		reason = "timeout"
+	cause := "caller"
+	if why.code == tool.Timeout {
+		cause = "timeout"
 	}
-	m := Message{From: c.h.address, Frame: &wire.Cancel{CallID: c.f.CallID, Reason: reason}}
-	if err := c.h.bus.Send(workspaceAddress(c.to), m); err != nil {
-		c.fail(why, c.ended(why)+c.unknown())
+	if err := c.send(&wire.Cancel{CallID: c.f.CallID, Reason: cause}); err != nil {
+		c.fail(why.code, why.words+c.unknown())
 	}
 }
 
+// send sends a frame about the call to its host.
+func (c *call) send(f wire.Frame) error {
+	return c.h.bus.Send(workspaceAddress(c.to), Message{From: c.h.address, Frame: f})
+}
+
 // cancel ends the call at its caller's wish.
-func (c *call) cancel() { c.end(tool.Cancelled) }
+func (c *call) cancel() { c.end(&reason{tool.Cancelled, "The call was cancelled."}) }
 
 // happened takes what the host says.
 func (c *call) happened(f wire.Frame) {
 	switch f := f.(type) {
 	case *wire.ToolResult:
-		if !f.NeedsConfirmation || f.Result != nil || f.Error != "" {
+		if !awaits(f) {
 			c.finish(f)
 			return
 		}
@@ -192,8 +206,9 @@ func (c *call) happened(f wire.Frame) {
 		p := *f
 		c.say(&p)
 	case *wire.Part:
-		p := *f
-		c.say(&p)
+		c.passDown(f)
+	case *wire.Taken:
+		c.passTaken(f)
 	}
 }
 
@@ -225,28 +240,40 @@ func (c *call) wait(waiting bool) bool {
 // and was not done has the reason for a code, and else is as the host says.
 func (c *call) finish(r *wire.ToolResult) {
 	c.mu.Lock()
-	why := c.why
+	why, said := c.why, r
+	broken := c.down.next > 0 && !c.down.whole && r.Error == ""
 	c.mu.Unlock()
 	switch {
-	case why == tool.Timeout && r.Error == string(tool.Cancelled):
-		r = failure(why, c.ended(why)+" Nothing was written.")
+	case why != nil && why.code != tool.Cancelled && r.Error == string(tool.Cancelled):
+		r = failure(why.code, why.words+" Nothing was written.")
+	case broken && why != nil:
+		r = failure(why.code, why.words)
+	case broken:
+		r = failure(internalError, "The host did not send all of the content.")
 	case r.Error == string(tool.HostUnavailable) && r.Result == nil:
 		r = failure(tool.HostUnavailable, fmt.Sprintf("The host of workspace %q was lost.", c.to)+c.unknown())
 	default:
 		own := *r
-		r = &own
+		r, said = &own, &own
 	}
-	c.conclude(r)
+	if c.conclude(r) && r != said {
+		c.said(r)
+	}
 }
 
 // fail is the call's end in the hub's words.
-func (c *call) fail(code tool.Code, message string) { c.conclude(failure(code, message)) }
+func (c *call) fail(code tool.Code, message string) {
+	if r := failure(code, message); c.conclude(r) && !c.unsaid {
+		c.said(r)
+	}
+}
 
-func (c *call) conclude(r *wire.ToolResult) {
+// conclude is the call's end, and reports whether it was not over before.
+func (c *call) conclude(r *wire.ToolResult) bool {
 	c.mu.Lock()
 	if c.state == finished {
 		c.mu.Unlock()
-		return
+		return false
 	}
 	c.state = finished
 	if c.timer != nil {
@@ -259,16 +286,10 @@ func (c *call) conclude(r *wire.ToolResult) {
 		ticket.back()
 	}
 	c.done(r)
+	return true
 }
 
 // failure is a failed result in the words of the file tools. (FILE-2, FILE-3)
 func failure(code tool.Code, message string) *wire.ToolResult {
-	text, err := json.Marshal(struct {
-		Success bool   `json:"success"`
-		Error   string `json:"error"`
-	}{false, string(code) + ": " + message})
-	if err != nil {
-		text = []byte(`{"success":false}`) // strings always marshal
-	}
-	return &wire.ToolResult{Result: text, Error: string(code)}
+	return &wire.ToolResult{Result: json.RawMessage(tool.Failure(code, message)), Error: string(code)}
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
-	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -43,19 +42,8 @@ func (d Dial) dial(ctx context.Context) (conn, error) {
 	}
 	u.Path = strings.TrimSuffix(u.Path, "/") + path
 	o := &websocket.DialOptions{HTTPHeader: http.Header{"Authorization": {"Bearer " + d.Token}}}
-	var under *whole
-	transport := &http.Transport{
-		TLSClientConfig: d.TLS, Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true,
-		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-			c, err := new(net.Dialer).DialContext(ctx, network, address)
-			if err != nil {
-				return nil, err
-			}
-			under = &whole{Conn: c}
-			return under, nil
-		},
-	}
-	o.HTTPClient = &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	up := &upgrading{RoundTripper: &http.Transport{TLSClientConfig: d.TLS, Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true}}
+	o.HTTPClient = &http.Client{Transport: up, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	ctx, cancel := context.WithTimeout(ctx, usual.hello)
 	defer cancel()
 	ws, resp, err := websocket.Dial(ctx, u.String(), o)
@@ -66,7 +54,7 @@ func (d Dial) dial(ctx context.Context) (conn, error) {
 		return nil, fmt.Errorf("connect to the gateway: %w", err)
 	}
 	ws.SetReadLimit(maxFrame)
-	return &socket{ws: ws, whole: under}, nil
+	return &socket{ws: ws, pen: up.pen, pads: new(pads)}, nil
 }
 
 // said is the reason in an answer.
@@ -113,6 +101,9 @@ func (s *session) keep(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return nil
 		}
+		if !connected && websocket.CloseStatus(err) == websocket.StatusMessageTooBig {
+			return fmt.Errorf("%w: the hello is larger than it takes: there are too many tools, or their descriptions are too long", errRefused)
+		}
 		if isFinal(err) {
 			if said := saidAtEnd(err); said != nil {
 				return fmt.Errorf("%w: %w", errRefused, said)
@@ -135,7 +126,8 @@ func (s *session) keep(ctx context.Context) error {
 // isFinal reports whether another try has no sense.
 func isFinal(err error) bool {
 	e := saidAtEnd(err)
-	return errors.Is(err, errRefused) || (e != nil || errors.As(err, &e)) && e.Code != string(tool.HostUnavailable)
+	var untrusted *tls.CertificateVerificationError
+	return errors.Is(err, errRefused) || errors.As(err, &untrusted) || (e != nil || errors.As(err, &e)) && e.Code != string(tool.HostUnavailable)
 }
 
 // connect connects once, and carries the session until the connection ends.

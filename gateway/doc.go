@@ -19,6 +19,13 @@
 // A call is done once: an id is not taken twice in a session, neither here nor at
 // the host.
 //
+// # Large contents
+//
+// What is too large for one piece goes in parts, both ways. The hub passes them on
+// and looks at their order and size; four are on their way that were not taken, so
+// that nothing gathers in between. The host stages them, and the call is planned and
+// decided when all are there. (FILE-9)
+//
 // # Lost connections
 //
 // Frames are counted, those not known to have arrived are kept, and a session goes on

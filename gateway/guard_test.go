@@ -120,7 +120,7 @@ func TestBadHello(t *testing.T) {
 		{"person-a", `{"type":"hello","version":1,"role":"person"}`, wire.Unsupported, "no questions"},
 	} {
 		r := dialRaw(t, url, c.token)
-		if err := r.c.write([]byte(c.frame)); err != nil {
+		if err := r.c.write(wire.Encoded{Head: []byte(c.frame)}); err != nil {
 			t.Fatal(err)
 		}
 		if e := want[*wire.Error](r); e.Code != c.code || !strings.Contains(e.Message, c.message) {
@@ -147,7 +147,7 @@ func TestBadFrames(t *testing.T) {
 		{`{"type":"tool_result","call_id":"7","error":"x"}`, "not for an agent to send"},
 		{`{"type":"cancel","call_id":"7"}`, "no such call"},
 	} {
-		if err := r.c.write([]byte(c.frame)); err != nil {
+		if err := r.c.write(wire.Encoded{Head: []byte(c.frame)}); err != nil {
 			t.Fatal(err)
 		}
 		if e := want[*wire.Error](r); !strings.Contains(e.Message, c.message) || len(c.frame) > 1 && e.CallID != "7" {
@@ -161,7 +161,7 @@ func TestBadFrames(t *testing.T) {
 	r = dialRaw(t, url, "agent-a")
 	r.hello(wire.Hello{Role: wire.Agent})
 	for range maxBad + 1 {
-		_ = r.c.write([]byte(`{}`)) // the last one ends it
+		_ = r.c.write(wire.Encoded{Head: []byte(`{}`)}) // the last one ends it
 	}
 	for {
 		if _, err := r.c.read(); err != nil {
@@ -266,8 +266,12 @@ func TestTokenAsSubprotocol(t *testing.T) {
 	if ws.Subprotocol() != subprotocol {
 		t.Errorf("%q", ws.Subprotocol())
 	}
-	r := &raw{t, &socket{ws: ws}}
-	r.hello(wire.Hello{Role: wire.Agent})
+	if err := ws.Write(ctx, websocket.MessageText, []byte(`{"type":"hello","version":1,"role":"agent"}`)); err != nil {
+		t.Fatal(err)
+	}
+	if _, b, err := ws.Read(ctx); err != nil || !strings.HasPrefix(string(b), `{"type":"hello",`) {
+		t.Errorf("%s %v", b, err)
+	}
 }
 
 // A session is resumed by its own token alone.

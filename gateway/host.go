@@ -15,10 +15,13 @@ import (
 // Host gives the tools of a Caller to a gateway: it does the calls that come from
 // there. Its fields are not to be changed once it runs; it runs once.
 type Host struct {
-	Dial                           // where the gateway is; not for Hub.Join
-	Workspace string               // the name that the workspace goes by at the gateway
-	Caller    tool.Caller          // for the questions to people see Relay
-	Client    string               // what the host calls itself; "": stet
+	Dial                  // where the gateway is; not for Hub.Join
+	Workspace string      // the name that the workspace goes by at the gateway
+	Caller    tool.Caller // for the questions to people see Relay
+	Client    string      // what the host calls itself; "": stet
+	// Stage begins the content of a call that comes in parts; nil: such calls are
+	// refused. (FILE-9)
+	Stage     func(tool.Call) (tool.Staged, error)
 	End       func(session string) // told that a client session is over; may be nil
 	Connected func(session string) // told of each connection; may be nil
 	Log       *slog.Logger         // nil: silence
@@ -41,6 +44,10 @@ type task struct {
 	id      string
 	cancel  context.CancelFunc
 	waiting bool // for a person; guarded by Host.mu
+
+	parts      chan *wire.Part // of its content; nil: it comes in the call
+	sent       window          // of the content of its result
+	takesParts bool            // the caller does
 }
 
 // away is how long a client keeps what it has under way without a connection.
@@ -64,7 +71,7 @@ func (h *Host) run(ctx context.Context, dial func(context.Context) (conn, error)
 		dial: dial, log: h.Log, up: h.up, down: h.down, fresh: h.fresh,
 		hello: wire.Hello{
 			Version: wire.Version, Role: wire.Host, Client: h.Client, Workspace: h.Workspace, Tools: toolsOf(h.Caller.Specs()),
-			Capabilities: []string{wire.CanResume, wire.CanCancel, wire.CanProgress, wire.CanAsk, wire.CanEvents},
+			Capabilities: []string{wire.CanResume, wire.CanCancel, wire.CanProgress, wire.CanParts, wire.CanAsk, wire.CanEvents},
 		},
 		link: newLink(h.Log, h.handle),
 	}
@@ -133,10 +140,16 @@ func (h *Host) handle(f wire.Frame) {
 	case *wire.ToolCall:
 		h.begin(f)
 	case *wire.Cancel:
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		if t := h.running[f.CallID]; t != nil {
+		if t := h.find(f.CallID); t != nil {
 			t.cancel()
+		}
+	case *wire.Part:
+		if t := h.find(f.CallID); t != nil { // else it has ended
+			t.part(f)
+		}
+	case *wire.Taken:
+		if t := h.find(f.CallID); t != nil {
+			t.sent.take(f)
 		}
 	case *wire.Approval:
 		h.mu.Lock()
@@ -159,10 +172,20 @@ func (h *Host) handle(f wire.Frame) {
 	}
 }
 
+// find is the call that is under way by that id; nil if there is none.
+func (h *Host) find(id string) *task {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.running[id]
+}
+
 // begin begins a call, once: what the gateway sends again was begun before.
 func (h *Host) begin(f *wire.ToolCall) {
 	ctx, cancel := context.WithCancel(h.base)
-	t := &task{host: h, id: f.CallID, cancel: cancel}
+	t := &task{host: h, id: f.CallID, cancel: cancel, takesParts: f.TakesParts}
+	if f.PartsFollow {
+		t.parts = make(chan *wire.Part, wire.PartsAhead)
+	}
 	h.mu.Lock()
 	if h.done.has(f.CallID) {
 		h.mu.Unlock()
@@ -173,8 +196,8 @@ func (h *Host) begin(f *wire.ToolCall) {
 	h.done.add(f.CallID)
 	h.running[f.CallID] = t
 	h.mu.Unlock()
-	c := tool.Call{ID: f.CallID, Session: f.Session, Client: f.Client, Name: f.ToolName, Arguments: f.Arguments}
-	do := start(h.Caller, c)
+	c := tool.Call{ID: f.CallID, Session: f.Session, Client: f.Client, Name: f.ToolName, Arguments: f.Arguments, Large: f.TakesParts}
+	do := t.start(c)
 	h.wg.Go(func() {
 		defer cancel()
 		res, err := do(context.WithValue(ctx, taskKey{}, t))
@@ -187,23 +210,23 @@ func (h *Host) begin(f *wire.ToolCall) {
 			}
 		}
 		r.CallID = t.id
+		t.result(ctx, r)
 		h.mu.Lock()
 		delete(h.running, t.id)
 		h.mu.Unlock()
-		h.result(r)
 	})
 }
 
-// result says what a call came to.
-func (h *Host) result(r *wire.ToolResult) {
-	err := h.session.link.send(r)
+// result says what the call came to.
+func (t *task) result(ctx context.Context, r *wire.ToolResult) {
+	link := t.host.session.link
+	err := link.send(r)
 	if errors.Is(err, errLarge) {
-		id := r.CallID
-		r = failure(tool.FileTooLarge, "The call was done, but its result is larger than the gateway takes. Ask for less at once.")
-		r.CallID = id
-		err = h.session.link.send(r)
+		if r, err = t.inParts(ctx, r); err == nil {
+			err = link.send(r)
+		}
 	}
-	h.sent(r, err)
+	t.host.sent(r, err)
 }
 
 // start is the first half of a call, which gives it its place among those of its
@@ -221,11 +244,11 @@ func resultFrame(res tool.Result, err error) *wire.ToolResult {
 	if err != nil {
 		return failure(internalError, "the tool broke; the log of the host says more")
 	}
-	text := json.RawMessage(res.Text)
+	text := res.Text
 	if n := len(text); n < 2 || text[0] != '{' || text[n-1] != '}' {
 		return plainResult(res)
 	}
-	return &wire.ToolResult{Result: text, Error: string(res.Code)}
+	return &wire.ToolResult{Result: bytesOf(text), Error: string(res.Code)}
 }
 
 // plainResult wraps a text that is no JSON object. (FILE-2)

@@ -89,6 +89,12 @@ func (s *hostSide) deliver(m Message) {
 			s.answer(m.From, &wire.ToolResult{CallID: f.CallID, Error: string(tool.HostUnavailable)})
 			return
 		}
+		if f.PartsFollow && !s.p.can(wire.CanParts) {
+			r := failure(tool.FileTooLarge, "The workspace's host takes no contents in parts. Nothing was done.")
+			r.CallID = f.CallID
+			s.pass(r)
+			return
+		}
 	}
 	if c, ok := m.Frame.(*wire.Cancel); ok && !s.p.can(wire.CanCancel) {
 		s.p.h.log.Debug("host cannot cancel", "call", c.CallID)
@@ -108,11 +114,13 @@ func (s *hostSide) answer(to string, f wire.Frame) {
 func (s *hostSide) handle(f wire.Frame) {
 	switch f := f.(type) {
 	case *wire.ToolResult:
-		s.pass(f, !f.NeedsConfirmation || f.Result != nil || f.Error != "", f.NeedsConfirmation)
+		s.pass(f)
 	case *wire.Progress:
-		s.pass(f, false, f.State == wire.Waiting)
+		s.pass(f)
 	case *wire.Part:
-		s.pass(f, false, false)
+		s.pass(f)
+	case *wire.Taken:
+		s.pass(f)
 	case *wire.Approval:
 		s.approval(f)
 	case *wire.Error:
@@ -120,7 +128,7 @@ func (s *hostSide) handle(f wire.Frame) {
 		if f.CallID != "" {
 			r := failure(internalError, "the host did not understand the call: "+f.Message)
 			r.CallID = f.CallID
-			s.pass(r, true, false)
+			s.pass(r)
 		}
 	default:
 		s.complain(wire.TypeOf(f)+": not for a host to send", callOf(f))
@@ -134,15 +142,19 @@ func (s *hostSide) complain(message, call string) {
 }
 
 // pass hands what the host says about a call to its caller's hub.
-func (s *hostSide) pass(f wire.Frame, last, waiting bool) {
+func (s *hostSide) pass(f wire.Frame) {
 	id := callOf(f)
 	s.mu.Lock()
 	r := s.routes[id]
 	if r != nil {
-		r.waiting = waiting
-	}
-	if last {
-		delete(s.routes, id)
+		switch f := f.(type) {
+		case *wire.ToolResult:
+			if r.waiting = awaits(f); !r.waiting {
+				delete(s.routes, id)
+			}
+		case *wire.Progress:
+			r.waiting = f.State == wire.Waiting
+		}
 	}
 	s.mu.Unlock()
 	if r == nil {
@@ -150,6 +162,12 @@ func (s *hostSide) pass(f wire.Frame, last, waiting bool) {
 		return
 	}
 	s.answer(r.from, f)
+}
+
+// awaits reports whether a result says that the call waits for a person, and that
+// another one follows.
+func awaits(r *wire.ToolResult) bool {
+	return r.NeedsConfirmation && r.Result == nil && r.Error == ""
 }
 
 // lost fails the calls that the host was at. Those that wait for a person go on

@@ -3,6 +3,7 @@ package gateway
 import (
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/coder/websocket"
 
@@ -17,6 +18,7 @@ func (h *Hub) Handler() http.Handler {
 	h.routes(mux)
 	return Guard(mux, h.config.AllowedHosts, func(r *http.Request, why string) {
 		h.log.Warn("refused", "why", why, "remote", r.RemoteAddr)
+		h.strange(r.RemoteAddr, why)
 	})
 }
 
@@ -38,24 +40,28 @@ func (h *Hub) socket(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer h.leaveConnection()
-	ws, err := websocket.Accept(w, r, &websocket.AcceptOptions{Subprotocols: []string{subprotocol}})
+	up := &upgraded{ResponseWriter: w}
+	ws, err := websocket.Accept(up, r, &websocket.AcceptOptions{Subprotocols: []string{subprotocol}})
 	if err != nil {
 		h.log.Info("no WebSocket", "err", err, "remote", r.RemoteAddr)
 		return // Accept has answered
 	}
 	ws.SetReadLimit(int64(h.config.Limits.Frame))
-	_ = h.serve(h.base, &socket{ws: ws}, who) // it is logged
+	_ = h.serve(h.base, &socket{ws: ws, pen: up.pen, pads: &h.pads}, who) // it is logged
 	_ = ws.CloseNow()
 }
 
 // identify says whose token a request bears, or answers it.
 func (h *Hub) identify(w http.ResponseWriter, r *http.Request) (Identity, bool) {
-	token := bearer(r)
+	token := Bearer(r)
 	why := "a token is needed: send it as \"Authorization: Bearer TOKEN\""
 	if token != "" {
 		why = ErrToken.Error()
 		if h.config.Authority != nil {
 			who, err := h.config.Authority.Identify(token)
+			if err == nil && !h.lives(who, time.Now()) {
+				err = ErrExpired
+			}
 			if err == nil {
 				return who, true
 			}
@@ -63,13 +69,14 @@ func (h *Hub) identify(w http.ResponseWriter, r *http.Request) (Identity, bool) 
 		}
 	}
 	h.log.Warn("refused", "why", why, "remote", r.RemoteAddr)
+	h.strange(r.RemoteAddr, why)
 	w.Header().Set("WWW-Authenticate", `Bearer realm="stet"`)
 	fail(w, http.StatusUnauthorized, wire.Forbidden, why)
 	return Identity{}, false
 }
 
-// bearer is the token of a request, "" if it has none.
-func bearer(r *http.Request) string {
+// Bearer is the token of a request, "" if it has none.
+func Bearer(r *http.Request) string {
 	if scheme, token, ok := strings.Cut(r.Header.Get("Authorization"), " "); ok && strings.EqualFold(scheme, "Bearer") {
 		return strings.TrimSpace(token)
 	}

@@ -47,6 +47,7 @@ type Limits struct {
 	Bytes       int // of calls to a workspace at once; 0: 32 MB
 	Rate        int // calls of a session a minute; 0: 100, negative: any number (FILE-10)
 	Connections int // at once; 0: 4096
+	Content     int // bytes of a content in parts; 0: 100 MB (FILE-9)
 }
 
 func (l *Limits) fill() {
@@ -60,6 +61,7 @@ func (l *Limits) fill() {
 	set(&l.Bytes, 32<<20)
 	set(&l.Rate, 100)
 	set(&l.Connections, 4096)
+	set(&l.Content, maxContent)
 }
 
 // ErrClosed is returned by what is called on a closed Hub.
@@ -76,7 +78,10 @@ type Hub struct {
 	base    context.Context // done when the hub closes
 	stop    context.CancelFunc
 	serving sync.WaitGroup
-	leave   []func() // the bus's stops
+	pads    pads
+
+	silences silences
+	stops    []func() // of the bus
 
 	mu       sync.Mutex
 	closed   bool
@@ -88,9 +93,10 @@ type Hub struct {
 	known    map[string][]wire.Tool // the workspaces that have a host
 	hosts    map[string]*hostSide   // that are connected to this hub, by workspace
 	sessions map[*peer]bool
-	peers    map[string]*peer // those that can be resumed, by their secret
-	open     int              // connections
-	idle     chan struct{}    // closed when the last call has ended; nil: nobody waits for that
+	peers    map[string]*peer     // those that can be resumed, by their secret
+	open     int                  // connections
+	expiries map[string]time.Time // of tokens, by their ids
+	idle     chan struct{}        // closed when the last call has ended; nil: nobody waits for that
 }
 
 // New returns a Hub.
@@ -112,18 +118,19 @@ func New(c Config) (*Hub, error) {
 		config: c, log: c.Log, bus: c.Bus, address: "hub/" + newID(),
 		calls: map[string]*call{}, lane: map[string]*fair{}, rates: map[string]*limiter{},
 		known: map[string][]wire.Tool{}, hosts: map[string]*hostSide{}, sessions: map[*peer]bool{}, peers: map[string]*peer{},
+		expiries: map[string]time.Time{},
 	}
 	h.base, h.stop = context.WithCancel(context.Background())
 	stop, err := h.bus.Own(h.address, h.result)
 	if err != nil {
 		return nil, fmt.Errorf("gateway: %w", err)
 	}
-	h.leave = append(h.leave, stop)
+	h.stops = append(h.stops, stop)
 	if stop, err = h.bus.Subscribe(presence, h.present); err != nil {
-		h.leave[0]()
+		h.stops[0]()
 		return nil, fmt.Errorf("gateway: %w", err)
 	}
-	h.leave = append(h.leave, stop)
+	h.stops = append(h.stops, stop)
 	h.serving.Go(h.look)
 	return h, nil
 }
@@ -179,7 +186,8 @@ func (h *Hub) enter(c *call) (code tool.Code, message string) {
 		}
 	}
 	c.f.RequiresConfirmation = !c.spec.ReadOnly // (FILE-3)
-	if wait := h.admit(c.f.Session); wait > 0 {
+	if wait, again := h.admit(c.f.Session); wait > 0 {
+		c.unsaid = again
 		return tool.RateLimited, fmt.Sprintf("Too many calls in a minute. Try again in %.1f s.", wait.Seconds())
 	}
 	h.mu.Lock()
@@ -237,6 +245,8 @@ func callOf(f wire.Frame) string {
 		return f.CallID
 	case *wire.Part:
 		return f.CallID
+	case *wire.Taken:
+		return f.CallID
 	case *wire.Cancel:
 		return f.CallID
 	}
@@ -258,19 +268,20 @@ func (h *Hub) lanes(workspace string) *fair {
 // limiter counts the calls of a session.
 type limiter struct {
 	*rate.Limiter
-	last time.Time
+	last    time.Time
+	refused bool // the call before was
 }
 
 // manySessions is how many sessions' rates are kept before those that have been
 // idle for a minute, and so have all their calls again, are forgotten.
 const manySessions = 4096
 
-// admit returns how long a session has to wait that makes too many calls.
-// (FILE-10)
-func (h *Hub) admit(session string) time.Duration {
+// admit returns how long a session has to wait that makes too many calls, and
+// whether it was told so for the call before too. (FILE-10)
+func (h *Hub) admit(session string) (wait time.Duration, again bool) {
 	perMinute := h.config.Limits.Rate
 	if perMinute < 0 {
-		return 0
+		return 0, false
 	}
 	now := time.Now()
 	h.mu.Lock()
@@ -285,11 +296,11 @@ func (h *Hub) admit(session string) time.Duration {
 	}
 	l.last = now
 	place := l.ReserveN(now, 1)
-	wait := place.DelayFrom(now)
-	if wait > 0 {
+	if wait = place.DelayFrom(now); wait > 0 {
 		place.CancelAt(now)
 	}
-	return wait
+	again, l.refused = l.refused, wait > 0
+	return wait, again
 }
 
 // recent remembers the newest keys.

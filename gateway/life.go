@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"time"
@@ -15,6 +16,8 @@ import (
 // looking is the time between two looks at whether tokens are still good.
 const looking = 2 * time.Second
 
+var errToken = errors.New("the token has expired or was revoked")
+
 // look cuts those off whose token holds no longer.
 func (h *Hub) look() {
 	every := time.NewTicker(looking)
@@ -26,12 +29,30 @@ func (h *Hub) look() {
 			return
 		}
 		for _, p := range h.everybody() {
-			if p.who.ID != "" && !h.config.Authority.Holds(p.who) {
+			if p.who.ID != "" && (!h.config.Authority.Holds(p.who) || !h.lives(p.who, time.Now())) {
 				h.log.Warn("cut off", "why", "token expired or revoked", "token", p.who.ID, "session", p.id)
-				p.end(websocket.StatusPolicyViolation, wire.Forbidden+": the token has expired or was revoked", true)
+				h.cutOff(p.who, p.hello, errToken)
+				p.end(websocket.StatusPolicyViolation, wire.Forbidden+": "+errToken.Error(), true)
 			}
 		}
 	}
+}
+
+// lives reports whether a token's time is not over, by a clock that nobody sets
+// too: one that was set back makes no token last longer than it was to last when
+// it was first seen.
+func (h *Hub) lives(who Identity, now time.Time) bool {
+	if who.Expires.IsZero() {
+		return true
+	}
+	end := now.Add(who.Expires.Sub(now)) // compares by the clock that is not set
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if known, ok := h.expiries[who.ID]; ok && known.Before(end) {
+		end = known
+	}
+	h.expiries[who.ID] = end
+	return now.Before(end)
 }
 
 func (h *Hub) everybody() []*peer {
@@ -113,7 +134,7 @@ func (h *Hub) Close() error {
 	h.stop()
 	h.serving.Wait()
 	if first {
-		for _, stop := range h.leave {
+		for _, stop := range h.stops {
 			stop()
 		}
 	}

@@ -93,3 +93,21 @@ func TestUnanswered(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A host that says more of its tools than the gateway takes is told so, and does not
+// try again.
+func TestLargeHello(t *testing.T) {
+	h, _ := newHub(t, Config{Limits: Limits{Frame: 32 << 10}})
+	url := serveHub(t, h)
+	host := &Host{Dial: Dial{URL: url, Token: "host-a"}, Workspace: "w", Caller: wordy{}}
+	if err := host.Run(ctx); !errors.Is(err, errRefused) || !strings.Contains(err.Error(), "larger than it takes") {
+		t.Error(err)
+	}
+}
+
+// wordy has a tool with a long description.
+type wordy struct{ echo }
+
+func (wordy) Specs() []tool.Spec {
+	return []tool.Spec{{Name: "read_file", Description: strings.Repeat("x", 200_000), Schema: json.RawMessage(`{}`)}}
+}

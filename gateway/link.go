@@ -29,6 +29,13 @@ type link struct {
 	// the side where only the sender waits for it then.
 	inline bool
 
+	// borrows has results that are handled hold as long as handle does, and no
+	// longer: they are on their way somewhere else.
+	borrows bool
+	// beats has the other side hear something as often as it is pinged: pages in a
+	// browser are not told of pings.
+	beats bool
+
 	now    atomic.Pointer[outlet] // where inline frames go; nil: nowhere
 	limit  atomic.Int64           // bytes of a frame that the other side takes; 0: any number
 	out    *outbox
@@ -58,11 +65,11 @@ var errLarge = errors.New("the frame is larger than the other side takes")
 // send puts a frame on its way. errLarge says that it is not; any other error that
 // the session is over, or will be in a moment.
 func (l *link) send(f wire.Frame) error {
-	b, err := wire.Append(nil, f)
+	b, err := wire.Encode(f)
 	if err != nil {
 		return err
 	}
-	if limit := l.limit.Load(); limit > 0 && int64(len(b)) > limit {
+	if limit := l.limit.Load(); limit > 0 && int64(b.Size()) > limit {
 		return errLarge
 	}
 	if err := l.out.put(b, l.inline); err != nil || !l.inline {
@@ -73,6 +80,17 @@ func (l *link) send(f wire.Frame) error {
 	}
 	return nil
 }
+
+// fits reports whether a frame with this object in it is one that the other side
+// takes.
+func (l *link) fits(object []byte) bool {
+	limit := l.limit.Load()
+	return limit == 0 || int64(len(object)+aroundObject) <= limit
+}
+
+// aroundObject is what a call or a result has around its object, at most, in
+// bytes: the names in it are short.
+const aroundObject = 2048
 
 // run carries the session over a connection until that ends, or ctx, and returns
 // why.
@@ -109,6 +127,9 @@ func (l *link) read(ctx context.Context, c conn) error {
 			}
 			continue
 		}
+		if err == nil {
+			l.own(f)
+		}
 		if err == nil && l.admit != nil && !l.admit(ctx, f) {
 			return context.Cause(ctx)
 		}
@@ -129,6 +150,14 @@ func (l *link) read(ctx context.Context, c conn) error {
 			return errEnough
 		}
 	}
+}
+
+// own has a frame hold when the next one is read to where it was.
+func (l *link) own(f wire.Frame) {
+	if _, ok := f.(*wire.ToolResult); ok && l.borrows {
+		return
+	}
+	wire.Detach(f)
 }
 
 var errStuck = errors.New("the other side takes nothing")
@@ -178,13 +207,13 @@ func (o *outlet) drain(box *outbox) error {
 		if err != nil {
 			return err
 		}
-		if frame == nil && ack == 0 {
+		if frame.Head == nil && ack.Head == nil {
 			return nil
 		}
-		if ack > 0 {
-			err = o.put(ackFrame(ack))
+		if ack.Head != nil {
+			err = o.put(ack)
 		}
-		if frame != nil && err == nil {
+		if frame.Head != nil && err == nil {
 			err = o.put(frame)
 		}
 		if err != nil {
@@ -194,15 +223,7 @@ func (o *outlet) drain(box *outbox) error {
 	}
 }
 
-func ackFrame(n uint64) []byte {
-	b, err := wire.Append(nil, &wire.Ack{Received: n})
-	if err != nil {
-		panic(err) // a number always marshals
-	}
-	return b
-}
-
-func (o *outlet) put(b []byte) error {
+func (o *outlet) put(b wire.Encoded) error {
 	o.stuck.Reset(o.within)
 	if err := o.c.write(b); err != nil {
 		return err
@@ -224,6 +245,9 @@ func (l *link) watch(ctx context.Context, c conn) error {
 		case <-every.C:
 		case <-ctx.Done():
 			return nil
+		}
+		if l.beats {
+			l.out.beat()
 		}
 		pong, cancel := context.WithTimeout(ctx, l.times.pong)
 		err := c.ping(pong)
@@ -261,7 +285,7 @@ func readHello(c conn, within time.Duration) (*wire.Hello, error) {
 func writeNow(c conn, f wire.Frame, within time.Duration) error {
 	late := time.AfterFunc(within, c.abort)
 	defer late.Stop()
-	b, err := wire.Append(nil, f)
+	b, err := wire.Encode(f)
 	if err != nil {
 		return err
 	}

@@ -1,9 +1,11 @@
 package gateway
 
 import (
-	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"runtime"
 	"slices"
@@ -11,74 +13,152 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coder/websocket"
+
 	"github.com/stet-dev/stet/tool"
 )
 
-// TestLoad has 1,000 hosts and 100 agents at one gateway for a while, all in this
-// process, and prints how long calls took and what a host takes up. It runs where
-// STET_SOAK is set.
+// The load: so many hosts, each with a workspace, and agents that call one after
+// the other without a pause.
+const loadHosts, loadAgents = 1000, 100
+
+// TestLoad has 1,000 hosts and 100 agents at one gateway for a minute, or
+// STET_LOAD, all in this process, and prints how long calls took, what a host takes
+// up, and how many calls there are beside the WebSocket library's own round trips.
+// It runs where STET_SOAK is set.
 func TestLoad(t *testing.T) {
 	if os.Getenv("STET_SOAK") == "" {
 		t.Skip("STET_SOAK is not set")
 	}
-	const hosts, agents = 1000, 100
+	span := time.Minute
+	if s := os.Getenv("STET_LOAD"); s != "" {
+		var err error
+		if span, err = time.ParseDuration(s); err != nil {
+			t.Fatal(err)
+		}
+	}
 	hub, err := New(Config{Authority: &testAuthority{}, Limits: Limits{Rate: -1}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	url := serveHub(t, hub)
-	memory := func() uint64 {
-		runtime.GC()
-		var m runtime.MemStats
-		runtime.ReadMemStats(&m)
-		return m.HeapInuse + m.StackInuse
-	}
 	before := memory()
-	for i := range hosts {
+	for i := range loadHosts {
 		runHost(t, url, fmt.Sprintf("w%d", i), payload(1<<10))
 	}
-	for len(hub.Workspaces()) < hosts {
+	for len(hub.Workspaces()) < loadHosts {
 		time.Sleep(10 * time.Millisecond)
 	}
-	t.Logf("%d hosts: %.1f KB each, both ends", hosts, float64(memory()-before)/1024/hosts)
-	span := time.Minute
-	if s := os.Getenv("STET_LOAD"); s != "" {
-		if span, err = time.ParseDuration(s); err != nil {
-			t.Fatal(err)
+	t.Logf("%d hosts: %.1f KB each, both ends", loadHosts, float64(memory()-before)/1024/loadHosts)
+	alone := inTurn(t, span/4, echoes(t))
+	all := inTurn(t, span, func(i int) (do func() error, done func()) {
+		a := &Agent{Dial: Dial{URL: url, Token: "agent-a"}, Workspace: fmt.Sprintf("w%d", i*loadHosts/loadAgents)}
+		if err := a.Connect(ctx); err != nil {
+			t.Error(err)
 		}
-	}
-	var mu sync.Mutex
-	var took []time.Duration
-	var wg sync.WaitGroup
-	end := time.Now().Add(span)
-	for i := range agents {
-		wg.Go(func() {
-			a := &Agent{Dial: Dial{URL: url, Token: "agent-a"}, Workspace: fmt.Sprintf("w%d", i*hosts/agents)}
-			if err := a.Connect(context.Background()); err != nil {
-				t.Error(err)
-				return
+		return func() error {
+			r, err := a.Call(ctx, tool.Call{Name: "read_file", Arguments: json.RawMessage(`{"path":"a"}`)})
+			if err == nil && r.Failed() {
+				err = errors.New(r.Text)
 			}
-			defer a.Close()
+			return err
+		}, func() { _ = a.Close() }
+	})
+	t.Logf("the library alone: %v", alone)
+	t.Logf("the gateway:       %v", all)
+	t.Logf("a call is two round trips: %.0f %% of the library's rate, %.0f %% by processor time", 100*2*all.rate()/alone.rate(), 100*2*alone.each()/all.each())
+}
+
+// memory is what is in use.
+func memory() uint64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapInuse + m.StackInuse
+}
+
+// took is how long each of many things took.
+type took struct {
+	all  []time.Duration // sorted
+	span time.Duration
+	cpu  time.Duration // of this process
+}
+
+func (l took) rate() float64 { return float64(len(l.all)) / l.span.Seconds() }
+
+// each is the processor time of one, in microseconds.
+func (l took) each() float64 { return float64(l.cpu.Microseconds()) / float64(len(l.all)) }
+
+func (l took) String() string {
+	n := len(l.all)
+	return fmt.Sprintf("%d in %v, %.0f a second, %.0f µs of a processor each: p50 %v, p99 %v, longest %v", n, l.span, l.rate(), l.each(), l.all[n/2], l.all[n*99/100], l.all[n-1])
+}
+
+// inTurn has each of the agents do something again and again, for a while.
+func inTurn(t *testing.T, span time.Duration, begin func(agent int) (do func() error, done func())) took {
+	var mu sync.Mutex
+	l := took{span: span}
+	var ready, wg sync.WaitGroup
+	ready.Add(loadAgents)
+	for i := range loadAgents {
+		wg.Go(func() {
+			do, done := begin(i)
+			defer done()
+			ready.Done()
+			ready.Wait()
 			var own []time.Duration
-			for time.Now().Before(end) {
+			for end := time.Now().Add(span); time.Now().Before(end); {
 				began := time.Now()
-				r, err := a.Call(context.Background(), tool.Call{Name: "read_file", Arguments: json.RawMessage(`{"path":"a"}`)})
-				if err != nil || r.Failed() {
-					t.Errorf("%+v %v", r, err)
+				if err := do(); err != nil {
+					t.Error(err)
 					return
 				}
 				own = append(own, time.Since(began))
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			took = append(took, own...)
+			l.all = append(l.all, own...)
 		})
 	}
+	ready.Wait()
+	before := cpuTime(t)
 	wg.Wait()
-	slices.Sort(took)
-	if len(took) == 0 {
-		t.Fatal("no calls")
+	l.cpu = cpuTime(t) - before
+	slices.Sort(l.all)
+	if len(l.all) == 0 {
+		t.Fatal("nothing was done")
 	}
-	t.Logf("%d calls by %d agents in %v, %.0f a second: p50 %v, p99 %v, longest %v", len(took), agents, span,
-		float64(len(took))/span.Seconds(), took[len(took)/2], took[len(took)*99/100], took[len(took)-1])
+	return l
+}
+
+// echoes are round trips with the WebSocket library and nothing else: 200 bytes
+// there, 1 KB back.
+func echoes(t *testing.T) func(int) (do func() error, done func()) {
+	answer, ask := []byte(payload(1<<10)), make([]byte, 200)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c, err := websocket.Accept(w, r, nil)
+		if err != nil {
+			return
+		}
+		for err == nil {
+			if _, _, err = c.Read(ctx); err == nil {
+				err = c.Write(ctx, websocket.MessageText, answer)
+			}
+		}
+		_ = c.CloseNow()
+	}))
+	t.Cleanup(s.Close)
+	return func(int) (do func() error, done func()) {
+		c, _, err := websocket.Dial(ctx, s.URL, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return func() error {
+			err := c.Write(ctx, websocket.MessageText, ask)
+			if err == nil {
+				_, _, err = c.Read(ctx)
+			}
+			return err
+		}, func() { _ = c.CloseNow() }
+	}
 }

@@ -104,24 +104,28 @@ func serveHub(t testing.TB, h *Hub) string {
 // bench is a workspace with its tools, as a host has it.
 type bench struct {
 	dir     string
+	state   string
+	tools   *filetools.Tools
 	handler *approval.Handler
 	trail   *record.Memory
 }
 
+// inOnePiece is how much is read and written in one piece, in bytes.
+const inOnePiece = 1 << 20
+
 func newBench(t testing.TB, approver approval.Approver, p policy.Policy) *bench {
 	t.Helper()
-	b := &bench{dir: t.TempDir(), trail: new(record.Memory)}
-	root, err := workspace.Open(b.dir, workspace.Options{State: t.TempDir()})
+	b := &bench{dir: t.TempDir(), state: t.TempDir(), trail: new(record.Memory)}
+	root, err := workspace.Open(b.dir, workspace.Options{State: b.state, ReadLimit: inOnePiece, WriteLimit: inOnePiece})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = root.Close() })
-	tools, err := filetools.New(filetools.Config{Root: root})
-	if err != nil {
+	if b.tools, err = filetools.New(filetools.Config{Root: root, WriteLimit: inOnePiece}); err != nil {
 		t.Fatal(err)
 	}
 	set := new(tool.Set)
-	if err := set.Add(tools.All()...); err != nil {
+	if err := set.Add(b.tools.All()...); err != nil {
 		t.Fatal(err)
 	}
 	b.handler = &approval.Handler{
@@ -163,7 +167,12 @@ func (b *bench) outcomes(t testing.TB) []record.Entry {
 // runHost runs a host until the test ends, or stop is called, which waits.
 func runHost(t testing.TB, url, workspace string, caller tool.Caller) (h *Host, stop func()) {
 	t.Helper()
-	h = &Host{Dial: Dial{URL: url, Token: "host-a"}, Workspace: workspace, Caller: caller}
+	return run(t, &Host{Dial: Dial{URL: url, Token: "host-a"}, Workspace: workspace, Caller: caller})
+}
+
+// run is runHost for a host that is made already.
+func run(t testing.TB, h *Host) (_ *Host, stop func()) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- h.Run(ctx) }()

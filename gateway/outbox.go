@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+
+	"github.com/stet-dev/stet/gateway/wire"
 )
 
 // ErrSlow says that a side does not take what it is sent.
@@ -13,11 +15,12 @@ var ErrSlow = errors.New("too slow: too much is waiting for it")
 // resumed they stay until the other side has said that it has them.
 type outbox struct {
 	limit int           // bytes
+	pads  *pads         // what is large in a frame is copied there; nil: it is not
 	wake  chan struct{} // of capacity 1: there is something to write
 
 	mu     sync.Mutex
 	keep   bool // until they are acknowledged
-	frames [][]byte
+	frames []wire.Encoded
 	next   int    // of frames: the first that is not written
 	base   uint64 // frames of the session before frames[0]
 	bytes  int    // of frames
@@ -28,6 +31,7 @@ type outbox struct {
 	received uint64 // of the other side's frames
 	unacked  int    // frames received since the last ack was sent
 	weight   int    // and their bytes
+	due      bool   // an ack is
 }
 
 // An ack is due after so many frames, or bytes.
@@ -38,19 +42,23 @@ const (
 
 func newOutbox(limit int) *outbox { return &outbox{limit: limit, wake: make(chan struct{}, 1)} }
 
-// put adds a frame, which is the outbox's from then on. Who says quietly writes it
-// without being woken for it.
-func (o *outbox) put(frame []byte, quietly bool) error {
+// put adds a frame, which is the outbox's from then on; where it has pads, the
+// frame's Body stays the caller's. Who says quietly writes it without being woken
+// for it.
+func (o *outbox) put(frame wire.Encoded, quietly bool) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.err != nil {
 		return o.err
 	}
-	if o.bytes += len(frame); o.bytes > o.limit {
+	if o.bytes += frame.Size(); o.bytes > o.limit {
 		o.err = ErrSlow
 		o.frames = nil
 		o.rouse()
 		return o.err
+	}
+	if o.pads != nil && frame.Body != nil {
+		frame.Body = append(o.pads.get(len(frame.Body)), frame.Body...)
 	}
 	o.frames = append(o.frames, frame)
 	if !quietly {
@@ -78,24 +86,25 @@ func (o *outbox) release() {
 	o.writing = false
 }
 
-// take returns the next frame to write; nil where there is none for now, which
-// ends the claim. ack is the number of received frames where that is to be told.
-func (o *outbox) take() (frame []byte, ack uint64, err error) {
+// take returns the next frame to write; an empty one where there is none for now, which
+// ends the claim. ack says how many were received, where that is to be told; else it
+// is empty too.
+func (o *outbox) take() (frame, ack wire.Encoded, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.err != nil {
 		o.writing = false
-		return nil, 0, o.err
+		return wire.Encoded{}, wire.Encoded{}, o.err
 	}
-	if o.unacked >= ackFrames || o.weight >= ackBytes {
-		o.unacked, o.weight = 0, 0
+	if o.due || o.unacked >= ackFrames || o.weight >= ackBytes {
+		o.unacked, o.weight, o.due = 0, 0, false
 		if o.keep {
-			ack = o.received
+			ack = ackFrame(o.received)
 		}
 	}
 	if o.next == len(o.frames) {
-		o.writing = ack > 0
-		return nil, ack, nil
+		o.writing = ack.Head != nil
+		return wire.Encoded{}, ack, nil
 	}
 	frame = o.frames[o.next]
 	o.next++
@@ -105,16 +114,33 @@ func (o *outbox) take() (frame []byte, ack uint64, err error) {
 	return frame, ack, nil
 }
 
-// drop forgets the first n frames. The caller holds mu.
+func ackFrame(n uint64) wire.Encoded {
+	b, err := wire.Encode(&wire.Ack{Received: n})
+	if err != nil {
+		panic(err) // a number always marshals
+	}
+	return b
+}
+
+// drop forgets the first n frames, whose room is used again where it is certain
+// that they have been written: the other side may say so too early, and would get
+// what is somebody else's. The caller holds mu.
 func (o *outbox) drop(n int) {
 	for i := range n {
-		o.bytes -= len(o.frames[i])
-		o.frames[i] = nil
+		o.bytes -= o.frames[i].Size()
+		if written := i < o.next-1 || !o.writing; o.pads != nil && o.keep && written {
+			o.pads.put(o.frames[i].Body)
+		}
+		o.frames[i] = wire.Encoded{}
 	}
 	o.base += uint64(n)
 	o.next -= n
-	if o.frames = o.frames[n:]; len(o.frames) == 0 {
-		o.frames = nil
+	if rest := len(o.frames) - n; rest < n { // else moving them costs more than the room
+		copy(o.frames, o.frames[n:])
+		clear(o.frames[rest:])
+		o.frames = o.frames[:rest]
+	} else {
+		o.frames = o.frames[n:]
 	}
 }
 
@@ -150,6 +176,14 @@ func (o *outbox) got(size int) {
 	if o.weight += size; o.unacked >= ackFrames || o.weight >= ackBytes {
 		o.rouse()
 	}
+}
+
+// beat has an ack sent, whether there is news or not.
+func (o *outbox) beat() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.due = true
+	o.rouse()
 }
 
 // count is the number of frames received.

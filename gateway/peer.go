@@ -58,12 +58,16 @@ func (h *Hub) serve(ctx context.Context, c conn, who Identity) error {
 		p, resumed, err = h.greet(ctx, c, hello, who)
 	}
 	if err != nil {
+		if e := (*wire.Error)(nil); errors.As(err, &e) && hello != nil {
+			h.turnedAway(who, hello, e)
+		}
 		h.turnAway(c, err)
 		return err
 	}
 	h.log.Info("connected", "role", hello.Role, "session", p.id, "token", who.ID, "workspace", hello.Workspace, "resumed", resumed)
 	err = p.link.run(ctx, c)
 	p.lost(err)
+	h.cutOff(who, hello, err)
 	h.log.Info("disconnected", "role", hello.Role, "session", p.id, "why", err)
 	return err
 }
@@ -147,6 +151,7 @@ func (h *Hub) greet(ctx context.Context, c conn, hello *wire.Hello, who Identity
 		Limits: &wire.Limits{
 			FrameBytes: h.config.Limits.Frame, CallsInFlight: h.config.Limits.Calls,
 			BytesInFlight: h.config.Limits.Bytes, CallsPerMinute: max(h.config.Limits.Rate, 0),
+			ContentBytes: h.config.Limits.Content,
 		},
 	}
 	p := h.find(hello, who)
@@ -157,6 +162,9 @@ func (h *Hub) greet(ctx context.Context, c conn, hello *wire.Hello, who Identity
 		return nil, false, err
 	}
 	reply.Session, reply.Resume, reply.Workspace = p.id, p.secret, p.hello.Workspace
+	if p.secret != "" {
+		reply.BeatSeconds = int(usual.ping / time.Second)
+	}
 	if err := writeNow(c, reply, usual.write); err != nil {
 		p.lost(err)
 		return nil, false, err
@@ -168,7 +176,7 @@ func (h *Hub) greet(ctx context.Context, c conn, hello *wire.Hello, who Identity
 }
 
 func (h *Hub) capabilities() []string {
-	all := []string{wire.CanResume, wire.CanCancel, wire.CanProgress, wire.CanEvents}
+	all := []string{wire.CanResume, wire.CanCancel, wire.CanProgress, wire.CanParts, wire.CanEvents}
 	if h.config.Queue != nil {
 		all = append(all, wire.CanAsk)
 	}
@@ -233,6 +241,7 @@ func (h *Hub) begin(c conn, hello *wire.Hello, who Identity) (*peer, error) {
 		p.id = newID()
 	}
 	p.link = newLink(h.log, nil)
+	p.link.borrows, p.link.beats, p.link.out.pads = true, true, &h.pads
 	keep := p.can(wire.CanResume) && h.config.Away > 0
 	p.link.out.reset(keep)
 	switch hello.Role {

@@ -56,7 +56,7 @@ func dialRaw(t testing.TB, url, token string) *raw {
 
 func (r *raw) send(f wire.Frame) {
 	r.t.Helper()
-	b, err := wire.Append(nil, f)
+	b, err := wire.Encode(f)
 	if err == nil {
 		err = r.c.write(b)
 	}
@@ -77,6 +77,7 @@ func (r *raw) next() wire.Frame {
 		if err != nil {
 			r.t.Fatalf("%s: %v", b, err)
 		}
+		wire.Detach(f)
 		switch f.(type) {
 		case *wire.Ack, *wire.Event:
 		default:
@@ -176,7 +177,7 @@ func (f *frozen) isFrozen() bool {
 	}
 }
 
-func (f *frozen) write(b []byte) error {
+func (f *frozen) write(b wire.Encoded) error {
 	if f.isFrozen() {
 		return nil // into the network's buffers
 	}

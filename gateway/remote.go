@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"time"
+	"unsafe"
 
 	"github.com/stet-dev/stet/gateway/wire"
 	"github.com/stet-dev/stet/tool"
@@ -71,13 +72,26 @@ func (r *Remote) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 				r.Waits(ctx, c, f.State == wire.Waiting)
 			}
 		},
-		done: func(f *wire.ToolResult) { done <- f },
+		done: func(f *wire.ToolResult) {
+			wire.Detach(f)
+			done <- f
+		},
 	}
 	r.h.start(p)
 	stop := context.AfterFunc(ctx, p.cancel)
 	defer stop()
 	return resultOf(c.ID, <-done)
 }
+
+// End tells the host that a client session is over.
+func (r *Remote) End(session string) { r.h.leave(visit{session, r.workspace}) }
+
+// bytesOf and stringOf are the same memory seen in two ways, where a copy would be
+// as large as a file: nobody may change it from then on.
+
+func bytesOf(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }
+
+func stringOf(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
 // resultOf is what a result frame says. What broke at the host is an error.
 func resultOf(id string, f *wire.ToolResult) (tool.Result, error) {
@@ -90,5 +104,5 @@ func resultOf(id string, f *wire.ToolResult) (tool.Result, error) {
 		}
 		return tool.Result{}, errors.New("the call broke at its host: " + said.Error)
 	}
-	return tool.Result{CallID: id, Text: string(f.Result), Code: tool.Code(f.Error)}, nil
+	return tool.Result{CallID: id, Text: stringOf(f.Result), Code: tool.Code(f.Error)}, nil
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -20,7 +21,14 @@ type rest struct {
 	h  *Hub
 	mu sync.Mutex
 	of map[string]*request // by the call's id in the gateway
+
+	visits map[visit]bool
+	latest []visit // of visits, the oldest first
 }
+
+// maxVisits is how many client sessions are kept of which nobody says that they
+// are over: beyond them the oldest is.
+const maxVisits = 4096
 
 // request is a call over plain HTTP.
 type request struct {
@@ -39,7 +47,7 @@ const (
 )
 
 func (h *Hub) routes(mux *http.ServeMux) {
-	r := &rest{h: h, of: map[string]*request{}}
+	r := &rest{h: h, of: map[string]*request{}, visits: map[visit]bool{}}
 	mux.HandleFunc("GET /v1/openapi.json", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write(openAPI) // the client may be gone
@@ -61,13 +69,19 @@ func (r *rest) agent(serve func(http.ResponseWriter, *http.Request, Identity)) h
 		switch {
 		case !ok:
 		case !who.May(wire.Agent):
-			fail(w, http.StatusForbidden, wire.Forbidden, "this token is not for the role agent")
+			r.refuse(w, req, who, http.StatusForbidden, wire.Forbidden, "this token is not for the role agent")
 		case req.PathValue("session") != "" && !isName(req.PathValue("session")):
 			fail(w, http.StatusBadRequest, wire.Malformed, "a session is named by letters, digits, dots, - and _")
 		default:
 			serve(w, req, who)
 		}
 	}
+}
+
+// refuse refuses a request whose token is good.
+func (r *rest) refuse(w http.ResponseWriter, req *http.Request, who Identity, status int, code, message string) {
+	r.h.turnedAway(who, &wire.Hello{Client: req.UserAgent()}, &wire.Error{Code: code, Message: message})
+	fail(w, status, code, message)
 }
 
 // Workspace is one that can be called.
@@ -92,7 +106,7 @@ func (r *rest) begin(w http.ResponseWriter, req *http.Request, who Identity) {
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):
-		fail(w, http.StatusRequestEntityTooLarge, string(tool.FileTooLarge), "the body is larger than the gateway takes")
+		r.refuse(w, req, who, http.StatusRequestEntityTooLarge, string(tool.FileTooLarge), "the body is larger than the gateway takes")
 		return
 	case err != nil:
 		return // the client is gone
@@ -108,29 +122,51 @@ func (r *rest) begin(w http.ResponseWriter, req *http.Request, who Identity) {
 		return
 	}
 	q := &request{done: make(chan struct{}), waiting: make(chan struct{})}
-	q.call = &call{h: r.h, f: *f, to: workspace}
+	q.call = &call{h: r.h, f: *f, to: workspace, who: who}
 	q.call.tell = func(f wire.Frame) {
 		if _, ok := f.(*wire.ToolResult); ok {
 			q.once.Do(func() { close(q.waiting) })
 		}
 	}
 	q.call.done = func(result *wire.ToolResult) {
+		wire.Detach(result)
 		q.result = result
 		close(q.done)
 		r.expire(q)
 	}
 	r.mu.Lock()
 	twice := r.of[f.CallID] != nil
+	var over []visit
 	if !twice {
 		r.of[f.CallID] = q
+		over = r.visit(visit{f.Session, workspace})
 	}
 	r.mu.Unlock()
+	for _, v := range over {
+		r.h.leave(v)
+	}
 	if twice {
 		fail(w, http.StatusConflict, wire.Malformed, "this call_id was used before in this session: a call is done once")
 		return
 	}
 	r.h.start(q.call)
 	r.follow(w, req, q, wait)
+}
+
+// visit notes where a session makes calls, and returns what is over thereby. The
+// caller holds mu.
+func (r *rest) visit(v visit) (over []visit) {
+	if r.visits[v] {
+		return nil
+	}
+	if len(r.latest) == maxVisits {
+		over = append(over, r.latest[0])
+		delete(r.visits, r.latest[0])
+		r.latest = slices.Delete(r.latest, 0, 1)
+	}
+	r.visits[v] = true
+	r.latest = append(r.latest, v)
+	return over
 }
 
 // callIn is the call that a request makes.
@@ -273,10 +309,21 @@ func (r *rest) end(w http.ResponseWriter, req *http.Request, who Identity) {
 			calls = append(calls, q.call)
 		}
 	}
+	var over []visit
+	r.latest = slices.DeleteFunc(r.latest, func(v visit) bool {
+		if v.session != session {
+			return false
+		}
+		over = append(over, v)
+		delete(r.visits, v)
+		return true
+	})
 	r.mu.Unlock()
 	for _, c := range calls {
 		c.cancel()
 	}
-	r.h.endSession(session)
+	for _, v := range over {
+		r.h.leave(v)
+	}
 	w.WriteHeader(http.StatusNoContent)
 }

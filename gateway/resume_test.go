@@ -321,14 +321,14 @@ func TestOutbox(t *testing.T) {
 	o.reset(true)
 	put := func(s string) {
 		t.Helper()
-		if err := o.put([]byte(s), false); err != nil {
+		if err := o.put(wire.Encoded{Head: []byte(s)}, false); err != nil {
 			t.Fatal(err)
 		}
 	}
 	take := func(want string) {
 		t.Helper()
-		if got, _, err := o.take(); string(got) != want || err != nil {
-			t.Errorf("%q, want %q: %v", got, want, err)
+		if got, _, err := o.take(); string(got.Bytes()) != want || err != nil {
+			t.Errorf("%q, want %q: %v", got.Bytes(), want, err)
 		}
 	}
 	for _, s := range []string{"1", "2", "3", "4"} {
@@ -353,7 +353,7 @@ func TestOutbox(t *testing.T) {
 		t.Error("it is not empty")
 	}
 	put(strings.Repeat("x", 990))
-	if err := o.put(make([]byte, 100), false); !errors.Is(err, ErrSlow) {
+	if err := o.put(wire.Encoded{Head: make([]byte, 100)}, false); !errors.Is(err, ErrSlow) {
 		t.Error(err)
 	}
 	if _, _, err := o.take(); !errors.Is(err, ErrSlow) {
@@ -419,6 +419,28 @@ func TestDecisionsAreRecorded(t *testing.T) {
 		}
 		if e := all[1]; e.By != "gateway" || e.Outcome != "timeout" {
 			t.Errorf("%+v", e)
+		}
+	})
+}
+
+// Who is not told of pings hears something as often, also where there is no news.
+func TestBeat(t *testing.T) {
+	bubble(t, Config{}, func(t *testing.T, h *Hub, _ *logged) {
+		agent := join(t, h, "agent-a")
+		hello := agent.hello(wire.Hello{Role: wire.Agent, Capabilities: []string{wire.CanResume}})
+		if hello.BeatSeconds != 20 {
+			t.Errorf("%+v", hello)
+		}
+		for range 3 {
+			began := time.Now()
+			b, err := agent.c.read()
+			if err != nil || string(b) != `{"type":"ack","received":0}` || time.Since(began) != 20*time.Second {
+				t.Errorf("%s after %v: %v", b, time.Since(began), err)
+			}
+		}
+		other := join(t, h, "agent-b")
+		if hello := other.hello(wire.Hello{Role: wire.Agent}); hello.BeatSeconds != 0 {
+			t.Errorf("%+v", hello)
 		}
 	})
 }

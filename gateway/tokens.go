@@ -3,6 +3,7 @@ package gateway
 import (
 	"crypto/rand"
 	"crypto/sha256"
+	"crypto/subtle"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -172,16 +173,20 @@ func (k Token) check(now time.Time) error {
 	return nil
 }
 
-// Identify says whose secret it is. Since hashes are compared, the time that it
-// takes tells nothing of the secret.
+// Identify says whose secret it is. All tokens are compared, each in the same time:
+// how long it takes tells nothing of any.
 func (t *Tokens) Identify(secret string, now time.Time) (Identity, error) {
-	hash := hashOf(secret)
-	for _, k := range t.Tokens {
-		if k.Hash == hash {
-			return Identity{ID: k.ID, Name: k.Name, Scopes: k.Scopes, Workspace: k.Workspace, Expires: k.Expires}, k.check(now)
+	hash, found := []byte(hashOf(secret)), -1
+	for i, k := range t.Tokens {
+		if subtle.ConstantTimeCompare([]byte(k.Hash), hash) == 1 {
+			found = i
 		}
 	}
-	return Identity{}, ErrToken
+	if found < 0 {
+		return Identity{}, ErrToken
+	}
+	k := t.Tokens[found]
+	return Identity{ID: k.ID, Name: k.Name, Scopes: k.Scopes, Workspace: k.Workspace, Expires: k.Expires}, k.check(now)
 }
 
 // Holds reports whether the token of that id is good.

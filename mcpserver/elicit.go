@@ -97,6 +97,20 @@ func (l Relay) Ask(ctx context.Context, q approval.Question) (approval.Answer, e
 	return l.Next.Ask(ctx, q)
 }
 
+// Waits tells the server of a call whose questions are put to people where it is
+// done, and not by a Relay: that it waits for one, who is asked about what, or that
+// it goes on. ctx is the call's.
+func Waits(ctx context.Context, what string, waiting bool) {
+	r := runningIn(ctx)
+	switch {
+	case r == nil:
+	case waiting:
+		r.ask("waiting for a person to confirm "+what, false, nil)
+	default:
+		r.set(func(s *state) { *s = state{} })
+	}
+}
+
 // relay has the client ask its user. An error means that nobody has decided.
 func (r *running) relay(ctx context.Context, q approval.Question) (approval.Answer, error) {
 	message, ok := messageOf(q)

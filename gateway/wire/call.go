@@ -1,6 +1,8 @@
 package wire
 
 import (
+	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -8,8 +10,8 @@ import (
 	"github.com/stet-dev/stet/internal/rawjson"
 )
 
-// Calls and results are most of what is sent, and carry most of its bytes: they
-// are read and written without the reflection of the other frames.
+// Calls, results, parts and what acknowledges them are most of what is sent, and carry most of its bytes:
+// they are read and written without the reflection of the other frames.
 
 // reader reads values of a frame's members; the first error sticks.
 type reader struct {
@@ -53,6 +55,20 @@ func (r *reader) number(m member) int {
 	return n
 }
 
+// bytes decodes base64, which is written without escapes.
+func (r *reader) bytes(m member) []byte {
+	lit := m.at.Of(r.body)
+	if m.at.KindOf(r.body) == '"' {
+		lit = lit[1 : len(lit)-1]
+		out := make([]byte, base64.StdEncoding.DecodedLen(len(lit)))
+		if n, err := base64.StdEncoding.Strict().Decode(out, lit); err == nil && !bytes.ContainsAny(lit, "\r\n") {
+			return out[:n]
+		}
+	}
+	r.wrong(m, "a base64 string")
+	return nil
+}
+
 func (r *reader) object(m member) json.RawMessage {
 	if m.at.KindOf(r.body) != '{' {
 		r.wrong(m, "an object")
@@ -82,6 +98,8 @@ func (f *ToolCall) fill(members []member, body []byte) error {
 			f.Client = r.text(m)
 		case "parts_follow":
 			f.PartsFollow = r.flag(m)
+		case "takes_parts":
+			f.TakesParts = r.flag(m)
 		}
 	}
 	return r.err
@@ -99,6 +117,46 @@ func (f *ToolResult) fill(members []member, body []byte) error {
 			f.Error = r.text(m)
 		case "needs_confirmation":
 			f.NeedsConfirmation = r.flag(m)
+		}
+	}
+	return r.err
+}
+
+func (f *Part) fill(members []member, body []byte) error {
+	r := reader{body: body}
+	for _, m := range members {
+		switch string(m.key) {
+		case "call_id":
+			f.CallID = r.text(m)
+		case "seq":
+			f.Seq = r.number(m)
+		case "data":
+			f.Data = r.bytes(m)
+		case "last":
+			f.Last = r.flag(m)
+		}
+	}
+	return r.err
+}
+
+func (f *Taken) fill(members []member, body []byte) error {
+	r := reader{body: body}
+	for _, m := range members {
+		switch string(m.key) {
+		case "call_id":
+			f.CallID = r.text(m)
+		case "seq":
+			f.Seq = r.number(m)
+		}
+	}
+	return r.err
+}
+
+func (f *Ack) fill(members []member, body []byte) error {
+	r := reader{body: body}
+	for _, m := range members {
+		if string(m.key) == "received" {
+			f.Received = uint64(r.number(m))
 		}
 	}
 	return r.err
@@ -129,9 +187,14 @@ func complete(f Frame) error {
 		}
 		return named("call_id", f.CallID)
 	case *Part:
-		if f.Seq < 0 {
-			return fmt.Errorf("seq is %d", f.Seq)
+		switch {
+		case len(f.Data) > PartBytes:
+			return fmt.Errorf("data has more than %d bytes", PartBytes)
+		case len(f.Data) == 0 && !f.Last:
+			return fmt.Errorf("data is empty, and it is not the last part")
 		}
+		return named("call_id", f.CallID)
+	case *Taken:
 		return named("call_id", f.CallID)
 	case *Approval:
 		return named("id", f.ID)

@@ -32,8 +32,18 @@ type member struct {
 	at  rawjson.Span
 }
 
-// Decode reads a frame, which keeps pieces of body. An error is an *Error that
-// can be sent as the answer.
+// Detach copies the pieces that a frame has of the body that it was decoded from.
+func Detach(f Frame) {
+	switch f := f.(type) {
+	case *ToolCall:
+		f.Arguments = bytes.Clone(f.Arguments)
+	case *ToolResult:
+		f.Result = bytes.Clone(f.Result)
+	}
+}
+
+// Decode reads a frame, which keeps pieces of body until Detach. An error is an
+// *Error that can be sent as the answer.
 func Decode(body []byte) (Frame, error) {
 	var room [16]member
 	members, err := split(body, room[:0])
@@ -61,6 +71,12 @@ func Decode(body []byte) (Frame, error) {
 	case *ToolCall:
 		err = f.fill(members, body)
 	case *ToolResult:
+		err = f.fill(members, body)
+	case *Part:
+		err = f.fill(members, body)
+	case *Taken:
+		err = f.fill(members, body)
+	case *Ack:
 		err = f.fill(members, body)
 	default:
 		err = fill(f, members, body)

@@ -24,7 +24,7 @@ const (
 	CanResume   = "resume"   // the session outlives a connection: see Hello.Resume
 	CanCancel   = "cancel"   // a host ends a call when told to
 	CanProgress = "progress" // progress frames
-	CanParts    = "parts"    // part frames
+	CanParts    = "parts"    // part and taken frames
 	CanAsk      = "approval" // approval frames: the gateway has people who answer
 	CanEvents   = "event"    // event frames
 )
@@ -45,6 +45,8 @@ type Hello struct {
 	Resumed  bool   `json:"resumed,omitempty" jsonschema:"of the gateway: the session goes on"`
 
 	Limits *Limits `json:"limits,omitempty" jsonschema:"of the gateway"`
+
+	BeatSeconds int `json:"beat_seconds,omitempty" jsonschema:"of the gateway, in a session that can be resumed: it says something that often, an ack if nothing else"`
 }
 
 // Limits are what the gateway takes.
@@ -53,6 +55,7 @@ type Limits struct {
 	CallsInFlight  int `json:"calls_in_flight" jsonschema:"of one session at once; further ones wait"`
 	BytesInFlight  int `json:"bytes_in_flight" jsonschema:"of one workspace at once; further ones wait"`
 	CallsPerMinute int `json:"calls_per_minute" jsonschema:"of one session; further ones are rate_limited; 0 is any number"`
+	ContentBytes   int `json:"content_bytes" jsonschema:"of a content in parts"`
 }
 
 // Tool describes a tool of a host.
@@ -76,6 +79,7 @@ type ToolCall struct {
 	Session                string `json:"session,omitempty" jsonschema:"to a host: whose call it is; from an agent: one of several sessions on its connection"`
 	Client                 string `json:"client,omitempty" jsonschema:"to a host: who calls, as it calls itself"`
 	PartsFollow            bool   `json:"parts_follow,omitempty" jsonschema:"the argument content is left out and comes in parts"`
+	TakesParts             bool   `json:"takes_parts,omitempty" jsonschema:"to a host: a content that is too large for a frame may come in parts, before the result"`
 }
 
 // ToolResult is what a call came to, or, with NeedsConfirmation, that it waits
@@ -109,12 +113,25 @@ type Progress struct {
 }
 
 // Part is a piece of a content that is too large for a frame: of a read, before
-// its result, which then has no content; of a write, after its call. (FILE-9)
+// its result, which then has no content; of a write, after its call. At most
+// PartsAhead parts of a content are on their way that were not Taken. (FILE-9)
 type Part struct {
 	CallID string `json:"call_id"`
 	Seq    int    `json:"seq" jsonschema:"from 0, without gaps"`
-	Data   []byte `json:"data" jsonschema:"base64 of UTF-8"`
+	Data   []byte `json:"data" jsonschema:"base64 of UTF-8, up to 131072 bytes"`
 	Last   bool   `json:"last" jsonschema:"no more follow"`
+}
+
+// PartBytes is how many bytes a part may have; all but the last have some.
+const PartBytes = 128 << 10
+
+// PartsAhead is how many parts may be sent beyond those that were taken.
+const PartsAhead = 4
+
+// Taken says to who sends parts that they were taken. (FILE-9)
+type Taken struct {
+	CallID string `json:"call_id"`
+	Seq    int    `json:"seq" jsonschema:"of the last part that was taken: four more may be on their way"`
 }
 
 // Approval is about a question to a person. A host asks the gateway's people

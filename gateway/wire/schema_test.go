@@ -102,8 +102,8 @@ var roles = []struct {
 	name, about string
 	sends, gets []*shape
 }{
-	{Agent, "makes calls", []*shape{hello, toolCall, cancel, part, ack, fault}, []*shape{hello, toolResult, progress, part, event, fault, ack}},
-	{Host, "has a workspace, and does the calls", []*shape{hello, toolResult, progress, part, approval, fault, ack}, []*shape{hello, toolCall, cancel, part, approval, event, fault, ack}},
+	{Agent, "makes calls", []*shape{hello, toolCall, cancel, part, taken, ack, fault}, []*shape{hello, toolResult, progress, part, taken, event, fault, ack}},
+	{Host, "has a workspace, and does the calls", []*shape{hello, toolResult, progress, part, taken, approval, fault, ack}, []*shape{hello, toolCall, cancel, part, taken, approval, event, fault, ack}},
 	{Person, "decides on questions", []*shape{hello, approval, fault, ack}, []*shape{hello, approval, event, fault, ack}},
 }
 

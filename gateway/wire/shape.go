@@ -15,7 +15,7 @@ type shape struct {
 }
 
 // shapes are the types of frames.
-var shapes = []*shape{hello, toolCall, toolResult, cancel, progress, part, approval, event, fault, ack}
+var shapes = []*shape{hello, toolCall, toolResult, cancel, progress, part, taken, approval, event, fault, ack}
 
 var (
 	hello      = shapeOf[Hello]("hello", "First frame of either side, the client's first.")
@@ -24,6 +24,7 @@ var (
 	cancel     = shapeOf[Cancel]("cancel", "Ends a call: agent to gateway, gateway to host.")
 	progress   = shapeOf[Progress]("progress", "How a call is doing: host to gateway, gateway to agent.")
 	part       = shapeOf[Part]("part", "A piece of a large content: of a write towards the host, of a read towards the agent.")
+	taken      = shapeOf[Taken]("taken", "Parts of a content were taken: from where they go to where they come from.")
 	approval   = shapeOf[Approval]("approval", "A question to a person, its answer, or its end.")
 	event      = shapeOf[Event]("event", "Something happened that is no answer: gateway to agent and person.")
 	fault      = shapeOf[Error]("error", "Answers a frame that could not be understood or done.")
@@ -36,6 +37,7 @@ func (*ToolResult) frame() *shape { return toolResult }
 func (*Cancel) frame() *shape     { return cancel }
 func (*Progress) frame() *shape   { return progress }
 func (*Part) frame() *shape       { return part }
+func (*Taken) frame() *shape      { return taken }
 func (*Approval) frame() *shape   { return approval }
 func (*Event) frame() *shape      { return event }
 func (*Error) frame() *shape      { return fault }

@@ -20,16 +20,17 @@ func samples() []Frame {
 	return []Frame{
 		&Hello{
 			Version: 1, Role: Host, Client: "c", Capabilities: []string{CanResume}, Workspace: "w", Session: "s", Tools: []Tool{tool},
-			Resume: "r", Received: 7, Resumed: true, Limits: &Limits{1, 2, 3, 4},
+			Resume: "r", Received: 7, Resumed: true, Limits: &Limits{1, 2, 3, 4, 5}, BeatSeconds: 20,
 		},
 		&ToolCall{
 			CallID: "c-1", ToolName: "write_file", Arguments: json.RawMessage(`{"path":"a","content":"ü\n"}`), RequiresConfirmation: true,
-			TimeoutSeconds: 30, ApprovalTimeoutSeconds: 600, Session: "s", Client: "agent \"1\"", PartsFollow: true,
+			TimeoutSeconds: 30, ApprovalTimeoutSeconds: 600, Session: "s", Client: "agent \"1\"", PartsFollow: true, TakesParts: true,
 		},
 		&ToolResult{CallID: "c-1", Result: json.RawMessage(`{"success":false}`), Error: "user_rejected"},
 		&Cancel{CallID: "c-1", Reason: "caller"},
 		&Progress{CallID: "c-1", State: Waiting, Message: "m"},
 		&Part{CallID: "c-1", Seq: 3, Data: []byte("abc"), Last: true},
+		&Taken{CallID: "c-1", Seq: 3},
 		&Approval{
 			ID: "q", CallID: "c-1", Workspace: "w", Withdrawn: true, Done: true, Error: "e", Code: "timeout",
 			Question: &Question{
@@ -72,6 +73,37 @@ func TestEveryFrame(t *testing.T) {
 			t.Errorf("%s: %v", b, err)
 			continue
 		}
+		if d := cmp.Diff(f, back); d != "" {
+			t.Error(d)
+		}
+		if e, err := Encode(f); err != nil || !bytes.Equal(e.Bytes(), b) || e.Size() != len(b) {
+			t.Errorf("%s, encoded %s: %v", b, e.Bytes(), err)
+		}
+	}
+}
+
+// What is large goes as it is, and what is around it is the same. A frame that is
+// detached has nothing of the body left.
+func TestLargeIsNotCopied(t *testing.T) {
+	object := json.RawMessage(`{"content":"` + strings.Repeat("x", large) + `"}`)
+	for _, f := range []Frame{
+		&ToolCall{CallID: "1", ToolName: "t", Arguments: object, Session: "s", TakesParts: true},
+		&ToolResult{CallID: "1", Result: object, Error: "timeout"},
+	} {
+		b, err := Append(nil, f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := Encode(f)
+		if err != nil || &e.Body[0] != &object[0] || !bytes.Equal(e.Bytes(), b) || e.Size() != len(b) {
+			t.Errorf("%s%s: %v", e.Head, e.Tail, err)
+		}
+		back, err := Decode(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		Detach(back)
+		clear(b)
 		if d := cmp.Diff(f, back); d != "" {
 			t.Error(d)
 		}
@@ -133,8 +165,13 @@ func TestMalformed(t *testing.T) {
 		{`{"type":"tool_call","call_id":"1","tool_name":"x","arguments":{},"requires_confirmation":1}`, "requires_confirmation must be true or false", "1"},
 		{`{"type":"tool_result","call_id":"1"}`, "neither result nor error", "1"},
 		{`{"type":"progress","call_id":"1","state":"idle"}`, `state must be "working" or "waiting"`, "1"},
-		{`{"type":"part","call_id":"1","seq":-1,"data":"","last":true}`, "part: seq is -1", "1"},
+		{`{"type":"part","call_id":"1","seq":-1,"data":"","last":true}`, "part: seq must be a whole number", "1"},
 		{`{"type":"part","call_id":"1","seq":0,"data":"?","last":true}`, "part: data", "1"},
+		{`{"type":"part","call_id":"1","seq":0,"data":5}`, "part: data must be a base64 string", "1"},
+		{`{"type":"part","call_id":"1","seq":0,"data":"YQ==\n"}`, "part: data", "1"},
+		{`{"type":"part","call_id":"1","seq":0,"data":"` + strings.Repeat("AAAA", PartBytes/3+1) + `"}`, "part: data has more than 131072 bytes", "1"},
+		{`{"type":"part","call_id":"1","seq":0,"data":""}`, "part: data is empty", "1"},
+		{`{"type":"taken","call_id":"1","seq":-1}`, "seq must be a whole number", "1"},
 		{`{"type":"approval","id":"1","answer":{"verdict":"approve","seel":"x"}}`, `approval: answer: unknown field "seel"`, ""},
 		{`{"type":"hello"}`, "hello: version is missing", ""},
 		{`{"type":"ack","received":-1}`, "ack: received must be a whole number", ""},
@@ -193,6 +230,38 @@ func TestCallsComeThrough(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A content that goes in parts is the same when it is put back. (FILE-9)
+func TestContentCutAndPut(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		object := rapid.MapOf(rapid.StringMatching(`[a-zü_]{1,8}`), rapid.String()).Draw(t, "object")
+		object["content"] = rapid.String().Draw(t, "content")
+		body, err := json.Marshal(object)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rest, content, ok := CutContent(body)
+		if !ok || content != object["content"] {
+			t.Fatalf("%q of %s", content, body)
+		}
+		whole, ok := PutContent(rest, []byte(content))
+		var back map[string]string
+		if err := json.Unmarshal(whole, &back); err != nil || !ok || !cmp.Equal(object, back) {
+			t.Fatalf("%s became %s and %s: %v", body, rest, whole, err)
+		}
+		if _, ok := PutContent(whole, nil); ok {
+			t.Fatal("a second content is put in")
+		}
+	})
+	for _, odd := range []string{`{}`, `[]`, `{"content":5}`, `{"content":"a","content":"b"}`, `{"content":"\ud800"}`, `{"content":"a"`} {
+		if rest, _, ok := CutContent(json.RawMessage(odd)); ok {
+			t.Errorf("%s is cut to %s", odd, rest)
+		}
+	}
+	if _, ok := PutContent(json.RawMessage(`{}`), []byte("\xff")); ok {
+		t.Error("bytes that are no text are put in")
+	}
 }
 
 // FuzzDecode: nothing makes it panic, what it refuses it refuses with a frame, and

@@ -32,6 +32,7 @@ func joinHost(t testing.TB, hub *gateway.Hub) (dir string, stop func(), err erro
 	host := &gateway.Host{
 		Workspace: "go",
 		Caller:    &approval.Handler{Tools: set, Policy: new(policy.Policy), Approver: gateway.Relay{}, Root: dir, Rate: -1},
+		Stage:     tools.Stage,
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup

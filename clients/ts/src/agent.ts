@@ -1,6 +1,6 @@
 import type { Dial } from './dial.ts'
 import { GatewayError, ToolError } from './errors.ts'
-import { Assembly, newID, split, tooLarge } from './parts.ts'
+import { Assembly, newID, split, tooLarge, Window } from './parts.ts'
 import { Session } from './session.ts'
 import type { Code } from './tools.gen.ts'
 import type { Event, Frame, Part, Tool, ToolCall, ToolResult } from './wire.gen.ts'
@@ -43,6 +43,8 @@ export interface FileOperationResult {
   data?: Record<string, unknown>
 }
 
+/** How many characters a call may have in one frame where it may go in parts: hosts take less in one piece. */
+const inOne = 4 << 20
 /** How long calls go on without a connection, and how long a cancelled one has to say what became of it, in ms. */
 const away = 30_000
 const settling = 4_000
@@ -59,6 +61,7 @@ interface Pending {
   options: CallOptions
   waiting: boolean
   content: Assembly
+  sent: Window
   overdue?: ReturnType<typeof setTimeout>
 }
 
@@ -164,7 +167,7 @@ export class Agent {
     const frames = this.#frames(frame)
     return new Promise<Record<string, unknown>>((resolve, reject) => {
       const content = new Assembly(this.#options.maxContentBytes ?? 100 << 20)
-      const pending: Pending = { id, resolve, reject, options, waiting: false, content }
+      const pending: Pending = { id, resolve, reject, options, waiting: false, content, sent: new Window() }
       this.#pending.set(id, pending)
       this.#watch(pending)
       const cancel = () => this.#cancel(pending)
@@ -179,10 +182,11 @@ export class Agent {
   #frames(call: ToolCall): { call: string; content?: string } {
     const limit = this.#session.reply?.limits?.frame_bytes
     const text = JSON.stringify(call)
-    if (!limit || !tooLarge(text, limit)) return { call: text }
+    if (!limit || (text.length <= inOne && !tooLarge(text, limit))) return { call: text }
     const { content, ...rest } = call.arguments
     const short = JSON.stringify({ ...call, arguments: rest, parts_follow: true })
     if (typeof content !== 'string' || !this.#session.can('parts') || tooLarge(short, limit)) {
+      if (!tooLarge(text, limit)) return { call: text }
       throw new ToolError('file_too_large', 'The call is larger than the gateway takes. Nothing was done.')
     }
     return { call: short, content }
@@ -192,6 +196,7 @@ export class Agent {
     this.#session.sendText(frames.call)
     if (frames.content === undefined) return
     for (const part of split(p.id, new TextEncoder().encode(frames.content), this.#session.reply!.limits!.frame_bytes)) {
+      await p.sent.room(part.seq)
       await this.#session.room()
       if (this.#pending.get(p.id) !== p) return // it has ended
       this.#session.send(part)
@@ -229,6 +234,8 @@ export class Agent {
         return
       case 'part':
         return this.#part(frame)
+      case 'taken':
+        return this.#pending.get(frame.call_id)?.sent.take(frame.seq)
       case 'event':
         return this.#event(frame)
       case 'error':
@@ -253,6 +260,7 @@ export class Agent {
     if (!p) return this.#odd('a part of no call', part.call_id)
     try {
       p.content.add(part)
+      this.#session.send({ type: 'taken', call_id: p.id, seq: part.seq })
     } catch (err) {
       this.#session.send({ type: 'cancel', call_id: p.id, reason: 'caller' })
       this.#end(p.id)?.reject(err as ToolError)
@@ -287,6 +295,7 @@ export class Agent {
     const p = this.#pending.get(id)
     this.#pending.delete(id)
     clearTimeout(p?.overdue)
+    p?.sent.end()
     return p
   }
 

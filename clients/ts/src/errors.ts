@@ -25,9 +25,10 @@ export class ToolError extends Error {
  * - `version`: it speaks another version of the protocol
  * - `taken`: another host has the workspace, or took it over
  * - `url`: there is no gateway at this address
+ * - `large`: what a host says of its tools is larger than the gateway takes
  * - `closed`: close was called
  */
-export type Reason = 'token' | 'forbidden' | 'version' | 'taken' | 'url' | 'closed'
+export type Reason = 'token' | 'forbidden' | 'version' | 'taken' | 'url' | 'large' | 'closed'
 
 /** The gateway refuses, and another try has no sense; or the session was closed. */
 export class GatewayError extends Error {

@@ -1,7 +1,7 @@
 import { Call, Desk } from './call.ts'
 import type { Dial } from './dial.ts'
 import { GatewayError, ToolError } from './errors.ts'
-import { Assembly, split, tooLarge } from './parts.ts'
+import { Assembly, split, tooLarge, Window } from './parts.ts'
 import { Session } from './session.ts'
 import { fileTools, type FileTools } from './tools.gen.ts'
 import type { Frame, Part, Tool, ToolCall, ToolResult } from './wire.gen.ts'
@@ -43,6 +43,10 @@ interface Task {
   call: Call
   stop: AbortController
   content?: Assembly
+  /** Of the content of its result. */
+  sent: Window
+  /** Its caller takes parts. */
+  takesParts: boolean
   /** Nobody waits for its result any more. */
   lost: boolean
 }
@@ -136,6 +140,7 @@ export class Host {
 
   #abort(task: Task | undefined) {
     task?.stop.abort(cancelled())
+    task?.sent.end()
     if (task?.content) this.#run(task) // its parts need not come
   }
 
@@ -145,6 +150,8 @@ export class Host {
         return this.#begin(frame)
       case 'part':
         return this.#part(frame)
+      case 'taken':
+        return this.#tasks.get(frame.call_id)?.sent.take(frame.seq)
       case 'cancel':
         return this.#abort(this.#tasks.get(frame.call_id))
       case 'approval':
@@ -166,7 +173,7 @@ export class Host {
     if (this.#begun.size > remembered) this.#begun.delete(oldest!)
     const stop = new AbortController()
     const call = new Call(frame, this.#desk, stop.signal)
-    const task: Task = { call, stop, lost: false }
+    const task: Task = { call, stop, lost: false, sent: new Window(), takesParts: frame.takes_parts ?? false }
     this.#tasks.set(call.id, task)
     if (frame.parts_follow) task.content = new Assembly(this.#options.maxContentBytes ?? 100 << 20)
     else this.#run(task)
@@ -177,6 +184,7 @@ export class Host {
     if (!task?.content) return this.#odd('a part of no call', frame.call_id)
     try {
       task.content.add(frame)
+      this.#session.send({ type: 'taken', call_id: frame.call_id, seq: frame.seq })
       if (!task.content.complete) return
       task.call.arguments.content = task.content.text()
       this.#run(task)
@@ -232,13 +240,14 @@ export class Host {
     const text = JSON.stringify(result)
     if (!limit || !tooLarge(text, limit)) return session.sendText(text)
     const { content, ...rest } = result.result ?? {}
-    const bytes = typeof content === 'string' && session.can('parts') ? new TextEncoder().encode(content) : undefined
+    const bytes = typeof content === 'string' && task.takesParts ? new TextEncoder().encode(content) : undefined
     const short = JSON.stringify({ ...result, result: rest })
     if (!bytes || tooLarge(short, limit)) {
       const large = new ToolError('file_too_large', 'The result is larger than the gateway takes. Read less at once.')
       return session.send(this.#failure(task.call, large))
     }
     for (const part of split(task.call.id, bytes, limit)) {
+      await task.sent.room(part.seq)
       await session.room()
       if (task.lost) return
       if (task.stop.signal.aborted) return session.send(this.#failure(task.call, cancelled()))

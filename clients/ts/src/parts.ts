@@ -2,8 +2,11 @@ import { ToolError } from './errors.ts'
 import type { Part } from './wire.gen.ts'
 
 /** Bytes of a content in a part, at most, and what a frame has around them. */
-const most = 256 << 10
+const most = 128 << 10
 const around = 1024
+
+/** How many parts may be on their way that were not taken. */
+const ahead = 4
 
 /** Whether a frame is larger than the gateway takes. */
 export function tooLarge(frame: string, frameBytes: number): boolean {
@@ -15,6 +18,30 @@ export function* split(call_id: string, bytes: Uint8Array, frameBytes: number): 
   const size = Math.max(1, Math.min(most, Math.floor(((frameBytes - around) * 3) / 4)))
   for (let seq = 0, at = 0; seq === 0 || at < bytes.length; seq++, at += size) {
     yield { type: 'part', call_id, seq, data: toBase64(bytes.subarray(at, at + size)), last: at + size >= bytes.length }
+  }
+}
+
+/** What the other side has taken of the parts that it is sent. */
+export class Window {
+  #taken = 0
+  #over = false
+  #go = () => {}
+
+  /** It has taken the parts up to this one. */
+  take(seq: number) {
+    this.#taken = Math.max(this.#taken, seq + 1)
+    this.#go()
+  }
+
+  /** No more parts are to be sent. */
+  end() {
+    this.#over = true
+    this.#go()
+  }
+
+  /** Resolves when the part may be sent, or none any more. */
+  async room(seq: number): Promise<void> {
+    while (!this.#over && seq - this.#taken >= ahead) await new Promise<void>(resolve => (this.#go = resolve))
   }
 }
 

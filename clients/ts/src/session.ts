@@ -23,9 +23,13 @@ const rarest = 15_000
 const ackFrames = 32
 const ackSize = 256 << 10
 const ackEvery = 20_000
+/** After so many of these without a word from a gateway that says something more often, the connection is dead. */
+const silences = 3
 /** How often a gateway may answer HTTP and not open a WebSocket, before it is taken for a refusal. */
 const patience = 3
 const closeWithin = 3_000
+/** Closed for a message that was larger than the other side takes. */
+const tooBig = 1009
 
 /** What the codes of a refusal mean, where it is not `forbidden`. */
 const reasons: Record<string, Reason> = { unsupported: 'version', workspace_taken: 'taken' }
@@ -50,6 +54,7 @@ export class Session {
   #pause = shortest
   #refused = 0
   #timer?: ReturnType<typeof setTimeout>
+  #quiet = 0
   #beat?: ReturnType<typeof setInterval>
   #over?: GatewayError
   #closing = false
@@ -152,7 +157,8 @@ export class Session {
     this.#refused = 0
     this.reply = reply
     this.#connection = connection
-    this.#beat = setInterval(() => this.#ack(), ackEvery)
+    this.#quiet = 0
+    this.#beat = setInterval(() => this.#tick(), ackEvery)
     this.#side.up(reply)
     this.#connected()
     this.#dial.onConnection?.(true)
@@ -165,6 +171,7 @@ export class Session {
   }
 
   #frame(frame: Frame, size: number) {
+    this.#quiet = 0
     if (frame.type === 'ack') {
       if (!this.#outbox.has(frame.received)) this.restart('an ack of frames that were not sent')
       return
@@ -173,6 +180,13 @@ export class Session {
     this.#weight += size
     if (++this.#unacked >= ackFrames || this.#weight >= ackSize) this.#ack()
     this.#side.frame(frame)
+  }
+
+  /** A WebSocket of a browser is not told of the gateway's pings, and so of their end. */
+  #tick() {
+    const { beat_seconds } = this.reply!
+    if (++this.#quiet >= silences && beat_seconds && beat_seconds * 1000 <= ackEvery) return this.restart('the gateway is silent')
+    this.#ack()
   }
 
   /**
@@ -194,7 +208,7 @@ export class Session {
       this.#side.down()
       this.#dial.onConnection?.(false, new Error(end.why))
     }
-    const final = await this.#final(end)
+    const final = await this.#final(end, wasUp)
     if (this.#over) return
     if (final) return this.#finish(final)
     this.#dial.onOddity?.('not connected to the gateway', end.why)
@@ -203,11 +217,14 @@ export class Session {
   }
 
   /** Why another try has no sense; undefined where it has. */
-  async #final(end: End): Promise<GatewayError | undefined> {
+  async #final(end: End, wasUp: boolean): Promise<GatewayError | undefined> {
     const { refusal } = end
     if (refusal?.code === 'host_unavailable') return undefined
     if (refusal) return new GatewayError(reasons[refusal.code] ?? 'forbidden', refusal.message)
     const cutOff = end.code === 1008
+    if (end.code === tooBig && !wasUp) {
+      return new GatewayError('large', 'the hello is larger than the gateway takes: there are too many tools, or their descriptions are too long')
+    }
     if (end.opened && !cutOff) return undefined
     const [, code = '', words = end.why] = (cutOff && /^([a-z_]+): (.*)$/.exec(end.why)) || []
     if (code === 'host_unavailable') return undefined

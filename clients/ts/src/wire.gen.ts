@@ -28,6 +28,8 @@ export interface Hello {
   resumed?: boolean
   /** of the gateway */
   limits?: Limits
+  /** of the gateway, in a session that can be resumed: it says something that often, an ack if nothing else */
+  beat_seconds?: number
 }
 
 export interface Tool {
@@ -51,6 +53,8 @@ export interface Limits {
   bytes_in_flight: number
   /** of one session; further ones are rate_limited; 0 is any number */
   calls_per_minute: number
+  /** of a content in parts */
+  content_bytes: number
 }
 
 /** Asks for a tool to be run: agent to gateway, gateway to host. */
@@ -73,6 +77,8 @@ export interface ToolCall {
   client?: string
   /** the argument content is left out and comes in parts */
   parts_follow?: boolean
+  /** to a host: a content that is too large for a frame may come in parts, before the result */
+  takes_parts?: boolean
 }
 
 /** What a call came to, or that it waits for a person: host to gateway, gateway to agent. */
@@ -110,10 +116,18 @@ export interface Part {
   call_id: string
   /** from 0, without gaps */
   seq: number
-  /** base64 of UTF-8 */
+  /** base64 of UTF-8, up to 131072 bytes */
   data: string
   /** no more follow */
   last?: boolean
+}
+
+/** Parts of a content were taken: from where they go to where they come from. */
+export interface Taken {
+  type: 'taken'
+  call_id: string
+  /** of the last part that was taken: four more may be on their way */
+  seq: number
 }
 
 /** A question to a person, its answer, or its end. */
@@ -224,4 +238,4 @@ export interface Ack {
   received: number
 }
 
-export type Frame = Hello | ToolCall | ToolResult | Cancel | Progress | Part | Approval | Event | Error | Ack
+export type Frame = Hello | ToolCall | ToolResult | Cancel | Progress | Part | Taken | Approval | Event | Error | Ack

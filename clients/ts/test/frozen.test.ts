@@ -4,6 +4,27 @@ import { gate, Memory, newSite } from './house.ts'
 
 // A connection that is dead and does not know it: a WebSocket of a browser cannot
 // be asked whether it lives.
+test('a gateway that says nothing any more is left', async t => {
+  const site = await newSite()
+  await site.host(new Memory({ a: 'one' }).tools)
+  t.mock.timers.enable({ apis: ['setInterval'] }) // of the agent alone
+  const ups: boolean[] = []
+  const back = gate()
+  const onConnection = (up: boolean) => (ups.push(up), ups.length === 3 && back.open())
+  const agent = await site.agent({ onConnection })
+  await agent.hostReady('project')
+  t.mock.timers.tick(40_000)
+  assert.equal((await agent.call('read_file', { path: 'a' })).content, 'one')
+  t.mock.timers.tick(40_000)
+  assert.deepEqual(ups, [true], 'it has spoken meanwhile')
+  await site.freeze('agent')
+  t.mock.timers.tick(20_000)
+  assert.deepEqual(ups, [true, false])
+  await back.passed
+  t.mock.timers.reset() // the host's interval is a real one, and has to end
+  assert.equal((await agent.call('read_file', { path: 'a' })).content, 'one')
+})
+
 test('a result that is overdue is fetched over another connection', async t => {
   const site = await newSite()
   const ups: boolean[] = []

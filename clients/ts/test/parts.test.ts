@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
-import { before, test } from 'node:test'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { test } from 'node:test'
 import { Assembly, split } from '../src/parts.ts'
-import { Session } from '../src/session.ts'
 import type { Part } from '../src/wire.gen.ts'
-import { failure, Memory, newSite, type Site } from './house.ts'
+import { failure, Memory, newSite } from './house.ts'
 
 const bytes = (text: string) => new TextEncoder().encode(text)
 
@@ -36,24 +37,10 @@ test('parts that do not fit are refused', () => {
   assert.throws(() => small.add(part(1)), { code: 'file_too_large' })
 })
 
-/** Whether a gateway takes parts. */
-async function takesParts(site: Site): Promise<boolean> {
-  const session = new Session({ url: site.url.agent, token: site.token.agent }, { role: 'agent' }, { fresh() {}, up() {}, down() {}, frame() {}, over() {} })
-  await session.start()
-  const does = session.can('parts')
-  await session.close()
-  return does
-}
-
 const frame = 64 << 10
 const text = 'größe 日本 🌱\n'.repeat(100_000)
-let skip: string | false = false
-before(async () => {
-  if (!(await takesParts(await newSite()))) skip = 'this gateway takes no parts'
-})
 
-test('what is larger than a frame is read and written in parts', async t => {
-  if (skip) return t.skip(skip)
+test('what is larger than a frame is read and written in parts', async () => {
   const site = await newSite({ frame })
   const memory = new Memory({ a: text })
   memory.tools.write_file = call => {
@@ -67,8 +54,7 @@ test('what is larger than a frame is read and written in parts', async t => {
   assert.equal(memory.files.get('b'), text + 'more')
 })
 
-test('parts go on over another connection', async t => {
-  if (skip) return t.skip(skip)
+test('parts go on over another connection', async () => {
   const site = await newSite({ frame })
   const { agent } = await site.both(new Memory({ a: text }).tools)
   const calls = Array.from({ length: 5 }, () => agent.call('read_file', { path: 'a' }))
@@ -76,8 +62,7 @@ test('parts go on over another connection', async t => {
   for (const call of calls) assert.equal((await call).content, text)
 })
 
-test('a content that is too large ends its call', async t => {
-  if (skip) return t.skip(skip)
+test('a content that is too large ends its call', async () => {
   const site = await newSite({ frame })
   const { agent } = await site.both(new Memory({ a: text }).tools, {
     host: { maxContentBytes: 100_000 },
@@ -87,10 +72,33 @@ test('a content that is too large ends its call', async t => {
   assert.equal((await failure(agent.call('write_file', { path: 'b', content: text }))).code, 'file_too_large')
 })
 
-test('a gateway that takes no parts is sent none', async t => {
-  if (!skip) return t.skip('this gateway takes parts')
+/** A WebSocket between sides that do not take parts. */
+class Plain extends WebSocket {
+  override send(data: string) {
+    super.send(data.replace('"parts",', ''))
+  }
+  override addEventListener(type: string, listener: any) {
+    const plain = (event: MessageEvent) => listener({ data: event.data.replace('"parts",', '') })
+    super.addEventListener(type as 'message', type === 'message' ? plain : listener)
+  }
+}
+
+test('who takes no parts is sent none', async () => {
   const site = await newSite({ frame })
-  const { agent } = await site.both(new Memory({ a: text }).tools)
+  const { agent } = await site.both(new Memory({ a: text }).tools, { agent: { WebSocket: Plain } })
   assert.equal((await failure(agent.call('read_file', { path: 'a' }))).code, 'file_too_large')
   assert.equal((await failure(agent.call('write_file', { path: 'b', content: text }))).code, 'file_too_large')
+})
+
+test("a large file of stet's own host is written and read in parts", async () => {
+  const site = await newSite()
+  const dir = await site.goHost()
+  const agent = await site.agent({ workspace: 'go' })
+  await agent.hostReady()
+  const large = text.repeat(6) // 13 MB: more than is written or read in one piece
+  const writing = agent.call('write_file', { path: 'large.txt', content: large })
+  await site.answer(await site.question(), 'approve')
+  assert.equal((await writing).bytes_written, bytes(large).length)
+  assert.equal(await readFile(join(dir, 'large.txt'), 'utf8'), large)
+  assert.equal((await agent.call('read_file', { path: 'large.txt' })).content, large)
 })

@@ -70,6 +70,13 @@ test('a workspace that another has, and a name that is none', async () => {
   assert.match(name.message, /letters/)
 })
 
+test('tools that are more than the gateway takes', async () => {
+  const site = await newSite({ frame: 64 << 10 })
+  const description = 'x'.repeat(500_000)
+  const many = { other: { description, schema: { type: 'object' }, run: () => ({}) } }
+  assert.equal((await refusal(site.host({}, { otherTools: many }))).reason, 'large')
+})
+
 test('no gateway', async () => {
   const server = createServer((_, res) => res.writeHead(404).end())
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))

@@ -1,0 +1,179 @@
+package gateway
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"github.com/stet-dev/stet/gateway/wire"
+	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/tool"
+)
+
+// What the gateway itself decides goes into its trail: what it refuses, whom it
+// cuts off, and the calls that it ends in the place of their hosts. What a host has
+// decided is in the host's. (FILE-11)
+
+// record puts an entry into the trail.
+func (h *Hub) record(e record.Entry) {
+	e.Kind, e.Time = record.Call, time.Now()
+	if e.By == "" {
+		e.By = "gateway"
+	}
+	if err := h.config.Journal.Later(e); err != nil {
+		h.log.Error("audit trail", "err", err)
+	}
+}
+
+// about is an entry about a session of a token.
+func about(who Identity, hello *wire.Hello) record.Entry {
+	e := record.Entry{Session: "gateway-" + who.ID, Client: calledBy(hello.Client, who)}
+	if hello.Workspace != "" {
+		e.Root = root(hello.Workspace)
+	}
+	return e
+}
+
+// calledBy is who calls, as it calls itself and as its token is called.
+func calledBy(client string, who Identity) string {
+	if who.Name == "" {
+		return client
+	}
+	return fmt.Sprintf("%s (token %s)", client, who.Name)
+}
+
+// root stands for a workspace in the trail of the gateway, which does not know
+// where it is.
+func root(workspace string) string { return "gateway:" + workspace }
+
+// turnedAway notes that a connection was refused that has a token.
+func (h *Hub) turnedAway(who Identity, hello *wire.Hello, why *wire.Error) {
+	e := about(who, hello)
+	e.Decision, e.Outcome = "refused: "+why.Message, why.Code
+	h.seldom(who.ID+" "+why.Code, e)
+}
+
+// strange notes that a request was refused of which nobody knows who it is.
+func (h *Hub) strange(remote, why string) {
+	address, _, err := net.SplitHostPort(remote)
+	if err != nil {
+		address = remote
+	}
+	h.seldom(address+" "+why, record.Entry{Client: address, Decision: "refused: " + why, Outcome: wire.Forbidden})
+}
+
+// cutOff notes that a session was ended, unless that is an end as any other.
+func (h *Hub) cutOff(who Identity, hello *wire.Hello, why error) {
+	outcome := record.Broke
+	switch {
+	case errors.Is(why, websocket.ErrMessageTooBig):
+		outcome = string(tool.FileTooLarge)
+	case errors.Is(why, errEnough):
+		outcome = wire.Malformed
+	case errors.Is(why, errToken):
+		outcome = wire.Forbidden
+	case !errors.Is(why, ErrSlow) && !errors.Is(why, errSilent) && !errors.Is(why, errStuck):
+		return
+	}
+	e := about(who, hello)
+	e.Decision, e.Outcome = "cut off: "+why.Error(), outcome
+	h.seldom(who.ID+" "+outcome, e)
+}
+
+// said notes that the gateway, and not the host, said what the call came to.
+func (c *call) said(r *wire.ToolResult) {
+	decision := "refused"
+	switch tool.Code(r.Error) {
+	case tool.Timeout:
+		decision = "timeout"
+	case tool.Cancelled:
+		decision = "cancelled"
+	case tool.HostUnavailable:
+		decision = "no host"
+	}
+	e := record.Entry{
+		Root: root(c.to), Session: c.f.Session, Client: calledBy(c.f.Client, c.who), CallID: c.f.CallID, Tool: c.f.ToolName,
+		Path: asked(c.f.Arguments), Decision: decision, Outcome: r.Error,
+	}
+	if r.Error == string(tool.RateLimited) {
+		e.By = "rate limit"
+	}
+	c.h.record(e)
+}
+
+// asked is the path that the arguments name, as they do.
+func asked(arguments json.RawMessage) string {
+	var a struct {
+		Path any `json:"path"`
+	}
+	if json.Unmarshal(arguments, &a) != nil {
+		return ""
+	}
+	s, _ := a.Path.(string)
+	const most = 4096
+	return strings.ToValidUTF8(s[:min(len(s), most)], "")
+}
+
+// silences keep what comes again and again from filling the trail: who has no
+// token may make as many requests as they like.
+type silences struct {
+	mu    sync.Mutex
+	since map[string]*silence
+}
+
+// silence is since when entries of one kind were left out, and how many.
+type silence struct {
+	began time.Time
+	left  int
+}
+
+const (
+	quiet       = time.Minute // between two entries of one kind
+	manySilence = 1024        // kinds that are told apart
+)
+
+// seldom is record for what may come often: once a minute for each kind, with how
+// many were left out.
+func (h *Hub) seldom(kind string, e record.Entry) {
+	if left, ok := h.silences.broken(kind, time.Now()); ok {
+		if left > 0 {
+			e.Flags = append(e.Flags, fmt.Sprintf("%d more like the one before were left out", left))
+		}
+		h.record(e)
+	}
+}
+
+// broken reports whether it is time for an entry again, and how many were left out.
+func (s *silences) broken(kind string, now time.Time) (left int, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.since == nil {
+		s.since = map[string]*silence{}
+	}
+	if s.since[kind] == nil && len(s.since) >= manySilence {
+		for k, old := range s.since {
+			if now.Sub(old.began) >= quiet && old.left == 0 {
+				delete(s.since, k)
+			}
+		}
+		if len(s.since) >= manySilence {
+			kind = ""
+		}
+	}
+	old := s.since[kind]
+	if old != nil && now.Sub(old.began) < quiet {
+		old.left++
+		return 0, false
+	}
+	if old != nil {
+		left = old.left
+	}
+	s.since[kind] = &silence{began: now}
+	return left, true
+}

@@ -1,0 +1,171 @@
+package gateway
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stet-dev/stet/approval"
+	"github.com/stet-dev/stet/gateway/wire"
+	"github.com/stet-dev/stet/record"
+)
+
+// recorded are the entries of a trail, in words.
+func recorded(t testing.TB, h *Hub, trail *record.Memory) (lines []string) {
+	t.Helper()
+	if err := h.config.Journal.Flush(ctx); err != nil {
+		t.Fatal(err)
+	}
+	all, err := trail.Entries(ctx, record.TrailQuery{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range all {
+		lines = append(lines, strings.Join([]string{e.Root, e.Session, e.Client, e.CallID, e.Tool, e.Path, e.Decision, e.By, e.Outcome}, "|"))
+		lines = append(lines, e.Flags...)
+	}
+	return lines
+}
+
+// What the gateway refuses, ends or gives up is in its trail, with whose it was and
+// why; what a host has decided is in the host's. (FILE-11)
+func TestRefusalsAreRecorded(t *testing.T) {
+	trail := new(record.Memory)
+	bubble(t, Config{Journal: &record.Journal{Trail: trail}, Limits: Limits{Rate: 4, Content: 10}, Away: -1}, func(t *testing.T, h *Hub, _ *logged) {
+		defer h.config.Journal.Close()
+		host := rawHost(t, h, wire.CanCancel, wire.CanParts)
+		agent := join(t, h, "agent-anna")
+		agent.hello(wire.Hello{Role: wire.Agent, Client: "editor 1", Session: "s", Capabilities: []string{wire.CanParts}})
+		call := func(id string, parts bool) {
+			agent.send(&wire.ToolCall{CallID: id, ToolName: "write_file", Arguments: json.RawMessage(`{"path":"a.txt"}`), PartsFollow: parts})
+		}
+		end := func(code string) {
+			t.Helper()
+			if r := want[*wire.ToolResult](agent); r.Error != code {
+				t.Errorf("%s %s", r.Error, r.Result)
+			}
+		}
+		call("done", false)
+		host.result(want[*wire.ToolCall](host).CallID, `{"success":true}`)
+		end("")
+		call("over time", false)
+		want[*wire.ToolCall](host)
+		want[*wire.Cancel](host)
+		end("timeout")
+		time.Sleep(time.Minute)
+		call("too large", true)
+		agent.send(&wire.Part{CallID: "too large", Data: make([]byte, 11), Last: true})
+		host.send(&wire.ToolResult{CallID: want[*wire.ToolCall](host).CallID, Error: "cancelled"})
+		want[*wire.Cancel](host)
+		end("file_too_large")
+		call("done", false)
+		end("invalid_argument")
+		for _, id := range []string{"3", "4"} {
+			call(id, false)
+			host.result(want[*wire.ToolCall](host).CallID, `{"success":true}`)
+			end("")
+		}
+		for i := range 5 {
+			call(fmt.Sprint("soon ", i), false)
+			end("rate_limited")
+		}
+		time.Sleep(time.Minute)
+		call("lost", false)
+		want[*wire.ToolCall](host)
+		host.c.abort()
+		end("host_unavailable")
+		for range 3 {
+			wrong := join(t, h, "agent-bert")
+			wrong.send(&wire.Hello{Version: wire.Version, Role: wire.Host, Workspace: "w"})
+			want[*wire.Error](wrong)
+		}
+		synctest.Wait()
+		const prefix = "gateway:w|gateway-agent-anna-s|editor 1 (token anna)|gateway-agent-anna-s/"
+		wanted := []string{
+			prefix + "over time|write_file|a.txt|timeout|gateway|timeout",
+			prefix + "too large|write_file|a.txt|refused|gateway|file_too_large",
+			prefix + "done|write_file|a.txt|refused|gateway|invalid_argument",
+			prefix + "soon 0|write_file|a.txt|refused|rate limit|rate_limited",
+			prefix + "lost|write_file|a.txt|no host|gateway|host_unavailable",
+			"gateway:w|gateway-agent-bert| (token bert)||||refused: this token is not for the role host|gateway|permission_denied",
+		}
+		if got := recorded(t, h, trail); !slices.Equal(got, wanted) {
+			t.Errorf("%s", strings.Join(got, "\n"))
+		}
+	})
+}
+
+// Who has no token is told once a minute, with how often they came. (FILE-11)
+func TestStrangersDoNotFillTheTrail(t *testing.T) {
+	trail := new(record.Memory)
+	h, _ := newHub(t, Config{Journal: &record.Journal{Trail: trail}})
+	t.Cleanup(func() { _ = h.config.Journal.Close() })
+	url := serveHub(t, h)
+	for range 5 {
+		resp, err := http.Get(url + "/v1/workspaces")
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+	}
+	if got := recorded(t, h, trail); len(got) != 1 || !strings.HasPrefix(got[0], "||127.0.0.1||||refused: a token is needed") {
+		t.Errorf("%q", got)
+	}
+	now := time.Now()
+	var s silences
+	for i := range 2 * manySilence {
+		s.broken(fmt.Sprint(i), now)
+	}
+	if len(s.since) > manySilence+1 {
+		t.Errorf("%d kinds are told apart", len(s.since))
+	}
+	if left, ok := s.broken("7", now.Add(quiet)); !ok || left != 0 {
+		t.Errorf("%d, %v", left, ok)
+	}
+	s.broken("7", now.Add(quiet))
+	if left, ok := s.broken("7", now.Add(2*quiet)); !ok || left != 1 {
+		t.Errorf("%d, %v", left, ok)
+	}
+}
+
+// A clock that is set neither prolongs nor ends what has a time: that is counted by
+// one that nobody sets. A clock that goes back by a year is to a token as if it were
+// to expire a year later. (FILE-4)
+func TestClockThatIsSet(t *testing.T) {
+	h, _ := newHub(t, Config{Queue: new(approval.Queue)})
+	begun := time.Now()
+	token := func(expires time.Time) Identity { return Identity{ID: "a", Expires: expires.Round(0).UTC()} }
+	if !h.lives(token(begun.Add(time.Hour)), begun) {
+		t.Error("it has an hour")
+	}
+	back := token(begun.Add(time.Hour).AddDate(1, 0, 0))
+	if !h.lives(back, begun.Add(59*time.Minute)) || h.lives(back, begun.Add(time.Hour)) {
+		t.Error("it lasts as long as it was to last")
+	}
+	if h.lives(token(begun.Add(-time.Second)), begun) || !h.lives(Identity{ID: "b"}, begun) {
+		t.Error("what has expired, or never does")
+	}
+
+	sub := h.config.Queue.Subscribe()
+	defer sub.Close()
+	host := rawHost(t, h, wire.CanCancel)
+	long := time.Now().AddDate(100, 0, 0)
+	host.send(&wire.Approval{ID: "1", Question: &wire.Question{Asked: time.Unix(0, 0), Expires: long, Seal: "s", Tool: "t", Path: "p"}})
+	e, err := sub.Next(ctx)
+	if err != nil || e.Opened == nil {
+		t.Fatal(e, err)
+	}
+	for _, at := range []time.Time{e.Opened.Asked, e.Opened.Expires} {
+		if at.Equal(at.Round(0)) && !strings.Contains(at.String(), " m=") {
+			t.Errorf("%v is of a clock that can be set", at)
+		}
+	}
+	if e.Opened.Expires.Sub(e.Opened.Asked) != longest {
+		t.Errorf("it waits until %v", e.Opened.Expires)
+	}
+}

@@ -1,0 +1,171 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/stet-dev/stet/gateway/wire"
+	"github.com/stet-dev/stet/tool"
+)
+
+// maxContent is how large a content may be that comes in parts, in bytes, where
+// nothing else is said. (FILE-9)
+const maxContent = 100 << 20
+
+// stream is a content that passes in parts, as those see it who receive it or pass
+// it on.
+type stream struct {
+	next  int  // the part that is to come
+	taken int  // how many parts were taken
+	size  int  // bytes so far
+	whole bool // the last part has come
+}
+
+// reason is why a call ends.
+type reason struct {
+	code  tool.Code
+	words string // a sentence
+}
+
+// add notes a part, or says what is wrong with it: its call ends so. limit is in
+// bytes.
+func (s *stream) add(f *wire.Part, limit int) *reason {
+	switch {
+	case s.whole:
+		return &reason{tool.InvalidArgument, fmt.Sprintf("Part %d came after the last one.", f.Seq)}
+	case f.Seq != s.next:
+		return &reason{tool.InvalidArgument, fmt.Sprintf("Part %d came where part %d was to come.", f.Seq, s.next)}
+	case s.next-s.taken >= wire.PartsAhead:
+		return &reason{tool.InvalidArgument, fmt.Sprintf("Part %d came before it was wanted: at most %d may be on their way that were not taken.", f.Seq, wire.PartsAhead)}
+	case len(f.Data) > limit-s.size:
+		return &reason{tool.FileTooLarge, fmt.Sprintf("The content has more than %d bytes.", limit)}
+	}
+	s.next++
+	s.size += len(f.Data)
+	s.whole = f.Last
+	return nil
+}
+
+// take notes that parts were taken, and reports whether that can be.
+func (s *stream) take(f *wire.Taken) bool {
+	if f.Seq < s.taken || f.Seq >= s.next {
+		return false
+	}
+	s.taken = f.Seq + 1
+	return true
+}
+
+// assembly is a content that is put together in memory.
+type assembly struct {
+	stream
+	data []byte
+}
+
+// add adds a part, which is taken thereby.
+func (a *assembly) add(f *wire.Part, limit int) *reason {
+	if wrong := a.stream.add(f, limit); wrong != nil {
+		return wrong
+	}
+	a.data = append(a.data, f.Data...)
+	a.taken = a.next
+	return nil
+}
+
+// into puts the content into the result that it belongs to.
+func (a *assembly) into(r *wire.ToolResult) *wire.ToolResult {
+	if a.next == 0 || r.Error != "" {
+		return r
+	}
+	if a.whole {
+		if object, ok := wire.PutContent(r.Result, a.data); ok {
+			return &wire.ToolResult{CallID: r.CallID, Result: object}
+		}
+	}
+	return failure(internalError, "the host's content in parts is not whole, or is no text")
+}
+
+// window is the sender's side of a stream: how many of its parts were taken. The
+// zero window is ready.
+type window struct {
+	mu      sync.Mutex
+	taken   int
+	over    bool          // no more are wanted
+	changed chan struct{} // closed when something changes; nil: nobody waits
+}
+
+func (w *window) take(f *wire.Taken) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.taken = max(w.taken, f.Seq+1)
+	w.change()
+}
+
+// end says that no more parts are wanted.
+func (w *window) end() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.over = true
+	w.change()
+}
+
+// change wakes who waits. The caller holds mu.
+func (w *window) change() {
+	if w.changed != nil {
+		close(w.changed)
+		w.changed = nil
+	}
+}
+
+// errUnwanted says that the call of a content in parts has ended before all of it
+// was sent.
+var errUnwanted = errors.New("no more parts are wanted")
+
+// room waits until a part may be sent.
+func (w *window) room(ctx context.Context, seq int) error {
+	for {
+		w.mu.Lock()
+		switch {
+		case w.over:
+			w.mu.Unlock()
+			return errUnwanted
+		case seq-w.taken < wire.PartsAhead:
+			w.mu.Unlock()
+			return ctx.Err()
+		}
+		if w.changed == nil {
+			w.changed = make(chan struct{})
+		}
+		changed := w.changed
+		w.mu.Unlock()
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// aroundPart is what a part has around its data, at most, in bytes.
+const aroundPart = 1024
+
+// sendParts sends a content in parts, no faster than they are taken, until ctx
+// ends.
+func (l *link) sendParts(ctx context.Context, call, content string, w *window) error {
+	size := wire.PartBytes
+	if limit := int(l.limit.Load()); limit > 0 {
+		size = max(1, min(size, (limit-aroundPart)/4*3))
+	}
+	for seq := 0; ; seq++ {
+		if err := w.room(ctx, seq); err != nil {
+			return err
+		}
+		n := min(size, len(content))
+		last := n == len(content)
+		if err := l.send(&wire.Part{CallID: call, Seq: seq, Data: []byte(content[:n]), Last: last}); err != nil || last {
+			return err
+		}
+		content = content[n:]
+	}
+}
