@@ -163,11 +163,11 @@ func TestAudit(t *testing.T) {
 		record.Entry{Kind: record.Intent, Session: "s", Path: "a"},
 	)
 	p := h.enter(t, "A")
-	all := get[[]Entry](p, "/api/audit")
+	all := get[[]record.Entry](p, "/api/audit")
 	if len(all) != 3 || all[0].Seq != 3 || all[2].By != "person anna" {
 		t.Errorf("entries %+v", all)
 	}
-	if all := get[[]Entry](p, "/api/audit?kind=suspend&kind=alarm&last=1"); len(all) != 1 || all[0].Session != "bad" {
+	if all := get[[]record.Entry](p, "/api/audit?kind=suspend&kind=alarm&last=1"); len(all) != 1 || all[0].Session != "bad" {
 		t.Errorf("of a kind: %+v", all)
 	}
 	r := p.do(http.MethodPost, "/api/audit/verify", Verify{}, nil)

@@ -9,28 +9,6 @@ import (
 	"github.com/stet-dev/stet/record"
 )
 
-// Entry is an entry of the audit trail.
-type Entry struct {
-	Seq      uint64    `json:"seq"`
-	Time     time.Time `json:"time"`
-	Kind     string    `json:"kind"`
-	Intent   uint64    `json:"intent,omitempty"`
-	Root     string    `json:"root,omitempty"`
-	Session  string    `json:"session,omitempty"`
-	Client   string    `json:"client,omitempty"`
-	Call     string    `json:"call,omitempty"`
-	Tool     string    `json:"tool,omitempty"`
-	Path     string    `json:"path,omitempty"`
-	Bytes    int64     `json:"bytes"`
-	Before   string    `json:"before,omitempty"`
-	After    string    `json:"after,omitempty"`
-	Decision string    `json:"decision,omitempty"`
-	By       string    `json:"by,omitempty"`
-	Outcome  string    `json:"outcome,omitempty"`
-	Flags    []string  `json:"flags,omitempty"`
-	Hash     string    `json:"hash"`
-}
-
 // Verify is the body of POST /api/audit/verify.
 type Verify struct {
 	Known string `json:"known,omitempty"` // NUMBER:HASH of an entry that must be there
@@ -79,13 +57,9 @@ func (h *Handler) audit(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	all := []Entry{}
-	for _, e := range slices.Backward(found) {
-		all = append(all, Entry{
-			e.Seq, e.Time, string(e.Kind), e.Intent, e.Root, e.Session, e.Client, e.CallID, e.Tool, e.Path, e.Bytes,
-			e.Before, e.After, e.Decision, e.By, e.Outcome, e.Flags, e.Hash,
-		})
-	}
+	all := []record.Entry{}
+	all = append(all, found...)
+	slices.Reverse(all)
 	h.reply(w, all)
 	return nil
 }

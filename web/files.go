@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"net/http"
 	"slices"
 	"time"
@@ -41,13 +42,6 @@ type Write struct {
 	Open    bool      `json:"open,omitempty"` // whether it was done is not known
 }
 
-// Undo is the body of POST /api/undo: writes by their numbers, or all of a
-// session.
-type Undo struct {
-	Writes  []uint64 `json:"writes,omitempty"`
-	Session string   `json:"session,omitempty"`
-}
-
 // maxEntries is how many entries of the trail, the newest, an answer is made of.
 const maxEntries = 50_000
 
@@ -55,9 +49,7 @@ func (h *Handler) files(w http.ResponseWriter, r *http.Request) error {
 	if h.Trail == nil {
 		return absent("an audit trail")
 	}
-	entries, err := h.Trail.Entries(r.Context(), record.TrailQuery{
-		Kinds: []record.Kind{record.Call, record.Outcome}, Limit: maxEntries, Last: true,
-	})
+	all, err := h.touched(r.Context())
 	if err != nil {
 		return err
 	}
@@ -65,7 +57,10 @@ func (h *Handler) files(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	out := Files{Files: touched(entries), Writes: []Write{}, Undo: h.Undo != nil}
+	out := Files{Files: []TouchedFile{}, Writes: []Write{}, Undo: h.Undo != nil}
+	for _, f := range all {
+		out.Files = append(out.Files, f.TouchedFile)
+	}
 	for _, x := range slices.Backward(record.Undoable(writes)) {
 		out.Writes = append(out.Writes, Write{
 			x.Seq, x.Time, x.Root, x.Session, x.Client, x.Tool, x.Path, action(true, x.Before, x.After), x.Bytes, x.Open,
@@ -75,68 +70,60 @@ func (h *Handler) files(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// touched are the files that entries are about.
-func touched(entries []record.Entry) []TouchedFile {
-	type name struct{ root, path string }
-	by := map[name]*TouchedFile{}
-	var order []*TouchedFile
+// fileName is a file in some workspace.
+type fileName struct{ root, path string }
+
+// known is a file, and what the trail knows of its content.
+type known struct {
+	TouchedFile
+	seen  bool   // an agent has seen its content, all or some of it
+	holds string // what it held then, by content hash; "" where there was no file
+}
+
+// touched are the files that the trail is about, the one touched last first.
+func (h *Handler) touched(ctx context.Context) ([]*known, error) {
+	entries, err := h.Trail.Entries(ctx, record.TrailQuery{
+		Kinds: []record.Kind{record.Call, record.Outcome}, Limit: maxEntries, Last: true,
+	})
+	if err != nil {
+		return nil, err
+	}
+	by := map[fileName]*known{}
+	var order []*known
 	for _, e := range entries {
 		if e.Path == "" || e.Path == "." {
 			continue
 		}
-		n := name{e.Root, e.Path}
+		n := fileName{e.Root, e.Path}
 		f := by[n]
 		if f == nil {
-			f = &TouchedFile{Root: e.Root, Path: e.Path}
+			f = &known{TouchedFile: TouchedFile{Root: e.Root, Path: e.Path}}
 			by[n], order = f, append(order, f)
 		}
-		f.Last = e.Time
-		if !slices.Contains(f.Sessions, e.Session) {
-			f.Sessions = append(f.Sessions, e.Session)
-		}
-		switch {
-		case e.Outcome == "concurrent_modification":
-			f.Conflicts++
-		case e.Outcome != record.OK:
-			f.Refused++
-		case e.Kind == record.Outcome:
-			f.Writes++
-		default:
-			f.Reads++
-		}
+		f.add(e)
 	}
-	slices.SortStableFunc(order, func(a, b *TouchedFile) int { return b.Last.Compare(a.Last) })
-	out := []TouchedFile{}
-	for _, f := range order {
-		out = append(out, *f)
-	}
-	return out
+	slices.SortStableFunc(order, func(a, b *known) int { return b.Last.Compare(a.Last) })
+	return order, nil
 }
 
-func (h *Handler) undo(w http.ResponseWriter, r *http.Request) error {
-	var in Undo
-	if err := read(w, r, &in); err != nil {
-		return err
+// add counts what an entry says of the file.
+func (f *known) add(e record.Entry) {
+	f.Last = e.Time
+	if !slices.Contains(f.Sessions, e.Session) {
+		f.Sessions = append(f.Sessions, e.Session)
 	}
-	if h.Undo == nil || h.Trail == nil {
-		return absent("undoing")
-	}
-	all, err := record.Writes(r.Context(), h.Trail, in.Session, 0)
-	if err != nil {
-		return err
-	}
-	var chosen []record.Write
-	for _, x := range record.Undoable(all) {
-		if len(in.Writes) > 0 && slices.Contains(in.Writes, x.Seq) || len(in.Writes) == 0 && in.Session != "" && !x.Open {
-			chosen = append(chosen, x)
+	switch {
+	case e.Outcome == "concurrent_modification":
+		f.Conflicts++
+	case e.Outcome != record.OK:
+		f.Refused++
+	case e.Kind == record.Outcome:
+		f.Writes++
+		f.seen, f.holds = true, e.After
+	default:
+		f.Reads++
+		if e.Before != "" {
+			f.seen, f.holds = true, e.Before
 		}
 	}
-	if len(chosen) == 0 || len(chosen) < len(in.Writes) {
-		return problem{http.StatusConflict, "there is nothing left of that to undo"}
-	}
-	if err := h.Undo(r.Context(), chosen, who(r.Context())); err != nil {
-		return problem{http.StatusConflict, err.Error()}
-	}
-	h.reply(w, struct{}{})
-	return nil
 }

@@ -1,10 +1,9 @@
 package web
 
 import (
-	"net"
 	"net/http"
-	"slices"
-	"strings"
+
+	"github.com/stet-dev/stet/internal/sameorigin"
 )
 
 // csp is what a page may do: run and show what came with it, ask this host, and
@@ -14,13 +13,10 @@ const csp = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 's
 	"require-trusted-types-for 'script'; trusted-types svelte-trusted-html"
 
 // guard refuses what may come from another page: a Host that is none of ours (a
-// name that was rebound to this address), and requests across origins.
+// name that was rebound to this address), and requests across origins. A link
+// elsewhere may open the UI.
 func (h *Handler) guard(next http.Handler) http.Handler {
-	across := http.NewCrossOriginProtection()
-	across.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h.fail(w, r, problem{http.StatusForbidden, "requests from other origins are refused"})
-	}))
-	next = across.Handler(next)
+	check := sameorigin.Check{Hosts: h.Hosts, Links: true}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		head := w.Header()
 		head.Set("Content-Security-Policy", csp)
@@ -30,32 +26,10 @@ func (h *Handler) guard(next http.Handler) http.Handler {
 		head.Set("Cross-Origin-Opener-Policy", "same-origin")
 		head.Set("Cross-Origin-Resource-Policy", "same-origin")
 		head.Set("Permissions-Policy", "camera=(), microphone=(), geolocation=()")
-		if !h.ours(r.Host) {
-			h.fail(w, r, problem{http.StatusForbidden, "this host name is not allowed here: use 127.0.0.1, or start stet with the name allowed"})
+		if why := check.Refusal(r); why != "" {
+			h.fail(w, r, problem{http.StatusForbidden, why})
 			return
 		}
 		next.ServeHTTP(w, r)
 	})
-}
-
-// ours reports whether the Host header of a request names this host.
-func (h *Handler) ours(host string) bool {
-	name := hostname(host)
-	if name == "" {
-		return false
-	}
-	if slices.Contains([]string{"127.0.0.1", "localhost", "::1"}, name) {
-		return true
-	}
-	return slices.ContainsFunc(h.Hosts, func(allowed string) bool {
-		return strings.EqualFold(allowed, host) || strings.EqualFold(strings.Trim(allowed, "[]"), name)
-	})
-}
-
-// hostname is the name in a Host header: without port and brackets, in lower case.
-func hostname(host string) string {
-	if name, _, err := net.SplitHostPort(host); err == nil {
-		host = name
-	}
-	return strings.ToLower(strings.Trim(host, "[]"))
 }

@@ -38,6 +38,10 @@ type Handler struct {
 	// revoked is of no use from then on, and may be called concurrently.
 	Authenticate func(token string) (person string, ok bool)
 
+	// Refused is told of a token that was none, and of the address that it came
+	// from; nil: nobody is.
+	Refused func(ctx context.Context, address string)
+
 	// Hosts are names of this host, with or without port, under which browsers
 	// may reach it. The loopback names always are.
 	Hosts []string
@@ -46,12 +50,20 @@ type Handler struct {
 	Records  record.Store
 	Trail    record.Trail
 
+	// Changes is a number that is another one when something was stored since it
+	// was asked for last, in this process or in another one: pages then read again
+	// what they show. It is asked for every second while a page is open.
+	Changes func(ctx context.Context) (int64, error)
+
 	// Cost is what a request cost in US dollars; false where the model's price is
 	// not known.
 	Cost func(model string, used record.Usage) (usd float64, known bool)
 	// Window is a model's context window in tokens; 0: unknown.
 	Window func(model string) int
 
+	// Disk looks at files of a workspace: what they hold now, by content hash, ""
+	// where there is no file. Those that cannot be looked at are not in the answer.
+	Disk func(ctx context.Context, root string, paths []string) (map[string]string, error)
 	// Undo takes back writes, oldest first, for the person of that name. It returns
 	// when that is done; it may put a question into Queue before.
 	Undo func(ctx context.Context, writes []record.Write, person string) error
@@ -69,6 +81,8 @@ type Handler struct {
 	Settings func() []Setting // what the server runs with, to be looked at
 
 	Log *slog.Logger // nil: silence
+
+	attempts attempts
 
 	once   sync.Once
 	routes http.Handler
@@ -107,7 +121,9 @@ func (h *Handler) mux() *http.ServeMux {
 		"GET /api/requests":               h.requests,
 		"GET /api/savings":                h.savings,
 		"GET /api/files":                  h.files,
+		"GET /api/files/disk":             h.disk,
 		"POST /api/undo":                  h.undo,
+		"POST /api/undo/look":             h.lookAtUndo,
 		"GET /api/audit":                  h.audit,
 		"POST /api/audit/verify":          h.verify,
 		"GET /api/suspended":              h.suspended,

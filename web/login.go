@@ -5,10 +5,12 @@ import (
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/base64"
 	"errors"
 	"net"
 	"net/http"
+	"slices"
 	"time"
 )
 
@@ -25,6 +27,9 @@ const keyHeader = "Stet-Key"
 // loginLasts is how long a browser keeps a login. The token may end before.
 const loginLasts = 30 * 24 * time.Hour
 
+// maxLogin is how long the body of a login may be, in bytes.
+const maxLogin = 4 << 10
+
 // Login is the body of POST /api/login.
 type Login struct {
 	Token string `json:"token"`
@@ -38,13 +43,14 @@ type LoggedIn struct {
 
 func (h *Handler) login(w http.ResponseWriter, r *http.Request) {
 	var in Login
+	r.Body = http.MaxBytesReader(w, r.Body, maxLogin)
 	if err := read(w, r, &in); err != nil {
 		h.fail(w, r, err)
 		return
 	}
-	person, ok := h.Authenticate(in.Token)
-	if !ok {
-		h.fail(w, r, problem{http.StatusUnauthorized, "this token is not valid, or no longer"})
+	person, err := h.check(r, in.Token)
+	if err != nil {
+		h.fail(w, r, err)
 		return
 	}
 	key := make([]byte, 32)
@@ -54,6 +60,7 @@ func (h *Handler) login(w http.ResponseWriter, r *http.Request) {
 		h.fail(w, r, err)
 		return
 	}
+	h.attempts.remember(loginOf(key, sealed))
 	h.setCookie(w, r, sealed, int(loginLasts.Seconds()))
 	h.reply(w, LoggedIn{Person: person, Key: base64.RawURLEncoding.EncodeToString(key)})
 }
@@ -118,11 +125,24 @@ func (h *Handler) whose(r *http.Request) (string, error) {
 	if err != nil {
 		return "", refused
 	}
+	login := loginOf(key, cookie.Value)
+	if !h.attempts.knows(login) { // it may be sealed by whoever guesses tokens
+		name, err := h.check(r, token)
+		if err == nil {
+			h.attempts.remember(login)
+		}
+		return name, err
+	}
 	name, ok := h.Authenticate(token)
 	if !ok {
 		return "", refused
 	}
 	return name, nil
+}
+
+// loginOf names a login by its two halves.
+func loginOf(key []byte, sealed string) [sha256.Size]byte {
+	return sha256.Sum256(append(slices.Clone(key), sealed...))
 }
 
 // seal encrypts a token. The key serves this once.

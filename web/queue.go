@@ -20,8 +20,8 @@ type Question struct {
 	Client  string `json:"client,omitempty"`
 	Tool    string `json:"tool"`
 
-	Path    string `json:"path"`
-	Action  string `json:"action"` // "read", "create", "change", "remove"
+	Path    string `json:"path"`   // "" where it is about no file that is known here
+	Action  string `json:"action"` // "read", "create", "change", "remove", or "run", of a tool that is not stet's
 	Size    int64  `json:"size"`   // bytes, once it is done
 	Files   []File `json:"files,omitempty"`
 	Added   int    `json:"added"` // lines
@@ -45,7 +45,8 @@ type File struct {
 // Detail is a question with all that it would do.
 type Detail struct {
 	Question
-	Diff []FileDiff `json:"diff"`
+	Diff      []FileDiff `json:"diff"`
+	Arguments string     `json:"arguments,omitempty"` // of a tool to run
 }
 
 // Content is the text of a question's file: as it is, and as it would be.
@@ -66,31 +67,52 @@ type Answer struct {
 
 // Closed says how a question came to its end.
 type Closed struct {
-	ID   string `json:"id"`
-	How  string `json:"how"`  // the verdict, "expired" or "withdrawn"
-	By   string `json:"by"`   // who answered
-	Text string `json:"text"` // in words
+	ID   string    `json:"id"`
+	How  string    `json:"how"`  // the verdict, "expired" or "withdrawn"
+	By   string    `json:"by"`   // who answered
+	Text string    `json:"text"` // in words
+	Path string    `json:"path,omitempty"`
+	At   time.Time `json:"at,omitzero"`
 }
 
-// QueueEvent is what GET /api/events tells: first all that is open, then what
-// happens. One field is set.
+// QueueEvent is what GET /api/events tells: first a snapshot, then what happens.
+// A page that connects again begins with a snapshot too, and takes it for all it
+// knew. Open is set, or one of the others.
 type QueueEvent struct {
-	Open   []Question `json:"open,omitzero"` // all; the others are closed
+	Open   []Question `json:"open,omitzero"`  // all of them
+	Ended  []Closed   `json:"ended,omitzero"` // with Open: the newest that are not open any more, the oldest first
 	Opened *Question  `json:"opened,omitempty"`
 	Closed *Closed    `json:"closed,omitempty"`
+	Stored bool       `json:"stored,omitempty"` // something was stored: what was read of that may be old
 }
 
+// told is how many questions that have ended a snapshot has.
+const told = 200
+
 func (h *Handler) questions(w http.ResponseWriter, _ *http.Request) error {
-	h.reply(w, h.open())
+	snapshot, sub := h.watch()
+	_ = sub.Close()
+	h.reply(w, snapshot)
 	return nil
 }
 
-func (h *Handler) open() []Question {
-	all := []Question{}
-	for _, q := range h.Queue.Open() {
-		all = append(all, briefly(q))
+// watch is a snapshot of the queue, and what follows on it.
+func (h *Handler) watch() (QueueEvent, *approval.Subscription) {
+	open, ended, sub := h.Queue.Watch(told)
+	snapshot := QueueEvent{Open: []Question{}, Ended: []Closed{}}
+	for _, q := range open {
+		snapshot.Open = append(snapshot.Open, briefly(q))
 	}
-	return all
+	for _, e := range ended {
+		c := closed(e.Closing)
+		c.Path, c.At = e.Path, e.At
+		snapshot.Ended = append(snapshot.Ended, c)
+	}
+	return snapshot, sub
+}
+
+func closed(c approval.Closing) Closed {
+	return Closed{ID: c.ID, How: c.How, By: c.By, Text: c.String()}
 }
 
 // find returns an open question.
@@ -112,6 +134,9 @@ func (h *Handler) question(w http.ResponseWriter, r *http.Request) error {
 	if d.Diff = diffOf(q); d.Diff == nil {
 		d.Diff = []FileDiff{}
 	}
+	if q.Outside() {
+		d.Arguments = q.Diff
+	}
 	h.reply(w, d)
 	return nil
 }
@@ -119,6 +144,9 @@ func (h *Handler) question(w http.ResponseWriter, r *http.Request) error {
 // diffOf is what a question would change. A text that has no diff, since what is
 // there now is none, is shown as all new.
 func diffOf(q approval.Question) []FileDiff {
+	if q.Outside() {
+		return nil
+	}
 	files, err := parseDiff(q.Diff)
 	if err != nil || len(files) > 0 || len(q.Content) == 0 || !utf8.Valid(q.Content) {
 		return files
@@ -201,6 +229,9 @@ func briefly(q approval.Question) Question {
 		ID: q.ID, Asked: q.Asked, Expires: q.Expires, Session: q.Session, Client: q.Client, Tool: q.Tool,
 		Path: q.Path, Action: action(q.Write, q.Before, q.After), Size: q.Size, Warnings: q.Warnings(), Why: q.Why,
 		Grantable: q.Grantable, Editable: q.Editable && utf8.Valid(q.Content), Partial: q.Partial(), Seal: q.Seal,
+	}
+	if q.Outside() {
+		out.Action = "run"
 	}
 	for _, f := range q.Files {
 		out.Files = append(out.Files, File{f.Path, action(q.Write, f.Before, f.After), f.Size})

@@ -154,7 +154,6 @@ func TestEvents(t *testing.T) {
 	if e := late(); len(e.Open) != 1 || e.Open[0].ID != id {
 		t.Fatalf("first event %+v", e)
 	}
-	late() // the subscription begins with it too
 	ben.post("/api/questions/"+id+"/answer", Answer{Verdict: "reject", Words: "no"}, http.StatusOK)
 	for name, next := range map[string]func() QueueEvent{"anna": next, "ben": late} {
 		if e := next(); e.Closed == nil || e.Closed.ID != id || e.Closed.By != "ben" || e.Closed.Text != "rejected by ben" {
@@ -179,6 +178,10 @@ func TestSeveral(t *testing.T) {
 	}
 	if b := briefly(approval.Question{Path: "a", Content: []byte("\xff"), Editable: true}); b.Editable || b.Action != "read" {
 		t.Errorf("what is no text can be edited: %+v", b)
+	}
+	outside := approval.Question{ID: "o", Tool: "deploy", Write: true, Notes: []tool.Note{tool.Outside}, Diff: "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n"}
+	if b := briefly(outside); b.Action != "run" || b.Added != 0 || len(b.Warnings) != 1 || diffOf(outside) != nil {
+		t.Errorf("the arguments of a tool that is not ours are no difference: %+v", b)
 	}
 	if d := diffOf(approval.Question{Path: "a", Content: []byte("x\ny")}); len(d) != 1 || len(d[0].Hunks[0].Lines) != 2 {
 		t.Errorf("a text without a diff: %+v", d)

@@ -57,9 +57,13 @@ func (h *Handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	status, text := http.StatusInternalServerError, "this did not work; the log of stet says why"
 	var p problem
+	var wait tooMany
 	switch {
 	case errors.As(err, &p):
 		status, text = p.status, p.text
+	case errors.As(err, &wait):
+		status, text = http.StatusTooManyRequests, wait.Error()
+		w.Header().Set("Retry-After", strconv.Itoa(wait.seconds()))
 	case errors.Is(err, approval.ErrAnswered), errors.Is(err, session.ErrStale), errors.Is(err, session.ErrCompacted):
 		status, text = http.StatusConflict, err.Error()
 	case errors.Is(err, approval.ErrUnknown), errors.Is(err, session.ErrNotFound):

@@ -3,13 +3,10 @@ package web
 import (
 	"context"
 	"io"
-	"maps"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
-	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/session"
 )
 
@@ -37,8 +34,17 @@ type SessionDetail struct {
 	Context      Tokens    `json:"context"`
 	Limit        int       `json:"limit,omitempty"` // tokens that fit into the model's window; 0: unknown
 	Spent        Tokens    `json:"spent"`
+	Rewinds      []Rewound `json:"rewinds"`
 	Damaged      []string  `json:"damaged,omitempty"`
 	Resume       string    `json:"resume,omitempty"` // what to type to go on with it
+}
+
+// Rewound is a rewind that was made. What it took away is there again after a
+// rewind to the event before it.
+type Rewound struct {
+	Seq  uint64    `json:"seq"` // of the rewind itself
+	To   uint64    `json:"to"`
+	Time time.Time `json:"time"`
 }
 
 // Message is a message of a conversation.
@@ -155,11 +161,18 @@ func (h *Handler) load(ctx context.Context, id string) (session.State, []session
 }
 
 func (h *Handler) session(w http.ResponseWriter, r *http.Request) error {
-	st, _, err := h.load(r.Context(), r.PathValue("id"))
+	st, events, err := h.load(r.Context(), r.PathValue("id"))
 	if err != nil {
 		return err
 	}
-	d := SessionDetail{Session: listed(st.Info), Conversation: []Message{}, Context: Tokens(st.Context), Spent: Tokens(st.Spent)}
+	d := SessionDetail{
+		Session: listed(st.Info), Conversation: []Message{}, Context: Tokens(st.Context), Spent: Tokens(st.Spent), Rewinds: []Rewound{},
+	}
+	for _, e := range events {
+		if back, ok := e.Body.(session.Rewind); ok {
+			d.Rewinds = append(d.Rewinds, Rewound{e.Seq, back.To, e.Time})
+		}
+	}
 	for i, m := range st.Messages {
 		d.Conversation = append(d.Conversation, message(st.Marks[i], m))
 	}
@@ -175,67 +188,6 @@ func (h *Handler) session(w http.ResponseWriter, r *http.Request) error {
 	}
 	h.reply(w, d)
 	return nil
-}
-
-// kinds are the names of the kinds of parts.
-var kinds = map[llm.Kind]string{llm.Text: "text", llm.Thinking: "thinking", llm.ToolCall: "call", llm.ToolResult: "result"}
-
-func message(seq uint64, m llm.Message) Message {
-	out := Message{Seq: seq, Role: string(m.Role), Time: m.Time, Model: m.Model, Local: m.Local, Parts: []Part{}}
-	if m.Usage != nil {
-		t := Tokens(*m.Usage)
-		out.Used = &t
-	}
-	for _, p := range m.Parts {
-		kind, text := kinds[p.Kind], p.Text
-		switch p.Kind {
-		case llm.ToolCall:
-			text = p.Args
-		case llm.Opaque:
-			kind, text = "other", ""
-		}
-		out.Parts = append(out.Parts, Part{kind, p.Name, p.CallID, cut(text), max(len(text), len(p.Raw)), p.IsError})
-	}
-	return out
-}
-
-// cut is the beginning of a text that is too long to be sent.
-func cut(s string) string {
-	if len(s) <= maxText {
-		return s
-	}
-	return strings.ToValidUTF8(s[:maxText], "")
-}
-
-// shares is what messages are made of, by bytes.
-func shares(all []llm.Message) []Share {
-	bytes, tools := map[string]int{}, map[string]string{}
-	for _, m := range all {
-		if m.Local {
-			continue
-		}
-		for _, p := range m.Parts {
-			switch p.Kind {
-			case llm.Text:
-				bytes[string(m.Role)] += len(p.Text)
-			case llm.Thinking:
-				bytes["thinking"] += max(len(p.Text), len(p.Raw))
-			case llm.ToolCall:
-				tools[p.CallID] = p.Name
-				bytes["calls"] += len(p.Name) + len(p.Args)
-			case llm.ToolResult:
-				bytes["results of "+tools[p.CallID]] += len(p.Text)
-			case llm.Opaque:
-				bytes["other"] += len(p.Raw)
-			}
-		}
-	}
-	out := []Share{}
-	for _, name := range slices.Sorted(maps.Keys(bytes)) {
-		out = append(out, Share{name, bytes[name]})
-	}
-	slices.SortStableFunc(out, func(a, b Share) int { return b.Bytes - a.Bytes })
-	return out
 }
 
 // formats are the formats that every server has.

@@ -97,23 +97,73 @@ func follow[E any](ctx context.Context, s *stream, next func(context.Context) (E
 	}
 }
 
-// events tells what happens to the queue.
+// lookEvery is how often a stream looks whether something was stored.
+const lookEvery = time.Second
+
+// events tells what happens to the queue, and that something was stored.
 func (h *Handler) events(w http.ResponseWriter, r *http.Request) error {
 	s, err := h.personStream(w, r)
 	if err != nil {
 		return nil // it has gone
 	}
-	sub := h.Queue.Subscribe()
+	snapshot, sub := h.watch()
 	defer func() { _ = sub.Close() }()
-	if s.send(0, QueueEvent{Open: h.open()}) != nil {
+	n := news{h: h, sub: sub}
+	n.stored(r.Context()) // what was stored until now is no news
+	if s.send(0, snapshot) != nil {
 		return nil
 	}
-	follow(r.Context(), s, sub.Next, func(e approval.Event) error {
-		if e.Opened != nil {
-			q := briefly(*e.Opened)
-			return s.send(0, QueueEvent{Opened: &q})
-		}
-		return s.send(0, QueueEvent{Closed: &Closed{e.Closed.ID, e.Closed.How, e.Closed.By, e.Closed.String()}})
-	})
+	follow(r.Context(), s, n.next, func(e QueueEvent) error { return s.send(0, e) })
 	return nil
+}
+
+// news is what a page is told of the queue and of the store.
+type news struct {
+	h      *Handler
+	sub    *approval.Subscription
+	look   time.Time // when to look at the store next
+	number int64     // of the store, when it was looked at
+}
+
+// next waits for the next event.
+func (n *news) next(ctx context.Context) (QueueEvent, error) {
+	for {
+		waiting, stop := context.WithDeadline(ctx, n.look)
+		e, err := n.sub.Next(waiting)
+		stop()
+		switch {
+		case err == nil && e.Opened != nil:
+			q := briefly(*e.Opened)
+			return QueueEvent{Opened: &q}, nil
+		case err == nil:
+			c := closed(*e.Closed)
+			return QueueEvent{Closed: &c}, nil
+		case ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded):
+			return QueueEvent{}, err
+		}
+		if n.stored(ctx) {
+			return QueueEvent{Stored: true}, nil
+		}
+	}
+}
+
+// stored looks whether something was stored since the last look. A store that
+// cannot be looked at is logged, and takes nothing away from the queue.
+func (n *news) stored(ctx context.Context) bool {
+	n.look = time.Now().Add(lookEvery)
+	if n.h.Changes == nil {
+		n.look = n.look.Add(heartbeat) // there is nothing to look at
+		return false
+	}
+	number, err := n.h.Changes(ctx)
+	if err != nil {
+		if ctx.Err() == nil {
+			n.h.log().Warn("look whether something was stored", "err", err)
+			n.look = n.look.Add(heartbeat)
+		}
+		return false
+	}
+	was := n.number
+	n.number = number
+	return number != was
 }

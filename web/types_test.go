@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/stet-dev/stet/record"
 )
 
 var update = flag.Bool("update", false, "write ui/src/api.gen.ts")
@@ -17,9 +19,9 @@ var update = flag.Bool("update", false, "write ui/src/api.gen.ts")
 var api = []any{
 	Problem{}, Login{}, LoggedIn{}, Me{}, Setting{},
 	QueueEvent{}, Question{}, File{}, Closed{}, Detail{}, FileDiff{}, Hunk{}, Line{}, Content{}, Answer{},
-	Session{}, SessionDetail{}, Message{}, Part{}, Share{}, Tokens{}, Hit{}, SessionEvent{}, Rewind{}, Fork{}, Went{},
+	Session{}, SessionDetail{}, Rewound{}, Message{}, Part{}, Share{}, Tokens{}, Hit{}, SessionEvent{}, Rewind{}, Fork{}, Went{},
 	Conversation{}, Request{}, Trim{}, Savings{}, Sums{}, Point{}, Group{},
-	Files{}, TouchedFile{}, Write{}, Undo{}, Entry{}, Verify{}, Verdict{}, Suspended{}, Lift{},
+	Files{}, TouchedFile{}, Write{}, OnDisk{}, Undo{}, UndoLook{}, UndoFile{}, record.Entry{}, Verify{}, Verdict{}, Suspended{}, Lift{},
 }
 
 // The page's types are those of this package.

@@ -20,7 +20,8 @@ import (
 
 var (
 	serve    = flag.Bool("serve", false, "keep a house open until the test is interrupted")
-	pictures = flag.String("pictures", "", "draw the views into this directory")
+	pictures = flag.String("pictures", "", "draw the pictures of the documentation into this directory")
+	every    = flag.Bool("every", false, "with -pictures: draw every view")
 )
 
 // browser is a Chromium that all flows share.
@@ -118,7 +119,7 @@ func flow(t *testing.T, file, name string) {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "node", "flows/run.mjs", file, name)
 	cmd.Env = append(os.Environ(), "STET_MODULES="+shared.modules, "STET_BROWSER="+shared.endpoint,
-		"STET_URL="+h.ui.URL, "STET_CONTROL="+control.URL, "STET_PICTURES="+*pictures)
+		"STET_URL="+h.ui.URL, "STET_CONTROL="+control.URL, "STET_PICTURES="+*pictures, "STET_EVERY="+map[bool]string{true: "1"}[*every])
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%s: %v\n%s", name, err, out)

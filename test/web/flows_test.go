@@ -5,8 +5,8 @@ import "testing"
 // What people do with questions. (FILE-6)
 func TestQueue(t *testing.T) {
 	for _, name := range []string{
-		"approve", "reject", "hunks", "edit", "discard", "pattern", "badPattern", "session", "people", "reconnect", "late", "tabs",
-		"large", "hostile", "hostileEditor", "longLine", "phone", "keyboard", "habit", "withdrawn",
+		"approve", "reject", "hunks", "edit", "discard", "pattern", "badPattern", "session", "people", "reconnect", "missed", "late", "tabs",
+		"large", "hostile", "hostileEditor", "longLine", "phone", "keyboard", "keys", "outside", "habit", "withdrawn",
 	} {
 		t.Run(name, func(t *testing.T) { flow(t, "queue", name) })
 	}
@@ -14,15 +14,14 @@ func TestQueue(t *testing.T) {
 
 // The other views. (FILE-11, FILE-12)
 func TestViews(t *testing.T) {
-	for _, name := range []string{"login", "sessions", "timeline", "savings", "undo", "audit", "dark", "accessible"} {
+	for _, name := range []string{"login", "sessions", "elsewhere", "timeline", "savings", "undo", "undoStopped", "audit", "hostile", "dark"} {
 		t.Run(name, func(t *testing.T) { flow(t, "views", name) })
 	}
 }
 
-// TestPictures draws the views. It is for the documentation, and proves nothing.
-func TestPictures(t *testing.T) {
-	if *pictures == "" {
-		t.Skip("only with -pictures DIR")
+// Everybody can use them, on every screen.
+func TestLook(t *testing.T) {
+	for _, name := range []string{"light", "dark", "lightPhone", "darkPhone", "fits"} {
+		t.Run(name, func(t *testing.T) { flow(t, "look", name) })
 	}
-	flow(t, "views", "pictures")
 }

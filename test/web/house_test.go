@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stet-dev/stet/approval"
 	"github.com/stet-dev/stet/filetools"
@@ -31,8 +32,13 @@ type house struct {
 	handler *approval.Handler
 	store   *sqlite.Store
 	hub     *session.Hub
-	ui      *httptest.Server
-	down    atomic.Bool // the UI's server refuses everybody
+
+	elsewhere *sqlite.Sessions // the store of sessions as another process has it
+	root      *workspace.Root
+	file      string // of the stores
+
+	ui   *httptest.Server
+	down atomic.Bool // the UI's server refuses everybody
 }
 
 // project is what the workspace is called in the trail.
@@ -46,18 +52,23 @@ func newHouse(t *testing.T) *house {
 	ctx, stop := context.WithCancel(context.Background())
 	h := &house{dir: t.TempDir(), queue: new(approval.Queue)}
 	state := t.TempDir()
+	h.file = filepath.Join(state, "stet.db")
 	root, err := workspace.Open(h.dir, workspace.Options{State: state})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if h.store, err = sqlite.Open(ctx, filepath.Join(state, "stet.db")); err != nil {
+	h.root = root
+	if h.store, err = sqlite.Open(ctx, h.file); err != nil {
 		t.Fatal(err)
 	}
-	sessions, err := sqlite.OpenSessions(ctx, filepath.Join(state, "stet.db"))
+	sessions, err := sqlite.OpenSessions(ctx, h.file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.hub = &session.Hub{Store: sessions}
+	if h.elsewhere, err = sqlite.OpenSessions(ctx, h.file); err != nil {
+		t.Fatal(err)
+	}
+	h.hub = &session.Hub{Store: sessions, Poll: 100 * time.Millisecond}
 	if h.tools, err = filetools.New(filetools.Config{Root: root, WriteLimit: 5 << 20}); err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +93,7 @@ func newHouse(t *testing.T) *house {
 		stop()
 		h.ui.CloseClientConnections()
 		h.ui.Close()
-		for _, err := range []error{journal.Close(), sessions.Close(), h.store.Close(), root.Close()} {
+		for _, err := range []error{journal.Close(), sessions.Close(), h.elsewhere.Close(), h.store.Close(), root.Close()} {
 			if err != nil {
 				t.Error(err)
 			}
@@ -95,6 +106,8 @@ func (h *house) web() *web.Handler {
 	return &web.Handler{
 		Queue: h.queue, Sessions: h.hub, Records: h.store, Trail: h.store, Version: "0.0.0",
 		Authenticate: func(token string) (string, bool) { name, ok := tokens[token]; return name, ok },
+		Changes:      h.store.Changes,
+		Disk:         h.disk,
 		Undo:         h.undo,
 		Lift:         h.handler.Resume,
 		Cost: func(_ string, u record.Usage) (float64, bool) {
@@ -106,6 +119,21 @@ func (h *house) web() *web.Handler {
 			return []web.Setting{{Name: "workspace", Value: project}, {Name: "approvals expire after", Value: "10 min", Note: "--approval-timeout"}}
 		},
 	}
+}
+
+// disk is what files hold.
+func (h *house) disk(ctx context.Context, _ string, paths []string) (map[string]string, error) {
+	all := map[string]string{}
+	for _, name := range paths {
+		p, err := h.root.Path(name)
+		if err != nil {
+			continue
+		}
+		if v, err := h.root.Version(ctx, p); err == nil {
+			all[name] = string(v)
+		}
+	}
+	return all, nil
 }
 
 // undo asks by the queue, and then undoes.
@@ -120,77 +148,6 @@ func (h *house) undo(ctx context.Context, writes []record.Write, person string) 
 		err = errors.New(r.Text)
 	}
 	return err
-}
-
-// control is what a flow tells the house to do, as an agent or the world would.
-func (h *house) control() http.Handler {
-	m := http.NewServeMux()
-	reply := func(w http.ResponseWriter, v any, err error) {
-		if err != nil {
-			http.Error(w, err.Error(), http.StatusInternalServerError)
-			return
-		}
-		_ = json.NewEncoder(w).Encode(v)
-	}
-	m.HandleFunc("POST /call", func(w http.ResponseWriter, r *http.Request) { // waits for the result
-		var in struct {
-			Session, Tool string
-			Args          json.RawMessage
-		}
-		if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
-			reply(w, nil, err)
-			return
-		}
-		res, err := h.handler.Call(r.Context(), tool.Call{Session: in.Session, Client: "example-agent 1.0", Name: in.Tool, Arguments: in.Args})
-		reply(w, map[string]string{"text": res.Text, "code": string(res.Code)}, err)
-	})
-	m.HandleFunc("GET /file", func(w http.ResponseWriter, r *http.Request) {
-		data, err := os.ReadFile(filepath.Join(h.dir, r.URL.Query().Get("path")))
-		if errors.Is(err, os.ErrNotExist) {
-			reply(w, nil, nil)
-			return
-		}
-		reply(w, string(data), err)
-	})
-	m.HandleFunc("POST /file", func(w http.ResponseWriter, r *http.Request) {
-		var in struct{ Path, Content string }
-		err := json.NewDecoder(r.Body).Decode(&in)
-		if err == nil {
-			file := filepath.Join(h.dir, in.Path)
-			if err = os.MkdirAll(filepath.Dir(file), 0o755); err == nil {
-				err = os.WriteFile(file, []byte(in.Content), 0o644)
-			}
-		}
-		reply(w, nil, err)
-	})
-	m.HandleFunc("GET /trail", func(w http.ResponseWriter, r *http.Request) {
-		err := h.handler.Journal.Flush(r.Context())
-		if err != nil {
-			reply(w, nil, err)
-			return
-		}
-		all, err := h.store.Entries(r.Context(), record.TrailQuery{})
-		reply(w, all, err)
-	})
-	m.HandleFunc("POST /down", func(w http.ResponseWriter, r *http.Request) {
-		h.down.Store(true)
-		h.ui.CloseClientConnections()
-		reply(w, nil, nil)
-	})
-	m.HandleFunc("POST /up", func(w http.ResponseWriter, r *http.Request) {
-		h.down.Store(false)
-		reply(w, nil, nil)
-	})
-	m.HandleFunc("POST /say", func(w http.ResponseWriter, r *http.Request) { // as the person of the session on retries
-		var in struct{ Text string }
-		err := json.NewDecoder(r.Body).Decode(&in)
-		if err == nil {
-			err = h.say(r.Context(), in.Text)
-		}
-		reply(w, nil, err)
-	})
-	m.HandleFunc("POST /seed", func(w http.ResponseWriter, r *http.Request) { reply(w, nil, h.seed(r.Context())) })
-	return m
 }
 
 // link is the link by which a person comes in.

@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"time"
@@ -50,6 +51,28 @@ func (h *house) say(ctx context.Context, text string) error {
 	}
 	return s.Append(ctx, session.Message{Role: llm.User, Parts: []llm.Part{{Kind: llm.Text, Text: text}}})
 }
+
+// sayElsewhere adds to the session of another process, which the first text
+// begins.
+func (h *house) sayElsewhere(ctx context.Context, text string) error {
+	body := session.Message{Role: llm.User, Parts: []llm.Part{{Kind: llm.Text, Text: text}}}
+	found, err := session.Latest(ctx, h.elsewhere, elsewhere)
+	if errors.Is(err, session.ErrNotFound) {
+		_, err = session.Create(ctx, h.elsewhere, session.Opening{Dir: elsewhere}, body)
+		return err
+	}
+	if err != nil {
+		return err
+	}
+	s, err := session.Resume(ctx, h.elsewhere, found.ID)
+	if err != nil {
+		return err
+	}
+	return s.Append(ctx, body)
+}
+
+// elsewhere is where another process works.
+const elsewhere = "/home/me/elsewhere"
 
 func longText(lines int) string {
 	s := ""

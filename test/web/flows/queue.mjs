@@ -27,7 +27,7 @@ export async function approve({ house, enter, assert }) {
   assert.equal(code, '', text)
   assert.equal(await house.read('hello.txt'), 'one\n2\n')
   await done(page, 'approved by anna')
-  assert.ok((await house.trail()).some((e) => e.By === 'person anna' && e.Decision === 'approved' && e.Outcome === 'ok'))
+  assert.ok((await house.trail()).some((e) => e.by === 'person anna' && e.decision === 'approved' && e.outcome === 'ok'))
 }
 
 /** The person's words reach the agent, and nothing is written. (FILE-6) */
@@ -58,7 +58,7 @@ export async function hunks({ house, enter, assert }) {
   const { text, code } = await result
   assert.equal(code, '', text)
   assert.equal(await house.read('a.txt'), numbered(90, (i, line) => (i === 5 || i === 85 ? `${line} changed` : line)))
-  assert.ok((await house.trail()).some((e) => e.Decision === 'edited' && e.By === 'person anna'))
+  assert.ok((await house.trail()).some((e) => e.decision === 'edited' && e.by === 'person anna'))
 }
 
 /** A person changes the text before it is written; every other byte stays, line ends too. */
@@ -143,7 +143,7 @@ export async function people({ house, enter, assert }) {
   await anna.getByText('No longer open: approved by ben').waitFor()
   assert.equal(await button(anna, /^Approve/).count(), 0)
   await anna.keyboard.press('a') // is no answer to anything
-  assert.ok((await house.trail()).some((e) => e.By === 'person ben' && e.Outcome === 'ok'))
+  assert.ok((await house.trail()).some((e) => e.by === 'person ben' && e.outcome === 'ok'))
 }
 
 /** The connection is lost, questions come and go meanwhile, and the page catches up. */
@@ -167,6 +167,57 @@ export async function reconnect({ house, enter, assert }) {
   await button(anna, /^Approve/).click()
   assert.equal((await second).code, '')
   await ben.getByText('No longer open').waitFor()
+}
+
+/** What came and went while there was no connection is told afterwards, by whom too, and once. */
+export async function missed({ house, enter, assert }) {
+  const page = await enter()
+  write(house, 'a.txt', 'a\n').catch(() => {})
+  await ready(page)
+  await house.down()
+  await page.getByText('No connection to stet').waitFor()
+  write(house, 'b.txt', 'b\n', 'session-2').catch(() => {})
+  await house.opened(2)
+  await house.answer()
+  write(house, 'c.txt', 'c\n', 'session-3').catch(() => {})
+  await house.opened(1)
+  await house.up()
+  await page.getByText('No longer open: rejected by ben').waitFor() // the one in view
+  await item(page, 'c.txt').waitFor()
+  assert.deepEqual(await page.locator('.done li').allInnerTexts(), ['b.txt rejected by ben', 'a.txt rejected by ben'])
+  assert.equal(await page.getByRole('region', { name: 'Open questions' }).getByRole('link').count(), 1)
+  await page.reload() // a page that begins is told too
+  await page.getByText('No longer open: rejected by ben').waitFor()
+  await item(page, 'c.txt').waitFor()
+  assert.deepEqual(await page.locator('.done li').allInnerTexts(), ['b.txt rejected by ben', 'a.txt rejected by ben'])
+}
+
+/** A tool that is not stet's: its arguments are shown, as what they are, and no path is made up. */
+export async function outside({ house, enter, assert, axe }) {
+  const page = await enter()
+  const verdict = house.outside()
+  await page.getByRole('region', { name: 'arguments' }).getByText('<b>stage</b>\\u202e').waitFor()
+  await page.locator('.warning', { hasText: 'not confined to the workspace' }).waitFor()
+  await ready(page)
+  assert.equal(await button(page, /^Pattern|^Edit/).count(), 0)
+  assert.deepEqual(await axe(page), [])
+  await button(page, /^Session/).click()
+  await page.getByText('runs deploy from now on').waitFor()
+  await page.getByRole('button', { name: 'Approve all of it' }).click()
+  assert.equal(await verdict, 'session')
+}
+
+/** Which keys there are can be asked for. */
+export async function keys({ house, enter }) {
+  const page = await enter()
+  write(house, 'a.txt', 'a\n').catch(() => {})
+  await ready(page)
+  await page.keyboard.press('?')
+  await page.getByRole('dialog', { name: 'Keys' }).getByText('edit before approving').waitFor()
+  await page.keyboard.press('a') // is no answer while the dialog is open
+  await page.keyboard.press('Escape')
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
+  await ready(page)
 }
 
 /** More tabs than a browser grants connections: all follow, also when the one is closed that had the stream. */

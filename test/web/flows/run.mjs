@@ -1,5 +1,6 @@
 // Runs one flow: node run.mjs FILE NAME.
 import assert from 'node:assert/strict'
+import { writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 
@@ -24,9 +25,16 @@ const house = {
   trail: () => tell('GET', '/trail'),
   down: () => tell('POST', '/down'),
   up: () => tell('POST', '/up'),
+  /** opened waits until so many questions are open. */
+  opened: (n) => tell('POST', '/opened', { n }),
+  answer: () => tell('POST', '/answer'),
+  outside: () => tell('POST', '/outside'),
+  bend: () => tell('POST', '/bend'),
+  elsewhere: (text) => tell('POST', '/elsewhere', { text }),
   say: (text) => tell('POST', '/say', { text }),
   seed: () => tell('POST', '/seed'),
   pictures: process.env.STET_PICTURES,
+  every: process.env.STET_EVERY !== '',
 }
 
 const browser = await chromium.connect(process.env.STET_BROWSER)
@@ -62,11 +70,27 @@ async function axe(page) {
   return violations.flatMap((v) => v.nodes.map((n) => `${v.id}: ${n.target.join(' ')}: ${n.failureSummary}`))
 }
 
+/** save draws a page as a WebP, which the browser itself makes of it. */
+async function save(page, name) {
+  const image = (await page.screenshot()).toString('base64')
+  const paper = await page.context().newPage()
+  const webp = await paper.evaluate(async (image) => {
+    const data = await fetch('data:image/png;base64,' + image).then((r) => r.blob())
+    const drawn = await createImageBitmap(data)
+    const canvas = new OffscreenCanvas(drawn.width, drawn.height)
+    canvas.getContext('2d').drawImage(drawn, 0, 0)
+    const made = await canvas.convertToBlob({ type: 'image/webp', quality: 0.8 })
+    return Array.from(new Uint8Array(await made.arrayBuffer()))
+  }, image)
+  await paper.close()
+  await writeFile(`${house.pictures}/${name}.webp`, Buffer.from(webp))
+}
+
 const [, , file, name] = process.argv
 const flows = await import(`./${file}.mjs`)
 let failed
 try {
-  await flows[name]({ house, enter, assert, axe })
+  await flows[name]({ house, enter, assert, axe, save })
   for (const c of contexts) for (const p of c.pages()) assert.deepEqual(p.complaints ?? [], [], 'the page complains')
 } catch (err) {
   failed = err

@@ -49,14 +49,33 @@ export async function sessions({ house, enter, assert }) {
   await page.getByRole('button', { name: 'Rewind to here, after event 3' }).click()
   await page.getByRole('button', { name: 'Rewind', exact: true }).click()
   await page.getByText('No. Keep it small.').waitFor({ state: 'detached' })
+  await page.getByText('Rewound to event 3').waitFor()
+  await page.getByRole('button', { name: 'Take the rewind back' }).click()
+  await page.getByText('No. Keep it small.').waitFor()
   const before = page.url()
   await page.getByRole('button', { name: 'Fork' }).click()
   await page.getByText('forked from').waitFor()
   assert.notEqual(page.url(), before)
 }
 
+/** A session of another process comes into the list, and is followed. */
+export async function elsewhere({ house, enter, assert }) {
+  const page = await enter()
+  await go(page, 'Sessions')
+  await page.getByText('No session is stored.').waitFor()
+  await house.elsewhere('Count the lines.')
+  await page.getByRole('link', { name: /Count the lines/ }).click()
+  await page.locator('.messages').getByText('Count the lines.').waitFor()
+  await house.elsewhere('And the words.')
+  await page.locator('.messages').getByText('And the words.').waitFor()
+  await house.elsewhere('And the bytes.')
+  await page.locator('.messages').getByText('And the bytes.').waitFor()
+  assert.equal(await page.locator('.messages > li').count(), 3)
+  await page.getByRole('link', { name: /3 messages/ }).waitFor() // the list goes along
+}
+
 /** What the proxy has recorded: what was sent, what was left out and why. */
-export async function timeline({ house, enter }) {
+export async function timeline({ house, enter, assert }) {
   await house.seed()
   const page = await enter()
   await go(page, 'Sessions')
@@ -64,6 +83,10 @@ export async function timeline({ house, enter }) {
   await page.getByRole('link', { name: /example-agent-20/ }).click()
   await page.getByText('4 texts left out').first().click()
   await page.getByText('its lines stand above, unchanged').filter({ visible: true }).first().waitFor()
+  const window = page.getByRole('figure', { name: /The window/ })
+  assert.match(await window.innerText(), /tokens of 200K \(4\d %\)/)
+  await window.getByText('read from cache').waitFor()
+  await page.getByText('full', { exact: true }).first().waitFor()
 }
 
 /** Savings over time, and by agent, model and policy. */
@@ -78,6 +101,8 @@ export async function savings({ house, enter, assert }) {
   await page.getByRole('rowheader', { name: 'example-large' }).waitFor()
   await page.getByRole('button', { name: 'policy' }).click()
   await page.getByRole('rowheader', { name: 'lossless' }).waitFor()
+  await page.getByRole('button', { name: 'time', exact: true }).click()
+  assert.ok((await page.getByRole('rowheader', { name: /^\d{4}-\d\d-\d\d$/ }).count()) >= 20)
   await page.getByRole('button', { name: '7 days' }).click()
   await page.locator('canvas').nth(2).waitFor()
 }
@@ -90,14 +115,47 @@ export async function undo({ house, enter, assert }) {
   await result
   await go(page, 'Files')
   await page.getByRole('rowheader', { name: 'a.txt' }).first().waitFor()
+  await page.getByRole('cell', { name: 'as it was seen' }).waitFor()
   await page.getByRole('button', { name: /^Undo write/ }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByText('is removed: it was not there before').waitFor()
+  await dialog.getByText('On disk it is as the agent left it.').waitFor()
+  await dialog.getByRole('button', { name: 'Undo' }).click()
   await page.getByRole('link', { name: '1 open question' }).click()
   await page.locator('.row.removed', { hasText: 'a' }).waitFor()
   await page.locator('.answers button.primary:not([disabled])').click()
   await page.locator('.done li', { hasText: 'approved by anna' }).first().waitFor()
   await go(page, 'Files')
-  await page.getByRole('button', { name: /^Undo write/ }).waitFor({ state: 'detached' })
+  await page.getByRole('button', { name: /^Undo write/ }).first().waitFor({ state: 'detached' }) // while it is written there are two
   assert.equal(await house.read('a.txt'), null)
+}
+
+/** What stands in the way of an undo is said before it is begun: a file that somebody changed, a trail that was. (FILE-12, CTX-8) */
+export async function undoStopped({ house, enter, assert }) {
+  const page = await enter()
+  for (const path of ['a.txt', 'b.txt']) {
+    const result = house.call('write_file', { path, content: 'by the agent\n' })
+    await page.locator('.question h1', { hasText: path }).waitFor()
+    await page.locator('.answers button.primary:not([disabled])').click()
+    await result
+  }
+  await house.write('a.txt', 'by somebody else\n')
+  await go(page, 'Files')
+  await page.getByRole('row', { name: /a\.txt.*changed since/ }).waitFor()
+  await page.getByRole('row', { name: /b\.txt.*as it was seen/ }).waitFor()
+  await page.getByRole('button', { name: 'changed since' }).click()
+  await page.getByRole('heading', { name: '1 file', exact: true }).waitFor()
+  await page.getByRole('button', { name: 'All of the session' }).first().click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByText('somebody else has changed it since').waitFor()
+  await dialog.getByText('On disk it is as the agent left it.').waitFor() // the other one
+  assert.ok(await dialog.getByRole('button', { name: 'Undo' }).isDisabled())
+  await dialog.getByRole('button', { name: 'Back' }).click()
+  await house.bend()
+  await page.getByRole('row', { name: /b\.txt/ }).getByRole('button', { name: /^Undo write/ }).click()
+  await dialog.getByText('The audit trail is broken at entry 1').waitFor()
+  assert.ok(await dialog.getByRole('button', { name: 'Undo' }).isEnabled())
+  assert.equal(await house.read('a.txt'), 'by somebody else\n')
 }
 
 /** The trail is shown, verified against a link that was kept, and a suspended session goes on. (FILE-11) */
@@ -116,7 +174,39 @@ export async function audit({ house, enter, assert }) {
   await page.getByText('The chain is broken at entry 1').waitFor()
   await page.getByRole('button', { name: 'Let it go on' }).click()
   await page.getByText('is suspended since').waitFor({ state: 'detached' })
-  assert.ok((await house.trail()).some((e) => e.Kind === 'resume' && e.By === 'person anna'))
+  assert.ok((await house.trail()).some((e) => e.kind === 'resume' && e.by === 'person anna'))
+}
+
+/** What is hostile in names and texts is shown as what it is, in every view. */
+export async function hostile({ house, enter, assert }) {
+  const evil = '<img src=x onerror="window.owned=1"> \u202e turned \u2066 \u0007 {{7*7}}'
+  await house.elsewhere(evil)
+  const page = await enter()
+  const result = house.call('write_file', { path: 'docs/<b>bold</b>\u202etxt.exe', content: 'x\n', create_dirs: true }, 'session <i>1</i>\u202e')
+  await page.locator('.answers button.primary:not([disabled])').click()
+  await result
+  await house.call('read_file', { path: '../<i>up</i>\u202e' }, 'session <i>1</i>\u202e')
+  const check = async (view, shown) => {
+    await page.getByText(shown).first().waitFor()
+    const all = await page.evaluate(() => document.documentElement.innerHTML + document.title)
+    for (const raw of ['\u202e', '\u2066', '\u0007']) assert.ok(!all.includes(raw), `${JSON.stringify(raw)} is in the page of ${view}`)
+    assert.equal(await page.locator('main img, main b b, main i').count(), 0, view)
+    assert.equal(await page.evaluate(() => window.owned), undefined, view)
+  }
+  await check('Approvals', 'docs/<b>bold</b>')
+  await go(page, 'Files')
+  await check('Files', 'docs/<b>bold</b>')
+  await page.getByRole('button', { name: /^All of the session/ }).click()
+  await page.getByText('On disk it is as the agent left it.').waitFor()
+  await check('an undo', 'session <i>1</i>')
+  await page.getByRole('button', { name: 'Back' }).click()
+  await go(page, 'Audit')
+  await check('Audit', '../<i>up</i>')
+  await go(page, 'Sessions')
+  await check('Sessions', '<img src=x')
+  await page.getByRole('link', { name: /<img src=x/ }).click()
+  await page.locator('.messages').getByText('turned').waitFor()
+  await check('a session', '{{7*7}}')
 }
 
 /** Dark by the system, by choice, and legible in both. */
@@ -130,98 +220,4 @@ export async function dark({ house, enter, assert }) {
   await page.reload()
   await main(page).waitFor()
   assert.equal(await ground(), 'rgb(246, 247, 249)')
-}
-
-/** Every view, light and dark, has what assistive technology needs: names, roles, contrast. */
-export async function accessible({ house, enter, assert, axe }) {
-  await house.seed()
-  await house.write('a.txt', 'a\nb\n')
-  await house.call('read_file', { path: 'a.txt' })
-  for (const colorScheme of ['light', 'dark']) {
-    const page = await enter('anna', { colorScheme })
-    const check = async (what) => assert.deepEqual(await axe(page), [], `${what}, ${colorScheme}`)
-    await check('nothing open')
-    const call = house.call('write_file', { path: 'a.txt', content: `${colorScheme}\nb\n\u202e` })
-    await page.locator('.answers button.primary:not([disabled])').waitFor()
-    await check('a question')
-    await page.keyboard.press('r')
-    await page.getByRole('dialog').waitFor()
-    await check('a dialog')
-    await page.keyboard.press('Escape')
-    await page.getByRole('dialog').waitFor({ state: 'detached' })
-    await page.keyboard.press('e')
-    await page.locator('.cm-content').waitFor()
-    await check('the editor')
-    await page.getByRole('button', { name: 'Stop editing' }).click()
-    await page.getByRole('button', { name: /^Edit/ }).waitFor()
-    await page.keyboard.press('c')
-    await call
-    await go(page, 'Sessions')
-    await page.getByRole('link', { name: /retry budget/ }).click()
-    await page.getByText('No. Keep it small.').waitFor()
-    await check('a session')
-    await page.goto(`${house.base}/#/sessions/~example-agent-20`)
-    await page.getByText('4 texts left out').first().click()
-    await check('a timeline')
-    for (const name of ['Savings', 'Files', 'Audit', 'Settings']) {
-      await go(page, name)
-      if (name === 'Savings') await page.locator('canvas').nth(2).waitFor()
-      if (name === 'Files' || name === 'Audit') await page.getByRole('rowheader').first().waitFor()
-      await check(name)
-    }
-  }
-}
-
-/** Draws the views, for the documentation. */
-export async function pictures({ house, enter }) {
-  await house.seed()
-  const source = (change) => Array.from({ length: 44 }, (_, i) => change(i + 1)).join('')
-  const before = source((i) => (i % 6 === 1 ? `// step${i} does its part.\n` : i % 6 === 2 ? `func step${i}(ctx context.Context) error {\n` : i % 6 === 5 ? '}\n' : i % 6 === 0 ? '\n' : '\treturn upload(ctx, retry)\n'))
-  const after = before.replace('step8(ctx context.Context)', 'step8(ctx context.Context, budget int)').replaceAll('retry)', 'budget(retry))').replace('// step37 does its part.\n', '// step37 does its part, five times a minute at most.\n// It then gives up.\n')
-  await house.write('internal/upload/retry.go', before)
-  const first = await enter()
-  for (const path of ['internal/upload/budget.go', 'internal/upload/budget_test.go', 'docs/limits.md']) {
-    const call = house.call('write_file', { path, content: before, create_dirs: true })
-    await first.locator('.question h1', { hasText: path }).waitFor()
-    await first.locator('.answers button.primary:not([disabled])').click()
-    await call
-  }
-  const refused = house.call('write_file', { path: 'Makefile', content: 'all:\n' })
-  await first.locator('.question h1', { hasText: 'Makefile' }).waitFor()
-  await first.locator('.answers button.primary:not([disabled])').waitFor()
-  await first.keyboard.press('c')
-  await refused
-  await house.call('read_file', { path: '../secrets' })
-  await house.call('read_file', { path: 'internal/upload/retry.go' })
-  house.call('write_file', { path: 'internal/upload/retry.go', content: after }).catch(() => {})
-  for (const colorScheme of ['light', 'dark']) {
-    const page = await enter('anna', { colorScheme, deviceScaleFactor: 2 })
-    house.call('write_file', { path: `docs/uploads-${colorScheme}.md`, content: '# Uploads\n\nAn upload retries five times.\n', create_dirs: true }, 'session-2').catch(() => {})
-    await page.locator('.answers button.primary:not([disabled])').waitFor()
-    const draw = (name) => page.screenshot({ path: `${house.pictures}/${name}-${colorScheme}.png` })
-    await draw('approvals')
-    await go(page, 'Sessions')
-    await page.getByRole('link', { name: /retry budget/ }).click()
-    await page.getByText('No. Keep it small.').waitFor()
-    await draw('session')
-    await page.goto(`${house.base}/#/sessions/~example-agent-20`)
-    await page.getByText('4 texts left out').first().click()
-    await draw('timeline')
-    await go(page, 'Savings')
-    await page.locator('canvas').nth(2).waitFor()
-    await draw('savings')
-    await go(page, 'Files')
-    await page.getByRole('rowheader').first().waitFor()
-    await draw('files')
-    await go(page, 'Audit')
-    await page.getByRole('rowheader').first().waitFor()
-    await draw('audit')
-    await go(page, 'Settings')
-    await draw('settings')
-    const phone = await enter('anna', { colorScheme, viewport: { width: 375, height: 720 }, isMobile: true, hasTouch: true, deviceScaleFactor: 2 })
-    await phone.screenshot({ path: `${house.pictures}/phone-list-${colorScheme}.png` })
-    await phone.getByRole('link', { name: /retry.go/ }).tap()
-    await phone.locator('.answers button.primary:not([disabled])').waitFor()
-    await phone.screenshot({ path: `${house.pictures}/phone-${colorScheme}.png` })
-  }
 }

@@ -33,8 +33,10 @@ export interface Setting {
 
 export interface QueueEvent {
   open?: Question[]
+  ended?: Closed[]
   opened?: Question
   closed?: Closed
+  stored?: boolean
 }
 
 export interface Question {
@@ -69,10 +71,13 @@ export interface Closed {
   how: string
   by: string
   text: string
+  path?: string
+  at?: string
 }
 
 export interface Detail extends Question {
   diff: FileDiff[]
+  arguments?: string
 }
 
 export interface FileDiff {
@@ -126,8 +131,15 @@ export interface SessionDetail extends Session {
   context: Tokens
   limit?: number
   spent: Tokens
+  rewinds: Rewound[]
   damaged?: string[]
   resume?: string
+}
+
+export interface Rewound {
+  seq: number
+  to: number
+  time: string
 }
 
 export interface Message {
@@ -285,9 +297,30 @@ export interface Write {
   open?: boolean
 }
 
+export interface OnDisk {
+  root: string
+  path: string
+  state: string
+}
+
 export interface Undo {
   writes?: number[]
   session?: string
+}
+
+export interface UndoLook {
+  broken: number
+  why: string
+  files: UndoFile[]
+}
+
+export interface UndoFile {
+  root: string
+  path: string
+  writes: number[]
+  back: string
+  disk: string
+  stop?: string
 }
 
 export interface Entry {
@@ -298,7 +331,7 @@ export interface Entry {
   root?: string
   session?: string
   client?: string
-  call?: string
+  call_id?: string
   tool?: string
   path?: string
   bytes: number
@@ -308,6 +341,7 @@ export interface Entry {
   by?: string
   outcome?: string
   flags?: string[]
+  prev: string
   hash: string
 }
 

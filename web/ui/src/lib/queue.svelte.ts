@@ -3,17 +3,13 @@ import { follow, get, Refused } from './api'
 import { plain } from './visible'
 import { prefs } from './prefs.svelte'
 
-/** A question that has ended, and what it was about, if that is known. */
-interface Done extends Closed {
-  path: string
-}
-
 /** The open questions, as the server tells them, and how others ended. */
 export const queue = $state({
   open: [] as Question[],
-  closed: [] as Done[], // the newest first
+  closed: [] as Closed[], // the newest first
   connected: false,
   known: false, // the server has told what is open at least once
+  stored: 0, // grows when something may have been stored
 })
 
 const remembered = 200
@@ -25,32 +21,39 @@ export function closing(id: string): Closed | undefined {
 
 /** apply takes an event in. */
 export function apply(e: QueueEvent) {
-  if (e.open) {
-    const open = e.open
-    for (const q of queue.open.filter((q) => !open.some((o) => o.id === q.id))) {
-      close({ id: q.id, how: 'closed', by: '', text: 'closed while there was no connection' })
-    }
-    queue.open = open
-    queue.known = true
-  }
+  if (e.open) snapshot(e.open, e.ended ?? [])
   if (e.opened && !closing(e.opened.id) && !queue.open.some((q) => q.id === e.opened!.id)) {
     queue.open.push(e.opened)
     notify(e.opened)
   }
   if (e.closed) {
-    close(e.closed)
+    close([e.closed])
     queue.open = queue.open.filter((q) => q.id !== e.closed!.id)
   }
+  if (e.stored || e.open) queue.stored++
 }
 
-function close(c: Closed) {
-  const path = queue.open.find((q) => q.id === c.id)?.path ?? ''
-  queue.closed = [{ ...c, path }, ...queue.closed.filter((o) => o.id !== c.id)].slice(0, remembered)
+/** snapshot takes in all that the server knows, after a connection was made. */
+function snapshot(open: Question[], ended: Closed[]) {
+  const has = (all: { id: string }[], id: string) => all.some((q) => q.id === id)
+  const lost = queue.open.filter((q) => !has(open, q.id) && !has(ended, q.id))
+  const came = open.filter((q) => queue.known && !has(queue.open, q.id))
+  close(ended.toReversed())
+  close(lost.map((q) => ({ id: q.id, how: 'closed', by: '', text: 'closed while there was no connection' })))
+  queue.open = open
+  queue.known = true
+  came.forEach(notify)
+}
+
+/** close notes how questions ended, the newest first, with what they were about. */
+function close(ended: Closed[]) {
+  const noted = ended.map((c) => ({ ...c, path: c.path ?? queue.open.find((q) => q.id === c.id)?.path ?? '', at: c.at ?? new Date().toISOString() }))
+  queue.closed = [...noted, ...queue.closed.filter((o) => !noted.some((c) => c.id === o.id))].slice(0, remembered)
 }
 
 function notify(q: Question) {
   if (!prefs.notify || document.visibilityState === 'visible' || Notification.permission !== 'granted') return
-  new Notification('stet: a question is open', { body: plain(`${q.tool} ${q.path}`), tag: q.id })
+  new Notification('stet: a question is open', { body: plain(`${q.tool} ${q.path}`.trim()), tag: q.id })
 }
 
 /** What a tab tells the others: an event of the queue, and whether stet is there. */
@@ -97,9 +100,9 @@ async function begin(signal: AbortSignal) {
   try {
     for (;;) {
       const before = heard
-      const open = await get<Question[]>('/api/questions', signal)
+      const event = await get<QueueEvent>('/api/questions', signal)
       if (before !== heard) continue // the answer may be older than what was heard meanwhile
-      return took({ connected: true, event: { open } })
+      return took({ connected: true, event })
     }
   } catch {
     // stet is not there: whoever leads says so.

@@ -1,0 +1,144 @@
+package web
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"os"
+	"path/filepath"
+
+	"github.com/stet-dev/stet/approval"
+	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/tool"
+)
+
+// control is what a flow tells the house to do, as an agent or the world would.
+func (h *house) control() http.Handler {
+	m := http.NewServeMux()
+	reply := func(w http.ResponseWriter, v any, err error) {
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		_ = json.NewEncoder(w).Encode(v)
+	}
+	m.HandleFunc("POST /call", func(w http.ResponseWriter, r *http.Request) { // waits for the result
+		var in struct {
+			Session, Tool string
+			Args          json.RawMessage
+		}
+		if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
+			reply(w, nil, err)
+			return
+		}
+		res, err := h.handler.Call(r.Context(), tool.Call{Session: in.Session, Client: "example-agent 1.0", Name: in.Tool, Arguments: in.Args})
+		reply(w, map[string]string{"text": res.Text, "code": string(res.Code)}, err)
+	})
+	m.HandleFunc("GET /file", func(w http.ResponseWriter, r *http.Request) {
+		data, err := os.ReadFile(filepath.Join(h.dir, r.URL.Query().Get("path")))
+		if errors.Is(err, os.ErrNotExist) {
+			reply(w, nil, nil)
+			return
+		}
+		reply(w, string(data), err)
+	})
+	m.HandleFunc("POST /file", func(w http.ResponseWriter, r *http.Request) {
+		var in struct{ Path, Content string }
+		err := json.NewDecoder(r.Body).Decode(&in)
+		if err == nil {
+			file := filepath.Join(h.dir, in.Path)
+			if err = os.MkdirAll(filepath.Dir(file), 0o755); err == nil {
+				err = os.WriteFile(file, []byte(in.Content), 0o644)
+			}
+		}
+		reply(w, nil, err)
+	})
+	m.HandleFunc("GET /trail", func(w http.ResponseWriter, r *http.Request) {
+		err := h.handler.Journal.Flush(r.Context())
+		if err != nil {
+			reply(w, nil, err)
+			return
+		}
+		all, err := h.store.Entries(r.Context(), record.TrailQuery{})
+		reply(w, all, err)
+	})
+	m.HandleFunc("POST /down", func(w http.ResponseWriter, r *http.Request) {
+		h.down.Store(true)
+		h.ui.CloseClientConnections()
+		reply(w, nil, nil)
+	})
+	m.HandleFunc("POST /up", func(w http.ResponseWriter, r *http.Request) {
+		h.down.Store(false)
+		reply(w, nil, nil)
+	})
+	m.HandleFunc("POST /opened", func(w http.ResponseWriter, r *http.Request) {
+		var in struct{ N int }
+		err := json.NewDecoder(r.Body).Decode(&in)
+		if err == nil {
+			err = h.opened(r.Context(), in.N)
+		}
+		reply(w, nil, err)
+	})
+	m.HandleFunc("POST /answer", func(w http.ResponseWriter, r *http.Request) { // all that is open is rejected by ben
+		for _, q := range h.queue.Open() {
+			if err := h.queue.Answer(q.ID, approval.Answer{Verdict: approval.Reject, By: "ben"}); err != nil {
+				reply(w, nil, err)
+				return
+			}
+		}
+		reply(w, nil, nil)
+	})
+	m.HandleFunc("POST /outside", func(w http.ResponseWriter, r *http.Request) { // a tool that is not stet's wants to run
+		a, err := h.queue.Ask(r.Context(), approval.Question{
+			Session: "session-1", Client: "example-agent 1.0", Tool: "deploy", Write: true, Grantable: true,
+			Notes: []tool.Note{tool.Outside}, Diff: "{\n  \"to\": \"<b>stage</b>\u202e\"\n}", Seal: "seal",
+		})
+		reply(w, a.Verdict, err)
+	})
+	m.HandleFunc("POST /bend", func(w http.ResponseWriter, r *http.Request) { // somebody changes the trail
+		db, err := sql.Open("sqlite", h.file)
+		if err == nil {
+			_, err = db.ExecContext(r.Context(), "DROP TRIGGER trail_is_never_changed; UPDATE trail SET bytes = bytes + 1 WHERE seq = 1")
+			err = errors.Join(err, db.Close())
+		}
+		reply(w, nil, err)
+	})
+	m.HandleFunc("POST /elsewhere", func(w http.ResponseWriter, r *http.Request) { // a session begins in another process, or goes on there
+		var in struct{ Text string }
+		err := json.NewDecoder(r.Body).Decode(&in)
+		if err == nil {
+			err = h.sayElsewhere(r.Context(), in.Text)
+		}
+		reply(w, nil, err)
+	})
+	m.HandleFunc("POST /say", func(w http.ResponseWriter, r *http.Request) { // as the person of the session on retries
+		var in struct{ Text string }
+		err := json.NewDecoder(r.Body).Decode(&in)
+		if err == nil {
+			err = h.say(r.Context(), in.Text)
+		}
+		reply(w, nil, err)
+	})
+	m.HandleFunc("POST /seed", func(w http.ResponseWriter, r *http.Request) { reply(w, nil, h.seed(r.Context())) })
+	return m
+}
+
+// opened waits until so many questions are open.
+func (h *house) opened(ctx context.Context, n int) error {
+	open, _, sub := h.queue.Watch(0)
+	defer func() { _ = sub.Close() }()
+	for now := len(open); now != n; {
+		e, err := sub.Next(ctx)
+		if err != nil {
+			return err
+		}
+		if e.Opened != nil {
+			now++
+		} else {
+			now--
+		}
+	}
+	return nil
+}

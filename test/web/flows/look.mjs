@@ -1,0 +1,179 @@
+// How the views look, and whether everybody can use them.
+
+const main = (page) => page.getByRole('main')
+const ready = (page) => page.locator('.answers button.primary:not([disabled])').waitFor()
+const phone = { viewport: { width: 390, height: 780 }, isMobile: true, hasTouch: true, deviceScaleFactor: 2 }
+
+async function go(page, name) {
+  await page.getByRole('navigation').getByRole('link', { name }).click()
+  await main(page).getByRole('heading', { name, level: 1 }).waitFor()
+}
+
+/** there waits until a view has what it shows. */
+const there = {
+  Savings: (page) => page.locator('canvas').nth(2).waitFor(),
+  Files: (page) => page.getByRole('cell', { name: 'as it was seen' }).first().waitFor(),
+  Audit: (page) => page.getByRole('rowheader').first().waitFor(),
+  Settings: (page) => page.getByText('Logged in as').waitFor(),
+}
+
+/** Every view in a theme has what assistive technology needs: names, roles, contrast. */
+async function accessible(colorScheme, size, { house, enter, assert, axe }) {
+  await house.seed()
+  await house.write('a.txt', 'a\nb\n')
+  await house.call('read_file', { path: 'a.txt' })
+  const page = await enter(null, { colorScheme, ...size })
+  const check = async (what) => assert.deepEqual(await axe(page), [], `${what}, ${colorScheme}`)
+  await page.goto(house.base)
+  await page.getByLabel('Token').waitFor()
+  await check('the login')
+  await page.goto(`${house.base}/#token=token-of-anna`)
+  await page.getByText('No agent waits for you.').waitFor()
+  await check('nothing open')
+  for (const name of ['Files', 'Audit']) {
+    await go(page, name)
+    await there[name](page)
+    await check(name)
+  }
+  await go(page, 'Approvals')
+  const call = house.call('write_file', { path: 'a.txt', content: `${colorScheme}\nb\n\u202e` })
+  await page.getByRole('link', { name: /a\.txt/ }).click()
+  await ready(page)
+  await check('a question')
+  for (const button of [/^Reject/, /^Edit/]) {
+    await page.locator('.answers').getByRole('button', { name: button }).click()
+    await page.locator('dialog, .cm-content').waitFor()
+    await check(String(button))
+    await page.getByRole('button', { name: /^Back|Stop editing/ }).click()
+    await page.locator('dialog, .cm-content').waitFor({ state: 'detached' })
+  }
+  await page.locator('.answers').getByRole('button', { name: /^Approve/ }).click()
+  await call
+  await go(page, 'Files')
+  await page.getByRole('button', { name: /^Undo write/ }).click()
+  await page.getByText('On disk it is as the agent left it.').waitFor()
+  await check('an undo')
+  await page.keyboard.press('Escape')
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
+  await go(page, 'Sessions')
+  await check('a list of sessions')
+  await page.getByRole('link', { name: /retry budget/ }).click()
+  await page.getByText('No. Keep it small.').waitFor()
+  await check('a session')
+  await page.goto(`${house.base}/#/sessions/~example-agent-20`)
+  await page.getByText('4 texts left out').first().click()
+  await check('a timeline')
+  for (const name of ['Savings', 'Settings']) {
+    await go(page, name)
+    await there[name](page)
+    await check(name)
+  }
+}
+
+export const light = (t) => accessible('light', {}, t)
+export const dark = (t) => accessible('dark', {}, t)
+export const lightPhone = (t) => accessible('light', phone, t)
+export const darkPhone = (t) => accessible('dark', phone, t)
+
+/** No view is wider than a phone, or a screen of 1280 pixels. */
+export async function fits({ house, enter, assert }) {
+  const first = await prepare(house, enter)
+  await first.close()
+  for (const size of [{}, phone]) {
+    const page = await enter('anna', size)
+    const check = async (what) => {
+      const wider = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
+      assert.ok(wider <= 0, `${what} is ${wider} px wider than the screen`)
+    }
+    await page.getByRole('link', { name: /retry\.go/ }).first().click()
+    await ready(page)
+    await check('a question')
+    for (const name of Object.keys(there)) {
+      await go(page, name)
+      await there[name](page)
+      await check(name)
+    }
+    await page.goto(`${house.base}/#/sessions`)
+    await page.getByRole('link', { name: /retry budget/ }).click()
+    await page.getByText('No. Keep it small.').waitFor()
+    await check('a session')
+    await page.goto(`${house.base}/#/sessions/~example-agent-20`)
+    await page.getByText('4 texts left out').first().click()
+    await check('a timeline')
+  }
+}
+
+/** prepare puts something into every view, and leaves two questions open. */
+async function prepare(house, enter) {
+  await house.seed()
+  const source = (change) => Array.from({ length: 44 }, (_, i) => change(i + 1)).join('')
+  const before = source((i) => (i % 6 === 1 ? `// step${i} does its part.\n` : i % 6 === 2 ? `func step${i}(ctx context.Context) error {\n` : i % 6 === 5 ? '}\n' : i % 6 === 0 ? '\n' : '\treturn upload(ctx, retry)\n'))
+  const after = before
+    .replace('step8(ctx context.Context)', 'step8(ctx context.Context, n int)')
+    .replace('upload(ctx, retry)', 'upload(ctx, budget(n))')
+    .replace('// step37 does its part.\n', '// step37 does its part, five times at most.\n// It then gives up.\n')
+  await house.write('internal/upload/retry.go', before)
+  const page = await enter()
+  for (const path of ['internal/upload/budget.go', 'internal/upload/budget_test.go', 'docs/limits.md']) {
+    const call = house.call('write_file', { path, content: before, create_dirs: true })
+    await page.locator('.question h1', { hasText: path }).waitFor()
+    await page.locator('.answers button.primary:not([disabled])').click()
+    await call
+  }
+  await house.write('docs/limits.md', 'Changed by hand.\n')
+  const refused = house.call('write_file', { path: 'Makefile', content: 'all:\n' })
+  await page.locator('.question h1', { hasText: 'Makefile' }).waitFor()
+  await ready(page)
+  await page.keyboard.press('c')
+  await refused
+  await house.call('read_file', { path: '../secrets' })
+  await house.call('read_file', { path: 'internal/upload/retry.go' })
+  house.call('write_file', { path: 'internal/upload/retry.go', content: after }).catch(() => {})
+  await house.opened(1)
+  house.call('write_file', { path: 'docs/uploads.md', content: '# Uploads\n\nAn upload retries five times.\n', create_dirs: true }, 'session-2').catch(() => {})
+  await house.opened(2)
+  return page
+}
+
+/** The pictures of the documentation; there are more views. */
+const documented = ['approvals-light', 'approvals-dark', 'phone-light', 'phone-dark', 'session-light', 'timeline-dark', 'savings-light', 'files-dark']
+
+/** pictures draws the views, those of the documentation as small WebP or, if all are wanted, every one of them as PNG. */
+export async function pictures({ house, enter, save }) {
+  const first = await prepare(house, enter)
+  await first.close()
+  for (const colorScheme of ['light', 'dark']) {
+    for (const [kind, size] of [['', {}], ['phone-', phone]]) {
+      const page = await enter('anna', { colorScheme, reducedMotion: 'reduce', ...size })
+      const draw = async (view) => {
+        const name = `${kind}${view}-${colorScheme}`
+        const documents = documented.find((d) => d === name || (d === `phone-${colorScheme}` && name === `phone-approvals-${colorScheme}`))
+        await page.mouse.move(0, 0)
+        if (house.every) await page.screenshot({ path: `${house.pictures}/${name}.png` })
+        else if (documents) await save(page, documents)
+      }
+      if (kind) await draw('list')
+      await page.getByRole('link', { name: /retry\.go/ }).first().click()
+      await ready(page)
+      await draw('approvals')
+      await go(page, 'Sessions')
+      await page.getByRole('link', { name: /retry budget/ }).click()
+      await page.getByText('No. Keep it small.').waitFor()
+      await draw('session')
+      await page.goto(`${house.base}/#/sessions/~example-agent-20`)
+      await page.getByText('2 texts left out').last().click()
+      await page.locator('.page').evaluate((e) => (e.scrollTop = 0))
+      await draw('timeline')
+      for (const name of Object.keys(there)) {
+        await go(page, name)
+        await there[name](page)
+        await draw(name.toLowerCase())
+      }
+      await go(page, 'Files')
+      await page.getByRole('button', { name: /^All of the session/ }).first().click()
+      await page.getByText('Cannot be undone').first().waitFor()
+      await draw('undo')
+      await page.context().close()
+    }
+  }
+}

@@ -1,0 +1,96 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"sync/atomic"
+	"testing"
+)
+
+// The connection is killed, and what happened meanwhile is told by the next one:
+// what is open, how the others ended, nothing twice.
+func TestKilledConnection(t *testing.T) {
+	h, _ := newHouse(t)
+	p, ben := h.enter(t, "A"), h.enter(t, "B")
+	next := listen[QueueEvent](p, "/api/events")
+	if e := next(); e.Open == nil || len(e.Open) != 0 || len(e.Ended) != 0 {
+		t.Fatalf("first event %+v", e)
+	}
+	first, _ := h.ask(t, "s", "first.txt", "", "a\n")
+	if e := next(); e.Opened == nil || e.Opened.ID != first {
+		t.Fatalf("event %+v", e)
+	}
+	h.server.CloseClientConnections()
+	second, _ := h.ask(t, "s", "second.txt", "", "b\n")
+	third, _ := h.ask(t, "s", "third.txt", "", "c\n")
+	for _, id := range []string{first, second} {
+		ben.post("/api/questions/"+id+"/answer", Answer{Verdict: "reject"}, http.StatusOK)
+	}
+	next = listen[QueueEvent](p, "/api/events")
+	e := next()
+	if len(e.Open) != 1 || e.Open[0].ID != third {
+		t.Errorf("open: %+v", e.Open)
+	}
+	var ended []string
+	for _, c := range e.Ended {
+		ended = append(ended, c.Path+" "+c.Text)
+	}
+	if want := []string{"first.txt rejected by ben", "second.txt rejected by ben"}; !slices.Equal(ended, want) {
+		t.Errorf("ended: %q, want %q", ended, want)
+	}
+	ben.post("/api/questions/"+third+"/answer", Answer{Verdict: "reject"}, http.StatusOK)
+	if e := next(); e.Closed == nil || e.Closed.ID != third {
+		t.Errorf("event %+v", e)
+	}
+	if e := get[QueueEvent](p, "/api/questions"); len(e.Open) != 0 || len(e.Ended) != 3 {
+		t.Errorf("snapshot %+v", e)
+	}
+}
+
+// A page hears that something was stored, once.
+func TestStored(t *testing.T) {
+	h, _ := newHouse(t)
+	var number atomic.Int64
+	asked := make(chan struct{}, 100)
+	h.Changes = func(context.Context) (int64, error) {
+		select {
+		case asked <- struct{}{}:
+		default:
+		}
+		return number.Load(), nil
+	}
+	next := listen[QueueEvent](h.enter(t, "A"), "/api/events")
+	next()
+	<-asked
+	number.Store(7)
+	if e := next(); !e.Stored {
+		t.Errorf("event %+v", e)
+	}
+	for len(asked) > 0 {
+		<-asked
+	}
+	<-asked // it has looked again, and found nothing
+	h.ask(t, "s", "a.txt", "", "a\n")
+	if e := next(); e.Opened == nil {
+		t.Errorf("event %+v", e)
+	}
+}
+
+// A store that cannot be looked at takes nothing away from the queue.
+func TestStoreBroken(t *testing.T) {
+	h, _ := newHouse(t)
+	asked := make(chan struct{}, 100)
+	h.Changes = func(context.Context) (int64, error) {
+		asked <- struct{}{}
+		return 0, errors.New("damaged")
+	}
+	next := listen[QueueEvent](h.enter(t, "A"), "/api/events")
+	next()
+	<-asked
+	h.ask(t, "s", "a.txt", "", "a\n")
+	if e := next(); e.Opened == nil {
+		t.Errorf("event %+v", e)
+	}
+}

@@ -1,0 +1,131 @@
+package web
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"github.com/stet-dev/stet/record"
+)
+
+// Undo is the body of POST /api/undo and POST /api/undo/look: writes by their
+// numbers, or all of a session.
+type Undo struct {
+	Writes  []uint64 `json:"writes,omitempty"`
+	Session string   `json:"session,omitempty"`
+}
+
+// UndoLook is what stands in the way of an undo, before it is begun.
+type UndoLook struct {
+	Broken uint64     `json:"broken"` // the first entry of the trail that does not follow; 0: none
+	Why    string     `json:"why"`
+	Files  []UndoFile `json:"files"`
+}
+
+// UndoFile is a file that would go back.
+type UndoFile struct {
+	Root   string   `json:"root"`
+	Path   string   `json:"path"`
+	Writes []uint64 `json:"writes"`         // that are undone, the first one first
+	Back   string   `json:"back"`           // "create", "change" or "remove": what becomes of the file
+	Disk   string   `json:"disk"`           // "same" as the last of the writes left it, "changed", "gone" or "unknown"
+	Stop   string   `json:"stop,omitempty"` // why it cannot be undone
+}
+
+// chosen are the writes that an undo names, oldest first, and all that were made.
+func (h *Handler) chosen(ctx context.Context, in Undo) (chosen, all []record.Write, err error) {
+	if h.Undo == nil || h.Trail == nil {
+		return nil, nil, absent("undoing")
+	}
+	if all, err = record.Writes(ctx, h.Trail, "", 0); err != nil {
+		return nil, nil, err
+	}
+	for _, x := range record.Undoable(all) {
+		if slices.Contains(in.Writes, x.Seq) || len(in.Writes) == 0 && in.Session != "" && x.Session == in.Session && !x.Open {
+			chosen = append(chosen, x)
+		}
+	}
+	if len(chosen) == 0 || len(chosen) < len(in.Writes) {
+		return nil, nil, problem{http.StatusConflict, "there is nothing left of that to undo"}
+	}
+	return chosen, all, nil
+}
+
+func (h *Handler) undo(w http.ResponseWriter, r *http.Request) error {
+	var in Undo
+	if err := read(w, r, &in); err != nil {
+		return err
+	}
+	chosen, _, err := h.chosen(r.Context(), in)
+	if err != nil {
+		return err
+	}
+	if err := h.Undo(r.Context(), chosen, who(r.Context())); err != nil {
+		return problem{http.StatusConflict, err.Error()}
+	}
+	h.reply(w, struct{}{})
+	return nil
+}
+
+// lookAtUndo says what an undo would meet. It changes nothing.
+func (h *Handler) lookAtUndo(w http.ResponseWriter, r *http.Request) error {
+	var in Undo
+	if err := read(w, r, &in); err != nil {
+		return err
+	}
+	chosen, all, err := h.chosen(r.Context(), in)
+	if err != nil {
+		return err
+	}
+	verdict, err := record.Verify(r.Context(), h.Trail)
+	if err != nil {
+		return err
+	}
+	out := UndoLook{Files: []UndoFile{}}
+	if verdict.Broken != nil {
+		out.Broken, out.Why = verdict.Broken.Seq, verdict.Broken.Why
+	}
+	var names []fileName
+	of := map[fileName][]record.Write{}
+	for _, x := range chosen {
+		n := fileName{x.Root, x.Path}
+		if of[n] == nil {
+			names = append(names, n)
+		}
+		of[n] = append(of[n], x)
+	}
+	now := h.look(r.Context(), names)
+	for _, n := range names {
+		holds, known := now[n]
+		out.Files = append(out.Files, undoFile(n, of[n], all, holds, known))
+	}
+	h.reply(w, out)
+	return nil
+}
+
+// undoFile is what becomes of a file when writes are undone, where it holds what
+// it does, if that is known.
+func undoFile(n fileName, writes, all []record.Write, holds string, known bool) UndoFile {
+	first, last := writes[0], writes[len(writes)-1]
+	f := UndoFile{Root: n.root, Path: n.path, Back: action(true, last.After, first.Before), Disk: "unknown"}
+	for i, x := range writes {
+		f.Writes = append(f.Writes, x.Seq)
+		if i > 0 && writes[i-1].After != x.Before {
+			f.Stop = fmt.Sprintf("somebody else changed it between write %d and write %d", writes[i-1].Seq, x.Seq)
+		}
+	}
+	if known {
+		f.Disk = stands(holds, last.After)
+	}
+	if f.Stop != "" || f.Disk == "same" || f.Disk == "unknown" {
+		return f
+	}
+	f.Stop = fmt.Sprintf("it is not as write %d left it: somebody else has changed it since", last.Seq)
+	for _, x := range all {
+		if x.Root == n.root && x.Path == n.path && x.Seq > last.Seq && x.After == holds {
+			f.Stop = fmt.Sprintf("write %d, of session %s, came after it: undo that first", x.Seq, x.Session)
+		}
+	}
+	return f
+}
