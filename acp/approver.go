@@ -27,7 +27,7 @@ var errUndecided = errors.New("the client's answer is no decision")
 func (a Approver) Ask(ctx context.Context, q approval.Question) (approval.Answer, error) {
 	t := turnIn(ctx)
 	if t != nil && q.Relay {
-		if q.Grantable && t.session.currentMode() == modeAccept {
+		if q.Grantable && !q.Outside() && t.session.currentMode() == modeAccept {
 			return approval.Answer{Verdict: approval.Approve, Seal: q.Seal, Relayed: true, By: t.link.name() + " (accept edits)"}, nil
 		}
 		answer, err := t.ask(ctx, q)
@@ -67,9 +67,11 @@ func (t *turn) ask(ctx context.Context, q approval.Question) (approval.Answer, e
 		Options: []sdk.PermissionOption{{OptionId: optionOnce, Name: "Allow", Kind: sdk.PermissionOptionKindAllowOnce}},
 	}
 	if q.Grantable {
-		p.Options = append(p.Options, sdk.PermissionOption{
-			OptionId: optionSession, Name: "Allow all ordinary changes in this session", Kind: sdk.PermissionOptionKindAllowAlways,
-		})
+		name := "Allow all ordinary changes in this session"
+		if q.Outside() {
+			name = "Allow this tool in this session"
+		}
+		p.Options = append(p.Options, sdk.PermissionOption{OptionId: optionSession, Name: name, Kind: sdk.PermissionOptionKindAllowAlways})
 	}
 	p.Options = append(p.Options, sdk.PermissionOption{OptionId: optionReject, Name: "Reject", Kind: sdk.PermissionOptionKindRejectOnce})
 	r, err := sdk.SendRequest[sdk.RequestPermissionResponse](t.link.sdk, ctx, sdk.ClientMethodSessionRequestPermission, p)
@@ -102,6 +104,8 @@ func (t *turn) shown(q approval.Question) []sdk.ToolCallContent {
 	var content []sdk.ToolCallContent
 	switch {
 	case q.Diff == "":
+	case q.Outside():
+		content = []sdk.ToolCallContent{sdk.ToolContent(sdk.TextBlock(fenced("json", q.Diff)))}
 	case len(q.Files) > 0:
 		content = []sdk.ToolCallContent{sdk.ToolContent(sdk.TextBlock(fenced("diff", q.Diff)))}
 	default:
@@ -123,14 +127,15 @@ func (t *turn) shown(q approval.Question) []sdk.ToolCallContent {
 func (t *turn) asked(q approval.Question, content []sdk.ToolCallContent) sdk.ToolCallUpdate {
 	c := t.callOf(q)
 	t.mu.Lock()
-	c.asked = content
+	c.asked, c.outside = content, q.Outside()
 	t.mu.Unlock()
 	kind, status := looksOf(q.Tool).kind, sdk.ToolCallStatusPending
 	name := title(llm.Part{Name: q.Tool}, arguments{Path: q.Path})
-	return sdk.ToolCallUpdate{
-		ToolCallId: c.id, Title: &name, Kind: &kind, Status: &status, Content: content,
-		Locations: []sdk.ToolCallLocation{{Path: t.session.absolute(q.Path)}},
+	u := sdk.ToolCallUpdate{ToolCallId: c.id, Title: &name, Kind: &kind, Status: &status, Content: content}
+	if !q.Outside() {
+		u.Locations = []sdk.ToolCallLocation{{Path: t.session.absolute(q.Path)}}
 	}
+	return u
 }
 
 // callOf is the call that a question is about.

@@ -53,10 +53,13 @@ func commandIn(blocks []sdk.ContentBlock) (name, rest string, ok bool) {
 }
 
 func compact(ctx context.Context, t *turn, focus string) error {
-	conv := t.session.conversation()
-	if conv.ID() == "" {
+	if t.session.conversation().ID() == "" {
 		t.say("There is nothing to summarize yet.")
 		return nil
+	}
+	conv, err := t.session.begin(ctx, t.note)
+	if err != nil {
+		return err
 	}
 	if err := conv.Compact(ctx, focus, t.event); err != nil {
 		return err

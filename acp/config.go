@@ -8,6 +8,7 @@ import (
 	"github.com/stet-dev/stet/agent"
 	"github.com/stet-dev/stet/llm"
 	stored "github.com/stet-dev/stet/session"
+	"github.com/stet-dev/stet/tool"
 )
 
 // Config is what a Server works with. Open and Store are needed.
@@ -33,6 +34,9 @@ type Config struct {
 	// model takes none.
 	Image func(mime, data string) (llm.Part, bool)
 
+	// Environ is the environment that MCP servers begin with, "NAME=value".
+	Environ []string
+
 	Version string       // of the program, for the client
 	Log     *slog.Logger // nil: silence
 }
@@ -49,6 +53,10 @@ type Workspace struct {
 	// Text is the decoded text of a file as it is on disk, by its path in the
 	// workspace. Nil: the editor's buffers are not asked for.
 	Text func(ctx context.Context, path string) (string, error)
+
+	// With runs the calls of the agent's tools, and of others beside them: those of
+	// the MCP servers that a session names. Nil: none are connected to.
+	With func(*tool.Set) tool.Starter
 
 	// End is told of a client session that is over. Nil: nobody is.
 	End func(session string)

@@ -19,9 +19,13 @@
 //   - An answer in the editor is one that a client relays: it counts where
 //     approval.Question.Relay says so. All else waits for the next approver,
 //     and the editor says so.
-//   - MCP servers that the editor offers are not connected to, and roots beside
-//     the working directory are not opened. The person is told; nothing is
-//     refused for it.
+//   - The MCP servers that the editor names for a session are connected to while
+//     the person types, and end with it. The first prompt waits for them. What
+//     they do is not confined and cannot be taken back: each call that its server
+//     does not call read-only is asked about, in the mode in which edits are
+//     accepted too. A server that is not there is told of, and done without.
+//   - Roots beside the working directory are not opened. The person is told;
+//     nothing is refused for it.
 //
 // A client that asks for something that cannot be had gets an error in words.
 // The end of what comes in cancels the turns that are under way; requests that

@@ -19,6 +19,7 @@ func (l *link) initialize(_ context.Context, p sdk.InitializeRequest) (sdk.Initi
 		AgentInfo:       &sdk.Implementation{Name: "stet", Version: l.config.Version},
 		AgentCapabilities: sdk.AgentCapabilities{
 			LoadSession:        true,
+			McpCapabilities:    sdk.McpCapabilities{Http: true, Sse: true},
 			PromptCapabilities: sdk.PromptCapabilities{EmbeddedContext: true, Image: l.config.Image != nil},
 			SessionCapabilities: sdk.SessionCapabilities{
 				Close: &sdk.SessionCloseCapabilities{}, List: &sdk.SessionListCapabilities{}, Resume: &sdk.SessionResumeCapabilities{},

@@ -2,6 +2,7 @@ package acp_test
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -29,7 +30,16 @@ import (
 	"github.com/stet-dev/stet/workspace"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if os.Getenv(envServer) != "" {
+		if err := serveMCP(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // rig is a workspace with an agent whose model is scripted, for one editor after
 // the other.
@@ -59,7 +69,7 @@ func newRig(t *testing.T, answer func(*llm.Request) (llm.Response, error), files
 		t.Fatal(err)
 	}
 	r.policy = &policy.Policy{Relay: []policy.Pattern{all}}
-	r.config = acp.Config{Open: r.open, Store: new(session.Memory), Relays: true, Version: "1"}
+	r.config = acp.Config{Open: r.open, Store: new(session.Memory), Relays: true, Version: "1", Environ: os.Environ()}
 	return r
 }
 
@@ -120,7 +130,8 @@ func (r *rig) open(_ context.Context, dir string) (*acp.Workspace, error) {
 			c, err := root.ReadAll(ctx, p)
 			return string(c.Data), err
 		},
-		End: handler.End,
+		With: handler.With,
+		End:  handler.End,
 		Close: func() error {
 			transport.CloseIdleConnections()
 			_ = server.Close()

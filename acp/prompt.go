@@ -53,7 +53,7 @@ func (l *link) work(ctx context.Context, t *turn, blocks []sdk.ContentBlock) (ll
 	if err != nil {
 		return llm.Usage{}, "", err
 	}
-	conv, err := t.session.begin(ctx)
+	conv, err := t.session.begin(ctx, t.note)
 	if err != nil {
 		return llm.Usage{}, "", err
 	}

@@ -108,9 +108,11 @@ func (l *link) close() error {
 	sessions, spaces := l.sessions, l.spaces
 	l.sessions, l.spaces = nil, nil
 	l.mu.Unlock()
+	var ending sync.WaitGroup // an MCP server may take its time
 	for _, s := range sessions {
-		s.end()
+		ending.Go(s.end)
 	}
+	ending.Wait()
 	var errs []error
 	for _, s := range spaces {
 		<-s.ready

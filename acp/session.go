@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/stet-dev/stet/agent"
+	"github.com/stet-dev/stet/mcpclient"
 	stored "github.com/stet-dev/stet/session"
 )
 
@@ -22,8 +23,9 @@ type session struct {
 	space *space
 	tools string // the client session of its tools
 
-	opened bool // it is in the store; of who has the turn
-	begun  bool // conv is the one that is stored; of who has the turn
+	servers *mcpclient.Group // nil: none
+	opened  bool             // it is in the store; of who has the turn
+	begun   bool             // conv is the one that is stored, with all its tools; of who has the turn
 
 	mu      sync.Mutex
 	conv    *agent.Conversation // before the first prompt, one that is not stored
@@ -96,18 +98,25 @@ func (s *session) enter(ctx context.Context) (context.Context, func(), error) {
 	}, nil
 }
 
-// end forgets what the session's tools were granted.
+// end forgets what the session's tools were granted, and ends its MCP servers.
 func (s *session) end() {
+	if s.servers != nil {
+		s.servers.Close()
+	}
 	if s.space.End != nil {
 		s.space.End(s.tools)
 	}
 }
 
-// begin is the conversation, stored: only now is there something to be found
-// again. The caller has the turn.
-func (s *session) begin(ctx context.Context) (*agent.Conversation, error) {
+// begin is the conversation, stored, and with all its tools: only now is there
+// something to be found again. The caller has the turn.
+func (s *session) begin(ctx context.Context, tell func(string)) (*agent.Conversation, error) {
 	if s.begun {
 		return s.conv, nil
+	}
+	a, err := s.agent(ctx, tell)
+	if err != nil {
+		return nil, err
 	}
 	if !s.opened { // it may have been, by a prompt that was cancelled then
 		first := stored.Batch{Session: s.id, Events: []stored.Event{{Time: time.Now(), Body: stored.Opening{Dir: s.space.Agent.Dir}}}}
@@ -116,7 +125,7 @@ func (s *session) begin(ctx context.Context) (*agent.Conversation, error) {
 		}
 		s.opened = true
 	}
-	conv, err := s.space.Agent.Resume(ctx, s.id)
+	conv, err := a.Resume(ctx, s.id)
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +154,6 @@ func (l *link) newSession(ctx context.Context, p sdk.NewSessionRequest) (sdk.New
 		return none, err
 	}
 	s := &session{id: id.String(), tools: id.String(), dir: filepath.Clean(p.Cwd), space: w, conv: conv, mode: modeAsk}
-	s.notes = unsupported(p.McpServers, p.AdditionalDirectories)
 	line, err := json.Marshal(map[string]any{
 		"jsonrpc": "2.0", "method": sdk.ClientMethodSessionUpdate,
 		"params": sdk.SessionNotification{SessionId: sdk.SessionId(s.id), Update: commandsUpdate()},
@@ -153,24 +161,32 @@ func (l *link) newSession(ctx context.Context, p sdk.NewSessionRequest) (sdk.New
 	if err != nil {
 		return none, err
 	}
-	if err := l.open(s); err != nil {
+	if err := l.open(s, offer{p.McpServers, p.AdditionalDirectories}); err != nil {
 		return none, err
 	}
 	l.out.after(s.id, append(line, '\n')) // the client learns of the name first
 	return sdk.NewSessionResponse{SessionId: sdk.SessionId(s.id), Modes: l.modes(s)}, nil
 }
 
-// open makes a session one of the link's.
-func (l *link) open(s *session) error {
+// open makes a session one of the link's, in the place of the one that it was
+// opened as before.
+func (l *link) open(s *session, o offer) error {
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	switch was, ok := l.sessions[s.id]; {
+	was, ok := l.sessions[s.id]
+	switch {
 	case l.stopped:
+		l.mu.Unlock()
 		return context.Canceled
 	case ok && was.busy():
+		l.mu.Unlock()
 		return worded(sdk.NewInvalidRequest, "the session answers a prompt")
 	}
+	l.take(s, o)
 	l.sessions[s.id] = s
+	l.mu.Unlock()
+	if ok && was.servers != nil {
+		was.servers.Close()
+	}
 	return nil
 }
 
@@ -199,18 +215,6 @@ func (l *link) closeSession(_ context.Context, p sdk.CloseSessionRequest) (sdk.C
 	s.cancelTurn()
 	s.end()
 	return sdk.CloseSessionResponse{}, nil
-}
-
-// unsupported says what the client offers that is not used.
-func unsupported(servers []sdk.McpServer, dirs []string) []string {
-	var out []string
-	if len(servers) > 0 {
-		out = append(out, "The MCP servers of this editor are not connected: the agent works with its own file tools.")
-	}
-	if len(dirs) > 0 {
-		out = append(out, "The agent works in the working directory alone: the additional directories are not opened.")
-	}
-	return out
 }
 
 // update sends the client an update. Where it cannot be sent, the connection

@@ -22,8 +22,7 @@ func (l *link) loadSession(ctx context.Context, p sdk.LoadSessionRequest) (sdk.L
 	if err != nil {
 		return sdk.LoadSessionResponse{}, err
 	}
-	s.notes = unsupported(p.McpServers, p.AdditionalDirectories)
-	if err := l.open(s); err != nil {
+	if err := l.open(s, offer{p.McpServers, p.AdditionalDirectories}); err != nil {
 		return sdk.LoadSessionResponse{}, err
 	}
 	for _, u := range s.replay(chain) {
@@ -38,8 +37,7 @@ func (l *link) resumeSession(ctx context.Context, p sdk.ResumeSessionRequest) (s
 	if err != nil {
 		return sdk.ResumeSessionResponse{}, err
 	}
-	s.notes = unsupported(p.McpServers, p.AdditionalDirectories)
-	if err := l.open(s); err != nil {
+	if err := l.open(s, offer{p.McpServers, p.AdditionalDirectories}); err != nil {
 		return sdk.ResumeSessionResponse{}, err
 	}
 	l.update(s, commandsUpdate())
@@ -75,7 +73,7 @@ func (l *link) reopen(ctx context.Context, id, cwd string) (*session, []stored.S
 	if err != nil {
 		return nil, nil, err
 	}
-	return &session{id: id, tools: chain[0].ID, dir: filepath.Clean(cwd), space: w, conv: conv, begun: true, mode: modeAsk}, chain, nil
+	return &session{id: id, tools: chain[0].ID, dir: filepath.Clean(cwd), space: w, conv: conv, opened: true, begun: true, mode: modeAsk}, chain, nil
 }
 
 // chain is a session's state after those of the sessions that were compacted

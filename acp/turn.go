@@ -37,6 +37,8 @@ type shownCall struct {
 	id    sdk.ToolCallId
 	args  arguments
 	asked []sdk.ToolCallContent // what a person was shown of it; nil: nobody was asked
+
+	outside bool // what it does is not what a person was shown, but what comes of it
 }
 
 // key tells calls apart: sub-agents, whose session is named, have their own.
@@ -151,13 +153,13 @@ func (t *turn) ends(e agent.Event) {
 	t.mu.Lock()
 	c := t.calls[key(e.Task, e.Call.CallID)]
 	delete(t.calls, key(e.Task, e.Call.CallID))
-	asked := c.asked
+	asked, outside := c.asked, c.outside
 	t.mu.Unlock()
 	status, content := sdk.ToolCallStatusCompleted, resultContent(t.session, c.args, e.Result.Text, e.Result.Failed())
 	switch {
 	case e.Result.Failed():
 		status, content = sdk.ToolCallStatusFailed, append(asked, content...)
-	case asked != nil:
+	case asked != nil && !outside:
 		content = asked
 	}
 	t.link.update(t.session, ended(c.id, status, content, e.Result.Text))

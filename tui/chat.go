@@ -61,6 +61,9 @@ type Chat struct {
 	Undo func(ctx context.Context, t Talk, since time.Time) (string, error)
 }
 
+// ErrInterrupted is what Run returns where Ctrl-C ended the conversation.
+var ErrInterrupted = errors.New("interrupted")
+
 // Run has the conversation till the person has had enough, or ctx ends.
 func (c *Chat) Run(ctx context.Context) error {
 	if !c.moves() {
@@ -92,6 +95,9 @@ func (c *Chat) Run(ctx context.Context) error {
 	}
 	if errors.Is(err, tea.ErrProgramKilled) && ctx.Err() != nil && !errors.Is(err, tea.ErrProgramPanic) {
 		return nil // it was told to end
+	}
+	if err == nil && m.interrupted {
+		return ErrInterrupted
 	}
 	return err
 }

@@ -20,19 +20,20 @@ const (
 	blockCall
 	blockNote
 	blockQuestion
+	blockReplay
 )
 
 // print prints lines of a kind, which have been made safe.
-func (m *chat) print(kind block, lines ...string) {
+func (m *chat) print(kind block, what shape) {
 	if m.last != blockNone && (m.last != kind || kind == blockUser || kind == blockQuestion) {
-		m.printer.add("")
+		m.printer.gap()
 	}
 	m.last = kind
-	m.printer.add(lines...)
+	m.printer.print(what, m.columns())
 }
 
 func (m *chat) printUser(text string) {
-	m.print(blockUser, m.ink.user(text, m.columns())...)
+	m.print(blockUser, func(columns int) []string { return m.ink.user(text, columns) })
 }
 
 // user is what the person said.
@@ -56,12 +57,12 @@ func (m *chat) note(n noted) {
 	if n.wrong {
 		style, mark = yellow, "! "
 	}
-	var out []string
+	var all []string
 	for _, line := range strings.Split(strings.TrimRight(n.text, "\n"), "\n") {
-		out = append(out, fold(m.words(style, mark+line), m.columns())...)
+		all = append(all, m.words(style, mark+line))
 		mark = "  "
 	}
-	m.print(blockNote, out...)
+	m.print(blockNote, folded(all...))
 }
 
 // thought is thinking, folded to a line, or whole.
@@ -182,16 +183,14 @@ const replayed = 200
 // replay prints the conversation so far.
 func (m *chat) replay() {
 	st := m.Talk.State()
-	lines := m.conversation(st.Messages, m.columns(), false)
-	if m.last != blockNone {
-		m.printer.add("")
-	}
-	m.last = blockNone
-	if more := len(lines) - replayed; more > 0 {
-		m.print(blockNote, m.paint(dim, clip(fmt.Sprintf("· %s above: Ctrl-O shows all", plural(more, "line")), m.columns())), "")
-		lines = lines[more:]
-	}
-	m.printer.add(lines...)
+	m.print(blockReplay, func(columns int) []string {
+		lines := m.conversation(st.Messages, columns, false)
+		if more := len(lines) - replayed; more > 0 {
+			head := m.paint(dim, clip(fmt.Sprintf("· %s above: Ctrl-O shows all", plural(more, "line")), columns))
+			lines = append([]string{head, ""}, lines[more:]...)
+		}
+		return lines
+	})
 	m.last = blockProse
 	for _, d := range st.Damaged {
 		m.note(noted{"of the stored session is missing: " + d.String(), true})

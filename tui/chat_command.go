@@ -78,13 +78,15 @@ func (m *chat) command(line string) tea.Cmd {
 	rest = strings.TrimSpace(rest)
 	switch name {
 	case "/help":
-		m.tell(helpText(m.columns()))
+		m.tell(helpText)
 	case "/quit", "/exit":
 		return m.quit()
 	case "/context":
-		m.tell(contextText(m.Talk.Fill(), m.columns()))
+		f := m.Talk.Fill()
+		m.tell(func(columns int) []string { return contextText(f, columns) })
 	case "/cost":
-		m.tell(costText(m.Talk.Spent()))
+		spent := m.Talk.Spent()
+		m.tell(func(int) []string { return costText(spent) })
 	case "/resume":
 		if m.busy() {
 			return nil
@@ -115,14 +117,16 @@ func (m *chat) command(line string) tea.Cmd {
 }
 
 // tell prints what was asked for.
-func (m *chat) tell(lines []string) {
-	var out []string
-	for _, line := range lines {
-		out = append(out, fold(m.words("", line), m.columns())...)
-	}
+func (m *chat) tell(what shape) {
 	m.last = blockNone
-	m.printer.add("")
-	m.print(blockNote, out...)
+	m.printer.gap()
+	m.print(blockNote, func(columns int) []string {
+		var out []string
+		for _, line := range what(columns) {
+			out = append(out, fold(m.words("", line), columns)...)
+		}
+		return out
+	})
 }
 
 // contextText says what fills the window.

@@ -118,7 +118,7 @@ func (m *chat) printProse(line string) {
 		return
 	}
 	m.answer.written = true
-	m.print(blockProse, fold(m.prose.line(line), m.columns())...)
+	m.print(blockProse, folded(m.prose.line(line)))
 }
 
 // finish prints what is left of the part that came in.
@@ -128,7 +128,7 @@ func (m *chat) finish() {
 	case s.kind == llm.TextDelta && strings.TrimSpace(s.text) != "":
 		m.printProse(s.text)
 	case s.kind == llm.ThinkingDelta && strings.TrimSpace(s.text) != "":
-		m.print(blockThought, m.thought(s.text, m.columns(), false)...)
+		m.print(blockThought, func(columns int) []string { return m.thought(s.text, columns, false) })
 	}
 	m.answer = stream{}
 	m.prose.fenced = false
@@ -140,13 +140,15 @@ func (m *chat) callEnded(e agent.Event) {
 	if e.Err != nil {
 		text, failed = e.Err.Error(), true
 	}
-	lines := m.call(e.Call, text, failed, took(e.Took), m.columns(), false)
-	if e.Task != "" {
-		for i := range lines {
-			lines[i] = clip("  "+lines[i], m.columns())
+	m.print(blockCall, func(columns int) []string {
+		lines := m.call(e.Call, text, failed, took(e.Took), columns, false)
+		if e.Task != "" {
+			for i := range lines {
+				lines[i] = clip("  "+lines[i], columns)
+			}
 		}
-	}
-	m.print(blockCall, lines...)
+		return lines
+	})
 }
 
 // coming is what is shown of the part that is coming in, and of what is under

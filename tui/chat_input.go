@@ -121,6 +121,9 @@ func (m *chat) key(k tea.KeyPressMsg) tea.Cmd {
 	if m.full != nil {
 		if m.full.key(name) {
 			m.full = nil
+			if m.resized > 0 {
+				return m.rest()
+			}
 		}
 		return nil
 	}
@@ -153,6 +156,7 @@ func (m *chat) ctrlC(again bool) tea.Cmd {
 	switch {
 	case again:
 		m.interrupt()
+		m.interrupted = true
 		return m.quit()
 	case m.list != nil:
 		m.closeList()
@@ -257,8 +261,8 @@ func (m *chat) quit() tea.Cmd {
 	m.interrupt()
 	m.bye, m.full = true, nil
 	if id := m.Talk.ID(); id != "" {
-		m.printer.add("")
-		m.printer.add(fold(m.paint(dim, "stet chat --resume "+id+" goes on with this"), m.columns())...)
+		m.printer.gap()
+		m.printer.print(folded(m.paint(dim, "stet chat --resume "+id+" goes on with this")), m.columns())
 	}
 	return nil
 }

@@ -23,6 +23,8 @@ type chat struct {
 	send  func(tea.Msg)                // from beside Update
 
 	width, height int
+	resized       int  // how often, since the screen was drawn anew; 0: it is as it should be
+	settled       bool // the size has not changed for a moment
 	input         textarea.Model
 	hint          string // below the input, until the next key
 	again         string // the key that does something if it is pressed once more
@@ -45,6 +47,8 @@ type chat struct {
 	list *picker // nil: nothing is chosen from
 	full *unfolded
 	bye  bool
+
+	interrupted bool // it was Ctrl-C that ended it
 }
 
 // turn is work under way.
@@ -68,6 +72,7 @@ type (
 		wrong bool
 	}
 	ticked struct{}
+	rested struct{ resized int } // the size has not changed for a moment, if it is still that
 )
 
 func newChat(ctx context.Context, c *Chat) *chat {
@@ -96,7 +101,7 @@ func (m *chat) greet() {
 		m.replay()
 		return
 	}
-	m.print(blockNote, fold(m.paint(bold, "stet")+m.paint(dim, " · /help says what can be done here"), m.columns())...)
+	m.print(blockNote, folded(m.paint(bold, "stet")+m.paint(dim, " · /help says what can be done here")))
 }
 
 // Update implements tea.Model.
@@ -112,6 +117,10 @@ func (m *chat) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return m, tea.Quit
 	case m.full != nil: // what is finished waits till the screen is back
 		return m, cmd
+	case m.settled && m.printer.idle():
+		m.resized, m.settled = 0, false
+		lines, _ := m.screen()
+		return m, tea.Batch(cmd, m.printer.again(m.columns(), m.height, len(lines)))
 	}
 	return m, tea.Batch(cmd, m.printer.next(m.reserve()))
 }
@@ -128,7 +137,15 @@ func (m *chat) update(msg tea.Msg) tea.Cmd {
 		}
 		if first {
 			m.greet()
+			return m.printer.wait()
 		}
+		return m.rest()
+	case tea.CursorPositionMsg:
+		m.printer.waited(waited(m.printer.waits))
+	case waited:
+		m.printer.waited(msg)
+	case rested:
+		m.settled = msg.resized == m.resized
 	case tea.KeyPressMsg:
 		return m.key(msg)
 	case tea.PasteMsg:
@@ -157,6 +174,19 @@ func (m *chat) update(msg tea.Msg) tea.Cmd {
 		m.rewind(msg)
 	}
 	return nil
+}
+
+// resting is how long a terminal's size has to stay the same to be drawn for.
+// What is drawn meanwhile may leave something behind, since no program knows
+// where a terminal puts lines that do not fit any more.
+const resting = 100 * time.Millisecond
+
+// rest has the screen drawn anew in a moment.
+func (m *chat) rest() tea.Cmd {
+	m.resized++
+	m.settled = false
+	now := rested{m.resized}
+	return tea.Tick(resting, func(time.Time) tea.Msg { return now })
 }
 
 // columns is how wide lines may be: where the last column is written to,

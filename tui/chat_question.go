@@ -71,25 +71,25 @@ func (m *chat) decide() {
 
 // showQuestion prints the question, and at most so many lines of its diff.
 func (m *chat) showQuestion(most int) {
+	q := m.deciding.q
+	q.Client, q.Session = "", "" // the person knows who asks
 	var b bytes.Buffer
 	d := &Dialog{Out: &b, Color: m.color}
-	q := m.deciding.q
-	if q.Session == m.Talk.ID() {
-		q.Client, q.Session = "", "" // the person knows who asks
-	}
 	m.deciding.unseen = d.show(q, most)
-	var out []string
-	diff := false // whose blanks stay
-	for _, line := range strings.Split(strings.Trim(b.String(), "\n"), "\n") {
-		line = strings.ReplaceAll(line, "\t", "    ")
-		diff = diff || strings.HasPrefix(ansi.Strip(line), "--- ")
-		if diff {
-			out = append(out, chop(line, m.columns())...)
-		} else {
-			out = append(out, fold(line, m.columns())...)
+	all := strings.Split(strings.ReplaceAll(strings.Trim(b.String(), "\n"), "\t", "    "), "\n")
+	m.print(blockQuestion, func(columns int) []string {
+		var out []string
+		diff := q.Outside() // whose blanks stay
+		for _, line := range all {
+			diff = diff || strings.HasPrefix(ansi.Strip(line), "--- ")
+			if diff {
+				out = append(out, chop(line, columns)...)
+			} else {
+				out = append(out, fold(line, columns)...)
+			}
 		}
-	}
-	m.print(blockQuestion, out...)
+		return out
+	})
 }
 
 // asking is the prompt for the next line of a decision.
@@ -189,7 +189,7 @@ func (m *chat) answerWith(a approval.Answer) tea.Cmd {
 func (m *chat) closed(e answeredHere) tea.Cmd {
 	switch {
 	case e.err == nil:
-		m.note(noted{text: approval.Closing{How: string(e.a.Verdict)}.String() + ": " + shown(e.q.Path)})
+		m.note(noted{text: approval.Closing{How: string(e.a.Verdict)}.String() + ": " + about(e.q)})
 	case errors.Is(e.err, approval.ErrAnswered), errors.Is(e.err, approval.ErrUnknown), errors.Is(e.err, approval.ErrClosed):
 		m.note(noted{e.err.Error(), true})
 	default:

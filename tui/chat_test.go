@@ -153,6 +153,7 @@ func (s *rig) screenVerb(verb string, args []string) bool {
 		w, _ := strconv.Atoi(args[0])
 		h, _ := strconv.Atoi(args[1])
 		s.m.update(tea.WindowSizeMsg{Width: w, Height: h})
+		s.m.update(tea.CursorPositionMsg{}) // the terminal has answered
 	case "type":
 		for _, r := range args[0] {
 			s.m.update(tea.KeyPressMsg{Code: r, Text: string(r)})
@@ -256,12 +257,20 @@ func (s *rig) eventVerb(verb string, args []string) bool {
 			ID: args[0], Tool: "edit_file", Path: args[1], Write: true, Before: "x", After: "y", Size: 1234, Diff: args[2],
 			Content: []byte("text\n"), Editable: true, Why: "default", Grantable: true, Seal: "the seal",
 		}})
+	case "outside":
+		s.m.update(approval.Event{Opened: &approval.Question{
+			ID: args[0], Client: "stet", Session: "0198-another", Tool: args[1], Write: true, Diff: args[2], Notes: []tool.Note{tool.Outside},
+			Why: "default", Grantable: true, Seal: "the seal",
+		}})
 	case "closed":
 		s.m.update(approval.Event{Closed: &approval.Closing{ID: args[0], How: args[1], By: args[2]}})
 	case "edited":
 		s.m.update(edited{id: s.m.deciding.q.ID, before: []byte("text\n"), after: []byte(args[0])})
 	case "taken":
 		s.m.update(answeredHere{q: approval.Question{Path: args[0]}, a: approval.Answer{Verdict: approval.Verdict(args[1])}})
+	case "called":
+		q := approval.Question{Tool: args[0], Notes: []tool.Note{tool.Outside}}
+		s.m.update(answeredHere{q: q, a: approval.Answer{Verdict: approval.Verdict(args[1])}})
 	default:
 		return false
 	}

@@ -92,7 +92,10 @@ func (c *decision) chosen(key string) move {
 	case "s", "session":
 		return c.decide(approval.Answer{Verdict: approval.ForSession})
 	case "p", "pattern":
-		if !c.q.Grantable {
+		switch {
+		case c.q.Outside():
+			return move{wrong: errors.New("there is no path for a pattern: s is for this tool in this session")}
+		case !c.q.Grantable:
 			return c.decide(approval.Answer{Verdict: approval.ForPattern}) // which says why not
 		}
 		c.stage = matching
@@ -158,7 +161,10 @@ func (c *decision) decide(a approval.Answer) move {
 func choices(q approval.Question, editor bool) string {
 	keys := []string{"[a]pprove"}
 	if q.Grantable {
-		keys = append(keys, "[s]ession", "[p]attern")
+		keys = append(keys, "[s]ession")
+	}
+	if q.Grantable && !q.Outside() { // which has no path
+		keys = append(keys, "[p]attern")
 	}
 	if q.Editable && editor {
 		keys = append(keys, "[e]dit")

@@ -84,9 +84,19 @@ func origin(q approval.Question) string {
 	return strings.Join(out, ", ")
 }
 
+// about is what a question is about, in short.
+func about(q approval.Question) string {
+	if q.Outside() {
+		return q.Tool
+	}
+	return shown(q.Path)
+}
+
 // wish is what the call would do.
 func wish(q approval.Question) string {
 	switch {
+	case q.Outside():
+		return "be called"
 	case !q.Write:
 		return "read " + shown(q.Path)
 	case len(q.Files) > 0:

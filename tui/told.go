@@ -53,7 +53,13 @@ type answered struct {
 // outcome says in a few words what a call came to.
 func outcome(text string, failed bool) string {
 	var a answered
-	if json.Unmarshal([]byte(text), &a) != nil {
+	switch {
+	case json.Unmarshal([]byte(text), &a) == nil:
+	case strings.HasPrefix(text, `{"`) && !failed:
+		return "cut: too long for the window"
+	case failed:
+		return short(text, 200)
+	default:
 		return short(text, 80)
 	}
 	if failed || len(a.Error) > 0 && string(a.Error) != "null" {

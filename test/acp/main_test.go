@@ -1,7 +1,6 @@
 package acp
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -127,29 +126,5 @@ func held(t *testing.T, asked chan<- struct{}, hold <-chan struct{}) *llmtest.Se
 	})
 }
 
-// packages installs what comes from npm, once, and returns its directory. The
-// error is the reason to skip.
-var packages = sync.OnceValues(func() (string, error) {
-	if testing.Short() {
-		return "", errors.New("switched off by -short")
-	}
-	dir, err := npm.Install("npm", "acp")
-	if err != nil {
-		return "", fmt.Errorf("install the SDK: %w", err)
-	}
-	return filepath.Join(dir, "node_modules"), nil
-})
-
-// need returns where the npm packages are, or skips the test.
-func need(t *testing.T) string {
-	t.Helper()
-	dir, err := packages()
-	if err == nil {
-		return dir
-	}
-	if npm.Required() {
-		t.Fatalf("required, but cannot run: %v", err)
-	}
-	t.Skip(err)
-	return ""
-}
+// packages are the SDKs and programs from npm.
+var packages = &npm.Set{From: "npm", Name: "acp"}

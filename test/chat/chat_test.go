@@ -128,6 +128,46 @@ func TestNarrow(t *testing.T) {
 	term.scrolled("all")
 }
 
+// Sum the conversation up, look at what it has used, and go on with another.
+func TestCommands(t *testing.T) {
+	term := open(t, 80, 30)
+	term.chat("--allow '*.txt'")
+	term.types("the other one", "Enter")
+	term.wait("version 1. I am")
+	term.types("", "C-d")
+	term.wait("goes on with this")
+	term.types("rm stet-demo.txt", "Enter")
+	term.chat("--allow '*.txt'")
+	for _, version := range []string{"1", "2", "3", "4"} {
+		term.types("make version "+version, "Enter")
+		term.wait("the second one is version " + version)
+	}
+	term.types("/compact the versions", "Enter")
+	term.wait("summed up; it goes on as session")
+	term.shows("summed up")
+	term.types("/cost", "Enter")
+	term.wait("from the cache", "the model's prices are not known")
+	term.types("/resume", "Enter")
+	term.wait("Go on with which session?", "❯ the other one", "8 messages")
+	term.types("the other")
+	term.wait("❯ the other one")
+	term.types("", "Enter")
+	term.gone("Go on with which session?")
+	term.wait("› the other one")
+	term.types("again", "Enter")
+	term.wait("› again")
+	term.gone("working")
+	term.shows("the other")
+	term.types("/rewind", "Enter")
+	term.wait("Go back to before which message?", "❯ again")
+	term.types("", "Escape")
+	term.gone("Go back to")
+	term.types("/nothing", "Enter")
+	term.wait("there is no /nothing; /help says what there is")
+	term.types("/quit", "Enter")
+	term.wait("goes on with this")
+}
+
 // What is no UTF-8, and what speaks to a terminal, is seen.
 func TestBytes(t *testing.T) {
 	model, err := llmtest.Start(llmtest.Config{Handler: func(req *llm.Request) (llm.Response, error) {
@@ -203,7 +243,7 @@ func TestInterrupt(t *testing.T) {
 	}
 	defer model.Close()
 	term := open(t, 80, 24)
-	term.chat("--api chat --base-url " + model.URL + "/v1")
+	term.chat("--api chat --base-url " + model.URL + "/v1; echo exit $?")
 	term.types("wait for it", "Enter")
 	term.wait("working")
 	term.types("and then this", "Enter")
@@ -219,7 +259,7 @@ func TestInterrupt(t *testing.T) {
 	close(goOn)
 	term.wait("Ctrl-C again quits")
 	term.types("", "C-c")
-	term.wait("goes on with this")
+	term.wait("goes on with this", "exit 130")
 }
 
 // One task, with questions on the terminal.

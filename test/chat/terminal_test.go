@@ -209,6 +209,8 @@ func (term *terminal) until(what string, look func() string, good func(string) b
 // chat starts stet chat and waits till it is there.
 func (term *terminal) chat(args string) {
 	term.t.Helper()
+	term.types("clear", "Enter") // what another chat has left
+	term.gone("›")
 	term.types("clear; stet chat --model scripted "+args, "Enter")
 	term.wait("›")
 }

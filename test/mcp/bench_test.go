@@ -54,10 +54,7 @@ var peers = []peer{
 	{
 		name: "node",
 		command: func(b *testing.B, dir string) *exec.Cmd {
-			modules, err := packages()
-			if err != nil {
-				b.Skip(err)
-			}
+			modules := packages.Need(b)
 			return exec.Command(filepath.Join(modules, "node", "bin", "node"), filepath.Join(modules, "@modelcontextprotocol", "server-filesystem", "dist", "index.js"), dir)
 		},
 		read:  func(path string) (string, args) { return "read_text_file", args{"path": path} },

@@ -35,7 +35,7 @@ func (r result) is(code string) bool {
 // Both generations of the JavaScript SDK, over both transports, and the newest
 // one in the newest revision.
 func TestClients(t *testing.T) {
-	modules := need(t)
+	modules := packages.Need(t)
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -94,7 +94,7 @@ func TestClients(t *testing.T) {
 
 // The inspector, from the command line.
 func TestInspector(t *testing.T) {
-	need(t)
+	packages.Need(t)
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

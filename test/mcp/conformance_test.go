@@ -44,7 +44,7 @@ var elsewhere = map[string]string{
 }
 
 func TestConformance(t *testing.T) {
-	need(t)
+	packages.Need(t)
 	url := serveHTTP(t, true)
 	for revision, names := range scenarios {
 		for _, name := range names {

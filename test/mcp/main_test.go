@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"sync"
 	"testing"
 
 	"github.com/stet-dev/stet/test/npm"
@@ -35,38 +34,14 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// packages installs the npm packages, once, and returns their directory. The
-// error is the reason to skip.
-var packages = sync.OnceValues(func() (string, error) {
-	if testing.Short() {
-		return "", errors.New("switched off by -short")
-	}
-	dir, err := npm.Install("npm", "mcp")
-	if err != nil {
-		return "", fmt.Errorf("install the MCP clients: %w", err)
-	}
-	return filepath.Join(dir, "node_modules"), nil
-})
-
-// need returns where the npm packages are, or skips the test.
-func need(t *testing.T) string {
-	t.Helper()
-	dir, err := packages()
-	if err == nil {
-		return dir
-	}
-	if npm.Required() {
-		t.Fatalf("required, but cannot run: %v", err)
-	}
-	t.Skip(err)
-	return ""
-}
+// packages are the SDKs and programs from npm.
+var packages = &npm.Set{From: "npm", Name: "mcp"}
 
 // node runs a script of a package with Node 22, in a directory and a home of
 // its own, and returns what it printed, its errors last.
 func node(t *testing.T, script string, args ...string) (string, error) {
 	t.Helper()
-	dir := need(t)
+	dir := packages.Need(t)
 	if !filepath.IsAbs(script) {
 		script = filepath.Join(dir, script)
 	}
