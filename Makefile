@@ -9,8 +9,9 @@ GOFILES      = $(shell find . -name '*.go' -not -path '*/node_modules/*')
 
 .PHONY: run build test unit sdk e2e agents mcp acp chat clients web ui check lint tools fmt bench soak clean
 
-run: build ## build it and see it work
+run: build ## build it, see it work, and look around on its page; FOR=5s ends it by itself
 	./bin/stet demo
+	./bin/stet serve --demo $(if $(FOR),--for $(FOR))
 
 build:
 	CGO_ENABLED=0 $(GO) build -o bin/stet ./cmd/stet
@@ -75,6 +76,7 @@ soak: ## more of what is random: races, kills, two agents, properties over 10,00
 	STET_SOAK=1 $(GO) test -count=1 -timeout 60m ./store/sqlite
 	$(GO) test -timeout 60m ./session -rapid.checks=10000
 	STET_SOAK=1 $(GO) test -count=1 -timeout 60m -run TestLoad -v ./gateway
+	STET_SOAK=1 $(GO) test -count=1 -timeout 20m -run TestLongApproval -v ./test/mcp
 	@for p in $$($(GO) list ./...); do \
 	  for f in $$($(GO) test -list '^Fuzz' $$p 2>/dev/null | grep '^Fuzz'); do \
 	    echo "$$p $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $${FUZZTIME:-30s} $$p || exit 1; \

@@ -76,7 +76,7 @@ func (p *program) runACP(cmd *cobra.Command, a acpFlags) (err error) {
 		},
 		Store: store, Relays: !a.elsewhere && !a.unwatched, Version: version(), Log: log,
 		Ready: func() error { return p.modelReady(cmd) },
-		Image: p.imagePart(cmd),
+		Image: p.imagePart(cmd), Environ: p.environForOthers(),
 	}, p.in, p.out)
 	if running.Err() != nil {
 		err = nil // a signal ended it
@@ -127,7 +127,7 @@ func (p *program) openForEditor(ctx context.Context, cmd *cobra.Command, a acpFl
 		h.handler.Policy.Relay = []policy.Pattern{all} // never where a caution made us ask
 	}
 	return &acp.Workspace{
-		Agent: h.agent, Close: h.close, Text: textOf(h.hands),
+		Agent: h.agent, Close: h.close, Text: textOf(h.hands), With: h.handler.With,
 		End: func(session string) {
 			h.handler.End(session)
 			h.tools.End(session)

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -13,6 +15,7 @@ import (
 	"github.com/stet-dev/stet/agent"
 	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/prices"
 	"github.com/stet-dev/stet/session"
 	"github.com/stet-dev/stet/store/sqlite"
 	"github.com/stet-dev/stet/workspace"
@@ -41,6 +44,7 @@ func addAgentFlags(f *pflag.FlagSet, a *agentFlags) {
 	f.BoolVar(&a.tasks, "tasks", false, "let the model give tasks to agents with windows of their own")
 	f.String("policy", string(history.Adaptive), "what may be left out of requests: off, keep-latest, lossless, adaptive, bold")
 	f.BoolVar(&a.unwatched, "write-without-asking", false, "ask nobody, for tests and throw-away trees; control files are refused")
+	f.Bool("project-notes", true, "tell the agent what AGENTS.md, or else CLAUDE.md, of the directory says")
 	f.Int("rate", defaultRate, "calls that a session may make a minute; 0 is any number")
 	f.String("log", "", "write the log to this file")
 }
@@ -91,12 +95,19 @@ func (p *program) openHouse(ctx context.Context, cmd *cobra.Command, f agentFlag
 	if h.store, err = sqlite.OpenSessions(ctx, p.trailFile()); err != nil {
 		return nil, err
 	}
+	told := variables(root)
+	if plan.ProjectNotes {
+		known, _ := prices.Lookup(h.model.name)
+		window := cmp.Or(f.window, known.Window, 128_000)
+		last := len(told) - 1 // the date, which changes
+		told = slices.Insert(told, last, p.notes(ctx, h.root, o.policy.Hides, window)...)
+	}
 	engine := plan.history(root)
 	engine.Logger = h.log
 	agentWith := func(tasks *agent.Agent) *agent.Agent {
 		return &agent.Agent{
 			Model: model, Name: h.model.name, Tools: h.handler, Store: h.store, Dir: root, Files: h.tools, Engine: engine,
-			Prompt: agent.Prompt{Variables: variables(root)}, Hour: plan.LongerCache,
+			Prompt: agent.Prompt{Variables: told}, Hour: plan.LongerCache,
 			Limits: agent.Limits{Window: f.window}, Tasks: tasks, Log: h.log,
 		}
 	}

@@ -93,13 +93,14 @@ func (p *program) openModel(cmd *cobra.Command, h *house) (llm.Model, error) {
 		return nil, misconfigured(fmt.Errorf("no key for the model %s: set %s, or try --model %s", o.name, variable, scriptedModel))
 	}
 	c := endpoint.Config{BaseURL: cmp.Or(o.base, base, ownBase), Key: endpoint.Secret(key), Model: o.name}
+	a := advising{Model: openai.ChatClient{Endpoint: c}, name: o.name, at: c.BaseURL, variable: variable, keyed: key != ""}
 	switch o.api {
 	case apiMessages:
-		return anthropic.Client{Endpoint: c}, nil
+		a.Model = anthropic.Client{Endpoint: c}
 	case apiResponses:
-		return openai.ResponsesClient{Endpoint: c}, nil
+		a.Model = openai.ResponsesClient{Endpoint: c}
 	}
-	return openai.ChatClient{Endpoint: c}, nil
+	return a, nil
 }
 
 func checkAPI(v any) error {

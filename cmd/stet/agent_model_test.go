@@ -44,7 +44,8 @@ func TestModelOptions(t *testing.T) {
 			continue
 		}
 		kind, base := "", ""
-		switch m := got.(type) {
+		under, _ := got.(advising)
+		switch m := under.Model.(type) {
 		case anthropic.Client:
 			kind, base = "anthropic", m.Endpoint.BaseURL
 		case openai.ChatClient:

@@ -121,29 +121,6 @@ func links(given []string) ([]record.Link, error) {
 	return all, nil
 }
 
-// auditEntry is an entry of the trail in JSON.
-type auditEntry struct {
-	Seq      uint64    `json:"seq"`
-	Time     time.Time `json:"time"`
-	Kind     string    `json:"kind"`
-	Intent   uint64    `json:"intent,omitempty"`
-	Root     string    `json:"root,omitempty"`
-	Session  string    `json:"session,omitempty"`
-	Client   string    `json:"client,omitempty"`
-	CallID   string    `json:"call_id,omitempty"`
-	Tool     string    `json:"tool,omitempty"`
-	Path     string    `json:"path,omitempty"`
-	Bytes    int64     `json:"bytes"`
-	Before   string    `json:"before,omitempty"`
-	After    string    `json:"after,omitempty"`
-	Decision string    `json:"decision,omitempty"`
-	By       string    `json:"by,omitempty"`
-	Outcome  string    `json:"outcome,omitempty"`
-	Flags    []string  `json:"flags,omitempty"`
-	Prev     string    `json:"prev"`
-	Hash     string    `json:"hash"`
-}
-
 func (p *program) printTrail(ctx context.Context, trail record.Trail, a auditFlags) error {
 	entries, err := trail.Entries(ctx, record.TrailQuery{Root: a.root, Session: a.session, Limit: a.last, Last: true})
 	if err != nil {
@@ -157,11 +134,7 @@ func (p *program) printTrail(ctx context.Context, trail record.Trail, a auditFla
 	out.SetEscapeHTML(false)
 	for _, e := range entries {
 		if a.json {
-			err = out.Encode(auditEntry{
-				Seq: e.Seq, Time: e.Time, Kind: string(e.Kind), Intent: e.Intent, Root: e.Root, Session: e.Session,
-				Client: e.Client, CallID: e.CallID, Tool: e.Tool, Path: e.Path, Bytes: e.Bytes, Before: e.Before, After: e.After,
-				Decision: e.Decision, By: e.By, Outcome: e.Outcome, Flags: e.Flags, Prev: e.Prev, Hash: e.Hash,
-			})
+			err = out.Encode(e)
 		} else {
 			_, err = fmt.Fprintln(p.out, entryLine(e))
 		}
@@ -183,7 +156,7 @@ func entryLine(e record.Entry) string {
 	if e.Decision != "" {
 		line += fmt.Sprintf(" (%s, by %s)", workspace.Quote(e.Decision), workspace.Quote(e.By))
 	}
-	if e.Kind == record.Intent {
+	if e.Kind == record.Intent && e.Path != "" {
 		line += fmt.Sprintf(" %s -> %s", short(e.Before), short(e.After))
 	}
 	if len(e.Flags) > 0 {

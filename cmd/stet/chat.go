@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"syscall"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -39,7 +40,10 @@ recorded ("stet audit") and can be taken back ("stet undo"). The conversation is
 stored as it goes, and can be gone on with, also after a crash.
 
 Where standard input or output is no terminal, what comes in is one prompt, and the
-answer is written as plain text; writes that ask for a person are then refused.`,
+answer is written as plain text; writes that ask for a person are then refused.
+
+Exit codes: 0 you left, 1 something broke, 2 the command line or the configuration
+is wrong, 3 a person would have had to decide, or the model refused, 130 Ctrl-C.`,
 		Example: `# No key needed
 stet chat --model scripted
 
@@ -128,8 +132,11 @@ func (p *program) runChat(cmd *cobra.Command, c chatFlags) (err error) {
 		h.handler.Approver = alone
 	}
 	err = chat.Run(ctx)
-	if ctx.Err() != nil {
+	switch {
+	case ctx.Err() != nil:
 		return context.Cause(ctx)
+	case errors.Is(err, tui.ErrInterrupted):
+		return &exitError{code: exitSignal + int(syscall.SIGINT)} // the person knows
 	}
 	if err == nil && alone.asked() {
 		return errAlone

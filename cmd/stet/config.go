@@ -66,6 +66,7 @@ var settings = []setting{
 	{"model", text, nil, true},
 	{"base-url", text, checkUpstream, true},
 	{"api", text, checkAPI, true},
+	{"project-notes", truth, nil, false},
 }
 
 const projectFile = ".stet.toml"

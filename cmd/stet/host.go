@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -21,7 +23,8 @@ type hostFlags struct {
 	root      string
 	name      string
 	tokenFile string
-	here      bool // this terminal's person decides
+	ca        string // file
+	here      bool   // this terminal's person decides
 }
 
 func (p *program) hostCommand() *cobra.Command {
@@ -48,6 +51,7 @@ stet host --root /home/me/project --token-file token --decide-here http://127.0.
 	f.StringVar(&h.root, "root", ".", "the directory that the tools work in")
 	f.StringVar(&h.name, "workspace", "", "what the workspace is called at the gateway (default the directory's name)")
 	f.StringVar(&h.tokenFile, "token-file", "", "the file that holds the token")
+	f.StringVar(&h.ca, "ca", "", "file of certificates, PEM, that may sign the gateway's, beside the system's")
 	f.BoolVar(&h.here, "decide-here", false, "decide at this terminal what is written")
 	f.Int("rate", defaultRate, "calls that a session may make a minute; 0 is any number")
 	f.String("log", "", "write the log to this file")
@@ -69,6 +73,10 @@ func (p *program) runHost(cmd *cobra.Command, address string, f hostFlags) error
 	if err != nil {
 		return err
 	}
+	trusted, err := p.signers(f.ca)
+	if err != nil {
+		return err
+	}
 	o, err := p.handOptions(cmd, root)
 	if err != nil {
 		return err
@@ -81,7 +89,7 @@ func (p *program) runHost(cmd *cobra.Command, address string, f hostFlags) error
 		return err
 	}
 	host := &gateway.Host{
-		Dial: gateway.Dial{URL: address, Token: token}, Workspace: f.name, Caller: h.handler,
+		Dial: gateway.Dial{URL: address, Token: token, TLS: trusted}, Workspace: f.name, Caller: h.handler, Stage: h.tools.Stage,
 		Client: "stet " + version(), Log: h.log,
 		End: func(session string) {
 			h.handler.End(session)
@@ -147,6 +155,25 @@ func checkGateway(address string) error {
 		return fmt.Errorf("%s: others could read the token and the files on the way: use https, or a tunnel to a loopback port", address)
 	}
 	return fmt.Errorf("%s: want http or https", address)
+}
+
+// signers is how a gateway's certificate is looked at: nil is by the system's.
+func (p *program) signers(file string) (*tls.Config, error) {
+	if file == "" {
+		return nil, nil
+	}
+	b, err := os.ReadFile(p.absolute(file))
+	if err != nil {
+		return nil, misconfigured(fmt.Errorf("--ca: %w", err))
+	}
+	roots, err := x509.SystemCertPool()
+	if err != nil {
+		roots = x509.NewCertPool() // there is none on this system
+	}
+	if !roots.AppendCertsFromPEM(b) {
+		return nil, misconfigured(fmt.Errorf("--ca: %s has no certificate in it", file))
+	}
+	return &tls.Config{RootCAs: roots}, nil
 }
 
 // hostToken is the token, from a file or the environment.

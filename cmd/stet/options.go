@@ -19,25 +19,26 @@ import (
 
 // options is the configuration after all layers.
 type options struct {
-	Policy      history.Policy
-	Keep        int // newest reads of a file that keep-latest leaves whole; 0 is all
-	KeepShell   int // newest outputs of commands that keep-latest leaves whole; 0 is all
-	BySize      bool
-	ByContent   bool
-	Lang        string
-	Placeholder string
-	Observe     bool
-	Record      bool
-	RecordDays  int  // for how long; 0 is for ever
-	LongerCache bool // --cache-ttl auto
-	Margin      bool
-	Pressure    int // per cent of the window; 0 is never
-	Listen      string
-	Log         string
-	Upstream    proxy.Upstreams // of flags and environment; all of them once settled
-	Configured  proxy.Upstreams // of files
-	Dialects    *dialect.Table  // nil: the default
-	Prices      string          // a file of models beside those that stet knows
+	Policy       history.Policy
+	Keep         int // newest reads of a file that keep-latest leaves whole; 0 is all
+	KeepShell    int // newest outputs of commands that keep-latest leaves whole; 0 is all
+	BySize       bool
+	ByContent    bool
+	Lang         string
+	Placeholder  string
+	Observe      bool
+	Record       bool
+	RecordDays   int  // for how long; 0 is for ever
+	LongerCache  bool // --cache-ttl auto
+	Margin       bool
+	ProjectNotes bool // the agent is told what the project's notes say
+	Pressure     int  // per cent of the window; 0 is never
+	Listen       string
+	Log          string
+	Upstream     proxy.Upstreams // of flags and environment; all of them once settled
+	Configured   proxy.Upstreams // of files
+	Dialects     *dialect.Table  // nil: the default
+	Prices       string          // a file of models beside those that stet knows
 }
 
 // Where requests go when nothing is said, for the person to read; the proxy
@@ -142,22 +143,23 @@ func (p *program) options(cmd *cobra.Command) (*options, error) {
 
 func optionsOf(k *koanf.Koanf) *options {
 	o := &options{
-		Policy:      history.Adaptive,
-		Keep:        defaultKeep,
-		KeepShell:   defaultKeepShell,
-		BySize:      k.Bool("by-size"),
-		ByContent:   k.Bool("by-content"),
-		Lang:        k.String("lang"),
-		Placeholder: k.String("placeholder"),
-		Observe:     k.Bool("observe"),
-		Record:      true,
-		RecordDays:  defaultRecordDays,
-		LongerCache: k.String("cache-ttl") == cacheTTLAuto,
-		Margin:      k.Bool("margin"),
-		Pressure:    k.Int("pressure"),
-		Listen:      defaultListen,
-		Log:         k.String("log"),
-		Prices:      k.String("prices"),
+		Policy:       history.Adaptive,
+		Keep:         defaultKeep,
+		KeepShell:    defaultKeepShell,
+		BySize:       k.Bool("by-size"),
+		ByContent:    k.Bool("by-content"),
+		Lang:         k.String("lang"),
+		Placeholder:  k.String("placeholder"),
+		Observe:      k.Bool("observe"),
+		Record:       true,
+		ProjectNotes: !k.Exists("project-notes") || k.Bool("project-notes"),
+		RecordDays:   defaultRecordDays,
+		LongerCache:  k.String("cache-ttl") == cacheTTLAuto,
+		Margin:       k.Bool("margin"),
+		Pressure:     k.Int("pressure"),
+		Listen:       defaultListen,
+		Log:          k.String("log"),
+		Prices:       k.String("prices"),
 	}
 	if s := k.String("policy"); s != "" {
 		o.Policy = history.Policy(s)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"os"
 	"os/signal"
 	"time"
 
@@ -21,6 +22,11 @@ type serveFlags struct {
 	cert, key string // files for TLS; both or none
 	beyond    bool
 	allowed   []string
+	trusted   []string // addresses of proxies
+	proxies   proxies  // the same, read
+	demo      bool
+	demoDir   string        // "" is a temporary one
+	lasts     time.Duration // 0: until it is told to end
 }
 
 func (p *program) serveCommand() *cobra.Command {
@@ -32,7 +38,8 @@ func (p *program) serveCommand() *cobra.Command {
 and for people, who decide in a browser what is written:
 
   /         the UI
-  /mcp      file tools of the workspace --root, over MCP
+  /mcp      file tools of the workspace --root, over MCP;
+            at /mcp/WORKSPACE those of a workspace elsewhere
   /v1/      the gateway: WebSockets at /v1/connect, plain HTTP (/v1/openapi.json)
   /p/TOKEN  the proxy: what a base URL for models is set to
 
@@ -47,7 +54,10 @@ stet serve --root /home/me/project
 
 # A gateway for workspaces elsewhere
 stet serve --no-workspace --listen 0.0.0.0:4141 --insecure-listen-beyond-loopback \
-    --allow-host gateway.example.org --tls-cert cert.pem --tls-key key.pem`,
+    --allow-host gateway.example.org --tls-cert cert.pem --tls-key key.pem
+
+# Look around, without a key: sessions, savings, and writes to decide on
+stet serve --demo`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return p.runServe(cmd, f) },
 	}
@@ -64,11 +74,22 @@ stet serve --no-workspace --listen 0.0.0.0:4141 --insecure-listen-beyond-loopbac
 	flags.String("base-url", "", "base URL of that model's endpoint (default the provider's own)")
 	flags.String("api", "", "what the endpoint speaks: anthropic, chat, responses (default by the model's name)")
 	flags.BoolVar(&f.beyond, "insecure-listen-beyond-loopback", false, "listen on an address that other machines can reach")
+	flags.BoolVar(&f.demo, "demo", false, "have something to show: a workspace, and two agents with scripted models")
+	flags.StringVar(&f.demoDir, "demo-dir", "", "the directory for --demo, which stays (default a temporary one)")
+	flags.DurationVar(&f.lasts, "for", 0, "end by itself so long after it has come up")
 	flags.StringSliceVar(&f.allowed, "allow-host", nil, "another name that requests may call the server by")
+	flags.StringSliceVar(&f.trusted, "trust-proxy", nil, "address or network of a proxy in front, whose X-Forwarded-For and -Proto count")
 	return cmd
 }
 
-func (p *program) runServe(cmd *cobra.Command, f serveFlags) error {
+func (p *program) runServe(cmd *cobra.Command, f serveFlags) (err error) {
+	var demo *serveDemo
+	if f.demo {
+		if demo, p, err = p.openServeDemo(f.demoDir); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, demo.close()) }()
+	}
 	o, err := p.options(cmd)
 	if err != nil {
 		return err
@@ -91,6 +112,9 @@ func (p *program) runServe(cmd *cobra.Command, f serveFlags) error {
 	running, stop := untilSignal(cmd.Context(), signals)
 	defer stop()
 	listener, err := listen(running, o.Listen)
+	if err != nil && f.demo && !cmd.Flags().Changed("listen") {
+		listener, err = listen(running, "127.0.0.1:0") // any port will do to look around
+	}
 	if err != nil {
 		return err
 	}
@@ -99,24 +123,54 @@ func (p *program) runServe(cmd *cobra.Command, f serveFlags) error {
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	s.start(listener, f)
-	p.tellSite(s, f)
+	s.start(listener)
+	if demo != nil {
+		err = demo.play(running, p, s)
+	}
+	if err == nil {
+		if demo != nil {
+			demo.tell(p)
+		}
+		p.tellSite(s, f)
+		p.serveUntil(running, s, f.lasts)
+	} else if running.Err() != nil {
+		err = nil // it was told to end before it was up
+	}
+	stop()
+	if demo != nil {
+		demo.end()
+	}
+	return errors.Join(err, p.closeSite(cmd, s, signals))
+}
+
+// serveUntil waits until the server is to end: told so, by itself, or after a time.
+func (p *program) serveUntil(running context.Context, s *site, lasts time.Duration) {
+	var over <-chan time.Time
+	if lasts > 0 {
+		over = time.After(lasts)
+	}
 	select {
 	case <-running.Done():
 	case <-s.server.ended:
+	case <-over:
 	}
-	stop()
+}
+
+// closeSite lets what is in flight end, for as long as nobody loses patience.
+func (p *program) closeSite(cmd *cobra.Command, s *site, signals chan os.Signal) error {
 	slow := time.AfterFunc(time.Second, func() { p.say("waiting up to %s for what is in flight; Ctrl-C cuts it off", drain) })
 	closing, stopClosing := lastCall(context.WithoutCancel(cmd.Context()), signals)
 	defer stopClosing()
-	err = s.close(closing)
-	slow.Stop()
-	return err
+	defer slow.Stop()
+	return s.close(closing)
 }
 
 // check says what is wrong with the flags.
 func (f *serveFlags) check(address string) error {
 	host, err := listenHost(address)
+	if err == nil {
+		f.proxies, err = parseProxies(f.trusted)
+	}
 	switch {
 	case err != nil:
 		return err
@@ -125,6 +179,12 @@ func (f *serveFlags) check(address string) error {
 			"if that is what you want, add --insecure-listen-beyond-loopback", address)
 	case (f.cert == "") != (f.key == ""):
 		return errors.New("--tls-cert and --tls-key go together")
+	case f.demo && (f.none || f.root != "." || f.cert != ""):
+		return errors.New("--demo has a workspace of its own, and no certificate: it goes with none of --root, --no-workspace and --tls-cert")
+	case !f.demo && f.demoDir != "":
+		return errors.New("--demo-dir says where --demo has its files")
+	case f.lasts < 0:
+		return errors.New("--for: want a time of 0 or more")
 	case f.none && f.name != "":
 		return errors.New("--workspace names a workspace that --no-workspace says there is not")
 	}

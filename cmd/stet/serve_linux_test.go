@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -295,6 +296,18 @@ func TestServeUndoesElsewhere(t *testing.T) {
 	page.get("/api/files", &files)
 	if len(files.Writes) != 2 || !files.Undo {
 		t.Fatalf("%+v", files)
+	}
+	var disk []web.OnDisk
+	page.get("/api/files/disk", &disk)
+	if i := slices.IndexFunc(disk, func(f web.OnDisk) bool { return f.Path == demoNotes }); i < 0 || disk[i].State != "same" {
+		t.Errorf("on disk: %+v", disk)
+	}
+	var look web.UndoLook
+	page.post("/api/undo/look", web.Undo{Session: files.Writes[0].Session}, &look)
+	for _, f := range look.Files {
+		if f.Disk != "same" || f.Stop != "" || look.Broken != 0 {
+			t.Errorf("in the way of the undo: %+v", look)
+		}
 	}
 	for _, verdict := range []string{"reject", "approve"} {
 		undo := page.undo(web.Undo{Session: files.Writes[0].Session})

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -50,12 +51,12 @@ func (p *program) openSite(ctx context.Context, cmd *cobra.Command, o *options, 
 	if f.none {
 		err = s.openTrail(ctx, p)
 	} else {
-		err = s.openHands(ctx, p, root, tools)
+		err = s.openHands(ctx, p, root, tools, f.allowed)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return s, s.openHub(ctx, tools.rate, f)
+	return s, s.openHub(ctx, p, tools.rate, f)
 }
 
 // openKeys makes the tokens of this process.
@@ -76,7 +77,7 @@ func (s *site) openShown(ctx context.Context, p *program, cmd *cobra.Command, o 
 	if err != nil {
 		return err
 	}
-	s.sessions = &session.Hub{Store: store}
+	s.sessions = &session.Hub{Store: store, Poll: time.Second} // other processes write to it too
 	if s.models, err = p.models(o); err != nil {
 		return err
 	}
@@ -88,7 +89,7 @@ func (s *site) openShown(ctx context.Context, p *program, cmd *cobra.Command, o 
 }
 
 // openHub makes the gateway, and what the port has.
-func (s *site) openHub(ctx context.Context, rate int, f serveFlags) (err error) {
+func (s *site) openHub(ctx context.Context, p *program, rate int, f serveFlags) (err error) {
 	s.hub, err = gateway.New(gateway.Config{
 		Authority: s.keys, Queue: s.queue, Journal: s.journal, AllowedHosts: f.allowed,
 		Limits: gateway.Limits{Rate: rate}, Version: version(), Log: s.log,
@@ -96,14 +97,22 @@ func (s *site) openHub(ctx context.Context, rate int, f serveFlags) (err error) 
 	if err != nil {
 		return err
 	}
+	s.remotes = &remotes{hub: s.hub, keys: s.keys, allowed: f.allowed, log: s.log}
 	if s.hands != nil {
 		s.joinHub(ctx)
 	}
 	streams, stop := context.WithCancel(context.WithoutCancel(ctx))
 	s.streams = stop
 	s.server.http = &http.Server{
-		Handler: s.routes(streams, f.allowed), ReadHeaderTimeout: 30 * time.Second, MaxHeaderBytes: 64 << 10,
+		Handler: f.proxies.behind(s.routes(streams, f.allowed)), ReadHeaderTimeout: 30 * time.Second, MaxHeaderBytes: 64 << 10,
 		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+	}
+	if f.cert != "" {
+		pair, err := tls.LoadX509KeyPair(p.absolute(f.cert), p.absolute(f.key))
+		if err != nil {
+			return misconfigured(fmt.Errorf("--tls-cert, --tls-key: %w", err))
+		}
+		s.server.http.TLSConfig = &tls.Config{Certificates: []tls.Certificate{pair}}
 	}
 	return nil
 }
@@ -121,14 +130,14 @@ func (s *site) openTrail(ctx context.Context, p *program) (err error) {
 
 // openHands opens the workspace. Who decides is asked at the UI, in the client
 // where policy lets that suffice, or by "stet approve".
-func (s *site) openHands(ctx context.Context, p *program, root string, o *handOptions) (err error) {
+func (s *site) openHands(ctx context.Context, p *program, root string, o *handOptions, allowed []string) (err error) {
 	if s.hands, err = p.openHands(ctx, root, o); err != nil {
 		return err
 	}
 	s.queue, s.journal = s.hands.queue, s.hands.handler.Journal
 	s.hands.handler.Approver = gateway.Relay{Next: s.hands.handler.Approver}
 	s.mcp, err = s.hands.server(mcpConfig{http: mcpserver.HTTP{
-		Allow: func(token string) bool { _, ok := s.keys.may(token, gateway.Agents); return ok },
+		AllowedHosts: allowed, Allow: func(token string) bool { return s.keys.lets(token, s.name) },
 	}})
 	return err
 }
@@ -138,7 +147,7 @@ func (s *site) joinHub(ctx context.Context) {
 	joining, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	s.join = cancel
 	host := &gateway.Host{
-		Workspace: s.name, Caller: s.hands.handler, Log: s.log,
+		Workspace: s.name, Caller: s.hands.handler, Stage: s.hands.tools.Stage, Log: s.log,
 		End: func(session string) {
 			s.hands.handler.End(session)
 			s.hands.tools.End(session)

@@ -17,6 +17,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/web"
 )
 
@@ -95,7 +96,7 @@ func (h *home) serve(t *testing.T, args ...string) *serving {
 	t.Helper()
 	s := &serving{background: h.start(t, append([]string{"serve", "--listen", "127.0.0.1:0"}, args...)...)}
 	s.tells(t, `"stet token" makes`)
-	s.base = s.tells(t, `listening on (http://\S+);`)
+	s.base = s.tells(t, `listening on (https?://\S+);`)
 	var err error
 	if s.person, err = url.QueryUnescape(s.tells(t, `#token=(\S+)`)); err != nil {
 		t.Fatal(err)
@@ -124,7 +125,7 @@ func (h *home) verified(t *testing.T, writes int) {
 	done := 0
 	all := h.run(t, "audit", "--json", "--last", "0")
 	for line := range strings.Lines(all) {
-		var e auditEntry
+		var e record.Entry
 		if err := json.Unmarshal([]byte(line), &e); err != nil {
 			t.Fatal(err)
 		}
@@ -232,9 +233,9 @@ func (p *page) question(path string) web.Detail {
 	p.t.Helper()
 	var d web.Detail
 	waitFor(p.t, func() bool {
-		var open []web.Question
-		p.get("/api/questions", &open)
-		for _, q := range open {
+		var now web.QueueEvent
+		p.get("/api/questions", &now)
+		for _, q := range now.Open {
 			if q.Path == path {
 				p.get("/api/questions/"+q.ID, &d)
 				return true

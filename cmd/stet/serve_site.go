@@ -24,13 +24,14 @@ import (
 
 // site is all that stet serve has on its one port.
 type site struct {
-	server *server // the proxy, and what listens
-	hands  *hands  // the workspace here; nil: there is none
-	mcp    *mcpserver.Server
-	hub    *gateway.Hub
-	queue  *approval.Queue
-	keys   *keyring
-	log    *slog.Logger
+	server  *server // the proxy, and what listens
+	hands   *hands  // the workspace here; nil: there is none
+	mcp     *mcpserver.Server
+	hub     *gateway.Hub
+	remotes *remotes // workspaces elsewhere, over MCP
+	queue   *approval.Queue
+	keys    *keyring
+	log     *slog.Logger
 
 	state    string
 	lock     io.Closer
@@ -61,8 +62,12 @@ func (s *site) account() *sqlite.Store {
 func (s *site) routes(streams context.Context, allowed []string) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/v1/", s.hub.Handler())
+	mux.Handle("/mcp/{workspace}", gateway.Guard(s.remotes, allowed, nil))
 	if s.mcp != nil {
 		mux.Handle("/mcp", s.mcp.Handler())
+		mux.Handle("/mcp/"+s.name, at("/mcp", s.mcp.Handler()))
+	} else {
+		mux.HandleFunc("/mcp", noWorkspace)
 	}
 	mux.Handle("/p/{token}/", gateway.Guard(http.HandlerFunc(s.toProxy), allowed, nil))
 	mux.Handle("/", endedBy(streams, s.ui(allowed)))
@@ -80,6 +85,22 @@ func (s *site) toProxy(w http.ResponseWriter, r *http.Request) {
 	http.StripPrefix("/p/"+token, s.server.proxy).ServeHTTP(w, r)
 }
 
+// at has requests ask for a path, whatever they asked for.
+func at(path string, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		to := *r.URL
+		to.Path, to.RawPath = path, ""
+		own := r.WithContext(r.Context())
+		own.URL = &to
+		next.ServeHTTP(w, own)
+	})
+}
+
+// noWorkspace answers who asks for the workspace here, where there is none.
+func noWorkspace(w http.ResponseWriter, _ *http.Request) {
+	http.Error(w, "there is no workspace here: name that of a host, as /mcp/WORKSPACE", http.StatusNotFound)
+}
+
 // endedBy ends requests when ctx ends, which streams of events wait for.
 func endedBy(ctx context.Context, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -90,11 +111,11 @@ func endedBy(ctx context.Context, next http.Handler) http.Handler {
 	})
 }
 
-// start listens.
-func (s *site) start(listener net.Listener, f serveFlags) {
+// start listens, for TLS where there is a certificate.
+func (s *site) start(listener net.Listener) {
 	scheme, serve := "http://", func() error { return s.server.http.Serve(listener) }
-	if f.cert != "" {
-		scheme, serve = "https://", func() error { return s.server.http.ServeTLS(listener, f.cert, f.key) }
+	if s.server.http.TLSConfig != nil {
+		scheme, serve = "https://", func() error { return s.server.http.ServeTLS(listener, "", "") }
 	}
 	s.server.base = scheme + listener.Addr().String()
 	s.server.run(serve, listener.Addr())
@@ -113,6 +134,9 @@ func (s *site) close(ctx context.Context) error {
 		errs = append(errs, s.hub.Close())
 	}
 	s.streams()
+	if s.remotes != nil {
+		errs = append(errs, s.remotes.close())
+	}
 	if s.mcp != nil {
 		errs = append(errs, s.mcp.Close())
 	}

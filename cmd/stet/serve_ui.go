@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -29,8 +30,10 @@ func (s *site) ui(allowed []string) http.Handler {
 			who, ok := s.keys.may(token, gateway.Persons)
 			return who.Name, ok
 		},
-		Cost: costOf(s.models), Window: func(model string) int { m, _ := s.models.Lookup(model); return m.Window },
-		Undo: s.undo, Lift: s.lift, Compact: s.compact,
+		Refused: s.refused,
+		Cost:    costOf(s.models), Window: func(model string) int { m, _ := s.models.Lookup(model); return m.Window },
+		Changes: s.account().Changes,
+		Disk:    s.disk, Undo: s.undo, Lift: s.lift, Compact: s.compact,
 		ResumeCommand: resumeCommand, Exports: map[string]web.Export{},
 		Version: version(), Settings: s.settings, Log: s.log,
 	}
@@ -38,6 +41,17 @@ func (s *site) ui(allowed []string) http.Handler {
 		h.Exports[name] = write
 	}
 	return h
+}
+
+// refused writes down that somebody came to the UI with a token that is none.
+func (s *site) refused(_ context.Context, address string) {
+	e := record.Entry{
+		Kind: record.Call, Time: time.Now(), Root: "gateway", Session: "ui-" + address, Client: "browser at " + address, Tool: "login",
+		Decision: "refused", By: "gateway", Outcome: string(tool.PermissionDenied),
+	}
+	if err := s.journal.Later(e); err != nil {
+		s.log.Error("audit trail", "err", err)
+	}
 }
 
 // costOf prices requests, where the model's prices are known.
@@ -125,6 +139,38 @@ func (s *site) undoIn(ctx context.Context, dir string, writes []record.Write, pe
 	}
 	h := &approval.Handler{Approver: s.queue, Root: dir, Rate: -1, Journal: s.journal, Log: s.log}
 	return undoBy(ctx, h, tools, writes, tool.Call{Session: "undo", Client: "undo for " + person})
+}
+
+// largestLook is the size up to which a file is read to see whether it changed.
+const largestLook = 64 << 20
+
+// disk looks at files of a workspace on this machine: what they hold now, by
+// content hash, "" where there is no file. The others are left out.
+func (s *site) disk(ctx context.Context, dir string, paths []string) (map[string]string, error) {
+	root := (*workspace.Root)(nil)
+	if s.hands != nil && s.hands.root.Dir() == dir {
+		root = s.hands.root
+	} else {
+		var err error
+		if root, err = openWorkspace(dir, s.state, s.log); err != nil {
+			return nil, err
+		}
+		defer func() { _ = root.Close() }() // it was only read
+	}
+	all := map[string]string{}
+	for _, name := range paths {
+		p, err := root.Path(name)
+		if err != nil {
+			continue
+		}
+		if info, err := root.Stat(p); err == nil && info.Size > largestLook {
+			continue
+		}
+		if v, err := root.Version(ctx, p); err == nil {
+			all[name] = string(v)
+		}
+	}
+	return all, ctx.Err()
 }
 
 // lift lets a suspended client session go on, in whichever process it is.

@@ -68,6 +68,10 @@ func writeState(w io.Writer, st session.State) error {
 		Event uint64          `json:"event"`
 		Body  json.RawMessage `json:"message"`
 	}
+	type decision struct {
+		Event uint64          `json:"event"`
+		Body  json.RawMessage `json:"approval"`
+	}
 	type damage struct {
 		First uint64 `json:"first"`
 		Last  uint64 `json:"last"`
@@ -75,8 +79,9 @@ func writeState(w io.Writer, st session.State) error {
 	}
 	out := struct {
 		jsonInfo
-		Conversation []message `json:"conversation"`
-		Damaged      []damage  `json:"damaged,omitempty"`
+		Conversation []message  `json:"conversation"`
+		Decisions    []decision `json:"decisions,omitempty"`
+		Damaged      []damage   `json:"damaged,omitempty"`
 	}{jsonInfo: jsonInfoOf(st.Info), Conversation: []message{}}
 	for i, m := range st.Messages {
 		body, err := session.Encode(session.Message(m))
@@ -84,6 +89,13 @@ func writeState(w io.Writer, st session.State) error {
 			return err
 		}
 		out.Conversation = append(out.Conversation, message{st.Marks[i], body})
+	}
+	for i, a := range st.Approvals {
+		body, err := session.Encode(a)
+		if err != nil {
+			return err
+		}
+		out.Decisions = append(out.Decisions, decision{st.Decided[i], body})
 	}
 	for _, d := range st.Damaged {
 		out.Damaged = append(out.Damaged, damage(d))

@@ -170,3 +170,9 @@ func (k *keyring) may(token, role string) (gateway.Identity, bool) {
 	who, err := k.Identify(token)
 	return who, err == nil && who.May(role)
 }
+
+// lets reports whether a token is an agent's, and for a workspace.
+func (k *keyring) lets(token, workspace string) bool {
+	who, ok := k.may(token, gateway.Agents)
+	return ok && (who.Workspace == "" || who.Workspace == workspace)
+}

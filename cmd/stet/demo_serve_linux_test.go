@@ -1,0 +1,91 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stet-dev/stet/web"
+)
+
+// stet serve --demo has everything to look at, made by the tools and the proxy as
+// they are, and goes on when a person decides. It leaves nothing behind.
+func TestServeDemo(t *testing.T) {
+	h := newHome(t)
+	tmp := filepath.Join(h.dir, "tmp")
+	if err := os.Mkdir(tmp, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	h.env = append(h.env, "TMPDIR="+tmp)
+	s := h.serve(t, "--demo")
+	anna := login(t, s.base, s.person)
+
+	var sessions []web.Session
+	anna.get("/api/sessions", &sessions)
+	if len(sessions) != 2 {
+		t.Errorf("%d sessions", len(sessions))
+	}
+	var saved web.Savings
+	waitFor(t, func() bool { anna.get("/api/savings", &saved); return saved.Total.Requests == 11 })
+	if saved.Total.TokensOff <= saved.Total.Tokens || saved.Total.USD <= 0 || saved.Total.Failed != 0 {
+		t.Errorf("%+v", saved.Total)
+	}
+	var files web.Files
+	anna.get("/api/files", &files)
+	if len(files.Writes) != 2 {
+		t.Errorf("%+v", files.Writes)
+	}
+	var verdict web.Verdict
+	anna.post("/api/audit/verify", web.Verify{}, &verdict)
+	if verdict.Broken != 0 || verdict.Entries < 4 {
+		t.Errorf("%+v", verdict)
+	}
+
+	q := anna.question("beds.py")
+	if added := plus(q); q.Tool != "edit_file" || !strings.Contains(added, "MULCH_KEEPS = 0.25\n") {
+		t.Errorf("%+v", q)
+	}
+	anna.approve(q)
+	q = anna.question("WATER.md")
+	anna.post("/api/questions/"+q.ID+"/answer", web.Answer{Verdict: "reject", Words: "not now"}, nil)
+	anna.approve(anna.question("season.py"))
+	waitFor(t, func() bool { anna.get("/api/files", &files); return len(files.Writes) == 4 })
+
+	if err := s.cmd.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	<-s.ended
+	if code := s.cmd.ProcessState.ExitCode(); code != 0 {
+		t.Errorf("exit code %d: %s", code, s.text())
+	}
+	for _, dir := range []string{tmp, filepath.Join(h.dir, "state")} {
+		if left, err := os.ReadDir(dir); err == nil && len(left) > 0 {
+			t.Errorf("%s: %v is left", dir, left)
+		}
+	}
+}
+
+// A directory that is given stays, and a write that nobody decided on is none.
+func TestServeDemoDir(t *testing.T) {
+	h := newHome(t)
+	dir := filepath.Join(h.dir, "look", "around")
+	for range 2 { // the second time it begins anew in the same place
+		if out, err := h.stet("serve", "--demo", "--demo-dir", dir, "--for", "1ms").CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		b, err := os.ReadFile(filepath.Join(dir, "garden", "beds.py"))
+		if err != nil || strings.Contains(string(b), "MULCH") {
+			t.Errorf("%v: %s", err, b)
+		}
+	}
+	if out, err := h.stet("serve", "--demo", "--demo-dir", h.tree).CombinedOutput(); err == nil || !strings.Contains(string(out), "none of a demo's") {
+		t.Errorf("%v: %s", err, out)
+	}
+	for _, flags := range [][]string{{"--demo", "--root", dir}, {"--demo", "--no-workspace"}, {"--demo-dir", dir}, {"--for", "-1s"}} {
+		if out, err := h.stet(append([]string{"serve"}, flags...)...).CombinedOutput(); err == nil || !strings.Contains(string(out), "--") {
+			t.Errorf("%v: %v: %s", flags, err, out)
+		}
+	}
+}

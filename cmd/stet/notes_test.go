@@ -1,0 +1,123 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stet-dev/stet/freshness"
+)
+
+// houseIn opens an agent's house in a directory.
+func houseIn(t *testing.T, dir string, flags ...string) (h *house, said string) {
+	t.Helper()
+	var err bytes.Buffer
+	p := &program{in: strings.NewReader(""), out: &err, err: &err, env: []string{"HOME=" + t.TempDir()}, dir: dir}
+	var f agentFlags
+	cmd := &cobra.Command{Use: "run"}
+	addAgentFlags(cmd.Flags(), &f)
+	if err := cmd.Flags().Parse(append(flags, "--model", "scripted", "--write-without-asking")); err != nil {
+		t.Fatal(err)
+	}
+	h, failed := p.openHouse(t.Context(), cmd, f)
+	if failed != nil {
+		t.Fatal(failed)
+	}
+	t.Cleanup(func() {
+		if err := h.close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return h, err.String()
+}
+
+// The notes of a project stand in the prompt before what changes: AGENTS.md, or
+// else CLAUDE.md, as they are on disk, and not more of them than fits. (CTX-5)
+func TestProjectNotes(t *testing.T) {
+	dir := t.TempDir()
+	put := func(name, content string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	prompt := func(flags ...string) (string, []freshness.Observation, string) {
+		t.Helper()
+		h, said := houseIn(t, dir, flags...)
+		var shows []freshness.Observation
+		for _, v := range h.agent.Prompt.Variables {
+			shows = append(shows, v.Shows...)
+		}
+		return h.agent.Prompt.Format(), shows, said
+	}
+	if text, shows, _ := prompt(); strings.Contains(text, "notes of this project") || len(shows) > 0 {
+		t.Fatal(text)
+	}
+	put("CLAUDE.md", "the second\n")
+	if text, _, _ := prompt(); !strings.Contains(text, "<CLAUDE.md>\nWhat the notes of this project say to agents:\n\nthe second\n</CLAUDE.md>") {
+		t.Fatal(text)
+	}
+	put("AGENTS.md", "\xff\xfet\x00h\x00e\x00\n\x00f\x00i\x00r\x00s\x00t\x00\n\x00")
+	text, shows, _ := prompt()
+	if !strings.Contains(text, "the\nfirst\n</AGENTS.md>") || strings.Contains(text, "the second") || strings.Index(text, "date: ") < strings.Index(text, "first") {
+		t.Fatal(text)
+	}
+	if len(shows) != 1 || shows[0].Path != "AGENTS.md" || shows[0].Version == "" || shows[0].Lines != (freshness.Range{}) {
+		t.Fatalf("%+v", shows)
+	}
+	if text, shows, _ := prompt("--project-notes=false"); strings.Contains(text, "first") || len(shows) > 0 {
+		t.Fatal(text)
+	}
+
+	// Too long: the beginning, and that it is. In a small window less.
+	put("AGENTS.md", strings.Repeat("a line of fifty characters, with its line break.\n\n", 2000))
+	text, shows, _ = prompt()
+	if n := strings.Count(text, "a line of fifty"); n < 600 || n > 660 || !strings.Contains(text, "[AGENTS.md is long: this is its beginning, to line 1") {
+		t.Fatal(n, text[len(text)-300:])
+	}
+	if len(shows) != 1 || shows[0].Lines.First != 1 || shows[0].Lines.Last < 1200 || shows[0].Lines.Last > 1400 {
+		t.Fatalf("%+v", shows)
+	}
+	if text, _, _ := prompt("--window", "4096"); strings.Count(text, "a line of fifty") > 30 {
+		t.Fatal(text)
+	}
+
+	// What is no text, and what leads out of the directory, is said and not used.
+	put("AGENTS.md", "\x00\x01\x02")
+	if text, _, said := prompt(); strings.Contains(text, "<AGENTS.md>") || !strings.Contains(said, "the agent is not told what AGENTS.md says: ") {
+		t.Fatal(said)
+	}
+	outside := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(outside, []byte("the secret\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(dir, "AGENTS.md")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(outside, filepath.Join(dir, "AGENTS.md")); err != nil {
+		t.Fatal(err)
+	}
+	if text, _, said := prompt(); strings.Contains(text, "secret") || !strings.Contains(said, "AGENTS.md") {
+		t.Fatal(text, said)
+	}
+}
+
+// Notes that a project's rules hold back are not told.
+func TestProjectNotesHidden(t *testing.T) {
+	dir := t.TempDir()
+	for name, content := range map[string]string{
+		"AGENTS.md": "the notes\n", ".stet.toml": "[[rule]]\npaths = [\"AGENTS.md\"]\non = \"read\"\ndo = \"deny\"\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h, _ := houseIn(t, dir)
+	if text := h.agent.Prompt.Format(); strings.Contains(text, "the notes") {
+		t.Fatal(text)
+	}
+}

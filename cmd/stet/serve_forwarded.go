@@ -1,0 +1,76 @@
+package main
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+)
+
+// proxies are the addresses of proxies in front of the server, whose word counts
+// for where a request comes from, and whether it came over TLS.
+type proxies []netip.Prefix
+
+// parseProxies reads addresses and networks (192.0.2.1, 10.0.0.0/8).
+func parseProxies(list []string) (proxies, error) {
+	var p proxies
+	for _, s := range list {
+		prefix, err := netip.ParsePrefix(s)
+		if ip, bad := netip.ParseAddr(s); bad == nil && ip.Zone() == "" {
+			prefix, err = ip.Unmap().Prefix(ip.Unmap().BitLen())
+		}
+		if err != nil {
+			return nil, fmt.Errorf("--trust-proxy: %q is neither an address nor a network (10.0.0.0/8)", s)
+		}
+		p = append(p, prefix.Masked())
+	}
+	return p, nil
+}
+
+func (p proxies) have(ip netip.Addr) bool {
+	return slices.ContainsFunc(p, func(of netip.Prefix) bool { return of.Contains(ip) })
+}
+
+// forwardings are the headers in which proxies say for whom they ask.
+var forwardings = []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Port", "X-Forwarded-Proto", "X-Forwarded-Server", "X-Real-Ip"}
+
+// behind has next see a request as it came to the outermost of the proxies: where
+// it came from in RemoteAddr, and X-Forwarded-Proto. What anybody else says in such
+// headers is taken away.
+func (p proxies) behind(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		from, proto := r.RemoteAddr, ""
+		if peer, err := netip.ParseAddrPort(r.RemoteAddr); err == nil && p.have(peer.Addr().Unmap()) {
+			from = p.client(r.Header.Values("X-Forwarded-For"), r.RemoteAddr)
+			proto = r.Header.Get("X-Forwarded-Proto")
+		}
+		own := r.WithContext(r.Context())
+		own.RemoteAddr, own.Header = from, r.Header.Clone()
+		for _, name := range forwardings {
+			own.Header.Del(name)
+		}
+		if proto == "https" || proto == "http" {
+			own.Header.Set("X-Forwarded-Proto", proto)
+		}
+		next.ServeHTTP(w, own)
+	})
+}
+
+// client is who asked the first of our own proxies: the last address of the headers
+// that is none of theirs. What stands before it, anybody may have written.
+func (p proxies) client(headers []string, peer string) string {
+	hops := strings.Split(strings.Join(headers, ","), ",")
+	for _, hop := range slices.Backward(hops) {
+		ip, err := netip.ParseAddr(strings.Trim(strings.TrimSpace(hop), "[]"))
+		if err != nil {
+			break // a proxy that says nothing of use
+		}
+		peer = net.JoinHostPort(ip.Unmap().String(), "0")
+		if !p.have(ip.Unmap()) {
+			break
+		}
+	}
+	return peer
+}

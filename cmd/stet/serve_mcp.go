@@ -1,0 +1,118 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"slices"
+	"sync"
+
+	"github.com/stet-dev/stet/gateway"
+	"github.com/stet-dev/stet/mcpserver"
+	"github.com/stet-dev/stet/tool"
+)
+
+// remotes serves the tools of workspaces elsewhere over MCP, at /mcp/WORKSPACE. Each
+// has a server of its own, made when somebody asks for it for the first time while
+// its host is connected. It stays when the host goes: calls then fail with
+// host_unavailable, and succeed again once it is back.
+type remotes struct {
+	hub     *gateway.Hub
+	keys    *keyring
+	allowed []string // names for Host headers
+	log     *slog.Logger
+
+	mu     sync.Mutex
+	closed bool
+	of     map[string]*remote
+}
+
+// remote is the MCP server of a workspace elsewhere, for the tools that it had when
+// the server was made.
+type remote struct {
+	tools   []tool.Spec
+	server  *mcpserver.Server
+	handler http.Handler
+}
+
+// ServeHTTP implements http.Handler. The workspace is in the path.
+func (m *remotes) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	name := r.PathValue("workspace")
+	if !m.keys.lets(gateway.Bearer(r), name) {
+		w.Header().Set("WWW-Authenticate", `Bearer realm="stet"`)
+		http.Error(w, "an agent's token for this workspace is needed: send it as \"Authorization: Bearer TOKEN\"", http.StatusUnauthorized)
+		return
+	}
+	to, old, err := m.find(name)
+	if old != nil {
+		_ = old.Close() // it never fails; its clients begin anew
+	}
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusServiceUnavailable)
+		return
+	}
+	to.ServeHTTP(w, r)
+}
+
+// find returns what serves a workspace. old is a server that had other tools than
+// the host has now, and is to be closed.
+func (m *remotes) find(name string) (_ http.Handler, old *mcpserver.Server, err error) {
+	caller := m.hub.Caller(name)
+	tools := caller.Specs()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	is := m.of[name]
+	switch {
+	case m.closed:
+		return nil, nil, errors.New("stet is shutting down")
+	case is != nil && (len(tools) == 0 || slices.EqualFunc(tools, is.tools, sameTool)):
+		return is.handler, nil, nil
+	case is != nil:
+		old = is.server
+	case len(tools) == 0:
+		return nil, nil, errors.New("host_unavailable: no host is connected for this workspace: \"stet host\" beside it connects one")
+	}
+	if is, err = m.open(name, caller, tools); err != nil {
+		return nil, nil, err
+	}
+	if m.of == nil {
+		m.of = map[string]*remote{}
+	}
+	m.of[name] = is
+	return is.handler, old, nil
+}
+
+// sameTool reports whether a client would see no difference.
+func sameTool(a, b tool.Spec) bool {
+	return a.Name == b.Name && a.Description == b.Description && string(a.Schema) == string(b.Schema) &&
+		a.ReadOnly == b.ReadOnly && a.Destructive == b.Destructive
+}
+
+func (m *remotes) open(name string, caller *gateway.Remote, tools []tool.Spec) (*remote, error) {
+	caller.Waits = func(ctx context.Context, c tool.Call, waiting bool) {
+		mcpserver.Waits(ctx, c.Name+" in workspace "+name, waiting)
+	}
+	server, err := mcpserver.New(mcpserver.Config{
+		Caller: caller, Version: version(), Await: true, End: caller.End, Logger: m.log,
+		HTTP: mcpserver.HTTP{AllowedHosts: m.allowed, Allow: func(token string) bool { return m.keys.lets(token, name) }},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &remote{tools, server, at("/mcp", server.Handler())}, nil
+}
+
+// close ends all servers, and their calls.
+func (m *remotes) close() error {
+	m.mu.Lock()
+	m.closed = true
+	all := m.of
+	m.of = nil
+	m.mu.Unlock()
+	var errs []error
+	for _, is := range all {
+		errs = append(errs, is.server.Close())
+	}
+	return errors.Join(errs...)
+}
