@@ -123,14 +123,14 @@ type chance struct{ message, gain, behind int }
 // breakAt elides from a message on and pays for it.
 func (f *Fold) breakAt(c chance) {
 	p, was := f.price(), f.plan.Left
-	f.elide(c.message)
+	f.elide(c.message, nil)
 	f.account.balance += p.Saves(float64(f.plan.Left-was), 0, false) - p.Wastes(float64(c.behind))
 }
 
 // gains lists the breaks that there could be, the newest first: each takes
 // with it all that can leave behind it.
 func (f *Fold) gains() []chance {
-	s := newSurvey(f)
+	s := newSurvey(f, nil)
 	var out []chance
 	gain := 0
 	for i := len(f.facts) - 1; i >= 0; i-- {

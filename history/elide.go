@@ -28,11 +28,12 @@ type verdict struct {
 }
 
 // elide decides anew what leaves of the request from message from on; of what
-// stands before it nothing changes. First the victims are chosen, the newest
+// stands before it nothing changes, and of the beginning that left is about what
+// left then leaves. First the victims are chosen, the newest
 // result first. Then everything that stays is admitted once more, in order, so
 // that no line of ours points to a victim.
-func (f *Fold) elide(from int) {
-	s := newSurvey(f)
+func (f *Fold) elide(from int, left *Left) {
+	s := newSurvey(f, left)
 	for i := len(f.facts) - 1; i >= 0; i-- {
 		if fa := &f.facts[i]; fa.message < from {
 			s.pass(fa)
@@ -42,7 +43,7 @@ func (f *Fold) elide(from int) {
 		}
 	}
 	f.replay()
-	f.replacedTexts(from)
+	s.replacedTexts(from)
 	f.plan.sort()
 }
 
@@ -97,6 +98,8 @@ type survey struct {
 	touched map[string]int  // by file: the last turn that read or changed it
 	changed map[string]bool // directories that a file was changed in
 	working []string        // files that the agent works on, sorted
+	sent    *Left           // how the beginning was sent before
+	left    map[Spot]bool   // of it
 
 	// Of the results met so far, which are the newer ones:
 	outputs int               // of commands and the like
@@ -105,10 +108,15 @@ type survey struct {
 	planned bool              // a plan
 }
 
-func newSurvey(f *Fold) *survey {
+func newSurvey(f *Fold, left *Left) *survey {
 	s := &survey{
-		f: f, pinned: make(map[int]bool), touched: make(map[string]int),
+		f: f, sent: left, left: make(map[Spot]bool), pinned: make(map[int]bool), touched: make(map[string]int),
 		changed: make(map[string]bool), reads: make(map[string]int), listed: make(map[string]bearer),
+	}
+	if left != nil {
+		for _, spot := range left.Parts {
+			s.left[spot] = true
+		}
 	}
 	f.settle()
 	shows := make(map[string][]int) // by file: the facts that show it
@@ -167,17 +175,32 @@ func (s *survey) policy(p Policy) bool {
 	return now == p || now == Bold || now == Adaptive && p == Lossless
 }
 
+// again reports whether a result was sent before, with what stands behind it: how
+// old it is does not count then.
+func (s *survey) again(fa *fact) bool { return s.sent.covers(fa.message - s.f.skip) }
+
+// may reports whether the i-th result, and the arguments of its call, may leave at all.
+func (s *survey) may(i int, fa *fact) (text, args bool) {
+	text = i < len(s.f.facts)-recent
+	args = text
+	if s.again(fa) {
+		text, args = s.left[s.spot(place{fa.message, fa.part})], s.left[s.spot(fa.call.at)]
+	}
+	return text && !fa.bound && !s.pinned[i] && !fa.marked, args && fa.call.editable && !strings.Contains(fa.call.args, mark)
+}
+
+func (s *survey) spot(at place) Spot { return Spot{at.message - s.f.skip, at.part} }
+
 // decide chooses what leaves of a result and its call.
 func (s *survey) decide(i int, fa *fact) {
 	if fa.ours || fa.result.Failed {
 		return
 	}
-	old := i < len(s.f.facts)-recent
-	may := old && !fa.bound && !s.pinned[i] && !fa.marked
-	args := old && fa.call.editable && !strings.Contains(fa.call.args, mark)
+	may, args := s.may(i, fa)
+	again := s.again(fa)
 	switch fa.call.action.Op {
 	case dialect.Read:
-		if may && s.unused(fa) {
+		if may && (again || s.unused(fa)) {
 			fa.leave(s.f.engine.words.unused(fa.readPaths()), Idle)
 		}
 		s.countReads(fa)
@@ -191,15 +214,16 @@ func (s *survey) decide(i int, fa *fact) {
 		fallthrough
 	case dialect.Shell, dialect.Agent:
 		s.outputs++
-		if may && s.spent(fa) {
-			fa.leave(s.f.engine.words.again(&fa.call.action), Command)
-			if a := &fa.call.action; a.Op == dialect.Agent && args {
-				fa.shorten(map[string]string{a.Content: toldLine})
-			}
+		a, spent := &fa.call.action, again || may && s.spent(fa)
+		if may && spent {
+			fa.leave(s.f.engine.words.again(a), Command)
+		}
+		if a.Op == dialect.Agent && args && spent {
+			fa.shorten(map[string]string{a.Content: toldLine})
 		}
 	case dialect.Write:
-		if args && s.policy(Bold) && !s.pinned[i] {
-			s.content(fa)
+		if args && s.policy(Bold) && !s.pinned[i] && (again || s.unread(fa)) {
+			fa.leaveContent()
 		}
 	}
 }

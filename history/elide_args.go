@@ -19,13 +19,16 @@ const (
 // it needs them.
 const large = 4 << 10
 
-// content: what was written to a file that nobody has touched for long leaves,
-// if it is large (bold).
-func (s *survey) content(fa *fact) {
+// unread reports whether what was written to a file is large, and nobody has
+// touched the file for long (bold).
+func (s *survey) unread(fa *fact) bool {
 	a := &fa.call.action
-	if len(a.Targets) != 1 || len(a.Content) < large || !s.idle(s.f.keys.key(a.Targets[0].Path), 2) {
-		return
-	}
+	return len(a.Targets) == 1 && len(a.Content) >= large && s.idle(s.f.keys.key(a.Targets[0].Path), 2)
+}
+
+// leaveContent has what was written leave.
+func (fa *fact) leaveContent() {
+	a := &fa.call.action
 	fa.shorten(map[string]string{a.Content: contentLine})
 	fa.verdict.paths = []string{a.Targets[0].Path}
 }
@@ -42,13 +45,17 @@ func (fa *fact) shorten(texts map[string]string) bool {
 
 // replacedTexts: the texts that edits replaced leave, from message from on,
 // where every line of them stands in the request beside (d).
-func (f *Fold) replacedTexts(from int) {
+func (s *survey) replacedTexts(from int) {
+	f := s.f
 	if f.engine.config.Policy == Lossless {
 		return
 	}
-	for i := range f.facts[:max(0, len(f.facts)-recent)] {
+	for i := range f.facts {
 		fa := &f.facts[i]
-		if fa.call.action.Op != dialect.Edit || fa.result.Failed || fa.message < from || !fa.call.editable || strings.Contains(fa.call.args, mark) {
+		if fa.call.action.Op != dialect.Edit || fa.result.Failed || fa.message < from {
+			continue
+		}
+		if _, args := s.may(i, fa); !args {
 			continue
 		}
 		texts := make(map[string]string)

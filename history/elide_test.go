@@ -22,7 +22,7 @@ func work(do func(c *conv)) *conv {
 // cold plans a conversation sent at a moment.
 func cold(t testing.TB, c Config, w *conv) (*Plan, []llm.Message) {
 	t.Helper()
-	p := newEngine(t, c).Plan(w.messages, Break{len(w.messages), Gap})
+	p := newEngine(t, c).Plan(w.messages, Break{After: len(w.messages), Why: Gap})
 	return p, llm.Apply(w.messages, p.Edits)
 }
 

@@ -73,7 +73,7 @@ func (e *Engine) Plan(messages []llm.Message, breaks ...Break) *Plan {
 			continue
 		}
 		f.Add(messages[f.n:b.After]...)
-		f.Cold(b.Why)
+		f.Break(b)
 	}
 	f.Add(messages[f.n:]...)
 	p := f.Plan()

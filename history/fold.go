@@ -15,6 +15,7 @@ type Fold struct {
 	engine *Engine
 	keys   *keys
 	n      int       // messages added
+	skip   int       // of them, the leading system text
 	turns  int       // of the model among them
 	seen   int       // bytes of them
 	clock  time.Time // the latest of the messages added
@@ -109,6 +110,9 @@ func (f *Fold) Add(messages ...llm.Message) {
 				f.turns++
 			}
 			f.message(m, when)
+		}
+		if m.Role == llm.System && f.skip == f.n {
+			f.skip++
 		}
 		f.n++
 	}

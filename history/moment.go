@@ -20,17 +20,49 @@ const (
 type Break struct {
 	After int
 	Why   Moment
+	// Left, if not nil, says how the first of these were sent before, with others
+	// behind them: what left then leaves again, and nothing else of them does.
+	Left *Left
+}
+
+// Left is what had left of the beginning of a conversation, when it was sent. It
+// must not be changed any more.
+type Left struct {
+	Messages int // of the beginning, the leading system text not counted
+	Parts    []Spot
+}
+
+// Spot is a result, or the arguments of a call: the index of its message, counted
+// from behind the leading system text, and of its part.
+type Spot struct{ Message, Part int }
+
+// covers reports whether a message that stands so far behind the leading system
+// text is one of the beginning.
+func (l *Left) covers(message int) bool { return l != nil && message < l.Messages }
+
+// Elided returns what a moment, or the engine's own account, has left out of the
+// request planned, of the messages behind the first skip.
+func (p *Plan) Elided(skip int) (out []Spot) {
+	for i := range p.Trims {
+		if t := &p.Trims[i]; t.Reason.Elides() && t.Message >= skip {
+			out = append(out, Spot{t.Message - skip, t.Part})
+		}
+	}
+	return out
 }
 
 // Cold says that the messages added so far are about to be sent at such a
 // moment: what was decided before may be decided anew. It is called before
 // Plan. Off and KeepLatest have no use for it.
-func (f *Fold) Cold(Moment) {
+func (f *Fold) Cold(why Moment) { f.Break(Break{After: f.n, Why: why}) }
+
+// Break is Cold for a break that may say how the beginning was sent before.
+func (f *Fold) Break(b Break) {
 	if !f.engine.admits() {
 		return
 	}
 	f.account.cold, f.account.guessed = true, true
-	if f.account.balance >= 0 {
-		f.elide(0)
+	if f.account.balance >= 0 || b.Left != nil {
+		f.elide(0, b.Left)
 	}
 }

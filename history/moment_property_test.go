@@ -15,7 +15,7 @@ import (
 func drawBreaks(t *rapid.T, n int) []Break {
 	var out []Break
 	for _, after := range rapid.SliceOfNDistinct(rapid.IntRange(1, n), 0, 4, rapid.ID[int]).Draw(t, "breaks") {
-		out = append(out, Break{after, rapid.SampledFrom([]Moment{Gap, Model, Tools, Resume, Compaction}).Draw(t, "why")})
+		out = append(out, Break{After: after, Why: rapid.SampledFrom([]Moment{Gap, Model, Tools, Resume, Compaction}).Draw(t, "why")})
 	}
 	slices.SortFunc(out, func(a, b Break) int { return a.After - b.After })
 	return out

@@ -39,6 +39,15 @@ const (
 	Idle      Reason = "idle"      // an old read of a file that nobody has touched for long
 )
 
+// Elides reports whether what was shortened had been sent whole before.
+func (r Reason) Elides() bool {
+	switch r {
+	case Replaced, Command, Arguments, Idle:
+		return true
+	}
+	return false
+}
+
 // Stats counts what a plan saw and did.
 type Stats struct {
 	Reads    int // successful reads, one per file of a batch

@@ -49,7 +49,7 @@ func TestStubAfterVictim(t *testing.T) {
 					c.call("Read", r[0], r[1])
 				}
 			})
-			moment := Break{len(c.messages), Gap}
+			moment := Break{After: len(c.messages), Why: Gap}
 			again := c.call("Read", tt.again, agentsStub)
 			twice := c.call("Read", tt.again, agentsStub)
 			p := newEngine(t, Config{}).Plan(c.messages, moment)
@@ -59,7 +59,7 @@ func TestStubAfterVictim(t *testing.T) {
 			}
 			// At the next moment the read that the stubs are about stays.
 			c.user("go on")
-			p = newEngine(t, Config{}).Plan(c.messages, moment, Break{len(c.messages), Gap})
+			p = newEngine(t, Config{}).Plan(c.messages, moment, Break{After: len(c.messages), Why: Gap})
 			out = llm.Apply(c.messages, p.Edits)
 			if out[again].Parts[0].Text != agentsStub || !inSight(out, strings.Split(tt.want, "\t")[1][:20]) || p.Dangling != 0 {
 				t.Errorf("%.60q, %d dangling", out[again].Parts[0].Text, p.Dangling)
@@ -72,7 +72,7 @@ func TestStubAfterVictim(t *testing.T) {
 // has left.
 func TestDanglingStub(t *testing.T) {
 	c := idleFor(func(c *conv) { c.call("Read", readArgs(1, 100), numberedLines("x", 1, 100)) })
-	moment := Break{len(c.messages), Gap}
+	moment := Break{After: len(c.messages), Why: Gap}
 	again := c.call("Read", readArgs(1, 100), agentsStub)
 	for i := range c.messages {
 		if i != again {
@@ -83,7 +83,7 @@ func TestDanglingStub(t *testing.T) {
 	if p := e.Plan(c.messages, moment); p.Dangling != 1 {
 		t.Errorf("%d dangling", p.Dangling)
 	}
-	if p := e.Plan(c.messages, moment, Break{len(c.messages), Gap}); p.Dangling != 0 || len(p.Edits) != 0 {
+	if p := e.Plan(c.messages, moment, Break{After: len(c.messages), Why: Gap}); p.Dangling != 0 || len(p.Edits) != 0 {
 		t.Errorf("%d dangling, %d edits", p.Dangling, len(p.Edits))
 	}
 }

@@ -78,7 +78,7 @@ func TestNothingLeavesBeforeABreak(t *testing.T) {
 	for _, tt := range []struct{ from, want int }{{0, 1}, {len(w.messages) - 1, 0}} {
 		f := newEngine(t, Config{}).Fold()
 		f.Add(w.messages...)
-		f.elide(tt.from)
+		f.elide(tt.from, nil)
 		if got := len(f.Plan().Edits); got != tt.want {
 			t.Errorf("broken at message %d: %d left, want %d", tt.from, got, tt.want)
 		}

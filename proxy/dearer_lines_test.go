@@ -49,18 +49,7 @@ func (k *trial) restart(store record.Store) {
 	if err := k.proxy.Close(k.Context()); err != nil {
 		k.Fatal(err)
 	}
-	turns, err := store.Turns(k.Context(), recalled)
-	if err != nil {
-		k.Fatal(err)
-	}
-	for i := range turns { // answered by the trial's clock
-		turns[i].Time = k.at.Add(-20 * time.Second)
-	}
-	again := new(record.Memory)
-	if err := again.Append(k.Context(), record.Batch{Turns: turns}); err != nil {
-		k.Fatal(err)
-	}
-	k.proxy = newProxy(k.T, func(c *Config) { c.History.Policy, c.Store = history.Adaptive, again })
+	k.proxy = newProxy(k.T, func(c *Config) { c.History.Policy, c.Store = history.Adaptive, store })
 }
 
 // clear is the agent's: it takes the text out of a result.

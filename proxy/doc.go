@@ -25,8 +25,9 @@
 //	large      the body is larger than Config.MaxBody
 //	malformed  the codec cannot read it
 //	chained    it continues a stored conversation (previous_response_id)
-//	managed    the provider is told to drop older results by itself, or may have to cut the
-//	           prompt to its window: what a line points at could be gone
+//	managed    the provider is told to drop older results by itself, has summed up part of
+//	           the conversation, or may have to cut the prompt to its window: what a line
+//	           points at could be gone
 //	patch      the patched body did not prove right
 //	panic      our own code failed
 //
@@ -101,7 +102,11 @@
 // with their moments; so forks, and conversations gone back, get what was sent before.
 // Where an agent changes a message before a moment, or goes back to before it, the moment
 // is kept: where it stood, or at the end of what is left. So what comes before the change
-// is sent as it was.
+// is sent as it was last, by the newest requests of the conversation's forks, 16 for each
+// line, whose cache is not gone: what a moment had left out stays out, though it is among
+// the newest again. Whole again is what would not be true else (a line for a listing,
+// a plan or an edit's old text, of which the newer one is not there any more), and what
+// the model has not answered yet.
 // Memory and store keep the newest 20,000 moments and as many other requests, and a
 // proxy that begins recalls the newest 5,000 of each. What
 // is forgotten costs the savings of its moments, and nothing else changes.

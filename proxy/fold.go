@@ -19,7 +19,7 @@ func (p *Proxy) fold(d *reading, engine *history.Engine) *history.Plan {
 	}
 	for _, b := range breaks {
 		f.Add(messages[f.Len():b.After]...)
-		f.Cold(b.Why)
+		f.Break(b)
 	}
 	f.Add(messages[f.Len():]...)
 	plan := f.Plan()

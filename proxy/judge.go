@@ -13,6 +13,7 @@ import (
 type judgement struct {
 	breaks   []history.Break // the moments so far, that of this request included
 	moved    []history.Break // of these, what no earlier request of its line had where it stands
+	renews   bool            // they are not those that the turn it goes on from was planned with
 	moment   history.Moment  // what makes this request one; empty: nothing, or it was one already
 	gap      time.Duration   // as record.Cache
 	idle     time.Duration   // since the last answer to its line in the conversation
@@ -41,11 +42,13 @@ type judgement struct {
 
 // sent is a request as it went out.
 type sent struct {
+	time          time.Time // of the answer; until it is there, of the request
 	model         string
 	tools, system uint64
 	line          line
 	breaks        []history.Break // counted from behind the leading system text
-	skip          int
+	left          []history.Spot  // by moments
+	skip, stable  int             // as the chain's
 	links         []uint64
 	edits         []llm.Edit // the texts are hashed, not kept
 	hashes        []uint64   // of the edits' texts
@@ -70,18 +73,22 @@ func (p *Proxy) judge(x *exchange, d *reading) cause {
 	p.memory.recall()
 	req, c, salt := d.request, d.chain, saltOf(d.request)
 	j := &judgement{salt: salt, vouched: p.asksLifetime(x, req), sent: sent{
-		model: x.row.Model, tools: toolsHash(req), system: c.system, skip: c.skip, links: c.links, marks: req.Caching.Breakpoints,
+		time: x.row.Time, model: x.row.Model, tools: toolsHash(req), system: c.system, skip: c.skip, stable: c.stable, links: c.links,
+		marks: req.Caching.Breakpoints,
 	}}
 	j.end = c.end() ^ salt
 	p.memory.judge(j, d, x.row.Time, p.lifetimeOf(x, req), x.conversation)
 	j.certain = j.moment == history.Compaction || j.ends(j.idle)
-	if j.moment == history.Gap && !j.certain && !j.cooled() {
+	if j.moment == history.Gap && !j.certain && !j.cooled(j.idle) {
 		j.moment = ""
 	}
 	if !p.elides() || j.costly || !c.told() {
 		j.moment = ""
 	}
-	if j.moment != "" && !j.ending(&c) {
+	if j.moment != "" {
+		if j.ending(&c) {
+			j.breaks = j.breaks[:len(j.breaks)-1]
+		}
 		j.breaks = append(j.breaks, history.Break{After: c.skip + c.stable, Why: j.moment})
 	}
 	if p.config.LongerCache && !p.config.Observe && p.memory.lengthens(j, req) {
@@ -134,7 +141,7 @@ func (m *memory) judge(j *judgement, d *reading, now time.Time, asked time.Durat
 	}
 	m.inherit(j, from, d, now)
 	switch {
-	case j.ending(c) && !slices.Contains(j.moved, j.breaks[len(j.breaks)-1]): // it is one already
+	case j.ending(c) && j.breaks[len(j.breaks)-1].Left == nil && !slices.Contains(j.moved, j.breaks[len(j.breaks)-1]): // it is one already
 	case j.view == nil && j.renewed != renewal{}:
 		j.moment = history.Tools
 	case j.view == nil, j.idle > j.lifetime && from.any != nil && from.any.Model != j.sent.model:
@@ -157,7 +164,12 @@ func (j *judgement) ends(pause time.Duration) bool {
 
 // cooled reports whether the cache was seen not to outlive a pause like this one.
 // Providers that keep what they please may keep it for much longer than they say.
-func (j *judgement) cooled() bool { return j.past > 0 && j.idle >= j.past }
+func (j *judgement) cooled(pause time.Duration) bool { return j.past > 0 && pause >= j.past }
+
+// gone reports whether the cache is taken not to outlive a pause.
+func (j *judgement) gone(pause time.Duration) bool {
+	return j.ends(pause) || pause > j.lifetime && j.cooled(pause)
+}
 
 // depart remembers a request that goes out, before it is answered: one that goes
 // on from it may come sooner than its account is written.
@@ -176,14 +188,25 @@ func (m *memory) depart(j *judgement, x *exchange) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	t := j.thread
+	if t.id == 0 {
+		t.id = turn.Prefix
+	}
+	turn.Thread = t.id
 	t.last, t.bridged, t.longer, t.sent = row.Time, j.bridged, turn.Longer, &j.sent
-	t.see(j.line, &view{row.Time, j.lifetime, &j.sent})
+	t.see(j.line, t.views[j.line].after(&j.sent, j.lifetime))
+	if j.moment != "" || len(j.moved) > 0 || j.renews {
+		turn.Elided = j.sent.elided()
+	}
 	if j.was = m.turn(j.end, j.line); j.was != nil && j.was.Moment != "" {
 		turn.Moment = j.was.Moment
+	}
+	if j.was != nil && turn.Elided == nil {
+		turn.Elided = j.was.Elided
 	}
 	j.known = &known{Turn: turn, thread: t, asked: line{j.sent.model, j.sent.tools, j.sent.system}, breaks: j.sent.breaks}
 	if len(j.sent.links) > 0 {
 		m.put(j.end, j.known)
+		m.elide(j.known)
 	}
 	if x.conversation != nil {
 		x.conversation.thread = t
@@ -197,6 +220,7 @@ func (m *memory) depart(j *judgement, x *exchange) {
 // recede forgets a request that was not answered. The caller holds the lock.
 func (m *memory) recede(j *judgement) {
 	if m.turn(j.end, j.line) == j.known {
+		m.elided[j.line] = slices.DeleteFunc(m.elided[j.line], func(k *known) bool { return k == j.known })
 		m.drop(j.end, j.line)
 		if j.was != nil {
 			m.put(j.end, j.was)

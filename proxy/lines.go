@@ -105,21 +105,31 @@ func (m *memory) inherit(j *judgement, from trail, d *reading, now time.Time) {
 		common = len(c.links) // it is a beginning of c
 	}
 	breaks := m.planned(k, c, j.salt)
+	var left *history.Left
 	if v := j.view; v != nil && v.sent != nil {
-		if n := j.sent.shares(v.sent); k == nil || n >= common || n > 0 && j.ends(now.Sub(k.Time)) {
-			breaks, common = v.sent.breaks, n
+		gone := func(since time.Time) bool { return j.gone(now.Sub(since)) }
+		if s, n := v.nearest(&j.sent, gone); k == nil || n >= common || n > 0 && !k.stored && gone(k.Time) {
+			breaks, common, left = s.breaks, n, &history.Left{Messages: n, Parts: s.left}
 		}
 	}
+	if left == nil && k != nil && k.stored {
+		breaks = m.recalled(j.line, breaks, common, d, j.gone(now.Sub(k.Time)))
+	}
+	j.renews = k == nil || k.stored || !slices.Equal(breaks, k.breaks)
 	for _, b := range breaks {
 		moved := begins || b.After > common
 		if b.After > common {
+			b.Left = left
 			b.After = min(b.After, c.stable)
 			for b.After > 0 && messages[c.skip+b.After-1].Role != llm.Assistant {
 				b.After--
 			}
 		}
 		b.After += c.skip
-		if n := len(j.breaks); b.After == c.skip || n > 0 && b.After <= j.breaks[n-1].After {
+		if n := len(j.breaks); b.After == c.skip {
+			continue
+		} else if n > 0 && b.After <= j.breaks[n-1].After {
+			j.breaks[n-1].Left = b.Left // what was sent last is what the later one made of it
 			continue
 		}
 		j.breaks = append(j.breaks, b)

@@ -15,6 +15,7 @@ const (
 	maxTurns  = 20_000          // that are remembered, and as many with a moment
 	recalled  = 5_000           // of these, from the store
 	maxViews  = 64              // lines of a thread
+	maxForks  = 16              // of a line in a thread
 	maxRecall = 2 * time.Second // time that recalling them from the store may take
 )
 
@@ -27,9 +28,10 @@ type memory struct {
 	once  sync.Once
 	rules *rules
 
-	mu    sync.Mutex
-	turns map[uint64][]*known // by the hash of their messages: one of each line
-	count int                 // of them
+	mu     sync.Mutex
+	turns  map[uint64][]*known // by the hash of their messages: one of each line
+	count  int                 // of them
+	elided map[line][]*known   // those that say what had left, newest first
 }
 
 // line is what a provider's cache goes by beside the messages: each has a cache of
@@ -65,6 +67,7 @@ func (k *known) line() line { return line{k.Model, k.Tools, k.System} }
 // thread is a line of requests each of which goes on from one before it; forks
 // are of the thread they came from. Its fields belong to the memory's lock.
 type thread struct {
+	id       uint64    // as record.Turn.Thread; 0: it is not known
 	last     time.Time // of the newest answer, or of a request on its way
 	views    map[line]*view
 	lifetime time.Duration // that the provider's cache has shown to have; 0: none was shown
@@ -83,6 +86,7 @@ type view struct {
 	last     time.Time     // as thread.last
 	lifetime time.Duration // as record.Cache.Lifetime, of its newest request
 	sent     *sent         // as thread.sent
+	forks    []*sent       // newest requests that no later one goes on from, but for sent; newest first
 }
 
 // answered notes the answer to a request of a line at a time.
@@ -90,7 +94,37 @@ func (t *thread) answered(l line, at time.Time) {
 	t.last = at
 	if v := t.views[l]; v != nil {
 		v.last = at
+		if v.sent != nil {
+			v.sent.time = at
+		}
 	}
+}
+
+// after is the view once a request goes out, s. v may be nil: it is the first.
+func (v *view) after(s *sent, lifetime time.Duration) *view {
+	next := &view{last: s.time, lifetime: lifetime, sent: s}
+	if v == nil {
+		return next
+	}
+	for _, fork := range append([]*sent{v.sent}, v.forks...) {
+		if fork != nil && s.shares(fork) < fork.stable && len(next.forks) < maxForks {
+			next.forks = append(next.forks, fork)
+		}
+	}
+	return next
+}
+
+// nearest is the request with the most messages in common with s, the newest of
+// these, and how many that are. Requests whose cache is gone count for nothing, but
+// for the newest.
+func (v *view) nearest(s *sent, gone func(since time.Time) bool) (found *sent, common int) {
+	found, common = v.sent, s.shares(v.sent)
+	for _, fork := range v.forks {
+		if n := s.shares(fork); n > common && !gone(fork.time) {
+			found, common = fork, n
+		}
+	}
+	return found, common
 }
 
 // see sets what a line has seen of the thread.
@@ -111,7 +145,7 @@ func (t *thread) see(l line, v *view) {
 }
 
 func newMemory(store record.Store, rules *rules, log *slog.Logger) *memory {
-	return &memory{store: store, rules: rules, log: log, turns: map[uint64][]*known{}}
+	return &memory{store: store, rules: rules, log: log, turns: map[uint64][]*known{}, elided: map[line][]*known{}}
 }
 
 // recall loads what is stored, once.
@@ -131,19 +165,25 @@ func (m *memory) recall() {
 		defer m.mu.Unlock()
 		threads := map[any]*thread{}
 		for _, turn := range turns { // the newest first
-			of := struct {
-				conversation  string
-				system, tools uint64
-			}{turn.Conversation, turn.System, turn.Tools}
+			var of any = turn.Thread
+			if turn.Thread == 0 { // as the first stets with moments stored it
+				of = struct {
+					conversation  string
+					system, tools uint64
+				}{turn.Conversation, turn.System, turn.Tools}
+			}
 			t := threads[of]
-			if t == nil || turn.Conversation == "" {
-				t = &thread{last: turn.Time, account: turn.Account, longer: turn.Longer}
+			if t == nil || turn.Thread == 0 && turn.Conversation == "" {
+				t = &thread{id: turn.Thread, last: turn.Time, account: turn.Account, longer: turn.Longer}
 				threads[of] = t
 			}
 			k := &known{Turn: turn, thread: t, stored: true}
 			k.asked = k.line()
 			if t.views[k.asked] == nil {
 				t.see(k.asked, &view{last: turn.Time, lifetime: turn.Lifetime})
+			}
+			if len(turn.Elided) > 0 {
+				m.elided[k.asked] = append(m.elided[k.asked], k)
 			}
 			m.put(turn.Prefix^k.asked.hash(), k)
 		}
@@ -212,6 +252,12 @@ func (m *memory) forget() {
 		slices.SortFunc(some, func(a, b *known) int { return b.Time.Compare(a.Time) })
 		for _, k := range some[min(maxTurns, len(some)):] {
 			m.drop(k.Prefix^k.line().hash(), k.line())
+		}
+	}
+	for l, all := range m.elided {
+		m.elided[l] = slices.DeleteFunc(all, func(k *known) bool { return m.turn(k.Prefix^l.hash(), l) != k })
+		if len(m.elided[l]) == 0 {
+			delete(m.elided, l)
 		}
 	}
 }

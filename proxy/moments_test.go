@@ -50,7 +50,7 @@ func (k talk) body() []byte {
 
 func newProxy(t *testing.T, change ...func(*Config)) *Proxy {
 	t.Helper()
-	c := Config{}
+	c := Config{Keep: Keep{For: -1}} // what is of noon would be old
 	for _, f := range change {
 		f(&c)
 	}
@@ -313,6 +313,8 @@ func TestTitle(t *testing.T) {
 // What the provider drops by itself is not pointed at.
 func TestManaged(t *testing.T) {
 	p := newProxy(t)
+	summedUp := bytes.Replace(talk{rounds: 2}.body(), []byte(`],"tools":`),
+		[]byte(`,{"role":"assistant","content":[{"type":"compaction","content":"It was built twice."}]},{"role":"user","content":"go on"}],"tools":`), 1)
 	for _, test := range []struct {
 		to   endpoint
 		body string
@@ -323,6 +325,8 @@ func TestManaged(t *testing.T) {
 		{p.endpoints.responses, `{"model":"nobody-knows","truncation":"auto","input":"hello"}`, planned},
 		{p.endpoints.responses, `{"model":"nobody-knows","truncation":"auto","input":"` + strings.Repeat("hello ", 80_000) + `"}`, managed},
 		{p.endpoints.responses, `{"model":"nobody-knows","truncation":"disabled","input":"` + strings.Repeat("hello ", 80_000) + `"}`, planned},
+		{p.endpoints.messages, string(summedUp), managed},
+		{p.endpoints.responses, `{"model":"nobody-knows","context_management":[{"type":"compaction","compact_threshold":1000}],"input":"hello"}`, managed},
 	} {
 		sent, row := send(t, p, test.to, []byte(test.body), noon, record.Usage{})
 		if row.Passed != string(test.want) || string(sent) != test.body {
@@ -397,7 +401,7 @@ func TestRecall(t *testing.T) {
 	if err := store.Append(t.Context(), record.Batch{Turns: []record.Turn{turn}, Requests: []record.Request{old}}); err != nil {
 		t.Fatal(err)
 	}
-	p := newProxy(t, func(c *Config) { c.Store = store })
+	p := newProxy(t, func(c *Config) { c.Store, c.Keep = store, Keep{} })
 	_, row := send(t, p, p.endpoints.messages, talk{rounds: 6}.body(), noon.Add(2*time.Minute), record.Usage{})
 	if row.Cache.Gap != 2*time.Minute || row.Cache.Lifetime != time.Hour || row.Cache.Moment != "" || row.Conversation != "c" {
 		t.Errorf("%s: %+v", row.Conversation, row.Cache)

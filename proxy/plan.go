@@ -109,6 +109,7 @@ func (p *Proxy) planOf(x *exchange, d *reading) (*history.Plan, error) {
 		return nil, err
 	}
 	full := p.fold(d, engine)
+	d.sent.left = full.Elided(d.chain.skip)
 	if len(full.Trims) != len(full.Edits) {
 		return nil, errors.New("a plan has a reason for each edit")
 	}

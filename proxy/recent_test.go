@@ -125,7 +125,11 @@ func sendTo(t interface{ Fatalf(string, ...any) }, p *Proxy, to endpoint, body [
 		t.Fatalf("passed: %s", x.row.Passed)
 	}
 	x.row.Usage = count(bytes.Clone(x.body.sent()))
-	p.writer.add(record.Batch{Turns: p.settle(x)})
+	turns := p.settle(x)
+	for i := range turns {
+		turns[i].Time = at
+	}
+	p.writer.add(record.Batch{Turns: turns})
 	if j := x.judgement; j != nil && to.api != record.CountTokens {
 		p.memory.mu.Lock()
 		j.thread.answered(j.line, at)

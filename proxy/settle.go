@@ -75,7 +75,7 @@ func (m *memory) charge(x *exchange, j *judgement) {
 		if j.idle > j.lifetime {
 			t.lifetime = max(t.lifetime, j.idle)
 		}
-	case seen == cold, j.certain, j.idle > j.lifetime && j.cooled():
+	case seen == cold, j.gone(j.idle), j.certain:
 		if j.idle > j.lifetime && !j.certain && (t.cooled == 0 || j.idle < t.cooled) {
 			t.cooled = j.idle
 		}
@@ -83,7 +83,7 @@ func (m *memory) charge(x *exchange, j *judgement) {
 	}
 	elided := 0
 	for _, trim := range x.trims {
-		if byMoment(trim.Reason) {
+		if trim.Reason.Elides() {
 			elided += trim.Before - trim.After
 		}
 	}
@@ -99,13 +99,4 @@ func (j *judgement) whole() int {
 		return b.prompt
 	}
 	return 0
-}
-
-// byMoment reports whether a result was shortened after it had been sent whole.
-func byMoment(r history.Reason) bool {
-	switch r {
-	case history.Replaced, history.Command, history.Arguments, history.Idle:
-		return true
-	}
-	return false
 }

@@ -125,6 +125,7 @@ type Turn struct {
 	// the model's in the request, and of Model; the same in every process.
 	Prefix       uint64
 	Conversation string    // as Request.Conversation
+	Thread       uint64    // the Prefix of the first that it goes on from, or forks from; 0: it is not known
 	Time         time.Time // of the end of the answer; stores keep microseconds, in UTC
 	// Moment is why the provider's cache was taken for cold; empty: it was
 	// not. Once set it stays.
@@ -137,6 +138,10 @@ type Turn struct {
 	// Account is what planning at such moments has brought the conversation so
 	// far, in plain input tokens; negative: it cost more than it saved.
 	Account int
+	// Elided says what such moments have left out, where that changed with this request;
+	// nil: it did not. They are hashes of results and of calls' arguments, and of some of
+	// the messages, up to which all else was sent whole. Once set they stay, but for others.
+	Elided []uint64
 }
 
 // Trim is one result, or a call's arguments, that was shortened. What stays

@@ -53,7 +53,7 @@ func (m *Memory) newestTurns(limit int) []Turn {
 
 // putTurn stores t in place of the one with its prefix.
 func (m *Memory) putTurn(t Turn) {
-	t.Time = stored(t.Time)
+	t.Time, t.Elided = stored(t.Time), slices.Clone(t.Elided)
 	i := slices.IndexFunc(m.turns, func(u Turn) bool { return u.Prefix == t.Prefix })
 	if i < 0 {
 		m.turns = append(m.turns, t)
@@ -61,6 +61,9 @@ func (m *Memory) putTurn(t Turn) {
 	}
 	if m.turns[i].Moment != "" {
 		t.Moment = m.turns[i].Moment
+	}
+	if len(t.Elided) == 0 {
+		t.Elided = m.turns[i].Elided
 	}
 	m.turns[i] = t
 }

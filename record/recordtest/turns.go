@@ -13,8 +13,8 @@ import (
 // FullTurn returns a turn in which no field is zero.
 func FullTurn(prefix uint64, at time.Time) record.Turn {
 	return record.Turn{
-		Prefix: prefix, Conversation: "c", Time: at, Moment: "gap", Model: "model-a", System: math.MaxUint64, Tools: 1 << 63,
-		Lifetime: time.Hour, Longer: true, Account: -1234,
+		Prefix: prefix, Conversation: "c", Thread: math.MaxUint64 - 1, Time: at, Moment: "gap", Model: "model-a", System: math.MaxUint64, Tools: 1 << 63,
+		Lifetime: time.Hour, Longer: true, Account: -1234, Elided: []uint64{1, math.MaxUint64},
 	}
 }
 
@@ -40,11 +40,11 @@ func turns(t *testing.T, s record.Store) {
 	must(t, s.Append(t.Context(), record.Batch{Turns: []record.Turn{elsewhere, plain}}))
 	same(t, list(10), []record.Turn{plain, FullTurn(math.MaxUint64, Start)})
 
-	// One that comes again is the newer one, but its moment stays.
+	// One that comes again is the newer one, but its moment stays, and so does what had left.
 	again, cold := FullTurn(math.MaxUint64, minute(3)), FullTurn(7, minute(4))
-	again.Moment, again.Account, cold.Moment = "", 99, "tools"
+	again.Moment, again.Account, again.Elided, cold.Moment, cold.Elided = "", 99, nil, "tools", []uint64{3}
 	must(t, s.Append(t.Context(), record.Batch{Turns: []record.Turn{again, cold}}))
-	again.Moment = "gap"
+	again.Moment, again.Elided = "gap", []uint64{1, math.MaxUint64}
 	same(t, list(10), []record.Turn{cold, again})
 
 	// Those with a moment and those without do not crowd each other out.

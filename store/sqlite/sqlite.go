@@ -13,7 +13,8 @@
 //	time_us                  microseconds since 1970, UTC
 //	added_ns, gap_ns, lifetime_ns   nanoseconds
 //	observe, cut, alive, longer     0 or 1
-//	prefix, system, tools    hashes of 64 bits, as signed numbers
+//	prefix, system, tools, thread   hashes of 64 bits, as signed numbers
+//	elided                   hashes of 64 bits, 8 bytes each, the lowest first
 //	account                  plain input tokens
 //	bytes_*, before, after   bytes
 //	tokens*, input, cache_*, output, reasoning   tokens

@@ -1,0 +1,121 @@
+package history
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stet-dev/stet/llm"
+	"pgregory.net/rapid"
+)
+
+// A conversation that goes back is sent as it was with what stood behind, but for
+// lines that would say what is not so any more.
+func TestSentAgain(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w, e := drawWorld(t), drawEliding(t)
+		if e.config.Margin || e.config.Pressure > 0 {
+			return // moments of its own, by what stands before
+		}
+		moment := rapid.IntRange(1, len(w.messages)).Draw(t, "moment")
+		whole := e.Plan(w.messages, Break{After: moment, Why: Gap})
+		sent := &Left{len(w.messages), whole.Elided(0)}
+
+		// Where it is planned makes no difference.
+		for range 3 {
+			after := rapid.IntRange(moment, len(w.messages)).Draw(t, "planned")
+			if again := e.Plan(w.messages, Break{After: after, Why: Gap, Left: sent}); !slices.Equal(again.Edits, whole.Edits) {
+				t.Fatalf("planned after %d messages, not %d, it is another plan", after, moment)
+			}
+		}
+
+		n := rapid.IntRange(1, len(w.messages)).Draw(t, "back to")
+		if w.messages[n-1].Role == llm.Assistant {
+			return // between a call and its result
+		}
+		back := w.messages[:n]
+		moments := []Break{{After: n, Why: Gap, Left: &Left{n, sent.Parts}}}
+		p := e.Plan(back, moments...)
+		out := llm.Apply(back, p.Edits)
+		for i := range out {
+			if _, old := byHandle(out[i].Parts[0].Text); !old {
+				for _, x := range w.truth[i] {
+					checkPointers(t, w, out, i, x)
+				}
+			}
+		}
+		if again := e.Plan(out, moments...); len(again.Edits) != 0 {
+			t.Fatalf("planned again, it changes message %d to %q", again.Edits[0].Message, again.Edits[0].Text)
+		}
+		want := slices.DeleteFunc(slices.Clone(whole.Edits), func(e llm.Edit) bool { return e.Message >= n })
+		if !slices.Equal(p.Edits, want) && !slices.ContainsFunc(want, func(e llm.Edit) bool { return strings.Contains(e.Text, oldLine) }) {
+			t.Fatalf("sent again, it is another:\n%v\n%v", p.Edits, want)
+		}
+	})
+}
+
+// Whatever has left stays away, however new it is in what is sent again, but for
+// what a newer one stood for: the lines in its place would say what is not so.
+func TestSentAgainVictims(t *testing.T) {
+	lines := lineRange("the text of line %[1]d, as the file has it", 10, 30)
+	for _, test := range []struct {
+		name   string
+		victim func(c *conv)
+		behind func(c *conv)
+		left   int
+	}{
+		{"output", func(c *conv) {
+			c.call("terminal-execute", map[string]any{"command": "go test ./..."}, long("out", 900))
+		}, func(*conv) {}, 1},
+		{"search", func(c *conv) { c.call("Grep", map[string]any{"pattern": "func main"}, long("found", 900)) }, func(*conv) {}, 1},
+		{"dependency", func(c *conv) {
+			c.user("Working directory: /home/me/project")
+			c.read("node_modules/x/index.js", 1, 40, 40)
+		}, func(*conv) {}, 1},
+		{"report and what was asked", func(c *conv) {
+			c.call("Task", map[string]any{"prompt": long("question", 900)}, long("report", 900))
+		}, func(*conv) {}, 2},
+		{"content", func(c *conv) {
+			c.call("filesystem-create", map[string]any{"filePath": "src/a.go", "content": long("written", large)}, "Written.")
+		}, func(*conv) {}, 1},
+		{"listing", func(c *conv) { c.call("list_files", map[string]any{"path": "src"}, long("entry", 900)) }, func(c *conv) {
+			c.call("list_files", map[string]any{"path": "src"}, long("other entry", 900))
+		}, 0},
+		{"plan", func(c *conv) { c.call("ExitPlanMode", map[string]any{"plan": long("plan", 900)}, "Agreed.") }, func(c *conv) {
+			c.call("ExitPlanMode", map[string]any{"plan": long("better plan", 900)}, "Agreed.")
+		}, 0},
+		{"replaced text", func(c *conv) {
+			c.call("Edit", map[string]any{"file_path": "a.ts", "old_string": lines, "new_string": "short\n"}, "Edited.")
+		}, func(c *conv) {
+			c.call("Edit", map[string]any{"file_path": "a.ts", "old_string": "short\n", "new_string": lines}, "Edited.")
+		}, 0},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			c := &conv{}
+			c.user("go on")
+			test.victim(c)
+			n := len(c.messages)
+			test.behind(c)
+			for i := range 70 {
+				c.call("terminal-execute", map[string]any{"command": fmt.Sprint("step ", i)}, "done")
+			}
+			e := newEngine(t, Config{Policy: Bold})
+			all := Break{After: len(c.messages), Why: Gap}
+			sent := e.Plan(c.messages, all)
+			left := &Left{Messages: len(c.messages), Parts: sent.Elided(0)}
+			if len(sent.Edits) == 0 || sent.Edits[0].Message >= n {
+				t.Fatal("it has not left")
+			}
+			p := e.Plan(c.messages[:n], Break{After: n, Why: Gap, Left: left})
+			if len(p.Edits) != test.left {
+				t.Errorf("%d left, not %d: %v", len(p.Edits), test.left, p.Edits)
+			}
+			for i := range p.Edits {
+				if p.Edits[i] != sent.Edits[i] {
+					t.Errorf("left as %q, and before as %q", p.Edits[i].Text, sent.Edits[i].Text)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,186 @@
+package proxy
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/record"
+)
+
+// back goes on from an earlier message, otherwise than before.
+func (k *trial) back(to int) { k.said = append(k.said[:to:to], words(llm.User, "No, otherwise.")) }
+
+// A conversation that goes far back, and returns, is sent as it was sent last, while
+// the cache has that.
+func TestGoneBack(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		does  func(k *trial)
+		saved float64
+	}{
+		{"and does the same again", func(k *trial) {
+			all := k.said
+			k.said = all[:31:31]
+			k.steps(3, 10)
+			k.said = all
+			k.steps(3, 10)
+		}, 0.015},
+		{"and returns", func(k *trial) {
+			all := k.said
+			k.back(31)
+			k.steps(3, 10)
+			k.said = all
+			k.steps(3, 10)
+		}, 0.015},
+		{"step by step", func(k *trial) {
+			all := k.said
+			for _, to := range []int{41, 31, 25, 11} {
+				k.said = all
+				k.back(to)
+				k.steps(2, 10)
+			}
+			k.said = all
+			k.steps(3, 10)
+		}, 0.012},
+		{"less far each time", func(k *trial) {
+			all := k.said
+			for _, to := range []int{11, 25, 31, 41} {
+				k.said = all
+				k.back(to)
+				k.steps(2, 10)
+			}
+			k.said = all
+			k.steps(3, 10)
+		}, 0.012},
+		{"and pauses there", func(k *trial) {
+			all := k.said
+			k.back(31)
+			k.steps(3, 10)
+			k.at = k.at.Add(20 * time.Minute)
+			k.steps(3, 10)
+			k.said = all
+			k.steps(3, 10)
+		}, 0.01},
+		{"and pauses before it returns", func(k *trial) {
+			all := k.said
+			k.back(31)
+			k.steps(3, 10)
+			k.at = k.at.Add(20 * time.Minute)
+			k.said = all
+			k.steps(3, 10)
+			k.back(31)
+			k.steps(3, 10)
+		}, 0.015},
+		{"forks in turn", func(k *trial) {
+			forks := [2][]llm.Message{append(k.said[:31:31], words(llm.User, "No, otherwise.")), k.said}
+			for i := range 12 {
+				k.said = forks[i%2]
+				k.steps(2, 10)
+				forks[i%2] = k.said
+				if i == 7 {
+					k.at = k.at.Add(20 * time.Minute)
+				}
+			}
+		}, 0.012},
+		{"one of two forks pauses", func(k *trial) {
+			forks := [2][]llm.Message{append(k.said[:31:31], words(llm.User, "No, otherwise.")), k.said}
+			for i, n := range []int{3, 3, 50, 3, 3, 50, 3} {
+				k.said = forks[i%2]
+				k.steps(n, 10)
+				forks[i%2] = k.said
+			}
+		}, 0.012},
+		{"many forks", func(k *trial) {
+			all := k.said
+			for i := range 24 {
+				k.said = all
+				k.back(1 + 2*(23-i))
+				k.steps(2, 10)
+			}
+			k.said = all
+			k.steps(3, 10)
+		}, 0},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			k := newLong(t)
+			k.at = k.at.Add(20 * time.Minute)
+			k.steps(3, 10)
+			test.does(k)
+			k.verdict(test.saved)
+		})
+	}
+	for _, to := range []int{11, 25, 31, 41, 47} {
+		t.Run(fmt.Sprint("outputs alone, to ", to), func(t *testing.T) {
+			k := newTrial(t, 5*time.Minute)
+			k.marked, k.said = true, []llm.Message{words(llm.User, "go")}
+			k.steps(25, 60)
+			k.at = k.at.Add(20 * time.Minute)
+			k.steps(1, 60)
+			all := k.said
+			k.back(to)
+			k.steps(3, 60)
+			k.said = all
+			k.steps(3, 60)
+			k.verdict(0.1)
+		})
+	}
+}
+
+// So it is in another process.
+func TestGoneBackRestart(t *testing.T) {
+	for _, to := range []int{31, 41} {
+		t.Run(fmt.Sprint(to), func(t *testing.T) {
+			store := new(record.Memory)
+			k := newLong(t, func(c *Config) { c.Store = store })
+			k.at = k.at.Add(20 * time.Minute)
+			k.steps(3, 10)
+			k.restart(store)
+			all := k.said
+			k.back(to)
+			k.steps(3, 10)
+			k.restart(store)
+			k.said = all
+			k.steps(3, 10)
+			k.verdict(0.015)
+		})
+	}
+}
+
+// Whatever forks there are, in whatever order they go on and pause, and through however
+// many processes, the bill is not higher than without stet.
+func TestForks(t *testing.T) {
+	for seed := range uint64(40) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			r := rand.New(rand.NewPCG(seed, 1))
+			store := new(record.Memory)
+			k := newTrial(t, 5*time.Minute, func(c *Config) { c.Store = store })
+			k.marked, k.forks, k.said = true, true, []llm.Message{words(llm.User, "go")}
+			var forks [][]llm.Message
+			for i := range 40 {
+				switch op := r.IntN(10); {
+				case op == 0:
+					forks = append(forks, k.said)
+					k.back(min(len(k.said), 1+2*r.IntN(len(k.said)/2+1)))
+					k.said = append(k.said, words(llm.Assistant, fmt.Sprint("So I do it in way ", i)), words(llm.User, "Yes."))
+				case op == 1 && len(forks) > 0:
+					n := r.IntN(len(forks))
+					k.said, forks[n] = forks[n], k.said
+				case op == 2:
+					k.at = k.at.Add(time.Duration(1+r.IntN(12)) * time.Minute)
+				case op == 3 && seed%2 == 0:
+					k.restart(store)
+				default:
+					k.steps(r.IntN(4), 5+r.IntN(50))
+					k.ask()
+					k.reads(20 + r.IntN(100))
+				}
+			}
+			if k.dearest > 0 {
+				t.Errorf("%+.2f %% at worst, %+.2f %% at the end", 100*k.dearest, 100*(k.with.cost/k.past.cost-1))
+			}
+		})
+	}
+}
