@@ -44,8 +44,9 @@ type Action struct {
 	Edits   []Replacement
 	Content string // Write: the whole new content; Output: what the result may repeat; Agent: what it is told
 
-	row   *row   // the row, for Result
-	pulls []pull // a Read through a shell: what the command prints, in order
+	row     *row     // the row, for Result
+	pulls   []pull   // a Read through a shell: what the command prints, in order
+	effects *effects // of Command, once it was asked for them
 }
 
 // Result is what a call's result says.

@@ -232,6 +232,9 @@ func exitCode(text string) (int, bool) {
 		}
 	}
 	tail := text[max(0, len(text)-600):]
+	if !strings.Contains(tail, "xit") {
+		tail = "" // none of the marks that it may have is there
+	}
 	for _, m := range exitMarks {
 		at := -1
 		in := head

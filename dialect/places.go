@@ -22,11 +22,25 @@ func Paths(text string) func(yield func(string) bool) {
 
 // Changes reports whether what a Shell runs may change something: unless every
 // command of it only looks.
-func (a *Action) Changes() bool {
-	file, err := syntax.NewParser().Parse(strings.NewReader(a.Command), "")
-	if err != nil {
-		return true
+func (a *Action) Changes() bool { return a.lineEffects().changes }
+
+// effects is what a command line may do beside what it is for.
+type effects struct {
+	changes bool // something, perhaps
+	quiet   bool // no command of it prints files
+}
+
+// lineEffects are those of the action's command line, which is parsed once.
+func (a *Action) lineEffects() effects {
+	if a.effects == nil {
+		file, err := syntax.NewParser().Parse(strings.NewReader(a.Command), "")
+		a.effects = &effects{changes: err != nil || changes(file), quiet: err == nil && len(a.Command) <= maxQuiet && quiet(file)}
 	}
+	return *a.effects
+}
+
+// changes reports whether not every command of a command line only looks.
+func changes(file *syntax.File) bool {
 	looks := true
 	syntax.Walk(file, func(n syntax.Node) bool {
 		switch x := n.(type) {

@@ -19,7 +19,7 @@ func (a *Action) MayShowFiles(output string) bool {
 	}
 	switch a.Op {
 	case Shell:
-		return !quietLine(a.Command)
+		return !a.lineEffects().quiet
 	case Output:
 		if v, ok := object(a.Command); ok && a.Row == "any/search" {
 			mode := v.text("output_mode")
@@ -33,13 +33,19 @@ func (a *Action) MayShowFiles(output string) bool {
 // unknown stands for a word that is not literal.
 const unknown = "\x00"
 
+// maxQuiet is how many bytes a command line has at most that is known to print no
+// files.
+const maxQuiet = 20_000
+
 // quietLine reports whether no command of a command line prints files.
 func quietLine(command string) bool {
 	file, err := syntax.NewParser().Parse(strings.NewReader(command), "")
-	if err != nil || len(file.Stmts) == 0 || len(command) > 20_000 {
-		return false
-	}
-	ok := true
+	return err == nil && len(command) <= maxQuiet && quiet(file)
+}
+
+// quiet is quietLine for one that is parsed.
+func quiet(file *syntax.File) bool {
+	ok := len(file.Stmts) > 0
 	syntax.Walk(file, func(n syntax.Node) bool {
 		switch x := n.(type) {
 		case *syntax.CallExpr:

@@ -40,8 +40,9 @@ func (f *Fold) admitOutput(fa *fact) {
 	var gone []span
 	sent := text
 	if !again && !stays {
-		runs := l.match(1, s.Lines, f.reach(fa, false))
-		sent, gone = f.engine.words.shorter(text, outputName, s, 0, rowsOf(text, s), l, runs)
+		if runs := l.match(1, s.Lines, f.reach(fa, false)); len(runs) > 0 {
+			sent, gone = f.engine.words.shorter(text, outputName, s, 0, rowsOf(text, s), l, runs)
+		}
 	}
 	if len(gone) > 0 {
 		f.ledger.last[a.Command] = answer{short: true, normal: true}

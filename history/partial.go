@@ -94,8 +94,11 @@ func (w wording) shorter(text, name string, s *dialect.Section, total int, rows 
 		}
 		gone = append(gone, span{first, end})
 	}
+	if len(gone) == 0 {
+		return text[s.Start:s.End], nil
+	}
 	b.WriteString(text[at:s.End])
-	if left := s.End - s.Start - b.Len(); len(gone) > 0 && left < worth && covered(runs) < len(s.Lines) {
+	if left := s.End - s.Start - b.Len(); left < worth && covered(runs) < len(s.Lines) {
 		return text[s.Start:s.End], nil
 	}
 	return b.String(), gone
