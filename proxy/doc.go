@@ -101,7 +101,7 @@
 // A request that goes on from some of these, in this process or a later one, is planned
 // with their moments; so forks, and conversations gone back, get what was sent before.
 // Where an agent changes a message before a moment, or goes back to before it, the moment
-// is kept: where it stood, or at the end of what is left. So what comes before the change
+// moves to the end of what is there now. What comes before the change
 // is sent as it was last, by the newest requests of the conversation's forks, 16 for each
 // line, whose cache is not gone: what a moment had left out stays out, though it is among
 // the newest again. Whole again is what would not be true else (a line for a listing,

@@ -125,7 +125,7 @@ func (m *memory) judge(j *judgement, d *reading, now time.Time, asked time.Durat
 	t := j.thread
 	j.last, j.newest, j.before, j.costly, j.past = t.last, t.sent, t.sent, t.account < 0, t.cooled
 	j.gap = max(0, now.Sub(t.last))
-	j.line, j.renewed = m.lineOf(j, from, c)
+	j.line, j.renewed = j.lineOf(from)
 	j.view = t.views[j.line]
 	if j.view == nil { // of an earlier process, which another line went on from
 		if k, _ := m.longest(c, j.salt, j.line); k != nil {

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/stet-dev/stet/history"
-	"github.com/stet-dev/stet/llm"
 )
 
 // trail are the turns of beginnings of a request that it goes on from.
@@ -47,9 +46,9 @@ func (m *memory) longest(c *chain, salt uint64, l line) (*known, int) {
 
 // lineOf is the line that a request is of, and what in it is new to the thread;
 // nothing if the line was asked before. The caller holds the lock.
-func (m *memory) lineOf(j *judgement, from trail, c *chain) (line, renewal) {
+func (j *judgement) lineOf(from trail) (line, renewal) {
 	asked := line{j.sent.model, j.sent.tools, j.sent.system}
-	if k, _ := m.longest(c, j.salt, asked); k != nil || j.thread.views[asked] != nil {
+	if j.thread.views[asked] != nil {
 		return asked, renewal{}
 	}
 	var before, last line // what the request before asked, and its line
@@ -92,12 +91,16 @@ func (r renewal) matters(survives, habit renewal) bool {
 
 // inherit gives a request the moments of the one whose beginning, in the way it was
 // sent, the cache of its line holds: of the turn that it goes on from, or of the line's
-// newest request, if it has more in common with that, since a message was changed or
-// taken back, or nothing is left of the turn. Of those moments, the ones that stand behind what is common stay where
-// they are, or move to the request's own end. A line that begins has a cold cache: it
-// takes over the moments of the model's line before. The caller holds the lock.
+// requests, if it has more in common with one of these, since a message was changed or
+// taken back, or nothing is left of the turn. Of those moments, the ones that stand
+// behind what is common move to the request's own end: what is common stays as it was
+// sent, and the rest is cold. A line that begins has a cold cache: it takes over the
+// moments of the model's line before. The caller holds the lock.
 func (m *memory) inherit(j *judgement, from trail, d *reading, now time.Time) {
-	c, messages := &d.chain, d.request.Messages
+	c := &d.chain
+	if !c.told() {
+		return
+	}
 	k, common := m.longest(c, j.salt, j.line)
 	begins := k == nil && j.view == nil
 	if begins && from.own != nil {
@@ -119,16 +122,10 @@ func (m *memory) inherit(j *judgement, from trail, d *reading, now time.Time) {
 	for _, b := range breaks {
 		moved := begins || b.After > common
 		if b.After > common {
-			b.Left = left
-			b.After = min(b.After, c.stable)
-			for b.After > 0 && messages[c.skip+b.After-1].Role != llm.Assistant {
-				b.After--
-			}
+			b.After, b.Left = c.stable, left
 		}
 		b.After += c.skip
-		if n := len(j.breaks); b.After == c.skip {
-			continue
-		} else if n > 0 && b.After <= j.breaks[n-1].After {
+		if n := len(j.breaks); n > 0 && b.After <= j.breaks[n-1].After {
 			j.breaks[n-1].Left = b.Left // what was sent last is what the later one made of it
 			continue
 		}

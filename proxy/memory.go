@@ -166,11 +166,8 @@ func (m *memory) recall() {
 		threads := map[any]*thread{}
 		for _, turn := range turns { // the newest first
 			var of any = turn.Thread
-			if turn.Thread == 0 { // as the first stets with moments stored it
-				of = struct {
-					conversation  string
-					system, tools uint64
-				}{turn.Conversation, turn.System, turn.Tools}
+			if turn.Thread == 0 {
+				of = turn.Conversation
 			}
 			t := threads[of]
 			if t == nil || turn.Thread == 0 && turn.Conversation == "" {

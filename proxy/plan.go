@@ -17,9 +17,10 @@ type reading struct {
 	request *llm.Request // nil if it could not be decoded
 	chain   chain        // of its messages; empty if they tell no conversation
 	plan    *history.Plan
-	base    *past // that it goes on from; nil: from nothing that is held
-	now     *past // itself, for those that go on from it; nil: it is not held
-	same    int   // messages that it has in common with base
+	base    *past          // that it goes on from; nil: from nothing that is held
+	now     *past          // itself, for those that go on from it; nil: it is not held
+	same    int            // messages that it has in common with base
+	elided  []history.Spot // by moments, in the plan
 	*judgement
 }
 
@@ -86,6 +87,7 @@ func (p *Proxy) passed(x *exchange, why cause) {
 func (p *Proxy) change(x *exchange, d *reading) cause {
 	plan, err := p.planOf(x, d)
 	if err == nil {
+		d.sent.left = d.elided
 		d.sent.keep(plan.Edits)
 		edits := append(slices.Clip(plan.Edits), d.hour...)
 		if len(edits) > 0 {
@@ -109,7 +111,7 @@ func (p *Proxy) planOf(x *exchange, d *reading) (*history.Plan, error) {
 		return nil, err
 	}
 	full := p.fold(d, engine)
-	d.sent.left = full.Elided(d.chain.skip)
+	d.elided = full.Elided(d.chain.skip)
 	if len(full.Trims) != len(full.Edits) {
 		return nil, errors.New("a plan has a reason for each edit")
 	}
