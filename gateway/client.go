@@ -54,7 +54,7 @@ func (d Dial) dial(ctx context.Context) (conn, error) {
 		return nil, fmt.Errorf("connect to the gateway: %w", err)
 	}
 	ws.SetReadLimit(maxFrame)
-	return &socket{ws: ws, pen: up.pen, pads: new(pads)}, nil
+	return &socket{ws: ws, tap: up.tap, pads: new(pads)}, nil
 }
 
 // said is the reason in an answer.

@@ -47,7 +47,7 @@ func (h *Hub) socket(w http.ResponseWriter, r *http.Request) {
 		return // Accept has answered
 	}
 	ws.SetReadLimit(int64(h.config.Limits.Frame))
-	_ = h.serve(h.base, &socket{ws: ws, pen: up.pen, pads: &h.pads}, who) // it is logged
+	_ = h.serve(h.base, &socket{ws: ws, tap: up.tap, pads: &h.pads}, who) // it is logged
 	_ = ws.CloseNow()
 }
 

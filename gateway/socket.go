@@ -3,14 +3,10 @@ package gateway
 import (
 	"bufio"
 	"context"
-	"encoding/binary"
 	"errors"
 	"io"
-	"math/bits"
-	"math/rand/v2"
 	"net"
 	"net/http"
-	"slices"
 	"sync"
 
 	"github.com/coder/websocket"
@@ -18,12 +14,10 @@ import (
 	"github.com/stet-dev/stet/gateway/wire"
 )
 
-// socket is a conn over a WebSocket. The library shakes hands, reads, pings and
-// closes. Frames are written past it: it would write a large one in many pieces,
-// and wants it in one.
+// socket is a conn over a WebSocket.
 type socket struct {
 	ws   *websocket.Conn
-	pen  *pen
+	tap  *tap // below ws
 	pads *pads
 	pad  []byte // what was read last is in it
 }
@@ -57,7 +51,33 @@ func (s *socket) read() ([]byte, error) {
 	}
 }
 
-func (s *socket) write(frame wire.Encoded) error { return s.pen.frame(frame) }
+func (s *socket) write(frame wire.Encoded) error {
+	s.tap.hold(s.pads.get(min(frame.Size()+smallPad/8, maxHeld)))
+	err := s.message(frame)
+	pad, late := s.tap.release()
+	s.pads.put(pad)
+	return errors.Join(err, late)
+}
+
+// message writes a frame: a small one put together, a large one piece by piece.
+func (s *socket) message(frame wire.Encoded) error {
+	ctx := context.Background()
+	if frame.Size() <= maxCopied {
+		b := frame.AppendTo(s.pads.get(frame.Size()))
+		defer s.pads.put(b)
+		return s.ws.Write(ctx, websocket.MessageText, b)
+	}
+	w, err := s.ws.Writer(ctx, websocket.MessageText)
+	if err != nil {
+		return err
+	}
+	for _, piece := range [][]byte{frame.Head, frame.Body, frame.Tail} {
+		if _, err := w.Write(piece); err != nil {
+			return err
+		}
+	}
+	return w.Close()
+}
 
 func (s *socket) ping(ctx context.Context) error { return s.ws.Ping(ctx) }
 
@@ -94,116 +114,62 @@ func (p *pads) put(b []byte) {
 	}
 }
 
-// pen writes to the connection below a WebSocket: what the library says of its
-// own, and frames, each in one piece if it is not larger than maxGathered.
-type pen struct {
-	w    io.Writer
-	mask bool // clients have to
+// tap is the writer below a WebSocket. The library writes a large frame in pieces
+// of 4 KB; what it writes of one message goes out in one, or few.
+type tap struct {
+	w io.Writer
 
-	mu  sync.Mutex
-	buf []byte
+	mu      sync.Mutex
+	holding bool
+	held    []byte // while holding
 }
 
 const (
-	maxGathered = 256 << 10 // bytes that are gathered for one write
-	maxCopied   = 16 << 10  // bytes that are copied rather than written by their pieces
+	maxHeld   = largePad // bytes that are gathered for one write
+	maxCopied = 16 << 10 // bytes of a piece that is copied rather than written as it is
 )
 
 // Write implements io.Writer.
-func (p *pen) Write(b []byte) (int, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.w.Write(b)
-}
-
-// frame writes a text message of one frame. (RFC 6455, 5.2)
-func (p *pen) frame(f wire.Encoded) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	size := f.Size()
-	p.buf = appendHeader(p.buf[:0], size, p.mask)
-	if !p.mask {
-		if size <= maxCopied {
-			p.buf = f.AppendTo(p.buf)
-			_, err := p.w.Write(p.buf)
-			return err
-		}
-		pieces := net.Buffers{append(p.buf, f.Head...), f.Body, f.Tail}
-		p.buf = nil
-		_, err := pieces.WriteTo(p.w)
-		return err
-	}
-	key := rand.Uint32() // which nobody foresees
-	p.buf = binary.LittleEndian.AppendUint32(p.buf, key)
-	for _, piece := range [][]byte{f.Head, f.Body, f.Tail} {
-		for len(piece) > 0 {
-			n := min(len(piece), maxGathered)
-			if len(p.buf)+n > maxGathered {
-				if err := p.out(); err != nil {
-					return err
-				}
-			}
-			p.buf = appendMasked(p.buf, piece[:n], key)
-			key = bits.RotateLeft32(key, -8*(n%4))
-			piece = piece[n:]
-		}
-	}
-	return p.out()
-}
-
-// out writes what is gathered. The caller holds mu.
-func (p *pen) out() error {
-	_, err := p.w.Write(p.buf)
-	p.buf = p.buf[:0]
-	return err
-}
-
-// appendHeader appends the header of a text message of size bytes, without the
-// key of its mask.
-func appendHeader(dst []byte, size int, masked bool) []byte {
-	const final, text, mask = 0x80, 0x1, 0x80
-	dst = append(dst, final|text)
-	var bit byte
-	if masked {
-		bit = mask
-	}
+func (t *tap) Write(b []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	switch {
-	case size < 126:
-		return append(dst, bit|byte(size))
-	case size < 1<<16:
-		return binary.BigEndian.AppendUint16(append(dst, bit|126), uint16(size))
+	case !t.holding:
+		return t.w.Write(b)
+	case len(b) > maxCopied || len(t.held)+len(b) > cap(t.held):
+		pieces := net.Buffers{t.held, b}
+		t.held = t.held[:0]
+		if _, err := pieces.WriteTo(t.w); err != nil {
+			return 0, err
+		}
+	default:
+		t.held = append(t.held, b...)
 	}
-	return binary.BigEndian.AppendUint64(append(dst, bit|127), uint64(size))
+	return len(b), nil
 }
 
-// appendMasked appends b with the key, which begins at its first byte, over it.
-// (RFC 6455, 5.3)
-func appendMasked(dst, b []byte, key uint32) []byte {
-	n := len(dst)
-	dst = slices.Grow(dst, len(b))[:n+len(b)]
-	to, wide := dst[n:], uint64(key)<<32|uint64(key)
-	for len(b) >= 32 {
-		t, f := to[:32], b[:32]
-		binary.LittleEndian.PutUint64(t, binary.LittleEndian.Uint64(f)^wide)
-		binary.LittleEndian.PutUint64(t[8:], binary.LittleEndian.Uint64(f[8:])^wide)
-		binary.LittleEndian.PutUint64(t[16:], binary.LittleEndian.Uint64(f[16:])^wide)
-		binary.LittleEndian.PutUint64(t[24:], binary.LittleEndian.Uint64(f[24:])^wide)
-		to, b = to[32:], b[32:]
+// hold gathers what is written until release, in buf, which is empty.
+func (t *tap) hold(buf []byte) {
+	t.mu.Lock()
+	t.holding, t.held = true, buf
+	t.mu.Unlock()
+}
+
+// release writes what was gathered, and gives the buffer back.
+func (t *tap) release() (buf []byte, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	buf, t.holding, t.held = t.held, false, nil
+	if len(buf) > 0 {
+		_, err = t.w.Write(buf)
 	}
-	for len(b) >= 8 {
-		binary.LittleEndian.PutUint64(to, binary.LittleEndian.Uint64(b)^wide)
-		to, b = to[8:], b[8:]
-	}
-	for i := range b {
-		to[i] = b[i] ^ byte(key>>(8*(i%4)))
-	}
-	return dst
+	return buf, err
 }
 
 // upgraded is the writer of a response whose connection becomes a WebSocket.
 type upgraded struct {
 	http.ResponseWriter
-	pen *pen // once that is so
+	tap *tap // once that is so
 }
 
 // Hijack implements http.Hijacker.
@@ -212,24 +178,24 @@ func (u *upgraded) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	u.pen = &pen{w: c}
-	rw.Writer.Reset(u.pen)
-	return penned{c, u.pen}, rw, nil
+	u.tap = &tap{w: c}
+	rw.Writer.Reset(u.tap)
+	return tapped{c, u.tap}, rw, nil
 }
 
-// penned is a connection that is written to with a pen.
-type penned struct {
+// tapped is a connection with a tap.
+type tapped struct {
 	net.Conn
-	pen *pen
+	tap *tap
 }
 
 // Write implements net.Conn.
-func (p penned) Write(b []byte) (int, error) { return p.pen.Write(b) }
+func (t tapped) Write(b []byte) (int, error) { return t.tap.Write(b) }
 
 // upgrading is a transport whose connection becomes a WebSocket.
 type upgrading struct {
 	http.RoundTripper
-	pen *pen // once that is so
+	tap *tap // once that is so
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -239,17 +205,17 @@ func (u *upgrading) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	if body, ok := resp.Body.(io.ReadWriteCloser); ok && resp.StatusCode == http.StatusSwitchingProtocols {
-		u.pen = &pen{w: body, mask: true}
-		resp.Body = pennedBody{body, u.pen}
+		u.tap = &tap{w: body}
+		resp.Body = tappedBody{body, u.tap}
 	}
 	return resp, nil
 }
 
-// pennedBody is penned for the body of a response.
-type pennedBody struct {
+// tappedBody is tapped for the body of a response.
+type tappedBody struct {
 	io.ReadCloser
-	pen *pen
+	tap *tap
 }
 
 // Write implements io.Writer.
-func (p pennedBody) Write(b []byte) (int, error) { return p.pen.Write(b) }
+func (t tappedBody) Write(b []byte) (int, error) { return t.tap.Write(b) }

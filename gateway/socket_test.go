@@ -2,8 +2,10 @@ package gateway
 
 import (
 	"bytes"
+	"errors"
+	"io"
 	"math/rand/v2"
-	"net"
+	"slices"
 	"testing"
 
 	"github.com/coder/websocket"
@@ -11,8 +13,8 @@ import (
 	"github.com/stet-dev/stet/gateway/wire"
 )
 
-// What is written past the library the library reads, of any size and in any three
-// pieces, masked and not.
+// A frame arrives as it was, of any size and in any three pieces, while pings go
+// out beside it.
 func TestFramesOnTheWire(t *testing.T) {
 	hub, _ := newHub(t, Config{})
 	url := serveHub(t, hub)
@@ -23,9 +25,11 @@ func TestFramesOnTheWire(t *testing.T) {
 	t.Cleanup(c.abort)
 	r := &raw{t, c}
 	r.hello(wire.Hello{Role: wire.Agent})
-	sizes := []int{0, 1, 7, 60, 120, 126, 130, 4000, 16_000, 65_400, 65_536, 70_000, 300_001}
-	for _, n := range sizes {
-		// The hub reads what is masked, and answers what it does not understand.
+	go func() {
+		for c.ping(ctx) == nil { // what is read below takes the pongs
+		}
+	}()
+	for _, n := range []int{0, 1, 7, 60, 120, 126, 130, 4000, 16_000, 16_400, 65_400, 65_536, 70_000, 300_001} {
 		text := []byte(`{"type":"cancel","call_id":"1","reason":"` + string(bytes.Repeat([]byte("x"), n)) + `"}`)
 		a := rand.IntN(len(text))
 		b := a + rand.IntN(len(text)-a)
@@ -36,86 +40,65 @@ func TestFramesOnTheWire(t *testing.T) {
 			t.Errorf("%d bytes: %+v", n, e)
 		}
 	}
-	for _, masked := range []bool{false, true} {
-		for _, n := range sizes {
-			here, there := net.Pipe()
-			text := bytes.Repeat([]byte("0123456789abcdefg"), n/17+1)
-			a := rand.IntN(len(text))
-			b := a + rand.IntN(len(text)-a)
-			go func() {
-				p := &pen{w: there, mask: masked}
-				_ = p.frame(wire.Encoded{Head: text[:a], Body: text[a:b], Tail: text[b:]}) // what comes is looked at
-				_ = there.Close()
-			}()
-			if got := unframed(t, here); !bytes.Equal(got, text) {
-				t.Errorf("masked %v: %d bytes are other ones", masked, len(text))
-			}
-		}
-	}
 	c.close(websocket.StatusNormalClosure, "bye")
 }
 
-// unframed is what a frame holds that comes from a connection. (RFC 6455, 5.2)
-func unframed(t *testing.T, c net.Conn) []byte {
-	t.Helper()
-	var all bytes.Buffer
-	if _, err := all.ReadFrom(c); err != nil {
-		t.Fatal(err)
+// What is written of a message goes out at once, in order, and a fault is told at
+// the end at the latest.
+func TestTap(t *testing.T) {
+	out := new(writes)
+	tap := &tap{w: out}
+	write := func(size int) error {
+		n, err := tap.Write(bytes.Repeat([]byte{'x'}, size))
+		if err == nil && n != size {
+			t.Errorf("%d bytes of %d are said to be written", n, size)
+		}
+		return err
 	}
-	b := all.Bytes()
-	if b[0] != 0x81 {
-		t.Fatalf("%x", b[0])
-	}
-	size, at := int(b[1]&0x7f), 2
-	if wide := map[int]int{126: 2, 127: 8}[size]; wide > 0 {
-		size, at = 0, 2+wide
-		for _, d := range b[2:at] {
-			size = size<<8 | int(d)
+	for _, c := range []struct {
+		pieces []int
+		want   []int
+	}{
+		{[]int{1, 2, 3}, []int{6}},
+		{[]int{4096, 4096, 100}, []int{8292}},
+		{[]int{10, maxCopied + 1, 5}, []int{10, maxCopied + 1, 5}},
+		{[]int{4096, 4096, 900}, []int{8192, 900}},
+		{nil, nil},
+	} {
+		out.sizes = nil
+		tap.hold(make([]byte, 0, 9000))
+		for _, n := range c.pieces {
+			if err := write(n); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := tap.release(); err != nil || !slices.Equal(out.sizes, c.want) {
+			t.Errorf("%v: %v, %v", c.pieces, out.sizes, err)
 		}
 	}
-	var key [4]byte
-	if b[1]&0x80 != 0 {
-		at += copy(key[:], b[at:])
+	out.fail = io.ErrClosedPipe
+	tap.hold(make([]byte, 0, 10))
+	if err := write(1); err != nil {
+		t.Error(err)
 	}
-	if len(b)-at != size {
-		t.Fatalf("%d bytes follow, it says %d", len(b)-at, size)
+	if _, err := tap.release(); !errors.Is(err, io.ErrClosedPipe) {
+		t.Error(err)
 	}
-	for i := range b[at:] {
-		b[at+i] ^= key[i%4]
+	if err := write(1); !errors.Is(err, io.ErrClosedPipe) {
+		t.Error("without hold:", err)
 	}
-	return b[at:]
 }
 
-// A buffer comes back only when what was in it is surely written: the other side may
-// say that it has a frame that is still being written.
-func TestPadsAreNotUsedTooEarly(t *testing.T) {
-	body := bytes.Repeat([]byte("a"), smallPad)
-	for _, early := range []bool{true, false} {
-		o := newOutbox(1 << 20)
-		o.pads = new(pads)
-		o.reset(true)
-		if err := o.put(wire.Encoded{Head: []byte("h"), Body: body}, false); err != nil {
-			t.Fatal(err)
-		}
-		if !o.claim() {
-			t.Fatal("somebody writes")
-		}
-		f, _, err := o.take()
-		if err != nil || &f.Body[0] == &body[0] {
-			t.Fatal("it is not copied", err)
-		}
-		if !early {
-			if f, _, err := o.take(); err != nil || f.Head != nil {
-				t.Fatal(f, err)
-			}
-		}
-		if err := o.has(1); err != nil {
-			t.Fatal(err)
-		}
-		for range 100 {
-			if b := o.pads.get(smallPad); early && &b[:1][0] == &f.Body[0] {
-				t.Fatal("it is used while it is written")
-			}
-		}
+// writes notes how much is written at once.
+type writes struct {
+	sizes []int
+	fail  error
+}
+
+func (w *writes) Write(b []byte) (int, error) {
+	if w.fail != nil {
+		return 0, w.fail
 	}
+	w.sizes = append(w.sizes, len(b))
+	return len(b), nil
 }
