@@ -130,6 +130,7 @@ var clients = []struct{ header, prefix, name string }{
 	{"User-Agent", "ai-sdk/", "ai-sdk"},
 	{"User-Agent", "OpenAI/", "openai-sdk"},
 	{"User-Agent", "Anthropic/", "anthropic-sdk"},
+	{"User-Agent", "stet", "stet"},
 }
 
 func clientOf(h http.Header) string {
