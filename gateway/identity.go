@@ -17,8 +17,11 @@ type Identity struct {
 	Expires   time.Time // zero: never
 }
 
-// May reports whether the token is for a role.
-func (i Identity) May(role string) bool { return slices.Contains(i.Scopes, role) }
+// May reports whether the token is for a role. A person decides about all
+// workspaces: a token for one of them is nobody's who decides.
+func (i Identity) May(role string) bool {
+	return slices.Contains(i.Scopes, role) && (role != Persons || i.Workspace == "")
+}
 
 // reaches reports whether the token is for a workspace.
 func (i Identity) reaches(workspace string) bool {

@@ -70,6 +70,9 @@ func (t *Tokens) Create(n NewToken, now time.Time) (Token, string, error) {
 	if n.Workspace != "" && !isName(n.Workspace) {
 		return Token{}, "", fmt.Errorf("workspace %q: a workspace is named by letters, digits, dots, - and _", n.Workspace)
 	}
+	if n.Workspace != "" && slices.Contains(n.Scopes, Persons) {
+		return Token{}, "", errors.New("a person decides about all workspaces: a token for one of them is an agent's or a host's")
+	}
 	if !n.Expires.IsZero() && !n.Expires.After(now) {
 		return Token{}, "", errors.New("the token would have expired already")
 	}

@@ -78,11 +78,15 @@ func TestTokens(t *testing.T) {
 	for _, bad := range []NewToken{
 		{Scopes: []string{Agents}}, {Name: "a\nb", Scopes: []string{Agents}}, {Name: "a"}, {Name: "a", Scopes: []string{"root"}},
 		{Name: "a", Scopes: []string{Agents}, Workspace: "../x"}, {Name: "a", Scopes: []string{Agents}, Expires: now},
-		{Name: "a", Scopes: []string{Agents}, Secret: "short"},
+		{Name: "a", Scopes: []string{Agents}, Secret: "short"}, {Name: "a", Scopes: []string{Agents, Persons}, Workspace: "w"},
 	} {
 		if _, _, err := table.Create(bad, now); err == nil {
 			t.Errorf("%+v is a token", bad)
 		}
+	}
+	// One that was written into the table by hand decides nothing.
+	if who := (Identity{Scopes: []string{Agents, Persons}, Workspace: "w"}); who.May(Persons) || !who.May(Agents) {
+		t.Error("a person of one workspace decides about all")
 	}
 	for _, bad := range []string{`{"version":2}`, `[]`, `{`} {
 		if _, err := ParseTokens([]byte(bad)); err == nil {

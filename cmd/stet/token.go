@@ -80,7 +80,7 @@ agent's token should have no other: it would approve its own writes.`,
 	}
 	f := cmd.Flags()
 	f.StringSliceVar(&n.Scopes, "scope", nil, "agent, host or person; several if need be")
-	f.StringVar(&n.Workspace, "workspace", "", "only for this workspace")
+	f.StringVar(&n.Workspace, "workspace", "", "only for this workspace; not for a person, who decides about all")
 	f.StringVar(&expires, "expires", "90d", "after so many days or hours (7d, 12h), on a date (2027-01-31), or never")
 	return cmd
 }
