@@ -31,6 +31,7 @@ type Question struct {
 	Asked   time.Time `json:"asked"`
 	Expires time.Time `json:"expires,omitzero"` // no answer counts after it
 
+	Root    string `json:"root,omitempty"` // the workspace: its directory, or what a gateway calls it
 	Session string `json:"session"`
 	Client  string `json:"client,omitempty"`
 	CallID  string `json:"call_id,omitempty"`
@@ -152,7 +153,8 @@ func (q Question) Check(a Answer) error {
 }
 
 // covers reports whether a, an answer to q, answers another question too: it
-// holds for more than q, and would be an answer to the other as well.
+// holds for more than q, and would be an answer to the other as well. It holds in
+// the workspace that was asked about: a session may have calls in several.
 func (q Question) covers(a Answer, other Question) bool {
 	if a.Verdict != ForSession && a.Verdict != ForPattern {
 		return false
@@ -161,7 +163,7 @@ func (q Question) covers(a Answer, other Question) bool {
 	if q.Outside() != other.Outside() || q.Outside() && q.Tool != other.Tool {
 		return false
 	}
-	return other.Session == q.Session && other.Write == q.Write && other.Check(a) == nil
+	return other.Root == q.Root && other.Session == q.Session && other.Write == q.Write && other.Check(a) == nil
 }
 
 func (q Question) expired(now time.Time) bool { return !q.Expires.IsZero() && !now.Before(q.Expires) }

@@ -249,7 +249,7 @@ func decided(q Question, a Answer) tool.Decision {
 
 func (r *run) question(p *tool.Plan, d policy.Decision, asks int) Question {
 	q := Question{
-		Asked: time.Now(), Session: r.c.Session, Client: r.c.Client, CallID: r.c.ID, Tool: r.c.Name,
+		Asked: time.Now(), Root: r.h.Root, Session: r.c.Session, Client: r.c.Client, CallID: r.c.ID, Tool: r.c.Name,
 		Path: p.Path, Write: r.writes(p), Before: p.Before, After: p.After, Size: p.Size, Diff: p.Diff,
 		Notes: p.Notes, Content: p.Content, Editable: p.Content != nil && p.Replan != nil,
 		Why: d.Rule, Grantable: d.Grantable, Relay: d.Relay, Again: asks, Seal: seal(p),

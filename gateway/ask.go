@@ -46,6 +46,7 @@ func (s *hostSide) approval(f *wire.Approval) {
 // counts is how long the question was to wait.
 func (s *hostSide) ask(ctx context.Context, queue *approval.Queue, f *wire.Approval) {
 	q := questionOf(f.Question)
+	q.Root = root(s.workspace())
 	q.Client = fmt.Sprintf("%s (workspace %s)", q.Client, s.workspace())
 	patience := usualApproval
 	if !q.Expires.IsZero() {

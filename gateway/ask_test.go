@@ -1,0 +1,60 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stet-dev/stet/approval"
+	"github.com/stet-dev/stet/policy"
+	"github.com/stet-dev/stet/tool"
+)
+
+// What is approved for a session holds in the workspace that was asked about: the
+// session's questions of another one stay open. (FILE-6)
+func TestGrantIsOfOneWorkspace(t *testing.T) {
+	queue := new(approval.Queue)
+	bubble(t, Config{Queue: queue}, func(t *testing.T, h *Hub, _ *logged) {
+		write := func(workspace string) (*bench, *future) {
+			b := newBench(t, Relay{}, policy.Policy{})
+			s := board(t, h, "host-a")
+			ctx, cancel := context.WithCancel(ctx)
+			done := make(chan error, 1)
+			host := &Host{Workspace: workspace, Caller: b.handler}
+			go func() { done <- host.run(ctx, s.dial) }()
+			t.Cleanup(func() {
+				cancel()
+				if err := <-done; err != nil {
+					t.Error(err)
+				}
+			})
+			synctest.Wait()
+			args := json.RawMessage(`{"path":"a.txt","content":"one"}`)
+			return b, begin(ctx, h.Caller(workspace), tool.Call{Session: "s", Name: "write_file", Arguments: args})
+		}
+		here, first := write("v")
+		synctest.Wait()
+		there, second := write("w")
+		synctest.Wait()
+		open := queue.Open()
+		if len(open) != 2 {
+			t.Fatalf("%d questions are open", len(open))
+		}
+		if err := queue.Answer(open[0].ID, approval.Answer{Verdict: approval.ForSession, Seal: open[0].Seal}); err != nil {
+			t.Fatal(err)
+		}
+		first.wait(t, "", `"success":true`)
+		synctest.Wait()
+		if left := queue.Open(); len(left) != 1 || left[0].ID != open[1].ID {
+			t.Fatalf("%+v", left)
+		}
+		if err := queue.Answer(open[1].ID, approval.Answer{Verdict: approval.Reject}); err != nil {
+			t.Fatal(err)
+		}
+		second.wait(t, tool.UserRejected, "rejected")
+		if here.get(t, "a.txt") != "one" || there.get(t, "a.txt") != "" {
+			t.Error("written in the wrong place")
+		}
+	})
+}
