@@ -130,10 +130,10 @@ func (s *agentSide) part(f *wire.Part) {
 
 // call begins a call that was admitted.
 func (s *agentSide) call(f *wire.ToolCall) {
-	id := f.CallID
+	id, inParts := f.CallID, f.PartsFollow
 	answer := func(r *wire.ToolResult) {
 		<-s.room
-		if f.PartsFollow {
+		if inParts {
 			s.mu.Lock()
 			s.late.add(id)
 			s.mu.Unlock()

@@ -99,12 +99,22 @@ func (c *call) said(r *wire.ToolResult) {
 	}
 	e := record.Entry{
 		Root: root(c.to), Session: c.f.Session, Client: calledBy(c.f.Client, c.who), CallID: c.f.CallID, Tool: c.f.ToolName,
-		Path: asked(c.f.Arguments), Decision: decision, Outcome: r.Error,
+		Path: c.asked(), Decision: decision, Outcome: r.Error,
 	}
 	if r.Error == string(tool.RateLimited) {
 		e.By = "rate limit"
 	}
 	c.h.record(e)
+}
+
+// asked is the path that the call's arguments name.
+func (c *call) asked() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.f.Arguments == nil {
+		return c.path
+	}
+	return asked(c.f.Arguments)
 }
 
 // asked is the path that the arguments name, as they do.

@@ -43,6 +43,7 @@ type call struct {
 
 	mu      sync.Mutex
 	state   state
+	path    string // that the arguments name, once they are gone
 	ticket  *ticket
 	timer   *time.Timer
 	clock   int           // of the timer that counts; one that was stopped too late does not
@@ -91,10 +92,13 @@ func (c *call) begin() {
 	ticket := c.h.lanes(c.to).ask(c.f.Session, size, c.enter)
 	c.mu.Lock()
 	c.ticket = ticket
-	done := c.state == finished
+	done, waiting := c.state == finished, c.waiting
 	c.mu.Unlock()
-	if done {
+	switch {
+	case done:
 		ticket.back()
+	case waiting:
+		ticket.step()
 	}
 }
 
@@ -106,8 +110,10 @@ func (c *call) enter() {
 		return
 	}
 	c.state = sent
+	f := c.f
+	c.path, c.f.Arguments = asked(c.f.Arguments), nil // it may wait long, and they may be large
 	c.mu.Unlock()
-	err := c.send(&c.f)
+	err := c.send(&f)
 	switch {
 	case errors.Is(err, ErrNobody):
 		c.fail(tool.HostUnavailable, c.h.noHost(c.to))
@@ -222,8 +228,8 @@ func (c *call) say(f wire.Frame) {
 // that is news. (FILE-4)
 func (c *call) wait(waiting bool) bool {
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	if c.state != sent || c.waiting == waiting {
+		c.mu.Unlock()
 		return false
 	}
 	c.waiting = waiting
@@ -232,6 +238,11 @@ func (c *call) wait(waiting bool) bool {
 		c.run(seconds(c.f.ApprovalTimeoutSeconds, usualApproval))
 	} else {
 		c.run(c.left)
+	}
+	ticket := c.ticket
+	c.mu.Unlock()
+	if waiting && ticket != nil {
+		ticket.step()
 	}
 	return true
 }

@@ -256,3 +256,45 @@ func TestDrain(t *testing.T) {
 		f.wait(t, tool.HostUnavailable, "Whether it was done is not known")
 	})
 }
+
+// A call that waits for a person takes no room from others: they are let in, and do
+// not run into their time for what a person takes. (FILE-4)
+func TestWaitingTakesNoRoom(t *testing.T) {
+	const room = 64 << 10
+	bubble(t, Config{Limits: Limits{Bytes: room}}, func(t *testing.T, h *Hub, _ *logged) {
+		host := rawHost(t, h, wire.CanCancel)
+		large := json.RawMessage(`{"path":"a.txt","content":"` + strings.Repeat("x", room/2) + `"}`)
+		var asked []*future
+		var ids []string
+		ask := func() {
+			t.Helper()
+			asked = append(asked, begin(ctx, h.Caller("w"), tool.Call{Session: "a", Name: "write_file", Arguments: large}))
+			ids = append(ids, want[*wire.ToolCall](host).CallID)
+			host.send(&wire.ToolResult{CallID: ids[len(ids)-1], NeedsConfirmation: true})
+			synctest.Wait()
+		}
+		for range 4 {
+			ask()
+		}
+		f := begin(ctx, h.Caller("w"), tool.Call{Session: "b", Name: "read_file"})
+		host.result(want[*wire.ToolCall](host).CallID, `{}`)
+		f.wait(t, "", "{}")
+		// There is an end to what stands aside: then those behind wait their turn.
+		for f := h.lanes("w"); f.flying == 0; {
+			ask()
+		}
+		if n := len(asked); n < 2*besides-2 || n > 2*besides {
+			t.Errorf("%d calls stand aside", n)
+		}
+		for _, id := range ids {
+			host.send(&wire.Progress{CallID: id, State: wire.Working})
+			host.result(id, `{"success":true}`)
+		}
+		for _, f := range asked {
+			f.wait(t, "", "true")
+		}
+		if f := h.lanes("w"); f.flying != 0 || f.aside != 0 || len(f.sessions) != 0 {
+			t.Errorf("%+v", f)
+		}
+	})
+}

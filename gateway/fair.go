@@ -10,6 +10,7 @@ type fair struct {
 
 	mu       sync.Mutex
 	flying   int
+	aside    int // bytes of those that wait for a person
 	sessions map[string]*lane
 	ring     []*lane // those with tickets that wait, in the order of their turns
 }
@@ -32,8 +33,12 @@ type ticket struct {
 const (
 	waits byte = iota
 	inside
+	aside
 	gone
 )
+
+// besides is how many times the bytes in flight may wait for a person beside them.
+const besides = 8
 
 // ask asks for size bytes of room. enter is called when there is, before ask
 // returns or later. The ticket has to be given back.
@@ -65,6 +70,25 @@ func (f *fair) ask(session string, size int, enter func()) *ticket {
 	return t
 }
 
+// step has a call that waits for a person make room for others: how long a person
+// takes is no reason for them to wait. It stays one of its session's calls. Where
+// too many bytes stand aside already, it keeps its room.
+func (t *ticket) step() {
+	f := t.of
+	f.mu.Lock()
+	var let []*ticket
+	if t.state == inside && f.aside+t.size <= besides*f.bytes {
+		t.state = aside
+		f.flying -= t.size
+		f.aside += t.size
+		let = f.next()
+	}
+	f.mu.Unlock()
+	for _, t := range let {
+		t.enter()
+	}
+}
+
 // back gives the room back, or the place among those that wait.
 func (t *ticket) back() {
 	f := t.of
@@ -75,6 +99,9 @@ func (t *ticket) back() {
 		return
 	case inside:
 		f.flying -= t.size
+		t.lane.flying--
+	case aside:
+		f.aside -= t.size
 		t.lane.flying--
 	case waits:
 		for i, w := range t.lane.waiting {
