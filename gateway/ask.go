@@ -25,6 +25,8 @@ func (s *hostSide) approval(f *wire.Approval) {
 		}
 	case f.Question == nil:
 		s.complain("approval: a host asks a question, or withdraws it", f.CallID)
+	case f.CallID != "" && !s.has(f.CallID):
+		s.reply(&wire.Approval{ID: f.ID, CallID: f.CallID, Error: "the call is over, or is none: nobody is asked", Code: string(tool.Cancelled)})
 	case queue == nil:
 		s.reply(unanswered(&wire.Approval{ID: f.ID, CallID: f.CallID}, approval.ErrNobody))
 	default:

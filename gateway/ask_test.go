@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stet-dev/stet/approval"
+	"github.com/stet-dev/stet/gateway/wire"
 	"github.com/stet-dev/stet/policy"
 	"github.com/stet-dev/stet/tool"
 )
@@ -55,6 +57,49 @@ func TestGrantIsOfOneWorkspace(t *testing.T) {
 		second.wait(t, tool.UserRejected, "rejected")
 		if here.get(t, "a.txt") != "one" || there.get(t, "a.txt") != "" {
 			t.Error("written in the wrong place")
+		}
+	})
+}
+
+// A call that failed because its host was lost is not asked about when the host is
+// back: its caller has been told that it is over, and may have repeated it. (FILE-4)
+func TestLostCallIsNotAskedAbout(t *testing.T) {
+	queue := new(approval.Queue)
+	bubble(t, Config{Queue: queue}, func(t *testing.T, h *Hub, _ *logged) {
+		b := newBench(t, Relay{}, policy.Policy{})
+		s := board(t, h, "host-a")
+		stop := s.host(b.handler)
+		defer stop()
+		synctest.Wait()
+		s.conns[0].freeze() // what the host says is on its way for ever
+		args := json.RawMessage(`{"path":"a.txt","content":"one"}`)
+		f := begin(ctx, h.Caller("w"), tool.Call{Session: "s", Name: "write_file", Arguments: args})
+		synctest.Wait()
+		s.cut(false)
+		f.wait(t, tool.HostUnavailable, "was lost")
+		time.Sleep(away / 2) // the host is back, and says it again
+		synctest.Wait()
+		for _, q := range queue.Open() {
+			t.Errorf("%s of %s is asked about", q.Tool, q.Path)
+		}
+		time.Sleep(usualApproval)
+		if out := b.outcomes(t); len(out) != 0 || b.get(t, "a.txt") != "" {
+			t.Errorf("%+v", out)
+		}
+	})
+}
+
+// A question about a call that is none is answered, and nobody sees it.
+func TestQuestionAboutNoCall(t *testing.T) {
+	queue := new(approval.Queue)
+	bubble(t, Config{Queue: queue}, func(t *testing.T, h *Hub, _ *logged) {
+		host := rawHost(t, h, wire.CanAsk)
+		host.send(&wire.Approval{ID: "1", CallID: "gateway-a-s/1", Question: &wire.Question{Path: "a.txt", Write: true}})
+		if a := want[*wire.Approval](host); a.ID != "1" || a.Answer != nil || a.Code != string(tool.Cancelled) {
+			t.Errorf("%+v", a)
+		}
+		if open := queue.Open(); len(open) != 0 {
+			t.Errorf("%+v", open)
 		}
 	})
 }

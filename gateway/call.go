@@ -267,24 +267,21 @@ func (c *call) finish(r *wire.ToolResult) {
 		own := *r
 		r, said = &own, &own
 	}
-	if c.conclude(r) && r != said {
-		c.said(r)
-	}
+	c.conclude(r, r != said)
 }
 
 // fail is the call's end in the hub's words.
 func (c *call) fail(code tool.Code, message string) {
-	if r := failure(code, message); c.conclude(r) && !c.unsaid {
-		c.said(r)
-	}
+	c.conclude(failure(code, message), !c.unsaid)
 }
 
-// conclude is the call's end, and reports whether it was not over before.
-func (c *call) conclude(r *wire.ToolResult) bool {
+// conclude is the call's end, unless it was over before. Where the gateway says what
+// it came to, that is in the trail before the caller hears of it.
+func (c *call) conclude(r *wire.ToolResult, ours bool) {
 	c.mu.Lock()
 	if c.state == finished {
 		c.mu.Unlock()
-		return false
+		return
 	}
 	c.state = finished
 	if c.timer != nil {
@@ -296,8 +293,10 @@ func (c *call) conclude(r *wire.ToolResult) bool {
 	if ticket != nil {
 		ticket.back()
 	}
+	if ours {
+		c.said(r)
+	}
 	c.done(r)
-	return true
 }
 
 // failure is a failed result in the words of the file tools. (FILE-2, FILE-3)

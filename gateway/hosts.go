@@ -159,9 +159,37 @@ func (s *hostSide) pass(f wire.Frame) {
 	s.mu.Unlock()
 	if r == nil {
 		s.p.h.log.Warn("result dropped", "why", "late, duplicate or of no call", "workspace", s.workspace(), "call", id, "frame", wire.TypeOf(f))
+		s.stray(f)
 		return
 	}
 	s.answer(r.from, f)
+}
+
+// stray ends a call that the host goes on with and that has failed already, since
+// the host was lost: its caller may have repeated it. (FILE-4)
+func (s *hostSide) stray(f wire.Frame) {
+	switch f := f.(type) {
+	case *wire.ToolResult:
+		if !awaits(f) {
+			return
+		}
+	case *wire.Progress:
+	default:
+		return
+	}
+	if !s.p.can(wire.CanCancel) {
+		return
+	}
+	if err := s.p.link.send(&wire.Cancel{CallID: callOf(f), Reason: "lost"}); err != nil {
+		s.p.h.log.Debug("not sent", "workspace", s.workspace(), "err", err)
+	}
+}
+
+// has reports whether the host has a call that is not over.
+func (s *hostSide) has(call string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.routes[call] != nil
 }
 
 // awaits reports whether a result says that the call waits for a person, and that

@@ -371,7 +371,10 @@ func TestDecisionsAreRecorded(t *testing.T) {
 		person := join(t, h, "person-anna")
 		person.hello(wire.Hello{Role: wire.Person})
 		ask := func(id string, clock time.Time) *wire.Approval {
-			host.send(&wire.Approval{ID: id, CallID: "c", Question: &wire.Question{
+			begin(ctx, h.Caller("w"), tool.Call{Name: "write_file"})
+			call := want[*wire.ToolCall](host).CallID
+			host.send(&wire.ToolResult{CallID: call, NeedsConfirmation: true})
+			host.send(&wire.Approval{ID: id, CallID: call, Question: &wire.Question{
 				Asked: clock, Expires: clock.Add(time.Minute), Session: "s", Client: "tester", Tool: "write_file", Path: "a.txt", Write: true, Before: "b", Seal: "seal", Why: "default",
 			}})
 			return want[*wire.Approval](person)
