@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"slices"
@@ -24,6 +25,9 @@ type rest struct {
 
 	visits map[visit]bool
 	latest []visit // of visits, the oldest first
+
+	ended []*request // that are kept, the oldest first
+	bytes int        // of their results
 }
 
 // maxVisits is how many client sessions are kept of which nobody says that they
@@ -45,6 +49,9 @@ const (
 	usualWait = 45 * time.Second
 	kept      = 5 * time.Minute
 )
+
+// maxKept is how many bytes of results are kept, beyond which the oldest is not.
+const maxKept = 64 << 20
 
 func (h *Hub) routes(mux *http.ServeMux) {
 	r := &rest{h: h, of: map[string]*request{}, visits: map[visit]bool{}}
@@ -116,9 +123,14 @@ func (r *rest) begin(w http.ResponseWriter, req *http.Request, who Identity) {
 		fail(w, http.StatusBadRequest, wire.Malformed, why)
 		return
 	}
-	workspace, err := r.h.workspaceFor(who, req.URL.Query().Get("workspace"))
+	named := req.URL.Query().Get("workspace")
+	if named != "" && !who.reaches(named) {
+		r.refuse(w, req, who, http.StatusForbidden, wire.Forbidden, fmt.Sprintf("this token is for workspace %q alone", who.Workspace))
+		return
+	}
+	workspace, err := r.h.workspaceFor(who, named)
 	if err != nil {
-		answer(w, http.StatusOK, named(failure(tool.HostUnavailable, err.Error()), callName(f)))
+		answer(w, http.StatusOK, underID(failure(tool.HostUnavailable, err.Error()), callName(f)))
 		return
 	}
 	q := &request{done: make(chan struct{}), waiting: make(chan struct{})}
@@ -227,8 +239,8 @@ func waitIn(req *http.Request) (wait time.Duration, why string) {
 
 func callName(f *wire.ToolCall) string { return f.CallID[len(f.Session)+1:] }
 
-// named is a result under the caller's id.
-func named(r *wire.ToolResult, id string) *wire.ToolResult {
+// underID is a result under the caller's id.
+func underID(r *wire.ToolResult, id string) *wire.ToolResult {
 	own := *r
 	own.CallID = id
 	return &own
@@ -243,7 +255,7 @@ func (r *rest) follow(w http.ResponseWriter, req *http.Request, q *request, wait
 	id := callName(&q.call.f)
 	select {
 	case <-q.done:
-		answer(w, http.StatusOK, named(q.result, id))
+		answer(w, http.StatusOK, underID(q.result, id))
 	case <-late.C:
 		select {
 		case <-q.waiting:
@@ -263,11 +275,26 @@ func (r *rest) follow(w http.ResponseWriter, req *http.Request, q *request, wait
 // expire forgets a result some time after it came. Till then it can be fetched
 // again: an answer may be lost on its way.
 func (r *rest) expire(q *request) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.ended = append(r.ended, q)
+	for r.bytes += len(q.result.Result); r.bytes > maxKept && len(r.ended) > 1; {
+		r.forget(r.ended[0])
+	}
 	time.AfterFunc(kept, func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		delete(r.of, q.call.f.CallID)
+		r.forget(q)
 	})
+}
+
+// forget lets go of a result, once. Who waits for it has it. The caller holds mu.
+func (r *rest) forget(q *request) {
+	if i := slices.Index(r.ended, q); i >= 0 {
+		r.ended = slices.Delete(r.ended, i, i+1)
+		r.bytes -= len(q.result.Result)
+		delete(r.of, q.call.f.CallID)
+	}
 }
 
 // find returns the call that a request is about, or answers it.

@@ -2,8 +2,12 @@ package gateway
 
 import (
 	"encoding/json"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stet-dev/stet/approval"
 	"github.com/stet-dev/stet/gateway/wire"
@@ -98,3 +102,71 @@ func TestPlainHTTP(t *testing.T) {
 		t.Error("another token reaches the call:", text)
 	}
 }
+
+// Results are kept for who asks again, up to some bytes: beyond them the oldest is
+// not. A call is done once all the same. (FILE-4)
+func TestResultsKept(t *testing.T) {
+	bubble(t, Config{}, func(t *testing.T, h *Hub, _ *logged) {
+		host := rawHost(t, h)
+		served := h.Handler()
+		ask := func(method, path string) (int, string) {
+			r := httptest.NewRequest(method, "http://127.0.0.1/v1/sessions/s/"+path, strings.NewReader(""))
+			r.Header.Set("Authorization", "Bearer agent-a")
+			w := httptest.NewRecorder()
+			served.ServeHTTP(w, r)
+			return w.Code, w.Body.String()
+		}
+		large := `{"content":"` + strings.Repeat("x", maxKept/4) + `"}`
+		for _, id := range []string{"1", "2", "3", "4"} {
+			ended := make(chan struct{})
+			go func() {
+				defer close(ended)
+				if status, text := ask("POST", "tools/read_file?call_id="+id); status != 200 {
+					t.Errorf("%d %.100s", status, text)
+				}
+			}()
+			host.result(want[*wire.ToolCall](host).CallID, large)
+			<-ended
+		}
+		for id, status := range map[string]int{"1": 404, "2": 200, "3": 200, "4": 200} {
+			if got, text := ask("GET", "calls/"+id); got != status {
+				t.Errorf("%s: %d %.100s", id, got, text)
+			}
+		}
+		if _, text := ask("POST", "tools/read_file?call_id=1"); !strings.Contains(text, "done once") {
+			t.Errorf("%.100s", text)
+		}
+		time.Sleep(kept)
+		synctest.Wait()
+		if got, _ := ask("GET", "calls/4"); got != 404 {
+			t.Error("it is kept for ever")
+		}
+	})
+}
+
+// A token for one workspace is refused at another, and that is in the trail. (FILE-11)
+func TestPlainHTTPElsewhere(t *testing.T) {
+	trail := new(record.Memory)
+	bubble(t, Config{Journal: &record.Journal{Trail: trail}, Authority: narrow{}}, func(t *testing.T, h *Hub, _ *logged) {
+		defer h.config.Journal.Close()
+		r := httptest.NewRequest("POST", "http://127.0.0.1/v1/sessions/s/tools/read_file?workspace=w", strings.NewReader("{}"))
+		r.Header.Set("Authorization", "Bearer any")
+		w := httptest.NewRecorder()
+		h.Handler().ServeHTTP(w, r)
+		if w.Code != http.StatusForbidden || !strings.Contains(w.Body.String(), "permission_denied") {
+			t.Errorf("%d %s", w.Code, w.Body)
+		}
+		if got := recorded(t, h, trail); len(got) != 1 || !strings.Contains(got[0], `for workspace "v" alone`) {
+			t.Errorf("%q", got)
+		}
+	})
+}
+
+// narrow knows one agent, which is for one workspace.
+type narrow struct{}
+
+func (narrow) Identify(string) (Identity, error) {
+	return Identity{ID: "a", Name: "a", Scopes: []string{Agents}, Workspace: "v"}, nil
+}
+
+func (narrow) Holds(Identity) bool { return true }
