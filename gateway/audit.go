@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"strings"
 	"sync"
 	"time"
@@ -57,6 +58,13 @@ func (h *Hub) turnedAway(who Identity, hello *wire.Hello, why *wire.Error) {
 	e := about(who, hello)
 	e.Decision, e.Outcome = "refused: "+why.Message, why.Code
 	h.seldom(who.ID+" "+why.Code, e)
+}
+
+// Refused notes that a request was refused beside the gateway: by what is served at
+// the same port. why is in words for people.
+func (h *Hub) Refused(r *http.Request, why string) {
+	h.log.Warn("refused", "why", why, "remote", r.RemoteAddr)
+	h.strange(r.RemoteAddr, why)
 }
 
 // strange notes that a request was refused of which nobody knows who it is.

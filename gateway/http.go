@@ -16,10 +16,7 @@ func (h *Hub) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+path, h.socket)
 	h.routes(mux)
-	return Guard(mux, h.config.AllowedHosts, func(r *http.Request, why string) {
-		h.log.Warn("refused", "why", why, "remote", r.RemoteAddr)
-		h.strange(r.RemoteAddr, why)
-	})
+	return Guard(mux, h.config.AllowedHosts, h.Refused)
 }
 
 // Subprotocols by which a browser, which cannot set the Authorization header,
@@ -68,8 +65,7 @@ func (h *Hub) identify(w http.ResponseWriter, r *http.Request) (Identity, bool) 
 			why = err.Error()
 		}
 	}
-	h.log.Warn("refused", "why", why, "remote", r.RemoteAddr)
-	h.strange(r.RemoteAddr, why)
+	h.Refused(r, why)
 	w.Header().Set("WWW-Authenticate", `Bearer realm="stet"`)
 	fail(w, http.StatusUnauthorized, wire.Forbidden, why)
 	return Identity{}, false

@@ -310,7 +310,7 @@ type recent struct {
 	next int
 }
 
-const remembered = 8192
+const remembered = 1 << 16
 
 func (r *recent) add(key string) {
 	if r.keys == nil {

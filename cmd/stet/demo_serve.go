@@ -85,8 +85,10 @@ func demoDir(dir string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if _, err := os.Stat(filepath.Join(dir, "stet", "stet.db")); err != nil && len(entries) > 0 {
-		return "", fmt.Errorf("%s has files that are none of a demo's", dir)
+	for _, of := range []string{"garden", filepath.Join("stet", "stet.db")} { // a state directory in use has the second
+		if _, err := os.Stat(filepath.Join(dir, of)); err != nil && len(entries) > 0 {
+			return "", fmt.Errorf("%s has files that are none of a demo's", dir)
+		}
 	}
 	return dir, nil
 }

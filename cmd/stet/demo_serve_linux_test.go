@@ -83,6 +83,16 @@ func TestServeDemoDir(t *testing.T) {
 	if out, err := h.stet("serve", "--demo", "--demo-dir", h.tree).CombinedOutput(); err == nil || !strings.Contains(string(out), "none of a demo's") {
 		t.Errorf("%v: %s", err, out)
 	}
+	used := filepath.Join(h.dir, "used", "stet") // somebody's state directory
+	if err := os.MkdirAll(used, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(used, "stet.db"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := h.stet("serve", "--demo", "--demo-dir", filepath.Dir(used), "--for", "1ms").CombinedOutput(); err == nil || !strings.Contains(string(out), "none of a demo's") {
+		t.Errorf("%v: %s", err, out)
+	}
 	for _, flags := range [][]string{{"--demo", "--root", dir}, {"--demo", "--no-workspace"}, {"--demo-dir", dir}, {"--for", "-1s"}} {
 		if out, err := h.stet(append([]string{"serve"}, flags...)...).CombinedOutput(); err == nil || !strings.Contains(string(out), "--") {
 			t.Errorf("%v: %v: %s", flags, err, out)

@@ -40,6 +40,7 @@ type remote struct {
 func (m *remotes) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("workspace")
 	if !m.keys.lets(gateway.Bearer(r), name) {
+		m.hub.Refused(r, "an agent's token for this workspace is needed")
 		w.Header().Set("WWW-Authenticate", `Bearer realm="stet"`)
 		http.Error(w, "an agent's token for this workspace is needed: send it as \"Authorization: Bearer TOKEN\"", http.StatusUnauthorized)
 		return

@@ -212,3 +212,28 @@ func TestServeRefusesLarge(t *testing.T) {
 	}
 	h.verified(t, 0)
 }
+
+// Who is refused, at whatever door, is in the audit trail. (FILE-11)
+func TestServeRefusalsAreRecorded(t *testing.T) {
+	for _, e := range entrances {
+		t.Run(e.name, func(t *testing.T) {
+			if e.scope == "person" {
+				t.Skip("the UI has a limit of its own, and tells of each") // see TestGuessing
+			}
+			h := newHome(t)
+			s := h.serve(t, "--root", h.tree)
+			if status, text := e.knock(t, s.base, "stet_nobodys"); status != http.StatusUnauthorized {
+				t.Errorf("%d %s", status, text)
+			}
+			if status, text := e.knock(t, s.base, s.agent, "Host", "evil.example"); status != http.StatusForbidden {
+				t.Errorf("%d %s", status, text)
+			}
+			for _, why := range []string{"token", "evil.example"} {
+				waitFor(t, func() bool {
+					out, err := h.stet("audit").CombinedOutput()
+					return err == nil && strings.Contains(string(out), "refused: ") && strings.Contains(string(out), why)
+				})
+			}
+		})
+	}
+}

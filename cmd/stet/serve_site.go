@@ -62,16 +62,28 @@ func (s *site) account() *sqlite.Store {
 func (s *site) routes(streams context.Context, allowed []string) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/v1/", s.hub.Handler())
-	mux.Handle("/mcp/{workspace}", gateway.Guard(s.remotes, allowed, nil))
+	mux.Handle("/mcp/{workspace}", gateway.Guard(s.remotes, allowed, s.hub.Refused))
 	if s.mcp != nil {
-		mux.Handle("/mcp", s.mcp.Handler())
-		mux.Handle("/mcp/"+s.name, at("/mcp", s.mcp.Handler()))
+		here := gateway.Guard(s.noted(s.mcp.Handler()), allowed, s.hub.Refused)
+		mux.Handle("/mcp", here)
+		mux.Handle("/mcp/"+s.name, at("/mcp", here))
 	} else {
 		mux.HandleFunc("/mcp", noWorkspace)
 	}
-	mux.Handle("/p/{token}/", gateway.Guard(http.HandlerFunc(s.toProxy), allowed, nil))
+	mux.Handle("/p/{token}/", gateway.Guard(http.HandlerFunc(s.toProxy), allowed, s.hub.Refused))
 	mux.Handle("/", endedBy(streams, s.ui(allowed)))
 	return mux
+}
+
+// noted writes down who asks for the workspace here without a token for it, and will
+// be refused. (FILE-11)
+func (s *site) noted(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !s.keys.lets(gateway.Bearer(r), s.name) {
+			s.hub.Refused(r, "an agent's token for this workspace is needed")
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // toProxy has a request to a model go through the proxy. Its token stands in the
@@ -79,7 +91,9 @@ func (s *site) routes(streams context.Context, allowed []string) http.Handler {
 func (s *site) toProxy(w http.ResponseWriter, r *http.Request) {
 	token := r.PathValue("token")
 	if _, ok := s.keys.may(token, gateway.Agents); !ok {
-		http.Error(w, "the token in the base URL is not known here, or not for an agent", http.StatusUnauthorized)
+		const why = "the token in the base URL is not known here, or not for an agent"
+		s.hub.Refused(r, why)
+		http.Error(w, why, http.StatusUnauthorized)
 		return
 	}
 	http.StripPrefix("/p/"+token, s.server.proxy).ServeHTTP(w, r)
