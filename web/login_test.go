@@ -117,8 +117,19 @@ func TestGuard(t *testing.T) {
 		if r.StatusCode != c.want {
 			t.Errorf("%s: %s, want %d", name, r.Status, c.want)
 		}
-		if !strings.Contains(r.Header.Get("Content-Security-Policy"), "default-src 'none'") {
-			t.Errorf("%s: no content security policy", name)
+		for head, says := range map[string][]string{
+			"Content-Security-Policy": {
+				"default-src 'none'", "script-src 'self';", "style-src 'self';", "connect-src 'self';", "base-uri 'none'", "form-action 'none'",
+				"frame-ancestors 'none'", "require-trusted-types-for 'script'",
+			},
+			"X-Content-Type-Options": {"nosniff"}, "X-Frame-Options": {"DENY"}, "Referrer-Policy": {"no-referrer"},
+			"Cross-Origin-Opener-Policy": {"same-origin"}, "Cross-Origin-Resource-Policy": {"same-origin"},
+		} {
+			for _, want := range says {
+				if !strings.Contains(r.Header.Get(head), want) {
+					t.Errorf("%s: %s is %q, without %q", name, head, r.Header.Get(head), want)
+				}
+			}
 		}
 	}
 }

@@ -1,0 +1,62 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stet-dev/stet/gateway/wire"
+)
+
+// A host does a call once, whatever its gateway sends again: while it is at it, when
+// it is done, and over another connection. (FILE-4)
+func TestHostDoesCallsOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dialled := make(chan *raw, 1)
+		work := &slowly{}
+		host := &Host{Workspace: "w", Caller: work}
+		running, cancel := context.WithCancel(ctx)
+		done := make(chan error, 1)
+		go func() {
+			done <- host.run(running, func(context.Context) (conn, error) {
+				here, there := pipe()
+				dialled <- &raw{t, there}
+				return here, nil
+			})
+		}()
+		greet := func(resumed bool) *raw {
+			hub := <-dialled
+			want[*wire.Hello](hub)
+			hub.send(&wire.Hello{Version: wire.Version, Session: "s", Resume: "secret", Resumed: resumed})
+			return hub
+		}
+		call := &wire.ToolCall{CallID: "1", ToolName: "read_file", Arguments: json.RawMessage(`{"n":1}`)}
+		hub := greet(false)
+		hub.send(call)
+		hub.send(call)
+		if r := want[*wire.ToolResult](hub); r.CallID != "1" || r.Error != "" {
+			t.Errorf("%+v", r)
+		}
+		hub.send(call)
+		synctest.Wait()
+		hub.c.abort()
+		hub = greet(true)
+		hub.send(call)
+		hub.send(&wire.ToolCall{CallID: "2", ToolName: "read_file", Arguments: json.RawMessage(`{"n":2}`)})
+		for _, id := range []string{"1", "2"} { // what it has said and nobody has acknowledged, and what is new
+			if r := want[*wire.ToolResult](hub); r.CallID != id || r.Error != "" {
+				t.Errorf("%+v", r)
+			}
+		}
+		time.Sleep(time.Minute)
+		if work.n != 2 {
+			t.Errorf("%d calls were done", work.n)
+		}
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
