@@ -35,7 +35,8 @@ type Host struct {
 	running map[string]*task
 	done    recent // calls that were begun, and are not to be begun again
 	asked   map[string]chan *wire.Approval
-	absence *time.Timer // until all calls are cancelled
+	visits  map[string]bool // client sessions of which nobody has said that they are over
+	absence *time.Timer     // until all calls are cancelled
 }
 
 // task is a call that the host does.
@@ -67,6 +68,7 @@ func (h *Host) run(ctx context.Context, dial func(context.Context) (conn, error)
 	}
 	base, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	h.base, h.running, h.asked = base, map[string]*task{}, map[string]chan *wire.Approval{}
+	h.visits = map[string]bool{}
 	h.session = session{
 		dial: dial, log: h.Log, up: h.up, down: h.down, fresh: h.fresh,
 		hello: wire.Hello{
@@ -122,8 +124,28 @@ func (h *Host) down(err error) {
 	h.mu.Unlock()
 }
 
-// fresh cancels all calls: the gateway knows nothing of them.
-func (h *Host) fresh() { h.cancel(true) }
+// fresh cancels all calls: the gateway knows nothing of them. Nor does it say any
+// more that the sessions are over that made them: what was granted to them ends.
+func (h *Host) fresh() {
+	h.cancel(true)
+	h.mu.Lock()
+	over := h.visits
+	h.visits = map[string]bool{}
+	h.mu.Unlock()
+	for session := range over {
+		h.over(session)
+	}
+}
+
+// over notes that a client session is.
+func (h *Host) over(session string) {
+	h.mu.Lock()
+	delete(h.visits, session)
+	h.mu.Unlock()
+	if h.End != nil {
+		h.End(session)
+	}
+}
 
 func (h *Host) cancel(all bool) {
 	h.mu.Lock()
@@ -162,8 +184,8 @@ func (h *Host) handle(f wire.Frame) {
 		}
 		answer <- f
 	case *wire.Event:
-		if f.Event == wire.Ended && h.End != nil {
-			h.End(f.Session)
+		if f.Event == wire.Ended {
+			h.over(f.Session)
 		}
 	case *wire.Error:
 		h.Log.Warn("gateway complains", "err", f.Message, "call", f.CallID)
@@ -195,6 +217,7 @@ func (h *Host) begin(f *wire.ToolCall) {
 	}
 	h.done.add(f.CallID)
 	h.running[f.CallID] = t
+	h.visits[f.Session] = true
 	h.mu.Unlock()
 	c := tool.Call{ID: f.CallID, Session: f.Session, Client: f.Client, Name: f.ToolName, Arguments: f.Arguments, Large: f.TakesParts}
 	do := t.start(c)

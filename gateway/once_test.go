@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -53,6 +54,44 @@ func TestHostDoesCallsOnce(t *testing.T) {
 		time.Sleep(time.Minute)
 		if work.n != 2 {
 			t.Errorf("%d calls were done", work.n)
+		}
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A gateway that knows nothing of a host's session does not say any more which
+// client sessions are over: they are, with what they were granted. (FILE-6)
+func TestSessionsEndWithTheGateway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dialled := make(chan *raw, 1)
+		var over []string
+		host := &Host{Workspace: "w", Caller: new(slowly), End: func(session string) { over = append(over, session) }}
+		running, cancel := context.WithCancel(ctx)
+		done := make(chan error, 1)
+		go func() {
+			done <- host.run(running, func(context.Context) (conn, error) {
+				here, there := pipe()
+				dialled <- &raw{t, there}
+				return here, nil
+			})
+		}()
+		for _, session := range []string{"a", "b"} {
+			hub := <-dialled
+			want[*wire.Hello](hub)
+			hub.send(&wire.Hello{Version: wire.Version, Session: session, Resume: "secret " + session})
+			for _, n := range []string{"1", "2"} {
+				hub.send(&wire.ToolCall{CallID: session + n, Session: session + n, ToolName: "read_file", Arguments: json.RawMessage(`{"n":1}`)})
+			}
+			hub.send(&wire.Event{Event: wire.Ended, Session: session + "2"})
+			synctest.Wait()
+			hub.c.abort()
+		}
+		want[*wire.Hello](<-dialled)
+		if got := fmt.Sprint(over); got != "[a2 a1 b2]" {
+			t.Error(got)
 		}
 		cancel()
 		if err := <-done; err != nil {
