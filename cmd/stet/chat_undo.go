@@ -1,8 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/stet-dev/stet/approval"
@@ -26,8 +29,8 @@ func allowing(patterns []string) (policy.Rule, error) {
 	return r, nil
 }
 
-// undoSince takes back what a conversation wrote since a moment, all of it or
-// nothing, and says what it did. Who decides on writes decides on it.
+// undoSince takes back what a conversation and its tasks wrote since a moment, all
+// of it or nothing, and says what it did. Who decides on writes decides on it.
 func (h *house) undoSince(ctx context.Context, t tui.Talk, since time.Time) (string, error) {
 	client, err := h.clientSession(ctx, t.State().Info)
 	if err != nil {
@@ -36,7 +39,7 @@ func (h *house) undoSince(ctx context.Context, t tui.Talk, since time.Time) (str
 	if err := h.handler.Journal.Flush(ctx); err != nil {
 		return "", err
 	}
-	all, err := record.Writes(ctx, h.trail, client, 0)
+	all, err := h.writesOf(ctx, client)
 	if err != nil {
 		return "", err
 	}
@@ -59,12 +62,51 @@ func (h *house) undoSince(ctx context.Context, t tui.Talk, since time.Time) (str
 	return fmt.Sprintf("undone: %s", count(len(chosen), "write")), nil
 }
 
+// writesOf are the writes of a conversation and of the tasks that it gave out,
+// oldest first.
+func (h *house) writesOf(ctx context.Context, client string) ([]record.Write, error) {
+	var all []record.Write
+	seen := map[string]bool{client: true}
+	add := func(client string) error {
+		writes, err := record.Writes(ctx, h.trail, client, 0)
+		all = append(all, writes...)
+		return err
+	}
+	if err := add(client); err != nil {
+		return nil, err
+	}
+	for left := []string{client}; len(left) > 0; left = left[1:] {
+		from, err := h.store.List(ctx, session.Query{Parent: left[0]})
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range from {
+			task := s.From.Relation == session.Started
+			if seen[s.ID] || !task && s.From.Relation != session.Compacted {
+				continue
+			}
+			seen[s.ID] = true
+			left = append(left, s.ID)
+			if task { // it has a client session of its own
+				if err := add(s.ID); err != nil {
+					return nil, err
+				}
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b record.Write) int { return cmp.Compare(a.Seq, b.Seq) })
+	return all, nil
+}
+
 // clientSession is the name that a conversation's calls go by: the first session
 // of all its compactions.
 func (h *house) clientSession(ctx context.Context, i session.Info) (string, error) {
 	for seen := map[string]bool{}; i.From.Relation == session.Compacted && !seen[i.ID]; {
 		seen[i.ID] = true
 		was, err := session.Find(ctx, h.store, i.From.Session)
+		if errors.Is(err, session.ErrNotFound) {
+			break // it was stored elsewhere
+		}
 		if err != nil {
 			return "", err
 		}
