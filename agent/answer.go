@@ -52,8 +52,11 @@ func (r *run) failed(ctx context.Context, b built, res *llm.Response, err error)
 	if errors.Is(err, llm.ErrTooLong) && r.narrow(b) {
 		return true, nil
 	}
-	if res == nil || isEmpty(res.Message) {
+	if res == nil {
 		return false, err
+	}
+	if isEmpty(res.Message) {
+		return r.unsaid(ctx, res, err)
 	}
 	m := r.answer(res)
 	r.answered = true
@@ -73,6 +76,26 @@ func (r *run) failed(ctx context.Context, b built, res *llm.Response, err error)
 		stored = err
 	}
 	return due, stored
+}
+
+// unsaid is an answer that broke off before there was anything of it that can be
+// sent back: in its reasoning, or within its first call. What it used counts. The
+// same is asked again, three times in a row at most.
+func (r *run) unsaid(ctx context.Context, res *llm.Response, err error) (bool, error) {
+	if !res.Usage.IsZero() {
+		r.out.Usage = sum(r.out.Usage, res.Usage)
+		if stored := r.append(ctx, session.Usage{Model: r.a.Name, Used: res.Usage}); stored != nil {
+			return false, errors.Join(err, stored)
+		}
+	}
+	if ctx.Err() != nil || !errors.Is(err, llm.ErrBroken) {
+		return false, err
+	}
+	if r.cut++; r.cut > 3 {
+		return false, err
+	}
+	r.tell(Event{Kind: Piece, Piece: llm.Event{Kind: llm.Retrying, Err: err}})
+	return true, nil
 }
 
 // cutOff begins the note for the person behind an answer that is not whole.

@@ -335,6 +335,61 @@ func TestInterruptedAnswer(t *testing.T) {
 	})
 }
 
+// An answer that breaks off in its reasoning or within a call has nothing that
+// could be sent back: the same is asked again, a few times, and what was used
+// counts.
+func TestBrokenUnsaid(t *testing.T) {
+	long := call("write_file", `{"path":"a.txt","content":"`+strings.Repeat("many words ", 50)+`"}`)
+	for _, faults := range []int{1, 4} {
+		overWires(t, func(t *testing.T, wire string) {
+			r := newRig(t, wire, llmtest.Script{}, func(req *llm.Request) (llm.Response, error) {
+				if strings.Contains(texts(req), "tool: ") {
+					return say("Written.")
+				}
+				return say("", long)
+			}, nil)
+			for range faults {
+				r.server.Fail(llmtest.Fault{CutAfter: 8})
+			}
+			c := r.begin()
+			out, err := r.try(t.Context(), c, "Write.")
+			if faults > 3 {
+				if !errors.Is(err, llm.ErrBroken) || len(r.server.Requests()) != 4 {
+					t.Fatalf("%d requests: %v", len(r.server.Requests()), err)
+				}
+				return
+			}
+			if err != nil || out.Text != "Written." || r.get("a.txt") == "" || len(r.server.Requests()) != 3 {
+				t.Fatalf("%+v, %v", out, err)
+			}
+			if got := roles(c.State().Messages); got != "user assistant tool assistant" {
+				t.Fatal(got)
+			}
+			if first := len(c.State().Paid) - 2; wire == "messages" && (first != 1 || out.Usage.Prompt() != c.Spent().Usage.Prompt()) {
+				t.Fatalf("the answer that broke off is not paid: %+v", c.State().Paid)
+			}
+		})
+	}
+}
+
+// What was used by an answer that a person interrupts while it still thinks is
+// paid, and counted.
+func TestInterruptedThought(t *testing.T) {
+	r := newRig(t, "messages", llmtest.Script{Turns: []llmtest.Turn{{Thinking: strings.Repeat("let me see ", 50), Text: "Yes."}}}, nil, nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	r.server.Fail(llmtest.Fault{PauseAfter: 5, Pause: 3600e9})
+	c := r.begin()
+	out, err := c.Run(ctx, []llm.Part{{Text: "Think."}}, func(e agent.Event) {
+		if e.Kind == agent.Piece && e.Piece.Kind == llm.ThinkingDelta {
+			cancel()
+		}
+	})
+	if !errors.Is(err, context.Canceled) || out.Usage.Prompt() == 0 || c.Spent().Usage != out.Usage || r.resume(c.ID()).Spent().Usage != out.Usage {
+		t.Fatalf("%v: the run used %+v, the conversation %+v", err, out.Usage, c.Spent().Usage)
+	}
+}
+
 // A process that ended between a call and its result: the call is not run
 // again, and the model knows that it may have been done.
 func TestOutcomeUnknown(t *testing.T) {
