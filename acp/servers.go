@@ -2,6 +2,7 @@ package acp
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 
@@ -79,7 +80,11 @@ func (s *session) agent(ctx context.Context, tell func(string)) (*agent.Agent, e
 		return nil, err
 	}
 	for _, t := range troubles {
-		tell(fmt.Sprintf("%v. The agent works without it.", t))
+		left := "it"
+		if errors.Is(t, mcpclient.ErrPart) {
+			left = "the others"
+		}
+		tell(fmt.Sprintf("%v. The agent works without %s.", t, left))
 	}
 	more := func(a *agent.Agent) *agent.Agent {
 		return a.With(&hands{next: s.space.With(set), text: s.space.Text})

@@ -3,7 +3,6 @@ package mcpclient
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,8 +10,6 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
-
-	"github.com/stet-dev/stet/tool"
 )
 
 // client is a connection to a server.
@@ -22,6 +19,7 @@ type client struct {
 	session *mcp.ClientSession
 	process *process // nil: it was not started here
 	tools   []*remote
+	more    bool          // it has others, which were not asked for
 	stop    func()        // ends what a connection over HTTP still waits for
 	over    chan struct{} // closed when the connection has ended, and the process with it
 }
@@ -72,7 +70,7 @@ func connect(giveUp context.Context, c Config, s Server) (_ *client, err error) 
 // unready says why there is no connection.
 func unready(ctx context.Context, p *process, err error) error {
 	switch {
-	case ctx.Err() != nil:
+	case ctx.Err() != nil && context.Cause(ctx) != context.Canceled: // which close says too, after an error of its own
 		err = context.Cause(ctx)
 	case p != nil && p.cmd.Process == nil:
 		return fmt.Errorf("it did not start: %w", err)
@@ -82,7 +80,7 @@ func unready(ctx context.Context, p *process, err error) error {
 	return fmt.Errorf("%w%s", err, p.words())
 }
 
-// list asks for the server's tools.
+// list asks for the server's tools, as many as there may be.
 func (c *client) list(ctx context.Context) ([]*remote, error) {
 	if caps := c.session.InitializeResult().Capabilities; caps == nil || caps.Tools == nil {
 		return nil, nil
@@ -92,20 +90,10 @@ func (c *client) list(ctx context.Context) ([]*remote, error) {
 		if err != nil {
 			return nil, err
 		}
-		schema, err := json.Marshal(t.InputSchema)
-		if err != nil || t.InputSchema == nil {
-			schema = json.RawMessage(`{"type":"object"}`)
+		if c.more = len(out) == maxTools; c.more {
+			break // there may be no end of them
 		}
-		about := t.Description
-		if about == "" {
-			about = t.Title
-		}
-		r := &remote{client: c, name: t.Name, spec: tool.Spec{Description: about, Schema: schema, Destructive: true}}
-		if a := t.Annotations; a != nil {
-			r.spec.ReadOnly = a.ReadOnlyHint
-			r.spec.Destructive = !a.ReadOnlyHint && (a.DestructiveHint == nil || *a.DestructiveHint)
-		}
-		out = append(out, r)
+		out = append(out, &remote{client: c, name: t.Name, spec: specOf(t)})
 	}
 	return out, nil
 }

@@ -10,7 +10,7 @@
 // A tool is offered as "mcp__SERVER__TOOL". What it does is done outside: its
 // plans bear tool.Outside, and who runs them asks a person for each that its
 // server does not call read-only. The tools are those that the server had when it
-// was connected to.
+// was connected to, as far as a model can be told of them: not more than a hundred.
 //
 // Servers are offered no sampling, no roots and no elicitation: a server gets the
 // arguments of its calls, its directory and its environment, and nothing else.

@@ -72,7 +72,8 @@ func (g *Group) Ready() bool {
 }
 
 // Tools waits until the servers are connected, and returns their tools, and a
-// sentence on each that is not. The error is that of ctx.
+// sentence on each that is not, or of whose tools some are left out ([ErrPart]). The
+// error is that of ctx.
 func (g *Group) Tools(ctx context.Context) (*tool.Set, []error, error) {
 	select {
 	case <-g.done:
@@ -98,15 +99,20 @@ func (g *Group) Close() {
 	})
 }
 
-// collect puts the tools of all servers together. Of two with one name the later
-// one has a number.
+// collect puts the tools of all servers together, as many as there is room for.
+// Of two with one name the later one has a number.
 func (g *Group) collect() *tool.Set {
 	set := new(tool.Set)
+	left := room{maxTools, maxSpecs}
 	for _, c := range g.clients {
 		if c == nil {
 			continue
 		}
-		for _, t := range c.tools {
+		tools, err := left.take(c)
+		if err != nil {
+			g.troubles = append(g.troubles, err)
+		}
+		for _, t := range tools {
 			for n := 1; ; n++ {
 				t.spec.Name = nameOf(c.server.Name, t.name, n)
 				if set.Add(t) == nil {

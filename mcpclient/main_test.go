@@ -1,7 +1,9 @@
 package mcpclient
 
 import (
+	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -38,6 +40,22 @@ func TestMain(m *testing.M) {
 	case "mute":
 		_, err := io.Copy(io.Discard, os.Stdin)
 		exit(err)
+	case "muddled": // its tools are no tools
+		for in := bufio.NewScanner(os.Stdin); in.Scan(); {
+			var m struct {
+				ID     *int
+				Method string
+			}
+			if json.Unmarshal(in.Bytes(), &m) != nil || m.ID == nil {
+				continue
+			}
+			result := `{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"m","version":"1"}}`
+			if m.Method == "tools/list" {
+				result = `{"tools":[{"name":5}]}`
+			}
+			fmt.Printf("{\"jsonrpc\":\"2.0\",\"id\":%d,\"result\":%s}\n", *m.ID, result)
+		}
+		exit(nil)
 	case "broken":
 		exit(errors.New("no database at /nowhere"))
 	}
