@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/stet-dev/stet/freshness"
@@ -41,8 +42,8 @@ func (r *run) attached(ctx context.Context) (parts []llm.Part, known []observati
 		share := left / (len(chosen) - i) // what the first ones leave is the others'
 		text, seen, err := r.a.Files.Show(ctx, r.clientSession(), files[at], share*3)
 		size := r.a.counter.Count(text)
-		if err != nil || text == "" || size > left {
-			continue
+		if err != nil || text == "" || size > left || strings.Contains(text, reminderEnd) {
+			continue // what ends the reminder would stand in a person's place, and changed it would not be the file
 		}
 		left -= size
 		parts = append(parts, llm.Part{Kind: llm.Text, Text: reminderOpen + "The file as it is on disk now: " + text + reminderClose})

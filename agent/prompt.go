@@ -56,14 +56,15 @@ func (p Prompt) shown() (all []freshness.Observation) {
 // Around a reminder, which nobody said: the program tells the model.
 const (
 	reminderOpen  = "<reminder>\n"
-	reminderClose = "\n</reminder>"
+	reminderEnd   = "</reminder>"
+	reminderClose = "\n" + reminderEnd
 )
 
 // reminder is a part that tells the model something. Reminders stand in the
 // newest message and are stored with it, so that what was sent before stays as it
 // was, and a resume sends the same again. (CTX-5)
 func reminder(text string) llm.Part {
-	text = strings.ReplaceAll(text, "</reminder>", `<\/reminder>`)
+	text = strings.ReplaceAll(text, reminderEnd, `<\/reminder>`)
 	return llm.Part{Kind: llm.Text, Text: reminderOpen + strings.TrimRight(text, "\n") + reminderClose}
 }
 
