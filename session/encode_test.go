@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -152,6 +153,30 @@ func TestJSON(t *testing.T) {
 		t.Errorf("again: %v", err)
 	}
 
+	// What it has got since is added; where it has gone another way, that is said.
+	if err := h.Append(t.Context(), session.Title("later")); err != nil {
+		t.Fatal(err)
+	}
+	events, _, err = from.Events(t.Context(), h.ID(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if last, err := session.Restore(t.Context(), &to, id, events); err != nil || last != uint64(len(events)) {
+		t.Errorf("%d, %v", last, err)
+	}
+	stored, _, err = to.Events(t.Context(), id, 0)
+	if d := cmp.Diff(events, stored); err != nil || d != "" {
+		t.Error(err, d)
+	}
+	if _, err := session.Restore(t.Context(), &to, id, read); !errors.Is(err, session.ErrImported) {
+		t.Errorf("an older one: %v", err)
+	}
+	other := slices.Clone(events)
+	other[len(other)-1].Body = session.Title("otherwise")
+	if _, err := session.Restore(t.Context(), &to, id, other); err == nil || errors.Is(err, session.ErrImported) {
+		t.Errorf("another one: %v", err)
+	}
+
 	// Damage, and an end that breaks off.
 	lines := strings.SplitAfter(out.String(), "\n")
 	lines[3] = "{\n"
@@ -163,6 +188,11 @@ func TestJSON(t *testing.T) {
 	var third session.Memory
 	if last, err := session.Restore(t.Context(), &third, id, read); err != nil || last != 5 {
 		t.Errorf("%d, %v", last, err)
+	}
+	for _, odd := range []string{`x\u001b[2J`, `a\nb`, "ü", strings.Repeat("x", 129)} { // which would be shown
+		if id, _, _, err := session.ReadJSON(strings.NewReader(`{"stet_session":"` + odd + `"}` + "\n")); err == nil || errors.Is(err, session.ErrExport) {
+			t.Errorf("%q, %v", id, err)
+		}
 	}
 	for _, s := range []string{"", "{}", "notes\n", `{"type":"user"}`} {
 		if _, _, _, err := session.ReadJSON(strings.NewReader(s)); !errors.Is(err, session.ErrExport) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"time"
 )
 
@@ -44,6 +45,9 @@ func WriteJSON(w io.Writer, id string, events []Event) error {
 	return out.Flush()
 }
 
+// plainID is what an ID from elsewhere may be: it is shown as it is.
+var plainID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,128}$`)
+
 // ErrExport says that what was read is no export of a session.
 var ErrExport = errors.New("not an exported session")
 
@@ -55,6 +59,9 @@ func ReadJSON(r io.Reader) (id string, events []Event, damaged []Damage, err err
 	var head exported
 	if json.Unmarshal(first, &head) != nil || head.Session == "" {
 		return "", nil, nil, ErrExport
+	}
+	if !plainID.MatchString(head.Session) {
+		return "", nil, nil, fmt.Errorf("%q is no ID of a session", head.Session)
 	}
 	last := uint64(0)
 	for err == nil {

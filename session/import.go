@@ -89,7 +89,8 @@ func begun(messages []llm.Message, or time.Time) time.Time {
 
 // Restore stores a session that was exported, under its own ID, and returns the
 // number of its last event. Events that are missing are replaced by a note, so
-// that the others keep their numbers.
+// that the others keep their numbers. Of a session that is there what it has not
+// got yet is added; ErrImported says that it has got all.
 func Restore(ctx context.Context, store Store, id string, events []Event) (uint64, error) {
 	b := Batch{Session: id}
 	most := 2*uint64(len(events)) + 1000
@@ -102,13 +103,52 @@ func Restore(ctx context.Context, store Store, id string, events []Event) (uint6
 		}
 		b.Events = append(b.Events, e)
 	}
-	if err := store.Append(ctx, b); err != nil {
-		if errors.Is(err, ErrStale) {
-			return 0, fmt.Errorf("session %s: %w", id, ErrImported)
-		}
+	err := store.Append(ctx, b)
+	if errors.Is(err, ErrStale) {
+		err = goOn(ctx, store, b)
+	}
+	if err != nil {
 		return 0, err
 	}
 	return uint64(len(b.Events)), nil
+}
+
+// goOn stores what a session that is there has not got yet.
+func goOn(ctx context.Context, store Store, b Batch) error {
+	have, damaged, err := store.Events(ctx, b.Session, 0)
+	if err != nil {
+		return err
+	}
+	if len(damaged) > 0 {
+		return fmt.Errorf("session %s: %w, and damaged", b.Session, ErrImported)
+	}
+	events, err := b.Prepared(time.Now())
+	if err != nil {
+		return err
+	}
+	for i := range min(len(have), len(events)) {
+		same, err := alike(have[i], events[i])
+		if err != nil {
+			return err
+		}
+		if !same {
+			return fmt.Errorf("session %s is there already, and has gone another way from event %d", b.Session, i+1)
+		}
+	}
+	if len(events) <= len(have) {
+		return fmt.Errorf("session %s: %w", b.Session, ErrImported)
+	}
+	return store.Append(ctx, Batch{Session: b.Session, After: uint64(len(have)), Events: events[len(have):]})
+}
+
+// alike reports whether two events are the same one.
+func alike(a, b Event) (bool, error) {
+	first, err := Encode(a.Body)
+	if err != nil {
+		return false, err
+	}
+	second, err := Encode(b.Body)
+	return a.Time.Equal(b.Time) && a.Kind() == b.Kind() && string(first) == string(second), err
 }
 
 func missing(before int, at time.Time) Event {

@@ -22,7 +22,8 @@ func (p *program) sessionsImportCommand() *cobra.Command {
 		Short: "Bring in sessions of other agents, and exported ones",
 		Long: `Bring in sessions: those of other agents in whatever format "stet savings" reads, and
 those that "stet sessions export" wrote as json. PATH is a file or a directory of
-them. What was brought in before is not brought in again. The files stay as they are.`,
+them. What was brought in before is not brought in again; what an exported one has got
+since is added. The files stay as they are.`,
 		Example: `stet sessions import ~/.claude/projects
 stet sessions import session.jsonl --json`,
 		Args: nArgs(1, -1, "a file or a directory"),
