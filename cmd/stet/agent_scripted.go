@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"net/http"
+	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/stet-dev/stet/agent"
@@ -33,6 +35,9 @@ func playModel() (llm.Model, func(), error) {
 	}, nil
 }
 
+// demoLine is the line as a summary names it.
+var demoLine = regexp.MustCompile(`This line is version ([0-9]{1,6})\.`)
+
 // play is the scripted model: at every prompt it looks at the workspace, makes
 // or reads a file of its own, changes a line in it, and says what it did. What
 // it says follows from the request alone.
@@ -45,6 +50,10 @@ func play(req *llm.Request) (llm.Response, error) {
 			case m.Role == llm.User && p.Kind == llm.Text && !agent.IsReminder(p):
 				prompts++
 				calls = 0
+				if said := demoLine.FindStringSubmatch(p.Text); said != nil && agent.IsSummary(p) {
+					prompts, _ = strconv.Atoi(said[1]) // only digits are found
+					wrote = true
+				}
 			case p.Kind == llm.ToolCall:
 				calls++
 				wrote = wrote || p.Name == "write_file"
@@ -61,7 +70,7 @@ func play(req *llm.Request) (llm.Response, error) {
 		return say("I have no tools here.")
 	}
 	if last := req.Messages[len(req.Messages)-1]; last.Role == llm.User && strings.Contains(last.Parts[len(last.Parts)-1].Text, agent.SummaryAsked) {
-		return say("The person is trying the scripted model. It lists the workspace, and works on " + demoNotes + ", a file of its own, in which the second line is changed at every prompt. Nothing is left to do.")
+		return say("The person is trying the scripted model. It lists the workspace, and works on " + demoNotes + ", a file of its own, in which the second line is changed at every prompt: " + fmt.Sprintf("This line is version %d.", prompts-1) + " Nothing is left to do.")
 	}
 	path := fmt.Sprintf(`{"path":%q}`, demoNotes)
 	from, to := fmt.Sprintf("This line is version %d.", max(prompts-1, 1)), fmt.Sprintf("This line is version %d.", prompts)
