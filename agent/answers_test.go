@@ -493,6 +493,37 @@ func TestGoesOnElsewhere(t *testing.T) {
 	}
 }
 
+// Another process compacts the session: this one is told, and goes on where the
+// session goes on; what was spent is counted once.
+func TestCompactedElsewhere(t *testing.T) {
+	r := newRig(t, "messages", llmtest.Script{}, func(req *llm.Request) (llm.Response, error) {
+		if asksForSummary(req) {
+			return say("Numbers.")
+		}
+		return say(strings.Repeat("Yes, so it is. ", 50))
+	}, nil)
+	a := r.begin()
+	r.run(a, "One.")
+	b := r.resume(a.ID())
+	if err := b.Compact(t.Context(), "", nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.try(t.Context(), a, "Two."); !errors.Is(err, session.ErrStale) {
+		t.Fatal(err)
+	}
+	r.events = nil
+	r.run(a, "Two.")
+	if moved := r.told(agent.Compacted); a.ID() != b.ID() || len(moved) != 1 || moved[0].To != b.ID() {
+		t.Fatalf("%s goes on, not %s: %+v", b.ID(), a.ID(), moved)
+	}
+	if got, want := a.Spent(), r.resume(a.ID()).Spent(); got != want || len(r.list()) != 2 {
+		t.Fatalf("%+v is spent, %+v by the store; %d sessions", got, want, len(r.list()))
+	}
+	if r.in("Numbers.") != 1 || r.in("One.") != 0 || r.in("Two.") != 1 {
+		t.Fatal(texts(r.sent()))
+	}
+}
+
 // What the model has said and done is not lost where somebody else goes on with
 // the session meanwhile, or compacts it: a fork has it.
 func TestKeptInAFork(t *testing.T) {

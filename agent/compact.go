@@ -44,6 +44,9 @@ func (c *Conversation) Compact(ctx context.Context, focus string, each func(Even
 	}
 	defer c.leave()
 	r := &run{Conversation: c, each: each}
+	if _, err := r.follow(ctx); err != nil {
+		return err
+	}
 	if err := r.settle(ctx); err != nil {
 		return err
 	}

@@ -74,6 +74,24 @@ func (a *Agent) Resume(ctx context.Context, id string) (*Conversation, error) {
 	return c, nil
 }
 
+// follow goes on in the session that goes on, where another process has compacted
+// this one. It reports whether it had to.
+func (c *Conversation) follow(ctx context.Context) (bool, error) {
+	next := c.State().Next
+	if next == "" {
+		return false, nil
+	}
+	there, err := c.a.Resume(ctx, next)
+	if err != nil {
+		return false, err
+	}
+	c.mu.Lock()
+	c.ses, c.client, c.before = there.ses, there.client, there.before
+	c.mu.Unlock()
+	c.restore()
+	return true, nil
+}
+
 // lookBack learns what the sessions before the compactions say: the first of
 // them names the client session, and all were paid for.
 func (c *Conversation) lookBack(ctx context.Context, st session.State) error {

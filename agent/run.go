@@ -56,6 +56,13 @@ func (c *Conversation) Run(ctx context.Context, said []llm.Part, each func(Event
 
 // work is the loop: ask, do what the answer asks for, ask again.
 func (r *run) work(ctx context.Context, said []llm.Part) error {
+	moved, err := r.follow(ctx)
+	if err != nil {
+		return err
+	}
+	if moved {
+		r.tell(Event{Kind: Compacted, To: r.ID(), Fill: r.Fill()})
+	}
 	if err := r.settle(ctx); err != nil {
 		return err
 	}
