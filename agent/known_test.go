@@ -97,6 +97,38 @@ func TestOrderAfterCompaction(t *testing.T) {
 	}
 }
 
+// What a compaction does not attach is not in view any more: who writes it whole does
+// not know all of it, in another process too. What it attaches is known. (CTX-4)
+func TestNotAttachedIsNotKnown(t *testing.T) {
+	for _, again := range []bool{false, true} {
+		var script []func(*llm.Request) (llm.Response, error)
+		for i := range 7 {
+			script = append(script, says("", call("read_file", fmt.Sprintf(`{"path":"%d.txt"}`, i))))
+		}
+		script = append(script, says("Read."), says("Files were read."),
+			says("", call("write_file", `{"path":"0.txt","content":"new\n"}`)), says("", call("write_file", `{"path":"6.txt","content":"new\n"}`)))
+		r := newRig(t, "messages", llmtest.Script{}, turns(script...), nil)
+		for i := range 7 {
+			r.put(fmt.Sprintf("%d.txt", i), fmt.Sprintf("file %d\n", i))
+		}
+		c := r.begin()
+		r.run(c, "Read.")
+		if err := c.Compact(t.Context(), "", nil); err != nil {
+			t.Fatal(err)
+		}
+		if again {
+			r.again()
+			c = r.resume(c.ID())
+		}
+		person := new(noted)
+		r.asks.Approver = person
+		r.run(c, "Write.")
+		if asked := person.asked; len(asked) != 2 || !slices.Equal(asked[0].Notes, []tool.Note{tool.PartRead}) || len(asked[1].Notes) != 0 {
+			t.Fatalf("again %v: %+v", again, asked)
+		}
+	}
+}
+
 // That the disk was looked at, and nothing was new, is known from then on, and not
 // stored.
 func TestLooksAreNotStored(t *testing.T) {
