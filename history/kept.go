@@ -21,7 +21,7 @@ func chunks(s *dialect.Section) []chunk {
 	var out []chunk
 	first, from := s.First, 0
 	for i, line := range s.Lines {
-		if !strings.HasPrefix(line, mark) {
+		if !strings.HasPrefix(line, mark) || !ended(line) {
 			continue
 		}
 		if own := stubs(line); len(own) > 0 && own[0].first == first+i-from && names(own[0].path, s.Path) {
@@ -30,6 +30,13 @@ func chunks(s *dialect.Section) []chunk {
 		}
 	}
 	return append(out, chunk{first, s.Lines[from:]})
+}
+
+// ended reports whether a line that begins as standing writes it ends so too.
+func ended(line string) bool {
+	body, ok := strings.CutSuffix(line, "]")
+	_, behind, _ := strings.Cut(body, askAgain)
+	return ok && behind == ""
 }
 
 // names reports whether a line of ours says name of the file at path; "" is an

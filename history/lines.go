@@ -158,7 +158,7 @@ func (w wording) standing(path string, lines span, total int, pieces []piece, fi
 		}
 	}
 	if first {
-		b.WriteString(". Ask again for the full text.")
+		b.WriteString(askAgain)
 	}
 	b.WriteString("]")
 	return b.String()
@@ -175,10 +175,12 @@ func inPlace(pieces []piece) bool {
 }
 
 // What stands between the lines that are in view and where they are: in the
-// same file, or in another too.
+// same file, or in another too. And what the first line of a result ends with,
+// but for its bracket.
 const (
 	unchangedMark = " unchanged: "
 	sameMark      = " the same: "
+	askAgain      = ". Ask again for the full text."
 )
 
 // stub is a line of ours found in a text.
