@@ -6,8 +6,7 @@ import "strings"
 // header that begins with 📄, or lines that begin with "123→" (TRIM-5, the
 // second way). Numbered lines alone do not tell their file.
 func (t *Table) ByContent(text string) (Result, bool) {
-	a := Action{Op: Read}
-	in := &reading{action: &a, row: &row{}, text: text}
+	in := &reading{action: Action{Op: Read}, row: &row{}, text: text}
 	if out, ok := readSections(in); ok {
 		return out.sane(), true
 	}

@@ -77,11 +77,15 @@ func (a args) number(name string) (int, bool) {
 // reports whether s is an object and nothing else; of what the values hold it
 // checks the nesting only.
 func object(s string) (args, bool) {
+	return make(args, 0, 8).members(s) // small enough to be inlined: a caller that keeps none has them on its stack
+}
+
+// members is object, with the members behind those that out has.
+func (out args) members(s string) (args, bool) {
 	i := space(s, 0)
 	if i >= len(s) || s[i] != '{' {
 		return nil, false
 	}
-	out := make(args, 0, 8)
 	for i = space(s, i+1); ; i = space(s, i+1) {
 		if i >= len(s) {
 			return nil, false

@@ -89,8 +89,10 @@ func finalOf(s string) Final {
 
 // numberedLines is what a run of lines with ascending numbers holds.
 type numberedLines struct {
+	sep   string // between number and text
 	first int
 	lines []string
+	next  int  // the number that the line behind the run must have
 	size  int  // bytes of the run, line ends included
 	open  bool // the last line has no line end
 	clip  bool // a line was cut off by the tool
@@ -140,56 +142,80 @@ func separator(s string) string {
 // readNumbered reads lines of the form number, separator, text for as long as
 // the numbers follow each other.
 func readNumbered(s, sep string) (numberedLines, bool) {
-	var r numberedLines
-	if sep == "" {
-		return r, false
+	r := numberedLines{sep: sep}
+	r.read(s, nil)
+	r.end(s)
+	return r, len(r.lines) > 0
+}
+
+// read reads the run that s begins with. The lines take the place behind room
+// that its capacity leaves; nil makes enough for all lines of s.
+func (r *numberedLines) read(s string, room []string) {
+	if r.sep == "" {
+		return
 	}
-	bare := strings.TrimRight(sep, " ")
-	for want := 0; r.size < len(s); want++ {
-		line, end := s[r.size:], len(s)
-		if i := strings.IndexByte(line, '\n'); i >= 0 {
-			line, end = line[:i], r.size+i+1
+	bare := strings.TrimRight(r.sep, " ")
+	for r.size < len(s) {
+		n, i := number(s[r.size:])
+		if i == 0 || len(r.lines) > 0 && n != r.next {
+			return
 		}
-		n, i := number(line)
-		if i == 0 || want > 0 && n != want {
-			break
+		text, end := s[r.size+i:], len(s)
+		if j := strings.IndexByte(text, '\n'); j >= 0 {
+			end = r.size + i + j + 1
+			text = text[:j]
 		}
-		text := line[i:]
 		switch {
-		case strings.HasPrefix(text, sep):
-			text = text[len(sep):]
+		case strings.HasPrefix(text, r.sep):
+			text = text[len(r.sep):]
 		case text == bare, text == bare+"\r":
 			text = text[len(bare):]
-		case text == "" && sep == "\t" && want > 0 && end == len(s): // white space at the end was dropped
 		default:
-			i = 0
+			return
 		}
-		if i == 0 {
-			break
+		if len(r.lines) == 0 {
+			if r.first = n; room == nil {
+				room = make([]string, 0, strings.Count(s[r.size:], "\n")+1)
+			}
+			r.lines = room[len(room):]
 		}
-		if want == 0 {
-			r.first, want = n, n
-			r.lines = make([]string, 0, strings.Count(s[r.size:], "\n")+1)
-		}
-		r.clip = r.clip || clipped(text)
-		r.lines = append(r.lines, text)
-		r.open = end == len(s) && s[end-1] != '\n'
-		r.size = end
+		r.add(n, text, end, s)
 	}
-	if r.first == 0 && len(r.lines) > 0 {
+}
+
+// add takes up line n, which ends at an offset of s.
+func (r *numberedLines) add(n int, text string, end int, s string) {
+	r.lines = append(r.lines, text)
+	r.clip = r.clip || clipped(text)
+	r.open = end == len(s) && s[end-1] != '\n'
+	r.next, r.size = n+1, end
+}
+
+// end completes a run that was read, now that it is known that nothing follows
+// s: white space at its end may have been dropped, and with it the separator of
+// the last line.
+func (r *numberedLines) end(s string) {
+	if len(r.lines) == 0 {
+		return
+	}
+	if rest := s[r.size:]; r.sep == "\t" {
+		if n, i := number(rest); i > 0 && n == r.next && (rest[i:] == "" || rest[i:] == "\n") {
+			r.add(n, "", len(s), s)
+		}
+	}
+	if r.first == 0 {
 		r.first = 1 // asked for offset 0, some count from 0
 	}
-	return r, len(r.lines) > 0
 }
 
 // clipMarks are how tools end a line that they cut off.
 var clipMarks = []string{"[truncated]", "[line truncated]", "(line truncated to 2000 chars)", "[truncated line]"}
 
 // clipped reports whether the tool cut the line off. Only long lines are.
-func clipped(line string) bool {
-	if len(line) < 1000 {
-		return false
-	}
+func clipped(line string) bool { return len(line) >= 1000 && marksCut(line) }
+
+// marksCut reports whether a long line ends as tools end one that they cut off.
+func marksCut(line string) bool {
 	tail := strings.TrimRight(line[len(line)-40:], "\r ")
 	for _, m := range clipMarks {
 		if strings.HasSuffix(tail, m) {
@@ -201,7 +227,7 @@ func clipped(line string) bool {
 
 func anyClipped(lines []string) bool {
 	for _, l := range lines {
-		if len(l) >= 1000 && clipped(l) {
+		if clipped(l) {
 			return true
 		}
 	}

@@ -33,7 +33,7 @@ type effects struct {
 // lineEffects are those of the action's command line, which is parsed once.
 func (a *Action) lineEffects() effects {
 	if a.effects == nil {
-		file, err := syntax.NewParser().Parse(strings.NewReader(a.Command), "")
+		file, err := parseShell(a.Command)
 		a.effects = &effects{changes: err != nil || changes(file), quiet: err == nil && len(a.Command) <= maxQuiet && quiet(file)}
 	}
 	return *a.effects

@@ -39,7 +39,7 @@ const maxQuiet = 20_000
 
 // quietLine reports whether no command of a command line prints files.
 func quietLine(command string) bool {
-	file, err := syntax.NewParser().Parse(strings.NewReader(command), "")
+	file, err := parseShell(command)
 	return err == nil && len(command) <= maxQuiet && quiet(file)
 }
 

@@ -7,7 +7,7 @@ import (
 
 // reading is a result about to be read.
 type reading struct {
-	action *Action
+	action Action
 	row    *row
 	text   string
 }
@@ -87,7 +87,7 @@ func (t *Table) Result(a Action, text string, isError bool) Result {
 			a.pulls = r.commandLine(Action{Row: a.Row}, a.Command, "").pulls
 		}
 	}
-	in := &reading{action: &a, row: r, text: text}
+	in := &reading{action: a, row: r, text: text}
 	if n := toolHead(text); n > 0 && len(r.Command) == 0 {
 		in.text = text[n:]
 		return in.result(isError).behind(n).sane()

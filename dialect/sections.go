@@ -1,6 +1,9 @@
 package dialect
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 const (
 	fileMark    = "📄 "
@@ -41,49 +44,75 @@ func readSections(in *reading) (Result, bool) {
 			return Result{Sections: []Section{s}}, true
 		}
 	}
-	var starts []int
-	for at := 0; at < len(text) && len(starts) < 1000; {
-		if marked(text[at:]) {
-			starts = append(starts, at)
-		}
-		i := strings.IndexByte(text[at:], '\n')
-		if i < 0 {
-			break
-		}
-		at += i + 1
-	}
-	if len(starts) == 0 || starts[0] > 4096 {
+	heads := sectionHeads(text)
+	if len(heads) == 0 || heads[0].at > 4096 {
 		return Result{}, false
 	}
-	if first := text[starts[0]:]; len(starts) == 1 && (strings.HasPrefix(first, failMark) || strings.HasPrefix(first, ownMark)) {
+	before, first := text[:heads[0].at], text[heads[0].at:]
+	if len(heads) == 1 && (strings.HasPrefix(first, failMark) || strings.HasPrefix(first, ownMark)) {
 		return Result{}, false
 	}
 	targets := in.action.Targets
-	out := Result{Failed: true}
-	for k, start := range starts {
+	out := Result{Failed: true, Sections: make([]Section, 0, len(heads))}
+	for k := range heads {
 		end := len(text)
-		if k+1 < len(starts) {
-			end = starts[k+1]
+		if k+1 < len(heads) {
+			end = heads[k+1].at
 		}
-		s := fileSection(text, start, end)
-		if !s.name(targets, k, len(starts)) {
+		s := heads[k].section(text, end)
+		if !s.name(targets, k, len(heads)) {
 			return Result{}, len(targets) > 1 // cannot be told apart
 		}
 		out.Failed = out.Failed && s.Failed
 		out.Sections = append(out.Sections, s)
 	}
-	if head := strings.TrimSpace(text[:starts[0]]); strings.HasPrefix(head, "Error:") {
-		out.Sections = append([]Section{{End: starts[0], Failed: true}}, out.Sections...)
+	if head := strings.TrimSpace(before); strings.HasPrefix(head, "Error:") {
+		out.Sections = append([]Section{{End: len(before), Failed: true}}, out.Sections...)
 		out.Sections[0].Path, _, _ = strings.Cut(strings.TrimPrefix(head, "Error:"), "\n")
 	}
 	if len(out.Sections) == 1 {
 		s := &out.Sections[0]
-		s.Beside = besides(text[:starts[0]], s.Beside)
+		s.Beside = besides(before, s.Beside)
 		if len(targets) < 2 {
 			out.Unchanged, s.Start = s.Unchanged, 0
 		}
 	}
 	return out, true
+}
+
+// sectionHead is where the section of a file begins in a text, and the numbered
+// lines below its first line.
+type sectionHead struct {
+	at    int
+	lines numberedLines
+}
+
+// sectionHeads finds the sections of a text, 1000 at most. Their lines, which
+// hold no mark, are read on the way.
+func sectionHeads(text string) []sectionHead {
+	var heads []sectionHead
+	var room []string // for the lines of all sections
+	for at := 0; at < len(text) && len(heads) < 1000; {
+		start, head := at, marked(text[at:])
+		i := strings.IndexByte(text[at:], '\n')
+		if at += i + 1; i < 0 {
+			at = len(text)
+		}
+		if !head {
+			continue
+		}
+		h := sectionHead{at: start}
+		if strings.HasPrefix(text[start:], fileMark) {
+			h.lines.sep = separator(text[at:])
+			h.lines.read(text[at:], room)
+			if at += h.lines.size; h.lines.size > 0 {
+				room = h.lines.lines
+				h.lines.lines = slices.Clip(room)
+			}
+		}
+		heads = append(heads, h)
+	}
+	return heads
 }
 
 // name gives the section the path of the target that it shows: the one of its
@@ -103,10 +132,11 @@ func (s *Section) name(targets []Target, k, n int) bool {
 	return true
 }
 
-// fileSection reads one section. Its path is the one in its header.
-func fileSection(text string, start, end int) Section {
-	s := Section{Start: start, End: end}
-	body := text[start:end]
+// section reads the section, which ends at an offset of text. Its path is the one
+// in its first line.
+func (h *sectionHead) section(text string, end int) Section {
+	s := Section{Start: h.at, End: end}
+	body := text[h.at:end]
 	_, size, _ := strings.Cut(body, " ")
 	head, rest, _ := strings.Cut(size, "\n")
 	s.Path = strings.TrimSpace(head)
@@ -144,8 +174,8 @@ func fileSection(text string, start, end int) Section {
 		return s
 	}
 	s.Said = s.Total
-	n, ok := readNumbered(rest, separator(rest))
-	if !ok {
+	n := &h.lines
+	if n.end(rest); len(n.lines) == 0 {
 		rest = strings.TrimSpace(rest)
 		s.Failed = strings.HasPrefix(rest, "Error:")
 		s.Unchanged = unchanged(rest)

@@ -2,6 +2,7 @@ package dialect
 
 import (
 	"strings"
+	"sync"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -19,7 +20,7 @@ func shellReads(command string) []pull {
 	if !readers[word] || len(command) > 2000 || strings.ContainsAny(command, "`<") {
 		return nil
 	}
-	file, err := syntax.NewParser().Parse(strings.NewReader(command), "")
+	file, err := parseShell(command)
 	if err != nil {
 		return nil
 	}
@@ -33,6 +34,16 @@ func shellReads(command string) []pull {
 		return nil
 	}
 	return p.pulls
+}
+
+// parsers are used again: one is dear to make.
+var parsers = sync.Pool{New: func() any { return syntax.NewParser() }}
+
+// parseShell parses a command line.
+func parseShell(command string) (*syntax.File, error) {
+	p := parsers.Get().(*syntax.Parser)
+	defer parsers.Put(p)
+	return p.Parse(strings.NewReader(command), "")
 }
 
 // shellPlan gathers what the commands of a command line print.
