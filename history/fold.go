@@ -43,17 +43,18 @@ type call struct {
 // calls are the calls of one id. Most agents use an id once; some begin anew
 // in each turn, or give two calls of a turn the same.
 type calls struct {
-	uses    int    // calls of this id so far
-	message int    // that made the newest of them
-	open    []call // of that message, not answered yet, in order; the last one stays
-	first   [1]call
+	uses    int     // calls of this id so far
+	message int     // that made the newest of them
+	open    []*call // of that message, not answered yet, in order; the last one stays
+	first   call
+	room    [1]*call // for open: most ids are used once
 }
 
 // fact is what the result of a recognised call says.
 type fact struct {
 	message, part int
 	turn          int // of the model, counted from 1
-	call          call
+	call          *call
 	text          string
 	seen          int       // bytes of the conversation up to here
 	when          time.Time // of the message; where it has none, the latest before it
@@ -149,24 +150,26 @@ func (f *Fold) message(m *llm.Message, when time.Time) {
 func (f *Fold) called(c call) {
 	cs := f.calls[c.id]
 	if cs == nil {
-		cs = &calls{message: f.n}
-		cs.open = cs.first[:0]
+		cs = &calls{message: f.n, first: c}
+		cs.open = append(cs.room[:0], &cs.first)
 		f.calls[c.id] = cs
-	}
-	if cs.message != f.n {
-		cs.message, cs.open = f.n, cs.open[:0]
+	} else {
+		if cs.message != f.n {
+			cs.message, cs.open = f.n, cs.open[:0]
+		}
+		again := c
+		cs.open = append(cs.open, &again)
 	}
 	if cs.uses++; cs.uses == 2 {
 		f.ledger.unname(c.id)
 	}
-	cs.open = append(cs.open, c)
 }
 
 // answered returns the call that a result of this id answers.
-func (f *Fold) answered(id string) (call, bool) {
+func (f *Fold) answered(id string) (*call, bool) {
 	cs := f.calls[id]
 	if cs == nil {
-		return call{id: id}, false
+		return &call{id: id}, false
 	}
 	c := cs.open[0]
 	if len(cs.open) > 1 {
