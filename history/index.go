@@ -3,24 +3,34 @@ package history
 import (
 	"hash/maphash"
 	"iter"
+	"slices"
 )
 
 // lineIndex tells where in texts a line stands.
 type lineIndex struct {
-	seed  maphash.Seed
-	slots []slot // an open hash table
-	used  int
-	older [][]linePlace // by text and line: the place before it of the same line
+	seed     maphash.Seed
+	slots    []slot      // an open hash table of the lines
+	newest   []linePlace // by line: where it stands last
+	mentions [][]mention // by text and index of a line there
+	room     []mention   // for the texts to come
 }
 
 // linePlace is a line of a text: indexes, that of the text plus 1. The zero
 // value is none.
 type linePlace struct{ text, line int32 }
 
-// slot is the newest place of a line. The zero value is free.
+// slot is a line: its hash, and its index in newest plus 1. The zero value is
+// free.
 type slot struct {
 	hash uint32
-	linePlace
+	line int32
+}
+
+// mention is a place where a line stands: its index in newest plus 1, and the
+// place before. The zero value is a line that is not looked for.
+type mention struct {
+	line  int32
+	older linePlace
 }
 
 // minIndexed is how many bytes a line must have to be looked for. Shorter ones
@@ -29,23 +39,61 @@ const minIndexed = 6
 
 // add indexes the texts that are not in the index yet.
 func (x *lineIndex) add(texts []text) {
-	for len(x.older) < len(texts) {
-		lines := texts[len(x.older)].lines
-		older := make([]linePlace, len(lines))
-		x.older = append(x.older, older)
+	for len(x.mentions) < len(texts) {
+		lines := texts[len(x.mentions)].lines
+		x.mentions = append(x.mentions, x.take(len(lines)))
 		x.grow(len(lines))
+		of := x.mentions[len(x.mentions)-1]
+		var behind linePlace // what followed the line before when it stood above
 		for i, line := range lines {
 			if len(line) < minIndexed {
+				behind.line++
 				continue
 			}
-			h := x.hash(line)
-			s := x.slot(texts, line, h)
-			if s.text == 0 {
-				x.used++
+			id := x.at(texts, behind, line)
+			if id == 0 {
+				id = x.id(texts, line)
 			}
-			older[i], *s = s.linePlace, slot{h, linePlace{int32(len(x.older)), int32(i)}}
+			here := &x.newest[id-1]
+			of[i] = mention{id, *here}
+			behind = linePlace{here.text, here.line + 1}
+			*here = linePlace{int32(len(x.mentions)), int32(i)}
 		}
 	}
+}
+
+// take returns n mentions.
+func (x *lineIndex) take(n int) []mention {
+	if n > len(x.room) {
+		x.room = make([]mention, max(n, 512))
+	}
+	out := x.room[:n:n]
+	x.room = x.room[n:]
+	return out
+}
+
+// at returns the index of line in newest plus 1 if that is what stands at p; else
+// 0.
+func (x *lineIndex) at(texts []text, p linePlace, line string) int32 {
+	if p.text == 0 {
+		return 0
+	}
+	if lines := texts[p.text-1].lines; int(p.line) < len(lines) && lines[p.line] == line {
+		return x.mentions[p.text-1][p.line].line
+	}
+	return 0
+}
+
+// id returns the index of line in newest plus 1. A line that is not there yet
+// takes the next place.
+func (x *lineIndex) id(texts []text, line string) int32 {
+	h := x.hash(line)
+	s := x.slot(texts, line, h)
+	if s.line == 0 {
+		x.newest = append(x.newest, linePlace{})
+		*s = slot{h, int32(len(x.newest))}
+	}
+	return s.line
 }
 
 // places yields the texts that a line of minIndexed bytes or more stands in, the
@@ -54,12 +102,15 @@ func (l *ledger) places(line string) iter.Seq2[int, int] {
 	return func(yield func(text, at int) bool) {
 		x := &l.index
 		x.add(l.texts)
-		if x.used == 0 {
+		if len(x.slots) == 0 {
 			return
 		}
-		p := x.slot(l.texts, line, x.hash(line)).linePlace
-		for p.text > 0 && yield(int(p.text-1), int(p.line)) {
-			p = x.older[p.text-1][p.line]
+		s := x.slot(l.texts, line, x.hash(line))
+		if s.line == 0 {
+			return
+		}
+		for p := x.newest[s.line-1]; p.text > 0 && yield(int(p.text-1), int(p.line)); {
+			p = x.mentions[p.text-1][p.line].older
 		}
 	}
 }
@@ -71,29 +122,36 @@ func (x *lineIndex) slot(texts []text, line string, h uint32) *slot {
 	mask := len(x.slots) - 1
 	for i := int(h) & mask; ; i = (i + 1) & mask {
 		s := &x.slots[i]
-		if s.text == 0 || s.hash == h && texts[s.text-1].lines[s.line] == line {
+		if s.line == 0 {
 			return s
+		}
+		if s.hash == h {
+			if p := x.newest[s.line-1]; texts[p.text-1].lines[p.line] == line {
+				return s
+			}
 		}
 	}
 }
 
 // grow makes room for n more lines: at most half of the slots are used.
 func (x *lineIndex) grow(n int) {
-	if 2*(x.used+n) <= len(x.slots) && len(x.slots) > 0 {
+	n += len(x.newest)
+	if 2*n <= len(x.slots) && len(x.slots) > 0 {
 		return
 	}
 	size := 64
-	for size < 3*(x.used+n) {
+	for size < 3*n {
 		size *= 2
 	}
+	x.newest = slices.Grow(x.newest, size/2-len(x.newest))
 	old := x.slots
 	x.slots = make([]slot, size)
 	for _, s := range old {
-		if s.text == 0 {
+		if s.line == 0 {
 			continue
 		}
 		i := int(s.hash) & (size - 1)
-		for x.slots[i].text != 0 {
+		for x.slots[i].line != 0 {
 			i = (i + 1) & (size - 1)
 		}
 		x.slots[i] = s
