@@ -35,7 +35,7 @@ func (fa *fact) plain() bool {
 	if fa.call.action.Command == "" || fa.result.Failed {
 		return false
 	}
-	if own := stubs(fa.text); len(own) > 0 {
+	if own := fa.stubs(); len(own) > 0 {
 		return own[0].path == outputName
 	}
 	return !fa.ours && !slices.ContainsFunc(fa.result.Sections, numbered)
@@ -83,7 +83,7 @@ func linesIn(s string) []string {
 
 // admitRead decides on a read.
 func (f *Fold) admitRead(fa *fact) {
-	if own := stubs(fa.text); len(own) > 0 {
+	if own := fa.stubs(); len(own) > 0 {
 		f.decided(fa, own)
 		return
 	}

@@ -62,7 +62,7 @@ type fact struct {
 	reads         []read   // one per file shown; none for a failed result
 	points        []string // keys of the files that the agent's own stub says were read before
 	ours          bool     // the text is a line of ours already
-	marked        bool     // it holds what may be one
+	marked        bool     // it holds what may be one; else stubs finds none
 	normal        string   // text, in the normal form of an output that shows no file
 	prints        bool     // an output that may show text of files
 	bound         bool     // it has no place in the body: it cannot be shortened
@@ -97,6 +97,7 @@ func (f *Fold) Len() int { return f.n }
 // in them counts.
 func (f *Fold) Add(messages ...llm.Message) {
 	f.facts = slices.Grow(f.facts, len(messages)/2)
+	f.ledger.texts = slices.Grow(f.ledger.texts, len(messages)/2)
 	for i := range messages {
 		m := &messages[i]
 		when := m.Time
@@ -250,7 +251,8 @@ func (f *Fold) readsOf(fa *fact) []read {
 		}
 		return &out[i]
 	}
-	for _, s := range fa.result.Sections {
+	for i := range fa.result.Sections {
+		s := &fa.result.Sections[i]
 		if s.Failed {
 			continue
 		}
@@ -259,7 +261,11 @@ func (f *Fold) readsOf(fa *fact) []read {
 			continue
 		}
 		if r := add(s.Path); r != nil {
-			r.sections = append(r.sections, s)
+			if r.sections == nil {
+				r.sections = fa.result.Sections[i : i+1 : i+1]
+			} else {
+				r.sections = append(r.sections, *s)
+			}
 			r.size += s.End - s.Start
 		}
 	}

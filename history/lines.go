@@ -224,6 +224,14 @@ func stubs(text string) []stub {
 	}
 }
 
+// stubs finds them in the text of a fact.
+func (fa *fact) stubs() []stub {
+	if !fa.marked {
+		return nil
+	}
+	return stubs(fa.text)
+}
+
 // begins reports whether a line of ours may begin at an offset of a text: a line
 // begins there, or one in a JSON string.
 func begins(text string, at int) bool {

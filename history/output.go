@@ -19,7 +19,7 @@ func (f *Fold) admitOutput(fa *fact) {
 	l := f.ledger.file(outputs)
 	l.show(f.writer(fa), 1, linesIn(said(a)))
 	was := f.ledger.last[a.Command]
-	if len(stubs(fa.text)) > 0 { // what was decided once is not decided again
+	if len(fa.stubs()) > 0 { // what was decided once is not decided again
 		f.ledger.last[a.Command] = answer{short: true, normal: true}
 		for _, c := range chunks(&dialect.Section{First: 1, Lines: linesIn(fa.text)}) {
 			l.show(f.bearer(fa), c.first, c.lines)

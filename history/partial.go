@@ -84,6 +84,9 @@ func (w wording) shorter(text, name string, s *dialect.Section, total int, rows 
 		if 2*len(line) > rows[end]-rows[first] {
 			continue
 		}
+		if len(gone) == 0 {
+			b.Grow(s.End - s.Start - (rows[end] - rows[first]) + len(line) + len(escapedBreak)) // what else is left out makes it shorter
+		}
 		b.WriteString(text[at:rows[first]])
 		b.WriteString(line)
 		at = rows[end]

@@ -2,7 +2,6 @@ package history
 
 import (
 	"encoding/json"
-	"strconv"
 	"strings"
 
 	"github.com/stet-dev/stet/dialect"
@@ -99,8 +98,14 @@ func prefix(row, line string, n int) (ok, numbered bool) {
 	if head == "" {
 		return true, false
 	}
-	head = strings.TrimLeft(head, " L0")
-	var digits [20]byte
-	rest, ok := strings.CutPrefix(head, string(strconv.AppendInt(digits[:0], int64(n), 10)))
-	return ok && rest != "" && len(rest) <= 4 && (rest[0] < '0' || rest[0] > '9'), true
+	i, m := 0, 0
+	for i < len(head) && (head[i] == ' ' || head[i] == 'L' || head[i] == '0') {
+		i++
+	}
+	for i < len(head) && head[i] >= '0' && head[i] <= '9' && m <= n {
+		m = 10*m + int(head[i]-'0')
+		i++
+	}
+	separator := len(head) - i
+	return m == n && separator > 0 && separator <= 4, true
 }
