@@ -224,7 +224,7 @@ func valueEnd(s string, i int) int {
 		return -1
 	}
 	end := i
-	for end < len(s) && !strings.ContainsRune(",}] \n\t\r", rune(s[end])) {
+	for end < len(s) && s[end] != ',' && s[end] != '}' && s[end] != ']' && space(s, end) == end {
 		end++
 	}
 	if end == i {
