@@ -98,6 +98,7 @@ func (f *Fold) Len() int { return f.n }
 func (f *Fold) Add(messages ...llm.Message) {
 	f.facts = slices.Grow(f.facts, len(messages)/2)
 	f.ledger.texts = slices.Grow(f.ledger.texts, len(messages)/2)
+	f.ledger.index.expected += textBytes(messages) / bytesPerLine
 	for i := range messages {
 		m := &messages[i]
 		when := m.Time
@@ -118,6 +119,17 @@ func (f *Fold) Add(messages ...llm.Message) {
 		}
 		f.n++
 	}
+}
+
+// textBytes returns how many bytes of text messages hold.
+func textBytes(messages []llm.Message) int {
+	n := 0
+	for i := range messages {
+		for j := range messages[i].Parts {
+			n += len(messages[i].Parts[j].Text)
+		}
+	}
+	return n
 }
 
 func (f *Fold) message(m *llm.Message, when time.Time) {

@@ -13,6 +13,7 @@ type lineIndex struct {
 	newest   []linePlace // by line: where it stands last
 	mentions [][]mention // by text and index of a line there
 	room     []mention   // for the texts to come
+	expected int         // lines that there may be in all
 }
 
 // linePlace is a line of a text: indexes, that of the text plus 1. The zero
@@ -36,6 +37,10 @@ type mention struct {
 // minIndexed is how many bytes a line must have to be looked for. Shorter ones
 // are found beside their neighbours.
 const minIndexed = 6
+
+// bytesPerLine is how many bytes of text bring one line to the index, on the
+// high side: many lines stand in several texts.
+const bytesPerLine = 128
 
 // add indexes the texts that are not in the index yet.
 func (x *lineIndex) add(texts []text) {
@@ -133,14 +138,15 @@ func (x *lineIndex) slot(texts []text, line string, h uint32) *slot {
 	}
 }
 
-// grow makes room for n more lines: at most half of the slots are used.
+// grow makes room for n more lines, and for those that are expected: at most half
+// of the slots are used.
 func (x *lineIndex) grow(n int) {
 	n += len(x.newest)
 	if 2*n <= len(x.slots) && len(x.slots) > 0 {
 		return
 	}
 	size := 64
-	for size < 3*n {
+	for size < max(3*n, 2*x.expected) {
 		size *= 2
 	}
 	x.newest = slices.Grow(x.newest, size/2-len(x.newest))

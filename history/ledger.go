@@ -34,7 +34,11 @@ func newLedger() ledger {
 }
 
 // forget empties the ledger.
-func (l *ledger) forget() { *l = newLedger() }
+func (l *ledger) forget() {
+	lines := len(l.index.newest)
+	*l = newLedger()
+	l.index.expected = lines
+}
 
 // unname takes its name from what a call bears, whose id another one has now.
 func (l *ledger) unname(id string) {
