@@ -215,7 +215,7 @@ func (s *survey) decide(i int, fa *fact) {
 	case dialect.Shell, dialect.Agent:
 		s.outputs++
 		a, spent := &fa.call.action, again || may && s.spent(fa)
-		if may && spent {
+		if may && spent && len(fa.text) > worth { // else no line is worth making
 			fa.leave(s.f.engine.words.again(a), Command)
 		}
 		if a.Op == dialect.Agent && args && spent {
