@@ -45,7 +45,7 @@ func readSections(in *reading) (Result, bool) {
 		}
 	}
 	heads := sectionHeads(text)
-	if len(heads) == 0 || heads[0].at > 4096 {
+	if len(heads) == 0 {
 		return Result{}, false
 	}
 	before, first := text[:heads[0].at], text[heads[0].at:]
@@ -87,12 +87,13 @@ type sectionHead struct {
 	lines numberedLines
 }
 
-// sectionHeads finds the sections of a text, 1000 at most. Their lines, which
-// hold no mark, are read on the way.
+// sectionHeads finds the sections of a text, 1000 at most, where the first one
+// begins in its first 4096 bytes. Their lines, which hold no mark, are read on the
+// way.
 func sectionHeads(text string) []sectionHead {
 	var heads []sectionHead
 	var room []string // for the lines of all sections
-	for at := 0; at < len(text) && len(heads) < 1000; {
+	for at := 0; at < len(text) && len(heads) < 1000 && (len(heads) > 0 || at <= 4096); {
 		start, head := at, marked(text[at:])
 		i := strings.IndexByte(text[at:], '\n')
 		if at += i + 1; i < 0 {
