@@ -38,8 +38,8 @@ type mention struct {
 // are found beside their neighbours.
 const minIndexed = 6
 
-// bytesPerLine is how many bytes of text bring one line to the index, on the
-// high side: many lines stand in several texts.
+// bytesPerLine is how many bytes of text bring one line to the index: in recorded
+// sessions 70 to 250, since many lines stand in several texts.
 const bytesPerLine = 128
 
 // add indexes the texts that are not in the index yet.
