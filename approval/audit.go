@@ -171,7 +171,7 @@ func (r *run) suspect(code tool.Code) (what string, begun *suspension) {
 
 // Apply does what somebody wants who needs nobody's leave, a person who undoes
 // writes, or policy: it is not decided about, nor asked for, but recorded like
-// any write, with by for who it was ("person anna", "policy"). A plan that is
+// any write, with by for who it was ("person desk", "policy"). A plan that is
 // done, or whose file has changed, writes nothing: see tool.Plan.
 func (h *Handler) Apply(ctx context.Context, c tool.Call, p *tool.Plan, by string) (tool.Result, error) {
 	r := &run{h: h, c: c, decision: "approved", by: by}

@@ -17,9 +17,9 @@ func TestGrantAnswersOpenQuestions(t *testing.T) {
 		covered map[string]bool
 		how     string
 	}{
-		{approval.Answer{Verdict: approval.ForSession, By: "anna"}, map[string]bool{"b.txt": true, "c.go": true}, "approved for the session"},
-		{approval.Answer{Verdict: approval.ForPattern, Pattern: "*.txt", By: "anna"}, map[string]bool{"b.txt": true}, "approved for *.txt"},
-		{approval.Answer{Verdict: approval.Approve, By: "anna"}, map[string]bool{}, "approved"},
+		{approval.Answer{Verdict: approval.ForSession, By: "desk"}, map[string]bool{"b.txt": true, "c.go": true}, "approved for the session"},
+		{approval.Answer{Verdict: approval.ForPattern, Pattern: "*.txt", By: "desk"}, map[string]bool{"b.txt": true}, "approved for *.txt"},
+		{approval.Answer{Verdict: approval.Approve, By: "desk"}, map[string]bool{}, "approved"},
 	} {
 		t.Run(string(test.answer.Verdict), func(t *testing.T) {
 			h := newHouse(t)
@@ -44,7 +44,7 @@ func TestGrantAnswersOpenQuestions(t *testing.T) {
 				t.Fatalf("open are %d", len(open))
 			}
 			for range test.covered { // before the one that was answered
-				if e, err := sub.Next(t.Context()); err != nil || e.Closed == nil || e.Closed.ID == asked.ID || e.Closed.By != "anna" {
+				if e, err := sub.Next(t.Context()); err != nil || e.Closed == nil || e.Closed.ID == asked.ID || e.Closed.By != "desk" {
 					t.Errorf("event %+v, %v", e, err)
 				}
 			}
@@ -66,7 +66,7 @@ func TestGrantAnswersOpenQuestions(t *testing.T) {
 				h.has("b.txt", "x")
 				done, err := h.trail.Entries(t.Context(), record.TrailQuery{Session: "s", Kinds: []record.Kind{record.Outcome}})
 				if i := slices.IndexFunc(done, func(e record.Entry) bool { return e.Path == "b.txt" }); err != nil || i < 0 ||
-					done[i].Decision != test.how || done[i].By != "person anna" {
+					done[i].Decision != test.how || done[i].By != "person desk" {
 					t.Errorf("%v; the trail says %+v", err, done)
 				}
 			}

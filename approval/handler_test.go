@@ -23,7 +23,7 @@ func TestApprove(t *testing.T) {
 	if res := h.run(call("s", "get", "a.txt", "")); res.Text != "one\n" || res.CallID != "call_1" {
 		t.Errorf("%+v", res)
 	}
-	res, q := h.asked(call("s", "put", "a.txt", "two\n"), approval.Answer{Verdict: approval.Approve, By: "anna"})
+	res, q := h.asked(call("s", "put", "a.txt", "two\n"), approval.Answer{Verdict: approval.Approve, By: "desk"})
 	code(t, res, "")
 	h.has("a.txt", "two\n")
 	if q.Path != "a.txt" || q.Size != 4 || !strings.Contains(q.Diff, "-one\n+two\n") || !q.Write || q.Session != "s" ||
@@ -32,8 +32,8 @@ func TestApprove(t *testing.T) {
 	}
 	h.said("s",
 		"call get a.txt: allowed by policy default: ok",
-		"intent put a.txt: approved by person anna: ",
-		"outcome put a.txt: approved by person anna: ok")
+		"intent put a.txt: approved by person desk: ",
+		"outcome put a.txt: approved by person desk: ok")
 	writes, err := record.Writes(t.Context(), h.trail, "s", 0)
 	if err != nil || len(writes) != 1 || writes[0].Before != q.Before || writes[0].After != q.After || writes[0].Root != h.dir ||
 		writes[0].Open || writes[0].Bytes != 4 {
@@ -45,7 +45,7 @@ func TestApprove(t *testing.T) {
 func TestRefuse(t *testing.T) {
 	h := newHouse(t)
 	h.file("a.txt", "one\n", 0o644)
-	res, _ := h.asked(call("s", "put", "a.txt", "two"), approval.Answer{Verdict: approval.Reject, Words: "use tabs", By: "anna"})
+	res, _ := h.asked(call("s", "put", "a.txt", "two"), approval.Answer{Verdict: approval.Reject, Words: "use tabs", By: "desk"})
 	code(t, res, tool.UserRejected)
 	if !strings.HasPrefix(res.Text, "put USER_REJECTED") || !strings.Contains(res.Text, "use tabs") {
 		t.Errorf("the model reads %q", res.Text)
@@ -56,7 +56,7 @@ func TestRefuse(t *testing.T) {
 	code(t, res, tool.Cancelled)
 	h.has("a.txt", "one\n")
 	h.said("s",
-		"call put a.txt: rejected by person anna: user_rejected",
+		"call put a.txt: rejected by person desk: user_rejected",
 		"call put a.txt: rejected by person: user_rejected",
 		"call put a.txt: cancelled by person: cancelled")
 }
@@ -117,7 +117,7 @@ func TestGrants(t *testing.T) {
 	code(t, res, tool.UserRejected)
 	res, _ = h.asked(call("other", "put", "three.txt", "x"), approval.Answer{Verdict: approval.Reject})
 	code(t, res, tool.UserRejected)
-	res, _ = h.asked(call("s", "put", "c.go", "x"), approval.Answer{Verdict: approval.ForSession, By: "anna"})
+	res, _ = h.asked(call("s", "put", "c.go", "x"), approval.Answer{Verdict: approval.ForSession, By: "desk"})
 	code(t, res, "")
 	code(t, h.run(call("s", "put", "d.go", "x")), "")
 	h.said("s",
@@ -126,8 +126,8 @@ func TestGrants(t *testing.T) {
 		"intent put two.txt: allowed by policy grant *.txt: ",
 		"outcome put two.txt: allowed by policy grant *.txt: ok",
 		"call put c.go: rejected by person: user_rejected",
-		"intent put c.go: approved for the session by person anna: ",
-		"outcome put c.go: approved for the session by person anna: ok",
+		"intent put c.go: approved for the session by person desk: ",
+		"outcome put c.go: approved for the session by person desk: ok",
 		"intent put d.go: allowed by policy grant session: ",
 		"outcome put d.go: allowed by policy grant session: ok")
 	h.End("s")
@@ -525,7 +525,7 @@ func TestSuspicious(t *testing.T) {
 			h.End("s")
 			code(t, h.run(call("s", "put", "b", "x")), tool.PermissionDenied)
 			elsewhere := &approval.Handler{Tools: h.Tools, Journal: h.Journal}
-			if err := elsewhere.Resume(t.Context(), "s", "anna"); err != nil {
+			if err := elsewhere.Resume(t.Context(), "s", "desk"); err != nil {
 				t.Fatal(err)
 			}
 			code(t, h.run(call("s", "put", "b", "x")), "")

@@ -43,7 +43,7 @@ func TestFirstAnswerWins(t *testing.T) {
 		var won atomic.Int32
 		var winner atomic.Value
 		var wg sync.WaitGroup
-		for _, name := range []string{"anna", "ben", "cleo"} {
+		for _, name := range []string{"desk", "lab", "cleo"} {
 			wg.Go(func() {
 				err := q.Answer(e.Opened.ID, approval.Answer{Verdict: approval.Approve, Seal: "seal", By: name})
 				if err == nil {

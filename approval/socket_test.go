@@ -62,9 +62,9 @@ func TestSocket(t *testing.T) {
 	h.file("a.txt", "one\n", 0o644)
 	dial := serve(t, h.queue)
 	early := h.start(t.Context(), call("s", "put", "a.txt", "two\n"))
-	anna, ben := client(t, dial()), client(t, dial())
-	if anna.Root != "/home/me/project" {
-		t.Errorf("root %q", anna.Root)
+	desk, lab := client(t, dial()), client(t, dial())
+	if desk.Root != "/home/me/project" {
+		t.Errorf("root %q", desk.Root)
 	}
 	next := func(c *approval.Client) approval.Event {
 		t.Helper()
@@ -74,22 +74,22 @@ func TestSocket(t *testing.T) {
 		}
 		return e
 	}
-	q := next(anna).Opened
+	q := next(desk).Opened
 	if q == nil || q.Path != "a.txt" || !strings.Contains(q.Diff, "+two") || q.Content != nil || !q.Editable || !q.Grantable || q.Expires.IsZero() {
 		t.Fatalf("question %+v", q)
 	}
-	if other := next(ben).Opened; other == nil || other.ID != q.ID {
-		t.Fatalf("ben sees %+v", other)
+	if other := next(lab).Opened; other == nil || other.ID != q.ID {
+		t.Fatalf("lab sees %+v", other)
 	}
-	content, err := anna.Content(t.Context(), q.ID)
+	content, err := desk.Content(t.Context(), q.ID)
 	if err != nil || string(content) != "two\n" {
 		t.Errorf("content %q, %v", content, err)
 	}
-	if err := anna.Answer(t.Context(), q.ID, approval.Answer{Verdict: approval.ForPattern, Seal: q.Seal, Pattern: "*.go"}); err == nil ||
+	if err := desk.Answer(t.Context(), q.ID, approval.Answer{Verdict: approval.ForPattern, Seal: q.Seal, Pattern: "*.go"}); err == nil ||
 		!strings.Contains(err.Error(), "does not match") {
 		t.Errorf("a pattern of other files: %v", err)
 	}
-	err = anna.Answer(t.Context(), q.ID, approval.Answer{
+	err = desk.Answer(t.Context(), q.ID, approval.Answer{
 		Verdict: approval.Edit, Seal: q.Seal, Content: []byte("three\xff\n"), By: "the king", Relayed: true,
 	})
 	if err != nil {
@@ -97,33 +97,33 @@ func TestSocket(t *testing.T) {
 	}
 	code(t, h.wait(early), "")
 	h.has("a.txt", "three\xff\n")
-	for _, c := range []*approval.Client{anna, ben} {
+	for _, c := range []*approval.Client{desk, lab} {
 		if e := next(c).Closed; e == nil || e.ID != q.ID || e.How != "edit" || !strings.HasPrefix(e.By, "uid ") {
 			t.Errorf("closed: %+v", e)
 		}
 	}
-	err = ben.Answer(t.Context(), q.ID, approval.Answer{Verdict: approval.Reject})
+	err = lab.Answer(t.Context(), q.ID, approval.Answer{Verdict: approval.Reject})
 	if !errors.Is(err, approval.ErrAnswered) || !strings.Contains(err.Error(), "edited and approved by uid") {
-		t.Errorf("ben is late: %v", err)
+		t.Errorf("lab is late: %v", err)
 	}
-	if err := ben.Answer(t.Context(), "nonsense", approval.Answer{Verdict: approval.Reject}); !errors.Is(err, approval.ErrUnknown) {
+	if err := lab.Answer(t.Context(), "nonsense", approval.Answer{Verdict: approval.Reject}); !errors.Is(err, approval.ErrUnknown) {
 		t.Error(err)
 	}
 
 	// A client that goes away leaves the question to the others.
 	late := h.start(t.Context(), call("s", "put", "b.txt", "x"))
-	q = next(anna).Opened
-	if err := anna.Close(); err != nil {
+	q = next(desk).Opened
+	if err := desk.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := anna.Next(t.Context()); !errors.Is(err, approval.ErrClosed) {
+	if _, err := desk.Next(t.Context()); !errors.Is(err, approval.ErrClosed) {
 		t.Error(err)
 	}
-	if err := anna.Answer(t.Context(), q.ID, approval.Answer{Verdict: approval.Reject}); !errors.Is(err, approval.ErrClosed) {
+	if err := desk.Answer(t.Context(), q.ID, approval.Answer{Verdict: approval.Reject}); !errors.Is(err, approval.ErrClosed) {
 		t.Error(err)
 	}
-	next(ben)
-	if err := ben.Answer(t.Context(), q.ID, approval.Answer{Verdict: approval.Reject, Words: "not now"}); err != nil {
+	next(lab)
+	if err := lab.Answer(t.Context(), q.ID, approval.Answer{Verdict: approval.Reject, Words: "not now"}); err != nil {
 		t.Fatal(err)
 	}
 	res := h.wait(late)

@@ -52,7 +52,7 @@ func TestSuspendedAtOnce(t *testing.T) {
 			code(t, h.wait(writing), "")
 			refused("afterwards")
 			elsewhere := &approval.Handler{Journal: h.Journal}
-			if err := elsewhere.Resume(t.Context(), "s", "anna"); err != nil {
+			if err := elsewhere.Resume(t.Context(), "s", "desk"); err != nil {
 				t.Fatal(err)
 			}
 			code(t, h.run(call("s", "get", "r", "")), "")
@@ -91,7 +91,7 @@ func TestSuspensionNotRecorded(t *testing.T) {
 	code(t, h.run(call("s", "get", "../x", "")), tool.InvalidPath)
 	code(t, read(), tool.PermissionDenied)
 	elsewhere := &approval.Handler{Journal: &record.Journal{Trail: h.trail}}
-	if err := elsewhere.Resume(t.Context(), "s", "anna"); err != nil {
+	if err := elsewhere.Resume(t.Context(), "s", "desk"); err != nil {
 		t.Fatal(err)
 	}
 	code(t, read(), tool.PermissionDenied)
@@ -104,7 +104,7 @@ func TestSuspensionNotRecorded(t *testing.T) {
 	if err != nil || len(said) != 2 || said[1].Kind != record.Suspend {
 		t.Errorf("the trail says %+v, %v", said, err)
 	}
-	if err := elsewhere.Resume(t.Context(), "s", "anna"); err != nil {
+	if err := elsewhere.Resume(t.Context(), "s", "desk"); err != nil {
 		t.Fatal(err)
 	}
 	code(t, read(), "")

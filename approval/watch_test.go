@@ -42,7 +42,7 @@ func TestWatchAgain(t *testing.T) {
 				return
 			}
 			if e.Opened != nil { // one that is gone cannot be answered
-				_ = q.Answer(e.Opened.ID, approval.Answer{Verdict: approval.Approve, Seal: "s", By: "anna"})
+				_ = q.Answer(e.Opened.ID, approval.Answer{Verdict: approval.Approve, Seal: "s", By: "desk"})
 			}
 		}
 	})

@@ -75,7 +75,7 @@ func TestWith(t *testing.T) {
 	if code(t, res, tool.UserRejected); !q.Outside() || q.Path != "" || q.Diff == "" || !q.Write || !q.Grantable {
 		t.Errorf("%+v", q)
 	}
-	if res, _ := asked("send", approval.Answer{Verdict: approval.ForSession, By: "anna"}); res.Text != "done" {
+	if res, _ := asked("send", approval.Answer{Verdict: approval.ForSession, By: "desk"}); res.Text != "done" {
 		t.Errorf("%+v", res)
 	}
 	code(t, run("send"), "")
@@ -101,8 +101,8 @@ func TestWith(t *testing.T) {
 		}
 	}
 	want := []string{
-		"intent look  policy default", "intent send  person anna", "intent send  policy grant send",
-		"outcome look  policy default", "outcome send  person anna", "outcome send  policy grant send",
+		"intent look  policy default", "intent send  person desk", "intent send  policy grant send",
+		"outcome look  policy default", "outcome send  person desk", "outcome send  policy grant send",
 	}
 	if len(trail) != len(want) {
 		t.Fatalf("%q", trail)

@@ -39,7 +39,7 @@ func TestRefusalsAreRecorded(t *testing.T) {
 	bubble(t, Config{Journal: &record.Journal{Trail: trail}, Limits: Limits{Rate: 4, Content: 10}, Away: -1}, func(t *testing.T, h *Hub, _ *logged) {
 		defer h.config.Journal.Close()
 		host := rawHost(t, h, wire.CanCancel, wire.CanParts)
-		agent := join(t, h, "agent-anna")
+		agent := join(t, h, "agent-desk")
 		agent.hello(wire.Hello{Role: wire.Agent, Client: "editor 1", Session: "s", Capabilities: []string{wire.CanParts}})
 		call := func(id string, parts bool) {
 			agent.send(&wire.ToolCall{CallID: id, ToolName: "write_file", Arguments: json.RawMessage(`{"path":"a.txt"}`), PartsFollow: parts})
@@ -85,7 +85,7 @@ func TestRefusalsAreRecorded(t *testing.T) {
 			want[*wire.Error](wrong)
 		}
 		synctest.Wait()
-		const prefix = "gateway:w|gateway-agent-anna-s|editor 1 (token anna)|gateway-agent-anna-s/"
+		const prefix = "gateway:w|gateway-agent-desk-s|editor 1 (token desk)|gateway-agent-desk-s/"
 		wanted := []string{
 			prefix + "over time|write_file|a.txt|timeout|gateway|timeout",
 			prefix + "too large|write_file|a.txt|refused|gateway|file_too_large",

@@ -29,7 +29,7 @@ func TestReadAndWrite(t *testing.T) {
 	var asked approval.Question
 	approve(t, queue, func(q approval.Question) approval.Answer {
 		asked = q
-		return approval.Answer{Verdict: approval.Approve, By: "anna"}
+		return approval.Answer{Verdict: approval.Approve, By: "desk"}
 	})
 	if r := mustCall(t, agent, "write_file", `{"path":"a.txt","content":"two\n"}`); r.Failed() || !strings.Contains(r.Text, `"success":true`) {
 		t.Fatalf("%+v", r)
@@ -41,7 +41,7 @@ func TestReadAndWrite(t *testing.T) {
 		t.Errorf("%+v", asked)
 	}
 	out := b.outcomes(t)
-	if len(out) != 1 || out[0].By != "person anna" || out[0].Outcome != record.OK || out[0].Client != "tester 1" {
+	if len(out) != 1 || out[0].By != "person desk" || out[0].Outcome != record.OK || out[0].Client != "tester 1" {
 		t.Errorf("%+v", out)
 	}
 	if r := mustCall(t, agent, "read_file", `{"path":"none"}`); r.Code != tool.FileNotFound {

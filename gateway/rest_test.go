@@ -57,7 +57,7 @@ func TestPlainHTTP(t *testing.T) {
 	if status, _, text = ask("POST", tools+"write_file?call_id=w1", `{"path":"a.txt","content":"two\n"}`); status != 409 {
 		t.Error(status, text)
 	}
-	if err := queue.Answer(e.Opened.ID, approval.Answer{Verdict: approval.Approve, Seal: e.Opened.Seal, By: "anna"}); err != nil {
+	if err := queue.Answer(e.Opened.ID, approval.Answer{Verdict: approval.Approve, Seal: e.Opened.Seal, By: "desk"}); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 { // the answer may be lost on its way
@@ -74,7 +74,7 @@ func TestPlainHTTP(t *testing.T) {
 	if got := b.get(t, "a.txt"); got != "two\n" {
 		t.Errorf("%q", got)
 	}
-	if out := b.outcomes(t); len(out) != 1 || out[0].Outcome != record.OK || out[0].By != "person anna" {
+	if out := b.outcomes(t); len(out) != 1 || out[0].Outcome != record.OK || out[0].By != "person desk" {
 		t.Errorf("%+v", out)
 	}
 	for _, c := range []struct {

@@ -368,7 +368,7 @@ func TestDecisionsAreRecorded(t *testing.T) {
 	bubble(t, Config{Queue: queue, Journal: &record.Journal{Trail: trail}}, func(t *testing.T, h *Hub, _ *logged) {
 		defer h.config.Journal.Close()
 		host := rawHost(t, h, wire.CanCancel)
-		person := join(t, h, "person-anna")
+		person := join(t, h, "person-desk")
 		person.hello(wire.Hello{Role: wire.Person})
 		ask := func(id string, clock time.Time) *wire.Approval {
 			begin(ctx, h.Caller("w"), tool.Call{Name: "write_file"})
@@ -394,7 +394,7 @@ func TestDecisionsAreRecorded(t *testing.T) {
 		}
 		want[*wire.Approval](person)
 		a := want[*wire.Approval](host)
-		if a.ID != "1" || a.Answer == nil || a.Answer.By != "anna" || a.Answer.Seal != "seal" {
+		if a.ID != "1" || a.Answer == nil || a.Answer.By != "desk" || a.Answer.Seal != "seal" {
 			t.Errorf("%+v %+v", a, a.Answer)
 		}
 		ask("2", time.Now().Add(1000*time.Hour))
@@ -417,7 +417,7 @@ func TestDecisionsAreRecorded(t *testing.T) {
 		if err != nil || len(all) != 2 {
 			t.Fatalf("%+v %v", all, err)
 		}
-		if e := all[0]; e.By != "person anna" || e.Decision != "answer approve" || e.Path != "a.txt" || e.Root != "gateway:w" || e.Before != "b" {
+		if e := all[0]; e.By != "person desk" || e.Decision != "answer approve" || e.Path != "a.txt" || e.Root != "gateway:w" || e.Before != "b" {
 			t.Errorf("%+v", e)
 		}
 		if e := all[1]; e.By != "gateway" || e.Outcome != "timeout" {

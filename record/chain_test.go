@@ -13,12 +13,12 @@ func TestChainFormat(t *testing.T) {
 	at := time.UnixMicro(1700000000123456)
 	got := record.Chain(record.Link{}, []record.Entry{
 		{Time: at, Kind: record.Intent, Root: "/home/me/project", Session: "s1", Client: "c", CallID: "call_1", Tool: "write_file",
-			Path: "ä.go", Bytes: 12, After: "aa", Decision: "approved", By: "person anna", Flags: []string{"unread", "new"}},
+			Path: "ä.go", Bytes: 12, After: "aa", Decision: "approved", By: "person desk", Flags: []string{"unread", "new"}},
 		{Time: at, Kind: record.Outcome, Intent: 1, Outcome: record.OK},
 	})
 	for i, want := range []string{
-		"c0668a3f2b36d7b572650380483ecb65d8e44fc9004e7f93e2ca6a48790f2f86",
-		"6d5d27c3e210182ec02fe6ed4c599f4e131f794740bcea7874ecf2d98a42fa7a",
+		"a3154f69945a75edb73ff6ffe67533101012695820ee9cc6a33f9bcb29a46e64",
+		"f12fff99b17e79f981f7998334e11f9cf30c3d806b96b734858a7ad6ae50b78f",
 	} {
 		if got[i].Hash != want {
 			t.Errorf("entry %d: %s, want %s", i+1, got[i].Hash, want)

@@ -47,7 +47,7 @@ type Entry struct {
 	After   string `json:"after,omitempty"`  // content hash after a write
 
 	Decision string   `json:"decision,omitempty"` // "allowed", "approved", "edited", "rejected", …
-	By       string   `json:"by,omitempty"`       // what or who decided: "policy default", "person anna"
+	By       string   `json:"by,omitempty"`       // what or who decided: "policy default", "person desk"
 	Outcome  string   `json:"outcome,omitempty"`  // OK, Broke, or a code; "" with Intent
 	Flags    []string `json:"flags,omitempty"`
 

@@ -276,11 +276,11 @@ func TestAnsweredElsewhere(t *testing.T) {
 	second := question()
 	second.Path, second.Seal = "other.go", "another seal"
 	next := ask(t.Context(), &q, second)
-	if err := q.Answer(q.Open()[0].ID, approval.Answer{Verdict: approval.Reject, By: "ben"}); err != nil {
+	if err := q.Answer(q.Open()[0].ID, approval.Answer{Verdict: approval.Reject, By: "lab"}); err != nil {
 		t.Fatal(err)
 	}
 	first.wait(t)
-	p.expect("no longer open: rejected by ben")
+	p.expect("no longer open: rejected by lab")
 	p.types("a") // meant for the first
 	p.expect("write other.go")
 	p.expect(" >")

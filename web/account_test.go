@@ -138,7 +138,7 @@ func TestFilesAndUndo(t *testing.T) {
 		t.Errorf("writes %+v", f.Writes)
 	}
 	p.post("/api/undo", Undo{Writes: []uint64{2}}, http.StatusOK)
-	if len(undone) != 1 || undone[0].Path != "a.txt" || by != "anna" {
+	if len(undone) != 1 || undone[0].Path != "a.txt" || by != "desk" {
 		t.Errorf("undone %+v by %s", undone, by)
 	}
 	p.post("/api/undo", Undo{Session: "t"}, http.StatusOK)
@@ -158,13 +158,13 @@ func TestFilesAndUndo(t *testing.T) {
 func TestAudit(t *testing.T) {
 	h, _ := newHouse(t)
 	h.log(t,
-		record.Entry{Kind: record.Call, Session: "s", Path: "a", Outcome: record.OK, By: "person anna", Decision: "approved"},
+		record.Entry{Kind: record.Call, Session: "s", Path: "a", Outcome: record.OK, By: "person desk", Decision: "approved"},
 		record.Entry{Kind: record.Suspend, Session: "bad", Outcome: record.OK, Flags: []string{"suspicious"}},
 		record.Entry{Kind: record.Intent, Session: "s", Path: "a"},
 	)
 	p := h.enter(t, "A")
 	all := get[[]record.Entry](p, "/api/audit")
-	if len(all) != 3 || all[0].Seq != 3 || all[2].By != "person anna" {
+	if len(all) != 3 || all[0].Seq != 3 || all[2].By != "person desk" {
 		t.Errorf("entries %+v", all)
 	}
 	if all := get[[]record.Entry](p, "/api/audit?kind=suspend&kind=alarm&last=1"); len(all) != 1 || all[0].Session != "bad" {

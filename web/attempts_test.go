@@ -15,12 +15,12 @@ import (
 	"github.com/stet-dev/stet/approval"
 )
 
-// door is a handler without a network, to try tokens on. It lets anna in by "A".
+// door is a handler without a network, to try tokens on. It lets desk in by "A".
 func door() (h *Handler, refused *[]string) {
 	refused = new([]string)
 	return &Handler{
 		Queue:        new(approval.Queue),
-		Authenticate: func(token string) (string, bool) { return "anna", token == "A" },
+		Authenticate: func(token string) (string, bool) { return "desk", token == "A" },
 		Refused:      func(_ context.Context, address string) { *refused = append(*refused, address) },
 	}, refused
 }

@@ -39,7 +39,7 @@ func (p *people) who(token string) (string, bool) {
 
 func newHouse(t *testing.T) (*house, *people) {
 	t.Helper()
-	known := &people{by: map[string]string{"A": "anna", "B": "ben"}}
+	known := &people{by: map[string]string{"A": "desk", "B": "lab"}}
 	h := &house{}
 	h.Handler = &Handler{
 		Queue: new(approval.Queue), Authenticate: known.who, Hosts: []string{"box.example"},

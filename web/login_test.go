@@ -12,7 +12,7 @@ import (
 func TestLogin(t *testing.T) {
 	h, known := newHouse(t)
 	p := h.enter(t, "A")
-	if me := get[Me](p, "/api/me"); me.Person != "anna" {
+	if me := get[Me](p, "/api/me"); me.Person != "desk" {
 		t.Errorf("logged in as %q", me.Person)
 	}
 	if c := p.cookie; !c.HttpOnly || c.SameSite != http.SameSiteStrictMode || c.Path != "/api/" || !strings.HasPrefix(c.Name, "stet-") {

@@ -84,11 +84,11 @@ func TestAnswer(t *testing.T) {
 	if said := p.post(path, Answer{Verdict: "pattern", Seal: d.Seal, Pattern: "src/*"}, http.StatusBadRequest); !strings.Contains(said, "does not match") {
 		t.Errorf("a pattern that does not fit: %q", said)
 	}
-	p.post(path, map[string]any{"verdict": "pattern", "pattern": "docs/**", "seal": d.Seal, "by": "ben", "relayed": true}, http.StatusOK)
-	if a := <-answers; a.Verdict != approval.ForPattern || a.Pattern != "docs/**" || a.By != "anna" || a.Relayed {
+	p.post(path, map[string]any{"verdict": "pattern", "pattern": "docs/**", "seal": d.Seal, "by": "lab", "relayed": true}, http.StatusOK)
+	if a := <-answers; a.Verdict != approval.ForPattern || a.Pattern != "docs/**" || a.By != "desk" || a.Relayed {
 		t.Errorf("answer %+v", a)
 	}
-	if said := p.post(path, Answer{Verdict: "reject"}, http.StatusConflict); !strings.Contains(said, "approved by pattern by anna") {
+	if said := p.post(path, Answer{Verdict: "reject"}, http.StatusConflict); !strings.Contains(said, "approved by pattern by desk") {
 		t.Errorf("a second answer: %q", said)
 	}
 	p.post("/api/questions/nothing/answer", Answer{Verdict: "reject"}, http.StatusNotFound)
@@ -131,7 +131,7 @@ func TestAnswerEdited(t *testing.T) {
 	for _, text := range []string{"", "a\r\nb", "\ufeffx\n"} {
 		id, answers := h.ask(t, "s", "a.txt", "", "x\n")
 		p.post("/api/questions/"+id+"/answer", Answer{Verdict: "edit", Seal: "seal of x\n", Content: &text}, http.StatusOK)
-		if a := <-answers; a.Verdict != approval.Edit || string(a.Content) != text || a.By != "ben" {
+		if a := <-answers; a.Verdict != approval.Edit || string(a.Content) != text || a.By != "lab" {
 			t.Errorf("answer %+v, want %q", a, text)
 		}
 	}
@@ -141,8 +141,8 @@ func TestAnswerEdited(t *testing.T) {
 // comes later begins with what is open.
 func TestEvents(t *testing.T) {
 	h, _ := newHouse(t)
-	anna, ben := h.enter(t, "A"), h.enter(t, "B")
-	next := listen[QueueEvent](anna, "/api/events")
+	desk, lab := h.enter(t, "A"), h.enter(t, "B")
+	next := listen[QueueEvent](desk, "/api/events")
 	if e := next(); e.Open == nil || len(e.Open) != 0 {
 		t.Fatalf("first event %+v", e)
 	}
@@ -150,13 +150,13 @@ func TestEvents(t *testing.T) {
 	if e := next(); e.Opened == nil || e.Opened.ID != id || e.Opened.Action != "change" {
 		t.Fatalf("event %+v", e)
 	}
-	late := listen[QueueEvent](ben, "/api/events")
+	late := listen[QueueEvent](lab, "/api/events")
 	if e := late(); len(e.Open) != 1 || e.Open[0].ID != id {
 		t.Fatalf("first event %+v", e)
 	}
-	ben.post("/api/questions/"+id+"/answer", Answer{Verdict: "reject", Words: "no"}, http.StatusOK)
-	for name, next := range map[string]func() QueueEvent{"anna": next, "ben": late} {
-		if e := next(); e.Closed == nil || e.Closed.ID != id || e.Closed.By != "ben" || e.Closed.Text != "rejected by ben" {
+	lab.post("/api/questions/"+id+"/answer", Answer{Verdict: "reject", Words: "no"}, http.StatusOK)
+	for name, next := range map[string]func() QueueEvent{"desk": next, "lab": late} {
+		if e := next(); e.Closed == nil || e.Closed.ID != id || e.Closed.By != "lab" || e.Closed.Text != "rejected by lab" {
 			t.Errorf("%s: event %+v", name, e)
 		}
 	}

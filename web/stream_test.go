@@ -13,7 +13,7 @@ import (
 // what is open, how the others ended, nothing twice.
 func TestKilledConnection(t *testing.T) {
 	h, _ := newHouse(t)
-	p, ben := h.enter(t, "A"), h.enter(t, "B")
+	p, lab := h.enter(t, "A"), h.enter(t, "B")
 	next := listen[QueueEvent](p, "/api/events")
 	if e := next(); e.Open == nil || len(e.Open) != 0 || len(e.Ended) != 0 {
 		t.Fatalf("first event %+v", e)
@@ -26,7 +26,7 @@ func TestKilledConnection(t *testing.T) {
 	second, _ := h.ask(t, "s", "second.txt", "", "b\n")
 	third, _ := h.ask(t, "s", "third.txt", "", "c\n")
 	for _, id := range []string{first, second} {
-		ben.post("/api/questions/"+id+"/answer", Answer{Verdict: "reject"}, http.StatusOK)
+		lab.post("/api/questions/"+id+"/answer", Answer{Verdict: "reject"}, http.StatusOK)
 	}
 	next = listen[QueueEvent](p, "/api/events")
 	e := next()
@@ -37,10 +37,10 @@ func TestKilledConnection(t *testing.T) {
 	for _, c := range e.Ended {
 		ended = append(ended, c.Path+" "+c.Text)
 	}
-	if want := []string{"first.txt rejected by ben", "second.txt rejected by ben"}; !slices.Equal(ended, want) {
+	if want := []string{"first.txt rejected by lab", "second.txt rejected by lab"}; !slices.Equal(ended, want) {
 		t.Errorf("ended: %q, want %q", ended, want)
 	}
-	ben.post("/api/questions/"+third+"/answer", Answer{Verdict: "reject"}, http.StatusOK)
+	lab.post("/api/questions/"+third+"/answer", Answer{Verdict: "reject"}, http.StatusOK)
 	if e := next(); e.Closed == nil || e.Closed.ID != third {
 		t.Errorf("event %+v", e)
 	}

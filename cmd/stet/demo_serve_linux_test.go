@@ -20,38 +20,38 @@ func TestServeDemo(t *testing.T) {
 	}
 	h.env = append(h.env, "TMPDIR="+tmp)
 	s := h.serve(t, "--demo")
-	anna := login(t, s.base, s.person)
+	desk := login(t, s.base, s.person)
 
 	var sessions []web.Session
-	anna.get("/api/sessions", &sessions)
+	desk.get("/api/sessions", &sessions)
 	if len(sessions) != 2 {
 		t.Errorf("%d sessions", len(sessions))
 	}
 	var saved web.Savings
-	waitFor(t, func() bool { anna.get("/api/savings", &saved); return saved.Total.Requests == 11 })
+	waitFor(t, func() bool { desk.get("/api/savings", &saved); return saved.Total.Requests == 11 })
 	if saved.Total.TokensOff <= saved.Total.Tokens || saved.Total.USD <= 0 || saved.Total.Failed != 0 {
 		t.Errorf("%+v", saved.Total)
 	}
 	var files web.Files
-	anna.get("/api/files", &files)
+	desk.get("/api/files", &files)
 	if len(files.Writes) != 2 {
 		t.Errorf("%+v", files.Writes)
 	}
 	var verdict web.Verdict
-	anna.post("/api/audit/verify", web.Verify{}, &verdict)
+	desk.post("/api/audit/verify", web.Verify{}, &verdict)
 	if verdict.Broken != 0 || verdict.Entries < 4 {
 		t.Errorf("%+v", verdict)
 	}
 
-	q := anna.question("beds.py")
+	q := desk.question("beds.py")
 	if added := plus(q); q.Tool != "edit_file" || !strings.Contains(added, "MULCH_KEEPS = 0.25\n") {
 		t.Errorf("%+v", q)
 	}
-	anna.approve(q)
-	q = anna.question("WATER.md")
-	anna.post("/api/questions/"+q.ID+"/answer", web.Answer{Verdict: "reject", Words: "not now"}, nil)
-	anna.approve(anna.question("season.py"))
-	waitFor(t, func() bool { anna.get("/api/files", &files); return len(files.Writes) == 4 })
+	desk.approve(q)
+	q = desk.question("WATER.md")
+	desk.post("/api/questions/"+q.ID+"/answer", web.Answer{Verdict: "reject", Words: "not now"}, nil)
+	desk.approve(desk.question("season.py"))
+	waitFor(t, func() bool { desk.get("/api/files", &files); return len(files.Writes) == 4 })
 
 	if err := s.cmd.Process.Signal(syscall.SIGINT); err != nil {
 		t.Fatal(err)

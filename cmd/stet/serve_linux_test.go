@@ -51,7 +51,7 @@ func holds(t *testing.T, file, want string) {
 func TestServeMCPToUI(t *testing.T) {
 	h := newHome(t)
 	s := h.serve(t, "--root", h.tree)
-	anna := login(t, s.base, h.token(t, "anna", "person"))
+	desk := login(t, s.base, h.token(t, "desk", "person"))
 	client, err := newClient(nil).Connect(t.Context(), &mcp.StreamableClientTransport{
 		Endpoint: s.base + "/mcp", MaxRetries: -1, HTTPClient: &http.Client{Transport: bearer(s.agent)},
 	}, nil)
@@ -62,27 +62,27 @@ func TestServeMCPToUI(t *testing.T) {
 	call := apart(func() (string, error) {
 		return callTool(t.Context(), client, "write_file", `{"path":"b.txt","content":"new\n"}`)
 	})
-	q := anna.question("b.txt")
+	q := desk.question("b.txt")
 	if q.Tool != "write_file" || q.Action != "create" || plus(q) != "new\n" {
 		t.Errorf("%+v", q)
 	}
-	anna.approve(q)
+	desk.approve(q)
 	if r := <-call; r.err != nil || !strings.Contains(r.text, `"success":true`) {
 		t.Fatalf("%+v", r)
 	}
 	holds(t, filepath.Join(h.tree, "b.txt"), "new\n")
-	if out := h.run(t, "audit"); !strings.Contains(out, "write_file b.txt: ok (approved, by person anna)") {
+	if out := h.run(t, "audit"); !strings.Contains(out, "write_file b.txt: ok (approved, by person desk)") {
 		t.Errorf("the trail: %s", out)
 	}
 	h.verified(t, 1)
 
 	var files web.Files
-	waitFor(t, func() bool { anna.get("/api/files", &files); return len(files.Writes) == 1 })
-	undo := anna.undo(web.Undo{Writes: []uint64{files.Writes[0].Seq}})
-	if q = anna.question("b.txt"); q.Tool != "undo" || q.Action != "remove" || q.Client != "undo for anna" {
+	waitFor(t, func() bool { desk.get("/api/files", &files); return len(files.Writes) == 1 })
+	undo := desk.undo(web.Undo{Writes: []uint64{files.Writes[0].Seq}})
+	if q = desk.question("b.txt"); q.Tool != "undo" || q.Action != "remove" || q.Client != "undo for desk" {
 		t.Errorf("%+v", q)
 	}
-	anna.approve(q)
+	desk.approve(q)
 	if r := <-undo; r.err != nil || !strings.HasPrefix(r.text, "200") {
 		t.Fatalf("%+v", r)
 	}
@@ -90,7 +90,7 @@ func TestServeMCPToUI(t *testing.T) {
 		t.Errorf("the file is still there: %v", err)
 	}
 	var verdict web.Verdict
-	anna.post("/api/audit/verify", web.Verify{}, &verdict)
+	desk.post("/api/audit/verify", web.Verify{}, &verdict)
 	if verdict.Broken != 0 || verdict.Entries == 0 || len(verdict.Open) != 0 {
 		t.Errorf("%+v", verdict)
 	}
@@ -177,7 +177,7 @@ func TestServeShows(t *testing.T) {
 func TestServeRevoked(t *testing.T) {
 	h := newHome(t)
 	s := h.serve(t, "--root", h.tree)
-	anna := login(t, s.base, h.token(t, "anna", "person"))
+	desk := login(t, s.base, h.token(t, "desk", "person"))
 	builder := h.token(t, "builder", "agent")
 	asks := func(method, path, body string) int {
 		r, err := http.NewRequestWithContext(t.Context(), method, s.base+path, strings.NewReader(body))
@@ -193,7 +193,7 @@ func TestServeRevoked(t *testing.T) {
 		return res.StatusCode
 	}
 	requests := map[string]func() int{
-		"UI":      func() int { return anna.do(http.MethodGet, "/api/me", nil, nil).StatusCode },
+		"UI":      func() int { return desk.do(http.MethodGet, "/api/me", nil, nil).StatusCode },
 		"gateway": func() int { return asks(http.MethodPost, "/v1/sessions/s/tools/read_file", `{"path":"a.txt"}`) },
 		"proxy":   func() int { return asks(http.MethodGet, "/p/"+builder+"/metrics", "") },
 	}
@@ -202,7 +202,7 @@ func TestServeRevoked(t *testing.T) {
 			t.Errorf("%s: %d", name, got)
 		}
 	}
-	h.run(t, "token", "revoke", "anna")
+	h.run(t, "token", "revoke", "desk")
 	h.run(t, "token", "revoke", "builder")
 	requests["MCP"] = func() int { return asks(http.MethodPost, "/mcp", "{}") }
 	for name, ask := range requests {
@@ -369,11 +369,11 @@ func written(t *testing.T, p *page, call <-chan result, there *home, content str
 func TestServeHost(t *testing.T) {
 	h, there := newHome(t), newHome(t)
 	s := h.serve(t, "--root", h.tree)
-	anna := login(t, s.base, h.token(t, "anna", "person"))
+	desk := login(t, s.base, h.token(t, "desk", "person"))
 	there.hosting(t, s.base, h.token(t, "laptop", "host"))
-	written(t, anna, writes(t.Context(), agentAt(t, s.base, s.agent), "new\n"), there, "new\n")
+	written(t, desk, writes(t.Context(), agentAt(t, s.base, s.agent), "new\n"), there, "new\n")
 	for _, side := range []*home{h, there} {
-		waitFor(t, func() bool { return strings.Contains(side.run(t, "audit"), "by person anna") })
+		waitFor(t, func() bool { return strings.Contains(side.run(t, "audit"), "by person desk") })
 	}
 	there.verified(t, 1)
 	h.verified(t, 0)
@@ -388,21 +388,21 @@ func TestServeHost(t *testing.T) {
 func TestServeHostKilled(t *testing.T) {
 	h, there := newHome(t), newHome(t)
 	s := h.serve(t, "--root", h.tree)
-	anna := login(t, s.base, h.token(t, "anna", "person"))
+	desk := login(t, s.base, h.token(t, "desk", "person"))
 	laptop := h.token(t, "laptop", "host")
 	host := there.hosting(t, s.base, laptop)
 	a := agentAt(t, s.base, s.agent)
 	call := writes(t.Context(), a, "new\n")
-	q := anna.question("b.txt")
+	q := desk.question("b.txt")
 	host.kill()
 	there.hosting(t, s.base, laptop)
 	if r := <-call; r.err != nil || !strings.HasPrefix(r.text, string(tool.HostUnavailable)) {
 		t.Fatalf("%+v", r)
 	}
 	waitFor(t, func() bool {
-		return anna.do(http.MethodGet, "/api/questions/"+q.ID, nil, nil).StatusCode == http.StatusNotFound
+		return desk.do(http.MethodGet, "/api/questions/"+q.ID, nil, nil).StatusCode == http.StatusNotFound
 	})
-	res := anna.do(http.MethodPost, "/api/questions/"+q.ID+"/answer", web.Answer{Verdict: "approve", Seal: q.Seal}, nil)
+	res := desk.do(http.MethodPost, "/api/questions/"+q.ID+"/answer", web.Answer{Verdict: "approve", Seal: q.Seal}, nil)
 	if res.StatusCode == http.StatusOK {
 		t.Error("a question of a host that is gone was answered")
 	}
@@ -410,7 +410,7 @@ func TestServeHostKilled(t *testing.T) {
 		t.Errorf("it was written: %v", err)
 	}
 	there.verified(t, 0)
-	written(t, anna, writes(t.Context(), a, "newer\n"), there, "newer\n")
+	written(t, desk, writes(t.Context(), a, "newer\n"), there, "newer\n")
 	there.verified(t, 1)
 	h.verified(t, 0)
 }
@@ -423,11 +423,11 @@ func TestServeKilled(t *testing.T) {
 	s := h.serve(t, "--root", h.tree)
 	j.lead(s)
 	builder, laptop := h.token(t, "builder", "agent"), h.token(t, "laptop", "host")
-	anna := h.token(t, "anna", "person")
+	desk := h.token(t, "desk", "person")
 	host := there.hosting(t, j.url, laptop)
 	a := agentAt(t, j.url, builder)
 	call := writes(t.Context(), a, "new\n")
-	login(t, s.base, anna).question("b.txt")
+	login(t, s.base, desk).question("b.txt")
 	s.kill()
 	if out, err := h.stet("audit", "--verify").CombinedOutput(); err != nil {
 		t.Errorf("%v: %s", err, out)
@@ -443,7 +443,7 @@ func TestServeKilled(t *testing.T) {
 	if err := a.AwaitHost(waiting); err != nil {
 		t.Fatal(err)
 	}
-	written(t, login(t, s.base, anna), writes(t.Context(), a, "newer\n"), there, "newer\n")
+	written(t, login(t, s.base, desk), writes(t.Context(), a, "newer\n"), there, "newer\n")
 	there.verified(t, 1)
 	h.verified(t, 0)
 }

@@ -57,7 +57,7 @@ func ask(t *testing.T, method, url, body string, headers ...string) (int, string
 func TestServeMCPElsewhere(t *testing.T) {
 	h, there := newHome(t), newHome(t)
 	s := h.serve(t, "--root", h.tree, "--workspace", "here", "--rate", "0")
-	anna := login(t, s.base, h.token(t, "anna", "person"))
+	desk := login(t, s.base, h.token(t, "desk", "person"))
 	laptop := h.token(t, "laptop", "host")
 	host := there.hosting(t, s.base, laptop)
 	write(t, filepath.Join(there.tree, "there.txt"), "elsewhere\n")
@@ -95,11 +95,11 @@ func TestServeMCPElsewhere(t *testing.T) {
 	if id == "" {
 		t.Fatalf("a client that hears no progress waits: %+v", r.Content[0])
 	}
-	q := anna.question("b.txt")
+	q := desk.question("b.txt")
 	if plus(q) != "new\n" || !strings.Contains(q.Client, "(workspace there)") {
 		t.Errorf("%+v", q)
 	}
-	anna.approve(q)
+	desk.approve(q)
 	tells(client, "await_result", `{"id":"`+id+`"}`, `"success":true`)
 	holds(t, filepath.Join(there.tree, "b.txt"), "new\n")
 	there.verified(t, 1)
@@ -132,7 +132,7 @@ func TestServeMCPRefuses(t *testing.T) {
 		}
 		return strings.TrimSpace(string(out))
 	}()
-	person := h.token(t, "anna", "person")
+	person := h.token(t, "desk", "person")
 	const begin = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`
 	post := func(path, token string, headers ...string) (int, string) {
 		return ask(t, http.MethodPost, s.base+path, begin, append(headers,

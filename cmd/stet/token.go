@@ -34,7 +34,7 @@ stet token create laptop --scope host --workspace project
 stet token create builder --scope agent --expires 7d
 
 # For somebody who decides
-stet token create anna --scope person`,
+stet token create desk --scope person`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}

@@ -49,7 +49,7 @@ func FullEntry(session, path string, at time.Time) record.Entry {
 	return record.Entry{
 		Time: at, Kind: record.Call, Intent: 1 << 40, Root: "/home/me/project", Session: session, Client: "some-agent 1.2",
 		CallID: "call_1", Tool: "write_file", Path: path, Bytes: 1 << 33, Before: "b0", After: "a0",
-		Decision: "approved", By: "person anna", Outcome: "user_rejected", Flags: []string{"unread", "control"},
+		Decision: "approved", By: "person desk", Outcome: "user_rejected", Flags: []string{"unread", "control"},
 	}
 }
 

@@ -136,6 +136,6 @@ func TestServe(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.ask(t.Context())
-	fmt.Println(h.link("token-of-anna"))
+	fmt.Println(h.link("token-of-desk"))
 	<-t.Context().Done()
 }

@@ -81,9 +81,9 @@ func (h *house) control() http.Handler {
 		}
 		reply(w, nil, err)
 	})
-	m.HandleFunc("POST /answer", func(w http.ResponseWriter, r *http.Request) { // all that is open is rejected by ben
+	m.HandleFunc("POST /answer", func(w http.ResponseWriter, r *http.Request) { // all that is open is rejected by lab
 		for _, q := range h.queue.Open() {
-			if err := h.queue.Answer(q.ID, approval.Answer{Verdict: approval.Reject, By: "ben"}); err != nil {
+			if err := h.queue.Answer(q.ID, approval.Answer{Verdict: approval.Reject, By: "lab"}); err != nil {
 				reply(w, nil, err)
 				return
 			}

@@ -45,7 +45,7 @@ type house struct {
 const project = "/home/me/project"
 
 // tokens are those of two people.
-var tokens = map[string]string{"token-of-anna": "anna", "token-of-ben": "ben"}
+var tokens = map[string]string{"token-of-desk": "desk", "token-of-lab": "lab"}
 
 func newHouse(t *testing.T) *house {
 	t.Helper()

@@ -18,7 +18,7 @@ test('an agent reads and writes, and a person decides on the write', async () =>
   assert.equal(q.diff, '+two\n')
   assert.equal(q.client, 'tester (workspace project)')
   assert.equal(memory.files.get('a.txt'), 'one 日本 🌱 \u0000 \ud800\n', 'nothing is written before the answer')
-  await site.answer(q, 'approve', { by: 'anna' })
+  await site.answer(q, 'approve', { by: 'desk' })
   assert.equal((await write).success, true)
   assert.equal(memory.files.get('a.txt'), 'two\n')
   assert.deepEqual(waits, [true, false])

@@ -27,7 +27,7 @@ async function accessible(colorScheme, size, { house, enter, assert, axe }) {
   await page.goto(house.base)
   await page.getByLabel('Token').waitFor()
   await check('the login')
-  await page.goto(`${house.base}/#token=token-of-anna`)
+  await page.goto(`${house.base}/#token=token-of-desk`)
   await page.getByText('No agent waits for you.').waitFor()
   await check('nothing open')
   for (const name of ['Files', 'Audit']) {
@@ -80,7 +80,7 @@ export async function fits({ house, enter, assert }) {
   const first = await prepare(house, enter)
   await first.close()
   for (const size of [{}, phone]) {
-    const page = await enter('anna', size)
+    const page = await enter('desk', size)
     const check = async (what) => {
       const wider = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
       assert.ok(wider <= 0, `${what} is ${wider} px wider than the screen`)
@@ -144,7 +144,7 @@ export async function pictures({ house, enter, save }) {
   await first.close()
   for (const colorScheme of ['light', 'dark']) {
     for (const [kind, size] of [['', {}], ['phone-', phone]]) {
-      const page = await enter('anna', { colorScheme, reducedMotion: 'reduce', ...size })
+      const page = await enter('desk', { colorScheme, reducedMotion: 'reduce', ...size })
       const draw = async (view) => {
         const name = `${kind}${view}-${colorScheme}`
         const documents = documented.find((d) => d === name || (d === `phone-${colorScheme}` && name === `phone-approvals-${colorScheme}`))

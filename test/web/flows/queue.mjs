@@ -26,8 +26,8 @@ export async function approve({ house, enter, assert }) {
   const { text, code } = await result
   assert.equal(code, '', text)
   assert.equal(await house.read('hello.txt'), 'one\n2\n')
-  await done(page, 'approved by anna')
-  assert.ok((await house.trail()).some((e) => e.by === 'person anna' && e.decision === 'approved' && e.outcome === 'ok'))
+  await done(page, 'approved by desk')
+  assert.ok((await house.trail()).some((e) => e.by === 'person desk' && e.decision === 'approved' && e.outcome === 'ok'))
 }
 
 /** The person's words reach the agent, and nothing is written. (FILE-6) */
@@ -42,7 +42,7 @@ export async function reject({ house, enter, assert }) {
   assert.equal(code, 'user_rejected')
   assert.match(JSON.parse(text).error, /Put it below docs, "please" <now>/)
   assert.equal(await house.read('a.txt'), null)
-  await done(page, 'rejected by anna')
+  await done(page, 'rejected by desk')
 }
 
 /** Some of the changes are made, others are not. */
@@ -58,7 +58,7 @@ export async function hunks({ house, enter, assert }) {
   const { text, code } = await result
   assert.equal(code, '', text)
   assert.equal(await house.read('a.txt'), numbered(90, (i, line) => (i === 5 || i === 85 ? `${line} changed` : line)))
-  assert.ok((await house.trail()).some((e) => e.decision === 'edited' && e.by === 'person anna'))
+  assert.ok((await house.trail()).some((e) => e.decision === 'edited' && e.by === 'person desk'))
 }
 
 /** A person changes the text before it is written; every other byte stays, line ends too. */
@@ -74,7 +74,7 @@ export async function edit({ house, enter, assert }) {
   await button(page, 'Approve what I edited').click()
   assert.equal((await result).code, '')
   assert.equal(await house.read('a.txt'), 'first\r\nsecond\nthird and last')
-  await done(page, 'edited and approved by anna')
+  await done(page, 'edited and approved by desk')
 }
 
 /** What was edited is not lost by a slip. */
@@ -107,7 +107,7 @@ export async function pattern({ house, enter, assert }) {
   await page.getByRole('button', { name: 'Approve', exact: true }).click()
   assert.deepEqual([(await first).code, (await other).code], ['', ''])
   assert.equal((await write(house, 'docs/c.md', 'c\n')).code, '')
-  await done(page, 'approved by pattern by anna')
+  await done(page, 'approved by pattern by desk')
 }
 
 /** A pattern that does not fit is said, and the question stays. */
@@ -135,38 +135,38 @@ export async function session({ house, enter, assert }) {
 
 /** Two people look at one question: the first answer counts, and the other one sees whose it was. */
 export async function people({ house, enter, assert }) {
-  const [anna, ben] = [await enter('anna'), await enter('ben')]
+  const [desk, lab] = [await enter('desk'), await enter('lab')]
   const result = write(house, 'a.txt', 'a\n')
-  await Promise.all([ready(anna), ready(ben)])
-  await button(ben, /^Approve/).click()
+  await Promise.all([ready(desk), ready(lab)])
+  await button(lab, /^Approve/).click()
   assert.equal((await result).code, '')
-  await anna.getByText('No longer open: approved by ben').waitFor()
-  assert.equal(await button(anna, /^Approve/).count(), 0)
-  await anna.keyboard.press('a') // is no answer to anything
-  assert.ok((await house.trail()).some((e) => e.by === 'person ben' && e.outcome === 'ok'))
+  await desk.getByText('No longer open: approved by lab').waitFor()
+  assert.equal(await button(desk, /^Approve/).count(), 0)
+  await desk.keyboard.press('a') // is no answer to anything
+  assert.ok((await house.trail()).some((e) => e.by === 'person lab' && e.outcome === 'ok'))
 }
 
 /** The connection is lost, questions come and go meanwhile, and the page catches up. */
 export async function reconnect({ house, enter, assert }) {
-  const [anna, ben] = [await enter('anna'), await enter('ben')]
+  const [desk, lab] = [await enter('desk'), await enter('lab')]
   const first = write(house, 'a.txt', 'a\n')
-  await Promise.all([ready(anna), ready(ben)])
+  await Promise.all([ready(desk), ready(lab)])
   await house.down()
-  await anna.getByText('No connection to stet').waitFor()
+  await desk.getByText('No connection to stet').waitFor()
   const second = write(house, 'b.txt', 'b\n', 'session-2')
-  await button(anna, /^Approve/).click()
-  await anna.getByRole('alert').getByText('stet cannot be reached').waitFor()
+  await button(desk, /^Approve/).click()
+  await desk.getByRole('alert').getByText('stet cannot be reached').waitFor()
   await house.up()
-  await item(anna, 'b.txt').waitFor()
-  await anna.getByText('No connection to stet').waitFor({ state: 'detached' })
-  await ready(anna)
-  await button(anna, /^Approve/).click()
+  await item(desk, 'b.txt').waitFor()
+  await desk.getByText('No connection to stet').waitFor({ state: 'detached' })
+  await ready(desk)
+  await button(desk, /^Approve/).click()
   assert.equal((await first).code, '')
-  await item(anna, 'b.txt').click()
-  await ready(anna)
-  await button(anna, /^Approve/).click()
+  await item(desk, 'b.txt').click()
+  await ready(desk)
+  await button(desk, /^Approve/).click()
   assert.equal((await second).code, '')
-  await ben.getByText('No longer open').waitFor()
+  await lab.getByText('No longer open').waitFor()
 }
 
 /** What came and went while there was no connection is told afterwards, by whom too, and once. */
@@ -182,14 +182,14 @@ export async function missed({ house, enter, assert }) {
   write(house, 'c.txt', 'c\n', 'session-3').catch(() => {})
   await house.opened(1)
   await house.up()
-  await page.getByText('No longer open: rejected by ben').waitFor() // the one in view
+  await page.getByText('No longer open: rejected by lab').waitFor() // the one in view
   await item(page, 'c.txt').waitFor()
-  assert.deepEqual(await page.locator('.done li').allInnerTexts(), ['b.txt rejected by ben', 'a.txt rejected by ben'])
+  assert.deepEqual(await page.locator('.done li').allInnerTexts(), ['b.txt rejected by lab', 'a.txt rejected by lab'])
   assert.equal(await page.getByRole('region', { name: 'Open questions' }).getByRole('link').count(), 1)
   await page.reload() // a page that begins is told too
-  await page.getByText('No longer open: rejected by ben').waitFor()
+  await page.getByText('No longer open: rejected by lab').waitFor()
   await item(page, 'c.txt').waitFor()
-  assert.deepEqual(await page.locator('.done li').allInnerTexts(), ['b.txt rejected by ben', 'a.txt rejected by ben'])
+  assert.deepEqual(await page.locator('.done li').allInnerTexts(), ['b.txt rejected by lab', 'a.txt rejected by lab'])
 }
 
 /** A tool that is not stet's: its arguments are shown, as what they are, and no path is made up. */
@@ -234,7 +234,7 @@ export async function tabs({ house, enter, assert }) {
   for (const tab of all) await tab.bringToFront().then(() => ready(tab))
   await button(all[7], /^Approve/).click()
   assert.equal((await result).code, '')
-  for (const tab of all.slice(0, 7)) await tab.getByText('No longer open: approved by anna').waitFor()
+  for (const tab of all.slice(0, 7)) await tab.getByText('No longer open: approved by desk').waitFor()
   await first.close()
   write(house, 'b.txt', 'b\n').catch(() => {})
   for (const tab of all.slice(1)) await item(tab, 'b.txt').waitFor()
@@ -257,7 +257,7 @@ export async function late({ house, enter }) {
     await item(page, 'a.txt').waitFor()
     await route.fulfill({ response: answer })
   })
-  await page.goto(`${house.base}/#token=token-of-anna`)
+  await page.goto(`${house.base}/#token=token-of-desk`)
   await ready(page)
   await again // it has asked again
   await ready(page)
@@ -337,7 +337,7 @@ export async function longLine({ house, enter, assert }) {
 
 /** Everything on a phone. */
 export async function phone({ house, enter, assert }) {
-  const page = await enter('anna', { viewport: { width: 375, height: 667 }, hasTouch: true, isMobile: true, deviceScaleFactor: 2 })
+  const page = await enter('desk', { viewport: { width: 375, height: 667 }, hasTouch: true, isMobile: true, deviceScaleFactor: 2 })
   const result = write(house, 'internal/a/long/way/down/to/a.txt', 'a\n'.repeat(40))
   await item(page, 'a.txt').tap()
   await ready(page)

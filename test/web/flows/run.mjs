@@ -41,7 +41,7 @@ const browser = await chromium.connect(process.env.STET_BROWSER)
 const contexts = []
 
 /** enter opens the UI as a person. What the page complains about fails the flow. */
-async function enter(person = 'anna', options = {}) {
+async function enter(person = 'desk', options = {}) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options })
   contexts.push(context)
   const page = await context.newPage()

@@ -14,11 +14,11 @@ export async function login({ house, enter, assert }) {
   await page.getByLabel('Token').fill('wrong')
   await page.getByRole('button', { name: 'Log in' }).click()
   await page.getByRole('alert').getByText('not valid').waitFor()
-  await page.getByLabel('Token').fill(`${house.base}/#token=token-of-ben`) // the whole link will do
+  await page.getByLabel('Token').fill(`${house.base}/#token=token-of-lab`) // the whole link will do
   await page.getByRole('button', { name: 'Log in' }).click()
-  await page.getByText('ben').waitFor()
+  await page.getByText('lab').waitFor()
   await page.reload()
-  await page.getByText('ben').waitFor()
+  await page.getByText('lab').waitFor()
   assert.equal(await page.evaluate(() => document.cookie), '')
   await go(page, 'Settings')
   await page.getByRole('button', { name: 'Log out' }).click()
@@ -124,7 +124,7 @@ export async function undo({ house, enter, assert }) {
   await page.getByRole('link', { name: '1 open question' }).click()
   await page.locator('.row.removed', { hasText: 'a' }).waitFor()
   await page.locator('.answers button.primary:not([disabled])').click()
-  await page.locator('.done li', { hasText: 'approved by anna' }).first().waitFor()
+  await page.locator('.done li', { hasText: 'approved by desk' }).first().waitFor()
   await go(page, 'Files')
   await page.getByRole('button', { name: /^Undo write/ }).first().waitFor({ state: 'detached' }) // while it is written there are two
   assert.equal(await house.read('a.txt'), null)
@@ -167,14 +167,14 @@ export async function audit({ house, enter, assert }) {
   for (let i = 0; i < 12; i++) await house.call('read_file', { path: '../../etc/shadow' }, 'bad')
   await go(page, 'Audit')
   await page.getByText('The chain holds:').waitFor()
-  await page.getByRole('searchbox').fill('anna')
-  await page.getByRole('cell', { name: 'approved by person anna' }).first().waitFor()
+  await page.getByRole('searchbox').fill('desk')
+  await page.getByRole('cell', { name: 'approved by person desk' }).first().waitFor()
   await page.getByLabel('NUMBER:HASH').fill('1:' + '0'.repeat(64))
   await page.getByRole('button', { name: 'Verify' }).click()
   await page.getByText('The chain is broken at entry 1').waitFor()
   await page.getByRole('button', { name: 'Let it go on' }).click()
   await page.getByText('is suspended since').waitFor({ state: 'detached' })
-  assert.ok((await house.trail()).some((e) => e.kind === 'resume' && e.by === 'person anna'))
+  assert.ok((await house.trail()).some((e) => e.kind === 'resume' && e.by === 'person desk'))
 }
 
 /** What is hostile in names and texts is shown as what it is, in every view. */
@@ -211,7 +211,7 @@ export async function hostile({ house, enter, assert }) {
 
 /** Dark by the system, by choice, and legible in both. */
 export async function dark({ house, enter, assert }) {
-  const page = await enter('anna', { colorScheme: 'dark' })
+  const page = await enter('desk', { colorScheme: 'dark' })
   const ground = () => page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor)
   assert.equal(await ground(), 'rgb(20, 22, 26)')
   await go(page, 'Settings')
