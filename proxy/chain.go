@@ -52,7 +52,12 @@ func chainOf(messages []llm.Message, before *chain, same int) chain {
 	from := 0
 	if same -= c.skip; same > 0 && before.skip == c.skip {
 		from = copy(c.links, before.links[:same])
-		c.user, c.answer = min(c.user, before.user), min(c.answer, before.answer)
+		if before.user < from {
+			c.user = before.user
+		}
+		if before.answer < from {
+			c.answer = before.answer
+		}
 	}
 	last := uint64(0)
 	if from > 0 {

@@ -3,11 +3,14 @@ package proxy
 import (
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"runtime"
 	"strings"
 	"testing"
 	"unsafe"
 	"weak"
+
+	"pgregory.net/rapid"
 
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/record"
@@ -194,4 +197,19 @@ func TestSaved(t *testing.T) {
 	if len(v.savings) > maxRemembered {
 		t.Errorf("%d are remembered", len(v.savings))
 	}
+}
+
+// A chain that goes on from another's is what it is by itself, wherever they part.
+func TestChainGoesOn(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		texts := func(name string) []string {
+			return append([]string{"s"}, rapid.SliceOfN(rapid.SampledFrom([]string{"u1", "u2", "a1", "a2", "t1"}), 1, 6).Draw(t, name)...)
+		}
+		first, then := say(texts("first")...), say(texts("then")...)
+		before := chainOf(first, nil, 0)
+		alone, on := chainOf(then, nil, 0), chainOf(then, &before, same(then, first))
+		if !reflect.DeepEqual(alone, on) {
+			t.Fatalf("%+v, want %+v", on, alone)
+		}
+	})
 }
