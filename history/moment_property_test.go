@@ -1,6 +1,7 @@
 package history
 
 import (
+	"cmp"
 	"encoding/json"
 	"reflect"
 	"slices"
@@ -74,6 +75,9 @@ func TestInvariantsAtMoments(t *testing.T) {
 		}
 		// 2: every call keeps its result and its id, in the same order.
 		checkOrder(t, w.messages, out)
+		if !slices.IsSortedFunc(p.Edits, func(a, b llm.Edit) int { return cmp.Or(a.Message-b.Message, a.Part-b.Part) }) {
+			t.Fatalf("edits out of order: %v", p.Edits)
+		}
 		// 4: planning a plan changes nothing, and between moments the plan of
 		// a prefix is a prefix of the plan. Moments that the engine finds
 		// itself go by the size of what it is given.
