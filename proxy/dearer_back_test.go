@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/record"
 )
@@ -200,5 +201,63 @@ func TestForks(t *testing.T) {
 				t.Errorf("%+.2f %% at worst, %+.2f %% at the end", 100*k.dearest, 100*(k.with.cost/k.past.cost-1))
 			}
 		})
+	}
+}
+
+// It need not be where a request ended, after what came before was changed.
+func TestGoneBackRestartChanged(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		change func(k *trial)
+	}{
+		{"a result", func(k *trial) { k.clear(2) }},
+		{"the first message", func(k *trial) { k.said[0] = words(llm.User, "Go on.") }},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			store := new(record.Memory)
+			k := newLong(t, func(c *Config) { c.Store = store })
+			test.change(k)
+			k.at = k.at.Add(20 * time.Minute)
+			k.steps(3, 10)
+			k.restart(store)
+			k.back(31)
+			with, past := k.with.cost, k.past.cost
+			k.ask()
+			if k.with.cost-with > k.past.cost-past {
+				t.Errorf("%.0f, and %.0f without", k.with.cost-with, k.past.cost-past)
+			}
+		})
+	}
+}
+
+// A conversation that goes on through another process of the same store, and back,
+// is sent as it was sent last.
+func TestGoneThroughAnother(t *testing.T) {
+	store := new(record.Memory)
+	k := newLong(t, func(c *Config) { c.Store = store })
+	other := newProxy(t, func(c *Config) { c.History.Policy, c.Store = history.Adaptive, store })
+	other.memory.recall()
+	for range 5 {
+		k.at = k.at.Add(20 * time.Minute)
+		k.steps(3, 60)
+		k.proxy.writer.write()
+		k.proxy, other = other, k.proxy
+		k.steps(3, 60)
+		k.proxy.writer.write()
+		k.proxy, other = other, k.proxy
+	}
+	k.verdict(0.1)
+}
+
+// What is asked at a moment again and again is held once.
+func TestAskedAgainIsHeldOnce(t *testing.T) {
+	k := newLong(t)
+	k.at = k.at.Add(20 * time.Minute)
+	for i := range 5 {
+		k.aside(fmt.Sprint("aside ", i))
+		k.bounded()
+	}
+	if k.moments() != 1 {
+		t.Errorf("%d moments", k.moments())
 	}
 }

@@ -13,10 +13,11 @@ import (
 )
 
 // cache is a provider's cache: it reads the longest beginning of a request that was
-// asked within its lifetime, at 0.1, and writes the rest, at 1.25.
+// asked within its lifetime, at 0.1, and writes the rest, at 1.25, or at 2 to live for
+// an hour.
 type cache struct {
 	lifetime time.Duration
-	used     map[uint64]time.Time // beginnings of prompts, by their hash
+	used     map[uint64]use // beginnings of prompts, by their hash
 	cost     float64
 	toolless bool // it does not go by the tools
 	headless bool // it does not go by the system text, but for its length
@@ -24,8 +25,28 @@ type cache struct {
 	least    int  // tokens; it keeps no shorter prompt
 }
 
+// use is when something was read or written last, and how long it lives.
+type use struct {
+	at    time.Time
+	lives time.Duration
+}
+
+func (u use) alive(at time.Time) bool { return u.lives > 0 && at.Sub(u.at) <= u.lives }
+
+// keep notes that a beginning is read or written.
+func (c *cache) keep(key uint64, at time.Time, lives time.Duration) {
+	if was := c.used[key]; was.alive(at) {
+		lives = was.lives
+	}
+	c.used[key] = use{at, lives}
+}
+
 func (c *cache) ask(req *llm.Request, at time.Time) (u record.Usage) {
 	var h hasher
+	lives, price := c.lifetime, 1.25
+	if req.Caching.Lifetime == time.Hour {
+		lives, price = max(lives, time.Hour), 2
+	}
 	part := func(text string) {
 		if volatile(text) {
 			return
@@ -33,11 +54,11 @@ func (c *cache) ask(req *llm.Request, at time.Time) (u record.Usage) {
 		h.text(text)
 		key := h.Sum64()
 		u.CacheWrite += len(text) / 4
-		if used, known := c.used[key]; known && at.Sub(used) <= c.lifetime {
+		if c.used[key].alive(at) {
 			u.CacheRead, u.CacheWrite = u.CacheRead+u.CacheWrite, 0
 		}
 		if !c.ends {
-			c.used[key] = at
+			c.keep(key, at, lives)
 		}
 	}
 	part(req.Model)
@@ -58,8 +79,8 @@ func (c *cache) ask(req *llm.Request, at time.Time) (u record.Usage) {
 		c.cost += float64(prompt)
 		return record.Usage{Input: prompt}
 	}
-	c.used[h.Sum64()] = at
-	c.cost += 0.1*float64(u.CacheRead) + 1.25*float64(u.CacheWrite)
+	c.keep(h.Sum64(), at, lives)
+	c.cost += 0.1*float64(u.CacheRead) + price*float64(u.CacheWrite)
 	return u
 }
 
@@ -83,13 +104,13 @@ type trial struct {
 }
 
 func newTrial(t *testing.T, lifetime time.Duration, change ...func(*Config)) *trial {
-	c := func() *cache { return &cache{lifetime: lifetime, used: map[uint64]time.Time{}} }
+	c := func() *cache { return &cache{lifetime: lifetime, used: map[uint64]use{}} }
 	p := newProxy(t, append(change, func(c *Config) { c.History.Policy = history.Adaptive })...)
 	return &trial{T: t, proxy: p, with: c(), past: c(), at: noon, model: "claude-sonnet-4-5", system: []string{"You help. " + strings.Repeat("rule ", 1100)}}
 }
 
-// ask sends the conversation with what is said at its end.
-func (k *trial) ask(says ...string) {
+// body is a request of the conversation with what is said at its end.
+func (k *trial) body(says ...string) []byte {
 	k.Helper()
 	req := &llm.Request{Model: k.model, MaxTokens: 9, Messages: []llm.Message{{Role: llm.System}}}
 	for _, s := range k.system {
@@ -100,11 +121,7 @@ func (k *trial) ask(says ...string) {
 	if len(says) > 0 {
 		req.Messages = append(req.Messages, words(llm.User, says...))
 	}
-	to := k.proxy.endpoints.messages
-	if k.responses {
-		to = k.proxy.endpoints.responses
-	}
-	body, err := to.codec.Encode(req)
+	body, err := k.to().codec.Encode(req)
 	if err != nil {
 		k.Fatal(err)
 	}
@@ -114,20 +131,41 @@ func (k *trial) ask(says ...string) {
 	if k.marked {
 		body = markLast(body)
 	}
-	sees := func(body []byte) *llm.Request {
-		req, err := to.codec.Decode(body)
-		if err != nil {
-			k.Fatal(err)
-		}
-		return req
+	return body
+}
+
+func (k *trial) to() endpoint {
+	if k.responses {
+		return k.proxy.endpoints.responses
 	}
-	k.past.ask(sees(body), k.at)
-	k.rows = append(k.rows, sendTo(k, k.proxy, to, body, k.at, func(sent []byte) record.Usage { return k.with.ask(sees(sent), k.at) }))
+	return k.proxy.endpoints.messages
+}
+
+// sees is what the provider makes of a body.
+func (k *trial) sees(body []byte) *llm.Request {
+	k.Helper()
+	req, err := k.to().codec.Decode(body)
+	if err != nil {
+		k.Fatal(err)
+	}
+	return req
+}
+
+// ask sends the conversation with what is said at its end.
+func (k *trial) ask(says ...string) {
+	k.Helper()
+	body := k.body(says...)
+	k.past.ask(k.sees(body), k.at)
+	k.rows = append(k.rows, sendTo(k, k.proxy, k.to(), body, k.at, func(sent []byte) record.Usage { return k.with.ask(k.sees(sent), k.at) }))
 	k.dearest = max(k.dearest, k.with.cost/k.past.cost-1)
 	m := k.proxy.memory
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if said := m.newest().account; !k.forks && float64(said) > k.past.cost-k.with.cost+1 {
+	said := m.newest().account
+	for _, row := range k.rows {
+		said += row.Cache.Hour
+	}
+	if !k.forks && float64(said) > k.past.cost-k.with.cost+1 {
 		k.Errorf("the account says that %d were saved, of %.0f", said, k.past.cost-k.with.cost)
 	}
 }

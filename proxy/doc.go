@@ -107,6 +107,8 @@
 // the newest again. Whole again is what would not be true else (a line for a listing,
 // a plan or an edit's old text, of which the newer one is not there any more), and what
 // the model has not answered yet.
+// Several processes may have the same store: a request that goes on from more than one
+// answer that nothing is known of has what is new there looked up first.
 // Memory and store keep the newest 20,000 moments and as many other requests, and a
 // proxy that begins recalls the newest 5,000 of each. What
 // is forgotten costs the savings of its moments, and nothing else changes.
@@ -123,9 +125,16 @@
 // While the account is negative, there are no more moments.
 //
 // With Config.LongerCache the markers of Messages requests are made to ask for an
-// hour, all of them, once the conversation's gaps between five minutes and an hour
-// have cost more than the hour's higher price: at such a gap, and from then on. A
-// request with a marker that is not understood keeps all as they are; none is added.
+// hour, all of them, where the provider keeps to it: from a pause on that an hour would have
+// bridged, the second or later, when the whole prompt is written anew in any case.
+// These pauses must have cost more than the hour will; and it may cost no more than half of
+// what leaving out has saved with this model in the conversation, and what the hour
+// itself has won there. So a session is dearer than without stet by none of it, whatever
+// pauses come. Where too little is left, a request asks for five minutes, and reads what
+// was written for an hour; so do all after a pause of more than an hour, unless
+// the hour has won what writing all anew costs more. A request with a
+// marker that is not understood keeps all as they are; none is added. A later process
+// begins with nothing to spend.
 //
 // # Models
 //

@@ -18,9 +18,11 @@ type judgement struct {
 	gap      time.Duration   // as record.Cache
 	idle     time.Duration   // since the last answer to its line in the conversation
 	lifetime time.Duration
-	hour     []llm.Edit // that make its markers ask for an hour; nil: they stay
-	bridged  float64    // thread.bridged after it
-	costly   bool       // planning at moments has cost this conversation more than it saved
+	plain    time.Duration // lifetime, were it not for the hour
+	asks     time.Duration // its own markers' lifetime, or the provider's
+	hour     []llm.Edit    // that make its markers ask for an hour; nil: they stay
+	toll     float64       // what that costs at most
+	costly   bool          // planning at moments has cost this conversation more than it saved
 	renewed  renewal
 	certain  bool          // the cache is cold, whatever the answer shows
 	vouched  bool          // the provider keeps to the lifetime
@@ -70,7 +72,6 @@ func saltOf(req *llm.Request) uint64 {
 
 // judge finds out whether the provider's cache still holds the conversation.
 func (p *Proxy) judge(x *exchange, d *reading) cause {
-	p.memory.recall()
 	req, c, salt := d.request, d.chain, saltOf(d.request)
 	j := &judgement{salt: salt, vouched: p.asksLifetime(x, req), sent: sent{
 		time: x.row.Time, model: x.row.Model, tools: toolsHash(req), system: c.system, skip: c.skip, stable: c.stable, links: c.links,
@@ -91,10 +92,8 @@ func (p *Proxy) judge(x *exchange, d *reading) cause {
 		}
 		j.breaks = append(j.breaks, history.Break{After: c.skip + c.stable, Why: j.moment})
 	}
-	if p.config.LongerCache && !p.config.Observe && p.memory.lengthens(j, req) {
-		if j.hour = hourly(x.body.head, req); len(j.hour) > 0 {
-			j.lifetime = max(j.lifetime, time.Hour)
-		}
+	if p.config.LongerCache && !p.config.Observe && j.vouched && p.memory.lengthens(j, d) {
+		j.hour = hourly(x.body.head, req)
 	}
 	d.judgement = j
 	return planned
@@ -106,7 +105,7 @@ func (m *memory) judge(j *judgement, d *reading, now time.Time, asked time.Durat
 	defer m.mu.Unlock()
 	c := &d.chain
 	from := m.trail(c, j.salt, j.sent.model)
-	j.lifetime, j.line = asked, line{j.sent.model, j.sent.tools, j.sent.system}
+	j.asks, j.plain, j.lifetime, j.line = asked, asked, asked, line{j.sent.model, j.sent.tools, j.sent.system}
 	switch {
 	case from.any != nil:
 		j.thread = from.any.thread
@@ -115,12 +114,16 @@ func (m *memory) judge(j *judgement, d *reading, now time.Time, asked time.Durat
 	case v != nil && v.thread != nil && c.told():
 		// The agent goes by the same name and has begun anew, with something of
 		// what was before: that is a compaction.
-		j.thread = &thread{account: v.thread.account, lifetime: v.thread.lifetime, longer: v.thread.longer, survives: v.thread.survives}
+		j.thread = &thread{account: v.thread.account, lifetime: v.thread.lifetime, purses: v.thread.purses, survives: v.thread.survives}
 		j.moment = history.Compaction
 		return
 	default:
-		j.thread = new(thread)
-		return
+		met := m.met(j.line, d)
+		if len(met) == 0 || !c.told() {
+			j.thread = new(thread)
+			return
+		}
+		j.thread = met[0].thread // likewise, in another process
 	}
 	t := j.thread
 	j.last, j.newest, j.before, j.costly, j.past = t.last, t.sent, t.sent, t.account < 0, t.cooled
@@ -134,7 +137,8 @@ func (m *memory) judge(j *judgement, d *reading, now time.Time, asked time.Durat
 	}
 	if j.view != nil {
 		j.idle = max(0, now.Sub(j.view.last))
-		j.lifetime = max(asked, j.view.lifetime, t.lifetime)
+		j.plain = max(asked, t.lifetime)
+		j.lifetime = max(j.plain, j.view.lifetime)
 		if j.view.sent != nil {
 			j.before = j.view.sent
 		}
@@ -171,6 +175,18 @@ func (j *judgement) gone(pause time.Duration) bool {
 	return j.ends(pause) || pause > j.lifetime && j.cooled(pause)
 }
 
+// keeps is how long the cache lives that a request leaves.
+func (j *judgement) keeps() time.Duration {
+	lives := j.asks
+	if len(j.hour) > 0 {
+		lives = max(lives, time.Hour)
+	}
+	if j.idle <= j.lifetime { // what it reads lives as long as before
+		lives = max(lives, j.lifetime)
+	}
+	return lives
+}
+
 // depart remembers a request that goes out, before it is answered: one that goes
 // on from it may come sooner than its account is written.
 func (m *memory) depart(j *judgement, x *exchange) {
@@ -178,7 +194,7 @@ func (m *memory) depart(j *judgement, x *exchange) {
 	row.Cache = record.Cache{Gap: j.gap, Lifetime: j.lifetime, Moment: string(j.moment), Longer: len(j.hour) > 0}
 	turn := record.Turn{
 		Prefix: j.end ^ j.line.hash(), Conversation: row.Conversation, Time: row.Time, Moment: row.Cache.Moment,
-		Model: j.line.model, System: j.line.system, Tools: j.line.tools, Lifetime: j.lifetime, Longer: row.Cache.Longer,
+		Model: j.line.model, System: j.line.system, Tools: j.line.tools, Lifetime: j.keeps(), Longer: row.Cache.Longer,
 	}
 	j.sent.line = j.line
 	for _, b := range j.breaks {
@@ -192,8 +208,11 @@ func (m *memory) depart(j *judgement, x *exchange) {
 		t.id = turn.Prefix
 	}
 	turn.Thread = t.id
-	t.last, t.bridged, t.longer, t.sent = row.Time, j.bridged, turn.Longer, &j.sent
-	t.see(j.line, t.views[j.line].after(&j.sent, j.lifetime))
+	t.last, t.sent = row.Time, &j.sent
+	t.see(j.line, t.views[j.line].after(&j.sent, turn.Lifetime))
+	if turn.Longer {
+		t.purse(j.sent.model).held += j.toll
+	}
 	if j.moment != "" || len(j.moved) > 0 || j.renews {
 		turn.Elided = j.sent.elided()
 	}
@@ -206,7 +225,6 @@ func (m *memory) depart(j *judgement, x *exchange) {
 	j.known = &known{Turn: turn, thread: t, asked: line{j.sent.model, j.sent.tools, j.sent.system}, breaks: j.sent.breaks}
 	if len(j.sent.links) > 0 {
 		m.put(j.end, j.known)
-		m.elide(j.known)
 	}
 	if x.conversation != nil {
 		x.conversation.thread = t
@@ -220,7 +238,6 @@ func (m *memory) depart(j *judgement, x *exchange) {
 // recede forgets a request that was not answered. The caller holds the lock.
 func (m *memory) recede(j *judgement) {
 	if m.turn(j.end, j.line) == j.known {
-		m.elided[j.line] = slices.DeleteFunc(m.elided[j.line], func(k *known) bool { return k == j.known })
 		m.drop(j.end, j.line)
 		if j.was != nil {
 			m.put(j.end, j.was)

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/stet-dev/stet/history"
@@ -30,38 +31,38 @@ func (s *sent) elided() []uint64 {
 	return out
 }
 
-// elide remembers what moments have left out of a request. The caller holds the lock.
-func (m *memory) elide(k *known) {
-	if len(k.Elided) > 0 {
-		m.elided[k.line()] = slices.Insert(m.elided[k.line()], 0, k)
-	}
-}
-
-// recalled completes the breaks that a turn of another process was planned with, the
-// first messages of d, by what had left of them when they were sent last: with others
-// behind them, it may be. Where the turn's own cache is gone, what others of its line
-// have in common with it counts. The caller holds the lock.
-func (m *memory) recalled(l line, breaks []history.Break, messages int, d *reading, gone bool) []history.Break {
+// met are the turns of a line that say something of a request's beginning, the newest
+// first. The caller holds the lock.
+func (m *memory) met(l line, d *reading) (out []meeting) {
 	at := make(map[uint64]history.Spot)
-	for i, link := range d.chain.links[:messages] {
+	for i, link := range d.chain.links[:d.chain.stable] {
 		for part := range d.request.Messages[d.chain.skip+i].Parts {
 			at[partHash(link, part)] = history.Spot{Message: i, Part: part}
 		}
 		at[partHash(link, whole)] = history.Spot{Message: i, Part: whole}
 	}
-	var met []meeting
-	for _, k := range m.elided[l] {
+	for _, k := range slices.SortedFunc(maps.Keys(m.elided[l]), newest) {
 		if meets := k.meets(at); meets.until > 0 {
-			met = append(met, meets)
+			out = append(out, meets)
 		}
 	}
+	return out
+}
+
+// recalled completes the breaks that a turn of another process was planned with, the
+// first common messages of d, by what had left of them when they were sent last: with others
+// behind them, it may be. It returns how many these are: more, where no turn ends with
+// the last of them. Where the turn's own cache is gone, what others of its line
+// have in common with it counts. The caller holds the lock.
+func (m *memory) recalled(l line, breaks []history.Break, common int, d *reading, gone bool) ([]history.Break, int) {
+	met := m.met(l, d)
 	if len(met) == 0 {
-		return breaks
+		return breaks, common
 	}
 	if !gone {
 		slices.SortStableFunc(met, func(a, b meeting) int { return b.until - a.until })
 	}
-	left, known := &history.Left{Messages: messages}, 0
+	left, known := new(history.Left), 0
 	for _, one := range met {
 		for _, spot := range one.left {
 			if spot.Message >= known {
@@ -70,22 +71,23 @@ func (m *memory) recalled(l line, breaks []history.Break, messages int, d *readi
 		}
 		known = max(known, one.until)
 	}
-	if n := len(breaks); n > 0 && breaks[n-1].After == messages {
+	left.Messages = max(common, known)
+	if n := len(breaks); n > 0 && breaks[n-1].After == left.Messages {
 		breaks = breaks[:n-1]
 	}
-	return append(breaks, history.Break{After: messages, Why: met[0].why, Left: left})
+	return append(breaks, history.Break{After: left.Messages, Why: history.Moment(met[0].Moment), Left: left}), left.Messages
 }
 
 // meeting is what a turn says of a request: what had left of its first messages.
 type meeting struct {
+	*known
 	until int
 	left  []history.Spot
-	why   history.Moment
 }
 
 // meets looks what k says up in the parts and messages of a request, by their hashes.
 func (k *known) meets(at map[uint64]history.Spot) (out meeting) {
-	out.why = history.Moment(k.Moment)
+	out.known = k
 	for _, hash := range k.Elided {
 		spot, ok := at[hash]
 		if !ok {

@@ -115,8 +115,9 @@ func (m *memory) inherit(j *judgement, from trail, d *reading, now time.Time) {
 			breaks, common, left = s.breaks, n, &history.Left{Messages: n, Parts: s.left}
 		}
 	}
-	if left == nil && k != nil && k.stored {
-		breaks = m.recalled(j.line, breaks, common, d, j.gone(now.Sub(k.Time)))
+	if left == nil && (k == nil && !begins || k != nil && k.stored) {
+		gone := k != nil && j.gone(now.Sub(k.Time))
+		breaks, common = m.recalled(j.line, breaks, common, d, gone)
 	}
 	j.renews = k == nil || k.stored || !slices.Equal(breaks, k.breaks)
 	for _, b := range breaks {

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"slices"
@@ -8,12 +9,14 @@ import (
 	"time"
 
 	"github.com/stet-dev/stet/history"
+	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/record"
 )
 
 const (
 	maxTurns  = 20_000          // that are remembered, and as many with a moment
 	recalled  = 5_000           // of these, from the store
+	caughtUp  = 500             // likewise, when another process seems to have asked
 	maxViews  = 64              // lines of a thread
 	maxForks  = 16              // of a line in a thread
 	maxRecall = 2 * time.Second // time that recalling them from the store may take
@@ -29,9 +32,10 @@ type memory struct {
 	rules *rules
 
 	mu     sync.Mutex
-	turns  map[uint64][]*known // by the hash of their messages: one of each line
-	count  int                 // of them
-	elided map[line][]*known   // those that say what had left, newest first
+	looked time.Time                // when it was looked up last what others had asked
+	turns  map[uint64][]*known      // by the hash of their messages: one of each line
+	count  int                      // of them
+	elided map[line]map[*known]bool // of them, those that say what had left
 }
 
 // line is what a provider's cache goes by beside the messages: each has a cache of
@@ -64,21 +68,23 @@ type known struct {
 
 func (k *known) line() line { return line{k.Model, k.Tools, k.System} }
 
+// newest orders turns, the newest first.
+func newest(a, b *known) int {
+	return cmp.Or(b.Time.Compare(a.Time), cmp.Compare(a.Prefix, b.Prefix))
+}
+
 // thread is a line of requests each of which goes on from one before it; forks
 // are of the thread they came from. Its fields belong to the memory's lock.
 type thread struct {
 	id       uint64    // as record.Turn.Thread; 0: it is not known
 	last     time.Time // of the newest answer, or of a request on its way
 	views    map[line]*view
-	lifetime time.Duration // that the provider's cache has shown to have; 0: none was shown
-	cooled   time.Duration // the shortest pause past a lifetime that is not certain that the cache was seen not to outlive; 0: none
-	account  int           // as record.Turn.Account
-	longer   bool          // its markers ask for an hour
-	prompt   int           // tokens of the newest prompt, as the provider counted
-	bridged  float64       // plain input tokens that an hour's lifetime would have saved so far
-	surplus  float64       // and what it would have cost more
-	sent     *sent         // the newest request, as it went out; nil: it came in another process
-	survives renewal       // changes that the provider's cache has been seen to outlive
+	lifetime time.Duration     // that the provider's cache has shown to have; 0: none was shown
+	cooled   time.Duration     // the shortest pause past a lifetime that is not certain that the cache was seen not to outlive; 0: none
+	account  int               // as record.Turn.Account
+	purses   map[string]*purse // by model
+	sent     *sent             // the newest request, as it went out; nil: it came in another process
+	survives renewal           // changes that the provider's cache has been seen to outlive
 }
 
 // view is what a line has seen of a thread.
@@ -145,46 +151,99 @@ func (t *thread) see(l line, v *view) {
 }
 
 func newMemory(store record.Store, rules *rules, log *slog.Logger) *memory {
-	return &memory{store: store, rules: rules, log: log, turns: map[uint64][]*known{}, elided: map[line][]*known{}}
+	return &memory{store: store, rules: rules, log: log, turns: map[uint64][]*known{}, elided: map[line]map[*known]bool{}}
 }
 
 // recall loads what is stored, once.
-func (m *memory) recall() {
-	m.once.Do(func() {
-		if m.store == nil {
-			return
+func (m *memory) recall() { m.once.Do(func() { m.load(recalled) }) }
+
+// catchUp loads what is new in the store where a request goes on from answers that
+// nothing is known of: another process may have asked for them. It does so once a
+// second at most, since there are conversations of which nothing is ever known.
+func (m *memory) catchUp(req *llm.Request, c *chain, now time.Time) {
+	if m.recall(); m.store == nil || !c.told() {
+		return
+	}
+	m.mu.Lock()
+	due := m.unknown(req, c) > 1 && now.Sub(m.looked) >= time.Second // one is the answer to the request before
+	if due {
+		m.looked = now
+	}
+	m.mu.Unlock()
+	if due {
+		m.load(caughtUp)
+	}
+}
+
+// unknown counts the answers of the model behind the longest turn that c begins with.
+// The caller holds the lock.
+func (m *memory) unknown(req *llm.Request, c *chain) (n int) {
+	salt := saltOf(req)
+	for i := c.stable - 1; i >= 0 && len(m.turns[c.links[i]^salt]) == 0; i-- {
+		if at := c.skip + i; req.Messages[at].Role == llm.Assistant && (i == 0 || req.Messages[at-1].Role != llm.Assistant) {
+			n++
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), maxRecall)
-		defer cancel()
-		turns, err := m.store.Turns(ctx, recalled)
-		if err != nil {
-			m.log.Warn("earlier moments are not recalled", "error", err)
-			return
+	}
+	return n
+}
+
+// load takes in the newest turns of the store, so many and as many moments, of which
+// nothing newer is known.
+func (m *memory) load(limit int) {
+	if m.store == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), maxRecall)
+	defer cancel()
+	turns, err := m.store.Turns(ctx, limit)
+	if err != nil {
+		m.log.Warn("earlier moments are not recalled", "error", err)
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	threads := map[any]*thread{}
+	for _, same := range m.turns {
+		for _, k := range same {
+			threads[k.thread.id] = k.thread
 		}
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		threads := map[any]*thread{}
-		for _, turn := range turns { // the newest first
-			var of any = turn.Thread
-			if turn.Thread == 0 {
-				of = turn.Conversation
-			}
-			t := threads[of]
-			if t == nil || turn.Thread == 0 && turn.Conversation == "" {
-				t = &thread{id: turn.Thread, last: turn.Time, account: turn.Account, longer: turn.Longer}
-				threads[of] = t
-			}
-			k := &known{Turn: turn, thread: t, stored: true}
-			k.asked = k.line()
-			if t.views[k.asked] == nil {
-				t.see(k.asked, &view{last: turn.Time, lifetime: turn.Lifetime})
-			}
-			if len(turn.Elided) > 0 {
-				m.elided[k.asked] = append(m.elided[k.asked], k)
-			}
-			m.put(turn.Prefix^k.asked.hash(), k)
+	}
+	delete(threads, uint64(0))
+	for _, turn := range slices.Backward(turns) { // the oldest first
+		k := &known{Turn: turn, stored: true}
+		k.asked = k.line()
+		end := turn.Prefix ^ k.asked.hash()
+		was := m.turn(end, k.asked)
+		if was != nil && !turn.Time.After(was.Time) {
+			continue
 		}
-	})
+		var of any = turn.Thread
+		if turn.Thread == 0 {
+			of = turn.Conversation
+		}
+		if k.thread = threads[of]; k.thread == nil || of == "" {
+			k.thread = &thread{id: turn.Thread}
+			threads[of] = k.thread
+		}
+		k.thread.recalled(k)
+		m.put(end, k)
+	}
+}
+
+// recalled takes in a turn of another process.
+func (t *thread) recalled(k *known) {
+	if !k.Time.Before(t.last) {
+		t.last, t.account = k.Time, k.Account
+		if t.sent == nil && k.Longer {
+			t.purse(k.Model).lengthen = true
+		}
+	}
+	switch v := t.views[k.asked]; {
+	case v == nil:
+		t.see(k.asked, &view{last: k.Time, lifetime: k.Lifetime})
+	case !k.Time.Before(v.last):
+		v.last, v.lifetime = k.Time, k.Lifetime
+	}
 }
 
 // turn is the turn of a line that ends at a hash; nil if there is none. The
@@ -200,20 +259,30 @@ func (m *memory) turn(end uint64, l line) *known {
 
 // put takes k in, in place of that of its line. The caller holds the lock.
 func (m *memory) put(end uint64, k *known) {
-	m.drop(end, k.line())
+	l := k.line()
+	m.drop(end, l)
 	m.turns[end] = append(m.turns[end], k)
 	m.count++
+	if len(k.Elided) > 0 {
+		if m.elided[l] == nil {
+			m.elided[l] = map[*known]bool{}
+		}
+		m.elided[l][k] = true
+	}
 }
 
 // drop takes the turn of a line out. The caller holds the lock.
 func (m *memory) drop(end uint64, l line) {
-	same := m.turns[end]
-	left := slices.DeleteFunc(slices.Clone(same), func(k *known) bool { return k.line() == l })
-	m.count -= len(same) - len(left)
-	if len(left) == 0 {
+	k := m.turn(end, l)
+	if k == nil {
+		return
+	}
+	m.count--
+	if m.turns[end] = slices.DeleteFunc(slices.Clone(m.turns[end]), func(other *known) bool { return other == k }); len(m.turns[end]) == 0 {
 		delete(m.turns, end)
-	} else {
-		m.turns[end] = left
+	}
+	if delete(m.elided[l], k); len(m.elided[l]) == 0 {
+		delete(m.elided, l)
 	}
 }
 
@@ -246,15 +315,9 @@ func (m *memory) forget() {
 		}
 	}
 	for _, some := range all {
-		slices.SortFunc(some, func(a, b *known) int { return b.Time.Compare(a.Time) })
+		slices.SortFunc(some, newest)
 		for _, k := range some[min(maxTurns, len(some)):] {
 			m.drop(k.Prefix^k.line().hash(), k.line())
-		}
-	}
-	for l, all := range m.elided {
-		m.elided[l] = slices.DeleteFunc(all, func(k *known) bool { return m.turn(k.Prefix^l.hash(), l) != k })
-		if len(m.elided[l]) == 0 {
-			delete(m.elided, l)
 		}
 	}
 }

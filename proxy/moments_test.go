@@ -3,7 +3,6 @@ package proxy
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -331,55 +330,6 @@ func TestManaged(t *testing.T) {
 		sent, row := send(t, p, test.to, []byte(test.body), noon, record.Usage{})
 		if row.Passed != string(test.want) || string(sent) != test.body {
 			t.Errorf("%.90s: %q", test.body, row.Passed)
-		}
-	}
-}
-
-// An hour is asked for where the conversation's gaps have cost more than it
-// would; then it stays, on all markers, and nothing else changes.
-func TestLongerCache(t *testing.T) {
-	p := newProxy(t, func(c *Config) { c.LongerCache = true; c.History.Policy = history.Off })
-	at := noon
-	next := func(rounds int, after time.Duration, k talk) ([]byte, record.Cache) {
-		at, k.rounds = at.Add(after), rounds
-		sent, row := send(t, p, p.endpoints.messages, k.body(), at, record.Usage{CacheRead: 1000, CacheWrite: 50_000})
-		if after > 0 && !row.Cache.Longer && !bytes.Equal(sent, k.body()) {
-			t.Fatalf("changed: %s", sent)
-		}
-		return sent, row.Cache
-	}
-	next(3, 0, talk{})
-	var longer []bool
-	for i := range 6 {
-		_, c := next(4+i, 20*time.Minute, talk{})
-		longer = append(longer, c.Longer)
-	}
-	if got := fmt.Sprint(longer); got != "[false true true true true true]" {
-		t.Errorf("%s", got)
-	}
-	body := talk{rounds: 20}.body()
-	sent, c := next(20, time.Second, talk{})
-	want := bytes.Replace(body, []byte(`{"type":"ephemeral"}`), []byte(`{"type":"ephemeral","ttl":"1h"}`), 1)
-	if !bytes.Equal(sent, want) || !json.Valid(sent) || c.Lifetime != time.Hour {
-		t.Errorf("%+v\n%s", c, sent)
-	}
-	// A marker that is not understood, or one in a place that is not looked at:
-	// all stay.
-	for _, odd := range []string{`{"type":"persistent"}`, `{"type":"ephemeral","more":1}`} {
-		k := talk{rounds: 21, extra: `,"cache_control":` + odd}
-		if sent, _ := send(t, p, p.endpoints.messages, k.body(), at, record.Usage{}); !bytes.Equal(sent, k.body()) {
-			t.Errorf("changed beside %s: %s", odd, sent)
-		}
-	}
-	// Gaps that are none for five minutes, or too long for an hour, do not count.
-	for _, gap := range []time.Duration{4 * time.Minute, 2 * time.Hour} {
-		p := newProxy(t, func(c *Config) { c.LongerCache = true })
-		at := noon
-		for i := range 8 {
-			at = at.Add(gap)
-			if _, row := send(t, p, p.endpoints.messages, talk{rounds: i}.body(), at, record.Usage{CacheWrite: 50_000}); row.Cache.Longer {
-				t.Errorf("longer at gaps of %v", gap)
-			}
 		}
 	}
 }

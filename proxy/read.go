@@ -57,7 +57,7 @@ func (p *Proxy) place(x *exchange, d *reading, h http.Header) cause {
 	if key == "" && (d.request == nil || req.Chained || x.api == record.CountTokens) {
 		return planned // nothing to tell it by, or it is about a request that is still to come
 	}
-	p.memory.recall()
+	p.memory.catchUp(req, &d.chain, x.row.Time)
 	x.conversation = p.table.enter(key, name, &d.chain, func() string { return p.memory.named(&d.chain, saltOf(req)) })
 	x.row.Conversation = x.conversation.id
 	return planned

@@ -112,6 +112,13 @@ func send(t interface{ Fatalf(string, ...any) }, p *Proxy, to endpoint, body []b
 
 // sendTo is send to a provider that counts.
 func sendTo(t interface{ Fatalf(string, ...any) }, p *Proxy, to endpoint, body []byte, at time.Time, count func(sent []byte) record.Usage) record.Request {
+	x := goesOut(t, p, to, body, at)
+	x.row.Usage = count(bytes.Clone(x.body.sent()))
+	return comesBack(p, x, at)
+}
+
+// goesOut sends a body at a time.
+func goesOut(t interface{ Fatalf(string, ...any) }, p *Proxy, to endpoint, body []byte, at time.Time) *exchange {
 	head := bytes.Clone(body)
 	x := &exchange{
 		endpoint: to, body: upload{head: head, whole: true, borrowed: []*lease{lend(head)}},
@@ -124,13 +131,17 @@ func sendTo(t interface{ Fatalf(string, ...any) }, p *Proxy, to endpoint, body [
 	if x.row.Passed == string(panicked) || x.row.Passed == string(misfit) {
 		t.Fatalf("passed: %s", x.row.Passed)
 	}
-	x.row.Usage = count(bytes.Clone(x.body.sent()))
+	return x
+}
+
+// comesBack takes in the answer to x.
+func comesBack(p *Proxy, x *exchange, at time.Time) record.Request {
 	turns := p.settle(x)
 	for i := range turns {
 		turns[i].Time = at
 	}
 	p.writer.add(record.Batch{Turns: turns})
-	if j := x.judgement; j != nil && to.api != record.CountTokens {
+	if j := x.judgement; j != nil && x.api != record.CountTokens {
 		p.memory.mu.Lock()
 		j.thread.answered(j.line, at)
 		j.known.Time = at

@@ -66,13 +66,19 @@ const (
 	cold
 )
 
+// others is how many tokens are read because of other conversations at most.
+func (s sizes) others(u record.Usage) float64 {
+	own := s.scale(u) * float64(s.preamble)
+	return own + own/3 + 512
+}
+
 // seen judges by what was read from the cache. Tools and system text may be in it
 // because of others; and where our own change begins soon behind them, or no
 // marker leads to what was kept, not more is read of a cache that is alive. whole
 // is how many tokens the kept beginning has as the provider counted, 0 if it did not.
 func (s sizes) seen(u record.Usage, whole, shortest int, findable bool) sight {
 	own, kept := s.scale(u)*float64(s.preamble), s.scale(u)*float64(s.kept)
-	others := own + own/3 + 512 // tokens that are read because of others at most
+	others := s.others(u)
 	sure := kept > 2*others
 	if said := kept - own; whole > 0 && said > 1024 {
 		kept, sure = float64(whole), true

@@ -45,6 +45,7 @@ type Totals struct {
 	Moments map[string]int
 	Alive   int
 	Longer  int // requests whose markers were made to ask for an hour
+	Hour    int // what that has brought, as record.Cache.Hour
 }
 
 // add counts a request in, and the trims that are new with it.
@@ -72,6 +73,7 @@ func (t *Totals) add(row *record.Request, fresh []record.Trim) {
 	if row.Cache.Longer {
 		t.Longer++
 	}
+	t.Hour += row.Cache.Hour
 	t.TokensOff += row.TokensOff
 	t.Tokens += row.Tokens
 	t.Usage = t.Usage.Add(row.Usage)

@@ -74,6 +74,9 @@ type Cache struct {
 	Alive bool
 	// Longer: the markers were made to ask for an hour.
 	Longer bool
+	// Hour is what the hour that these or earlier ones asked for has brought with this
+	// request, in plain input tokens; negative: it cost more.
+	Hour int
 
 	// Broke is the first part of the prompt, in the provider's order, that is not
 	// what the conversation's last request had there as it was sent: one of the

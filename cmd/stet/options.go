@@ -73,7 +73,7 @@ func addProxyFlags(f *pflag.FlagSet) {
 	f.Bool("no-record", false, "keep no record of usage and savings in the state directory")
 	f.Int("record-days", defaultRecordDays, "keep that record for so many days; 0 for ever")
 	f.String("cache-ttl", cacheTTLAsked, "lifetime of the provider's cache: asked (what the agent asks for), or\n"+
-		"auto (an hour, where the session's own gaps make it pay)")
+		"auto (an hour, where the session's own gaps make it pay and its savings cover it)")
 	f.Bool("margin", false, "leave old things out even where the cache is alive, if that pays for itself soon")
 	f.Int("pressure", 0, "leave them out too from so many per cent of the model's window on; 0 never")
 	f.String("upstream", "", "base URL that every request goes to, in place of the providers' own")

@@ -50,7 +50,7 @@ func (s summary) print(w io.Writer) {
 			grouped(prompt), grouped(s.Usage.CacheRead), grouped(s.Usage.Output))
 	}
 	if s.Longer > 0 {
-		fmt.Fprintf(w, "stet: asked for the one-hour cache in %s\n", count(s.Longer, "request"))
+		fmt.Fprintf(w, "stet: asked for the one-hour cache in %s; %s\n", count(s.Longer, "request"), hourBrought(s.Hour))
 	}
 	if s.Errors > 0 {
 		fmt.Fprintf(w, "stet: %s failed\n", count(s.Errors, "request"))

@@ -59,7 +59,7 @@ func Full(id, conversation string, at time.Time) record.Request {
 		Reads: 7, Repeats: 3, Dangling: 1, Trimmed: 2, Added: 1234567 * time.Nanosecond,
 		Cache: record.Cache{
 			Gap: 301 * time.Second, Lifetime: 5 * time.Minute, Moment: "gap", Alive: true, Longer: true,
-			Broke: record.BrokeMessage, BrokeAt: 12,
+			Broke: record.BrokeMessage, BrokeAt: 12, Hour: -345,
 		},
 	}
 }

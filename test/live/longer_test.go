@@ -16,33 +16,38 @@ func TestLiveLongerCache(t *testing.T) {
 	if !*all {
 		t.Skip("with -all")
 	}
-	var five, auto float64
-	played, asked, dearer := 0, 0, 0
-	for _, s := range recorded(t) {
-		requests := requests(s)
-		if len(requests) == 0 {
-			continue
-		}
-		cost := func(longer bool) float64 {
-			up := newUpstream(s)
-			up.ages = true
-			synctest.Test(t, func(t *testing.T) {
-				by(t, up, proxy.Config{History: history.Config{Policy: history.Off, Root: s.Dir}, LongerCache: longer}, requests)
-			})
-			return up.cost
-		}
-		off, with := cost(false), cost(true)
-		five, auto, played = five+off, auto+with, played+1
-		if with != off {
-			asked++
-			t.Logf("%s: %d requests: %+.2f %%", filepath.Base(s.File), len(requests), 100*(with/off-1))
-		}
-		if with > off {
-			dearer++
-		}
+	for _, policy := range []history.Policy{history.Lossless, history.Adaptive} {
+		t.Run(string(policy), func(t *testing.T) {
+			var off, five, auto float64
+			played, asked, dearer := 0, 0, 0
+			for _, s := range recorded(t) {
+				requests := requests(s)
+				if len(requests) == 0 {
+					continue
+				}
+				cost := func(policy history.Policy, longer bool) float64 {
+					up := newUpstream(s)
+					up.ages = true
+					synctest.Test(t, func(t *testing.T) {
+						by(t, up, proxy.Config{History: history.Config{Policy: policy, Root: s.Dir}, LongerCache: longer}, requests)
+					})
+					return up.cost
+				}
+				without, plain, with := cost(history.Off, false), cost(policy, false), cost(policy, true)
+				off, five, auto, played = off+without, five+plain, auto+with, played+1
+				if with != plain {
+					asked++
+					t.Logf("%s: %d requests: %+.2f %% of off, %+.2f %% without the hour", filepath.Base(s.File), len(requests), 100*(with/without-1), 100*(plain/without-1))
+				}
+				if with > plain {
+					dearer++
+				}
+				if with > without*(1+1e-9) {
+					t.Errorf("%s costs %.0f instead of %.0f", s.File, with, without)
+				}
+			}
+			t.Logf("%d sessions, an hour in %d, %d of them dearer than with five minutes: %+.2f %%, and %+.2f %% without it",
+				played, asked, dearer, 100*(auto/off-1), 100*(five/off-1))
+		})
 	}
-	if auto > five {
-		t.Errorf("all sessions together cost %.0f instead of %.0f", auto, five)
-	}
-	t.Logf("%d sessions, an hour in %d, %d dearer: %+.2f %%", played, asked, dearer, 100*(auto/five-1))
 }

@@ -1,0 +1,245 @@
+package proxy
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stet-dev/stet/history"
+	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/record"
+)
+
+// fork is one of the conversations that a random session has.
+type fork struct {
+	said         []llm.Message
+	model, tools string
+	system       []string
+}
+
+// anything is a session in which anything may happen.
+type anything struct {
+	*trial
+	*rand.Rand
+	config func(*Config)
+	store  *record.Memory
+	forks  []fork
+	other  *Proxy // on the same store
+	did    []string
+}
+
+func newAnything(t *testing.T, seed uint64, config func(*Config)) *anything {
+	a := &anything{Rand: rand.New(rand.NewPCG(seed, 7)), store: new(record.Memory)}
+	a.config = func(c *Config) { c.History.Policy = history.Adaptive; c.Store = a.store; config(c) }
+	a.trial = newTrial(t, 5*time.Minute, a.config)
+	a.proxy = newProxy(t, a.config)
+	a.marked, a.trial.forks, a.said = true, true, []llm.Message{words(llm.User, "go")}
+	return a
+}
+
+// some is how many of the messages come first, up to a result.
+func (a *anything) some() int { return min(len(a.said), 1+2*a.IntN(len(a.said)/2+1)) }
+
+func (a *anything) now() fork { return fork{a.said, a.model, a.tools, a.system} }
+
+func (a *anything) leave() { a.forks = append(a.forks, a.now()) }
+
+func (a *anything) begin(f fork) {
+	a.said, a.model, a.tools, a.system = f.said, f.model, f.tools, f.system
+}
+
+func (a *anything) fork() {
+	a.leave()
+	a.back(a.some())
+	a.said = append(a.said, words(llm.Assistant, fmt.Sprint("So I do it in way ", a.Int())), words(llm.User, "Yes."))
+}
+
+func (a *anything) turnTo() {
+	if len(a.forks) > 0 {
+		i, f := a.IntN(len(a.forks)), a.now()
+		a.begin(a.forks[i])
+		a.forks[i] = f
+	}
+}
+
+func (a *anything) pause() {
+	minutes := 1 + a.IntN(12)
+	switch a.IntN(6) {
+	case 0:
+		minutes = 20 + a.IntN(40)
+	case 1:
+		minutes = 60 + a.IntN(60)
+	}
+	a.at = a.at.Add(time.Duration(minutes) * time.Minute)
+}
+
+func (a *anything) restart() {
+	if err := a.proxy.Close(a.Context()); err != nil {
+		a.Fatal(err)
+	}
+	a.proxy = newProxy(a.T, a.config)
+}
+
+// through goes on through the other proxy on the same store.
+func (a *anything) through() {
+	if a.other == nil {
+		a.other = newProxy(a.T, a.config)
+	}
+	a.proxy.writer.write()
+	a.proxy, a.other = a.other, a.proxy
+}
+
+func (a *anything) changeModel() {
+	a.model = []string{"claude-sonnet-4-5", "claude-opus-4-5"}[a.IntN(2)]
+}
+
+func (a *anything) changeTools() { a.tools = []string{"", "more", "plan"}[a.IntN(3)] }
+
+// delegate begins a sub-agent that shares a beginning with the agent.
+func (a *anything) delegate() {
+	a.leave()
+	n := []int{1, a.some()}[a.IntN(2)]
+	a.said = append(a.said[:n:n], words(llm.User, fmt.Sprint("Do part ", a.Int())))
+	if a.IntN(2) == 0 {
+		a.system = []string{a.system[0], fmt.Sprint("You are part ", a.IntN(2))}
+	}
+}
+
+func (a *anything) edit() {
+	a.said = slices.Clone(a.said)
+	for range 1 + a.IntN(3) {
+		if i := a.some() + 1; i < len(a.said) && a.said[i].Role == llm.Tool {
+			a.clear(i)
+		}
+	}
+}
+
+func (a *anything) compact() {
+	n := max(1, len(a.said)-4) | 1
+	if n < len(a.said) {
+		a.said = append([]llm.Message{words(llm.User, fmt.Sprint("So far: ", a.Int()))}, a.said[n:]...)
+	}
+}
+
+// both sends two requests at once: one, and an aside or a fork.
+func (a *anything) both() {
+	n := []int{len(a.said), a.some()}[a.IntN(2)]
+	bodies := [][]byte{a.body()}
+	f := a.now()
+	a.said = append(a.said[:n:n], words(llm.User, fmt.Sprint("And ", a.Int())))
+	bodies = append(bodies, a.body())
+	if a.IntN(2) == 0 {
+		a.leave()
+	}
+	a.begin(f)
+	var sent []*exchange
+	for _, body := range bodies {
+		sent = append(sent, goesOut(a, a.proxy, a.to(), body, a.at))
+	}
+	for i, x := range sent {
+		a.past.ask(a.sees(bodies[i]), a.at)
+		x.row.Usage = a.with.ask(a.sees(x.body.sent()), a.at)
+	}
+	for _, x := range sent {
+		a.rows = append(a.rows, comesBack(a.proxy, x, a.at))
+	}
+	a.dearest = max(a.dearest, a.with.cost/a.past.cost-1)
+}
+
+// again reads or runs something once more.
+func (a *anything) again() {
+	i := a.some()
+	if i+1 >= len(a.said) || a.said[i].Role != llm.Assistant || a.said[i+1].Role != llm.Tool {
+		return
+	}
+	call, result := a.said[i].Parts[0], a.said[i+1].Parts[0]
+	call.CallID = fmt.Sprint("again_", a.Int())
+	result.CallID = call.CallID
+	a.ask()
+	a.said = append(a.said[:len(a.said):len(a.said)],
+		llm.Message{Role: llm.Assistant, Parts: []llm.Part{call}}, llm.Message{Role: llm.Tool, Parts: []llm.Part{result}})
+	a.at = a.at.Add(20 * time.Second)
+}
+
+func (a *anything) work() {
+	a.steps(a.IntN(4), 5+a.IntN(50))
+	a.ask()
+	a.trial.reads(20 + a.IntN(100))
+}
+
+// does plays n of what may happen, of the kinds named.
+func (a *anything) does(n int, kinds string) {
+	all := []struct {
+		name string
+		does func()
+	}{
+		{"fork", a.fork}, {"turn", a.turnTo}, {"pause", a.pause}, {"restart", a.restart}, {"model", a.changeModel}, {"tools", a.changeTools},
+		{"delegate", a.delegate}, {"edit", a.edit}, {"both", a.both}, {"through", a.through}, {"compact", a.compact}, {"again", a.again},
+		{"work", a.work}, {"work", a.work}, {"work", a.work},
+	}
+	for range n {
+		op := all[a.IntN(len(all))]
+		if op.name != "work" && !strings.Contains(kinds, op.name) {
+			op = all[len(all)-1]
+		}
+		op.does()
+		a.did = append(a.did, fmt.Sprintf("%s (%d: %.0f)", op.name, len(a.rows), a.with.cost-a.past.cost))
+	}
+}
+
+// bounded fails if more is held than of the turns that are remembered.
+func (k *trial) bounded() {
+	m := k.proxy.memory
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	turns := 0
+	for _, same := range m.turns {
+		turns += len(same)
+	}
+	for l, all := range m.elided {
+		for turn := range all {
+			if m.turn(turn.Prefix^l.hash(), l) != turn {
+				k.Errorf("what had left at %v is held, and its turn is not", turn.Time)
+			}
+		}
+	}
+	if turns != m.count {
+		k.Errorf("%d turns are held, and %d counted", turns, m.count)
+	}
+}
+
+// Whatever happens in a session, in whatever order, it is never dearer than without stet.
+func TestAnything(t *testing.T) {
+	from, seeds := uint64(0), uint64(3)
+	if os.Getenv("STET_SOAK") != "" {
+		from, seeds = rand.Uint64N(1<<32), 200
+	}
+	for _, kinds := range []string{
+		"fork turn pause restart", "fork turn pause both delegate restart", "fork turn model tools pause restart", "edit pause fork turn both restart",
+		"pause through", "pause fork turn through restart edit", "again pause fork turn restart edit", "compact pause edit",
+		"fork turn pause restart model tools delegate edit both through compact again",
+	} {
+		for _, longer := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, %v", kinds, longer), func(t *testing.T) {
+				worst, end, asked, saved := 0.0, -1.0, 0, 0.0
+				for seed := from; seed < from+seeds; seed++ {
+					a := newAnything(t, seed, func(c *Config) { c.LongerCache = longer })
+					a.does(30, kinds)
+					total := a.with.cost/a.past.cost - 1
+					worst, end, saved = max(worst, a.dearest), max(end, total), saved-total/float64(seeds)
+					asked += strings.Count(a.asked(), "h")
+					if a.dearest > 0 {
+						t.Errorf("seed %d: %+.2f %% at worst, %+.2f %% at the end: %s", seed, 100*a.dearest, 100*total, strings.Join(a.did, ", "))
+					}
+					a.bounded()
+					_ = a.proxy.Close(t.Context())
+				}
+				t.Logf("%+.2f %% at worst, %+.2f %% at most at the end, %.2f %% saved, an hour asked for %d times", 100*worst, 100*end, 100*saved, asked)
+			})
+		}
+	}
+}

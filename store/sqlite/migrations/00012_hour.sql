@@ -1,0 +1,2 @@
+-- +goose Up
+ALTER TABLE requests ADD COLUMN hour INTEGER NOT NULL DEFAULT 0;
