@@ -48,7 +48,7 @@ func TestLonger(t *testing.T) {
 	k.verdict(0.6)
 	for i, row := range k.rows {
 		bridged := i == 40
-		if c := row.Cache; c.Longer && !bridged && float64(c.Hour) != math.Trunc(-0.75*float64(row.Usage.CacheWrite)) || !c.Longer && c.Hour != 0 || bridged && c.Hour < 8000 {
+		if c := row.Cache; c.Longer && !bridged && float64(c.Hour) != math.Trunc(-0.75*float64(row.Usage.CacheWrite)) || !c.Longer && c.Hour != 0 || bridged && (c.Hour < 8000 || c.Hour > 9000) {
 			t.Errorf("request %d: the hour has brought %d of %+v", i, c.Hour, row.Usage)
 		}
 	}
@@ -89,6 +89,29 @@ func TestLongerSpent(t *testing.T) {
 	k.verdict(0)
 	if got := k.asked(); !strings.Contains(got, "h") || !strings.HasSuffix(got, "...") {
 		t.Errorf("asked for at %s", got)
+	}
+	k.at = k.at.Add(20 * time.Minute) // the beginning is there for an hour all the same
+	k.ask()
+	if c := k.rows[len(k.rows)-1].Cache; c.Moment != "" || c.Lifetime != time.Hour {
+		t.Errorf("%+v", c)
+	}
+}
+
+// What a request may cost is set aside until it is answered.
+func TestLongerHeld(t *testing.T) {
+	k := longer(t)
+	for range 5 {
+		k.steps(8, 60)
+		k.at = k.at.Add(20 * time.Minute)
+	}
+	x := goesOut(t, k.proxy, k.to(), k.body(), k.at)
+	p := x.judgement.thread.purse(k.model)
+	if toll := x.judgement.toll; !x.row.Cache.Longer || toll <= 0 || p.held != toll {
+		t.Errorf("%v held of %v: %+v", p.held, toll, x.row.Cache)
+	}
+	x.row.Status = 500
+	if comesBack(k.proxy, x, k.at); p.held != 0 {
+		t.Errorf("%v held", p.held)
 	}
 }
 
