@@ -75,6 +75,7 @@ soak: ## more of what is random: races, kills, two agents, properties over 10,00
 	STET_SOAK=1 STET_MERGES=20000 $(GO) test -timeout 60m ./workspace ./internal/merge3
 	STET_SOAK=1 $(GO) test -count=1 -timeout 60m ./store/sqlite
 	$(GO) test -timeout 60m ./session -rapid.checks=10000
+	STET_SOAK=1 $(GO) test -count=1 -timeout 60m ./proxy ./test/agent
 	STET_SOAK=1 $(GO) test -count=1 -timeout 60m -run TestLoad -v ./gateway
 	STET_SOAK=1 $(GO) test -count=1 -timeout 20m -run TestLongApproval -v ./test/mcp
 	@for p in $$($(GO) list ./...); do \

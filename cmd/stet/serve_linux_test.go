@@ -79,7 +79,7 @@ func TestServeMCPToUI(t *testing.T) {
 	var files web.Files
 	waitFor(t, func() bool { desk.get("/api/files", &files); return len(files.Writes) == 1 })
 	undo := desk.undo(web.Undo{Writes: []uint64{files.Writes[0].Seq}})
-	if q = desk.question("b.txt"); q.Tool != "undo" || q.Action != "remove" || q.Client != "undo for desk" {
+	if q = desk.question("b.txt"); q.Tool != "undo" || q.Action != "remove" || q.Client != "undo for desk" || !strings.HasPrefix(q.Session, "undo-") {
 		t.Errorf("%+v", q)
 	}
 	desk.approve(q)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"net/http"
@@ -138,7 +139,8 @@ func (s *site) undoIn(ctx context.Context, dir string, writes []record.Write, pe
 		}
 	}
 	h := &approval.Handler{Approver: s.queue, Root: dir, Rate: -1, Journal: s.journal, Log: s.log}
-	return undoBy(ctx, h, tools, writes, tool.Call{Session: "undo", Client: "undo for " + person})
+	// A session of its own: an answer for the session is for this undo alone.
+	return undoBy(ctx, h, tools, writes, tool.Call{Session: "undo-" + rand.Text(), Client: "undo for " + person})
 }
 
 // largestLook is the size up to which a file is read to see whether it changed.
