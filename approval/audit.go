@@ -2,7 +2,6 @@ package approval
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -27,25 +26,9 @@ func (r *run) entry(kind record.Kind, p *tool.Plan) record.Entry {
 		}
 	}
 	if e.Path == "" && (p == nil || !p.Has(tool.Outside)) {
-		e.Path = asked(r.c.Arguments)
+		e.Path = tool.PathIn(r.c.Arguments)
 	}
 	return e
-}
-
-// asked is the path that the arguments name, as they do.
-func asked(arguments json.RawMessage) string {
-	var a struct {
-		Path any `json:"path"`
-	}
-	if json.Unmarshal(arguments, &a) != nil {
-		return ""
-	}
-	s, _ := a.Path.(string)
-	const most = 4096
-	if len(s) > most {
-		s = s[:most] + "…"
-	}
-	return s
 }
 
 // finish records a call that changed nothing and returns its result.

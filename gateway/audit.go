@@ -1,12 +1,10 @@
 package gateway
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
-	"strings"
 	"sync"
 	"time"
 
@@ -122,20 +120,7 @@ func (c *call) asked() string {
 	if c.f.Arguments == nil {
 		return c.path
 	}
-	return asked(c.f.Arguments)
-}
-
-// asked is the path that the arguments name, as they do.
-func asked(arguments json.RawMessage) string {
-	var a struct {
-		Path any `json:"path"`
-	}
-	if json.Unmarshal(arguments, &a) != nil {
-		return ""
-	}
-	s, _ := a.Path.(string)
-	const most = 4096
-	return strings.ToValidUTF8(s[:min(len(s), most)], "")
+	return tool.PathIn(c.f.Arguments)
 }
 
 // silences keep what comes again and again from filling the trail: who has no

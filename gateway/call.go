@@ -111,7 +111,7 @@ func (c *call) enter() {
 	}
 	c.state = sent
 	f := c.f
-	c.path, c.f.Arguments = asked(c.f.Arguments), nil // it may wait long, and they may be large
+	c.path, c.f.Arguments = tool.PathIn(c.f.Arguments), nil // it may wait long, and they may be large
 	c.mu.Unlock()
 	err := c.send(&f)
 	switch {

@@ -109,17 +109,9 @@ func (p *program) compacting(cmd *cobra.Command, store session.Store) (func(cont
 // undo has writes taken back for a person, who sees in the queue what would
 // change, workspace by workspace. (FILE-11)
 func (s *site) undo(ctx context.Context, writes []record.Write, person string) error {
-	var roots []string
-	by := map[string][]record.Write{}
-	for _, w := range writes {
-		if by[w.Root] == nil {
-			roots = append(roots, w.Root)
-		}
-		by[w.Root] = append(by[w.Root], w)
-	}
 	var failed []error
-	for _, root := range roots {
-		failed = append(failed, s.undoIn(ctx, root, by[root], person))
+	for _, ws := range writesBy(writes, func(w record.Write) string { return w.Root }) {
+		failed = append(failed, s.undoIn(ctx, ws[0].Root, ws, person))
 	}
 	return errors.Join(failed...)
 }

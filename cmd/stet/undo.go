@@ -84,19 +84,28 @@ func (p *program) runUndo(ctx context.Context, trail record.Trail, what string, 
 	if err := p.trust(ctx, trail, yes); err != nil {
 		return err
 	}
-	var roots []string
-	by := map[string][]record.Write{}
-	for _, w := range chosen {
-		if by[w.Root] == nil {
-			roots = append(roots, w.Root)
-		}
-		by[w.Root] = append(by[w.Root], w)
-	}
 	var failed []error
-	for _, root := range roots {
-		failed = append(failed, p.undoIn(ctx, trail, root, by[root], yes))
+	for _, ws := range writesBy(chosen, func(w record.Write) string { return w.Root }) {
+		failed = append(failed, p.undoIn(ctx, trail, ws[0].Root, ws, yes))
 	}
 	return errors.Join(failed...)
+}
+
+// writesBy are writes by what key says of them; the groups stand in the order of
+// their first writes.
+func writesBy(writes []record.Write, key func(record.Write) string) [][]record.Write {
+	var groups [][]record.Write
+	at := map[string]int{}
+	for _, w := range writes {
+		k := key(w)
+		i, ok := at[k]
+		if !ok {
+			i = len(groups)
+			at[k], groups = i, append(groups, nil)
+		}
+		groups[i] = append(groups[i], w)
+	}
+	return groups
 }
 
 // trust warns where somebody changed the trail: what it says was there before may
@@ -143,18 +152,10 @@ func (p *program) listUndoable(left []record.Write) {
 		p.say("there is nothing to undo")
 		return
 	}
-	var order []string
-	by := map[string][]record.Write{}
-	for _, w := range left {
-		if by[w.Session] == nil {
-			order = append(order, w.Session)
-		}
-		by[w.Session] = append(by[w.Session], w)
-	}
-	for _, session := range order {
-		first := by[session][0]
-		fmt.Fprintf(p.out, "session %s, %s, in %s\n", workspace.Quote(session), workspace.Quote(first.Client), workspace.Quote(first.Root))
-		for _, w := range by[session] {
+	for _, ws := range writesBy(left, func(w record.Write) string { return w.Session }) {
+		first := ws[0]
+		fmt.Fprintf(p.out, "session %s, %s, in %s\n", workspace.Quote(first.Session), workspace.Quote(first.Client), workspace.Quote(first.Root))
+		for _, w := range ws {
 			note := ""
 			switch {
 			case w.Open:
@@ -241,21 +242,11 @@ func (h *hands) rollBack(ctx context.Context, session string) error {
 	if err != nil {
 		return err
 	}
-	var paths []string
-	by := map[string][]record.Write{}
-	for _, w := range record.Undoable(all) {
-		if w.Open {
-			continue
-		}
-		if by[w.Path] == nil {
-			paths = append(paths, w.Path)
-		}
-		by[w.Path] = append(by[w.Path], w)
-	}
+	done := slices.DeleteFunc(record.Undoable(all), func(w record.Write) bool { return w.Open })
 	var failed []error
-	for _, path := range slices.Backward(paths) {
+	for _, ws := range slices.Backward(writesBy(done, func(w record.Write) string { return w.Path })) {
 		c := tool.Call{Session: session, Client: "policy", Name: "undo", Arguments: json.RawMessage("{}")}
-		plan, err := filetools.TakeBack{Tools: h.tools, Writes: by[path]}.Plan(ctx, c)
+		plan, err := filetools.TakeBack{Tools: h.tools, Writes: ws}.Plan(ctx, c)
 		if err == nil {
 			var r tool.Result
 			if r, err = h.handler.Apply(ctx, c, plan, "policy"); err == nil && r.Failed() {
@@ -263,7 +254,7 @@ func (h *hands) rollBack(ctx context.Context, session string) error {
 			}
 		}
 		if err != nil {
-			failed = append(failed, fmt.Errorf("undo %s: %w", workspace.Quote(path), err))
+			failed = append(failed, fmt.Errorf("undo %s: %w", workspace.Quote(ws[0].Path), err))
 		}
 	}
 	return errors.Join(failed...)
