@@ -3,6 +3,8 @@ package main
 import (
 	"os"
 	"path/filepath"
+
+	"github.com/stet-dev/stet/internal/agentconfig"
 )
 
 // userConfig returns where the user's file is, or would be.
@@ -24,25 +26,17 @@ func (p *program) xdg(variable, fallback, name string) string {
 	return filepath.Join(base, "stet", name)
 }
 
-// home returns the home directory, empty when there is none. One that is not
-// absolute is none: what is below it would be below the working directory.
-func (p *program) home() string {
-	for _, name := range []string{"HOME", "USERPROFILE"} {
-		if h := p.getenv(name); filepath.IsAbs(h) {
-			return h
-		}
-	}
-	return ""
-}
+// machine is where agents run: here.
+func (p *program) machine() agentconfig.Machine { return agentconfig.Machine{Env: p.env, Dir: p.dir} }
+
+// home returns the home directory, empty when there is none.
+func (p *program) home() string { return p.machine().Home() }
 
 // below returns a path in the home directory, empty when there is no home.
-func (p *program) below(names ...string) string {
-	home := p.home()
-	if home == "" {
-		return ""
-	}
-	return filepath.Join(append([]string{home}, names...)...)
-}
+func (p *program) below(names ...string) string { return p.machine().BelowHome(names...) }
+
+// absolute returns a path as one that begins at the working directory.
+func (p *program) absolute(path string) string { return p.machine().Absolute(path) }
 
 // projectConfig returns the nearest project file, looking upwards from the
 // working directory as far as the checkout or the home directory goes; empty

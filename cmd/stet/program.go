@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"io"
-	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -30,16 +29,8 @@ func (p *program) run(ctx context.Context, args []string) int {
 	return exitCode(err)
 }
 
-// getenv returns the value of a variable, empty when it is not set. Of two
-// with one name the last counts, as for exec.
-func (p *program) getenv(name string) string {
-	for i := len(p.env) - 1; i >= 0; i-- {
-		if v, ok := strings.CutPrefix(p.env[i], name+"="); ok {
-			return v
-		}
-	}
-	return ""
-}
+// getenv returns the value of a variable, empty when it is not set.
+func (p *program) getenv(name string) string { return p.machine().Getenv(name) }
 
 func (p *program) root() *cobra.Command {
 	root := &cobra.Command{

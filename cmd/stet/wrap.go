@@ -3,10 +3,14 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os/signal"
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/stet-dev/stet/internal/agentconfig"
+	"github.com/stet-dev/stet/proxy"
 )
 
 // lingering is how long requests may take that an agent has left behind.
@@ -63,21 +67,21 @@ func (p *program) runWrap(ctx context.Context, o *options, command []string) err
 	if err != nil {
 		return err
 	}
-	r := p.redirection(command, "http://"+listener.Addr().String())
-	defer r.clean()
-	if err := r.check(o.Upstream); err != nil {
+	r := p.machine().Redirect(command, "http://"+listener.Addr().String())
+	defer r.Clean()
+	if err := checkFound(r, o.Upstream); err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	o.settle(r.found)
+	o.settle(foundUpstreams(r))
 	s, err := p.serve(ctx, o, listener, p.dir, nil)
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	for _, note := range r.notes {
+	for _, note := range r.Notes {
 		p.say("%s", note)
 	}
-	code, err := p.runChild(ctx, path, r.args, r.env, signals)
-	r.clean()
+	code, err := p.runChild(ctx, path, r.Args, r.Env, signals)
+	r.Clean()
 	closing, stop := lastCall(ctx, signals)
 	defer stop()
 	closeErr := s.close(closing, lingering)
@@ -90,6 +94,26 @@ func (p *program) runWrap(ctx context.Context, o *options, command []string) err
 	}
 	if code != 0 {
 		return &exitError{code: code}
+	}
+	return nil
+}
+
+// foundUpstreams are the base URLs that an agent's own configuration names.
+func foundUpstreams(r *agentconfig.Redirect) proxy.Upstreams {
+	return proxy.Upstreams{Messages: r.Found[agentconfig.Messages], Chat: r.Found[agentconfig.Chat], Responses: r.Found[agentconfig.Responses]}
+}
+
+// checkFound returns an error where one of the base URLs found is none, of those that
+// count: what is given for an API goes before what is found.
+func checkFound(r *agentconfig.Redirect, given proxy.Upstreams) error {
+	byAPI := map[agentconfig.API]string{agentconfig.Messages: given.Messages, agentconfig.Chat: given.Chat, agentconfig.Responses: given.Responses}
+	for _, api := range agentconfig.APIs() {
+		if byAPI[api] != "" {
+			continue
+		}
+		if err := checkBase(r.Found[api]); err != nil {
+			return misconfigured(fmt.Errorf("%s: %w", r.Source[api], err))
+		}
 	}
 	return nil
 }

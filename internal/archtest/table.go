@@ -24,6 +24,7 @@ var table = []row{
 	{"gateway/wire", 0, []string{"internal/rawjson"}, "frames on a wire are a format, read by both ends; what they carry is found and not decoded"},
 	{"internal/merge3", 0, []string{"internal/diff"}, "a three-way merge is two diffs"},
 	{"internal/archtest", 0, nil, "looks at source text, runs nothing of it"},
+	{"internal/agentconfig", 5, []string{"internal/jsonc", "proxy"}, "agents' configuration files are edited as JSON with comments; the proxy says which form of a base URL it takes"},
 	{"internal/*", 0, nil, "mechanisms without a view of the product"},
 
 	{"llm", 1, []string{"tool"}, "a conversation holds tool calls"},
@@ -81,7 +82,7 @@ const (
 
 // diskPackages may touch the file system. Everything else gets bytes, or goes
 // through workspace, so that paths are checked in one place.
-var diskPackages = []string{"workspace", "internal/atomicfile", "store/*", "transcript", "tui", "cmd/*"}
+var diskPackages = []string{"workspace", "internal/atomicfile", "internal/agentconfig", "store/*", "transcript", "tui", "cmd/*"}
 
 // diskCalls are the functions that touch the file system, by package.
 var diskCalls = map[string][]string{
@@ -99,6 +100,7 @@ var diskCalls = map[string][]string{
 // differ where its words unite them; archtest holds the list.
 var namingPackages = []string{
 	"llm", "llm/*", "dialect", "transcript", "prices", "proxy", "cmd/*", "test/*", "internal/archtest",
+	"internal/agentconfig",
 }
 
 // names of providers and agents: found anywhere in an identifier, a string or

@@ -1,4 +1,4 @@
-package main
+package agentconfig
 
 import (
 	"path/filepath"
@@ -35,31 +35,28 @@ var launchers = map[string]launcher{
 	"exec":    {},
 }
 
-// agentOf tells which agent a command line starts, and at which argument its
-// name stands; empty where it is none that needs more than the environment. A
-// name that comes later is not the command but something to work on.
-func agentOf(command []string) (name string, at int) {
+// agentOf returns the agent that a command line starts, of those that the
+// environment is not enough for, and the index of its name; nil where there is
+// none. A name that comes later is not the command but something to work on.
+func agentOf(command []string) (a *agent, at int) {
 	for at < len(command) {
-		base := programName(command[at])
-		switch base {
-		case "codex":
-			return "codex", at
-		case "opencode", "opencode-ai":
-			return "opencode", at
-		case "cn":
-			return "continue", at
+		name := programName(command[at])
+		for i := range agents {
+			if slices.Contains(agents[i].programs, name) {
+				return &agents[i], at
+			}
 		}
-		l, ok := launchers[base]
+		l, ok := launchers[name]
 		if !ok {
-			return "", 0
+			return nil, 0
 		}
 		skip, ok := l.skip(command[at+1:])
 		if !ok {
-			return "", 0
+			return nil, 0
 		}
 		at += 1 + skip
 	}
-	return "", 0
+	return nil, 0
 }
 
 // skip returns how many of a launcher's arguments stand before the command; ok

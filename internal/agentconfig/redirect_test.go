@@ -1,4 +1,4 @@
-package main
+package agentconfig
 
 import (
 	"encoding/json"
@@ -9,19 +9,18 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/stet-dev/stet/proxy"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 const testBase = "http://127.0.0.1:4141"
 
-// place is a program in an empty project below an empty home.
-func place(t *testing.T, env ...string) *program {
+// place is a machine with an empty project below an empty home.
+func place(t *testing.T, env ...string) Machine {
 	t.Helper()
 	home := t.TempDir()
-	p := &program{env: append([]string{"HOME=" + home}, env...), dir: filepath.Join(home, "project")}
-	write(t, filepath.Join(p.dir, ".git", "HEAD"), "ref: refs/heads/main\n")
-	return p
+	m := Machine{Env: append([]string{"HOME=" + home}, env...), Dir: filepath.Join(home, "project")}
+	write(t, filepath.Join(m.Dir, ".git", "HEAD"), "ref: refs/heads/main\n")
+	return m
 }
 
 func write(t *testing.T, file, text string) {
@@ -34,30 +33,30 @@ func write(t *testing.T, file, text string) {
 	}
 }
 
-func (r *redirect) variable(name string) string { return (&program{env: r.env}).getenv(name) }
+func (r *Redirect) variable(name string) string { return Machine{Env: r.Env}.Getenv(name) }
 
 func TestRedirectEnvironment(t *testing.T) {
 	for _, tt := range []struct {
 		name           string
 		env            []string
 		openai         string
-		found          proxy.Upstreams
+		found          map[API]string
 		noProxy, extra string
 	}{
 		{name: "nothing set", openai: testBase + "/v1", noProxy: "127.0.0.1,localhost"},
 		{
 			name: "set already", env: []string{"ANTHROPIC_BASE_URL=https://a.example", "OPENAI_BASE_URL=https://o.example/api/v1", "NO_PROXY=x.example"},
-			openai: testBase + "/v1", found: proxy.Upstreams{Messages: "https://a.example", Chat: "https://o.example/api/v1", Responses: "https://o.example/api/v1"},
+			openai: testBase + "/v1", found: map[API]string{Messages: "https://a.example", Chat: "https://o.example/api/v1", Responses: "https://o.example/api/v1"},
 			noProxy: "x.example,127.0.0.1,localhost",
 		},
 		{
 			name: "the older variable, and a base without a version", env: []string{"OPENAI_API_BASE=https://o.example/deep"},
-			openai: testBase, found: proxy.Upstreams{Chat: "https://o.example/deep", Responses: "https://o.example/deep"}, noProxy: "127.0.0.1,localhost",
+			openai: testBase, found: map[API]string{Chat: "https://o.example/deep", Responses: "https://o.example/deep"}, noProxy: "127.0.0.1,localhost",
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			r := place(t, tt.env...).redirection([]string{"qwen", "-p", "x"}, testBase)
-			if diff := cmp.Diff(tt.found, r.found); diff != "" {
+			r := place(t, tt.env...).Redirect([]string{"qwen", "-p", "x"}, testBase)
+			if diff := cmp.Diff(tt.found, r.Found, cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("found: %s", diff)
 			}
 			want := []string{testBase, tt.openai, tt.openai, tt.noProxy}
@@ -65,7 +64,7 @@ func TestRedirectEnvironment(t *testing.T) {
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("environment: %s", diff)
 			}
-			if diff := cmp.Diff([]string{"qwen", "-p", "x"}, r.args); diff != "" {
+			if diff := cmp.Diff([]string{"qwen", "-p", "x"}, r.Args); diff != "" {
 				t.Errorf("arguments: %s", diff)
 			}
 		})
@@ -110,7 +109,12 @@ func TestAgentOf(t *testing.T) {
 		{"env", "", 0},
 		{"npx -p", "", 0},
 	} {
-		if name, at := agentOf(strings.Fields(tt.command)); name != tt.name || at != tt.at {
+		a, at := agentOf(strings.Fields(tt.command))
+		name := ""
+		if a != nil {
+			name = a.name
+		}
+		if name != tt.name || at != tt.at {
 			t.Errorf("%s: %q at %d, want %q at %d", tt.command, name, at, tt.name, tt.at)
 		}
 	}
@@ -150,16 +154,16 @@ func TestRedirectCodex(t *testing.T) {
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			p := place(t)
+			m := place(t)
 			if tt.config != "" {
-				write(t, filepath.Join(p.home(), ".codex", "config.toml"), tt.config)
+				write(t, filepath.Join(m.Home(), ".codex", "config.toml"), tt.config)
 			}
-			r := p.redirection(tt.args, testBase)
-			if diff := cmp.Diff(tt.want, r.args); diff != "" {
+			r := m.Redirect(tt.args, testBase)
+			if diff := cmp.Diff(tt.want, r.Args); diff != "" {
 				t.Errorf("arguments: %s", diff)
 			}
-			if r.found.Responses != tt.found {
-				t.Errorf("found %q, want %q", r.found.Responses, tt.found)
+			if r.Found[Responses] != tt.found {
+				t.Errorf("found %q, want %q", r.Found[Responses], tt.found)
 			}
 		})
 	}
@@ -169,11 +173,11 @@ func TestRedirectOpencode(t *testing.T) {
 	const local = `{ // a comment
 		"provider": {"local": {"npm": "@ai-sdk/openai-compatible", "options": {"baseURL": "{env:WHERE}/v1", "apiKey": "k"},}}, /* and more */
 		"model": "local/m"}`
-	p := place(t, "WHERE=http://10.0.0.1:8080", `OPENCODE_CONFIG_CONTENT={"theme":"dark","provider":{"anthropic":{"options":{"timeout":5}}}}`)
-	write(t, filepath.Join(p.home(), ".config", "opencode", "opencode.json"), local)
-	write(t, filepath.Join(p.dir, "opencode.jsonc"),
+	m := place(t, "WHERE=http://10.0.0.1:8080", `OPENCODE_CONFIG_CONTENT={"theme":"dark","provider":{"anthropic":{"options":{"timeout":5}}}}`)
+	write(t, filepath.Join(m.Home(), ".config", "opencode", "opencode.json"), local)
+	write(t, filepath.Join(m.Dir, "opencode.jsonc"),
 		`{"provider": {"other": {"npm": "@ai-sdk/openai-compatible", "options": {"baseURL": "https://other.example/v1"}}}}`)
-	r := p.redirection([]string{"opencode", "run", "x"}, testBase)
+	r := m.Redirect([]string{"opencode", "run", "x"}, testBase)
 
 	var got any
 	if err := json.Unmarshal([]byte(r.variable("OPENCODE_CONFIG_CONTENT")), &got); err != nil {
@@ -191,39 +195,39 @@ func TestRedirectOpencode(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("content: %s", diff)
 	}
-	if want := (proxy.Upstreams{Chat: "http://10.0.0.1:8080/v1"}); r.found != want {
-		t.Errorf("found %+v, want %+v", r.found, want)
+	if diff := cmp.Diff(map[API]string{Chat: "http://10.0.0.1:8080/v1"}, r.Found); diff != "" {
+		t.Errorf("found: %s", diff)
 	}
-	if len(r.notes) != 1 || !strings.Contains(r.notes[0], "provider other is not redirected") {
-		t.Errorf("notes: %q", r.notes)
-	}
-
-	r = p.redirection([]string{"opencode", "run", "-m", "other/m", "x"}, testBase)
-	if r.found.Chat != "https://other.example/v1" {
-		t.Errorf("the chosen model's provider does not come first: %q", r.found.Chat)
+	if len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "provider other is not redirected") {
+		t.Errorf("notes: %q", r.Notes)
 	}
 
-	p.env = append(p.env, "OPENCODE_CONFIG_CONTENT=not json")
-	r = p.redirection([]string{"opencode"}, testBase)
-	if len(r.notes) != 1 || !strings.Contains(r.notes[0], "not JSON") || r.variable("OPENCODE_CONFIG_CONTENT") != "not json" {
-		t.Errorf("broken content: notes %q, content %q", r.notes, r.variable("OPENCODE_CONFIG_CONTENT"))
+	r = m.Redirect([]string{"opencode", "run", "-m", "other/m", "x"}, testBase)
+	if r.Found[Chat] != "https://other.example/v1" {
+		t.Errorf("the chosen model's provider does not come first: %q", r.Found[Chat])
+	}
+
+	m.Env = append(m.Env, "OPENCODE_CONFIG_CONTENT=not json")
+	r = m.Redirect([]string{"opencode"}, testBase)
+	if len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "not JSON") || r.variable("OPENCODE_CONFIG_CONTENT") != "not json" {
+		t.Errorf("broken content: notes %q, content %q", r.Notes, r.variable("OPENCODE_CONFIG_CONTENT"))
 	}
 }
 
 func TestRedirectContinue(t *testing.T) {
-	p := place(t)
-	file := filepath.Join(p.home(), ".continue", "config.yaml")
+	m := place(t)
+	file := filepath.Join(m.Home(), ".continue", "config.yaml")
 	const config = "name: mine\nmodels:\n" +
 		"  - name: one\n    provider: openai\n    apiBase: https://o.example/v1/\n    apiKey: k\n" +
 		"  - name: two\n    provider: anthropic\n" +
 		"  - name: three\n    provider: ollama\n" +
 		"  - name: four\n    provider: openai\n    apiBase: https://else.example/v1\n"
 	write(t, file, config)
-	r := p.redirection([]string{"cn", "-p", "x"}, testBase)
-	if len(r.notes) > 0 || len(r.args) != 5 || r.args[1] != "--config" {
-		t.Fatalf("arguments %q, notes %q", r.args, r.notes)
+	r := m.Redirect([]string{"cn", "-p", "x"}, testBase)
+	if len(r.Notes) > 0 || len(r.Args) != 5 || r.Args[1] != "--config" {
+		t.Fatalf("arguments %q, notes %q", r.Args, r.Notes)
 	}
-	b, err := os.ReadFile(r.args[2])
+	b, err := os.ReadFile(r.Args[2])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -233,45 +237,25 @@ func TestRedirectContinue(t *testing.T) {
 	if !strings.Contains(string(b), "https://else.example/v1") {
 		t.Errorf("a model at another place is redirected too:\n%s", b)
 	}
-	want := proxy.Upstreams{Chat: "https://o.example/v1", Responses: "https://o.example/v1"}
-	if r.found != want {
-		t.Errorf("found %+v, want %+v", r.found, want)
+	want := map[API]string{Chat: "https://o.example/v1", Responses: "https://o.example/v1"}
+	if diff := cmp.Diff(want, r.Found); diff != "" {
+		t.Errorf("found: %s", diff)
 	}
 	if kept, err := os.ReadFile(file); err != nil || string(kept) != config {
 		t.Errorf("the person's own file has changed: %v\n%s", err, kept)
 	}
-	info, err := os.Stat(r.args[2])
+	info, err := os.Stat(r.Args[2])
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the copy: %v, %v", info.Mode(), err)
 	}
-	copied := r.args[2]
-	r.clean()
+	copied := r.Args[2]
+	r.Clean()
 	if _, err := os.Stat(copied); err == nil {
 		t.Error("the copy is still there")
 	}
 
-	r = p.redirection([]string{"cn", "--config=no/such.yaml"}, testBase)
-	if len(r.notes) != 1 || !slices.Equal(r.args, []string{"cn", "--config=no/such.yaml"}) {
-		t.Errorf("without a file: arguments %q, notes %q", r.args, r.notes)
+	r = m.Redirect([]string{"cn", "--config=no/such.yaml"}, testBase)
+	if len(r.Notes) != 1 || !slices.Equal(r.Args, []string{"cn", "--config=no/such.yaml"}) {
+		t.Errorf("without a file: arguments %q, notes %q", r.Args, r.Notes)
 	}
-}
-
-// FuzzWithoutComments: what is JSON stays the same value.
-func FuzzWithoutComments(f *testing.F) {
-	for _, s := range []string{`{"a": "// no comment", "b": [1, 2,], /* x */ "c": "\"*/"}`, `"\`, `/*`, `//`, `[,]`, `{"a":"/*"}`} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, s string) {
-		var before, after any
-		out := withoutComments([]byte(s))
-		if json.Unmarshal([]byte(s), &before) != nil {
-			return
-		}
-		if err := json.Unmarshal(out, &after); err != nil {
-			t.Fatalf("%q became %q: %v", s, out, err)
-		}
-		if diff := cmp.Diff(before, after); diff != "" {
-			t.Fatal(diff)
-		}
-	})
 }

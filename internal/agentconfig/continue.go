@@ -1,4 +1,4 @@
-package main
+package agentconfig
 
 import (
 	"cmp"
@@ -15,31 +15,31 @@ import (
 // configuration file alone, so it is given a copy of that file with other
 // ones. The copy may hold keys, as the file does: only its owner can read it,
 // and it is gone when the agent has ended.
-func (p *program) redirectContinue(r *redirect, at int, base string) {
-	file, arg := p.continueConfig(r.args[at+1:])
+func (m Machine) redirectContinue(r *Redirect, at int, base string) {
+	file, arg := m.continueConfig(r.Args[at+1:])
 	if file == "" {
-		r.notes = append(r.notes, "Continue is not redirected: there is no home directory (HOME) with its configuration, and no --config FILE")
+		r.Notes = append(r.Notes, "Continue is not redirected: there is no home directory (HOME) with its configuration, and no --config FILE")
 		return
 	}
 	b, err := os.ReadFile(file)
 	if err != nil {
-		r.notes = append(r.notes, fmt.Sprintf("Continue is not redirected: it needs a configuration file (--config FILE): %v", err))
+		r.Notes = append(r.Notes, fmt.Sprintf("Continue is not redirected: it needs a configuration file (--config FILE): %v", err))
 		return
 	}
 	copied, found, err := continueRedirected(b, base)
 	if err != nil {
-		r.notes = append(r.notes, fmt.Sprintf("Continue is not redirected: %s: %v", file, err))
+		r.Notes = append(r.Notes, fmt.Sprintf("Continue is not redirected: %s: %v", file, err))
 		return
 	}
 	dir, err := os.MkdirTemp("", "stet-wrap-")
 	if err != nil {
-		r.notes = append(r.notes, fmt.Sprintf("Continue is not redirected: %v", err))
+		r.Notes = append(r.Notes, fmt.Sprintf("Continue is not redirected: %v", err))
 		return
 	}
 	r.cleanup = append(r.cleanup, func() { _ = os.RemoveAll(dir) })
 	name := filepath.Join(dir, "config.yaml")
 	if err := os.WriteFile(name, copied, 0o600); err != nil {
-		r.notes = append(r.notes, fmt.Sprintf("Continue is not redirected: %v", err))
+		r.Notes = append(r.Notes, fmt.Sprintf("Continue is not redirected: %v", err))
 		return
 	}
 	for api, baseURL := range found {
@@ -47,26 +47,26 @@ func (p *program) redirectContinue(r *redirect, at int, base string) {
 	}
 	switch {
 	case arg < 0:
-		r.args = slices.Insert(r.args, at+1, "--config", name)
-	case strings.HasPrefix(r.args[at+1+arg], "--config="):
-		r.args[at+1+arg] = "--config=" + name
+		r.Args = slices.Insert(r.Args, at+1, "--config", name)
+	case strings.HasPrefix(r.Args[at+1+arg], "--config="):
+		r.Args[at+1+arg] = "--config=" + name
 	default:
-		r.args[at+1+arg] = name
+		r.Args[at+1+arg] = name
 	}
 }
 
 // continueConfig returns the configuration file, and at which of args it
 // stands; -1 when it is the usual one.
-func (p *program) continueConfig(args []string) (file string, arg int) {
+func (m Machine) continueConfig(args []string) (file string, arg int) {
 	for i, a := range args {
 		if v, ok := strings.CutPrefix(a, "--config="); ok {
-			return p.absolute(v), i
+			return m.Absolute(v), i
 		}
 		if a == "--config" && i+1 < len(args) {
-			return p.absolute(args[i+1]), i + 1
+			return m.Absolute(args[i+1]), i + 1
 		}
 	}
-	dir := cmp.Or(p.getenv("CONTINUE_GLOBAL_DIR"), p.below(".continue"))
+	dir := cmp.Or(m.Getenv("CONTINUE_GLOBAL_DIR"), m.BelowHome(".continue"))
 	if dir == "" {
 		return "", -1
 	}
@@ -74,20 +74,20 @@ func (p *program) continueConfig(args []string) (file string, arg int) {
 }
 
 // continueAPIs says which APIs a provider of Continue's is spoken to by.
-var continueAPIs = map[string][]wire{
-	"anthropic": {wireMessages},
-	"openai":    {wireChat, wireResponses},
+var continueAPIs = map[string][]API{
+	"anthropic": {Messages},
+	"openai":    {Chat, Responses},
 }
 
 // continueRedirected returns the configuration with other base URLs, and
 // those that stood there. Of models that use one API at two places, those at
 // the first place are redirected.
-func continueRedirected(config []byte, base string) ([]byte, map[wire]string, error) {
+func continueRedirected(config []byte, base string) ([]byte, map[API]string, error) {
 	var doc yaml.Node
 	if err := yaml.Unmarshal(config, &doc); err != nil {
 		return nil, nil, err
 	}
-	found := map[wire]string{}
+	found := map[API]string{}
 	seen := map[string]string{} // base URL by provider
 	changed := 0
 	for _, model := range continueModels(&doc) {
@@ -144,9 +144,9 @@ func yamlValue(mapping *yaml.Node, key string) *yaml.Node {
 	return nil
 }
 
-func (p *program) absolute(path string) string {
+func (m Machine) absolute(path string) string {
 	if filepath.IsAbs(path) {
 		return path
 	}
-	return filepath.Join(p.dir, path)
+	return filepath.Join(m.Dir, path)
 }

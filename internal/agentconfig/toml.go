@@ -1,4 +1,4 @@
-package main
+package agentconfig
 
 import (
 	"bytes"
@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
+
+	"github.com/stet-dev/stet/internal/jsonc"
 )
 
 // addTable puts a table behind a text of TOML, which stays byte for byte; what is
@@ -34,7 +36,7 @@ func addTable(text []byte, path []string, entry map[string]any) ([]byte, error) 
 	}
 	last := path[len(path)-1]
 	if there, is := at[last]; is {
-		missing, err := lacks(there, wanted)
+		missing, err := jsonc.Missing(there, wanted)
 		switch {
 		case err != nil:
 			return nil, fmt.Errorf("[%s] is there already: %w", name, err)

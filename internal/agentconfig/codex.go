@@ -1,4 +1,4 @@
-package main
+package agentconfig
 
 import (
 	"cmp"
@@ -9,31 +9,31 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/knadh/koanf/parsers/toml/v2"
+	"github.com/pelletier/go-toml/v2"
 )
 
 // redirectCodex tells Codex about the proxy. It does not look at
 // OPENAI_BASE_URL, but takes configuration as arguments (-c key=value), which
 // leaves its own file as it is. The provider stays the one it would have used,
 // with its way of logging in; only that provider's base URL is another.
-func (p *program) redirectCodex(r *redirect, at int, base string) {
-	c := p.codexConfig(r.args[at+1:])
+func (m Machine) redirectCodex(r *Redirect, at int, base string) {
+	c := m.codexConfig(r.Args[at+1:])
 	key := "openai_base_url"
 	if c.provider != "openai" {
 		key = "model_providers." + c.provider + ".base_url"
 	}
 	if c.baseURL != "" {
-		r.learn("the base URL of Codex's provider "+c.provider, c.baseURL, wireChat, wireResponses)
+		r.learn("the base URL of Codex's provider "+c.provider, c.baseURL, Chat, Responses)
 	}
-	ours := strconv.Quote(inPlaceOf(r.found.Responses, base))
+	ours := strconv.Quote(inPlaceOf(r.Found[Responses], base))
 	// An override in the command line comes after ours and would win: it is
 	// pointed to the proxy in its place.
-	for i := at + 1; i < len(r.args); i++ {
+	for i := at + 1; i < len(r.Args); i++ {
 		if c.baseURL != "" {
-			r.args[i] = strings.ReplaceAll(r.args[i], strconv.Quote(c.baseURL), ours)
+			r.Args[i] = strings.ReplaceAll(r.Args[i], strconv.Quote(c.baseURL), ours)
 		}
 	}
-	r.args = slices.Insert(r.args, at+1, "-c", key+"="+ours)
+	r.Args = slices.Insert(r.Args, at+1, "-c", key+"="+ours)
 }
 
 // codexConfig is what the redirection needs to know of Codex's configuration.
@@ -48,15 +48,16 @@ var (
 )
 
 // codexConfig reads the configuration file and the overrides among args.
-func (p *program) codexConfig(args []string) codexConfig {
+func (m Machine) codexConfig(args []string) codexConfig {
 	var file struct {
 		ModelProvider string
 		OpenAIBaseURL string
 		Providers     map[string]any
 	}
-	home := cmp.Or(p.getenv("CODEX_HOME"), p.below(".codex"))
+	home := cmp.Or(m.Getenv("CODEX_HOME"), m.BelowHome(".codex"))
 	if b, err := os.ReadFile(filepath.Join(home, "config.toml")); err == nil {
-		if m, err := toml.Parser().Unmarshal(b); err == nil {
+		var m map[string]any
+		if toml.Unmarshal(b, &m) == nil {
 			file.ModelProvider, _ = m["model_provider"].(string)
 			file.OpenAIBaseURL, _ = m["openai_base_url"].(string)
 			file.Providers, _ = m["model_providers"].(map[string]any)

@@ -1,4 +1,4 @@
-package main
+package agentconfig
 
 import (
 	"cmp"
@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/stet-dev/stet/proxy"
+	"github.com/stet-dev/stet/internal/jsonc"
 )
 
 // redirectOpencode tells opencode about the proxy. Its providers want base
@@ -21,20 +21,20 @@ import (
 //
 // Each API has one upstream. The provider of the chosen model comes first;
 // others that use the same API at another place are left as they are.
-func (p *program) redirectOpencode(r *redirect, at int, base string) {
+func (m Machine) redirectOpencode(r *Redirect, at int, base string) {
 	content := map[string]any{}
-	if s := p.getenv("OPENCODE_CONFIG_CONTENT"); s != "" {
-		if err := json.Unmarshal(withoutComments([]byte(s)), &content); err != nil {
-			r.notes = append(r.notes, fmt.Sprintf("OPENCODE_CONFIG_CONTENT is not JSON (%v): opencode is not redirected", err))
+	if s := m.Getenv("OPENCODE_CONFIG_CONTENT"); s != "" {
+		if err := jsonc.Unmarshal([]byte(s), &content); err != nil {
+			r.Notes = append(r.Notes, fmt.Sprintf("OPENCODE_CONFIG_CONTENT is not JSON (%v): opencode is not redirected", err))
 			return
 		}
 	}
 	overlay := object(content, "provider")
-	taken := map[wire]string{}
-	for _, o := range p.opencodeProviders(content, modelArgument(r.args[at+1:])) {
+	taken := map[API]string{}
+	for _, o := range m.opencodeProviders(content, modelArgument(r.Args[at+1:])) {
 		if first, ok := taken[o.api]; ok && o.baseURL != first {
 			if o.baseURL != "" {
-				r.notes = append(r.notes, fmt.Sprintf("opencode's provider %s is not redirected: its requests go elsewhere than those before it", o.name))
+				r.Notes = append(r.Notes, fmt.Sprintf("opencode's provider %s is not redirected: its requests go elsewhere than those before it", o.name))
 			}
 			continue
 		}
@@ -42,59 +42,38 @@ func (p *program) redirectOpencode(r *redirect, at int, base string) {
 		if o.baseURL != "" {
 			r.learn("opencode's provider "+o.name, o.baseURL, o.api)
 		}
-		object(object(overlay, o.name), "options")["baseURL"] = inPlaceOf(*upstreamFor(&r.found, o.api), base)
+		object(object(overlay, o.name), "options")["baseURL"] = inPlaceOf(r.Found[o.api], base)
 	}
 	merged, err := json.Marshal(content)
 	if err != nil {
-		r.notes = append(r.notes, fmt.Sprintf("opencode is not redirected: %v", err))
+		r.Notes = append(r.Notes, fmt.Sprintf("opencode is not redirected: %v", err))
 		return
 	}
 	r.set("OPENCODE_CONFIG_CONTENT", string(merged))
 }
 
-// wire is one of the three APIs.
-type wire string
-
-const (
-	wireMessages  wire = "messages"
-	wireChat      wire = "chat"
-	wireResponses wire = "responses"
-)
-
-// upstreamFor is the base URL for an API.
-func upstreamFor(u *proxy.Upstreams, api wire) *string {
-	switch api {
-	case wireMessages:
-		return &u.Messages
-	case wireChat:
-		return &u.Chat
-	default:
-		return &u.Responses
-	}
-}
-
 // opencodeProvider is a provider in opencode's configuration.
 type opencodeProvider struct {
 	name    string
-	api     wire
+	api     API
 	baseURL string // empty: the environment's, or the provider's own
 }
 
 // opencodeAPIs says which API a provider package speaks.
-var opencodeAPIs = map[string]wire{
-	"@ai-sdk/anthropic":         wireMessages,
-	"@ai-sdk/openai":            wireResponses,
-	"@ai-sdk/openai-compatible": wireChat,
+var opencodeAPIs = map[string]API{
+	"@ai-sdk/anthropic":         Messages,
+	"@ai-sdk/openai":            Responses,
+	"@ai-sdk/openai-compatible": Chat,
 }
 
 // opencodeProviders lists the providers that speak one of the three APIs, in
 // order: that of the chosen model, those with a base URL, the built-in ones.
-func (p *program) opencodeProviders(content map[string]any, model string) []opencodeProvider {
+func (m Machine) opencodeProviders(content map[string]any, model string) []opencodeProvider {
 	found := map[string]opencodeProvider{
-		"anthropic": {name: "anthropic", api: wireMessages},
-		"openai":    {name: "openai", api: wireResponses},
+		"anthropic": {name: "anthropic", api: Messages},
+		"openai":    {name: "openai", api: Responses},
 	}
-	for _, layer := range append(p.opencodeFiles(), content) {
+	for _, layer := range append(m.opencodeFiles(), content) {
 		if s, ok := layer["model"].(string); ok && model == "" {
 			model = s
 		}
@@ -108,7 +87,7 @@ func (p *program) opencodeProviders(content map[string]any, model string) []open
 			}
 			options, _ := entry["options"].(map[string]any)
 			if s, ok := options["baseURL"].(string); ok {
-				o.baseURL = p.expand(s)
+				o.baseURL = m.expand(s)
 			}
 			found[name] = o
 		}
@@ -133,13 +112,13 @@ func (p *program) opencodeProviders(content map[string]any, model string) []open
 
 // opencodeFiles reads opencode's configuration files, the one with the last
 // word last. What cannot be read is opencode's to complain about.
-func (p *program) opencodeFiles() []map[string]any {
+func (m Machine) opencodeFiles() []map[string]any {
 	var names []string
-	if global := cmp.Or(p.getenv("XDG_CONFIG_HOME"), p.below(".config")); global != "" {
+	if global := cmp.Or(m.Getenv("XDG_CONFIG_HOME"), m.BelowHome(".config")); global != "" {
 		names = append(names, filepath.Join(global, "opencode", "opencode"))
 	}
 	var up []string
-	for dir := p.dir; ; dir = filepath.Dir(dir) {
+	for dir := m.Dir; ; dir = filepath.Dir(dir) {
 		up = append(up, filepath.Join(dir, "opencode"))
 		_, err := os.Stat(filepath.Join(dir, ".git"))
 		if err == nil || dir == filepath.Dir(dir) {
@@ -151,13 +130,13 @@ func (p *program) opencodeFiles() []map[string]any {
 	for _, n := range append(names, up...) {
 		files = append(files, n+".json", n+".jsonc")
 	}
-	if custom := p.getenv("OPENCODE_CONFIG"); custom != "" {
+	if custom := m.Getenv("OPENCODE_CONFIG"); custom != "" {
 		files = slices.Insert(files, 2*len(names), custom)
 	}
 	var all []map[string]any
 	for _, f := range files {
 		var m map[string]any
-		if b, err := os.ReadFile(f); err == nil && json.Unmarshal(withoutComments(b), &m) == nil {
+		if b, err := os.ReadFile(f); err == nil && jsonc.Unmarshal(b, &m) == nil {
 			all = append(all, m)
 		}
 	}
@@ -167,9 +146,9 @@ func (p *program) opencodeFiles() []map[string]any {
 var envReference = regexp.MustCompile(`\{env:([A-Za-z_][A-Za-z0-9_]*)\}`)
 
 // expand fills in opencode's references to the environment.
-func (p *program) expand(s string) string {
+func (m Machine) expand(s string) string {
 	return envReference.ReplaceAllStringFunc(s, func(ref string) string {
-		return p.getenv(envReference.FindStringSubmatch(ref)[1])
+		return m.Getenv(envReference.FindStringSubmatch(ref)[1])
 	})
 }
 

@@ -1,0 +1,45 @@
+// Package agentconfig knows how coding agents are configured: how each agent is
+// made to send its requests to another address, and where it keeps its list of
+// MCP servers. There is one row per agent, in the table agents.
+//
+// Nothing here writes to an agent's own files but Server.Write, which keeps a
+// copy of the old text.
+package agentconfig
+
+// agent is what is known of one agent.
+type agent struct {
+	name string
+	// programs are the names by which it is started, without directory,
+	// version and extension.
+	programs []string
+	// redirect makes a command line, whose argument at starts the agent, send
+	// its requests to base. It is nil where the environment is enough.
+	redirect func(m Machine, r *Redirect, at int, base string)
+	// server says how it is told of an MCP server; nil where it takes none.
+	server *server
+}
+
+// agents are the agents that need more than environment variables. The order is
+// that of the help texts.
+var agents = []agent{
+	{name: "claude", server: &server{
+		file: atProject(".mcp.json"), path: []string{"mcpServers", "stet"}, entry: plainServer,
+		note: `to leave the agent these file tools alone, add "permissions": {"deny": ["Edit", "Write", "NotebookEdit"]} to .claude/settings.json`,
+	}},
+	{name: "codex", programs: []string{"codex"}, redirect: Machine.redirectCodex, server: &server{
+		file: Machine.codexFile, path: []string{"mcp_servers", "stet"}, entry: slowServer, toml: true,
+		note: "the server works in the directory in which Codex was started",
+	}},
+	{name: "opencode", programs: []string{"opencode", "opencode-ai"}, redirect: Machine.redirectOpencode, server: &server{
+		file: Machine.opencodeProjectFile, path: []string{"mcp", "stet"}, entry: opencodeServer,
+		note: `to leave the agent these file tools alone, add "tools": {"edit": false, "write": false, "patch": false} to the same file`,
+	}},
+	{name: "qwen", server: &server{
+		file: atProject(".qwen/settings.json"), path: []string{"mcpServers", "stet"}, entry: qwenServer,
+		note: `to leave the agent these file tools alone, add "tools": {"exclude": ["edit", "write_file"]} to the same file`,
+	}},
+	{name: "continue", programs: []string{"cn"}, redirect: Machine.redirectContinue},
+	{name: "vscode", server: &server{file: atProject(".vscode/mcp.json"), path: []string{"servers", "stet"}, entry: vscodeServer}},
+	{name: "zed", server: &server{file: atProject(".zed/settings.json"), path: []string{"context_servers", "stet"}, entry: zedServer}},
+	{name: "cursor", server: &server{file: atProject(".cursor/mcp.json"), path: []string{"mcpServers", "stet"}, entry: folderServer}},
+}

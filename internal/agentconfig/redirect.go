@@ -1,0 +1,104 @@
+package agentconfig
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/stet-dev/stet/proxy"
+)
+
+// API is one of the wire formats that a model is asked in.
+type API string
+
+// The wire formats.
+const (
+	Messages  API = "messages"
+	Chat      API = "chat"
+	Responses API = "responses"
+)
+
+// APIs are all of them, in a fixed order.
+func APIs() []API { return []API{Messages, Chat, Responses} }
+
+// Redirect is a command that is to send its requests to another address.
+type Redirect struct {
+	Args []string // the command line, changed where the agent is told by arguments
+	Env  []string
+	// Found holds the base URLs that the command would have used, as far as
+	// they are set anywhere.
+	Found map[API]string
+	// Source says where each was found: "OPENAI_BASE_URL", "Codex's configuration".
+	Source map[API]string
+	Notes  []string // what the person should know before the agent starts
+
+	cleanup []func()
+}
+
+// Redirect makes a command send its requests to base ("http://127.0.0.1:4141").
+// The caller calls Clean when the command has ended.
+func (m Machine) Redirect(command []string, base string) *Redirect {
+	r := &Redirect{Args: slices.Clone(command), Env: slices.Clone(m.Env), Found: map[API]string{}, Source: map[API]string{}}
+	r.learn("ANTHROPIC_BASE_URL", m.Getenv("ANTHROPIC_BASE_URL"), Messages)
+	name, openai := "OPENAI_BASE_URL", m.Getenv("OPENAI_BASE_URL")
+	if openai == "" {
+		name, openai = "OPENAI_API_BASE", m.Getenv("OPENAI_API_BASE")
+	}
+	r.learn(name, openai, Chat, Responses)
+
+	r.set("ANTHROPIC_BASE_URL", base)
+	r.set("OPENAI_BASE_URL", inPlaceOf(openai, base))
+	r.set("OPENAI_API_BASE", inPlaceOf(openai, base))
+	r.bypassHTTPProxy()
+
+	if a, at := agentOf(command); a != nil {
+		a.redirect(m, r, at, base)
+	}
+	return r
+}
+
+// Clean removes what the redirection made. It may be called more than once.
+func (r *Redirect) Clean() {
+	for _, f := range r.cleanup {
+		f()
+	}
+	r.cleanup = nil
+}
+
+// learn notes that source names base as the address for these APIs.
+func (r *Redirect) learn(source, base string, apis ...API) {
+	for _, api := range apis {
+		r.Source[api] = source
+		delete(r.Found, api)
+		if base != "" {
+			r.Found[api] = base
+		}
+	}
+}
+
+// set gives the command a variable.
+func (r *Redirect) set(name, value string) {
+	r.Env = slices.DeleteFunc(r.Env, func(s string) bool { return strings.HasPrefix(s, name+"=") })
+	r.Env = append(r.Env, name+"="+value)
+}
+
+// bypassHTTPProxy keeps the command from asking an HTTP proxy of the environment
+// for the loopback address.
+func (r *Redirect) bypassHTTPProxy() {
+	for _, name := range []string{"NO_PROXY", "no_proxy"} {
+		list := ""
+		if v := (Machine{Env: r.Env}).Getenv(name); v != "" {
+			list = v + ","
+		}
+		r.set(name, list+"127.0.0.1,localhost")
+	}
+}
+
+// inPlaceOf returns the base URL that stands for was: with /v1 where that ends
+// in a version or is not set, else without. So the requests have the paths that
+// they would have had.
+func inPlaceOf(was, base string) string {
+	if was == "" || proxy.Versioned(was) {
+		return base + "/v1"
+	}
+	return base
+}

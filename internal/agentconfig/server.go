@@ -1,0 +1,168 @@
+package agentconfig
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/stet-dev/stet/internal/jsonc"
+)
+
+// ErrNoHome says that an agent's configuration is below the home directory, and
+// that there is none.
+var ErrNoHome = errors.New("there is no home directory (HOME)")
+
+// server says where an agent keeps its list of MCP servers, and how it writes
+// one down.
+type server struct {
+	file  func(m Machine) string // empty when there is no home to put it in
+	path  []string               // of the entry in the file
+	entry func(command string) map[string]any
+	toml  bool   // else JSON, with or without comments
+	note  string // what else the person should know
+}
+
+// ServerAgents are the names of the agents that can be told of an MCP server.
+func ServerAgents() (names []string) {
+	for _, a := range agents {
+		if a.server != nil {
+			names = append(names, a.name)
+		}
+	}
+	return names
+}
+
+// Setup is what telling an agent of an MCP server did, or would do.
+type Setup struct {
+	File    string // the agent's configuration file
+	Snippet []byte // Server alone: what belongs into the file
+	Changed bool   // AddServer alone: false where the file had it already
+	Kept    string // AddServer alone: the copy of what the file held; empty where there was none
+	Note    string // what else the person should know; may be empty
+}
+
+// Server returns what an agent's configuration has to say for the agent to start
+// "COMMAND mcp". It changes nothing.
+func (m Machine) Server(name, command string) (Setup, error) {
+	s, out, err := m.serverOf(name)
+	if err != nil {
+		return out, err
+	}
+	out.Snippet, err = s.add(nil, command)
+	return out, err
+}
+
+// AddServer puts that into the agent's configuration. What the file holds stays
+// as it is, and a copy of it is kept beside it. Of an entry that is there nothing
+// changes: if it says something else, that is an error, and nothing is written.
+func (m Machine) AddServer(name, command string) (Setup, error) {
+	s, out, err := m.serverOf(name)
+	if err != nil {
+		return out, err
+	}
+	old, err := os.ReadFile(out.File)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return out, err
+	}
+	existed := err == nil
+	if to, err := os.Readlink(out.File); err == nil && !existed {
+		return out, fmt.Errorf("%s is a link to %q, which is not there: make that file, or remove the link; nothing was written", out.File, to)
+	}
+	text, marked := bytes.CutPrefix(old, []byte(byteOrderMark))
+	now, err := s.add(text, command)
+	if err != nil {
+		return out, fmt.Errorf("%s: %w; nothing was written", out.File, err)
+	}
+	if marked {
+		now = append([]byte(byteOrderMark), now...)
+	}
+	if existed && bytes.Equal(old, now) {
+		return out, nil
+	}
+	out.Changed = true
+	out.Kept, err = replaceFile(out.File, old, now, existed)
+	return out, err
+}
+
+// byteOrderMark stands before the text in files of some Windows editors.
+const byteOrderMark = "\ufeff"
+
+func (m Machine) serverOf(name string) (*server, Setup, error) {
+	for _, a := range agents {
+		if a.name != name || a.server == nil {
+			continue
+		}
+		file := a.server.file(m)
+		if file == "" {
+			return nil, Setup{}, fmt.Errorf("the configuration of %s: %w", name, ErrNoHome)
+		}
+		return a.server, Setup{File: file, Note: a.server.note}, nil
+	}
+	return nil, Setup{}, fmt.Errorf("unknown agent %q", name)
+}
+
+func (s *server) add(text []byte, command string) ([]byte, error) {
+	if s.toml {
+		return addTable(text, s.path, s.entry(command))
+	}
+	return jsonc.Add(text, s.path, s.entry(command))
+}
+
+func atProject(name string) func(Machine) string {
+	return func(m Machine) string { return filepath.Join(m.Dir, filepath.FromSlash(name)) }
+}
+
+func (m Machine) codexFile() string {
+	home := cmp.Or(m.Getenv("CODEX_HOME"), m.BelowHome(".codex"))
+	if home == "" {
+		return ""
+	}
+	return filepath.Join(home, "config.toml")
+}
+
+// opencodeProjectFile is the project's file, the one with comments if that is there.
+func (m Machine) opencodeProjectFile() string {
+	commented := filepath.Join(m.Dir, "opencode.jsonc")
+	if _, err := os.Stat(commented); err == nil {
+		return commented
+	}
+	return filepath.Join(m.Dir, "opencode.json")
+}
+
+// workspaceFolder stands for the open project, in the clients that start their
+// servers elsewhere.
+const workspaceFolder = "${workspaceFolder}"
+
+func plainServer(command string) map[string]any {
+	return map[string]any{"command": command, "args": []string{"mcp"}}
+}
+
+// slowServer gives calls the time that a person may take.
+func slowServer(command string) map[string]any {
+	return map[string]any{"command": command, "args": []string{"mcp"}, "tool_timeout_sec": 660}
+}
+
+// qwenServer is slowServer in milliseconds.
+func qwenServer(command string) map[string]any {
+	return map[string]any{"command": command, "args": []string{"mcp"}, "timeout": 660_000}
+}
+
+func folderServer(command string) map[string]any {
+	return map[string]any{"command": command, "args": []string{"mcp", "--root", workspaceFolder}}
+}
+
+func vscodeServer(command string) map[string]any {
+	return map[string]any{"type": "stdio", "command": command, "args": []string{"mcp", "--root", workspaceFolder}}
+}
+
+func zedServer(command string) map[string]any {
+	return map[string]any{"source": "custom", "command": command, "args": []string{"mcp"}, "env": map[string]string{}}
+}
+
+func opencodeServer(command string) map[string]any {
+	return map[string]any{"type": "local", "command": []string{command, "mcp"}, "enabled": true}
+}
