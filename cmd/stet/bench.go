@@ -10,7 +10,6 @@ import (
 	"os/signal"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -21,7 +20,6 @@ import (
 // benchOptions are what `stet bench` is asked for.
 type benchOptions struct {
 	json, markdown, exact bool
-	svg                   string
 	policies              []string
 }
 
@@ -44,7 +42,7 @@ names a stratum for them, there are figures for each. --json has all figures.`,
 		Example: `stet bench ~/.claude/projects
 stet bench --policy adaptive,last-10 PATH...
 stet bench --json PATH... > bench.json
-stet bench --markdown --svg bench.svg PATH...`,
+stet bench --markdown PATH...`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usage(cmd, errors.New("name a PATH: a session file or a directory of them"))
@@ -56,7 +54,6 @@ stet bench --markdown --svg bench.svg PATH...`,
 	f := cmd.Flags()
 	f.BoolVar(&o.json, "json", false, "print one JSON object")
 	f.BoolVar(&o.markdown, "markdown", false, "print Markdown tables")
-	f.StringVar(&o.svg, "svg", "", "also draw a picture into `FILE`")
 	f.StringSliceVar(&o.policies, "policy", nil, "only these `POLICIES`, by name and with commas between")
 	f.BoolVar(&o.exact, "exact-cache", false, "play breakpoints, least lengths, steps and lookback of the caches too")
 	cmd.MarkFlagsMutuallyExclusive("json", "markdown")
@@ -95,11 +92,6 @@ func (p *program) runBench(ctx context.Context, o benchOptions, args []string) e
 	if err != nil {
 		return err
 	}
-	if o.svg != "" && b.Sessions > 0 {
-		if err := p.drawBench(o.svg, b); err != nil {
-			return err
-		}
-	}
 	if err := p.printBench(o, b); err != nil {
 		return err
 	}
@@ -129,15 +121,6 @@ func (p *program) printBench(o benchOptions, b *replay.Bench) error {
 		printSkipped(out, b.Skipped)
 	}
 	return nil
-}
-
-// drawBench writes the picture.
-func (p *program) drawBench(name string, b *replay.Bench) error {
-	var svg strings.Builder
-	if err := benchPicture(&svg, b); err != nil {
-		return fmt.Errorf("draw %s: %w", name, err)
-	}
-	return os.WriteFile(p.absolute(name), []byte(svg.String()), 0o644)
 }
 
 // strata tells of which stratum session files are, by the index.json beside
