@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/stet-dev/stet/policy"
@@ -50,8 +51,7 @@ func (r *run) call(ctx context.Context, known bool) (tool.Result, error) {
 	if err != nil {
 		return r.broke(ctx, nil, err)
 	}
-	// approved is what a person has agreed to by writing it: see covers.
-	var approved *tool.Plan
+	var agreed *tool.Plan // what a person has agreed to
 	defer r.giveWay()
 	for asks, moved := 0, 0; ; {
 		if r.s.suspension() != nil { // by another call, meanwhile
@@ -61,7 +61,7 @@ func (r *run) call(ctx context.Context, known bool) (tool.Result, error) {
 		if plan.Done != nil && plan.Done.Failed() {
 			return r.failed(plan, d)
 		}
-		if d.Action == policy.Ask && !covers(approved, plan) {
+		if d.Action == policy.Ask && !covers(agreed, plan) {
 			if asks > again {
 				return r.conflict(plan)
 			}
@@ -73,16 +73,20 @@ func (r *run) call(ctx context.Context, known bool) (tool.Result, error) {
 			}
 			asks++
 			if a.Verdict == Edit {
-				approved = plan
+				shown := plan
 				if plan, err = plan.Replan(ctx, a.Content); err != nil {
-					return r.broke(ctx, approved, err)
+					return r.broke(ctx, shown, err)
 				}
+				agreed = written(shown, plan)
 				continue
 			}
 		} else if d.Action == policy.Deny {
 			return r.deny(plan, d)
 		} else if d.Action == policy.Allow {
 			r.decision, r.by = "allowed", "policy "+d.Rule
+		}
+		if d.Action == policy.Ask {
+			agreed = plan
 		}
 		if plan.Done != nil {
 			return r.finish(plan, plan.Result())
@@ -102,7 +106,6 @@ func (r *run) call(ctx context.Context, known bool) (tool.Result, error) {
 		if plan, err = plan.Replan(ctx, plan.Content); err != nil {
 			return r.broke(ctx, plan, err)
 		}
-		approved = nil
 	}
 }
 
@@ -164,19 +167,29 @@ func (r *run) writes(p *tool.Plan) bool {
 	return p.Done == nil && !(p.Has(tool.Outside) && r.t.Spec().ReadOnly)
 }
 
-// covers reports whether the person who wrote the content that plan was made
-// with has thereby approved it: nothing about the file differs from what was
-// shown.
-func covers(shown, plan *tool.Plan) bool {
-	if shown == nil || shown.Path != plan.Path || shown.Before != plan.Before {
-		return false
+// written returns the plan if the person who wrote its content has thereby
+// agreed to it: nothing about the file differs from what was shown. Else nil.
+func written(shown, plan *tool.Plan) *tool.Plan {
+	if shown.Path == plan.Path && shown.Before == plan.Before && !warnsOf(plan, shown, tool.Hidden, tool.Large) {
+		return plan
 	}
-	for _, n := range plan.Notes {
-		if !shown.Has(n) && n != tool.Hidden && n != tool.Large {
-			return false
-		}
+	return nil
+}
+
+// covers reports whether what a person agreed to is what plan does: it is the
+// same plan, or the same change to a file that has only grown at its end
+// since, as logs do.
+func covers(agreed, plan *tool.Plan) bool {
+	if agreed == nil || agreed == plan {
+		return agreed != nil
 	}
-	return true
+	same := plan.Path == agreed.Path && plan.Diff != "" && plan.Diff == agreed.Diff
+	return same && plan.Grown != "" && plan.Grown == agreed.Before && !warnsOf(plan, agreed, tool.Merged)
+}
+
+// warnsOf reports whether plan has notes that shown has not, other than these.
+func warnsOf(plan, shown *tool.Plan, but ...tool.Note) bool {
+	return slices.ContainsFunc(plan.Notes, func(n tool.Note) bool { return !shown.Has(n) && !slices.Contains(but, n) })
 }
 
 // ask asks a person. A result or an error is the end of the call.

@@ -10,6 +10,7 @@ import (
 var warnings = map[tool.Note]string{
 	tool.Unread:     "the agent never read this file: it does not know what it overwrites",
 	tool.PartRead:   "the agent read only a part of this file: it may not know all that it overwrites",
+	tool.Stale:      "this file changed since the agent read it: it may not know what it overwrites",
 	tool.Control:    "this file makes something run, or says what may",
 	tool.Executable: "this file is executable",
 	tool.HardLink:   "this file has other names, maybe outside the workspace: they will keep the old content",

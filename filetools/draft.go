@@ -1,6 +1,7 @@
 package filetools
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -22,11 +23,11 @@ type draft struct {
 	request string   // what the model asked for
 	tell    []string // what the model has to be told
 
-	unread     bool // the session never saw the file
-	whole      bool // the session knows all of base
-	edit       bool // parts of base are replaced, and the result carries them
-	edited     bool // a person wrote the text
-	strict     bool // bytes outside of what changed must not change
+	unknown    tool.Note // why base is not what the session saw: Unread, Stale or PartRead; "" where it is
+	whole      bool      // the session knows all of base
+	edit       bool      // parts of base are replaced, and the result carries them
+	edited     bool      // a person wrote the text
+	strict     bool      // bytes outside of what changed must not change
 	createDirs bool
 	backup     bool
 }
@@ -39,8 +40,8 @@ const largeDiff = 256 << 10
 func (q *request) plan(ctx context.Context, tg target, now *content, d draft) (*tool.Plan, error) {
 	notes := tg.notes()
 	switch {
-	case d.unread && tg.exists:
-		notes = append(notes, tool.Unread)
+	case d.unknown != "" && tg.exists:
+		notes = append(notes, d.unknown)
 	case tg.exists && !d.edit && !d.whole:
 		notes = append(notes, tool.PartRead)
 	}
@@ -214,7 +215,11 @@ func (q *request) replanned(ctx context.Context, base *content, approved []byte,
 	}
 	d.text, d.base, d.strict = string(approved), base, false
 	d.tell = nil
-	return q.plan(ctx, tg, now, d)
+	p, err := q.plan(ctx, tg, now, d)
+	if err == nil && d.edit && len(base.data) > 0 && bytes.HasPrefix(now.data, base.data) {
+		p.Grown = string(base.version)
+	}
+	return p, err
 }
 
 // writeData goes with the result of a write.

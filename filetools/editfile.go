@@ -58,12 +58,12 @@ func planEditFile(ctx context.Context, q *request) (*tool.Plan, error) {
 	d := draft{strict: true, edit: true, backup: true}
 	stale := q.takeSeen(&d, &tg, now)
 	if stale != nil {
-		d.base, d.unread, d.whole = now, true, false
+		d.base, d.unknown, d.whole = now, tool.Stale, false
 	}
 	r, err := edit.Apply([]byte(d.base.text), edits)
 	if err != nil && d.base.version != now.version {
 		// Not in what the session saw: it may know the text from elsewhere.
-		d.base, d.unread, d.whole = now, true, false
+		d.base, d.unknown, d.whole = now, tool.Stale, false
 		r, err = edit.Apply([]byte(now.text), edits)
 	}
 	if err != nil && stale != nil {

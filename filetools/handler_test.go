@@ -145,6 +145,35 @@ func TestChangedAgainAndAgain(t *testing.T) {
 	}
 }
 
+// An edit of a file that only grew at its end while the person looked is the
+// change that was approved. Any other change of the file is asked about again.
+func TestGrownWhileAsked(t *testing.T) {
+	const head, edited = "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n", "1\n2\n3\n4\n5\nsix\n7\n8\n9\n10\n11\n12\n"
+	for _, test := range []struct {
+		name, now, want string
+		asked           int
+	}{
+		{"grown", head + "13\n", edited + "13\n", 1},
+		{"changed", strings.Replace(head, "12", "twelve", 1), strings.Replace(edited, "12", "twelve", 1), 2},
+		{"grown in front", "0\n" + head, "0\n" + edited, 2},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			b := newBench(t, Config{}, workspace.Options{})
+			b.put("a", head)
+			n := 0
+			h := &approval.Handler{Tools: &b.set, Rate: -1, Approver: person(func(q approval.Question) approval.Answer {
+				n++
+				b.put("a", test.now)
+				return approval.Answer{Verdict: approval.Approve}
+			})}
+			r, err := h.Call(t.Context(), tool.Call{Session: "one", Name: "edit_file", Arguments: json.RawMessage(`{"path":"a","edits":[{"old_text":"6\n","new_text":"six\n"}]}`)})
+			if err != nil || r.Failed() || n != test.asked || b.get("a") != test.want {
+				t.Errorf("asked %d times, want %d: %q, %+v %v", n, test.asked, b.get("a"), r, err)
+			}
+		})
+	}
+}
+
 // What a call that fails says of a file is kept from those who may not read
 // it, or not unasked: not even a miss may be told from a hit.
 func TestFailuresTellNothing(t *testing.T) {

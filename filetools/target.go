@@ -147,12 +147,16 @@ func (q *request) there(ctx context.Context, tg *target, asked workspace.Encodin
 }
 
 // takeSeen bases the draft on what the client session last saw of the file, or,
-// when it never saw it, on what is there now. It is an error when what was seen
-// is not kept any more.
+// when that is not known, on what is there now. It is an error when what was
+// seen is not kept any more.
 func (q *request) takeSeen(d *draft, tg *target, now *content) error {
 	f, ok := q.ses.tracker.File(tg.name, tg.info.Stamp)
-	if !ok || f.Version == "" {
-		d.base, d.unread = now, true
+	switch {
+	case !ok:
+		d.base, d.unknown = now, tool.Unread
+		return nil
+	case f.Version == "":
+		d.base, d.unknown = now, tool.PartRead // too large to be shown whole
 		return nil
 	}
 	d.whole = f.Whole

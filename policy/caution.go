@@ -24,6 +24,7 @@ var cautions = []caution{
 	{note: tool.ReadOnly, rule: "read-only", why: "the file's mode forbids writing: a person must confirm the write, and nobody can be asked here"},
 	{note: tool.Unread, rule: "unread", why: "the file is there and was never read in this session: read it first, then write"},
 	{note: tool.PartRead, rule: "unread", why: "only a part of the file was read in this session: read all of it first, then write; or use edit_file"},
+	{note: tool.Stale, rule: "stale", why: "the file changed since you read it: read it again, then write"},
 	{note: tool.Hidden, rule: "hidden characters", why: "the text has control or bidirectional characters: a person must confirm it, and nobody can be asked here", flagged: true},
 }
 
@@ -36,7 +37,7 @@ func (p *Policy) caution(r Request) (caution, bool) {
 		if !slices.Contains(r.Notes, c.note) {
 			continue
 		}
-		if c.note == tool.Unread || c.note == tool.PartRead {
+		if c.note == tool.Unread || c.note == tool.PartRead || c.note == tool.Stale {
 			if p.Unread == Allow {
 				continue
 			}

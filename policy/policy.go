@@ -119,7 +119,7 @@ type Policy struct {
 	Unattended bool `toml:"unattended" json:"unattended,omitempty"`
 
 	// Unread is what to do when a file is overwritten that the session never
-	// read: Ask, whatever is granted; Deny; or Allow, which leaves it to the
+	// read, or that changed since and cannot be merged: Ask, whatever is granted; Deny; or Allow, which leaves it to the
 	// rules.
 	Unread Action `toml:"unread" json:"unread"`
 

@@ -90,6 +90,7 @@ func TestDecide(t *testing.T) {
 		{"reading control files", "", policy.Request{Tool: "read_file", Path: ".envrc", Notes: []tool.Note{tool.Control}}, policy.Allow, "default"},
 		{"other names", "", with(w("a", tool.HardLink), session), policy.Ask, "hard link"},
 		{"unread", "", with(w("a", tool.Unread), session), policy.Ask, "unread"},
+		{"stale", "", with(w("a", tool.Stale), session), policy.Ask, "stale"},
 		{"unread, strict", `unread = "deny"`, w("a", tool.Unread), policy.Deny, "unread"},
 		{"unread, loose", `unread = "allow"`, with(w("a", tool.Unread), session), policy.Allow, "grant session"},
 		{"hidden", "", with(w("a", tool.Hidden), session), policy.Ask, "hidden characters"},

@@ -28,6 +28,10 @@ type Plan struct {
 	Diff   string // unified, of the decoded texts; "" where they cannot be shown; see also Outside
 	Notes  []Note // what whoever decides has to know
 
+	// Grown is set in an edit that was planned again: to Before of the plan it
+	// comes from, where the file has only grown at its end since then; else "".
+	Grown string
+
 	// Files are the files of a plan that writes to several, else nil. Path is
 	// then a directory that holds them all, Size their sum, and Before and
 	// After are hashes over theirs.
@@ -61,6 +65,7 @@ type Note string
 const (
 	Unread     Note = "unread"      // the file is there, and this session never read it
 	PartRead   Note = "part_read"   // the file is overwritten, and this session does not know all of it
+	Stale      Note = "stale"       // the file changed since this session read it, and the plan is not merged with what it read
 	Control    Note = "control"     // it makes something run, or says what may
 	Executable Note = "executable"  // somebody may execute it
 	HardLink   Note = "hard_link"   // it has other names, maybe outside the workspace

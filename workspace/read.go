@@ -114,8 +114,7 @@ func (r *Root) readWhole(ctx context.Context, f *opened, limit int64) (Content, 
 		calm = calm || now.Size == 0 && stampOf(now) == stampOf(f.stat)
 		f.stat = now
 		if calm && (c.Version == before || stampOf(now).Settled(began)) {
-			r.keepShown(c)
-			return c, nil
+			break
 		}
 		before = c.Version
 		if !calm {
@@ -123,6 +122,9 @@ func (r *Root) readWhole(ctx context.Context, f *opened, limit int64) (Content, 
 		}
 		c.Unstable = try == readTries-1
 	}
+	// An unstable content is kept too: it is what is shown, and so the base that
+	// a later edit is merged from.
+	r.keepShown(c)
 	return c, nil
 }
 

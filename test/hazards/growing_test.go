@@ -1,0 +1,153 @@
+//go:build unix
+
+package hazards
+
+import (
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stet-dev/stet/approval"
+)
+
+// grow starts a process that appends numbered lines to a file of the workspace,
+// one every pause, until the test ends or stop is called. Each line is one
+// append to the file that has the name at that time.
+func (w *world) grow(name string, pause time.Duration) (stop func()) {
+	w.t.Helper()
+	cmd := exec.Command("sh", "-c", `n=0; while :; do n=$((n+1)); echo "line $n of the log" >>"$0"; $1; done`,
+		w.abs(name), map[bool]string{true: "sleep " + strconv.FormatFloat(pause.Seconds(), 'f', -1, 64), false: ":"}[pause > 0])
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := cmd.Start(); err != nil {
+		w.t.Fatal(err)
+	}
+	ended := false
+	stop = func() {
+		if !ended {
+			ended = true
+			_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+			_ = cmd.Wait()
+		}
+	}
+	w.t.Cleanup(stop)
+	return stop
+}
+
+// grown waits until the file has more lines than before.
+func (w *world) grown(name string) {
+	w.t.Helper()
+	before := len(w.get(name))
+	for until := time.Now().Add(patience); len(w.get(name)) == before; time.Sleep(time.Millisecond) {
+		if time.Now().After(until) {
+			w.t.Fatalf("%s does not grow", name)
+		}
+	}
+}
+
+// whole checks that no line that the process appended is lost: their numbers
+// have no gap.
+func (w *world) whole(name string) {
+	w.t.Helper()
+	n := 0
+	for _, line := range strings.Split(w.get(name), "\n") {
+		if !strings.HasPrefix(line, "line ") {
+			continue
+		}
+		n++
+		if want := "line " + strconv.Itoa(n) + " of the log"; line != want {
+			w.t.Fatalf("%q, want %q", line, want)
+		}
+	}
+}
+
+const logHead = "title\nsecond\nthird\nfourth\nfifth\nsixth\nseventh\n"
+
+// Row: a file that another process appends to all the time can be edited: by
+// merge, at once, with every appended line kept. (FILE-15)
+func TestGrowingLog(t *testing.T) {
+	rounds := 10
+	if soak() {
+		rounds = 300
+	}
+	w := newWorld(t)
+	w.put("log", logHead)
+	stop := w.grow("log", 10*time.Millisecond)
+	a := w.agent()
+	title := "title"
+	for i := range rounds {
+		a.works(map[bool]string{true: "read_file", false: "Read"}[i%2 == 0], args{"path": "log"})
+		w.grown("log")
+		next := "title " + strconv.Itoa(i)
+		a.works("edit_file", args{"path": "log", "edits": edits(title+"\n", next+"\n")})
+		title = next
+	}
+	stop()
+	if got := w.get("log"); !strings.HasPrefix(got, title+"\nsecond\n") {
+		t.Errorf("%.100q", got)
+	}
+	w.whole("log")
+}
+
+// What was read while the file was written to without a pause may be of no one
+// moment. It was read all the same, and an edit of it is merged.
+func TestGrowingLogUnstable(t *testing.T) {
+	w := newWorld(t)
+	w.put("log", logHead)
+	a := w.agent()
+	stop := w.grow("log", 0)
+	until := time.Now().Add(patience)
+	for !a.works("read_file", args{"path": "log"}).Data.Unstable {
+		if time.Now().After(until) {
+			t.Skip("no read is unstable here")
+		}
+	}
+	w.grown("log")
+	stop()
+	a.works("edit_file", args{"path": "log", "edits": edits("title\n", "a title\n")})
+	if got := w.get("log"); !strings.HasPrefix(got, "a title\nsecond\n") {
+		t.Errorf("%.100q", got)
+	}
+	w.whole("log")
+}
+
+// A text that was appended after the file was read may be known to the agent
+// from elsewhere. It is told that the file changed, not that it never read it.
+func TestGrowingLogTail(t *testing.T) {
+	w := newWorld(t)
+	w.put("log", logHead)
+	a := w.agent()
+	a.works("read_file", args{"path": "log"})
+	w.put("log", logHead+"tail\n")
+	r := a.fails("permission_denied", "edit_file", args{"path": "log", "edits": edits("tail\n", "end\n")})
+	if !strings.Contains(r.raw, "changed since you read it") || strings.Contains(r.raw, "never read") {
+		t.Errorf("%s", r.raw)
+	}
+	a.works("read_file", args{"path": "log"})
+	a.works("edit_file", args{"path": "log", "edits": edits("tail\n", "end\n")})
+}
+
+// A person approves an edit once, however far the log has grown at its end
+// meanwhile: what it changes is what was shown.
+func TestGrowingLogApproved(t *testing.T) {
+	w := newWorld(t)
+	w.attended = true
+	w.put("log", logHead)
+	stop := w.grow("log", 10*time.Millisecond)
+	a, c := w.agent(), w.person()
+	a.works("read_file", args{"path": "log"})
+	r := a.do("edit_file", args{"path": "log", "edits": edits("second\n", "2\n")})
+	q := question(t, c)
+	w.grown("log")
+	answer(t, c, q, approval.Approve)
+	if r = a.await(r); !r.ok() {
+		t.Errorf("%s", r.raw)
+	}
+	stop()
+	if got := w.get("log"); !strings.HasPrefix(got, "title\n2\nthird\n") {
+		t.Errorf("%.100q", got)
+	}
+	w.whole("log")
+}
