@@ -59,6 +59,15 @@ type Question struct {
 // Partial reports whether Diff does not show all that would be written.
 func (q Question) Partial() bool { return slices.Contains(q.Notes, tool.Large) }
 
+// bytes is how much memory the question takes, about.
+func (q Question) bytes() int64 {
+	n := int64(4<<10 + len(q.Diff) + len(q.Content))
+	for _, f := range q.Files {
+		n += int64(200 + len(f.Path))
+	}
+	return n
+}
+
 // Outside reports whether it is about a tool that is not ours, and no file that
 // is known here: Diff has the arguments of the call. ForSession is then about
 // this tool.

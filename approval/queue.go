@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/stet-dev/stet/internal/budget"
 )
 
 // What a Queue answers.
@@ -24,6 +26,13 @@ var (
 // ready. It may be used concurrently.
 type Queue struct {
 	Limit int // open questions; 0: 1000
+	// Bytes is how many bytes of diffs and contents the open questions may have, all
+	// together; those of one workspace may have half of it. 0: 64 MB.
+	Bytes int64
+
+	once       sync.Once
+	all        *budget.Budget
+	workspaces *budget.Family
 
 	mu     sync.Mutex
 	open   []*waiting // the oldest first
@@ -59,8 +68,33 @@ const (
 	behind     = 4096
 )
 
+// maxBytes is Queue.Bytes where nothing else is said.
+const maxBytes = 64 << 20
+
+// hold takes the room in memory that a question needs while it is open.
+func (q *Queue) hold(question Question) (release func(), err error) {
+	q.once.Do(func() {
+		limit := q.Bytes
+		if limit == 0 {
+			limit = maxBytes
+		}
+		q.all = budget.New(budget.Process, limit)
+		q.workspaces = budget.NewFamily(budget.Workspace, max(limit/2, 1))
+	})
+	release, err = budget.TryAcquire(question.bytes(), q.all, q.workspaces.Of(question.Root))
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrFull, err)
+	}
+	return release, nil
+}
+
 // Ask implements Approver: it waits until somebody calls Answer.
 func (q *Queue) Ask(ctx context.Context, question Question) (Answer, error) {
+	release, err := q.hold(question)
+	if err != nil {
+		return Answer{}, err
+	}
+	defer release()
 	w := &waiting{question, make(chan Answer, 1)}
 	w.q.ID = newID()
 	q.mu.Lock()

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/stet-dev/stet/approval"
+	"github.com/stet-dev/stet/internal/budget"
 )
 
 // asker puts a question to a queue in the background.
@@ -136,6 +137,37 @@ func TestQueueLimit(t *testing.T) {
 		synctest.Wait()
 		if len(q.Open()) != 0 {
 			t.Error("still open")
+		}
+	})
+}
+
+// What open questions hold is bounded in bytes, for one workspace and for all.
+func TestQueueBytes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := approval.Queue{Bytes: 1 << 20}
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		large := approval.Question{Root: "a", Diff: strings.Repeat("x", 200<<10), Content: make([]byte, 200<<10)}
+		first := ask(ctx, &q, large)
+		synctest.Wait()
+		if _, err := q.Ask(ctx, large); !errors.Is(err, approval.ErrFull) {
+			t.Error("another one of the same workspace:", err)
+		}
+		large.Root = "b"
+		ask(ctx, &q, large)
+		synctest.Wait()
+		large.Root = "c"
+		if _, err := q.Ask(ctx, large); !errors.Is(err, approval.ErrFull) || !errors.Is(err, budget.ErrFull) {
+			t.Error("another one of any workspace:", err)
+		}
+		if err := q.Answer(q.Open()[0].ID, approval.Answer{Verdict: approval.Reject}); err != nil {
+			t.Fatal(err)
+		}
+		<-first.done
+		ask(ctx, &q, large)
+		synctest.Wait()
+		if n := len(q.Open()); n != 2 {
+			t.Error(n, "are open")
 		}
 	})
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/stet-dev/stet/approval"
 	"github.com/stet-dev/stet/gateway/wire"
+	"github.com/stet-dev/stet/internal/budget"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/tool"
 )
@@ -32,6 +33,9 @@ type Config struct {
 	AllowedHosts []string
 
 	Limits Limits
+	// Memory bounds the bytes of calls and answers that the hub holds, together with
+	// what else in this process takes from it; nil: a budget of 128 MB of its own.
+	Memory *budget.Budget
 	// Away is how long a session is kept whose connection is lost and that can be
 	// resumed; 0: 30 s, negative: not at all.
 	Away time.Duration
@@ -48,6 +52,7 @@ type Limits struct {
 	Rate        int // calls of a session a minute; 0: 100, negative: any number (FILE-10)
 	Connections int // at once; 0: 4096
 	Content     int // bytes of a content in parts; 0: 100 MB (FILE-9)
+	TokenBytes  int // of calls and answers that are held for one token at once; 0: 64 MB
 }
 
 func (l *Limits) fill() {
@@ -62,6 +67,7 @@ func (l *Limits) fill() {
 	set(&l.Rate, 100)
 	set(&l.Connections, 4096)
 	set(&l.Content, maxContent)
+	set(&l.TokenBytes, 64<<20)
 }
 
 // ErrClosed is returned by what is called on a closed Hub.
@@ -79,6 +85,7 @@ type Hub struct {
 	stop    context.CancelFunc
 	serving sync.WaitGroup
 	pads    pads
+	tokens  *budget.Family // of calls and answers that are held
 
 	silences silences
 	stops    []func() // of the bus
@@ -105,6 +112,9 @@ func New(c Config) (*Hub, error) {
 	if c.Away == 0 {
 		c.Away = 30 * time.Second
 	}
+	if c.Memory == nil {
+		c.Memory = budget.New(budget.Process, 128<<20)
+	}
 	if c.Bus == nil {
 		c.Bus = new(Local)
 	}
@@ -119,6 +129,7 @@ func New(c Config) (*Hub, error) {
 		calls: map[string]*call{}, lane: map[string]*fair{}, rates: map[string]*limiter{},
 		known: map[string][]wire.Tool{}, hosts: map[string]*hostSide{}, sessions: map[*peer]bool{}, peers: map[string]*peer{},
 		expiries: map[string]time.Time{},
+		tokens:   budget.NewFamily(budget.Token, int64(c.Limits.TokenBytes)),
 	}
 	h.base, h.stop = context.WithCancel(context.Background())
 	stop, err := h.bus.Own(h.address, h.result)

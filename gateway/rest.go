@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"context"
 	_ "embed"
 	"encoding/json"
 	"errors"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/stet-dev/stet/gateway/wire"
+	"github.com/stet-dev/stet/internal/budget"
 	"github.com/stet-dev/stet/tool"
 )
 
@@ -109,6 +111,11 @@ func (r *rest) workspaces(w http.ResponseWriter, _ *http.Request, who Identity) 
 
 // begin makes a call. The body is its arguments.
 func (r *rest) begin(w http.ResponseWriter, req *http.Request, who Identity) {
+	release, ok := r.holdBody(w, req, who)
+	if !ok {
+		return
+	}
+	defer release()
 	body, err := io.ReadAll(http.MaxBytesReader(w, req.Body, int64(r.h.config.Limits.Frame)))
 	var large *http.MaxBytesError
 	switch {
@@ -163,6 +170,35 @@ func (r *rest) begin(w http.ResponseWriter, req *http.Request, who Identity) {
 	}
 	r.h.start(q.call)
 	r.follow(w, req, q, wait)
+}
+
+// patience is how long a request waits for room in memory before it is told to come
+// again, and retryAfter what it is told, in seconds.
+const (
+	patience   = 5 * time.Second
+	retryAfter = "5"
+)
+
+// holdBody takes the room in memory that a request's body needs, or answers the
+// request.
+func (r *rest) holdBody(w http.ResponseWriter, req *http.Request, who Identity) (release func(), ok bool) {
+	size := req.ContentLength
+	if limit := int64(r.h.config.Limits.Frame); size < 0 || size > limit {
+		size = limit
+	}
+	ctx, cancel := context.WithTimeout(req.Context(), patience)
+	defer cancel()
+	release, err := budget.Acquire(ctx, size, r.h.tokens.Of(who.ID), r.h.config.Memory)
+	switch {
+	case err == nil:
+		return release, true
+	case errors.Is(err, budget.ErrTooLarge):
+		r.refuse(w, req, who, http.StatusRequestEntityTooLarge, string(tool.FileTooLarge), "the body is larger than the gateway can hold")
+	case req.Context().Err() == nil:
+		w.Header().Set("Retry-After", retryAfter)
+		fail(w, http.StatusServiceUnavailable, string(tool.RateLimited), "the gateway holds too many bytes for other calls: try again in "+retryAfter+" s")
+	}
+	return nil, false
 }
 
 // visit notes where a session makes calls, and returns what is over thereby. The

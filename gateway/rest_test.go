@@ -11,6 +11,7 @@ import (
 
 	"github.com/stet-dev/stet/approval"
 	"github.com/stet-dev/stet/gateway/wire"
+	"github.com/stet-dev/stet/internal/budget"
 	"github.com/stet-dev/stet/policy"
 	"github.com/stet-dev/stet/record"
 )
@@ -170,3 +171,32 @@ func (narrow) Identify(string) (Identity, error) {
 }
 
 func (narrow) Holds(Identity) bool { return true }
+
+// A request for which there is no room in memory is told when to come again.
+func TestNoRoomForBody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory := budget.New(budget.Process, 1<<20)
+		hub, _ := newHub(t, Config{Memory: memory})
+		other, err := budget.TryAcquire(memory.Limit(), memory)
+		if err != nil {
+			t.Fatal(err)
+		}
+		post := func() *httptest.ResponseRecorder {
+			r := httptest.NewRequest("POST", "http://localhost/v1/sessions/s/tools/read_file", strings.NewReader(`{"path":"a"}`))
+			r.Header.Set("Authorization", "Bearer agent-a")
+			w := httptest.NewRecorder()
+			hub.Handler().ServeHTTP(w, r)
+			return w
+		}
+		if w := post(); w.Code != 503 || w.Header().Get("Retry-After") != "5" {
+			t.Error(w.Code, w.Header(), w.Body)
+		}
+		other()
+		if w := post(); w.Code != 200 {
+			t.Error(w.Code, w.Body)
+		}
+		if _, err := budget.TryAcquire(memory.Limit(), memory); err != nil {
+			t.Error("room is not given back:", err)
+		}
+	})
+}

@@ -41,7 +41,7 @@ var table = []row{
 	{"llm/endpoint", 2, []string{"llm", "internal/sse", "internal/rawjson"}, "what every client does over HTTP, whatever its wire format"},
 	{"llm/modeltest", 2, []string{"llm", "llm/endpoint", "llm/llmtest"}, "the suite that every client passes, against the scripted model"},
 	{"llm/*", 2, []string{"llm", "llm/endpoint", "internal/sse", "internal/rawjson"}, "a codec turns bodies into the words and patches them; a client asks over llm/endpoint"},
-	{"approval", 2, []string{"tool", "policy", "record"}, "plan, decide, ask, apply, and write it down"},
+	{"approval", 2, []string{"tool", "policy", "record", "internal/budget"}, "plan, decide, ask, apply, and write it down"},
 
 	{"filetools", 3, []string{"tool", "workspace", "freshness", "record", "internal/edit", "internal/diff", "internal/merge3", "internal/rawjson"}, "the tools over the one door; arguments are read from JSON"},
 	{"mcpclient", 3, []string{"tool"}, "the tools of others as tools: what filetools are for files; no front end, so that each of them can have it"},
@@ -54,13 +54,13 @@ var table = []row{
 	{"replay", 4, []string{"llm", "history", "transcript", "tokens", "prices", "dialect"}, "a recording through a policy, priced"},
 	{"agent", 4, []string{"llm", "tool", "history", "session", "tokens", "prices", "freshness"}, "the loop"},
 
-	{"proxy", 5, []string{"llm", "llm/*", "history", "tokens", "prices", "record", "internal/sameorigin"}, "no other front end, no driver: cmd hands it a store"},
+	{"proxy", 5, []string{"llm", "llm/*", "history", "tokens", "prices", "record", "internal/sameorigin", "internal/budget"}, "no other front end, no driver: cmd hands it a store"},
 	{"gateway/*", 5, []string{"tool", "gateway", "gateway/wire"}, "a bus carries frames"},
-	{"gateway", 5, []string{"tool", "approval", "session", "record", "gateway/wire", "internal/sameorigin"}, "front ends do not import each other; whose page asks is looked at in one place"},
-	{"mcpserver", 5, []string{"tool", "approval", "internal/rawjson", "internal/sameorigin"}, "the tools over MCP; a plain call is found in its line, whose page asks is looked at in one place"},
+	{"gateway", 5, []string{"tool", "approval", "session", "record", "gateway/wire", "internal/sameorigin", "internal/budget"}, "front ends do not import each other; whose page asks is looked at in one place"},
+	{"mcpserver", 5, []string{"tool", "approval", "internal/rawjson", "internal/sameorigin", "internal/budget"}, "the tools over MCP; a plain call is found in its line, whose page asks is looked at in one place"},
 	{"acp", 5, []string{"agent", "approval", "tool", "llm", "session", "mcpclient", "internal/diff"}, "the agent over ACP; what it says, its calls and what is stored are told in the protocol's words, and unsaved text as a diff; a session names MCP servers"},
 	{"tui", 5, []string{"agent", "approval", "session", "record", "llm"}, "chat and dialogs on a terminal; what is said is llm's"},
-	{"web", 5, []string{"agent", "approval", "session", "record", "llm", "internal/sameorigin"}, "the embedded UI; the messages of a session are llm's, and whose page asks is looked at in one place"},
+	{"web", 5, []string{"agent", "approval", "session", "record", "llm", "internal/sameorigin", "internal/budget"}, "the embedded UI; the messages of a session are llm's, and whose page asks is looked at in one place"},
 
 	{"cmd/*", 6, []string{"*"}, "wiring only, and so everything"},
 	{"test/npm", 0, nil, "installs what tests and the benchmark run from npm; support for several of them, and no test itself"},

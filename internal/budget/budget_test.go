@@ -1,0 +1,116 @@
+package budget
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+)
+
+func take(t *testing.T, n int64, b ...*Budget) func() {
+	t.Helper()
+	release, err := TryAcquire(n, b...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return release
+}
+
+func TestAllOrNone(t *testing.T) {
+	process, tokens := New(Process, 10), NewFamily(Token, 6)
+	a := take(t, 6, process, tokens.Of("a"))
+	if _, err := TryAcquire(5, process, tokens.Of("b")); !errors.Is(err, ErrFull) {
+		t.Fatal(err) // the process has 4
+	}
+	b := take(t, 4, tokens.Of("b"), process) // the refusal before left nothing taken
+	if _, err := TryAcquire(1, tokens.Of("c"), process); !errors.Is(err, ErrFull) {
+		t.Fatal(err)
+	}
+	a()
+	a()
+	if _, err := TryAcquire(7, process, tokens.Of("c")); !errors.Is(err, ErrTooLarge) {
+		t.Fatal(err)
+	}
+	take(t, 6, process, tokens.Of("a"))()
+	if _, err := TryAcquire(7, process); !errors.Is(err, ErrFull) {
+		t.Fatal("releasing twice gave room twice:", err)
+	}
+	b()
+	if len(tokens.in) != 0 {
+		t.Errorf("%d entries are left of a family that nobody uses", len(tokens.in))
+	}
+	take(t, 10, nil, process, (*Family)(nil).Of("a"))()
+}
+
+func TestWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		process, workspaces := New(Process, 10), NewFamily(Workspace, 10)
+		first := take(t, 10, process)
+		ctx, cancel := context.WithCancel(t.Context())
+		got := make(chan error, 1)
+		go func() {
+			release, err := Acquire(ctx, 4, process, workspaces.Of("w"))
+			if err == nil {
+				release()
+			}
+			got <- err
+		}()
+		synctest.Wait()
+		if len(workspaces.in) != 1 {
+			t.Fatal("who waits for the process has no room of the workspace")
+		}
+		cancel()
+		if err := <-got; !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+		if len(workspaces.in) != 0 {
+			t.Fatal("who gave up holds room of the workspace")
+		}
+		go func() {
+			release, err := Acquire(t.Context(), 4, process, workspaces.Of("w"))
+			if err == nil {
+				release()
+			}
+			got <- err
+		}()
+		synctest.Wait()
+		first()
+		if err := <-got; err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// Many that wait on all levels all get their turn, and the limit is never passed.
+func TestNoDeadlock(t *testing.T) {
+	process, tokens, workspaces := New(Process, 10), NewFamily(Token, 7), NewFamily(Workspace, 7)
+	var held atomic.Int64
+	var wg sync.WaitGroup
+	for i := range 60 {
+		wg.Go(func() {
+			b := []*Budget{process, tokens.Of(string(rune('a' + i%3))), workspaces.Of(string(rune('a' + i%2)))}
+			if i%2 == 0 {
+				b[0], b[2] = b[2], b[0]
+			}
+			n := int64(1 + i%7)
+			for range 20 {
+				release, err := Acquire(t.Context(), n, b...)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if held.Add(n) > 10 {
+					t.Error("more is held than the limit")
+				}
+				held.Add(-n)
+				release()
+			}
+		})
+	}
+	wg.Wait()
+	if len(tokens.in)+len(workspaces.in) != 0 {
+		t.Error("entries are left")
+	}
+}
