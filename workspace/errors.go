@@ -25,6 +25,8 @@ var (
 	ErrSpecial     = errors.New("not a regular file")
 	ErrProtected   = errors.New("protected")
 	ErrRange       = errors.New("no such line")
+	ErrFull        = errors.New("no space left")         // Error.Detail says on which file system
+	ErrRootGone    = errors.New("the workspace is gone") // Error.Detail says why and what to do
 )
 
 // Error is a failed operation on a file.
@@ -89,6 +91,7 @@ func because(err error, detail string) error { return &Error{Err: err, Detail: d
 // whatever the system calls it.
 type fault struct {
 	what string
+	dir  string // the state directory
 	err  error
 }
 
@@ -116,17 +119,27 @@ func plain(err error) error {
 	return err
 }
 
-// inState says that it was the state directory that failed.
-func inState(what string, err error) error {
+// fault says that it was the state directory that failed.
+func (s *state) fault(what string, err error) error {
 	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
-	return &fault{what, err}
+	return &fault{what, s.dir, err}
+}
+
+// isFull reports whether a write failed because a file system, or the user's
+// quota on it, is full.
+func isFull(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || diskFull(err)
 }
 
 func cause(err error) (detail string, sentinel error) {
 	var f *fault
 	switch {
+	case errors.As(err, &f) && isFull(f.err):
+		return "the file system of stet's state directory " + Quote(f.dir) + " is full; make room there", ErrFull
+	case isFull(err):
+		return "the file system of the workspace is full; make room there", ErrFull
 	case errors.As(err, &f):
 		return "", f
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):

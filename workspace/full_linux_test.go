@@ -60,8 +60,8 @@ func fillUp(t *testing.T, tr *tree, dir string) {
 		case err == nil && got == want:
 			was, old = w.Now, want
 		case err != nil && got == old:
-			if known(err) {
-				t.Errorf("a full disk is no error of the model's: %v", err)
+			if !errors.Is(err, ErrFull) {
+				t.Errorf("a full disk: %v", err)
 			}
 			full++
 		default:
@@ -73,11 +73,55 @@ func fillUp(t *testing.T, tr *tree, dir string) {
 		t.Error("the disk was never full")
 	}
 	_, err := tr.Write(context.Background(), tr.path("new"), make([]byte, 900_000), "", WriteOptions{})
-	if err == nil || known(err) {
+	if !errors.Is(err, ErrFull) {
 		t.Errorf("new file: %v", err)
 	}
 	if _, err := os.Lstat(tr.abs("new")); !errors.Is(err, os.ErrNotExist) {
 		t.Error("a part of the new file is there")
 	}
 	tr.noLitter()
+}
+
+// TestFullDiskIsNamed: the error says which file system is full.
+func TestFullDiskIsNamed(t *testing.T) {
+	disk := t.TempDir()
+	if err := unix.Mount("tmpfs", disk, "tmpfs", 0, "size=1m"); err != nil {
+		t.Skip("no small disk to be had:", err)
+	}
+	defer func() {
+		if err := unix.Unmount(disk, unix.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	}()
+	for _, c := range []struct{ work, state, want string }{
+		{filepath.Join(disk, "work"), t.TempDir(), "the file system of the workspace is full"},
+		{t.TempDir(), filepath.Join(disk, "state"), "the file system of stet's state directory " + filepath.Join(disk, "state") + " is full"},
+	} {
+		if err := os.MkdirAll(c.work, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		root, err := Open(c.work, Options{State: c.state})
+		if err != nil {
+			t.Fatal(err)
+		}
+		tr := &tree{Root: root, t: t, dir: c.work}
+		old := strings.Repeat("old\n", 25_000)
+		w := tr.mustWrite("f", old, "", WriteOptions{})
+		ballast := filepath.Join(disk, "ballast")
+		if err := os.WriteFile(ballast, make([]byte, 2<<20), 0o600); !errors.Is(err, syscall.ENOSPC) {
+			t.Fatal("the disk is not full:", err)
+		}
+		_, err = tr.write("f", strings.Repeat("new\n", 100_000), w.Now, WriteOptions{})
+		wantErr(t, c.want, err, ErrFull)
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("got %v, want %q in it", err, c.want)
+		}
+		if got := tr.get("f"); got != old {
+			t.Errorf("the file has %d bytes", len(got))
+		}
+		tr.noLitter()
+		if err := errors.Join(root.Close(), os.Remove(ballast)); err != nil {
+			t.Error(err)
+		}
+	}
 }

@@ -47,7 +47,7 @@ func (r *Root) Keep(data []byte) (Version, error) {
 	}
 	defer r.leave()
 	v := VersionOf(data)
-	return v, wrap("keep", string(v), inState("keep a version", r.state.keep(data, v)))
+	return v, wrap("keep", string(v), r.state.fault("keep a version", r.state.keep(data, v)))
 }
 
 // Kept returns a kept version's bytes, the caller's own. ErrNotFound says that

@@ -58,7 +58,7 @@ func (j *job) copyOld(f *os.File) error {
 		err = s.syncKept(j.was)
 	}
 	if err != nil {
-		return inState("keep the old version", err)
+		return s.fault("keep the old version", err)
 	}
 	j.afterKeeping()
 	return nil
@@ -83,7 +83,7 @@ func (j *job) moveOld(displaced *os.File, aside string) error {
 	err = displaced.Chmod(0o600)
 	now := time.Now()
 	if err := errors.Join(err, os.Chtimes(file, now, now)); err != nil {
-		j.r.opt.Log.Warn("a kept version has the mode or time of its file", "err", inState("keep", err))
+		j.r.opt.Log.Warn("a kept version has the mode or time of its file", "err", s.fault("keep", err))
 	}
 	s.noteKept(j.was, j.info.Size)
 	j.afterKeeping()
@@ -98,7 +98,7 @@ func (j *job) afterKeeping() {
 	}
 	file, err := j.r.state.backup(j.r.prefixes[0], j.pl.path, j.was)
 	if err != nil {
-		j.unkept = append(j.unkept, inState("the backup, though the old version is kept", err).Error())
+		j.unkept = append(j.unkept, j.r.state.fault("the backup, though the old version is kept", err).Error())
 		return
 	}
 	j.out.Backup = file

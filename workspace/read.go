@@ -135,7 +135,7 @@ func (r *Root) keepShown(c Content) {
 		return
 	}
 	if err := r.state.keep(c.Data, c.Version); err != nil {
-		r.opt.Log.Warn("a version that was read is not kept", "err", inState("keep", err))
+		r.opt.Log.Warn("a version that was read is not kept", "err", r.state.fault("keep", err))
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"sync"
 	"time"
@@ -69,12 +70,14 @@ type Root struct {
 	opt      Options
 	dir      *atomicfile.Dir
 	self     atomicfile.Stat
-	prefixes []string // absolute paths of the root, with slashes: the real one, the one given
+	opened   fs.FileInfo // the root as it was opened
+	prefixes []string    // absolute paths of the root, with slashes: the real one, the one given
 	state    *state
 	rules    classes
 	pages    indexes
 
 	mu      sync.Mutex
+	gone    bool           // guarded by mu: the last look found no longer the root at its path
 	closed  bool           // guarded by mu
 	running sync.WaitGroup // operations; added to under mu while not closed
 	closing sync.Once
@@ -100,6 +103,9 @@ func Open(dir string, o Options) (*Root, error) {
 		r.prefixes = append(r.prefixes, filepath.ToSlash(given))
 	}
 	if r.self, err = d.Self(); err == nil {
+		r.opened, err = os.Stat(real)
+	}
+	if err == nil {
 		r.state, err = openState(o)
 	}
 	if err != nil {
@@ -151,8 +157,32 @@ func (r *Root) enter() error {
 	if r.closed {
 		return fs.ErrClosed
 	}
+	if err := r.inPlace(); err != nil {
+		return err
+	}
 	r.running.Add(1)
 	return nil
 }
 
 func (r *Root) leave() { r.running.Done() }
+
+// inPlace checks that the root's path still leads to the directory that was
+// opened. Files in another directory, which a user does not see at that path,
+// are neither read nor written. r.mu is held.
+func (r *Root) inPlace() error {
+	was := r.gone
+	now, err := os.Stat(r.Dir())
+	r.gone = err != nil || !os.SameFile(now, r.opened)
+	if !r.gone {
+		return nil
+	}
+	detail := "another directory is in its place"
+	if err != nil {
+		detail = "its directory was renamed or deleted"
+	}
+	detail += "; put the directory back that stet was started on, or start stet again"
+	if !was {
+		r.opt.Log.Error("the workspace is gone: every call is refused", "dir", r.Dir(), "why", detail)
+	}
+	return because(ErrRootGone, detail)
+}

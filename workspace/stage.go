@@ -41,7 +41,7 @@ func (r *Root) Stage(p Path) (*Staged, error) {
 	name = r.state.path("staged", name[len(tempPrefix):])
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
-		return nil, wrap("stage", p.name, inState("stage the parts", err))
+		return nil, wrap("stage", p.name, r.state.fault("stage the parts", err))
 	}
 	return &Staged{root: r, path: p, file: f, sum: sha256.New()}, nil
 }
@@ -63,7 +63,7 @@ func (s *Staged) Write(part []byte) (int, error) {
 	n, err := s.file.Write(part)
 	s.sum.Write(part[:n])
 	s.size += int64(n)
-	s.fault = err
+	s.fault = s.root.state.fault("stage the parts", err)
 	return n, wrap("stage", s.path.name, err)
 }
 

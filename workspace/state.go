@@ -53,12 +53,12 @@ func openState(o Options) (*state, error) {
 	if err != nil {
 		return nil, err
 	}
+	s := &state{dir: dir, opt: o}
 	for _, sub := range []string{"locks", "kept", "backups", "staged", "owners"} {
 		if err := os.MkdirAll(filepath.Join(dir, sub), 0o700); err != nil {
-			return nil, inState("state directory "+Quote(dir), err)
+			return nil, s.fault("state directory "+Quote(dir), err)
 		}
 	}
-	s := &state{dir: dir, opt: o}
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	for i := range s.locks {
 		s.locks[i] = make(chan struct{}, 1)
@@ -119,7 +119,7 @@ func (s *state) lock(ctx context.Context, dir atomicfile.Stat, name string) (fun
 	}
 	if err != nil {
 		<-s.locks[n]
-		return nil, inState("lock the file", err)
+		return nil, s.fault("lock the file", err)
 	}
 	return func() {
 		_ = fl.Close()
@@ -140,10 +140,10 @@ func randomName(n int) string {
 func (s *state) tempName(rootPath, dir string) (string, error) {
 	s.ownerOnce.Do(func() { s.owner, s.ownerErr = newOwner(s, rootPath) })
 	if s.ownerErr != nil {
-		return "", inState("record the write", s.ownerErr)
+		return "", s.fault("record the write", s.ownerErr)
 	}
 	if err := s.owner.record(dir); err != nil {
-		return "", inState("record the write", err)
+		return "", s.fault("record the write", err)
 	}
 	return tempPrefix + s.owner.id + "-" + strconv.FormatInt(s.number.Add(1), 10) + tempEnd, nil
 }
