@@ -47,7 +47,7 @@ func (r *run) call(ctx context.Context, known bool) (tool.Result, error) {
 	if r.h.isSuspended(ctx, r.s) {
 		return r.refuse(nil, tool.PermissionDenied, suspended)
 	}
-	plan, err := r.t.Plan(ctx, r.c)
+	plan, err := noted(r.t.Plan(ctx, r.c))
 	if err != nil {
 		return r.broke(ctx, nil, err)
 	}
@@ -74,7 +74,7 @@ func (r *run) call(ctx context.Context, known bool) (tool.Result, error) {
 			asks++
 			if a.Verdict == Edit {
 				shown := plan
-				if plan, err = plan.Replan(ctx, a.Content); err != nil {
+				if plan, err = noted(plan.Replan(ctx, a.Content)); err != nil {
 					return r.broke(ctx, shown, err)
 				}
 				agreed = written(shown, plan)
@@ -103,7 +103,7 @@ func (r *run) call(ctx context.Context, known bool) (tool.Result, error) {
 		if moved++; moved > moves || plan.Replan == nil || !pause(ctx, moved) {
 			return r.conflict(plan)
 		}
-		if plan, err = plan.Replan(ctx, plan.Content); err != nil {
+		if plan, err = noted(plan.Replan(ctx, plan.Content)); err != nil {
 			return r.broke(ctx, plan, err)
 		}
 	}
@@ -165,6 +165,22 @@ func (r *run) decide(p *tool.Plan, nobody bool) policy.Decision {
 // writes reports whether the plan would change something.
 func (r *run) writes(p *tool.Plan) bool {
 	return p.Done == nil && !(p.Has(tool.Outside) && r.t.Spec().ReadOnly)
+}
+
+// noted adds to a plan that writes what the names of its files give reason to
+// note: the person is told, and the audit trail has it.
+func noted(p *tool.Plan, err error) (*tool.Plan, error) {
+	if err != nil || p.Done != nil {
+		return p, err
+	}
+	for _, f := range files(p) {
+		for _, n := range policy.NotesOf(f.Path) {
+			if !p.Has(n) {
+				p.Notes = append(p.Notes, n)
+			}
+		}
+	}
+	return p, nil
 }
 
 // written returns the plan if the person who wrote its content has thereby

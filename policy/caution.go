@@ -13,7 +13,7 @@ type caution struct {
 	why  string // for the model, where it is refused
 
 	deny    bool // refused even where somebody could be asked
-	flagged bool // unattended, it is recorded and no more
+	flagged bool // unattended, where nobody looks at any write, it is recorded and no more
 }
 
 // cautions are looked at in this order.
@@ -22,19 +22,23 @@ var cautions = []caution{
 	{note: tool.Executable, rule: "executable", why: "the file is executable: a person must confirm each write to it, and nobody can be asked here"},
 	{note: tool.HardLink, rule: "hard link", why: "the file has other names, maybe outside the workspace: a person must confirm each write to it, and nobody can be asked here"},
 	{note: tool.ReadOnly, rule: "read-only", why: "the file's mode forbids writing: a person must confirm the write, and nobody can be asked here"},
+	{note: tool.Build, rule: "build file", why: "building or installing runs what this file says: a person must confirm each write to it, and nobody can be asked here", flagged: true},
+	{note: tool.Instructions, rule: "agent instructions", why: "agents take this file for instructions: a person must confirm each write to it, and nobody can be asked here", flagged: true},
 	{note: tool.Unread, rule: "unread", why: "the file is there and was never read in this session: read it first, then write"},
 	{note: tool.PartRead, rule: "unread", why: "only a part of the file was read in this session: read all of it first, then write; or use edit_file"},
 	{note: tool.Stale, rule: "stale", why: "the file changed since you read it: read it again, then write"},
 	{note: tool.Hidden, rule: "hidden characters", why: "the text has control or bidirectional characters: a person must confirm it, and nobody can be asked here", flagged: true},
 }
 
-// caution returns the first caution that the request gives reason for.
+// caution returns the first caution that the request gives reason for, by its
+// notes or by the name of its file.
 func (p *Policy) caution(r Request) (caution, bool) {
 	if !r.Write {
 		return caution{}, false
 	}
+	notes := slices.Concat(r.Notes, NotesOf(r.Path))
 	for _, c := range cautions {
-		if !slices.Contains(r.Notes, c.note) {
+		if !slices.Contains(notes, c.note) || c.flagged && p.Unattended {
 			continue
 		}
 		if c.note == tool.Unread || c.note == tool.PartRead || c.note == tool.Stale {

@@ -17,7 +17,8 @@
 // writes are asked for. Then, for writes, come the cautions, which no rule and
 // no grant lifts: control files, executables, files with other names and files
 // whose mode forbids writing are asked for each time, and refused where nobody
-// can be asked. (FILE-13)
+// can be asked. (FILE-13) Build files and instructions for agents are asked for
+// each time too; unattended they are written, and the audit trail says so.
 //
 // A rule's paths are about the path that a call names. A search or a listing
 // below a directory passes over what Hides says.
@@ -158,13 +159,10 @@ func (p *Policy) Decide(r Request) Decision {
 		return d
 	}
 	if c, ok := p.caution(r); ok {
-		if p.Unattended && c.flagged {
-			// Nobody looks at the text in any case; the note is recorded.
-		} else if c.deny || r.Nobody || p.Unattended {
+		if c.deny || r.Nobody || p.Unattended {
 			return Decision{Action: Deny, Rule: c.rule, Why: c.why}
-		} else {
-			return Decision{Action: Ask, Rule: c.rule}
 		}
+		return Decision{Action: Ask, Rule: c.rule}
 	}
 	if d.Action != Ask {
 		return d

@@ -67,6 +67,7 @@ const (
 	PartRead   Note = "part_read"   // the file is overwritten, and this session does not know all of it
 	Stale      Note = "stale"       // the file changed since this session read it, and the plan is not merged with what it read
 	Control    Note = "control"     // it makes something run, or says what may
+	Build      Note = "build"       // building, testing or installing runs what the file says
 	Executable Note = "executable"  // somebody may execute it
 	HardLink   Note = "hard_link"   // it has other names, maybe outside the workspace
 	Merged     Note = "merged"      // the content is merged with somebody else's change
@@ -76,6 +77,9 @@ const (
 	Reencoded  Note = "reencoded"   // the whole file is written in another encoding
 	Large      Note = "large"       // too large to be shown whole
 	NewDirs    Note = "directories" // directories are created with it
+
+	// Instructions: agents take what the file says for instructions.
+	Instructions Note = "instructions"
 
 	// Outside: somebody else's tool does it, not to a file that is known here.
 	// The plan has no path, and its Diff is the arguments of the call. Where the

@@ -97,10 +97,11 @@ var diskCalls = map[string][]string{
 
 // namingPackages may name providers and agents. Elsewhere such a name is a
 // special case that belongs behind dialect or a codec. llm says how providers
-// differ where its words unite them; archtest holds the list.
+// differ where its words unite them; archtest holds the list; policy has the
+// names of files that agents take for instructions.
 var namingPackages = []string{
 	"llm", "llm/*", "dialect", "transcript", "prices", "proxy", "cmd/*", "test/*", "internal/archtest",
-	"internal/agentconfig",
+	"internal/agentconfig", "policy",
 }
 
 // names of providers and agents: found anywhere in an identifier, a string or

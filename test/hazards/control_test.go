@@ -110,3 +110,39 @@ func TestControlFilesAsked(t *testing.T) {
 	w.missing(".envrc")
 	a.fails("permission_denied", "write_file", args{"path": ".git/config", "content": "x", "create_dirs": true})
 }
+
+// Row: files that building runs, or that agents obey: a grant for the session or
+// for a pattern does not cover them, and one approval is for one write.
+func TestBuildFilesAndInstructionsAsked(t *testing.T) {
+	w := newWorld(t)
+	w.attended = true
+	a, c := w.agent(), w.person()
+	for i, v := range []approval.Verdict{approval.ForSession, approval.ForPattern} {
+		r := a.do("write_file", args{"path": []string{"plain", "other"}[i], "content": "x\n"})
+		if r.Pending == "" {
+			break // the first grant covers the second
+		}
+		q := question(t, c)
+		if err := c.Answer(t.Context(), q.ID, approval.Answer{Verdict: v, Seal: q.Seal, Pattern: "**", By: "test"}); err != nil {
+			t.Fatal(err)
+		}
+		a.await(r)
+	}
+	a.works("write_file", args{"path": "granted", "content": "x\n"})
+	for _, name := range []string{"Makefile", "package.json", "AGENTS.md", "CLAUDE.md", "GNUMAKEFILE"} {
+		r := a.do("write_file", args{"path": name, "content": "x\n"})
+		q := question(t, c)
+		if q.Path != name || q.Grantable || q.Relay || len(q.Warnings()) == 0 {
+			t.Errorf("%+v", q)
+		}
+		answer(t, c, q, approval.Approve)
+		if r = a.await(r); !r.ok() || w.get(name) != "x\n" {
+			t.Errorf("%s", r.raw)
+		}
+	}
+	r := a.do("edit_file", args{"path": "Makefile", "edits": edits("x", "y")})
+	answer(t, c, question(t, c), approval.Reject)
+	if r = a.await(r); r.code() != "user_rejected" || w.get("Makefile") != "x\n" {
+		t.Errorf("%s", r.raw)
+	}
+}

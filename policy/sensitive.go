@@ -1,0 +1,80 @@
+package policy
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/stet-dev/stet/tool"
+)
+
+// sensitive are files that people change often, and that do harm without being
+// run by name: a write to one is asked for each time, whatever is granted.
+//
+// A file is in the table where an ordinary act of the person (to build, to
+// install, to open the directory in an editor, to start an agent) runs or obeys
+// what it says. Left out are sources and tests, which run too but are meant to
+// be looked at, and files that mostly declare (pyproject.toml, Cargo.toml,
+// go.mod, lock files, settings of linters): too many questions train people to
+// say yes. Files that are seldom changed and always run something are control
+// files: see workspace.Control.
+var sensitive = []struct {
+	note     tool.Note
+	patterns []string
+}{
+	// Make and its like: each rule is a command.
+	{tool.Build, []string{
+		"{,GNU,BSD}Makefile", "Makefile.{am,in}", "*.mk", "{,.}justfile", "Taskfile{,.dist}.{yml,yaml}", "{Rake,Thor,Guard}file", "SConstruct", "SConscript",
+		"Earthfile", "Tiltfile", "Procfile", "Vagrantfile", "magefile.go",
+	}},
+	// Packages: installing one runs its scripts.
+	{tool.Build, []string{"package.json", "deno.{json,jsonc}", "composer.json", "setup.py", "Gemfile", "*.gemspec", "Podfile", "binding.gyp"}},
+	// Build tools: editors load these as soon as the directory is opened.
+	{tool.Build, []string{
+		"build.rs", "{build,settings,init}.gradle{,.kts}", "pom.xml", "build.xml", "build.sbt", "CMakeLists.txt", "*.cmake", "meson.build",
+		"configure{,.ac}", "*.{csproj,vcxproj,targets,props}", "Package.swift", "mix.exs",
+	}},
+	// Test runners: they run these before any test.
+	{tool.Build, []string{"conftest.py", "noxfile.py", "tox.ini"}},
+	// Containers: building or starting one runs these, often as root.
+	{tool.Build, []string{"{Docker,Container}file{,.*}", "*.{dockerfile,containerfile}", "{docker-,}compose{,.*}.{yml,yaml}", "{flake,shell,default}.nix"}},
+	// Instructions: agents read these before the person says anything.
+	{tool.Instructions, []string{
+		"AGENT{,S}{,.*}.md", "{CLAUDE,GEMINI,QWEN}{,.*}.md", "SKILL.md", "{.cursor,.windsurf,.cline,.roo}rules", ".goosehints",
+		"**/{.cursor,.windsurf,.cline,.roo}rules/**", "**/.github/copilot-instructions.md", "**/.github/{instructions,prompts,agents,chatmodes}/**",
+	}},
+}
+
+type sensitivePattern struct {
+	note    tool.Note
+	pattern Pattern
+}
+
+// sensitivePatterns is the table in the form that is matched. A pattern that is
+// none panics, which a test would show.
+var sensitivePatterns = sync.OnceValue(func() []sensitivePattern {
+	var out []sensitivePattern
+	for _, g := range sensitive {
+		for _, s := range g.patterns {
+			p, err := ParsePattern(s)
+			if err != nil {
+				panic(err)
+			}
+			out = append(out, sensitivePattern{g.note, p})
+		}
+	}
+	return out
+})
+
+// NotesOf says what the name of a file gives reason to note, where it is
+// written to: Build or Instructions. The path is relative to the workspace,
+// links resolved. Case and composition do not count, since the file system may
+// not regard them either.
+func NotesOf(path string) []tool.Note {
+	var notes []tool.Note
+	for _, s := range sensitivePatterns() {
+		if path != "" && !slices.Contains(notes, s.note) && s.pattern.match(path, true) {
+			notes = append(notes, s.note)
+		}
+	}
+	return notes
+}

@@ -1,0 +1,64 @@
+package policy_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stet-dev/stet/policy"
+	"github.com/stet-dev/stet/tool"
+)
+
+// Files that building or installing runs, and files that agents obey, are asked
+// for whatever is granted. Ordinary sources are not.
+func TestSensitiveFiles(t *testing.T) {
+	session := []policy.Rule{{On: policy.Write, Do: policy.Allow}}
+	for note, paths := range map[tool.Note][]string{
+		tool.Build: {
+			"Makefile", "makefile", "sub/GNUmakefile", "rules.mk", "justfile", ".justfile", "Taskfile.yml", "Taskfile.dist.yaml",
+			"package.json", "PACKAGE.JSON", "web/package.json", "setup.py", "conftest.py", "tests/conftest.py", "build.rs", "build.gradle",
+			"app/build.gradle.kts", "settings.gradle", "CMakeLists.txt", "Rakefile", "Dockerfile", "Dockerfile.dev", "web.dockerfile",
+			"docker-compose.yml", "docker-compose.dev.yaml", "compose.yaml", "tox.ini", "noxfile.py", "composer.json", "flake.nix",
+		},
+		tool.Instructions: {
+			"AGENTS.md", "agents.md", "deep/er/AGENTS.md", "AGENTS.override.md", "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md",
+			".cursorrules", ".windsurfrules", ".clinerules", ".clinerules/a.md", "sub/.clinerules/b/c.md",
+			".github/copilot-instructions.md", ".github/instructions/go.instructions.md", "skills/x/SKILL.md",
+		},
+		"": {
+			"main.go", "docs/makefile.md", "package.json.md", "my-package.json", "src/agents.go", "AGENTS/x.go", "docs/claude.txt", "pyproject.toml", "Cargo.toml",
+			"go.mod", "package-lock.json", "tests/test_a.py", "dockerfile_test.go", "compose.go", ".github/ISSUE_TEMPLATE.md", "",
+		},
+	} {
+		for _, path := range paths {
+			var want []tool.Note
+			if note != "" {
+				want = []tool.Note{note}
+			}
+			if got := policy.NotesOf(path); !slices.Equal(got, want) {
+				t.Errorf("%s: %q, want %q", path, got, want)
+			}
+			r := policy.Request{Tool: "write_file", Path: path, Write: true, Grants: session}
+			p := policy.Policy{Rules: []policy.Rule{{Do: policy.Allow}}, Relay: nil}
+			if d := p.Decide(r); (d.Action == policy.Ask) != (note != "") || d.Action == policy.Ask && (d.Grantable || d.Relay) {
+				t.Errorf("%s: %+v", path, d)
+			}
+			if d := (&policy.Policy{Unattended: true}).Decide(r); d.Action != policy.Allow {
+				t.Errorf("%s, unattended: %+v", path, d)
+			}
+			if r.Nobody = true; note != "" && p.Decide(r).Action != policy.Deny {
+				t.Errorf("%s, nobody: not refused", path)
+			}
+			if r.Write = false; p.Decide(r).Action != policy.Allow {
+				t.Errorf("%s cannot be read", path)
+			}
+		}
+	}
+}
+
+// A caution that unattended writes pass does not hide the ones that follow it.
+func TestSensitiveAndUnread(t *testing.T) {
+	d := (&policy.Policy{Unattended: true}).Decide(policy.Request{Tool: "write_file", Path: "Makefile", Write: true, Notes: []tool.Note{tool.Build, tool.Unread}})
+	if d.Action != policy.Deny || d.Rule != "unread" {
+		t.Errorf("%+v", d)
+	}
+}
