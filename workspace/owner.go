@@ -147,6 +147,9 @@ func (r *Root) sweepDir(dir, prefix string) {
 		return
 	}
 	defer pl.close()
+	if unlock, err := pl.dir.TryLock(); err == nil {
+		defer unlock() // so that nobody breaks the same claims meanwhile
+	}
 	list, err := pl.dir.List()
 	if err != nil {
 		return
@@ -154,14 +157,24 @@ func (r *Root) sweepDir(dir, prefix string) {
 	defer list.Close()
 	names, _ := list.Readdirnames(-1)
 	for _, name := range names {
-		if !strings.HasPrefix(name, prefix) || !strings.HasSuffix(name, tempEnd) {
+		switch {
+		case !strings.HasPrefix(name, tempPrefix) || !strings.HasSuffix(name, tempEnd):
+			continue
+		case strings.HasPrefix(name, prefix):
+			r.saveLitter(pl.dir, name)
+		case !claimOf(pl.dir, name, prefix):
 			continue
 		}
-		r.saveLitter(pl.dir, name)
 		if err := pl.dir.Remove(name); err == nil {
 			r.opt.Log.Info("removed what a killed process left", "dir", dir, "name", name)
 		}
 	}
+}
+
+// claimOf reports whether a name is a claim for a temporary file of that prefix.
+func claimOf(dir *atomicfile.Dir, name, prefix string) bool {
+	temp, err := dir.Readlink(name)
+	return err == nil && strings.HasPrefix(temp, prefix)
 }
 
 func (r *Root) saveLitter(dir *atomicfile.Dir, name string) {

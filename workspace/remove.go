@@ -18,10 +18,7 @@ func (r *Root) Remove(ctx context.Context, p Path, was Version, o WriteOptions) 
 		return Written{}, wrap("remove", p.name, err)
 	}
 	defer r.leave()
-	w, err := r.remove(ctx, p, was, o)
-	if errors.Is(err, errMoved) {
-		err = because(ErrPath, "links keep changing")
-	}
+	w, err := retrying(ctx, func() (Written, error) { return r.remove(ctx, p, was, o) })
 	return w, wrap("remove", p.name, err)
 }
 
@@ -53,7 +50,8 @@ func (r *Root) remove(ctx context.Context, p Path, was Version, o WriteOptions) 
 	if err != nil {
 		return Written{}, err
 	}
-	if err := atomicfile.Remove(j.pl.dir, j.pl.name, aside, j.accept); err != nil {
+	err = j.alone(aside, func() error { return atomicfile.Remove(j.pl.dir, j.pl.name, aside, j.accept) })
+	if err != nil {
 		return Written{}, j.reword(err)
 	}
 	j.out.Lost = append(j.out.Lost, j.unkept...)

@@ -75,6 +75,7 @@ type Root struct {
 	state    *state
 	rules    classes
 	pages    indexes
+	seams    seams // for tests
 
 	mu      sync.Mutex
 	gone    bool           // guarded by mu: the last look found no longer the root at its path

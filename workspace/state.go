@@ -101,7 +101,9 @@ func (s *state) close() error {
 }
 
 // lock takes the advisory lock of a name in a directory, for this process and
-// among processes, and returns what gives it back. Files share 256 locks, so
+// among those that share the state directory, and returns what gives it back.
+// It is held while a write is prepared, so that of two writes to one file the
+// second fails early; what keeps writes apart is alone. Files share 256 locks, so
 // nothing that holds one may ask for another. (FILE-14)
 func (s *state) lock(ctx context.Context, dir atomicfile.Stat, name string) (func(), error) {
 	h := fnv.New32a()

@@ -69,28 +69,26 @@ func (r *Root) write(ctx context.Context, p Path, src content, was Version, o Wr
 		return Written{}, wrap("write", p.name, err)
 	}
 	defer r.leave()
-	w, err := r.writeRetrying(ctx, p, src, was, o)
+	w, err := retrying(ctx, func() (Written, error) { return r.writeOnce(ctx, p, src, was, o) })
 	return w, wrap("write", p.name, err)
 }
 
 // errMoved says that what a place was found by has changed since.
 var errMoved = errors.New("the path leads elsewhere now")
 
-// writeRetrying tries again what fails for the moment. (FILE-15)
-func (r *Root) writeRetrying(ctx context.Context, p Path, src content, was Version, o WriteOptions) (Written, error) {
+// retrying tries again what fails for the moment. (FILE-15)
+func retrying(ctx context.Context, once func() (Written, error)) (Written, error) {
 	pause := 2 * time.Millisecond
 	for try := 0; ; try++ {
-		w, err := r.writeOnce(ctx, p, src, was, o)
+		w, err := once()
 		if err == nil || try == 6 || !passing(err) {
 			if errors.Is(err, errMoved) {
 				err = because(ErrPath, "links keep changing")
 			}
 			return w, err
 		}
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
-			return Written{}, ctx.Err()
+		if err := sleep(ctx, pause); err != nil {
+			return Written{}, err
 		}
 		pause *= 2
 	}
@@ -127,6 +125,9 @@ func (r *Root) writeOnce(ctx context.Context, p Path, src content, was Version, 
 	}
 	j.out.Bytes, j.out.Now = src.size, src.version
 	if now == src.version {
+		if err := j.stays(); err != nil {
+			return Written{}, err
+		}
 		j.out.Was, j.out.Unchanged = now, true
 		j.out.Info = infoOf(j.pl.path, j.info)
 		return j.out, nil
@@ -224,6 +225,10 @@ func (j *job) look() error {
 		return err
 	}
 	if j.info.Links > 1 && !j.opt.Linked {
+		// Another write may have displaced the file meanwhile, and linked it to a backup.
+		if now, err := j.pl.dir.Stat(j.pl.name); err != nil || !now.Same(j.info) {
+			return errMoved
+		}
 		return because(ErrProtected, fmt.Sprintf("the file has %d names, and nobody was asked", j.info.Links))
 	}
 	if !j.pl.dir.Writable(j.pl.name) {
@@ -274,11 +279,12 @@ func (j *job) commit(src content) error {
 	if err := j.ctx.Err(); err != nil {
 		return err
 	}
-	if j.old == nil {
-		err = t.Place(j.pl.name)
-	} else {
-		err = t.Over(j.pl.name, j.accept)
-	}
+	err = j.alone(name, func() error {
+		if j.old == nil {
+			return t.Place(j.pl.name)
+		}
+		return t.Over(j.pl.name, j.accept)
+	})
 	if err != nil {
 		return j.reword(err)
 	}
@@ -330,6 +336,7 @@ func (j *job) fill(t *atomicfile.Temp, src content) error {
 
 // accept lets the displaced file go if it is still the one that was seen.
 func (j *job) accept(displaced *os.File, aside string) error {
+	j.r.seams.step("displaced")
 	st, err := atomicfile.StatFile(displaced)
 	if err != nil {
 		return err

@@ -13,7 +13,7 @@
 // another program's change is overwritten unseen.
 //
 // Errors wrap what the system said: fs.ErrNotExist, fs.ErrExist,
-// fs.ErrPermission and so on, besides the two below. They may carry paths, and
+// fs.ErrPermission and so on, besides those below. They may carry paths, and
 // are to be reworded before they are shown.
 package atomicfile
 
@@ -27,6 +27,9 @@ var ErrLink = errors.New("is a symbolic link")
 
 // ErrNotDir says that what should be a directory is something else.
 var ErrNotDir = errors.New("not a directory")
+
+// ErrLocked says that another one has the lock.
+var ErrLocked = errors.New("locked by another process")
 
 // Stat is what the system says of a file.
 type Stat struct {
@@ -42,8 +45,8 @@ type Stat struct {
 	HasChanged bool  // Ctime is known
 }
 
-// same reports whether both speak of one file, as far as the system tells.
-func (s Stat) same(o Stat) bool {
+// Same reports whether both speak of one file, as far as the system tells.
+func (s Stat) Same(o Stat) bool {
 	if s.Ino == 0 && o.Ino == 0 {
 		return s.Size == o.Size && s.Mtime == o.Mtime && s.Mode == o.Mode
 	}

@@ -157,6 +157,15 @@ func (d *Dir) Readlink(name string) (string, error) {
 	return string(buf[:n]), nil
 }
 
+// Symlink makes a symbolic link that holds the text to, under a name that must be
+// free: fs.ErrExist says that it is not.
+func (d *Dir) Symlink(to, name string) error {
+	if err := unix.Symlinkat(to, d.fd, name); err != nil {
+		return d.fail("symlink", name, err)
+	}
+	return nil
+}
+
 // Writable reports whether this process may write to the file of this name,
 // as opening it for writing would find out.
 func (d *Dir) Writable(name string) bool {

@@ -121,6 +121,10 @@ func StatFile(f *os.File) (Stat, error) {
 // Readlink returns what the link of this name holds.
 func (d *Dir) Readlink(name string) (string, error) { return d.root.Readlink(name) }
 
+// Symlink makes a symbolic link that holds the text to, under a name that must be
+// free: fs.ErrExist says that it is not.
+func (d *Dir) Symlink(to, name string) error { return d.root.Symlink(to, name) }
+
 // Writable reports whether this process may write to the file of this name,
 // as opening it for writing finds out.
 func (d *Dir) Writable(name string) bool {

@@ -2,6 +2,7 @@ package atomicfile
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 
@@ -29,7 +30,11 @@ func (t *Temp) exchange(name string, accept Accept) error {
 		t.kept = true
 		return t.dir.discard(t.name)
 	}
-	return errors.Join(err, t.putBack(name))
+	if berr := t.putBack(name); berr != nil {
+		t.kept = true // what was displaced stays under the temporary name: it may be the only copy
+		err = errors.Join(err, fmt.Errorf("put %s back from %s: %w", name, t.name, berr))
+	}
+	return err
 }
 
 func (t *Temp) swap(name string) error {
@@ -43,28 +48,40 @@ func (t *Temp) swap(name string) error {
 	return t.dir.fail("exchange", name, err)
 }
 
-// putBack exchanges again after a file was displaced that should not have
-// been. When somebody has put yet another one in our file's place meanwhile,
-// that is the newest and stays, and the one displaced is what it was to
-// replace.
+// putBack exchanges again after a file was displaced that should not have been.
+// Another program may rename files to name meanwhile. A file of its is the newest
+// one: it stays, or is put back, and what it replaced goes with the temporary name.
 func (t *Temp) putBack(name string) error {
-	ours, err := t.Stat()
+	there, err := t.Stat() // the file that is taken to be at name: ours
 	if err != nil {
 		return err
 	}
 	for range 8 {
-		err := t.swap(name)
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil // removed meanwhile: so be it
-		}
+		back, err := t.dir.Stat(t.name)
 		if err != nil {
 			return err
 		}
-		if now, err := t.dir.Stat(t.name); err != nil || now.same(ours) {
+		now, err := t.dir.Stat(name)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil // removed meanwhile
+		case err != nil:
+			return err
+		case !now.Same(there):
+			return nil // replaced meanwhile
+		}
+		if err := t.swap(name); err != nil {
+			if errors.Is(err, fs.ErrNotExist) {
+				return nil
+			}
 			return err
 		}
+		if now, err = t.dir.Stat(t.name); err != nil || now.Same(there) {
+			return err
+		}
+		there = back // what was displaced is newer: it goes back in turn
 	}
-	return nil
+	return errors.New("the file keeps being replaced")
 }
 
 // MoveOut gives the file of this name another place in the same file system,
@@ -85,8 +102,8 @@ func (d *Dir) rename(from, to string) error {
 	return nil
 }
 
-// renameNew renames where the new name is free.
-func (d *Dir) renameNew(from, to string) error {
+// RenameNew renames where the new name is free: fs.ErrExist says that it is not.
+func (d *Dir) RenameNew(from, to string) error {
 	err := unix.Renameat2(d.fd, from, d.fd, to, unix.RENAME_NOREPLACE)
 	switch err {
 	case nil:

@@ -23,9 +23,10 @@ func (t *Temp) beforeRename() error { return t.file.Close() }
 
 func (d *Dir) rename(from, to string) error { return d.root.Rename(from, to) }
 
-// renameNew renames where the new name is free: by a second link, which fails
-// when the name is taken, or, where there are no links, after a look.
-func (d *Dir) renameNew(from, to string) error {
+// RenameNew renames where the new name is free: fs.ErrExist says that it is not. It is
+// done by a second link, which fails when the name is taken, or, where there are no
+// links, after a look.
+func (d *Dir) RenameNew(from, to string) error {
 	err := d.root.Link(from, to)
 	if err == nil {
 		return d.root.Remove(from)

@@ -88,7 +88,7 @@ func (t *Temp) Place(name string) error {
 	if err := t.beforeRename(); err != nil {
 		return err
 	}
-	if err := t.dir.renameNew(t.name, name); err != nil {
+	if err := t.dir.RenameNew(t.name, name); err != nil {
 		return err
 	}
 	t.kept = true
@@ -113,14 +113,14 @@ func (t *Temp) Close() error {
 // the other name, which must be free, for the moment between; accept is as in
 // Over. The directory is not synced.
 func Remove(d *Dir, name, aside string, accept Accept) error {
-	if err := d.renameNew(name, aside); err != nil {
+	if err := d.RenameNew(name, aside); err != nil {
 		return err
 	}
 	err := d.look(aside, aside, accept)
 	if err == nil {
 		return d.discard(aside)
 	}
-	if back := d.renameNew(aside, name); errors.Is(back, fs.ErrExist) {
+	if back := d.RenameNew(aside, name); errors.Is(back, fs.ErrExist) {
 		// A new file has taken the name meanwhile: it is the newer one.
 		return errors.Join(err, d.Remove(aside))
 	} else if back != nil {

@@ -1,0 +1,196 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io/fs"
+	"path"
+	"regexp"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/stet-dev/stet/internal/atomicfile"
+)
+
+// A commit is the moment in which a write puts its file in place. Only one stet
+// process at a time commits to a file, whatever state directory it has; doc.go
+// says how, and why that is enough.
+
+const (
+	lockPatience  = 10 * time.Second // for the lock of a directory
+	claimPatience = 10 * time.Second // for another process's claim
+	claimDead     = 3 * time.Second  // after which a claim that never changed is a dead process's, see breakClaim
+	pollMin       = 100 * time.Microsecond
+	pollMax       = 5 * time.Millisecond
+
+	// unlockedEnd ends a claim that was made without the directory's lock.
+	unlockedEnd = "-unlocked"
+)
+
+// seams let tests slow a commit down and take the directory's lock from it. The
+// zero value does nothing.
+type seams struct {
+	unlocked bool              // never take the lock of a directory
+	pause    func(what string) // called in the middle of a commit
+}
+
+func (s *seams) step(what string) {
+	if s.pause != nil {
+		s.pause(what)
+	}
+}
+
+// alone runs commit while no other stet process commits to the same file, and
+// only if the file that j has looked at is still in its place; else it returns
+// errMoved, and the caller looks again. temp is the name of the temporary file.
+func (j *job) alone(temp string, commit func() error) error {
+	unlock, err := j.lockDir()
+	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
+		return err
+	}
+	text := temp
+	if err == nil {
+		defer unlock()
+	} else {
+		text += unlockedEnd
+	}
+	release, err := j.claim(text)
+	if err != nil {
+		return err
+	}
+	defer release()
+	j.r.seams.step("claimed")
+	if j.old != nil {
+		now, err := j.pl.dir.Stat(j.pl.name)
+		if err != nil {
+			return err
+		}
+		if !now.Same(j.info) {
+			return errMoved
+		}
+	}
+	j.r.seams.step("looked")
+	return commit()
+}
+
+// stays checks that the file that j has looked at is in its place while nobody
+// commits to it.
+func (j *job) stays() error {
+	name, err := j.r.state.tempName(j.r.prefixes[0], path.Dir(j.pl.path))
+	if err != nil {
+		return err
+	}
+	return j.reword(j.alone(name, func() error { return nil }))
+}
+
+// lockDir takes the lock of the directory. errors.ErrUnsupported says that it
+// cannot be had, or not in time: another program may use it as well.
+func (j *job) lockDir() (unlock func(), err error) {
+	if j.r.seams.unlocked {
+		return nil, errors.ErrUnsupported
+	}
+	deadline := time.Now().Add(lockPatience)
+	for pause := pollMin; ; pause = min(2*pause, pollMax) {
+		unlock, err := j.pl.dir.TryLock()
+		if !errors.Is(err, atomicfile.ErrLocked) {
+			return unlock, err
+		}
+		if time.Now().After(deadline) {
+			return nil, errors.ErrUnsupported
+		}
+		if err := sleep(j.ctx, pause); err != nil {
+			return nil, err
+		}
+	}
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// claimName is the name of the claim to a file in its directory.
+func claimName(name string) string {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(fold(name)))
+	return fmt.Sprintf("%sclaim-%016x%s", tempPrefix, h.Sum64(), tempEnd)
+}
+
+// claim makes the claim to j's file, a symbolic link that holds text, and
+// returns what gives it up. Where links cannot be made it does nothing.
+func (j *job) claim(text string) (release func(), err error) {
+	dir, name := j.pl.dir, claimName(j.pl.name)
+	began := time.Now()
+	watched, since := "", began
+	for pause := pollMin; ; pause = min(2*pause, pollMax) {
+		err := dir.Symlink(text, name)
+		if err == nil {
+			return func() {
+				if now, err := dir.Readlink(name); err == nil && now == text {
+					_ = dir.Remove(name)
+				}
+			}, nil
+		}
+		if noLinks(err) {
+			return func() {}, nil
+		}
+		if !errors.Is(err, fs.ErrExist) {
+			return nil, err
+		}
+		other, err := dir.Readlink(name)
+		now := time.Now()
+		if err != nil || other != watched {
+			watched, since = other, now
+		}
+		switch {
+		case now.Sub(since) > claimDead && !strings.HasSuffix(text, unlockedEnd) && tempNames.MatchString(watched):
+			if err := j.breakClaim(name, watched); err != nil {
+				return nil, err
+			}
+		case now.Sub(began) > claimPatience:
+			return nil, because(ErrPermission, "another process is writing to it, or was killed meanwhile; if none is at work, remove "+path.Join(path.Dir(j.pl.path), name))
+		}
+		if err := sleep(j.ctx, pause); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// noLinks reports whether symbolic links cannot be made: by the file system, or,
+// on some systems, by this user.
+func noLinks(err error) bool {
+	return errors.Is(err, errors.ErrUnsupported) || errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)
+}
+
+// tempNames are the names of temporary files, as tempName makes them.
+var tempNames = regexp.MustCompile(`^\.stet-[0-9a-f]{12}-[0-9]+\.tmp$`)
+
+// breakClaim removes the claim of a process that was killed. It is called with the
+// directory's lock, which that process held as well, so its death is certain,
+// unless the file system's locks do not reach from one machine to the other. For
+// that case its temporary file is taken away first: without it the process cannot
+// commit any more. What it holds is kept as a version.
+func (j *job) breakClaim(name, temp string) error {
+	mine, err := j.r.state.tempName(j.r.prefixes[0], path.Dir(j.pl.path))
+	if err != nil {
+		return err
+	}
+	if err := j.pl.dir.RenameNew(temp, mine); err == nil {
+		j.r.saveLitter(j.pl.dir, mine)
+		if err := j.pl.dir.Remove(mine); err != nil {
+			return err
+		}
+	}
+	j.r.opt.Log.Info("removed what a killed process left", "dir", path.Dir(j.pl.path), "name", name)
+	if err := j.pl.dir.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
