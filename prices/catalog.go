@@ -150,6 +150,31 @@ func (c *Catalog) Lookup(name string) (Model, bool) {
 	return Model{}, false
 }
 
+// ChecksThinking reports whether the provider of a model must be taken to check what
+// stands before a block of thinking: it is known to, or it is not known not to.
+// A model is known by its exact name, in any of the forms that Lookup takes: a name that
+// only begins like a known one may be that of a newer model. The check is of one
+// provider; no model that another one makes has it.
+func (c *Catalog) ChecksThinking(name string) bool {
+	name = strings.ToLower(strings.TrimSpace(name))
+	for _, n := range forms(name) {
+		n = dotted.ReplaceAllString(n, "$1-$2")
+		for _, known := range []string{n, n + "-latest"} {
+			if i, ok := c.exact[known]; ok && c.models[i].Thinking != "" {
+				return c.models[i].Thinking == ThinkingChecked
+			}
+		}
+	}
+	m, found := c.Lookup(name) // of another provider, perhaps
+	return !found || m.Provider == "anthropic"
+}
+
+// ChecksThinking is [Catalog.ChecksThinking] of the embedded data.
+func ChecksThinking(name string) bool {
+	c, err := embedded()
+	return err != nil || c.ChecksThinking(name)
+}
+
 // begins returns the model with the longest name that n begins with, or -1. A
 // name in Match.Starts is a beginning of any kind; an id or an equal name must
 // end where a part of n ends.
@@ -179,6 +204,7 @@ func (c *Catalog) begins(n string) int {
 var (
 	bracket = regexp.MustCompile(`\[[^\]]*\]$`)
 	version = regexp.MustCompile(`-v\d+(:\d+)?$`)
+	dotted  = regexp.MustCompile(`(\d)\.(\d)`)
 	dated   = regexp.MustCompile(`[-@](20\d{6}|20\d\d-\d\d-\d\d)$`)
 )
 

@@ -13,6 +13,7 @@ type Model struct {
 	Vocabulary string  `json:"vocabulary,omitempty"` // VocabularyO200k, VocabularyCL100k; "" where none is public
 	Scale      float64 `json:"scale,omitempty"`      // tokens it takes for one of o200k_base, where no vocabulary is public; 0: unknown
 	MinCache   int     `json:"min_cache,omitempty"`  // shortest prefix the provider caches; 0 is the rule's
+	Thinking   string  `json:"thinking,omitempty"`   // ThinkingChecked, ThinkingUnchecked; "": not known
 	USD        USD     `json:"usd"`
 	Long       Long    `json:"long,omitzero"`
 	Match      Match   `json:"match,omitzero"`
@@ -22,6 +23,13 @@ type Model struct {
 const (
 	VocabularyO200k  = "o200k_base"
 	VocabularyCL100k = "cl100k_base"
+)
+
+// Whether a provider checks what stands before a block of thinking that comes back
+// to it, and refuses the request where it is not what it was.
+const (
+	ThinkingChecked   = "checked"
+	ThinkingUnchecked = "unchecked"
 )
 
 // USD holds prices in US dollars for a million tokens. 0 is unknown.

@@ -82,6 +82,34 @@ func TestLookup(t *testing.T) {
 	}
 }
 
+// WIRE-1: a model is taken to check unless it is known not to, by its exact name.
+func TestChecksThinking(t *testing.T) {
+	for name, want := range map[string]bool{
+		"claude-fable-5-1": true, "claude-fable-5-2": true, "claude-fable-5-2-20261101": true, "claude-opus-5-5": true, "claude-opus-5.5": true,
+		"claude-sonnet-5-5": true, "claude-haiku-5-5-20260901": true, "claude-mythos-5-1": true, "us.anthropic.claude-opus-5-5-v1:0": true,
+		"claude-opus-4-9": true, "claude-sonnet-6": true, "claude-next": true, "my-own-model": true, "": true, "CLAUDE-OPUS-5-5[1m]": true,
+		"claude-opus-5": false, "claude-fable-5": false, "claude-sonnet-5": false, "claude-opus-4-8": false, "claude-opus-4.6": false,
+		"us.anthropic.claude-opus-4-6-v1": false, "claude-sonnet-4-5-20250929": false, "anthropic/claude-sonnet-4.5": false,
+		"claude-sonnet-4-20250514": false, "claude-opus-4-20250514": false, "claude-opus-4-1-20250805": false, "claude-haiku-4-5-20251001": false,
+		"claude-3-7-sonnet-20250219": false, "claude-3-5-haiku-latest": false, "claude-sonnet-4-5[1m]": false,
+		"gpt-5": false, "deepseek-v4-pro": false, "openrouter/moonshotai/kimi-k2-thinking": false,
+	} {
+		if got := ChecksThinking(name); got != want {
+			t.Errorf("ChecksThinking(%q) = %v", name, got)
+		}
+	}
+	c, err := Embedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Load([]byte(`{"models":[{"id":"my-own-model","thinking":"unchecked"},{"id":"my-proxy/gpt","thinking":"checked"}]}`)); err != nil {
+		t.Fatal(err)
+	}
+	if c.ChecksThinking("my-own-model") || !c.ChecksThinking("my-proxy/gpt") {
+		t.Error("the user's own data do not count")
+	}
+}
+
 func TestModelData(t *testing.T) {
 	m, _ := Lookup("claude-sonnet-4-5")
 	if m.Window != 200000 || m.Vocabulary != "" || m.USD != (USD{3, 15, 0.3, 3.75, 6}) || m.Long.Above != 200000 || m.Long.Input != 6 {

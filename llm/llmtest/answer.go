@@ -36,11 +36,20 @@ func (s *Server) serveAnswer(w http.ResponseWriter, r *http.Request, wire *wire,
 		fail(w, wire, fault)
 		return
 	}
+	var bound *binding
+	if s.cfg.Strict && wire.name == "messages" {
+		var refusal string
+		if bound, refusal = check(r.Header, body); refusal != "" {
+			writeJSON(w, http.StatusBadRequest, wire.failure(400, refusal))
+			return
+		}
+	}
 	a, err := s.answer(wire, req, body, update)
 	if err != nil {
 		fail(w, wire, asFault(err))
 		return
 	}
+	a.binding = bound
 	if req.Stream {
 		stream(w, r, wire, a, fault)
 		return
@@ -106,7 +115,7 @@ func fail(w http.ResponseWriter, wire *wire, f Fault) {
 	writeJSON(w, f.Status, body)
 }
 
-func (s *Server) countTokens(w http.ResponseWriter, body []byte, update func(func(*Request))) {
+func (s *Server) countTokens(w http.ResponseWriter, r *http.Request, body []byte, update func(func(*Request))) {
 	wire := wires["/v1/messages"]
 	req, err := wire.codec.Decode(body)
 	if err != nil {
@@ -114,6 +123,12 @@ func (s *Server) countTokens(w http.ResponseWriter, body []byte, update func(fun
 		return
 	}
 	update(func(r *Request) { r.Decoded = req })
+	if s.cfg.Strict {
+		if _, refusal := check(r.Header, body); refusal != "" {
+			writeJSON(w, http.StatusBadRequest, wire.failure(400, refusal))
+			return
+		}
+	}
 	writeJSON(w, http.StatusOK, []byte(encode(object{"input_tokens": tokens(len(promptText(req)))})))
 }
 

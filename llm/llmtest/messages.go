@@ -49,19 +49,22 @@ func messagesBlock(p llm.Part) object {
 }
 
 func messagesEnvelope(a answer) object {
-	return object{
+	out := object{
 		"id": "msg_" + a.ID, "type": "message", "role": "assistant", "model": a.Model,
 		"content": []any{}, "stop_reason": nil, "stop_sequence": nil,
 	}
+	if a.binding != nil && len(a.binding.dropped) > 0 {
+		out["input_transformations"] = a.binding.transformations()
+	}
+	return out
 }
 
 func messagesWhole(a answer) []byte {
-	blocks := []any{}
-	for _, p := range a.Message.Parts {
-		blocks = append(blocks, messagesBlock(p))
-	}
 	out := messagesEnvelope(a)
-	out["content"], out["stop_reason"], out["usage"] = blocks, messagesStop(a), messagesUsage(a)
+	if blocks := a.binding.blocks(a.Message.Parts); len(blocks) > 0 {
+		out["content"] = blocks
+	}
+	out["stop_reason"], out["usage"] = messagesStop(a), messagesUsage(a)
 	return []byte(encode(out))
 }
 
@@ -80,8 +83,9 @@ func messagesEvents(a answer) []event {
 	started["output_tokens"] = 1
 	first["usage"] = started
 	send("message_start", object{"message": first})
+	blocks := a.binding.blocks(a.Message.Parts)
 	for i, p := range a.Message.Parts {
-		block := messagesBlock(p)
+		block := blocks[i]
 		delta := func(d object) { send("content_block_delta", object{"index": i, "delta": d}) }
 		switch p.Kind {
 		case llm.ToolCall:

@@ -34,6 +34,10 @@ type Config struct {
 	// Reasoning lets Chat Completions say the model's thinking, as compatible
 	// endpoints do ("reasoning_content").
 	Reasoning bool
+	// Strict makes the Messages API bind thinking, whatever the model: a block that comes
+	// back with something else before it than when it was made is refused, or dropped
+	// where the request asks for that. count_tokens refuses it likewise.
+	Strict bool
 	// Models are the names that /v1/models lists; none lists "scripted".
 	Models []string
 	Logger *slog.Logger // nil discards
@@ -178,7 +182,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case wire != nil && r.Method == http.MethodPost:
 		s.serveAnswer(w, r, wire, body, update)
 	case r.Method == http.MethodPost && r.URL.Path == "/v1/messages/count_tokens":
-		s.countTokens(w, body, update)
+		s.countTokens(w, r, body, update)
 	default:
 		writeJSON(w, http.StatusNotFound, openaiFailure(404, "nothing at "+r.Method+" "+r.URL.Path))
 	}

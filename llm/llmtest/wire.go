@@ -39,9 +39,10 @@ func (e event) append(dst []byte) []byte {
 // answer is a response on its way to one client.
 type answer struct {
 	llm.Response
-	body    []byte // the request's
-	created int64  // seconds since 1970
-	thinks  bool   // Chat Completions say thinking too
+	body    []byte   // the request's
+	created int64    // seconds since 1970
+	thinks  bool     // Chat Completions say thinking too
+	binding *binding // nil: thinking is not bound
 }
 
 // wires maps the paths that answer to their formats.

@@ -1,7 +1,8 @@
 // Writes models.json (see ../models.go for its form) to standard output, from
 // the price data of the npm package @pydantic/genai-prices (MIT), with what
 // that data lacks: vocabulary names, how many tokens a model takes where its
-// vocabulary is not public, and the shortest prompt a provider caches.
+// vocabulary is not public, the shortest prompt a provider caches, and whether
+// it checks what stands before thinking.
 //
 //   npm install --no-save --no-package-lock && node gen.mjs 2026-11-20 > ../models.json
 //
@@ -70,6 +71,14 @@ const minCache = [
   [/^claude-(3-5-haiku|3-haiku)/, 2048],
 ]
 
+// Whether the provider refuses a request in which something before a block of
+// thinking is not what it was when the block was made (the provider's pages on
+// preserved thinking, 2026-11). A model that is not here is not known.
+const thinking = [
+  [/^claude-(fable-5-[12]|mythos-5.*|(opus|sonnet|haiku)-5-5)$/, 'checked'],
+  [/^claude-(v?[12]$|3-|(opus|sonnet|haiku)-4-[0-8]$|(fable|opus|sonnet)-5$)/, 'unchecked'],
+]
+
 function current(prices) {
   if (!Array.isArray(prices)) return prices
   let best = null
@@ -136,6 +145,7 @@ for (const [provider, wanted] of providers) {
       vocabulary: vocabulary(provider, id),
       scale: vocabulary(provider, id) ? undefined : scales.find(([re]) => re.test(id))?.[1],
       min_cache: minCache.find(([re]) => re.test(id))?.[1],
+      thinking: thinking.find(([re]) => re.test(id))?.[1],
       usd: base,
       long,
       match: match(m.match),
