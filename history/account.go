@@ -86,7 +86,7 @@ func (f *Fold) Answered(u llm.Usage) {
 // warm elides although the cache is alive, where that is due.
 func (f *Fold) warm() {
 	c, a := &f.engine.config, &f.account
-	if a.balance < 0 {
+	if a.balance < 0 || c.ChecksThinking {
 		return
 	}
 	if full := c.Window * bytesPerToken; c.Pressure > 0 && full > 0 && float64(f.seen-f.plan.Left) > c.Pressure*float64(full) {

@@ -77,6 +77,13 @@ type Config struct {
 	// is written anew from the beginning wherever it changes.
 	Marked bool
 
+	// ChecksThinking says that the provider refuses a request in which something before
+	// a block of thinking is not what it was. Then nothing of what was sent changes by
+	// itself: Margin and Pressure have no effect, and what keep-latest has left out when
+	// the first block of thinking was made stays as it is. Breaks count nevertheless:
+	// they are the caller's.
+	ChecksThinking bool
+
 	// Pressure is from which share of the window on old things leave even
 	// where the cache is alive: a tenth of the window at once, or nothing. 0
 	// is never.

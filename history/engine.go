@@ -68,14 +68,7 @@ func (e *Engine) risks() bool {
 // is none of theirs.
 func (e *Engine) Plan(messages []llm.Message, breaks ...Break) *Plan {
 	f := e.Fold()
-	for _, b := range breaks {
-		if b.After <= f.n || b.After > len(messages) {
-			continue
-		}
-		f.Add(messages[f.n:b.After]...)
-		f.Break(b)
-	}
-	f.Add(messages[f.n:]...)
+	f.Grow(messages, breaks)
 	p := f.Plan()
 	f.Log(p)
 	return p

@@ -28,6 +28,9 @@ type Fold struct {
 	named   []string // words of texts that may become places
 	heard   []string // words of persons' texts that may name files
 	plan    Plan     // what lossless has decided so far
+	whole   []Break  // that say which messages stay whole
+	holds   bool     // the messages to come stay whole, up to the next one of the model
+	thought int      // facts before the first message of the model with thinking, plus 1; 0: there is none yet
 	lost    int      // results that look like reads, with no path to be found
 }
 
@@ -65,7 +68,7 @@ type fact struct {
 	marked        bool     // it holds what may be one; else stubs finds none
 	normal        string   // text, in the normal form of an output that shows no file
 	prints        bool     // an output that may show text of files
-	bound         bool     // it has no place in the body: it cannot be shortened
+	bound         bool     // it has no place in the body, or stays whole: it cannot be shortened
 	fixed         bool     // bound, or shortened before: it stays as it is
 	verdict       verdict  // of the last moment
 }
@@ -111,6 +114,10 @@ func (f *Fold) Add(messages ...llm.Message) {
 			if m.Role == llm.Assistant {
 				f.request()
 				f.turns++
+				f.holds = false
+				if f.thought == 0 && thinks(m) {
+					f.thought = len(f.facts) + 1
+				}
 			}
 			f.message(m, when)
 		}
@@ -119,6 +126,11 @@ func (f *Fold) Add(messages ...llm.Message) {
 		}
 		f.n++
 	}
+}
+
+// thinks reports whether a message has thinking in it.
+func thinks(m *llm.Message) bool {
+	return slices.ContainsFunc(m.Parts, func(p llm.Part) bool { return p.Kind == llm.Thinking })
 }
 
 // textBytes returns how many bytes of text messages hold.
@@ -150,7 +162,7 @@ func (f *Fold) message(m *llm.Message, when time.Time) {
 		case llm.ToolCall:
 			f.called(call{
 				id: p.CallID, action: f.engine.table.Action(p.Name, p.Args), at: place{f.n, i}, args: p.Args,
-				editable: !f.engine.config.InPlace || p.Span.Valid(),
+				editable: (!f.engine.config.InPlace || p.Span.Valid()) && !f.stays(),
 			})
 		case llm.ToolResult:
 			f.result(i, p, when)
@@ -195,7 +207,7 @@ func (f *Fold) answered(id string) (*call, bool) {
 func (f *Fold) result(part int, p *llm.Part, when time.Time) {
 	c, known := f.answered(p.CallID)
 	fa := fact{message: f.n, part: part, turn: f.turns, call: c, text: p.Text, normal: p.Text, seen: f.seen, when: when}
-	fa.bound = f.engine.config.InPlace && !p.Span.Valid()
+	fa.bound = f.engine.config.InPlace && !p.Span.Valid() || f.stays()
 	fa.fixed = fa.bound
 	switch {
 	case !known && f.engine.config.ByContent:

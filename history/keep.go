@@ -14,6 +14,11 @@ import (
 // (TRIM-2, 13). Failed results stay and do not count (TRIM-3).
 func (f *Fold) keepLatest() *Plan {
 	p := &Plan{Stats: Stats{Reads: f.plan.Reads}}
+	if f.engine.config.ChecksThinking && f.thought > 0 {
+		before := *f // what was sent when the first thinking was made; nothing leaves after that
+		before.facts = f.facts[:f.thought-1]
+		f = &before
+	}
 	old := f.oldReads()
 	shells := f.oldOutputs()
 	view := f.sight(old)

@@ -1,5 +1,7 @@
 package history
 
+import "github.com/stet-dev/stet/llm"
+
 // Moment says why what was sent before need not stay as it was: the provider
 // has nothing of it in its cache any more, or so little that it does not pay.
 type Moment string
@@ -13,7 +15,14 @@ const (
 	Compaction Moment = "compaction" // the context began anew
 	Pressure   Moment = "pressure"   // the window is nearly full
 	Margin     Moment = "margin"     // what leaves pays for what is written again
+
+	// At these two nothing leaves. They say which messages stay whole for ever.
+	Elsewhere Moment = "elsewhere" // the model answered to some of the messages on another way, where nothing had left
+	Managed   Moment = "managed"   // the provider changes the conversation itself
 )
+
+// stays reports whether a break says what stays whole, and takes nothing away.
+func (m Moment) stays() bool { return m == Elsewhere || m == Managed }
 
 // Break is a moment: what stands in the first After messages may be planned anew,
 // with nothing that follows taken into account.
@@ -23,6 +32,10 @@ type Break struct {
 	// Left, if not nil, says how the first of these were sent before, with others
 	// behind them: what left then leaves again, and nothing else of them does.
 	Left *Left
+	// From is the first message that stays whole, where Why is Elsewhere or Managed: those
+	// from there to After do. Under Managed the messages behind After do too, up to the
+	// next one of the model. Other breaks have no From.
+	From int
 }
 
 // Left is what had left of the beginning of a conversation, when it was sent. It
@@ -51,6 +64,39 @@ func (p *Plan) Elided(skip int) (out []Spot) {
 	return out
 }
 
+// Grow adds the messages that are not added yet, with the breaks among them. The first
+// of the messages are those that are added. A break that stands behind the last
+// of the messages has no effect, and neither has one that does not stand behind what was
+// added and behind the break before it.
+func (f *Fold) Grow(messages []llm.Message, breaks []Break) {
+	for _, b := range breaks {
+		if b.Why.stays() && b.From < b.After {
+			f.whole = append(f.whole, b)
+		}
+	}
+	for _, b := range breaks {
+		if b.After <= f.n || b.After > len(messages) {
+			continue
+		}
+		f.Add(messages[f.n:b.After]...)
+		f.Break(b)
+	}
+	f.Add(messages[f.n:]...)
+}
+
+// stays reports whether the message that is added now stays whole.
+func (f *Fold) stays() bool {
+	if f.holds {
+		return true
+	}
+	for _, b := range f.whole {
+		if b.From <= f.n && f.n < b.After {
+			return true
+		}
+	}
+	return false
+}
+
 // Cold says that the messages added so far are about to be sent at such a
 // moment: what was decided before may be decided anew. It is called before
 // Plan. Off and KeepLatest have no use for it.
@@ -58,6 +104,10 @@ func (f *Fold) Cold(why Moment) { f.Break(Break{After: f.n, Why: why}) }
 
 // Break is Cold for a break that may say how the beginning was sent before.
 func (f *Fold) Break(b Break) {
+	if b.Why.stays() {
+		f.holds = b.Why == Managed
+		return
+	}
 	if !f.engine.admits() {
 		return
 	}
