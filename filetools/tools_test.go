@@ -16,7 +16,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/stet-dev/stet/prices"
-	"github.com/stet-dev/stet/tokens"
+	"github.com/stet-dev/stet/tokens/exact"
 	"github.com/stet-dev/stet/tool"
 	"github.com/stet-dev/stet/workspace"
 )
@@ -318,7 +318,7 @@ func (b *bench) mask(s string) string {
 // All names, descriptions and schemas together stay small.
 func TestTokens(t *testing.T) {
 	b := newBench(t, Config{}, workspace.Options{})
-	c, err := tokens.Exact(prices.VocabularyO200k)
+	c, err := exact.Counter(prices.VocabularyO200k)
 	if err != nil {
 		t.Fatal(err)
 	}

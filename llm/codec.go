@@ -1,10 +1,6 @@
 package llm
 
-import (
-	"net/http"
-
-	"github.com/stet-dev/stet/tool"
-)
+import "github.com/stet-dev/stet/tool"
 
 // Codec knows one wire format: how a request and a response are written, where
 // usage stands, and how the agents that speak it tell their conversations
@@ -43,7 +39,9 @@ type Codec interface {
 	// Session returns the keys by which the agent itself tells its
 	// conversations apart, out of the request's headers and body: that of the
 	// conversation, and of the sub-agent within it. Empty where there is none.
-	Session(h http.Header, req *Request) (conversation, agent string)
+	// header returns the value of a header, empty where it is not set
+	// (http.Header.Get is one).
+	Session(header func(name string) string, req *Request) (conversation, agent string)
 }
 
 // Offered holds the names of the tools that the request offers.

@@ -38,7 +38,7 @@ func (f faulty) Decode(body []byte) (*llm.Request, error) {
 	return f.Messages.Decode(body)
 }
 
-func (f faulty) Session(h http.Header, r *llm.Request) (string, string) {
+func (f faulty) Session(h func(string) string, r *llm.Request) (string, string) {
 	if f.fault == "session panics" {
 		panic("broken")
 	}

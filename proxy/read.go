@@ -42,7 +42,7 @@ func (p *Proxy) place(x *exchange, d *reading, h http.Header) cause {
 	if req == nil {
 		req = new(llm.Request)
 	}
-	name, agent := x.codec.Session(h, req)
+	name, agent := x.codec.Session(h.Get, req)
 	name, agent = own(name), own(agent)
 	x.row.Agent = agent
 	var key string

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/tokens"
+	"github.com/stet-dev/stet/tokens/exact"
 	"github.com/stet-dev/stet/transcript"
 )
 
@@ -72,7 +73,7 @@ func TestRecordedEstimate(t *testing.T) {
 	const long = 3000 // tokens
 	var off []float64
 	for _, s := range recorded(t) {
-		memo := &tokens.Memo{Counter: tokens.ForModel(s.Model)}
+		memo := &tokens.Memo{Counter: exact.ForModel(s.Model)}
 		sizes := Sizes(s, memo, make(map[string]*tokens.Calibration))
 		estimate, reported := 0, 0
 		for i := range sizes {

@@ -13,11 +13,12 @@ import (
 	"github.com/tiktoken-go/tokenizer"
 
 	"github.com/stet-dev/stet/tokens"
+	"github.com/stet-dev/stet/tokens/exact"
 )
 
 // counters are ours and the peer, for both vocabularies.
 func counters(tb testing.TB, name string) (ours tokens.Counter, peer tokenizer.Codec) {
-	ours, err := tokens.Exact(name)
+	ours, err := exact.Counter(name)
 	if err != nil {
 		tb.Fatal(err)
 	}

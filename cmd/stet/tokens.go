@@ -13,6 +13,7 @@ import (
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/prices"
 	"github.com/stet-dev/stet/tokens"
+	"github.com/stet-dev/stet/tokens/exact"
 	"github.com/stet-dev/stet/transcript"
 )
 
@@ -175,7 +176,7 @@ func counterFor(model string) (tokens.Counter, string) {
 		m, _ := prices.Lookup(model)
 		vocabulary = m.Vocabulary
 	}
-	if c, err := tokens.Exact(vocabulary); err == nil {
+	if c, err := exact.Counter(vocabulary); err == nil {
 		return c, vocabulary
 	}
 	return tokens.EstimateFor(model), "estimate"

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -37,6 +38,18 @@ func TestHouse(t *testing.T) {
 	}
 	for _, problem := range check(tr) {
 		t.Error(problem)
+	}
+}
+
+// TestUnusedFails shows that a permission is found which no package uses.
+func TestUnusedFails(t *testing.T) {
+	files := fstest.MapFS{"freshness/f.go": {Data: []byte("// Package freshness imports nothing.\npackage freshness\n")}}
+	tr, err := load(files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := unused(tr); !slices.Contains(got, "freshness may import workspace, and does not: take that out of the table") {
+		t.Errorf("found: %q", got)
 	}
 }
 
@@ -120,8 +133,11 @@ func TestWeightFails(t *testing.T) {
 		module + "/tool":         {"example.com/x"},
 		"example.com/x":          {"modernc.org/sqlite"},
 		module + "/store/sqlite": {"modernc.org/sqlite"},
+		module + "/policy":       {"net/http"},
+		module + "/mcpclient":    {"net/http"},
 	}
 	want := "llm (level 1) pulls in github.com/stet-dev/stet/tool -> example.com/x -> modernc.org/sqlite\n" +
+		"policy (level 1) pulls in net/http\n" +
 		"tool (level 0) pulls in example.com/x -> modernc.org/sqlite"
 	if got := strings.Join(checkWeight(g), "\n"); got != want {
 		t.Errorf("got:\n%s\nwant:\n%s", got, want)

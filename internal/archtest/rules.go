@@ -64,6 +64,36 @@ func checkImports(p *pkg, report reporter) {
 	}
 }
 
+// unused finds permissions in the table that no package uses. A row that covers
+// several packages is used if one of them is.
+func unused(t *tree) (found []string) {
+	for _, r := range table {
+		for _, may := range r.may {
+			if may != "*" && !uses(t, r, may) {
+				found = append(found, fmt.Sprintf("%s may import %s, and does not: take that out of the table", r.path, may))
+			}
+		}
+	}
+	return found
+}
+
+// uses reports whether a package of row r imports one that may covers.
+func uses(t *tree, r row, may string) bool {
+	for _, p := range t.pkgs {
+		if of, ok := rowOf(p.path); !ok || of.path != r.path {
+			continue
+		}
+		for _, f := range p.files {
+			for _, imported := range f.imports() {
+				if ours, ok := strings.CutPrefix(imported, module+"/"); ok && !f.test && matches(may, ours) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
 // checkPackage wants one comment that says what the package is, and a name
 // that says something. A package of tests alone needs neither.
 func checkPackage(p *pkg, report reporter) {

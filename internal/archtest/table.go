@@ -29,14 +29,15 @@ var table = []row{
 
 	{"llm", 1, []string{"tool"}, "a conversation holds tool calls"},
 	{"policy", 1, []string{"tool"}, "decides about a call, does no I/O"},
-	{"record", 1, []string{"tool"}, "what is recorded of calls and requests; a seam without drivers"},
+	{"record", 1, nil, "what is recorded of calls and requests; a seam without drivers"},
 	{"record/*", 1, []string{"record"}, "the suite that every store passes"},
 	{"workspace", 1, []string{"internal/*"}, "the one door to the disk"},
 
 	{"freshness", 2, []string{"workspace"}, "folds what the workspace observed"},
-	{"dialect", 2, []string{"llm"}, "reads calls and results"},
+	{"dialect", 2, nil, "reads calls and results"},
 	{"prices", 2, []string{"llm"}, "prices what llm.Usage counts"},
-	{"tokens", 2, []string{"llm", "prices", "internal/bpe"}, "the price data names each model's vocabulary; bpe counts in it"},
+	{"tokens", 2, []string{"llm", "prices"}, "the price data says how a model counts; the vocabularies are large, and apart"},
+	{"tokens/exact", 2, []string{"tokens", "prices", "internal/bpe"}, "the price data names the vocabulary of each model; bpe counts in it"},
 	{"llm/llmtest", 2, []string{"llm", "llm/*"}, "a scripted model speaks every wire format"},
 	{"llm/endpoint", 2, []string{"llm", "internal/sse", "internal/rawjson"}, "what every client does over HTTP, whatever its wire format"},
 	{"llm/modeltest", 2, []string{"llm", "llm/endpoint", "llm/llmtest"}, "the suite that every client passes, against the scripted model"},
@@ -45,7 +46,7 @@ var table = []row{
 
 	{"filetools", 3, []string{"tool", "workspace", "freshness", "record", "internal/edit", "internal/diff", "internal/merge3", "internal/rawjson"}, "the tools over the one door; arguments are read from JSON"},
 	{"mcpclient", 3, []string{"tool"}, "the tools of others as tools: what filetools are for files; no front end, so that each of them can have it"},
-	{"history", 3, []string{"llm", "tokens", "prices", "dialect", "internal/diff"}, "plans over words alone: no disk, no wire"},
+	{"history", 3, []string{"llm", "tokens", "dialect"}, "plans over words alone: no disk, no wire"},
 	{"transcript", 3, []string{"llm"}, "recorded sessions become words; what they mean is dialect's"},
 	{"session", 3, []string{"llm", "freshness"}, "events and their fold; a seam without drivers"},
 	{"session/*", 3, []string{"session", "llm", "freshness", "workspace"}, "the suite that every store passes"},
@@ -55,12 +56,12 @@ var table = []row{
 	{"agent", 4, []string{"llm", "tool", "history", "session", "tokens", "prices", "freshness"}, "the loop"},
 
 	{"proxy", 5, []string{"llm", "llm/*", "history", "tokens", "prices", "record", "internal/sameorigin", "internal/budget"}, "no other front end, no driver: cmd hands it a store"},
-	{"gateway/*", 5, []string{"tool", "gateway", "gateway/wire"}, "a bus carries frames"},
-	{"gateway", 5, []string{"tool", "approval", "session", "record", "gateway/wire", "internal/sameorigin", "internal/budget"}, "front ends do not import each other; whose page asks is looked at in one place"},
+	{"gateway/*", 5, []string{"gateway", "gateway/wire"}, "a bus carries frames"},
+	{"gateway", 5, []string{"tool", "approval", "record", "gateway/wire", "internal/sameorigin", "internal/budget"}, "front ends do not import each other; whose page asks is looked at in one place"},
 	{"mcpserver", 5, []string{"tool", "approval", "internal/rawjson", "internal/sameorigin", "internal/budget"}, "the tools over MCP; a plain call is found in its line, whose page asks is looked at in one place"},
 	{"acp", 5, []string{"agent", "approval", "tool", "llm", "session", "mcpclient", "internal/diff"}, "the agent over ACP; what it says, its calls and what is stored are told in the protocol's words, and unsaved text as a diff; a session names MCP servers"},
-	{"tui", 5, []string{"agent", "approval", "session", "record", "llm"}, "chat and dialogs on a terminal; what is said is llm's"},
-	{"web", 5, []string{"agent", "approval", "session", "record", "llm", "internal/sameorigin", "internal/budget"}, "the embedded UI; the messages of a session are llm's, and whose page asks is looked at in one place"},
+	{"tui", 5, []string{"agent", "approval", "session", "llm"}, "chat and dialogs on a terminal; what is said is llm's"},
+	{"web", 5, []string{"approval", "session", "record", "llm", "internal/sameorigin", "internal/budget"}, "the embedded UI; the messages of a session are llm's, and whose page asks is looked at in one place"},
 
 	{"cmd/*", 6, []string{"*"}, "wiring only, and so everything"},
 	{"test/npm", 0, nil, "installs what tests and the benchmark run from npm; support for several of them, and no test itself"},
@@ -113,6 +114,12 @@ var (
 
 // lightLevel is the highest level that pulls in none of heavyModules.
 const lightLevel = 3
+
+// httpPackages are the packages up to lightLevel that may pull in net/http: those
+// that are clients or servers. A program that imports any other one stays small.
+var httpPackages = []string{
+	"llm/endpoint", "llm/anthropic", "llm/openai", "llm/llmtest", "llm/modeltest", "llm/codectest", "mcpclient", "internal/sameorigin",
+}
 
 // heavyModules are what a library user must not get with levels 0 to 3.
 var heavyModules = []string{

@@ -10,7 +10,7 @@ import (
 type graph map[string][]string
 
 // checkWeight finds packages of the levels up to lightLevel that lead to a
-// heavy module, and shows the way there.
+// heavy module, or to net/http, and shows the way there.
 func checkWeight(g graph) []string {
 	var found []string
 	for p := range g {
@@ -22,7 +22,11 @@ func checkWeight(g graph) []string {
 		if !ok || r.level > lightLevel {
 			continue
 		}
-		if way := heavyWay(g, p, map[string]bool{}); way != nil {
+		heavy := heavyModules
+		if !slices.Contains(httpPackages, ours) {
+			heavy = append(slices.Clip(heavy), "net/http/")
+		}
+		if way := heavyWay(g, p, heavy, map[string]bool{}); way != nil {
 			found = append(found, fmt.Sprintf("%s (level %d) pulls in %s", ours, r.level, strings.Join(way, " -> ")))
 		}
 	}
@@ -30,16 +34,18 @@ func checkWeight(g graph) []string {
 	return found
 }
 
-func heavyWay(g graph, from string, seen map[string]bool) []string {
+// heavyWay returns the packages on the way to one whose path begins as one in
+// heavy does; nil where there is none.
+func heavyWay(g graph, from string, heavy []string, seen map[string]bool) []string {
 	if seen[from] {
 		return nil
 	}
 	seen[from] = true
 	for _, to := range g[from] {
-		if slices.ContainsFunc(heavyModules, func(h string) bool { return strings.HasPrefix(to+"/", h) || strings.HasPrefix(to, h) }) {
+		if slices.ContainsFunc(heavy, func(h string) bool { return strings.HasPrefix(to+"/", h) || strings.HasPrefix(to, h) }) {
 			return []string{to}
 		}
-		if way := heavyWay(g, to, seen); way != nil {
+		if way := heavyWay(g, to, heavy, seen); way != nil {
 			return append([]string{to}, way...)
 		}
 	}

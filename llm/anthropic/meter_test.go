@@ -119,11 +119,11 @@ func TestSession(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if conversation, agent := (Messages{}).Session(c.h, req); conversation != c.conversation || agent != c.agent {
+		if conversation, agent := (Messages{}).Session(c.h.Get, req); conversation != c.conversation || agent != c.agent {
 			t.Errorf("%v %s: %q, %q", c.h, c.body, conversation, agent)
 		}
 	}
-	if conversation, _ := (Messages{}).Session(header("x-session-id", "s"), nil); conversation != "s" {
+	if conversation, _ := (Messages{}).Session(header("x-session-id", "s").Get, nil); conversation != "s" {
 		t.Error("without a request")
 	}
 }

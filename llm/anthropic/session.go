@@ -1,7 +1,6 @@
 package anthropic
 
 import (
-	"net/http"
 	"strings"
 
 	"github.com/stet-dev/stet/internal/rawjson"
@@ -10,16 +9,16 @@ import (
 
 // Session implements llm.Codec. A header of the agent's own goes before the
 // key in the body.
-func (Messages) Session(h http.Header, req *llm.Request) (conversation, agent string) {
+func (Messages) Session(header func(string) string, req *llm.Request) (conversation, agent string) {
 	for _, name := range [...]string{"X-Claude-Code-Session-Id", "X-Session-Id", "X-Session-Affinity"} {
-		if conversation = h.Get(name); conversation != "" {
+		if conversation = header(name); conversation != "" {
 			break
 		}
 	}
 	if conversation == "" && req != nil {
 		conversation = req.SessionKey
 	}
-	return conversation, h.Get("X-Claude-Code-Agent-Id")
+	return conversation, header("X-Claude-Code-Agent-Id")
 }
 
 var metadataKeys, userKeys = [1]string{"user_id"}, [1]string{"session_id"}

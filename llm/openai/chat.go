@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"net/http"
-
 	"github.com/stet-dev/stet/internal/rawjson"
 	"github.com/stet-dev/stet/llm"
 )
@@ -26,8 +24,8 @@ func (Chat) Patch(dst, body []byte, req *llm.Request, edits []llm.Edit) ([]byte,
 func (Chat) UsageOf(raw []byte) (llm.Usage, error) { return usageOf(raw) }
 
 // Session implements llm.Codec.
-func (Chat) Session(h http.Header, req *llm.Request) (conversation, agent string) {
-	return session(h, req)
+func (Chat) Session(header func(string) string, req *llm.Request) (conversation, agent string) {
+	return session(header, req)
 }
 
 const (

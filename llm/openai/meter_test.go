@@ -140,7 +140,7 @@ func TestSession(t *testing.T) {
 			}
 		}
 		for _, codec := range []llm.Codec{Chat{}, Responses{}} {
-			conversation, agent := codec.Session(h, &llm.Request{SessionKey: c.key})
+			conversation, agent := codec.Session(h.Get, &llm.Request{SessionKey: c.key})
 			if conversation != c.conversation || agent != c.agent {
 				t.Errorf("%s: %q, %q", c.headers, conversation, agent)
 			}

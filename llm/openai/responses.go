@@ -2,7 +2,6 @@ package openai
 
 import (
 	"fmt"
-	"net/http"
 	"strings"
 
 	"github.com/stet-dev/stet/internal/rawjson"
@@ -30,8 +29,8 @@ func (Responses) Patch(dst, body []byte, req *llm.Request, edits []llm.Edit) ([]
 func (Responses) UsageOf(raw []byte) (llm.Usage, error) { return usageOf(raw) }
 
 // Session implements llm.Codec.
-func (Responses) Session(h http.Header, req *llm.Request) (conversation, agent string) {
-	return session(h, req)
+func (Responses) Session(header func(string) string, req *llm.Request) (conversation, agent string) {
+	return session(header, req)
 }
 
 const (

@@ -1,27 +1,25 @@
 package openai
 
 import (
-	"net/http"
-
 	"github.com/stet-dev/stet/llm"
 )
 
 // session finds the keys of conversation and sub-agent. A header of the
 // agent's own goes before the key in the body. Where a session has threads,
 // the thread that is not the session's own is the sub-agent.
-func session(h http.Header, req *llm.Request) (conversation, agent string) {
+func session(header func(string) string, req *llm.Request) (conversation, agent string) {
 	for _, name := range [...]string{"Session-Id", "Session_id", "X-Session-Id", "X-Session-Affinity", "Conversation_id"} {
-		if conversation = h.Get(name); conversation != "" {
+		if conversation = header(name); conversation != "" {
 			break
 		}
 	}
 	if conversation == "" && req != nil {
 		conversation = req.SessionKey
 	}
-	if thread := h.Get("Thread-Id"); thread != conversation {
+	if thread := header("Thread-Id"); thread != conversation {
 		agent = thread
 	}
-	if sub := h.Get("X-Openai-Subagent"); agent == "" && sub != "" {
+	if sub := header("X-Openai-Subagent"); agent == "" && sub != "" {
 		agent = sub
 	}
 	return conversation, agent

@@ -20,7 +20,7 @@ import (
 	"github.com/stet-dev/stet/mcpserver"
 	"github.com/stet-dev/stet/policy"
 	"github.com/stet-dev/stet/prices"
-	"github.com/stet-dev/stet/tokens"
+	"github.com/stet-dev/stet/tokens/exact"
 	"github.com/stet-dev/stet/tool"
 	"github.com/stet-dev/stet/workspace"
 )
@@ -305,7 +305,7 @@ func TestToolsAreShort(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, vocabulary := range []string{prices.VocabularyO200k, prices.VocabularyCL100k} {
-		c, err := tokens.Exact(vocabulary)
+		c, err := exact.Counter(vocabulary)
 		if err != nil {
 			t.Fatal(err)
 		}
