@@ -85,7 +85,7 @@ func TestWeightOfPage(t *testing.T) {
 // sent packed, and not at all to who has them.
 func TestCaching(t *testing.T) {
 	h, _ := newHouse(t)
-	p := &page{t: t, base: h.server.URL}
+	p := h.enter(t, "A")
 	script := ""
 	for name := range assets() {
 		if strings.HasSuffix(name, ".js") {

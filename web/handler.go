@@ -6,7 +6,12 @@
 // "go generate" builds it), and the JSON that it shows, below /api/. The types
 // of that JSON are in this package; ui/src/api.gen.ts is made of them.
 //
-// Nobody gets anything but the UI itself without a token: see [Handler.Authenticate].
+// All but the UI itself needs a login by a token: see [Handler.Authenticate]. After
+// the login no secret travels: the page and the server prove themselves by MACs,
+// with a key that both have from the login. So a program that takes over the port
+// of a server that has ended learns nothing that it could use. The protocol stands
+// in proof.go and in docs/web.md.
+//
 // What agents and files contain is data to the UI, never markup: the content
 // security policy allows no script, style or request from elsewhere, and no text
 // becomes HTML.
@@ -14,6 +19,7 @@ package web
 
 import (
 	"context"
+	"crypto/rand"
 	"io"
 	"log/slog"
 	"net/http"
@@ -24,8 +30,8 @@ import (
 	"github.com/stet-dev/stet/session"
 )
 
-// Handler serves the UI and its API at the root of a host. Queue and
-// Authenticate are needed; what the other fields would give is not offered
+// Handler serves the UI and its API at the root of a host. Queue,
+// Authenticate and Holds are needed; what the other fields would give is not offered
 // where they are nil. The fields are not to be changed once it is in use.
 //
 // Streams of events end with their requests' contexts: a server that shuts down
@@ -33,10 +39,18 @@ import (
 type Handler struct {
 	Queue *approval.Queue
 
-	// Authenticate says whose token it is. The name goes into the audit trail
-	// as who decided. It is asked at every request, so that a token that was
-	// revoked is of no use from then on, and may be called concurrently.
-	Authenticate func(token string) (person string, ok bool)
+	// Authenticate says whose token it is, at login. The name goes into the audit
+	// trail as who decided. It may be called concurrently.
+	Authenticate func(token string) (Person, bool)
+
+	// Holds is the name of the person whose token has this ID, if the token is still
+	// good. It is asked at every request, so that a token that was revoked is of no
+	// use from then on, and may be called concurrently.
+	Holds func(id string) (name string, ok bool)
+
+	// Secret is what the keys of logins are made of: 32 random bytes, the same after
+	// a restart, and different for each state directory. Nil: logins end with the process.
+	Secret []byte
 
 	// Refused is told of a token that was none, and of the address that it came
 	// from; nil: nobody is.
@@ -83,8 +97,10 @@ type Handler struct {
 	Log *slog.Logger // nil: silence
 
 	attempts attempts
+	channels channels
 
 	once   sync.Once
+	secret []byte
 	routes http.Handler
 }
 
@@ -93,16 +109,23 @@ type Export func(w io.Writer, s session.State, events []session.Event) error
 
 // ServeHTTP implements http.Handler.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	h.once.Do(func() { h.routes = h.guard(h.mux()) })
+	h.once.Do(func() {
+		if h.secret = h.Secret; h.secret == nil {
+			h.secret = make([]byte, 32)
+			_, _ = rand.Read(h.secret) // it never fails
+		}
+		h.routes = h.guard(h.mux())
+	})
 	h.routes.ServeHTTP(w, r)
 }
 
-// mux has all routes. What is below /api/ needs a person, but for the login.
+// mux has all routes. What is below /api/ needs a person, but for the login and the hello.
 func (h *Handler) mux() *http.ServeMux {
 	m := http.NewServeMux()
 	m.HandleFunc("POST /api/login", h.login)
-	m.HandleFunc("POST /api/logout", h.logout)
+	m.HandleFunc("POST /api/hello", h.hello)
 	for pattern, serve := range map[string]endpoint{
+		"POST /api/logout":                h.logout,
 		"GET /api/me":                     h.me,
 		"GET /api/events":                 h.events,
 		"GET /api/questions":              h.questions,

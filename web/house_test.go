@@ -15,6 +15,7 @@ import (
 	"github.com/stet-dev/stet/approval"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/session"
+	"github.com/stet-dev/stet/web/webtest"
 )
 
 // house is a handler with everything behind it in memory, on a real server.
@@ -30,10 +31,15 @@ type people struct {
 	by map[string]string
 }
 
-func (p *people) who(token string) (string, bool) {
+func (p *people) who(token string) (Person, bool) {
+	name, ok := p.holds("id-" + token)
+	return Person{ID: "id-" + token, Name: name}, ok
+}
+
+func (p *people) holds(id string) (string, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	name, ok := p.by[token]
+	name, ok := p.by[strings.TrimPrefix(id, "id-")]
 	return name, ok
 }
 
@@ -42,7 +48,7 @@ func newHouse(t *testing.T) (*house, *people) {
 	known := &people{by: map[string]string{"A": "desk", "B": "lab"}}
 	h := &house{}
 	h.Handler = &Handler{
-		Queue: new(approval.Queue), Authenticate: known.who, Hosts: []string{"box.example"},
+		Queue: new(approval.Queue), Authenticate: known.who, Holds: known.holds, Hosts: []string{"box.example"},
 		Sessions: &session.Hub{Store: new(session.Memory)}, Records: &h.records, Trail: &h.records,
 	}
 	h.server = httptest.NewServer(h)
@@ -53,53 +59,44 @@ func newHouse(t *testing.T) (*house, *people) {
 	return h, known
 }
 
-// page is a browser that is logged in.
+// page is a page that is logged in, or that is not.
 type page struct {
-	t      *testing.T
-	base   string
-	cookie *http.Cookie
-	key    string
+	*webtest.Page
+	t *testing.T
 }
 
 // enter logs in.
 func (h *house) enter(t *testing.T, token string) *page {
 	t.Helper()
-	p := &page{t: t, base: h.server.URL}
-	r := p.do(http.MethodPost, "/api/login", Login{token}, nil)
-	var in LoggedIn
-	decode(t, r, &in)
-	if r.StatusCode != http.StatusOK || len(r.Cookies()) != 1 {
-		t.Fatalf("login: %s, %d cookies", r.Status, len(r.Cookies()))
+	p, err := webtest.Enter(t.Context(), nil, h.server.URL, token)
+	if err != nil {
+		t.Fatal(err)
 	}
-	p.key, p.cookie = in.Key, r.Cookies()[0]
-	return p
+	return &page{p, t}
 }
 
 func (p *page) request(ctx context.Context, method, path string, body any, change func(*http.Request)) *http.Request {
 	p.t.Helper()
-	data, err := json.Marshal(body)
+	r, err := p.Request(ctx, method, path, body)
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	r, err := http.NewRequestWithContext(ctx, method, p.base+path, bytes.NewReader(data))
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	if p.cookie != nil {
-		r.AddCookie(p.cookie)
-	}
-	r.Header.Set(keyHeader, p.key)
 	if change != nil {
 		change(r)
 	}
 	return r
 }
 
+// do makes a request. What the API answers to one that was not changed has a proof.
 func (p *page) do(method, path string, body any, change func(*http.Request)) *http.Response {
 	p.t.Helper()
-	res, err := http.DefaultClient.Do(p.request(p.t.Context(), method, path, body, change))
+	r := p.request(p.t.Context(), method, path, body, change)
+	res, err := http.DefaultClient.Do(r)
 	if err != nil {
 		p.t.Fatal(err)
+	}
+	if change == nil && strings.HasPrefix(path, "/api/") && res.StatusCode == http.StatusOK && !p.Proved(r, res) {
+		p.t.Errorf("%s %s: the answer has no proof", method, path)
 	}
 	data, err := io.ReadAll(res.Body)
 	_ = res.Body.Close()

@@ -8,34 +8,45 @@ import (
 	"testing"
 )
 
-// A login takes both halves; neither is worth anything alone.
+// A request is let in by the proof that was made for it, once, and by nothing else.
+// No cookie is set. (FILE-6)
 func TestLogin(t *testing.T) {
 	h, known := newHouse(t)
 	p := h.enter(t, "A")
 	if me := get[Me](p, "/api/me"); me.Person != "desk" {
 		t.Errorf("logged in as %q", me.Person)
 	}
-	if c := p.cookie; !c.HttpOnly || c.SameSite != http.SameSiteStrictMode || c.Path != "/api/" || !strings.HasPrefix(c.Name, "stet-") {
-		t.Errorf("cookie %v", c)
-	}
 	other := h.enter(t, "B")
+	used := p.request(t.Context(), http.MethodGet, "/api/me", nil, nil).Header.Get(proofHeader)
+	proof := func(change func(parts []string)) func(*http.Request) {
+		return func(r *http.Request) {
+			parts := strings.Split(r.Header.Get(proofHeader), ".")
+			change(parts)
+			r.Header.Set(proofHeader, strings.Join(parts, "."))
+		}
+	}
 	for name, change := range map[string]func(*http.Request){
-		"no cookie":        func(r *http.Request) { r.Header.Del("Cookie") },
-		"no key":           func(r *http.Request) { r.Header.Del(keyHeader) },
-		"a key that is no": func(r *http.Request) { r.Header.Set(keyHeader, "x!") },
-		"a short key":      func(r *http.Request) { r.Header.Set(keyHeader, "AAAA") },
-		"another's key":    func(r *http.Request) { r.Header.Set(keyHeader, other.key) },
-		"another's cookie": func(r *http.Request) {
-			r.Header.Del("Cookie")
-			r.AddCookie(other.cookie)
+		"no proof":            func(r *http.Request) { r.Header.Del(proofHeader) },
+		"half a proof":        func(r *http.Request) { r.Header.Set(proofHeader, "x.1") },
+		"of another path":     func(r *http.Request) { r.Header.Set(proofHeader, used) },
+		"another number":      proof(func(p []string) { p[1] += "0" }),
+		"another body's hash": proof(func(p []string) { p[2] = encode(make([]byte, 32)) }),
+		"another MAC":         proof(func(p []string) { p[3] = encode(make([]byte, 32)) }),
+		"another method":      func(r *http.Request) { r.Method = http.MethodHead },
+		"another query":       func(r *http.Request) { r.URL.RawQuery = "x=1" },
+		"a channel of no one": proof(func(p []string) { p[0] = "none" }),
+		"another's channel": func(r *http.Request) {
+			theirs := other.request(r.Context(), http.MethodGet, "/api/other", nil, nil).Header.Get(proofHeader)
+			channel, _, _ := strings.Cut(theirs, ".")
+			proof(func(p []string) { p[0] = channel })(r)
 		},
-		"the token as the cookie": func(r *http.Request) {
-			r.Header.Del("Cookie")
-			r.AddCookie(&http.Cookie{Name: p.cookie.Name, Value: "A"})
+		"the token as a cookie": func(r *http.Request) {
+			r.Header.Del(proofHeader)
+			r.AddCookie(&http.Cookie{Name: "stet", Value: "A"})
 		},
 	} {
-		for _, path := range []string{"/api/me", "/api/events", "/api/questions", "/api/audit", "/api/sessions/x/export"} {
-			if r := p.do(http.MethodGet, path, nil, change); r.StatusCode != http.StatusUnauthorized {
+		for _, path := range []string{"/api/events", "/api/questions", "/api/audit", "/api/sessions/x/export"} {
+			if r := p.do(http.MethodGet, path, nil, change); r.StatusCode != http.StatusUnauthorized || len(r.Cookies()) > 0 {
 				t.Errorf("%s: %s: %s", name, path, r.Status)
 			}
 		}
@@ -46,6 +57,27 @@ func TestLogin(t *testing.T) {
 	if r := p.do(http.MethodGet, "/api/me", nil, nil); r.StatusCode != http.StatusUnauthorized {
 		t.Errorf("a token that was revoked: %s", r.Status)
 	}
+	if err := p.Hello(t.Context()); err == nil || !strings.Contains(err.Error(), "the login has ended") {
+		t.Errorf("a hello after that: %v", err)
+	}
+}
+
+// Whoever logs out is out in every tab; other logins of the same person hold.
+func TestLogout(t *testing.T) {
+	h, _ := newHouse(t)
+	p, other := h.enter(t, "A"), h.enter(t, "A")
+	before := p.request(t.Context(), http.MethodGet, "/api/me", nil, nil)
+	get[Me](other, "/api/me")
+	p.post("/api/logout", struct{}{}, http.StatusOK)
+	res, err := http.DefaultClient.Do(before)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = res.Body.Close()
+	if res.StatusCode != http.StatusUnauthorized {
+		t.Errorf("a channel of the login: %s", res.Status)
+	}
+	get[Me](other, "/api/me")
 }
 
 // A stream tells nothing more to who is not let in any more.
@@ -73,27 +105,28 @@ func TestRevokedStream(t *testing.T) {
 	}
 }
 
-// Every route but the login needs a person.
+// Every route but the login and the hello needs a person.
 func TestNobody(t *testing.T) {
 	h, _ := newHouse(t)
-	p := &page{t: t, base: h.server.URL}
-	for _, path := range []string{
-		"/api/questions/x/answer", "/api/sessions/x/rewind", "/api/sessions/x/fork", "/api/sessions/x/compact", "/api/undo",
-		"/api/audit/verify", "/api/suspended/lift",
+	for path, body := range map[string]string{
+		"/api/questions/x/answer": "{}", "/api/sessions/x/rewind": "{}", "/api/sessions/x/fork": "{}", "/api/sessions/x/compact": "{}", "/api/undo": "{}",
+		"/api/audit/verify": "{}", "/api/suspended/lift": "{}", "/api/logout": "{}",
+		"/api/login": `{"token":"C"}`, "/api/hello": `{"login":"x","nonce":"n","mac":"m"}`,
 	} {
-		if r := p.do(http.MethodPost, path, struct{}{}, nil); r.StatusCode != http.StatusUnauthorized {
+		r, err := http.Post(h.server.URL+path, "application/json", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = r.Body.Close()
+		if r.StatusCode != http.StatusUnauthorized || len(r.Cookies()) > 0 || r.Header.Get(proofHeader) != "" {
 			t.Errorf("%s: %s", path, r.Status)
 		}
-	}
-	if r := p.do(http.MethodPost, "/api/login", Login{"C"}, nil); r.StatusCode != http.StatusUnauthorized || len(r.Cookies()) > 0 {
-		t.Errorf("a token that nobody has: %s", r.Status)
 	}
 }
 
 // Hosts that are not ours, and other origins, are refused.
 func TestGuard(t *testing.T) {
 	h, _ := newHouse(t)
-	p := h.enter(t, "A")
 	port := h.server.URL[strings.LastIndexByte(h.server.URL, ':'):]
 	host := func(name string) func(*http.Request) { return func(r *http.Request) { r.Host = name } }
 	for name, c := range map[string]struct {
@@ -113,6 +146,7 @@ func TestGuard(t *testing.T) {
 		"a page elsewhere": {func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "cross-site") }, 403},
 		"a sibling":        {func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "same-site") }, 403},
 	} {
+		p := h.enter(t, "A")
 		r := p.do(http.MethodPost, "/api/logout", struct{}{}, c.change)
 		if r.StatusCode != c.want {
 			t.Errorf("%s: %s, want %d", name, r.Status, c.want)

@@ -29,7 +29,11 @@ var errOut = errors.New("no longer let in")
 func (h *Handler) personStream(w http.ResponseWriter, r *http.Request) (*stream, error) {
 	s, err := newStream(w)
 	if err == nil {
-		s.in = func() bool { _, err := h.whose(r); return err == nil }
+		c := channelOf(r.Context())
+		s.in = func() bool {
+			_, ok := h.holds(c.login)
+			return ok && h.channels.find(c.id) == c
+		}
 	}
 	return s, err
 }

@@ -59,8 +59,11 @@ func (p *program) openSite(ctx context.Context, cmd *cobra.Command, o *options, 
 	return s, s.openHub(ctx, p, tools.rate, f)
 }
 
-// openKeys makes the tokens of this process.
+// openKeys makes the tokens of this process, and reads what logins are proved by.
 func (s *site) openKeys() (err error) {
+	if s.pages, err = pagesSecret(s.state); err != nil {
+		return err
+	}
 	s.keys = &keyring{file: filepath.Join(s.state, tokensFile), log: s.log}
 	if s.person, err = s.keys.make("who started stet", gateway.Persons, ""); err != nil {
 		return err

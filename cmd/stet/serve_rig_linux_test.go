@@ -19,6 +19,7 @@ import (
 
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/web"
+	"github.com/stet-dev/stet/web/webtest"
 )
 
 // background is stet at work, and what it says.
@@ -140,23 +141,18 @@ func (h *home) verified(t *testing.T, writes int) {
 
 // page is the UI in a browser, without the browser.
 type page struct {
-	t      *testing.T
-	base   string
-	key    string
-	cookie *http.Cookie
+	*webtest.Page
+	t *testing.T
 }
 
 // login comes in by a token, as the link does.
 func login(t *testing.T, base, token string) *page {
 	t.Helper()
-	p := &page{t: t, base: base}
-	var in web.LoggedIn
-	res := p.do(http.MethodPost, "/api/login", web.Login{Token: token}, &in)
-	if res.StatusCode != http.StatusOK || len(res.Cookies()) != 1 {
-		t.Fatalf("login: %s", res.Status)
+	p, err := webtest.Enter(t.Context(), nil, base, token)
+	if err != nil {
+		t.Fatal(err)
 	}
-	p.key, p.cookie = in.Key, res.Cookies()[0]
-	return p
+	return &page{p, t}
 }
 
 // do makes a request, and reads the answer into what is not nil.
@@ -171,24 +167,11 @@ func (p *page) do(method, path string, body, into any) *http.Response {
 
 // try is do for other goroutines than the test's.
 func (p *page) try(method, path string, body, into any) (*http.Response, error) {
-	data, err := json.Marshal(body)
+	res, err := p.Do(p.t.Context(), method, path, body)
 	if err != nil {
 		return nil, err
 	}
-	r, err := http.NewRequestWithContext(p.t.Context(), method, p.base+path, bytes.NewReader(data))
-	if err != nil {
-		return nil, err
-	}
-	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("Stet-Key", p.key)
-	if p.cookie != nil {
-		r.AddCookie(p.cookie)
-	}
-	res, err := http.DefaultClient.Do(r)
-	if err != nil {
-		return nil, err
-	}
-	data, err = io.ReadAll(res.Body)
+	data, err := io.ReadAll(res.Body)
 	_ = res.Body.Close()
 	if err == nil && into != nil && res.StatusCode == http.StatusOK {
 		err = json.Unmarshal(data, into)

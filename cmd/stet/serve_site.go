@@ -44,6 +44,7 @@ type site struct {
 	compact  func(ctx context.Context, id string) (next string, err error) // nil: no model is configured
 
 	person, agent string // tokens for this process
+	pages         []byte // what the keys of logins are made of
 
 	join    context.CancelFunc // ends the host of the workspace here
 	streams context.CancelFunc // ends what the UI follows

@@ -27,10 +27,11 @@ import (
 func (s *site) ui(allowed []string) http.Handler {
 	h := &web.Handler{
 		Queue: s.queue, Hosts: allowed, Trail: s.account(), Records: s.account(), Sessions: s.sessions,
-		Authenticate: func(token string) (string, bool) {
+		Authenticate: func(token string) (web.Person, bool) {
 			who, ok := s.keys.may(token, gateway.Persons)
-			return who.Name, ok
+			return web.Person{ID: who.ID, Name: who.Name}, ok
 		},
+		Holds: s.keys.person, Secret: s.pages,
 		Refused: s.refused,
 		Cost:    costOf(s.models), Window: func(model string) int { m, _ := s.models.Lookup(model); return m.Window },
 		Changes: s.account().Changes,

@@ -1,12 +1,14 @@
 package main
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -96,6 +98,29 @@ func replace(file string, b []byte) (err error) {
 	return os.Rename(f.Name(), file)
 }
 
+// pagesFile is the file of what the keys of logins to the UI are made of, of mode
+// 0600. Whoever deletes it ends all logins.
+const pagesFile = "web-secret"
+
+// pagesSecret reads that file, and makes it where there is none. The caller has the
+// lock of the state directory.
+func pagesSecret(state string) ([]byte, error) {
+	file := filepath.Join(state, pagesFile)
+	b, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		b = make([]byte, 32)
+		_, _ = rand.Read(b) // it never fails
+		err = replace(file, b)
+	}
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("logins: %w", err)
+	case len(b) != 32:
+		return nil, fmt.Errorf("logins: %s is damaged: delete it, and log in again", file)
+	}
+	return b, nil
+}
+
 // keyring is the gateway.Authority of a server: the tokens of the file, and those
 // that were made for this one process.
 type keyring struct {
@@ -155,6 +180,20 @@ func (k *keyring) Holds(who gateway.Identity) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.own.Holds(who.ID, time.Now()) || k.tokens().Holds(who.ID, time.Now())
+}
+
+// person is the name of the person whose token has this ID, if it is good.
+func (k *keyring) person(id string) (name string, ok bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, table := range []*gateway.Tokens{&k.own, k.tokens()} {
+		for _, t := range table.Tokens {
+			if t.ID == id && slices.Contains(t.Scopes, gateway.Persons) && table.Holds(id, time.Now()) {
+				return t.Name, true
+			}
+		}
+	}
+	return "", false
 }
 
 // make makes a token for this process.

@@ -62,6 +62,7 @@ var table = []row{
 	{"acp", 5, []string{"agent", "approval", "tool", "llm", "session", "mcpclient", "internal/diff"}, "the agent over ACP; what it says, its calls and what is stored are told in the protocol's words, and unsaved text as a diff; a session names MCP servers"},
 	{"tui", 5, []string{"agent", "approval", "session", "llm"}, "chat and dialogs on a terminal; what is said is llm's"},
 	{"web", 5, []string{"approval", "session", "record", "llm", "internal/sameorigin", "internal/budget"}, "the embedded UI; the messages of a session are llm's, and whose page asks is looked at in one place"},
+	{"web/*", 5, nil, "the page without a browser, for tests: it knows of the server what stands in the protocol alone"},
 
 	{"cmd/*", 6, []string{"*"}, "wiring only, and so everything"},
 	{"test/npm", 0, nil, "installs what tests and the benchmark run from npm; support for several of them, and no test itself"},

@@ -2,7 +2,6 @@ package mcp
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -23,6 +22,7 @@ import (
 
 	"github.com/stet-dev/stet/gateway"
 	"github.com/stet-dev/stet/tool"
+	"github.com/stet-dev/stet/web/webtest"
 )
 
 // process is a command of stet that serves, and what it said.
@@ -116,38 +116,19 @@ func build(t *testing.T) string {
 }
 
 // decider is a person at the UI, without the browser.
-type decider struct {
-	base, key string
-	cookie    *http.Cookie
-}
+type decider struct{ *webtest.Page }
 
 func newDecider(t *testing.T, base, token string) *decider {
 	t.Helper()
-	d := &decider{base: base}
-	var in struct{ Key string }
-	res, err := d.do(http.MethodPost, "/api/login", map[string]string{"token": token}, &in)
-	if err != nil || len(res.Cookies()) != 1 {
+	p, err := webtest.Enter(t.Context(), nil, base, token)
+	if err != nil {
 		t.Fatal(err)
 	}
-	d.key, d.cookie = in.Key, res.Cookies()[0]
-	return d
+	return &decider{p}
 }
 
 func (d *decider) do(method, path string, body, into any) (*http.Response, error) {
-	data, err := json.Marshal(body)
-	if err != nil {
-		return nil, err
-	}
-	r, err := http.NewRequest(method, d.base+path, bytes.NewReader(data))
-	if err != nil {
-		return nil, err
-	}
-	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("Stet-Key", d.key)
-	if d.cookie != nil {
-		r.AddCookie(d.cookie)
-	}
-	res, err := http.DefaultClient.Do(r)
+	res, err := d.Do(context.Background(), method, path, body)
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/stet-dev/stet/approval"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/tool"
+	"github.com/stet-dev/stet/web/webtest"
 )
 
 // control is what a flow tells the house to do, as an agent or the world would.
@@ -72,6 +73,21 @@ func (h *house) control() http.Handler {
 	m.HandleFunc("POST /up", func(w http.ResponseWriter, r *http.Request) {
 		h.down.Store(false)
 		reply(w, nil, nil)
+	})
+	m.HandleFunc("POST /impostor", func(w http.ResponseWriter, r *http.Request) { // stet ends, and another program takes its port
+		h.thief = new(webtest.Impostor)
+		reply(w, nil, h.listen(h.ui.Listener.Addr().String(), h.thief))
+	})
+	m.HandleFunc("GET /impostor", func(w http.ResponseWriter, r *http.Request) { // what it was sent
+		reply(w, h.thief.Seen(), nil)
+	})
+	m.HandleFunc("POST /restart", func(w http.ResponseWriter, r *http.Request) { // stet begins again; what of the replay it takes
+		err := h.listen(h.ui.Listener.Addr().String(), h.web())
+		var taken []string
+		if err == nil && h.thief != nil {
+			taken, err = h.thief.Replay(r.Context(), h.ui.URL)
+		}
+		reply(w, taken, err)
 	})
 	m.HandleFunc("POST /opened", func(w http.ResponseWriter, r *http.Request) {
 		var in struct{ N int }

@@ -7,6 +7,7 @@ func TestQueue(t *testing.T) {
 	for _, name := range []string{
 		"approve", "reject", "hunks", "edit", "discard", "pattern", "badPattern", "session", "people", "reconnect", "missed", "late", "tabs",
 		"large", "hostile", "hostileEditor", "longLine", "phone", "keyboard", "keys", "outside", "habit", "withdrawn",
+		"impostor", "impostorAtBegin", "restart", "noSubtle",
 	} {
 		t.Run(name, func(t *testing.T) { flow(t, "queue", name) })
 	}

@@ -1,9 +1,11 @@
 package web
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -21,6 +23,7 @@ import (
 	"github.com/stet-dev/stet/store/sqlite"
 	"github.com/stet-dev/stet/tool"
 	"github.com/stet-dev/stet/web"
+	"github.com/stet-dev/stet/web/webtest"
 	"github.com/stet-dev/stet/workspace"
 )
 
@@ -37,8 +40,9 @@ type house struct {
 	root      *workspace.Root
 	file      string // of the stores
 
-	ui   *httptest.Server
-	down atomic.Bool // the UI's server refuses everybody
+	ui    *httptest.Server
+	down  atomic.Bool       // the UI's server refuses everybody
+	thief *webtest.Impostor // has had the port of the server
 }
 
 // project is what the workspace is called in the trail.
@@ -81,14 +85,9 @@ func newHouse(t *testing.T) *house {
 		Tools: set, Approver: h.queue, Root: project, Rate: -1, Journal: journal,
 		Suspicion: policy.Suspicion{Do: policy.Suspend},
 	}
-	ui := h.web()
-	h.ui = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if h.down.Load() {
-			panic(http.ErrAbortHandler)
-		}
-		ui.ServeHTTP(w, r)
-	}))
-	h.ui.Start()
+	if err := h.listen("127.0.0.1:0", h.web()); err != nil {
+		t.Fatal(err)
+	}
 	t.Cleanup(func() {
 		stop()
 		h.ui.CloseClientConnections()
@@ -102,14 +101,41 @@ func newHouse(t *testing.T) *house {
 	return h
 }
 
+// listen has a handler at an address, in place of what was there.
+func (h *house) listen(address string, next http.Handler) error {
+	if h.ui != nil {
+		h.ui.CloseClientConnections()
+		h.ui.Close()
+	}
+	l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", address)
+	if err != nil {
+		return err
+	}
+	h.ui = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if h.down.Load() {
+			panic(http.ErrAbortHandler)
+		}
+		next.ServeHTTP(w, r)
+	}))
+	_ = h.ui.Listener.Close()
+	h.ui.Listener = l
+	h.ui.Start()
+	return nil
+}
+
 func (h *house) web() *web.Handler {
 	return &web.Handler{
 		Queue: h.queue, Sessions: h.hub, Records: h.store, Trail: h.store, Version: "0.0.0",
-		Authenticate: func(token string) (string, bool) { name, ok := tokens[token]; return name, ok },
-		Changes:      h.store.Changes,
-		Disk:         h.disk,
-		Undo:         h.undo,
-		Lift:         h.handler.Resume,
+		Authenticate: func(token string) (web.Person, bool) {
+			name, ok := tokens[token]
+			return web.Person{ID: name, Name: name}, ok
+		},
+		Holds:   func(id string) (string, bool) { return id, true },
+		Secret:  bytes.Repeat([]byte{7}, 32),
+		Changes: h.store.Changes,
+		Disk:    h.disk,
+		Undo:    h.undo,
+		Lift:    h.handler.Resume,
 		Cost: func(_ string, u record.Usage) (float64, bool) {
 			return (float64(u.Input)*3 + float64(u.CacheRead)*0.3 + float64(u.CacheWrite)*3.75 + float64(u.Output)*15) / 1e6, true
 		},

@@ -169,6 +169,76 @@ export async function reconnect({ house, enter, assert }) {
   await lab.getByText('No longer open').waitFor()
 }
 
+/**
+ * stet ends, and another program takes its port, while a page is open. The page says
+ * so, and sends nothing but hellos; what it sent is of no use afterwards, and the page
+ * goes on when stet is there again.
+ */
+export async function impostor({ house, enter, assert }) {
+  const page = await enter()
+  const result = write(house, 'a.txt', 'a\n')
+  await ready(page)
+  await house.impostor()
+  await page.getByRole('alert').getByText('This is not the stet that you logged in to').waitFor()
+  await button(page, /^Approve/).click()
+  await page.getByRole('alert').getByText('Nothing is sent to it').nth(1).waitFor() // where the answer went wrong
+  await button(page, /^Edit/).click() // needs a script, which would be the impostor's
+  for (const view of ['Savings', 'Approvals']) await page.getByRole('link', { name: view }).click()
+  assert.deepEqual((await house.restart()) ?? [], [], 'the replay was taken')
+  const stolen = (await house.stolen()).filter((s) => s.URI !== '/favicon.svg') // which the browser itself loads
+  assert.ok(stolen.length > 0)
+  for (const s of stolen) {
+    assert.equal(s.URI, '/api/hello')
+    assert.equal(s.Header.Cookie, undefined)
+    assert.deepEqual(Object.keys(JSON.parse(atob(s.Body))).sort(), ['login', 'mac', 'nonce'])
+    assert.ok(!/token-of/.test(JSON.stringify(s.Header) + s.URI + atob(s.Body)), 'a secret')
+  }
+  await page.locator('.banner').waitFor({ state: 'detached' })
+  await item(page, 'a.txt').click()
+  await ready(page)
+  await button(page, /^Approve/).click()
+  assert.equal((await result).code, '')
+}
+
+/** A page that begins at another server with the login of stet asks for no token. */
+export async function impostorAtBegin({ house, enter }) {
+  const page = await enter()
+  await page.route('**/api/hello', (route) => route.fulfill({ json: { channel: 'mine', mac: 'mine' } }))
+  await page.reload()
+  await page.getByRole('alert').getByText('This is not the stet that you logged in to').waitFor()
+  await page.getByLabel('Token').waitFor({ state: 'detached' })
+  await page.unroute('**/api/hello')
+  await page.getByRole('button', { name: 'Forget the login' }).click()
+  await page.getByLabel('Token').fill('token-of-lab')
+  await page.getByRole('button', { name: 'Log in' }).click()
+  await page.getByText('lab').waitFor()
+}
+
+/** stet that begins again keeps people logged in: in an open page, and in one that begins. */
+export async function restart({ house, enter, assert }) {
+  const page = await enter()
+  await house.restart()
+  const result = write(house, 'a.txt', 'a\n')
+  await ready(page)
+  await button(page, /^Approve/).click()
+  assert.equal((await result).code, '')
+  await page.reload()
+  await page.getByText('No agent waits for you.').waitFor()
+}
+
+/** At an http address of another machine browsers have no crypto.subtle. */
+export async function noSubtle({ house, enter, assert }) {
+  const page = await enter(null)
+  await page.addInitScript(() => Object.defineProperty(crypto, 'subtle', { value: undefined }))
+  await page.goto(`${house.base}/#token=token-of-desk`)
+  const result = write(house, 'a.txt', 'a\n')
+  await ready(page)
+  await page.reload()
+  await ready(page)
+  await button(page, /^Approve/).click()
+  assert.equal((await result).code, '')
+}
+
 /** What came and went while there was no connection is told afterwards, by whom too, and once. */
 export async function missed({ house, enter, assert }) {
   const page = await enter()

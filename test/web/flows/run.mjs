@@ -25,6 +25,10 @@ const house = {
   trail: () => tell('GET', '/trail'),
   down: () => tell('POST', '/down'),
   up: () => tell('POST', '/up'),
+  impostor: () => tell('POST', '/impostor'),
+  /** stolen is what the impostor was sent; body is in base64. */
+  stolen: () => tell('GET', '/impostor'),
+  restart: () => tell('POST', '/restart'),
   /** opened waits until so many questions are open. */
   opened: (n) => tell('POST', '/opened', { n }),
   answer: () => tell('POST', '/answer'),

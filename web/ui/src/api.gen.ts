@@ -10,7 +10,19 @@ export interface Login {
 
 export interface LoggedIn {
   person: string
+  login: string
   key: string
+}
+
+export interface Hello {
+  login: string
+  nonce: string
+  mac: string
+}
+
+export interface Welcome {
+  channel: string
+  mac: string
 }
 
 export interface Me {

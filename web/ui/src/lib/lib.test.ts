@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { bytes, change, left, short } from './format'
 import { suggested } from './pattern'
+import { hash, keyOf, mac } from './proof'
 import { Events } from './sse'
 import { turns } from './turn'
 import { plain, visible } from './visible'
@@ -49,4 +50,15 @@ test('of several askings the last one counts', () => {
   expect(first()).toBe(true)
   const second = turn()
   expect([first(), second()]).toEqual([false, true])
+})
+
+test('a MAC is the same with a key of the browser and with its bytes', async () => {
+  const text = 'AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8'
+  const key = await keyOf(text)
+  const bytes = Uint8Array.from({ length: 32 }, (_, i) => i)
+  expect(key).not.toBeInstanceOf(Uint8Array)
+  const want = '7etlZUSiu3uCP-IodLzq2lTgqoV_LXG63RABg-Z06EM'
+  expect(await mac(key, 'request', 'ü')).toBe(want)
+  expect(await mac(bytes, 'request', 'ü')).toBe(want)
+  expect(hash('')).toBe('47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU')
 })

@@ -1,5 +1,5 @@
 import type { Closed, Question, QueueEvent } from '../api.gen'
-import { follow, get, Refused } from './api'
+import { distrust, follow, get, Refused } from './api'
 import { plain } from './visible'
 import { prefs } from './prefs.svelte'
 
@@ -66,6 +66,7 @@ let heard = 0 // events
 
 function took(n: News) {
   queue.connected = n.connected
+  if (!n.connected) distrust() // it may be another program that answers from now on
   if (!n.event) return
   heard++
   apply(n.event)

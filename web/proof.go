@@ -1,0 +1,216 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// proofHeader has the proof of a request: channel.number.hash.mac, and that of
+// its answer.
+//
+//	key      made at login; it never travels again
+//	hello    MAC(key, "hello", login, nonce)
+//	welcome  MAC(key, "welcome", nonce, channel)
+//	request  MAC(key, "request", channel, number, method, path and query, hash of the body)
+//	answer   MAC(key, "answer", MAC of the request)
+//
+// A MAC is HMAC-SHA-256 over its parts with line ends between them, in base64url.
+// The nonce is the page's and the channel the server's; both are random. A number
+// is used once in its channel. So whoever has taken the port sees nothing that the
+// server takes from anyone else, and nothing that it takes twice.
+const proofHeader = "Stet-Proof"
+
+// Hello is the body of POST /api/hello, by which a page opens a channel.
+type Hello struct {
+	Login string `json:"login"`
+	Nonce string `json:"nonce"`
+	MAC   string `json:"mac"`
+}
+
+// Welcome is the answer. Channel is empty where the login has ended.
+type Welcome struct {
+	Channel string `json:"channel"`
+	MAC     string `json:"mac"`
+}
+
+func (h *Handler) hello(w http.ResponseWriter, r *http.Request) {
+	var in Hello
+	r.Body = http.MaxBytesReader(w, r.Body, maxLogin)
+	if err := read(w, r, &in); err != nil {
+		h.fail(w, r, err)
+		return
+	}
+	key := h.keyOf(r, in.Login)
+	if !proves(in.MAC, key, "hello", in.Login, in.Nonce) {
+		h.fail(w, r, problem{http.StatusUnauthorized, "this server does not know this login"})
+		return
+	}
+	out := Welcome{}
+	if _, ok := h.holds(in.Login); ok {
+		out.Channel = h.channels.open(in.Login, key)
+	}
+	out.MAC = encode(macOf(key, "welcome", in.Nonce, out.Channel))
+	h.reply(w, out)
+}
+
+// proves reports whether mac is the MAC over parts.
+func proves(mac string, key []byte, parts ...string) bool {
+	return hmac.Equal([]byte(mac), []byte(encode(macOf(key, parts...))))
+}
+
+// endpoint serves a request of a person. An error of type problem says what to
+// answer.
+type endpoint func(w http.ResponseWriter, r *http.Request) error
+
+// asking is who makes a request.
+type asking struct {
+	person  string
+	channel *channel
+}
+
+type askingKey struct{}
+
+func askingOf(ctx context.Context) asking {
+	a, _ := ctx.Value(askingKey{}).(asking)
+	return a
+}
+
+// who is the name of the person whose request it is.
+func who(ctx context.Context) string { return askingOf(ctx).person }
+
+func channelOf(ctx context.Context) *channel { return askingOf(ctx).channel }
+
+// person lets those in who are logged in.
+func (h *Handler) person(next endpoint) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		by, err := h.prove(w, r)
+		if err == nil {
+			err = next(w, r.WithContext(context.WithValue(r.Context(), askingKey{}, by)))
+		}
+		if err != nil {
+			h.fail(w, r, err)
+		}
+	})
+}
+
+// prove checks the proof of a request, and puts that of the answer into its header.
+// The body is read only after the proof of its hash.
+func (h *Handler) prove(w http.ResponseWriter, r *http.Request) (asking, error) {
+	refused := problem{http.StatusUnauthorized, "log in by the link that stet printed"}
+	parts := strings.Split(r.Header.Get(proofHeader), ".")
+	if len(parts) != 4 {
+		return asking{}, refused
+	}
+	id, number, hash, mac := parts[0], parts[1], parts[2], parts[3]
+	c := h.channels.find(id)
+	if c == nil || !proves(mac, c.key, "request", id, number, r.Method, r.URL.RequestURI(), hash) {
+		return asking{}, refused
+	}
+	if n, err := strconv.ParseUint(number, 10, 64); err != nil || !c.fresh(n) {
+		return asking{}, refused
+	}
+	w.Header().Set(proofHeader, encode(macOf(c.key, "answer", mac)))
+	person, ok := h.holds(c.login)
+	if !ok {
+		return asking{}, refused
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	if err != nil {
+		return asking{}, invalid("read the body: %v", err)
+	}
+	if is := sha256.Sum256(body); hash != encode(is[:]) {
+		return asking{}, invalid("the body is not the one that the page sent")
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	return asking{person, c}, nil
+}
+
+// window is how many numbers of a channel may be under way at once, and
+// manyChannels how many channels are remembered.
+const (
+	window       = 256
+	manyChannels = 1024
+)
+
+// channel is what a page and this process have agreed on by a hello.
+type channel struct {
+	id, login string
+	key       []byte
+
+	mu   sync.Mutex
+	used [window]uint64 // the highest number so far, of those with this remainder
+}
+
+// fresh reports whether a number is used for the first time, and notes it. One that
+// is far behind the highest counts as used.
+func (c *channel) fresh(n uint64) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	at := n % window
+	if n <= c.used[at] {
+		return false
+	}
+	c.used[at] = n
+	return true
+}
+
+// channels are those of this process. The zero channels is ready. Where there are
+// too many, the one that was not in use for longest is forgotten: its page says
+// hello again.
+type channels struct {
+	mu   sync.Mutex
+	by   map[string]*channel
+	last map[string]time.Time // when each was in use
+}
+
+func (cs *channels) open(login string, key []byte) (id string) {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	if cs.by == nil {
+		cs.by, cs.last = map[string]*channel{}, map[string]time.Time{}
+	}
+	if len(cs.by) >= manyChannels {
+		oldest := ""
+		for id, at := range cs.last {
+			if oldest == "" || at.Before(cs.last[oldest]) {
+				oldest = id
+			}
+		}
+		delete(cs.by, oldest)
+		delete(cs.last, oldest)
+	}
+	id = rand.Text()
+	cs.by[id], cs.last[id] = &channel{id: id, login: login, key: key}, time.Now()
+	return id
+}
+
+// find is the channel of that id, nil if there is none. It counts as in use now.
+func (cs *channels) find(id string) *channel {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	if cs.by[id] != nil {
+		cs.last[id] = time.Now()
+	}
+	return cs.by[id]
+}
+
+// end forgets the channels of a login.
+func (cs *channels) end(login string) {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	for id, c := range cs.by {
+		if c.login == login {
+			delete(cs.by, id)
+			delete(cs.last, id)
+		}
+	}
+}

@@ -1,0 +1,165 @@
+package web
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stet-dev/stet/approval"
+	"github.com/stet-dev/stet/web/webtest"
+)
+
+// on serves a handler on an address, until what it returns is called.
+func on(t *testing.T, address string, h http.Handler) (url string, end func()) {
+	t.Helper()
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := httptest.NewUnstartedServer(h)
+	_ = s.Listener.Close()
+	s.Listener = l
+	s.Start()
+	return s.URL, func() {
+		s.CloseClientConnections()
+		s.Close()
+	}
+}
+
+// A server ends, and another program takes its port. What the page sends there is of
+// no use at the server, which then begins again: the page goes on with it, and all
+// that was collected is refused. (FILE-6)
+func TestImpostor(t *testing.T) {
+	known := &people{by: map[string]string{"A": "desk"}}
+	server := func() *Handler { // the same server, begun again
+		return &Handler{Queue: new(approval.Queue), Authenticate: known.who, Holds: known.holds, Secret: bytes.Repeat([]byte{7}, 32)}
+	}
+	url, end := on(t, "127.0.0.1:0", server())
+	address := strings.TrimPrefix(url, "http://")
+	p, err := webtest.Enter(t.Context(), &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}, url, "A")
+	if err != nil {
+		t.Fatal(err)
+	}
+	asks := func(method, path string, body any) error {
+		res, err := p.Do(t.Context(), method, path, body)
+		if err == nil && res.StatusCode != http.StatusOK {
+			err = errors.New(res.Status)
+		}
+		return err
+	}
+	if err := asks(http.MethodGet, "/api/me", nil); err != nil {
+		t.Fatal(err)
+	}
+	end()
+
+	thief := new(webtest.Impostor)
+	_, end = on(t, address, thief)
+	for range 3 { // the first goes out before the page knows; then only hellos do
+		if err := asks(http.MethodGet, "/api/questions", nil); !errors.Is(err, webtest.ErrStranger) {
+			t.Errorf("at the impostor: %v", err)
+		}
+	}
+	end()
+	var paths []string
+	for _, s := range thief.Seen() {
+		paths = append(paths, s.URI)
+		for _, secret := range []string{encode(p.Key), `"A"`} {
+			if strings.Contains(string(s.Body), secret) || strings.Contains(s.URI, secret) {
+				t.Errorf("%s has a secret in it: %s", s.URI, s.Body)
+			}
+		}
+		if s.Header.Get("Cookie") != "" || s.Header.Get("Authorization") != "" {
+			t.Errorf("%s: %v", s.URI, s.Header)
+		}
+	}
+	if want := []string{"/api/questions", "/api/hello", "/api/hello"}; !slices.Equal(paths, want) {
+		t.Errorf("the impostor saw %q, want %q", paths, want)
+	}
+
+	_, end = on(t, address, server())
+	defer end()
+	if taken, err := thief.Replay(t.Context(), url); err != nil || len(taken) > 0 {
+		t.Errorf("of the replay was taken: %q, %v", taken, err)
+	}
+	if err := asks(http.MethodGet, "/api/me", nil); err != nil { // the restart logs nobody out
+		t.Errorf("at the server again: %v", err)
+	}
+}
+
+// A login is for the port of its server: who has the port passes a hello on to the
+// server, which now listens on another one, and does not get the proof.
+func TestMovedServer(t *testing.T) {
+	h, _ := newHouse(t)
+	p := h.enter(t, "A")
+	moved, end := on(t, "127.0.0.1:0", h.Handler)
+	defer end()
+	p.Base = moved
+	if err := p.Hello(t.Context()); !errors.Is(err, webtest.ErrStranger) {
+		t.Errorf("%v", err)
+	}
+}
+
+// A request is taken once, also when others overtook it.
+func TestOnce(t *testing.T) {
+	h, _ := newHouse(t)
+	p := h.enter(t, "A")
+	var all []*http.Request
+	for range 3 {
+		all = append(all, p.request(t.Context(), http.MethodGet, "/api/me", nil, nil))
+	}
+	slices.Reverse(all)
+	for _, want := range []int{http.StatusOK, http.StatusUnauthorized} {
+		for _, r := range all {
+			res, err := http.DefaultClient.Do(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = res.Body.Close()
+			if res.StatusCode != want {
+				t.Errorf("%s, want %d", res.Status, want)
+			}
+		}
+	}
+	var c channel
+	for _, step := range []struct {
+		n    uint64
+		want bool
+	}{{0, false}, {1, true}, {1, false}, {window + 1, true}, {1, false}, {2, true}, {5 * window, true}, {4 * window, false}} {
+		if got := c.fresh(step.n); got != step.want {
+			t.Errorf("%d: %v", step.n, got)
+		}
+	}
+}
+
+// A body is the one that was proved.
+func TestBody(t *testing.T) {
+	h, _ := newHouse(t)
+	p := h.enter(t, "A")
+	other := func(r *http.Request) {
+		r.Body, r.ContentLength = io.NopCloser(strings.NewReader(`{"client":"x"}`)), -1
+	}
+	if r := p.do(http.MethodPost, "/api/suspended/lift", Lift{}, other); r.StatusCode != http.StatusBadRequest {
+		t.Errorf("another body: %s", r.Status)
+	}
+}
+
+// Channels do not pile up: of too many the one that was not in use for longest goes.
+func TestManyChannels(t *testing.T) {
+	var cs channels
+	first := cs.open("login", nil)
+	second := cs.open("login", nil)
+	for range manyChannels - 2 {
+		cs.open("login", nil)
+	}
+	cs.find(first)
+	cs.open("login", nil)
+	if cs.find(first) == nil || cs.find(second) != nil || len(cs.by) != manyChannels || len(cs.last) != manyChannels {
+		t.Errorf("%d channels", len(cs.by))
+	}
+}
