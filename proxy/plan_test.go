@@ -201,7 +201,7 @@ func TestMetrics(t *testing.T) {
 	_, _, text := r.do("GET", "/metrics", nil)
 	for _, want := range []string{
 		`stet_requests_total{api="messages",status="200"} 2`, `stet_requests_total{api="other",status="200"} 1`,
-		`stet_trims_total{reason="older"} 2`, `stet_passthroughs_total{cause="malformed"} 1`,
+		"\ngo_goroutines ", "\ngo_memstats_heap_inuse_bytes ", `stet_trims_total{reason="older"} 2`, `stet_passthroughs_total{cause="malformed"} 1`,
 		`stet_request_bytes_total{api="messages",side="client"} `, `stet_prompt_tokens_total{api="messages",side="sent"} `,
 		`stet_added_seconds_count{api="messages"} 2`, `stet_records_lost_total 0`, "stet_dangling_total ",
 	} {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/stet-dev/stet/history"
@@ -54,7 +55,7 @@ type Config struct {
 	Store     record.Store         // where requests are recorded; nil: nowhere. Close does not close it
 	Keep      Keep                 // how much is recorded
 	Logger    *slog.Logger         // nil discards
-	Metrics   *prometheus.Registry // nil is one of the proxy's own
+	Metrics   *prometheus.Registry // nil is one of the proxy's own, with the process's goroutines and memory
 	Transport http.RoundTripper    // to the upstreams; nil is one of the proxy's own. It must not decompress
 }
 
@@ -99,6 +100,7 @@ func New(c Config) (*Proxy, error) {
 	}
 	if c.Metrics == nil {
 		c.Metrics = prometheus.NewRegistry()
+		c.Metrics.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})) // it is empty
 	}
 	if c.Transport == nil {
 		c.Transport = newTransport()
@@ -195,8 +197,8 @@ func (p *Proxy) enter() bool {
 	return !p.closing
 }
 
-// ready says what keeps the proxy from working; nil when nothing does.
-func (p *Proxy) ready() error {
+// Ready says what keeps the proxy from working; nil when nothing does.
+func (p *Proxy) Ready() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closing {

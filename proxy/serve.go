@@ -75,7 +75,7 @@ func (p *Proxy) own(w http.ResponseWriter, r *http.Request) bool {
 	case "/healthz":
 		answer(w, http.StatusOK, "ok")
 	case "/readyz":
-		if err := p.ready(); err != nil {
+		if err := p.Ready(); err != nil {
 			answer(w, http.StatusServiceUnavailable, err.Error())
 		} else {
 			answer(w, http.StatusOK, "ok")

@@ -42,8 +42,9 @@ and for people, who decide in a browser what is written:
             at /mcp/WORKSPACE those of a workspace elsewhere
   /v1/      the gateway: WebSockets at /v1/connect, plain HTTP (/v1/openapi.json)
   /p/TOKEN  the proxy: what a base URL for models is set to
+  /healthz  ok when the process answers; /readyz when it can work, else 503 and why
 
-Nothing is let in without a token. Two are made at each start, one for you, which
+Nothing else is let in without a token. Two are made at each start, one for you, which
 is in the link that is printed, and one for agents on this machine; "stet token"
 makes those that last.
 

@@ -72,6 +72,8 @@ func (s *site) routes(streams context.Context, allowed []string) http.Handler {
 		mux.HandleFunc("/mcp", noWorkspace)
 	}
 	mux.Handle("/p/{token}/", gateway.Guard(http.HandlerFunc(s.toProxy), allowed, s.hub.Refused))
+	mux.Handle("GET /healthz", gateway.Guard(http.HandlerFunc(healthz), allowed, s.hub.Refused))
+	mux.Handle("GET /readyz", gateway.Guard(&readiness{site: s}, allowed, s.hub.Refused))
 	mux.Handle("/", endedBy(streams, s.ui(allowed)))
 	return mux
 }

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"sync"
+	"time"
+)
+
+// healthz answers that the process does.
+func healthz(w http.ResponseWriter, _ *http.Request) { healthAnswer(w, nil) }
+
+// healthAnswer answers a question about the server's health. The text is for whoever
+// can reach the port, so it names no files.
+func healthAnswer(w http.ResponseWriter, err error) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	if err != nil {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		fmt.Fprintln(w, err)
+		return
+	}
+	fmt.Fprintln(w, "ok")
+}
+
+// readiness answers whether the server can do its work. It needs no token, so it looks
+// at most once a second, however often it is asked.
+type readiness struct {
+	site *site
+
+	mu  sync.Mutex
+	at  time.Time
+	err error
+}
+
+func (q *readiness) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	err := q.site.hub.Ready() // costs nothing, and is to be told at once
+	if err == nil {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		if time.Since(q.at) > time.Second {
+			q.err = q.site.ready(context.WithoutCancel(r.Context()))
+			q.at = time.Now()
+		}
+		err = q.err
+	}
+	healthAnswer(w, err)
+}
+
+// readyWait is how long other writers may keep the stores busy.
+const readyWait = 3 * time.Second
+
+// ready says what keeps the server from its work. Details are in the log.
+func (s *site) ready(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, readyWait)
+	defer cancel()
+	for _, part := range []struct {
+		name  string
+		check func() error
+	}{
+		{"the state directory cannot be written to", func() error { return probe(s.state) }},
+		{"the audit trail cannot be written to", func() error { return s.account().Ready(ctx) }},
+		{"the record of requests cannot be written", s.server.proxy.Ready},
+	} {
+		if err := part.check(); err != nil {
+			s.log.Error("not ready", "reason", part.name, "err", err)
+			return errors.New(part.name)
+		}
+	}
+	return nil
+}
+
+// probe writes a file in a directory, and removes it.
+func probe(dir string) error {
+	f, err := os.CreateTemp(dir, "ready.*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(make([]byte, 4096))
+	return errors.Join(err, f.Close(), os.Remove(f.Name()))
+}
