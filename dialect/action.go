@@ -8,8 +8,11 @@ import (
 // Action returns what a call of the tool name does. args is a JSON object, or
 // free text for a tool that takes text. Arguments that cannot be read leave
 // the action without targets (TRIM-9).
-func (t *Table) Action(name, args string) Action {
-	if a, ok := t.wrapped(name, args); ok {
+func (t *Table) Action(name, args string) Action { return t.action(name, args, 0) }
+
+// action is Action for arguments that begin at byte at of the call's.
+func (t *Table) action(name, args string, at base) Action {
+	if a, ok := t.wrapped(name, args, at); ok {
 		return a
 	}
 	a, readable := object(args)
@@ -17,6 +20,7 @@ func (t *Table) Action(name, args string) Action {
 		// Some agents record the arguments as a JSON string.
 		if s, ok := str(args); ok {
 			a, readable = object(s)
+			at = unplaced
 		}
 	}
 	r := t.find(name, a, readable)
@@ -36,7 +40,8 @@ func (t *Table) Action(name, args string) Action {
 		}
 	}
 	if r.op == Output || r.op == Agent {
-		out.Command, out.Content = args, a.text(r.Content...)
+		out.Command = args
+		r.content(&out, a, at)
 		return out
 	}
 	out.Targets = r.targets(a)
@@ -45,16 +50,16 @@ func (t *Table) Action(name, args string) Action {
 	}
 	switch r.op {
 	case Write:
-		out.Content = a.text(r.Content...)
+		r.content(&out, a, at)
 	case Edit:
-		out.Edits = r.edits(a, out.Targets)
+		out.Edits = r.edits(a, out.Targets, at)
 	}
 	return out
 }
 
 // wrapped unwraps a call made through another tool: Qwen's tool_call, and
 // Codex's exec where it runs a single command.
-func (t *Table) wrapped(name, text string) (Action, bool) {
+func (t *Table) wrapped(name, text string, at base) (Action, bool) {
 	switch name {
 	case "tool_call":
 		a, ok := object(text)
@@ -62,19 +67,19 @@ func (t *Table) wrapped(name, text string) (Action, bool) {
 			return Action{}, false
 		}
 		inner, arguments := a.text("name", "tool_name"), "{}"
-		if v, ok := a.get("arguments", "args", "input"); ok {
-			arguments = scalar(v)
+		if m, ok := a.member("arguments", "args", "input"); ok {
+			arguments, at = scalar(m.val), at.inside(m)
 		}
 		if inner == "" || inner == name {
 			return Action{}, false
 		}
-		return t.Action(inner, arguments), true
+		return t.action(inner, arguments, at), true
 	case "exec":
 		arguments, ok := scriptCall(text)
 		if !ok {
 			return Action{}, false
 		}
-		return t.Action("exec_command", arguments), true
+		return t.action("exec_command", arguments, unplaced), true
 	}
 	return Action{}, false
 }
@@ -88,6 +93,13 @@ func (r *row) free(out Action, text string) Action {
 		return r.commandLine(out, text, "")
 	}
 	return out
+}
+
+// content reads what a call writes, or tells another agent.
+func (r *row) content(out *Action, a args, at base) {
+	m, _ := a.member(r.Content...)
+	out.Content, _ = str(m.val)
+	out.ContentAt = at.place(m)
 }
 
 // targets reads the files that a call names.
@@ -168,14 +180,14 @@ func (r *row) lines(a args) Target {
 }
 
 // edits reads the replacements that a call makes.
-func (r *row) edits(a args, targets []Target) []Replacement {
+func (r *row) edits(a args, targets []Target, at base) []Replacement {
 	if len(targets) != 1 {
 		return nil
 	}
-	one := func(a args) (Replacement, bool) {
-		old, ok1 := a.get(r.Old...)
+	one := func(a args, at base) (Replacement, bool) {
+		old, ok1 := a.member(r.Old...)
 		fresh, ok2 := a.get(r.New...)
-		x := Replacement{Path: targets[0].Path, Old: scalar(old), New: scalar(fresh)}
+		x := Replacement{Path: targets[0].Path, Old: scalar(old.val), New: scalar(fresh), OldAt: at.place(old)}
 		if r.All != "" {
 			v, _ := a.get(r.All)
 			x.All = v == "true" || v == `"true"`
@@ -183,21 +195,22 @@ func (r *row) edits(a args, targets []Target) []Replacement {
 		return x, ok1 || ok2
 	}
 	var out []Replacement
-	if v, ok := a.get(r.Edits...); ok && len(r.Edits) > 0 {
-		if s, ok := str(v); ok {
-			v = s // an array recorded as a string
+	if m, ok := a.member(r.Edits...); ok && len(r.Edits) > 0 {
+		at = at.inside(m)
+		if s, ok := str(m.val); ok {
+			m.val = s // an array recorded as a string
 		}
-		list, _ := array(v)
+		list, _ := items(m.val)
 		for _, e := range list {
-			if o, ok := object(e); ok {
-				if x, ok := one(o); ok {
+			if o, ok := object(e.val); ok {
+				if x, ok := one(o, at.inside(e)); ok {
 					out = append(out, x)
 				}
 			}
 		}
 		return out
 	}
-	if x, ok := one(a); ok {
+	if x, ok := one(a, at); ok {
 		out = append(out, x)
 	}
 	return out

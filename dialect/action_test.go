@@ -124,34 +124,95 @@ func TestAction(t *testing.T) {
 	}
 }
 
+// change is a Replacement without its place.
+type change struct {
+	path, old, new string
+	all            bool
+}
+
+func changesOf(a Action) []change {
+	var out []change
+	for _, r := range a.Edits {
+		out = append(out, change{r.Path, r.Old, r.New, r.All})
+	}
+	return out
+}
+
 func TestEdits(t *testing.T) {
 	const patch = "*** Begin Patch\n*** Update File: a.go\n@@ func f\n one\n-two\n+2\n three\n@@\n-x\n+y\n*** Update File: b.go\n*** Move to: c.go\n@@\n+only\n*** Add File: n.md\n+# N\n+\n+end\n*** End of File\n*** End Patch"
 	for _, tt := range []struct {
 		name, args string
-		want       []Replacement
+		want       []change
 	}{
-		{"Edit", `{"file_path":"a","old_string":"x\n\"y\"","new_string":"\u00e9\ud83d\ude00","replace_all":true}`, []Replacement{{"a", "x\n\"y\"", "é😀", true}}},
-		{"MultiEdit", `{"file_path":"a","edits":[{"old_string":"x","new_string":"y"},{"old_string":"p","new_string":"","replace_all":true}]}`, []Replacement{{"a", "x", "y", false}, {"a", "p", "", true}}},
-		{"edit", `{"filePath":"a","oldString":"x","newString":"y","replaceAll":true}`, []Replacement{{"a", "x", "y", true}}},
-		{"replace", `{"file_path":"a","old_string":"x","new_string":"y"}`, []Replacement{{"a", "x", "y", false}}},
-		{"str_replace_editor", `{"command":"str_replace","path":"a","old_str":"x"}`, []Replacement{{"a", "x", "", false}}},
-		{"str_replace_editor", `{"command":"insert","path":"a","insert_line":2,"new_str":"y"}`, []Replacement{{"a", "", "y", false}}},
-		{"edit_file", `{"path":"a","edits":[{"oldText":"x","newText":"y"}]}`, []Replacement{{"a", "x", "y", false}}},
-		{"edit", `{"path":"a","edits":"[{\"oldText\":\"x\",\"newText\":\"y\"}]"}`, []Replacement{{"a", "x", "y", false}}},
-		{"editor", `{"path":"a","old_text":"x","new_text":"y"}`, []Replacement{{"a", "x", "y", false}}},
-		{"replace_in_file", `{"path":"a","diff":"<<<<<<< SEARCH\nx\n\n=======\ny\n>>>>>>> REPLACE\n\n------- SEARCH\np\n=======\n+++++++ REPLACE"}`, []Replacement{{"a", "x\n", "y", false}, {"a", "p", "", false}}},
-		{"apply_patch", patch, []Replacement{
+		{"Edit", `{"file_path":"a","old_string":"x\n\"y\"","new_string":"\u00e9\ud83d\ude00","replace_all":true}`, []change{{"a", "x\n\"y\"", "é😀", true}}},
+		{"MultiEdit", `{"file_path":"a","edits":[{"old_string":"x","new_string":"y"},{"old_string":"p","new_string":"","replace_all":true}]}`, []change{{"a", "x", "y", false}, {"a", "p", "", true}}},
+		{"edit", `{"filePath":"a","oldString":"x","newString":"y","replaceAll":true}`, []change{{"a", "x", "y", true}}},
+		{"replace", `{"file_path":"a","old_string":"x","new_string":"y"}`, []change{{"a", "x", "y", false}}},
+		{"str_replace_editor", `{"command":"str_replace","path":"a","old_str":"x"}`, []change{{"a", "x", "", false}}},
+		{"str_replace_editor", `{"command":"insert","path":"a","insert_line":2,"new_str":"y"}`, []change{{"a", "", "y", false}}},
+		{"edit_file", `{"path":"a","edits":[{"oldText":"x","newText":"y"}]}`, []change{{"a", "x", "y", false}}},
+		{"edit", `{"path":"a","edits":"[{\"oldText\":\"x\",\"newText\":\"y\"}]"}`, []change{{"a", "x", "y", false}}},
+		{"editor", `{"path":"a","old_text":"x","new_text":"y"}`, []change{{"a", "x", "y", false}}},
+		{"replace_in_file", `{"path":"a","diff":"<<<<<<< SEARCH\nx\n\n=======\ny\n>>>>>>> REPLACE\n\n------- SEARCH\np\n=======\n+++++++ REPLACE"}`, []change{{"a", "x\n", "y", false}, {"a", "p", "", false}}},
+		{"apply_patch", patch, []change{
 			{"a.go", "one\ntwo\nthree", "one\n2\nthree", false}, {"a.go", "x", "y", false}, {"b.go", "", "only", false}, {"n.md", "", "# N\n\nend\n", false},
 		}},
 	} {
 		a := Default().Action(tt.name, tt.args)
-		if a.Op != Edit || !slices.Equal(a.Edits, tt.want) {
-			t.Errorf("%s %s: op %d\n got %+v\nwant %+v", tt.name, tt.args, a.Op, a.Edits, tt.want)
+		if got := changesOf(a); a.Op != Edit || !slices.Equal(got, tt.want) {
+			t.Errorf("%s %s: op %d\n got %+v\nwant %+v", tt.name, tt.args, a.Op, got, tt.want)
 		}
 	}
 	a := Default().Action("apply_patch", patch)
 	if want := []Target{{"a.go", 0, 0}, {"b.go", 0, 0}, {"c.go", 0, 0}, {"n.md", 0, 0}}; !slices.Equal(a.Targets, want) {
 		t.Errorf("targets %v, want %v", a.Targets, want)
+	}
+}
+
+// A text that leaves the arguments of a call is found by its place, since another
+// argument may hold the same text: the action of the arguments without it differs
+// in this text alone.
+func TestPlaces(t *testing.T) {
+	for _, tt := range []struct {
+		name, args string
+		known      bool
+	}{
+		{"Edit", `{"file_path":"a","old_string":"x\n","new_string":"x\n"}`, true},
+		{"Edit", `{ "new_string" : "é" , "old_string" : "\u00e9" , "file_path" : "a" }`, true},
+		{"MultiEdit", `{"file_path":"a","edits":[ {"old_string":"x","new_string":"x"}, {"new_string":"x","old_string":"x"}]}`, true},
+		{"edit", `{"path":"a","edits":"[{\"oldText\":\"x\",\"newText\":\"x\"}]"}`, false},
+		{"Edit", `"{\"file_path\":\"a\",\"old_string\":\"x\",\"new_string\":\"x\"}"`, false},
+		{"tool_call", `{"name":"edit","arguments":{"file_path":"a","old_string":"x","new_string":"x"}}`, true},
+		{"tool_call", `{"name":"edit","arguments":"{\"file_path\":\"a\",\"old_string\":\"x\",\"new_string\":\"x\"}"}`, false},
+		{"Edit", `{"file_path":"a","old_string":7,"new_string":"7"}`, false},
+		{"Edit", `{"file_path":"a","new_string":"x"}`, false},
+		{"apply_patch", "*** Begin Patch\n*** Update File: a\n@@\n-x\n+y\n*** End Patch", false},
+		{"Write", `{"file_path":"x","content":"x"}`, true},
+		{"Task", `{"description":"x","prompt":"x","subagent_type":"x"}`, true},
+		{"tool_call", `{"name":"write_file","arguments":{"file_path":"x","content":"x"}}`, true},
+		{"apply_patch", "*** Begin Patch\n*** Add File: a\n+x\n*** End Patch", false},
+	} {
+		whole := Default().Action(tt.name, tt.args)
+		check := func(at Place, put func(a *Action)) {
+			if at.Known() != tt.known {
+				t.Errorf("%s %s: the place is %v", tt.name, tt.args, at)
+			}
+			if !at.Known() {
+				return
+			}
+			got, want := Default().Action(tt.name, tt.args[:at.Start]+`"gone"`+tt.args[at.End:]), whole
+			want.Edits = slices.Clone(want.Edits)
+			put(&want)
+			if got.Content != want.Content || !slices.Equal(got.Targets, want.Targets) || !slices.Equal(changesOf(got), changesOf(want)) {
+				t.Errorf("%s %s without %v:\n got %+v\nwant %+v", tt.name, tt.args, at, got, want)
+			}
+		}
+		if whole.Op != Edit {
+			check(whole.ContentAt, func(a *Action) { a.Content = "gone" })
+		}
+		for i, r := range whole.Edits {
+			check(r.OldAt, func(a *Action) { a.Edits[i].Old = "gone" })
+		}
 	}
 }
 

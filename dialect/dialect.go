@@ -27,12 +27,21 @@ type Target struct {
 	First, Last int    // 1-based, inclusive; 0 = from the first, to the last line
 }
 
+// Place is where a JSON string stands in the arguments of a call, quotes included:
+// the bytes from Start up to, not including, End. The zero Place is not known: the
+// text is part of a patch, or stands in JSON that a JSON string holds.
+type Place struct{ Start, End int }
+
+// Known reports whether p is a place.
+func (p Place) Known() bool { return p.End > 0 }
+
 // Replacement is one change that an Edit makes. An empty Old means that New is
 // inserted, or is the whole of a new file.
 type Replacement struct {
 	Path     string
 	Old, New string
-	All      bool // every occurrence
+	All      bool  // every occurrence
+	OldAt    Place // of Old
 }
 
 // Action is what a call does, read from its name and arguments.
@@ -43,6 +52,8 @@ type Action struct {
 	Command string   // Shell, and a Read through a shell: the command line; Output, Agent: the arguments
 	Edits   []Replacement
 	Content string // Write: the whole new content; Output: what the result may repeat; Agent: what it is told
+
+	ContentAt Place // of Content
 
 	row     *row     // the row, for Result
 	pulls   []pull   // a Read through a shell: what the command prints, in order

@@ -17,16 +17,45 @@ type arg struct {
 // args are the members of a JSON object in their order.
 type args []arg
 
-// get returns the value of the first of the names that is there and not null.
-func (a args) get(names ...string) (string, bool) {
+// member returns the first of the names that is there and not null.
+func (a args) member(names ...string) (arg, bool) {
 	for _, n := range names {
 		for i := range a {
 			if a[i].key == n && a[i].val != "null" {
-				return a[i].val, true
+				return a[i], true
 			}
 		}
 	}
-	return "", false
+	return arg{}, false
+}
+
+// get returns the value of that member.
+func (a args) get(names ...string) (string, bool) {
+	m, ok := a.member(names...)
+	return m.val, ok
+}
+
+// base is the byte of a call's arguments at which a JSON object or array begins.
+type base int
+
+// unplaced is the base of what was decoded from a JSON string.
+const unplaced base = -1
+
+// place returns where the value of a member of the object or array stands, if it is
+// a string.
+func (b base) place(m arg) Place {
+	if _, ok := str(m.val); !ok || b == unplaced {
+		return Place{}
+	}
+	return Place{int(b) + m.at, int(b) + m.at + len(m.val)}
+}
+
+// inside returns the base of a member's value.
+func (b base) inside(m arg) base {
+	if _, ok := str(m.val); ok || b == unplaced {
+		return unplaced
+	}
+	return b + base(m.at)
 }
 
 // text returns the string that the first of the names holds, or "".

@@ -219,7 +219,7 @@ func (s *survey) decide(i int, fa *fact) {
 			fa.leave(s.f.engine.words.again(a), Command)
 		}
 		if a.Op == dialect.Agent && args && spent {
-			fa.shorten(map[string]string{a.Content: toldLine})
+			fa.shorten(omission{a.ContentAt, toldLine})
 		}
 	case dialect.Write:
 		if args && s.policy(Bold) && !s.pinned[i] && (again || s.unread(fa)) {
@@ -259,7 +259,7 @@ func (s *survey) spent(fa *fact) bool {
 
 // plan: an older plan leaves, with the answer to it, where a newer one stays.
 func (s *survey) plan(fa *fact, may bool) {
-	if s.planned && may && s.policy(Adaptive) && fa.shorten(map[string]string{fa.call.action.Content: planLine}) {
+	if s.planned && may && s.policy(Adaptive) && fa.shorten(omission{fa.call.action.ContentAt, planLine}) {
 		fa.verdict.text, fa.verdict.why = planLine, Replaced
 	}
 	s.planned = true

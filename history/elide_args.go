@@ -1,7 +1,9 @@
 package history
 
 import (
+	"cmp"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/stet-dev/stet/dialect"
@@ -29,13 +31,13 @@ func (s *survey) unread(fa *fact) bool {
 // leaveContent has what was written leave.
 func (fa *fact) leaveContent() {
 	a := &fa.call.action
-	fa.shorten(map[string]string{a.Content: contentLine})
+	fa.shorten(omission{a.ContentAt, contentLine})
 	fa.verdict.paths = []string{a.Targets[0].Path}
 }
 
 // shorten has texts leave the arguments of a fact's call, if that is worth it.
-func (fa *fact) shorten(texts map[string]string) bool {
-	args, ok := rewrite(fa.call.args, texts)
+func (fa *fact) shorten(texts ...omission) bool {
+	args, ok := omit(fa.call.args, texts)
 	if !ok || len(args)+worth > len(fa.call.args) {
 		return false
 	}
@@ -58,15 +60,15 @@ func (s *survey) replacedTexts(from int) {
 		if _, args := s.may(i, fa); !args {
 			continue
 		}
-		texts := make(map[string]string)
+		var texts []omission
 		var paths []string
 		for _, r := range fa.call.action.Edits {
 			paths = append(paths, r.Path)
 			if len(r.Old) >= worth && f.ledger.file(f.keys.key(r.Path)).holds(linesIn(r.Old)) {
-				texts[r.Old] = oldLine
+				texts = append(texts, omission{r.OldAt, oldLine})
 			}
 		}
-		if len(texts) > 0 && fa.shorten(texts) {
+		if len(texts) > 0 && fa.shorten(texts...) {
 			fa.verdict.bears, fa.verdict.paths = true, paths
 			f.plan.leave(fa.call.at, fa, fa.verdict.args, len(fa.call.args), Arguments)
 		}
@@ -132,40 +134,28 @@ func (f *file) tears(part string, first, last bool) bool {
 	return false
 }
 
-// rewrite returns a call's arguments, a JSON object, with texts replaced: every
-// string in it that is one of the texts becomes what stands for it. All else
-// stays byte for byte. It reports whether each text was found.
-func rewrite(args string, texts map[string]string) (string, bool) {
+// omission is a text that leaves a call's arguments: where it stands there, and the
+// line in its place.
+type omission struct {
+	at   dialect.Place
+	line string
+}
+
+// omit returns a call's arguments, a JSON object, with a line in place of each text.
+// All else stays byte for byte. It reports whether the place of each text is known.
+func omit(args string, texts []omission) (string, bool) {
 	if !json.Valid([]byte(args)) {
 		return "", false
 	}
+	slices.SortFunc(texts, func(a, b omission) int { return cmp.Compare(a.at.Start, b.at.Start) })
 	var b strings.Builder
-	found := make(map[string]bool, len(texts))
-	for {
-		i := strings.IndexByte(args, '"')
-		if i < 0 {
-			break
+	end := 0
+	for _, t := range texts {
+		if !t.at.Known() {
+			return "", false
 		}
-		end := i + 1
-		for args[end] != '"' {
-			if args[end] == '\\' {
-				end++
-			}
-			end++
-		}
-		end++
-		literal := args[i:end]
-		b.WriteString(args[:i])
-		args = args[end:]
-		var text string
-		if len(literal) > worth && json.Unmarshal([]byte(literal), &text) == nil {
-			if line, ok := texts[text]; ok {
-				found[text] = true
-				literal = `"` + line + `"`
-			}
-		}
-		b.WriteString(literal)
+		b.WriteString(args[end:t.at.Start] + `"` + t.line + `"`)
+		end = t.at.End
 	}
-	b.WriteString(args)
-	return b.String(), len(found) == len(texts)
+	return b.String() + args[end:], true
 }

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -170,6 +171,17 @@ func TestElideReplacedText(t *testing.T) {
 	if strings.Contains(args, "line 3 of a.go") || !strings.Contains(args, oldLine) || !strings.Contains(args, "new, line 0") || !strings.Contains(args, `"filePath":"src/a.go"`) {
 		t.Errorf("%s", args)
 	}
+
+	// Where the two texts are equal, the new one stays all the same.
+	_, out = cold(t, Config{}, work(func(c *conv) {
+		c.read("src/a.go", 1, 40, 40)
+		c.call("filesystem-edit", map[string]any{"filePath": "src/a.go", "searchContent": old, "replaceContent": old}, "Edited.")
+	}))
+	var sent struct{ SearchContent, ReplaceContent string }
+	if err := json.Unmarshal([]byte(out[3].Parts[0].Args), &sent); err != nil || sent.SearchContent != oldLine || sent.ReplaceContent != old {
+		t.Errorf("%v: %+v", err, sent)
+	}
+
 	for _, c := range []struct {
 		config Config
 		text   string
