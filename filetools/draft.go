@@ -3,7 +3,6 @@ package filetools
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -259,12 +258,13 @@ func (d *draft) askedTo(text string) string {
 func (q *request) apply(ctx context.Context, p *tool.Plan, tg target, data []byte, text string, enc workspace.Encoding, d draft) (tool.Result, error) {
 	began := q.cfg.Now()
 	w, err := q.writeBytes(ctx, tg.path, data, workspace.Version(p.Before), workspace.WriteOptions{
-		CreateDirs: d.createDirs, Backup: d.backup, Control: p.Has(tool.Control), Linked: p.Has(tool.HardLink),
+		CreateDirs: d.createDirs, Backup: d.backup,
+		Control: p.Has(tool.Control), Linked: p.Has(tool.HardLink), Executable: p.Has(tool.Executable),
 	})
 	// Somebody else may have written these very bytes meanwhile: then there is
 	// nothing of ours to record, and nothing to undo.
 	already := err == nil && w.Unchanged && w.Was != workspace.Version(p.Before)
-	if already || errors.Is(err, workspace.ErrChanged) {
+	if already || q.changed(p, tg, err) {
 		return tool.Result{}, fmt.Errorf("write %s: %w", workspace.Quote(tg.name), tool.ErrChanged)
 	}
 	if err != nil {

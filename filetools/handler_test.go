@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -208,5 +210,54 @@ func TestFailuresTellNothing(t *testing.T) {
 		if strings.Contains(text, "abc") || strings.Contains(text, "1 line") {
 			t.Errorf("it quotes the file: %s", text)
 		}
+	}
+}
+
+// TestExecutableWhileAsked: the file becomes executable, or gets another name,
+// while the person looks at the diff. The person is asked again and sees why, and
+// nothing is written before. (FILE-13)
+func TestExecutableWhileAsked(t *testing.T) {
+	for _, c := range []struct {
+		note   tool.Note
+		change func(b *bench) error
+	}{
+		{tool.Executable, func(b *bench) error { return os.Chmod(b.file("a"), 0o755) }},
+		{tool.HardLink, func(b *bench) error { return os.Link(b.file("a"), b.file("other")) }},
+	} {
+		t.Run(string(c.note), func(t *testing.T) {
+			b := newBench(t, Config{Dedupe: &Dedupe{}}, workspace.Options{})
+			b.put("a", "old\n")
+			var asked []approval.Question
+			h := &approval.Handler{
+				Tools: &b.set, Rate: -1, Policy: &policy.Policy{},
+				Approver: person(func(q approval.Question) approval.Answer {
+					asked = append(asked, q)
+					if len(asked) == 1 {
+						if err := c.change(b); err != nil {
+							t.Fatal(err)
+						}
+						return approval.Answer{Verdict: approval.ForSession}
+					}
+					if got := b.get("a"); got != "old\n" {
+						t.Errorf("written before the second answer: %q", got)
+					}
+					return approval.Answer{Verdict: approval.Reject}
+				}),
+			}
+			_, err := h.Call(t.Context(), tool.Call{ID: "0", Session: "one", Name: "read_file", Arguments: json.RawMessage(`{"path":"a"}`)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := h.Call(t.Context(), tool.Call{ID: "1", Session: "one", Name: "write_file", Arguments: json.RawMessage(`{"path":"a","content":"new\n"}`)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(asked) != 2 || slices.Contains(asked[0].Notes, c.note) || !slices.Contains(asked[1].Notes, c.note) {
+				t.Fatalf("asked %d times; the last question: %+v", len(asked), asked[len(asked)-1].Notes)
+			}
+			if r.Code != tool.UserRejected || b.get("a") != "old\n" {
+				t.Errorf("%+v, and the file holds %q", r, b.get("a"))
+			}
+		})
 	}
 }

@@ -185,7 +185,7 @@ func (q *request) undo(ctx context.Context, p *tool.Plan, todo []restore) (tool.
 			return q.failed(fail(tool.ConcurrentModification, fmt.Sprintf(
 				"%d of %d files are undone, %s is not: %v", back, len(todo), quoted(r.tg.name), err)))
 		}
-		if errors.Is(err, workspace.ErrChanged) || errors.Is(err, workspace.ErrNotFound) {
+		if q.changed(p, r.tg, err) || errors.Is(err, workspace.ErrNotFound) {
 			return tool.Result{}, fmt.Errorf("undo %s: %w", workspace.Quote(r.tg.name), tool.ErrChanged)
 		}
 		return q.failed(err)
@@ -195,7 +195,7 @@ func (q *request) undo(ctx context.Context, p *tool.Plan, todo []restore) (tool.
 
 // put makes the target hold a content, or removes it.
 func (q *request) put(ctx context.Context, p *tool.Plan, tg target, c *content, was workspace.Version) (workspace.Written, error) {
-	o := workspace.WriteOptions{Control: p.Has(tool.Control), Linked: p.Has(tool.HardLink)}
+	o := workspace.WriteOptions{Control: p.Has(tool.Control), Linked: p.Has(tool.HardLink), Executable: p.Has(tool.Executable)}
 	if c.version == "" {
 		return q.root.Remove(ctx, tg.path, was, o)
 	}

@@ -103,6 +103,24 @@ func (tg *target) notes() []tool.Note {
 	return n
 }
 
+// changed reports whether a write failed because the file is not what the plan
+// was decided on: it has another content, or there is a reason to ask that the plan
+// did not name. It may have become executable while a person looked at the diff.
+func (q *request) changed(p *tool.Plan, tg target, err error) bool {
+	if errors.Is(err, workspace.ErrChanged) {
+		return true
+	}
+	if !errors.Is(err, workspace.ErrProtected) {
+		return false
+	}
+	info, err := q.root.Stat(tg.path)
+	if err != nil {
+		return false
+	}
+	now := target{info: info, exists: true}
+	return slices.ContainsFunc(now.notes(), func(n tool.Note) bool { return !p.Has(n) })
+}
+
 // content is a file's content, on disk or as somebody saw it. The zero content
 // is that of a file that is not there.
 type content struct {

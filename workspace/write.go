@@ -23,6 +23,7 @@ type WriteOptions struct {
 	Backup     bool // leave a copy of what is overwritten among the backups (FILE-17)
 	Control    bool // a person has agreed to a write to this control file
 	Linked     bool // and that the file has other names, which will keep the old content
+	Executable bool // and that the file is executable (FILE-13)
 }
 
 // Written is what a write came to.
@@ -231,6 +232,9 @@ func (j *job) look() error {
 		}
 		return because(ErrProtected, fmt.Sprintf("the file has %d names, and nobody was asked", j.info.Links))
 	}
+	if infoOf(j.pl.path, j.info).Executable() && !j.opt.Executable {
+		return because(ErrProtected, "the file is executable, and nobody was asked")
+	}
 	if !j.pl.dir.Writable(j.pl.name) {
 		return because(ErrPermission, "there is no permission to write to the file")
 	}
@@ -341,8 +345,8 @@ func (j *job) accept(displaced *os.File, aside string) error {
 	if err != nil {
 		return err
 	}
-	if !st.Mode.IsRegular() {
-		return errMoved
+	if !st.Mode.IsRegular() || st.Mode != j.info.Mode {
+		return errMoved // the new file has the mode that the old one had before
 	}
 	now, _, err := sum(context.WithoutCancel(j.ctx), displaced)
 	if err != nil {

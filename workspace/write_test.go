@@ -118,7 +118,7 @@ func TestModeIsKept(t *testing.T) {
 		wg.Go(func() { watchModes(t, tr.dir, mode, stop) })
 		was := VersionOf([]byte("old"))
 		for i := range 8 {
-			was = tr.mustWrite(name, fmt.Sprint(i), was, WriteOptions{}).Now
+			was = tr.mustWrite(name, fmt.Sprint(i), was, WriteOptions{Executable: mode&0o111 != 0}).Now
 		}
 		close(stop)
 		wg.Wait()
@@ -335,4 +335,42 @@ func TestLockIsWaitedFor(t *testing.T) {
 	wantErr(t, "locked", err, context.DeadlineExceeded)
 	unlock()
 	tr.mustWrite("f", "x", "", WriteOptions{})
+}
+
+// TestExecutableMeanwhile: a write that nobody approved for an executable file is
+// refused, also when the file becomes one in the middle of the commit. A mode that
+// changes meanwhile stays. (FILE-13, FILE-14)
+func TestExecutableMeanwhile(t *testing.T) {
+	for _, when := range []string{"", "claimed", "looked"} {
+		t.Run(when, func(t *testing.T) {
+			tr := newTree(t, Options{})
+			tr.put("f", "old")
+			chmod := func(what string) {
+				if what != when {
+					return
+				}
+				if err := os.Chmod(tr.abs("f"), 0o755); err != nil {
+					t.Error(err)
+				}
+			}
+			chmod("")
+			tr.seams.pause = chmod
+			was := VersionOf([]byte("old"))
+			_, err := tr.write("f", "new", was, WriteOptions{})
+			wantErr(t, "not approved", err, ErrProtected)
+			if got := tr.get("f"); got != "old" {
+				t.Errorf("the file holds %q", got)
+			}
+			if when != "" {
+				if err := os.Chmod(tr.abs("f"), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			tr.mustWrite("f", "new", was, WriteOptions{Executable: true})
+			if fi, err := os.Stat(tr.abs("f")); err != nil || fi.Mode() != 0o755 {
+				t.Errorf("mode %v, %v", fi.Mode(), err)
+			}
+			tr.noLitter()
+		})
+	}
 }
