@@ -108,7 +108,7 @@ func (f *fileTool) planOn(c tool.Call, path workspace.Path, found workspace.Cont
 		if f.onApply != nil {
 			f.onApply(p)
 		}
-		w, err := f.root.Write(ctx, path, data, was, workspace.WriteOptions{Control: true})
+		w, err := f.root.Write(ctx, path, data, was, workspace.WriteOptions{Control: true, Executable: true})
 		if errors.Is(err, workspace.ErrChanged) {
 			return tool.Result{}, fmt.Errorf("write %s: %w", path, tool.ErrChanged)
 		}
