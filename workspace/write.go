@@ -222,14 +222,23 @@ func (j *job) look() error {
 	default:
 		return because(ErrSpecial, "")
 	}
+	if err := j.mayReplace(); err != nil {
+		// Another write may have displaced the file meanwhile: then it was judged as a
+		// kept version, with the mode and the names that those have.
+		if now, serr := j.pl.dir.Stat(j.pl.name); serr != nil || !now.Same(j.info) {
+			return errMoved
+		}
+		return err
+	}
+	return nil
+}
+
+// mayReplace says whether the file that is there may be replaced.
+func (j *job) mayReplace() error {
 	if err := j.opt.allows(j.r.classOf(j.pl, &j.info)); err != nil {
 		return err
 	}
 	if j.info.Links > 1 && !j.opt.Linked {
-		// Another write may have displaced the file meanwhile, and linked it to a backup.
-		if now, err := j.pl.dir.Stat(j.pl.name); err != nil || !now.Same(j.info) {
-			return errMoved
-		}
 		return because(ErrProtected, fmt.Sprintf("the file has %d names, and nobody was asked", j.info.Links))
 	}
 	if infoOf(j.pl.path, j.info).Executable() && !j.opt.Executable {
