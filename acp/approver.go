@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	sdk "github.com/coder/acp-go-sdk"
 
 	"github.com/stet-dev/stet/approval"
+	"github.com/stet-dev/stet/internal/invisible"
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/tool"
 )
@@ -171,13 +173,11 @@ func (t *turn) elsewhere(q approval.Question) {
 // visible is s with everything that could make it look like something else
 // spelled out, line by line.
 func visible(s string) string {
-	var b strings.Builder
-	for _, c := range s {
-		if c == '\t' || c == '\n' || unicode.IsPrint(c) || unicode.Is(unicode.Zs, c) {
-			b.WriteRune(c)
-		} else {
-			fmt.Fprintf(&b, "<U+%04X>", c)
+	return invisible.Replace(s, func(raw string) string {
+		c, _ := utf8.DecodeRuneInString(raw)
+		if c == '\t' || c == '\n' || unicode.Is(unicode.Zs, c) {
+			return raw
 		}
-	}
-	return b.String()
+		return fmt.Sprintf("<U+%04X>", c)
+	})
 }

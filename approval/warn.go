@@ -16,7 +16,7 @@ var warnings = map[tool.Note]string{
 	tool.Executable:   "this file is executable",
 	tool.HardLink:     "this file has other names, maybe outside the workspace: they will keep the old content",
 	tool.Merged:       "merged with what somebody else has written meanwhile",
-	tool.Hidden:       "the new text has control or bidirectional characters: it may not be what it looks like",
+	tool.Hidden:       "the new text or the name has characters that are not seen: it may not be what it looks like",
 	tool.Reencoded:    "the whole file is written in another encoding: every byte of it may change",
 	tool.ReadOnly:     "the file's mode forbids writing",
 	tool.Attributes:   "the file's owner or attributes will be lost",

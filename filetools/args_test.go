@@ -88,13 +88,21 @@ func TestGlob(t *testing.T) {
 	}
 }
 
+// hazards: what a reader of the new text, or of the name, does not see is noted.
 func TestHiddenCharacters(t *testing.T) {
+	b := newBench(t, Config{}, workspace.Options{})
 	for text, want := range map[string]bool{
-		"plain\ttext\r\n": false, "日本語 é 👩‍👩‍👧\n": false, "a\rb\n": true, "\x1b[0m": true, "a\u202eb": true, "a\u200bb": true,
-		"\ufeff": true, "\u2028": true, "\x7f": true, "\u0085": true, "a\U000e0041": true, "soft\u00adhyphen": true, "\u2066x": true, "\x00": true,
+		"plain\ttext\r\n": false, "日本語 é 👩‍👩‍👧 ❤️\n": false, "a\rb\n": true, "\x1b[0m": true, "a\u202eb": true, "a\u200bb": true,
+		"\u2028": true, "\x7f": true, "\u0085": true, "a\U000e0041": true, "soft\u00adhyphen": true, "\u2066x": true,
+		"a\ufe0f": true, "a\U000e0100": true, "a\u3164": true, "a\u115f": true, "a\u034f": true, "a\u2800": true,
 	} {
-		if hidden(text) != want {
-			t.Errorf("%q: want %v", text, want)
+		if p := b.plan("write_file", args("path", "new", "content", text)); p.Has(tool.Hidden) != want {
+			t.Errorf("%+q: want %v", text, want)
+		}
+		if name := "n" + strings.TrimRight(text, "\r\n\t"); !strings.Contains(text, "\t") {
+			if p := b.plan("write_file", args("path", name, "content", "x\n")); p.Has(tool.Hidden) != want {
+				t.Errorf("%+q as a name: want %v", name, want)
+			}
 		}
 	}
 }

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/stet-dev/stet/internal/diff"
+	"github.com/stet-dev/stet/internal/invisible"
 	"github.com/stet-dev/stet/internal/merge3"
 	"github.com/stet-dev/stet/tool"
 	"github.com/stet-dev/stet/workspace"
@@ -91,7 +91,7 @@ func (q *request) plan(ctx context.Context, tg target, now *content, d draft) (*
 	if len(p.Diff) > largeDiff || now.large {
 		notes = append(notes, tool.Large)
 	}
-	if slices.ContainsFunc(added, func(l diff.Line) bool { return hidden(l.Text) }) {
+	if !slices.Contains(notes, tool.Hidden) && slices.ContainsFunc(added, func(l diff.Line) bool { return invisible.Has(l.Text) }) {
 		notes = append(notes, tool.Hidden)
 	}
 	p.Notes = notes
@@ -115,25 +115,6 @@ func addedLines(d diff.Diff) []diff.Line {
 		}
 	}
 	return out
-}
-
-// hidden reports whether a text holds what a reader of it does not see, or sees
-// elsewhere than it is.
-func hidden(text string) bool {
-	text = strings.TrimSuffix(strings.TrimSuffix(text, "\n"), "\r")
-	for i, c := range text {
-		switch {
-		case c == '\t' || c == '\n' || c == '\f':
-		case c == '\r' && strings.HasPrefix(text[i+1:], "\n"):
-		case c < ' ' || c >= 0x7f && c < 0xa0:
-			return true
-		case c < 0x300 && c != 0xad:
-		case c == 0x200d: // joins emoji, and letters of some scripts
-		case unicode.Is(unicode.Cf, c) || unicode.Is(unicode.Zl, c) || unicode.Is(unicode.Zp, c):
-			return true
-		}
-	}
-	return false
 }
 
 // merge merges a draft with what is there now.

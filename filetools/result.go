@@ -4,10 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"strconv"
 	"strings"
-	"unicode/utf8"
 
+	"github.com/stet-dev/stet/internal/invisible"
 	"github.com/stet-dev/stet/tool"
 	"github.com/stet-dev/stet/workspace"
 )
@@ -110,13 +109,11 @@ func encode(v any) string {
 // quoted returns a name as it can stand in a sentence: what does not print is
 // escaped.
 func quoted(s string) string {
-	for _, c := range s {
-		if c == utf8.RuneError || !strconv.IsPrint(c) {
-			q := strconv.Quote(s)
-			return q[1 : len(q)-1]
-		}
+	if !strings.ContainsAny(s, "\t\uFFFD") && invisible.Escape(s, nil) == s {
+		return s
 	}
-	return s
+	q := invisible.Quote(s)
+	return q[1 : len(q)-1]
 }
 
 // short keeps an absurd argument from filling a result.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stet-dev/stet/internal/invisible"
 	"github.com/stet-dev/stet/tool"
 	"github.com/stet-dev/stet/workspace"
 )
@@ -94,6 +95,7 @@ func (tg *target) notes() []tool.Note {
 		}
 	}
 	add(tool.Control, tg.info.Class == workspace.Control)
+	add(tool.Hidden, invisible.HasName(tg.name))
 	add(tool.NewDirs, !tg.exists && !tg.info.Parent)
 	if tg.exists {
 		add(tool.Executable, tg.info.Executable())

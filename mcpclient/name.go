@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode"
+
+	"github.com/stet-dev/stet/internal/invisible"
 )
 
 // maxName is the longest name of a tool that all models take, in bytes.
@@ -38,4 +40,4 @@ func simple(s string) string {
 }
 
 // isPlain reports whether a character looks like what it is.
-func isPlain(r rune) bool { return r != unicode.ReplacementChar && unicode.IsPrint(r) }
+func isPlain(r rune) bool { return r != unicode.ReplacementChar && invisible.Plain(r) }

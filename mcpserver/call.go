@@ -9,11 +9,11 @@ import (
 	"strings"
 	"syscall"
 	"time"
-	"unicode"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/stet-dev/stet/internal/invisible"
 	"github.com/stet-dev/stet/tool"
 )
 
@@ -249,7 +249,7 @@ func clientOf(req *mcp.CallToolRequest) string {
 	}
 	name := strings.TrimSpace(info.Name + " " + info.Version)
 	clean := []rune(strings.Map(func(c rune) rune {
-		if !unicode.IsPrint(c) {
+		if !invisible.Plain(c) {
 			return '?'
 		}
 		return c

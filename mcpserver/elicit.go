@@ -5,13 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/stet-dev/stet/approval"
+	"github.com/stet-dev/stet/internal/invisible"
 )
 
 // firstStateless is the first revision without sessions, in which the server
@@ -210,15 +211,13 @@ func subject(q approval.Question) string {
 // visible is s with everything that could make it look like something else
 // spelled out.
 func visible(s string) string {
-	var b strings.Builder
-	for _, c := range s {
-		if c == '\t' || unicode.IsPrint(c) || unicode.Is(unicode.Zs, c) {
-			b.WriteRune(c)
-		} else {
-			fmt.Fprintf(&b, "<U+%04X>", c)
+	return invisible.Replace(s, func(raw string) string {
+		c, _ := utf8.DecodeRuneInString(raw)
+		if c == '\t' || unicode.Is(unicode.Zs, c) {
+			return raw
 		}
-	}
-	return b.String()
+		return fmt.Sprintf("<U+%04X>", c)
+	})
 }
 
 // quoted is s for a message: in quotes, visible, and short.
@@ -226,5 +225,5 @@ func quoted(s string) string {
 	if r := []rune(s); len(r) > 100 {
 		s = string(r[:100]) + "…"
 	}
-	return strconv.Quote(s)
+	return invisible.Quote(s)
 }

@@ -27,7 +27,7 @@ var cautions = []caution{
 	{note: tool.Unread, rule: "unread", why: "the file is there and was never read in this session: read it first, then write"},
 	{note: tool.PartRead, rule: "unread", why: "only a part of the file was read in this session: read all of it first, then write; or use edit_file"},
 	{note: tool.Stale, rule: "stale", why: "the file changed since you read it: read it again, then write"},
-	{note: tool.Hidden, rule: "hidden characters", why: "the text has control or bidirectional characters: a person must confirm it, and nobody can be asked here", flagged: true},
+	{note: tool.Hidden, rule: "hidden characters", why: "the text or the name has characters that are not seen: a person must confirm it, and nobody can be asked here", flagged: true},
 }
 
 // caution returns the first caution that the request gives reason for, by its

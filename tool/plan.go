@@ -71,7 +71,7 @@ const (
 	Executable Note = "executable"  // somebody may execute it
 	HardLink   Note = "hard_link"   // it has other names, maybe outside the workspace
 	Merged     Note = "merged"      // the content is merged with somebody else's change
-	Hidden     Note = "hidden"      // the new text has control or bidirectional characters
+	Hidden     Note = "hidden"      // the new text or the name has characters that are not seen
 	ReadOnly   Note = "read_only"   // the file's mode forbids writing
 	Attributes Note = "attributes"  // owner or attributes cannot be kept
 	Reencoded  Note = "reencoded"   // the whole file is written in another encoding

@@ -1,11 +1,6 @@
 package tui
 
-import (
-	"strings"
-	"testing"
-	"unicode"
-	"unicode/utf8"
-)
+import "testing"
 
 func angle(s string) string { return "<" + s + ">" }
 
@@ -30,22 +25,4 @@ func TestVisible(t *testing.T) {
 			t.Errorf("%q: %s, want %s", test.in, got, test.want)
 		}
 	}
-}
-
-func FuzzVisible(f *testing.F) {
-	f.Add("a\x1b[0m\u202e\xff")
-	f.Fuzz(func(t *testing.T, s string) {
-		out := visible(s, angle)
-		if !utf8.ValidString(out) {
-			t.Fatalf("%q: not UTF-8", out)
-		}
-		for _, r := range out {
-			if r != '\t' && !unicode.IsPrint(r) {
-				t.Fatalf("%q shows %q", s, r)
-			}
-		}
-		if !strings.ContainsAny(out, "<") && out != s {
-			t.Fatalf("%q became %q", s, out)
-		}
-	})
 }

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"strconv"
 	"syscall"
 
 	"github.com/stet-dev/stet/internal/atomicfile"
+	"github.com/stet-dev/stet/internal/invisible"
 )
 
 // What can be wrong with a file. Every error that a model can act on wraps one
@@ -57,7 +57,7 @@ func Quote(name string) string {
 	if name == "" {
 		return `""`
 	}
-	q := strconv.Quote(name)
+	q := invisible.Quote(name)
 	if q == `"`+name+`"` {
 		return name
 	}

@@ -44,8 +44,8 @@ var table = []row{
 	{"llm/*", 2, []string{"llm", "llm/endpoint", "internal/sse", "internal/rawjson"}, "a codec turns bodies into the words and patches them; a client asks over llm/endpoint"},
 	{"approval", 2, []string{"tool", "policy", "record", "internal/budget"}, "plan, decide, ask, apply, and write it down"},
 
-	{"filetools", 3, []string{"tool", "workspace", "freshness", "record", "internal/edit", "internal/diff", "internal/merge3", "internal/rawjson"}, "the tools over the one door; arguments are read from JSON"},
-	{"mcpclient", 3, []string{"tool"}, "the tools of others as tools: what filetools are for files; no front end, so that each of them can have it"},
+	{"filetools", 3, []string{"tool", "workspace", "freshness", "record", "internal/edit", "internal/diff", "internal/merge3", "internal/rawjson", "internal/invisible"}, "the tools over the one door; arguments are read from JSON; what is not seen is noted"},
+	{"mcpclient", 3, []string{"tool", "internal/invisible"}, "the tools of others as tools: what filetools are for files; no front end, so that each of them can have it"},
 	{"history", 3, []string{"llm", "tokens", "dialect"}, "plans over words alone: no disk, no wire"},
 	{"transcript", 3, []string{"llm"}, "recorded sessions become words; what they mean is dialect's"},
 	{"session", 3, []string{"llm", "freshness"}, "events and their fold; a seam without drivers"},
@@ -58,9 +58,9 @@ var table = []row{
 	{"proxy", 5, []string{"llm", "llm/*", "history", "tokens", "prices", "record", "internal/sameorigin", "internal/budget"}, "no other front end, no driver: cmd hands it a store"},
 	{"gateway/*", 5, []string{"gateway", "gateway/wire"}, "a bus carries frames"},
 	{"gateway", 5, []string{"tool", "approval", "record", "gateway/wire", "internal/sameorigin", "internal/budget"}, "front ends do not import each other; whose page asks is looked at in one place"},
-	{"mcpserver", 5, []string{"tool", "approval", "internal/rawjson", "internal/sameorigin", "internal/budget"}, "the tools over MCP; a plain call is found in its line, whose page asks is looked at in one place"},
-	{"acp", 5, []string{"agent", "approval", "tool", "llm", "session", "mcpclient", "internal/diff"}, "the agent over ACP; what it says, its calls and what is stored are told in the protocol's words, and unsaved text as a diff; a session names MCP servers"},
-	{"tui", 5, []string{"agent", "approval", "session", "llm"}, "chat and dialogs on a terminal; what is said is llm's"},
+	{"mcpserver", 5, []string{"tool", "approval", "internal/invisible", "internal/rawjson", "internal/sameorigin", "internal/budget"}, "the tools over MCP; a plain call is found in its line, whose page asks is looked at in one place"},
+	{"acp", 5, []string{"agent", "approval", "tool", "llm", "session", "mcpclient", "internal/diff", "internal/invisible"}, "the agent over ACP; what it says, its calls and what is stored are told in the protocol's words, and unsaved text as a diff; a session names MCP servers"},
+	{"tui", 5, []string{"agent", "approval", "session", "llm", "internal/invisible"}, "chat and dialogs on a terminal; what is said is llm's; what is not seen is an escape"},
 	{"web", 5, []string{"approval", "session", "record", "llm", "internal/sameorigin", "internal/budget"}, "the embedded UI; the messages of a session are llm's, and whose page asks is looked at in one place"},
 	{"web/*", 5, nil, "the page without a browser, for tests: it knows of the server what stands in the protocol alone"},
 

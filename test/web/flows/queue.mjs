@@ -374,7 +374,7 @@ export async function hostile({ house, enter, assert }) {
   for (const raw of ['\u202e', '\u2066', '\u001b', '\u0007', '\u200b']) assert.ok(!all.includes(raw), `${JSON.stringify(raw)} is in the page`)
   assert.equal(await page.evaluate(() => window.owned), undefined)
   assert.equal(await page.locator('main img, main b b, main i').count(), 0)
-  await page.locator('.warning', { hasText: 'control or bidirectional' }).waitFor()
+  await page.locator('.warning', { hasText: 'characters that are not seen' }).waitFor()
   await page.goto(`${house.base}/#/audit`)
   assert.ok(!(await page.title()).includes('\u202e'))
 }

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import table from './invisible.json'
 import { bytes, change, left, short } from './format'
 import { suggested } from './pattern'
 import { hash, keyOf, mac } from './proof'
@@ -17,6 +18,15 @@ test('what does not print is an escape', () => {
     { text: 'b', escape: false },
   ])
   expect(visible('')).toEqual([])
+})
+
+test('what does not print is what the server says', () => {
+  for (const [text, shown] of table.shown as [string, string][]) expect(plain(text)).toBe(shown)
+  for (const [first, last] of table.hidden as [number, number][]) {
+    for (let c = first; c <= last; c++) {
+      if (c !== 9) expect(plain('x' + String.fromCodePoint(c)), c.toString(16)).toContain('\\')
+    }
+  }
 })
 
 test('events are read however they are cut', () => {

@@ -1,0 +1,161 @@
+// Package invisible knows which characters a person does not see, or sees
+// elsewhere than they are. Screens show them as escapes, and a write of one is
+// asked for: both go by this one table.
+//
+// The table is made of Unicode's own properties:
+//
+//   - Hidden is what has no glyph: control and format characters (General_Category
+//     Cc, Cf, Zl, Zp; bidirectional controls and tags are among Cf), all that has
+//     the property Default_Ignorable_Code_Point (fillers, joiners, variation
+//     selectors), and the few letters and symbols whose glyph is blank.
+//   - Blank is what takes room without saying what it is: spaces other than the
+//     space itself (Zs), private characters (Co) and unassigned ones (Cn).
+//   - All other characters are Plain.
+//
+// A hidden character is taken for plain where a script or an emoji needs it and
+// where it can say nothing else: see Replace.
+package invisible
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// kind is how a character shows.
+type kind uint8
+
+const (
+	plain kind = iota
+	blank
+	hidden
+)
+
+// empty are characters that count as letters, marks or symbols, and whose glyph
+// is empty, beside those that are Default_Ignorable_Code_Point.
+var empty = &unicode.RangeTable{
+	R16: []unicode.Range16{{Lo: 0x2800, Hi: 0x2800, Stride: 1}}, // braille pattern blank
+	R32: []unicode.Range32{
+		{Lo: 0x16fe4, Hi: 0x16fe4, Stride: 1}, // Khitan small script filler
+		{Lo: 0x1d159, Hi: 0x1d159, Stride: 1}, // musical symbol null notehead
+	},
+}
+
+// Plain reports whether a character that stands by itself shows what it is.
+func Plain(r rune) bool { return of(r) == plain }
+
+// of returns the kind of a character that stands by itself. Tabs and line ends
+// are hidden.
+func of(r rune) kind {
+	switch {
+	case r >= ' ' && r <= '~':
+		return plain
+	case unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector, empty):
+		return hidden
+	case !unicode.IsPrint(r):
+		return blank
+	}
+	return plain
+}
+
+// Has reports whether a text hides something from who reads it. Tabs, form feeds
+// and line ends do not; what is not UTF-8 does.
+func Has(text string) bool {
+	found := false
+	walk(text, func(at int, raw string, k kind) {
+		switch raw {
+		case "\t", "\n", "\f":
+			return
+		case "\r":
+			if strings.HasPrefix(text[at+1:], "\n") {
+				return
+			}
+		}
+		found = found || k == hidden
+	})
+	return found
+}
+
+// HasName reports whether a name hides something: tabs and line ends do too.
+func HasName(name string) bool {
+	found := false
+	walk(name, func(_ int, _ string, k kind) { found = found || k == hidden })
+	return found
+}
+
+// Replace returns s with all that is not Plain replaced by what f makes of it:
+// raw is one character, or one byte that is not UTF-8. Left as
+// they are, because a reader sees what they do, are
+//
+//   - one variation selector 15 or 16 after an emoji or a symbol, or in a keycap,
+//   - a zero-width joiner between two emoji,
+//   - a zero-width joiner or non-joiner between two letters or marks of a script
+//     that is written with them.
+func Replace(s string, f func(raw string) string) string {
+	var b strings.Builder
+	done := 0
+	walk(s, func(at int, raw string, _ kind) {
+		b.WriteString(s[done:at])
+		b.WriteString(f(raw))
+		done = at + len(raw)
+	})
+	if done == 0 {
+		return s
+	}
+	b.WriteString(s[done:])
+	return b.String()
+}
+
+// Escape returns s on one line, with all that is not Plain as an escape; tabs
+// stay. What it returns cannot speak to a terminal. mark is put around each
+// escape; nil: nothing is.
+func Escape(s string, mark func(string) string) string {
+	return Replace(s, func(raw string) string {
+		switch {
+		case raw == "\t":
+			return raw
+		case mark == nil:
+			return escape(raw)
+		}
+		return mark(escape(raw))
+	})
+}
+
+// Quote is strconv.Quote, which leaves no character that is not Plain.
+func Quote(s string) string { return Escape(strconv.Quote(s), nil) }
+
+func escape(raw string) string {
+	r, n := utf8.DecodeRuneInString(raw)
+	switch {
+	case r == utf8.RuneError && n == 1, r < 0x80 && r != '\r' && r != '\n':
+		return fmt.Sprintf(`\x%02x`, raw[0])
+	case r == '\r':
+		return `\r`
+	case r == '\n':
+		return `\n`
+	case r < 0x10000:
+		return fmt.Sprintf(`\u%04x`, r)
+	}
+	return fmt.Sprintf(`\U%08x`, r)
+}
+
+// walk calls f for each character of s that is not Plain where it stands.
+func walk(s string, f func(at int, raw string, k kind)) {
+	for at := 0; at < len(s); {
+		if c := s[at]; c >= ' ' && c <= '~' {
+			at++
+			continue
+		}
+		r, n := utf8.DecodeRuneInString(s[at:])
+		k := of(r)
+		if r == utf8.RuneError && n == 1 {
+			k = hidden
+		}
+		if k != plain && !needed(s[:at], r, s[at+n:]) {
+			f(at, s[at:at+n], k)
+		}
+		at += n
+	}
+}
