@@ -128,7 +128,7 @@ func (f *Fold) decided(fa *fact, own []stub) {
 		for j := range r.sections {
 			if s := &r.sections[j]; numbered(*s) {
 				l := f.ledger.file(r.key)
-				l.asked(spanOf(s))
+				l.asked(spanOf(s), fa.call)
 				for _, c := range chunks(s) {
 					l.show(f.bearer(fa), c.first, c.lines)
 				}
@@ -144,7 +144,7 @@ func (f *Fold) decided(fa *fact, own []stub) {
 			l := f.ledger.file(k)
 			c := behind(fa.text[s.behind:], s.last)
 			l.show(f.bearer(fa), c.first, c.lines)
-			l.shorten(shortened{span: span{s.first, s.last}})
+			l.shorten(shortened{span: span{s.first, s.last}, message: fa.message})
 		}
 	}
 }
@@ -201,8 +201,7 @@ func (f *Fold) admitSection(fa *fact, r *read, s *dialect.Section) (cut, bool) {
 		return cut{}, false
 	}
 	l := f.ledger.file(r.key)
-	_, again := l.asked(spanOf(s))
-	if !again && !fa.fixed {
+	if again := l.asked(spanOf(s), fa.call); !again && !fa.fixed {
 		runs := l.match(s.First, s.Lines, f.reach(fa, s.Stripped))
 		if c, ok := f.repeat(fa, r, s, l, runs); ok {
 			return c, true
@@ -226,7 +225,7 @@ func (f *Fold) repeat(fa *fact, r *read, s *dialect.Section, l *file, runs []run
 	if 2*len(line) > s.End-s.Start {
 		return cut{}, false
 	}
-	l.shorten(shortened{span: spanOf(s), text: fa.text[s.Start:s.End]})
+	l.shorten(shortened{span: spanOf(s), text: fa.text[s.Start:s.End], message: fa.message})
 	return cut{section: s, text: line, path: r.path}, true
 }
 

@@ -24,21 +24,42 @@ func (c *conv) add(role llm.Role, parts ...llm.Part) {
 
 func (c *conv) user(text string) { c.add(llm.User, llm.Part{Text: text}) }
 
+// request is a call and its result.
+type request struct {
+	name   string
+	args   any // a string is taken as it is
+	result string
+}
+
 // call adds a call and its result, and returns the index of the result.
 func (c *conv) call(name string, args any, result string, failed ...bool) int {
-	c.n++
-	id := fmt.Sprintf("call_%d", c.n)
-	raw, ok := args.(string)
-	if !ok {
-		b, _ := json.Marshal(args)
-		raw = string(b)
+	at := c.batch(request{name, args, result})
+	c.messages[at].Parts[0].IsError = len(failed) > 0
+	return at
+}
+
+// batch adds calls that one message makes, and a message for each result. It
+// returns the index of the first result.
+func (c *conv) batch(requests ...request) int {
+	var calls []llm.Part
+	for _, r := range requests {
+		c.n++
+		raw, ok := r.args.(string)
+		if !ok {
+			b, _ := json.Marshal(r.args)
+			raw = string(b)
+		}
+		calls = append(calls, llm.Part{Kind: llm.ToolCall, CallID: fmt.Sprintf("call_%d", c.n), Name: r.name, Args: raw})
 	}
-	c.add(llm.Assistant, llm.Part{Kind: llm.ToolCall, CallID: id, Name: name, Args: raw})
+	c.add(llm.Assistant, calls...)
 	if !c.clock.IsZero() {
 		c.clock = c.clock.Add(5 * time.Minute)
 	}
-	c.add(llm.Tool, llm.Part{Kind: llm.ToolResult, CallID: id, Text: result, IsError: len(failed) > 0})
-	return len(c.messages) - 1
+	first := len(c.messages)
+	for i, r := range requests {
+		c.add(llm.Tool, llm.Part{Kind: llm.ToolResult, CallID: calls[i].CallID, Text: r.result})
+	}
+	return first
 }
 
 // read adds a successful read of lines a to b of a file of total lines.

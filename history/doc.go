@@ -72,5 +72,7 @@
 // The engine recognises the first four forms when it meets them again (a planned
 // request, a resumed session of another stet): the lines count as shortened,
 // and asking for them again gives them in full. A change of the file between
-// makes it another question, which may be answered with one line again.
+// makes it another question, which may be answered with one line again. A call asks
+// again only if the model had seen the line: equal calls of one message are answered
+// with the text once, and with lines that point up at it.
 package history

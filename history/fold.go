@@ -190,11 +190,12 @@ func (f *Fold) called(c call) {
 	}
 }
 
-// answered returns the call that a result of this id answers.
+// answered returns the call that a result of this id answers. One that is not
+// known was made just before.
 func (f *Fold) answered(id string) (*call, bool) {
 	cs := f.calls[id]
 	if cs == nil {
-		return &call{id: id}, false
+		return &call{id: id, at: place{message: f.n}}, false
 	}
 	c := cs.open[0]
 	if len(cs.open) > 1 {

@@ -16,7 +16,24 @@ import (
 var forms = map[string]string{"filesystem-read": "%d→%s", "Read": "%6d\t%s", "read": "%d: %s", "exec_command": "", "mcp__stet__Read": "%6d | %s"}
 
 // look reads a file in the manner of one of several agents.
-func (w *world) look(t *rapid.T, name string) {
+func (w *world) look(t *rapid.T, name string) { w.lookAll(t, name) }
+
+// lookAll reads files with calls that one message makes.
+func (w *world) lookAll(t *rapid.T, names ...string) {
+	var seen []exposure
+	var requests []request
+	for _, name := range names {
+		x, r := w.sight(t, name)
+		seen, requests = append(seen, x), append(requests, r)
+	}
+	first := w.batch(requests...)
+	for i, x := range seen {
+		w.truth[first+i], w.asked[first+i] = []exposure{x}, first-1
+	}
+}
+
+// sight is what a read of a file shows, in the manner of one of several agents.
+func (w *world) sight(t *rapid.T, name string) (exposure, request) {
 	x, text := w.expose(t, name)
 	last := x.first + len(x.lines) - 1
 	args := map[string]any{"filePath": name, "startLine": x.first, "endLine": last}
@@ -48,8 +65,7 @@ func (w *world) look(t *rapid.T, name string) {
 		text = "Wall time: 0.1 seconds\nProcess exited with code 0\nOutput:\n" + rows.String()
 	}
 	x.form = form
-	at := w.call(form, args, text)
-	w.truth[at] = []exposure{x}
+	return x, request{form, args, text}
 }
 
 // visible reports whether the result still has line k of what it showed.

@@ -24,9 +24,14 @@ type ledger struct {
 
 // answer is how the last output of a command was sent.
 type answer struct {
-	short  bool // lines that stand above already were left out of it
-	normal bool // in its normal form
+	short   bool // lines that stand above already were left out of it
+	normal  bool // in its normal form
+	message int  // of the result
 }
+
+// seen reports whether the model had the answer when it made a call: calls of one
+// message are made before any of them is answered.
+func (a answer) seen(c *call) bool { return a.message < c.at.message }
 
 // newLedger returns an empty ledger.
 func newLedger() ledger {
@@ -106,8 +111,9 @@ func spanOf(s *dialect.Section) span { return span{s.First, s.First + len(s.Line
 // left.
 type shortened struct {
 	span
-	text string // of the section it was of; "" where that is not known
-	gone bool   // it has left, and may stand nowhere
+	text    string // of the section it was of; "" where that is not known
+	gone    bool   // it has left, and may stand nowhere
+	message int    // of the result
 }
 
 func (l *ledger) file(key string) *file {
@@ -168,20 +174,17 @@ func (f *file) news(row string, s *dialect.Section) bool {
 // shorten notes that a read of these lines was answered with one line.
 func (f *file) shorten(s shortened) { f.shortened = append(f.shortened, s) }
 
-// asked takes out the ranges answered with one line that meet s, since they
-// are asked for again: the answer is the full text. It returns the newest of
-// them, and whether there was one.
-func (f *file) asked(s span) (shortened, bool) {
-	var met shortened
+// asked takes out the ranges answered with one line that meet s, since the call
+// asks for them again: the answer is the full text. It reports whether there was
+// one. What the call's own message was answered is none: the model had not seen it.
+func (f *file) asked(s span, c *call) bool {
 	kept := f.shortened[:0]
 	for _, t := range f.shortened {
-		if t.meets(s) {
-			met = t
-		} else {
+		if !t.meets(s) || t.message >= c.at.message {
 			kept = append(kept, t)
 		}
 	}
 	again := len(kept) < len(f.shortened)
 	f.shortened = kept
-	return met, again
+	return again
 }

@@ -12,15 +12,15 @@ const outputName = "output"
 // admitOutput decides on what a command, a search, another agent or the like
 // printed: it is brought to its normal form, where it shows no file, and lines
 // that stand above already give way to one line. A command that is run again
-// after such an answer, with no change to a file between, is answered in full,
-// byte for byte. What failed stays as it is.
+// after the model saw such an answer, with no change to a file between, is answered
+// in full, byte for byte. What failed stays as it is.
 func (f *Fold) admitOutput(fa *fact) {
 	a := &fa.call.action
 	l := f.ledger.file(outputs)
 	l.show(f.writer(fa), 1, linesIn(said(a)))
 	was := f.ledger.last[a.Command]
 	if len(fa.stubs()) > 0 { // what was decided once is not decided again
-		f.ledger.last[a.Command] = answer{short: true, normal: true}
+		f.ledger.last[a.Command] = answer{true, true, fa.message}
 		for _, c := range chunks(&dialect.Section{First: 1, Lines: linesIn(fa.text)}) {
 			l.show(f.bearer(fa), c.first, c.lines)
 		}
@@ -28,11 +28,11 @@ func (f *Fold) admitOutput(fa *fact) {
 		return
 	}
 	text, stays := fa.text, fa.fixed || fa.result.Failed
-	again := was.short || was.normal && text != fa.normal
+	again := was.seen(fa.call) && (was.short || was.normal && text != fa.normal)
 	if !again && !stays {
 		text = fa.normal
 	}
-	f.ledger.last[a.Command] = answer{normal: text == fa.normal}
+	f.ledger.last[a.Command] = answer{false, text == fa.normal, fa.message}
 	s := &dialect.Section{End: len(text), First: 1, Lines: linesIn(text)}
 	if len(s.Lines) == 0 {
 		return
@@ -45,7 +45,7 @@ func (f *Fold) admitOutput(fa *fact) {
 		}
 	}
 	if len(gone) > 0 {
-		f.ledger.last[a.Command] = answer{short: true, normal: true}
+		f.ledger.last[a.Command] = answer{true, true, fa.message}
 	}
 	l.stay(f.bearer(fa), s, gone)
 	f.diffs(fa, sent)

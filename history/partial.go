@@ -62,7 +62,7 @@ func (f *Fold) partial(fa *fact, r *read, s *dialect.Section, l *file, runs []ru
 	l.stay(f.bearer(fa), s, gone)
 	l.tell(fa.call.action.Row, s)
 	for _, g := range gone {
-		l.shorten(shortened{span: span{s.First + g.first, s.First + g.last - 1}, text: fa.text[s.Start:s.End]})
+		l.shorten(shortened{span: span{s.First + g.first, s.First + g.last - 1}, text: fa.text[s.Start:s.End], message: fa.message})
 	}
 	return cut{section: s, text: text, path: r.path, part: true}, true
 }

@@ -18,6 +18,7 @@ type world struct {
 	edits   int
 	truth   map[int][]exposure // by message
 	written map[int]exposure   // by message of the call: the new text of an edit or a write
+	asked   map[int]int        // by message of a result: that of its call, where it is not the one before
 	needs   []need
 }
 
@@ -39,7 +40,7 @@ type need struct {
 }
 
 func drawWorld(t *rapid.T) *world {
-	w := &world{files: make(map[string][]string), truth: make(map[int][]exposure), written: make(map[int]exposure)}
+	w := &world{files: make(map[string][]string), truth: make(map[int][]exposure), written: make(map[int]exposure), asked: make(map[int]int)}
 	if rapid.Bool().Draw(t, "times") {
 		w.clock = noon
 	}
@@ -51,7 +52,7 @@ func drawWorld(t *rapid.T) *world {
 	w.user("go on")
 	for range rapid.IntRange(1, 25).Draw(t, "steps") {
 		name := rapid.SampledFrom([]string{"a.go", "b.go"}).Draw(t, "file")
-		switch rapid.IntRange(0, 11).Draw(t, "step") {
+		switch rapid.IntRange(0, 12).Draw(t, "step") {
 		case 0, 1:
 			w.edit(t, name)
 		case 2:
@@ -59,11 +60,13 @@ func drawWorld(t *rapid.T) *world {
 		case 3:
 			w.run(t)
 		case 4:
-			w.batch(t)
+			w.several(t)
 		case 5:
 			w.user("and now?")
 		case 6:
 			w.write(t, name)
+		case 7:
+			w.lookAll(t, name, name, rapid.SampledFrom([]string{"a.go", "b.go"}).Draw(t, "third"))
 		default:
 			w.look(t, name)
 		}
@@ -118,7 +121,8 @@ func (w *world) expose(t *rapid.T, name string) (exposure, string) {
 	return exposure{path: name, first: first, lines: append([]string(nil), lines[first-1:last]...)}, b.String()
 }
 
-func (w *world) batch(t *rapid.T) {
+// several reads both files with one call.
+func (w *world) several(t *rapid.T) {
 	x, a := w.expose(t, "a.go")
 	y, b := w.expose(t, "b.go")
 	at := w.call("filesystem-read", map[string]any{"filePath": []string{"a.go", "b.go"}}, a+"\n\n"+b)
@@ -226,6 +230,14 @@ func TestInvariantsLossless(t *testing.T) {
 	})
 }
 
+// callOf returns the message of the call that the result in message i answers.
+func (w *world) callOf(i int) int {
+	if at, ok := w.asked[i]; ok {
+		return at
+	}
+	return i - 1
+}
+
 func shownWhole(m llm.Message, x exposure) bool {
 	for k := range x.lines {
 		if !visible(m, x, k) {
@@ -255,9 +267,10 @@ func checkShape(t *rapid.T, in, out []llm.Message) {
 
 // checkInsisting: of two reads of one file, with no change of it between, of
 // which the first was shortened and the second meets the lines left out, with
-// none between that does, the second is in full.
+// none between that does, the second is in full. It must have been made after the
+// first was answered.
 func checkInsisting(t *rapid.T, w *world, out []llm.Message) {
-	short := make(map[string]map[int]bool)
+	short := make(map[string]map[int]int) // by file and line: the message of the result
 	for i := range w.messages {
 		if x, ok := w.written[i]; ok {
 			delete(short, x.path)
@@ -268,7 +281,8 @@ func checkInsisting(t *rapid.T, w *world, out []llm.Message) {
 		for _, x := range w.truth[i] {
 			meets := false
 			for k := range x.lines {
-				meets = meets || short[x.path][x.first+k]
+				at, left := short[x.path][x.first+k]
+				meets = meets || left && at < w.callOf(i)
 			}
 			if meets && !shownWhole(out[i], x) {
 				t.Fatalf("message %d: lines of %s asked again were not answered in full", i, x.path)
@@ -279,9 +293,9 @@ func checkInsisting(t *rapid.T, w *world, out []llm.Message) {
 			for k := range x.lines {
 				if !visible(out[i], x, k) {
 					if short[x.path] == nil {
-						short[x.path] = make(map[int]bool)
+						short[x.path] = make(map[int]int)
 					}
-					short[x.path][x.first+k] = true
+					short[x.path][x.first+k] = i
 				}
 			}
 		}

@@ -67,13 +67,13 @@ func (fa *fact) meets(key string, lines span) bool {
 func (f *Fold) owe(fa *fact) {
 	if a := &fa.call.action; a.Op == dialect.Write && len(a.Targets) == 1 {
 		if k := f.keys.key(a.Targets[0].Path); k != "" {
-			f.ledger.file(k).shorten(shortened{span: f.asks(fa, k), text: a.Content, gone: true})
+			f.ledger.file(k).shorten(shortened{span: f.asks(fa, k), text: a.Content, gone: true, message: fa.message})
 		}
 	}
 	for i := range fa.reads {
 		r := &fa.reads[i]
 		l := f.ledger.file(r.key)
-		o := shortened{span: f.asks(fa, r.key), text: fa.text, gone: true}
+		o := shortened{span: f.asks(fa, r.key), text: fa.text, gone: true, message: fa.message}
 		if len(r.sections) == 0 {
 			l.shorten(o)
 		}
@@ -90,7 +90,7 @@ func (f *Fold) owe(fa *fact) {
 func (f *Fold) oweAsked(fa *fact) {
 	for _, t := range fa.call.action.Targets {
 		if k := f.keys.key(t.Path); k != "" {
-			f.ledger.file(k).shorten(shortened{span: f.asks(fa, k), gone: true})
+			f.ledger.file(k).shorten(shortened{span: f.asks(fa, k), gone: true, message: fa.message})
 		}
 	}
 }

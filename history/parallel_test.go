@@ -1,0 +1,82 @@
+package history
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stet-dev/stet/llm"
+)
+
+// Equal calls of one message: the text stands once, and each line points up at it.
+// None of them was asked again, since the model had seen no answer to the others.
+func TestEqualCallsOfOneMessage(t *testing.T) {
+	read := request{"filesystem-read", `{"filePath":"src/a.ts"}`, shown("src/a.ts", 1, 60, 60)}
+	run := request{"terminal-execute", `{"command":"make"}`, long("out", 900)}
+	tests := []struct {
+		name  string
+		calls []int // how many equal ones each message makes
+		want  []int // of all calls in order: the number of the call that has the text
+	}{
+		{"first", []int{3}, []int{1, 1, 1}},
+		{"after one", []int{1, 3}, []int{1, 1, 1, 1}},
+		{"asked again", []int{1, 1, 3}, []int{1, 1, 3, 3, 3}},
+		{"one more", []int{3, 1, 2}, []int{1, 1, 1, 4, 4, 4}},
+	}
+	for name, r := range map[string]request{"read": read, "run": run} {
+		for _, tt := range tests {
+			t.Run(name+" "+tt.name, func(t *testing.T) {
+				var c conv
+				for _, n := range tt.calls {
+					var same []request
+					for range n {
+						same = append(same, r)
+					}
+					c.batch(same...)
+				}
+				for shape, messages := range map[string][]llm.Message{"a message each": c.messages, "one message": joined(c.messages)} {
+					out, _ := sent(t, lossless(t), messages)
+					if got := bearers(out); fmt.Sprint(got) != fmt.Sprint(tt.want) {
+						t.Errorf("%s: the texts stand in %v, want %v", shape, got, tt.want)
+					}
+					if again := lossless(t).Plan(out); len(again.Edits) > 0 {
+						t.Errorf("%s: planned again, message %d becomes %q", shape, again.Edits[0].Message, again.Edits[0].Text)
+					}
+				}
+			})
+		}
+	}
+}
+
+// joined has the results that follow each other in one message, as some providers
+// want them.
+func joined(messages []llm.Message) []llm.Message {
+	var out []llm.Message
+	for _, m := range messages {
+		if n := len(out) - 1; n >= 0 && m.Role == llm.Tool && out[n].Role == llm.Tool {
+			out[n].Parts = append(out[n].Parts[:len(out[n].Parts):len(out[n].Parts)], m.Parts...)
+		} else {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// bearers returns for each result in order the number of the call that its line
+// points to, or its own where it is no line.
+func bearers(messages []llm.Message) []int {
+	var out []int
+	for _, m := range messages {
+		for _, p := range m.Parts {
+			if p.Kind != llm.ToolResult {
+				continue
+			}
+			n := len(out) + 1
+			if _, behind, ok := strings.Cut(p.Text, " by call_"); ok && strings.HasPrefix(p.Text, mark) {
+				fmt.Sscan(strings.TrimRight(behind[:2], " .]("), &n)
+			}
+			out = append(out, n)
+		}
+	}
+	return out
+}
