@@ -16,11 +16,11 @@ const inOne = 4 << 20
 func (a *Agent) submit(ctx context.Context, f *wire.ToolCall, p *pending, parts bool) error {
 	link := a.session.link
 	if !parts || len(f.Arguments) <= inOne && link.fits(f.Arguments) {
-		return link.send(f)
+		return link.sendLater(ctx, f)
 	}
 	rest, content, ok := wire.CutContent(f.Arguments)
 	if !ok {
-		return link.send(f)
+		return link.sendLater(ctx, f)
 	}
 	f.Arguments, f.PartsFollow = rest, true
 	if err := link.send(f); err != nil {

@@ -139,6 +139,9 @@ func (s *session) connect(ctx context.Context) (connected bool, err error) {
 	stop := context.AfterFunc(ctx, func() { c.close(websocket.StatusNormalClosure, "bye") })
 	defer stop()
 	h := s.hello
+	if s.link.out.failed() != nil {
+		s.resume = "" // frames are lost: the session cannot go on
+	}
 	if h.Resume = s.resume; s.resume != "" {
 		h.Received = s.link.out.count()
 	}
@@ -170,6 +173,7 @@ func (s *session) greet(c conn, h *wire.Hello) (*wire.Hello, error) {
 	}
 	if reply.Resumed {
 		if err := s.link.out.rewind(reply.Received); err != nil {
+			s.resume = ""
 			return nil, err
 		}
 	} else {

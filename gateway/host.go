@@ -240,14 +240,29 @@ func (h *Host) begin(f *wire.ToolCall) {
 	})
 }
 
+// maxPrompt is how large a result may be, in bytes, that does not wait for those
+// before it. Those of writes are no larger: what was done is told in any case.
+const maxPrompt = 64 << 10
+
 // result says what the call came to.
 func (t *task) result(ctx context.Context, r *wire.ToolResult) {
 	link := t.host.session.link
-	err := link.send(r)
+	send := func(r *wire.ToolResult) error {
+		if len(r.Result) <= maxPrompt {
+			return link.send(r)
+		}
+		return link.sendLater(ctx, r)
+	}
+	err := send(r)
 	if errors.Is(err, errLarge) {
 		if r, err = t.inParts(ctx, r); err == nil {
-			err = link.send(r)
+			err = send(r)
 		}
+	}
+	if err != nil && ctx.Err() != nil { // it waited, and its caller wants it no more
+		r = failure(tool.Cancelled, "The call was cancelled.")
+		r.CallID = t.id
+		err = link.send(r)
 	}
 	t.host.sent(r, err)
 }

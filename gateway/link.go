@@ -64,15 +64,41 @@ var errLarge = errors.New("the frame is larger than the other side takes")
 
 // send puts a frame on its way. errLarge says that it is not; any other error that
 // the session is over, or will be in a moment.
-func (l *link) send(f wire.Frame) error {
-	b, err := wire.Encode(f)
+func (l *link) send(f wire.Frame) error { return l.sendWith(f, nil) }
+
+// sendWith is send that has gone called when the frame is no longer held here, or
+// was not sent.
+func (l *link) sendWith(f wire.Frame, gone func()) error {
+	b, err := l.encode(f)
+	if err != nil {
+		outgoing{gone: gone}.forget()
+		return err
+	}
+	return l.flush(l.out.put(b, gone, l.inline))
+}
+
+// sendLater is send that waits as long as much is on its way already, or until ctx
+// ends.
+func (l *link) sendLater(ctx context.Context, f wire.Frame) error {
+	b, err := l.encode(f)
 	if err != nil {
 		return err
 	}
-	if limit := l.limit.Load(); limit > 0 && int64(b.Size()) > limit {
-		return errLarge
+	return l.flush(l.out.putLater(ctx, b, l.inline))
+}
+
+func (l *link) encode(f wire.Frame) (wire.Encoded, error) {
+	b, err := wire.Encode(f)
+	if limit := l.limit.Load(); err == nil && limit > 0 && int64(b.Size()) > limit {
+		err = errLarge
 	}
-	if err := l.out.put(b, l.inline); err != nil || !l.inline {
+	return b, err
+}
+
+// flush writes what was put, unless another goroutine does so. err is that of the
+// put.
+func (l *link) flush(err error) error {
+	if err != nil || !l.inline {
 		return err
 	}
 	if o := l.now.Load(); o == nil || o.drain(l.out) != nil {

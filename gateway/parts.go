@@ -163,7 +163,7 @@ func (l *link) sendParts(ctx context.Context, call, content string, w *window) e
 		}
 		n := min(size, len(content))
 		last := n == len(content)
-		if err := l.send(&wire.Part{CallID: call, Seq: seq, Data: []byte(content[:n]), Last: last}); err != nil || last {
+		if err := l.sendLater(ctx, &wire.Part{CallID: call, Seq: seq, Data: []byte(content[:n]), Last: last}); err != nil || last {
 			return err
 		}
 		content = content[n:]

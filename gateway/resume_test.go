@@ -321,7 +321,7 @@ func TestOutbox(t *testing.T) {
 	o.reset(true)
 	put := func(s string) {
 		t.Helper()
-		if err := o.put(wire.Encoded{Head: []byte(s)}, false); err != nil {
+		if err := o.put(wire.Encoded{Head: []byte(s)}, nil, false); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -353,12 +353,83 @@ func TestOutbox(t *testing.T) {
 		t.Error("it is not empty")
 	}
 	put(strings.Repeat("x", 990))
-	if err := o.put(wire.Encoded{Head: make([]byte, 100)}, false); !errors.Is(err, ErrSlow) {
+	if err := o.put(wire.Encoded{Head: make([]byte, 100)}, nil, false); !errors.Is(err, ErrSlow) {
 		t.Error(err)
 	}
 	if _, _, err := o.take(); !errors.Is(err, ErrSlow) {
 		t.Error(err)
 	}
+	// It has lost frames: the session cannot go on, whatever the other side has.
+	for n := range uint64(8) {
+		if !errors.Is(o.has(n), ErrSlow) || !errors.Is(o.rewind(n), ErrSlow) {
+			t.Errorf("an outbox that was too full goes on where the other side has %d frames", n)
+		}
+	}
+	o.reset(true)
+	put("another session")
+	take("another session")
+}
+
+// Whoever can wait puts no more into an outbox than there is room for, and goes on
+// when the other side has taken some. What a frame holds is let go of once.
+func TestOutboxRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := newOutbox(maxWaiting)
+		o.reset(true)
+		gone := 0
+		put := func() {
+			if err := o.put(wire.Encoded{Head: make([]byte, enough)}, func() { gone++ }, false); err != nil {
+				t.Error(err)
+			}
+		}
+		put()
+		got := make(chan error, 1)
+		wait := func(ctx context.Context) {
+			go func() { got <- o.putLater(ctx, wire.Encoded{Head: []byte("x")}, false) }()
+			synctest.Wait()
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		wait(ctx)
+		cancel()
+		if err := <-got; !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+		wait(t.Context())
+		if len(got) != 0 {
+			t.Error("it did not wait")
+		}
+		if _, _, err := o.take(); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if len(got) != 0 || gone != 0 {
+			t.Error("a frame that may be sent again is forgotten")
+		}
+		if err := o.has(1); err != nil {
+			t.Error(err)
+		}
+		if err := <-got; err != nil || gone != 1 {
+			t.Error(err, gone)
+		}
+		put()
+		o.end(ErrClosed)
+		o.end(ErrClosed)
+		if gone != 2 {
+			t.Error(gone, "were let go of")
+		}
+		wait(t.Context())
+		if err := <-got; !errors.Is(err, ErrClosed) {
+			t.Error(err)
+		}
+		o.reset(false)
+		put()
+		if _, _, err := o.take(); err != nil || gone != 2 {
+			t.Error("it is not written yet", err)
+		}
+		if _, _, err := o.take(); err != nil || gone != 3 {
+			t.Error("it is written", err)
+		}
+	})
 }
 
 // What the people of a gateway decide is written down there, with who it was. The
