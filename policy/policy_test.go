@@ -246,6 +246,13 @@ func TestSuspicion(t *testing.T) {
 		t.Errorf("alarms %q, want %q", alarms, want)
 	}
 	a, alarms = policy.Attempts{}, ""
+	for i := range 5 { // more seconds than a duration holds are any time
+		count(policy.Suspicion{Seconds: 1e18}, tool.InvalidPath, i*1e6)
+	}
+	if alarms != "escapes;" {
+		t.Errorf("alarms %q in a very long time", alarms)
+	}
+	a, alarms = policy.Attempts{}, ""
 	for i := range 20 {
 		count(policy.Suspicion{Escapes: -1, Protected: 2, Seconds: 5}, tool.InvalidPath, i)
 		count(policy.Suspicion{Escapes: -1, Protected: 2, Seconds: 5}, tool.PermissionDenied, 5*i)

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -56,7 +57,8 @@ type Attempts struct{ escapes, protected []time.Time }
 // Count adds a call that failed with code, and says whether that was one too
 // many, and of what. It then begins anew.
 func (a *Attempts) Count(s Suspicion, code tool.Code, now time.Time) (what string, suspicious bool) {
-	within := time.Duration(s.Seconds) * time.Second
+	const most = int(math.MaxInt64 / time.Second)
+	within := time.Duration(min(s.Seconds, most)) * time.Second
 	if s.Seconds <= 0 {
 		within = time.Minute
 	}
