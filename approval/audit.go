@@ -93,7 +93,7 @@ func files(p *tool.Plan) []tool.File {
 	if len(p.Files) > 0 {
 		return p.Files
 	}
-	return []tool.File{{Path: p.Path, Before: p.Before, After: p.After, Size: p.Size}}
+	return []tool.File{{Path: p.Path, Before: p.Before, After: p.After, Size: p.Size, Dirs: p.Dirs}}
 }
 
 // perFile is an entry for each file of the plan.
@@ -102,6 +102,9 @@ func (r *run) perFile(kind record.Kind, p *tool.Plan) []record.Entry {
 	for _, f := range files(p) {
 		e := r.entry(kind, p)
 		e.Path, e.Before, e.After, e.Bytes = f.Path, f.Before, f.After, f.Size
+		if kind == record.Intent && f.Dirs > 0 {
+			e.Flags = append(e.Flags, record.NewDirs(f.Dirs))
+		}
 		out = append(out, e)
 	}
 	return out

@@ -284,7 +284,7 @@ func (r *run) question(p *tool.Plan, d policy.Decision, asks int) Question {
 		Why: d.Rule, Grantable: d.Grantable, Relay: d.Relay, Again: asks, Seal: seal(p),
 	}
 	for _, f := range p.Files {
-		q.Files = append(q.Files, File(f))
+		q.Files = append(q.Files, File{Path: f.Path, Before: f.Before, After: f.After, Size: f.Size})
 	}
 	return q
 }

@@ -74,7 +74,7 @@ func (q *request) plan(ctx context.Context, tg target, now *content, d draft) (*
 	}
 	p := &tool.Plan{
 		Call: q.call, Path: tg.name, Before: string(now.version), After: string(after),
-		Size: int64(len(data)), Content: []byte(text),
+		Size: int64(len(data)), Content: []byte(text), Dirs: tg.dirs,
 	}
 	var added []diff.Line
 	if now.unreadable == nil {
@@ -256,7 +256,7 @@ func (q *request) apply(ctx context.Context, p *tool.Plan, tg target, data []byt
 	q.ses.encodings[tg.name] = enc
 	q.ses.mu.Unlock()
 	out := writeData{Path: tg.name, Version: id(w.Now), Created: w.Created, Notes: d.tell}
-	out.Write = q.ses.wrote(Write{Tool: q.call.Name, Path: tg.name, Before: w.Was, After: w.Now, Time: began})
+	out.Write = q.ses.wrote(Write{Tool: q.call.Name, Path: tg.name, Before: w.Was, After: w.Now, Dirs: w.Dirs, Time: began})
 	if enc != (workspace.Encoding{}) {
 		out.Encoding = encodingName(enc)
 	}

@@ -1,6 +1,7 @@
 package filetools
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -20,6 +21,8 @@ type restore struct {
 	tg       target
 	from, to *content // to has no version where the file is to be removed
 	undoes   []int
+	dirs     []string // that may go with a file that is removed
+	made     int      // directories that were made for a file that is put back
 }
 
 // planUndoing plans to undo writes; several to one file as one.
@@ -53,7 +56,7 @@ func (q *request) planUndoing(ctx context.Context, writes []Write) (*tool.Plan, 
 // change would be lost.
 func (q *request) restoring(ctx context.Context, name string, ws []Write) (restore, error) {
 	first, last := ws[0], ws[len(ws)-1]
-	tg, err := q.target(name, false)
+	tg, err := q.target(name, first.Before != "")
 	if err != nil {
 		return restore{}, err
 	}
@@ -80,6 +83,7 @@ func (q *request) restoring(ctx context.Context, name string, ws []Write) (resto
 		r.undoes = append(r.undoes, w.Number)
 	}
 	if first.Before == "" {
+		r.dirs = dirsMade(name, append(q.Writes(q.call.Session), ws...))
 		return r, nil
 	}
 	data, err := q.root.Kept(first.Before)
@@ -94,6 +98,24 @@ func (q *request) restoring(ctx context.Context, name string, ws []Write) (resto
 	return r, nil
 }
 
+// dirsMade are the directories above a file that these writes have made.
+func dirsMade(name string, writes []Write) []string {
+	made := map[string]bool{}
+	for _, w := range writes {
+		for dir := path.Dir(w.Path); w.Dirs > 0; w.Dirs-- {
+			made[dir] = true
+			dir = path.Dir(dir)
+		}
+	}
+	var out []string
+	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
+		if made[dir] {
+			out = append(out, dir)
+		}
+	}
+	return out
+}
+
 func (q *request) notOurs(name, format string, a ...any) *failure {
 	return fail(tool.ConcurrentModification, quoted(name)+" was changed by somebody else "+fmt.Sprintf(format, a...))
 }
@@ -103,7 +125,7 @@ func (q *request) undoPlan(writes []Write, todo []restore) *tool.Plan {
 	p := &tool.Plan{Call: q.call}
 	before, after := sha256.New(), sha256.New()
 	for i, r := range todo {
-		f := tool.File{Path: r.tg.name, Before: string(r.from.version), After: string(r.to.version), Size: int64(len(r.to.data))}
+		f := tool.File{Path: r.tg.name, Before: string(r.from.version), After: string(r.to.version), Size: int64(len(r.to.data)), Dirs: r.tg.dirs}
 		p.Files = append(p.Files, f)
 		p.Size += f.Size
 		fmt.Fprintf(before, "%q %s\n", f.Path, f.Before)
@@ -124,7 +146,7 @@ func (q *request) undoPlan(writes []Write, todo []restore) *tool.Plan {
 	}
 	p.Before, p.After = hex.EncodeToString(before.Sum(nil)), hex.EncodeToString(after.Sum(nil))
 	if len(todo) == 1 {
-		p.Before, p.After, p.Files = p.Files[0].Before, p.Files[0].After, nil
+		p.Before, p.After, p.Dirs, p.Files = p.Files[0].Before, p.Files[0].After, p.Files[0].Dirs, nil
 		if todo[0].to.version != "" && todo[0].to.unreadable == nil {
 			p.Content = []byte(todo[0].to.text)
 		}
@@ -169,7 +191,8 @@ func commonDir(a, b string) string {
 // none.
 func (q *request) undo(ctx context.Context, p *tool.Plan, todo []restore) (tool.Result, error) {
 	for i, r := range todo {
-		_, err := q.put(ctx, p, r.tg, r.to, r.from.version)
+		w, err := q.put(ctx, p, r.tg, r.to, r.from.version)
+		todo[i].made = w.Dirs
 		if err == nil {
 			continue
 		}
@@ -190,12 +213,32 @@ func (q *request) undo(ctx context.Context, p *tool.Plan, todo []restore) (tool.
 		}
 		return q.failed(err)
 	}
+	q.removeDirs(todo)
 	return q.undone(todo), nil
+}
+
+// removeDirs removes the directories that were made for files which are removed
+// now. One that is not empty stays: somebody uses it.
+func (q *request) removeDirs(todo []restore) {
+	var dirs []string
+	for _, r := range todo {
+		dirs = append(dirs, r.dirs...)
+	}
+	slices.SortFunc(dirs, func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b)) }) // the deeper one first
+	for _, dir := range slices.Compact(dirs) {
+		p, err := q.root.Path(dir)
+		if err == nil {
+			err = q.root.RemoveDir(p)
+		}
+		if err != nil {
+			q.cfg.Log.Debug("a directory stays after an undo", "dir", dir, "err", err)
+		}
+	}
 }
 
 // put makes the target hold a content, or removes it.
 func (q *request) put(ctx context.Context, p *tool.Plan, tg target, c *content, was workspace.Version) (workspace.Written, error) {
-	o := workspace.WriteOptions{Control: p.Has(tool.Control), Linked: p.Has(tool.HardLink), Executable: p.Has(tool.Executable)}
+	o := workspace.WriteOptions{CreateDirs: true, Control: p.Has(tool.Control), Linked: p.Has(tool.HardLink), Executable: p.Has(tool.Executable)}
 	if c.version == "" {
 		return q.root.Remove(ctx, tg.path, was, o)
 	}
@@ -227,7 +270,7 @@ func (q *request) undone(todo []restore) tool.Result {
 			files = append(files, file{Path: r.tg.name, Version: id(r.to.version), Removed: gone})
 			continue
 		}
-		n := q.ses.wrote(Write{Tool: "undo", Path: r.tg.name, Before: r.from.version, After: r.to.version, Time: q.cfg.Now(), Undoes: r.undoes})
+		n := q.ses.wrote(Write{Tool: "undo", Path: r.tg.name, Before: r.from.version, After: r.to.version, Dirs: r.made, Time: q.cfg.Now(), Undoes: r.undoes})
 		q.ses.markUndone(r.undoes)
 		files = append(files, file{r.tg.name, id(r.to.version), gone, n})
 	}
@@ -237,17 +280,19 @@ func (q *request) undone(todo []restore) tool.Result {
 	return tool.Result{CallID: q.call.ID, Text: text}
 }
 
-// markUndone marks writes as undone, and what they had undone as not.
+// markUndone marks writes as undone, what they had undone as not, and so on.
 func (s *session) markUndone(numbers []int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.mark(numbers, true)
+}
+
+func (s *session) mark(numbers []int, undone bool) {
 	for _, n := range numbers {
 		if n < 1 || n > len(s.writes) {
 			continue
 		}
-		s.writes[n-1].Undone = true
-		for _, m := range s.writes[n-1].Undoes {
-			s.writes[m-1].Undone = false
-		}
+		s.writes[n-1].Undone = undone
+		s.mark(s.writes[n-1].Undoes, !undone)
 	}
 }

@@ -27,7 +27,7 @@ func (b TakeBack) Plan(ctx context.Context, c tool.Call) (*tool.Plan, error) {
 	for _, w := range b.Writes {
 		all = append(all, Write{
 			Number: int(w.Seq), Tool: w.Tool, Path: w.Path,
-			Before: workspace.Version(w.Before), After: workspace.Version(w.After), Time: w.Time,
+			Before: workspace.Version(w.Before), After: workspace.Version(w.After), Dirs: w.Dirs, Time: w.Time,
 		})
 	}
 	return b.Tools.PlanUndo(ctx, c, all)

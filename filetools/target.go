@@ -21,6 +21,7 @@ type target struct {
 	name   string
 	info   workspace.Info
 	exists bool
+	dirs   int // directories that are missing: the last so many of its path's
 }
 
 // target asks whether a path may be written to, before anybody is asked.
@@ -72,6 +73,7 @@ func (q *request) parent(tg *target, createDirs bool) error {
 		info, err := q.root.Stat(p)
 		switch {
 		case errors.Is(err, workspace.ErrNotFound) && name != ".":
+			tg.dirs++
 			continue
 		case err != nil:
 			return err

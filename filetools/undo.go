@@ -30,6 +30,7 @@ type Write struct {
 	Tool          string
 	Path          string            // canonical
 	Before, After workspace.Version // "" where there is no file
+	Dirs          int               // directories that were made for it: the last so many of Path's
 	Time          time.Time
 
 	Undone bool  // by a later write

@@ -2,7 +2,10 @@ package record
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -19,6 +22,7 @@ type Write struct {
 	Bytes   int64
 	Before  string // what undoing goes back to; "": there was no file
 	After   string // what the file must still hold for that
+	Dirs    int    // directories that were made for it: the last so many of Path's
 	Open    bool   // whether it was done is not known: it is under way, or it broke, or its process ended in the middle
 }
 
@@ -45,7 +49,7 @@ func Writes(ctx context.Context, t Trail, session string, since uint64) ([]Write
 				at[e.Seq] = len(out)
 				out = append(out, Write{
 					Seq: e.Seq, Time: e.Time, Root: e.Root, Session: e.Session, Client: e.Client, CallID: e.CallID,
-					Tool: e.Tool, Path: e.Path, Bytes: e.Bytes, Before: e.Before, After: e.After, Open: true,
+					Tool: e.Tool, Path: e.Path, Bytes: e.Bytes, Before: e.Before, After: e.After, Dirs: newDirs(e.Flags), Open: true,
 				})
 				continue
 			}
@@ -65,6 +69,21 @@ func Writes(ctx context.Context, t Trail, session string, since uint64) ([]Write
 			return slices.DeleteFunc(out, func(w Write) bool { return w.Seq == 0 }), nil
 		}
 	}
+}
+
+// NewDirs is the flag of an intent that makes so many directories for its file.
+func NewDirs(n int) string { return fmt.Sprintf("%d new directories", n) }
+
+// newDirs reads the flag of NewDirs; 0 where it is missing.
+func newDirs(flags []string) int {
+	for _, f := range flags {
+		if s, ok := strings.CutSuffix(f, " new directories"); ok {
+			if n, err := strconv.Atoi(s); err == nil {
+				return n
+			}
+		}
+	}
+	return 0
 }
 
 // Undoable are the writes that have not been undone, oldest first as in all. (FILE-12)

@@ -25,6 +25,7 @@ type Plan struct {
 	Before string // its content hash now; "" where there is no file
 	After  string // its content hash once applied
 	Size   int64  // bytes once applied
+	Dirs   int    // directories that are made for it: the last so many of Path's
 	Diff   string // unified, of the decoded texts; "" where they cannot be shown; see also Outside
 	Notes  []Note // what whoever decides has to know
 
@@ -56,6 +57,7 @@ type File struct {
 	Path          string
 	Before, After string // content hashes, "" where there is no file
 	Size          int64  // bytes once applied
+	Dirs          int    // as in Plan
 }
 
 // Note is something about a plan that policy and people decide by.

@@ -119,6 +119,11 @@ func TestFullDiskIsNamed(t *testing.T) {
 		if got := tr.get("f"); got != old {
 			t.Errorf("the file has %d bytes", len(got))
 		}
+		if strings.HasPrefix(c.work, disk) {
+			_, err = tr.write("new/dir/f", strings.Repeat("new\n", 100_000), "", WriteOptions{CreateDirs: true})
+			wantErr(t, "create", err, ErrFull)
+			tr.has("new", false)
+		}
 		tr.noLitter()
 		if err := errors.Join(root.Close(), os.Remove(ballast)); err != nil {
 			t.Error(err)

@@ -12,7 +12,7 @@ import (
 
 // Remove takes a file away if its version is was. It is what undoes the making
 // of a file, and obeys the rules of Write. The content is kept. Directories
-// made for the file stay.
+// made for the file stay: see RemoveDir.
 func (r *Root) Remove(ctx context.Context, p Path, was Version, o WriteOptions) (Written, error) {
 	if err := r.enter(); err != nil {
 		return Written{}, wrap("remove", p.name, err)
@@ -78,5 +78,37 @@ func (r *Root) Mkdir(p Path) error {
 		return wrap("mkdir", p.name, err)
 	}
 	pl.close()
+	return nil
+}
+
+// RemoveDir removes a directory that is empty. It is what undoes the making of a
+// directory.
+func (r *Root) RemoveDir(p Path) error {
+	if err := r.enter(); err != nil {
+		return wrap("remove", p.name, err)
+	}
+	defer r.leave()
+	return wrap("remove", p.name, r.removeDir(p))
+}
+
+func (r *Root) removeDir(p Path) error {
+	pl, err := r.resolve(p.name, resolving{stats: true})
+	if err != nil {
+		return err
+	}
+	defer pl.close()
+	if pl.name == "." {
+		return because(ErrPath, "it is the workspace itself")
+	}
+	var o WriteOptions
+	if err := o.allows(r.classOf(pl, nil)); err != nil {
+		return err
+	}
+	if err := pl.dir.RemoveDir(pl.name); err != nil {
+		return err
+	}
+	if err := pl.dir.Sync(); err != nil && !errors.Is(err, fs.ErrPermission) {
+		return err
+	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -23,6 +24,25 @@ type place struct {
 	path  string // canonical: relative to the root, without links
 	stack []*atomicfile.Dir
 	above []atomicfile.Stat // of the directories on the way, the root's not among them
+	made  []madeDir         // on the way, the one nearest to the root first
+}
+
+// madeDir is a directory that a walk has made.
+type madeDir struct {
+	at   int // which of the walk's directories it is in
+	name string
+}
+
+// lastMade counts the directories right above the place that were made.
+func (p *place) lastMade() int {
+	n := 0
+	for i, m := range slices.Backward(p.made) {
+		if m.at != len(p.stack)-2-n {
+			break
+		}
+		n = len(p.made) - i
+	}
+	return n
 }
 
 func (p *place) close() {
@@ -60,6 +80,7 @@ type walk struct {
 	names []string
 	todo  []string
 	links int
+	made  []madeDir
 }
 
 // resolve walks name from the root, one component at a time, each by
@@ -69,10 +90,21 @@ func (r *Root) resolve(name string, how resolving) (*place, error) {
 	w := &walk{r: r, how: how, stack: []*atomicfile.Dir{r.dir}, todo: split(name)}
 	pl, err := w.run()
 	if err != nil {
+		unmake(w.stack, w.made)
 		w.popTo(1)
 		return nil, err
 	}
 	return pl, nil
+}
+
+// unmake removes directories that were made, the deepest one first. One that is
+// not empty stays, and so do those above it.
+func unmake(stack []*atomicfile.Dir, made []madeDir) {
+	for _, m := range slices.Backward(made) {
+		if stack[m.at].RemoveDir(m.name) != nil {
+			return
+		}
+	}
 }
 
 func split(name string) []string {
@@ -125,7 +157,10 @@ func (w *walk) step(c string, last bool) (string, error) {
 			if err := w.how.mkdir(path.Join(path.Join(w.names...), c, path.Join(w.todo...)), w.stack); err != nil {
 				return "", err
 			}
-			if err := cur.Mkdir(c, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
+			err := cur.Mkdir(c, 0o777)
+			if err == nil {
+				w.made = append(w.made, madeDir{len(w.stack) - 1, c})
+			} else if !errors.Is(err, fs.ErrExist) {
 				return "", err
 			}
 			if err := cur.Sync(); err != nil {
@@ -189,10 +224,11 @@ func (w *walk) popTo(n int) {
 		w.stack = w.stack[:len(w.stack)-1]
 		w.names = w.names[:len(w.names)-1]
 	}
+	w.made = slices.DeleteFunc(w.made, func(m madeDir) bool { return m.at >= n })
 }
 
 func (w *walk) place(name string) (*place, error) {
-	p := &place{dir: w.stack[len(w.stack)-1], name: name, stack: w.stack}
+	p := &place{dir: w.stack[len(w.stack)-1], name: name, stack: w.stack, made: w.made}
 	p.path = path.Join(append(w.names, name)...)
 	if !w.how.stats {
 		return p, nil

@@ -32,6 +32,7 @@ type Written struct {
 	Was, Now  Version // "" for a file that was not there, or is not any more
 	Bytes     int64
 	Created   bool
+	Dirs      int      // directories that were made for it: the last so many of Path's
 	Unchanged bool     // the file held these bytes already and was left alone
 	Backup    string   // absolute path of the backup, if one was made
 	Lost      []string // what of the old file could not be kept, in words
@@ -106,6 +107,7 @@ type job struct {
 	info atomicfile.Stat
 	out  Written
 
+	done   bool     // what was asked for is
 	kept   bool     // the old content is
 	unkept []string // or why it is not
 }
@@ -129,7 +131,7 @@ func (r *Root) writeOnce(ctx context.Context, p Path, src content, was Version, 
 		if err := j.stays(); err != nil {
 			return Written{}, err
 		}
-		j.out.Was, j.out.Unchanged = now, true
+		j.done, j.out.Was, j.out.Unchanged = true, now, true
 		j.out.Info = infoOf(j.pl.path, j.info)
 		return j.out, nil
 	}
@@ -180,6 +182,9 @@ func (j *job) end() {
 	if j.old != nil {
 		_ = j.old.Close()
 		j.old = nil
+	}
+	if !j.done {
+		unmake(j.pl.stack, j.pl.made) // what a write that failed has made
 	}
 	j.pl.close()
 }
@@ -276,6 +281,9 @@ func (j *job) commit(src content) error {
 		perm = 0o666
 	}
 	t, err := atomicfile.NewTemp(j.pl.dir, name, perm)
+	if j.opt.CreateDirs && errors.Is(err, fs.ErrNotExist) {
+		return errMoved // the directory was made by another write, which failed and removed it
+	}
 	if err != nil {
 		return err
 	}
@@ -301,6 +309,8 @@ func (j *job) commit(src content) error {
 	if err != nil {
 		return j.reword(err)
 	}
+	j.done = true
+	j.out.Dirs = j.pl.lastMade()
 	j.out.Lost = append(j.out.Lost, j.unkept...)
 	if err := j.pl.dir.Sync(); err != nil && !errors.Is(err, fs.ErrPermission) {
 		return err

@@ -189,6 +189,14 @@ func (d *Dir) Remove(name string) error {
 	return nil
 }
 
+// RemoveDir removes a directory, which must be empty.
+func (d *Dir) RemoveDir(name string) error {
+	if err := unix.Unlinkat(d.fd, name, unix.AT_REMOVEDIR); err != nil {
+		return d.fail("remove", name, err)
+	}
+	return nil
+}
+
 // Sync makes the names in the directory durable.
 func (d *Dir) Sync() error {
 	f, err := d.List()

@@ -141,6 +141,18 @@ func (d *Dir) Mkdir(name string, perm fs.FileMode) error { return d.root.Mkdir(n
 // Remove removes a name that is no directory.
 func (d *Dir) Remove(name string) error { return d.root.Remove(name) }
 
+// RemoveDir removes a directory, which must be empty.
+func (d *Dir) RemoveDir(name string) error {
+	st, err := d.Stat(name)
+	if err != nil {
+		return err
+	}
+	if !st.Mode.IsDir() {
+		return ErrNotDir
+	}
+	return d.root.Remove(name)
+}
+
 // Sync makes the names in the directory durable, where the system can.
 func (d *Dir) Sync() error {
 	f, err := d.List()

@@ -1,0 +1,95 @@
+package filetools
+
+import (
+	"encoding/json"
+	"os"
+	"testing"
+
+	"github.com/stet-dev/stet/approval"
+	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/tool"
+	"github.com/stet-dev/stet/workspace"
+)
+
+func (b *bench) has(name string, want bool) {
+	b.t.Helper()
+	if _, err := os.Lstat(b.file(name)); (err == nil) != want {
+		b.t.Errorf("%s: %v, want it there: %v", name, err, want)
+	}
+}
+
+// TestUndoRemovesDirs: the undo of a creation removes the directories that were
+// made with it, where they are empty, and the undo of the undo makes them again.
+// (FILE-12)
+func TestUndoRemovesDirs(t *testing.T) {
+	b := newBench(t, Config{}, workspace.Options{})
+	b.put("there/f", "x")
+	create := func(name string) {
+		t.Helper()
+		if o := b.op("write_file", args("path", name, "content", name, "create_dirs", true)); !o.Success {
+			t.Fatalf("%s: %+v", name, o)
+		}
+	}
+	undo := func(args string) {
+		t.Helper()
+		if o := b.op("undo", args); !o.Success {
+			t.Fatalf("%s: %+v", args, o)
+		}
+	}
+	create("there/a/b/f") // 1
+	create("there/a/g")   // 2
+	undo(`{"write":1}`)   // 3
+	b.has("there/a/b", false)
+	b.has("there/a/g", true)
+	undo(`{"write":3}`) // 4
+	if got := b.get("there/a/b/f"); got != "there/a/b/f" {
+		t.Errorf("the undo of the undo: %q", got)
+	}
+	undo(`{"write":4}`)
+	b.has("there/a/b", false)
+	undo(`{"write":2}`)
+	b.has("there/a", false) // made by write 1
+	b.has("there/f", true)
+
+	create("x/f")
+	create("x/y/f")
+	create("x/z/f")
+	b.put("x/z/theirs", "x")
+	undo(`{"all":true}`)
+	b.has("x/y", false)
+	b.has("x/z/f", false)
+	b.has("x/z/theirs", true)
+}
+
+// TestUndoOfTheTrailRemovesDirs: the intent in the trail says which directories
+// were made, so a later process removes them too. (FILE-11, FILE-12)
+func TestUndoOfTheTrailRemovesDirs(t *testing.T) {
+	b := newBench(t, Config{}, workspace.Options{})
+	var trail record.Memory
+	h := &approval.Handler{Tools: &b.set, Journal: &record.Journal{Trail: &trail}, Rate: -1, Approver: person(func(approval.Question) approval.Answer {
+		return approval.Answer{Verdict: approval.Approve}
+	})}
+	for _, name := range []string{"a/b/f", "a/g"} {
+		c := tool.Call{ID: name, Session: "one", Name: "write_file", Arguments: json.RawMessage(args("path", name, "content", "x", "create_dirs", true))}
+		if r, err := h.Call(t.Context(), c); err != nil || r.Failed() {
+			t.Fatalf("%+v %v", r, err)
+		}
+	}
+	writes, err := record.Writes(t.Context(), &trail, "one", 0)
+	if err != nil || len(writes) != 2 || writes[0].Dirs != 2 || writes[1].Dirs != 0 {
+		t.Fatalf("%+v %v", writes, err)
+	}
+	later, err := New(Config{Root: b.root})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := tool.Call{ID: "undo", Session: "two", Name: "undo"}
+	p, err := TakeBack{Tools: later, Writes: writes}.Plan(t.Context(), c)
+	if err != nil || p.Done != nil {
+		t.Fatalf("%+v %v", p, err)
+	}
+	if r, err := h.Apply(t.Context(), c, p, "person"); err != nil || r.Failed() {
+		t.Fatalf("%+v %v", r, err)
+	}
+	b.has("a", false)
+}

@@ -1,0 +1,70 @@
+package workspace
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"testing"
+)
+
+func (tr *tree) has(name string, want bool) {
+	tr.t.Helper()
+	_, err := os.Lstat(tr.abs(name))
+	if is := !errors.Is(err, os.ErrNotExist); is != want {
+		tr.t.Errorf("%s is there: %v, want %v", name, is, want)
+	}
+}
+
+// TestFailedWriteRemovesDirs: a write that fails removes the directories that it
+// has made, and no others. (FILE-13, FILE-14)
+func TestFailedWriteRemovesDirs(t *testing.T) {
+	tr := newTree(t, Options{})
+	wrong := VersionOf([]byte("what was never there"))
+	tr.put("a/other", "x")
+	for _, name := range []string{"a/b/c/f", "new/f"} {
+		_, err := tr.write(name, "text", wrong, WriteOptions{CreateDirs: true})
+		wantErr(t, name, err, ErrChanged)
+	}
+	// The walk itself ends early.
+	if _, err := tr.write("new/"+strings.Repeat("x", 255)+"/.git/f", "text", "", WriteOptions{CreateDirs: true}); err == nil {
+		t.Error("a file was made in .git")
+	}
+	tr.has("a", true)
+	tr.has("a/b", false)
+	tr.has("new", false)
+	// The commit fails: another program makes the file meanwhile. Its directories stay.
+	tr.seams.pause = func(string) { tr.put("a/b/c/f", "theirs") }
+	_, err := tr.write("a/b/c/f", "text", "", WriteOptions{CreateDirs: true})
+	wantErr(t, "write", err, ErrChanged)
+	if got := tr.get("a/b/c/f"); got != "theirs" {
+		t.Errorf("the file holds %q", got)
+	}
+}
+
+// TestDirsOfAWrite: a write says which directories it has made, and RemoveDir
+// removes empty ones alone.
+func TestDirsOfAWrite(t *testing.T) {
+	tr := newTree(t, Options{})
+	for _, c := range []struct {
+		name string
+		dirs int
+	}{{"a/b/f", 2}, {"a/b/g", 0}, {"a/c/d/e/f", 3}, {"h", 0}} {
+		if w := tr.mustWrite(c.name, "x", "", WriteOptions{CreateDirs: true}); w.Dirs != c.dirs {
+			t.Errorf("%s: %d directories made, want %d", c.name, w.Dirs, c.dirs)
+		}
+	}
+	if err := tr.RemoveDir(tr.path("a/b")); err == nil {
+		t.Error("a directory that is not empty was removed")
+	}
+	if err := tr.RemoveDir(tr.path("h")); err == nil {
+		t.Error("a file was removed")
+	}
+	if err := os.Remove(tr.abs("a/c/d/e/f")); err != nil {
+		t.Fatal(err)
+	}
+	if err := tr.RemoveDir(tr.path("a/c/d/e")); err != nil {
+		t.Error(err)
+	}
+	tr.has("a/c/d/e", false)
+	tr.has("a/c/d", true)
+}
