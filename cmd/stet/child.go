@@ -17,7 +17,7 @@ func (p *program) runChild(ctx context.Context, path string, args, env []string,
 	cmd := exec.Command(path, args[1:]...)
 	cmd.Args[0] = args[0]
 	cmd.Env, cmd.Dir = env, p.dir
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = p.in, p.out, p.err
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = p.in, unchecked(p.out), p.err
 
 	if s := pending(signals); s != nil {
 		return 0, interrupted(s)

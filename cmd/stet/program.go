@@ -17,12 +17,10 @@ type program struct {
 
 // run executes one command line and returns the exit code.
 func (p *program) run(ctx context.Context, args []string) int {
+	p.out = checked(p.out)
 	root := p.root()
 	root.SetArgs(args)
-	root.SetIn(p.in)
-	root.SetOut(p.out)
-	root.SetErr(p.err)
-	err := root.ExecuteContext(ctx)
+	err := settle(p.out, root.ExecuteContext(ctx))
 	if err != nil {
 		printError(p.err, err)
 	}
@@ -73,6 +71,9 @@ stet savings`,
 		SilenceErrors:              true,
 		SilenceUsage:               true,
 	}
+	root.SetIn(p.in)
+	root.SetOut(p.out)
+	root.SetErr(p.err)
 	root.SetFlagErrorFunc(badFlag)
 	root.AddCommand(p.wrapCommand(), p.proxyCommand(), p.savingsCommand(), p.demoCommand(), p.versionCommand(),
 		p.mcpCommand(), p.approveCommand(), p.auditCommand(), p.undoCommand(), p.resumeCommand(), p.sessionsCommand(),

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"sync"
+	"syscall"
+)
+
+// output is standard output that remembers its first failure, so that a command whose
+// output is not whole does not end as if it were. After a failure nothing is written.
+// It may be used concurrently.
+type output struct {
+	to io.Writer
+
+	mu     sync.Mutex
+	failed error
+}
+
+// checked returns out, watched; a terminal is returned as it is.
+func checked(out io.Writer) io.Writer {
+	if isTerminal(out) {
+		return out
+	}
+	return &output{to: out}
+}
+
+func (o *output) Write(b []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.failed != nil {
+		return 0, o.failed
+	}
+	n, err := o.to.Write(b)
+	if err != nil {
+		var of *fs.PathError
+		if errors.As(err, &of) {
+			err = of.Err // its name is /dev/stdout, whatever it is
+		}
+		o.failed = fmt.Errorf("standard output: %w", err)
+		return n, o.failed
+	}
+	return n, nil
+}
+
+// settle is the error of a command that ended with err and wrote to w. Where whoever
+// read the output has gone, it ends as SIGPIPE would end it, without a word.
+func settle(w io.Writer, err error) error {
+	o, ok := w.(*output)
+	if !ok {
+		return err
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	switch {
+	case o.failed == nil:
+		return err
+	case err != nil && !errors.Is(err, o.failed): // it ended for another reason too
+		if errors.Is(o.failed, syscall.EPIPE) {
+			return err
+		}
+		return fmt.Errorf("%w; %w", err, o.failed)
+	case errors.Is(o.failed, syscall.EPIPE):
+		return &exitError{code: exitSignal + int(syscall.SIGPIPE)}
+	}
+	return o.failed
+}
+
+// unchecked is the file behind an output, which programs that stet starts write to.
+func unchecked(w io.Writer) io.Writer {
+	if o, ok := w.(*output); ok {
+		return o.to
+	}
+	return w
+}
