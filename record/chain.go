@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -93,10 +94,13 @@ func (e Entry) hash() string {
 type Verdict struct {
 	Entries int  // that hold together, from the first
 	Head    Link // the last of these
+	Pruned  Link // the newest entry that pruning has removed; zero: none was
 	Broken  *Break
 	// Open are the intents without an outcome: of writes that are under way,
 	// or of a process that ended in the middle of one.
 	Open []Entry
+	// Losses are the entries in which a person noted a loss.
+	Losses []Entry
 }
 
 // Break is the first place where the chain does not hold.
@@ -108,66 +112,117 @@ type Break struct {
 // page is how many entries are looked at at once.
 const page = 1000
 
-// Verify follows the chain from its first entry to its end, or to where it is
-// broken. known are links that were noted earlier: they must be in it.
-func Verify(ctx context.Context, t Trail, known ...Link) (v Verdict, err error) {
-	open, wanted := map[uint64]Entry{}, map[uint64]string{}
-	for _, k := range known {
+// Verify follows the chain from its first entry, or from where it was pruned, to
+// its end, or to where it is broken. known are links that were noted earlier:
+// they must be in it, as must those that the trail itself has noted (Noter). Of
+// links before the place where it was pruned nothing can be said.
+func Verify(ctx context.Context, t Trail, known ...Link) (Verdict, error) {
+	own, lost := noted(ctx, t)
+	if lost != nil && !errors.Is(lost, ErrLost) {
+		return Verdict{}, lost
+	}
+	w := walk{open: map[uint64]Entry{}, wanted: map[uint64]string{}}
+	for _, k := range append(own, known...) {
+		if has, ok := w.wanted[k.Seq]; ok && has != k.Hash {
+			w.Broken = &Break{k.Seq, "the chain was rewritten: two different entries of this number were noted"}
+			return w.Verdict, nil
+		}
 		if k.Seq > 0 {
-			wanted[k.Seq] = k.Hash
+			w.wanted[k.Seq] = k.Hash
 		}
 	}
-	defer func() {
-		for _, seq := range slices.Sorted(maps.Keys(open)) {
-			v.Open = append(v.Open, open[seq])
-		}
-	}()
 	for {
-		entries, err := t.Entries(ctx, TrailQuery{After: v.Head.Seq, Limit: page})
+		entries, err := t.Entries(ctx, TrailQuery{After: w.Head.Seq, Limit: page})
 		if err != nil {
-			return v, err
+			return w.end(), err
+		}
+		if len(entries) > 0 && w.Entries == 0 {
+			if w.Broken, err = w.begin(ctx, t, entries[0]); w.Broken != nil || err != nil {
+				return w.end(), err
+			}
 		}
 		for _, e := range entries {
-			if why := follows(e, v.Head, wanted, open); why != "" {
-				v.Broken = &Break{e.Seq, why}
-				return v, nil
+			if why := w.follow(e); why != "" {
+				w.Broken = &Break{e.Seq, why}
+				return w.end(), nil
 			}
-			v.Entries++
-			v.Head = e.Link()
+			w.Entries++
+			w.Head = e.Link()
 		}
 		if len(entries) < page {
 			break
 		}
 	}
-	if missing := slices.Sorted(maps.Keys(wanted)); len(missing) > 0 {
-		v.Broken = &Break{v.Head.Seq + 1, fmt.Sprintf("the end is missing: there was an entry %d", missing[len(missing)-1])}
+	switch missing := slices.Sorted(maps.Keys(w.wanted)); {
+	case len(missing) > 0:
+		w.Broken = &Break{w.Head.Seq + 1, fmt.Sprintf("the end is missing: there was an entry %d", missing[len(missing)-1])}
+	case lost != nil:
+		w.Broken = &Break{w.Head.Seq + 1, lost.Error()}
 	}
-	return v, nil
+	return w.end(), nil
 }
 
-// follows says what is wrong with e after last, if anything is, and keeps
-// account of what is still to come.
-func follows(e Entry, last Link, wanted map[uint64]string, open map[uint64]Entry) string {
+// walk is how far Verify has come.
+type walk struct {
+	Verdict
+	open   map[uint64]Entry
+	wanted map[uint64]string
+}
+
+func (w *walk) end() Verdict {
+	for _, seq := range slices.Sorted(maps.Keys(w.open)) {
+		w.Open = append(w.Open, w.open[seq])
+	}
+	return w.Verdict
+}
+
+// begin looks at the first entry there is. Where that is not number 1, an entry
+// must say that those before it were pruned.
+func (w *walk) begin(ctx context.Context, t Trail, first Entry) (*Break, error) {
+	if first.Seq <= 1 {
+		return nil, nil
+	}
+	base := Link{first.Seq - 1, first.Prev}
+	checkpoint, err := t.Entries(ctx, TrailQuery{Kinds: []Kind{Prune}, Limit: 1, Last: true})
+	if err != nil {
+		return nil, err
+	}
+	if len(checkpoint) == 0 || checkpoint[0].Intent != base.Seq || checkpoint[0].Before != base.Hash {
+		return &Break{first.Seq, fmt.Sprintf("entry %d is missing", base.Seq)}, nil
+	}
+	if hash, ok := w.wanted[base.Seq]; ok && hash != base.Hash {
+		return &Break{first.Seq, "the chain was rewritten: the entry before is not the one that was noted"}, nil
+	}
+	w.Pruned, w.Head = base, base
+	maps.DeleteFunc(w.wanted, func(seq uint64, _ string) bool { return seq <= w.Pruned.Seq })
+	return nil, nil
+}
+
+// follow says what is wrong with e after the last entry, if anything is, and
+// keeps account of what is still to come.
+func (w *walk) follow(e Entry) string {
 	switch {
-	case e.Seq != last.Seq+1:
-		return fmt.Sprintf("entry %d is missing", last.Seq+1)
+	case e.Seq != w.Head.Seq+1:
+		return fmt.Sprintf("entry %d is missing", w.Head.Seq+1)
 	case e.Hash != e.hash():
 		return "the entry was changed"
-	case e.Prev != last.Hash:
+	case e.Prev != w.Head.Hash:
 		return "the entry before it is another one"
 	}
-	if hash, ok := wanted[e.Seq]; ok && hash != e.Hash {
+	if hash, ok := w.wanted[e.Seq]; ok && hash != e.Hash {
 		return "the chain was rewritten: the entry is not the one that was noted"
 	}
-	delete(wanted, e.Seq)
+	delete(w.wanted, e.Seq)
 	switch e.Kind {
 	case Intent:
-		open[e.Seq] = e
+		w.open[e.Seq] = e
 	case Outcome:
-		if _, ok := open[e.Intent]; !ok {
+		if _, ok := w.open[e.Intent]; !ok && (e.Intent == 0 || e.Intent > w.Pruned.Seq) {
 			return fmt.Sprintf("the outcome of entry %d, which is no open intent", e.Intent)
 		}
-		delete(open, e.Intent)
+		delete(w.open, e.Intent)
+	case Loss:
+		w.Losses = append(w.Losses, e)
 	}
 	return ""
 }

@@ -20,12 +20,15 @@ type Journal struct {
 	mu      sync.Mutex
 	waiting []Entry
 	writer  bool          // a goroutine will write what is waiting
-	failing bool          // the last try failed
+	outage  outage        // that the trail cannot be written
 	now     chan struct{} // of capacity 1: to write without more delay
 	closed  chan struct{}
 	done    bool
 	wg      sync.WaitGroup
 }
+
+// maxDelay is how long what waits is left alone at most, after tries that failed.
+const maxDelay = 5 * time.Second
 
 // From many entries on that wait, they are written without more delay; from too
 // many on, by whoever brings another one; both unless that failed the last time.
@@ -42,22 +45,24 @@ const patience = 15 * time.Second
 var errFull = errors.New("the audit trail cannot be written: too many entries wait")
 
 // Later takes an entry that is to be written within Delay. An error says that
-// the trail has not been writable for a while, or is closed: what the entry is
-// about should not be done.
+// the trail has not been writable for a while, has lost entries (ErrLost), or is
+// closed: what the entry is about should not be done.
 func (j *Journal) Later(e Entry) error {
 	if j.Trail == nil {
 		return nil
 	}
 	stamp(&e)
 	n, err := j.add(e)
-	if n < tooMany || err != nil {
+	if n < tooMany && !errors.Is(err, ErrLost) {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	if err := j.Flush(ctx); err != nil {
-		j.complain(err)
+	if err != nil { // unless the trail was put back meanwhile
+		_, err = j.Now(ctx, e)
+		return err
 	}
+	_ = j.Flush(ctx) // which has reported the error, and keeps the entries
 	return nil
 }
 
@@ -70,10 +75,12 @@ func (j *Journal) add(e Entry) (int, error) {
 		return 0, ErrClosed
 	case len(j.waiting) >= most:
 		return 0, errFull
+	case errors.Is(j.outage.err, ErrLost):
+		return 0, j.outage.err
 	}
 	j.waiting = append(j.waiting, e)
 	j.schedule()
-	if j.failing {
+	if j.outage.err != nil {
 		return 0, nil
 	}
 	if len(j.waiting) == many {
@@ -82,10 +89,27 @@ func (j *Journal) add(e Entry) (int, error) {
 	return len(j.waiting), nil
 }
 
-func (j *Journal) complain(err error) {
-	if j.Log != nil {
-		j.Log.Error("audit trail", "err", err)
+// log writes to the trail, and reports when that begins to fail, that it still
+// fails, and when it succeeds again.
+func (j *Journal) log(ctx context.Context, entries []Entry) ([]Entry, error) {
+	chained, err := j.Trail.Log(ctx, entries...)
+	if err != nil && errors.Is(ctx.Err(), context.Canceled) {
+		return chained, err // the caller gave up, which says nothing about the trail
 	}
+	j.mu.Lock()
+	r := j.outage.next(err, time.Now())
+	waiting := len(j.waiting)
+	j.mu.Unlock()
+	switch {
+	case j.Log == nil || r == nil:
+	case err == nil: // at the level of the failures, so that both are heard
+		j.Log.Error("audit trail: it can be written again", "failures", r.failures, "after", r.after)
+	case r.failures == 1:
+		j.Log.Error("audit trail", "err", err)
+	default:
+		j.Log.Error("audit trail: it still cannot be written", "failures", r.failures, "after", r.after, "waiting", waiting, "err", err)
+	}
+	return chained, err
 }
 
 // Now writes entries, all or none, after those that wait, and returns them as
@@ -99,7 +123,7 @@ func (j *Journal) Now(ctx context.Context, entries ...Entry) ([]Entry, error) {
 	for i := range all {
 		stamp(&all[i])
 	}
-	chained, err := j.Trail.Log(ctx, all...)
+	chained, err := j.log(ctx, all)
 	if err != nil {
 		j.giveBack(before)
 		return nil, err
@@ -113,13 +137,10 @@ func (j *Journal) Flush(ctx context.Context) error {
 	if len(entries) == 0 {
 		return nil
 	}
-	_, err := j.Trail.Log(ctx, entries...)
+	_, err := j.log(ctx, entries)
 	if err != nil {
 		j.giveBack(entries)
 	}
-	j.mu.Lock()
-	j.failing = err != nil
-	j.mu.Unlock()
 	return err
 }
 
@@ -169,7 +190,12 @@ func (j *Journal) schedule() {
 		j.now = make(chan struct{}, 1)
 	}
 	j.writer = true
-	j.wg.Go(j.write)
+	delay := j.Delay
+	if delay <= 0 {
+		delay = 500 * time.Millisecond
+	}
+	delay = max(delay, min(delay<<min(j.outage.failures, 10), maxDelay))
+	j.wg.Go(func() { j.write(delay) })
 }
 
 // hurry has what waits written at once. The caller holds mu.
@@ -180,11 +206,7 @@ func (j *Journal) hurry() {
 	}
 }
 
-func (j *Journal) write() {
-	delay := j.Delay
-	if delay <= 0 {
-		delay = 500 * time.Millisecond
-	}
+func (j *Journal) write(delay time.Duration) {
 	timer := time.NewTimer(delay)
 	defer timer.Stop()
 	select {
@@ -198,9 +220,7 @@ func (j *Journal) write() {
 	j.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	if err := j.Flush(ctx); err != nil {
-		j.complain(err)
-	}
+	_ = j.Flush(ctx) // which has reported the error, and keeps the entries
 }
 
 func stamp(e *Entry) {

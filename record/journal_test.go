@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -110,6 +112,7 @@ func TestJournalNow(t *testing.T) {
 type flaky struct {
 	record.Memory
 	full atomic.Bool
+	lost atomic.Bool
 }
 
 var errDisk = errors.New("no space left")
@@ -117,6 +120,9 @@ var errDisk = errors.New("no space left")
 func (f *flaky) Log(ctx context.Context, e ...record.Entry) ([]record.Entry, error) {
 	if f.full.Load() {
 		return nil, errDisk
+	}
+	if f.lost.Load() {
+		return nil, record.ErrLost
 	}
 	return f.Memory.Log(ctx, e...)
 }
@@ -134,7 +140,7 @@ func TestJournalKeeps(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		later(t, j, "c")
 		f.full.Store(false)
-		time.Sleep(2 * time.Second)
+		time.Sleep(6 * time.Second)
 		want(t, &f, "a", "c")
 
 		f.full.Store(true)
@@ -148,6 +154,65 @@ func TestJournalKeeps(t *testing.T) {
 		if err := j.Close(); !errors.Is(err, errDisk) {
 			t.Errorf("close: %v", err)
 		}
+	})
+}
+
+// A trail that cannot be written for an hour is reported a few times, with how
+// often it failed, and once more when it can be written again.
+func TestJournalReports(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var f flaky
+		var said strings.Builder
+		j := &record.Journal{Trail: &f, Log: slog.New(slog.NewTextHandler(&said, nil))}
+		f.full.Store(true)
+		for range 3600 {
+			later(t, j, "a")
+			time.Sleep(time.Second)
+		}
+		synctest.Wait()
+		lines := strings.Split(strings.TrimSpace(said.String()), "\n")
+		if len(lines) != 6 || !strings.Contains(lines[0], "no space left") { // after 0, 1, 3, 7, 15 and 31 minutes
+			t.Errorf("%d lines: %q", len(lines), lines[:min(len(lines), 10)])
+		}
+		if last := lines[len(lines)-1]; !strings.Contains(last, "after=31m") || !strings.Contains(last, "failures=") {
+			t.Errorf("the last line: %s", last)
+		}
+		said.Reset()
+		f.full.Store(false)
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		if n := len(paths(t, &f)); n != 3600 {
+			t.Errorf("%d entries are in the trail", n)
+		}
+		if strings.Count(said.String(), "\n") != 1 || !strings.Contains(said.String(), "it can be written again") {
+			t.Errorf("on recovery: %q", said.String())
+		}
+		if err := j.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// FILE-11: once the trail has lost entries no call goes on, not even one whose
+// entry could wait; until the trail is there again.
+func TestJournalLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var f flaky
+		j := &record.Journal{Trail: &f}
+		f.lost.Store(true)
+		if _, err := j.Now(t.Context(), record.Entry{Kind: record.Intent, Path: "a"}); !errors.Is(err, record.ErrLost) {
+			t.Error(err)
+		}
+		if err := j.Later(record.Entry{Kind: record.Call, Path: "b"}); !errors.Is(err, record.ErrLost) {
+			t.Error(err)
+		}
+		f.lost.Store(false)
+		later(t, j, "c")
+		later(t, j, "d")
+		if err := j.Close(); err != nil {
+			t.Error(err)
+		}
+		want(t, &f, "c", "d")
 	})
 }
 

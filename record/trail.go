@@ -18,6 +18,8 @@ const (
 	Alarm   Kind = "alarm"   // a session's calls look like an attempt to get out
 	Suspend Kind = "suspend" // the session's calls are refused from here on
 	Resume  Kind = "resume"  // and no longer
+	Prune   Kind = "prune"   // the oldest entries, up to Entry.Intent with the hash Entry.Before, were removed
+	Loss    Kind = "loss"    // a person has noted that the entries up to Entry.Intent, with the hash Entry.Before, are gone
 )
 
 // Outcomes. The others are codes (FILE-5), of what was not done.
@@ -30,11 +32,11 @@ const (
 // no content: of files it has names and hashes. Its JSON is what "stet audit
 // --json" prints and the web UI shows.
 type Entry struct {
-	Seq  uint64    `json:"seq"`  // from 1, without gaps; given by the trail
+	Seq  uint64    `json:"seq"`  // without gaps, from 1 or from behind what was pruned; given by the trail
 	Time time.Time `json:"time"` // trails keep microseconds, in UTC
 
 	Kind   Kind   `json:"kind"`
-	Intent uint64 `json:"intent,omitempty"` // with Outcome: the Seq of the intent
+	Intent uint64 `json:"intent,omitempty"` // with Outcome: the Seq of the intent; with Prune and Loss: of the last entry that is gone
 
 	Root    string `json:"root,omitempty"`    // the workspace, as an absolute path
 	Session string `json:"session,omitempty"` // the client session
@@ -84,7 +86,13 @@ type Trail interface {
 }
 
 // Durable reports whether the entry must survive a loss of power.
-func (e Entry) Durable() bool { return e.Kind == Intent || e.Kind == Suspend }
+func (e Entry) Durable() bool {
+	switch e.Kind {
+	case Intent, Suspend, Prune, Loss:
+		return true
+	}
+	return false
+}
 
 func (q TrailQuery) chooses(e Entry) bool {
 	switch {

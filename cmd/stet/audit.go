@@ -6,14 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/stet-dev/stet/record"
-	"github.com/stet-dev/stet/store/sqlite"
 	"github.com/stet-dev/stet/workspace"
 )
 
@@ -35,7 +33,9 @@ there before and after, by hash. There is no content in it.
 
 Each entry bears the hash of the one before. --verify follows this chain and
 ends with code 1 where it is broken. That its end was cut off a chain cannot
-show: keep what --verify prints of the last entry, and hand it in with --known.`,
+show; so stet notes in a file beside it how far it reaches. Who can change both can
+deceive it: keep what --verify prints of the last entry elsewhere, and hand it in
+with --known.`,
 		Example: `# The newest entries
 stet audit
 
@@ -71,6 +71,7 @@ stet audit --verify --known 412:5f1e…`,
 			return errors.Join(err, trail.Close())
 		},
 	}
+	cmd.AddCommand(p.auditAcceptCommand(), p.auditPruneCommand())
 	f := cmd.Flags()
 	f.StringVar(&a.root, "root", "", "only what was done in this workspace")
 	f.StringVar(&a.session, "session", "", "only what this session did")
@@ -87,25 +88,6 @@ func (p *program) realPath(path string) string {
 		return dir
 	}
 	return p.absolute(path) // what is gone may still be in the trail
-}
-
-// openTrail opens the audit trail. Where there is none, none is made.
-func (p *program) openTrail(ctx context.Context) (*sqlite.Store, error) {
-	if _, err := p.stateDir(); err != nil {
-		return nil, err
-	}
-	file := p.trailFile()
-	if _, err := os.Stat(file); err != nil {
-		if errors.Is(err, os.ErrNotExist) {
-			return nil, fmt.Errorf("nothing is recorded yet: there is no %s", file)
-		}
-		return nil, fmt.Errorf("audit trail: %w", err)
-	}
-	trail, err := sqlite.Open(ctx, file)
-	if err != nil {
-		return nil, fmt.Errorf("audit trail: %w", err)
-	}
-	return trail, nil
 }
 
 // links reads NUMBER:HASH.
@@ -153,6 +135,9 @@ func entryLine(e record.Entry) string {
 	}
 	line := fmt.Sprintf("%6d  %s  %s  %-10s %s: %s", e.Seq, e.Time.Local().Format(time.DateTime), workspace.Quote(e.Session),
 		cmp.Or(workspace.Quote(e.Tool), "-"), cmp.Or(workspace.Quote(e.Path), "-"), what)
+	if e.Kind == record.Prune || e.Kind == record.Loss {
+		line += fmt.Sprintf(", up to entry %d", e.Intent)
+	}
 	if e.Decision != "" {
 		line += fmt.Sprintf(" (%s, by %s)", workspace.Quote(e.Decision), workspace.Quote(e.By))
 	}
@@ -183,12 +168,16 @@ func (p *program) verify(ctx context.Context, trail record.Trail, asJSON bool, k
 		report := struct {
 			Entries int      `json:"entries"`
 			Head    string   `json:"head,omitempty"`
+			Pruned  string   `json:"pruned,omitempty"`
 			Broken  uint64   `json:"broken,omitempty"`
 			Why     string   `json:"why,omitempty"`
 			Open    []uint64 `json:"open,omitempty"`
 		}{Entries: v.Entries}
 		if v.Entries > 0 {
 			report.Head = v.Head.String()
+		}
+		if v.Pruned.Seq > 0 {
+			report.Pruned = v.Pruned.String()
 		}
 		if v.Broken != nil {
 			report.Broken, report.Why = v.Broken.Seq, v.Broken.Why
@@ -203,6 +192,12 @@ func (p *program) verify(ctx context.Context, trail record.Trail, asJSON bool, k
 		fmt.Fprintf(p.out, "%s together\n", map[bool]string{true: "1 entry holds", false: fmt.Sprintf("%d entries hold", v.Entries)}[v.Entries == 1])
 		if v.Entries > 0 {
 			fmt.Fprintf(p.out, "the last is %s\n", v.Head)
+		}
+		if v.Pruned.Seq > 0 && v.Broken == nil {
+			fmt.Fprintf(p.out, "the entries up to %s were pruned\n", v.Pruned)
+		}
+		for _, e := range v.Losses {
+			fmt.Fprintf(p.out, "entry %d says that the entries up to %d were lost, and that a person knows of it\n", e.Seq, e.Intent)
 		}
 		for _, e := range v.Open {
 			fmt.Fprintf(p.out, "write %d to %s has no outcome: it is under way, or was cut off\n", e.Seq, workspace.Quote(e.Path))

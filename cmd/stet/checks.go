@@ -36,6 +36,14 @@ func checkRecordDays(v any) error {
 	return nil
 }
 
+func checkAuditDays(v any) error {
+	n, err := strconv.Atoi(fmt.Sprint(v))
+	if err != nil || n != 0 && n < leastAuditDays {
+		return fmt.Errorf("audit-days is a number of days, %d or more, which undo needs, or 0 (for ever), not %v", leastAuditDays, v)
+	}
+	return nil
+}
+
 func checkCacheTTL(v any) error {
 	if s := v.(string); s != "" && s != cacheTTLAsked && s != cacheTTLAuto {
 		return fmt.Errorf("unknown cache-ttl %q: choose asked or auto", s)

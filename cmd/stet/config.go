@@ -46,6 +46,7 @@ var settings = []setting{
 	{"observe", truth, nil, false},
 	{"record", truth, nil, true},
 	{"record-days", number, checkRecordDays, true},
+	{"audit-days", number, checkAuditDays, true},
 	{"cache-ttl", text, checkCacheTTL, true},
 	{"margin", truth, nil, false},
 	{"pressure", number, checkPressure, false},

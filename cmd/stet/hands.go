@@ -65,6 +65,9 @@ func (p *program) openHands(ctx context.Context, dir string, o *handOptions) (_ 
 	for name, of := range h.tools.Aliases() {
 		set.Alias(name, of)
 	}
+	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
+	h.stop = stop
+	h.serving.Go(func() { keepTrail(serving, h.trail, o.auditDays, h.log) })
 	h.handler = &approval.Handler{
 		Tools: set, Policy: &o.policy, Root: h.root.Dir(), Rate: o.rate, Suspicion: o.suspicion,
 		Journal:  &record.Journal{Trail: h.trail, Log: h.log},
@@ -80,8 +83,6 @@ func (p *program) openHands(ctx context.Context, dir string, o *handOptions) (_ 
 	if err != nil {
 		return nil, err
 	}
-	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
-	h.stop = stop
 	desk := &approval.Server{Queue: h.queue, Root: h.root.Dir(), Log: h.log}
 	h.serving.Go(func() {
 		defer listener.remove()

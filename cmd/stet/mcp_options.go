@@ -28,6 +28,7 @@ type handOptions struct {
 	rate      int // calls a minute; negative is any number
 	dedupe    bool
 	log       string
+	auditDays int // how long entries of the trail are kept; 0 is for ever
 
 	// elsewhere: who opens the hands says whom they ask; no socket is made for
 	// answers.
@@ -68,7 +69,7 @@ func (p *program) handOptions(cmd *cobra.Command, root string) (*handOptions, er
 	if err := files.Merge(k); err != nil {
 		return nil, misconfigured(err)
 	}
-	o := &handOptions{rate: defaultRate, dedupe: files.Bool("dedupe"), log: files.String("log")}
+	o := &handOptions{rate: defaultRate, dedupe: files.Bool("dedupe"), log: files.String("log"), auditDays: auditDays(files)}
 	if files.Exists("rate") {
 		o.rate = files.Int("rate")
 	}

@@ -49,7 +49,7 @@ func (p *program) openSite(ctx context.Context, cmd *cobra.Command, o *options, 
 		return nil, err
 	}
 	if f.none {
-		err = s.openTrail(ctx, p)
+		err = s.openTrail(ctx, p, tools.auditDays)
 	} else {
 		err = s.openHands(ctx, p, root, tools, f.allowed)
 	}
@@ -121,13 +121,16 @@ func (s *site) openHub(ctx context.Context, p *program, rate int, f serveFlags) 
 }
 
 // openTrail opens the audit trail where no workspace does.
-func (s *site) openTrail(ctx context.Context, p *program) (err error) {
+func (s *site) openTrail(ctx context.Context, p *program, days int) (err error) {
 	opening, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	if s.trail, err = sqlite.Open(opening, p.trailFile()); err != nil {
 		return fmt.Errorf("audit trail: %w", err)
 	}
 	s.journal = &record.Journal{Trail: s.trail, Log: s.log}
+	keeping, stop := context.WithCancel(context.WithoutCancel(ctx))
+	s.unkeep = stop
+	s.keeping.Go(func() { keepTrail(keeping, s.trail, days, s.log) })
 	return nil
 }
 

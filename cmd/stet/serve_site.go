@@ -38,6 +38,8 @@ type site struct {
 	name     string          // of the workspace here
 	trail    *sqlite.Store   // where there are no hands, which have one
 	journal  *record.Journal // likewise
+	keeping  sync.WaitGroup  // what prunes that trail
+	unkeep   context.CancelFunc
 	sessions *session.Hub
 	models   *prices.Catalog
 	inForce  []web.Setting
@@ -166,6 +168,8 @@ func (s *site) close(ctx context.Context) error {
 		errs = append(errs, s.hands.close())
 	}
 	if s.trail != nil {
+		s.unkeep()
+		s.keeping.Wait()
 		errs = append(errs, s.journal.Close(), s.trail.Close())
 	}
 	if s.sessions != nil {

@@ -99,6 +99,8 @@ func (s *Store) explain(op string, err error) error {
 		return fmt.Errorf("%w: use that version, or name another path; nothing was changed", err)
 	case errors.Is(err, sql.ErrConnDone) || s.closed.Load() && op != "close":
 		return fmt.Errorf("%w: %w", record.ErrClosed, err)
+	case errors.Is(err, record.ErrLost):
+		return &trouble{err, "the audit trail has lost entries, and nothing is done before a person has looked (stet audit --verify)"}
 	case !errors.As(err, &e):
 		return err
 	}

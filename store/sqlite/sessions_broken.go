@@ -33,13 +33,3 @@ func openBroken(ctx context.Context, path string) (*Store, error) {
 	}
 	return s, nil
 }
-
-func (s *Store) closeAll() error {
-	var errs []error
-	for _, db := range []*sql.DB{s.db, s.synced, s.aside} {
-		if db != nil {
-			errs = append(errs, db.Close())
-		}
-	}
-	return errors.Join(errs...)
-}

@@ -5,7 +5,8 @@
 // The file is an ordinary SQLite 3 database with application_id 0x73746574
 // ("stet"), in WAL mode, mode 0600. SQLite keeps two files beside it
 // while it is open (-wal, -shm), and stet one more (-lock, always empty), which
-// is locked while the file is opened. The tables are those of the migrations
+// is locked while the file is opened. A third one, with the ending .anchor in
+// place of .db, says how far the audit trail has reached: see guard. The tables are those of the migrations
 // directory, one numbered SQL file per change of the schema; those that were made
 // are in goose_db_version. Columns are named after the fields of
 // the rows in package record. Units and shapes:
@@ -31,8 +32,9 @@
 //	sessions, words, words_until   what follows from events, for lists and searches
 //
 // requests.id is unique, and so is (trims.request, trims.call_id, trims.reason): a
-// row that comes a second time is dropped. A turn takes the place of the one with its prefix. Rows of trail are numbered without gaps from
-// 1, and never changed or removed.
+// row that comes a second time is dropped. A turn takes the place of the one with its prefix. Rows of trail are numbered without gaps
+// and never changed. The oldest are removed by PruneTrail only, which leaves a row of kind "prune":
+// intent and before are seq and hash of the last row that was removed.
 //
 // Any number of processes may have the file open. Writers wait for each other
 // for up to ten seconds. A commit survives the end of the process; a power cut
@@ -63,15 +65,17 @@ const busyMillis = 10_000
 // Store is an open file. Its methods may be called concurrently.
 type Store struct {
 	db     *sql.DB
-	synced *sql.DB // the same file; commits survive a power cut
-	aside  *sql.DB // the same file, by one connection that never writes: see Changes
+	synced *sql.DB   // the same file; commits survive a power cut
+	aside  *sql.DB   // the same file, by one connection that never writes: see Changes
+	held   *sql.Conn // is open as long as the Store is, so that SQLite keeps the -wal file
+	guard  *guard
 	path   string
 	closed atomic.Bool
 }
 
 var (
 	_ record.Store = (*Store)(nil)
-	_ record.Trail = (*Store)(nil)
+	_ record.Noter = (*Store)(nil)
 )
 
 // Open opens the file at path, which is absolute or relative to the working
@@ -111,9 +115,25 @@ func Open(ctx context.Context, path string) (*Store, error) {
 	aside.SetMaxOpenConns(1)
 	s := &Store{db: db, synced: synced, aside: aside, path: path}
 	if err := s.upgrade(ctx); err != nil {
-		return nil, errors.Join(s.explain("open", err), aside.Close(), synced.Close(), db.Close())
+		return nil, errors.Join(s.explain("open", err), s.closeAll())
+	}
+	if err := s.hold(ctx); err != nil {
+		return nil, errors.Join(s.explain("open", err), s.closeAll())
 	}
 	return s, nil
+}
+
+// hold takes the connection that stays open, and notes which files are open.
+func (s *Store) hold(ctx context.Context) (err error) {
+	if s.held, err = s.db.Conn(ctx); err != nil {
+		return err
+	}
+	var version int // reading opens the -wal file
+	if err := s.held.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema").Scan(&version); err != nil {
+		return err
+	}
+	s.guard, err = newGuard(s.path)
+	return err
 }
 
 // Changes returns a number that is another one when something was written to the
@@ -148,7 +168,7 @@ func claim(path string) error {
 }
 
 func dsn(path, synchronous string) string {
-	q := url.Values{}
+	q := url.Values{"mode": {"rw"}} // claim makes the file; SQLite must not make another one in its place
 	q.Add("_pragma", fmt.Sprintf("busy_timeout(%d)", busyMillis))
 	q.Add("_pragma", "synchronous("+synchronous+")")
 	q.Add("_txlock", "immediate")
@@ -161,5 +181,22 @@ func (s *Store) Close() error {
 	if s.closed.Swap(true) {
 		return nil
 	}
-	return s.explain("close", errors.Join(s.aside.Close(), s.synced.Close(), s.db.Close()))
+	var err error
+	if s.guard != nil && s.whole(context.Background(), s.held) == nil {
+		err = s.guard.settle()
+	}
+	return s.explain("close", errors.Join(err, s.closeAll()))
+}
+
+func (s *Store) closeAll() error {
+	var errs []error
+	if s.held != nil {
+		errs = append(errs, s.held.Close())
+	}
+	for _, db := range []*sql.DB{s.aside, s.synced, s.db} {
+		if db != nil {
+			errs = append(errs, db.Close())
+		}
+	}
+	return errors.Join(errs...)
 }

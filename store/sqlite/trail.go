@@ -33,21 +33,39 @@ func (s *Store) Log(ctx context.Context, entries ...record.Entry) ([]record.Entr
 }
 
 func (s *Store) chain(ctx context.Context, db *sql.DB, entries []record.Entry) ([]record.Entry, error) {
+	if err := errors.Join(s.guard.files(), s.guard.writable()); err != nil { // before a new connection opens another file
+		return nil, err
+	}
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = tx.Rollback() }() // nothing is left to do after a commit
+	if err := s.whole(ctx, tx); err != nil {
+		return nil, err
+	}
+	chained, err := extend(ctx, tx, entries)
+	if err != nil {
+		return nil, err
+	}
+	if err := tx.Commit(); err != nil {
+		return nil, err
+	}
+	if err := s.guard.wrote(chained[len(chained)-1].Link(), db == s.synced); err != nil {
+		return nil, err
+	}
+	return chained, s.guard.files() // what went to a file that was removed meanwhile is not in the trail
+}
+
+// extend appends to the end of the chain.
+func extend(ctx context.Context, tx *sql.Tx, entries []record.Entry) ([]record.Entry, error) {
 	var last record.Link
-	err = tx.QueryRowContext(ctx, "SELECT seq, hash FROM trail ORDER BY seq DESC LIMIT 1").Scan(&last.Seq, &last.Hash)
+	err := tx.QueryRowContext(ctx, "SELECT seq, hash FROM trail ORDER BY seq DESC LIMIT 1").Scan(&last.Seq, &last.Hash)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return nil, err
 	}
 	chained := record.Chain(last, entries)
-	if err := insert(ctx, tx, insertTrail, chained, trailValues); err != nil {
-		return nil, err
-	}
-	return chained, tx.Commit()
+	return chained, insert(ctx, tx, insertTrail, chained, trailValues)
 }
 
 func trailValues(e record.Entry) []any {

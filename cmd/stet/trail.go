@@ -1,0 +1,160 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/knadh/koanf/v2"
+	"github.com/spf13/cobra"
+
+	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/store/sqlite"
+)
+
+// How long entries of the audit trail are kept. Undo and the outcomes of repeated
+// calls need the entries of the time for which replaced versions of files are
+// kept, which is 30 days. And so many of the newest stay whatever their age, so
+// that a clock that jumps forward does not empty the trail.
+const (
+	defaultAuditDays = 180
+	leastAuditDays   = 31
+	newestEntries    = 10_000
+)
+
+// auditDays is the key of that name.
+func auditDays(k *koanf.Koanf) int {
+	if !k.Exists("audit-days") {
+		return defaultAuditDays
+	}
+	return k.Int("audit-days")
+}
+
+// keepTrail says where the trail has lost entries, and prunes it, now and once a
+// day until ctx ends.
+func keepTrail(ctx context.Context, trail *sqlite.Store, days int, log *slog.Logger) {
+	if err := trail.CheckTrail(ctx); err != nil && ctx.Err() == nil {
+		log.Error("audit trail", "err", err)
+	}
+	daily := time.NewTicker(24 * time.Hour)
+	defer daily.Stop()
+	for days > 0 {
+		n, err := trail.PruneTrail(ctx, time.Now().AddDate(0, 0, -days), newestEntries, "policy audit-days")
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err != nil && !errors.Is(err, record.ErrLost):
+			log.Error("audit trail: old entries stay", "err", err)
+		case n > 0:
+			log.Info("audit trail: old entries are gone", "entries", n)
+		}
+		select {
+		case <-daily.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// openTrail opens the audit trail. Where there is none, none is made.
+func (p *program) openTrail(ctx context.Context) (*sqlite.Store, error) {
+	if _, err := p.stateDir(); err != nil {
+		return nil, err
+	}
+	file := p.trailFile()
+	if _, err := os.Stat(file); err != nil {
+		if !errors.Is(err, os.ErrNotExist) {
+			return nil, fmt.Errorf("audit trail: %w", err)
+		}
+		if anchor := sqlite.AnchorFile(file); isThere(anchor) {
+			return nil, fmt.Errorf("the audit trail is gone: there is no %s, and %s says that there was one; "+
+				"\"stet audit accept\" takes note of that, and begins another", file, filepath.Base(anchor))
+		}
+		return nil, fmt.Errorf("nothing is recorded yet: there is no %s", file)
+	}
+	trail, err := sqlite.Open(ctx, file)
+	if err != nil {
+		return nil, fmt.Errorf("audit trail: %w", err)
+	}
+	return trail, nil
+}
+
+func isThere(file string) bool {
+	info, err := os.Stat(file)
+	return err == nil && info.Size() > 0
+}
+
+func (p *program) auditAcceptCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "accept",
+		Short: "Take note that the audit trail has lost entries, and let it go on",
+		Long: `Take note that the audit trail has lost entries. stet knows the newest entry that
+it wrote. When that is not in the trail any more, because the file was removed,
+replaced, emptied or shortened, nothing is written to it, and the file tools do
+nothing. This command writes an entry that says what is missing, and that you know
+of it. After it the trail takes entries again. A server that was running when the
+entries were lost must be started again.`,
+		Example: `# What is missing?
+stet audit --verify
+
+# I know why
+stet audit accept`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if _, err := p.stateDir(); err != nil {
+				return err
+			}
+			trail, err := sqlite.Open(cmd.Context(), p.trailFile())
+			if err != nil {
+				return fmt.Errorf("audit trail: %w", err)
+			}
+			e, err := trail.AcceptLoss(cmd.Context(), "on the command line")
+			switch {
+			case err != nil:
+			case e.Seq == 0:
+				p.say("nothing is missing")
+			case e.Intent == 0:
+				p.say("noted in entry %d; a server that is running must be started again", e.Seq)
+			default:
+				p.say("noted in entry %d: the entries up to %d are gone; a server that is running must be started again", e.Seq, e.Intent)
+			}
+			return errors.Join(err, trail.Close())
+		},
+	}
+}
+
+func (p *program) auditPruneCommand() *cobra.Command {
+	var days int
+	cmd := &cobra.Command{
+		Use:   "prune [--days N]",
+		Short: "Remove old entries from the audit trail",
+		Long: fmt.Sprintf(`Remove the entries that are older than so many days. Servers do so by themselves
+once a day ("audit-days" in your configuration, %d if it says nothing, 0 for ever).
+
+That entries were removed is an entry too. It has the number and the hash of the last
+one, and --verify follows the chain from there. A trail that is broken is not
+pruned. The newest %d entries stay, and so do those of suspended sessions. Undo
+needs %d days.`, defaultAuditDays, newestEntries, leastAuditDays),
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := checkAuditDays(days); err != nil || days == 0 {
+				return usage(cmd, fmt.Errorf("--days: want %d or more, not %d: undo needs that much", leastAuditDays, days))
+			}
+			trail, err := p.openTrail(cmd.Context())
+			if err != nil {
+				return err
+			}
+			n, err := trail.PruneTrail(cmd.Context(), time.Now().AddDate(0, 0, -days), newestEntries, "person on the command line")
+			if err == nil {
+				p.say("removed: %d", n)
+			}
+			return errors.Join(err, trail.Close())
+		},
+	}
+	cmd.Flags().IntVar(&days, "days", defaultAuditDays, "entries that are older go")
+	return cmd
+}

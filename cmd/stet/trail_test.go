@@ -1,0 +1,67 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/store/sqlite"
+)
+
+// A trail that is gone is said to be gone, until a person takes note of it; old
+// entries go by "stet audit prune". (FILE-11)
+func TestAuditAcceptAndPrune(t *testing.T) {
+	home := t.TempDir()
+	var out, errs bytes.Buffer
+	p := &program{out: &out, err: &errs, env: []string{"HOME=" + home, "XDG_STATE_HOME=" + home}, dir: home}
+	run := func(code int, says string, a ...string) {
+		t.Helper()
+		out.Reset()
+		errs.Reset()
+		if got := p.run(t.Context(), a); got != code || !strings.Contains(out.String()+errs.String(), says) {
+			t.Errorf("stet %v: code %d: %s%s, want %d and %q", a, got, &out, &errs, code, says)
+		}
+	}
+	log := func(n int, at time.Time) {
+		t.Helper()
+		trail, err := sqlite.Open(t.Context(), p.trailFile())
+		if err != nil {
+			t.Fatal(err)
+		}
+		entries := make([]record.Entry, n)
+		for i := range entries {
+			entries[i] = record.Entry{Kind: record.Call, Time: at, Path: "f", Outcome: record.OK}
+		}
+		if _, err := trail.Log(t.Context(), entries...); err != nil {
+			t.Fatal(err)
+		}
+		if err := trail.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run(exitFailed, "nothing is recorded yet", "audit")
+	log(3, time.Now())
+	run(0, "nothing is missing", "audit", "accept")
+	if err := os.Remove(p.trailFile()); err != nil {
+		t.Fatal(err)
+	}
+	run(exitFailed, "the audit trail is gone", "audit", "--verify")
+	run(0, "noted in entry 1: the entries up to 3 are gone", "audit", "accept")
+	run(0, "entry 1 says that the entries up to 3 were lost", "audit", "--verify")
+	run(0, "loss, up to entry 3 (accepted, by person on the command line)", "audit")
+
+	home = t.TempDir()
+	p.env, p.dir = []string{"HOME=" + home, "XDG_STATE_HOME=" + home}, home
+	log(12_000, time.Now().AddDate(0, 0, -100))
+	run(exitUsage, "--days: want 31 or more", "audit", "prune", "--days", "30")
+	run(exitUsage, "--days: want 31 or more", "audit", "prune", "--days", "0")
+	run(0, "removed: 0", "audit", "prune")
+	run(0, "removed: 0", "audit", "prune", "--days", "120")
+	run(0, "removed: 2000", "audit", "prune", "--days", "90") // all but the newest 10,000
+	run(0, "the entries up to 2000:", "audit", "--verify")
+	run(0, "10001 entries hold together", "audit", "--verify")
+	run(0, "prune, up to entry 2000 (allowed, by person on the command line) [2000 removed]", "audit", "--last", "1")
+}

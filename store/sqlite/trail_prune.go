@@ -1,0 +1,123 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/stet-dev/stet/record"
+)
+
+// pruneStep is how many entries go in one transaction at most: other writers
+// wait for it.
+const pruneStep = 10_000
+
+// PruneTrail removes the oldest entries of the trail: those before the first one
+// that is not older than before, but never the newest entries, of which there
+// are at least so many as newest says. An entry with a time to come, written when
+// the clock was wrong, holds nothing up. It returns how many were removed. by says
+// who wants it.
+//
+// What is removed leaves a checkpoint, record.PruneEntry, from which the chain is
+// followed on. Before that, the chain is followed as a whole: a trail that is broken
+// is not pruned, since that would remove the evidence. The entry that suspended a
+// session that is suspended still is written again, with its own time.
+func (s *Store) PruneTrail(ctx context.Context, before time.Time, newest int, by string) (removed int, err error) {
+	if _, due, err := lastPruned(ctx, s.db, before, newest); err != nil || due == 0 {
+		return 0, s.explain("prune", err)
+	}
+	v, err := record.Verify(ctx, s)
+	if err != nil {
+		return 0, err
+	}
+	if v.Broken != nil {
+		return 0, fmt.Errorf("the trail is broken at entry %d, and is not pruned: %s", v.Broken.Seq, v.Broken.Why)
+	}
+	for {
+		n, err := s.pruneTrail(ctx, before, newest, by)
+		removed += n
+		if err != nil || n < pruneStep {
+			return removed, s.explain("prune", err)
+		}
+	}
+}
+
+// pruneTrail is one step.
+func (s *Store) pruneTrail(ctx context.Context, before time.Time, newest int, by string) (removed int, err error) {
+	if err := errors.Join(s.guard.files(), s.guard.writable()); err != nil {
+		return 0, err
+	}
+	tx, err := s.synced.BeginTx(ctx, nil)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = tx.Rollback() }() // nothing is left to do after a commit
+	if err := s.whole(ctx, tx); err != nil {
+		return 0, err
+	}
+	last, removed, err := lastPruned(ctx, tx, before, newest)
+	if err != nil || removed == 0 {
+		return 0, err
+	}
+	entries, err := stillSuspended(ctx, tx, last.Seq)
+	if err != nil {
+		return 0, err
+	}
+	e := record.PruneEntry(last, removed, by)
+	e.Time = time.Now()
+	chained, err := extend(ctx, tx, append(entries, e))
+	if err != nil {
+		return 0, err
+	}
+	if _, err := tx.ExecContext(ctx, "DELETE FROM trail WHERE seq <= ?", int64(last.Seq)); err != nil {
+		return 0, err
+	}
+	if err := tx.Commit(); err != nil {
+		return 0, err
+	}
+	return removed, s.guard.wrote(chained[len(chained)-1].Link(), true)
+}
+
+// lastPruned returns the newest entry that may go in one step, and how many go.
+func lastPruned(ctx context.Context, q queryer, before time.Time, newest int) (last record.Link, removed int, err error) {
+	var first, end, kept uint64 // the oldest and the newest entry, and the oldest one that is not too old
+	err = q.QueryRowContext(ctx, `SELECT coalesce(min(seq), 1), coalesce(max(seq), 0),
+		coalesce((SELECT seq FROM trail WHERE time_us BETWEEN ? AND ? ORDER BY seq LIMIT 1), coalesce(max(seq), 0) + 1) FROM trail`,
+		ceilMicro(before), time.Now().UnixMicro()).Scan(&first, &end, &kept)
+	if err != nil {
+		return last, 0, err
+	}
+	stay := uint64(max(newest, 1)) // the end of the chain is never removed
+	if end < stay {
+		return last, 0, nil
+	}
+	last.Seq = min(kept-1, end-stay, first+pruneStep-1)
+	if last.Seq < first {
+		return last, 0, nil
+	}
+	err = q.QueryRowContext(ctx, "SELECT hash FROM trail WHERE seq = ?", int64(last.Seq)).Scan(&last.Hash)
+	return last, int(last.Seq - first + 1), err
+}
+
+// stillSuspended are the entries, up to last, that suspended the sessions that
+// are suspended still, ready to be written again.
+func stillSuspended(ctx context.Context, tx *sql.Tx, last uint64) ([]record.Entry, error) {
+	rows, err := tx.QueryContext(ctx, "SELECT "+trailColumns+` FROM trail AS t WHERE kind = 'suspend' AND seq <= ?
+		AND NOT EXISTS (SELECT 1 FROM trail WHERE session = t.session AND kind IN ('suspend', 'resume') AND seq > t.seq) ORDER BY seq`,
+		int64(last))
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var out []record.Entry
+	for rows.Next() {
+		e, err := scanEntry(rows)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, e)
+	}
+	return out, rows.Err()
+}
