@@ -21,8 +21,8 @@ const (
 	Managed   Moment = "managed"   // the provider changes the conversation itself
 )
 
-// stays reports whether a break says what stays whole, and takes nothing away.
-func (m Moment) stays() bool { return m == Elsewhere || m == Managed }
+// Keeps reports whether a break says what stays whole, and takes nothing away.
+func (m Moment) Keeps() bool { return m == Elsewhere || m == Managed }
 
 // Break is a moment: what stands in the first After messages may be planned anew,
 // with nothing that follows taken into account.
@@ -70,7 +70,7 @@ func (p *Plan) Elided(skip int) (out []Spot) {
 // added and behind the break before it.
 func (f *Fold) Grow(messages []llm.Message, breaks []Break) {
 	for _, b := range breaks {
-		if b.Why.stays() && b.From < b.After {
+		if b.Why.Keeps() && b.From < b.After {
 			f.whole = append(f.whole, b)
 		}
 	}
@@ -104,7 +104,7 @@ func (f *Fold) Cold(why Moment) { f.Break(Break{After: f.n, Why: why}) }
 
 // Break is Cold for a break that may say how the beginning was sent before.
 func (f *Fold) Break(b Break) {
-	if b.Why.stays() {
+	if b.Why.Keeps() {
 		f.holds = b.Why == Managed
 		return
 	}

@@ -13,6 +13,10 @@ type Request struct {
 	// Chained says that the request continues one the provider stores
 	// (previous_response_id): Messages holds only what is new.
 	Chained bool
+	// Thread says that the provider keeps the conversation for a while: it begins to with
+	// this request (ThreadCreate), or has it already (ThreadContinue, which is Chained).
+	// Empty: it does not.
+	Thread string
 	// SessionKey is the conversation's key that the body itself carries
 	// (prompt_cache_key, metadata), empty when there is none.
 	SessionKey string
@@ -28,6 +32,12 @@ type Request struct {
 	// Caching is known only of a request that was decoded, and not encoded.
 	Caching Caching
 }
+
+// The values of Request.Thread.
+const (
+	ThreadCreate   = "create"
+	ThreadContinue = "continue"
+)
 
 // Response is a model's answer.
 type Response struct {

@@ -28,14 +28,18 @@ type terms struct {
 	window int // tokens; 0: not known
 	price  history.Price
 	marked bool // the provider finds what it has by markers
+	checks bool // the provider checks what stands before thinking
 }
 
 // of is the engine for a request to a model. Where the configuration names a
-// window or a price, they hold for all models.
-func (e *engines) of(api, model string, asked *llm.Caching) (*history.Engine, error) {
+// window or a price, they hold for all models. Where thinking is checked, all models
+// have the same engine: what was sent to one is sent to the next in the same way.
+func (e *engines) of(api, model string, asked *llm.Caching, checks bool) (*history.Engine, error) {
 	k := e.rules.of(api, model)
-	t := terms{k.window, history.Price{Read: k.Read, Write: k.Write}, api == record.Messages}
-	if t.marked && asked.Lifetime >= time.Hour {
+	t := terms{window: k.window, price: history.Price{Read: k.Read, Write: k.Write}, marked: api == record.Messages, checks: checks}
+	if checks {
+		t.window, t.price = 0, history.Price{}
+	} else if t.marked && asked.Lifetime >= time.Hour {
 		hour, _ := prices.RuleNamed(prices.Anthropic1h) // it is there
 		t.price.Write = max(t.price.Write, hour.Write)
 	}
@@ -51,7 +55,7 @@ func (e *engines) of(api, model string, asked *llm.Caching) (*history.Engine, er
 		return made, nil
 	}
 	c := e.config
-	c.Window, c.Price, c.Marked = t.window, t.price, t.marked
+	c.Window, c.Price, c.Marked, c.ChecksThinking = t.window, t.price, t.marked, t.checks
 	made, err := history.New(c)
 	if err != nil {
 		return nil, err

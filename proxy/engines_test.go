@@ -29,25 +29,26 @@ func TestEngines(t *testing.T) {
 		config           Config
 		want             terms
 	}{
-		{"known", record.Messages, "claude-opus-4-6", 0, Config{}, terms{1_000_000, read5, true}},
-		{"its newer name", record.Messages, "anthropic/claude-opus-4-6-20260101", 0, Config{}, terms{1_000_000, read5, true}},
-		{"for an hour", record.Messages, "claude-opus-4-6", time.Hour, Config{}, terms{1_000_000, history.Price{Read: 0.1, Write: 2}, true}},
-		{"no markers", record.Responses, "gpt-5.6-sol", 24 * time.Hour, Config{}, terms{1_050_000, read5, false}},
-		{"unknown", record.Chat, "m", 0, Config{}, terms{0, history.Price{Read: 0.1, Write: 1}, false}},
-		{"one's own", record.Chat, "own-model", 0, Config{Prices: catalog}, terms{5000, history.Price{Read: 0.5, Write: 1.5}, false}},
-		{"said", record.Messages, "claude-opus-4-6", 0, Config{History: history.Config{Window: 9, Price: history.Price{Read: 1, Write: 1}}}, terms{9, history.Price{Read: 1, Write: 1}, true}},
+		{"known", record.Messages, "claude-opus-4-6", 0, Config{}, terms{1_000_000, read5, true, false}},
+		{"its newer name", record.Messages, "anthropic/claude-opus-4-6-20260101", 0, Config{}, terms{1_000_000, read5, true, false}},
+		{"for an hour", record.Messages, "claude-opus-4-6", time.Hour, Config{}, terms{1_000_000, history.Price{Read: 0.1, Write: 2}, true, false}},
+		{"no markers", record.Responses, "gpt-5.6-sol", 24 * time.Hour, Config{}, terms{1_050_000, read5, false, false}},
+		{"unknown", record.Chat, "m", 0, Config{}, terms{0, history.Price{Read: 0.1, Write: 1}, false, false}},
+		{"one's own", record.Chat, "own-model", 0, Config{Prices: catalog}, terms{5000, history.Price{Read: 0.5, Write: 1.5}, false, false}},
+		{"thinking is checked", record.Messages, "claude-opus-5-5", time.Hour, Config{}, terms{marked: true, checks: true}},
+		{"said", record.Messages, "claude-opus-4-6", 0, Config{History: history.Config{Window: 9, Price: history.Price{Read: 1, Write: 1}}}, terms{9, history.Price{Read: 1, Write: 1}, true, false}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			p := newProxy(t, func(to *Config) { *to = test.config })
 			asked := &llm.Caching{Lifetime: test.lifetime}
-			e, err := p.engines.of(test.api, test.model, asked)
+			e, err := p.engines.of(test.api, test.model, asked, test.want.checks)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if p.engines.made[test.want] != e || len(p.engines.made) != 1 {
 				t.Errorf("%+v, want %+v", p.engines.made, test.want)
 			}
-			if again, _ := p.engines.of(test.api, test.model, asked); again != e {
+			if again, _ := p.engines.of(test.api, test.model, asked, test.want.checks); again != e {
 				t.Error("asked again, it is another")
 			}
 		})
@@ -58,7 +59,7 @@ func TestEngines(t *testing.T) {
 func TestEnginesAreFew(t *testing.T) {
 	p := newProxy(t)
 	for i := range 2 * maxRules {
-		if _, err := p.engines.of(record.Chat, fmt.Sprint("m", i), new(llm.Caching)); err != nil {
+		if _, err := p.engines.of(record.Chat, fmt.Sprint("m", i), new(llm.Caching), false); err != nil {
 			t.Fatal(err)
 		}
 	}

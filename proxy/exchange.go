@@ -22,6 +22,7 @@ const (
 	large      cause = "large"
 	malformed  cause = "malformed"
 	chained    cause = "chained"
+	threaded   cause = "thread"
 	managed    cause = "managed"
 	misfit     cause = "patch"
 	panicked   cause = "panic"
@@ -38,6 +39,7 @@ type exchange struct {
 	judgement    *judgement    // nil if the request was not understood
 	sizes        sizes
 	trims        []history.Trim // what was left out, or would have been
+	kept         chan struct{}  // closed when the store has what is to be remembered of the request; nil: nobody waits for it
 	aside        chan struct{}  // closed when nothing goes on beside the request; nil if nothing ever did
 	meter        llm.Meter      // of the answer; nil if it is not read
 	ended        bool           // the answer came to its end

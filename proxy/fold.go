@@ -17,11 +17,7 @@ func (p *Proxy) fold(d *reading, engine *history.Engine) *history.Plan {
 	} else {
 		f = engine.Fold()
 	}
-	for _, b := range breaks {
-		f.Add(messages[f.Len():b.After]...)
-		f.Break(b)
-	}
-	f.Add(messages[f.Len():]...)
+	f.Grow(messages, breaks)
 	plan := f.Plan()
 	f.Log(plan)
 	p.recent.give(d.now, held{f, engine, d.breaks})
@@ -38,5 +34,5 @@ func goesOn(messages []llm.Message, n int, breaks, seen []history.Break) bool {
 	case len(seen) > len(breaks) || !slices.Equal(seen, breaks[:len(seen)]):
 		return false
 	}
-	return len(seen) == len(breaks) || breaks[len(seen)].After > n
+	return !slices.ContainsFunc(breaks[len(seen):], func(b history.Break) bool { return b.After <= n || b.Why.Keeps() && b.From < n })
 }

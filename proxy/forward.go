@@ -62,6 +62,9 @@ func rewrite(r *httputil.ProxyRequest) {
 func (p *Proxy) watch(resp *http.Response) error {
 	x := resp.Request.Context().Value(exchangeKey{}).(*exchange)
 	x.row.Status = resp.StatusCode
+	if x.kept != nil {
+		<-x.kept
+	}
 	if x.codec == nil || resp.StatusCode == http.StatusSwitchingProtocols {
 		return nil
 	}

@@ -13,6 +13,10 @@ import (
 type judgement struct {
 	breaks   []history.Break // the moments so far, that of this request included
 	moved    []history.Break // of these, what no earlier request of its line had where it stands
+	checks   bool            // the conversation was sent to a provider that checks what stands before thinking
+	bound    bool            // and there is thinking in it: nothing that was sent may change
+	went     *known          // that it goes on from, in any line; nil: none
+	stays    *history.Break  // of the breaks, what begins with this request and says what stays whole; nil: none does
 	renews   bool            // they are not those that the turn it goes on from was planned with
 	moment   history.Moment  // what makes this request one; empty: nothing, or it was one already
 	gap      time.Duration   // as record.Cache
@@ -62,28 +66,33 @@ type sent struct {
 // those of the conversation they are about, whose first messages they share.
 const withoutTools = 0x5f356495
 
+// unchanged sets requests apart that were only observed, or sent under the policy that
+// changes nothing: what is sent later of these conversations must be known to be new.
+const unchanged = 0x6a09e667f3bcc908
+
 // saltOf is what the hashes of a request's messages are remembered with.
-func saltOf(req *llm.Request) uint64 {
+func (m *memory) saltOf(req *llm.Request) uint64 {
 	if len(req.Tools) == 0 {
-		return withoutTools
+		return m.salt ^ withoutTools
 	}
-	return 0
+	return m.salt
 }
 
 // judge finds out whether the provider's cache still holds the conversation.
 func (p *Proxy) judge(x *exchange, d *reading) cause {
-	req, c, salt := d.request, d.chain, saltOf(d.request)
+	req, c, salt := d.request, d.chain, p.memory.saltOf(d.request)
 	j := &judgement{salt: salt, vouched: p.asksLifetime(x, req), sent: sent{
 		time: x.row.Time, model: x.row.Model, tools: toolsHash(req), system: c.system, skip: c.skip, stable: c.stable, links: c.links,
 		marks: req.Caching.Breakpoints,
 	}}
 	j.end = c.end() ^ salt
+	j.checks = p.rules.of(apiOf(x), x.row.Model).checks
 	p.memory.judge(j, d, x.row.Time, p.lifetimeOf(x, req), x.conversation)
 	j.certain = j.moment == history.Compaction || j.ends(j.idle)
 	if j.moment == history.Gap && !j.certain && !j.cooled(j.idle) {
 		j.moment = ""
 	}
-	if !p.elides() || j.costly || !c.told() {
+	if !p.elides() || j.costly || j.bound || !c.told() {
 		j.moment = ""
 	}
 	if j.moment != "" {
@@ -103,8 +112,17 @@ func (p *Proxy) judge(x *exchange, d *reading) cause {
 func (m *memory) judge(j *judgement, d *reading, now time.Time, asked time.Duration, v *conversation) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	from := m.trail(&d.chain, j.salt, j.sent.model)
+	m.goesOn(j, from, d, now, asked, v)
+	if m.bind(j, from, d); j.bound {
+		m.freeze(j, d)
+	}
+}
+
+// goesOn finds the thread that a request goes on, its moments and whether it is one. The
+// caller holds the lock.
+func (m *memory) goesOn(j *judgement, from trail, d *reading, now time.Time, asked time.Duration, v *conversation) {
 	c := &d.chain
-	from := m.trail(c, j.salt, j.sent.model)
 	j.asks, j.plain, j.lifetime, j.line = asked, asked, asked, line{j.sent.model, j.sent.tools, j.sent.system}
 	switch {
 	case from.any != nil:
@@ -198,8 +216,10 @@ func (m *memory) depart(j *judgement, x *exchange) {
 	}
 	j.sent.line = j.line
 	for _, b := range j.breaks {
-		b.After -= j.sent.skip
-		j.sent.breaks = append(j.sent.breaks, b)
+		j.sent.breaks = append(j.sent.breaks, shifted(b, -j.sent.skip))
+	}
+	if j.stays != nil {
+		turn.Moment, turn.From = string(j.stays.Why), j.stays.From-j.sent.skip
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -217,7 +237,7 @@ func (m *memory) depart(j *judgement, x *exchange) {
 		turn.Elided = j.sent.elided()
 	}
 	if j.was = m.turn(j.end, j.line); j.was != nil && j.was.Moment != "" {
-		turn.Moment = j.was.Moment
+		turn.Moment, turn.From = j.was.Moment, j.was.From
 	}
 	if j.was != nil && turn.Elided == nil {
 		turn.Elided = j.was.Elided

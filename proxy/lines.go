@@ -125,7 +125,7 @@ func (m *memory) inherit(j *judgement, from trail, d *reading, now time.Time) {
 		if b.After > common {
 			b.After, b.Left = c.stable, left
 		}
-		b.After += c.skip
+		b = shifted(b, c.skip)
 		if n := len(j.breaks); n > 0 && b.After <= j.breaks[n-1].After {
 			j.breaks[n-1].Left = b.Left // what was sent last is what the later one made of it
 			continue
@@ -148,7 +148,7 @@ func (m *memory) planned(k *known, c *chain, salt uint64) (out []history.Break) 
 	}
 	for i, link := range c.links {
 		if at := m.turn(link^salt, k.line()); at != nil && at.Moment != "" {
-			out = append(out, history.Break{After: i + 1, Why: history.Moment(at.Moment)})
+			out = append(out, history.Break{After: i + 1, Why: history.Moment(at.Moment), From: at.From})
 		}
 	}
 	return out

@@ -15,7 +15,7 @@ import (
 
 const (
 	maxTurns  = 20_000          // that are remembered, and as many with a moment
-	recalled  = 5_000           // of these, from the store
+	recalled  = maxTurns        // of these, from the store
 	caughtUp  = 500             // likewise, when another process seems to have asked
 	maxViews  = 64              // lines of a thread
 	maxForks  = 16              // of a line in a thread
@@ -30,6 +30,7 @@ type memory struct {
 	log   *slog.Logger
 	once  sync.Once
 	rules *rules
+	salt  uint64 // of all hashes
 
 	mu     sync.Mutex
 	looked time.Time                // when it was looked up last what others had asked
@@ -178,7 +179,7 @@ func (m *memory) catchUp(req *llm.Request, c *chain, now time.Time) {
 // unknown counts the answers of the model behind the longest turn that c begins with.
 // The caller holds the lock.
 func (m *memory) unknown(req *llm.Request, c *chain) (n int) {
-	salt := saltOf(req)
+	salt := m.saltOf(req)
 	for i := c.stable - 1; i >= 0 && len(m.turns[c.links[i]^salt]) == 0; i-- {
 		if at := c.skip + i; req.Messages[at].Role == llm.Assistant && (i == 0 || req.Messages[at-1].Role != llm.Assistant) {
 			n++

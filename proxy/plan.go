@@ -14,6 +14,7 @@ import (
 
 // reading is what was understood of a request.
 type reading struct {
+	api     string       // counting tokens is no other
 	request *llm.Request // nil if it could not be decoded
 	chain   chain        // of its messages; empty if they tell no conversation
 	plan    *history.Plan
@@ -36,14 +37,23 @@ func (p *Proxy) prepare(x *exchange, h http.Header, why cause) {
 	if failed := p.attempt(x, func() cause { return p.place(x, &d, h) }); why == planned {
 		why = failed
 	}
-	if why == planned {
-		why = p.attempt(x, func() cause { return p.judge(x, &d) })
+	if why == planned || why == managed {
+		if failed := p.attempt(x, func() cause { return p.judge(x, &d) }); failed != planned {
+			why = failed
+		} else if why == managed && d.hold(&d.chain) {
+			why = planned
+		}
 	}
-	if why == planned && !p.config.Observe && (p.policy != history.Off || len(d.hour) > 0) {
+	if why == planned && p.changes(&d) {
 		why = p.attempt(x, func() cause { return p.change(x, &d) })
+		if why != planned && d.hold(&d.chain) {
+			p.passed(x, why)
+			why = p.attempt(x, func() cause { return p.change(x, &d) })
+		}
 	}
 	if why == planned && x.api != record.CountTokens {
 		p.memory.depart(d.judgement, x)
+		p.remember(x, d.judgement)
 	}
 	x.row.Added = time.Since(begin)
 	if why != planned {
@@ -57,6 +67,11 @@ func (p *Proxy) prepare(x *exchange, h http.Header, why cause) {
 		defer close(x.aside)
 		p.report(x, &d)
 	}()
+}
+
+// changes reports whether anything may be changed in the body of a request.
+func (p *Proxy) changes(d *reading) bool {
+	return !p.config.Observe && (p.policy != history.Off || len(d.hour) > 0)
 }
 
 // attempt runs f, which works on the client's text. A panic in it costs the
@@ -76,7 +91,7 @@ func (p *Proxy) passed(x *exchange, why cause) {
 	x.row.Passed = string(why)
 	p.metrics.passed.WithLabelValues(x.row.Passed).Inc()
 	level := p.log.Debug
-	if why != chained && (x.conversation == nil || p.table.firstWarning(x.conversation, why)) {
+	if why != chained && why != threaded && (x.conversation == nil || p.table.firstWarning(x.conversation, why)) {
 		level = p.log.Warn
 	}
 	in, _ := x.body.sizes()
@@ -106,7 +121,7 @@ func (p *Proxy) change(x *exchange, d *reading) cause {
 // results of tools and arguments of calls that stand in it as one value.
 func (p *Proxy) planOf(x *exchange, d *reading) (*history.Plan, error) {
 	req := d.request
-	engine, err := p.engines.of(apiOf(x), x.row.Model, &req.Caching)
+	engine, err := p.engines.of(apiOf(x), x.row.Model, &req.Caching, d.checks)
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +131,7 @@ func (p *Proxy) planOf(x *exchange, d *reading) (*history.Plan, error) {
 		return nil, errors.New("a plan has a reason for each edit")
 	}
 	plan := &history.Plan{Stats: full.Stats}
-	head := p.head(x, req)
+	head := p.head(x, d)
 	for i, e := range full.Edits {
 		if m := &req.Messages[e.Message]; e.Message >= head && editable(m.Role, &m.Parts[e.Part]) {
 			plan.Edits = append(plan.Edits, e)
@@ -131,14 +146,22 @@ func (p *Proxy) planOf(x *exchange, d *reading) (*history.Plan, error) {
 // bytesPerToken is more than a token has in a whole prompt.
 const bytesPerToken = 5
 
+// usualMinimum is how many tokens the shortest prompt has that providers cache, for most
+// of their models.
+const usualMinimum = 1024
+
 // head is how many messages stay as they are in any case, so that a prompt that the
 // provider's cache would keep is not shortened to one that it finds too short. It goes
 // by what stands before a message, which is the same in all requests to come.
-func (p *Proxy) head(x *exchange, req *llm.Request) int {
+func (p *Proxy) head(x *exchange, d *reading) int {
 	if !p.elides() {
 		return 0
 	}
+	req := d.request
 	size, least := toolsSize(req), bytesPerToken*p.rules.of(x.api, x.row.Model).MinTokens
+	if d.checks { // the same for all models
+		least = bytesPerToken * usualMinimum
+	}
 	for i := range req.Messages {
 		if size >= least {
 			return i

@@ -129,6 +129,9 @@ func New(c Config) (*Proxy, error) {
 		return nil, fmt.Errorf("metrics: %w", err)
 	}
 	p.recent = &recent{max: c.Memory, pool: &p.buffers, order: list.New()}
+	if c.Observe || p.policy == history.Off {
+		p.memory.salt = unchanged
+	}
 	p.base, p.cancel = context.WithCancel(context.Background())
 	p.forwarder = p.newForwarder()
 	p.work.Add(1)

@@ -15,6 +15,7 @@ const unknownWindow = 128_000
 // decode reads the body, from where it goes on from one that is held.
 func (p *Proxy) decode(x *exchange, d *reading) cause {
 	var err error
+	d.api = apiOf(x)
 	if d.base = p.recent.find(apiOf(x), x.body.head); d.base != nil {
 		defer d.base.body.drop(&p.buffers)
 		d.request, err = x.codec.DecodeAfter(x.body.head, d.base.request, d.base.body.b)
@@ -28,6 +29,8 @@ func (p *Proxy) decode(x *exchange, d *reading) cause {
 	req := d.request
 	x.row.Model = own(req.Model)
 	switch {
+	case req.Chained && req.Thread != "":
+		return threaded
 	case req.Chained:
 		return chained
 	case req.Caching.Clears, req.Caching.Cuts && len(x.body.head)/3 > cmp.Or(p.rules.of(x.api, x.row.Model).window, unknownWindow):
@@ -54,11 +57,13 @@ func (p *Proxy) place(x *exchange, d *reading, h http.Header) cause {
 		key = api + "\x00" + name + "\x00" + agent
 	}
 	p.link(x, d, req)
+	if d.request != nil && !req.Chained {
+		p.memory.catchUp(req, &d.chain, x.row.Time)
+	}
 	if key == "" && (d.request == nil || req.Chained || x.api == record.CountTokens) {
 		return planned // nothing to tell it by, or it is about a request that is still to come
 	}
-	p.memory.catchUp(req, &d.chain, x.row.Time)
-	x.conversation = p.table.enter(key, name, &d.chain, func() string { return p.memory.named(&d.chain, saltOf(req)) })
+	x.conversation = p.table.enter(key, name, &d.chain, func() string { return p.memory.named(&d.chain, p.memory.saltOf(req)) })
 	x.row.Conversation = x.conversation.id
 	return planned
 }

@@ -25,6 +25,7 @@ type rule struct {
 	prices.Rule
 	window   int    // tokens; 0: not known
 	provider string // as prices.Model.Provider; "": not known
+	checks   bool   // what stands before thinking, and refuses a request where it has changed
 }
 
 // of is the rule of a model. A model that nothing is known of, or whose provider
@@ -46,12 +47,12 @@ func (r *rules) of(api, model string) rule {
 }
 
 func (r *rules) lookUp(api, model string) rule {
-	find := prices.Lookup
+	find, checks := prices.Lookup, prices.ChecksThinking
 	if r.catalog != nil {
-		find = r.catalog.Lookup
+		find, checks = r.catalog.Lookup, r.catalog.ChecksThinking
 	}
 	m, _ := find(model)
-	found := rule{m.Rule(), m.Window, m.Provider}
+	found := rule{m.Rule(), m.Window, m.Provider, api == record.Messages && checks(model)}
 	if !found.Cached() {
 		name := prices.OpenAI
 		if api == record.Messages || api == record.CountTokens {

@@ -40,7 +40,10 @@ func (j *judgement) elsewhere() (turns []record.Turn) {
 	for _, b := range j.moved {
 		turn := j.known.Turn
 		turn.Prefix = j.sent.links[b.After-j.sent.skip-1] ^ j.salt ^ j.line.hash()
-		turn.Moment = string(b.Why)
+		turn.Moment, turn.From = string(b.Why), 0
+		if b.Why.Keeps() {
+			turn.From = b.From - j.sent.skip
+		}
 		turns = append(turns, turn)
 	}
 	return turns

@@ -29,6 +29,9 @@ func toolsSize(req *llm.Request) (n int) {
 func textSize(m *llm.Message) (n int) {
 	for i := range m.Parts {
 		part := &m.Parts[i]
+		if m.Role == llm.System && volatile(part.Text) {
+			continue
+		}
 		n += len(part.Text) + len(part.Name) + len(part.Args)
 	}
 	return n

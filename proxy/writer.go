@@ -12,6 +12,7 @@ import (
 const (
 	maxQueued   = 20_000           // rows that wait at most, of all kinds
 	maxWrite    = 15 * time.Second // time that one write may take
+	maxNow      = 2 * time.Second  // time that a write may take for which a request waits
 	writeDelay  = 200 * time.Millisecond
 	writeTrials = 2
 	pruneEvery  = 6 * time.Hour
@@ -71,6 +72,15 @@ func (w *writer) add(b record.Batch) {
 	select {
 	case w.more <- struct{}{}:
 	default:
+	}
+}
+
+// now writes turns at once, beside the queue. It waits no longer than maxNow.
+func (w *writer) now(turns []record.Turn) {
+	ctx, cancel := context.WithTimeout(context.Background(), maxNow)
+	defer cancel()
+	if err := w.store.Append(ctx, record.Batch{Turns: turns}); err != nil {
+		w.log.Warn("a decision is not recorded before its request goes out", "error", err)
 	}
 }
 

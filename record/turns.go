@@ -60,7 +60,7 @@ func (m *Memory) putTurn(t Turn) {
 		return
 	}
 	if m.turns[i].Moment != "" {
-		t.Moment = m.turns[i].Moment
+		t.Moment, t.From = m.turns[i].Moment, m.turns[i].From
 	}
 	if len(t.Elided) == 0 {
 		t.Elided = m.turns[i].Elided

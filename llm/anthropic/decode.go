@@ -46,10 +46,11 @@ const (
 	reqMetadata
 	reqCacheControl
 	reqContextManagement
+	reqThread
 	reqKeyCount
 )
 
-var reqKeys = [reqKeyCount]string{"messages", "model", "system", "tools", "max_tokens", "stream", "metadata", "cache_control", "context_management"}
+var reqKeys = [reqKeyCount]string{"messages", "model", "system", "tools", "max_tokens", "stream", "metadata", "cache_control", "context_management", "thread"}
 
 func (d *decoder) request(earlier *llm.Request, earlierBody []byte) (*llm.Request, error) {
 	var f [reqKeyCount]rawjson.Span
@@ -74,6 +75,8 @@ func (d *decoder) request(earlier *llm.Request, earlierBody []byte) (*llm.Reques
 		d.tools(req, f[reqTools])
 	}
 	d.caching(req, f[reqCacheControl], f[reqContextManagement])
+	req.Thread = d.thread(f[reqThread])
+	req.Chained = req.Thread == llm.ThreadContinue
 	req.Messages = d.Messages()
 	layout := d.layout // alone: the decoder has the body
 	req.Layout = &layout

@@ -51,3 +51,16 @@ func (d *decoder) sessionKey(meta rawjson.Span) string {
 	}
 	return ""
 }
+
+var threadKeys = [1]string{"type"}
+
+// thread reads what the request says of the thread that the provider keeps.
+func (d *decoder) thread(at rawjson.Span) string {
+	if at.KindOf(d.Body) != '{' {
+		return ""
+	}
+	var f [1]rawjson.Span
+	s := rawjson.At(d.Body, at)
+	s.Object(threadKeys[:], f[:])
+	return d.Own(f[0])
+}

@@ -1,0 +1,105 @@
+package proxy
+
+import (
+	"slices"
+
+	"github.com/stet-dev/stet/history"
+	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/record"
+)
+
+// shifted is a break of messages of which so many more stand before it.
+func shifted(b history.Break, by int) history.Break {
+	b.After += by
+	if b.Why.Keeps() {
+		b.From += by
+	}
+	return b
+}
+
+// bind finds out whether the provider checks that nothing stands otherwise before the
+// thinking of a request than when it was made. A conversation that was once sent to a
+// model that checks stays one of these. The caller holds the lock.
+func (m *memory) bind(j *judgement, from trail, d *reading) {
+	j.went = from.any
+	if d.api != record.Messages { // of the others no check is documented
+		return
+	}
+	thinks := slices.ContainsFunc(d.request.Messages, func(m llm.Message) bool {
+		return slices.ContainsFunc(m.Parts, func(p llm.Part) bool { return p.Kind == llm.Thinking })
+	})
+	if !thinks {
+		return
+	}
+	for i := 0; i < len(d.chain.links) && !j.checks; i++ {
+		j.checks = slices.ContainsFunc(m.turns[d.chain.links[i]^j.salt], func(k *known) bool { return m.rules.of(d.api, k.Model).checks })
+	}
+	j.bound = j.checks
+}
+
+// freeze gives a request the breaks that the one it goes on from was sent with, whatever
+// its line, and no others. Messages that the model answered on another way stay whole:
+// the thinking behind them was made with nothing left out. The caller holds the lock.
+func (m *memory) freeze(j *judgement, d *reading) {
+	c, k := &d.chain, j.went
+	breaks := m.planned(k, c, j.salt)
+	if k != nil && k.stored && slices.ContainsFunc(breaks, func(b history.Break) bool { return !b.Why.Keeps() }) {
+		_, common := m.longest(c, j.salt, k.line())
+		breaks, _ = m.recalled(k.line(), breaks, common, d, false)
+	}
+	j.breaks, j.moved, j.renews = nil, nil, k == nil || k.stored
+	for _, b := range breaks {
+		b = shifted(b, c.skip)
+		if j.breaks = append(j.breaks, b); k.line() != j.line {
+			j.moved = append(j.moved, b)
+		}
+	}
+	if from, to := m.elsewhere(c, d.request, j.salt); from < to {
+		j.stay(history.Break{After: c.skip + to, Why: history.Elsewhere, From: c.skip + from})
+	}
+}
+
+// stay adds what begins to stay whole with a request.
+func (j *judgement) stay(b history.Break) {
+	j.breaks = append(slices.Clip(j.breaks), b)
+	j.stays = &b
+}
+
+// elsewhere are the messages that were answered without a request of which anything is
+// known, counted from behind the leading system text; none, if from is not less than to.
+// The first answer behind a turn that is known is the answer to it. The caller holds the
+// lock.
+func (m *memory) elsewhere(c *chain, req *llm.Request, salt uint64) (from, to int) {
+	said := func(i int) bool { return req.Messages[c.skip+i].Role == llm.Assistant }
+	for from = c.stable; from > 0 && len(m.turns[c.links[from-1]^salt]) == 0; {
+		from--
+	}
+	if from == 0 {
+		return 0, c.stable
+	}
+	for from < c.stable && !said(from) {
+		from++
+	}
+	for from < c.stable && said(from) {
+		from++
+	}
+	return from, c.stable
+}
+
+// hold says that what is new in a request stays whole, and reports whether that is of
+// use: without it, all of the request would go out whole, although some of what stands
+// before its thinking was sent otherwise.
+func (j *judgement) hold(c *chain) bool {
+	if j == nil || !j.bound || j.went == nil || j.stays != nil && j.stays.Why == history.Managed {
+		return false
+	}
+	b := history.Break{After: c.skip + c.stable, Why: history.Managed, From: c.skip + c.stable}
+	if n := len(j.breaks) - 1; n >= 0 && j.breaks[n].After == b.After {
+		if !j.breaks[n].Why.Keeps() {
+			return true // a turn has one moment
+		}
+		b.From, j.breaks = j.breaks[n].From, j.breaks[:n]
+	}
+	j.stay(b)
+	return true
+}

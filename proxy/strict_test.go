@@ -1,0 +1,375 @@
+package proxy
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stet-dev/stet/history"
+	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/llm/llmtest"
+	"github.com/stet-dev/stet/record"
+)
+
+// strict is a provider that binds thinking, behind proxies that share a store.
+type strict struct {
+	t       *testing.T
+	model   *llmtest.Server
+	store   *record.Memory
+	config  Config
+	proxies []*Proxy
+	quiet   bool // the model does not think
+	rush    bool // no time passes between rounds
+}
+
+// strictly runs a test against a strict provider, in a time of its own.
+func strictly(t *testing.T, test func(s *strict)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		s := &strict{t: t, store: new(record.Memory)}
+		var err error
+		s.model, err = llmtest.Start(llmtest.Config{Strict: true, Listener: new(llmtest.Memory), Handler: s.answer})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.model.Close()
+		defer func() {
+			for _, p := range s.proxies {
+				if err := p.Close(context.Background()); err != nil {
+					t.Error(err)
+				}
+			}
+		}()
+		test(s)
+	})
+}
+
+// answer is what the model does: it thinks, and reads one file or runs a command. What
+// it does goes by the number of its answers.
+func (s *strict) answer(req *llm.Request) (llm.Response, error) {
+	n := 0
+	for _, m := range req.Messages {
+		if m.Role == llm.Assistant {
+			n++
+		}
+	}
+	call := llm.Part{Kind: llm.ToolCall, CallID: fmt.Sprintf("c%d", n), Name: "Bash", Args: fmt.Sprintf(`{"command":"make %d"}`, n)}
+	if n%3 == 0 {
+		call.Name, call.Args = "Read", `{"file_path":"/home/me/project/a.go"}`
+	}
+	parts := []llm.Part{{Kind: llm.Thinking, Text: fmt.Sprintf("thought %d", n)}, {Text: "I go on."}, call}
+	if s.quiet {
+		parts = parts[1:]
+	}
+	return llm.Response{Message: llm.Message{Role: llm.Assistant, Parts: parts}}, nil
+}
+
+// RoundTrip implements http.RoundTripper: it asks the model.
+func (s *strict) RoundTrip(r *http.Request) (*http.Response, error) {
+	w := httptest.NewRecorder()
+	s.model.ServeHTTP(w, r)
+	return w.Result(), nil
+}
+
+// proxy starts another proxy with the same store, as after the end of the one before.
+func (s *strict) proxy() *Proxy {
+	s.t.Helper()
+	c := s.config
+	c.Store, c.Transport, c.Upstreams.Messages = s.store, s, "http://model.test"
+	p, err := New(c)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.proxies = append(s.proxies, p)
+	return p
+}
+
+// session is an agent's conversation.
+type session struct {
+	s        *strict
+	model    string
+	extra    string // more members of the body
+	messages []string
+	answers  int
+}
+
+func (s *strict) session(model string) *session {
+	return &session{s: s, model: model, messages: []string{`{"role":"user","content":"go on"}`}}
+}
+
+// fork is another conversation that began as this one.
+func (a *session) fork() *session {
+	b := *a
+	b.messages = slices.Clone(a.messages)
+	return &b
+}
+
+func (a *session) body() string {
+	return fmt.Sprintf(`{"model":%q%s,"max_tokens":99,"cache_control":{"type":"ephemeral"},"system":%q,"tools":[{"name":"Bash","input_schema":{}},{"name":"Read","input_schema":{}}],"messages":[%s]}`,
+		a.model, a.extra, "You help. "+strings.Repeat("Follow the rule. ", 400), strings.Join(a.messages, ","))
+}
+
+// rounds asks so many times over h, a proxy or the provider itself, and does what the
+// model asks for. What is about to be sent is counted before.
+func (a *session) rounds(n int, h http.Handler) {
+	a.s.t.Helper()
+	for range n {
+		for _, path := range []string{"/v1/messages/count_tokens", "/v1/messages"} {
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, httptest.NewRequestWithContext(a.s.t.Context(), http.MethodPost, "http://localhost"+path, strings.NewReader(a.body())))
+			if w.Code != 200 {
+				a.s.t.Errorf("%s after %d answers: %d %s", path, a.answers, w.Code, w.Body)
+				return
+			}
+			if path == "/v1/messages" {
+				a.hear(w.Body.Bytes())
+			}
+		}
+		if !a.s.rush {
+			time.Sleep(10 * time.Second)
+		}
+	}
+}
+
+// hear adds an answer, and the results of its calls.
+func (a *session) hear(answer []byte) {
+	a.s.t.Helper()
+	var got struct {
+		Content json.RawMessage `json:"content"`
+	}
+	if err := json.Unmarshal(answer, &got); err != nil {
+		a.s.t.Fatal(err)
+	}
+	var blocks []struct{ Type, ID, Name string }
+	if err := json.Unmarshal(got.Content, &blocks); err != nil {
+		a.s.t.Fatal(err)
+	}
+	a.messages = append(a.messages, `{"role":"assistant","content":`+string(got.Content)+`}`)
+	call := blocks[len(blocks)-1]
+	text := strings.Repeat(fmt.Sprintf("ok %d: built one more of the targets\n", a.answers), 60)
+	if call.Name == "Read" {
+		var b strings.Builder
+		for i := range 40 {
+			fmt.Fprintf(&b, "%6d\tline %d of a file that is read more than once\n", i+1, i+1)
+		}
+		text = b.String()
+	}
+	a.messages = append(a.messages, fmt.Sprintf(`{"role":"user","content":[{"type":"tool_result","tool_use_id":%q,"content":%q}]}`, call.ID, text))
+	a.answers++
+}
+
+// sent is the last body that the model got.
+func (s *strict) sent() string {
+	all := s.model.Requests()
+	return string(all[len(all)-1].Body)
+}
+
+// shortened counts the lines in what the model got last: of repeats, and of what left
+// at a cold moment.
+func (s *strict) shortened() (repeats, evicted int) {
+	return strings.Count(s.sent(), "unchanged: shown above"), strings.Count(s.sent(), "output of an older command left out")
+}
+
+// WIRE-1, WIRE-2: whatever comes, no request that would pass without stet is refused
+// because of what was left out of it; and what was shortened stays so.
+func TestNothingIsRefused(t *testing.T) {
+	const checked, alsoChecked, unchecked = "claude-opus-5-5", "claude-fable-5-1", "claude-sonnet-4-5"
+	pause := func() { time.Sleep(310 * time.Second) }
+	for name, test := range map[string]func(s *strict){
+		"goes on": func(s *strict) { s.session(checked).rounds(20, s.proxy()) },
+		"a pause": func(s *strict) {
+			a, p := s.session(checked), s.proxy()
+			a.rounds(14, p)
+			pause()
+			a.rounds(6, p)
+		},
+		"a model that is not known": func(s *strict) {
+			a, p := s.session("my-own-model"), s.proxy()
+			a.rounds(14, p)
+			pause()
+			a.rounds(6, p)
+		},
+		"begun without stet": func(s *strict) {
+			a := s.session(checked)
+			a.rounds(10, s.model)
+			p := s.proxy()
+			a.rounds(6, p)
+			pause()
+			a.rounds(3, p)
+			synctest.Wait()
+			p = s.proxy()
+			a.rounds(6, p)
+			b := a.fork()
+			a.rounds(3, s.proxy())
+			b.rounds(3, s.proxy())
+		},
+		"without stet in between": func(s *strict) {
+			a, p := s.session(checked), s.proxy()
+			a.rounds(2, p) // nothing is shortened yet
+			a.rounds(8, s.model)
+			a.rounds(8, p)
+			synctest.Wait()
+			a.rounds(4, s.proxy())
+		},
+		"a restart": func(s *strict) {
+			a := s.session(checked)
+			for range 5 {
+				p := s.proxy()
+				a.rounds(4, p)
+				pause()
+				if err := p.Close(context.Background()); err != nil {
+					s.t.Error(err)
+				}
+			}
+		},
+		"a fork": func(s *strict) {
+			a, p := s.session(checked), s.proxy()
+			a.rounds(12, p)
+			b := a.fork()
+			a.rounds(3, p)
+			pause()
+			b.rounds(3, p)
+			a.rounds(3, p)
+			pause()
+			synctest.Wait()
+			b.rounds(3, s.proxy())
+			a.rounds(3, s.proxy())
+		},
+		"gone back": func(s *strict) {
+			a, p := s.session(checked), s.proxy()
+			a.rounds(12, p)
+			pause()
+			a.messages = append(a.messages[:9], `{"role":"user","content":"another way, please"}`)
+			a.rounds(6, p)
+		},
+		"a compaction": func(s *strict) {
+			a, p := s.session(checked), s.proxy()
+			a.extra = `,"metadata":{"user_id":"user_x_session_one"}`
+			a.rounds(12, p)
+			a.messages = []string{`{"role":"user","content":"What was done: much."}`}
+			a.rounds(12, p)
+			pause()
+			a.rounds(6, p)
+		},
+		"another model": func(s *strict) {
+			a, p := s.session(checked), s.proxy()
+			for i, model := range []string{checked, alsoChecked, checked, "my-own-model", checked, unchecked, checked, unchecked, alsoChecked} {
+				a.model = model
+				a.rounds(3, p)
+				if i%2 == 1 {
+					pause()
+				}
+			}
+			synctest.Wait()
+			a.rounds(3, s.proxy())
+		},
+		"from a model that does not check": func(s *strict) {
+			if s.config.History.Policy == history.KeepLatest {
+				return // it changes what was sent with every request, and the test's provider checks whatever the model
+			}
+			a, p := s.session(unchecked), s.proxy()
+			a.rounds(14, p)
+			a.model = checked
+			pause()
+			a.rounds(6, p)
+			a.model = unchecked
+			pause()
+			a.rounds(6, p)
+			a.model = checked
+			a.rounds(6, p)
+		},
+		"thinking comes later": func(s *strict) {
+			a, p := s.session(checked), s.proxy()
+			s.quiet = true
+			a.rounds(14, p)
+			pause()
+			a.rounds(3, p)
+			adaptive := s.config.History.Policy == history.Adaptive
+			if _, evicted := s.shortened(); evicted == 0 && adaptive {
+				s.t.Error("nothing left at the pause, where nothing was bound")
+			}
+			s.quiet = false
+			a.rounds(9, p)
+			pause()
+			a.rounds(3, p)
+			b := a.fork()
+			synctest.Wait()
+			a.rounds(3, s.proxy())
+			pause()
+			a.model = alsoChecked
+			a.rounds(3, s.proxy())
+			b.rounds(6, s.proxy())
+			if _, evicted := s.shortened(); evicted == 0 && adaptive {
+				s.t.Error("what had left is there again")
+			}
+		},
+		"the provider manages": func(s *strict) {
+			a, p := s.session(checked), s.proxy()
+			a.rounds(8, p)
+			a.extra = `,"context_management":{"edits":[{"type":"clear_tool_uses_20250919"}]}`
+			a.rounds(6, p)
+			a.extra = ""
+			a.rounds(6, p)
+			synctest.Wait()
+			a.rounds(3, s.proxy())
+		},
+		"observed before": func(s *strict) {
+			s.config.Observe = true
+			a := s.session(checked)
+			a.rounds(8, s.proxy())
+			synctest.Wait()
+			s.config.Observe = false
+			p := s.proxy()
+			a.rounds(8, p)
+			pause()
+			a.rounds(4, p)
+		},
+		"killed after each answer": func(s *strict) {
+			a := s.session(checked)
+			s.rush = true
+			for range 12 {
+				a.rounds(1, s.proxy()) // the one before has not written its queue yet
+			}
+		},
+	} {
+		for _, policy := range history.Policies() {
+			t.Run(name+"/"+string(policy), func(t *testing.T) {
+				strictly(t, func(s *strict) {
+					s.config.History = history.Config{Policy: policy, KeepReads: 1, Margin: true, Pressure: 0.001}
+					test(s)
+				})
+			})
+		}
+	}
+}
+
+// A model that is known not to check gets what it got before: at a cold moment old
+// outputs leave.
+func TestUncheckedIsEvicted(t *testing.T) {
+	strictly(t, func(s *strict) {
+		s.model.Close()
+		lax, err := llmtest.Start(llmtest.Config{Listener: new(llmtest.Memory), Handler: s.answer})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer lax.Close()
+		s.model = lax
+		a, p := s.session("claude-sonnet-4-5"), s.proxy()
+		a.rounds(14, p)
+		if repeats, evicted := s.shortened(); repeats == 0 || evicted > 0 {
+			t.Errorf("before the pause: %d repeats, %d evicted", repeats, evicted)
+		}
+		time.Sleep(310 * time.Second)
+		a.rounds(1, p)
+		if _, evicted := s.shortened(); evicted < 3 {
+			t.Errorf("after the pause: %d evicted", evicted)
+		}
+	})
+}

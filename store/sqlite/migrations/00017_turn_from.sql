@@ -1,0 +1,2 @@
+-- +goose Up
+ALTER TABLE turns ADD COLUMN whole_from INTEGER NOT NULL DEFAULT 0;
