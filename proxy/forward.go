@@ -63,7 +63,7 @@ func (p *Proxy) watch(resp *http.Response) error {
 	x := resp.Request.Context().Value(exchangeKey{}).(*exchange)
 	x.row.Status = resp.StatusCode
 	if x.kept != nil {
-		<-x.kept
+		p.writer.wait(x.kept)
 	}
 	if x.codec == nil || resp.StatusCode == http.StatusSwitchingProtocols {
 		return nil

@@ -8,16 +8,9 @@ func (p *Proxy) remember(x *exchange, j *judgement) {
 	if p.writer == nil || p.memory.salt == unchanged || len(j.sent.links) == 0 || !decided && !j.checks {
 		return
 	}
-	turns := append(j.elsewhere(), j.known.Turn)
-	if decided {
-		p.writer.now(turns)
-		return
-	}
-	x.kept = make(chan struct{})
 	p.work.Add(1) // the request is counted already, so this is no race with Wait
-	go func() {
-		defer p.work.Done()
-		defer close(x.kept)
-		p.writer.now(turns)
-	}()
+	x.kept = p.writer.now(append(j.elsewhere(), j.known.Turn), p.work.Done)
+	if decided {
+		p.writer.wait(x.kept)
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/stet-dev/stet/record"
@@ -12,7 +13,7 @@ import (
 const (
 	maxQueued   = 20_000           // rows that wait at most, of all kinds
 	maxWrite    = 15 * time.Second // time that one write may take
-	maxNow      = 2 * time.Second  // time that a write may take for which a request waits
+	maxNow      = time.Second      // time that a request waits for a write
 	writeDelay  = 200 * time.Millisecond
 	writeTrials = 2
 	pruneEvery  = 6 * time.Hour
@@ -30,6 +31,8 @@ type writer struct {
 	mu      sync.Mutex
 	queue   record.Batch
 	failure error // of the last write
+
+	hangs atomic.Bool // a write that a request waited for takes too long
 
 	more    chan struct{} // holds a token when the queue is not empty
 	ending  chan struct{}
@@ -75,12 +78,38 @@ func (w *writer) add(b record.Batch) {
 	}
 }
 
-// now writes turns at once, beside the queue. It waits no longer than maxNow.
-func (w *writer) now(turns []record.Turn) {
-	ctx, cancel := context.WithTimeout(context.Background(), maxNow)
-	defer cancel()
-	if err := w.store.Append(ctx, record.Batch{Turns: turns}); err != nil {
-		w.log.Warn("a decision is not recorded before its request goes out", "error", err)
+// now writes turns at once, beside the queue, in a goroutine that done is called at the
+// end of. What is returned is closed when they are written or cannot be; nil: an earlier
+// such write hangs, and nothing is done.
+func (w *writer) now(turns []record.Turn, done func()) <-chan struct{} {
+	if w.hangs.Load() {
+		done()
+		return nil
+	}
+	written := make(chan struct{})
+	go func() {
+		defer done()
+		defer close(written)
+		if err := w.append(record.Batch{Turns: turns}); err != nil {
+			w.log.Debug("turns are not written before their answers", "error", err) // what is queued tells
+		}
+		w.hangs.Store(false)
+	}()
+	return written
+}
+
+// wait waits for a write, but not for ever: a store that hangs holds up no requests.
+func (w *writer) wait(written <-chan struct{}) {
+	if written == nil || w.hangs.Load() {
+		return
+	}
+	late := time.NewTimer(maxNow)
+	defer late.Stop()
+	select {
+	case <-written:
+	case <-late.C:
+		w.hangs.Store(true)
+		w.log.Warn("the store does not answer: what was sent to a provider may be forgotten if this process is killed")
 	}
 }
 
