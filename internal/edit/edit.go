@@ -18,6 +18,7 @@ package edit
 
 import (
 	"bytes"
+	"index/suffixarray"
 	"slices"
 	"sort"
 	"strings"
@@ -48,6 +49,9 @@ type Span struct {
 // a copy.
 func Apply(data []byte, edits []Edit) (Result, error) {
 	f := newFile(data)
+	if len(edits) >= manyEdits {
+		f.index = suffixarray.New(f.flat)
+	}
 	var all []match
 	for i, e := range edits {
 		found, err := f.locate(e)

@@ -2,6 +2,8 @@ package edit
 
 import (
 	"bytes"
+	"index/suffixarray"
+	"slices"
 	"sort"
 	"strings"
 )
@@ -12,7 +14,13 @@ type file struct {
 	data []byte
 	flat []byte
 	crlf []int // where in flat the LFs are that stand for CRLF
+
+	index *suffixarray.Index // of flat, where there are many edits; else nil
 }
+
+// manyEdits is from how many edits on an index is made: from there on, making it
+// takes less time than to read the file once for each edit.
+const manyEdits = 200
 
 func newFile(data []byte) *file {
 	f := &file{data: data, flat: data}
@@ -89,13 +97,13 @@ func (f *file) ambiguous(found []match) *Error {
 func (f *file) find(text string, limit int, overlapping bool) []match {
 	flat := []byte(unify(text))
 	strict := strictEnds(text)
+	next := f.search(flat)
 	var found []match
 	for from := 0; len(found) != limit; {
-		i := bytes.Index(f.flat[from:], flat)
+		i := next(from)
 		if i < 0 {
 			break
 		}
-		i += from
 		if !f.allCRLF(i, strict) {
 			from = i + 1
 			continue
@@ -107,6 +115,31 @@ func (f *file) find(text string, limit int, overlapping bool) []match {
 		}
 	}
 	return found
+}
+
+// search returns a function for the first place of text in flat from byte from on,
+// -1 where there is none. Calls go on in ascending order.
+func (f *file) search(text []byte) func(from int) int {
+	if f.index == nil {
+		return func(from int) int {
+			i := bytes.Index(f.flat[from:], text)
+			if i < 0 {
+				return -1
+			}
+			return from + i
+		}
+	}
+	all := f.index.Lookup(text, -1)
+	slices.Sort(all)
+	return func(from int) int {
+		for len(all) > 0 && all[0] < from {
+			all = all[1:]
+		}
+		if len(all) == 0 {
+			return -1
+		}
+		return all[0]
+	}
 }
 
 // strictEnds returns where, in the text with LFs, an LF stands for CRLF.

@@ -1,0 +1,89 @@
+package edit
+
+import (
+	"errors"
+	"fmt"
+	"index/suffixarray"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func BenchmarkManyEdits(b *testing.B) {
+	for _, n := range []int{1000, 10_000} {
+		for _, end := range []string{"\n", "\r\n"} {
+			b.Run(fmt.Sprintf("%d%q", n, end), func(b *testing.B) {
+				var text strings.Builder
+				edits := make([]Edit, n)
+				for i := range n {
+					fmt.Fprintf(&text, "line %06d of the file%s", i, end)
+					edits[i] = Edit{Old: fmt.Sprintf("line %06d", i), New: fmt.Sprintf("row %06d", i)}
+				}
+				data := []byte(text.String())
+				for b.Loop() {
+					if _, err := Apply(data, edits); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestIndexFindsTheSame: with an index of the file the same places are found as
+// without.
+func TestIndexFindsTheSame(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	words := []string{"a", "b", "aa", "ab", "\n", "\r\n", "\r", "é"}
+	random := func(n int) string {
+		var b strings.Builder
+		for range n {
+			b.WriteString(words[rng.IntN(len(words))])
+		}
+		return b.String()
+	}
+	for range 300 {
+		plain := newFile([]byte(random(60)))
+		indexed := newFile(plain.data)
+		indexed.index = suffixarray.New(indexed.flat)
+		for range 40 {
+			text := random(1 + rng.IntN(4))
+			for _, limit := range []int{-1, 1, 3} {
+				for _, overlapping := range []bool{false, true} {
+					want, got := plain.find(text, limit, overlapping), indexed.find(text, limit, overlapping)
+					if !slices.Equal(got, want) {
+						t.Fatalf("%q in %q, limit %d, overlapping %v: %v, want %v", text, plain.data, limit, overlapping, got, want)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestManyEdits: so many edits that an index is made, in either order, are made as
+// few are.
+func TestManyEdits(t *testing.T) {
+	const n = 2 * manyEdits
+	var text, want strings.Builder
+	var edits []Edit
+	for i := range n {
+		fmt.Fprintf(&text, "line %04d\r\n", i)
+		fmt.Fprintf(&want, "row %04d\r\n", i)
+		edits = append(edits, Edit{Old: fmt.Sprintf("line %04d\n", i), New: fmt.Sprintf("row %04d\n", i)})
+	}
+	slices.Reverse(edits)
+	r, err := Apply([]byte(text.String()), edits)
+	if err != nil || string(r.Data) != want.String() || len(r.Spans) != n {
+		t.Fatalf("%d spans, %v", len(r.Spans), err)
+	}
+	edits[n/2].Old = "line 00"
+	var e *Error
+	if _, err = Apply([]byte(text.String()), edits); !errors.As(err, &e) || e.Reason != Ambiguous || e.Edit != n/2 || e.Matches != 100 || e.Lines[1] != 2 {
+		t.Errorf("got %v", err)
+	}
+	edits[n/2].Old = "no such line"
+	if _, err = Apply([]byte(text.String()), edits); !errors.As(err, &e) || e.Reason != NotFound || e.Edit != n/2 {
+		t.Errorf("got %v", err)
+	}
+}
