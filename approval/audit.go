@@ -149,7 +149,7 @@ func outcome(res tool.Result, err error) string {
 // the session is told to do first, or what a person decided, is no attempt to
 // get out.
 func (r *run) suspect(code tool.Code) (what string, begun *suspension) {
-	if r.by != "tool" && (r.decision != "denied" || r.by == "policy unread") {
+	if r.by != "tool" && (r.decision != "denied" || r.by == "policy unread" || r.by == "policy stale") {
 		return "", nil
 	}
 	return r.s.count(r.h.Suspicion, code, time.Now())

@@ -83,6 +83,9 @@ func (h *Handler) run(ctx context.Context, r *run, known bool) (tool.Result, err
 	defer h.leave(s)
 	r.s = s
 	res, err := r.call(ctx, known)
+	if errors.Is(err, record.ErrFull) {
+		res, err = refusal(r.t, r.c, tool.DiskFull, "The call cannot be recorded, since the file system of stet's state directory is full; make room there. Nothing was written."), nil
+	}
 	if err != nil {
 		return tool.Result{}, fmt.Errorf("%s: %w", r.c.Name, err)
 	}

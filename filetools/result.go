@@ -53,6 +53,7 @@ var codes = []struct {
 	{workspace.ErrIsDirectory, tool.IsDirectory},
 	{workspace.ErrBinary, tool.BinaryFile},
 	{workspace.ErrRange, tool.InvalidArgument},
+	{workspace.ErrFull, tool.DiskFull},
 	{workspace.ErrRootGone, tool.HostUnavailable},
 	{context.Canceled, tool.Cancelled},
 	{context.DeadlineExceeded, tool.Timeout},

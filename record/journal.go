@@ -42,7 +42,7 @@ const (
 // patience is how long one write to the trail may take.
 const patience = 15 * time.Second
 
-var errFull = errors.New("the audit trail cannot be written: too many entries wait")
+var errMany = errors.New("the audit trail cannot be written: too many entries wait")
 
 // Later takes an entry that is to be written within Delay. An error says that
 // the trail has not been writable for a while, has lost entries (ErrLost), or is
@@ -74,7 +74,7 @@ func (j *Journal) add(e Entry) (int, error) {
 	case j.done:
 		return 0, ErrClosed
 	case len(j.waiting) >= most:
-		return 0, errFull
+		return 0, errors.Join(errMany, j.outage.err)
 	case errors.Is(j.outage.err, ErrLost):
 		return 0, j.outage.err
 	}

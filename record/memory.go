@@ -11,6 +11,10 @@ import (
 // ErrClosed is what a closed store answers.
 var ErrClosed = errors.New("record store is closed")
 
+// ErrFull says that a store has no room: its disk, or the user's quota on it, is
+// full. Nothing of what was to be stored is.
+var ErrFull = errors.New("no space left for stet's record")
+
 // Memory is a [Store] and a [Trail] that forgets everything at the end of the process. The
 // zero value is empty and ready.
 type Memory struct {

@@ -20,6 +20,7 @@ const (
 	Cancelled              Code = "cancelled"
 	IsDirectory            Code = "is_directory"
 	BinaryFile             Code = "binary_file"
+	DiskFull               Code = "disk_full"
 )
 
 // ToolError is what a tool that is not ours says of its own failures.

@@ -206,7 +206,7 @@ func TestMCPFullDisk(t *testing.T) {
 		t.Fatalf("the disk takes it: %v", err)
 	}
 	got := callOnce(t, s, "write_file", `{"path":"b.txt","content":"two\n"}`)
-	if !strings.Contains(got, "internal_error") || !strings.Contains(got, "full") && !strings.Contains(got, "no space left") || strings.Contains(got, state) {
+	if !strings.Contains(got, "disk_full") || !strings.Contains(got, "stet's state directory is full") || strings.Contains(got, state) {
 		t.Error(got)
 	}
 	_ = s.Close() // what could not be recorded is an error

@@ -131,7 +131,7 @@ func advise(err error, code int) error {
 	case lib.SQLITE_READONLY, lib.SQLITE_CANTOPEN, lib.SQLITE_PERM:
 		return fmt.Errorf("%w: check that the file and its directory can be written", err)
 	case lib.SQLITE_FULL:
-		return fmt.Errorf("%w: make room on the disk", err)
+		return fmt.Errorf("%w: make room on the disk (%w)", err, record.ErrFull)
 	}
 	return err
 }

@@ -71,7 +71,7 @@ func wireTypes(t *testing.T) string {
 var codes = []tool.Code{
 	tool.FileNotFound, tool.PermissionDenied, tool.InvalidPath, tool.EncodingError, tool.FileTooLarge, tool.UserRejected,
 	tool.ConcurrentModification, tool.RateLimited, tool.Timeout, tool.HostUnavailable, tool.InvalidArgument, tool.Cancelled,
-	tool.IsDirectory, tool.BinaryFile,
+	tool.IsDirectory, tool.BinaryFile, tool.DiskFull,
 }
 
 // toolTypes are the codes and the specs of the file tools.

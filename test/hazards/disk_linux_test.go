@@ -61,6 +61,9 @@ func TestFullDisk(t *testing.T) {
 					old = want
 				case !r.ok() && got == old:
 					full++
+					if r.code() != "disk_full" || !strings.Contains(r.raw, "is full; make room there") {
+						t.Fatalf("not said what is full: %s", r.raw)
+					}
 				default:
 					t.Fatalf("%d bytes: %.200s, and there are %d", size, r.raw, len(got))
 				}

@@ -17,6 +17,7 @@ export type Code =
   | 'cancelled'
   | 'is_directory'
   | 'binary_file'
+  | 'disk_full'
 
 export interface ReadArguments {
   /** Path to the file (relative to project root). Required. */
