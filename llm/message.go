@@ -50,7 +50,7 @@ type Part struct {
 	CallID  string // ToolCall, ToolResult
 	Name    string // ToolCall: the tool's name as the model wrote it
 	Args    string // ToolCall: the arguments, a JSON object; free text for a custom tool that takes text
-	IsError bool   // ToolResult: the wire format's own error flag (is_error, status "error")
+	IsError bool   // ToolResult: the wire format's own error flag (is_error, messageStatus "error")
 	Raw     string // Opaque, Thinking: the part's JSON as it was received
 	Span    Span   // of Text (Text, ToolResult) or Args (ToolCall) in the body, where it stands there as one value
 }

@@ -96,11 +96,14 @@ const (
 	msgReasoning
 	msgRefusal
 	msgReasoningOther
+	msgMessageStatus
+	msgStatus
 	msgKeyCount
 )
 
 var msgKeys = [msgKeyCount]string{
 	"role", "content", "tool_calls", "tool_call_id", "name", "function_call", thoughtKey, "refusal", thoughtOther,
+	"messageStatus", "status",
 }
 
 // chatMessages reads the messages that are left of the array that s is in.
@@ -126,7 +129,9 @@ func (d *decoder) chatMessage(s *rawjson.Scanner) {
 		d.content(f[msgContent])
 		d.End(llm.User)
 	case "tool", "function":
-		d.result(d.String(f[msgToolCallID]), f[msgContent])
+		// Some agents add a member for their own use that says how the call ended.
+		failed := d.OneOf(f[msgMessageStatus], "error") || d.OneOf(f[msgStatus], "error")
+		d.result(d.String(f[msgToolCallID]), f[msgContent], failed)
 		d.End(llm.Tool)
 	case "assistant":
 		d.chatAnswer(f)

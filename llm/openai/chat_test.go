@@ -47,6 +47,25 @@ func parts(req *llm.Request) (out []part) {
 	return out
 }
 
+// TRIM-3: the status of a result says that it failed, beside the text of it.
+func TestChatResultStatus(t *testing.T) {
+	for member, want := range map[string]bool{
+		`"messageStatus":"error"`: true, `"status":"error"`: true, `"messageStatus":"success","status":"error"`: true,
+		`"messageStatus":"success"`: false, `"messageStatus":null`: false, `"messageStatus":true`: false, `"error":"status"`: false,
+	} {
+		body := `{"messages":[{"role":"tool","tool_call_id":"1","content":"no such file",` + member + `}]}`
+		req, err := Chat{}.Decode([]byte(body))
+		if err != nil || req.Messages[0].Parts[0].IsError != want {
+			t.Errorf("%s: %v, want %v; %v", member, !want, want, err)
+			continue
+		}
+		out, err := Chat{}.Patch(nil, []byte(body), req, []llm.Edit{{Message: 0, Part: 0, Text: "short"}})
+		if want := strings.Replace(body, "no such file", "short", 1); err != nil || string(out) != want {
+			t.Errorf("patched: %s, %v", out, err)
+		}
+	}
+}
+
 func TestDecodeChat(t *testing.T) {
 	req, err := Chat{}.Decode([]byte(chatSample))
 	if err != nil {

@@ -60,8 +60,8 @@ func (d *decoder) content(at rawjson.Span) {
 // result adds a part for the output of a tool. It can be edited if it is one
 // string, or a list of one part that is text. Of other lists the texts are
 // joined.
-func (d *decoder) result(callID string, at rawjson.Span) {
-	p := llm.Part{Kind: llm.ToolResult, CallID: callID}
+func (d *decoder) result(callID string, at rawjson.Span, failed bool) {
+	p := llm.Part{Kind: llm.ToolResult, CallID: callID, IsError: failed}
 	switch at.KindOf(d.Body) {
 	case 0, '"', '[':
 		text, place := d.Joined(at, textTypes...)

@@ -221,7 +221,7 @@ func (d *decoder) item(whole rawjson.Span, f [itemKeyCount]rawjson.Span) llm.Rol
 		if id == "" {
 			id = d.String(f[itemID])
 		}
-		d.result(id, f[itemOutput])
+		d.result(id, f[itemOutput], false)
 		return llm.Tool
 	case "reasoning":
 		p := llm.Part{Kind: llm.Thinking, Raw: d.Raw(whole)}
