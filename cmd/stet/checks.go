@@ -72,6 +72,17 @@ func checkPlaceholder(v any) error {
 	return nil
 }
 
+// checkProjectRoot wants an absolute path, which may be one of another system: the agents
+// may run there.
+func checkProjectRoot(v any) error {
+	s := v.(string)
+	drive := len(s) > 2 && s[1] == ':' && (s[2] == '\\' || s[2] == '/')
+	if s == "" || drive || strings.HasPrefix(s, "/") {
+		return nil
+	}
+	return fmt.Errorf("project-root is an absolute path, not %q", s)
+}
+
 func checkUpstream(v any) error {
 	s := v.(string)
 	if err := checkBase(s); s == "" || err != nil {

@@ -43,6 +43,7 @@ var settings = []setting{
 	{"by-content", truth, nil, false},
 	{"lang", text, checkLanguage, false},
 	{"placeholder", text, checkPlaceholder, false},
+	{"project-root", text, checkProjectRoot, true},
 	{"observe", truth, nil, false},
 	{"record", truth, nil, true},
 	{"record-days", number, checkRecordDays, true},

@@ -22,6 +22,35 @@ func TestHistoryKeys(t *testing.T) {
 	}
 }
 
+// TRIM-7: the workspace's root is said by a flag, a variable or a file, in this order;
+// what knows its own goes by that.
+func TestProjectRoot(t *testing.T) {
+	home := t.TempDir()
+	p := &program{env: []string{"HOME=" + home}, dir: home}
+	root := func(want string, args ...string) {
+		t.Helper()
+		cmd := p.proxyCommand()
+		if err := cmd.ParseFlags(args); err != nil {
+			t.Fatal(err)
+		}
+		o, err := p.options(cmd)
+		if err != nil || o.history("").Root != want || o.history("/own").Root != "/own" {
+			t.Errorf("%v: %+v, want %q", err, o, want)
+		}
+	}
+	root("")
+	write(t, filepath.Join(home, ".config", "stet", "config.toml"), "project-root = \"/of/file\"\n")
+	root("/of/file")
+	p.env = append(p.env, `STET_PROJECT_ROOT=C:\of\variable`)
+	root(`C:\of\variable`)
+	root("/of/flag", "--project-root", "/of/flag")
+	cmd := p.proxyCommand()
+	_ = cmd.ParseFlags([]string{"--project-root", "src"})
+	if _, err := p.options(cmd); err == nil || !strings.Contains(err.Error(), `project-root is an absolute path, not "src"`) {
+		t.Errorf("%v", err)
+	}
+}
+
 // A project's rules restrict and do no more; the user's say what they like.
 func TestRules(t *testing.T) {
 	home := t.TempDir()

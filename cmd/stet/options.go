@@ -26,6 +26,7 @@ type options struct {
 	ByContent    bool
 	Lang         string
 	Placeholder  string
+	ProjectRoot  string // where agents work; "" is what they say themselves
 	Observe      bool
 	Record       bool
 	RecordDays   int  // for how long; 0 is for ever
@@ -68,6 +69,7 @@ func addProxyFlags(f *pflag.FlagSet) {
 	addPlanFlags(f)
 	f.String("lang", "en", "language of the line that stands for what was left out: en, zh")
 	f.String("placeholder", "", "that line under keep-latest, in your own words; {path} and {lines} are filled in")
+	f.String("project-root", "", "the directory that agents work in (default what they say themselves)")
 	f.Bool("observe", false, "send every request untouched and only report what would be left out")
 	f.String("log", "", "write the log to this file")
 	f.Bool("no-record", false, "keep no record of usage and savings in the state directory")
@@ -150,6 +152,7 @@ func optionsOf(k *koanf.Koanf) *options {
 		ByContent:    k.Bool("by-content"),
 		Lang:         k.String("lang"),
 		Placeholder:  k.String("placeholder"),
+		ProjectRoot:  k.String("project-root"),
 		Observe:      k.Bool("observe"),
 		Record:       true,
 		ProjectNotes: !k.Exists("project-notes") || k.Bool("project-notes"),
@@ -200,7 +203,8 @@ func (o *options) settle(found proxy.Upstreams) {
 	u.Responses = cmp.Or(u.Responses, found.Responses, c.Responses)
 }
 
-// history returns the engine's configuration for a workspace.
+// history returns the engine's configuration for a workspace; root is empty where it
+// is not known.
 func (o *options) history(root string) history.Config {
 	all := func(n int) int {
 		if n == 0 {
@@ -209,7 +213,7 @@ func (o *options) history(root string) history.Config {
 		return n
 	}
 	return history.Config{
-		Policy: o.Policy, Root: root, KeepReads: all(o.Keep), KeepShell: all(o.KeepShell), BySize: o.BySize, ByContent: o.ByContent,
+		Policy: o.Policy, Root: cmp.Or(root, o.ProjectRoot), KeepReads: all(o.Keep), KeepShell: all(o.KeepShell), BySize: o.BySize, ByContent: o.ByContent,
 		Language: o.Lang, Placeholder: o.Placeholder, Dialects: o.Dialects,
 		Margin: o.Margin, Pressure: float64(o.Pressure) / 100,
 	}

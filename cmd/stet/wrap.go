@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -73,7 +74,7 @@ func (p *program) runWrap(ctx context.Context, o *options, command []string) err
 		return errors.Join(err, listener.Close())
 	}
 	o.settle(foundUpstreams(r))
-	s, err := p.serve(ctx, o, listener, p.dir, nil)
+	s, err := p.serve(ctx, o, listener, cmp.Or(o.ProjectRoot, p.dir), nil)
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
