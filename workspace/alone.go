@@ -30,11 +30,19 @@ const (
 	unlockedEnd = "-unlocked"
 )
 
-// seams let tests slow a commit down and take the directory's lock from it. The
-// zero value does nothing.
+// seams let tests slow a commit down, take the directory's lock from it, and set
+// the clock. The zero value does nothing.
 type seams struct {
 	unlocked bool              // never take the lock of a directory
 	pause    func(what string) // called in the middle of a commit
+	now      func() time.Time  // while lines are counted; nil: time.Now
+}
+
+func (s *seams) time() time.Time {
+	if s.now != nil {
+		return s.now()
+	}
+	return time.Now()
 }
 
 func (s *seams) step(what string) {

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"sort"
 	"sync"
-	"time"
 )
 
 // text is a file's bytes, to be read by offset.
@@ -56,13 +55,13 @@ func (x *lineIndex) lines() int64 {
 }
 
 // scan goes on counting until there are want line feeds, or the end, or until
-// the deadline if there is one.
-func (x *lineIndex) scan(ctx context.Context, t *text, want int64, deadline time.Time, buf []byte) error {
+// it is late; nil: it never is.
+func (x *lineIndex) scan(ctx context.Context, t *text, want int64, late func() bool, buf []byte) error {
 	for !x.done && x.feeds < want {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if !deadline.IsZero() && time.Now().After(deadline) {
+		if late != nil && late() {
 			return nil
 		}
 		if t.sparse != nil && x.skipHole(t) {

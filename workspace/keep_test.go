@@ -200,3 +200,43 @@ func TestStagedParts(t *testing.T) {
 		t.Errorf("left: %v", left)
 	}
 }
+
+// TestRetention: by default kept versions, and backups likewise, stay for 30 days,
+// up to 512 MB, the newest ones. (FILE-12, FILE-15)
+func TestRetention(t *testing.T) {
+	const day = 24 * time.Hour
+	type file struct {
+		mb   int64
+		age  time.Duration
+		stay bool
+	}
+	for _, c := range []struct {
+		what  string
+		files map[string]file
+	}{
+		{"age", map[string]file{"young": {1, 30*day - time.Hour, true}, "old": {1, 30*day + time.Hour, false}}},
+		{"size", map[string]file{"newest": {500, time.Hour, true}, "older": {12, 2 * time.Hour, true}, "oldest": {1, 3 * time.Hour, false}}},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			tr := newTree(t, Options{})
+			for _, dir := range []string{"kept", "backups"} {
+				for name, f := range c.files {
+					file := tr.state.path(dir, name)
+					at := time.Now().Add(-f.age)
+					// The file has the size, and takes no room on the disk.
+					if err := errors.Join(os.WriteFile(file, nil, 0o600), os.Truncate(file, f.mb*mb), os.Chtimes(file, at, at)); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			tr.state.prune(false)
+			for _, dir := range []string{"kept", "backups"} {
+				for name, f := range c.files {
+					if _, err := os.Stat(tr.state.path(dir, name)); (err == nil) != f.stay {
+						t.Errorf("%s/%s of %d MB and %v: %v, want it to stay: %v", dir, name, f.mb, f.age, err, f.stay)
+					}
+				}
+			}
+		})
+	}
+}

@@ -217,14 +217,15 @@ func (m memory) ReadAt(p []byte, off int64) (int, error) {
 func (b *pager) count() error {
 	x := &b.know.lines
 	need := int64(b.q.Line - 1)
-	if err := x.scan(b.ctx, &b.text, need, time.Time{}, b.buf); err != nil {
+	if err := x.scan(b.ctx, &b.text, need, nil, b.buf); err != nil {
 		return err
 	}
-	want, deadline := int64(1)<<62, time.Now().Add(b.root.opt.CountTime)
+	want, deadline := int64(1)<<62, b.root.seams.time().Add(b.root.opt.CountTime)
+	late := func() bool { return b.root.seams.time().After(deadline) }
 	if b.q.NoTotal {
 		want = need + int64(b.q.Lines)
 	}
-	if err := x.scan(b.ctx, &b.text, want, deadline, b.buf); err != nil {
+	if err := x.scan(b.ctx, &b.text, want, late, b.buf); err != nil {
 		return err
 	}
 	b.page.Total = -1

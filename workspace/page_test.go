@@ -258,11 +258,11 @@ func TestWideIndex(t *testing.T) {
 	x := lineIndex{step: stride}
 	tx := &text{at: memory(b), size: int64(len(b)), nl: "\n"}
 	buf := make([]byte, block)
-	if err := x.scan(context.Background(), tx, 1<<62, time.Time{}, buf); err != nil {
+	if err := x.scan(context.Background(), tx, 1<<62, nil, buf); err != nil {
 		t.Fatal(err)
 	}
 	y := lineIndex{step: 4 * stride}
-	if err := y.scan(context.Background(), tx, 1<<62, time.Time{}, buf); err != nil {
+	if err := y.scan(context.Background(), tx, 1<<62, nil, buf); err != nil {
 		t.Fatal(err)
 	}
 	var feeds []int64
@@ -432,4 +432,24 @@ func TestTruncatedWhileRead(t *testing.T) {
 	}
 	close(stop)
 	wg.Wait()
+}
+
+// TestCountingTime: by default the lines after a page are counted for 2 s. The
+// clock goes on by a quarter of a second with each block. (READ-4)
+func TestCountingTime(t *testing.T) {
+	tr := newTree(t, Options{})
+	tr.put("f", strings.Repeat("a line\n", mb))
+	var now time.Time
+	tr.seams.now = func() time.Time {
+		now = now.Add(250 * time.Millisecond)
+		return now
+	}
+	pg, err := tr.Page(context.Background(), tr.path("f"), PageRequest{Lines: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const blocks = 8 // in 2 s
+	if want := blocks * block / len("a line\n"); pg.Total != -1 || pg.AtLeast != want {
+		t.Errorf("total %d, at least %d, want at least %d", pg.Total, pg.AtLeast, want)
+	}
 }
