@@ -17,7 +17,7 @@ const suspended = "This session is suspended: its calls looked like an attempt t
 func (r *run) entry(kind record.Kind, p *tool.Plan) record.Entry {
 	e := record.Entry{
 		Kind: kind, Time: time.Now(), Root: r.h.Root, Session: r.c.Session, Client: r.c.Client, CallID: r.c.ID, Tool: r.c.Name,
-		Decision: r.decision, By: r.by, Flags: append([]string(nil), r.flags...),
+		Decision: r.decision, By: r.by, Flags: append([]string(nil), r.flags...), Request: r.request,
 	}
 	if p != nil {
 		e.Path, e.Before = p.Path, p.Before

@@ -32,6 +32,11 @@ type Handler struct {
 	Journal  *record.Journal // nil: nothing is recorded
 	Root     string          // the workspace's absolute path, for the audit trail
 
+	// Version is the content hash of a file now, "" where there is none: it settles
+	// whether a write was done whose outcome is not recorded (tool.Call.Once). Nil: that
+	// is never known.
+	Version func(ctx context.Context, path string) (string, error)
+
 	// Rate is how many calls a session may make a minute; 0: 100, negative:
 	// any number. (FILE-10)
 	Rate int

@@ -32,6 +32,7 @@ func role() (func() error, bool) {
 
 var roles = map[string]func() error{
 	"killed":   killed,
+	"once":     killedOnce,
 	"stranger": stranger,
 }
 

@@ -21,6 +21,7 @@ type run struct {
 
 	decision, by string // as the audit trail has them
 	flags        []string
+	request      string // see record.Entry; "": the call may be done again
 
 	place   *place // among the calls of its session
 	endTurn func() // nil: it is not this call's turn
@@ -46,6 +47,13 @@ func (r *run) call(ctx context.Context, known bool) (tool.Result, error) {
 	}
 	if r.h.isSuspended(ctx, r.s) {
 		return r.refuse(nil, tool.PermissionDenied, suspended)
+	}
+	if r.c.Once && !r.t.Spec().ReadOnly {
+		if res, over, err := r.earlier(ctx); err != nil {
+			return r.broke(ctx, nil, err)
+		} else if over {
+			return res, nil
+		}
 	}
 	plan, err := noted(r.t.Plan(ctx, r.c))
 	if err != nil {

@@ -39,6 +39,7 @@ type fileTool struct {
 	root    *workspace.Root
 	write   bool
 	onApply func(p *tool.Plan) // before the file is written
+	applied func(p *tool.Plan) // after it
 }
 
 func (f *fileTool) Spec() tool.Spec {
@@ -109,6 +110,9 @@ func (f *fileTool) planOn(c tool.Call, path workspace.Path, found workspace.Cont
 			f.onApply(p)
 		}
 		w, err := f.root.Write(ctx, path, data, was, workspace.WriteOptions{Control: true, Executable: true})
+		if f.applied != nil {
+			f.applied(p)
+		}
 		if errors.Is(err, workspace.ErrChanged) {
 			return tool.Result{}, fmt.Errorf("write %s: %w", path, tool.ErrChanged)
 		}

@@ -95,6 +95,16 @@ func New(c Config) (*Tools, error) {
 // kinds are the tools, as they are listed.
 var kinds = []*kind{readKind, readFileKind, writeFileKind, editFileKind, listFilesKind, findFilesKind, searchTextKind, fileInfoKind, undoKind}
 
+// Version is the content hash of a file now, "" where there is none.
+func (t *Tools) Version(ctx context.Context, path string) (string, error) {
+	p, err := t.root.Path(path)
+	if err != nil {
+		return "", err
+	}
+	v, err := t.root.Version(ctx, p)
+	return string(v), err
+}
+
 // All returns the tools, for a tool.Set.
 func (t *Tools) All() []tool.Tool { return t.all }
 

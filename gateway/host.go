@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -19,6 +20,10 @@ type Host struct {
 	Workspace string      // the name that the workspace goes by at the gateway
 	Caller    tool.Caller // for the questions to people see Relay
 	Client    string      // what the host calls itself; "": stet
+	// Remembers says that Caller answers a write that comes again from its record, as
+	// tool.Call.Once says. Else such a call is dropped, as long as the host remembers
+	// its id. (FILE-4)
+	Remembers bool
 	// Stage begins the content of a call that comes in parts; nil: such calls are
 	// refused. (FILE-9)
 	Stage     func(tool.Call) (tool.Staged, error)
@@ -33,7 +38,8 @@ type Host struct {
 	mu      sync.Mutex
 	can     map[string]bool // what the gateway can
 	running map[string]*task
-	done    recent // calls that were begun, and are not to be begun again
+	era     int    // counts the gateways that knew nothing of an earlier session
+	done    recent // calls of this era that were begun, and are not to be begun again
 	asked   map[string]chan *wire.Approval
 	visits  map[string]bool // client sessions of which nobody has said that they are over
 	absence *time.Timer     // until all calls are cancelled
@@ -45,6 +51,8 @@ type task struct {
 	id      string
 	cancel  context.CancelFunc
 	waiting bool // for a person; guarded by Host.mu
+	era     int  // of the host when the call was begun
+	ended   chan struct{}
 
 	parts      chan *wire.Part // of its content; nil: it comes in the call
 	sent       window          // of the content of its result
@@ -73,7 +81,7 @@ func (h *Host) run(ctx context.Context, dial func(context.Context) (conn, error)
 		dial: dial, log: h.Log, up: h.up, down: h.down, fresh: h.fresh,
 		hello: wire.Hello{
 			Version: wire.Version, Role: wire.Host, Client: h.Client, Workspace: h.Workspace, Tools: toolsOf(h.Caller.Specs()),
-			Capabilities: []string{wire.CanResume, wire.CanCancel, wire.CanProgress, wire.CanParts, wire.CanAsk, wire.CanEvents},
+			Capabilities: h.capabilities(),
 		},
 		link: newLink(h.Log, h.handle),
 	}
@@ -87,6 +95,14 @@ func (h *Host) run(ctx context.Context, dial func(context.Context) (conn, error)
 	}
 	h.mu.Unlock()
 	return err
+}
+
+func (h *Host) capabilities() []string {
+	all := []string{wire.CanResume, wire.CanCancel, wire.CanProgress, wire.CanParts, wire.CanAsk, wire.CanEvents}
+	if h.Remembers {
+		all = append(all, wire.CanRepeat)
+	}
+	return all
 }
 
 func toolsOf(specs []tool.Spec) []wire.Tool {
@@ -131,6 +147,8 @@ func (h *Host) fresh() {
 	h.mu.Lock()
 	over := h.visits
 	h.visits = map[string]bool{}
+	h.era++
+	h.done = recent{}
 	h.mu.Unlock()
 	for session := range over {
 		h.over(session)
@@ -201,15 +219,17 @@ func (h *Host) find(id string) *task {
 	return h.running[id]
 }
 
-// begin begins a call, once: what the gateway sends again was begun before.
+// begin begins a call. One that the gateway sends again while it knows of the first
+// one is dropped, but for a write that the Caller answers from its record.
 func (h *Host) begin(f *wire.ToolCall) {
 	ctx, cancel := context.WithCancel(h.base)
-	t := &task{host: h, id: f.CallID, cancel: cancel, takesParts: f.TakesParts}
+	t := &task{host: h, id: f.CallID, cancel: cancel, takesParts: f.TakesParts, ended: make(chan struct{})}
 	if f.PartsFollow {
 		t.parts = make(chan *wire.Part, wire.PartsAhead)
 	}
 	h.mu.Lock()
-	if h.done.has(f.CallID) {
+	first := h.running[f.CallID]
+	if first != nil && first.era == h.era || first == nil && h.done.has(f.CallID) && !h.repeats(f.ToolName) {
 		h.mu.Unlock()
 		cancel()
 		h.Log.Warn("call dropped", "why", "it was begun before", "call", f.CallID)
@@ -218,11 +238,18 @@ func (h *Host) begin(f *wire.ToolCall) {
 	h.done.add(f.CallID)
 	h.running[f.CallID] = t
 	h.visits[f.Session] = true
+	t.era = h.era
 	h.mu.Unlock()
-	c := tool.Call{ID: f.CallID, Session: f.Session, Client: f.Client, Name: f.ToolName, Arguments: f.Arguments, Large: f.TakesParts}
+	c := tool.Call{
+		ID: f.CallID, Session: f.Session, Client: f.Client, Name: f.ToolName, Arguments: f.Arguments, Once: true, Large: f.TakesParts,
+	}
 	do := t.start(c)
 	h.wg.Go(func() {
 		defer cancel()
+		defer close(t.ended)
+		if first != nil { // of a gateway that is no more: what it comes to has to be known first
+			<-first.ended
+		}
 		res, err := do(context.WithValue(ctx, taskKey{}, t))
 		r := resultFrame(res, err)
 		if err != nil {
@@ -235,7 +262,9 @@ func (h *Host) begin(f *wire.ToolCall) {
 		r.CallID = t.id
 		t.result(ctx, r)
 		h.mu.Lock()
-		delete(h.running, t.id)
+		if h.running[t.id] == t {
+			delete(h.running, t.id)
+		}
 		h.mu.Unlock()
 	})
 }
@@ -244,8 +273,20 @@ func (h *Host) begin(f *wire.ToolCall) {
 // before it. Those of writes are no larger: what was done is told in any case.
 const maxPrompt = 64 << 10
 
+// repeats reports whether a call to a tool may be done again under the same id,
+// since the Caller answers it from its record.
+func (h *Host) repeats(name string) bool {
+	return h.Remembers && slices.ContainsFunc(h.Caller.Specs(), func(s tool.Spec) bool { return s.Name == name && !s.ReadOnly })
+}
+
 // result says what the call came to.
 func (t *task) result(ctx context.Context, r *wire.ToolResult) {
+	t.host.mu.Lock()
+	known := t.era == t.host.era
+	t.host.mu.Unlock()
+	if !known {
+		return // the gateway has never heard of the call, or has made it again
+	}
 	link := t.host.session.link
 	send := func(r *wire.ToolResult) error {
 		if len(r.Result) <= maxPrompt {

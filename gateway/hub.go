@@ -168,6 +168,16 @@ func (h *Hub) tools(workspace string) ([]wire.Tool, bool) {
 	return t, ok
 }
 
+// named is the tool of that name; zero if there is none.
+func named(tools []wire.Tool, name string) wire.Tool {
+	for _, t := range tools {
+		if t.Name == name {
+			return t
+		}
+	}
+	return wire.Tool{}
+}
+
 // noHost says that a workspace has no host.
 func (h *Hub) noHost(workspace string) string {
 	if all := h.Workspaces(); len(all) > 0 && !slices.Contains(all, workspace) {
@@ -191,11 +201,7 @@ func (h *Hub) enter(c *call) (code tool.Code, message string) {
 	if !ok {
 		return tool.HostUnavailable, h.noHost(c.to)
 	}
-	for _, t := range tools {
-		if t.Name == c.f.ToolName {
-			c.spec = t
-		}
-	}
+	c.spec = named(tools, c.f.ToolName)
 	c.f.RequiresConfirmation = !c.spec.ReadOnly // (FILE-3)
 	if wait, again := h.admit(c.f.Session); wait > 0 {
 		c.unsaid = again
@@ -206,11 +212,28 @@ func (h *Hub) enter(c *call) (code tool.Code, message string) {
 	switch {
 	case h.draining || h.closed:
 		return tool.HostUnavailable, "The gateway is shutting down."
-	case h.calls[c.f.CallID] != nil || h.ended.has(c.f.CallID):
+	case h.calls[c.f.CallID] != nil:
+		return tool.InvalidArgument, "A call with this call_id is under way in this session: a call is done once."
+	case h.ended.has(c.f.CallID) && !h.repeats(c.to, c.spec):
 		return tool.InvalidArgument, "This call_id was used before in this session: a call is done once."
 	}
 	h.calls[c.f.CallID] = c
 	return "", ""
+}
+
+// repeats reports whether a call to a tool of a workspace may be passed on a second
+// time, since its host answers that from its record. The caller holds mu.
+func (h *Hub) repeats(workspace string, t wire.Tool) bool {
+	host := h.hosts[workspace]
+	return t.Name != "" && !t.ReadOnly && host != nil && host.p.can(wire.CanRepeat)
+}
+
+// mayRepeat is repeats for the name of a tool.
+func (h *Hub) mayRepeat(workspace, name string) bool {
+	tools, _ := h.tools(workspace)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.repeats(workspace, named(tools, name))
 }
 
 // forget takes a call out that is over.

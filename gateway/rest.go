@@ -45,6 +45,16 @@ type request struct {
 	once    sync.Once
 }
 
+// over reports whether there is a result.
+func (q *request) over() bool {
+	select {
+	case <-q.done:
+		return true
+	default:
+		return false
+	}
+}
+
 // How long a request waits for its result where it does not say, and how long a
 // result is kept that was not fetched.
 const (
@@ -153,8 +163,10 @@ func (r *rest) begin(w http.ResponseWriter, req *http.Request, who Identity) {
 		close(q.done)
 		r.expire(q)
 	}
+	again := r.h.mayRepeat(workspace, f.ToolName)
 	r.mu.Lock()
-	twice := r.of[f.CallID] != nil
+	before := r.of[f.CallID]
+	twice := before != nil && !(before.over() && again)
 	var over []visit
 	if !twice {
 		r.of[f.CallID] = q
@@ -165,7 +177,9 @@ func (r *rest) begin(w http.ResponseWriter, req *http.Request, who Identity) {
 		r.h.leave(v)
 	}
 	if twice {
-		fail(w, http.StatusConflict, wire.Malformed, "this call_id was used before in this session: a call is done once")
+		fail(w, http.StatusConflict, wire.Malformed, fmt.Sprintf(
+			"this call_id was used before in this session: a call is done once; GET /v1/sessions/%s/calls/%s has its result",
+			req.PathValue("session"), callName(f)))
 		return
 	}
 	r.h.start(q.call)
@@ -329,7 +343,9 @@ func (r *rest) forget(q *request) {
 	if i := slices.Index(r.ended, q); i >= 0 {
 		r.ended = slices.Delete(r.ended, i, i+1)
 		r.bytes -= len(q.result.Result)
-		delete(r.of, q.call.f.CallID)
+		if id := q.call.f.CallID; r.of[id] == q { // else the call was made again
+			delete(r.of, id)
+		}
 	}
 }
 

@@ -42,8 +42,9 @@ func ParseLink(s string) (Link, error) {
 // Hash is the SHA-256, in lower-case hex, of "stet trail 1\n" and the fields in
 // the order Seq, Time (microseconds since 1970), Prev, Kind, Intent, Root,
 // Session, Client, CallID, Tool, Path, Bytes, Before, After, Decision, By,
-// Outcome, the number of flags, the flags. Each field is written as its length
-// in bytes, a colon, its bytes, and a comma; numbers in decimal.
+// Outcome, the number of flags, the flags, and Request if it is not empty. Each
+// field is written as its length in bytes, a colon, its bytes, and a comma; numbers
+// in decimal.
 func Chain(last Link, entries []Entry) []Entry {
 	out := make([]Entry, len(entries))
 	for i, e := range entries {
@@ -85,6 +86,9 @@ func (e Entry) hash() string {
 	number(int64(len(e.Flags)))
 	for _, s := range e.Flags {
 		text(s)
+	}
+	if e.Request != "" {
+		text(e.Request)
 	}
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:])

@@ -53,6 +53,10 @@ type Entry struct {
 	Outcome  string   `json:"outcome,omitempty"`  // OK, Broke, or a code; "" with Intent
 	Flags    []string `json:"flags,omitempty"`
 
+	// Request is a hash of the tool's name and the call's arguments, where the call
+	// must not be done twice under its CallID: see tool.Call.Once.
+	Request string `json:"request,omitempty"`
+
 	Prev string `json:"prev"` // Hash of the entry before, "" for the first; given by the trail
 	Hash string `json:"hash"` // see Chain; given by the trail
 }
@@ -64,6 +68,7 @@ type TrailQuery struct {
 	Root     string
 	Session  string
 	Kinds    []Kind // none: all
+	CallID   string // only entries with a Request and this CallID
 	// Limit keeps at most so many, the first ones or, with Last, the last
 	// ones; 0 keeps all.
 	Limit int
@@ -99,6 +104,8 @@ func (q TrailQuery) chooses(e Entry) bool {
 	case e.Seq <= q.After, !q.From.IsZero() && e.Time.Before(q.From), !q.To.IsZero() && !e.Time.Before(q.To):
 		return false
 	case q.Root != "" && q.Root != e.Root, q.Session != "" && q.Session != e.Session:
+		return false
+	case q.CallID != "" && (q.CallID != e.CallID || e.Request == ""):
 		return false
 	}
 	return len(q.Kinds) == 0 || slices.Contains(q.Kinds, e.Kind)

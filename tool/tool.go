@@ -30,15 +30,21 @@ type Call struct {
 	// Staged is the argument "content", where that came in parts; else nil. It
 	// belongs to who made the call. (FILE-9)
 	Staged Staged
+	// Once says that a write must not be done twice under this ID in this session,
+	// also by another process. The result of a repeated call is what is recorded of
+	// the first one. (FILE-4)
+	Once bool
 	// Large says that the caller takes a content as large as one in parts may be.
 	Large bool
 }
 
 // Staged is a content that comes in parts, each of which Write adds. Bytes is all
-// of it, or the first error of Write. Abort ends it; more calls do nothing.
+// of it, or the first error of Write. Sum is the SHA-256 of what has come, in hex.
+// Abort ends it; more calls do nothing.
 type Staged interface {
 	Write(part []byte) (int, error)
 	Bytes() ([]byte, error)
+	Sum() string
 	Abort() error
 }
 

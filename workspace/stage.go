@@ -81,6 +81,9 @@ func (s *Staged) Version() Version {
 	return Version(hex.EncodeToString(s.sum.Sum(nil)))
 }
 
+// Sum implements tool.Staged: it is the Version as a string.
+func (s *Staged) Sum() string { return string(s.Version()) }
+
 // Bytes returns what is staged so far, for a diff, or why a part was not.
 func (s *Staged) Bytes() ([]byte, error) {
 	s.mu.Lock()

@@ -69,7 +69,7 @@ func (p *program) openHands(ctx context.Context, dir string, o *handOptions) (_ 
 	h.stop = stop
 	h.serving.Go(func() { keepTrail(serving, h.trail, o.auditDays, h.log) })
 	h.handler = &approval.Handler{
-		Tools: set, Policy: &o.policy, Root: h.root.Dir(), Rate: o.rate, Suspicion: o.suspicion,
+		Tools: set, Policy: &o.policy, Root: h.root.Dir(), Version: h.tools.Version, Rate: o.rate, Suspicion: o.suspicion,
 		Journal:  &record.Journal{Trail: h.trail, Log: h.log},
 		RollBack: h.rollBack,
 		Log:      h.log,

@@ -90,7 +90,7 @@ func (p *program) runHost(cmd *cobra.Command, address string, f hostFlags) error
 	}
 	host := &gateway.Host{
 		Dial: gateway.Dial{URL: address, Token: token, TLS: trusted}, Workspace: f.name, Caller: h.handler, Stage: h.tools.Stage,
-		Client: "stet " + version(), Log: h.log,
+		Remembers: true, Client: "stet " + version(), Log: h.log,
 		End: func(session string) {
 			h.handler.End(session)
 			h.tools.End(session)

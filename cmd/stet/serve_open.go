@@ -153,7 +153,7 @@ func (s *site) joinHub(ctx context.Context) {
 	joining, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	s.join = cancel
 	host := &gateway.Host{
-		Workspace: s.name, Caller: s.hands.handler, Stage: s.hands.tools.Stage, Log: s.log,
+		Workspace: s.name, Caller: s.hands.handler, Stage: s.hands.tools.Stage, Remembers: true, Log: s.log,
 		End: func(session string) {
 			s.hands.handler.End(session)
 			s.hands.tools.End(session)

@@ -27,6 +27,7 @@ const (
 	CanParts    = "parts"    // part and taken frames
 	CanAsk      = "approval" // approval frames: the gateway has people who answer
 	CanEvents   = "event"    // event frames
+	CanRepeat   = "repeat"   // a host answers a write that comes again from its record
 )
 
 // Hello is the first frame of either side, the client's first. What the gateway
@@ -35,7 +36,7 @@ type Hello struct {
 	Version      int      `json:"version" jsonschema:"protocol version: 1"`
 	Role         string   `json:"role,omitempty" jsonschema:"of a client: agent, host or person"`
 	Client       string   `json:"client,omitempty" jsonschema:"what the client calls itself, for the audit trail"`
-	Capabilities []string `json:"capabilities,omitempty" jsonschema:"resume, cancel, progress, parts, approval, event"`
+	Capabilities []string `json:"capabilities,omitempty" jsonschema:"resume, cancel, progress, parts, approval, event, repeat"`
 	Workspace    string   `json:"workspace,omitempty" jsonschema:"of a host: the name it is called by; of an agent: where its calls go"`
 	Session      string   `json:"session,omitempty" jsonschema:"client session; of a client it may be left out"`
 	Tools        []Tool   `json:"tools,omitempty" jsonschema:"of a host"`

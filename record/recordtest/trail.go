@@ -50,6 +50,7 @@ func FullEntry(session, path string, at time.Time) record.Entry {
 		Time: at, Kind: record.Call, Intent: 1 << 40, Root: "/home/me/project", Session: session, Client: "some-agent 1.2",
 		CallID: "call_1", Tool: "write_file", Path: path, Bytes: 1 << 33, Before: "b0", After: "a0",
 		Decision: "approved", By: "person desk", Outcome: "user_rejected", Flags: []string{"unread", "control"},
+		Request: "r0",
 	}
 }
 
@@ -109,6 +110,9 @@ func trailQuery(t *testing.T, trail record.Trail) {
 		if e.Kind == record.Outcome {
 			e.Intent = uint64(i)
 		}
+		if e.CallID = fmt.Sprint("c", i/2); i == 2 {
+			e.Request = ""
+		}
 		log(t, trail, e)
 	}
 	minute := func(n int) time.Time { return Start.Add(time.Duration(n) * time.Minute) }
@@ -124,6 +128,9 @@ func trailQuery(t *testing.T, trail record.Trail) {
 		{record.TrailQuery{Session: "' OR 1=1 --"}, nil},
 		{record.TrailQuery{Root: "/r1"}, []uint64{4, 5, 6}},
 		{record.TrailQuery{Kinds: []record.Kind{record.Intent, record.Outcome}}, []uint64{2, 3, 5, 6}},
+		{record.TrailQuery{CallID: "c0"}, []uint64{1, 2}},
+		{record.TrailQuery{CallID: "c1"}, []uint64{4}}, // the other one has no Request
+		{record.TrailQuery{CallID: "c2", Session: "s1", Root: "/r1"}, []uint64{6}},
 		{record.TrailQuery{Limit: 2}, []uint64{1, 2}},
 		{record.TrailQuery{Limit: 2, Last: true}, []uint64{5, 6}},
 		{record.TrailQuery{Session: "s0", Kinds: []record.Kind{record.Call, record.Outcome}, Limit: 1, Last: true}, []uint64{3}},

@@ -22,6 +22,7 @@
 //	trims.paths              a JSON array of strings, [] where no file is known
 //	trail.flags              a JSON array of strings
 //	trail.prev, hash         SHA-256 in lower-case hex, as record.Chain says
+//	trail.request            SHA-256 in lower-case hex; empty: the call may be done again
 //	seq                      order of arrival, for rows of the same time
 //	events.place             order of arrival
 //	events.seq               number in the session, from 1 without gaps

@@ -14,7 +14,7 @@ import (
 
 // trailColumns are the columns of trail, in the order of trailValues.
 const trailColumns = `seq, time_us, prev, hash, kind, intent, root, session, client, call_id, tool, path, bytes,
-	before, after, decision, by, outcome, flags`
+	before, after, decision, by, outcome, flags, request`
 
 var insertTrail = `INSERT INTO trail (` + trailColumns + `) VALUES (` + marks(trailColumns) + `)`
 
@@ -71,7 +71,7 @@ func extend(ctx context.Context, tx *sql.Tx, entries []record.Entry) ([]record.E
 func trailValues(e record.Entry) []any {
 	return []any{
 		int64(e.Seq), e.Time.UnixMicro(), e.Prev, e.Hash, string(e.Kind), int64(e.Intent), e.Root, e.Session, e.Client, e.CallID,
-		e.Tool, e.Path, e.Bytes, e.Before, e.After, e.Decision, e.By, e.Outcome, texts(e.Flags),
+		e.Tool, e.Path, e.Bytes, e.Before, e.After, e.Decision, e.By, e.Outcome, texts(e.Flags), e.Request,
 	}
 }
 
@@ -92,6 +92,9 @@ func (s *Store) Entries(ctx context.Context, q record.TrailQuery) ([]record.Entr
 	}
 	if q.Session != "" {
 		add("session = ?", q.Session)
+	}
+	if q.CallID != "" {
+		add("request <> '' AND call_id = ?", q.CallID)
 	}
 	if len(q.Kinds) > 0 {
 		conditions = append(conditions, "kind IN (?"+strings.Repeat(", ?", len(q.Kinds)-1)+")")
@@ -118,7 +121,7 @@ func scanEntry(rows *sql.Rows) (e record.Entry, err error) {
 	var at int64
 	var flags string
 	if err := rows.Scan(&e.Seq, &at, &e.Prev, &e.Hash, &e.Kind, &e.Intent, &e.Root, &e.Session, &e.Client, &e.CallID,
-		&e.Tool, &e.Path, &e.Bytes, &e.Before, &e.After, &e.Decision, &e.By, &e.Outcome, &flags); err != nil {
+		&e.Tool, &e.Path, &e.Bytes, &e.Before, &e.After, &e.Decision, &e.By, &e.Outcome, &flags, &e.Request); err != nil {
 		return e, err
 	}
 	e.Time = time.UnixMicro(at).UTC()

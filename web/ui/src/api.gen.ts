@@ -353,6 +353,7 @@ export interface Entry {
   by?: string
   outcome?: string
   flags?: string[]
+  request?: string
   prev: string
   hash: string
 }

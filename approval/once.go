@@ -1,0 +1,208 @@
+package approval
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/tool"
+)
+
+// The decisions in the trail about a call whose id was used before.
+const (
+	repeated = "repeated"
+	unclear  = "repeated: not known whether it was done"
+)
+
+// requestOf is what the trail keeps of a call's tool and arguments, to tell a
+// repeated call from another one with the same id: a SHA-256 in hex.
+func requestOf(c tool.Call) string {
+	h := sha256.New()
+	fmt.Fprintf(h, "%d:%s%d:%s", len(c.Name), c.Name, len(c.Arguments), c.Arguments)
+	if c.Staged != nil {
+		fmt.Fprintf(h, "%s", c.Staged.Sum())
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// history is what the trail says of the earlier calls with one id.
+type history struct {
+	began   time.Time
+	request string         // of the first call
+	done    []record.Entry // what was done: intents, or the entry of a call that had nothing to change
+	open    []record.Entry // intents whose outcome is not known
+	code    string         // how a call ended that wrote nothing; "": it is not known
+	lost    bool           // it was not possible to tell whether the call was done
+}
+
+// read follows the entries with one call id, the oldest first.
+func read(entries []record.Entry) history {
+	h := history{began: entries[0].Time, request: entries[0].Request}
+	for _, e := range entries {
+		if e.Request != h.request {
+			continue // another call, which was refused
+		}
+		switch {
+		case e.Kind == record.Intent:
+			h.open = append(h.open, e)
+		case e.Kind == record.Outcome:
+			h.conclude(e)
+		case e.Decision == unclear:
+			h.lost = true
+		case e.Decision == repeated && e.Outcome == record.OK: // it was found to be done
+			h.done, h.open = append(h.done, h.open...), nil
+		case e.Outcome == record.OK && e.Path != "": // there was nothing to change
+			h.done = append(h.done, e)
+		case e.Outcome != record.OK && e.Outcome != record.Broke && e.Outcome != string(tool.RateLimited):
+			h.code = e.Outcome
+		}
+	}
+	return h
+}
+
+// conclude takes the outcome of a write. A file that had changed is not the end of
+// the call, which plans again; after an error the file may be written or not.
+func (h *history) conclude(e record.Entry) {
+	if e.Outcome == record.Broke {
+		return
+	}
+	var rest []record.Entry
+	for _, intent := range h.open {
+		switch {
+		case intent.Seq != e.Intent:
+			rest = append(rest, intent)
+		case e.Outcome == record.OK:
+			h.done = append(h.done, intent)
+		case e.Outcome != string(tool.ConcurrentModification):
+			h.code = e.Outcome
+		}
+	}
+	h.open = rest
+}
+
+// earlier answers a call whose id was used before from what is recorded. Over is
+// false where the call is to be done: it is the first one with its id, or the first
+// one did nothing. (FILE-4)
+func (r *run) earlier(ctx context.Context) (res tool.Result, over bool, err error) {
+	j := r.h.journal()
+	if j.Trail == nil {
+		return tool.Result{}, false, nil
+	}
+	r.request = requestOf(r.c)
+	if err = j.Flush(ctx); err != nil {
+		return tool.Result{}, true, fmt.Errorf("audit trail: %w", err)
+	}
+	entries, err := j.Trail.Entries(ctx, record.TrailQuery{Root: r.h.Root, Session: r.c.Session, CallID: r.c.ID})
+	if err != nil {
+		return tool.Result{}, true, fmt.Errorf("audit trail: %w", err)
+	}
+	if len(entries) == 0 {
+		return tool.Result{}, false, nil
+	}
+	h := read(entries)
+	if h.request != r.request {
+		return r.repeat(repeated, nil, tool.InvalidArgument, "This call_id was used before in this session, for another call. Nothing was done: use another call_id.")
+	}
+	if len(h.open) > 0 && !h.lost {
+		if err := r.settle(ctx, &h); err != nil {
+			return tool.Result{}, true, err
+		}
+	}
+	at := h.began.Format(time.RFC3339)
+	switch {
+	case h.lost:
+		return r.repeat(unclear, h.open, tool.ConcurrentModification, fmt.Sprintf(
+			"This call was begun before, at %s, and how it ended is not recorded. The file is neither as it was before the call nor as the call would have left it. "+
+				"Whether the call was done is not known, and nothing was written now: read the file, and use another call_id for what is still to be done.", at))
+	case len(h.done) > 0:
+		return r.doneBefore(h.done, at)
+	case h.code != "":
+		return r.repeat(repeated, nil, tool.Code(h.code), fmt.Sprintf(
+			"This call was made before, at %s, and ended so: %s. Nothing was written, then or now: use another call_id to make the call again.", at, h.code))
+	}
+	return tool.Result{}, false, nil
+}
+
+// settle finds out whether writes were done whose outcome is not recorded, by the
+// hashes of the files: each file is as the write was to leave it, or each file is as
+// it was before. Anything else is lost.
+func (r *run) settle(ctx context.Context, h *history) error {
+	before, after := 0, 0
+	for _, e := range h.open {
+		if e.Path == "" || r.h.Version == nil {
+			continue // it was done elsewhere
+		}
+		is, err := r.h.Version(ctx, e.Path)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil: // it is not the file that it was, nor the one that it was to be
+		case is == e.After:
+			after++
+		case is == e.Before:
+			before++
+		}
+	}
+	switch len(h.open) { // which is more than 0
+	case after:
+		h.done, h.open = append(h.done, h.open...), nil
+	case before:
+		h.open = nil
+	default:
+		h.lost = true
+	}
+	return nil
+}
+
+// doneBefore is the result of a call that was done before.
+func (r *run) doneBefore(done []record.Entry, at string) (tool.Result, bool, error) {
+	type data struct {
+		Path    string   `json:"path"`
+		Version string   `json:"version,omitempty"`
+		Files   []string `json:"files,omitempty"` // where there are several
+		Notes   []string `json:"notes"`
+	}
+	said := struct {
+		Success bool  `json:"success"`
+		Bytes   int64 `json:"bytes_written"`
+		Data    data  `json:"data"`
+	}{Success: true, Data: data{Notes: []string{"this call was done before, at " + at + "; nothing was written now"}}}
+	for _, e := range done {
+		if e.Kind == record.Intent {
+			said.Bytes += e.Bytes
+		}
+		said.Data.Path, said.Data.Version = e.Path, e.After[:min(len(e.After), 16)]
+		if len(done) > 1 {
+			said.Data.Files = append(said.Data.Files, e.Path)
+		}
+	}
+	text, err := json.Marshal(said)
+	if err != nil {
+		return tool.Result{}, true, err
+	}
+	r.decision, r.by = repeated, "handler"
+	for _, e := range done {
+		own := r.entry(record.Call, nil)
+		own.Path, own.Before, own.After, own.Outcome = e.Path, e.Before, e.After, record.OK
+		if err := r.later(own); err != nil {
+			return tool.Result{}, true, err
+		}
+	}
+	return tool.Result{Text: string(text)}, true, nil
+}
+
+// repeat refuses a call whose id was used before. of are its writes that are not
+// known to be done, if there are any.
+func (r *run) repeat(decision string, of []record.Entry, code tool.Code, message string) (tool.Result, bool, error) {
+	r.decision, r.by = decision, "handler"
+	p := &tool.Plan{}
+	if len(of) > 0 {
+		p.Path, p.Before = of[0].Path, of[0].Before
+	}
+	res, err := r.refuse(p, code, message)
+	return res, true, err
+}
