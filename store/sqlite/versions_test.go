@@ -1,0 +1,277 @@
+package sqlite_test
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/pressly/goose/v3"
+
+	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/record/recordtest"
+	"github.com/stet-dev/stet/session"
+	"github.com/stet-dev/stet/store/sqlite"
+)
+
+// application marks a database as stet's.
+const application = "PRAGMA application_id = 0x73746574; PRAGMA journal_mode = WAL"
+
+// migrations are the files of the changes of the schema, in their order.
+func migrations(t *testing.T) []string {
+	t.Helper()
+	names, err := fs.Glob(os.DirFS("migrations"), "*.sql")
+	if err != nil || len(names) == 0 {
+		t.Fatal(names, err)
+	}
+	return names
+}
+
+// oldDatabase is a database as a stet made it that knew these changes only.
+func oldDatabase(t *testing.T, names []string) (path string, db *sql.DB) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "stet.db")
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Exec(application); err != nil {
+		t.Fatal(err)
+	}
+	files := fstest.MapFS{}
+	for _, name := range names {
+		content, err := os.ReadFile(filepath.Join("migrations", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[name] = &fstest.MapFile{Data: content}
+	}
+	p, err := goose.NewProvider(goose.DialectSQLite3, db, files, goose.WithDisableGlobalRegistry(true))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Up(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return path, db
+}
+
+// tables are the names of the tables that have rows of stet's, with the names of their columns.
+func tables(t *testing.T, db *sql.DB) map[string][]string {
+	t.Helper()
+	rows, err := db.Query(`SELECT m.name, c.name FROM sqlite_schema AS m, pragma_table_info(m.name) AS c
+		WHERE m.type = 'table' AND m.name NOT LIKE 'words%' AND m.name NOT LIKE 'sqlite_%' AND m.name <> 'goose_db_version'`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	all := map[string][]string{}
+	for rows.Next() {
+		var table, column string
+		if err := rows.Scan(&table, &column); err != nil {
+			t.Fatal(err)
+		}
+		all[table] = append(all[table], column)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// fill puts a row into every table that has none.
+func fill(t *testing.T, db *sql.DB) {
+	t.Helper()
+	all := tables(t, db)
+	for _, table := range slices.Sorted(maps.Keys(all)) {
+		if table == "trail" {
+			e := record.Chain(record.Link{}, []record.Entry{{Kind: record.Call, Time: recordtest.Start, Session: "s", Outcome: record.OK}})[0]
+			oldLog(t, db, e)
+			continue
+		}
+		var columns, values []string
+		rows, err := db.Query("SELECT name, type FROM pragma_table_info(?)", table)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for rows.Next() {
+			var column, kind string
+			if err := rows.Scan(&column, &kind); err != nil {
+				t.Fatal(err)
+			}
+			columns = append(columns, column)
+			switch {
+			case column == "paths":
+				values = append(values, `'["a.go"]'`)
+			case kind == "TEXT":
+				values = append(values, "'"+column+"'")
+			case kind == "BLOB":
+				values = append(values, "x'0100000000000000'")
+			default:
+				values = append(values, "1")
+			}
+		}
+		if err := rows.Err(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := db.Exec("INSERT INTO " + table + " (" + strings.Join(columns, ", ") + ") VALUES (" + strings.Join(values, ", ") + ")"); err != nil {
+			t.Fatalf("%s: %v", table, err)
+		}
+	}
+}
+
+// oldLog appends to the trail as every stet does.
+func oldLog(t *testing.T, db *sql.DB, e record.Entry) {
+	t.Helper()
+	_, err := db.Exec(`INSERT INTO trail (seq, time_us, prev, hash, kind, intent, root, session, client, call_id, tool, path, bytes,
+		before, after, decision, by, outcome, flags) VALUES (?, ?, ?, ?, ?, 0, '', ?, '', '', '', '', 0, '', '', '', '', ?, '[]')`,
+		e.Seq, e.Time.UnixMicro(), e.Prev, e.Hash, string(e.Kind), e.Session, e.Outcome)
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// content is what stands in these columns of the tables.
+func content(t *testing.T, db *sql.DB, of map[string][]string) string {
+	t.Helper()
+	var b strings.Builder
+	for _, table := range slices.Sorted(maps.Keys(of)) {
+		rows, err := db.Query("SELECT " + strings.Join(of[table], ", ") + " FROM " + table)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for rows.Next() {
+			row := make([]any, len(of[table]))
+			for i := range row {
+				row[i] = new(any)
+			}
+			if err := rows.Scan(row...); err != nil {
+				t.Fatal(err)
+			}
+			for i, v := range row {
+				fmt.Fprintf(&b, "%s.%s = %v\n", table, of[table][i], *v.(*any))
+			}
+		}
+		if err := rows.Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return b.String()
+}
+
+// A database of every earlier schema is brought up to date, and nothing in it is
+// lost.
+func TestEverySchema(t *testing.T) {
+	names := migrations(t)
+	for n := range names {
+		t.Run("up to "+names[n], func(t *testing.T) {
+			path, db := oldDatabase(t, names[:n+1])
+			defer db.Close()
+			fill(t, db)
+			columns := tables(t, db)
+			before := content(t, db, columns)
+			s := open(t, path)
+			defer s.Close()
+			if after := content(t, db, columns); after != before {
+				t.Errorf("before:\n%s\nafter:\n%s", before, after)
+			}
+			if rows, err := s.Requests(t.Context(), record.Query{}); err != nil || len(rows) != 1 {
+				t.Errorf("requests %v, %v", rows, err)
+			}
+			if rows, err := s.Trims(t.Context(), record.Query{}); err != nil || len(rows) != 1 {
+				t.Errorf("trims %v, %v", rows, err)
+			}
+			if rows, err := s.Turns(t.Context(), 10); err != nil || len(rows) > 0 != (columns["turns"] != nil) {
+				t.Errorf("turns %v, %v", rows, err)
+			}
+			intents(t, s, 1, recordtest.Start)
+			v, err := record.Verify(t.Context(), s)
+			if err != nil || v.Broken != nil || v.Entries != 1+min(n, 1) {
+				t.Errorf("the trail: %+v, %v", v, err)
+			}
+			sessions, err := sqlite.OpenSessions(t.Context(), path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer sessions.Close()
+			list, err := sessions.List(t.Context(), session.Query{})
+			if err != nil || len(list) > 0 != (columns["sessions"] != nil) {
+				t.Errorf("sessions %v, %v", list, err)
+			}
+		})
+	}
+}
+
+// A database of a schema to come is refused by a message that says what to do,
+// and not one byte in its directory is changed.
+func TestNewerSchema(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "stet.db")
+	s := open(t, path)
+	intents(t, s, 2, recordtest.Start)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	damage(t, path, "INSERT INTO goose_db_version (version_id, is_applied) VALUES (99, 1); ALTER TABLE trail ADD COLUMN to_come TEXT NOT NULL DEFAULT ''")
+	files := func() map[string][]byte {
+		all := map[string][]byte{}
+		entries, err := os.ReadDir(filepath.Dir(path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			if all[e.Name()], err = os.ReadFile(filepath.Join(filepath.Dir(path), e.Name())); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return all
+	}
+	before := files()
+	_, err1 := sqlite.Open(t.Context(), path)
+	_, err2 := sqlite.OpenSessions(t.Context(), path)
+	for _, err := range []error{err1, err2} {
+		if err == nil || !strings.Contains(err.Error(), "made by a newer stet (schema 99, this one knows ") ||
+			!strings.Contains(err.Error(), "use that version, or name another path; nothing was changed") {
+			t.Error(err)
+		}
+	}
+	if after := files(); !maps.EqualFunc(after, before, bytes.Equal) {
+		t.Errorf("files before: %v, after: %v", slices.Sorted(maps.Keys(before)), slices.Sorted(maps.Keys(after)))
+	}
+}
+
+// An older stet that has the file open goes on when this one brings the schema up
+// to date: both append to one chain.
+func TestOlderProgramRuns(t *testing.T) {
+	names := migrations(t)
+	for n := 1; n < len(names); n++ { // from the first schema with a trail on
+		path, older := oldDatabase(t, names[:n+1])
+		defer older.Close()
+		fill(t, older)
+		s := open(t, path)
+		defer s.Close()
+		intents(t, s, 2, recordtest.Start)
+		all, err := s.Entries(context.Background(), record.TrailQuery{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		oldLog(t, older, record.Chain(all[2].Link(), []record.Entry{{Kind: record.Call, Time: recordtest.Start, Session: "older"}})[0])
+		intents(t, s, 1, recordtest.Start)
+		if v, err := record.Verify(t.Context(), s); err != nil || v.Broken != nil || v.Entries != 5 {
+			t.Errorf("%s: %+v, %v", names[n], v, err)
+		}
+		if _, err := older.Exec("DELETE FROM trail WHERE seq = 1"); err == nil || !strings.Contains(err.Error(), "append-only") {
+			t.Errorf("%s: the older one cuts the trail: %v", names[n], err)
+		}
+		if _, err := older.Exec("INSERT INTO trims (request, time_us, conversation, call_id, paths, reason, before, after, observe) VALUES ('r', 1, '', 'x', '[]', '', 1, 1, 0)"); err != nil {
+			t.Errorf("%s: %v", names[n], err)
+		}
+	}
+}
