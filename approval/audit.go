@@ -13,6 +13,9 @@ import (
 // suspended is what a suspended session is told.
 const suspended = "This session is suspended: its calls looked like an attempt to get out of the workspace. Ask the person to resume it."
 
+// lost is what every session is told once the trail has lost entries.
+const lost = "The audit trail has lost entries, so nothing is read or written any more. A person has to look at it: \"stet audit --verify\" says what is missing."
+
 // entry is what the trail says of the call. p may be nil.
 func (r *run) entry(kind record.Kind, p *tool.Plan) record.Entry {
 	e := record.Entry{

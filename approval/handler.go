@@ -91,6 +91,9 @@ func (h *Handler) run(ctx context.Context, r *run, known bool) (tool.Result, err
 	if errors.Is(err, record.ErrFull) {
 		res, err = refusal(r.t, r.c, tool.DiskFull, "The call cannot be recorded, since the file system of stet's state directory is full; make room there. Nothing was written."), nil
 	}
+	if errors.Is(err, record.ErrLost) {
+		res, err = refusal(r.t, r.c, tool.PermissionDenied, lost), nil
+	}
 	if err != nil {
 		return tool.Result{}, fmt.Errorf("%s: %w", r.c.Name, err)
 	}

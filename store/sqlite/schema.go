@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path/filepath"
+	"syscall"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -101,10 +103,22 @@ func (s *Store) explain(op string, err error) error {
 		return fmt.Errorf("%w: %w", record.ErrClosed, err)
 	case errors.Is(err, record.ErrLost):
 		return &trouble{err, "the audit trail has lost entries, and nothing is done before a person has looked (stet audit --verify)"}
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return s.full(err)
 	case !errors.As(err, &e):
 		return err
+	case e.Code()&0xff == lib.SQLITE_FULL, e.Code() == lib.SQLITE_IOERR_SHMSIZE:
+		return s.full(err)
 	}
 	return &trouble{advise(err, e.Code()&0xff), e.Error()}
+}
+
+// full is the error of a disk, or of a user's quota on it, that is full.
+func (s *Store) full(err error) error {
+	return &trouble{
+		fmt.Errorf("%w: %w: the file system of %s is full; make room there", err, record.ErrFull, filepath.Dir(s.path)),
+		"the file system of stet's state directory is full; make room there",
+	}
 }
 
 // trouble is an error of the database.
@@ -122,16 +136,14 @@ func (t *trouble) Reason() string { return "stet's record: " + t.what }
 func advise(err error, code int) error {
 	switch code {
 	case lib.SQLITE_NOTADB, lib.SQLITE_CORRUPT:
-		return fmt.Errorf("%w: the file is damaged or no database; move it away (a new one is made) "+
+		return fmt.Errorf("%w: the file is damaged or no database; move it away (a new one is made; then run \"stet audit accept\") "+
 			"or try `sqlite3 FILE .recover`; nothing was overwritten", err)
 	case lib.SQLITE_ERROR:
-		return fmt.Errorf("%w: the file is not as stet made it; move it away (a new one is made); nothing was overwritten", err)
+		return fmt.Errorf("%w: the file is not as stet made it; move it away (a new one is made; then run \"stet audit accept\"); nothing was overwritten", err)
 	case lib.SQLITE_BUSY:
 		return fmt.Errorf("%w: another process held the file for over %d s", err, busyMillis/1000)
 	case lib.SQLITE_READONLY, lib.SQLITE_CANTOPEN, lib.SQLITE_PERM:
 		return fmt.Errorf("%w: check that the file and its directory can be written", err)
-	case lib.SQLITE_FULL:
-		return fmt.Errorf("%w: make room on the disk (%w)", err, record.ErrFull)
 	}
 	return err
 }

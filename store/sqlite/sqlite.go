@@ -89,16 +89,17 @@ func Open(ctx context.Context, path string) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open records: %w", err)
 	}
+	s := &Store{path: path}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, fmt.Errorf("open records: %w", err)
+		return nil, s.explain("open", err)
 	}
 	unlock, err := lock(ctx, path)
 	if err != nil {
-		return nil, fmt.Errorf("open records %s: %w", path, err)
+		return nil, s.explain("open", err)
 	}
 	defer unlock()
 	if err := claim(path); err != nil {
-		return nil, fmt.Errorf("open records: %w", err)
+		return nil, s.explain("open", err)
 	}
 	db, err := sql.Open("sqlite", dsn(path, "NORMAL"))
 	if err != nil {
@@ -114,7 +115,7 @@ func Open(ctx context.Context, path string) (*Store, error) {
 		return nil, errors.Join(fmt.Errorf("open records %s: %w", path, err), synced.Close(), db.Close())
 	}
 	aside.SetMaxOpenConns(1)
-	s := &Store{db: db, synced: synced, aside: aside, path: path}
+	s.db, s.synced, s.aside = db, synced, aside
 	if err := s.upgrade(ctx); err != nil {
 		return nil, errors.Join(s.explain("open", err), s.closeAll())
 	}
