@@ -85,6 +85,7 @@ type Agent struct {
 	broken      error // why there is no engine
 	counter     *tokens.Memo
 	model       prices.Model
+	checks      bool               // the provider refuses a request in which something before thinking has changed
 	mu          sync.Mutex         // guards calibration, and meters that use it
 	calibration tokens.Calibration // of the model
 }
@@ -142,7 +143,10 @@ func (a *Agent) setUp() error {
 		}
 		a.model, _ = prices.Lookup(a.Name)
 		a.counter = &tokens.Memo{Counter: tokens.EstimateFor(a.Name)}
+		of, ok := a.Model.(llm.ThinkingChecker)
+		a.checks = ok && of.ChecksThinking() && prices.ChecksThinking(a.Name)
 		c := a.Engine
+		c.ChecksThinking = a.checks
 		if c.Root == "" {
 			c.Root = a.Dir
 		}

@@ -96,7 +96,7 @@ func (r *run) compact(ctx context.Context, focus string) error {
 	}
 	r.mu.Lock()
 	r.before = r.before.plus(billOf(r.ses.State()))
-	r.ses, r.fitted, r.pending = next, nil, nil
+	r.ses, r.fitted, r.pending, r.mute = next, nil, nil, len(next.State().Messages)
 	r.mu.Unlock()
 	if t := r.tracker(); t != nil {
 		t.Restore(known)

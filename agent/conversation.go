@@ -32,6 +32,7 @@ type Conversation struct {
 	tally   tally            // of this session
 	meter   tokens.Meter     // guarded by Agent.mu
 	fitted  *fitted          // nil: all that is stored is sent
+	mute    int              // of the first so many messages no thinking is sent, where the provider checks it
 	pending []session.Body   // observations and decisions that are not stored yet
 }
 

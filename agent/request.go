@@ -1,6 +1,8 @@
 package agent
 
 import (
+	"slices"
+
 	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/session"
@@ -50,12 +52,33 @@ func (c *Conversation) next() built {
 // inView are the messages in force, or what was fitted of them.
 func (c *Conversation) inView(st session.State) []llm.Message {
 	c.mu.Lock()
-	f := c.fitted
+	f, mute := c.fitted, c.mute
 	c.mu.Unlock()
 	if f == nil || f.upto > len(st.Messages) {
-		return st.Messages
+		return c.muted(st.Messages, mute)
 	}
 	return append(f.messages[:len(f.messages):len(f.messages)], st.Messages[f.upto:]...)
+}
+
+// muted are messages without the thinking of the first n. A provider that checks
+// thinking takes it that some is missing at the beginning, but not that anything before it
+// is not what it was: and after a resume, a rewind, a compaction or a cut to fit the
+// window, system text, tools or messages may not be. (WIRE-1)
+func (c *Conversation) muted(messages []llm.Message, n int) []llm.Message {
+	if !c.a.checks || n == 0 {
+		return messages
+	}
+	isThinking := func(p llm.Part) bool { return p.Kind == llm.Thinking }
+	out := make([]llm.Message, 0, len(messages))
+	for i, m := range messages {
+		if i < n && slices.ContainsFunc(m.Parts, isThinking) {
+			if m.Parts = slices.DeleteFunc(slices.Clone(m.Parts), isThinking); len(m.Parts) == 0 {
+				continue
+			}
+		}
+		out = append(out, m)
+	}
+	return out
 }
 
 // planned is a fold of the conversation as far as it was planned before.
@@ -120,8 +143,10 @@ func (a *Agent) breaks(st session.State, all []llm.Message) []history.Break {
 	var out []history.Break
 	var last *llm.Message // the answer before
 	lifetime := a.lifetime()
+	bound := false // there is thinking before this place, and the provider checks it
 	moment := func(i int, model string) {
 		switch {
+		case bound:
 		case last == nil && st.From.Relation == session.Compacted && i > 0:
 			out = append(out, history.Break{After: i, Why: history.Compaction})
 		case last == nil:
@@ -137,6 +162,7 @@ func (a *Agent) breaks(st session.State, all []llm.Message) []history.Break {
 		}
 		moment(i, all[i].Model)
 		last = &all[i]
+		bound = bound || a.checks && slices.ContainsFunc(all[i].Parts, func(p llm.Part) bool { return p.Kind == llm.Thinking })
 	}
 	if n := len(all); n > 0 && all[n-1].Role != llm.Assistant {
 		moment(n, a.Name)
@@ -176,7 +202,7 @@ func (c *Conversation) fit(limit int) built {
 			messages = messages[1:]
 		}
 		c.mu.Lock()
-		c.fitted = &fitted{upto: len(st.Messages), messages: messages}
+		c.fitted = &fitted{upto: len(st.Messages), messages: c.muted(messages, len(messages))}
 		c.mu.Unlock()
 		was := b.size
 		if b = c.build(); b.size >= was {

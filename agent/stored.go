@@ -113,7 +113,7 @@ func (c *Conversation) create(ctx context.Context, all []session.Body) error {
 func (c *Conversation) restore() {
 	st := c.ses.State()
 	c.mu.Lock()
-	c.fitted, c.pending = nil, nil
+	c.fitted, c.pending, c.mute = nil, nil, len(st.Messages)
 	c.mu.Unlock()
 	c.plan, c.brake = planned{}, brake{}
 	if t := c.tracker(); t != nil {

@@ -28,6 +28,11 @@ type Model interface {
 	Stream(ctx context.Context, req *Request, each func(Event)) (*Response, error)
 }
 
+// ThinkingChecker is a Model of an API whose provider may refuse a request in which
+// something before a block of thinking is not what it was when the block was made.
+// Whether it does goes by the model.
+type ThinkingChecker interface{ ChecksThinking() bool }
+
 // EventKind says what an Event tells.
 type EventKind uint8
 

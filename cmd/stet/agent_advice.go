@@ -30,6 +30,12 @@ func (a advising) Stream(ctx context.Context, req *llm.Request, each func(llm.Ev
 	return r, a.advise(err)
 }
 
+// ChecksThinking implements llm.ThinkingChecker.
+func (a advising) ChecksThinking() bool {
+	of, ok := a.Model.(llm.ThinkingChecker)
+	return ok && of.ChecksThinking()
+}
+
 // base is where the model is, without a password.
 func (a advising) base() string {
 	u, err := url.Parse(a.at)

@@ -24,7 +24,13 @@ type Client struct {
 	Thinking int
 }
 
-var _ llm.Model = Client{}
+var (
+	_ llm.Model           = Client{}
+	_ llm.ThinkingChecker = Client{}
+)
+
+// ChecksThinking implements llm.ThinkingChecker.
+func (Client) ChecksThinking() bool { return true }
 
 // Complete implements llm.Model.
 func (c Client) Complete(ctx context.Context, req *llm.Request) (*llm.Response, error) {

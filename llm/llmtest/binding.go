@@ -31,11 +31,19 @@ type prefix struct {
 	role string            // of the message at this place
 }
 
-// add takes in a value that stands at this place.
+// add takes in a value that stands at this place. The order of keys does not count.
 func (p *prefix) add(v any) {
 	text, err := json.Marshal(v)
-	if err != nil {
-		panic(err) // only values that were JSON
+	if err != nil { // a call that is made wrong on purpose
+		text = fmt.Append(nil, v)
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	var plain any
+	if d.Decode(&plain) == nil {
+		if sorted, err := json.Marshal(plain); err == nil {
+			text = sorted
+		}
 	}
 	p.sum = sha256.Sum256(append(p.sum[:], text...))
 }
