@@ -25,11 +25,18 @@
 //	large      the body is larger than Config.MaxBody
 //	malformed  the codec cannot read it
 //	chained    it continues a stored conversation (previous_response_id)
+//	thread     it continues a thread that the provider keeps; see below
 //	managed    the provider is told to drop older results by itself, has summed up part of
 //	           the conversation, or may have to cut the prompt to its window: what a line
 //	           points at could be gone
 //	patch      the patched body did not prove right
 //	panic      our own code failed
+//
+// No threads are kept here: a Messages request that continues one (thread) is answered as
+// by a server that keeps none, with a 400 whose details name thread_unsupported_request.
+// The client sends the whole conversation again, and no more threads. A request that
+// begins a thread has the whole conversation: it is planned and passed on as any other.
+// Where nothing is ever changed (the policy off, Config.Observe) both pass untouched.
 //
 // A body of which the client did not send all goes nowhere: it is answered with
 // a 400, with a 503 when the proxy is closing, and recorded as "incomplete".

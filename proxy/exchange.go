@@ -42,6 +42,7 @@ type exchange struct {
 	kept         <-chan struct{} // closed when the store has what is to be remembered of the request; nil: it need not be waited for
 	aside        chan struct{}   // closed when nothing goes on beside the request; nil if nothing ever did
 	meter        llm.Meter       // of the answer; nil if it is not read
+	refused      bool            // it did not go upstream
 	ended        bool            // the answer came to its end
 	broken       bool            // the upstream broke it off
 }
@@ -89,7 +90,7 @@ func (p *Proxy) account(x *exchange) {
 	row := &x.row
 	row.ID = uuid.Must(uuid.NewV7()).String()
 	row.BytesIn, row.BytesOut = x.body.sizes()
-	if row.Passed == string(incomplete) {
+	if x.refused {
 		row.BytesOut = 0
 	}
 	stopped := false

@@ -13,16 +13,18 @@ type failure struct {
 	kind    string // "type" of the error, in the words of the wire format
 	code    string // "code", where the wire format has one
 	message string
+	detail  string // "error_code" of the error's details, in the Messages API; empty: there are none
 }
 
 // write answers with f in the shape that clients of api read.
 func (f failure) write(w http.ResponseWriter, api string) {
 	var body any
 	if api == record.Messages || api == record.CountTokens {
-		body = map[string]any{
-			"type":  "error",
-			"error": map[string]any{"type": f.kind, "message": f.message},
+		e := map[string]any{"type": f.kind, "message": f.message}
+		if f.detail != "" {
+			e["details"] = map[string]any{"error_code": f.detail}
 		}
+		body = map[string]any{"type": "error", "error": e}
 	} else {
 		body = map[string]any{
 			"error": map[string]any{"message": f.message, "type": f.kind, "param": nil, "code": f.code},
@@ -40,28 +42,34 @@ func (f failure) write(w http.ResponseWriter, api string) {
 }
 
 func forbidden(message string) failure {
-	return failure{http.StatusForbidden, "permission_error", "forbidden", "stet: " + message}
+	return failure{status: http.StatusForbidden, kind: "permission_error", code: "forbidden", message: "stet: " + message}
 }
 
 func badRequest(message string) failure {
-	return failure{http.StatusBadRequest, "invalid_request_error", "bad_request", "stet: " + message}
+	return failure{status: http.StatusBadRequest, kind: "invalid_request_error", code: "bad_request", message: "stet: " + message}
+}
+
+// noThreads is what a server that keeps no threads answers: the client then sends the
+// whole conversation again, and no more threads.
+func noThreads() failure {
+	f := badRequest("no threads are kept here (capability_rejected: beta_header:message-threads-2026-08-12): send the whole conversation")
+	f.detail = "thread_unsupported_request"
+	return f
 }
 
 func unreachable(upstream, cause string) failure {
-	return failure{http.StatusBadGateway, "api_error", "upstream_unreachable", "stet: no answer from " + upstream + ": " +
+	return failure{status: http.StatusBadGateway, kind: "api_error", code: "upstream_unreachable", message: "stet: no answer from " + upstream + ": " +
 		cause + "; check the upstream's address and that it is up, then try again"}
 }
 
 func closing() failure {
-	return failure{http.StatusServiceUnavailable, "api_error", "closing", "stet: the proxy is closing"}
+	return failure{status: http.StatusServiceUnavailable, kind: "api_error", code: "closing", message: "stet: the proxy is closing"}
 }
 
 func methodNotAllowed(method string) failure {
-	return failure{http.StatusMethodNotAllowed, "invalid_request_error", "method_not_allowed",
-		"stet: " + method + " is not passed on"}
+	return failure{status: http.StatusMethodNotAllowed, kind: "invalid_request_error", code: "method_not_allowed", message: "stet: " + method + " is not passed on"}
 }
 
 func upgradeRequired() failure {
-	return failure{http.StatusUpgradeRequired, "invalid_request_error", "upgrade_required",
-		"stet: there is no WebSocket here: POST the request"}
+	return failure{status: http.StatusUpgradeRequired, kind: "invalid_request_error", code: "upgrade_required", message: "stet: there is no WebSocket here: POST the request"}
 }

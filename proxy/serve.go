@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/record"
 )
 
@@ -56,11 +57,18 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			if p.base.Err() != nil {
 				f = closing()
 			}
-			x.row.Status, x.ended = f.status, true
+			x.row.Status, x.refused, x.ended = f.status, true, true
 			f.write(w, to.api)
 			return
 		}
 		p.prepare(x, r.Header, why)
+		if x.row.Passed == string(threaded) && p.policy != history.Off && !p.config.Observe {
+			// What is new could be shortened by nothing that is known here.
+			f := noThreads()
+			x.row.Status, x.refused, x.ended = f.status, true, true
+			f.write(w, to.api)
+			return
+		}
 	}
 	p.forwarder.ServeHTTP(w, r)
 }
