@@ -218,7 +218,7 @@ func (q *request) undo(ctx context.Context, p *tool.Plan, todo []restore) (tool.
 }
 
 // removeDirs removes the directories that were made for files which are removed
-// now. One that is not empty stays: somebody uses it.
+// now. One that is not empty stays.
 func (q *request) removeDirs(todo []restore) {
 	var dirs []string
 	for _, r := range todo {

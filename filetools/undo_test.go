@@ -54,11 +54,11 @@ func TestUndoRemovesDirs(t *testing.T) {
 	create("x/f")
 	create("x/y/f")
 	create("x/z/f")
-	b.put("x/z/theirs", "x")
+	b.put("x/z/foreign", "x")
 	undo(`{"all":true}`)
 	b.has("x/y", false)
 	b.has("x/z/f", false)
-	b.has("x/z/theirs", true)
+	b.has("x/z/foreign", true)
 }
 
 // TestUndoOfTheTrailRemovesDirs: the intent in the trail says which directories

@@ -84,8 +84,8 @@ func (j *job) alone(temp string, commit func() error) error {
 	return commit()
 }
 
-// stays checks that the file that j has looked at is in its place while nobody
-// commits to it.
+// stays checks that the file that j has looked at is in its place, and not the
+// file of a commit that may still be put back.
 func (j *job) stays() error {
 	name, err := j.r.state.tempName(j.r.prefixes[0], path.Dir(j.pl.path))
 	if err != nil {

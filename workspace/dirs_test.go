@@ -33,10 +33,10 @@ func TestFailedWriteRemovesDirs(t *testing.T) {
 	tr.has("a/b", false)
 	tr.has("new", false)
 	// The commit fails: another program makes the file meanwhile. Its directories stay.
-	tr.seams.pause = func(string) { tr.put("a/b/c/f", "theirs") }
+	tr.seams.pause = func(string) { tr.put("a/b/c/f", "foreign") }
 	_, err := tr.write("a/b/c/f", "text", "", WriteOptions{CreateDirs: true})
 	wantErr(t, "write", err, ErrChanged)
-	if got := tr.get("a/b/c/f"); got != "theirs" {
+	if got := tr.get("a/b/c/f"); got != "foreign" {
 		t.Errorf("the file holds %q", got)
 	}
 }

@@ -148,7 +148,7 @@ func (r *Root) sweepDir(dir, prefix string) {
 	}
 	defer pl.close()
 	if unlock, err := pl.dir.TryLock(); err == nil {
-		defer unlock() // so that nobody breaks the same claims meanwhile
+		defer unlock() // so that no other process breaks the same claims meanwhile
 	}
 	list, err := pl.dir.List()
 	if err != nil {

@@ -247,7 +247,7 @@ func (j *job) mayReplace() error {
 		return because(ErrProtected, fmt.Sprintf("the file has %d names, and nobody was asked", j.info.Links))
 	}
 	if infoOf(j.pl.path, j.info).Executable() && !j.opt.Executable {
-		return because(ErrProtected, "the file is executable, and nobody was asked")
+		return because(ErrProtected, "the file is executable, and no person was asked")
 	}
 	if !j.pl.dir.Writable(j.pl.name) {
 		return because(ErrPermission, "there is no permission to write to the file")

@@ -74,6 +74,8 @@ func TestFullDisk(t *testing.T) {
 			if full == 0 {
 				t.Error("the disk was never full")
 			}
+			a.fails("disk_full", "write_file", args{"path": "made/for/it", "content": strings.Repeat("x", 2_000_000), "create_dirs": true})
+			w.missing("made")
 			if r := a.do("write_file", args{"path": "new", "content": strings.Repeat("x", 2_000_000)}); r.ok() {
 				t.Errorf("%s", r.raw)
 			}
