@@ -195,13 +195,13 @@ func (m *chat) replay() {
 	for _, d := range st.Damaged {
 		m.note(noted{"of the stored session is missing: " + d.String(), true})
 	}
-	if cutOff(st.Messages) {
+	if CutOff(st.Messages) {
 		m.note(noted{text: "this was cut off; /continue goes on"})
 	}
 }
 
-// cutOff reports whether the agent was not done.
-func cutOff(messages []llm.Message) bool {
+// CutOff reports whether a conversation ends before the agent was done.
+func CutOff(messages []llm.Message) bool {
 	for i := len(messages) - 1; i >= 0; i-- {
 		msg := messages[i]
 		if msg.Local {

@@ -113,6 +113,9 @@ func (p *program) runChat(cmd *cobra.Command, c chatFlags) (err error) {
 	if err != nil {
 		return err
 	}
+	if note := cutOffNote(talk); note != "" && (!attended || !isTerminal(p.out)) { // a terminal shows the conversation
+		p.say("%s; /continue lets the agent go on", note)
+	}
 	chat := &tui.Chat{
 		In: p.in, Out: p.out, Err: p.err, Env: p.env, Editor: cmp.Or(p.getenv("VISUAL"), p.getenv("EDITOR")),
 		Talk: talk, Model: h.model.name, Policy: h.asksAbout(), Choose: c.resume == chooseSession,

@@ -104,6 +104,9 @@ func (p *program) runRun(cmd *cobra.Command, r runFlags, task string, free bool)
 		h.handler.Approver = alone
 	}
 	report := p.reporter(talk, r.asJSON)
+	if note := cutOffNote(talk); note != "" {
+		report.note(note)
+	}
 	var out agent.Outcome
 	do := func(ctx context.Context) error {
 		var err error
@@ -139,8 +142,18 @@ func verdict(ctx context.Context, out agent.Outcome, err error, alone *unattende
 	return nil
 }
 
+// cutOffNote says that a session that is gone on with ended before the agent was done,
+// by SIGKILL for instance; "" where it did not.
+func cutOffNote(talk *agent.Conversation) string {
+	if !tui.CutOff(talk.State().Messages) {
+		return ""
+	}
+	return fmt.Sprintf("session %s ended before the agent was done: it goes on from what is stored", talk.ID())
+}
+
 // reporter tells what a run does, in lines for people or for programs.
 type reporter interface {
+	note(text string)
 	Tell(agent.Event)
 	end(out agent.Outcome, err error)
 }
@@ -157,6 +170,8 @@ type plainReport struct {
 	p    *program
 	talk *agent.Conversation
 }
+
+func (r plainReport) note(text string) { r.p.say("%s", text) }
 
 func (r plainReport) end(agent.Outcome, error) {
 	r.End()

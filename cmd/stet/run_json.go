@@ -34,6 +34,8 @@ func (r *jsonReport) write(kind, task string, f fields) {
 // fields are a line of the report.
 type fields map[string]any
 
+func (r *jsonReport) note(text string) { r.write("note", "", fields{"text": text}) }
+
 // Tell implements reporter.
 func (r *jsonReport) Tell(e agent.Event) {
 	write := func(kind string, o fields) { r.write(kind, e.Task, o) }
