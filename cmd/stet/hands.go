@@ -96,7 +96,7 @@ func (p *program) openHands(ctx context.Context, dir string, o *handOptions) (_ 
 // openTree opens the workspace, its tools and the audit trail.
 func (h *hands) openTree(ctx context.Context, p *program, dir, state string, o *handOptions) (err error) {
 	if err := os.MkdirAll(state, 0o700); err != nil {
-		return fmt.Errorf("state directory: %w; XDG_STATE_HOME says where else it may be", err)
+		return stateTrouble(err)
 	}
 	opening, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()

@@ -14,13 +14,13 @@ import (
 // lock goes with the process, however that ends.
 func lockSite(state string) (io.Closer, error) {
 	if err := os.MkdirAll(state, 0o700); err != nil {
-		return nil, misconfigured(fmt.Errorf("state directory: %w; XDG_STATE_HOME says where else it may be", err))
+		return nil, misconfigured(stateTrouble(err))
 	}
 	lock := flock.New(filepath.Join(state, "serve-lock"), flock.SetPermissions(0o600))
 	mine, err := lock.TryLock()
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("state directory: %w", err)
+		return nil, misconfigured(stateTrouble(err))
 	case !mine:
 		return nil, fmt.Errorf("another stet serve is running with the state directory %s: stop it, "+
 			"give it this workspace by \"stet host\", or set XDG_STATE_HOME to another directory", state)

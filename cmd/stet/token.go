@@ -159,13 +159,15 @@ func (p *program) tokenRevoke() *cobra.Command {
 		Short: "End a token, by its id or its name",
 		Args:  oneArg("TOKEN"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			return p.changeTokens(func(t *gateway.Tokens) error {
-				k, err := t.Revoke(args[0], time.Now())
-				if err == nil {
-					p.say("token %s of %s is revoked", k.ID, k.Name)
-				}
+			var revoked gateway.Token
+			err := p.changeTokens(func(t *gateway.Tokens) (err error) {
+				revoked, err = t.Revoke(args[0], time.Now())
 				return err
 			})
+			if err == nil {
+				p.say("token %s of %s is revoked", revoked.ID, revoked.Name)
+			}
+			return err
 		},
 	}
 }

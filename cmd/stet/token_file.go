@@ -55,12 +55,12 @@ func (p *program) changeTokens(change func(*gateway.Tokens) error) error {
 		return err
 	}
 	if err := os.MkdirAll(state, 0o700); err != nil {
-		return fmt.Errorf("state directory: %w", err)
+		return stateTrouble(err)
 	}
 	file := filepath.Join(state, tokensFile)
 	lock := flock.New(file+"-lock", flock.SetPermissions(0o600))
 	if err := lock.Lock(); err != nil {
-		return fmt.Errorf("tokens: %w", err)
+		return stateTrouble(err)
 	}
 	defer lock.Close()
 	t, err := readTokens(file)
@@ -75,7 +75,10 @@ func (p *program) changeTokens(change func(*gateway.Tokens) error) error {
 	if err != nil {
 		return fmt.Errorf("tokens: %w", err)
 	}
-	return replace(file, b)
+	if err := replace(file, b); err != nil {
+		return fmt.Errorf("the tokens are not changed: %w", stateTrouble(err))
+	}
+	return nil
 }
 
 // replace puts a file of mode 0600 in place of another, whole or not at all.
@@ -114,7 +117,7 @@ func pagesSecret(state string) ([]byte, error) {
 	}
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("logins: %w", err)
+		return nil, stateTrouble(err)
 	case len(b) != 32:
 		return nil, fmt.Errorf("logins: %s is damaged: delete it, and log in again", file)
 	}
