@@ -350,7 +350,7 @@ func TestUnknownTool(t *testing.T) {
 	h.Tools.Alias("cat", "get") // FILE-18
 	code(t, h.run(call("s", "cat", "a", "")), "")
 	h.said("s", "call rm a: refused by handler: invalid_argument", "call get a: allowed by policy default: ok")
-	if specs := h.Specs(); len(specs) != 2 || specs[0].Name != "get" {
+	if specs := h.Specs(); len(specs) != 3 || specs[0].Name != "cat" || specs[0].Description != "The same as get." {
 		t.Errorf("%v", specs)
 	}
 }

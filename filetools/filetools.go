@@ -108,7 +108,8 @@ func (t *Tools) Version(ctx context.Context, path string) (string, error) {
 // All returns the tools, for a tool.Set.
 func (t *Tools) All() []tool.Tool { return t.all }
 
-// Aliases are names that tools answer to without being listed by them.
+// Aliases are further names of tools, for tool.Set.Alias. Read's messages say LS.
+// (READ-7)
 func (t *Tools) Aliases() map[string]string { return map[string]string{"LS": listFilesKind.name} }
 
 // kind is one tool: what it says of itself and what it does.

@@ -17,7 +17,8 @@ import (
 // Config says what a Server serves. Caller is needed, all else has defaults.
 type Config struct {
 	Caller tool.Caller
-	// Aliases are further names that tools answer to, without being listed.
+	// Aliases are further names that tools answer to, whether the Caller lists them
+	// or not.
 	Aliases map[string]string
 
 	Name         string // what the server calls itself; "" is "stet"

@@ -28,7 +28,7 @@ func (s *Set) Add(tools ...Tool) error {
 }
 
 // Alias makes the tool called of answer to another name too, under which it is
-// not listed. A tool that has this name comes first.
+// listed too, with a short description. A tool that has this name comes first.
 func (s *Set) Alias(name, of string) {
 	if s.aliases == nil {
 		s.aliases = make(map[string]string)
@@ -50,6 +50,15 @@ func (s *Set) Specs() []Spec {
 	out := make([]Spec, 0, len(s.tools))
 	for _, t := range s.tools {
 		out = append(out, t.Spec())
+	}
+	for name, of := range s.aliases {
+		t, ok := s.tools[of]
+		if _, taken := s.tools[name]; !ok || taken {
+			continue
+		}
+		spec := t.Spec()
+		spec.Name, spec.Description = name, "The same as "+of+"."
+		out = append(out, spec)
 	}
 	sort.Slice(out, func(i, j int) bool { return out[i].Name < out[j].Name })
 	return out
