@@ -58,6 +58,7 @@ type Handler struct {
 
 	mu       sync.Mutex
 	sessions map[string]*session
+	accounts map[string]*account // by tool.Call.Account
 	turns    turns
 
 	order order

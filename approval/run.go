@@ -35,7 +35,7 @@ const (
 )
 
 func (r *run) call(ctx context.Context, known bool) (tool.Result, error) {
-	if wait := r.s.admit(r.h.Rate, time.Now(), r); wait > 0 {
+	if wait := r.admit(time.Now()); wait > 0 {
 		return r.limited(wait)
 	}
 	r.decision, r.by = "refused", "handler"
@@ -218,6 +218,13 @@ func warnsOf(plan, shown *tool.Plan, but ...tool.Note) bool {
 
 // ask asks a person. A result or an error is the end of the call.
 func (r *run) ask(ctx context.Context, p *tool.Plan, d policy.Decision, asks int) (Answer, *tool.Result, error) {
+	done, ok := r.h.beginAsking(r.c)
+	if !ok {
+		r.decision, r.by = "refused", "handler"
+		res, err := r.refuse(p, tool.RateLimited, ManyQuestions)
+		return Answer{}, &res, err
+	}
+	defer done()
 	q := r.question(p, d, asks)
 	asking, cancel := ctx, context.CancelFunc(func() {})
 	if t := r.h.timeout(); t > 0 {

@@ -115,11 +115,8 @@ func (h *Handler) End(name string) {
 // admit counts a call against the limit, and returns how long to wait where it
 // is over it. Otherwise r is told how many were before it.
 func (s *session) admit(perMinute int, now time.Time, r *run) time.Duration {
-	if perMinute < 0 {
-		return 0
-	}
 	if perMinute == 0 {
-		perMinute = 100
+		return 0
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -37,7 +37,6 @@ func planFindFiles(ctx context.Context, q *request) (*tool.Plan, error) {
 		if q.cfg.Hidden(name) {
 			return skip(e)
 		}
-		l.skipped.directory(e)
 		if e.Kind == workspace.Directory || !g.match(below(name, p)) {
 			return nil
 		}

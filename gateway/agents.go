@@ -159,7 +159,7 @@ func (s *agentSide) call(f *wire.ToolCall) {
 	own.Client = s.p.hello.Client
 	own.TakesParts = s.p.can(wire.CanParts)
 	own.CallID = own.Session + "/" + id
-	c := &call{h: s.p.h, f: own, to: workspace, who: s.p.who}
+	c := &call{h: s.p.h, f: own, to: workspace, who: s.p.who, account: s.p.who.ID}
 	c.tell = func(f wire.Frame) { s.forward(id, f) }
 	c.done = func(r *wire.ToolResult) {
 		s.forget(id, c)

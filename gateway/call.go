@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/stet-dev/stet/approval"
 	"github.com/stet-dev/stet/gateway/wire"
 	"github.com/stet-dev/stet/tool"
 )
@@ -22,7 +23,7 @@ const (
 	settling      = 2 * time.Second
 )
 
-// longest is the longest time a call may ask for.
+// longest is the longest time a call may ask for; a longer one counts as this.
 const longest = 24 * time.Hour
 
 // call is one call on its way: the future that a caller waits on. (FILE-4)
@@ -32,6 +33,9 @@ type call struct {
 	to   string        // the workspace
 	spec wire.Tool
 	who  Identity // of the caller; zero: this process
+	// account is that of the caller's token, whose limits count beside the session's;
+	// "": there is none.
+	account string
 
 	unsaid bool // that it is refused is in the trail already, for the call before
 
@@ -50,6 +54,7 @@ type call struct {
 	left    time.Duration // of the call's own time, as of since
 	since   time.Time
 	waiting bool    // for a person
+	asking  bool    // it counts among the questions of its token
 	why     *reason // once it was told to end
 
 	up, down stream       // of the content to the host, and from there
@@ -71,7 +76,7 @@ func seconds(n int, usual time.Duration) time.Duration {
 	if n <= 0 {
 		return usual
 	}
-	return min(time.Duration(n)*time.Second, longest)
+	return time.Duration(min(n, int(longest/time.Second))) * time.Second
 }
 
 // partsRoom is how much room a call gets among others whose content comes in
@@ -204,11 +209,13 @@ func (c *call) happened(f wire.Frame) {
 			c.finish(f)
 			return
 		}
-		if c.wait(true) {
+		if c.wait(true) && c.ask() {
 			c.say(&wire.ToolResult{NeedsConfirmation: true})
 		}
 	case *wire.Progress:
-		c.wait(f.State == wire.Waiting)
+		if waiting := f.State == wire.Waiting; c.wait(waiting) && waiting && !c.ask() {
+			return
+		}
 		p := *f
 		c.say(&p)
 	case *wire.Part:
@@ -239,10 +246,33 @@ func (c *call) wait(waiting bool) bool {
 	} else {
 		c.run(c.left)
 	}
-	ticket := c.ticket
+	ticket, asked := c.ticket, c.asking && !waiting
+	if asked {
+		c.asking = false
+	}
 	c.mu.Unlock()
+	if asked {
+		c.h.asked(c.account)
+	}
 	if waiting && ticket != nil {
 		ticket.step()
+	}
+	return true
+}
+
+// ask counts the call among the questions of its token. Where that is one too many
+// the call is told to end, and ask returns false. (FILE-10)
+func (c *call) ask() bool {
+	if !c.h.mayAsk(c.account) {
+		c.end(&reason{tool.RateLimited, approval.ManyQuestions})
+		return false
+	}
+	c.mu.Lock()
+	over := c.state == finished
+	c.asking = !over
+	c.mu.Unlock()
+	if over {
+		c.h.asked(c.account)
 	}
 	return true
 }
@@ -287,8 +317,12 @@ func (c *call) conclude(r *wire.ToolResult, ours bool) {
 	if c.timer != nil {
 		c.timer.Stop()
 	}
-	ticket := c.ticket
+	ticket, asking := c.ticket, c.asking
+	c.asking = false
 	c.mu.Unlock()
+	if asking {
+		c.h.asked(c.account)
+	}
 	c.h.forget(c)
 	if ticket != nil {
 		ticket.back()

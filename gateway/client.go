@@ -15,6 +15,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/stet-dev/stet/gateway/wire"
+	"github.com/stet-dev/stet/internal/repeats"
 	"github.com/stet-dev/stet/tool"
 )
 
@@ -96,6 +97,7 @@ const (
 // good.
 func (s *session) keep(ctx context.Context) error {
 	pause := shortest
+	var trouble repeats.Filter
 	for {
 		connected, err := s.connect(ctx)
 		if ctx.Err() != nil {
@@ -112,8 +114,11 @@ func (s *session) keep(ctx context.Context) error {
 		}
 		if connected {
 			pause = shortest
+			trouble.Over()
 		}
-		s.log.Info("not connected to the gateway", "err", err, "again in", pause)
+		if left, ok := trouble.Say(err.Error()); ok {
+			s.log.Info("not connected to the gateway", "err", err, "again in", pause, "repeated", left)
+		}
 		select {
 		case <-time.After(pause/2 + rand.N(pause)):
 		case <-ctx.Done():

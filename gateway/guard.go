@@ -3,6 +3,8 @@ package gateway
 import (
 	"encoding/json"
 	"net/http"
+	"regexp"
+	"strings"
 
 	"github.com/stet-dev/stet/gateway/wire"
 	"github.com/stet-dev/stet/internal/sameorigin"
@@ -26,6 +28,21 @@ func Guard(next http.Handler, allowed []string, refused func(r *http.Request, wh
 		next.ServeHTTP(w, r)
 	})
 }
+
+// OneSlash has requests ask for a path with one slash where theirs has several. The
+// mux would answer with a redirect, which clients do not follow with a body.
+func OneSlash(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.Contains(r.URL.Path, "//") || strings.Contains(r.URL.RawPath, "//") {
+			own, to := r.WithContext(r.Context()), *r.URL
+			to.Path, to.RawPath = slashes.ReplaceAllString(to.Path, "/"), slashes.ReplaceAllString(to.RawPath, "/")
+			own.URL, r = &to, own
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+var slashes = regexp.MustCompile("//+")
 
 // fail answers a request with an error.
 func fail(w http.ResponseWriter, status int, code, message string) {

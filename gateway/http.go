@@ -8,6 +8,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/stet-dev/stet/gateway/wire"
+	"github.com/stet-dev/stet/internal/slowbody"
 )
 
 // Handler serves the gateway at /v1/: WebSockets at /v1/connect, and calls over
@@ -16,7 +17,7 @@ func (h *Hub) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+path, h.socket)
 	h.routes(mux)
-	return Guard(mux, h.config.AllowedHosts, h.Refused)
+	return OneSlash(Guard(slowbody.Limit(mux, slowbody.Usual), h.config.AllowedHosts, h.Refused))
 }
 
 // Subprotocols by which a browser, which cannot set the Authorization header,

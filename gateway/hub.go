@@ -96,7 +96,8 @@ type Hub struct {
 	calls    map[string]*call
 	ended    recent
 	lane     map[string]*fair
-	rates    map[string]*limiter
+	rates    map[string]*limiter    // of sessions and, behind a space, of tokens
+	asking   map[string]int         // calls that wait for a person, by the token's account
 	known    map[string][]wire.Tool // the workspaces that have a host
 	hosts    map[string]*hostSide   // that are connected to this hub, by workspace
 	sessions map[*peer]bool
@@ -126,7 +127,7 @@ func New(c Config) (*Hub, error) {
 	}
 	h := &Hub{
 		config: c, log: c.Log, bus: c.Bus, address: "hub/" + newID(),
-		calls: map[string]*call{}, lane: map[string]*fair{}, rates: map[string]*limiter{},
+		calls: map[string]*call{}, lane: map[string]*fair{}, rates: map[string]*limiter{}, asking: map[string]int{},
 		known: map[string][]wire.Tool{}, hosts: map[string]*hostSide{}, sessions: map[*peer]bool{}, peers: map[string]*peer{},
 		expiries: map[string]time.Time{},
 		tokens:   budget.NewFamily(budget.Token, int64(c.Limits.TokenBytes)),
@@ -203,7 +204,12 @@ func (h *Hub) enter(c *call) (code tool.Code, message string) {
 	}
 	c.spec = named(tools, c.f.ToolName)
 	c.f.RequiresConfirmation = !c.spec.ReadOnly // (FILE-3)
-	if wait, again := h.admit(c.f.Session); wait > 0 {
+	perMinute := h.config.Limits.Rate
+	wait, again := h.admit(c.f.Session, perMinute)
+	if wait == 0 && c.account != "" {
+		wait, again = h.admit(" "+c.account, perMinute*approval.TokenSessions)
+	}
+	if wait > 0 {
 		c.unsaid = again
 		return tool.RateLimited, fmt.Sprintf("Too many calls in a minute. Try again in %.1f s.", wait.Seconds())
 	}
@@ -310,10 +316,9 @@ type limiter struct {
 // idle for a minute, and so have all their calls again, are forgotten.
 const manySessions = 4096
 
-// admit returns how long a session has to wait that makes too many calls, and
-// whether it was told so for the call before too. (FILE-10)
-func (h *Hub) admit(session string) (wait time.Duration, again bool) {
-	perMinute := h.config.Limits.Rate
+// admit returns how long a session or a token has to wait that makes too many calls,
+// and whether it was told so for the call before too. (FILE-10)
+func (h *Hub) admit(session string, perMinute int) (wait time.Duration, again bool) {
 	if perMinute < 0 {
 		return 0, false
 	}
@@ -335,6 +340,26 @@ func (h *Hub) admit(session string) (wait time.Duration, again bool) {
 	}
 	again, l.refused = l.refused, wait > 0
 	return wait, again
+}
+
+// mayAsk counts a call that waits for a person, unless its token has as many already
+// as it may have. asked takes it out again. (FILE-10)
+func (h *Hub) mayAsk(account string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if account != "" && h.asking[account] >= approval.TokenQuestions {
+		return false
+	}
+	h.asking[account]++
+	return true
+}
+
+func (h *Hub) asked(account string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.asking[account]--; h.asking[account] == 0 {
+		delete(h.asking, account)
+	}
 }
 
 // recent remembers the newest keys.

@@ -67,7 +67,7 @@ func openAPIDoc(frames map[string]json.RawMessage) doc {
 	whole := doc{"type": "integer", "minimum": 0}
 	session := in("path", "session", "Client session: limits, grants and undo go by it. Any name; no other token reaches it.", name)
 	callID := in("path", "call", "The call's id", name)
-	wait := in("query", "wait", "Seconds to wait for the result; 45 if left out", whole)
+	wait := in("query", "wait", "Seconds to wait for the result; 45 if left out, 600 at most", whole)
 	results := doc{
 		"200": body("What the call came to; a failed call has its code in error", "tool_result"),
 		"202": doc{"description": "It goes on, with tool_result where it waits for a person: await it by its call_id", "content": doc{
@@ -102,8 +102,8 @@ func openAPIDoc(frames map[string]json.RawMessage) doc {
 					session, in("path", "tool", "The tool's name", doc{"type": "string"}),
 					in("query", "workspace", "Where the call goes; may be left out where there is one", name),
 					in("query", "call_id", "Its id, used once in the session; one is made if left out", name),
-					in("query", "timeout_seconds", "30 if left out; a person's time does not count", whole),
-					in("query", "approval_timeout_seconds", "600 if left out: how long a person may take", whole), wait,
+					in("query", "timeout_seconds", "30 if left out, 86400 at most; a person's time does not count", whole),
+					in("query", "approval_timeout_seconds", "600 if left out, 86400 at most: how long a person may take", whole), wait,
 				},
 				"requestBody": doc{"content": doc{"application/json": doc{"schema": doc{"type": "object"}}}},
 				"responses":   with(doc{"409": body("The call_id was used before", "error"), "413": body("The body is too large", "error")}),

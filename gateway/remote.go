@@ -56,7 +56,7 @@ func (r *Remote) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 	}
 	done := make(chan *wire.ToolResult, 1)
 	p := &call{
-		h: r.h, to: r.workspace,
+		h: r.h, to: r.workspace, account: c.Account,
 		f: wire.ToolCall{
 			CallID: session + "/" + id, ToolName: c.Name, Arguments: c.Arguments, Session: session, Client: c.Client,
 			TimeoutSeconds: int(r.Timeout / time.Second),

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"slices"
 	"strconv"
 	"sync"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/stet-dev/stet/gateway/wire"
 	"github.com/stet-dev/stet/internal/budget"
+	"github.com/stet-dev/stet/internal/slowbody"
 	"github.com/stet-dev/stet/tool"
 )
 
@@ -55,11 +57,12 @@ func (q *request) over() bool {
 	}
 }
 
-// How long a request waits for its result where it does not say, and how long a
-// result is kept that was not fetched.
+// How long a request waits for its result where it does not say, how long at most,
+// and how long a result is kept that was not fetched.
 const (
-	usualWait = 45 * time.Second
-	kept      = 5 * time.Minute
+	usualWait   = 45 * time.Second
+	longestWait = 10 * time.Minute
+	kept        = 5 * time.Minute
 )
 
 // maxKept is how many bytes of results are kept, beyond which the oldest is not.
@@ -132,6 +135,9 @@ func (r *rest) begin(w http.ResponseWriter, req *http.Request, who Identity) {
 	case errors.As(err, &large):
 		r.refuse(w, req, who, http.StatusRequestEntityTooLarge, string(tool.FileTooLarge), "the body is larger than the gateway takes")
 		return
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		fail(w, http.StatusRequestTimeout, string(tool.Timeout), fmt.Sprintf("nothing came of the body for %v", slowbody.Usual))
+		return
 	case err != nil:
 		return // the client is gone
 	}
@@ -151,7 +157,7 @@ func (r *rest) begin(w http.ResponseWriter, req *http.Request, who Identity) {
 		return
 	}
 	q := &request{done: make(chan struct{}), waiting: make(chan struct{})}
-	q.call = &call{h: r.h, f: *f, to: workspace, who: who}
+	q.call = &call{h: r.h, f: *f, to: workspace, who: who, account: who.ID}
 	q.call.tell = func(f wire.Frame) {
 		if _, ok := f.(*wire.ToolResult); ok {
 			q.once.Do(func() { close(q.waiting) })
@@ -284,7 +290,7 @@ func waitIn(req *http.Request) (wait time.Duration, why string) {
 	if err != nil || n < 0 {
 		return 0, "wait is a whole number of seconds"
 	}
-	return min(time.Duration(n)*time.Second, 10*time.Minute), ""
+	return time.Duration(min(n, int(longestWait/time.Second))) * time.Second, ""
 }
 
 func callName(f *wire.ToolCall) string { return f.CallID[len(f.Session)+1:] }

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"encoding/json"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -199,4 +200,37 @@ func TestNoRoomForBody(t *testing.T) {
 			t.Error("room is not given back:", err)
 		}
 	})
+}
+
+// Times that are too long for a clock count as the longest there are. (FILE-4)
+func TestLongTimes(t *testing.T) {
+	for n, want := range map[int]time.Duration{0: usualTimeout, 1: time.Second, 86_400: longest, 86_401: longest, 1e18: longest, math.MaxInt: longest} {
+		if got := seconds(n, usualTimeout); got != want {
+			t.Errorf("%d: %v", n, got)
+		}
+	}
+	for wait, want := range map[string]time.Duration{"0": 0, "601": longestWait, "1000000000000000000": longestWait} {
+		r := httptest.NewRequest("GET", "/v1/sessions/s/calls/c?wait="+wait, nil)
+		if got, why := waitIn(r); got != want || why != "" {
+			t.Errorf("%s: %v %s", wait, got, why)
+		}
+	}
+	r := httptest.NewRequest("GET", "/v1/sessions/s/calls/c?wait=10000000000000000000", nil)
+	if _, why := waitIn(r); why == "" {
+		t.Error("a number that is none is taken")
+	}
+}
+
+// A path with two slashes is that with one, and no redirect.
+func TestSlashes(t *testing.T) {
+	h, _ := newHub(t, Config{})
+	for path, status := range map[string]int{"//v1/workspaces": 200, "/v1//workspaces": 200, "/v1/workspaces//": 404, "//v1//sessions/a%2Fb/tools/x": 405} {
+		r := httptest.NewRequest("GET", "http://127.0.0.1"+path, nil)
+		r.Header.Set("Authorization", "Bearer agent-a")
+		w := httptest.NewRecorder()
+		h.Handler().ServeHTTP(w, r)
+		if w.Code != status {
+			t.Errorf("%s: %d %s", path, w.Code, w.Body)
+		}
+	}
 }

@@ -47,6 +47,7 @@ func (s *Server) begin(ctx context.Context, req *mcp.CallToolRequest) (_ *runnin
 	call := tool.Call{
 		ID:        shortID() + shortID(),
 		Session:   session,
+		Account:   accountOf(req),
 		Client:    clientOf(req),
 		Name:      req.Params.Name,
 		Arguments: argumentsOf(req),

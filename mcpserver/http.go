@@ -9,6 +9,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/stet-dev/stet/internal/slowbody"
 )
 
 // minToken is the length of the shortest token: what can be guessed lets
@@ -42,7 +44,7 @@ func (s *Server) Handler() http.Handler {
 		sessions.ServeHTTP(w, r)
 	})
 	mux := http.NewServeMux()
-	mux.Handle("/mcp", s.guard(s.authorised(byRevision)))
+	mux.Handle("/mcp", s.guard(slowbody.Limit(s.authorised(byRevision), slowbody.Usual)))
 	return mux
 }
 

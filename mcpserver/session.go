@@ -19,6 +19,14 @@ func (s *Server) session(_ context.Context, req *mcp.CallToolRequest) string {
 	return s.config.Session
 }
 
+// accountOf names the token of a request; "" over stdio.
+func accountOf(req *mcp.CallToolRequest) string {
+	if req.Extra == nil || req.Extra.TokenInfo == nil {
+		return ""
+	}
+	return req.Extra.TokenInfo.UserID
+}
+
 func mcpSession(id string) string { return "mcp-" + digest("session", id) }
 
 func tokenSession(token string) string { return "token-" + digest("token", token) }

@@ -23,6 +23,7 @@ type Spec struct {
 type Call struct {
 	ID        string
 	Session   string // the client session: rate limit, grants and undo go by it
+	Account   string // of the caller's token, whose limits count beside the session's; "": it has none
 	Client    string // who calls, as it calls itself; for the audit trail
 	Name      string
 	Arguments json.RawMessage // a JSON object

@@ -26,6 +26,7 @@ import (
 	"sync"
 
 	"github.com/stet-dev/stet/approval"
+	"github.com/stet-dev/stet/internal/slowbody"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/session"
 )
@@ -114,7 +115,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			h.secret = make([]byte, 32)
 			_, _ = rand.Read(h.secret) // it never fails
 		}
-		h.routes = h.guard(h.mux())
+		h.routes = h.guard(slowbody.Limit(h.mux(), slowbody.Usual))
 	})
 	h.routes.ServeHTTP(w, r)
 }

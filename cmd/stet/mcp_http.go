@@ -17,6 +17,9 @@ import (
 // leastToken is how short a token may be.
 const leastToken = 16
 
+// idle is how long a connection without a request is kept.
+const idle = 5 * time.Minute
+
 // mcpConfig is what a way of serving adds to the server's configuration.
 type mcpConfig struct {
 	http mcpserver.HTTP
@@ -65,7 +68,7 @@ func (p *program) mcpOverHTTP(ctx context.Context, h *hands, s serverFlags) erro
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	front := &http.Server{Handler: server.Handler(), ReadHeaderTimeout: 30 * time.Second}
+	front := &http.Server{Handler: server.Handler(), ReadHeaderTimeout: 30 * time.Second, IdleTimeout: idle}
 	p.say("listening on http://%s/mcp", listener.Addr())
 	if made {
 		p.say("  Authorization: Bearer %s", token)

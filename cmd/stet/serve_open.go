@@ -107,7 +107,8 @@ func (s *site) openHub(ctx context.Context, p *program, rate int, f serveFlags) 
 	streams, stop := context.WithCancel(context.WithoutCancel(ctx))
 	s.streams = stop
 	s.server.http = &http.Server{
-		Handler: f.proxies.behind(s.routes(streams, f.allowed)), ReadHeaderTimeout: 30 * time.Second, MaxHeaderBytes: 64 << 10,
+		Handler:           gateway.OneSlash(f.proxies.behind(s.routes(streams, f.allowed))),
+		ReadHeaderTimeout: 30 * time.Second, IdleTimeout: idle, MaxHeaderBytes: 64 << 10,
 		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}
 	if f.cert != "" {

@@ -96,6 +96,7 @@ func TestServeRefuses(t *testing.T) {
 	good := map[string]string{"person": s.person, "agent": s.agent}
 	bad := map[string]map[string]string{} // by scope, then by what is wrong
 	host := made("create", "laptop", "--scope", "host")
+	narrow := made("create", "narrow", "--scope", "agent", "--workspace", "elsewhere")
 	for scope, other := range map[string]string{"person": "agent", "agent": "person"} {
 		late := made("create", "late-"+scope, "--scope", scope, "--expires", "1ms")
 		lost := made("create", "lost-"+scope, "--scope", scope)
@@ -116,6 +117,16 @@ func TestServeRefuses(t *testing.T) {
 		for what, token := range map[string]string{"printed": good[e.scope], "rotated": good["a new "+e.scope]} {
 			if status, text := e.knock(t, s.base, token); status != e.in {
 				t.Errorf("%s, a token that was %s: %d %s", e.name, what, status, text)
+			}
+		}
+		twice := e
+		twice.path = "/" + e.path
+		if status, text := twice.knock(t, s.base, good[e.scope]); status != e.in {
+			t.Errorf("%s, with two slashes: %d %s", e.name, status, text)
+		}
+		if e.name == "the proxy" {
+			if status, text := e.knock(t, s.base, narrow); status != http.StatusForbidden || !strings.Contains(text, `for workspace "elsewhere" alone`) {
+				t.Errorf("%s, a token for a workspace: %d %s", e.name, status, text)
 			}
 		}
 		bad[e.scope]["that is empty"] = ""

@@ -73,25 +73,11 @@ func (s *site) routes(streams context.Context, allowed []string) http.Handler {
 	} else {
 		mux.HandleFunc("/mcp", noWorkspace)
 	}
+	mux.Handle("/p/{token}/", gateway.Guard(http.HandlerFunc(s.toProxy), allowed, s.hub.Refused))
 	mux.Handle("GET /healthz", gateway.Guard(http.HandlerFunc(healthz), allowed, s.hub.Refused))
 	mux.Handle("GET /readyz", gateway.Guard(&readiness{site: s}, allowed, s.hub.Refused))
 	mux.Handle("/", endedBy(streams, s.ui(allowed)))
-	return besideProxy(gateway.Guard(http.HandlerFunc(s.toProxy), allowed, s.hub.Refused), mux)
-}
-
-// besideProxy has the proxy answer what is below /p/, and next the rest. A mux would send
-// a path with // in it elsewhere (307), and clients do not send their body again.
-func besideProxy(proxy, next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		rest, ok := strings.CutPrefix(r.URL.Path, "/p/")
-		token, _, below := strings.Cut(rest, "/")
-		if !ok || !below {
-			next.ServeHTTP(w, r)
-			return
-		}
-		r.SetPathValue("token", token)
-		proxy.ServeHTTP(w, r)
-	})
+	return mux
 }
 
 // noted writes down who asks for the workspace here without a token for it, and will
@@ -109,10 +95,17 @@ func (s *site) noted(next http.Handler) http.Handler {
 // path, since the Authorization header is the provider's.
 func (s *site) toProxy(w http.ResponseWriter, r *http.Request) {
 	token := r.PathValue("token")
-	if _, ok := s.keys.may(token, gateway.Agents); !ok {
+	who, ok := s.keys.may(token, gateway.Agents)
+	if !ok {
 		const why = "the token in the base URL is not known here, or not for an agent"
 		s.hub.Refused(r, why)
 		http.Error(w, why, http.StatusUnauthorized)
+		return
+	}
+	if who.Workspace != "" {
+		why := fmt.Sprintf("the token in the base URL is for workspace %q alone, and not for models", who.Workspace)
+		s.hub.Refused(r, why)
+		http.Error(w, why, http.StatusForbidden)
 		return
 	}
 	http.StripPrefix("/p/"+token, s.server.proxy).ServeHTTP(w, r)

@@ -15,6 +15,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"github.com/stet-dev/stet/gateway"
+	"github.com/stet-dev/stet/internal/repeats"
 )
 
 // tokensFile is the file of the tokens in the state directory, of mode 0600.
@@ -134,6 +135,8 @@ type keyring struct {
 	own  gateway.Tokens
 	kept *gateway.Tokens
 	of   fs.FileInfo // of the file when kept was read; nil: there was none
+
+	trouble repeats.Filter // of the file that cannot be read
 }
 
 // tokens are those of the file as it is now: a change counts at once. If it
@@ -151,10 +154,13 @@ func (k *keyring) tokens() *gateway.Tokens {
 		t, err = readTokens(k.file)
 	}
 	if err != nil {
-		k.log.Error("tokens", "err", err)
+		if left, ok := k.trouble.Say(err.Error()); ok {
+			k.log.Error("tokens", "err", err, "repeated", left)
+		}
 		return &gateway.Tokens{} // the next one tries again
 	}
 	k.kept, k.of = t, now
+	k.trouble.Over()
 	return k.kept
 }
 

@@ -75,8 +75,8 @@ type ToolCall struct {
 	Arguments            json.RawMessage `json:"arguments" jsonschema:"JSON object"`
 	RequiresConfirmation bool            `json:"requires_confirmation" jsonschema:"a person has to be asked; set by the gateway"`
 
-	TimeoutSeconds         int    `json:"timeout_seconds,omitempty" jsonschema:"30 if left out; time spent waiting for a person does not count"`
-	ApprovalTimeoutSeconds int    `json:"approval_timeout_seconds,omitempty" jsonschema:"600 if left out: how long a person may take"`
+	TimeoutSeconds         int    `json:"timeout_seconds,omitempty" jsonschema:"30 if left out, 86400 at most; time spent waiting for a person does not count"`
+	ApprovalTimeoutSeconds int    `json:"approval_timeout_seconds,omitempty" jsonschema:"600 if left out, 86400 at most: how long a person may take"`
 	Session                string `json:"session,omitempty" jsonschema:"to a host: whose call it is; from an agent: one of several sessions on its connection"`
 	Client                 string `json:"client,omitempty" jsonschema:"to a host: who calls, as it calls itself"`
 	PartsFollow            bool   `json:"parts_follow,omitempty" jsonschema:"the argument content is left out and comes in parts"`

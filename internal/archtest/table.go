@@ -57,11 +57,11 @@ var table = []row{
 
 	{"proxy", 5, []string{"llm", "llm/*", "history", "tokens", "prices", "record", "internal/sameorigin", "internal/budget"}, "no other front end, no driver: cmd hands it a store"},
 	{"gateway/*", 5, []string{"gateway", "gateway/wire"}, "a bus carries frames"},
-	{"gateway", 5, []string{"tool", "approval", "record", "gateway/wire", "internal/sameorigin", "internal/budget"}, "front ends do not import each other; whose page asks is looked at in one place"},
-	{"mcpserver", 5, []string{"tool", "approval", "internal/invisible", "internal/rawjson", "internal/sameorigin", "internal/budget"}, "the tools over MCP; a plain call is found in its line, whose page asks is looked at in one place"},
+	{"gateway", 5, []string{"tool", "approval", "record", "gateway/wire", "internal/sameorigin", "internal/slowbody", "internal/repeats", "internal/budget"}, "front ends do not import each other; whose page asks is looked at in one place"},
+	{"mcpserver", 5, []string{"tool", "approval", "internal/invisible", "internal/rawjson", "internal/sameorigin", "internal/slowbody", "internal/budget"}, "the tools over MCP; a plain call is found in its line, whose page asks is looked at in one place"},
 	{"acp", 5, []string{"agent", "approval", "tool", "llm", "session", "mcpclient", "internal/diff", "internal/invisible"}, "the agent over ACP; what it says, its calls and what is stored are told in the protocol's words, and unsaved text as a diff; a session names MCP servers"},
 	{"tui", 5, []string{"agent", "approval", "session", "llm", "internal/invisible"}, "chat and dialogs on a terminal; what is said is llm's; what is not seen is an escape"},
-	{"web", 5, []string{"approval", "session", "record", "llm", "internal/sameorigin", "internal/budget"}, "the embedded UI; the messages of a session are llm's, and whose page asks is looked at in one place"},
+	{"web", 5, []string{"approval", "session", "record", "llm", "internal/sameorigin", "internal/slowbody", "internal/budget"}, "the embedded UI; the messages of a session are llm's, and whose page asks is looked at in one place"},
 	{"web/*", 5, nil, "the page without a browser, for tests: it knows of the server what stands in the protocol alone"},
 
 	{"cmd/*", 6, []string{"*"}, "wiring only, and so everything"},
@@ -119,7 +119,7 @@ const lightLevel = 3
 // httpPackages are the packages up to lightLevel that may pull in net/http: those
 // that are clients or servers. A program that imports any other one stays small.
 var httpPackages = []string{
-	"llm/endpoint", "llm/anthropic", "llm/openai", "llm/llmtest", "llm/modeltest", "llm/codectest", "mcpclient", "internal/sameorigin",
+	"llm/endpoint", "llm/anthropic", "llm/openai", "llm/llmtest", "llm/modeltest", "llm/codectest", "mcpclient", "internal/sameorigin", "internal/slowbody",
 }
 
 // heavyModules are what a library user must not get with levels 0 to 3.

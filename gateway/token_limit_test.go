@@ -1,0 +1,116 @@
+package gateway
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stet-dev/stet/approval"
+	"github.com/stet-dev/stet/gateway/wire"
+	"github.com/stet-dev/stet/tool"
+)
+
+// answerAll has the host answer every call at once.
+func answerAll(t *testing.T, h *Hub) {
+	host := rawHost(t, h)
+	go func() {
+		for {
+			b, err := host.c.read()
+			if err != nil {
+				return
+			}
+			if f, err := wire.Decode(b); err == nil && callOf(f) != "" {
+				host.result(callOf(f), `{}`)
+			}
+		}
+	}()
+}
+
+// Where nothing else is said a session makes 100 calls a minute, and not one more.
+// (FILE-10)
+func TestUsualRate(t *testing.T) {
+	bubble(t, Config{}, func(t *testing.T, h *Hub, _ *logged) {
+		answerAll(t, h)
+		call := func(code tool.Code, says string) {
+			t.Helper()
+			begin(ctx, h.Caller("w"), tool.Call{Session: "a", Name: "read_file"}).wait(t, code, says)
+		}
+		for range 100 {
+			call("", "{}")
+		}
+		call(tool.RateLimited, "Try again in 0.6 s.")
+		time.Sleep(600 * time.Millisecond)
+		call("", "{}")
+		call(tool.RateLimited, "Try again in 0.6 s.")
+	})
+}
+
+// A token's calls are counted in all its sessions together, whatever it calls them.
+// (FILE-10)
+func TestRateOfToken(t *testing.T) {
+	bubble(t, Config{}, func(t *testing.T, h *Hub, _ *logged) {
+		answerAll(t, h)
+		let := func(account string) (n int) {
+			for session := range 40 {
+				for range 30 {
+					f := begin(ctx, h.Caller("w"), tool.Call{Session: fmt.Sprint(account, session), Account: account, Name: "read_file"})
+					if <-f.done; f.res.Code == "" {
+						n++
+					} else if f.res.Code != tool.RateLimited {
+						t.Fatalf("%+v", f.res)
+					}
+				}
+			}
+			return n
+		}
+		if n := let("one"); n != 100*approval.TokenSessions {
+			t.Errorf("%d calls", n)
+		}
+		if n := let("other"); n != 100*approval.TokenSessions {
+			t.Errorf("%d calls of another token", n)
+		}
+		if n := let(""); n != 1200 {
+			t.Errorf("%d calls of this process", n)
+		}
+	})
+}
+
+// A token's questions are counted in all its sessions together: those beyond the
+// limit are withdrawn, and their calls end. (FILE-10)
+func TestQuestionsOfToken(t *testing.T) {
+	bubble(t, Config{}, func(t *testing.T, h *Hub, _ *logged) {
+		host := rawHost(t, h, wire.CanCancel)
+		ask := func(n int) (*future, string) {
+			f := begin(ctx, h.Caller("w"), tool.Call{Session: fmt.Sprint("s", n), Account: "one", Name: "write_file"})
+			id := want[*wire.ToolCall](host).CallID
+			host.send(&wire.ToolResult{CallID: id, NeedsConfirmation: true})
+			return f, id
+		}
+		var open []*future
+		var ids []string
+		for n := range approval.TokenQuestions {
+			f, id := ask(n)
+			open, ids = append(open, f), append(ids, id)
+		}
+		over, id := ask(1000)
+		if c := want[*wire.Cancel](host); c.CallID != id {
+			t.Errorf("%+v", c)
+		}
+		host.send(&wire.ToolResult{CallID: id, Error: "cancelled"})
+		over.wait(t, tool.RateLimited, "wait for a person already")
+		host.result(ids[0], `{}`) // there is room for one again
+		open[0].wait(t, "", "{}")
+		last, id := ask(1001)
+		synctest.Wait()
+		host.result(id, `{}`)
+		last.wait(t, "", "{}")
+		for i, f := range open[1:] {
+			host.result(ids[i+1], `{}`)
+			f.wait(t, "", "{}")
+		}
+		if len(h.asking) != 0 {
+			t.Errorf("still counted: %v", h.asking)
+		}
+	})
+}

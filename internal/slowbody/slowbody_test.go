@@ -1,0 +1,110 @@
+package slowbody_test
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stet-dev/stet/internal/slowbody"
+)
+
+// pipes is a listener whose connections are in memory.
+type pipes struct {
+	conns  chan net.Conn
+	closed chan struct{}
+}
+
+func (p *pipes) Accept() (net.Conn, error) {
+	select {
+	case c := <-p.conns:
+		return c, nil
+	case <-p.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (p *pipes) Close() error   { close(p.closed); return nil }
+func (p *pipes) Addr() net.Addr { return &net.UnixAddr{Name: "memory"} }
+
+// serve runs f with a connection to a server that reads bodies, or does not.
+func serve(t *testing.T, reads bool, f func(c net.Conn)) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &pipes{make(chan net.Conn), make(chan struct{})}
+		s := &http.Server{Handler: slowbody.Limit(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if !reads {
+				return
+			}
+			b, err := io.ReadAll(r.Body)
+			if errors.Is(err, os.ErrDeadlineExceeded) {
+				w.WriteHeader(http.StatusRequestTimeout)
+				return
+			}
+			select {
+			case <-time.After(time.Hour): // longer than the body may stand still
+			case <-r.Context().Done():
+				t.Error("the request has ended")
+			}
+			fmt.Fprintf(w, "%d bytes, %v", len(b), err)
+		}), 30*time.Second)}
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			_ = s.Serve(l) // it is closed below
+		}()
+		here, there := net.Pipe()
+		l.conns <- there
+		f(here)
+		_ = here.Close()
+		_ = s.Close()
+		<-ended
+	})
+}
+
+const head = "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 100\r\n\r\n"
+
+func TestStandsStill(t *testing.T) {
+	serve(t, true, func(c net.Conn) {
+		began := time.Now()
+		fmt.Fprint(c, head+"some")
+		res, err := http.ReadResponse(bufio.NewReader(c), nil)
+		if err != nil || res.StatusCode != http.StatusRequestTimeout || time.Since(began) != 30*time.Second {
+			t.Errorf("%+v, %v after %v", res, err, time.Since(began))
+		}
+	})
+}
+
+func TestSlow(t *testing.T) {
+	serve(t, true, func(c net.Conn) {
+		fmt.Fprint(c, head)
+		for range 100 {
+			time.Sleep(29 * time.Second)
+			fmt.Fprint(c, "x")
+		}
+		res, err := http.ReadResponse(bufio.NewReader(c), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b, err := io.ReadAll(res.Body); err != nil || !strings.HasPrefix(string(b), "100 bytes, <nil>") {
+			t.Errorf("%s, %v", b, err)
+		}
+	})
+}
+
+// What a handler leaves of a body the server reads, and waits no longer for it.
+func TestLeft(t *testing.T) {
+	serve(t, false, func(c net.Conn) {
+		began := time.Now()
+		fmt.Fprint(c, head+"some")
+		if _, err := io.ReadAll(c); err != nil || time.Since(began) > 31*time.Second {
+			t.Errorf("%v after %v", err, time.Since(began))
+		}
+	})
+}
