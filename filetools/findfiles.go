@@ -37,6 +37,7 @@ func planFindFiles(ctx context.Context, q *request) (*tool.Plan, error) {
 		if q.cfg.Hidden(name) {
 			return skip(e)
 		}
+		l.skipped.directory(e)
 		if e.Kind == workspace.Directory || !g.match(below(name, p)) {
 			return nil
 		}

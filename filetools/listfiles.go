@@ -37,6 +37,7 @@ func planListFiles(ctx context.Context, q *request) (*tool.Plan, error) {
 		if q.cfg.Hidden(name) {
 			return skip(e)
 		}
+		l.skipped.directory(e)
 		return l.add(quoted(name) + mark(e.Kind))
 	})
 	if err != nil {
@@ -87,6 +88,7 @@ type listing struct {
 	lines     []string
 	size      int
 	truncated bool
+	skipped   skipped
 }
 
 // maxListing is the size of a listing, in bytes.
@@ -110,5 +112,6 @@ func (q *request) listed(l *listing, what string) *tool.Plan {
 	if l.truncated {
 		data["truncated"] = true
 	}
+	l.skipped.tell(data)
 	return q.say(operation{Success: true, Content: &text, Data: data})
 }

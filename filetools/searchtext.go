@@ -56,7 +56,7 @@ type search struct {
 
 	matches int
 	files   int
-	skipped int // files that are too large, or no text
+	skipped skipped
 	more    bool
 }
 
@@ -93,6 +93,7 @@ func planSearchText(ctx context.Context, q *request) (*tool.Plan, error) {
 		if q.cfg.Hidden(name) {
 			return skip(e)
 		}
+		s.skipped.directory(e)
 		if e.Kind != workspace.File || !g.match(below(name, p)) {
 			return nil
 		}
@@ -138,12 +139,11 @@ func (s *search) file(ctx context.Context, p workspace.Path, named bool) error {
 		return fs.SkipAll
 	}
 	text, err := s.load(p)
+	if err != nil && !named {
+		return s.skipped.file(ctx, p.String(), err)
+	}
 	if err != nil {
-		if _, known := asFailure(err); named || !known || ctx.Err() != nil {
-			return err
-		}
-		s.skipped++
-		return nil
+		return err
 	}
 	return s.text(p.String(), text)
 }
@@ -171,6 +171,9 @@ func (s *search) load(p workspace.Path) (string, error) {
 		if len(data) == cap(data) { // it has grown
 			data = slices.Grow(data, len(data))
 		}
+	}
+	if len(data) > maxSearched {
+		return "", fail(tool.FileTooLarge, fmt.Sprintf("files of up to %d bytes are searched", maxSearched))
 	}
 	text, _, err := decode(data, workspace.Encoding{})
 	return text, err
@@ -275,8 +278,6 @@ func (s *search) done() *tool.Plan {
 	if s.more {
 		data["truncated"] = true
 	}
-	if s.skipped > 0 {
-		data["skipped"] = s.skipped
-	}
+	s.skipped.tell(data)
 	return s.q.say(operation{Success: true, Content: &text, Data: data})
 }

@@ -56,8 +56,19 @@
 //
 // A query in the base URL goes before the client's. Paths of no API go to that
 // API's upstream to which they look: below /v1/messages, /v1/chat and
-// /v1/responses to theirs; with an anthropic-version or x-api-key header, and
-// the path / itself, to that of Messages; all others to that of Chat.
+// /v1/responses to theirs; with an anthropic-version header, the path / itself and a few
+// that agents of that provider ask for (/api/hello), to that of Messages; the other paths
+// of the Chat API's maker (/v1/models, /v1/embeddings, …) to that of Chat. Where all
+// upstreams are one host, all others go there. Else they are answered with a 404, and so
+// is everywhere what has the key of another provider in it: no key goes to a provider
+// that it is not of.
+//
+// # How much at once
+//
+// The bodies that are held at once have 160 MB together, and 112 MB those of one client
+// (its address and its key). What is more is answered with a 503, or a 429, and with
+// Retry-After. A body that stands still for a minute is answered with a 408; one that is
+// slow may take as long as it likes.
 //
 // Under lossless and above, nothing is left out of a conversation's first messages: of
 // those that have, with tools and system text before them, less text than five bytes for

@@ -13,6 +13,7 @@ type failure struct {
 	kind    string // "type" of the error, in the words of the wire format
 	code    string // "code", where the wire format has one
 	message string
+	retry   string // the Retry-After header, in seconds; empty: none
 	detail  string // "error_code" of the error's details, in the Messages API; empty: there are none
 }
 
@@ -37,6 +38,9 @@ func (f failure) write(w http.ResponseWriter, api string) {
 	h := w.Header()
 	h.Set("Content-Type", "application/json")
 	h.Set("X-Content-Type-Options", "nosniff")
+	if f.retry != "" {
+		h.Set("Retry-After", f.retry)
+	}
 	w.WriteHeader(f.status)
 	_, _ = w.Write(append(text, '\n')) // a client that is gone needs no answer
 }
@@ -64,6 +68,12 @@ func unreachable(upstream, cause string) failure {
 
 func closing() failure {
 	return failure{status: http.StatusServiceUnavailable, kind: "api_error", code: "closing", message: "stet: the proxy is closing"}
+}
+
+func unknownProvider(path string) failure {
+	return failure{status: http.StatusNotFound, kind: "not_found_error", code: "unknown_provider",
+		message: "stet: it is not known which provider " + clip(path, 100) + " is for, and no key goes to another one: " +
+			"have the agent ask that provider itself"}
 }
 
 func methodNotAllowed(method string) failure {

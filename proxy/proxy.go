@@ -73,6 +73,7 @@ type Proxy struct {
 	writer    *writer
 	metrics   *metrics
 	buffers   buffers
+	room      room // for bodies
 	gather    http.Handler
 	log       *slog.Logger
 
@@ -128,6 +129,7 @@ func New(c Config) (*Proxy, error) {
 	if p.metrics, err = newMetrics(c.Metrics); err != nil {
 		return nil, fmt.Errorf("metrics: %w", err)
 	}
+	p.room = newRoom(c.MaxBody)
 	p.recent = &recent{max: c.Memory, pool: &p.buffers, order: list.New()}
 	if c.Observe || p.policy == history.Off {
 		p.memory.salt = unchanged

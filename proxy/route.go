@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/stet-dev/stet/llm"
@@ -69,7 +70,23 @@ func parseBase(base string) (*url.URL, error) {
 	return u, nil
 }
 
-// of returns the endpoint for a request.
+// made are the top paths of the Chat API's maker, for requests that are passed through.
+var made = []string{
+	"/assistants", "/audio", "/batches", "/chat", "/chatkit", "/completions", "/containers", "/conversations", "/edits", "/embeddings", "/engines", "/evals", "/files",
+	"/fine_tuning", "/images", "/models", "/moderations", "/organization", "/realtime", "/threads", "/uploads", "/vector_stores", "/videos",
+}
+
+// asked are paths that agents of the Messages API's maker ask for beside it.
+var asked = []string{"/api/claude_cli", "/api/claude_code", "/api/event_logging", "/api/hello", "/api/oauth"}
+
+// foreign reports whether a request carries what only other providers ask for.
+func foreign(r *http.Request) bool {
+	return r.Header.Get("X-Goog-Api-Key") != "" || r.Header.Get("Api-Key") != "" || r.URL.Query().Has("key") ||
+		strings.HasPrefix(r.Header.Get("Authorization"), "AWS4-")
+}
+
+// of returns the endpoint for a request. Without an upstream it is of a provider that is
+// not known here.
 func (e *endpoints) of(r *http.Request) endpoint {
 	path := r.URL.Path
 	if rest, ok := strings.CutPrefix(path, "/v1"); ok && strings.HasPrefix(rest, "/") {
@@ -96,10 +113,16 @@ func (e *endpoints) of(r *http.Request) endpoint {
 		return pass(e.chat)
 	case below("/responses"):
 		return pass(e.responses)
-	case path == "/", path == "", r.Header.Get("Anthropic-Version") != "", r.Header.Get("X-Api-Key") != "":
+	case foreign(r):
+		return endpoint{api: other}
+	case path == "/", path == "", r.Header.Get("Anthropic-Version") != "", slices.ContainsFunc(asked, below):
 		return pass(e.messages)
+	case slices.ContainsFunc(made, below):
+		return pass(e.chat)
+	case e.messages.upstream.Host == e.chat.upstream.Host && e.chat.upstream.Host == e.responses.upstream.Host:
+		return pass(e.chat) // there is one provider
 	}
-	return pass(e.chat)
+	return endpoint{api: other}
 }
 
 // refusesUpgrade reports whether r asks for the WebSocket form of the

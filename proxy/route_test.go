@@ -56,6 +56,7 @@ func TestVersioned(t *testing.T) {
 	}
 }
 
+// WIRE-6: a request goes where its provider is, or nowhere.
 func TestEndpoints(t *testing.T) {
 	e, err := Upstreams{Messages: "http://messages", Chat: "http://chat", Responses: "http://responses"}.endpoints()
 	if err != nil {
@@ -71,7 +72,19 @@ func TestEndpoints(t *testing.T) {
 		{"POST", "/v1/responses/compact", "", other, "responses"},
 		{"POST", "/v1/threads/t/messages", "", other, "chat"},
 		{"POST", "/v1/messages/", "", other, "messages"},
-		{"POST", "/v1messages", "", other, "chat"},
+		{"POST", "/v1messages", "", other, ""},
+		{"GET", "/api/hello", "", other, "messages"},
+		{"POST", "/api/oauth/token", "", other, "messages"},
+		{"POST", "/v1/embeddings", "", other, "chat"},
+		{"POST", "/v1/embeddings", "X-Goog-Api-Key", other, ""},
+		{"GET", "/v1/models?key=secret", "", other, ""},
+		{"POST", "/v1beta/models/gemini-3-pro:generateContent", "X-Goog-Api-Key", other, ""},
+		{"POST", "/v1beta/models/gemini-3-pro:generateContent?key=secret", "", other, ""},
+		{"POST", "/v1beta/models/gemini-3-pro:generateContent", "Authorization", other, ""},
+		{"POST", "/model/anthropic.claude-opus-4-6-v1:0/invoke", "Authorization", other, ""},
+		{"POST", "/model/anthropic.claude-opus-4-6-v1:0/invoke", "X-Api-Key", other, ""},
+		{"POST", "//v1/messages", "", other, ""},
+		{"POST", "/openai/deployments/d/chat/completions", "Api-Key", other, ""},
 		{"GET", "/v1/models", "", other, "chat"},
 		{"GET", "/v1/models", "Anthropic-Version", other, "messages"},
 		{"HEAD", "/", "", other, "messages"},
@@ -80,8 +93,18 @@ func TestEndpoints(t *testing.T) {
 		if test.header != "" {
 			r.Header.Set(test.header, "x")
 		}
-		if got := e.of(r); got.api != test.api || got.upstream.Host != test.host || (got.codec == nil) != (test.api == other) {
-			t.Errorf("%s %s: %s at %s", test.method, test.path, got.api, got.upstream)
+		got, host := e.of(r), ""
+		if got.upstream != nil {
+			host = got.upstream.Host
 		}
+		if got.api != test.api || host != test.host || (got.codec == nil) != (test.api == other) {
+			t.Errorf("%s %s: %s at %q", test.method, test.path, got.api, host)
+		}
+	}
+	if e, err = (Upstreams{Messages: "http://one/a", Chat: "http://one/b", Responses: "http://one/b"}).endpoints(); err != nil {
+		t.Fatal(err)
+	}
+	if got := e.of(httptest.NewRequest("POST", "/tokenize", nil)); got.upstream == nil || got.upstream.String() != "http://one/b" {
+		t.Errorf("of one provider: %+v", got)
 	}
 }

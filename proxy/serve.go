@@ -27,6 +27,11 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if p.own(w, r) {
 		return
 	}
+	if to.upstream == nil {
+		p.metrics.request(to.api, http.StatusNotFound)
+		unknownProvider(r.URL.Path).write(w, to.api)
+		return
+	}
 	if !p.enter() {
 		closing().write(w, to.api)
 		return
@@ -46,14 +51,17 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_ = http.NewResponseController(w).SetReadDeadline(time.Unix(1, 0)) // an upload ends, where it can be ended
 	})()
 
+	if r.Body != nil && r.Body != http.NoBody && r.Header.Get("Upgrade") == "" {
+		r.Body = &moving{r.Body, http.NewResponseController(w), p.base}
+	}
 	x := p.newExchange(to, r)
 	r = r.WithContext(context.WithValue(ctx, exchangeKey{}, x))
 	defer p.finish(x)
 	if to.codec != nil {
-		why, err := x.body.receive(r, p.config.MaxBody, &p.buffers)
+		why, err := x.body.receive(r, p.config.MaxBody, &p.buffers, &p.room)
 		if err != nil {
 			x.row.Passed = string(why)
-			f := badRequest("the request's body cannot be read: " + err.Error())
+			f := unread(err)
 			if p.base.Err() != nil {
 				f = closing()
 			}

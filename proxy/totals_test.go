@@ -25,7 +25,7 @@ func TestTotals(t *testing.T) {
 	r.post("/v1/messages", `{"messages":`)
 	r.post("/v1/responses", `{"model":"m","previous_response_id":"r1","input":"go on"}`)
 	r.do("HEAD", "/", nil)
-	r.do("GET", "/v1/models?key=k", nil)
+	r.do("GET", "/v1/models?limit=2", nil)
 	r.do("GET", "/v1/models", nil)
 	rows := r.rows()
 	got := r.proxy.Totals()

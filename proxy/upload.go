@@ -17,16 +17,21 @@ type upload struct {
 	rest     atomic.Int64 // bytes that were streamed behind head
 	outgoing outgoing     // a whole one, as it goes upstream
 	borrowed []*lease     // buffers to give back at the end; a whole body is in the first
+	taken    []func()     // room to give back at the end
 }
 
 // receive reads the body of r, as far as it is one to plan on; the cause says
 // why it is none. An error means that the client did not send a whole one.
-func (u *upload) receive(r *http.Request, max int64, pool *buffers) (cause, error) {
+func (u *upload) receive(r *http.Request, max int64, pool *buffers, room *room) (cause, error) {
 	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
 		return encoded, nil
 	}
 	if r.ContentLength > max {
 		return large, nil
+	}
+	client := senderOf(r)
+	if err := u.take(room, client, r.ContentLength); err != nil {
+		return incomplete, err
 	}
 	var err error
 	if r.ContentLength >= 0 {
@@ -35,7 +40,7 @@ func (u *upload) receive(r *http.Request, max int64, pool *buffers) (cause, erro
 		n, err = io.ReadFull(r.Body, u.head)
 		u.head = u.head[:n]
 	} else {
-		u.head, err = io.ReadAll(io.LimitReader(r.Body, max+1))
+		u.head, err = io.ReadAll(&metered{io.LimitReader(r.Body, max+1), 0, func(n int64) error { return u.take(room, client, n) }})
 	}
 	u.borrowed = append(u.borrowed, lend(u.head))
 	switch {
@@ -46,6 +51,37 @@ func (u *upload) receive(r *http.Request, max int64, pool *buffers) (cause, erro
 	}
 	u.whole = true
 	return planned, nil
+}
+
+// take takes room for n bytes of the body.
+func (u *upload) take(room *room, client string, n int64) error {
+	if n <= 0 {
+		return nil
+	}
+	release, err := room.take(client, n)
+	if err == nil {
+		u.taken = append(u.taken, release)
+	}
+	return err
+}
+
+// metered is a body whose length is not known: room for it is taken as it comes.
+type metered struct {
+	io.Reader
+	left int64 // of what was taken
+	take func(n int64) error
+}
+
+func (m *metered) Read(b []byte) (int, error) {
+	if m.left == 0 {
+		if err := m.take(2 * uploadStep); err != nil { // growing holds what was there as well
+			return 0, err
+		}
+		m.left = uploadStep
+	}
+	n, err := m.Reader.Read(b[:min(int64(len(b)), m.left)])
+	m.left -= int64(n)
+	return n, err
 }
 
 // send makes the body of out, a copy of the client's request.
@@ -109,6 +145,10 @@ func (u *upload) release(pool *buffers) {
 		l.drop(pool)
 	}
 	u.borrowed = nil
+	for _, release := range u.taken {
+		release()
+	}
+	u.taken = nil
 }
 
 // following reads the head of a body, and then the rest as it comes.

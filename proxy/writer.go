@@ -17,6 +17,7 @@ const (
 	writeDelay  = 200 * time.Millisecond
 	writeTrials = 2
 	pruneEvery  = 6 * time.Hour
+	tellEvery   = 10 * time.Minute // how often a failure is logged that lasts
 )
 
 // writer appends rows to the store in a goroutine of its own, so that no
@@ -32,6 +33,8 @@ type writer struct {
 	queue   record.Batch
 	failure error // of the last write
 
+	told  time.Time   // when a failure was logged last; the goroutine's own
+	lost  int         // requests that were not recorded since
 	hangs atomic.Bool // a write that a request waited for takes too long
 
 	more    chan struct{} // holds a token when the queue is not empty
@@ -169,8 +172,15 @@ func (w *writer) write() {
 	w.mu.Unlock()
 	if err != nil {
 		w.metrics.lost.Add(float64(rowsOf(b)))
-		w.log.Error("requests are not recorded", "requests", len(b.Requests), "error", err)
+		if w.lost += len(b.Requests); time.Since(w.told) >= tellEvery {
+			w.log.Error("requests are not recorded", "requests", w.lost, "error", err)
+			w.told, w.lost = time.Now(), 0
+		}
 		return
+	}
+	if !w.told.IsZero() {
+		w.log.Info("requests are recorded again", "lost", w.lost)
+		w.told, w.lost = time.Time{}, 0
 	}
 	if time.Since(w.pruned) > pruneEvery {
 		w.pruned = time.Now()

@@ -11,14 +11,27 @@ import (
 // is visible if it stands in any part, as it is, behind a line number or a mark
 // of a patch, or inside a JSON string.
 
-// visible returns the texts that a part shows. Where it is JSON, they are the
-// strings in it.
+// visible returns the texts that a part shows. Of a call's arguments these are the
+// strings in them. What is one JSON value otherwise may be a file or an envelope: it
+// shows its text, and the strings in it.
 func visible(p *llm.Part) []string {
-	text := p.Text
-	if p.Kind == llm.ToolCall {
-		text = p.Args
+	switch {
+	case p.Kind == llm.ToolCall:
+		return decoded(p.Args)
+	case p.Kind == llm.Opaque || strings.TrimSpace(p.Text) == "":
+		return nil
 	}
-	if p.Kind == llm.Opaque || strings.TrimSpace(text) == "" {
+	inside := decoded(p.Text)
+	if len(inside) == 1 && inside[0] == p.Text {
+		return inside
+	}
+	return append([]string{p.Text}, inside...)
+}
+
+// decoded returns the strings in a text that is one JSON value; else the text, unless
+// it is blank.
+func decoded(text string) []string {
+	if strings.TrimSpace(text) == "" {
 		return nil
 	}
 	if text[0] != '{' && text[0] != '[' && text[0] != '"' {

@@ -59,7 +59,7 @@ func (l *lane) honest(at int, text string, end int) bool {
 			return q.Name == asked.Name && q.Args == asked.Args && (m[1] == "a later call" || named(m[1], q.CallID))
 		})
 	}
-	for _, shown := range visible(textPart(p.Kind, text)) {
+	for _, shown := range decoded(text) {
 		for _, m := range standingForm.FindAllStringSubmatch(shown, -1) {
 			if strings.Contains(p.Text, m[0]) {
 				continue // it was recorded so

@@ -3,6 +3,7 @@ package replay
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -23,7 +24,8 @@ func (c *cutLast) Plan() Plan {
 	var p Plan
 	for m := range c.n {
 		if text, ok := c.texts[m]; ok && c.n == c.of {
-			p.Cuts = append(p.Cuts, Cut{Edit: llm.Edit{Message: m, Text: text}})
+			points := strings.Contains(text, " unchanged: ") || strings.Contains(text, " the same: ")
+			p.Cuts = append(p.Cuts, Cut{llm.Edit{Message: m, Text: text}, points})
 		}
 	}
 	return p
@@ -84,6 +86,52 @@ func TestPointersHonest(t *testing.T) {
 		8: "[stet: a.go lines 1-60 unchanged: shown above by " + a + " (lines 1-60)]",
 	}); n != 1 {
 		t.Errorf("%d dangling where the bearer left", n)
+	}
+}
+
+// TRIM-16: what is one JSON value is held against its text, by lines of files and of
+// outputs, and against the strings in it.
+func TestPointersHonestInJSON(t *testing.T) {
+	var lines []string
+	var page strings.Builder
+	for n := 1; n <= 30; n++ {
+		lines = append(lines, fmt.Sprintf("  \"line %d\": \"the value of line %d\",", n, n))
+		fmt.Fprintf(&page, "%4d | the text of line %d\\n", n, n)
+	}
+	file := "{\n" + strings.Join(lines, "\n") + "\n  \"last\": null\n}\n"
+	head := "{\n" + strings.Join(lines[:20], "\n") + "\n" // no JSON
+	envelope := func(content string) string {
+		return `{"status":"success","data":{"content":"` + content + `","truncated":false},"text":"Read 30 lines","stats":{"total_lines":30},"context":{"cwd":"."}}`
+	}
+	k := &talk{}
+	k.say(llm.User, "go on")
+	k.call("bash", `{"command":"jq . x | head -21"}`, head)                     // 1, 2
+	k.call("bash", `{"command":"jq . x"}`, file)                                // 3, 4
+	k.call("bash", `{"command":"jq . y"}`, file)                                // 5, 6
+	k.call("Read", `{"path":"/home/me/project/b.go"}`, envelope(page.String())) // 7, 8
+	k.call("Read", `{"path":"/home/me/project/b.go"}`, envelope(page.String())) // 9, 10
+	k.say(llm.Assistant, "done")
+	rest := "\n" + strings.Join(lines[20:], "\n") + "\n  \"last\": null\n}\n"
+	whole := "[stet: output lines 1-33 unchanged: shown above by call_3. Ask again for the full text.]"
+	upper := "[stet: output lines 1-21 unchanged: shown above by call_1. Ask again for the full text.]"
+	read := "[stet: b.go lines 1-30 unchanged: shown above by call_7 (lines 1-30). Ask again for the full text.]"
+	for name, test := range map[string]struct {
+		texts map[int]string
+		want  int
+	}{
+		"an output":                 {map[int]string{6: whole}, 0},
+		"an output, in part":        {map[int]string{4: upper + rest}, 0},
+		"two of them":               {map[int]string{4: upper + rest, 6: upper + rest}, 0},
+		"of one that was cut":       {map[int]string{2: "[cut]", 4: upper + rest, 6: upper + rest}, 2},
+		"not as many lines":         {map[int]string{6: "[stet: output lines 1-40 unchanged: shown above by call_3]\n"}, 1},
+		"an envelope":               {map[int]string{10: envelope(read)}, 0},
+		"an envelope that was cut":  {map[int]string{8: envelope("[cut]"), 10: envelope(read)}, 1},
+		"an envelope, other lines":  {map[int]string{10: envelope("[stet: b.go lines 1-30 unchanged: shown above by call_7 (lines 2-31 there)]")}, 1},
+		"an array with a line last": {map[int]string{6: `["[stet: output lines 1-33 unchanged: shown above by call_3]"]`}, 0},
+	} {
+		if got := danglingWith(t, k, test.texts); got != test.want {
+			t.Errorf("%s: %d dangling, want %d", name, got, test.want)
+		}
 	}
 }
 

@@ -24,7 +24,8 @@ type Row struct {
 	File   string `json:"file"`
 	Format string `json:"format"`
 	Sums
-	Error string `json:"error,omitempty"` // what of it could not be read, or why it could not be replayed
+	Note  string `json:"note,omitempty"`  // what of it could not be read; the rest counts
+	Error string `json:"error,omitempty"` // why it could not be replayed
 }
 
 // Sums are a session's figures, or those of all sessions together. "Off" is
@@ -105,7 +106,7 @@ func (r *Report) add(ctx context.Context, path string, s *transcript.Session, c 
 		return nil
 	default:
 		row.Sums = res.sums()
-		row.Error = damage(s.Damaged)
+		row.Note = damage(s.Damaged)
 		r.Totals.add(row.Sums)
 	}
 	r.Sessions = append(r.Sessions, row)

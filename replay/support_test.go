@@ -152,6 +152,45 @@ func TestSupportByWrites(t *testing.T) {
 	}
 }
 
+// A result that is one JSON value shows its text as it is, and the strings in it: an
+// edit of a JSON file is made from the one, an edit from an envelope from the other.
+func TestSupportOfJSON(t *testing.T) {
+	file := "{\n  \"name\": \"a program\",\n  \"version\": 7,\n  \"private\": true\n}\n"
+	envelope := `{"status":"success","data":{"content":"   1 | first line of b\n   2 | second line of b\n"}}`
+	needs := func(old string) []llm.Message { return edit("e_"+old[:3], 3*time.Minute, old) }
+	for name, c := range map[string]struct {
+		result, cut string
+		old         string
+		want        Support
+	}{
+		"a file":                 {file, "", "  \"version\": 7,\n  \"private\": true\n", Support{Supported: 1}},
+		"a file, in part":        {file, "{\n  \"name\": \"a program\",\n[stet: cut]\n", "  \"version\": 7,\n  \"private\": true\n", Support{Lost: 1}},
+		"a file, the rest":       {file, "{\n[stet: cut]\n  \"version\": 7,\n  \"private\": true\n}\n", "  \"version\": 7,\n  \"private\": true\n", Support{Supported: 1}},
+		"a part of a line":       {file, "", `"version": 7`, Support{Supported: 1}},
+		"an envelope":            {envelope, "", "first line of b\nsecond line of b\n", Support{Supported: 1}},
+		"an envelope, a line":    {envelope, `{"status":"success","data":{"content":"[stet: cut]"}}`, "first line of b\nsecond line of b\n", Support{Lost: 1}},
+		"an envelope, as it was": {envelope, envelope, "first line of b\nsecond line of b\n", Support{Supported: 1}},
+	} {
+		s := &transcript.Session{File: "s", Dir: "/home/me/project", Messages: []llm.Message{text(llm.User, 10, 0)}}
+		for i, result := range []string{c.result, "ok"} {
+			id := "call_" + string(rune('1'+i))
+			s.Messages = append(s.Messages,
+				llm.Message{Role: llm.Assistant, Parts: []llm.Part{{Kind: llm.ToolCall, CallID: id, Name: "bash", Args: `{"command":"make"}`}}},
+				llm.Message{Role: llm.Tool, Parts: []llm.Part{{Kind: llm.ToolResult, CallID: id, Text: result}}})
+		}
+		s.Messages = append(s.Messages, needs(c.old)...)
+		policy := Policy{}
+		if c.cut != "" {
+			policy = Policy{Name: "cut", Begin: func(s Setting) Planner { return &cutTo{newTrail(s), c.cut} }}
+		}
+		conf := Config{Counter: bytes{}, Overhead: -1}
+		r, err := newRecording(s, &conf).all(context.Background(), &policy, prices.Rules()[:1])
+		if err != nil || r.support != c.want {
+			t.Errorf("%s: %+v, want %+v, %v", name, r.support, c.want, err)
+		}
+	}
+}
+
 // A pointer whose target leaves later dangles from then on; one that never
 // said that its text stands elsewhere does not.
 func TestDangling(t *testing.T) {

@@ -57,14 +57,22 @@ func (t *texts) known(shown []string) []int32 {
 
 // content returns the lines of a block that a line in its place may point at,
 // each in all the forms in which it may be meant: those of the files that a read
-// shows, else all.
+// shows, else all. Of a JSON value of one line, these are the lines of its strings.
 func (r *recording) content(at int) [][]int32 {
 	if lines, ok := r.texts.points[at]; ok {
 		return lines
 	}
 	lines := r.read(at)
 	if len(lines) == 0 {
-		for _, text := range r.texts.shown[at] {
+		shown := r.texts.shown[at]
+		if len(shown) > 1 && r.parts[at].part.Kind != llm.ToolCall { // the text, and the strings in it
+			if strings.Contains(strings.TrimSpace(shown[0]), "\n") {
+				shown = shown[:1]
+			} else {
+				shown = shown[1:]
+			}
+		}
+		for _, text := range shown {
 			for raw := range strings.Lines(text) {
 				lines = append(lines, r.texts.known([]string{raw}))
 			}

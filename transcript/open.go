@@ -67,7 +67,7 @@ func (o Opener) each(path string, dir bool, fn func([]*Session, error) error) er
 		if err != nil {
 			return fmt.Errorf("read session: %w", err)
 		}
-		f.Close()
+		_ = f.Close() // it was only read
 		return fmt.Errorf("read session %s: %w: a directory", path, ErrFormat)
 	case isDatabase(path):
 		return o.database(path, fn)

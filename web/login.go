@@ -96,7 +96,7 @@ func (h *Handler) holds(login string) (name string, ok bool) {
 	return h.Holds(t.Token)
 }
 
-// macOf is the MAC over parts, none of which has a line end in it.
+// macOf is the MAC over parts without line ends.
 func macOf(key []byte, parts ...string) []byte {
 	m := hmac.New(sha256.New, key)
 	for i, p := range parts {

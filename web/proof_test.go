@@ -87,7 +87,7 @@ func TestImpostor(t *testing.T) {
 	if taken, err := thief.Replay(t.Context(), url); err != nil || len(taken) > 0 {
 		t.Errorf("of the replay was taken: %q, %v", taken, err)
 	}
-	if err := asks(http.MethodGet, "/api/me", nil); err != nil { // the restart logs nobody out
+	if err := asks(http.MethodGet, "/api/me", nil); err != nil { // a restart keeps the login
 		t.Errorf("at the server again: %v", err)
 	}
 }

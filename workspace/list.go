@@ -75,7 +75,10 @@ func (r *Root) Walk(ctx context.Context, p Path, o ListOptions, visit func(Entry
 	if err != nil {
 		return wrap("list", p.name, err)
 	}
-	err = w.dir(dir, canonical, rules, 1)
+	entries, err := readEntries(dir)
+	if err == nil {
+		err = w.dir(dir, entries, canonical, rules, 1)
+	}
 	if errors.Is(err, fs.SkipAll) || errors.Is(err, fs.SkipDir) {
 		return nil
 	}
@@ -173,12 +176,8 @@ type walker struct {
 }
 
 // dir visits the entries of one directory; name is its path, "" for the root.
-func (w *walker) dir(d *atomicfile.Dir, name string, rules *gitignore.Rules, depth int) error {
+func (w *walker) dir(d *atomicfile.Dir, entries []fs.DirEntry, name string, rules *gitignore.Rules, depth int) error {
 	if err := w.ctx.Err(); err != nil {
-		return err
-	}
-	entries, err := readEntries(d)
-	if err != nil {
 		return err
 	}
 	rules = addRules(rules, d, name)
@@ -213,12 +212,18 @@ func (w *walker) entry(d *atomicfile.Dir, de fs.DirEntry, e Entry, rules *gitign
 	}
 	into := e.Kind == Directory && (w.opt.Depth == 0 || e.Depth < w.opt.Depth)
 	var sub *atomicfile.Dir
+	var entries []fs.DirEntry
 	if into {
 		var err error
-		if sub, err = d.Sub(de.Name()); err != nil {
-			e.Unreadable, into = wrap("list", e.Path.name, err), false
-		} else {
+		if sub, err = d.Sub(de.Name()); err == nil {
 			defer sub.Close()
+			entries, err = readEntries(sub)
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil // gone meanwhile
+		}
+		if err != nil {
+			e.Unreadable, into = wrap("list", e.Path.name, err), false
 		}
 	}
 	if err := w.visit(e); errors.Is(err, fs.SkipDir) && e.Kind == Directory {
@@ -231,12 +236,7 @@ func (w *walker) entry(d *atomicfile.Dir, de fs.DirEntry, e Entry, rules *gitign
 	if !into {
 		return nil
 	}
-	err := w.dir(sub, e.Path.name, rules, e.Depth+1)
-	if errors.Is(err, fs.ErrPermission) {
-		w.r.opt.Log.Debug("a directory cannot be read", "path", e.Path.name)
-		return nil
-	}
-	return err
+	return w.dir(sub, entries, e.Path.name, rules, e.Depth+1)
 }
 
 // readEntries returns a directory's entries, sorted.

@@ -36,7 +36,8 @@ func (c Content) Text(asked Encoding) (string, Encoding, error) {
 
 // Stream opens a file of any size for reading from its beginning. Nothing is
 // kept and nothing is checked beyond what it is: it is for searching, and for
-// passing on. The file stays open after the root is closed.
+// passing on. The file stays open after the root is closed. A read of a file that
+// has its readers wait fails after a second.
 func (r *Root) Stream(p Path) (io.ReadCloser, Info, error) {
 	if err := r.enter(); err != nil {
 		return nil, Info{}, wrap("read", p.name, err)
@@ -46,6 +47,9 @@ func (r *Root) Stream(p Path) (io.ReadCloser, Info, error) {
 	if err != nil {
 		return nil, Info{}, wrap("read", p.name, err)
 	}
+	// Some files of procfs have readers wait for what comes. Of files on a disk
+	// this is an error, and means nothing.
+	_ = f.SetReadDeadline(time.Now().Add(time.Second))
 	return f.File, infoOf(f.path, f.stat), nil
 }
 

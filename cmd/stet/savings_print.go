@@ -43,7 +43,7 @@ func printSavings(w io.Writer, width int, rep replay.Report) {
 	fmt.Fprintln(w, faint.Render(strings.TrimRight(head, " ")))
 	for _, s := range rep.Sessions {
 		s.File = strings.TrimPrefix(s.File, below)
-		if s.Error != "" && s.Requests == 0 {
+		if s.Error != "" {
 			fmt.Fprintf(w, "%-*s %s\n", name, tail(s.File, name), s.Error)
 			continue
 		}
@@ -53,8 +53,8 @@ func printSavings(w io.Writer, width int, rep replay.Report) {
 			line += fmt.Sprintf(" %13s", change(s.CostOff[r.Name], s.Cost[r.Name]))
 		}
 		fmt.Fprintln(w, line)
-		if s.Error != "" {
-			fmt.Fprintln(w, faint.Render("  "+s.Error))
+		if s.Note != "" {
+			fmt.Fprintln(w, faint.Render("  "+s.Note))
 		}
 	}
 	fmt.Fprintln(w)

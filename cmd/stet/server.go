@@ -38,7 +38,7 @@ func (p *program) serve(ctx context.Context, o *options, listener net.Listener, 
 	}
 	s.base = "http://" + listener.Addr().String()
 	s.http = &http.Server{
-		Handler: s.proxy, ReadHeaderTimeout: 30 * time.Second,
+		Handler: s.proxy, ReadHeaderTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute,
 		ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelDebug),
 	}
 	s.run(func() error { return s.http.Serve(listener) }, listener.Addr())

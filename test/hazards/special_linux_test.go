@@ -1,8 +1,11 @@
 package hazards
 
 import (
+	"encoding/json"
 	"net"
 	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -32,4 +35,40 @@ func makeSpecial(t *testing.T, w *world) []string {
 		}
 	}
 	return names
+}
+
+// Row: a tree with files that cannot be read, or have their readers wait: the
+// search goes on, and says what it passed over. (FILE-18)
+func TestSearchProc(t *testing.T) {
+	w := newWorld(t)
+	w.dir = "/proc/self"
+	if dir, err := filepath.EvalSymlinks(w.dir); err == nil {
+		w.dir = dir
+	}
+	a := w.agent()
+	var r struct {
+		Success bool
+		Content string
+		Data    struct {
+			Skipped int
+			Files   []string `json:"skipped_files"`
+		}
+	}
+	for _, c := range []struct {
+		tool string
+		args args
+	}{
+		{"search_text", args{"pattern": "VmRSS", "glob": "*"}},
+		{"find_files", args{"pattern": "status"}},
+	} {
+		if err := json.Unmarshal([]byte(a.works(c.tool, c.args).raw), &r); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(r.Content, "status") {
+			t.Errorf("%s: %+v", c.tool, r)
+		}
+		if c.tool == "search_text" && (r.Data.Skipped == 0 || len(r.Data.Files) == 0 || len(r.Data.Files) > 10) {
+			t.Errorf("%s: not said what was skipped: %+v", c.tool, r.Data)
+		}
+	}
 }

@@ -33,7 +33,7 @@ export async function keyOf(text: string): Promise<Key> {
   return crypto.subtle.importKey('raw', decode(text), { name: 'HMAC', hash: 'SHA-256' }, false, ['sign'])
 }
 
-/** mac is the MAC over parts, none of which has a line end in it. */
+/** mac is the MAC over parts without line ends. */
 export async function mac(key: Key, ...parts: string[]): Promise<string> {
   const text = utf8(parts.join('\n'))
   if (key instanceof Uint8Array) return encode(hmac(sha256, key, text))
@@ -44,7 +44,7 @@ export function hash(text: string): string {
   return encode(sha256(utf8(text)))
 }
 
-/** random is a text that nobody can guess. */
+/** random is a text that cannot be guessed. */
 export function random(): string {
   return encode(crypto.getRandomValues(new Uint8Array(32)))
 }

@@ -1,0 +1,106 @@
+package proxy
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/stet-dev/stet/internal/budget"
+)
+
+const (
+	uploadsOfAll    = 160 << 20 // bytes of bodies that are held at once
+	uploadsOfClient = 112 << 20 // likewise, of one client
+	uploadStep      = 1 << 20   // of a body whose length is not said, what is taken at once
+	retryAfter      = "2"       // seconds
+	standstill      = time.Minute
+)
+
+// room is where bodies are held, as far as there is any.
+type room struct {
+	all     *budget.Budget
+	clients *budget.Family
+}
+
+// newRoom returns room for bodies, each of which may have so many bytes.
+func newRoom(body int64) room {
+	return room{budget.New(budget.Process, max(uploadsOfAll, 2*body)), budget.NewFamily(budget.Token, max(uploadsOfClient, body))}
+}
+
+var (
+	errClientFull = errors.New("this client's requests that are under way are as large together as is allowed")
+	errAllFull    = errors.New("the requests that are under way are as large together as is allowed")
+)
+
+// take takes room for n bytes of a client, and returns what gives it back.
+func (m *room) take(client string, n int64) (release func(), err error) {
+	if m.all == nil {
+		return func() {}, nil
+	}
+	ofClient, err := budget.TryAcquire(n, m.clients.Of(client))
+	if err != nil {
+		return nil, errClientFull
+	}
+	ofAll, err := budget.TryAcquire(n, m.all)
+	if err != nil {
+		ofClient()
+		return nil, errAllFull
+	}
+	return func() { ofAll(); ofClient() }, nil
+}
+
+// senderOf tells the clients apart for whom there is room: by where they are and by
+// their key, of which a hash is kept.
+func senderOf(r *http.Request) string {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		host = r.RemoteAddr
+	}
+	key := sha256.Sum256([]byte(r.Header.Get("Authorization") + "\x00" + r.Header.Get("X-Api-Key")))
+	return fmt.Sprintf("%s %x", host, key[:8])
+}
+
+// moving is the body of a request that must not stand still. One that is slow may take
+// as long as it likes.
+type moving struct {
+	io.ReadCloser
+	to   *http.ResponseController
+	over context.Context // the proxy's: where it has ended, no more is waited for
+}
+
+func (m *moving) Read(b []byte) (int, error) {
+	m.until(time.Now().Add(standstill))
+	if m.over.Err() != nil {
+		m.until(time.Unix(1, 0))
+	}
+	n, err := m.ReadCloser.Read(b)
+	if err == io.EOF {
+		m.until(time.Time{}) // the connection goes on
+	}
+	return n, err
+}
+
+// until sets the deadline; where there is no connection, there is none.
+func (m *moving) until(t time.Time) { _ = m.to.SetReadDeadline(t) }
+
+// unread is what a request is answered with whose body could not be read.
+func unread(err error) failure {
+	switch {
+	case errors.Is(err, errClientFull):
+		return failure{status: http.StatusTooManyRequests, kind: "rate_limit_error", code: "too_large_together", retry: retryAfter,
+			message: "stet: " + err.Error() + ": wait for some of them, then try again"}
+	case errors.Is(err, errAllFull):
+		return failure{status: http.StatusServiceUnavailable, kind: "api_error", code: "too_large_together", retry: retryAfter,
+			message: "stet: " + err.Error() + ": try again soon"}
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return failure{status: http.StatusRequestTimeout, kind: "timeout_error", code: "request_timeout",
+			message: "stet: the request's body stood still for " + standstill.String() + ": send it again"}
+	}
+	return badRequest("the request's body cannot be read: " + err.Error())
+}
