@@ -38,6 +38,9 @@ func (r *run) entry(kind record.Kind, p *tool.Plan) record.Entry {
 func (r *run) finish(p *tool.Plan, res tool.Result) (tool.Result, error) {
 	e := r.entry(record.Call, p)
 	e.Bytes, e.Outcome = int64(len(res.Text)), outcome(res, nil)
+	if res.Content != nil {
+		e.Bytes += res.Content.Size
+	}
 	if !res.Failed() || r.s == nil {
 		return res, r.later(e)
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/stet-dev/stet/internal/budget"
 	"github.com/stet-dev/stet/policy"
 	"github.com/stet-dev/stet/tool"
 )
@@ -232,6 +233,7 @@ func (r *run) ask(ctx context.Context, p *tool.Plan, d policy.Decision, asks int
 		asking, cancel = context.WithDeadline(ctx, q.Expires)
 	}
 	defer cancel()
+	budget.Free(ctx) // an open question is counted by its Queue
 	a, err := r.h.Approver.Ask(asking, q)
 	if err == nil {
 		if err = q.Check(a); err != nil {

@@ -187,12 +187,26 @@ func (f *fileTool) Refuse(c tool.Call, code tool.Code, message string) tool.Resu
 // done is a plan with nothing left to apply. The text is asked for when the
 // result is delivered: only then the session has seen it. (TRK-12)
 func (q *request) done(text func() string) *tool.Plan {
-	deliver := func() tool.Result {
-		s := text()
-		q.ses.spend(q.cfg.Dedupe.tokens(s))
-		return tool.Result{CallID: q.call.ID, Text: s}
-	}
-	return &tool.Plan{Call: q.call, Path: q.opened, Done: &tool.Result{CallID: q.call.ID}, Deliver: deliver}
+	return q.doneWith(func() (string, *tool.Content, error) { return text(), nil, nil })
+}
+
+// doneWith is done with a content apart from the text, where there is one.
+func (q *request) doneWith(deliver func() (string, *tool.Content, error)) *tool.Plan {
+	return &tool.Plan{Call: q.call, Path: q.opened, Done: &tool.Result{CallID: q.call.ID}, Deliver: func() tool.Result {
+		text, content, err := deliver()
+		if err != nil {
+			r, broken := q.failed(err)
+			if broken != nil {
+				r, _ = q.failed(fail(tool.PermissionDenied, "the file cannot be read"))
+			}
+			return r
+		}
+		q.ses.spend(q.cfg.Dedupe.tokens(text))
+		if content != nil {
+			q.ses.spend(int(content.Size / 3))
+		}
+		return tool.Result{CallID: q.call.ID, Text: text, Content: content}
+	}}
 }
 
 // say is done with a text that is there already.

@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/stet-dev/stet/freshness"
@@ -76,6 +77,19 @@ func (q *request) takeEncoding() error {
 }
 
 func (q *request) readWhole(ctx context.Context, p workspace.Path) (*tool.Plan, error) {
+	info, _ := q.root.Stat(p) // what is wrong with the file, reading it says
+	if q.call.Large && info.Size > q.cfg.WriteLimit {
+		s, err := q.root.Survey(ctx, p, q.options.encoding)
+		if err != nil {
+			return nil, err
+		}
+		if s != nil {
+			return q.readStream(s), nil
+		}
+	}
+	if err := hold(ctx, readCopies*info.Size); err != nil {
+		return nil, err
+	}
 	read := q.root.ReadAll
 	if q.call.Large {
 		read = q.root.ReadLarge
@@ -97,7 +111,59 @@ func (q *request) readWhole(ctx context.Context, p workspace.Path) (*tool.Plan, 
 	d := readFileData{Version: id(c.Version), Unstable: c.Unstable}
 	n := countLines(text)
 	d.Total = &n
-	return q.readDone(c.Info, c.Version, enc, freshness.Range{}, text, n, d), nil
+	return q.readDone(c.Info, c.Version, enc, freshness.Range{}, inMemory(text), n, d), nil
+}
+
+// readStream is a read whose content goes from the disk to the caller, in bounded
+// memory. (FILE-8, FILE-9)
+func (q *request) readStream(s *workspace.Survey) *tool.Plan {
+	q.opened = s.Info.Path.String()
+	body := readText{size: s.Text, open: func() (io.ReadCloser, error) {
+		r, err := q.root.Reader(s)
+		return changing{r}, err
+	}}
+	d := readFileData{Version: id(s.Version), Total: &s.Lines}
+	return q.readDone(s.Info, s.Version, s.Encoding, freshness.Range{}, body, s.Lines, d)
+}
+
+// changing says in the words of tool that a file has changed.
+type changing struct{ io.ReadCloser }
+
+// Read implements io.Reader.
+func (c changing) Read(b []byte) (int, error) {
+	n, err := c.ReadCloser.Read(b)
+	if errors.Is(err, workspace.ErrChanged) {
+		err = fmt.Errorf("%w: %w", tool.ErrChanged, err)
+	}
+	return n, err
+}
+
+// readText is the text that a read shows.
+type readText struct {
+	text string
+	open func() (io.ReadCloser, error) // nil: it is text
+	size int64                         // bytes
+}
+
+func inMemory(text string) readText { return readText{text: text, size: int64(len(text))} }
+
+// apart is how large a text is, in bytes, that does not go in the result where the
+// caller takes it apart from that.
+const apart = 1 << 20
+
+// content is the text apart from the result; nil: it goes in there.
+func (t readText) content(c tool.Call) (*tool.Content, error) {
+	switch {
+	case t.open != nil:
+		r, err := t.open()
+		if err != nil {
+			return nil, err
+		}
+		return &tool.Content{ReadCloser: r, Size: t.size}, nil
+	case c.Large && t.size > apart:
+		return &tool.Content{ReadCloser: io.NopCloser(strings.NewReader(t.text)), Size: t.size}, nil
+	}
+	return nil, nil
 }
 
 // decode returns the text of a file, or says why it has none.
@@ -154,24 +220,32 @@ func (q *request) readPart(ctx context.Context, p workspace.Path, first, last in
 			d.Next = pg.Next
 		}
 	}
-	return q.readDone(pg.Info, pg.Version, pg.Encoding, shownLines(pg.Lines, pg.Complete()), text.String(), n, d), nil
+	return q.readDone(pg.Info, pg.Version, pg.Encoding, shownLines(pg.Lines, pg.Complete()), inMemory(text.String()), n, d), nil
 }
 
 // readDone is the plan of a read that succeeded.
-func (q *request) readDone(info workspace.Info, v workspace.Version, enc workspace.Encoding, lines freshness.Range, text string, n int, d readFileData) *tool.Plan {
+func (q *request) readDone(info workspace.Info, v workspace.Version, enc workspace.Encoding, lines freshness.Range, body readText, n int, d readFileData) *tool.Plan {
 	d.Path = q.opened
 	if enc != (workspace.Encoding{}) {
 		d.Encoding = encodingName(enc)
 	}
-	p := q.done(func() string {
-		a := q.shown(showing{info: info, version: v, enc: enc, lines: lines, size: len(text)})
+	p := q.doneWith(func() (string, *tool.Content, error) {
+		a := q.shown(showing{info: info, version: v, enc: enc, lines: lines, size: int(body.size)})
 		switch a.kind {
 		case repeat:
-			text, n, d = a.text, 0, readFileData{Path: d.Path, Version: d.Version, Unchanged: true}
+			body, n, d = inMemory(a.text), 0, readFileData{Path: d.Path, Version: d.Version, Unchanged: true}
 		case changed:
-			text, d.Diff = a.text, true
+			body, d.Diff = inMemory(a.text), true
 		}
-		return encode(operation{Success: true, Content: &text, LinesRead: &n, Data: d})
+		content, err := body.content(q.call)
+		if err != nil {
+			return "", nil, err
+		}
+		o := operation{Success: true, LinesRead: &n, Data: d}
+		if content == nil {
+			o.Content = &body.text
+		}
+		return encode(o), content, nil
 	})
 	p.Before = string(v)
 	return p

@@ -147,6 +147,9 @@ func (q *request) there(ctx context.Context, tg *target, asked workspace.Encodin
 	if !tg.exists {
 		return &content{}, nil
 	}
+	if err := hold(ctx, writeCopies*min(tg.info.Size, q.cfg.WriteLimit)); err != nil {
+		return nil, err
+	}
 	c, err := q.root.ReadAll(ctx, tg.path)
 	switch {
 	case errors.Is(err, workspace.ErrTooLarge) && tg.info.Size > maxReplaced:

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"strings"
 
 	"github.com/stet-dev/stet/gateway/wire"
 )
@@ -26,7 +27,7 @@ func (a *Agent) submit(ctx context.Context, f *wire.ToolCall, p *pending, parts 
 	if err := link.send(f); err != nil {
 		return err
 	}
-	return link.sendParts(ctx, f.CallID, content, &p.sent)
+	return link.sendParts(ctx, f.CallID, strings.NewReader(content), &p.sent, 0)
 }
 
 // find is the call that is under way by that id; nil if there is none.

@@ -57,8 +57,11 @@ func (s *agentSide) sees(workspace string) bool {
 }
 
 // send puts a frame on its way; where the session is over it has nowhere to go.
-func (s *agentSide) send(f wire.Frame) {
-	if err := s.p.link.send(f); err != nil {
+func (s *agentSide) send(f wire.Frame) { s.sendWith(f, nil) }
+
+// sendWith is send that has gone called when the frame is no longer held.
+func (s *agentSide) sendWith(f wire.Frame, gone func()) {
+	if err := s.p.link.sendWith(f, gone); err != nil {
 		s.p.h.log.Debug("not sent", "session", s.p.id, "frame", wire.TypeOf(f), "err", err)
 	}
 }
@@ -131,7 +134,7 @@ func (s *agentSide) part(f *wire.Part) {
 // call begins a call that was admitted.
 func (s *agentSide) call(f *wire.ToolCall) {
 	id, inParts := f.CallID, f.PartsFollow
-	answer := func(r *wire.ToolResult) {
+	answer := func(r *wire.ToolResult, release func()) {
 		<-s.room
 		if inParts {
 			s.mu.Lock()
@@ -139,31 +142,31 @@ func (s *agentSide) call(f *wire.ToolCall) {
 			s.mu.Unlock()
 		}
 		r.CallID = id
-		s.send(r)
+		s.sendWith(r, release)
 	}
 	name := f.Session
 	if name == "" {
 		name = s.p.id
 	}
 	if !isName(name) {
-		answer(failure(tool.InvalidArgument, "A session is named by letters, digits, dots, - and _."))
+		answer(failure(tool.InvalidArgument, "A session is named by letters, digits, dots, - and _."), nil)
 		return
 	}
 	workspace, err := s.p.h.workspaceFor(s.p.who, s.p.hello.Workspace)
 	if err != nil {
-		answer(failure(tool.HostUnavailable, err.Error()))
+		answer(failure(tool.HostUnavailable, err.Error()), nil)
 		return
 	}
 	own := *f
 	own.Session = s.p.who.sessionOf(name)
 	own.Client = s.p.hello.Client
-	own.TakesParts = s.p.can(wire.CanParts)
+	own.TakesParts = true // for the agent, or to be put together here
 	own.CallID = own.Session + "/" + id
-	c := &call{h: s.p.h, f: own, to: workspace, who: s.p.who, account: s.p.who.ID}
+	c := &call{h: s.p.h, f: own, to: workspace, who: s.p.who, account: s.p.who.ID, takes: s.p.can(wire.CanParts)}
 	c.tell = func(f wire.Frame) { s.forward(id, f) }
-	c.done = func(r *wire.ToolResult) {
+	c.done = func(r *wire.ToolResult, release func()) {
 		s.forget(id, c)
-		answer(r)
+		answer(r, release)
 	}
 	if s.remember(id, c) {
 		s.p.h.start(c)

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -43,7 +44,10 @@ type call struct {
 	// call ended. Neither may wait. What they get is theirs, but for what it
 	// points to, and a result holds until done returns; its call id means nothing.
 	tell func(wire.Frame)
-	done func(*wire.ToolResult)
+	// release is to be called, once, when the result is not held any more.
+	done func(r *wire.ToolResult, release func())
+
+	takes bool // the caller takes a content in parts
 
 	mu      sync.Mutex
 	state   state
@@ -60,6 +64,13 @@ type call struct {
 	up, down stream       // of the content to the host, and from there
 	held     []*wire.Part // that came before the call was sent
 	flows    bool         // none is held any more
+
+	gathered wire.Content // of the result, for a caller that takes no parts
+	room     func()       // gives back the bytes that are taken for the result; nil: none are
+	grounded bool         // they are taken for a content in parts
+
+	ended context.Context // done when the call is over
+	over  context.CancelFunc
 }
 
 // state is where a call is.
@@ -87,6 +98,7 @@ const partsRoom = 4 << 20
 // begin starts the clock, and sends the call when there is room for it.
 func (c *call) begin() {
 	c.mu.Lock()
+	c.ended, c.over = context.WithCancel(c.h.base)
 	c.left = seconds(c.f.TimeoutSeconds, usualTimeout)
 	c.run(c.left)
 	c.mu.Unlock()
@@ -296,6 +308,12 @@ func (c *call) finish(r *wire.ToolResult) {
 	default:
 		own := *r
 		r, said = &own, &own
+		if c.gathered.Size() > 0 && r.Error == "" {
+			r = c.whole(r)
+			said = r
+		} else {
+			r = c.counted(r)
+		}
 	}
 	c.conclude(r, r != said)
 }
@@ -317,11 +335,22 @@ func (c *call) conclude(r *wire.ToolResult, ours bool) {
 	if c.timer != nil {
 		c.timer.Stop()
 	}
+	if c.over != nil {
+		c.over()
+	}
+	release := func() {}
+	if c.room != nil {
+		release = sync.OnceFunc(c.room)
+	}
+	c.gathered = wire.Content{}
 	ticket, asking := c.ticket, c.asking
 	c.asking = false
 	c.mu.Unlock()
 	if asking {
 		c.h.asked(c.account)
+	}
+	if len(r.Result) <= smallAnswer { // nothing is held of a content that has passed through
+		release()
 	}
 	c.h.forget(c)
 	if ticket != nil {
@@ -330,7 +359,7 @@ func (c *call) conclude(r *wire.ToolResult, ours bool) {
 	if ours {
 		c.said(r)
 	}
-	c.done(r)
+	c.done(r, release)
 }
 
 // failure is a failed result in the words of the file tools. (FILE-2, FILE-3)

@@ -55,42 +55,6 @@ func (c *call) passUp(f *wire.Part) {
 	}
 }
 
-// passDown takes a part of the result's content from the host.
-func (c *call) passDown(f *wire.Part) {
-	c.mu.Lock()
-	if c.state != sent {
-		c.mu.Unlock()
-		return
-	}
-	wrong := &reason{internalError, "The host sent a part, which its caller does not take."}
-	if c.f.TakesParts {
-		wrong = c.down.add(f, c.h.config.Limits.Content)
-	}
-	c.mu.Unlock()
-	if wrong != nil {
-		if wrong.code == tool.InvalidArgument { // of the host's, and nobody else's
-			wrong = &reason{internalError, "The host's parts do not fit: " + wrong.words}
-		}
-		c.end(wrong)
-		return
-	}
-	own := *f
-	c.say(&own)
-}
-
-// taken takes from the caller that it has taken parts, for the host.
-func (c *call) taken(f *wire.Taken) {
-	c.mu.Lock()
-	fits := c.state == sent && c.down.take(f)
-	c.mu.Unlock()
-	if !fits {
-		return
-	}
-	if err := c.send(&wire.Taken{CallID: c.f.CallID, Seq: f.Seq}); err != nil {
-		c.fail(tool.HostUnavailable, err.Error())
-	}
-}
-
 // passTaken takes from the host that it has taken parts, for the caller.
 func (c *call) passTaken(f *wire.Taken) {
 	c.mu.Lock()

@@ -2,9 +2,12 @@ package gateway
 
 import (
 	"encoding/json"
+	"errors"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/stet-dev/stet/gateway/wire"
 	"github.com/stet-dev/stet/internal/sameorigin"
@@ -46,23 +49,43 @@ var slashes = regexp.MustCompile("//+")
 
 // fail answers a request with an error.
 func fail(w http.ResponseWriter, status int, code, message string) {
-	answer(w, status, &wire.Error{Code: code, Message: message})
+	_ = answer(w, status, &wire.Error{Code: code, Message: message}) // the client may be gone
 }
 
-// answer answers a request with a frame, or another value, as JSON.
-func answer(w http.ResponseWriter, status int, v any) {
-	var b []byte
+// answer answers a request with a frame, or another value, as JSON. The error says that
+// the client did not get it.
+func answer(w http.ResponseWriter, status int, v any) error {
+	var body wire.Encoded
 	var err error
 	if f, ok := v.(wire.Frame); ok {
-		b, err = wire.Append(nil, f)
+		body, err = wire.Encode(f)
 	} else {
-		b, err = json.Marshal(v)
+		body.Head, err = json.Marshal(v)
 	}
 	if err != nil {
 		http.Error(w, "the answer cannot be encoded", http.StatusInternalServerError)
-		return
+		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(append(b, '\n')) // the client may be gone
+	for _, piece := range [][]byte{body.Head, body.Body, body.Tail, {'\n'}} {
+		if err := writeSlowly(w, piece); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeSlowly writes b, as long as the client takes some of it from time to time.
+func writeSlowly(w http.ResponseWriter, b []byte) error {
+	clock := http.NewResponseController(w)
+	for chunk := range slices.Chunk(b, 256<<10) {
+		if err := clock.SetWriteDeadline(time.Now().Add(usual.write)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+			return err
+		}
+		if _, err := w.Write(chunk); err != nil {
+			return err
+		}
+	}
+	return nil
 }

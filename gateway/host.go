@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/stet-dev/stet/gateway/wire"
+	"github.com/stet-dev/stet/internal/budget"
 	"github.com/stet-dev/stet/tool"
 )
 
@@ -30,6 +31,11 @@ type Host struct {
 	End       func(session string) // told that a client session is over; may be nil
 	Connected func(session string) // told of each connection; may be nil
 	Log       *slog.Logger         // nil: silence
+	// Memory bounds the bytes that calls hold, together with what else in this process
+	// takes from it; nil: a budget of 96 MB of its own.
+	Memory *budget.Budget
+
+	sessions *budget.Family // of the same, for each client session
 
 	session session
 	base    context.Context
@@ -59,6 +65,9 @@ type task struct {
 	takesParts bool            // the caller does
 }
 
+// hostMemory is Host.Memory where nothing else is said, in bytes.
+const hostMemory = 96 << 20
+
 // away is how long a client keeps what it has under way without a connection.
 const away = 30 * time.Second
 
@@ -74,6 +83,10 @@ func (h *Host) run(ctx context.Context, dial func(context.Context) (conn, error)
 	if h.Client == "" {
 		h.Client = "stet"
 	}
+	if h.Memory == nil {
+		h.Memory = budget.New(budget.Process, hostMemory)
+	}
+	h.sessions = budget.NewFamily(budget.Token, max(h.Memory.Limit()*2/3, 1))
 	base, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	h.base, h.running, h.asked = base, map[string]*task{}, map[string]chan *wire.Approval{}
 	h.visits = map[string]bool{}
@@ -250,7 +263,9 @@ func (h *Host) begin(f *wire.ToolCall) {
 		if first != nil { // of a gateway that is no more: what it comes to has to be known first
 			<-first.ended
 		}
-		res, err := do(context.WithValue(ctx, taskKey{}, t))
+		lease := budget.NewLease(h.sessions.Of(f.Session), h.Memory)
+		defer lease.Release()
+		res, err := do(lease.In(context.WithValue(ctx, taskKey{}, t)))
 		r := resultFrame(res, err)
 		if err != nil {
 			if ctx.Err() != nil {
@@ -260,6 +275,16 @@ func (h *Host) begin(f *wire.ToolCall) {
 			}
 		}
 		r.CallID = t.id
+		if res.Content != nil {
+			r, err = t.stream(ctx, r, res.Content)
+			if closed := res.Content.Close(); err == nil {
+				err = closed
+			}
+			if err != nil {
+				h.Log.Warn("content not sent", "call", t.id, "err", err)
+				r = t.failure(internalError, "the content could not be read; the log of the host says more")
+			}
+		}
 		t.result(ctx, r)
 		h.mu.Lock()
 		if h.running[t.id] == t {
@@ -301,8 +326,7 @@ func (t *task) result(ctx context.Context, r *wire.ToolResult) {
 		}
 	}
 	if err != nil && ctx.Err() != nil { // it waited, and its caller wants it no more
-		r = failure(tool.Cancelled, "The call was cancelled.")
-		r.CallID = t.id
+		r = t.failure(tool.Cancelled, "The call was cancelled.")
 		err = link.send(r)
 	}
 	t.host.sent(r, err)

@@ -2,6 +2,9 @@ package gateway
 
 import (
 	"context"
+	"errors"
+	"io"
+	"strings"
 
 	"github.com/stet-dev/stet/gateway/wire"
 	"github.com/stet-dev/stet/tool"
@@ -71,17 +74,29 @@ func (t *task) gather(ctx context.Context, staged tool.Staged) {
 // inParts sends the content of a result that is too large for a frame, and returns
 // the rest, or what is to be said in its place.
 func (t *task) inParts(ctx context.Context, r *wire.ToolResult) (*wire.ToolResult, error) {
-	large := failure(tool.FileTooLarge, "The call was done, but its result is larger than the gateway takes. Ask for less at once.")
-	large.CallID = t.id
+	large := t.failure(tool.FileTooLarge, "The call was done, but its result is larger than the gateway takes. Ask for less at once.")
 	rest, content, ok := wire.CutContent(r.Result)
 	if !ok || !t.takesParts || !t.host.session.link.fits(rest) {
 		return large, nil
 	}
-	err := t.host.session.link.sendParts(ctx, t.id, content, &t.sent)
-	if err != nil && ctx.Err() != nil {
-		gone := failure(tool.Cancelled, "The call was cancelled.")
-		gone.CallID = t.id
-		return gone, nil
+	return t.stream(ctx, &wire.ToolResult{CallID: t.id, Result: rest, Error: r.Error}, strings.NewReader(content))
+}
+
+// stream sends a content in parts, and returns the result that follows them: rest, or
+// what is to be said in its place.
+func (t *task) stream(ctx context.Context, rest *wire.ToolResult, content io.Reader) (*wire.ToolResult, error) {
+	err := t.host.session.link.sendParts(ctx, t.id, content, &t.sent, firstPart)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return t.failure(tool.Cancelled, "The call was cancelled."), nil
+	case errors.Is(err, tool.ErrChanged):
+		return t.failure(tool.ConcurrentModification, "The file was written to while it was read: read it again."), nil
 	}
-	return &wire.ToolResult{CallID: t.id, Result: rest, Error: r.Error}, err
+	return rest, err
+}
+
+func (t *task) failure(code tool.Code, message string) *wire.ToolResult {
+	r := failure(code, message)
+	r.CallID = t.id
+	return r
 }

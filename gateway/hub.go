@@ -34,7 +34,7 @@ type Config struct {
 
 	Limits Limits
 	// Memory bounds the bytes of calls and answers that the hub holds, together with
-	// what else in this process takes from it; nil: a budget of 128 MB of its own.
+	// what else in this process takes from it; nil: a budget of 96 MB of its own.
 	Memory *budget.Budget
 	// Away is how long a session is kept whose connection is lost and that can be
 	// resumed; 0: 30 s, negative: not at all.
@@ -52,7 +52,10 @@ type Limits struct {
 	Rate        int // calls of a session a minute; 0: 100, negative: any number (FILE-10)
 	Connections int // at once; 0: 4096
 	Content     int // bytes of a content in parts; 0: 100 MB (FILE-9)
-	TokenBytes  int // of calls and answers that are held for one token at once; 0: 64 MB
+	Whole       int // bytes of a content for callers that take no parts; 0: 10 MB (FILE-8)
+
+	TokenBytes     int // of calls and answers that are held for one token at once; 0: 48 MB
+	WorkspaceBytes int // of answers that are held of one workspace at once; 0: 64 MB
 }
 
 func (l *Limits) fill() {
@@ -67,7 +70,9 @@ func (l *Limits) fill() {
 	set(&l.Rate, 100)
 	set(&l.Connections, 4096)
 	set(&l.Content, maxContent)
-	set(&l.TokenBytes, 64<<20)
+	set(&l.Whole, 10<<20)
+	set(&l.TokenBytes, 48<<20)
+	set(&l.WorkspaceBytes, 64<<20)
 }
 
 // ErrClosed is returned by what is called on a closed Hub.
@@ -85,7 +90,9 @@ type Hub struct {
 	stop    context.CancelFunc
 	serving sync.WaitGroup
 	pads    pads
-	tokens  *budget.Family // of calls and answers that are held
+
+	// Bytes of calls and answers that are held.
+	tokens, workspaces *budget.Family
 
 	silences silences
 	stops    []func() // of the bus
@@ -114,7 +121,7 @@ func New(c Config) (*Hub, error) {
 		c.Away = 30 * time.Second
 	}
 	if c.Memory == nil {
-		c.Memory = budget.New(budget.Process, 128<<20)
+		c.Memory = budget.New(budget.Process, 96<<20)
 	}
 	if c.Bus == nil {
 		c.Bus = new(Local)
@@ -129,8 +136,9 @@ func New(c Config) (*Hub, error) {
 		config: c, log: c.Log, bus: c.Bus, address: "hub/" + newID(),
 		calls: map[string]*call{}, lane: map[string]*fair{}, rates: map[string]*limiter{}, asking: map[string]int{},
 		known: map[string][]wire.Tool{}, hosts: map[string]*hostSide{}, sessions: map[*peer]bool{}, peers: map[string]*peer{},
-		expiries: map[string]time.Time{},
-		tokens:   budget.NewFamily(budget.Token, int64(c.Limits.TokenBytes)),
+		expiries:   map[string]time.Time{},
+		tokens:     budget.NewFamily(budget.Token, int64(c.Limits.TokenBytes)),
+		workspaces: budget.NewFamily(budget.Workspace, int64(c.Limits.WorkspaceBytes)),
 	}
 	h.base, h.stop = context.WithCancel(context.Background())
 	stop, err := h.bus.Own(h.address, h.result)

@@ -1,9 +1,11 @@
 package gateway
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"sync"
 
 	"github.com/stet-dev/stet/gateway/wire"
@@ -60,7 +62,7 @@ func (s *stream) take(f *wire.Taken) bool {
 // assembly is a content that is put together in memory.
 type assembly struct {
 	stream
-	data []byte
+	text wire.Content
 }
 
 // add adds a part, which is taken thereby.
@@ -68,7 +70,7 @@ func (a *assembly) add(f *wire.Part, limit int) *reason {
 	if wrong := a.stream.add(f, limit); wrong != nil {
 		return wrong
 	}
-	a.data = append(a.data, f.Data...)
+	a.text.Add(f.Data)
 	a.taken = a.next
 	return nil
 }
@@ -79,7 +81,7 @@ func (a *assembly) into(r *wire.ToolResult) *wire.ToolResult {
 		return r
 	}
 	if a.whole {
-		if object, ok := wire.PutContent(r.Result, a.data); ok {
+		if object, ok := a.text.Into(r.Result); ok {
 			return &wire.ToolResult{CallID: r.CallID, Result: object}
 		}
 	}
@@ -150,22 +152,41 @@ func (w *window) room(ctx context.Context, seq int) error {
 // aroundPart is what a part has around its data, at most, in bytes.
 const aroundPart = 1024
 
+// firstPart is how large the first part of a result's content is, in bytes. The others
+// follow when it was taken: many results that wait for their turn hold little memory.
+const firstPart = 4 << 10
+
 // sendParts sends a content in parts, no faster than they are taken, until ctx
-// ends.
-func (l *link) sendParts(ctx context.Context, call, content string, w *window) error {
+// ends or there is an error in reading it. Where first is not 0, the first part has so
+// many bytes at most, and is taken before the next one is sent.
+func (l *link) sendParts(ctx context.Context, call string, content io.Reader, w *window, first int) error {
 	size := wire.PartBytes
 	if limit := int(l.limit.Load()); limit > 0 {
 		size = max(1, min(size, (limit-aroundPart)/4*3))
 	}
+	ahead := bufio.NewReaderSize(content, size)
 	for seq := 0; ; seq++ {
-		if err := w.room(ctx, seq); err != nil {
+		wanted, at := size, seq
+		switch {
+		case first > 0 && seq == 0:
+			wanted = min(size, first)
+		case first > 0 && seq == 1:
+			at = wire.PartsAhead // there is room for it when all before it are taken
+		}
+		if err := w.room(ctx, at); err != nil {
 			return err
 		}
-		n := min(size, len(content))
-		last := n == len(content)
-		if err := l.sendLater(ctx, &wire.Part{CallID: call, Seq: seq, Data: []byte(content[:n]), Last: last}); err != nil || last {
+		data := make([]byte, wanted)
+		n, err := io.ReadFull(ahead, data)
+		if err == nil {
+			_, err = ahead.Peek(1)
+		}
+		last := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+		if err != nil && !last {
 			return err
 		}
-		content = content[n:]
+		if err := l.sendLater(ctx, &wire.Part{CallID: call, Seq: seq, Data: data[:n], Last: last}); err != nil || last {
+			return err
+		}
 	}
 }

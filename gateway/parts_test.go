@@ -13,6 +13,7 @@ import (
 
 	"github.com/stet-dev/stet/approval"
 	"github.com/stet-dev/stet/gateway/wire"
+	"github.com/stet-dev/stet/internal/budget"
 	"github.com/stet-dev/stet/policy"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/tool"
@@ -49,7 +50,7 @@ func write(t testing.TB, path, text string) json.RawMessage {
 // parts both ways: one question, one write, one content. (FILE-9)
 func TestLargeContentInParts(t *testing.T) {
 	queue := new(approval.Queue)
-	h, log := newHub(t, Config{Queue: queue, Limits: Limits{Frame: 256 << 10, Rate: -1}})
+	h, log := newHub(t, Config{Queue: queue, Limits: Limits{Frame: 256 << 10, Rate: -1, Whole: inOnePiece}})
 	url := serveHub(t, h)
 	b := newBench(t, Relay{}, policy.Policy{})
 	stagingHost(t, url, b)
@@ -228,7 +229,7 @@ func TestHostsPartsThatDoNotFit(t *testing.T) {
 	}{
 		{"out of order", true, []int{1}, "Part 1 came where part 0 was to come."},
 		{"too many at once", true, []int{0, 1, 2, 3, 4}, "at most 4 may be on their way"},
-		{"not wanted", false, []int{0}, "which its caller does not take"},
+		{"too many at once, to be put together", false, []int{0, 1, 2, 3, 4}, "at most 4 may be on their way"},
 		{"not all", true, []int{0, -1}, "did not send all of the content"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -242,9 +243,14 @@ func TestHostsPartsThatDoNotFit(t *testing.T) {
 				agent.hello(hello)
 				agent.send(&wire.ToolCall{CallID: "1", ToolName: "read_file", Arguments: json.RawMessage(`{}`)})
 				call := want[*wire.ToolCall](host)
-				if call.TakesParts != c.takes {
+				if !call.TakesParts { // whoever calls: they are put together for those who take none
 					t.Errorf("%+v", call)
 				}
+				other, err := budget.TryAcquire(h.config.Memory.Limit(), h.config.Memory)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer other()
 				for _, seq := range c.seqs {
 					if seq < 0 {
 						host.result(call.CallID, `{"success":true}`)

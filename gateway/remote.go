@@ -8,6 +8,7 @@ import (
 	"unsafe"
 
 	"github.com/stet-dev/stet/gateway/wire"
+	"github.com/stet-dev/stet/internal/budget"
 	"github.com/stet-dev/stet/tool"
 )
 
@@ -58,7 +59,7 @@ func (r *Remote) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 	p := &call{
 		h: r.h, to: r.workspace, account: c.Account,
 		f: wire.ToolCall{
-			CallID: session + "/" + id, ToolName: c.Name, Arguments: c.Arguments, Session: session, Client: c.Client,
+			TakesParts: true, CallID: session + "/" + id, ToolName: c.Name, Arguments: c.Arguments, Session: session, Client: c.Client,
 			TimeoutSeconds: int(r.Timeout / time.Second),
 		},
 		tell: func(f wire.Frame) {
@@ -72,8 +73,9 @@ func (r *Remote) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 				r.Waits(ctx, c, f.State == wire.Waiting)
 			}
 		},
-		done: func(f *wire.ToolResult) {
+		done: func(f *wire.ToolResult, release func()) {
 			wire.Detach(f)
+			budget.Keep(ctx, release)
 			done <- f
 		},
 	}

@@ -43,6 +43,7 @@ type request struct {
 	call    *call
 	done    chan struct{} // closed when there is a result
 	result  *wire.ToolResult
+	release func()        // gives back the bytes that are taken for the result
 	waiting chan struct{} // closed when it waits for a person
 	once    sync.Once
 }
@@ -58,15 +59,16 @@ func (q *request) over() bool {
 }
 
 // How long a request waits for its result where it does not say, how long at most,
-// and how long a result is kept that was not fetched.
+// and how long a result is kept after that. A large one is kept until it was fetched.
 const (
 	usualWait   = 45 * time.Second
 	longestWait = 10 * time.Minute
 	kept        = 5 * time.Minute
+	keptLarge   = 30 * time.Second
 )
 
 // maxKept is how many bytes of results are kept, beyond which the oldest is not.
-const maxKept = 64 << 20
+const maxKept = 16 << 20
 
 func (h *Hub) routes(mux *http.ServeMux) {
 	r := &rest{h: h, of: map[string]*request{}, visits: map[visit]bool{}}
@@ -119,7 +121,7 @@ func (r *rest) workspaces(w http.ResponseWriter, _ *http.Request, who Identity) 
 			out = append(out, Workspace{name, tools})
 		}
 	}
-	answer(w, http.StatusOK, out)
+	_ = answer(w, http.StatusOK, out) // the client may be gone
 }
 
 // begin makes a call. The body is its arguments.
@@ -153,7 +155,7 @@ func (r *rest) begin(w http.ResponseWriter, req *http.Request, who Identity) {
 	}
 	workspace, err := r.h.workspaceFor(who, named)
 	if err != nil {
-		answer(w, http.StatusOK, underID(failure(tool.HostUnavailable, err.Error()), callName(f)))
+		_ = answer(w, http.StatusOK, underID(failure(tool.HostUnavailable, err.Error()), callName(f)))
 		return
 	}
 	q := &request{done: make(chan struct{}), waiting: make(chan struct{})}
@@ -163,9 +165,10 @@ func (r *rest) begin(w http.ResponseWriter, req *http.Request, who Identity) {
 			q.once.Do(func() { close(q.waiting) })
 		}
 	}
-	q.call.done = func(result *wire.ToolResult) {
+	q.call.f.TakesParts = true // which are put together here
+	q.call.done = func(result *wire.ToolResult, release func()) {
 		wire.Detach(result)
-		q.result = result
+		q.result, q.release = result, release
 		close(q.done)
 		r.expire(q)
 	}
@@ -311,13 +314,18 @@ func (r *rest) follow(w http.ResponseWriter, req *http.Request, q *request, wait
 	id := callName(&q.call.f)
 	select {
 	case <-q.done:
-		answer(w, http.StatusOK, underID(q.result, id))
+		sent := answer(w, http.StatusOK, underID(q.result, id))
+		if sent == nil && len(q.result.Result) > smallAnswer {
+			r.mu.Lock()
+			r.forget(q) // it is not kept: it takes much room
+			r.mu.Unlock()
+		}
 	case <-late.C:
 		select {
 		case <-q.waiting:
-			answer(w, http.StatusAccepted, &wire.ToolResult{CallID: id, NeedsConfirmation: true})
+			_ = answer(w, http.StatusAccepted, &wire.ToolResult{CallID: id, NeedsConfirmation: true})
 		default:
-			answer(w, http.StatusAccepted, &wire.Progress{CallID: id, State: wire.Working})
+			_ = answer(w, http.StatusAccepted, &wire.Progress{CallID: id, State: wire.Working})
 		}
 	case <-req.Context().Done():
 		select {
@@ -337,7 +345,11 @@ func (r *rest) expire(q *request) {
 	for r.bytes += len(q.result.Result); r.bytes > maxKept && len(r.ended) > 1; {
 		r.forget(r.ended[0])
 	}
-	time.AfterFunc(kept, func() {
+	keep := kept
+	if len(q.result.Result) > smallAnswer {
+		keep = keptLarge
+	}
+	time.AfterFunc(keep, func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.forget(q)
@@ -349,6 +361,7 @@ func (r *rest) forget(q *request) {
 	if i := slices.Index(r.ended, q); i >= 0 {
 		r.ended = slices.Delete(r.ended, i, i+1)
 		r.bytes -= len(q.result.Result)
+		q.release()
 		if id := q.call.f.CallID; r.of[id] == q { // else the call was made again
 			delete(r.of, id)
 		}

@@ -105,8 +105,8 @@ func TestPlainHTTP(t *testing.T) {
 	}
 }
 
-// Results are kept for who asks again, up to some bytes: beyond them the oldest is
-// not. A call is done once all the same. (FILE-4)
+// A result is kept for a client that asks again: a large one until it was fetched.
+// A call is done once all the same. (FILE-4)
 func TestResultsKept(t *testing.T) {
 	bubble(t, Config{}, func(t *testing.T, h *Hub, _ *logged) {
 		host := rawHost(t, h)
@@ -118,8 +118,8 @@ func TestResultsKept(t *testing.T) {
 			served.ServeHTTP(w, r)
 			return w.Code, w.Body.String()
 		}
-		large := `{"content":"` + strings.Repeat("x", maxKept/4) + `"}`
-		for _, id := range []string{"1", "2", "3", "4"} {
+		results := map[string]string{"1": `{"content":"small"}`, "2": `{"content":"` + strings.Repeat("x", smallAnswer) + `"}`}
+		for id, result := range results {
 			ended := make(chan struct{})
 			go func() {
 				defer close(ended)
@@ -127,10 +127,13 @@ func TestResultsKept(t *testing.T) {
 					t.Errorf("%d %.100s", status, text)
 				}
 			}()
-			host.result(want[*wire.ToolCall](host).CallID, large)
+			host.result(want[*wire.ToolCall](host).CallID, result)
 			<-ended
 		}
-		for id, status := range map[string]int{"1": 404, "2": 200, "3": 200, "4": 200} {
+		if _, err := budget.TryAcquire(h.config.Memory.Limit(), h.config.Memory); err != nil {
+			t.Error("a large result that was fetched is held:", err)
+		}
+		for id, status := range map[string]int{"1": 200, "2": 404} {
 			if got, text := ask("GET", "calls/"+id); got != status {
 				t.Errorf("%s: %d %.100s", id, got, text)
 			}
@@ -140,7 +143,7 @@ func TestResultsKept(t *testing.T) {
 		}
 		time.Sleep(kept)
 		synctest.Wait()
-		if got, _ := ask("GET", "calls/4"); got != 404 {
+		if got, _ := ask("GET", "calls/1"); got != 404 {
 			t.Error("it is kept for ever")
 		}
 	})

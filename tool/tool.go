@@ -6,6 +6,7 @@ package tool
 import (
 	"context"
 	"encoding/json"
+	"io"
 )
 
 // Spec describes a tool to a model, and to those who decide on its calls.
@@ -55,6 +56,17 @@ type Result struct {
 	CallID string
 	Text   string // what the model gets: a JSON object, of somebody else's tool what that says
 	Code   Code   // empty when the call succeeded
+
+	// Content is, where it is not nil, the "content" that is missing in Text: only
+	// for a call that says Large. Who gets the result closes it.
+	Content *Content
+}
+
+// Content is a text in UTF-8 that is not held in memory. What was read of it counts
+// only if its end is io.EOF: ErrChanged says that it is of no one moment.
+type Content struct {
+	io.ReadCloser
+	Size int64 // bytes
 }
 
 // Failed reports whether the call came to an error that the model can act on.

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"encoding/json"
 	"unicode/utf8"
 
@@ -44,27 +45,56 @@ func CutContent(object json.RawMessage) (rest json.RawMessage, content string, o
 	return append(rest, '}'), content, true
 }
 
-// PutContent puts into an object what CutContent took out. ok is false where it
-// does not fit: the object has a content, or is none, or the text is not UTF-8.
-func PutContent(rest json.RawMessage, content []byte) (object json.RawMessage, ok bool) {
-	if !utf8.Valid(content) {
-		return nil, false
+// Content is a text that comes in parts, and is then put into the object that it was
+// taken out of by CutContent. It is held once, and twice while it is put together. The
+// zero Content is empty.
+type Content struct {
+	pieces [][]byte // JSON, without the quotes
+	size   int
+	rest   []byte // the beginning of a character whose end is to come
+	broken bool   // it is not UTF-8
+}
+
+// Size is the number of bytes that it has as JSON, so far.
+func (c *Content) Size() int { return c.size }
+
+// Add adds what comes next, which stays the caller's.
+func (c *Content) Add(data []byte) {
+	if len(c.rest) > 0 {
+		data = append(c.rest, data...)
 	}
-	var w rawjson.Writer
-	w.Open('{')
+	n := rawjson.WholeRunes(data)
+	c.rest = bytes.Clone(data[n:])
+	if !utf8.Valid(data[:n]) {
+		c.broken = true
+	}
+	piece := rawjson.AppendText(make([]byte, 0, n+n/16), string(data[:n]))
+	c.pieces = append(c.pieces, piece)
+	c.size += len(piece)
+}
+
+// Into puts the content into an object. ok is false where it does not fit: the object
+// has a content, or is none, or the text is not UTF-8.
+func (c *Content) Into(rest json.RawMessage) (object json.RawMessage, ok bool) {
 	s := rawjson.New(rest)
-	for s.Enter('{'); s.Next(); {
-		key := string(s.Key())
-		value := s.Skip()
-		if s.Err() != nil || key == "content" {
+	members := 0
+	for s.Enter('{'); s.Next(); members++ {
+		if key := string(s.Key()); s.Err() != nil || key == "content" {
 			return nil, false
 		}
-		w.Key(key)
-		w.Raw(string(value.Of(rest)), key)
+		s.Skip()
 	}
-	w.Key("content")
-	w.String(string(content))
-	w.Close('}')
-	object, err := w.Bytes()
-	return object, s.End() == nil && err == nil
+	if s.End() != nil || c.broken || len(c.rest) > 0 {
+		return nil, false
+	}
+	rest = bytes.TrimSpace(rest)[1:]
+	object = append(make(json.RawMessage, 0, c.size+len(rest)+16), `{"content":"`...)
+	for _, piece := range c.pieces {
+		object = append(object, piece...)
+	}
+	object = append(object, '"')
+	if members > 0 {
+		object = append(object, ',')
+	}
+	return append(object, rest...), true
 }

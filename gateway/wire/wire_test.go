@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -232,6 +233,15 @@ func TestCallsComeThrough(t *testing.T) {
 	})
 }
 
+// put puts a content into an object, in parts of size bytes.
+func put(rest json.RawMessage, content string, size int) (json.RawMessage, bool) {
+	var c Content
+	for part := range slices.Chunk([]byte(content), size) {
+		c.Add(part)
+	}
+	return c.Into(rest)
+}
+
 // A content that goes in parts is the same when it is put back. (FILE-9)
 func TestContentCutAndPut(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -245,12 +255,12 @@ func TestContentCutAndPut(t *testing.T) {
 		if !ok || content != object["content"] {
 			t.Fatalf("%q of %s", content, body)
 		}
-		whole, ok := PutContent(rest, []byte(content))
+		whole, ok := put(rest, content, rapid.IntRange(1, 9).Draw(t, "size"))
 		var back map[string]string
 		if err := json.Unmarshal(whole, &back); err != nil || !ok || !cmp.Equal(object, back) {
 			t.Fatalf("%s became %s and %s: %v", body, rest, whole, err)
 		}
-		if _, ok := PutContent(whole, nil); ok {
+		if _, ok := put(whole, "", 1); ok {
 			t.Fatal("a second content is put in")
 		}
 	})
@@ -259,7 +269,7 @@ func TestContentCutAndPut(t *testing.T) {
 			t.Errorf("%s is cut to %s", odd, rest)
 		}
 	}
-	if _, ok := PutContent(json.RawMessage(`{}`), []byte("\xff")); ok {
+	if _, ok := put(json.RawMessage(`{}`), "\xff", 1); ok {
 		t.Error("bytes that are no text are put in")
 	}
 }

@@ -114,3 +114,47 @@ func TestNoDeadlock(t *testing.T) {
 		t.Error("entries are left")
 	}
 }
+
+func TestLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		process := New(Process, 10)
+		lease := NewLease(process)
+		ctx := lease.In(t.Context())
+		if err := Take(ctx, 8); err != nil {
+			t.Fatal(err)
+		}
+		kept := 0
+		Keep(ctx, func() { kept++ })
+		other := NewLease(process)
+		if err := Take(other.In(t.Context()), 8); !errors.Is(err, ErrFull) {
+			t.Error(err)
+		}
+		if err := Take(other.In(t.Context()), 11); !errors.Is(err, ErrTooLarge) {
+			t.Error(err)
+		}
+		gone, cancel := context.WithCancel(other.In(t.Context()))
+		cancel()
+		if err := Take(gone, 8); !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+		lease.Release()
+		lease.Release()
+		if err := Take(other.In(t.Context()), 8); err != nil || kept != 1 {
+			t.Error(err, kept)
+		}
+		Free(other.In(t.Context()))
+		if err := Take(other.In(t.Context()), 8); err != nil {
+			t.Error("it does not go on:", err)
+		}
+		other.Release()
+		if err := Take(ctx, 8); err != nil { // too late: it is given back at once
+			t.Error(err)
+		}
+		Keep(ctx, func() { kept++ })
+		Keep(t.Context(), func() { kept++ })
+		if err := Take(t.Context(), 100); err != nil || kept != 3 {
+			t.Error(err, kept)
+		}
+		take(t, 10, process)()
+	})
+}

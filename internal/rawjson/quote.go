@@ -11,7 +11,12 @@ const hexDigits = "0123456789abcdef"
 // text: bytes that are not UTF-8 become U+FFFD. Nothing is escaped that need
 // not be.
 func appendQuoted(dst []byte, text string) []byte {
-	dst = append(dst, '"')
+	return append(AppendText(append(dst, '"'), text), '"')
+}
+
+// AppendText appends what stands between the quotes of a JSON string literal of text.
+// A text may be appended in pieces that end with whole characters.
+func AppendText(dst []byte, text string) []byte {
 	for len(text) > 0 {
 		n := plain(text)
 		dst = append(dst, text[:n]...)
@@ -42,7 +47,20 @@ func appendQuoted(dst []byte, text string) []byte {
 			text = text[size:]
 		}
 	}
-	return append(dst, '"')
+	return dst
+}
+
+// WholeRunes is how many bytes of b do not belong to a character that goes on behind b.
+func WholeRunes(b []byte) int {
+	for i := 1; i <= min(len(b), utf8.UTFMax-1); i++ {
+		if c := b[len(b)-i]; utf8.RuneStart(c) {
+			if !utf8.FullRune(b[len(b)-i:]) {
+				return len(b) - i
+			}
+			break
+		}
+	}
+	return len(b)
 }
 
 // plain returns how many bytes at the beginning of text can be copied: ASCII

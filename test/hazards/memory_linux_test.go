@@ -1,0 +1,329 @@
+package hazards
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"github.com/stet-dev/stet/gateway/wire"
+)
+
+// maxMemory is what a server may have in memory at its peak under these attacks, in
+// bytes.
+const maxMemory = 400 << 20
+
+// site is a running "stet serve".
+type site struct {
+	*world
+	cmd           *exec.Cmd
+	base          string
+	agent, person string // tokens
+}
+
+var (
+	siteBase   = regexp.MustCompile(`listening on (\S+);`)
+	sitePerson = regexp.MustCompile(`#token=(\S+)`)
+	siteAgent  = regexp.MustCompile(`Authorization: Bearer (\S+)`)
+)
+
+// site starts "stet serve" on the world's directory.
+func (w *world) site(flags ...string) *site {
+	w.t.Helper()
+	s := &site{world: w}
+	s.cmd = w.command(append([]string{"serve", "--root", w.dir, "--workspace", "here", "--listen", "127.0.0.1:0", "--rate", "0"}, flags...)...)
+	w.start(s.cmd, func(line string) bool {
+		for re, to := range map[*regexp.Regexp]*string{siteBase: &s.base, sitePerson: &s.person, siteAgent: &s.agent} {
+			if m := re.FindStringSubmatch(line); m != nil && *to == "" {
+				*to = m[1]
+			}
+		}
+		return s.base != "" && s.person != "" && s.agent != ""
+	})
+	return s
+}
+
+// start starts a server that ends with the test. Each line that it prints on standard
+// error goes to see, until that reports that it has seen enough.
+func (w *world) start(cmd *exec.Cmd, see func(line string) (enough bool)) {
+	w.t.Helper()
+	stderr, err := cmd.StderrPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	ready, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		lines := bufio.NewScanner(stderr)
+		for lines.Scan() && !see(lines.Text()) {
+		}
+		close(ready)
+		_, _ = io.Copy(os.Stderr, stderr) // the server may be killed
+	}()
+	w.t.Cleanup(func() {
+		_ = cmd.Process.Signal(syscall.SIGTERM) // it may have ended
+		stuck := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
+		defer stuck.Stop()
+		<-ended
+		if err := cmd.Wait(); err != nil {
+			w.t.Errorf("stet %s: %v", cmd.Args[1], err)
+		}
+	})
+	select {
+	case <-ready:
+	case <-time.After(patience):
+		w.t.Fatalf("stet %s does not come up", cmd.Args[1])
+	}
+}
+
+// memory is the most memory that a process had, in bytes, and now what it has.
+func memory(t testing.TB, cmd *exec.Cmd) (peak, now int) {
+	t.Helper()
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", cmd.Process.Pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(b)) {
+		f := strings.Fields(line)
+		if len(f) < 2 || f[0] != "VmHWM:" && f[0] != "VmRSS:" {
+			continue
+		}
+		n, err := strconv.Atoi(f[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f[0] == "VmHWM:" {
+			peak = n << 10
+		} else {
+			now = n << 10
+		}
+	}
+	return peak, now
+}
+
+// bounded checks and tells how much memory a server had at its peak.
+func bounded(t testing.TB, what string, cmd *exec.Cmd) {
+	t.Helper()
+	high, now := memory(t, cmd)
+	t.Logf("%s: peak %d MB, now %d MB", what, high>>20, now>>20)
+	if high > maxMemory {
+		t.Errorf("%s: a peak of %d MB, of at most %d", what, high>>20, maxMemory>>20)
+	}
+}
+
+// rest makes a call over plain HTTP.
+func (s *site) rest(session, name string, query string, v any) (status int, r restResult, err error) {
+	body, err := json.Marshal(v)
+	if err != nil {
+		return 0, r, err
+	}
+	req, err := http.NewRequest("POST", s.base+"/v1/sessions/"+session+"/tools/"+name+"?"+query, strings.NewReader(string(body)))
+	if err != nil {
+		return 0, r, err
+	}
+	req.Header.Set("Authorization", "Bearer "+s.agent)
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return 0, r, err
+	}
+	defer resp.Body.Close()
+	r.retryAfter = resp.Header.Get("Retry-After")
+	err = json.NewDecoder(resp.Body).Decode(&r)
+	return resp.StatusCode, r, err
+}
+
+type restResult struct {
+	Result struct {
+		Success bool
+		Content string
+		Error   string
+	}
+	Error      string
+	retryAfter string
+}
+
+// text is a text of so many bytes, with lines.
+func text(size int) string {
+	line := "the quick brown fox jumps over the \"lazy\" dog, and back again\n"
+	return strings.Repeat(line, size/len(line)+1)[:size]
+}
+
+// Sixteen parallel reads of a file that is nearly as large as one may be are all
+// answered with its content: within what the gateway and its host take at once.
+// (FILE-8)
+func TestParallelReads(t *testing.T) {
+	for _, where := range []string{"here", "there"} {
+		t.Run(where, func(t *testing.T) {
+			w := newWorld(t)
+			content := text(8_500_000)
+			w.put("big.txt", content)
+			s := w.site()
+			host := s.cmd
+			if where == "there" {
+				host = s.host(where)
+			}
+			var wg sync.WaitGroup
+			for range 16 {
+				wg.Go(func() {
+					status, r, err := s.rest("s", "read_file", "workspace="+where, args{"path": "big.txt"})
+					if err != nil || status != 200 || r.Result.Content != content {
+						t.Errorf("%d %q %q, %d bytes: %v", status, r.Error, r.Result.Error, len(r.Result.Content), err)
+					}
+				})
+			}
+			wg.Wait()
+			bounded(t, "stet serve", s.cmd)
+			if host != s.cmd {
+				bounded(t, "stet host", host)
+			}
+		})
+	}
+}
+
+// host runs "stet host" for the world's directory.
+func (s *site) host(name string) *exec.Cmd {
+	s.t.Helper()
+	token := strings.TrimSpace(lastLine(s.run("token", "create", name, "--scope", "host", "--workspace", name)))
+	cmd := s.command("host", "--root", s.dir, "--workspace", name, "--rate", "0", s.base)
+	cmd.Env = append(cmd.Env, "STET_TOKEN="+token, "XDG_STATE_HOME="+filepath.Join(s.home, "state-of-"+name))
+	s.start(cmd, func(line string) bool { return strings.Contains(line, "connected to") })
+	return cmd
+}
+
+func lastLine(s string) string {
+	lines := strings.Split(strings.TrimSpace(s), "\n")
+	return lines[len(lines)-1]
+}
+
+// socket is an agent's WebSocket, frame by frame.
+type socket struct {
+	*websocket.Conn
+	t testing.TB
+}
+
+func (s *site) dial(token, workspace string, capabilities ...string) *socket {
+	s.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	c, _, err := websocket.Dial(ctx, "ws"+strings.TrimPrefix(s.base, "http")+"/v1/connect",
+		&websocket.DialOptions{HTTPHeader: http.Header{"Authorization": {"Bearer " + token}}})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() { _ = c.CloseNow() }) // it may be closed
+	c.SetReadLimit(64 << 20)
+	k := &socket{c, s.t}
+	k.send(&wire.Hello{Version: wire.Version, Role: wire.Agent, Workspace: workspace, Capabilities: capabilities})
+	return k
+}
+
+func (k *socket) send(f wire.Frame) {
+	k.t.Helper()
+	b, err := wire.Append(nil, f)
+	if err == nil {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		err = k.Write(ctx, websocket.MessageText, b)
+	}
+	if err != nil {
+		k.t.Error(err)
+	}
+}
+
+// read is the next frame.
+func (k *socket) read() (wire.Frame, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	_, b, err := k.Read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return wire.Decode(b)
+}
+
+// Forty reads over one WebSocket whose other side reads are all answered.
+func TestReadsOverOneSocket(t *testing.T) {
+	w := newWorld(t)
+	content := text(8_500_000)
+	w.put("big.txt", content)
+	s := w.site()
+	k := s.dial(s.agent, "here")
+	const calls = 40
+	for i := range calls {
+		k.send(&wire.ToolCall{CallID: fmt.Sprint(i), ToolName: "read_file", Arguments: json.RawMessage(`{"path":"big.txt"}`)})
+	}
+	for got := 0; got < calls; {
+		f, err := k.read()
+		if err != nil {
+			t.Fatalf("after %d results: %v", got, err)
+		}
+		if r, ok := f.(*wire.ToolResult); ok {
+			got++
+			if len(r.Result) < len(content) && r.Error != "rate_limited" {
+				t.Errorf("%s %.300s", r.Error, r.Result)
+			}
+		}
+	}
+	bounded(t, "stet serve", s.cmd)
+}
+
+// Ten agents that ask for much and take nothing, and are then gone, do not fill the
+// memory, and leave room for those who come after them.
+func TestSlowReaders(t *testing.T) {
+	agents, calls, still := 10, 40, 20*time.Second
+	if !soak() {
+		agents, calls, still = 4, 20, 5*time.Second
+	}
+	w := newWorld(t)
+	content := text(8_500_000)
+	w.put("big.txt", content)
+	w.put("small.txt", "small\n")
+	s := w.site()
+	for _, capabilities := range [][]string{nil, {wire.CanResume}, {wire.CanParts}} {
+		var all []*socket
+		for i := range agents {
+			k := s.dial(s.agent, "here", capabilities...)
+			for j := range calls {
+				k.send(&wire.ToolCall{CallID: fmt.Sprint(i, "-", j), ToolName: "read_file", Arguments: json.RawMessage(`{"path":"big.txt"}`)})
+			}
+			all = append(all, k)
+		}
+		for until := time.Now().Add(still); time.Now().Before(until); time.Sleep(200 * time.Millisecond) {
+			status, r, err := s.rest("other", "read_file", "", args{"path": "small.txt"})
+			if err != nil || status != 200 && status != 429 && status != 503 {
+				t.Fatalf("a small read of another session: %d %q: %v", status, r.Error, err)
+			}
+		}
+		for _, k := range all {
+			_ = k.CloseNow()
+		}
+		bounded(t, fmt.Sprintf("stet serve, agents that can %v", capabilities), s.cmd)
+	}
+	for {
+		status, r, err := s.rest("later", "read_file", "", args{"path": "big.txt"})
+		if err == nil && status == 200 && r.Result.Content == content {
+			break
+		}
+		if err != nil || status != 200 && status != 429 && status != 503 || status == 200 && r.Error != "rate_limited" {
+			t.Fatalf("a read after all: %d %q: %v", status, r.Error, err)
+		}
+	}
+	bounded(t, "stet serve", s.cmd)
+}

@@ -1,0 +1,150 @@
+package workspace
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"hash"
+	"io"
+	"unicode/utf8"
+
+	"github.com/stet-dev/stet/internal/atomicfile"
+	"github.com/stet-dev/stet/internal/rawjson"
+)
+
+// Survey is what a pass over a file has found, in bounded memory. Its text can then be
+// read bit by bit. (FILE-8, FILE-9)
+type Survey struct {
+	Info     Info
+	Version  Version
+	Encoding Encoding // UTF-8, with a byte-order mark or without
+	Lines    int      // with the one after the last line end, if there is something
+	Text     int64    // bytes of the text: all but the mark
+
+	size int64 // bytes of the file
+}
+
+// Survey reads a file of up to PartsLimit bytes once. It is nil, without an error, for
+// a file that is not in UTF-8, if that is not a fault: such a file is read by ReadAll.
+func (r *Root) Survey(ctx context.Context, p Path, asked Encoding) (*Survey, error) {
+	if err := r.enter(); err != nil {
+		return nil, wrap("read", p.name, err)
+	}
+	defer r.leave()
+	f, err := r.open(p)
+	if err != nil {
+		return nil, wrap("read", p.name, err)
+	}
+	defer f.Close()
+	if limit := max(r.opt.ReadLimit, r.opt.PartsLimit); f.stat.Size > limit {
+		return nil, wrap("read", p.name, because(ErrTooLarge, limitWords(f.stat.Size, limit)))
+	}
+	s, err := survey(ctx, f, asked)
+	if err != nil || s == nil {
+		return nil, wrap("read", p.name, err)
+	}
+	if f.stat, err = atomicfile.StatFile(f.File); err != nil {
+		return nil, wrap("read", p.name, err)
+	}
+	s.Info = infoOf(f.path, f.stat)
+	return s, nil
+}
+
+func survey(ctx context.Context, f *opened, asked Encoding) (*Survey, error) {
+	buf := buffers.Get().(*[]byte)
+	defer buffers.Put(buf)
+	s, h := &Survey{}, sha256.New()
+	in := contextReader{ctx, io.NewSectionReader(f, 0, f.stat.Size)}
+	kept := 0 // bytes of a character whose rest is in the next block
+	for {
+		n, err := io.ReadFull(in, (*buf)[kept:])
+		end := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+		if err != nil && !end {
+			return nil, err
+		}
+		b := (*buf)[:kept+n]
+		h.Write(b[kept:])
+		if s.size == 0 {
+			if s.Encoding = sniff(b, asked); s.Encoding.name != "" {
+				return nil, nil
+			}
+			if isBinary(b, s.Encoding) {
+				return nil, because(ErrBinary, "")
+			}
+		}
+		s.size += int64(n)
+		whole := rawjson.WholeRunes(b)
+		if end {
+			whole = len(b)
+		}
+		if !utf8.Valid(b[:whole]) {
+			return nil, because(ErrEncoding, "it is not "+s.Encoding.String())
+		}
+		s.Lines += bytes.Count(b[kept:], []byte{0x0a})
+		if end {
+			if len(b) > 0 && b[len(b)-1] != '\n' {
+				s.Lines++
+			}
+			s.Version = Version(hex.EncodeToString(h.Sum(nil)))
+			s.Text = s.size - int64(s.mark())
+			return s, nil
+		}
+		kept = copy(*buf, b[whole:])
+	}
+}
+
+// mark is the length of the byte-order mark.
+func (s *Survey) mark() int {
+	if !s.Encoding.bom {
+		return 0
+	}
+	return len(s.Encoding.mark())
+}
+
+// Reader opens the text that was surveyed. The end of it is ErrChanged where the file
+// does not hold the same bytes any more. The file stays open after the root is closed.
+func (r *Root) Reader(s *Survey) (io.ReadCloser, error) {
+	file, _, err := r.Stream(s.Info.Path)
+	if err != nil {
+		return nil, err
+	}
+	t := &surveyed{file: file, survey: s, sum: sha256.New()}
+	if _, err := io.CopyN(t.sum, file, int64(s.mark())); err != nil {
+		return nil, errors.Join(t.changed(), file.Close())
+	}
+	t.left = s.Text
+	return t, nil
+}
+
+// surveyed is the text of a file that must be as it was surveyed.
+type surveyed struct {
+	file   io.ReadCloser
+	survey *Survey
+	sum    hash.Hash
+	left   int64
+}
+
+func (t *surveyed) changed() error {
+	return wrap("read", t.survey.Info.Path.name, because(ErrChanged, "it was written to while it was read"))
+}
+
+// Read implements io.Reader.
+func (t *surveyed) Read(b []byte) (int, error) {
+	if t.left == 0 {
+		if Version(hex.EncodeToString(t.sum.Sum(nil))) != t.survey.Version {
+			return 0, t.changed()
+		}
+		return 0, io.EOF
+	}
+	n, err := t.file.Read(b[:min(int64(len(b)), t.left)])
+	t.sum.Write(b[:n])
+	if t.left -= int64(n); errors.Is(err, io.EOF) {
+		err = t.changed()
+	}
+	return n, err
+}
+
+// Close implements io.Closer.
+func (t *surveyed) Close() error { return t.file.Close() }
