@@ -315,6 +315,33 @@ func (b *bench) mask(s string) string {
 	return s
 }
 
+// What a model is told of the tools: the names, descriptions and schemas, all of them.
+// -update writes the file.
+func TestSpecs(t *testing.T) {
+	b := newBench(t, Config{}, workspace.Options{})
+	var got bytes.Buffer
+	for _, s := range b.set.Specs() {
+		fmt.Fprintf(&got, "-- %s (read only: %v, destructive: %v)\n%s\n", s.Name, s.ReadOnly, s.Destructive, s.Description)
+		if err := json.Indent(&got, s.Schema, "", "  "); err != nil {
+			t.Fatal(err)
+		}
+		got.WriteString("\n")
+	}
+	const golden = "testdata/specs.golden"
+	if *update {
+		if err := os.WriteFile(golden, got.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.String() != string(want) {
+		t.Errorf("the tools changed; -update writes %s, read the difference. They are now:\n%s", golden, got.String())
+	}
+}
+
 // All names, descriptions and schemas together stay small.
 func TestTokens(t *testing.T) {
 	b := newBench(t, Config{}, workspace.Options{})

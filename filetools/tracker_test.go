@@ -114,6 +114,21 @@ func TestDedupeBudget(t *testing.T) {
 	}
 }
 
+// TRK-10: where no budget is given it is 50,000 tokens, to the last of them.
+func TestDedupeDefaultBudget(t *testing.T) {
+	for after, want := range map[int]bool{50_000: true, 50_001: false} {
+		marks := func(s string) int { return strings.Count(s, "#") }
+		b := newBench(t, Config{Dedupe: &Dedupe{Count: marks}}, workspace.Options{})
+		b.put("a", "text\n")
+		b.put("b", strings.Repeat("#", after))
+		b.op("read_file", `{"path":"a"}`)
+		b.op("read_file", `{"path":"b"}`)
+		if short := b.op("read_file", `{"path":"a"}`).Data["unchanged"] == true; short != want {
+			t.Errorf("%d tokens later: one line is %v, want %v", after, short, want)
+		}
+	}
+}
+
 // TRK-9: by what was shown, whoever spelled it how.
 func TestDedupeByContent(t *testing.T) {
 	b := newBench(t, Config{Dedupe: &Dedupe{}}, workspace.Options{})

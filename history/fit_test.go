@@ -90,6 +90,33 @@ func TestFitKeepsTheTask(t *testing.T) {
 	}
 }
 
+// CTX-2: the newest messages are four, and the message of the user before them stays.
+func TestFitKeepsTheNewestFour(t *testing.T) {
+	spoken := func(n int) []llm.Message { // the user speaks last
+		var out []llm.Message
+		for i := range n {
+			role := llm.User
+			if i%2 == 1 {
+				role = llm.Assistant
+			}
+			out = append(out, say(role, words(fmt.Sprint("message ", i))))
+		}
+		return out
+	}
+	for name, tt := range map[string]struct {
+		in   []llm.Message
+		want int // of the messages at the end
+	}{
+		"four, and the one that they answer": {spoken(9), 5},
+		"four, the first of the user":        {spoken(10), 4},
+	} {
+		fitted, _ := Fit(tt.in, 0, tokens.Estimate{})
+		if !reflect.DeepEqual(fitted, tt.in[len(tt.in)-tt.want:]) {
+			t.Errorf("%s: %d messages stay, want %d: %+v", name, len(fitted), tt.want, fitted)
+		}
+	}
+}
+
 // What came beside a result, an image say, goes with it.
 func TestFitResultWithImage(t *testing.T) {
 	in := talk(3)

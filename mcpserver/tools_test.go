@@ -38,6 +38,17 @@ func TestTools(t *testing.T) {
 			if len(got) != 5 || got[awaitName] == nil {
 				t.Fatalf("tools: %v", got)
 			}
+			await := tool.Spec{
+				Name: awaitName, Description: "Wait for a call that answered \"pending\"; gives its result.",
+				Schema: json.RawMessage(`{"type":"object","properties":{"id":{"type":"string"}},"required":["id"],"additionalProperties":false}`),
+			}
+			for _, spec := range append(n.handler.Specs(), await) {
+				x := got[spec.Name]
+				schema, _ := json.Marshal(x.InputSchema)
+				if x.Description == "" || x.Description != spec.Description || !sameJSON(schema, spec.Schema) {
+					t.Errorf("%s: %q %s, want %q %s", spec.Name, x.Description, schema, spec.Description, spec.Schema)
+				}
+			}
 			read, write := got["read_note"].Annotations, got["write_note"].Annotations
 			if !read.ReadOnlyHint || *read.DestructiveHint || *read.OpenWorldHint {
 				t.Errorf("hints of a read: %+v", read)
