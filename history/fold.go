@@ -161,13 +161,22 @@ func (f *Fold) message(m *llm.Message, when time.Time) {
 			}
 		case llm.ToolCall:
 			f.called(call{
-				id: p.CallID, action: f.engine.table.Action(p.Name, p.Args), at: place{f.n, i}, args: p.Args,
+				id: p.CallID, action: f.actionOf(p), at: place{f.n, i}, args: p.Args,
 				editable: (!f.engine.config.InPlace || p.Span.Valid()) && !f.stays(),
 			})
 		case llm.ToolResult:
 			f.result(i, p, when)
 		}
 	}
+}
+
+// actionOf is what a call does. Of one that code asked for the model sees no result: it is
+// not touched and shows nothing. (WIRE-7)
+func (f *Fold) actionOf(p *llm.Part) dialect.Action {
+	if p.ByCode {
+		return dialect.Action{}
+	}
+	return f.engine.table.Action(p.Name, p.Args)
 }
 
 // called records a call. Results answer the calls of the newest message that

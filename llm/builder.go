@@ -1,6 +1,9 @@
 package llm
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
 // Builder puts messages together out of parts that come one by one. The parts
 // of all messages share one array, so a long conversation takes few
@@ -20,6 +23,7 @@ type Builder struct {
 type end struct {
 	role Role
 	at   int
+	time time.Time
 }
 
 // Add adds a part to the message that is not ended yet.
@@ -34,7 +38,10 @@ func (b *Builder) Add(p Part) {
 func (b *Builder) End(role Role) { b.EndAt(role, len(b.Parts)) }
 
 // EndAt ends a message before Parts[n]; the parts from there are the next one's.
-func (b *Builder) EndAt(role Role, n int) { b.ends = append(b.ends, end{role, n}) }
+func (b *Builder) EndAt(role Role, n int) { b.ends = append(b.ends, end{role: role, at: n}) }
+
+// At says when the message ended last was written.
+func (b *Builder) At(t time.Time) { b.ends[len(b.ends)-1].time = t }
 
 // EndFirst is End for the last message of all, which goes before the others.
 func (b *Builder) EndFirst(role Role) {
@@ -60,7 +67,7 @@ func (b *Builder) Messages() []Message {
 	out := append(make([]Message, 0, len(b.Before)+len(b.ends)), b.Before...)
 	from := 0
 	for _, e := range b.ends {
-		m := Message{Role: e.role}
+		m := Message{Role: e.role, Time: e.time}
 		if e.at > from {
 			m.Parts = b.Parts[from:e.at:e.at]
 		}

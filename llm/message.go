@@ -50,6 +50,7 @@ type Part struct {
 	CallID  string // ToolCall, ToolResult
 	Name    string // ToolCall: the tool's name as the model wrote it
 	Args    string // ToolCall: the arguments, a JSON object; free text for a custom tool that takes text
+	ByCode  bool   // ToolCall: code asked for it that runs at the provider, and reads the result; the model does not see it
 	IsError bool   // ToolResult: the wire format's own error flag (is_error, messageStatus "error")
 	Raw     string // Opaque, Thinking: the part's JSON as it was received
 	Span    Span   // of Text (Text, ToolResult) or Args (ToolCall) in the body, where it stands there as one value
@@ -62,8 +63,8 @@ type Message struct {
 	Parts []Part
 	Local bool
 
-	// The rest is known only for messages out of a recorded session, and for
-	// those our own agent makes. Zero means unknown.
+	// The rest is known only for messages out of a recorded session, and for those our own
+	// agent makes; Time also where an agent says it in the body. Zero means unknown.
 	ID    string
 	Time  time.Time
 	Model string // the model that wrote an Assistant message

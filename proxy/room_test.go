@@ -18,7 +18,9 @@ import (
 
 // Bodies that are held together are as large as there is room, for a client and for all;
 // what is more is refused and may be sent again, and room that was held comes back.
-func TestRoom(t *testing.T) {
+func TestRoom(t *testing.T) { synctest.Test(t, testRoom) }
+
+func testRoom(t *testing.T) {
 	p := newProxy(t, func(c *Config) {
 		c.Transport = roundTrip(func(r *http.Request) (*http.Response, error) {
 			_, err := io.Copy(io.Discard, r.Body)
@@ -33,6 +35,7 @@ func TestRoom(t *testing.T) {
 		}
 		w := httptest.NewRecorder()
 		p.ServeHTTP(w, r)
+		synctest.Wait() // its room is given back beside it
 		return w
 	}
 	hold := func(key string, n int64) func() {

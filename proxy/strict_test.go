@@ -25,8 +25,9 @@ type strict struct {
 	store   *record.Memory
 	config  Config
 	proxies []*Proxy
-	quiet   bool // the model does not think
-	rush    bool // no time passes between rounds
+	quiet   bool   // the model does not think
+	asked   func() // before each request for an answer; may be nil
+	rush    bool   // no time passes between rounds
 }
 
 // strictly runs a test against a strict provider, in a time of its own.
@@ -73,6 +74,9 @@ func (s *strict) answer(req *llm.Request) (llm.Response, error) {
 
 // RoundTrip implements http.RoundTripper: it asks the model.
 func (s *strict) RoundTrip(r *http.Request) (*http.Response, error) {
+	if s.asked != nil && r.URL.Path == "/v1/messages" {
+		s.asked()
+	}
 	w := httptest.NewRecorder()
 	s.model.ServeHTTP(w, r)
 	return w.Result(), nil
@@ -372,4 +376,47 @@ func TestUncheckedIsEvicted(t *testing.T) {
 			t.Errorf("after the pause: %d evicted", evicted)
 		}
 	})
+}
+
+// What was decided with a request is in the store when it goes out; and where thinking is
+// checked, each request is before its answer is passed on: the process may be killed.
+func TestDecidedIsStored(t *testing.T) {
+	moments := func(s *strict) (of []string) {
+		turns, err := s.store.Turns(t.Context(), 100)
+		if err != nil {
+			s.t.Error(err)
+		}
+		for _, turn := range turns {
+			if turn.Moment != "" {
+				of = append(of, turn.Moment)
+			}
+		}
+		return of
+	}
+	for name, test := range map[string]struct {
+		model string
+		do    func(s *strict, a *session, p *Proxy)
+		want  string
+	}{
+		"a cold moment":      {"claude-sonnet-4-5", func(_ *strict, a *session, p *Proxy) { a.rounds(14, p); time.Sleep(310 * time.Second) }, "gap"},
+		"begun without stet": {"claude-opus-5-5", func(s *strict, a *session, _ *Proxy) { a.rounds(5, s.model) }, "elsewhere"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			strictly(t, func(s *strict) {
+				s.config.History.Policy = history.Lossless // which leaves nothing out here
+				a, p := s.session(test.model), s.proxy()
+				test.do(s, a, p)
+				synctest.Wait()
+				if was := moments(s); len(was) > 0 {
+					t.Fatalf("there are moments before: %v", was)
+				}
+				var seen []string
+				s.asked = func() { seen = moments(s) }
+				a.rounds(1, p)
+				if !slices.Equal(seen, []string{test.want}) {
+					t.Errorf("when the request went out the store had the moments %v", seen)
+				}
+			})
+		})
+	}
 }

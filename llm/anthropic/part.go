@@ -17,12 +17,13 @@ const (
 	keyIsError
 	keyThinking
 	keyCacheControl
+	keyCaller
 	keyCount
 )
 
 var partKeys = [keyCount]string{
 	"type", "text", "id", "name", "input", "tool_use_id", "content", "is_error", "thinking",
-	"cache_control",
+	"cache_control", "caller",
 }
 
 type fields = [keyCount]rawjson.Span
@@ -59,6 +60,7 @@ func (d *decoder) part(s *rawjson.Scanner, role llm.Role) {
 		p.CallID = d.String(f[keyID])
 		p.Name = d.String(f[keyName])
 		p.Args = d.Raw(f[keyInput])
+		p.ByCode = d.byCode(f[keyCaller])
 		if f[keyInput].KindOf(d.Body) == '{' {
 			p.Span = llm.Span(f[keyInput])
 		}
@@ -85,6 +87,19 @@ func (d *decoder) part(s *rawjson.Scanner, role llm.Role) {
 	}
 	d.breakpoint(f[keyCacheControl], d.shared+len(d.Parts))
 	d.Add(p)
+}
+
+var callerKeys = [1]string{"type"}
+
+// byCode reports whether a call's caller is another than the model itself.
+func (d *decoder) byCode(caller rawjson.Span) bool {
+	if caller.KindOf(d.Body) != '{' {
+		return false
+	}
+	var f [1]rawjson.Span
+	s := rawjson.At(d.Body, caller)
+	s.Object(callerKeys[:], f[:])
+	return !d.OneOf(f[0], "direct")
 }
 
 // result reads the content of a tool's result. It can be edited if it is one

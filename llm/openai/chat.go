@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"time"
+
 	"github.com/stet-dev/stet/internal/rawjson"
 	"github.com/stet-dev/stet/llm"
 )
@@ -98,12 +100,13 @@ const (
 	msgReasoningOther
 	msgMessageStatus
 	msgStatus
+	msgTimestamp
 	msgKeyCount
 )
 
 var msgKeys = [msgKeyCount]string{
 	"role", "content", "tool_calls", "tool_call_id", "name", "function_call", thoughtKey, "refusal", thoughtOther,
-	"messageStatus", "status",
+	"messageStatus", "status", "timestamp",
 }
 
 // chatMessages reads the messages that are left of the array that s is in.
@@ -138,6 +141,31 @@ func (d *decoder) chatMessage(s *rawjson.Scanner) {
 		d.End(llm.Assistant)
 	default:
 		d.FailAt(whole, "unknown role")
+		return
+	}
+	if at := d.timestamp(f[msgTimestamp]); !at.IsZero() {
+		d.At(at)
+	}
+}
+
+// timestamp reads when a message was written, which some agents say in a member of their
+// own: a time as text, or milliseconds or seconds since 1970. Anything else is no time.
+func (d *decoder) timestamp(at rawjson.Span) time.Time {
+	if at.KindOf(d.Body) == '"' {
+		t, err := time.Parse(time.RFC3339Nano, d.Word(at))
+		if err != nil {
+			return time.Time{}
+		}
+		return t
+	}
+	const latest = 100_000_000_000 // in seconds; in milliseconds it is in 1973
+	switch n, ok := rawjson.Int(d.Body, at); {
+	case !ok || n <= 0:
+		return time.Time{}
+	case n < latest:
+		return time.Unix(int64(n), 0)
+	default:
+		return time.UnixMilli(int64(n))
 	}
 }
 

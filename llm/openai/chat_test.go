@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stet-dev/stet/llm"
 )
@@ -120,6 +121,24 @@ func TestDecodeChatRefuses(t *testing.T) {
 	} {
 		if req, err := (Chat{}).Decode([]byte(body)); err == nil {
 			t.Errorf("%.80s passed: %+v", body, req)
+		}
+	}
+}
+
+// TRIM-10: an agent's own time of a message is read in each form that there is, and what is
+// none is none.
+func TestTimestamp(t *testing.T) {
+	want := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	for text, known := range map[string]bool{
+		`"2026-03-01T12:00:00Z"`: true, `"2026-03-01T13:00:00.000+01:00"`: true, `1772366400`: true, `1772366400000`: true,
+		`"noon"`: false, `""`: false, `-1`: false, `0`: false, `null`: false, `{}`: false, `1.5`: false,
+	} {
+		req, err := Chat{}.Decode([]byte(`{"model":"m","messages":[{"role":"user","timestamp":` + text + `,"content":"a"},{"role":"tool","tool_call_id":"c","content":"b"}]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := req.Messages[0].Time; got.Equal(want) != known || got.IsZero() == known || !req.Messages[1].Time.IsZero() {
+			t.Errorf("%s: %v, %v", text, got, req.Messages[1].Time)
 		}
 	}
 }

@@ -1,0 +1,61 @@
+package proxy_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stet-dev/stet/history"
+	"github.com/stet-dev/stet/proxy"
+)
+
+// WIRE-7: a result that code asked for is neither shortened nor counted as shown: the
+// model does not see it.
+func TestCaller(t *testing.T) {
+	const code, direct = `,"caller":{"type":"code_execution_20260120","tool_id":"srvtoolu_1"}`, `,"caller":{"type":"direct"}`
+	for name, c := range map[string]struct {
+		callers [2]string
+		lines   int
+	}{
+		"direct":          {[2]string{"", direct}, 1},
+		"code sees first": {[2]string{code, ""}, 0},
+		"code sees again": {[2]string{"", code}, 0},
+		"code sees both":  {[2]string{code, code}, 0},
+	} {
+		for policy, line := range map[history.Policy]string{history.Lossless: "unchanged: shown above", history.KeepLatest: "an older read, left out"} {
+			up := &recorder{}
+			r := newRig(t, up, func(c *proxy.Config) { c.History = history.Config{Policy: policy, KeepReads: 1} })
+			var b strings.Builder
+			fmt.Fprintf(&b, `{"model":"claude-opus-5-5","max_tokens":9,"system":%q,"messages":[{"role":"user","content":"hello"}`, rules)
+			for i, caller := range c.callers {
+				fmt.Fprintf(&b, `,{"role":"assistant","content":[{"type":"tool_use","id":"call_%d","name":"Read","input":{"file_path":"/home/me/project/a.go"}%s}]}`, i, caller)
+				fmt.Fprintf(&b, `,{"role":"user","content":[{"type":"tool_result","tool_use_id":"call_%d","content":%q}]}`, i, content(20))
+			}
+			if status, answer := r.post("/v1/messages", b.String()+"]}"); status != 200 {
+				t.Fatal(status, answer)
+			}
+			if n := strings.Count(string(up.last(t).body), line); n != c.lines {
+				t.Errorf("%s, %s: %d results shortened, want %d", name, policy, n, c.lines)
+			}
+		}
+	}
+}
+
+// TRIM-10: the newest reads are the newest by the times that an agent says in the body.
+func TestTimestamps(t *testing.T) {
+	up := &recorder{}
+	r := newRig(t, up)
+	var b strings.Builder
+	fmt.Fprintf(&b, `{"model":"model-a","messages":[{"role":"user","content":"hello"}`)
+	for i, at := range []string{"2026-03-01T12:00:09Z", "2026-03-01T12:00:01Z"} {
+		fmt.Fprintf(&b, `,{"role":"assistant","tool_calls":[{"id":"call_%d","type":"function","function":{"name":"Read","arguments":"{\"file_path\":\"a.go\"}"}}]}`, i)
+		fmt.Fprintf(&b, `,{"role":"tool","tool_call_id":"call_%d","timestamp":%q,"content":%q}`, i, at, content(20))
+	}
+	if status, answer := r.post("/v1/chat/completions", b.String()+"]}"); status != 200 {
+		t.Fatal(status, answer)
+	}
+	body := string(up.last(t).body)
+	if line := strings.Index(body, "an older read, left out"); line < strings.Index(body, "12:00:01Z") {
+		t.Errorf("not the older one was left out: %s", body)
+	}
+}
