@@ -142,25 +142,3 @@ func countLines(s string) int {
 	}
 	return n
 }
-
-// Plain returns a result of read_file or write_file as plain text. (TRK-12)
-func Plain(r tool.Result) string {
-	var o struct {
-		Success bool
-		Content *string
-		Error   string
-		Data    struct{ Path string }
-	}
-	if err := json.Unmarshal([]byte(r.Text), &o); err != nil {
-		return r.Text
-	}
-	switch {
-	case r.Code == tool.FileNotFound:
-		return "Error: File not found: " + quoted(o.Data.Path)
-	case r.Failed():
-		return "Error: " + o.Error
-	case o.Content != nil:
-		return *o.Content
-	}
-	return "File written: " + quoted(o.Data.Path)
-}

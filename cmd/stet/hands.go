@@ -31,6 +31,7 @@ type hands struct {
 	handler *approval.Handler
 	queue   *approval.Queue // of what a person decides; nil: nobody is asked
 	trail   *sqlite.Store
+	plain   bool // results are plain text
 	log     *slog.Logger
 	logFile io.Closer
 
@@ -116,8 +117,12 @@ func (h *hands) openTree(ctx context.Context, p *program, dir, state string, o *
 
 // server makes an MCP server that gives out the tools.
 func (h *hands) server(c mcpConfig) (*mcpserver.Server, error) {
+	var caller tool.Starter = h.handler
+	if h.plain {
+		caller = filetools.PlainCaller{Starter: caller}
+	}
 	return mcpserver.New(mcpserver.Config{
-		Caller: h.handler, Aliases: h.tools.Aliases(), Version: version(), Await: h.handler.Approver != nil,
+		Caller: caller, Aliases: h.tools.Aliases(), Version: version(), Await: h.handler.Approver != nil,
 		End: func(session string) {
 			h.handler.End(session)
 			h.tools.End(session)

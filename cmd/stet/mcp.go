@@ -20,6 +20,7 @@ type serverFlags struct {
 	beyond    bool
 	allowed   []string
 	unwatched bool // --write-without-asking
+	results   string
 }
 
 func (p *program) mcpCommand() *cobra.Command {
@@ -51,6 +52,7 @@ stet mcp --dedupe`,
 	f.Bool("dedupe", false, "answer a repeated read of unchanged lines with one line; not with --http")
 	f.Int("rate", defaultRate, "calls that a session may make a minute; 0 is any number")
 	f.BoolVar(&s.unwatched, "write-without-asking", false, "ask nobody, for tests and throw-away trees; control files are refused")
+	f.StringVar(&s.results, "results", "json", "the form of the results: json, or plain text")
 	f.String("log", "", "write the log to this file")
 	f.BoolVar(&s.beyond, "insecure-listen-beyond-loopback", false, "with --http: listen on an address that other machines can reach")
 	f.StringSliceVar(&s.allowed, "allow-host", nil, "with --http: another name that requests may call the server by")
@@ -67,6 +69,9 @@ func (p *program) runMCP(cmd *cobra.Command, s serverFlags) error {
 		return err
 	}
 	o.policy.Unattended = s.unwatched
+	if s.results != "json" && s.results != "plain" {
+		return usage(cmd, fmt.Errorf("--results: %q is not json or plain", s.results))
+	}
 	if s.http != "" {
 		if err := s.checkHTTP(o); err != nil {
 			return usage(cmd, err)
@@ -78,6 +83,7 @@ func (p *program) runMCP(cmd *cobra.Command, s serverFlags) error {
 	if err != nil {
 		return err
 	}
+	h.plain = s.results == "plain"
 	if s.http != "" {
 		err = p.mcpOverHTTP(running, h, s)
 	} else {

@@ -1,0 +1,40 @@
+//go:build linux
+
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// TRK-12: with --results plain the results are plain text, in the words of the
+// source.
+func TestMCPPlainResults(t *testing.T) {
+	h := newHome(t)
+	s, err := newClient(nil).Connect(t.Context(), &mcp.CommandTransport{
+		Command: h.stet("mcp", "--root", h.tree, "--write-without-asking", "--results", "plain", "--dedupe"),
+	}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for _, c := range []struct{ tool, args, want string }{
+		{"write_file", `{"path":"new.txt","content":"one\ntwo\n"}`, "File written: new.txt"},
+		{"read_file", `{"path":"new.txt"}`, "one\ntwo\n"},
+		{"read_file", `{"path":"new.txt"}`, "[File previously read: new.txt. Content unchanged since last read.]"},
+		{"edit_file", `{"path":"new.txt","edits":[{"old_text":"one","new_text":"1"}]}`, "File written: new.txt"},
+		{"Read", `{"path":"new.txt"}`, "   1 | 1\n   2 | two\n"},
+		{"Read", `{"path":"new.txt","start_line":9}`, "Error: Invalid start_line: the file has 2 lines; valid range is 1-2."},
+		{"Read", `{"path":"none"}`, "Error: File not found: none"},
+		{"read_file", `{"path":"none"}`, "Error: File not found: none"},
+		{"read_file", `{"path":"../none"}`, "Error: invalid_path: "},
+		{"LS", `{}`, "new.txt"},
+	} {
+		got := callOnce(t, s, c.tool, c.args)
+		if got != c.want && !(strings.HasSuffix(c.want, ": ") || c.tool == "LS") || !strings.Contains(got, c.want) || strings.HasPrefix(got, "{") {
+			t.Errorf("%s %s: %q, want %q", c.tool, c.args, got, c.want)
+		}
+	}
+}
