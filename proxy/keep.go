@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"context"
 	"time"
 
 	"github.com/stet-dev/stet/record"
@@ -25,4 +26,18 @@ func (k Keep) limits(now time.Time) record.Limits {
 		l.Since = now.Add(-k.For)
 	}
 	return l
+}
+
+// believeAfter is how long the clock must have shown a time before old rows are
+// removed by it. So a clock that jumps ahead does not empty the store.
+const believeAfter = 24 * time.Hour
+
+// believed is the time of the newest row that is so old; the zero time, by which
+// nothing is too old, if there is none.
+func believed(ctx context.Context, store record.Store) (time.Time, error) {
+	newest, err := store.Requests(ctx, record.Query{To: time.Now().Add(-believeAfter), Limit: 1})
+	if err != nil || len(newest) == 0 {
+		return time.Time{}, err
+	}
+	return newest[0].Time, nil
 }

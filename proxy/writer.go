@@ -198,7 +198,12 @@ func (w *writer) append(b record.Batch) error {
 func (w *writer) prune() {
 	ctx, cancel := context.WithTimeout(context.Background(), maxWrite)
 	defer cancel()
-	removed, err := w.store.Prune(ctx, w.keep.limits(time.Now()))
+	now, err := believed(ctx, w.store)
+	if err != nil {
+		w.log.Warn("old records stay", "error", err)
+		return
+	}
+	removed, err := w.store.Prune(ctx, w.keep.limits(now))
 	switch {
 	case err != nil:
 		w.log.Warn("old records stay", "error", err)

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -32,6 +33,8 @@ const (
 	pruneEvery = 64 * mb
 	pruneAfter = time.Hour // at most, where several processes share the state
 	maxKept    = 200_000   // files
+
+	believeAfter = 24 * time.Hour // after which a time that the clock has shown is taken for true
 
 	newKept   = "new-"    // begins the name of a version that is being written
 	abandoned = time.Hour // after which such a file is nobody's
@@ -197,16 +200,47 @@ func (s *state) prune(gentle bool) {
 	if fi, err := os.Stat(mark); gentle && err == nil && time.Since(fi.ModTime()) < pruneAfter {
 		return
 	}
-	if err := os.WriteFile(mark, nil, 0o600); err != nil {
+	now := time.Now()
+	was, _ := os.ReadFile(mark) // without it nothing is old yet
+	times := believe(string(was), now)
+	if err := os.WriteFile(mark, []byte(times.String()), 0o600); err != nil {
 		return
 	}
-	now := time.Now()
 	_ = os.Chtimes(mark, now, now)
 	s.forgetKept()
-	s.pruneDir(s.path("kept"), mark)
-	s.pruneDir(s.path("backups"), "")
+	s.pruneDir(s.path("kept"), mark, times.believed)
+	s.pruneDir(s.path("backups"), "", times.believed)
 	s.forgetKept()
 }
+
+// clockTimes are what the clock has shown at earlier prunings. Ages are measured
+// by the time that is believed, so that a clock that jumps ahead does not make
+// everything old at once.
+type clockTimes struct {
+	believed time.Time // was shown believeAfter ago, or before that; zero: nothing is old
+	shown    time.Time // will be believed next
+}
+
+// believe adds now to the times that stand in the mark.
+func believe(mark string, now time.Time) clockTimes {
+	var believed, shown int64
+	if n, err := fmt.Sscan(mark, &believed, &shown); n < 2 || err != nil {
+		return clockTimes{shown: now}
+	}
+	t := clockTimes{time.Unix(believed, 0), time.Unix(shown, 0)}
+	switch {
+	case t.shown.After(now): // the clock was put back
+		t.shown = now
+	case now.Sub(t.shown) >= believeAfter:
+		t.believed, t.shown = t.shown, now
+	}
+	if t.believed.After(now) {
+		t.believed = now
+	}
+	return t
+}
+
+func (t clockTimes) String() string { return fmt.Sprintln(t.believed.Unix(), t.shown.Unix()) }
 
 func (s *state) forgetKept() {
 	s.kept.mu.Lock()
@@ -220,7 +254,7 @@ type keptFile struct {
 	time time.Time
 }
 
-func (s *state) pruneDir(dir, except string) {
+func (s *state) pruneDir(dir, except string, now time.Time) {
 	var files []keptFile
 	var total int64
 	_ = filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
@@ -240,7 +274,7 @@ func (s *state) pruneDir(dir, except string) {
 	slices.SortFunc(files, func(a, b keptFile) int { return cmp.Or(a.time.Compare(b.time), cmp.Compare(a.path, b.path)) })
 	left := len(files)
 	for _, f := range files {
-		old := time.Since(f.time) > s.opt.KeepAge
+		old := now.Sub(f.time) > s.opt.KeepAge
 		if !old && total <= s.opt.KeepBytes && left <= maxKept || s.ctx.Err() != nil {
 			break
 		}

@@ -43,7 +43,7 @@ func keepTrail(ctx context.Context, trail *sqlite.Store, days int, log *slog.Log
 	daily := time.NewTicker(24 * time.Hour)
 	defer daily.Stop()
 	for days > 0 {
-		n, err := trail.PruneTrail(ctx, time.Now().AddDate(0, 0, -days), newestEntries, "policy audit-days")
+		n, err := pruneTrail(ctx, trail, days)
 		switch {
 		case ctx.Err() != nil:
 			return
@@ -58,6 +58,19 @@ func keepTrail(ctx context.Context, trail *sqlite.Store, days int, log *slog.Log
 			return
 		}
 	}
+}
+
+// believeAfter is how long the clock must have shown a time before entries are
+// removed by it: one that jumps ahead must not make the whole trail old.
+const believeAfter = 24 * time.Hour
+
+// pruneTrail prunes by the newest time that an entry has shown a day ago.
+func pruneTrail(ctx context.Context, trail *sqlite.Store, days int) (removed int, err error) {
+	newest, err := trail.Entries(ctx, record.TrailQuery{To: time.Now().Add(-believeAfter), Limit: 1, Last: true})
+	if err != nil || len(newest) == 0 {
+		return 0, err
+	}
+	return trail.PruneTrail(ctx, newest[0].Time.AddDate(0, 0, -days), newestEntries, "policy audit-days")
 }
 
 // openTrail opens the audit trail. Where there is none, none is made.

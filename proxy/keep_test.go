@@ -1,0 +1,43 @@
+package proxy
+
+import (
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/stet-dev/stet/record"
+)
+
+// A clock that jumps ahead by a year does not empty the account: a time is
+// believed once rows of a day ago show it.
+func TestKeepAfterClockJump(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var m record.Memory
+		counts, err := newMetrics(prometheus.NewRegistry())
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := newWriter(&m, Keep{}, slog.New(slog.DiscardHandler), counts)
+		add := func(id string, at time.Time) {
+			w.add(record.Batch{Requests: []record.Request{{ID: id, Time: at}}})
+			time.Sleep(pruneEvery + time.Second)
+			synctest.Wait()
+		}
+		left := func(want int) {
+			t.Helper()
+			if rows, err := m.Requests(t.Context(), record.Query{}); err != nil || len(rows) != want {
+				t.Errorf("%d rows are left, want %d, %v", len(rows), want, err)
+			}
+		}
+		add("before the jump", time.Now().AddDate(-1, 0, 0)) // the clock was a year behind
+		add("after it", time.Now())
+		left(2)
+		time.Sleep(believeAfter)
+		add("a day later", time.Now())
+		left(2)
+		w.stop()
+	})
+}
