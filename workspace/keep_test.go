@@ -202,7 +202,8 @@ func TestStagedParts(t *testing.T) {
 }
 
 // TestRetention: by default kept versions, and backups likewise, stay for 30 days,
-// up to 512 MB, the newest ones. (FILE-12, FILE-15)
+// up to 512 MB, the newest ones. They go by what the clock has shown a day before.
+// (FILE-12, FILE-15)
 func TestRetention(t *testing.T) {
 	const day = 24 * time.Hour
 	type file struct {
@@ -214,7 +215,7 @@ func TestRetention(t *testing.T) {
 		what  string
 		files map[string]file
 	}{
-		{"age", map[string]file{"young": {1, 30*day - time.Hour, true}, "old": {1, 30*day + time.Hour, false}}},
+		{"age", map[string]file{"young": {1, 30*day - time.Hour, true}, "old": {1, 31*day + time.Hour, false}}},
 		{"size", map[string]file{"newest": {500, time.Hour, true}, "older": {12, 2 * time.Hour, true}, "oldest": {1, 3 * time.Hour, false}}},
 	} {
 		t.Run(c.what, func(t *testing.T) {
@@ -228,6 +229,10 @@ func TestRetention(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
+			}
+			yesterday := clockTimes{shown: time.Now().Add(-believeAfter)}
+			if err := os.WriteFile(tr.state.path("kept", "pruned"), []byte(yesterday.String()), 0o600); err != nil {
+				t.Fatal(err)
 			}
 			tr.state.prune(false)
 			for _, dir := range []string{"kept", "backups"} {
