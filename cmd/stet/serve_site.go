@@ -73,25 +73,11 @@ func (s *site) routes(streams context.Context, allowed []string) http.Handler {
 	} else {
 		mux.HandleFunc("/mcp", noWorkspace)
 	}
+	mux.Handle("/p/{token}/", gateway.Guard(http.HandlerFunc(s.toProxy), allowed, s.hub.Refused))
 	mux.Handle("GET /healthz", gateway.Guard(http.HandlerFunc(healthz), allowed, s.hub.Refused))
 	mux.Handle("GET /readyz", gateway.Guard(&readiness{site: s}, allowed, s.hub.Refused))
 	mux.Handle("/", endedBy(streams, s.ui(allowed)))
-	return besideProxy(gateway.Guard(http.HandlerFunc(s.toProxy), allowed, s.hub.Refused), mux)
-}
-
-// besideProxy has the proxy answer what is below /p/, and next the rest. A mux would send
-// a path with // in it elsewhere (307), and clients do not send their body again.
-func besideProxy(proxy, next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		rest, ok := strings.CutPrefix(r.URL.Path, "/p/")
-		token, _, below := strings.Cut(rest, "/")
-		if !ok || !below {
-			next.ServeHTTP(w, r)
-			return
-		}
-		r.SetPathValue("token", token)
-		proxy.ServeHTTP(w, r)
-	})
+	return mux
 }
 
 // noted writes down who asks for the workspace here without a token for it, and will
