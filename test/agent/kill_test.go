@@ -29,11 +29,11 @@ func TestMain(m *testing.M) {
 
 // Kill -9 at any moment of a conversation at work: what Append acknowledged is
 // there, byte for byte; no call is made twice; and the conversation goes on, with
-// a result for every call. 8 kills, or with STET_SOAK=1 250.
+// a result for every call. 8 kills, or with STET_SOAK=1 500.
 func TestKilled(t *testing.T) {
 	kills := 8
 	if os.Getenv("STET_SOAK") != "" {
-		kills = 250
+		kills = 500
 	}
 	dir := t.TempDir()
 	tree := filepath.Join(dir, "tree")
