@@ -8,6 +8,8 @@ import (
 	"os"
 	"sync"
 	"time"
+
+	"github.com/stet-dev/stet/record"
 )
 
 // healthz answers that the process does.
@@ -61,6 +63,7 @@ func (s *site) ready(ctx context.Context) error {
 		check func() error
 	}{
 		{"the state directory cannot be written to", func() error { return probe(s.state) }},
+		{"the audit trail has lost entries", func() error { return onlyLost(s.account().CheckTrail(ctx)) }},
 		{"the audit trail cannot be written to", func() error { return s.account().Ready(ctx) }},
 		{"the record of requests cannot be written", s.server.proxy.Ready},
 	} {
@@ -68,6 +71,14 @@ func (s *site) ready(ctx context.Context) error {
 			s.log.Error("not ready", "reason", part.name, "err", err)
 			return errors.New(part.name)
 		}
+	}
+	return nil
+}
+
+// onlyLost leaves other errors to the check after it.
+func onlyLost(err error) error {
+	if errors.Is(err, record.ErrLost) {
+		return err
 	}
 	return nil
 }

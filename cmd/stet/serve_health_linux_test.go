@@ -1,6 +1,7 @@
 package main
 
 import (
+	"database/sql"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -58,7 +59,7 @@ func TestServeNotReady(t *testing.T) {
 	if err := os.Remove(files[0]); err != nil {
 		t.Fatal(err)
 	}
-	if status, text := ask(t, http.MethodGet, s.base+"/readyz", ""); status != http.StatusServiceUnavailable || text != "the audit trail cannot be written to\n" {
+	if status, text := ask(t, http.MethodGet, s.base+"/readyz", ""); status != http.StatusServiceUnavailable || text != "the audit trail has lost entries\n" {
 		t.Errorf("%d %q", status, text)
 	}
 	if err := os.RemoveAll(filepath.Dir(files[0])); err != nil {
@@ -68,4 +69,33 @@ func TestServeNotReady(t *testing.T) {
 		status, text := ask(t, http.MethodGet, s.base+"/readyz", "")
 		return status == http.StatusServiceUnavailable && text == "the state directory cannot be written to\n"
 	})
+}
+
+// A trail that was emptied while the server runs: it is not ready, and a call over
+// HTTP is refused in words and does nothing. (FILE-11)
+func TestServeLostTrail(t *testing.T) {
+	h := newHome(t)
+	s := h.serve(t, "--root", h.tree)
+	read := func() string {
+		_, text := ask(t, http.MethodPost, s.base+"/v1/sessions/s/tools/read_file", `{"path":"a.txt"}`, "Authorization", "Bearer "+s.agent)
+		return text
+	}
+	db, err := sql.Open("sqlite", filepath.Join(h.dir, "state", "stet", "stet.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	read()
+	waitFor(t, func() bool { // reads are written down a little later
+		var n int
+		err := db.QueryRow("SELECT count(*) FROM trail").Scan(&n)
+		return err == nil && n > 0
+	})
+	if _, err := db.Exec("DROP TRIGGER trail_is_cut_by_pruning_only; DELETE FROM trail"); err != nil {
+		t.Fatal(err)
+	}
+	if status, text := ask(t, http.MethodGet, s.base+"/readyz", ""); status != http.StatusServiceUnavailable || text != "the audit trail has lost entries\n" {
+		t.Errorf("%d %q", status, text)
+	}
+	waitFor(t, func() bool { return strings.Contains(read(), "audit trail has lost entries") })
 }

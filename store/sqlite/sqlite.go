@@ -38,7 +38,11 @@
 // intent and before are seq and hash of the last row that was removed.
 //
 // Any number of processes may have the file open. Writers wait for each other
-// for up to ten seconds. A commit survives the end of the process; a power cut
+// for up to ten seconds. They may be of different versions of stet: a newer one adds
+// tables, columns and triggers only, so that an older one that has the file open goes
+// on. One that opens the file after that refuses it, and changes nothing. An older one
+// that runs takes a trail that a newer one has pruned for broken; it does not stop for it.
+// A commit survives the end of the process; a power cut
 // may lose the newest commits, but not the file, no commit of the trail that
 // has an intent nor one before it, and no event of a session. The file must be on a local
 // disk: WAL does not work across machines.
