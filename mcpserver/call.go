@@ -13,6 +13,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/stet-dev/stet/internal/budget"
 	"github.com/stet-dev/stet/internal/invisible"
 	"github.com/stet-dev/stet/tool"
 )
@@ -55,6 +56,8 @@ func (s *Server) begin(ctx context.Context, req *mcp.CallToolRequest) (_ *runnin
 	// The values of ctx stay: through them the SDK finds the stream on which
 	// this call's notifications go out.
 	s.watch(req, session)
+	lease := budget.NewLease(s.memory.Of(session), s.config.Memory)
+	context.AfterFunc(ctx, lease.Release) // once the answer is written
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	r := s.calls.begin(call, frontOf(req), cancel)
 	stopped := context.AfterFunc(s.base, cancel)
@@ -63,7 +66,7 @@ func (s *Server) begin(ctx context.Context, req *mcp.CallToolRequest) (_ *runnin
 		defer s.gate.leave()
 		defer stopped()
 		defer cancel()
-		result, err := run(context.WithValue(ctx, runningKey{}, r))
+		result, err := run(lease.In(context.WithValue(ctx, runningKey{}, r)))
 		switch {
 		case err == nil:
 			r.end(resultOf(result))

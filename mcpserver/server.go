@@ -11,6 +11,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/stet-dev/stet/internal/budget"
 	"github.com/stet-dev/stet/tool"
 )
 
@@ -49,6 +50,11 @@ type Config struct {
 
 	HTTP HTTP // for Handler
 
+	// Memory bounds the bytes that calls hold, together with what else in this process
+	// takes from it; those of one client session may hold two thirds. nil: a budget of
+	// 96 MB of its own.
+	Memory *budget.Budget
+
 	Logger *slog.Logger // nil logs nothing
 }
 
@@ -81,7 +87,8 @@ type Server struct {
 	mcp      *mcp.Server
 	handlers map[string]mcp.ToolHandler // by the tools' names
 	calls    table
-	watched  sync.Map // names of the MCP sessions that watch looks after
+	memory   *budget.Family // of Config.Memory, for each client session
+	watched  sync.Map       // names of the MCP sessions that watch looks after
 
 	base context.Context // done when the server closes
 	stop context.CancelFunc
@@ -102,6 +109,7 @@ func New(config Config) (*Server, error) {
 	s := &Server{config: config, log: config.Logger, limits: usual, handlers: map[string]mcp.ToolHandler{}}
 	s.base, s.stop = context.WithCancel(context.Background())
 	s.calls.keep, s.calls.log = config.Keep, config.Logger
+	s.memory = budget.NewFamily(budget.Token, max(config.Memory.Limit()*2/3, 1))
 	s.mcp = mcp.NewServer(&mcp.Implementation{Name: config.Name, Version: config.Version}, &mcp.ServerOptions{
 		Instructions: config.Instructions,
 		Logger:       quiet(config.Logger),
@@ -140,6 +148,9 @@ func (c *Config) fill() {
 	}
 	if c.HTTP.Idle <= 0 {
 		c.HTTP.Idle = 12 * time.Hour
+	}
+	if c.Memory == nil {
+		c.Memory = budget.New(budget.Process, 96<<20)
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stet-dev/stet/approval"
 	"github.com/stet-dev/stet/filetools"
+	"github.com/stet-dev/stet/internal/budget"
 	"github.com/stet-dev/stet/mcpserver"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/store/sqlite"
@@ -29,6 +30,7 @@ type hands struct {
 	root    *workspace.Root
 	tools   *filetools.Tools
 	handler *approval.Handler
+	memory  *budget.Budget  // of the calls; nil: each front end has one of its own
 	queue   *approval.Queue // of what a person decides; nil: nobody is asked
 	trail   *sqlite.Store
 	plain   bool // results are plain text
@@ -127,7 +129,7 @@ func (h *hands) server(c mcpConfig) (*mcpserver.Server, error) {
 			h.handler.End(session)
 			h.tools.End(session)
 		},
-		HTTP: c.http, Logger: h.log,
+		HTTP: c.http, Memory: h.memory, Logger: h.log,
 	})
 }
 

@@ -25,6 +25,7 @@ type hostFlags struct {
 	tokenFile string
 	ca        string // file
 	here      bool   // this terminal's person decides
+	memory    memory
 }
 
 func (p *program) hostCommand() *cobra.Command {
@@ -55,6 +56,7 @@ stet host --root /home/me/project --token-file token --decide-here http://127.0.
 	f.BoolVar(&h.here, "decide-here", false, "decide at this terminal what is written")
 	f.Int("rate", defaultRate, "calls that a session may make a minute; 0 is any number")
 	f.String("log", "", "write the log to this file")
+	h.memory.add(f)
 	return cmd
 }
 
@@ -62,6 +64,10 @@ func (p *program) runHost(cmd *cobra.Command, address string, f hostFlags) error
 	if err := checkGateway(address); err != nil {
 		return usage(cmd, err)
 	}
+	if err := f.memory.check(); err != nil {
+		return usage(cmd, err)
+	}
+	f.memory.keep()
 	root, err := p.workspaceDir(f.root)
 	if err == nil {
 		f.name, err = workspaceName(f.name, root)
@@ -90,7 +96,7 @@ func (p *program) runHost(cmd *cobra.Command, address string, f hostFlags) error
 	}
 	host := &gateway.Host{
 		Dial: gateway.Dial{URL: address, Token: token, TLS: trusted}, Workspace: f.name, Caller: h.handler, Stage: h.tools.Stage,
-		Remembers: true, Client: "stet " + version(), Log: h.log,
+		Remembers: true, Client: "stet " + version(), Log: h.log, Memory: f.memory.part(callShare),
 		End: func(session string) {
 			h.handler.End(session)
 			h.tools.End(session)

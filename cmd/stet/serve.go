@@ -27,6 +27,7 @@ type serveFlags struct {
 	demo      bool
 	demoDir   string        // "" is a temporary one
 	lasts     time.Duration // 0: until it is told to end
+	memory    memory
 }
 
 func (p *program) serveCommand() *cobra.Command {
@@ -70,6 +71,7 @@ stet serve --demo`,
 	flags.StringVar(&f.cert, "tls-cert", "", "file of the certificate, PEM: speak TLS")
 	flags.StringVar(&f.key, "tls-key", "", "file of its key, PEM")
 	flags.Int("rate", defaultRate, "calls that a session may make a minute; 0 is any number")
+	f.memory.add(flags)
 	addProxyFlags(flags)
 	flags.String("model", "", "the model that sums sessions up in the UI; \"scripted\" plays one, and needs no key")
 	flags.String("base-url", "", "base URL of that model's endpoint (default the provider's own)")
@@ -108,6 +110,7 @@ func (p *program) runServe(cmd *cobra.Command, f serveFlags) (err error) {
 		}
 	}
 	defer outliveReader()()
+	f.memory.keep()
 	signals := notify(endSignals)
 	defer signal.Stop(signals)
 	running, stop := untilSignal(cmd.Context(), signals)
@@ -169,6 +172,9 @@ func (p *program) closeSite(cmd *cobra.Command, s *site, signals chan os.Signal)
 // check says what is wrong with the flags.
 func (f *serveFlags) check(address string) error {
 	host, err := listenHost(address)
+	if err == nil {
+		err = f.memory.check()
+	}
 	if err == nil {
 		f.proxies, err = parseProxies(f.trusted)
 	}

@@ -51,7 +51,7 @@ func (p *program) openSite(ctx context.Context, cmd *cobra.Command, o *options, 
 	if f.none {
 		err = s.openTrail(ctx, p, tools.auditDays)
 	} else {
-		err = s.openHands(ctx, p, root, tools, f.allowed)
+		err = s.openHands(ctx, p, root, tools, f)
 	}
 	if err != nil {
 		return nil, err
@@ -95,7 +95,7 @@ func (s *site) openShown(ctx context.Context, p *program, cmd *cobra.Command, o 
 func (s *site) openHub(ctx context.Context, p *program, rate int, f serveFlags) (err error) {
 	s.hub, err = gateway.New(gateway.Config{
 		Authority: s.keys, Queue: s.queue, Journal: s.journal, AllowedHosts: f.allowed,
-		Limits: gateway.Limits{Rate: rate}, Version: version(), Log: s.log,
+		Limits: gateway.Limits{Rate: rate}, Memory: f.memory.part(answerShare), Version: version(), Log: s.log,
 	})
 	if err != nil {
 		return err
@@ -137,14 +137,15 @@ func (s *site) openTrail(ctx context.Context, p *program, days int) (err error) 
 
 // openHands opens the workspace. Who decides is asked at the UI, in the client
 // where policy lets that suffice, or by "stet approve".
-func (s *site) openHands(ctx context.Context, p *program, root string, o *handOptions, allowed []string) (err error) {
+func (s *site) openHands(ctx context.Context, p *program, root string, o *handOptions, f serveFlags) (err error) {
 	if s.hands, err = p.openHands(ctx, root, o); err != nil {
 		return err
 	}
+	s.hands.memory = f.memory.part(callShare)
 	s.queue, s.journal = s.hands.queue, s.hands.handler.Journal
 	s.hands.handler.Approver = gateway.Relay{Next: s.hands.handler.Approver}
 	s.mcp, err = s.hands.server(mcpConfig{http: mcpserver.HTTP{
-		AllowedHosts: allowed, Allow: func(token string) bool { return s.keys.lets(token, s.name) },
+		AllowedHosts: f.allowed, Allow: func(token string) bool { return s.keys.lets(token, s.name) },
 	}})
 	return err
 }

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/stet-dev/stet/gateway/wire"
 )
@@ -282,6 +283,53 @@ func TestReadsOverOneSocket(t *testing.T) {
 		}
 	}
 	bounded(t, "stet serve", s.cmd)
+}
+
+// Sixteen parallel reads over MCP, again and again, are all answered: what a call holds
+// it gives back with its answer.
+func TestParallelReadsOverMCP(t *testing.T) {
+	rounds := 1
+	if soak() {
+		rounds = 10
+	}
+	w := newWorld(t)
+	content := text(8_500_000)
+	w.put("big.txt", content)
+	s := w.site()
+	host := s.host("there")
+	for _, where := range []string{"here", "there"} {
+		client := &http.Client{Transport: asAgent(s.agent)}
+		session, err := mcp.NewClient(&mcp.Implementation{Name: "agent", Version: "1"}, nil).Connect(context.Background(),
+			&mcp.StreamableClientTransport{Endpoint: s.base + "/mcp/" + where, HTTPClient: client, MaxRetries: -1}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := &agent{ClientSession: session, t: t}
+		for range rounds {
+			var wg sync.WaitGroup
+			for range 16 {
+				wg.Go(func() {
+					if r, err := a.try("read_file", args{"path": "big.txt"}); err != nil || r.Content != content {
+						t.Errorf("%q, %d bytes: %v", r.code(), len(r.Content), err)
+					}
+				})
+			}
+			wg.Wait()
+		}
+		_ = session.Close() // the server may have ended
+		bounded(t, "stet serve, "+where, s.cmd)
+	}
+	bounded(t, "stet host", host)
+}
+
+// asAgent sends requests with a token.
+type asAgent string
+
+// RoundTrip implements http.RoundTripper.
+func (a asAgent) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Authorization", "Bearer "+string(a))
+	return http.DefaultTransport.RoundTrip(r)
 }
 
 // Ten agents that ask for much and take nothing, and are then gone, do not fill the
