@@ -88,7 +88,7 @@ func foreign(r *http.Request) bool {
 // of returns the endpoint for a request. Without an upstream it is of a provider that is
 // not known here.
 func (e *endpoints) of(r *http.Request) endpoint {
-	path := r.URL.Path
+	path := slashes.ReplaceAllString(r.URL.Path, "/") // it goes upstream as it was asked for
 	if rest, ok := strings.CutPrefix(path, "/v1"); ok && strings.HasPrefix(rest, "/") {
 		path = rest
 	}
@@ -131,6 +131,8 @@ func refusesUpgrade(r *http.Request) bool {
 	path := strings.TrimPrefix(r.URL.Path, "/v1")
 	return path == "/responses" && strings.EqualFold(r.Header.Get("Upgrade"), "websocket")
 }
+
+var slashes = regexp.MustCompile(`//+`)
 
 var endsInVersion = regexp.MustCompile(`/v[0-9]+[a-z0-9]*/*$`)
 
