@@ -17,7 +17,7 @@ const (
 	Margin     Moment = "margin"     // what leaves pays for what is written again
 
 	// At these two nothing leaves. They say which messages stay whole for ever.
-	Elsewhere Moment = "elsewhere" // the model answered to some of the messages on another way, where nothing had left
+	Elsewhere Moment = "elsewhere" // the model answered some of the messages in requests that are not known here
 	Managed   Moment = "managed"   // the provider changes the conversation itself
 )
 

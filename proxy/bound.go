@@ -8,7 +8,7 @@ import (
 	"github.com/stet-dev/stet/record"
 )
 
-// shifted is a break of messages of which so many more stand before it.
+// shifted is a break whose places are counted with so many more messages before them.
 func shifted(b history.Break, by int) history.Break {
 	b.After += by
 	if b.Why.Keeps() {
@@ -65,10 +65,10 @@ func (j *judgement) stay(b history.Break) {
 	j.stays = &b
 }
 
-// elsewhere are the messages that were answered without a request of which anything is
-// known, counted from behind the leading system text; none, if from is not less than to.
-// The first answer behind a turn that is known is the answer to it. The caller holds the
-// lock.
+// elsewhere returns the messages behind the last known turn whose answers belong to
+// requests that are not known: from is the first, to stands behind the last, both counted
+// from behind the leading system text. If from is not less than to, there are none. The
+// first answer behind a known turn is the answer to that turn. The caller holds the lock.
 func (m *memory) elsewhere(c *chain, req *llm.Request, salt uint64) (from, to int) {
 	said := func(i int) bool { return req.Messages[c.skip+i].Role == llm.Assistant }
 	for from = c.stable; from > 0 && len(m.turns[c.links[from-1]^salt]) == 0; {
@@ -86,9 +86,10 @@ func (m *memory) elsewhere(c *chain, req *llm.Request, salt uint64) (from, to in
 	return from, c.stable
 }
 
-// hold says that what is new in a request stays whole, and reports whether that is of
-// use: without it, all of the request would go out whole, although some of what stands
-// before its thinking was sent otherwise.
+// hold makes the new messages of a request stay whole, while the older ones are sent as they
+// were sent before. It is for a request that would pass untouched: then results would change
+// that stand before thinking and were sent shortened. It reports whether the request can be
+// sent so.
 func (j *judgement) hold(c *chain) bool {
 	if j == nil || !j.bound || j.went == nil || j.stays != nil && j.stays.Why == history.Managed {
 		return false

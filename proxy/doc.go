@@ -58,7 +58,7 @@
 // API's upstream to which they look: below /v1/messages, /v1/chat and
 // /v1/responses to theirs; with an anthropic-version header, the path / itself and a few
 // that agents of that provider ask for (/api/hello), to that of Messages; the other paths
-// of the Chat API's maker (/v1/models, /v1/embeddings, …) to that of Chat. Where all
+// of the Chat API's provider (/v1/models, /v1/embeddings, …) to that of Chat. Where all
 // upstreams are one host, all others go there. Else they are answered with a 404, and so
 // is everywhere what has the key of another provider in it: no key goes to a provider
 // that it is not of.

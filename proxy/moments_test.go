@@ -348,7 +348,8 @@ func TestRecall(t *testing.T) {
 	turn.Prefix = c.end() ^ line{turn.Model, turn.Tools, turn.System}.hash()
 	turn.Account = 0
 	old := recordtest.Full("old", "c", time.Now().Add(-400*24*time.Hour))
-	if err := store.Append(t.Context(), record.Batch{Turns: []record.Turn{turn}, Requests: []record.Request{old}}); err != nil {
+	believed := recordtest.Full("believed", "c", time.Now().Add(-believeAfter-time.Hour)) // by which what is old is removed
+	if err := store.Append(t.Context(), record.Batch{Turns: []record.Turn{turn}, Requests: []record.Request{old, believed}}); err != nil {
 		t.Fatal(err)
 	}
 	p := newProxy(t, func(c *Config) { c.Store, c.Keep = store, Keep{} })
@@ -360,7 +361,7 @@ func TestRecall(t *testing.T) {
 	if err := p.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if rows, err := store.Requests(t.Context(), record.Query{}); err != nil || len(rows) != 1 || rows[0].ID != "new" {
+	if rows, err := store.Requests(t.Context(), record.Query{}); err != nil || len(rows) != 2 || rows[0].ID != "believed" || rows[1].ID != "new" {
 		t.Errorf("%+v, %v", rows, err)
 	}
 }

@@ -70,14 +70,15 @@ func parseBase(base string) (*url.URL, error) {
 	return u, nil
 }
 
-// made are the top paths of the Chat API's maker, for requests that are passed through.
-var made = []string{
+// chatPaths are the top paths of the provider of the Chat API, for requests that are passed
+// through.
+var chatPaths = []string{
 	"/assistants", "/audio", "/batches", "/chat", "/chatkit", "/completions", "/containers", "/conversations", "/edits", "/embeddings", "/engines", "/evals", "/files",
 	"/fine_tuning", "/images", "/models", "/moderations", "/organization", "/realtime", "/threads", "/uploads", "/vector_stores", "/videos",
 }
 
-// asked are paths that agents of the Messages API's maker ask for beside it.
-var asked = []string{"/api/claude_cli", "/api/claude_code", "/api/event_logging", "/api/hello", "/api/oauth"}
+// messagesPaths are other paths of the provider of the Messages API, which its agents use.
+var messagesPaths = []string{"/api/claude_cli", "/api/claude_code", "/api/event_logging", "/api/hello", "/api/oauth"}
 
 // foreign reports whether a request carries what only other providers ask for.
 func foreign(r *http.Request) bool {
@@ -115,9 +116,9 @@ func (e *endpoints) of(r *http.Request) endpoint {
 		return pass(e.responses)
 	case foreign(r):
 		return endpoint{api: other}
-	case path == "/", path == "", r.Header.Get("Anthropic-Version") != "", slices.ContainsFunc(asked, below):
+	case path == "/", path == "", r.Header.Get("Anthropic-Version") != "", slices.ContainsFunc(messagesPaths, below):
 		return pass(e.messages)
-	case slices.ContainsFunc(made, below):
+	case slices.ContainsFunc(chatPaths, below):
 		return pass(e.chat)
 	case e.messages.upstream.Host == e.chat.upstream.Host && e.chat.upstream.Host == e.responses.upstream.Host:
 		return pass(e.chat) // there is one provider
