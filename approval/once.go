@@ -15,6 +15,7 @@ import (
 // The decisions in the trail about a call whose id was used before.
 const (
 	repeated = "repeated"
+	undone   = "repeated: it was not done before"
 	unclear  = "repeated: not known whether it was done"
 )
 
@@ -51,6 +52,8 @@ func read(entries []record.Entry) history {
 			h.open = append(h.open, e)
 		case e.Kind == record.Outcome:
 			h.conclude(e)
+		case e.Decision == undone: // what comes after it is another try
+			h.open = nil
 		case e.Decision == unclear:
 			h.lost = true
 		case e.Decision == repeated && e.Outcome == record.OK: // it was found to be done
@@ -148,10 +151,13 @@ func (r *run) settle(ctx context.Context, h *history) error {
 		}
 	}
 	switch len(h.open) { // which is more than 0
+	case before:
+		e := r.entry(record.Call, nil)
+		e.Path, e.Before, e.Decision, e.By, e.Outcome = h.open[0].Path, h.open[0].Before, undone, "handler", string(tool.Cancelled)
+		h.open = nil
+		return r.later(e)
 	case after:
 		h.done, h.open = append(h.done, h.open...), nil
-	case before:
-		h.open = nil
 	default:
 		h.lost = true
 	}

@@ -135,8 +135,10 @@ func TestOnceAcrossProcesses(t *testing.T) {
 				t.Errorf("%d writes, the file has %q, %v", writes, b, err)
 			}
 			ended(t, p)
-			if c.code == tool.ConcurrentModification { // and so it stays
-				write(t, file, "one")
+			if c.code == tool.ConcurrentModification {
+				write(t, file, "one") // and so it stays
+			} else {
+				write(t, file, "four") // and what was done stays done
 			}
 			p, writes = reopened(t, dir), 0
 			p.put.onApply = func(*tool.Plan) { writes++ }
