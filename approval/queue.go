@@ -26,8 +26,8 @@ var (
 // ready. It may be used concurrently.
 type Queue struct {
 	Limit int // open questions; 0: 1000
-	// Bytes is how many bytes of diffs and contents the open questions may have, all
-	// together; those of one workspace may have half of it. 0: 64 MB.
+	// Bytes is how many bytes of memory the open questions may take, all together;
+	// those of one workspace may take three quarters of it. 0: 64 MB.
 	Bytes int64
 
 	once       sync.Once
@@ -79,7 +79,7 @@ func (q *Queue) hold(question Question) (release func(), err error) {
 			limit = maxBytes
 		}
 		q.all = budget.New(budget.Process, limit)
-		q.workspaces = budget.NewFamily(budget.Workspace, max(limit/2, 1))
+		q.workspaces = budget.NewFamily(budget.Workspace, max(limit*3/4, 1))
 	})
 	release, err = budget.TryAcquire(question.bytes(), q.all, q.workspaces.Of(question.Root))
 	if err != nil {
@@ -97,6 +97,7 @@ func (q *Queue) Ask(ctx context.Context, question Question) (Answer, error) {
 	defer release()
 	w := &waiting{question, make(chan Answer, 1)}
 	w.q.ID = newID()
+	w.q.count()
 	q.mu.Lock()
 	limit := q.Limit
 	if limit == 0 {
@@ -180,7 +181,11 @@ func (q *Queue) answer(i int, a Answer) {
 
 // close takes a question out. The caller holds mu.
 func (q *Queue) close(i int, c Closing) {
-	ended := Ended{c, q.open[i].q.Path, time.Now()}
+	w := q.open[i]
+	ended := Ended{c, w.q.Path, time.Now()}
+	for s := range q.subs {
+		s.ease(w)
+	}
 	q.open = slices.Delete(q.open, i, i+1)
 	if q.closed = append(q.closed, ended); len(q.closed) > 2*keepClosed {
 		q.closed = slices.Clone(q.closed[keepClosed:])

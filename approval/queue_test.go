@@ -141,10 +141,51 @@ func TestQueueLimit(t *testing.T) {
 	})
 }
 
+// The lines of a question are counted once, when it is asked.
+func TestQueueCountsLines(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for diff, want := range map[string][2]int{
+			"--- a/x\n+++ b/x\n@@ -1,3 +1,4 @@\n one\n--- two\n+++ two\n+more\n three\n":       {2, 1},
+			"--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+one\n\\ No newline at end of file\n":      {1, 0},
+			"--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n--- a/y\n+++ b/y\n@@ -2,2 +2 @@\n-a\n b\n": {1, 2},
+			"no diff": {0, 0},
+		} {
+			var q approval.Queue
+			ctx, cancel := context.WithCancel(t.Context())
+			ask(ctx, &q, approval.Question{Diff: diff, Content: []byte("unused")})
+			synctest.Wait()
+			if got := q.Open()[0]; got.Added != want[0] || got.Removed != want[1] {
+				t.Errorf("%q: %d added, %d removed", diff, got.Added, got.Removed)
+			}
+			cancel()
+			synctest.Wait()
+		}
+	})
+}
+
+// A follower who has not seen a question before its end holds nothing of its content.
+func TestClosedUnseen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var q approval.Queue
+		sub := q.Subscribe()
+		defer sub.Close()
+		gone, cancel := context.WithCancel(t.Context())
+		cancel()
+		_, _ = q.Ask(gone, approval.Question{Path: "a", Diff: "d", Content: []byte("c")})
+		e, err := sub.Next(t.Context())
+		if err != nil || e.Opened == nil || e.Opened.Path != "a" || e.Opened.Diff != "" || e.Opened.Content != nil {
+			t.Errorf("%+v %v", e.Opened, err)
+		}
+		if e, err := sub.Next(t.Context()); err != nil || e.Closed == nil {
+			t.Error(e, err)
+		}
+	})
+}
+
 // What open questions hold is bounded in bytes, for one workspace and for all.
 func TestQueueBytes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := approval.Queue{Bytes: 1 << 20}
+		q := approval.Queue{Bytes: 3 << 20}
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		large := approval.Question{Root: "a", Diff: strings.Repeat("x", 200<<10), Content: make([]byte, 200<<10)}

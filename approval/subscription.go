@@ -68,6 +68,19 @@ func (q *Queue) publish(e Event) {
 	}
 }
 
+// ease has a question that is about to be closed, and that was not told yet, be told
+// without what takes memory. The caller holds the queue's mu.
+func (s *Subscription) ease(w *waiting) {
+	for i, e := range s.events {
+		if e.Opened == &w.q {
+			brief := w.q
+			brief.Diff, brief.Content, brief.Editable = "", nil, false
+			s.events[i] = Event{Opened: &brief}
+			return
+		}
+	}
+}
+
 func (s *Subscription) wake() {
 	select {
 	case s.more <- struct{}{}:

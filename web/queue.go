@@ -229,18 +229,13 @@ func briefly(q approval.Question) Question {
 		ID: q.ID, Asked: q.Asked, Expires: q.Expires, Session: q.Session, Client: q.Client, Tool: q.Tool,
 		Path: q.Path, Action: action(q.Write, q.Before, q.After), Size: q.Size, Warnings: q.Warnings(), Why: q.Why,
 		Grantable: q.Grantable, Editable: q.Editable && utf8.Valid(q.Content), Partial: q.Partial(), Seal: q.Seal,
+		Added: q.Added, Removed: q.Removed,
 	}
 	if q.Outside() {
 		out.Action = "run"
 	}
 	for _, f := range q.Files {
 		out.Files = append(out.Files, File{f.Path, action(q.Write, f.Before, f.After), f.Size})
-	}
-	for _, f := range diffOf(q) {
-		for _, hunk := range f.Hunks {
-			out.Added += hunk.count("+")
-			out.Removed += hunk.count("-")
-		}
 	}
 	return out
 }

@@ -47,5 +47,5 @@ func (m memory) part(tenths int64) *budget.Budget {
 const (
 	callShare     = 3 // calls that are being done here
 	answerShare   = 3 // calls and answers that pass through the gateway
-	questionShare = 2 // open questions
+	questionShare = 3 // open questions
 )

@@ -22,7 +22,7 @@ import (
 
 // openSite makes everything, and listens to nothing yet.
 func (p *program) openSite(ctx context.Context, cmd *cobra.Command, o *options, root string, f serveFlags) (_ *site, err error) {
-	s := &site{queue: new(approval.Queue), name: f.name, join: func() {}, streams: func() {}}
+	s := &site{queue: &approval.Queue{Bytes: f.memory.part(questionShare).Limit()}, name: f.name, join: func() {}, streams: func() {}}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.close(ctx))
@@ -142,6 +142,9 @@ func (s *site) openHands(ctx context.Context, p *program, root string, o *handOp
 		return err
 	}
 	s.hands.memory = f.memory.part(callShare)
+	if s.hands.queue != nil {
+		s.hands.queue.Bytes = s.queue.Bytes
+	}
 	s.queue, s.journal = s.hands.queue, s.hands.handler.Journal
 	s.hands.handler.Approver = gateway.Relay{Next: s.hands.handler.Approver}
 	s.mcp, err = s.hands.server(mcpConfig{http: mcpserver.HTTP{

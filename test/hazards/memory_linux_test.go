@@ -22,6 +22,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/stet-dev/stet/gateway/wire"
+	"github.com/stet-dev/stet/web/webtest"
 )
 
 // maxMemory is what a server may have in memory at its peak under these attacks, in
@@ -373,5 +374,51 @@ func TestSlowReaders(t *testing.T) {
 			t.Fatalf("a read after all: %d %q: %v", status, r.Error, err)
 		}
 	}
+	bounded(t, "stet serve", s.cmd)
+}
+
+// Many open questions about large files are bounded: those for which there is no room
+// are refused with a reason, and the list of those that are open is short. (FILE-6)
+func TestLargeQuestions(t *testing.T) {
+	w := newWorld(t)
+	old, content := text(3_900_000), strings.ReplaceAll(text(3_900_000), "fox", "cat")
+	const questions = 25
+	for i := range questions {
+		w.put(fmt.Sprintf("%d.txt", i), old)
+	}
+	s := w.site()
+	asked, refused := 0, 0
+	for i := range questions {
+		call := fmt.Sprintf("call_id=%d&wait=2", i)
+		status, r, err := s.rest("s", "write_file", call, args{"path": fmt.Sprintf("%d.txt", i), "content": content})
+		switch {
+		case err != nil:
+			t.Fatal(err)
+		case status == 202:
+			asked++
+		case status == 200 && r.Error == "rate_limited", status == 429, status == 503:
+			refused++
+		default:
+			t.Errorf("%d %q %q", status, r.Error, r.Result.Error)
+		}
+	}
+	if asked == 0 || asked+refused != questions {
+		t.Errorf("%d asked, %d refused", asked, refused)
+	}
+	page, err := webtest.Enter(t.Context(), http.DefaultClient, s.base, s.person)
+	if err != nil {
+		t.Fatal(err)
+	}
+	begun := time.Now()
+	res, err := page.Do(t.Context(), "GET", "/api/questions", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	list, err := io.ReadAll(res.Body)
+	if err != nil || len(list) > 100_000 || strings.Count(string(list), `"id"`) != asked {
+		t.Errorf("a list of %d bytes with %d questions: %v", len(list), strings.Count(string(list), `"id"`), err)
+	}
+	t.Logf("%d questions are open, %d were refused; the list took %v", asked, refused, time.Since(begun))
 	bounded(t, "stet serve", s.cmd)
 }
