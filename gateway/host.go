@@ -242,7 +242,7 @@ func (h *Host) begin(f *wire.ToolCall) {
 	}
 	h.mu.Lock()
 	first := h.running[f.CallID]
-	if first != nil && first.era == h.era || first == nil && h.done.has(f.CallID) && !h.repeats(f.ToolName) {
+	if again := first != nil && first.era == h.era || first == nil && h.done.has(f.CallID); again && !h.repeats(f.ToolName) {
 		h.mu.Unlock()
 		cancel()
 		h.Log.Warn("call dropped", "why", "it was begun before", "call", f.CallID)
@@ -260,7 +260,7 @@ func (h *Host) begin(f *wire.ToolCall) {
 	h.wg.Go(func() {
 		defer cancel()
 		defer close(t.ended)
-		if first != nil { // of a gateway that is no more: what it comes to has to be known first
+		if first != nil { // what it comes to has to be known first
 			<-first.ended
 		}
 		lease := budget.NewLease(h.sessions.Of(f.Session), h.Memory)

@@ -113,6 +113,11 @@ func TestOnceAcrossGateways(t *testing.T) {
 	if got := b.get(t, "a.txt") + b.get(t, "b.txt"); got != "somebody else's\n" {
 		t.Errorf("%q", got)
 	}
+	for range 100 { // one right after the other
+		if status, text := g.post("write_file", "1", write); status != 200 || !strings.Contains(text, "done before") {
+			t.Fatal(status, text)
+		}
+	}
 	if n := len(b.outcomes(t)); n != 1 {
 		t.Errorf("%d writes", n)
 	}
