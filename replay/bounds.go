@@ -113,7 +113,7 @@ func (r *recording) repeated(at int, shown map[string]bool) int {
 	const short = 8
 	bytes, all := 0, 0
 	var fresh []string
-	for _, text := range r.texts.shown[at] {
+	for _, text := range r.once(at) {
 		patch, before := isPatch(text), false
 		for raw := range strings.Lines(text) {
 			all += len(raw)

@@ -57,22 +57,14 @@ func (t *texts) known(shown []string) []int32 {
 
 // content returns the lines of a block that a line in its place may point at,
 // each in all the forms in which it may be meant: those of the files that a read
-// shows, else all. Of a JSON value of one line, these are the lines of its strings.
+// shows, else all.
 func (r *recording) content(at int) [][]int32 {
 	if lines, ok := r.texts.points[at]; ok {
 		return lines
 	}
 	lines := r.read(at)
 	if len(lines) == 0 {
-		shown := r.texts.shown[at]
-		if len(shown) > 1 && r.parts[at].part.Kind != llm.ToolCall { // the text, and the strings in it
-			if strings.Contains(strings.TrimSpace(shown[0]), "\n") {
-				shown = shown[:1]
-			} else {
-				shown = shown[1:]
-			}
-		}
-		for _, text := range shown {
+		for _, text := range r.once(at) {
 			for raw := range strings.Lines(text) {
 				lines = append(lines, r.texts.known([]string{raw}))
 			}
@@ -81,6 +73,19 @@ func (r *recording) content(at int) [][]int32 {
 	lines = slices.DeleteFunc(lines, func(forms []int32) bool { return len(forms) == 0 })
 	r.texts.points[at] = lines
 	return lines
+}
+
+// once returns the texts that a block shows, each line of them once: of a JSON value
+// of several lines its text, of one of a single line the strings in it.
+func (r *recording) once(at int) []string {
+	shown := r.texts.shown[at]
+	switch {
+	case len(shown) < 2 || r.parts[at].part.Kind == llm.ToolCall:
+		return shown
+	case strings.Contains(strings.TrimSpace(shown[0]), "\n"):
+		return shown[:1]
+	}
+	return shown[1:]
 }
 
 // read returns the lines of files that a result shows, if it is a read's.
