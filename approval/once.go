@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/stet-dev/stet/record"
@@ -34,7 +35,7 @@ func requestOf(c tool.Call) string {
 type history struct {
 	began   time.Time
 	request string         // of the first call
-	done    []record.Entry // what was done: intents, or the entry of a call that had nothing to change
+	done    []record.Entry // what was done: writes, or the entry of a call that had nothing to change
 	open    []record.Entry // intents whose outcome is not known
 	code    string         // how a call ended that wrote nothing; "": it is not known
 	lost    bool           // it was not possible to tell whether the call was done
@@ -73,18 +74,14 @@ func (h *history) conclude(e record.Entry) {
 	if e.Outcome == record.Broke {
 		return
 	}
-	var rest []record.Entry
-	for _, intent := range h.open {
-		switch {
-		case intent.Seq != e.Intent:
-			rest = append(rest, intent)
-		case e.Outcome == record.OK:
-			h.done = append(h.done, intent)
-		case e.Outcome != string(tool.ConcurrentModification):
-			h.code = e.Outcome
-		}
+	h.open = slices.DeleteFunc(h.open, func(intent record.Entry) bool { return intent.Seq == e.Intent })
+	switch e.Outcome {
+	case record.OK:
+		h.done = append(h.done, e) // its intent may be pruned
+	case string(tool.ConcurrentModification):
+	default:
+		h.code = e.Outcome
 	}
-	h.open = rest
 }
 
 // earlier answers a call whose id was used before from what is recorded. Over is
@@ -178,7 +175,7 @@ func (r *run) doneBefore(done []record.Entry, at string) (tool.Result, bool, err
 		Data    data  `json:"data"`
 	}{Success: true, Data: data{Notes: []string{"this call was done before, at " + at + "; nothing was written now"}}}
 	for _, e := range done {
-		if e.Kind == record.Intent {
+		if e.Kind != record.Call {
 			said.Bytes += e.Bytes
 		}
 		said.Data.Path, said.Data.Version = e.Path, e.After[:min(len(e.After), 16)]

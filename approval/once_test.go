@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stet-dev/stet/approval"
 	"github.com/stet-dev/stet/policy"
@@ -148,6 +149,30 @@ func TestOnceAcrossProcesses(t *testing.T) {
 			ended(t, p)
 		})
 	}
+}
+
+// A write of which only the outcome is left in the trail, since the trail was pruned
+// between the two, is not done again. (FILE-4)
+func TestOncePruned(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "tree", "a")
+	write(t, file, "one")
+	p := reopened(t, dir)
+	if res, err := p.Call(t.Context(), once("1", "two")); err != nil || res.Failed() {
+		t.Fatal(res, err)
+	}
+	if n, err := p.store.PruneTrail(t.Context(), time.Now(), 1, "test"); err != nil || n != 1 {
+		t.Fatalf("%d entries were removed, %v", n, err)
+	}
+	write(t, file, "three")
+	res, err := p.Call(t.Context(), once("1", "two"))
+	if err != nil || res.Failed() || !strings.Contains(res.Text, "done before") {
+		t.Errorf("%+v, %v", res, err)
+	}
+	if b, err := os.ReadFile(file); err != nil || string(b) != "three" {
+		t.Errorf("%q, %v", b, err)
+	}
+	ended(t, p)
 }
 
 // What a person decided holds for a repeated call: nobody is asked again. (FILE-6)

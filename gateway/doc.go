@@ -17,7 +17,8 @@
 // says nothing leaves that open, and the result tells so.
 //
 // A call is done once: an id is not taken twice in a session, neither here nor at
-// the host.
+// the host. A host that says [wire.CanRepeat] answers a repeated write from its audit
+// trail, also after it or the hub was started again.
 //
 // # Large contents
 //
