@@ -58,7 +58,9 @@ func read(entries []record.Entry) history {
 		case e.Decision == unclear:
 			h.lost = true
 		case e.Decision == repeated && e.Outcome == record.OK: // it was found to be done
-			h.done, h.open = append(h.done, h.open...), nil
+			if h.done, h.open = append(h.done, h.open...), nil; len(h.done) == 0 {
+				h.done = append(h.done, e) // the rest is pruned
+			}
 		case e.Outcome == record.OK && e.Path != "": // there was nothing to change
 			h.done = append(h.done, e)
 		case e.Outcome != record.OK && e.Outcome != record.Broke && e.Outcome != string(tool.RateLimited):
