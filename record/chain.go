@@ -29,7 +29,7 @@ func (l Link) String() string { return fmt.Sprintf("%d:%s", l.Seq, l.Hash) }
 // ParseLink reads what String has written.
 func ParseLink(s string) (Link, error) {
 	number, hash, ok := strings.Cut(s, ":")
-	seq, err := strconv.ParseUint(number, 10, 64)
+	seq, err := strconv.ParseUint(number, 10, 63) // stores have signed numbers
 	if !ok || err != nil || seq == 0 || len(hash) != 64 {
 		return Link{}, fmt.Errorf("want NUMBER:HASH, have %q", s)
 	}

@@ -27,7 +27,13 @@ import (
 // The anchor holds one line, "stet trail", the number of the newest entry that
 // survives a loss of power, in 20 digits, and its hash. It is written in place,
 // after the commit. So it never says more than the trail has, also after a loss
-// of power, and it may say less. Several processes write it in any order.
+// of power, and it may say less. A process does not replace what another one has
+// noted of a later entry.
+//
+// Pruning may remove the entries of both links. But it notes its own checkpoint in
+// the anchor, and it is for entries that are much older than a day. So the entry that
+// the anchor names, and the one that this process wrote within a day, must be in the
+// trail whatever a checkpoint says: whoever can write to the file can add a checkpoint.
 type guard struct {
 	path, anchor string
 	file, wal    os.FileInfo // as they were opened
@@ -35,6 +41,7 @@ type guard struct {
 	mu       sync.Mutex
 	size     int64       // of the file, at least
 	known    record.Link // the newest entry that this process has written
+	knownAt  time.Time   // when that was, by the wall clock, which counts a machine's sleep too
 	anchored record.Link // the newest one that it has noted in the anchor
 	noted    time.Time   // when that was
 }
@@ -118,11 +125,23 @@ func (g *guard) links() ([]record.Link, error) {
 	return all, nil
 }
 
+// regular returns an error if there is something at name that is no regular file: to
+// open a pipe could take forever.
+func regular(name string) error {
+	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
+		return fmt.Errorf("%s, which says how far the audit trail has reached, is not a regular file: remove it", name)
+	}
+	return nil
+}
+
 // anchorForm has a number and a hash, and always the same length.
 const anchorForm = "stet trail %020d:%s\n"
 
 // readAnchor returns the zero Link where there is no anchor.
 func readAnchor(name string) (record.Link, error) {
+	if err := regular(name); err != nil {
+		return record.Link{}, err
+	}
 	b, err := os.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && len(b) == 0 {
 		return record.Link{}, nil
@@ -144,7 +163,7 @@ func (g *guard) wrote(last record.Link, durable bool) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if last.Seq > g.known.Seq {
-		g.known = last
+		g.known, g.knownAt = last, time.Now().Round(0)
 	}
 	switch {
 	case g.known == g.anchored:
@@ -152,7 +171,7 @@ func (g *guard) wrote(last record.Link, durable bool) error {
 	case !durable && time.Since(g.noted) < noteEvery:
 		return nil
 	}
-	return g.note(durable)
+	return g.advance(durable)
 }
 
 // settle notes in the anchor what is not noted yet. It is for the end of the
@@ -163,11 +182,24 @@ func (g *guard) settle() error {
 	if g.known == g.anchored {
 		return nil
 	}
-	return g.note(false)
+	return g.advance(false)
+}
+
+// advance notes known in the anchor, unless a later entry is noted there. The caller
+// holds mu.
+func (g *guard) advance(durable bool) error {
+	if on, err := readAnchor(g.anchor); err == nil && on.Seq > g.known.Seq {
+		g.anchored = g.known
+		return nil
+	}
+	return g.note(durable)
 }
 
 // writable returns an error if the anchor could not be written after a commit.
 func (g *guard) writable() error {
+	if err := regular(g.anchor); err != nil {
+		return err
+	}
 	f, err := os.OpenFile(g.anchor, os.O_WRONLY|os.O_CREATE, 0o600)
 	if err != nil {
 		return err
@@ -221,8 +253,15 @@ func writeAnchor(f *os.File, l record.Link) error {
 func (g *guard) accept(last record.Link) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.known = last
+	g.known, g.knownAt = last, time.Now().Round(0)
 	return g.note(true)
+}
+
+// prunable reports whether pruning may have removed the entry of l.
+func (g *guard) prunable(l record.Link) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return l == g.known && time.Now().Round(0).Sub(g.knownAt) > 24*time.Hour
 }
 
 // queryer is a database, a connection or a transaction.
@@ -230,8 +269,9 @@ type queryer interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// holds reports ErrLost unless l is in the trail, or before what was pruned.
-func holds(ctx context.Context, q queryer, l record.Link) error {
+// holds reports ErrLost unless l is in the trail or, where it is prunable, among what
+// was pruned.
+func holds(ctx context.Context, q queryer, l record.Link, prunable bool) error {
 	var hash string
 	err := q.QueryRowContext(ctx, "SELECT hash FROM trail WHERE seq = ?", int64(l.Seq)).Scan(&hash)
 	switch {
@@ -241,21 +281,28 @@ func holds(ctx context.Context, q queryer, l record.Link) error {
 		return err
 	}
 	var pruned uint64
+	if !prunable {
+		return missing(l)
+	}
 	if err := q.QueryRowContext(ctx, "SELECT coalesce(max(intent), 0) FROM trail WHERE kind = 'prune'").Scan(&pruned); err != nil {
 		return err
 	}
 	if l.Seq > pruned {
-		return lost(fmt.Sprintf("entry %d, which was written, is not in it any more", l.Seq))
+		return missing(l)
 	}
 	return nil
 }
 
+func missing(l record.Link) error {
+	return lost(fmt.Sprintf("entry %d, which was written, is not in it any more", l.Seq))
+}
+
 // Noted implements record.Noter.
-func (s *Store) Noted(context.Context) ([]record.Link, error) {
-	if err := s.guard.files(); err != nil {
-		return nil, s.explain("look at", err)
-	}
+func (s *Store) Noted(ctx context.Context) ([]record.Link, error) {
 	links, err := s.guard.links()
+	if err == nil {
+		err = s.whole(ctx, s.db)
+	}
 	return links, s.explain("look at", err)
 }
 
@@ -275,7 +322,7 @@ func (s *Store) whole(ctx context.Context, q queryer) error {
 		return err
 	}
 	for _, l := range links {
-		if err := holds(ctx, q, l); err != nil {
+		if err := holds(ctx, q, l, s.guard.prunable(l)); err != nil {
 			return err
 		}
 	}
@@ -297,9 +344,8 @@ func (s *Store) acceptLoss(ctx context.Context, by string) (e record.Entry, err 
 		return e, err
 	}
 	defer func() { _ = tx.Rollback() }() // nothing is left to do after a commit
-	missing := s.whole(ctx, tx)
-	if !errors.Is(missing, record.ErrLost) {
-		return e, missing
+	if err := s.whole(ctx, tx); !errors.Is(err, record.ErrLost) {
+		return e, err
 	}
 	links, err := s.guard.links()
 	if err != nil && !errors.Is(err, record.ErrLost) {

@@ -3,6 +3,7 @@ package sqlite_test
 import (
 	"database/sql"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -42,6 +43,21 @@ func damage(t *testing.T, path, statements string) {
 	}
 }
 
+// falseCheckpoint empties the trail, and adds an entry that says that the first 100
+// entries were pruned.
+func falseCheckpoint(t *testing.T, path string) {
+	t.Helper()
+	gone := record.Link{Seq: 100, Hash: strings.Repeat("0", 64)}
+	e := record.PruneEntry(gone, 100, "policy audit-days")
+	e.Time = time.Now()
+	e = record.Chain(gone, []record.Entry{e})[0]
+	damage(t, path, uncut+fmt.Sprintf(`DELETE FROM trail;
+		INSERT INTO trail (seq, time_us, prev, hash, kind, intent, root, session, client, call_id, tool, path, bytes,
+			before, after, decision, by, outcome, flags, request)
+		VALUES (%d, %d, '%s', '%s', 'prune', %d, '', '', '', '', '', '', 0, '%s', '', '%s', '%s', '%s', '["100 removed"]', '')`,
+		e.Seq, e.Time.UnixMicro(), e.Prev, e.Hash, e.Intent, e.Before, e.Decision, e.By, e.Outcome))
+}
+
 const uncut = "DROP TRIGGER trail_is_cut_by_pruning_only; "
 
 func remove(t *testing.T, files ...string) {
@@ -78,6 +94,7 @@ func TestLostWhileOpen(t *testing.T) {
 		{"shortened", "entry 6, which was written", func(t *testing.T, path string) {
 			damage(t, path, uncut+"DELETE FROM trail WHERE seq > 3")
 		}},
+		{"emptied, with a checkpoint of pruning that never was", "entry 6, which was written", falseCheckpoint},
 		{"shortened by another process, which goes on", "entry 6 is not the one", func(t *testing.T, path string) {
 			damage(t, path, uncut+"DELETE FROM trail WHERE seq > 3")
 			remove(t, strings.TrimSuffix(path, ".db")+".anchor")
@@ -109,6 +126,9 @@ func TestLostWhileOpen(t *testing.T) {
 			}
 			if err := s.CheckTrail(t.Context()); !errors.Is(err, record.ErrLost) {
 				t.Errorf("check: %v", err)
+			}
+			if err := s.Ready(t.Context()); err == nil {
+				t.Error("it is ready")
 			}
 			if v, err := record.Verify(t.Context(), s); err != nil || v.Broken == nil {
 				t.Errorf("verified: %+v, %v", v, err)
@@ -193,7 +213,8 @@ func TestDamagedAnchor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, content := range []string{"x", string(whole) + "more", strings.Replace(string(whole), "stet trail", "stet snail", 1)} {
+	for _, content := range []string{"x", string(whole) + "more", strings.Replace(string(whole), "stet trail", "stet snail", 1),
+		"stet trail 18446744073709551615:" + strings.Repeat("0", 64) + "\n"} {
 		if err := os.WriteFile(anchor, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -205,6 +226,18 @@ func TestDamagedAnchor(t *testing.T) {
 		}
 		intents(t, s, 1, time.Now())
 	}
+	if _, err := s.Entries(t.Context(), record.TrailQuery{}); err != nil {
+		t.Error(err)
+	}
+	remove(t, anchor)
+	if err := os.Mkdir(anchor, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Log(t.Context(), record.Entry{Kind: record.Call}); err == nil || !strings.Contains(err.Error(), "remove it") {
+		t.Errorf("a directory: %v", err)
+	}
+	remove(t, anchor)
+	intents(t, s, 1, time.Now())
 }
 
 // The anchor never says more than what survives a loss of power.

@@ -8,8 +8,9 @@ import (
 	"os"
 )
 
-// Ready says why nothing could be written to the file now; nil: it could. It waits for
-// other writers until ctx ends, and changes nothing.
+// Ready says why nothing could be written to the file now, also where the trail has
+// lost entries; nil: it could. It waits for other writers until ctx ends, and changes
+// nothing.
 func (s *Store) Ready(ctx context.Context) error {
 	if _, err := os.Stat(s.path); errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s is not there any more", s.path)
@@ -18,5 +19,5 @@ func (s *Store) Ready(ctx context.Context) error {
 	if err != nil {
 		return s.explain("write to", err)
 	}
-	return s.explain("write to", tx.Rollback())
+	return s.explain("write to", errors.Join(s.whole(ctx, tx), tx.Rollback()))
 }

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stet-dev/stet/record"
@@ -155,5 +156,42 @@ func TestPruneTrailKeepsWrites(t *testing.T) {
 	all, err := record.Writes(t.Context(), s, "s", 0)
 	if err != nil || len(record.Undoable(all)) != 2 || all[0].Before != "a1" || all[1].Path != "c" {
 		t.Errorf("%+v, %v", all, err)
+	}
+}
+
+// FILE-11: what a process has written may be pruned by another one a day later. The
+// process goes on, and does not put its old entry into the anchor.
+func TestPruneTrailOfAnother(t *testing.T) {
+	for _, goesOn := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "stet.db")
+			s, other := open(t, path), open(t, path)
+			defer other.Close()
+			for range 2 { // the second is not noted in the anchor yet
+				if _, err := s.Log(t.Context(), record.Entry{Kind: record.Call, Time: time.Now()}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			time.Sleep(40 * 24 * time.Hour)
+			intents(t, other, 1, time.Now())
+			if n, err := other.PruneTrail(t.Context(), time.Now().AddDate(0, 0, -31), 1, "policy"); err != nil || n != 2 {
+				t.Errorf("%d were removed, %v", n, err)
+			}
+			if err := s.CheckTrail(t.Context()); err != nil {
+				t.Error(err)
+			}
+			if goesOn {
+				intents(t, s, 1, time.Now())
+			}
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+			if err := other.CheckTrail(t.Context()); err != nil {
+				t.Error(err)
+			}
+			if v, err := record.Verify(t.Context(), other); err != nil || v.Broken != nil {
+				t.Errorf("%+v, %v", v, err)
+			}
+		})
 	}
 }
