@@ -81,7 +81,7 @@ stet serve --demo`,
 	flags.StringVar(&f.demoDir, "demo-dir", "", "the directory for --demo, which stays (default a temporary one)")
 	flags.DurationVar(&f.lasts, "for", 0, "end by itself so long after it has come up")
 	flags.StringSliceVar(&f.allowed, "allow-host", nil, "another name that requests may call the server by")
-	flags.StringSliceVar(&f.trusted, "trust-proxy", nil, "address or network of a proxy in front, whose X-Forwarded-For and -Proto count")
+	flags.StringSliceVar(&f.trusted, "trust-proxy", nil, "address or network of a proxy in front, whose X-Forwarded-For counts")
 	return cmd
 }
 

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// proxies are the addresses of proxies in front of the server, whose word counts
-// for where a request comes from, and whether it came over TLS.
+// proxies are the addresses of proxies in front of the server. What they say about
+// where a request comes from counts.
 type proxies []netip.Prefix
 
 // parseProxies reads addresses and networks (192.0.2.1, 10.0.0.0/8).
@@ -36,23 +36,18 @@ func (p proxies) have(ip netip.Addr) bool {
 // forwardings are the headers in which proxies say for whom they ask.
 var forwardings = []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Port", "X-Forwarded-Proto", "X-Forwarded-Server", "X-Real-Ip"}
 
-// behind has next see a request as it came to the outermost of the proxies: where
-// it came from in RemoteAddr, and X-Forwarded-Proto. What anybody else says in such
-// headers is taken away.
+// behind has next see in RemoteAddr where a request came from to the outermost of
+// the proxies. The headers that say so are removed.
 func (p proxies) behind(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		from, proto := r.RemoteAddr, ""
+		from := r.RemoteAddr
 		if peer, err := netip.ParseAddrPort(r.RemoteAddr); err == nil && p.have(peer.Addr().Unmap()) {
 			from = p.client(r.Header.Values("X-Forwarded-For"), r.RemoteAddr)
-			proto = r.Header.Get("X-Forwarded-Proto")
 		}
 		own := r.WithContext(r.Context())
 		own.RemoteAddr, own.Header = from, r.Header.Clone()
 		for _, name := range forwardings {
 			own.Header.Del(name)
-		}
-		if proto == "https" || proto == "http" {
-			own.Header.Set("X-Forwarded-Proto", proto)
 		}
 		next.ServeHTTP(w, own)
 	})
