@@ -7,8 +7,9 @@ import (
 
 // rootLabels are what stands before the path of the directory that an agent works in,
 // in lower case: a label with a colon, a bracket, a quote or "is" behind it. (An equals
-// sign there is mostly an example of how a tool is called.) Where a text has several, the one that comes first here counts: relative paths start from
-// the working directory.
+// sign there is mostly an example of how a tool is called.) Where a text has several,
+// the one that comes first here counts: relative paths start from the working
+// directory.
 var rootLabels = []string{
 	"working directory", "working_directory", "working dir", "working_dir", "cwd", "workspace directory", "workspace_directory",
 	"current directory", "working in the directory", "working in the following directories", // Gemini CLI, with a list behind it
