@@ -230,6 +230,17 @@ func (q *Queue) Open() []Question {
 	return q.questions()
 }
 
+// Find returns an open question.
+func (q *Queue) Find(id string) (_ Question, ok bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	i := q.find(id)
+	if i < 0 {
+		return Question{}, false
+	}
+	return q.open[i].q, true
+}
+
 // questions are the open ones. The caller holds mu.
 func (q *Queue) questions() []Question {
 	out := make([]Question, len(q.open))

@@ -3,9 +3,12 @@ package gateway
 import (
 	"context"
 	"encoding/json"
+	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+	"unicode/utf8"
 
 	"github.com/stet-dev/stet/approval"
 	"github.com/stet-dev/stet/gateway/wire"
@@ -100,6 +103,80 @@ func TestQuestionAboutNoCall(t *testing.T) {
 		}
 		if open := queue.Open(); len(open) != 0 {
 			t.Errorf("%+v", open)
+		}
+	})
+}
+
+// A person over a WebSocket is shown all of a change, page by page, before an approval
+// of it counts. (FILE-6)
+func TestLargeChangeIsShown(t *testing.T) {
+	queue := new(approval.Queue)
+	bubble(t, Config{Queue: queue}, func(t *testing.T, h *Hub, _ *logged) {
+		person := join(t, h, "person-desk")
+		person.hello(wire.Hello{Role: wire.Person})
+		diff := strings.Repeat("größer\n", 2*maxShown/9)
+		for _, c := range []struct {
+			name string
+			q    approval.Question
+			text string
+		}{
+			{"a diff", approval.Question{Diff: diff, Content: []byte("short")}, diff},
+			{"no diff", approval.Question{Content: []byte(diff)}, diff},
+			{"nothing", approval.Question{Notes: []tool.Note{tool.Large}}, ""},
+			{"a diff that fits", approval.Question{Diff: diff[:maxShown/9*9]}, diff[:maxShown/9*9]},
+		} {
+			c.q.Seal = "seal"
+			decided := make(chan error, 1)
+			go func() {
+				_, err := queue.Ask(ctx, c.q)
+				decided <- err
+			}()
+			opened := want[*wire.Approval](person)
+			id, paged := opened.ID, slices.Contains(opened.Question.Notes, wire.Paged)
+			if paged != (len(c.text) > maxShown) || !paged && opened.Question.Diff != c.text {
+				t.Errorf("%s: notes %v, %d bytes of a diff", c.name, opened.Question.Notes, len(opened.Question.Diff))
+			}
+			approve := func() *wire.Approval {
+				person.send(&wire.Approval{ID: id, Answer: &wire.Answer{Verdict: "approve", Seal: "seal"}})
+				return want[*wire.Approval](person)
+			}
+			page := func(from int) *wire.Approval {
+				person.send(&wire.Approval{ID: id, Page: &wire.Page{From: from}})
+				return want[*wire.Approval](person)
+			}
+			var shown strings.Builder
+			for paged && shown.Len() < len(c.text) {
+				if r := approve(); r.Done || r.Code != string(tool.InvalidArgument) || !strings.Contains(r.Error, "page by page") {
+					t.Fatalf("%s: approved when %d bytes were shown: %+v", c.name, shown.Len(), r)
+				}
+				if r := page(shown.Len() + 1); r.Page != nil || r.Error == "" {
+					t.Fatalf("%s: a page is left out: %+v", c.name, r)
+				}
+				r := page(shown.Len())
+				if r.Page == nil || r.Page.Bytes != len(c.text) || r.Page.Text == "" || !utf8.ValidString(r.Page.Text) {
+					t.Fatalf("%s: %s", c.name, r.Error)
+				}
+				shown.WriteString(r.Page.Text)
+			}
+			if paged && shown.String() != c.text {
+				t.Errorf("%s: another text is shown", c.name)
+			}
+			if c.text == "" {
+				if r := approve(); r.Done || !strings.Contains(r.Error, "too large to be shown") {
+					t.Errorf("%s: %+v", c.name, r)
+				}
+				person.send(&wire.Approval{ID: id, Answer: &wire.Answer{Verdict: "reject"}})
+				want[*wire.Approval](person)
+			} else {
+				approve()
+			}
+			want[*wire.Approval](person) // it is closed
+			if err := <-decided; err != nil {
+				t.Errorf("%s: %v", c.name, err)
+			}
+			if r := page(0); r.Error == "" {
+				t.Errorf("%s: a page of a question that is closed", c.name)
+			}
 		}
 	})
 }

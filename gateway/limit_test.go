@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -47,7 +46,8 @@ func (mirror) Call(_ context.Context, c tool.Call) (tool.Result, error) {
 	return tool.Result{CallID: c.ID, Text: `{"first":` + string(c.Arguments) + `,"second":` + string(c.Arguments) + `}`}, nil
 }
 
-// A question that the gateway does not take goes without what is large in it.
+// A question that the gateway does not take goes without what is large in it: first
+// the content to edit, then the diff.
 // (FILE-6)
 func TestLargeQuestion(t *testing.T) {
 	queue := new(approval.Queue)
@@ -61,18 +61,21 @@ func TestLargeQuestion(t *testing.T) {
 		return approval.Answer{Verdict: approval.Approve}
 	})
 	a := dialAgent(t, url, "w")
-	text := strings.Repeat("a line\n", 3000)
-	args, err := json.Marshal(map[string]string{"path": "a.txt", "content": text})
-	if err != nil {
-		t.Fatal(err)
-	}
-	begin(ctx, a, tool.Call{Name: "write_file", Arguments: args}).wait(t, "", `"success":true`)
-	q := <-asked
-	if q.Path != "a.txt" || q.Size != int64(len(text)) || q.Diff != "" || q.Editable || !slices.Contains(q.Notes, tool.Large) {
-		t.Errorf("%+v", q)
-	}
-	if b.get(t, "a.txt") != text {
-		t.Error("it was not written")
+	for lines, shown := range map[int]bool{3000: true, 3800: false} {
+		text := strings.Repeat("a line\n", lines)
+		path := fmt.Sprintf("%d.txt", lines)
+		args, err := json.Marshal(map[string]string{"path": path, "content": text})
+		if err != nil {
+			t.Fatal(err)
+		}
+		begin(ctx, a, tool.Call{Name: "write_file", Arguments: args}).wait(t, "", `"success":true`)
+		q := <-asked
+		if q.Path != path || q.Size != int64(len(text)) || (q.Diff != "") != shown || q.Editable || q.Partial() == shown {
+			t.Errorf("%s: %d bytes of a diff, editable %v, notes %v", path, len(q.Diff), q.Editable, q.Notes)
+		}
+		if b.get(t, path) != text {
+			t.Error("it was not written")
+		}
 	}
 	if n := strings.Count(log.String(), "msg=connected"); n != 2 {
 		t.Errorf("%d connections: %s", n, log)

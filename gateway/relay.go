@@ -61,8 +61,12 @@ func (h *Host) ask(ctx context.Context, call string, q approval.Question) (appro
 	q.CallID = call
 	question := &wire.Approval{ID: id, CallID: call, Question: questionTo(q)}
 	err := h.session.link.send(question)
+	bare := question.Question
+	if errors.Is(err, errLarge) && bare.Diff != "" { // people see the diff, and edit nothing
+		bare.Content, bare.Editable = nil, false
+		err = h.session.link.send(question)
+	}
 	if errors.Is(err, errLarge) { // people decide on what is left of it
-		bare := question.Question
 		bare.Diff, bare.Content, bare.Editable = "", nil, false
 		bare.Notes = append(bare.Notes, string(tool.Large))
 		err = h.session.link.send(question)

@@ -2,7 +2,6 @@ package web
 
 import (
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -117,12 +116,11 @@ func closed(c approval.Closing) Closed {
 
 // find returns an open question.
 func (h *Handler) find(id string) (approval.Question, error) {
-	open := h.Queue.Open()
-	i := slices.IndexFunc(open, func(q approval.Question) bool { return q.ID == id })
-	if i < 0 {
+	q, ok := h.Queue.Find(id)
+	if !ok {
 		return approval.Question{}, problem{http.StatusNotFound, "this question is no longer open"}
 	}
-	return open[i], nil
+	return q, nil
 }
 
 func (h *Handler) question(w http.ResponseWriter, r *http.Request) error {

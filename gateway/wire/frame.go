@@ -138,7 +138,8 @@ type Taken struct {
 // Approval is about a question to a person. A host asks the gateway's people
 // with Question, and gets the Answer, or Error, under the same ID; Withdrawn ends
 // the question. People get Question and Closed, and send the Answer, to which
-// they get Error, empty if it counts, with Done. Code says of an Error what it is.
+// they get Error, empty if it counts, with Done. Code says of an Error what it is. Of a
+// question with the note Paged, people ask for the text by Page, and get it by Page.
 type Approval struct {
 	ID        string    `json:"id"`
 	CallID    string    `json:"call_id,omitempty"`
@@ -146,6 +147,7 @@ type Approval struct {
 	Question  *Question `json:"question,omitempty"`
 	Answer    *Answer   `json:"answer,omitempty"`
 	Closed    *Closing  `json:"closed,omitempty"`
+	Page      *Page     `json:"page,omitempty" jsonschema:"a piece of the diff of a question that has the note paged"`
 	Withdrawn bool      `json:"withdrawn,omitempty"`
 	Done      bool      `json:"done,omitempty"`
 	Error     string    `json:"error,omitempty" jsonschema:"for people"`
@@ -180,6 +182,17 @@ type Question struct {
 	Again     int    `json:"again,omitempty" jsonschema:"how often it was asked before, because the file changed"`
 
 	Seal string `json:"seal" jsonschema:"of path, base and result; an approval has to bear it"`
+}
+
+// Paged is the note of a question whose diff is too large for a frame. It can be
+// approved once all of it was asked for, page by page. (FILE-6)
+const Paged = "paged"
+
+// Page is a piece of a question's diff, or of its content where there is no diff.
+type Page struct {
+	From  int    `json:"from" jsonschema:"byte at which it begins; a person begins with 0"`
+	Text  string `json:"text,omitempty" jsonschema:"to a person"`
+	Bytes int    `json:"bytes,omitempty" jsonschema:"to a person: of the whole text"`
 }
 
 // File is one of several files that a call would write to.

@@ -33,7 +33,7 @@ func samples() []Frame {
 		&Part{CallID: "c-1", Seq: 3, Data: []byte("abc"), Last: true},
 		&Taken{CallID: "c-1", Seq: 3},
 		&Approval{
-			ID: "q", CallID: "c-1", Workspace: "w", Withdrawn: true, Done: true, Error: "e", Code: "timeout",
+			ID: "q", CallID: "c-1", Workspace: "w", Withdrawn: true, Done: true, Error: "e", Code: "timeout", Page: &Page{1, "t", 2},
 			Question: &Question{
 				ID: "q", Asked: at, Expires: at, Session: "s", Client: "c", CallID: "c-1", Tool: "t", Path: "p", Write: true, Before: "b",
 				After: "a", Size: 1, Diff: "d", Files: []File{{"p", "b", "a", 1}}, Notes: []string{"large"}, Content: []byte("x"), Editable: true,

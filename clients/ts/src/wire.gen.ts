@@ -12,7 +12,7 @@ export interface Hello {
   role?: string
   /** what the client calls itself, for the audit trail */
   client?: string
-  /** resume, cancel, progress, parts, approval, event */
+  /** resume, cancel, progress, parts, approval, event, repeat */
   capabilities?: string[]
   /** of a host: the name it is called by; of an agent: where its calls go */
   workspace?: string
@@ -67,9 +67,9 @@ export interface ToolCall {
   arguments: Record<string, unknown>
   /** a person has to be asked; set by the gateway */
   requires_confirmation?: boolean
-  /** 30 if left out; time spent waiting for a person does not count */
+  /** 30 if left out, 86400 at most; time spent waiting for a person does not count */
   timeout_seconds?: number
-  /** 600 if left out: how long a person may take */
+  /** 600 if left out, 86400 at most: how long a person may take */
   approval_timeout_seconds?: number
   /** to a host: whose call it is; from an agent: one of several sessions on its connection */
   session?: string
@@ -139,6 +139,8 @@ export interface Approval {
   question?: Question
   answer?: Answer
   closed?: Closed
+  /** a piece of the diff of a question that has the note paged */
+  page?: Page
   withdrawn?: boolean
   done?: boolean
   /** for people */
@@ -209,6 +211,16 @@ export interface Closed {
   /** the verdict, expired or withdrawn */
   how: string
   by?: string
+}
+
+/** a piece of the diff of a question that has the note paged */
+export interface Page {
+  /** byte at which it begins; a person begins with 0 */
+  from: number
+  /** to a person */
+  text?: string
+  /** to a person: of the whole text */
+  bytes?: number
 }
 
 /** Something happened that is no answer: gateway to agent and person. */
