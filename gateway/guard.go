@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -33,12 +34,14 @@ func Guard(next http.Handler, allowed []string, refused func(r *http.Request, wh
 }
 
 // OneSlash has requests ask for a path with one slash where theirs has several. The
-// mux would answer with a redirect, which clients do not follow with a body.
+// mux would answer with a redirect, which clients do not follow with a body. An
+// escaped slash (%2F) is part of a name, and stays.
 func OneSlash(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if strings.Contains(r.URL.Path, "//") || strings.Contains(r.URL.RawPath, "//") {
+		if path := r.URL.EscapedPath(); strings.Contains(path, "//") {
 			own, to := r.WithContext(r.Context()), *r.URL
-			to.Path, to.RawPath = slashes.ReplaceAllString(to.Path, "/"), slashes.ReplaceAllString(to.RawPath, "/")
+			to.RawPath = slashes.ReplaceAllString(path, "/")
+			to.Path, _ = url.PathUnescape(to.RawPath) // it was escaped by the same rules
 			own.URL, r = &to, own
 		}
 		next.ServeHTTP(w, r)
