@@ -54,7 +54,7 @@ type Handler struct {
 	Secret []byte
 
 	// Refused is told of a token that was none, and of the address that it came
-	// from; nil: nobody is.
+	// from. It may be nil.
 	Refused func(ctx context.Context, address string)
 
 	// Hosts are names of this host, with or without port, under which browsers

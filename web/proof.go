@@ -25,8 +25,8 @@ import (
 //
 // A MAC is HMAC-SHA-256 over its parts with line ends between them, in base64url.
 // The nonce is the page's and the channel the server's; both are random. A number
-// is used once in its channel. So whoever has taken the port sees nothing that the
-// server takes from anyone else, and nothing that it takes twice.
+// is used once in its channel. So what a program sees that has taken the port is of no
+// use to it: the server takes no request twice, and none that the page has not made.
 const proofHeader = "Stet-Proof"
 
 // Hello is the body of POST /api/hello, by which a page opens a channel.
@@ -115,7 +115,7 @@ func (h *Handler) prove(w http.ResponseWriter, r *http.Request) (asking, error) 
 	if c == nil || !proves(mac, c.key, "request", id, number, r.Method, r.URL.RequestURI(), hash) {
 		return asking{}, refused
 	}
-	if n, err := strconv.ParseUint(number, 10, 64); err != nil || !c.fresh(n) {
+	if n, err := strconv.ParseUint(number, 10, 64); err != nil || !c.fresh(n) || !h.channels.use(c) {
 		return asking{}, refused
 	}
 	w.Header().Set(proofHeader, encode(macOf(c.key, "answer", mac)))
@@ -146,6 +146,9 @@ type channel struct {
 	id, login string
 	key       []byte
 
+	last   time.Time // when it was in use; of channels.mu, as is proved
+	proved bool      // its page has the key: a hello that is sent again opens a channel too
+
 	mu   sync.Mutex
 	used [window]uint64 // the highest number so far, of those with this remainder
 }
@@ -164,43 +167,48 @@ func (c *channel) fresh(n uint64) bool {
 }
 
 // channels are those of this process. The zero channels is ready. Where there are
-// too many, the one that was not in use for longest is forgotten: its page says
-// hello again.
+// too many, one is forgotten whose page has not proved anything, or else the one that
+// was not in use for longest: its page says hello again.
 type channels struct {
-	mu   sync.Mutex
-	by   map[string]*channel
-	last map[string]time.Time // when each was in use
+	mu sync.Mutex
+	by map[string]*channel
 }
 
 func (cs *channels) open(login string, key []byte) (id string) {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
 	if cs.by == nil {
-		cs.by, cs.last = map[string]*channel{}, map[string]time.Time{}
+		cs.by = map[string]*channel{}
 	}
 	if len(cs.by) >= manyChannels {
-		oldest := ""
-		for id, at := range cs.last {
-			if oldest == "" || at.Before(cs.last[oldest]) {
-				oldest = id
+		var out *channel
+		for _, c := range cs.by {
+			switch {
+			case out == nil, out.proved && !c.proved, out.proved == c.proved && c.last.Before(out.last):
+				out = c
 			}
 		}
-		delete(cs.by, oldest)
-		delete(cs.last, oldest)
+		delete(cs.by, out.id)
 	}
 	id = rand.Text()
-	cs.by[id], cs.last[id] = &channel{id: id, login: login, key: key}, time.Now()
+	cs.by[id] = &channel{id: id, login: login, key: key, last: time.Now()}
 	return id
 }
 
-// find is the channel of that id, nil if there is none. It counts as in use now.
+// find is the channel of that id, nil if there is none.
 func (cs *channels) find(id string) *channel {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
-	if cs.by[id] != nil {
-		cs.last[id] = time.Now()
-	}
 	return cs.by[id]
+}
+
+// use notes that the page of c, which has proved itself, uses it. It is false where
+// the channel is forgotten.
+func (cs *channels) use(c *channel) bool {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	c.last, c.proved = time.Now(), true
+	return cs.by[c.id] == c
 }
 
 // end forgets the channels of a login.
@@ -210,7 +218,6 @@ func (cs *channels) end(login string) {
 	for id, c := range cs.by {
 		if c.login == login {
 			delete(cs.by, id)
-			delete(cs.last, id)
 		}
 	}
 }

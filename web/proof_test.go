@@ -149,17 +149,27 @@ func TestBody(t *testing.T) {
 	}
 }
 
-// Channels do not pile up: of too many the one that was not in use for longest goes.
+// Channels do not pile up: of too many one goes that no page has proved, as those are
+// of a hello that is sent again and again; then the one that was not in use for longest.
 func TestManyChannels(t *testing.T) {
 	var cs channels
-	first := cs.open("login", nil)
-	second := cs.open("login", nil)
-	for range manyChannels - 2 {
+	first := cs.find(cs.open("login", nil))
+	second := cs.find(cs.open("login", nil))
+	for _, c := range []*channel{first, second} {
+		if !cs.use(c) {
+			t.Fatal("it is forgotten at once")
+		}
+	}
+	for range 2 * manyChannels {
 		cs.open("login", nil)
 	}
-	cs.find(first)
-	cs.open("login", nil)
-	if cs.find(first) == nil || cs.find(second) != nil || len(cs.by) != manyChannels || len(cs.last) != manyChannels {
+	if !cs.use(second) || !cs.use(first) || len(cs.by) != manyChannels {
 		t.Errorf("%d channels", len(cs.by))
+	}
+	for range manyChannels - 1 {
+		cs.use(cs.find(cs.open("login", nil)))
+	}
+	if cs.use(second) || !cs.use(first) || len(cs.by) != manyChannels {
+		t.Errorf("%d channels, all in use", len(cs.by))
 	}
 }

@@ -32,7 +32,7 @@ func (h *Handler) personStream(w http.ResponseWriter, r *http.Request) (*stream,
 		c := channelOf(r.Context())
 		s.in = func() bool {
 			_, ok := h.holds(c.login)
-			return ok && h.channels.find(c.id) == c
+			return ok && h.channels.use(c)
 		}
 	}
 	return s, err
