@@ -3,7 +3,6 @@ package gateway
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -163,7 +162,7 @@ func TestOnceIsSaid(t *testing.T) {
 		t.Fatal(err)
 	}
 	if c := <-calls; !c.Once || c.ID != "s/1" || c.Session != "s" {
-		t.Error(fmt.Sprintf("%+v", c))
+		t.Errorf("%+v", c)
 	}
 }
 

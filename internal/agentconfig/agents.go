@@ -2,7 +2,7 @@
 // made to send its requests to another address, and where it keeps its list of
 // MCP servers. There is one row per agent, in the table agents.
 //
-// Nothing here writes to an agent's own files but Server.Write, which keeps a
+// Nothing here writes to an agent's own files but Machine.AddServer, which keeps a
 // copy of the old text.
 package agentconfig
 

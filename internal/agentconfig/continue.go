@@ -143,10 +143,3 @@ func yamlValue(mapping *yaml.Node, key string) *yaml.Node {
 	}
 	return nil
 }
-
-func (m Machine) absolute(path string) string {
-	if filepath.IsAbs(path) {
-		return path
-	}
-	return filepath.Join(m.Dir, path)
-}

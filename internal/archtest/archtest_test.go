@@ -36,7 +36,7 @@ func TestHouse(t *testing.T) {
 	if len(tr.pkgs) < 8 {
 		t.Fatalf("only %d packages found: the walk is broken", len(tr.pkgs))
 	}
-	for _, problem := range check(tr) {
+	for _, problem := range append(check(tr), unused(tr)...) {
 		t.Error(problem)
 	}
 }
