@@ -168,10 +168,13 @@ func (s *agentSide) call(f *wire.ToolCall) {
 		s.forget(id, c)
 		answer(r, release)
 	}
-	if s.remember(id, c) {
-		s.p.h.start(c)
-	} else {
+	switch {
+	case !s.remember(id, c):
 		c.fail(tool.Cancelled, "The session is over. Nothing was done.")
+	case !c.hold():
+		c.fail(tool.RateLimited, noRoom)
+	default:
+		s.p.h.start(c)
 	}
 }
 

@@ -31,6 +31,26 @@ func (c *call) budgets() []*budget.Budget {
 	return []*budget.Budget{c.h.workspaces.Of(c.to), c.h.tokens.Of(c.who.ID), c.h.config.Memory}
 }
 
+// hold takes the bytes of a call that has come in a frame, and of the parts that come
+// before it is sent. It waits for them for a while, and reports whether it has them.
+func (c *call) hold() bool {
+	size := len(c.f.Arguments)
+	if c.f.PartsFollow {
+		size += wire.PartsAhead * wire.PartBytes
+	}
+	if size <= smallAnswer {
+		return true
+	}
+	ctx, cancel := context.WithTimeout(c.h.base, patience)
+	defer cancel()
+	release, err := budget.Acquire(ctx, int64(size), c.h.tokens.Of(c.who.ID), c.h.config.Memory)
+	if err != nil {
+		return false
+	}
+	c.letGo = release
+	return true
+}
+
 // ground takes the bytes for a content whose first part has come, and has the host go
 // on with it. It waits until there is room, or the call has ended.
 func (c *call) ground() {

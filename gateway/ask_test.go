@@ -114,7 +114,7 @@ func TestLargeChangeIsShown(t *testing.T) {
 	bubble(t, Config{Queue: queue}, func(t *testing.T, h *Hub, _ *logged) {
 		person := join(t, h, "person-desk")
 		person.hello(wire.Hello{Role: wire.Person})
-		diff := strings.Repeat("größer\n", 2*maxShown/9)
+		diff := strings.Repeat("größer\n", 2*(4<<20)/9)
 		for _, c := range []struct {
 			name string
 			q    approval.Question
@@ -123,7 +123,7 @@ func TestLargeChangeIsShown(t *testing.T) {
 			{"a diff", approval.Question{Diff: diff, Content: []byte("short")}, diff},
 			{"no diff", approval.Question{Content: []byte(diff)}, diff},
 			{"nothing", approval.Question{Notes: []tool.Note{tool.Large}}, ""},
-			{"a diff that fits", approval.Question{Diff: diff[:maxShown/9*9]}, diff[:maxShown/9*9]},
+			{"a diff that fits", approval.Question{Diff: diff[:(4<<20)/9*9]}, diff[:(4<<20)/9*9]},
 		} {
 			c.q.Seal = "seal"
 			decided := make(chan error, 1)
@@ -133,7 +133,7 @@ func TestLargeChangeIsShown(t *testing.T) {
 			}()
 			opened := want[*wire.Approval](person)
 			id, paged := opened.ID, slices.Contains(opened.Question.Notes, wire.Paged)
-			if paged != (len(c.text) > maxShown) || !paged && opened.Question.Diff != c.text {
+			if paged != (len(c.text) > 4<<20) || !paged && opened.Question.Diff != c.text {
 				t.Errorf("%s: notes %v, %d bytes of a diff", c.name, opened.Question.Notes, len(opened.Question.Diff))
 			}
 			approve := func() *wire.Approval {

@@ -65,6 +65,7 @@ type call struct {
 	held     []*wire.Part // that came before the call was sent
 	flows    bool         // none is held any more
 
+	letGo    func()       // gives back the bytes of the call itself; nil: none are taken
 	gathered wire.Content // of the result, for a caller that takes no parts
 	room     func()       // gives back the bytes that are taken for the result; nil: none are
 	grounded bool         // they are taken for a content in parts
@@ -138,6 +139,8 @@ func (c *call) enter() {
 		c.fail(tool.HostUnavailable, err.Error())
 	case c.f.PartsFollow:
 		c.flow()
+	case c.letGo != nil:
+		c.letGo()
 	}
 }
 
@@ -351,6 +354,9 @@ func (c *call) conclude(r *wire.ToolResult, ours bool) {
 	}
 	if len(r.Result) <= smallAnswer { // nothing is held of a content that has passed through
 		release()
+	}
+	if c.letGo != nil {
+		c.letGo()
 	}
 	c.h.forget(c)
 	if ticket != nil {

@@ -11,9 +11,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -331,6 +333,116 @@ func (a asAgent) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	r.Header.Set("Authorization", "Bearer "+string(a))
 	return http.DefaultTransport.RoundTrip(r)
+}
+
+// A read in parts of nearly the largest file begins at once, and takes little memory:
+// it goes from the disk to the frame. (FILE-8, FILE-9)
+func TestLargestRead(t *testing.T) {
+	w := newWorld(t)
+	content := text(95_000_000)
+	w.put("big.txt", content)
+	s := w.site()
+	host := s.host("there")
+	for _, where := range []string{"here", "there"} {
+		k := s.dial(s.agent, where, wire.CanParts)
+		begun, first, at := time.Now(), time.Duration(0), 0
+		k.send(&wire.ToolCall{CallID: "1", ToolName: "read_file", Arguments: json.RawMessage(`{"path":"big.txt"}`)})
+		for result := (*wire.ToolResult)(nil); result == nil; {
+			f, err := k.read()
+			if err != nil {
+				t.Fatal(err)
+			}
+			switch f := f.(type) {
+			case *wire.Part:
+				if at == 0 {
+					first = time.Since(begun)
+				}
+				if at+len(f.Data) > len(content) || string(f.Data) != content[at:at+len(f.Data)] {
+					t.Fatalf("another content in part %d", f.Seq)
+				}
+				at += len(f.Data)
+				k.send(&wire.Taken{CallID: "1", Seq: f.Seq})
+			case *wire.ToolResult:
+				if result = f; f.Error != "" || at != len(content) {
+					t.Errorf("after %d bytes: %s %s", at, f.Error, f.Result)
+				}
+			}
+		}
+		t.Logf("%s: the first part after %v, the result after %v", where, first, time.Since(begun))
+		bounded(t, "stet serve", s.cmd)
+	}
+	bounded(t, "stet host", host)
+}
+
+// Under a mixed load memory stays where it is.
+func TestMemoryIsFlat(t *testing.T) {
+	lasts, every := 10*time.Minute, 10*time.Second
+	if !soak() {
+		lasts, every = 6*time.Second, 500*time.Millisecond
+	}
+	w := newWorld(t)
+	w.put("big.txt", text(8_500_000))
+	w.put("small.txt", "small\n")
+	s := w.site()
+	host := s.host("there")
+	ctx, cancel := context.WithTimeout(context.Background(), lasts)
+	defer cancel()
+	var wg sync.WaitGroup
+	var calls, refused atomic.Int64
+	load := func(name string, v args, query string) {
+		wg.Go(func() {
+			for n := 0; ctx.Err() == nil; n++ {
+				status, r, err := s.rest(fmt.Sprintf("s%d", n%50), name, query, v)
+				switch {
+				case err != nil || status != 200 && status != 202 && status != 429 && status != 503:
+					t.Errorf("%s: %d %q: %v", name, status, r.Error, err)
+					return
+				case status != 200 || r.Error == "rate_limited":
+					refused.Add(1)
+				}
+				calls.Add(1)
+			}
+		})
+	}
+	for _, where := range []string{"workspace=here", "workspace=there"} {
+		load("read_file", args{"path": "small.txt"}, where)
+		load("read_file", args{"path": "big.txt"}, where)
+	}
+	load("write_file", args{"path": "small.txt", "content": text(200_000)}, "workspace=here&wait=0&approval_timeout_seconds=2")
+	wg.Go(func() { // agents that ask for much, and are gone
+		for ctx.Err() == nil {
+			k := s.dial(s.agent, "here")
+			for i := range 8 {
+				k.send(&wire.ToolCall{CallID: fmt.Sprint(i), ToolName: "read_file", Arguments: json.RawMessage(`{"path":"big.txt"}`)})
+			}
+			_, _ = k.read() // it has begun, or is refused
+			_ = k.CloseNow()
+		}
+	})
+	var all [2][]int
+	for tick := time.NewTicker(every); ctx.Err() == nil; {
+		select {
+		case <-tick.C:
+			for i, cmd := range []*exec.Cmd{s.cmd, host} {
+				_, now := memory(t, cmd)
+				all[i] = append(all[i], now>>20)
+			}
+		case <-ctx.Done():
+			tick.Stop()
+		}
+	}
+	wg.Wait()
+	for i, cmd := range []*exec.Cmd{s.cmd, host} {
+		name := "stet " + cmd.Args[1]
+		third := len(all[i]) / 3
+		early, late := slices.Max(all[i][:third]), slices.Max(all[i][len(all[i])-third:])
+		t.Logf("%s: at most %d MB in the first third of %v, %d MB in the last one: %v", name, early, lasts, late, all[i])
+		if soak() && late > early+early/4+32 { // it takes a minute to get there
+			t.Errorf("%s grows from %d to %d MB", name, early, late)
+		}
+		bounded(t, name, cmd)
+	}
+	t.Logf("%d calls, %d of them refused", calls.Load(), refused.Load())
 }
 
 // Ten agents that ask for much and take nothing, and are then gone, do not fill the
