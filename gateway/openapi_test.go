@@ -106,7 +106,7 @@ func openAPIDoc(frames map[string]json.RawMessage) doc {
 					in("query", "approval_timeout_seconds", "600 if left out, 86400 at most: how long a person may take", whole), wait,
 				},
 				"requestBody": doc{"content": doc{"application/json": doc{"schema": doc{"type": "object"}}}},
-				"responses":   with(doc{"409": body("The call_id was used before", "error"), "413": body("The body is too large", "error")}),
+				"responses":   with(doc{"409": body("The call_id was used before", "error"), "413": body("The body is too large", "error"), "503": body("There is no room in memory: come again after Retry-After seconds", "error")}),
 			}},
 			"/v1/sessions/{session}/calls/{call}": doc{
 				"get": doc{
