@@ -91,7 +91,7 @@ bench: ## benchmarks, stet's file tools beside the official file server, its tok
 	cd bench && $(GO) run . && $(GO) test -run '^$$' -bench . -benchmem ./tokens
 
 soak: ## more of what is random: races, kills, two agents, properties over 10,000 histories, and fuzzing for a while each
-	STET_SOAK=1 $(GO) test -count=1 -timeout 60m ./test/hazards
+	STET_SOAK=1 $(GO) test -count=1 -timeout 90m ./test/hazards
 	$(GO) test -timeout 60m ./history ./replay -rapid.checks=10000
 	STET_SOAK=1 $(GO) test -timeout 60m -run TestExactness ./internal/bpe
 	STET_SOAK=1 STET_MERGES=20000 $(GO) test -timeout 60m ./workspace ./internal/merge3

@@ -71,7 +71,7 @@ func (c *call) ground() {
 		release()
 		return
 	}
-	c.room, c.grounded = release, true
+	c.rooms, c.grounded = append(c.rooms, release), true
 	if !c.takes {
 		c.down.taken = c.down.next
 	}
@@ -148,11 +148,11 @@ func (c *call) whole(r *wire.ToolResult) *wire.ToolResult {
 	}
 	if exact, err := budget.TryAcquire(int64(len(object)), c.budgets()...); err == nil {
 		c.mu.Lock()
-		before := c.room
-		c.room = exact
+		before := c.rooms
+		c.rooms = []func(){exact}
 		c.mu.Unlock()
-		if before != nil {
-			before()
+		for _, release := range before {
+			release()
 		}
 	}
 	return &wire.ToolResult{CallID: r.CallID, Result: object}
@@ -167,7 +167,7 @@ func (c *call) counted(r *wire.ToolResult) *wire.ToolResult {
 	switch {
 	case err == nil:
 		c.mu.Lock()
-		c.room = release
+		c.rooms = append(c.rooms, release)
 		c.mu.Unlock()
 		return r
 	case c.spec.ReadOnly:

@@ -83,6 +83,7 @@ func TestContentsWaitForRoom(t *testing.T) {
 			if i == 0 {
 				want[*wire.Taken](host)
 			}
+			synctest.Wait() // those who wait do so in this order
 		}
 		agents[0].c.abort() // it is cut off: its read ends, and the next one has its room
 		for range 2 {

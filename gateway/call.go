@@ -67,7 +67,7 @@ type call struct {
 
 	letGo    func()       // gives back the bytes of the call itself; nil: none are taken
 	gathered wire.Content // of the result, for a caller that takes no parts
-	room     func()       // gives back the bytes that are taken for the result; nil: none are
+	rooms    []func()     // give back the bytes that are taken for the result
 	grounded bool         // they are taken for a content in parts
 
 	ended context.Context // done when the call is over
@@ -330,8 +330,16 @@ func (c *call) fail(code tool.Code, message string) {
 // it came to, that is in the trail before the caller hears of it.
 func (c *call) conclude(r *wire.ToolResult, ours bool) {
 	c.mu.Lock()
+	rooms := c.rooms
+	c.rooms = nil
+	release := func() { // may be called again: what is given back is so once
+		for _, give := range rooms {
+			give()
+		}
+	}
 	if c.state == finished {
 		c.mu.Unlock()
+		release()
 		return
 	}
 	c.state = finished
@@ -340,10 +348,6 @@ func (c *call) conclude(r *wire.ToolResult, ours bool) {
 	}
 	if c.over != nil {
 		c.over()
-	}
-	release := func() {}
-	if c.room != nil {
-		release = sync.OnceFunc(c.room)
 	}
 	c.gathered = wire.Content{}
 	ticket, asking := c.ticket, c.asking
