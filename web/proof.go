@@ -21,7 +21,8 @@ import (
 //	hello    MAC(key, "hello", login, nonce)
 //	welcome  MAC(key, "welcome", nonce, channel)
 //	request  MAC(key, "request", channel, number, method, path and query, hash of the body)
-//	answer   MAC(key, "answer", MAC of the request)
+//	answer   MAC(key, "answer", MAC of the request, status, hash of the body)
+//	stream   MAC(key, "stream", MAC of the request), where the body is events or a file
 //
 // A MAC is HMAC-SHA-256 over its parts with line ends between them, in base64url.
 // The nonce is the page's and the channel the server's; both are random. A number
@@ -92,7 +93,7 @@ func channelOf(ctx context.Context) *channel { return askingOf(ctx).channel }
 // person lets those in who are logged in.
 func (h *Handler) person(next endpoint) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		by, err := h.prove(w, r)
+		w, by, err := h.prove(w, r)
 		if err == nil {
 			err = next(w, r.WithContext(context.WithValue(r.Context(), askingKey{}, by)))
 		}
@@ -102,36 +103,60 @@ func (h *Handler) person(next endpoint) http.Handler {
 	})
 }
 
-// prove checks the proof of a request, and puts that of the answer into its header.
+// proved is the writer of an answer to a request that has proved itself.
+type proved struct {
+	http.ResponseWriter
+	key []byte
+	mac string // of the request
+}
+
+// Unwrap is for http.ResponseController.
+func (p *proved) Unwrap() http.ResponseWriter { return p.ResponseWriter }
+
+// sign puts the proof of an answer into its header, where the request had one.
+func sign(w http.ResponseWriter, status int, body []byte) {
+	if p, ok := w.(*proved); ok {
+		p.Header().Set(proofHeader, encode(macOf(p.key, "answer", p.mac, strconv.Itoa(status), hashOf(body))))
+	}
+}
+
+func hashOf(body []byte) string {
+	sum := sha256.Sum256(body)
+	return encode(sum[:])
+}
+
+// prove checks the proof of a request, and returns the writer that proves its answer.
 // The body is read only after the proof of its hash.
-func (h *Handler) prove(w http.ResponseWriter, r *http.Request) (asking, error) {
+func (h *Handler) prove(w http.ResponseWriter, r *http.Request) (http.ResponseWriter, asking, error) {
 	refused := problem{http.StatusUnauthorized, "log in by the link that stet printed"}
 	parts := strings.Split(r.Header.Get(proofHeader), ".")
 	if len(parts) != 4 {
-		return asking{}, refused
+		return w, asking{}, refused
 	}
 	id, number, hash, mac := parts[0], parts[1], parts[2], parts[3]
 	c := h.channels.find(id)
 	if c == nil || !proves(mac, c.key, "request", id, number, r.Method, r.URL.RequestURI(), hash) {
-		return asking{}, refused
+		return w, asking{}, refused
 	}
 	if n, err := strconv.ParseUint(number, 10, 64); err != nil || !c.fresh(n) || !h.channels.use(c) {
-		return asking{}, refused
+		return w, asking{}, refused
 	}
-	w.Header().Set(proofHeader, encode(macOf(c.key, "answer", mac)))
+	w.Header().Set(proofHeader, encode(macOf(c.key, "stream", mac))) // unless it is signed
+	direct := w
+	w = &proved{w, c.key, mac}
 	person, ok := h.holds(c.login)
 	if !ok {
-		return asking{}, refused
+		return w, asking{}, refused
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	body, err := io.ReadAll(http.MaxBytesReader(direct, r.Body, maxBody))
 	if err != nil {
-		return asking{}, invalid("read the body: %v", err)
+		return w, asking{}, invalid("read the body: %v", err)
 	}
-	if is := sha256.Sum256(body); hash != encode(is[:]) {
-		return asking{}, invalid("the body is not the one that the page sent")
+	if hash != hashOf(body) {
+		return w, asking{}, invalid("the body is not the one that the page sent")
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
-	return asking{person, c}, nil
+	return w, asking{person, c}, nil
 }
 
 // window is how many numbers of a channel may be under way at once, and

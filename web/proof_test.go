@@ -105,6 +105,53 @@ func TestMovedServer(t *testing.T) {
 	}
 }
 
+// changing passes requests on, and changes the answers.
+type changing struct {
+	change func(r *http.Response, body []byte) []byte
+}
+
+func (c changing) RoundTrip(r *http.Request) (*http.Response, error) {
+	res, err := http.DefaultTransport.RoundTrip(r)
+	if err != nil || r.URL.Path == "/api/hello" {
+		return res, err
+	}
+	body, err := io.ReadAll(res.Body)
+	_ = res.Body.Close()
+	res.Body = io.NopCloser(bytes.NewReader(c.change(res, body)))
+	return res, err
+}
+
+// A program that had the port holds a connection of the page, and passes on what goes
+// over it when the server is there again. An answer that it changes has no proof.
+func TestChangedAnswer(t *testing.T) {
+	h, _ := newHouse(t)
+	p := h.enter(t, "A")
+	for what, c := range map[string]struct {
+		path   string
+		change func(r *http.Response, body []byte) []byte
+		ok     bool
+	}{
+		"nothing": {"/api/me", func(_ *http.Response, body []byte) []byte { return body }, true},
+		"the body": {"/api/me", func(_ *http.Response, body []byte) []byte {
+			return bytes.Replace(body, []byte("person"), []byte("PERSON"), 1)
+		}, false},
+		"its end":     {"/api/me", func(_ *http.Response, body []byte) []byte { return body[:len(body)-1] }, false},
+		"the status":  {"/api/questions/none", func(r *http.Response, body []byte) []byte { r.StatusCode = http.StatusOK; return body }, false},
+		"an error":    {"/api/questions/none", func(_ *http.Response, _ []byte) []byte { return []byte(`{"error":"log in"}`) }, false},
+		"a stream's":  {"/api/me", func(r *http.Response, body []byte) []byte { r.Header.Set(proofHeader, "x"); return body }, false},
+		"of an error": {"/api/questions/none", func(_ *http.Response, body []byte) []byte { return body }, true},
+	} {
+		p.Client = &http.Client{Transport: changing{c.change}}
+		res, err := p.Do(t.Context(), http.MethodGet, c.path, nil)
+		if err == nil {
+			_ = res.Body.Close()
+		}
+		if ok := err == nil; ok != c.ok || err != nil && !errors.Is(err, webtest.ErrStranger) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
 // A request is taken once, also when others overtook it.
 func TestOnce(t *testing.T) {
 	h, _ := newHouse(t)

@@ -44,8 +44,15 @@ func (h *Handler) reply(w http.ResponseWriter, body any) {
 		w.WriteHeader(http.StatusInternalServerError)
 		return
 	}
+	h.send(w, http.StatusOK, data)
+}
+
+// send sends JSON.
+func (h *Handler) send(w http.ResponseWriter, status int, data []byte) {
+	sign(w, status, data)
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
 	_, _ = w.Write(data) // who has gone needs no answer
 }
 
@@ -71,10 +78,8 @@ func (h *Handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 	default:
 		h.log().Error("web", "method", r.Method, "path", r.URL.Path, "err", err)
 	}
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Cache-Control", "no-store")
-	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(Problem{text}) // who has gone needs no answer
+	data, _ := json.Marshal(Problem{text}) // a text can always be encoded
+	h.send(w, status, append(data, '\n'))
 }
 
 // invalid is what the person, or the page, did wrong.

@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"regexp"
 	"strconv"
 	"sync"
 )
@@ -131,8 +132,7 @@ func (p *Page) Request(ctx context.Context, method, path string, body any) (*htt
 	p.number++
 	channel, number := p.channel, strconv.FormatUint(p.number, 10)
 	p.mu.Unlock()
-	sha := sha256.Sum256(data)
-	hash := base64.RawURLEncoding.EncodeToString(sha[:])
+	hash := hashOf(data)
 	mac := p.sum("request", channel, number, method, r.URL.RequestURI(), hash)
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Stet-Proof", channel+"."+number+"."+hash+"."+mac)
@@ -163,11 +163,30 @@ func (p *Page) Do(ctx context.Context, method, path string, body any) (*http.Res
 	}
 }
 
-// Proved reports whether an answer has the proof that belongs to the request.
+// Proved reports whether an answer has the proof that belongs to the request. It reads
+// the body, unless that is events or a file, and puts it back.
 func (p *Page) Proved(r *http.Request, res *http.Response) bool {
 	proof := r.Header.Get("Stet-Proof")
 	mac := proof[len(proof)-base64.RawURLEncoding.EncodedLen(sha256.Size):]
-	return hmac.Equal([]byte(res.Header.Get("Stet-Proof")), []byte(p.sum("answer", mac)))
+	want := p.sum("stream", mac)
+	if res.StatusCode != http.StatusOK || !streams.MatchString(r.URL.Path) {
+		body, err := io.ReadAll(res.Body)
+		_ = res.Body.Close()
+		if err != nil {
+			return false
+		}
+		res.Body = io.NopCloser(bytes.NewReader(body))
+		want = p.sum("answer", mac, strconv.Itoa(res.StatusCode), hashOf(body))
+	}
+	return hmac.Equal([]byte(res.Header.Get("Stet-Proof")), []byte(want))
+}
+
+// streams are the paths where the body is events or a file.
+var streams = regexp.MustCompile("/(events|export)$")
+
+func hashOf(body []byte) string {
+	sum := sha256.Sum256(body)
+	return base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
 func (p *Page) sum(parts ...string) string {

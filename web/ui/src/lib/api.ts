@@ -1,5 +1,5 @@
 import type { LoggedIn, Problem, Welcome } from '../api.gen'
-import { forget, hash, keep, keyOf, kept, mac, random, type Login } from './proof'
+import { forget, hash, keep, keyOf, kept, mac, random, type Key, type Login } from './proof'
 import { Events } from './sse'
 
 /** Refused is an answer that is an error. */
@@ -52,11 +52,14 @@ function trusted(): Promise<Channel> {
   return mine
 }
 
-/** part loads a part of this page, from a server that has just proved itself. */
-export async function part<T>(load: () => Promise<T>): Promise<T> {
-  distrust()
-  await trusted()
-  return load()
+/**
+ * part loads a part of this page. It is for when the page begins: what comes later
+ * could come from another program that has taken the port.
+ */
+export function part<T>(load: () => Promise<T>): Promise<T> {
+  const loading = load()
+  loading.catch(() => {}) // it is shown where the part would be
+  return loading
 }
 
 /** hello has the server prove that it is the one of the login, and opens a channel. */
@@ -95,11 +98,24 @@ async function checked(answer: Response): Promise<Response> {
 }
 
 /**
+ * proved returns an answer whose proof is right, undefined if it is not. own is the MAC
+ * of the request. Of a stream, which is events or a file, the body has no proof.
+ */
+async function proved(key: Key, own: string, answer: Response, stream: boolean): Promise<Response | undefined> {
+  const proof = answer.headers.get('Stet-Proof')
+  if (!proof) return undefined
+  if (stream && answer.ok) return proof === (await mac(key, 'stream', own)) ? answer : undefined
+  const body = new Uint8Array(await answer.arrayBuffer())
+  if (proof !== (await mac(key, 'answer', own, String(answer.status), hash(body)))) return undefined
+  return new Response(body, { status: answer.status, statusText: answer.statusText })
+}
+
+/**
  * ask makes a request, with a proof, of a server that has proved itself. What a person
  * has written is sent right after that alone. A server that began anew does not know
  * the channel, and has done nothing: it is asked once more.
  */
-async function ask(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<Response> {
+async function ask(method: string, path: string, body?: unknown, signal?: AbortSignal, stream = false): Promise<Response> {
   const text = body === undefined ? undefined : JSON.stringify(body)
   const url = new URL(path, location.href)
   if (method !== 'GET') distrust()
@@ -115,9 +131,10 @@ async function ask(method: string, path: string, body?: unknown, signal?: AbortS
       if (!signal?.aborted) distrust()
       throw err
     }
-    if (answer.headers.get('Stet-Proof') === (await mac(c.key, 'answer', own))) {
-      if (answer.status === 401) lost()
-      return checked(answer)
+    const sure = await proved(c.key, own, answer, stream)
+    if (sure) {
+      if (sure.status === 401) lost()
+      return checked(sure)
     }
     distrust()
     if (again || answer.status !== 401) throw new Error('an answer that is not of this stet: ' + answer.status)
@@ -133,7 +150,7 @@ export async function post<T>(path: string, body: unknown): Promise<T> {
 }
 
 export async function blob(path: string): Promise<Blob> {
-  return (await ask('GET', path)).blob()
+  return (await ask('GET', path, undefined, undefined, true)).blob()
 }
 
 /** login takes a token to the server, and keeps what the two will prove themselves by. */
@@ -157,7 +174,7 @@ export async function leave(): Promise<void> {
 
 /** follow reads a stream of events until it ends, which is no error. */
 export async function follow<T>(path: string, each: (event: T) => void, signal: AbortSignal): Promise<void> {
-  const answer = await ask('GET', path, undefined, signal)
+  const answer = await ask('GET', path, undefined, signal, true)
   const events = new Events()
   const reader = answer.body!.pipeThrough(new TextDecoderStream()).getReader()
   for (;;) {

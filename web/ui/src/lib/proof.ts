@@ -40,8 +40,8 @@ export async function mac(key: Key, ...parts: string[]): Promise<string> {
   return encode(new Uint8Array(await crypto.subtle.sign('HMAC', key, text)))
 }
 
-export function hash(text: string): string {
-  return encode(sha256(utf8(text)))
+export function hash(text: string | Uint8Array): string {
+  return encode(sha256(typeof text === 'string' ? utf8(text) : text))
 }
 
 /** random is a text that cannot be guessed. */
