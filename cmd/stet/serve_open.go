@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -153,20 +154,30 @@ func (s *site) openHands(ctx context.Context, p *program, root string, o *handOp
 	return err
 }
 
-// joinHub gives the workspace to the gateway.
+// joinHub gives the workspace to the gateway, and waits until calls reach it: a call
+// that comes as soon as the address is known must not find the workspace missing.
 func (s *site) joinHub(ctx context.Context) {
 	joining, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	s.join = cancel
+	joined, once := make(chan struct{}), new(sync.Once)
 	host := &gateway.Host{
 		Workspace: s.name, Caller: s.hands.handler, Stage: s.hands.tools.Stage, Remembers: true, Log: s.log,
 		End: func(session string) {
 			s.hands.handler.End(session)
 			s.hands.tools.End(session)
 		},
+		Connected: func(string) { once.Do(func() { close(joined) }) },
 	}
+	ended := make(chan struct{})
 	s.joined.Go(func() {
+		defer close(ended)
 		if err := s.hub.Join(joining, host); err != nil {
 			s.log.Error("workspace", "err", err)
 		}
 	})
+	select {
+	case <-joined:
+	case <-ended:
+	case <-ctx.Done():
+	}
 }
