@@ -114,6 +114,22 @@ func TestContentsWaitForRoom(t *testing.T) {
 	})
 }
 
+// A call that has ended holds nothing of its arguments, whether it was sent or not.
+func TestEndedCallHoldsNothing(t *testing.T) {
+	bubble(t, Config{}, func(t *testing.T, h *Hub, _ *logged) {
+		done := make(chan struct{})
+		c := &call{
+			h: h, to: "nowhere", f: wire.ToolCall{CallID: "s/1", ToolName: "write_file", Arguments: write(t, "a", "x"), Session: "s"},
+			done: func(*wire.ToolResult, func()) { close(done) },
+		}
+		h.start(c)
+		<-done
+		if c.f.Arguments != nil {
+			t.Errorf("%s", c.f.Arguments)
+		}
+	})
+}
+
 // A call for which there is no room is refused after a while, and a later one is taken.
 func TestCallsAreBounded(t *testing.T) {
 	bubble(t, Config{Memory: budget.New(budget.Process, 1<<20)}, func(t *testing.T, h *Hub, _ *logged) {

@@ -369,6 +369,9 @@ func (c *call) conclude(r *wire.ToolResult, ours bool) {
 	if ours {
 		c.said(r)
 	}
+	c.mu.Lock()
+	c.f.Arguments = nil // the call may be kept for a while, for who asks for its result
+	c.mu.Unlock()
 	c.done(r, release)
 }
 

@@ -15,8 +15,8 @@ import (
 type memory int
 
 const (
-	usualMemory memory = 320
-	leastMemory memory = 256 // one call on the largest file has room
+	usualMemory memory = 256
+	leastMemory memory = 200 // one call on the largest file has room
 )
 
 func (m *memory) add(flags *pflag.FlagSet) {
