@@ -177,7 +177,7 @@ func (q *request) there(ctx context.Context, tg *target, asked workspace.Encodin
 func (q *request) takeSeen(d *draft, tg *target, now *content) error {
 	f, ok := q.ses.tracker.File(tg.name, tg.info.Stamp)
 	switch {
-	case !ok:
+	case !ok, !tg.exists && f.Path != tg.name: // in another case it may be another file (TRK-5)
 		d.base, d.unknown = now, tool.Unread
 		return nil
 	case f.Version == "":

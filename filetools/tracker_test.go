@@ -2,6 +2,8 @@ package filetools
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -193,5 +195,23 @@ func TestDedupeByDifference(t *testing.T) {
 				t.Errorf("%+v", r) // the standard envelope, whose content is numbered lines or none (READ-2, READ-3)
 			}
 		})
+	}
+}
+
+// A file that is not there is another one than a file whose name differs in case,
+// which the session knows. (TRK-5)
+func TestMissingFileIsKnownByItsNameAlone(t *testing.T) {
+	b := newBench(t, Config{}, workspace.Options{})
+	b.put("Makefile", "all:\n")
+	if _, err := os.Stat(filepath.Join(b.dir, "makefile")); err == nil {
+		t.Skip("names that differ in case are one file here")
+	}
+	b.op("read_file", `{"path":"Makefile"}`)
+	if o := b.op("write_file", `{"path":"makefile","content":"other:\n"}`); !o.Success {
+		t.Errorf("%s", o.Error)
+	}
+	b.op("edit_file", `{"path":"Makefile","edits":[{"old_text":"all","new_text":"every"}]}`)
+	if b.get("makefile") != "other:\n" || b.get("Makefile") != "every:\n" {
+		t.Errorf("%q, %q", b.get("makefile"), b.get("Makefile"))
 	}
 }
