@@ -15,7 +15,7 @@
 // tree, private to the user:
 //
 //	locks/00 … locks/ff       advisory locks for preparing a write, by directory and name
-//	kept/ab/cdef…             versions shown or overwritten, by content hash
+//	kept/ab/cdef…             versions shown, written or overwritten, by content hash
 //	backups/…                 backups, by tree, path and time
 //	staged/OWNER-…            large writes that come in parts
 //	owners/OWNER              who is at work, locked while they live, and the

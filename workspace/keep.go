@@ -42,8 +42,8 @@ const (
 
 // Keep stores data as a version that can be had again by Kept: the base of a
 // later merge, or what undo goes back to. Files that were shown whole by
-// ReadAll or Page, up to WriteLimit, and files that were overwritten are kept
-// without being asked. (FILE-15)
+// ReadAll or Page or were written, up to WriteLimit, and files that were
+// overwritten are kept without being asked. (FILE-15)
 func (r *Root) Keep(data []byte) (Version, error) {
 	if err := r.enter(); err != nil {
 		return "", wrap("keep", "version", err)

@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -128,18 +129,18 @@ func (r *Root) readWhole(ctx context.Context, f *opened, limit int64) (Content, 
 	}
 	// An unstable content is kept too: it is what is shown, and so the base that
 	// a later edit is merged from.
-	r.keepShown(c)
+	r.keepShown(content{bytes.NewReader(c.Data), int64(len(c.Data)), c.Version})
 	return c, nil
 }
 
-// keepShown keeps what a write may later be based on. That it cannot be kept is
-// no reason not to show it.
-func (r *Root) keepShown(c Content) {
-	if int64(len(c.Data)) > r.opt.WriteLimit {
+// keepShown keeps what a later write may be based on: what a caller was shown or
+// has written. That it cannot be kept is no reason not to show or write it.
+func (r *Root) keepShown(c content) {
+	if c.size > r.opt.WriteLimit {
 		return
 	}
-	if err := r.state.keep(c.Data, c.Version); err != nil {
-		r.opt.Log.Warn("a version that was read is not kept", "err", r.state.fault("keep", err))
+	if err := r.state.keepFrom(c.r, c.version, c.size); err != nil {
+		r.opt.Log.Warn("a version that was read or written is not kept", "err", r.state.fault("keep", err))
 	}
 }
 

@@ -44,7 +44,7 @@ type Written struct {
 // version there is ErrChanged, and Error.Now says which. When it returns, the
 // content is durable. Mode, owner and attributes stay, or Lost says what did
 // not; line ends and encoding are the caller's, bytes are written as they are.
-// What is overwritten is kept. It may be called concurrently, by several
+// What is overwritten is kept, and so is data, as what is shown is. It may be called concurrently, by several
 // processes too: for one file one of them wins, the others get ErrChanged.
 // (FILE-14, FILE-15)
 func (r *Root) Write(ctx context.Context, p Path, data []byte, was Version, o WriteOptions) (Written, error) {
@@ -72,6 +72,9 @@ func (r *Root) write(ctx context.Context, p Path, src content, was Version, o Wr
 	}
 	defer r.leave()
 	w, err := retrying(ctx, func() (Written, error) { return r.writeOnce(ctx, p, src, was, o) })
+	if err == nil {
+		r.keepShown(src)
+	}
 	return w, wrap("write", p.name, err)
 }
 

@@ -91,6 +91,23 @@ func TestGrowingLog(t *testing.T) {
 	w.whole("log")
 }
 
+// What the session wrote is known to it as what it read is: a log that has grown
+// since is edited by merge, without another read. (FILE-15)
+func TestGrowingLogWritten(t *testing.T) {
+	w := newWorld(t)
+	w.put("log", logHead)
+	a := w.agent()
+	a.works("read_file", args{"path": "log"})
+	for i, title := range []string{"title", "title 1", "title 2"} {
+		a.works("edit_file", args{"path": "log", "edits": edits(title+"\n", "title "+strconv.Itoa(i+1)+"\n")})
+		w.put("log", w.get("log")+"line "+strconv.Itoa(i+1)+" of the log\n")
+	}
+	if got := w.get("log"); !strings.HasPrefix(got, "title 3\nsecond\n") {
+		t.Errorf("%.100q", got)
+	}
+	w.whole("log")
+}
+
 // What was read while the file was written to without a pause may be of no one
 // moment. It was read all the same, and an edit of it is merged.
 func TestGrowingLogUnstable(t *testing.T) {
