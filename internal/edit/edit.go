@@ -53,6 +53,7 @@ func Apply(data []byte, edits []Edit) (Result, error) {
 		f.index = suffixarray.New(f.flat)
 	}
 	var all []match
+	covered := 0 // bytes, by all matches together
 	for i, e := range edits {
 		found, err := f.locate(e)
 		if err != nil {
@@ -61,8 +62,12 @@ func Apply(data []byte, edits []Edit) (Result, error) {
 		}
 		for j := range found {
 			found[j].edit = i
+			covered += found[j].end - found[j].start
 		}
 		all = append(all, found...)
+		if covered > len(data) {
+			break // some of them overlap: more are not needed to say so
+		}
 	}
 	sort.SliceStable(all, func(i, j int) bool { return all[i].start < all[j].start })
 	for i := 1; i < len(all); i++ {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"index/suffixarray"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -85,5 +86,25 @@ func TestManyEdits(t *testing.T) {
 	edits[n/2].Old = "no such line"
 	if _, err = Apply([]byte(text.String()), edits); !errors.As(err, &e) || e.Reason != NotFound || e.Edit != n/2 {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestManyOverlaps: edits that overlap are not all looked for, since their
+// matches can be many times as many as the bytes of the file.
+func TestManyOverlaps(t *testing.T) {
+	data := []byte(strings.Repeat("0123456789\n", 2000))
+	edits := make([]Edit, 2000)
+	for i := range edits {
+		edits[i] = Edit{Old: fmt.Sprint(i % 10), New: "x", All: true}
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, err := Apply(data, edits)
+	runtime.ReadMemStats(&after)
+	if e := (*Error)(nil); !errors.As(err, &e) || e.Reason != Overlap || e.Edit != 10 || e.Other != 0 {
+		t.Errorf("%v", err)
+	}
+	if n := after.TotalAlloc - before.TotalAlloc; n > 32<<20 {
+		t.Errorf("%d bytes were allocated", n)
 	}
 }
