@@ -15,7 +15,7 @@ import (
 type memory int
 
 const (
-	usualMemory memory = 256
+	usualMemory memory = 320
 	leastMemory memory = 200 // one call on the largest file has room
 )
 
