@@ -23,24 +23,29 @@ var sensitive = []struct {
 }{
 	// Make and its like: each rule is a command.
 	{tool.Build, []string{
-		"{,GNU,BSD}Makefile", "Makefile.{am,in}", "*.mk", "{,.}justfile", "Taskfile{,.dist}.{yml,yaml}", "{Rake,Thor,Guard}file", "SConstruct", "SConscript",
-		"Earthfile", "Tiltfile", "Procfile", "Vagrantfile", "magefile.go",
+		"{,GNU,BSD}Makefile", "Makefile.{am,in,inc,PL,toml}", "*.mk", "{,.}justfile", "Taskfile{,.dist}.{yml,yaml}", "{Rake,Thor,Guard,Brew,Cap,Danger,Fast,Snake}file", "*.rake",
+		"{gulp,Grunt}file.{js,cjs,mjs,ts}", "{fabfile,dodo}.py", "wscript", "SConstruct", "SConscript", "Earthfile", "Tiltfile", "Procfile", "Vagrantfile", "magefile.go",
+		"BUILD{,.bazel}", "WORKSPACE{,.bazel}", "MODULE.bazel", "*.bzl", "BUCK",
 	}},
 	// Packages: installing one runs its scripts.
-	{tool.Build, []string{"package.json", "deno.{json,jsonc}", "composer.json", "setup.py", "Gemfile", "*.gemspec", "Podfile", "binding.gyp"}},
+	{tool.Build, []string{"package.json", "deno.{json,jsonc}", "composer.json", "setup.py", "Gemfile", "*.{gem,pod}spec", "Podfile", "Build.PL", "*.pth", "binding.gyp"}},
 	// Build tools: editors load these as soon as the directory is opened.
 	{tool.Build, []string{
-		"build.rs", "{build,settings,init}.gradle{,.kts}", "pom.xml", "build.xml", "build.sbt", "CMakeLists.txt", "*.cmake", "meson.build",
-		"configure{,.ac}", "*.{csproj,vcxproj,targets,props}", "Package.swift", "mix.exs",
+		"build.rs", "{build,settings,init}.gradle{,.kts}", "pom.xml", "build.xml", "*.sbt", "build.{sc,mill,zig}", "Setup.hs", "CMakeLists.txt", "*.cmake", "meson.build",
+		"configure{,.ac}", "*.{csproj,fsproj,vbproj,vcxproj,proj,targets,props}", "Package.swift", "mix.exs",
 	}},
-	// Test runners: they run these before any test.
-	{tool.Build, []string{"conftest.py", "noxfile.py", "tox.ini"}},
+	// Test runners, bundlers and linters: they run these before anything else, and
+	// editors run the linters.
+	{tool.Build, []string{
+		"conftest.py", "noxfile.py", "tox.ini", "karma.conf.{js,cjs,ts}", ".{eslint,prettier,babel,mocha}rc.{js,cjs,mjs}",
+		"{eslint,jest,vitest,vite,webpack}.config.{js,cjs,mjs,ts,cts,mts}", "{rollup,babel,next,playwright,postcss,prettier}.config.{js,cjs,mjs,ts,cts,mts}",
+	}},
 	// Containers: building or starting one runs these, often as root.
 	{tool.Build, []string{"{Docker,Container}file{,.*}", "*.{dockerfile,containerfile}", "{docker-,}compose{,.*}.{yml,yaml}", "{flake,shell,default}.nix"}},
 	// Instructions: agents read these before the person says anything.
 	{tool.Instructions, []string{
-		"AGENT{,S}{,.*}.md", "{CLAUDE,GEMINI,QWEN}{,.*}.md", "SKILL.md", "{.cursor,.windsurf,.cline,.roo}rules", ".goosehints",
-		"**/{.cursor,.windsurf,.cline,.roo}rules/**", "**/.github/copilot-instructions.md", "**/.github/{instructions,prompts,agents,chatmodes}/**",
+		"AGENT{,S}{,.*}.md", "{CLAUDE,GEMINI,QWEN}{,.*}.md", "{WARP,CRUSH,COPILOT,CONVENTIONS}.md", "SKILL.md", "{.cursor,.windsurf,.cline,.roo}rules{,-*}", ".rules", ".goosehints",
+		"**/{.cursor,.windsurf,.cline,.roo}rules/**", "**/.github/copilot-instructions.md", "**/.github/{instructions,prompts,agents,chatmodes,hooks}/**",
 	}},
 }
 

@@ -18,14 +18,17 @@ func TestSensitiveFiles(t *testing.T) {
 			"package.json", "PACKAGE.JSON", "web/package.json", "setup.py", "conftest.py", "tests/conftest.py", "build.rs", "build.gradle",
 			"app/build.gradle.kts", "settings.gradle", "CMakeLists.txt", "Rakefile", "Dockerfile", "Dockerfile.dev", "web.dockerfile",
 			"docker-compose.yml", "docker-compose.dev.yaml", "compose.yaml", "tox.ini", "noxfile.py", "composer.json", "flake.nix",
+			"Makefile.inc", "lib/tasks/a.rake", "gulpfile.js", "Gruntfile.js", "BUILD.bazel", "pkg/BUILD", "WORKSPACE", "rules/a.bzl", "app.fsproj", "build.zig",
+			"eslint.config.mjs", ".eslintrc.cjs", "jest.config.ts", "web/vite.config.ts", "karma.conf.js", "src/evil.pth", "project/plugins.sbt",
 		},
 		tool.Instructions: {
 			"AGENTS.md", "agents.md", "deep/er/AGENTS.md", "AGENTS.override.md", "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md",
 			".cursorrules", ".windsurfrules", ".clinerules", ".clinerules/a.md", "sub/.clinerules/b/c.md",
 			".github/copilot-instructions.md", ".github/instructions/go.instructions.md", "skills/x/SKILL.md",
+			"WARP.md", "CONVENTIONS.md", ".rules", ".roorules-code", ".github/hooks/a.json",
 		},
 		"": {
-			"main.go", "docs/makefile.md", "package.json.md", "my-package.json", "src/agents.go", "AGENTS/x.go", "docs/claude.txt", "pyproject.toml", "Cargo.toml",
+			"main.go", "docs/makefile.md", "package.json.md", "my-package.json", "src/agents.go", "AGENTS/x.go", "docs/claude.txt", "src/build.go", "build/x.go", "workspace/x.go", "tsconfig.json", ".eslintrc.json", "app.config.ts", "rules.go", "pyproject.toml", "Cargo.toml",
 			"go.mod", "package-lock.json", "tests/test_a.py", "dockerfile_test.go", "compose.go", ".github/ISSUE_TEMPLATE.md", "",
 		},
 	} {
