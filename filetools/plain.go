@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/stet-dev/stet/tool"
+	"github.com/stet-dev/stet/workspace"
 )
 
 // PlainCaller is a Caller of the file tools whose results are plain text instead
@@ -42,6 +44,8 @@ type result struct {
 		Content   string
 		Next      int `json:"next_line"`
 		Truncated bool
+		Notes     []string
+		Asked     string `json:"asked_to_written"`
 	}
 	Context struct {
 		Params struct{ Path string } `json:"params_input"`
@@ -50,7 +54,8 @@ type result struct {
 
 // Plain returns a result of a file tool as plain text: the content that was
 // read, "File written: PATH", "Error: File not found: PATH", or "Error: " and
-// what is wrong. Results that are none of these stay JSON, as those of file_info
+// what is wrong. Lines after the first one say what else the model has to know of a
+// write. Results that are none of these stay JSON, as those of file_info and undo
 // do. (TRK-12)
 func Plain(r tool.Result) string {
 	var o result
@@ -63,7 +68,7 @@ func Plain(r tool.Result) string {
 	}
 	switch {
 	case r.Code == tool.FileNotFound && path != "":
-		return "Error: File not found: " + quoted(short(path))
+		return "Error: File not found: " + quoted(short(path)) + o.advice()
 	case r.Failed():
 		return "Error: " + o.failure()
 	case o.Status == "partial":
@@ -78,10 +83,24 @@ func Plain(r tool.Result) string {
 		return *o.Content + "\n[Truncated.]"
 	case o.Content != nil:
 		return *o.Content
-	case o.Written != nil:
-		return "File written: " + quoted(path)
+	case o.Written != nil && path != "":
+		lines := append([]string{"File written: " + quoted(path)}, o.Data.Notes...)
+		if o.Data.Asked != "" {
+			lines = append(lines, o.Data.Asked)
+		}
+		return strings.Join(lines, "\n")
 	}
 	return r.Text
+}
+
+// advice is what a failed write says beyond that the file is not there: what is
+// missing, and what to do. A failed read says no more.
+func (o *result) advice() string {
+	words, coded := strings.CutPrefix(o.failure(), string(tool.FileNotFound)+": ")
+	if !coded || strings.HasSuffix(words, workspace.ErrNotFound.Error()) {
+		return ""
+	}
+	return "\n" + words
 }
 
 // failure is why the call failed, in words.

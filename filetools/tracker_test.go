@@ -215,3 +215,29 @@ func TestMissingFileIsKnownByItsNameAlone(t *testing.T) {
 		t.Errorf("%q, %q", b.get("makefile"), b.get("Makefile"))
 	}
 }
+
+// What a write did beyond what was asked for, and what an undo did, is told in
+// plain text too. (TRK-12)
+func TestPlainTellsAll(t *testing.T) {
+	b := newBench(t, Config{}, workspace.Options{})
+	b.put("a", "1\n2\n3\n4\n5\n")
+	b.op("read_file", `{"path":"a"}`)
+	b.put("a", "1\n2\n3\n4\nV\n")
+	for _, c := range []struct{ name, args, want string }{
+		{"edit_file", `{"path":"a","edits":[{"old_text":"1","new_text":"I"}]}`,
+			"File written: a\nmerged with what somebody else has changed\n--- asked\n+++ written\n@@ -2,4 +2,4 @@\n 2\n 3\n 4\n-5\n+V\n"},
+		{"write_file", `{"path":"new/b","content":""}`,
+			"Error: File not found: new/b\nthe directory it would be in does not exist; use create_dirs"},
+		{"edit_file", `{"path":"b","edits":[{"old_text":"1","new_text":"I"}]}`,
+			"Error: File not found: b\nthe file does not exist; use write_file to make it"},
+		{"read_file", `{"path":"b"}`, "Error: File not found: b"},
+		{"Read", `{"path":"b"}`, "Error: File not found: b"},
+	} {
+		if got := Plain(b.call(c.name, c.args)); got != c.want {
+			t.Errorf("%s %s: %q, want %q", c.name, c.args, got, c.want)
+		}
+	}
+	if got := Plain(b.call("undo", `{"write":1}`)); !strings.Contains(got, `"undone":[1]`) {
+		t.Errorf("%q", got)
+	}
+}
