@@ -28,7 +28,7 @@ type Fold struct {
 	named   []string // words of texts that may become places
 	heard   []string // words of persons' texts that may name files
 	plan    Plan     // what lossless has decided so far
-	whole   []Break  // that say which messages stay whole
+	whole   []Break  // that say which messages stay whole, or where thinking began
 	holds   bool     // the messages to come stay whole, up to the next one of the model
 	thought int      // facts before the first message of the model with thinking, plus 1; 0: there is none yet
 	lost    int      // results that look like reads, with no path to be found
@@ -115,7 +115,7 @@ func (f *Fold) Add(messages ...llm.Message) {
 				f.request()
 				f.turns++
 				f.holds = false
-				if f.thought == 0 && thinks(m) {
+				if f.thought == 0 && (thinks(m) || f.begins(f.n)) {
 					f.thought = len(f.facts) + 1
 				}
 			}
@@ -147,7 +147,9 @@ func textBytes(messages []llm.Message) int {
 func (f *Fold) message(m *llm.Message, when time.Time) {
 	for i := range m.Parts {
 		p := &m.Parts[i]
-		f.seen += len(p.Text) + len(p.Args)
+		if p.Kind != llm.Thinking { // agents drop it
+			f.seen += len(p.Text) + len(p.Args)
+		}
 		switch p.Kind {
 		case llm.Text:
 			switch m.Role {

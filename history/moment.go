@@ -1,6 +1,10 @@
 package history
 
-import "github.com/stet-dev/stet/llm"
+import (
+	"slices"
+
+	"github.com/stet-dev/stet/llm"
+)
 
 // Moment says why what was sent before need not stay as it was: the provider
 // has nothing of it in its cache any more, or so little that it does not pay.
@@ -16,13 +20,15 @@ const (
 	Pressure   Moment = "pressure"   // the window is nearly full
 	Margin     Moment = "margin"     // what leaves pays for what is written again
 
-	// At these two nothing leaves. They say which messages stay whole for ever.
+	// At these nothing leaves. The first two say which messages stay whole for ever.
 	Elsewhere Moment = "elsewhere" // the model answered some of the messages in requests that are not known here
 	Managed   Moment = "managed"   // the provider changes the conversation itself
+	Thinking  Moment = "thinking"  // the model's thinking may come again, though not every request has it
 )
 
-// Keeps reports whether a break says what stays whole, and takes nothing away.
-func (m Moment) Keeps() bool { return m == Elsewhere || m == Managed }
+// Keeps reports whether a break takes nothing away, and binds what was sent: it stays as
+// it is, whether or not a request has the thinking that was made behind it.
+func (m Moment) Keeps() bool { return m == Elsewhere || m == Managed || m == Thinking }
 
 // Break is a moment: what stands in the first After messages may be planned anew,
 // with nothing that follows taken into account.
@@ -34,7 +40,8 @@ type Break struct {
 	Left *Left
 	// From is the first message that stays whole, where Why is Elsewhere or Managed: those
 	// from there to After do. Under Managed the messages behind After do too, up to the
-	// next one of the model. Other breaks have no From.
+	// next one of the model. Under Thinking it is the first message of the model that had
+	// thinking. Other breaks have no From.
 	From int
 }
 
@@ -70,7 +77,7 @@ func (p *Plan) Elided(skip int) (out []Spot) {
 // added and behind the break before it.
 func (f *Fold) Grow(messages []llm.Message, breaks []Break) {
 	for _, b := range breaks {
-		if b.Why.Keeps() && b.From < b.After {
+		if b.Why.Keeps() && b.From <= b.After {
 			f.whole = append(f.whole, b)
 		}
 	}
@@ -90,11 +97,19 @@ func (f *Fold) stays() bool {
 		return true
 	}
 	for _, b := range f.whole {
-		if b.From <= f.n && f.n < b.After {
+		if b.Why != Thinking && b.From <= f.n && f.n < b.After {
 			return true
 		}
 	}
 	return false
+}
+
+// begins reports whether the model's thinking begins with a message at the latest, by a
+// break that says so.
+func (f *Fold) begins(message int) bool {
+	return slices.ContainsFunc(f.whole, func(b Break) bool {
+		return b.Why == Thinking && b.From <= message || b.Why != Thinking && b.After <= message
+	})
 }
 
 // Cold says that the messages added so far are about to be sent at such a

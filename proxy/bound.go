@@ -25,17 +25,21 @@ func (m *memory) bind(j *judgement, from trail, d *reading) {
 	if d.api != record.Messages { // of the others no check is documented
 		return
 	}
-	thinks := slices.ContainsFunc(d.request.Messages, func(m llm.Message) bool {
-		return slices.ContainsFunc(m.Parts, func(p llm.Part) bool { return p.Kind == llm.Thinking })
-	})
-	if !thinks {
-		return
-	}
 	for i := 0; i < len(d.chain.links) && !j.checks; i++ {
 		j.checks = slices.ContainsFunc(m.turns[d.chain.links[i]^j.salt], func(k *known) bool { return m.rules.of(d.api, k.Model).checks })
 	}
-	j.bound = j.checks
+	// A client may leave its thinking out of some requests, and send it again later.
+	j.bound = j.checks && (firstThought(d.request) >= 0 || slices.ContainsFunc(m.planned(from.any, &d.chain, j.salt), keeps))
 }
+
+// firstThought is the first message with thinking; -1: there is none.
+func firstThought(req *llm.Request) int {
+	return slices.IndexFunc(req.Messages, func(m llm.Message) bool {
+		return slices.ContainsFunc(m.Parts, func(p llm.Part) bool { return p.Kind == llm.Thinking })
+	})
+}
+
+func keeps(b history.Break) bool { return b.Why.Keeps() }
 
 // freeze gives a request the breaks that the one it goes on from was sent with, whatever
 // its line, and no others. Messages that the model answered on another way stay whole:
@@ -56,6 +60,8 @@ func (m *memory) freeze(j *judgement, d *reading) {
 	}
 	if from, to := m.elsewhere(c, d.request, j.salt); from < to {
 		j.stay(history.Break{After: c.skip + to, Why: history.Elsewhere, From: c.skip + from})
+	} else if first := firstThought(d.request); first >= 0 && !slices.ContainsFunc(j.breaks, keeps) && !j.ending(c) {
+		j.stay(history.Break{After: c.skip + c.stable, Why: history.Thinking, From: first})
 	}
 }
 
@@ -91,15 +97,21 @@ func (m *memory) elsewhere(c *chain, req *llm.Request, salt uint64) (from, to in
 // that stand before thinking and were sent shortened. It reports whether the request can be
 // sent so.
 func (j *judgement) hold(c *chain) bool {
-	if j == nil || !j.bound || j.went == nil || j.stays != nil && j.stays.Why == history.Managed {
+	if j == nil || !j.checks || j.went == nil || j.stays != nil && j.stays.Why == history.Managed {
 		return false
 	}
 	b := history.Break{After: c.skip + c.stable, Why: history.Managed, From: c.skip + c.stable}
+	if !j.bound { // all of it goes as it is, and the thinking to come is made behind that
+		b.From, j.breaks, j.moved, j.moment, j.renews = c.skip, nil, nil, "", true
+	}
 	if n := len(j.breaks) - 1; n >= 0 && j.breaks[n].After == b.After {
 		if !j.breaks[n].Why.Keeps() {
 			return true // a turn has one moment
 		}
-		b.From, j.breaks = j.breaks[n].From, j.breaks[:n]
+		if j.breaks[n].Why != history.Thinking {
+			b.From = j.breaks[n].From
+		}
+		j.breaks = j.breaks[:n]
 	}
 	j.stay(b)
 	return true

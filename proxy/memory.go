@@ -160,19 +160,31 @@ func (m *memory) recall() { m.once.Do(func() { m.load(recalled) }) }
 
 // catchUp loads what is new in the store where a request goes on from answers that
 // nothing is known of: another process may have asked for them. It does so once a
-// second at most, since there are conversations of which nothing is ever known.
+// second at most, since there are conversations of which nothing is ever known; but always
+// where there is thinking, which the provider may check: it looks further back then, and
+// once the request has gone out, it is known.
 func (m *memory) catchUp(req *llm.Request, c *chain, now time.Time) {
 	if m.recall(); m.store == nil || !c.told() {
 		return
 	}
 	m.mu.Lock()
-	due := m.unknown(req, c) > 1 && now.Sub(m.looked) >= time.Second // one is the answer to the request before
+	missed, bound := m.unknown(req, c) > 1, firstThought(req) >= 0 // one is the answer to the request before
+	due := missed && (bound || now.Sub(m.looked) >= time.Second)
 	if due {
 		m.looked = now
 	}
 	m.mu.Unlock()
-	if due {
-		m.load(caughtUp)
+	if !due {
+		return
+	}
+	if m.load(caughtUp); !bound {
+		return
+	}
+	m.mu.Lock()
+	missed = m.unknown(req, c) > 1
+	m.mu.Unlock()
+	if missed {
+		m.load(recalled)
 	}
 }
 

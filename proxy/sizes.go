@@ -25,11 +25,11 @@ func toolsSize(req *llm.Request) (n int) {
 	return n
 }
 
-// textSize is how many bytes of text a message is.
+// textSize is how many bytes of text a message is. Thinking does not count: agents drop it.
 func textSize(m *llm.Message) (n int) {
 	for i := range m.Parts {
 		part := &m.Parts[i]
-		if m.Role == llm.System && volatile(part.Text) {
+		if part.Kind == llm.Thinking || m.Role == llm.System && volatile(part.Text) {
 			continue
 		}
 		n += len(part.Text) + len(part.Name) + len(part.Args)

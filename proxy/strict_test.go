@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -25,9 +26,10 @@ type strict struct {
 	store   *record.Memory
 	config  Config
 	proxies []*Proxy
-	quiet   bool   // the model does not think
-	asked   func() // before each request for an answer; may be nil
-	rush    bool   // no time passes between rounds
+	quiet   bool                                     // the model does not think
+	asked   func()                                   // before each request for an answer; may be nil
+	rush    bool                                     // no time passes between rounds
+	does    func(*llm.Request) (llm.Response, error) // in place of what the model does; may be nil
 }
 
 // strictly runs a test against a strict provider, in a time of its own.
@@ -55,6 +57,9 @@ func strictly(t *testing.T, test func(s *strict)) {
 // answer is what the model does: it thinks, and reads one file or runs a command. What
 // it does goes by the number of its answers.
 func (s *strict) answer(req *llm.Request) (llm.Response, error) {
+	if s.does != nil {
+		return s.does(req)
+	}
 	n := 0
 	for _, m := range req.Messages {
 		if m.Role == llm.Assistant {
@@ -65,7 +70,7 @@ func (s *strict) answer(req *llm.Request) (llm.Response, error) {
 	if n%3 == 0 {
 		call.Name, call.Args = "Read", `{"file_path":"/home/me/project/a.go"}`
 	}
-	parts := []llm.Part{{Kind: llm.Thinking, Text: fmt.Sprintf("thought %d", n)}, {Text: "I go on."}, call}
+	parts := []llm.Part{{Kind: llm.Thinking, Text: fmt.Sprintf("thought %d%s", n, strings.Repeat(", and so on", 40))}, {Text: "I go on."}, call}
 	if s.quiet {
 		parts = parts[1:]
 	}
@@ -100,6 +105,7 @@ type session struct {
 	s        *strict
 	model    string
 	extra    string // more members of the body
+	system   string // in place of a long one
 	messages []string
 	answers  int
 }
@@ -117,7 +123,7 @@ func (a *session) fork() *session {
 
 func (a *session) body() string {
 	return fmt.Sprintf(`{"model":%q%s,"max_tokens":99,"cache_control":{"type":"ephemeral"},"system":%q,"tools":[{"name":"Bash","input_schema":{}},{"name":"Read","input_schema":{}}],"messages":[%s]}`,
-		a.model, a.extra, "You help. "+strings.Repeat("Follow the rule. ", 400), strings.Join(a.messages, ","))
+		a.model, a.extra, cmp.Or(a.system, "You help. "+strings.Repeat("Follow the rule. ", 400)), strings.Join(a.messages, ","))
 }
 
 // rounds asks so many times over h, a proxy or the provider itself, and does what the
@@ -334,6 +340,62 @@ func TestNothingIsRefused(t *testing.T) {
 			a.rounds(8, p)
 			pause()
 			a.rounds(4, p)
+		},
+		"thinking is left out, and comes again": func(s *strict) {
+			a, p := s.session(checked), s.proxy()
+			a.rounds(14, p)
+			for _, model := range []string{checked, unchecked} {
+				whole := slices.Clone(a.messages)
+				for i, m := range a.messages {
+					a.messages[i] = string(withoutThinking(json.RawMessage(m)))
+				}
+				s.quiet, a.model = true, model
+				pause()
+				a.rounds(2, p)
+				synctest.Wait()
+				p = s.proxy()
+				pause()
+				a.rounds(2, p)
+				copy(a.messages, whole)
+				s.quiet, a.model = false, checked
+				a.rounds(2, p)
+			}
+		},
+		"the first thinking is left out": func(s *strict) {
+			a, p := s.session(checked), s.proxy()
+			a.system = "Be brief."
+			a.messages[0] = `{"role":"user","content":"think"}`
+			a.rounds(12, p)
+			for i := range 14 {
+				a.messages[i] = string(withoutThinking(json.RawMessage(a.messages[i])))
+			}
+			a.rounds(4, p)
+			synctest.Wait()
+			a.rounds(4, s.proxy())
+		},
+		"the provider manages before there is thinking": func(s *strict) {
+			a, p := s.session(checked), s.proxy()
+			s.quiet = true
+			a.rounds(10, p)
+			a.extra = `,"context_management":{"edits":[{"type":"clear_tool_uses_20250919"}]}`
+			s.quiet = false
+			a.rounds(3, p)
+			a.extra = ""
+			a.rounds(3, p)
+			synctest.Wait()
+			a.rounds(3, s.proxy())
+		},
+		"two proxies in turn": func(s *strict) {
+			s.rush = true
+			p, q := s.proxy(), s.proxy()
+			a, b := s.session(checked), s.session(checked)
+			b.messages[0] = `{"role":"user","content":"go on with the other"}`
+			for range 4 {
+				a.rounds(3, p)
+				b.rounds(3, p)
+				a.rounds(3, q)
+				b.rounds(3, q)
+			}
 		},
 		"killed after each answer": func(s *strict) {
 			a := s.session(checked)

@@ -146,7 +146,8 @@ type Turn struct {
 	// the messages, up to which all else was sent whole. Once set they stay, but for others.
 	Elided []uint64
 	// From is the first message that stays whole, counted from behind the leading system
-	// text, where Moment says that messages up to this turn do ("elsewhere", "managed").
+	// text, where Moment says that messages up to this turn do ("elsewhere", "managed"); and
+	// the first that had thinking, where it says "thinking".
 	From int
 }
 
