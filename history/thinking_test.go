@@ -51,8 +51,10 @@ func TestStaysWhole(t *testing.T) {
 		}
 	}
 	e := newEngine(t, Config{Policy: KeepLatest, KeepReads: 1, ChecksThinking: true})
-	if got := edited(e.Plan(c.messages, Break{After: 5, Why: Elsewhere})); !slices.Equal(got, []int{6, 8}) {
-		t.Errorf("keep-latest: messages %v changed", got)
+	for _, b := range []Break{{After: 5, Why: Elsewhere}, {After: 5, Why: Thinking, From: 3}} { // the thinking may come again
+		if got := edited(e.Plan(c.messages, b)); len(got) > 0 {
+			t.Errorf("keep-latest, %s: messages %v changed", b.Why, got)
+		}
 	}
 }
 
