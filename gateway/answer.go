@@ -155,6 +155,7 @@ func (c *call) whole(r *wire.ToolResult) *wire.ToolResult {
 			release()
 		}
 	}
+	c.owns = true
 	return &wire.ToolResult{CallID: r.CallID, Result: object}
 }
 

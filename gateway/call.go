@@ -48,6 +48,7 @@ type call struct {
 	done func(r *wire.ToolResult, release func())
 
 	takes bool // the caller takes a content in parts
+	owns  bool // the result's memory is its own, and holds after done; to be read by done
 
 	mu      sync.Mutex
 	state   state

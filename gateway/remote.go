@@ -56,7 +56,8 @@ func (r *Remote) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 		session = "gateway-here"
 	}
 	done := make(chan *wire.ToolResult, 1)
-	p := &call{
+	var p *call
+	p = &call{
 		h: r.h, to: r.workspace, account: c.Account,
 		f: wire.ToolCall{
 			TakesParts: true, CallID: session + "/" + id, ToolName: c.Name, Arguments: c.Arguments, Session: session, Client: c.Client,
@@ -74,7 +75,9 @@ func (r *Remote) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 			}
 		},
 		done: func(f *wire.ToolResult, release func()) {
-			wire.Detach(f)
+			if !p.owns {
+				wire.Detach(f)
+			}
 			budget.Keep(ctx, release)
 			done <- f
 		},

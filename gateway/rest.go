@@ -44,6 +44,7 @@ type request struct {
 	done    chan struct{} // closed when there is a result
 	result  *wire.ToolResult
 	release func()        // gives back the bytes that are taken for the result
+	expires *time.Timer   // forgets the result, which it holds
 	waiting chan struct{} // closed when it waits for a person
 	once    sync.Once
 }
@@ -67,8 +68,15 @@ const (
 	keptLarge   = 30 * time.Second
 )
 
-// maxKept is how many bytes of results are kept, beyond which the oldest is not.
-const maxKept = 16 << 20
+// maxKept is how many bytes of calls that have ended are kept, beyond which the oldest
+// is not; of each its result counts, and keptCall for the rest of it.
+const (
+	maxKept  = 32 << 20
+	keptCall = 4 << 10
+)
+
+// kept is how many bytes the call takes once it has ended.
+func (q *request) kept() int { return keptCall + len(q.result.Result) }
 
 func (h *Hub) routes(mux *http.ServeMux) {
 	r := &rest{h: h, of: map[string]*request{}, visits: map[visit]bool{}}
@@ -167,10 +175,12 @@ func (r *rest) begin(w http.ResponseWriter, req *http.Request, who Identity) {
 	}
 	q.call.f.TakesParts = true // which are put together here
 	q.call.done = func(result *wire.ToolResult, release func()) {
-		wire.Detach(result)
+		if !q.call.owns {
+			wire.Detach(result)
+		}
 		q.result, q.release = result, release
-		close(q.done)
 		r.expire(q)
+		close(q.done)
 	}
 	again := r.h.mayRepeat(workspace, f.ToolName)
 	r.mu.Lock()
@@ -342,14 +352,14 @@ func (r *rest) expire(q *request) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.ended = append(r.ended, q)
-	for r.bytes += len(q.result.Result); r.bytes > maxKept && len(r.ended) > 1; {
+	for r.bytes += q.kept(); r.bytes > maxKept && len(r.ended) > 1; {
 		r.forget(r.ended[0])
 	}
 	keep := kept
 	if len(q.result.Result) > smallAnswer {
 		keep = keptLarge
 	}
-	time.AfterFunc(keep, func() {
+	q.expires = time.AfterFunc(keep, func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.forget(q)
@@ -360,8 +370,9 @@ func (r *rest) expire(q *request) {
 func (r *rest) forget(q *request) {
 	if i := slices.Index(r.ended, q); i >= 0 {
 		r.ended = slices.Delete(r.ended, i, i+1)
-		r.bytes -= len(q.result.Result)
+		r.bytes -= q.kept()
 		q.release()
+		q.expires.Stop()                          // which holds the result
 		if id := q.call.f.CallID; r.of[id] == q { // else the call was made again
 			delete(r.of, id)
 		}
