@@ -10,7 +10,7 @@ import (
 )
 
 // What a token may use up in all of its client sessions together. A client chooses
-// its sessions' names, so that limits for a session alone hold nobody back. (FILE-10)
+// its sessions' names, so that a limit for a session alone stops no caller. (FILE-10)
 const (
 	TokenSessions  = 10 // times the calls a minute of one session
 	TokenQuestions = 64 // that wait for a person at once

@@ -90,7 +90,7 @@ func TestOnceAcrossProcesses(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		first  string // how the first call ends: "done", or killed "before" or "after" the file is written
-		then   string // somebody else writes this to the file; "": nobody does
+		then   string // another program writes this to the file; "": none does
 		second tool.Call
 		code   tool.Code
 		says   string
@@ -151,7 +151,7 @@ func TestOnceAcrossProcesses(t *testing.T) {
 	}
 }
 
-// A write of which only the outcome is left in the trail, since the trail was pruned
+// A write whose outcome alone is left in the trail, since the trail was pruned
 // between the two, is not done again. (FILE-4)
 func TestOncePruned(t *testing.T) {
 	dir := t.TempDir()
@@ -175,7 +175,7 @@ func TestOncePruned(t *testing.T) {
 	ended(t, p)
 }
 
-// What a person decided holds for a repeated call: nobody is asked again. (FILE-6)
+// What a person decided holds for a repeated call: no person is asked again. (FILE-6)
 func TestOnceRejected(t *testing.T) {
 	h := newHouse(t)
 	res, _ := h.asked(once("1", "two"), approval.Answer{Verdict: approval.Reject, Words: "no"})

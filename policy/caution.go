@@ -13,7 +13,7 @@ type caution struct {
 	why  string // for the model, where it is refused
 
 	deny    bool // refused even where somebody could be asked
-	flagged bool // unattended, where nobody looks at any write, it is recorded and no more
+	flagged bool // unattended, where no person looks at any write, it is recorded and no more
 }
 
 // cautions are looked at in this order.

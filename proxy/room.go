@@ -28,7 +28,7 @@ type room struct {
 	clients *budget.Family
 }
 
-// newRoom returns room for bodies, each of which may have so many bytes.
+// newRoom returns room for bodies; each may have so many bytes.
 func newRoom(body int64) room {
 	return room{budget.New(budget.Process, max(uploadsOfAll, 2*body)), budget.NewFamily(budget.Token, max(uploadsOfClient, body))}
 }
@@ -56,7 +56,7 @@ func (m *room) take(client string, n int64) (release func(), err error) {
 }
 
 // senderOf tells the clients apart for whom there is room: by where they are and by
-// their key, of which a hash is kept.
+// their key; a hash of it is kept.
 func senderOf(r *http.Request) string {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {

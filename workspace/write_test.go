@@ -337,7 +337,7 @@ func TestLockIsWaitedFor(t *testing.T) {
 	tr.mustWrite("f", "x", "", WriteOptions{})
 }
 
-// TestExecutableMeanwhile: a write that nobody approved for an executable file is
+// TestExecutableMeanwhile: a write that was not approved for an executable file is
 // refused, also when the file becomes one in the middle of the commit. A mode that
 // changes meanwhile stays. (FILE-13, FILE-14)
 func TestExecutableMeanwhile(t *testing.T) {

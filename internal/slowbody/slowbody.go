@@ -12,7 +12,7 @@ import (
 // Usual is how long a body may stand still.
 const Usual = 30 * time.Second
 
-// Limit returns next with bodies of which something has to come every wait. A read
+// Limit returns next with bodies that must not stand still for longer than wait. A read
 // that waits longer fails with os.ErrDeadlineExceeded.
 func Limit(next http.Handler, wait time.Duration) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

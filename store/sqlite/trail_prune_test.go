@@ -103,7 +103,7 @@ func TestPruneTrailClock(t *testing.T) {
 	}
 }
 
-// A trail of which much is too old is pruned in steps.
+// A trail with many old entries is pruned in steps.
 func TestPruneTrailSteps(t *testing.T) {
 	s := open(t, filepath.Join(t.TempDir(), "stet.db"))
 	defer s.Close()

@@ -300,7 +300,7 @@ func TestOnceAcrossKills(t *testing.T) {
 		kills, acknowledged, refused, lost, twice, unasked, again)
 }
 
-// Row: somebody else changes a file whose write was cut off: the repeated call writes
+// Row: another program changes a file whose write was cut off: the repeated call writes
 // nothing. The intent is what a killed process leaves, without an outcome.
 func TestOnceChangedSince(t *testing.T) {
 	g := newGatewayAt(t, freely)
