@@ -128,8 +128,10 @@
 // Several processes may have the same store: a request that goes on from more than one
 // answer that nothing is known of has what is new there looked up first.
 // Memory and store keep the newest 20,000 moments and as many other requests, and a
-// proxy that begins recalls the newest 5,000 of each. What
-// is forgotten costs the savings of its moments, and nothing else changes.
+// proxy that begins recalls them all. Where thinking is not checked, what is
+// forgotten costs the savings of its moments, and nothing else changes. Where it is
+// checked, a shortened conversation that is forgotten may be refused: see
+// docs/rough_edges.md.
 //
 // The answer's cache figures say whether a cache taken for cold was alive: then more
 // was read of it than tools and system text. If so, its lifetime is known to be

@@ -160,9 +160,9 @@ func (m *memory) recall() { m.once.Do(func() { m.load(recalled) }) }
 
 // catchUp loads what is new in the store where a request goes on from answers that
 // nothing is known of: another process may have asked for them. It does so once a
-// second at most, since there are conversations of which nothing is ever known; but always
-// where there is thinking, which the provider may check: it looks further back then, and
-// once the request has gone out, it is known.
+// second at most, because some conversations stay unknown for ever. Where there is thinking
+// it always does so, and looks further back, because the provider may check what was sent.
+// Once such a request has gone out, its conversation is known.
 func (m *memory) catchUp(req *llm.Request, c *chain, now time.Time) {
 	if m.recall(); m.store == nil || !c.told() {
 		return

@@ -15,8 +15,8 @@ import (
 const pruneStep = 10_000
 
 // PruneTrail removes the oldest entries of the trail: those before the first one
-// that is not older than before, but never the newest entries, of which there
-// are at least so many as newest says. An entry with a time to come, written when
+// that is not older than before. The newest entries stay in any case, as many as
+// newest says, or more. An entry with a time to come, written when
 // the clock was wrong, holds nothing up. It returns how many were removed. by says
 // who wants it.
 //
