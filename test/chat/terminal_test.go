@@ -78,7 +78,12 @@ func open(t *testing.T, columns, lines int, env ...string) *terminal {
 	term := &terminal{t: t, socket: filepath.Join(home, "s"), dir: filepath.Join(home, "project")}
 	t.Cleanup(func() {
 		_ = term.tmux("kill-server").Run() // it may have ended by itself
-		if err := os.RemoveAll(home); err != nil {
+		// The programs in the terminal get a hangup. They may still write files while they end.
+		err := os.RemoveAll(home)
+		for end := time.Now().Add(10 * time.Second); err != nil && time.Now().Before(end); err = os.RemoveAll(home) {
+			time.Sleep(20 * time.Millisecond)
+		}
+		if err != nil {
 			t.Error(err)
 		}
 	})
