@@ -60,7 +60,7 @@ func (r *run) failed(ctx context.Context, b built, res *llm.Response, err error)
 	}
 	m := r.answer(res)
 	r.answered = true
-	r.out.Usage = sum(r.out.Usage, res.Usage)
+	r.out.Usage = r.out.Usage.Add(res.Usage)
 	if stored := r.append(ctx, session.Message(m), noted(err.Error())); stored != nil {
 		return false, errors.Join(err, stored)
 	}
@@ -83,7 +83,7 @@ func (r *run) failed(ctx context.Context, b built, res *llm.Response, err error)
 // same is asked again, three times in a row at most.
 func (r *run) unsaid(ctx context.Context, res *llm.Response, err error) (bool, error) {
 	if !res.Usage.IsZero() {
-		r.out.Usage = sum(r.out.Usage, res.Usage)
+		r.out.Usage = r.out.Usage.Add(res.Usage)
 		if stored := r.append(ctx, session.Usage{Model: r.a.Name, Used: res.Usage}); stored != nil {
 			return false, errors.Join(err, stored)
 		}

@@ -137,7 +137,7 @@ func (r *run) summary(ctx context.Context, b built, focus string) (string, error
 			if stored := r.append(ctx, session.Usage{Model: r.a.Name, Used: res.Usage}); stored != nil {
 				return "", stored
 			}
-			r.out.Usage = sum(r.out.Usage, res.Usage)
+			r.out.Usage = r.out.Usage.Add(res.Usage)
 		}
 		if err != nil {
 			return "", err

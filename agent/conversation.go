@@ -179,13 +179,6 @@ func (c *Conversation) Fork(ctx context.Context, at uint64) (*Conversation, erro
 	return f, nil
 }
 
-func sum(a, b llm.Usage) llm.Usage {
-	return llm.Usage{
-		Input: a.Input + b.Input, CacheRead: a.CacheRead + b.CacheRead, CacheWrite: a.CacheWrite + b.CacheWrite,
-		CacheWrite1h: a.CacheWrite1h + b.CacheWrite1h, Output: a.Output + b.Output, Reasoning: a.Reasoning + b.Reasoning,
-	}
-}
-
 func (c *Conversation) enter(ctx context.Context) error {
 	select {
 	case c.turn <- struct{}{}:

@@ -17,7 +17,7 @@ type bill struct {
 }
 
 func (b bill) plus(o bill) bill {
-	return bill{sum(b.used, o.used), b.usd + o.usd, b.unpriced || o.unpriced}
+	return bill{b.used.Add(o.used), b.usd + o.usd, b.unpriced || o.unpriced}
 }
 
 // tally is the bill of a session as far as its requests are counted.

@@ -46,7 +46,7 @@ func (c *Conversation) Run(ctx context.Context, said []llm.Part, each func(Event
 	r := &run{Conversation: c, each: each, guard: guard{most: orElse(c.a.Repeats, 3)}}
 	err := r.work(ctx, said)
 	c.mu.Lock()
-	r.out.Usage = sum(r.out.Usage, r.byTasks)
+	r.out.Usage = r.out.Usage.Add(r.byTasks)
 	c.mu.Unlock()
 	if err != nil {
 		r.out.End = Failed
@@ -142,7 +142,7 @@ func (r *run) step(ctx context.Context) (bool, error) {
 	}
 	r.brake.refused, r.answered = 0, true
 	r.out.Turns++
-	r.out.Usage = sum(r.out.Usage, res.Usage)
+	r.out.Usage = r.out.Usage.Add(res.Usage)
 	r.out.Stop, r.out.Text = res.Stop(), words(res.Message)
 	r.measure(b.estimate, res.Usage)
 	if isEmpty(res.Message) {

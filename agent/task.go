@@ -65,5 +65,5 @@ func (r *run) paid(task *Conversation) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.before = r.before.plus(bill{s.Usage, s.USD, !s.Known})
-	r.byTasks = sum(r.byTasks, s.Usage)
+	r.byTasks = r.byTasks.Add(s.Usage)
 }

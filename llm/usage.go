@@ -16,6 +16,14 @@ type Usage struct {
 // Prompt is the size of the request: everything the model read.
 func (u Usage) Prompt() int { return u.Input + u.CacheRead + u.CacheWrite }
 
+// Add returns the sum of u and v.
+func (u Usage) Add(v Usage) Usage {
+	return Usage{
+		Input: u.Input + v.Input, CacheRead: u.CacheRead + v.CacheRead, CacheWrite: u.CacheWrite + v.CacheWrite,
+		CacheWrite1h: u.CacheWrite1h + v.CacheWrite1h, Output: u.Output + v.Output, Reasoning: u.Reasoning + v.Reasoning,
+	}
+}
+
 // Total is what the conversation holds after the answer: prompt and output.
 func (u Usage) Total() int { return u.Prompt() + u.Output }
 

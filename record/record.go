@@ -14,7 +14,11 @@
 // driver passes.
 package record
 
-import "time"
+import (
+	"time"
+
+	"github.com/stet-dev/stet/llm"
+)
 
 // The values of [Request.API].
 const (
@@ -95,31 +99,8 @@ const (
 	BrokeMarker  = "marker" // no marker from which the provider would find what the last request's markers had stored
 )
 
-// Usage is what a request used, in tokens, every token counted once. It has
-// the fields of llm.Usage in the same order, so that one converts to the other.
-type Usage struct {
-	Input        int // not cached
-	CacheRead    int
-	CacheWrite   int // all cache writes
-	CacheWrite1h int // the part of CacheWrite that lives for an hour
-	Output       int // reasoning included
-	Reasoning    int // the part of Output that was reasoning
-}
-
-// Prompt is everything the model read.
-func (u Usage) Prompt() int { return u.Input + u.CacheRead + u.CacheWrite }
-
-// Add returns the sum of u and v.
-func (u Usage) Add(v Usage) Usage {
-	return Usage{
-		Input:        u.Input + v.Input,
-		CacheRead:    u.CacheRead + v.CacheRead,
-		CacheWrite:   u.CacheWrite + v.CacheWrite,
-		CacheWrite1h: u.CacheWrite1h + v.CacheWrite1h,
-		Output:       u.Output + v.Output,
-		Reasoning:    u.Reasoning + v.Reasoning,
-	}
-}
+// Usage is what a request used, in tokens.
+type Usage = llm.Usage
 
 // Turn is a request that was answered, known again by what it was made of, and
 // what is needed to plan the requests that begin like it.

@@ -140,13 +140,7 @@ func (f *Fold) spend(seq uint64, model string, u *llm.Usage) {
 		return
 	}
 	f.state.Paid = append(f.state.Paid, Usage{model, *u})
-	s := &f.state.Spent
-	s.Input += u.Input
-	s.CacheRead += u.CacheRead
-	s.CacheWrite += u.CacheWrite
-	s.CacheWrite1h += u.CacheWrite1h
-	s.Output += u.Output
-	s.Reasoning += u.Reasoning
+	f.state.Spent = f.state.Spent.Add(*u)
 }
 
 // apply puts an event into force.

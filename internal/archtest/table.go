@@ -29,7 +29,7 @@ var table = []row{
 
 	{"llm", 1, []string{"tool"}, "a conversation holds tool calls"},
 	{"policy", 1, []string{"tool"}, "decides about a call, does no I/O"},
-	{"record", 1, nil, "what is recorded of calls and requests; a seam without drivers"},
+	{"record", 1, []string{"llm"}, "what is recorded of calls and requests, with their usage; a seam without drivers"},
 	{"record/*", 1, []string{"record"}, "the suite that every store passes"},
 	{"workspace", 1, []string{"internal/*"}, "the one door to the disk"},
 
