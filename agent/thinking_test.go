@@ -101,7 +101,7 @@ func TestBoundThinking(t *testing.T) {
 					return &agent.Agent{
 						Model: anthropic.Client{Endpoint: endpoint.Config{BaseURL: "http://model.test", HTTP: &http.Client{Transport: transport}, Retries: -1}},
 						Name:  model, Store: store, Tools: new(lister), Repeats: 100, Prompt: agent.Prompt{System: system},
-						Engine: history.Config{Policy: history.Bold, Margin: true, Pressure: 0.01},
+						Engine: history.Config{Policy: history.Bold},
 					}
 				}
 				a := begin("claude-opus-5-5", "Help.")

@@ -15,9 +15,6 @@ import (
 func TestSentAgain(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w, e := drawWorld(t), drawEliding(t)
-		if e.config.Margin || e.config.Pressure > 0 {
-			return // moments of its own, by what stands before
-		}
 		moment := rapid.IntRange(1, len(w.messages)).Draw(t, "moment")
 		whole := e.Plan(w.messages, Break{After: moment, Why: Gap})
 		sent := &Left{len(w.messages), whole.Elided(0)}

@@ -66,28 +66,15 @@ type Config struct {
 	// written, if it is large. 0 is 30, negative never.
 	Idle int
 
-	// Price is what the provider bills cached tokens at. Under bold, and with
-	// Margin under adaptive and lossless, what is cached is written anew where
-	// that pays for itself soon, and out of what eliding has saved before.
-	Price  Price
-	Margin bool
-
-	// Marked says that the provider finds what it has cached by markers, and
-	// that there is none in the middle of the conversation: then what is cached
-	// is written anew from the beginning wherever it changes.
-	Marked bool
+	// Price is what the provider bills cached tokens at. The account of what
+	// eliding saves goes by it.
+	Price Price
 
 	// ChecksThinking says that the provider refuses a request in which something before
-	// a block of thinking is not what it was. Then nothing of what was sent changes by
-	// itself: Margin and Pressure have no effect, and what keep-latest has left out when
+	// a block of thinking is not what it was. Then what keep-latest has left out when
 	// the first block of thinking was made stays as it is. Breaks count nevertheless:
 	// they are the caller's.
 	ChecksThinking bool
-
-	// Pressure is from which share of the window on old things leave even
-	// where the cache is alive: a tenth of the window at once, or nothing. 0
-	// is never.
-	Pressure float64
 
 	// Language of the lines that stand for what was left out: "en" (or ""), "zh".
 	Language string

@@ -36,9 +36,7 @@
 // the workspace, are never victims.
 //
 // The engine keeps an account of what eliding saved, against the same requests
-// untouched. It finds moments of its own only where it is asked to (see
-// [Config]), and where the account pays for what is written again; these go by
-// sizes, so that planning a planned request may find others.
+// untouched. Where wrong guesses have made it negative, nothing more is elided.
 //
 // # The lines left in place
 //

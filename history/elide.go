@@ -27,23 +27,18 @@ type verdict struct {
 	paths []string
 }
 
-// elide decides anew what leaves of the request from message from on; of what
-// stands before it nothing changes, and of the beginning that left is about what
-// left then leaves. First the victims are chosen, the newest
+// elide decides anew what leaves of the request; of the beginning that left is
+// about what left then leaves. First the victims are chosen, the newest
 // result first. Then everything that stays is admitted once more, in order, so
 // that no line of ours points to a victim.
-func (f *Fold) elide(from int, left *Left) {
+func (f *Fold) elide(left *Left) {
 	s := newSurvey(f, left)
 	for i := len(f.facts) - 1; i >= 0; i-- {
-		if fa := &f.facts[i]; fa.message < from {
-			s.pass(fa)
-		} else {
-			fa.verdict = verdict{}
-			s.decide(i, fa)
-		}
+		f.facts[i].verdict = verdict{}
+		s.decide(i, &f.facts[i])
 	}
 	f.replay()
-	s.replacedTexts(from)
+	s.replacedTexts()
 	f.plan.sort()
 }
 
@@ -146,20 +141,6 @@ func newSurvey(f *Fold, left *Left) *survey {
 	}
 	s.working = s.works(edited)
 	return s
-}
-
-// pass counts a result that was decided on before.
-func (s *survey) pass(fa *fact) {
-	switch fa.call.action.Op {
-	case dialect.Read:
-		s.countReads(fa)
-	case dialect.Shell, dialect.Agent:
-		s.outputs++
-	case dialect.Output:
-		if fa.call.action.Content == "" {
-			s.outputs++
-		}
-	}
 }
 
 func (s *survey) countReads(fa *fact) {

@@ -45,16 +45,15 @@ func (fa *fact) shorten(texts ...omission) bool {
 	return true
 }
 
-// replacedTexts: the texts that edits replaced leave, from message from on,
-// where every line of them stands in the request beside (d).
-func (s *survey) replacedTexts(from int) {
+// replacedTexts: the texts that edits replaced leave where every line of them stands in the request beside (d).
+func (s *survey) replacedTexts() {
 	f := s.f
 	if f.engine.config.Policy == Lossless {
 		return
 	}
 	for i := range f.facts {
 		fa := &f.facts[i]
-		if fa.call.action.Op != dialect.Edit || fa.result.Failed || fa.message < from {
+		if fa.call.action.Op != dialect.Edit || fa.result.Failed {
 			continue
 		}
 		if _, args := s.may(i, fa); !args {

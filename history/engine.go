@@ -57,11 +57,6 @@ func (e *Engine) admits() bool {
 	return e.config.Policy == Lossless || e.config.Policy == Adaptive || e.config.Policy == Bold
 }
 
-// risks reports whether what is cached is written anew where it pays.
-func (e *Engine) risks() bool {
-	return e.config.Price != Price{} && (e.config.Policy == Bold || e.config.Margin)
-}
-
 // Plan decides what is left out of a request made of messages, and logs it
 // (TRIM-14). The messages are not changed (TRIM-1). The breaks, in order, are
 // the moments of the conversation so far; one after the last of the messages

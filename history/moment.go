@@ -17,8 +17,6 @@ const (
 	Tools      Moment = "tools"      // tools or system text are others
 	Resume     Moment = "resume"     // a stored session goes on
 	Compaction Moment = "compaction" // the context began anew
-	Pressure   Moment = "pressure"   // the window is nearly full
-	Margin     Moment = "margin"     // what leaves pays for what is written again
 
 	// At these nothing leaves. The first two say which messages stay whole for ever.
 	Elsewhere Moment = "elsewhere" // the model answered some of the messages in requests that are not known here
@@ -60,8 +58,8 @@ type Spot struct{ Message, Part int }
 // text is one of the beginning.
 func (l *Left) covers(message int) bool { return l != nil && message < l.Messages }
 
-// Elided returns what a moment, or the engine's own account, has left out of the
-// request planned, of the messages behind the first skip.
+// Elided returns what a moment has left out of the request planned, of the
+// messages behind the first skip.
 func (p *Plan) Elided(skip int) (out []Spot) {
 	for i := range p.Trims {
 		if t := &p.Trims[i]; t.Reason.Elides() && t.Message >= skip {
@@ -128,6 +126,6 @@ func (f *Fold) Break(b Break) {
 	}
 	f.account.cold, f.account.guessed = true, true
 	if f.account.balance >= 0 || b.Left != nil {
-		f.elide(0, b.Left)
+		f.elide(b.Left)
 	}
 }

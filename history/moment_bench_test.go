@@ -22,7 +22,7 @@ func BenchmarkMoment(b *testing.B) {
 // plans.
 func BenchmarkTail(b *testing.B) {
 	for name, config := range map[string]Config{
-		"adaptive": {}, "margin": {Policy: Bold, Price: Price{0.1, 1.25}},
+		"adaptive": {}, "bold": {Policy: Bold},
 	} {
 		b.Run(name, func(b *testing.B) {
 			c := history1MB()

@@ -69,7 +69,7 @@ func TestChecksThinking(t *testing.T) {
 			}
 		}
 		e, err := New(Config{
-			Policy: rapid.SampledFrom(Policies()).Draw(t, "policy"), KeepReads: 1, KeepShell: 1, Margin: true, Pressure: 0.01, Window: 2000, Idle: 1,
+			Policy: rapid.SampledFrom(Policies()).Draw(t, "policy"), KeepReads: 1, KeepShell: 1, Window: 2000, Idle: 1,
 			Price: Price{0.1, 1.25}, ChecksThinking: true,
 		})
 		if err != nil {

@@ -67,24 +67,6 @@ func TestForeignReadsWait(t *testing.T) {
 	}
 }
 
-// Invariant 4: what stands before the place where the cache is broken stays,
-// arguments of old edits too.
-func TestNothingLeavesBeforeABreak(t *testing.T) {
-	w := work(func(c *conv) {
-		c.call("Read", `{"file_path":"a.ts"}`, lineRange(cat, 1, 60))
-		old := lineRange("the text of line %[1]d, as the file has it", 10, 30)
-		c.call("Edit", map[string]any{"file_path": "a.ts", "old_string": old, "new_string": "short\n"}, "Edited.")
-	})
-	for _, tt := range []struct{ from, want int }{{0, 1}, {len(w.messages) - 1, 0}} {
-		f := newEngine(t, Config{}).Fold()
-		f.Add(w.messages...)
-		f.elide(tt.from, nil)
-		if got := len(f.Plan().Edits); got != tt.want {
-			t.Errorf("broken at message %d: %d left, want %d", tt.from, got, tt.want)
-		}
-	}
-}
-
 // TRK-9: lines are found where they stand one below the other, though each of
 // them stands by itself in a newer text too.
 func TestLongestRunIsNotTheNewest(t *testing.T) {

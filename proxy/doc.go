@@ -163,14 +163,6 @@
 // conversation's models has a plan of its own, as it has a cache of its own. What is
 // not known is taken to be 200,000 tokens, at the API's own prices.
 //
-// With Config.History.Margin or Pressure, and under bold, old things leave also while
-// the cache is alive: where that pays for itself soon, or from a share of the model's
-// window on. That is decided from the conversation alone, by what the engine reckons
-// to have saved, so that it is decided the same way again after a restart. A Messages
-// request has markers near its end: there it is reckoned with that everything is
-// written anew, from the beginning. What it costs is charged to the conversation's
-// account too.
-//
 // # What is held
 //
 // The newest requests are held, decoded and folded, up to Config.Memory. One that

@@ -27,7 +27,6 @@ type engines struct {
 type terms struct {
 	window int // tokens; 0: not known
 	price  history.Price
-	marked bool // the provider finds what it has by markers
 	checks bool // the provider checks what stands before thinking
 }
 
@@ -36,10 +35,10 @@ type terms struct {
 // have the same engine: what was sent to one is sent to the next in the same way.
 func (e *engines) of(api, model string, asked *llm.Caching, checks bool) (*history.Engine, error) {
 	k := e.rules.of(api, model)
-	t := terms{window: k.window, price: history.Price{Read: k.Read, Write: k.Write}, marked: api == record.Messages, checks: checks}
+	t := terms{window: k.window, price: history.Price{Read: k.Read, Write: k.Write}, checks: checks}
 	if checks {
 		t.window, t.price = 0, history.Price{}
-	} else if t.marked && asked.Lifetime >= time.Hour {
+	} else if api == record.Messages && asked.Lifetime >= time.Hour {
 		hour, _ := prices.RuleNamed(prices.Anthropic1h) // it is there
 		t.price.Write = max(t.price.Write, hour.Write)
 	}
@@ -55,7 +54,7 @@ func (e *engines) of(api, model string, asked *llm.Caching, checks bool) (*histo
 		return made, nil
 	}
 	c := e.config
-	c.Window, c.Price, c.Marked, c.ChecksThinking = t.window, t.price, t.marked, t.checks
+	c.Window, c.Price, c.ChecksThinking = t.window, t.price, t.checks
 	made, err := history.New(c)
 	if err != nil {
 		return nil, err

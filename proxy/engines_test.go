@@ -29,14 +29,14 @@ func TestEngines(t *testing.T) {
 		config           Config
 		want             terms
 	}{
-		{"known", record.Messages, "claude-opus-4-6", 0, Config{}, terms{1_000_000, read5, true, false}},
-		{"its newer name", record.Messages, "anthropic/claude-opus-4-6-20260101", 0, Config{}, terms{1_000_000, read5, true, false}},
-		{"for an hour", record.Messages, "claude-opus-4-6", time.Hour, Config{}, terms{1_000_000, history.Price{Read: 0.1, Write: 2}, true, false}},
-		{"no markers", record.Responses, "gpt-5.6-sol", 24 * time.Hour, Config{}, terms{1_050_000, read5, false, false}},
-		{"unknown", record.Chat, "m", 0, Config{}, terms{0, history.Price{Read: 0.1, Write: 1}, false, false}},
-		{"one's own", record.Chat, "own-model", 0, Config{Prices: catalog}, terms{5000, history.Price{Read: 0.5, Write: 1.5}, false, false}},
-		{"thinking is checked", record.Messages, "claude-opus-5-5", time.Hour, Config{}, terms{marked: true, checks: true}},
-		{"said", record.Messages, "claude-opus-4-6", 0, Config{History: history.Config{Window: 9, Price: history.Price{Read: 1, Write: 1}}}, terms{9, history.Price{Read: 1, Write: 1}, true, false}},
+		{"known", record.Messages, "claude-opus-4-6", 0, Config{}, terms{1_000_000, read5, false}},
+		{"its newer name", record.Messages, "anthropic/claude-opus-4-6-20260101", 0, Config{}, terms{1_000_000, read5, false}},
+		{"for an hour", record.Messages, "claude-opus-4-6", time.Hour, Config{}, terms{1_000_000, history.Price{Read: 0.1, Write: 2}, false}},
+		{"no markers", record.Responses, "gpt-5.6-sol", 24 * time.Hour, Config{}, terms{1_050_000, read5, false}},
+		{"unknown", record.Chat, "m", 0, Config{}, terms{0, history.Price{Read: 0.1, Write: 1}, false}},
+		{"one's own", record.Chat, "own-model", 0, Config{Prices: catalog}, terms{5000, history.Price{Read: 0.5, Write: 1.5}, false}},
+		{"thinking is checked", record.Messages, "claude-opus-5-5", time.Hour, Config{}, terms{checks: true}},
+		{"said", record.Messages, "claude-opus-4-6", 0, Config{History: history.Config{Window: 9, Price: history.Price{Read: 1, Write: 1}}}, terms{9, history.Price{Read: 1, Write: 1}, false}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			p := newProxy(t, func(to *Config) { *to = test.config })
@@ -95,63 +95,6 @@ func TestWindowOfModel(t *testing.T) {
 		}
 		if i > 1 && (k.rows[i].Cache.Moment != "" || k.rows[i].Usage.CacheWrite > 0) {
 			t.Errorf("request %d, to %s: %+v, %+v", i, model, k.rows[i].Cache, k.rows[i].Usage)
-		}
-	}
-}
-
-// Where it is asked for, old things leave a request to a cache that is alive,
-// out of what was saved before, and the bill is lower for it; also where the
-// provider finds by markers alone what it has, and writes all anew.
-func TestMargin(t *testing.T) {
-	bill := func(responses bool, change func(*Config)) (cost float64, changed int) {
-		k := newTrial(t, 5*time.Minute, change)
-		k.responses, k.model = responses, "gpt-5.6-sol"
-		k.marked, k.with.ends, k.past.ends = !responses, !responses, !responses
-		k.said = []llm.Message{words(llm.User, "go")}
-		for i := range 80 {
-			if i == 30 {
-				k.at = k.at.Add(2 * time.Hour)
-			}
-			k.ask()
-			k.runs(60)
-			k.at = k.at.Add(20 * time.Second)
-		}
-		if k.with.cost > k.past.cost {
-			t.Errorf("%.0f instead of %.0f", k.with.cost, k.past.cost)
-		}
-		for _, r := range k.rows {
-			if r.Cache.Broke == record.BrokeMessage {
-				changed++
-			}
-		}
-		return k.with.cost, changed
-	}
-	asked := func(c *Config) { c.History.Margin = true }
-	for _, responses := range []bool{true, false} {
-		plain, once := bill(responses, func(*Config) {})
-		margin, more := bill(responses, asked)
-		t.Logf("responses: %v: %d changes, %d with the margin, %+.2f %%", responses, once, more, 100*(margin/plain-1))
-		if once != 1 || more == once || responses && more < 3 || margin >= plain {
-			t.Error("too few, or dearer")
-		}
-	}
-}
-
-// From a share of the window on, which is the model's own, old things leave at
-// once although the cache is alive.
-func TestPressureOfModel(t *testing.T) {
-	for model, pressed := range map[string]bool{"claude-haiku-4-5": true, "claude-opus-4-6": false} {
-		k := newTrial(t, 5*time.Minute, func(c *Config) { c.History.Pressure = 0.5 })
-		k.model = model
-		k.said = []llm.Message{words(llm.User, "go")}
-		for range 24 {
-			k.ask()
-			k.runs(600)
-			k.at = k.at.Add(20 * time.Second)
-		}
-		last := k.rows[len(k.rows)-1]
-		if k.moments() > 0 || (last.Tokens < last.TokensOff) != pressed || pressed && last.Tokens > 150_000 {
-			t.Errorf("%s: %d tokens of %d", model, last.Tokens, last.TokensOff)
 		}
 	}
 }

@@ -158,7 +158,6 @@ func TestIncremental(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		config := history.Config{
 			Policy: rapid.SampledFrom(history.Policies()).Draw(t, "policy"), KeepReads: 2, KeepShell: 2, Idle: 3,
-			Margin: rapid.Bool().Draw(t, "margin"), Pressure: rapid.SampledFrom([]float64{0, 0.5}).Draw(t, "pressure"),
 		}
 		var proxies [2]*Proxy
 		for i, memory := range []int64{rapid.SampledFrom([]int64{0, 60_000}).Draw(t, "memory"), -1} {

@@ -394,7 +394,7 @@ func TestNothingIsRefusedAtRandom(t *testing.T) {
 func playBound(t *testing.T, seed uint64, steps int, kinds []string, policies ...history.Policy) {
 	strictly(t, func(s *strict) {
 		b := &bind{strict: s, Rand: rand.New(rand.NewPCG(seed, 7)), seed: seed, policies: policies}
-		s.config.History = history.Config{KeepReads: 1, Margin: true, Pressure: 0.001}
+		s.config.History = history.Config{KeepReads: 1}
 		s.does = b.does
 		b.now = &twin{model: "claude-opus-5-5"}
 		b.now.say("go on")

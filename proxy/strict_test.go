@@ -408,7 +408,7 @@ func TestNothingIsRefused(t *testing.T) {
 		for _, policy := range history.Policies() {
 			t.Run(name+"/"+string(policy), func(t *testing.T) {
 				strictly(t, func(s *strict) {
-					s.config.History = history.Config{Policy: policy, KeepReads: 1, Margin: true, Pressure: 0.001}
+					s.config.History = history.Config{Policy: policy, KeepReads: 1}
 					test(s)
 				})
 			})

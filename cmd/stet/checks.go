@@ -51,13 +51,6 @@ func checkCacheTTL(v any) error {
 	return nil
 }
 
-func checkPressure(v any) error {
-	if n, err := strconv.Atoi(fmt.Sprint(v)); err != nil || n < 0 || n > 100 {
-		return fmt.Errorf("pressure is a share of the window in per cent, 0 (never) to 100, not %v", v)
-	}
-	return nil
-}
-
 func checkLanguage(v any) error {
 	if s := v.(string); s != "" && s != "en" && s != "zh" {
 		return fmt.Errorf("unknown language %q: choose en or zh, or give a placeholder of your own", s)

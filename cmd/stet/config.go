@@ -49,8 +49,6 @@ var settings = []setting{
 	{"record-days", number, checkRecordDays, true},
 	{"audit-days", number, checkAuditDays, true},
 	{"cache-ttl", text, checkCacheTTL, true},
-	{"margin", truth, nil, false},
-	{"pressure", number, checkPressure, false},
 	{"listen", text, nil, true},
 	{"log", text, nil, true},
 	{"upstream", text, checkUpstream, true},
@@ -70,6 +68,9 @@ var settings = []setting{
 	{"api", text, checkAPI, true},
 	{"project-notes", truth, nil, false},
 }
+
+// removed are keys that earlier versions had.
+var removed = []string{"margin", "pressure"}
 
 const projectFile = ".stet.toml"
 
@@ -126,6 +127,9 @@ func readConfig(file string, project bool) (values, error) {
 	}
 	for key, value := range v {
 		s, ok := settingOf(key)
+		if !ok && slices.Contains(removed, key) {
+			return nil, fmt.Errorf("%s: the key %q was removed: delete it", file, key)
+		}
 		if !ok {
 			return nil, fmt.Errorf("%s: unknown key %q: the keys are %s", file, key, settingKeys(project))
 		}

@@ -31,9 +31,7 @@ type options struct {
 	Record       bool
 	RecordDays   int  // for how long; 0 is for ever
 	LongerCache  bool // --cache-ttl auto
-	Margin       bool
 	ProjectNotes bool // the agent is told what the project's notes say
-	Pressure     int  // per cent of the window; 0 is never
 	Listen       string
 	Log          string
 	Upstream     proxy.Upstreams // of flags and environment; all of them once settled
@@ -76,8 +74,6 @@ func addProxyFlags(f *pflag.FlagSet) {
 	f.Int("record-days", defaultRecordDays, "keep that record for so many days; 0 for ever")
 	f.String("cache-ttl", cacheTTLAsked, "lifetime of the provider's cache: asked (what the agent asks for), or\n"+
 		"auto (an hour, where the session's own gaps make it pay and its savings cover it)")
-	f.Bool("margin", false, "leave old things out even where the cache is alive, if that pays for itself soon")
-	f.Int("pressure", 0, "leave them out too from so many per cent of the model's window on; 0 never")
 	f.String("upstream", "", "base URL that every request goes to, in place of the providers' own")
 	f.String("upstream-messages", "", "base URL for /v1/messages (default "+ownMessages+")")
 	f.String("upstream-chat", "", "base URL for /v1/chat/completions (default "+ownOpenAI+")")
@@ -158,8 +154,6 @@ func optionsOf(k *koanf.Koanf) *options {
 		ProjectNotes: !k.Exists("project-notes") || k.Bool("project-notes"),
 		RecordDays:   defaultRecordDays,
 		LongerCache:  k.String("cache-ttl") == cacheTTLAuto,
-		Margin:       k.Bool("margin"),
-		Pressure:     k.Int("pressure"),
 		Listen:       defaultListen,
 		Log:          k.String("log"),
 		Prices:       k.String("prices"),
@@ -215,7 +209,6 @@ func (o *options) history(root string) history.Config {
 	return history.Config{
 		Policy: o.Policy, Root: cmp.Or(root, o.ProjectRoot), KeepReads: all(o.Keep), KeepShell: all(o.KeepShell), BySize: o.BySize, ByContent: o.ByContent,
 		Language: o.Lang, Placeholder: o.Placeholder, Dialects: o.Dialects,
-		Margin: o.Margin, Pressure: float64(o.Pressure) / 100,
 	}
 }
 

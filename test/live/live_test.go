@@ -24,9 +24,7 @@ import (
 )
 
 var (
-	all      = flag.Bool("all", false, "play all recorded sessions, not some")
-	margin   = flag.Bool("margin", false, "with the margin rule, and bold too")
-	pressure = flag.Float64("pressure", 0, "with pressure from that share of the window on")
+	all = flag.Bool("all", false, "play all recorded sessions, not some")
 )
 
 // recorded reads some of the recorded sessions, or skips.
@@ -123,7 +121,7 @@ func play(t *testing.T, asked []asked, up *upstream, send func(body []byte)) {
 func through(t *testing.T, s *transcript.Session, policy history.Policy, asked []asked) *upstream {
 	t.Helper()
 	up := newUpstream(s)
-	by(t, up, proxy.Config{History: history.Config{Policy: policy, Root: s.Dir, Margin: *margin, Pressure: *pressure}}, asked)
+	by(t, up, proxy.Config{History: history.Config{Policy: policy, Root: s.Dir}}, asked)
 	return up
 }
 
@@ -157,9 +155,6 @@ type sums struct{ off, live, replayedOff, replayed float64 }
 // stand beside.
 func TestLiveNeverDearer(t *testing.T) {
 	policies := []history.Policy{history.Lossless, history.Adaptive}
-	if *margin {
-		policies = append(policies, history.Bold)
-	}
 	total := make([]sums, len(policies))
 	played, sent := 0, 0
 	for _, s := range recorded(t) {
