@@ -1,32 +1,32 @@
-// Package agent is a coding agent as a library: it asks a model, runs the
-// tools that the model calls, and asks again, till the model has said what it
-// had to say. See the example for the page of code that it takes.
+// Package agent is a coding agent as a library. It asks a model, runs the tools
+// that the model calls, and asks again, until the model makes no more calls. The
+// example shows that a working agent takes a page of code.
 //
 // # What is stored, and when
 //
-// Every event is stored before the next step is taken: what the person says
-// before it is sent, an answer before its calls are run, a result as soon as it
-// is there. So a conversation that was cut off, by whoever or whatever, goes on
-// where it stood. A call that has no result then is not run again: the model is
-// told that it may have been done.
+// Every event is stored before the next step: the person's message before it is
+// sent, an answer before its calls are run, a result as soon as it exists. So a
+// conversation that was interrupted goes on where it was. A call without a
+// result is not run again: the model is told that it may have been done.
 //
 // # The window
 //
-// What repeats leaves the request (package history), at moments when the
-// provider's cache is cold more does. Past a share of the window the model is
-// asked for a summary, with which a session of its own goes on; the files that
-// matter are attached as they are on disk, and can be edited without being read
-// again. Where the model gives no summary, what matters least is left out of the
-// request. What is stored stays. The size of the next request is the one last
-// reported and an estimate of what came since.
+// Package history leaves repeated text out of a request, and more at a cold
+// point (a request before which the provider's cache is empty). Past a share of
+// the window the conversation is compacted: the model writes a summary, and a
+// new session goes on with it. The most important files are attached as they are
+// on disk, and can be edited without being read again. If the model gives no
+// summary, the least important messages are left out of the request. The stored
+// session stays whole. The size of the next request is the one last reported,
+// plus an estimate of what is new.
 //
 // # The order of a request
 //
 // What never changes comes first: tools, system prompt, variables. They are made
-// once for a [Conversation] and stay. What the model should know by the way (a
-// file that somebody else changed, a window that fills up, an answer that was
-// cut off) is a reminder in the newest message, and stored with it. So what was
-// sent once is sent the same way again, and is read from the provider's cache.
+// once for a [Conversation]. What the model should know besides (a file that
+// another program changed, a window that fills up, an answer that was cut off)
+// is a reminder in the newest message, and stored with it. So what was sent once
+// is sent the same way again, and is read from the provider's cache.
 package agent
 
 import (
@@ -55,9 +55,8 @@ type Agent struct {
 	Store session.Store // where conversations are kept
 	Dir   string        // the workspace, for the session and the prompt
 
-	// Files knows the files beside the tools: what was seen of them, and
-	// whether it is still so. Nil: no change behind the agent's back is
-	// noticed, and nothing is attached after a compaction.
+	// Files knows what was seen of files, and whether it is still so. Nil: changes
+	// by other programs are not noticed, and no file is attached after a compaction.
 	Files Files
 
 	Prompt    Prompt         // system prompt, context variables, reminders
@@ -68,13 +67,13 @@ type Agent struct {
 	Parallel  int            // calls that run at once; 0: 8
 	Hour      bool           // ask the provider to keep its cache for an hour
 
-	// Repeats is how often the same call may come to the same result, with
-	// nothing new between, before the model is told; two more end the Run. 0: 3.
+	// Repeats is how often the same call may have the same result, with nothing
+	// new in between, before the model is told. Two more end the Run. 0: 3.
 	Repeats int
 
-	// Tasks does what the tool [TaskTool] gives out, each task in a session and
-	// a window of its own. Nil: there is no such tool. It may be the agent
-	// itself only if its own Tasks is nil, so tasks do not nest by themselves.
+	// Tasks is the sub-agent that does the tasks of the tool [TaskTool], each in a
+	// session and a window of its own. Nil: there is no such tool. Its own Tasks
+	// should be nil, so that tasks do not nest.
 	Tasks *Agent
 
 	Client string       // who calls the tools, for the audit trail; "": "stet"
@@ -85,27 +84,27 @@ type Agent struct {
 	broken      error // why there is no engine
 	counter     *tokens.Memo
 	model       prices.Model
-	checks      bool               // the provider refuses a request in which something before thinking has changed
+	checks      bool               // the provider checks thinking against what stands before it (bound thinking)
 	mu          sync.Mutex         // guards calibration, and meters that use it
 	calibration tokens.Calibration // of the model
 }
 
-// Files is what an agent knows of the workspace beside its tools. filetools.Tools
-// is one.
+// Files is what an agent knows of the workspace besides its tools. filetools.Tools
+// implements it.
 type Files interface {
 	// Tracker is what the tools have shown and written in a client session.
 	Tracker(session string) *freshness.Tracker
 	// Look looks at a file on disk.
 	Look(ctx context.Context, path string, seen freshness.File) (freshness.Sight, error)
-	// Changed tells what somebody else did to a file since a client session saw it:
-	// a unified diff, or, where whole is false, a sentence that does not say all of
-	// it. An error says that the file is not what now says any more.
+	// Changed says how a file differs from what the client session saw of it: by a
+	// unified diff, or, if whole is false, by a sentence that does not say all. An
+	// error means that the file is no longer what now describes.
 	Changed(ctx context.Context, session string, seen freshness.File, now freshness.Sight) (text string, whole bool, err error)
-	// Show returns a file as it is on disk now, or, where that has more than limit
-	// bytes, the lines of it that the client session was shown before, and what is
-	// then seen of it. No text: it cannot be shown.
+	// Show returns a file as it is on disk now. If it has more than limit bytes, it
+	// returns only the lines that the client session was shown before. shown is what
+	// the session then has seen. An empty text means that the file cannot be shown.
 	Show(ctx context.Context, session string, seen freshness.File, limit int) (text string, shown []freshness.Observation, err error)
-	// Ignored tells of files that do not count as important.
+	// Ignored reports whether a file never counts as important.
 	Ignored(path string) bool
 }
 
@@ -124,14 +123,14 @@ type Prompt struct {
 	Variables []Variable // in their order; those that change come last
 }
 
-// Variable is something the model is told of where it works: the date, the
-// platform, what a project's own notes say.
+// Variable is a fact about the place where the model works: the date, the
+// platform, the project's notes.
 type Variable struct {
 	Name string
 	Text string
 
 	// Shows is what the text shows of files. Such a file stays in view, also after a
-	// compaction; what somebody does to it is told as with any file that was read.
+	// compaction. A change to it is reported as with any file that was read.
 	Shows []freshness.Observation
 }
 

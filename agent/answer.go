@@ -23,9 +23,9 @@ func (r *run) answer(res *llm.Response) llm.Message {
 	return m
 }
 
-// nothing is an answer without words and calls. It is no message: no provider
-// takes it back. What it used counts.
-func (r *run) nothing(ctx context.Context, res *llm.Response) (bool, error) {
+// emptyAnswer handles an answer without text and calls. It is not stored as a
+// message, because no provider accepts it in a request. Its usage counts.
+func (r *run) emptyAnswer(ctx context.Context, res *llm.Response) (bool, error) {
 	if err := r.append(ctx, session.Usage{Model: r.a.Name, Used: res.Usage}); err != nil {
 		return false, err
 	}
@@ -33,22 +33,23 @@ func (r *run) nothing(ctx context.Context, res *llm.Response) (bool, error) {
 		r.out.End = Refused
 		return false, nil
 	}
-	return r.again(ctx, "Your answer was empty. Go on with the work, or say that it is done.")
+	return r.askToGoOn(ctx, "Your answer was empty. Go on with the work, or say that it is done.")
 }
 
-// again has the model told to go on, three times in a row at most.
-func (r *run) again(ctx context.Context, why string) (bool, error) {
+// askToGoOn adds a reminder that asks the model to go on, three times in a row at
+// most.
+func (r *run) askToGoOn(ctx context.Context, why string) (bool, error) {
 	if r.cut++; r.cut > 3 {
 		r.out.End = CutOff
 		return false, nil
 	}
 	r.tell(Event{Kind: Reminded, Text: why})
-	return true, r.append(ctx, spoken(llm.User, reminder(why)))
+	return true, r.append(ctx, newMessage(llm.User, reminder(why)))
 }
 
-// failed is a request that was not answered, or not to its end. What was said
-// is stored, but for what cannot be sent back.
-func (r *run) failed(ctx context.Context, b built, res *llm.Response, err error) (bool, error) {
+// failedRequest handles a request that was not answered, or not to its end. The
+// part of the answer that arrived is stored, if a provider accepts it in a request.
+func (r *run) failedRequest(ctx context.Context, b built, res *llm.Response, err error) (bool, error) {
 	if errors.Is(err, llm.ErrTooLong) && r.narrow(b) {
 		return true, nil
 	}
@@ -56,12 +57,12 @@ func (r *run) failed(ctx context.Context, b built, res *llm.Response, err error)
 		return false, err
 	}
 	if isEmpty(res.Message) {
-		return r.unsaid(ctx, res, err)
+		return r.brokenOff(ctx, res, err)
 	}
 	m := r.answer(res)
 	r.answered = true
 	r.out.Usage = r.out.Usage.Add(res.Usage)
-	if stored := r.append(ctx, session.Message(m), noted(err.Error())); stored != nil {
+	if stored := r.append(ctx, session.Message(m), newCutOffNote(err.Error())); stored != nil {
 		return false, errors.Join(err, stored)
 	}
 	r.tell(Event{Kind: Answered, Message: m, Usage: res.Usage})
@@ -71,17 +72,17 @@ func (r *run) failed(ctx context.Context, b built, res *llm.Response, err error)
 	if ctx.Err() != nil || !errors.Is(err, llm.ErrBroken) {
 		return false, err
 	}
-	due, stored := r.again(ctx, "Your answer broke off. Go on where it ends.")
+	due, stored := r.askToGoOn(ctx, "Your answer broke off. Go on where it ends.")
 	if !due && stored == nil {
 		stored = err
 	}
 	return due, stored
 }
 
-// unsaid is an answer that broke off before there was anything of it that can be
-// sent back: in its reasoning, or within its first call. What it used counts. The
-// same is asked again, three times in a row at most.
-func (r *run) unsaid(ctx context.Context, res *llm.Response, err error) (bool, error) {
+// brokenOff handles an answer that ended within its thinking or its first call,
+// so that no part of it can be sent back. Its usage counts. The same request is
+// sent again, three times in a row at most.
+func (r *run) brokenOff(ctx context.Context, res *llm.Response, err error) (bool, error) {
 	if !res.Usage.IsZero() {
 		r.out.Usage = r.out.Usage.Add(res.Usage)
 		if stored := r.append(ctx, session.Usage{Model: r.a.Name, Used: res.Usage}); stored != nil {
@@ -101,7 +102,7 @@ func (r *run) unsaid(ctx context.Context, res *llm.Response, err error) (bool, e
 // cutOff begins the note for the person behind an answer that is not whole.
 const cutOff = "The answer was cut off: "
 
-// cutOffNote is the note that the last answer is not whole, nil if it is.
+// cutOffNote returns the note that the last answer is not whole, or nil.
 func cutOffNote(st session.State) *llm.Message {
 	for _, m := range slices.Backward(st.Messages) {
 		if !m.Local {
@@ -114,20 +115,20 @@ func cutOffNote(st session.State) *llm.Message {
 	return nil
 }
 
-// noted is the note for the person that the answer was cut off, and why.
-func noted(why string) session.Message {
-	m := spoken(llm.System, llm.Part{Text: cutOff + why})
+// newCutOffNote makes the note for the person that the answer was cut off, and why.
+func newCutOffNote(why string) session.Message {
+	m := newMessage(llm.System, llm.Part{Text: cutOff + why})
 	m.Local = true
 	return m
 }
 
-// spoken is a message as it is stored.
-func spoken(role llm.Role, parts ...llm.Part) session.Message {
+// newMessage makes a message of now, to be stored.
+func newMessage(role llm.Role, parts ...llm.Part) session.Message {
 	return session.Message{Role: role, Parts: parts, Time: time.Now()}
 }
 
-// words is the text of a message.
-func words(m llm.Message) string {
+// textOf returns the text of a message.
+func textOf(m llm.Message) string {
 	var all []string
 	for _, p := range m.Parts {
 		if p.Kind == llm.Text && p.Text != "" {
@@ -137,7 +138,8 @@ func words(m llm.Message) string {
 	return strings.Join(all, "\n")
 }
 
-// isEmpty reports whether a message says nothing: reasoning alone is nothing.
+// isEmpty reports whether a message has neither text nor calls. Thinking does not
+// count.
 func isEmpty(m llm.Message) bool {
 	for _, p := range m.Parts {
 		if p.Kind != llm.Thinking && (p.Kind != llm.Text || strings.TrimSpace(p.Text) != "") {

@@ -12,18 +12,17 @@ import (
 
 type observation = freshness.Observation
 
-// How much is attached after a compaction: so many files, and a part of the
-// window for all of them.
+// What is attached after a compaction: at most mostAttached files, and for all of
+// them together at most 1/attachedShare of the window.
 const (
 	mostAttached  = 5
 	attachedShare = 10
 )
 
-// attached are the files that the conversation works with, as they are on disk
-// now, and what is known of all files once only these are in view. What was
-// written and read before is still the base of a later merge, but was not shown
-// any more; what is attached was, and can be edited without being read. (CTX-4,
-// CTX-9)
+// attached returns the files that the conversation works with, as they are on
+// disk now, and what the new session knows of all files. Files that were read or
+// written before remain the base of later merges, but count as not shown. Attached
+// files count as shown, and can be edited without a read. (CTX-4, CTX-9)
 func (r *run) attached(ctx context.Context) (parts []llm.Part, known []observation) {
 	t := r.tracker()
 	if t == nil {
@@ -39,24 +38,24 @@ func (r *run) attached(ctx context.Context) (parts []llm.Part, known []observati
 		if at < 0 {
 			continue
 		}
-		share := left / (len(chosen) - i) // what the first ones leave is the others'
+		share := left / (len(chosen) - i) // what the first files do not use is for the others
 		text, seen, err := r.a.Files.Show(ctx, r.clientSession(), files[at], share*3)
 		size := r.a.counter.Count(text)
 		if err != nil || text == "" || size > left || strings.Contains(text, reminderEnd) {
-			continue // what ends the reminder would stand in a person's place, and changed it would not be the file
+			continue // its text contains the end of a reminder: the rest would look like the person's words
 		}
 		left -= size
 		parts = append(parts, llm.Part{Kind: llm.Text, Text: reminderOpen + "The file as it is on disk now: " + text + reminderClose})
 		shown = append(shown, seen)
 	}
-	for _, seen := range slices.Backward(shown) { // as they were accessed
+	for _, seen := range slices.Backward(shown) { // in the order of access
 		known = append(known, seen...)
 	}
 	return parts, known
 }
 
-// important are the files that the conversation works with. What the prompt shows
-// is among them only if it is not what the conversation knows any more.
+// important returns the paths of the files that the conversation works with. A
+// file that the prompt shows is among them only if it has changed since.
 func (r *run) important(t *freshness.Tracker) []string {
 	out := t.Important(freshness.Selection{Max: mostAttached, Ignored: func(path string) bool {
 		return r.a.Prompt.shows(path) || r.a.Files.Ignored(path)
@@ -69,8 +68,8 @@ func (r *run) important(t *freshness.Tracker) []string {
 	return out
 }
 
-// inPrompt takes what the prompt shows for seen, unless it is among what is known
-// already, and so may be what later changes were told of.
+// inPrompt notes what the prompt shows as seen, unless it is known already: then
+// later changes may have been reported, which a new note would undo.
 func (c *Conversation) inPrompt(t *freshness.Tracker, known []observation) {
 	for _, o := range c.a.Prompt.shown() {
 		same := func(k observation) bool { return k.Path == o.Path && k.Version == o.Version && k.Time.Equal(o.Time) }
@@ -80,11 +79,11 @@ func (c *Conversation) inPrompt(t *freshness.Tracker, known []observation) {
 	}
 }
 
-// forgotten are the observations that lead to what is known of the files, with
-// nothing of them in view.
+// forgotten returns the observations after which the files are known as they are
+// now, but nothing of them counts as shown.
 func forgotten(files []freshness.File) []observation {
 	var out []observation
-	for _, f := range slices.Backward(files) { // the one accessed last comes last
+	for _, f := range slices.Backward(files) { // the file accessed last comes last
 		if f.Version == "" {
 			continue
 		}

@@ -25,10 +25,9 @@ type done struct {
 // work does a call.
 type work func(context.Context) (tool.Result, error)
 
-// do runs the calls of an answer at once, as many as the agent allows, and
-// stores every result as it comes, so that what was done is known to have been
-// done. cut says that the last call may be half of one. It reports whether
-// another request is due.
+// do runs the calls of an answer side by side, as many as the agent allows, and
+// stores each result as it comes. cut says that the answer was cut off, so the
+// last call may not be whole. do reports whether another request is due.
 func (r *run) do(ctx context.Context, calls []llm.Part, cut bool) (bool, error) {
 	results := make(chan done, len(calls))
 	waiting := make(chan chan struct{})
@@ -58,7 +57,7 @@ func (r *run) do(ctx context.Context, calls []llm.Part, cut bool) (bool, error) 
 			end = r.afterCalls(ctx, all)
 		}
 		if len(end) > 0 {
-			bodies = append(bodies, spoken(llm.User, end...))
+			bodies = append(bodies, newMessage(llm.User, end...))
 		}
 		if err := r.append(ctx, bodies...); err != nil {
 			return false, err
@@ -68,17 +67,16 @@ func (r *run) do(ctx context.Context, calls []llm.Part, cut bool) (bool, error) 
 	if err := ctx.Err(); err != nil {
 		return false, err
 	}
-	if r.guard.looping() {
+	if r.loops.looping() {
 		r.out.End = Looping
 		return false, nil
 	}
 	return true, nil
 }
 
-// witness keeps what a person decides about a call of this conversation, and
-// returns when it is stored: nothing is done about it before. ctx is that of the
-// calls. Once it has ended nothing is written any more, and what was decided is
-// stored with the results.
+// witness returns a function that stores a person's decision about a call, and
+// returns when it is stored. The call goes on only then. ctx is that of the calls.
+// After it has ended the decision is stored together with the results.
 func (r *run) witness(ctx context.Context, waiting chan<- chan struct{}) func(tool.Decision) {
 	return func(d tool.Decision) {
 		r.keep(session.Approval{
@@ -92,13 +90,13 @@ func (r *run) witness(ctx context.Context, waiting chan<- chan struct{}) func(to
 		}
 		select {
 		case <-stored:
-		case <-ctx.Done(): // it could not be
+		case <-ctx.Done(): // it could not be stored
 		}
 	}
 }
 
-// start starts the calls in their order, as far as there is room, and waits for
-// all of them. There is a result for each, whatever happens.
+// start starts the calls in order, at most Agent.Parallel at once, and waits for
+// all of them. It sends exactly one result for each.
 func (r *run) start(ctx context.Context, calls []llm.Part, cut bool, results chan<- done) {
 	room := make(chan struct{}, orElse(r.a.Parallel, 8))
 	var running sync.WaitGroup
@@ -131,8 +129,8 @@ func (r *run) start(ctx context.Context, calls []llm.Part, cut bool, results cha
 	}
 }
 
-// started takes the call's place in the order, and returns what does it. A tool
-// that panics here already has broken, and no more than it.
+// started registers the call, which fixes its place in the order, and returns the
+// work to be done. If the tool panics here, only this call fails.
 func (r *run) started(call llm.Part) (do work) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -165,12 +163,12 @@ func (c *Conversation) clientSession() string {
 	return c.client
 }
 
-// settled does a call. What broke is told to the model too: there is nobody
-// else who could do something about it.
+// settled runs a call. An error of the tool becomes a result, so that the model
+// learns of it.
 func (r *run) settled(ctx context.Context, call llm.Part, do work) tool.Result {
 	patience := grace
 	if r.isTask(call) {
-		patience += storing // it stores what was said
+		patience += storing // it stores its conversation
 	}
 	res, err := do.within(ctx, patience)
 	switch {
@@ -193,7 +191,7 @@ func failed(call llm.Part, code tool.Code, text string) tool.Result {
 
 // result is a result as it is stored.
 func result(d done) session.Message {
-	return spoken(llm.Tool, llm.Part{
+	return newMessage(llm.Tool, llm.Part{
 		Kind: llm.ToolResult, CallID: d.call.CallID, Text: d.result.Text, IsError: d.result.Failed(),
 	})
 }

@@ -39,7 +39,7 @@ func TestAnything(t *testing.T) {
 				if rnd.IntN(3) == 0 && c.ID() != "" {
 					prompt = ""
 				}
-				_, _ = c.Run(ctx, words(prompt), func(e agent.Event) {
+				_, _ = c.Run(ctx, textOf(prompt), func(e agent.Event) {
 					if left--; left == 0 {
 						cancel()
 					}
@@ -65,7 +65,7 @@ func TestAnything(t *testing.T) {
 	}
 }
 
-func words(text string) []llm.Part {
+func textOf(text string) []llm.Part {
 	if text == "" {
 		return nil
 	}

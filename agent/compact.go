@@ -29,15 +29,15 @@ Be exact and brief. Leave out what can be read again in a file.`
 // retryTask is added where the first answer could not be used.
 const retryTask = "\n\nYour last answer to this could not be used: %s. Answer with the text of the summary alone."
 
-// summaryHead stands before a summary in the session that goes on.
+// summaryHead stands before the summary in the new session.
 const summaryHead = "This conversation goes on from an earlier one that has become too long. What it came to:\n\n"
 
 // errNoSummary is why a conversation was not compacted.
 var errNoSummary = errors.New("no usable summary")
 
-// Compact replaces the conversation by a summary, in a session of its own that
-// is linked to this one (CTX-4). focus says what the summary should keep above
-// all; it may be empty. Where the model fails, nothing has changed.
+// Compact replaces the conversation by a summary, in a new session that is linked
+// to this one (CTX-4). focus says what the summary should keep above all; it may
+// be empty. If the model fails, nothing changes.
 func (c *Conversation) Compact(ctx context.Context, focus string, each func(Event)) error {
 	if err := c.enter(ctx); err != nil {
 		return err
@@ -53,16 +53,16 @@ func (c *Conversation) Compact(ctx context.Context, focus string, each func(Even
 	if len(r.State().Messages) == 0 {
 		return fmt.Errorf("compact: %w: nothing was said yet", errNoSummary)
 	}
-	c.brake.person()
+	c.backoff.reset()
 	return r.compact(ctx, focus)
 }
 
-// prepare makes the next request, and sees to it that it fits: what repeats has
-// left it already; past the limit the conversation is compacted; and where that
-// cannot be, what matters least is left out. (CTX-2, CTX-4)
+// prepare makes the next request and makes sure that it fits into the window.
+// Past the limit the conversation is compacted. If that is not possible, the
+// least important messages are left out. (CTX-2, CTX-4)
 func (r *run) prepare(ctx context.Context) (built, error) {
 	b := r.next()
-	if share := r.a.Limits.Compact; share >= 0 && b.size >= r.narrowed(r.a.limit()) && r.brake.free(b.size) {
+	if share := r.a.Limits.Compact; share >= 0 && b.size >= r.narrowed(r.a.limit()) && r.backoff.free(b.size) {
 		if err := r.compact(ctx, ""); ctx.Err() != nil {
 			return b, err
 		}
@@ -74,22 +74,22 @@ func (r *run) prepare(ctx context.Context) (built, error) {
 	return b, nil
 }
 
-// compact asks for a summary and goes on with it.
+// compact asks for a summary and goes on with it in a new session.
 func (r *run) compact(ctx context.Context, focus string) error {
 	st := r.State()
 	b := r.build()
 	r.tell(Event{Kind: Compacting, Fill: r.fill(b)})
 	text, err := r.summary(ctx, b, focus)
 	if err != nil {
-		r.brake.failed(b.size, r.a.window())
+		r.backoff.failed(b.size, r.a.window())
 		r.a.log().Warn("not compacted", "session", st.ID, "err", err)
 		r.tell(Event{Kind: NotCompacted, Err: err})
 		return fmt.Errorf("compact: %w", err)
 	}
-	taken, known := r.taken(ctx, st, text)
+	carried, known := r.carryOver(ctx, st, text)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storing)
 	defer cancel()
-	next, err := r.session().Compact(ctx, taken...)
+	next, err := r.session().Compact(ctx, carried...)
 	if err != nil {
 		r.tell(Event{Kind: NotCompacted, Err: err})
 		return err
@@ -104,7 +104,7 @@ func (r *run) compact(ctx context.Context, focus string) error {
 	r.a.mu.Lock()
 	r.meter = tokens.Meter{Calibration: &r.a.calibration}
 	r.a.mu.Unlock()
-	r.brake.compacted(r.build().size, r.narrowed(r.a.limit()), r.a.window())
+	r.backoff.compacted(r.build().size, r.narrowed(r.a.limit()), r.a.window())
 	r.tell(Event{Kind: Compacted, To: next.ID(), Text: text, Fill: r.Fill()})
 	return nil
 }
@@ -113,15 +113,14 @@ func (r *run) compact(ctx context.Context, focus string) error {
 //
 // The request is the next one of the conversation, byte for byte, with the
 // question behind it: same tools, same system text, same messages. So the
-// provider reads all but the question from its cache, at a tenth of the price;
-// a request of its own kind would have to be paid in full, at the moment when
-// the conversation is at its longest.
+// provider reads all but the question from its cache, at a tenth of the price. A
+// different request would be paid in full, when the conversation is longest.
 func (r *run) summary(ctx context.Context, b built, focus string) (string, error) {
 	task := summaryTask
 	if focus != "" {
 		task += "\n\nThe person asks that above all this be kept: " + focus
 	}
-	// What is kept free beside the answer is for this.
+	// The reserve of the window is there for the question.
 	if room := r.narrowed(r.a.window() - r.a.output() - r.a.counter.Count(task) - r.a.window()/50); b.size > room {
 		b = r.fit(room)
 	}
@@ -131,7 +130,7 @@ func (r *run) summary(ctx context.Context, b built, focus string) (string, error
 			task += fmt.Sprintf(retryTask, why)
 		}
 		req := *b.req
-		req.Messages = append(req.Messages[:len(req.Messages):len(req.Messages)], llm.Message(spoken(llm.User, llm.Part{Kind: llm.Text, Text: task})))
+		req.Messages = append(req.Messages[:len(req.Messages):len(req.Messages)], llm.Message(newMessage(llm.User, llm.Part{Kind: llm.Text, Text: task})))
 		res, err := r.a.Model.Stream(ctx, &req, nil)
 		if res != nil && !res.Usage.IsZero() {
 			if stored := r.append(ctx, session.Usage{Model: r.a.Name, Used: res.Usage}); stored != nil {
@@ -142,7 +141,7 @@ func (r *run) summary(ctx context.Context, b built, focus string) (string, error
 		if err != nil {
 			return "", err
 		}
-		text := strings.TrimSpace(words(res.Message))
+		text := strings.TrimSpace(textOf(res.Message))
 		if why = r.unusable(res, text, b); why == "" {
 			return text, nil
 		}
@@ -150,7 +149,7 @@ func (r *run) summary(ctx context.Context, b built, focus string) (string, error
 	return "", fmt.Errorf("%w: %s", errNoSummary, why)
 }
 
-// unusable says why an answer is no summary, "" if it is one.
+// unusable says why an answer is no usable summary; "" if it is one.
 func (r *run) unusable(res *llm.Response, text string, b built) string {
 	was := tokens.CountMessages(b.req.Messages[len(r.system):], r.a.counter)
 	switch stop := res.Stop(); {

@@ -11,32 +11,32 @@ import (
 	"github.com/stet-dev/stet/tokens"
 )
 
-// Conversation is one session at work. Run, Compact and Rewind are called one
-// at a time, and wait for each other; the other methods may be called beside
-// them.
+// Conversation is one session at work. Run, Compact and Rewind wait for each
+// other. All other methods may be called at the same time.
 type Conversation struct {
 	a       *Agent
-	system  []llm.Message // what stands before it; the same for all of its life
+	system  []llm.Message // the system messages; they never change
 	opening session.Opening
 
-	turn  chan struct{} // of capacity 1: held by who changes the conversation
-	plan  planned       // of the last request; for who has the turn, as are the next two
-	brake brake
+	turn chan struct{} // a lock that respects a context; held by what changes the conversation
 
-	answered bool // the model has answered in this turn
+	// Guarded by turn.
+	plan     planned // of the last request
+	backoff  backoff // delays further compactions
+	answered bool    // the model has answered since the turn began
 
 	mu      sync.Mutex
 	ses     *session.Session // nil before the first message
-	client  string           // the client session of its tools: the first session of all compactions
-	before  bill             // of the sessions that were compacted, and of tasks
+	client  string           // the client session of its tools: the first session of a chain of compactions
+	before  bill             // of earlier sessions of the chain, and of tasks
 	tally   tally            // of this session
 	meter   tokens.Meter     // guarded by Agent.mu
-	fitted  *fitted          // nil: all that is stored is sent
-	mute    int              // of the first so many messages no thinking is sent, where the provider checks it
+	fitted  *fitted          // nil: all stored messages are sent
+	mute    int              // if the provider checks thinking, that of the first mute messages is not sent
 	pending []session.Body   // observations and decisions that are not stored yet
 }
 
-// New begins a conversation. Nothing is stored before the first message.
+// New begins a conversation. Its session is stored with the first message.
 func (a *Agent) New(context.Context) (*Conversation, error) {
 	if err := a.setUp(); err != nil {
 		return nil, err
@@ -53,8 +53,8 @@ func (a *Agent) conversation(ses *session.Session) *Conversation {
 	return c
 }
 
-// Resume goes on with a stored session, or with the one that went on after its
-// compactions.
+// Resume goes on with a stored session. If that was compacted, it goes on with the
+// newest session of the chain.
 func (a *Agent) Resume(ctx context.Context, id string) (*Conversation, error) {
 	if err := a.setUp(); err != nil {
 		return nil, err
@@ -75,8 +75,8 @@ func (a *Agent) Resume(ctx context.Context, id string) (*Conversation, error) {
 	return c, nil
 }
 
-// follow goes on in the session that goes on, where another process has compacted
-// this one. It reports whether it had to.
+// follow moves to the newest session of the chain, if another process has
+// compacted this one. It reports whether it moved.
 func (c *Conversation) follow(ctx context.Context) (bool, error) {
 	next := c.State().Next
 	if next == "" {
@@ -93,8 +93,8 @@ func (c *Conversation) follow(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// lookBack learns what the sessions before the compactions say: the first of
-// them names the client session, and all were paid for.
+// lookBack reads the earlier sessions of the chain: the first one names the
+// client session, and the usage of all counts.
 func (c *Conversation) lookBack(ctx context.Context, st session.State) error {
 	c.client = st.ID
 	seen := map[string]bool{}
@@ -109,7 +109,7 @@ func (c *Conversation) lookBack(ctx context.Context, st session.State) error {
 		}
 		was, err := session.Resume(ctx, c.a.Store, st.From.Session)
 		if errors.Is(err, session.ErrNotFound) {
-			return nil // it was stored elsewhere
+			return nil // it is in another store
 		}
 		if err != nil {
 			return err
@@ -143,9 +143,9 @@ func (c *Conversation) State() session.State {
 	return session.State{}
 }
 
-// Rewind goes back to what the conversation was after event number to. The
-// files on disk stay as they are: see filetools for undo. The model is told at
-// the next Run where they are not what it knows.
+// Rewind goes back to the conversation as it was after event number to. Files on
+// disk are not changed: see filetools for undo. At the next Run the model is told
+// which files differ from what it knows.
 func (c *Conversation) Rewind(ctx context.Context, to uint64) error {
 	if err := c.enter(ctx); err != nil {
 		return err
@@ -162,8 +162,8 @@ func (c *Conversation) Rewind(ctx context.Context, to uint64) error {
 	return nil
 }
 
-// Fork begins another conversation that goes another way after event number
-// at; 0 is the newest.
+// Fork begins another conversation that starts with the events up to number at; 0
+// is the newest.
 func (c *Conversation) Fork(ctx context.Context, at uint64) (*Conversation, error) {
 	ses := c.session()
 	if ses == nil {

@@ -8,29 +8,28 @@ import (
 	"github.com/stet-dev/stet/session"
 )
 
-// bill is what requests used and cost. Every request is stored in one session,
-// and counted there: those of a task in the task's, not in the one that gave it.
+// bill is what requests used and cost. Every request is stored in one session and
+// counted there: those of a task in the session of the task.
 type bill struct {
 	used     llm.Usage
 	usd      float64
-	unpriced bool // the price of some is not known
+	unpriced bool // the price of some requests is not known
 }
 
 func (b bill) plus(o bill) bill {
 	return bill{b.used.Add(o.used), b.usd + o.usd, b.unpriced || o.unpriced}
 }
 
-// tally is the bill of a session as far as its requests are counted.
+// tally is the bill of a session, as far as its requests were counted.
 type tally struct {
 	bill
 	of     string
-	n      int          // requests
-	priced prices.Model // the last of them
-	name   string       // of that model
+	n      int          // requests counted so far
+	priced prices.Model // of the last request
+	name   string       // the name of that model
 }
 
-// add counts the requests of a session that are new, each at the price of the
-// model that was asked.
+// add counts the new requests of a session, each at the price of its model.
 func (t *tally) add(st session.State) {
 	if t.of != st.ID {
 		*t = tally{of: st.ID}
@@ -51,8 +50,8 @@ func billOf(st session.State) bill {
 	return t.bill
 }
 
-// Spent is what the conversation has used and cost: before its compactions and
-// in its tasks too, and what was rewound.
+// Spent returns what the conversation has used and cost, including earlier
+// sessions of its chain, its tasks, and what was rewound.
 func (c *Conversation) Spent() Spent {
 	st := c.State()
 	c.mu.Lock()
@@ -65,8 +64,8 @@ func (c *Conversation) Spent() Spent {
 	return Spent{Usage: b.used, USD: b.usd, Known: !b.unpriced}
 }
 
-// billOfTasks is the bill of the tasks that a session gave out, of the sessions
-// that these went on in after a compaction, and of the tasks that those gave out.
+// billOfTasks returns the bill of the tasks of a session, with their compactions
+// and their own tasks.
 func billOfTasks(ctx context.Context, store session.Store, id string) (bill, error) {
 	var all bill
 	seen := map[string]bool{id: true}

@@ -19,7 +19,7 @@ const (
 	Answered                      // Message is the whole answer, stored; Usage what it used
 	CallBegins                    // Call is run
 	CallEnds                      // Call came to Result, stored, after Took
-	Changed                       // Text tells the model of files that somebody else changed: Paths
+	Changed                       // Text tells the model which files (Paths) another program changed
 	Warned                        // the window is filled past Limits.Warn; Fill says by what
 	Compacting                    // a summary is asked for
 	Compacted                     // the conversation goes on in session To, with a summary of Text

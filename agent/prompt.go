@@ -8,7 +8,7 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// ownSystem is the system prompt where none is given.
+// ownSystem is the default system prompt.
 const ownSystem = `You are a coding agent. You work in one directory of files, the workspace, with the tools that you are given.
 
 Read before you change. Make the smallest change that does what is asked, in the manner of the code around it. Call several tools at once where they do not depend on each other. After a change, look whether it does what it should. Say briefly what you did, and what you could not do; do not claim what you have not seen.
@@ -53,7 +53,7 @@ func (p Prompt) shown() (all []freshness.Observation) {
 	return all
 }
 
-// Around a reminder, which nobody said: the program tells the model.
+// A reminder is text from the program to the model. It stands between these.
 const (
 	reminderOpen  = "<reminder>\n"
 	reminderEnd   = "</reminder>"
@@ -68,8 +68,8 @@ func reminder(text string) llm.Part {
 	return llm.Part{Kind: llm.Text, Text: reminderOpen + strings.TrimRight(text, "\n") + reminderClose}
 }
 
-// IsReminder reports whether a part of a user's message was said by the program
-// and not by the person.
+// IsReminder reports whether a part of a user's message is from the program and
+// not from the person.
 func IsReminder(p llm.Part) bool {
 	return p.Kind == llm.Text && strings.HasPrefix(p.Text, reminderOpen) && strings.HasSuffix(p.Text, reminderClose)
 }

@@ -9,35 +9,34 @@ import (
 	"github.com/stet-dev/stet/tokens"
 )
 
-// built is a request with what is known of it.
+// built is a request with its plan and its size.
 type built struct {
 	req      *llm.Request
 	fold     *history.Fold
 	plan     *history.Plan
-	estimate int // of its tokens
-	size     int // tokens that it is expected to have
+	estimate int // tokens, before calibration
+	size     int // tokens, calibrated
 }
 
-// fitted is a conversation of which something had to be left out so that it
-// fits. It stays as it is until that is not enough any more, so that what was
-// sent is sent again. It is not stored, and gone after a resume.
+// fitted is what is left of a conversation that did not fit into the window. It
+// stays the same until it does not fit any more, so that what was sent is sent
+// again. It is not stored, so a resume begins without it.
 type fitted struct {
-	upto     int           // index in the stored messages: those from here on follow
-	messages []llm.Message // what stays of those before
+	upto     int           // the stored messages from this index on follow
+	messages []llm.Message // what stays of the messages before upto
 }
 
-// build makes the next request. What is sent depends on what is stored,
-// whichever way it came to be the state: a turn, a resume, a rewind, a
-// compaction. (TRIM-12) The one exception is a conversation of which something
-// had to be left out so that it fits: what that was is not stored, and after a
-// resume something else may be left out, which the provider then has not cached.
+// build makes the next request. It depends on the stored session alone, however
+// that came about: by a turn, a resume, a rewind or a compaction. (TRIM-12) The one
+// exception is a conversation that did not fit: what was left out is not stored,
+// and after a resume something else may be left out.
 func (c *Conversation) build() built {
 	st := c.State()
 	return c.buildOf(st, c.inView(st), new(planned))
 }
 
-// next is build for who has the turn: it goes out from what was planned before,
-// of which only what is new has to be planned.
+// next is build for the holder of the turn. It continues the plan of the last
+// request, so that only new messages have to be planned.
 func (c *Conversation) next() built {
 	c.mu.Lock()
 	ses, fit := c.ses, c.fitted
@@ -49,7 +48,7 @@ func (c *Conversation) next() built {
 	return c.buildOf(st, c.inView(st), &c.plan)
 }
 
-// inView are the messages in force, or what was fitted of them.
+// inView returns the messages of the session, or what was fitted of them.
 func (c *Conversation) inView(st session.State) []llm.Message {
 	c.mu.Lock()
 	f, mute := c.fitted, c.mute
@@ -60,10 +59,10 @@ func (c *Conversation) inView(st session.State) []llm.Message {
 	return append(f.messages[:len(f.messages):len(f.messages)], st.Messages[f.upto:]...)
 }
 
-// muted are messages without the thinking of the first n. A provider that checks
-// thinking takes it that some is missing at the beginning, but not that anything before it
-// is not what it was: and after a resume, a rewind, a compaction or a cut to fit the
-// window, system text, tools or messages may not be. (WIRE-1)
+// muted returns the messages without the thinking of the first n. A provider that
+// checks thinking accepts that it is missing at the beginning, but not that
+// something in front of it has changed. After a resume, a rewind, a compaction or a
+// fit, system text, tools or messages may have changed. (WIRE-1)
 func (c *Conversation) muted(messages []llm.Message, n int) []llm.Message {
 	if !c.a.checks || n == 0 {
 		return messages
@@ -81,7 +80,7 @@ func (c *Conversation) muted(messages []llm.Message, n int) []llm.Message {
 	return out
 }
 
-// planned is a fold of the conversation as far as it was planned before.
+// planned is the plan of the last request, to be continued by the next one.
 type planned struct {
 	of    *session.Session
 	after *fitted
@@ -91,7 +90,7 @@ type planned struct {
 	owed   bool // the answer after the last of them was not there yet
 }
 
-// add brings the fold to the end of a conversation that has only grown.
+// add continues the plan to the end of a conversation that has only grown.
 func (p *planned) add(e *history.Engine, all []llm.Message, breaks []history.Break) *history.Plan {
 	if p.fold == nil {
 		p.fold = e.Fold()
@@ -117,9 +116,9 @@ func (p *planned) answered(all []llm.Message, i int) {
 	}
 }
 
-// buildOf is the one place where requests are made: history makes a
-// conversation valid, and decides what leaves it. p is what was planned of the
-// same conversation before it grew to this, or new. (TRIM-12, CTX-3)
+// buildOf is the one place where requests are made: history makes the
+// conversation valid and decides what is left out. p is the plan of a shorter
+// request of the same conversation, or new. (TRIM-12, CTX-3)
 func (c *Conversation) buildOf(st session.State, messages []llm.Message, p *planned) built {
 	a := c.a
 	all := history.Normalize(append(c.system[:len(c.system):len(c.system)], messages...))
@@ -184,8 +183,8 @@ func frontier(all []llm.Message, breaks []history.Break) int {
 	return len(all)
 }
 
-// fit leaves out of the conversation what does not fit into so many tokens, and
-// a little more, so that it is not due at every request. (CTX-2)
+// fit leaves out messages until the request has at most limit tokens, and an
+// eighth less, so that the next requests fit too. (CTX-2)
 func (c *Conversation) fit(limit int) built {
 	st := c.State()
 	b := c.build()
@@ -212,7 +211,7 @@ func (c *Conversation) fit(limit int) built {
 	return b
 }
 
-// estimated is what the estimate says of so many real tokens.
+// estimated converts real tokens to estimated ones.
 func (c *Conversation) estimated(real int) int {
 	c.a.mu.Lock()
 	defer c.a.mu.Unlock()

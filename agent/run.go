@@ -14,7 +14,7 @@ import (
 type run struct {
 	*Conversation
 	out   Outcome
-	guard guard
+	loops loopDetector
 	cut   int // answers in a row that were cut off or empty
 
 	byTasks llm.Usage // what tasks used; guarded by Conversation.mu
@@ -23,7 +23,7 @@ type run struct {
 	each    func(Event)
 }
 
-// tell tells who wants to know, one event at a time.
+// tell hands an event to the caller of Run, one at a time.
 func (r *run) tell(e Event) {
 	if r.each == nil {
 		return
@@ -33,17 +33,16 @@ func (r *run) tell(e Event) {
 	r.each(e)
 }
 
-// Run adds what the person says and lets the model work till it is done. each,
-// which may be nil, is told what happens, in one goroutine at a time; it must
-// not call methods that wait for the conversation. What was said till then is
-// stored when ctx ends; the error is then its own. With no parts the
-// conversation goes on where it was cut off.
+// Run adds the person's message and lets the model work until it is done. each,
+// which may be nil, gets every event, one at a time; it must not call Run,
+// Compact or Rewind. When ctx ends, what happened so far is stored, and the error
+// is that of ctx. With no parts the conversation goes on where it was cut off.
 func (c *Conversation) Run(ctx context.Context, said []llm.Part, each func(Event)) (Outcome, error) {
 	if err := c.enter(ctx); err != nil {
 		return Outcome{End: Failed}, err
 	}
 	defer c.leave()
-	r := &run{Conversation: c, each: each, guard: guard{most: orElse(c.a.Repeats, 3)}}
+	r := &run{Conversation: c, each: each, loops: loopDetector{most: orElse(c.a.Repeats, 3)}}
 	err := r.work(ctx, said)
 	c.mu.Lock()
 	r.out.Usage = r.out.Usage.Add(r.byTasks)
@@ -77,8 +76,8 @@ func (r *run) work(ctx context.Context, said []llm.Part) error {
 	return err
 }
 
-// begin stores what the person says, with what the model should know by now. It
-// reports whether there is anything to ask.
+// begin stores the person's message with the reminders that are due. It reports
+// whether there is anything to ask.
 func (r *run) begin(ctx context.Context, said []llm.Part) (bool, error) {
 	st := r.State()
 	last := llm.Role("")
@@ -102,18 +101,18 @@ func (r *run) begin(ctx context.Context, said []llm.Part) (bool, error) {
 	if parts = append(parts, r.reminders(ctx)...); len(parts) == 0 {
 		return true, nil
 	}
-	bodies := []session.Body{spoken(llm.User, parts...)}
-	if title := titled(orElse(st.First, words(llm.Message{Parts: said}))); st.Title == "" && title != "" {
+	bodies := []session.Body{newMessage(llm.User, parts...)}
+	if title := titled(orElse(st.First, textOf(llm.Message{Parts: said}))); st.Title == "" && title != "" {
 		bodies = append(bodies, session.Title(title))
 	}
 	return true, r.append(ctx, bodies...)
 }
 
-// longestTitle is how many characters a title has that nobody gave.
+// longestTitle is the number of characters of a title that is made from the prompt.
 const longestTitle = 80
 
-// titled is the title of a session that begins with this prompt: the first of
-// its lines that says something, cut where it is long.
+// titled makes the title of a session from its first prompt: the first line that
+// is not blank, cut to longestTitle.
 func titled(prompt string) string {
 	for line := range strings.Lines(strings.ToValidUTF8(prompt, "\uFFFD")) {
 		line = strings.Join(strings.Fields(line), " ")
@@ -138,15 +137,15 @@ func (r *run) step(ctx context.Context) (bool, error) {
 	r.tell(Event{Kind: Asking, Fill: r.fill(b), Plan: b.plan.Stats})
 	res, err := r.a.Model.Stream(ctx, b.req, func(e llm.Event) { r.tell(Event{Kind: Piece, Piece: e}) })
 	if err != nil {
-		return r.failed(ctx, b, res, err)
+		return r.failedRequest(ctx, b, res, err)
 	}
-	r.brake.refused, r.answered = 0, true
+	r.backoff.refused, r.answered = 0, true
 	r.out.Turns++
 	r.out.Usage = r.out.Usage.Add(res.Usage)
-	r.out.Stop, r.out.Text = res.Stop(), words(res.Message)
+	r.out.Stop, r.out.Text = res.Stop(), textOf(res.Message)
 	r.measure(b.estimate, res.Usage)
 	if isEmpty(res.Message) {
-		return r.nothing(ctx, res)
+		return r.emptyAnswer(ctx, res)
 	}
 	m := r.answer(res)
 	if err := r.append(ctx, session.Message(m)); err != nil {
@@ -164,9 +163,9 @@ func (r *run) step(ctx context.Context) (bool, error) {
 	case stop == llm.StopPaused:
 		return true, nil
 	case stop == llm.StopLimit:
-		due, err := r.again(ctx, "Your answer was cut off at the limit of its length. Go on where it ends.")
+		due, err := r.askToGoOn(ctx, "Your answer was cut off at the limit of its length. Go on where it ends.")
 		if !due && err == nil {
-			err = r.append(ctx, noted("it reached the limit of its length"))
+			err = r.append(ctx, newCutOffNote("it reached the limit of its length"))
 		}
 		return due, err
 	}

@@ -21,7 +21,7 @@ var taskSpec = tool.Spec{
 
 func (r *run) isTask(call llm.Part) bool { return r.a.Tasks != nil && call.Name == TaskTool }
 
-// task has a task done in a session that this one has started.
+// task runs a task in a new session of the sub-agent.
 func (r *run) task(ctx context.Context, call llm.Part) (tool.Result, error) {
 	var args struct {
 		Prompt string `json:"prompt"`
@@ -56,7 +56,7 @@ func (r *run) task(ctx context.Context, call llm.Part) (tool.Result, error) {
 	return res, nil
 }
 
-// paid counts what a task has used and cost: whoever gave it out pays for it.
+// paid adds what a task has used and cost to this conversation.
 func (r *run) paid(task *Conversation) {
 	s := task.Spent()
 	if s.Usage.IsZero() {

@@ -10,7 +10,7 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// What a model is told of calls that have no result of their own.
+// The results that a model gets for calls that have none of their own.
 const (
 	unknown     = "[no result: the program ended before it was stored. Whether the call was done is not known: look before you make it again.]"
 	goneBack    = "[no result: the person went back to before it was there. Whether the call was done is not known: look before you make it again.]"
@@ -20,7 +20,7 @@ const (
 	cutCall     = "[not run: the answer reached the limit of its length within this call. Make it again in smaller pieces.]"
 )
 
-// refuse gives calls that are not run a result that says so.
+// refuse stores a result for calls that are not run. It says that they were not.
 func (r *run) refuse(ctx context.Context, calls []llm.Part) error {
 	for _, call := range calls {
 		d := done{call: call, result: failed(call, tool.Cancelled, notRun)}
@@ -32,9 +32,9 @@ func (r *run) refuse(ctx context.Context, calls []llm.Part) error {
 	return nil
 }
 
-// settle gives calls of the last answer that have no result one that says so:
-// the process was ended between the two, or a person went back to there. They are
-// not run again, for they may have been done.
+// settle stores a result for calls of the last answer that have none: the process
+// ended before the result was stored, or the person went back to that point. The
+// calls are not run again, because they may have been done.
 func (r *run) settle(ctx context.Context) error {
 	st := r.State()
 	why := unknown
@@ -69,14 +69,14 @@ func (r *run) settle(ctx context.Context) error {
 	return nil
 }
 
-// isObject reports whether arguments are a JSON object. Models leave them empty
-// where there are none.
+// isObject reports whether arguments are a JSON object. Empty arguments count as
+// one: some models send them for a tool without parameters.
 func isObject(args string) bool {
 	args = strings.TrimSpace(args)
 	return args == "" || strings.HasPrefix(args, "{") && json.Valid([]byte(args))
 }
 
-// noObject says what is wrong with arguments that are no JSON object.
+// noObject describes what is wrong with arguments that are not a JSON object.
 func noObject(args string) string {
 	var v map[string]any
 	err := json.Unmarshal([]byte(args), &v)

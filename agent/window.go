@@ -34,20 +34,20 @@ func (a *Agent) limit() int {
 	return min(int(share*float64(a.window())), a.most())
 }
 
-// warned is the size of the prompt from which on it is said that the window
+// warned is the size of the prompt from which on a reminder says that the window
 // fills up.
 func (a *Agent) warned() int {
 	return min(int(orElse(a.Limits.Warn, 0.80)*float64(a.window())), a.limit())
 }
 
-// longest is how many bytes the result of one of so many calls may have.
-// However much a tool returns, the next request has to fit.
+// longest returns how many bytes a result may have, if an answer has that many
+// calls. So the next request fits, whatever the tools return.
 func (a *Agent) longest(calls int) int {
 	return max(3*orElse(a.Limits.Results, a.window()/4)/calls, 1000)
 }
 
-// cutText is a text of at most n bytes and a line: what is too much leaves in
-// the middle.
+// cutText cuts a text to n bytes. What is too much is replaced by a line in the
+// middle.
 func cutText(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -62,22 +62,21 @@ func cutText(s string, n int) string {
 	return fmt.Sprintf("%s\n[%d bytes are left out here: the result is too long. Ask for less at once.]\n%s", s[:head], tail-head, s[tail:])
 }
 
-// measure takes note of what a prompt, estimated at so many tokens, really had.
-// (CTX-1)
+// measure calibrates the estimate by the usage that the provider reported. (CTX-1)
 func (c *Conversation) measure(estimate int, u llm.Usage) {
 	c.a.mu.Lock()
 	defer c.a.mu.Unlock()
 	c.meter.Observe(estimate, u.Prompt())
 }
 
-// size is what a prompt estimated at so many tokens will really have.
+// size converts an estimate to the calibrated number of tokens.
 func (c *Conversation) size(estimate int) int {
 	c.a.mu.Lock()
 	defer c.a.mu.Unlock()
 	return c.meter.Size(estimate)
 }
 
-// Fill says what fills the window, as the next request would be sent.
+// Fill says what fills the window in the next request.
 func (c *Conversation) Fill() Fill { return c.fill(c.build()) }
 
 func (c *Conversation) fill(b built) Fill {

@@ -39,7 +39,7 @@ func TestLimits(t *testing.T) {
 // grown, or the person asks; after a compaction that did not help neither.
 // (CTX-4)
 func TestBrake(t *testing.T) {
-	var b brake
+	var b backoff
 	b.failed(1000, 1000)
 	if !b.free(1000) {
 		t.Error("one failure is enough")
@@ -48,7 +48,7 @@ func TestBrake(t *testing.T) {
 	if b.free(1099) || !b.free(1100) {
 		t.Error("after two failures it is tried again at once, or never")
 	}
-	b.person()
+	b.reset()
 	if !b.free(1) {
 		t.Error("who asks is held back")
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// grace is how long a call may take to come to its end once its context has
-// ended. Nobody waits for a tool that does not look at its context.
+// grace is how long a call may still take after its context has ended. A tool that
+// ignores its context is not waited for any longer.
 const grace = 500 * time.Millisecond
 
 // panicked is a panic in a tool.
@@ -22,12 +22,12 @@ type panicked struct {
 
 func (p *panicked) Error() string { return fmt.Sprintf("panic: %v", p.value) }
 
-// errNothing is a tool that ended its goroutine.
+// errNothing is the error of a tool that ended its goroutine.
 var errNothing = errors.New("it came to no result")
 
-// within does the work, and waits for it till ctx has ended and so long after
-// it; then the error is that of ctx, and what becomes of the work is not known. A
-// panic is the error *panicked.
+// within does the work and waits for it until ctx has ended, and for patience
+// after that. Then the error is that of ctx, and the outcome of the work is not
+// known. A panic becomes an error of type *panicked.
 func (w work) within(ctx context.Context, patience time.Duration) (tool.Result, error) {
 	type outcome struct {
 		result tool.Result

@@ -10,16 +10,16 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// looked is how many files are looked at for changes, those used last, beside
+// looked is how many files are checked for changes: those used last, besides
 // those that the prompt shows.
 const looked = 200
 
-// fullWindow begins the reminder that the window fills up.
+// fullWindow is the beginning of the reminder that the window fills up.
 const fullWindow = "The context window is filling up: "
 
-// reminders are what the model should know now and was not told before: what
-// somebody else did to files, and that the window fills up. They are stored with
-// the message that they stand in. (CTX-5)
+// reminders returns what the model should know now and was not told before:
+// changes to files by other programs, and that the window fills up. They are
+// stored with the message that contains them. (CTX-5)
 func (r *run) reminders(ctx context.Context) []llm.Part {
 	var out []llm.Part
 	if text, paths := r.changes(ctx); text != "" {
@@ -39,7 +39,7 @@ func (r *run) afterCalls(ctx context.Context, all []done) []llm.Part {
 		return nil
 	}
 	out := r.reminders(ctx)
-	if r.guard.see(all) {
+	if r.loops.see(all) {
 		const text = "The same call came to the same result several times, and nothing is new. Try another way, or say what stops you."
 		out = append(out, reminder(text))
 		r.tell(Event{Kind: Reminded, Text: text})
@@ -47,9 +47,9 @@ func (r *run) afterCalls(ctx context.Context, all []done) []llm.Part {
 	return out
 }
 
-// changes tells what somebody else did to the files that the conversation
-// knows, each change once: what was told is observed, and so stored. A file that
-// was touched and is the same is no change. (CTX-8)
+// changes describes what other programs changed in the files that the
+// conversation knows. Each change is reported once: the report is an observation,
+// and so stored. A file with a new time and the same content has not changed. (CTX-8)
 func (r *run) changes(ctx context.Context) (text string, paths []string) {
 	t := r.tracker()
 	if t == nil {
@@ -69,7 +69,7 @@ func (r *run) changes(ctx context.Context) (text string, paths []string) {
 	return all.String(), paths
 }
 
-// change tells what somebody else did to one file, "" if nothing is new.
+// change describes the change of one file by another program; "" if there is none.
 func (r *run) change(ctx context.Context, t *freshness.Tracker, f freshness.File) string {
 	if f.Version == "" {
 		return ""
@@ -87,7 +87,7 @@ func (r *run) change(ctx context.Context, t *freshness.Tracker, f freshness.File
 		return f.Path + " was removed by somebody else."
 	case now.Version == f.Version:
 		if !f.Settled || now.Stamp != f.Stamp {
-			o.Kind = freshness.Seen // from then on the stamp vouches for it, and nothing has to be read
+			o.Kind = freshness.Seen // from then on an equal stamp shows that it is unchanged, without a read
 			t.Observe(o)
 		}
 		return ""
@@ -96,14 +96,14 @@ func (r *run) change(ctx context.Context, t *freshness.Tracker, f freshness.File
 	}
 	text, whole, err := r.a.Files.Changed(ctx, r.clientSession(), f, now)
 	if err != nil {
-		return "" // it is changing right now; the next look tells
+		return "" // it is being changed right now; the next check reports it
 	}
 	o.Kind, o.Part = freshness.Told, !whole
 	t.Observe(o)
 	return fmt.Sprintf("%s was changed by somebody else since you saw it:\n%s", f.Path, strings.TrimRight(text, "\n"))
 }
 
-// filling says once in a session that its window fills up.
+// filling returns the reminder that the window fills up, once for each session.
 func (r *run) filling() string {
 	st := r.State()
 	used := st.Context.Total()

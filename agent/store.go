@@ -12,17 +12,17 @@ import (
 	"github.com/stet-dev/stet/tokens"
 )
 
-// storing is how long an event may take that has to be stored although nobody
-// waits any more.
+// storing is how long it may take to store an event after the caller's context
+// has ended.
 const storing = 10 * time.Second
 
-// append stores bodies, and before them what was observed of files till now. It
-// does so even if ctx has ended: what was said is not lost.
+// append stores bodies, and before them the observations of files since the last
+// event. It does so even if ctx has ended, so that nothing is lost.
 //
-// Where somebody else has added to the session meanwhile, but nothing to the
-// conversation, it is stored behind that; else the error is session.ErrStale, and
-// the conversation is what the other has made of it: see elsewhere. After any
-// error what was observed counts as not observed, as after a crash.
+// If another process has added events to the session meanwhile, but no messages,
+// the bodies are stored behind them. If it has added messages, the error is
+// session.ErrStale: see elsewhere. After any error the pending observations are
+// dropped, as after a crash.
 func (c *Conversation) append(ctx context.Context, bodies ...session.Body) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storing)
 	defer cancel()
@@ -59,8 +59,8 @@ func (c *Conversation) store(ctx context.Context, ses *session.Session, all []se
 	}
 }
 
-// newest is the number of the newest message in force, 0 if there is none. What
-// is in force before it is always the same.
+// newest returns the event number of the newest message of the conversation, 0 if
+// there is none. Two states with the same number have the same messages.
 func newest(st session.State) uint64 {
 	if n := len(st.Marks); n > 0 {
 		return st.Marks[n-1]
@@ -68,10 +68,10 @@ func newest(st session.State) uint64 {
 	return 0
 }
 
-// elsewhere says that another process, or another conversation of this one, has
-// gone on with the session. What the model has said and done here is not lost: it
-// is kept in a fork. What the person said is stored nowhere, so that they can say
-// it again, behind what the other has added or in a fork of their own.
+// elsewhere makes the error that another process, or another Conversation of this
+// process, has gone on with the session. If the model has answered in this turn,
+// its work is kept in a fork. If only the person has spoken, nothing is stored:
+// they can say it again, in the session or in a fork.
 func (c *Conversation) elsewhere(ctx context.Context, ses *session.Session, was session.State, all []session.Body, err error) error {
 	since := time.Now()
 	if added, _, failed := c.a.Store.Events(ctx, was.ID, was.Last); failed == nil && len(added) > 0 {
@@ -92,7 +92,7 @@ func (c *Conversation) elsewhere(ctx context.Context, ses *session.Session, was 
 	return fmt.Errorf("%s: what was done here is kept in session %s: %w", where, fork.ID(), err)
 }
 
-// create begins the session.
+// create creates the session with its first events.
 func (c *Conversation) create(ctx context.Context, all []session.Body) error {
 	ses, err := session.Create(ctx, c.a.Store, c.opening, all...)
 	if err != nil {
@@ -108,14 +108,14 @@ func (c *Conversation) create(ctx context.Context, all []session.Body) error {
 	return nil
 }
 
-// restore brings what stands beside the stored conversation to where that is:
-// the tools' knowledge of files, and the size that was last reported.
+// restore sets everything that is derived from the stored session: what the tools
+// know of files, and the size that was last reported.
 func (c *Conversation) restore() {
 	st := c.ses.State()
 	c.mu.Lock()
 	c.fitted, c.pending, c.mute = nil, nil, len(st.Messages)
 	c.mu.Unlock()
-	c.plan, c.brake = planned{}, brake{}
+	c.plan, c.backoff = planned{}, backoff{}
 	if t := c.tracker(); t != nil {
 		t.Restore(st.Files)
 		t.Watch(c.observed)
@@ -132,7 +132,7 @@ func (c *Conversation) restore() {
 	}
 }
 
-// tracker is what the tools know of files, nil if nobody says.
+// tracker returns what the tools know of files, or nil if that is not known.
 func (c *Conversation) tracker() *freshness.Tracker {
 	c.mu.Lock()
 	client := c.client
@@ -143,8 +143,8 @@ func (c *Conversation) tracker() *freshness.Tracker {
 	return c.a.Files.Tracker(client)
 }
 
-// observed keeps an observation till the next event is stored. That the disk
-// was only looked at can be seen again.
+// observed keeps an observation until the next event is stored. Mere looks at the
+// disk are not kept.
 func (c *Conversation) observed(o freshness.Observation) {
 	if o.Kind == freshness.Seen {
 		return
@@ -152,7 +152,7 @@ func (c *Conversation) observed(o freshness.Observation) {
 	c.keep(session.File(o))
 }
 
-// keep keeps an event till the next one is stored.
+// keep keeps an event until the next one is stored.
 func (c *Conversation) keep(b session.Body) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

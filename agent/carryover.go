@@ -12,9 +12,10 @@ import (
 	"github.com/stet-dev/stet/tokens"
 )
 
-// taken is what the session that goes on begins with: the summary, files as they
-// are on disk now, and the newest messages. known is what is known of files then.
-func (r *run) taken(ctx context.Context, st session.State, text string) (taken []session.Body, known []observation) {
+// carryOver makes the beginning of the session after a compaction: the summary,
+// files as they are on disk now, and the newest messages. known is what the new
+// session knows of files.
+func (r *run) carryOver(ctx context.Context, st session.State, text string) (carried []session.Body, known []observation) {
 	parts := []llm.Part{{Kind: llm.Text, Text: summaryHead + text}}
 	attached, known := r.attached(ctx)
 	parts = append(parts, attached...)
@@ -22,25 +23,25 @@ func (r *run) taken(ctx context.Context, st session.State, text string) (taken [
 	if asked != "" {
 		parts = append(parts, reminder(askedHead+asked))
 	}
-	taken = append(taken, spoken(llm.User, parts...))
+	carried = append(carried, newMessage(llm.User, parts...))
 	for _, m := range tail {
-		taken = append(taken, session.Message(m))
+		carried = append(carried, session.Message(m))
 	}
 	for _, o := range known {
-		taken = append(taken, session.File(o))
+		carried = append(carried, session.File(o))
 	}
-	return taken, known
+	return carried, known
 }
 
-// askedHead stands before the person's words in the reminder that carries them
-// over a compaction.
+// askedHead stands before the person's words in the reminder that repeats them
+// after a compaction.
 const askedHead = "What the person said last, in their own words:\n"
 
-// tail returns the messages that are taken along as they are: what the person
-// said, if it is not answered yet; or the newest answer with the results of its
-// calls, which never part, if it waits for more and is small; or an answer that
-// was cut off, with the note that says so. Where the person's words are not among
-// them, asked has them. A summary is never taken along: the new one has it.
+// tail returns the newest messages, which are carried over unchanged. These are
+// the person's message, if it is not answered yet; or the newest calls with their
+// results, if the model has not answered them and they are small; or an answer that
+// was cut off, with the note that says so. If the person's last words are not among
+// them, asked has them. An earlier summary is not carried over: the new one covers it.
 func (r *run) tail(st session.State) (tail []llm.Message, asked string) {
 	messages := history.Normalize(st.Messages)
 	end := len(messages)
@@ -56,7 +57,7 @@ func (r *run) tail(st session.State) (tail []llm.Message, asked string) {
 		from = end - 1
 		tail = []llm.Message{messages[from], *note}
 	default:
-		return nil, "" // all is answered
+		return nil, "" // everything is answered
 	}
 	if tokens.CountMessages(tail, r.a.counter) > r.a.window()/10 {
 		tail = nil
@@ -78,8 +79,8 @@ func (r *run) tail(st session.State) (tail []llm.Message, asked string) {
 	return tail, asked
 }
 
-// open is the index of the first of the messages at the end that wait for an
-// answer: the user's, and before them the newest calls with their results.
+// open returns the index of the first message that waits for an answer: the
+// user's messages at the end, and before them the newest calls with their results.
 func open(messages []llm.Message) int {
 	from := len(messages)
 	for from > 0 && messages[from-1].Role == llm.User && !slices.ContainsFunc(messages[from-1].Parts, IsSummary) {
@@ -91,8 +92,8 @@ func open(messages []llm.Message) int {
 	return max(from, 0)
 }
 
-// saidIn is what the person said in a message, or said before the compaction
-// that carried it over to this message.
+// saidIn returns the person's words in a message, also those that an earlier
+// compaction has carried over to it.
 func saidIn(m llm.Message) string {
 	if m.Role != llm.User {
 		return ""
@@ -110,5 +111,5 @@ func saidIn(m llm.Message) string {
 			own.Parts = append(own.Parts, p)
 		}
 	}
-	return words(own)
+	return textOf(own)
 }

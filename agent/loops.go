@@ -1,0 +1,48 @@
+package agent
+
+import (
+	"crypto/sha256"
+	"regexp"
+)
+
+// loopDetector notices that a model repeats itself: the same calls have the same
+// results, and nothing new happens in between.
+type loopDetector struct {
+	most  int // repetitions before the model is told
+	seen  map[[32]byte]bool
+	count map[[32]byte]int // repetitions since the last new result
+	worst int
+}
+
+// took matches the duration in a result, which does not make it a new one.
+var took = regexp.MustCompile(`"time_ms":\s*[0-9]+`)
+
+// beyond is how many more repetitions are allowed after the model was told.
+const beyond = 2
+
+// see notes the calls of one answer. It reports whether the model should be told
+// now.
+func (g *loopDetector) see(all []done) (remind bool) {
+	if g.seen == nil {
+		g.seen, g.count = map[[32]byte]bool{}, map[[32]byte]int{}
+	}
+	keys := make([][32]byte, len(all))
+	news := false
+	for i, d := range all {
+		keys[i] = sha256.Sum256([]byte(d.call.Name + "\x00" + d.call.Args + "\x00" + took.ReplaceAllString(d.result.Text, "")))
+		news = news || !g.seen[keys[i]]
+		g.seen[keys[i]] = true
+	}
+	if news {
+		clear(g.count)
+		g.worst = 0
+	}
+	for _, k := range keys {
+		g.count[k]++
+		g.worst = max(g.worst, g.count[k])
+	}
+	return g.worst == g.most
+}
+
+// looping reports whether the model was told and still repeats itself.
+func (g *loopDetector) looping() bool { return g.worst >= g.most+beyond }
