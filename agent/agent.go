@@ -65,7 +65,6 @@ type Agent struct {
 	MaxTokens int            // of one answer; 0: 8,192, or what the model allows
 	MaxTurns  int            // requests for one prompt; 0: 200
 	Parallel  int            // calls that run at once; 0: 8
-	Hour      bool           // ask the provider to keep its cache for an hour
 
 	// Repeats is how often the same call may have the same result, with nothing
 	// new in between, before the model is told. Two more end the Run. 0: 3.
@@ -184,11 +183,7 @@ func (a *Agent) specs() []tool.Spec {
 
 // lifetime is how long the provider keeps what it has cached.
 func (a *Agent) lifetime() time.Duration {
-	rule := a.model.Rule()
-	switch {
-	case a.Hour:
-		return max(time.Hour, rule.Lifetime)
-	case rule.Cached():
+	if rule := a.model.Rule(); rule.Cached() {
 		return rule.Lifetime
 	}
 	return 5 * time.Minute

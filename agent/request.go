@@ -126,7 +126,7 @@ func (c *Conversation) buildOf(st session.State, messages []llm.Message, p *plan
 	plan := p.add(a.engine, all, breaks)
 	b := built{fold: p.fold, plan: plan, req: &llm.Request{
 		Model: a.Name, Messages: llm.Apply(all, plan.Edits), Tools: a.specs(), MaxTokens: a.output(),
-		Cache: &llm.Cache{Frontier: frontier(all, breaks), Hour: a.Hour},
+		Cache: &llm.Cache{Frontier: frontier(all, breaks)},
 	}}
 	b.estimate = tokens.CountRequest(b.req, a.counter)
 	b.size = c.size(b.estimate)

@@ -8,6 +8,6 @@ func (a *Agent) With(tools tool.Caller) *Agent {
 	return &Agent{
 		Model: a.Model, Name: a.Name, Tools: tools, Store: a.Store, Dir: a.Dir, Files: a.Files,
 		Prompt: a.Prompt, Engine: a.Engine, Limits: a.Limits, MaxTokens: a.MaxTokens, MaxTurns: a.MaxTurns,
-		Parallel: a.Parallel, Hour: a.Hour, Repeats: a.Repeats, Tasks: a.Tasks, Client: a.Client, Log: a.Log,
+		Parallel: a.Parallel, Repeats: a.Repeats, Tasks: a.Tasks, Client: a.Client, Log: a.Log,
 	}
 }

@@ -15,9 +15,6 @@ type Cache struct {
 	// conversation grows. Nil is all of this request, and all of the one
 	// before it, which ended where the model last answered.
 	Rolling []int
-
-	// Hour keeps it all for an hour and not for the provider's shortest time.
-	Hour bool
 }
 
 // Ends returns the numbers of messages up to which the request is to be kept,

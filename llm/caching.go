@@ -4,7 +4,6 @@ import "time"
 
 // Breakpoint is a mark up to which a request asks the provider to cache the prompt.
 type Breakpoint struct {
-	Span     Span          // its JSON object in the body
 	Lifetime time.Duration // that it asks for; 0: the provider's usual one
 	Blocks   int           // parts of the prompt up to and with the marked one; 0: the tools
 }

@@ -22,10 +22,6 @@ type Placed struct {
 func (r *Request) Place(edits []Edit) ([]Placed, error) {
 	out := make([]Placed, 0, len(edits))
 	for _, e := range edits {
-		if e.Message == OfCaching && e.Part >= 0 && e.Part < len(r.Caching.Breakpoints) && isObject(e.Text) {
-			out = append(out, Placed{r.Caching.Breakpoints[e.Part].Span, e.Text})
-			continue
-		}
 		if e.Message < 0 || e.Message >= len(r.Messages) ||
 			e.Part < 0 || e.Part >= len(r.Messages[e.Message].Parts) {
 			return nil, fmt.Errorf("edit message %d part %d: no such part", e.Message, e.Part)

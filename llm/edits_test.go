@@ -24,18 +24,6 @@ func TestPlace(t *testing.T) {
 	}
 }
 
-func TestPlaceBreakpoints(t *testing.T) {
-	r := &Request{Caching: Caching{Breakpoints: []Breakpoint{{Span: Span{5, 9}}}}}
-	if got, err := r.Place([]Edit{{OfCaching, 0, `{"a":1}`}}); err != nil || got[0].Span != (Span{5, 9}) {
-		t.Errorf("%v, %v", got, err)
-	}
-	for _, e := range []Edit{{OfCaching, 1, "{}"}, {OfCaching, -1, "{}"}, {OfCaching, 0, "x"}} {
-		if _, err := r.Place([]Edit{e}); err == nil {
-			t.Errorf("%v passed", e)
-		}
-	}
-}
-
 // A call's arguments that are an object stay one; free text may become any.
 func TestPlaceArguments(t *testing.T) {
 	place := func(args, text string) error {

@@ -48,14 +48,10 @@ type Response struct {
 	Usage      Usage
 }
 
-// OfCaching is the Message of an Edit that replaces the JSON object of a
-// breakpoint. Only a codec's Patch knows it.
-const OfCaching = -1
-
 // Edit replaces the text of one part of a request: the result of a tool, the
 // arguments of a call, or another part with a valid Span.
 type Edit struct {
-	Message, Part int    // indexes into Request.Messages and Message.Parts; or OfCaching, and one into Breakpoints
+	Message, Part int    // indexes into Request.Messages and Message.Parts
 	Text          string // a call's: its new Args, a JSON object where they were one
 }
 

@@ -161,11 +161,7 @@ func (k *trial) ask(says ...string) {
 	m := k.proxy.memory
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	said := m.newest().account
-	for _, row := range k.rows {
-		said += row.Cache.Hour
-	}
-	if !k.forks && float64(said) > k.past.cost-k.with.cost+1 {
+	if said := m.newest().account; !k.forks && float64(said) > k.past.cost-k.with.cost+1 {
 		k.Errorf("the account says that %d were saved, of %.0f", said, k.past.cost-k.with.cost)
 	}
 }

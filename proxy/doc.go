@@ -6,8 +6,7 @@
 //
 // In the bodies of POST /v1/messages, /v1/messages/count_tokens,
 // /v1/chat/completions and /v1/responses (with or without the /v1) results of
-// tools and arguments of calls are replaced, cache markers are only where
-// Config.LongerCache says so, and nothing else changes by a byte. Of the headers,
+// tools and arguments of calls are replaced, and nothing else changes by a byte. Of the headers,
 // Accept-Encoding becomes identity on these paths, so that the usage in the
 // answer can be read; Host is the upstream's; the hop-by-hop ones end here, and
 // so does Expect where the proxy has read the body. Trailers of a body that
@@ -143,18 +142,6 @@
 // compaction. Where the answer cannot show it (what changed stands
 // near the beginning, or no marker leads to what did not), it is reckoned as alive.
 // While the account is negative, there are no more moments.
-//
-// With Config.LongerCache the markers of Messages requests are made to ask for an
-// hour, all of them, where the provider keeps to it: from a pause on that an hour would have
-// bridged, the second or later, when the whole prompt is written anew in any case.
-// These pauses must have cost more than the hour will; and it may cost no more than half of
-// what leaving out has saved with this model in the conversation, and what the hour
-// itself has won there. So a session is dearer than without stet by none of it, whatever
-// pauses come. Where too little is left, a request asks for five minutes, and reads what
-// was written for an hour; so do all after a pause of more than an hour, unless
-// the hour has won what writing all anew costs more. A request with a
-// marker that is not understood keeps all as they are; none is added. A later process
-// begins with nothing to spend.
 //
 // # Models
 //

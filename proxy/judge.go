@@ -22,10 +22,7 @@ type judgement struct {
 	gap      time.Duration   // as record.Cache
 	idle     time.Duration   // since the last answer to its line in the conversation
 	lifetime time.Duration
-	plain    time.Duration // lifetime, were it not for the hour
 	asks     time.Duration // its own markers' lifetime, or the provider's
-	hour     []llm.Edit    // that make its markers ask for an hour; nil: they stay
-	toll     float64       // what that costs at most
 	costly   bool          // planning at moments has cost this conversation more than it saved
 	renewed  renewal
 	certain  bool          // the cache is cold, whatever the answer shows
@@ -101,9 +98,6 @@ func (p *Proxy) judge(x *exchange, d *reading) cause {
 		}
 		j.breaks = append(j.breaks, history.Break{After: c.skip + c.stable, Why: j.moment})
 	}
-	if p.config.LongerCache && !p.config.Observe && j.vouched && p.memory.lengthens(j, d) {
-		j.hour = hourly(x.body.head, req)
-	}
 	d.judgement = j
 	return planned
 }
@@ -123,7 +117,7 @@ func (m *memory) judge(j *judgement, d *reading, now time.Time, asked time.Durat
 // caller holds the lock.
 func (m *memory) goesOn(j *judgement, from trail, d *reading, now time.Time, asked time.Duration, v *conversation) {
 	c := &d.chain
-	j.asks, j.plain, j.lifetime, j.line = asked, asked, asked, line{j.sent.model, j.sent.tools, j.sent.system}
+	j.asks, j.lifetime, j.line = asked, asked, line{j.sent.model, j.sent.tools, j.sent.system}
 	switch {
 	case from.any != nil:
 		j.thread = from.any.thread
@@ -132,7 +126,7 @@ func (m *memory) goesOn(j *judgement, from trail, d *reading, now time.Time, ask
 	case v != nil && v.thread != nil && c.told():
 		// The agent goes by the same name and has begun anew, with something of
 		// what was before: that is a compaction.
-		j.thread = &thread{account: v.thread.account, lifetime: v.thread.lifetime, purses: v.thread.purses, survives: v.thread.survives}
+		j.thread = &thread{account: v.thread.account, lifetime: v.thread.lifetime, survives: v.thread.survives}
 		j.moment = history.Compaction
 		return
 	default:
@@ -155,8 +149,7 @@ func (m *memory) goesOn(j *judgement, from trail, d *reading, now time.Time, ask
 	}
 	if j.view != nil {
 		j.idle = max(0, now.Sub(j.view.last))
-		j.plain = max(asked, t.lifetime)
-		j.lifetime = max(j.plain, j.view.lifetime)
+		j.lifetime = max(asked, t.lifetime, j.view.lifetime)
 		if j.view.sent != nil {
 			j.before = j.view.sent
 		}
@@ -196,9 +189,6 @@ func (j *judgement) gone(pause time.Duration) bool {
 // keeps is how long the cache lives that a request leaves.
 func (j *judgement) keeps() time.Duration {
 	lives := j.asks
-	if len(j.hour) > 0 {
-		lives = max(lives, time.Hour)
-	}
 	if j.idle <= j.lifetime { // what it reads lives as long as before
 		lives = max(lives, j.lifetime)
 	}
@@ -209,10 +199,10 @@ func (j *judgement) keeps() time.Duration {
 // on from it may come sooner than its account is written.
 func (m *memory) depart(j *judgement, x *exchange) {
 	row := &x.row
-	row.Cache = record.Cache{Gap: j.gap, Lifetime: j.lifetime, Moment: string(j.moment), Longer: len(j.hour) > 0}
+	row.Cache = record.Cache{Gap: j.gap, Lifetime: j.lifetime, Moment: string(j.moment)}
 	turn := record.Turn{
 		Prefix: j.end ^ j.line.hash(), Conversation: row.Conversation, Time: row.Time, Moment: row.Cache.Moment,
-		Model: j.line.model, System: j.line.system, Tools: j.line.tools, Lifetime: j.keeps(), Longer: row.Cache.Longer,
+		Model: j.line.model, System: j.line.system, Tools: j.line.tools, Lifetime: j.keeps(),
 	}
 	j.sent.line = j.line
 	for _, b := range j.breaks {
@@ -230,9 +220,6 @@ func (m *memory) depart(j *judgement, x *exchange) {
 	turn.Thread = t.id
 	t.last, t.sent = row.Time, &j.sent
 	t.see(j.line, t.views[j.line].after(&j.sent, turn.Lifetime))
-	if turn.Longer {
-		t.purse(j.sent.model).held += j.toll
-	}
 	if j.moment != "" || len(j.moved) > 0 || j.renews {
 		turn.Elided = j.sent.elided()
 	}

@@ -80,12 +80,11 @@ type thread struct {
 	id       uint64    // as record.Turn.Thread; 0: it is not known
 	last     time.Time // of the newest answer, or of a request on its way
 	views    map[line]*view
-	lifetime time.Duration     // that the provider's cache has shown to have; 0: none was shown
-	cooled   time.Duration     // the shortest pause past a lifetime that is not certain that the cache was seen not to outlive; 0: none
-	account  int               // as record.Turn.Account
-	purses   map[string]*purse // by model
-	sent     *sent             // the newest request, as it went out; nil: it came in another process
-	survives renewal           // changes that the provider's cache has been seen to outlive
+	lifetime time.Duration // that the provider's cache has shown to have; 0: none was shown
+	cooled   time.Duration // the shortest pause past a lifetime that is not certain that the cache was seen not to outlive; 0: none
+	account  int           // as record.Turn.Account
+	sent     *sent         // the newest request, as it went out; nil: it came in another process
+	survives renewal       // changes that the provider's cache has been seen to outlive
 }
 
 // view is what a line has seen of a thread.
@@ -247,9 +246,6 @@ func (m *memory) load(limit int) {
 func (t *thread) recalled(k *known) {
 	if !k.Time.Before(t.last) {
 		t.last, t.account = k.Time, k.Account
-		if t.sent == nil && k.Longer {
-			t.purse(k.Model).lengthen = true
-		}
 	}
 	switch v := t.views[k.asked]; {
 	case v == nil:

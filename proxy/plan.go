@@ -4,7 +4,6 @@ import (
 	"errors"
 	"net/http"
 	"runtime/debug"
-	"slices"
 	"time"
 
 	"github.com/stet-dev/stet/history"
@@ -44,7 +43,7 @@ func (p *Proxy) prepare(x *exchange, h http.Header, why cause) {
 			why = planned
 		}
 	}
-	if why == planned && p.changes(&d) {
+	if why == planned && !p.config.Observe && p.policy != history.Off {
 		why = p.attempt(x, func() cause { return p.change(x, &d) })
 		if why != planned && d.hold(&d.chain) {
 			p.passed(x, why)
@@ -67,11 +66,6 @@ func (p *Proxy) prepare(x *exchange, h http.Header, why cause) {
 		defer close(x.aside)
 		p.report(x, &d)
 	}()
-}
-
-// changes reports whether anything may be changed in the body of a request.
-func (p *Proxy) changes(d *reading) bool {
-	return !p.config.Observe && (p.policy != history.Off || len(d.hour) > 0)
 }
 
 // attempt runs f, which works on the client's text. A panic in it costs the
@@ -104,9 +98,8 @@ func (p *Proxy) change(x *exchange, d *reading) cause {
 	if err == nil {
 		d.sent.left = d.elided
 		d.sent.keep(plan.Edits)
-		edits := append(slices.Clip(plan.Edits), d.hour...)
-		if len(edits) > 0 {
-			err = x.body.patch(x.codec, d.request, edits, &p.buffers)
+		if len(plan.Edits) > 0 {
+			err = x.body.patch(x.codec, d.request, plan.Edits, &p.buffers)
 		}
 	}
 	if err != nil {

@@ -36,10 +36,6 @@ type Config struct {
 	// have been left out.
 	Observe bool
 
-	// LongerCache asks the provider to keep the prompt for an hour where the
-	// request asks for five minutes and the conversation's own gaps make it pay.
-	LongerCache bool
-
 	// Memory is how many bytes the newest requests may take that are held so
 	// that those that go on from them are read, hashed and planned in their new
 	// parts only. 0 is 128 MB; negative: none are held.

@@ -17,10 +17,6 @@ func (p *Proxy) settle(x *exchange) []record.Turn {
 	row.Cache.Broke, row.Cache.BrokeAt = j.broke()
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if row.Cache.Longer {
-		p := j.thread.purse(j.sent.model)
-		p.held = max(0, p.held-j.toll)
-	}
 	if row.Status < 200 || row.Status >= 300 {
 		m.recede(j)
 		return nil
@@ -88,22 +84,14 @@ func (m *memory) charge(x *exchange, j *judgement) {
 		}
 		again, uncached = 0, j.moment != ""
 	}
-	elided, admitted := 0, 0
+	elided := 0
 	for _, trim := range x.trims {
 		if trim.Reason.Elides() {
 			elided += trim.Before - trim.After
-		} else {
-			admitted += trim.Before - trim.After
 		}
 	}
 	scale := min(s.scale(u), 10./36)
-	saved := price.Saves(float64(elided)*scale, 0, uncached) - price.Wastes(again)
-	t.account += int(saved)
-	if x.api == record.Messages {
-		p := t.purse(j.sent.model)
-		p.saved += saved + price.Saves(float64(admitted)*scale, 0, false)
-		x.row.Cache.Hour = p.lengthened(j, u, rule.Rule, s.others(u))
-	}
+	t.account += int(price.Saves(float64(elided)*scale, 0, uncached) - price.Wastes(again))
 	j.sent.prompt = u.Prompt()
 }
 

@@ -44,8 +44,6 @@ type Totals struct {
 	// answer showed that it was not.
 	Moments map[string]int
 	Alive   int
-	Longer  int // requests whose markers were made to ask for an hour
-	Hour    int // what that has brought, as record.Cache.Hour
 }
 
 // add counts a request in, and the trims that are new with it.
@@ -70,10 +68,6 @@ func (t *Totals) add(row *record.Request, fresh []record.Trim) {
 	if row.Cache.Alive {
 		t.Alive++
 	}
-	if row.Cache.Longer {
-		t.Longer++
-	}
-	t.Hour += row.Cache.Hour
 	t.TokensOff += row.TokensOff
 	t.Tokens += row.Tokens
 	t.Usage = t.Usage.Add(row.Usage)

@@ -18,11 +18,7 @@ func verify(body, patched []byte, req *llm.Request, edits []llm.Edit) error {
 	}
 	places := make([]place, len(edits))
 	for i, e := range edits {
-		if e.Message == llm.OfCaching {
-			places[i] = place{req.Caching.Breakpoints[e.Part].Span, e.Text}
-		} else {
-			places[i] = place{req.Messages[e.Message].Parts[e.Part].Span, e.Text}
-		}
+		places[i] = place{req.Messages[e.Message].Parts[e.Part].Span, e.Text}
 	}
 	slices.SortFunc(places, func(a, b place) int { return a.Start - b.Start })
 	done := 0 // of body

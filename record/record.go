@@ -76,11 +76,6 @@ type Cache struct {
 	Moment   string        // why the cache was taken for cold ("gap", "model", "tools", …); empty: it was not
 	// Alive: the answer showed that the cache was alive at a "gap".
 	Alive bool
-	// Longer: the markers were made to ask for an hour.
-	Longer bool
-	// Hour is what the hour that these or earlier ones asked for has brought with this
-	// request, in plain input tokens; negative: it cost more.
-	Hour int
 
 	// Broke is the first part of the prompt, in the provider's order, that is not
 	// what the conversation's last request had there as it was sent: one of the
@@ -118,7 +113,6 @@ type Turn struct {
 	Model         string
 	System, Tools uint64        // hashes; of a request before, whose cache this one reads all the same
 	Lifetime      time.Duration // of the cache, as Cache.Lifetime
-	Longer        bool          // as Cache.Longer
 	// Account is what planning at such moments has brought the conversation so
 	// far, in plain input tokens; negative: it cost more than it saved.
 	Account int

@@ -20,7 +20,6 @@ type Asked struct {
 	Messages int           // in the request
 	Blocks   int           // parts of them
 	Fixed    int           // tokens before the first message; 0 is unknown
-	Hour     int           // as record.Cache.Hour
 
 	// Part says where the request departs from the one before, where that is
 	// known by itself; At the message, for PartMessage.

@@ -107,7 +107,7 @@ func (p *program) openHouse(ctx context.Context, cmd *cobra.Command, f agentFlag
 	agentWith := func(tasks *agent.Agent) *agent.Agent {
 		return &agent.Agent{
 			Model: model, Name: h.model.name, Tools: h.handler, Store: h.store, Dir: root, Files: h.tools, Engine: engine,
-			Prompt: agent.Prompt{Variables: told}, Hour: plan.LongerCache,
+			Prompt: agent.Prompt{Variables: told},
 			Limits: agent.Limits{Window: f.window}, Tasks: tasks, Log: h.log,
 		}
 	}

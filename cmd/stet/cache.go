@@ -43,8 +43,7 @@ reading them had.
 SESSION is an agent's recorded session with usage, of which a break's place is
 told by how far the cache was read: what the provider dropped by itself looks the
 same. --live takes what the proxy has recorded, which saw the requests; where all
-was sent again as it was, the provider had dropped it (dropped); and what the
-one-hour cache has brought where --cache-ttl auto asked for it. Prices are those
+was sent again as it was, the provider had dropped it (dropped). Prices are those
 of "prices" in the configuration (a file in the form of stet's own,
 prices/models.json), then those that stet knows.`,
 		Example: `stet cache ~/.claude/projects/p/session.jsonl
@@ -179,7 +178,7 @@ const partDropped replay.Part = "dropped"
 func askedOf(r *record.Request, before []replay.Asked) replay.Asked {
 	a := replay.Asked{
 		Number: len(before) + 1, Time: r.Time, Gap: r.Cache.Gap, Model: r.Model, Usage: llm.Usage(r.Usage), Lifetime: r.Cache.Lifetime,
-		Part: replay.Part(r.Cache.Broke), At: r.Cache.BrokeAt, Hour: r.Cache.Hour,
+		Part: replay.Part(r.Cache.Broke), At: r.Cache.BrokeAt,
 	}
 	switch {
 	case a.Part != "" || r.Cache.Gap == 0: // it is known, or no earlier request is

@@ -41,7 +41,6 @@ type cacheRequest struct {
 	Message *int      `json:"message,omitempty"` // where it broke at a message: which, from 0
 	Cost    float64   `json:"cost"`
 	Extra   float64   `json:"extra,omitempty"` // what the lost tokens cost more than reading them had
-	Hour    int       `json:"hour,omitempty"`  // what the hour that was asked for has brought, in plain input tokens
 }
 
 type cacheTotals struct {
@@ -51,7 +50,6 @@ type cacheTotals struct {
 	Plain    int          `json:"plain"`
 	Output   int          `json:"output"`
 	Cost     float64      `json:"cost"`
-	Hour     int          `json:"hour,omitempty"`
 	Breaks   []cacheBreak `json:"breaks"` // the dearest first
 }
 
@@ -67,13 +65,13 @@ func newCacheSession(id, agent string, entries []replay.Entry) cacheSession {
 	for _, e := range entries {
 		r := cacheRequest{
 			Number: e.Number, Time: e.Time, Model: e.Model, Read: e.Usage.CacheRead, Written: e.Usage.CacheWrite, Plain: e.Usage.Input,
-			Output: e.Usage.Output, Kept: e.Kept, Lost: e.Lost, Broke: string(e.Part), Cost: e.Cost, Extra: e.Extra, Hour: e.Hour,
+			Output: e.Usage.Output, Kept: e.Kept, Lost: e.Lost, Broke: string(e.Part), Cost: e.Cost, Extra: e.Extra,
 		}
 		if e.Part == replay.PartMessage || e.Part == replay.PartMarker {
 			r.Message = &e.At
 		}
 		s.Requests = append(s.Requests, r)
-		s.Totals.add(cacheTotals{Requests: 1, Read: r.Read, Written: r.Written, Plain: r.Plain, Output: r.Output, Cost: r.Cost, Hour: r.Hour})
+		s.Totals.add(cacheTotals{Requests: 1, Read: r.Read, Written: r.Written, Plain: r.Plain, Output: r.Output, Cost: r.Cost})
 		if r.Lost > 0 {
 			s.Totals.add(cacheTotals{Breaks: []cacheBreak{{r.Broke, 1, r.Lost, r.Extra}}})
 		}
@@ -89,7 +87,6 @@ func (t *cacheTotals) add(o cacheTotals) {
 	t.Plain += o.Plain
 	t.Output += o.Output
 	t.Cost += o.Cost
-	t.Hour += o.Hour
 	for _, b := range o.Breaks {
 		i := slices.IndexFunc(t.Breaks, func(have cacheBreak) bool { return have.Broke == b.Broke })
 		if i < 0 {
@@ -171,17 +168,6 @@ func (t *cacheTotals) print(w io.Writer) {
 		}
 		fmt.Fprintf(w, "  %-16s %s, %s tokens lost: %s%s\n", b.Broke, count(b.Count, "break"), grouped(b.Lost), dollars(b.Extra), of)
 	}
-	if t.Hour != 0 {
-		fmt.Fprintf(w, "  %s\n", hourBrought(t.Hour))
-	}
-}
-
-// hourBrought says what asking for the one-hour cache has brought, in plain input tokens.
-func hourBrought(tokens int) string {
-	if tokens < 0 {
-		return "the one-hour cache cost as much as " + count(-tokens, "plain token") + " of input so far"
-	}
-	return "the one-hour cache saved as much as " + count(tokens, "plain token") + " of input"
 }
 
 // dollars writes a price, a dash where it is unknown.

@@ -44,13 +44,6 @@ func checkAuditDays(v any) error {
 	return nil
 }
 
-func checkCacheTTL(v any) error {
-	if s := v.(string); s != "" && s != cacheTTLAsked && s != cacheTTLAuto {
-		return fmt.Errorf("unknown cache-ttl %q: choose asked or auto", s)
-	}
-	return nil
-}
-
 func checkLanguage(v any) error {
 	if s := v.(string); s != "" && s != "en" && s != "zh" {
 		return fmt.Errorf("unknown language %q: choose en or zh, or give a placeholder of your own", s)

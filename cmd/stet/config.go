@@ -48,7 +48,6 @@ var settings = []setting{
 	{"record", truth, nil, true},
 	{"record-days", number, checkRecordDays, true},
 	{"audit-days", number, checkAuditDays, true},
-	{"cache-ttl", text, checkCacheTTL, true},
 	{"listen", text, nil, true},
 	{"log", text, nil, true},
 	{"upstream", text, checkUpstream, true},
@@ -70,7 +69,7 @@ var settings = []setting{
 }
 
 // removed are keys that earlier versions had.
-var removed = []string{"margin", "pressure"}
+var removed = []string{"cache-ttl", "margin", "pressure"}
 
 const projectFile = ".stet.toml"
 
@@ -205,6 +204,11 @@ func envName(key string) string {
 // that prefix are not settings and are left alone; an empty one sets nothing.
 func (p *program) envConfig() (values, error) {
 	v := values{}
+	for _, key := range removed {
+		if name := "STET_" + envName(key); p.getenv(name) != "" {
+			return nil, fmt.Errorf("the setting %s was removed: unset it", name)
+		}
+	}
 	for _, s := range settings {
 		if s.kind == tables {
 			continue

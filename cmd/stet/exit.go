@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -65,6 +66,10 @@ func badFlag(cmd *cobra.Command, err error) error {
 		if want != "" {
 			err = fmt.Errorf("--%s: want %s, have %q", f.Name, want, invalid.GetValue())
 		}
+	}
+	var unknown *pflag.NotExistError
+	if errors.As(err, &unknown) && slices.Contains(removed, unknown.GetSpecifiedName()) {
+		err = fmt.Errorf("the flag --%s was removed: leave it out", unknown.GetSpecifiedName())
 	}
 	return usage(cmd, err)
 }

@@ -30,7 +30,6 @@ type options struct {
 	Observe      bool
 	Record       bool
 	RecordDays   int  // for how long; 0 is for ever
-	LongerCache  bool // --cache-ttl auto
 	ProjectNotes bool // the agent is told what the project's notes say
 	Listen       string
 	Log          string
@@ -72,8 +71,6 @@ func addProxyFlags(f *pflag.FlagSet) {
 	f.String("log", "", "write the log to this file")
 	f.Bool("no-record", false, "keep no record of usage and savings in the state directory")
 	f.Int("record-days", defaultRecordDays, "keep that record for so many days; 0 for ever")
-	f.String("cache-ttl", cacheTTLAsked, "lifetime of the provider's cache: asked (what the agent asks for), or\n"+
-		"auto (an hour, where the session's own gaps make it pay and its savings cover it)")
 	f.String("upstream", "", "base URL that every request goes to, in place of the providers' own")
 	f.String("upstream-messages", "", "base URL for /v1/messages (default "+ownMessages+")")
 	f.String("upstream-chat", "", "base URL for /v1/chat/completions (default "+ownOpenAI+")")
@@ -87,7 +84,7 @@ func completePlanFlags(cmd *cobra.Command) {
 	for _, p := range history.Policies() {
 		names = append(names, string(p))
 	}
-	for flag, values := range map[string][]string{"policy": names, "lang": {"en", "zh"}, "cache-ttl": {cacheTTLAsked, cacheTTLAuto}} {
+	for flag, values := range map[string][]string{"policy": names, "lang": {"en", "zh"}} {
 		if cmd.Flags().Lookup(flag) != nil {
 			_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 		}
@@ -153,7 +150,6 @@ func optionsOf(k *koanf.Koanf) *options {
 		Record:       true,
 		ProjectNotes: !k.Exists("project-notes") || k.Bool("project-notes"),
 		RecordDays:   defaultRecordDays,
-		LongerCache:  k.String("cache-ttl") == cacheTTLAuto,
 		Listen:       defaultListen,
 		Log:          k.String("log"),
 		Prices:       k.String("prices"),
@@ -211,12 +207,6 @@ func (o *options) history(root string) history.Config {
 		Language: o.Lang, Placeholder: o.Placeholder, Dialects: o.Dialects,
 	}
 }
-
-// The values of cache-ttl.
-const (
-	cacheTTLAsked = "asked"
-	cacheTTLAuto  = "auto"
-)
 
 // dialects adds the rows of the configuration to the table that stet knows.
 func dialects(rows []any) (*dialect.Table, error) {

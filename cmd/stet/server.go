@@ -72,7 +72,7 @@ func (p *program) openProxy(ctx context.Context, o *options, root string, allowe
 	s := &server{store: &witness{Store: store}, log: logFile, ended: make(chan struct{})}
 	c := proxy.Config{
 		Upstreams: o.Upstream, History: o.history(root), Prices: models, Observe: o.Observe, AllowedHosts: allowed, Logger: logger,
-		LongerCache: o.LongerCache, Keep: proxy.Keep{For: time.Duration(o.RecordDays) * 24 * time.Hour},
+		Keep: proxy.Keep{For: time.Duration(o.RecordDays) * 24 * time.Hour},
 	}
 	if o.RecordDays == 0 {
 		c.Keep.For = -1

@@ -127,11 +127,6 @@ func TestSummary(t *testing.T) {
 			"stet: 2 requests, 0 reads of files; 2 older reads and 1 older command output would be left out (observe: nothing was)\n" +
 				"stet: estimated prompt tokens 2 without stet, 2 with: 0 %\n",
 		},
-		{
-			"the hour", summary{policy: history.Off, Totals: proxy.Totals{Requests: 1, Longer: 1, Hour: -1200}},
-			"stet: 1 request, 0 reads of files; policy off leaves nothing out\n" +
-				"stet: asked for the one-hour cache in 1 request; the one-hour cache cost as much as 1,200 plain tokens of input so far\n",
-		},
 		{"off", summary{policy: history.Off, Totals: proxy.Totals{Requests: 1}}, "stet: 1 request, 0 reads of files; policy off leaves nothing out\n"},
 		{
 			"passed on", summary{Totals: proxy.Totals{

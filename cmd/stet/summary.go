@@ -49,9 +49,6 @@ func (s summary) print(w io.Writer) {
 		fmt.Fprintf(w, "stet: the provider counted %s prompt tokens (%s from its cache) and %s of output\n",
 			grouped(prompt), grouped(s.Usage.CacheRead), grouped(s.Usage.Output))
 	}
-	if s.Longer > 0 {
-		fmt.Fprintf(w, "stet: asked for the one-hour cache in %s; %s\n", count(s.Longer, "request"), hourBrought(s.Hour))
-	}
 	if s.Errors > 0 {
 		fmt.Fprintf(w, "stet: %s failed\n", count(s.Errors, "request"))
 	}

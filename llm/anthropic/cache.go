@@ -5,12 +5,14 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
+// marker is what a marked part has.
+const marker = `{"type":"ephemeral"}`
+
 // marks are the places up to which the request is to be cached: four at most,
 // which is what the API takes. A nil *marks has none.
 type marks struct {
-	control string      // the marker
-	tools   bool        // after the last tool, since there is no system text
-	parts   map[int]int // in message i after part parts[i]
+	tools bool        // after the last tool, since there is no system text
+	parts map[int]int // in message i after part parts[i]
 }
 
 // marksOf places what cache asks for. The system text and with it the tools
@@ -20,10 +22,7 @@ func marksOf(cache *llm.Cache, all []llm.Message, sent []sentMessage) *marks {
 	if cache == nil {
 		return nil
 	}
-	m := &marks{control: `{"type":"ephemeral"}`, parts: map[int]int{}}
-	if cache.Hour {
-		m.control = `{"type":"ephemeral","ttl":"1h"}`
-	}
+	m := &marks{parts: map[int]int{}}
 	first := systemEnd(sent)
 	m.tools = !m.last(sent[:first], first)
 	for _, end := range cache.Ends(all) {
@@ -57,7 +56,7 @@ func (m *marks) write(w *rawjson.Writer, i, j int) {
 	}
 	if at, ok := m.parts[i]; ok && at == j {
 		w.Key("cache_control")
-		w.Raw(m.control, "")
+		w.Raw(marker, "")
 	}
 }
 
@@ -65,6 +64,6 @@ func (m *marks) write(w *rawjson.Writer, i, j int) {
 func (m *marks) writeTool(w *rawjson.Writer, i, n int) {
 	if m != nil && m.tools && i == n-1 {
 		w.Key("cache_control")
-		w.Raw(m.control, "")
+		w.Raw(marker, "")
 	}
 }

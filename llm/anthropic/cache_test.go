@@ -46,9 +46,9 @@ func TestMarks(t *testing.T) { // CTX-11
 		t.Errorf("\n%s\nwant\n%s", got, want)
 	}
 
-	req.Messages, req.Cache = req.Messages[2:3], &llm.Cache{Hour: true}
-	want = `{"model":"m","max_tokens":1,"tools":[{"name":"a","input_schema":{"type":"object"},"cache_control":{"type":"ephemeral","ttl":"1h"}}],` +
-		`"messages":[{"role":"user","content":[{"type":"text","text":"u1","cache_control":{"type":"ephemeral","ttl":"1h"}}]}]}`
+	req.Messages, req.Cache = req.Messages[2:3], &llm.Cache{}
+	want = `{"model":"m","max_tokens":1,"tools":[{"name":"a","input_schema":{"type":"object"},` + control + `}],` +
+		`"messages":[{"role":"user","content":[{"type":"text","text":"u1",` + control + `}]}]}`
 	if got := encode(); got != want {
 		t.Errorf("without system text:\n%s\nwant\n%s", got, want)
 	}

@@ -40,7 +40,7 @@ func (d *decoder) caching(req *llm.Request, all, management rawjson.Span) {
 		var f [2]rawjson.Span
 		s := rawjson.At(d.Body, m.at)
 		s.Object(markerKeys[:], f[:])
-		b := llm.Breakpoint{Span: llm.Span(m.at), Blocks: d.blocks(m.part)}
+		b := llm.Breakpoint{Blocks: d.blocks(m.part)}
 		switch {
 		case d.OneOf(f[1], "1h"):
 			b.Lifetime = time.Hour

@@ -53,9 +53,6 @@ func Spanless(req *llm.Request) *llm.Request {
 		}
 	}
 	req.Layout = nil
-	for i := range req.Caching.Breakpoints {
-		req.Caching.Breakpoints[i].Span = llm.Span{}
-	}
 	return req
 }
 

@@ -58,8 +58,8 @@ func Full(id, conversation string, at time.Time) record.Request {
 		Usage: record.Usage{Input: 1, CacheRead: 2, CacheWrite: 3, CacheWrite1h: 4, Output: 5, Reasoning: 6},
 		Reads: 7, Repeats: 3, Dangling: 1, Trimmed: 2, Added: 1234567 * time.Nanosecond,
 		Cache: record.Cache{
-			Gap: 301 * time.Second, Lifetime: 5 * time.Minute, Moment: "gap", Alive: true, Longer: true,
-			Broke: record.BrokeMessage, BrokeAt: 12, Hour: -345,
+			Gap: 301 * time.Second, Lifetime: 5 * time.Minute, Moment: "gap", Alive: true,
+			Broke: record.BrokeMessage, BrokeAt: 12,
 		},
 	}
 }

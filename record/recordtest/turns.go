@@ -14,7 +14,7 @@ import (
 func FullTurn(prefix uint64, at time.Time) record.Turn {
 	return record.Turn{
 		Prefix: prefix, Conversation: "c", Thread: math.MaxUint64 - 1, Time: at, Moment: "gap", Model: "model-a", System: math.MaxUint64, Tools: 1 << 63,
-		Lifetime: time.Hour, Longer: true, Account: -1234, Elided: []uint64{1, math.MaxUint64}, From: 3,
+		Lifetime: time.Hour, Account: -1234, Elided: []uint64{1, math.MaxUint64}, From: 3,
 	}
 }
 

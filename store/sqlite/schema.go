@@ -82,6 +82,13 @@ func (s *Store) upgrade(ctx context.Context) error {
 	if err != nil || !pending {
 		return err
 	}
+	if loses, err := drops(ctx, p); err != nil {
+		return err
+	} else if loses && has > 0 {
+		if err := s.copyTo(ctx, CopyFile(s.path, has)); err != nil {
+			return fmt.Errorf("copy the file before its schema changes: %w", err)
+		}
+	}
 	_, err = p.Up(ctx)
 	return err
 }

@@ -13,7 +13,7 @@
 //
 //	time_us                  microseconds since 1970, UTC
 //	added_ns, gap_ns, lifetime_ns   nanoseconds
-//	observe, cut, alive, longer     0 or 1
+//	observe, cut, alive      0 or 1
 //	prefix, system, tools, thread   hashes of 64 bits, as signed numbers
 //	elided                   hashes of 64 bits, 8 bytes each, the lowest first
 //	account                  plain input tokens
@@ -39,8 +39,11 @@
 //
 // Any number of processes may have the file open. Writers wait for each other
 // for up to ten seconds. They may be of different versions of stet: a newer one adds
-// tables, columns and triggers only, so that an older one that has the file open goes
-// on. One that opens the file after that refuses it, and changes nothing. An older one
+// tables, columns and triggers, so that an older one that has the file open goes
+// on. One that opens the file after that refuses it, and changes nothing.
+// Migration 19 is the exception: it removes columns that are not used any more. An older one
+// that has the file open then goes on, but cannot write requests and turns. Before it, the file is copied:
+// CopyFile names the copy, which that older version can open. An older one
 // that runs takes a trail that a newer one has pruned for broken; it does not stop for it.
 // A commit survives the end of the process; a power cut
 // may lose the newest commits, but not the file, no commit of the trail that

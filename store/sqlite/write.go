@@ -13,7 +13,7 @@ import (
 const requestColumns = `id, time_us, conversation, agent, client, api, model, upstream, status, policy,
 	observe, passed, cut, bytes_in, bytes_out, tokens_off, tokens, input, cache_read, cache_write,
 	cache_write_1h, output, reasoning, reads, repeats, dangling, trimmed, added_ns,
-	gap_ns, lifetime_ns, moment, alive, longer, broke, broke_at, hour`
+	gap_ns, lifetime_ns, moment, alive, broke, broke_at`
 
 const trimColumns = `request, time_us, conversation, call_id, paths, reason, before, after, observe`
 
@@ -78,7 +78,7 @@ func requestValues(r record.Request) []any {
 		r.ID, r.Time.UnixMicro(), r.Conversation, r.Agent, r.Client, r.API, r.Model, r.Upstream, r.Status, r.Policy,
 		r.Observe, r.Passed, r.Cut, r.BytesIn, r.BytesOut, r.TokensOff, r.Tokens, u.Input, u.CacheRead, u.CacheWrite,
 		u.CacheWrite1h, u.Output, u.Reasoning, r.Reads, r.Repeats, r.Dangling, r.Trimmed, int64(r.Added),
-		int64(c.Gap), int64(c.Lifetime), c.Moment, c.Alive, c.Longer, c.Broke, c.BrokeAt, c.Hour,
+		int64(c.Gap), int64(c.Lifetime), c.Moment, c.Alive, c.Broke, c.BrokeAt,
 	}
 }
 

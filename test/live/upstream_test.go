@@ -17,11 +17,10 @@ import (
 // has in common with an earlier one to the same model, in whole blocks, costs a
 // tenth as long as that lives since its last use; all else is written, to live
 // as long as the request's markers ask for. Every request counts as marked at its
-// end. Tools and system text are always cached, unless they age.
+// end. Tools and system text are always cached.
 type upstream struct {
 	thinks time.Duration // before it answers
 	fixed  int           // tokens of tools and system text that are not in the recording
-	ages   bool          // tools and system text live no longer than the rest
 	seed   maphash.Seed
 	used   map[uint64]cached // beginnings of requests, by model
 	cost   float64           // in plain input tokens
@@ -89,9 +88,6 @@ func (u *upstream) bill(data []byte) (string, error) {
 		return ok && now.Sub(entry.last) <= entry.lives
 	}
 	all, hit, warm := u.fixed, u.fixed, true
-	if u.ages && !alive() {
-		hit, warm = 0, false
-	}
 	for _, m := range req.Messages {
 		for _, b := range m.Content {
 			text := strings.Join([]string{b.Type, m.Role, b.ID, b.ToolUseID, b.Name, string(b.Input), b.Text, b.Content}, "\x00")
