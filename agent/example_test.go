@@ -143,7 +143,7 @@ func Example_trimming() {
 	conversation := append([]llm.Message{{Role: llm.User, Parts: []llm.Part{{Text: "Read it twice."}}}}, append(read("call_1"), read("call_2")...)...)
 	sent, plan := engine.Build(conversation)
 	fmt.Println(sent[4].Parts[0].Text)
-	fmt.Println(plan.Left > 1000, len(conversation[4].Parts[0].Text) == len(text))
+	fmt.Println(plan.Saved > 1000, len(conversation[4].Parts[0].Text) == len(text))
 	// Output:
 	// [stet: a.txt lines 1-100 unchanged: shown above by call_1 (lines 1-100). Ask again for the full text.]
 	// true true

@@ -12,7 +12,7 @@ import (
 // built is a request with its plan and its size.
 type built struct {
 	req      *llm.Request
-	fold     *history.Fold
+	fold     *history.State
 	plan     *history.Plan
 	estimate int // tokens, before calibration
 	size     int // tokens, calibrated
@@ -85,15 +85,15 @@ type planned struct {
 	of    *session.Session
 	after *fitted
 
-	fold   *history.Fold
+	fold   *history.State
 	breaks int  // applied so far
 	owed   bool // the answer after the last of them was not there yet
 }
 
 // add continues the plan to the end of a conversation that has only grown.
-func (p *planned) add(e *history.Engine, all []llm.Message, breaks []history.Break) *history.Plan {
+func (p *planned) add(e *history.Engine, all []llm.Message, breaks []history.Point) *history.Plan {
 	if p.fold == nil {
-		p.fold = e.Fold()
+		p.fold = e.NewState()
 	}
 	if p.owed {
 		p.answered(all, breaks[p.breaks-1].After)
@@ -138,8 +138,8 @@ func (c *Conversation) buildOf(st session.State, messages []llm.Message, p *plan
 // that a resume plans as the process before it did. A resume is one of them by
 // the time that has passed; one that comes at once finds the cache alive, and
 // to plan anew would only cost.
-func (a *Agent) breaks(st session.State, all []llm.Message) []history.Break {
-	var out []history.Break
+func (a *Agent) breaks(st session.State, all []llm.Message) []history.Point {
+	var out []history.Point
 	var last *llm.Message // the answer before
 	lifetime := a.lifetime()
 	bound := false // there is thinking before this place, and the provider checks it
@@ -147,12 +147,12 @@ func (a *Agent) breaks(st session.State, all []llm.Message) []history.Break {
 		switch {
 		case bound:
 		case last == nil && st.From.Relation == session.Compacted && i > 0:
-			out = append(out, history.Break{After: i, Why: history.Compaction})
+			out = append(out, history.Point{After: i, Why: history.Compaction})
 		case last == nil:
 		case last.Model != "" && model != "" && model != last.Model:
-			out = append(out, history.Break{After: i, Why: history.Model})
+			out = append(out, history.Point{After: i, Why: history.Model})
 		case !last.Time.IsZero() && all[i-1].Time.Sub(last.Time) > lifetime:
-			out = append(out, history.Break{After: i, Why: history.Gap})
+			out = append(out, history.Point{After: i, Why: history.Gap})
 		}
 	}
 	for i := range all {
@@ -171,7 +171,7 @@ func (a *Agent) breaks(st session.State, all []llm.Message) []history.Break {
 
 // frontier is the number of messages that stay in the cache whatever is planned
 // behind them: those of the last moment, or else of the first request.
-func frontier(all []llm.Message, breaks []history.Break) int {
+func frontier(all []llm.Message, breaks []history.Point) int {
 	if n := len(breaks); n > 0 {
 		return breaks[n-1].After
 	}

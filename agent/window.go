@@ -84,7 +84,7 @@ func (c *Conversation) fill(b built) Fill {
 		Window: c.a.window(), Limit: c.a.limit(), Used: b.size,
 		Shares: tokens.Shares(b.req.Messages, c.a.counter),
 		Tools:  b.estimate,
-		Left:   b.plan.Left * 10 / 36,
+		Left:   b.plan.Saved * 10 / 36,
 	}
 	for _, s := range f.Shares {
 		f.Tools -= s.Tokens

@@ -75,13 +75,13 @@ func TestFrontier(t *testing.T) {
 	long := append(asked, conversation(llm.Assistant, llm.Tool, llm.Assistant, llm.User)...)
 	for _, c := range []struct {
 		all    []llm.Message
-		breaks []history.Break
+		breaks []history.Point
 		want   int
 	}{
 		{asked, nil, 2},
 		{long, nil, 2},
-		{long, []history.Break{{After: 4, Why: history.Gap}}, 4},
-		{long, []history.Break{{After: 4, Why: history.Gap}, {After: 6, Why: history.Model}}, 6},
+		{long, []history.Point{{After: 4, Why: history.Gap}}, 4},
+		{long, []history.Point{{After: 4, Why: history.Gap}, {After: 6, Why: history.Model}}, 6},
 	} {
 		if got := frontier(c.all, c.breaks); got != c.want {
 			t.Errorf("%d messages, moments %v: %d, want %d", len(c.all), c.breaks, got, c.want)

@@ -34,7 +34,7 @@ type account struct {
 }
 
 // price returns the factors to reckon with.
-func (f *Fold) price() Price {
+func (f *State) price() Price {
 	if p := f.engine.config.Price; p != (Price{}) {
 		return p
 	}
@@ -42,14 +42,14 @@ func (f *Fold) price() Price {
 }
 
 // request settles the account for a request made of all messages added.
-func (f *Fold) request() {
+func (f *State) request() {
 	a := &f.account
 	if a.settled == f.n+1 || !f.engine.admits() {
 		return
 	}
 	cold := a.cold || a.settled == 0
-	a.balance += f.price().Saves(float64(a.left), float64(f.plan.Left-a.left), cold)
-	a.settled, a.left, a.cold = f.n+1, f.plan.Left, false
+	a.balance += f.price().Saves(float64(a.left), float64(f.plan.Saved-a.left), cold)
+	a.settled, a.left, a.cold = f.n+1, f.plan.Saved, false
 }
 
 // Answered tells what the provider says that the last request used. Where it
@@ -62,7 +62,7 @@ func (f *Fold) request() {
 // answer. Package proxy does not: its conversations fork and outlive it, and it
 // knows the bytes of every request. It keeps an account of its own, by the same
 // prices (see [Price.Saves], [Price.Wastes]).
-func (f *Fold) Answered(u llm.Usage) {
+func (f *State) Answered(u llm.Usage) {
 	a := &f.account
 	if a.guessed && u.CacheRead > a.first+a.first/3 {
 		a.balance -= f.price().Wastes(float64(u.CacheWrite+u.Input) * bytesPerToken)

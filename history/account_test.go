@@ -23,7 +23,7 @@ func TestWrongGuessStopsEliding(t *testing.T) {
 	w := outputsOf(60, 400)
 	e := newEngine(t, Config{})
 	for _, alive := range []bool{false, true} {
-		f := e.Fold()
+		f := e.NewState()
 		f.Add(w.messages[:61]...)
 		f.Cold(Gap)
 		left := len(f.Plan().Edits)
@@ -48,7 +48,7 @@ func TestOthersCacheIsNoWrongGuess(t *testing.T) {
 		read int
 		more bool
 	}{{8_000, true}, {20_000, false}} {
-		f := newEngine(t, Config{}).Fold()
+		f := newEngine(t, Config{}).NewState()
 		f.Add(w.messages[:1]...)
 		f.Plan()
 		f.Answered(llm.Usage{CacheWrite: 8_500})

@@ -12,7 +12,7 @@ import (
 // admit decides on a result that has just arrived: lines that are in view
 // already give way to one line, the rest is sent as it is and bears its lines
 // from now on. The decision depends on what came before alone, so it sticks.
-func (f *Fold) admit(fa *fact) {
+func (f *State) admit(fa *fact) {
 	switch fa.call.action.Op {
 	case dialect.Read:
 		if fa.plain() {
@@ -44,7 +44,7 @@ func (fa *fact) plain() bool {
 // written records that a file was edited or written. stands says that the
 // arguments of the call are whole in the request: then their new text bears
 // its lines.
-func (f *Fold) written(fa *fact, stands bool) {
+func (f *State) written(fa *fact, stands bool) {
 	a := &fa.call.action
 	clear(f.ledger.last)
 	for _, t := range a.Targets {
@@ -82,7 +82,7 @@ func linesIn(s string) []string {
 }
 
 // admitRead decides on a read.
-func (f *Fold) admitRead(fa *fact) {
+func (f *State) admitRead(fa *fact) {
 	if own := fa.stubs(); len(own) > 0 {
 		f.decided(fa, own)
 		return
@@ -122,7 +122,7 @@ func (f *Fold) admitRead(fa *fact) {
 
 // decided records a result that has lines of ours already: it is not decided
 // on again, and what else it shows counts.
-func (f *Fold) decided(fa *fact, own []stub) {
+func (f *State) decided(fa *fact, own []stub) {
 	for i := range fa.reads {
 		r := &fa.reads[i]
 		for j := range r.sections {
@@ -151,7 +151,7 @@ func (f *Fold) decided(fa *fact, own []stub) {
 
 // bearer names a result. Some agents use an id again for another call: then
 // it names none of them.
-func (f *Fold) bearer(fa *fact) bearer {
+func (f *State) bearer(fa *fact) bearer {
 	b := bearer{result: place{fa.message, fa.part}, at: f.at(fa)}
 	if f.calls[fa.call.id].uses == 1 {
 		b.call = shortID(fa.call.id)
@@ -169,11 +169,11 @@ func shortID(id string) string {
 }
 
 // at is how many bytes of the request stand before the end of a result.
-func (f *Fold) at(fa *fact) int { return fa.seen - f.plan.Left }
+func (f *State) at(fa *fact) int { return fa.seen - f.plan.Saved }
 
 // reach returns which texts a line in place of a section of a result may point
 // to: not its own, and none further back than half of the window.
-func (f *Fold) reach(fa *fact, stripped bool) reach {
+func (f *State) reach(fa *fact, stripped bool) reach {
 	r := reach{own: place{fa.message, fa.part}, stripped: stripped}
 	if w := f.engine.config.Window; w > 0 {
 		r.from = f.at(fa) - w/2*bytesPerToken
@@ -182,7 +182,7 @@ func (f *Fold) reach(fa *fact, stripped bool) reach {
 }
 
 // writer names the call of a result, for what its arguments hold.
-func (f *Fold) writer(fa *fact) bearer {
+func (f *State) writer(fa *fact) bearer {
 	b := f.bearer(fa)
 	b.result, b.written = fa.call.at, true
 	return b
@@ -196,7 +196,7 @@ func numbered(s dialect.Section) bool {
 // admitSection decides on what a result shows of one file, and records what of
 // it stands. It returns what takes its place, and whether anything does. Lines
 // that are asked for again are never refused.
-func (f *Fold) admitSection(fa *fact, r *read, s *dialect.Section) (cut, bool) {
+func (f *State) admitSection(fa *fact, r *read, s *dialect.Section) (cut, bool) {
 	if !numbered(*s) {
 		return cut{}, false
 	}
@@ -217,7 +217,7 @@ func (f *Fold) admitSection(fa *fact, r *read, s *dialect.Section) (cut, bool) {
 
 // repeat returns the line for a section all of whose lines are in view, and
 // that says nothing else. A line of more than half the bytes is not worth it.
-func (f *Fold) repeat(fa *fact, r *read, s *dialect.Section, l *file, runs []run) (cut, bool) {
+func (f *State) repeat(fa *fact, r *read, s *dialect.Section, l *file, runs []run) (cut, bool) {
 	if s.Cut || len(runs) > maxPieces || covered(runs) < len(s.Lines) || l.news(fa.call.action.Row, s) {
 		return cut{}, false
 	}
@@ -261,9 +261,9 @@ func (p *Plan) cut(fa *fact, cuts []cut, why Reason) {
 // add replaces the text of a result.
 func (p *Plan) add(fa *fact, text string, paths []string, why Reason) {
 	p.Edits = append(p.Edits, llm.Edit{Message: fa.message, Part: fa.part, Text: text})
-	p.Trims = append(p.Trims, Trim{
+	p.Omissions = append(p.Omissions, Omission{
 		Message: fa.message, Part: fa.part, CallID: fa.call.id, Paths: paths,
 		Reason: why, Before: len(fa.text), After: len(text),
 	})
-	p.Left += len(fa.text) - len(text)
+	p.Saved += len(fa.text) - len(text)
 }

@@ -163,11 +163,11 @@ func TestAgentsStubAfterOurLine(t *testing.T) {
 	if got := left(c.messages, out); !reflect.DeepEqual(got, []int{short, stub}) {
 		t.Fatalf("changed %v, want %v and not %d", got, []int{short, stub}, later)
 	}
-	if out[stub].Parts[0].Text != text(20, 39) || p.Trims[1].Reason != Restored {
+	if out[stub].Parts[0].Text != text(20, 39) || p.Omissions[1].Reason != Restored {
 		t.Errorf("the stub should have given way to the text: %q", out[stub].Parts[0].Text)
 	}
 	if again := lossless(t).Plan(out); len(again.Edits) != 0 {
-		t.Errorf("planned again it changes %+v", again.Trims)
+		t.Errorf("planned again it changes %+v", again.Omissions)
 	}
 	c.messages[short].Parts[0].Text = out[short].Parts[0].Text // what it stood for is not known any more
 	expectLeft(t, lossless(t), c)
@@ -240,7 +240,7 @@ func TestNoRepeat(t *testing.T) {
 		c.messages = c.messages[:14]
 		seven := c.read("a.ts", 1, 140, 140)
 		p := expectLeft(t, lossless(t), c, seven)
-		if text := p.Edits[0].Text; p.Trims[0].Reason != Partial || !strings.Contains(text, "3→the text of line 3 of") || strings.Contains(text, "44→") {
+		if text := p.Edits[0].Text; p.Omissions[0].Reason != Partial || !strings.Contains(text, "3→the text of line 3 of") || strings.Contains(text, "44→") {
 			t.Errorf("one of the pieces should be there:\n%s", text)
 		}
 	})

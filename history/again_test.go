@@ -16,13 +16,13 @@ func TestSentAgain(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w, e := drawWorld(t), drawEliding(t)
 		moment := rapid.IntRange(1, len(w.messages)).Draw(t, "moment")
-		whole := e.Plan(w.messages, Break{After: moment, Why: Gap})
-		sent := &Left{len(w.messages), whole.Elided(0)}
+		whole := e.Plan(w.messages, Point{After: moment, Why: Gap})
+		sent := &Omitted{len(w.messages), whole.Evicted(0)}
 
 		// Where it is planned makes no difference.
 		for range 3 {
 			after := rapid.IntRange(moment, len(w.messages)).Draw(t, "planned")
-			if again := e.Plan(w.messages, Break{After: after, Why: Gap, Left: sent}); !slices.Equal(again.Edits, whole.Edits) {
+			if again := e.Plan(w.messages, Point{After: after, Why: Gap, Omitted: sent}); !slices.Equal(again.Edits, whole.Edits) {
 				t.Fatalf("planned after %d messages, not %d, it is another plan", after, moment)
 			}
 		}
@@ -32,7 +32,7 @@ func TestSentAgain(t *testing.T) {
 			return // between a call and its result
 		}
 		back := w.messages[:n]
-		moments := []Break{{After: n, Why: Gap, Left: &Left{n, sent.Parts}}}
+		moments := []Point{{After: n, Why: Gap, Omitted: &Omitted{n, sent.Parts}}}
 		p := e.Plan(back, moments...)
 		out := llm.Apply(back, p.Edits)
 		for i := range out {
@@ -98,13 +98,13 @@ func TestSentAgainVictims(t *testing.T) {
 				c.call("terminal-execute", map[string]any{"command": fmt.Sprint("step ", i)}, "done")
 			}
 			e := newEngine(t, Config{Policy: Bold})
-			all := Break{After: len(c.messages), Why: Gap}
+			all := Point{After: len(c.messages), Why: Gap}
 			sent := e.Plan(c.messages, all)
-			left := &Left{Messages: len(c.messages), Parts: sent.Elided(0)}
+			left := &Omitted{Messages: len(c.messages), Parts: sent.Evicted(0)}
 			if len(sent.Edits) == 0 || sent.Edits[0].Message >= n {
 				t.Fatal("it has not left")
 			}
-			p := e.Plan(c.messages[:n], Break{After: n, Why: Gap, Left: left})
+			p := e.Plan(c.messages[:n], Point{After: n, Why: Gap, Omitted: left})
 			if len(p.Edits) != test.left {
 				t.Errorf("%d left, not %d: %v", len(p.Edits), test.left, p.Edits)
 			}

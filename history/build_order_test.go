@@ -67,7 +67,7 @@ func TestBuildOrder(t *testing.T) {
 	e := newEngine(t, Config{Policy: KeepLatest, ByContent: true})
 	built, plan := e.Build(c.messages)
 	if len(plan.Edits) != 0 || len(built) != 11 {
-		t.Errorf("%d messages, left out %+v; the orphans should be gone and the five reads whole", len(built), plan.Trims)
+		t.Errorf("%d messages, left out %+v; the orphans should be gone and the five reads whole", len(built), plan.Omissions)
 	}
 	for range 6 {
 		c.call("terminal-execute", `{"command":"make"}`, strings.Repeat("made\n", 50))
@@ -75,7 +75,7 @@ func TestBuildOrder(t *testing.T) {
 	c.read("a.ts", 1, 50, 50)
 	_, plan = e.Build(c.messages)
 	var reasons []Reason
-	for _, trim := range plan.Trims {
+	for _, trim := range plan.Omissions {
 		reasons = append(reasons, trim.Reason)
 	}
 	if !reflect.DeepEqual(reasons, []Reason{Older, Terminal}) {

@@ -103,8 +103,8 @@ func sent(t testing.TB, e *Engine, messages []llm.Message) ([]llm.Message, *Plan
 			t.Fatalf("the edit of message %d changes nothing", e.Message)
 		}
 	}
-	if len(p.Edits) != len(p.Trims) {
-		t.Fatalf("%d edits, %d trims", len(p.Edits), len(p.Trims))
+	if len(p.Edits) != len(p.Omissions) {
+		t.Fatalf("%d edits, %d trims", len(p.Edits), len(p.Omissions))
 	}
 	return out, p
 }

@@ -8,7 +8,7 @@
 // messages, plans, and applies the plan to a copy.
 //
 // Plans are deterministic: they depend on the messages, and on the moments of
-// the conversation (see [Break]), alone. Between moments they are stable under
+// the conversation (see [Point]), alone. Between moments they are stable under
 // append, so that a provider's prompt cache stays valid, and planning a planned
 // request changes nothing. Under keep-latest, whose rule counts from the end,
 // they are neither.

@@ -31,7 +31,7 @@ type verdict struct {
 // about what left then leaves. First the victims are chosen, the newest
 // result first. Then everything that stays is admitted once more, in order, so
 // that no line of ours points to a victim.
-func (f *Fold) elide(left *Left) {
+func (f *State) elide(left *Omitted) {
 	s := newSurvey(f, left)
 	for i := len(f.facts) - 1; i >= 0; i-- {
 		f.facts[i].verdict = verdict{}
@@ -43,7 +43,7 @@ func (f *Fold) elide(left *Left) {
 }
 
 // replay makes the plan and the ledger out of the verdicts.
-func (f *Fold) replay() {
+func (f *State) replay() {
 	f.plan = Plan{Stats: Stats{Reads: f.plan.Reads}}
 	f.ledger.forget()
 	for i := range f.facts {
@@ -69,11 +69,11 @@ func (f *Fold) replay() {
 // leave adds the edit of a result or of a call's arguments.
 func (p *Plan) leave(at place, fa *fact, text string, size int, why Reason) {
 	p.Edits = append(p.Edits, llm.Edit{Message: at.message, Part: at.part, Text: text})
-	p.Trims = append(p.Trims, Trim{
+	p.Omissions = append(p.Omissions, Omission{
 		Message: at.message, Part: at.part, CallID: fa.call.id, Paths: fa.verdict.paths,
 		Reason: why, Before: size, After: len(text),
 	})
-	p.Left += size - len(text)
+	p.Saved += size - len(text)
 }
 
 // sort brings a plan into the order of the messages.
@@ -81,20 +81,20 @@ func (p *Plan) sort() {
 	slices.SortFunc(p.Edits, func(a, b llm.Edit) int {
 		return cmp.Or(cmp.Compare(a.Message, b.Message), cmp.Compare(a.Part, b.Part))
 	})
-	slices.SortFunc(p.Trims, func(a, b Trim) int {
+	slices.SortFunc(p.Omissions, func(a, b Omission) int {
 		return cmp.Or(cmp.Compare(a.Message, b.Message), cmp.Compare(a.Part, b.Part))
 	})
 }
 
 // survey is what must be known to choose victims.
 type survey struct {
-	f       *Fold
-	pinned  map[int]bool    // facts that the agent's own stubs point to
-	touched map[string]int  // by file: the last turn that read or changed it
-	changed map[string]bool // directories that a file was changed in
-	working []string        // files that the agent works on, sorted
-	sent    *Left           // how the beginning was sent before
-	left    map[Spot]bool   // of it
+	f       *State
+	pinned  map[int]bool     // facts that the agent's own stubs point to
+	touched map[string]int   // by file: the last turn that read or changed it
+	changed map[string]bool  // directories that a file was changed in
+	working []string         // files that the agent works on, sorted
+	sent    *Omitted         // how the beginning was sent before
+	left    map[PartRef]bool // of it
 
 	// Of the results met so far, which are the newer ones:
 	outputs int               // of commands and the like
@@ -103,9 +103,9 @@ type survey struct {
 	planned bool              // a plan
 }
 
-func newSurvey(f *Fold, left *Left) *survey {
+func newSurvey(f *State, left *Omitted) *survey {
 	s := &survey{
-		f: f, sent: left, left: make(map[Spot]bool), pinned: make(map[int]bool), touched: make(map[string]int),
+		f: f, sent: left, left: make(map[PartRef]bool), pinned: make(map[int]bool), touched: make(map[string]int),
 		changed: make(map[string]bool), reads: make(map[string]int), listed: make(map[string]bearer),
 	}
 	if left != nil {
@@ -170,7 +170,7 @@ func (s *survey) may(i int, fa *fact) (text, args bool) {
 	return text && !fa.bound && !s.pinned[i] && !fa.marked, args && fa.call.editable && !strings.Contains(fa.call.args, mark)
 }
 
-func (s *survey) spot(at place) Spot { return Spot{at.message - s.f.skip, at.part} }
+func (s *survey) spot(at place) PartRef { return PartRef{at.message - s.f.skip, at.part} }
 
 // decide chooses what leaves of a result and its call.
 func (s *survey) decide(i int, fa *fact) {

@@ -23,7 +23,7 @@ func work(do func(c *conv)) *conv {
 // cold plans a conversation sent at a moment.
 func cold(t testing.TB, c Config, w *conv) (*Plan, []llm.Message) {
 	t.Helper()
-	p := newEngine(t, c).Plan(w.messages, Break{After: len(w.messages), Why: Gap})
+	p := newEngine(t, c).Plan(w.messages, Point{After: len(w.messages), Why: Gap})
 	return p, llm.Apply(w.messages, p.Edits)
 }
 
@@ -137,8 +137,8 @@ func TestElide(t *testing.T) {
 				left := ""
 				for i, e := range p.Edits {
 					left += e.Text
-					if tt.why != "" && leaves && p.Trims[i].Reason != tt.why && p.Trims[i].Reason != Arguments {
-						t.Errorf("%s: left as %s", policy, p.Trims[i].Reason)
+					if tt.why != "" && leaves && p.Omissions[i].Reason != tt.why && p.Omissions[i].Reason != Arguments {
+						t.Errorf("%s: left as %s", policy, p.Omissions[i].Reason)
 					}
 				}
 				if leaves != (len(p.Edits) > 0) && (tt.why != "" || policy != Bold) || leaves && !strings.Contains(left, tt.want) {

@@ -61,8 +61,8 @@ func (e *Engine) admits() bool {
 // (TRIM-14). The messages are not changed (TRIM-1). The breaks, in order, are
 // the moments of the conversation so far; one after the last of the messages
 // is none of theirs.
-func (e *Engine) Plan(messages []llm.Message, breaks ...Break) *Plan {
-	f := e.Fold()
+func (e *Engine) Plan(messages []llm.Message, breaks ...Point) *Plan {
+	f := e.NewState()
 	f.Grow(messages, breaks)
 	p := f.Plan()
 	f.Log(p)
@@ -70,14 +70,14 @@ func (e *Engine) Plan(messages []llm.Message, breaks ...Break) *Plan {
 }
 
 // Log logs p, the plan that f made of all messages added (TRIM-14).
-func (f *Fold) Log(p *Plan) {
+func (f *State) Log(p *Plan) {
 	log := f.engine.log
 	if f.lost > 0 {
 		log.Debug("reads without a path are kept whole", "results", f.lost)
 	}
-	if len(p.Trims) > 0 {
-		log.Info("left out of the request", "results", len(p.Trims), "paths", p.paths(10),
-			"bytes", p.Left, "tokens", p.Left*10/36, "dangling", p.Dangling)
+	if len(p.Omissions) > 0 {
+		log.Info("left out of the request", "results", len(p.Omissions), "paths", p.paths(10),
+			"bytes", p.Saved, "tokens", p.Saved*10/36, "dangling", p.Dangling)
 	}
 }
 
@@ -85,7 +85,7 @@ func (f *Fold) Log(p *Plan) {
 func (p *Plan) paths(max int) []string {
 	seen := make(map[string]bool)
 	var out []string
-	for _, t := range p.Trims {
+	for _, t := range p.Omissions {
 		for _, s := range t.Paths {
 			if !seen[s] && len(out) < max {
 				seen[s] = true

@@ -9,9 +9,9 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// Fold is a conversation as the engine sees it, one message after the other.
+// State is a conversation as the engine sees it, one message after the other.
 // It serves one goroutine. Messages added must not be changed afterwards.
-type Fold struct {
+type State struct {
 	engine *Engine
 	keys   *keys
 	n      int       // messages added
@@ -28,7 +28,7 @@ type Fold struct {
 	named   []string // words of texts that may become places
 	heard   []string // words of persons' texts that may name files
 	plan    Plan     // what lossless has decided so far
-	whole   []Break  // that say which messages stay whole, or where thinking began
+	whole   []Point  // that say which messages stay whole, or where thinking began
 	holds   bool     // the messages to come stay whole, up to the next one of the model
 	thought int      // facts before the first message of the model with thinking, plus 1; 0: there is none yet
 	lost    int      // results that look like reads, with no path to be found
@@ -82,9 +82,9 @@ type read struct {
 	size     int // bytes of text
 }
 
-// Fold returns an empty conversation.
-func (e *Engine) Fold() *Fold {
-	return &Fold{
+// NewState returns an empty conversation.
+func (e *Engine) NewState() *State {
+	return &State{
 		engine: e,
 		keys:   newKeys(e.config.Root),
 		calls:  make(map[string]*calls),
@@ -94,11 +94,11 @@ func (e *Engine) Fold() *Fold {
 }
 
 // Len returns the number of messages added.
-func (f *Fold) Len() int { return f.n }
+func (f *State) Len() int { return f.n }
 
 // Add appends messages to the conversation. Local ones are seen but nothing
 // in them counts.
-func (f *Fold) Add(messages ...llm.Message) {
+func (f *State) Add(messages ...llm.Message) {
 	f.facts = slices.Grow(f.facts, len(messages)/2)
 	f.ledger.texts = slices.Grow(f.ledger.texts, len(messages)/2)
 	f.ledger.index.expected += textBytes(messages) / bytesPerLine
@@ -144,7 +144,7 @@ func textBytes(messages []llm.Message) int {
 	return n
 }
 
-func (f *Fold) message(m *llm.Message, when time.Time) {
+func (f *State) message(m *llm.Message, when time.Time) {
 	for i := range m.Parts {
 		p := &m.Parts[i]
 		if p.Kind != llm.Thinking { // agents drop it
@@ -174,7 +174,7 @@ func (f *Fold) message(m *llm.Message, when time.Time) {
 
 // actionOf is what a call does. Of one that code asked for the model sees no result: it is
 // not touched and shows nothing. (WIRE-7)
-func (f *Fold) actionOf(p *llm.Part) dialect.Action {
+func (f *State) actionOf(p *llm.Part) dialect.Action {
 	if p.ByCode {
 		return dialect.Action{}
 	}
@@ -183,7 +183,7 @@ func (f *Fold) actionOf(p *llm.Part) dialect.Action {
 
 // called records a call. Results answer the calls of the newest message that
 // used their id, in order.
-func (f *Fold) called(c call) {
+func (f *State) called(c call) {
 	cs := f.calls[c.id]
 	if cs == nil {
 		cs = &calls{message: f.n, first: c}
@@ -203,7 +203,7 @@ func (f *Fold) called(c call) {
 
 // answered returns the call that a result of this id answers. One that is not
 // known was made just before.
-func (f *Fold) answered(id string) (*call, bool) {
+func (f *State) answered(id string) (*call, bool) {
 	cs := f.calls[id]
 	if cs == nil {
 		return &call{id: id, at: place{message: f.n}}, false
@@ -216,7 +216,7 @@ func (f *Fold) answered(id string) (*call, bool) {
 }
 
 // result records what one result says, and lets lossless decide on it.
-func (f *Fold) result(part int, p *llm.Part, when time.Time) {
+func (f *State) result(part int, p *llm.Part, when time.Time) {
 	c, known := f.answered(p.CallID)
 	fa := fact{message: f.n, part: part, turn: f.turns, call: c, text: p.Text, normal: p.Text, seen: f.seen, when: when}
 	fa.bound = f.engine.config.InPlace && !p.Span.Valid() || f.stays()
@@ -268,7 +268,7 @@ func ours(text string) bool {
 // readsOf groups what a result shows by file. Where its sections cannot be
 // told apart, the call's targets name the files. An agent's own stub shows
 // nothing, but points at an earlier read.
-func (f *Fold) readsOf(fa *fact) []read {
+func (f *State) readsOf(fa *fact) []read {
 	if fa.result.Failed || fa.ours {
 		return nil
 	}
@@ -319,7 +319,7 @@ func (f *Fold) readsOf(fa *fact) []read {
 
 // Plan returns what is left out of the request made of all messages added.
 // The plan is the caller's to keep.
-func (f *Fold) Plan() *Plan {
+func (f *State) Plan() *Plan {
 	f.request()
 	switch f.engine.config.Policy {
 	case Off:
@@ -329,7 +329,7 @@ func (f *Fold) Plan() *Plan {
 	default:
 		p := f.plan
 		p.Edits = append([]llm.Edit(nil), p.Edits...)
-		p.Trims = append([]Trim(nil), p.Trims...)
+		p.Omissions = append([]Omission(nil), p.Omissions...)
 		return &p
 	}
 }

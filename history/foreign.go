@@ -111,7 +111,7 @@ func (p places) hold(root, key string) bool {
 
 // visit notes what a text names. What it names becomes places with settle, when
 // the workspace is known.
-func (f *Fold) visit(text string) {
+func (f *State) visit(text string) {
 	if !f.engine.admits() {
 		return
 	}
@@ -122,7 +122,7 @@ func (f *Fold) visit(text string) {
 
 // hear notes the files that a person's text names: they are worked on, it may
 // be, and they alone. Who names a directory mostly says where to look.
-func (f *Fold) hear(text string) {
+func (f *State) hear(text string) {
 	if !f.engine.admits() {
 		return
 	}
@@ -140,7 +140,7 @@ func (f *Fold) hear(text string) {
 var temporary = []string{"/tmp/", "/private/tmp/", "/var/folders/", "/dev/"}
 
 // ran notes what a command names that may change something.
-func (f *Fold) ran(text string) {
+func (f *State) ran(text string) {
 	if !f.engine.admits() {
 		return
 	}
@@ -152,7 +152,7 @@ func (f *Fold) ran(text string) {
 }
 
 // settle makes places of what was noted.
-func (f *Fold) settle() {
+func (f *State) settle() {
 	slices.Sort(f.named)
 	for _, word := range slices.Compact(f.named) {
 		f.places.add(f.keys.root, f.keys.normalise(word))

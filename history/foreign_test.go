@@ -60,7 +60,7 @@ func TestForeign(t *testing.T) {
 				c.call("Bash", fmt.Sprintf(`{"command":"try %d"}`, i), "done")
 			}
 			p, _ := cold(t, Config{}, c)
-			if leaves := len(p.Edits) > 0 && p.Trims[0].Reason == Idle; leaves != tt.leaves {
+			if leaves := len(p.Edits) > 0 && p.Omissions[0].Reason == Idle; leaves != tt.leaves {
 				t.Errorf("leaves: %v", leaves)
 			}
 		})

@@ -12,7 +12,7 @@ import (
 // keepLatest is the source document's rule: the newest K reads of each file
 // and the newest N outputs of commands stay whole, older ones become one line
 // (TRIM-2, 13). Failed results stay and do not count (TRIM-3).
-func (f *Fold) keepLatest() *Plan {
+func (f *State) keepLatest() *Plan {
 	p := &Plan{Stats: Stats{Reads: f.plan.Reads}}
 	if f.engine.config.ChecksThinking && f.thought > 0 {
 		before := *f // what was sent when the first thinking was made; nothing leaves after that
@@ -37,7 +37,7 @@ func (f *Fold) keepLatest() *Plan {
 
 // stranded counts the agent's own stubs ("unchanged since your last read")
 // whose read has left and stands nowhere else.
-func (f *Fold) stranded(old map[at]bool, view sight) int {
+func (f *State) stranded(old map[at]bool, view sight) int {
 	n := 0
 	latest := make(map[string]at)
 	for i := range f.facts {
@@ -54,7 +54,7 @@ func (f *Fold) stranded(old map[at]bool, view sight) int {
 }
 
 // sight tells what stays in view of the files of which something leaves.
-func (f *Fold) sight(old map[at]bool) sight {
+func (f *State) sight(old map[at]bool) sight {
 	view := make(sight)
 	for x := range old {
 		view[f.facts[x.fact].reads[x.read].key] = make(map[sighted]bool)
@@ -76,7 +76,7 @@ type at struct{ fact, read int }
 // oldReads tells the reads that are past the newest K of their file. Newest is
 // by time; equal or missing times fall back to the position in the history
 // (TRIM-10).
-func (f *Fold) oldReads() map[at]bool {
+func (f *State) oldReads() map[at]bool {
 	byFile := make(map[string][]at)
 	for i := range f.facts {
 		for j := range f.facts[i].reads {
@@ -99,7 +99,7 @@ func (f *Fold) oldReads() map[at]bool {
 }
 
 // keepFor is K for a read of so many bytes (TRIM-2, TRIM-15).
-func (f *Fold) keepFor(size int) int {
+func (f *State) keepFor(size int) int {
 	k := f.engine.config.KeepReads
 	if k < 0 {
 		k = math.MaxInt
@@ -117,7 +117,7 @@ func (f *Fold) keepFor(size int) int {
 }
 
 // oldOutputs tells the facts that are outputs of commands past the newest N.
-func (f *Fold) oldOutputs() map[int]bool {
+func (f *State) oldOutputs() map[int]bool {
 	if f.engine.config.KeepShell < 0 {
 		return nil
 	}
@@ -140,7 +140,7 @@ func (f *Fold) oldOutputs() map[int]bool {
 
 // dropOutput replaces the output of a command, unless the line would be
 // longer than the output.
-func (f *Fold) dropOutput(p *Plan, fa *fact) {
+func (f *State) dropOutput(p *Plan, fa *fact) {
 	text := f.engine.words.terminal(fa.call.action.Command)
 	if len(text) < len(fa.text) {
 		p.add(fa, text, nil, Terminal)
@@ -150,7 +150,7 @@ func (f *Fold) dropOutput(p *Plan, fa *fact) {
 // dropReads replaces what is old of one result: all of it when every file in
 // it is, else the sections of the old files where they can be told apart
 // (TRIM-6).
-func (f *Fold) dropReads(p *Plan, i int, old map[at]bool, view sight) {
+func (f *State) dropReads(p *Plan, i int, old map[at]bool, view sight) {
 	fa := &f.facts[i]
 	var paths []string
 	var cuts []cut

@@ -389,14 +389,14 @@ func TestIdsUsedAgain(t *testing.T) {
 	c.add(llm.Assistant, part("b.ts"))
 	c.add(llm.Tool, llm.Part{Kind: llm.ToolResult, CallID: "call_0", Text: shown("b.ts", 51, 100, 100)})
 	p := lossless(t).Plan(c.messages)
-	for _, r := range p.Trims {
+	for _, r := range p.Omissions {
 		if r.Paths[0] != "a.ts" {
 			t.Errorf("%v", r.Paths)
 		}
 	}
 	c.read("b.ts", 51, 100, 100)
-	if p := lossless(t).Plan(c.messages); len(p.Trims) != 2 || p.Trims[1].Paths[0] != "b.ts" {
-		t.Errorf("the second b.ts is a repeat: %+v", p.Trims)
+	if p := lossless(t).Plan(c.messages); len(p.Omissions) != 2 || p.Omissions[1].Paths[0] != "b.ts" {
+		t.Errorf("the second b.ts is a repeat: %+v", p.Omissions)
 	}
 	if len(p.Edits) != 1 || !strings.Contains(p.Edits[0].Text, "a.ts lines 1-50 unchanged: shown above by an earlier read (lines 1-50)") {
 		t.Errorf("an id of two calls names neither: %+v", p.Edits)

@@ -6,36 +6,36 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// Moment says why what was sent before need not stay as it was: the provider
+// Cause says why what was sent before need not stay as it was: the provider
 // has nothing of it in its cache any more, or so little that it does not pay.
-type Moment string
+type Cause string
 
 // The moments.
 const (
-	Gap        Moment = "gap"        // more time has passed than the cache lives
-	Model      Moment = "model"      // another model is asked
-	Tools      Moment = "tools"      // tools or system text are others
-	Resume     Moment = "resume"     // a stored session goes on
-	Compaction Moment = "compaction" // the context began anew
+	Gap        Cause = "gap"        // more time has passed than the cache lives
+	Model      Cause = "model"      // another model is asked
+	Tools      Cause = "tools"      // tools or system text are others
+	Resume     Cause = "resume"     // a stored session goes on
+	Compaction Cause = "compaction" // the context began anew
 
 	// At these nothing leaves. The first two say which messages stay whole for ever.
-	Elsewhere Moment = "elsewhere" // the model answered some of the messages in requests that are not known here
-	Managed   Moment = "managed"   // the provider changes the conversation itself
-	Thinking  Moment = "thinking"  // the model's thinking may come again, though not every request has it
+	Elsewhere Cause = "elsewhere" // the model answered some of the messages in requests that are not known here
+	Managed   Cause = "managed"   // the provider changes the conversation itself
+	Thinking  Cause = "thinking"  // the model's thinking may come again, though not every request has it
 )
 
-// Keeps reports whether a break takes nothing away, and binds what was sent: it stays as
+// Binds reports whether a break takes nothing away, and binds what was sent: it stays as
 // it is, whether or not a request has the thinking that was made behind it.
-func (m Moment) Keeps() bool { return m == Elsewhere || m == Managed || m == Thinking }
+func (m Cause) Binds() bool { return m == Elsewhere || m == Managed || m == Thinking }
 
-// Break is a moment: what stands in the first After messages may be planned anew,
+// Point is a moment: what stands in the first After messages may be planned anew,
 // with nothing that follows taken into account.
-type Break struct {
+type Point struct {
 	After int
-	Why   Moment
-	// Left, if not nil, says how the first of these were sent before, with others
+	Why   Cause
+	// Omitted, if not nil, says how the first of these were sent before, with others
 	// behind them: what left then leaves again, and nothing else of them does.
-	Left *Left
+	Omitted *Omitted
 	// From is the first message that stays whole, where Why is Elsewhere or Managed: those
 	// from there to After do. Under Managed the messages behind After do too, up to the
 	// next one of the model. Under Thinking it is the first message of the model that had
@@ -43,27 +43,27 @@ type Break struct {
 	From int
 }
 
-// Left is what had left of the beginning of a conversation, when it was sent. It
+// Omitted is what had left of the beginning of a conversation, when it was sent. It
 // must not be changed any more.
-type Left struct {
+type Omitted struct {
 	Messages int // of the beginning, the leading system text not counted
-	Parts    []Spot
+	Parts    []PartRef
 }
 
-// Spot is a result, or the arguments of a call: the index of its message, counted
+// PartRef is a result, or the arguments of a call: the index of its message, counted
 // from behind the leading system text, and of its part.
-type Spot struct{ Message, Part int }
+type PartRef struct{ Message, Part int }
 
 // covers reports whether a message that stands so far behind the leading system
 // text is one of the beginning.
-func (l *Left) covers(message int) bool { return l != nil && message < l.Messages }
+func (l *Omitted) covers(message int) bool { return l != nil && message < l.Messages }
 
-// Elided returns what a moment has left out of the request planned, of the
+// Evicted returns what a moment has left out of the request planned, of the
 // messages behind the first skip.
-func (p *Plan) Elided(skip int) (out []Spot) {
-	for i := range p.Trims {
-		if t := &p.Trims[i]; t.Reason.Elides() && t.Message >= skip {
-			out = append(out, Spot{t.Message - skip, t.Part})
+func (p *Plan) Evicted(skip int) (out []PartRef) {
+	for i := range p.Omissions {
+		if t := &p.Omissions[i]; t.Reason.Evicts() && t.Message >= skip {
+			out = append(out, PartRef{t.Message - skip, t.Part})
 		}
 	}
 	return out
@@ -73,9 +73,9 @@ func (p *Plan) Elided(skip int) (out []Spot) {
 // of the messages are those that are added. A break that stands behind the last
 // of the messages has no effect, and neither has one that does not stand behind what was
 // added and behind the break before it.
-func (f *Fold) Grow(messages []llm.Message, breaks []Break) {
+func (f *State) Grow(messages []llm.Message, breaks []Point) {
 	for _, b := range breaks {
-		if b.Why.Keeps() && b.From <= b.After {
+		if b.Why.Binds() && b.From <= b.After {
 			f.whole = append(f.whole, b)
 		}
 	}
@@ -90,7 +90,7 @@ func (f *Fold) Grow(messages []llm.Message, breaks []Break) {
 }
 
 // stays reports whether the message that is added now stays whole.
-func (f *Fold) stays() bool {
+func (f *State) stays() bool {
 	if f.holds {
 		return true
 	}
@@ -104,8 +104,8 @@ func (f *Fold) stays() bool {
 
 // begins reports whether the model's thinking begins with a message at the latest, by a
 // break that says so.
-func (f *Fold) begins(message int) bool {
-	return slices.ContainsFunc(f.whole, func(b Break) bool {
+func (f *State) begins(message int) bool {
+	return slices.ContainsFunc(f.whole, func(b Point) bool {
 		return b.Why == Thinking && b.From <= message || b.Why != Thinking && b.After <= message
 	})
 }
@@ -113,11 +113,11 @@ func (f *Fold) begins(message int) bool {
 // Cold says that the messages added so far are about to be sent at such a
 // moment: what was decided before may be decided anew. It is called before
 // Plan. Off and KeepLatest have no use for it.
-func (f *Fold) Cold(why Moment) { f.Break(Break{After: f.n, Why: why}) }
+func (f *State) Cold(why Cause) { f.Break(Point{After: f.n, Why: why}) }
 
 // Break is Cold for a break that may say how the beginning was sent before.
-func (f *Fold) Break(b Break) {
-	if b.Why.Keeps() {
+func (f *State) Break(b Point) {
+	if b.Why.Binds() {
 		f.holds = b.Why == Managed
 		return
 	}
@@ -125,7 +125,7 @@ func (f *Fold) Break(b Break) {
 		return
 	}
 	f.account.cold, f.account.guessed = true, true
-	if f.account.balance >= 0 || b.Left != nil {
-		f.elide(b.Left)
+	if f.account.balance >= 0 || b.Omitted != nil {
+		f.elide(b.Omitted)
 	}
 }

@@ -7,7 +7,7 @@ import "testing"
 func BenchmarkMoment(b *testing.B) {
 	c := history1MB()
 	for _, policy := range []Policy{Lossless, Adaptive, Bold} {
-		f := newEngine(b, Config{Policy: policy}).Fold()
+		f := newEngine(b, Config{Policy: policy}).NewState()
 		f.Add(c.messages...)
 		b.Run(string(policy), func(b *testing.B) {
 			b.ReportAllocs()
@@ -30,13 +30,13 @@ func BenchmarkTail(b *testing.B) {
 			for range 1000 {
 				c.call("terminal-execute", map[string]any{"command": "go vet ./..."}, "no trouble")
 			}
-			var f *Fold
+			var f *State
 			at := len(c.messages)
 			b.ReportAllocs()
 			for b.Loop() {
 				if at == len(c.messages) { // begin again, before the tail outweighs the rest
 					b.StopTimer()
-					f = newEngine(b, config).Fold()
+					f = newEngine(b, config).NewState()
 					f.Add(c.messages[:n]...)
 					f.Cold(Gap)
 					at = n

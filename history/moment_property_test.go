@@ -13,18 +13,18 @@ import (
 )
 
 // drawBreaks draws moments at random places.
-func drawBreaks(t *rapid.T, n int) []Break {
-	var out []Break
+func drawBreaks(t *rapid.T, n int) []Point {
+	var out []Point
 	for _, after := range rapid.SliceOfNDistinct(rapid.IntRange(1, n), 0, 4, rapid.ID[int]).Draw(t, "breaks") {
-		out = append(out, Break{After: after, Why: rapid.SampledFrom([]Moment{Gap, Model, Tools, Resume, Compaction}).Draw(t, "why")})
+		out = append(out, Point{After: after, Why: rapid.SampledFrom([]Cause{Gap, Model, Tools, Resume, Compaction}).Draw(t, "why")})
 	}
-	slices.SortFunc(out, func(a, b Break) int { return a.After - b.After })
+	slices.SortFunc(out, func(a, b Point) int { return a.After - b.After })
 	return out
 }
 
 // until returns the breaks of the first n messages.
-func until(breaks []Break, n int) []Break {
-	i := slices.IndexFunc(breaks, func(b Break) bool { return b.After > n })
+func until(breaks []Point, n int) []Point {
+	i := slices.IndexFunc(breaks, func(b Point) bool { return b.After > n })
 	if i < 0 {
 		return breaks
 	}
@@ -174,7 +174,7 @@ func keysOf(t *rapid.T, args string) []string {
 
 // checkPrefix: with no moment between n and m messages, the plan of n is a
 // prefix of the plan of m.
-func checkPrefix(t *rapid.T, e *Engine, w *world, breaks []Break) {
+func checkPrefix(t *rapid.T, e *Engine, w *world, breaks []Point) {
 	n := rapid.IntRange(0, len(w.messages)).Draw(t, "prefix")
 	m := len(w.messages)
 	if rest := breaks[len(until(breaks, n)):]; len(rest) > 0 {
@@ -190,8 +190,8 @@ func checkPrefix(t *rapid.T, e *Engine, w *world, breaks []Break) {
 
 // checkFolding: a conversation folded message by message, and planned on the
 // way, has the same plan as all of it at once.
-func checkFolding(t *rapid.T, e *Engine, w *world, breaks []Break, want *Plan) {
-	f := e.Fold()
+func checkFolding(t *rapid.T, e *Engine, w *world, breaks []Point, want *Plan) {
+	f := e.NewState()
 	var got *Plan
 	for i := range w.messages {
 		f.Add(w.messages[i])
@@ -204,7 +204,7 @@ func checkFolding(t *rapid.T, e *Engine, w *world, breaks []Break, want *Plan) {
 			got = f.Plan()
 		}
 	}
-	if got == nil || !reflect.DeepEqual(got.Edits, want.Edits) || !reflect.DeepEqual(got.Trims, want.Trims) {
+	if got == nil || !reflect.DeepEqual(got.Edits, want.Edits) || !reflect.DeepEqual(got.Omissions, want.Omissions) {
 		t.Fatal("folded message by message, the plan is another")
 	}
 }

@@ -15,8 +15,8 @@ import (
 // came more than five minutes after the one before, and hands over every
 // request with the index of the message that answered it, and whether it was
 // sent at a moment.
-func replayed(e *Engine, messages []llm.Message, do func(at int, f *Fold, moment bool)) {
-	f := e.Fold()
+func replayed(e *Engine, messages []llm.Message, do func(at int, f *State, moment bool)) {
+	f := e.NewState()
 	var clock, last time.Time
 	for i := range messages {
 		if m := &messages[i]; m.Role == llm.Assistant && !m.Local && i > 0 {
@@ -49,10 +49,10 @@ func TestRecordedMoments(t *testing.T) {
 	table := dialect.Default()
 	edits, left := 0, make(map[Reason]int)
 	recordings(t, func(t *testing.T, name string, messages []llm.Message) {
-		replayed(e, messages, func(at int, f *Fold, moment bool) {
+		replayed(e, messages, func(at int, f *State, moment bool) {
 			if moment {
 				p := f.Plan()
-				for i, trim := range p.Trims {
+				for i, trim := range p.Omissions {
 					left[trim.Reason]++
 					checkLeft(t, name, &messages[trim.Message].Parts[trim.Part], trim, p.Edits[i].Text)
 				}
@@ -81,7 +81,7 @@ func TestRecordedMoments(t *testing.T) {
 }
 
 // checkLeft checks what stands for a part that left at a moment.
-func checkLeft(t *testing.T, name string, was *llm.Part, trim Trim, is string) {
+func checkLeft(t *testing.T, name string, was *llm.Part, trim Omission, is string) {
 	switch {
 	case was.Kind == llm.ToolCall:
 		if trim.Reason != Arguments || json.Valid([]byte(was.Args)) != json.Valid([]byte(is)) {

@@ -14,7 +14,7 @@ const outputName = "output"
 // that stand above already give way to one line. A command that is run again
 // after the model saw such an answer, with no change to a file between, is answered
 // in full, byte for byte. What failed stays as it is.
-func (f *Fold) admitOutput(fa *fact) {
+func (f *State) admitOutput(fa *fact) {
 	a := &fa.call.action
 	l := f.ledger.file(outputs)
 	l.show(f.writer(fa), 1, linesIn(said(a)))
@@ -77,7 +77,7 @@ func said(a *dialect.Action) string {
 }
 
 // diffs records the lines of files that stand in the diffs of an output.
-func (f *Fold) diffs(fa *fact, sent string) {
+func (f *State) diffs(fa *fact, sent string) {
 	for _, h := range dialect.Hunks(sent) {
 		if k := f.keys.key(h.Path); k != "" {
 			f.ledger.file(k).show(f.bearer(fa), h.First, h.Lines)

@@ -39,7 +39,7 @@ func (f *file) pieces(first int, runs []run) []piece {
 // partial returns the section with one line in place of each stretch of lines
 // in view, and all else as it is: the lines that are new, a few beside them,
 // and what the tool says around them.
-func (f *Fold) partial(fa *fact, r *read, s *dialect.Section, l *file, runs []run) (cut, bool) {
+func (f *State) partial(fa *fact, r *read, s *dialect.Section, l *file, runs []run) (cut, bool) {
 	if len(runs) == 0 {
 		return cut{}, false
 	}

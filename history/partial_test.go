@@ -49,8 +49,8 @@ func TestMissingLinesOnly(t *testing.T) {
 		at := c.call(tt.tool, second, tt.second)
 		c.call(tt.tool, second, tt.second) // insists
 		p := expectLeft(t, lossless(t), c, at)
-		if text := p.Edits[0].Text; !strings.HasPrefix(text, tt.begin) || !strings.HasSuffix(text, tt.lines) || p.Trims[0].Reason != Partial {
-			t.Errorf("%s: %s\n%s", name, p.Trims[0].Reason, text)
+		if text := p.Edits[0].Text; !strings.HasPrefix(text, tt.begin) || !strings.HasSuffix(text, tt.lines) || p.Omissions[0].Reason != Partial {
+			t.Errorf("%s: %s\n%s", name, p.Omissions[0].Reason, text)
 		}
 	}
 }

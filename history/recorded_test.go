@@ -62,7 +62,7 @@ func TestRecordedNothingIsLost(t *testing.T) {
 		a, b := checkNothingIsLost(t, name, messages, llm.Apply(messages, e.Plan(messages).Edits))
 		trims, lines = trims+a, lines+b
 		third := len(messages) / 3
-		p := adaptive.Plan(messages, Break{After: third, Why: Gap}, Break{After: 2 * third, Why: Gap}, Break{After: len(messages), Why: Gap})
+		p := adaptive.Plan(messages, Point{After: third, Why: Gap}, Point{After: 2 * third, Why: Gap}, Point{After: len(messages), Why: Gap})
 		checkNothingIsLost(t, name+" at moments", messages, llm.Apply(messages, p.Edits))
 	})
 	t.Logf("%d results, %d lines left out", trims, lines)

@@ -12,7 +12,7 @@ import (
 // the stub.
 
 // asks returns the lines of a file that a call asks for.
-func (f *Fold) asks(fa *fact, key string) span {
+func (f *State) asks(fa *fact, key string) span {
 	for _, t := range fa.call.action.Targets {
 		if f.keys.key(t.Path) != key {
 			continue
@@ -29,7 +29,7 @@ func (f *Fold) asks(fa *fact, key string) span {
 // meant returns which of the facts that show a file, oldest first, a stub is
 // about: the newest that was asked for the same lines; failing that, all that
 // show some of these; else the newest.
-func (f *Fold) meant(stub *fact, key string, shows []int) []int {
+func (f *State) meant(stub *fact, key string, shows []int) []int {
 	lines := f.asks(stub, key)
 	for i := len(shows) - 1; i >= 0; i-- {
 		if f.asks(&f.facts[shows[i]], key) == lines {
@@ -64,7 +64,7 @@ func (fa *fact) meets(key string, lines span) bool {
 // owe notes what a victim showed: asked for again, it is shown in full. The line
 // in its place does not say which lines these are, so it goes by those that were
 // asked for, which are the same when a planned request is planned again.
-func (f *Fold) owe(fa *fact) {
+func (f *State) owe(fa *fact) {
 	if a := &fa.call.action; a.Op == dialect.Write && len(a.Targets) == 1 {
 		if k := f.keys.key(a.Targets[0].Path); k != "" {
 			f.ledger.file(k).shorten(shortened{span: f.asks(fa, k), text: a.Content, gone: true, message: fa.message})
@@ -87,7 +87,7 @@ func (f *Fold) owe(fa *fact) {
 }
 
 // oweAsked is owe for what had left already when the request came.
-func (f *Fold) oweAsked(fa *fact) {
+func (f *State) oweAsked(fa *fact) {
 	for _, t := range fa.call.action.Targets {
 		if k := f.keys.key(t.Path); k != "" {
 			f.ledger.file(k).shorten(shortened{span: f.asks(fa, k), gone: true, message: fa.message})
@@ -98,7 +98,7 @@ func (f *Fold) oweAsked(fa *fact) {
 // restore answers for an agent that refuses a repeat itself: what its stub is
 // about and does not stand takes the stub's place. Where that cannot be, it is
 // counted.
-func (f *Fold) restore(fa *fact) {
+func (f *State) restore(fa *fact) {
 	for _, key := range fa.points {
 		l := f.ledger.file(key)
 		owed, ok := l.owed(f.asks(fa, key))

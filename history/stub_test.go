@@ -49,7 +49,7 @@ func TestStubAfterVictim(t *testing.T) {
 					c.call("Read", r[0], r[1])
 				}
 			})
-			moment := Break{After: len(c.messages), Why: Gap}
+			moment := Point{After: len(c.messages), Why: Gap}
 			again := c.call("Read", tt.again, agentsStub)
 			twice := c.call("Read", tt.again, agentsStub)
 			p := newEngine(t, Config{}).Plan(c.messages, moment)
@@ -59,7 +59,7 @@ func TestStubAfterVictim(t *testing.T) {
 			}
 			// At the next moment the read that the stubs are about stays.
 			c.user("go on")
-			p = newEngine(t, Config{}).Plan(c.messages, moment, Break{After: len(c.messages), Why: Gap})
+			p = newEngine(t, Config{}).Plan(c.messages, moment, Point{After: len(c.messages), Why: Gap})
 			out = llm.Apply(c.messages, p.Edits)
 			if out[again].Parts[0].Text != agentsStub || !inSight(out, strings.Split(tt.want, "\t")[1][:20]) || p.Dangling != 0 {
 				t.Errorf("%.60q, %d dangling", out[again].Parts[0].Text, p.Dangling)
@@ -72,7 +72,7 @@ func TestStubAfterVictim(t *testing.T) {
 // has left.
 func TestDanglingStub(t *testing.T) {
 	c := idleFor(func(c *conv) { c.call("Read", readArgs(1, 100), numberedLines("x", 1, 100)) })
-	moment := Break{After: len(c.messages), Why: Gap}
+	moment := Point{After: len(c.messages), Why: Gap}
 	again := c.call("Read", readArgs(1, 100), agentsStub)
 	for i := range c.messages {
 		if i != again {
@@ -83,7 +83,7 @@ func TestDanglingStub(t *testing.T) {
 	if p := e.Plan(c.messages, moment); p.Dangling != 1 {
 		t.Errorf("%d dangling", p.Dangling)
 	}
-	if p := e.Plan(c.messages, moment, Break{After: len(c.messages), Why: Gap}); p.Dangling != 0 || len(p.Edits) != 0 {
+	if p := e.Plan(c.messages, moment, Point{After: len(c.messages), Why: Gap}); p.Dangling != 0 || len(p.Edits) != 0 {
 		t.Errorf("%d dangling, %d edits", p.Dangling, len(p.Edits))
 	}
 }
@@ -170,13 +170,13 @@ func TestLeftIsOwedWhenPlannedAgain(t *testing.T) {
 			c.call("terminal-execute", map[string]any{"command": fmt.Sprintf("try %d", i)}, "no")
 		}
 		c.call("terminal-execute", map[string]any{"command": "cat src/b.ts"}, content+"\n")
-		at := Break{After: len(c.messages), Why: Gap}
+		at := Point{After: len(c.messages), Why: Gap}
 		again := c.call("terminal-execute", map[string]any{"command": "cat src/a.ts"}, content+"\n")
 		e := newEngine(t, Config{Policy: Bold})
 		p := e.Plan(c.messages, at)
 		out := llm.Apply(c.messages, p.Edits)
 		if len(p.Edits) != 1 || out[again].Parts[0].Text != c.messages[again].Parts[0].Text {
-			t.Fatalf("%s: %+v", name, p.Trims)
+			t.Fatalf("%s: %+v", name, p.Omissions)
 		}
 		if p := e.Plan(out, at); len(p.Edits) > 0 {
 			t.Errorf("%s: planned again, message %d becomes %.120q", name, p.Edits[0].Message, p.Edits[0].Text)

@@ -33,15 +33,15 @@ func TestStaysWhole(t *testing.T) {
 	}
 	for _, test := range []struct {
 		name   string
-		breaks []Break
+		breaks []Point
 		want   []int
 	}{
 		{"nothing", nil, []int{4, 8}}, // asked again at once, a read is whole
-		{"elsewhere", []Break{{After: 8, Why: Elsewhere, From: 0}}, []int{8}},
-		{"elsewhere, in the middle", []Break{{After: 8, Why: Elsewhere, From: 6}}, []int{4, 8}},
-		{"elsewhere, up to the end", []Break{{After: 11, Why: Elsewhere, From: 3}}, nil},
-		{"managed", []Break{{After: 8, Why: Managed, From: 8}}, []int{4, 10}},
-		{"managed and elsewhere", []Break{{After: 8, Why: Managed, From: 3}}, []int{10}},
+		{"elsewhere", []Point{{After: 8, Why: Elsewhere, From: 0}}, []int{8}},
+		{"elsewhere, in the middle", []Point{{After: 8, Why: Elsewhere, From: 6}}, []int{4, 8}},
+		{"elsewhere, up to the end", []Point{{After: 11, Why: Elsewhere, From: 3}}, nil},
+		{"managed", []Point{{After: 8, Why: Managed, From: 8}}, []int{4, 10}},
+		{"managed and elsewhere", []Point{{After: 8, Why: Managed, From: 3}}, []int{10}},
 	} {
 		for _, policy := range []Policy{Lossless, Adaptive, Bold} {
 			e := newEngine(t, Config{Policy: policy, ChecksThinking: true})
@@ -51,7 +51,7 @@ func TestStaysWhole(t *testing.T) {
 		}
 	}
 	e := newEngine(t, Config{Policy: KeepLatest, KeepReads: 1, ChecksThinking: true})
-	for _, b := range []Break{{After: 5, Why: Elsewhere}, {After: 5, Why: Thinking, From: 3}} { // the thinking may come again
+	for _, b := range []Point{{After: 5, Why: Elsewhere}, {After: 5, Why: Thinking, From: 3}} { // the thinking may come again
 		if got := edited(e.Plan(c.messages, b)); len(got) > 0 {
 			t.Errorf("keep-latest, %s: messages %v changed", b.Why, got)
 		}

@@ -9,9 +9,9 @@ import (
 )
 
 // shifted is a break whose places are counted with so many more messages before them.
-func shifted(b history.Break, by int) history.Break {
+func shifted(b history.Point, by int) history.Point {
 	b.After += by
-	if b.Why.Keeps() {
+	if b.Why.Binds() {
 		b.From += by
 	}
 	return b
@@ -39,7 +39,7 @@ func firstThought(req *llm.Request) int {
 	})
 }
 
-func keeps(b history.Break) bool { return b.Why.Keeps() }
+func keeps(b history.Point) bool { return b.Why.Binds() }
 
 // freeze gives a request the breaks that the one it goes on from was sent with, whatever
 // its line, and no others. Messages that the model answered on another way stay whole:
@@ -47,7 +47,7 @@ func keeps(b history.Break) bool { return b.Why.Keeps() }
 func (m *memory) freeze(j *judgement, d *reading) {
 	c, k := &d.chain, j.went
 	breaks := m.planned(k, c, j.salt)
-	if k != nil && k.stored && slices.ContainsFunc(breaks, func(b history.Break) bool { return !b.Why.Keeps() }) {
+	if k != nil && k.stored && slices.ContainsFunc(breaks, func(b history.Point) bool { return !b.Why.Binds() }) {
 		_, common := m.longest(c, j.salt, k.line())
 		breaks, _ = m.recalled(k.line(), breaks, common, d, false)
 	}
@@ -59,14 +59,14 @@ func (m *memory) freeze(j *judgement, d *reading) {
 		}
 	}
 	if from, to := m.elsewhere(c, d.request, j.salt); from < to {
-		j.stay(history.Break{After: c.skip + to, Why: history.Elsewhere, From: c.skip + from})
+		j.stay(history.Point{After: c.skip + to, Why: history.Elsewhere, From: c.skip + from})
 	} else if first := firstThought(d.request); first >= 0 && !slices.ContainsFunc(j.breaks, keeps) && !j.ending(c) {
-		j.stay(history.Break{After: c.skip + c.stable, Why: history.Thinking, From: first})
+		j.stay(history.Point{After: c.skip + c.stable, Why: history.Thinking, From: first})
 	}
 }
 
 // stay adds what begins to stay whole with a request.
-func (j *judgement) stay(b history.Break) {
+func (j *judgement) stay(b history.Point) {
 	j.breaks = append(slices.Clip(j.breaks), b)
 	j.stays = &b
 }
@@ -100,12 +100,12 @@ func (j *judgement) hold(c *chain) bool {
 	if j == nil || !j.checks || j.went == nil || j.stays != nil && j.stays.Why == history.Managed {
 		return false
 	}
-	b := history.Break{After: c.skip + c.stable, Why: history.Managed, From: c.skip + c.stable}
+	b := history.Point{After: c.skip + c.stable, Why: history.Managed, From: c.skip + c.stable}
 	if !j.bound { // all of it goes as it is, and the thinking to come is made behind that
 		b.From, j.breaks, j.moved, j.moment, j.renews = c.skip, nil, nil, "", true
 	}
 	if n := len(j.breaks) - 1; n >= 0 && j.breaks[n].After == b.After {
-		if !j.breaks[n].Why.Keeps() {
+		if !j.breaks[n].Why.Binds() {
 			return true // a turn has one moment
 		}
 		if j.breaks[n].Why != history.Thinking {

@@ -12,7 +12,7 @@ func (p *Proxy) estimate(x *exchange, d *reading) (off, sent int) {
 	off = p.count(x, d, counter)
 	sent = off
 	for i, e := range d.plan.Edits {
-		trim := d.plan.Trims[i]
+		trim := d.plan.Omissions[i]
 		like := saving{before: trim.Before, after: trim.After, model: x.row.Model}
 		key := partOf(trim.CallID, trim.Reason)
 		n, known := p.table.saved(x.conversation, key, like)

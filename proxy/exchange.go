@@ -38,13 +38,13 @@ type exchange struct {
 	conversation *conversation // nil if it is not known
 	judgement    *judgement    // nil if the request was not understood
 	sizes        sizes
-	trims        []history.Trim  // what was left out, or would have been
-	kept         <-chan struct{} // closed when the store has what is to be remembered of the request; nil: it need not be waited for
-	aside        chan struct{}   // closed when nothing goes on beside the request; nil if nothing ever did
-	meter        llm.Meter       // of the answer; nil if it is not read
-	refused      bool            // it did not go upstream
-	ended        bool            // the answer came to its end
-	broken       bool            // the upstream broke it off
+	trims        []history.Omission // what was left out, or would have been
+	kept         <-chan struct{}    // closed when the store has what is to be remembered of the request; nil: it need not be waited for
+	aside        chan struct{}      // closed when nothing goes on beside the request; nil if nothing ever did
+	meter        llm.Meter          // of the answer; nil if it is not read
+	refused      bool               // it did not go upstream
+	ended        bool               // the answer came to its end
+	broken       bool               // the upstream broke it off
 }
 
 type exchangeKey struct{}

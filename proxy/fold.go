@@ -15,7 +15,7 @@ func (p *Proxy) fold(d *reading, engine *history.Engine) *history.Plan {
 	if f != nil && f.Len() <= d.same && goesOn(messages, f.Len(), breaks, seen) {
 		breaks = breaks[len(seen):]
 	} else {
-		f = engine.Fold()
+		f = engine.NewState()
 	}
 	f.Grow(messages, breaks)
 	plan := f.Plan()
@@ -27,12 +27,12 @@ func (p *Proxy) fold(d *reading, engine *history.Engine) *history.Plan {
 // goesOn reports whether a fold of the first n messages, planned there at the breaks
 // seen, is what it were if it had not been planned there: a fold takes it that a
 // request was made where the model answers, and only there.
-func goesOn(messages []llm.Message, n int, breaks, seen []history.Break) bool {
+func goesOn(messages []llm.Message, n int, breaks, seen []history.Point) bool {
 	switch {
 	case n < len(messages) && messages[n].Role != llm.Assistant:
 		return false
 	case len(seen) > len(breaks) || !slices.Equal(seen, breaks[:len(seen)]):
 		return false
 	}
-	return !slices.ContainsFunc(breaks[len(seen):], func(b history.Break) bool { return b.After <= n || b.Why.Keeps() && b.From < n })
+	return !slices.ContainsFunc(breaks[len(seen):], func(b history.Point) bool { return b.After <= n || b.Why.Binds() && b.From < n })
 }

@@ -11,14 +11,14 @@ import (
 
 // judgement is what is known of a request's conversation before it goes out.
 type judgement struct {
-	breaks   []history.Break // the moments so far, that of this request included
-	moved    []history.Break // of these, what no earlier request of its line had where it stands
+	breaks   []history.Point // the moments so far, that of this request included
+	moved    []history.Point // of these, what no earlier request of its line had where it stands
 	checks   bool            // the conversation was sent to a provider that checks what stands before thinking
 	bound    bool            // and there is thinking in it: nothing that was sent may change
 	went     *known          // that it goes on from, in any line; nil: none
-	stays    *history.Break  // of the breaks, what begins with this request and says what stays whole; nil: none does
+	stays    *history.Point  // of the breaks, what begins with this request and says what stays whole; nil: none does
 	renews   bool            // they are not those that the turn it goes on from was planned with
-	moment   history.Moment  // what makes this request one; empty: nothing, or it was one already
+	moment   history.Cause   // what makes this request one; empty: nothing, or it was one already
 	gap      time.Duration   // as record.Cache
 	idle     time.Duration   // since the last answer to its line in the conversation
 	lifetime time.Duration
@@ -49,9 +49,9 @@ type sent struct {
 	model         string
 	tools, system uint64
 	line          line
-	breaks        []history.Break // counted from behind the leading system text
-	left          []history.Spot  // by moments
-	skip, stable  int             // as the chain's
+	breaks        []history.Point   // counted from behind the leading system text
+	left          []history.PartRef // by moments
+	skip, stable  int               // as the chain's
 	links         []uint64
 	edits         []llm.Edit // the texts are hashed, not kept
 	hashes        []uint64   // of the edits' texts
@@ -96,7 +96,7 @@ func (p *Proxy) judge(x *exchange, d *reading) cause {
 		if j.ending(&c) {
 			j.breaks = j.breaks[:len(j.breaks)-1]
 		}
-		j.breaks = append(j.breaks, history.Break{After: c.skip + c.stable, Why: j.moment})
+		j.breaks = append(j.breaks, history.Point{After: c.skip + c.stable, Why: j.moment})
 	}
 	d.judgement = j
 	return planned
@@ -156,7 +156,7 @@ func (m *memory) goesOn(j *judgement, from trail, d *reading, now time.Time, ask
 	}
 	m.inherit(j, from, d, now)
 	switch {
-	case j.ending(c) && j.breaks[len(j.breaks)-1].Left == nil && !slices.Contains(j.moved, j.breaks[len(j.breaks)-1]): // it is one already
+	case j.ending(c) && j.breaks[len(j.breaks)-1].Omitted == nil && !slices.Contains(j.moved, j.breaks[len(j.breaks)-1]): // it is one already
 	case j.view == nil && j.renewed != renewal{}:
 		j.moment = history.Tools
 	case j.view == nil, j.idle > j.lifetime && from.any != nil && from.any.Model != j.sent.model:

@@ -34,12 +34,12 @@ func (s *sent) elided() []uint64 {
 // met are the turns of a line that say something of a request's beginning, the newest
 // first. The caller holds the lock.
 func (m *memory) met(l line, d *reading) (out []meeting) {
-	at := make(map[uint64]history.Spot)
+	at := make(map[uint64]history.PartRef)
 	for i, link := range d.chain.links[:d.chain.stable] {
 		for part := range d.request.Messages[d.chain.skip+i].Parts {
-			at[partHash(link, part)] = history.Spot{Message: i, Part: part}
+			at[partHash(link, part)] = history.PartRef{Message: i, Part: part}
 		}
-		at[partHash(link, whole)] = history.Spot{Message: i, Part: whole}
+		at[partHash(link, whole)] = history.PartRef{Message: i, Part: whole}
 	}
 	for _, k := range slices.SortedFunc(maps.Keys(m.elided[l]), newest) {
 		if meets := k.meets(at); meets.until > 0 {
@@ -54,7 +54,7 @@ func (m *memory) met(l line, d *reading) (out []meeting) {
 // behind them, it may be. It returns how many these are: more, where no turn ends with
 // the last of them. Where the turn's own cache is gone, what others of its line
 // have in common with it counts. The caller holds the lock.
-func (m *memory) recalled(l line, breaks []history.Break, common int, d *reading, gone bool) ([]history.Break, int) {
+func (m *memory) recalled(l line, breaks []history.Point, common int, d *reading, gone bool) ([]history.Point, int) {
 	met := m.met(l, d)
 	if len(met) == 0 {
 		return breaks, common
@@ -62,7 +62,7 @@ func (m *memory) recalled(l line, breaks []history.Break, common int, d *reading
 	if !gone {
 		slices.SortStableFunc(met, func(a, b meeting) int { return b.until - a.until })
 	}
-	left, known := new(history.Left), 0
+	left, known := new(history.Omitted), 0
 	for _, one := range met {
 		for _, spot := range one.left {
 			if spot.Message >= known {
@@ -75,18 +75,18 @@ func (m *memory) recalled(l line, breaks []history.Break, common int, d *reading
 	if n := len(breaks); n > 0 && breaks[n-1].After == left.Messages {
 		breaks = breaks[:n-1]
 	}
-	return append(breaks, history.Break{After: left.Messages, Why: history.Moment(met[0].Moment), Left: left}), left.Messages
+	return append(breaks, history.Point{After: left.Messages, Why: history.Cause(met[0].Moment), Omitted: left}), left.Messages
 }
 
 // meeting is what a turn says of a request: what had left of its first messages.
 type meeting struct {
 	*known
 	until int
-	left  []history.Spot
+	left  []history.PartRef
 }
 
 // meets looks what k says up in the parts and messages of a request, by their hashes.
-func (k *known) meets(at map[uint64]history.Spot) (out meeting) {
+func (k *known) meets(at map[uint64]history.PartRef) (out meeting) {
 	out.known = k
 	for _, hash := range k.Elided {
 		spot, ok := at[hash]

@@ -108,11 +108,11 @@ func (m *memory) inherit(j *judgement, from trail, d *reading, now time.Time) {
 		common = len(c.links) // it is a beginning of c
 	}
 	breaks := m.planned(k, c, j.salt)
-	var left *history.Left
+	var left *history.Omitted
 	if v := j.view; v != nil && v.sent != nil {
 		gone := func(since time.Time) bool { return j.gone(now.Sub(since)) }
 		if s, n := v.nearest(&j.sent, gone); k == nil || n >= common || n > 0 && !k.stored && gone(k.Time) {
-			breaks, common, left = s.breaks, n, &history.Left{Messages: n, Parts: s.left}
+			breaks, common, left = s.breaks, n, &history.Omitted{Messages: n, Parts: s.left}
 		}
 	}
 	if left == nil && (k == nil && !begins || k != nil && k.stored) {
@@ -123,11 +123,11 @@ func (m *memory) inherit(j *judgement, from trail, d *reading, now time.Time) {
 	for _, b := range breaks {
 		moved := begins || b.After > common
 		if b.After > common {
-			b.After, b.Left = c.stable, left
+			b.After, b.Omitted = c.stable, left
 		}
 		b = shifted(b, c.skip)
 		if n := len(j.breaks); n > 0 && b.After <= j.breaks[n-1].After {
-			j.breaks[n-1].Left = b.Left // what was sent last is what the later one made of it
+			j.breaks[n-1].Omitted = b.Omitted // what was sent last is what the later one made of it
 			continue
 		}
 		j.breaks = append(j.breaks, b)
@@ -139,7 +139,7 @@ func (m *memory) inherit(j *judgement, from trail, d *reading, now time.Time) {
 
 // planned are the moments that a turn of a beginning of c, which may be nil, was
 // planned with.
-func (m *memory) planned(k *known, c *chain, salt uint64) (out []history.Break) {
+func (m *memory) planned(k *known, c *chain, salt uint64) (out []history.Point) {
 	if k == nil || !k.stored {
 		if k != nil {
 			out = k.breaks
@@ -148,7 +148,7 @@ func (m *memory) planned(k *known, c *chain, salt uint64) (out []history.Break) 
 	}
 	for i, link := range c.links {
 		if at := m.turn(link^salt, k.line()); at != nil && at.Moment != "" {
-			out = append(out, history.Break{After: i + 1, Why: history.Moment(at.Moment), From: at.From})
+			out = append(out, history.Point{After: i + 1, Why: history.Cause(at.Moment), From: at.From})
 		}
 	}
 	return out

@@ -63,7 +63,7 @@ type known struct {
 	record.Turn
 	thread *thread
 	asked  line            // what it offered itself; its line, if it came in another process
-	breaks []history.Break // that it was planned with, counted from behind the system text
+	breaks []history.Point // that it was planned with, counted from behind the system text
 	stored bool            // it came in another process: the breaks are not known
 }
 

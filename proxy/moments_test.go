@@ -74,7 +74,7 @@ func TestMoments(t *testing.T) {
 		name        string
 		first, then talk
 		after       time.Duration
-		moment      history.Moment
+		moment      history.Cause
 		broke       string
 	}{
 		{"goes on", talk{rounds: 9}, talk{rounds: 10}, 4 * time.Minute, "", ""},
@@ -118,7 +118,7 @@ func TestMomentsStay(t *testing.T) {
 	with := func(c *Config) { c.Store = store }
 	p := newProxy(t, with)
 	at := noon
-	next := func(p *Proxy, to endpoint, rounds int, after time.Duration) ([]byte, []history.Break) {
+	next := func(p *Proxy, to endpoint, rounds int, after time.Duration) ([]byte, []history.Point) {
 		t.Helper()
 		at = at.Add(after)
 		body := talk{rounds: rounds}.body()
@@ -144,7 +144,7 @@ func TestMomentsStay(t *testing.T) {
 		t.Fatalf("counting left a moment: %v", breaks)
 	}
 	cold, breaks := next(p, p.endpoints.messages, 10, time.Second)
-	want := []history.Break{{After: 21, Why: history.Gap}}
+	want := []history.Point{{After: 21, Why: history.Gap}}
 	if fmt.Sprint(breaks) != fmt.Sprint(want) || !bytes.Equal(cold, counted) {
 		t.Fatalf("%v; as counted: %v", breaks, bytes.Equal(cold, counted))
 	}
@@ -246,7 +246,7 @@ func TestUnanswered(t *testing.T) {
 func TestGoingBack(t *testing.T) {
 	for _, test := range []struct {
 		body   []byte
-		moment history.Moment
+		moment history.Cause
 	}{
 		{talk{rounds: 4}.body(), ""},
 		{talk{rounds: 4, begun: "a summary"}.body(), history.Compaction},
@@ -373,7 +373,7 @@ func TestRecallAccount(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := chainOf(req.Messages, nil, 0)
-	for account, moment := range map[int]history.Moment{0: history.Gap, -1: ""} {
+	for account, moment := range map[int]history.Cause{0: history.Gap, -1: ""} {
 		turn := recordtest.FullTurn(0, noon)
 		turn.Model, turn.Tools, turn.System, turn.Account = req.Model, toolsHash(req), c.system, account
 		turn.Prefix = c.end() ^ line{turn.Model, turn.Tools, turn.System}.hash()

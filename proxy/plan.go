@@ -17,10 +17,10 @@ type reading struct {
 	request *llm.Request // nil if it could not be decoded
 	chain   chain        // of its messages; empty if they tell no conversation
 	plan    *history.Plan
-	base    *past          // that it goes on from; nil: from nothing that is held
-	now     *past          // itself, for those that go on from it; nil: it is not held
-	same    int            // messages that it has in common with base
-	elided  []history.Spot // by moments, in the plan
+	base    *past             // that it goes on from; nil: from nothing that is held
+	now     *past             // itself, for those that go on from it; nil: it is not held
+	same    int               // messages that it has in common with base
+	elided  []history.PartRef // by moments, in the plan
 	*judgement
 }
 
@@ -119,8 +119,8 @@ func (p *Proxy) planOf(x *exchange, d *reading) (*history.Plan, error) {
 		return nil, err
 	}
 	full := p.fold(d, engine)
-	d.elided = full.Elided(d.chain.skip)
-	if len(full.Trims) != len(full.Edits) {
+	d.elided = full.Evicted(d.chain.skip)
+	if len(full.Omissions) != len(full.Edits) {
 		return nil, errors.New("a plan has a reason for each edit")
 	}
 	plan := &history.Plan{Stats: full.Stats}
@@ -128,9 +128,9 @@ func (p *Proxy) planOf(x *exchange, d *reading) (*history.Plan, error) {
 	for i, e := range full.Edits {
 		if m := &req.Messages[e.Message]; e.Message >= head && editable(m.Role, &m.Parts[e.Part]) {
 			plan.Edits = append(plan.Edits, e)
-			plan.Trims = append(plan.Trims, full.Trims[i])
+			plan.Omissions = append(plan.Omissions, full.Omissions[i])
 		} else {
-			plan.Left -= full.Trims[i].Before - full.Trims[i].After
+			plan.Saved -= full.Omissions[i].Before - full.Omissions[i].After
 		}
 	}
 	return plan, nil
@@ -202,7 +202,7 @@ func (p *Proxy) report(x *exchange, d *reading) {
 	})
 	x.sizes = sizesOf(d)
 	x.row.Reads, x.row.Repeats, x.row.Dangling = d.plan.Reads, d.plan.Repeats, d.plan.Dangling
-	x.trims = d.plan.Trims
+	x.trims = d.plan.Omissions
 	p.attempt(x, func() cause {
 		x.row.TokensOff, x.row.Tokens = p.estimate(x, d)
 		return planned

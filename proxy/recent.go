@@ -40,9 +40,9 @@ type past struct {
 
 // held is a fold that is held.
 type held struct {
-	fold   *history.Fold
+	fold   *history.State
 	engine *history.Engine // that made it
-	breaks []history.Break // that it has seen
+	breaks []history.Point // that it has seen
 }
 
 // weight is about how many bytes p keeps in use: the body, its texts, and what
@@ -98,7 +98,7 @@ func (r *recent) find(api string, body []byte) *past {
 // take returns the fold of p, which may be nil, for the caller alone, and the
 // breaks that it has seen. One that another engine made stays where it is: it is
 // of another model.
-func (r *recent) take(p *past, engine *history.Engine) (*history.Fold, []history.Break) {
+func (r *recent) take(p *past, engine *history.Engine) (*history.State, []history.Point) {
 	if p == nil {
 		return nil, nil
 	}

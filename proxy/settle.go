@@ -37,7 +37,7 @@ func (j *judgement) elsewhere() (turns []record.Turn) {
 		turn := j.known.Turn
 		turn.Prefix = j.sent.links[b.After-j.sent.skip-1] ^ j.salt ^ j.line.hash()
 		turn.Moment, turn.From = string(b.Why), 0
-		if b.Why.Keeps() {
+		if b.Why.Binds() {
 			turn.From = b.From - j.sent.skip
 		}
 		turns = append(turns, turn)
@@ -60,7 +60,7 @@ func (j *judgement) broke() (what string, at int) {
 }
 
 // charge keeps the thread's account by what the provider counted; none of it is the
-// engine's own (see history.Fold.Answered). What is not
+// engine's own (see history.State.Answered). What is not
 // seen is taken for the worse. The caller holds the lock.
 func (m *memory) charge(x *exchange, j *judgement) {
 	u, t, s := x.row.Usage, j.thread, x.sizes
@@ -86,7 +86,7 @@ func (m *memory) charge(x *exchange, j *judgement) {
 	}
 	elided := 0
 	for _, trim := range x.trims {
-		if trim.Reason.Elides() {
+		if trim.Reason.Evicts() {
 			elided += trim.Before - trim.After
 		}
 	}

@@ -46,7 +46,7 @@ func sizesOf(d *reading) sizes {
 		ends[i+1] = textSize(&messages[i])
 	}
 	for i, e := range d.sent.edits { // those of the plan, in its order
-		ends[e.Message+1] -= d.plan.Trims[i].Before - d.plan.Trims[i].After
+		ends[e.Message+1] -= d.plan.Omissions[i].Before - d.plan.Omissions[i].After
 	}
 	for i := range messages {
 		ends[i+1] += ends[i]

@@ -14,7 +14,7 @@ import (
 type moment struct {
 	request int // index into recording.requests
 	after   int // what was sent before Messages[after] may be planned anew
-	why     history.Moment
+	why     history.Cause
 }
 
 // moments returns the moments of a session under a rule, in order. A request
@@ -28,7 +28,7 @@ type moment struct {
 func (r *recording) moments(rule prices.Rule) []moment {
 	m := momentum{
 		recording: r, rule: rule, from: -1,
-		used: make(map[uint64]time.Time), known: make(map[uint64]bool), sent: make(map[uint64]history.Moment),
+		used: make(map[uint64]time.Time), known: make(map[uint64]bool), sent: make(map[uint64]history.Cause),
 	}
 	for i := range r.requests {
 		m.request(i)
@@ -42,9 +42,9 @@ type momentum struct {
 	rule prices.Rule
 	out  []moment
 
-	used  map[uint64]time.Time      // heads of contexts up to the first tool, by model: when last in use
-	known map[uint64]bool           // such heads, whatever the model
-	sent  map[uint64]history.Moment // moments, by the messages before them and the model
+	used  map[uint64]time.Time     // heads of contexts up to the first tool, by model: when last in use
+	known map[uint64]bool          // such heads, whatever the model
+	sent  map[uint64]history.Cause // moments, by the messages before them and the model
 
 	// Of the context:
 	from   int

@@ -20,7 +20,7 @@ type onCold struct {
 	log *[]string
 }
 
-func (o *onCold) Cold(why history.Moment) {
+func (o *onCold) Cold(why history.Cause) {
 	if o.log != nil {
 		*o.log = append(*o.log, fmt.Sprintf("%s %d", why, o.messages))
 	}

@@ -18,8 +18,8 @@ type cutLast struct {
 	n     int
 }
 
-func (c *cutLast) Add(*llm.Message)    { c.n++ }
-func (c *cutLast) Cold(history.Moment) {}
+func (c *cutLast) Add(*llm.Message)   { c.n++ }
+func (c *cutLast) Cold(history.Cause) {}
 func (c *cutLast) Plan() Plan {
 	var p Plan
 	for m := range c.n {

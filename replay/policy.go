@@ -45,7 +45,7 @@ type Planner interface {
 	Add(m *llm.Message)
 	// Cold says that nothing of what could be changed of the messages added so
 	// far is in a cache when they are sent next, with those that follow.
-	Cold(why history.Moment)
+	Cold(why history.Cause)
 	// Plan returns what leaves the request made of all messages added.
 	Plan() Plan
 }
@@ -82,25 +82,25 @@ func Ours(c history.Config) (Policy, error) {
 		if err != nil {
 			panic(fmt.Errorf("the same configuration was good before: %w", err))
 		}
-		return &ours{fold: e.Fold()}
+		return &ours{fold: e.NewState()}
 	}
 	return p, nil
 }
 
 // ours plans as history does.
 type ours struct {
-	fold *history.Fold
+	fold *history.State
 	cuts []Cut
 }
 
-func (o *ours) Add(m *llm.Message)      { o.fold.Add(*m) }
-func (o *ours) Cold(why history.Moment) { o.fold.Cold(why) }
+func (o *ours) Add(m *llm.Message)     { o.fold.Add(*m) }
+func (o *ours) Cold(why history.Cause) { o.fold.Cold(why) }
 
 func (o *ours) Plan() Plan {
 	p := o.fold.Plan()
 	o.cuts = make([]Cut, len(p.Edits))
 	for i, e := range p.Edits {
-		o.cuts[i] = Cut{e, points(p.Trims[i].Reason)}
+		o.cuts[i] = Cut{e, points(p.Omissions[i].Reason)}
 	}
 	return Plan{o.cuts, p.Reads, p.Repeats}
 }

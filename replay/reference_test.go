@@ -66,7 +66,7 @@ func drawSession(t *rapid.T) *transcript.Session {
 type sentBefore struct {
 	model      string
 	raw, parts []string // as it was recorded, and as it was sent
-	moment     history.Moment
+	moment     history.Cause
 	stands     []string // what the moment stands behind
 	used       time.Time
 }
@@ -77,7 +77,7 @@ type sentBefore struct {
 type reference struct {
 	session *transcript.Session
 	rule    prices.Rule
-	plan    func(messages []llm.Message, breaks []history.Break) []llm.Edit
+	plan    func(messages []llm.Message, breaks []history.Point) []llm.Edit
 
 	before      []sentBefore
 	clock, used time.Time
@@ -110,18 +110,18 @@ func (r *reference) run() {
 
 func (r *reference) request(request []llm.Message, answered llm.Message) {
 	now := sentBefore{model: answered.Model, raw: flat(request)}
-	var breaks []history.Break
+	var breaks []history.Point
 	answer := 0 // one past the last answer in the request
 	for n := 1; n <= len(request); n++ {
 		if m := &request[n-1]; m.Role == llm.Assistant && !m.Local {
 			answer = n
 		}
 		if why := r.remembered(now.model, flat(request[:n])); why != "" && !request[n-1].Local {
-			breaks = append(breaks, history.Break{After: n, Why: why})
+			breaks = append(breaks, history.Point{After: n, Why: why})
 		}
 	}
 	if why := r.moment(&now); why != "" && answer > 0 && r.remembered(now.model, flat(request[:answer])) == "" {
-		breaks = append(breaks, history.Break{After: answer, Why: why})
+		breaks = append(breaks, history.Point{After: answer, Why: why})
 		now.moment, now.stands = why, flat(request[:answer])
 	}
 	r.begun = true
@@ -167,7 +167,7 @@ func (r *reference) dead(at time.Time) bool {
 
 // remembered returns the moment of a request to the model that stood behind
 // these parts.
-func (r *reference) remembered(model string, parts []string) history.Moment {
+func (r *reference) remembered(model string, parts []string) history.Cause {
 	for i := range r.before {
 		if b := &r.before[i]; b.moment != "" && b.model == model && slices.Equal(b.stands, parts) {
 			return b.moment
@@ -177,7 +177,7 @@ func (r *reference) remembered(model string, parts []string) history.Moment {
 }
 
 // moment says whether nothing in a cache holds a call or a result of now.
-func (r *reference) moment(now *sentBefore) history.Moment {
+func (r *reference) moment(now *sentBefore) history.Cause {
 	head := 1 + slices.IndexFunc(now.raw, func(p string) bool { return p[0] == byte('0'+llm.ToolCall) || p[0] == byte('0'+llm.ToolResult) })
 	if head == 0 {
 		return ""
@@ -228,7 +228,7 @@ func common(a, b []string) int {
 }
 
 // cutOnCold is what onCold plans, found from the breaks alone.
-func cutOnCold(messages []llm.Message, breaks []history.Break) []llm.Edit {
+func cutOnCold(messages []llm.Message, breaks []history.Point) []llm.Edit {
 	var out []llm.Edit
 	for i := range messages {
 		for j, p := range messages[i].Parts {
@@ -261,7 +261,7 @@ func TestAgainstReference(t *testing.T) {
 				t.Fatal(err)
 			}
 			policy = ours
-			plan = func(messages []llm.Message, breaks []history.Break) []llm.Edit {
+			plan = func(messages []llm.Message, breaks []history.Point) []llm.Edit {
 				return engine.Plan(messages, breaks...).Edits
 			}
 		}

@@ -64,7 +64,7 @@ func (t *trail) Add(m *llm.Message) {
 }
 
 // Cold implements Planner. None of the rules of others asks for the cache.
-func (t *trail) Cold(history.Moment) {}
+func (t *trail) Cold(history.Cause) {}
 
 // cut replaces a result.
 func (t *trail) cut(i int, text string, points bool) {
