@@ -90,13 +90,17 @@ func (p *program) acpLog(cmd *cobra.Command) (*slog.Logger, io.Closer, error) {
 	if err != nil || name == "" {
 		return slog.New(slog.NewTextHandler(p.err, &slog.HandlerOptions{Level: slog.LevelError})), io.NopCloser(nil), err
 	}
-	return p.openLog(&options{Log: name})
+	return p.openLog(name)
 }
 
 // modelReady says what is missing before the model can be asked.
 func (p *program) modelReady(cmd *cobra.Command) error {
+	c, err := p.config(cmd, p.dir, "")
+	if err != nil {
+		return err
+	}
 	h := &house{stop: func() {}}
-	_, err := p.openModel(cmd, h)
+	_, err = p.openModel(cmd, c, h)
 	h.stop()
 	return err
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/stet-dev/stet/internal/config"
 	"github.com/stet-dev/stet/llm"
 )
 
@@ -16,7 +17,11 @@ var images = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
 // imagePart makes parts of images in the wire format of the model that is asked
 // for; nil where that one takes none.
 func (p *program) imagePart(cmd *cobra.Command) func(mime, data string) (llm.Part, bool) {
-	o, err := p.modelOptions(cmd)
+	c, err := p.config(cmd, p.dir, "")
+	if err != nil {
+		return nil
+	}
+	o, err := modelOptionsOf(cmd, c)
 	if err != nil || o.api == "" {
 		return nil
 	}
@@ -34,9 +39,9 @@ func imageIn(api, mime, data string) (llm.Part, bool) {
 	url := "data:" + mime + ";base64," + data
 	said := object{"type": "image_url", "image_url": object{"url": url}}
 	switch api {
-	case apiMessages:
+	case config.APIMessages:
 		said = object{"type": "image", "source": object{"type": "base64", "media_type": mime, "data": data}}
-	case apiResponses:
+	case config.APIResponses:
 		said = object{"type": "input_image", "image_url": url}
 	}
 	raw, err := json.Marshal(said)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/stet-dev/stet/internal/config"
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/anthropic"
 	"github.com/stet-dev/stet/llm/openai"
@@ -14,7 +15,7 @@ import (
 // An image is written into the request of each wire format, and what is read
 // out of it again is a part that nobody touches.
 func TestImagePart(t *testing.T) {
-	for api, codec := range map[string]llm.Codec{apiMessages: anthropic.Messages{}, apiChat: openai.Chat{}, apiResponses: openai.Responses{}} {
+	for api, codec := range map[string]llm.Codec{config.APIMessages: anthropic.Messages{}, config.APIChat: openai.Chat{}, config.APIResponses: openai.Responses{}} {
 		p := &program{env: []string{"HOME=" + t.TempDir()}, dir: t.TempDir()}
 		var f agentFlags
 		cmd := &cobra.Command{Use: "acp"}

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/stet-dev/stet/agent"
-	"github.com/stet-dev/stet/history"
+	"github.com/stet-dev/stet/internal/config"
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/prices"
 	"github.com/stet-dev/stet/session"
@@ -37,16 +37,11 @@ const leastWindow = 4096
 // addAgentFlags adds the flags that the commands share which run the agent.
 func addAgentFlags(f *pflag.FlagSet, a *agentFlags) {
 	f.StringVar(&a.root, "root", ".", "the directory that the agent works in")
-	f.String("model", "", "the model's name; \"scripted\" plays one, and needs no key")
-	f.String("base-url", "", "base URL of the model's endpoint (default the provider's own)")
-	f.String("api", "", "what the endpoint speaks: anthropic, chat, responses (default by the model's name)")
 	f.IntVar(&a.window, "window", 0, "tokens that the model takes; 0 is what is known of it")
 	f.BoolVar(&a.tasks, "tasks", false, "let the model give tasks to agents with windows of their own")
-	f.String("policy", string(history.Adaptive), "what may be left out of requests: off, keep-latest, lossless, adaptive, bold")
 	f.BoolVar(&a.unwatched, "write-without-asking", false, "ask nobody, for tests and throw-away trees; control files are refused")
-	f.Bool("project-notes", true, "tell the agent what AGENTS.md, or else CLAUDE.md, of the directory says")
-	f.Int("rate", defaultRate, "calls that a session may make a minute; 0 is any number")
-	f.String("log", "", "write the log to this file")
+	config.AddFlags(f, "model", "base-url", "api", "policy", "project-notes", "rate", "log")
+	f.Lookup("policy").Usage = "what may be left out of requests: off, keep-latest, lossless, adaptive, bold"
 }
 
 // house is the agent with all that it works with.
@@ -69,18 +64,18 @@ func (p *program) openHouse(ctx context.Context, cmd *cobra.Command, f agentFlag
 	if err != nil {
 		return nil, usage(cmd, err)
 	}
-	plan, err := p.options(cmd)
+	c, err := p.config(cmd, p.dir, root)
 	if err != nil {
 		return nil, err
 	}
-	o, err := p.handOptions(cmd, root)
+	o, err := toolOptionsOf(c)
 	if err != nil {
 		return nil, err
 	}
 	o.policy.Unattended = f.unwatched
 	o.dedupe = false // what stands in the window is history's to say
 	h := &house{stop: func() {}}
-	model, err := p.openModel(cmd, h)
+	model, err := p.openModel(cmd, c, h)
 	if err != nil {
 		return nil, err
 	}
@@ -96,13 +91,13 @@ func (p *program) openHouse(ctx context.Context, cmd *cobra.Command, f agentFlag
 		return nil, err
 	}
 	told := variables(root)
-	if plan.ProjectNotes {
+	if c.ProjectNotes {
 		known, _ := prices.Lookup(h.model.name)
 		window := cmp.Or(f.window, known.Window, 128_000)
 		last := len(told) - 1 // the date, which changes
 		told = slices.Insert(told, last, p.notes(ctx, h.root, o.policy.Hides, window)...)
 	}
-	engine := plan.history(root)
+	engine := c.History(root)
 	engine.Logger = h.log
 	agentWith := func(tasks *agent.Agent) *agent.Agent {
 		return &agent.Agent{

@@ -7,6 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/stet-dev/stet/internal/config"
+	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/anthropic"
 	"github.com/stet-dev/stet/llm/openai"
 )
@@ -19,9 +21,9 @@ func TestModelOptions(t *testing.T) {
 		kind      string
 		bad       string
 	}{
-		{args: []string{"--model", "claude-sonnet-4-5"}, env: []string{"ANTHROPIC_API_KEY=k"}, base: ownMessages, kind: "anthropic"},
-		{args: []string{"--model", "gpt-5"}, env: []string{"OPENAI_API_KEY=k"}, base: ownOpenAI, kind: "responses"},
-		{args: []string{"--model", "gpt-5", "--api", "chat"}, env: []string{"OPENAI_API_KEY=k"}, base: ownOpenAI, kind: "chat"},
+		{args: []string{"--model", "claude-sonnet-4-5"}, env: []string{"ANTHROPIC_API_KEY=k"}, base: config.MessagesURL, kind: "anthropic"},
+		{args: []string{"--model", "gpt-5"}, env: []string{"OPENAI_API_KEY=k"}, base: config.OpenAIURL, kind: "responses"},
+		{args: []string{"--model", "gpt-5", "--api", "chat"}, env: []string{"OPENAI_API_KEY=k"}, base: config.OpenAIURL, kind: "chat"},
 		{env: []string{"STET_MODEL=own", "STET_BASE_URL=http://127.0.0.1:8000/v1"}, base: "http://127.0.0.1:8000/v1", kind: "chat"},
 		{args: []string{"--model", "claude-sonnet-4-5", "--base-url", "http://127.0.0.1:1"}, base: "http://127.0.0.1:1", kind: "anthropic"},
 		{args: []string{"--model", "own"}, bad: "nothing is known"},
@@ -36,7 +38,11 @@ func TestModelOptions(t *testing.T) {
 		if err := cmd.Flags().Parse(c.args); err != nil {
 			t.Fatal(err)
 		}
-		got, err := p.openModel(cmd, new(house))
+		var got llm.Model
+		given, err := p.config(cmd, p.dir, "")
+		if err == nil {
+			got, err = p.openModel(cmd, given, new(house))
+		}
 		if c.bad != "" {
 			if err == nil || !strings.Contains(err.Error(), c.bad) {
 				t.Errorf("%q %q: %v", c.args, c.env, err)

@@ -93,20 +93,20 @@ stet cache --json session.jsonl`,
 
 // catalog returns the models with their prices, the user's first.
 func (p *program) catalog(cmd *cobra.Command) (*prices.Catalog, error) {
-	o, err := p.options(cmd)
+	c, err := p.config(cmd, p.dir, "")
 	if err != nil {
 		return nil, err
 	}
-	return p.models(o)
+	return p.models(c.Prices)
 }
 
-// models returns the models of the configuration, and those that stet knows.
-func (p *program) models(o *options) (*prices.Catalog, error) {
+// models returns the models of a file, which may be "", and those that stet knows.
+func (p *program) models(file string) (*prices.Catalog, error) {
 	c, err := prices.Embedded()
-	if err != nil || o.Prices == "" {
+	if err != nil || file == "" {
 		return c, err
 	}
-	data, err := os.ReadFile(p.absolute(o.Prices))
+	data, err := os.ReadFile(p.absolute(file))
 	if err == nil {
 		err = c.Load(data)
 	}

@@ -15,7 +15,3 @@ func sharesTerminal(os.Signal) bool { return isTerminal(os.Stdin) }
 
 // exitStatus is the code of a process that has ended.
 func exitStatus(state *os.ProcessState) int { return state.ExitCode() }
-
-// sameOwner reports whether a file may be trusted as much as the directory
-// dir. Nothing was tried here.
-func sameOwner(os.FileInfo, string) bool { return true }

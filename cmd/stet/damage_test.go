@@ -71,7 +71,7 @@ func writtenTree(t *testing.T) (home, tree string) {
 	home, tree = t.TempDir(), t.TempDir()
 	write(t, filepath.Join(tree, "a.txt"), "one\n")
 	p := &program{out: io.Discard, err: io.Discard, env: []string{"HOME=" + home, "XDG_STATE_HOME=" + home}, dir: tree}
-	o := &handOptions{rate: -1}
+	o := &toolOptions{rate: -1}
 	o.policy.Unattended, o.policy.Unread = true, policy.Allow
 	h, err := p.openHands(t.Context(), tree, o)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/stet-dev/stet/internal/config"
 	"github.com/stet-dev/stet/llm/llmtest"
-	"github.com/stet-dev/stet/proxy"
 )
 
 func (p *program) demoCommand() *cobra.Command {
@@ -28,20 +28,20 @@ machine.`,
 		Example: "stet demo\nstet demo --policy off",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			o, err := p.options(cmd)
+			o, err := p.config(cmd, p.dir, "")
 			if err != nil {
 				return err
 			}
 			return p.runDemo(cmd.Context(), o)
 		},
 	}
-	addPlanFlags(cmd.Flags())
+	config.AddFlags(cmd.Flags(), "policy", "keep")
 	return cmd
 }
 
 // runDemo has the session first and speaks then: whoever does not listen to the
 // end, as in "stet demo | head", ends the program there.
-func (p *program) runDemo(ctx context.Context, o *options) error {
+func (p *program) runDemo(ctx context.Context, o *config.Config) error {
 	signals := notify(endSignals)
 	defer signal.Stop(signals)
 	ctx, stop := lastCall(ctx, signals)
@@ -58,7 +58,7 @@ func (p *program) runDemo(ctx context.Context, o *options) error {
 }
 
 // demoSession has the demo's session, and leaves nothing behind.
-func (p *program) demoSession(ctx context.Context, o *options) (report *demoReport, err error) {
+func (p *program) demoSession(ctx context.Context, o *config.Config) (report *demoReport, err error) {
 	files, from := demoFiles(p.dir)
 	dir, err := copyFiles(files)
 	if dir != "" {
@@ -82,7 +82,7 @@ func (p *program) demoSession(ctx context.Context, o *options) (report *demoRepo
 	if err != nil {
 		return nil, err
 	}
-	o.Upstream = proxy.Upstreams{Messages: model.URL}
+	o.Upstream = config.Upstreams{Messages: model.URL}
 	o.Record, o.Observe = false, false
 	s, err := p.serve(ctx, o, listener, dir, nil)
 	if err != nil {

@@ -5,12 +5,13 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/stet-dev/stet/internal/config"
 )
 
 // The exit codes that are stet's own.
@@ -62,14 +63,16 @@ func badFlag(cmd *cobra.Command, err error) error {
 	var invalid *pflag.InvalidValueError
 	if errors.As(err, &invalid) {
 		f := invalid.GetFlag()
-		want := map[string]kind{"int": number, "bool": truth}[f.Value.Type()]
+		want := map[string]config.Type{"int": config.Number, "bool": config.Bool}[f.Value.Type()]
 		if want != "" {
 			err = fmt.Errorf("--%s: want %s, have %q", f.Name, want, invalid.GetValue())
 		}
 	}
 	var unknown *pflag.NotExistError
-	if errors.As(err, &unknown) && slices.Contains(removed, unknown.GetSpecifiedName()) {
-		err = fmt.Errorf("the flag --%s was removed: leave it out", unknown.GetSpecifiedName())
+	if errors.As(err, &unknown) {
+		if why := config.Removed(unknown.GetSpecifiedName()); why != "" {
+			err = fmt.Errorf("the flag --%s was removed: leave it out; %s", unknown.GetSpecifiedName(), why)
+		}
 	}
 	return usage(cmd, err)
 }

@@ -13,7 +13,9 @@ import (
 	"github.com/stet-dev/stet/approval"
 	"github.com/stet-dev/stet/filetools"
 	"github.com/stet-dev/stet/internal/budget"
+	"github.com/stet-dev/stet/internal/config"
 	"github.com/stet-dev/stet/mcpserver"
+	"github.com/stet-dev/stet/policy"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/store/sqlite"
 	"github.com/stet-dev/stet/tokens"
@@ -23,6 +25,31 @@ import (
 
 // writeLimit is the size of the largest file that is written, in bytes.
 const writeLimit = 5 << 20
+
+// toolOptions are what the file tools go by.
+type toolOptions struct {
+	policy    policy.Policy
+	suspicion policy.Suspicion
+	rate      int // calls a minute; negative is any number
+	dedupe    bool
+	log       string
+	auditDays int // how long entries of the trail are kept; 0 is for ever
+
+	// elsewhere says that the caller sets whom the tools ask; no socket is made
+	// for answers.
+	elsewhere bool
+}
+
+func toolOptionsOf(c *config.Config) (*toolOptions, error) {
+	rules, err := c.FilePolicy()
+	if err != nil {
+		return nil, misconfigured(err)
+	}
+	return &toolOptions{
+		policy: rules, suspicion: policy.Suspicion{Do: c.Suspicion}, rate: c.CallRate(),
+		dedupe: c.Dedupe, log: c.Log, auditDays: c.AuditDays,
+	}, nil
+}
 
 // hands are the file tools over one workspace, with all that watches over
 // them.
@@ -42,7 +69,7 @@ type hands struct {
 }
 
 // openHands opens a workspace and makes the tools for it.
-func (p *program) openHands(ctx context.Context, dir string, o *handOptions) (_ *hands, err error) {
+func (p *program) openHands(ctx context.Context, dir string, o *toolOptions) (_ *hands, err error) {
 	h := &hands{stop: func() {}}
 	defer func() {
 		if err != nil {
@@ -55,7 +82,7 @@ func (p *program) openHands(ctx context.Context, dir string, o *handOptions) (_ 
 	}
 	if o.log == "" { // what breaks is told in any case
 		h.log = slog.New(slog.NewTextHandler(p.err, &slog.HandlerOptions{Level: slog.LevelError}))
-	} else if h.log, h.logFile, err = p.openLog(&options{Log: o.log}); err != nil {
+	} else if h.log, h.logFile, err = p.openLog(o.log); err != nil {
 		return nil, err
 	}
 	if err := h.openTree(ctx, p, dir, state, o); err != nil {
@@ -97,7 +124,7 @@ func (p *program) openHands(ctx context.Context, dir string, o *handOptions) (_ 
 }
 
 // openTree opens the workspace, its tools and the audit trail.
-func (h *hands) openTree(ctx context.Context, p *program, dir, state string, o *handOptions) (err error) {
+func (h *hands) openTree(ctx context.Context, p *program, dir, state string, o *toolOptions) (err error) {
 	if err := os.MkdirAll(state, 0o700); err != nil {
 		return stateTrouble(err)
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/stet-dev/stet/approval"
 	"github.com/stet-dev/stet/gateway"
+	"github.com/stet-dev/stet/internal/config"
 )
 
 // hostFlags are the flags of stet host that are no settings.
@@ -54,8 +55,7 @@ stet host --root /home/me/project --token-file token --decide-here http://127.0.
 	f.StringVar(&h.tokenFile, "token-file", "", "the file that holds the token")
 	f.StringVar(&h.ca, "ca", "", "file of certificates, PEM, that may sign the gateway's, beside the system's")
 	f.BoolVar(&h.here, "decide-here", false, "decide at this terminal what is written")
-	f.Int("rate", defaultRate, "calls that a session may make a minute; 0 is any number")
-	f.String("log", "", "write the log to this file")
+	config.AddFlags(f, "rate", "log")
 	h.memory.add(f)
 	return cmd
 }
@@ -83,7 +83,11 @@ func (p *program) runHost(cmd *cobra.Command, address string, f hostFlags) error
 	if err != nil {
 		return err
 	}
-	o, err := p.handOptions(cmd, root)
+	c, err := p.config(cmd, root, root)
+	if err != nil {
+		return err
+	}
+	o, err := toolOptionsOf(c)
 	if err != nil {
 		return err
 	}

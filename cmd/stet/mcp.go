@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/stet-dev/stet/internal/config"
 	"github.com/stet-dev/stet/workspace"
 )
 
@@ -49,11 +50,9 @@ stet mcp --dedupe`,
 	f := cmd.Flags()
 	f.StringVar(&s.root, "root", ".", "the directory that the tools work in")
 	f.StringVar(&s.http, "http", "", "listen on HOST:PORT for streamable HTTP; port 0 takes a free one")
-	f.Bool("dedupe", false, "answer a repeated read of unchanged lines with one line; not with --http")
-	f.Int("rate", defaultRate, "calls that a session may make a minute; 0 is any number")
+	config.AddFlags(f, "dedupe", "rate", "log")
 	f.BoolVar(&s.unwatched, "write-without-asking", false, "ask nobody, for tests and throw-away trees; control files are refused")
 	f.StringVar(&s.results, "results", "json", "the form of the results: json, or plain text")
-	f.String("log", "", "write the log to this file")
 	f.BoolVar(&s.beyond, "insecure-listen-beyond-loopback", false, "with --http: listen on an address that other machines can reach")
 	f.StringSliceVar(&s.allowed, "allow-host", nil, "with --http: another name that requests may call the server by")
 	return cmd
@@ -64,7 +63,11 @@ func (p *program) runMCP(cmd *cobra.Command, s serverFlags) error {
 	if err != nil {
 		return usage(cmd, err)
 	}
-	o, err := p.handOptions(cmd, root)
+	c, err := p.config(cmd, root, root)
+	if err != nil {
+		return err
+	}
+	o, err := toolOptionsOf(c)
 	if err != nil {
 		return err
 	}

@@ -26,7 +26,7 @@ type mcpConfig struct {
 }
 
 // checkHTTP says what is wrong with the flags for HTTP.
-func (s *serverFlags) checkHTTP(o *handOptions) error {
+func (s *serverFlags) checkHTTP(o *toolOptions) error {
 	host, err := listenHost(s.http)
 	if err != nil {
 		return fmt.Errorf("--http: %w", err)

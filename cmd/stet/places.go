@@ -1,10 +1,15 @@
 package main
 
 import (
-	"os"
+	"errors"
 	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
 
 	"github.com/stet-dev/stet/internal/agentconfig"
+	"github.com/stet-dev/stet/internal/config"
 )
 
 // userConfig returns where the user's file is, or would be.
@@ -38,24 +43,32 @@ func (p *program) below(names ...string) string { return p.machine().BelowHome(n
 // absolute returns a path as one that begins at the working directory.
 func (p *program) absolute(path string) string { return p.machine().Absolute(path) }
 
-// projectConfig returns the nearest project file, looking upwards from the
-// working directory as far as the checkout or the home directory goes; empty
-// when there is none. Where there is no checkout this may be a directory that
-// all can write to, so a stranger's file does not count.
-func (p *program) projectConfig() string {
-	for dir := p.dir; ; {
-		file := filepath.Join(dir, projectFile)
-		if info, err := os.Stat(file); err == nil {
-			if sameOwner(info, p.dir) {
-				return file
-			}
-			p.say("%s is somebody else's and does not count", file)
-		}
-		_, err := os.Stat(filepath.Join(dir, ".git"))
-		up := filepath.Dir(dir)
-		if err == nil || up == dir || dir == p.home() {
-			return ""
-		}
-		dir = up
+// config reads the configuration, the flags given to cmd above all. dir is where
+// the project's file is looked for. workspace is the directory whose rules count;
+// empty is for commands that have no file tools.
+func (p *program) config(cmd *cobra.Command, dir, workspace string) (*config.Config, error) {
+	c, err := config.Load(config.Source{
+		Dir: dir, Workspace: workspace, Home: p.home(), User: p.userConfig(),
+		Getenv: p.getenv, Flags: cmd.Flags(), Warn: p.say,
+	})
+	var flag *config.FlagError
+	switch {
+	case errors.As(err, &flag):
+		return nil, usage(cmd, err)
+	case err != nil:
+		return nil, misconfigured(err)
 	}
+	return c, nil
+}
+
+// keyVariables hold secrets for a model's provider or a gateway.
+var keyVariables = []string{"ANTHROPIC_API_KEY", "OPENAI_API_KEY", "STET_TOKEN"}
+
+// environForOthers is the environment for programs of others, which get no key of
+// ours. One that needs a key is given it by name.
+func (p *program) environForOthers() []string {
+	return slices.DeleteFunc(slices.Clone(p.env), func(v string) bool {
+		name, _, _ := strings.Cut(v, "=")
+		return slices.Contains(keyVariables, name)
+	})
 }

@@ -5,6 +5,8 @@ import (
 	"io"
 
 	"github.com/spf13/cobra"
+
+	"github.com/stet-dev/stet/internal/config"
 )
 
 // program is stet with everything it touches given to it.
@@ -81,7 +83,7 @@ stet savings`,
 		p.tokensCommand(), p.benchCommand(), p.cacheCommand())
 	addHelp(root)
 	for _, cmd := range root.Commands() {
-		completePlanFlags(cmd)
+		config.CompleteFlags(cmd)
 	}
 	return root
 }

@@ -12,8 +12,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/stet-dev/stet/proxy"
+	"github.com/stet-dev/stet/internal/config"
 )
+
+// proxyKeys are the keys that wrap, proxy and serve share.
+var proxyKeys = []string{
+	"policy", "keep", "lang", "placeholder", "project-root", "observe", "log", "record", "record-days",
+	"upstream", "upstream-messages", "upstream-chat", "upstream-responses",
+}
 
 // drain is how long requests in flight may take after the proxy was told to
 // end.
@@ -41,7 +47,7 @@ stet proxy --upstream http://127.0.0.1:11434/v1
 stet proxy --observe`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			o, err := p.options(cmd)
+			o, err := p.config(cmd, p.dir, "")
 			if err != nil {
 				return err
 			}
@@ -60,8 +66,7 @@ stet proxy --observe`,
 		},
 	}
 	f := cmd.Flags()
-	f.String("listen", defaultListen, "address to listen on; port 0 takes a free one")
-	addProxyFlags(f)
+	config.AddFlags(f, append(proxyKeys, "listen")...)
 	f.BoolVar(&beyond, "insecure-listen-beyond-loopback", false, "listen on an address that other machines can reach")
 	f.StringSliceVar(&allowed, "allow-host", nil, "another name that requests may call the proxy by")
 	return cmd
@@ -79,7 +84,7 @@ func listenHost(address string) (string, error) {
 	return host, nil
 }
 
-func (p *program) runProxy(ctx context.Context, o *options, allowed []string) error {
+func (p *program) runProxy(ctx context.Context, o *config.Config, allowed []string) error {
 	defer outliveReader()()
 	signals := notify(endSignals)
 	defer signal.Stop(signals)
@@ -89,7 +94,7 @@ func (p *program) runProxy(ctx context.Context, o *options, allowed []string) er
 	if err != nil {
 		return err
 	}
-	o.settle(proxy.Upstreams{})
+	o.Route(config.Upstreams{})
 	s, err := p.serve(running, o, listener, "", allowed)
 	if err != nil {
 		return errors.Join(err, listener.Close())
@@ -109,7 +114,7 @@ func (p *program) runProxy(ctx context.Context, o *options, allowed []string) er
 	return err
 }
 
-func (p *program) announce(s *server, o *options) {
+func (p *program) announce(s *server, o *config.Config) {
 	mode := ""
 	if o.Observe {
 		mode = ", observing only"
@@ -118,5 +123,5 @@ func (p *program) announce(s *server, o *options) {
 	p.say("  ANTHROPIC_BASE_URL=%s", s.base)
 	p.say("  OPENAI_BASE_URL=%s/v1", s.base)
 	p.say("messages go to %s, chat to %s, responses to %s",
-		cmp.Or(o.Upstream.Messages, ownMessages), cmp.Or(o.Upstream.Chat, ownOpenAI), cmp.Or(o.Upstream.Responses, ownOpenAI))
+		cmp.Or(o.Upstream.Messages, config.MessagesURL), cmp.Or(o.Upstream.Chat, config.OpenAIURL), cmp.Or(o.Upstream.Responses, config.OpenAIURL))
 }

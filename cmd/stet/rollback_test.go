@@ -22,7 +22,7 @@ func TestRollBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := &program{out: io.Discard, err: io.Discard, env: []string{"HOME=" + home, "XDG_STATE_HOME=" + home}, dir: tree}
-	o := &handOptions{rate: -1, suspicion: policy.Suspicion{Do: policy.RollBack}}
+	o := &toolOptions{rate: -1, suspicion: policy.Suspicion{Do: policy.RollBack}}
 	o.policy.Unattended, o.policy.Unread = true, policy.Allow
 	h, err := p.openHands(t.Context(), tree, o)
 	if err != nil {

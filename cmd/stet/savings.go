@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	_ "modernc.org/sqlite" // opencode keeps its sessions in such a file
 
+	"github.com/stet-dev/stet/internal/config"
 	"github.com/stet-dev/stet/replay"
 	"github.com/stet-dev/stet/transcript"
 )
@@ -35,19 +36,19 @@ price of one that is neither read from a cache nor written to it.`,
 stet savings --json PATH...
 stet savings --policy keep-latest --keep 3 ~/.codex/sessions`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o, err := p.options(cmd)
+			o, err := p.config(cmd, p.dir, "")
 			if err != nil {
 				return err
 			}
 			return p.runSavings(cmd.Context(), o, args, asJSON)
 		},
 	}
-	addPlanFlags(cmd.Flags())
+	config.AddFlags(cmd.Flags(), "policy", "keep")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	return cmd
 }
 
-func (p *program) runSavings(ctx context.Context, o *options, args []string, asJSON bool) error {
+func (p *program) runSavings(ctx context.Context, o *config.Config, args []string, asJSON bool) error {
 	signals := notify(endSignals)
 	defer signal.Stop(signals)
 	ctx, stop := lastCall(ctx, signals)
@@ -58,7 +59,7 @@ func (p *program) runSavings(ctx context.Context, o *options, args []string, asJ
 	}
 	bar := p.newProgress(ctx, paths)
 	rep, err := replay.Savings(ctx, paths, replay.Config{
-		History: o.history(""), Open: transcript.Opener{SQLite: openReadOnly},
+		History: o.History(""), Open: transcript.Opener{SQLite: openReadOnly},
 	}, bar.show)
 	bar.clear()
 	if ctx.Err() != nil {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/stet-dev/stet/proxy"
+	"github.com/stet-dev/stet/internal/config"
 )
 
 // serveFlags are the flags of stet serve that are no settings.
@@ -64,18 +64,15 @@ stet serve --demo`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return p.runServe(cmd, f) },
 	}
 	flags := cmd.Flags()
-	flags.String("listen", defaultListen, "address to listen on; port 0 takes a free one")
 	flags.StringVar(&f.root, "root", ".", "the directory that the tools work in")
 	flags.StringVar(&f.name, "workspace", "", "what the workspace is called at the gateway (default the directory's name)")
 	flags.BoolVar(&f.none, "no-workspace", false, "have no workspace here, only those of hosts elsewhere")
 	flags.StringVar(&f.cert, "tls-cert", "", "file of the certificate, PEM: speak TLS")
 	flags.StringVar(&f.key, "tls-key", "", "file of its key, PEM")
-	flags.Int("rate", defaultRate, "calls that a session may make a minute; 0 is any number")
 	f.memory.add(flags)
-	addProxyFlags(flags)
-	flags.String("model", "", "the model that sums sessions up in the UI; \"scripted\" plays one, and needs no key")
-	flags.String("base-url", "", "base URL of that model's endpoint (default the provider's own)")
-	flags.String("api", "", "what the endpoint speaks: anthropic, chat, responses (default by the model's name)")
+	config.AddFlags(flags, append(proxyKeys, "listen", "rate", "model", "base-url", "api")...)
+	flags.Lookup("model").Usage = "the model that sums sessions up in the UI; \"scripted\" plays one, and needs no key"
+	flags.Lookup("base-url").Usage = "base URL of that model's endpoint (default the provider's own)"
 	flags.BoolVar(&f.beyond, "insecure-listen-beyond-loopback", false, "listen on an address that other machines can reach")
 	flags.BoolVar(&f.demo, "demo", false, "have something to show: a workspace, and two agents with scripted models")
 	flags.StringVar(&f.demoDir, "demo-dir", "", "the directory for --demo, which stays (default a temporary one)")
@@ -93,13 +90,6 @@ func (p *program) runServe(cmd *cobra.Command, f serveFlags) (err error) {
 		}
 		defer func() { err = errors.Join(err, demo.close()) }()
 	}
-	o, err := p.options(cmd)
-	if err != nil {
-		return err
-	}
-	if err := f.check(o.Listen); err != nil {
-		return usage(cmd, err)
-	}
 	root := p.dir
 	if !f.none {
 		if root, err = p.workspaceDir(f.root); err != nil {
@@ -108,6 +98,13 @@ func (p *program) runServe(cmd *cobra.Command, f serveFlags) (err error) {
 		if f.name, err = workspaceName(f.name, root); err != nil {
 			return usage(cmd, err)
 		}
+	}
+	o, err := p.config(cmd, p.dir, root)
+	if err != nil {
+		return err
+	}
+	if err := f.check(o.Listen); err != nil {
+		return usage(cmd, err)
 	}
 	defer outliveReader()()
 	f.memory.keep()
@@ -122,7 +119,7 @@ func (p *program) runServe(cmd *cobra.Command, f serveFlags) (err error) {
 	if err != nil {
 		return err
 	}
-	o.settle(proxy.Upstreams{})
+	o.Route(config.Upstreams{})
 	s, err := p.openSite(running, cmd, o, root, f)
 	if err != nil {
 		return errors.Join(err, listener.Close())

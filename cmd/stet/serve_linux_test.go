@@ -16,6 +16,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/stet-dev/stet/gateway"
+	"github.com/stet-dev/stet/internal/config"
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/llmtest"
 	"github.com/stet-dev/stet/tool"
@@ -107,7 +108,7 @@ func TestServeShows(t *testing.T) {
 	defer func() { _ = upstream.Close() }() // nothing of it is left to lose
 	h := newHome(t)
 	h.env = append(h.env, "STET_KEEP=7", "XDG_CONFIG_HOME="+filepath.Join(h.dir, "config"))
-	own, project := filepath.Join(h.dir, "config", "stet", "config.toml"), filepath.Join(h.tree, projectFile)
+	own, project := filepath.Join(h.dir, "config", "stet", "config.toml"), filepath.Join(h.tree, config.ProjectFile)
 	write(t, own, "keep-shell = 8\nkeep = 3\n[[rule]]\npaths = [\"docs/**\"]\ndo = \"allow\"\n")
 	write(t, project, "[[rule]]\npaths = [\"*.key\"]\ndo = \"deny\"\n")
 	h.run(t, "run", "--root", h.tree, "--model", "scripted", "--write-without-asking", "try it")
@@ -162,7 +163,7 @@ func TestServeShows(t *testing.T) {
 	for name, want := range map[string][2]string{
 		"address": {s.base, ""}, "workspace": {"tree", h.tree}, "state": {filepath.Join(h.dir, "state", "stet"), ""},
 		"policy": {"adaptive", "default"}, "keep": {"7", "STET_KEEP"}, "lang": {"en", "--lang"}, "upstream": {upstream.URL, "--upstream"},
-		"rate": {"100", "default"}, "keep-shell": {"8", own}, "rule": {"2", project + ", " + own}, "record": {"true", "default"}, "upstream-chat": {ownOpenAI, "default"},
+		"rate": {"100", "default"}, "keep-shell": {"8", own}, "rule": {"2", project + ", " + own}, "record": {"true", "default"}, "upstream-chat": {config.OpenAIURL, "default"},
 	} {
 		if got := in[name]; got.Value != want[0] || got.Note != want[1] {
 			t.Errorf("%s: %+v, want %v", name, got, want)

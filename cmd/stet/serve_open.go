@@ -15,6 +15,7 @@ import (
 
 	"github.com/stet-dev/stet/approval"
 	"github.com/stet-dev/stet/gateway"
+	"github.com/stet-dev/stet/internal/config"
 	"github.com/stet-dev/stet/mcpserver"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/session"
@@ -22,14 +23,14 @@ import (
 )
 
 // openSite makes everything, and listens to nothing yet.
-func (p *program) openSite(ctx context.Context, cmd *cobra.Command, o *options, root string, f serveFlags) (_ *site, err error) {
+func (p *program) openSite(ctx context.Context, cmd *cobra.Command, o *config.Config, root string, f serveFlags) (_ *site, err error) {
 	s := &site{queue: &approval.Queue{Bytes: f.memory.part(questionShare).Limit()}, name: f.name, join: func() {}, streams: func() {}}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.close(ctx))
 		}
 	}()
-	tools, err := p.handOptions(cmd, root)
+	tools, err := toolOptionsOf(o)
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +47,7 @@ func (p *program) openSite(ctx context.Context, cmd *cobra.Command, o *options, 
 	if err := s.openKeys(); err != nil {
 		return nil, err
 	}
-	if err := s.openShown(ctx, p, cmd, o, root); err != nil {
+	if err := s.openShown(ctx, p, cmd, o); err != nil {
 		return nil, err
 	}
 	if f.none {
@@ -74,7 +75,7 @@ func (s *site) openKeys() (err error) {
 }
 
 // openShown opens what the UI shows besides questions and the trail.
-func (s *site) openShown(ctx context.Context, p *program, cmd *cobra.Command, o *options, root string) (err error) {
+func (s *site) openShown(ctx context.Context, p *program, cmd *cobra.Command, o *config.Config) (err error) {
 	opening, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	store, err := sqlite.OpenSessions(opening, p.trailFile())
@@ -82,12 +83,10 @@ func (s *site) openShown(ctx context.Context, p *program, cmd *cobra.Command, o 
 		return err
 	}
 	s.sessions = &session.Hub{Store: store, Poll: time.Second} // other processes write to it too
-	if s.models, err = p.models(o); err != nil {
+	if s.models, err = p.models(o.Prices); err != nil {
 		return err
 	}
-	if s.inForce, err = p.inForce(cmd, root); err != nil {
-		return err
-	}
+	s.config = o
 	s.compact, err = p.compacting(cmd, s.sessions)
 	return err
 }
@@ -138,7 +137,7 @@ func (s *site) openTrail(ctx context.Context, p *program, days int) (err error) 
 
 // openHands opens the workspace. Who decides is asked at the UI, in the client
 // where policy lets that suffice, or by "stet approve".
-func (s *site) openHands(ctx context.Context, p *program, root string, o *handOptions, f serveFlags) (err error) {
+func (s *site) openHands(ctx context.Context, p *program, root string, o *toolOptions, f serveFlags) (err error) {
 	if s.hands, err = p.openHands(ctx, root, o); err != nil {
 		return err
 	}

@@ -14,12 +14,12 @@ import (
 
 	"github.com/stet-dev/stet/approval"
 	"github.com/stet-dev/stet/gateway"
+	"github.com/stet-dev/stet/internal/config"
 	"github.com/stet-dev/stet/mcpserver"
 	"github.com/stet-dev/stet/prices"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/session"
 	"github.com/stet-dev/stet/store/sqlite"
-	"github.com/stet-dev/stet/web"
 )
 
 // site is all that stet serve has on its one port.
@@ -42,7 +42,7 @@ type site struct {
 	unkeep   context.CancelFunc
 	sessions *session.Hub
 	models   *prices.Catalog
-	inForce  []web.Setting
+	config   *config.Config
 	compact  func(ctx context.Context, id string) (next string, err error) // nil: no model is configured
 
 	person, agent string // tokens for this process

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -43,6 +44,21 @@ func (s *site) ui(allowed []string) http.Handler {
 		h.Exports[name] = write
 	}
 	return h
+}
+
+// settings are what the UI shows: the place, and what is in force.
+func (s *site) settings() []web.Setting {
+	all := []web.Setting{{Name: "address", Value: s.server.base}}
+	if s.hands != nil {
+		all = append(all, web.Setting{Name: "workspace", Value: s.name, Note: s.hands.root.Dir()})
+	}
+	all = append(all, web.Setting{Name: "state", Value: filepath.Clean(s.state)})
+	for _, set := range s.config.Settings() {
+		if set.Key != "dedupe" { // which stet serve does not go by
+			all = append(all, web.Setting{Name: set.Key, Value: set.Value, Note: set.From})
+		}
+	}
+	return all
 }
 
 // refused writes down that somebody came to the UI with a token that is none.

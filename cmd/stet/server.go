@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/stet-dev/stet/internal/config"
 	"github.com/stet-dev/stet/proxy"
 )
 
@@ -31,7 +32,7 @@ type server struct {
 // serve starts the proxy on listener. root is the workspace, empty if it is
 // to be learned from the requests. allowed are the host names, besides those
 // of the loopback, under which it may be asked.
-func (p *program) serve(ctx context.Context, o *options, listener net.Listener, root string, allowed []string) (*server, error) {
+func (p *program) serve(ctx context.Context, o *config.Config, listener net.Listener, root string, allowed []string) (*server, error) {
 	s, logger, err := p.openProxy(ctx, o, root, allowed)
 	if err != nil {
 		return nil, err
@@ -56,12 +57,12 @@ func (s *server) run(serve func() error, address net.Addr) {
 }
 
 // openProxy makes a proxy that does not listen yet, and what it writes to.
-func (p *program) openProxy(ctx context.Context, o *options, root string, allowed []string) (*server, *slog.Logger, error) {
-	logger, logFile, err := p.openLog(o)
+func (p *program) openProxy(ctx context.Context, o *config.Config, root string, allowed []string) (*server, *slog.Logger, error) {
+	logger, logFile, err := p.openLog(o.Log)
 	if err != nil {
 		return nil, nil, err
 	}
-	models, err := p.models(o)
+	models, err := p.models(o.Prices)
 	if err != nil {
 		return nil, nil, errors.Join(err, logFile.Close())
 	}
@@ -71,7 +72,7 @@ func (p *program) openProxy(ctx context.Context, o *options, root string, allowe
 	}
 	s := &server{store: &witness{Store: store}, log: logFile, ended: make(chan struct{})}
 	c := proxy.Config{
-		Upstreams: o.Upstream, History: o.history(root), Prices: models, Observe: o.Observe, AllowedHosts: allowed, Logger: logger,
+		Upstreams: proxy.Upstreams(o.Upstream), History: o.History(root), Prices: models, Observe: o.Observe, AllowedHosts: allowed, Logger: logger,
 		Keep: proxy.Keep{For: time.Duration(o.RecordDays) * 24 * time.Hour},
 	}
 	if o.RecordDays == 0 {

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/stet-dev/stet/internal/config"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/store/sqlite"
 )
@@ -19,7 +20,7 @@ const opening = 2 * time.Second
 // openStore opens the account; nil where none is wanted, or where it cannot be
 // kept: a proxy that forgets is better than no agent. note is what the person
 // should know of it.
-func (p *program) openStore(ctx context.Context, o *options) (store record.Store, note string) {
+func (p *program) openStore(ctx context.Context, o *config.Config) (store record.Store, note string) {
 	if !o.Record {
 		return nil, ""
 	}
@@ -73,11 +74,11 @@ func (w *witness) Close() error {
 
 // openLog opens the log file, and returns a logger that writes nothing where
 // none is asked for.
-func (p *program) openLog(o *options) (*slog.Logger, io.Closer, error) {
-	if o.Log == "" {
+func (p *program) openLog(file string) (*slog.Logger, io.Closer, error) {
+	if file == "" {
 		return slog.New(slog.DiscardHandler), io.NopCloser(nil), nil
 	}
-	f, err := os.OpenFile(p.absolute(o.Log), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	f, err := os.OpenFile(p.absolute(file), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, nil, misconfigured(fmt.Errorf("log: %w", err))
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"github.com/stet-dev/stet/history"
+	"github.com/stet-dev/stet/internal/config"
 	"github.com/stet-dev/stet/llm/llmtest"
 	"github.com/stet-dev/stet/proxy"
 	"github.com/stet-dev/stet/record"
@@ -34,7 +35,7 @@ func TestAccountLockedAtStart(t *testing.T) {
 	defer l.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	store, note := p.openStore(ctx, &options{Record: true})
+	store, note := p.openStore(ctx, &config.Config{Record: true})
 	if ctx.Err() != nil || store != nil || !strings.HasPrefix(note, "no record is kept: ") || !strings.Contains(note, db+"-lock") {
 		t.Errorf("%v, %q", store, note)
 	}
@@ -44,7 +45,7 @@ func TestAccountLockedAtStart(t *testing.T) {
 func TestAccountLockedAtEnd(t *testing.T) {
 	t.Parallel()
 	p := place(t, "XDG_STATE_HOME=", "XDG_CONFIG_HOME=", "GORACE=atexit_sleep_ms=0")
-	store, note := p.openStore(context.Background(), &options{Record: true})
+	store, note := p.openStore(context.Background(), &config.Config{Record: true})
 	if note != "" {
 		t.Fatal(note)
 	}
@@ -93,7 +94,7 @@ func TestServerEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := p.serve(context.Background(), &options{}, refusing{listener}, "", nil)
+	s, err := p.serve(context.Background(), &config.Config{}, refusing{listener}, "", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

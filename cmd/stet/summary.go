@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/stet-dev/stet/history"
+	"github.com/stet-dev/stet/internal/config"
 	"github.com/stet-dev/stet/proxy"
 )
 
@@ -19,7 +20,7 @@ type summary struct {
 	observe bool // nothing was left out, it was only planned
 }
 
-func (s *server) summary(o *options) summary {
+func (s *server) summary(o *config.Config) summary {
 	return summary{s.proxy.Totals(), o.Policy, o.Observe}
 }
 

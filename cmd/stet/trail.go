@@ -9,30 +9,16 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/knadh/koanf/v2"
 	"github.com/spf13/cobra"
 
+	"github.com/stet-dev/stet/internal/config"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/store/sqlite"
 )
 
-// How long entries of the audit trail are kept. Undo and the outcomes of repeated
-// calls need the entries of the time for which replaced versions of files are
-// kept, which is 30 days. And so many of the newest stay whatever their age, so
-// that a clock that jumps forward does not empty the trail.
-const (
-	defaultAuditDays = 180
-	leastAuditDays   = 31
-	newestEntries    = 10_000
-)
-
-// auditDays is the key of that name.
-func auditDays(k *koanf.Koanf) int {
-	if !k.Exists("audit-days") {
-		return defaultAuditDays
-	}
-	return k.Int("audit-days")
-}
+// newestEntries of the audit trail stay whatever their age, so that a clock that
+// jumps forward does not empty the trail.
+const newestEntries = 10_000
 
 // keepTrail says where the trail has lost entries, and prunes it, now and once a
 // day until ctx ends.
@@ -151,11 +137,11 @@ once a day ("audit-days" in your configuration, %d if it says nothing, 0 for eve
 That entries were removed is an entry too. It has the number and the hash of the last
 one, and --verify follows the chain from there. A trail that is broken is not
 pruned. The newest %d entries stay, and so do those of suspended sessions. Undo
-needs %d days.`, defaultAuditDays, newestEntries, leastAuditDays),
+needs %d days.`, config.DefaultAuditDays, newestEntries, config.LeastAuditDays),
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := checkAuditDays(days); err != nil || days == 0 {
-				return usage(cmd, fmt.Errorf("--days: want %d or more, not %d: undo needs that much", leastAuditDays, days))
+			if err := config.CheckAuditDays(days); err != nil || days == 0 {
+				return usage(cmd, fmt.Errorf("--days: want %d or more, not %d: undo needs that much", config.LeastAuditDays, days))
 			}
 			trail, err := p.openTrail(cmd.Context())
 			if err != nil {
@@ -168,6 +154,6 @@ needs %d days.`, defaultAuditDays, newestEntries, leastAuditDays),
 			return errors.Join(err, trail.Close())
 		},
 	}
-	cmd.Flags().IntVar(&days, "days", defaultAuditDays, "entries that are older go")
+	cmd.Flags().IntVar(&days, "days", config.DefaultAuditDays, "entries that are older go")
 	return cmd
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stet-dev/stet/internal/config"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/store/sqlite"
 )
@@ -88,11 +89,11 @@ func TestTrailAfterClockJump(t *testing.T) {
 	now := time.Now()
 	log(newestEntries+10, now.AddDate(-1, 0, 0))
 	log(5, now.Add(-time.Hour))
-	if n, err := pruneTrail(t.Context(), trail, defaultAuditDays); err != nil || n != 0 {
+	if n, err := pruneTrail(t.Context(), trail, config.DefaultAuditDays); err != nil || n != 0 {
 		t.Errorf("an hour after a jump %d were removed, %v", n, err)
 	}
 	log(5, now.Add(-25*time.Hour))
-	if n, err := pruneTrail(t.Context(), trail, defaultAuditDays); err != nil || n != 20 {
+	if n, err := pruneTrail(t.Context(), trail, config.DefaultAuditDays); err != nil || n != 20 {
 		t.Errorf("a day after it %d were removed, %v", n, err)
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stet-dev/stet/internal/agentconfig"
-	"github.com/stet-dev/stet/proxy"
+	"github.com/stet-dev/stet/internal/config"
 )
 
 // lingering is how long requests may take that an agent has left behind.
@@ -42,7 +42,7 @@ stet wrap --upstream http://127.0.0.1:11434/v1 -- qwen`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o, err := p.options(cmd)
+			o, err := p.config(cmd, p.dir, "")
 			if err != nil {
 				return err
 			}
@@ -51,11 +51,11 @@ stet wrap --upstream http://127.0.0.1:11434/v1 -- qwen`,
 	}
 	f := cmd.Flags()
 	f.SetInterspersed(false) // what stands behind the command is the command's
-	addProxyFlags(f)
+	config.AddFlags(f, proxyKeys...)
 	return cmd
 }
 
-func (p *program) runWrap(ctx context.Context, o *options, command []string) error {
+func (p *program) runWrap(ctx context.Context, o *config.Config, command []string) error {
 	path, err := lookPath(command[0])
 	if err != nil {
 		return err
@@ -73,7 +73,7 @@ func (p *program) runWrap(ctx context.Context, o *options, command []string) err
 	if err := checkFound(r, o.Upstream); err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	o.settle(foundUpstreams(r))
+	o.Route(foundUpstreams(r))
 	s, err := p.serve(ctx, o, listener, cmp.Or(o.ProjectRoot, p.dir), nil)
 	if err != nil {
 		return errors.Join(err, listener.Close())
@@ -100,19 +100,19 @@ func (p *program) runWrap(ctx context.Context, o *options, command []string) err
 }
 
 // foundUpstreams are the base URLs that an agent's own configuration names.
-func foundUpstreams(r *agentconfig.Redirect) proxy.Upstreams {
-	return proxy.Upstreams{Messages: r.Found[agentconfig.Messages], Chat: r.Found[agentconfig.Chat], Responses: r.Found[agentconfig.Responses]}
+func foundUpstreams(r *agentconfig.Redirect) config.Upstreams {
+	return config.Upstreams{Messages: r.Found[agentconfig.Messages], Chat: r.Found[agentconfig.Chat], Responses: r.Found[agentconfig.Responses]}
 }
 
 // checkFound returns an error where one of the base URLs found is none, of those that
 // count: what is given for an API goes before what is found.
-func checkFound(r *agentconfig.Redirect, given proxy.Upstreams) error {
+func checkFound(r *agentconfig.Redirect, given config.Upstreams) error {
 	byAPI := map[agentconfig.API]string{agentconfig.Messages: given.Messages, agentconfig.Chat: given.Chat, agentconfig.Responses: given.Responses}
 	for _, api := range agentconfig.APIs() {
 		if byAPI[api] != "" {
 			continue
 		}
-		if err := checkBase(r.Found[api]); err != nil {
+		if err := config.CheckBaseURL(r.Found[api]); err != nil {
 			return misconfigured(fmt.Errorf("%s: %w", r.Source[api], err))
 		}
 	}

@@ -25,6 +25,7 @@ var table = []row{
 	{"internal/merge3", 0, []string{"internal/diff"}, "a three-way merge is two diffs"},
 	{"internal/archtest", 0, nil, "looks at source text, runs nothing of it"},
 	{"internal/agentconfig", 5, []string{"internal/jsonc", "proxy"}, "agents' configuration files are edited as JSON with comments; the proxy says which form of a base URL it takes"},
+	{"internal/config", 4, []string{"dialect", "history", "policy"}, "one table of all settings; their values are of these packages' types"},
 	{"internal/*", 0, nil, "mechanisms without a view of the product"},
 
 	{"llm", 1, []string{"tool"}, "a conversation holds tool calls"},
@@ -84,7 +85,7 @@ const (
 
 // diskPackages may touch the file system. Everything else gets bytes, or goes
 // through workspace, so that paths are checked in one place.
-var diskPackages = []string{"workspace", "internal/atomicfile", "internal/agentconfig", "store/*", "transcript", "tui", "cmd/*"}
+var diskPackages = []string{"workspace", "internal/atomicfile", "internal/agentconfig", "internal/config", "store/*", "transcript", "tui", "cmd/*"}
 
 // diskCalls are the functions that touch the file system, by package.
 var diskCalls = map[string][]string{
@@ -103,7 +104,7 @@ var diskCalls = map[string][]string{
 // names of files that agents take for instructions.
 var namingPackages = []string{
 	"llm", "llm/*", "dialect", "transcript", "prices", "proxy", "cmd/*", "test/*", "internal/archtest",
-	"internal/agentconfig", "policy",
+	"internal/agentconfig", "internal/config", "policy",
 }
 
 // names of providers and agents: found anywhere in an identifier, a string or

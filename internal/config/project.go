@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"errors"
@@ -10,12 +10,39 @@ import (
 	"syscall"
 )
 
+// ProjectFile is the name of a project's file.
+const ProjectFile = ".stet.toml"
+
 // maxProject is how many bytes a project's file may have.
 const maxProject = 1 << 20
 
-// readProject reads a file that came with a checkout, and so is not trusted: it
+// projectFile returns the nearest project's file, looking upwards from dir as far
+// as the checkout or the home directory goes; empty when there is none. Where
+// there is no checkout all users may be able to write to a directory above, so a
+// file of another user does not count.
+func (s *Source) projectFile(dir string) string {
+	for below := dir; ; {
+		file := filepath.Join(below, ProjectFile)
+		if info, err := os.Stat(file); err == nil {
+			if sameOwner(info, dir) {
+				return file
+			}
+			if s.Warn != nil {
+				s.Warn("%s is somebody else's and does not count", file)
+			}
+		}
+		_, err := os.Stat(filepath.Join(below, ".git"))
+		up := filepath.Dir(below)
+		if err == nil || up == below || below == s.Home {
+			return ""
+		}
+		below = up
+	}
+}
+
+// readProject reads a file that came with a checkout, and so is not trusted. It
 // has to be a regular file of bounded size in its directory, links followed.
-// It waits for nothing, whatever the file turns out to be.
+// The call never blocks, whatever the file turns out to be.
 func readProject(file string) ([]byte, error) {
 	root, err := os.OpenRoot(filepath.Dir(file))
 	if err != nil {

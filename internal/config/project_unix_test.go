@@ -1,9 +1,9 @@
 //go:build unix
 
-package main
+package config
 
 import (
-	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,24 +17,24 @@ func TestProjectConfigOwner(t *testing.T) {
 		t.Skip("only root can give files away")
 	}
 	dir := t.TempDir()
-	var said bytes.Buffer
-	p := &program{dir: filepath.Join(dir, "a"), err: &said}
-	file := filepath.Join(dir, projectFile)
+	var said string
+	s := &Source{Dir: filepath.Join(dir, "a"), Warn: func(format string, args ...any) { said += fmt.Sprintf(format, args...) }}
+	file := filepath.Join(dir, ProjectFile)
 	write(t, file, "policy = \"off\"\n")
-	write(t, filepath.Join(p.dir, "x"), "")
-	if got := p.projectConfig(); got != file {
+	write(t, filepath.Join(s.Dir, "x"), "")
+	if got := s.projectFile(s.Dir); got != file {
 		t.Errorf("ours: %q", got)
 	}
 	if err := os.Chown(file, 12345, 12345); err != nil {
 		t.Fatal(err)
 	}
-	if got := p.projectConfig(); got != "" || !strings.Contains(said.String(), "somebody else's") {
-		t.Errorf("a stranger's: %q, %s", got, said.String())
+	if got := s.projectFile(s.Dir); got != "" || !strings.Contains(said, "somebody else's") {
+		t.Errorf("a stranger's: %q, %s", got, said)
 	}
-	if err := os.Chown(p.dir, 12345, 12345); err != nil {
+	if err := os.Chown(s.Dir, 12345, 12345); err != nil {
 		t.Fatal(err)
 	}
-	if got := p.projectConfig(); got != file {
+	if got := s.projectFile(s.Dir); got != file {
 		t.Errorf("the checkout's owner's: %q", got)
 	}
 }
@@ -69,14 +69,14 @@ func TestHostileProjectConfig(t *testing.T) {
 		}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			file := filepath.Join(t.TempDir(), projectFile)
+			file := filepath.Join(t.TempDir(), ProjectFile)
 			if err := test.make(file); err != nil {
 				t.Fatal(err)
 			}
-			v, err := readConfig(file, true)
+			v, err := readFile(file, true)
 			switch {
 			case test.says == "":
-				if err != nil || name != "nowhere" && v["policy"] != "off" {
+				if err != nil || name != "nowhere" && v.values["policy"] != "off" {
 					t.Errorf("%v, %v", v, err)
 				}
 			case err == nil || !strings.Contains(err.Error(), test.says) || strings.Contains(err.Error(), "token"):

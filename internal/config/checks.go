@@ -1,0 +1,94 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+)
+
+// atLeast0 refuses negative numbers. what says what the number is.
+func atLeast0(what string) func(any) error {
+	return func(v any) error {
+		if v.(int) < 0 {
+			return fmt.Errorf("%s, not %d", what, v)
+		}
+		return nil
+	}
+}
+
+// CheckAuditDays says what is wrong with a value of audit-days.
+func CheckAuditDays(days int) error {
+	if days != 0 && days < LeastAuditDays {
+		return fmt.Errorf("audit-days is a number of days, %d or more, which undo needs, or 0 (for ever), not %d", LeastAuditDays, days)
+	}
+	return nil
+}
+
+func checkLanguage(v any) error {
+	if s := v.(string); s != "" && s != "en" && s != "zh" {
+		return fmt.Errorf("unknown language %q: choose en or zh, or give a placeholder of your own", s)
+	}
+	return nil
+}
+
+func checkPlaceholder(v any) error {
+	if strings.ContainsAny(v.(string), "\r\n") {
+		return errors.New("the placeholder must be one line")
+	}
+	return nil
+}
+
+// checkProjectRoot wants an absolute path. It may be one of another system: the
+// agents may run there.
+func checkProjectRoot(v any) error {
+	s := v.(string)
+	drive := len(s) > 2 && s[1] == ':' && (s[2] == '\\' || s[2] == '/')
+	if s == "" || drive || strings.HasPrefix(s, "/") {
+		return nil
+	}
+	return fmt.Errorf("project-root is an absolute path, not %q", s)
+}
+
+func checkElicitation(v any) error {
+	if s := v.(string); s != elicitNone && s != elicitOrdinary {
+		return fmt.Errorf("unknown value %q: choose %s or %s", s, elicitNone, elicitOrdinary)
+	}
+	return nil
+}
+
+func checkAPI(v any) error {
+	switch s := v.(string); s {
+	case APIMessages, APIChat, APIResponses:
+		return nil
+	default:
+		return fmt.Errorf("unknown API %q: choose %s, %s or %s", s, APIMessages, APIChat, APIResponses)
+	}
+}
+
+func checkUpstream(v any) error {
+	s := v.(string)
+	if err := CheckBaseURL(s); s == "" || err != nil {
+		return err
+	}
+	if strings.ContainsAny(s, "?#") {
+		return errors.New("a base URL has no query and no fragment")
+	}
+	return nil
+}
+
+// CheckBaseURL says why s, if it is not empty, is no base URL. It does not quote
+// s: there may be a password anywhere in it.
+func CheckBaseURL(s string) error {
+	if s == "" {
+		return nil
+	}
+	u, err := url.Parse(s)
+	switch {
+	case err != nil, u.Host == "", u.Scheme != "http" && u.Scheme != "https":
+		return errors.New("this is no base URL: want http:// or https:// and a host")
+	case u.User != nil:
+		return errors.New("there is a user name in this base URL: keys are the agent's to send")
+	}
+	return nil
+}

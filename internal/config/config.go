@@ -1,0 +1,233 @@
+// Package config reads the configuration: what flags, environment variables, the
+// project's file and the user's file say, the first of them that says anything
+// having the last word.
+//
+// The table in keys.go has a row for each key: its type, its default, what it
+// may be, its help, and whether a project's file may set it. Flags, the page
+// docs/configuration.md and its JSON Schema are made from the table. [Load]
+// reads all layers into one [Config].
+//
+// A key goes by the same name everywhere: key "lang", flag --lang, variable
+// STET_LANG. A dash becomes an underscore in the variable's name.
+//
+// The project's file comes with a checkout and is not trusted. It may not say
+// where requests go, who may connect, or which files are written. Its rules
+// restrict, and allow nothing.
+package config
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/spf13/pflag"
+
+	"github.com/stet-dev/stet/dialect"
+	"github.com/stet-dev/stet/history"
+	"github.com/stet-dev/stet/policy"
+)
+
+// Config is the configuration after all layers. A field without a comment is
+// explained by its key's help, in the table.
+type Config struct {
+	Policy      history.Policy
+	Keep        int
+	KeepShell   int
+	BySize      bool
+	ByContent   bool
+	Lang        string
+	Placeholder string
+	ProjectRoot string
+	Observe     bool
+	Dialects    *dialect.Table // nil: those that stet knows
+
+	Record     bool
+	RecordDays int
+	AuditDays  int
+	Prices     string
+	Log        string
+	Listen     string
+
+	// Upstream is where requests go by flags and environment; by all layers
+	// after [Config.Route].
+	Upstream Upstreams
+
+	Model        string
+	BaseURL      string
+	API          string
+	ProjectNotes bool
+
+	Rules        []policy.Rule // of the user's file
+	ProjectRules []policy.Rule // of the project's file of the workspace; they restrict
+	Elicitation  string
+	Unread       policy.Action
+	Suspicion    policy.Response
+	Rate         int
+	Dedupe       bool
+
+	upstream      string    // for every API
+	fileUpstreams Upstreams // where requests go by the files
+	layers        []layer   // the first that has a key decides
+	ruleLayers    []layer   // the files whose rules count
+}
+
+// Upstreams are base URLs, one for each API; empty is the provider's own.
+type Upstreams struct{ Messages, Chat, Responses string }
+
+// or returns u, with what is empty in it taken from next.
+func (u Upstreams) or(next Upstreams) Upstreams {
+	return Upstreams{cmp.Or(u.Messages, next.Messages), cmp.Or(u.Chat, next.Chat), cmp.Or(u.Responses, next.Responses)}
+}
+
+// Source says where the layers are.
+type Source struct {
+	Dir       string // where the search for the project's file begins
+	Workspace string // the directory whose rules count; "": rules are not read
+	Home      string // the search for the project's file ends here; "": at the root
+	User      string // the user's file; "": there is none
+	Getenv    func(string) string
+	Flags     *pflag.FlagSet // nil: no flags
+	// Warn tells the person what was passed over; nil: nothing is told.
+	Warn func(format string, args ...any)
+}
+
+// FlagError is an error in a flag's value. All other errors of [Load] are about
+// files and variables.
+type FlagError struct{ Err error }
+
+func (e *FlagError) Error() string { return e.Err.Error() }
+func (e *FlagError) Unwrap() error { return e.Err }
+
+// Load reads all layers.
+func Load(s Source) (*Config, error) {
+	flags, err := readFlags(s.Flags)
+	if err != nil {
+		return nil, err
+	}
+	user, err := readFile(s.User, false)
+	if err != nil {
+		return nil, err
+	}
+	project, err := readFile(s.projectFile(s.Dir), true)
+	if err != nil {
+		return nil, err
+	}
+	env, err := readEnvironment(s.Getenv)
+	if err != nil {
+		return nil, err
+	}
+	c := &Config{layers: []layer{flags, env, project, user}, ruleLayers: []layer{project, user}}
+	if s.Workspace != "" {
+		if s.Workspace != s.Dir {
+			if project, err = readFile(s.projectFile(s.Workspace), true); err != nil {
+				return nil, err
+			}
+			c.ruleLayers[0] = project
+		}
+		if err := c.loadRules(project, user); err != nil {
+			return nil, err
+		}
+	}
+	if err := c.fill(c.layers); err != nil {
+		return nil, err
+	}
+	return c, c.loadUpstreams()
+}
+
+// fill sets every field to what the first layer with its key says, or to its
+// default.
+func (c *Config) fill(layers []layer) error {
+	for _, k := range keys {
+		if k.Name == ruleKey {
+			continue // rules of both files count
+		}
+		value := k.Default
+		if l, ok := first(layers, k.Name); ok && l.values[k.Name] != "" {
+			value = l.values[k.Name]
+		}
+		if value == nil {
+			continue
+		}
+		if err := k.assign(c, value); err != nil {
+			return fmt.Errorf("%s: %w", k.Name, err)
+		}
+	}
+	return nil
+}
+
+// loadUpstreams separates what flags and environment say of the upstreams from
+// what the files say: what an agent itself is configured to stands between them.
+func (c *Config) loadUpstreams() error {
+	of := func(layers []layer) (Upstreams, error) {
+		var only Config
+		err := only.fill(layers)
+		return only.Upstream.or(Upstreams{only.upstream, only.upstream, only.upstream}), err
+	}
+	own, files := c.layers[:2], c.layers[2:]
+	var err error
+	if c.Upstream, err = of(own); err != nil {
+		return err
+	}
+	if _, said := first(own, "upstream"); !said { // it is for every request, even if it is empty
+		c.fileUpstreams, err = of(files)
+	}
+	return err
+}
+
+// Route makes Upstream what counts: what flags and environment say, then found,
+// which is what the agent would have used, then what the files say.
+func (c *Config) Route(found Upstreams) {
+	c.Upstream = c.Upstream.or(found).or(c.fileUpstreams)
+}
+
+// loadRules reads the rules of both files.
+func (c *Config) loadRules(project, user layer) (err error) {
+	if c.Rules, err = parseRules(user.values[ruleKey]); err != nil {
+		return fmt.Errorf("%s: rule: %w", user.name, err)
+	}
+	if c.ProjectRules, err = parseRules(project.values[ruleKey]); err != nil {
+		return fmt.Errorf("%s: rule: %w", project.name, err)
+	}
+	for i, r := range c.ProjectRules {
+		if r.Do == policy.Allow {
+			return fmt.Errorf("%s: rule %d: a project may deny or ask, and allow nothing: "+
+				"allow it in your own configuration", project.name, i+1)
+		}
+	}
+	return nil
+}
+
+// History returns the engine's configuration for a workspace; root is empty
+// where it is not known.
+func (c *Config) History(root string) history.Config {
+	all := func(n int) int {
+		if n == 0 {
+			return -1 // the engine's word for all
+		}
+		return n
+	}
+	return history.Config{
+		Policy: c.Policy, Root: cmp.Or(root, c.ProjectRoot), KeepReads: all(c.Keep), KeepShell: all(c.KeepShell),
+		BySize: c.BySize, ByContent: c.ByContent, Language: c.Lang, Placeholder: c.Placeholder, Dialects: c.Dialects,
+	}
+}
+
+// FilePolicy returns the policy of the file tools.
+func (c *Config) FilePolicy() (policy.Policy, error) {
+	p := policy.Policy{Rules: c.Rules, Project: c.ProjectRules, Unread: c.Unread}
+	if c.Elicitation == elicitOrdinary {
+		all, err := policy.ParsePattern("*")
+		if err != nil {
+			return p, err
+		}
+		p.Relay = []policy.Pattern{all}
+	}
+	return p, nil
+}
+
+// CallRate is Rate as the handler of calls takes it: -1 is any number.
+func (c *Config) CallRate() int {
+	if c.Rate == 0 {
+		return -1
+	}
+	return c.Rate
+}

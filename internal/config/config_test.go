@@ -1,0 +1,179 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/pflag"
+
+	"github.com/stet-dev/stet/policy"
+)
+
+func write(t *testing.T, file, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// place is a directory with a user's file, a variable's worth of environment and
+// flags.
+type place struct {
+	Source
+	env map[string]string
+}
+
+func newPlace(t *testing.T, user string) *place {
+	t.Helper()
+	dir := t.TempDir()
+	p := &place{env: map[string]string{}}
+	p.Source = Source{
+		Dir: dir, Home: dir, User: filepath.Join(dir, "config.toml"), Getenv: func(name string) string { return p.env[name] },
+	}
+	if user != "" {
+		write(t, p.User, user)
+	}
+	return p
+}
+
+func (p *place) flags(t *testing.T, args ...string) {
+	t.Helper()
+	p.Flags = pflag.NewFlagSet("test", pflag.ContinueOnError)
+	AddFlags(p.Flags, "project-root", "keep", "record", "upstream", "upstream-chat")
+	if err := p.Flags.Parse(args); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (p *place) load(t *testing.T) *Config {
+	t.Helper()
+	c, err := Load(p.Source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// The keys that history's rules have reach it. (TRIM-5, TRIM-13, TRIM-15)
+func TestHistoryKeys(t *testing.T) {
+	p := newPlace(t, "keep-shell = 2\nby-size = true\nby-content = true\nkeep = 0\n")
+	if c := p.load(t).History(p.Dir); c.KeepShell != 2 || !c.BySize || !c.ByContent || c.KeepReads != -1 {
+		t.Errorf("%+v", c)
+	}
+}
+
+// TRIM-7: the workspace's root is said by a flag, a variable or a file, in this order;
+// a command that knows its own goes by that.
+func TestProjectRoot(t *testing.T) {
+	p := newPlace(t, "")
+	root := func(want string, args ...string) {
+		t.Helper()
+		p.flags(t, args...)
+		c := p.load(t)
+		if c.History("").Root != want || c.History("/own").Root != "/own" {
+			t.Errorf("%v: %+v, want %q", args, c, want)
+		}
+	}
+	root("")
+	write(t, p.User, "project-root = \"/of/file\"\n")
+	root("/of/file")
+	p.env["STET_PROJECT_ROOT"] = `C:\of\variable`
+	root(`C:\of\variable`)
+	root("/of/flag", "--project-root", "/of/flag")
+	p.flags(t, "--project-root", "src")
+	if _, err := Load(p.Source); err == nil || err.Error() != `--project-root: project-root is an absolute path, not "src"` {
+		t.Errorf("%v", err)
+	}
+}
+
+// What the user says stands before what an agent is configured to, and that
+// before the files. An upstream for every request, even an empty one, silences
+// the files.
+func TestRoute(t *testing.T) {
+	const files = "upstream = \"http://all\"\nupstream-chat = \"http://chat\"\n"
+	for name, test := range map[string]struct {
+		env  string
+		args []string
+		want Upstreams
+	}{
+		"files":    {"", nil, Upstreams{"http://found", "http://chat", "http://all"}},
+		"variable": {"http://env", nil, Upstreams{"http://env", "http://env", "http://env"}},
+		"flag":     {"http://env", []string{"--upstream-chat", "http://flag"}, Upstreams{"http://env", "http://flag", "http://env"}},
+		"silenced": {"", []string{"--upstream", ""}, Upstreams{Messages: "http://found"}},
+	} {
+		p := newPlace(t, files)
+		p.env["STET_UPSTREAM"] = test.env
+		p.flags(t, test.args...)
+		c := p.load(t)
+		c.Route(Upstreams{Messages: "http://found"})
+		if diff := cmp.Diff(test.want, c.Upstream); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
+// Every setting is told with the place that said it, and URLs without what may be
+// a secret.
+func TestSettings(t *testing.T) {
+	p := newPlace(t, "keep = 3\nlog = \"a\"\nupstream-chat = \"https://host/secret\"\n[[rule]]\ndo = \"ask\"\n")
+	p.Workspace = filepath.Join(p.Dir, "tree")
+	write(t, filepath.Join(p.Workspace, ProjectFile), "[[rule]]\ndo = \"deny\"\n[[rule]]\ndo = \"ask\"\n")
+	p.env["STET_KEEP_SHELL"] = "4"
+	p.flags(t, "--no-record")
+	got := map[string]Setting{}
+	for _, s := range p.load(t).Settings() {
+		got[s.Key] = s
+	}
+	for _, want := range []Setting{
+		{"keep", "3", p.User}, {"keep-shell", "4", "STET_KEEP_SHELL"}, {"record", "false", "--no-record"}, {"policy", "adaptive", "default"},
+		{"log", "a", p.User}, {"upstream-chat", "https://host/…", p.User}, {"upstream-messages", MessagesURL, "default"},
+		{"rule", "3", filepath.Join(p.Workspace, ProjectFile) + ", " + p.User}, {"dialect", "those that stet knows", "default"},
+	} {
+		if diff := cmp.Diff(want, got[want.Key]); diff != "" {
+			t.Error(diff)
+		}
+	}
+	if s, ok := got["placeholder"]; ok {
+		t.Errorf("a key without a value is told: %v", s)
+	}
+}
+
+// A project's rules restrict and do no more; the user's say what they like.
+func TestRules(t *testing.T) {
+	p := newPlace(t, "unread = \"deny\"\nsuspicion = \"suspend\"\nrate = 0\n[[rule]]\npaths = [\"docs/**\"]\ndo = \"allow\"\n")
+	p.Workspace = filepath.Join(p.Dir, "tree")
+	file := filepath.Join(p.Workspace, ProjectFile)
+	write(t, file, "[[rule]]\npaths = [\"docs/secret/**\"]\ndo = \"deny\"\n")
+	c := p.load(t)
+	rules, err := c.FilePolicy()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]policy.Action{"docs/a": policy.Allow, "docs/secret/a": policy.Deny, "a": policy.Ask} {
+		if d := rules.Decide(policy.Request{Tool: "write_file", Path: path, Write: true}); d.Action != want {
+			t.Errorf("%s: %v, want %v", path, d.Action, want)
+		}
+	}
+	if !rules.Hides("docs/secret/a") || rules.Unread != policy.Deny || c.Suspicion != policy.Suspend || c.CallRate() != -1 {
+		t.Errorf("%+v", c)
+	}
+	for text, want := range map[string]string{
+		"[[rule]]\ndo = \"allow\"\n":               "a project may deny or ask, and allow nothing",
+		"[[rule]]\npaths = [\"a\"]\n":              "does not say what to do",
+		"[[rule]]\ndo = \"maybe\"\n":               `unknown action "maybe"`,
+		"[[rule]]\npath = [\"a\"]\ndo = \"ask\"\n": `unknown key "rule.path"`,
+		"elicitation = \"none\"\n":                 `a project may not set "elicitation"`,
+		"rate = 5\n":                               `a project may not set "rate"`,
+	} {
+		write(t, file, text)
+		if _, err := Load(p.Source); err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), file) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}

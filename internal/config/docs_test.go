@@ -1,0 +1,103 @@
+package config
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// The page's table and the schema say what the table of keys says. UPDATE=1 writes
+// them anew.
+func TestDocs(t *testing.T) {
+	written, err := os.ReadFile("../../docs/configuration.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, _, _ := strings.Cut(string(written), tableHead)
+	for file, want := range map[string]string{
+		"../../docs/configuration.md":          head + page(),
+		"../../docs/configuration.schema.json": schema(t),
+	} {
+		if os.Getenv("UPDATE") != "" {
+			if err := os.WriteFile(file, []byte(want), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, string(got)); diff != "" {
+			t.Errorf("%s: %s", file, diff)
+		}
+	}
+}
+
+// tableHead begins the part of the page that is made from the table.
+const tableHead = "| key | default | |\n|---|---|---|\n"
+
+func page() string {
+	b := bytes.NewBufferString(tableHead)
+	for _, k := range keys {
+		name, value, text := "`"+k.Name+"`", k.DefaultText, k.Doc
+		if k.Type == tables {
+			name = "`[[" + k.Name + "]]`"
+		}
+		if k.Default != nil && k.Default != "" {
+			value = fmt.Sprintf("`%v`", k.Default)
+		}
+		if text == "" {
+			text = k.Help
+		}
+		if k.Values != nil && !strings.Contains(text, k.Values[len(k.Values)-1]) {
+			text += ": `" + strings.Join(k.Values, "`, `") + "`"
+		}
+		if k.UserOnly {
+			text += " (*)"
+		}
+		fmt.Fprintf(b, "| %s | %s | %s |\n", name, value, text)
+	}
+	b.WriteString("\nKeys that were removed:\n\n")
+	for _, name := range []string{"cache-ttl", "margin", "pressure"} {
+		fmt.Fprintf(b, "- `%s`: %s\n", name, removed[name])
+	}
+	return b.String()
+}
+
+func schema(t *testing.T) string {
+	t.Helper()
+	properties := map[string]any{}
+	for _, k := range keys {
+		p := map[string]any{"type": map[Type]string{text: "string", Number: "integer", Bool: "boolean", tables: "array"}[k.Type], "description": k.Doc}
+		if k.Doc == "" {
+			p["description"] = k.Help
+		}
+		if k.Values != nil {
+			p["enum"] = k.Values
+		}
+		if k.Default != nil && k.Default != "" {
+			p["default"] = k.Default
+		}
+		if k.Type == tables {
+			p["items"] = map[string]string{"type": "object"}
+		}
+		properties[k.Name] = p
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetIndent("", "  ")
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(map[string]any{
+		"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "stet configuration",
+		"type": "object", "additionalProperties": false, "properties": properties,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}

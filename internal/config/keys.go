@@ -1,0 +1,312 @@
+package config
+
+import (
+	"encoding"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/stet-dev/stet/dialect"
+	"github.com/stet-dev/stet/history"
+	"github.com/stet-dev/stet/policy"
+)
+
+// key is a row of the table of keys.
+type key struct {
+	Name        string
+	Type        Type
+	Default     any      // of the Type; nil for tables
+	DefaultText string   // says what an empty default means
+	Values      []string // what it may be; nil: see Help
+	UserOnly    bool     // a project's file may not set it
+	Help        string   // of the flag
+	Doc         string   // of the page; "" is Help
+
+	field func(*Config) any // pointer to where the value goes
+	valid func(any) error   // nil: every value of the type
+}
+
+// Type is the type of a key's value, as an error names it.
+type Type string
+
+// The types.
+const (
+	text   Type = "a string"
+	Number Type = "a whole number"
+	Bool   Type = "true or false"
+	tables Type = "an array of tables" // in files only
+)
+
+// Where requests go when nothing is said, for the person to read. The proxy
+// knows by itself.
+const (
+	MessagesURL = "https://api.anthropic.com"
+	OpenAIURL   = "https://api.openai.com/v1"
+)
+
+// Values of the key api.
+const (
+	APIMessages  = "anthropic"
+	APIChat      = "chat"
+	APIResponses = "responses"
+)
+
+// Values of the key elicitation. An answer through the client comes from the
+// client, and only maybe from a person: without a word from the user it counts
+// for nothing.
+const (
+	elicitNone     = "none"
+	elicitOrdinary = "ordinary"
+)
+
+const ruleKey = "rule"
+
+// DefaultAuditDays and LeastAuditDays are how long entries of the audit trail
+// are kept. Undo and the outcomes of repeated calls need the entries of the time
+// for which replaced versions of files are kept, which is 30 days.
+const (
+	DefaultAuditDays = 180
+	LeastAuditDays   = 31
+)
+
+// keys is the table. The order is that of the page.
+var keys = []key{
+	{
+		Name: "policy", Type: text, Default: string(history.Adaptive), Values: policyNames(),
+		Help:  "what may be left out: off, keep-latest, lossless, adaptive, bold",
+		Doc:   "what may be left out",
+		field: func(c *Config) any { return &c.Policy },
+	},
+	{
+		Name: "keep", Type: Number, Default: 5, Help: "newest reads of a file that keep-latest leaves whole",
+		Doc:   "newest reads of a file that `keep-latest` leaves whole; 0 is all",
+		field: func(c *Config) any { return &c.Keep }, valid: atLeast0("keep is a number of reads, 0 or more"),
+	},
+	{
+		Name: "keep-shell", Type: Number, Default: 5,
+		Doc:   "newest outputs of commands that `keep-latest` leaves whole; 0 is all",
+		field: func(c *Config) any { return &c.KeepShell }, valid: atLeast0("keep-shell is a number of outputs, 0 (all) or more"),
+	},
+	{
+		Name: "by-size", Type: Bool, Default: false,
+		Doc:   "`keep-latest` keeps fewer reads of large files: 3 from 64 KB, 1 from 256 KB",
+		field: func(c *Config) any { return &c.BySize },
+	},
+	{
+		Name: "by-content", Type: Bool, Default: false,
+		Doc:   "also recognise a read by its result, where its call is missing",
+		field: func(c *Config) any { return &c.ByContent },
+	},
+	{
+		Name: "lang", Type: text, Default: "en", Values: []string{"en", "zh"},
+		Help:  "language of the line that stands for what was left out: en, zh",
+		field: func(c *Config) any { return &c.Lang }, valid: checkLanguage,
+	},
+	{
+		Name: "placeholder", Type: text, Default: "",
+		Help:  "that line under keep-latest, in your own words; {path} and {lines} are filled in",
+		Doc:   "the line that stands for what was left out under `keep-latest`, in your own words; `{path}` and `{lines}` are filled in",
+		field: func(c *Config) any { return &c.Placeholder }, valid: checkPlaceholder,
+	},
+	{
+		Name: "project-root", Type: text, Default: "", UserOnly: true,
+		Help: "the directory that agents work in (default what they say themselves)",
+		Doc: "the directory that agents work in, which makes its paths and relative ones the same; by default the working " +
+			"directory of `wrap`, else what an agent's own prompt says",
+		field: func(c *Config) any { return &c.ProjectRoot }, valid: checkProjectRoot,
+	},
+	{
+		Name: "observe", Type: Bool, Default: false,
+		Help:  "send every request untouched and only report what would be left out",
+		field: func(c *Config) any { return &c.Observe },
+	},
+	{
+		Name: "record", Type: Bool, Default: true, UserOnly: true,
+		Help:  "keep no record of usage and savings in the state directory",
+		Doc:   "keep an account in `$XDG_STATE_HOME/stet/stet.db`: sizes, counts, file names; no content, no keys",
+		field: func(c *Config) any { return &c.Record },
+	},
+	{
+		Name: "record-days", Type: Number, Default: 180, UserOnly: true,
+		Help:  "keep that record for so many days; 0 for ever",
+		Doc:   "how many days that account is kept; 0 is for ever",
+		field: func(c *Config) any { return &c.RecordDays }, valid: atLeast0("record-days is a number of days, 0 (for ever) or more"),
+	},
+	{
+		Name: "audit-days", Type: Number, Default: DefaultAuditDays, UserOnly: true,
+		Doc:   "how many days entries of the audit trail are kept: 31 or more, or 0 for ever",
+		field: func(c *Config) any { return &c.AuditDays }, valid: func(v any) error { return CheckAuditDays(v.(int)) },
+	},
+	{
+		Name: "listen", Type: text, Default: "127.0.0.1:4141", UserOnly: true,
+		Help:  "address to listen on; port 0 takes a free one",
+		Doc:   "address that `stet proxy` and `stet serve` listen on; port 0 takes a free one",
+		field: func(c *Config) any { return &c.Listen },
+	},
+	{
+		Name: "log", Type: text, Default: "", UserOnly: true, Help: "write the log to this file",
+		field: func(c *Config) any { return &c.Log },
+	},
+	{
+		Name: "upstream", Type: text, Default: "", UserOnly: true,
+		Help:  "base URL that every request goes to, in place of the providers' own",
+		field: func(c *Config) any { return &c.upstream }, valid: checkUpstream,
+	},
+	{
+		Name: "upstream-messages", Type: text, Default: "", DefaultText: MessagesURL, UserOnly: true,
+		Help:  "base URL for /v1/messages (default " + MessagesURL + ")",
+		Doc:   "base URL for `/v1/messages`",
+		field: func(c *Config) any { return &c.Upstream.Messages }, valid: checkUpstream,
+	},
+	{
+		Name: "upstream-chat", Type: text, Default: "", DefaultText: OpenAIURL, UserOnly: true,
+		Help:  "base URL for /v1/chat/completions (default " + OpenAIURL + ")",
+		Doc:   "base URL for `/v1/chat/completions`",
+		field: func(c *Config) any { return &c.Upstream.Chat }, valid: checkUpstream,
+	},
+	{
+		Name: "upstream-responses", Type: text, Default: "", DefaultText: OpenAIURL, UserOnly: true,
+		Help:  "base URL for /v1/responses (default " + OpenAIURL + ")",
+		Doc:   "base URL for `/v1/responses`",
+		field: func(c *Config) any { return &c.Upstream.Responses }, valid: checkUpstream,
+	},
+	{
+		Name: "dialect", Type: tables, DefaultText: "those that stet knows",
+		Doc:   "a tool of your agent that stet does not know; in files only",
+		field: func(c *Config) any { return &c.Dialects },
+	},
+	{
+		Name: ruleKey, Type: tables, DefaultText: "none",
+		Doc:   "what file tools may do; in files only. A project's rules deny or ask, and allow nothing",
+		field: func(c *Config) any { return &c.Rules },
+	},
+	{
+		Name: "elicitation", Type: text, Default: elicitNone, Values: []string{elicitNone, elicitOrdinary}, UserOnly: true,
+		Doc:   "whose answer suffices besides `stet approve`'s: nobody's, or (`ordinary`) the MCP client's for ordinary files",
+		field: func(c *Config) any { return &c.Elicitation }, valid: checkElicitation,
+	},
+	{
+		Name: "unread", Type: text, Default: "ask", Values: []string{"ask", "allow", "deny"}, UserOnly: true,
+		Doc: "overwriting a file that the session never read, read only in part, or that changed since: `ask`, `deny`, or " +
+			"`allow`, which leaves it to the rules",
+		field: func(c *Config) any { return &c.Unread },
+	},
+	{
+		Name: "suspicion", Type: text, Default: "flag", Values: []string{"flag", "suspend", "roll back"}, UserOnly: true,
+		Doc:   "what follows when a session keeps trying to get out: `flag`, `suspend` (see `stet resume`), `roll back`",
+		field: func(c *Config) any { return &c.Suspicion },
+	},
+	{
+		Name: "rate", Type: Number, Default: 100, UserOnly: true, Help: "calls that a session may make a minute; 0 is any number",
+		field: func(c *Config) any { return &c.Rate }, valid: atLeast0("rate is calls a minute, 0 (any number) or more"),
+	},
+	{
+		Name: "dedupe", Type: Bool, Default: false, UserOnly: true,
+		Help:  "answer a repeated read of unchanged lines with one line; not with --http",
+		Doc:   "`stet mcp` answers a repeated read of unchanged lines with one line",
+		field: func(c *Config) any { return &c.Dedupe },
+	},
+	{
+		Name: "prices", Type: text, Default: "", DefaultText: "those that stet knows", UserOnly: true,
+		Doc:   "a JSON file of models beside those that stet knows, or in their place, in the form of `prices/models.json`",
+		field: func(c *Config) any { return &c.Prices },
+	},
+	{
+		Name: "model", Type: text, Default: "", UserOnly: true,
+		Help:  "the model's name; \"scripted\" plays one, and needs no key",
+		Doc:   "the model of stet's own agent; `scripted` plays one, and needs no key",
+		field: func(c *Config) any { return &c.Model },
+	},
+	{
+		Name: "base-url", Type: text, Default: "", UserOnly: true,
+		Help:  "base URL of the model's endpoint (default the provider's own)",
+		field: func(c *Config) any { return &c.BaseURL }, valid: checkUpstream,
+	},
+	{
+		Name: "api", Type: text, Default: "", DefaultText: "by the model's name", UserOnly: true,
+		Values: []string{APIMessages, APIChat, APIResponses},
+		Help:   "what the endpoint speaks: anthropic, chat, responses (default by the model's name)",
+		Doc:    "what the model's endpoint speaks",
+		field:  func(c *Config) any { return &c.API }, valid: checkAPI,
+	},
+	{
+		Name: "project-notes", Type: Bool, Default: true,
+		Help:  "tell the agent what AGENTS.md, or else CLAUDE.md, of the directory says",
+		Doc:   "tell stet's own agent what the project's `AGENTS.md` or `CLAUDE.md` says",
+		field: func(c *Config) any { return &c.ProjectNotes },
+	},
+}
+
+// removed are keys that there were, and what to know of each.
+var removed = map[string]string{
+	"cache-ttl": "the provider's cache lives as long as the agent asks for",
+	"margin":    "old text is left out only where the provider's cache holds nothing of the conversation",
+	"pressure":  "old text is left out only where the provider's cache holds nothing of the conversation",
+}
+
+// Removed says what to know of a key, or flag, that there is no more; empty for
+// all others.
+func Removed(name string) string { return removed[name] }
+
+func policyNames() []string {
+	var names []string
+	for _, p := range history.Policies() {
+		names = append(names, string(p))
+	}
+	return names
+}
+
+func keyOf(name string) (key, bool) {
+	i := slices.IndexFunc(keys, func(k key) bool { return k.Name == name })
+	if i < 0 {
+		return key{}, false
+	}
+	return keys[i], true
+}
+
+// keyNames lists the keys that a file may have.
+func keyNames(project bool) string {
+	var names []string
+	for _, k := range keys {
+		if !project || !k.UserOnly {
+			names = append(names, k.Name)
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// negated reports whether the key's flag is --no-KEY.
+func (k key) negated() bool { return k.Name == "record" }
+
+// check says what is wrong with a value of the key's type.
+func (k key) check(v any) error {
+	if k.valid != nil {
+		if err := k.valid(v); err != nil {
+			return err
+		}
+	}
+	return k.assign(new(Config), v)
+}
+
+// assign puts a value of the key's type into its field.
+func (k key) assign(c *Config, v any) (err error) {
+	switch to := k.field(c).(type) {
+	case *string:
+		*to = v.(string)
+	case *int:
+		*to = v.(int)
+	case *bool:
+		*to = v.(bool)
+	case *history.Policy:
+		*to, err = history.ParsePolicy(v.(string))
+	case *[]policy.Rule:
+		*to, err = parseRules(v)
+	case **dialect.Table:
+		*to, err = parseDialects(v)
+	case encoding.TextUnmarshaler:
+		err = to.UnmarshalText([]byte(v.(string)))
+	default:
+		err = fmt.Errorf("%s has no type that can be set", k.Name)
+	}
+	return err
+}

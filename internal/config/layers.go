@@ -1,0 +1,233 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+	"github.com/spf13/pflag"
+)
+
+// layer is what one place says: the flags, the environment, or a file.
+type layer struct {
+	name   string         // a file's path; empty for flags and environment
+	values map[string]any // a string, int, bool or []any, by key
+	from   map[string]string
+}
+
+// first returns the first layer that has a key.
+func first(layers []layer, key string) (layer, bool) {
+	i := slices.IndexFunc(layers, func(l layer) bool { return l.values[key] != nil })
+	if i < 0 {
+		return layer{}, false
+	}
+	return layers[i], true
+}
+
+// readFlags takes the settings out of the flags that were given.
+func readFlags(flags *pflag.FlagSet) (layer, error) {
+	l := layer{values: map[string]any{}, from: map[string]string{}}
+	if flags == nil {
+		return l, nil
+	}
+	var failed error
+	flags.Visit(func(f *pflag.Flag) {
+		name, negated := strings.CutPrefix(f.Name, "no-")
+		k, ok := keyOf(name)
+		if !ok || negated != k.negated() {
+			return
+		}
+		v, err := k.Type.parse(f.Value.String())
+		if negated {
+			v = v != true
+		}
+		if err == nil {
+			err = k.check(v)
+		}
+		if err != nil && failed == nil {
+			failed = &FlagError{fmt.Errorf("--%s: %w", f.Name, err)}
+		}
+		l.values[name], l.from[name] = v, "--"+f.Name
+	})
+	return l, failed
+}
+
+// readEnvironment takes the settings out of STET_* variables. Other variables of
+// that prefix are no settings and are left alone. An empty one sets nothing.
+func readEnvironment(getenv func(string) string) (layer, error) {
+	l := layer{values: map[string]any{}, from: map[string]string{}}
+	if getenv == nil {
+		return l, nil
+	}
+	for name, why := range removed {
+		if getenv(variable(name)) != "" {
+			return l, fmt.Errorf("the setting %s was removed: unset it; %s", variable(name), why)
+		}
+	}
+	for _, k := range keys {
+		text := getenv(variable(k.Name))
+		if k.Type == tables || text == "" {
+			continue
+		}
+		v, err := k.Type.parse(text)
+		if err != nil {
+			return l, fmt.Errorf("%s: want %s, have %q", variable(k.Name), k.Type, text)
+		}
+		if err := k.check(v); err != nil {
+			return l, fmt.Errorf("%s: %w", variable(k.Name), err)
+		}
+		l.values[k.Name], l.from[k.Name] = v, variable(k.Name)
+	}
+	return l, nil
+}
+
+// variable returns the name of a key's environment variable.
+func variable(key string) string {
+	return "STET_" + strings.ToUpper(strings.ReplaceAll(key, "-", "_"))
+}
+
+// readFile reads a configuration file. A file that does not exist sets nothing.
+func readFile(file string, project bool) (layer, error) {
+	l := layer{name: file}
+	if file == "" {
+		return l, nil
+	}
+	read := os.ReadFile
+	if project {
+		read = readProject
+	}
+	b, err := read(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return l, nil
+	}
+	if err != nil {
+		return l, err
+	}
+	if err := toml.Unmarshal(b, &l.values); err != nil {
+		return l, fmt.Errorf("%s: %w", file, err)
+	}
+	for name, v := range l.values {
+		if err := checkInFile(name, v, project); err != nil {
+			return l, fmt.Errorf("%s: %w", file, err)
+		}
+		if n, ok := v.(int64); ok {
+			l.values[name] = int(n)
+		}
+	}
+	return l, nil
+}
+
+// checkInFile says what is wrong with a key and its value in a file.
+func checkInFile(name string, v any, project bool) error {
+	k, ok := keyOf(name)
+	switch why := removed[name]; {
+	case why != "":
+		return fmt.Errorf("the key %q was removed: delete it; %s", name, why)
+	case !ok:
+		return fmt.Errorf("unknown key %q: the keys are %s", name, keyNames(project))
+	case project && k.UserOnly:
+		return fmt.Errorf("a project may not set %q: set it in your own configuration, by flag or by %s", name, variable(name))
+	}
+	if n, ok := v.(int64); ok {
+		v = int(n)
+	}
+	if !k.Type.holds(v) {
+		return fmt.Errorf("%s: want %s, have %v", name, k.Type, v)
+	}
+	if err := k.check(v); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}
+
+// holds reports whether a value is of the type.
+func (t Type) holds(v any) bool {
+	switch v.(type) {
+	case string:
+		return t == text
+	case int:
+		return t == Number
+	case bool:
+		return t == Bool
+	case []any:
+		return t == tables
+	}
+	return false
+}
+
+// parse reads a value of the type from text.
+func (t Type) parse(s string) (any, error) {
+	switch t {
+	case Number:
+		return strconv.Atoi(s)
+	case Bool:
+		return strconv.ParseBool(s)
+	default:
+		return s, nil
+	}
+}
+
+// Setting is a key, its value for people to read, and where that was said: a
+// flag, a variable, a file, or "default".
+type Setting struct{ Key, Value, From string }
+
+// Settings returns all keys that have a value. Of URLs it tells no more than the
+// host, since what follows may be a secret.
+func (c *Config) Settings() []Setting {
+	var all []Setting
+	for _, k := range keys {
+		s := c.setting(k)
+		if k.Name == "base-url" || strings.HasPrefix(k.Name, "upstream") {
+			s.Value = hostOf(s.Value)
+		}
+		if s.Value != "" {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+func (c *Config) setting(k key) Setting {
+	if k.Name == ruleKey { // those of both files count
+		rows, files := 0, []string(nil)
+		for _, l := range c.ruleLayers {
+			if more, ok := l.values[ruleKey].([]any); ok {
+				rows, files = rows+len(more), append(files, l.name)
+			}
+		}
+		if rows > 0 {
+			return Setting{k.Name, fmt.Sprint(rows), strings.Join(files, ", ")}
+		}
+	} else if l, ok := first(c.layers, k.Name); ok {
+		from := l.name
+		if l.from != nil {
+			from = l.from[k.Name]
+		}
+		if rows, ok := l.values[k.Name].([]any); ok {
+			return Setting{k.Name, fmt.Sprint(len(rows)), from}
+		}
+		return Setting{k.Name, fmt.Sprint(l.values[k.Name]), from}
+	}
+	if k.Default == nil || k.Default == "" {
+		return Setting{k.Name, k.DefaultText, "default"}
+	}
+	return Setting{k.Name, fmt.Sprint(k.Default), "default"}
+}
+
+// hostOf is a URL without what follows its host.
+func hostOf(value string) string {
+	u, err := url.Parse(value)
+	if value == "" || err != nil {
+		return ""
+	}
+	if u.Path != "" && u.Path != "/" && u.Path != "/v1" {
+		return u.Scheme + "://" + u.Host + "/…"
+	}
+	return u.Scheme + "://" + u.Host + u.Path
+}

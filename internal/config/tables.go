@@ -1,0 +1,65 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+
+	"github.com/stet-dev/stet/dialect"
+	"github.com/stet-dev/stet/policy"
+)
+
+// decodeTables decodes the tables of a key into a struct that has the key. name
+// is that of an unknown member, empty where the error is another.
+func decodeTables(key string, rows any, into any) (name string, err error) {
+	b, err := toml.Marshal(map[string]any{key: rows})
+	if err != nil {
+		return "", err
+	}
+	err = toml.NewDecoder(bytes.NewReader(b)).DisallowUnknownFields().Decode(into)
+	var strict *toml.StrictMissingError
+	if errors.As(err, &strict) && len(strict.Errors) > 0 {
+		return strings.Join(strict.Errors[0].Key(), "."), err
+	}
+	return "", err
+}
+
+// parseDialects adds [[dialect]] tables to those that stet knows.
+func parseDialects(rows any) (*dialect.Table, error) {
+	var file struct {
+		Dialect []dialect.Row `toml:"dialect"`
+	}
+	switch unknown, err := decodeTables("dialect", rows, &file); {
+	case unknown != "":
+		return nil, fmt.Errorf("unknown key %q in a dialect row", unknown)
+	case err != nil:
+		return nil, fmt.Errorf("a dialect row: %w", err)
+	}
+	return dialect.Default().With(file.Dialect)
+}
+
+// parseRules reads [[rule]] tables.
+func parseRules(v any) ([]policy.Rule, error) {
+	rows, _ := v.([]any)
+	if len(rows) == 0 {
+		return nil, nil
+	}
+	var file struct {
+		Rule []policy.Rule `toml:"rule"`
+	}
+	switch unknown, err := decodeTables(ruleKey, rows, &file); {
+	case unknown != "":
+		return nil, fmt.Errorf("unknown key %q: a rule has tools, paths, on and do", unknown)
+	case err != nil:
+		return nil, err
+	}
+	for i, row := range rows {
+		if m, _ := row.(map[string]any); m["do"] == nil {
+			return nil, fmt.Errorf("rule %d does not say what to do: do = \"allow\", \"ask\" or \"deny\"", i+1)
+		}
+	}
+	return file.Rule, nil
+}
