@@ -90,7 +90,7 @@ func (f *fileTool) plan(ctx context.Context, c tool.Call, path workspace.Path, d
 // planOn plans on what a file was found to hold.
 func (f *fileTool) planOn(c tool.Call, path workspace.Path, found workspace.Content, data []byte) (*tool.Plan, error) {
 	before, was := found.Data, found.Version
-	info, err := f.root.Stat(path)
+	info, err := f.root.Inspect(path)
 	if err != nil && !errors.Is(err, workspace.ErrNotFound) {
 		return nil, err
 	}
@@ -102,14 +102,14 @@ func (f *fileTool) planOn(c tool.Call, path workspace.Path, found workspace.Cont
 	if info.Class == workspace.Control {
 		p.Notes = append(p.Notes, tool.Control)
 	}
-	if info.Executable() {
+	if info.Cautions()&workspace.ExecutableFile != 0 {
 		p.Notes = append(p.Notes, tool.Executable)
 	}
 	p.Apply = func(ctx context.Context) (tool.Result, error) {
 		if f.onApply != nil {
 			f.onApply(p)
 		}
-		w, err := f.root.Write(ctx, path, data, was, workspace.WriteOptions{Control: true, Executable: true})
+		w, err := f.root.Write(ctx, path, data, was, workspace.WriteMode{Agreed: workspace.ControlFile | workspace.ExecutableFile})
 		if f.applied != nil {
 			f.applied(p)
 		}

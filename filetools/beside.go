@@ -52,7 +52,7 @@ func (t *Tools) Changed(ctx context.Context, session string, seen freshness.File
 	if err != nil {
 		return "What it was is not kept any more: read it again.", false, nil
 	}
-	enc := t.encodingOf(session, seen.Path)
+	enc, _ := t.session(session).encoding(seen.Path)
 	b, _, err := decode(after.Data, enc)
 	if f := (*failure)(nil); errors.As(err, &f) {
 		return "What it is now cannot be shown: " + f.message + ".", false, nil
@@ -83,7 +83,8 @@ func (t *Tools) Show(ctx context.Context, session string, seen freshness.File, l
 	if err != nil {
 		return "", nil, err
 	}
-	content, _, err := decode(c.Data, t.encodingOf(session, seen.Path))
+	enc, _ := t.session(session).encoding(seen.Path)
+	content, _, err := decode(c.Data, enc)
 	if err != nil || c.Unstable {
 		return "", nil, err
 	}
@@ -108,15 +109,6 @@ func (t *Tools) Show(ctx context.Context, session string, seen freshness.File, l
 		shown = append(shown, o)
 	}
 	return b.String(), shown, nil
-}
-
-// encodingOf is what a client session has read or written a file in: see
-// request.rememberedEncoding.
-func (t *Tools) encodingOf(session, path string) workspace.Encoding {
-	s := t.session(session)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.encodings[path]
 }
 
 // Ignored tells of files that are not to be shown by themselves: those that are

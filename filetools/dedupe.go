@@ -124,12 +124,10 @@ type showing struct {
 func (q *request) shown(s showing) answer {
 	v, lines := s.version, s.lines
 	q.ses.tracker.Observe(freshness.Observation{
-		Kind: freshness.Read, Path: q.opened, Version: v, Stamp: s.info.Stamp, Lines: lines, Time: q.began,
+		Kind: freshness.Read, Path: q.canonical, Version: v, Stamp: s.info.Stamp, Lines: lines, Time: q.began,
 	})
 	if q.options.asked {
-		q.ses.mu.Lock()
-		q.ses.encodings[q.opened] = q.options.encoding
-		q.ses.mu.Unlock()
+		q.ses.setEncoding(q.canonical, q.options.encoding)
 	}
 	if q.cfg.Dedupe == nil || v == "" || q.ses.window.off || s.garbled {
 		return answer{}
@@ -138,7 +136,7 @@ func (q *request) shown(s showing) answer {
 	defer q.ses.mu.Unlock()
 	w, d := &q.ses.window, q.cfg.Dedupe
 	since := w.sent - d.budget()
-	old := w.views[q.opened]
+	old := w.views[q.canonical]
 	if old != nil && old.enc != s.enc {
 		old = nil
 	}
@@ -157,7 +155,7 @@ func (q *request) shown(s showing) answer {
 	}
 	if old == nil || old.version != v {
 		old = &view{version: v, enc: s.enc}
-		w.views[q.opened] = old
+		w.views[q.canonical] = old
 	}
 	old.told = false
 	kept := old.shown[:0]
@@ -194,7 +192,7 @@ func (q *request) difference(old *view, s showing, since int) string {
 		return ""
 	}
 	name := quoted(q.path)
-	u := diff.Lines(a, b, diff.Options{}).Unified("a/"+q.opened, "b/"+q.opened)
+	u := diff.Lines(a, b, diff.Options{}).Unified("a/"+q.canonical, "b/"+q.canonical)
 	if u == "" || len(u)*4 > s.size {
 		return ""
 	}

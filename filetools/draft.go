@@ -14,54 +14,65 @@ import (
 	"github.com/stet-dev/stet/workspace"
 )
 
-// draft is a file as somebody wants it: the model, or a person who edited what
-// the model wants.
+// draft is the text that a file is to hold, from the model, or from a person who
+// changed what the model wants.
 type draft struct {
-	text    string   // as it shall be
-	base    *content // on which text was made, nil when nobody looked: what is there now
-	request string   // what the model asked for
-	tell    []string // what the model has to be told
+	kind  draftKind
+	text  string              // the text that the file is to hold
+	asked string              // the text that the model asked for
+	base  *content            // what text was made from
+	note  tool.Note           // why base is not all that the session saw, "" where it is
+	mode  workspace.WriteMode // as the call asks; what a person agrees to is added
+	tell  []string            // what the model has to be told
 
-	unknown    tool.Note // why base is not what the session saw: Unread, Stale or PartRead; "" where it is
-	whole      bool      // the session knows all of base
-	edit       bool      // parts of base are replaced, and the result carries them
-	edited     bool      // a person wrote the text
-	strict     bool      // bytes outside of what changed must not change
-	createDirs bool
-	backup     bool
+	partly   bool // an edit of a file that the session does not know whole
+	byPerson bool // a person changed the text
+}
+
+// draftKind says how much of the file a draft replaces.
+type draftKind int
+
+const (
+	wholeFile    draftKind = iota // write_file: all of it
+	exactEdit                     // edit_file: bytes outside of the edits must not change
+	approvedEdit                  // edit_file, planned again from the text that was approved
+)
+
+func (d *draft) isEdit() bool { return d.kind != wholeFile }
+
+// baseOn makes content that the session does not know, or not all of, the base.
+func (d *draft) baseOn(c *content, why tool.Note) {
+	d.base, d.note, d.partly = c, why, d.isEdit()
 }
 
 // largeDiff is the size, in bytes, from which a diff cannot be shown whole.
 const largeDiff = 256 << 10
 
-// plan makes the plan that turns what is at the target into the draft, merged
-// with what somebody else has written since its base. (FILE-15)
-func (q *request) plan(ctx context.Context, tg target, now *content, d draft) (*tool.Plan, error) {
-	notes := tg.notes()
-	switch {
-	case d.unknown != "" && tg.exists:
-		notes = append(notes, d.unknown)
-	case tg.exists && !d.edit && !d.whole:
-		notes = append(notes, tool.PartRead)
+// plan makes the plan that turns what the target holds now into the draft, merged
+// with what was written to the file since the base of the draft. (FILE-15)
+func (q *request) plan(ctx context.Context, t workspace.Target, now *content, d draft) (*tool.Plan, error) {
+	name, notes := t.Path.String(), notes(t)
+	if d.note != "" && t.Exists() {
+		notes = append(notes, d.note)
 	}
 	text := d.text
-	if d.base != nil && d.base.version != now.version {
-		merged, err := q.merge(&tg, d.base, now, text)
+	if d.base.version != now.version {
+		merged, err := q.merge(&t, d.base, now, text)
 		if err != nil {
 			return nil, err
 		}
 		text, notes = merged, append(notes, tool.Merged)
-		d.tell = append(d.tell, "merged with what "+q.who(tg.name, now.version)+" has changed")
+		d.tell = append(d.tell, "merged with what "+q.who(name, now.version)+" has changed")
 	}
-	enc, err := q.encodingFor(&tg, now, d.strict)
+	enc, err := q.encodingFor(&t, now, d.kind == exactEdit)
 	if err != nil {
 		return nil, err
 	}
-	if tg.exists && now.unreadable == nil && enc != now.enc {
+	if t.Exists() && now.unreadable == nil && enc != now.enc {
 		notes = append(notes, tool.Reencoded)
 		d.tell = append(d.tell, fmt.Sprintf("the whole file is written in %s; it was in %s", encodingName(enc), encodingName(now.enc)))
 	}
-	data, err := reencode(now, text, enc, d.strict)
+	data, err := reencode(now, text, enc, d.kind == exactEdit)
 	if err != nil {
 		return nil, err
 	}
@@ -69,21 +80,21 @@ func (q *request) plan(ctx context.Context, tg target, now *content, d draft) (*
 		return nil, err
 	}
 	after := workspace.VersionOf(data)
-	if tg.exists && after == now.version {
-		return q.unchanged(&tg, now, text, d), nil
+	if t.Exists() && after == now.version {
+		return q.unchanged(&t, now, text, d), nil
 	}
 	p := &tool.Plan{
-		Call: q.call, Path: tg.name, Before: string(now.version), After: string(after),
-		Size: int64(len(data)), Content: []byte(text), Dirs: tg.dirs,
+		Call: q.call, Path: name, Before: string(now.version), After: string(after),
+		Size: int64(len(data)), Content: []byte(text), Dirs: t.NewDirs,
 	}
 	var added []diff.Line
 	if now.unreadable == nil {
 		df := diff.Lines(now.text, text, diff.Options{})
-		from := "a/" + tg.name
-		if !tg.exists {
+		from := "a/" + name
+		if !t.Exists() {
 			from = "/dev/null"
 		}
-		p.Diff = df.Unified(from, "b/"+tg.name)
+		p.Diff = df.Unified(from, "b/"+name)
 		added = addedLines(df)
 	} else {
 		added = []diff.Line{{Text: text}}
@@ -95,9 +106,9 @@ func (q *request) plan(ctx context.Context, tg target, now *content, d draft) (*
 		notes = append(notes, tool.Hidden)
 	}
 	p.Notes = notes
-	p.Apply = func(ctx context.Context) (tool.Result, error) { return q.apply(ctx, p, tg, data, text, enc, d) }
+	p.Apply = func(ctx context.Context) (tool.Result, error) { return q.apply(ctx, p, t, data, text, enc, d) }
 	p.Replan = func(ctx context.Context, approved []byte) (*tool.Plan, error) {
-		d.edited = d.edited || string(approved) != text
+		d.byPerson = d.byPerson || string(approved) != text
 		return q.replan(ctx, now, approved, d)
 	}
 	return p, nil
@@ -118,20 +129,20 @@ func addedLines(d diff.Diff) []diff.Line {
 }
 
 // merge merges a draft with what is there now.
-func (q *request) merge(tg *target, base, now *content, text string) (string, error) {
+func (q *request) merge(t *workspace.Target, base, now *content, text string) (string, error) {
 	switch {
-	case now.version == "" && !tg.exists:
-		return "", q.stale(tg, now, "")
+	case now.version == "" && !t.Exists():
+		return "", q.stale(t, now, "")
 	case now.unreadable != nil || base.unreadable != nil:
-		return "", q.stale(tg, now, "and cannot be merged")
+		return "", q.stale(t, now, "and cannot be merged")
 	}
 	m := merge3.Merge(base.text, text, now.text, merge3.Options{Ours: "this write", Theirs: "on disk"})
 	if m.Conflicts == 0 {
 		return m.Text, nil
 	}
-	f := q.stale(tg, now, fmt.Sprintf("in the same place (%d conflicts)", m.Conflicts))
+	f := q.stale(t, now, fmt.Sprintf("in the same place (%d conflicts)", m.Conflicts))
 	if m.Conflicts == 1 {
-		f = q.stale(tg, now, "in the same place (1 conflict)")
+		f = q.stale(t, now, "in the same place (1 conflict)")
 	}
 	f.data["conflict"] = cut(conflicts(m), maxDiff)
 	return "", f
@@ -180,23 +191,25 @@ func (q *request) replan(ctx context.Context, base *content, approved []byte, d 
 }
 
 func (q *request) replanned(ctx context.Context, base *content, approved []byte, d draft) (*tool.Plan, error) {
-	tg, err := q.target(q.opened, d.createDirs)
+	t, err := q.target(q.canonical, d.mode.CreateDirs)
 	if err != nil {
 		return nil, err
 	}
-	now, err := q.there(ctx, &tg, q.options.encoding)
+	now, err := q.current(ctx, &t, q.options.encoding)
 	if err != nil {
 		return nil, err
 	}
-	if !d.edited && now.version != base.version && q.ours(tg.name, now.version) {
+	if !d.byPerson && now.version != base.version && q.ours(t.Path.String(), now.version) {
 		// Another call came first. The session knows of it, so what the model
 		// asks for is what it would ask for now.
 		return q.kind.plan(ctx, q)
 	}
-	d.text, d.base, d.strict = string(approved), base, false
-	d.tell = nil
-	p, err := q.plan(ctx, tg, now, d)
-	if err == nil && d.edit && len(base.data) > 0 && bytes.HasPrefix(now.data, base.data) {
+	d.text, d.base, d.tell = string(approved), base, nil
+	if d.isEdit() {
+		d.kind = approvedEdit
+	}
+	p, err := q.plan(ctx, t, now, d)
+	if err == nil && d.isEdit() && len(base.data) > 0 && bytes.HasPrefix(now.data, base.data) {
 		p.Grown = string(base.version)
 	}
 	return p, err
@@ -215,13 +228,13 @@ type writeData struct {
 }
 
 // unchanged is the plan of a write that would change nothing.
-func (q *request) unchanged(tg *target, now *content, text string, d draft) *tool.Plan {
-	none := int64(0)
+func (q *request) unchanged(t *workspace.Target, now *content, text string, d draft) *tool.Plan {
+	none, name := int64(0), t.Path.String()
 	notes := append(d.tell, "the file holds this content already")
 	return q.done(func() string {
-		q.edited(tg.name, now.version, now.info, d.edit && !d.whole, q.began)
+		q.edited(name, now.version, now.info, d.partly, q.began)
 		return encode(operation{Success: true, BytesWritten: &none, Data: writeData{
-			Path: tg.name, Version: id(now.version), Notes: notes, Asked: d.askedTo(text),
+			Path: name, Version: id(now.version), Notes: notes, Asked: d.askedTo(text),
 		}})
 	})
 }
@@ -232,42 +245,38 @@ const maxDiff = 64 << 10
 // askedTo is the difference between what was asked for and what is written, if
 // there is one.
 func (d *draft) askedTo(text string) string {
-	return cut(diff.Lines(d.request, text, diff.Options{}).Unified("asked", "written"), maxDiff)
+	return cut(diff.Lines(d.asked, text, diff.Options{}).Unified("asked", "written"), maxDiff)
 }
 
 // apply writes what was planned.
-func (q *request) apply(ctx context.Context, p *tool.Plan, tg target, data []byte, text string, enc workspace.Encoding, d draft) (tool.Result, error) {
-	began := q.cfg.Now()
-	w, err := q.writeBytes(ctx, tg.path, data, workspace.Version(p.Before), workspace.WriteOptions{
-		CreateDirs: d.createDirs, Backup: d.backup,
-		Control: p.Has(tool.Control), Linked: p.Has(tool.HardLink), Executable: p.Has(tool.Executable),
-	})
+func (q *request) apply(ctx context.Context, p *tool.Plan, t workspace.Target, data []byte, text string, enc workspace.Encoding, d draft) (tool.Result, error) {
+	began, name := q.cfg.Now(), t.Path.String()
+	d.mode.Agreed = agreed(p)
+	w, err := q.writeBytes(ctx, t.Path, data, workspace.Version(p.Before), d.mode)
 	// Somebody else may have written these very bytes meanwhile: then there is
 	// nothing of ours to record, and nothing to undo.
 	already := err == nil && w.Unchanged && w.Was != workspace.Version(p.Before)
-	if already || q.changed(p, tg, err) {
-		return tool.Result{}, fmt.Errorf("write %s: %w", workspace.Quote(tg.name), tool.ErrChanged)
+	if already || outdated(err) {
+		return tool.Result{}, fmt.Errorf("write %s: %w", workspace.Quote(name), tool.ErrChanged)
 	}
 	if err != nil {
 		return q.failed(err)
 	}
-	q.edited(tg.name, w.Now, w.Info, d.edit && !d.whole, began)
-	q.ses.mu.Lock()
-	q.ses.encodings[tg.name] = enc
-	q.ses.mu.Unlock()
-	out := writeData{Path: tg.name, Version: id(w.Now), Created: w.Created, Notes: d.tell}
-	out.Write = q.ses.wrote(Write{Tool: q.call.Name, Path: tg.name, Before: w.Was, After: w.Now, Dirs: w.Dirs, Time: began})
+	q.edited(name, w.Now, w.Info, d.partly, began)
+	q.ses.setEncoding(name, enc)
+	out := writeData{Path: name, Version: id(w.Now), Created: w.Created, Notes: d.tell}
+	out.Write = q.ses.wrote(Write{Tool: q.call.Name, Path: name, Before: w.Was, After: w.Now, Dirs: w.Dirs, Time: began})
 	if enc != (workspace.Encoding{}) {
 		out.Encoding = encodingName(enc)
 	}
 	for _, l := range w.Lost {
 		out.Notes = append(out.Notes, "not kept: "+l)
 	}
-	if d.edit {
+	if d.isEdit() {
 		out.Diff = cut(p.Diff, maxDiff)
 	}
 	out.Asked = d.askedTo(text)
-	if text != d.request && !p.Has(tool.Merged) {
+	if text != d.asked && !p.Has(tool.Merged) {
 		out.Notes = append(out.Notes, "the content was edited by a person before it was approved")
 	}
 	n := w.Bytes

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stet-dev/stet/internal/edit"
 	"github.com/stet-dev/stet/tool"
+	"github.com/stet-dev/stet/workspace"
 )
 
 //go:embed edit_file.md
@@ -25,9 +26,9 @@ var editFileKind = &kind{
 	},
 }
 
-// planEditFile is edit_file. The edits are made on what the session last saw,
-// and merged with what is there; texts that are only in what is there now are
-// replaced there. (FILE-15, FILE-18)
+// planEditFile is edit_file. The edits are made on what the session last saw, and
+// merged with what the file holds now. An old text that is only in what the file
+// holds now is replaced there. (FILE-15, FILE-18)
 func planEditFile(ctx context.Context, q *request) (*tool.Plan, error) {
 	list := q.args.list("edits")
 	if len(list) == 0 {
@@ -37,33 +38,29 @@ func planEditFile(ctx context.Context, q *request) (*tool.Plan, error) {
 	for _, e := range list {
 		edits = append(edits, edit.Edit{Old: e.str("old_text"), New: e.str("new_text"), All: e.flag("all", false)})
 	}
-	tg, err := q.target(q.path, false)
+	t, err := q.target(q.path, false)
 	if err != nil {
 		return nil, err
 	}
-	if !tg.exists {
+	if !t.Exists() {
 		return nil, fail(tool.FileNotFound, "the file does not exist; use write_file to make it")
 	}
-	if err := q.takeEncoding(); err != nil {
-		return nil, err
-	}
-	q.rememberedEncoding(tg.name)
-	now, err := q.there(ctx, &tg, q.options.encoding)
+	now, err := q.readToWrite(ctx, &t)
 	if err != nil {
 		return nil, err
 	}
 	if now.unreadable != nil {
 		return nil, now.unreadable
 	}
-	d := draft{strict: true, edit: true, backup: true}
-	stale := q.takeSeen(&d, &tg, now)
+	d := draft{kind: exactEdit, mode: workspace.WriteMode{Backup: true}}
+	stale := q.baseOnSeen(&d, &t, now)
 	if stale != nil {
-		d.base, d.unknown, d.whole = now, tool.Stale, false
+		d.baseOn(now, tool.Stale)
 	}
 	r, err := edit.Apply([]byte(d.base.text), edits)
 	if err != nil && d.base.version != now.version {
-		// Not in what the session saw: it may know the text from elsewhere.
-		d.base, d.unknown, d.whole = now, tool.Stale, false
+		// The text is not in what the session saw, which may know it from elsewhere.
+		d.baseOn(now, tool.Stale)
 		r, err = edit.Apply([]byte(now.text), edits)
 	}
 	if err != nil && stale != nil {
@@ -73,11 +70,11 @@ func planEditFile(ctx context.Context, q *request) (*tool.Plan, error) {
 		return nil, badEdit(err)
 	}
 	d.text = string(r.Data)
-	d.request = d.text
-	return q.plan(ctx, tg, now, d)
+	d.asked = d.text
+	return q.plan(ctx, t, now, d)
 }
 
-// reasons are why an edit cannot be made, in a word.
+// reasons are the words for the reasons why an edit cannot be made.
 var reasons = map[edit.Reason]string{
 	edit.NotFound: "not_found", edit.Ambiguous: "ambiguous", edit.Overlap: "overlap",
 	edit.EmptyOld: "empty", edit.NoChange: "no_change",

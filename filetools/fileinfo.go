@@ -45,13 +45,13 @@ func planFileInfo(ctx context.Context, q *request) (*tool.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	info, err := q.root.Stat(p)
+	info, err := q.root.Inspect(p)
 	if err != nil {
 		return nil, err
 	}
-	q.opened = info.Path.String()
+	q.canonical = info.Path.String()
 	d := fileInfo{
-		Path: q.opened, Type: info.Kind.String(), Size: info.Size, Mode: info.Mode.String(),
+		Path: q.canonical, Type: info.Kind.String(), Size: info.Size, Mode: info.Mode.String(),
 		Modified: info.ModTime.UTC().Format(time.RFC3339),
 	}
 	if info.Class != workspace.Ordinary {
@@ -62,7 +62,7 @@ func planFileInfo(ctx context.Context, q *request) (*tool.Plan, error) {
 		if info.Links > 1 {
 			d.Links = info.Links
 		}
-		if err := q.describeText(ctx, info, &d); err != nil {
+		if err := q.describeText(ctx, info.Info, &d); err != nil {
 			return nil, err
 		}
 	}
@@ -71,11 +71,11 @@ func planFileInfo(ctx context.Context, q *request) (*tool.Plan, error) {
 
 // describeText looks into a file. What is too large for that is not.
 func (q *request) describeText(ctx context.Context, info workspace.Info, d *fileInfo) error {
-	status, err := q.ses.tracker.Check(ctx, q.opened, freshness.In(q.root))
+	status, err := q.ses.tracker.Check(ctx, q.canonical, freshness.In(q.root))
 	if err != nil {
 		return err
 	}
-	f, _ := q.ses.tracker.File(q.opened, info.Stamp)
+	f, _ := q.ses.tracker.File(q.canonical, info.Stamp)
 	d.Status, d.Reads = status, f.Reads
 	c, err := q.root.ReadAll(ctx, info.Path)
 	if err != nil {

@@ -142,11 +142,11 @@ type request struct {
 	ses   *session
 	began time.Time
 
-	path    string // as the caller gave it
-	opened  string // canonical, once it was found
-	options readOptions
-	foreign bool   // the writes undone are not the session's
-	told    func() // what to note once a failure is told; may be nil
+	path      string // as the caller gave it
+	canonical string // of the file that was found, else ""
+	options   readOptions
+	foreign   bool   // the writes undone are not the session's
+	told      func() // what to note once a failure is told; may be nil
 }
 
 // fileTool is a kind over a workspace.
@@ -192,7 +192,7 @@ func (q *request) done(text func() string) *tool.Plan {
 
 // doneWith is done with a content apart from the text, where there is one.
 func (q *request) doneWith(deliver func() (string, *tool.Content, error)) *tool.Plan {
-	return &tool.Plan{Call: q.call, Path: q.opened, Done: &tool.Result{CallID: q.call.ID}, Deliver: func() tool.Result {
+	return &tool.Plan{Call: q.call, Path: q.canonical, Done: &tool.Result{CallID: q.call.ID}, Deliver: func() tool.Result {
 		text, content, err := deliver()
 		if err != nil {
 			r, broken := q.failed(err)
@@ -218,12 +218,12 @@ func (q *request) say(v any) *tool.Plan {
 // refuse is the plan for an error that a model can act on; any other error is
 // returned.
 func (q *request) refuse(err error) (*tool.Plan, error) {
-	q.opened = q.about()
+	q.canonical = q.about()
 	r, err := q.failed(err)
 	if err != nil {
 		return nil, err
 	}
-	p := &tool.Plan{Call: q.call, Path: q.opened, Done: &r}
+	p := &tool.Plan{Call: q.call, Path: q.canonical, Done: &r}
 	if q.told != nil {
 		p.Deliver = func() tool.Result {
 			q.told()
@@ -236,14 +236,14 @@ func (q *request) refuse(err error) (*tool.Plan, error) {
 // about is the file that a failed call is about, if it is there: whoever
 // decides goes by it, since what is said of the failure may quote the file.
 func (q *request) about() string {
-	if q.opened != "" {
-		return q.opened
+	if q.canonical != "" {
+		return q.canonical
 	}
 	p, err := q.root.Resolve(q.args.str("path"))
 	if err != nil {
 		return ""
 	}
-	info, err := q.root.Stat(p)
+	info, err := q.root.Inspect(p)
 	if err != nil {
 		return ""
 	}
@@ -312,7 +312,7 @@ func (t *Tools) stamp(name string) workspace.Stamp {
 	if err != nil {
 		return workspace.Stamp{}
 	}
-	info, _ := t.root.Stat(p)
+	info, _ := t.root.Inspect(p)
 	return info.Stamp
 }
 

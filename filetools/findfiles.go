@@ -27,18 +27,18 @@ func planFindFiles(ctx context.Context, q *request) (*tool.Plan, error) {
 	if err != nil {
 		return nil, badArgument("pattern", "%v.", err)
 	}
-	p, err := q.dir()
+	t, err := q.dir()
 	if err != nil {
 		return nil, err
 	}
 	l := listing{limit: q.args.num("limit", 200)}
-	err = q.root.Walk(ctx, p, workspace.ListOptions{Ignored: q.args.flag("ignored", false)}, func(e workspace.Entry) error {
+	err = q.root.Walk(ctx, t.Path, workspace.ListOptions{Ignored: q.args.flag("ignored", false)}, func(e workspace.Entry) error {
 		name := e.Path.String()
 		if q.cfg.Hidden(name) {
 			return skip(e)
 		}
 		l.skipped.directory(e)
-		if e.Kind == workspace.Directory || !g.match(below(name, p)) {
+		if e.Kind == workspace.Directory || !g.match(below(name, t.Path)) {
 			return nil
 		}
 		return l.add(quoted(name) + mark(e.Kind))

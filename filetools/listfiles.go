@@ -26,13 +26,13 @@ var listFilesKind = &kind{
 // planListFiles is list_files, which also answers to LS. Directories end in a
 // slash, links in an at sign. (FILE-18)
 func planListFiles(ctx context.Context, q *request) (*tool.Plan, error) {
-	p, err := q.dir()
+	t, err := q.dir()
 	if err != nil {
 		return nil, err
 	}
 	o := workspace.ListOptions{Ignored: q.args.flag("ignored", false), Depth: q.args.num("depth", 1)}
 	l := listing{limit: q.args.num("limit", 500)}
-	err = q.root.Walk(ctx, p, o, func(e workspace.Entry) error {
+	err = q.root.Walk(ctx, t.Path, o, func(e workspace.Entry) error {
 		name := e.Path.String()
 		if q.cfg.Hidden(name) {
 			return skip(e)
@@ -46,21 +46,21 @@ func planListFiles(ctx context.Context, q *request) (*tool.Plan, error) {
 	return q.listed(&l, "entries"), nil
 }
 
-// dir is the directory that a call is about.
-func (q *request) dir() (workspace.Path, error) {
+// dir inspects the directory that a call is about.
+func (q *request) dir() (workspace.Target, error) {
 	if !q.args.has("path") {
 		q.path = "."
 	}
 	p, err := q.root.Path(q.path)
 	if err != nil {
-		return workspace.Path{}, err
+		return workspace.Target{}, err
 	}
-	info, err := q.root.Stat(p)
+	t, err := q.root.Inspect(p)
 	if err != nil {
-		return workspace.Path{}, err
+		return workspace.Target{}, err
 	}
-	q.opened = info.Path.String()
-	return info.Path, nil
+	q.canonical = t.Path.String()
+	return t, nil
 }
 
 func skip(e workspace.Entry) error {
@@ -108,7 +108,7 @@ func (l *listing) add(line string) error {
 // listed is the plan of a call that lists.
 func (q *request) listed(l *listing, what string) *tool.Plan {
 	text := strings.Join(l.lines, "\n")
-	data := map[string]any{"path": q.opened, what: len(l.lines)}
+	data := map[string]any{"path": q.canonical, what: len(l.lines)}
 	if l.truncated {
 		data["truncated"] = true
 	}

@@ -83,7 +83,7 @@ func planRead(ctx context.Context, q *request) (*tool.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	q.opened = pg.Info.Path.String()
+	q.canonical = pg.Info.Path.String()
 	done := q.done(func() string { return encode(q.page(&pg)) })
 	done.Before = string(pg.Version)
 	return done, nil
@@ -127,7 +127,7 @@ func (q *request) context() readContext {
 	case !json.Valid(in) || !utf8.Valid(in):
 		in = json.RawMessage(encode(strings.ToValidUTF8(string(in), "\ufffd")))
 	}
-	return readContext{Cwd: ".", Params: in, Resolved: q.opened}
+	return readContext{Cwd: ".", Params: in, Resolved: q.canonical}
 }
 
 // numbered is the content with line numbers, and how many characters of the

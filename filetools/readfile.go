@@ -76,8 +76,22 @@ func (q *request) takeEncoding() error {
 	return nil
 }
 
+// encoding is the encoding in which the session last read or wrote a file.
+func (s *session) encoding(path string) (e workspace.Encoding, known bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e, known = s.encodings[path]
+	return e, known
+}
+
+func (s *session) setEncoding(path string, e workspace.Encoding) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.encodings[path] = e
+}
+
 func (q *request) readWhole(ctx context.Context, p workspace.Path) (*tool.Plan, error) {
-	info, _ := q.root.Stat(p) // what is wrong with the file, reading it says
+	info, _ := q.root.Inspect(p) // what is wrong with the file, reading it says
 	if q.call.Large && info.Size > q.cfg.WriteLimit {
 		s, err := q.root.Survey(ctx, p, q.options.encoding)
 		if err != nil {
@@ -103,7 +117,7 @@ func (q *request) readWhole(ctx context.Context, p workspace.Path) (*tool.Plan, 
 	if err != nil {
 		return nil, err
 	}
-	q.opened = c.Info.Path.String()
+	q.canonical = c.Info.Path.String()
 	text, enc, err := decode(c.Data, q.options.encoding)
 	if err != nil {
 		return nil, err
@@ -117,7 +131,7 @@ func (q *request) readWhole(ctx context.Context, p workspace.Path) (*tool.Plan, 
 // readStream is a read whose content goes from the disk to the caller, in bounded
 // memory. (FILE-8, FILE-9)
 func (q *request) readStream(s *workspace.Survey) *tool.Plan {
-	q.opened = s.Info.Path.String()
+	q.canonical = s.Info.Path.String()
 	body := readText{size: s.Text, open: func() (io.ReadCloser, error) {
 		r, err := q.root.Reader(s)
 		return changing{r}, err
@@ -202,7 +216,7 @@ func (q *request) readPart(ctx context.Context, p workspace.Path, first, last in
 	if err != nil {
 		return nil, err
 	}
-	q.opened = pg.Info.Path.String()
+	q.canonical = pg.Info.Path.String()
 	var text strings.Builder
 	for _, l := range pg.Lines {
 		text.WriteString(l.Text)
@@ -225,7 +239,7 @@ func (q *request) readPart(ctx context.Context, p workspace.Path, first, last in
 
 // readDone is the plan of a read that succeeded.
 func (q *request) readDone(info workspace.Info, v workspace.Version, enc workspace.Encoding, lines freshness.Range, body readText, n int, d readFileData) *tool.Plan {
-	d.Path = q.opened
+	d.Path = q.canonical
 	if enc != (workspace.Encoding{}) {
 		d.Encoding = encodingName(enc)
 	}

@@ -18,11 +18,12 @@ import (
 
 // restore is one file that goes back.
 type restore struct {
-	tg       target
+	t        workspace.Target
+	name     string   // canonical
 	from, to *content // to has no version where the file is to be removed
 	undoes   []int
-	dirs     []string // that may go with a file that is removed
-	made     int      // directories that were made for a file that is put back
+	dirs     []string          // that may go with a file that is removed
+	made     workspace.Written // what putting it back came to
 }
 
 // planUndoing plans to undo writes; several to one file as one.
@@ -56,7 +57,7 @@ func (q *request) planUndoing(ctx context.Context, writes []Write) (*tool.Plan, 
 // change would be lost.
 func (q *request) restoring(ctx context.Context, name string, ws []Write) (restore, error) {
 	first, last := ws[0], ws[len(ws)-1]
-	tg, err := q.target(name, first.Before != "")
+	t, err := q.target(name, first.Before != "")
 	if err != nil {
 		return restore{}, err
 	}
@@ -65,7 +66,7 @@ func (q *request) restoring(ctx context.Context, name string, ws []Write) (resto
 			return restore{}, q.notOurs(name, "between write %d and write %d; undo from %d", ws[i].Number, w.Number, w.Number)
 		}
 	}
-	now, err := q.there(ctx, &tg, workspace.Encoding{})
+	now, err := q.current(ctx, &t, workspace.Encoding{})
 	if err != nil {
 		return restore{}, err
 	}
@@ -78,7 +79,7 @@ func (q *request) restoring(ctx context.Context, name string, ws []Write) (resto
 		}
 		return restore{}, q.notOurs(name, "after write %d", last.Number)
 	}
-	r := restore{tg: tg, from: now, to: &content{}}
+	r := restore{t: t, name: t.Path.String(), from: now, to: &content{}}
 	for _, w := range ws {
 		r.undoes = append(r.undoes, w.Number)
 	}
@@ -93,8 +94,7 @@ func (q *request) restoring(ctx context.Context, name string, ws []Write) (resto
 	if err != nil {
 		return restore{}, err
 	}
-	r.to = &content{version: first.Before, data: data}
-	r.to.text, r.to.enc, r.to.unreadable = decode(data, workspace.Encoding{})
+	r.to = newContent(first.Before, data, workspace.Encoding{})
 	return r, nil
 }
 
@@ -125,12 +125,12 @@ func (q *request) undoPlan(writes []Write, todo []restore) *tool.Plan {
 	p := &tool.Plan{Call: q.call}
 	before, after := sha256.New(), sha256.New()
 	for i, r := range todo {
-		f := tool.File{Path: r.tg.name, Before: string(r.from.version), After: string(r.to.version), Size: int64(len(r.to.data)), Dirs: r.tg.dirs}
+		f := tool.File{Path: r.name, Before: string(r.from.version), After: string(r.to.version), Size: int64(len(r.to.data)), Dirs: r.t.NewDirs}
 		p.Files = append(p.Files, f)
 		p.Size += f.Size
 		fmt.Fprintf(before, "%q %s\n", f.Path, f.Before)
 		fmt.Fprintf(after, "%q %s\n", f.Path, f.After)
-		for _, n := range r.tg.notes() {
+		for _, n := range notes(r.t) {
 			if !p.Has(n) {
 				p.Notes = append(p.Notes, n)
 			}
@@ -139,9 +139,9 @@ func (q *request) undoPlan(writes []Write, todo []restore) *tool.Plan {
 			p.Diff += undoDiff(r)
 		}
 		if i == 0 {
-			p.Path = r.tg.name
+			p.Path = r.name
 		} else {
-			p.Path = commonDir(p.Path, r.tg.name)
+			p.Path = commonDir(p.Path, r.name)
 		}
 	}
 	p.Before, p.After = hex.EncodeToString(before.Sum(nil)), hex.EncodeToString(after.Sum(nil))
@@ -169,7 +169,7 @@ func (q *request) undoPlan(writes []Write, todo []restore) *tool.Plan {
 }
 
 func undoDiff(r restore) string {
-	from, to := "a/"+r.tg.name, "b/"+r.tg.name
+	from, to := "a/"+r.name, "b/"+r.name
 	if r.from.version == "" {
 		from = "/dev/null"
 	}
@@ -191,25 +191,25 @@ func commonDir(a, b string) string {
 // none.
 func (q *request) undo(ctx context.Context, p *tool.Plan, todo []restore) (tool.Result, error) {
 	for i, r := range todo {
-		w, err := q.put(ctx, p, r.tg, r.to, r.from.version)
-		todo[i].made = w.Dirs
+		w, err := q.put(ctx, p, r.t, r.to, r.from.version)
+		todo[i].made = w
 		if err == nil {
 			continue
 		}
 		back := i
 		for back > 0 {
 			d := todo[back-1]
-			if _, e := q.put(context.WithoutCancel(ctx), p, d.tg, d.from, d.to.version); e != nil {
+			if _, e := q.put(context.WithoutCancel(ctx), p, d.t, d.from, d.to.version); e != nil {
 				break
 			}
 			back--
 		}
 		if back > 0 {
 			return q.failed(fail(tool.ConcurrentModification, fmt.Sprintf(
-				"%d of %d files are undone, %s is not: %v", back, len(todo), quoted(r.tg.name), err)))
+				"%d of %d files are undone, %s is not: %v", back, len(todo), quoted(r.name), err)))
 		}
-		if q.changed(p, r.tg, err) || errors.Is(err, workspace.ErrNotFound) {
-			return tool.Result{}, fmt.Errorf("undo %s: %w", workspace.Quote(r.tg.name), tool.ErrChanged)
+		if outdated(err) || errors.Is(err, workspace.ErrNotFound) {
+			return tool.Result{}, fmt.Errorf("undo %s: %w", workspace.Quote(r.name), tool.ErrChanged)
 		}
 		return q.failed(err)
 	}
@@ -237,12 +237,12 @@ func (q *request) removeDirs(todo []restore) {
 }
 
 // put makes the target hold a content, or removes it.
-func (q *request) put(ctx context.Context, p *tool.Plan, tg target, c *content, was workspace.Version) (workspace.Written, error) {
-	o := workspace.WriteOptions{CreateDirs: true, Control: p.Has(tool.Control), Linked: p.Has(tool.HardLink), Executable: p.Has(tool.Executable)}
+func (q *request) put(ctx context.Context, p *tool.Plan, t workspace.Target, c *content, was workspace.Version) (workspace.Written, error) {
+	mode := workspace.WriteMode{CreateDirs: true, Agreed: agreed(p)}
 	if c.version == "" {
-		return q.root.Remove(ctx, tg.path, was, o)
+		return q.root.Remove(ctx, t.Path, was, mode)
 	}
-	return q.writeBytes(ctx, tg.path, c.data, was, o)
+	return q.writeBytes(ctx, t.Path, c.data, was, mode)
 }
 
 // undone notes what was put back, and is the result.
@@ -259,20 +259,19 @@ func (q *request) undone(todo []restore) tool.Result {
 	for _, r := range todo {
 		gone := r.to.version == ""
 		bytes += int64(len(r.to.data))
-		info, _ := q.root.Stat(r.tg.path)
 		if gone {
-			q.removed(r.tg.name)
+			q.removed(r.name)
 		} else {
-			q.edited(r.tg.name, r.to.version, info, true, q.cfg.Now())
+			q.edited(r.name, r.to.version, r.made.Info, true, q.cfg.Now())
 		}
 		numbers = append(numbers, r.undoes...)
 		if q.foreign {
-			files = append(files, file{Path: r.tg.name, Version: id(r.to.version), Removed: gone})
+			files = append(files, file{Path: r.name, Version: id(r.to.version), Removed: gone})
 			continue
 		}
-		n := q.ses.wrote(Write{Tool: "undo", Path: r.tg.name, Before: r.from.version, After: r.to.version, Dirs: r.made, Time: q.cfg.Now(), Undoes: r.undoes})
+		n := q.ses.wrote(Write{Tool: "undo", Path: r.name, Before: r.from.version, After: r.to.version, Dirs: r.made.Dirs, Time: q.cfg.Now(), Undoes: r.undoes})
 		q.ses.markUndone(r.undoes)
-		files = append(files, file{r.tg.name, id(r.to.version), gone, n})
+		files = append(files, file{r.name, id(r.to.version), gone, n})
 	}
 	slices.Sort(numbers)
 	text := encode(operation{Success: true, BytesWritten: &bytes, Data: map[string]any{"undone": numbers, "files": files}})

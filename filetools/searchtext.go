@@ -74,27 +74,27 @@ func planSearchText(ctx context.Context, q *request) (*tool.Plan, error) {
 			return nil, badArgument("glob", "%v.", err)
 		}
 	}
-	p, err := q.dir()
+	t, err := q.dir()
 	if err != nil {
 		return nil, err
 	}
-	if info, err := q.root.Stat(p); err == nil && info.Kind != workspace.Directory {
-		if !g.match(p.String()) && !g.match(path.Base(p.String())) {
+	if t.Kind != workspace.Directory {
+		if !g.match(q.canonical) && !g.match(path.Base(q.canonical)) {
 			return s.done(), nil
 		}
 		// Of a file that was named, a failure is said.
-		if err := s.file(ctx, p, true); err != nil && err != fs.SkipAll {
+		if err := s.file(ctx, t.Path, true); err != nil && err != fs.SkipAll {
 			return nil, err
 		}
 		return s.done(), nil
 	}
-	err = q.root.Walk(ctx, p, workspace.ListOptions{Ignored: q.args.flag("ignored", false)}, func(e workspace.Entry) error {
+	err = q.root.Walk(ctx, t.Path, workspace.ListOptions{Ignored: q.args.flag("ignored", false)}, func(e workspace.Entry) error {
 		name := e.Path.String()
 		if q.cfg.Hidden(name) {
 			return skip(e)
 		}
 		s.skipped.directory(e)
-		if e.Kind != workspace.File || !g.match(below(name, p)) {
+		if e.Kind != workspace.File || !g.match(below(name, t.Path)) {
 			return nil
 		}
 		return s.file(ctx, e.Path, false)
@@ -274,7 +274,7 @@ func excerpt(line string, at int) string {
 
 func (s *search) done() *tool.Plan {
 	text := s.out.String()
-	data := map[string]any{"path": s.q.opened, "matches": s.matches, "files": s.files}
+	data := map[string]any{"path": s.q.canonical, "matches": s.matches, "files": s.files}
 	if s.more {
 		data["truncated"] = true
 	}

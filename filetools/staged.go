@@ -52,9 +52,9 @@ func (q *request) arguments() (values, error) {
 }
 
 // writeBytes writes a file, staged where it is larger than what is written in one piece.
-func (q *request) writeBytes(ctx context.Context, p workspace.Path, data []byte, was workspace.Version, o workspace.WriteOptions) (workspace.Written, error) {
+func (q *request) writeBytes(ctx context.Context, p workspace.Path, data []byte, was workspace.Version, mode workspace.WriteMode) (workspace.Written, error) {
 	if int64(len(data)) <= q.cfg.WriteLimit {
-		return q.root.Write(ctx, p, data, was, o)
+		return q.root.Write(ctx, p, data, was, mode)
 	}
 	s, err := q.root.Stage(p)
 	if err != nil {
@@ -63,7 +63,7 @@ func (q *request) writeBytes(ctx context.Context, p workspace.Path, data []byte,
 	if _, err = s.Write(data); err != nil {
 		return workspace.Written{}, errors.Join(err, s.Abort())
 	}
-	w, err := s.Commit(ctx, was, o)
+	w, err := s.Commit(ctx, was, mode)
 	if aborted := s.Abort(); aborted != nil {
 		q.cfg.Log.Warn("what was staged is left", "err", aborted)
 	}

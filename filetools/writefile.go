@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/stet-dev/stet/tool"
+	"github.com/stet-dev/stet/workspace"
 )
 
 //go:embed write_file.md
@@ -25,35 +26,31 @@ var writeFileKind = &kind{
 // planWriteFile is write_file. (FILE-1, FILE-6, FILE-13 to 17)
 func planWriteFile(ctx context.Context, q *request) (*tool.Plan, error) {
 	d := draft{
-		text: q.args.str("content"), request: q.args.str("content"),
-		createDirs: q.args.flag("create_dirs", false), backup: q.args.flag("backup", true),
+		text: q.args.str("content"), asked: q.args.str("content"),
+		mode: workspace.WriteMode{CreateDirs: q.args.flag("create_dirs", false), Backup: q.args.flag("backup", true)},
 	}
-	tg, err := q.target(q.path, d.createDirs)
+	t, err := q.target(q.path, d.mode.CreateDirs)
 	if err != nil {
 		return nil, err
 	}
 	if err := q.checkSize(len(d.text)); err != nil {
 		return nil, err
 	}
-	if err := q.takeEncoding(); err != nil {
-		return nil, err
-	}
-	q.rememberedEncoding(tg.name)
-	now, err := q.there(ctx, &tg, q.options.encoding)
+	now, err := q.readToWrite(ctx, &t)
 	if err != nil {
 		return nil, err
 	}
-	if err := q.takeSeen(&d, &tg, now); err != nil {
+	if err := q.baseOnSeen(&d, &t, now); err != nil {
 		return nil, err
 	}
 	now.asFound()
 	d.base.asFound()
 	if now.unreadable == nil && allCRLF(now.text) && !strings.Contains(d.text, "\r\n") && strings.Contains(d.text, "\n") {
 		d.text = strings.ReplaceAll(d.text, "\n", "\r\n")
-		d.request = d.text
+		d.asked = d.text
 		d.tell = append(d.tell, "line ends are CRLF, as they were in the file")
 	}
-	return q.plan(ctx, tg, now, d)
+	return q.plan(ctx, t, now, d)
 }
 
 // allCRLF reports whether a text has lines, and all of them end in CRLF.

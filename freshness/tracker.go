@@ -225,7 +225,7 @@ func In(r *workspace.Root) Look {
 		if err != nil {
 			return Sight{}, err
 		}
-		info, err := r.Stat(p)
+		info, err := r.Inspect(p)
 		switch {
 		case errors.Is(err, workspace.ErrNotFound):
 			return Sight{Gone: true}, nil

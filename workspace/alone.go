@@ -20,7 +20,7 @@ import (
 // says how, and why that is enough.
 
 const (
-	lockPatience  = 10 * time.Second // for the lock of a directory
+	lockPatience  = time.Second      // for the lock of a directory; without it the claim is enough
 	claimPatience = 10 * time.Second // for another process's claim
 	claimDead     = 3 * time.Second  // after which a claim that never changed is a dead process's, see breakClaim
 	pollMin       = 100 * time.Microsecond

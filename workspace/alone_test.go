@@ -89,7 +89,7 @@ func addLines(t *testing.T, unlocked func(n int) bool) (acknowledged, refused in
 					t.Error(err)
 					return
 				}
-				_, err = o.write("f", string(c.Data)+line, c.Version, WriteOptions{})
+				_, err = o.write("f", string(c.Data)+line, c.Version, WriteMode{})
 				if err != nil && !errors.Is(err, ErrChanged) {
 					t.Error(err)
 					return
@@ -148,10 +148,10 @@ func TestCreateAndRemoveAreAlone(t *testing.T) {
 				var err error
 				step := 1
 				if v == "" {
-					_, err = o.write("f", fmt.Sprintf("%d %d\n", n, try), "", WriteOptions{})
+					_, err = o.write("f", fmt.Sprintf("%d %d\n", n, try), "", WriteMode{})
 				} else {
 					step = -1
-					_, err = o.Remove(context.Background(), o.path("f"), v, WriteOptions{})
+					_, err = o.Remove(context.Background(), o.path("f"), v, WriteMode{})
 				}
 				if err == nil {
 					mu.Lock()
@@ -189,7 +189,7 @@ func TestForeignWriter(t *testing.T) {
 					t.Error(err)
 				}
 			}
-			_, err := tr.write("f", "new\n", VersionOf([]byte("old\n")), WriteOptions{})
+			_, err := tr.write("f", "new\n", VersionOf([]byte("old\n")), WriteMode{})
 			// After the exchange the old file is already found to be the base: the
 			// write is done, and the foreign one comes after it.
 			if when != "displaced" {
@@ -228,7 +228,7 @@ func TestDeadClaim(t *testing.T) {
 				temp := ".stet-0123456789ab-1.tmp"
 				tr.put(temp, "of the dead\n")
 				tr.link(temp+c.end, claimName("f"))
-				_, err = tr.write("f", "new\n", VersionOf([]byte("old\n")), WriteOptions{})
+				_, err = tr.write("f", "new\n", VersionOf([]byte("old\n")), WriteMode{})
 				if c.end != "" {
 					wantErr(t, "write", err, ErrPermission)
 					if err == nil || !strings.Contains(err.Error(), claimName("f")) {
@@ -249,6 +249,31 @@ func TestDeadClaim(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestForeignLock: another program holds the lock of the directory and does not give
+// it back. A write does not wait for that: its claim is enough.
+func TestForeignLock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tr := newTree(t, Options{})
+		tr.put("f", "old\n")
+		d, err := atomicfile.OpenDir(tr.dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer d.Close()
+		unlock, err := d.TryLock()
+		if err != nil {
+			t.Skip("directories cannot be locked here:", err)
+		}
+		defer unlock()
+		began := time.Now()
+		tr.mustWrite("f", "new\n", VersionOf([]byte("old\n")), WriteMode{})
+		if took := time.Since(began); took > 2*time.Second {
+			t.Errorf("the write took %v", took)
+		}
+		tr.noLitter()
+	})
 }
 
 // TestSweepRemovesClaims: what a killed process claimed is free after the next

@@ -24,7 +24,7 @@ func TestAttributesAreKept(t *testing.T) {
 	hasACL := unix.Setxattr(file, "system.posix_acl_access", []byte(acl), 0) == nil
 	owned := os.Geteuid() == 0 && os.Chown(file, 12345, 12346) == nil
 	before, _ := os.Stat(file)
-	w := tr.mustWrite("f", "new", VersionOf([]byte("old")), WriteOptions{})
+	w := tr.mustWrite("f", "new", VersionOf([]byte("old")), WriteMode{})
 	if len(w.Lost) > 0 {
 		t.Errorf("lost %v", w.Lost)
 	}
@@ -110,7 +110,7 @@ func unprivileged(t *testing.T, dir string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return root.Write(t.Context(), p, []byte("new"), was, WriteOptions{})
+		return root.Write(t.Context(), p, []byte("new"), was, WriteMode{})
 	}
 	w, err := write("group")
 	if err != nil || !strings.Contains(strings.Join(w.Lost, ","), "owner") {
@@ -124,6 +124,6 @@ func unprivileged(t *testing.T, dir string) {
 	_, err = write("mine")
 	wantErr(t, "read-only", err, ErrPermission)
 	p, _ := root.Path("state/x")
-	_, err = root.Write(t.Context(), p, nil, "", WriteOptions{})
+	_, err = root.Write(t.Context(), p, nil, "", WriteMode{})
 	wantErr(t, "stet's own", err, ErrProtected)
 }

@@ -190,7 +190,7 @@ func BenchmarkWrite(b *testing.B) {
 			b.Fatal(err)
 		}
 		for i := 0; b.Loop(); i++ {
-			w, err := tr.Write(ctx, p, fmt.Appendf(nil, "%s%016d", line, i), was, WriteOptions{})
+			w, err := tr.Write(ctx, p, fmt.Appendf(nil, "%s%016d", line, i), was, WriteMode{})
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -239,7 +239,7 @@ func BenchmarkStat(b *testing.B) {
 	}
 	p := tr.path("src/a/b/f.go")
 	for b.Loop() {
-		if _, err := tr.Stat(p); err != nil {
+		if _, err := tr.Inspect(p); err != nil {
 			b.Fatal(err)
 		}
 	}

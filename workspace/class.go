@@ -208,7 +208,7 @@ func (r *Root) classOf(pl *place, leaf *atomicfile.Stat) Class {
 func (r *Root) known() map[fileID]Class {
 	m := map[fileID]Class{}
 	for _, name := range atRoot {
-		st, err := r.statFast(name)
+		st, err := r.statOwn(name)
 		if err == nil && st.Ino != 0 {
 			m[idOf(st)] = r.rules.byName(name)
 		}

@@ -67,7 +67,7 @@ func TestControlFilesAreGuarded(t *testing.T) {
 	}
 	was := VersionOf([]byte("old"))
 	for _, s := range []string{".git/config", ".GIT/config", ".git/hooks/new"} {
-		for _, o := range []WriteOptions{{CreateDirs: true}, {CreateDirs: true, Control: true, Linked: true}} {
+		for _, o := range []WriteMode{{CreateDirs: true}, {CreateDirs: true, Agreed: ControlFile | OtherNames}} {
 			v := was
 			if s != ".git/config" {
 				v = ""
@@ -83,18 +83,18 @@ func TestControlFilesAreGuarded(t *testing.T) {
 		t.Errorf("read: %q, %v", got, err)
 	}
 	for _, s := range []string{".envrc", ".vscode/tasks.json"} {
-		if info, err := tr.Stat(tr.path(s)); err != nil || info.Class != Control {
+		if info, err := tr.Inspect(tr.path(s)); err != nil || info.Class != Control {
 			t.Errorf("%s: %v, %v", s, info.Class, err)
 		}
-		_, err := tr.write(s, "x", was, WriteOptions{})
+		_, err := tr.write(s, "x", was, WriteMode{})
 		wantErr(t, s, err, ErrProtected)
-		tr.mustWrite(s, "x", was, WriteOptions{Control: true})
+		tr.mustWrite(s, "x", was, WriteMode{Agreed: ControlFile})
 	}
 	// A file that is yet to be made is judged too.
 	for _, s := range []string{".mcp.json", ".github/workflows/new.yml"} {
-		info, err := tr.Stat(tr.path(s))
+		info, err := tr.Inspect(tr.path(s))
 		wantErr(t, s, err, ErrNotFound)
-		if info.Class != Control || info.Path.String() != s || info.Parent == (s != ".mcp.json") {
+		if info.Class != Control || info.Path.String() != s || info.NewDirs != strings.Count(s, "/") || !info.Parent.Writable {
 			t.Errorf("%s: %+v", s, info)
 		}
 	}
@@ -123,11 +123,11 @@ func TestControlFilesByInode(t *testing.T) {
 		"config": Repository, "rc": Control, "env": Control, "link/refs/new": Repository,
 	}
 	for s, class := range want {
-		if info, _ := tr.Stat(tr.path(s)); info.Class != class {
+		if info, _ := tr.Inspect(tr.path(s)); info.Class != class {
 			t.Errorf("%s: got %v, want %v", s, info.Class, class)
 		}
 		for _, v := range []Version{"", VersionOf([]byte("old"))} {
-			_, err := tr.write(s, "x", v, WriteOptions{Linked: true, CreateDirs: true})
+			_, err := tr.write(s, "x", v, WriteMode{Agreed: OtherNames, CreateDirs: true})
 			wantErr(t, s, err, ErrProtected)
 		}
 	}
@@ -138,10 +138,10 @@ func TestRepositoryElsewhere(t *testing.T) {
 	tr := newTree(t, Options{})
 	tr.put(".git", "gitdir: ./store\n")
 	tr.put("store/config", "old")
-	_, err := tr.write("store/config", "x", VersionOf([]byte("old")), WriteOptions{Control: true})
+	_, err := tr.write("store/config", "x", VersionOf([]byte("old")), WriteMode{Agreed: ControlFile})
 	wantErr(t, "write", err, ErrProtected)
 	tr.put(".git", "gitdir: "+tr.dir+"/store\n")
-	_, err = tr.write("store/hooks/new", "x", "", WriteOptions{Control: true, CreateDirs: true})
+	_, err = tr.write("store/hooks/new", "x", "", WriteMode{Agreed: ControlFile, CreateDirs: true})
 	wantErr(t, "write", err, ErrProtected)
 }
 
@@ -154,7 +154,7 @@ func TestOwnStateIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer root.Close()
-	v, err := root.Keep([]byte("secret"))
+	v, err := keep(root, "secret")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -166,11 +166,11 @@ func TestOwnStateIsRefused(t *testing.T) {
 		wantErr(t, "read", err, ErrProtected)
 		_, err = tr.Page(context.Background(), tr.path(s), PageRequest{})
 		wantErr(t, "page", err, ErrProtected)
-		_, err = tr.Stat(tr.path(s))
+		_, err = tr.Inspect(tr.path(s))
 		wantErr(t, "stat", err, ErrProtected)
-		_, err = tr.write(s, "x", v, WriteOptions{Control: true})
+		_, err = tr.write(s, "x", v, WriteMode{Agreed: ControlFile})
 		wantErr(t, "write", err, ErrProtected)
-		_, err = tr.List(context.Background(), tr.path(base), ListOptions{})
+		_, err = list(tr, tr.path(base), ListOptions{})
 		wantErr(t, "list", err, ErrProtected)
 	}
 	err = tr.Walk(context.Background(), tr.path("."), ListOptions{Ignored: true}, func(e Entry) error {

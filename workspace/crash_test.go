@@ -136,7 +136,7 @@ func writeForEver(dir, state string) {
 		if _, err := s.Write([]byte(crashText(n))); err != nil {
 			panic(err)
 		}
-		w, err := s.Commit(ctx, was, WriteOptions{Backup: n%2 == 0})
+		w, err := s.Commit(ctx, was, WriteMode{Backup: n%2 == 0})
 		if err != nil {
 			panic(err)
 		}
@@ -186,7 +186,7 @@ func TestSweepSparesTheLiving(t *testing.T) {
 	if _, err := s.Write([]byte("x")); err != nil {
 		t.Error(err)
 	}
-	if _, err := s.Commit(context.Background(), "", WriteOptions{}); err != nil {
+	if _, err := s.Commit(context.Background(), "", WriteMode{}); err != nil {
 		t.Error(err)
 	}
 	if err := s.Abort(); err != nil {

@@ -22,11 +22,11 @@ func TestFailedWriteRemovesDirs(t *testing.T) {
 	wrong := VersionOf([]byte("what was never there"))
 	tr.put("a/other", "x")
 	for _, name := range []string{"a/b/c/f", "new/f"} {
-		_, err := tr.write(name, "text", wrong, WriteOptions{CreateDirs: true})
+		_, err := tr.write(name, "text", wrong, WriteMode{CreateDirs: true})
 		wantErr(t, name, err, ErrChanged)
 	}
 	// The walk itself ends early.
-	if _, err := tr.write("new/"+strings.Repeat("x", 255)+"/.git/f", "text", "", WriteOptions{CreateDirs: true}); err == nil {
+	if _, err := tr.write("new/"+strings.Repeat("x", 255)+"/.git/f", "text", "", WriteMode{CreateDirs: true}); err == nil {
 		t.Error("a file was made in .git")
 	}
 	tr.has("a", true)
@@ -34,7 +34,7 @@ func TestFailedWriteRemovesDirs(t *testing.T) {
 	tr.has("new", false)
 	// The commit fails: another program makes the file meanwhile. Its directories stay.
 	tr.seams.pause = func(string) { tr.put("a/b/c/f", "foreign") }
-	_, err := tr.write("a/b/c/f", "text", "", WriteOptions{CreateDirs: true})
+	_, err := tr.write("a/b/c/f", "text", "", WriteMode{CreateDirs: true})
 	wantErr(t, "write", err, ErrChanged)
 	if got := tr.get("a/b/c/f"); got != "foreign" {
 		t.Errorf("the file holds %q", got)
@@ -49,7 +49,7 @@ func TestDirsOfAWrite(t *testing.T) {
 		name string
 		dirs int
 	}{{"a/b/f", 2}, {"a/b/g", 0}, {"a/c/d/e/f", 3}, {"h", 0}} {
-		if w := tr.mustWrite(c.name, "x", "", WriteOptions{CreateDirs: true}); w.Dirs != c.dirs {
+		if w := tr.mustWrite(c.name, "x", "", WriteMode{CreateDirs: true}); w.Dirs != c.dirs {
 			t.Errorf("%s: %d directories made, want %d", c.name, w.Dirs, c.dirs)
 		}
 	}

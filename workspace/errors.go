@@ -35,6 +35,7 @@ type Error struct {
 	Path   string  // as it was given, or relative to the root
 	Err    error   // one of the package's errors, or what the system said, without its paths
 	Detail string  // more in words, may be empty
+	Asks   Caution // with ErrProtected: what a person has to agree to first
 	Now    Version // with ErrChanged: what is there now, "" when nothing is
 	Lines  int     // with ErrRange: how many lines there are
 }

@@ -45,15 +45,15 @@ func TestLinksThatLeave(t *testing.T) {
 		}
 		_, err := tr.Page(ctx, p, PageRequest{})
 		wantErr(t, "page "+s, err, ErrPath)
-		_, err = tr.Stat(p)
+		_, err = tr.Inspect(p)
 		wantErr(t, "stat "+s, err, ErrPath)
-		_, err = tr.Write(ctx, p, []byte("x"), "", WriteOptions{CreateDirs: true})
+		_, err = tr.Write(ctx, p, []byte("x"), "", WriteMode{CreateDirs: true})
 		wantErr(t, "write "+s, err, ErrPath)
-		_, err = tr.Write(ctx, p, []byte("x"), VersionOf([]byte(secret)), WriteOptions{})
+		_, err = tr.Write(ctx, p, []byte("x"), VersionOf([]byte(secret)), WriteMode{})
 		wantErr(t, "overwrite "+s, err, ErrPath)
-		_, err = tr.Remove(ctx, p, VersionOf([]byte(secret)), WriteOptions{})
+		_, err = tr.Remove(ctx, p, VersionOf([]byte(secret)), WriteMode{})
 		wantErr(t, "remove "+s, err, ErrPath)
-		_, err = tr.List(ctx, p, ListOptions{})
+		_, err = list(tr, p, ListOptions{})
 		wantErr(t, "list "+s, err, ErrPath)
 	}
 	tr.outsideIs("file")
@@ -107,17 +107,17 @@ func TestLinksThatStay(t *testing.T) {
 		if got, err := tr.read(s); err != nil || VersionOf([]byte(got)) != was {
 			t.Errorf("read %s: %q, %v", s, got, err)
 		}
-		info, err := tr.Stat(tr.path(s))
+		info, err := tr.Inspect(tr.path(s))
 		if err != nil || info.Path.String() != "real/f.txt" {
 			t.Errorf("stat %s: %v, %v", s, info.Path, err) // READ-5
 		}
-		w := tr.mustWrite(s, strings.Repeat("x", i+1), was, WriteOptions{})
+		w := tr.mustWrite(s, strings.Repeat("x", i+1), was, WriteMode{})
 		if w.Path.String() != "real/f.txt" {
 			t.Errorf("write %s: wrote %s", s, w.Path)
 		}
 		was = w.Now
 	}
-	w := tr.mustWrite("dangling", "made", "", WriteOptions{})
+	w := tr.mustWrite("dangling", "made", "", WriteMode{})
 	if w.Path.String() != "real/made.txt" || tr.get("real/made.txt") != "made" {
 		t.Errorf("wrote %s", w.Path)
 	}
@@ -141,7 +141,7 @@ func TestRootByDescriptor(t *testing.T) {
 	}
 	_, err := tr.read("f")
 	wantErr(t, "read", err, ErrRootGone)
-	_, err = tr.write("new", "x", "", WriteOptions{})
+	_, err = tr.write("new", "x", "", WriteMode{})
 	wantErr(t, "write", err, ErrRootGone)
 	tr.outsideIs()
 }

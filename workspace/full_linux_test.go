@@ -54,7 +54,7 @@ func fillUp(t *testing.T, tr *tree, dir string) {
 	was := VersionOf([]byte(old))
 	for size := 10_000; size < 800_000; size += 40_000 {
 		want := strings.Repeat("x", size)
-		w, err := tr.write("f", want, was, WriteOptions{Backup: true})
+		w, err := tr.write("f", want, was, WriteMode{Backup: true})
 		got := tr.get("f")
 		switch {
 		case err == nil && got == want:
@@ -72,7 +72,7 @@ func fillUp(t *testing.T, tr *tree, dir string) {
 	if full == 0 {
 		t.Error("the disk was never full")
 	}
-	_, err := tr.Write(context.Background(), tr.path("new"), make([]byte, 900_000), "", WriteOptions{})
+	_, err := tr.Write(context.Background(), tr.path("new"), make([]byte, 900_000), "", WriteMode{})
 	if !errors.Is(err, ErrFull) {
 		t.Errorf("new file: %v", err)
 	}
@@ -111,7 +111,7 @@ func TestFullDiskIsNamed(t *testing.T) {
 		if err := os.WriteFile(ballast, make([]byte, 2<<20), 0o600); !errors.Is(err, syscall.ENOSPC) {
 			t.Fatal("the disk is not full:", err)
 		}
-		_, err = tr.write("f", strings.Repeat("new\n", 100_000), VersionOf([]byte(old)), WriteOptions{})
+		_, err = tr.write("f", strings.Repeat("new\n", 100_000), VersionOf([]byte(old)), WriteMode{})
 		wantErr(t, c.want, err, ErrFull)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("got %v, want %q in it", err, c.want)
@@ -120,7 +120,7 @@ func TestFullDiskIsNamed(t *testing.T) {
 			t.Errorf("the file has %d bytes", len(got))
 		}
 		if strings.HasPrefix(c.work, disk) {
-			_, err = tr.write("new/dir/f", strings.Repeat("new\n", 100_000), "", WriteOptions{CreateDirs: true})
+			_, err = tr.write("new/dir/f", strings.Repeat("new\n", 100_000), "", WriteMode{CreateDirs: true})
 			wantErr(t, "create", err, ErrFull)
 			tr.has("new", false)
 		}

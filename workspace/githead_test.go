@@ -31,24 +31,23 @@ func TestBareRepository(t *testing.T) {
 		"a/b/README": Ordinary, "a/b/src/config": Ordinary, "a/config": Ordinary, "a/hooks/x": Ordinary, "a/b/configs": Ordinary,
 		"plain/config": Ordinary, "plain/hooks/x": Ordinary, "plain/new/hooks/x": Ordinary,
 	} {
-		info, err := tr.Stat(tr.path(s))
+		info, err := tr.Inspect(tr.path(s))
 		if info.Class != want || err != nil && !errors.Is(err, ErrNotFound) {
 			t.Errorf("%s: %v, want %v (%v)", s, info.Class, want, err)
 		}
 		if want != Control {
 			continue
 		}
-		_, err = tr.write(s, "x", "", WriteOptions{CreateDirs: true})
+		_, err = tr.write(s, "x", "", WriteMode{CreateDirs: true})
 		wantErr(t, s, err, ErrProtected)
 	}
 	for _, s := range []string{"a/b/hooks", "hooks", "info", "a/b/info"} {
 		if _, err := os.Lstat(tr.abs(s)); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("%s was made on the way", s)
 		}
-		wantErr(t, "mkdir "+s, tr.Mkdir(tr.path(s+"/sub")), ErrProtected)
 	}
-	tr.mustWrite("a/b/config", "new", VersionOf([]byte("old")), WriteOptions{Control: true})
-	tr.mustWrite("a/b/hooks/pre-commit", "new", "", WriteOptions{Control: true, CreateDirs: true})
+	tr.mustWrite("a/b/config", "new", VersionOf([]byte("old")), WriteMode{Agreed: ControlFile})
+	tr.mustWrite("a/b/hooks/pre-commit", "new", "", WriteMode{Agreed: ControlFile, CreateDirs: true})
 }
 
 // A bare repository with work trees beside it, as git lays them out.
@@ -80,7 +79,7 @@ func TestWorkTrees(t *testing.T) {
 		"store/worktrees/tree/HEAD": Control, "store/worktrees/tree/commondir": Control, "store/worktrees/tree/gitdir": Control,
 		"store/worktrees/tree/config.worktree": Control,
 	} {
-		if info, _ := tr.Stat(tr.path(s)); info.Class != want {
+		if info, _ := tr.Inspect(tr.path(s)); info.Class != want {
 			t.Errorf("%s: %v, want %v", s, info.Class, want)
 		}
 	}

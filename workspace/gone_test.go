@@ -24,8 +24,8 @@ func TestRootGone(t *testing.T) {
 	refused := func(why string) {
 		t.Helper()
 		_, rerr := tr.ReadAll(context.Background(), p)
-		_, werr := tr.Write(context.Background(), p, []byte("new\n"), v, WriteOptions{})
-		_, serr := tr.Stat(p)
+		_, werr := tr.Write(context.Background(), p, []byte("new\n"), v, WriteMode{})
+		_, serr := tr.Inspect(p)
 		for _, err := range []error{rerr, werr, serr} {
 			var e *Error
 			if !errors.As(err, &e) || e.Err != ErrRootGone || !strings.Contains(e.Detail, why) || strings.Contains(e.Error(), tr.dir) {
@@ -55,7 +55,7 @@ func TestRootGone(t *testing.T) {
 	if got := tr.get("f"); got != "old\n" {
 		t.Errorf("the file holds %q", got)
 	}
-	tr.mustWrite("f", "new\n", v, WriteOptions{})
+	tr.mustWrite("f", "new\n", v, WriteMode{})
 	if err := os.RemoveAll(tr.dir); err != nil {
 		t.Fatal(err)
 	}

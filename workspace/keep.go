@@ -40,21 +40,10 @@ const (
 	abandoned = time.Hour // after which such a file is nobody's
 )
 
-// Keep stores data as a version that can be had again by Kept: the base of a
-// later merge, or what undo goes back to. Files that were shown whole by
-// ReadAll or Page or were written, up to WriteLimit, and files that were
-// overwritten are kept without being asked. (FILE-15)
-func (r *Root) Keep(data []byte) (Version, error) {
-	if err := r.enter(); err != nil {
-		return "", wrap("keep", "version", err)
-	}
-	defer r.leave()
-	v := VersionOf(data)
-	return v, wrap("keep", string(v), r.state.fault("keep a version", r.state.keep(data, v)))
-}
-
 // Kept returns a kept version's bytes, the caller's own. ErrNotFound says that
-// it never was kept, or is past the retention. (FILE-12)
+// it never was kept, or is past the retention. Kept are: files of up to WriteLimit
+// that were shown whole by ReadAll or Page or were written, and files that were
+// overwritten. (FILE-12, FILE-15)
 func (r *Root) Kept(v Version) ([]byte, error) {
 	if err := r.enter(); err != nil {
 		return nil, wrap("read version", string(v), err)

@@ -12,7 +12,7 @@ import (
 func TestKeptAfterClockJump(t *testing.T) {
 	const year = 365 * 24 * time.Hour
 	tr := newTree(t, Options{})
-	v, err := tr.Keep([]byte("content"))
+	v, err := keep(tr.Root, "content")
 	if err != nil {
 		t.Fatal(err)
 	}

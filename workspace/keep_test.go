@@ -26,14 +26,14 @@ func TestEveryVersionIsKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	tr.put("a", "changed by somebody")
-	w := tr.mustWrite("a", "by stet", VersionOf([]byte("changed by somebody")), WriteOptions{})
-	tr.mustWrite("a", "by stet again", w.Now, WriteOptions{})
+	w := tr.mustWrite("a", "by stet", VersionOf([]byte("changed by somebody")), WriteMode{})
+	tr.mustWrite("a", "by stet again", w.Now, WriteMode{})
 	for _, s := range []string{"shown whole", "shown by page\n", "changed by somebody", "by stet"} {
 		if b, err := tr.Kept(VersionOf([]byte(s))); err != nil || string(b) != s {
 			t.Errorf("%q: %q, %v", s, b, err)
 		}
 	}
-	if v, err := tr.Keep([]byte("asked for")); err != nil || v != VersionOf([]byte("asked for")) {
+	if v, err := keep(tr.Root, "asked for"); err != nil || v != VersionOf([]byte("asked for")) {
 		t.Error(v, err)
 	}
 	for _, v := range []Version{"", "..", VersionOf([]byte("never")), Version(strings.Repeat("../", 22))[:64], "xyz"} {
@@ -57,7 +57,7 @@ func TestEveryVersionIsKept(t *testing.T) {
 // A kept copy that was damaged is not handed out, and is made anew.
 func TestDamagedVersion(t *testing.T) {
 	tr := newTree(t, Options{})
-	v, err := tr.Keep([]byte("content"))
+	v, err := keep(tr.Root, "content")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func TestDamagedVersion(t *testing.T) {
 	_, err = tr.Kept(v)
 	wantErr(t, "damaged", err, ErrNotFound)
 	tr.state.forgetKept()
-	if _, err := tr.Keep([]byte("content")); err != nil {
+	if _, err := keep(tr.Root, "content"); err != nil {
 		t.Fatal(err)
 	}
 	if b, err := tr.Kept(v); err != nil || string(b) != "content" {
@@ -82,7 +82,7 @@ func TestPruning(t *testing.T) {
 	tr := newTree(t, Options{KeepBytes: 100_000, KeepAge: time.Hour})
 	var versions []Version
 	for i := range 30 {
-		v, err := tr.Keep(fmt.Appendf(nil, "%10000d", i))
+		v, err := keep(tr.Root, fmt.Sprintf("%10000d", i))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -93,7 +93,7 @@ func TestPruning(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	old, err := tr.Keep([]byte("old"))
+	old, err := keep(tr.Root, "old")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +106,7 @@ func TestPruning(t *testing.T) {
 	was := VersionOf([]byte(tr.get("f")))
 	var backups []string
 	for i := range 3 {
-		w := tr.mustWrite("f", strings.Repeat(fmt.Sprint(i), 60_000), was, WriteOptions{Backup: true})
+		w := tr.mustWrite("f", strings.Repeat(fmt.Sprint(i), 60_000), was, WriteMode{Backup: true})
 		was, backups = w.Now, append(backups, w.Backup)
 		at := time.Now().Add(-time.Duration(10-i) * time.Second)
 		_ = os.Chtimes(w.Backup, at, at)
@@ -165,7 +165,7 @@ func TestStagedParts(t *testing.T) {
 	if b, err := s.Bytes(); err != nil || string(b) != want || s.Size() != 500 || s.Version() != VersionOf(b) {
 		t.Errorf("%d bytes, %v", s.Size(), err)
 	}
-	w, err := s.Commit(ctx, "", WriteOptions{})
+	w, err := s.Commit(ctx, "", WriteMode{})
 	if err != nil || w.Now != VersionOf([]byte(want)) || tr.get("f") != want {
 		t.Errorf("%+v, %v", w, err)
 	}
@@ -183,14 +183,14 @@ func TestStagedParts(t *testing.T) {
 	}
 	_, err = s.Write(make([]byte, 11))
 	wantErr(t, "too much", err, ErrTooLarge)
-	_, err = s.Commit(ctx, "", WriteOptions{})
+	_, err = s.Commit(ctx, "", WriteMode{})
 	wantErr(t, "commit", err, ErrTooLarge)
 	if err := s.Abort(); err != nil {
 		t.Error(err)
 	}
 	// A version that is not there.
 	s = stage("f")
-	_, err = s.Commit(ctx, "", WriteOptions{})
+	_, err = s.Commit(ctx, "", WriteMode{})
 	wantErr(t, "commit", err, ErrChanged)
 	if err := s.Abort(); err != nil {
 		t.Error(err)

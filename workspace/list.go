@@ -27,7 +27,7 @@ type Entry struct {
 	Unreadable error
 }
 
-// ListOptions says what List and Walk show. The zero value is what a person
+// ListOptions says what Walk shows. The zero value is what a person
 // working on the tree would look at.
 type ListOptions struct {
 	Ignored bool // also what git's rules leave out
@@ -35,27 +35,12 @@ type ListOptions struct {
 	Depth   int  // of Walk: how far down; 0: all the way
 }
 
-// List returns what is in a directory, sorted by name. Temporary files of
-// stet's own and its state directory are not shown.
-func (r *Root) List(ctx context.Context, p Path, o ListOptions) ([]Entry, error) {
-	o.Depth = 1
-	var all []Entry
-	err := r.Walk(ctx, p, o, func(e Entry) error {
-		all = append(all, e)
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	return all, nil
-}
-
 // Walk visits what is below a directory, each directory before what is in it,
 // sorted by name. It does not go through links, nor into ignored directories
 // unless they are asked for. visit may return fs.SkipDir to leave out the
 // directory it was given, or fs.SkipAll to end; any other error ends the walk
-// and is returned as it is. Ignore rules are those of .gitignore files,
-// .git/info/exclude and Options.Ignore; files that git tracks although they
+// and is returned as it is. Ignore rules are those of .gitignore files
+// and .git/info/exclude; files that git tracks although they
 // match are taken for ignored. No process is started. (FILE-11)
 func (r *Root) Walk(ctx context.Context, p Path, o ListOptions, visit func(Entry) error) error {
 	if err := r.enter(); err != nil {
@@ -139,11 +124,11 @@ func (r *Root) rulesAbove(dir string) (*gitignore.Rules, error) {
 
 // exclude are the rules that are not in the tree's own files.
 func (r *Root) exclude() *gitignore.Rules {
-	rules := gitignore.Add(nil, "", []byte(strings.Join(r.opt.Ignore, "\n")))
-	if f, err := r.openAny(Path{name: ".git/info/exclude"}); err == nil {
-		rules = addFile(rules, "", f.File)
+	f, err := r.openAny(Path{name: ".git/info/exclude"})
+	if err != nil {
+		return nil
 	}
-	return rules
+	return addFile(nil, "", f.File)
 }
 
 func addRules(rules *gitignore.Rules, d *atomicfile.Dir, dir string) *gitignore.Rules {

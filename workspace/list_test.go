@@ -78,21 +78,32 @@ func TestWalkAsGit(t *testing.T) {
 	}
 }
 
+// list returns the entries of one directory.
+func list(tr *tree, p Path, o ListOptions) (all []Entry, err error) {
+	o.Depth = 1
+	err = tr.Walk(tr.t.Context(), p, o, func(e Entry) error {
+		all = append(all, e)
+		return nil
+	})
+	return all, err
+}
+
 func TestList(t *testing.T) {
-	tr := newTree(t, Options{Ignore: []string{"skip*"}})
+	tr := newTree(t, Options{})
 	for _, f := range []string{"b/x", "b/c/y", "a", "skip.me", ".git/HEAD", "\x1b\n"} {
 		tr.put(f, "12345")
 	}
+	tr.put(".git/info/exclude", "skip*\n")
 	tr.link("a", "link")
 	tr.put(".stet-0011-1.tmp", "litter")
-	tr.mustWrite("written", "x", "", WriteOptions{})
+	tr.mustWrite("written", "x", "", WriteMode{})
 	if got, want := listing(t, tr, ".", ListOptions{}), []string{"\x1b\n", "a", "b/", "b/c/", "b/c/y", "b/x", "link", "written"}; !slices.Equal(got, want) {
 		t.Errorf("got %q", got)
 	}
 	if got, want := listing(t, tr, "b", ListOptions{Depth: 1}), []string{"b/c/", "b/x"}; !slices.Equal(got, want) {
 		t.Errorf("got %q", got)
 	}
-	all, err := tr.List(context.Background(), tr.path("."), ListOptions{Ignored: true, Details: true})
+	all, err := list(tr, tr.path("."), ListOptions{Ignored: true, Details: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,9 +118,9 @@ func TestList(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q", got)
 	}
-	_, err = tr.List(context.Background(), tr.path("a"), ListOptions{})
+	_, err = list(tr, tr.path("a"), ListOptions{})
 	wantErr(t, "a file", err, ErrPath)
-	_, err = tr.List(context.Background(), tr.path("none"), ListOptions{})
+	_, err = list(tr, tr.path("none"), ListOptions{})
 	wantErr(t, "nothing", err, ErrNotFound)
 }
 
@@ -150,9 +161,9 @@ func TestSpelling(t *testing.T) {
 	if got, err := tr.read("café/résumé.txt"); err != nil || got != "old" {
 		t.Errorf("%q, %v", got, err)
 	}
-	_, err := tr.write("café/résumé.txt", "twin", "", WriteOptions{})
+	_, err := tr.write("café/résumé.txt", "twin", "", WriteMode{})
 	wantErr(t, "twin", err, ErrChanged)
-	w := tr.mustWrite("café/résumé.txt", "new", VersionOf([]byte("old")), WriteOptions{})
+	w := tr.mustWrite("café/résumé.txt", "new", VersionOf([]byte("old")), WriteMode{})
 	if w.Path.String() != "cafe\u0301/re\u0301sume\u0301.txt" || tr.get(w.Path.String()) != "new" {
 		t.Errorf("wrote %q", w.Path)
 	}

@@ -93,7 +93,7 @@ func (j *job) moveOld(displaced *os.File, aside string) error {
 // afterKeeping makes the backup, of which the kept version is the source.
 func (j *job) afterKeeping() {
 	j.kept = true
-	if !j.opt.Backup {
+	if !j.mode.Backup {
 		return
 	}
 	file, err := j.r.state.backup(j.r.prefixes[0], j.pl.path, j.was)

@@ -59,7 +59,7 @@ func TestLongestPath(t *testing.T) {
 	if _, err := tr.Root.Path(name + "y"); !errors.Is(err, ErrPath) {
 		t.Errorf("4097 characters: %v", err)
 	}
-	if _, err := tr.Write(t.Context(), tr.path(name), []byte("1\n"), "", WriteOptions{CreateDirs: true}); err != nil {
+	if _, err := tr.Write(t.Context(), tr.path(name), []byte("1\n"), "", WriteMode{CreateDirs: true}); err != nil {
 		t.Fatal(err)
 	}
 	if c, err := tr.ReadAll(t.Context(), tr.path(name)); err != nil || string(c.Data) != "1\n" {
@@ -152,7 +152,7 @@ func FuzzPath(f *testing.F) {
 			if err != nil || again.name != p.name {
 				t.Fatalf("%q: not stable: %q, %v", s, again, err)
 			}
-			if _, err := tr.Stat(p); err != nil && !known(err) {
+			if _, err := tr.Inspect(p); err != nil && !known(err) {
 				t.Fatalf("%q: %v", s, err)
 			}
 		} else {

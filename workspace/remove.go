@@ -3,7 +3,6 @@ package workspace
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"path"
 
@@ -13,7 +12,7 @@ import (
 // Remove takes a file away if its version is was. It is what undoes the making
 // of a file, and obeys the rules of Write. The content is kept. Directories
 // made for the file stay: see RemoveDir.
-func (r *Root) Remove(ctx context.Context, p Path, was Version, o WriteOptions) (Written, error) {
+func (r *Root) Remove(ctx context.Context, p Path, was Version, o WriteMode) (Written, error) {
 	if err := r.enter(); err != nil {
 		return Written{}, wrap("remove", p.name, err)
 	}
@@ -22,7 +21,7 @@ func (r *Root) Remove(ctx context.Context, p Path, was Version, o WriteOptions) 
 	return w, wrap("remove", p.name, err)
 }
 
-func (r *Root) remove(ctx context.Context, p Path, was Version, o WriteOptions) (Written, error) {
+func (r *Root) remove(ctx context.Context, p Path, was Version, o WriteMode) (Written, error) {
 	if p.name == "." || p.name == "" || p.dir {
 		return Written{}, because(ErrPath, "it names a directory")
 	}
@@ -61,26 +60,6 @@ func (r *Root) remove(ctx context.Context, p Path, was Version, o WriteOptions) 
 	return j.out, nil
 }
 
-// Mkdir makes a directory and those above it. One that is there is no error.
-func (r *Root) Mkdir(p Path) error {
-	if err := r.enter(); err != nil {
-		return wrap("mkdir", p.name, err)
-	}
-	defer r.leave()
-	var o WriteOptions
-	pl, err := r.resolve(path.Join(p.name, "x"), resolving{mkdir: func(canonical string, entered []*atomicfile.Dir) error {
-		return o.allows(r.class(path.Dir(canonical), entered))
-	}})
-	if err != nil {
-		if errors.Is(err, atomicfile.ErrNotDir) {
-			err = because(ErrPath, fmt.Sprintf("%s is a file", Quote(p.name)))
-		}
-		return wrap("mkdir", p.name, err)
-	}
-	pl.close()
-	return nil
-}
-
 // RemoveDir removes a directory that is empty. It is what undoes the making of a
 // directory.
 func (r *Root) RemoveDir(p Path) error {
@@ -100,7 +79,7 @@ func (r *Root) removeDir(p Path) error {
 	if pl.name == "." {
 		return because(ErrPath, "it is the workspace itself")
 	}
-	var o WriteOptions
+	var o WriteMode
 	if err := o.allows(r.classOf(pl, nil)); err != nil {
 		return err
 	}

@@ -57,11 +57,19 @@ type resolving struct {
 	dotdot bool // ".." may occur in it
 	stats  bool // place.above is wanted
 
-	// mkdir makes missing directories, if it allows the canonical path of
-	// what is to be in them. entered are the directories on the way to it that
-	// are there, the root first.
-	mkdir func(canonical string, entered []*atomicfile.Dir) error
+	// missing is called where a directory is not there. canonical is the path of
+	// what would be in it, entered are the directories on the way that are there,
+	// the root first. If it returns nil the directory is made. A nil function
+	// forbids that.
+	missing func(canonical string, entered []*atomicfile.Dir) error
 }
+
+// notDirectory says that a path leads through something that is no directory.
+type notDirectory struct{ path string }
+
+func (e *notDirectory) Error() string { return e.path + " is not a directory" }
+
+func (e *notDirectory) Unwrap() error { return atomicfile.ErrNotDir }
 
 const (
 	maxLinks = 40
@@ -151,10 +159,10 @@ func (w *walk) step(c string, last bool) (string, error) {
 			if last {
 				return c, nil
 			}
-			if w.how.mkdir == nil {
+			if w.how.missing == nil {
 				return "", err
 			}
-			if err := w.how.mkdir(path.Join(path.Join(w.names...), c, path.Join(w.todo...)), w.stack); err != nil {
+			if err := w.how.missing(path.Join(path.Join(w.names...), c, path.Join(w.todo...)), w.stack); err != nil {
 				return "", err
 			}
 			err := cur.Mkdir(c, 0o777)
@@ -177,7 +185,9 @@ func (w *walk) step(c string, last bool) (string, error) {
 		case last:
 			return c, nil
 		default:
-			err = w.push(cur, c)
+			if err = w.push(cur, c); errors.Is(err, atomicfile.ErrNotDir) {
+				err = &notDirectory{path.Join(append(w.names, c)...)}
+			}
 		}
 		if errors.Is(err, atomicfile.ErrLink) {
 			continue // it is another thing by now: look again

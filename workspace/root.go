@@ -35,9 +35,6 @@ type Options struct {
 	// everything below. Case does not matter.
 	Control []string
 
-	// Ignore are more ignore rules, as lines of a .gitignore at the root.
-	Ignore []string
-
 	Log *slog.Logger // nil: silence
 }
 

@@ -43,9 +43,9 @@ func TestSpecialFiles(t *testing.T) {
 				wantErr(t, "read "+name, err, ErrSpecial)
 				_, err = tr.Page(ctx, p, PageRequest{})
 				wantErr(t, "page "+name, err, ErrSpecial)
-				_, err = tr.Write(ctx, p, nil, "", WriteOptions{})
+				_, err = tr.Write(ctx, p, nil, "", WriteMode{})
 				wantErr(t, "write "+name, err, ErrSpecial)
-				if info, err := tr.Stat(p); err != nil || info.Kind != Special {
+				if info, err := tr.Inspect(p); err != nil || info.Kind != Special {
 					t.Errorf("stat %s: %v, %v", name, info.Kind, err)
 				}
 			})
@@ -87,9 +87,9 @@ func TestHardLinks(t *testing.T) {
 	if err != nil || c.Info.Links != 2 {
 		t.Fatalf("links %d, %v", c.Info.Links, err)
 	}
-	_, err = tr.write("link", "x", c.Version, WriteOptions{})
+	_, err = tr.write("link", "x", c.Version, WriteMode{})
 	wantErr(t, "write", err, ErrProtected)
-	w := tr.mustWrite("link", "x", c.Version, WriteOptions{Linked: true})
+	w := tr.mustWrite("link", "x", c.Version, WriteMode{Agreed: OtherNames})
 	if len(w.Lost) == 0 {
 		t.Error("nothing is said of the link")
 	}
@@ -106,10 +106,10 @@ func TestDirectoriesAndMissing(t *testing.T) {
 		_, err := tr.read(s)
 		wantErr(t, "read "+s, err, ErrIsDirectory)
 	}
-	_, err := tr.write("dir", "x", "", WriteOptions{})
+	_, err := tr.write("dir", "x", "", WriteMode{})
 	wantErr(t, "write dir", err, ErrIsDirectory)
 	for _, s := range []string{".", "dir/", "new/"} {
-		_, err := tr.write(s, "x", "", WriteOptions{CreateDirs: true})
+		_, err := tr.write(s, "x", "", WriteMode{CreateDirs: true})
 		wantErr(t, "write "+s, err, ErrPath)
 	}
 	for _, s := range []string{"nope", "dir/nope", "nope/x", "dir/f/x", "dir/f/"} {
@@ -117,10 +117,10 @@ func TestDirectoriesAndMissing(t *testing.T) {
 		wantErr(t, "read "+s, err, ErrNotFound)
 	}
 	// FILE-13: a missing parent is file_not_found unless it is to be made.
-	_, err = tr.write("a/b/c", "x", "", WriteOptions{})
+	_, err = tr.write("a/b/c", "x", "", WriteMode{})
 	wantErr(t, "missing parent", err, ErrNotFound)
-	tr.mustWrite("a/b/c", "x", "", WriteOptions{CreateDirs: true})
-	_, err = tr.write("dir/f/x", "x", "", WriteOptions{CreateDirs: true})
+	tr.mustWrite("a/b/c", "x", "", WriteMode{CreateDirs: true})
+	_, err = tr.write("dir/f/x", "x", "", WriteMode{CreateDirs: true})
 	wantErr(t, "a file as parent", err, ErrNotFound)
 }
 
@@ -132,6 +132,6 @@ func TestCloseTwice(t *testing.T) {
 	}
 	_, err := tr.ReadAll(context.Background(), p)
 	wantErr(t, "read", err, os.ErrClosed)
-	_, err = tr.Write(context.Background(), p, nil, "", WriteOptions{})
+	_, err = tr.Write(context.Background(), p, nil, "", WriteMode{})
 	wantErr(t, "write", err, os.ErrClosed)
 }

@@ -100,7 +100,7 @@ func (s *Staged) Bytes() ([]byte, error) {
 }
 
 // Commit writes what is staged, as Write does.
-func (s *Staged) Commit(ctx context.Context, was Version, o WriteOptions) (Written, error) {
+func (s *Staged) Commit(ctx context.Context, was Version, o WriteMode) (Written, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.fault == nil && s.file == nil {

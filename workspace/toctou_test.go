@@ -98,13 +98,13 @@ func raceCalls(tr *tree, n int, reads, writes *atomic.Int64) {
 	for _, s := range []string{"d/f", "file"} {
 		c, err := tr.ReadAll(ctx, tr.path(s))
 		check(s, c.Data, err)
-		if info, err := tr.Stat(tr.path(s)); err == nil && info.Size == int64(len(secret)) {
+		if info, err := tr.Inspect(tr.path(s)); err == nil && info.Size == int64(len(secret)) {
 			tr.t.Errorf("stat %s: from outside", s)
 		}
 	}
-	if _, err := tr.write(fmt.Sprintf("d/n%d", n), "x", "", WriteOptions{}); err == nil {
+	if _, err := tr.write(fmt.Sprintf("d/n%d", n), "x", "", WriteMode{}); err == nil {
 		writes.Add(1)
 	}
-	_, _ = tr.write("file", "inside", VersionOf([]byte(secret)), WriteOptions{})
-	_, _ = tr.write(fmt.Sprintf("d/sub%d/x", n), "x", "", WriteOptions{CreateDirs: true})
+	_, _ = tr.write("file", "inside", VersionOf([]byte(secret)), WriteMode{})
+	_, _ = tr.write(fmt.Sprintf("d/sub%d/x", n), "x", "", WriteMode{CreateDirs: true})
 }

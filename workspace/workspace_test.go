@@ -88,12 +88,12 @@ func (tr *tree) read(name string) (string, error) {
 	return string(c.Data), err
 }
 
-func (tr *tree) write(name, text string, was Version, o WriteOptions) (Written, error) {
+func (tr *tree) write(name, text string, was Version, o WriteMode) (Written, error) {
 	return tr.Write(context.Background(), tr.path(name), []byte(text), was, o)
 }
 
 // mustWrite makes or replaces a file through stet.
-func (tr *tree) mustWrite(name, text string, was Version, o WriteOptions) Written {
+func (tr *tree) mustWrite(name, text string, was Version, o WriteMode) Written {
 	tr.t.Helper()
 	w, err := tr.write(name, text, was, o)
 	if err != nil {
@@ -107,6 +107,12 @@ func wantErr(t testing.TB, what string, err, want error) {
 	if !errors.Is(err, want) {
 		t.Errorf("%s: got %v, want %v", what, err, want)
 	}
+}
+
+// keep stores a version without a write.
+func keep(r *Root, text string) (Version, error) {
+	v := VersionOf([]byte(text))
+	return v, r.state.keep([]byte(text), v)
 }
 
 // noLitter checks that nothing of stet's is left in the tree.

@@ -16,14 +16,12 @@ import (
 	"github.com/stet-dev/stet/internal/atomicfile"
 )
 
-// WriteOptions says what a write may do beyond replacing an ordinary file. The
+// WriteMode says what a write may do beyond replacing an ordinary file. The
 // zero value does the least.
-type WriteOptions struct {
-	CreateDirs bool // make missing directories
-	Backup     bool // leave a copy of what is overwritten among the backups (FILE-17)
-	Control    bool // a person has agreed to a write to this control file
-	Linked     bool // and that the file has other names, which will keep the old content
-	Executable bool // and that the file is executable (FILE-13)
+type WriteMode struct {
+	CreateDirs bool    // make missing directories
+	Backup     bool    // leave a copy of what is overwritten among the backups (FILE-17)
+	Agreed     Caution // the reasons to ask that a person has agreed to
 }
 
 // Written is what a write came to.
@@ -47,7 +45,7 @@ type Written struct {
 // What is overwritten is kept, and so is data, as what is shown is. It may be called concurrently, by several
 // processes too: for one file one of them wins, the others get ErrChanged.
 // (FILE-14, FILE-15)
-func (r *Root) Write(ctx context.Context, p Path, data []byte, was Version, o WriteOptions) (Written, error) {
+func (r *Root) Write(ctx context.Context, p Path, data []byte, was Version, o WriteMode) (Written, error) {
 	if int64(len(data)) > r.opt.WriteLimit {
 		return Written{}, fail("write", p.name, ErrTooLarge, limitWords(int64(len(data)), r.opt.WriteLimit))
 	}
@@ -66,7 +64,7 @@ func limitWords(n, limit int64) string {
 	return fmt.Sprintf("%d bytes, the limit is %d", n, limit)
 }
 
-func (r *Root) write(ctx context.Context, p Path, src content, was Version, o WriteOptions) (Written, error) {
+func (r *Root) write(ctx context.Context, p Path, src content, was Version, o WriteMode) (Written, error) {
 	if err := r.enter(); err != nil {
 		return Written{}, wrap("write", p.name, err)
 	}
@@ -103,7 +101,7 @@ func retrying(ctx context.Context, once func() (Written, error)) (Written, error
 type job struct {
 	r    *Root
 	ctx  context.Context
-	opt  WriteOptions
+	mode WriteMode
 	pl   *place
 	was  Version
 	old  *os.File // nil when there is none
@@ -115,7 +113,7 @@ type job struct {
 	unkept []string // or why it is not
 }
 
-func (r *Root) writeOnce(ctx context.Context, p Path, src content, was Version, o WriteOptions) (Written, error) {
+func (r *Root) writeOnce(ctx context.Context, p Path, src content, was Version, o WriteMode) (Written, error) {
 	if p.name == "." || p.name == "" || p.dir {
 		return Written{}, because(ErrPath, "it names a directory")
 	}
@@ -149,16 +147,16 @@ func (r *Root) writeOnce(ctx context.Context, p Path, src content, was Version, 
 
 // begin finds the place, asks whether it may be written to, takes its lock and
 // opens what is there.
-func (r *Root) begin(ctx context.Context, p Path, was Version, o WriteOptions) (*job, func(), error) {
+func (r *Root) begin(ctx context.Context, p Path, was Version, o WriteMode) (*job, func(), error) {
 	how := resolving{stats: true}
 	if o.CreateDirs {
-		how.mkdir = func(canonical string, entered []*atomicfile.Dir) error { return o.allows(r.class(canonical, entered)) }
+		how.missing = func(canonical string, entered []*atomicfile.Dir) error { return o.allows(r.class(canonical, entered)) }
 	}
 	pl, err := r.resolve(p.name, how)
 	if err != nil {
 		return nil, nil, err
 	}
-	j := &job{r: r, ctx: ctx, opt: o, pl: pl, was: was}
+	j := &job{r: r, ctx: ctx, mode: o, pl: pl, was: was}
 	if pl.name == "." {
 		j.end()
 		return nil, nil, because(ErrIsDirectory, "")
@@ -193,14 +191,14 @@ func (j *job) end() {
 }
 
 // allows says whether a file of this class may be written to.
-func (o WriteOptions) allows(c Class) error {
+func (o WriteMode) allows(c Class) error {
 	switch {
 	case c == Own:
 		return because(ErrProtected, "it belongs to stet itself")
 	case c == Repository:
 		return because(ErrProtected, "files of the repository are not written to")
-	case c == Control && !o.Control:
-		return because(ErrProtected, "it is a control file, and nobody was asked")
+	case c == Control && o.Agreed&ControlFile == 0:
+		return &Error{Err: ErrProtected, Detail: "it is a control file, and nobody was asked", Asks: ControlFile}
 	}
 	return nil
 }
@@ -210,7 +208,7 @@ func (j *job) look() error {
 	old, err := j.pl.dir.Open(j.pl.name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return j.opt.allows(j.r.classOf(j.pl, nil))
+		return j.mode.allows(j.r.classOf(j.pl, nil))
 	case errors.Is(err, atomicfile.ErrLink):
 		return errMoved
 	case err != nil:
@@ -243,16 +241,24 @@ func (j *job) look() error {
 
 // mayReplace says whether the file that is there may be replaced.
 func (j *job) mayReplace() error {
-	if err := j.opt.allows(j.r.classOf(j.pl, &j.info)); err != nil {
+	t := Target{Info: infoOf(j.pl.path, j.info), Class: j.r.classOf(j.pl, &j.info)}
+	if err := j.mode.allows(t.Class); err != nil {
 		return err
 	}
-	if j.info.Links > 1 && !j.opt.Linked {
-		return because(ErrProtected, fmt.Sprintf("the file has %d names, and nobody was asked", j.info.Links))
+	detail := ""
+	switch asks := t.Cautions() &^ j.mode.Agreed; {
+	case asks&OtherNames != 0:
+		detail = fmt.Sprintf("the file has %d names, and nobody was asked", t.Links)
+	case asks&ExecutableFile != 0:
+		detail = "the file is executable, and no person was asked"
 	}
-	if infoOf(j.pl.path, j.info).Executable() && !j.opt.Executable {
-		return because(ErrProtected, "the file is executable, and no person was asked")
+	if detail != "" {
+		return &Error{Err: ErrProtected, Detail: detail, Asks: t.Cautions() &^ j.mode.Agreed}
 	}
-	if !j.pl.dir.Writable(j.pl.name) {
+	switch err := j.pl.dir.Writable(j.pl.name); {
+	case errors.Is(err, fs.ErrNotExist):
+		return errMoved
+	case err != nil:
 		return because(ErrPermission, "there is no permission to write to the file")
 	}
 	return nil
@@ -284,7 +290,7 @@ func (j *job) commit(src content) error {
 		perm = 0o666
 	}
 	t, err := atomicfile.NewTemp(j.pl.dir, name, perm)
-	if j.opt.CreateDirs && errors.Is(err, fs.ErrNotExist) {
+	if j.mode.CreateDirs && errors.Is(err, fs.ErrNotExist) {
 		return errMoved // the directory was made by another write, which failed and removed it
 	}
 	if err != nil {

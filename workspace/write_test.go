@@ -17,7 +17,7 @@ import (
 // refused, and says what is there.
 func TestCompareAndSwap(t *testing.T) {
 	tr := newTree(t, Options{})
-	w := tr.mustWrite("f", "one", "", WriteOptions{})
+	w := tr.mustWrite("f", "one", "", WriteMode{})
 	if !w.Created || w.Now != VersionOf([]byte("one")) || w.Bytes != 3 || w.Info.Size != 3 {
 		t.Errorf("got %+v", w)
 	}
@@ -30,11 +30,11 @@ func TestCompareAndSwap(t *testing.T) {
 		}
 		return e.Now
 	}
-	_, err := tr.write("f", "two", "", WriteOptions{})
+	_, err := tr.write("f", "two", "", WriteMode{})
 	if got := now(err); got != w.Now {
 		t.Errorf("a file that exists: now %q", got)
 	}
-	_, err = tr.write("gone", "two", w.Now, WriteOptions{})
+	_, err = tr.write("gone", "two", w.Now, WriteMode{})
 	if got := now(err); got != "" {
 		t.Errorf("a file that is gone: now %q", got)
 	}
@@ -47,13 +47,13 @@ func TestCompareAndSwap(t *testing.T) {
 	if err := os.Chtimes(tr.abs("f"), fi.ModTime(), fi.ModTime()); err != nil {
 		t.Fatal(err)
 	}
-	_, err = tr.write("f", "two", w.Now, WriteOptions{})
+	_, err = tr.write("f", "two", w.Now, WriteMode{})
 	if got := now(err); got != VersionOf([]byte("eno")) || tr.get("f") != "eno" {
 		t.Errorf("equal size and time: now %q, there is %q", got, tr.get("f"))
 	}
 	// The bytes that are wanted are there already: nothing is written.
 	before, _ := os.Stat(tr.abs("f"))
-	w = tr.mustWrite("f", "eno", w.Now, WriteOptions{Backup: true})
+	w = tr.mustWrite("f", "eno", w.Now, WriteMode{Backup: true})
 	after, _ := os.Stat(tr.abs("f"))
 	if !w.Unchanged || !os.SameFile(before, after) || w.Backup != "" {
 		t.Errorf("unchanged: %+v", w)
@@ -66,7 +66,7 @@ func TestBytesAreUntouched(t *testing.T) {
 	tr := newTree(t, Options{})
 	was := Version("")
 	for _, s := range []string{"a\r\nb\nc\r", "\xef\xbb\xbfx", "\xff\xfea\x00", "\x80\x81", "", "no newline"} {
-		was = tr.mustWrite("f", s, was, WriteOptions{}).Now
+		was = tr.mustWrite("f", s, was, WriteMode{}).Now
 		if tr.get("f") != s {
 			t.Errorf("wrote %q, there is %q", s, tr.get("f"))
 		}
@@ -86,8 +86,8 @@ func TestLimits(t *testing.T) {
 	}
 	_, err := tr.read("big")
 	wantErr(t, "read", err, ErrTooLarge)
-	tr.mustWrite("w", strings.Repeat("x", 100), "", WriteOptions{})
-	_, err = tr.write("w2", strings.Repeat("x", 101), "", WriteOptions{})
+	tr.mustWrite("w", strings.Repeat("x", 100), "", WriteMode{})
+	_, err = tr.write("w2", strings.Repeat("x", 101), "", WriteMode{})
 	wantErr(t, "write", err, ErrTooLarge)
 	if o := (Options{}).withDefaults(); o.ReadLimit != 10<<20 || o.WriteLimit != 5<<20 || o.PartsLimit != 100<<20 {
 		t.Errorf("defaults %+v", o)
@@ -109,7 +109,7 @@ func TestModeIsKept(t *testing.T) {
 			t.Fatal(err)
 		}
 		if mode == 0o400 && os.Geteuid() != 0 {
-			_, err := tr.write(name, "new", VersionOf([]byte("old")), WriteOptions{})
+			_, err := tr.write(name, "new", VersionOf([]byte("old")), WriteMode{})
 			wantErr(t, "read-only", err, ErrPermission)
 			continue
 		}
@@ -118,7 +118,7 @@ func TestModeIsKept(t *testing.T) {
 		wg.Go(func() { watchModes(t, tr.dir, mode, stop) })
 		was := VersionOf([]byte("old"))
 		for i := range 8 {
-			was = tr.mustWrite(name, fmt.Sprint(i), was, WriteOptions{Executable: mode&0o111 != 0}).Now
+			was = tr.mustWrite(name, fmt.Sprint(i), was, WriteMode{Agreed: ExecutableFile}).Now
 		}
 		close(stop)
 		wg.Wait()
@@ -126,8 +126,8 @@ func TestModeIsKept(t *testing.T) {
 			t.Errorf("mode %v became %v, %v", mode, fi.Mode(), err)
 		}
 	}
-	info, err := tr.Stat(tr.path("f755"))
-	if err != nil || !info.Executable() { // FILE-13
+	info, err := tr.Inspect(tr.path("f755"))
+	if err != nil || info.Cautions() != ExecutableFile { // FILE-13
 		t.Errorf("executable: %v, %v", info, err)
 	}
 }
@@ -156,7 +156,7 @@ func watchModes(t *testing.T, dir string, mode os.FileMode, stop chan struct{}) 
 func TestBackup(t *testing.T) {
 	tr := newTree(t, Options{})
 	tr.put("src/a.go", "old")
-	w := tr.mustWrite("src/a.go", "new", VersionOf([]byte("old")), WriteOptions{Backup: true})
+	w := tr.mustWrite("src/a.go", "new", VersionOf([]byte("old")), WriteMode{Backup: true})
 	if b, err := os.ReadFile(w.Backup); err != nil || string(b) != "old" {
 		t.Errorf("backup %q: %q, %v", w.Backup, b, err)
 	}
@@ -168,22 +168,22 @@ func TestBackup(t *testing.T) {
 	}
 	// Without a backup the old version is kept all the same.
 	was := w.Now
-	w = tr.mustWrite("src/a.go", "newer", was, WriteOptions{})
+	w = tr.mustWrite("src/a.go", "newer", was, WriteMode{})
 	if kept, err := tr.Kept(was); err != nil || string(kept) != "new" || w.Backup != "" {
 		t.Errorf("kept %q, %v; backup %q", kept, err, w.Backup)
 	}
 	// A new file has nothing to back up.
-	if w := tr.mustWrite("new", "x", "", WriteOptions{Backup: true}); w.Backup != "" {
+	if w := tr.mustWrite("new", "x", "", WriteMode{Backup: true}); w.Backup != "" {
 		t.Errorf("backup %q", w.Backup)
 	}
 }
 
 func TestRemove(t *testing.T) {
 	tr := newTree(t, Options{})
-	w := tr.mustWrite("f", "x", "", WriteOptions{})
-	_, err := tr.Remove(context.Background(), tr.path("f"), VersionOf([]byte("y")), WriteOptions{})
+	w := tr.mustWrite("f", "x", "", WriteMode{})
+	_, err := tr.Remove(context.Background(), tr.path("f"), VersionOf([]byte("y")), WriteMode{})
 	wantErr(t, "another version", err, ErrChanged)
-	got, err := tr.Remove(context.Background(), tr.path("f"), w.Now, WriteOptions{})
+	got, err := tr.Remove(context.Background(), tr.path("f"), w.Now, WriteMode{})
 	if err != nil || got.Now != "" || got.Was != w.Now {
 		t.Errorf("%+v, %v", got, err)
 	}
@@ -193,7 +193,7 @@ func TestRemove(t *testing.T) {
 	if kept, err := tr.Kept(w.Now); err != nil || string(kept) != "x" {
 		t.Errorf("kept %q, %v", kept, err)
 	}
-	_, err = tr.Remove(context.Background(), tr.path("f"), w.Now, WriteOptions{})
+	_, err = tr.Remove(context.Background(), tr.path("f"), w.Now, WriteMode{})
 	wantErr(t, "gone", err, ErrNotFound)
 	tr.noLitter()
 }
@@ -226,7 +226,7 @@ func TestNothingIsLost(t *testing.T) {
 					return
 				}
 				data := fmt.Appendf(c.Data, "%d.%d\n", g, i)
-				if _, err = root.Write(context.Background(), p, data, c.Version, WriteOptions{}); err == nil {
+				if _, err = root.Write(context.Background(), p, data, c.Version, WriteMode{}); err == nil {
 					i++
 				} else if !errors.Is(err, ErrChanged) {
 					t.Error(err)
@@ -280,7 +280,7 @@ func TestStrangersAreNotOverwritten(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w, err := tr.Write(ctx, p, fmt.Appendf(nil, "stet %d after %s", n, c.Version), c.Version, WriteOptions{})
+		w, err := tr.Write(ctx, p, fmt.Appendf(nil, "stet %d after %s", n, c.Version), c.Version, WriteMode{})
 		if err == nil {
 			n++
 			seen[string(c.Data)] = true
@@ -307,7 +307,7 @@ func TestCancelled(t *testing.T) {
 	tr.put("f", "old")
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	_, err := tr.Write(ctx, tr.path("f"), []byte("new"), VersionOf([]byte("old")), WriteOptions{})
+	_, err := tr.Write(ctx, tr.path("f"), []byte("new"), VersionOf([]byte("old")), WriteMode{})
 	wantErr(t, "write", err, context.Canceled)
 	_, err = tr.ReadAll(ctx, tr.path("f"))
 	wantErr(t, "read", err, context.Canceled)
@@ -331,10 +331,10 @@ func TestLockIsWaitedFor(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Millisecond)
 	defer cancel()
-	_, err = tr.Write(ctx, tr.path("f"), nil, "", WriteOptions{})
+	_, err = tr.Write(ctx, tr.path("f"), nil, "", WriteMode{})
 	wantErr(t, "locked", err, context.DeadlineExceeded)
 	unlock()
-	tr.mustWrite("f", "x", "", WriteOptions{})
+	tr.mustWrite("f", "x", "", WriteMode{})
 }
 
 // TestExecutableMeanwhile: a write that was not approved for an executable file is
@@ -356,7 +356,7 @@ func TestExecutableMeanwhile(t *testing.T) {
 			chmod("")
 			tr.seams.pause = chmod
 			was := VersionOf([]byte("old"))
-			_, err := tr.write("f", "new", was, WriteOptions{})
+			_, err := tr.write("f", "new", was, WriteMode{})
 			wantErr(t, "not approved", err, ErrProtected)
 			if got := tr.get("f"); got != "old" {
 				t.Errorf("the file holds %q", got)
@@ -366,7 +366,7 @@ func TestExecutableMeanwhile(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			tr.mustWrite("f", "new", was, WriteOptions{Executable: true})
+			tr.mustWrite("f", "new", was, WriteMode{Agreed: ExecutableFile})
 			if fi, err := os.Stat(tr.abs("f")); err != nil || fi.Mode() != 0o755 {
 				t.Errorf("mode %v, %v", fi.Mode(), err)
 			}

@@ -27,7 +27,7 @@ func TestAgentFilesAreControl(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if info, _ := root.Stat(p); info.Class != want {
+		if info, _ := root.Inspect(p); info.Class != want {
 			t.Errorf("%s is %v, want %v", name, info.Class, want)
 		}
 	}

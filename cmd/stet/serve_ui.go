@@ -174,7 +174,7 @@ func (s *site) disk(ctx context.Context, dir string, paths []string) (map[string
 		if err != nil {
 			continue
 		}
-		if info, err := root.Stat(p); err == nil && info.Size > largestLook {
+		if info, err := root.Inspect(p); err == nil && info.Size > largestLook {
 			continue
 		}
 		if v, err := root.Version(ctx, p); err == nil {

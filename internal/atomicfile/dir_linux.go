@@ -166,10 +166,14 @@ func (d *Dir) Symlink(to, name string) error {
 	return nil
 }
 
-// Writable reports whether this process may write to the file of this name,
-// as opening it for writing would find out.
-func (d *Dir) Writable(name string) bool {
-	return unix.Faccessat(d.fd, name, unix.W_OK, unix.AT_EACCESS|unix.AT_SYMLINK_NOFOLLOW) == nil
+// Writable returns nil if this process may write to the file or directory of
+// this name, and the reason otherwise. fs.ErrNotExist says that the name is not
+// there.
+func (d *Dir) Writable(name string) error {
+	if err := unix.Faccessat(d.fd, name, unix.W_OK, unix.AT_EACCESS|unix.AT_SYMLINK_NOFOLLOW); err != nil {
+		return d.fail("access", name, err)
+	}
+	return nil
 }
 
 // Mkdir makes a directory, with what the process's umask leaves of perm.

@@ -125,14 +125,18 @@ func (d *Dir) Readlink(name string) (string, error) { return d.root.Readlink(nam
 // free: fs.ErrExist says that it is not.
 func (d *Dir) Symlink(to, name string) error { return d.root.Symlink(to, name) }
 
-// Writable reports whether this process may write to the file of this name,
-// as opening it for writing finds out.
-func (d *Dir) Writable(name string) bool {
+// Writable returns nil if this process may write to the file of this name, and
+// the reason otherwise. fs.ErrNotExist says that the name is not there. Whether a
+// directory can be written to is not known here: the answer is nil.
+func (d *Dir) Writable(name string) error {
+	if fi, err := d.root.Lstat(name); err != nil || fi.IsDir() {
+		return err
+	}
 	f, err := d.root.OpenFile(name, os.O_WRONLY|openFlags, 0)
 	if err != nil {
-		return false
+		return err
 	}
-	return f.Close() == nil
+	return f.Close()
 }
 
 // Mkdir makes a directory, with what the process's umask leaves of perm.
