@@ -29,6 +29,8 @@ func TestPattern(t *testing.T) {
 		{"[!a-c]x", "dx -x", "ax"},
 		{"[]a]x", "]x ax", "bx"},
 		{"[a-]x", "ax -x", "bx"},
+		{"[!a]x", "!x [x bx", "ax"},
+		{`{a\,b,c}`, "a,b c", `a a\,b b`},
 		{`[\]]x`, "]x", `\x`},
 		{`a\*`, "a*", "ab"},
 		{`a\{b`, "a{b", "ab"},
@@ -52,7 +54,7 @@ func TestPattern(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{
-		"", "/", "a//b", "../a", "a/..", "./a", "a[", "a[]", "[!]", `a\`, "{a", "a}", "{a,b}}", "\xff",
+		"", "/", "a//b", "../a", "a/..", "./a", "a[", "[!]", `a\`, "{a", "a}", "}", "}{a,b}", "{a,b}}", "a[]", "\xff",
 		strings.Repeat("{a,b}", 7), strings.Repeat("a", 5000),
 	} {
 		if p, err := policy.ParsePattern(bad); err == nil {
@@ -66,6 +68,23 @@ func TestPattern(t *testing.T) {
 
 // FuzzPattern holds patterns of the simple signs against the regular
 // expression that means the same.
+// A pattern has at most 4,096 bytes and 64 alternatives.
+func TestPatternLimits(t *testing.T) {
+	for _, test := range []struct {
+		pattern string
+		ok      bool
+	}{
+		{strings.Repeat("a", 4096), true},
+		{strings.Repeat("a", 4097), false},
+		{strings.Repeat("{a,b}", 6), true},
+		{"{" + strings.Repeat("a,", 64) + "a}", false},
+	} {
+		if _, err := policy.ParsePattern(test.pattern); (err == nil) != test.ok {
+			t.Errorf("%.20q of %d bytes: %v", test.pattern, len(test.pattern), err)
+		}
+	}
+}
+
 func FuzzPattern(f *testing.F) {
 	f.Add("a/**/*.go", "a/b/c.go")
 	f.Add("**/?b*", "x/ab")

@@ -144,6 +144,7 @@ func TestProject(t *testing.T) {
 		{policy.Allow, policy.Ask, policy.Ask, "project rule 1"},
 		{policy.Allow, policy.Deny, policy.Deny, "project rule 1"},
 		{policy.Ask, policy.Deny, policy.Deny, "project rule 1"},
+		{policy.Deny, policy.Deny, policy.Deny, "rule 1"},
 	} {
 		p := policy.Policy{
 			Rules:   []policy.Rule{{Paths: all, Do: test.own}},
@@ -152,6 +153,57 @@ func TestProject(t *testing.T) {
 		if d := p.Decide(policy.Request{Tool: "write_file", Path: "a", Write: true}); d.Action != test.want || d.Rule != test.rule {
 			t.Errorf("%v and %v: %v by %s", test.own, test.project, d.Action, d.Rule)
 		}
+	}
+}
+
+// A grant without tools is for writes in the workspace. It does not cover what is done outside of it.
+func TestGrantsOutside(t *testing.T) {
+	put := []policy.Pattern{pattern(t, "put")}
+	for _, test := range []struct {
+		tools []policy.Pattern
+		notes []tool.Note
+		want  policy.Action
+	}{
+		{nil, nil, policy.Allow},
+		{nil, []tool.Note{tool.Outside}, policy.Ask},
+		{put, []tool.Note{tool.Outside}, policy.Allow},
+	} {
+		r := policy.Request{Tool: "put", Path: "a", Write: true, Notes: test.notes, Grants: []policy.Rule{{Tools: test.tools, Do: policy.Allow}}}
+		if d := new(policy.Policy).Decide(r); d.Action != test.want {
+			t.Errorf("a grant for %v, notes %v: %v", test.tools, test.notes, d.Action)
+		}
+	}
+}
+
+func TestStricter(t *testing.T) {
+	// From the least strict to the strictest.
+	all := []policy.Decision{
+		{Action: policy.Allow}, {Action: policy.Ask, Grantable: true, Relay: true}, {Action: policy.Ask, Grantable: true},
+		{Action: policy.Ask}, {Action: policy.Deny},
+	}
+	for i, d := range all {
+		for j, e := range all {
+			if got := d.Stricter(e); got != (i > j) {
+				t.Errorf("%+v stricter than %+v: %v", d, e, got)
+			}
+		}
+	}
+}
+
+// The names in configurations and records; a value without a name has its number.
+func TestNames(t *testing.T) {
+	for got, want := range map[string]string{
+		policy.Deny.String(): "deny", policy.Action(3).String(): "Action(3)",
+		policy.Write.String(): "write", policy.Access(3).String(): "Access(3)",
+		policy.RollBack.String(): "roll back", policy.Response(3).String(): "Response(3)",
+	} {
+		if got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	r := policy.RollBack
+	if err := r.UnmarshalText([]byte("flag")); err != nil || r != policy.Flag {
+		t.Errorf("flag: %v, %v", r, err)
 	}
 }
 
