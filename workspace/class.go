@@ -218,7 +218,7 @@ func (r *Root) known() map[fileID]Class {
 			}
 		}
 	}
-	if st, err := r.state.self(); err == nil && st.Ino != 0 {
+	if st, err := r.state.stat(); err == nil && st.Ino != 0 {
 		m[idOf(st)] = Own
 	}
 	return m

@@ -45,7 +45,7 @@ func TestKilledWhileWriting(t *testing.T) {
 			t.Fatalf("version %d was acknowledged, %d is there", acknowledged, n)
 		}
 		litter += countLitter(t, tr)
-		root, err := Open(tr.dir, Options{State: tr.state.dir})
+		root, err := Open(tr.dir, Options{State: string(tr.state.stateDir)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -77,7 +77,7 @@ func crashText(n int) string {
 func killOne(t *testing.T, tr *tree, after time.Duration) int {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run", "^TestKilledWhileWriting$")
-	cmd.Env = append(os.Environ(), "STET_TEST_WRITER="+tr.dir, "STET_TEST_STATE="+tr.state.dir)
+	cmd.Env = append(os.Environ(), "STET_TEST_WRITER="+tr.dir, "STET_TEST_STATE="+string(tr.state.stateDir))
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -166,7 +166,7 @@ func countLitter(t *testing.T, tr *tree) int {
 // not swept.
 func TestSweepSparesTheLiving(t *testing.T) {
 	tr := newTree(t, Options{})
-	name, err := tr.state.tempName(tr.prefixes[0], ".")
+	name, err := tr.state.tempName(".")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +175,7 @@ func TestSweepSparesTheLiving(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	second, err := Open(tr.dir, Options{State: tr.state.dir})
+	second, err := Open(tr.dir, Options{State: string(tr.state.stateDir)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -201,7 +201,7 @@ func TestSweepSparesTheLiving(t *testing.T) {
 // somebody wrote in the worst moment.
 func TestSweptContentIsKept(t *testing.T) {
 	tr := newTree(t, Options{})
-	name, err := tr.state.tempName(tr.prefixes[0], "sub")
+	name, err := tr.state.tempName("sub")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -211,7 +211,7 @@ func TestSweptContentIsKept(t *testing.T) {
 	if err := o.lock.Close(); err != nil {
 		t.Fatal(err)
 	}
-	second, err := Open(tr.dir, Options{State: tr.state.dir})
+	second, err := Open(tr.dir, Options{State: string(tr.state.stateDir)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -120,14 +120,6 @@ func plain(err error) error {
 	return err
 }
 
-// fault says that it was the state directory that failed.
-func (s *state) fault(what string, err error) error {
-	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		return err
-	}
-	return &fault{what, s.dir, err}
-}
-
 // isFull reports whether a write failed because a file system, or the user's
 // quota on it, is full.
 func isFull(err error) bool {

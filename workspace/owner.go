@@ -30,10 +30,10 @@ type owner struct {
 	dirs map[string]bool
 }
 
-func newOwner(s *state, rootPath string) (*owner, error) {
+func newOwner(dir stateDir, rootPath string) (*owner, error) {
 	for range 100 {
 		o := &owner{id: randomName(6), dirs: map[string]bool{}}
-		o.path = s.path("owners", o.id)
+		o.path = dir.path("owners", o.id)
 		f, err := os.OpenFile(o.path, os.O_WRONLY|os.O_CREATE|os.O_EXCL|os.O_APPEND, 0o600)
 		if errors.Is(err, os.ErrExist) {
 			continue
@@ -189,6 +189,6 @@ func (r *Root) saveLitter(dir *atomicfile.Dir, name string) {
 	}
 	v, _, err := sum(context.Background(), f)
 	if err == nil {
-		_ = r.state.keepFrom(f, v, st.Size)
+		_ = r.state.versions.keep(content{r: f, size: st.Size, version: v})
 	}
 }

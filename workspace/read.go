@@ -1,7 +1,6 @@
 package workspace
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -129,7 +128,7 @@ func (r *Root) readWhole(ctx context.Context, f *opened, limit int64) (Content, 
 	}
 	// An unstable content is kept too: it is what is shown, and so the base that
 	// a later edit is merged from.
-	r.keepShown(content{bytes.NewReader(c.Data), int64(len(c.Data)), c.Version})
+	r.keepShown(contentOf(c.Data, c.Version))
 	return c, nil
 }
 
@@ -139,7 +138,7 @@ func (r *Root) keepShown(c content) {
 	if c.size > r.opt.WriteLimit {
 		return
 	}
-	if err := r.state.keepFrom(c.r, c.version, c.size); err != nil {
+	if err := r.state.versions.keep(c); err != nil {
 		r.opt.Log.Warn("a version that was read or written is not kept", "err", r.state.fault("keep", err))
 	}
 }

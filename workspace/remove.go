@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"path"
 
 	"github.com/stet-dev/stet/internal/atomicfile"
 )
@@ -35,7 +34,7 @@ func (r *Root) remove(ctx context.Context, p Path, was Version, o WriteMode) (Wr
 	if j.old == nil {
 		return Written{}, because(ErrNotFound, "")
 	}
-	now, err := j.there()
+	now, err := j.version()
 	if err != nil {
 		return Written{}, err
 	}
@@ -45,11 +44,11 @@ func (r *Root) remove(ctx context.Context, p Path, was Version, o WriteMode) (Wr
 	if err := j.keepBefore(); err != nil {
 		return Written{}, err
 	}
-	aside, err := r.state.tempName(r.prefixes[0], path.Dir(j.pl.path))
+	aside, err := j.tempName()
 	if err != nil {
 		return Written{}, err
 	}
-	err = j.alone(aside, func() error { return atomicfile.Remove(j.pl.dir, j.pl.name, aside, j.accept) })
+	err = j.exclusively(aside, func() error { return atomicfile.Remove(j.pl.dir, j.pl.name, aside, j.accept) })
 	if err != nil {
 		return Written{}, j.reword(err)
 	}

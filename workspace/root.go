@@ -104,7 +104,7 @@ func Open(dir string, o Options) (*Root, error) {
 		r.opened, err = os.Stat(real)
 	}
 	if err == nil {
-		r.state, err = openState(o)
+		r.state, err = openState(o, r.prefixes[0])
 	}
 	if err != nil {
 		return nil, errors.Join(wrap("open", dir, err), d.Close())
@@ -117,8 +117,8 @@ func Open(dir string, o Options) (*Root, error) {
 // statePaths are the state directory's places inside the tree, if any.
 func (r *Root) statePaths() []string {
 	var inside []string
-	dirs := []string{r.state.dir}
-	if real, err := filepath.EvalSymlinks(r.state.dir); err == nil {
+	dirs := []string{string(r.state.stateDir)}
+	if real, err := filepath.EvalSymlinks(string(r.state.stateDir)); err == nil {
 		dirs = append(dirs, real)
 	}
 	for _, dir := range dirs {

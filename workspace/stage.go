@@ -3,7 +3,6 @@ package workspace
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"hash"
 	"io"
@@ -33,7 +32,7 @@ func (r *Root) Stage(p Path) (*Staged, error) {
 		return nil, wrap("stage", p.name, err)
 	}
 	defer r.leave()
-	name, err := r.state.tempName(r.prefixes[0], ".")
+	name, err := r.state.tempName(".")
 	if err != nil {
 		return nil, wrap("stage", p.name, err)
 	}
@@ -78,7 +77,7 @@ func (s *Staged) Size() int64 {
 func (s *Staged) Version() Version {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return Version(hex.EncodeToString(s.sum.Sum(nil)))
+	return versionOf(s.sum)
 }
 
 // Sum implements tool.Staged: it is the Version as a string.
@@ -109,7 +108,7 @@ func (s *Staged) Commit(ctx context.Context, was Version, o WriteMode) (Written,
 	if s.fault != nil {
 		return Written{}, wrap("write", s.path.name, s.fault)
 	}
-	src := content{r: io.NewSectionReader(s.file, 0, s.size), size: s.size, version: Version(hex.EncodeToString(s.sum.Sum(nil)))}
+	src := content{r: io.NewSectionReader(s.file, 0, s.size), size: s.size, version: versionOf(s.sum)}
 	return s.root.write(ctx, s.path, src, was, o)
 }
 

@@ -19,29 +19,41 @@ import (
 	"github.com/stet-dev/stet/internal/atomicfile"
 )
 
-// state is the directory in which the package stores for itself. See doc.go
-// for what lies where.
+// state is what the package stores outside of the tree: the versions, the locks of
+// files, and the owner, by whom temporary files are known after a crash. doc.go
+// lists the directories.
 type state struct {
-	dir string
-	opt Options
+	stateDir
+	tree     string // the real path of the root
+	versions *versions
 
-	locks [lockCount]chan struct{} // of this process, before the file's
+	locks [lockCount]chan struct{} // of this process; each is taken before its file's lock
 
 	ownerOnce sync.Once
 	owner     *owner
 	ownerErr  error
 	number    atomic.Int64 // of temporary files
-
-	kept keptSet
-
-	pruning sync.WaitGroup
-	stop    context.CancelFunc // ends pruning
-	ctx     context.Context
 }
 
 const lockCount = 256
 
-func openState(o Options) (*state, error) {
+// stateDir is the path of a state directory.
+type stateDir string
+
+func (d stateDir) path(elem ...string) string {
+	return filepath.Join(append([]string{string(d)}, elem...)...)
+}
+
+// fault says that it was the state directory that failed.
+func (d stateDir) fault(what string, err error) error {
+	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return &fault{what, string(d), err}
+}
+
+// openState opens the state directory for the tree at a path.
+func openState(o Options, tree string) (*state, error) {
 	dir := o.State
 	if dir == "" {
 		var err error
@@ -53,20 +65,20 @@ func openState(o Options) (*state, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &state{dir: dir, opt: o}
+	s := &state{stateDir: stateDir(dir), tree: tree}
 	for _, sub := range []string{"locks", "kept", "backups", "staged", "owners"} {
-		if err := os.MkdirAll(filepath.Join(dir, sub), 0o700); err != nil {
+		if err := os.MkdirAll(s.path(sub), 0o700); err != nil {
 			return nil, s.fault("state directory "+Quote(dir), err)
 		}
 	}
-	s.ctx, s.stop = context.WithCancel(context.Background())
+	s.versions = openVersions(s.stateDir, o)
 	for i := range s.locks {
 		s.locks[i] = make(chan struct{}, 1)
 	}
 	return s, nil
 }
 
-// defaultState is stet's directory under the XDG state directory.
+// defaultState is stet's directory below the XDG state directory.
 func defaultState() (string, error) {
 	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "stet"), nil
@@ -78,33 +90,29 @@ func defaultState() (string, error) {
 	return filepath.Join(home, ".local", "state", "stet"), nil
 }
 
-func (s *state) path(elem ...string) string {
-	return filepath.Join(append([]string{s.dir}, elem...)...)
-}
-
-func (s *state) self() (atomicfile.Stat, error) {
-	d, err := atomicfile.OpenDir(s.dir)
+// stat looks at the directory itself.
+func (d stateDir) stat() (atomicfile.Stat, error) {
+	dir, err := atomicfile.OpenDir(string(d))
 	if err != nil {
 		return atomicfile.Stat{}, err
 	}
-	defer d.Close()
-	return d.Self()
+	defer dir.Close()
+	return dir.Self()
 }
 
 func (s *state) close() error {
-	s.stop()
-	s.pruning.Wait()
+	s.versions.close()
 	if s.owner == nil {
 		return nil
 	}
 	return s.owner.close()
 }
 
-// lock takes the advisory lock of a name in a directory, for this process and
-// among those that share the state directory, and returns what gives it back.
-// It is held while a write is prepared, so that of two writes to one file the
-// second fails early; what keeps writes apart is alone. Files share 256 locks, so
-// nothing that holds one may ask for another. (FILE-14)
+// lock takes the advisory lock of a name in a directory, in this process and among
+// those that share the state directory. It returns the function that gives the lock
+// back. The lock is held while a write is prepared, so that of two writes to one file
+// the second one fails early; job.exclusively is what keeps writes apart. Files share
+// 256 locks: who holds one may not ask for another. (FILE-14)
 func (s *state) lock(ctx context.Context, dir atomicfile.Stat, name string) (func(), error) {
 	h := fnv.New32a()
 	fmt.Fprintf(h, "%d %d %s", dir.Dev, dir.Ino, fold(name))
@@ -129,18 +137,17 @@ func (s *state) lock(ctx context.Context, dir atomicfile.Stat, name string) (fun
 	}, nil
 }
 
-// randomName returns n random bytes in hex.
-func randomName(n int) string {
-	b := make([]byte, n)
-	_, _ = rand.Read(b) // never fails
-	return hex.EncodeToString(b)
-}
+// Temporary files in the tree are called tempPrefix, the owner, a number, tempEnd.
+const (
+	tempPrefix = ".stet-"
+	tempEnd    = ".tmp"
+)
 
-// tempName returns a name for a temporary file in dir, a path relative to the
-// root at rootPath, and records that it may be there. Whoever starts after a
-// crash finds it by the record.
-func (s *state) tempName(rootPath, dir string) (string, error) {
-	s.ownerOnce.Do(func() { s.owner, s.ownerErr = newOwner(s, rootPath) })
+// tempName returns a name for a temporary file in dir, a path relative to the root,
+// and records that the file may be there. After a crash the next Open finds it by
+// the record.
+func (s *state) tempName(dir string) (string, error) {
+	s.ownerOnce.Do(func() { s.owner, s.ownerErr = newOwner(s.stateDir, s.tree) })
 	if s.ownerErr != nil {
 		return "", s.fault("record the write", s.ownerErr)
 	}
@@ -150,7 +157,9 @@ func (s *state) tempName(rootPath, dir string) (string, error) {
 	return tempPrefix + s.owner.id + "-" + strconv.FormatInt(s.number.Add(1), 10) + tempEnd, nil
 }
 
-const (
-	tempPrefix = ".stet-"
-	tempEnd    = ".tmp"
-)
+// randomName returns n random bytes in hex.
+func randomName(n int) string {
+	b := make([]byte, n)
+	_, _ = rand.Read(b) // never fails
+	return hex.EncodeToString(b)
+}

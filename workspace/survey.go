@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"hash"
 	"io"
@@ -87,7 +86,7 @@ func survey(ctx context.Context, f *opened, asked Encoding) (*Survey, error) {
 			if len(b) > 0 && b[len(b)-1] != '\n' {
 				s.Lines++
 			}
-			s.Version = Version(hex.EncodeToString(h.Sum(nil)))
+			s.Version = versionOf(h)
 			s.Text = s.size - int64(s.mark())
 			return s, nil
 		}
@@ -133,7 +132,7 @@ func (t *surveyed) changed() error {
 // Read implements io.Reader.
 func (t *surveyed) Read(b []byte) (int, error) {
 	if t.left == 0 {
-		if Version(hex.EncodeToString(t.sum.Sum(nil))) != t.survey.Version {
+		if versionOf(t.sum) != t.survey.Version {
 			return 0, t.changed()
 		}
 		return 0, io.EOF

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"hash"
 	"io"
 	"os"
 	"sync"
@@ -22,6 +23,9 @@ func VersionOf(data []byte) Version {
 	return Version(hex.EncodeToString(sum[:]))
 }
 
+// versionOf returns the version of what was written to a SHA-256 hash.
+func versionOf(h hash.Hash) Version { return Version(hex.EncodeToString(h.Sum(nil))) }
+
 // block is how much is read at a time: it fits the second-level cache.
 const block = 256 << 10
 
@@ -35,7 +39,7 @@ func sum(ctx context.Context, f io.Reader) (Version, int64, error) {
 	defer buffers.Put(buf)
 	h := sha256.New()
 	n, err := io.CopyBuffer(h, contextReader{ctx, f}, *buf)
-	return Version(hex.EncodeToString(h.Sum(nil))), n, err
+	return versionOf(h), n, err
 }
 
 // contextReader ends with the context's error.

@@ -112,7 +112,7 @@ func wantErr(t testing.TB, what string, err, want error) {
 // keep stores a version without a write.
 func keep(r *Root, text string) (Version, error) {
 	v := VersionOf([]byte(text))
-	return v, r.state.keep([]byte(text), v)
+	return v, r.state.versions.keep(contentOf([]byte(text), v))
 }
 
 // noLitter checks that nothing of stet's is left in the tree.

@@ -1,10 +1,8 @@
 package workspace
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -49,7 +47,7 @@ func (r *Root) Write(ctx context.Context, p Path, data []byte, was Version, o Wr
 	if int64(len(data)) > r.opt.WriteLimit {
 		return Written{}, fail("write", p.name, ErrTooLarge, limitWords(int64(len(data)), r.opt.WriteLimit))
 	}
-	src := content{r: bytes.NewReader(data), size: int64(len(data)), version: VersionOf(data)}
+	src := contentOf(data, VersionOf(data))
 	return r.write(ctx, p, src, was, o)
 }
 
@@ -123,7 +121,7 @@ func (r *Root) writeOnce(ctx context.Context, p Path, src content, was Version, 
 	}
 	defer j.end()
 	defer unlock()
-	now, err := j.there()
+	now, err := j.version()
 	if err != nil {
 		return Written{}, err
 	}
@@ -264,6 +262,9 @@ func (j *job) mayReplace() error {
 	return nil
 }
 
+// tempName is a name for a temporary file beside the one that is written.
+func (j *job) tempName() (string, error) { return j.r.state.tempName(path.Dir(j.pl.path)) }
+
 // expect compares what is there with what the caller saw.
 func (j *job) expect(now Version) error {
 	if now == j.was {
@@ -281,7 +282,7 @@ func (j *job) expect(now Version) error {
 }
 
 func (j *job) commit(src content) error {
-	name, err := j.r.state.tempName(j.r.prefixes[0], path.Dir(j.pl.path))
+	name, err := j.tempName()
 	if err != nil {
 		return err
 	}
@@ -309,7 +310,7 @@ func (j *job) commit(src content) error {
 	if err := j.ctx.Err(); err != nil {
 		return err
 	}
-	err = j.alone(name, func() error {
+	err = j.exclusively(name, func() error {
 		if j.old == nil {
 			return t.Place(j.pl.name)
 		}
@@ -350,7 +351,7 @@ func (j *job) fill(t *atomicfile.Temp, src content) error {
 	if err != nil {
 		return err
 	}
-	if n != src.size || Version(hex.EncodeToString(h.Sum(nil))) != src.version {
+	if n != src.size || versionOf(h) != src.version {
 		return errors.New("the content to be written changed meanwhile")
 	}
 	if j.old != nil {
@@ -383,7 +384,7 @@ func (j *job) accept(displaced *os.File, aside string) error {
 	if now != j.was {
 		return &Error{Err: ErrChanged, Now: now}
 	}
-	return j.keepAside(displaced, aside)
+	return j.keepAfter(displaced, aside)
 }
 
 // reword turns the races that the commit meets into their names.
@@ -392,7 +393,7 @@ func (j *job) reword(err error) error {
 	case errors.Is(err, atomicfile.ErrLink):
 		return errMoved
 	case j.old == nil && errors.Is(err, fs.ErrExist):
-		now := j.versionThere()
+		now := j.versionNow()
 		return &Error{Err: ErrChanged, Detail: "the file exists", Now: now}
 	case j.old != nil && errors.Is(err, fs.ErrNotExist):
 		return &Error{Err: ErrChanged, Detail: "the file is gone"}

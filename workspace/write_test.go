@@ -204,7 +204,7 @@ func TestRemove(t *testing.T) {
 func TestNothingIsLost(t *testing.T) {
 	t.Parallel()
 	tr := newTree(t, Options{})
-	second, err := Open(tr.dir, Options{State: tr.state.dir})
+	second, err := Open(tr.dir, Options{State: string(tr.state.stateDir)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -321,7 +321,7 @@ func TestCancelled(t *testing.T) {
 // allows. (FILE-14)
 func TestLockIsWaitedFor(t *testing.T) {
 	tr := newTree(t, Options{})
-	second, err := openState(Options{State: tr.state.dir}.withDefaults())
+	second, err := openState(Options{State: string(tr.state.stateDir)}.withDefaults(), tr.Dir())
 	if err != nil {
 		t.Fatal(err)
 	}

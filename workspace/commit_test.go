@@ -288,7 +288,7 @@ func TestSweepRemovesClaims(t *testing.T) {
 	}
 	tr.link(".stet-"+dead+"-1.tmp"+unlockedEnd, "sub/"+claimName("f"))
 	tr.link(".stet-ba9876543210-1.tmp", "sub/"+claimName("other"))
-	root, err := Open(tr.dir, Options{State: tr.state.dir})
+	root, err := Open(tr.dir, Options{State: string(tr.state.stateDir)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -51,10 +51,10 @@ func (s *seams) step(what string) {
 	}
 }
 
-// alone runs commit while no other stet process commits to the same file, and
+// exclusively runs commit while no other stet process commits to the same file, and
 // only if the file that j has looked at is still in its place; else it returns
 // errMoved, and the caller looks again. temp is the name of the temporary file.
-func (j *job) alone(temp string, commit func() error) error {
+func (j *job) exclusively(temp string, commit func() error) error {
 	unlock, err := j.lockDir()
 	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
 		return err
@@ -87,11 +87,11 @@ func (j *job) alone(temp string, commit func() error) error {
 // stays checks that the file that j has looked at is in its place, and not the
 // file of a commit that may still be put back.
 func (j *job) stays() error {
-	name, err := j.r.state.tempName(j.r.prefixes[0], path.Dir(j.pl.path))
+	name, err := j.tempName()
 	if err != nil {
 		return err
 	}
-	return j.reword(j.alone(name, func() error { return nil }))
+	return j.reword(j.exclusively(name, func() error { return nil }))
 }
 
 // lockDir takes the lock of the directory. errors.ErrUnsupported says that it
@@ -186,7 +186,7 @@ var tempNames = regexp.MustCompile(`^\.stet-[0-9a-f]{12}-[0-9]+\.tmp$`)
 // that case its temporary file is taken away first: without it the process cannot
 // commit any more. What it holds is kept as a version.
 func (j *job) breakClaim(name, temp string) error {
-	mine, err := j.r.state.tempName(j.r.prefixes[0], path.Dir(j.pl.path))
+	mine, err := j.tempName()
 	if err != nil {
 		return err
 	}

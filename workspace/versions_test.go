@@ -40,7 +40,7 @@ func TestEveryVersionIsKept(t *testing.T) {
 		_, err := tr.Kept(v)
 		wantErr(t, string(v), err, ErrNotFound)
 	}
-	err := filepath.WalkDir(tr.state.dir, func(p string, d os.DirEntry, err error) error {
+	err := filepath.WalkDir(string(tr.state.stateDir), func(p string, d os.DirEntry, err error) error {
 		if err != nil || runtime.GOOS == "windows" {
 			return err
 		}
@@ -61,13 +61,13 @@ func TestDamagedVersion(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	file, _ := tr.state.keptPath(v)
+	file, _ := tr.state.versions.file(v)
 	if err := os.WriteFile(file, []byte("cont"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	_, err = tr.Kept(v)
 	wantErr(t, "damaged", err, ErrNotFound)
-	tr.state.forgetKept()
+	tr.state.versions.forget()
 	if _, err := keep(tr.Root, "content"); err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func TestPruning(t *testing.T) {
 			t.Fatal(err)
 		}
 		versions = append(versions, v)
-		file, _ := tr.state.keptPath(v)
+		file, _ := tr.state.versions.file(v)
 		at := time.Now().Add(-time.Duration(30-i) * time.Minute)
 		if err := os.Chtimes(file, at, at); err != nil {
 			t.Fatal(err)
@@ -97,7 +97,7 @@ func TestPruning(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	file, _ := tr.state.keptPath(old)
+	file, _ := tr.state.versions.file(old)
 	at := time.Now().Add(-2 * time.Hour)
 	if err := os.Chtimes(file, at, at); err != nil {
 		t.Fatal(err)
@@ -111,8 +111,8 @@ func TestPruning(t *testing.T) {
 		at := time.Now().Add(-time.Duration(10-i) * time.Second)
 		_ = os.Chtimes(w.Backup, at, at)
 	}
-	tr.state.pruning.Wait()
-	tr.state.prune(false)
+	tr.state.versions.pruning.Wait()
+	tr.state.versions.prune(false)
 	var total int64
 	err = filepath.WalkDir(tr.state.path("kept"), func(p string, d os.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {
@@ -230,11 +230,11 @@ func TestRetention(t *testing.T) {
 					}
 				}
 			}
-			yesterday := clockTimes{shown: time.Now().Add(-believeAfter)}
+			yesterday := clockTimes{shown: time.Now().Add(-trustAfter)}
 			if err := os.WriteFile(tr.state.path("kept", "pruned"), []byte(yesterday.String()), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			tr.state.prune(false)
+			tr.state.versions.prune(false)
 			for _, dir := range []string{"kept", "backups"} {
 				for name, f := range c.files {
 					if _, err := os.Stat(tr.state.path(dir, name)); (err == nil) != f.stay {

@@ -16,8 +16,8 @@ func TestKeptAfterClockJump(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tr.state.pruning.Wait()
-	file, _ := tr.state.keptPath(v)
+	tr.state.versions.pruning.Wait()
+	file, _ := tr.state.versions.file(v)
 	mark := tr.state.path("kept", "pruned")
 	jump := func(by time.Duration, shown time.Duration) { // a clock ahead makes what is there older
 		t.Helper()
@@ -31,7 +31,7 @@ func TestKeptAfterClockJump(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		tr.state.prune(false)
+		tr.state.versions.prune(false)
 	}
 	jump(year, year)
 	if _, err := tr.Kept(v); err != nil {
@@ -51,29 +51,29 @@ func TestKeptAfterClockJump(t *testing.T) {
 	}
 }
 
-// What the clock has shown is believed a day later.
-func TestBelieve(t *testing.T) {
+// What the clock has shown is trusted a day later.
+func TestClockTimes(t *testing.T) {
 	start := time.Unix(1_700_000_000, 0)
 	var mark string
 	for i, step := range []struct {
-		now      time.Duration // since the start
-		believed time.Duration // since the start; negative: nothing is old
+		now     time.Duration // since the start
+		trusted time.Duration // since the start; negative: nothing is old
 	}{
 		{0, -1}, {time.Hour, -1}, {25 * time.Hour, 0}, {30 * time.Hour, 0}, {50 * time.Hour, 25 * time.Hour},
 		{9000 * time.Hour, 50 * time.Hour}, {9001 * time.Hour, 50 * time.Hour}, // a jump, or a long pause
 		{60 * time.Hour, 50 * time.Hour}, {30 * time.Hour, 30 * time.Hour}, // put back
 		{55 * time.Hour, 30 * time.Hour},
 	} {
-		got := believe(mark, start.Add(step.now))
+		got := advance(mark, start.Add(step.now))
 		mark = got.String()
-		if step.believed < 0 && got.believed.Before(start.AddDate(-100, 0, 0)) {
+		if step.trusted < 0 && got.trusted.Before(start.AddDate(-100, 0, 0)) {
 			continue
 		}
-		if !got.believed.Equal(start.Add(step.believed)) {
-			t.Errorf("step %d: %v is believed, want %v", i, got.believed.Sub(start), step.believed)
+		if !got.trusted.Equal(start.Add(step.trusted)) {
+			t.Errorf("step %d: %v is trusted, want %v", i, got.trusted.Sub(start), step.trusted)
 		}
 	}
-	if got := believe(strings.Repeat("x", 10), start); !got.believed.IsZero() {
+	if got := advance(strings.Repeat("x", 10), start); !got.trusted.IsZero() {
 		t.Errorf("of nonsense: %v", got)
 	}
 }

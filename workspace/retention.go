@@ -1,0 +1,111 @@
+package workspace
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+const (
+	pruneEvery = 64 * mb        // bytes that are kept between two prunings
+	pruneAfter = time.Hour      // between the first prunings of two processes that share the state
+	maxKept    = 200_000        // files
+	abandoned  = time.Hour      // after which a version that is being written is litter
+	trustAfter = 24 * time.Hour // after which a time that the clock has shown is trusted
+)
+
+// prune holds kept versions and backups to their age and size. The oldest go first.
+// With skipRecent it does nothing if another process has just pruned.
+func (s *versions) prune(skipRecent bool) {
+	s.pruneMu.Lock()
+	defer s.pruneMu.Unlock()
+	mark := s.dir.path("kept", "pruned")
+	if fi, err := os.Stat(mark); skipRecent && err == nil && time.Since(fi.ModTime()) < pruneAfter {
+		return
+	}
+	now := time.Now()
+	was, _ := os.ReadFile(mark) // without it nothing is old yet
+	times := advance(string(was), now)
+	if err := os.WriteFile(mark, []byte(times.String()), 0o600); err != nil {
+		return
+	}
+	_ = os.Chtimes(mark, now, now)
+	s.forget()
+	s.pruneDir(s.dir.path("kept"), mark, times.trusted)
+	s.pruneDir(s.dir.path("backups"), "", times.trusted)
+	s.forget()
+}
+
+// clockTimes are times that the clock has shown at earlier prunings. Ages are
+// measured by the time that is trusted, so that a clock that jumps ahead does not
+// make everything old at once.
+type clockTimes struct {
+	trusted time.Time // was shown at least trustAfter ago; zero: nothing is old
+	shown   time.Time // will be trusted next
+}
+
+// advance adds now to the times that stand in the mark.
+func advance(mark string, now time.Time) clockTimes {
+	var trusted, shown int64
+	if n, err := fmt.Sscan(mark, &trusted, &shown); n < 2 || err != nil {
+		return clockTimes{shown: now}
+	}
+	t := clockTimes{time.Unix(trusted, 0), time.Unix(shown, 0)}
+	switch {
+	case t.shown.After(now): // the clock was put back
+		t.shown = now
+	case now.Sub(t.shown) >= trustAfter:
+		t.trusted, t.shown = t.shown, now
+	}
+	if t.trusted.After(now) {
+		t.trusted = now
+	}
+	return t
+}
+
+func (t clockTimes) String() string { return fmt.Sprintln(t.trusted.Unix(), t.shown.Unix()) }
+
+// pruneDir removes files below dir, except for one, that are too old at now, or too
+// many bytes, or too many.
+func (s *versions) pruneDir(dir, except string, now time.Time) {
+	type keptFile struct {
+		path string
+		size int64
+		time time.Time
+	}
+	var files []keptFile
+	var total int64
+	_ = filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
+		if s.ctx.Err() != nil {
+			return fs.SkipAll
+		}
+		if err != nil || d.IsDir() || p == except {
+			return nil
+		}
+		fi, err := d.Info()
+		if err == nil && (!strings.HasPrefix(d.Name(), newKept) || time.Since(fi.ModTime()) > abandoned) {
+			files = append(files, keptFile{p, fi.Size(), fi.ModTime()})
+			total += fi.Size()
+		}
+		return nil
+	})
+	slices.SortFunc(files, func(a, b keptFile) int { return cmp.Or(a.time.Compare(b.time), cmp.Compare(a.path, b.path)) })
+	left := len(files)
+	for _, f := range files {
+		old := now.Sub(f.time) > s.maxAge
+		if !old && total <= s.maxBytes && left <= maxKept || s.ctx.Err() != nil {
+			break
+		}
+		// Another process may prune too: what it has removed is not there either.
+		if err := os.Remove(f.path); err == nil || errors.Is(err, fs.ErrNotExist) {
+			total -= f.size
+			left--
+		}
+	}
+}

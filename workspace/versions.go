@@ -1,0 +1,251 @@
+package workspace
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+)
+
+// versions is a store of file contents outside of the tree, by content hash, below
+// kept. A version in it is the base of a later merge, or what undo goes back to. A
+// backup is a second name of a kept version, below backups. Both are held to an age
+// and a size: see retention.go. (FILE-12, FILE-15, FILE-17)
+type versions struct {
+	dir      stateDir
+	maxBytes int64         // of kept versions, and as much of backups
+	maxAge   time.Duration // of both
+
+	mu     sync.Mutex
+	known  map[Version]bool // versions that are kept, so that showing a file again costs nothing
+	looked bool             // whether to prune was asked once
+	grown  int64            // bytes since the last pruning
+
+	pruneMu sync.Mutex     // one pruning at a time
+	pruning sync.WaitGroup // prunings under way
+	ctx     context.Context
+	stop    context.CancelFunc // ends pruning
+}
+
+const (
+	maxKnown = 10_000
+	newKept  = "new-" // begins the name of a version that is being written
+)
+
+func openVersions(dir stateDir, o Options) *versions {
+	s := &versions{dir: dir, maxBytes: o.KeepBytes, maxAge: o.KeepAge}
+	s.ctx, s.stop = context.WithCancel(context.Background())
+	return s
+}
+
+func (s *versions) close() {
+	s.stop()
+	s.pruning.Wait()
+}
+
+// Kept returns a kept version's bytes, the caller's own. ErrNotFound says that it was
+// never kept, or is past the retention. Kept are: files of up to WriteLimit that were
+// shown whole by ReadAll or Page or were written, and files that were overwritten.
+// (FILE-12, FILE-15)
+func (r *Root) Kept(v Version) ([]byte, error) {
+	if err := r.enter(); err != nil {
+		return nil, wrap("read version", string(v), err)
+	}
+	defer r.leave()
+	data, err := r.state.versions.bytes(v)
+	return data, wrap("read version", string(v), err)
+}
+
+// file is the path of the file in which a version is kept.
+func (s *versions) file(v Version) (string, error) {
+	if len(v) != 2*sha256.Size || strings.Trim(string(v), "0123456789abcdef") != "" {
+		return "", because(ErrNotFound, "not a version")
+	}
+	return s.dir.path("kept", string(v[:2]), string(v[2:])), nil
+}
+
+func (s *versions) bytes(v Version) ([]byte, error) {
+	file, err := s.file(v)
+	if err != nil {
+		return nil, err
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	if VersionOf(data) != v {
+		return nil, because(ErrNotFound, "the kept copy is damaged")
+	}
+	return data, nil
+}
+
+// keep stores a content. It does not sync.
+func (s *versions) keep(c content) error {
+	s.mu.Lock()
+	known := s.known[c.version]
+	s.mu.Unlock()
+	if known {
+		return nil
+	}
+	file, err := s.file(c.version)
+	if err != nil {
+		return err
+	}
+	if fi, err := os.Stat(file); err != nil || fi.Size() != c.size {
+		if err := s.copy(c); err != nil {
+			return err
+		}
+	} else if now := time.Now(); now.Sub(fi.ModTime()) > time.Hour {
+		_ = os.Chtimes(file, now, now) // its time begins again
+	}
+	s.note(c.version, c.size)
+	return nil
+}
+
+// errOther says that a content has another version than was said.
+var errOther = errors.New("another version")
+
+// copy writes a content to its file. It is errOther where the bytes are not those
+// of the version.
+func (s *versions) copy(c content) error {
+	if _, err := c.r.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	temp := s.dir.path("kept", newKept+randomName(8))
+	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	h := sha256.New()
+	_, err = io.Copy(io.MultiWriter(f, h), c.r)
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil && versionOf(h) != c.version {
+		err = errOther
+	}
+	if err == nil {
+		err = s.place(c.version, func(file string) error { return os.Rename(temp, file) })
+	}
+	if err != nil {
+		_ = os.Remove(temp)
+	}
+	return err
+}
+
+// place calls move with the path of a version's file. Where that fails, the directory
+// of the file may be missing: it is made, and move is called again.
+func (s *versions) place(v Version, move func(file string) error) error {
+	file, err := s.file(v)
+	if err != nil || move(file) == nil {
+		return err
+	}
+	if err := os.Mkdir(filepath.Dir(file), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return move(file)
+}
+
+// take makes a file that is not needed elsewhere the kept version. move gives it the
+// path of the version's file.
+func (s *versions) take(v Version, size int64, move func(file string) error) error {
+	if err := s.place(v, move); err != nil {
+		return err
+	}
+	s.note(v, size)
+	return nil
+}
+
+// sync makes a kept version durable.
+func (s *versions) sync(v Version) error {
+	file, err := s.file(v)
+	if err != nil {
+		return err
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+// note remembers that a version is kept, and starts pruning when it is time.
+func (s *versions) note(v Version, size int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.known == nil || len(s.known) >= maxKnown {
+		s.known = map[Version]bool{}
+	}
+	s.known[v] = true
+	s.grown += size
+	first := !s.looked
+	if !first && s.grown < min(pruneEvery, s.maxBytes/4) {
+		return
+	}
+	s.looked, s.grown = true, 0
+	s.pruning.Go(func() { s.prune(first) })
+}
+
+// forget makes the next keep of every version look at the disk.
+func (s *versions) forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.known = nil
+}
+
+// backup makes a backup of a file in the tree from a kept version, and returns its
+// path. Where the file system has no links it is a copy.
+func (s *versions) backup(tree, canonical string, v Version) (string, error) {
+	kept, err := s.file(v)
+	if err != nil {
+		return "", err
+	}
+	h := fnv.New64a()
+	_, _ = io.WriteString(h, tree)
+	treeName := fmt.Sprintf("%s-%08x", cutName(path.Base(tree)), uint32(h.Sum64()))
+	dir := s.dir.path("backups", treeName, filepath.FromSlash(path.Dir(canonical)))
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", err
+	}
+	stamp := time.Now().UTC().Format("20060102T150405.000000")
+	file := filepath.Join(dir, cutName(path.Base(canonical))+"."+stamp+"-"+randomName(2)+".bak")
+	if err := os.Link(kept, file); err == nil {
+		return file, nil
+	}
+	return file, copyFile(file, kept)
+}
+
+// cutName cuts a name so that something can be added to it.
+func cutName(s string) string {
+	s = strings.Trim(s, "/")
+	return strings.ToValidUTF8(s[:min(len(s), 180)], "_")
+}
+
+func copyFile(to, from string) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Sync(), out.Close())
+}
+
+// contentOf is a content in memory.
+func contentOf(data []byte, v Version) content {
+	return content{r: bytes.NewReader(data), size: int64(len(data)), version: v}
+}
