@@ -8,8 +8,11 @@ STATICCHECK ?= honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOSEC       ?= github.com/securego/gosec/v2/cmd/gosec@v2.30.0
 GOVULNCHECK ?= golang.org/x/vuln/cmd/govulncheck@v1.9.0
 GOFILES      = $(shell find . -name '*.go' -not -path '*/node_modules/*')
+# The tests that need Go alone. The longest run first, so that they do not run alone at the end.
+LONGEST      = ./test/hazards ./cmd/stet ./workspace ./proxy ./replay
+UNIT         = $(LONGEST) $$($(GO) list ./... | grep -v -E '/test/(e2e|mcp|acp|chat|clients|web|hazards)$$|stet/(cmd/stet|workspace|proxy|replay)$$')
 
-.PHONY: run build test unit sdk e2e agents mcp acp chat clients web ui check lint audit tools fmt bench soak clean
+.PHONY: run build test unit sdk e2e agents mcp acp chat clients web ui check lint loc audit tools fmt bench soak clean
 
 run: build ## build it, see it work, and look around on its page; FOR=5s ends it by itself
 	./bin/stet demo
@@ -21,7 +24,7 @@ build:
 test: unit sdk e2e ## every test
 
 unit:
-	$(GO) test $$($(GO) list ./... | grep -v -e /test/e2e -e /test/mcp -e /test/acp -e /test/chat -e /test/clients -e /test/web)
+	$(GO) test $(UNIT)
 
 sdk: ## Go SDKs as real clients and peers to compare with, in modules of their own
 	cd test/sdk/go && $(GO) test ./...
@@ -52,13 +55,21 @@ ui: ## build the web UI that the binary carries; web/dist has it already
 	npm --prefix web/ui run build
 
 check: lint ## formatting, vet, staticcheck, and the tests under the race detector
-	$(GO) test -race $$($(GO) list ./... | grep -v -e /test/e2e -e /test/mcp -e /test/acp -e /test/chat -e /test/clients -e /test/web)
+	$(GO) test -race $(UNIT)
 
 lint:
 	@out=$$(gofmt -l $(GOFILES)); if [ -n "$$out" ]; then echo "not formatted:"; echo "$$out"; exit 1; fi
 	$(GO) vet ./...
 	cd bench && $(GO) vet ./...
 	$(GO) run $(STATICCHECK) ./...
+
+# Test suites: packages that only tests import. The scripted model (llm/llmtest) is not one of them: "stet demo" runs on it.
+SUITEDIRS = internal.archtest|llm.codectest|llm.modeltest|record.recordtest|session.sessiontest|gateway.bustest|web.webtest|test.*
+
+loc: ## lines of Go for each package, without tests, without the module bench; test suites are counted apart
+	@git ls-files '*.go' | grep -v -e '_test\.go$$' -e '^bench/' -e '/testdata/' | xargs wc -l | awk '$$2 != "total" { \
+	  d = $$2; sub(/\/[^\/]*$$/, "", d); n[d] += $$1; if (d ~ /^($(SUITEDIRS))$$/) suites += $$1; else product += $$1 } \
+	  END { for (d in n) printf "%7d %s\n", n[d], d; printf "%7d product\n%7d test suites\n%7d all\n", product, suites, product + suites }' | sort -rn
 
 # What gosec reports and is right here, everywhere:
 # G103 unsafe     texts are read without a copy, in rawjson and gateway/remote.go

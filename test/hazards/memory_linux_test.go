@@ -448,6 +448,7 @@ func TestMemoryIsFlat(t *testing.T) {
 // Ten agents that ask for much and take nothing, and are then gone, do not fill the
 // memory, and leave room for those who come after them.
 func TestSlowReaders(t *testing.T) {
+	t.Parallel() // most of its time it waits
 	agents, calls, still := 10, 40, 20*time.Second
 	if !soak() {
 		agents, calls, still = 4, 20, 5*time.Second
@@ -492,6 +493,7 @@ func TestSlowReaders(t *testing.T) {
 // Many open questions about large files are bounded: those for which there is no room
 // are refused with a reason, and the list of those that are open is short. (FILE-6)
 func TestLargeQuestions(t *testing.T) {
+	t.Parallel() // most of its time it waits
 	w := newWorld(t)
 	old, content := text(3_900_000), strings.ReplaceAll(text(3_900_000), "fox", "cat")
 	const questions = 25
