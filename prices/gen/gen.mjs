@@ -1,4 +1,4 @@
-// Writes models.json (see ../models.go for its form) to standard output, from
+// Writes models.json (see ../catalog.go for its form) to standard output, from
 // the price data of the npm package @pydantic/genai-prices (MIT), with what
 // that data lacks: vocabulary names, how many tokens a model takes where its
 // vocabulary is not public, the shortest prompt a provider caches, and whether
