@@ -35,11 +35,11 @@ const maxReplaced = 1 << 30
 
 // current reads what the target holds now. If the file is removed meanwhile, t
 // says so afterwards.
-func (q *request) current(ctx context.Context, t *workspace.Target, asked workspace.Encoding) (*content, error) {
+func (q *toolCall) current(ctx context.Context, t *workspace.Target, asked workspace.Encoding) (*content, error) {
 	if !t.Exists() {
 		return &content{}, nil
 	}
-	if err := hold(ctx, writeCopies*min(t.Size, q.cfg.WriteLimit)); err != nil {
+	if err := hold(ctx, writeCopies*min(t.Size, q.root.WriteLimit())); err != nil {
 		return nil, err
 	}
 	c, err := q.root.ReadAll(ctx, t.Path)
@@ -65,7 +65,7 @@ func (q *request) current(ctx context.Context, t *workspace.Target, asked worksp
 
 // readToWrite reads what the target holds now, in the encoding that was asked for, or
 // else in the one in which the session last read or wrote the file.
-func (q *request) readToWrite(ctx context.Context, t *workspace.Target) (*content, error) {
+func (q *toolCall) readToWrite(ctx context.Context, t *workspace.Target) (*content, error) {
 	if err := q.takeEncoding(); err != nil {
 		return nil, err
 	}
@@ -89,7 +89,7 @@ func (c *content) asFound() {
 
 // encodingFor is the encoding in which a text is written: the one that the file
 // has, unless a call that replaces all of it asks for another one. (FILE-16)
-func (q *request) encodingFor(t *workspace.Target, now *content, keep bool) (workspace.Encoding, error) {
+func (q *toolCall) encodingFor(t *workspace.Target, now *content, keep bool) (workspace.Encoding, error) {
 	asked := q.options.encoding
 	if !t.Exists() {
 		return asked, nil
@@ -108,10 +108,10 @@ func (q *request) encodingFor(t *workspace.Target, now *content, keep bool) (wor
 }
 
 // checkSize refuses what is too large, before a person is asked. (FILE-8, FILE-9)
-func (q *request) checkSize(n int) error {
-	limit := q.cfg.WriteLimit
+func (q *toolCall) checkSize(n int) error {
+	limit := q.root.WriteLimit()
 	if q.call.Staged != nil {
-		limit = q.cfg.PartsLimit
+		limit = q.root.PartsLimit()
 	}
 	if int64(n) > limit {
 		return fail(tool.FileTooLarge, fmt.Sprintf("%d bytes, the limit is %d", n, limit))

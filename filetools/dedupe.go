@@ -121,7 +121,7 @@ type showing struct {
 
 // shown notes that lines of a file are shown, and decides how. What is garbled
 // is shown, and has not been seen.
-func (q *request) shown(s showing) answer {
+func (q *toolCall) shown(s showing) answer {
 	v, lines := s.version, s.lines
 	q.ses.tracker.Observe(freshness.Observation{
 		Kind: freshness.Read, Path: q.canonical, Version: v, Stamp: s.info.Stamp, Lines: lines, Time: q.began,
@@ -170,7 +170,7 @@ func (q *request) shown(s showing) answer {
 
 // difference is what changed in a file that is in view whole, when that is much
 // shorter than the file; else "". (TRK-11)
-func (q *request) difference(old *view, s showing, since int) string {
+func (q *toolCall) difference(old *view, s showing, since int) string {
 	v, lines, whole := s.version, s.lines, freshness.Range{First: 1}
 	if q.cfg.Dedupe.NoDiff || old.version == v || lines != whole && lines != (freshness.Range{}) || !old.covers(whole, since) {
 		return ""
@@ -201,7 +201,7 @@ func (q *request) difference(old *view, s showing, since int) string {
 
 // edited notes that the session has written a file, at the time given. With
 // part it does not know all that the file holds now.
-func (q *request) edited(path string, v workspace.Version, info workspace.Info, part bool, at time.Time) {
+func (q *toolCall) edited(path string, v workspace.Version, info workspace.Info, part bool, at time.Time) {
 	q.ses.forget(path)
 	q.ses.tracker.Observe(freshness.Observation{
 		Kind: freshness.Edited, Path: path, Version: v, Stamp: info.Stamp, Part: part, Time: at,
@@ -209,7 +209,7 @@ func (q *request) edited(path string, v workspace.Version, info workspace.Info, 
 }
 
 // removed notes that a file is gone, and that the session knows.
-func (q *request) removed(path string) {
+func (q *toolCall) removed(path string) {
 	q.ses.forget(path)
 	q.ses.tracker.Observe(freshness.Observation{Kind: freshness.Edited, Path: path, Gone: true, Time: q.cfg.Now()})
 }

@@ -50,7 +50,7 @@ const largeDiff = 256 << 10
 
 // plan makes the plan that turns what the target holds now into the draft, merged
 // with what was written to the file since the base of the draft. (FILE-15)
-func (q *request) plan(ctx context.Context, t workspace.Target, now *content, d draft) (*tool.Plan, error) {
+func (q *toolCall) plan(ctx context.Context, t workspace.Target, now *content, d draft) (*tool.Plan, error) {
 	name, notes := t.Path.String(), notes(t)
 	if d.note != "" && t.Exists() {
 		notes = append(notes, d.note)
@@ -129,7 +129,7 @@ func addedLines(d diff.Diff) []diff.Line {
 }
 
 // merge merges a draft with what is there now.
-func (q *request) merge(t *workspace.Target, base, now *content, text string) (string, error) {
+func (q *toolCall) merge(t *workspace.Target, base, now *content, text string) (string, error) {
 	switch {
 	case now.version == "" && !t.Exists():
 		return "", q.stale(t, now, "")
@@ -182,7 +182,7 @@ func cut(s string, most int) string {
 
 // replan plans again from what was approved, on what is there now. Base is
 // what the plan was made on.
-func (q *request) replan(ctx context.Context, base *content, approved []byte, d draft) (*tool.Plan, error) {
+func (q *toolCall) replan(ctx context.Context, base *content, approved []byte, d draft) (*tool.Plan, error) {
 	p, err := q.replanned(ctx, base, approved, d)
 	if err != nil {
 		return q.refuse(err)
@@ -190,7 +190,7 @@ func (q *request) replan(ctx context.Context, base *content, approved []byte, d 
 	return p, nil
 }
 
-func (q *request) replanned(ctx context.Context, base *content, approved []byte, d draft) (*tool.Plan, error) {
+func (q *toolCall) replanned(ctx context.Context, base *content, approved []byte, d draft) (*tool.Plan, error) {
 	t, err := q.target(q.canonical, d.mode.CreateDirs)
 	if err != nil {
 		return nil, err
@@ -202,7 +202,7 @@ func (q *request) replanned(ctx context.Context, base *content, approved []byte,
 	if !d.byPerson && now.version != base.version && q.ours(t.Path.String(), now.version) {
 		// Another call came first. The session knows of it, so what the model
 		// asks for is what it would ask for now.
-		return q.kind.plan(ctx, q)
+		return q.def.plan(ctx, q)
 	}
 	d.text, d.base, d.tell = string(approved), base, nil
 	if d.isEdit() {
@@ -228,7 +228,7 @@ type writeData struct {
 }
 
 // unchanged is the plan of a write that would change nothing.
-func (q *request) unchanged(t *workspace.Target, now *content, text string, d draft) *tool.Plan {
+func (q *toolCall) unchanged(t *workspace.Target, now *content, text string, d draft) *tool.Plan {
 	none, name := int64(0), t.Path.String()
 	notes := append(d.tell, "the file holds this content already")
 	return q.done(func() string {
@@ -249,7 +249,7 @@ func (d *draft) askedTo(text string) string {
 }
 
 // apply writes what was planned.
-func (q *request) apply(ctx context.Context, p *tool.Plan, t workspace.Target, data []byte, text string, enc workspace.Encoding, d draft) (tool.Result, error) {
+func (q *toolCall) apply(ctx context.Context, p *tool.Plan, t workspace.Target, data []byte, text string, enc workspace.Encoding, d draft) (tool.Result, error) {
 	began, name := q.cfg.Now(), t.Path.String()
 	d.mode.Agreed = agreed(p)
 	w, err := q.writeBytes(ctx, t.Path, data, workspace.Version(p.Before), d.mode)
@@ -281,6 +281,5 @@ func (q *request) apply(ctx context.Context, p *tool.Plan, t workspace.Target, d
 	}
 	n := w.Bytes
 	text = encode(operation{Success: true, BytesWritten: &n, BackupPath: w.Backup, Data: out})
-	q.ses.spend(q.cfg.Dedupe.tokens(text))
-	return tool.Result{CallID: q.call.ID, Text: text}, nil
+	return q.succeeded(text), nil
 }

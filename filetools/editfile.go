@@ -13,7 +13,7 @@ import (
 //go:embed edit_file.md
 var editFileDescription string
 
-var editFileKind = &kind{
+var editFileTool = &toolDef{
 	name: "edit_file", description: editFileDescription, plan: planEditFile,
 	params: params{
 		{name: "path", typ: "string", required: true},
@@ -29,7 +29,7 @@ var editFileKind = &kind{
 // planEditFile is edit_file. The edits are made on what the session last saw, and
 // merged with what the file holds now. An old text that is only in what the file
 // holds now is replaced there. (FILE-15, FILE-18)
-func planEditFile(ctx context.Context, q *request) (*tool.Plan, error) {
+func planEditFile(ctx context.Context, q *toolCall) (*tool.Plan, error) {
 	list := q.args.list("edits")
 	if len(list) == 0 {
 		return nil, badArgument("edits", "there are none.")

@@ -14,7 +14,7 @@ import (
 //go:embed file_info.md
 var fileInfoDescription string
 
-var fileInfoKind = &kind{
+var fileInfoTool = &toolDef{
 	name: "file_info", description: fileInfoDescription, readOnly: true, plan: planFileInfo,
 	params: params{{name: "path", typ: "string", required: true}},
 }
@@ -40,7 +40,7 @@ type fileInfo struct {
 }
 
 // planFileInfo is file_info. (FILE-18, CTX-8)
-func planFileInfo(ctx context.Context, q *request) (*tool.Plan, error) {
+func planFileInfo(ctx context.Context, q *toolCall) (*tool.Plan, error) {
 	p, err := q.root.Path(q.path)
 	if err != nil {
 		return nil, err
@@ -66,11 +66,11 @@ func planFileInfo(ctx context.Context, q *request) (*tool.Plan, error) {
 			return nil, err
 		}
 	}
-	return q.say(operation{Success: true, Data: d}), nil
+	return q.doneNow(operation{Success: true, Data: d}), nil
 }
 
 // describeText looks into a file. What is too large for that is not.
-func (q *request) describeText(ctx context.Context, info workspace.Info, d *fileInfo) error {
+func (q *toolCall) describeText(ctx context.Context, info workspace.Info, d *fileInfo) error {
 	status, err := q.ses.tracker.Check(ctx, q.canonical, freshness.In(q.root))
 	if err != nil {
 		return err

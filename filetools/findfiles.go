@@ -11,7 +11,7 @@ import (
 //go:embed find_files.md
 var findFilesDescription string
 
-var findFilesKind = &kind{
+var findFilesTool = &toolDef{
 	name: "find_files", description: findFilesDescription, readOnly: true, plan: planFindFiles,
 	params: params{
 		{name: "pattern", typ: "string", required: true},
@@ -22,7 +22,7 @@ var findFilesKind = &kind{
 }
 
 // planFindFiles is find_files. (FILE-18)
-func planFindFiles(ctx context.Context, q *request) (*tool.Plan, error) {
+func planFindFiles(ctx context.Context, q *toolCall) (*tool.Plan, error) {
 	g, err := compileGlob(q.args.str("pattern"))
 	if err != nil {
 		return nil, badArgument("pattern", "%v.", err)

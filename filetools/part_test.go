@@ -139,7 +139,7 @@ func TestPartIsBounded(t *testing.T) {
 func TestNullIsNotGiven(t *testing.T) {
 	whole := map[string]string{"path": `"a"`, "content": `"x"`, "pattern": `"x"`, "edits": `[{"old_text":"x","new_text":"y","all":null}]`}
 	n := 0
-	for _, k := range kinds {
+	for _, k := range tools {
 		var all []string
 		for _, p := range k.params {
 			if p.required {

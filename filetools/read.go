@@ -19,7 +19,7 @@ import (
 //go:embed read.md
 var readDescription string
 
-var readKind = &kind{
+var readTool = &toolDef{
 	name: "Read", description: readDescription, readOnly: true, plan: planRead, fail: failEnvelope,
 	params: params{
 		{name: "path", typ: "string", about: "Path to the file (relative to project root). Required.", required: true},
@@ -70,7 +70,7 @@ type readContext struct {
 
 // planRead is the Read tool. It takes an absolute path or one with ".." too,
 // if it leads to something inside the root. (FILE-7)
-func planRead(ctx context.Context, q *request) (*tool.Plan, error) {
+func planRead(ctx context.Context, q *toolCall) (*tool.Plan, error) {
 	p, err := q.root.Resolve(q.path)
 	if err != nil {
 		return nil, err
@@ -91,7 +91,7 @@ func planRead(ctx context.Context, q *request) (*tool.Plan, error) {
 
 // page is the envelope around a page. Where lines are not shown again, data has
 // none, and the text says what stands in their place. (READ-2, READ-3, TRK-6)
-func (q *request) page(pg *workspace.Page) envelope {
+func (q *toolCall) page(pg *workspace.Page) envelope {
 	lines, chars := numbered(pg.Lines)
 	stats := readStats{
 		Time: q.took(), Lines: len(pg.Lines), Chars: chars, Total: pg.Total, Size: pg.Info.Size,
@@ -117,9 +117,9 @@ func (q *request) page(pg *workspace.Page) envelope {
 	return e
 }
 
-func (q *request) took() int64 { return int64(q.cfg.Now().Sub(q.began) / time.Millisecond) }
+func (q *toolCall) took() int64 { return int64(q.cfg.Now().Sub(q.began) / time.Millisecond) }
 
-func (q *request) context() readContext {
+func (q *toolCall) context() readContext {
 	in := q.call.Arguments
 	switch {
 	case len(bytes.TrimSpace(in)) == 0:
@@ -175,7 +175,7 @@ func shownLines(lines []workspace.Line, toEnd bool) freshness.Range {
 }
 
 // readText is READ-8 and READ-10.
-func (q *request) readText(pg *workspace.Page) string {
+func (q *toolCall) readText(pg *workspace.Page) string {
 	name := quoted(q.path)
 	if len(pg.Lines) == 0 {
 		return fmt.Sprintf("Read 0 lines from '%s' (file is empty).", name)
@@ -222,7 +222,7 @@ func truncated(pg *workspace.Page) string {
 }
 
 // failEnvelope is a failed Read: it alone speaks upper case. (FILE-5)
-func failEnvelope(q *request, f *failure) string {
+func failEnvelope(q *toolCall, f *failure) string {
 	code, message := readFailure(quoted(short(q.path)), f)
 	if f.verbatim {
 		message = f.message

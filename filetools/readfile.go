@@ -5,7 +5,6 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/stet-dev/stet/freshness"
@@ -21,7 +20,7 @@ const (
 	aboutEncoding = "File encoding (default: utf-8)"
 )
 
-var readFileKind = &kind{
+var readFileTool = &toolDef{
 	name: "read_file", description: readFileDescription, readOnly: true, plan: planReadFile,
 	params: params{
 		{name: "path", typ: "string", about: aboutPath, required: true},
@@ -48,7 +47,7 @@ type readFileData struct {
 }
 
 // planReadFile is read_file. (FILE-1, FILE-8, FILE-16)
-func planReadFile(ctx context.Context, q *request) (*tool.Plan, error) {
+func planReadFile(ctx context.Context, q *toolCall) (*tool.Plan, error) {
 	p, err := q.root.Path(q.path)
 	if err != nil {
 		return nil, err
@@ -67,7 +66,7 @@ func planReadFile(ctx context.Context, q *request) (*tool.Plan, error) {
 }
 
 // takeEncoding finds the encoding that was asked for.
-func (q *request) takeEncoding() error {
+func (q *toolCall) takeEncoding() error {
 	e, err := workspace.FindEncoding(q.args.str("encoding"))
 	if err != nil {
 		return fail(tool.EncodingError, fmt.Sprintf("no encoding called '%s' is known.", quoted(short(q.args.str("encoding")))))
@@ -76,23 +75,9 @@ func (q *request) takeEncoding() error {
 	return nil
 }
 
-// encoding is the encoding in which the session last read or wrote a file.
-func (s *session) encoding(path string) (e workspace.Encoding, known bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	e, known = s.encodings[path]
-	return e, known
-}
-
-func (s *session) setEncoding(path string, e workspace.Encoding) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.encodings[path] = e
-}
-
-func (q *request) readWhole(ctx context.Context, p workspace.Path) (*tool.Plan, error) {
+func (q *toolCall) readWhole(ctx context.Context, p workspace.Path) (*tool.Plan, error) {
 	info, _ := q.root.Inspect(p) // what is wrong with the file, reading it says
-	if q.call.Large && info.Size > q.cfg.WriteLimit {
+	if q.call.Large && info.Size > q.root.WriteLimit() {
 		s, err := q.root.Survey(ctx, p, q.options.encoding)
 		if err != nil {
 			return nil, err
@@ -128,58 +113,6 @@ func (q *request) readWhole(ctx context.Context, p workspace.Path) (*tool.Plan, 
 	return q.readDone(c.Info, c.Version, enc, freshness.Range{}, inMemory(text), n, d), nil
 }
 
-// readStream is a read whose content goes from the disk to the caller, in bounded
-// memory. (FILE-8, FILE-9)
-func (q *request) readStream(s *workspace.Survey) *tool.Plan {
-	q.canonical = s.Info.Path.String()
-	body := readText{size: s.Text, open: func() (io.ReadCloser, error) {
-		r, err := q.root.Reader(s)
-		return changing{r}, err
-	}}
-	d := readFileData{Version: id(s.Version), Total: &s.Lines}
-	return q.readDone(s.Info, s.Version, s.Encoding, freshness.Range{}, body, s.Lines, d)
-}
-
-// changing says in the words of tool that a file has changed.
-type changing struct{ io.ReadCloser }
-
-// Read implements io.Reader.
-func (c changing) Read(b []byte) (int, error) {
-	n, err := c.ReadCloser.Read(b)
-	if errors.Is(err, workspace.ErrChanged) {
-		err = fmt.Errorf("%w: %w", tool.ErrChanged, err)
-	}
-	return n, err
-}
-
-// readText is the text that a read shows.
-type readText struct {
-	text string
-	open func() (io.ReadCloser, error) // nil: it is text
-	size int64                         // bytes
-}
-
-func inMemory(text string) readText { return readText{text: text, size: int64(len(text))} }
-
-// apart is how large a text is, in bytes, that does not go in the result where the
-// caller takes it apart from that.
-const apart = 1 << 20
-
-// content is the text apart from the result; nil: it goes in there.
-func (t readText) content(c tool.Call) (*tool.Content, error) {
-	switch {
-	case t.open != nil:
-		r, err := t.open()
-		if err != nil {
-			return nil, err
-		}
-		return &tool.Content{ReadCloser: r, Size: t.size}, nil
-	case c.Large && t.size > apart:
-		return &tool.Content{ReadCloser: io.NopCloser(strings.NewReader(t.text)), Size: t.size}, nil
-	}
-	return nil, nil
-}
-
 // decode returns the text of a file, or says why it has none.
 func decode(data []byte, asked workspace.Encoding) (string, workspace.Encoding, error) {
 	text, enc, err := workspace.Content{Data: data}.Text(asked)
@@ -199,7 +132,7 @@ const (
 	maxPartLines = 50_000
 )
 
-func (q *request) readPart(ctx context.Context, p workspace.Path, first, last int) (*tool.Plan, error) {
+func (q *toolCall) readPart(ctx context.Context, p workspace.Path, first, last int) (*tool.Plan, error) {
 	ask := workspace.PageRequest{
 		Line: first, Lines: maxPartLines, Width: -1, Bytes: maxPart, Encoding: q.options.encoding,
 		Version: true,
@@ -238,7 +171,7 @@ func (q *request) readPart(ctx context.Context, p workspace.Path, first, last in
 }
 
 // readDone is the plan of a read that succeeded.
-func (q *request) readDone(info workspace.Info, v workspace.Version, enc workspace.Encoding, lines freshness.Range, body readText, n int, d readFileData) *tool.Plan {
+func (q *toolCall) readDone(info workspace.Info, v workspace.Version, enc workspace.Encoding, lines freshness.Range, body readText, n int, d readFileData) *tool.Plan {
 	d.Path = q.canonical
 	if enc != (workspace.Encoding{}) {
 		d.Encoding = encodingName(enc)

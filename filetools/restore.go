@@ -27,7 +27,7 @@ type restore struct {
 }
 
 // planUndoing plans to undo writes; several to one file as one.
-func (q *request) planUndoing(ctx context.Context, writes []Write) (*tool.Plan, error) {
+func (q *toolCall) planUndoing(ctx context.Context, writes []Write) (*tool.Plan, error) {
 	var names []string
 	by := map[string][]Write{}
 	for _, w := range writes {
@@ -55,7 +55,7 @@ func (q *request) planUndoing(ctx context.Context, writes []Write) (*tool.Plan, 
 
 // restoring works out how a file goes back, and refuses where somebody else's
 // change would be lost.
-func (q *request) restoring(ctx context.Context, name string, ws []Write) (restore, error) {
+func (q *toolCall) restoring(ctx context.Context, name string, ws []Write) (restore, error) {
 	first, last := ws[0], ws[len(ws)-1]
 	t, err := q.target(name, first.Before != "")
 	if err != nil {
@@ -116,12 +116,12 @@ func dirsMade(name string, writes []Write) []string {
 	return out
 }
 
-func (q *request) notOurs(name, format string, a ...any) *failure {
+func (q *toolCall) notOurs(name, format string, a ...any) *failure {
 	return fail(tool.ConcurrentModification, quoted(name)+" was changed by somebody else "+fmt.Sprintf(format, a...))
 }
 
 // undoPlan is the plan over all files.
-func (q *request) undoPlan(writes []Write, todo []restore) *tool.Plan {
+func (q *toolCall) undoPlan(writes []Write, todo []restore) *tool.Plan {
 	p := &tool.Plan{Call: q.call}
 	before, after := sha256.New(), sha256.New()
 	for i, r := range todo {
@@ -189,7 +189,7 @@ func commonDir(a, b string) string {
 
 // undo puts the files back: all of them, or, where one was changed meanwhile,
 // none.
-func (q *request) undo(ctx context.Context, p *tool.Plan, todo []restore) (tool.Result, error) {
+func (q *toolCall) undo(ctx context.Context, p *tool.Plan, todo []restore) (tool.Result, error) {
 	for i, r := range todo {
 		w, err := q.put(ctx, p, r.t, r.to, r.from.version)
 		todo[i].made = w
@@ -219,7 +219,7 @@ func (q *request) undo(ctx context.Context, p *tool.Plan, todo []restore) (tool.
 
 // removeDirs removes the directories that were made for files which are removed
 // now. One that is not empty stays.
-func (q *request) removeDirs(todo []restore) {
+func (q *toolCall) removeDirs(todo []restore) {
 	var dirs []string
 	for _, r := range todo {
 		dirs = append(dirs, r.dirs...)
@@ -237,7 +237,7 @@ func (q *request) removeDirs(todo []restore) {
 }
 
 // put makes the target hold a content, or removes it.
-func (q *request) put(ctx context.Context, p *tool.Plan, t workspace.Target, c *content, was workspace.Version) (workspace.Written, error) {
+func (q *toolCall) put(ctx context.Context, p *tool.Plan, t workspace.Target, c *content, was workspace.Version) (workspace.Written, error) {
 	mode := workspace.WriteMode{CreateDirs: true, Agreed: agreed(p)}
 	if c.version == "" {
 		return q.root.Remove(ctx, t.Path, was, mode)
@@ -246,7 +246,7 @@ func (q *request) put(ctx context.Context, p *tool.Plan, t workspace.Target, c *
 }
 
 // undone notes what was put back, and is the result.
-func (q *request) undone(todo []restore) tool.Result {
+func (q *toolCall) undone(todo []restore) tool.Result {
 	type file struct {
 		Path    string `json:"path"`
 		Version string `json:"version,omitempty"`
@@ -275,8 +275,7 @@ func (q *request) undone(todo []restore) tool.Result {
 	}
 	slices.Sort(numbers)
 	text := encode(operation{Success: true, BytesWritten: &bytes, Data: map[string]any{"undone": numbers, "files": files}})
-	q.ses.spend(q.cfg.Dedupe.tokens(text))
-	return tool.Result{CallID: q.call.ID, Text: text}
+	return q.succeeded(text)
 }
 
 // markUndone marks writes as undone, what they had undone as not, and so on.

@@ -79,7 +79,7 @@ func asFailure(err error) (*failure, bool) {
 }
 
 // failOperation is the text of a failed FileOperationResult. (FILE-3)
-func failOperation(q *request, f *failure) string {
+func failOperation(q *toolCall, f *failure) string {
 	data := f.data
 	if q.path != "" {
 		if data == nil {

@@ -22,7 +22,7 @@ import (
 //go:embed search_text.md
 var searchTextDescription string
 
-var searchTextKind = &kind{
+var searchTextTool = &toolDef{
 	name: "search_text", description: searchTextDescription, readOnly: true, plan: planSearchText,
 	params: params{
 		{name: "pattern", typ: "string", required: true},
@@ -46,7 +46,7 @@ const (
 
 // search is one search under way.
 type search struct {
-	q       *request
+	q       *toolCall
 	re      *regexp.Regexp
 	context int
 	limit   int
@@ -61,7 +61,7 @@ type search struct {
 }
 
 // planSearchText is search_text. (FILE-18)
-func planSearchText(ctx context.Context, q *request) (*tool.Plan, error) {
+func planSearchText(ctx context.Context, q *toolCall) (*tool.Plan, error) {
 	s := search{q: q, context: q.args.num("context", 0), limit: q.args.num("limit", 100)}
 	var err error
 	if s.re, err = compilePattern(q.args); err != nil {
@@ -279,5 +279,5 @@ func (s *search) done() *tool.Plan {
 		data["truncated"] = true
 	}
 	s.skipped.tell(data)
-	return s.q.say(operation{Success: true, Content: &text, Data: data})
+	return s.q.doneNow(operation{Success: true, Content: &text, Data: data})
 }

@@ -10,7 +10,7 @@ import (
 // baseOnSeen bases the draft on what the client session last saw of the file. Where
 // that is not known the base is what the file holds now. It is an error when what
 // was seen is not kept any more.
-func (q *request) baseOnSeen(d *draft, t *workspace.Target, now *content) error {
+func (q *toolCall) baseOnSeen(d *draft, t *workspace.Target, now *content) error {
 	name := t.Path.String()
 	f, ok := q.ses.tracker.File(name, t.Stamp)
 	switch {
@@ -40,13 +40,13 @@ func (q *request) baseOnSeen(d *draft, t *workspace.Target, now *content) error 
 
 // stale is the failure of a write that is based on what the file does not hold any
 // more.
-func (q *request) stale(t *workspace.Target, now *content, why string) *failure {
+func (q *toolCall) stale(t *workspace.Target, now *content, why string) *failure {
 	name := t.Path.String()
 	who := q.who(name, now.version)
 	f := fail(tool.ConcurrentModification, "the file was changed by "+who+" since it was read, "+why+"; read it again")
 	if now.version == "" {
 		f.message = "the file was removed by " + who + " since it was read; write it again to make it anew"
-		q.told = func() { q.removed(name) }
+		q.onFailed = func() { q.removed(name) }
 	}
 	f.data = map[string]any{"path": name}
 	if now.version != "" {
@@ -56,7 +56,7 @@ func (q *request) stale(t *workspace.Target, now *content, why string) *failure 
 }
 
 // ours reports whether a version of a file is the one that the session wrote last.
-func (q *request) ours(name string, v workspace.Version) bool {
+func (q *toolCall) ours(name string, v workspace.Version) bool {
 	q.ses.mu.Lock()
 	defer q.ses.mu.Unlock()
 	for _, w := range slices.Backward(q.ses.writes) {
@@ -68,7 +68,7 @@ func (q *request) ours(name string, v workspace.Version) bool {
 }
 
 // who says who wrote a version.
-func (q *request) who(name string, v workspace.Version) string {
+func (q *toolCall) who(name string, v workspace.Version) string {
 	if q.ours(name, v) {
 		return "another call of this session"
 	}

@@ -82,7 +82,7 @@ func TestLargeReadIsStreamed(t *testing.T) {
 // What is written to a file while it is streamed is no part of it, or an error at its
 // end: never a text that the file did not hold.
 func TestStreamedFileChanges(t *testing.T) {
-	b := newBench(t, Config{WriteLimit: 1000}, workspace.Options{WriteLimit: 1000, PartsLimit: 100_000})
+	b := newBench(t, Config{}, workspace.Options{WriteLimit: 1000, PartsLimit: 100_000})
 	text := strings.Repeat("0123456789abcde\n", 2000)
 	name := filepath.Join(b.dir, "f")
 	for what, change := range map[string]func() error{
@@ -129,7 +129,7 @@ func TestStreamedFileChanges(t *testing.T) {
 
 // What is wrong with a large file is said before any of it is sent.
 func TestStreamedFileIsRefused(t *testing.T) {
-	b := newBench(t, Config{WriteLimit: 1000}, workspace.Options{WriteLimit: 1000, ReadLimit: 5000, PartsLimit: 100_000})
+	b := newBench(t, Config{}, workspace.Options{WriteLimit: 1000, ReadLimit: 5000, PartsLimit: 100_000})
 	for _, c := range []struct {
 		name, text string
 		code       tool.Code

@@ -3,11 +3,13 @@ package filetools
 import (
 	"context"
 	_ "embed"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/tool"
 	"github.com/stet-dev/stet/workspace"
 )
@@ -15,7 +17,7 @@ import (
 //go:embed undo.md
 var undoDescription string
 
-var undoKind = &kind{
+var undoTool = &toolDef{
 	name: "undo", description: undoDescription, plan: planUndo,
 	params: params{
 		{name: "write", typ: "integer", min: 1, hasMin: true, quiet: true},
@@ -55,7 +57,7 @@ func (t *Tools) Writes(session string) []Write {
 }
 
 // planUndo is undo. (FILE-12)
-func planUndo(ctx context.Context, q *request) (*tool.Plan, error) {
+func planUndo(ctx context.Context, q *toolCall) (*tool.Plan, error) {
 	all := q.Writes(q.call.Session)
 	one, from, every := q.args.num("write", 0), q.args.num("from", 0), q.args.flag("all", false)
 	given := 0
@@ -98,7 +100,8 @@ func planUndo(ctx context.Context, q *request) (*tool.Plan, error) {
 // for instance, oldest first. Several to one file must be all that were made to
 // it from the first one on.
 func (t *Tools) PlanUndo(ctx context.Context, c tool.Call, writes []Write) (*tool.Plan, error) {
-	q := &request{Tools: t, kind: undoKind, call: c, began: t.cfg.Now(), ses: t.session(c.Session), foreign: true}
+	q := t.newCall(undoTool, c)
+	q.foreign = true
 	p, err := q.planUndoing(ctx, writes)
 	if err != nil {
 		return q.refuse(err)
@@ -106,7 +109,7 @@ func (t *Tools) PlanUndo(ctx context.Context, c tool.Call, writes []Write) (*too
 	return p, nil
 }
 
-func (q *request) listWrites(all []Write) *tool.Plan {
+func (q *toolCall) listWrites(all []Write) *tool.Plan {
 	var b strings.Builder
 	for _, w := range all {
 		fmt.Fprintf(&b, "%d %s %s", w.Number, w.Tool, quoted(w.Path))
@@ -122,5 +125,29 @@ func (q *request) listWrites(all []Write) *tool.Plan {
 		b.WriteByte('\n')
 	}
 	text := b.String()
-	return q.say(operation{Success: true, Content: &text, Data: map[string]any{"writes": len(all)}})
+	return q.doneNow(operation{Success: true, Content: &text, Data: map[string]any{"writes": len(all)}})
+}
+
+// TakeBack is the tool that undoes writes which a person chose in an audit trail,
+// oldest first. It takes no arguments, and is not for agents: see [Tools.PlanUndo].
+type TakeBack struct {
+	Tools  *Tools
+	Writes []record.Write
+}
+
+// Spec implements tool.Tool.
+func (b TakeBack) Spec() tool.Spec {
+	return tool.Spec{Name: "undo", Schema: json.RawMessage(`{"type":"object"}`), Destructive: true}
+}
+
+// Plan implements tool.Tool.
+func (b TakeBack) Plan(ctx context.Context, c tool.Call) (*tool.Plan, error) {
+	var all []Write
+	for _, w := range b.Writes {
+		all = append(all, Write{
+			Number: int(w.Seq), Tool: w.Tool, Path: w.Path,
+			Before: workspace.Version(w.Before), After: workspace.Version(w.After), Dirs: w.Dirs, Time: w.Time,
+		})
+	}
+	return b.Tools.PlanUndo(ctx, c, all)
 }

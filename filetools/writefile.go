@@ -12,7 +12,7 @@ import (
 //go:embed write_file.md
 var writeFileDescription string
 
-var writeFileKind = &kind{
+var writeFileTool = &toolDef{
 	name: "write_file", description: writeFileDescription, plan: planWriteFile,
 	params: params{
 		{name: "path", typ: "string", about: aboutPath, required: true},
@@ -24,7 +24,7 @@ var writeFileKind = &kind{
 }
 
 // planWriteFile is write_file. (FILE-1, FILE-6, FILE-13 to 17)
-func planWriteFile(ctx context.Context, q *request) (*tool.Plan, error) {
+func planWriteFile(ctx context.Context, q *toolCall) (*tool.Plan, error) {
 	d := draft{
 		text: q.args.str("content"), asked: q.args.str("content"),
 		mode: workspace.WriteMode{CreateDirs: q.args.flag("create_dirs", false), Backup: q.args.flag("backup", true)},

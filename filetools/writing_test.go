@@ -83,7 +83,7 @@ func TestChangedWithEqualStamp(t *testing.T) {
 
 // FILE-8, FILE-5: limits are said before anybody is asked.
 func TestTooLarge(t *testing.T) {
-	b := newBench(t, Config{WriteLimit: 100}, workspace.Options{WriteLimit: 100})
+	b := newBench(t, Config{}, workspace.Options{WriteLimit: 100})
 	b.put("a", strings.Repeat("x\n", 49)+"y\n")
 	if p := b.plan("write_file", args("path", "b", "content", strings.Repeat("x", 101))); p.Done == nil || p.Done.Code != tool.FileTooLarge {
 		t.Errorf("%+v", p)

@@ -121,7 +121,7 @@ func newBench(t testing.TB, approver approval.Approver, p policy.Policy) *bench 
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = root.Close() })
-	if b.tools, err = filetools.New(filetools.Config{Root: root, WriteLimit: inOnePiece}); err != nil {
+	if b.tools, err = filetools.New(filetools.Config{Root: root}); err != nil {
 		t.Fatal(err)
 	}
 	set := new(tool.Set)

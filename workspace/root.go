@@ -133,6 +133,13 @@ func (r *Root) statePaths() []string {
 // programs in it; files are not to be opened by it.
 func (r *Root) Dir() string { return filepath.FromSlash(r.prefixes[0]) }
 
+// WriteLimit and PartsLimit are those of the Root's Options, for callers that refuse
+// a write before a person is asked about it.
+func (r *Root) WriteLimit() int64 { return r.opt.WriteLimit }
+
+// PartsLimit is the limit of a write that comes in parts: see WriteLimit.
+func (r *Root) PartsLimit() int64 { return r.opt.PartsLimit }
+
 // Close waits for what is under way and closes the root. What is asked of it
 // afterwards, or meanwhile by the visitor of a walk, fails with fs.ErrClosed.
 // More calls do nothing.

@@ -136,7 +136,7 @@ func (h *hands) openTree(ctx context.Context, p *program, dir, state string, o *
 	if h.root, err = openWorkspace(dir, state, h.log); err != nil {
 		return err
 	}
-	c := filetools.Config{Root: h.root, WriteLimit: writeLimit, Hidden: o.policy.Hides, Log: h.log}
+	c := filetools.Config{Root: h.root, Hidden: o.policy.Hides, Log: h.log}
 	if o.dedupe {
 		c.Dedupe = &filetools.Dedupe{Count: tokens.Estimate{}.Count}
 	}

@@ -143,7 +143,7 @@ func (s *site) undoIn(ctx context.Context, dir string, writes []record.Write, pe
 			return fmt.Errorf("workspace %s: %w", workspace.Quote(dir), err)
 		}
 		defer func() { err = errors.Join(err, root.Close()) }()
-		if tools, err = filetools.New(filetools.Config{Root: root, WriteLimit: writeLimit}); err != nil {
+		if tools, err = filetools.New(filetools.Config{Root: root}); err != nil {
 			return err
 		}
 	}

@@ -184,7 +184,7 @@ func (p *program) undoIn(ctx context.Context, trail record.Trail, dir string, ch
 		return fmt.Errorf("workspace %s: %w", workspace.Quote(dir), err)
 	}
 	defer func() { err = errors.Join(err, root.Close()) }()
-	tools, err := filetools.New(filetools.Config{Root: root, WriteLimit: writeLimit})
+	tools, err := filetools.New(filetools.Config{Root: root})
 	if err != nil {
 		return err
 	}

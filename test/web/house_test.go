@@ -73,7 +73,7 @@ func newHouse(t *testing.T) *house {
 		t.Fatal(err)
 	}
 	h.hub = &session.Hub{Store: sessions, Poll: 100 * time.Millisecond}
-	if h.tools, err = filetools.New(filetools.Config{Root: root, WriteLimit: 5 << 20}); err != nil {
+	if h.tools, err = filetools.New(filetools.Config{Root: root}); err != nil {
 		t.Fatal(err)
 	}
 	set := new(tool.Set)

@@ -13,7 +13,7 @@ import (
 // and put back by undo. (FILE-9)
 func TestStagedContent(t *testing.T) {
 	limits := workspace.Options{WriteLimit: 1000, PartsLimit: 10_000}
-	b := newBench(t, Config{WriteLimit: 1000, PartsLimit: 10_000}, limits)
+	b := newBench(t, Config{}, limits)
 	b.put("a", "old\n")
 	call := func(name, args string, parts ...string) (*tool.Plan, string) {
 		t.Helper()

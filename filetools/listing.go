@@ -4,10 +4,84 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"strings"
 
 	"github.com/stet-dev/stet/tool"
 	"github.com/stet-dev/stet/workspace"
 )
+
+// What list_files, find_files and search_text share: the directory they look into,
+// a listing with a limit, and what they passed over.
+
+// dir inspects the directory that a call is about.
+func (q *toolCall) dir() (workspace.Target, error) {
+	if !q.args.has("path") {
+		q.path = "."
+	}
+	p, err := q.root.Path(q.path)
+	if err != nil {
+		return workspace.Target{}, err
+	}
+	t, err := q.root.Inspect(p)
+	if err != nil {
+		return workspace.Target{}, err
+	}
+	q.canonical = t.Path.String()
+	return t, nil
+}
+
+func skip(e workspace.Entry) error {
+	if e.Kind == workspace.Directory {
+		return fs.SkipDir
+	}
+	return nil
+}
+
+func mark(k workspace.Kind) string {
+	switch k {
+	case workspace.Directory:
+		return "/"
+	case workspace.Link:
+		return "@"
+	case workspace.Special:
+		return " (special)"
+	}
+	return ""
+}
+
+// listing gathers lines up to a limit.
+type listing struct {
+	limit     int
+	lines     []string
+	size      int
+	truncated bool
+	skipped   skipped
+}
+
+// maxListing is the size of a listing, in bytes.
+const maxListing = 256 << 10
+
+// add adds a line, or ends the walk.
+func (l *listing) add(line string) error {
+	if len(l.lines) == l.limit || l.size > maxListing {
+		l.truncated = true
+		return fs.SkipAll
+	}
+	l.lines = append(l.lines, line)
+	l.size += len(line)
+	return nil
+}
+
+// listed is the plan of a call that lists.
+func (q *toolCall) listed(l *listing, what string) *tool.Plan {
+	text := strings.Join(l.lines, "\n")
+	data := map[string]any{"path": q.canonical, what: len(l.lines)}
+	if l.truncated {
+		data["truncated"] = true
+	}
+	l.skipped.tell(data)
+	return q.doneNow(operation{Success: true, Content: &text, Data: data})
+}
 
 // maxSkipped is how many of the files that were skipped are named.
 const maxSkipped = 10

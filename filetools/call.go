@@ -1,0 +1,172 @@
+package filetools
+
+import (
+	"context"
+	"time"
+
+	"github.com/stet-dev/stet/tool"
+)
+
+// toolDef is the definition of one tool: what it says of itself and what it does.
+type toolDef struct {
+	name        string
+	description string
+	params      params
+	readOnly    bool
+
+	// plan works out what the call would do. A *failure, or an error of workspace
+	// that a model can act on, becomes a failed result.
+	plan func(ctx context.Context, q *toolCall) (*tool.Plan, error)
+	// fail is the text of a failed result; nil: that of a FileOperationResult.
+	fail func(q *toolCall, f *failure) string
+}
+
+func (d *toolDef) spec() tool.Spec {
+	return tool.Spec{
+		Name: d.name, Description: describe(d.description), Schema: d.params.schema(),
+		ReadOnly: d.readOnly, Destructive: !d.readOnly,
+	}
+}
+
+// fileTool is a definition over a workspace.
+type fileTool struct {
+	t   *Tools
+	def *toolDef
+	s   tool.Spec
+}
+
+// toolCall is one call, from its arguments to its result.
+type toolCall struct {
+	*Tools
+	def   *toolDef
+	call  tool.Call
+	args  values
+	ses   *session
+	began time.Time
+
+	path      string // as the caller gave it
+	canonical string // the path of the file that was found, else ""
+	options   readOptions
+	foreign   bool   // an undo of writes that the session did not make
+	onFailed  func() // called when a failure is handed to the caller; may be nil
+}
+
+func (t *Tools) newCall(def *toolDef, c tool.Call) *toolCall {
+	return &toolCall{Tools: t, def: def, call: c, began: t.cfg.Now(), ses: t.session(c.Session)}
+}
+
+// Spec implements tool.Tool.
+func (f *fileTool) Spec() tool.Spec { return f.s }
+
+// Plan implements tool.Tool.
+func (f *fileTool) Plan(ctx context.Context, c tool.Call) (*tool.Plan, error) {
+	q := f.t.newCall(f.def, c)
+	q.ses.spend(f.t.cfg.Dedupe.tokens(string(c.Arguments)))
+	args, err := q.arguments()
+	if err == nil {
+		q.args, q.path = args, args.str("path")
+		var p *tool.Plan
+		if p, err = f.def.plan(ctx, q); err == nil {
+			return p, nil
+		}
+	}
+	return q.refuse(err)
+}
+
+// Refuse implements tool.Refuser.
+func (f *fileTool) Refuse(c tool.Call, code tool.Code, message string) tool.Result {
+	q := f.t.newCall(f.def, c)
+	if args, err := f.def.params.parse(c.Arguments); err == nil {
+		q.path = args.str("path")
+	}
+	r, _ := q.failed(&failure{code: code, message: message, verbatim: true})
+	return r
+}
+
+// done is a plan with nothing to apply. text is called when the result is handed to
+// the caller: only then the session has seen it. (TRK-12)
+func (q *toolCall) done(text func() string) *tool.Plan {
+	return q.doneWith(func() (string, *tool.Content, error) { return text(), nil, nil })
+}
+
+// doneWith is done with a content that may be apart from the text.
+func (q *toolCall) doneWith(deliver func() (string, *tool.Content, error)) *tool.Plan {
+	return &tool.Plan{Call: q.call, Path: q.canonical, Done: &tool.Result{CallID: q.call.ID}, Deliver: func() tool.Result {
+		text, content, err := deliver()
+		if err != nil {
+			r, broken := q.failed(err)
+			if broken != nil {
+				r, _ = q.failed(fail(tool.PermissionDenied, "the file cannot be read"))
+			}
+			return r
+		}
+		if content != nil {
+			q.ses.spend(int(content.Size / 3))
+		}
+		r := q.succeeded(text)
+		r.Content = content
+		return r
+	}}
+}
+
+// doneNow is done with a result that does not depend on when it is delivered.
+func (q *toolCall) doneNow(result any) *tool.Plan {
+	text := encode(result)
+	return q.done(func() string { return text })
+}
+
+// succeeded is the result of a call that went well.
+func (q *toolCall) succeeded(text string) tool.Result {
+	q.ses.spend(q.cfg.Dedupe.tokens(text))
+	return tool.Result{CallID: q.call.ID, Text: text}
+}
+
+// failed is the result of a call that failed. An error that a model cannot act on is
+// returned.
+func (q *toolCall) failed(err error) (tool.Result, error) {
+	f, ok := asFailure(err)
+	if !ok {
+		return tool.Result{}, err
+	}
+	words := q.def.fail
+	if words == nil {
+		words = failOperation
+	}
+	r := q.succeeded(words(q, f))
+	r.Code = f.code
+	return r, nil
+}
+
+// refuse is the plan of a call that failed before anything was done.
+func (q *toolCall) refuse(err error) (*tool.Plan, error) {
+	q.canonical = q.about()
+	r, err := q.failed(err)
+	if err != nil {
+		return nil, err
+	}
+	p := &tool.Plan{Call: q.call, Path: q.canonical, Done: &r}
+	if q.onFailed != nil {
+		p.Deliver = func() tool.Result {
+			q.onFailed()
+			return r
+		}
+	}
+	return p, nil
+}
+
+// about is the file that a failed call is about, if it is there. Decisions on the
+// call go by it, since the text of the failure may quote the file.
+func (q *toolCall) about() string {
+	if q.canonical != "" {
+		return q.canonical
+	}
+	p, err := q.root.Resolve(q.args.str("path"))
+	if err != nil {
+		return ""
+	}
+	t, err := q.root.Inspect(p)
+	if err != nil {
+		return ""
+	}
+	return t.Path.String()
+}

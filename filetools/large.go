@@ -1,0 +1,157 @@
+package filetools
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/stet-dev/stet/freshness"
+	"github.com/stet-dev/stet/internal/budget"
+	"github.com/stet-dev/stet/tool"
+	"github.com/stet-dev/stet/workspace"
+)
+
+// Large files: the memory that calls may hold, contents that come in parts, and
+// contents that go to the caller apart from the result.
+
+// How many times a call holds a file in memory at its peak: its bytes, its text and
+// its result as JSON; of a write also what the file holds afterwards, and the diff.
+const (
+	readCopies  = 4
+	writeCopies = 6
+)
+
+// seldom is how much a call may hold, in bytes, that is not counted.
+const seldom = 256 << 10
+
+// hold takes n bytes of memory for the call, if its caller bounds them, and waits for
+// them for a while. The bytes are given back when the caller has the result on its way.
+func hold(ctx context.Context, n int64) error {
+	if n <= seldom {
+		return nil
+	}
+	err := budget.Take(ctx, n)
+	switch {
+	case errors.Is(err, budget.ErrFull):
+		return fail(tool.RateLimited, "too many bytes are held for other calls. Try again in 5.0 s")
+	case errors.Is(err, budget.ErrTooLarge):
+		return fail(tool.FileTooLarge, "the file is larger than what is held in memory; read it in parts by start_line and end_line")
+	}
+	return err
+}
+
+// Stage begins the content of a call that comes in parts: they gather outside the
+// tree, and are for tool.Call.Staged. (FILE-9)
+func (t *Tools) Stage(c tool.Call) (tool.Staged, error) {
+	var named struct{ Path string }
+	p, err := t.root.Path(".")
+	if json.Unmarshal(c.Arguments, &named) == nil {
+		if there, wrong := t.root.Path(named.Path); wrong == nil { // else the call says so
+			p = there
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return t.root.Stage(p)
+}
+
+// arguments are those of the call, with the content that came in parts.
+func (q *toolCall) arguments() (values, error) {
+	if q.call.Staged == nil {
+		return q.def.params.parse(q.call.Arguments)
+	}
+	i := slices.IndexFunc(q.def.params, func(p param) bool { return p.name == "content" })
+	if i < 0 {
+		return nil, badArgument("content", "%s takes none.", q.def.name)
+	}
+	args, err := slices.Delete(slices.Clone(q.def.params), i, i+1).parse(q.call.Arguments)
+	if err != nil {
+		return nil, err
+	}
+	data, err := q.call.Staged.Bytes()
+	switch {
+	case err != nil:
+		return nil, err
+	case !utf8.Valid(data):
+		return nil, badArgument("content", "its parts are not UTF-8.")
+	}
+	args["content"] = string(data)
+	return args, nil
+}
+
+// writeBytes writes a file, staged where it is larger than what is written in one piece.
+func (q *toolCall) writeBytes(ctx context.Context, p workspace.Path, data []byte, was workspace.Version, mode workspace.WriteMode) (workspace.Written, error) {
+	if int64(len(data)) <= q.root.WriteLimit() {
+		return q.root.Write(ctx, p, data, was, mode)
+	}
+	s, err := q.root.Stage(p)
+	if err != nil {
+		return workspace.Written{}, err
+	}
+	if _, err = s.Write(data); err != nil {
+		return workspace.Written{}, errors.Join(err, s.Abort())
+	}
+	w, err := s.Commit(ctx, was, mode)
+	if aborted := s.Abort(); aborted != nil {
+		q.cfg.Log.Warn("what was staged is left", "err", aborted)
+	}
+	return w, err
+}
+
+// readStream is a read whose content goes from the disk to the caller, in bounded
+// memory. (FILE-8, FILE-9)
+func (q *toolCall) readStream(s *workspace.Survey) *tool.Plan {
+	q.canonical = s.Info.Path.String()
+	body := readText{size: s.Text, open: func() (io.ReadCloser, error) {
+		r, err := q.root.Reader(s)
+		return changing{r}, err
+	}}
+	d := readFileData{Version: id(s.Version), Total: &s.Lines}
+	return q.readDone(s.Info, s.Version, s.Encoding, freshness.Range{}, body, s.Lines, d)
+}
+
+// changing says in the words of tool that a file has changed.
+type changing struct{ io.ReadCloser }
+
+// Read implements io.Reader.
+func (c changing) Read(b []byte) (int, error) {
+	n, err := c.ReadCloser.Read(b)
+	if errors.Is(err, workspace.ErrChanged) {
+		err = fmt.Errorf("%w: %w", tool.ErrChanged, err)
+	}
+	return n, err
+}
+
+// readText is the text that a read shows.
+type readText struct {
+	text string
+	open func() (io.ReadCloser, error) // nil: it is text
+	size int64                         // bytes
+}
+
+func inMemory(text string) readText { return readText{text: text, size: int64(len(text))} }
+
+// apart is how large a text is, in bytes, that does not go in the result where the
+// caller takes it apart from that.
+const apart = 1 << 20
+
+// content is the text apart from the result; nil: it goes in there.
+func (t readText) content(c tool.Call) (*tool.Content, error) {
+	switch {
+	case t.open != nil:
+		r, err := t.open()
+		if err != nil {
+			return nil, err
+		}
+		return &tool.Content{ReadCloser: r, Size: t.size}, nil
+	case c.Large && t.size > apart:
+		return &tool.Content{ReadCloser: io.NopCloser(strings.NewReader(t.text)), Size: t.size}, nil
+	}
+	return nil, nil
+}
