@@ -24,6 +24,9 @@ func awaitSpec() tool.Spec {
 // await answers await_result. It can be called again: the result is kept, and
 // giving up on it does not end the call that it waits for.
 func (s *Server) await(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	place := requestIn(ctx)
+	place.begin()
+	place.leave() // it waits, and does no work
 	if req.Params.RequestState != "" {
 		return s.resume(ctx, req)
 	}

@@ -28,21 +28,22 @@ const unheard = 25 * time.Second
 // call answers a tools/call for one of the Caller's tools.
 func (s *Server) call(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	if req.Params.RequestState != "" {
+		place := requestIn(ctx)
+		place.begin()
+		place.leave()
 		return s.resume(ctx, req)
 	}
-	r, work, err := s.begin(ctx, req)
+	r, err := s.begin(ctx, req)
 	if err != nil {
 		return nil, err
 	}
-	go work()
 	return s.follow(ctx, req, r, true)
 }
 
-// begin enters a call, which goes on for as long as its session does, and
-// returns what does it: work has to be called.
-func (s *Server) begin(ctx context.Context, req *mcp.CallToolRequest) (_ *running, work func(), _ error) {
+// begin begins a call, which goes on for as long as its session does.
+func (s *Server) begin(ctx context.Context, req *mcp.CallToolRequest) (*running, error) {
 	if !s.gate.enter() {
-		return nil, nil, ErrClosed
+		return nil, ErrClosed
 	}
 	session := s.session(ctx, req)
 	call := tool.Call{
@@ -53,16 +54,19 @@ func (s *Server) begin(ctx context.Context, req *mcp.CallToolRequest) (_ *runnin
 		Name:      req.Params.Name,
 		Arguments: argumentsOf(req),
 	}
-	// The values of ctx stay: through them the SDK finds the stream on which
-	// this call's notifications go out.
 	s.watch(req, session)
 	lease := budget.NewLease(s.memory.Of(session), s.config.Memory)
 	context.AfterFunc(ctx, lease.Release) // once the answer is written
+	place := requestIn(ctx)
+	// The values of ctx stay: through them the SDK finds the stream on which
+	// this call's notifications go out.
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	r := s.calls.begin(call, frontOf(req), cancel)
+	r.asks = place.leave
 	stopped := context.AfterFunc(s.base, cancel)
 	run := s.start(call)
-	return r, func() {
+	place.begin()
+	go func() {
 		defer s.gate.leave()
 		defer stopped()
 		defer cancel()
@@ -76,7 +80,8 @@ func (s *Server) begin(ctx context.Context, req *mcp.CallToolRequest) (_ *runnin
 			s.log.Error("call", "tool", call.Name, "call", call.ID, "session", call.Session, "err", err)
 			r.end(failure("internal_error", "the tool broke"+reason(err)+"; the log of stet says more under call "+call.ID))
 		}
-	}, nil
+	}()
+	return r, nil
 }
 
 // start gives a call its place among those of its session, where the Caller

@@ -8,85 +8,60 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
-	"sync"
-	"sync/atomic"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
-// lines stands between a client's lines and the SDK. It answers the plain
-// tools/call requests of a session by itself, in a quarter of the time: the
-// SDK decodes a request five times and encodes a result six times. All other
-// lines go to the SDK as they are, what is stateless included. A line that is
-// no JSON is answered as such; the SDK would end the session.
-type lines struct {
-	server  *Server
-	session *mcp.ServerSession
-	in      *bufio.Reader // of the goroutine in run
-	out     *outlet
-	sdk     *io.PipeWriter
-	ending  chan struct{} // closed when nothing more comes in
-
-	calls  sync.WaitGroup
-	late   chan *lineCall // those that wait for room, in the order in which they came
-	behind atomic.Int32   // how many they are
-	mu     sync.Mutex
-	open   map[string]context.CancelFunc // the calls that are being answered, by id
-	over   bool                          // none are begun any more
+// lineReader stands between a client and the SDK's transport, and hands on
+// lines that are JSON-RPC messages. The SDK would end the session over any
+// other line; lineReader answers it with an error and reads on.
+type lineReader struct {
+	ctx  context.Context // done when the session is to end: nothing is handed on any more
+	in   *bufio.Reader
+	out  *lineWriter
+	max  int    // the largest message, in bytes
+	rest []byte // of the line that is being handed on
 }
 
-// run reads until the end of what comes in, or of ctx or the SDK's session, or
-// until another goroutine reads on.
-func (l *lines) run(ctx context.Context) {
-	for {
-		line, err := l.next()
-		if errors.Is(err, errLong) {
-			l.refuse(ctx, string(line), -32600, fmt.Sprintf("invalid request: a message of more than %d bytes", l.server.config.MaxMessage))
-			continue
-		}
-		if err != nil && len(bytes.TrimSpace(line)) == 0 {
-			close(l.ending)
-			l.drain(ctx)
-			_ = l.sdk.CloseWithError(err) // it never fails
-			return
-		}
-		work, mine := l.take(ctx, line)
+func newLineReader(ctx context.Context, in io.Reader, out *lineWriter, maxMessage int) *lineReader {
+	return &lineReader{ctx: ctx, in: bufio.NewReaderSize(in, 64<<10), out: out, max: maxMessage}
+}
+
+// Read implements io.Reader.
+func (r *lineReader) Read(p []byte) (int, error) {
+	for len(r.rest) == 0 {
+		line, err := r.next()
 		switch {
-		case work != nil:
-			work.size = len(line)
-			if !l.do(ctx, work) {
-				return
-			}
-		case !mine:
-			l.out.pass(ctx, len(line))
-			if _, err := l.sdk.Write(line); err != nil {
-				return
-			}
+		case r.ctx.Err() != nil:
+			return 0, r.ctx.Err()
+		case errors.Is(err, errLong):
+			r.refuse(string(line), -32600, fmt.Sprintf("invalid request: a message of more than %d bytes", r.max))
+		case err != nil && len(line) == 0:
+			return 0, err
+		case r.check(line):
+			r.rest = append(line, '\n')
 		}
 	}
+	n := copy(p, r.rest)
+	r.rest = r.rest[n:]
+	return n, nil
 }
 
-// end waits for the calls, whose context is done, and lets no more begin.
-func (l *lines) end() {
-	l.mu.Lock()
-	l.over = true
-	l.mu.Unlock()
-	l.calls.Wait()
-}
+// Close implements io.Closer. The reader is not ours to close.
+func (r *lineReader) Close() error { return nil }
 
 var errLong = errors.New("message too long")
 
-// next reads a line, its end included. The last one may have none. Of one that
-// is longer than a message may be, which is errLong, it returns the id to answer
-// under.
-func (l *lines) next() ([]byte, error) {
+// next reads a line, without the space around it. The last one may have no line
+// end, and comes with an error. Of a line that is longer than a message may be,
+// which is errLong, next returns the id to answer under.
+func (r *lineReader) next() ([]byte, error) {
 	var line []byte
-	var long *outline
+	var long *longLine
 	for {
-		part, err := l.in.ReadSlice('\n')
-		if long == nil && len(line)+len(part) > l.server.config.MaxMessage {
-			long = &outline{}
+		part, err := r.in.ReadSlice('\n')
+		if long == nil && len(line)+len(part) > r.max {
+			long = &longLine{}
 			long.read(line)
 			line = nil
 		}
@@ -95,99 +70,45 @@ func (l *lines) next() ([]byte, error) {
 		} else {
 			line = append(line, part...) // the reader's own bytes change
 		}
-		if err == nil || !errors.Is(err, bufio.ErrBufferFull) {
-			if long != nil {
-				return long.id(), errLong
-			}
-			if err != nil && len(line) > 0 {
-				line = append(line, '\n')
-			}
-			return line, err
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+		case long != nil:
+			return long.id(), errLong
+		default:
+			return bytes.TrimSpace(line), err
 		}
 	}
 }
 
-// take answers a line, or returns the call that it asks for. A line that is not
-// mine is the SDK's.
-func (l *lines) take(ctx context.Context, line []byte) (c *lineCall, mine bool) {
-	if len(bytes.TrimSpace(line)) == 0 {
-		return nil, true
+// check reports whether a line is for the SDK, and answers it if it should be a
+// message and is none.
+func (r *lineReader) check(line []byte) bool {
+	if len(line) == 0 {
+		return false
 	}
-	if id, p := plain(line); p != nil {
-		return l.enter(ctx, id, p)
+	if !json.Valid(line) {
+		r.refuse("null", -32700, "parse error: this line is not JSON")
+		return false
 	}
 	var message map[string]json.RawMessage
-	if err := json.Unmarshal(line, &message); err != nil && !json.Valid(line) {
-		l.refuse(ctx, "null", -32700, "parse error: this line is not JSON")
-		return nil, true
-	}
-	if !isMessage(message) {
+	if json.Unmarshal(line, &message) != nil || !isMessage(message) {
 		id := "null"
 		if isID(message["id"]) {
 			id = string(message["id"])
 		}
-		l.refuse(ctx, id, -32600, "invalid request: this line is no JSON-RPC 2.0 request, notification or response")
-		return nil, true
+		r.refuse(id, -32600, "invalid request: this line is no JSON-RPC 2.0 request, notification or response")
+		return false
 	}
-	switch string(message["method"]) {
-	case `"tools/call"`:
-		return l.call(ctx, message)
-	case `"notifications/cancelled"`:
-		return nil, l.cancel(message["params"])
-	}
-	return nil, false
+	return true
 }
 
-// call takes a tools/call.
-func (l *lines) call(ctx context.Context, message map[string]json.RawMessage) (c *lineCall, mine bool) {
-	id := message["id"]
-	if !isID(id) {
-		return nil, false
-	}
-	var params map[string]json.RawMessage
-	if json.Unmarshal(message["params"], &params) != nil || params["requestState"] != nil || params["inputResponses"] != nil {
-		return nil, false
-	}
-	p := &mcp.CallToolParamsRaw{Arguments: params["arguments"]}
-	if json.Unmarshal(params["name"], &p.Name) != nil {
-		return nil, false
-	}
-	if params["_meta"] != nil && json.Unmarshal(params["_meta"], &p.Meta) != nil {
-		return nil, false
-	}
-	for key := range p.Meta {
-		if strings.HasPrefix(key, "io.modelcontextprotocol/") {
-			return nil, false // a stateless request: its answer has more to it
-		}
-	}
-	return l.enter(ctx, id, p)
-}
-
-// enter makes a call of an initialized session one of those that are answered
-// here.
-func (l *lines) enter(ctx context.Context, id json.RawMessage, p *mcp.CallToolParamsRaw) (c *lineCall, mine bool) {
-	if name, ok := l.server.config.Aliases[p.Name]; ok {
-		p.Name = name
-	}
-	if _, ok := l.server.handlers[p.Name]; !ok || l.session.InitializeParams() == nil {
-		return nil, false
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.over || l.open[string(id)] != nil {
-		cancel()
-		return nil, l.over // the SDK does a second request of the same id, and answers both alike
-	}
-	l.open[string(id)] = cancel
-	l.calls.Add(1)
-	return &lineCall{lines: l, id: id, ctx: ctx, cancel: cancel, req: &mcp.CallToolRequest{Session: l.session, Params: p}}, true
-}
-
-// isMessage reports whether m is what JSON-RPC 2.0 calls one. The SDK ends the
-// session over anything else.
+// isMessage reports whether m is what JSON-RPC 2.0 calls one. What it lets pass
+// the SDK can decode.
 func isMessage(m map[string]json.RawMessage) bool {
 	if string(m["jsonrpc"]) != `"2.0"` || m["id"] != nil && !isID(m["id"]) {
+		return false
+	}
+	if m["error"] != nil && json.Unmarshal(m["error"], new(jsonrpc.Error)) != nil {
 		return false
 	}
 	if method := m["method"]; method != nil {
@@ -202,34 +123,9 @@ func isID(id json.RawMessage) bool {
 	return len(id) > 0 && id[0] == '"' || number && !bytes.ContainsAny(id, ".eE")
 }
 
-// refuse answers a line that is no message.
-func (l *lines) refuse(ctx context.Context, id string, code int, why string) {
-	l.out.pass(ctx, len(id)+len(why))
-	l.out.post(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%q}}`+"\n", id, code, why))
-}
-
-// cancel cancels one of the calls here.
-func (l *lines) cancel(params json.RawMessage) bool {
-	var p map[string]json.RawMessage
-	if json.Unmarshal(params, &p) != nil {
-		return false
-	}
-	l.mu.Lock()
-	cancel := l.open[string(p["requestId"])]
-	l.mu.Unlock()
-	if cancel == nil {
-		return false
-	}
-	cancel()
-	return true
-}
-
-// drain waits for the calls when nothing more comes in. Those that wait for a
-// person are cancelled.
-func (l *lines) drain(ctx context.Context) {
-	drain(ctx, l.server, func() int {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		return len(l.open)
-	}, nil)
+// refuse answers a line that is not handed on. It may wait until the client has
+// read more.
+func (r *lineReader) refuse(id string, code int, why string) {
+	r.out.waitToRead(r.ctx, func() bool { return r.out.unread < r.out.limits.unread+r.out.limits.waiting })
+	r.out.put(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%q}}`+"\n", id, code, why))
 }

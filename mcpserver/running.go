@@ -24,7 +24,7 @@ type running struct {
 	front  front
 	cancel context.CancelFunc
 	log    *slog.Logger
-	asks   func() // called when it begins to wait for a person; may be nil
+	asks   func() // called when it begins to wait for a person
 
 	mu       sync.Mutex
 	state    state
@@ -73,9 +73,7 @@ func (r *running) set(change func(*state)) {
 // ask says that a person decides now, and returns what says that it is over.
 func (r *running) ask(what string, own bool, f *form) (answered func()) {
 	r.set(func(s *state) { *s = state{phase: asking, what: what, own: own, form: f} })
-	if r.asks != nil {
-		r.asks()
-	}
+	r.asks()
 	return func() { r.set(func(s *state) { *s = state{} }) }
 }
 

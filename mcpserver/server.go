@@ -81,14 +81,13 @@ var ErrClosed = errors.New("mcp server is closed")
 
 // Server serves tools over MCP. It may be used concurrently; Close ends it.
 type Server struct {
-	config   Config
-	log      *slog.Logger
-	limits   limits // of Serve
-	mcp      *mcp.Server
-	handlers map[string]mcp.ToolHandler // by the tools' names
-	calls    table
-	memory   *budget.Family // of Config.Memory, for each client session
-	watched  sync.Map       // names of the MCP sessions that watch looks after
+	config  Config
+	log     *slog.Logger
+	limits  limits // of Serve
+	mcp     *mcp.Server
+	calls   table
+	memory  *budget.Family // of Config.Memory, for each client session
+	watched sync.Map       // names of the MCP sessions that watch looks after
 
 	base context.Context // done when the server closes
 	stop context.CancelFunc
@@ -106,7 +105,7 @@ func New(config Config) (*Server, error) {
 		}
 	}
 	config.fill()
-	s := &Server{config: config, log: config.Logger, limits: usual, handlers: map[string]mcp.ToolHandler{}}
+	s := &Server{config: config, log: config.Logger, limits: defaultLimits}
 	s.base, s.stop = context.WithCancel(context.Background())
 	s.calls.keep, s.calls.log = config.Keep, config.Logger
 	s.memory = budget.NewFamily(budget.Token, max(config.Memory.Limit()*2/3, 1))

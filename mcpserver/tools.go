@@ -13,6 +13,8 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
+const callMethod = "tools/call"
+
 // publish gives the caller's tools to the MCP server, and await_result.
 func (s *Server) publish() error {
 	for _, spec := range s.config.Caller.Specs() {
@@ -39,7 +41,6 @@ func (s *Server) add(spec tool.Spec, handler mcp.ToolHandler) error {
 	if schema.Type != "object" {
 		return fmt.Errorf(`tool %s: schema: type is %q, not "object"`, spec.Name, schema.Type)
 	}
-	s.handlers[spec.Name] = handler
 	destructive, open := spec.Destructive && !spec.ReadOnly, false
 	s.mcp.AddTool(&mcp.Tool{
 		Name:        spec.Name,
@@ -54,11 +55,22 @@ func (s *Server) add(spec tool.Spec, handler mcp.ToolHandler) error {
 	return nil
 }
 
-// receive is in front of the SDK's handlers. It refuses the methods of features
-// that the server does not declare, which the SDK would answer with empty
-// lists, and puts a tool's listed name for an alias.
+// receive stands before the SDK's handlers. A request over stdio waits here
+// until it may begin. receive puts a tool's listed name in the place of an
+// alias, and refuses the methods of features that the server does not declare:
+// the SDK would answer them with empty lists.
 func (s *Server) receive(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		if place := arrive(ctx, method); place != nil {
+			if err := place.wait(ctx); err != nil {
+				return nil, err
+			}
+			if method != callMethod { // call and await say when the next one may begin
+				place.begin()
+			}
+			defer place.begin()
+			ctx = context.WithValue(ctx, requestKey{}, place)
+		}
 		if r, ok := req.(*mcp.CallToolRequest); ok && r.Params != nil {
 			if name, ok := s.config.Aliases[r.Params.Name]; ok {
 				r.Params.Name = name

@@ -59,7 +59,7 @@ var table = []row{
 	{"proxy", 5, []string{"llm", "llm/*", "history", "tokens", "prices", "record", "internal/sameorigin", "internal/budget"}, "no other front end, no driver: cmd hands it a store"},
 	{"gateway/*", 5, []string{"gateway", "gateway/wire"}, "a bus carries frames"},
 	{"gateway", 5, []string{"tool", "approval", "record", "gateway/wire", "internal/sameorigin", "internal/slowbody", "internal/repeats", "internal/budget"}, "front ends do not import each other; whose page asks is looked at in one place"},
-	{"mcpserver", 5, []string{"tool", "approval", "internal/invisible", "internal/rawjson", "internal/sameorigin", "internal/slowbody", "internal/budget"}, "the tools over MCP; a plain call is found in its line, whose page asks is looked at in one place"},
+	{"mcpserver", 5, []string{"tool", "approval", "internal/invisible", "internal/sameorigin", "internal/slowbody", "internal/budget"}, "the tools over MCP; which page asks is looked at in one place"},
 	{"acp", 5, []string{"agent", "approval", "tool", "llm", "session", "mcpclient", "internal/diff", "internal/invisible"}, "the agent over ACP; what it says, its calls and what is stored are told in the protocol's words, and unsaved text as a diff; a session names MCP servers"},
 	{"tui", 5, []string{"agent", "approval", "session", "llm", "internal/invisible"}, "chat and dialogs on a terminal; what is said is llm's; what is not seen is an escape"},
 	{"web", 5, []string{"approval", "session", "record", "llm", "internal/sameorigin", "internal/slowbody"}, "the embedded UI; the messages of a session are llm's, and whose page asks is looked at in one place"},

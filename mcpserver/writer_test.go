@@ -15,10 +15,10 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// few are limits that are soon reached, by answers of a piece each.
-var few = limits{unread: 8 * piece, atWork: 16, late: 8 * piece}
+// few are limits that are soon reached, by answers of a pieceSize each.
+var few = limits{unread: 8 * pieceSize, atWork: 16, waiting: 8 * pieceSize}
 
-var aPiece = fixed(strings.Repeat("x", piece-100))
+var aPiece = fixed(strings.Repeat("x", pieceSize-100))
 
 // talk is a client that sends and reads when the test says so, in a bubble.
 type talk struct {
@@ -163,7 +163,7 @@ func TestCallsWaitForReader(t *testing.T) {
 		k.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}`)
 		settle()
 		begun, _ := h.calls()
-		if n := len(begun); n < few.unread/piece || n > few.unread/piece+few.atWork {
+		if n := len(begun); n < few.unread/pieceSize || n > few.unread/pieceSize+few.atWork {
 			t.Errorf("%d calls are begun", n)
 		}
 		k.answered(100, calls)
@@ -217,7 +217,7 @@ func TestReadingStops(t *testing.T) {
 		sent := 0
 		go func() {
 			for i := range calls {
-				k.get(100+i, strings.Repeat("y", piece-atLeast))
+				k.get(100+i, strings.Repeat("y", pieceSize-requestCost))
 				mu.Lock()
 				sent++
 				mu.Unlock()
@@ -225,7 +225,7 @@ func TestReadingStops(t *testing.T) {
 		}()
 		settle()
 		mu.Lock()
-		if sent < (few.unread+few.late)/piece || sent > (few.unread+few.late)/piece+few.atWork+2 {
+		if sent < (few.unread+few.waiting)/pieceSize || sent > (few.unread+few.waiting)/pieceSize+few.atWork+2 {
 			t.Errorf("%d are read", sent)
 		}
 		mu.Unlock()
@@ -323,22 +323,19 @@ func TestWriterFails(t *testing.T) {
 }
 
 // Lines are written whole, and in the order in which each goroutine put them.
-func TestOutlet(t *testing.T) {
+func TestLineWriter(t *testing.T) {
 	r, w := io.Pipe()
-	o := &outlet{w: w, fail: func(err error) { t.Error(err) }}
+	o := &lineWriter{out: w, fail: func() { t.Error("it failed") }}
 	const writers, lines = 8, 2000
 	var all sync.WaitGroup
 	for i := range writers {
 		all.Go(func() {
 			for n := range lines {
 				line := fmt.Appendf(nil, "%d %d %s\n", i, n, strings.Repeat("x", n*17%500))
-				switch {
-				case n%3 == 0:
-					if _, err := o.Write(line); err != nil {
-						t.Error(err)
-					}
-				case o.put(line):
-					o.drain()
+				if n%3 > 0 {
+					o.put(line)
+				} else if _, err := o.Write(line); err != nil {
+					t.Error(err)
 				}
 			}
 		})

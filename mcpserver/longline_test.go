@@ -29,9 +29,9 @@ func TestLongRequest(t *testing.T) {
 	}
 }
 
-// The outline of a request is what decoding it gives, in whatever parts it is
+// What is found of a long request is what decoding it gives, in whatever parts it is
 // read; of any other line, it is an id.
-func FuzzOutline(f *testing.F) {
+func FuzzLongLine(f *testing.F) {
 	for _, s := range []string{
 		`{"jsonrpc":"2.0","id":7,"method":"x","params":{"id":8}}`, `{"id":"a\"\\","method":"x"}`, `{"i":[1,{"id":2}],"id":-3,"method":""}`,
 		`{"id" : 1 , "method" : "x" , "id" : null}`, `]{"id":1,"method":"x"}`, `{"id":1e5,"method":[]}`, `{"id`, `{:,`, `{"method":"x","id":1}}`,
@@ -40,10 +40,10 @@ func FuzzOutline(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, line string, at int) {
 		at = max(0, min(at, len(line)))
-		var o outline
-		o.read([]byte(line[:at]))
-		o.read([]byte(line[at:]))
-		got := string(o.id())
+		var l longLine
+		l.read([]byte(line[:at]))
+		l.read([]byte(line[at:]))
+		got := string(l.id())
 		if !json.Valid([]byte(got)) || got != "null" && !isID([]byte(got)) {
 			t.Fatalf("%q has id %q", line, got)
 		}

@@ -1,0 +1,303 @@
+package mcpserver
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// connection is the SDK's transport over stdio, and its connection, with what
+// these lack:
+//
+//   - Requests begin in the order in which they came. The SDK begins each in a
+//     goroutine of its own.
+//   - A request begins only while the client reads its answers (limits). While
+//     too many wait, nothing more is read.
+//   - A request that the client has cancelled is not answered.
+//   - The end of input ends the session only when what came before is answered.
+type connection struct {
+	mcp.Connection // the SDK's
+	server         *Server
+	running        context.Context // done when the session is to end
+	in             *lineReader
+	out            *lineWriter
+	inputEnded     chan struct{} // closed when no more messages come
+
+	once   sync.Once
+	closed chan struct{}
+
+	mu       sync.Mutex
+	open     map[jsonrpc.ID]*clientRequest // those without a response
+	arriving *clientRequest                // the SDK has it, and it has no place in the order yet
+	last     chan struct{}                 // begun of the request that is last in the order; nil before the first
+}
+
+func newConnection(s *Server, running context.Context, in io.Reader, out *lineWriter) *connection {
+	return &connection{
+		server: s, running: running, in: newLineReader(running, in, out, s.config.MaxMessage), out: out,
+		inputEnded: make(chan struct{}), closed: make(chan struct{}), open: map[jsonrpc.ID]*clientRequest{},
+	}
+}
+
+// Connect implements mcp.Transport.
+func (c *connection) Connect(ctx context.Context) (_ mcp.Connection, err error) {
+	sdk := &mcp.IOTransport{Reader: c.in, Writer: c.out, MaxLineLength: -1} // the reader has a limit of its own
+	c.Connection, err = sdk.Connect(ctx)
+	return c, err
+}
+
+// clientRequest is a request over stdio, until its response is put in the
+// writer. A nil *clientRequest is one that came another way; its methods do
+// nothing.
+type clientRequest struct {
+	c         *connection
+	method    string
+	size      int             // bytes that it counts while it waits
+	arrived   chan struct{}   // closed when it has its place in the order, or is answered
+	before    <-chan struct{} // begun of the request before it
+	begun     chan struct{}   // closed when the next one may begin
+	beginOnce sync.Once
+	cancelled bool // by the client; guarded by c.mu
+
+	// guarded by the writer's mu
+	waits bool // it counts as waiting
+	works bool // it counts as at work
+}
+
+const listenMethod = "subscriptions/listen" // a request that has no answer while the client listens
+
+// Read implements mcp.Connection.
+func (c *connection) Read(context.Context) (jsonrpc.Message, error) {
+	if err := c.awaitArrival(); err != nil {
+		return c.ended(err)
+	}
+	c.out.waitToRead(c.running, func() bool { return c.out.waiting < c.out.limits.waiting })
+	m, err := c.Connection.Read(c.running)
+	if err != nil {
+		return c.ended(err)
+	}
+	r, ok := m.(*jsonrpc.Request)
+	switch {
+	case !ok:
+	case r.Method == "notifications/cancelled":
+		c.cancelled(r.Params)
+	case r.IsCall() && r.Method != listenMethod:
+		c.enter(r)
+	}
+	return m, nil
+}
+
+// enter notes a request that the SDK is about to get. A second one of the same
+// id is the SDK's to refuse.
+func (c *connection) enter(m *jsonrpc.Request) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.open[m.ID] != nil {
+		return
+	}
+	r := &clientRequest{
+		c: c, method: m.Method, size: len(m.Params) + requestCost,
+		arrived: make(chan struct{}), begun: make(chan struct{}), waits: true,
+	}
+	c.open[m.ID], c.arriving = r, r
+	c.out.count(func() { c.out.waiting += r.size })
+}
+
+// awaitArrival waits until the request that was read last has its place in the
+// order.
+func (c *connection) awaitArrival() error {
+	c.mu.Lock()
+	r := c.arriving
+	c.mu.Unlock()
+	if r == nil {
+		return nil
+	}
+	select {
+	case <-r.arrived:
+	case <-c.closed:
+	case <-c.running.Done():
+		return c.running.Err()
+	}
+	return nil
+}
+
+// connectionKey is the key of the connection in the contexts of its requests,
+// and requestKey that of the request.
+type (
+	connectionKey struct{}
+	requestKey    struct{}
+)
+
+// requestIn returns the request over stdio that ctx belongs to, or nil.
+func requestIn(ctx context.Context) *clientRequest {
+	r, _ := ctx.Value(requestKey{}).(*clientRequest)
+	return r
+}
+
+// arrive is called when the SDK handles a message, and gives a request its
+// place in the order.
+func arrive(ctx context.Context, method string) *clientRequest {
+	c, _ := ctx.Value(connectionKey{}).(*connection)
+	if c == nil {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	r := c.arriving
+	if r == nil || r.method != method {
+		return nil // a notification, or listenMethod
+	}
+	r.before, c.last = c.last, r.begun
+	c.arriving = nil
+	close(r.arrived)
+	return r
+}
+
+// wait waits for the request's turn and for room for its answer. Unless there is
+// an error, begin has to be called then.
+func (r *clientRequest) wait(ctx context.Context) error {
+	if r == nil {
+		return nil
+	}
+	if r.before != nil {
+		<-r.before // it comes soon when the session ends
+	}
+	w := r.c.out
+	err := w.wait(ctx, func() bool {
+		if !w.hasRoom() && r.method != "initialize" { // the SDK holds up all others meanwhile
+			return false
+		}
+		w.atWork++
+		w.waiting -= r.size
+		r.waits, r.works = false, true
+		return true
+	})
+	if err != nil {
+		r.begin()
+	}
+	return err
+}
+
+// begin lets the next request begin.
+func (r *clientRequest) begin() {
+	if r != nil {
+		r.beginOnce.Do(func() { close(r.begun) })
+	}
+}
+
+// leave makes room for another request: this one is answered, or waits for a
+// person.
+func (r *clientRequest) leave() {
+	if r == nil {
+		return
+	}
+	w := r.c.out
+	w.count(func() {
+		if r.waits {
+			w.waiting -= r.size
+		}
+		if r.works {
+			w.atWork--
+		}
+		r.waits, r.works = false, false
+	})
+}
+
+// cancelled notes that the client has cancelled a request.
+func (c *connection) cancelled(params json.RawMessage) {
+	var p struct {
+		RequestID any `json:"requestId"`
+	}
+	if json.Unmarshal(params, &p) != nil {
+		return
+	}
+	id, err := jsonrpc.MakeID(p.RequestID)
+	if err != nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if r := c.open[id]; r != nil {
+		r.cancelled = true
+	}
+}
+
+// Write implements mcp.Connection.
+func (c *connection) Write(ctx context.Context, m jsonrpc.Message) error {
+	switch m := m.(type) {
+	case *jsonrpc.Request:
+		if m.Method == "notifications/progress" && c.out.isFull() {
+			return nil // the client would not read it in time
+		}
+	case *jsonrpc.Response:
+		return c.respond(ctx, m)
+	}
+	return c.Connection.Write(ctx, m)
+}
+
+// respond writes a response. One to a request that the SDK has refused before
+// it could begin waits for room here.
+func (c *connection) respond(ctx context.Context, m *jsonrpc.Response) error {
+	c.mu.Lock()
+	r := c.open[m.ID]
+	cancelled := r != nil && r.cancelled
+	refused := r != nil && r == c.arriving
+	if refused {
+		c.arriving = nil
+		close(r.arrived)
+	}
+	c.mu.Unlock()
+	if refused && !cancelled {
+		_ = c.out.wait(c.running, c.out.hasRoom) // an error shows when the response is written
+	}
+	var err error
+	if !cancelled || m.Error == nil {
+		err = c.Connection.Write(ctx, m)
+	}
+	r.leave()
+	c.mu.Lock()
+	delete(c.open, m.ID)
+	c.mu.Unlock()
+	return err
+}
+
+// ended is the end of what is read. It waits until what came before is answered,
+// for as long as the client takes answers, and then no longer than finishTime.
+func (c *connection) ended(err error) (jsonrpc.Message, error) {
+	close(c.inputEnded)
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	seen, since := 0, time.Now()
+	for c.isOpen() && time.Since(since) < finishTime {
+		c.server.calls.cancelAsking(c.server.config.Session)
+		if progress, _ := c.out.state(); progress != seen {
+			seen, since = progress, time.Now()
+		}
+		select {
+		case <-tick.C:
+		case <-c.closed:
+			return nil, err
+		case <-c.running.Done():
+			return nil, err
+		}
+	}
+	return nil, err
+}
+
+// isOpen reports whether there are requests without a response.
+func (c *connection) isOpen() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.open) > 0
+}
+
+// Close implements mcp.Connection.
+func (c *connection) Close() error {
+	c.once.Do(func() { close(c.closed) })
+	return c.Connection.Close()
+}

@@ -1,0 +1,73 @@
+package mcpserver
+
+import "encoding/json"
+
+// longLine finds what a message too long to be kept can be answered under. It is
+// read part by part; the zero longLine has read nothing.
+type longLine struct {
+	depth           int  // of objects and arrays
+	quoted, escaped bool // inside a string; behind a backslash in it
+	value           bool // a member's value is read, no longer its name
+	word            []byte
+	name            string // of the member that is read
+
+	number string // the id
+	call   bool   // there is a method, so that an answer is waited for
+}
+
+// longestID is the size of the largest id that is kept, in bytes.
+const longestID = 256
+
+func (l *longLine) read(part []byte) {
+	for _, c := range part {
+		if l.depth == 1 && (l.quoted || c > ' ') && len(l.word) <= longestID {
+			l.word = append(l.word, c)
+		}
+		switch {
+		case l.escaped:
+			l.escaped = false
+		case l.quoted:
+			l.escaped, l.quoted = c == '\\', c != '"'
+		case c == '"':
+			l.quoted = true
+		case c == '{' || c == '[':
+			if l.depth++; l.depth == 1 {
+				l.word = l.word[:0]
+			}
+		case c == '}' || c == ']':
+			if l.depth == 1 {
+				l.member()
+			}
+			l.depth--
+		case l.depth == 1 && c == ':' && !l.value:
+			l.name, l.value = string(l.word[:len(l.word)-1]), true
+			l.word = l.word[:0]
+		case l.depth == 1 && c == ',':
+			l.member()
+		}
+	}
+}
+
+// member takes note of a member whose value ends with what was read last.
+func (l *longLine) member() {
+	if !l.value {
+		return
+	}
+	switch value := l.word[:len(l.word)-1]; l.name {
+	case `"id"`:
+		if l.number = ""; len(value) < longestID && isID(value) && json.Valid(value) {
+			l.number = string(value)
+		}
+	case `"method"`:
+		l.call = true
+	}
+	l.value, l.word = false, l.word[:0]
+}
+
+// id is the request's, null when it is none or is not one of a request.
+func (l *longLine) id() []byte {
+	if l.number == "" || !l.call {
+		return []byte("null")
+	}
+	return []byte(l.number)
+}
