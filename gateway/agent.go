@@ -2,9 +2,11 @@ package gateway
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -27,10 +29,10 @@ type Agent struct {
 	// 100 MB.
 	MaxContent int
 	// Waits is told when a call begins to wait for a person, and when it goes on;
-	// nil: nobody is.
+	// nil: no function is.
 	Waits func(call string, waiting bool)
 
-	session session
+	gateway *dialer
 	stop    context.CancelFunc
 	wg      sync.WaitGroup
 
@@ -40,7 +42,6 @@ type Agent struct {
 	tools   map[string][]wire.Tool
 	parts   bool // the gateway takes parts
 	calls   map[string]*pending
-	absence *time.Timer
 }
 
 // pending is a call that waits for its result.
@@ -62,25 +63,23 @@ var (
 // ctx.
 func (a *Agent) Connect(ctx context.Context) error { return a.connect(ctx, a.dial) }
 
-func (a *Agent) connect(ctx context.Context, dial func(context.Context) (conn, error)) error {
+func (a *Agent) connect(ctx context.Context, dial func(context.Context) (connection, error)) error {
 	if a.Log == nil {
 		a.Log = slog.New(slog.DiscardHandler)
 	}
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
 	a.stop, a.state, a.changed = stop, errConnecting, make(chan struct{})
 	a.tools, a.calls = map[string][]wire.Tool{}, map[string]*pending{}
-	a.session = session{
-		dial: dial, log: a.Log, up: a.up, down: a.down, fresh: a.fresh,
+	a.gateway = &dialer{
+		session: newSession(a.Log, a.handle), dial: dial, up: a.up, down: a.down, lost: a.lost, fresh: a.fresh,
 		hello: wire.Hello{
 			Version: wire.Version, Role: wire.Agent, Client: a.Client, Workspace: a.Workspace, Session: a.Session,
 			Capabilities: []string{wire.CanResume, wire.CanProgress, wire.CanParts, wire.CanEvents},
 		},
-		link: newLink(a.Log, a.handle),
 	}
-	a.session.link.inline = true
 	refused := make(chan error, 1)
 	a.wg.Go(func() {
-		err := a.session.keep(running)
+		err := a.gateway.keep(running)
 		if err == nil {
 			err = ErrClosed
 		}
@@ -122,7 +121,7 @@ func (a *Agent) set(state error) {
 	a.change()
 }
 
-// change wakes who waits for a change. The caller holds mu.
+// change wakes the goroutines that wait for a change. The caller holds mu.
 func (a *Agent) change() {
 	close(a.changed)
 	a.changed = make(chan struct{})
@@ -130,22 +129,16 @@ func (a *Agent) change() {
 
 func (a *Agent) up(hello *wire.Hello) {
 	a.mu.Lock()
-	if a.absence != nil {
-		a.absence.Stop()
-	}
 	a.parts = slices.Contains(hello.Capabilities, wire.CanParts)
 	a.mu.Unlock()
 	a.set(nil)
 }
 
-func (a *Agent) down(err error) {
-	a.Log.Info("connection to the gateway lost", "err", err)
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.absence = time.AfterFunc(away, func() {
-		a.set(errLost)
-		a.fail("The connection to the gateway was lost. Whether the call was done is not known: look before you repeat it.")
-	})
+func (a *Agent) down(err error) { a.Log.Info("connection to the gateway lost", "err", err) }
+
+func (a *Agent) lost() {
+	a.set(errLost)
+	a.fail("The connection to the gateway was lost. Whether the call was done is not known: look before you repeat it.")
 }
 
 // fresh ends what an earlier session had under way.
@@ -176,7 +169,10 @@ func (a *Agent) handle(f wire.Frame) {
 			a.waits(f.CallID, true)
 			return
 		}
-		a.result(f)
+		if p := a.find(f.CallID); p != nil {
+			f = p.content.into(f)
+		}
+		a.end(f.CallID, f)
 	case *wire.Progress:
 		a.waits(f.CallID, f.State == wire.Waiting)
 	case *wire.Part:
@@ -280,7 +276,7 @@ func (a *Agent) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 		return resultOf(c.ID, r)
 	case <-ctx.Done():
 	}
-	if err := a.session.link.send(&wire.Cancel{CallID: id, Reason: "caller"}); err != nil {
+	if err := a.gateway.send(&wire.Cancel{CallID: id, Reason: "caller"}); err != nil {
 		a.end(id, failure(tool.Cancelled, "The call was cancelled. Whether it was done is not known."))
 	}
 	select { // the gateway says what became of it
@@ -294,15 +290,63 @@ func (a *Agent) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 	}
 }
 
+// inOne is how large a call may be, in bytes, that goes in one frame where it may
+// go in parts: a host takes less in one piece than it does in parts. (FILE-8,
+// FILE-9)
+const inOne = 4 << 20
+
+// submit puts a call on its way: in one frame or, where it is too large for that,
+// with its content in parts behind it, as long as ctx lasts.
+func (a *Agent) submit(ctx context.Context, f *wire.ToolCall, p *pending, parts bool) error {
+	rest, content, ok := json.RawMessage(nil), "", false
+	if parts && (len(f.Arguments) > inOne || !a.gateway.fits(f.Arguments)) {
+		rest, content, ok = wire.CutContent(f.Arguments)
+	}
+	if !ok {
+		return a.gateway.sendWhenRoom(ctx, f)
+	}
+	f.Arguments, f.PartsFollow = rest, true
+	if err := a.gateway.send(f); err != nil {
+		return err
+	}
+	return a.gateway.sendParts(ctx, f.CallID, strings.NewReader(content), &p.sent, 0)
+}
+
+// find is the call that is under way by that id; nil if there is none.
+func (a *Agent) find(id string) *pending {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.calls[id]
+}
+
+// part takes a part of a result's content.
+func (a *Agent) part(f *wire.Part) {
+	p := a.find(f.CallID)
+	if p == nil {
+		a.Log.Debug("part dropped", "why", "late, or of no call", "call", f.CallID)
+		return
+	}
+	limit := a.MaxContent
+	if limit == 0 {
+		limit = maxContent
+	}
+	var answer wire.Frame = &wire.Taken{CallID: f.CallID, Seq: f.Seq}
+	wrong := p.content.add(f, limit)
+	if wrong != nil {
+		answer = &wire.Cancel{CallID: f.CallID, Reason: "caller"}
+	}
+	if err := a.gateway.send(answer); err != nil {
+		a.Log.Warn("not sent", "frame", wire.TypeOf(answer), "call", f.CallID, "err", err)
+	}
+	if wrong != nil {
+		a.end(f.CallID, failure(wrong.code, wrong.words))
+	}
+}
+
 // Close ends the connection, and the calls that are under way. More calls do
 // nothing.
 func (a *Agent) Close() error {
 	a.stop()
 	a.wg.Wait()
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.absence != nil {
-		a.absence.Stop()
-	}
 	return nil
 }

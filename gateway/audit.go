@@ -80,7 +80,7 @@ func (h *Hub) cutOff(who Identity, hello *wire.Hello, why error) {
 	switch {
 	case errors.Is(why, websocket.ErrMessageTooBig):
 		outcome = string(tool.FileTooLarge)
-	case errors.Is(why, errEnough):
+	case errors.Is(why, errMalformed):
 		outcome = wire.Malformed
 	case errors.Is(why, errToken):
 		outcome = wire.Forbidden
@@ -92,8 +92,8 @@ func (h *Hub) cutOff(who Identity, hello *wire.Hello, why error) {
 	h.seldom(who.ID+" "+outcome, e)
 }
 
-// said notes that the gateway, and not the host, said what the call came to.
-func (c *call) said(r *wire.ToolResult) {
+// recordResult notes that the gateway, and not the host, said what the call came to.
+func (c *call) recordResult(r *wire.ToolResult) {
 	decision := "refused"
 	switch tool.Code(r.Error) {
 	case tool.Timeout:
@@ -105,7 +105,7 @@ func (c *call) said(r *wire.ToolResult) {
 	}
 	e := record.Entry{
 		Root: root(c.to), Session: c.f.Session, Client: calledBy(c.f.Client, c.who), CallID: c.f.CallID, Tool: c.f.ToolName,
-		Path: c.asked(), Decision: decision, Outcome: r.Error,
+		Path: c.pathIn(), Decision: decision, Outcome: r.Error,
 	}
 	if r.Error == string(tool.RateLimited) {
 		e.By = "rate limit"
@@ -113,8 +113,8 @@ func (c *call) said(r *wire.ToolResult) {
 	c.h.record(e)
 }
 
-// asked is the path that the call's arguments name.
-func (c *call) asked() string {
+// pathIn is the path that the call's arguments name.
+func (c *call) pathIn() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.f.Arguments == nil {

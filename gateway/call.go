@@ -27,7 +27,8 @@ const (
 // longest is the longest time a call may ask for; a longer one counts as this.
 const longest = 24 * time.Hour
 
-// call is one call on its way: the future that a caller waits on. (FILE-4)
+// call is one call on its way through the hub: the future that a caller waits on. It
+// came from an agent, from plain HTTP or from this process. (FILE-4)
 type call struct {
 	h    *Hub
 	f    wire.ToolCall // as the host gets it, under an id that is unique in the gateway
@@ -37,23 +38,21 @@ type call struct {
 	// account is that of the caller's token, whose limits count beside the session's;
 	// "": there is none.
 	account string
+	// takesParts says that the caller takes a content in parts.
+	takesParts bool
 
 	unsaid bool // that it is refused is in the trail already, for the call before
 
-	// tell is told what happens meanwhile, if it is not nil, and done once how the
-	// call ended. Neither may wait. What they get is theirs, but for what it
-	// points to, and a result holds until done returns; its call id means nothing.
+	// tell is told what happens meanwhile, and done once how the call ended. Neither may
+	// wait. The frames are theirs, but for the payload; their call id means nothing.
 	tell func(wire.Frame)
-	// release is to be called, once, when the result is not held any more.
+	// release is to be called when the result is not held any more.
 	done func(r *wire.ToolResult, release func())
 
-	takes bool // the caller takes a content in parts
-	owns  bool // the result's memory is its own, and holds after done; to be read by done
-
 	mu      sync.Mutex
-	state   state
-	path    string // that the arguments name, once they are gone
-	ticket  *ticket
+	state   callState
+	path    string // that the arguments name, once they are dropped
+	turn    *turn
 	timer   *time.Timer
 	clock   int           // of the timer that counts; one that was stopped too late does not
 	left    time.Duration // of the call's own time, as of since
@@ -64,26 +63,32 @@ type call struct {
 
 	up, down stream       // of the content to the host, and from there
 	held     []*wire.Part // that came before the call was sent
-	flows    bool         // none is held any more
+	flows    bool         // parts go to the host as they come
 
-	letGo    func()       // gives back the bytes of the call itself; nil: none are taken
-	gathered wire.Content // of the result, for a caller that takes no parts
-	rooms    []func()     // give back the bytes that are taken for the result
-	grounded bool         // they are taken for a content in parts
+	requestRoom func()       // gives back the bytes of the call itself; nil: none are taken
+	answerRoom  []func()     // give back the bytes that are taken for the result
+	hasRoom     bool         // they are taken for a content in parts
+	gathered    wire.Content // of the result, for a caller that takes no parts
 
 	ended context.Context // done when the call is over
 	over  context.CancelFunc
 }
 
-// state is where a call is.
-type state byte
+// callState is how far a call has come.
+type callState byte
 
 const (
-	queued state = iota
+	queued callState = iota // it waits for its turn
 	sent
 	ending // the host was told to end it
 	finished
 )
+
+// reason is why a call ends.
+type reason struct {
+	code  tool.Code
+	words string // a sentence
+}
 
 func seconds(n int, usual time.Duration) time.Duration {
 	if n <= 0 {
@@ -92,12 +97,12 @@ func seconds(n int, usual time.Duration) time.Duration {
 	return time.Duration(min(n, int(longest/time.Second))) * time.Second
 }
 
-// partsRoom is how much room a call gets among others whose content comes in
-// parts, in bytes: more than are on their way at once, lest one workspace has many
-// of these.
+// partsRoom is how much room a call takes among the others of its workspace, in bytes,
+// if its content comes in parts: more than are on their way at once, so that a
+// workspace does not have many of these.
 const partsRoom = 4 << 20
 
-// begin starts the clock, and sends the call when there is room for it.
+// begin starts the clock, and sends the call when it is its turn.
 func (c *call) begin() {
 	c.mu.Lock()
 	c.ended, c.over = context.WithCancel(c.h.base)
@@ -108,21 +113,21 @@ func (c *call) begin() {
 	if c.f.PartsFollow {
 		size += partsRoom
 	}
-	ticket := c.h.lanes(c.to).ask(c.f.Session, size, c.enter)
+	turn := c.h.turnsOf(c.to).ask(c.f.Session, size, c.forward)
 	c.mu.Lock()
-	c.ticket = ticket
+	c.turn = turn
 	done, waiting := c.state == finished, c.waiting
 	c.mu.Unlock()
 	switch {
 	case done:
-		ticket.back()
+		turn.end()
 	case waiting:
-		ticket.step()
+		turn.yield()
 	}
 }
 
-// enter sends the call to its host.
-func (c *call) enter() {
+// forward sends the call to its host.
+func (c *call) forward() {
 	c.mu.Lock()
 	if c.state != queued {
 		c.mu.Unlock()
@@ -139,9 +144,9 @@ func (c *call) enter() {
 	case err != nil:
 		c.fail(tool.HostUnavailable, err.Error())
 	case c.f.PartsFollow:
-		c.flow()
-	case c.letGo != nil:
-		c.letGo()
+		c.sendHeld()
+	case c.requestRoom != nil:
+		c.requestRoom()
 	}
 }
 
@@ -226,25 +231,25 @@ func (c *call) happened(f wire.Frame) {
 			return
 		}
 		if c.wait(true) && c.ask() {
-			c.say(&wire.ToolResult{NeedsConfirmation: true})
+			c.tell(&wire.ToolResult{NeedsConfirmation: true})
 		}
 	case *wire.Progress:
 		if waiting := f.State == wire.Waiting; c.wait(waiting) && waiting && !c.ask() {
 			return
 		}
-		p := *f
-		c.say(&p)
+		own := *f
+		c.tell(&own)
 	case *wire.Part:
-		c.passDown(f)
+		c.partFromHost(f)
 	case *wire.Taken:
-		c.passTaken(f)
+		c.takenByHost(f)
 	}
 }
 
-func (c *call) say(f wire.Frame) {
-	if c.tell != nil {
-		c.tell(f)
-	}
+// awaits reports whether a result says that the call waits for a person, and that
+// another one follows.
+func awaits(r *wire.ToolResult) bool {
+	return r.NeedsConfirmation && r.Result == nil && r.Error == ""
 }
 
 // wait stops the call's own clock while a person is asked, and reports whether
@@ -262,7 +267,7 @@ func (c *call) wait(waiting bool) bool {
 	} else {
 		c.run(c.left)
 	}
-	ticket, asked := c.ticket, c.asking && !waiting
+	turn, asked := c.turn, c.asking && !waiting
 	if asked {
 		c.asking = false
 	}
@@ -270,8 +275,8 @@ func (c *call) wait(waiting bool) bool {
 	if asked {
 		c.h.asked(c.account)
 	}
-	if waiting && ticket != nil {
-		ticket.step()
+	if waiting && turn != nil {
+		turn.yield()
 	}
 	return true
 }
@@ -297,29 +302,30 @@ func (c *call) ask() bool {
 // and was not done has the reason for a code, and else is as the host says.
 func (c *call) finish(r *wire.ToolResult) {
 	c.mu.Lock()
-	why, said := c.why, r
+	why := c.why
 	broken := c.down.next > 0 && !c.down.whole && r.Error == ""
 	c.mu.Unlock()
 	switch {
 	case why != nil && why.code != tool.Cancelled && r.Error == string(tool.Cancelled):
-		r = failure(why.code, why.words+" Nothing was written.")
+		c.fail(why.code, why.words+" Nothing was written.")
 	case broken && why != nil:
-		r = failure(why.code, why.words)
+		c.fail(why.code, why.words)
 	case broken:
-		r = failure(internalError, "The host did not send all of the content.")
+		c.fail(internalError, "The host did not send all of the content.")
 	case r.Error == string(tool.HostUnavailable) && r.Result == nil:
-		r = failure(tool.HostUnavailable, fmt.Sprintf("The host of workspace %q was lost.", c.to)+c.unknown())
+		c.fail(tool.HostUnavailable, fmt.Sprintf("The host of workspace %q was lost.", c.to)+c.unknown())
 	default:
-		own := *r
-		r, said = &own, &own
+		own := *r // the frame may be another hub's, too
+		take := c.takeAnswer
 		if c.gathered.Size() > 0 && r.Error == "" {
-			r = c.whole(r)
-			said = r
-		} else {
-			r = c.counted(r)
+			take = c.putTogether
 		}
+		if wrong := take(&own); wrong != nil {
+			c.fail(wrong.code, wrong.words)
+			return
+		}
+		c.conclude(&own, false)
 	}
-	c.conclude(r, r != said)
 }
 
 // fail is the call's end in the hub's words.
@@ -327,14 +333,14 @@ func (c *call) fail(code tool.Code, message string) {
 	c.conclude(failure(code, message), !c.unsaid)
 }
 
-// conclude is the call's end, unless it was over before. Where the gateway says what
-// it came to, that is in the trail before the caller hears of it.
+// conclude is the call's end, unless it was over before. A result that is the
+// gateway's own is in the trail before the caller hears of it.
 func (c *call) conclude(r *wire.ToolResult, ours bool) {
 	c.mu.Lock()
-	rooms := c.rooms
-	c.rooms = nil
-	release := func() { // may be called again: what is given back is so once
-		for _, give := range rooms {
+	room := c.answerRoom
+	c.answerRoom = nil
+	release := func() { // more calls do nothing
+		for _, give := range room {
 			give()
 		}
 	}
@@ -351,7 +357,7 @@ func (c *call) conclude(r *wire.ToolResult, ours bool) {
 		c.over()
 	}
 	c.gathered = wire.Content{}
-	ticket, asking := c.ticket, c.asking
+	turn, asking := c.turn, c.asking
 	c.asking = false
 	c.mu.Unlock()
 	if asking {
@@ -360,18 +366,18 @@ func (c *call) conclude(r *wire.ToolResult, ours bool) {
 	if len(r.Result) <= smallAnswer { // nothing is held of a content that has passed through
 		release()
 	}
-	if c.letGo != nil {
-		c.letGo()
+	if c.requestRoom != nil {
+		c.requestRoom()
 	}
 	c.h.forget(c)
-	if ticket != nil {
-		ticket.back()
+	if turn != nil {
+		turn.end()
 	}
 	if ours {
-		c.said(r)
+		c.recordResult(r)
 	}
 	c.mu.Lock()
-	c.f.Arguments = nil // the call may be kept for a while, for who asks for its result
+	c.f.Arguments = nil // the call may be kept for a while, with its result
 	c.mu.Unlock()
 	c.done(r, release)
 }

@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"log/slog"
 	"math/rand/v2"
 	"net/http"
 	"net/url"
@@ -36,16 +35,18 @@ const maxFrame = 64 << 20
 // errRefused is a gateway's answer that will not change by asking again.
 var errRefused = errors.New("the gateway refuses")
 
-func (d Dial) dial(ctx context.Context) (conn, error) {
+func (d Dial) dial(ctx context.Context) (connection, error) {
 	u, err := url.Parse(d.URL)
 	if err != nil || u.Host == "" {
 		return nil, fmt.Errorf("%w: %q is no URL", errRefused, d.URL)
 	}
 	u.Path = strings.TrimSuffix(u.Path, "/") + path
-	o := &websocket.DialOptions{HTTPHeader: http.Header{"Authorization": {"Bearer " + d.Token}}}
-	up := &upgrading{RoundTripper: &http.Transport{TLSClientConfig: d.TLS, Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true}}
-	o.HTTPClient = &http.Client{Transport: up, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	ctx, cancel := context.WithTimeout(ctx, usual.hello)
+	transport := &http.Transport{TLSClientConfig: d.TLS, Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true}
+	o := &websocket.DialOptions{
+		HTTPHeader: http.Header{"Authorization": {"Bearer " + d.Token}},
+		HTTPClient: &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
+	}
+	ctx, cancel := context.WithTimeout(ctx, helloTime)
 	defer cancel()
 	ws, resp, err := websocket.Dial(ctx, u.String(), o)
 	if err != nil {
@@ -55,7 +56,7 @@ func (d Dial) dial(ctx context.Context) (conn, error) {
 		return nil, fmt.Errorf("connect to the gateway: %w", err)
 	}
 	ws.SetReadLimit(maxFrame)
-	return &socket{ws: ws, tap: up.tap, pads: new(pads)}, nil
+	return &socket{ws: ws, buffers: new(buffers)}, nil
 }
 
 // said is the reason in an answer.
@@ -71,20 +72,24 @@ func said(resp *http.Response) string {
 	return resp.Status
 }
 
-// session is a client's session with a gateway, over one connection after the
-// other.
-type session struct {
-	dial  func(context.Context) (conn, error)
+// dialer is a client's end of a session: it keeps the session connected, over one
+// connection after the other.
+type dialer struct {
+	*session
+	dial  func(context.Context) (connection, error)
 	hello wire.Hello // without what a resume adds
-	link  *link
-	log   *slog.Logger
 
 	fresh func()              // another session begins: the gateway knows nothing of an earlier one
 	up    func(h *wire.Hello) // connected
-	down  func(err error)     // not any more; the session may go on
+	down  func(err error)     // the connection is lost; the session may go on
+	lost  func()              // and has been for the time of away
 
-	resume string // the session's secret
+	secret  string // by which the session is resumed
+	absence *time.Timer
 }
+
+// away is how long a client keeps what it has under way without a connection.
+const away = 30 * time.Second
 
 // Pauses between two tries to connect: several fit into the time that a session
 // is kept.
@@ -95,7 +100,10 @@ const (
 
 // keep keeps the session connected until ctx ends, or the gateway refuses for
 // good.
-func (s *session) keep(ctx context.Context) error {
+func (s *dialer) keep(ctx context.Context) error {
+	s.absence = time.AfterFunc(away, s.lost)
+	s.absence.Stop()
+	defer s.absence.Stop()
 	pause := shortest
 	var trouble repeats.Filter
 	for {
@@ -135,38 +143,54 @@ func isFinal(err error) bool {
 	return errors.Is(err, errRefused) || errors.As(err, &untrusted) || (e != nil || errors.As(err, &e)) && e.Code != string(tool.HostUnavailable)
 }
 
+// saidAtEnd is what the gateway said as it closed a connection for good; nil if err is
+// no such end.
+func saidAtEnd(err error) *wire.Error {
+	var closed websocket.CloseError
+	if !errors.As(err, &closed) || closed.Code != websocket.StatusPolicyViolation {
+		return nil
+	}
+	code, words, ok := strings.Cut(closed.Reason, ": ")
+	if !ok {
+		code, words = wire.Forbidden, closed.Reason
+	}
+	return &wire.Error{Code: code, Message: words}
+}
+
 // connect connects once, and carries the session until the connection ends.
-func (s *session) connect(ctx context.Context) (connected bool, err error) {
+func (s *dialer) connect(ctx context.Context) (connected bool, err error) {
 	c, err := s.dial(ctx)
 	if err != nil {
 		return false, err
 	}
 	stop := context.AfterFunc(ctx, func() { c.close(websocket.StatusNormalClosure, "bye") })
 	defer stop()
-	h := s.hello
-	if s.link.out.failed() != nil {
-		s.resume = "" // frames are lost: the session cannot go on
-	}
-	if h.Resume = s.resume; s.resume != "" {
-		h.Received = s.link.out.count()
-	}
-	reply, err := s.greet(c, &h)
+	reply, err := s.greet(c)
 	if err != nil {
 		c.abort()
 		return false, err
 	}
+	s.absence.Stop()
 	s.up(reply)
-	err = s.link.run(context.WithoutCancel(ctx), c)
+	err = s.run(context.WithoutCancel(ctx), c)
 	s.down(err)
+	s.absence.Reset(away)
 	return true, err
 }
 
 // greet exchanges hellos, and goes on with the session or begins another.
-func (s *session) greet(c conn, h *wire.Hello) (*wire.Hello, error) {
-	if err := writeNow(c, h, usual.write); err != nil {
+func (s *dialer) greet(c connection) (*wire.Hello, error) {
+	h := s.hello
+	if s.queue.failed() != nil {
+		s.secret = "" // frames are lost: the session cannot go on
+	}
+	if h.Resume = s.secret; s.secret != "" {
+		h.Received = s.queue.counted()
+	}
+	if err := writeNow(c, &h); err != nil {
 		return nil, err
 	}
-	reply, err := readHello(c, usual.hello)
+	reply, err := readHello(c)
 	if err != nil {
 		return nil, err
 	}
@@ -174,17 +198,17 @@ func (s *session) greet(c conn, h *wire.Hello) (*wire.Hello, error) {
 		return nil, fmt.Errorf("%w: it speaks version %d of the protocol", errRefused, reply.Version)
 	}
 	if reply.Limits != nil {
-		s.link.limit.Store(int64(reply.Limits.FrameBytes))
+		s.limit.Store(int64(reply.Limits.FrameBytes))
 	}
 	if reply.Resumed {
-		if err := s.link.out.rewind(reply.Received); err != nil {
-			s.resume = ""
+		if err := s.queue.rewind(reply.Received); err != nil {
+			s.secret = ""
 			return nil, err
 		}
 	} else {
 		s.fresh()
-		s.link.out.reset(reply.Resume != "")
+		s.queue.reset(reply.Resume != "")
 	}
-	s.resume = reply.Resume
+	s.secret = reply.Resume
 	return reply, nil
 }

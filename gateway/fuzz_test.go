@@ -48,12 +48,12 @@ func scripted(kind, detail byte, prefix string) (frame []byte, isCall bool) {
 		return []byte{kind, '{', detail}, false
 	}
 	f := frames[kind]
-	b, err := wire.Append(nil, f)
+	b, err := wire.Encode(f)
 	if err != nil {
 		panic(err)
 	}
 	_, isCall = f.(*wire.ToolCall)
-	return b, isCall
+	return b.Bytes(), isCall
 }
 
 // FuzzSession: whatever an agent and a host send, every call of the agent gets one

@@ -83,7 +83,7 @@ func answer(w http.ResponseWriter, status int, v any) error {
 func writeSlowly(w http.ResponseWriter, b []byte) error {
 	clock := http.NewResponseController(w)
 	for chunk := range slices.Chunk(b, 256<<10) {
-		if err := clock.SetWriteDeadline(time.Now().Add(usual.write)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		if err := clock.SetWriteDeadline(time.Now().Add(writeTime)); err != nil && !errors.Is(err, http.ErrNotSupported) {
 			return err
 		}
 		if _, err := w.Write(chunk); err != nil {

@@ -160,7 +160,7 @@ func TestBadFrames(t *testing.T) {
 	}
 	r = dialRaw(t, url, "agent-a")
 	r.hello(wire.Hello{Role: wire.Agent})
-	for range maxBad + 1 {
+	for range maxMalformed + 1 {
 		_ = r.c.write(wire.Encoded{Head: []byte(`{}`)}) // the last one ends it
 	}
 	for {
@@ -248,7 +248,7 @@ func TestConnectionLimits(t *testing.T) {
 	bubble(t, Config{}, func(t *testing.T, h *Hub, _ *logged) {
 		r := join(t, h, "agent-a")
 		began := time.Now()
-		if _, err := r.c.read(); err == nil || time.Since(began) != usual.hello {
+		if _, err := r.c.read(); err == nil || time.Since(began) != helloTime {
 			t.Error(err, time.Since(began))
 		}
 	})

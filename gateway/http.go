@@ -38,14 +38,13 @@ func (h *Hub) socket(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer h.leaveConnection()
-	up := &upgraded{ResponseWriter: w}
-	ws, err := websocket.Accept(up, r, &websocket.AcceptOptions{Subprotocols: []string{subprotocol}})
+	ws, err := websocket.Accept(w, r, &websocket.AcceptOptions{Subprotocols: []string{subprotocol}})
 	if err != nil {
 		h.log.Info("no WebSocket", "err", err, "remote", r.RemoteAddr)
 		return // Accept has answered
 	}
 	ws.SetReadLimit(int64(h.config.Limits.Frame))
-	_ = h.serve(h.base, &socket{ws: ws, tap: up.tap, pads: &h.pads}, who) // it is logged
+	_ = h.serve(h.base, &socket{ws: ws, buffers: &h.buffers}, who) // it is logged
 	_ = ws.CloseNow()
 }
 

@@ -12,18 +12,17 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/time/rate"
-
 	"github.com/stet-dev/stet/approval"
 	"github.com/stet-dev/stet/gateway/wire"
 	"github.com/stet-dev/stet/internal/budget"
+	"github.com/stet-dev/stet/internal/ratelimit"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/tool"
 )
 
 // Config configures a Hub. The zero value of each field is the default.
 type Config struct {
-	Authority Authority       // says who may do what; nil: nobody may do anything
+	Authority Authority       // says who may do what; nil: no client may do anything
 	Queue     *approval.Queue // where hosts leave their questions; nil: they cannot
 	Journal   *record.Journal // what people decided at the gateway; nil: it is not recorded
 	Bus       Bus             // nil: a Local of its own
@@ -36,8 +35,8 @@ type Config struct {
 	// Memory bounds the bytes of calls and answers that the hub holds, together with
 	// what else in this process takes from it; nil: a budget of 96 MB of its own.
 	Memory *budget.Budget
-	// Away is how long a session is kept whose connection is lost and that can be
-	// resumed; 0: 30 s, negative: not at all.
+	// Away is how long a session that can be resumed is kept without a connection;
+	// 0: 30 s, negative: not at all.
 	Away time.Duration
 
 	Version string // of the program, for people
@@ -84,34 +83,35 @@ type Hub struct {
 	config  Config
 	log     *slog.Logger
 	bus     Bus
-	address string // of the hub, for results
+	address string // of the hub on the bus, for results
 
 	base    context.Context // done when the hub closes
 	stop    context.CancelFunc
 	serving sync.WaitGroup
-	pads    pads
+	buffers buffers
 
 	// Bytes of calls and answers that are held.
 	tokens, workspaces *budget.Family
+	// How many calls a minute sessions and tokens make. (FILE-10)
+	sessionRate, tokenRate ratelimit.Keyed
 
 	silences silences
 	stops    []func() // of the bus
 
-	mu       sync.Mutex
-	closed   bool
-	draining bool
-	calls    map[string]*call
-	ended    recent
-	lane     map[string]*fair
-	rates    map[string]*limiter    // of sessions and, behind a space, of tokens
-	asking   map[string]int         // calls that wait for a person, by the token's account
-	known    map[string][]wire.Tool // the workspaces that have a host
-	hosts    map[string]*hostSide   // that are connected to this hub, by workspace
-	sessions map[*peer]bool
-	peers    map[string]*peer     // those that can be resumed, by their secret
-	open     int                  // connections
-	expiries map[string]time.Time // of tokens, by their ids
-	idle     chan struct{}        // closed when the last call has ended; nil: nobody waits for that
+	mu          sync.Mutex
+	closed      bool
+	draining    bool
+	calls       map[string]*call       // under way, by their ids
+	ended       recent                 // the ids of calls that are over
+	turns       map[string]*turns      // of the calls to a workspace
+	asking      map[string]int         // calls that wait for a person, by the token's account
+	known       map[string][]wire.Tool // the workspaces that have a host
+	hosts       map[string]*hostPeer   // that are connected to this hub, by workspace
+	sessions    map[*hubSession]bool
+	secrets     map[string]*hubSession // those that can be resumed
+	connections int
+	expiries    map[string]time.Time // of tokens, by their ids
+	idle        chan struct{}        // closed when the last call has ended; nil: no goroutine waits for that
 }
 
 // New returns a Hub.
@@ -134,11 +134,13 @@ func New(c Config) (*Hub, error) {
 	}
 	h := &Hub{
 		config: c, log: c.Log, bus: c.Bus, address: "hub/" + newID(),
-		calls: map[string]*call{}, lane: map[string]*fair{}, rates: map[string]*limiter{}, asking: map[string]int{},
-		known: map[string][]wire.Tool{}, hosts: map[string]*hostSide{}, sessions: map[*peer]bool{}, peers: map[string]*peer{},
-		expiries:   map[string]time.Time{},
-		tokens:     budget.NewFamily(budget.Token, int64(c.Limits.TokenBytes)),
-		workspaces: budget.NewFamily(budget.Workspace, int64(c.Limits.WorkspaceBytes)),
+		calls: map[string]*call{}, turns: map[string]*turns{}, asking: map[string]int{},
+		known: map[string][]wire.Tool{}, hosts: map[string]*hostPeer{},
+		sessions: map[*hubSession]bool{}, secrets: map[string]*hubSession{}, expiries: map[string]time.Time{},
+		tokens:      budget.NewFamily(budget.Token, int64(c.Limits.TokenBytes)),
+		workspaces:  budget.NewFamily(budget.Workspace, int64(c.Limits.WorkspaceBytes)),
+		sessionRate: ratelimit.Keyed{PerMinute: c.Limits.Rate},
+		tokenRate:   ratelimit.Keyed{PerMinute: c.Limits.Rate * approval.TokenSessions},
 	}
 	h.base, h.stop = context.WithCancel(context.Background())
 	stop, err := h.bus.Own(h.address, h.result)
@@ -151,7 +153,7 @@ func New(c Config) (*Hub, error) {
 		return nil, fmt.Errorf("gateway: %w", err)
 	}
 	h.stops = append(h.stops, stop)
-	h.serving.Go(h.look)
+	h.serving.Go(h.checkTokens)
 	return h, nil
 }
 
@@ -169,22 +171,12 @@ func (h *Hub) Workspaces() []string {
 	return slices.Sorted(maps.Keys(h.known))
 }
 
-// tools are those of a workspace.
-func (h *Hub) tools(workspace string) ([]wire.Tool, bool) {
+// tools are those of a workspace; ok says whether it has a host.
+func (h *Hub) tools(workspace string) (tools []wire.Tool, ok bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	t, ok := h.known[workspace]
-	return t, ok
-}
-
-// named is the tool of that name; zero if there is none.
-func named(tools []wire.Tool, name string) wire.Tool {
-	for _, t := range tools {
-		if t.Name == name {
-			return t
-		}
-	}
-	return wire.Tool{}
+	tools, ok = h.known[workspace]
+	return tools, ok
 }
 
 // noHost says that a workspace has no host.
@@ -195,7 +187,28 @@ func (h *Hub) noHost(workspace string) string {
 	return fmt.Sprintf("The host of workspace %q is not connected right now.", workspace)
 }
 
-// start begins a call, whose done is called once, maybe before start returns.
+// workspaceFor is where a call goes whose caller has named a workspace, or not.
+func (h *Hub) workspaceFor(who Identity, named string) (string, error) {
+	if named != "" {
+		if !who.reaches(named) {
+			return "", fmt.Errorf("this token is for workspace %q alone", who.Workspace)
+		}
+		return named, nil
+	}
+	if who.Workspace != "" {
+		return who.Workspace, nil
+	}
+	switch all := h.Workspaces(); len(all) {
+	case 0:
+		return "", fmt.Errorf("no host is connected")
+	case 1:
+		return all[0], nil
+	default:
+		return "", fmt.Errorf("there are several workspaces, name one: %q", all)
+	}
+}
+
+// start begins a call. Its done is called once, maybe before start returns.
 func (h *Hub) start(c *call) {
 	if code, message := h.enter(c); code != "" {
 		c.fail(code, message)
@@ -204,21 +217,23 @@ func (h *Hub) start(c *call) {
 	c.begin()
 }
 
-// enter takes a call in, or says why not.
+// enter counts a call among those under way, or says why not.
 func (h *Hub) enter(c *call) (code tool.Code, message string) {
 	tools, ok := h.tools(c.to)
 	if !ok {
 		return tool.HostUnavailable, h.noHost(c.to)
 	}
-	c.spec = named(tools, c.f.ToolName)
+	if i := slices.IndexFunc(tools, func(t wire.Tool) bool { return t.Name == c.f.ToolName }); i >= 0 {
+		c.spec = tools[i]
+	}
 	c.f.RequiresConfirmation = !c.spec.ReadOnly // (FILE-3)
-	perMinute := h.config.Limits.Rate
-	wait, again := h.admit(c.f.Session, perMinute)
+	now := time.Now()
+	wait, before := h.sessionRate.Take(c.f.Session, now)
 	if wait == 0 && c.account != "" {
-		wait, again = h.admit(" "+c.account, perMinute*approval.TokenSessions)
+		wait, before = h.tokenRate.Take(c.account, now)
 	}
 	if wait > 0 {
-		c.unsaid = again
+		c.unsaid = before > 0
 		return tool.RateLimited, fmt.Sprintf("Too many calls in a minute. Try again in %.1f s.", wait.Seconds())
 	}
 	h.mu.Lock()
@@ -228,7 +243,7 @@ func (h *Hub) enter(c *call) (code tool.Code, message string) {
 		return tool.HostUnavailable, "The gateway is shutting down."
 	case h.calls[c.f.CallID] != nil:
 		return tool.InvalidArgument, "A call with this call_id is under way in this session: a call is done once."
-	case h.ended.has(c.f.CallID) && !h.repeats(c.to, c.spec):
+	case h.ended.has(c.f.CallID) && !h.repeats(c.to, c.f.ToolName):
 		return tool.InvalidArgument, "This call_id was used before in this session: a call is done once."
 	}
 	h.calls[c.f.CallID] = c
@@ -237,17 +252,17 @@ func (h *Hub) enter(c *call) (code tool.Code, message string) {
 
 // repeats reports whether a call to a tool of a workspace may be passed on a second
 // time, since its host answers that from its record. The caller holds mu.
-func (h *Hub) repeats(workspace string, t wire.Tool) bool {
+func (h *Hub) repeats(workspace, name string) bool {
 	host := h.hosts[workspace]
-	return t.Name != "" && !t.ReadOnly && host != nil && host.p.can(wire.CanRepeat)
+	return host != nil && host.can(wire.CanRepeat) &&
+		slices.ContainsFunc(h.known[workspace], func(t wire.Tool) bool { return t.Name == name && !t.ReadOnly })
 }
 
-// mayRepeat is repeats for the name of a tool.
+// mayRepeat is repeats for callers that do not hold mu.
 func (h *Hub) mayRepeat(workspace, name string) bool {
-	tools, _ := h.tools(workspace)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.repeats(workspace, named(tools, name))
+	return h.repeats(workspace, name)
 }
 
 // forget takes a call out that is over.
@@ -267,87 +282,31 @@ func (h *Hub) forget(c *call) {
 // result takes what a host says about a call. What is about none that is under
 // way is dropped, and logged with the reason. (FILE-4)
 func (h *Hub) result(m Message) {
-	key := callOf(m.Frame)
+	id := wire.CallOf(m.Frame)
 	h.mu.Lock()
-	c := h.calls[key]
-	late := c == nil && h.ended.has(key)
+	c := h.calls[id]
+	late := c == nil && h.ended.has(id)
 	h.mu.Unlock()
 	switch {
 	case c != nil:
 		c.happened(m.Frame)
 	case late:
-		h.log.Warn("result dropped", "why", "late or duplicate: the call is over", "call", key, "frame", wire.TypeOf(m.Frame))
+		h.log.Warn("result dropped", "why", "late or duplicate: the call is over", "call", id, "frame", wire.TypeOf(m.Frame))
 	default:
-		h.log.Warn("result dropped", "why", "no such call", "call", key, "frame", wire.TypeOf(m.Frame))
+		h.log.Warn("result dropped", "why", "no such call", "call", id, "frame", wire.TypeOf(m.Frame))
 	}
 }
 
-// callOf is the id of the call that a frame is about.
-func callOf(f wire.Frame) string {
-	switch f := f.(type) {
-	case *wire.ToolCall:
-		return f.CallID
-	case *wire.ToolResult:
-		return f.CallID
-	case *wire.Progress:
-		return f.CallID
-	case *wire.Part:
-		return f.CallID
-	case *wire.Taken:
-		return f.CallID
-	case *wire.Cancel:
-		return f.CallID
-	}
-	return ""
-}
-
-// lanes is who lets calls to a workspace in.
-func (h *Hub) lanes(workspace string) *fair {
+// turnsOf lets the calls to a workspace in.
+func (h *Hub) turnsOf(workspace string) *turns {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	f := h.lane[workspace]
-	if f == nil {
-		f = &fair{bytes: h.config.Limits.Bytes, calls: h.config.Limits.Calls}
-		h.lane[workspace] = f
+	t := h.turns[workspace]
+	if t == nil {
+		t = &turns{bytes: h.config.Limits.Bytes, calls: h.config.Limits.Calls}
+		h.turns[workspace] = t
 	}
-	return f
-}
-
-// limiter counts the calls of a session.
-type limiter struct {
-	*rate.Limiter
-	last    time.Time
-	refused bool // the call before was
-}
-
-// manySessions is how many sessions' rates are kept before those that have been
-// idle for a minute, and so have all their calls again, are forgotten.
-const manySessions = 4096
-
-// admit returns how long a session or a token has to wait that makes too many calls,
-// and whether it was told so for the call before too. (FILE-10)
-func (h *Hub) admit(session string, perMinute int) (wait time.Duration, again bool) {
-	if perMinute < 0 {
-		return 0, false
-	}
-	now := time.Now()
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	l := h.rates[session]
-	if l == nil {
-		if len(h.rates) >= manySessions {
-			maps.DeleteFunc(h.rates, func(_ string, l *limiter) bool { return now.Sub(l.last) > time.Minute })
-		}
-		l = &limiter{Limiter: rate.NewLimiter(rate.Limit(perMinute)/60, perMinute)}
-		h.rates[session] = l
-	}
-	l.last = now
-	place := l.ReserveN(now, 1)
-	if wait = place.DelayFrom(now); wait > 0 {
-		place.CancelAt(now)
-	}
-	again, l.refused = l.refused, wait > 0
-	return wait, again
+	return t
 }
 
 // mayAsk counts a call that waits for a person, unless its token has as many already
@@ -370,13 +329,26 @@ func (h *Hub) asked(account string) {
 	}
 }
 
-// recent remembers the newest keys.
+// clientSession is a client session that has made calls to a workspace.
+type clientSession struct{ name, workspace string }
+
+// leave tells the host that a client session is over. No other host is told: with
+// many agents and many hosts that would be more than all calls.
+func (h *Hub) leave(s clientSession) {
+	m := Message{Frame: &wire.Event{Event: wire.Ended, Session: s.name}}
+	if err := h.bus.Send(workspaceAddress(s.workspace), m); err != nil {
+		h.log.Debug("not told", "workspace", s.workspace, "err", err)
+	}
+}
+
+// recent remembers the keys that were added last.
 type recent struct {
 	keys map[string]bool
 	ring []string
 	next int
 }
 
+// remembered is how many keys a recent has.
 const remembered = 1 << 16
 
 func (r *recent) add(key string) {

@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -13,14 +14,14 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// looking is the time between two looks at whether tokens are still good.
-const looking = 2 * time.Second
+// checkEvery is the time between two checks of whether tokens are still good.
+const checkEvery = 2 * time.Second
 
 var errToken = errors.New("the token has expired or was revoked")
 
-// look cuts those off whose token holds no longer.
-func (h *Hub) look() {
-	every := time.NewTicker(looking)
+// checkTokens ends the sessions whose token is no longer good.
+func (h *Hub) checkTokens() {
+	every := time.NewTicker(checkEvery)
 	defer every.Stop()
 	for {
 		select {
@@ -28,18 +29,18 @@ func (h *Hub) look() {
 		case <-h.base.Done():
 			return
 		}
-		for _, p := range h.everybody() {
-			if p.who.ID != "" && (!h.config.Authority.Holds(p.who) || !h.lives(p.who, time.Now())) {
-				h.log.Warn("cut off", "why", "token expired or revoked", "token", p.who.ID, "session", p.id)
-				h.cutOff(p.who, p.hello, errToken)
-				p.end(websocket.StatusPolicyViolation, wire.Forbidden+": "+errToken.Error(), true)
+		for _, s := range h.allSessions() {
+			if s.who.ID != "" && (!h.config.Authority.Holds(s.who) || !h.lives(s.who, time.Now())) {
+				h.log.Warn("cut off", "why", "token expired or revoked", "token", s.who.ID, "session", s.id)
+				h.cutOff(s.who, s.hello, errToken)
+				s.end(websocket.StatusPolicyViolation, wire.Forbidden+": "+errToken.Error())
 			}
 		}
 	}
 }
 
-// lives reports whether a token's time is not over, by a clock that nobody sets
-// too: one that was set back makes no token last longer than it was to last when
+// lives reports whether a token's time is not over, also by a clock that cannot be
+// set: setting the calendar back makes no token last longer than it was to last when
 // it was first seen.
 func (h *Hub) lives(who Identity, now time.Time) bool {
 	if who.Expires.IsZero() {
@@ -55,7 +56,7 @@ func (h *Hub) lives(who Identity, now time.Time) bool {
 	return now.Before(end)
 }
 
-func (h *Hub) everybody() []*peer {
+func (h *Hub) allSessions() []*hubSession {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return slices.Collect(maps.Keys(h.sessions))
@@ -76,11 +77,9 @@ func (h *Hub) Drain(ctx context.Context) error {
 	}
 	h.mu.Unlock()
 	if first {
-		for _, p := range h.everybody() {
-			if p.can(wire.CanEvents) {
-				if err := p.link.send(&wire.Event{Event: wire.Draining, Message: "the gateway is shutting down"}); err != nil {
-					h.log.Debug("not sent", "session", p.id, "err", err)
-				}
+		for _, s := range h.allSessions() {
+			if s.can(wire.CanEvents) {
+				s.tell(&wire.Event{Event: wire.Draining, Message: "the gateway is shutting down"})
 			}
 		}
 	}
@@ -91,30 +90,26 @@ func (h *Hub) Drain(ctx context.Context) error {
 			return ctx.Err()
 		}
 	}
-	for _, p := range h.everybody() {
-		if !p.drained(ctx) {
+	for _, s := range h.allSessions() {
+		if !s.drained(ctx) {
 			return ctx.Err()
 		}
 	}
 	return nil
 }
 
-// drained waits until what is on its way to the other side has been written.
-func (p *peer) drained(ctx context.Context) bool {
-	for !p.link.out.empty() {
-		p.mu.Lock()
-		away := p.conn == nil
-		p.mu.Unlock()
-		if away {
-			return true
-		}
-		select {
-		case <-time.After(5 * time.Millisecond):
-		case <-ctx.Done():
-			return false
-		}
+// Ready says why calls are not taken now; nil: they are.
+func (h *Hub) Ready() error {
+	h.mu.Lock()
+	ending := h.draining || h.closed
+	h.mu.Unlock()
+	if ending {
+		return errors.New("ending: no more calls are taken")
 	}
-	return true
+	if err := h.bus.Publish("ready/"+h.address, Message{}); err != nil { // which has no subscribers
+		return fmt.Errorf("the bus: %w", err)
+	}
+	return nil
 }
 
 // Close ends every call and every connection, and waits for them. It may be
@@ -128,8 +123,8 @@ func (h *Hub) Close() error {
 	for _, c := range calls {
 		c.fail(tool.HostUnavailable, "The gateway is shutting down."+c.unknown())
 	}
-	for _, p := range h.everybody() {
-		p.end(websocket.StatusGoingAway, "the gateway is shutting down", true)
+	for _, s := range h.allSessions() {
+		s.end(websocket.StatusGoingAway, "the gateway is shutting down")
 	}
 	h.stop()
 	h.serving.Wait()
@@ -141,17 +136,17 @@ func (h *Hub) Close() error {
 	return nil
 }
 
-// Join runs a host in this process, until ctx ends. It is on nobody's token.
+// Join runs a host in this process, until ctx ends. It has no token.
 func (h *Hub) Join(ctx context.Context, host *Host) error {
-	return host.run(ctx, func(context.Context) (conn, error) {
-		here, there := pipe()
+	return host.run(ctx, func(context.Context) (connection, error) {
+		here, there := newPipe()
 		if !h.enterConnection() {
 			return nil, ErrClosed
 		}
 		h.serving.Go(func() {
 			defer h.leaveConnection()
 			who := Identity{Name: "this process", Scopes: []string{wire.Host}}
-			_ = h.serve(h.base, there, who) // the host hears of it, too
+			_ = h.serve(h.base, there, who) // the host is told the reason, too
 			there.close(websocket.StatusGoingAway, "closed")
 		})
 		return here, nil
@@ -162,17 +157,17 @@ func (h *Hub) Join(ctx context.Context, host *Host) error {
 func (h *Hub) enterConnection() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.closed || h.draining || h.open >= h.config.Limits.Connections {
+	if h.closed || h.draining || h.connections >= h.config.Limits.Connections {
 		return false
 	}
-	h.open++
+	h.connections++
 	h.serving.Add(1)
 	return true
 }
 
 func (h *Hub) leaveConnection() {
 	h.mu.Lock()
-	h.open--
+	h.connections--
 	h.mu.Unlock()
 	h.serving.Done()
 }

@@ -26,11 +26,11 @@ func TestLargeFrames(t *testing.T) {
 		args := json.RawMessage(`{"text":"` + strings.Repeat("x", n) + `"}`)
 		return begin(ctx, a, tool.Call{ID: "012345678901", Name: "read_file", Arguments: args})
 	}
-	empty, err := wire.Append(nil, &wire.ToolCall{CallID: "012345678901", ToolName: "read_file", Arguments: json.RawMessage(`{"text":""}`)})
+	empty, err := wire.Encode(&wire.ToolCall{CallID: "012345678901", ToolName: "read_file", Arguments: json.RawMessage(`{"text":""}`)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	most := limit - len(empty)
+	most := limit - empty.Size()
 	call(most+1).wait(t, tool.FileTooLarge, "Nothing was done")
 	call(most).wait(t, tool.FileTooLarge, "The call was done") // what it is answered is twice as large
 	call(1).wait(t, tool.InvalidArgument, "used before")       // so it was

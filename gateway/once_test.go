@@ -21,8 +21,8 @@ func TestHostDoesCallsOnce(t *testing.T) {
 		running, cancel := context.WithCancel(ctx)
 		done := make(chan error, 1)
 		go func() {
-			done <- host.run(running, func(context.Context) (conn, error) {
-				here, there := pipe()
+			done <- host.run(running, func(context.Context) (connection, error) {
+				here, there := newPipe()
 				dialled <- &raw{t, there}
 				return here, nil
 			})
@@ -72,8 +72,8 @@ func TestSessionsEndWithTheGateway(t *testing.T) {
 		running, cancel := context.WithCancel(ctx)
 		done := make(chan error, 1)
 		go func() {
-			done <- host.run(running, func(context.Context) (conn, error) {
-				here, there := pipe()
+			done <- host.run(running, func(context.Context) (connection, error) {
+				here, there := newPipe()
 				dialled <- &raw{t, there}
 				return here, nil
 			})

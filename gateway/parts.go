@@ -16,19 +16,13 @@ import (
 // nothing else is said. (FILE-9)
 const maxContent = 100 << 20
 
-// stream is a content that passes in parts, as those see it who receive it or pass
-// it on.
+// stream is the order of a content in parts, for its receiver and for the hub, which
+// passes it on.
 type stream struct {
 	next  int  // the part that is to come
 	taken int  // how many parts were taken
 	size  int  // bytes so far
 	whole bool // the last part has come
-}
-
-// reason is why a call ends.
-type reason struct {
-	code  tool.Code
-	words string // a sentence
 }
 
 // add notes a part, or says what is wrong with it: its call ends so. limit is in
@@ -94,7 +88,7 @@ type window struct {
 	mu      sync.Mutex
 	taken   int
 	over    bool          // no more are wanted
-	changed chan struct{} // closed when something changes; nil: nobody waits
+	changed chan struct{} // closed when something changes; nil: no goroutine waits
 }
 
 func (w *window) take(f *wire.Taken) {
@@ -112,7 +106,7 @@ func (w *window) end() {
 	w.change()
 }
 
-// change wakes who waits. The caller holds mu.
+// change wakes the goroutines that wait. The caller holds mu.
 func (w *window) change() {
 	if w.changed != nil {
 		close(w.changed)
@@ -159,9 +153,9 @@ const firstPart = 4 << 10
 // sendParts sends a content in parts, no faster than they are taken, until ctx
 // ends or there is an error in reading it. Where first is not 0, the first part has so
 // many bytes at most, and is taken before the next one is sent.
-func (l *link) sendParts(ctx context.Context, call string, content io.Reader, w *window, first int) error {
+func (s *session) sendParts(ctx context.Context, call string, content io.Reader, w *window, first int) error {
 	size := wire.PartBytes
-	if limit := int(l.limit.Load()); limit > 0 {
+	if limit := int(s.limit.Load()); limit > 0 {
 		size = max(1, min(size, (limit-aroundPart)/4*3))
 	}
 	ahead := bufio.NewReaderSize(content, size)
@@ -185,7 +179,7 @@ func (l *link) sendParts(ctx context.Context, call string, content io.Reader, w 
 		if err != nil && !last {
 			return err
 		}
-		if err := l.sendLater(ctx, &wire.Part{CallID: call, Seq: seq, Data: data[:n], Last: last}); err != nil || last {
+		if err := s.sendWhenRoom(ctx, &wire.Part{CallID: call, Seq: seq, Data: data[:n], Last: last}); err != nil || last {
 			return err
 		}
 	}

@@ -284,7 +284,7 @@ func TestPartsWaitToBeTaken(t *testing.T) {
 		}
 		defer agent.Close()
 		text := strings.Repeat("0123456789abcdef", 10*wire.PartBytes/16)
-		agent.session.link.limit.Store(1 << 20)
+		agent.gateway.limit.Store(1 << 20)
 		f := begin(ctx, agent, tool.Call{Name: "write_file", Arguments: write(t, "a", text)})
 		call := want[*wire.ToolCall](host)
 		if !call.PartsFollow || string(call.Arguments) != `{"path":"a"}` {
@@ -294,11 +294,11 @@ func TestPartsWaitToBeTaken(t *testing.T) {
 		for seq, taken := 0, 0; ; seq++ {
 			synctest.Wait()
 			h.mu.Lock()
-			p := h.hosts["w"].p
+			p := h.hosts["w"]
 			h.mu.Unlock()
-			p.link.out.mu.Lock()
-			waiting := p.link.out.bytes
-			p.link.out.mu.Unlock()
+			p.queue.mu.Lock()
+			waiting := p.queue.bytes
+			p.queue.mu.Unlock()
 			if waiting > wire.PartsAhead*2*wire.PartBytes {
 				t.Fatalf("%d bytes wait for the host", waiting)
 			}

@@ -15,13 +15,13 @@ import (
 // raw is the other side of a hub's connection, frame by frame.
 type raw struct {
 	t testing.TB
-	c conn
+	c connection
 }
 
 // join connects a raw peer to a hub in memory.
 func join(t testing.TB, h *Hub, token string) *raw {
 	t.Helper()
-	here, there := pipe()
+	here, there := newPipe()
 	who, err := h.config.Authority.Identify(token)
 	if err != nil {
 		t.Fatal(err)
@@ -31,7 +31,7 @@ func join(t testing.TB, h *Hub, token string) *raw {
 }
 
 // attach has a hub serve a connection, and waits for that when the test ends.
-func attach(t testing.TB, h *Hub, c conn, who Identity) {
+func attach(t testing.TB, h *Hub, c connection, who Identity) {
 	t.Helper()
 	if !h.enterConnection() {
 		t.Fatal("not let in")
@@ -77,7 +77,6 @@ func (r *raw) next() wire.Frame {
 		if err != nil {
 			r.t.Fatalf("%s: %v", b, err)
 		}
-		wire.Detach(f)
 		switch f.(type) {
 		case *wire.Ack, *wire.Event:
 		default:
@@ -156,14 +155,14 @@ func (f *future) wait(t testing.TB, code tool.Code, text string) {
 // frozen is a connection whose other side says nothing any more, and is not known
 // to be gone.
 type frozen struct {
-	conn
+	connection
 	once sync.Once
 	dead chan struct{} // closed when it is frozen
 	gone chan struct{} // closed when it is aborted
 }
 
-func freezable(c conn) *frozen {
-	return &frozen{conn: c, dead: make(chan struct{}), gone: make(chan struct{})}
+func freezable(c connection) *frozen {
+	return &frozen{connection: c, dead: make(chan struct{}), gone: make(chan struct{})}
 }
 
 func (f *frozen) freeze() { close(f.dead) }
@@ -181,7 +180,7 @@ func (f *frozen) write(b wire.Encoded) error {
 	if f.isFrozen() {
 		return nil // into the network's buffers
 	}
-	return f.conn.write(b)
+	return f.connection.write(b)
 }
 
 func (f *frozen) ping(ctx context.Context) error {
@@ -194,5 +193,5 @@ func (f *frozen) ping(ctx context.Context) error {
 
 func (f *frozen) abort() {
 	f.once.Do(func() { close(f.gone) })
-	f.conn.abort()
+	f.connection.abort()
 }

@@ -60,16 +60,16 @@ func (h *Host) ask(ctx context.Context, call string, q approval.Question) (appro
 	h.mu.Unlock()
 	q.CallID = call
 	question := &wire.Approval{ID: id, CallID: call, Question: questionTo(q)}
-	err := h.session.link.send(question)
+	err := h.gateway.send(question)
 	bare := question.Question
 	if errors.Is(err, errLarge) && bare.Diff != "" { // people see the diff, and edit nothing
 		bare.Content, bare.Editable = nil, false
-		err = h.session.link.send(question)
+		err = h.gateway.send(question)
 	}
 	if errors.Is(err, errLarge) { // people decide on what is left of it
 		bare.Diff, bare.Content, bare.Editable = "", nil, false
 		bare.Notes = append(bare.Notes, string(tool.Large))
-		err = h.session.link.send(question)
+		err = h.gateway.send(question)
 	}
 	if err != nil {
 		h.mu.Lock()

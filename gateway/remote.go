@@ -21,7 +21,7 @@ type Remote struct {
 	// not to be changed once the Remote is in use.
 	Timeout time.Duration
 	// Waits is told when a call begins to wait for a person, and when it goes on;
-	// nil: nobody is.
+	// nil: no function is.
 	Waits func(ctx context.Context, c tool.Call, waiting bool)
 }
 
@@ -37,14 +37,6 @@ func (r *Remote) Specs() []tool.Spec {
 	return specsOf(tools)
 }
 
-func specsOf(tools []wire.Tool) []tool.Spec {
-	out := make([]tool.Spec, len(tools))
-	for i, t := range tools {
-		out[i] = tool.Spec{Name: t.Name, Description: t.Description, Schema: t.Schema, ReadOnly: t.ReadOnly, Destructive: t.Destructive}
-	}
-	return out
-}
-
 // Call implements tool.Caller.
 func (r *Remote) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 	id := c.ID
@@ -56,8 +48,7 @@ func (r *Remote) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 		session = "gateway-here"
 	}
 	done := make(chan *wire.ToolResult, 1)
-	var p *call
-	p = &call{
+	call := &call{
 		h: r.h, to: r.workspace, account: c.Account,
 		f: wire.ToolCall{
 			TakesParts: true, CallID: session + "/" + id, ToolName: c.Name, Arguments: c.Arguments, Session: session, Client: c.Client,
@@ -75,24 +66,29 @@ func (r *Remote) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 			}
 		},
 		done: func(f *wire.ToolResult, release func()) {
-			if !p.owns {
-				wire.Detach(f)
-			}
 			budget.Keep(ctx, release)
 			done <- f
 		},
 	}
-	r.h.start(p)
-	stop := context.AfterFunc(ctx, p.cancel)
+	r.h.start(call)
+	stop := context.AfterFunc(ctx, call.cancel)
 	defer stop()
 	return resultOf(c.ID, <-done)
 }
 
 // End tells the host that a client session is over.
-func (r *Remote) End(session string) { r.h.leave(visit{session, r.workspace}) }
+func (r *Remote) End(session string) { r.h.leave(clientSession{session, r.workspace}) }
 
-// bytesOf and stringOf are the same memory seen in two ways, where a copy would be
-// as large as a file: nobody may change it from then on.
+func specsOf(tools []wire.Tool) []tool.Spec {
+	out := make([]tool.Spec, len(tools))
+	for i, t := range tools {
+		out[i] = tool.Spec{Name: t.Name, Description: t.Description, Schema: t.Schema, ReadOnly: t.ReadOnly, Destructive: t.Destructive}
+	}
+	return out
+}
+
+// bytesOf and stringOf show the same memory in two ways, where a copy would be as
+// large as a file. It must not be changed from then on.
 
 func bytesOf(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }
 

@@ -32,8 +32,8 @@ func newGateways(t *testing.T, b *bench) *gateways {
 	done := make(chan error, 1)
 	host := &Host{Workspace: "w", Caller: b.handler, Remembers: true}
 	go func() {
-		done <- host.run(running, func(context.Context) (conn, error) {
-			here, there := pipe()
+		done <- host.run(running, func(context.Context) (connection, error) {
+			here, there := newPipe()
 			h := g.hub.Load()
 			if !h.enterConnection() {
 				return nil, ErrClosed

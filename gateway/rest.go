@@ -27,8 +27,8 @@ type rest struct {
 	mu sync.Mutex
 	of map[string]*request // by the call's id in the gateway
 
-	visits map[visit]bool
-	latest []visit // of visits, the oldest first
+	visits map[clientSession]bool
+	latest []clientSession // of visits, the oldest first
 
 	ended []*request // that are kept, the oldest first
 	bytes int        // of their results
@@ -79,7 +79,7 @@ const (
 func (q *request) kept() int { return keptCall + len(q.result.Result) }
 
 func (h *Hub) routes(mux *http.ServeMux) {
-	r := &rest{h: h, of: map[string]*request{}, visits: map[visit]bool{}}
+	r := &rest{h: h, of: map[string]*request{}, visits: map[clientSession]bool{}}
 	mux.HandleFunc("GET /v1/openapi.json", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write(openAPI) // the client may be gone
@@ -175,9 +175,6 @@ func (r *rest) begin(w http.ResponseWriter, req *http.Request, who Identity) {
 	}
 	q.call.f.TakesParts = true // which are put together here
 	q.call.done = func(result *wire.ToolResult, release func()) {
-		if !q.call.owns {
-			wire.Detach(result)
-		}
 		q.result, q.release = result, release
 		r.expire(q)
 		close(q.done)
@@ -186,10 +183,10 @@ func (r *rest) begin(w http.ResponseWriter, req *http.Request, who Identity) {
 	r.mu.Lock()
 	before := r.of[f.CallID]
 	twice := before != nil && !(before.over() && again)
-	var over []visit
+	var over []clientSession
 	if !twice {
 		r.of[f.CallID] = q
-		over = r.visit(visit{f.Session, workspace})
+		over = r.visit(clientSession{f.Session, workspace})
 	}
 	r.mu.Unlock()
 	for _, v := range over {
@@ -236,7 +233,7 @@ func (r *rest) holdBody(w http.ResponseWriter, req *http.Request, who Identity) 
 
 // visit notes where a session makes calls, and returns what is over thereby. The
 // caller holds mu.
-func (r *rest) visit(v visit) (over []visit) {
+func (r *rest) visit(v clientSession) (over []clientSession) {
 	if r.visits[v] {
 		return nil
 	}
@@ -418,9 +415,9 @@ func (r *rest) end(w http.ResponseWriter, req *http.Request, who Identity) {
 			calls = append(calls, q.call)
 		}
 	}
-	var over []visit
-	r.latest = slices.DeleteFunc(r.latest, func(v visit) bool {
-		if v.session != session {
+	var over []clientSession
+	r.latest = slices.DeleteFunc(r.latest, func(v clientSession) bool {
+		if v.name != session {
 			return false
 		}
 		over = append(over, v)

@@ -28,13 +28,13 @@ type switchboard struct {
 	down  bool
 }
 
-func (s *switchboard) dial(context.Context) (conn, error) {
+func (s *switchboard) dial(context.Context) (connection, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.down {
 		return nil, errors.New("no route")
 	}
-	here, there := pipe()
+	here, there := newPipe()
 	f := freezable(here)
 	s.conns = append(s.conns, f)
 	attach(s.t, s.h, there, s.who)
@@ -180,7 +180,7 @@ func TestWaitingCallsComeBack(t *testing.T) {
 // A call that was read as the connection broke has room if there is any, and else
 // was not received.
 func TestRoomAtTheEnd(t *testing.T) {
-	s := newAgentSide(nil)
+	s := newAgentPeer(nil)
 	over, cancel := context.WithCancel(ctx)
 	cancel()
 	for i := range atOnce {
@@ -269,7 +269,7 @@ func TestHostComesBack(t *testing.T) {
 // side. (FILE-4)
 func TestHalfOpen(t *testing.T) {
 	bubble(t, Config{}, func(t *testing.T, h *Hub, log *logged) {
-		here, there := pipe()
+		here, there := newPipe()
 		dead := freezable(there)
 		who, _ := h.config.Authority.Identify("host-a")
 		attach(t, h, dead, who)
@@ -280,7 +280,7 @@ func TestHalfOpen(t *testing.T) {
 		caller.Timeout = time.Hour
 		f := begin(ctx, caller, tool.Call{Name: "read_file"})
 		f.wait(t, tool.HostUnavailable, "was lost")
-		if f.took > usual.ping+usual.pong {
+		if f.took > pingEvery+pongTime {
 			t.Errorf("it took %v", f.took)
 		}
 		synctest.Wait()
@@ -306,7 +306,7 @@ func TestSlowReader(t *testing.T) {
 		if f.took != 0 {
 			t.Errorf("it took %v", f.took)
 		}
-		time.Sleep(usual.write + time.Second)
+		time.Sleep(writeTime + time.Second)
 		synctest.Wait()
 		if !strings.Contains(log.String(), "msg=disconnected role=agent") {
 			t.Error(log)
@@ -315,19 +315,19 @@ func TestSlowReader(t *testing.T) {
 }
 
 // A frame that was lost on the way is sent again, one that was not is not. The
-// outbox counts.
-func TestOutbox(t *testing.T) {
-	o := newOutbox(1000)
-	o.reset(true)
+// queue counts.
+func TestQueue(t *testing.T) {
+	q := newQueue(1000)
+	q.reset(true)
 	put := func(s string) {
 		t.Helper()
-		if err := o.put(wire.Encoded{Head: []byte(s)}, nil, false); err != nil {
+		if err := q.put(wire.Encoded{Head: []byte(s)}, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
 	take := func(want string) {
 		t.Helper()
-		if got, _, err := o.take(); string(got.Bytes()) != want || err != nil {
+		if got, err := q.take(); string(got.Bytes()) != want || err != nil {
 			t.Errorf("%q, want %q: %v", got.Bytes(), want, err)
 		}
 	}
@@ -337,55 +337,55 @@ func TestOutbox(t *testing.T) {
 	take("1")
 	take("2")
 	take("3")
-	if err := o.has(1); err != nil {
+	if err := q.acknowledged(1); err != nil {
 		t.Error(err)
 	}
-	if o.has(0) == nil || o.has(4) == nil || o.rewind(9) == nil {
+	if q.acknowledged(0) == nil || q.acknowledged(4) == nil || q.rewind(9) == nil {
 		t.Error("it has what it cannot have")
 	}
-	if err := o.rewind(2); err != nil {
+	if err := q.rewind(2); err != nil {
 		t.Error(err)
 	}
 	take("3")
 	take("4")
 	take("")
-	if !o.empty() {
+	if !q.empty() {
 		t.Error("it is not empty")
 	}
 	put(strings.Repeat("x", 990))
-	if err := o.put(wire.Encoded{Head: make([]byte, 100)}, nil, false); !errors.Is(err, ErrSlow) {
+	if err := q.put(wire.Encoded{Head: make([]byte, 100)}, nil); !errors.Is(err, ErrSlow) {
 		t.Error(err)
 	}
-	if _, _, err := o.take(); !errors.Is(err, ErrSlow) {
+	if _, err := q.take(); !errors.Is(err, ErrSlow) {
 		t.Error(err)
 	}
 	// It has lost frames: the session cannot go on, whatever the other side has.
 	for n := range uint64(8) {
-		if !errors.Is(o.has(n), ErrSlow) || !errors.Is(o.rewind(n), ErrSlow) {
-			t.Errorf("an outbox that was too full goes on where the other side has %d frames", n)
+		if !errors.Is(q.acknowledged(n), ErrSlow) || !errors.Is(q.rewind(n), ErrSlow) {
+			t.Errorf("a queue that was too full goes on where the other side has %d frames", n)
 		}
 	}
-	o.reset(true)
+	q.reset(true)
 	put("another session")
 	take("another session")
 }
 
-// Whoever can wait puts no more into an outbox than there is room for, and goes on
+// Whoever can wait puts no more into a queue than there is room for, and goes on
 // when the other side has taken some. What a frame holds is let go of once.
-func TestOutboxRoom(t *testing.T) {
+func TestQueueRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		o := newOutbox(maxWaiting)
-		o.reset(true)
+		q := newQueue(maxWaiting)
+		q.reset(true)
 		gone := 0
 		put := func() {
-			if err := o.put(wire.Encoded{Head: make([]byte, enough)}, func() { gone++ }, false); err != nil {
+			if err := q.put(wire.Encoded{Head: make([]byte, enough)}, func() { gone++ }); err != nil {
 				t.Error(err)
 			}
 		}
 		put()
 		got := make(chan error, 1)
 		wait := func(ctx context.Context) {
-			go func() { got <- o.putLater(ctx, wire.Encoded{Head: []byte("x")}, false) }()
+			go func() { got <- q.putWhenRoom(ctx, wire.Encoded{Head: []byte("x")}) }()
 			synctest.Wait()
 		}
 		ctx, cancel := context.WithCancel(t.Context())
@@ -398,22 +398,22 @@ func TestOutboxRoom(t *testing.T) {
 		if len(got) != 0 {
 			t.Error("it did not wait")
 		}
-		if _, _, err := o.take(); err != nil {
+		if _, err := q.take(); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
 		if len(got) != 0 || gone != 0 {
 			t.Error("a frame that may be sent again is forgotten")
 		}
-		if err := o.has(1); err != nil {
+		if err := q.acknowledged(1); err != nil {
 			t.Error(err)
 		}
 		if err := <-got; err != nil || gone != 1 {
 			t.Error(err, gone)
 		}
 		put()
-		o.end(ErrClosed)
-		o.end(ErrClosed)
+		q.end(ErrClosed)
+		q.end(ErrClosed)
 		if gone != 2 {
 			t.Error(gone, "were let go of")
 		}
@@ -421,12 +421,12 @@ func TestOutboxRoom(t *testing.T) {
 		if err := <-got; !errors.Is(err, ErrClosed) {
 			t.Error(err)
 		}
-		o.reset(false)
+		q.reset(false)
 		put()
-		if _, _, err := o.take(); err != nil || gone != 2 {
+		if _, err := q.take(); err != nil || gone != 2 {
 			t.Error("it is not written yet", err)
 		}
-		if _, _, err := o.take(); err != nil || gone != 3 {
+		if _, err := q.take(); err != nil || gone != 3 {
 			t.Error("it is written", err)
 		}
 	})

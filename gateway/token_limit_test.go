@@ -20,8 +20,8 @@ func answerAll(t *testing.T, h *Hub) {
 			if err != nil {
 				return
 			}
-			if f, err := wire.Decode(b); err == nil && callOf(f) != "" {
-				host.result(callOf(f), `{}`)
+			if f, err := wire.Decode(b); err == nil && wire.CallOf(f) != "" {
+				host.result(wire.CallOf(f), `{}`)
 			}
 		}
 	}()

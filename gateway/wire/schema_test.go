@@ -76,10 +76,7 @@ func TestSchemasMatch(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b, err := Append(nil, f)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := encode(t, f)
 		var v map[string]any
 		if err := json.Unmarshal(b, &v); err != nil {
 			t.Fatal(err)

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// shape is what is known of a type of frame.
+// shape describes a type of frame: how it is called, and which keys it has.
 type shape struct {
 	name     string
 	about    string   // for the generated documents
@@ -46,8 +46,9 @@ func (*Ack) frame() *shape        { return ack }
 // TypeOf is the frame's type, as it is written.
 func TypeOf(f Frame) string { return f.frame().name }
 
-// shapeOf reads the keys off the struct's tags. The flags of calls and results
-// are always written and may be left out. (FILE-3)
+// shapeOf takes the keys from the tags of a struct. A key without omitempty is
+// required. Only the flags of calls and results are always written and may still be
+// missing. (FILE-3)
 func shapeOf[T any, P interface {
 	*T
 	Frame
@@ -63,9 +64,9 @@ func shapeOf[T any, P interface {
 	return s
 }
 
-func findShape(name []byte) *shape {
+func findShape(name string) *shape {
 	for _, s := range shapes {
-		if s.name == string(name) {
+		if s.name == name {
 			return s
 		}
 	}

@@ -240,11 +240,11 @@ func (s *site) dial(token, workspace string, capabilities ...string) *socket {
 
 func (k *socket) send(f wire.Frame) {
 	k.t.Helper()
-	b, err := wire.Append(nil, f)
+	b, err := wire.Encode(f)
 	if err == nil {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
-		err = k.Write(ctx, websocket.MessageText, b)
+		err = k.Write(ctx, websocket.MessageText, b.Bytes())
 	}
 	if err != nil {
 		k.t.Error(err)

@@ -11,12 +11,12 @@ import (
 // Sessions take turns, however many calls one of them makes; and what is in flight
 // stays within its bytes.
 func TestTurns(t *testing.T) {
-	f := &fair{bytes: 20, calls: 10}
+	f := &turns{bytes: 20, calls: 10}
 	var order []string
-	tickets := map[string]*ticket{}
+	all := map[string]*turn{}
 	ask := func(session string, n, size int) {
 		name := fmt.Sprintf("%s%d", session, n)
-		tickets[name] = f.ask(session, size, func() { order = append(order, name) })
+		all[name] = f.ask(session, size, func() { order = append(order, name) })
 	}
 	for n := range 5 {
 		ask("a", n, 10)
@@ -26,18 +26,18 @@ func TestTurns(t *testing.T) {
 	ask("c", 0, 10)
 	for range 8 {
 		done := order[len(order)-1]
-		for _, name := range order { // the oldest that is inside
-			if tickets[name].state == inside {
+		for _, name := range order { // the oldest that is in flight
+			if all[name].state == turnInFlight {
 				done = name
 				break
 			}
 		}
-		tickets[done].back()
+		all[done].end()
 	}
 	if got := strings.Join(order, " "); got != "a0 a1 a2 b0 c0 a3 b1 a4" {
 		t.Error(got)
 	}
-	if f.flying != 0 || len(f.sessions) != 0 || len(f.ring) != 0 {
+	if f.inFlight != 0 || len(f.sessions) != 0 || len(f.ring) != 0 {
 		t.Errorf("%+v", f)
 	}
 }
@@ -46,9 +46,9 @@ func TestTurns(t *testing.T) {
 // once each, and nothing is left.
 func TestFairness(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		f := &fair{bytes: rapid.IntRange(1, 50).Draw(t, "bytes"), calls: rapid.IntRange(1, 4).Draw(t, "calls")}
+		f := &turns{bytes: rapid.IntRange(1, 50).Draw(t, "bytes"), calls: rapid.IntRange(1, 4).Draw(t, "calls")}
 		type one struct {
-			*ticket
+			*turn
 			session string
 			size    int
 			entered int
@@ -60,12 +60,12 @@ func TestFairness(t *testing.T) {
 				if o.entered > 1 {
 					t.Fatal("let in twice")
 				}
-				if o.ticket != nil && o.state == inside {
+				if o.turn != nil && o.state == turnInFlight {
 					bytes += o.size
 					calls[o.session]++
 				}
 			}
-			if n := f.flying; n != bytes {
+			if n := f.inFlight; n != bytes {
 				t.Fatalf("%d bytes are counted, %d in flight", n, bytes)
 			}
 			for s, n := range calls {
@@ -78,34 +78,34 @@ func TestFairness(t *testing.T) {
 		for range rapid.IntRange(1, 60).Draw(t, "steps") {
 			var in []*one
 			for _, o := range all {
-				if o.state != gone {
+				if o.state != turnOver {
 					in = append(in, o)
 				}
 			}
 			if len(in) > 0 && rapid.Bool().Draw(t, "back") {
-				rapid.SampledFrom(in).Draw(t, "which").back()
+				rapid.SampledFrom(in).Draw(t, "which").end()
 			} else {
 				o := &one{session: rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "session"), size: rapid.IntRange(1, 30).Draw(t, "size")}
 				largest = max(largest, o.size)
 				all = append(all, o)
-				o.ticket = f.ask(o.session, o.size, func() { o.entered++ })
+				o.turn = f.ask(o.session, o.size, func() { o.entered++ })
 			}
 			check()
-			if f.flying > max(f.bytes, largest) {
-				t.Fatalf("%d bytes in flight", f.flying)
+			if f.inFlight > max(f.bytes, largest) {
+				t.Fatalf("%d bytes in flight", f.inFlight)
 			}
 		}
 		for left := true; left; {
 			left = false
 			for _, o := range all {
-				if o.state == inside {
-					o.back()
+				if o.state == turnInFlight {
+					o.end()
 					left = true
 				}
 			}
 		}
 		for _, o := range all {
-			if o.state == waits {
+			if o.state == turnWaits {
 				t.Fatal("one waits for ever")
 			}
 		}

@@ -13,43 +13,43 @@ import (
 )
 
 // approval takes a host's question to the gateway's people, or its end.
-func (s *hostSide) approval(f *wire.Approval) {
-	queue := s.p.h.config.Queue
+func (p *hostPeer) approval(f *wire.Approval) {
+	queue := p.h.config.Queue
 	switch {
 	case f.Withdrawn:
-		s.mu.Lock()
-		withdraw := s.asking[f.ID]
-		s.mu.Unlock()
+		p.mu.Lock()
+		withdraw := p.asking[f.ID]
+		p.mu.Unlock()
 		if withdraw != nil {
 			withdraw()
 		}
 	case f.Question == nil:
-		s.complain("approval: a host asks a question, or withdraws it", f.CallID)
-	case f.CallID != "" && !s.has(f.CallID):
-		s.reply(&wire.Approval{ID: f.ID, CallID: f.CallID, Error: "the call is over, or is none: nobody is asked", Code: string(tool.Cancelled)})
+		p.complain("approval: a host asks a question, or withdraws it", f.CallID)
+	case f.CallID != "" && !p.has(f.CallID):
+		p.tell(&wire.Approval{ID: f.ID, CallID: f.CallID, Error: "the call is over, or is none: nobody is asked", Code: string(tool.Cancelled)})
 	case queue == nil:
-		s.reply(unanswered(&wire.Approval{ID: f.ID, CallID: f.CallID}, approval.ErrNobody))
+		p.tell(unanswered(&wire.Approval{ID: f.ID, CallID: f.CallID}, approval.ErrNobody))
 	default:
-		ctx, cancel := context.WithCancel(s.p.h.base)
-		s.mu.Lock()
-		s.asking[f.ID] = cancel
-		s.mu.Unlock()
-		s.p.h.serving.Go(func() {
+		ctx, cancel := context.WithCancel(p.h.base)
+		p.mu.Lock()
+		p.asking[f.ID] = cancel
+		p.mu.Unlock()
+		p.h.serving.Go(func() {
 			defer cancel()
-			s.ask(ctx, queue, f)
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			delete(s.asking, f.ID)
+			p.ask(ctx, queue, f)
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			delete(p.asking, f.ID)
 		})
 	}
 }
 
 // ask waits for the people's answer. The host's clock may be another one: what
 // counts is how long the question was to wait.
-func (s *hostSide) ask(ctx context.Context, queue *approval.Queue, f *wire.Approval) {
+func (p *hostPeer) ask(ctx context.Context, queue *approval.Queue, f *wire.Approval) {
 	q := questionOf(f.Question)
-	q.Root = root(s.workspace())
-	q.Client = fmt.Sprintf("%s (workspace %s)", q.Client, s.workspace())
+	q.Root = root(p.workspace())
+	q.Client = fmt.Sprintf("%s (workspace %s)", q.Client, p.workspace())
 	patience := usualApproval
 	if !q.Expires.IsZero() {
 		patience = min(q.Expires.Sub(q.Asked), longest)
@@ -68,8 +68,8 @@ func (s *hostSide) ask(ctx context.Context, queue *approval.Queue, f *wire.Appro
 	} else {
 		reply.Answer = answerTo(a)
 	}
-	s.p.h.decided(s.workspace(), q, a, err)
-	s.reply(reply)
+	p.h.decided(p.workspace(), q, a, err)
+	p.tell(reply)
 }
 
 // unanswered puts into a reply why there is no answer, or why one does not count.
@@ -105,12 +105,6 @@ func why(reply *wire.Approval) error {
 		}
 	}
 	return errors.New("gateway: " + reply.Error)
-}
-
-func (s *hostSide) reply(f *wire.Approval) {
-	if err := s.p.link.send(f); err != nil {
-		s.p.h.log.Warn("answer not sent", "workspace", s.workspace(), "question", f.ID, "err", err)
-	}
 }
 
 // decided writes down what was decided about a host's question, and by whom.

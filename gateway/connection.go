@@ -1,0 +1,96 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/coder/websocket"
+
+	"github.com/stet-dev/stet/gateway/wire"
+)
+
+// connection is a transport: it carries whole frames between a client and a hub. One
+// goroutine reads and one writes at a time; the other methods may be called
+// concurrently.
+type connection interface {
+	read() ([]byte, error) // the bytes are the caller's
+	write(wire.Encoded) error
+	ping(ctx context.Context) error // waits until the other end has answered
+	close(code websocket.StatusCode, reason string)
+	abort() // reads and writes end at once
+}
+
+// socket is a connection over a WebSocket.
+type socket struct {
+	ws      *websocket.Conn
+	buffers *buffers
+}
+
+// buffers are those into which frames are read. The zero buffers is ready.
+type buffers struct{ pool sync.Pool }
+
+// largeBuffer is the size in bytes above which a buffer is not used again.
+const largeBuffer = 256 << 10
+
+func (b *buffers) get() *bytes.Buffer {
+	if buf, ok := b.pool.Get().(*bytes.Buffer); ok {
+		return buf
+	}
+	return bytes.NewBuffer(make([]byte, 0, 4<<10))
+}
+
+func (b *buffers) put(buf *bytes.Buffer) {
+	if buf.Cap() <= largeBuffer {
+		buf.Reset()
+		b.pool.Put(buf)
+	}
+}
+
+var errBinary = errors.New("a binary message: frames are text")
+
+func (s *socket) read() ([]byte, error) {
+	kind, r, err := s.ws.Reader(context.Background())
+	if err != nil {
+		return nil, err
+	}
+	if kind != websocket.MessageText {
+		return nil, errBinary
+	}
+	buf := s.buffers.get()
+	defer s.buffers.put(buf)
+	if _, err := buf.ReadFrom(r); err != nil {
+		return nil, err
+	}
+	return bytes.Clone(buf.Bytes()), nil
+}
+
+// maxJoined is how large a frame may be, in bytes, that is put together in memory
+// before it is written. A larger one is written piece by piece.
+const maxJoined = 64 << 10
+
+func (s *socket) write(frame wire.Encoded) error {
+	ctx := context.Background()
+	if frame.Size() <= maxJoined || len(frame.Body) == 0 {
+		return s.ws.Write(ctx, websocket.MessageText, frame.Bytes())
+	}
+	w, err := s.ws.Writer(ctx, websocket.MessageText)
+	if err != nil {
+		return err
+	}
+	for _, piece := range [][]byte{frame.Head, frame.Body, frame.Tail} {
+		if _, err := w.Write(piece); err != nil {
+			return err
+		}
+	}
+	return w.Close()
+}
+
+func (s *socket) ping(ctx context.Context) error { return s.ws.Ping(ctx) }
+
+func (s *socket) close(code websocket.StatusCode, reason string) {
+	_ = s.ws.Close(code, reason[:min(len(reason), 120)]) // the other end may be lost
+}
+
+func (s *socket) abort() { _ = s.ws.CloseNow() } // likewise

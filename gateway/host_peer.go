@@ -1,0 +1,256 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/coder/websocket"
+
+	"github.com/stet-dev/stet/gateway/wire"
+	"github.com/stet-dev/stet/tool"
+)
+
+// hostPeer is what the hub does for the host of a workspace: it owns the workspace's
+// address on the bus, and passes calls to the host and results back.
+type hostPeer struct {
+	*hubSession
+	release func() // gives back the workspace's address
+
+	mu     sync.Mutex
+	away   bool                          // without a connection
+	routes map[string]*route             // of the calls that the host has
+	asking map[string]context.CancelFunc // questions to the gateway's people, by the host's id
+}
+
+// route is where a call's result goes.
+type route struct {
+	to      string // address on the bus
+	waiting bool   // for a person
+}
+
+func newHostPeer(s *hubSession) *hostPeer {
+	return &hostPeer{hubSession: s, routes: map[string]*route{}, asking: map[string]context.CancelFunc{}}
+}
+
+func (p *hostPeer) workspace() string { return p.hello.Workspace }
+
+// Taken is the code of the *wire.Error for a host whose workspace has another one,
+// or gets it.
+const Taken = "workspace_taken"
+
+// begin takes the workspace. A host takes it over from one with the same token.
+func (p *hostPeer) begin() (err error) {
+	h := p.h
+	for range 2 {
+		p.release, err = h.bus.Own(workspaceAddress(p.workspace()), p.deliver)
+		if !errors.Is(err, ErrTaken) {
+			break
+		}
+		h.mu.Lock()
+		old := h.hosts[p.workspace()]
+		h.mu.Unlock()
+		if old == nil || old.who.ID != p.who.ID {
+			return &wire.Error{Code: Taken, Message: fmt.Sprintf("workspace %q has a host already", p.workspace())}
+		}
+		old.end(websocket.StatusPolicyViolation, Taken+": another host with the same token has taken the workspace over")
+	}
+	if err != nil {
+		return &wire.Error{Code: Taken, Message: err.Error()}
+	}
+	h.mu.Lock()
+	h.hosts[p.workspace()] = p
+	h.mu.Unlock()
+	p.publish(wire.HostUp)
+	return nil
+}
+
+// publish tells all hubs that the host comes or goes.
+func (p *hostPeer) publish(event string) {
+	e := &wire.Event{Event: event, Workspace: p.workspace()}
+	if event == wire.HostUp {
+		e.Tools = p.hello.Tools
+	}
+	if err := p.h.bus.Publish(presence, Message{From: p.h.address, Frame: e}); err != nil {
+		p.log.Error("bus", "event", event, "workspace", p.workspace(), "err", err)
+	}
+}
+
+// present takes what is published about hosts, and tells agents and people.
+func (h *Hub) present(m Message) {
+	e, ok := m.Frame.(*wire.Event)
+	if !ok {
+		return
+	}
+	h.mu.Lock()
+	if e.Event == wire.HostUp {
+		h.known[e.Workspace] = e.Tools
+	} else {
+		delete(h.known, e.Workspace)
+	}
+	h.mu.Unlock()
+	for _, s := range h.allSessions() {
+		if s.hello.Role != wire.Host {
+			s.tellOf(e)
+		}
+	}
+}
+
+// tellOf tells a client about a workspace, if it wants to hear of it and may.
+func (s *hubSession) tellOf(e *wire.Event) {
+	if named := s.hello.Workspace; s.can(wire.CanEvents) && s.who.reaches(e.Workspace) && (named == "" || named == e.Workspace) {
+		s.tell(e)
+	}
+}
+
+// deliver takes what is for the host from the bus.
+func (p *hostPeer) deliver(m Message) {
+	switch f := m.Frame.(type) {
+	case *wire.ToolCall:
+		p.mu.Lock()
+		away := p.away
+		if !away {
+			p.routes[f.CallID] = &route{to: m.From}
+		}
+		p.mu.Unlock()
+		if away {
+			p.answer(m.From, &wire.ToolResult{CallID: f.CallID, Error: string(tool.HostUnavailable)})
+			return
+		}
+		if f.PartsFollow && !p.can(wire.CanParts) {
+			p.passFailure(f.CallID, tool.FileTooLarge, "The workspace's host takes no contents in parts. Nothing was done.")
+			return
+		}
+	case *wire.Cancel:
+		if !p.can(wire.CanCancel) {
+			p.log.Debug("host cannot cancel", "call", f.CallID)
+			return
+		}
+	}
+	if err := p.send(m.Frame); err != nil {
+		p.log.Warn("not sent", "workspace", p.workspace(), "frame", wire.TypeOf(m.Frame), "err", err)
+	}
+}
+
+// answer sends a frame to the hub that has a call.
+func (p *hostPeer) answer(to string, f wire.Frame) {
+	if err := p.h.bus.Send(to, Message{Frame: f}); err != nil {
+		p.log.Warn("result dropped", "why", "its caller's hub is gone", "call", wire.CallOf(f), "err", err)
+	}
+}
+
+func (p *hostPeer) handle(f wire.Frame) {
+	switch f := f.(type) {
+	case *wire.ToolResult, *wire.Progress, *wire.Part, *wire.Taken:
+		p.pass(f)
+	case *wire.Approval:
+		p.approval(f)
+	case *wire.Error:
+		p.log.Info("host complains", "workspace", p.workspace(), "err", f.Message)
+		if f.CallID != "" {
+			p.passFailure(f.CallID, internalError, "the host did not understand the call: "+f.Message)
+		}
+	default:
+		p.complain(wire.TypeOf(f)+": not for a host to send", wire.CallOf(f))
+	}
+}
+
+// pass passes what the host says about a call to its caller's hub.
+func (p *hostPeer) pass(f wire.Frame) {
+	id := wire.CallOf(f)
+	p.mu.Lock()
+	r := p.routes[id]
+	if r != nil {
+		switch f := f.(type) {
+		case *wire.ToolResult:
+			if r.waiting = awaits(f); !r.waiting {
+				delete(p.routes, id)
+			}
+		case *wire.Progress:
+			r.waiting = f.State == wire.Waiting
+		}
+	}
+	p.mu.Unlock()
+	if r != nil {
+		p.answer(r.to, f)
+		return
+	}
+	p.log.Warn("result dropped", "why", "late, duplicate or of no call", "workspace", p.workspace(), "call", id, "frame", wire.TypeOf(f))
+	p.endStray(f)
+}
+
+// passFailure passes a failed result on, in the hub's words.
+func (p *hostPeer) passFailure(call string, code tool.Code, message string) {
+	r := failure(code, message)
+	r.CallID = call
+	p.pass(r)
+}
+
+// endStray ends a call that the host goes on with and that has failed already, since
+// the host was lost: its caller may have repeated it. (FILE-4)
+func (p *hostPeer) endStray(f wire.Frame) {
+	_, goesOn := f.(*wire.Progress)
+	if r, ok := f.(*wire.ToolResult); ok {
+		goesOn = awaits(r)
+	}
+	if goesOn && p.can(wire.CanCancel) {
+		p.tell(&wire.Cancel{CallID: wire.CallOf(f), Reason: "lost"})
+	}
+}
+
+// has reports whether the host has a call that is not over.
+func (p *hostPeer) has(call string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.routes[call] != nil
+}
+
+// disconnected fails the calls that the host was at. Those that wait for a person go
+// on when it is connected again. (FILE-4)
+func (p *hostPeer) disconnected() {
+	p.fail(false)
+	p.publish(wire.HostDown)
+}
+
+func (p *hostPeer) resumed() {
+	p.mu.Lock()
+	p.away = false
+	p.mu.Unlock()
+	p.publish(wire.HostUp)
+}
+
+// ended gives the workspace back, and ends all that is under way there.
+func (p *hostPeer) ended() {
+	p.release()
+	h := p.h
+	h.mu.Lock()
+	if h.hosts[p.workspace()] == p {
+		delete(h.hosts, p.workspace())
+	}
+	h.mu.Unlock()
+	p.fail(true)
+	p.mu.Lock()
+	for _, withdraw := range p.asking {
+		withdraw()
+	}
+	p.mu.Unlock()
+	p.publish(wire.HostDown)
+}
+
+// fail fails calls: all of them, or those that do not wait for a person.
+func (p *hostPeer) fail(all bool) {
+	p.mu.Lock()
+	p.away = true
+	lost := map[string]string{}
+	for id, r := range p.routes {
+		if all || !r.waiting {
+			lost[id] = r.to
+			delete(p.routes, id)
+		}
+	}
+	p.mu.Unlock()
+	for id, to := range lost {
+		p.answer(to, &wire.ToolResult{CallID: id, Error: string(tool.HostUnavailable)})
+	}
+}

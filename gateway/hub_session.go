@@ -1,0 +1,337 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"github.com/stet-dev/stet/gateway/wire"
+)
+
+// hubSession is the hub's end of the session of an agent, a host or a person.
+type hubSession struct {
+	*session
+	h     *Hub
+	who   Identity
+	hello *wire.Hello
+	id    string // the session's name, for people
+	peer  peer
+
+	serving chan struct{} // of capacity 1; full while a connection is served
+
+	mu         sync.Mutex
+	conn       connection  // nil: it is lost
+	disconnect func()      // ends the connection, whatever its goroutines wait for
+	secret     string      // by which the session is resumed; "": it cannot be
+	expiry     *time.Timer // ends the session some time after its connection was lost
+	over       bool
+}
+
+// peer is what the hub does for an agent, a host or a person.
+type peer interface {
+	begin() error // the session begins; an error refuses it
+	handle(wire.Frame)
+	disconnected() // the connection is lost; the session may be resumed
+	resumed()
+	ended() // the session is over; called once, after begin
+}
+
+// can reports whether the client has named a capability.
+func (s *hubSession) can(capability string) bool {
+	return slices.Contains(s.hello.Capabilities, capability)
+}
+
+// tell sends a frame, if the session is not over.
+func (s *hubSession) tell(f wire.Frame) {
+	if err := s.send(f); err != nil {
+		s.log.Debug("not sent", "session", s.id, "frame", wire.TypeOf(f), "call", wire.CallOf(f), "err", err)
+	}
+}
+
+// complain answers a frame that the client must not send, or not now.
+func (s *hubSession) complain(message, call string) {
+	s.tell(&wire.Error{Code: wire.Malformed, Message: message, CallID: call})
+}
+
+// serve carries a session over a connection until that ends.
+func (h *Hub) serve(ctx context.Context, c connection, who Identity) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	hello, err := readHello(c)
+	if err == nil {
+		err = h.check(hello, who)
+	}
+	var s *hubSession
+	resumed := false
+	if err == nil {
+		s, resumed, err = h.greet(ctx, c, cancel, hello, who)
+	}
+	if err != nil {
+		h.turnAway(c, who, hello, err)
+		return err
+	}
+	h.log.Info("connected", "role", hello.Role, "session", s.id, "token", who.ID, "workspace", hello.Workspace, "resumed", resumed)
+	err = s.run(ctx, c)
+	s.disconnected(err)
+	h.cutOff(who, hello, err)
+	h.log.Info("disconnected", "role", hello.Role, "session", s.id, "why", err)
+	return err
+}
+
+// turnAway ends a connection for which there is no session.
+func (h *Hub) turnAway(c connection, who Identity, hello *wire.Hello, err error) {
+	var e *wire.Error
+	if !errors.As(err, &e) {
+		c.abort()
+		return
+	}
+	if hello != nil {
+		h.turnedAway(who, hello, e)
+	}
+	_ = writeNow(c, e) // the reason is in the close frame, too
+	refuse(c, e)
+}
+
+// check says what is wrong with a hello.
+func (h *Hub) check(hello *wire.Hello, who Identity) error {
+	switch {
+	case hello.Version != wire.Version:
+		return &wire.Error{Code: wire.Unsupported, Message: fmt.Sprintf("version %d is not spoken here, but version %d", hello.Version, wire.Version)}
+	case !slices.Contains(scopes, hello.Role):
+		return &wire.Error{Code: wire.Unsupported, Message: fmt.Sprintf("unknown role %.40q: there are agent, host and person", hello.Role)}
+	case !who.May(hello.Role):
+		h.log.Warn("refused", "why", "scope", "role", hello.Role, "token", who.ID)
+		return &wire.Error{Code: wire.Forbidden, Message: fmt.Sprintf("this token is not for the role %s", hello.Role)}
+	case hello.Role == wire.Host && !isName(hello.Workspace):
+		return &wire.Error{Code: wire.Malformed, Message: "hello: a host names its workspace, by letters, digits, dots, - and _"}
+	case hello.Session != "" && !isName(hello.Session):
+		return &wire.Error{Code: wire.Malformed, Message: "hello: a session is named by letters, digits, dots, - and _"}
+	case hello.Workspace != "" && !who.reaches(hello.Workspace):
+		h.log.Warn("refused", "why", "workspace", "workspace", hello.Workspace, "token", who.ID)
+		return &wire.Error{Code: wire.Forbidden, Message: fmt.Sprintf("this token is for workspace %q alone", who.Workspace)}
+	}
+	return nil
+}
+
+// isName reports whether s can name something: 1 to 64 letters, digits and "._-".
+func isName(s string) bool {
+	for i := range len(s) {
+		c := s[i]
+		if !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '.' || c == '_' || c == '-') {
+			return false
+		}
+	}
+	return 0 < len(s) && len(s) <= 64
+}
+
+// greet resumes the session that a hello names, or begins one, and answers the hello.
+// disconnect ends the connection.
+func (h *Hub) greet(ctx context.Context, c connection, disconnect func(), hello *wire.Hello, who Identity) (_ *hubSession, resumed bool, err error) {
+	limits := h.config.Limits
+	reply := &wire.Hello{
+		Version: wire.Version, Client: "stet " + h.config.Version, Capabilities: h.capabilities(),
+		Limits: &wire.Limits{
+			FrameBytes: limits.Frame, CallsInFlight: limits.Calls, BytesInFlight: limits.Bytes,
+			CallsPerMinute: max(limits.Rate, 0), ContentBytes: limits.Content,
+		},
+	}
+	s := h.find(hello, who)
+	if s != nil && s.resume(ctx, c, disconnect, hello.Received) {
+		resumed = true
+		reply.Resumed, reply.Received = true, s.queue.counted()
+	} else if s, err = h.begin(c, disconnect, hello, who); err != nil {
+		return nil, false, err
+	}
+	reply.Session, reply.Resume, reply.Workspace = s.id, s.secret, s.hello.Workspace
+	if s.secret != "" {
+		reply.BeatSeconds = int(pingEvery / time.Second)
+	}
+	if err := writeNow(c, reply); err != nil {
+		s.disconnected(err)
+		return nil, false, err
+	}
+	if resumed {
+		s.peer.resumed()
+	}
+	return s, resumed, nil
+}
+
+func (h *Hub) capabilities() []string {
+	all := []string{wire.CanResume, wire.CanCancel, wire.CanProgress, wire.CanParts, wire.CanEvents}
+	if h.config.Queue != nil {
+		all = append(all, wire.CanAsk)
+	}
+	return all
+}
+
+// find returns the session that a client wants to resume; nil if it has no such one.
+func (h *Hub) find(hello *wire.Hello, who Identity) *hubSession {
+	if hello.Resume == "" {
+		return nil
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	s := h.secrets[hello.Resume]
+	if s == nil || s.who.ID != who.ID || s.hello.Role != hello.Role {
+		return nil
+	}
+	return s
+}
+
+// resume has the session go on over another connection. It reports whether it can.
+func (s *hubSession) resume(ctx context.Context, c connection, disconnect func(), received uint64) bool {
+	s.mu.Lock()
+	if s.over {
+		s.mu.Unlock()
+		return false
+	}
+	if s.conn != nil {
+		s.disconnect() // it may be lost and not show it
+	}
+	s.mu.Unlock()
+	select {
+	case s.serving <- struct{}{}:
+	case <-ctx.Done():
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.over {
+		<-s.serving
+		return false
+	}
+	if err := s.queue.rewind(received); err != nil {
+		s.log.Info("not resumed", "session", s.id, "err", err)
+		<-s.serving
+		return false
+	}
+	if s.expiry != nil {
+		s.expiry.Stop()
+	}
+	s.conn, s.disconnect = c, disconnect
+	return true
+}
+
+// begin begins a session.
+func (h *Hub) begin(c connection, disconnect func(), hello *wire.Hello, who Identity) (*hubSession, error) {
+	s := &hubSession{
+		session: newSession(h.log, nil), h: h, who: who, hello: hello, id: hello.Session,
+		conn: c, disconnect: disconnect, serving: make(chan struct{}, 1),
+	}
+	s.serving <- struct{}{}
+	if s.id == "" {
+		s.id = newID()
+	}
+	resumable := s.can(wire.CanResume) && h.config.Away > 0
+	if resumable {
+		s.secret = newID() + newID()
+	}
+	s.beats = true
+	s.queue.reset(resumable)
+	switch hello.Role {
+	case wire.Agent:
+		p := newAgentPeer(s)
+		s.peer, s.admit = p, p.admit
+	case wire.Host:
+		s.peer = newHostPeer(s)
+	case wire.Person:
+		s.peer = newPersonPeer(s)
+	}
+	s.handle = s.peer.handle
+	h.mu.Lock()
+	if h.closed || h.draining {
+		h.mu.Unlock()
+		return nil, &wire.Error{Code: "host_unavailable", Message: "the gateway is shutting down"}
+	}
+	h.sessions[s] = true
+	if resumable {
+		h.secrets[s.secret] = s
+	}
+	h.mu.Unlock()
+	if err := s.peer.begin(); err != nil {
+		s.forget()
+		return nil, err
+	}
+	return s, nil
+}
+
+// forget takes the session out of the hub.
+func (s *hubSession) forget() {
+	s.h.mu.Lock()
+	defer s.h.mu.Unlock()
+	delete(s.h.sessions, s)
+	delete(s.h.secrets, s.secret)
+}
+
+// disconnected notes that the connection is over; err says why. The session waits for
+// another connection, if the client can make one.
+func (s *hubSession) disconnected(err error) {
+	s.mu.Lock()
+	s.conn = nil
+	over := s.over || s.secret == "" || errors.Is(err, ErrSlow) || websocket.CloseStatus(err) == websocket.StatusNormalClosure
+	if !over {
+		s.expiry = time.AfterFunc(s.h.config.Away, s.expire)
+	}
+	s.mu.Unlock()
+	if over {
+		s.end(websocket.StatusGoingAway, "")
+	} else {
+		s.peer.disconnected()
+	}
+	<-s.serving
+}
+
+// expire ends the session if it has no connection.
+func (s *hubSession) expire() {
+	s.endIf(func() bool { return s.conn == nil }, websocket.StatusGoingAway, "away for too long")
+}
+
+// end ends the session for good, and its connection with the reason.
+func (s *hubSession) end(status websocket.StatusCode, why string) {
+	s.endIf(func() bool { return true }, status, why)
+}
+
+// endIf is end where a condition holds, which is asked with mu held.
+func (s *hubSession) endIf(condition func() bool, status websocket.StatusCode, why string) {
+	s.mu.Lock()
+	if s.over || !condition() {
+		s.mu.Unlock()
+		return
+	}
+	s.over = true
+	if s.expiry != nil {
+		s.expiry.Stop()
+	}
+	c := s.conn
+	s.mu.Unlock()
+	if c != nil {
+		s.h.serving.Go(func() { c.close(status, why) }) // it waits for the other end
+	}
+	s.queue.end(ErrClosed)
+	s.forget()
+	s.peer.ended()
+}
+
+// drained waits until the session's frames are written, or ctx ends. Without a
+// connection none will be.
+func (s *hubSession) drained(ctx context.Context) bool {
+	for !s.queue.empty() {
+		s.mu.Lock()
+		lost := s.conn == nil
+		s.mu.Unlock()
+		if lost {
+			return true
+		}
+		select {
+		case <-time.After(5 * time.Millisecond):
+		case <-ctx.Done():
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,65 @@
+package gateway
+
+import (
+	"context"
+	"sync"
+
+	"github.com/coder/websocket"
+
+	"github.com/stet-dev/stet/gateway/wire"
+)
+
+// pipeEnd is one end of a connection in memory.
+type pipeEnd struct {
+	in, out chan []byte
+	pipe    *pipeState
+}
+
+// pipeState is what both ends know of their connection.
+type pipeState struct {
+	once sync.Once
+	done chan struct{} // closed when the connection is
+	err  error         // why; to be read after done
+}
+
+// newPipe returns the two ends of a connection. A few frames have room in it.
+func newPipe() (a, b *pipeEnd) {
+	there, back, state := make(chan []byte, 16), make(chan []byte, 16), &pipeState{done: make(chan struct{})}
+	return &pipeEnd{in: back, out: there, pipe: state}, &pipeEnd{in: there, out: back, pipe: state}
+}
+
+// read returns what was written before the connection was closed, too.
+func (e *pipeEnd) read() ([]byte, error) {
+	select {
+	case b := <-e.in:
+		return b, nil
+	default:
+	}
+	select {
+	case b := <-e.in:
+		return b, nil
+	case <-e.pipe.done:
+		return nil, e.pipe.err
+	}
+}
+
+func (e *pipeEnd) write(frame wire.Encoded) error {
+	select {
+	case e.out <- frame.Bytes(): // neither end changes it
+		return nil
+	case <-e.pipe.done:
+		return e.pipe.err
+	}
+}
+
+// ping is answered: both ends are in this process.
+func (e *pipeEnd) ping(context.Context) error { return nil }
+
+func (e *pipeEnd) close(code websocket.StatusCode, reason string) {
+	e.pipe.once.Do(func() {
+		e.pipe.err = websocket.CloseError{Code: code, Reason: reason}
+		close(e.pipe.done)
+	})
+}
+
+func (e *pipeEnd) abort() { e.close(websocket.StatusAbnormalClosure, "aborted") }

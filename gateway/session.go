@@ -1,0 +1,246 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"github.com/stet-dev/stet/gateway/wire"
+)
+
+// How long things may take on a connection.
+const (
+	helloTime = 10 * time.Second // until the first frame
+	writeTime = 15 * time.Second // for one frame
+	pingEvery = 20 * time.Second // between two pings
+	pongTime  = 10 * time.Second // until the answer to a ping
+)
+
+// session is one end of a client session, at the client or at the hub. It lasts longer
+// than a connection: when that is lost, the frames that were not acknowledged go over
+// the next one.
+type session struct {
+	queue *queue
+	limit atomic.Int64 // bytes of a frame that the other end takes; 0: any number
+	log   *slog.Logger
+	// beats has the other end hear something as often as it is pinged: a page in a
+	// browser is not told of pings.
+	beats bool
+
+	handle func(wire.Frame) // called for one frame after the other; while it waits nothing is read
+	// admit waits until a frame can be handled. It reports false where the connection's
+	// ctx has ended before. Then the frame was not received, and the other end sends
+	// it again when the session is resumed. nil: any frame can be handled.
+	admit func(ctx context.Context, _ wire.Frame) bool
+}
+
+// maxWaiting is how many bytes may wait in a session's queue.
+const maxWaiting = 64 << 20
+
+// maxMalformed is how many frames of a connection may be malformed.
+const maxMalformed = 100
+
+func newSession(log *slog.Logger, handle func(wire.Frame)) *session {
+	return &session{queue: newQueue(maxWaiting), log: log, handle: handle}
+}
+
+// errLarge says that a frame is larger than the other end takes. It would end the
+// connection, and the next one, over which it is sent again.
+var errLarge = errors.New("the frame is larger than the other side takes")
+
+// send puts a frame on its way. errLarge says that it is not. Any other error says that
+// the session is over, or will be in a moment.
+func (s *session) send(f wire.Frame) error { return s.sendHeld(f, nil) }
+
+// sendHeld is send for a frame that takes room elsewhere: release is called once, when
+// the frame is no longer held here, or was not sent.
+func (s *session) sendHeld(f wire.Frame, release func()) error {
+	b, err := s.encode(f)
+	if err != nil {
+		outgoing{release: release}.drop()
+		return err
+	}
+	return s.queue.put(b, release)
+}
+
+// sendWhenRoom is send that waits while much is on its way already, or until ctx ends.
+func (s *session) sendWhenRoom(ctx context.Context, f wire.Frame) error {
+	b, err := s.encode(f)
+	if err != nil {
+		return err
+	}
+	return s.queue.putWhenRoom(ctx, b)
+}
+
+func (s *session) encode(f wire.Frame) (wire.Encoded, error) {
+	b, err := wire.Encode(f)
+	if limit := s.limit.Load(); err == nil && limit > 0 && int64(b.Size()) > limit {
+		err = errLarge
+	}
+	return b, err
+}
+
+// envelope is what a call or a result has around its payload, at most, in bytes: the
+// names in it are short.
+const envelope = 2048
+
+// fits reports whether a frame with this payload is one that the other end takes.
+func (s *session) fits(payload []byte) bool {
+	limit := s.limit.Load()
+	return limit == 0 || int64(len(payload)+envelope) <= limit
+}
+
+// run carries the session over a connection until that ends, or ctx. It returns why.
+func (s *session) run(ctx context.Context, c connection) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(ctx, c.abort)
+	defer stop()
+	var wg sync.WaitGroup
+	wg.Go(func() { cancel(s.write(ctx, c)) })
+	wg.Go(func() { cancel(s.watch(ctx, c)) })
+	cancel(s.read(ctx, c))
+	wg.Wait()
+	return context.Cause(ctx)
+}
+
+var errMalformed = &wire.Error{Code: wire.Malformed, Message: "too many malformed frames"}
+
+// read handles what comes until the end of the connection.
+func (s *session) read(ctx context.Context, c connection) error {
+	for malformed := 0; ; {
+		b, err := c.read()
+		if err != nil {
+			return err
+		}
+		f, err := wire.Decode(b)
+		if ack, ok := f.(*wire.Ack); ok {
+			if err := s.queue.acknowledged(ack.Received); err != nil {
+				return err
+			}
+			continue
+		}
+		if err == nil && s.admit != nil && !s.admit(ctx, f) {
+			return context.Cause(ctx)
+		}
+		s.queue.count(len(b))
+		if err == nil {
+			s.handle(f)
+			continue
+		}
+		var reply *wire.Error
+		if errors.As(err, &reply) {
+			s.log.Info("malformed frame", "err", err)
+			if err := s.send(reply); err != nil {
+				return err
+			}
+		}
+		if malformed++; malformed > maxMalformed {
+			refuse(c, errMalformed)
+			return errMalformed
+		}
+	}
+}
+
+var errStuck = errors.New("the other side takes nothing")
+
+// write writes the queue's frames, until ctx ends.
+func (s *session) write(ctx context.Context, c connection) error {
+	late := time.AfterFunc(writeTime, c.abort)
+	late.Stop()
+	for {
+		frame, err := s.queue.take()
+		switch {
+		case errors.Is(err, ErrClosed): // the goroutine that ended the session closes the connection, and says why
+			<-ctx.Done()
+			return nil
+		case errors.Is(err, ErrSlow):
+			c.close(websocket.StatusTryAgainLater, err.Error())
+			return err
+		case err != nil:
+			return err
+		}
+		if frame.Size() == 0 {
+			select {
+			case <-s.queue.wake:
+				continue
+			case <-ctx.Done():
+				return nil
+			}
+		}
+		late.Reset(writeTime)
+		if err := c.write(frame); err != nil {
+			return err
+		}
+		if !late.Stop() {
+			return errStuck
+		}
+	}
+}
+
+var errSilent = errors.New("the other side does not answer")
+
+// watch finds out when the other end is lost and the connection does not show it.
+func (s *session) watch(ctx context.Context, c connection) error {
+	every := time.NewTicker(pingEvery)
+	defer every.Stop()
+	for {
+		select {
+		case <-every.C:
+		case <-ctx.Done():
+			return nil
+		}
+		if s.beats {
+			s.queue.requestAck()
+		}
+		pong, cancel := context.WithTimeout(ctx, pongTime)
+		err := c.ping(pong)
+		cancel()
+		if err != nil && ctx.Err() == nil {
+			return errors.Join(errSilent, err)
+		}
+	}
+}
+
+// readHello reads the first frame of a connection.
+func readHello(c connection) (*wire.Hello, error) {
+	late := time.AfterFunc(helloTime, c.abort)
+	b, err := c.read()
+	if !late.Stop() {
+		return nil, errors.New("no hello in time")
+	}
+	if err != nil {
+		return nil, err
+	}
+	f, err := wire.Decode(b)
+	if err != nil {
+		return nil, err
+	}
+	switch f := f.(type) {
+	case *wire.Hello:
+		return f, nil
+	case *wire.Error:
+		return nil, f
+	}
+	return nil, &wire.Error{Code: wire.Malformed, Message: "the first frame must be hello, not " + wire.TypeOf(f)}
+}
+
+// writeNow writes a frame that is not one of the session.
+func writeNow(c connection, f wire.Frame) error {
+	late := time.AfterFunc(writeTime, c.abort)
+	defer late.Stop()
+	b, err := wire.Encode(f)
+	if err != nil {
+		return err
+	}
+	return c.write(b)
+}
+
+// refuse closes a connection for good.
+func refuse(c connection, e *wire.Error) {
+	c.close(websocket.StatusPolicyViolation, e.Code+": "+e.Message)
+}
