@@ -4,8 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"golang.org/x/time/rate"
-
+	"github.com/stet-dev/stet/internal/ratelimit"
 	"github.com/stet-dev/stet/tool"
 )
 
@@ -21,8 +20,8 @@ var ManyQuestions = fmt.Sprintf("%d calls with this token wait for a person alre
 
 // account is what the client sessions of one token have used up together.
 type account struct {
-	limiter *rate.Limiter // nil: any number of calls
-	asking  int           // questions that are open
+	limiter *ratelimit.Limiter
+	asking  int // questions that are open
 }
 
 // account is that of a call; nil if its caller has no token. The caller holds mu.
@@ -32,10 +31,7 @@ func (h *Handler) account(name string) *account {
 	}
 	a := h.accounts[name]
 	if a == nil {
-		a = &account{}
-		if n := perMinute(h.Rate) * TokenSessions; n > 0 {
-			a.limiter = rate.NewLimiter(rate.Limit(n)/60, n)
-		}
+		a = &account{limiter: ratelimit.New(perMinute(h.Rate) * TokenSessions)}
 		if h.accounts == nil {
 			h.accounts = map[string]*account{}
 		}
@@ -61,14 +57,10 @@ func (h *Handler) admit(c tool.Call, now time.Time) time.Duration {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	a := h.account(c.Account)
-	if a == nil || a.limiter == nil {
+	if a == nil {
 		return 0
 	}
-	place := a.limiter.ReserveN(now, 1)
-	wait := place.DelayFrom(now)
-	if wait > 0 {
-		place.CancelAt(now)
-	}
+	wait, _ := a.limiter.Take(now)
 	return wait
 }
 

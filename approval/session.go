@@ -7,8 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/time/rate"
-
+	"github.com/stet-dev/stet/internal/ratelimit"
 	"github.com/stet-dev/stet/policy"
 )
 
@@ -21,7 +20,7 @@ type session struct {
 	last  time.Time     // of the newest call; guarded by Handler.mu
 
 	mu        sync.Mutex
-	limiter   *rate.Limiter
+	limiter   *ratelimit.Limiter
 	refused   int // calls over the limit since the last one that was not
 	grants    []policy.Rule
 	attempts  policy.Attempts
@@ -121,11 +120,9 @@ func (s *session) admit(perMinute int, now time.Time, r *run) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.limiter == nil {
-		s.limiter = rate.NewLimiter(rate.Limit(perMinute)/60, perMinute)
+		s.limiter = ratelimit.New(perMinute)
 	}
-	place := s.limiter.ReserveN(now, 1)
-	if wait := place.DelayFrom(now); wait > 0 {
-		place.CancelAt(now)
+	if wait, _ := s.limiter.Take(now); wait > 0 {
 		return wait
 	}
 	if s.refused > 1 {

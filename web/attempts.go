@@ -7,6 +7,8 @@ import (
 	"net/netip"
 	"sync"
 	"time"
+
+	"github.com/stet-dev/stet/internal/ratelimit"
 )
 
 // How many wrong tokens are noted, at once and then every minute: from one address,
@@ -17,49 +19,22 @@ const (
 	badOfAll = 100
 )
 
-// manyAddresses is how many addresses are remembered.
-const manyAddresses = 4096
-
 // attempts limits how many wrong tokens are noted. The zero attempts is ready.
 type attempts struct {
-	mu  sync.Mutex
-	all allowance
-	of  map[string]*allowance
+	once sync.Once
+	all  *ratelimit.Limiter
+	of   ratelimit.Keyed // by address
 }
 
-// allowance is how many failures are left: used of those of a minute, as of at.
-type allowance struct {
-	used float64
-	at   time.Time
-}
-
-// wait is how long it takes until there is one left.
-func (a *allowance) wait(now time.Time, perMinute float64) time.Duration {
-	a.used = max(0, a.used-now.Sub(a.at).Minutes()*perMinute)
-	a.at = now
-	return time.Duration((a.used + 1 - perMinute) / perMinute * float64(time.Minute))
-}
-
-// fail takes one from the allowances of an address and of all. wait is above 0 where
-// there is none left.
+// fail counts a wrong token from an address. wait is above 0 where there were too many
+// from it, or from all.
 func (a *attempts) fail(address string) (wait time.Duration) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
+	a.once.Do(func() { a.all, a.of.PerMinute = ratelimit.New(badOfAll), badOfOne })
 	now := time.Now()
-	if a.of == nil || len(a.of) >= manyAddresses {
-		a.of = map[string]*allowance{} // the allowance of all holds on
+	if wait, _ = a.of.Take(address, now); wait == 0 {
+		wait, _ = a.all.Take(now)
 	}
-	own := a.of[address]
-	if own == nil {
-		own = new(allowance)
-		a.of[address] = own
-	}
-	if wait = max(own.wait(now, badOfOne), a.all.wait(now, badOfAll)); wait > 0 {
-		return wait
-	}
-	own.used++
-	a.all.used++
-	return 0
+	return wait
 }
 
 // check says whose token it is.

@@ -43,7 +43,7 @@ var table = []row{
 	{"llm/endpoint", 2, []string{"llm", "internal/sse", "internal/rawjson"}, "what every client does over HTTP, whatever its wire format"},
 	{"llm/modeltest", 2, []string{"llm", "llm/endpoint", "llm/llmtest"}, "the suite that every client passes, against the scripted model"},
 	{"llm/*", 2, []string{"llm", "llm/endpoint", "internal/sse", "internal/rawjson"}, "a codec turns bodies into the words and patches them; a client asks over llm/endpoint"},
-	{"approval", 2, []string{"tool", "policy", "record", "internal/budget"}, "plan, decide, ask, apply, and write it down"},
+	{"approval", 2, []string{"tool", "policy", "record", "internal/budget", "internal/ratelimit"}, "plan, decide, ask, apply, and write it down"},
 
 	{"filetools", 3, []string{"tool", "workspace", "freshness", "record", "internal/edit", "internal/diff", "internal/merge3", "internal/rawjson", "internal/invisible", "internal/budget"}, "the tools over the one door; arguments are read from JSON; what is not seen is noted"},
 	{"mcpclient", 3, []string{"tool", "internal/invisible"}, "the tools of others as tools: what filetools are for files; no front end, so that each of them can have it"},
@@ -58,11 +58,11 @@ var table = []row{
 
 	{"proxy", 5, []string{"llm", "llm/*", "history", "tokens", "prices", "record", "internal/sameorigin", "internal/budget"}, "no other front end, no driver: cmd hands it a store"},
 	{"gateway/*", 5, []string{"gateway", "gateway/wire"}, "a bus carries frames"},
-	{"gateway", 5, []string{"tool", "approval", "record", "gateway/wire", "internal/sameorigin", "internal/slowbody", "internal/repeats", "internal/budget"}, "front ends do not import each other; whose page asks is looked at in one place"},
+	{"gateway", 5, []string{"tool", "approval", "record", "gateway/wire", "internal/sameorigin", "internal/slowbody", "internal/repeats", "internal/budget", "internal/ratelimit"}, "front ends do not import each other; whose page asks is looked at in one place"},
 	{"mcpserver", 5, []string{"tool", "approval", "internal/invisible", "internal/sameorigin", "internal/slowbody", "internal/budget"}, "the tools over MCP; which page asks is looked at in one place"},
 	{"acp", 5, []string{"agent", "approval", "tool", "llm", "session", "mcpclient", "internal/diff", "internal/invisible"}, "the agent over ACP; what it says, its calls and what is stored are told in the protocol's words, and unsaved text as a diff; a session names MCP servers"},
 	{"tui", 5, []string{"agent", "approval", "session", "llm", "internal/invisible"}, "chat and dialogs on a terminal; what is said is llm's; what is not seen is an escape"},
-	{"web", 5, []string{"approval", "session", "record", "llm", "internal/sameorigin", "internal/slowbody"}, "the embedded UI; the messages of a session are llm's, and whose page asks is looked at in one place"},
+	{"web", 5, []string{"approval", "session", "record", "llm", "internal/sameorigin", "internal/slowbody", "internal/ratelimit"}, "the embedded UI; the messages of a session are llm's, and whose page asks is looked at in one place"},
 	{"web/*", 5, nil, "the page without a browser, for tests: it knows of the server what stands in the protocol alone"},
 
 	{"cmd/*", 6, []string{"*"}, "wiring only, and so everything"},

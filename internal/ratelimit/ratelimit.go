@@ -64,7 +64,8 @@ type Keyed struct {
 }
 
 // manyKeys is how many limiters are kept. Beyond that, those are dropped that have
-// rested for a minute: they have all of their allowance again.
+// rested for a minute: they have all of their allowance again. If there are none, all
+// are dropped: so keys that a client chooses take no more memory.
 const manyKeys = 4096
 
 // Take is Limiter.Take for a key.
@@ -82,6 +83,9 @@ func (k *Keyed) limiter(key string, now time.Time) *Limiter {
 	if l == nil {
 		if len(k.of) >= manyKeys {
 			maps.DeleteFunc(k.of, func(_ string, l *Limiter) bool { return l.idle(now) })
+			if len(k.of) >= manyKeys {
+				clear(k.of)
+			}
 		}
 		if k.of == nil {
 			k.of = map[string]*Limiter{}

@@ -38,7 +38,7 @@ func TestLimiter(t *testing.T) {
 func TestKeyed(t *testing.T) {
 	now := time.Now()
 	k := Keyed{PerMinute: 1}
-	for i := range manyKeys + 1 {
+	for i := range manyKeys {
 		if wait, _ := k.Take(fmt.Sprint(i), now); wait != 0 {
 			t.Fatal(i, wait)
 		}
@@ -46,10 +46,20 @@ func TestKeyed(t *testing.T) {
 	if wait, _ := k.Take("0", now); wait != time.Minute {
 		t.Error("forgotten too early:", wait)
 	}
-	now = now.Add(time.Minute + 1)
-	k.Take("new", now)
+	now = now.Add(time.Second)
+	k.Take("one more", now)
 	if len(k.of) != 1 {
 		t.Error(len(k.of), "are kept")
+	}
+	for i := range manyKeys - 1 {
+		k.Take(fmt.Sprint(i), now.Add(-time.Hour))
+	}
+	k.Take("new", now)
+	if len(k.of) != 2 {
+		t.Error(len(k.of), "are kept, and not those that are not idle")
+	}
+	if wait, _ := k.Take("one more", now); wait != time.Minute {
+		t.Error("forgotten too early:", wait)
 	}
 	var all Keyed
 	for range 1000 {
