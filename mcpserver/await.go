@@ -21,8 +21,8 @@ func awaitSpec() tool.Spec {
 	}
 }
 
-// await answers await_result. It can be called again: the result is kept, and
-// giving up on it does not end the call that it waits for.
+// await answers await_result. It can be called again: the result is kept. When
+// the client cancels it, the call that it waits for goes on.
 func (s *Server) await(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	place := requestIn(ctx)
 	place.begin()
@@ -43,7 +43,7 @@ func (s *Server) await(ctx context.Context, req *mcp.CallToolRequest) (*mcp.Call
 	if err := json.Unmarshal(fields["id"], &id); err != nil || id == "" {
 		return failure(tool.InvalidArgument, `"id" has to be the id of a pending call`), nil
 	}
-	r := s.calls.find(s.session(ctx, req), func(r *running) bool { return r.isDetached() && r.id == id })
+	r := s.calls.find(s.session(req), func(r *activeCall) bool { return r.isDetached() && r.id == id })
 	if r == nil {
 		return failure(tool.InvalidArgument, "no call is pending under the id "+quoted(id)), nil
 	}

@@ -18,12 +18,12 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// early is when a call that has not ended sends its first progress: some
+// firstProgress is when a call that has not ended sends its first progress: some
 // clients give up on a response without a first byte.
-const early = time.Second
+const firstProgress = time.Second
 
-// unheard is how long a client waits that gets no progress.
-const unheard = 25 * time.Second
+// maxSilence is the longest time that a client waits without progress.
+const maxSilence = 25 * time.Second
 
 // call answers a tools/call for one of the Caller's tools.
 func (s *Server) call(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
@@ -41,11 +41,11 @@ func (s *Server) call(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallT
 }
 
 // begin begins a call, which goes on for as long as its session does.
-func (s *Server) begin(ctx context.Context, req *mcp.CallToolRequest) (*running, error) {
+func (s *Server) begin(ctx context.Context, req *mcp.CallToolRequest) (*activeCall, error) {
 	if !s.gate.enter() {
 		return nil, ErrClosed
 	}
-	session := s.session(ctx, req)
+	session := s.session(req)
 	call := tool.Call{
 		ID:        shortID() + shortID(),
 		Session:   session,
@@ -61,8 +61,8 @@ func (s *Server) begin(ctx context.Context, req *mcp.CallToolRequest) (*running,
 	// The values of ctx stay: through them the SDK finds the stream on which
 	// this call's notifications go out.
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	r := s.calls.begin(call, frontOf(req), cancel)
-	r.asks = place.leave
+	r := &activeCall{call: call, user: userOf(req), cancel: cancel, onAsk: place.leave}
+	s.calls.add(r)
 	stopped := context.AfterFunc(s.base, cancel)
 	run := s.start(call)
 	place.begin()
@@ -70,7 +70,7 @@ func (s *Server) begin(ctx context.Context, req *mcp.CallToolRequest) (*running,
 		defer s.gate.leave()
 		defer stopped()
 		defer cancel()
-		result, err := run(lease.In(context.WithValue(ctx, runningKey{}, r)))
+		result, err := run(lease.In(context.WithValue(ctx, callKey{}, r)))
 		switch {
 		case err == nil:
 			r.end(resultOf(result))
@@ -84,8 +84,8 @@ func (s *Server) begin(ctx context.Context, req *mcp.CallToolRequest) (*running,
 	return r, nil
 }
 
-// start gives a call its place among those of its session, where the Caller
-// knows of such, and returns what does it.
+// start gives a call its place among those of its session, if the Caller keeps
+// an order, and returns the function that does the call.
 func (s *Server) start(call tool.Call) func(context.Context) (tool.Result, error) {
 	if c, ok := s.config.Caller.(tool.Starter); ok {
 		return c.Start(call)
@@ -93,8 +93,8 @@ func (s *Server) start(call tool.Call) func(context.Context) (tool.Result, error
 	return func(ctx context.Context) (tool.Result, error) { return s.config.Caller.Call(ctx, call) }
 }
 
-// reason says why the tool broke, where that is known in words that are the
-// client's to hear; else it is empty. Other errors may name what is not.
+// reason says why the tool broke, if the error has words that a client may
+// read; else it is empty. Other errors may name files or hosts.
 func reason(err error) string {
 	var worded interface{ Reason() string }
 	var system syscall.Errno
@@ -107,19 +107,19 @@ func reason(err error) string {
 	return ""
 }
 
-// follow waits until there is something to answer a request with: the result
-// of r, a question for the client's user, or that r is pending. Meanwhile it
-// sends progress. When the client cancels the request of an owner, that is the
-// end of the call too.
-func (s *Server) follow(ctx context.Context, req *mcp.CallToolRequest, r *running, owner bool) (*mcp.CallToolResult, error) {
+// follow waits until a request can be answered: with the result of r, with a
+// question for the client's user, or with "pending". Meanwhile it sends progress.
+// When the client cancels a request that is the owner of its call, the call is
+// cancelled too.
+func (s *Server) follow(ctx context.Context, req *mcp.CallToolRequest, r *activeCall, owner bool) (*mcp.CallToolResult, error) {
 	token := req.Params.GetProgressToken()
 	begun := time.Now()
-	tick := time.NewTimer(early)
+	tick := time.NewTimer(firstProgress)
 	defer tick.Stop()
-	patience, atOnce := s.patience(req)
-	told, late := "", false
+	limit, atOnce := s.waitLimit(req)
+	announced, late := "", false
 	for {
-		now, changed := r.now()
+		now, changed := r.current()
 		switch {
 		case now.phase == ended:
 			return s.deliver(r, now.result), nil
@@ -127,15 +127,15 @@ func (s *Server) follow(ctx context.Context, req *mcp.CallToolRequest, r *runnin
 			return question(r, now.form), nil
 		case now.phase == asking && (late || atOnce && !now.own):
 			return pending(r), nil
-		case now.phase == asking && told != now.what:
-			told = now.what
+		case now.phase == asking && announced != now.what:
+			announced = now.what
 			tick.Reset(s.tell(ctx, req, token, begun, now))
 		}
 		select {
 		case <-changed:
 		case <-tick.C:
 			tick.Reset(s.tell(ctx, req, token, begun, now))
-		case <-patience:
+		case <-limit:
 			late = true
 		case <-ctx.Done():
 			if owner {
@@ -147,20 +147,20 @@ func (s *Server) follow(ctx context.Context, req *mcp.CallToolRequest, r *runnin
 	}
 }
 
-// patience is a channel that says when a request may no longer wait for a
-// person; nil is for ever. Where it is atOnce, it does not wait at all for
-// anybody but the client's own user, who sees what is waited for.
-func (s *Server) patience(req *mcp.CallToolRequest) (late <-chan time.Time, atOnce bool) {
+// waitLimit returns a channel that says when a request may no longer wait for a
+// person; nil is never. With atOnce the request waits for no person but the
+// client's own user, who sees the question.
+func (s *Server) waitLimit(req *mcp.CallToolRequest) (late <-chan time.Time, atOnce bool) {
 	if !s.config.Await {
 		return nil, false
 	}
-	wait, heard := s.config.Wait, req.Params.GetProgressToken() != nil
-	atOnce = (wait < 0 || !heard) && req.Params.Name != awaitName // that one would be called without a pause
+	wait, progress := s.config.Wait, req.Params.GetProgressToken() != nil
+	atOnce = (wait < 0 || !progress) && req.Params.Name != awaitName // clients would call that one without a pause
 	if wait < 0 {
 		wait = defaultWait
 	}
-	if !heard {
-		wait = min(wait, unheard)
+	if !progress {
+		wait = min(wait, maxSilence)
 	}
 	return time.After(wait), atOnce
 }
@@ -186,9 +186,10 @@ func (s *Server) tell(ctx context.Context, req *mcp.CallToolRequest, token any, 
 	return s.config.Progress
 }
 
-// deliver gives the result out. It is kept for a while longer: the answer may
-// be lost on its way, and await_result can be called again.
-func (s *Server) deliver(r *running, result *mcp.CallToolResult) *mcp.CallToolResult {
+// deliver returns the result of a call that has ended. After "pending" the call
+// stays in the table for Config.Keep: the answer may be lost on its way, and
+// await_result can be called again.
+func (s *Server) deliver(r *activeCall, result *mcp.CallToolResult) *mcp.CallToolResult {
 	if !r.isDetached() {
 		s.calls.forget(r)
 	}
@@ -196,8 +197,8 @@ func (s *Server) deliver(r *running, result *mcp.CallToolResult) *mcp.CallToolRe
 	return &copied
 }
 
-// pending answers a call that a person decides on elsewhere.
-func pending(r *running) *mcp.CallToolResult {
+// pending answers a request whose call a person decides elsewhere.
+func pending(r *activeCall) *mcp.CallToolResult {
 	r.detach()
 	text, err := json.Marshal(struct {
 		Success bool   `json:"success"`
@@ -215,7 +216,7 @@ func pending(r *running) *mcp.CallToolResult {
 // (revision 2026-07-28).
 func (s *Server) resume(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	secret := req.Params.RequestState
-	r := s.calls.find(s.session(ctx, req), func(r *running) bool { return r.secret == secret })
+	r := s.calls.find(s.session(req), func(r *activeCall) bool { return r.secret == secret })
 	if r == nil {
 		return nil, invalidParams("requestState is unknown or expired: call the tool again without it")
 	}

@@ -21,23 +21,21 @@ const firstStateless = "2026-07-28"
 
 func stateless(req *mcp.CallToolRequest) bool { return req.ProtocolVersion() >= firstStateless }
 
-// front is how the user of a call's client can be reached.
-type front struct {
+// clientUser is the user of the client that made a call, and how a question
+// reaches them.
+type clientUser struct {
 	session *mcp.ServerSession
-	user    string // whose token it is; "" over stdio
+	account string // names their token; "" over stdio
 	elicits bool   // the client can ask its user to fill in a form
-	answers bool   // by an answer to the request, not by a request of our own
+	answers bool   // the question goes out as an answer to the request, not as a request of the server
 }
 
-func frontOf(req *mcp.CallToolRequest) front {
-	f := front{session: req.Session, answers: stateless(req)}
-	if req.Extra != nil && req.Extra.TokenInfo != nil {
-		f.user = req.Extra.TokenInfo.UserID
-	}
+func userOf(req *mcp.CallToolRequest) clientUser {
+	u := clientUser{session: req.Session, account: accountOf(req), answers: stateless(req)}
 	if c := req.ClientCapabilities(); c != nil && c.Elicitation != nil {
-		f.elicits = c.Elicitation.Form != nil || c.Elicitation.URL == nil
+		u.elicits = c.Elicitation.Form != nil || c.Elicitation.URL == nil
 	}
-	return f
+	return u
 }
 
 // form is a question for a client's user, to be carried by an answer.
@@ -51,15 +49,15 @@ type form struct {
 const formKey = "confirm"
 
 // question answers a request with the question that its call waits for.
-func question(r *running, f *form) *mcp.CallToolResult {
+func question(r *activeCall, f *form) *mcp.CallToolResult {
 	return &mcp.CallToolResult{
 		InputRequests: mcp.InputRequestMap{formKey: f.params},
 		RequestState:  r.secret,
 	}
 }
 
-// formSchema wants an explicit word, so that a client that accepts whatever
-// comes, with nothing filled in, has not approved anything.
+// formSchema requires an explicit decision. A client that accepts every form
+// without filling it in approves nothing.
 const formSchema = `{"type":"object","properties":{` +
 	`"approve":{"type":"boolean","title":"Approve","description":"Make this change?"},` +
 	`"words":{"type":"string","title":"Words","description":"For the agent, if you say no"}},` +
@@ -70,18 +68,18 @@ var (
 	errUnclear   = errors.New("the client's answer is no decision")
 )
 
-// Relay is an approver that stands before another one. The server learns from
-// it that a call waits for a person. Where an answer through the client
-// suffices (Question.Relay) it puts the question to the client's user, if the
-// client can do that; all else, and what they leave undecided, goes to Next.
-// It serves every Server of the process.
+// Relay is an approver that stands before another one. It tells the server that
+// a call waits for a person. If an answer through the client suffices
+// (Question.Relay) and the client can ask its user, the question goes to that
+// user. All other questions go to Next, and so do those that the user leaves
+// undecided. One Relay serves every Server of the process.
 type Relay struct {
-	Next approval.Approver // nil: there is nobody else
+	Next approval.Approver // nil: no other person can be asked
 }
 
 // Ask implements approval.Approver.
 func (l Relay) Ask(ctx context.Context, q approval.Question) (approval.Answer, error) {
-	r := runningIn(ctx)
+	r := callIn(ctx)
 	if r != nil && q.Relay {
 		a, err := r.relay(ctx, q)
 		if err == nil || ctx.Err() != nil {
@@ -98,31 +96,31 @@ func (l Relay) Ask(ctx context.Context, q approval.Question) (approval.Answer, e
 	return l.Next.Ask(ctx, q)
 }
 
-// Waits tells the server of a call whose questions are put to people where it is
-// done, and not by a Relay: that it waits for one, who is asked about what, or that
-// it goes on. ctx is the call's.
+// Waits tells the server that a call waits for a person, who is asked about what,
+// or that it goes on. It is for calls whose questions do not come to a Relay,
+// because they are done in another process. ctx is the call's.
 func Waits(ctx context.Context, what string, waiting bool) {
-	r := runningIn(ctx)
+	r := callIn(ctx)
 	switch {
 	case r == nil:
 	case waiting:
 		r.ask("waiting for a person to confirm "+what, false, nil)
 	default:
-		r.set(func(s *state) { *s = state{} })
+		r.set(state{})
 	}
 }
 
-// relay has the client ask its user. An error means that nobody has decided.
-func (r *running) relay(ctx context.Context, q approval.Question) (approval.Answer, error) {
+// relay has the client ask its user. An error means that there is no decision.
+func (r *activeCall) relay(ctx context.Context, q approval.Question) (approval.Answer, error) {
 	message, ok := messageOf(q)
-	if !r.front.elicits || !ok || r.outOfReach() {
+	if !r.user.elicits || !ok || r.outOfReach() {
 		return approval.Answer{}, errCannotAsk
 	}
 	params := &mcp.ElicitParams{Mode: "form", Message: message, RequestedSchema: json.RawMessage(formSchema)}
 	what := "waiting for your user to confirm " + subject(q)
-	if !r.front.answers {
+	if !r.user.answers {
 		defer r.ask(what, true, nil)()
-		result, err := r.front.session.Elicit(ctx, params)
+		result, err := r.user.session.Elicit(ctx, params)
 		if err != nil {
 			return approval.Answer{}, err
 		}
@@ -138,10 +136,11 @@ func (r *running) relay(ctx context.Context, q approval.Question) (approval.Answ
 	}
 }
 
-// outOfReach reports whether a request of our own would find nobody: over HTTP
-// such requests go out with the answer to the call, and that has been given.
-func (r *running) outOfReach() bool {
-	return !r.front.answers && r.front.session.ID() != "" && r.isDetached()
+// outOfReach reports whether a request of the server would not reach the client.
+// Over HTTP such requests go out with the answer to the call: after that answer
+// there is no way for them.
+func (r *activeCall) outOfReach() bool {
+	return !r.user.answers && r.user.session.ID() != "" && r.isDetached()
 }
 
 // maxWords is how many bytes of a user's words go on.
@@ -180,9 +179,9 @@ func answerOf(q approval.Question, response mcp.InputResponse) (approval.Answer,
 // maxShown is the longest diff, in bytes, that a client is asked to show.
 const maxShown = 16 << 10
 
-// messageOf is the question in words and its diff. It is not ok where the diff is
-// missing or too long to be read: then the client's user cannot know what
-// they would approve.
+// messageOf returns the question in words, and its diff. It is not ok if the diff
+// is missing or too long to be read: the client's user could not know what they
+// approve.
 func messageOf(q approval.Question) (_ string, ok bool) {
 	if q.Diff == "" || len(q.Diff) > maxShown {
 		return "", false
@@ -208,8 +207,8 @@ func subject(q approval.Question) string {
 	return q.Tool + " " + visible(q.Path)
 }
 
-// visible is s with everything that could make it look like something else
-// spelled out.
+// visible returns s with every character that could deceive a reader spelled
+// out.
 func visible(s string) string {
 	return invisible.Replace(s, func(raw string) string {
 		c, _ := utf8.DecodeRuneInString(raw)

@@ -102,14 +102,14 @@ func TestNoElicit(t *testing.T) {
 }
 
 // Without progress, too, there is time for the client's own user to decide;
-// and where nobody can be asked at all, that is the result.
+// and where no person can be asked at all, that is the result.
 func TestOwnUser(t *testing.T) {
 	for _, revision := range revisions {
 		synctest.Test(t, func(t *testing.T) {
 			n := newNotes("*")
 			s := newServer(t, Config{Caller: n.handler, Await: true})
 			c, end := client(t, s, revision, &mcp.ClientOptions{ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-				time.Sleep(unheard - time.Second)
+				time.Sleep(maxSilence - time.Second)
 				return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"approve": true}}, nil
 			}})
 			defer end()

@@ -13,8 +13,7 @@ import (
 	"github.com/stet-dev/stet/internal/slowbody"
 )
 
-// minToken is the length of the shortest token: what can be guessed lets
-// nobody in.
+// minToken is the length of the shortest token: a shorter one can be guessed.
 const minToken = 16
 
 // Handler serves MCP over streamable HTTP at /mcp. Requests need one of the
@@ -22,14 +21,13 @@ const minToken = 16
 // Listen on a loopback address.
 func (s *Server) Handler() http.Handler {
 	get := func(*http.Request) *mcp.Server { return s.mcp }
-	log := quiet(s.log)
 	sessions := mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{
-		Logger: log, SessionTimeout: s.config.HTTP.Idle, MaxRequestBodyBytes: int64(s.config.MaxMessage),
+		SessionTimeout: s.config.HTTP.Idle, MaxRequestBodyBytes: int64(s.config.MaxMessage),
 		DisableLocalhostProtection: true, // the guard looks at every Host, see there
 	})
 	requests := mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{
 		Stateless: true, PropagateRequestCancellation: true,
-		Logger: log, MaxRequestBodyBytes: int64(s.config.MaxMessage),
+		MaxRequestBodyBytes:        int64(s.config.MaxMessage),
 		DisableLocalhostProtection: true,
 	})
 	byRevision := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -39,7 +37,8 @@ func (s *Server) Handler() http.Handler {
 		}
 		if id := r.Header.Get("Mcp-Session-Id"); r.Method == http.MethodDelete && id != "" {
 			// The SDK would wait for them to end.
-			s.calls.cancelOf(mcpSession(id), auth.TokenInfoFromContext(r.Context()).UserID)
+			user := auth.TokenInfoFromContext(r.Context()).UserID
+			s.calls.cancel(mcpSession(id), func(c *activeCall) bool { return c.user.account == user })
 		}
 		sessions.ServeHTTP(w, r)
 	})
@@ -48,8 +47,8 @@ func (s *Server) Handler() http.Handler {
 	return mux
 }
 
-// authorised lets requests with a token in. Whoever began an MCP session has
-// to go on with the same token: the SDK sees to that by the UserID.
+// authorised lets requests with a token in. An MCP session belongs to the token
+// that began it: the SDK compares the UserID.
 func (s *Server) authorised(next http.Handler) http.Handler {
 	sums := make([][sha256.Size]byte, len(s.config.HTTP.Tokens))
 	for i, token := range s.config.HTTP.Tokens {

@@ -247,7 +247,7 @@ func TestGuard(t *testing.T) {
 			t.Errorf("GET: %d, not %d, %v", status, want, err)
 		}
 	}
-	// Without tokens nobody is let in.
+	// Without tokens no client is let in.
 	url = listen(t, newServer(t, Config{Caller: newNotes().handler}))
 	if status, _, _, err := post(url, initialize, header("Authorization", "Bearer ")); err != nil || status != 401 {
 		t.Errorf("no tokens: %d %v", status, err)
@@ -301,7 +301,7 @@ func TestSessionEnds(t *testing.T) {
 		t.Errorf("%d %s %v", status, body, err)
 	}
 	<-waiting
-	for len(n.queue.Open()) > 0 { // the other call's end is nobody's answer
+	for len(n.queue.Open()) > 0 { // the end of the other call answers no question
 		time.Sleep(time.Millisecond)
 	}
 
@@ -309,7 +309,7 @@ func TestSessionEnds(t *testing.T) {
 	pendingID(t, call(t, other, "write_note", aNote))
 	s.Close()
 	if len(n.queue.Open()) > 0 {
-		t.Error("somebody is still asked")
+		t.Error("a person is still asked")
 	}
 	if status, _, _, err := post(url, initialize, nil); err != nil || status != 503 {
 		t.Errorf("after the end: %d %v", status, err)
@@ -338,7 +338,7 @@ func TestDisconnect(t *testing.T) {
 	if err := <-ended; err == nil {
 		t.Error("it was answered")
 	}
-	for s.calls.find(tokenSession(tokenA), func(*running) bool { return true }) != nil {
+	for s.calls.find(tokenSession(tokenA), func(*activeCall) bool { return true }) != nil {
 		time.Sleep(time.Millisecond)
 	}
 }

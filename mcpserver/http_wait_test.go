@@ -66,7 +66,7 @@ type patient struct {
 func (p *patient) RoundTrip(r *http.Request) (*http.Response, error) {
 	begun := time.Now()
 	resp, err := p.RoundTripper.RoundTrip(r)
-	if err == nil && r.Method == http.MethodPost { // a GET is the stream of what nobody asked for
+	if err == nil && r.Method == http.MethodPost { // a GET is the stream of messages outside requests
 		resp.Body = &heard{resp.Body, p, begun, time.Now()}
 	}
 	return resp, err
@@ -153,7 +153,7 @@ func tenMinutes(t *testing.T, revision string, hears bool) {
 	_ = front.Close()
 	<-served
 	_ = wires.Close()
-	synctest.Wait() // till the last answer is read to its end
+	synctest.Wait() // until the last answer is read to its end
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.longest > 50*time.Second || p.longest < 20*time.Second {

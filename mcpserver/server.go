@@ -61,10 +61,10 @@ type Config struct {
 // HTTP is the part of a Config that Handler needs.
 type HTTP struct {
 	// Tokens are the bearer tokens that are let in, each 16 characters or
-	// longer. Without one, nobody is.
+	// longer. Without one, no client is.
 	Tokens []string
-	// Allow lets in who bears another token; nil: nobody. It is asked at every
-	// request, and may be called concurrently.
+	// Allow reports whether another token is let in; nil: none is. It is called
+	// at every request, also concurrently.
 	Allow func(token string) bool
 	// AllowedHosts are further names, with or without a port, that may stand
 	// in the Host header. The loopback names always may.
@@ -85,9 +85,9 @@ type Server struct {
 	log     *slog.Logger
 	limits  limits // of Serve
 	mcp     *mcp.Server
-	calls   table
+	calls   callTable
 	memory  *budget.Family // of Config.Memory, for each client session
-	watched sync.Map       // names of the MCP sessions that watch looks after
+	watched sync.Map       // names of the MCP sessions whose end is waited for
 
 	base context.Context // done when the server closes
 	stop context.CancelFunc
@@ -111,7 +111,6 @@ func New(config Config) (*Server, error) {
 	s.memory = budget.NewFamily(budget.Token, max(config.Memory.Limit()*2/3, 1))
 	s.mcp = mcp.NewServer(&mcp.Implementation{Name: config.Name, Version: config.Version}, &mcp.ServerOptions{
 		Instructions: config.Instructions,
-		Logger:       quiet(config.Logger),
 		// The list of tools never changes, and nothing is logged to clients.
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
 		SetCacheable: func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) {
@@ -160,8 +159,7 @@ func (c *Config) fill() {
 // called more than once.
 func (s *Server) Close() error {
 	s.gate.close()
-	s.stop()
-	s.calls.cancelAll()
+	s.stop() // cancels the calls
 	done := make(chan struct{})
 	go func() {
 		s.gate.wait()

@@ -1,20 +1,20 @@
 package mcpserver
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// session names the client session of a request.
-func (s *Server) session(_ context.Context, req *mcp.CallToolRequest) string {
+// session names the client session of a request: its MCP session, else its
+// token, else the one of Serve.
+func (s *Server) session(req *mcp.CallToolRequest) string {
 	if id := req.Session.ID(); id != "" {
 		return mcpSession(id)
 	}
-	if req.Extra != nil && req.Extra.TokenInfo != nil {
-		return req.Extra.TokenInfo.UserID
+	if account := accountOf(req); account != "" {
+		return account
 	}
 	return s.config.Session
 }
@@ -37,8 +37,8 @@ func digest(of, secret string) string {
 	return hex.EncodeToString(sum[:6])
 }
 
-// watch sees to it that the calls of an MCP session end with it. Over stdio
-// Serve does, and without sessions there is nothing to watch.
+// watch ends the calls of an MCP session when that ends. Over stdio Serve does
+// so, and in stateless revisions there are no sessions.
 func (s *Server) watch(req *mcp.CallToolRequest, name string) {
 	if req.Session.ID() == "" {
 		return
@@ -50,7 +50,7 @@ func (s *Server) watch(req *mcp.CallToolRequest, name string) {
 		defer s.gate.leave()
 		_ = req.Session.Wait() // how it ended does not matter
 		s.watched.Delete(name)
-		s.calls.cancelSession(name)
+		s.calls.endSession(name)
 		s.end(name)
 	}()
 }

@@ -37,7 +37,7 @@ func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	over := make(chan struct{})
 	helping.Go(func() { w.watch(c.inputEnded, stopping.Done(), over) })
 	err = session.Wait()
-	s.calls.cancelSession(s.config.Session)
+	s.calls.endSession(s.config.Session)
 	s.end(s.config.Session)
 	w.flush()
 	close(over)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"log/slog"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -104,36 +103,4 @@ func failure(code tool.Code, message string) *mcp.CallToolResult {
 		panic(err) // strings always marshal
 	}
 	return textResult(string(text), true)
-}
-
-// quiet is l for the SDK, which logs every connection as news: its
-// information is for debugging here.
-func quiet(l *slog.Logger) *slog.Logger { return slog.New(quietHandler{l.Handler()}) }
-
-type quietHandler struct{ slog.Handler }
-
-func (h quietHandler) Enabled(ctx context.Context, level slog.Level) bool {
-	return h.Handler.Enabled(ctx, lowered(level))
-}
-
-func (h quietHandler) Handle(ctx context.Context, r slog.Record) error {
-	r.Level = lowered(r.Level)
-	return h.Handler.Handle(ctx, r)
-}
-
-func (h quietHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return quietHandler{h.Handler.WithAttrs(attrs)}
-}
-
-func (h quietHandler) WithGroup(name string) slog.Handler {
-	return quietHandler{h.Handler.WithGroup(name)}
-}
-
-// lowered makes debugging of what the SDK takes for information and errors:
-// its errors are the clients' (a request before initialize, a cancelled run).
-func lowered(level slog.Level) slog.Level {
-	if level >= slog.LevelInfo {
-		return slog.LevelDebug
-	}
-	return level
 }

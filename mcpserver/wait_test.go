@@ -103,7 +103,7 @@ func TestSlow(t *testing.T) {
 		if _, err := c.CallTool(ctx, withProgress("hang", nil)); err == nil {
 			t.Error("it ended")
 		}
-		if len(p.at) != 8 || p.at[0] != early || p.what[0] != "working" {
+		if len(p.at) != 8 || p.at[0] != firstProgress || p.what[0] != "working" {
 			t.Errorf("progress at %v: %v", p.at, p.what)
 		}
 	})
@@ -124,11 +124,11 @@ func TestPending(t *testing.T) {
 				if d := time.Since(begun); d > 0 {
 					t.Errorf("pending after %v", d)
 				}
-				// Awaiting is answered in time too, where nobody decides.
+				// Awaiting is answered in time too, while no person decides.
 				if again := pendingID(t, call(t, c, awaitName, map[string]any{"id": id})); again != id {
 					t.Errorf("id %s became %s", id, again)
 				}
-				if d := time.Since(begun); d != unheard {
+				if d := time.Since(begun); d != maxSilence {
 					t.Errorf("awaited for %v", d)
 				}
 				if _, written := n.get("a"); written {
@@ -203,7 +203,7 @@ func TestCancel(t *testing.T) {
 					t.Errorf("still there: %v", s.calls.sessions)
 				}
 				if len(n.queue.Open()) > 0 {
-					t.Error("somebody is still asked")
+					t.Error("a person is still asked")
 				}
 
 				id := pendingID(t, call(t, c, "write_note", aNote))

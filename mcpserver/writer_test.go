@@ -295,7 +295,7 @@ func TestStuck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := newTalk(t, aPiece)
 		go func() {
-			for i := 0; ; i++ { // until nobody reads any more
+			for i := 0; ; i++ { // until the server reads no more
 				if _, err := fmt.Fprintf(k.in, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"get"}}`+"\n", i+2); err != nil {
 					return
 				}
