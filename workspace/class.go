@@ -10,17 +10,16 @@ import (
 	"github.com/stet-dev/stet/internal/atomicfile"
 )
 
-// Class says what a file is to those who must decide whether to write to it.
+// Class says how careful a write to a file has to be.
 type Class int
 
 // The classes, by rising caution.
 const (
 	Ordinary Class = iota
 
-	// Control files make something run, or say what may: editor settings,
-	// shell start files, continuous integration. A write is to be asked for
-	// each time, and Write refuses it unless WriteOptions.Control says that
-	// it was.
+	// Control files make something run, or say what may run: editor settings,
+	// shell start files, continuous integration. A person is asked before each
+	// write: Write refuses it unless WriteMode.Agreed has ControlFile.
 	Control
 
 	// Repository is what lies in .git: never written to.
@@ -42,8 +41,8 @@ func (c Class) String() string {
 	return "ordinary"
 }
 
-// atRoot are places of the root whose files are known by inode too, lest a
-// second name for one of them get round the names above.
+// atRoot are names below the root whose files are also known by inode, so that a
+// second name for one of them is recognized.
 var atRoot = []string{
 	".git", ".git/config", ".git/hooks", ".git/info", ".vscode", ".idea", ".zed", ".devcontainer",
 	".github/workflows", ".circleci", ".husky", ".mvn", ".envrc", ".mcp.json", ".gitlab-ci.yml", ".gitmodules", ".gitattributes",
@@ -85,9 +84,9 @@ func newClasses(more, state []string) classes {
 	return c
 }
 
-// fold returns a path as the most forgiving file system would see it: without
-// case and composition, without the characters that some ignore, without the
-// dots, spaces and streams at the end of names.
+// fold makes paths equal that some file system takes for the same: it drops letter
+// case, Unicode composition, characters that some file systems ignore, and dots,
+// spaces and streams at the end of names.
 func fold(p string) string {
 	parts := strings.Split(cases.Fold().String(norm.NFC.String(p)), "/")
 	for i, c := range parts {
@@ -114,7 +113,7 @@ func dropIgnored(c rune) rune {
 	return c
 }
 
-// byName judges a canonical path.
+// byName is the class of a canonical path by its name alone.
 func (c *classes) byName(canonical string) Class {
 	p := fold(canonical)
 	if c.isStateFolded(p) {
@@ -182,8 +181,8 @@ type fileID struct{ dev, ino uint64 }
 
 func idOf(st atomicfile.Stat) fileID { return fileID{st.Dev, st.Ino} }
 
-// classOf judges a place by its canonical name and by what files are there,
-// the directories above it included.
+// classOf is the class of a place by its canonical name, and by the files that are
+// there, the directories above it included.
 func (r *Root) classOf(pl *place, leaf *atomicfile.Stat) Class {
 	found := r.class(pl.path, pl.stack)
 	if found >= Repository {
@@ -204,7 +203,7 @@ func (r *Root) classOf(pl *place, leaf *atomicfile.Stat) Class {
 	return found
 }
 
-// known are the control files of the root that are there now.
+// known are the files named by atRoot that are there now, and the state directory.
 func (r *Root) known() map[fileID]Class {
 	m := map[fileID]Class{}
 	for _, name := range atRoot {

@@ -15,14 +15,14 @@ import (
 	"github.com/stet-dev/stet/internal/atomicfile"
 )
 
-// A commit is the moment in which a write puts its file in place. Only one stet
-// process at a time commits to a file, whatever state directory it has; doc.go
-// says how, and why that is enough.
+// A commit puts the file of a write in place. Only one stet process at a time commits
+// to a file, whatever state directory it has. docs/commits.md says how, and why that
+// is enough.
 
 const (
-	lockPatience  = time.Second      // for the lock of a directory; without it the claim is enough
-	claimPatience = 10 * time.Second // for another process's claim
-	claimDead     = 3 * time.Second  // after which a claim that never changed is a dead process's, see breakClaim
+	lockPatience  = time.Second      // for the lock of a directory; a commit goes on without it
+	claimPatience = 10 * time.Second // for the claim of another process
+	claimDead     = 3 * time.Second  // after which the maker of a claim that stays the same is dead
 	pollMin       = 100 * time.Microsecond
 	pollMax       = 5 * time.Millisecond
 
@@ -30,8 +30,8 @@ const (
 	unlockedEnd = "-unlocked"
 )
 
-// seams let tests slow a commit down, take the directory's lock from it, and set
-// the clock. The zero value does nothing.
+// seams are for tests: they slow a commit down, take the directory's lock from it,
+// and set the clock. The zero value does nothing.
 type seams struct {
 	unlocked bool              // never take the lock of a directory
 	pause    func(what string) // called in the middle of a commit
@@ -51,10 +51,10 @@ func (s *seams) step(what string) {
 	}
 }
 
-// exclusively runs commit while no other stet process commits to the same file, and
-// only if the file that j has looked at is still in its place; else it returns
+// commit calls do while no other stet process commits to the same file, and only if
+// the file that j has looked at is still in its place. If it is not, commit returns
 // errMoved, and the caller looks again. temp is the name of the temporary file.
-func (j *job) exclusively(temp string, commit func() error) error {
+func (j *job) commit(temp string, do func() error) error {
 	unlock, err := j.lockDir()
 	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
 		return err
@@ -81,21 +81,21 @@ func (j *job) exclusively(temp string, commit func() error) error {
 		}
 	}
 	j.r.seams.step("looked")
-	return commit()
+	return do()
 }
 
-// stays checks that the file that j has looked at is in its place, and not the
-// file of a commit that may still be put back.
-func (j *job) stays() error {
+// leaveAsIs checks that the file that j has looked at is in its place, and is not
+// the file of a commit that may still be put back.
+func (j *job) leaveAsIs() error {
 	name, err := j.tempName()
 	if err != nil {
 		return err
 	}
-	return j.reword(j.exclusively(name, func() error { return nil }))
+	return j.explain(j.commit(name, func() error { return nil }))
 }
 
-// lockDir takes the lock of the directory. errors.ErrUnsupported says that it
-// cannot be had, or not in time: another program may use it as well.
+// lockDir takes the lock of the directory. errors.ErrUnsupported says that there is
+// none, or that it is not free in time: another program may hold it.
 func (j *job) lockDir() (unlock func(), err error) {
 	if j.r.seams.unlocked {
 		return nil, errors.ErrUnsupported
@@ -131,8 +131,8 @@ func claimName(name string) string {
 	return fmt.Sprintf("%sclaim-%016x%s", tempPrefix, h.Sum64(), tempEnd)
 }
 
-// claim makes the claim to j's file, a symbolic link that holds text, and
-// returns what gives it up. Where links cannot be made it does nothing.
+// claim makes the claim to j's file, a symbolic link that holds text, and returns the
+// function that removes it. Where links cannot be made claim does nothing.
 func (j *job) claim(text string) (release func(), err error) {
 	dir, name := j.pl.dir, claimName(j.pl.name)
 	began := time.Now()
@@ -180,11 +180,11 @@ func noLinks(err error) bool {
 // tempNames are the names of temporary files, as tempName makes them.
 var tempNames = regexp.MustCompile(`^\.stet-[0-9a-f]{12}-[0-9]+\.tmp$`)
 
-// breakClaim removes the claim of a process that was killed. It is called with the
-// directory's lock, which that process held as well, so its death is certain,
-// unless the file system's locks do not reach from one machine to the other. For
-// that case its temporary file is taken away first: without it the process cannot
-// commit any more. What it holds is kept as a version.
+// breakClaim removes the claim of a process that was killed. The caller holds the
+// lock of the directory, which that process held too, so that process is dead, unless
+// the locks of the file system do not reach from one machine to another. For that
+// case its temporary file is renamed first: without the file the process cannot
+// commit any more. The content of the file is kept as a version.
 func (j *job) breakClaim(name, temp string) error {
 	mine, err := j.tempName()
 	if err != nil {

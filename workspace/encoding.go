@@ -39,7 +39,7 @@ func (e Encoding) WithBOM(bom bool) Encoding {
 
 // FindEncoding returns the encoding of an IANA name or one of its aliases, in
 // any case, or of what Python, Windows or browsers call it; "" is UTF-8. A name
-// that nobody knows is ErrEncoding. (FILE-16)
+// that is not known is ErrEncoding. (FILE-16)
 func FindEncoding(name string) (Encoding, error) {
 	switch n := strings.ToLower(strings.ReplaceAll(strings.TrimSpace(name), "_", "-")); n {
 	case "", "utf-8", "utf8", "unicode-1-1-utf-8":

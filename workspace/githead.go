@@ -31,8 +31,8 @@ func underHead(canonical string, dirs []*atomicfile.Dir) bool {
 	return false
 }
 
-// class judges a canonical path by its name and by the directories entered on
-// the way to it.
+// class is the class of a canonical path by its name, and by the directories entered
+// on the way to it.
 func (r *Root) class(canonical string, dirs []*atomicfile.Dir) Class {
 	found := r.rules.byName(canonical)
 	if found < Control && underHead(canonical, dirs) {

@@ -260,9 +260,8 @@ func (g *getter) coded(start, end int64, column, maxBytes int) (Line, error) {
 	return g.take(src, column, chars, size, end-start > wholeLine)
 }
 
-// take reads characters from a column on. Doubt says that nobody has looked
-// yet whether they are valid.
-func (g *getter) take(src io.RuneReader, column, chars, size int, doubt bool) (Line, error) {
+// take reads characters from a column on. unchecked says that they may be invalid.
+func (g *getter) take(src io.RuneReader, column, chars, size int, unchecked bool) (Line, error) {
 	l := Line{Column: column}
 	var text strings.Builder
 	for n := 1; ; n++ {
@@ -283,7 +282,7 @@ func (g *getter) take(src io.RuneReader, column, chars, size int, doubt bool) (L
 			l.More = n
 			break
 		}
-		if c == utf8.RuneError && doubt {
+		if c == utf8.RuneError && unchecked {
 			if !g.replace {
 				return Line{}, because(ErrEncoding, "it is not "+g.enc.String())
 			}

@@ -17,9 +17,9 @@ import (
 	"github.com/stet-dev/stet/internal/atomicfile"
 )
 
-// owner says who made which temporary files: a file under owners, locked as
-// long as the process lives. Its lines are JSON strings: the root's path, then
-// every directory in which a temporary file was made.
+// owner is a record of the temporary files of one process: a file below owners, which
+// is locked as long as the process lives. Its lines are JSON strings: the root's
+// path, then every directory in which a temporary file was made.
 type owner struct {
 	id   string
 	path string
@@ -44,7 +44,7 @@ func newOwner(dir stateDir, rootPath string) (*owner, error) {
 		o.file = f
 		o.lock = flock.New(o.path, flock.SetPermissions(0o600))
 		ok, err := o.lock.TryLock()
-		// A sweep may have come between, and taken it for a dead one's.
+		// A sweep may have removed the file before it was locked.
 		if _, gone := os.Stat(o.path); err != nil || !ok || gone != nil {
 			_ = errors.Join(o.lock.Close(), f.Close(), os.Remove(o.path))
 			if err != nil {
@@ -54,7 +54,7 @@ func newOwner(dir stateDir, rootPath string) (*owner, error) {
 		}
 		return o, o.line(rootPath)
 	}
-	return nil, errors.New("no owner's name to be had")
+	return nil, errors.New("no name for an owner is free")
 }
 
 func (o *owner) line(s string) error {
@@ -79,14 +79,14 @@ func (o *owner) record(dir string) error {
 	return nil
 }
 
-// close ends the ownership; every temporary file is gone by then.
+// close removes the record. There must be no temporary file any more.
 func (o *owner) close() error {
 	return errors.Join(os.Remove(o.path), o.file.Close(), o.lock.Close())
 }
 
-// sweep removes what processes that are no more left behind in this tree and
-// among the staged parts. What a temporary file held stays as a kept version:
-// in the worst moment to die it is somebody's newest change.
+// sweep removes what dead processes have left in this tree and among the staged
+// parts. The content of a temporary file is kept as a version: it may be the newest
+// content of a file, where the process died in the middle of a commit.
 func (r *Root) sweep() {
 	s := r.state
 	entries, err := os.ReadDir(s.path("owners"))
@@ -110,7 +110,7 @@ func (r *Root) sweep() {
 	}
 }
 
-// sweepOwner reports whether nothing is left of the owner.
+// sweepOwner removes what one owner has left. It reports whether all of it is removed.
 func (r *Root) sweepOwner(file, id string) bool {
 	staged, _ := filepath.Glob(r.state.path("staged", id+"-*"))
 	for _, f := range staged {
@@ -132,7 +132,7 @@ func (r *Root) sweepOwner(file, id string) bool {
 			first = false
 			if s != r.prefixes[0] {
 				_, err := os.Stat(s)
-				return errors.Is(err, os.ErrNotExist) // another tree's litter waits for that tree
+				return errors.Is(err, os.ErrNotExist) // what is in another tree is removed when that is opened
 			}
 			continue
 		}
@@ -148,7 +148,7 @@ func (r *Root) sweepDir(dir, prefix string) {
 	}
 	defer pl.close()
 	if unlock, err := pl.dir.TryLock(); err == nil {
-		defer unlock() // so that no other process breaks the same claims meanwhile
+		defer unlock() // no other process may break the same claims meanwhile
 	}
 	list, err := pl.dir.List()
 	if err != nil {
