@@ -2,15 +2,14 @@ package history
 
 import "github.com/stet-dev/stet/llm"
 
-// Price is what a token costs that the provider's cache has, and one that is
-// written to it, relative to a plain one. The zero Price is unknown: 0.1 and
-// 1.25 are reckoned with.
+// Price is what a token costs that the provider's cache holds, and one that is
+// written to it, relative to a plain one. The zero Price is unknown: then 0.1 and
+// 1.25 are used.
 type Price struct{ Read, Write float64 }
 
-// Saves is what leaving something out saves of the price of one request: text
-// that was left out before, or was sent before, and text that is new. cold says
-// that nothing of the request was cached. In the unit of its arguments, as plain
-// input.
+// Saves is what omissions save of the price of one request, as plain input in the
+// unit of the arguments. before is text that was omitted, or sent, in the request
+// before; fresh is text that is new. cold says that nothing of the request was cached.
 func (p Price) Saves(before, fresh float64, cold bool) float64 {
 	if cold {
 		return p.Write * (before + fresh)
@@ -18,57 +17,56 @@ func (p Price) Saves(before, fresh float64, cold bool) float64 {
 	return p.Read*before + p.Write*fresh
 }
 
-// Wastes is what it costs that something is written to the cache which would
-// have been read from it.
+// Wastes is what it costs to write text to the cache that would have been read
+// from it.
 func (p Price) Wastes(again float64) float64 { return (p.Write - p.Read) * again }
 
-// account is what eliding has saved so far, in plain input bytes, against the
-// same requests untouched. Where it is negative, nothing more is elided.
+// account is what omissions have saved so far, in plain input bytes, against the
+// same requests untouched. While it is negative, nothing more is evicted.
 type account struct {
-	balance float64
-	settled int  // messages of the last request, plus 1
-	left    int  // bytes left out of it
-	cold    bool // it was sent at a moment when nothing was cached
-	guessed bool // the last request was planned as one that finds nothing cached, and not answered yet
-	first   int  // tokens of the first prompt; 0: not known
+	balance     float64
+	counted     int  // messages of the last request that was counted, plus 1
+	omitted     int  // bytes left out of it
+	cold        bool // the next request finds nothing cached
+	unanswered  bool // the last request was planned as one that finds nothing cached, and has no answer yet
+	firstPrompt int  // tokens; 0: not known
 }
 
-// price returns the factors to reckon with.
-func (f *State) price() Price {
-	if p := f.engine.config.Price; p != (Price{}) {
+func (st *State) price() Price {
+	if p := st.engine.config.Price; p != (Price{}) {
 		return p
 	}
 	return Price{0.1, 1.25}
 }
 
-// request settles the account for a request made of all messages added.
-func (f *State) request() {
-	a := &f.account
-	if a.settled == f.n+1 || !f.engine.admits() {
+// countRequest adds to the account what a request made of all messages added
+// saves. A second call for the same messages has no effect.
+func (st *State) countRequest() {
+	a := &st.account
+	if a.counted == st.messages+1 || !st.engine.deduplicates() {
 		return
 	}
-	cold := a.cold || a.settled == 0
-	a.balance += f.price().Saves(float64(a.left), float64(f.plan.Saved-a.left), cold)
-	a.settled, a.left, a.cold = f.n+1, f.plan.Saved, false
+	cold := a.cold || a.counted == 0
+	a.balance += st.price().Saves(float64(a.omitted), float64(st.plan.Saved-a.omitted), cold)
+	a.counted, a.omitted, a.cold = st.messages+1, st.plan.Saved, false
 }
 
-// Answered tells what the provider says that the last request used. Where it
-// was planned as one that finds nothing cached, and the cache was alive, the
-// account pays for what was written again without need. It was alive if more was
-// read of it than tools and system text, which may be there because of others:
-// they are about the first prompt, if Answered was told of that.
+// Answered tells the usage in the answer to the last request. Where that request was
+// planned as one that finds nothing cached, and the cache was alive, the account
+// pays for what was written again without need. The cache was alive if more was read
+// from it than tools and system text, which other conversations may have put there.
+// Their size is taken to be that of the first prompt, if Answered was told of that.
 //
-// It is for those who hold one conversation in one fold, and call it after every
-// answer. Package proxy does not: its conversations fork and outlive it, and it
-// knows the bytes of every request. It keeps an account of its own, by the same
-// prices (see [Price.Saves], [Price.Wastes]).
-func (f *State) Answered(u llm.Usage) {
-	a := &f.account
-	if a.guessed && u.CacheRead > a.first+a.first/3 {
-		a.balance -= f.price().Wastes(float64(u.CacheWrite+u.Input) * bytesPerToken)
+// Answered is for a caller that holds one conversation in one State, and calls it after
+// every answer. A caller whose conversations fork keeps an account of its own with
+// [Price.Saves] and [Price.Wastes].
+func (st *State) Answered(u llm.Usage) {
+	a := &st.account
+	if a.unanswered && u.CacheRead > a.firstPrompt+a.firstPrompt/3 {
+		a.balance -= st.price().Wastes(float64(u.CacheWrite+u.Input) * bytesPerToken)
 	}
-	a.guessed = false
-	if a.first == 0 && f.turns <= 1 {
-		a.first = u.Prompt()
+	a.unanswered = false
+	if a.firstPrompt == 0 && st.turns <= 1 {
+		a.firstPrompt = u.Prompt()
 	}
 }

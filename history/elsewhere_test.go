@@ -75,7 +75,7 @@ func TestLinesStandElsewhere(t *testing.T) {
 // output's own lines do not point into the output.
 func TestFewLinesElsewhere(t *testing.T) {
 	c := &conv{clock: noon}
-	head := lineRange("// %[1]d: a head that all files have, and that takes a hundred bytes of each of them, one like the other", 1, minOther-1)
+	head := lineRange("// %[1]d: a head that all files have, and that takes a hundred bytes of each of them, one like the other", 1, minOtherRun-1)
 	for i := range 3 {
 		c.call("Bash", map[string]any{"command": fmt.Sprintf("cat %d.ts", i)}, head+lineRange(fmt.Sprintf("line %%[1]d of file %d", i), 1, 30))
 	}
@@ -85,8 +85,8 @@ func TestFewLinesElsewhere(t *testing.T) {
 // Two lines of ours in one text, one of each form.
 func TestStubsOfBothForms(t *testing.T) {
 	for _, end := range []string{"\n", escapedBreak} {
-		own := stubs("[stet: a.go lines 1-8 the same: shown above by call_6 (lines 1-8 there)]" + end + "9\tx" + end + "[stet: b.go lines 10-15 unchanged: written by call_9]")
-		if len(own) != 2 || own[0].path != "a.go" || own[0].last != 8 || own[1].path != "b.go" || own[1].last != 15 {
+		own := findPointers("[stet: a.go lines 1-8 the same: shown above by call_6 (lines 1-8 there)]" + end + "9\tx" + end + "[stet: b.go lines 10-15 unchanged: written by call_9]")
+		if len(own) != 2 || own[0].name != "a.go" || own[0].lines.last != 8 || own[1].name != "b.go" || own[1].lines.last != 15 {
 			t.Errorf("%+v", own)
 		}
 	}

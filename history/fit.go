@@ -10,16 +10,13 @@ import (
 // newest is how many messages at the end of a conversation Fit leaves whole.
 const newest = 4
 
-// unfit stands for a result that Fit has taken out.
-const unfit = mark + "result left out to fit the window. Call again if needed.]"
-
 // Fit returns the messages of a conversation as a provider accepts them (see
 // [Normalize]), trimmed to budget tokens as c counts them, and their size
-// (CTX-2). Nothing is trimmed that need not be. What has the lowest priority
-// goes first, and of that the oldest: results of tools, for each of which one
-// line stays; then messages of the assistant with their calls and results; then
-// the user's. System messages stay, and so do the newest messages with the
-// user's message before them. Where these alone are larger than budget, size is.
+// (CTX-2). Nothing is trimmed that need not be. What has the lowest priority leaves
+// first, and of that the oldest: results of tools, for each of which a placeholder
+// stays; then messages of the assistant with their calls and results; then the
+// user's. System messages stay, and so do the newest messages with the user's message
+// before them. Where these alone are larger than budget, size is larger too.
 //
 // The messages given are not changed (TRIM-1), and the same ones give the same
 // answer. Fit comes before [Engine.Plan], which then points at nothing that
@@ -42,12 +39,12 @@ func Fit(messages []llm.Message, budget int, c tokens.Counter) (fitted []llm.Mes
 			}
 		}
 	}
-	gone := func(m llm.Message) bool { return m.Parts == nil }
-	return slices.DeleteFunc(f.messages, gone), f.size
+	takenOut := func(m llm.Message) bool { return m.Parts == nil }
+	return slices.DeleteFunc(f.messages, takenOut), f.size
 }
 
-// fitting is a conversation that is being trimmed. What is taken out whole
-// loses its parts; no other message is without.
+// fitting is a conversation that is being trimmed. A message that is taken out has no
+// parts; all others have some.
 type fitting struct {
 	messages []llm.Message
 	sizes    []int // of the messages, in tokens
@@ -55,8 +52,8 @@ type fitting struct {
 	counter  tokens.Counter
 }
 
-// stays tells the messages that are never trimmed: system text, the newest
-// ones, no call apart from its result, and the user's that they follow.
+// stays says which messages are never trimmed: system text, the newest ones, and the
+// user's message that these follow. A call is not taken apart from its result.
 func (f *fitting) stays() []bool {
 	stays := make([]bool, len(f.messages))
 	tail := max(0, len(f.messages)-newest)
@@ -75,8 +72,8 @@ func (f *fitting) stays() []bool {
 	return stays
 }
 
-// result leaves one line for each result in message i, and nothing of what
-// came with it. A result that is shorter than the line stays.
+// result puts a placeholder in the place of each result in message i, and takes out
+// what came with them. A result that is shorter than the placeholder stays.
 func (f *fitting) result(i int) {
 	m := &f.messages[i]
 	if m.Role != llm.Tool {
@@ -88,8 +85,8 @@ func (f *fitting) result(i int) {
 		if p.Kind != llm.ToolResult {
 			continue
 		}
-		if line := f.counter.Count(unfit); line < f.counter.Count(p.Text) {
-			p.Text = unfit
+		if line := f.counter.Count(unfitPlaceholder); line < f.counter.Count(p.Text) {
+			p.Text = unfitPlaceholder
 		}
 		short.Parts = append(short.Parts, p)
 	}

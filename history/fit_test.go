@@ -35,7 +35,7 @@ func TestFitOldestResultsFirst(t *testing.T) {
 		t.Fatalf("%d messages of %d, %d tokens of %d", len(fitted), len(in), size, whole)
 	}
 	for i := range in {
-		trimmed := fitted[i].Parts[0].Text == unfit
+		trimmed := fitted[i].Parts[0].Text == unfitPlaceholder
 		if trimmed != (i == 3) || !trimmed && !reflect.DeepEqual(fitted[i], in[i]) {
 			t.Errorf("message %d: %+v", i, fitted[i])
 		}
@@ -122,7 +122,7 @@ func TestFitResultWithImage(t *testing.T) {
 	in := talk(3)
 	in[3].Parts = append(in[3].Parts, llm.Part{Kind: llm.Opaque, Raw: strings.Repeat("x", 5000)})
 	fitted, _ := Fit(in, tokens.CountMessages(in, tokens.Estimate{})-1, tokens.Estimate{})
-	if len(fitted[3].Parts) != 1 || fitted[3].Parts[0].Text != unfit {
+	if len(fitted[3].Parts) != 1 || fitted[3].Parts[0].Text != unfitPlaceholder {
 		t.Errorf("%+v", fitted[3])
 	}
 }
@@ -210,7 +210,7 @@ func checkPriority(t *rapid.T, whole, fitted []llm.Message, over bool) {
 	if gone := count(whole, llm.Assistant) > count(fitted, llm.Assistant); gone || over {
 		for _, m := range head {
 			for _, p := range m.Parts {
-				if p.Kind == llm.ToolResult && p.Text != unfit && len(p.Text) > len(unfit) {
+				if p.Kind == llm.ToolResult && p.Text != unfitPlaceholder && len(p.Text) > len(unfitPlaceholder) {
 					t.Fatal("a result stayed while an answer went")
 				}
 			}

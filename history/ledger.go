@@ -5,137 +5,141 @@ import (
 	"strconv"
 
 	"github.com/stet-dev/stet/dialect"
+	"github.com/stet-dev/stet/llm"
 )
 
-// ledger knows the texts that stand whole in the request: lines that a result
-// shows, and lines that a call writes. It holds no versions and replays no
-// edit: lines of a new result stand above where the very same text does,
-// wherever in the file it was then, and in whichever file (see match). So after
-// an edit a file is in view as the older read around it and the edit's new text.
+// ledger knows the lines that stand whole in the request, and their sources:
+// the results that show them and the calls that write them. It holds no versions
+// and replays no edit. A line of a new result stands above where the very same text
+// does, at whatever number and in whichever file (see match). So after an edit a
+// file is in view as the older read around the edit and the edit's new text.
 //
-// It is rebuilt by forget, and by admitting once more, in order, what still
-// stands.
+// At a cold point it is made anew: everything that stays is deduplicated once more,
+// in order.
 type ledger struct {
-	texts []text    // oldest first
-	index lineIndex // of texts
-	files map[string]*file
-	last  map[string]answer // by command, since a file was changed
+	passages []passage // oldest first
+	index    lineIndex // of passages
+	files    map[string]*file
+	answers  map[string]answer // by command, since a file was changed
+}
+
+// passage is lines of a file that stand in a source one below the other.
+type passage struct {
+	source
+	file     *file
+	first    int // the number of lines[0] in the source; 0: it has none
+	lines    []string
+	stripped bool // see dialect.Section
+}
+
+// span returns the numbers of the lines in the source.
+func (p *passage) span() span { return span{p.first, p.first + len(p.lines) - 1} }
+
+// source is what a pointer names: a result that shows lines, or a call that
+// writes them.
+type source struct {
+	at      PartRef // the result, or the call
+	call    string  // its id; "" where the id names several calls
+	written bool    // the lines stand in the arguments of the call
+	offset  int     // bytes of the request before it
 }
 
 // answer is how the last output of a command was sent.
 type answer struct {
-	short   bool // lines that stand above already were left out of it
-	normal  bool // in its normal form
-	message int  // of the result
+	shortened bool // pointers stand in it
+	normal    bool // it is in its normal form
+	message   int  // of the result
 }
 
-// seen reports whether the model had the answer when it made a call: calls of one
-// message are made before any of them is answered.
-func (a answer) seen(c *call) bool { return a.message < c.at.message }
+// seenBy reports whether the model had the answer when it made a call. The calls of
+// one message are made before any of them is answered.
+func (a answer) seenBy(c *call) bool { return a.message < c.at.Message }
 
-// newLedger returns an empty ledger.
 func newLedger() ledger {
-	return ledger{index: lineIndex{seed: maphash.MakeSeed()}, files: make(map[string]*file), last: make(map[string]answer)}
+	return ledger{index: lineIndex{seed: maphash.MakeSeed()}, files: make(map[string]*file), answers: make(map[string]answer)}
 }
 
-// forget empties the ledger.
-func (l *ledger) forget() {
+// clear empties the ledger.
+func (l *ledger) clear() {
 	lines := len(l.index.newest)
 	*l = newLedger()
 	l.index.expected = lines
 }
 
-// unname takes its name from what a call bears, whose id another one has now.
-func (l *ledger) unname(id string) {
-	id = shortID(id)
-	for i := range l.texts {
-		if l.texts[i].call == id {
-			l.texts[i].call = ""
+// expect makes room for the lines of messages to come.
+func (l *ledger) expect(messages []llm.Message) {
+	n := 0
+	for i := range messages {
+		for j := range messages[i].Parts {
+			n += len(messages[i].Parts[j].Text)
 		}
 	}
+	l.index.expected += n / bytesPerLine
 }
 
-// bearer is what a line of ours points to: a result that shows lines, or a
-// call that writes them.
-type bearer struct {
-	result  place  // of the result of the call
-	call    string // "" where the id names several calls
-	written bool   // the lines stand in the call's arguments
-	at      int    // bytes of the request before it
-}
-
-// text is lines of a file that stand in the request one below the other.
-type text struct {
-	bearer
-	file     *file
-	first    int // the number of lines[0] in the bearer; 0 = it has none
-	lines    []string
-	stripped bool // see dialect.Section
-}
-
-// span returns the lines as the bearer numbers them.
-func (t *text) span() span { return span{t.first, t.first + len(t.lines) - 1} }
-
-// file is what is in view of one file.
-type file struct {
-	ledger    *ledger
-	path      string
-	texts     []int       // indexes of ledger.texts
-	shortened []shortened // answered with one line and not yet asked for again
-	beside    map[string]bool
-
-	// As the newest section in view that knew it had it; the zero value is
-	// unknown.
-	said     map[string]int // by the row of the dialect: each tool counts in its own way
-	final    dialect.Final
-	stripped bool
-}
-
-// span is a range of lines, inclusive.
-type span struct{ first, last int }
-
-// String returns the range as people write it.
-func (s span) String() string {
-	if s.first == s.last {
-		return strconv.Itoa(s.first)
+// forgetCall takes an id from the sources that have it: another call has it now.
+func (l *ledger) forgetCall(id string) {
+	id = shortID(id)
+	for i := range l.passages {
+		if l.passages[i].call == id {
+			l.passages[i].call = ""
+		}
 	}
-	return strconv.Itoa(s.first) + "-" + strconv.Itoa(s.last)
-}
-
-func (s span) meets(t span) bool { return s.first <= t.last && t.first <= s.last }
-
-// spanOf returns the lines that a section shows.
-func spanOf(s *dialect.Section) span { return span{s.First, s.First + len(s.Lines) - 1} }
-
-// shortened is a range of lines that was answered with one line, or that has
-// left.
-type shortened struct {
-	span
-	text    string // of the section it was of; "" where that is not known
-	gone    bool   // it has left, and may stand nowhere
-	message int    // of the result
 }
 
 func (l *ledger) file(key string) *file {
 	f := l.files[key]
 	if f == nil {
-		f = &file{ledger: l, path: key, said: make(map[string]int), beside: make(map[string]bool)}
+		f = &file{ledger: l, key: key, said: make(map[string]int), beside: make(map[string]bool)}
 		l.files[key] = f
 	}
 	return f
 }
 
-// show records that lines of a file stand in the request.
-func (f *file) show(b bearer, first int, lines []string) {
-	f.add(text{bearer: b, first: first, lines: lines})
+// file is what is in view of one file.
+type file struct {
+	ledger   *ledger
+	key      string
+	passages []int // indexes of ledger.passages
+	hidden   []hiddenLines
+	beside   map[string]bool // texts beside its lines that are in view
+
+	// As the newest section in view that knew it had it; the zero value is
+	// unknown.
+	said     map[string]int // lines of the file, by the row of the dialect: each tool counts in its own way
+	final    dialect.Final
+	stripped bool
 }
 
-// add is show for lines of which more is known.
-func (f *file) add(t text) {
-	if len(t.lines) > 0 {
-		t.file = f
-		f.texts = append(f.texts, len(f.ledger.texts))
-		f.ledger.texts = append(f.ledger.texts, t)
+// hiddenLines is a range of lines that stands in the request only as a placeholder.
+// Asked for again, the lines are sent in full.
+type hiddenLines struct {
+	span
+	text    string // of the section it was part of; "" where that is not known
+	evicted bool   // the lines may stand nowhere; else a pointer names their source
+	message int    // of the result
+}
+
+// show records that lines of a file stand in the request.
+func (f *file) show(from source, first int, lines []string) {
+	f.add(passage{source: from, first: first, lines: lines})
+}
+
+// showSection records that the lines of a section stand, except the ranges of
+// indexes that are gone: half-open and in order.
+func (f *file) showSection(from source, s *dialect.Section, gone []span) {
+	at := 0
+	for _, g := range append(gone, span{len(s.Lines), len(s.Lines)}) {
+		f.add(passage{source: from, first: s.First + at, lines: s.Lines[at:g.first], stripped: s.Stripped})
+		at = g.last
+	}
+}
+
+func (f *file) add(p passage) {
+	if len(p.lines) > 0 {
+		p.file = f
+		f.passages = append(f.passages, len(f.ledger.passages))
+		f.ledger.passages = append(f.ledger.passages, p)
 	}
 }
 
@@ -154,37 +158,61 @@ func (f *file) tell(row string, s *dialect.Section) {
 	f.stripped = s.Stripped
 }
 
-// changed records that the file was edited or written: how long it is is not
-// known any more, and who reads it now asks for what it is now.
-func (f *file) changed() {
-	clear(f.said)
-	f.final = dialect.FinalUnknown
-	f.shortened = f.shortened[:0]
-}
-
-// news reports whether a section says something of its file that is not in
-// view, or otherwise than it is in view, beside its lines: that the file has
-// grown, say.
-func (f *file) news(row string, s *dialect.Section) bool {
+// tellsMore reports whether a section says something beside its lines that is not in
+// view, or otherwise than it is in view: that the file has grown, say.
+func (f *file) tellsMore(row string, s *dialect.Section) bool {
 	return s.Said > 0 && s.Said != f.said[row] ||
 		s.Final != f.final && s.Final != dialect.FinalUnknown ||
 		s.Stripped != f.stripped || s.Beside != "" && !f.beside[s.Beside]
 }
 
-// shorten notes that a read of these lines was answered with one line.
-func (f *file) shorten(s shortened) { f.shortened = append(f.shortened, s) }
+// changed records that the file was edited or written. How long it is, is not known
+// any more. A later read asks for what the file is then.
+func (f *file) changed() {
+	clear(f.said)
+	f.final = dialect.FinalUnknown
+	f.hidden = f.hidden[:0]
+}
 
-// asked takes out the ranges answered with one line that meet s, since the call
-// asks for them again: the answer is the full text. It reports whether there was
-// one. What the call's own message was answered is none: the model had not seen it.
-func (f *file) asked(s span, c *call) bool {
-	kept := f.shortened[:0]
-	for _, t := range f.shortened {
-		if !t.meets(s) || t.message >= c.at.message {
-			kept = append(kept, t)
+// hide records that lines stand only as a placeholder.
+func (f *file) hide(h hiddenLines) { f.hidden = append(f.hidden, h) }
+
+// askedAgain takes out the hidden lines that meet s, since a call asks for them
+// again: the answer is the full text. It reports whether there were any. Lines that
+// were hidden from another call of the same message do not count: the model had not
+// seen that when it asked.
+func (f *file) askedAgain(s span, c *call) bool {
+	kept := f.hidden[:0]
+	for _, h := range f.hidden {
+		if !h.meets(s) || h.message >= c.at.Message {
+			kept = append(kept, h)
 		}
 	}
-	again := len(kept) < len(f.shortened)
-	f.shortened = kept
+	again := len(kept) < len(f.hidden)
+	f.hidden = kept
 	return again
+}
+
+// span is a range of lines, inclusive.
+type span struct{ first, last int }
+
+// String returns the range as people write it.
+func (s span) String() string {
+	if s.first == s.last {
+		return strconv.Itoa(s.first)
+	}
+	return s.both()
+}
+
+// both returns the range with its first and last line, also where they are one.
+func (s span) both() string { return strconv.Itoa(s.first) + "-" + strconv.Itoa(s.last) }
+
+func (s span) meets(t span) bool { return s.first <= t.last && t.first <= s.last }
+
+// spanOf returns the lines that a section shows.
+func spanOf(s *dialect.Section) span { return span{s.First, s.First + len(s.Lines) - 1} }
+
+// numbered reports whether a section shows lines, and their numbers are known.
+func numbered(s *dialect.Section) bool {
+	return !s.Failed && !s.Unchanged && s.First > 0 && len(s.Lines) > 0
 }

@@ -1,17 +1,20 @@
 package history
 
-import "github.com/stet-dev/stet/llm"
+import (
+	"slices"
 
-// opening stands in front of a conversation that does not begin with a user's
-// message, which no provider accepts.
-const opening = mark + "the conversation begins with the assistant's own words.]"
+	"github.com/stet-dev/stet/llm"
+)
 
 // Normalize returns the messages of a conversation as a provider accepts them
-// (CTX-3, TRIM-13): local messages, empty texts, calls without a result and
-// results without a call are gone; all results of a turn's calls stand in one
-// message of role Tool right after it, in the order in which they came, with
-// what stood beside them there, each call answered once; and the first message that is not system text is the
-// user's. The messages given are not changed.
+// (CTX-3, TRIM-13). The messages given are not changed.
+//
+//   - Local messages, empty texts, calls without a result and results without a call
+//     leave. A message that nothing but thinking is left of leaves too.
+//   - All results of a turn's calls stand in one message of role Tool right after it, in
+//     the order in which they came, with what stood beside them. Each call is answered
+//     once.
+//   - The first message that is not system text is the user's.
 func Normalize(messages []llm.Message) []llm.Message {
 	paired := pairs(messages)
 	out := make([]llm.Message, 0, len(messages))
@@ -36,12 +39,12 @@ func Normalize(messages []llm.Message) []llm.Message {
 					continue
 				}
 			case llm.ToolCall:
-				if _, ok := paired[place{i, j}]; !ok {
+				if !paired[PartRef{i, j}] {
 					continue
 				}
 			case llm.ToolResult:
 				beside = -1
-				if _, ok := paired[place{i, j}]; ok {
+				if paired[PartRef{i, j}] {
 					at := waiting[p.CallID]
 					beside = at
 					out[at].Parts = append(out[at].Parts, p)
@@ -53,7 +56,7 @@ func Normalize(messages []llm.Message) []llm.Message {
 			}
 			parts = append(parts, p)
 		}
-		if len(parts) == 0 || onlyThoughts(parts) {
+		if !slices.ContainsFunc(parts, func(p llm.Part) bool { return p.Kind != llm.Thinking }) {
 			continue
 		}
 		if !started && m.Role != llm.System {
@@ -64,7 +67,7 @@ func Normalize(messages []llm.Message) []llm.Message {
 		}
 		m.Parts = parts
 		out = append(out, m)
-		if hasCalls(parts) {
+		if slices.ContainsFunc(parts, func(p llm.Part) bool { return p.Kind == llm.ToolCall }) {
 			for _, p := range parts {
 				if p.Kind == llm.ToolCall {
 					waiting[p.CallID] = len(out)
@@ -76,15 +79,12 @@ func Normalize(messages []llm.Message) []llm.Message {
 	return out
 }
 
-// place is the index of a message and of a part in it.
-type place struct{ message, part int }
-
-// pairs tells the calls that have a result after them and the results that
+// pairs returns the calls that have a result after them and the results that
 // answer them. Where an id is used again, results answer the newest message
-// that calls it, in order, and a call takes one result.
-func pairs(messages []llm.Message) map[place]place {
-	open := make(map[string][]place)
-	out := make(map[place]place)
+// that calls it, in order. A call takes one result.
+func pairs(messages []llm.Message) map[PartRef]bool {
+	open := make(map[string][]PartRef)
+	out := make(map[PartRef]bool)
 	for i := range messages {
 		if messages[i].Local {
 			continue
@@ -94,35 +94,15 @@ func pairs(messages []llm.Message) map[place]place {
 			waiting := open[p.CallID]
 			switch {
 			case p.Kind == llm.ToolCall:
-				if len(waiting) > 0 && waiting[0].message != i {
+				if len(waiting) > 0 && waiting[0].Message != i {
 					waiting = nil
 				}
-				open[p.CallID] = append(waiting, place{i, j})
+				open[p.CallID] = append(waiting, PartRef{i, j})
 			case p.Kind == llm.ToolResult && len(waiting) > 0:
 				open[p.CallID] = waiting[1:]
-				out[waiting[0]], out[place{i, j}] = place{i, j}, waiting[0]
+				out[waiting[0]], out[PartRef{i, j}] = true, true
 			}
 		}
 	}
 	return out
-}
-
-func hasCalls(parts []llm.Part) bool {
-	for i := range parts {
-		if parts[i].Kind == llm.ToolCall {
-			return true
-		}
-	}
-	return false
-}
-
-// onlyThoughts reports whether nothing but reasoning is left of a message.
-// Reasoning alone is not accepted as a turn.
-func onlyThoughts(parts []llm.Part) bool {
-	for i := range parts {
-		if parts[i].Kind != llm.Thinking {
-			return false
-		}
-	}
-	return true
 }

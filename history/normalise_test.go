@@ -12,7 +12,7 @@ import (
 func toolCall(id string) llm.Part {
 	return llm.Part{Kind: llm.ToolCall, CallID: id, Name: "x", Args: "{}"}
 }
-func toolResult(id string) llm.Part {
+func answering(id string) llm.Part {
 	return llm.Part{Kind: llm.ToolResult, CallID: id, Text: "result " + id}
 }
 func say(role llm.Role, parts ...llm.Part) llm.Message { return llm.Message{Role: role, Parts: parts} }
@@ -25,9 +25,9 @@ func TestNormalize(t *testing.T) {
 		say(llm.User, words("go")),
 		{Role: llm.Assistant, Parts: []llm.Part{words("reading…")}, Local: true},
 		say(llm.Assistant, words("both"), toolCall("1"), toolCall("2"), toolCall("never answered")),
-		say(llm.Tool, toolResult("2")),
+		say(llm.Tool, answering("2")),
 		say(llm.User, words("by the way")),
-		say(llm.Tool, toolResult("1"), toolResult("nobody asked"), toolResult("1")),
+		say(llm.Tool, answering("1"), answering("nobody asked"), answering("1")),
 		say(llm.Assistant, llm.Part{Kind: llm.Thinking, Raw: "{}"}, toolCall("interrupted")),
 		say(llm.User, words("")),
 		say(llm.User, words("on")),
@@ -35,7 +35,7 @@ func TestNormalize(t *testing.T) {
 	want := []llm.Message{
 		in[0], in[1],
 		say(llm.Assistant, words("both"), toolCall("1"), toolCall("2")),
-		say(llm.Tool, toolResult("2"), toolResult("1")),
+		say(llm.Tool, answering("2"), answering("1")),
 		in[5], in[9],
 	}
 	if got := Normalize(in); !reflect.DeepEqual(got, want) {
@@ -50,7 +50,7 @@ func TestNormalizeIdsUsedAgain(t *testing.T) {
 		say(llm.Assistant, words("first"), toolCall("0")),
 		say(llm.User, words("stop")),
 		say(llm.Assistant, words("second"), toolCall("0"), toolCall("0")),
-		say(llm.Tool, toolResult("0"), toolResult("0")),
+		say(llm.Tool, answering("0"), answering("0")),
 	}
 	want := []llm.Message{in[0], say(llm.Assistant, words("first")), in[2], in[3], in[4]}
 	if got := Normalize(in); !reflect.DeepEqual(got, want) {
@@ -81,7 +81,7 @@ func TestNormalizeAlwaysValid(t *testing.T) {
 				case llm.Assistant:
 					m.Parts = append(m.Parts, rapid.SampledFrom([]llm.Part{words("text"), toolCall(id), {Kind: llm.Thinking, Raw: "{}"}}).Draw(t, "part"))
 				default:
-					m.Parts = append(m.Parts, rapid.SampledFrom([]llm.Part{toolResult(id), {Kind: llm.Opaque, Raw: `{"type":"image"}`}}).Draw(t, "part"))
+					m.Parts = append(m.Parts, rapid.SampledFrom([]llm.Part{answering(id), {Kind: llm.Opaque, Raw: `{"type":"image"}`}}).Draw(t, "part"))
 				}
 			}
 			in = append(in, m)

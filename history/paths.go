@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// keys normalises paths so that the names of one file become one key (TRIM-7),
-// and remembers what it did. The zero root leaves absolute paths as they are.
+// keys normalises paths: all names of one file become one key (TRIM-7). Results are
+// cached. Without a root, absolute paths stay as they are.
 type keys struct {
 	root  string // cleaned, forward slashes, "" = unknown
 	cache map[string]string

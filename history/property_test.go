@@ -90,7 +90,7 @@ func (w *world) run(t *rapid.T) {
 		}
 	}
 	at := w.call("terminal-execute", map[string]any{"command": rapid.SampledFrom([]string{"make", "make test"}).Draw(t, "command")}, b.String())
-	w.truth[at] = []exposure{{path: outputName, first: 1, lines: linesIn(b.String())}}
+	w.truth[at] = []exposure{{path: outputName, first: 1, lines: splitLines(b.String())}}
 }
 
 // write writes a file anew.

@@ -93,8 +93,8 @@ func checkNothingIsLost(t *testing.T, name string, messages, out []llm.Message) 
 				shown := table.Result(actions[was.CallID], was.Text, was.IsError).Sections
 				if len(shown) == 0 { // what a command printed
 					action := actions[was.CallID]
-					normal, _ := printed(&action, was.Text)
-					shown = []dialect.Section{{Lines: linesIn(normal)}}
+					normal, _ := normalOutput(&action, was.Text)
+					shown = []dialect.Section{{Lines: splitLines(normal)}}
 				}
 				above = append(above, is.Text)
 				for _, s := range shown {

@@ -10,10 +10,10 @@ import (
 // escapedBreak is a line break in a JSON string.
 const escapedBreak = `\n`
 
-// rowsOf tells where in a result's text the lines of a section stand: line i
-// takes the bytes from rows[i] up to rows[i+1], its number and line end
-// included. They stand one below the other, or in a JSON string; else it is
-// nil.
+// rowsOf returns where in the text of a result the rows of a section stand. A row is a
+// line as the tool wrote it: with its number and its line end. Row i takes the bytes
+// from rows[i] up to rows[i+1]. The rows stand one below the other, or in a JSON
+// string; else rowsOf returns nil.
 func rowsOf(text string, s *dialect.Section) []int {
 	if strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[") {
 		if rows := find(text, s, escapedRows(text, s.Start, s.End), unescape); rows != nil {
@@ -23,8 +23,8 @@ func rowsOf(text string, s *dialect.Section) []int {
 	return find(text, s, plainRows(text, s.Start, s.End, len(s.Lines)+2), func(row string) string { return strings.TrimSuffix(row, "\n") })
 }
 
-// plainRows returns where the lines of a text begin between two offsets, and
-// the second. There are about so many.
+// plainRows returns where the lines of a text begin between two offsets, and the
+// second offset. There are about as many as said.
 func plainRows(text string, at, end, about int) []int {
 	rows := make([]int, 0, about)
 	for at < end {
@@ -38,7 +38,7 @@ func plainRows(text string, at, end, about int) []int {
 	return append(rows, end)
 }
 
-// escapedRows is plainRows for the strings in a JSON text: each begins and
+// escapedRows is plainRows for the strings in a JSON text. Each string begins and
 // ends a row too.
 func escapedRows(text string, at, end int) []int {
 	rows := []int{at}
@@ -68,8 +68,8 @@ func unescape(row string) string {
 	return s
 }
 
-// find returns those of the rows that are the lines of s, or nil. read returns
-// the text of a row.
+// find returns the rows that are the lines of s, or nil. read returns the text of
+// a row.
 func find(text string, s *dialect.Section, rows []int, read func(string) string) []int {
 	n := len(s.Lines)
 	for k := 0; k+n < len(rows); k++ {
@@ -86,8 +86,8 @@ func find(text string, s *dialect.Section, rows []int, read func(string) string)
 	return nil
 }
 
-// prefix reports whether a row is line, bare or behind number n, and which of
-// them.
+// prefix reports whether a row is line, bare or behind number n, and whether there is
+// the number.
 func prefix(row, line string, n int) (ok, numbered bool) {
 	if !strings.HasSuffix(row, line) {
 		if row = strings.TrimSuffix(row, "\r"); !strings.HasSuffix(row, line) {

@@ -1,26 +1,25 @@
 package history
 
 import (
-	"fmt"
 	"strings"
 	"unicode/utf8"
 )
 
-// sameLines is how many lines that are all the same are worth a count.
+// sameLines is how many equal lines in a row are worth a count.
 const sameLines = 4
 
-// terminal returns the output of a command in its normal form: what a person
-// at a terminal would have seen in the end, where that is certain. Colours are
-// gone, of a line that was overwritten the last state stands, and of a run of
-// identical lines one, with a count. A line with other control characters, which
-// may move the cursor anywhere, stays as it is. So does the output where nothing
-// but white space would be left of it.
+// terminal returns the output of a command in its normal form: what a person at a
+// terminal would have seen in the end, where that is certain. Colours are removed. Of
+// a line that was overwritten the last state stays. Of identical lines in a row one
+// stays, with a count. A line with other control characters, which may move the cursor
+// anywhere, stays as it is. So does the whole output where nothing but white space
+// would stay of it.
 func terminal(text string) string {
 	out := text
 	if strings.ContainsAny(text, "\r\x1b") {
 		var b strings.Builder
 		for line := range strings.Lines(text) {
-			b.WriteString(settled(line))
+			b.WriteString(lastState(line))
 		}
 		out = b.String()
 	}
@@ -30,10 +29,10 @@ func terminal(text string) string {
 	return out
 }
 
-// settled returns a line as it stands in the end: a carriage return goes back to
-// its beginning, and what follows takes the place of what was there. One before
-// the line break stays.
-func settled(line string) string {
+// lastState returns a line as it stands in the end. A carriage return goes back to the
+// beginning, and what follows takes the place of what was there. A carriage return
+// before the line break stays.
+func lastState(line string) string {
 	body := strings.TrimSuffix(line, "\n")
 	end := line[len(body):]
 	if cut := strings.TrimRight(body, "\r"); len(cut) < len(body) {
@@ -65,8 +64,8 @@ type cells struct {
 	wide  bool // some of them may take another place than one cell
 }
 
-// control obeys the control sequence that s begins with, and returns its size;
-// 0 if it is not certain what it does.
+// control does what the control sequence says that s begins with, and returns its
+// size; 0 if it is not certain what it does.
 func (c *cells) control(s string) int {
 	for _, known := range []struct {
 		sequence string
@@ -123,12 +122,12 @@ func (c *cells) put(s string) int {
 func wide(r rune) bool {
 	switch {
 	case r >= 0x2010 && r < 0x2028, r >= 0x2190 && r < 0x2200, r >= 0x2500 && r < 0x25a0, r >= 0x2800 && r < 0x2900:
-		return false // dashes and dots, arrows, bars, and what turns round
+		return false // dashes and dots, arrows, bars, and spinners
 	}
 	return r < ' ' || r >= 0x300 && r < 0x370 || r >= 0x483
 }
 
-// collapse leaves one of a run of identical lines, and a count.
+// collapse leaves one of identical lines in a row, and a count.
 func collapse(text string) string {
 	if !repeats(text) {
 		return text
@@ -141,7 +140,7 @@ func collapse(text string) string {
 			return
 		}
 		b.WriteString(last)
-		fmt.Fprintf(&b, "%sthe line above, %d times in all]\n", mark, n)
+		b.WriteString(repeatedLine(n) + "\n")
 	}
 	for line := range strings.Lines(text) {
 		if line == last && strings.HasSuffix(line, "\n") {
@@ -155,7 +154,7 @@ func collapse(text string) string {
 	return b.String()
 }
 
-// repeats reports whether a text has a run of identical lines worth a count.
+// repeats reports whether a text has identical lines in a row that are worth a count.
 func repeats(text string) bool {
 	last, n := "", 0
 	for line := range strings.Lines(text) {

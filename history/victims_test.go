@@ -54,7 +54,7 @@ func TestPinnedReadStays(t *testing.T) {
 // Invariant 6: a read outside the workspace leaves once nobody has touched the
 // file for thirty turns, one of a dependency for ten.
 func TestForeignReadsWait(t *testing.T) {
-	for path, turns := range map[string]int{"/home/me/lib/a.ts": 30, "/home/me/project/vendor/x/a.ts": soon} {
+	for path, turns := range map[string]int{"/home/me/lib/a.ts": 30, "/home/me/project/vendor/x/a.ts": dependencyIdle} {
 		for _, early := range []int{1, 0} {
 			w := &conv{}
 			w.user("Working directory: /home/me/project")

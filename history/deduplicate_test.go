@@ -102,7 +102,7 @@ func TestOwnLinesAreRecognised(t *testing.T) {
 	again := c.read("src/[id]/a.ts", 1, 100, 100)
 	e := lossless(t)
 	out, p := sent(t, e, c.messages)
-	if got := stubs(out[again].Parts[0].Text); len(got) != 1 || got[0].path != "src/[id]/a.ts" || got[0].first != 1 || got[0].last != 100 {
+	if got := findPointers(out[again].Parts[0].Text); len(got) != 1 || got[0].name != "src/[id]/a.ts" || got[0].lines.first != 1 || got[0].lines.last != 100 {
 		t.Fatalf("own line not recognised: %q gives %v", p.Edits[0].Text, got)
 	}
 	c2 := &conv{clock: noon, messages: out, n: c.n}

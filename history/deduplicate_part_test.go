@@ -125,7 +125,7 @@ func TestCopyOfAFile(t *testing.T) {
 	if text := p.Edits[0].Text; !strings.Contains(text, "the same: shown above by call_1 (lines 1-60 of a/x.ts)") {
 		t.Errorf("%q", text)
 	}
-	if own := stubs(p.Edits[0].Text); len(own) != 1 || own[0].last != 60 {
+	if own := findPointers(p.Edits[0].Text); len(own) != 1 || own[0].lines.last != 60 {
 		t.Errorf("own line not recognised: %v", own)
 	}
 }
@@ -158,24 +158,24 @@ func TestMatch(t *testing.T) {
 		}
 		for i := range rapid.IntRange(1, 6).Draw(t, "texts") {
 			of := rapid.SampledFrom([]*file{f, f, other}).Draw(t, "file")
-			of.show(bearer{result: place{i, 0}, written: rapid.Bool().Draw(t, "written")}, rapid.IntRange(0, 9).Draw(t, "first"), draw(30))
+			of.show(source{at: PartRef{i, 0}, written: rapid.Bool().Draw(t, "written")}, rapid.IntRange(0, 9).Draw(t, "first"), draw(30))
 		}
 		lines := draw(40)
 		if rapid.Bool().Draw(t, "known") {
-			lines = rapid.SampledFrom(l.texts).Draw(t, "which").lines
+			lines = rapid.SampledFrom(l.passages).Draw(t, "which").lines
 		}
-		runs := f.match(rapid.IntRange(1, 9).Draw(t, "number"), lines, reach{own: place{-1, -1}})
+		runs := f.match(rapid.IntRange(1, 9).Draw(t, "number"), lines, reach{own: PartRef{-1, -1}})
 		at := 0
 		for _, r := range runs {
 			if r.from < at || r.to <= r.from || r.to > len(lines) {
 				t.Fatalf("%v behind line %d", r, at)
 			}
 			at = r.to
-			in := &l.texts[r.text]
+			in := r.passage
 			if !reflect.DeepEqual(lines[r.from:r.to], in.lines[r.at:r.at+r.len()]) {
 				t.Fatalf("%v is not the same", r)
 			}
-			if in.file == f && r.len() < minRun && !in.written || in.file != f && r.len() < minOther {
+			if in.file == f && r.len() < minRun && !in.written || in.file != f && r.len() < minOtherRun {
 				t.Fatalf("%v is too short", r)
 			}
 		}
@@ -191,7 +191,7 @@ func TestStretches(t *testing.T) {
 		at := 0
 		for i := range rapid.IntRange(0, 12).Draw(t, "runs") {
 			at += rapid.SampledFrom([]int{0, 0, 1, 9}).Draw(t, "new")
-			r := run{from: at, to: at + rapid.IntRange(1, 12).Draw(t, "lines"), text: i, at: 100 * i}
+			r := run{from: at, to: at + rapid.IntRange(1, 12).Draw(t, "lines"), passage: &passage{first: i}, at: 100 * i}
 			for k := r.from; k < r.to; k++ {
 				known[k] = true
 			}
@@ -204,16 +204,17 @@ func TestStretches(t *testing.T) {
 			rows[i] = 10 * i
 		}
 		end := 0
-		for _, s := range (tear{rows, seam}).stretches(runs) {
-			if len(s) == 0 || len(s) > maxPieces {
+		for _, s := range (&torn{rows: rows, seam: seam}).stretches(runs) {
+			if len(s) == 0 || len(s) > maxRuns {
 				t.Fatalf("%d pieces", len(s))
 			}
 			for i, r := range s {
 				if r.len() <= 0 || r.from < end || i > 0 && r.from != s[i-1].to {
 					t.Fatalf("%v behind line %d", s, end)
 				}
-				if r.at-100*r.text != r.from-runs[r.text].from || r.to > runs[r.text].to {
-					t.Fatalf("%v is not of run %v", r, runs[r.text])
+				of := r.passage.first
+				if r.at-100*of != r.from-runs[of].from || r.to > runs[of].to {
+					t.Fatalf("%v is not of run %v", r, runs[of])
 				}
 				end = r.to
 			}

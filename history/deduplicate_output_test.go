@@ -186,11 +186,11 @@ func FuzzTerminal(f *testing.F) {
 func FuzzStubs(f *testing.F) {
 	f.Add("[stet: a.go lines 1-20 of 30 unchanged: shown above by call_1 (lines 1-20). Ask again for the full text.]\n21\tx")
 	f.Fuzz(func(t *testing.T, in string) {
-		for _, s := range stubs(in) {
-			if s.first > s.last || s.behind > len(in) {
+		for _, s := range findPointers(in) {
+			if s.lines.first > s.lines.last || s.end > len(in) {
 				t.Fatalf("%+v", s)
 			}
-			behind(in[s.behind:], s.last)
+			blockBehind(in[s.end:], s.lines.last+1)
 		}
 	})
 }

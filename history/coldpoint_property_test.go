@@ -109,7 +109,7 @@ func TestInvariantsAtMoments(t *testing.T) {
 func withoutOutputs(part, sent []llm.Message) []llm.Message {
 	out := slices.Clone(part)
 	for i := range out {
-		if text := sent[i].Parts[0].Text; ours(text) && strings.Contains(text, "Run it again if needed.]") {
+		if text := sent[i].Parts[0].Text; isPlaceholder(text) && strings.Contains(text, "Run it again if needed.]") {
 			out[i] = sent[i]
 		}
 	}
@@ -119,7 +119,7 @@ func withoutOutputs(part, sent []llm.Message) []llm.Message {
 // byHandle reports whether a result was left out with a line that says how to
 // have it again, and returns the line.
 func byHandle(text string) (string, bool) {
-	return text, ours(text) && (strings.Contains(text, "Run it again if needed.]") || strings.Contains(text, "Read it again if needed.]"))
+	return text, isPlaceholder(text) && (strings.Contains(text, "Run it again if needed.]") || strings.Contains(text, "Read it again if needed.]"))
 }
 
 // inSight reports whether a line stands anywhere in messages.

@@ -168,7 +168,7 @@ func TestElideReplacedText(t *testing.T) {
 	}
 	_, out := cold(t, Config{}, work(edit(old)))
 	args := out[3].Parts[0].Args
-	if strings.Contains(args, "line 3 of a.go") || !strings.Contains(args, oldLine) || !strings.Contains(args, "new, line 0") || !strings.Contains(args, `"filePath":"src/a.go"`) {
+	if strings.Contains(args, "line 3 of a.go") || !strings.Contains(args, replacedPlaceholder) || !strings.Contains(args, "new, line 0") || !strings.Contains(args, `"filePath":"src/a.go"`) {
 		t.Errorf("%s", args)
 	}
 
@@ -178,7 +178,7 @@ func TestElideReplacedText(t *testing.T) {
 		c.call("filesystem-edit", map[string]any{"filePath": "src/a.go", "searchContent": old, "replaceContent": old}, "Edited.")
 	}))
 	var sent struct{ SearchContent, ReplaceContent string }
-	if err := json.Unmarshal([]byte(out[3].Parts[0].Args), &sent); err != nil || sent.SearchContent != oldLine || sent.ReplaceContent != old {
+	if err := json.Unmarshal([]byte(out[3].Parts[0].Args), &sent); err != nil || sent.SearchContent != replacedPlaceholder || sent.ReplaceContent != old {
 		t.Errorf("%v: %+v", err, sent)
 	}
 

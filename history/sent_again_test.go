@@ -46,7 +46,7 @@ func TestSentAgain(t *testing.T) {
 			t.Fatalf("planned again, it changes message %d to %q", again.Edits[0].Message, again.Edits[0].Text)
 		}
 		want := slices.DeleteFunc(slices.Clone(whole.Edits), func(e llm.Edit) bool { return e.Message >= n })
-		if !slices.Equal(p.Edits, want) && !slices.ContainsFunc(want, func(e llm.Edit) bool { return strings.Contains(e.Text, oldLine) }) {
+		if !slices.Equal(p.Edits, want) && !slices.ContainsFunc(want, func(e llm.Edit) bool { return strings.Contains(e.Text, replacedPlaceholder) }) {
 			t.Fatalf("sent again, it is another:\n%v\n%v", p.Edits, want)
 		}
 	})

@@ -1,0 +1,288 @@
+package history
+
+import (
+	"path"
+	"strings"
+
+	"github.com/stet-dev/stet/dialect"
+)
+
+// At a cold point all is decided anew. The eviction scan goes over the results, newest
+// first, and chooses what leaves:
+//
+//   - listings that a newer one of the same kind follows (lossless),
+//   - outputs of commands past the newest ones; where an output may show text of files,
+//     only when it is long past; where it is the report of another agent, only when it
+//     shows nothing of the files that the agent works on (adaptive),
+//   - reads of dependencies and of files outside the workspace that were not touched
+//     for long (adaptive; see evict_places.go),
+//   - plans that a newer one follows, and the texts that edits replaced where their
+//     lines stand elsewhere (adaptive; see evict_arguments.go),
+//   - other reads of files that were not touched for longer, in directories where the
+//     agent changed nothing, and reads as old past the newest of their file (bold),
+//   - large texts that were written to files as idle (bold).
+//
+// Failed results, the newest results, and what an agent's own stub is about always
+// stay.
+
+// recent is how many of the newest results always stay.
+const recent = 5
+
+// eviction is what leaves of a result and of its call at a cold point. The zero
+// eviction leaves both in place.
+type eviction struct {
+	text  string // takes the place of the result; "": it stays
+	why   Reason // of text
+	args  string // takes the place of the arguments of the call; "": they stay
+	shown bool   // the new arguments show the lines of files as before
+	paths []string
+}
+
+// evict decides anew what leaves of the request. Of a beginning that was sent before,
+// what was omitted then is omitted again.
+func (st *State) evict(omitted *Omitted) {
+	scan := newEvictionScan(st, omitted)
+	for i := len(st.results) - 1; i >= 0; i-- {
+		st.results[i].eviction = eviction{}
+		scan.choose(i)
+	}
+	st.planAgain()
+	scan.replacedTexts()
+	st.plan.sort()
+}
+
+// planAgain makes the plan and the ledger anew: what was chosen leaves, and what stays
+// is deduplicated in order.
+func (st *State) planAgain() {
+	st.plan = Plan{Stats: Stats{Reads: st.plan.Reads}}
+	st.ledger.clear()
+	for i := range st.results {
+		res := &st.results[i]
+		e := &res.eviction
+		if e.args != "" {
+			st.plan.replaceArguments(res, e.args, e.paths)
+		}
+		switch {
+		case e.text != "":
+			st.plan.replaceResult(res, e.text, e.paths, e.why)
+			st.hideEvicted(res)
+		case e.args != "" && !e.shown:
+			st.recordWrite(res, false)
+			st.hideEvicted(res)
+		default:
+			st.deduplicate(res)
+		}
+	}
+}
+
+// evictionScan chooses what leaves.
+type evictionScan struct {
+	st      *State
+	stubbed map[int]bool     // results that the agent's own stubs are about
+	touched map[string]int   // by file: the last turn that read or changed it
+	changed map[string]bool  // directories that a file was changed in
+	working []string         // files that the agent works on, sorted
+	before  *Omitted         // how the beginning was sent before
+	omitted map[PartRef]bool // of it
+
+	// The results met so far are newer ones. Of them:
+	outputs int               // of commands and the like
+	reads   map[string]int    // by file
+	listed  map[string]source // the newest listing, by what was asked
+	planned bool              // there is a plan
+}
+
+func newEvictionScan(st *State, before *Omitted) *evictionScan {
+	s := &evictionScan{
+		st: st, before: before, omitted: make(map[PartRef]bool), stubbed: make(map[int]bool), touched: make(map[string]int),
+		changed: make(map[string]bool), reads: make(map[string]int), listed: make(map[string]source),
+	}
+	if before != nil {
+		for _, part := range before.Parts {
+			s.omitted[part] = true
+		}
+	}
+	st.named.resolve(st.keys)
+	showing := make(map[string][]int) // by file: the results that show it
+	edited := make(map[string]bool)
+	for i := range st.results {
+		res := &st.results[i]
+		for _, key := range res.stubKeys {
+			for _, target := range st.stubTargets(res, key, showing[key]) {
+				s.stubbed[target] = true
+			}
+			s.touched[key] = res.turn
+		}
+		for j := range res.reads {
+			showing[res.reads[j].key] = append(showing[res.reads[j].key], i)
+		}
+		op := res.call.action.Op
+		for _, t := range res.call.action.Targets {
+			key := st.keys.key(t.Path)
+			s.touched[key] = res.turn
+			if op == dialect.Edit || op == dialect.Write {
+				s.changed[path.Dir(key)], edited[key] = true, true
+			}
+			if op == dialect.Write {
+				showing[key] = append(showing[key], i)
+			}
+		}
+	}
+	s.working = s.worksOn(edited)
+	return s
+}
+
+// policy reports whether the policy is p or one that evicts more.
+func (s *evictionScan) policy(p Policy) bool {
+	now := s.st.engine.config.Policy
+	return now == p || now == Bold || now == Adaptive && p == Lossless
+}
+
+// sentBefore reports whether a result was sent before, with other messages behind it. How
+// old it is does not count then.
+func (s *evictionScan) sentBefore(res *toolResult) bool {
+	return s.before.covers(res.at.Message - s.st.system)
+}
+
+// wasOmitted reports whether a part was omitted when it was sent before.
+func (s *evictionScan) wasOmitted(at PartRef) bool {
+	return s.omitted[PartRef{at.Message - s.st.system, at.Part}]
+}
+
+// mayLeave reports whether a result, and the arguments of its call, may leave at all.
+func (s *evictionScan) mayLeave(i int) (text, args bool) {
+	res := &s.st.results[i]
+	text = i < len(s.st.results)-recent
+	args = text
+	if s.sentBefore(res) {
+		text, args = s.wasOmitted(res.at), s.wasOmitted(res.call.at)
+	}
+	text = text && !res.locked && !s.stubbed[i] && !res.marked
+	args = args && res.call.editable && !strings.Contains(res.call.args, mark)
+	return text, args
+}
+
+// choose chooses what leaves of the i-th result and its call.
+func (s *evictionScan) choose(i int) {
+	res := &s.st.results[i]
+	if res.placeholder || res.shown.Failed {
+		return
+	}
+	text, args := s.mayLeave(i)
+	before := s.sentBefore(res)
+	a := &res.call.action
+	switch {
+	case a.Op == dialect.Read:
+		if text && (before || s.idleRead(res)) {
+			res.evictText(idlePlaceholder(res.paths()), Idle)
+		}
+		for j := range res.reads {
+			s.reads[res.reads[j].key]++
+		}
+	case a.Op == dialect.List:
+		s.chooseListing(res, text)
+	case a.Op == dialect.Output && a.Content != "":
+		s.choosePlan(res, text && args)
+	case a.Op == dialect.Output, a.Op == dialect.Shell, a.Op == dialect.Agent:
+		s.outputs++
+		old := before || text && s.oldOutput(res)
+		if text && old && len(res.text) > worth { // else no placeholder is worth making
+			res.evictText(s.st.engine.words.output(a), Command)
+		}
+		if a.Op == dialect.Agent && args && old {
+			res.evictArguments(argument{a.ContentAt, toldPlaceholder})
+		}
+	case a.Op == dialect.Write:
+		if args && s.policy(Bold) && !s.stubbed[i] && (before || s.idleWrite(res)) {
+			res.evictArguments(argument{a.ContentAt, writtenPlaceholder})
+			res.eviction.paths = []string{a.Targets[0].Path}
+		}
+	}
+}
+
+// evictText has a result leave for a placeholder, if that is worth it.
+func (res *toolResult) evictText(placeholder string, why Reason) {
+	if len(placeholder)+worth <= len(res.text) {
+		res.eviction.text, res.eviction.why, res.eviction.paths = placeholder, why, res.paths()
+	}
+}
+
+// oldOutput reports whether an output is past the newest ones. One that may show text of
+// files must also be long past: edits are made from it. The report of another agent
+// seldom quotes: it must show nothing of the files that this agent works on.
+func (s *evictionScan) oldOutput(res *toolResult) bool {
+	c := &s.st.engine.config
+	if !s.policy(Adaptive) || c.KeepShell < 0 || s.outputs <= c.KeepShell {
+		return false
+	}
+	wait := c.Idle
+	if s.policy(Bold) {
+		wait /= 2
+	}
+	longPast := c.Idle >= 0 && s.st.turns-res.turn >= wait
+	return !res.sources || longPast || res.call.action.Op == dialect.Agent && !s.showsWork(res)
+}
+
+// chooseListing: an older listing leaves where a newer one of the very same kind stays.
+func (s *evictionScan) chooseListing(res *toolResult, may bool) {
+	if len(res.reads) != 1 {
+		return
+	}
+	asked := res.call.action.Row + "\x00" + res.call.args
+	if newer, ok := s.listed[asked]; ok && may {
+		res.evictText(listingPlaceholder(res.reads[0].path, newer), Replaced)
+	}
+	if res.eviction.text == "" {
+		s.listed[asked] = s.st.sourceOf(res)
+	}
+}
+
+// choosePlan: an older plan leaves, with the answer to it, where a newer one stays.
+func (s *evictionScan) choosePlan(res *toolResult, may bool) {
+	if s.planned && may && s.policy(Adaptive) && res.evictArguments(argument{res.call.action.ContentAt, planPlaceholder}) {
+		res.eviction.text, res.eviction.why = planPlaceholder, Replaced
+	}
+	s.planned = true
+}
+
+// idle reports whether a file was not touched for so many times the turns of
+// [Config.Idle].
+func (s *evictionScan) idle(key string, times int) bool {
+	c := &s.st.engine.config
+	return c.Idle >= 0 && s.st.turns-s.touched[key] >= times*c.Idle
+}
+
+// idleRead reports whether all files that a read shows are idle.
+func (s *evictionScan) idleRead(res *toolResult) bool {
+	if len(res.reads) == 0 || res.staying() || !s.policy(Adaptive) {
+		return false
+	}
+	for j := range res.reads {
+		if key := res.reads[j].key; !s.outside(key) && !(s.policy(Bold) && s.past(res, key)) {
+			return false
+		}
+	}
+	return true
+}
+
+// past reports whether a read of a file is past use under bold: the file was not touched
+// for long and the agent works elsewhere, or the read is as old, and the newest reads of
+// the file follow.
+func (s *evictionScan) past(res *toolResult, key string) bool {
+	c := &s.st.engine.config
+	if s.idle(key, 2) && !s.changed[path.Dir(key)] {
+		return true
+	}
+	return c.KeepReads >= 0 && s.reads[key] >= c.KeepReads && c.Idle >= 0 && s.st.turns-res.turn >= 2*c.Idle
+}
+
+// large is how many bytes a text that the agent wrote itself has at least to leave: the
+// agent may need it.
+const large = 4 << 10
+
+// idleWrite reports whether a text that was written to a file is large, and the file was
+// not touched for long (bold).
+func (s *evictionScan) idleWrite(res *toolResult) bool {
+	a := &res.call.action
+	return len(a.Targets) == 1 && len(a.Content) >= large && s.idle(s.st.keys.key(a.Targets[0].Path), 2)
+}
