@@ -17,16 +17,17 @@ import (
 	"github.com/stet-dev/stet/workspace"
 )
 
-// acpFlags are the flags of stet acp that are no settings.
-type acpFlags struct {
+// acpCommand is stet acp.
+type acpCommand struct {
+	command
 	agentFlags
 	within    string // --root: the directory that sessions may work in; empty: any
 	elsewhere bool   // --approve-elsewhere
 }
 
-func (p *program) acpCommand() *cobra.Command {
-	var a acpFlags
-	cmd := &cobra.Command{
+func newACP(p *program) *cobra.Command {
+	c := &acpCommand{}
+	cmd := p.runs(&cobra.Command{
 		Use:   "acp [flags]",
 		Short: "Offer the agent to an editor over ACP",
 		Long: `Serve stet's agent to an editor that speaks the Agent Client Protocol, on standard
@@ -41,89 +42,88 @@ Key and endpoint of the model come from the environment that the editor gives it
 		Example: `# What Zed's settings.json says
 "agent_servers": {"stet": {"type": "custom", "command": "stet", "args": ["acp", "--model", "scripted"]}}`,
 		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return p.runACP(cmd, a) },
-	}
+	}, &c.command, c.Run)
 	f := cmd.Flags()
-	addAgentFlags(f, &a.agentFlags)
+	addAgentFlags(f, &c.agentFlags)
 	root := f.Lookup("root")
 	root.Usage, root.DefValue = "refuse sessions in directories that are not below this one", ""
-	f.BoolVar(&a.elsewhere, "approve-elsewhere", false, "let no answer in the editor suffice: all changes wait for \"stet approve\"")
+	f.BoolVar(&c.elsewhere, "approve-elsewhere", false, "let no answer in the editor suffice: all changes wait for \"stet approve\"")
 	return cmd
 }
 
-func (p *program) runACP(cmd *cobra.Command, a acpFlags) (err error) {
-	if cmd.Flags().Changed("root") {
-		if a.within, err = p.workspaceDir(a.root); err != nil {
-			return usage(cmd, err)
+func (c *acpCommand) Run(ctx context.Context) (err error) {
+	if c.cmd.Flags().Changed("root") {
+		if c.within, err = c.workspaceDir(c.root); err != nil {
+			return c.usage(err)
 		}
 	}
-	log, file, err := p.acpLog(cmd)
+	log, file, err := c.openACPLog()
 	if err != nil {
 		return err
 	}
-	running, stop := untilEnded(cmd.Context())
+	running, stop := untilEnded(ctx)
 	defer stop()
-	if isTerminal(p.in) {
-		p.say("this speaks ACP on standard input, and waits for an editor there; see \"stet acp --help\"")
+	if isTerminal(c.in) {
+		c.say("this speaks ACP on standard input, and waits for an editor there; see \"stet acp --help\"")
 	}
-	store, err := sqlite.OpenSessions(running, p.trailFile())
+	store, err := sqlite.OpenSessions(running, c.trailFile())
 	if err != nil {
 		return errors.Join(err, file.Close())
 	}
 	err = acp.Serve(running, acp.Config{
 		Open: func(ctx context.Context, dir string) (*acp.Workspace, error) {
-			return p.openForEditor(ctx, cmd, a, dir)
+			return c.openWorkspace(ctx, dir)
 		},
-		Store: store, Relays: !a.elsewhere && !a.unwatched, Version: version(), Log: log,
-		Ready: func() error { return p.modelReady(cmd) },
-		Image: p.imagePart(cmd), Environ: p.environForOthers(),
-	}, p.in, p.out)
+		Store: store, Relays: !c.elsewhere && !c.unwatched, Version: version(), Log: log,
+		Ready: func() error { return c.modelReady() },
+		Image: c.imagePart(), Environ: c.environForOthers(),
+	}, c.in, c.out)
 	if running.Err() != nil {
 		err = nil // a signal ended it
 	}
 	return errors.Join(err, store.Close(), file.Close())
 }
 
-// acpLog is the log of --log; without it, standard error is told what breaks.
-func (p *program) acpLog(cmd *cobra.Command) (*slog.Logger, io.Closer, error) {
-	name, err := cmd.Flags().GetString("log")
+// openACPLog is the log of --log; without it, standard error is told what breaks.
+func (c *acpCommand) openACPLog() (*slog.Logger, io.Closer, error) {
+	name, err := c.cmd.Flags().GetString("log")
 	if err != nil || name == "" {
-		return slog.New(slog.NewTextHandler(p.err, &slog.HandlerOptions{Level: slog.LevelError})), io.NopCloser(nil), err
+		return slog.New(slog.NewTextHandler(c.err, &slog.HandlerOptions{Level: slog.LevelError})), io.NopCloser(nil), err
 	}
-	return p.openLog(name)
+	return c.openLog(name)
 }
 
 // modelReady says what is missing before the model can be asked.
-func (p *program) modelReady(cmd *cobra.Command) error {
-	c, err := p.config(cmd, p.dir, "")
+func (c *command) modelReady() error {
+	s, err := c.settings("")
 	if err != nil {
 		return err
 	}
 	h := &house{stop: func() {}}
-	_, err = p.openModel(cmd, c, h)
+	_, err = c.openModel(s, h)
 	h.stop()
 	return err
 }
 
-// openForEditor opens the directory that a session of the editor's works in.
-func (p *program) openForEditor(ctx context.Context, cmd *cobra.Command, a acpFlags, dir string) (*acp.Workspace, error) {
-	real, err := p.workspaceDir(dir)
+// openWorkspace opens the directory that a session of the editor's works in.
+func (c *acpCommand) openWorkspace(ctx context.Context, dir string) (*acp.Workspace, error) {
+	real, err := c.workspaceDir(dir)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %s", acp.ErrDirectory, strings.TrimPrefix(err.Error(), "--root: "))
 	}
-	if rel, err := filepath.Rel(a.within, real); a.within != "" && (err != nil || !filepath.IsLocal(rel)) {
-		return nil, fmt.Errorf("%w: %s is not below %s", acp.ErrDirectory, workspace.Quote(real), workspace.Quote(a.within))
+	if rel, err := filepath.Rel(c.within, real); c.within != "" && (err != nil || !filepath.IsLocal(rel)) {
+		return nil, fmt.Errorf("%w: %s is not below %s", acp.ErrDirectory, workspace.Quote(real), workspace.Quote(c.within))
 	}
-	flags := a.agentFlags
+	flags := c.agentFlags
 	flags.root = real
-	h, err := p.openHouse(context.WithoutCancel(ctx), cmd, flags)
+	h, err := c.openHouse(context.WithoutCancel(ctx), flags)
 	if err != nil {
 		return nil, err
 	}
 	if h.queue != nil {
 		h.handler.Approver = acp.Approver{Next: h.queue}
 	}
-	if !a.elsewhere {
+	if !c.elsewhere {
 		all, err := policy.ParsePattern("*")
 		if err != nil {
 			return nil, errors.Join(err, h.close())

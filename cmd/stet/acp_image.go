@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"slices"
 
-	"github.com/spf13/cobra"
-
 	"github.com/stet-dev/stet/internal/config"
 	"github.com/stet-dev/stet/llm"
 )
@@ -16,12 +14,12 @@ var images = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
 
 // imagePart makes parts of images in the wire format of the model that is asked
 // for; nil where that one takes none.
-func (p *program) imagePart(cmd *cobra.Command) func(mime, data string) (llm.Part, bool) {
-	c, err := p.config(cmd, p.dir, "")
+func (c *command) imagePart() func(mime, data string) (llm.Part, bool) {
+	s, err := c.settings("")
 	if err != nil {
 		return nil
 	}
-	o, err := modelOptionsOf(cmd, c)
+	o, err := c.modelOptions(s)
 	if err != nil || o.api == "" {
 		return nil
 	}

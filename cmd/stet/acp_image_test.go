@@ -23,7 +23,7 @@ func TestImagePart(t *testing.T) {
 		if err := cmd.Flags().Parse([]string{"--model", "m", "--base-url", "http://127.0.0.1:1", "--api", api}); err != nil {
 			t.Fatal(err)
 		}
-		image := p.imagePart(cmd)
+		image := (&command{program: p, cmd: cmd}).imagePart()
 		for _, bad := range [][2]string{{"image/png", "!"}, {"image/svg+xml", "AAAA"}, {"", ""}} {
 			if _, ok := image(bad[0], bad[1]); ok {
 				t.Errorf("%v was taken", bad)
@@ -54,7 +54,7 @@ func TestImagePartOfScripted(t *testing.T) {
 	if err := cmd.Flags().Parse([]string{"--model", "scripted"}); err != nil {
 		t.Fatal(err)
 	}
-	if p.imagePart(cmd) != nil {
+	if (&command{program: p, cmd: cmd}).imagePart() != nil {
 		t.Error("the scripted model takes images")
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/stet-dev/stet/agent"
@@ -56,26 +55,26 @@ type house struct {
 // openHouse opens the workspace, the store of conversations and the model, and
 // puts an agent together. Who decides on writes answers hands.queue, or takes
 // the place of hands.handler.Approver before the first call.
-func (p *program) openHouse(ctx context.Context, cmd *cobra.Command, f agentFlags) (_ *house, err error) {
+func (c *command) openHouse(ctx context.Context, f agentFlags) (_ *house, err error) {
 	if f.window < 0 || f.window > 0 && f.window < leastWindow {
-		return nil, usage(cmd, fmt.Errorf("--window %d: the least is %d tokens, and 0 is what is known of the model", f.window, leastWindow))
+		return nil, c.usage(fmt.Errorf("--window %d: the least is %d tokens, and 0 is what is known of the model", f.window, leastWindow))
 	}
-	root, err := p.workspaceDir(f.root)
+	root, err := c.workspaceDir(f.root)
 	if err != nil {
-		return nil, usage(cmd, err)
+		return nil, c.usage(err)
 	}
-	c, err := p.config(cmd, p.dir, root)
+	settings, err := c.settings(root)
 	if err != nil {
 		return nil, err
 	}
-	o, err := toolOptionsOf(c)
+	o, err := toolOptionsOf(settings)
 	if err != nil {
 		return nil, err
 	}
 	o.policy.Unattended = f.unwatched
 	o.dedupe = false // what stands in the window is history's to say
 	h := &house{stop: func() {}}
-	model, err := p.openModel(cmd, c, h)
+	model, err := c.openModel(settings, h)
 	if err != nil {
 		return nil, err
 	}
@@ -84,20 +83,20 @@ func (p *program) openHouse(ctx context.Context, cmd *cobra.Command, f agentFlag
 			err = errors.Join(err, h.close())
 		}
 	}()
-	if h.hands, err = p.openHands(ctx, root, o); err != nil {
+	if h.hands, err = c.openHands(ctx, root, o); err != nil {
 		return nil, err
 	}
-	if h.store, err = sqlite.OpenSessions(ctx, p.trailFile()); err != nil {
+	if h.store, err = sqlite.OpenSessions(ctx, c.trailFile()); err != nil {
 		return nil, err
 	}
 	told := variables(root)
-	if c.ProjectNotes {
+	if settings.ProjectNotes {
 		known, _ := prices.Lookup(h.model.name)
 		window := cmp.Or(f.window, known.Window, 128_000)
 		last := len(told) - 1 // the date, which changes
-		told = slices.Insert(told, last, p.notes(ctx, h.root, o.policy.Hides, window)...)
+		told = slices.Insert(told, last, c.notes(ctx, h.root, o.policy.Hides, window)...)
 	}
-	engine := c.History(root)
+	engine := settings.History(root)
 	engine.Logger = h.log
 	agentWith := func(tasks *agent.Agent) *agent.Agent {
 		return &agent.Agent{

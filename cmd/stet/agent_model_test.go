@@ -41,7 +41,7 @@ func TestModelOptions(t *testing.T) {
 		var got llm.Model
 		given, err := p.config(cmd, p.dir, "")
 		if err == nil {
-			got, err = p.openModel(cmd, given, new(house))
+			got, err = (&command{program: p, cmd: cmd}).openModel(given, new(house))
 		}
 		if c.bad != "" {
 			if err == nil || !strings.Contains(err.Error(), c.bad) {

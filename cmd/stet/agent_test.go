@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stet-dev/stet/agent"
+	"github.com/stet-dev/stet/internal/demo"
 )
 
 // The scripted model in a real workspace: it makes a file, changes it, and goes
@@ -26,7 +27,7 @@ func TestHouseScripted(t *testing.T) {
 		if err := cmd.Flags().Parse([]string{"--model", "scripted", "--write-without-asking"}); err != nil {
 			t.Fatal(err)
 		}
-		h, err := p.openHouse(context.Background(), cmd, f)
+		h, err := (&command{program: p, cmd: cmd}).openHouse(context.Background(), f)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -57,7 +58,7 @@ func TestHouseScripted(t *testing.T) {
 	if again, out := ask("latest", "and again"); again != id || !strings.Contains(out.Text, "version 2") {
 		t.Fatalf("session %s after %s: %+v", again, id, out)
 	}
-	got, err := os.ReadFile(filepath.Join(dir, demoNotes))
+	got, err := os.ReadFile(filepath.Join(dir, demo.NotesFile))
 	if want := "A file of the scripted model.\nThis line is version 2.\n"; err != nil || string(got) != want {
 		t.Fatalf("%q, %v", got, err)
 	}
@@ -73,7 +74,7 @@ func TestLeastWindow(t *testing.T) {
 		if err := cmd.Flags().Parse([]string{"--model", "scripted", "--window", window}); err != nil {
 			t.Fatal(err)
 		}
-		h, err := p.openHouse(t.Context(), cmd, f)
+		h, err := (&command{program: p, cmd: cmd}).openHouse(t.Context(), f)
 		if err == nil {
 			err = h.close()
 		}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,14 +12,23 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stet-dev/stet/approval"
-	"github.com/stet-dev/stet/tui"
+	"github.com/stet-dev/stet/approval/socket"
 	"github.com/stet-dev/stet/workspace"
 )
 
-func (p *program) approveCommand() *cobra.Command {
-	var root string
-	var wait bool
-	cmd := &cobra.Command{
+// approveCommand is stet approve.
+type approveCommand struct {
+	command
+	root string
+	wait bool
+
+	pid int    // of the server that is meant; 0 is any
+	dir string // of the workspace that is meant; empty is any
+}
+
+func newApprove(p *program) *cobra.Command {
+	c := &approveCommand{}
+	cmd := p.runs(&cobra.Command{
 		Use:   "approve [PID]",
 		Short: "Decide what an agent may write",
 		Long: `Show what agents want to write, one question after the other, and take your
@@ -38,62 +46,52 @@ stet approve --wait
 
 # One of several
 stet approve --root /home/me/project`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 1 {
-				return usage(cmd, fmt.Errorf("unexpected argument %q", args[1]))
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			pid := 0
-			if len(args) == 1 {
-				n, err := strconv.Atoi(args[0])
-				if err != nil || n <= 0 {
-					return usage(cmd, fmt.Errorf("%q is no number of a process", args[0]))
-				}
-				pid = n
-			}
-			dir := ""
-			if cmd.Flags().Changed("root") {
-				var err error
-				if dir, err = p.workspaceDir(root); err != nil {
-					return usage(cmd, err)
-				}
-			}
-			return p.runApprove(cmd, pid, dir, wait)
-		},
-	}
-	cmd.Flags().StringVar(&root, "root", "", "the workspace of the server that is meant")
-	cmd.Flags().BoolVar(&wait, "wait", false, "wait for a server to start where none is running")
+		Args: atMostOneArg,
+	}, &c.command, c.Run)
+	cmd.Flags().StringVar(&c.root, "root", "", "the workspace of the server that is meant")
+	cmd.Flags().BoolVar(&c.wait, "wait", false, "wait for a server to start where none is running")
 	return cmd
 }
 
-func (p *program) runApprove(cmd *cobra.Command, pid int, root string, wait bool) error {
-	state, err := p.stateDir()
+func (c *approveCommand) Run(ctx context.Context) error {
+	if arg := c.arg(0); len(c.args) == 1 {
+		n, err := strconv.Atoi(arg)
+		if err != nil || n <= 0 {
+			return c.usage(fmt.Errorf("%q is no number of a process", arg))
+		}
+		c.pid = n
+	}
+	if c.cmd.Flags().Changed("root") {
+		var err error
+		if c.dir, err = c.workspaceDir(c.root); err != nil {
+			return c.usage(err)
+		}
+	}
+	state, err := c.stateDir()
 	if err != nil {
 		return err
 	}
 	signals := notify(endSignals)
 	defer signal.Stop(signals)
-	ctx, stop := untilSignal(cmd.Context(), signals)
+	ctx, stop := untilSignal(ctx, signals)
 	defer stop()
-	d, err := p.findDesk(cmd, ctx, state, pid, root, wait)
+	server, err := c.find(ctx, state)
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil // Ctrl-C while it waited
 		}
 		return err
 	}
-	defer d.client.Close()
-	p.say("approving for %s (process %d)", workspace.Quote(d.client.Root), d.pid)
-	err = p.dialog().Approve(ctx, d.client)
+	defer server.Client.Close()
+	c.say("approving for %s (process %d)", workspace.Quote(server.Client.Root), server.PID)
+	err = c.dialog().Approve(ctx, server.Client)
 	switch {
 	case ctx.Err() != nil:
 		return nil // Ctrl-C is how one leaves
 	case errors.Is(err, approval.ErrClosed):
-		p.say("the server has ended")
+		c.say("the server has ended")
 		return nil
-	case errors.Is(err, io.EOF) && isTerminal(p.in):
+	case errors.Is(err, io.EOF) && isTerminal(c.in):
 		return nil // so is Ctrl-D
 	case errors.Is(err, io.EOF):
 		return errors.New("standard input has ended: nobody can answer here")
@@ -101,62 +99,61 @@ func (p *program) runApprove(cmd *cobra.Command, pid int, root string, wait bool
 	return err
 }
 
-// dialog is the dialog on the program's own streams.
-func (p *program) dialog() *tui.Dialog {
-	return &tui.Dialog{
-		In: p.in, Out: p.out, Color: isTerminal(p.out) && p.getenv("NO_COLOR") == "",
-		Editor: cmp.Or(p.getenv("VISUAL"), p.getenv("EDITOR")),
-	}
-}
-
-// findDesk connects to the server that is meant.
-func (p *program) findDesk(cmd *cobra.Command, ctx context.Context, state string, pid int, root string, wait bool) (desk, error) {
+// find connects to the server that is meant.
+func (c *approveCommand) find(ctx context.Context, state string) (socket.Server, error) {
+	none := socket.Server{}
 	for told := false; ; {
-		all, err := desks(ctx, state)
+		all, err := socket.Dial(ctx, state)
 		if err != nil && len(all) == 0 {
-			return desk{}, err
+			return none, err
 		}
 		if err != nil && !told {
-			p.say("%v", err)
+			c.say("%v", err)
 		}
-		var meant, others []desk
-		for _, d := range all {
-			if (pid == 0 || d.pid == pid) && (root == "" || d.client.Root == root) {
-				meant = append(meant, d)
+		var meant, others []socket.Server
+		for _, s := range all {
+			if (c.pid == 0 || s.PID == c.pid) && (c.dir == "" || s.Client.Root == c.dir) {
+				meant = append(meant, s)
 			} else {
-				others = append(others, d)
+				others = append(others, s)
 			}
 		}
 		if len(meant) == 1 {
-			closeDesks(others)
+			closeAll(others)
 			return meant[0], nil
 		}
-		defer closeDesks(all)
+		defer closeAll(all)
 		if len(meant) > 1 {
-			p.listDesks(meant)
-			return desk{}, usage(cmd, errors.New("several servers are running: say which, by its number or by --root"))
+			c.list(meant)
+			return none, c.usage(errors.New("several servers are running: say which, by its number or by --root"))
 		}
-		if !wait {
+		if !c.wait {
 			if len(all) > 0 {
-				p.listDesks(all)
-				return desk{}, errors.New("no such server is running")
+				c.list(all)
+				return none, errors.New("no such server is running")
 			}
-			return desk{}, errors.New("no server is running: an agent starts one (stet mcp); --wait waits for it")
+			return none, errors.New("no server is running: an agent starts one (stet mcp); --wait waits for it")
 		}
 		if !told {
-			p.say("no server is running yet; waiting (Ctrl-C ends)")
+			c.say("no server is running yet; waiting (Ctrl-C ends)")
 			told = true
 		}
 		select {
 		case <-ctx.Done():
-			return desk{}, ctx.Err()
+			return none, ctx.Err()
 		case <-time.After(200 * time.Millisecond):
 		}
 	}
 }
 
-func (p *program) listDesks(all []desk) {
-	for _, d := range all {
-		fmt.Fprintf(p.err, "%8d  %s\n", d.pid, workspace.Quote(d.client.Root))
+func (c *approveCommand) list(all []socket.Server) {
+	for _, s := range all {
+		fmt.Fprintf(c.err, "%8d  %s\n", s.PID, workspace.Quote(s.Client.Root))
+	}
+}
+
+func closeAll(all []socket.Server) {
+	for _, s := range all {
+		_ = s.Client.Close() // nothing was asked of it
 	}
 }

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/stet-dev/stet/approval"
+	"github.com/stet-dev/stet/tui"
 )
 
 // agreed approves what the person has agreed to on the command line.
@@ -24,4 +26,12 @@ func (h here) Ask(ctx context.Context, q approval.Question) (approval.Answer, er
 	a, err := h.Approver.Ask(ctx, q)
 	a.By = "at the terminal"
 	return a, err
+}
+
+// dialog is the dialog on the program's own streams.
+func (p *program) dialog() *tui.Dialog {
+	return &tui.Dialog{
+		In: p.in, Out: p.out, Color: isTerminal(p.out) && p.getenv("NO_COLOR") == "",
+		Editor: cmp.Or(p.getenv("VISUAL"), p.getenv("EDITOR")),
+	}
 }

@@ -1,31 +1,30 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/stet-dev/stet/internal/report"
 	"github.com/stet-dev/stet/record"
-	"github.com/stet-dev/stet/workspace"
+	"github.com/stet-dev/stet/store/sqlite"
 )
 
-// auditFlags choose what of the trail is shown.
-type auditFlags struct {
+// auditCommand is stet audit.
+type auditCommand struct {
+	command
 	root, session string
 	last          int
 	json, verify  bool
 	known         []string
 }
 
-func (p *program) auditCommand() *cobra.Command {
-	var a auditFlags
-	cmd := &cobra.Command{
+func newAudit(p *program) *cobra.Command {
+	c := &auditCommand{}
+	cmd := p.runs(&cobra.Command{
 		Use:   "audit [flags]",
 		Short: "Show what was done to files, and who decided it",
 		Long: `Show the audit trail of the file tools: every call, and of every write what was
@@ -45,49 +44,38 @@ stet audit --root . --last 0 --json
 # Is it whole?
 stet audit --verify --known 412:5f1e…`,
 		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if a.last < 0 {
-				return usage(cmd, fmt.Errorf("--last: want a number of entries, 0 is all, not %d", a.last))
-			}
-			known, err := links(a.known)
-			if err != nil {
-				return usage(cmd, err)
-			}
-			if len(known) > 0 && !a.verify {
-				return usage(cmd, errors.New("--known is for --verify"))
-			}
-			if a.root != "" {
-				a.root = p.realPath(a.root)
-			}
-			trail, err := p.openTrail(cmd.Context())
-			if err != nil {
-				return err
-			}
-			if a.verify {
-				err = p.verify(cmd.Context(), trail, a.json, known)
-			} else {
-				err = p.printTrail(cmd.Context(), trail, a)
-			}
-			return errors.Join(err, trail.Close())
-		},
-	}
-	cmd.AddCommand(p.auditAcceptCommand(), p.auditPruneCommand())
+	}, &c.command, c.Run)
+	cmd.AddCommand(newAuditAccept(p), newAuditPrune(p))
 	f := cmd.Flags()
-	f.StringVar(&a.root, "root", "", "only what was done in this workspace")
-	f.StringVar(&a.session, "session", "", "only what this session did")
-	f.IntVar(&a.last, "last", 50, "so many entries, the newest; 0 is all")
-	f.BoolVar(&a.json, "json", false, "print JSON, an object a line")
-	f.BoolVar(&a.verify, "verify", false, "check that nothing was changed or taken out")
-	f.StringSliceVar(&a.known, "known", nil, "with --verify: an entry that must be there, as NUMBER:HASH")
+	f.StringVar(&c.root, "root", "", "only what was done in this workspace")
+	f.StringVar(&c.session, "session", "", "only what this session did")
+	f.IntVar(&c.last, "last", 50, "so many entries, the newest; 0 is all")
+	f.BoolVar(&c.json, "json", false, "print JSON, an object a line")
+	f.BoolVar(&c.verify, "verify", false, "check that nothing was changed or taken out")
+	f.StringSliceVar(&c.known, "known", nil, "with --verify: an entry that must be there, as NUMBER:HASH")
 	return cmd
 }
 
-// realPath is path with its links resolved, as far as it is there.
-func (p *program) realPath(path string) string {
-	if dir, err := p.workspaceDir(path); err == nil {
-		return dir
+func (c *auditCommand) Run(ctx context.Context) error {
+	if c.last < 0 {
+		return c.usage(fmt.Errorf("--last: want a number of entries, 0 is all, not %d", c.last))
 	}
-	return p.absolute(path) // what is gone may still be in the trail
+	known, err := links(c.known)
+	if err != nil {
+		return c.usage(err)
+	}
+	if len(known) > 0 && !c.verify {
+		return c.usage(errors.New("--known is for --verify"))
+	}
+	if c.root != "" {
+		c.root = c.realPath(c.root)
+	}
+	return c.withTrail(ctx, func(trail *sqlite.Store) error {
+		if c.verify {
+			return c.verifyTrail(ctx, trail, known)
+		}
+		return c.print(ctx, trail)
+	})
 }
 
 // links reads NUMBER:HASH.
@@ -103,22 +91,22 @@ func links(given []string) ([]record.Link, error) {
 	return all, nil
 }
 
-func (p *program) printTrail(ctx context.Context, trail record.Trail, a auditFlags) error {
-	entries, err := trail.Entries(ctx, record.TrailQuery{Root: a.root, Session: a.session, Limit: a.last, Last: true})
+func (c *auditCommand) print(ctx context.Context, trail record.Trail) error {
+	entries, err := trail.Entries(ctx, record.TrailQuery{Root: c.root, Session: c.session, Limit: c.last, Last: true})
 	if err != nil {
 		return err
 	}
-	if len(entries) == 0 && !a.json {
-		p.say("nothing of that is recorded")
+	if len(entries) == 0 && !c.json {
+		c.say("nothing of that is recorded")
 		return nil
 	}
-	out := json.NewEncoder(p.out)
+	out := json.NewEncoder(c.out)
 	out.SetEscapeHTML(false)
 	for _, e := range entries {
-		if a.json {
+		if c.json {
 			err = out.Encode(e)
 		} else {
-			_, err = fmt.Fprintln(p.out, entryLine(e))
+			_, err = fmt.Fprintln(c.out, report.EntryLine(e))
 		}
 		if err != nil {
 			return err
@@ -127,81 +115,16 @@ func (p *program) printTrail(ctx context.Context, trail record.Trail, a auditFla
 	return nil
 }
 
-// entryLine is an entry for people to read.
-func entryLine(e record.Entry) string {
-	what := cmp.Or(e.Outcome, string(e.Kind))
-	if e.Kind != record.Call && e.Kind != record.Outcome && e.Kind != record.Intent {
-		what = string(e.Kind)
-	}
-	line := fmt.Sprintf("%6d  %s  %s  %-10s %s: %s", e.Seq, e.Time.Local().Format(time.DateTime), workspace.Quote(e.Session),
-		cmp.Or(workspace.Quote(e.Tool), "-"), cmp.Or(workspace.Quote(e.Path), "-"), what)
-	if e.Kind == record.Prune || e.Kind == record.Loss {
-		line += fmt.Sprintf(", up to entry %d", e.Intent)
-	}
-	if e.Decision != "" {
-		line += fmt.Sprintf(" (%s, by %s)", workspace.Quote(e.Decision), workspace.Quote(e.By))
-	}
-	if e.Kind == record.Intent && e.Path != "" {
-		line += fmt.Sprintf(" %s -> %s", short(e.Before), short(e.After))
-	}
-	if len(e.Flags) > 0 {
-		line += " [" + workspace.Quote(strings.Join(e.Flags, ", ")) + "]"
-	}
-	return line
-}
-
-// short is the beginning of a content hash.
-func short(hash string) string {
-	if hash == "" {
-		return "(no file)"
-	}
-	return hash[:min(12, len(hash))]
-}
-
-// verify follows the chain, and fails where it does not hold.
-func (p *program) verify(ctx context.Context, trail record.Trail, asJSON bool, known []record.Link) error {
+// verifyTrail follows the chain, and fails where it does not hold.
+func (c *auditCommand) verifyTrail(ctx context.Context, trail record.Trail, known []record.Link) error {
 	v, err := record.Verify(ctx, trail, known...)
 	if err != nil {
 		return err
 	}
-	if asJSON {
-		report := struct {
-			Entries int      `json:"entries"`
-			Head    string   `json:"head,omitempty"`
-			Pruned  string   `json:"pruned,omitempty"`
-			Broken  uint64   `json:"broken,omitempty"`
-			Why     string   `json:"why,omitempty"`
-			Open    []uint64 `json:"open,omitempty"`
-		}{Entries: v.Entries}
-		if v.Entries > 0 {
-			report.Head = v.Head.String()
-		}
-		if v.Pruned.Seq > 0 {
-			report.Pruned = v.Pruned.String()
-		}
-		if v.Broken != nil {
-			report.Broken, report.Why = v.Broken.Seq, v.Broken.Why
-		}
-		for _, e := range v.Open {
-			report.Open = append(report.Open, e.Seq)
-		}
-		if err := json.NewEncoder(p.out).Encode(report); err != nil {
-			return err
-		}
-	} else {
-		fmt.Fprintf(p.out, "%s together\n", map[bool]string{true: "1 entry holds", false: fmt.Sprintf("%d entries hold", v.Entries)}[v.Entries == 1])
-		if v.Entries > 0 {
-			fmt.Fprintf(p.out, "the last is %s\n", v.Head)
-		}
-		if v.Pruned.Seq > 0 && v.Broken == nil {
-			fmt.Fprintf(p.out, "the entries up to %s were pruned\n", v.Pruned)
-		}
-		for _, e := range v.Losses {
-			fmt.Fprintf(p.out, "entry %d says that the entries up to %d were lost, and that a person knows of it\n", e.Seq, e.Intent)
-		}
-		for _, e := range v.Open {
-			fmt.Fprintf(p.out, "write %d to %s has no outcome: it is under way, or was cut off\n", e.Seq, workspace.Quote(e.Path))
-		}
+	if !c.json {
+		report.Verification(c.out, v)
+	} else if err := report.VerificationJSON(c.out, v); err != nil {
+		return err
 	}
 	if v.Broken != nil {
 		return fmt.Errorf("the trail is broken at entry %d: %s", v.Broken.Seq, v.Broken.Why)

@@ -1,31 +1,31 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"path/filepath"
-	"slices"
 
 	"github.com/spf13/cobra"
 
+	"github.com/stet-dev/stet/internal/report"
 	"github.com/stet-dev/stet/replay"
 	"github.com/stet-dev/stet/transcript"
 )
 
-// benchOptions are what `stet bench` is asked for.
-type benchOptions struct {
+// benchCommand is stet bench.
+type benchCommand struct {
+	command
 	json, markdown, exact bool
 	policies              []string
 }
 
-func (p *program) benchCommand() *cobra.Command {
-	var o benchOptions
-	cmd := &cobra.Command{
+func newBench(p *program) *cobra.Command {
+	c := &benchCommand{}
+	cmd := p.runs(&cobra.Command{
 		Use:   "bench [flags] PATH...",
 		Short: "Compare policies on recorded sessions",
 		Long: `Replay recorded sessions request by request under every policy, stet's own and
@@ -49,13 +49,12 @@ stet bench --markdown PATH...`,
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, args []string) error { return p.runBench(cmd.Context(), o, args) },
-	}
+	}, &c.command, c.Run)
 	f := cmd.Flags()
-	f.BoolVar(&o.json, "json", false, "print one JSON object")
-	f.BoolVar(&o.markdown, "markdown", false, "print Markdown tables")
-	f.StringSliceVar(&o.policies, "policy", nil, "only these `POLICIES`, by name and with commas between")
-	f.BoolVar(&o.exact, "exact-cache", false, "play breakpoints, least lengths, steps and lookback of the caches too")
+	f.BoolVar(&c.json, "json", false, "print one JSON object")
+	f.BoolVar(&c.markdown, "markdown", false, "print Markdown tables")
+	f.StringSliceVar(&c.policies, "policy", nil, "only these `POLICIES`, by name and with commas between")
+	f.BoolVar(&c.exact, "exact-cache", false, "play breakpoints, least lengths, steps and lookback of the caches too")
 	cmd.MarkFlagsMutuallyExclusive("json", "markdown")
 	_ = cmd.RegisterFlagCompletionFunc("policy", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		var names []string
@@ -67,58 +66,40 @@ stet bench --markdown PATH...`,
 	return cmd
 }
 
-func (p *program) runBench(ctx context.Context, o benchOptions, args []string) error {
-	signals := notify(endSignals)
-	defer signal.Stop(signals)
-	ctx, stop := lastCall(ctx, signals)
-	defer stop()
-	policies, err := chosenPolicies(o.policies)
-	if err != nil {
-		return misconfigured(err)
-	}
-	paths, err := p.sessionPaths(args)
-	if err != nil {
-		return misconfigured(err)
-	}
-	bar := p.newProgress(ctx, paths)
-	b, err := replay.RunBench(ctx, paths, replay.BenchConfig{
-		Config:   replay.Config{Open: transcript.Opener{SQLite: openReadOnly}, ExactCache: o.exact},
-		Policies: policies, Stratum: newStrata().of, Progress: bar.show,
+func (c *benchCommand) Run(ctx context.Context) error {
+	return interruptible(ctx, func(ctx context.Context) error {
+		policies, err := chosenPolicies(c.policies)
+		if err != nil {
+			return misconfigured(err)
+		}
+		paths, err := c.sessionPaths(c.args)
+		if err != nil {
+			return misconfigured(err)
+		}
+		bar := c.newProgress(ctx, paths)
+		b, err := replay.RunBench(ctx, paths, replay.BenchConfig{
+			Config:   replay.Config{Open: transcript.Opener{SQLite: openReadOnly}, ExactCache: c.exact},
+			Policies: policies, Stratum: newStrata().of, Progress: bar.Show,
+		})
+		bar.Clear()
+		if err != nil || ctx.Err() != nil {
+			return err
+		}
+		if err := c.print(b); err != nil || b.Sessions > 0 {
+			return err
+		}
+		return cmp.Or(unread(b.Skipped), errors.New("nothing to compare: no sessions found"))
 	})
-	bar.clear()
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	if err != nil {
-		return err
-	}
-	if err := p.printBench(o, b); err != nil {
-		return err
-	}
-	if b.Sessions > 0 {
-		return nil
-	}
-	if unread := slices.IndexFunc(b.Skipped, func(s replay.Skip) bool { return s.Unread }); unread >= 0 {
-		return fmt.Errorf("nothing could be read: %s: %s", b.Skipped[unread].File, b.Skipped[unread].Reason)
-	}
-	return errors.New("nothing to compare: no sessions found")
 }
 
-func (p *program) printBench(o benchOptions, b *replay.Bench) error {
+func (c *benchCommand) print(b *replay.Bench) error {
 	switch {
-	case o.json:
-		enc := json.NewEncoder(p.out)
-		enc.SetIndent("", "  ")
-		return enc.Encode(b)
-	case b.Sessions == 0:
-		printSkipped(p.out, b.Skipped)
-	case o.markdown:
-		benchTables(p.out, markdownTable, b)
+	case c.json:
+		return c.printJSON(b)
+	case c.markdown:
+		report.BenchMarkdown(c.out, b)
 	default:
-		out := p.screen(p.out)
-		benchTables(out, alignedTable(columns(p.out)), b)
-		printFiles(out, "damaged: ", b.Damaged)
-		printSkipped(out, b.Skipped)
+		report.Bench(c.screen(c.out), columns(c.out), b)
 	}
 	return nil
 }

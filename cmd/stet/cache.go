@@ -2,34 +2,31 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/internal/report"
 	"github.com/stet-dev/stet/prices"
 	"github.com/stet-dev/stet/record"
-	"github.com/stet-dev/stet/replay"
 	"github.com/stet-dev/stet/store/sqlite"
-	"github.com/stet-dev/stet/tokens"
 	"github.com/stet-dev/stet/transcript"
 )
 
-// cacheFlags choose what the account is of.
-type cacheFlags struct {
+// cacheCommand is stet cache.
+type cacheCommand struct {
+	command
 	live         bool
 	conversation string
 	last         int
 	json         bool
 }
 
-func (p *program) cacheCommand() *cobra.Command {
-	var f cacheFlags
-	cmd := &cobra.Command{
+func newCache(p *program) *cobra.Command {
+	c := &cacheCommand{}
+	cmd := p.runs(&cobra.Command{
 		Use:   "cache [flags] SESSION | --live",
 		Short: "Say what a provider's cache was worth, and where it broke",
 		Long: `Give the account of the provider's prompt cache: for every request what was read
@@ -51,53 +48,47 @@ stet cache --live --last 100
 stet cache --json session.jsonl`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			switch {
-			case f.live && len(args) > 0:
+			case c.live && len(args) > 0:
 				return usage(cmd, fmt.Errorf("--live takes no SESSION, have %q", args[0]))
-			case !f.live && (len(args) != 1 || args[0] == ""):
+			case !c.live && (len(args) != 1 || args[0] == ""):
 				return usage(cmd, errors.New("want one SESSION, or --live"))
-			case f.last < 0:
-				return usage(cmd, fmt.Errorf("--last: want a number of requests, 0 is all, not %d", f.last))
+			case c.last < 0:
+				return usage(cmd, fmt.Errorf("--last: want a number of requests, 0 is all, not %d", c.last))
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			catalog, err := p.catalog(cmd)
-			if err != nil {
-				return err
-			}
-			var all cacheReport
-			if f.live {
-				err = p.liveAccounts(cmd.Context(), f, catalog, &all)
-			} else {
-				err = sessionAccounts(p.absolute(args[0]), catalog, &all)
-			}
-			if err != nil {
-				return err
-			}
-			all.sum(catalog)
-			if !f.json {
-				all.print(p.screen(p.out))
-				return nil
-			}
-			enc := json.NewEncoder(p.out)
-			enc.SetIndent("", "  ")
-			return enc.Encode(all)
-		},
-	}
-	cmd.Flags().BoolVar(&f.live, "live", false, "of what the proxy has recorded")
-	cmd.Flags().StringVar(&f.conversation, "conversation", "", "with --live: only of this one")
-	cmd.Flags().IntVar(&f.last, "last", 1000, "with --live: so many requests, the newest; 0 is all")
-	cmd.Flags().BoolVar(&f.json, "json", false, "print one JSON object")
+	}, &c.command, c.Run)
+	cmd.Flags().BoolVar(&c.live, "live", false, "of what the proxy has recorded")
+	cmd.Flags().StringVar(&c.conversation, "conversation", "", "with --live: only of this one")
+	cmd.Flags().IntVar(&c.last, "last", 1000, "with --live: so many requests, the newest; 0 is all")
+	cmd.Flags().BoolVar(&c.json, "json", false, "print one JSON object")
 	return cmd
 }
 
-// catalog returns the models with their prices, the user's first.
-func (p *program) catalog(cmd *cobra.Command) (*prices.Catalog, error) {
-	c, err := p.config(cmd, p.dir, "")
+func (c *cacheCommand) Run(ctx context.Context) error {
+	o, err := c.settings("")
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return p.models(c.Prices)
+	catalog, err := c.models(o.Prices)
+	if err != nil {
+		return err
+	}
+	var account report.Cache
+	if c.live {
+		err = c.addRecorded(ctx, catalog, &account)
+	} else {
+		err = addRecordings(c.absolute(c.args[0]), catalog, &account)
+	}
+	if err != nil {
+		return err
+	}
+	account.Sum(catalog)
+	if c.json {
+		return c.printJSON(account)
+	}
+	account.Print(c.screen(c.out))
+	return nil
 }
 
 // models returns the models of a file, which may be "", and those that stet knows.
@@ -116,84 +107,38 @@ func (p *program) models(file string) (*prices.Catalog, error) {
 	return c, nil
 }
 
-// sessionAccounts adds the account of each session in a file.
-func sessionAccounts(path string, c *prices.Catalog, all *cacheReport) error {
+// addRecordings adds the account of each session in a file.
+func addRecordings(path string, catalog *prices.Catalog, to *report.Cache) error {
 	sessions, err := transcript.Opener{SQLite: openReadOnly}.Open(path)
 	if err != nil {
 		return err
 	}
 	for _, s := range sessions {
-		counter := &tokens.Memo{Counter: tokens.EstimateFor(s.Model)}
-		if entries := replay.Account(replay.Requests(s, counter), c.Lookup); len(entries) > 0 {
-			all.Sessions = append(all.Sessions, newCacheSession(s.ID, "", entries))
-		}
+		to.AddRecording(s, catalog)
 	}
-	if len(all.Sessions) == 0 {
+	if len(to.Sessions) == 0 {
 		return fmt.Errorf("%s: the recording carries no usage", path)
 	}
 	return nil
 }
 
-// liveAccounts adds the account of each conversation, and of each sub-agent in
-// it, that the proxy has recorded.
-func (p *program) liveAccounts(ctx context.Context, f cacheFlags, c *prices.Catalog, all *cacheReport) error {
-	path := p.xdg("XDG_STATE_HOME", ".local/state", "stet.db")
+// addRecorded adds the account of what the proxy has recorded.
+func (c *cacheCommand) addRecorded(ctx context.Context, catalog *prices.Catalog, to *report.Cache) error {
+	path := c.trailFile()
 	if _, err := os.Stat(path); path == "" || err != nil {
-		return fmt.Errorf("nothing is recorded yet: run an agent with stet wrap, or through stet proxy")
+		return errors.New("nothing is recorded yet: run an agent with stet wrap, or through stet proxy")
 	}
 	store, err := sqlite.Open(ctx, path)
 	if err != nil {
 		return err
 	}
-	rows, err := store.Requests(ctx, record.Query{Conversation: f.conversation, Limit: f.last})
+	rows, err := store.Requests(ctx, record.Query{Conversation: c.conversation, Limit: c.last})
 	if err = errors.Join(err, store.Close()); err != nil {
 		return err
 	}
-	type name struct{ conversation, agent string }
-	asked := make(map[name][]replay.Asked)
-	var order []name
-	for _, r := range rows {
-		n := name{r.Conversation, r.Agent}
-		if asked[n] == nil {
-			order = append(order, n)
-		}
-		asked[n] = append(asked[n], askedOf(&r, asked[n]))
-	}
-	for _, n := range order {
-		if entries := replay.Account(asked[n], c.Lookup); len(entries) > 0 {
-			all.Sessions = append(all.Sessions, newCacheSession(n.conversation, n.agent, entries))
-		}
-	}
-	if len(all.Sessions) == 0 {
+	to.AddRequests(rows, catalog)
+	if len(to.Sessions) == 0 {
 		return errors.New("no recorded request carries usage")
 	}
 	return nil
-}
-
-// partDropped is where nothing broke: the provider kept no cache, or not for as long
-// as it is taken to.
-const partDropped replay.Part = "dropped"
-
-// askedOf is a recorded row as the account wants it, behind those before it.
-func askedOf(r *record.Request, before []replay.Asked) replay.Asked {
-	a := replay.Asked{
-		Number: len(before) + 1, Time: r.Time, Gap: r.Cache.Gap, Model: r.Model, Usage: llm.Usage(r.Usage), Lifetime: r.Cache.Lifetime,
-		Part: replay.Part(r.Cache.Broke), At: r.Cache.BrokeAt,
-	}
-	switch {
-	case a.Part != "" || r.Cache.Gap == 0: // it is known, or no earlier request is
-	case r.Cache.Gap > r.Cache.Lifetime:
-		a.Part = replay.PartGap
-	case len(before) > 0 && before[len(before)-1].Model == r.Model:
-		a.Part = partDropped
-	}
-	return a
-}
-
-// clock writes the time of a request for people.
-func clock(t time.Time) string {
-	if t.IsZero() {
-		return ""
-	}
-	return t.Format("01-02 15:04:05")
 }

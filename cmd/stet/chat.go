@@ -18,8 +18,9 @@ import (
 	"github.com/stet-dev/stet/tui"
 )
 
-// chatFlags are the flags of stet chat that are no settings.
-type chatFlags struct {
+// chatCommand is stet chat, and stet sessions resume.
+type chatCommand struct {
+	command
 	agentFlags
 	resume  string // a session, "latest", or chooseSession; "": a new one
 	newest  bool   // --continue
@@ -29,9 +30,9 @@ type chatFlags struct {
 // chooseSession is --resume without a session.
 const chooseSession = "?"
 
-func (p *program) chatCommand() *cobra.Command {
-	var c chatFlags
-	cmd := &cobra.Command{
+func newChat(p *program) *cobra.Command {
+	c := &chatCommand{}
+	cmd := p.runs(&cobra.Command{
 		Use:   "chat [flags]",
 		Short: "Work with an agent on this terminal",
 		Long: `Talk with an agent that reads and changes files in the directory --root, and in
@@ -59,19 +60,18 @@ stet chat --resume`,
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 1 {
-				c.resume = args[0]
-			}
-			if c.newest && c.resume != "" {
-				return usage(cmd, errors.New("--continue and --resume: choose one"))
-			}
-			if c.newest {
-				c.resume = "latest"
-			}
-			return p.runChat(cmd, c)
-		},
-	}
+	}, &c.command, func(ctx context.Context) error {
+		if len(c.args) == 1 {
+			c.resume = c.args[0]
+		}
+		if c.newest && c.resume != "" {
+			return c.usage(errors.New("--continue and --resume: choose one"))
+		}
+		if c.newest {
+			c.resume = "latest"
+		}
+		return c.Run(ctx)
+	})
 	f := cmd.Flags()
 	addAgentFlags(f, &c.agentFlags)
 	addAllow(f, &c.allowed)
@@ -85,39 +85,42 @@ func addAllow(f *pflag.FlagSet, into *[]string) {
 	f.StringSliceVar(into, "allow", nil, "do not ask about writes to such paths, as in docs/** (control files are asked about all the same)")
 }
 
-func (p *program) runChat(cmd *cobra.Command, c chatFlags) (err error) {
-	attended := isTerminal(p.in)
-	if c.resume == chooseSession && (!attended || !isTerminal(p.out)) {
-		return usage(cmd, errors.New("--resume: name the session; there is no terminal to choose on"))
+// Run has the conversation that c.resume names.
+func (c *chatCommand) Run(ctx context.Context) (err error) {
+	attended := isTerminal(c.in)
+	if c.resume == chooseSession && (!attended || !isTerminal(c.out)) {
+		return c.usage(errors.New("--resume: name the session; there is no terminal to choose on"))
 	}
-	ctx, stop := untilEnded(cmd.Context())
+	ctx, stop := untilEnded(ctx)
 	defer stop()
-	quiet, told := *p, &later{}
-	if attended && isTerminal(p.out) { // what is logged meanwhile would be in the way
+	opening, told := c.command, &later{}
+	if attended && isTerminal(c.out) { // what is logged meanwhile would be in the way
+		quiet := *c.program
 		quiet.err = told
+		opening.program = &quiet
 	}
-	h, err := quiet.openHouse(ctx, cmd, c.agentFlags)
+	h, err := opening.openHouse(ctx, c.agentFlags)
 	defer func() {
 		if h != nil {
 			err = errors.Join(err, h.close())
 		}
-		_, _ = p.err.Write(told.text.Bytes())
+		_, _ = c.err.Write(told.text.Bytes())
 	}()
 	if err != nil {
 		return err
 	}
-	if err := h.allow(cmd, c.allowed); err != nil {
+	if err := h.allow(&c.command, c.allowed); err != nil {
 		return err
 	}
 	talk, err := h.begin(ctx, c.resume)
 	if err != nil {
 		return err
 	}
-	if note := cutOffNote(talk); note != "" && (!attended || !isTerminal(p.out)) { // a terminal shows the conversation
-		p.say("%s; /continue lets the agent go on", note)
+	if note := cutOffNote(talk); note != "" && (!attended || !isTerminal(c.out)) { // a terminal shows the conversation
+		c.say("%s; /continue lets the agent go on", note)
 	}
 	chat := &tui.Chat{
-		In: p.in, Out: p.out, Err: p.err, Env: p.env, Editor: cmp.Or(p.getenv("VISUAL"), p.getenv("EDITOR")),
+		In: c.in, Out: c.out, Err: c.err, Env: c.env, Editor: cmp.Or(c.getenv("VISUAL"), c.getenv("EDITOR")),
 		Talk: talk, Model: h.model.name, Policy: h.asksAbout(), Choose: c.resume == chooseSession,
 		Sessions: func(ctx context.Context) ([]session.Info, error) {
 			return h.store.List(ctx, session.Query{Dir: h.root.Dir(), Open: true, Limit: 200})
@@ -183,13 +186,13 @@ func (l *later) Write(b []byte) (int, error) {
 }
 
 // allow has writes to such paths done without asking.
-func (h *house) allow(cmd *cobra.Command, patterns []string) error {
+func (h *house) allow(c *command, patterns []string) error {
 	if len(patterns) == 0 {
 		return nil
 	}
 	rule, err := allowing(patterns)
 	if err != nil {
-		return usage(cmd, fmt.Errorf("--allow: %w", err))
+		return c.usage(fmt.Errorf("--allow: %w", err))
 	}
 	h.handler.Policy.Rules = append(h.handler.Policy.Rules, rule)
 	return nil

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/stet-dev/stet/approval"
+	"github.com/stet-dev/stet/internal/report"
 	"github.com/stet-dev/stet/policy"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/session"
@@ -59,7 +60,7 @@ func (h *house) undoSince(ctx context.Context, t tui.Talk, since time.Time) (str
 	if err := undoBy(ctx, hand, h.tools, chosen, tool.Call{Session: client, Client: "stet chat"}); err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("undone: %s", count(len(chosen), "write")), nil
+	return fmt.Sprintf("undone: %s", report.Count(len(chosen), "write")), nil
 }
 
 // writesOf are the writes of a conversation and of the tasks that it gave out,

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/stet-dev/stet/internal/demo"
 	"github.com/stet-dev/stet/session"
 )
 
@@ -27,7 +28,7 @@ func TestUndoOfTasks(t *testing.T) {
 		if err := cmd.Flags().Parse([]string{"--model", "scripted", "--tasks", "--write-without-asking"}); err != nil {
 			t.Fatal(err)
 		}
-		h, err := p.openHouse(t.Context(), cmd, f)
+		h, err := (&command{program: p, cmd: cmd}).openHouse(t.Context(), f)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -64,14 +65,14 @@ func TestUndoOfTasks(t *testing.T) {
 		if _, err := talk.Run(t.Context(), said("change it"), nil); err != nil { // the script finds the file there and edits it
 			t.Fatal(err)
 		}
-		if _, err := os.Stat(filepath.Join(dir, demoNotes)); err != nil {
+		if _, err := os.Stat(filepath.Join(dir, demo.NotesFile)); err != nil {
 			t.Fatal(err)
 		}
 		told, err := h.undoSince(t.Context(), talk, began)
 		if err != nil || !strings.HasPrefix(told, "undone: ") {
 			t.Fatalf("compacted %v: %q, %v", compacted, told, err)
 		}
-		if _, err := os.Stat(filepath.Join(dir, demoNotes)); !errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Stat(filepath.Join(dir, demo.NotesFile)); !errors.Is(err, fs.ErrNotExist) {
 			t.Fatalf("compacted %v: the file that the task made is there: %v (%s)", compacted, err, told)
 		}
 		if err := h.close(); err != nil {

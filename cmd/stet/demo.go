@@ -3,19 +3,20 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
-	"os"
-	"os/signal"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/stet-dev/stet/internal/config"
-	"github.com/stet-dev/stet/llm/llmtest"
+	"github.com/stet-dev/stet/internal/demo"
 )
 
-func (p *program) demoCommand() *cobra.Command {
-	cmd := &cobra.Command{
+// demoCommand is stet demo.
+type demoCommand struct{ command }
+
+func newDemo(p *program) *cobra.Command {
+	c := &demoCommand{}
+	cmd := p.runs(&cobra.Command{
 		Use:   "demo [flags]",
 		Short: "See it work, without a key",
 		Long: `Run a small session between an agent and a model with stet in between, and show
@@ -27,95 +28,47 @@ working directory's own: nothing in it is changed, and nothing leaves this
 machine.`,
 		Example: "stet demo\nstet demo --policy off",
 		Args:    noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			o, err := p.config(cmd, p.dir, "")
-			if err != nil {
-				return err
-			}
-			return p.runDemo(cmd.Context(), o)
-		},
-	}
+	}, &c.command, c.Run)
 	config.AddFlags(cmd.Flags(), "policy", "keep")
 	return cmd
 }
 
-// runDemo has the session first and speaks then: whoever does not listen to the
-// end, as in "stet demo | head", ends the program there.
-func (p *program) runDemo(ctx context.Context, o *config.Config) error {
-	signals := notify(endSignals)
-	defer signal.Stop(signals)
-	ctx, stop := lastCall(ctx, signals)
-	defer stop()
-	report, err := p.demoSession(ctx, o)
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
+// Run has the session first and prints then: a reader that does not read to the end,
+// as in "stet demo | head", ends the program there.
+func (c *demoCommand) Run(ctx context.Context) error {
+	o, err := c.settings("")
 	if err != nil {
 		return err
 	}
-	report.print(p.screen(p.out), columns(p.out))
-	return nil
+	return interruptible(ctx, func(ctx context.Context) error {
+		report, err := c.session(ctx, o)
+		if err == nil && ctx.Err() == nil {
+			report.Print(c.screen(c.out), columns(c.out))
+		}
+		return err
+	})
 }
 
-// demoSession has the demo's session, and leaves nothing behind.
-func (p *program) demoSession(ctx context.Context, o *config.Config) (report *demoReport, err error) {
-	files, from := demoFiles(p.dir)
-	dir, err := copyFiles(files)
-	if dir != "" {
-		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	}
-	if err != nil {
-		return nil, fmt.Errorf("copy the files: %w", err)
-	}
-	root, err := os.OpenRoot(dir)
+// session has the demo's session, and leaves nothing behind.
+func (c *demoCommand) session(ctx context.Context, o *config.Config) (_ *demo.Report, err error) {
+	d, err := demo.OpenSession(c.dir)
+	defer func() { err = errors.Join(err, d.Close()) }()
 	if err != nil {
 		return nil, err
 	}
-	defer root.Close()
-
-	model, err := llmtest.Start(llmtest.Config{Script: demoScript(files)})
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, model.Close()) }()
 	listener, err := listen(ctx, "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
-	o.Upstream = config.Upstreams{Messages: model.URL}
+	o.Upstream = config.Upstreams{Messages: d.ModelURL}
 	o.Record, o.Observe = false, false
-	s, err := p.serve(ctx, o, listener, dir, nil)
+	s, err := c.serve(ctx, o, listener, d.Dir, nil)
 	if err != nil {
 		return nil, errors.Join(err, listener.Close())
 	}
-	agent := newDemoAgent(s.base, root)
-	words, runErr := agent.run(ctx)
-	agent.http.CloseIdleConnections()
+	runErr := d.Run(ctx, s.base)
 	if err := errors.Join(runErr, s.close(ctx, time.Second)); err != nil {
 		return nil, err
 	}
-	report = &demoReport{
-		from: from, base: s.base, policy: string(o.Policy), words: words, totals: s.proxy.Totals(),
-	}
-	return report, report.compare(agent.turns, model.Requests())
-}
-
-// demoScript is what the model says in the demo's session.
-func demoScript(files []demoFile) llmtest.Script {
-	a, b := files[0], files[1]
-	from, to := 10, 35
-	line := uniqueLine(a.text)
-	return llmtest.Script{
-		Turns: []llmtest.Turn{
-			llmtest.Say("I read the first file.", llmtest.Read(a.name)),
-			llmtest.Say("And the second.", llmtest.Read(b.name)),
-			llmtest.Say("What did the first one say?", llmtest.Read(a.name)),
-			llmtest.Say("I insist: I want to see it again.", llmtest.Read(a.name)),
-			llmtest.Say("Some lines of it.", llmtest.ReadLines(a.name, from, to)),
-			llmtest.Say("I mark the line that matters.", llmtest.Edit(a.name, line, line+" <- this one")),
-			llmtest.Say("I check the file after the edit.", llmtest.Read(a.name)),
-			llmtest.Say("And the second one, which nobody has touched.", llmtest.Read(b.name)),
-		},
-		End: "The line is marked.",
-	}
+	return d.Report(string(o.Policy), s.proxy.Totals())
 }

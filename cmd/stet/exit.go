@@ -93,6 +93,37 @@ func noArgs(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
+// oneArg wants one argument.
+func oneArg(name string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 || args[0] == "" {
+			return usage(cmd, fmt.Errorf("%s is missing", name))
+		}
+		return atMostOneArg(cmd, args)
+	}
+}
+
+// nArgs wants from least to most arguments, and says which are missing.
+func nArgs(least, most int, what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) < least:
+			return usage(cmd, fmt.Errorf("name %s", what))
+		case most >= 0 && len(args) > most:
+			return usage(cmd, fmt.Errorf("unexpected argument %q", args[most]))
+		}
+		return nil
+	}
+}
+
+// atMostOneArg refuses a second argument.
+func atMostOneArg(cmd *cobra.Command, args []string) error {
+	if len(args) > 1 {
+		return usage(cmd, fmt.Errorf("unexpected argument %q", args[1]))
+	}
+	return nil
+}
+
 func exitCode(err error) int {
 	if err == nil {
 		return 0

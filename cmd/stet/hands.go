@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/stet-dev/stet/approval"
+	"github.com/stet-dev/stet/approval/socket"
 	"github.com/stet-dev/stet/filetools"
 	"github.com/stet-dev/stet/internal/budget"
 	"github.com/stet-dev/stet/internal/config"
@@ -109,14 +110,14 @@ func (p *program) openHands(ctx context.Context, dir string, o *toolOptions) (_ 
 	}
 	h.queue = new(approval.Queue)
 	h.handler.Approver = mcpserver.Relay{Next: h.queue}
-	listener, err := listenForAnswers(state)
+	listener, err := socket.Listen(state)
 	if err != nil {
 		return nil, err
 	}
-	desk := &approval.Server{Queue: h.queue, Root: h.root.Dir(), Log: h.log}
+	server := &approval.Server{Queue: h.queue, Root: h.root.Dir(), Log: h.log}
 	h.serving.Go(func() {
-		defer listener.remove()
-		if err := desk.Serve(serving, listener); err != nil {
+		defer listener.Remove()
+		if err := server.Serve(serving, listener); err != nil {
 			h.log.Error("approvals", "err", err)
 		}
 	})
@@ -126,7 +127,7 @@ func (p *program) openHands(ctx context.Context, dir string, o *toolOptions) (_ 
 // openTree opens the workspace, its tools and the audit trail.
 func (h *hands) openTree(ctx context.Context, p *program, dir, state string, o *toolOptions) (err error) {
 	if err := os.MkdirAll(state, 0o700); err != nil {
-		return stateTrouble(err)
+		return config.StateError(err)
 	}
 	opening, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()

@@ -19,8 +19,9 @@ import (
 	"github.com/stet-dev/stet/internal/config"
 )
 
-// hostFlags are the flags of stet host that are no settings.
-type hostFlags struct {
+// hostCommand is stet host.
+type hostCommand struct {
+	command
 	root      string
 	name      string
 	tokenFile string
@@ -29,9 +30,9 @@ type hostFlags struct {
 	memory    memory
 }
 
-func (p *program) hostCommand() *cobra.Command {
-	var h hostFlags
-	cmd := &cobra.Command{
+func newHost(p *program) *cobra.Command {
+	c := &hostCommand{}
+	cmd := p.runs(&cobra.Command{
 		Use:   "host [flags] URL",
 		Short: "Give a workspace here to a gateway elsewhere",
 		Long: `Connect to the gateway at URL ("stet serve") and do on the directory --root what
@@ -47,68 +48,68 @@ again.`,
 # The person at this machine decides
 stet host --root /home/me/project --token-file token --decide-here http://127.0.0.1:4141`,
 		Args: oneArg("URL"),
-		RunE: func(cmd *cobra.Command, args []string) error { return p.runHost(cmd, args[0], h) },
-	}
+	}, &c.command, c.Run)
 	f := cmd.Flags()
-	f.StringVar(&h.root, "root", ".", "the directory that the tools work in")
-	f.StringVar(&h.name, "workspace", "", "what the workspace is called at the gateway (default the directory's name)")
-	f.StringVar(&h.tokenFile, "token-file", "", "the file that holds the token")
-	f.StringVar(&h.ca, "ca", "", "file of certificates, PEM, that may sign the gateway's, beside the system's")
-	f.BoolVar(&h.here, "decide-here", false, "decide at this terminal what is written")
+	f.StringVar(&c.root, "root", ".", "the directory that the tools work in")
+	f.StringVar(&c.name, "workspace", "", "what the workspace is called at the gateway (default the directory's name)")
+	f.StringVar(&c.tokenFile, "token-file", "", "the file that holds the token")
+	f.StringVar(&c.ca, "ca", "", "file of certificates, PEM, that may sign the gateway's, beside the system's")
+	f.BoolVar(&c.here, "decide-here", false, "decide at this terminal what is written")
 	config.AddFlags(f, "rate", "log")
-	h.memory.add(f)
+	c.memory.add(f)
 	return cmd
 }
 
-func (p *program) runHost(cmd *cobra.Command, address string, f hostFlags) error {
+func (c *hostCommand) Run(ctx context.Context) error {
+	address := c.args[0]
 	if err := checkGateway(address); err != nil {
-		return usage(cmd, err)
+		return c.usage(err)
 	}
-	if err := f.memory.check(); err != nil {
-		return usage(cmd, err)
+	if err := c.memory.check(); err != nil {
+		return c.usage(err)
 	}
-	f.memory.keep()
-	root, err := p.workspaceDir(f.root)
+	c.memory.keep()
+	root, err := c.workspaceDir(c.root)
 	if err == nil {
-		f.name, err = workspaceName(f.name, root)
+		c.name, err = workspaceName(c.name, root)
 	}
 	if err != nil {
-		return usage(cmd, err)
+		return c.usage(err)
 	}
-	token, err := p.hostToken(f.tokenFile)
-	if err != nil {
-		return err
-	}
-	trusted, err := p.signers(f.ca)
+	token, err := c.hostToken(c.tokenFile)
 	if err != nil {
 		return err
 	}
-	c, err := p.config(cmd, root, root)
+	trusted, err := c.signers(c.ca)
 	if err != nil {
 		return err
 	}
-	o, err := toolOptionsOf(c)
+	settings, err := c.config(c.cmd, root, root)
+	if err != nil {
+		return err
+	}
+	o, err := toolOptionsOf(settings)
 	if err != nil {
 		return err
 	}
 	o.elsewhere = true
-	running, stop := untilEnded(cmd.Context())
+	running, stop := untilEnded(ctx)
 	defer stop()
-	h, err := p.openHands(running, root, o)
+	h, err := c.openHands(running, root, o)
 	if err != nil {
 		return err
 	}
 	host := &gateway.Host{
-		Dial: gateway.Dial{URL: address, Token: token, TLS: trusted}, Workspace: f.name, Caller: h.handler, Stage: h.tools.Stage,
-		Remembers: true, Client: "stet " + version(), Log: h.log, Memory: f.memory.part(callShare),
+		Dial: gateway.Dial{URL: address, Token: token, TLS: trusted}, Workspace: c.name, Caller: h.handler, Stage: h.tools.Stage,
+		Remembers: true, Client: "stet " + version(), Log: h.log, Memory: c.memory.part(callShare),
 		End: func(session string) {
 			h.handler.End(session)
 			h.tools.End(session)
 		},
-		Connected: func(string) { p.say("connected to %s as workspace %s", address, f.name) },
+		Connected: func(string) { c.say("connected to %s as workspace %s", address, c.name) },
 	}
-	if f.here {
-		err = p.decideHere(running, h, host)
+	if c.here {
+		err = c.decideHere(running, h, host)
 	} else {
 		h.handler.Approver = gateway.Relay{}
 		err = host.Run(running)
@@ -118,7 +119,7 @@ func (p *program) runHost(cmd *cobra.Command, address string, f hostFlags) error
 }
 
 // decideHere runs the host, and has the person at this terminal decide.
-func (p *program) decideHere(ctx context.Context, h *hands, host *gateway.Host) error {
+func (c *hostCommand) decideHere(ctx context.Context, h *hands, host *gateway.Host) error {
 	queue := new(approval.Queue)
 	h.handler.Approver = gateway.Relay{Next: queue}
 	ctx, cancel := context.WithCancel(ctx)
@@ -129,15 +130,15 @@ func (p *program) decideHere(ctx context.Context, h *hands, host *gateway.Host) 
 	defer asking.Wait()
 	defer cancel()
 	asking.Go(func() {
-		err := p.dialog().Approve(ctx, byTerminal{sub})
+		err := c.dialog().Approve(ctx, byTerminal{sub})
 		switch {
 		case ctx.Err() != nil:
 		case err == nil:
 			cancel() // the person has had enough
 		case errors.Is(err, io.EOF):
-			p.say("standard input has ended: nobody can decide here, and questions run into their time")
+			c.say("standard input has ended: nobody can decide here, and questions run into their time")
 		default:
-			p.say("%v", err)
+			c.say("%v", err)
 		}
 	})
 	return host.Run(ctx)
@@ -168,11 +169,11 @@ func checkGateway(address string) error {
 }
 
 // signers is how a gateway's certificate is looked at: nil is by the system's.
-func (p *program) signers(file string) (*tls.Config, error) {
+func (c *hostCommand) signers(file string) (*tls.Config, error) {
 	if file == "" {
 		return nil, nil
 	}
-	b, err := os.ReadFile(p.absolute(file))
+	b, err := os.ReadFile(c.absolute(file))
 	if err != nil {
 		return nil, misconfigured(fmt.Errorf("--ca: %w", err))
 	}
@@ -187,10 +188,10 @@ func (p *program) signers(file string) (*tls.Config, error) {
 }
 
 // hostToken is the token, from a file or the environment.
-func (p *program) hostToken(file string) (string, error) {
-	token := p.getenv("STET_TOKEN")
+func (c *hostCommand) hostToken(file string) (string, error) {
+	token := c.getenv("STET_TOKEN")
 	if file != "" {
-		b, err := os.ReadFile(p.absolute(file))
+		b, err := os.ReadFile(c.absolute(file))
 		if err != nil {
 			return "", misconfigured(fmt.Errorf("--token-file: %w", err))
 		}

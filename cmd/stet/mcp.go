@@ -14,8 +14,9 @@ import (
 	"github.com/stet-dev/stet/workspace"
 )
 
-// serverFlags are the flags of stet mcp that are no settings.
-type serverFlags struct {
+// mcpCommand is stet mcp.
+type mcpCommand struct {
+	command
 	root      string
 	http      string // HOST:PORT; empty: standard input and output
 	beyond    bool
@@ -24,9 +25,9 @@ type serverFlags struct {
 	results   string
 }
 
-func (p *program) mcpCommand() *cobra.Command {
-	var s serverFlags
-	cmd := &cobra.Command{
+func newMCP(p *program) *cobra.Command {
+	c := &mcpCommand{}
+	cmd := p.runs(&cobra.Command{
 		Use:   "mcp [flags]",
 		Short: "Give an agent safe file tools over MCP",
 		Long: `Serve file tools to an MCP client, on standard input and output or, with --http,
@@ -45,52 +46,51 @@ stet mcp --http 127.0.0.1:4142
 # Repeated reads of what was just shown become one line
 stet mcp --dedupe`,
 		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return p.runMCP(cmd, s) },
-	}
+	}, &c.command, c.Run)
 	f := cmd.Flags()
-	f.StringVar(&s.root, "root", ".", "the directory that the tools work in")
-	f.StringVar(&s.http, "http", "", "listen on HOST:PORT for streamable HTTP; port 0 takes a free one")
+	f.StringVar(&c.root, "root", ".", "the directory that the tools work in")
+	f.StringVar(&c.http, "http", "", "listen on HOST:PORT for streamable HTTP; port 0 takes a free one")
 	config.AddFlags(f, "dedupe", "rate", "log")
-	f.BoolVar(&s.unwatched, "write-without-asking", false, "ask nobody, for tests and throw-away trees; control files are refused")
-	f.StringVar(&s.results, "results", "json", "the form of the results: json, or plain text")
-	f.BoolVar(&s.beyond, "insecure-listen-beyond-loopback", false, "with --http: listen on an address that other machines can reach")
-	f.StringSliceVar(&s.allowed, "allow-host", nil, "with --http: another name that requests may call the server by")
+	f.BoolVar(&c.unwatched, "write-without-asking", false, "ask nobody, for tests and throw-away trees; control files are refused")
+	f.StringVar(&c.results, "results", "json", "the form of the results: json, or plain text")
+	f.BoolVar(&c.beyond, "insecure-listen-beyond-loopback", false, "with --http: listen on an address that other machines can reach")
+	f.StringSliceVar(&c.allowed, "allow-host", nil, "with --http: another name that requests may call the server by")
 	return cmd
 }
 
-func (p *program) runMCP(cmd *cobra.Command, s serverFlags) error {
-	root, err := p.workspaceDir(s.root)
+func (c *mcpCommand) Run(ctx context.Context) error {
+	root, err := c.workspaceDir(c.root)
 	if err != nil {
-		return usage(cmd, err)
+		return c.usage(err)
 	}
-	c, err := p.config(cmd, root, root)
-	if err != nil {
-		return err
-	}
-	o, err := toolOptionsOf(c)
+	settings, err := c.config(c.cmd, root, root)
 	if err != nil {
 		return err
 	}
-	o.policy.Unattended = s.unwatched
-	if s.results != "json" && s.results != "plain" {
-		return usage(cmd, fmt.Errorf("--results: %q is not json or plain", s.results))
+	o, err := toolOptionsOf(settings)
+	if err != nil {
+		return err
 	}
-	if s.http != "" {
-		if err := s.checkHTTP(o); err != nil {
-			return usage(cmd, err)
+	o.policy.Unattended = c.unwatched
+	if c.results != "json" && c.results != "plain" {
+		return c.usage(fmt.Errorf("--results: %q is not json or plain", c.results))
+	}
+	if c.http != "" {
+		if err := c.checkHTTP(o); err != nil {
+			return c.usage(err)
 		}
 	}
-	running, stop := untilEnded(cmd.Context())
+	running, stop := untilEnded(ctx)
 	defer stop()
-	h, err := p.openHands(running, root, o)
+	h, err := c.openHands(running, root, o)
 	if err != nil {
 		return err
 	}
-	h.plain = s.results == "plain"
-	if s.http != "" {
-		err = p.mcpOverHTTP(running, h, s)
+	h.plain = c.results == "plain"
+	if c.http != "" {
+		err = c.overHTTP(running, h)
 	} else {
-		err = p.mcpOverStdio(running, h)
+		err = c.overStdio(running, h)
 	}
 	stop()
 	return errors.Join(err, h.close())
@@ -126,16 +126,16 @@ func (p *program) workspaceDir(given string) (string, error) {
 	return real, opened.Close()
 }
 
-// mcpOverStdio serves one client until it closes standard input.
-func (p *program) mcpOverStdio(ctx context.Context, h *hands) error {
-	if isTerminal(p.in) {
-		p.say("this speaks MCP on standard input, and waits for a client there; \"stet setup\" tells an agent to start it")
+// overStdio serves one client until it closes standard input.
+func (c *mcpCommand) overStdio(ctx context.Context, h *hands) error {
+	if isTerminal(c.in) {
+		c.say("this speaks MCP on standard input, and waits for a client there; \"stet setup\" tells an agent to start it")
 	}
 	server, err := h.server(mcpConfig{})
 	if err != nil {
 		return err
 	}
-	err = server.Serve(ctx, p.in, p.out)
+	err = server.Serve(ctx, c.in, c.out)
 	if ctx.Err() != nil {
 		err = nil // a signal ended it
 	}

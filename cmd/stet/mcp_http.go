@@ -26,17 +26,17 @@ type mcpConfig struct {
 }
 
 // checkHTTP says what is wrong with the flags for HTTP.
-func (s *serverFlags) checkHTTP(o *toolOptions) error {
-	host, err := listenHost(s.http)
+func (c *mcpCommand) checkHTTP(o *toolOptions) error {
+	host, err := listenHost(c.http)
 	if err != nil {
 		return fmt.Errorf("--http: %w", err)
 	}
-	if !loopback(host) && !s.beyond {
+	if !loopback(host) && !c.beyond {
 		return fmt.Errorf("--http: %s is not a loopback address: whoever can reach it and learns the token could change your files; "+
-			"if that is what you want, add --insecure-listen-beyond-loopback", s.http)
+			"if that is what you want, add --insecure-listen-beyond-loopback", c.http)
 	}
-	if s.beyond && host != "" {
-		s.allowed = append(s.allowed, host)
+	if c.beyond && host != "" {
+		c.allowed = append(c.allowed, host)
 	}
 	if o.dedupe {
 		return errors.New("--dedupe is for standard input and output: over HTTP several clients may share a session, and one would not see what another was shown")
@@ -44,9 +44,9 @@ func (s *serverFlags) checkHTTP(o *toolOptions) error {
 	return nil
 }
 
-// mcpOverHTTP serves clients on a port until ctx ends.
-func (p *program) mcpOverHTTP(ctx context.Context, h *hands, s serverFlags) error {
-	token := p.getenv("STET_TOKEN")
+// overHTTP serves clients on a port until ctx ends.
+func (c *mcpCommand) overHTTP(ctx context.Context, h *hands) error {
+	token := c.getenv("STET_TOKEN")
 	made := token == ""
 	if made {
 		token = rand.Text()
@@ -57,21 +57,21 @@ func (p *program) mcpOverHTTP(ctx context.Context, h *hands, s serverFlags) erro
 	if strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return misconfigured(errors.New("STET_TOKEN: a token has no spaces and only ASCII characters: no request could carry it"))
 	}
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", s.http)
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", c.http)
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		return fmt.Errorf("listen on %s: the port is in use: choose another with --http", s.http)
+		return fmt.Errorf("listen on %s: the port is in use: choose another with --http", c.http)
 	case err != nil:
-		return fmt.Errorf("listen on %s: %w", s.http, err)
+		return fmt.Errorf("listen on %s: %w", c.http, err)
 	}
-	server, err := h.server(mcpConfig{http: mcpserver.HTTP{Tokens: []string{token}, AllowedHosts: s.allowed}})
+	server, err := h.server(mcpConfig{http: mcpserver.HTTP{Tokens: []string{token}, AllowedHosts: c.allowed}})
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
 	front := &http.Server{Handler: server.Handler(), ReadHeaderTimeout: 30 * time.Second, IdleTimeout: idle}
-	p.say("listening on http://%s/mcp", listener.Addr())
+	c.say("listening on http://%s/mcp", listener.Addr())
 	if made {
-		p.say("  Authorization: Bearer %s", token)
+		c.say("  Authorization: Bearer %s", token)
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- front.Serve(listener) }()

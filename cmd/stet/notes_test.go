@@ -23,7 +23,7 @@ func houseIn(t *testing.T, dir string, flags ...string) (h *house, said string) 
 	if err := cmd.Flags().Parse(append(flags, "--model", "scripted", "--write-without-asking")); err != nil {
 		t.Fatal(err)
 	}
-	h, failed := p.openHouse(t.Context(), cmd, f)
+	h, failed := (&command{program: p, cmd: cmd}).openHouse(t.Context(), f)
 	if failed != nil {
 		t.Fatal(failed)
 	}

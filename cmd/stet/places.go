@@ -72,3 +72,11 @@ func (p *program) environForOthers() []string {
 		return slices.Contains(keyVariables, name)
 	})
 }
+
+// realPath is path with its links resolved, as far as it is there.
+func (p *program) realPath(path string) string {
+	if dir, err := p.workspaceDir(path); err == nil {
+		return dir
+	}
+	return p.absolute(path) // what is gone may still be in the trail
+}

@@ -77,10 +77,9 @@ stet savings`,
 	root.SetOut(p.out)
 	root.SetErr(p.err)
 	root.SetFlagErrorFunc(badFlag)
-	root.AddCommand(p.wrapCommand(), p.proxyCommand(), p.savingsCommand(), p.demoCommand(), p.versionCommand(),
-		p.mcpCommand(), p.approveCommand(), p.auditCommand(), p.undoCommand(), p.resumeCommand(), p.sessionsCommand(),
-		p.setupCommand(), p.chatCommand(), p.runCommand(), p.acpCommand(), p.serveCommand(), p.hostCommand(), p.tokenCommand(),
-		p.tokensCommand(), p.benchCommand(), p.cacheCommand())
+	root.AddCommand(newWrap(p), newProxy(p), newSavings(p), newDemo(p), newVersion(p), newMCP(p), newApprove(p), newAudit(p),
+		newUndo(p), newResume(p), newSessions(p), newSetup(p), newChat(p), newRun(p), newACP(p), newServe(p), newHost(p),
+		newToken(p), newTokens(p), newBench(p), newCache(p))
 	addHelp(root)
 	for _, cmd := range root.Commands() {
 		config.CompleteFlags(cmd)

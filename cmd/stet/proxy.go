@@ -25,10 +25,16 @@ var proxyKeys = []string{
 // end.
 const drain = 30 * time.Second
 
-func (p *program) proxyCommand() *cobra.Command {
-	var beyond bool
-	var allowed []string
-	cmd := &cobra.Command{
+// proxyCommand is stet proxy.
+type proxyCommand struct {
+	command
+	beyond  bool
+	allowed []string
+}
+
+func newProxy(p *program) *cobra.Command {
+	c := &proxyCommand{}
+	cmd := p.runs(&cobra.Command{
 		Use:   "proxy [flags]",
 		Short: "Stand between agents and their model",
 		Long: `Listen on a loopback port and forward what agents ask to their model, without
@@ -46,29 +52,11 @@ stet proxy --upstream http://127.0.0.1:11434/v1
 # Change nothing, only report
 stet proxy --observe`,
 		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			o, err := p.config(cmd, p.dir, "")
-			if err != nil {
-				return err
-			}
-			host, err := listenHost(o.Listen)
-			if err != nil {
-				return usage(cmd, err)
-			}
-			if !loopback(host) && !beyond {
-				return usage(cmd, fmt.Errorf("%s is not a loopback address: whoever can reach it could use it; "+
-					"if that is what you want, add --insecure-listen-beyond-loopback", o.Listen))
-			}
-			if beyond && host != "" {
-				allowed = append(allowed, host)
-			}
-			return p.runProxy(cmd.Context(), o, allowed)
-		},
-	}
+	}, &c.command, c.Run)
 	f := cmd.Flags()
 	config.AddFlags(f, append(proxyKeys, "listen")...)
-	f.BoolVar(&beyond, "insecure-listen-beyond-loopback", false, "listen on an address that other machines can reach")
-	f.StringSliceVar(&allowed, "allow-host", nil, "another name that requests may call the proxy by")
+	f.BoolVar(&c.beyond, "insecure-listen-beyond-loopback", false, "listen on an address that other machines can reach")
+	f.StringSliceVar(&c.allowed, "allow-host", nil, "another name that requests may call the proxy by")
 	return cmd
 }
 
@@ -84,7 +72,22 @@ func listenHost(address string) (string, error) {
 	return host, nil
 }
 
-func (p *program) runProxy(ctx context.Context, o *config.Config, allowed []string) error {
+func (c *proxyCommand) Run(ctx context.Context) error {
+	o, err := c.settings("")
+	if err != nil {
+		return err
+	}
+	host, err := listenHost(o.Listen)
+	if err != nil {
+		return c.usage(err)
+	}
+	if !loopback(host) && !c.beyond {
+		return c.usage(fmt.Errorf("%s is not a loopback address: whoever can reach it could use it; "+
+			"if that is what you want, add --insecure-listen-beyond-loopback", o.Listen))
+	}
+	if c.beyond && host != "" {
+		c.allowed = append(c.allowed, host)
+	}
 	defer outliveReader()()
 	signals := notify(endSignals)
 	defer signal.Stop(signals)
@@ -95,33 +98,33 @@ func (p *program) runProxy(ctx context.Context, o *config.Config, allowed []stri
 		return err
 	}
 	o.Route(config.Upstreams{})
-	s, err := p.serve(running, o, listener, "", allowed)
+	s, err := c.serve(running, o, listener, "", c.allowed)
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	p.announce(s, o)
+	c.announce(s, o)
 	select {
 	case <-running.Done():
 	case <-s.ended:
 	}
 	stop()
-	slow := time.AfterFunc(time.Second, func() { p.say("waiting up to %s for requests in flight; Ctrl-C cuts them off", drain) })
+	slow := time.AfterFunc(time.Second, func() { c.say("waiting up to %s for requests in flight; Ctrl-C cuts them off", drain) })
 	closing, stopClosing := lastCall(ctx, signals)
 	defer stopClosing()
 	err = s.close(closing, drain)
 	slow.Stop()
-	s.summary(o).print(p.err)
+	s.summary(o).Print(c.err)
 	return err
 }
 
-func (p *program) announce(s *server, o *config.Config) {
+func (c *proxyCommand) announce(s *server, o *config.Config) {
 	mode := ""
 	if o.Observe {
 		mode = ", observing only"
 	}
-	p.say("listening on %s (policy %s%s)", s.base, o.Policy, mode)
-	p.say("  ANTHROPIC_BASE_URL=%s", s.base)
-	p.say("  OPENAI_BASE_URL=%s/v1", s.base)
-	p.say("messages go to %s, chat to %s, responses to %s",
+	c.say("listening on %s (policy %s%s)", s.base, o.Policy, mode)
+	c.say("  ANTHROPIC_BASE_URL=%s", s.base)
+	c.say("  OPENAI_BASE_URL=%s/v1", s.base)
+	c.say("messages go to %s, chat to %s, responses to %s",
 		cmp.Or(o.Upstream.Messages, config.MessagesURL), cmp.Or(o.Upstream.Chat, config.OpenAIURL), cmp.Or(o.Upstream.Responses, config.OpenAIURL))
 }

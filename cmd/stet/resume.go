@@ -11,11 +11,16 @@ import (
 
 	"github.com/stet-dev/stet/approval"
 	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/store/sqlite"
 	"github.com/stet-dev/stet/workspace"
 )
 
-func (p *program) resumeCommand() *cobra.Command {
-	return &cobra.Command{
+// resumeCommand is stet resume.
+type resumeCommand struct{ command }
+
+func newResume(p *program) *cobra.Command {
+	c := &resumeCommand{}
+	return p.runs(&cobra.Command{
 		Use:   "resume [SESSION]",
 		Short: "Let a suspended session go on",
 		Long: `Let a session go on that was suspended because it kept trying to get out of its
@@ -32,45 +37,37 @@ stet audit --session stdio-7F2KQXNA
 
 # Let it go on
 stet resume stdio-7F2KQXNA`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 1 {
-				return usage(cmd, fmt.Errorf("unexpected argument %q", args[1]))
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			trail, err := p.openTrail(cmd.Context())
-			if err != nil {
-				return err
-			}
-			if len(args) == 0 {
-				err = p.listSuspended(cmd.Context(), trail)
-			} else {
-				err = p.resume(cmd.Context(), trail, args[0])
-			}
-			return errors.Join(err, trail.Close())
-		},
-	}
+		Args: atMostOneArg,
+	}, &c.command, c.Run)
 }
 
-func (p *program) listSuspended(ctx context.Context, trail record.Trail) error {
+func (c *resumeCommand) Run(ctx context.Context) error {
+	return c.withTrail(ctx, func(trail *sqlite.Store) error {
+		if len(c.args) == 0 {
+			return c.list(ctx, trail)
+		}
+		return c.resume(ctx, trail, c.args[0])
+	})
+}
+
+func (c *resumeCommand) list(ctx context.Context, trail record.Trail) error {
 	left, err := record.Suspended(ctx, trail)
 	if err != nil {
 		return err
 	}
 	if len(left) == 0 {
-		p.say("no session is suspended")
+		c.say("no session is suspended")
 		return nil
 	}
 	for _, e := range left {
-		fmt.Fprintf(p.out, "%s  session %s, %s, in %s [%s]\n", e.Time.Local().Format(time.DateTime), workspace.Quote(e.Session),
+		fmt.Fprintf(c.out, "%s  session %s, %s, in %s [%s]\n", e.Time.Local().Format(time.DateTime), workspace.Quote(e.Session),
 			workspace.Quote(e.Client), workspace.Quote(e.Root), workspace.Quote(strings.Join(e.Flags, ", ")))
 	}
 	return nil
 }
 
 // resume lets a session go on, in whichever process it is.
-func (p *program) resume(ctx context.Context, trail record.Trail, session string) error {
+func (c *resumeCommand) resume(ctx context.Context, trail record.Trail, session string) error {
 	left, err := record.Suspended(ctx, trail)
 	if err != nil {
 		return err
@@ -82,7 +79,7 @@ func (p *program) resume(ctx context.Context, trail record.Trail, session string
 		h := &approval.Handler{Journal: &record.Journal{Trail: trail}, Root: e.Root}
 		err := h.Resume(ctx, session, "on the command line")
 		if err = errors.Join(err, h.Journal.Close()); err == nil {
-			p.say("session %s may go on in %s", workspace.Quote(session), workspace.Quote(e.Root))
+			c.say("session %s may go on in %s", workspace.Quote(session), workspace.Quote(e.Root))
 		}
 		return err
 	}

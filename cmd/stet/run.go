@@ -5,26 +5,27 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os/signal"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/stet-dev/stet/agent"
+	"github.com/stet-dev/stet/internal/report"
 	"github.com/stet-dev/stet/tui"
 )
 
-// runFlags are the flags of stet run that are no settings.
-type runFlags struct {
+// runCommand is stet run.
+type runCommand struct {
+	command
 	agentFlags
 	resume  string
-	asJSON  bool
+	json    bool
 	allowed []string
 }
 
-func (p *program) runCommand() *cobra.Command {
-	var r runFlags
-	cmd := &cobra.Command{
+func newRun(p *program) *cobra.Command {
+	c := &runCommand{}
+	cmd := p.runs(&cobra.Command{
 		Use:   "run TASK [flags]",
 		Short: "Have an agent do one task",
 		Long: `Have an agent do one task in the directory --root: what the model says goes to
@@ -52,77 +53,84 @@ Exit codes: 0 done, 1 failed, 2 the command line or the configuration is wrong,
 stet run --allow 'docs/**' --json "bring the docs up to date"
 git diff | stet run -`,
 		Args: nArgs(1, 1, "the task, or - to read it from standard input"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			task := args[0]
-			if task == "-" {
-				b, err := io.ReadAll(p.in)
-				if err != nil {
-					return err
-				}
-				task = string(b)
-			}
-			if strings.TrimSpace(task) == "" {
-				return usage(cmd, errors.New("the task is empty"))
-			}
-			return p.runRun(cmd, r, task, args[0] != "-")
-		},
-	}
+	}, &c.command, c.Run)
 	f := cmd.Flags()
-	addAgentFlags(f, &r.agentFlags)
-	addAllow(f, &r.allowed)
-	f.StringVarP(&r.resume, "resume", "r", "", "go on with this session, or with \"latest\"")
-	f.BoolVar(&r.asJSON, "json", false, "print JSON, an object a line")
+	addAgentFlags(f, &c.agentFlags)
+	addAllow(f, &c.allowed)
+	f.StringVarP(&c.resume, "resume", "r", "", "go on with this session, or with \"latest\"")
+	f.BoolVar(&c.json, "json", false, "print JSON, an object a line")
 	return cmd
 }
 
-// runRun does a task. free says that standard input can be asked for answers.
-func (p *program) runRun(cmd *cobra.Command, r runFlags, task string, free bool) (err error) {
-	defer outliveReader()()
-	signals := notify(endSignals)
-	defer signal.Stop(signals)
-	ctx, stop := lastCall(cmd.Context(), signals)
+func (c *runCommand) Run(ctx context.Context) (err error) {
+	task := c.args[0]
+	if task == "-" {
+		b, err := io.ReadAll(c.in)
+		if err != nil {
+			return err
+		}
+		task = string(b)
+	}
+	if strings.TrimSpace(task) == "" {
+		return c.usage(errors.New("the task is empty"))
+	}
+	ctx, stop := untilEndedLast(ctx)
 	defer stop()
-	h, err := p.openHouse(ctx, cmd, r.agentFlags)
+	h, err := c.openHouse(ctx, c.agentFlags)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, h.close()) }()
-	if err := h.allow(cmd, r.allowed); err != nil {
+	if err := h.allow(&c.command, c.allowed); err != nil {
 		return err
 	}
-	talk, err := h.begin(ctx, r.resume)
+	talk, err := h.begin(ctx, c.resume)
 	if err != nil {
 		return err
 	}
 	alone := new(unattended)
-	var desk tui.Source
-	if h.queue != nil && free && isTerminal(p.in) && isTerminal(p.err) {
+	var questions tui.Source
+	if h.queue != nil && c.args[0] != "-" && isTerminal(c.in) && isTerminal(c.err) {
 		sub := h.queue.Subscribe()
 		defer sub.Close()
-		desk = sub
+		questions = sub
 	} else if h.queue != nil {
 		h.handler.Approver = alone
 	}
-	report := p.reporter(talk, r.asJSON)
+	teller := c.teller(talk)
 	if note := cutOffNote(talk); note != "" {
-		report.note(note)
+		teller.Note(note)
 	}
 	var out agent.Outcome
 	do := func(ctx context.Context) error {
 		var err error
-		out, err = talk.Run(ctx, said(task), report.Tell)
+		out, err = talk.Run(ctx, said(task), teller.Tell)
 		return err
 	}
-	if desk == nil {
+	if questions == nil {
 		err = do(ctx)
 	} else {
-		d := p.dialog()
-		d.Out, d.Color = p.err, p.colors(p.err)
-		err = d.During(ctx, desk, do)
+		d := c.dialog()
+		d.Out, d.Color = c.err, c.colors(c.err)
+		err = d.During(ctx, questions, do)
 	}
 	err = verdict(ctx, out, err, alone)
-	report.end(out, err)
+	teller.End(out, status(err), exitCode(err), err)
 	return err
+}
+
+// status is how a run ended, in the word that stet run --json has for it.
+func status(err error) string {
+	var e *exitError
+	switch {
+	case err == nil:
+		return "done"
+	case errors.As(err, &e) && e.code == exitAlone:
+		return "alone"
+	case errors.As(err, &e) && e.code > exitSignal:
+		return "interrupted"
+	}
+	return "failed"
 }
 
 // verdict is the error that a run ends with.
@@ -151,32 +159,33 @@ func cutOffNote(talk *agent.Conversation) string {
 	return fmt.Sprintf("session %s ended before the agent was done: it goes on from what is stored", talk.ID())
 }
 
-// reporter tells what a run does, in lines for people or for programs.
-type reporter interface {
-	note(text string)
+// teller tells what a run does, in lines for people or for programs.
+type teller interface {
+	Note(text string)
 	Tell(agent.Event)
-	end(out agent.Outcome, err error)
+	End(out agent.Outcome, status string, code int, err error)
 }
 
-func (p *program) reporter(talk *agent.Conversation, asJSON bool) reporter {
-	if asJSON {
-		return &jsonReport{p.out, talk}
+func (c *runCommand) teller(talk *agent.Conversation) teller {
+	if c.json {
+		return &report.RunJSON{Out: c.out, Talk: talk}
 	}
-	return plainReport{&tui.Lines{Out: p.out, Err: p.err, Color: p.colors(p.err)}, p, talk}
+	return plainTeller{&tui.Lines{Out: c.out, Err: c.err, Color: c.colors(c.err)}, c.program, talk}
 }
 
-type plainReport struct {
+// plainTeller tells it to people.
+type plainTeller struct {
 	*tui.Lines
 	p    *program
 	talk *agent.Conversation
 }
 
-func (r plainReport) note(text string) { r.p.say("%s", text) }
+func (t plainTeller) Note(text string) { t.p.say("%s", text) }
 
-func (r plainReport) end(agent.Outcome, error) {
-	r.End()
-	if id := r.talk.ID(); id != "" {
-		r.p.say("session %s", id)
+func (t plainTeller) End(agent.Outcome, string, int, error) {
+	t.Lines.End()
+	if id := t.talk.ID(); id != "" {
+		t.p.say("session %s", id)
 	}
 }
 

@@ -6,22 +6,30 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
-	"os/signal"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 	_ "modernc.org/sqlite" // opencode keeps its sessions in such a file
 
 	"github.com/stet-dev/stet/internal/config"
+	"github.com/stet-dev/stet/internal/report"
 	"github.com/stet-dev/stet/replay"
 	"github.com/stet-dev/stet/transcript"
 )
 
-func (p *program) savingsCommand() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
+// savingsCommand is stet savings.
+type savingsCommand struct {
+	command
+	json bool
+}
+
+func newSavings(p *program) *cobra.Command {
+	c := &savingsCommand{}
+	cmd := p.runs(&cobra.Command{
 		Use:   "savings [flags] [PATH...]",
 		Short: "Say what stet would have saved in recorded sessions",
 		Long: `Replay recorded sessions request by request under a policy, and say what it would
@@ -35,52 +43,75 @@ price of one that is neither read from a cache nor written to it.`,
 		Example: `stet savings
 stet savings --json PATH...
 stet savings --policy keep-latest --keep 3 ~/.codex/sessions`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			o, err := p.config(cmd, p.dir, "")
-			if err != nil {
-				return err
-			}
-			return p.runSavings(cmd.Context(), o, args, asJSON)
-		},
-	}
+	}, &c.command, c.Run)
 	config.AddFlags(cmd.Flags(), "policy", "keep")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	cmd.Flags().BoolVar(&c.json, "json", false, "print one JSON object")
 	return cmd
 }
 
-func (p *program) runSavings(ctx context.Context, o *config.Config, args []string, asJSON bool) error {
-	signals := notify(endSignals)
-	defer signal.Stop(signals)
-	ctx, stop := lastCall(ctx, signals)
-	defer stop()
-	paths, err := p.sessionPaths(args)
-	if err != nil {
-		return misconfigured(err)
-	}
-	bar := p.newProgress(ctx, paths)
-	rep, err := replay.Savings(ctx, paths, replay.Config{
-		History: o.History(""), Open: transcript.Opener{SQLite: openReadOnly},
-	}, bar.show)
-	bar.clear()
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
+func (c *savingsCommand) Run(ctx context.Context) error {
+	o, err := c.settings("")
 	if err != nil {
 		return err
 	}
-	if asJSON {
-		enc := json.NewEncoder(p.out)
-		enc.SetIndent("", "  ")
-		if err := enc.Encode(rep); err != nil {
+	return interruptible(ctx, func(ctx context.Context) error {
+		paths, err := c.sessionPaths(c.args)
+		if err != nil {
+			return misconfigured(err)
+		}
+		bar := c.newProgress(ctx, paths)
+		rep, err := replay.Savings(ctx, paths, replay.Config{
+			History: o.History(""), Open: transcript.Opener{SQLite: openReadOnly},
+		}, bar.Show)
+		bar.Clear()
+		if err != nil || ctx.Err() != nil {
 			return err
 		}
-	} else {
-		printSavings(p.screen(p.out), columns(p.out), rep)
-	}
-	if unread := slices.IndexFunc(rep.Skipped, func(s replay.Skip) bool { return s.Unread }); unread >= 0 && len(rep.Sessions) == 0 {
-		return fmt.Errorf("nothing could be read: %s: %s", rep.Skipped[unread].File, rep.Skipped[unread].Reason)
+		if c.json {
+			err = c.printJSON(rep)
+		} else {
+			report.Savings(c.screen(c.out), columns(c.out), rep)
+		}
+		if err == nil && len(rep.Sessions) == 0 {
+			err = unread(rep.Skipped)
+		}
+		return err
+	})
+}
+
+// unread is the error of sessions of which none could be read; nil where none is
+// there.
+func unread(skipped []replay.Skip) error {
+	if i := slices.IndexFunc(skipped, func(s replay.Skip) bool { return s.Unread }); i >= 0 {
+		return fmt.Errorf("nothing could be read: %s: %s", skipped[i].File, skipped[i].Reason)
 	}
 	return nil
+}
+
+// printJSON prints one JSON object.
+func (p *program) printJSON(v any) error {
+	enc := json.NewEncoder(p.out)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}
+
+// newProgress returns a bar for the files in paths, nil where standard error
+// is no terminal, or one that does not know how wide it is.
+func (p *program) newProgress(ctx context.Context, paths []string) *report.Progress {
+	width := columns(p.err)
+	if width == 0 {
+		return nil
+	}
+	b := &report.Progress{Out: p.err, Width: width, Started: time.Now()}
+	for _, path := range paths {
+		_ = filepath.WalkDir(path, func(_ string, d fs.DirEntry, err error) error {
+			if err == nil && !d.IsDir() && transcript.Likely(d.Name()) {
+				b.Files++
+			}
+			return ctx.Err()
+		})
+	}
+	return b
 }
 
 // sessionPaths returns the paths asked for, absolute, or those where agents

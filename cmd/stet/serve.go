@@ -7,15 +7,18 @@ import (
 	"net/url"
 	"os"
 	"os/signal"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/stet-dev/stet/internal/config"
+	"github.com/stet-dev/stet/internal/demo"
 )
 
-// serveFlags are the flags of stet serve that are no settings.
-type serveFlags struct {
+// serveCommand is stet serve.
+type serveCommand struct {
+	command
 	root      string
 	name      string // of the workspace, at the gateway
 	none      bool   // there is no workspace here
@@ -30,9 +33,9 @@ type serveFlags struct {
 	memory    memory
 }
 
-func (p *program) serveCommand() *cobra.Command {
-	var f serveFlags
-	cmd := &cobra.Command{
+func newServe(p *program) *cobra.Command {
+	c := &serveCommand{}
+	cmd := p.runs(&cobra.Command{
 		Use:   "serve [flags]",
 		Short: "Everything on one port: gateway, file tools, proxy, UI",
 		Long: `Listen on one port for agents, for the hosts of workspaces elsewhere ("stet host"),
@@ -61,94 +64,119 @@ stet serve --no-workspace --listen 0.0.0.0:4141 --insecure-listen-beyond-loopbac
 # Look around, without a key: sessions, savings, and writes to decide on
 stet serve --demo`,
 		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return p.runServe(cmd, f) },
-	}
+	}, &c.command, c.Run)
 	flags := cmd.Flags()
-	flags.StringVar(&f.root, "root", ".", "the directory that the tools work in")
-	flags.StringVar(&f.name, "workspace", "", "what the workspace is called at the gateway (default the directory's name)")
-	flags.BoolVar(&f.none, "no-workspace", false, "have no workspace here, only those of hosts elsewhere")
-	flags.StringVar(&f.cert, "tls-cert", "", "file of the certificate, PEM: speak TLS")
-	flags.StringVar(&f.key, "tls-key", "", "file of its key, PEM")
-	f.memory.add(flags)
+	flags.StringVar(&c.root, "root", ".", "the directory that the tools work in")
+	flags.StringVar(&c.name, "workspace", "", "what the workspace is called at the gateway (default the directory's name)")
+	flags.BoolVar(&c.none, "no-workspace", false, "have no workspace here, only those of hosts elsewhere")
+	flags.StringVar(&c.cert, "tls-cert", "", "file of the certificate, PEM: speak TLS")
+	flags.StringVar(&c.key, "tls-key", "", "file of its key, PEM")
+	c.memory.add(flags)
 	config.AddFlags(flags, append(proxyKeys, "listen", "rate", "model", "base-url", "api")...)
 	flags.Lookup("model").Usage = "the model that sums sessions up in the UI; \"scripted\" plays one, and needs no key"
 	flags.Lookup("base-url").Usage = "base URL of that model's endpoint (default the provider's own)"
-	flags.BoolVar(&f.beyond, "insecure-listen-beyond-loopback", false, "listen on an address that other machines can reach")
-	flags.BoolVar(&f.demo, "demo", false, "have something to show: a workspace, and two agents with scripted models")
-	flags.StringVar(&f.demoDir, "demo-dir", "", "the directory for --demo, which stays (default a temporary one)")
-	flags.DurationVar(&f.lasts, "for", 0, "end by itself so long after it has come up")
-	flags.StringSliceVar(&f.allowed, "allow-host", nil, "another name that requests may call the server by")
-	flags.StringSliceVar(&f.trusted, "trust-proxy", nil, "address or network of a proxy in front, whose X-Forwarded-For counts")
+	flags.BoolVar(&c.beyond, "insecure-listen-beyond-loopback", false, "listen on an address that other machines can reach")
+	flags.BoolVar(&c.demo, "demo", false, "have something to show: a workspace, and two agents with scripted models")
+	flags.StringVar(&c.demoDir, "demo-dir", "", "the directory for --demo, which stays (default a temporary one)")
+	flags.DurationVar(&c.lasts, "for", 0, "end by itself so long after it has come up")
+	flags.StringSliceVar(&c.allowed, "allow-host", nil, "another name that requests may call the server by")
+	flags.StringSliceVar(&c.trusted, "trust-proxy", nil, "address or network of a proxy in front, whose X-Forwarded-For counts")
 	return cmd
 }
 
-func (p *program) runServe(cmd *cobra.Command, f serveFlags) (err error) {
-	var demo *serveDemo
-	if f.demo {
-		if demo, p, err = p.openServeDemo(f.demoDir); err != nil {
+func (c *serveCommand) Run(ctx context.Context) (err error) {
+	var show *demo.Show
+	if c.demo {
+		if show, err = c.openShow(); err != nil {
 			return err
 		}
-		defer func() { err = errors.Join(err, demo.close()) }()
+		defer func() { err = errors.Join(err, show.Close()) }()
 	}
-	root := p.dir
-	if !f.none {
-		if root, err = p.workspaceDir(f.root); err != nil {
-			return usage(cmd, err)
+	root := c.dir
+	if !c.none {
+		if root, err = c.workspaceDir(c.root); err != nil {
+			return c.usage(err)
 		}
-		if f.name, err = workspaceName(f.name, root); err != nil {
-			return usage(cmd, err)
+		if c.name, err = workspaceName(c.name, root); err != nil {
+			return c.usage(err)
 		}
 	}
-	o, err := p.config(cmd, p.dir, root)
+	o, err := c.settings(root)
 	if err != nil {
 		return err
 	}
-	if err := f.check(o.Listen); err != nil {
-		return usage(cmd, err)
+	if err := c.check(o.Listen); err != nil {
+		return c.usage(err)
 	}
 	defer outliveReader()()
-	f.memory.keep()
+	c.memory.keep()
 	signals := notify(endSignals)
 	defer signal.Stop(signals)
-	running, stop := untilSignal(cmd.Context(), signals)
+	running, stop := untilSignal(ctx, signals)
 	defer stop()
 	listener, err := listen(running, o.Listen)
-	if err != nil && f.demo && !cmd.Flags().Changed("listen") {
+	if err != nil && c.demo && !c.cmd.Flags().Changed("listen") {
 		listener, err = listen(running, "127.0.0.1:0") // any port will do to look around
 	}
 	if err != nil {
 		return err
 	}
 	o.Route(config.Upstreams{})
-	s, err := p.openSite(running, cmd, o, root, f)
+	s, err := c.openSite(running, o, root)
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
 	s.start(listener)
-	if demo != nil {
-		err = demo.play(running, p, s)
+	if show != nil {
+		err = show.Play(running, c.forShow(s, show.Workspace()))
 	}
 	if err == nil {
-		if demo != nil {
-			demo.tell(p)
+		if show != nil {
+			show.Tell(c.say)
 		}
-		p.tellSite(s, f)
-		p.serveUntil(running, s, f.lasts)
+		c.tell(s)
+		c.wait(running, s)
 	} else if running.Err() != nil {
 		err = nil // it was told to end before it was up
 	}
 	stop()
-	if demo != nil {
-		demo.end()
+	if show != nil {
+		show.End()
 	}
-	return errors.Join(err, p.closeSite(cmd, s, signals))
+	return errors.Join(err, c.closeSite(ctx, s, signals))
 }
 
-// serveUntil waits until the server is to end: told so, by itself, or after a time.
-func (p *program) serveUntil(running context.Context, s *site, lasts time.Duration) {
+// openShow opens the demo, and has the command run in its workspace, with its
+// environment.
+func (c *serveCommand) openShow() (*demo.Show, error) {
+	dir := c.demoDir
+	if dir != "" {
+		dir = c.absolute(dir)
+	}
+	show, err := demo.OpenShow(dir)
+	if err != nil {
+		return nil, err
+	}
+	there := *c.program
+	there.dir = show.Workspace()
+	there.env = append(slices.Clone(there.env), show.Environment()...)
+	c.program = &there
+	return show, nil
+}
+
+// forShow is what the demo's agents work with.
+func (c *serveCommand) forShow(s *site, dir string) demo.Site {
+	return demo.Site{
+		ModelURL: s.server.base + "/p/" + url.PathEscape(s.agent), Handler: s.hands.handler, Files: s.hands.tools, Queue: s.queue,
+		Sessions: s.sessions, Variables: variables(dir), Log: s.log, Say: c.say,
+	}
+}
+
+// wait waits until the server is to end: told so, by itself, or after a time.
+func (c *serveCommand) wait(running context.Context, s *site) {
 	var over <-chan time.Time
-	if lasts > 0 {
-		over = time.After(lasts)
+	if c.lasts > 0 {
+		over = time.After(c.lasts)
 	}
 	select {
 	case <-running.Done():
@@ -158,58 +186,58 @@ func (p *program) serveUntil(running context.Context, s *site, lasts time.Durati
 }
 
 // closeSite lets what is in flight end, for as long as nobody loses patience.
-func (p *program) closeSite(cmd *cobra.Command, s *site, signals chan os.Signal) error {
-	slow := time.AfterFunc(time.Second, func() { p.say("waiting up to %s for what is in flight; Ctrl-C cuts it off", drain) })
-	closing, stopClosing := lastCall(context.WithoutCancel(cmd.Context()), signals)
+func (c *serveCommand) closeSite(ctx context.Context, s *site, signals chan os.Signal) error {
+	slow := time.AfterFunc(time.Second, func() { c.say("waiting up to %s for what is in flight; Ctrl-C cuts it off", drain) })
+	closing, stopClosing := lastCall(context.WithoutCancel(ctx), signals)
 	defer stopClosing()
 	defer slow.Stop()
 	return s.close(closing)
 }
 
 // check says what is wrong with the flags.
-func (f *serveFlags) check(address string) error {
+func (c *serveCommand) check(address string) error {
 	host, err := listenHost(address)
 	if err == nil {
-		err = f.memory.check()
+		err = c.memory.check()
 	}
 	if err == nil {
-		f.proxies, err = parseProxies(f.trusted)
+		c.proxies, err = parseProxies(c.trusted)
 	}
 	switch {
 	case err != nil:
 		return err
-	case !loopback(host) && !f.beyond:
+	case !loopback(host) && !c.beyond:
 		return fmt.Errorf("%s is not a loopback address: whoever can reach it and learns a token could use it; "+
 			"if that is what you want, add --insecure-listen-beyond-loopback", address)
-	case (f.cert == "") != (f.key == ""):
+	case (c.cert == "") != (c.key == ""):
 		return errors.New("--tls-cert and --tls-key go together")
-	case f.demo && (f.none || f.root != "." || f.cert != ""):
+	case c.demo && (c.none || c.root != "." || c.cert != ""):
 		return errors.New("--demo has a workspace of its own, and no certificate: it goes with none of --root, --no-workspace and --tls-cert")
-	case !f.demo && f.demoDir != "":
+	case !c.demo && c.demoDir != "":
 		return errors.New("--demo-dir says where --demo has its files")
-	case f.lasts < 0:
+	case c.lasts < 0:
 		return errors.New("--for: want a time of 0 or more")
-	case f.none && f.name != "":
+	case c.none && c.name != "":
 		return errors.New("--workspace names a workspace that --no-workspace says there is not")
 	}
-	if f.beyond && host != "" {
-		f.allowed = append(f.allowed, host)
+	if c.beyond && host != "" {
+		c.allowed = append(c.allowed, host)
 	}
 	return nil
 }
 
-// tellSite says where everything is.
-func (p *program) tellSite(s *site, f serveFlags) {
+// tell says where everything is.
+func (c *serveCommand) tell(s *site) {
 	base := s.server.base
-	p.say("listening on %s; open this to decide what is written:", base)
-	p.say("  %s/#token=%s", base, url.QueryEscape(s.person))
-	if !f.none {
-		p.say("workspace %s is %s; for an agent on this machine:", f.name, s.hands.root.Dir())
-		p.say("  MCP at %s/mcp with Authorization: Bearer %s", base, s.agent)
+	c.say("listening on %s; open this to decide what is written:", base)
+	c.say("  %s/#token=%s", base, url.QueryEscape(s.person))
+	if !c.none {
+		c.say("workspace %s is %s; for an agent on this machine:", c.name, s.hands.root.Dir())
+		c.say("  MCP at %s/mcp with Authorization: Bearer %s", base, s.agent)
 	} else {
-		p.say("for an agent on this machine: Authorization: Bearer %s", s.agent)
+		c.say("for an agent on this machine: Authorization: Bearer %s", s.agent)
 	}
-	p.say("  ANTHROPIC_BASE_URL=%s/p/%s", base, s.agent)
-	p.say("  OPENAI_BASE_URL=%s/p/%s/v1", base, s.agent)
-	p.say("\"stet token\" makes tokens for hosts, other agents and other people")
+	c.say("  ANTHROPIC_BASE_URL=%s/p/%s", base, s.agent)
+	c.say("  OPENAI_BASE_URL=%s/p/%s/v1", base, s.agent)
+	c.say("\"stet token\" makes tokens for hosts, other agents and other people")
 }

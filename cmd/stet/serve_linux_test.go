@@ -17,6 +17,7 @@ import (
 
 	"github.com/stet-dev/stet/gateway"
 	"github.com/stet-dev/stet/internal/config"
+	"github.com/stet-dev/stet/internal/demo"
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/llmtest"
 	"github.com/stet-dev/stet/tool"
@@ -300,7 +301,7 @@ func TestServeUndoesElsewhere(t *testing.T) {
 	}
 	var disk []web.OnDisk
 	page.get("/api/files/disk", &disk)
-	if i := slices.IndexFunc(disk, func(f web.OnDisk) bool { return f.Path == demoNotes }); i < 0 || disk[i].State != "same" {
+	if i := slices.IndexFunc(disk, func(f web.OnDisk) bool { return f.Path == demo.NotesFile }); i < 0 || disk[i].State != "same" {
 		t.Errorf("on disk: %+v", disk)
 	}
 	var look web.UndoLook
@@ -312,12 +313,12 @@ func TestServeUndoesElsewhere(t *testing.T) {
 	}
 	for _, verdict := range []string{"reject", "approve"} {
 		undo := page.undo(web.Undo{Session: files.Writes[0].Session})
-		q := page.question(demoNotes)
+		q := page.question(demo.NotesFile)
 		page.post("/api/questions/"+q.ID+"/answer", web.Answer{Verdict: verdict, Seal: q.Seal}, nil)
 		if r := <-undo; r.err != nil || strings.HasPrefix(r.text, "200") != (verdict == "approve") {
 			t.Errorf("%s: %+v", verdict, r)
 		}
-		if _, err := os.Stat(filepath.Join(other, demoNotes)); os.IsNotExist(err) != (verdict == "approve") {
+		if _, err := os.Stat(filepath.Join(other, demo.NotesFile)); os.IsNotExist(err) != (verdict == "approve") {
 			t.Errorf("%s: %v", verdict, err)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/stet-dev/stet/gateway"
+	"github.com/stet-dev/stet/internal/tokenfile"
 	"github.com/stet-dev/stet/mcpserver"
 	"github.com/stet-dev/stet/tool"
 )
@@ -19,7 +20,7 @@ import (
 // host_unavailable, and succeed again once it is back.
 type remotes struct {
 	hub     *gateway.Hub
-	keys    *keyring
+	keys    *tokenfile.Keyring
 	allowed []string // names for Host headers
 	log     *slog.Logger
 
@@ -39,7 +40,7 @@ type remote struct {
 // ServeHTTP implements http.Handler. The workspace is in the path.
 func (m *remotes) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("workspace")
-	if !m.keys.lets(gateway.Bearer(r), name) {
+	if !m.keys.Lets(gateway.Bearer(r), name) {
 		m.hub.Refused(r, "an agent's token for this workspace is needed")
 		w.Header().Set("WWW-Authenticate", `Bearer realm="stet"`)
 		http.Error(w, "an agent's token for this workspace is needed: send it as \"Authorization: Bearer TOKEN\"", http.StatusUnauthorized)
@@ -96,7 +97,7 @@ func (m *remotes) open(name string, caller *gateway.Remote, tools []tool.Spec) (
 	}
 	server, err := mcpserver.New(mcpserver.Config{
 		Caller: caller, Version: version(), Await: true, End: caller.End, Logger: m.log,
-		HTTP: mcpserver.HTTP{AllowedHosts: m.allowed, Allow: func(token string) bool { return m.keys.lets(token, name) }},
+		HTTP: mcpserver.HTTP{AllowedHosts: m.allowed, Allow: func(token string) bool { return m.keys.Lets(token, name) }},
 	})
 	if err != nil {
 		return nil, err

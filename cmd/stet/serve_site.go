@@ -15,6 +15,7 @@ import (
 	"github.com/stet-dev/stet/approval"
 	"github.com/stet-dev/stet/gateway"
 	"github.com/stet-dev/stet/internal/config"
+	"github.com/stet-dev/stet/internal/tokenfile"
 	"github.com/stet-dev/stet/mcpserver"
 	"github.com/stet-dev/stet/prices"
 	"github.com/stet-dev/stet/record"
@@ -30,7 +31,7 @@ type site struct {
 	hub     *gateway.Hub
 	remotes *remotes // workspaces elsewhere, over MCP
 	queue   *approval.Queue
-	keys    *keyring
+	keys    *tokenfile.Keyring
 	log     *slog.Logger
 
 	state    string
@@ -84,7 +85,7 @@ func (s *site) routes(streams context.Context, allowed []string) http.Handler {
 // be refused. (FILE-11)
 func (s *site) noted(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !s.keys.lets(gateway.Bearer(r), s.name) {
+		if !s.keys.Lets(gateway.Bearer(r), s.name) {
 			s.hub.Refused(r, "an agent's token for this workspace is needed")
 		}
 		next.ServeHTTP(w, r)
@@ -95,7 +96,7 @@ func (s *site) noted(next http.Handler) http.Handler {
 // path, since the Authorization header is the provider's.
 func (s *site) toProxy(w http.ResponseWriter, r *http.Request) {
 	token := r.PathValue("token")
-	who, ok := s.keys.may(token, gateway.Agents)
+	who, ok := s.keys.May(token, gateway.Agents)
 	if !ok {
 		const why = "the token in the base URL is not known here, or not for an agent"
 		s.hub.Refused(r, why)

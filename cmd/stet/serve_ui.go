@@ -10,8 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"github.com/stet-dev/stet/approval"
 	"github.com/stet-dev/stet/filetools"
 	"github.com/stet-dev/stet/gateway"
@@ -29,15 +27,15 @@ func (s *site) ui(allowed []string) http.Handler {
 	h := &web.Handler{
 		Queue: s.queue, Hosts: allowed, Trail: s.account(), Records: s.account(), Sessions: s.sessions,
 		Authenticate: func(token string) (web.Person, bool) {
-			who, ok := s.keys.may(token, gateway.Persons)
+			who, ok := s.keys.May(token, gateway.Persons)
 			return web.Person{ID: who.ID, Name: who.Name}, ok
 		},
-		Holds: s.keys.person, Secret: s.pages,
+		Holds: s.keys.Person, Secret: s.pages,
 		Refused: s.refused,
 		Cost:    costOf(s.models), Window: func(model string) int { m, _ := s.models.Lookup(model); return m.Window },
 		Changes: s.account().Changes,
 		Disk:    s.disk, Undo: s.undo, Lift: s.lift, Compact: s.compact,
-		ResumeCommand: resumeCommand, Exports: map[string]web.Export{},
+		ResumeCommand: commandToResume, Exports: map[string]web.Export{},
 		Version: version(), Settings: s.settings, Log: s.log,
 	}
 	for name, write := range exporters {
@@ -83,8 +81,8 @@ func costOf(c *prices.Catalog) func(string, record.Usage) (float64, bool) {
 	}
 }
 
-// resumeCommand is what to type, anywhere, to go on with a session.
-func resumeCommand(i session.Info) string {
+// commandToResume is what to type, anywhere, to go on with a session.
+func commandToResume(i session.Info) string {
 	command := "stet chat --resume " + i.ID
 	if i.Dir != "" {
 		command += " --root '" + strings.ReplaceAll(i.Dir, "'", `'\''`) + "'"
@@ -94,9 +92,9 @@ func resumeCommand(i session.Info) string {
 
 // compacting returns what has a session summed up by the model that is
 // configured; nil where none can be asked, which is an error if the flags name one.
-func (p *program) compacting(cmd *cobra.Command, store session.Store) (func(context.Context, string) (string, error), error) {
-	if err := p.modelReady(cmd); err != nil {
-		if cmd.Flags().Changed("model") {
+func (c *command) compacting(store session.Store) (func(context.Context, string) (string, error), error) {
+	if err := c.modelReady(); err != nil {
+		if c.cmd.Flags().Changed("model") {
 			return nil, err
 		}
 		return nil, nil
@@ -106,7 +104,7 @@ func (p *program) compacting(cmd *cobra.Command, store session.Store) (func(cont
 		if err != nil {
 			return "", err
 		}
-		h, err := p.openHouse(ctx, cmd, agentFlags{root: info.Dir})
+		h, err := c.openHouse(ctx, agentFlags{root: info.Dir})
 		if err != nil {
 			return "", err
 		}

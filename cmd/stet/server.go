@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/stet-dev/stet/internal/config"
+	"github.com/stet-dev/stet/internal/report"
 	"github.com/stet-dev/stet/proxy"
 )
 
@@ -110,6 +111,11 @@ func (s *server) writeDown(ctx context.Context) error {
 		return errors.Join(fmt.Errorf("the record is not complete: %w", err), s.log.Close())
 	}
 	return errors.Join(s.store.failure(), s.store.Close(), s.log.Close())
+}
+
+// summary is what came of the requests.
+func (s *server) summary(o *config.Config) report.Summary {
+	return report.Summary{Totals: s.proxy.Totals(), Policy: o.Policy, Observe: o.Observe}
 }
 
 // say tells the person something, on standard error.

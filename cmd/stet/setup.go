@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -13,11 +14,17 @@ import (
 	"github.com/stet-dev/stet/internal/agentconfig"
 )
 
-func (p *program) setupCommand() *cobra.Command {
-	var write bool
+// setupCommand is stet setup.
+type setupCommand struct {
+	command
+	write bool
+}
+
+func newSetup(p *program) *cobra.Command {
+	c := &setupCommand{}
 	names := agentconfig.ServerAgents()
 	all := strings.Join(names, "|")
-	cmd := &cobra.Command{
+	cmd := p.runs(&cobra.Command{
 		Use:   "setup " + all,
 		Short: "Tell an agent about the file tools",
 		Long: `Print what an agent's configuration has to say for it to start "stet mcp", and
@@ -41,49 +48,46 @@ stet setup claude --write`,
 			}
 			return nil
 		},
-		RunE: func(_ *cobra.Command, args []string) error {
-			return p.setup(args[0], write)
-		},
-	}
-	cmd.Flags().BoolVar(&write, "write", false, "write it to the client's configuration")
+	}, &c.command, c.Run)
+	cmd.Flags().BoolVar(&c.write, "write", false, "write it to the client's configuration")
 	return cmd
 }
 
-func (p *program) setup(agent string, write bool) error {
-	tell := p.machine().Server
-	if write {
-		tell = p.machine().AddServer
+func (c *setupCommand) Run(context.Context) error {
+	tell := c.machine().Server
+	if c.write {
+		tell = c.machine().AddServer
 	}
-	done, err := tell(agent, p.ownCommand())
+	done, err := tell(c.args[0], ownCommand())
 	switch {
 	case errors.Is(err, agentconfig.ErrNoHome):
 		return misconfigured(err)
 	case err != nil:
 		return err
-	case !write:
-		p.say("this belongs into %s (--write puts it there):", done.File)
-		if _, err := p.out.Write(done.Snippet); err != nil {
+	case !c.write:
+		c.say("this belongs into %s (--write puts it there):", done.File)
+		if _, err := c.out.Write(done.Snippet); err != nil {
 			return err
 		}
 	case !done.Changed:
-		p.say("%s has it already", done.File)
+		c.say("%s has it already", done.File)
 		return nil
 	default:
-		p.say("written to %s", done.File)
+		c.say("written to %s", done.File)
 		if done.Kept != "" {
-			p.say("what it held is in %s", done.Kept)
+			c.say("what it held is in %s", done.Kept)
 		}
 	}
 	if done.Note != "" {
-		p.say("%s", done.Note)
+		c.say("%s", done.Note)
 	}
-	p.say("what it wants to write is shown by \"stet approve\", in another terminal")
+	c.say("what it wants to write is shown by \"stet approve\", in another terminal")
 	return nil
 }
 
 // ownCommand is how an agent is to start this program: by its name alone where
 // that finds it.
-func (p *program) ownCommand() string {
+func ownCommand() string {
 	self, err := os.Executable()
 	if err != nil {
 		return "stet"

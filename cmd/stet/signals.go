@@ -78,6 +78,19 @@ func lastCall(ctx context.Context, c chan os.Signal) (_ context.Context, stop fu
 	return ctx, end
 }
 
+// untilEndedLast is untilEnded for work that is the last: a second signal ends the
+// program as if it were not caught.
+func untilEndedLast(ctx context.Context) (_ context.Context, stop func()) {
+	outlived := outliveReader()
+	signals := notify(endSignals)
+	ctx, end := lastCall(ctx, signals)
+	return ctx, func() {
+		end()
+		signal.Stop(signals)
+		outlived()
+	}
+}
+
 // pending takes what waits in c, and returns the first of it that asks stet to
 // end; nil if there is none.
 func pending(c <-chan os.Signal) os.Signal {

@@ -84,8 +84,3 @@ func (p *program) openLog(file string) (*slog.Logger, io.Closer, error) {
 	}
 	return slog.New(slog.NewTextHandler(f, &slog.HandlerOptions{Level: slog.LevelDebug})), f, nil
 }
-
-// stateTrouble is the error of a state directory that cannot be used.
-func stateTrouble(err error) error {
-	return fmt.Errorf("state directory: %w; XDG_STATE_HOME says where else it may be", err)
-}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/stet-dev/stet/internal/demo"
 	"github.com/stet-dev/stet/llm/llmtest"
 )
 
@@ -66,11 +67,11 @@ func TestScripts(t *testing.T) {
 
 // startModel starts a scripted model and puts its URL into MODEL.
 func startModel(ts *testscript.TestScript, _ bool, args []string) {
-	files := []demoFile{
-		{"a.txt", []byte(ts.ReadFile("a.txt"))},
-		{"b.txt", []byte(ts.ReadFile("b.txt"))},
+	files := []demo.File{
+		{Name: "a.txt", Text: []byte(ts.ReadFile("a.txt"))},
+		{Name: "b.txt", Text: []byte(ts.ReadFile("b.txt"))},
 	}
-	m, err := llmtest.Start(llmtest.Config{Script: demoScript(files)})
+	m, err := llmtest.Start(llmtest.Config{Script: demo.Script(files)})
 	ts.Check(err)
 	ts.Defer(func() { _ = m.Close() })
 	ts.Setenv("MODEL", m.URL)
@@ -104,8 +105,8 @@ func agentMain() {
 	if err != nil {
 		panic(err)
 	}
-	a := newDemoAgent(os.Getenv("ANTHROPIC_BASE_URL"), root)
-	words, err := a.run(context.Background())
+	a := demo.NewAgent(os.Getenv("ANTHROPIC_BASE_URL"), root)
+	words, err := a.Run(context.Background())
 	if err != nil {
 		fmt.Println("agent:", err)
 		os.Exit(9)

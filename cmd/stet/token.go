@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,16 +12,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stet-dev/stet/gateway"
+	"github.com/stet-dev/stet/internal/tokenfile"
 )
 
-// Lifetimes of tokens, and for how long those are listed that are of no use any
-// more.
-const (
-	usualLifetime = 90 * 24 * time.Hour
-	listedFor     = 30 * 24 * time.Hour
-)
-
-func (p *program) tokenCommand() *cobra.Command {
+func newToken(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "token COMMAND",
 		Short: "Say who may use the gateway",
@@ -38,14 +33,36 @@ stet token create desk --scope person`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(p.tokenCreate(), p.tokenList(), p.tokenRevoke(), p.tokenRotate())
+	cmd.AddCommand(newTokenCreate(p), newTokenList(p), newTokenRevoke(p), newTokenRotate(p))
 	return cmd
 }
 
-func (p *program) tokenCreate() *cobra.Command {
-	var n gateway.NewToken
-	var expires string
-	cmd := &cobra.Command{
+// changeTokens changes the file of the tokens.
+func (p *program) changeTokens(change func(*gateway.Tokens) error) error {
+	state, err := p.stateDir()
+	if err != nil {
+		return err
+	}
+	return tokenfile.Change(state, change)
+}
+
+// printToken prints a token that was made: its secret alone on standard output.
+func (p *program) printToken(made gateway.Token, secret string) error {
+	p.say("token %s for %s (%s), %s", made.ID, made.Name, strings.Join(made.Scopes, ", "), until(made.Expires))
+	_, err := fmt.Fprintln(p.out, secret)
+	return err
+}
+
+// tokenCreateCommand is stet token create.
+type tokenCreateCommand struct {
+	command
+	token   gateway.NewToken
+	expires string
+}
+
+func newTokenCreate(p *program) *cobra.Command {
+	c := &tokenCreateCommand{}
+	cmd := p.runs(&cobra.Command{
 		Use:   "create NAME",
 		Short: "Make a token, and print it",
 		Long: `Make a token, and print it on standard output; it is not shown again. NAME is who
@@ -55,34 +72,32 @@ audit trail.
 Scopes are agent (makes calls), host (has a workspace) and person (decides). An
 agent's token should have no other: it would approve its own writes.`,
 		Args: oneArg("NAME"),
-		RunE: func(cmd *cobra.Command, args []string) (err error) {
-			now := time.Now()
-			n.Name = args[0]
-			if n.Expires, err = expiry(expires, now); err != nil {
-				return usage(cmd, fmt.Errorf("--expires: %w", err))
-			}
-			var made gateway.Token
-			var secret string
-			err = p.changeTokens(func(t *gateway.Tokens) (err error) {
-				made, secret, err = t.Create(n, now)
-				if err != nil {
-					return usage(cmd, err)
-				}
-				return nil
-			})
-			if err != nil {
-				return err
-			}
-			p.say("token %s for %s (%s), %s", made.ID, made.Name, strings.Join(made.Scopes, ", "), until(made.Expires))
-			_, err = fmt.Fprintln(p.out, secret)
-			return err
-		},
-	}
+	}, &c.command, c.Run)
 	f := cmd.Flags()
-	f.StringSliceVar(&n.Scopes, "scope", nil, "agent, host or person; several if need be")
-	f.StringVar(&n.Workspace, "workspace", "", "only for this workspace; not for a person, who decides about all")
-	f.StringVar(&expires, "expires", "90d", "after so many days or hours (7d, 12h), on a date (2027-01-31), or never")
+	f.StringSliceVar(&c.token.Scopes, "scope", nil, "agent, host or person; several if need be")
+	f.StringVar(&c.token.Workspace, "workspace", "", "only for this workspace; not for a person, who decides about all")
+	f.StringVar(&c.expires, "expires", "90d", "after so many days or hours (7d, 12h), on a date (2027-01-31), or never")
 	return cmd
+}
+
+func (c *tokenCreateCommand) Run(context.Context) (err error) {
+	now := time.Now()
+	c.token.Name = c.args[0]
+	if c.token.Expires, err = expiry(c.expires, now); err != nil {
+		return c.usage(fmt.Errorf("--expires: %w", err))
+	}
+	var made gateway.Token
+	var secret string
+	err = c.changeTokens(func(t *gateway.Tokens) (err error) {
+		if made, secret, err = t.Create(c.token, now); err != nil {
+			return c.usage(err)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return c.printToken(made, secret)
 }
 
 // expiry reads when something ends; the zero time is never.
@@ -111,106 +126,114 @@ func until(t time.Time) string {
 	return "until " + t.Local().Format("2006-01-02 15:04")
 }
 
-func (p *program) tokenList() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
+// tokenListCommand is stet token list.
+type tokenListCommand struct {
+	command
+	json bool
+}
+
+func newTokenList(p *program) *cobra.Command {
+	c := &tokenListCommand{}
+	cmd := p.runs(&cobra.Command{
 		Use:   "list",
 		Short: "List the tokens, without what is secret",
 		Args:  noArgs,
-		RunE: func(*cobra.Command, []string) error {
-			t, err := p.readTokens()
-			if err != nil {
-				return err
-			}
-			t.Sweep(listedFor, time.Now())
-			for _, k := range t.Tokens {
-				if asJSON {
-					k.Hash = ""
-					b, err := json.Marshal(k)
-					if err != nil {
-						return err
-					}
-					fmt.Fprintf(p.out, "%s\n", b)
-					continue
-				}
-				state := until(k.Expires)
-				switch {
-				case !k.Revoked.IsZero():
-					state = "revoked"
-				case !k.Expires.IsZero() && !time.Now().Before(k.Expires):
-					state = "expired"
-				}
-				workspace := ""
-				if k.Workspace != "" {
-					workspace = "  workspace " + k.Workspace
-				}
-				fmt.Fprintf(p.out, "%s  %-16s  %-18s  %s%s\n", k.ID, k.Name, strings.Join(k.Scopes, ","), state, workspace)
-			}
-			return nil
-		},
-	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, an object a line")
+	}, &c.command, c.Run)
+	cmd.Flags().BoolVar(&c.json, "json", false, "print JSON, an object a line")
 	return cmd
 }
 
-func (p *program) tokenRevoke() *cobra.Command {
-	return &cobra.Command{
+func (c *tokenListCommand) Run(context.Context) error {
+	state, err := c.stateDir()
+	if err != nil {
+		return err
+	}
+	all, err := tokenfile.Read(state)
+	if err != nil {
+		return err
+	}
+	all.Sweep(tokenfile.ListedFor, time.Now())
+	for _, t := range all.Tokens {
+		if c.json {
+			t.Hash = ""
+			b, err := json.Marshal(t)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(c.out, "%s\n", b)
+			continue
+		}
+		state := until(t.Expires)
+		switch {
+		case !t.Revoked.IsZero():
+			state = "revoked"
+		case !t.Expires.IsZero() && !time.Now().Before(t.Expires):
+			state = "expired"
+		}
+		workspace := ""
+		if t.Workspace != "" {
+			workspace = "  workspace " + t.Workspace
+		}
+		fmt.Fprintf(c.out, "%s  %-16s  %-18s  %s%s\n", t.ID, t.Name, strings.Join(t.Scopes, ","), state, workspace)
+	}
+	return nil
+}
+
+// tokenRevokeCommand is stet token revoke.
+type tokenRevokeCommand struct{ command }
+
+func newTokenRevoke(p *program) *cobra.Command {
+	c := &tokenRevokeCommand{}
+	return p.runs(&cobra.Command{
 		Use:   "revoke TOKEN",
 		Short: "End a token, by its id or its name",
 		Args:  oneArg("TOKEN"),
-		RunE: func(_ *cobra.Command, args []string) error {
-			var revoked gateway.Token
-			err := p.changeTokens(func(t *gateway.Tokens) (err error) {
-				revoked, err = t.Revoke(args[0], time.Now())
-				return err
-			})
-			if err == nil {
-				p.say("token %s of %s is revoked", revoked.ID, revoked.Name)
-			}
-			return err
-		},
-	}
+	}, &c.command, c.Run)
 }
 
-func (p *program) tokenRotate() *cobra.Command {
-	var grace time.Duration
-	cmd := &cobra.Command{
+func (c *tokenRevokeCommand) Run(context.Context) error {
+	var revoked gateway.Token
+	err := c.changeTokens(func(t *gateway.Tokens) (err error) {
+		revoked, err = t.Revoke(c.args[0], time.Now())
+		return err
+	})
+	if err == nil {
+		c.say("token %s of %s is revoked", revoked.ID, revoked.Name)
+	}
+	return err
+}
+
+// tokenRotateCommand is stet token rotate.
+type tokenRotateCommand struct {
+	command
+	grace time.Duration
+}
+
+func newTokenRotate(p *program) *cobra.Command {
+	c := &tokenRotateCommand{}
+	cmd := p.runs(&cobra.Command{
 		Use:   "rotate TOKEN",
 		Short: "Make another token in place of one",
 		Long: `Make another token like one, named by its id or its name, and print it. The old
 one is good for as long as --grace says.`,
 		Args: oneArg("TOKEN"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if grace < 0 {
-				return usage(cmd, errors.New("--grace: want a time of 0 or more"))
-			}
-			var made gateway.Token
-			var secret string
-			err := p.changeTokens(func(t *gateway.Tokens) (err error) {
-				made, secret, err = t.Rotate(args[0], grace, time.Now())
-				return err
-			})
-			if err != nil {
-				return err
-			}
-			p.say("token %s for %s (%s), %s", made.ID, made.Name, strings.Join(made.Scopes, ", "), until(made.Expires))
-			_, err = fmt.Fprintln(p.out, secret)
-			return err
-		},
-	}
-	cmd.Flags().DurationVar(&grace, "grace", time.Hour, "how long the old one is good for")
+	}, &c.command, c.Run)
+	cmd.Flags().DurationVar(&c.grace, "grace", time.Hour, "how long the old one is good for")
 	return cmd
 }
 
-// oneArg wants one argument.
-func oneArg(name string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		switch {
-		case len(args) == 0 || args[0] == "":
-			return usage(cmd, fmt.Errorf("%s is missing", name))
-		case len(args) > 1:
-			return usage(cmd, fmt.Errorf("unexpected argument %q", args[1]))
-		}
-		return nil
+func (c *tokenRotateCommand) Run(context.Context) error {
+	if c.grace < 0 {
+		return c.usage(errors.New("--grace: want a time of 0 or more"))
 	}
+	var made gateway.Token
+	var secret string
+	err := c.changeTokens(func(t *gateway.Tokens) (err error) {
+		made, secret, err = t.Rotate(c.args[0], c.grace, time.Now())
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return c.printToken(made, secret)
 }

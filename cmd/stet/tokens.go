@@ -2,7 +2,7 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -10,46 +10,24 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/internal/report"
 	"github.com/stet-dev/stet/prices"
-	"github.com/stet-dev/stet/tokens"
-	"github.com/stet-dev/stet/tokens/exact"
 	"github.com/stet-dev/stet/transcript"
 )
 
 // countedMax is how large a file may be that is counted as one text or body.
 const countedMax = 256 << 20
 
-// counted is what `stet tokens --json` prints.
-type counted struct {
-	File     string         `json:"file"`
-	Kind     string         `json:"kind"` // text, request, session
-	*tally                  // of a text or a request
-	Sessions []sessionTally `json:"sessions,omitempty"`
+// tokensCommand is stet tokens.
+type tokensCommand struct {
+	command
+	json  bool
+	model string
 }
 
-// tally is how many tokens there are of what.
-type tally struct {
-	Model  string       `json:"model,omitempty"`
-	Method string       `json:"method"`        // the exact vocabulary's name, or estimate
-	API    string       `json:"api,omitempty"` // of a request: messages, chat, responses
-	Bytes  int          `json:"bytes,omitempty"`
-	Tokens int          `json:"tokens"`
-	Tools  int          `json:"tools,omitempty"` // tokens of the descriptions of tools
-	Shares []tokenShare `json:"shares,omitempty"`
-}
-
-type tokenShare struct {
-	Role   llm.Role `json:"role"`
-	Kind   string   `json:"kind"`
-	Parts  int      `json:"parts"`
-	Tokens int      `json:"tokens"`
-}
-
-func (p *program) tokensCommand() *cobra.Command {
-	var asJSON bool
-	var model string
-	cmd := &cobra.Command{
+func newTokens(p *program) *cobra.Command {
+	c := &tokensCommand{}
+	cmd := p.runs(&cobra.Command{
 		Use:   "tokens [flags] FILE",
 		Short: "Count the tokens of a text, a request or a recorded session",
 		Long: `Count tokens: of a text file, of the body of a request (Messages, Chat Completions
@@ -66,40 +44,37 @@ stet tokens --json ~/.claude/projects/p/session.jsonl`,
 			}
 			return nil
 		},
-		RunE: func(_ *cobra.Command, args []string) error { return p.runTokens(args[0], model, asJSON) },
-	}
-	cmd.Flags().StringVar(&model, "model", "", "the model whose tokens to count (default: the one the file names, else o200k_base)")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	}, &c.command, c.Run)
+	cmd.Flags().StringVar(&c.model, "model", "", "the model whose tokens to count (default: the one the file names, else o200k_base)")
+	cmd.Flags().BoolVar(&c.json, "json", false, "print one JSON object")
 	return cmd
 }
 
-func (p *program) runTokens(file, model string, asJSON bool) error {
-	if _, known := prices.Lookup(model); model != "" && !known {
-		p.say("no model %q is known: its tokens are estimated", model)
+func (c *tokensCommand) Run(context.Context) error {
+	if _, known := prices.Lookup(c.model); c.model != "" && !known {
+		c.say("no model %q is known: its tokens are estimated", c.model)
 	}
-	c, err := p.countTokens(file, model)
+	counted, err := c.count(c.args[0])
 	if err != nil {
 		return err
 	}
-	if asJSON {
-		enc := json.NewEncoder(p.out)
-		enc.SetIndent("", "  ")
-		return enc.Encode(c)
+	if c.json {
+		return c.printJSON(counted)
 	}
-	c.print(p.screen(p.out))
+	counted.Print(c.screen(c.out))
 	return nil
 }
 
-// countTokens counts a file, by what it holds.
-func (p *program) countTokens(file, model string) (*counted, error) {
+// count counts a file, by what it holds.
+func (c *tokensCommand) count(file string) (*report.Tokens, error) {
 	if file == "-" {
-		b, err := io.ReadAll(io.LimitReader(p.in, countedMax+1))
+		b, err := io.ReadAll(io.LimitReader(c.in, countedMax+1))
 		if err != nil {
 			return nil, err
 		}
-		return countData("standard input", b, model)
+		return countData("standard input", b, c.model)
 	}
-	path := p.absolute(file)
+	path := c.absolute(file)
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err
@@ -109,14 +84,14 @@ func (p *program) countTokens(file, model string) (*counted, error) {
 		return nil, err
 	}
 	if b != nil {
-		if c, ok, err := countBody(file, b, model); ok || err != nil {
-			return c, err
+		if counted, ok, err := report.CountBody(file, b, c.model); ok || err != nil {
+			return counted, err
 		}
 	}
 	sessions, err := transcript.Opener{SQLite: openReadOnly}.Open(path)
 	switch {
 	case err == nil:
-		return countSessions(file, sessions, model), nil
+		return report.CountSessions(file, sessions, c.model), nil
 	case !errors.Is(err, transcript.ErrFormat) && !errors.Is(err, transcript.ErrEmpty), info.IsDir():
 		return nil, err
 	case info.Size() > countedMax:
@@ -125,7 +100,7 @@ func (p *program) countTokens(file, model string) (*counted, error) {
 	if b, err = os.ReadFile(path); err != nil {
 		return nil, err
 	}
-	return countText(file, b, model)
+	return report.CountText(file, b, c.model)
 }
 
 // wholeObject returns the file at path if it begins like a JSON object and is
@@ -150,34 +125,12 @@ func wholeObject(path string, info os.FileInfo) ([]byte, error) {
 	return os.ReadFile(path)
 }
 
-func countData(name string, b []byte, model string) (*counted, error) {
+func countData(name string, b []byte, model string) (*report.Tokens, error) {
 	if len(b) > countedMax {
 		return nil, fmt.Errorf("%s: more than %d bytes", name, countedMax)
 	}
-	if c, ok, err := countBody(name, b, model); ok || err != nil {
-		return c, err
+	if counted, ok, err := report.CountBody(name, b, model); ok || err != nil {
+		return counted, err
 	}
-	return countText(name, b, model)
-}
-
-func countText(name string, b []byte, model string) (*counted, error) {
-	if bytes.IndexByte(b, 0) >= 0 {
-		return nil, fmt.Errorf("%s: not a text: it holds zero bytes", name)
-	}
-	counter, method := counterFor(model)
-	return &counted{File: name, Kind: "text", tally: &tally{Model: model, Method: method, Bytes: len(b), Tokens: counter.Count(string(b))}}, nil
-}
-
-// counterFor returns the best counter for a model and how it counts. Without a
-// model the exact one of o200k_base is it.
-func counterFor(model string) (tokens.Counter, string) {
-	vocabulary := prices.VocabularyO200k
-	if model != "" {
-		m, _ := prices.Lookup(model)
-		vocabulary = m.Vocabulary
-	}
-	if c, err := exact.Counter(vocabulary); err == nil {
-		return c, vocabulary
-	}
-	return tokens.EstimateFor(model), "estimate"
+	return report.CountText(name, b, model)
 }

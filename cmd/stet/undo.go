@@ -8,20 +8,27 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/stet-dev/stet/approval"
 	"github.com/stet-dev/stet/filetools"
+	"github.com/stet-dev/stet/internal/report"
 	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/store/sqlite"
 	"github.com/stet-dev/stet/tool"
 	"github.com/stet-dev/stet/workspace"
 )
 
-func (p *program) undoCommand() *cobra.Command {
-	var yes bool
-	cmd := &cobra.Command{
+// undoCommand is stet undo.
+type undoCommand struct {
+	command
+	yes bool
+}
+
+func newUndo(p *program) *cobra.Command {
+	c := &undoCommand{}
+	cmd := p.runs(&cobra.Command{
 		Use:   "undo [SESSION|ID]",
 		Short: "Take back what an agent wrote",
 		Long: `Put files back to what they held before a session wrote to them, or before one
@@ -39,54 +46,44 @@ stet undo 412
 
 # All that a session wrote
 stet undo stdio-7F2KQXNA`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 1 {
-				return usage(cmd, fmt.Errorf("unexpected argument %q", args[1]))
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			what := ""
-			if len(args) == 1 {
-				what = args[0]
-			}
-			ctx, stop := untilEnded(cmd.Context())
-			defer stop()
-			trail, err := p.openTrail(ctx)
-			if err != nil {
-				return err
-			}
-			err = p.runUndo(ctx, trail, what, yes)
-			if ctx.Err() != nil {
-				err = errors.Join(context.Cause(ctx), err)
-			}
-			return errors.Join(err, trail.Close())
-		},
-	}
-	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
+		Args: atMostOneArg,
+	}, &c.command, c.Run)
+	cmd.Flags().BoolVar(&c.yes, "yes", false, "do not ask")
 	return cmd
 }
 
-func (p *program) runUndo(ctx context.Context, trail record.Trail, what string, yes bool) error {
+func (c *undoCommand) Run(ctx context.Context) error {
+	ctx, stop := untilEnded(ctx)
+	defer stop()
+	return c.withTrail(ctx, func(trail *sqlite.Store) error {
+		err := c.undo(ctx, trail, c.arg(0))
+		if ctx.Err() != nil {
+			err = errors.Join(context.Cause(ctx), err)
+		}
+		return err
+	})
+}
+
+func (c *undoCommand) undo(ctx context.Context, trail record.Trail, what string) error {
 	all, err := record.Writes(ctx, trail, "", 0)
 	if err != nil {
 		return err
 	}
 	left := record.Undoable(all)
 	if what == "" {
-		p.listUndoable(left)
+		c.list(left)
 		return nil
 	}
 	chosen, err := chooseWrites(all, left, what)
 	if err != nil {
 		return err
 	}
-	if err := p.trust(ctx, trail, yes); err != nil {
+	if err := c.trust(ctx, trail); err != nil {
 		return err
 	}
 	var failed []error
 	for _, ws := range writesBy(chosen, func(w record.Write) string { return w.Root }) {
-		failed = append(failed, p.undoIn(ctx, trail, ws[0].Root, ws, yes))
+		failed = append(failed, c.undoIn(ctx, trail, ws[0].Root, ws))
 	}
 	return errors.Join(failed...)
 }
@@ -110,16 +107,16 @@ func writesBy(writes []record.Write, key func(record.Write) string) [][]record.W
 
 // trust warns where somebody changed the trail: what it says was there before may
 // be made up. Then a person has to look.
-func (p *program) trust(ctx context.Context, trail record.Trail, yes bool) error {
+func (c *undoCommand) trust(ctx context.Context, trail record.Trail) error {
 	v, err := record.Verify(ctx, trail)
 	if err != nil || v.Broken == nil {
 		return err
 	}
 	broken := fmt.Errorf("the trail is broken at entry %d: %s", v.Broken.Seq, v.Broken.Why)
-	if yes {
+	if c.yes {
 		return fmt.Errorf("%w; look at what would change, without --yes", broken)
 	}
-	p.say("%v; look well at what would change", broken)
+	c.say("%v; look well at what would change", broken)
 	return nil
 }
 
@@ -147,35 +144,20 @@ func chooseWrites(all, left []record.Write, what string) ([]record.Write, error)
 	return nil, fmt.Errorf("%s: no session and no write is called so; \"stet undo\" lists what can be undone", workspace.Quote(what))
 }
 
-func (p *program) listUndoable(left []record.Write) {
+func (c *undoCommand) list(left []record.Write) {
 	if len(left) == 0 {
-		p.say("there is nothing to undo")
+		c.say("there is nothing to undo")
 		return
 	}
-	for _, ws := range writesBy(left, func(w record.Write) string { return w.Session }) {
-		first := ws[0]
-		fmt.Fprintf(p.out, "session %s, %s, in %s\n", workspace.Quote(first.Session), workspace.Quote(first.Client), workspace.Quote(first.Root))
-		for _, w := range ws {
-			note := ""
-			switch {
-			case w.Open:
-				note = " (whether it was done is not known)"
-			case w.Before == "":
-				note = " (made)"
-			case w.After == "":
-				note = " (removed)"
-			}
-			fmt.Fprintf(p.out, "%8d  %s  %s %s%s\n", w.Seq, w.Time.Local().Format(time.DateTime), workspace.Quote(w.Tool), workspace.Quote(w.Path), note)
-		}
-	}
+	report.Writes(c.out, writesBy(left, func(w record.Write) string { return w.Session }))
 }
 
 // undoIn undoes writes in one workspace.
-func (p *program) undoIn(ctx context.Context, trail record.Trail, dir string, chosen []record.Write, yes bool) (err error) {
+func (c *undoCommand) undoIn(ctx context.Context, trail record.Trail, dir string, chosen []record.Write) (err error) {
 	if !filepath.IsAbs(dir) {
 		return fmt.Errorf("write %d: the trail names no workspace for it", chosen[0].Seq)
 	}
-	state, err := p.stateDir()
+	state, err := c.stateDir()
 	if err != nil {
 		return err
 	}
@@ -188,8 +170,8 @@ func (p *program) undoIn(ctx context.Context, trail record.Trail, dir string, ch
 	if err != nil {
 		return err
 	}
-	var who approval.Approver = here{p.dialog()}
-	if yes {
+	var who approval.Approver = here{c.dialog()}
+	if c.yes {
 		who = agreed{}
 	}
 	h := &approval.Handler{
@@ -200,11 +182,7 @@ func (p *program) undoIn(ctx context.Context, trail record.Trail, dir string, ch
 	if err = errors.Join(err, h.Journal.Close()); err != nil {
 		return err
 	}
-	writes := "1 write"
-	if n := len(chosen); n > 1 {
-		writes = fmt.Sprintf("%d writes", n)
-	}
-	p.say("undone: %s in %s", writes, workspace.Quote(root.Dir()))
+	c.say("undone: %s in %s", report.Count(len(chosen), "write"), workspace.Quote(root.Dir()))
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -31,14 +32,15 @@ func version() string {
 	return v
 }
 
-func (p *program) versionCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "version",
-		Short: "Print the version",
-		Args:  noArgs,
-		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintf(p.out, "stet %s %s %s/%s\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
-			return err
-		},
-	}
+// versionCommand is stet version.
+type versionCommand struct{ command }
+
+func newVersion(p *program) *cobra.Command {
+	c := &versionCommand{}
+	return p.runs(&cobra.Command{Use: "version", Short: "Print the version", Args: noArgs}, &c.command, c.Run)
+}
+
+func (c *versionCommand) Run(context.Context) error {
+	_, err := fmt.Fprintf(c.out, "stet %s %s %s/%s\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	return err
 }

@@ -17,8 +17,12 @@ import (
 // lingering is how long requests may take that an agent has left behind.
 const lingering = 2 * time.Second
 
-func (p *program) wrapCommand() *cobra.Command {
-	cmd := &cobra.Command{
+// wrapCommand is stet wrap.
+type wrapCommand struct{ command }
+
+func newWrap(p *program) *cobra.Command {
+	c := &wrapCommand{}
+	cmd := p.runs(&cobra.Command{
 		Use:   "wrap [flags] -- COMMAND [ARG...]",
 		Short: "Run an agent with a clean context",
 		Long: `Start the proxy on a free port, run an agent so that its requests go through it,
@@ -41,22 +45,19 @@ stet wrap --upstream http://127.0.0.1:11434/v1 -- qwen`,
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			o, err := p.config(cmd, p.dir, "")
-			if err != nil {
-				return err
-			}
-			return p.runWrap(cmd.Context(), o, args)
-		},
-	}
+	}, &c.command, c.Run)
 	f := cmd.Flags()
 	f.SetInterspersed(false) // what stands behind the command is the command's
 	config.AddFlags(f, proxyKeys...)
 	return cmd
 }
 
-func (p *program) runWrap(ctx context.Context, o *config.Config, command []string) error {
-	path, err := lookPath(command[0])
+func (c *wrapCommand) Run(ctx context.Context) error {
+	o, err := c.settings("")
+	if err != nil {
+		return err
+	}
+	path, err := lookPath(c.args[0])
 	if err != nil {
 		return err
 	}
@@ -68,20 +69,20 @@ func (p *program) runWrap(ctx context.Context, o *config.Config, command []strin
 	if err != nil {
 		return err
 	}
-	r := p.machine().Redirect(command, "http://"+listener.Addr().String())
+	r := c.machine().Redirect(c.args, "http://"+listener.Addr().String())
 	defer r.Clean()
 	if err := checkFound(r, o.Upstream); err != nil {
 		return errors.Join(err, listener.Close())
 	}
 	o.Route(foundUpstreams(r))
-	s, err := p.serve(ctx, o, listener, cmp.Or(o.ProjectRoot, p.dir), nil)
+	s, err := c.serve(ctx, o, listener, cmp.Or(o.ProjectRoot, c.dir), nil)
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
 	for _, note := range r.Notes {
-		p.say("%s", note)
+		c.say("%s", note)
 	}
-	code, err := p.runChild(ctx, path, r.Args, r.Env, signals)
+	code, err := c.runChild(ctx, path, r.Args, r.Env, signals)
 	r.Clean()
 	closing, stop := lastCall(ctx, signals)
 	defer stop()
@@ -89,9 +90,9 @@ func (p *program) runWrap(ctx context.Context, o *config.Config, command []strin
 	if err != nil {
 		return errors.Join(err, closeErr)
 	}
-	s.summary(o).print(p.err)
+	s.summary(o).Print(c.err)
 	if closeErr != nil {
-		p.say("%v", closeErr)
+		c.say("%v", closeErr)
 	}
 	if code != 0 {
 		return &exitError{code: code}

@@ -25,6 +25,10 @@ var table = []row{
 	{"internal/merge3", 0, []string{"internal/diff"}, "a three-way merge is two diffs"},
 	{"internal/archtest", 0, nil, "looks at source text, runs nothing of it"},
 	{"internal/agentconfig", 5, []string{"internal/jsonc", "proxy"}, "agents' configuration files are edited as JSON with comments; the proxy says which form of a base URL it takes"},
+	{"approval/socket", 3, []string{"approval"}, "where servers and those who answer find each other on this machine; approval itself touches no disk"},
+	{"internal/tokenfile", 5, []string{"gateway", "internal/config", "internal/repeats"}, "the gateway's tokens, kept in a file"},
+	{"internal/report", 5, []string{"agent", "history", "llm", "llm/*", "prices", "proxy", "record", "replay", "session", "tokens", "tokens/exact", "transcript", "workspace"}, "turns everyone's figures into text; does no input or output of its own"},
+	{"internal/demo", 5, []string{"*", "internal/report", "proxy"}, "shows the parts at work, with scripted models"},
 	{"internal/config", 4, []string{"dialect", "history", "policy"}, "one table of all settings; their values are of these packages' types"},
 	{"internal/*", 0, nil, "mechanisms without a view of the product"},
 
@@ -85,7 +89,7 @@ const (
 
 // diskPackages may touch the file system. Everything else gets bytes, or goes
 // through workspace, so that paths are checked in one place.
-var diskPackages = []string{"workspace", "internal/atomicfile", "internal/agentconfig", "internal/config", "store/*", "transcript", "tui", "cmd/*"}
+var diskPackages = []string{"workspace", "internal/atomicfile", "internal/agentconfig", "internal/config", "internal/demo", "internal/tokenfile", "approval/socket", "store/*", "transcript", "tui", "cmd/*"}
 
 // diskCalls are the functions that touch the file system, by package.
 var diskCalls = map[string][]string{
@@ -104,7 +108,7 @@ var diskCalls = map[string][]string{
 // names of files that agents take for instructions.
 var namingPackages = []string{
 	"llm", "llm/*", "dialect", "transcript", "prices", "proxy", "cmd/*", "test/*", "internal/archtest",
-	"internal/agentconfig", "internal/config", "policy",
+	"internal/agentconfig", "internal/config", "internal/demo", "internal/report", "policy",
 }
 
 // names of providers and agents: found anywhere in an identifier, a string or

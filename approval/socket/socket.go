@@ -1,4 +1,7 @@
-package main
+// Package socket is where servers and the programs that answer their questions find
+// each other: each server that waits for a person's answers has a Unix socket in the
+// directory "approve" of the state directory, named PID-RANDOM.sock.
+package socket
 
 import (
 	"context"
@@ -17,26 +20,26 @@ import (
 	"github.com/stet-dev/stet/approval"
 )
 
-// Servers that wait for a person's answers have a socket each, in the
-// directory "approve" of the state directory: PID-RANDOM.sock.
 const (
-	deskDir    = "approve"
-	deskSuffix = ".sock"
+	dirName = "approve"
+	suffix  = ".sock"
 )
 
-// answers is a listener for those who answer.
-type answers struct {
+// Listener is a socket that listens for those who answer.
+type Listener struct {
 	net.Listener
 	file string
 }
 
-// remove takes the socket's name away.
-func (a *answers) remove() { _ = os.Remove(a.file) } // a stale one is removed by who finds it
+// Remove removes the socket's file. One that stays is removed by the next program
+// that finds it.
+func (l *Listener) Remove() { _ = os.Remove(l.file) }
 
-// listenForAnswers makes the socket of this process. It has its name only when
-// it listens, so that a socket that refuses is one that nobody has any more.
-func listenForAnswers(state string) (*answers, error) {
-	dir := filepath.Join(state, deskDir)
+// Listen makes the socket of this process. The file gets its name only when the
+// socket listens: one that refuses connections is left over from a process that has
+// ended.
+func Listen(state string) (*Listener, error) {
+	dir := filepath.Join(state, dirName)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("socket for approvals: %w", err)
 	}
@@ -47,7 +50,7 @@ func listenForAnswers(state string) (*answers, error) {
 		return nil, fmt.Errorf("socket for approvals: %w", err)
 	}
 	name := fmt.Sprintf("%d-%s", os.Getpid(), rand.Text()[:8])
-	file := filepath.Join(dir, name+deskSuffix)
+	file := filepath.Join(dir, name+suffix)
 	address, done, err := shortened(dir, name)
 	if err != nil {
 		return nil, fmt.Errorf("socket for approvals: %w", err)
@@ -65,30 +68,30 @@ func listenForAnswers(state string) (*answers, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("socket for approvals: %w", err), l.Close(), os.Remove(made))
 	}
-	return &answers{l, file}, nil
+	return &Listener{l, file}, nil
 }
 
-// desk is a server that can be answered.
-type desk struct {
-	pid    int
-	client *approval.Client
+// Server is a server that can be answered.
+type Server struct {
+	PID    int
+	Client *approval.Client
 }
 
-// desks connects to all servers that wait for answers, in the order of their
-// sockets' names, and removes what ended ones have left behind. Beside those that
-// it has connected to there may be an error about the others.
-func desks(ctx context.Context, state string) ([]desk, error) {
-	dir := filepath.Join(state, deskDir)
+// Dial connects to all servers that wait for answers, in the order of their
+// sockets' names, and removes the sockets of those that have ended. Beside the
+// servers that it has connected to there may be an error about the others.
+func Dial(ctx context.Context, state string) ([]Server, error) {
+	dir := filepath.Join(state, dirName)
 	names, err := removeStale(dir)
 	if err != nil {
 		return nil, fmt.Errorf("sockets for approvals: %w", err)
 	}
-	var all []desk
+	var all []Server
 	var failed []error
 	for _, name := range names {
-		conn, err := dialDesk(ctx, dir, name)
+		conn, err := dial(ctx, dir, name)
 		if err != nil {
-			continue // it has ended since
+			continue // the server has ended since
 		}
 		greeted, cancel := context.WithTimeout(ctx, 2*time.Second)
 		c, err := approval.NewClient(greeted, conn)
@@ -97,28 +100,22 @@ func desks(ctx context.Context, state string) ([]desk, error) {
 			err = errors.New("it does not answer; maybe it is stopped")
 		}
 		if err != nil {
-			failed = append(failed, fmt.Errorf("process %d: %w", deskPID(name), err))
+			failed = append(failed, fmt.Errorf("process %d: %w", pidOf(name), err))
 			continue
 		}
-		all = append(all, desk{deskPID(name), c})
+		all = append(all, Server{pidOf(name), c})
 	}
 	return all, errors.Join(failed...)
 }
 
-func closeDesks(all []desk) {
-	for _, d := range all {
-		_ = d.client.Close() // nothing was asked of it
-	}
-}
-
-// deskPID is the process that a socket's name tells of.
-func deskPID(name string) int {
+// pidOf is the process that a socket's name tells of.
+func pidOf(name string) int {
 	digits, _, _ := strings.Cut(name, "-")
 	pid, _ := strconv.Atoi(digits) // 0 for a name that is not ours
 	return pid
 }
 
-// removeStale removes the sockets in dir at which nobody listens, and returns
+// removeStale removes the sockets in dir that no process listens at, and returns
 // the names of the others. A directory that is not there has none.
 func removeStale(dir string) (live []string, err error) {
 	entries, err := os.ReadDir(dir)
@@ -129,22 +126,22 @@ func removeStale(dir string) (live []string, err error) {
 		return nil, err
 	}
 	for _, e := range entries {
-		if !strings.HasSuffix(e.Name(), deskSuffix) || e.Type() != os.ModeSocket {
+		if !strings.HasSuffix(e.Name(), suffix) || e.Type() != os.ModeSocket {
 			continue
 		}
-		conn, err := dialDesk(context.Background(), dir, e.Name())
+		conn, err := dial(context.Background(), dir, e.Name())
 		switch {
 		case err == nil:
-			_ = conn.Close() // it was only to know
+			_ = conn.Close() // it was only a test
 			live = append(live, e.Name())
 		case errors.Is(err, syscall.ECONNREFUSED):
-			_ = os.Remove(filepath.Join(dir, e.Name())) // the next one tries again
+			_ = os.Remove(filepath.Join(dir, e.Name())) // the next program tries again
 		}
 	}
 	return live, nil
 }
 
-func dialDesk(ctx context.Context, dir, name string) (net.Conn, error) {
+func dial(ctx context.Context, dir, name string) (net.Conn, error) {
 	address, done, err := shortened(dir, name)
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package main
+package demo
 
 import (
 	"bytes"
@@ -15,34 +15,36 @@ import (
 	"github.com/stet-dev/stet/llm/anthropic"
 )
 
-// demoAgent is an agent in a few lines: it sends its whole conversation to a
-// model, does what the answer asks for, and sends it again. It does not know
-// that there is a proxy.
-type demoAgent struct {
+// Agent is an agent in a few lines: it sends its whole conversation to a
+// model, does what the answer asks for, and sends it again. It does not know that
+// its requests go through a proxy.
+type Agent struct {
 	base  string // of the model's endpoint, or of what it takes for it
 	files *os.Root
 	http  *http.Client
 
 	request llm.Request
-	turns   []demoTurn
+	turns   []turn
 }
 
-// demoTurn is one request as the agent sent it.
-type demoTurn struct {
+// turn is one request as the agent sent it.
+type turn struct {
 	body  []byte
 	calls []string // what the results new in it are of: "read_file a.go"
 }
 
-const demoTask = "Look at the two files, and mark the line that matters."
+const task = "Look at the two files, and mark the line that matters."
 
-func newDemoAgent(base string, files *os.Root) *demoAgent {
-	a := &demoAgent{base: base, files: files, http: new(http.Client)}
+// NewAgent returns an agent that works on files. base is the URL that it takes for the
+// model's.
+func NewAgent(base string, files *os.Root) *Agent {
+	a := &Agent{base: base, files: files, http: new(http.Client)}
 	a.request = llm.Request{
 		Model:     "scripted",
 		MaxTokens: 1000,
 		Messages: []llm.Message{
 			{Role: llm.System, Parts: []llm.Part{{Kind: llm.Text, Text: "You work on the files of a project with the tools you have."}}},
-			{Role: llm.User, Parts: []llm.Part{{Kind: llm.Text, Text: demoTask}}},
+			{Role: llm.User, Parts: []llm.Part{{Kind: llm.Text, Text: task}}},
 		},
 	}
 	a.request.AddTool("read_file", "Read a file, or some of its lines.", []byte(
@@ -52,22 +54,22 @@ func newDemoAgent(base string, files *os.Root) *demoAgent {
 	return a
 }
 
-// run works until the model asks for nothing more, and returns its last words.
-func (a *demoAgent) run(ctx context.Context) (string, error) {
-	turn := demoTurn{calls: []string{"(the task)"}}
+// Run works until the model asks for nothing more, and returns its last words.
+func (a *Agent) Run(ctx context.Context) (string, error) {
+	next := turn{calls: []string{"(the task)"}}
 	for {
 		var err error
-		if turn.body, err = (anthropic.Messages{}).Encode(&a.request); err != nil {
+		if next.body, err = (anthropic.Messages{}).Encode(&a.request); err != nil {
 			return "", err
 		}
-		answer, err := a.send(ctx, turn.body)
+		answer, err := a.send(ctx, next.body)
 		if err != nil {
 			return "", err
 		}
-		a.turns = append(a.turns, turn)
+		a.turns = append(a.turns, next)
 		a.request.Messages = append(a.request.Messages, answer.Message)
 		results := llm.Message{Role: llm.Tool}
-		turn = demoTurn{}
+		next = turn{}
 		words := ""
 		for _, p := range answer.Message.Parts {
 			switch p.Kind {
@@ -78,7 +80,7 @@ func (a *demoAgent) run(ctx context.Context) (string, error) {
 				if err != nil {
 					text = "Error: " + err.Error()
 				}
-				turn.calls = append(turn.calls, name)
+				next.calls = append(next.calls, name)
 				results.Parts = append(results.Parts, llm.Part{Kind: llm.ToolResult, CallID: p.CallID, Text: text, IsError: err != nil})
 			}
 		}
@@ -89,7 +91,7 @@ func (a *demoAgent) run(ctx context.Context) (string, error) {
 	}
 }
 
-func (a *demoAgent) send(ctx context.Context, body []byte) (*llm.Response, error) {
+func (a *Agent) send(ctx context.Context, body []byte) (*llm.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, a.base+"/v1/messages", bytes.NewReader(body))
 	if err != nil {
 		return nil, err
@@ -112,7 +114,7 @@ func (a *demoAgent) send(ctx context.Context, body []byte) (*llm.Response, error
 }
 
 // do runs one tool call, and says what it was in a few words.
-func (a *demoAgent) do(call llm.Part) (result, name string, err error) {
+func (a *Agent) do(call llm.Part) (result, name string, err error) {
 	var args struct {
 		Path      string `json:"path"`
 		StartLine int    `json:"start_line"`

@@ -1,4 +1,4 @@
-package main
+package report
 
 import (
 	"fmt"
@@ -16,21 +16,38 @@ import (
 // columns. All columns but the first hold figures.
 type table func(w io.Writer, title string, rows [][]string)
 
-// benchTables writes all tables of a bench.
+// Bench writes all tables of a bench for a screen of so many columns; 0 is any.
+func Bench(w io.Writer, width int, b *replay.Bench) {
+	if b.Sessions > 0 {
+		benchTables(w, alignedTable(width), b)
+		printFiles(w, "damaged: ", b.Damaged)
+	}
+	printSkipped(w, b.Skipped)
+}
+
+// BenchMarkdown writes all tables of a bench in Markdown.
+func BenchMarkdown(w io.Writer, b *replay.Bench) {
+	if b.Sessions > 0 {
+		benchTables(w, markdownTable, b)
+		return
+	}
+	printSkipped(w, b.Skipped)
+}
+
 func benchTables(w io.Writer, t table, b *replay.Bench) {
-	t(w, fmt.Sprintf("%s, %s", count(b.Sessions, "session"), count(b.Requests, "request")), policyRows(&b.Group))
+	t(w, fmt.Sprintf("%s, %s", Count(b.Sessions, "session"), Count(b.Requests, "request")), policyRows(&b.Group))
 	for _, name := range slices.Sorted(maps.Keys(b.ByStratum)) {
 		g := b.ByStratum[name]
 		if g.Sessions < b.Sessions {
-			t(w, fmt.Sprintf("stratum %s: %s, %s", name, count(g.Sessions, "session"), count(g.Requests, "request")), policyRows(g))
+			t(w, fmt.Sprintf("stratum %s: %s, %s", name, Count(g.Sessions, "session"), Count(g.Requests, "request")), policyRows(g))
 		}
 	}
 	if len(b.ByFormat) > 1 {
 		t(w, "cost under "+prices.Anthropic5m+" by format", formatRows(b))
 	}
 	if b.Reported.Sessions > 0 {
-		t(w, fmt.Sprintf("by the sizes that the providers reported: %s, %s", count(b.Reported.Sessions, "session"),
-			count(b.Reported.Requests, "request")), policyRows(b.Reported))
+		t(w, fmt.Sprintf("by the sizes that the providers reported: %s, %s", Count(b.Reported.Sessions, "session"),
+			Count(b.Reported.Requests, "request")), policyRows(b.Reported))
 	}
 	if len(b.Cache) > 0 {
 		t(w, "simulated caches beside the recorded ones", cacheRows(b))
@@ -46,7 +63,7 @@ func cacheRows(b *replay.Bench) [][]string {
 	}}
 	for _, name := range slices.Sorted(maps.Keys(b.Cache)) {
 		c := b.Cache[name]
-		row := []string{name, grouped(c.Requests), millions(c.Prompt), millions(c.Read)}
+		row := []string{name, Grouped(c.Requests), millions(c.Prompt), millions(c.Read)}
 		for _, p := range []replay.Prediction{c.Simple, c.Exact} {
 			row = append(row, millions(p.Read), portion(p.Within, c.Requests), portion(p.FalseHits, c.Requests), portion(p.FalseMisses, c.Requests))
 		}
@@ -75,8 +92,8 @@ func policyRows(g *replay.Group) [][]string {
 			}
 			row = append(row, cell)
 		}
-		row = append(row, signed(f.MedianSession), signed(f.WorstSession), grouped(f.EditsSupported), grouped(f.EditsSplit),
-			grouped(f.EditsLost), grouped(f.Dangling), grouped(f.Peak))
+		row = append(row, signed(f.MedianSession), signed(f.WorstSession), Grouped(f.EditsSupported), Grouped(f.EditsSplit),
+			Grouped(f.EditsLost), Grouped(f.Dangling), Grouped(f.Peak))
 		rows = append(rows, row)
 	}
 	return rows
@@ -119,7 +136,7 @@ func benchNotes(w io.Writer, b *replay.Bench) {
 	fmt.Fprintln(w, "Edits: those whose old text stood in the request; now in view, in pieces, or lost. A replayed agent does not react.")
 	if c := b.Counting; c.Requests > 0 {
 		fmt.Fprintf(w, "Size of a request before it is sent: off by %.2f %% (median), %.2f %% (p90) of what was then reported, %s.\n",
-			100*c.Median, 100*c.P90, count(c.Requests, "request"))
+			100*c.Median, 100*c.P90, Count(c.Requests, "request"))
 	}
 	fmt.Fprintln(w)
 	for _, f := range b.Policies {
@@ -142,7 +159,7 @@ func ownCaches(b *replay.Bench) string {
 // number. What is too wide goes on below, with the first column again.
 func alignedTable(columns int) table {
 	return func(w io.Writer, title string, rows [][]string) {
-		fmt.Fprintln(w, bold.Render(title))
+		fmt.Fprintln(w, Bold(title))
 		width := make([]int, len(rows[0]))
 		for _, row := range rows {
 			for i, cell := range row {
@@ -161,7 +178,7 @@ func alignedTable(columns int) table {
 					line += fmt.Sprintf("  %*s", width[i], row[i])
 				}
 				if line = strings.TrimRight(line, " "); n == 0 {
-					line = faint.Render(line)
+					line = Faint(line)
 				}
 				fmt.Fprintln(w, line)
 			}

@@ -1,4 +1,4 @@
-package main
+package report
 
 import (
 	"fmt"
@@ -13,9 +13,9 @@ import (
 // skippedShown is how many of the skipped files are named; --json names all.
 const skippedShown = 10
 
-// printSavings writes the report for people: a line per session, then all of
-// them together under each price model.
-func printSavings(w io.Writer, width int, rep replay.Report) {
+// Savings writes a line for each session, then all of them together under each
+// price model. width is the screen's, in columns; 0 is any.
+func Savings(w io.Writer, width int, rep replay.Report) {
 	defer printSkipped(w, rep.Skipped)
 	t := rep.Totals
 	if len(rep.Sessions) == 0 {
@@ -40,45 +40,45 @@ func printSavings(w io.Writer, width int, rep replay.Report) {
 	for _, r := range rules {
 		head += fmt.Sprintf(" %13s", "cost "+columnName(r.Name))
 	}
-	fmt.Fprintln(w, faint.Render(strings.TrimRight(head, " ")))
+	fmt.Fprintln(w, Faint(strings.TrimRight(head, " ")))
 	for _, s := range rep.Sessions {
 		s.File = strings.TrimPrefix(s.File, below)
 		if s.Error != "" {
 			fmt.Fprintf(w, "%-*s %s\n", name, tail(s.File, name), s.Error)
 			continue
 		}
-		line := fmt.Sprintf("%-*s %8s %13s %13s %8s %7s", name, tail(s.File, name), grouped(s.Requests),
-			grouped(s.TokensOff), grouped(s.Tokens), change(s.TokensOff, s.Tokens), grouped(s.Repeats))
+		line := fmt.Sprintf("%-*s %8s %13s %13s %8s %7s", name, tail(s.File, name), Grouped(s.Requests),
+			Grouped(s.TokensOff), Grouped(s.Tokens), Change(s.TokensOff, s.Tokens), Grouped(s.Repeats))
 		for _, r := range rules {
-			line += fmt.Sprintf(" %13s", change(s.CostOff[r.Name], s.Cost[r.Name]))
+			line += fmt.Sprintf(" %13s", Change(s.CostOff[r.Name], s.Cost[r.Name]))
 		}
 		fmt.Fprintln(w, line)
 		if s.Note != "" {
-			fmt.Fprintln(w, faint.Render("  "+s.Note))
+			fmt.Fprintln(w, Faint("  "+s.Note))
 		}
 	}
 	fmt.Fprintln(w)
 	fmt.Fprintf(w, "%s, %s, %s of files, policy %s\n",
-		count(len(rep.Sessions), "session"), count(t.Requests, "request"), count(t.Reads, "read"), t.Policy)
+		Count(len(rep.Sessions), "session"), Count(t.Requests, "request"), Count(t.Reads, "read"), t.Policy)
 	if t.Repeats == 0 && t.Tokens == t.TokensOff {
 		fmt.Fprintln(w, "nothing to save: no read in them repeats what is in view")
 		return
 	}
-	fmt.Fprintf(w, "%s left out", count(t.Repeats, "repeat"))
+	fmt.Fprintf(w, "%s left out", Count(t.Repeats, "repeat"))
 	if t.Dangling > 0 {
-		fmt.Fprintf(w, "; %s whose content is nowhere else in the request", count(t.Dangling, "line"))
+		fmt.Fprintf(w, "; %s whose content is nowhere else in the request", Count(t.Dangling, "line"))
 	}
 	fmt.Fprintln(w)
 	fmt.Fprintln(w)
-	fmt.Fprintln(w, faint.Render(fmt.Sprintf("%-22s %16s %16s %9s", "in all", "off", "with", "")))
+	fmt.Fprintln(w, Faint(fmt.Sprintf("%-22s %16s %16s %9s", "in all", "off", "with", "")))
 	total := func(name string, off, with float64) {
-		fmt.Fprintf(w, "%-22s %16s %16s %9s\n", name, grouped(int64(off)), grouped(int64(with)), bold.Render(change(off, with)))
+		fmt.Fprintf(w, "%-22s %16s %16s %9s\n", name, Grouped(int64(off)), Grouped(int64(with)), Bold(Change(off, with)))
 	}
 	total("input tokens", float64(t.TokensOff), float64(t.Tokens))
 	for _, r := range all {
 		total("cost, "+r.Name, t.CostOff[r.Name], t.Cost[r.Name])
 	}
-	fmt.Fprintln(w, faint.Render("Costs are in plain input tokens. A replayed agent does not react to what it no longer sees."))
+	fmt.Fprintln(w, Faint("Costs are in plain input tokens. A replayed agent does not react to what it no longer sees."))
 }
 
 func printSkipped(w io.Writer, skipped []replay.Skip) { printFiles(w, "skipped ", skipped) }
@@ -88,7 +88,7 @@ func printFiles(w io.Writer, what string, files []replay.Skip) {
 	if len(files) == 0 {
 		return
 	}
-	fmt.Fprintf(w, "\n%s%s:\n", what, count(len(files), "file"))
+	fmt.Fprintf(w, "\n%s%s:\n", what, Count(len(files), "file"))
 	for _, s := range files[:min(len(files), skippedShown)] {
 		fmt.Fprintf(w, "  %s: %s\n", s.File, s.Reason)
 	}
@@ -119,13 +119,4 @@ func commonDir(rows []replay.Row) string {
 // columnName is a price model's name as a column has room for it.
 func columnName(name string) string {
 	return strings.ReplaceAll(name, "anthropic-", "")
-}
-
-// tail keeps the end of a path, which tells files apart.
-func tail(path string, n int) string {
-	r := []rune(path)
-	if len(r) <= n {
-		return path
-	}
-	return "…" + string(r[len(r)-n+1:])
 }

@@ -1,4 +1,4 @@
-package main
+package demo
 
 import (
 	"fmt"
@@ -14,12 +14,15 @@ import (
 	"github.com/stet-dev/stet/llm/openai"
 )
 
-// demoNotes is the file that the scripted model works on.
-const demoNotes = "stet-demo.txt"
+// ModelName is the name of the model that needs no key.
+const ModelName = "scripted"
 
-// playModel starts the scripted model. It speaks the Chat Completions format
+// NotesFile is the file that the scripted model works on.
+const NotesFile = "stet-demo.txt"
+
+// StartModel starts the scripted model of stet's own agent. It speaks the Chat Completions format
 // over a network inside this process: nothing listens, and no key is needed.
-func playModel() (llm.Model, func(), error) {
+func StartModel() (llm.Model, func(), error) {
 	network := new(llmtest.Memory)
 	server, err := llmtest.Start(llmtest.Config{Handler: play, Listener: network})
 	if err != nil {
@@ -27,7 +30,7 @@ func playModel() (llm.Model, func(), error) {
 	}
 	transport := &http.Transport{DialContext: network.DialContext}
 	model := openai.ChatClient{Endpoint: endpoint.Config{
-		BaseURL: "http://scripted.model", Model: scriptedModel, HTTP: &http.Client{Transport: transport},
+		BaseURL: "http://scripted.model", Model: ModelName, HTTP: &http.Client{Transport: transport},
 	}}
 	return model, func() {
 		transport.CloseIdleConnections()
@@ -35,8 +38,8 @@ func playModel() (llm.Model, func(), error) {
 	}, nil
 }
 
-// demoLine is the line as a summary names it.
-var demoLine = regexp.MustCompile(`This line is version ([0-9]{1,6})\.`)
+// versionLine is the line as a summary names it.
+var versionLine = regexp.MustCompile(`This line is version ([0-9]{1,6})\.`)
 
 // play is the scripted model: at every prompt it looks at the workspace, makes
 // or reads a file of its own, changes a line in it, and says what it did. What
@@ -50,7 +53,7 @@ func play(req *llm.Request) (llm.Response, error) {
 			case m.Role == llm.User && p.Kind == llm.Text && !agent.IsReminder(p):
 				prompts++
 				calls = 0
-				if said := demoLine.FindStringSubmatch(p.Text); said != nil && agent.IsSummary(p) {
+				if said := versionLine.FindStringSubmatch(p.Text); said != nil && agent.IsSummary(p) {
 					prompts, _ = strconv.Atoi(said[1]) // only digits are found
 					wrote = true
 				}
@@ -70,9 +73,9 @@ func play(req *llm.Request) (llm.Response, error) {
 		return say("I have no tools here.")
 	}
 	if last := req.Messages[len(req.Messages)-1]; last.Role == llm.User && strings.Contains(last.Parts[len(last.Parts)-1].Text, agent.SummaryAsked) {
-		return say("The person is trying the scripted model. It lists the workspace, and works on " + demoNotes + ", a file of its own, in which the second line is changed at every prompt: " + fmt.Sprintf("This line is version %d.", prompts-1) + " Nothing is left to do.")
+		return say("The person is trying the scripted model. It lists the workspace, and works on " + NotesFile + ", a file of its own, in which the second line is changed at every prompt: " + fmt.Sprintf("This line is version %d.", prompts-1) + " Nothing is left to do.")
 	}
-	path := fmt.Sprintf(`{"path":%q}`, demoNotes)
+	path := fmt.Sprintf(`{"path":%q}`, NotesFile)
 	from, to := fmt.Sprintf("This line is version %d.", max(prompts-1, 1)), fmt.Sprintf("This line is version %d.", prompts)
 	if prompts == 1 {
 		from, to = "This line is new.", "This line is version 1."
@@ -82,11 +85,11 @@ func play(req *llm.Request) (llm.Response, error) {
 		return say("I look at what is here.", call("list_files", `{"path":"."}`))
 	case calls == 1 && !wrote:
 		content := `A file of the scripted model.\nThis line is new.\n`
-		return say("I make a file of my own.", call("write_file", fmt.Sprintf(`{"path":%q,"content":"%s"}`, demoNotes, content)))
+		return say("I make a file of my own.", call("write_file", fmt.Sprintf(`{"path":%q,"content":"%s"}`, NotesFile, content)))
 	case calls == 1:
 		return say("I read my file again.", call("read_file", path))
 	case calls == 2:
-		return say("I change its second line.", call("edit_file", fmt.Sprintf(`{"path":%q,"edits":[{"old_text":%q,"new_text":%q}]}`, demoNotes, from, to)))
+		return say("I change its second line.", call("edit_file", fmt.Sprintf(`{"path":%q,"edits":[{"old_text":%q,"new_text":%q}]}`, NotesFile, from, to)))
 	}
-	return say(fmt.Sprintf("Done: %s has two lines, and the second one is version %d. I am a script, and say the same whatever you ask; `stet undo` takes it back.", demoNotes, prompts))
+	return say(fmt.Sprintf("Done: %s has two lines, and the second one is version %d. I am a script, and say the same whatever you ask; `stet undo` takes it back.", NotesFile, prompts))
 }

@@ -1,4 +1,4 @@
-package main
+package report
 
 import (
 	"bytes"
@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"github.com/charmbracelet/colorprofile"
 
 	"github.com/stet-dev/stet/prices"
 	"github.com/stet-dev/stet/replay"
@@ -24,7 +26,7 @@ func TestSavingsWidth(t *testing.T) {
 	}
 	for width, most := range map[int]int{0: len(costs), 66: 0, 80: 0, 100: 1, 131: len(costs), 200: len(costs)} {
 		var b bytes.Buffer
-		printSavings((&program{}).screen(&b), width, rep)
+		Savings(colorprofile.NewWriter(&b, nil), width, rep)
 		rows := strings.Split(b.String(), "\n")[1:4]
 		for _, row := range rows {
 			if n := utf8.RuneCountInString(row); width > 0 && n > width {
@@ -44,14 +46,14 @@ func TestSavingsWidth(t *testing.T) {
 func TestProgressWidth(t *testing.T) {
 	for width, most := range map[int]int{0: 0, 1: 0, 2: 1, 20: 19} {
 		var out bytes.Buffer
-		b := &progress{out: &out, width: width, started: time.Now().Add(-time.Hour)}
-		b.show(replay.Progress{Files: 1})
-		b.clear()
+		b := &Progress{Out: &out, Width: width, Started: time.Now().Add(-time.Hour)}
+		b.Show(replay.Progress{Files: 1})
+		b.Clear()
 		shown := strings.Split(out.String(), "\r\x1b[K")[1]
 		if n := utf8.RuneCountInString(shown); n != most {
 			t.Errorf("%d columns: %d characters, want %d: %q", width, n, most, shown)
 		}
 	}
-	(*progress)(nil).show(replay.Progress{})
-	(*progress)(nil).clear()
+	(*Progress)(nil).Show(replay.Progress{})
+	(*Progress)(nil).Clear()
 }

@@ -1,23 +1,23 @@
-package main
+package report
 
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"io"
 
 	"github.com/stet-dev/stet/agent"
 	"github.com/stet-dev/stet/llm"
 )
 
-// jsonReport writes an object a line: see the help of stet run.
-type jsonReport struct {
-	w    io.Writer
-	talk *agent.Conversation
+// RunJSON writes what a run of the agent does, a JSON object a line. The help of
+// stet run has the format.
+type RunJSON struct {
+	Out  io.Writer
+	Talk *agent.Conversation
 }
 
 // write writes a line, its type first.
-func (r *jsonReport) write(kind, task string, f fields) {
+func (r *RunJSON) write(kind, task string, f fields) {
 	if task != "" {
 		f["task"] = task
 	}
@@ -28,20 +28,21 @@ func (r *jsonReport) write(kind, task string, f fields) {
 		return // there is nothing in it that cannot be written
 	}
 	line := append([]byte(`{"type":"`+kind+`",`), b.Bytes()[1:]...)
-	_, _ = r.w.Write(line) // who does not read it any more does not miss it; what was done is stored
+	_, _ = r.Out.Write(line) // a reader that has gone misses nothing: what was done is stored
 }
 
 // fields are a line of the report.
 type fields map[string]any
 
-func (r *jsonReport) note(text string) { r.write("note", "", fields{"text": text}) }
+// Note writes what a person might want to know.
+func (r *RunJSON) Note(text string) { r.write("note", "", fields{"text": text}) }
 
-// Tell implements reporter.
-func (r *jsonReport) Tell(e agent.Event) {
+// Tell writes an event.
+func (r *RunJSON) Tell(e agent.Event) {
 	write := func(kind string, o fields) { r.write(kind, e.Task, o) }
 	switch e.Kind {
 	case agent.Asking:
-		write("asking", fields{"session": r.talk.ID(), "used": e.Fill.Used, "window": e.Fill.Window})
+		write("asking", fields{"session": r.Talk.ID(), "used": e.Fill.Used, "window": e.Fill.Window})
 	case agent.Piece:
 		r.piece(e)
 	case agent.Answered:
@@ -75,7 +76,7 @@ func (r *jsonReport) Tell(e agent.Event) {
 	}
 }
 
-func (r *jsonReport) piece(e agent.Event) {
+func (r *RunJSON) piece(e agent.Event) {
 	switch p := e.Piece; p.Kind {
 	case llm.TextDelta:
 		r.write("text", e.Task, fields{"text": p.Text})
@@ -119,23 +120,17 @@ func jsonUsageOf(u llm.Usage) jsonUsage {
 	return jsonUsage{u.Input, u.CacheRead, u.CacheWrite, u.Output}
 }
 
-// end implements reporter.
-func (r *jsonReport) end(out agent.Outcome, err error) {
+// End writes the last line. status is done, failed, alone or interrupted, and code
+// is the exit code.
+func (r *RunJSON) End(out agent.Outcome, status string, code int, err error) {
 	o := fields{
-		"status": "done", "exit": exitCode(err), "session": r.talk.ID(), "text": out.Text, "turns": out.Turns, "usage": jsonUsageOf(out.Usage),
+		"status": status, "exit": code, "session": r.Talk.ID(), "text": out.Text, "turns": out.Turns, "usage": jsonUsageOf(out.Usage),
 	}
-	if s := r.talk.Spent(); s.Known {
+	if s := r.Talk.Spent(); s.Known {
 		o["usd"] = s.USD // of the whole session
 	}
 	if err != nil {
-		o["error"], o["status"] = err.Error(), "failed"
-		var e *exitError
-		switch {
-		case errors.As(err, &e) && e.code == exitAlone:
-			o["status"] = "alone"
-		case errors.As(err, &e) && e.code > exitSignal:
-			o["status"] = "interrupted"
-		}
+		o["error"] = err.Error()
 	}
 	r.write("outcome", "", o)
 }

@@ -1,4 +1,4 @@
-package main
+package report
 
 import (
 	"slices"
@@ -35,8 +35,8 @@ type sizeError struct {
 	Fixed    int     `json:"fixed"` // tokens of what the recording does not hold
 }
 
-func countSessions(name string, sessions []*transcript.Session, model string) *counted {
-	c := &counted{File: name, Kind: "session"}
+func CountSessions(name string, sessions []*transcript.Session, model string) *Tokens {
+	c := &Tokens{File: name, Kind: "session"}
 	for _, s := range sessions {
 		c.Sessions = append(c.Sessions, countSession(s, model))
 	}

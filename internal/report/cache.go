@@ -1,4 +1,4 @@
-package main
+package report
 
 import (
 	"cmp"
@@ -7,13 +7,17 @@ import (
 	"slices"
 	"time"
 
+	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/prices"
+	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/replay"
+	"github.com/stet-dev/stet/tokens"
+	"github.com/stet-dev/stet/transcript"
 )
 
-// cacheReport is what `stet cache --json` prints. Prices are in USD, 0 where
+// Cache is what `stet cache --json` prints. Prices are in USD, 0 where
 // they are unknown.
-type cacheReport struct {
+type Cache struct {
 	Source   string         `json:"prices_source"`
 	Date     string         `json:"prices_date"`
 	Sessions []cacheSession `json:"sessions"`
@@ -60,24 +64,53 @@ type cacheBreak struct {
 	Extra float64 `json:"extra"`
 }
 
-func newCacheSession(id, agent string, entries []replay.Entry) cacheSession {
+// AddRecording adds the account of a recorded session, if the recording carries
+// usage.
+func (r *Cache) AddRecording(s *transcript.Session, c *prices.Catalog) {
+	counter := &tokens.Memo{Counter: tokens.EstimateFor(s.Model)}
+	r.add(s.ID, "", replay.Account(replay.Requests(s, counter), c.Lookup))
+}
+
+// AddRequests adds the account of each conversation, and of each sub-agent in it,
+// of requests that the proxy has recorded.
+func (r *Cache) AddRequests(rows []record.Request, c *prices.Catalog) {
+	type name struct{ conversation, agent string }
+	asked := make(map[name][]replay.Asked)
+	var order []name
+	for _, row := range rows {
+		n := name{row.Conversation, row.Agent}
+		if asked[n] == nil {
+			order = append(order, n)
+		}
+		asked[n] = append(asked[n], askedOf(&row, asked[n]))
+	}
+	for _, n := range order {
+		r.add(n.conversation, n.agent, replay.Account(asked[n], c.Lookup))
+	}
+}
+
+// add adds the account of a session, or of a sub-agent in it, if it has requests.
+func (r *Cache) add(id, agent string, entries []replay.Entry) {
+	if len(entries) == 0 {
+		return
+	}
 	s := cacheSession{ID: id, Agent: agent}
 	for _, e := range entries {
-		r := cacheRequest{
+		q := cacheRequest{
 			Number: e.Number, Time: e.Time, Model: e.Model, Read: e.Usage.CacheRead, Written: e.Usage.CacheWrite, Plain: e.Usage.Input,
 			Output: e.Usage.Output, Kept: e.Kept, Lost: e.Lost, Broke: string(e.Part), Cost: e.Cost, Extra: e.Extra,
 		}
 		if e.Part == replay.PartMessage || e.Part == replay.PartMarker {
-			r.Message = &e.At
+			q.Message = &e.At
 		}
-		s.Requests = append(s.Requests, r)
-		s.Totals.add(cacheTotals{Requests: 1, Read: r.Read, Written: r.Written, Plain: r.Plain, Output: r.Output, Cost: r.Cost})
-		if r.Lost > 0 {
-			s.Totals.add(cacheTotals{Breaks: []cacheBreak{{r.Broke, 1, r.Lost, r.Extra}}})
+		s.Requests = append(s.Requests, q)
+		s.Totals.add(cacheTotals{Requests: 1, Read: q.Read, Written: q.Written, Plain: q.Plain, Output: q.Output, Cost: q.Cost})
+		if q.Lost > 0 {
+			s.Totals.add(cacheTotals{Breaks: []cacheBreak{{q.Broke, 1, q.Lost, q.Extra}}})
 		}
 	}
 	s.Totals.sort()
-	return s
+	r.Sessions = append(r.Sessions, s)
 }
 
 func (t *cacheTotals) add(o cacheTotals) {
@@ -109,8 +142,8 @@ func (t *cacheTotals) sort() {
 	})
 }
 
-// sum adds up the sessions, and names where the prices are from.
-func (r *cacheReport) sum(c *prices.Catalog) {
+// Sum adds up the sessions, and names where the prices are from.
+func (r *Cache) Sum(c *prices.Catalog) {
 	r.Source, r.Date = c.Source, c.Date
 	for _, s := range r.Sessions {
 		r.Totals.add(s.Totals)
@@ -118,18 +151,18 @@ func (r *cacheReport) sum(c *prices.Catalog) {
 	r.Totals.sort()
 }
 
-// print writes the account for people.
-func (r *cacheReport) print(w io.Writer) {
+// Print writes the account for people.
+func (r *Cache) Print(w io.Writer) {
 	for _, s := range r.Sessions {
 		s.print(w)
 		fmt.Fprintln(w)
 	}
 	if len(r.Sessions) > 1 {
-		fmt.Fprintf(w, "in all %s\n", count(len(r.Sessions), "session"))
+		fmt.Fprintf(w, "in all %s\n", Count(len(r.Sessions), "session"))
 		r.Totals.print(w)
 		fmt.Fprintln(w)
 	}
-	fmt.Fprintln(w, faint.Render(fmt.Sprintf("Prices of %s: %s.", r.Date, r.Source)))
+	fmt.Fprintln(w, Faint(fmt.Sprintf("Prices of %s: %s.", r.Date, r.Source)))
 }
 
 func (s *cacheSession) print(w io.Writer) {
@@ -137,12 +170,12 @@ func (s *cacheSession) print(w io.Writer) {
 	if s.Agent != "" {
 		name += ", agent " + s.Agent
 	}
-	fmt.Fprintf(w, "session %s\n", bold.Render(name))
-	fmt.Fprintln(w, faint.Render(fmt.Sprintf("%5s %-14s %10s %10s %10s %10s %10s  %-16s", "#", "sent", "read", "written", "plain", "cost", "lost", "broke at")))
+	fmt.Fprintf(w, "session %s\n", Bold(name))
+	fmt.Fprintln(w, Faint(fmt.Sprintf("%5s %-14s %10s %10s %10s %10s %10s  %-16s", "#", "sent", "read", "written", "plain", "cost", "lost", "broke at")))
 	for _, r := range s.Requests {
-		line := fmt.Sprintf("%5d %-14s %10s %10s %10s %10s", r.Number, clock(r.Time), grouped(r.Read), grouped(r.Written), grouped(r.Plain), dollars(r.Cost))
+		line := fmt.Sprintf("%5d %-14s %10s %10s %10s %10s", r.Number, clock(r.Time), Grouped(r.Read), Grouped(r.Written), Grouped(r.Plain), dollars(r.Cost))
 		if r.Lost > 0 {
-			line += fmt.Sprintf(" %10s  %s, +%s", grouped(r.Lost), r.place(), dollars(r.Extra))
+			line += fmt.Sprintf(" %10s  %s, +%s", Grouped(r.Lost), r.place(), dollars(r.Extra))
 		}
 		fmt.Fprintln(w, line)
 	}
@@ -160,13 +193,13 @@ func (r *cacheRequest) place() string {
 func (t *cacheTotals) print(w io.Writer) {
 	prompt := t.Read + t.Written + t.Plain
 	fmt.Fprintf(w, "%s, %s tokens of prompt: %s read from the cache, %s written to it; %s\n",
-		count(t.Requests, "request"), grouped(prompt), share(t.Read, prompt), share(t.Written, prompt), dollars(t.Cost))
+		Count(t.Requests, "request"), Grouped(prompt), share(t.Read, prompt), share(t.Written, prompt), dollars(t.Cost))
 	for _, b := range t.Breaks {
 		of := ""
 		if t.Cost > 0 {
 			of = fmt.Sprintf(", %.1f %% of the bill", 100*b.Extra/t.Cost)
 		}
-		fmt.Fprintf(w, "  %-16s %s, %s tokens lost: %s%s\n", b.Broke, count(b.Count, "break"), grouped(b.Lost), dollars(b.Extra), of)
+		fmt.Fprintf(w, "  %-16s %s, %s tokens lost: %s%s\n", b.Broke, Count(b.Count, "break"), Grouped(b.Lost), dollars(b.Extra), of)
 	}
 }
 
@@ -176,4 +209,32 @@ func dollars(usd float64) string {
 		return "-"
 	}
 	return fmt.Sprintf("$%.4f", usd)
+}
+
+// partDropped is where nothing broke: the provider kept no cache, or not for as long
+// as it is taken to.
+const partDropped replay.Part = "dropped"
+
+// askedOf is a recorded row as the account wants it, behind those before it.
+func askedOf(r *record.Request, before []replay.Asked) replay.Asked {
+	a := replay.Asked{
+		Number: len(before) + 1, Time: r.Time, Gap: r.Cache.Gap, Model: r.Model, Usage: llm.Usage(r.Usage), Lifetime: r.Cache.Lifetime,
+		Part: replay.Part(r.Cache.Broke), At: r.Cache.BrokeAt,
+	}
+	switch {
+	case a.Part != "" || r.Cache.Gap == 0: // it is known, or no earlier request is
+	case r.Cache.Gap > r.Cache.Lifetime:
+		a.Part = replay.PartGap
+	case len(before) > 0 && before[len(before)-1].Model == r.Model:
+		a.Part = partDropped
+	}
+	return a
+}
+
+// clock writes the time of a request for people.
+func clock(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.Format("01-02 15:04:05")
 }

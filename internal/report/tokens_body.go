@@ -1,6 +1,7 @@
-package main
+package report
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/stet-dev/stet/llm/openai"
 	"github.com/stet-dev/stet/prices"
 	"github.com/stet-dev/stet/tokens"
+	"github.com/stet-dev/stet/tokens/exact"
 )
 
 // bodyMarks is what tells the body of a request from other JSON, and of which
@@ -24,8 +26,8 @@ type bodyMarks struct {
 	} `json:"tools"`
 }
 
-// countBody counts the body of a request; false if b is none.
-func countBody(name string, b []byte, model string) (*counted, bool, error) {
+// CountBody counts the body of a request; false if b is none.
+func CountBody(name string, b []byte, model string) (*Tokens, bool, error) {
 	var marks bodyMarks
 	if err := json.Unmarshal(b, &marks); err != nil || marks.Model == nil || marks.Messages == nil && marks.Input == nil {
 		return nil, false, nil
@@ -40,7 +42,7 @@ func countBody(name string, b []byte, model string) (*counted, bool, error) {
 	}
 	counter, method := counterFor(model)
 	all := tokens.CountRequest(req, counter)
-	return &counted{File: name, Kind: "request", tally: &tally{
+	return &Tokens{File: name, Kind: "request", tally: &tally{
 		Model: model, Method: method, API: api, Bytes: len(b), Tokens: all,
 		Tools: all - tokens.CountMessages(req.Messages, counter), Shares: shares(req.Messages, counter),
 	}}, true, nil
@@ -91,4 +93,26 @@ func (b *bodyMarks) isMessages() bool {
 	}
 	m, _ := prices.Lookup(*b.Model)
 	return m.Provider == "anthropic"
+}
+
+func CountText(name string, b []byte, model string) (*Tokens, error) {
+	if bytes.IndexByte(b, 0) >= 0 {
+		return nil, fmt.Errorf("%s: not a text: it holds zero bytes", name)
+	}
+	counter, method := counterFor(model)
+	return &Tokens{File: name, Kind: "text", tally: &tally{Model: model, Method: method, Bytes: len(b), Tokens: counter.Count(string(b))}}, nil
+}
+
+// counterFor returns the best counter for a model and how it counts. Without a
+// model the exact one of o200k_base is it.
+func counterFor(model string) (tokens.Counter, string) {
+	vocabulary := prices.VocabularyO200k
+	if model != "" {
+		m, _ := prices.Lookup(model)
+		vocabulary = m.Vocabulary
+	}
+	if c, err := exact.Counter(vocabulary); err == nil {
+		return c, vocabulary
+	}
+	return tokens.EstimateFor(model), "estimate"
 }

@@ -1,14 +1,12 @@
-package main
+package demo
 
 import (
 	"bytes"
 	"cmp"
 	"fmt"
 	"io"
-	"strings"
 
-	"charm.land/lipgloss/v2"
-
+	"github.com/stet-dev/stet/internal/report"
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/anthropic"
 	"github.com/stet-dev/stet/llm/llmtest"
@@ -16,47 +14,45 @@ import (
 	"github.com/stet-dev/stet/tokens"
 )
 
-// demoReport sets what the agent sent beside what the model received.
-type demoReport struct {
+// Report sets what the agent sent beside what the model received.
+type Report struct {
 	from, base    string
 	policy        string
 	words         string // the model's last
-	turns         []demoRow
+	turns         []row
 	totals        proxy.Totals
-	before, after demoSize // of all requests
+	before, after size // of all requests
 }
 
-// demoSize is the size of a request: the bytes of its body, and the tokens
+// size is the size of a request: the bytes of its body, and the tokens
 // that its messages are estimated to be.
-type demoSize struct{ bytes, tokens int }
+type size struct{ bytes, tokens int }
 
-// demoRow is one request.
-type demoRow struct {
+// row is one request.
+type row struct {
 	calls         []string
-	before, after demoSize
+	before, after size
 	lines         []string // what stands in place of results, seen here for the first time
 	again         bool     // a result is whole because the agent asked again
 }
 
 // compare fills in the report from the bodies on both sides.
-func (r *demoReport) compare(sent []demoTurn, received []llmtest.Request) error {
+func (r *Report) compare(sent []turn, received []llmtest.Request) error {
 	if len(sent) != len(received) {
 		return fmt.Errorf("the agent sent %d requests and the model received %d", len(sent), len(received))
 	}
 	shown := map[string]bool{}     // shortened results, by call
 	shortened := map[string]bool{} // what was asked for, by the words of the report
 	for i := range sent {
-		row := demoRow{calls: sent[i].calls}
-		before, size, err := demoDecode(sent[i].body)
+		row := row{calls: sent[i].calls}
+		before, err := decode(sent[i].body, &row.before)
 		if err != nil {
 			return err
 		}
-		row.before = size
-		after, size, err := demoDecode(received[i].Body)
+		after, err := decode(received[i].Body, &row.after)
 		if err != nil {
 			return err
 		}
-		row.after = size
 		edits, err := differences(before, after)
 		if err != nil {
 			return err
@@ -87,12 +83,13 @@ func (r *demoReport) compare(sent []demoTurn, received []llmtest.Request) error 
 	return nil
 }
 
-func demoDecode(body []byte) (*llm.Request, demoSize, error) {
+// decode reads the body of a request, and says how large it is.
+func decode(body []byte, is *size) (*llm.Request, error) {
 	req, err := anthropic.Messages{}.Decode(body)
-	if err != nil {
-		return nil, demoSize{}, err
+	if err == nil {
+		*is = size{len(body), tokens.CountMessages(req.Messages, tokens.Estimate{})}
 	}
-	return req, demoSize{len(body), tokens.CountMessages(req.Messages, tokens.Estimate{})}, nil
+	return req, err
 }
 
 // differences returns the edits that make before into after: both have the
@@ -115,16 +112,9 @@ func differences(before, after *llm.Request) ([]llm.Edit, error) {
 	return edits, nil
 }
 
-// The styles of the report; they vanish where the screen has none.
-var (
-	faint = lipgloss.NewStyle().Faint(true)
-	bold  = lipgloss.NewStyle().Bold(true)
-	good  = lipgloss.NewStyle().Foreground(lipgloss.Green)
-)
-
-// print writes the report on a screen so many columns wide.
-func (r *demoReport) print(w io.Writer, width int) {
-	fmt.Fprintf(w, "%s  agent -> stet (%s, policy %s) -> scripted model\n", bold.Render("stet demo"), r.base, r.policy)
+// Print writes the report on a screen so many columns wide.
+func (r *Report) Print(w io.Writer, width int) {
+	fmt.Fprintf(w, "%s  agent -> stet (%s, policy %s) -> scripted model\n", report.Bold("stet demo"), r.base, r.policy)
 	fmt.Fprintf(w, "The agent works on copies of two files of %s.\n", r.from)
 	fmt.Fprintln(w)
 	call := 9
@@ -136,46 +126,32 @@ func (r *demoReport) print(w io.Writer, width int) {
 	if width > 0 {
 		call = min(call, max(20, width-58))
 	}
-	fmt.Fprintln(w, faint.Render(fmt.Sprintf("%3s  %-*s  %12s  %12s  %15s", "", call, "new in the request", "agent sent", "model got", "tokens")))
+	fmt.Fprintln(w, report.Faint(fmt.Sprintf("%3s  %-*s  %12s  %12s  %15s", "", call, "new in the request", "agent sent", "model got", "tokens")))
 	for i, row := range r.turns {
 		for j, c := range row.calls {
 			if j < len(row.calls)-1 {
-				fmt.Fprintf(w, "%3s  %-*s\n", "", call, cropped(c, call))
+				fmt.Fprintf(w, "%3s  %-*s\n", "", call, report.Cropped(c, call))
 				continue
 			}
 			left := ""
 			if row.after.bytes < row.before.bytes {
-				left = good.Render("  " + change(row.before.bytes, row.after.bytes))
+				left = report.Good("  " + report.Change(row.before.bytes, row.after.bytes))
 			}
-			fmt.Fprintf(w, "%3d  %-*s  %10s B  %10s B  %6s -> %5s%s\n", i+1, call, cropped(c, call),
-				grouped(row.before.bytes), grouped(row.after.bytes), grouped(row.before.tokens), grouped(row.after.tokens), left)
+			fmt.Fprintf(w, "%3d  %-*s  %10s B  %10s B  %6s -> %5s%s\n", i+1, call, report.Cropped(c, call),
+				report.Grouped(row.before.bytes), report.Grouped(row.after.bytes), report.Grouped(row.before.tokens), report.Grouped(row.after.tokens), left)
 		}
 		if row.again {
-			fmt.Fprintln(w, faint.Render("     sent whole: the agent asked again"))
+			fmt.Fprintln(w, report.Faint("     sent whole: the agent asked again"))
 		}
 		for _, line := range row.lines {
-			fmt.Fprintf(w, "%s\n", good.Render("     sent in its place: ")+oneLine(line))
+			fmt.Fprintf(w, "%s\n", report.Good("     sent in its place: ")+report.OneLine(line))
 		}
 	}
 	fmt.Fprintln(w)
-	fmt.Fprintf(w, "%s\n", bold.Render(fmt.Sprintf("%s: %s B from the agent, %s B to the model: %s",
-		count(len(r.turns), "request"), grouped(r.before.bytes), grouped(r.after.bytes), change(r.before.bytes, r.after.bytes))))
+	fmt.Fprintf(w, "%s\n", report.Bold(fmt.Sprintf("%s: %s B from the agent, %s B to the model: %s",
+		report.Count(len(r.turns), "request"), report.Grouped(r.before.bytes), report.Grouped(r.after.bytes), report.Change(r.before.bytes, r.after.bytes))))
 	fmt.Fprintf(w, "Estimated tokens of the messages: %s -> %s (%s). %s of files, %s left out; every other byte reached the model as it was sent.\n",
-		grouped(r.before.tokens), grouped(r.after.tokens), change(r.before.tokens, r.after.tokens),
-		count(r.totals.Reads, "read"), cmp.Or(leftOut(r.totals.Shortened), "nothing"))
-	fmt.Fprintf(w, "%s\n", faint.Render("The model's last words: "+r.words))
-}
-
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
-
-// cropped cuts s to n characters, 0 or more.
-func cropped(s string, n int) string {
-	r := []rune(s)
-	if len(r) <= n {
-		return s
-	}
-	if n < 1 {
-		return ""
-	}
-	return string(r[:n-1]) + "…"
+		report.Grouped(r.before.tokens), report.Grouped(r.after.tokens), report.Change(r.before.tokens, r.after.tokens),
+		report.Count(r.totals.Reads, "read"), cmp.Or(report.LeftOut(r.totals.Shortened), "nothing"))
+	fmt.Fprintf(w, "%s\n", report.Faint("The model's last words: "+r.words))
 }

@@ -1,4 +1,4 @@
-package main
+package demo
 
 import (
 	"bytes"
@@ -18,24 +18,24 @@ import (
 //go:embed sample
 var sample embed.FS
 
-// demoFile is a file of the demo's session.
-type demoFile struct {
-	name string // relative, with slashes
-	text []byte
+// File is a file of the demo's session.
+type File struct {
+	Name string // relative, with slashes
+	Text []byte
 }
 
 // The demo's files: long enough to be worth a line, short enough to look at.
 const (
-	demoMinBytes = 1 << 10
-	demoMaxBytes = 24 << 10
-	demoGoal     = 8 << 10
-	demoWalk     = 4000 // entries of a tree that are looked at
+	minBytes   = 1 << 10
+	maxBytes   = 24 << 10
+	bestBytes  = 8 << 10
+	maxEntries = 4000 // entries of a tree that are looked at
 )
 
-// demoFiles chooses two files below dir, the ones nearest to demoGoal; those
+// chooseFiles chooses two files below dir, the ones nearest to bestBytes; those
 // of the sample, if dir is in no project or has no two. from says where they
 // are from.
-func demoFiles(dir string) (files []demoFile, from string) {
+func chooseFiles(dir string) (files []File, from string) {
 	if inProject(dir) {
 		if files = textFiles(os.DirFS(dir)); len(files) >= 2 {
 			return files[:2], dir
@@ -48,8 +48,8 @@ func demoFiles(dir string) (files []demoFile, from string) {
 	return textFiles(inside)[:2], "a small sample (there is no source here to read)"
 }
 
-// inProject reports whether dir is a project's, or below one: the demo does
-// not go through anybody's home directory.
+// inProject reports whether dir is a project's, or below one. The demo does not
+// look for files in a home directory.
 func inProject(dir string) bool {
 	for {
 		for _, mark := range []string{".git", "go.mod", "package.json", "pyproject.toml", "Cargo.toml"} {
@@ -67,9 +67,9 @@ func inProject(dir string) bool {
 
 // textFiles lists the text files of a tree that suit the demo, the best first.
 // What cannot be read is left out.
-func textFiles(tree fs.FS) []demoFile {
-	var found []demoFile
-	left := demoWalk
+func textFiles(tree fs.FS) []File {
+	var found []File
+	left := maxEntries
 	_ = fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
 		left--
 		switch base := path.Base(name); {
@@ -86,24 +86,24 @@ func textFiles(tree fs.FS) []demoFile {
 			return nil
 		}
 		info, err := d.Info()
-		if err != nil || info.Size() < demoMinBytes || info.Size() > demoMaxBytes {
+		if err != nil || info.Size() < minBytes || info.Size() > maxBytes {
 			return nil
 		}
 		text, err := fs.ReadFile(tree, name)
 		if err == nil && utf8.Valid(text) && bytes.Count(text, []byte("\n")) >= 40 {
-			found = append(found, demoFile{name, text})
+			found = append(found, File{name, text})
 		}
 		return nil
 	})
-	slices.SortStableFunc(found, func(a, b demoFile) int { return a.distance() - b.distance() })
+	slices.SortStableFunc(found, func(a, b File) int { return a.distance() - b.distance() })
 	return found
 }
 
 // distance says how far a file is from what the demo would like to show.
-func (f demoFile) distance() int {
-	d := max(len(f.text)-demoGoal, demoGoal-len(f.text))
-	if strings.Contains(f.name, "test") {
-		d += demoMaxBytes
+func (f File) distance() int {
+	d := max(len(f.Text)-bestBytes, bestBytes-len(f.Text))
+	if strings.Contains(f.Name, "test") {
+		d += maxBytes
 	}
 	return d
 }
@@ -115,17 +115,17 @@ var sourceNames = []string{
 }
 
 // copyFiles writes files into a new directory, which the caller removes.
-func copyFiles(files []demoFile) (dir string, err error) {
+func copyFiles(files []File) (dir string, err error) {
 	dir, err = os.MkdirTemp("", "stet-demo-")
 	if err != nil {
 		return "", err
 	}
 	for _, f := range files {
-		name := filepath.Join(dir, filepath.FromSlash(f.name))
+		name := filepath.Join(dir, filepath.FromSlash(f.Name))
 		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
 			return dir, err
 		}
-		if err := os.WriteFile(name, f.text, 0o600); err != nil {
+		if err := os.WriteFile(name, f.Text, 0o600); err != nil {
 			return dir, err
 		}
 	}

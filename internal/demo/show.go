@@ -1,30 +1,33 @@
-package main
+package demo
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/url"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"sync"
 
 	"github.com/stet-dev/stet/agent"
 	"github.com/stet-dev/stet/approval"
+	"github.com/stet-dev/stet/filetools"
 	"github.com/stet-dev/stet/history"
+	"github.com/stet-dev/stet/internal/report"
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/anthropic"
 	"github.com/stet-dev/stet/llm/endpoint"
 	"github.com/stet-dev/stet/llm/llmtest"
 	"github.com/stet-dev/stet/llm/openai"
+	"github.com/stet-dev/stet/session"
 )
 
-// serveDemo is what stet serve has to show by itself: a workspace, and two agents
-// whose models are scripted. All else is real: their requests go through the proxy,
-// their calls through the tools, policy, approvals and the audit trail. The first
-// agent is done when it is shown; the second one waits for a person.
-type serveDemo struct {
+// Show is what stet serve --demo has to show: a workspace, and two agents whose
+// models are scripted. All else is real: their requests go through the proxy, their
+// calls through the tools, policy, approvals and the audit trail. The first agent is
+// done when the page is shown; the second one waits for a person.
+type Show struct {
 	dir    string // of the state; the workspace is in it
 	kept   bool   // the directory was given, and stays
 	models [2]*llmtest.Server
@@ -35,49 +38,51 @@ type serveDemo struct {
 
 // Models of the agents: they price what the scripted ones are said to use.
 const (
-	demoFirst  = "claude-sonnet-4-5"
-	demoSecond = "gpt-5-mini"
+	firstModel  = "claude-sonnet-4-5"
+	secondModel = "gpt-5-mini"
 )
 
-// openServeDemo makes the files and the models. dir is "" for a temporary
-// directory. What is returned beside it is the program as it runs there: with a
-// state of its own, nobody's configuration, and the scripted models upstream.
-func (p *program) openServeDemo(dir string) (_ *serveDemo, there *program, err error) {
-	d := &serveDemo{dir: dir, kept: dir != "", stop: func() {}}
+// OpenShow makes the files and the models. dir is empty for a temporary directory.
+func OpenShow(dir string) (_ *Show, err error) {
+	d := &Show{dir: dir, kept: dir != "", stop: func() {}}
 	defer func() {
 		if err != nil {
-			err = errors.Join(fmt.Errorf("demo: %w", err), d.close())
+			err = errors.Join(fmt.Errorf("demo: %w", err), d.Close())
 		}
 	}()
 	if d.kept {
-		d.dir, err = demoDir(p.absolute(dir))
+		d.dir, err = fitDir(dir)
 	} else {
 		d.dir, err = os.MkdirTemp("", "stet-demo-")
 	}
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if err := writeSample(d.dir); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	for i, script := range []llmtest.Script{firstScript(), secondScript()} {
 		if d.models[i], err = llmtest.Start(llmtest.Config{Script: script}); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 	}
-	own := *p
-	own.dir = d.garden()
-	own.env = append(own.env[:len(own.env):len(own.env)],
-		"XDG_STATE_HOME="+d.dir, "XDG_CONFIG_HOME="+filepath.Join(d.dir, "config"), "STET_MODEL="+scriptedModel, "STET_UPSTREAM=",
-		"STET_UPSTREAM_MESSAGES="+d.models[0].URL, "STET_UPSTREAM_CHAT="+d.models[1].URL, "STET_UPSTREAM_RESPONSES="+d.models[1].URL)
-	return d, &own, nil
+	return d, nil
 }
 
-// garden is the workspace.
-func (d *serveDemo) garden() string { return filepath.Join(d.dir, "garden") }
+// Environment is what the server runs with besides its own environment: a state of
+// its own, an empty configuration, and the scripted models upstream.
+func (d *Show) Environment() []string {
+	return []string{
+		"XDG_STATE_HOME=" + d.dir, "XDG_CONFIG_HOME=" + filepath.Join(d.dir, "config"), "STET_MODEL=" + ModelName, "STET_UPSTREAM=",
+		"STET_UPSTREAM_MESSAGES=" + d.models[0].URL, "STET_UPSTREAM_CHAT=" + d.models[1].URL, "STET_UPSTREAM_RESPONSES=" + d.models[1].URL,
+	}
+}
 
-// demoDir is dir if it is fit for a demo: new, empty, or of one before.
-func demoDir(dir string) (string, error) {
+// Workspace is the directory of the workspace.
+func (d *Show) Workspace() string { return filepath.Join(d.dir, "garden") }
+
+// fitDir is dir if it is fit for a demo: new, empty, or of one before.
+func fitDir(dir string) (string, error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return dir, os.MkdirAll(dir, 0o700)
@@ -115,16 +120,27 @@ func writeSample(dir string) error {
 	})
 }
 
-// play has the first agent work to its end, and the second one as far as its first
-// question. What that one does then, it tells p's person.
-func (d *serveDemo) play(ctx context.Context, p *program, s *site) error {
-	s.hands.handler.Timeout = -1 // whoever looks around has all the time
-	proxied := s.server.base + "/p/" + url.PathEscape(s.agent)
-	first := d.agentOf(s, demoFirst, anthropic.Client{Endpoint: endpoint.Config{BaseURL: proxied, Key: "none", Model: demoFirst}})
-	second := d.agentOf(s, demoSecond, openai.ChatClient{Endpoint: endpoint.Config{BaseURL: proxied + "/v1", Key: "none", Model: demoSecond}})
+// Site is the server that the agents work with.
+type Site struct {
+	ModelURL  string // base URL of the proxy, with a token
+	Handler   *approval.Handler
+	Files     *filetools.Tools
+	Queue     *approval.Queue
+	Sessions  session.Store
+	Variables []agent.Variable // of the agents' prompts
+	Log       *slog.Logger
+	Say       func(format string, args ...any) // tells the person
+}
+
+// Play has the first agent work to its end, and the second one as far as its first
+// question. What that one does later, it tells the person.
+func (d *Show) Play(ctx context.Context, s Site) error {
+	s.Handler.Timeout = -1 // a person who looks around has all the time
+	first := d.agentOf(s, firstModel, anthropic.Client{Endpoint: endpoint.Config{BaseURL: s.ModelURL, Key: "none", Model: firstModel}})
+	second := d.agentOf(s, secondModel, openai.ChatClient{Endpoint: endpoint.Config{BaseURL: s.ModelURL + "/v1", Key: "none", Model: secondModel}})
 
 	approving, approved := context.WithCancel(ctx)
-	sub := s.queue.Subscribe()
+	sub := s.Queue.Subscribe()
 	var asked sync.WaitGroup
 	asked.Go(func() { approveAll(approving, sub) })
 	err := work(ctx, first, firstTask, nil)
@@ -134,7 +150,7 @@ func (d *serveDemo) play(ctx context.Context, p *program, s *site) error {
 		return fmt.Errorf("demo: %w", err)
 	}
 
-	sub = s.queue.Subscribe()
+	sub = s.Queue.Subscribe()
 	defer sub.Close()
 	ended := make(chan error, 1)
 	working, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -143,7 +159,7 @@ func (d *serveDemo) play(ctx context.Context, p *program, s *site) error {
 		defer stop()
 		ended <- work(working, second, secondTask, func(e agent.Event) {
 			if e.Kind == agent.CallEnds && (e.Call.Name == "edit_file" || e.Call.Name == "write_file") && working.Err() == nil {
-				p.say("the demo's agent was told of its %s: %s", e.Call.Name, oneLine(cropped(e.Result.Text, 200)))
+				s.Say("the demo's agent was told of its %s: %s", e.Call.Name, report.OneLine(report.Cropped(e.Result.Text, 200)))
 			}
 		})
 	})
@@ -165,11 +181,11 @@ func (d *serveDemo) play(ctx context.Context, p *program, s *site) error {
 
 // agentOf is an agent with the site's tools and store. It leaves nothing out of its
 // requests: that is the proxy's to do.
-func (d *serveDemo) agentOf(s *site, name string, model llm.Model) *agent.Agent {
+func (d *Show) agentOf(s Site, name string, model llm.Model) *agent.Agent {
 	return &agent.Agent{
-		Model: model, Name: name, Tools: s.hands.handler, Store: s.sessions, Dir: d.garden(), Files: s.hands.tools,
-		Engine: history.Config{Policy: history.Off, Root: d.garden()}, Prompt: agent.Prompt{Variables: variables(d.garden())},
-		Client: "demo", Log: s.log,
+		Model: model, Name: name, Tools: s.Handler, Store: s.Sessions, Dir: d.Workspace(), Files: s.Files,
+		Engine: history.Config{Policy: history.Off, Root: d.Workspace()}, Prompt: agent.Prompt{Variables: s.Variables},
+		Client: "demo", Log: s.Log,
 	}
 }
 
@@ -179,7 +195,7 @@ func work(ctx context.Context, a *agent.Agent, task string, each func(agent.Even
 	if err != nil {
 		return err
 	}
-	out, err := talk.Run(ctx, said(task), each)
+	out, err := talk.Run(ctx, []llm.Part{{Kind: llm.Text, Text: task}}, each)
 	if err == nil && out.End != agent.Done {
 		err = fmt.Errorf("the agent ended: %s", out.End)
 	}
@@ -200,25 +216,25 @@ func approveAll(ctx context.Context, sub *approval.Subscription) {
 	}
 }
 
-// tell says what there is to see.
-func (d *serveDemo) tell(p *program) {
-	p.say("this is a demo, with scripted models: the page has a write to decide on, two sessions, and what was saved")
+// Tell says what there is to see.
+func (d *Show) Tell(say func(format string, args ...any)) {
+	say("this is a demo, with scripted models: the page has a write to decide on, two sessions, and what was saved")
 	if d.kept {
-		p.say("its files stay in %s; commands see it with XDG_STATE_HOME=%s", d.dir, d.dir)
+		say("its files stay in %s; commands see it with XDG_STATE_HOME=%s", d.dir, d.dir)
 	} else {
-		p.say("its files are in %s until it ends; Ctrl-C ends it", d.dir)
+		say("its files are in %s until it ends; Ctrl-C ends it", d.dir)
 	}
 }
 
-// end ends the second agent.
-func (d *serveDemo) end() {
+// End ends the second agent.
+func (d *Show) End() {
 	d.stop()
 	d.working.Wait()
 }
 
-// close ends the models, and takes a temporary directory away.
-func (d *serveDemo) close() error {
-	d.end()
+// Close ends the models, and takes a temporary directory away.
+func (d *Show) Close() error {
+	d.End()
 	var errs []error
 	for _, m := range d.models {
 		if m != nil {

@@ -1,57 +1,51 @@
-package main
+package report
 
 import (
 	"fmt"
 	"io"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/stet-dev/stet/history"
-	"github.com/stet-dev/stet/internal/config"
 	"github.com/stet-dev/stet/proxy"
 )
 
-// summary says what came of a run.
-type summary struct {
+// Summary says what came of a run.
+type Summary struct {
 	proxy.Totals
-	policy  history.Policy
-	observe bool // nothing was left out, it was only planned
+	Policy  history.Policy
+	Observe bool // nothing was left out, it was only planned
 }
 
-func (s *server) summary(o *config.Config) summary {
-	return summary{s.proxy.Totals(), o.Policy, o.Observe}
-}
-
-// print writes the summary, a few lines that begin with "stet: ".
-func (s summary) print(w io.Writer) {
+// Print writes the summary, a few lines that begin with "stet: ".
+func (s Summary) Print(w io.Writer) {
 	if s.Requests == 0 {
 		fmt.Fprintf(w, "stet: %s\n", s.nothing())
 		return
 	}
-	seen := fmt.Sprintf("%s, %s of files", count(s.Requests, "request"), count(s.Reads, "read"))
-	left := leftOut(s.Shortened)
+	seen := fmt.Sprintf("%s, %s of files", Count(s.Requests, "request"), Count(s.Reads, "read"))
+	left := LeftOut(s.Shortened)
 	switch {
-	case s.policy == history.Off:
+	case s.Policy == history.Off:
 		fmt.Fprintf(w, "stet: %s; policy off leaves nothing out\n", seen)
 	case left == "":
 		fmt.Fprintf(w, "stet: nothing to save: %s\n", seen)
 	default:
 		verb := "left out"
-		if s.observe {
+		if s.Observe {
 			verb = "would be left out (observe: nothing was)"
 		}
 		fmt.Fprintf(w, "stet: %s; %s %s\n", seen, left, verb)
 		fmt.Fprintf(w, "stet: estimated prompt tokens %s without stet, %s with: %s\n",
-			grouped(s.TokensOff), grouped(s.Tokens), change(s.TokensOff, s.Tokens))
+			Grouped(s.TokensOff), Grouped(s.Tokens), Change(s.TokensOff, s.Tokens))
 	}
 	if prompt := s.Usage.Prompt(); prompt > 0 {
 		fmt.Fprintf(w, "stet: the provider counted %s prompt tokens (%s from its cache) and %s of output\n",
-			grouped(prompt), grouped(s.Usage.CacheRead), grouped(s.Usage.Output))
+			Grouped(prompt), Grouped(s.Usage.CacheRead), Grouped(s.Usage.Output))
 	}
 	if s.Errors > 0 {
-		fmt.Fprintf(w, "stet: %s failed\n", count(s.Errors, "request"))
+		fmt.Fprintf(w, "stet: %s failed\n", Count(s.Errors, "request"))
 	}
 	if passed := passedOn(s.Passed); passed != "" {
 		fmt.Fprintf(w, "stet: passed on untouched: %s\n", passed)
@@ -59,7 +53,7 @@ func (s summary) print(w io.Writer) {
 }
 
 // nothing says what came where no request to a model did.
-func (s summary) nothing() string {
+func (s Summary) nothing() string {
 	var other []string
 	n := 0
 	for _, path := range slices.Sorted(maps.Keys(s.Through)) {
@@ -75,16 +69,16 @@ func (s summary) nothing() string {
 	case n == 0:
 		return "no request came through: does the agent use ANTHROPIC_BASE_URL or OPENAI_BASE_URL?"
 	case len(other) == 0:
-		return fmt.Sprintf("no request to a model came through, but %s to count tokens", count(n, "request"))
+		return fmt.Sprintf("no request to a model came through, but %s to count tokens", Count(n, "request"))
 	case len(other) < len(s.Through):
 		other = append(other, "…")
 	}
-	return fmt.Sprintf("no request to a model came through that stet knows, but %s to others: %s", count(n, "request"), strings.Join(other, ", "))
+	return fmt.Sprintf("no request to a model came through that stet knows, but %s to others: %s", Count(n, "request"), strings.Join(other, ", "))
 }
 
-// leftOut says what was shortened: "3 repeats", "5 older reads and 1 older
+// LeftOut says what was shortened: "3 repeats", "5 older reads and 1 older
 // command output"; empty if nothing was. It takes Totals.Shortened.
-func leftOut(shortened map[string]int) string {
+func LeftOut(shortened map[string]int) string {
 	var parts []string
 	for _, kind := range []struct {
 		reason history.Reason
@@ -96,7 +90,7 @@ func leftOut(shortened map[string]int) string {
 		{history.Older, "older read"}, {history.Terminal, "older command output"},
 	} {
 		if n := shortened[string(kind.reason)]; n > 0 {
-			parts = append(parts, count(n, kind.noun))
+			parts = append(parts, Count(n, kind.noun))
 		}
 	}
 	if n := len(parts) - 1; n > 1 {
@@ -123,36 +117,7 @@ func passedOn(passed map[string]int) string {
 	}
 	var parts []string
 	for _, word := range slices.Sorted(maps.Keys(sums)) {
-		parts = append(parts, count(sums[word], "request")+" "+word)
+		parts = append(parts, Count(sums[word], "request")+" "+word)
 	}
 	return strings.Join(parts, ", ")
-}
-
-// count is a number and its noun: "1 read", "2 reads".
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return grouped(n) + " " + noun + "s"
-}
-
-// grouped writes n with commas: 1,234,567.
-func grouped[N int | int64](n N) string {
-	s := strconv.FormatInt(int64(n), 10)
-	sign := ""
-	if strings.HasPrefix(s, "-") {
-		sign, s = "-", s[1:]
-	}
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return sign + s
-}
-
-// change writes how b differs from a, in per cent.
-func change[N int | int64 | float64](a, b N) string {
-	if a == 0 || a == b {
-		return "0 %"
-	}
-	return fmt.Sprintf("%+.1f %%", 100*(float64(b)-float64(a))/float64(a))
 }

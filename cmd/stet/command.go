@@ -1,0 +1,60 @@
+package main
+
+import (
+	"context"
+	"os/signal"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stet-dev/stet/internal/config"
+)
+
+// command is what the struct of each command embeds: the program's surroundings,
+// and the command line it was given. The struct's fields are the command's flags,
+// and its method Run does the work.
+type command struct {
+	*program
+	cmd  *cobra.Command
+	args []string
+}
+
+// runs makes cmd the command line of c, and do what it runs.
+func (p *program) runs(cmd *cobra.Command, c *command, do func(context.Context) error) *cobra.Command {
+	c.program, c.cmd = p, cmd
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		c.args = args
+		return do(cmd.Context())
+	}
+	return cmd
+}
+
+// arg returns the argument at i, empty where there are fewer.
+func (c *command) arg(i int) string {
+	if i < len(c.args) {
+		return c.args[i]
+	}
+	return ""
+}
+
+// usage makes err an error in how the command was called.
+func (c *command) usage(err error) error { return usage(c.cmd, err) }
+
+// settings reads the configuration, the command's flags above all. workspace is
+// the directory whose rules count; empty is for commands without file tools.
+func (c *command) settings(workspace string) (*config.Config, error) {
+	return c.config(c.cmd, c.dir, workspace)
+}
+
+// interruptible runs work that a signal cancels. A second signal ends the program
+// at once.
+func interruptible(ctx context.Context, work func(context.Context) error) error {
+	signals := notify(endSignals)
+	defer signal.Stop(signals)
+	ctx, stop := lastCall(ctx, signals)
+	defer stop()
+	err := work(ctx)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}

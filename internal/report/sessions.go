@@ -1,0 +1,156 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/stet-dev/stet/session"
+	"github.com/stet-dev/stet/workspace"
+)
+
+// Sessions writes two lines for each session.
+func Sessions(w io.Writer, found []session.Info) {
+	for _, i := range found {
+		note := ""
+		switch {
+		case i.Next != "":
+			note = ", compacted"
+		case i.From.Relation == session.Started:
+			note = ", of a sub-agent"
+		}
+		fmt.Fprintf(w, "%s  %s  %s%s\n", i.ID, i.Updated.Local().Format(time.DateTime), Count(i.Count, "message"), note)
+		fmt.Fprintf(w, "    %s", workspace.Quote(headline(i)))
+		if i.Dir != "" {
+			fmt.Fprintf(w, " in %s", workspace.Quote(i.Dir))
+		}
+		fmt.Fprintln(w)
+	}
+}
+
+// SessionsJSON writes a JSON object a line.
+func SessionsJSON(w io.Writer, found []session.Info) error {
+	enc := json.NewEncoder(w)
+	for _, i := range found {
+		if err := enc.Encode(jsonInfoOf(i)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// headline is what a person knows a session by.
+func headline(i session.Info) string {
+	const most = 100
+	s := i.Title
+	if s == "" {
+		s = i.First
+	}
+	if s == "" {
+		return "(nothing said)"
+	}
+	if r := []rune(s); len(r) > most {
+		return string(r[:most-1]) + "…"
+	}
+	return s
+}
+
+// jsonInfo is a session in JSON.
+type jsonInfo struct {
+	ID       string    `json:"id"`
+	Dir      string    `json:"dir,omitempty"`
+	Title    string    `json:"title,omitempty"`
+	First    string    `json:"first,omitempty"`
+	Model    string    `json:"model,omitempty"`
+	Source   string    `json:"source,omitempty"`
+	From     string    `json:"from,omitempty"`
+	FromSeq  uint64    `json:"from_event,omitempty"`
+	Relation string    `json:"relation,omitempty"`
+	Next     string    `json:"next,omitempty"`
+	Created  time.Time `json:"created"`
+	Updated  time.Time `json:"updated"`
+	Events   uint64    `json:"events"`
+	Messages int       `json:"messages"`
+}
+
+func jsonInfoOf(i session.Info) jsonInfo {
+	return jsonInfo{
+		i.ID, i.Dir, i.Title, i.First, i.Model, i.Source, i.From.Session, i.From.Seq, string(i.From.Relation), i.Next,
+		i.Created, i.Updated, i.Last, i.Count,
+	}
+}
+
+// SessionState writes the conversation in force as one JSON object. The messages are
+// as they are stored.
+func SessionState(w io.Writer, st session.State) error {
+	type message struct {
+		Event uint64          `json:"event"`
+		Body  json.RawMessage `json:"message"`
+	}
+	type decision struct {
+		Event uint64          `json:"event"`
+		Body  json.RawMessage `json:"approval"`
+	}
+	type damage struct {
+		First uint64 `json:"first"`
+		Last  uint64 `json:"last"`
+		Why   string `json:"why"`
+	}
+	out := struct {
+		jsonInfo
+		Conversation []message  `json:"conversation"`
+		Decisions    []decision `json:"decisions,omitempty"`
+		Damaged      []damage   `json:"damaged,omitempty"`
+	}{jsonInfo: jsonInfoOf(st.Info), Conversation: []message{}}
+	for i, m := range st.Messages {
+		body, err := session.Encode(session.Message(m))
+		if err != nil {
+			return err
+		}
+		out.Conversation = append(out.Conversation, message{st.Marks[i], body})
+	}
+	for i, a := range st.Approvals {
+		body, err := session.Encode(a)
+		if err != nil {
+			return err
+		}
+		out.Decisions = append(out.Decisions, decision{st.Decided[i], body})
+	}
+	for _, d := range st.Damaged {
+		out.Damaged = append(out.Damaged, damage(d))
+	}
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(out)
+}
+
+// Hits writes the messages that hold the words, a line each.
+func Hits(w io.Writer, hits []session.Hit, words []string) {
+	for _, h := range hits {
+		fmt.Fprintf(w, "%s  %d  %s: %s\n", h.Session, h.Event.Seq, workspace.Quote(speaker(h)), h.Snippet(words))
+	}
+}
+
+// HitsJSON writes the same, a JSON object a line.
+func HitsJSON(w io.Writer, hits []session.Hit, words []string) error {
+	enc := json.NewEncoder(w)
+	for _, h := range hits {
+		err := enc.Encode(map[string]any{
+			"session": h.Session, "event": h.Event.Seq, "time": h.Event.Time, "by": speaker(h), "text": h.Snippet(words),
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// speaker is whose words an event holds.
+func speaker(h session.Hit) string {
+	if m, ok := h.Event.Body.(session.Message); ok {
+		return string(m.Role)
+	}
+	return string(h.Event.Kind())
+}

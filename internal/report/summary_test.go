@@ -1,0 +1,50 @@
+package report
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/stet-dev/stet/history"
+	"github.com/stet-dev/stet/proxy"
+	"github.com/stet-dev/stet/record"
+)
+
+func TestSummary(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		s    Summary
+		want string
+	}{
+		{"nothing came", Summary{}, "stet: no request came through: does the agent use ANTHROPIC_BASE_URL or OPENAI_BASE_URL?\n"},
+		{
+			"other paths", Summary{Totals: proxy.Totals{Through: map[string]int{"/v1/models": 2, "/v1/embeddings": 1}}},
+			"stet: no request to a model came through that stet knows, but 3 requests to others: /v1/embeddings, /v1/models\n",
+		},
+		{
+			"tokens counted", Summary{Totals: proxy.Totals{ByAPI: map[string]int{record.CountTokens: 1}}},
+			"stet: no request to a model came through, but 1 request to count tokens\n",
+		},
+		{
+			"repeats", Summary{Totals: proxy.Totals{Requests: 2, Reads: 3, Shortened: map[string]int{"repeat": 1, "restored": 4}, TokensOff: 200, Tokens: 100}},
+			"stet: 2 requests, 3 reads of files; 1 repeat left out\nstet: estimated prompt tokens 200 without stet, 100 with: -50.0 %\n",
+		},
+		{
+			"observed", Summary{Observe: true, Totals: proxy.Totals{Requests: 2, Shortened: map[string]int{"older": 2, "terminal": 1}, TokensOff: 2, Tokens: 2}},
+			"stet: 2 requests, 0 reads of files; 2 older reads and 1 older command output would be left out (observe: nothing was)\n" +
+				"stet: estimated prompt tokens 2 without stet, 2 with: 0 %\n",
+		},
+		{"off", Summary{Policy: history.Off, Totals: proxy.Totals{Requests: 1}}, "stet: 1 request, 0 reads of files; policy off leaves nothing out\n"},
+		{
+			"passed on", Summary{Totals: proxy.Totals{
+				Requests: 9, Errors: 1, Passed: map[string]int{"chained": 1, "encoded": 2, "malformed": 1, "patch": 1},
+			}},
+			"stet: nothing to save: 9 requests, 0 reads of files\nstet: 1 request failed\n" +
+				"stet: passed on untouched: 2 requests not understood, 1 request of a conversation that the provider stores, 2 requests with a compressed body\n",
+		},
+	} {
+		var b bytes.Buffer
+		if tt.s.Print(&b); b.String() != tt.want {
+			t.Errorf("%s:\n%s\nwant:\n%s", tt.name, b.String(), tt.want)
+		}
+	}
+}
