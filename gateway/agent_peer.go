@@ -135,11 +135,9 @@ func (p *agentPeer) call(f *wire.ToolCall) {
 		return
 	}
 	own := *f
-	own.Session = p.who.sessionOf(name)
 	own.Client = p.hello.Client
-	own.TakesParts = true // for the agent, or to be put together here
-	own.CallID = own.Session + "/" + id
-	c := &call{h: p.h, f: own, to: workspace, who: p.who, account: p.who.ID, takesParts: p.can(wire.CanParts)}
+	c := p.h.newCall(own, p.who, name, id, workspace)
+	c.takesParts = p.can(wire.CanParts)
 	c.tell = func(f wire.Frame) { p.pass(id, f) }
 	c.done = func(r *wire.ToolResult, release func()) {
 		p.forget(id, c)

@@ -74,6 +74,15 @@ type call struct {
 	over  context.CancelFunc
 }
 
+// newCall is a call of a client with a token, under an id that is unique in the gateway.
+// The client names the session and the call.
+func (h *Hub) newCall(f wire.ToolCall, who Identity, session, id, workspace string) *call {
+	f.Session = who.sessionOf(session)
+	f.CallID = f.Session + "/" + id
+	f.TakesParts = true // for the client, or to be put together here
+	return &call{h: h, f: f, to: workspace, who: who, account: who.ID}
+}
+
 // callState is how far a call has come.
 type callState byte
 

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"bytes"
 	"context"
 	_ "embed"
 	"encoding/json"
@@ -9,9 +10,7 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"slices"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/stet-dev/stet/gateway/wire"
@@ -20,66 +19,23 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// rest is the calls that were made over plain HTTP. One that waits for a person
-// outlives its request, and is asked for again by its id.
+// rest serves agents that make calls over plain HTTP.
 type rest struct {
-	h  *Hub
-	mu sync.Mutex
-	of map[string]*request // by the call's id in the gateway
-
-	visits map[clientSession]bool
-	latest []clientSession // of visits, the oldest first
-
-	ended []*request // that are kept, the oldest first
-	bytes int        // of their results
+	h     *Hub
+	calls restCalls
 }
 
-// maxVisits is how many client sessions are kept of which nobody says that they
-// are over: beyond them the oldest is.
-const maxVisits = 4096
-
-// request is a call over plain HTTP.
-type request struct {
-	call    *call
-	done    chan struct{} // closed when there is a result
-	result  *wire.ToolResult
-	release func()        // gives back the bytes that are taken for the result
-	expires *time.Timer   // forgets the result, which it holds
-	waiting chan struct{} // closed when it waits for a person
-	once    sync.Once
-}
-
-// over reports whether there is a result.
-func (q *request) over() bool {
-	select {
-	case <-q.done:
-		return true
-	default:
-		return false
-	}
-}
-
-// How long a request waits for its result where it does not say, how long at most,
-// and how long a result is kept after that. A large one is kept until it was fetched.
+// How long a request waits for its result where it does not say, and how long at most.
 const (
 	usualWait   = 45 * time.Second
 	longestWait = 10 * time.Minute
-	kept        = 5 * time.Minute
-	keptLarge   = 30 * time.Second
 )
 
-// maxKept is how many bytes of calls that have ended are kept, beyond which the oldest
-// is not; of each its result counts, and keptCall for the rest of it.
-const (
-	maxKept  = 32 << 20
-	keptCall = 4 << 10
-)
-
-// kept is how many bytes the call takes once it has ended.
-func (q *request) kept() int { return keptCall + len(q.result.Result) }
+//go:embed openapi.json
+var openAPI []byte
 
 func (h *Hub) routes(mux *http.ServeMux) {
-	r := &rest{h: h, of: map[string]*request{}, visits: map[clientSession]bool{}}
+	r := &rest{h: h, calls: restCalls{byID: map[string]*restCall{}}}
 	mux.HandleFunc("GET /v1/openapi.json", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write(openAPI) // the client may be gone
@@ -91,10 +47,7 @@ func (h *Hub) routes(mux *http.ServeMux) {
 	mux.HandleFunc("DELETE /v1/sessions/{session}", r.agent(r.end))
 }
 
-//go:embed openapi.json
-var openAPI []byte
-
-// agent lets requests in that bear an agent's token.
+// agent lets requests in that have an agent's token.
 func (r *rest) agent(serve func(http.ResponseWriter, *http.Request, Identity)) http.HandlerFunc {
 	return func(w http.ResponseWriter, req *http.Request) {
 		who, ok := r.h.identify(w, req)
@@ -116,17 +69,16 @@ func (r *rest) refuse(w http.ResponseWriter, req *http.Request, who Identity, st
 	fail(w, status, code, message)
 }
 
-// Workspace is one that can be called.
-type Workspace struct {
-	Name  string      `json:"name"`
-	Tools []wire.Tool `json:"tools"`
-}
-
+// workspaces lists those that can be called.
 func (r *rest) workspaces(w http.ResponseWriter, _ *http.Request, who Identity) {
-	out := []Workspace{}
+	type workspace struct {
+		Name  string      `json:"name"`
+		Tools []wire.Tool `json:"tools"`
+	}
+	out := []workspace{}
 	for _, name := range r.h.Workspaces() {
 		if tools, ok := r.h.tools(name); ok && who.reaches(name) {
-			out = append(out, Workspace{name, tools})
+			out = append(out, workspace{name, tools})
 		}
 	}
 	_ = answer(w, http.StatusOK, out) // the client may be gone
@@ -134,7 +86,7 @@ func (r *rest) workspaces(w http.ResponseWriter, _ *http.Request, who Identity) 
 
 // begin makes a call. The body is its arguments.
 func (r *rest) begin(w http.ResponseWriter, req *http.Request, who Identity) {
-	release, ok := r.holdBody(w, req, who)
+	release, ok := r.takeBodyRoom(w, req, who)
 	if !ok {
 		return
 	}
@@ -151,7 +103,11 @@ func (r *rest) begin(w http.ResponseWriter, req *http.Request, who Identity) {
 	case err != nil:
 		return // the client is gone
 	}
-	f, wait, why := callIn(req, body, who)
+	f, id, why := callIn(req, body)
+	wait, wrong := waitIn(req)
+	if why == "" {
+		why = wrong
+	}
 	if why != "" {
 		fail(w, http.StatusBadRequest, wire.Malformed, why)
 		return
@@ -163,43 +119,38 @@ func (r *rest) begin(w http.ResponseWriter, req *http.Request, who Identity) {
 	}
 	workspace, err := r.h.workspaceFor(who, named)
 	if err != nil {
-		_ = answer(w, http.StatusOK, underID(failure(tool.HostUnavailable, err.Error()), callName(f)))
+		_ = answer(w, http.StatusOK, underID(failure(tool.HostUnavailable, err.Error()), id))
 		return
 	}
-	q := &request{done: make(chan struct{}), waiting: make(chan struct{})}
-	q.call = &call{h: r.h, f: *f, to: workspace, who: who, account: who.ID}
-	q.call.tell = func(f wire.Frame) {
-		if _, ok := f.(*wire.ToolResult); ok {
-			q.once.Do(func() { close(q.waiting) })
-		}
+	c := r.newCall(r.h.newCall(f, who, req.PathValue("session"), id, workspace))
+	over, ok := r.calls.add(c, r.h.mayRepeat(workspace, f.ToolName))
+	for _, s := range over {
+		r.h.leave(s)
 	}
-	q.call.f.TakesParts = true // which are put together here
-	q.call.done = func(result *wire.ToolResult, release func()) {
-		q.result, q.release = result, release
-		r.expire(q)
-		close(q.done)
-	}
-	again := r.h.mayRepeat(workspace, f.ToolName)
-	r.mu.Lock()
-	before := r.of[f.CallID]
-	twice := before != nil && !(before.over() && again)
-	var over []clientSession
-	if !twice {
-		r.of[f.CallID] = q
-		over = r.visit(clientSession{f.Session, workspace})
-	}
-	r.mu.Unlock()
-	for _, v := range over {
-		r.h.leave(v)
-	}
-	if twice {
+	if !ok {
 		fail(w, http.StatusConflict, wire.Malformed, fmt.Sprintf(
 			"this call_id was used before in this session: a call is done once; GET /v1/sessions/%s/calls/%s has its result",
-			req.PathValue("session"), callName(f)))
+			req.PathValue("session"), id))
 		return
 	}
-	r.h.start(q.call)
-	r.follow(w, req, q, wait)
+	r.h.start(c.call)
+	r.follow(w, req, c, id, wait)
+}
+
+// newCall has a call's result kept.
+func (r *rest) newCall(made *call) *restCall {
+	c := &restCall{call: made, done: make(chan struct{}), waiting: make(chan struct{})}
+	made.tell = func(f wire.Frame) {
+		if _, ok := f.(*wire.ToolResult); ok {
+			c.once.Do(func() { close(c.waiting) })
+		}
+	}
+	made.done = func(result *wire.ToolResult, release func()) {
+		c.result, c.release = result, release
+		r.calls.expire(c)
+		close(c.done)
+	}
+	return c
 }
 
 // patience is how long a request waits for room in memory before it is told to come
@@ -209,9 +160,9 @@ const (
 	retryAfter = "5"
 )
 
-// holdBody takes the room in memory that a request's body needs, or answers the
+// takeBodyRoom takes the room in memory that a request's body needs, or answers the
 // request.
-func (r *rest) holdBody(w http.ResponseWriter, req *http.Request, who Identity) (release func(), ok bool) {
+func (r *rest) takeBodyRoom(w http.ResponseWriter, req *http.Request, who Identity) (release func(), ok bool) {
 	size := req.ContentLength
 	if limit := int64(r.h.config.Limits.Frame); size < 0 || size > limit {
 		size = limit
@@ -231,63 +182,29 @@ func (r *rest) holdBody(w http.ResponseWriter, req *http.Request, who Identity) 
 	return nil, false
 }
 
-// visit notes where a session makes calls, and returns what is over thereby. The
-// caller holds mu.
-func (r *rest) visit(v clientSession) (over []clientSession) {
-	if r.visits[v] {
-		return nil
-	}
-	if len(r.latest) == maxVisits {
-		over = append(over, r.latest[0])
-		delete(r.visits, r.latest[0])
-		r.latest = slices.Delete(r.latest, 0, 1)
-	}
-	r.visits[v] = true
-	r.latest = append(r.latest, v)
-	return over
-}
-
-// callIn is the call that a request makes.
-func callIn(req *http.Request, body []byte, who Identity) (f *wire.ToolCall, wait time.Duration, why string) {
+// callIn is the call that a request makes, and its id. why says what is wrong with it.
+func callIn(req *http.Request, body []byte) (f wire.ToolCall, id, why string) {
 	query := req.URL.Query()
-	f = &wire.ToolCall{
-		ToolName: req.PathValue("tool"), Arguments: body, Client: req.UserAgent(),
-		Session: who.sessionOf(req.PathValue("session")),
-	}
+	f = wire.ToolCall{ToolName: req.PathValue("tool"), Arguments: body, Client: req.UserAgent()}
 	if len(body) == 0 {
 		f.Arguments = json.RawMessage("{}")
-	} else if !json.Valid(body) || firstByte(body) != '{' {
-		return nil, 0, "the body must be the call's arguments, a JSON object"
+	} else if !json.Valid(body) || !bytes.HasPrefix(bytes.TrimSpace(body), []byte("{")) {
+		return f, "", "the body must be the call's arguments, a JSON object"
 	}
-	id := query.Get("call_id")
-	if id == "" {
+	if id = query.Get("call_id"); id == "" {
 		id = newID()
 	} else if !isName(id) {
-		return nil, 0, "call_id is letters, digits, dots, - and _"
+		return f, "", "call_id is letters, digits, dots, - and _"
 	}
-	f.CallID = f.Session + "/" + id
-	for _, n := range []struct {
-		key string
-		to  *int
-	}{{"timeout_seconds", &f.TimeoutSeconds}, {"approval_timeout_seconds", &f.ApprovalTimeoutSeconds}} {
-		if v := query.Get(n.key); v != "" {
+	for key, to := range map[string]*int{"timeout_seconds": &f.TimeoutSeconds, "approval_timeout_seconds": &f.ApprovalTimeoutSeconds} {
+		if v := query.Get(key); v != "" {
 			var err error
-			if *n.to, err = strconv.Atoi(v); err != nil || *n.to < 1 {
-				return nil, 0, n.key + " is a whole number, 1 or more"
+			if *to, err = strconv.Atoi(v); err != nil || *to < 1 {
+				return f, "", key + " is a whole number, 1 or more"
 			}
 		}
 	}
-	wait, why = waitIn(req)
-	return f, wait, why
-}
-
-func firstByte(body []byte) byte {
-	for _, c := range body {
-		if c != ' ' && c != '\t' && c != '\r' && c != '\n' {
-			return c
-		}
-	}
-	return 0
+	return f, id, ""
 }
 
 // waitIn is how long a request wants to wait.
@@ -303,8 +220,6 @@ func waitIn(req *http.Request) (wait time.Duration, why string) {
 	return time.Duration(min(n, int(longestWait/time.Second))) * time.Second, ""
 }
 
-func callName(f *wire.ToolCall) string { return f.CallID[len(f.Session)+1:] }
-
 // underID is a result under the caller's id.
 func underID(r *wire.ToolResult, id string) *wire.ToolResult {
 	own := *r
@@ -315,76 +230,34 @@ func underID(r *wire.ToolResult, id string) *wire.ToolResult {
 // follow answers a request with the call's result, or says that it goes on: it can
 // be awaited then. A request that is given up before it waits for a person ends the
 // call.
-func (r *rest) follow(w http.ResponseWriter, req *http.Request, q *request, wait time.Duration) {
+func (r *rest) follow(w http.ResponseWriter, req *http.Request, c *restCall, id string, wait time.Duration) {
 	late := time.NewTimer(wait)
 	defer late.Stop()
-	id := callName(&q.call.f)
 	select {
-	case <-q.done:
-		sent := answer(w, http.StatusOK, underID(q.result, id))
-		if sent == nil && len(q.result.Result) > smallAnswer {
-			r.mu.Lock()
-			r.forget(q) // it is not kept: it takes much room
-			r.mu.Unlock()
+	case <-c.done:
+		if sent := answer(w, http.StatusOK, underID(c.result, id)); sent == nil && c.large() {
+			r.calls.drop(c)
 		}
 	case <-late.C:
-		select {
-		case <-q.waiting:
-			_ = answer(w, http.StatusAccepted, &wire.ToolResult{CallID: id, NeedsConfirmation: true})
-		default:
-			_ = answer(w, http.StatusAccepted, &wire.Progress{CallID: id, State: wire.Working})
+		var goesOn wire.Frame = &wire.Progress{CallID: id, State: wire.Working}
+		if closed(c.waiting) {
+			goesOn = &wire.ToolResult{CallID: id, NeedsConfirmation: true}
 		}
+		_ = answer(w, http.StatusAccepted, goesOn)
 	case <-req.Context().Done():
-		select {
-		case <-q.waiting:
-		default:
-			q.call.cancel()
-		}
-	}
-}
-
-// expire forgets a result some time after it came. Till then it can be fetched
-// again: an answer may be lost on its way.
-func (r *rest) expire(q *request) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.ended = append(r.ended, q)
-	for r.bytes += q.kept(); r.bytes > maxKept && len(r.ended) > 1; {
-		r.forget(r.ended[0])
-	}
-	keep := kept
-	if len(q.result.Result) > smallAnswer {
-		keep = keptLarge
-	}
-	q.expires = time.AfterFunc(keep, func() {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		r.forget(q)
-	})
-}
-
-// forget lets go of a result, once. Who waits for it has it. The caller holds mu.
-func (r *rest) forget(q *request) {
-	if i := slices.Index(r.ended, q); i >= 0 {
-		r.ended = slices.Delete(r.ended, i, i+1)
-		r.bytes -= q.kept()
-		q.release()
-		q.expires.Stop()                          // which holds the result
-		if id := q.call.f.CallID; r.of[id] == q { // else the call was made again
-			delete(r.of, id)
+		if !closed(c.waiting) {
+			c.call.cancel()
 		}
 	}
 }
 
 // find returns the call that a request is about, or answers it.
-func (r *rest) find(w http.ResponseWriter, req *http.Request, who Identity) *request {
-	r.mu.Lock()
-	q := r.of[who.sessionOf(req.PathValue("session"))+"/"+req.PathValue("call")]
-	r.mu.Unlock()
-	if q == nil {
+func (r *rest) find(w http.ResponseWriter, req *http.Request, who Identity) *restCall {
+	c := r.calls.find(who.sessionOf(req.PathValue("session")) + "/" + req.PathValue("call"))
+	if c == nil {
 		fail(w, http.StatusNotFound, string(tool.InvalidArgument), "there is no such call, or its result is not kept any more")
 	}
-	return q
+	return c
 }
 
 func (r *rest) await(w http.ResponseWriter, req *http.Request, who Identity) {
@@ -393,43 +266,26 @@ func (r *rest) await(w http.ResponseWriter, req *http.Request, who Identity) {
 		fail(w, http.StatusBadRequest, wire.Malformed, why)
 		return
 	}
-	if q := r.find(w, req, who); q != nil {
-		r.follow(w, req, q, wait)
+	if c := r.find(w, req, who); c != nil {
+		r.follow(w, req, c, req.PathValue("call"), wait)
 	}
 }
 
 func (r *rest) cancel(w http.ResponseWriter, req *http.Request, who Identity) {
-	if q := r.find(w, req, who); q != nil {
-		q.call.cancel()
-		r.follow(w, req, q, usualWait)
+	if c := r.find(w, req, who); c != nil {
+		c.call.cancel()
+		r.follow(w, req, c, req.PathValue("call"), usualWait)
 	}
 }
 
 // end ends a session: its calls, and what it was granted.
 func (r *rest) end(w http.ResponseWriter, req *http.Request, who Identity) {
-	session := who.sessionOf(req.PathValue("session"))
-	r.mu.Lock()
-	var calls []*call
-	for _, q := range r.of {
-		if q.call.f.Session == session {
-			calls = append(calls, q.call)
-		}
-	}
-	var over []clientSession
-	r.latest = slices.DeleteFunc(r.latest, func(v clientSession) bool {
-		if v.name != session {
-			return false
-		}
-		over = append(over, v)
-		delete(r.visits, v)
-		return true
-	})
-	r.mu.Unlock()
+	calls, over := r.calls.end(who.sessionOf(req.PathValue("session")))
 	for _, c := range calls {
 		c.cancel()
 	}
-	for _, v := range over {
-		r.h.leave(v)
+	for _, s := range over {
+		r.h.leave(s)
 	}
 	w.WriteHeader(http.StatusNoContent)
 }

@@ -153,19 +153,19 @@ func TestResultsKept(t *testing.T) {
 // The calls that are kept after their end are bounded, however small their results are.
 func TestKeptCallsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := &rest{of: map[string]*request{}}
+		r := &restCalls{byID: map[string]*restCall{}}
 		for i := range 2 * maxKept / keptCall {
-			q := &request{call: &call{f: wire.ToolCall{CallID: fmt.Sprint(i)}}, result: &wire.ToolResult{}, release: func() {}}
-			r.of[q.call.f.CallID] = q
-			r.expire(q)
+			c := &restCall{call: &call{f: wire.ToolCall{CallID: fmt.Sprint(i)}}, result: &wire.ToolResult{}, release: func() {}}
+			r.byID[c.call.f.CallID] = c
+			r.expire(c)
 		}
-		if n := len(r.of); n != len(r.ended) || n > maxKept/keptCall {
+		if n := len(r.byID); n != len(r.ended) || n > maxKept/keptCall {
 			t.Errorf("%d calls are kept", n)
 		}
 		time.Sleep(kept)
 		synctest.Wait()
-		if len(r.of)+len(r.ended)+r.bytes != 0 {
-			t.Errorf("%d calls and %d bytes are kept for ever", len(r.of), r.bytes)
+		if len(r.byID)+len(r.ended)+r.bytes != 0 {
+			t.Errorf("%d calls and %d bytes are kept for ever", len(r.byID), r.bytes)
 		}
 	})
 }
