@@ -81,7 +81,7 @@ func (a *Agent) connect(ctx context.Context, dial func(context.Context) (connect
 	a.wg.Go(func() {
 		err := a.gateway.keep(running)
 		if err == nil {
-			err = ErrClosed
+			err = errClosed
 		}
 		a.set(err)
 		a.fail("The connection to the gateway is over: " + err.Error() + ".")

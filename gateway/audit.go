@@ -15,9 +15,9 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// What the gateway itself decides goes into its trail: what it refuses, whom it
+// What the gateway itself decides is in its audit trail: what it refuses, the clients it
 // cuts off, and the calls that it ends in the place of their hosts. What a host has
-// decided is in the host's. (FILE-11)
+// decided is in the host's trail. (FILE-11)
 
 // record puts an entry into the trail.
 func (h *Hub) record(e record.Entry) {
@@ -39,7 +39,7 @@ func about(who Identity, hello *wire.Hello) record.Entry {
 	return e
 }
 
-// calledBy is who calls, as it calls itself and as its token is called.
+// calledBy is the caller: the client's name for itself, and the token's name.
 func calledBy(client string, who Identity) string {
 	if who.Name == "" {
 		return client
@@ -51,7 +51,7 @@ func calledBy(client string, who Identity) string {
 // where it is.
 func root(workspace string) string { return "gateway:" + workspace }
 
-// turnedAway notes that a connection was refused that has a token.
+// turnedAway notes that a client with a good token was refused.
 func (h *Hub) turnedAway(who Identity, hello *wire.Hello, why *wire.Error) {
 	e := about(who, hello)
 	e.Decision, e.Outcome = "refused: "+why.Message, why.Code
@@ -65,7 +65,7 @@ func (h *Hub) Refused(r *http.Request, why string) {
 	h.strange(r.RemoteAddr, why)
 }
 
-// strange notes that a request was refused of which nobody knows who it is.
+// strange notes that a request without a good token was refused.
 func (h *Hub) strange(remote, why string) {
 	address, _, err := net.SplitHostPort(remote)
 	if err != nil {
@@ -84,7 +84,7 @@ func (h *Hub) cutOff(who Identity, hello *wire.Hello, why error) {
 		outcome = wire.Malformed
 	case errors.Is(why, errToken):
 		outcome = wire.Forbidden
-	case !errors.Is(why, ErrSlow) && !errors.Is(why, errSilent) && !errors.Is(why, errStuck):
+	case !errors.Is(why, errSlow) && !errors.Is(why, errSilent) && !errors.Is(why, errStuck):
 		return
 	}
 	e := about(who, hello)
@@ -123,17 +123,17 @@ func (c *call) pathIn() string {
 	return tool.PathIn(c.f.Arguments)
 }
 
-// silences keep what comes again and again from filling the trail: who has no
-// token may make as many requests as they like.
+// silences keep what comes again and again from filling the trail: without a token a
+// client can make any number of requests.
 type silences struct {
 	mu    sync.Mutex
 	since map[string]*silence
 }
 
-// silence is since when entries of one kind were left out, and how many.
+// silence says since when entries of one kind were left out, and how many.
 type silence struct {
 	began time.Time
-	left  int
+	left  int // entries
 }
 
 const (

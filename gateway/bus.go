@@ -15,7 +15,7 @@ var (
 )
 
 // Message is a frame on its way between the parts of a gateway. What it points
-// to is not to be changed; of a result it holds until deliver returns.
+// to is not to be changed.
 type Message struct {
 	From  string // the address that answers go to
 	Frame wire.Frame
@@ -24,13 +24,12 @@ type Message struct {
 // Bus connects the parts of a gateway, which may run in several processes:
 // calls go to the hub that has the host, results to the one that has the caller.
 //
-// What is sent from one address to another arrives in order, once or, when a
-// process is lost, not at all. deliver is called one message after the other for
-// each sender; it waits for nobody, and must not call the Bus's stop functions.
-// A Bus may be used concurrently.
+// What is sent from one address to another arrives in order: once, or not at all when
+// a process is lost. deliver is called one message after the other for each sender. It
+// must not wait, and must not call the Bus's stop functions. A Bus may be used
+// concurrently.
 type Bus interface {
-	// Own makes an address one's own, until stop. ErrTaken says that it is
-	// somebody else's.
+	// Own takes an address, until stop. ErrTaken says that it has another owner.
 	Own(address string, deliver func(Message)) (stop func(), err error)
 	// Send hands a message to the owner of an address. ErrNobody says that it
 	// has none.

@@ -14,7 +14,7 @@ import (
 	"github.com/stet-dev/stet/internal/sameorigin"
 )
 
-// Guard refuses what may come from a web page of somebody else's: requests whose
+// Guard refuses what may come from another site's web page: requests whose
 // Host is no name of this machine or of allowed (DNS rebinding), and those with an
 // Origin that is another site. refused is told why; it may be nil.
 func Guard(next http.Handler, allowed []string, refused func(r *http.Request, why string)) http.Handler {

@@ -179,7 +179,7 @@ func TestSaidAtEnd(t *testing.T) {
 		reason, code, words string
 		final               bool
 	}{
-		{Taken + ": another: one", Taken, "another: one", true},
+		{codeTaken + ": another: one", codeTaken, "another: one", true},
 		{"host_unavailable: it ends", "host_unavailable", "it ends", false},
 		{"in words", wire.Forbidden, "in words", true},
 	} {
@@ -188,7 +188,7 @@ func TestSaidAtEnd(t *testing.T) {
 			t.Errorf("%s: %+v %v", c.reason, e, isFinal(err))
 		}
 	}
-	if err := (websocket.CloseError{Code: websocket.StatusGoingAway, Reason: Taken + ": x"}); saidAtEnd(err) != nil || isFinal(err) {
+	if err := (websocket.CloseError{Code: websocket.StatusGoingAway, Reason: codeTaken + ": x"}); saidAtEnd(err) != nil || isFinal(err) {
 		t.Error("going away is for good")
 	}
 }
@@ -220,14 +220,14 @@ func TestTwoHosts(t *testing.T) {
 	agent := dialAgent(t, url, "w")
 	other := &Host{Dial: Dial{URL: url, Token: "host-b"}, Workspace: "w", Caller: echo("{}")}
 	var refused *wire.Error
-	if err := other.Run(context.Background()); !errors.As(err, &refused) || refused.Code != Taken {
+	if err := other.Run(context.Background()); !errors.As(err, &refused) || refused.Code != codeTaken {
 		t.Error(err)
 	}
 	if r := mustCall(t, agent, "read_file", "{}"); r.Text != `{"host":1}` {
 		t.Error(r)
 	}
 	runHost(t, url, "w", echo(`{"host":2}`))
-	if err := <-ended; !errors.As(err, &refused) || refused.Code != Taken || err.Error() != "the gateway refuses: another host with the same token has taken the workspace over" {
+	if err := <-ended; !errors.As(err, &refused) || refused.Code != codeTaken || err.Error() != "the gateway refuses: another host with the same token has taken the workspace over" {
 		t.Error(err)
 	}
 	for mustCall(t, agent, "read_file", "{}").Text != `{"host":2}` { // once it is there

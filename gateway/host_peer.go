@@ -36,9 +36,9 @@ func newHostPeer(s *hubSession) *hostPeer {
 
 func (p *hostPeer) workspace() string { return p.hello.Workspace }
 
-// Taken is the code of the *wire.Error for a host whose workspace has another one,
-// or gets it.
-const Taken = "workspace_taken"
+// codeTaken is the code of the *wire.Error for a host whose workspace has another host,
+// or gets one.
+const codeTaken = "workspace_taken"
 
 // begin takes the workspace. A host takes it over from one with the same token.
 func (p *hostPeer) begin() (err error) {
@@ -52,12 +52,12 @@ func (p *hostPeer) begin() (err error) {
 		old := h.hosts[p.workspace()]
 		h.mu.Unlock()
 		if old == nil || old.who.ID != p.who.ID {
-			return &wire.Error{Code: Taken, Message: fmt.Sprintf("workspace %q has a host already", p.workspace())}
+			return &wire.Error{Code: codeTaken, Message: fmt.Sprintf("workspace %q has a host already", p.workspace())}
 		}
-		old.end(websocket.StatusPolicyViolation, Taken+": another host with the same token has taken the workspace over")
+		old.end(websocket.StatusPolicyViolation, codeTaken+": another host with the same token has taken the workspace over")
 	}
 	if err != nil {
-		return &wire.Error{Code: Taken, Message: err.Error()}
+		return &wire.Error{Code: codeTaken, Message: err.Error()}
 	}
 	h.mu.Lock()
 	h.hosts[p.workspace()] = p

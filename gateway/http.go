@@ -57,7 +57,7 @@ func (h *Hub) identify(w http.ResponseWriter, r *http.Request) (Identity, bool) 
 		if h.config.Authority != nil {
 			who, err := h.config.Authority.Identify(token)
 			if err == nil && !h.lives(who, time.Now()) {
-				err = ErrExpired
+				err = errExpired
 			}
 			if err == nil {
 				return who, true

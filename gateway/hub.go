@@ -74,8 +74,8 @@ func (l *Limits) fill() {
 	set(&l.WorkspaceBytes, 64<<20)
 }
 
-// ErrClosed is returned by what is called on a closed Hub.
-var ErrClosed = errors.New("gateway is closed")
+// errClosed says that a Hub or a session is closed.
+var errClosed = errors.New("gateway is closed")
 
 // Hub connects agents, the hosts of workspaces, and people. It may be used
 // concurrently; Close ends it.

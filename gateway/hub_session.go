@@ -273,7 +273,7 @@ func (s *hubSession) forget() {
 func (s *hubSession) disconnected(err error) {
 	s.mu.Lock()
 	s.conn = nil
-	over := s.over || s.secret == "" || errors.Is(err, ErrSlow) || websocket.CloseStatus(err) == websocket.StatusNormalClosure
+	over := s.over || s.secret == "" || errors.Is(err, errSlow) || websocket.CloseStatus(err) == websocket.StatusNormalClosure
 	if !over {
 		s.expiry = time.AfterFunc(s.h.config.Away, s.expire)
 	}
@@ -312,7 +312,7 @@ func (s *hubSession) endIf(condition func() bool, status websocket.StatusCode, w
 	if c != nil {
 		s.h.serving.Go(func() { c.close(status, why) }) // it waits for the other end
 	}
-	s.queue.end(ErrClosed)
+	s.queue.end(errClosed)
 	s.forget()
 	s.peer.ended()
 }

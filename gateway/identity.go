@@ -18,7 +18,7 @@ type Identity struct {
 }
 
 // May reports whether the token is for a role. A person decides about all
-// workspaces: a token for one of them is nobody's who decides.
+// workspaces: a token for one workspace is not for that role.
 func (i Identity) May(role string) bool {
 	return slices.Contains(i.Scopes, role) && (role != Persons || i.Workspace == "")
 }
@@ -30,15 +30,14 @@ func (i Identity) reaches(workspace string) bool {
 
 // Authority knows the tokens. It may be used concurrently.
 type Authority interface {
-	// Identify says whose token it is. The error says why it is nobody's, in words
-	// that may be told.
+	// Identify says whose token it is. The error says why it is not good, in words
+	// that the client may be told.
 	Identify(token string) (Identity, error)
 	// Holds reports whether the token of an identity is good still.
 	Holds(Identity) bool
 }
 
-// ErrToken is an Authority's answer to a token that is nobody's, and its reason
-// where it was somebody's.
+// ErrToken is an Authority's answer to a token that it does not know.
 var ErrToken = errors.New("the token is not known here")
 
 // The scopes of tokens, which are the roles of a connection.
@@ -50,6 +49,6 @@ const (
 
 var scopes = []string{Agents, Hosts, Persons}
 
-// sessionOf is the client session by which limits, grants and undo go: what a
-// client calls its session is its own affair, so that no token reaches another's.
+// sessionOf is the name by which the gateway and its hosts know a client session. It has
+// the token's id in it, so that no token reaches another's sessions.
 func (i Identity) sessionOf(name string) string { return "gateway-" + i.ID + "-" + name }

@@ -141,7 +141,7 @@ func (h *Hub) Join(ctx context.Context, host *Host) error {
 	return host.run(ctx, func(context.Context) (connection, error) {
 		here, there := newPipe()
 		if !h.enterConnection() {
-			return nil, ErrClosed
+			return nil, errClosed
 		}
 		h.serving.Go(func() {
 			defer h.leaveConnection()

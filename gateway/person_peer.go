@@ -109,7 +109,7 @@ func (p *personPeer) handle(f wire.Frame) {
 func (p *personPeer) shown(id string, a approval.Answer) error {
 	q, ok := p.h.config.Queue.Find(id)
 	if !ok || !a.Approves() {
-		return nil // whoever says no has seen enough
+		return nil // to refuse, no more has to be seen
 	}
 	text := textOf(q)
 	switch {

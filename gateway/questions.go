@@ -107,7 +107,8 @@ func why(reply *wire.Approval) error {
 	return errors.New("gateway: " + reply.Error)
 }
 
-// decided writes down what was decided about a host's question, and by whom.
+// decided puts into the audit trail what was decided about a host's question, and who
+// decided it.
 // (FILE-11)
 func (h *Hub) decided(workspace string, q approval.Question, a approval.Answer, err error) {
 	e := record.Entry{

@@ -9,8 +9,8 @@ import (
 	"github.com/stet-dev/stet/gateway/wire"
 )
 
-// ErrSlow says that the other end does not take what it is sent.
-var ErrSlow = errors.New("too slow: too much is waiting for it")
+// errSlow says that the other end does not take what it is sent.
+var errSlow = errors.New("too slow: too much is waiting for it")
 
 // queue holds a session's outgoing frames. In a session that can be resumed they stay
 // until the other end has acknowledged them. The queue also counts the frames of the
@@ -96,7 +96,7 @@ func (q *queue) putWhenRoom(ctx context.Context, frame wire.Encoded) error {
 // add adds a frame. The caller holds mu.
 func (q *queue) add(f outgoing) error {
 	if q.err == nil && q.bytes+f.Size() > q.limit {
-		q.fail(ErrSlow)
+		q.fail(errSlow)
 	}
 	if q.err != nil {
 		f.drop()

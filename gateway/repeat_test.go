@@ -36,7 +36,7 @@ func newGateways(t *testing.T, b *bench) *gateways {
 			here, there := newPipe()
 			h := g.hub.Load()
 			if !h.enterConnection() {
-				return nil, ErrClosed
+				return nil, errClosed
 			}
 			h.serving.Go(func() {
 				defer h.leaveConnection()

@@ -353,15 +353,15 @@ func TestQueue(t *testing.T) {
 		t.Error("it is not empty")
 	}
 	put(strings.Repeat("x", 990))
-	if err := q.put(wire.Encoded{Head: make([]byte, 100)}, nil); !errors.Is(err, ErrSlow) {
+	if err := q.put(wire.Encoded{Head: make([]byte, 100)}, nil); !errors.Is(err, errSlow) {
 		t.Error(err)
 	}
-	if _, err := q.take(); !errors.Is(err, ErrSlow) {
+	if _, err := q.take(); !errors.Is(err, errSlow) {
 		t.Error(err)
 	}
 	// It has lost frames: the session cannot go on, whatever the other side has.
 	for n := range uint64(8) {
-		if !errors.Is(q.acknowledged(n), ErrSlow) || !errors.Is(q.rewind(n), ErrSlow) {
+		if !errors.Is(q.acknowledged(n), errSlow) || !errors.Is(q.rewind(n), errSlow) {
 			t.Errorf("a queue that was too full goes on where the other side has %d frames", n)
 		}
 	}
@@ -412,13 +412,13 @@ func TestQueueRoom(t *testing.T) {
 			t.Error(err, gone)
 		}
 		put()
-		q.end(ErrClosed)
-		q.end(ErrClosed)
+		q.end(errClosed)
+		q.end(errClosed)
 		if gone != 2 {
 			t.Error(gone, "were let go of")
 		}
 		wait(t.Context())
-		if err := <-got; !errors.Is(err, ErrClosed) {
+		if err := <-got; !errors.Is(err, errClosed) {
 			t.Error(err)
 		}
 		q.reset(false)

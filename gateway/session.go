@@ -155,10 +155,10 @@ func (s *session) write(ctx context.Context, c connection) error {
 	for {
 		frame, err := s.queue.take()
 		switch {
-		case errors.Is(err, ErrClosed): // the goroutine that ended the session closes the connection, and says why
+		case errors.Is(err, errClosed): // the goroutine that ended the session closes the connection, and says why
 			<-ctx.Done()
 			return nil
-		case errors.Is(err, ErrSlow):
+		case errors.Is(err, errSlow):
 			c.close(websocket.StatusTryAgainLater, err.Error())
 			return err
 		case err != nil:

@@ -33,16 +33,16 @@ type Tokens struct {
 	Tokens  []Token `json:"tokens"`
 }
 
-// What a Tokens answers, beside ErrToken.
+// Why a token that is known is not good.
 var (
-	ErrExpired = errors.New("the token has expired")
-	ErrRevoked = errors.New("the token was revoked")
+	errExpired = errors.New("the token has expired")
+	errRevoked = errors.New("the token was revoked")
 )
 
 // secretPrefix begins every token, so that people and scanners know what it is.
 const secretPrefix = "stet_"
 
-// leastSecret is how long a token is that somebody chose.
+// leastSecret is the least length of a token that was chosen and not made here.
 const leastSecret = 16
 
 // NewToken is a wish for a token.
@@ -169,9 +169,9 @@ func hashOf(secret string) string {
 func (k Token) check(now time.Time) error {
 	switch {
 	case !k.Revoked.IsZero():
-		return ErrRevoked
+		return errRevoked
 	case !k.Expires.IsZero() && !now.Before(k.Expires):
-		return ErrExpired
+		return errExpired
 	}
 	return nil
 }

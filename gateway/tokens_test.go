@@ -32,7 +32,7 @@ func TestTokens(t *testing.T) {
 		t.Error("it does not hold")
 	}
 	later := now.Add(time.Hour)
-	if _, err := table.Identify(secret, later); !errors.Is(err, ErrExpired) || table.Holds(k.ID, later) {
+	if _, err := table.Identify(secret, later); !errors.Is(err, errExpired) || table.Holds(k.ID, later) {
 		t.Error(err)
 	}
 	if _, err := table.Identify(secret+"x", now); !errors.Is(err, ErrToken) {
@@ -49,7 +49,7 @@ func TestTokens(t *testing.T) {
 	if _, err := table.Identify(secret, now.Add(9*time.Minute)); err != nil {
 		t.Error(err)
 	}
-	if _, err := table.Identify(secret, now.Add(10*time.Minute)); !errors.Is(err, ErrExpired) {
+	if _, err := table.Identify(secret, now.Add(10*time.Minute)); !errors.Is(err, errExpired) {
 		t.Error(err)
 	}
 	if _, err := table.Revoke("laptop", now); err == nil || !strings.Contains(err.Error(), "several") {
@@ -58,10 +58,10 @@ func TestTokens(t *testing.T) {
 	if _, err := table.Revoke(fresh.ID, now); err != nil {
 		t.Error(err)
 	}
-	if _, err := table.Identify(another, now); !errors.Is(err, ErrRevoked) {
+	if _, err := table.Identify(another, now); !errors.Is(err, errRevoked) {
 		t.Error(err)
 	}
-	if _, _, err := table.Rotate(fresh.ID, 0, now); !errors.Is(err, ErrRevoked) {
+	if _, _, err := table.Rotate(fresh.ID, 0, now); !errors.Is(err, errRevoked) {
 		t.Error(err)
 	}
 	if _, err := table.Revoke("nobody", now); err == nil {

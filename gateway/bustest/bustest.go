@@ -15,8 +15,8 @@ import (
 // patience is how long a message may be on its way.
 const patience = 10 * time.Second
 
-// Run runs the suite. open returns a Bus that nobody else uses, as one process has
-// it, and another one connected to it, which may be the same.
+// Run runs the suite. open returns a Bus that is used by the test alone, as one process
+// has it, and another one connected to it, which may be the same.
 func Run(t *testing.T, open func(t *testing.T) (a, b gateway.Bus)) {
 	t.Run("Owner", func(t *testing.T) { owner(t, open) })
 	t.Run("Order", func(t *testing.T) { order(t, open) })

@@ -7,5 +7,5 @@
 // a capability or another version.
 //
 // What a call's arguments and a result hold is checked for its structure and
-// passed on as it came; whoever decodes it checks the rest.
+// passed on as it came. The code that decodes it checks the rest.
 package wire
