@@ -60,7 +60,7 @@ func (t *turn) ask(ctx context.Context, q approval.Question) (approval.Answer, e
 	if err := ctx.Err(); err != nil {
 		return approval.Answer{}, err
 	}
-	if q.Diff == "" || q.Partial() {
+	if q.Diff.Empty() || q.Partial() {
 		return approval.Answer{}, errors.New("the change cannot be shown whole")
 	}
 	content := t.shown(q)
@@ -105,20 +105,20 @@ func (t *turn) ask(ctx context.Context, q approval.Question) (approval.Answer, e
 func (t *turn) shown(q approval.Question) []sdk.ToolCallContent {
 	var content []sdk.ToolCallContent
 	switch {
-	case q.Diff == "":
+	case q.Diff.Empty():
 	case q.Outside():
-		content = []sdk.ToolCallContent{sdk.ToolContent(sdk.TextBlock(fenced("json", q.Diff)))}
+		content = []sdk.ToolCallContent{sdk.ToolContent(sdk.TextBlock(fenced("json", q.Diff.Text())))}
 	case len(q.Files) > 0:
-		content = []sdk.ToolCallContent{sdk.ToolContent(sdk.TextBlock(fenced("diff", q.Diff)))}
+		content = []sdk.ToolCallContent{sdk.ToolContent(sdk.TextBlock(fenced("diff", q.Diff.Text())))}
 	default:
-		content = diffContent(t.session.absolute(q.Path), q.Diff, q.Before == "")
+		content = diffContent(t.session.absolute(q.Path), q.Diff)
 	}
 	if warnings := q.Warnings(); len(warnings) > 0 {
 		content = append(content, sdk.ToolContent(sdk.TextBlock("Note: "+strings.Join(warnings, "; ")+".")))
 	}
 	for _, n := range q.Notes {
 		if n == tool.Hidden {
-			content = append(content, sdk.ToolContent(sdk.TextBlock(fenced("diff", visible(q.Diff)))))
+			content = append(content, sdk.ToolContent(sdk.TextBlock(fenced("diff", visible(q.Diff.Text())))))
 		}
 	}
 	return content

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stet-dev/stet/agent"
 	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/tool"
 )
 
 // looks is how the calls of a tool are shown.
@@ -126,7 +127,7 @@ func resultContent(s *session, a arguments, text string, failed bool) []sdk.Tool
 		return words(failure(o, text))
 	}
 	if diff, ok := o.Data.Diff.(string); ok && diff != "" {
-		return diffContent(s.absolute(o.Data.Path), diff, false)
+		return diffContent(s.absolute(o.Data.Path), tool.ParseDiff(diff))
 	}
 	switch {
 	case o.Data.Created && a.Content != "":

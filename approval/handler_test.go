@@ -26,7 +26,7 @@ func TestApprove(t *testing.T) {
 	res, q := h.asked(call("s", "put", "a.txt", "two\n"), approval.Answer{Verdict: approval.Approve, By: "desk"})
 	code(t, res, "")
 	h.has("a.txt", "two\n")
-	if q.Path != "a.txt" || q.Size != 4 || !strings.Contains(q.Diff, "-one\n+two\n") || !q.Write || q.Session != "s" ||
+	if q.Path != "a.txt" || q.Size != 4 || !strings.Contains(q.Diff.Text(), "-one\n+two\n") || !q.Write || q.Session != "s" ||
 		q.Client != "some-agent" || q.Tool != "put" || !q.Editable || q.Before == "" || q.After == "" || q.Expires.Sub(q.Asked) != 600*time.Second {
 		t.Errorf("question %+v", q)
 	}
@@ -464,7 +464,7 @@ func TestDeniedRead(t *testing.T) {
 	}
 	h.Policy.Rules[0].Do = policy.Ask
 	res, q := h.asked(call("s", "get", "secret/key", ""), approval.Answer{Verdict: approval.Approve})
-	if code(t, res, ""); res.Text != "sesame" || q.Write || q.Editable || q.Diff != "" {
+	if code(t, res, ""); res.Text != "sesame" || q.Write || q.Editable || !q.Diff.Empty() {
 		t.Errorf("%v, asked %+v", res, q)
 	}
 }

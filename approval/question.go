@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -45,7 +44,7 @@ type Question struct {
 	Before   string      `json:"before,omitempty"` // see tool.Plan, also for the next ones
 	After    string      `json:"after,omitempty"`
 	Size     int64       `json:"size"`
-	Diff     string      `json:"diff,omitempty"`
+	Diff     tool.Diff   `json:"diff,omitzero"`     // its text
 	Added    int         `json:"added,omitempty"`   // lines of Diff, or of Content without one; given by a Queue
 	Removed  int         `json:"removed,omitempty"` // likewise
 	Files    []File      `json:"files,omitempty"`   // where there are several
@@ -67,7 +66,7 @@ func (q Question) Partial() bool { return slices.Contains(q.Notes, tool.Large) }
 // bytes is how much memory the question takes while it is open, about: the call that
 // waits holds its arguments, the text as it is and as it would be, and its bytes.
 func (q Question) bytes() int64 {
-	n := int64(4<<10 + 2*len(q.Diff) + 4*len(q.Content))
+	n := 4<<10 + q.Diff.Memory() + int64(4*len(q.Content))
 	for _, f := range q.Files {
 		n += int64(200 + len(f.Path))
 	}
@@ -80,49 +79,15 @@ func (q *Question) count() {
 	if q.Added+q.Removed > 0 || q.Outside() {
 		return
 	}
-	if q.Diff == "" && utf8.Valid(q.Content) {
+	for _, f := range q.Diff.Files {
+		q.Added += f.Added
+		q.Removed += f.Removed
+	}
+	if q.Diff.Empty() && utf8.Valid(q.Content) {
 		for range bytes.Lines(q.Content) {
 			q.Added++
 		}
-		return
 	}
-	var before, after int // lines of the hunk that are to come
-	for line := range strings.Lines(q.Diff) {
-		switch {
-		case before > 0 && line[0] == '-':
-			before--
-			q.Removed++
-		case after > 0 && line[0] == '+':
-			after--
-			q.Added++
-		case before > 0 && after > 0 && line[0] == ' ':
-			before--
-			after--
-		case strings.HasPrefix(line, "@@ "):
-			before, after = hunkLines(line)
-		}
-	}
-}
-
-// hunkLines is how many lines a hunk has before and after the change, by its header:
-// "@@ -1,3 +1,4 @@".
-func hunkLines(header string) (before, after int) {
-	fields := strings.Fields(header)
-	if len(fields) < 3 {
-		return 0, 0
-	}
-	of := func(span string) int {
-		_, count, ok := strings.Cut(span, ",")
-		if !ok {
-			return 1
-		}
-		n, err := strconv.Atoi(count)
-		if err != nil {
-			return 0
-		}
-		return n
-	}
-	return of(fields[1]), of(fields[2])
 }
 
 // Outside reports whether it is about a tool that is not ours, and no file that

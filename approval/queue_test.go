@@ -12,6 +12,7 @@ import (
 
 	"github.com/stet-dev/stet/approval"
 	"github.com/stet-dev/stet/internal/budget"
+	"github.com/stet-dev/stet/tool"
 )
 
 // asker puts a question to a queue in the background.
@@ -152,7 +153,7 @@ func TestQueueCountsLines(t *testing.T) {
 		} {
 			var q approval.Queue
 			ctx, cancel := context.WithCancel(t.Context())
-			ask(ctx, &q, approval.Question{Diff: diff, Content: []byte("unused")})
+			ask(ctx, &q, approval.Question{Diff: tool.ParseDiff(diff), Content: []byte("unused")})
 			synctest.Wait()
 			if got := q.Open()[0]; got.Added != want[0] || got.Removed != want[1] {
 				t.Errorf("%q: %d added, %d removed", diff, got.Added, got.Removed)
@@ -171,9 +172,9 @@ func TestClosedUnseen(t *testing.T) {
 		defer sub.Close()
 		gone, cancel := context.WithCancel(t.Context())
 		cancel()
-		_, _ = q.Ask(gone, approval.Question{Path: "a", Diff: "d", Content: []byte("c")})
+		_, _ = q.Ask(gone, approval.Question{Path: "a", Diff: tool.Diff{Other: "d"}, Content: []byte("c")})
 		e, err := sub.Next(t.Context())
-		if err != nil || e.Opened == nil || e.Opened.Path != "a" || e.Opened.Diff != "" || e.Opened.Content != nil {
+		if err != nil || e.Opened == nil || e.Opened.Path != "a" || !e.Opened.Diff.Empty() || e.Opened.Content != nil {
 			t.Errorf("%+v %v", e.Opened, err)
 		}
 		if e, err := sub.Next(t.Context()); err != nil || e.Closed == nil {
@@ -188,7 +189,7 @@ func TestQueueBytes(t *testing.T) {
 		q := approval.Queue{Bytes: 3 << 20}
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		large := approval.Question{Root: "a", Diff: strings.Repeat("x", 200<<10), Content: make([]byte, 200<<10)}
+		large := approval.Question{Root: "a", Diff: tool.Diff{Other: strings.Repeat("x", 200<<10)}, Content: make([]byte, 200<<10)}
 		first := ask(ctx, &q, large)
 		synctest.Wait()
 		if _, err := q.Ask(ctx, large); !errors.Is(err, approval.ErrFull) {

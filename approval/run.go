@@ -208,7 +208,7 @@ func covers(agreed, plan *tool.Plan) bool {
 	if agreed == nil || agreed == plan {
 		return agreed != nil
 	}
-	same := plan.Path == agreed.Path && plan.Diff != "" && plan.Diff == agreed.Diff
+	same := plan.Path == agreed.Path && !plan.Diff.Empty() && plan.Diff.Text() == agreed.Diff.Text()
 	return same && plan.Grown != "" && plan.Grown == agreed.Before && !warnsOf(plan, agreed, tool.Merged)
 }
 

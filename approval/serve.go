@@ -135,8 +135,8 @@ func (c *peer) tell(ctx context.Context, sub *Subscription) error {
 		if e.Opened != nil {
 			q := *e.Opened
 			q.Content = nil
-			if len(q.Diff) > maxShown {
-				q.Diff, q.Notes = "", append(slices.Clip(q.Notes), tool.Large)
+			if len(q.Diff.Text()) > maxShown {
+				q.Diff, q.Notes = tool.Diff{}, append(slices.Clip(q.Notes), tool.Large)
 			}
 			f = frame{Type: "question", Question: &q}
 		}

@@ -75,7 +75,7 @@ func TestSocket(t *testing.T) {
 		return e
 	}
 	q := next(desk).Opened
-	if q == nil || q.Path != "a.txt" || !strings.Contains(q.Diff, "+two") || q.Content != nil || !q.Editable || !q.Grantable || q.Expires.IsZero() {
+	if q == nil || q.Path != "a.txt" || !strings.Contains(q.Diff.Text(), "+two") || q.Content != nil || !q.Editable || !q.Grantable || q.Expires.IsZero() {
 		t.Fatalf("question %+v", q)
 	}
 	if other := next(lab).Opened; other == nil || other.ID != q.ID {

@@ -3,6 +3,8 @@ package approval
 import (
 	"context"
 	"slices"
+
+	"github.com/stet-dev/stet/tool"
 )
 
 // Event is something that happened to a queue: exactly one field is set.
@@ -74,7 +76,7 @@ func (s *Subscription) ease(w *waiting) {
 	for i, e := range s.events {
 		if e.Opened == &w.q {
 			brief := w.q
-			brief.Diff, brief.Content, brief.Editable = "", nil, false
+			brief.Diff, brief.Content, brief.Editable = tool.Diff{}, nil, false
 			s.events[i] = Event{Opened: &brief}
 			return
 		}

@@ -97,7 +97,7 @@ func (f *fileTool) planOn(c tool.Call, path workspace.Path, found workspace.Cont
 	p := &tool.Plan{
 		Call: c, Path: info.Path.String(), Before: string(was), After: string(workspace.VersionOf(data)),
 		Size: int64(len(data)), Content: append([]byte{}, data...),
-		Diff: diff.Lines(string(before), string(data), diff.Options{}).Unified("a", "b"),
+		Diff: tool.ParseDiff(diff.Lines(string(before), string(data), diff.Options{}).Unified("a/"+info.Path.String(), "b/"+info.Path.String())),
 	}
 	if info.Class == workspace.Control {
 		p.Notes = append(p.Notes, tool.Control)

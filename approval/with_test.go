@@ -21,7 +21,7 @@ func (f far) Spec() tool.Spec { return tool.Spec{Name: f.name, ReadOnly: f.reads
 
 func (f far) Plan(_ context.Context, c tool.Call) (*tool.Plan, error) {
 	return &tool.Plan{
-		Call: c, Diff: string(c.Arguments), Notes: []tool.Note{tool.Outside},
+		Call: c, Diff: tool.Diff{Other: string(c.Arguments)}, Notes: []tool.Note{tool.Outside},
 		Apply: func(context.Context) (tool.Result, error) { *f.done++; return tool.Result{Text: "done"}, nil },
 	}, nil
 }
@@ -72,7 +72,7 @@ func TestWith(t *testing.T) {
 		t.Errorf("%+v", q)
 	}
 	res, q := asked("send", approval.Answer{Verdict: approval.Reject}) // the grant was for files
-	if code(t, res, tool.UserRejected); !q.Outside() || q.Path != "" || q.Diff == "" || !q.Write || !q.Grantable {
+	if code(t, res, tool.UserRejected); !q.Outside() || q.Path != "" || q.Diff.Empty() || !q.Write || !q.Grantable {
 		t.Errorf("%+v", q)
 	}
 	if res, _ := asked("send", approval.Answer{Verdict: approval.ForSession, By: "desk"}); res.Text != "done" {

@@ -121,7 +121,7 @@ func TestQuotedInSentences(t *testing.T) {
 			t.Errorf("%s: %q", c[0], s)
 		}
 	}
-	if p := b.plan("write_file", args("path", odd, "content", "y\n")); strings.ContainsAny(p.Diff, "\x1b\u202e") {
-		t.Errorf("%q", p.Diff)
+	if p := b.plan("write_file", args("path", odd, "content", "y\n")); strings.ContainsAny(p.Diff.Text(), "\x1b\u202e") {
+		t.Errorf("%q", p.Diff.Text())
 	}
 }

@@ -89,17 +89,13 @@ func (q *toolCall) plan(ctx context.Context, t workspace.Target, now *content, d
 	}
 	var added []diff.Line
 	if now.unreadable == nil {
-		df := diff.Lines(now.text, text, diff.Options{})
-		from := "a/" + name
-		if !t.Exists() {
-			from = "/dev/null"
-		}
-		p.Diff = df.Unified(from, "b/"+name)
-		added = addedLines(df)
+		changes := diff.Lines(now.text, text, diff.Options{})
+		p.Diff = fileDiff(name, !t.Exists(), false, changes)
+		added = addedLines(changes)
 	} else {
 		added = []diff.Line{{Text: text}}
 	}
-	if len(p.Diff) > largeDiff || now.large {
+	if len(p.Diff.Text()) > largeDiff || now.large {
 		notes = append(notes, tool.Large)
 	}
 	if !slices.Contains(notes, tool.Hidden) && slices.ContainsFunc(added, func(l diff.Line) bool { return invisible.Has(l.Text) }) {
@@ -112,6 +108,14 @@ func (q *toolCall) plan(ctx context.Context, t workspace.Target, now *content, d
 		return q.replan(ctx, now, approved, d)
 	}
 	return p, nil
+}
+
+// fileDiff is the diff of one file; empty where no line changes.
+func fileDiff(name string, created, deleted bool, d diff.Diff) tool.Diff {
+	if len(d.Hunks) == 0 {
+		return tool.Diff{}
+	}
+	return tool.Diff{Files: []tool.FileDiff{{Path: name, Created: created, Deleted: deleted, Diff: d}}}
 }
 
 func addedLines(d diff.Diff) []diff.Line {
@@ -273,7 +277,7 @@ func (q *toolCall) apply(ctx context.Context, p *tool.Plan, t workspace.Target, 
 		out.Notes = append(out.Notes, "not kept: "+l)
 	}
 	if d.isEdit() {
-		out.Diff = cut(p.Diff, maxDiff)
+		out.Diff = cut(p.Diff.Text(), maxDiff)
 	}
 	out.Asked = d.askedTo(text)
 	if text != d.asked && !p.Has(tool.Merged) {

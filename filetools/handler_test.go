@@ -91,7 +91,7 @@ func TestBehindTheHandler(t *testing.T) {
 	if r := call("edit_file", `{"path":"a","edits":[{"old_text":"one","new_text":"ONE"}]}`); r.Failed() || b.get("a") != "ONE\ntwo\nthree\nfour\nFIVE\n" {
 		t.Errorf("%+v %q", r, b.get("a"))
 	}
-	if len(asked) != 2 || asked[0].Seal == asked[1].Seal || !strings.Contains(asked[1].Diff, "+ONE") {
+	if len(asked) != 2 || asked[0].Seal == asked[1].Seal || !strings.Contains(asked[1].Diff.Text(), "+ONE") {
 		t.Errorf("%+v", asked)
 	}
 	// Edited by the person.

@@ -47,7 +47,7 @@ func TestStagedContent(t *testing.T) {
 	b.op("read_file", `{"path":"a"}`)
 	text := strings.Repeat("0123456789abcde\n", 200)
 	p, said := call("write_file", `{"path":"a"}`, text[:100], text[100:])
-	if p.Size != 3200 || p.Diff == "" || b.get("a") != text || !strings.Contains(said, `"bytes_written":3200`) {
+	if p.Size != 3200 || p.Diff.Empty() || b.get("a") != text || !strings.Contains(said, `"bytes_written":3200`) {
 		t.Errorf("%+v %s", p, said)
 	}
 	for name, c := range map[string]struct {

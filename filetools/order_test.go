@@ -111,7 +111,7 @@ func TestEditedMeanwhile(t *testing.T) {
 	var h *approval.Handler
 	h = &approval.Handler{Tools: &b.set, Rate: -1, Root: b.dir, Approver: person(func(q approval.Question) approval.Answer {
 		switch {
-		case strings.Contains(q.Diff, "+LINE 1") && q.Again == 0:
+		case strings.Contains(q.Diff.Text(), "+LINE 1") && q.Again == 0:
 			together(t, h, toCall("edit_file", oneEdit, 5))
 			return approval.Answer{Verdict: approval.Edit, Content: []byte("first\nline 2\nline 3\nline 4\nline 5\n")}
 		default:

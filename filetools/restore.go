@@ -136,7 +136,7 @@ func (q *toolCall) undoPlan(writes []Write, todo []restore) *tool.Plan {
 			}
 		}
 		if r.from.unreadable == nil && r.to.unreadable == nil {
-			p.Diff += undoDiff(r)
+			p.Diff.Files = append(p.Diff.Files, undoDiff(r).Files...)
 		}
 		if i == 0 {
 			p.Path = r.name
@@ -151,7 +151,7 @@ func (q *toolCall) undoPlan(writes []Write, todo []restore) *tool.Plan {
 			p.Content = []byte(todo[0].to.text)
 		}
 	}
-	if len(p.Diff) > largeDiff {
+	if len(p.Diff.Text()) > largeDiff {
 		p.Notes = append(p.Notes, tool.Large)
 	}
 	p.Apply = func(ctx context.Context) (tool.Result, error) { return q.undo(ctx, p, todo) }
@@ -168,15 +168,8 @@ func (q *toolCall) undoPlan(writes []Write, todo []restore) *tool.Plan {
 	return p
 }
 
-func undoDiff(r restore) string {
-	from, to := "a/"+r.name, "b/"+r.name
-	if r.from.version == "" {
-		from = "/dev/null"
-	}
-	if r.to.version == "" {
-		to = "/dev/null"
-	}
-	return diff.Lines(r.from.text, r.to.text, diff.Options{}).Unified(from, to)
+func undoDiff(r restore) tool.Diff {
+	return fileDiff(r.name, r.from.version == "", r.to.version == "", diff.Lines(r.from.text, r.to.text, diff.Options{}))
 }
 
 // commonDir is the deepest directory above both.

@@ -235,7 +235,7 @@ func (b *bench) tell(story string) string {
 			case "notes":
 				fmt.Fprintf(&out, "= %s %v\n", b.last.Path, b.last.Notes)
 			case "diff":
-				for l := range strings.Lines(b.last.Diff) {
+				for l := range strings.Lines(b.last.Diff.Text()) {
 					fmt.Fprintf(&out, "= %s\n", strconv.Quote(strings.TrimSuffix(l, "\n")))
 				}
 			}

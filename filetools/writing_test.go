@@ -101,7 +101,7 @@ func TestReplaceLargeFile(t *testing.T) {
 	b := newBench(t, Config{}, workspace.Options{ReadLimit: 100})
 	b.put("a", strings.Repeat("x\n", 100))
 	p := b.plan("write_file", `{"path":"a","content":"small\n"}`)
-	if p.Done != nil || !p.Has(tool.Large) || !p.Has(tool.Unread) || p.Diff != "" {
+	if p.Done != nil || !p.Has(tool.Large) || !p.Has(tool.Unread) || !p.Diff.Empty() {
 		t.Fatalf("%+v", p)
 	}
 	if _, err := p.Apply(t.Context()); err != nil || b.get("a") != "small\n" {

@@ -120,10 +120,10 @@ func TestLargeChangeIsShown(t *testing.T) {
 			q    approval.Question
 			text string
 		}{
-			{"a diff", approval.Question{Diff: diff, Content: []byte("short")}, diff},
+			{"a diff", approval.Question{Diff: tool.ParseDiff(diff), Content: []byte("short")}, diff},
 			{"no diff", approval.Question{Content: []byte(diff)}, diff},
 			{"nothing", approval.Question{Notes: []tool.Note{tool.Large}}, ""},
-			{"a diff that fits", approval.Question{Diff: diff[:(4<<20)/9*9]}, diff[:(4<<20)/9*9]},
+			{"a diff that fits", approval.Question{Diff: tool.ParseDiff(diff[:(4<<20)/9*9])}, diff[:(4<<20)/9*9]},
 		} {
 			c.q.Seal = "seal"
 			decided := make(chan error, 1)

@@ -37,7 +37,7 @@ func TestReadAndWrite(t *testing.T) {
 	if got := b.get(t, "a.txt"); got != "two\n" {
 		t.Errorf("%q", got)
 	}
-	if !strings.Contains(asked.Diff, "+two") || asked.Path != "a.txt" || asked.Client != "tester 1 (workspace project)" {
+	if !strings.Contains(asked.Diff.Text(), "+two") || asked.Path != "a.txt" || asked.Client != "tester 1 (workspace project)" {
 		t.Errorf("%+v", asked)
 	}
 	out := b.outcomes(t)

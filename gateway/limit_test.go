@@ -70,8 +70,8 @@ func TestLargeQuestion(t *testing.T) {
 		}
 		begin(ctx, a, tool.Call{Name: "write_file", Arguments: args}).wait(t, "", `"success":true`)
 		q := <-asked
-		if q.Path != path || q.Size != int64(len(text)) || (q.Diff != "") != shown || q.Editable || q.Partial() == shown {
-			t.Errorf("%s: %d bytes of a diff, editable %v, notes %v", path, len(q.Diff), q.Editable, q.Notes)
+		if q.Path != path || q.Size != int64(len(text)) || !q.Diff.Empty() != shown || q.Editable || q.Partial() == shown {
+			t.Errorf("%s: %d bytes of a diff, editable %v, notes %v", path, len(q.Diff.Text()), q.Editable, q.Notes)
 		}
 		if b.get(t, path) != text {
 			t.Error("it was not written")

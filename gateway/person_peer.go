@@ -73,10 +73,10 @@ func eventOf(e approval.Event) *wire.Approval {
 
 // textOf is what a person has to see of a question before approving it.
 func textOf(q approval.Question) string {
-	if q.Diff == "" {
+	if q.Diff.Empty() {
 		return stringOf(q.Content)
 	}
-	return q.Diff
+	return q.Diff.Text()
 }
 
 func (p *personPeer) handle(f wire.Frame) {

@@ -133,7 +133,7 @@ func (h *Hub) decided(workspace string, q approval.Question, a approval.Answer, 
 func questionOf(q *wire.Question) approval.Question {
 	out := approval.Question{
 		Asked: q.Asked, Expires: q.Expires, Session: q.Session, Client: q.Client, CallID: q.CallID, Tool: q.Tool,
-		Path: q.Path, Write: q.Write, Before: q.Before, After: q.After, Size: q.Size, Diff: q.Diff,
+		Path: q.Path, Write: q.Write, Before: q.Before, After: q.After, Size: q.Size, Diff: tool.ParseDiff(q.Diff),
 		Content: q.Content, Editable: q.Editable, Why: q.Why, Grantable: q.Grantable, Relay: q.Relay, Again: q.Again, Seal: q.Seal,
 	}
 	for _, f := range q.Files {
@@ -148,7 +148,7 @@ func questionOf(q *wire.Question) approval.Question {
 func questionTo(q approval.Question) *wire.Question {
 	out := &wire.Question{
 		ID: q.ID, Asked: q.Asked, Expires: q.Expires, Session: q.Session, Client: q.Client, CallID: q.CallID, Tool: q.Tool,
-		Path: q.Path, Write: q.Write, Before: q.Before, After: q.After, Size: q.Size, Diff: q.Diff,
+		Path: q.Path, Write: q.Write, Before: q.Before, After: q.After, Size: q.Size, Diff: q.Diff.Text(),
 		Content: q.Content, Editable: q.Editable, Why: q.Why, Grantable: q.Grantable, Relay: q.Relay, Again: q.Again, Seal: q.Seal,
 	}
 	for _, f := range q.Files {

@@ -109,8 +109,8 @@ func TestPlanShowsArguments(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := "{\n  \"who\": \"a\\u202eb\"\n}\n"; p.Diff != want {
-		t.Errorf("%q", p.Diff)
+	if want := "{\n  \"who\": \"a\\u202eb\"\n}\n"; p.Diff.Text() != want {
+		t.Errorf("%q", p.Diff.Text())
 	}
 }
 

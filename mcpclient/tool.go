@@ -37,7 +37,7 @@ func (r *remote) Plan(_ context.Context, c tool.Call) (*tool.Plan, error) {
 		}}, nil
 	}
 	return &tool.Plan{
-		Call: c, Size: int64(len(c.Arguments)), Diff: shown, Notes: []tool.Note{tool.Outside},
+		Call: c, Size: int64(len(c.Arguments)), Diff: tool.Diff{Other: shown}, Notes: []tool.Note{tool.Outside},
 		Apply: func(ctx context.Context) (tool.Result, error) { return r.call(ctx, c), nil },
 	}, nil
 }

@@ -183,7 +183,8 @@ const maxShown = 16 << 10
 // is missing or too long to be read: the client's user could not know what they
 // approve.
 func messageOf(q approval.Question) (_ string, ok bool) {
-	if q.Diff == "" || len(q.Diff) > maxShown {
+	text := q.Diff.Text()
+	if text == "" || len(text) > maxShown {
 		return "", false
 	}
 	var b strings.Builder
@@ -192,7 +193,7 @@ func messageOf(q approval.Question) (_ string, ok bool) {
 		fmt.Fprintf(&b, "Note: %s\n", strings.ReplaceAll(string(n), "_", " "))
 	}
 	b.WriteByte('\n')
-	for line := range strings.Lines(q.Diff) {
+	for line := range strings.Lines(text) {
 		b.WriteString(visible(strings.TrimSuffix(line, "\n")))
 		b.WriteByte('\n')
 	}

@@ -217,12 +217,12 @@ func TestNoAnswer(t *testing.T) {
 // user: they would not know what they approve.
 func TestMessage(t *testing.T) {
 	for diff, want := range map[string]bool{"": false, "+x\n": true, strings.Repeat("+x\n", maxShown): false} {
-		if _, ok := messageOf(approval.Question{Diff: diff}); ok != want {
+		if _, ok := messageOf(approval.Question{Diff: tool.ParseDiff(diff)}); ok != want {
 			t.Errorf("%.10q: %v", diff, ok)
 		}
 	}
 	got, _ := messageOf(approval.Question{
-		Tool: "write_file", Path: "a\nb", Size: 7, Diff: "-a\r\n+\x1b[2K \u00a0é世\n+\u2066x", Notes: []tool.Note{tool.HardLink},
+		Tool: "write_file", Path: "a\nb", Size: 7, Diff: tool.ParseDiff("-a\r\n+\x1b[2K \u00a0é世\n+\u2066x"), Notes: []tool.Note{tool.HardLink},
 	})
 	want := "Allow write_file a<U+000A>b? The file has 7 bytes then.\nNote: hard link\n\n-a<U+000D>\n+<U+001B>[2K \u00a0é世\n+<U+2066>x\n"
 	if got != want {

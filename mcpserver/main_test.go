@@ -110,7 +110,7 @@ func (n *notes) write(_ context.Context, c tool.Call, path, text string) (*tool.
 	before, _ := n.get(path)
 	return &tool.Plan{
 		Call: c, Path: path, Before: before, After: text, Size: int64(len(text)),
-		Diff: "-" + before[:min(len(before), 100)] + "\n+" + text[:min(len(text), 100)] + "\n",
+		Diff: tool.ParseDiff("-" + before[:min(len(before), 100)] + "\n+" + text[:min(len(text), 100)] + "\n"),
 		Apply: func(context.Context) (tool.Result, error) {
 			n.mu.Lock()
 			defer n.mu.Unlock()

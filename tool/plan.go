@@ -26,7 +26,7 @@ type Plan struct {
 	After  string // its content hash once applied
 	Size   int64  // bytes once applied
 	Dirs   int    // directories that are made for it: the last so many of Path's
-	Diff   string // unified, of the decoded texts; "" where they cannot be shown; see also Outside
+	Diff   Diff   // of the decoded texts; empty where they cannot be shown; see also Outside
 	Notes  []Note // what whoever decides has to know
 
 	// Grown is set in an edit that was planned again: to Before of the plan it
@@ -84,7 +84,7 @@ const (
 	Instructions Note = "instructions"
 
 	// Outside: somebody else's tool does it, not to a file that is known here.
-	// The plan has no path, and its Diff is the arguments of the call. Where the
+	// The plan has no path, and its Diff shows the arguments of the call. Where the
 	// tool's Spec says ReadOnly, it is a read for all that it has an Apply.
 	Outside Note = "outside"
 )

@@ -254,12 +254,12 @@ func (s *rig) eventVerb(verb string, args []string) bool {
 			args[2] = "--- a\n+++ a\n@@ -0,0 +1,150 @@\n" + strings.Repeat("+line\n", 150)
 		}
 		s.m.update(approval.Event{Opened: &approval.Question{
-			ID: args[0], Tool: "edit_file", Path: args[1], Write: true, Before: "x", After: "y", Size: 1234, Diff: args[2],
+			ID: args[0], Tool: "edit_file", Path: args[1], Write: true, Before: "x", After: "y", Size: 1234, Diff: tool.ParseDiff(args[2]),
 			Content: []byte("text\n"), Editable: true, Why: "default", Grantable: true, Seal: "the seal",
 		}})
 	case "outside":
 		s.m.update(approval.Event{Opened: &approval.Question{
-			ID: args[0], Client: "stet", Session: "0198-another", Tool: args[1], Write: true, Diff: args[2], Notes: []tool.Note{tool.Outside},
+			ID: args[0], Client: "stet", Session: "0198-another", Tool: args[1], Write: true, Diff: tool.ParseDiff(args[2]), Notes: []tool.Note{tool.Outside},
 			Why: "default", Grantable: true, Seal: "the seal",
 		}})
 	case "closed":

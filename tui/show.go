@@ -56,7 +56,7 @@ func (d *Dialog) show(q approval.Question, most int) string {
 	for _, w := range q.Warnings() {
 		d.printf("%s\n", d.visibleIn(yellow, "! "+w))
 	}
-	unseen = append(unseen, d.diff(q.Diff, most)...)
+	unseen = append(unseen, d.diff(q.Diff.Text(), most)...)
 	if q.Partial() {
 		unseen = append(unseen, "what is too large to be shown")
 	}

@@ -137,7 +137,7 @@ func (a *asked) wait(t *testing.T) approval.Answer {
 func question() approval.Question {
 	return approval.Question{
 		Session: "s1", Client: "some-agent", Tool: "edit_file", Path: "src/a.go", Write: true, Before: "x", After: "y", Size: 1234,
-		Diff:    "--- a/src/a.go\n+++ b/src/a.go\n@@ -1,2 +1,2 @@\n same\n-old\n+new\x1b[2J\u202e\n",
+		Diff:    tool.ParseDiff("--- a/src/a.go\n+++ b/src/a.go\n@@ -1,2 +1,2 @@\n same\n-old\n+new\x1b[2J\u202e\n"),
 		Content: []byte("same\nnew\n"), Editable: true, Why: "default", Grantable: true, Seal: "the seal",
 	}
 }
@@ -332,10 +332,11 @@ func TestLongDiff(t *testing.T) {
 	var q approval.Queue
 	p := sit(t, &q, func(d *tui.Dialog) { d.Lines, d.Color = 8, true })
 	long := question()
-	long.Diff += "+" + strings.Repeat("y", 1000) + "\n"
+	lines := long.Diff.Text() + "+" + strings.Repeat("y", 1000) + "\n"
 	for i := range 20 {
-		long.Diff += fmt.Sprintf("+line %d %s\n", i, strings.Repeat("x", 500))
+		lines += fmt.Sprintf("+line %d %s\n", i, strings.Repeat("x", 500))
 	}
+	long.Diff = tool.ParseDiff(lines)
 	a := ask(t.Context(), &q, long)
 	text := p.expect(" >")
 	if !strings.Contains(text, "19 more lines") || !strings.Contains(text, "709 bytes of long lines") || strings.Contains(text, "line 3") ||
@@ -369,7 +370,7 @@ func TestTooLargeToShow(t *testing.T) {
 	var q approval.Queue
 	p := sit(t, &q, nil)
 	large := question()
-	large.Diff, large.Notes = "", []tool.Note{tool.Large}
+	large.Diff, large.Notes = tool.Diff{}, []tool.Note{tool.Large}
 	a := ask(t.Context(), &q, large)
 	p.expect("too large to be shown whole")
 	p.expect(" >")

@@ -2,7 +2,6 @@ package web
 
 import (
 	"net/http"
-	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -128,32 +127,12 @@ func (h *Handler) question(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	d := Detail{Question: briefly(q)}
-	if d.Diff = diffOf(q); d.Diff == nil {
-		d.Diff = []FileDiff{}
-	}
+	d := Detail{Question: briefly(q), Diff: diffOf(q)}
 	if q.Outside() {
-		d.Arguments = q.Diff
+		d.Arguments = q.Diff.Text()
 	}
 	h.reply(w, d)
 	return nil
-}
-
-// diffOf is what a question would change. A text that has no diff, since what is
-// there now is none, is shown as all new.
-func diffOf(q approval.Question) []FileDiff {
-	if q.Outside() {
-		return nil
-	}
-	files, err := parseDiff(q.Diff)
-	if err != nil || len(files) > 0 || len(q.Content) == 0 || !utf8.Valid(q.Content) {
-		return files
-	}
-	all := Hunk{OldStart: 0, NewStart: 1}
-	for line := range strings.Lines(string(q.Content)) {
-		all.Lines = append(all.Lines, Line{"+", line})
-	}
-	return []FileDiff{{Path: q.Path, Hunks: []Hunk{all}}}
 }
 
 func (h *Handler) content(w http.ResponseWriter, r *http.Request) error {
@@ -167,10 +146,8 @@ func (h *Handler) content(w http.ResponseWriter, r *http.Request) error {
 		return invalid("this is not UTF-8, and cannot be edited here")
 	}
 	c := Content{After: string(q.Content)}
-	if files, err := parseDiff(q.Diff); err == nil && len(files) == 1 {
-		if c.Before, err = keep(c.After, files[0].Hunks, nil); err != nil {
-			c.Before = ""
-		}
+	if files := q.Diff.Files; len(files) == 1 {
+		c.Before, _ = keep(c.After, files[0].Hunks, nil) // else it is not known
 	}
 	h.reply(w, c)
 	return nil
@@ -208,8 +185,8 @@ func edited(q approval.Question, in Answer) ([]byte, error) {
 	if in.Content != nil {
 		return []byte(*in.Content), nil
 	}
-	files, err := parseDiff(q.Diff)
-	if err != nil || len(files) != 1 || !q.Editable {
+	files := q.Diff.Files
+	if len(files) != 1 || !q.Editable {
 		return nil, invalid("this cannot be approved in parts")
 	}
 	if len(in.Keep) == 0 {

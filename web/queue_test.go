@@ -23,7 +23,7 @@ func (h *house) ask(t *testing.T, session, path, before, after string) (string, 
 	defer func() { _ = sub.Close() }()
 	q := approval.Question{
 		Asked: time.Now(), Session: session, Client: "agent", Tool: "write_file", Path: path, Write: true, Before: "h1", After: "h2",
-		Size: int64(len(after)), Diff: diff.Lines(before, after, diff.Options{}).Unified("a/"+path, "b/"+path),
+		Size: int64(len(after)), Diff: tool.ParseDiff(diff.Lines(before, after, diff.Options{}).Unified("a/"+path, "b/"+path)),
 		Content: []byte(after), Editable: true, Grantable: true, Why: "default", Seal: "seal of " + after,
 	}
 	answers := make(chan approval.Answer, 1)
@@ -179,8 +179,8 @@ func TestSeveral(t *testing.T) {
 	if b := briefly(approval.Question{Path: "a", Content: []byte("\xff"), Editable: true}); b.Editable || b.Action != "read" {
 		t.Errorf("what is no text can be edited: %+v", b)
 	}
-	outside := approval.Question{ID: "o", Tool: "deploy", Write: true, Notes: []tool.Note{tool.Outside}, Diff: "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n"}
-	if b := briefly(outside); b.Action != "run" || b.Added != 0 || len(b.Warnings) != 1 || diffOf(outside) != nil {
+	outside := approval.Question{ID: "o", Tool: "deploy", Write: true, Notes: []tool.Note{tool.Outside}, Diff: tool.ParseDiff("--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n")}
+	if b := briefly(outside); b.Action != "run" || b.Added != 0 || len(b.Warnings) != 1 || len(diffOf(outside)) > 0 {
 		t.Errorf("the arguments of a tool that is not ours are no difference: %+v", b)
 	}
 	if d := diffOf(approval.Question{Path: "a", Content: []byte("x\ny")}); len(d) != 1 || len(d[0].Hunks[0].Lines) != 2 {

@@ -20,7 +20,7 @@ type row struct {
 // table is the import table. Arrows go down only; a row that needs a package
 // of its own level names it.
 var table = []row{
-	{"tool", 0, nil, "the words of a tool call; everything may speak them, so they know nobody"},
+	{"tool", 0, []string{"internal/diff"}, "the words of a tool call, which everything may use; what a call would change is a diff"},
 	{"gateway/wire", 0, []string{"internal/rawjson"}, "frames on a wire are a format, read by both ends; what they carry is found and not decoded"},
 	{"internal/merge3", 0, []string{"internal/diff"}, "a three-way merge is two diffs"},
 	{"internal/archtest", 0, nil, "looks at source text, runs nothing of it"},
@@ -66,7 +66,7 @@ var table = []row{
 	{"mcpserver", 5, []string{"tool", "approval", "internal/invisible", "internal/sameorigin", "internal/slowbody", "internal/budget"}, "the tools over MCP; which page asks is looked at in one place"},
 	{"acp", 5, []string{"agent", "approval", "tool", "llm", "session", "mcpclient", "internal/diff", "internal/invisible"}, "the agent over ACP; what it says, its calls and what is stored are told in the protocol's words, and unsaved text as a diff; a session names MCP servers"},
 	{"tui", 5, []string{"agent", "approval", "session", "llm", "internal/invisible"}, "chat and dialogs on a terminal; what is said is llm's; what is not seen is an escape"},
-	{"web", 5, []string{"approval", "session", "record", "llm", "internal/sameorigin", "internal/slowbody", "internal/ratelimit"}, "the embedded UI; the messages of a session are llm's, and whose page asks is looked at in one place"},
+	{"web", 5, []string{"tool", "approval", "session", "record", "llm", "internal/sameorigin", "internal/slowbody", "internal/ratelimit"}, "the embedded UI; the messages of a session are llm's, and whose page asks is looked at in one place"},
 	{"web/*", 5, nil, "the page without a browser, for tests: it knows of the server what stands in the protocol alone"},
 
 	{"cmd/*", 6, []string{"*"}, "wiring only, and so everything"},

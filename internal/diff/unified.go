@@ -31,7 +31,7 @@ func (d Diff) Unified(oldName, newName string) string {
 			w.WriteByte(byte(line.Kind))
 			w.WriteString(line.Text)
 			if !strings.HasSuffix(line.Text, "\n") {
-				w.WriteString("\n\\ No newline at end of file\n")
+				w.WriteString("\n" + noNewline + "\n")
 			}
 		}
 	}

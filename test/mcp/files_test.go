@@ -189,7 +189,7 @@ func TestFiles(t *testing.T) {
 			if o.Pending == "" || o.Failed {
 				t.Fatalf("edit: %s", o.text)
 			}
-			if q := x.decide(t, approval.Approve); q.Path != "a.txt" || q.Client != "tester 1" || !strings.Contains(q.Diff, "+2") {
+			if q := x.decide(t, approval.Approve); q.Path != "a.txt" || q.Client != "tester 1" || !strings.Contains(q.Diff.Text(), "+2") {
 				t.Errorf("asked: %+v", q)
 			}
 			if o := do(t, c, "await_result", args{"id": o.Pending}); o.Failed || !o.Success {

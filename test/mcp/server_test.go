@@ -41,7 +41,7 @@ func write(name string) tool.Tool {
 		tool.Spec{Name: name, Description: "For tests.", Schema: json.RawMessage(anything), Destructive: true},
 		func(_ context.Context, c tool.Call) (*tool.Plan, error) {
 			return &tool.Plan{
-				Call: c, Path: "notes.txt", Before: "1", After: "2", Size: 2, Diff: "-a\n+b\n",
+				Call: c, Path: "notes.txt", Before: "1", After: "2", Size: 2, Diff: tool.ParseDiff("-a\n+b\n"),
 				Apply: func(context.Context) (tool.Result, error) {
 					return tool.Result{Text: `{"success":true,"data":"state-ok"}`}, nil
 				},

@@ -109,7 +109,7 @@ func (h *house) control() http.Handler {
 	m.HandleFunc("POST /outside", func(w http.ResponseWriter, r *http.Request) { // a tool that is not stet's wants to run
 		a, err := h.queue.Ask(r.Context(), approval.Question{
 			Session: "session-1", Client: "example-agent 1.0", Tool: "deploy", Write: true, Grantable: true,
-			Notes: []tool.Note{tool.Outside}, Diff: "{\n  \"to\": \"<b>stage</b>\u202e\"\n}", Seal: "seal",
+			Notes: []tool.Note{tool.Outside}, Diff: tool.Diff{Other: "{\n  \"to\": \"<b>stage</b>\u202e\"\n}"}, Seal: "seal",
 		})
 		reply(w, a.Verdict, err)
 	})

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/stet-dev/stet/internal/diff"
+	"github.com/stet-dev/stet/tool"
 )
 
 // texts are made of few different lines, so that they have much in common.
@@ -56,26 +57,13 @@ func TestKeep(t *testing.T) {
 		before, after := texts().Draw(t, "before"), texts().Draw(t, "after")
 		context := rapid.SampledFrom([]int{0, 1, -1}).Draw(t, "context")
 		d := diff.Lines(before, after, diff.Options{Context: context})
-		files, err := parseDiff(d.Unified("a/x y", "b/x y"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(d.Hunks) == 0 {
-			if len(files) > 0 {
-				t.Fatalf("%d files in the diff of equal texts", len(files))
-			}
-			return
-		}
-		if len(files) != 1 || files[0].Path != "x y" || len(files[0].Hunks) != len(d.Hunks) {
-			t.Fatalf("parsed: %+v", files)
-		}
 		var kept []int
 		for n := range d.Hunks {
 			if rapid.Bool().Draw(t, "keep") {
 				kept = append(kept, n)
 			}
 		}
-		got, err := keep(after, files[0].Hunks, kept)
+		got, err := keep(after, d.Hunks, kept)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -85,54 +73,28 @@ func TestKeep(t *testing.T) {
 	})
 }
 
-// A diff of several files is told apart, with names that are quoted.
-func TestParseFiles(t *testing.T) {
-	text := diff.Lines("a\n", "b\n", diff.Options{}).Unified("a/one.txt", "b/one.txt") +
-		diff.Lines("", "new\n", diff.Options{}).Unified("/dev/null", "b/two\u202e.txt") +
-		diff.Lines("old\n", "", diff.Options{}).Unified("a/three.txt", "/dev/null")
-	files, err := parseDiff(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var names []string
-	for _, f := range files {
-		names = append(names, f.Path)
-	}
-	if want := []string{"one.txt", "two\u202e.txt", "three.txt"}; !slices.Equal(names, want) {
-		t.Errorf("files %q, want %q", names, want)
-	}
-}
-
 // A text that is not the one of the diff is refused, never written wrong.
 func TestKeepOther(t *testing.T) {
-	files, err := parseDiff(diff.Lines("a\nb\nc\n", "a\nB\nc\n", diff.Options{}).Unified("a/x", "b/x"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	hunks := diff.Lines("a\nb\nc\n", "a\nB\nc\n", diff.Options{}).Hunks
 	for _, other := range []string{"", "a\n", "a\nb\nc\n", "x\na\nB\nc\n"} {
-		if got, err := keep(other, files[0].Hunks, nil); err == nil {
+		if got, err := keep(other, hunks, nil); err == nil {
 			t.Errorf("%q became %q", other, got)
 		}
 	}
 	for _, k := range []int{-1, 1} {
-		if _, err := keep("a\nB\nc\n", files[0].Hunks, []int{k}); err == nil {
+		if _, err := keep("a\nB\nc\n", hunks, []int{k}); err == nil {
 			t.Errorf("there is a change %d", k)
 		}
 	}
 }
 
-func FuzzParseDiff(f *testing.F) {
+// Hunks come from other processes too: none of them, and no text, makes keep panic.
+func FuzzKeep(f *testing.F) {
 	f.Add(diff.Lines("a\nb", "a\nc\n", diff.Options{}).Unified("a/x", "b/x"), "a\nc\n")
-	f.Add("@@ -1,99999999999 +1 @@\n", "")
-	f.Add("@@ -0,0 +9,2 @@\n+a\n+b\n", "x\n")
-	f.Add("--- \n+++ \n@@ -1 +1 @@\n\n", "")
+	f.Add("--- a/x\n+++ b/x\n@@ -0,0 +9,2 @@\n+a\n+b\n", "x\n")
 	f.Fuzz(func(t *testing.T, text, after string) {
-		files, err := parseDiff(text)
-		if err != nil {
-			return
-		}
-		for _, file := range files {
-			_, _ = keep(after, file.Hunks, []int{0}) // it must not panic
+		for _, file := range tool.ParseDiff(text).Files {
+			_, _ = keep(after, file.Hunks, []int{0})
 		}
 	})
 }

@@ -1,0 +1,79 @@
+package tool
+
+import (
+	"strings"
+
+	"github.com/stet-dev/stet/internal/diff"
+)
+
+// The parts of a Diff: the hunks of a file and their lines.
+type (
+	FileDiff = diff.File
+	Hunk     = diff.Hunk
+	Line     = diff.Line
+)
+
+// Diff is what a call would change, as a person is shown it. It is made once,
+// with the plan. The zero Diff shows nothing.
+type Diff struct {
+	Files []FileDiff
+
+	// Other is a text that is shown where Files are nil: the arguments of a
+	// call to a tool whose effect is not known, or a change that came as text
+	// and is no unified diff.
+	Other string
+}
+
+// ParseDiff reads a Diff from its text form. It is for the borders where only
+// text travels: the JSON of questions, and the results of earlier calls. A text
+// that [Diff.Text] has not made becomes Other, so no byte of it is lost.
+func ParseDiff(text string) Diff {
+	if files, ok := diff.Parse(text); ok {
+		return Diff{Files: files}
+	}
+	return Diff{Other: text}
+}
+
+// Text is the diff as one text: a unified diff of all files, or Other.
+func (d Diff) Text() string {
+	switch len(d.Files) {
+	case 0:
+		return d.Other
+	case 1:
+		return d.Files[0].Text()
+	}
+	var all strings.Builder
+	for _, f := range d.Files {
+		all.WriteString(f.Text())
+	}
+	return all.String()
+}
+
+// Empty reports whether the diff shows nothing.
+func (d Diff) Empty() bool { return len(d.Files) == 0 && d.Other == "" }
+
+// IsZero has the member of a JSON object left out where the diff shows nothing.
+func (d Diff) IsZero() bool { return d.Empty() }
+
+// MarshalText makes the diff a string in JSON: its text.
+func (d Diff) MarshalText() ([]byte, error) { return []byte(d.Text()), nil }
+
+// UnmarshalText is ParseDiff.
+func (d *Diff) UnmarshalText(text []byte) error {
+	*d = ParseDiff(string(text))
+	return nil
+}
+
+// Memory is about how many bytes the diff takes in memory.
+func (d Diff) Memory() int64 {
+	const perLine = 24 // beside its text
+	n := int64(2 * len(d.Other))
+	for _, f := range d.Files {
+		for _, h := range f.Hunks {
+			for _, line := range h.Lines {
+				n += int64(perLine + len(line.Text))
+			}
+		}
+	}
+	return n
+}
