@@ -1,7 +1,6 @@
 package acp
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"io"
@@ -9,40 +8,42 @@ import (
 	"time"
 
 	sdk "github.com/coder/acp-go-sdk"
+
+	"github.com/stet-dev/stet/internal/rpclines"
 )
 
-// drain is how long the requests may take that came before the end of what
-// comes in; grace is how long the turns under way may take when ctx ends.
+// finishTime is how long requests may take that came before the end of input;
+// grace is how long turns at work may take when ctx ends.
 const (
-	drain = 10 * time.Second
-	grace = 3 * time.Second
+	finishTime = 10 * time.Second
+	grace      = 3 * time.Second
 )
 
 // Serve speaks with one client until in ends, ctx is done, or out cannot be
-// written to, which is an error, as is a message too long to be read. It
-// closes neither in nor out; a Read or a Write that hangs then is left behind.
+// written to, which is an error. It closes neither in nor out; a Read or a Write
+// that hangs then is left behind.
 func Serve(ctx context.Context, c Config, in io.Reader, out io.Writer) error {
 	serving, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	l := &link{config: c, sessions: map[string]*session{}, spaces: map[string]*space{}, over: serving.Done()}
-	l.out = &outlet{w: out, fail: func(err error) { stop(err) }}
+	l.out = &lineWriter{out: out, fail: func(err error) { stop(err) }}
 	read, write := io.Pipe()
 	l.sdk = sdk.NewConnection(l.handle, l.out, read)
 	l.sdk.SetLogger(c.log())
 	ended := make(chan error, 1)
 	go func() {
-		i := &inlet{in: bufio.NewReaderSize(in, 64<<10), out: l.out, sdk: write, link: l}
-		ended <- i.run()
+		r := &lineReader{in: rpclines.NewReader(in, maxMessage), out: l.out, sdk: write, link: l}
+		ended <- r.run()
 	}()
 
 	var err error
 	select {
 	case err = <-ended:
 		l.stop()
-		wait(l.out.drained(), serving.Done(), drain)
+		wait(l.out.allAnswered(), serving.Done(), finishTime)
 	case <-serving.Done():
 		l.stop()
-		wait(l.out.drained(), nil, grace)
+		wait(l.out.allAnswered(), nil, grace)
 	}
 	if cause := context.Cause(serving); ctx.Err() == nil && cause != nil {
 		err = cause // nothing more can be written
@@ -69,7 +70,7 @@ func wait(done, stopped <-chan struct{}, most time.Duration) {
 type link struct {
 	config Config
 	sdk    *sdk.Connection
-	out    *outlet
+	out    *lineWriter
 	over   <-chan struct{} // closed when nothing is begun any more
 
 	handling sync.WaitGroup // requests at work
@@ -130,8 +131,8 @@ func (l *link) isEnding() bool {
 	return l.ending
 }
 
-// greeted reports whether the client has said who it is.
-func (l *link) greeted() bool {
+// isInitialized reports whether the client has said who it is.
+func (l *link) isInitialized() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.client != nil
@@ -168,8 +169,8 @@ func (l *link) cancel(id string) {
 	}
 }
 
-// arrived notes that a prompt came in.
-func (l *link) arrived(id string) {
+// promptArrived notes that a prompt came in.
+func (l *link) promptArrived(id string) {
 	if s := l.session(id); s != nil {
 		s.arrive()
 	}

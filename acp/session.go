@@ -164,7 +164,7 @@ func (l *link) newSession(ctx context.Context, p sdk.NewSessionRequest) (sdk.New
 	if err := l.open(s, offer{p.McpServers, p.AdditionalDirectories}); err != nil {
 		return none, err
 	}
-	l.out.after(s.id, append(line, '\n')) // the client learns of the name first
+	l.out.followUp(s.id, append(line, '\n')) // the client learns of the name first
 	return sdk.NewSessionResponse{SessionId: sdk.SessionId(s.id), Modes: l.modes(s)}, nil
 }
 

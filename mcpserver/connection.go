@@ -9,6 +9,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/stet-dev/stet/internal/rpclines"
 )
 
 // connection is the SDK's transport over stdio, and its connection, with what
@@ -39,7 +41,7 @@ type connection struct {
 
 func newConnection(s *Server, running context.Context, in io.Reader, out *lineWriter) *connection {
 	return &connection{
-		server: s, running: running, in: newLineReader(running, in, out, s.config.MaxMessage), out: out,
+		server: s, running: running, in: &lineReader{ctx: running, in: rpclines.NewReader(in, s.config.MaxMessage), out: out}, out: out,
 		inputEnded: make(chan struct{}), closed: make(chan struct{}), open: map[jsonrpc.ID]*clientRequest{},
 	}
 }

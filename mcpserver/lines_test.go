@@ -138,7 +138,9 @@ func TestNoMessage(t *testing.T) {
 		`null`: "null", `5`: "null", `"x"`: "null", `[]`: "null", `[1]`: "null", `{}`: "null",
 		`{"jsonrpc":"1.0","id":9,"method":"ping"}`: "9", `{"jsonrpc":"2.0","id":{},"method":"ping"}`: "null",
 		`{"jsonrpc":"2.0","id":1.5,"method":"ping"}`: "null", `{"jsonrpc":"2.0","id":null,"method":"ping"}`: "null",
-		`{"jsonrpc":"2.0","id":"a","method":7}`: `"a"`, `{"jsonrpc":"2.0","id":3,"error":7}`: "3", `{"jsonrpc":"2.0","id":8}`: "8",
+		`{"jsonrpc":"2.0","id":"a","method":7}`: `"a"`, `{"jsonrpc":"2.0","id":3,"error":7}`: "3",
+		`{"jsonrpc":"2.0","id":4,"method":"ping","params":{"x":` + strings.Repeat("[", 2000) + strings.Repeat("]", 2000) + `}}`: "4",
+		`{"jsonrpc":"2.0","id":8}`: "8",
 	} {
 		answers := exchange(t, s, initialize, line, `{"jsonrpc":"2.0","id":6,"method":"ping"}`)
 		if len(answers) != 3 {
@@ -177,4 +179,27 @@ func FuzzLines(f *testing.F) {
 			}
 		}
 	})
+}
+
+// A request that is too long is answered under its id, wherever in it that is.
+func TestLongRequest(t *testing.T) {
+	s := newServer(t, Config{Caller: newNotes().handler, MaxMessage: 1 << 10})
+	long := `"params":{"id":8,"x":["` + strings.Repeat(`{\"id\":9,\\`, 20_000) + `"]}`
+	for line, id := range map[string]string{
+		`{"jsonrpc":"2.0","id":7,"method":"tools/call",` + long + `}`:      `7`,
+		`{"method":"tools/call",` + long + `,"jsonrpc":"2.0","id":"a"}`:    `"a"`,
+		`{"jsonrpc":"2.0","method":"x", "id" : "\u00e9\"}" ,` + long + `}`: `"\u00e9\"}"`,
+		`{"jsonrpc":"2.0","id":7,"result":{},` + long + `}`:                `null`, // it waits for no answer
+		`{"jsonrpc":"2.0","method":"notifications/x",` + long + `}`:        `null`,
+		`{"id":{"a":1},"method":"x",` + long + `}`:                         `null`,
+		`{"id":"` + strings.Repeat("i", 5000) + `","method":"x"}`:          `null`,
+		`{"id":"\q","method":"x",` + long + `}`:                            `null`,
+		`[{"id":7,"method":"x",` + long + `}]`:                             `null`,
+	} {
+		answers := exchange(t, s, initialize, line, `{"jsonrpc":"2.0","id":6,"method":"ping"}`)
+		all := strings.Join(answers, "\n")
+		if len(answers) != 3 || !strings.Contains(all, `{"jsonrpc":"2.0","id":`+id+`,"error":{"code":-32600`) || !strings.Contains(all, `"id":6,"result"`) {
+			t.Errorf("%.60s: %q", line, answers)
+		}
+	}
 }

@@ -1,9 +1,12 @@
-package mcpserver
+package rpclines
 
-import "encoding/json"
+import (
+	"bytes"
+	"encoding/json"
+)
 
-// longLine finds what a message too long to be kept can be answered under. It is
-// read part by part; the zero longLine has read nothing.
+// longLine finds the id of a request that is too long to be kept. It is read
+// part by part; the zero longLine has read nothing.
 type longLine struct {
 	depth           int  // of objects and arrays
 	quoted, escaped bool // inside a string; behind a backslash in it
@@ -11,8 +14,8 @@ type longLine struct {
 	word            []byte
 	name            string // of the member that is read
 
-	number string // the id
-	call   bool   // there is a method, so that an answer is waited for
+	id   json.RawMessage // nil: none that can be used
+	call bool            // there is a method: the sender waits for an answer
 }
 
 // longestID is the size of the largest id that is kept, in bytes.
@@ -48,15 +51,15 @@ func (l *longLine) read(part []byte) {
 	}
 }
 
-// member takes note of a member whose value ends with what was read last.
+// member takes note of a member whose value has just been read.
 func (l *longLine) member() {
 	if !l.value {
 		return
 	}
 	switch value := l.word[:len(l.word)-1]; l.name {
 	case `"id"`:
-		if l.number = ""; len(value) < longestID && isID(value) && json.Valid(value) {
-			l.number = string(value)
+		if l.id = nil; len(value) < longestID && isID(value) && json.Valid(value) {
+			l.id = bytes.Clone(value)
 		}
 	case `"method"`:
 		l.call = true
@@ -64,10 +67,10 @@ func (l *longLine) member() {
 	l.value, l.word = false, l.word[:0]
 }
 
-// id is the request's, null when it is none or is not one of a request.
-func (l *longLine) id() []byte {
-	if l.number == "" || !l.call {
-		return []byte("null")
+// request returns the id if the line is a request with a usable id, else nil.
+func (l *longLine) request() json.RawMessage {
+	if !l.call {
+		return nil
 	}
-	return []byte(l.number)
+	return l.id
 }

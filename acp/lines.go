@@ -1,0 +1,94 @@
+package acp
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+
+	sdk "github.com/coder/acp-go-sdk"
+
+	"github.com/stet-dev/stet/internal/rpclines"
+)
+
+// maxMessage is the longest message that is passed on, in bytes. The SDK ends
+// the connection over one of 10 MiB.
+const maxMessage = 10<<20 - 1024
+
+// lineReader stands between the client's lines and the SDK, and adds what that
+// lacks. A line that is no message is answered; the SDK passes over it in
+// silence. Requests are counted. A cancellation takes hold of the prompts that
+// came before it, and of no other; the SDK begins requests in no order.
+type lineReader struct {
+	in   *rpclines.Reader
+	out  *lineWriter
+	sdk  io.Writer // what the SDK reads
+	link *link
+}
+
+// run reads until the end of input, which is no error.
+func (r *lineReader) run() error {
+	for {
+		m, err := r.in.Next()
+		var refused *rpclines.Refusal
+		switch {
+		case errors.As(err, &refused):
+			kind := sdk.NewInvalidRequest
+			if refused.Code == rpclines.ParseError {
+				kind = sdk.NewParseError
+			}
+			err = r.respond(refused.ID, "error", worded(kind, refused.Why))
+		case errors.Is(err, io.EOF):
+			return nil
+		case err == nil:
+			err = r.take(m)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// take answers a message or passes it on.
+func (r *lineReader) take(m rpclines.Message) error {
+	switch {
+	case m.Method == sdk.AgentMethodSessionCancel:
+		r.link.cancel(sessionIn(m.Params))
+		if m.ID == nil {
+			return nil
+		}
+		return r.respond(m.ID, "result", nil)
+	case m.Method == sdk.AgentMethodSessionPrompt && m.ID != nil:
+		r.link.promptArrived(sessionIn(m.Params))
+	}
+	if m.Method != "" && m.ID != nil {
+		r.out.requested()
+	}
+	if _, err := r.sdk.Write(append(m.Line, '\n')); err != nil {
+		return err
+	}
+	if m.Method == sdk.AgentMethodInitialize && !r.link.isInitialized() {
+		wait(r.out.allAnswered(), r.link.over, finishTime) // later messages rely on its answer
+	}
+	return nil
+}
+
+// sessionIn is the session that parameters name; "" if they name none.
+func sessionIn(params json.RawMessage) string {
+	var p struct {
+		SessionID string `json:"sessionId"`
+	}
+	_ = json.Unmarshal(params, &p) // then they name none
+	return p.SessionID
+}
+
+// respond writes a response past the SDK, with a member that is its result or
+// its error.
+func (r *lineReader) respond(id json.RawMessage, member string, value any) error {
+	line, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": id, member: value})
+	if err != nil {
+		return err
+	}
+	r.out.requested()
+	_, err = r.out.Write(append(line, '\n'))
+	return err
+}

@@ -1,0 +1,29 @@
+package rpclines
+
+import (
+	"errors"
+	"io"
+	"strings"
+	"testing"
+)
+
+// A line that takes many reads, one that is too long, and a last one without an
+// end.
+func TestNext(t *testing.T) {
+	fits := `{"id":1,"method":"` + strings.Repeat("x", 200_000) + `"}`
+	long := `{"id":2,"method":"` + strings.Repeat("x", 200_001) + `"}`
+	r := NewReader(strings.NewReader(fits+"\n \n"+long+"\n{\"method\":\"m\"}"), len(fits)+1)
+	if m, err := r.Next(); err != nil || string(m.Line) != fits || string(m.ID) != "1" {
+		t.Errorf("%d bytes, %v", len(m.Line), err)
+	}
+	var refused *Refusal
+	if _, err := r.Next(); !errors.As(err, &refused) || refused.Code != InvalidRequest || string(refused.ID) != "2" {
+		t.Errorf("a long line: %v", err)
+	}
+	if m, err := r.Next(); err != nil || m.Method != "m" || m.ID != nil {
+		t.Errorf("%+v, %v", m, err)
+	}
+	if _, err := r.Next(); err != io.EOF {
+		t.Error(err)
+	}
+}
