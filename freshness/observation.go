@@ -1,10 +1,11 @@
 // Package freshness knows which files a session has read and edited, and
 // whether what it saw is still what is there.
 //
-// Everything follows from observations: a State is their fold, and the same
-// observations in the same order give the same State. Nothing here touches the
-// disk; what has to be looked at is looked at by a function handed in. Content
-// hashes decide, stamps only shorten the way.
+// An Observation is one thing that happened to a file. A State is the fold of a
+// session's observations: the same observations in the same order give the same
+// State. A Tracker is a State for several goroutines. Content hashes decide whether
+// a file has changed; stamps only save work. The disk is looked at by a function
+// that the caller hands in: In makes one for a workspace.
 //
 // Paths are relative to the workspace, with slashes. Names that differ only in
 // case are one file, unless their identities (device and inode) are known and
@@ -28,7 +29,7 @@ const (
 	Edited Kind = "edited" // the session wrote the file
 	Seen   Kind = "seen"   // the disk was looked at, nothing was shown
 	Forgot Kind = "forgot" // what was shown is not in view any more
-	Told   Kind = "told"   // the session was told what somebody else did to the file
+	Told   Kind = "told"   // the session was told what another program did to the file
 )
 
 // Observation is one thing that happened to a file. It is a session's event:
@@ -37,9 +38,8 @@ type Observation struct {
 	Kind Kind   `json:"kind"`
 	Path string `json:"path"`
 
-	// Version and Stamp are what was there. An empty Version says that nobody
-	// has computed it; Gone says that nothing is there, or that the session
-	// removed it.
+	// Version and Stamp are what was there. An empty Version was not computed. Gone
+	// says that nothing is there, or that the session removed it.
 	Version workspace.Version `json:"version,omitempty"`
 	Stamp   workspace.Stamp   `json:"stamp,omitzero"`
 	Gone    bool              `json:"gone,omitempty"`
@@ -67,8 +67,11 @@ func (r Range) bounds() (first, last int) {
 
 const endless = 1<<31 - 1 // more lines than a file has
 
-// add returns ranges, ascending and apart from each other, with r among them.
-func add(ranges []Range, r Range) []Range {
+// Ranges are lines of a file, in ascending order. No two of them touch.
+type Ranges []Range
+
+// Add returns the ranges with the lines of r.
+func (ranges Ranges) Add(r Range) Ranges {
 	first, last := r.bounds()
 	if last < first {
 		return ranges
@@ -86,8 +89,8 @@ func add(ranges []Range, r Range) []Range {
 	return out
 }
 
-// covers reports whether every line of r is in the ranges.
-func covers(ranges []Range, r Range) bool {
+// Covers reports whether every line of r is in the ranges.
+func (ranges Ranges) Covers(r Range) bool {
 	first, last := r.bounds()
 	return slices.ContainsFunc(ranges, func(have Range) bool {
 		return have.First <= first && last <= have.Last
@@ -101,6 +104,6 @@ type Status string
 const (
 	Unknown  Status = "unknown"  // the session never saw it, or nothing can be said
 	Fresh    Status = "fresh"    // the content is what the session saw last, or wrote
-	Modified Status = "modified" // somebody else has changed it
-	Deleted  Status = "deleted"  // somebody else has removed it
+	Modified Status = "modified" // another program has changed it
+	Deleted  Status = "deleted"  // another program has removed it
 )

@@ -1,8 +1,6 @@
 package freshness
 
 import (
-	"encoding/json"
-	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -11,39 +9,39 @@ import (
 	"github.com/stet-dev/stet/workspace"
 )
 
-// File is what is known of one file.
+// File is what is known of one file of a session.
 type File struct {
-	Path string `json:"path"` // as it was last spelled
+	Path string // as it was spelled last
 
-	// Version is the content that the session last saw or wrote, "" when that
-	// is not known. Stamp goes with it; it vouches for the version when
-	// Settled.
-	Version workspace.Version `json:"version,omitempty"`
-	Stamp   workspace.Stamp   `json:"stamp,omitzero"`
-	Settled bool              `json:"settled,omitempty"`
+	// Version is the content that the session last saw or wrote, "" where that is
+	// not known. Stamp is what the system said of the file then. If Settled, a file
+	// with the same Stamp has the same Version.
+	Version workspace.Version
+	Stamp   workspace.Stamp
+	Settled bool
 
-	Reads  int     `json:"reads,omitempty"` // since the last invalidation
-	Shown  []Range `json:"shown,omitempty"` // lines of Version that were shown, ascending
-	Whole  bool    `json:"whole,omitempty"` // the session knows all of Version: it was shown every line, or wrote it
-	Status Status  `json:"status"`          // as of the last observation
+	Reads  int    // since the last invalidation
+	Shown  Ranges // lines of Version that were shown, ascending
+	Whole  bool   // the session knows all of Version: it was shown every line, or wrote it
+	Status Status // as of the last observation
 
-	// Told is the version of somebody else's that the session was told is there,
-	// without being told what it says.
-	Told workspace.Version `json:"told,omitempty"`
+	// Told is a version that another program wrote. The session was told that it is
+	// there, and not what it says.
+	Told workspace.Version
 
-	ReadAt   time.Time `json:"read_at,omitzero"`
-	EditedAt time.Time `json:"edited_at,omitzero"`
-	Access   time.Time `json:"access"` // the later of the two
-	Order    int       `json:"order"`  // of accesses: what came later has more
+	ReadAt   time.Time
+	EditedAt time.Time
+	Access   time.Time // the later of the two
+	Order    int       // of accesses: what came later has more
 }
 
-// Conflict reports whether somebody else changed or removed the file after the
+// Conflict reports whether another program changed or removed the file after the
 // session saw it.
 func (f File) Conflict() bool { return f.Status == Modified || f.Status == Deleted }
 
 // Covers reports whether these lines of this version were shown. (TRK-9)
 func (f File) Covers(v workspace.Version, lines Range) bool {
-	return v != "" && v == f.Version && covers(f.Shown, lines)
+	return v != "" && v == f.Version && f.Shown.Covers(lines)
 }
 
 // State is the fold of a session's observations. The zero State has seen
@@ -91,8 +89,8 @@ func (s *State) Observe(o Observation) {
 	}
 }
 
-// read is CTX-6, TRK-2 and TRK-9. What was read before the session's own last
-// edit is the past: it is not what the session knows.
+// read adds what the session was shown. A read from before the session's own last
+// edit does not count: the session knows what it wrote. (CTX-6, TRK-2, TRK-9)
 func (s *State) read(f *File, o Observation) {
 	if o.Gone || o.Time.Before(f.EditedAt) {
 		return
@@ -101,13 +99,13 @@ func (s *State) read(f *File, o Observation) {
 		f.Shown, f.Whole = nil, false
 	}
 	s.touch(f, o)
-	f.Shown = add(f.Shown, o.Lines)
-	f.Whole = f.Whole || covers(f.Shown, Range{})
+	f.Shown = f.Shown.Add(o.Lines)
+	f.Whole = f.Whole || f.Shown.Covers(Range{})
 	f.Reads++
 	f.ReadAt = o.Time
 }
 
-// edited is CTX-7 and TRK-7.
+// edited adds what the session wrote. (CTX-7, TRK-7)
 func (s *State) edited(f *File, o Observation) {
 	if o.Gone {
 		s.drop(f)
@@ -118,9 +116,9 @@ func (s *State) edited(f *File, o Observation) {
 	f.EditedAt = o.Time
 }
 
-// told takes what somebody else did for known. Which lines were shown is not,
-// since the change moved them. What the session was told of while it worked on
-// the file itself is the past.
+// told adds what the session was told of another program's change. The lines that
+// were shown do not count any more, since the change has moved them. What the session
+// was told before its own last access does not count.
 func (s *State) told(f *File, o Observation) {
 	switch {
 	case o.Time.Before(f.Access):
@@ -134,7 +132,7 @@ func (s *State) told(f *File, o Observation) {
 	}
 }
 
-// touch takes what is there for what the session knows.
+// touch makes what was observed what the session knows.
 func (s *State) touch(f *File, o Observation) {
 	s.order++
 	f.Path, f.Version, f.Access, f.Order = o.Path, o.Version, o.Time, s.order
@@ -149,8 +147,8 @@ func settled(o Observation) bool {
 	return o.Stamp != workspace.Stamp{} && o.Stamp.Settled(o.Time)
 }
 
-// seen is CTX-8. A look that began before the session's last access says
-// nothing of what came after.
+// seen compares what is on disk with what the session knows. A look that began before
+// the session's last access does not count. (CTX-8)
 func (f *File) seen(o Observation) {
 	if o.Time.Before(f.Access) {
 		return
@@ -175,8 +173,8 @@ func (s *State) drop(f *File) {
 	}
 }
 
-// find returns the file of that name. Of a name spelled otherwise it is the
-// same file unless both identities are known and differ. (TRK-5)
+// find returns the file of that name. Where the name was spelled otherwise it is the
+// same file, unless both identities are known and differ. (TRK-5)
 func (s *State) find(name string, stamp workspace.Stamp) *File {
 	var like *File // the one accessed last
 	for _, f := range s.files[fold(name)] {
@@ -192,8 +190,8 @@ func (s *State) find(name string, stamp workspace.Stamp) *File {
 	return like
 }
 
-// File returns what is known of a file. The stamp is that of what is there
-// now and may be zero; it tells files apart whose names differ in case only.
+// File returns what is known of a file. stamp is the file's stamp now, which may be
+// zero. It tells files apart whose names differ in case only.
 func (s *State) File(name string, stamp workspace.Stamp) (File, bool) {
 	f := s.find(clean(name), stamp)
 	if f == nil {
@@ -220,8 +218,8 @@ func (s *State) Files() []File {
 	return out
 }
 
-// Conflicts lists the files that somebody else changed or removed after the
-// session saw them, by path. (CTX-7, CTX-8)
+// Conflicts lists the files that other programs changed or removed after the session
+// saw them, by path. (CTX-7, CTX-8)
 func (s *State) Conflicts() []string {
 	var out []string
 	for _, f := range s.Files() {
@@ -231,46 +229,6 @@ func (s *State) Conflicts() []string {
 	}
 	slices.Sort(out)
 	return out
-}
-
-// stored is a State as JSON.
-type stored struct {
-	Files []File `json:"files"`
-	Order int    `json:"order"`
-}
-
-// MarshalJSON writes the files, the one accessed last first.
-func (s *State) MarshalJSON() ([]byte, error) {
-	files := s.Files()
-	if files == nil {
-		files = []File{}
-	}
-	return json.Marshal(stored{files, s.order})
-}
-
-// UnmarshalJSON reads what MarshalJSON wrote.
-func (s *State) UnmarshalJSON(data []byte) error {
-	var in stored
-	if err := json.Unmarshal(data, &in); err != nil {
-		return fmt.Errorf("freshness: %w", err)
-	}
-	*s = State{files: map[string][]*File{}, order: in.Order}
-	for _, f := range in.Files {
-		if f.Path == "" {
-			return fmt.Errorf("freshness: a file without a path")
-		}
-		shown := f.Shown
-		f.Shown = nil
-		for _, r := range shown {
-			f.Shown = add(f.Shown, r)
-		}
-		f.Path = clean(f.Path)
-		s.order = max(s.order, f.Order)
-		k := fold(f.Path)
-		s.files[k] = append(s.files[k], &f)
-		slices.SortFunc(s.files[k], func(a, b *File) int { return a.Order - b.Order })
-	}
-	return nil
 }
 
 func clean(name string) string { return path.Clean(strings.ReplaceAll(name, `\`, "/")) }

@@ -2,7 +2,6 @@ package freshness
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"slices"
 	"sync"
@@ -11,9 +10,8 @@ import (
 	"github.com/stet-dev/stet/workspace"
 )
 
-// Tracker holds the State of one session for several goroutines. It is the
-// FileReadTracker and the FileFreshnessService of the sources. The zero Tracker
-// is ready; a nil one remembers nothing. (TRK-8)
+// Tracker holds the State of one session for several goroutines. The zero Tracker is
+// ready. A nil Tracker remembers nothing. (TRK-8)
 type Tracker struct {
 	// Stamp tells what the system says of a file now, the zero Stamp where
 	// there is none; it tells files apart whose names differ in case only.
@@ -96,8 +94,8 @@ func (t *Tracker) Observe(o Observation) {
 	}
 }
 
-// Watch has see told of every observation from now on, in their order; nil ends
-// it. see must not call the tracker.
+// Watch calls see with every observation from now on, in their order. nil ends it.
+// see must not call the tracker.
 func (t *Tracker) Watch(see func(Observation)) {
 	if t == nil {
 		return
@@ -107,8 +105,8 @@ func (t *Tracker) Watch(see func(Observation)) {
 	t.watch = see
 }
 
-// Restore makes the State the fold of these observations and of no others:
-// those of a stored session.
+// Restore replaces the State by the fold of these observations, those of a stored
+// session.
 func (t *Tracker) Restore(all []Observation) {
 	if t == nil {
 		return
@@ -138,7 +136,7 @@ func (t *Tracker) Files() []File {
 	return t.state.Files()
 }
 
-// Conflicts lists the files that somebody else changed; see State.Conflicts.
+// Conflicts lists the files that other programs changed; see State.Conflicts.
 func (t *Tracker) Conflicts() []string {
 	if t == nil {
 		return nil
@@ -158,34 +156,20 @@ func (t *Tracker) Important(o Selection) []string {
 	return t.state.Important(o)
 }
 
-// MarshalJSON writes the State.
-func (t *Tracker) MarshalJSON() ([]byte, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return json.Marshal(&t.state)
-}
-
-// UnmarshalJSON reads what MarshalJSON wrote.
-func (t *Tracker) UnmarshalJSON(data []byte) error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return json.Unmarshal(data, &t.state)
-}
-
 // Sight is what a look at the disk finds.
 type Sight struct {
-	Version workspace.Version // "" where nobody can say
+	Version workspace.Version // "" where it is not known
 	Stamp   workspace.Stamp
 	Gone    bool
 }
 
-// Look looks at a file on disk. When the stamp there is still the one given,
-// which may be zero, the version is known to be the one given, and need not be
-// computed.
+// Look looks at a file on disk. Where the file still has the stamp that is given, it
+// has the version that is given, which then need not be computed. A zero stamp says
+// that the version has to be computed.
 type Look func(ctx context.Context, path string, stamp workspace.Stamp, version workspace.Version) (Sight, error)
 
-// Check compares what is on disk with what the session saw. A file touched but
-// equal is fresh. The look is without a lock. (CTX-8)
+// Check compares what is on disk with what the session saw. A file that was touched
+// and has the same content is fresh. No lock is held while look is called. (CTX-8)
 func (t *Tracker) Check(ctx context.Context, path string, look Look) (Status, error) {
 	if t == nil {
 		return Unknown, nil
@@ -208,38 +192,28 @@ func (t *Tracker) Check(ctx context.Context, path string, look Look) (Status, er
 	return f.Status, nil
 }
 
-// CheckAll checks every file and returns those that somebody else changed.
-func (t *Tracker) CheckAll(ctx context.Context, look Look) ([]string, error) {
-	for _, f := range t.Files() {
-		if _, err := t.Check(ctx, f.Path, look); err != nil {
-			return nil, err
-		}
-	}
-	return t.Conflicts(), nil
-}
-
-// In is the Look at the files of a workspace.
+// In returns the Look at the files of a workspace.
 func In(r *workspace.Root) Look {
 	return func(ctx context.Context, name string, stamp workspace.Stamp, version workspace.Version) (Sight, error) {
 		p, err := r.Path(name)
 		if err != nil {
 			return Sight{}, err
 		}
-		info, err := r.Inspect(p)
+		t, err := r.Inspect(p)
 		switch {
 		case errors.Is(err, workspace.ErrNotFound):
 			return Sight{Gone: true}, nil
 		case err != nil:
 			return Sight{}, err
-		case info.Kind != workspace.File:
+		case t.Kind != workspace.File:
 			return Sight{Gone: true}, nil
-		case version == "" || stamp != workspace.Stamp{} && info.Stamp == stamp:
-			return Sight{Version: version, Stamp: info.Stamp}, nil
+		case version == "" || stamp != workspace.Stamp{} && t.Stamp == stamp:
+			return Sight{Version: version, Stamp: t.Stamp}, nil
 		}
 		v, err := r.Version(ctx, p)
 		if err != nil {
 			return Sight{}, err
 		}
-		return Sight{Version: v, Stamp: info.Stamp, Gone: v == ""}, nil
+		return Sight{Version: v, Stamp: t.Stamp, Gone: v == ""}, nil
 	}
 }
