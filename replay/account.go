@@ -8,8 +8,8 @@ import (
 	"github.com/stet-dev/stet/prices"
 )
 
-// Asked is one request of a conversation, as the provider's cache saw it.
-type Asked struct {
+// BilledRequest is one request of a conversation, as the provider's cache saw it.
+type BilledRequest struct {
 	Number int           // the request's, from 1
 	Time   time.Time     // when it was sent; zero is unknown
 	Gap    time.Duration // since the answer before; 0 is none, or unknown
@@ -45,7 +45,7 @@ const (
 
 // Entry is a request in the account.
 type Entry struct {
-	Asked
+	BilledRequest
 	Kept int // tokens that the request before had left in the cache
 	Lost int // of these, those that were not read; 0 where the prefix held
 	// Cost is the price of the request in USD, and Extra what of it the lost
@@ -61,13 +61,13 @@ const breakMin = 1024
 // Account follows a conversation's cache from request to request, in their
 // order. Requests without usage are left out. find tells a model by name, as
 // prices.Lookup does.
-func Account(asked []Asked, find func(name string) (prices.Model, bool)) []Entry {
+func Account(asked []BilledRequest, find func(name string) (prices.Model, bool)) []Entry {
 	var all []Entry
 	for _, a := range asked {
 		if a.Usage.Prompt() == 0 {
 			continue
 		}
-		e := Entry{Asked: a}
+		e := Entry{BilledRequest: a}
 		model, known := find(a.Model)
 		if n := len(all); n > 0 {
 			last := &all[n-1]

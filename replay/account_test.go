@@ -28,30 +28,30 @@ func models(name string) (prices.Model, bool) {
 // Every way in which a prefix is lost, each after a request that left 50,000
 // tokens in the cache.
 func TestAccountFindsBreaks(t *testing.T) {
-	before := Asked{Number: 1, Model: "marked", Usage: llm.Usage{Input: 5, CacheRead: 20000, CacheWrite: 30000}, Messages: 10, Blocks: 12, Fixed: 15000}
+	before := BilledRequest{Number: 1, Model: "marked", Usage: llm.Usage{Input: 5, CacheRead: 20000, CacheWrite: 30000}, Messages: 10, Blocks: 12, Fixed: 15000}
 	usage := func(read int) llm.Usage {
 		return llm.Usage{Input: 5, CacheRead: read, CacheWrite: 60000 - read, Output: 100}
 	}
 	for _, test := range []struct {
 		name string
-		next Asked
+		next BilledRequest
 		lost int
 		part Part
 		at   int
 	}{
-		{"held", Asked{Model: "marked", Usage: usage(50000), Messages: 12, Blocks: 14, Fixed: 15000}, 0, "", 0},
-		{"almost held", Asked{Model: "marked", Usage: usage(49500), Messages: 12, Blocks: 14, Fixed: 15000}, 0, "", 0},
-		{"too late", Asked{Model: "marked", Usage: usage(0), Gap: 6 * time.Minute, Messages: 12, Blocks: 14, Fixed: 15000}, 50000, PartGap, 0},
-		{"another model", Asked{Model: "unmarked", Usage: usage(0), Messages: 12, Blocks: 14, Fixed: 15000}, 50000, PartModel, 0},
-		{"nothing read", Asked{Model: "marked", Usage: usage(0), Gap: time.Minute, Messages: 12, Blocks: 14, Fixed: 15000}, 50000, PartHead, 0},
-		{"the system text is read in part", Asked{Model: "marked", Usage: usage(9000), Messages: 12, Blocks: 14, Fixed: 15000}, 41000, PartHead, 0},
-		{"a message changed", Asked{Model: "marked", Usage: usage(20000), Messages: 12, Blocks: 14, Fixed: 15000}, 30000, PartMessage, 4},
-		{"far behind the marker", Asked{Model: "marked", Usage: usage(20000), Messages: 30, Blocks: 40, Fixed: 15000}, 30000, PartMarker, 4},
-		{"said to be the system text", Asked{Model: "marked", Usage: usage(20000), Part: PartSystem}, 30000, PartSystem, 0},
-		{"said, but nothing is lost", Asked{Model: "marked", Usage: usage(50000), Part: PartSystem}, 0, "", 0},
+		{"held", BilledRequest{Model: "marked", Usage: usage(50000), Messages: 12, Blocks: 14, Fixed: 15000}, 0, "", 0},
+		{"almost held", BilledRequest{Model: "marked", Usage: usage(49500), Messages: 12, Blocks: 14, Fixed: 15000}, 0, "", 0},
+		{"too late", BilledRequest{Model: "marked", Usage: usage(0), Gap: 6 * time.Minute, Messages: 12, Blocks: 14, Fixed: 15000}, 50000, PartGap, 0},
+		{"another model", BilledRequest{Model: "unmarked", Usage: usage(0), Messages: 12, Blocks: 14, Fixed: 15000}, 50000, PartModel, 0},
+		{"nothing read", BilledRequest{Model: "marked", Usage: usage(0), Gap: time.Minute, Messages: 12, Blocks: 14, Fixed: 15000}, 50000, PartHead, 0},
+		{"the system text is read in part", BilledRequest{Model: "marked", Usage: usage(9000), Messages: 12, Blocks: 14, Fixed: 15000}, 41000, PartHead, 0},
+		{"a message changed", BilledRequest{Model: "marked", Usage: usage(20000), Messages: 12, Blocks: 14, Fixed: 15000}, 30000, PartMessage, 4},
+		{"far behind the marker", BilledRequest{Model: "marked", Usage: usage(20000), Messages: 30, Blocks: 40, Fixed: 15000}, 30000, PartMarker, 4},
+		{"said to be the system text", BilledRequest{Model: "marked", Usage: usage(20000), Part: PartSystem}, 30000, PartSystem, 0},
+		{"said, but nothing is lost", BilledRequest{Model: "marked", Usage: usage(50000), Part: PartSystem}, 0, "", 0},
 	} {
-		first := Asked{Model: "marked", Usage: llm.Usage{CacheWrite: 20000}, Messages: 4, Blocks: 5, Fixed: 15000}
-		all := Account([]Asked{first, before, {}, test.next}, models)
+		first := BilledRequest{Model: "marked", Usage: llm.Usage{CacheWrite: 20000}, Messages: 4, Blocks: 5, Fixed: 15000}
+		all := Account([]BilledRequest{first, before, {}, test.next}, models)
 		e := all[len(all)-1]
 		if len(all) != 3 || e.Lost != test.lost || e.Part != test.part || e.At != test.at {
 			t.Errorf("%s: %d lost at %q %d; want %d at %q %d", test.name, e.Lost, e.Part, e.At, test.lost, test.part, test.at)
@@ -65,7 +65,7 @@ func TestAccountFindsBreaks(t *testing.T) {
 // What was lost is priced at what writing it cost, less what reading it had.
 func TestAccountPrices(t *testing.T) {
 	m := prices.Model{Provider: "x", USD: prices.USD{Input: 1, Output: 10, CacheRead: 0.1, CacheWrite: 1.25}}
-	all := Account([]Asked{
+	all := Account([]BilledRequest{
 		{Model: "m", Usage: llm.Usage{CacheWrite: 100000}},
 		{Model: "m", Usage: llm.Usage{CacheRead: 40000, CacheWrite: 70000, Output: 1000}},
 	}, func(string) (prices.Model, bool) { return m, true })
@@ -73,7 +73,7 @@ func TestAccountPrices(t *testing.T) {
 	if got := all[1].Extra; got < want-1e-9 || got > want+1e-9 {
 		t.Errorf("%v USD, want %v", got, want)
 	}
-	unknown := Account([]Asked{{Model: "m", Usage: llm.Usage{CacheWrite: 5000}}, {Model: "m", Usage: llm.Usage{Input: 6000}}},
+	unknown := Account([]BilledRequest{{Model: "m", Usage: llm.Usage{CacheWrite: 5000}}, {Model: "m", Usage: llm.Usage{Input: 6000}}},
 		func(string) (prices.Model, bool) { return prices.Model{}, false })
 	if e := unknown[1]; e.Lost != 5000 || e.Cost != 0 || e.Extra != 0 {
 		t.Errorf("a model nobody knows: %+v", e)
@@ -103,7 +103,7 @@ func TestRequests(t *testing.T) {
 		},
 		Starts: []int{6},
 	}
-	asked := Requests(s, bytesCounter{})
+	asked := BilledRequests(s, bytesCounter{})
 	var parts []Part
 	for _, e := range Account(asked, models) {
 		parts = append(parts, e.Part)
@@ -121,7 +121,7 @@ func TestRecordedAccounts(t *testing.T) {
 	lost, extra, bill := map[Part]int{}, map[Part]float64{}, 0.0
 	requests, breaks := 0, 0
 	for _, s := range recorded(t) {
-		for _, e := range Account(Requests(s, &tokens.Memo{}), prices.Lookup) {
+		for _, e := range Account(BilledRequests(s, &tokens.Memo{}), prices.Lookup) {
 			requests++
 			bill += e.Cost
 			if e.Lost > 0 {

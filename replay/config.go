@@ -5,31 +5,28 @@ import (
 
 	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/llm"
-	"github.com/stet-dev/stet/prices"
 	"github.com/stet-dev/stet/tokens"
 	"github.com/stet-dev/stet/transcript"
 )
 
-// Config sets a replay up. The zero value replays history's default policy
-// under all rules of prices.Rules.
+// Config sets a replay up. The zero value replays history's default policy.
 type Config struct {
 	// History is the policy. An empty Root becomes the directory the session
 	// was recorded in.
 	History history.Config
 
 	Open     transcript.Opener // Savings opens files with it
-	Rules    []prices.Rule     // to price by; nil is prices.Rules()
 	Counter  tokens.Counter    // of a part's text; nil is Visible{}
 	Overhead int               // tokens of tools and system prompt where none is recorded; 0 is 15,000, negative none
 
-	// ExactCache plays the rules' breakpoints, least lengths, steps and lookback.
-	// Without it a request reads the longest prefix that was sent within the
-	// cache's lifetime, which is how the project's figures are made.
+	// ExactCache simulates the caches with the rules' breakpoints, least lengths,
+	// steps and lookback. Without it a request reads the longest prefix that was
+	// sent within the cache's lifetime; the project's figures are made so.
 	ExactCache bool
 }
 
-// defaultOverhead is what agents' tools and system prompts take: 10,000 to
-// 25,000 tokens in the requests that were looked at.
+// defaultOverhead is the size of agents' tools and system prompts. In the requests
+// that were looked at it was 10,000 to 25,000 tokens.
 const defaultOverhead = 15000
 
 // Visible counts text at 3.6 characters a token, the measure that the
@@ -39,13 +36,6 @@ type Visible struct{}
 // Count implements tokens.Counter.
 func (Visible) Count(text string) int {
 	return (utf8.RuneCountInString(text)*10 + 18) / 36
-}
-
-func (c *Config) rules() []prices.Rule {
-	if c.Rules == nil {
-		return prices.Rules()
-	}
-	return c.Rules
 }
 
 func (c *Config) counter() tokens.Counter {
@@ -65,8 +55,8 @@ func (c *Config) overhead(recorded bool) int {
 	return c.Overhead
 }
 
-// opaqueMax bounds what an image or a document counts as, in tokens: its bytes
-// say little about it.
+// opaqueMax is the most that an image or a document counts as, in tokens: its size
+// in bytes says little about its tokens.
 const opaqueMax = 1600
 
 // partTokens counts one part's visible content. Thinking counts where it can

@@ -25,22 +25,28 @@ func (c *cutLast) Plan() Plan {
 	for m := range c.n {
 		if text, ok := c.texts[m]; ok && c.n == c.of {
 			points := strings.Contains(text, " unchanged: ") || strings.Contains(text, " the same: ")
-			p.Cuts = append(p.Cuts, Cut{llm.Edit{Message: m, Text: text}, points})
+			p.Omissions = append(p.Omissions, Omission{llm.Edit{Message: m, Text: text}, points})
 		}
 	}
 	return p
 }
 
+// What package history puts in place of replaced text and of older plans.
+const (
+	replacedMark = "[stet: left out: the text that this edit replaced.]"
+	planMark     = "[stet: left out: an older plan; a newer one follows.]"
+)
+
 // danglingWith replays a session whose last request has texts in place of the
 // first parts of messages.
 func danglingWith(t *testing.T, k *talk, texts map[int]string) int {
 	t.Helper()
-	policy := Policy{Name: "cut", Begin: func(Setting) Planner { return &cutLast{of: len(k.Messages) - 1, texts: texts} }}
-	r, err := newRecording(&k.Session, &Config{}).replay(context.Background(), &policy, nil, nil)
+	policy := func(Setting) Planner { return &cutLast{of: len(k.Messages) - 1, texts: texts} }
+	r, err := New(&k.Session, &Config{}).play(context.Background(), policy, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return r.dangling
+	return r.Dangling
 }
 
 // TRIM-16: a line that says that lines stand elsewhere is held against the

@@ -13,6 +13,8 @@ import (
 
 	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/prices"
+	"github.com/stet-dev/stet/replay/check"
+	"github.com/stet-dev/stet/replay/replaytest"
 	"github.com/stet-dev/stet/tokens"
 	"github.com/stet-dev/stet/transcript"
 )
@@ -45,7 +47,7 @@ func recordings(tb testing.TB) []string {
 	slices.Sort(files)
 	files = slices.Compact(files) // a file of several sessions is listed several times
 	var some []string
-	for i := 0; i < len(files); i += sample {
+	for i := 0; i < len(files); i += replaytest.Sample {
 		some = append(some, files[i])
 	}
 	return some
@@ -81,7 +83,8 @@ var readRecorded = func() func(files []string) ([]*transcript.Session, error) {
 
 type replayed struct {
 	file string
-	Result
+	off  Outcome
+	Outcome
 }
 
 // replayAll replays the recorded sessions that have a request, and prints what
@@ -90,20 +93,20 @@ func replayAll(tb testing.TB, c history.Config) []replayed {
 	var all []replayed
 	total := Sums{CostOff: make(map[string]float64), Cost: make(map[string]float64)}
 	peakOff, peak := 0, 0
-	var support Support
+	var edits check.Edits
 	changed := 0
 	sessions := recorded(tb)
-	results := make([]Result, len(sessions))
+	results := make([]replayed, len(sessions))
 	next := make(chan int)
 	var workers sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
 		workers.Go(func() {
 			for i := range next {
-				r, err := Session(context.Background(), sessions[i], Config{History: c})
+				off, r, err := Session(context.Background(), sessions[i], Config{History: c})
 				if err != nil {
 					tb.Error(err)
 				}
-				results[i] = r
+				results[i] = replayed{filepath.Base(sessions[i].File), off, r}
 			}
 		})
 	}
@@ -112,25 +115,25 @@ func replayAll(tb testing.TB, c history.Config) []replayed {
 	}
 	close(next)
 	workers.Wait()
-	for i, r := range results {
+	for _, r := range results {
 		if r.Requests > 0 {
-			all = append(all, replayed{filepath.Base(sessions[i].File), r})
-			total.add(r.sums())
-			peakOff, peak = max(peakOff, r.PeakOff), max(peak, r.Peak)
-			support.Supported += r.Supported
-			support.Split += r.Split
-			support.Lost += r.Lost
+			all = append(all, r)
+			total.add(newSums(c.Policy, &r.off, &r.Outcome))
+			peakOff, peak = max(peakOff, r.off.Peak), max(peak, r.Peak)
+			edits.Supported += r.Edits.Supported
+			edits.Split += r.Edits.Split
+			edits.Lost += r.Edits.Lost
 			changed += r.Changed
 		}
 	}
 	tb.Logf("%s: %d sessions, %d requests, %.1f M tokens, C %+.2f %%, reads %d, repeats %d, dangling %d, peak %d of %d", c.Policy, len(all), total.Requests,
-		float64(total.TokensOff)/1e6, 100*change(float64(total.TokensOff), float64(total.Tokens)), total.Reads, total.Repeats, total.Dangling, peak, peakOff)
-	tb.Logf("  edits: %d supported, %d split, %d lost; %d requests changed what was cached", support.Supported, support.Split, support.Lost, changed)
+		float64(total.TokensOff)/1e6, 100*relative(float64(total.TokensOff), float64(total.Tokens)), total.Reads, total.Repeats, total.Dangling, peak, peakOff)
+	tb.Logf("  edits: %d supported, %d split, %d lost; %d requests changed what was cached", edits.Supported, edits.Split, edits.Lost, changed)
 	for _, rule := range prices.Rules() {
 		var each []float64
 		worst, file := -1000.0, ""
 		for _, r := range all {
-			d := 100 * change(r.CostOff[rule.Name], r.Cost[rule.Name])
+			d := 100 * relative(r.off.Cost[rule.Name], r.Cost[rule.Name])
 			each = append(each, d)
 			if d > worst {
 				worst, file = d, r.file
@@ -138,7 +141,7 @@ func replayAll(tb testing.TB, c history.Config) []replayed {
 		}
 		slices.Sort(each)
 		tb.Logf("  %-13s %+.2f %%, median %+.2f, best %+.2f, worst %+.2f (%s)", rule.Name,
-			100*change(total.CostOff[rule.Name], total.Cost[rule.Name]), each[len(each)/2], each[0], worst, file)
+			100*relative(total.CostOff[rule.Name], total.Cost[rule.Name]), each[len(each)/2], each[0], worst, file)
 	}
 	return all
 }
@@ -149,8 +152,8 @@ func replayAll(tb testing.TB, c history.Config) []replayed {
 func TestRecordedNeverDearer(t *testing.T) {
 	for _, p := range []history.Policy{history.Lossless, history.Adaptive} {
 		for _, r := range replayAll(t, history.Config{Policy: p}) {
-			if r.Tokens > r.TokensOff {
-				t.Errorf("%s: %s: %d tokens instead of %d", p, r.file, r.Tokens, r.TokensOff)
+			if r.Tokens > r.off.Tokens {
+				t.Errorf("%s: %s: %d tokens instead of %d", p, r.file, r.Tokens, r.off.Tokens)
 			}
 			if r.Changed != 0 {
 				t.Errorf("%s: %s: %d of %d requests changed what was in the cache", p, r.file, r.Changed, r.Requests)
@@ -158,11 +161,11 @@ func TestRecordedNeverDearer(t *testing.T) {
 			if r.Dangling != 0 {
 				t.Errorf("%s: %s: %d dangling lines", p, r.file, r.Dangling) // TRIM-16
 			}
-			if r.Lost != 0 {
-				t.Errorf("%s: %s: the text of %d edits is lost", p, r.file, r.Lost)
+			if r.Edits.Lost != 0 {
+				t.Errorf("%s: %s: the text of %d edits is lost", p, r.file, r.Edits.Lost)
 			}
 			for name, cost := range r.Cost {
-				if off := r.CostOff[name]; cost > off*(1+1e-12) {
+				if off := r.off.Cost[name]; cost > off*(1+1e-12) {
 					t.Errorf("%s: %s: %s costs %.0f instead of %.0f", p, r.file, name, cost, off)
 				}
 			}
@@ -188,8 +191,8 @@ func TestRecordedKeepLatest(t *testing.T) {
 		c.KeepShell = -1
 	}
 	for _, r := range replayAll(t, c) {
-		if r.Tokens > r.TokensOff || r.Cost[prices.None] > r.CostOff[prices.None] {
-			t.Errorf("%s: %d tokens instead of %d", r.file, r.Tokens, r.TokensOff)
+		if r.Tokens > r.off.Tokens || r.Cost[prices.None] > r.off.Cost[prices.None] {
+			t.Errorf("%s: %d tokens instead of %d", r.file, r.Tokens, r.off.Tokens)
 		}
 	}
 }
@@ -230,7 +233,7 @@ func BenchmarkRecorded(b *testing.B) {
 			for b.Loop() {
 				requests = 0
 				for _, s := range sessions {
-					r, err := Session(context.Background(), s, Config{History: history.Config{Policy: p}})
+					_, r, err := Session(context.Background(), s, Config{History: history.Config{Policy: p}})
 					if err != nil {
 						b.Fatal(err)
 					}
@@ -241,3 +244,6 @@ func BenchmarkRecorded(b *testing.B) {
 		})
 	}
 }
+
+// relative returns with/off − 1.
+func relative(off, with float64) float64 { return with/max(off, 1) - 1 }

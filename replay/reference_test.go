@@ -12,55 +12,9 @@ import (
 	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/prices"
+	"github.com/stet-dev/stet/replay/replaytest"
 	"github.com/stet-dev/stet/transcript"
 )
-
-// drawSession makes a session of reads, words, pauses, changes of the model and
-// new contexts.
-func drawSession(t *rapid.T) *transcript.Session {
-	// The first message has a time, so that every request has one.
-	s := &transcript.Session{File: "drawn", Dir: "/home/me/project", Messages: []llm.Message{text(llm.User, 25, 0)}}
-	at := time.Duration(0)
-	model := "one"
-	stamp := func(m llm.Message) llm.Message {
-		at += time.Duration(rapid.IntRange(0, 400).Draw(t, "pause")) * time.Second
-		m.Time = noon.Add(at)
-		if rapid.IntRange(0, 9).Draw(t, "timed") == 0 {
-			m.Time = time.Time{}
-		}
-		if m.Role == llm.Assistant {
-			m.Model = model
-		}
-		return m
-	}
-	for n := range rapid.IntRange(1, 30).Draw(t, "steps") {
-		switch rapid.IntRange(0, 11).Draw(t, "step") {
-		case 0:
-			s.Messages = append(s.Messages, stamp(text(llm.User, 30+n, 0)))
-		case 1:
-			s.Messages = append(s.Messages, stamp(text(llm.Assistant, 20+n, 0)))
-		case 2:
-			note := stamp(text(llm.User, 9, 0))
-			note.Local = true
-			s.Messages = append(s.Messages, note)
-		case 3:
-			model = rapid.SampledFrom([]string{"one", "two"}).Draw(t, "model")
-		case 4:
-			if len(s.Messages) > 0 && (len(s.Starts) == 0 || s.Starts[len(s.Starts)-1] < len(s.Messages)) {
-				s.Starts = append(s.Starts, len(s.Messages))
-				if rapid.Bool().Draw(t, "same head") { // as after a rewind
-					s.Messages = append(s.Messages, s.Messages[:rapid.IntRange(0, len(s.Messages)).Draw(t, "head")]...)
-				}
-			}
-		default:
-			first := rapid.IntRange(1, 5).Draw(t, "first")
-			for _, m := range call(n, 0, first, first+rapid.IntRange(3, 12).Draw(t, "lines")) {
-				s.Messages = append(s.Messages, stamp(m))
-			}
-		}
-	}
-	return s
-}
 
 // sentBefore is a request as the reference remembers it.
 type sentBefore struct {
@@ -247,11 +201,12 @@ func cutOnCold(messages []llm.Message, breaks []history.Point) []llm.Edit {
 // moments, plans, hits and costs.
 func TestAgainstReference(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := drawSession(t)
+		s := replaytest.Draw(t)
 		policy := coldPolicy(nil)
 		plan := cutOnCold
-		if p := rapid.SampledFrom(append(history.Policies(), "")).Draw(t, "policy"); p != "" {
-			c := history.Config{Policy: p, KeepReads: 2, KeepShell: 2, Root: s.Dir}
+		name := rapid.SampledFrom(append(history.Policies(), "")).Draw(t, "policy")
+		if name != "" {
+			c := history.Config{Policy: name, KeepReads: 2, KeepShell: 2, Root: s.Dir}
 			ours, err := Ours(c)
 			if err != nil {
 				t.Fatal(err)
@@ -266,15 +221,15 @@ func TestAgainstReference(t *testing.T) {
 			}
 		}
 		for _, rule := range prices.Rules() {
-			r, err := newRecording(s, &Config{Counter: bytes{}, Overhead: -1}).all(context.Background(), &policy, []prices.Rule{rule})
+			r, err := New(s, &Config{Counter: bytes{}, Overhead: -1}).Under(context.Background(), policy, []prices.Rule{rule})
 			if err != nil {
 				t.Fatal(err)
 			}
 			ref := reference{session: s, rule: rule, plan: plan}
 			ref.run()
-			if len(ref.before) != r.requests || ref.tokens != r.tokens || !near(ref.cost, r.cost[rule.Name]) {
+			if len(ref.before) != r.Requests || ref.tokens != r.Tokens || !near(ref.cost, r.Cost[rule.Name]) {
 				t.Fatalf("%s, %s: %d requests, %d tokens, cost %v; by brute force %d, %d, %v",
-					policy.Name, rule.Name, r.requests, r.tokens, r.cost[rule.Name], len(ref.before), ref.tokens, ref.cost)
+					name, rule.Name, r.Requests, r.Tokens, r.Cost[rule.Name], len(ref.before), ref.tokens, ref.cost)
 			}
 		}
 	})

@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,19 +15,6 @@ import (
 	"github.com/stet-dev/stet/prices"
 	"github.com/stet-dev/stet/transcript"
 )
-
-var noon = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
-
-// bytes counts a token a byte, so that sums can be told by hand.
-type bytes struct{}
-
-func (bytes) Count(text string) int { return len(text) }
-
-func text(role llm.Role, n int, at time.Duration) llm.Message {
-	return llm.Message{Role: role, Time: noon.Add(at), Parts: []llm.Part{{Text: strings.Repeat("x", n)}}}
-}
-
-func near(a, b float64) bool { return math.Abs(a-b) < 1e-6*max(1, math.Abs(b)) }
 
 func checkCosts(t *testing.T, what string, got, want map[string]float64) {
 	t.Helper()
@@ -51,16 +36,16 @@ func TestCostByHand(t *testing.T) {
 		text(llm.User, 100, 0),
 		text(llm.Assistant, 50, time.Minute),
 		text(llm.User, 200, 2*time.Minute),
-		{Role: llm.User, Local: true, Parts: []llm.Part{{Text: "a note nobody sends"}}},
+		{Role: llm.User, Local: true, Parts: []llm.Part{{Text: "a note that is not sent"}}},
 		text(llm.Assistant, 50, 3*time.Minute),
 		text(llm.User, 200, 14*time.Minute),
 		text(llm.Assistant, 10, 15*time.Minute),
 	}}
-	r, err := Session(context.Background(), s, Config{Counter: bytes{}, Overhead: 1000, History: history.Config{Policy: history.Off}})
+	off, r, err := Session(context.Background(), s, Config{Counter: bytes{}, Overhead: 1000, History: history.Config{Policy: history.Off}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Requests != 3 || r.TokensOff != 3000+100+350+600 || r.Tokens != r.TokensOff || r.Peak != 1600 || r.PeakOff != 1600 || r.Changed != 0 {
+	if r.Requests != 3 || off.Tokens != 3000+100+350+600 || r.Tokens != off.Tokens || r.Peak != 1600 || off.Peak != 1600 || r.Changed != 0 {
 		t.Errorf("%+v", r)
 	}
 	want := map[string]float64{
@@ -71,71 +56,8 @@ func TestCostByHand(t *testing.T) {
 		prices.OpenAI:      300 + 1*100 + 0.1*100 + 1*250 + 1*600,
 		prices.None:        4050,
 	}
-	checkCosts(t, "off", r.CostOff, want)
+	checkCosts(t, "off", off.Cost, want)
 	checkCosts(t, "with off", r.Cost, want)
-}
-
-// A part in the middle changes: what stands before it is read, the rest
-// written. Going back to the earlier text finds the earlier prefix again, as
-// long as it lives.
-func TestSimulatorEditedPrefix(t *testing.T) {
-	rule, _ := prices.RuleNamed(prices.Anthropic5m)
-	var p prompt
-	sim := simulator{rule: rule, fixed: 10}
-	at := func(d time.Duration) time.Time { return noon.Add(d) }
-	send := func(cut int, now time.Duration, blocks ...block) bill {
-		t.Helper()
-		p.begin(1)
-		p.cut(cut)
-		for _, b := range blocks {
-			p.add(b)
-		}
-		p.settle()
-		return sim.send(&p, at(now), time.Time{})
-	}
-	a, b, c, b2 := block{1, 100}, block{2, 200}, block{3, 400}, block{22, 20}
-	for i, step := range []struct{ got, want bill }{
-		{send(0, 0, a, b), bill{read: 10, written: 300}},
-		{send(2, 1*time.Minute, c), bill{read: 310, written: 400}},
-		{send(1, 2*time.Minute, b2, c), bill{read: 110, written: 420}},            // b became b2
-		{send(1, 3*time.Minute, b, c), bill{read: 710}},                           // back again: all of it known
-		{send(1, 4*time.Minute, b, c), bill{read: 710}},                           // cut and added unchanged
-		{send(0, 9*time.Minute, a, b), bill{read: 310}},                           // exactly the lifetime
-		{send(0, 14*time.Minute+time.Second, a, b), bill{read: 10, written: 300}}, // one second past it
-		{send(2, 15*time.Minute, c), bill{read: 310, written: 400}},               // c is as old as minute 4
-	} {
-		if step.got != step.want {
-			t.Errorf("step %d: %+v, want %+v", i, step.got, step.want)
-		}
-	}
-	// 310 read at 0.1, 400 written at 1.25.
-	if got := (bill{read: 310, written: 400}).cost(rule); !near(got, 531) {
-		t.Errorf("cost %v, want 531", got)
-	}
-}
-
-// Time that an answer took does not count against the cache's lifetime, and
-// unknown times are warm.
-func TestSimulatorTimes(t *testing.T) {
-	rule, _ := prices.RuleNamed(prices.OpenAI)
-	sim := simulator{rule: rule}
-	var p prompt
-	send := func(sent, answered time.Time) bill {
-		p.begin(1)
-		p.add(block{uint64(len(p.chain) + 1), 10})
-		p.settle()
-		return sim.send(&p, sent, answered)
-	}
-	send(time.Time{}, time.Time{})
-	if b := send(noon, noon.Add(8*time.Minute)); b.read != 10 {
-		t.Errorf("after an unknown time: %+v", b)
-	}
-	if b := send(noon.Add(12*time.Minute), time.Time{}); b.read != 20 {
-		t.Errorf("4 minutes after the answer: %+v", b)
-	}
-	if b := send(noon, time.Time{}); b.read != 30 {
-		t.Errorf("a clock that went back: %+v", b)
-	}
 }
 
 // Another model has a cache of its own; coming back finds the old one.
@@ -150,37 +72,13 @@ func TestModelSwitch(t *testing.T) {
 		say(llm.User, ""), say(llm.Assistant, "two"), // 300 written
 		say(llm.User, ""), say(llm.Assistant, "one"), // 100 read, 400 written
 	}}
-	r, err := Session(context.Background(), s, Config{Counter: bytes{}, Overhead: -1, History: history.Config{Policy: history.Off}})
+	off, _, err := Session(context.Background(), s, Config{Counter: bytes{}, Overhead: -1, History: history.Config{Policy: history.Off}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := 1.25*100 + 1.25*300 + 0.1*100 + 1.25*400; !near(r.CostOff[prices.Anthropic5m], want) {
-		t.Errorf("cost %v, want %v", r.CostOff[prices.Anthropic5m], want)
+	if want := 1.25*100 + 1.25*300 + 0.1*100 + 1.25*400; !near(off.Cost[prices.Anthropic5m], want) {
+		t.Errorf("cost %v, want %v", off.Cost[prices.Anthropic5m], want)
 	}
-}
-
-// call is an assistant's read of a file and its result.
-func call(id int, at time.Duration, first, last int) []llm.Message {
-	args, _ := json.Marshal(map[string]any{"file_path": "/home/me/project/a.go", "offset": first, "limit": last - first + 1})
-	var b strings.Builder
-	for n := first; n <= last; n++ {
-		fmt.Fprintf(&b, "%6d→the text of line %d, some words long\n", n, n)
-	}
-	name := fmt.Sprintf("call_%d", id)
-	return []llm.Message{
-		{Role: llm.Assistant, Time: noon.Add(at), Parts: []llm.Part{{Kind: llm.ToolCall, CallID: name, Name: "Read", Args: string(args)}}},
-		{Role: llm.Tool, Time: noon.Add(at + time.Second), Parts: []llm.Part{{Kind: llm.ToolResult, CallID: name, Text: strings.TrimSuffix(b.String(), "\n")}}},
-	}
-}
-
-// readingSession reads the same 60 lines n times, a minute apart.
-func readingSession(n int) *transcript.Session {
-	s := &transcript.Session{File: "reading", Dir: "/home/me/project", Messages: []llm.Message{text(llm.User, 40, 0)}}
-	for i := range n {
-		s.Messages = append(s.Messages, call(i+1, time.Duration(i+1)*time.Minute, 1, 60)...)
-	}
-	s.Messages = append(s.Messages, text(llm.Assistant, 20, time.Duration(n+1)*time.Minute))
-	return s
 }
 
 // Lossless: the second read becomes a line when it arrives; nothing sent
@@ -188,7 +86,7 @@ func readingSession(n int) *transcript.Session {
 func TestLosslessByHand(t *testing.T) {
 	s := readingSession(2)
 	c := Config{Counter: bytes{}, Overhead: -1, History: history.Config{Policy: history.Lossless}}
-	r, err := Session(context.Background(), s, c)
+	off, r, err := Session(context.Background(), s, c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,10 +96,10 @@ func TestLosslessByHand(t *testing.T) {
 	result := len(s.Messages[2].Parts[0].Text)
 	ask := len("Read") + len(s.Messages[1].Parts[0].Args)
 	sizes := []int{40, 40 + ask + result, 40 + 2*(ask+result)}
-	if want := int64(sizes[0] + sizes[1] + sizes[2]); r.TokensOff != want {
-		t.Errorf("off: %d tokens, want %d", r.TokensOff, want)
+	if want := int64(sizes[0] + sizes[1] + sizes[2]); off.Tokens != want {
+		t.Errorf("off: %d tokens, want %d", off.Tokens, want)
 	}
-	left := int(r.TokensOff - r.Tokens) // only the last request differs
+	left := int(off.Tokens - r.Tokens) // only the last request differs
 	line := result - left
 	if line < 40 || line > 200 {
 		t.Fatalf("%d tokens left out of %d", left, result)
@@ -210,7 +108,7 @@ func TestLosslessByHand(t *testing.T) {
 	cost := func(last int) float64 {
 		return 1.25*40 + 0.1*40 + 1.25*float64(sizes[1]-40) + 0.1*float64(sizes[1]) + 1.25*float64(last-sizes[1])
 	}
-	if got, want := r.CostOff[prices.Anthropic5m], cost(sizes[2]); !near(got, want) {
+	if got, want := off.Cost[prices.Anthropic5m], cost(sizes[2]); !near(got, want) {
 		t.Errorf("off costs %v, want %v", got, want)
 	}
 	if got, want := r.Cost[prices.Anthropic5m], cost(sizes[2]-left); !near(got, want) {
@@ -223,7 +121,7 @@ func TestLosslessByHand(t *testing.T) {
 func TestKeepLatestByHand(t *testing.T) {
 	s := readingSession(2)
 	c := Config{Counter: bytes{}, Overhead: -1, History: history.Config{Policy: history.KeepLatest, KeepReads: 1}}
-	r, err := Session(context.Background(), s, c)
+	off, r, err := Session(context.Background(), s, c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -232,7 +130,7 @@ func TestKeepLatestByHand(t *testing.T) {
 	}
 	result := len(s.Messages[2].Parts[0].Text)
 	ask := len("Read") + len(s.Messages[1].Parts[0].Args)
-	left := int(r.TokensOff - r.Tokens)
+	left := int(off.Tokens - r.Tokens)
 	line := result - left
 	want := 1.25*40 + // first request
 		0.1*40 + 1.25*float64(ask+result) + // second: all new is written
@@ -240,7 +138,7 @@ func TestKeepLatestByHand(t *testing.T) {
 	if got := r.Cost[prices.Anthropic5m]; !near(got, want) {
 		t.Errorf("keep-latest costs %v, want %v (line of %d)", got, want, line)
 	}
-	if off := r.CostOff[prices.None]; !near(off-r.Cost[prices.None], float64(left)) {
+	if off := off.Cost[prices.None]; !near(off-r.Cost[prices.None], float64(left)) {
 		t.Errorf("without a cache %v is saved, want %d", off-r.Cost[prices.None], left)
 	}
 }
@@ -258,18 +156,18 @@ func TestStarts(t *testing.T) {
 	)
 	s.Starts, s.Carried = []int{n}, []int{n + 1}
 	c := Config{Counter: bytes{}, Overhead: -1, History: history.Config{Policy: history.Lossless}}
-	r, err := Session(context.Background(), s, c)
+	off, r, err := Session(context.Background(), s, c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	alone, err := Session(context.Background(), readingSession(2), c)
+	aloneOff, alone, err := Session(context.Background(), readingSession(2), c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Requests != 4 || r.TokensOff != alone.TokensOff+45 || r.Tokens != alone.Tokens+45 || r.Repeats != 1 || r.Reads != 2 {
+	if r.Requests != 4 || off.Tokens != aloneOff.Tokens+45 || r.Tokens != alone.Tokens+45 || r.Repeats != 1 || r.Reads != 2 {
 		t.Errorf("%+v, before the start %+v", r, alone)
 	}
-	if got := r.CostOff[prices.Anthropic5m] - alone.CostOff[prices.Anthropic5m]; !near(got, 1.25*45) {
+	if got := off.Cost[prices.Anthropic5m] - aloneOff.Cost[prices.Anthropic5m]; !near(got, 1.25*45) {
 		t.Errorf("the request after the start costs %v, want %v", got, 1.25*45)
 	}
 }
@@ -278,7 +176,7 @@ func TestDeterministic(t *testing.T) {
 	for _, p := range []history.Policy{history.Lossless, history.KeepLatest} {
 		var first string
 		for range 3 {
-			r, err := Session(context.Background(), readingSession(9), Config{History: history.Config{Policy: p}})
+			_, r, err := Session(context.Background(), readingSession(9), Config{History: history.Config{Policy: p}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -370,7 +268,7 @@ func TestSavingsErrors(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := Session(ctx, readingSession(2), Config{}); !errors.Is(err, context.Canceled) {
+	if _, _, err := Session(ctx, readingSession(2), Config{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("a cancelled replay: %v", err)
 	}
 }

@@ -65,13 +65,13 @@ func (k *talk) goBack(n int) {
 	}
 }
 
-func (k *talk) under(t *testing.T, p history.Policy) Result {
+func (k *talk) under(t *testing.T, p history.Policy) (off, with Outcome) {
 	t.Helper()
-	r, err := Session(context.Background(), &k.Session, Config{History: history.Config{Policy: p, Root: "/home/me/project"}})
+	off, r, err := Session(context.Background(), &k.Session, Config{History: history.Config{Policy: p, Root: "/home/me/project"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return r
+	return off, r
 }
 
 // notDearer checks that a session costs no more than off under the policies
@@ -79,10 +79,10 @@ func (k *talk) under(t *testing.T, p history.Policy) Result {
 func (k *talk) notDearer(t *testing.T) {
 	t.Helper()
 	for _, p := range []history.Policy{history.Lossless, history.Adaptive} {
-		r := k.under(t, p)
-		for rule, off := range r.CostOff {
-			if r.Cost[rule] > off*(1+1e-12) {
-				t.Errorf("%s, %s: %.0f instead of %.0f", p, rule, r.Cost[rule], off)
+		off, r := k.under(t, p)
+		for rule, cost := range off.Cost {
+			if r.Cost[rule] > cost*(1+1e-12) {
+				t.Errorf("%s, %s: %.0f instead of %.0f", p, rule, r.Cost[rule], cost)
 			}
 		}
 	}
@@ -108,8 +108,8 @@ func TestTakenBackAfterMoment(t *testing.T) {
 	k.say(llm.User, "no, the second thing")
 	k.say(llm.Assistant, "did the other")
 	k.notDearer(t)
-	if r := k.under(t, history.Adaptive); r.Cost[prices.Anthropic5m] > 0.99*r.CostOff[prices.Anthropic5m] {
-		t.Errorf("nothing saved: %.0f of %.0f", r.Cost[prices.Anthropic5m], r.CostOff[prices.Anthropic5m])
+	if off, r := k.under(t, history.Adaptive); r.Cost[prices.Anthropic5m] > 0.99*off.Cost[prices.Anthropic5m] {
+		t.Errorf("nothing saved: %.0f of %.0f", r.Cost[prices.Anthropic5m], off.Cost[prices.Anthropic5m])
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stet-dev/stet/internal/report"
 	"github.com/stet-dev/stet/replay"
+	"github.com/stet-dev/stet/replay/bench"
 	"github.com/stet-dev/stet/transcript"
 )
 
@@ -77,7 +78,7 @@ func (c *benchCommand) Run(ctx context.Context) error {
 			return misconfigured(err)
 		}
 		bar := c.newProgress(ctx, paths)
-		b, err := replay.RunBench(ctx, paths, replay.BenchConfig{
+		b, err := bench.Run(ctx, paths, bench.Config{
 			Config:   replay.Config{Open: transcript.Opener{SQLite: openReadOnly}, ExactCache: c.exact},
 			Policies: policies, Stratum: newStrata().of, Progress: bar.Show,
 		})
@@ -92,7 +93,7 @@ func (c *benchCommand) Run(ctx context.Context) error {
 	})
 }
 
-func (c *benchCommand) print(b *replay.Bench) error {
+func (c *benchCommand) print(b *bench.Bench) error {
 	switch {
 	case c.json:
 		return c.printJSON(b)

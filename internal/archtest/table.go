@@ -27,7 +27,7 @@ var table = []row{
 	{"internal/agentconfig", 5, []string{"internal/jsonc", "proxy"}, "agents' configuration files are edited as JSON with comments; the proxy says which form of a base URL it takes"},
 	{"approval/socket", 3, []string{"approval"}, "where servers and those who answer find each other on this machine; approval itself touches no disk"},
 	{"internal/tokenfile", 5, []string{"gateway", "internal/config", "internal/repeats"}, "the gateway's tokens, kept in a file"},
-	{"internal/report", 5, []string{"agent", "history", "llm", "llm/*", "prices", "proxy", "record", "replay", "session", "tokens", "tokens/exact", "transcript", "workspace"}, "turns everyone's figures into text; does no input or output of its own"},
+	{"internal/report", 5, []string{"agent", "history", "llm", "llm/*", "prices", "proxy", "record", "replay", "replay/bench", "session", "tokens", "tokens/exact", "transcript", "workspace"}, "turns everyone's figures into text; does no input or output of its own"},
 	{"internal/demo", 5, []string{"*", "internal/report", "proxy"}, "shows the parts at work, with scripted models"},
 	{"internal/config", 4, []string{"dialect", "history", "policy"}, "one table of all settings; their values are of these packages' types"},
 	{"internal/*", 0, nil, "mechanisms without a view of the product"},
@@ -57,7 +57,11 @@ var table = []row{
 	{"session/*", 3, []string{"session", "llm", "freshness", "workspace"}, "the suite that every store passes"},
 
 	{"store/*", 4, []string{"session", "record"}, "drivers stay behind the two seams"},
-	{"replay", 4, []string{"llm", "history", "transcript", "tokens", "prices", "dialect"}, "a recording through a policy, priced"},
+	{"replay/recording", 3, []string{"llm", "transcript"}, "the parts and requests of a recorded session"},
+	{"replay/replaytest", 3, []string{"llm", "transcript"}, "recorded sessions for tests"},
+	{"replay/check", 3, []string{"llm", "dialect", "replay/recording"}, "what a smaller request lost, told without the engine"},
+	{"replay", 4, []string{"llm", "history", "transcript", "tokens", "prices", "replay/recording", "replay/check"}, "a recording through a policy, priced"},
+	{"replay/bench", 4, []string{"replay", "llm", "history", "transcript", "tokens", "prices", "dialect", "replay/check"}, "policies of others and bounds, compared; `stet bench` alone"},
 	{"agent", 4, []string{"llm", "tool", "history", "session", "tokens", "prices", "freshness"}, "the loop"},
 
 	{"proxy", 5, []string{"llm", "llm/*", "history", "tokens", "prices", "record", "internal/sameorigin", "internal/budget"}, "no other front end, no driver: cmd hands it a store"},

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/stet-dev/stet/prices"
-	"github.com/stet-dev/stet/replay"
+	"github.com/stet-dev/stet/replay/bench"
 )
 
 // A table writes rows of cells, the first of which are the heads of the
@@ -17,7 +17,7 @@ import (
 type table func(w io.Writer, title string, rows [][]string)
 
 // Bench writes all tables of a bench for a screen of so many columns; 0 is any.
-func Bench(w io.Writer, width int, b *replay.Bench) {
+func Bench(w io.Writer, width int, b *bench.Bench) {
 	if b.Sessions > 0 {
 		benchTables(w, alignedTable(width), b)
 		printFiles(w, "damaged: ", b.Damaged)
@@ -26,7 +26,7 @@ func Bench(w io.Writer, width int, b *replay.Bench) {
 }
 
 // BenchMarkdown writes all tables of a bench in Markdown.
-func BenchMarkdown(w io.Writer, b *replay.Bench) {
+func BenchMarkdown(w io.Writer, b *bench.Bench) {
 	if b.Sessions > 0 {
 		benchTables(w, markdownTable, b)
 		return
@@ -34,7 +34,7 @@ func BenchMarkdown(w io.Writer, b *replay.Bench) {
 	printSkipped(w, b.Skipped)
 }
 
-func benchTables(w io.Writer, t table, b *replay.Bench) {
+func benchTables(w io.Writer, t table, b *bench.Bench) {
 	t(w, fmt.Sprintf("%s, %s", Count(b.Sessions, "session"), Count(b.Requests, "request")), policyRows(&b.Group))
 	for _, name := range slices.Sorted(maps.Keys(b.ByStratum)) {
 		g := b.ByStratum[name]
@@ -57,14 +57,14 @@ func benchTables(w io.Writer, t table, b *replay.Bench) {
 
 // cacheRows says how well the caches are simulated: as the figures are made,
 // and with breakpoints, least lengths, steps and lookback.
-func cacheRows(b *replay.Bench) [][]string {
+func cacheRows(b *bench.Bench) [][]string {
 	rows := [][]string{{
 		"cache", "requests", "prompt", "read", "simulated", "within 5 %", "hit, missed", "missed, hit", "exact", "within 5 %", "hit, missed", "missed, hit",
 	}}
 	for _, name := range slices.Sorted(maps.Keys(b.Cache)) {
 		c := b.Cache[name]
 		row := []string{name, Grouped(c.Requests), millions(c.Prompt), millions(c.Read)}
-		for _, p := range []replay.Prediction{c.Simple, c.Exact} {
+		for _, p := range []bench.Prediction{c.Simple, c.Exact} {
 			row = append(row, millions(p.Read), portion(p.Within, c.Requests), portion(p.FalseHits, c.Requests), portion(p.FalseMisses, c.Requests))
 		}
 		rows = append(rows, row)
@@ -73,7 +73,7 @@ func cacheRows(b *replay.Bench) [][]string {
 }
 
 // policyRows is the table of the policies of some sessions.
-func policyRows(g *replay.Group) [][]string {
+func policyRows(g *bench.Group) [][]string {
 	head := []string{"policy", "tokens"}
 	rules := benchRules()
 	for _, name := range rules {
@@ -105,11 +105,11 @@ func benchRules() []string {
 	for _, r := range prices.Rules() {
 		names = append(names, r.Name)
 	}
-	return append(names, replay.OwnRule)
+	return append(names, bench.OwnRule)
 }
 
 // formatRows is the cost of every policy on each format.
-func formatRows(b *replay.Bench) [][]string {
+func formatRows(b *bench.Bench) [][]string {
 	formats := slices.Sorted(maps.Keys(b.ByFormat))
 	head := []string{"policy"}
 	for _, name := range formats {
@@ -130,9 +130,9 @@ func formatRows(b *replay.Bench) [][]string {
 }
 
 // benchNotes says how the figures were made, and how far they can be trusted.
-func benchNotes(w io.Writer, b *replay.Bench) {
+func benchNotes(w io.Writer, b *bench.Bench) {
 	fmt.Fprintf(w, "Per cent of off; costs in plain input tokens, median and worst of the sessions under %s.\n", prices.Anthropic5m)
-	fmt.Fprintf(w, "Under %s each session has the cache that its usage shows, or its provider's: %s.\n", replay.OwnRule, ownCaches(b))
+	fmt.Fprintf(w, "Under %s each session has the cache that its usage shows, or its provider's: %s.\n", bench.OwnRule, ownCaches(b))
 	fmt.Fprintln(w, "Edits: those whose old text stood in the request; now in view, in pieces, or lost. A replayed agent does not react.")
 	if c := b.Counting; c.Requests > 0 {
 		fmt.Fprintf(w, "Size of a request before it is sent: off by %.2f %% (median), %.2f %% (p90) of what was then reported, %s.\n",
@@ -147,7 +147,7 @@ func benchNotes(w io.Writer, b *replay.Bench) {
 }
 
 // ownCaches says how many sessions each cache was the own one of.
-func ownCaches(b *replay.Bench) string {
+func ownCaches(b *bench.Bench) string {
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(b.Own)) {
 		out = append(out, fmt.Sprintf("%s %d", name, b.Own[name]))

@@ -68,14 +68,14 @@ type cacheBreak struct {
 // usage.
 func (r *Cache) AddRecording(s *transcript.Session, c *prices.Catalog) {
 	counter := &tokens.Memo{Counter: tokens.EstimateFor(s.Model)}
-	r.add(s.ID, "", replay.Account(replay.Requests(s, counter), c.Lookup))
+	r.add(s.ID, "", replay.Account(replay.BilledRequests(s, counter), c.Lookup))
 }
 
 // AddRequests adds the account of each conversation, and of each sub-agent in it,
 // of requests that the proxy has recorded.
 func (r *Cache) AddRequests(rows []record.Request, c *prices.Catalog) {
 	type name struct{ conversation, agent string }
-	asked := make(map[name][]replay.Asked)
+	asked := make(map[name][]replay.BilledRequest)
 	var order []name
 	for _, row := range rows {
 		n := name{row.Conversation, row.Agent}
@@ -216,8 +216,8 @@ func dollars(usd float64) string {
 const partDropped replay.Part = "dropped"
 
 // askedOf is a recorded row as the account wants it, behind those before it.
-func askedOf(r *record.Request, before []replay.Asked) replay.Asked {
-	a := replay.Asked{
+func askedOf(r *record.Request, before []replay.BilledRequest) replay.BilledRequest {
+	a := replay.BilledRequest{
 		Number: len(before) + 1, Time: r.Time, Gap: r.Cache.Gap, Model: r.Model, Usage: llm.Usage(r.Usage), Lifetime: r.Cache.Lifetime,
 		Part: replay.Part(r.Cache.Broke), At: r.Cache.BrokeAt,
 	}

@@ -11,10 +11,10 @@ import (
 // Of recorded requests it is known what was sent in another way: where nothing was,
 // tools and system text are not to blame.
 func TestAskedOf(t *testing.T) {
-	before := []replay.Asked{{Model: "a"}}
+	before := []replay.BilledRequest{{Model: "a"}}
 	for _, test := range []struct {
 		row    record.Request
-		before []replay.Asked
+		before []replay.BilledRequest
 		want   replay.Part
 	}{
 		{record.Request{Model: "a", Cache: record.Cache{Gap: time.Minute, Lifetime: time.Hour}}, before, partDropped},

@@ -174,11 +174,11 @@ func TestLiveNeverDearer(t *testing.T) {
 		for i, policy := range policies {
 			var with *upstream
 			synctest.Test(t, func(t *testing.T) { with = through(t, s, policy, asked) })
-			r, err := replay.Session(context.Background(), s, replay.Config{History: history.Config{Policy: policy}})
+			off, r, err := replay.Session(context.Background(), s, replay.Config{History: history.Config{Policy: policy}})
 			if err != nil {
 				t.Fatal(err)
 			}
-			one := sums{plain.cost, with.cost, r.CostOff[prices.Anthropic5m], r.Cost[prices.Anthropic5m]}
+			one := sums{plain.cost, with.cost, off.Cost[prices.Anthropic5m], r.Cost[prices.Anthropic5m]}
 			total[i].add(one)
 			t.Logf("%s: %s: %d requests: %s", policy, filepath.Base(s.File), len(asked), one)
 			if one.live > one.off*(1+1e-9) {

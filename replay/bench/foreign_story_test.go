@@ -1,0 +1,253 @@
+package bench
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"pgregory.net/rapid"
+)
+
+// story is an invented session, before any agent has written it down.
+type story struct {
+	model string // of the first answer
+	beats []beat
+	sides [][]beat // what sub-agents did
+}
+
+// beat is what happens between two requests: words of a user, an answer with
+// calls and their results, or a summary that the agent goes on from.
+type beat struct {
+	at      time.Time // zero: not recorded
+	user    string
+	words   string // of an answer
+	acts    []act
+	model   string // that answered
+	used    int    // input tokens as reported, 0: not
+	read    int    // of them from a cache
+	summary string
+}
+
+func (b *beat) answers() bool { return b.user == "" && b.summary == "" }
+
+// act is a call and its result.
+type act struct {
+	op       string // read, edit, write, run
+	id, path string
+	from     int // first line shown, from 1
+	whole    bool
+	shown    []string // the lines shown or printed
+	total    int      // lines of the file
+	old, new string
+	command  string
+	failed   bool // the result is an error
+	lost     bool // there is no result
+	image    bool // beside the result
+}
+
+// shape says what a story has more of than an ordinary day's work.
+type shape struct {
+	steps                      int    // answers
+	huge                       int    // lines of a command's output
+	mute                       bool   // no tools
+	twice, lose, pictures      bool   // ids that come again; results that do not come; images
+	sides, compacts            bool   // sub-agents, summaries
+	timeless, backward, silent bool   // no times, times that go back, no usage
+	models                     int    // that take turns; 0 is one
+	model                      string // its name
+	gaps                       bool   // pauses that outlive caches
+}
+
+// teller makes a story up.
+type teller struct {
+	shape
+	t     *rapid.T
+	s     story
+	files map[string][]string
+	clock time.Time
+	calls int
+	size  int // tokens so far, about
+}
+
+// styles are what the lines of files look like: code, prose in other letters,
+// lines with numbers, like a patch, like the engine's own, and such as end in a
+// carriage return.
+var styles = []string{
+	"row %d of %s grows beans", "\tif row == %d { // %s", "第%d行在%s里", "%d\t%s", "+row %d of %s", "row %d of %s\r",
+	"[stet: %d lines of %s, as the engine's own begin.",
+}
+
+// tell makes up a story of this shape.
+func tell(t *rapid.T, s shape) *story {
+	w := &teller{shape: s, t: t, files: make(map[string][]string), clock: time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC), size: 15_000}
+	if w.model == "" {
+		w.model = "claude-sonnet-4-5"
+	}
+	w.s.model = w.model
+	for _, name := range []string{"garden.go", "beds/beans.go", "beds/peas.md"} {
+		blank := rapid.IntRange(0, 9).Draw(t, "blank") // which of five lines; mostly none
+		style := rapid.SampledFrom(styles).Draw(t, "style")
+		alike := rapid.SampledFrom([]int{3, 40, 500}).Draw(t, "alike")
+		for i := range rapid.IntRange(0, 120).Draw(t, "lines") {
+			line := fmt.Sprintf(style, i%alike, name)
+			if i%5 == blank {
+				line = ""
+			}
+			w.files[name] = append(w.files[name], line)
+		}
+	}
+	w.s.beats = w.work(w.steps)
+	if w.sides {
+		for range rapid.IntRange(1, 3).Draw(t, "sides") {
+			w.s.sides = append(w.s.sides, w.work(rapid.IntRange(1, 8).Draw(t, "side")))
+		}
+	}
+	return &w.s
+}
+
+// work is so many answers, and what was said in between.
+func (w *teller) work(steps int) []beat {
+	beats := []beat{{at: w.tick(0), user: "Please put the garden in order."}}
+	for n := range steps {
+		switch rapid.IntRange(0, 9).Draw(w.t, "between") {
+		case 0:
+			beats = append(beats, beat{at: w.tick(0), user: rapid.SampledFrom([]string{"And now the beans.", "Go on, please.", "Take that back."}).Draw(w.t, "said")})
+		case 1:
+			if w.compacts {
+				beats = append(beats, beat{at: w.tick(0), summary: "So far the rows were counted. Go on with the beans."})
+			}
+		}
+		beats = append(beats, w.answer(n))
+	}
+	return beats
+}
+
+func (w *teller) answer(n int) beat {
+	b := beat{model: w.model}
+	if w.models > 1 {
+		b.model = fmt.Sprintf("%s-%d", w.model, n%w.models)
+	}
+	for range rapid.SampledFrom([]int{0, 1, 1, 1, 2, 3}).Draw(w.t, "calls") {
+		if !w.mute {
+			b.acts = append(b.acts, w.act())
+		}
+	}
+	if len(b.acts) == 0 || rapid.Bool().Draw(w.t, "words") {
+		b.words = fmt.Sprintf("The rows are as they should be, %d of them.", n)
+	}
+	b.at = w.tick(rapid.IntRange(0, 40).Draw(w.t, "thinks"))
+	if !w.silent {
+		b.used, b.read = w.size, w.size*rapid.IntRange(0, 10).Draw(w.t, "cached")/10
+	}
+	for _, a := range b.acts {
+		w.size += len(strings.Join(a.shown, "\n")+a.old+a.new)/3 + 40
+	}
+	return b
+}
+
+// tick lets seconds pass, or much more.
+func (w *teller) tick(seconds int) time.Time {
+	if w.timeless {
+		return time.Time{}
+	}
+	pauses := []time.Duration{0}
+	if w.gaps {
+		pauses = append(pauses, 0, 0, 4*time.Minute, 6*time.Minute, 12*time.Minute, 50*time.Minute, 2*time.Hour)
+	}
+	if w.backward {
+		pauses = append(pauses, -time.Minute, -time.Hour)
+	}
+	w.clock = w.clock.Add(time.Duration(seconds)*time.Second + rapid.SampledFrom(pauses).Draw(w.t, "pause"))
+	return w.clock
+}
+
+func (w *teller) act() act {
+	w.calls++
+	a := act{id: fmt.Sprint("call_", w.calls), path: rapid.SampledFrom([]string{"garden.go", "beds/beans.go", "beds/peas.md"}).Draw(w.t, "file")}
+	if w.twice && w.calls > 1 && rapid.IntRange(0, 3).Draw(w.t, "again") == 0 {
+		a.id = fmt.Sprint("call_", rapid.IntRange(1, w.calls-1).Draw(w.t, "id"))
+	}
+	a.lost = w.lose && rapid.IntRange(0, 3).Draw(w.t, "lost") == 0
+	a.image = w.pictures && rapid.IntRange(0, 2).Draw(w.t, "image") == 0
+	a.failed = rapid.IntRange(0, 15).Draw(w.t, "fails") == 0
+	switch rapid.IntRange(0, 9).Draw(w.t, "op") {
+	case 0, 1:
+		w.run(&a)
+	case 2, 3:
+		w.edit(&a)
+	case 4:
+		w.write(&a)
+	default:
+		w.read(&a)
+	}
+	return a
+}
+
+func (w *teller) read(a *act) {
+	lines := w.files[a.path]
+	a.op, a.from, a.whole, a.total = "read", 1, true, len(lines)
+	to := len(lines)
+	if to > 0 && rapid.IntRange(0, 2).Draw(w.t, "ranged") == 0 {
+		a.whole = false
+		a.from = rapid.IntRange(1, to).Draw(w.t, "from")
+		to = rapid.IntRange(a.from, to).Draw(w.t, "to")
+	}
+	a.shown = append([]string(nil), lines[a.from-1:to]...)
+}
+
+// run runs a command that reports, changes nothing, or shows a file.
+func (w *teller) run(a *act) {
+	a.op, a.command = "run", rapid.SampledFrom([]string{"make", "make test", "git status", "go test ./...", "", "ls beds"}).Draw(w.t, "command")
+	if a.command == "" {
+		a.command, a.shown = "cat "+a.path, append([]string(nil), w.files[a.path]...)
+		return
+	}
+	n := rapid.IntRange(0, 60).Draw(w.t, "printed")
+	if w.huge > 0 && rapid.IntRange(0, 3).Draw(w.t, "huge") == 0 {
+		n = w.huge
+	}
+	of := rapid.SampledFrom([]int{1, 7, 1000}).Draw(w.t, "of")
+	style := rapid.SampledFrom([]string{"bed %d of the garden is watered", "\x1b[32mok\x1b[0m bed %d", "  %d %%\r  100 %%", "@@ -%[1]d,3 +%[1]d,3 @@"}).Draw(w.t, "prints")
+	for i := range n {
+		a.shown = append(a.shown, fmt.Sprintf(style, i%of))
+	}
+}
+
+func (w *teller) edit(a *act) {
+	lines := w.files[a.path]
+	if len(lines) == 0 {
+		w.write(a)
+		return
+	}
+	i := rapid.IntRange(0, len(lines)-1).Draw(w.t, "at")
+	j := rapid.IntRange(i, min(i+4, len(lines)-1)).Draw(w.t, "till")
+	var put []string
+	for k := range rapid.IntRange(1, 4).Draw(w.t, "put") {
+		put = append(put, fmt.Sprintf("edit %d planted leek %d", w.calls, k))
+	}
+	a.op, a.old, a.new = "edit", strings.Join(lines[i:j+1], "\n"), strings.Join(put, "\n")
+	if n := len(lines[i]); i == j && n > 8 && rapid.Bool().Draw(w.t, "part") {
+		from := n / 3
+		for !utf8.RuneStart(lines[i][from]) {
+			from++
+		}
+		a.old = lines[i][from:]
+		put = []string{lines[i][:from] + put[0]}
+		a.new = put[0][from:]
+	}
+	if !a.failed {
+		w.files[a.path] = append(append(append([]string(nil), lines[:i]...), put...), lines[j+1:]...)
+	}
+}
+
+func (w *teller) write(a *act) {
+	var lines []string
+	for i := range rapid.IntRange(1, 40).Draw(w.t, "size") {
+		lines = append(lines, fmt.Sprintf("write %d sowed row %d", w.calls, i))
+	}
+	a.op, a.new = "write", strings.Join(lines, "\n")+"\n"
+	if !a.failed {
+		w.files[a.path] = lines
+	}
+}

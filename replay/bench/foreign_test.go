@@ -1,0 +1,158 @@
+package bench
+
+import (
+	"context"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/stet-dev/stet/history"
+	"github.com/stet-dev/stet/replay"
+	"github.com/stet-dev/stet/replay/replaytest"
+	"github.com/stet-dev/stet/transcript"
+)
+
+// shapes are what sessions elsewhere may look like.
+var shapes = map[string]shape{
+	"usual":            {steps: 20},
+	"usual with gaps":  {steps: 40, gaps: true},
+	"nothing":          {steps: 0},
+	"one answer":       {steps: 1},
+	"no tools":         {steps: 12, mute: true, gaps: true},
+	"huge output":      {steps: 12, huge: 4000, gaps: true},
+	"ids come again":   {steps: 30, twice: true, gaps: true},
+	"results are lost": {steps: 30, lose: true, gaps: true},
+	"images":           {steps: 20, pictures: true, gaps: true},
+	"sub-agents":       {steps: 20, sides: true, gaps: true},
+	"compacted":        {steps: 40, compacts: true, gaps: true},
+	"no times":         {steps: 30, timeless: true, compacts: true},
+	"time goes back":   {steps: 30, backward: true, gaps: true, compacts: true},
+	"no usage":         {steps: 30, silent: true, gaps: true},
+	"unknown model":    {steps: 30, gaps: true, model: "nobody-knows-it"},
+	"models in turn":   {steps: 40, gaps: true, models: 3},
+	"all at once":      {steps: 40, gaps: true, models: 2, twice: true, lose: true, pictures: true, sides: true, compacts: true, backward: true, huge: 300},
+}
+
+// written writes a story down in a format and reads it again.
+func written(t testing.TB, dir, format string, s *story) []*transcript.Session {
+	t.Helper()
+	files := pens[format](s)
+	for name, text := range files {
+		name = filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var all []*transcript.Session
+	err := transcript.Walk([]string{dir}, func(path string, sessions []*transcript.Session, err error) error {
+		all = append(all, sessions...)
+		return err
+	})
+	if err != nil && !transcript.Skipped(err) {
+		t.Fatal(err)
+	}
+	for _, session := range all {
+		if session.Format != format || len(session.Damaged) > 0 {
+			t.Fatalf("%s, written as %s: damaged %v", session.Format, format, session.Damaged)
+		}
+	}
+	return all
+}
+
+// held checks what is promised of lossless and adaptive on a session: no lost
+// edit, no line that points at nothing, no cached byte changed, no price rule
+// under which it is dearer. It returns how many tokens of how many stayed away.
+func held(t interface {
+	Helper()
+	Errorf(string, ...any)
+}, s *transcript.Session) (saved, of int64) {
+	t.Helper()
+	var policies []Policy
+	for _, p := range []history.Policy{history.Off, history.Lossless, history.Adaptive} {
+		ours, err := Ours(history.Config{Policy: p})
+		if err != nil {
+			panic(err)
+		}
+		policies = append(policies, ours)
+	}
+	var p played
+	p.play(context.Background(), replay.New(s, &replay.Config{}), policies, false)
+	for by, outcomes := range map[string][]replay.Outcome{"counted": p.outcomes, "reported": p.reported} {
+		for i := range outcomes {
+			o, off := &outcomes[i], &outcomes[0]
+			name := policies[i].Name + ", " + by
+			if o.Tokens > off.Tokens {
+				t.Errorf("%s: %d tokens instead of %d", name, o.Tokens, off.Tokens)
+			}
+			for rule, cost := range o.Cost {
+				if cost > off.Cost[rule]*(1+1e-12) {
+					t.Errorf("%s: %s: %.1f instead of %.1f", name, rule, cost, off.Cost[rule])
+				}
+			}
+			for rule, lost := range o.LostByRule {
+				if lost != 0 {
+					t.Errorf("%s: %s: the text of %d edits is lost", name, rule, lost)
+				}
+			}
+			if i > 0 && o.Dangling != 0 || o.Changed != 0 {
+				t.Errorf("%s: %d lines dangle, %d requests changed what was cached", name, o.Dangling, o.Changed)
+			}
+		}
+	}
+	if len(p.outcomes) == 0 {
+		return 0, 0
+	}
+	return p.outcomes[0].Tokens - p.outcomes[len(policies)-1].Tokens, p.outcomes[0].Tokens
+}
+
+// TRIM-16, TRIM-17: what is promised holds on sessions of every format and
+// shape, not on the recorded ones alone.
+func TestForeignShapes(t *testing.T) {
+	for i, format := range slices.Sorted(maps.Keys(pens)) {
+		t.Run(format, func(t *testing.T) {
+			var saved, of int64
+			for j, name := range slices.Sorted(maps.Keys(shapes)) {
+				if (i+j)%replaytest.Sample != 0 {
+					continue
+				}
+				s := rapid.Custom(func(t *rapid.T) *story { return tell(t, shapes[name]) }).Example(len(name))
+				for _, session := range written(t, t.TempDir(), format, s) {
+					a, b := held(t, session)
+					saved, of = saved+a, of+b
+				}
+				if t.Failed() {
+					t.Fatal(name)
+				}
+			}
+			t.Logf("%d of %d tokens", saved, of)
+			if saved == 0 && replaytest.Sample == 1 {
+				t.Error("nothing was left out: its tools are not known")
+			}
+		})
+	}
+}
+
+// The same of sessions that have any of it.
+func TestForeignSessions(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		format := rapid.SampledFrom(slices.Sorted(maps.Keys(pens))).Draw(r, "format")
+		some := rapid.Bool()
+		s := tell(r, shape{
+			steps: rapid.IntRange(0, 24/replaytest.Sample).Draw(r, "steps"), mute: rapid.IntRange(0, 20).Draw(r, "mute") == 0,
+			twice: some.Draw(r, "twice"), lose: some.Draw(r, "lose"), pictures: some.Draw(r, "pictures"),
+			sides: some.Draw(r, "sides"), compacts: some.Draw(r, "compacts"), timeless: some.Draw(r, "timeless"),
+			backward: some.Draw(r, "backward"), silent: some.Draw(r, "silent"), gaps: some.Draw(r, "gaps"),
+			models: rapid.IntRange(0, 3).Draw(r, "models"), model: rapid.SampledFrom([]string{"", "gpt-5.1", "nobody-knows-it"}).Draw(r, "model"),
+		})
+		for _, session := range written(t, t.TempDir(), format, s) {
+			held(r, session)
+		}
+	})
+}

@@ -1,0 +1,41 @@
+package bench
+
+import (
+	"github.com/stet-dev/stet/history"
+	"github.com/stet-dev/stet/replay"
+)
+
+// Policy is a rule by which something is left out of requests. The zero value is
+// off.
+type Policy struct {
+	Name   string
+	Source string // the document or source that the rule is from; empty for our own
+	Begin  replay.Policy
+
+	bound func(*replay.Replay) []release // of a bound, which has no planner
+}
+
+// Ours returns the policy of package history with this configuration.
+func Ours(c history.Config) (Policy, error) {
+	e, err := history.New(c)
+	if err != nil {
+		return Policy{}, err
+	}
+	begin, err := replay.Ours(c)
+	return Policy{Name: string(e.Policy()), Begin: begin}, err
+}
+
+// LosslessBound returns the bound of policies that leave out only what the request
+// shows elsewhere, and listings and written contents that newer ones have
+// replaced. Each token is free from the request on that does without it.
+func LosslessBound(name string) Policy {
+	return Policy{Name: name, bound: repeatedParts}
+}
+
+// ClairvoyantBound returns the bound of policies that know the future. Beside what
+// LosslessBound leaves out, these leave out every call and result when no later
+// answer names anything that is known from it alone, and no later edit needs a line
+// of it.
+func ClairvoyantBound(name string) Policy {
+	return Policy{Name: name, bound: unneededParts}
+}

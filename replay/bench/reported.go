@@ -1,0 +1,100 @@
+package bench
+
+import (
+	"slices"
+
+	"github.com/stet-dev/stet/replay"
+	"github.com/stet-dev/stet/tokens"
+)
+
+// useReported gives the parts of a session the sizes that the provider reported, as
+// far as it did. A counted token of text becomes as many as the session's requests
+// grew by for each (tokens.Calibration). If a request grew by more, the rest is not
+// recorded (mostly reasoning that is not shown): it is added to the first part that
+// came with the request, and no policy can leave it out. If a request grew by less,
+// the text that came with it counts for less. What the first request held beyond
+// its text are tools and system prompt. It returns false, and changes nothing,
+// where fewer than four in five requests were reported.
+func useReported(r *replay.Replay) bool {
+	n := 0
+	for i := range r.Requests {
+		if reportedSize(r, i) > 0 {
+			n++
+		}
+	}
+	if n == 0 || 5*n < 4*len(r.Requests) {
+		return false
+	}
+	steps := growth(r)
+	var c tokens.Calibration
+	for _, s := range steps {
+		if !s.isFirst {
+			c.Grow(s.text, s.grown)
+		}
+	}
+	slope := c.Slope()
+	scale := slices.Repeat([]float64{slope}, len(r.Parts)) // tokens for each that was counted
+	hidden := make([]int, len(r.Parts))                    // tokens beside these
+	if len(steps) > 0 && steps[0].isFirst {
+		r.Fixed = max(0, steps[0].grown-int(slope*float64(steps[0].text)))
+	}
+	r.Scale = func(part, counted int) int { return int(float64(counted)*scale[part]+0.5) + hidden[part] }
+	total := 0
+	for _, s := range steps {
+		if s.isFirst {
+			total = r.Fixed
+		}
+		grown, text := s.size-total, int(slope*float64(s.text))
+		if grown >= text {
+			hidden[s.from] = grown - text
+		} else if text > 0 {
+			const least = 0.3 // of a text's tokens, however little was reported
+			for part := s.from; part < s.to; part++ {
+				scale[part] = slope * max(least, float64(grown)/float64(text))
+			}
+		}
+		for part := s.from; part < s.to; part++ {
+			total += r.Scaled(part, r.Counted(part))
+		}
+	}
+	return true
+}
+
+// step is what came between two requests of a context whose sizes were
+// reported, or with the first of them.
+type step struct {
+	from, to    int // parts
+	text        int // their counted tokens
+	size, grown int // the reported size, and what it grew by
+	isFirst     bool
+}
+
+func growth(r *replay.Replay) []step {
+	var out []step
+	from, last, before := -1, 0, 0
+	for i := range r.Requests {
+		q := &r.Requests[i]
+		if q.From != from {
+			from, last, before = q.From, r.Begin(q), 0
+		}
+		s := step{from: last, to: r.End(q), size: reportedSize(r, i), isFirst: before == 0}
+		if s.size == 0 || s.from == s.to {
+			continue
+		}
+		s.grown = s.size - before
+		for part := s.from; part < s.to; part++ {
+			s.text += r.Counted(part)
+		}
+		out = append(out, s)
+		last, before = s.to, s.size
+	}
+	return out
+}
+
+// reportedSize returns the tokens that were reported of request i; 0: none were.
+func reportedSize(r *replay.Replay, i int) int {
+	if u := r.Usage(i); u != nil {
+		return u.Prompt()
+	}
+	return 0
+}

@@ -1,0 +1,88 @@
+package replay
+
+import (
+	"time"
+
+	"github.com/stet-dev/stet/prices"
+)
+
+// Cache simulates one provider's prompt cache for one conversation. A request
+// reads the longest prefix, in whole blocks, that an earlier request held within
+// the cache's lifetime. All the rest is written, since agents mark the end of what
+// they send as the place to cache up to. What is read or written lives on from
+// then. Least length, steps, breakpoints and lookback of the rule count only if
+// the cache is exact.
+type Cache struct {
+	Rule  prices.Rule
+	Exact bool
+
+	fixed int       // tokens before the first block, which are always in the cache
+	sent  bool      // a request was sent
+	last  time.Time // until when the last request was in use; zero: unknown
+
+	// Prefixes of earlier requests that the last one did not hold, and until when
+	// they were in use. Those of the last request are all of age last.
+	old map[uint64]time.Time
+
+	marked map[uint64]time.Time // exact: prefixes that ended at a breakpoint, and until when in use
+	end    int                  // exact: blocks of the last request
+}
+
+// Bill is how the tokens of a request are billed.
+type Bill struct{ Read, Written, Plain int }
+
+// cost returns the price of b under the rule.
+func (b Bill) cost(r prices.Rule) float64 { return r.Cost(b.Read, b.Written, b.Plain) }
+
+// send bills a request that was sent at sent and answered at answered. Where
+// a time is missing (zero) no time has passed.
+func (c *Cache) send(p *prompt, sent, answered time.Time) Bill {
+	if !c.Rule.Cached() {
+		return Bill{Plain: c.fixed + p.size()}
+	}
+	if c.Exact && c.Rule.Breakpoints > 0 {
+		return c.sendMarked(p, sent, later(sent, answered))
+	}
+	hit := 0
+	if c.sent {
+		for _, h := range p.dropped {
+			if c.old == nil {
+				c.old = make(map[uint64]time.Time)
+			}
+			c.old[h] = c.last
+		}
+		if alive(c.last, sent, c.Rule.Lifetime) {
+			hit = p.kept
+			for hit < len(p.chain) && c.found(p.chain[hit], sent) {
+				hit++
+			}
+		} else {
+			clear(c.old) // nothing is younger than the last request
+		}
+	}
+	c.sent = true
+	c.last = later(later(c.last, sent), answered)
+	read := p.upTo(hit)
+	if c.Exact {
+		return c.stepped(c.fixed+read, c.fixed+p.size())
+	}
+	return Bill{Read: c.fixed + read, Written: p.size() - read}
+}
+
+func (c *Cache) found(prefix uint64, now time.Time) bool {
+	at, ok := c.old[prefix]
+	return ok && alive(at, now, c.Rule.Lifetime)
+}
+
+// alive reports whether what was last in use at a time is in a cache now. Where a
+// time is missing (zero) no time has passed.
+func alive(at, now time.Time, lifetime time.Duration) bool {
+	return at.IsZero() || now.IsZero() || now.Sub(at) <= lifetime
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}

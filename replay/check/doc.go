@@ -1,0 +1,15 @@
+// Package check holds a request that was made smaller against the recorded one.
+// It finds two kinds of harm:
+//
+//   - dangling: a placeholder says that its text stands elsewhere in the request,
+//     and it does not;
+//   - a lost edit: the model answered the request with an edit whose old text
+//     stood in the recorded request, and stands in the smaller one no more.
+//
+// Both are told from the lines that a request shows, without the engine that
+// chose what to leave out: a line is shown if it stands in any part, as it is,
+// behind a line number or the mark of a patch, or inside a JSON string.
+//
+// An [Index] holds what is true of the whole session: its lines, the edits, the
+// agent's own stubs. A [View] follows one policy from request to request.
+package check

@@ -1,6 +1,0 @@
-//go:build !race
-
-package replay
-
-// sample: of the recorded sessions all are replayed.
-const sample = 1

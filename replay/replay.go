@@ -1,0 +1,227 @@
+package replay
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/prices"
+	"github.com/stet-dev/stet/replay/check"
+	"github.com/stet-dev/stet/replay/recording"
+	"github.com/stet-dev/stet/tokens"
+	"github.com/stet-dev/stet/transcript"
+)
+
+// Replay is a session made ready to be sent through policies. It serves one
+// goroutine.
+type Replay struct {
+	*recording.Recording
+	Fixed int // tokens of tools and system prompt that are not recorded
+
+	// Scale, if not nil, returns the tokens of a part from those that were
+	// counted of its text, or of the placeholder in its place.
+	Scale func(part, counted int) int
+
+	counter tokens.Counter
+	exact   bool // the caches are simulated exactly
+	hash    hasher
+	blocks  []block      // by part, as it was recorded
+	index   *check.Index // made when it is first asked for
+}
+
+// New prepares a session.
+func New(s *transcript.Session, c *Config) *Replay {
+	r := &Replay{
+		Recording: recording.New(s), Fixed: c.overhead(s.HasSystem),
+		counter: c.counter(), exact: c.ExactCache, hash: newHasher(),
+	}
+	for _, p := range r.Parts {
+		r.blocks = append(r.blocks, r.block(p.Message.Role, p.Part))
+	}
+	return r
+}
+
+// Index returns the lines of the session.
+func (r *Replay) Index() *check.Index {
+	if r.index == nil {
+		r.index = check.NewIndex(r.Recording)
+	}
+	return r.index
+}
+
+// Counted returns the tokens that were counted of a part's text.
+func (r *Replay) Counted(part int) int { return r.blocks[part].tokens }
+
+// Scaled returns the tokens of a part whose text counts so many.
+func (r *Replay) Scaled(part, counted int) int {
+	if r.Scale == nil {
+		return counted
+	}
+	return r.Scale(part, counted)
+}
+
+// Outcome is one session under one policy. Costs are in plain input tokens, by the
+// name of the price rule. Each is of a plan for the cold points of that rule's
+// cache. All else is of the plan for the first rule.
+type Outcome struct {
+	Requests int
+	Tokens   int64 // of all requests together
+	Peak     int   // tokens of the largest request
+	Cost     map[string]float64
+
+	// Reads and repeats of the plans (history.Stats), each result counted once
+	// however many requests it was sent in.
+	Reads, Repeats int
+	// Changed is the number of requests, not at a cold point, in which something
+	// sent before was sent differently.
+	Changed int
+	// Dangling is the number of results, or arguments, in whose place a
+	// placeholder or the agent's own stub pointed at text that some request did
+	// not hold.
+	Dangling   int
+	Edits      check.Edits
+	LostByRule map[string]int // Edits.Lost of the plan for each rule
+}
+
+// Under sends the session through a policy and prices it by every rule. It plans
+// once for each list of cold points. It stops with the context's error.
+func (r *Replay) Under(ctx context.Context, policy Policy, rules []prices.Rule) (Outcome, error) {
+	type group struct {
+		points []coldPoint
+		rules  []prices.Rule
+	}
+	var groups []group
+	for _, rule := range rules {
+		var points []coldPoint
+		if policy != nil {
+			points = r.coldPoints(rule)
+		}
+		i := slices.IndexFunc(groups, func(g group) bool { return slices.Equal(g.points, points) })
+		if i < 0 {
+			i = len(groups)
+			groups = append(groups, group{points: points})
+		}
+		groups[i].rules = append(groups[i].rules, rule)
+	}
+	var out Outcome
+	for i, g := range groups {
+		o, err := r.play(ctx, policy, g.rules, g.points)
+		if err != nil {
+			return Outcome{}, err
+		}
+		if i == 0 {
+			out = o
+			out.LostByRule = make(map[string]int, len(rules))
+		}
+		maps.Copy(out.Cost, o.Cost)
+		for _, rule := range g.rules {
+			out.LostByRule[rule.Name] = o.Edits.Lost
+		}
+	}
+	return out, nil
+}
+
+// play sends the session through a policy and prices it by rules that all have
+// these cold points.
+func (r *Replay) play(ctx context.Context, policy Policy, rules []prices.Rule, points []coldPoint) (Outcome, error) {
+	out := Outcome{Cost: make(map[string]float64, len(rules))}
+	var caches []Cache
+	for _, rule := range rules {
+		caches = append(caches, Cache{Rule: rule, Exact: r.exact})
+	}
+	sender, view := r.NewSender(caches...), r.Index().View()
+	plans := planners{replay: r, policy: policy, from: -1}
+	for i := range r.Requests {
+		if err := ctx.Err(); err != nil {
+			return Outcome{}, err
+		}
+		n := 0
+		for n < len(points) && points[n].request == i {
+			n++
+		}
+		omissions := plans.plan(&r.Requests[i], points[:n])
+		isCold := n > 0
+		points = points[n:]
+		view.Show(i, omissions)
+		sent := sender.Send(i, omissions)
+		if sent.Changed && !isCold {
+			out.Changed++
+		}
+		out.Add(sent, rules)
+	}
+	plans.endContext()
+	out.Reads, out.Repeats = plans.reads, plans.repeats
+	out.Dangling, out.Edits = view.Dangling(), view.Edits
+	return out, nil
+}
+
+// Add adds a request, billed by a cache for each rule.
+func (o *Outcome) Add(s Sent, rules []prices.Rule) {
+	o.Requests++
+	o.Tokens += int64(s.Tokens)
+	o.Peak = max(o.Peak, s.Tokens)
+	for i, rule := range rules {
+		o.Cost[rule.Name] += s.Bills[i].cost(rule)
+	}
+}
+
+// planners are the planners of one context, one for each model: each model has a
+// cache, and so a plan, of its own.
+type planners struct {
+	replay         *Replay
+	policy         Policy
+	from           int // the first message of the context
+	byModel        map[string]*planner
+	best           Plan // the most reads and repeats of any plan of the context
+	reads, repeats int  // of the contexts before
+}
+
+type planner struct {
+	Planner
+	added int // the messages before this one were added
+}
+
+// plan returns what a request leaves out.
+func (p *planners) plan(q *recording.Request, points []coldPoint) []check.Omission {
+	if p.policy == nil {
+		return nil
+	}
+	if q.From != p.from {
+		p.endContext()
+		p.from, p.byModel = q.From, make(map[string]*planner)
+	}
+	of := p.byModel[q.Model]
+	if of == nil {
+		of = &planner{p.policy(Setting{p.replay.Session.Dir, p.replay.Fixed, p.replay.count}), q.From}
+		p.byModel[q.Model] = of
+	}
+	for {
+		for len(points) > 0 && points[0].after == of.added {
+			of.Cold(points[0].why)
+			points = points[1:]
+		}
+		if of.added == q.To {
+			break
+		}
+		of.Add(&p.replay.Session.Messages[of.added])
+		of.added++
+	}
+	plan := of.Plan()
+	p.best.Reads, p.best.Repeats = max(p.best.Reads, plan.Reads), max(p.best.Repeats, plan.Repeats)
+	out := make([]check.Omission, len(plan.Omissions))
+	for i, o := range plan.Omissions {
+		out[i] = check.Omission{Part: p.replay.First[q.From+o.Message] + o.Part, Placeholder: o.Text, Pointer: o.Pointer}
+	}
+	return out
+}
+
+// endContext adds what the plans of the context counted.
+func (p *planners) endContext() {
+	p.reads += p.best.Reads
+	p.repeats += p.best.Repeats
+	p.best = Plan{}
+}
+
+// count returns the tokens of a part.
+func (r *Replay) count(p *llm.Part) int { return partTokens(p, r.counter) }

@@ -1,0 +1,172 @@
+package replay
+
+import (
+	"hash/maphash"
+	"slices"
+
+	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/replay/check"
+)
+
+// Sender sends the requests of a session in their order to simulated caches.
+type Sender struct {
+	// Free, if not nil, holds by part the tokens that are not billed.
+	Free []int
+
+	replay       *Replay
+	caches       []Cache
+	from         int    // the first message of the context
+	root         uint64 // of the model of the last request
+	last         prompt
+	placeholders map[int]placeholder // by part
+}
+
+// Sent is a request that was sent.
+type Sent struct {
+	Tokens  int
+	Bills   []Bill // by cache; valid until the next request
+	Changed bool   // something that the last request of this context and model held was sent differently
+}
+
+// prompt is a request as a provider's cache sees it: a list of blocks, each known
+// by the hash of everything up to its end.
+type prompt struct {
+	chain   []uint64 // by block: the hash of the blocks up to it
+	sum     []int    // by block: the tokens of the blocks up to it
+	kept    int      // the number of blocks that the request before began with as well
+	dropped []uint64 // chain of that request's other blocks
+}
+
+// block is one part as it is sent.
+type block struct {
+	hash   uint64
+	tokens int
+}
+
+type placeholder struct {
+	text string
+	block
+}
+
+// nextPrompt returns the prompt of these blocks, which is sent after the prompt
+// before.
+func nextPrompt(before *prompt, root uint64, blocks []block) prompt {
+	p := prompt{chain: make([]uint64, len(blocks)), sum: make([]int, len(blocks))}
+	chain, sum := root, 0
+	for i, b := range blocks {
+		chain = join(chain, b.hash)
+		sum += b.tokens
+		p.chain[i], p.sum[i] = chain, sum
+	}
+	for p.kept < len(before.chain) && p.kept < len(blocks) && before.chain[p.kept] == p.chain[p.kept] {
+		p.kept++
+	}
+	p.dropped = before.chain[p.kept:]
+	return p
+}
+
+// NewSender returns a sender that bills by these caches.
+func (r *Replay) NewSender(caches ...Cache) *Sender {
+	s := &Sender{replay: r, from: -1, placeholders: make(map[int]placeholder)}
+	for _, c := range caches {
+		c.fixed = r.Fixed
+		s.caches = append(s.caches, c)
+	}
+	return s
+}
+
+// Send sends request i, in which placeholders stand for the omissions.
+func (s *Sender) Send(i int, omissions []check.Omission) Sent {
+	r := s.replay
+	q := &r.Requests[i]
+	root := r.hash.root(q.Model)
+	continues := q.From == s.from && root == s.root
+	s.from, s.root = q.From, root
+
+	blocks := slices.Clone(r.blocks[r.Begin(q):r.End(q)])
+	for i := range omissions {
+		blocks[omissions[i].Part-r.Begin(q)] = s.placeholder(&omissions[i])
+	}
+	for i := range blocks {
+		at := r.Begin(q) + i
+		if s.Free != nil {
+			blocks[i].tokens = max(0, blocks[i].tokens-s.Free[at])
+		}
+		blocks[i].tokens = r.Scaled(at, blocks[i].tokens)
+	}
+	p := nextPrompt(&s.last, root, blocks)
+	s.last = p
+
+	out := Sent{Tokens: r.Fixed + p.size(), Changed: continues && len(p.dropped) > 0}
+	for i := range s.caches {
+		out.Bills = append(out.Bills, s.caches[i].send(&p, q.Sent, q.Answered))
+	}
+	return out
+}
+
+// placeholder returns the block in place of a part.
+func (s *Sender) placeholder(o *check.Omission) block {
+	if have, ok := s.placeholders[o.Part]; ok && have.text == o.Placeholder {
+		return have.block
+	}
+	recorded := s.replay.Parts[o.Part]
+	p := withText(recorded.Part, o.Placeholder)
+	b := s.replay.block(recorded.Message.Role, &p)
+	s.placeholders[o.Part] = placeholder{o.Placeholder, b}
+	return b
+}
+
+// withText returns p with its text, or its arguments, replaced: what llm.Apply
+// does to one part.
+func withText(p *llm.Part, text string) llm.Part {
+	q := *p
+	if q.Kind == llm.ToolCall {
+		q.Args = text
+	} else {
+		q.Text = text
+	}
+	return q
+}
+
+// size returns the tokens of the prompt.
+func (p *prompt) size() int { return p.upTo(len(p.sum)) }
+
+// upTo returns the tokens of the first n blocks.
+func (p *prompt) upTo(n int) int {
+	if n == 0 {
+		return 0
+	}
+	return p.sum[n-1]
+}
+
+func (r *Replay) block(role llm.Role, p *llm.Part) block {
+	return block{r.hash.part(role, p), r.count(p)}
+}
+
+// join mixes a hash into a chain (a round of the splitmix64 generator).
+func join(chain, h uint64) uint64 {
+	z := chain*0x9e3779b97f4a7c15 + h
+	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+	z = (z ^ z>>27) * 0x94d049bb133111eb
+	return z ^ z>>31
+}
+
+// hasher hashes parts. Equal parts of messages of one role have equal hashes
+// within one process.
+type hasher struct{ seed maphash.Seed }
+
+func newHasher() hasher { return hasher{maphash.MakeSeed()} }
+
+func (h hasher) part(role llm.Role, p *llm.Part) uint64 {
+	var m maphash.Hash
+	m.SetSeed(h.seed)
+	for _, s := range [...]string{string(role), p.Text, p.CallID, p.Name, p.Args, p.Raw} {
+		m.WriteString(s)
+		m.WriteByte(0)
+	}
+	m.WriteByte(byte(p.Kind))
+	return m.Sum64()
+}
+
+// root returns the hash with which the chains of a model begin.
+func (h hasher) root(model string) uint64 { return maphash.String(h.seed, model) }
