@@ -4,7 +4,7 @@
 // tool cut something out.
 //
 // It is a table, one row per tool of each agent. What no row recognises is
-// Other, and nobody touches it.
+// Other, and is never changed.
 package dialect
 
 // Op says what a call does.

@@ -62,7 +62,7 @@ func (b *Builder) Called() bool {
 // Extend gives the parts added since to the message ended last.
 func (b *Builder) Extend() { b.ends[len(b.ends)-1].at = len(b.Parts) }
 
-// Messages returns the messages, of which nothing more may be added to.
+// Messages returns the messages. Nothing may be added after it.
 func (b *Builder) Messages() []Message {
 	out := append(make([]Message, 0, len(b.Before)+len(b.ends)), b.Before...)
 	from := 0

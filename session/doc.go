@@ -7,7 +7,7 @@
 // sessions of their own that name the one they come from. [Session] is the
 // handle of who works in one; [Hub] tells others what is added.
 //
-// Whoever appends says after which event. When somebody else was faster, the
+// A writer says after which event it appends. If another writer was faster, the
 // error is [ErrStale] and nothing was written.
 //
 // The package has the events, their format, the seam and the in-memory twin;

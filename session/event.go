@@ -45,7 +45,7 @@ type Opening struct {
 	Carried uint64 // so many events after this one were taken along from there
 }
 
-// Link is a place in a session, and what it is to who names it.
+// Link is a place in another session, and why it is named.
 type Link struct {
 	Session  string
 	Seq      uint64

@@ -8,45 +8,45 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// State is what a session has come to. Its slices must not be changed; what is
-// added to the session later does not change them either.
+// State is the state of a session. Its slices must not be changed, and do not
+// change when events are added later.
 type State struct {
 	Info
-	Carried uint64 // so many events after the first were taken along from Info.From
+	Carried uint64 // the number of events after the first that were copied from Info.From
 
-	// Messages is the conversation in force, the messages that are Local among
-	// it. Marks has the number of the event of each.
+	// Messages is the conversation after all rewinds, with its Local messages.
+	// Marks has the event number of each.
 	Messages []llm.Message
 	Marks    []uint64
 
-	Files     []freshness.Observation // in force, for freshness.Fold
-	Approvals []Approval              // in force
-	Decided   []uint64                // the number of the event of each of them
-	Rewound   bool                    // nothing was said since the conversation went back to an earlier place, or was forked there
-	Context   llm.Usage               // of the newest message in force that has one: the size of the window
+	Files     []freshness.Observation // that were not rewound, for freshness.Fold
+	Approvals []Approval              // that were not rewound
+	Decided   []uint64                // the event number of each approval
+	Rewound   bool                    // the last event that matters is a rewind or a fork: no message came since
+	Context   llm.Usage               // of the newest message that has one: the size of the window
 
-	// Paid is what each request of this session used that was answered, those
-	// rewound too, and Spent their sum. What sub-agents used is in their sessions.
+	// Paid is the usage of each answered request of this session, also of rewound
+	// ones, and Spent their sum. The usage of sub-agents is in their sessions.
 	Paid  []Usage
 	Spent llm.Usage
 
-	Damaged []Damage // what is missing in the state
+	Damaged []Damage // the events that are missing in the state
 }
 
-// Fold makes the state of a session out of its events, one after the other. It
-// serves one goroutine. The zero Fold has seen nothing.
+// Fold makes the state of a session from its events, one after the other. It
+// serves one goroutine. The zero Fold has no events.
 //
-// A rewind does not undo events but goes back to an earlier end: every event
-// knows which one was in force before it, so any of them can be gone back to.
+// The events form a tree: every event names the one before it in its branch. A
+// rewind moves the end of the branch to an earlier event and removes nothing.
 type Fold struct {
 	state State
-	items []item // what bears on the state
-	ends  []int  // by number of event, from 1: index of the last item in force after it; -1: none
+	items []item // the events that make up states
+	ends  []int  // by event number, from 1: index of the last item of the branch after it; -1: none
 }
 
 type item struct {
 	event  Event
-	before int // index of the item in force before this one, or -1
+	before int // index of the item before this one in the branch, or -1
 }
 
 // FoldEvents returns the state that events lead to.
@@ -57,8 +57,8 @@ func FoldEvents(id string, events []Event) State {
 	return f.State()
 }
 
-// Add folds events, which must follow those that were added. Where a number is
-// missing, the state says so and goes on without the event.
+// Add folds events, which must follow those that were added. If a number is
+// missing, the state names it as damaged.
 func (f *Fold) Add(events ...Event) {
 	for _, e := range events {
 		next := uint64(len(f.ends)) + 1
@@ -73,8 +73,8 @@ func (f *Fold) Add(events ...Event) {
 	}
 }
 
-// Miss notes what could not be read. It is called before the events after it
-// are added.
+// Miss notes events that could not be read. It is called before the events behind
+// them are added.
 func (f *Fold) Miss(damaged ...Damage) {
 	for _, d := range damaged {
 		f.damage(d)
@@ -82,8 +82,8 @@ func (f *Fold) Miss(damaged ...Damage) {
 	}
 }
 
-// gap goes on without the events first to last. What of them is not known to
-// be damaged is missing.
+// gap goes on without the events first to last. Those that are not known to be
+// damaged are called missing.
 func (f *Fold) gap(first, last uint64) {
 	for seq := first; seq <= last; seq++ {
 		f.ends = append(f.ends, f.end())
@@ -96,7 +96,7 @@ func (f *Fold) gap(first, last uint64) {
 
 func (f *Fold) damage(d Damage) { f.state.Damaged = append(slices.Clip(f.state.Damaged), d) }
 
-// end is the index of the last item in force, or -1.
+// end is the index of the last item of the branch, or -1.
 func (f *Fold) end() int {
 	if len(f.ends) == 0 {
 		return -1
@@ -134,7 +134,8 @@ func (f *Fold) add(e Event) {
 	f.ends = append(f.ends, end)
 }
 
-// spend counts what a request used. What was taken along was spent elsewhere.
+// spend counts the usage of a request. Copied events were counted in their own
+// session.
 func (f *Fold) spend(seq uint64, model string, u *llm.Usage) {
 	if u == nil || seq <= f.state.Carried+1 {
 		return
@@ -143,7 +144,7 @@ func (f *Fold) spend(seq uint64, model string, u *llm.Usage) {
 	f.state.Spent = f.state.Spent.Add(*u)
 }
 
-// apply puts an event into force.
+// apply adds an event to the state.
 func (f *Fold) apply(e Event) {
 	s := &f.state
 	switch b := e.Body.(type) {
@@ -161,7 +162,7 @@ func (f *Fold) apply(e Event) {
 	}
 }
 
-// rebuild puts the items up to end into force, and nothing else.
+// rebuild makes the state from the branch that ends with item end.
 func (f *Fold) rebuild(end int) {
 	s := &f.state
 	s.Messages, s.Marks, s.Files, s.Context = nil, nil, nil, llm.Usage{}
@@ -171,7 +172,7 @@ func (f *Fold) rebuild(end int) {
 	}
 }
 
-// until returns the events in force where end is the last item.
+// until returns the events of the branch that ends with item end.
 func (f *Fold) until(end int) []Event {
 	var out []Event
 	for i := end; i >= 0; i = f.items[i].before {
@@ -181,7 +182,7 @@ func (f *Fold) until(end int) []Event {
 	return out
 }
 
-// State returns what the events have come to so far.
+// State returns the state after all events so far.
 func (f *Fold) State() State {
 	s := f.state
 	s.Messages, s.Marks = slices.Clip(s.Messages), slices.Clip(s.Marks)

@@ -13,12 +13,12 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// Session is the handle of one who works in a session. Its methods may be
-// called concurrently; events are added one Append after the other.
+// Session is a handle on a stored session. Its methods may be called
+// concurrently; Appends wait for each other.
 type Session struct {
 	id    string
 	store Store
-	turn  chan struct{} // of capacity 1: held by who adds to the session
+	turn  chan struct{} // a lock that respects a context: held while events are added
 
 	mu   sync.Mutex
 	fold Fold
@@ -30,7 +30,7 @@ func handle(store Store, id string) *Session {
 	return s
 }
 
-// newID returns an ID that sorts by the time at which it was made.
+// newID returns an ID that sorts by the time at which it was created.
 func newID() (string, error) {
 	id, err := uuid.NewV7()
 	return id.String(), err
@@ -62,16 +62,16 @@ func Resume(ctx context.Context, store Store, id string) (*Session, error) {
 // ID returns the session's name in the store.
 func (s *Session) ID() string { return s.id }
 
-// State returns what the session has come to, as far as this handle knows.
+// State returns the state of the session, as far as this handle has read it.
 func (s *Session) State() State {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.fold.State()
 }
 
-// Append adds events. It is durable when it returns nil. ErrStale says that
-// another handle, here or in another process, was faster: Refresh, look, and
-// append again. ErrCompacted says that another session goes on.
+// Append adds events. They are durable when it returns nil. ErrStale means that
+// another handle, here or in another process, was faster: call Refresh, look at
+// the state, and append again. ErrCompacted means that another session goes on.
 func (s *Session) Append(ctx context.Context, bodies ...Body) error {
 	if err := s.enter(ctx); err != nil {
 		return err
@@ -92,13 +92,13 @@ func reopens(b Body) bool {
 	return false
 }
 
-// Rewind sets the state to what it was after event number to. Nothing is
-// deleted: what was rewound can itself be gone back to.
+// Rewind sets the state to what it was after event number to. Nothing is deleted,
+// so a rewind can be rewound.
 func (s *Session) Rewind(ctx context.Context, to uint64) error {
 	return s.Append(ctx, Rewind{To: to})
 }
 
-// Refresh reads what was added elsewhere.
+// Refresh reads the events that others have added.
 func (s *Session) Refresh(ctx context.Context) error {
 	if err := s.enter(ctx); err != nil {
 		return err
@@ -115,8 +115,7 @@ func (s *Session) Refresh(ctx context.Context) error {
 	return nil
 }
 
-// Fork begins a session that goes another way after event number at; 0 is the
-// newest. It takes along what was in force there.
+// Fork begins a new session with the state after event number at; 0 is the newest.
 func (s *Session) Fork(ctx context.Context, at uint64) (*Session, error) {
 	s.mu.Lock()
 	st := s.fold.State()
@@ -145,10 +144,10 @@ func (s *Session) Fork(ctx context.Context, at uint64) (*Session, error) {
 	return fork, nil
 }
 
-// Compact closes the session and begins the one that goes on, with what it
-// takes along: the messages of the summary, files that were attached again. It
-// has the same title; where there was none, the words that the old one began with
-// are it, for all summaries begin alike. Both are written together or not at all.
+// Compact closes the session and begins the one that goes on. taken are its first
+// events: the summary, and files that were attached again. It has the same title;
+// if there was none, the first prompt becomes the title, because all summaries
+// begin alike. Both sessions are written together or not at all.
 func (s *Session) Compact(ctx context.Context, taken ...Body) (*Session, error) {
 	if err := s.enter(ctx); err != nil {
 		return nil, err
@@ -177,8 +176,8 @@ func (s *Session) Compact(ctx context.Context, taken ...Body) (*Session, error) 
 	return next, nil
 }
 
-// append adds events after the last one known. The caller has the turn, or is
-// the only one with the handle.
+// append adds events after the last known one. The caller holds turn, or is the
+// only user of the handle.
 func (s *Session) append(ctx context.Context, all []Event) error {
 	b := Batch{Session: s.id, After: s.State().Last, Events: all}
 	if err := s.store.Append(ctx, b); err != nil {
@@ -202,7 +201,7 @@ func (s *Session) added(b Batch) {
 	s.fold.Add(now...)
 }
 
-// own returns a body as it comes out of a store: nobody else has its memory.
+// own returns a copy of a body, as it would come out of a store.
 func own(b Body) Body {
 	if f, ok := b.(File); ok {
 		f.Time = f.Time.UTC().Round(0)

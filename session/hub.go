@@ -15,15 +15,15 @@ type Hub struct {
 	Store
 	Limit int // events that may wait for a subscriber; 0: 1024
 	// Poll is how often a subscriber that waits looks for what other processes
-	// have added; 0: never. A look reads the events after the last one, of which
-	// there are mostly none.
+	// have added; 0: never. A look reads the events after the last one; mostly
+	// there are none.
 	Poll time.Duration
 
 	mu   sync.Mutex
 	subs map[*Subscription]struct{}
 }
 
-// Subscription is one who reads along. Next serves one goroutine.
+// Subscription reads a session while events are added. Next serves one goroutine.
 type Subscription struct {
 	hub  *Hub
 	id   string
@@ -59,8 +59,8 @@ func (h *Hub) Append(ctx context.Context, batches ...Batch) error {
 	return nil
 }
 
-// timed returns events of which each has a time, so that all who are told of
-// them see the one that is stored.
+// timed returns the events with a time each, so that subscribers see the time
+// that is stored.
 func timed(events []Event, now time.Time) []Event {
 	events = slices.Clone(events)
 	for i := range events {
@@ -96,7 +96,7 @@ func (h *Hub) Subscribe(ctx context.Context, id string, after uint64) (*Subscrip
 	return s, nil
 }
 
-// tell adds events to what waits, or cuts the subscriber off.
+// tell adds events to those that wait, or cuts the subscriber off.
 func (s *Subscription) tell(b Batch, limit int) {
 	events, err := b.Prepared(time.Time{})
 	s.mu.Lock()
@@ -172,7 +172,7 @@ func (s *Subscription) catchUp(ctx context.Context) (err error) {
 	return err
 }
 
-// take returns the event that waits longest. Once cut off there is none.
+// take returns the oldest event that waits. After a cut there is none.
 func (s *Subscription) take() (Event, bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

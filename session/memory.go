@@ -19,7 +19,7 @@ type Memory struct {
 
 var _ Store = (*Memory)(nil)
 
-// kept is a session in memory. Events are kept encoded, so that nobody shares
+// kept is a session in memory. Events are kept encoded, so that callers never share
 // them.
 type kept struct {
 	info   Info

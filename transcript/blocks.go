@@ -101,7 +101,7 @@ func (u messagesUsage) usage() *llm.Usage {
 	})
 }
 
-// orNil returns nil for usage of which nothing was said.
+// orNil returns nil for usage that was not reported.
 func orNil(u llm.Usage) *llm.Usage {
 	if u.IsZero() {
 		return nil

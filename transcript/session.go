@@ -18,7 +18,7 @@ import (
 
 // The sentinels. They come wrapped, with the name of the file.
 var (
-	// ErrFormat says that a file is nobody's session: none of the formats.
+	// ErrFormat says that a file is in none of the formats.
 	ErrFormat = errors.New("not a session file of a known agent")
 	// ErrEmpty says that a file has the shape of a session, and no message
 	// that can be read.

@@ -36,7 +36,7 @@ func check(t *tree) []string {
 type reporter func(pos token.Pos, format string, args ...any)
 
 // checkImports holds a package's imports against the table. Tests may import
-// what they like: they prove things, nobody depends on them.
+// what they like: they prove things, and nothing depends on them.
 func checkImports(p *pkg, report reporter) {
 	r, ok := rowOf(p.path)
 	if !ok && p.path != "." {

@@ -15,8 +15,8 @@ var wellKnown = []string{
 	"MarshalJSON", "UnmarshalJSON", "MarshalText", "UnmarshalText",
 }
 
-// checkUsers finds exported names in internal and cmd that nobody outside
-// their package uses: there, exported means used elsewhere. Nobody can import
+// checkUsers finds exported names in internal and cmd that no other package
+// uses: there, exported means used elsewhere. No other module can import
 // a command, so methods in it are exported for some interface's sake.
 func checkUsers(t *tree) []string {
 	var found []string
@@ -26,7 +26,7 @@ func checkUsers(t *tree) []string {
 		}
 		if matches("internal/*", p.path) && !imported(t, p) {
 			at := t.fset.Position(p.files[0].ast.Package)
-			found = append(found, fmt.Sprintf("%s:%d: nobody imports %s", at.Filename, at.Line, p.path))
+			found = append(found, fmt.Sprintf("%s:%d: no package imports %s", at.Filename, at.Line, p.path))
 			continue
 		}
 		decls := exported(p)
@@ -46,7 +46,7 @@ func checkUsers(t *tree) []string {
 }
 
 // imported reports whether anybody has use for p. A package without exported
-// names, as a test of the whole module is, needs nobody.
+// names, as a test of the whole module is, needs no importer.
 func imported(t *tree, p *pkg) bool {
 	for _, other := range t.pkgs {
 		for _, f := range other.files {

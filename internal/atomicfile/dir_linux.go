@@ -35,7 +35,7 @@ func OpenDir(path string) (*Dir, error) {
 	return &Dir{fd: fd}, nil
 }
 
-// Close releases the descriptor. It is to be called once, when nobody uses the
+// Close releases the descriptor. It is to be called once, when no goroutine uses the
 // directory any more.
 func (d *Dir) Close() error { return unix.Close(d.fd) }
 

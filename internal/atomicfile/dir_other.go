@@ -24,7 +24,7 @@ func OpenDir(path string) (*Dir, error) {
 	return &Dir{root}, nil
 }
 
-// Close releases the directory. It is to be called once, when nobody uses it
+// Close releases the directory. It is to be called once, when no goroutine uses it
 // any more.
 func (d *Dir) Close() error { return d.root.Close() }
 

@@ -96,7 +96,7 @@ func (t *longTable) find(text string) (rank uint32, ok bool) {
 type starts struct {
 	lengths [1 << 16]uint32
 	longer  [1 << 16]uint8 // which of lists bit 31 is for
-	lists   [][]uint8      // lengths, the greatest first; the first list is nobody's
+	lists   [][]uint8      // lengths, the greatest first; the first list is not used
 }
 
 // startMax is the greatest length with a bit of its own.

@@ -38,7 +38,7 @@ type Near struct {
 	Why  string // what differs, in a few words
 }
 
-// Error is written for whoever wrote the edit. Texts of the file are quoted.
+// Error is written for the author of the edit. Texts of the file are quoted.
 func (e *Error) Error() string {
 	s := "edit " + strconv.Itoa(e.Edit+1) + ": "
 	switch e.Reason {

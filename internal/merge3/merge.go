@@ -57,7 +57,7 @@ type Range struct{ Start, End int }
 
 func (r Range) lines() int { return r.End - r.Start }
 
-// Merge merges what ours and theirs made of base. It is for text: whoever has
+// Merge merges what ours and theirs made of base. It is for text: a caller that has
 // a NUL in one of the three should not ask.
 func Merge(base, ours, theirs string, o Options) Result {
 	return merge(base, ours, theirs, o, diff.MaxWork)

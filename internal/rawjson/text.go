@@ -55,7 +55,7 @@ func (t *texts) keep(b []byte) string {
 	if unsafe.SliceData(b) == unsafe.SliceData(t.free) {
 		t.free = b[len(b):]
 	} // else b has memory of its own
-	// Nobody writes to these bytes again: free begins behind them.
+	// These bytes are not written again: free begins behind them.
 	return unsafe.String(unsafe.SliceData(b), len(b))
 }
 

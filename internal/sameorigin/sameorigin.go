@@ -3,7 +3,7 @@
 // make: by a name that was rebound to this address (its Host), or across origins
 // (its Origin, or what the browser says in Sec-Fetch-Site).
 //
-// It is no authentication: whoever is no browser sends what he likes.
+// It is not authentication: a program that is no browser can send any header.
 package sameorigin
 
 import (
@@ -91,7 +91,7 @@ func hostname(host string) string {
 	return name
 }
 
-// clip cuts what is repeated to somebody to a length that does no harm.
+// clip shortens a text of the request for an error message.
 func clip(s string) string {
 	const most = 100
 	if len(s) > most {

@@ -175,7 +175,7 @@ func Fuzz(f *testing.F, c llm.Codec, samples ...string) {
 		after(t, c, body, body, req)
 		again, err := c.Encode(req)
 		if !json.Valid(body) {
-			return // strings nobody asked for are not looked into
+			return // strings that were not asked for are not looked into
 		}
 		Patch(t, c, body, req, IsAny)
 		if req.Chained {

@@ -41,7 +41,7 @@ func (c Config) pause(err error, n int) (time.Duration, bool) {
 }
 
 // passing reports whether err, which came before any answer, may not come
-// again. Nobody listening, an unknown host or a wrong certificate stay.
+// again. A refused connection, an unknown host and a wrong certificate are final.
 func passing(err error) bool {
 	var api *llm.Error
 	if errors.As(err, &api) {

@@ -25,7 +25,7 @@ import (
 type Adapter struct {
 	// New returns the client for an endpoint.
 	New func(endpoint.Config) llm.Model
-	// Opaque are parts of an answer that nobody can read and that are sent
+	// Opaque are parts of an answer that stet cannot read and that are sent
 	// back as they came: Raw as the wire format has it. May be empty.
 	Opaque []llm.Part
 	// Resent says that a part of kind Thinking, its Raw as the client gave it,

@@ -118,7 +118,7 @@ func neverAfterOutput(t *testing.T, a Adapter) {
 }
 
 // retryAfter sees to it that an endpoint is left alone for as long as it asks,
-// and that nobody waits for one that asks for too much.
+// and that a client does not wait for one that asks for too long a pause.
 func retryAfter(t *testing.T, a Adapter) {
 	a.play(t, says("ok"), nil, func(t *testing.T, r *rig) {
 		r.server.Fail(llmtest.Fault{Status: 429, RetryAfter: 20})
@@ -161,7 +161,7 @@ func cancelled(t *testing.T, a Adapter) {
 			}
 		})
 	}
-	a.play(t, says("an answer that somebody interrupts, with what is there of it kept"), nil, func(t *testing.T, r *rig) {
+	a.play(t, says("an answer that is interrupted; what has arrived is kept"), nil, func(t *testing.T, r *rig) {
 		ctx, cancel := context.WithCancel(t.Context())
 		r.server.Fail(llmtest.Fault{Pause: time.Second})
 		told := ""

@@ -23,7 +23,7 @@ type responsesReader struct {
 }
 
 // streamedItem is an item of the output. Its parts are those of the whole item
-// when that has come, and till then a call's identity and name, or one for each
+// when that has come, and until then a call's identity and name, or one for each
 // of a message's texts.
 type streamedItem struct {
 	index int

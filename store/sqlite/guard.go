@@ -33,7 +33,7 @@ import (
 // Pruning may remove the entries of both links. But it notes its own checkpoint in
 // the anchor, and it is for entries that are much older than a day. So the entry that
 // the anchor names, and the one that this process wrote within a day, must be in the
-// trail whatever a checkpoint says: whoever can write to the file can add a checkpoint.
+// trail whatever a checkpoint says: a program that can write to the file can add a checkpoint.
 type guard struct {
 	path, anchor string
 	file, wal    os.FileInfo // as they were opened

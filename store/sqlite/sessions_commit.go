@@ -10,7 +10,7 @@ import (
 	"sync"
 )
 
-// committer writes for all who append. Whoever finds the right to commit free
+// committer writes for all appending goroutines. One that finds the right to commit free
 // writes what waits, its own and the others'; who comes meanwhile waits for the
 // next one. So one commit serves many, and none waits for more than two.
 type committer struct {
@@ -78,7 +78,7 @@ func (w *committer) take() []*job {
 	return jobs
 }
 
-// withdraw takes j back, if nobody has begun with it.
+// withdraw takes j back, if it was not begun.
 func (w *committer) withdraw(j *job) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

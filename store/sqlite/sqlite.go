@@ -152,7 +152,7 @@ func (s *Store) Changes(ctx context.Context) (n int64, err error) {
 	return n, s.explain("look at", err)
 }
 
-// claim makes the file if it is not there, with nobody but its owner able to
+// claim makes the file if it is not there, with only its owner able to
 // read it. It does not open one that is: closing a descriptor would drop the
 // locks that SQLite holds on the file elsewhere in this process.
 func claim(path string) error {

@@ -126,7 +126,7 @@ func scanEntry(rows *sql.Rows) (e record.Entry, err error) {
 	}
 	e.Time = time.UnixMicro(at).UTC()
 	if flags != "[]" && json.Unmarshal([]byte(flags), &e.Flags) != nil {
-		e.Flags = []string{flags} // somebody changed it: the hash tells, and the rest can be read
+		e.Flags = []string{flags} // it was changed by another program: the hash shows that, and the rest can be read
 	}
 	return e, nil
 }

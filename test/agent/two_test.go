@@ -17,7 +17,7 @@ import (
 
 // Two processes work in one session: whoever comes second is told so, and nothing
 // is mixed up or lost, neither what was acknowledged nor what was done. One that
-// was killed keeps nobody out.
+// was killed blocks no other process.
 func TestTwoProcesses(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.Mkdir(filepath.Join(dir, "tree"), 0o755); err != nil {
@@ -59,7 +59,7 @@ func TestTwoProcesses(t *testing.T) {
 	if !errors.Is(err, session.ErrStale) || !strings.Contains(err.Error(), "session "+id+" is open in another process (since 20") {
 		t.Fatal(err)
 	}
-	// It says it again, till it comes between what the other one does: now that
+	// It says it again, until it comes between what the other one does: now that
 	// one is told, and what it has done is kept.
 	for err != nil {
 		if err = run("Stored."); err != nil && !errors.Is(err, session.ErrStale) && !errors.Is(err, session.ErrCompacted) {
@@ -79,7 +79,7 @@ func TestTwoProcesses(t *testing.T) {
 		t.Fatalf("the other one ended with %q", told)
 	}
 
-	// One that is killed keeps nobody out.
+	// One that is killed blocks no other process.
 	other = startWorker(t, dir)
 	defer other.kill()
 	if !other.read(t, acknowledged) {

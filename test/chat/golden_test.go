@@ -14,10 +14,10 @@ import (
 // out: how far it has scrolled depends on when it was drawn.
 const ending = 14
 
-// shows waits till the screen ends as the one of that name in the test's archive.
+// shows waits until the screen ends as the one of that name in the test's archive.
 func (term *terminal) shows(name string) { term.t.Helper(); term.compare(name, ending) }
 
-// scrolled waits till all that was shown is the one of that name.
+// scrolled waits until all that was shown is the one of that name.
 func (term *terminal) scrolled(name string) { term.t.Helper(); term.compare(name, 0) }
 
 func (term *terminal) compare(name string, last int) {

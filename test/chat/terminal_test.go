@@ -178,7 +178,7 @@ func steady(screen string) string {
 	return strings.Join(lines, "\n") + "\n"
 }
 
-// wait waits till the screen shows all of the texts.
+// wait waits until the screen shows all of the texts.
 func (term *terminal) wait(texts ...string) {
 	term.t.Helper()
 	term.until(fmt.Sprintf("%q", texts), term.screen, func(screen string) bool {
@@ -191,13 +191,13 @@ func (term *terminal) wait(texts ...string) {
 	})
 }
 
-// gone waits till the screen shows a text no more.
+// gone waits until the screen shows a text no more.
 func (term *terminal) gone(text string) {
 	term.t.Helper()
 	term.until("no "+text, term.screen, func(screen string) bool { return !strings.Contains(screen, text) })
 }
 
-// until waits till what is shown is as it should be.
+// until waits until what is shown is as it should be.
 func (term *terminal) until(what string, look func() string, good func(string) bool) {
 	term.t.Helper()
 	for deadline := time.Now().Add(*patience); ; time.Sleep(20 * time.Millisecond) {
@@ -211,7 +211,7 @@ func (term *terminal) until(what string, look func() string, good func(string) b
 	}
 }
 
-// chat starts stet chat and waits till it is there.
+// chat starts stet chat and waits until it is there.
 func (term *terminal) chat(args string) {
 	term.t.Helper()
 	term.types("clear", "Enter") // what another chat has left

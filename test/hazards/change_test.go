@@ -15,7 +15,7 @@ import (
 	"github.com/stet-dev/stet/approval"
 )
 
-// Row: changed by somebody since it was read, also with equal size and mtime.
+// Row: changed by another program since it was read, also with equal size and mtime.
 func TestEqualSizeAndTime(t *testing.T) {
 	w := newWorld(t)
 	w.put("f", "one\n")
@@ -198,7 +198,7 @@ func TestPendingAtOnce(t *testing.T) {
 	heard := make(chan struct{}, 100)
 	w.clientOptions = &mcp.ClientOptions{ProgressNotificationHandler: func(context.Context, *mcp.ProgressNotificationClientRequest) { heard <- struct{}{} }}
 	a, c := w.agent(), w.person()
-	r := a.do("write_file", args{"path": "f", "content": "x\n"}) // nobody has answered
+	r := a.do("write_file", args{"path": "f", "content": "x\n"}) // the question is not answered
 	if r.Pending == "" {
 		t.Errorf("%s", r.raw)
 	}

@@ -19,7 +19,7 @@ var (
 )
 
 // Row: files that make something run: .git is refused, the others too where
-// nobody can be asked; by name, folded.
+// no person can be asked; by name, folded.
 func TestControlFilesUnattended(t *testing.T) {
 	w := newWorld(t)
 	w.put(".git/config", "[core]\n")

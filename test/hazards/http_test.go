@@ -249,7 +249,7 @@ func TestLargeBodies(t *testing.T) {
 			t.Errorf("%d", resp.StatusCode)
 		}
 	}
-	// A client that says nothing holds nobody up.
+	// A client that sends nothing does not delay others.
 	conn, err := net.Dial("tcp", strings.TrimSuffix(strings.TrimPrefix(url, "http://"), "/mcp"))
 	if err != nil {
 		t.Fatal(err)

@@ -92,8 +92,8 @@ func TestLinkAsTarget(t *testing.T) {
 	}
 }
 
-// Row: a hard link to a file outside is read; a write is refused where nobody
-// can be asked, and asked for where somebody can.
+// Row: a hard link to a file outside is read; a write is refused where no
+// person can be asked, and asked about otherwise.
 func TestHardLink(t *testing.T) {
 	w := newWorld(t)
 	if err := os.Link(filepath.Join(w.out, "f"), w.abs("h")); err != nil {

@@ -321,7 +321,7 @@ func (w *world) person() *approval.Client {
 			return c
 		}
 	}
-	w.t.Fatal("nobody can be answered")
+	w.t.Fatal("there is no question to answer")
 	return nil
 }
 
