@@ -1,7 +1,6 @@
 package history
 
 import (
-	"hash/maphash"
 	"strconv"
 
 	"github.com/stet-dev/stet/dialect"
@@ -56,7 +55,7 @@ type answer struct {
 func (a answer) seenBy(c *call) bool { return a.message < c.at.Message }
 
 func newLedger() ledger {
-	return ledger{index: lineIndex{seed: maphash.MakeSeed()}, files: make(map[string]*file), answers: make(map[string]answer)}
+	return ledger{files: make(map[string]*file), answers: make(map[string]answer)}
 }
 
 // clear empties the ledger.

@@ -1,16 +1,11 @@
 package history
 
-import (
-	"hash/maphash"
-	"iter"
-	"slices"
-)
+import "iter"
 
 // lineIndex finds the passages that hold a line. A line has a number of its own,
 // its id: 1 is the first line that was indexed.
 type lineIndex struct {
-	seed     maphash.Seed
-	slots    []slot      // an open hash table of the lines
+	ids      map[string]int32
 	newest   []linePlace // by id, minus 1: where the line stands last
 	mentions [][]mention // by passage and index of a line there
 	room     []mention   // for the passages to come
@@ -20,12 +15,6 @@ type lineIndex struct {
 // linePlace is where a line stands: the index of a passage plus 1, and the index of
 // the line in it. The zero value is none.
 type linePlace struct{ passage, line int32 }
-
-// slot is an entry of the hash table. The zero value is free.
-type slot struct {
-	hash uint32
-	id   int32
-}
 
 // mention is one place where a line stands, and the place before it. The zero value
 // is a line that is not indexed.
@@ -44,10 +33,12 @@ const bytesPerLine = 128
 
 // add indexes the passages that are not in the index yet.
 func (x *lineIndex) add(passages []passage) {
+	if x.ids == nil {
+		x.ids = make(map[string]int32, x.expected)
+	}
 	for len(x.mentions) < len(passages) {
 		lines := passages[len(x.mentions)].lines
 		x.mentions = append(x.mentions, x.take(len(lines)))
-		x.grow(len(lines))
 		of := x.mentions[len(x.mentions)-1]
 		var behind linePlace // what follows the line before where that stands above
 		for i, line := range lines {
@@ -57,7 +48,7 @@ func (x *lineIndex) add(passages []passage) {
 			}
 			id := x.idAt(passages, behind, line)
 			if id == 0 {
-				id = x.id(passages, line)
+				id = x.id(line)
 			}
 			here := &x.newest[id-1]
 			of[i] = mention{id, *here}
@@ -77,7 +68,8 @@ func (x *lineIndex) take(n int) []mention {
 	return out
 }
 
-// idAt returns the id of line if that is what stands at p; else 0.
+// idAt returns the id of line if that is what stands at p; else 0. Following a passage
+// in this way is faster than looking up each line.
 func (x *lineIndex) idAt(passages []passage, p linePlace, line string) int32 {
 	if p.passage == 0 {
 		return 0
@@ -89,14 +81,14 @@ func (x *lineIndex) idAt(passages []passage, p linePlace, line string) int32 {
 }
 
 // id returns the id of line. A line that has none gets the next one.
-func (x *lineIndex) id(passages []passage, line string) int32 {
-	h := x.hash(line)
-	s := x.slot(passages, line, h)
-	if s.id == 0 {
+func (x *lineIndex) id(line string) int32 {
+	id := x.ids[line]
+	if id == 0 {
 		x.newest = append(x.newest, linePlace{})
-		*s = slot{h, int32(len(x.newest))}
+		id = int32(len(x.newest))
+		x.ids[line] = id
 	}
-	return s.id
+	return id
 }
 
 // places yields where a line of minIndexed bytes or more stands, the newest place
@@ -105,59 +97,12 @@ func (l *ledger) places(line string) iter.Seq2[int, int] {
 	return func(yield func(passage, line int) bool) {
 		x := &l.index
 		x.add(l.passages)
-		if len(x.slots) == 0 {
+		id := x.ids[line]
+		if id == 0 {
 			return
 		}
-		s := x.slot(l.passages, line, x.hash(line))
-		if s.id == 0 {
-			return
-		}
-		for p := x.newest[s.id-1]; p.passage > 0 && yield(int(p.passage-1), int(p.line)); {
+		for p := x.newest[id-1]; p.passage > 0 && yield(int(p.passage-1), int(p.line)); {
 			p = x.mentions[p.passage-1][p.line].older
 		}
-	}
-}
-
-func (x *lineIndex) hash(line string) uint32 { return uint32(maphash.String(x.seed, line)) }
-
-// slot returns the slot of a line, or the free one to put it in.
-func (x *lineIndex) slot(passages []passage, line string, h uint32) *slot {
-	mask := len(x.slots) - 1
-	for i := int(h) & mask; ; i = (i + 1) & mask {
-		s := &x.slots[i]
-		if s.id == 0 {
-			return s
-		}
-		if s.hash == h {
-			if p := x.newest[s.id-1]; passages[p.passage-1].lines[p.line] == line {
-				return s
-			}
-		}
-	}
-}
-
-// grow makes room for n more lines, and for those that are expected. At most half of
-// the slots are used.
-func (x *lineIndex) grow(n int) {
-	n += len(x.newest)
-	if 2*n <= len(x.slots) && len(x.slots) > 0 {
-		return
-	}
-	size := 64
-	for size < max(3*n, 2*x.expected) {
-		size *= 2
-	}
-	x.newest = slices.Grow(x.newest, size/2-len(x.newest))
-	old := x.slots
-	x.slots = make([]slot, size)
-	for _, s := range old {
-		if s.id == 0 {
-			continue
-		}
-		i := int(s.hash) & (size - 1)
-		for x.slots[i].id != 0 {
-			i = (i + 1) & (size - 1)
-		}
-		x.slots[i] = s
 	}
 }
