@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/stet-dev/stet/history"
+	"github.com/stet-dev/stet/internal/cachestate"
 	"github.com/stet-dev/stet/record"
 )
 
@@ -35,7 +36,7 @@ type conversation struct {
 	warned    map[cause]bool    // causes of passing through that were logged
 	place     *list.Element
 
-	thread *thread // of the newest request; belongs to the memory's lock
+	cache cachestate.Conversation
 }
 
 // count is how many tokens the beginning of a conversation has.

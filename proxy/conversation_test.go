@@ -3,15 +3,13 @@ package proxy
 import (
 	"fmt"
 	"math/rand/v2"
-	"reflect"
 	"runtime"
 	"strings"
 	"testing"
 	"unsafe"
 	"weak"
 
-	"pgregory.net/rapid"
-
+	"github.com/stet-dev/stet/internal/prefix"
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/record"
 )
@@ -30,7 +28,7 @@ func say(words ...string) []llm.Message {
 func nowhere() string { return "" }
 
 func (t *table) pass(key string, messages []llm.Message) *conversation {
-	c := chainOf(messages, nil, 0)
+	c := prefix.ChainOf(messages, nil, 0)
 	v := t.enter(key, key, &c, nowhere)
 	t.leave(v, new(record.Request), nil)
 	return v
@@ -90,10 +88,10 @@ func TestTwins(t *testing.T) {
 		of := make([]*conversation, twins)
 		owner := map[*conversation]int{}
 		words := make([][]string, twins)
-		var first []chain
+		var first []prefix.Chain
 		for i := range twins {
 			words[i] = []string{"s", "u the same for all"}
-			c := chainOf(say(words[i]...), nil, 0)
+			c := prefix.ChainOf(say(words[i]...), nil, 0)
 			first = append(first, c)
 			of[i] = tab.enter("", "", &c, nowhere)
 		}
@@ -136,10 +134,10 @@ func TestBounded(t *testing.T) {
 // Counting goes on where the last request of the conversation ended.
 func TestCounted(t *testing.T) {
 	tab := newTable(5)
-	c := chainOf(say("s", "u1", "a1"), nil, 0)
+	c := prefix.ChainOf(say("s", "u1", "a1"), nil, 0)
 	v := tab.enter("", "", &c, nowhere)
 	tab.setCounted(v, &c, "m", 70)
-	longer, other := chainOf(say("s", "u1", "a1", "t1"), nil, 0), chainOf(say("s", "u1", "a2", "t1"), nil, 0)
+	longer, other := prefix.ChainOf(say("s", "u1", "a1", "t1"), nil, 0), prefix.ChainOf(say("s", "u1", "a2", "t1"), nil, 0)
 	if links, n := tab.counted(v, &longer, "m"); links != 2 || n != 70 {
 		t.Errorf("%d links, %d tokens", links, n)
 	}
@@ -156,7 +154,7 @@ func TestNothingPinned(t *testing.T) {
 	tab := newTable(5)
 	text := strings.Repeat("call_1/home/me/project/a.go", 10_000)
 	memory := weak.Make(unsafe.StringData(text))
-	c := chainOf(say("u1"), nil, 0)
+	c := prefix.ChainOf(say("u1"), nil, 0)
 	v := tab.enter("", "", &c, nowhere)
 	fresh := tab.leave(v, new(record.Request), []record.Trim{{CallID: text[:6], Paths: []string{text[6:27]}}})
 	if len(fresh) != 1 || fresh[0].CallID != "call_1" || fresh[0].Paths[0] != "/home/me/project/a.go" || !v.shortened["call_1"] {
@@ -174,7 +172,7 @@ func TestNothingPinned(t *testing.T) {
 // What a shortened result saves is counted once, for one text and model.
 func TestSaved(t *testing.T) {
 	tab := newTable(5)
-	c := chainOf(say("u1"), nil, 0)
+	c := prefix.ChainOf(say("u1"), nil, 0)
 	v := tab.enter("", "", &c, nowhere)
 	like := saving{before: 4000, after: 90, model: "m"}
 	if _, known := tab.saved(v, "call_1", like); known {
@@ -197,19 +195,4 @@ func TestSaved(t *testing.T) {
 	if len(v.savings) > maxRemembered {
 		t.Errorf("%d are remembered", len(v.savings))
 	}
-}
-
-// A chain that goes on from another's is what it is by itself, wherever they part.
-func TestChainGoesOn(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		texts := func(name string) []string {
-			return append([]string{"s"}, rapid.SliceOfN(rapid.SampledFrom([]string{"u1", "u2", "a1", "a2", "t1"}), 1, 6).Draw(t, name)...)
-		}
-		first, then := say(texts("first")...), say(texts("then")...)
-		before := chainOf(first, nil, 0)
-		alone, on := chainOf(then, nil, 0), chainOf(then, &before, same(then, first))
-		if !reflect.DeepEqual(alone, on) {
-			t.Fatalf("%+v, want %+v", on, alone)
-		}
-	})
 }

@@ -236,7 +236,7 @@ func TestGoneThroughAnother(t *testing.T) {
 	store := new(record.Memory)
 	k := newLong(t, func(c *Config) { c.Store = store })
 	other := newProxy(t, func(c *Config) { c.History.Policy, c.Store = history.Adaptive, store })
-	other.memory.recall()
+	other.recall.begin()
 	for range 5 {
 		k.at = k.at.Add(20 * time.Minute)
 		k.steps(3, 60)
@@ -255,7 +255,6 @@ func TestAskedAgainIsHeldOnce(t *testing.T) {
 	k.at = k.at.Add(20 * time.Minute)
 	for i := range 5 {
 		k.aside(fmt.Sprint("aside ", i))
-		k.bounded()
 	}
 	if k.moments() != 1 {
 		t.Errorf("%d moments", k.moments())

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/stet-dev/stet/history"
+	"github.com/stet-dev/stet/internal/prefix"
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/record"
 )
@@ -42,16 +43,16 @@ func (c *cache) keep(key uint64, at time.Time, lives time.Duration) {
 }
 
 func (c *cache) ask(req *llm.Request, at time.Time) (u record.Usage) {
-	var h hasher
+	var h prefix.Hasher
 	lives, price := c.lifetime, 1.25
 	if req.Caching.Lifetime == time.Hour {
 		lives, price = max(lives, time.Hour), 2
 	}
 	part := func(text string) {
-		if volatile(text) {
+		if prefix.Volatile(text) {
 			return
 		}
-		h.text(text)
+		h.Text(text)
 		key := h.Sum64()
 		u.CacheWrite += len(text) / 4
 		if c.used[key].alive(at) {
@@ -156,12 +157,12 @@ func (k *trial) ask(says ...string) {
 	k.Helper()
 	body := k.body(says...)
 	k.past.ask(k.sees(body), k.at)
-	k.rows = append(k.rows, sendTo(k, k.proxy, k.to(), body, k.at, func(sent []byte) record.Usage { return k.with.ask(k.sees(sent), k.at) }))
+	x := goesOut(k, k.proxy, k.to(), body, k.at)
+	x.row.Usage = k.with.ask(k.sees(bytes.Clone(x.body.sent())), k.at)
+	row, said := comesBack(k.proxy, x, k.at)
+	k.rows = append(k.rows, row)
 	k.dearest = max(k.dearest, k.with.cost/k.past.cost-1)
-	m := k.proxy.memory
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if said := m.newest().account; !k.forks && float64(said) > k.past.cost-k.with.cost+1 {
+	if !k.forks && float64(said) > k.past.cost-k.with.cost+1 {
 		k.Errorf("the account says that %d were saved, of %.0f", said, k.past.cost-k.with.cost)
 	}
 }
@@ -172,19 +173,6 @@ func words(role llm.Role, texts ...string) llm.Message {
 		m.Parts = append(m.Parts, llm.Part{Text: s})
 	}
 	return m
-}
-
-// newest is the thread of the newest turn.
-func (m *memory) newest() *thread {
-	var last *known
-	for _, same := range m.turns {
-		for _, k := range same {
-			if last == nil || k.Time.After(last.Time) {
-				last = k
-			}
-		}
-	}
-	return last.thread
 }
 
 // runs adds a command with an output of so many lines.

@@ -35,7 +35,7 @@ func (p *Proxy) estimate(x *exchange, d *reading) (off, sent int) {
 // conversation's last request ended.
 func (p *Proxy) count(x *exchange, d *reading, counter tokens.Counter) int {
 	links, n := p.table.counted(x.conversation, &d.chain, x.row.Model)
-	from := d.chain.skip + links
+	from := d.chain.Skip + links
 	if links == 0 {
 		from = 0
 		for _, tool := range d.request.Tools {

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/stet-dev/stet/history"
+	"github.com/stet-dev/stet/internal/cachestate"
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/record"
 )
@@ -35,10 +36,10 @@ type exchange struct {
 	path         string // that the client asked for
 	row          record.Request
 	body         upload
-	conversation *conversation // nil if it is not known
-	judgement    *judgement    // nil if the request was not understood
-	sizes        sizes
-	trims        []history.Omission // what was left out, or would have been
+	conversation *conversation    // nil if it is not known
+	sent         *cachestate.Sent // nil if the request was not understood, or only counts tokens
+	compared     cachestate.Comparison
+	omissions    []history.Omission // what was left out, or would have been
 	kept         <-chan struct{}    // closed when the store has what is to be remembered of the request; nil: it need not be waited for
 	aside        chan struct{}      // closed when nothing goes on beside the request; nil if nothing ever did
 	meter        llm.Meter          // of the answer; nil if it is not read
@@ -100,15 +101,15 @@ func (p *Proxy) account(x *exchange) {
 	}
 	// Clients may hang up once they know that the answer is complete.
 	row.Cut = row.Status != 0 && !x.ended && (x.broken || !stopped)
-	row.Trimmed = len(x.trims)
+	row.Trimmed = len(x.omissions)
 	var trims []record.Trim
-	for _, t := range x.trims {
+	for _, t := range x.omissions {
 		trims = append(trims, record.Trim{
 			Request: row.ID, Time: row.Time, Conversation: row.Conversation, CallID: t.CallID, Paths: t.Paths,
 			Reason: string(t.Reason), Before: t.Before, After: t.After, Observe: row.Observe,
 		})
 	}
-	turns := p.settle(x)
+	turns := p.settle(x, time.Now())
 	p.metrics.account(row, trims)
 	fresh := p.table.leave(x.conversation, row, trims)
 	p.writer.add(record.Batch{Requests: []record.Request{*row}, Trims: fresh, Turns: turns})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/stet-dev/stet/internal/cachestate"
 	"github.com/stet-dev/stet/record"
 )
 
@@ -21,7 +22,7 @@ func (k Keep) limits(now time.Time) record.Limits {
 	if k.Requests == 0 {
 		k.Requests = 500_000
 	}
-	l := record.Limits{Requests: max(0, k.Requests), Turns: maxTurns}
+	l := record.Limits{Requests: max(0, k.Requests), Turns: cachestate.MaxTurns}
 	if k.For > 0 {
 		l.Since = now.Add(-k.For)
 	}

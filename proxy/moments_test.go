@@ -10,7 +10,8 @@ import (
 	"time"
 
 	"github.com/stet-dev/stet/history"
-	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/internal/cachestate"
+	"github.com/stet-dev/stet/internal/prefix"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/record/recordtest"
 )
@@ -127,16 +128,14 @@ func TestMomentsStay(t *testing.T) {
 			t.Fatal(err)
 		}
 		sent, _ := send(t, p, to, body, at, record.Usage{})
-		p.memory.recall()
-		c := chainOf(req.Messages, nil, 0)
-		p.memory.mu.Lock()
-		defer p.memory.mu.Unlock()
-		from := p.memory.trail(&c, 0, req.Model)
-		breaks := slices.Clone(p.memory.planned(from.own, &c, 0))
-		for i := range breaks {
-			breaks[i].After += c.skip
+		p.recall.begin()
+		c := prefix.ChainOf(req.Messages, nil, 0)
+		again := p.cacheRequest(&exchange{endpoint: to, row: record.Request{Time: at, Model: req.Model}}, req, &c)
+		v := p.cache.Judge(again)
+		if v.New != "" { // it was not noted
+			return sent, v.Points[:len(v.Points)-1]
 		}
-		return sent, breaks
+		return sent, v.Points
 	}
 	next(p, p.endpoints.messages, 9, 0)
 	counted, breaks := next(p, p.endpoints.count, 10, 2*time.Hour)
@@ -181,46 +180,6 @@ func beginsLike(a, b []byte) bool {
 	return bytes.HasPrefix(a, b[:end])
 }
 
-// What an answer shows of the cache is charged: taken for cold while it lived,
-// and for something that had to be written again, the conversation pays, and is
-// not planned anew while it owes; the lifetime seen holds from then on.
-func TestAccount(t *testing.T) {
-	p := newProxy(t)
-	base := func(p *Proxy) *thread {
-		p.memory.mu.Lock()
-		defer p.memory.mu.Unlock()
-		req, _ := p.endpoints.messages.codec.Decode(talk{rounds: 20}.body())
-		c := chainOf(req.Messages, nil, 0)
-		return p.memory.trail(&c, 0, req.Model).any.thread
-	}
-	usage := record.Usage{Input: 10, CacheRead: 50_000, CacheWrite: 40_000}
-	send(t, p, p.endpoints.messages, talk{rounds: 20}.body(), noon, usage)
-	th := base(p)
-	// As if the plan had changed much early in the conversation.
-	th.sent.edits, th.sent.hashes = nil, nil
-	th.sent.keep([]llm.Edit{{Message: 3, Text: "[another line]"}})
-	_, row := send(t, p, p.endpoints.messages, talk{rounds: 21}.body(), noon.Add(10*time.Minute), usage)
-	if !row.Cache.Alive || row.Cache.Moment != string(history.Gap) || row.Cache.Broke != record.BrokeMessage || row.Cache.BrokeAt > 3 {
-		t.Fatalf("%+v", row.Cache)
-	}
-	if th.account >= 0 || th.lifetime != 10*time.Minute {
-		t.Errorf("account %d, lifetime %v", th.account, th.lifetime)
-	}
-	_, row = send(t, p, p.endpoints.messages, talk{rounds: 22}.body(), noon.Add(3*time.Hour), record.Usage{})
-	if row.Cache.Moment != "" {
-		t.Errorf("planned anew in debt: %+v", row.Cache)
-	}
-	th.account = 1
-	_, row = send(t, p, p.endpoints.messages, talk{rounds: 23}.body(), noon.Add(3*time.Hour+9*time.Minute), record.Usage{})
-	if row.Cache.Moment != "" || row.Cache.Lifetime != 10*time.Minute {
-		t.Errorf("the lifetime seen does not hold: %+v", row.Cache)
-	}
-	_, row = send(t, p, p.endpoints.messages, talk{rounds: 24}.body(), noon.Add(9*time.Hour), record.Usage{})
-	if row.Cache.Moment != string(history.Gap) {
-		t.Errorf("%+v", row.Cache)
-	}
-}
-
 // Where a request is not answered, nothing of it is remembered.
 func TestUnanswered(t *testing.T) {
 	p := newProxy(t)
@@ -232,7 +191,7 @@ func TestUnanswered(t *testing.T) {
 	}
 	p.prepare(x, nil, planned)
 	<-x.aside
-	if x.row.Cache.Moment != string(history.Gap) || p.settle(x) != nil {
+	if x.row.Cache.Moment != string(history.Gap) || p.settle(x, noon.Add(time.Hour)) != nil {
 		t.Errorf("%+v", x.row.Cache)
 	}
 	x.body.release(&p.buffers)
@@ -259,40 +218,6 @@ func TestGoingBack(t *testing.T) {
 		_, row := send(t, p, p.endpoints.messages, named(test.body), noon.Add(time.Second), record.Usage{})
 		if row.Cache.Moment != string(test.moment) || row.Conversation != "c" {
 			t.Errorf("%s: %+v", row.Conversation, row.Cache)
-		}
-	}
-}
-
-// What was learned of the provider's cache holds after a compaction.
-func TestSurvivesCompaction(t *testing.T) {
-	for _, alive := range []bool{true, false} {
-		p := newProxy(t)
-		at := noon
-		ask := func(k talk, u record.Usage) string {
-			at = at.Add(time.Second)
-			k.extra = `,"metadata":{"user_id":"user_a_account_b_session_c"}`
-			_, row := send(t, p, p.endpoints.messages, k.body(), at, u)
-			p.memory.mu.Lock()
-			defer p.memory.mu.Unlock()
-			p.memory.newest().account = 0 // it owes nothing
-			return row.Cache.Moment
-		}
-		usage := record.Usage{Input: 10, CacheWrite: 90_000}
-		ask(talk{rounds: 20}, usage)
-		if alive {
-			usage = record.Usage{Input: 10, CacheRead: 90_000}
-		}
-		moments := []string{
-			ask(talk{rounds: 21, tools: "2"}, usage),
-			ask(talk{rounds: 4, tools: "2", begun: "a summary"}, record.Usage{}),
-			ask(talk{rounds: 5, tools: "3", begun: "a summary"}, record.Usage{}),
-		}
-		want := []string{"tools", "compaction", "tools"}
-		if alive {
-			want[2] = ""
-		}
-		if !slices.Equal(moments, want) {
-			t.Errorf("alive %v: %q", alive, moments)
 		}
 	}
 }
@@ -341,11 +266,11 @@ func TestRecall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := chainOf(req.Messages, nil, 0)
+	c := prefix.ChainOf(req.Messages, nil, 0)
 	turn := recordtest.FullTurn(0, noon)
 	turn.Model = req.Model
-	turn.Tools, turn.System = toolsHash(req), c.system
-	turn.Prefix = c.end() ^ line{turn.Model, turn.Tools, turn.System}.hash()
+	turn.Tools, turn.System = prefix.Tools(req), c.System
+	turn.Prefix = c.End() ^ cachestate.Key{Model: turn.Model, Tools: turn.Tools, System: turn.System}.Hash()
 	turn.Account = 0
 	old := recordtest.Full("old", "c", time.Now().Add(-400*24*time.Hour))
 	believed := recordtest.Full("believed", "c", time.Now().Add(-believeAfter-time.Hour)) // by which what is old is removed
@@ -372,11 +297,11 @@ func TestRecallAccount(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := chainOf(req.Messages, nil, 0)
+	c := prefix.ChainOf(req.Messages, nil, 0)
 	for account, moment := range map[int]history.Cause{0: history.Gap, -1: ""} {
 		turn := recordtest.FullTurn(0, noon)
-		turn.Model, turn.Tools, turn.System, turn.Account = req.Model, toolsHash(req), c.system, account
-		turn.Prefix = c.end() ^ line{turn.Model, turn.Tools, turn.System}.hash()
+		turn.Model, turn.Tools, turn.System, turn.Account = req.Model, prefix.Tools(req), c.System, account
+		turn.Prefix = c.End() ^ cachestate.Key{Model: turn.Model, Tools: turn.Tools, System: turn.System}.Hash()
 		store := new(record.Memory)
 		if err := store.Append(t.Context(), record.Batch{Turns: []record.Turn{turn}}); err != nil {
 			t.Fatal(err)
@@ -386,41 +311,5 @@ func TestRecallAccount(t *testing.T) {
 		if row.Cache.Moment != string(moment) {
 			t.Errorf("account %d: moment %q", account, row.Cache.Moment)
 		}
-	}
-}
-
-// Agents leave out what the model thought: the conversation is the same.
-func TestChainWithoutThinking(t *testing.T) {
-	with, without := say("s", "u1", "a1"), say("s", "u1", "a1")
-	last := &with[len(with)-1]
-	last.Parts = append([]llm.Part{{Kind: llm.Thinking, Text: "Let me see."}}, last.Parts...)
-	if a, b := chainOf(with, nil, 0), chainOf(without, nil, 0); a.last() != b.last() {
-		t.Error("another hash")
-	}
-}
-
-// The hash of a conversation is the same in every process and every version:
-// stored moments go by it.
-func TestChainIsStable(t *testing.T) {
-	c := chainOf(say("s", "u1", "a1"), nil, 0)
-	if got := fmt.Sprintf("%016x %016x", c.system, c.last()); got != "11d65e128f596621 f161b38795f33eec" {
-		t.Errorf("%s: a change needs another table of turns", got)
-	}
-}
-
-// The memory is bounded; moments stay longer than other turns.
-func TestForget(t *testing.T) {
-	m := newMemory(nil, new(rules), nil)
-	for i := range 4*maxTurns + 1 {
-		turn := record.Turn{Prefix: uint64(i), Time: noon.Add(time.Duration(i) * time.Second)}
-		if i < 10 {
-			turn.Moment = "gap"
-		}
-		m.put(turn.Prefix^line{}.hash(), &known{Turn: turn, thread: new(thread)})
-	}
-	m.forget()
-	has := func(i uint64) bool { return m.turn(i^line{}.hash(), line{}) != nil }
-	if m.count != maxTurns+10 || len(m.turns) != m.count || !has(3) || has(20) || !has(4*maxTurns) {
-		t.Errorf("%d turns", m.count)
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/stet-dev/stet/history"
+	"github.com/stet-dev/stet/internal/cachestate"
+	"github.com/stet-dev/stet/internal/prefix"
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/record"
 )
@@ -15,13 +17,14 @@ import (
 type reading struct {
 	api     string       // counting tokens is no other
 	request *llm.Request // nil if it could not be decoded
-	chain   chain        // of its messages; empty if they tell no conversation
+	chain   prefix.Chain // of its messages; empty if they tell no conversation
+	base    *heldRequest // that it goes on from; nil: from none that is held
+	now     *heldRequest // itself, for those that go on from it; nil: it is not held
+	same    int          // messages that it has in common with base
+	asked   cachestate.Request
+	verdict cachestate.Verdict
 	plan    *history.Plan
-	base    *past             // that it goes on from; nil: from nothing that is held
-	now     *past             // itself, for those that go on from it; nil: it is not held
-	same    int               // messages that it has in common with base
-	elided  []history.PartRef // by moments, in the plan
-	*judgement
+	evicted []history.PartRef // what the plan leaves out at cold points
 }
 
 // prepare decides what goes upstream for a body of which why was found so
@@ -37,22 +40,21 @@ func (p *Proxy) prepare(x *exchange, h http.Header, why cause) {
 		why = failed
 	}
 	if why == planned || why == managed {
-		if failed := p.attempt(x, func() cause { return p.judge(x, &d) }); failed != planned {
+		if failed := p.attempt(x, func() cause { d.verdict = p.cache.Judge(d.asked); return planned }); failed != planned {
 			why = failed
-		} else if why == managed && d.hold(&d.chain) {
+		} else if why == managed && d.hold() {
 			why = planned
 		}
 	}
-	if why == planned && !p.config.Observe && p.policy != history.Off {
+	if why == planned && !p.unchanged {
 		why = p.attempt(x, func() cause { return p.change(x, &d) })
-		if why != planned && d.hold(&d.chain) {
+		if why != planned && d.hold() {
 			p.passed(x, why)
 			why = p.attempt(x, func() cause { return p.change(x, &d) })
 		}
 	}
 	if why == planned && x.api != record.CountTokens {
-		p.memory.depart(d.judgement, x)
-		p.remember(x, d.judgement)
+		p.commit(x, &d)
 	}
 	x.row.Added = time.Since(begin)
 	if why != planned {
@@ -66,6 +68,13 @@ func (p *Proxy) prepare(x *exchange, h http.Header, why cause) {
 		defer close(x.aside)
 		p.report(x, &d)
 	}()
+}
+
+// hold has a request, that would pass untouched, sent as those before were. It reports
+// whether that can be.
+func (d *reading) hold() (ok bool) {
+	d.verdict, ok = d.verdict.Hold(&d.asked)
+	return ok
 }
 
 // attempt runs f, which works on the client's text. A panic in it costs the
@@ -95,12 +104,8 @@ func (p *Proxy) passed(x *exchange, why cause) {
 // change plans the request and patches its body.
 func (p *Proxy) change(x *exchange, d *reading) cause {
 	plan, err := p.planOf(x, d)
-	if err == nil {
-		d.sent.left = d.elided
-		d.sent.keep(plan.Edits)
-		if len(plan.Edits) > 0 {
-			err = x.body.patch(x.codec, d.request, plan.Edits, &p.buffers)
-		}
+	if err == nil && len(plan.Edits) > 0 {
+		err = x.body.patch(x.codec, d.request, plan.Edits, &p.buffers)
 	}
 	if err != nil {
 		p.log.Error("the patched body is not right", "api", x.api, "error", err)
@@ -114,12 +119,12 @@ func (p *Proxy) change(x *exchange, d *reading) cause {
 // results of tools and arguments of calls that stand in it as one value.
 func (p *Proxy) planOf(x *exchange, d *reading) (*history.Plan, error) {
 	req := d.request
-	engine, err := p.engines.of(apiOf(x), x.row.Model, &req.Caching, d.checks)
+	engine, err := p.engines.of(apiOf(x), x.row.Model, &req.Caching, d.verdict.Checks)
 	if err != nil {
 		return nil, err
 	}
-	full := p.fold(d, engine)
-	d.elided = full.Evicted(d.chain.skip)
+	full := p.recent.plan(d, engine)
+	d.evicted = full.Evicted(d.chain.Skip)
 	if len(full.Omissions) != len(full.Edits) {
 		return nil, errors.New("a plan has a reason for each edit")
 	}
@@ -147,19 +152,19 @@ const usualMinimum = 1024
 // provider's cache would keep is not shortened to one that it finds too short. It goes
 // by what stands before a message, which is the same in all requests to come.
 func (p *Proxy) head(x *exchange, d *reading) int {
-	if !p.elides() {
+	if !evicts(p.policy) {
 		return 0
 	}
 	req := d.request
-	size, least := toolsSize(req), bytesPerToken*p.rules.of(x.api, x.row.Model).MinTokens
-	if d.checks { // the same for all models
+	size, least := prefix.ToolsSize(req), bytesPerToken*p.rules.of(x.api, x.row.Model).MinTokens
+	if d.verdict.Checks { // the same for all models
 		least = bytesPerToken * usualMinimum
 	}
 	for i := range req.Messages {
 		if size >= least {
 			return i
 		}
-		size += textSize(&req.Messages[i])
+		size += prefix.TextSize(&req.Messages[i])
 	}
 	return len(req.Messages)
 }
@@ -194,15 +199,9 @@ func (p *Proxy) report(x *exchange, d *reading) {
 	if x.api == record.CountTokens {
 		return
 	}
-	d.since = d.sent.since(d.before, func(messages int) (n int) {
-		for _, m := range d.request.Messages[:messages] {
-			n += len(m.Parts)
-		}
-		return n
-	})
-	x.sizes = sizesOf(d)
+	x.compared = x.sent.Compare(d.request)
 	x.row.Reads, x.row.Repeats, x.row.Dangling = d.plan.Reads, d.plan.Repeats, d.plan.Dangling
-	x.trims = d.plan.Omissions
+	x.omissions = d.plan.Omissions
 	p.attempt(x, func() cause {
 		x.row.TokensOff, x.row.Tokens = p.estimate(x, d)
 		return planned

@@ -66,7 +66,7 @@ func BenchmarkPrepare(b *testing.B) {
 					added = append(added, x.row.Added)
 				}
 				<-x.aside
-				p.settle(x)
+				p.settle(x, time.Now())
 				p.table.leave(x.conversation, &x.row, nil)
 				x.body.release(&p.buffers)
 				b.StartTimer()

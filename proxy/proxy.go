@@ -17,6 +17,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/stet-dev/stet/history"
+	"github.com/stet-dev/stet/internal/cachestate"
 	"github.com/stet-dev/stet/prices"
 	"github.com/stet-dev/stet/record"
 )
@@ -64,7 +65,9 @@ type Proxy struct {
 	rules     *rules
 	engines   *engines
 	table     *table
-	memory    *memory
+	cache     *cachestate.State
+	recall    *recall
+	unchanged bool // nothing is ever changed in a body
 	recent    *recent
 	writer    *writer
 	metrics   *metrics
@@ -120,22 +123,24 @@ func New(c Config) (*Proxy, error) {
 	known := &rules{catalog: c.Prices}
 	p := &Proxy{
 		config: c, endpoints: targets, policy: engine.Policy(), rules: known, engines: &engines{config: c.History, rules: known},
-		table: newTable(maxConversations), memory: newMemory(c.Store, known, c.Logger), log: c.Logger, gather: promhttp.HandlerFor(c.Metrics, promhttp.HandlerOpts{}), closed: make(chan struct{}),
+		table: newTable(maxConversations), log: c.Logger, gather: promhttp.HandlerFor(c.Metrics, promhttp.HandlerOpts{}), closed: make(chan struct{}),
 	}
 	if p.metrics, err = newMetrics(c.Metrics); err != nil {
 		return nil, fmt.Errorf("metrics: %w", err)
 	}
 	p.room = newRoom(c.MaxBody)
 	p.recent = &recent{max: c.Memory, pool: &p.buffers, order: list.New()}
-	if c.Observe || p.policy == history.Off {
-		p.memory.salt = unchanged
-	}
+	p.unchanged = c.Observe || p.policy == history.Off
+	p.cache = cachestate.New(cachestate.Config{
+		Evicts: evicts(p.policy), Unchanged: p.unchanged, Checks: func(api, model string) bool { return known.of(api, model).checks },
+	})
+	p.recall = &recall{state: p.cache, store: c.Store, log: c.Logger}
 	p.base, p.cancel = context.WithCancel(context.Background())
 	p.forwarder = p.newForwarder()
 	p.work.Add(1)
 	go func() {
 		defer p.work.Done()
-		p.memory.recall() // before anybody waits for it
+		p.recall.begin() // before a request waits for it
 	}()
 	p.writer = newWriter(c.Store, c.Keep, c.Logger, p.metrics)
 	return p, nil

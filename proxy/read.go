@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/stet-dev/stet/internal/prefix"
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/record"
 )
@@ -57,27 +58,29 @@ func (p *Proxy) place(x *exchange, d *reading, h http.Header) cause {
 		key = api + "\x00" + name + "\x00" + agent
 	}
 	p.link(x, d, req)
+	d.asked = p.cacheRequest(x, req, &d.chain)
 	if d.request != nil && !req.Chained {
-		p.memory.catchUp(req, &d.chain, x.row.Time)
+		p.recall.catchUp(&d.asked)
 	}
 	if key == "" && (d.request == nil || req.Chained || x.api == record.CountTokens) {
 		return planned // nothing to tell it by, or it is about a request that is still to come
 	}
-	x.conversation = p.table.enter(key, name, &d.chain, func() string { return p.memory.named(&d.chain, p.memory.saltOf(req)) })
+	x.conversation = p.table.enter(key, name, &d.chain, func() string { return p.cache.Named(&d.asked) })
 	x.row.Conversation = x.conversation.id
+	d.asked.Name, d.asked.Conversation = x.conversation.id, &x.conversation.cache
 	return planned
 }
 
 // link hashes the messages, and holds the request for those that go on from it.
 func (p *Proxy) link(x *exchange, d *reading, req *llm.Request) {
-	var before *chain
+	var before *prefix.Chain
 	if d.base != nil {
 		d.same = same(req.Messages, d.base.request.Messages)
 		before = &d.base.chain
 	}
-	d.chain = chainOf(req.Messages, before, d.same)
+	d.chain = prefix.ChainOf(req.Messages, before, d.same)
 	if d.request != nil && !req.Chained {
-		d.now = &past{api: apiOf(x), body: x.body.borrowed[0], request: req, chain: d.chain, probes: probesOf(req)}
+		d.now = &heldRequest{api: apiOf(x), body: x.body.borrowed[0], request: req, chain: d.chain, probes: probesOf(req)}
 		p.recent.add(d.now, d.base)
 	}
 }
@@ -88,6 +91,14 @@ func apiOf(x *exchange) string {
 		return record.Messages
 	}
 	return x.api
+}
+
+// clip cuts s to at most n bytes.
+func clip(s string, n int) string {
+	if len(s) > n {
+		return s[:n] + "…"
+	}
+	return s
 }
 
 // own is a copy of s, of 200 bytes at most, that keeps no body and no header in

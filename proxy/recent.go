@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/stet-dev/stet/history"
+	"github.com/stet-dev/stet/internal/prefix"
 	"github.com/stet-dev/stet/llm"
 )
 
@@ -15,7 +16,7 @@ const (
 	probeSize     = 64
 )
 
-// recent holds the newest requests, decoded and folded, so that one that goes on
+// recent holds the newest requests, decoded and planned, so that one that goes on
 // from another costs what is new in it. It may be used concurrently.
 type recent struct {
 	max  int64 // bytes; nothing is held if it is negative
@@ -23,31 +24,34 @@ type recent struct {
 
 	mu    sync.Mutex
 	size  int64
-	order *list.List // of *past, newest first
+	order *list.List // of *heldRequest, newest first
 }
 
-// past is a request that was understood. Apart from what is held of it, it does not change.
-type past struct {
+// heldRequest is a request that was understood. Apart from its last fields it does not change.
+type heldRequest struct {
 	api     string
 	body    *lease
 	request *llm.Request
-	chain   chain
+	chain   prefix.Chain
 	probes  [2]int // offsets of texts in the body that tell it from others: one near the end of its messages, the last; 0: none
 
-	held  held          // of all its messages; without a fold while it is in use. Belongs to recent's lock
-	place *list.Element // likewise; nil: it is held no more
+	// These belong to the lock of recent.
+	plan  planState     // of all its messages; without a state while that is in use
+	place *list.Element // nil: the request is held no more
 }
 
-// held is a fold that is held.
-type held struct {
-	fold   *history.State
-	engine *history.Engine // that made it
-	breaks []history.Point // that it has seen
+// planState is the state of an engine that has planned a request.
+type planState struct {
+	state  *history.State
+	engine *history.Engine
+	points []history.Point // cold points that it was planned at
 }
 
-// weight is about how many bytes p keeps in use: the body, its texts, and what
-// the fold makes of them.
-func (p *past) weight() int64 { return 3*int64(cap(p.body.b)) + 200*int64(len(p.request.Messages)) }
+// weight is about how many bytes h keeps in use: the body, its texts, and what
+// the engine makes of them.
+func (h *heldRequest) weight() int64 {
+	return 3*int64(cap(h.body.b)) + 200*int64(len(h.request.Messages))
+}
 
 // probesOf finds texts in the last quarter of a request's messages.
 func probesOf(req *llm.Request) [2]int {
@@ -64,29 +68,29 @@ func probesOf(req *llm.Request) [2]int {
 	return [2]int{last(req.Messages[:(3*len(req.Messages)+3)/4]), last(req.Messages)}
 }
 
-// at reports whether body has at a probe what p's has.
-func (p *past) at(probe int, body []byte) bool {
-	end := min(probe+probeSize, len(p.body.b))
-	return probe > 0 && end <= len(body) && bytes.Equal(body[probe:end], p.body.b[probe:end])
+// at reports whether body has at a probe what h has there.
+func (h *heldRequest) at(probe int, body []byte) bool {
+	end := min(probe+probeSize, len(h.body.b))
+	return probe > 0 && end <= len(body) && bytes.Equal(body[probe:end], h.body.b[probe:end])
 }
 
 // find returns the newest request that body seems to go on from, or else to fork
 // from; nil if there is none. The caller drops its body.
-func (r *recent) find(api string, body []byte) *past {
+func (r *recent) find(api string, body []byte) *heldRequest {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	var found *past
+	var found *heldRequest
 	for e := r.order.Front(); e != nil; e = e.Next() {
-		p := e.Value.(*past)
-		if p.api != api || !p.at(p.probes[0], body) {
+		h := e.Value.(*heldRequest)
+		if h.api != api || !h.at(h.probes[0], body) {
 			continue
 		}
-		if p.at(p.probes[1], body) {
-			found = p
+		if h.at(h.probes[1], body) {
+			found = h
 			break
 		}
 		if found == nil {
-			found = p
+			found = h
 		}
 	}
 	if found != nil {
@@ -95,62 +99,85 @@ func (r *recent) find(api string, body []byte) *past {
 	return found
 }
 
-// take returns the fold of p, which may be nil, for the caller alone, and the
-// breaks that it has seen. One that another engine made stays where it is: it is
-// of another model.
-func (r *recent) take(p *past, engine *history.Engine) (*history.State, []history.Point) {
-	if p == nil {
-		return nil, nil
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if p.held.engine != engine {
-		return nil, nil
-	}
-	f := p.held.fold
-	p.held.fold = nil
-	return f, p.held.breaks
-}
-
-// give puts a fold of p's messages back.
-func (r *recent) give(p *past, h held) {
-	if p == nil {
+// add holds h, in place of before if h goes on from it. before may be nil.
+func (r *recent) add(h, before *heldRequest) {
+	if r.max < 0 || h.weight() > r.max/2 {
 		return
 	}
+	h.body.hold()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	p.held = h
-}
-
-// add holds p, in place of before if p goes on from it. before may be nil.
-func (r *recent) add(p, before *past) {
-	if r.max < 0 || p.weight() > r.max/2 {
-		return
-	}
-	p.body.hold()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if before != nil && before.place != nil && extends(&p.chain, &before.chain) {
+	if before != nil && before.place != nil && h.chain.Extends(&before.chain) {
 		r.drop(before)
 	}
-	p.place = r.order.PushFront(p)
-	r.size += p.weight()
+	h.place = r.order.PushFront(h)
+	r.size += h.weight()
 	for r.size > r.max {
-		r.drop(r.order.Back().Value.(*past))
+		r.drop(r.order.Back().Value.(*heldRequest))
 	}
 }
 
-func (r *recent) drop(p *past) {
-	r.order.Remove(p.place)
-	p.place = nil
-	r.size -= p.weight()
-	p.body.drop(r.pool)
+func (r *recent) drop(h *heldRequest) {
+	r.order.Remove(h.place)
+	h.place = nil
+	r.size -= h.weight()
+	h.body.drop(r.pool)
 }
 
-// extends reports whether a begins with all of b.
-func extends(a, b *chain) bool {
-	n := len(b.links)
-	return n <= len(a.links) && (n == 0 || a.links[n-1] == b.links[n-1])
+// take returns how h, which may be nil, was planned. The state is the caller's alone. One of
+// another engine, for another model, stays where it is.
+func (r *recent) take(h *heldRequest, engine *history.Engine) (was planState) {
+	if h == nil {
+		return was
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if h.plan.engine != engine {
+		return was
+	}
+	was, h.plan.state = h.plan, nil
+	return was
+}
+
+// give notes how h was planned.
+func (r *recent) give(h *heldRequest, now planState) {
+	if h == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	h.plan = now
+}
+
+// plan plans a request, from where the state of the one before ended if that is what
+// it were for this request.
+func (r *recent) plan(d *reading, engine *history.Engine) *history.Plan {
+	messages, points := d.request.Messages, d.verdict.Points
+	was := r.take(d.base, engine)
+	state := was.state
+	if state != nil && state.Len() <= d.same && goesOn(messages, state.Len(), points, was.points) {
+		points = points[len(was.points):]
+	} else {
+		state = engine.NewState()
+	}
+	state.Grow(messages, points)
+	plan := state.Plan()
+	state.Log(plan)
+	r.give(d.now, planState{state, engine, d.verdict.Points})
+	return plan
+}
+
+// goesOn reports whether a state of the first n messages, planned there at the cold points
+// seen, is what it were if it had not been planned there: a state takes it that a
+// request was made where the model answers, and only there.
+func goesOn(messages []llm.Message, n int, points, seen []history.Point) bool {
+	switch {
+	case n < len(messages) && messages[n].Role != llm.Assistant:
+		return false
+	case len(seen) > len(points) || !slices.Equal(seen, points[:len(seen)]):
+		return false
+	}
+	return !slices.ContainsFunc(points[len(seen):], func(p history.Point) bool { return p.After <= n || p.Why.Binds() && p.From < n })
 }
 
 // same counts the messages that a and b begin with alike; where in their bodies

@@ -114,7 +114,8 @@ func send(t interface{ Fatalf(string, ...any) }, p *Proxy, to endpoint, body []b
 func sendTo(t interface{ Fatalf(string, ...any) }, p *Proxy, to endpoint, body []byte, at time.Time, count func(sent []byte) record.Usage) record.Request {
 	x := goesOut(t, p, to, body, at)
 	x.row.Usage = count(bytes.Clone(x.body.sent()))
-	return comesBack(p, x, at)
+	row, _ := comesBack(p, x, at)
+	return row
 }
 
 // goesOut sends a body at a time.
@@ -134,22 +135,16 @@ func goesOut(t interface{ Fatalf(string, ...any) }, p *Proxy, to endpoint, body 
 	return x
 }
 
-// comesBack takes in the answer to x.
-func comesBack(p *Proxy, x *exchange, at time.Time) record.Request {
-	turns := p.settle(x)
-	for i := range turns {
-		turns[i].Time = at
+// comesBack takes in the answer to x, and returns what the account of the conversation says then.
+func comesBack(p *Proxy, x *exchange, at time.Time) (row record.Request, account int) {
+	turns := p.settle(x, at)
+	if len(turns) > 0 {
+		account = turns[len(turns)-1].Account
 	}
 	p.writer.add(record.Batch{Turns: turns})
-	if j := x.judgement; j != nil && x.api != record.CountTokens {
-		p.memory.mu.Lock()
-		j.thread.answered(j.line, at)
-		j.known.Time = at
-		p.memory.mu.Unlock()
-	}
 	p.table.leave(x.conversation, &x.row, nil)
 	x.body.release(&p.buffers)
-	return x.row
+	return x.row, account
 }
 
 // What is planned in its new parts alone is what is planned as a whole, byte
@@ -224,33 +219,33 @@ func TestGoesOn(t *testing.T) {
 	}
 	defer p.Close(t.Context())
 	now := time.Now()
-	newest := func(rounds int, to endpoint, held int) *past {
+	newest := func(rounds int, to endpoint, held int) *heldRequest {
 		t.Helper()
 		body := markLast(rounded(rounds))
 		send(t, p, to, body, now, record.Usage{})
 		if n := p.recent.order.Len(); n != held {
 			t.Fatalf("%d requests are held, want %d", n, held)
 		}
-		return p.recent.order.Front().Value.(*past)
+		return p.recent.order.Front().Value.(*heldRequest)
 	}
 	first := newest(5, p.endpoints.messages, 1)
-	fold := first.held.fold
+	state := first.plan.state
 	second := newest(8, p.endpoints.messages, 1)
-	if second.held.fold != fold || fold == nil || first.place != nil {
-		t.Error("the fold began anew")
+	if second.plan.state != state || state == nil || first.place != nil {
+		t.Error("the state began anew")
 	}
 	if n := same(second.request.Messages, first.request.Messages); n != len(first.request.Messages) ||
 		&second.request.Messages[3].Parts[0] != &first.request.Messages[3].Parts[0] {
 		t.Errorf("%d messages in common", n)
 	}
-	if counted := newest(9, p.endpoints.count, 1); counted.held.fold != fold {
+	if counted := newest(9, p.endpoints.count, 1); counted.plan.state != state {
 		t.Error("a request to count tokens began anew")
 	}
-	if again := newest(9, p.endpoints.messages, 1); again.held.fold != fold {
+	if again := newest(9, p.endpoints.messages, 1); again.plan.state != state {
 		t.Error("the request after it began anew")
 	}
-	if back := newest(6, p.endpoints.messages, 2); back.held.fold == fold || back.held.fold == nil {
-		t.Error("going back went on with a fold of more")
+	if back := newest(6, p.endpoints.messages, 2); back.plan.state == state || back.plan.state == nil {
+		t.Error("going back went on with a state of more")
 	}
 }
 

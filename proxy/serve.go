@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/stet-dev/stet/history"
+	"github.com/stet-dev/stet/internal/sameorigin"
 	"github.com/stet-dev/stet/record"
 )
 
@@ -70,7 +70,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		p.prepare(x, r.Header, why)
-		if x.row.Passed == string(threaded) && p.policy != history.Off && !p.config.Observe {
+		if x.row.Passed == string(threaded) && !p.unchanged {
 			// What is new could be shortened by nothing that is known here.
 			f := noThreads()
 			x.row.Status, x.refused, x.ended = f.status, true, true
@@ -79,6 +79,13 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	p.forwarder.ServeHTTP(w, r)
+}
+
+// refusal says why r may not be served: its Host is none of ours (a name that
+// an attacker points at this machine), or a web page makes it. It is empty
+// when r may.
+func (p *Proxy) refusal(r *http.Request) string {
+	return sameorigin.Check{Hosts: p.config.AllowedHosts}.Refusal(r)
 }
 
 // own answers a request for an endpoint of stet's own, and reports whether it

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/stet-dev/stet/internal/prefix"
 	"github.com/stet-dev/stet/record"
 )
 
@@ -32,7 +33,7 @@ func newTable(max int) *table {
 // being in flight until leave. key is the agent's own name for it, with API
 // and sub-agent; empty where there is none. Then a conversation that is not known
 // here has the name that earlier tells, if any.
-func (t *table) enter(key, id string, c *chain, earlier func() string) *conversation {
+func (t *table) enter(key, id string, c *prefix.Chain, earlier func() string) *conversation {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var v *conversation
@@ -57,9 +58,9 @@ func (t *table) enter(key, id string, c *chain, earlier func() string) *conversa
 		t.order.MoveToFront(v.place)
 		t.unlink(v)
 	}
-	v.end, v.length, v.system = c.last(), len(c.links), c.system
-	v.hasAnswer = c.answer < len(c.links)
-	if key == "" && c.user < len(c.links) {
+	v.end, v.length, v.system = c.Last(), len(c.Links), c.System
+	v.hasAnswer = c.Answer < len(c.Links)
+	if key == "" && c.User < len(c.Links) {
 		t.byEnd[v.end] = append(t.byEnd[v.end], v)
 	}
 	v.inFlight++
@@ -71,16 +72,16 @@ func (t *table) enter(key, id string, c *chain, earlier func() string) *conversa
 
 // find returns the conversation whose newest request is the longest beginning
 // of c, nil if there is none.
-func (t *table) find(c *chain) *conversation {
-	for i := len(c.links) - 1; i >= c.user; i-- {
+func (t *table) find(c *prefix.Chain) *conversation {
+	for i := len(c.Links) - 1; i >= c.User; i-- {
 		var other *conversation
-		for _, v := range t.byEnd[c.links[i]] {
+		for _, v := range t.byEnd[c.Links[i]] {
 			switch {
 			case v.length != i+1:
-			case i == len(c.links)-1 && v.inFlight > 0:
+			case i == len(c.Links)-1 && v.inFlight > 0:
 				// The same request twice at once is no retry: somebody else
 				// begins with the same words.
-			case v.system == c.system:
+			case v.system == c.System:
 				return v
 			case v.hasAnswer && other == nil:
 				other = v
@@ -165,21 +166,21 @@ func (t *table) firstWarning(v *conversation, why cause) bool {
 
 // counted returns what is known of the tokens of c's beginning: the number of
 // links counted, and their tokens, the system text included. 0, 0 is nothing.
-func (t *table) counted(v *conversation, c *chain, model string) (links, tokens int) {
+func (t *table) counted(v *conversation, c *prefix.Chain, model string) (links, tokens int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	k := v.counted
-	if k.length == 0 || k.length > len(c.links) || k.model != model || k.system != c.system || c.links[k.length-1] != k.end {
+	if k.length == 0 || k.length > len(c.Links) || k.model != model || k.system != c.System || c.Links[k.length-1] != k.end {
 		return 0, 0
 	}
 	return k.length, k.tokens
 }
 
 // setCounted remembers the tokens of all of c.
-func (t *table) setCounted(v *conversation, c *chain, model string, tokens int) {
+func (t *table) setCounted(v *conversation, c *prefix.Chain, model string, tokens int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	v.counted = count{c.last(), len(c.links), c.system, model, tokens}
+	v.counted = count{c.Last(), len(c.Links), c.System, model, tokens}
 }
 
 // saved returns the tokens that shortening the result of a call saves, if a

@@ -30,6 +30,8 @@ var table = []row{
 	{"internal/report", 5, []string{"agent", "history", "llm", "llm/*", "prices", "proxy", "record", "replay", "replay/bench", "session", "tokens", "tokens/exact", "transcript", "workspace"}, "turns everyone's figures into text; does no input or output of its own"},
 	{"internal/demo", 5, []string{"*", "internal/report", "proxy"}, "shows the parts at work, with scripted models"},
 	{"internal/config", 4, []string{"dialect", "history", "policy"}, "one table of all settings; their values are of these packages' types"},
+	{"internal/prefix", 2, []string{"llm"}, "hashes what the providers' caches go by: the words of a request"},
+	{"internal/cachestate", 3, []string{"llm", "record", "history", "internal/prefix"}, "what is believed of a provider's cache: no wire and no disk; a verdict names history's cold points"},
 	{"internal/*", 0, nil, "mechanisms without a view of the product"},
 
 	{"llm", 1, []string{"tool"}, "a conversation holds tool calls"},
@@ -64,7 +66,7 @@ var table = []row{
 	{"replay/bench", 4, []string{"replay", "llm", "history", "transcript", "tokens", "prices", "dialect", "replay/check"}, "policies of others and bounds, compared; `stet bench` alone"},
 	{"agent", 4, []string{"llm", "tool", "history", "session", "tokens", "prices", "freshness"}, "the loop"},
 
-	{"proxy", 5, []string{"llm", "llm/*", "history", "tokens", "prices", "record", "internal/sameorigin", "internal/budget"}, "no other front end, no driver: cmd hands it a store"},
+	{"proxy", 5, []string{"llm", "llm/*", "history", "tokens", "prices", "record", "internal/cachestate", "internal/prefix", "internal/sameorigin", "internal/budget"}, "no other front end, no driver: cmd hands it a store"},
 	{"gateway/*", 5, []string{"gateway", "gateway/wire"}, "a bus carries frames"},
 	{"gateway", 5, []string{"tool", "approval", "record", "gateway/wire", "internal/sameorigin", "internal/slowbody", "internal/repeats", "internal/budget", "internal/ratelimit"}, "front ends do not import each other; whose page asks is looked at in one place"},
 	{"mcpserver", 5, []string{"tool", "approval", "internal/invisible", "internal/rpclines", "internal/sameorigin", "internal/slowbody", "internal/budget"}, "the tools over MCP; which page asks is looked at in one place"},
@@ -112,7 +114,7 @@ var diskCalls = map[string][]string{
 // names of files that agents take for instructions.
 var namingPackages = []string{
 	"llm", "llm/*", "dialect", "transcript", "prices", "proxy", "cmd/*", "test/*", "internal/archtest",
-	"internal/agentconfig", "internal/config", "internal/demo", "internal/report", "policy",
+	"internal/agentconfig", "internal/config", "internal/demo", "internal/report", "internal/prefix", "policy",
 }
 
 // names of providers and agents: found anywhere in an identifier, a string or

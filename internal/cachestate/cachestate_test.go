@@ -1,0 +1,341 @@
+package cachestate
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/stet-dev/stet/history"
+	"github.com/stet-dev/stet/record"
+)
+
+// TRIM-17: what is believed of the cache at a request, behind one at noon.
+func TestJudge(t *testing.T) {
+	const five = 5 * time.Minute
+	hour := func(k talk) talk { k.lifetime = time.Hour; return k }
+	for name, test := range map[string]struct {
+		first, then talk
+		after       time.Duration
+		want        history.Cause
+		cache       Belief
+	}{
+		"within the lifetime": {
+			talk{rounds: 9}, talk{rounds: 10}, time.Minute, "",
+			Belief{Gap: time.Minute, Idle: time.Minute, Lifetime: five, Leaves: five},
+		},
+		"after it": {
+			talk{rounds: 9}, talk{rounds: 10}, 6 * time.Minute, history.Gap,
+			Belief{Gap: 6 * time.Minute, Idle: 6 * time.Minute, Lifetime: five, Leaves: five, Cold: true, Certain: true},
+		},
+		"what was asked before counts": {
+			hour(talk{rounds: 9}), talk{rounds: 10}, 50 * time.Minute, "",
+			Belief{Gap: 50 * time.Minute, Idle: 50 * time.Minute, Lifetime: time.Hour, Leaves: time.Hour},
+		},
+		"a lifetime that is not vouched for": {
+			talk{rounds: 9, unmarked: true}, talk{rounds: 10, unmarked: true}, 6 * time.Minute, "",
+			Belief{Gap: 6 * time.Minute, Idle: 6 * time.Minute, Lifetime: five, Leaves: five},
+		},
+		"and more than an hour": {
+			talk{rounds: 9, unmarked: true}, talk{rounds: 10, unmarked: true}, 61 * time.Minute, history.Gap,
+			Belief{Gap: 61 * time.Minute, Idle: 61 * time.Minute, Lifetime: five, Leaves: five, Cold: true, Certain: true},
+		},
+		"another model": {
+			talk{rounds: 9}, talk{rounds: 10, model: "2"}, time.Minute, history.Model,
+			Belief{Gap: time.Minute, Lifetime: five, Leaves: five},
+		},
+		"other tools": {
+			talk{rounds: 9}, talk{rounds: 10, tools: "2"}, time.Minute, history.Tools,
+			Belief{Gap: time.Minute, Lifetime: five, Leaves: five, Changed: PrefixChange{Tools: true}},
+		},
+		"another system text": {
+			talk{rounds: 9}, talk{rounds: 10, system: "2"}, time.Minute, history.Tools,
+			Belief{Gap: time.Minute, Lifetime: five, Leaves: five, Changed: PrefixChange{System: true}},
+		},
+		"another conversation": {
+			talk{rounds: 9}, talk{rounds: 10, begun: "else"}, time.Hour, "", Belief{Lifetime: five, Leaves: five},
+		},
+		"no answer yet": {talk{}, talk{begun: "else"}, time.Hour, "", Belief{Lifetime: five, Leaves: five}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newState()
+			s.sends(test.first.at(noon), nil, record.Usage{})
+			r := test.then.at(noon.Add(test.after))
+			v := s.Judge(r)
+			if diff := cmp.Diff(test.cache, v.Cache); diff != "" || v.New != test.want || v.ColdPoint() != test.want {
+				t.Errorf("%q %s", v.New, diff)
+			}
+			var want []history.Point
+			if test.want != "" {
+				want = []history.Point{{After: 1 + r.Chain.Stable, Why: test.want}}
+			}
+			if diff := cmp.Diff(want, v.Points); diff != "" {
+				t.Error(diff)
+			}
+			// Where nothing that was sent may leave, there are no cold points.
+			s.config.Evicts = false
+			if v := s.Judge(r); len(v.Points) > 0 || v.New != "" {
+				t.Errorf("%+v", v.Points)
+			}
+		})
+	}
+}
+
+// A request to a provider that checks thinking keeps what was sent as it was.
+func TestJudgeThinking(t *testing.T) {
+	strict := talk{model: "strict", thinking: true}
+	with := func(rounds int) talk { k := strict; k.rounds = rounds; return k }
+	s := newState()
+	first, _, _ := s.sends(with(1).at(noon), nil, record.Usage{})
+	want := []history.Point{{After: 3, Why: history.Elsewhere, From: 1}}
+	if diff := cmp.Diff(want, first.Points); diff != "" || !first.Bound || first.New != history.Elsewhere || first.ColdPoint() != "" {
+		t.Errorf("the first: %+v %s", first, diff)
+	}
+	later := with(2).at(noon.Add(time.Hour))
+	v := s.Judge(later)
+	if diff := cmp.Diff(want, v.Points); diff != "" || !v.Bound || v.New != "" {
+		t.Errorf("after a pause: %s", diff)
+	}
+	held, ok := v.Hold(&later)
+	want = append(want, history.Point{After: 5, Why: history.Managed, From: 5})
+	if diff := cmp.Diff(want, held.Points); diff != "" || !ok || held.New != history.Managed || len(v.Points) != 1 {
+		t.Errorf("held, %v: %s", ok, diff)
+	}
+	if _, ok := held.Hold(&later); ok {
+		t.Error("held twice")
+	}
+	loose := talk{rounds: 3, begun: "else"}.at(noon)
+	if _, ok := s.Judge(loose).Hold(&loose); ok {
+		t.Error("held where thinking is not checked")
+	}
+	elsewhere := with(4).at(noon.Add(time.Hour)) // two answers are not known
+	s.sends(with(1).at(noon), nil, record.Usage{})
+	v = s.Judge(elsewhere)
+	if n := len(v.Points); v.New != history.Elsewhere || n == 0 || v.Points[n-1].From >= v.Points[n-1].After {
+		t.Errorf("%+v", v.Points)
+	}
+}
+
+// What an answer shows of the cache is charged: taken for cold while it lived, and for something
+// that had to be written again, the conversation pays. It has no more cold points while it owes. The
+// lifetime seen holds from then on.
+func TestAccount(t *testing.T) {
+	s := newState()
+	usage := record.Usage{Input: 10, CacheRead: 5_000, CacheWrite: 4_000}
+	k := func(rounds int, after time.Duration) Request { return talk{rounds: rounds}.at(noon.Add(after)) }
+	s.sends(k(20, 0), planOf(3, "[another line]"), usage)
+	r := k(21, 10*time.Minute)
+	v := s.Judge(r)
+	w := s.Commit(r, v, nil, nil)
+	compared := w.Compare(r.Decoded)
+	turns, alive := s.Settle(w, Answer{Time: r.Time, Usage: usage, Compared: compared, Price: history.Price{Read: 0.1, Write: 1.25}, MinTokens: 1024})
+	if !alive || v.New != history.Gap || compared.Broke != record.BrokeMessage || compared.BrokeAt != 3 {
+		t.Fatalf("alive %v, %+v, %+v", alive, v, compared)
+	}
+	if l := w.verdict.at.lineage; account(t, turns) >= 0 || l.lifetime != 10*time.Minute {
+		t.Errorf("account %d, lifetime %v", l.account, l.lifetime)
+	}
+	if v, _, _ := s.sends(k(22, 3*time.Hour), nil, record.Usage{}); v.New != "" {
+		t.Errorf("a cold point in debt: %+v", v)
+	}
+	w.verdict.at.lineage.account = 1
+	if v, _, _ := s.sends(k(23, 3*time.Hour+9*time.Minute), nil, record.Usage{}); v.New != "" || v.Cache.Lifetime != 10*time.Minute {
+		t.Errorf("the lifetime seen does not hold: %+v", v)
+	}
+	if v, _, _ := s.sends(k(24, 9*time.Hour), nil, record.Usage{}); v.New != history.Gap {
+		t.Errorf("%+v", v)
+	}
+}
+
+// What was learned of the provider's cache holds after a compaction.
+func TestSurvivesCompaction(t *testing.T) {
+	for _, alive := range []bool{true, false} {
+		s, of, at := newState(), new(Conversation), noon
+		ask := func(k talk, u record.Usage) history.Cause {
+			at = at.Add(time.Second)
+			k.of = of
+			v, _, _ := s.sends(k.at(at), nil, u)
+			of.newest.account = 0 // it owes nothing
+			return v.New
+		}
+		usage := record.Usage{Input: 10, CacheWrite: 9_000}
+		ask(talk{rounds: 20}, usage)
+		if alive {
+			usage = record.Usage{Input: 10, CacheRead: 9_000}
+		}
+		got := []history.Cause{
+			ask(talk{rounds: 21, tools: "2"}, usage),
+			ask(talk{rounds: 4, tools: "2", begun: "a summary"}, record.Usage{}),
+			ask(talk{rounds: 5, tools: "3", begun: "a summary"}, record.Usage{}),
+		}
+		want := []history.Cause{history.Tools, history.Compaction, history.Tools}
+		if alive {
+			want[2] = ""
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("alive %v: %s", alive, diff)
+		}
+	}
+}
+
+// What an answer shows of a cache, by what was read from it.
+func TestSight(t *testing.T) {
+	for name, test := range map[string]struct {
+		read, written int
+		want          sight
+	}{
+		"nothing was read":              {0, 8_000, shownCold},
+		"tools and system text":         {200, 7_800, shownCold},
+		"much of the conversation":      {6_000, 2_000, shownAlive},
+		"the provider does not say":     {0, 0, shownNothing},
+		"too little to say it of":       {0, 900, shownNothing},
+		"all of it, and nothing is new": {8_000, 0, shownAlive},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newState()
+			s.sends(talk{rounds: 20}.at(noon), nil, record.Usage{})
+			r := talk{rounds: 21}.at(noon.Add(time.Minute))
+			w := s.Commit(r, s.Judge(r), nil, nil)
+			a := Answer{Usage: record.Usage{CacheRead: test.read, CacheWrite: test.written}, Compared: w.Compare(r.Decoded), MinTokens: 1024}
+			if got := w.sight(a); got != test.want {
+				t.Errorf("%v, want %v", got, test.want)
+			}
+		})
+	}
+}
+
+// Where a request departs from the one before.
+func TestCompare(t *testing.T) {
+	first := talk{rounds: 3}
+	for name, test := range map[string]struct {
+		then  talk
+		plan  *history.Plan
+		broke string
+		at    int
+	}{
+		"nowhere":          {talk{rounds: 4}, planOf(3, "[line]"), "", 0},
+		"model":            {talk{rounds: 4, model: "2"}, nil, record.BrokeModel, 0},
+		"tools":            {talk{rounds: 4, tools: "2"}, nil, record.BrokeTools, 0},
+		"system text":      {talk{rounds: 4, system: "2"}, nil, record.BrokeSystem, 0},
+		"an edit is other": {talk{rounds: 4}, planOf(3, "[another]"), record.BrokeMessage, 3},
+		"an edit is gone":  {talk{rounds: 4}, nil, record.BrokeMessage, 3},
+		"taken back":       {talk{rounds: 2}, planOf(3, "[line]"), "", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newState()
+			s.sends(first.at(noon), planOf(3, "[line]"), record.Usage{})
+			r := test.then.at(noon.Add(time.Minute))
+			c := s.Commit(r, s.Judge(r), test.plan, nil).Compare(r.Decoded)
+			if c.Broke != test.broke || c.BrokeAt != test.at || c.preamble > c.kept || c.kept > c.common || c.common > c.all {
+				t.Errorf("%+v", c)
+			}
+		})
+	}
+}
+
+// A request that was not answered leaves no trace.
+func TestRollback(t *testing.T) {
+	s := newState()
+	s.sends(talk{rounds: 9}.at(noon), nil, record.Usage{})
+	for _, r := range []Request{
+		talk{rounds: 9}.at(noon.Add(time.Second)), talk{rounds: 10}.at(noon.Add(time.Hour)), talk{rounds: 10, tools: "2"}.at(noon.Add(time.Hour)),
+	} {
+		next := talk{rounds: 11}.at(noon.Add(2 * time.Hour))
+		before := s.Judge(next)
+		s.Rollback(s.Commit(r, s.Judge(r), nil, nil))
+		if diff := cmp.Diff(before, s.Judge(next), cmp.AllowUnexported(Verdict{}), cmp.Comparer(func(a, b position) bool { return a == b })); diff != "" {
+			t.Error(diff)
+		}
+		s.sound(t)
+	}
+}
+
+// Another process that has read what was stored plans a request as this one does.
+func TestTake(t *testing.T) {
+	s := newState()
+	_, first, _ := s.sends(talk{rounds: 9}.at(noon), nil, record.Usage{})
+	_, second, _ := s.sends(talk{rounds: 10}.at(noon.Add(time.Hour)), nil, record.Usage{})
+	next := talk{rounds: 11}.at(noon.Add(2 * time.Hour))
+	other := newState()
+	if n := other.Unknown(&next); n != 11 {
+		t.Errorf("%d answers are not known", n)
+	}
+	other.Take(append(second, first...))
+	if name, n := other.Named(&next), other.Unknown(&next); name != "c" || n != 1 {
+		t.Errorf("goes on from %q, %d answers are not known", name, n)
+	}
+	places := func(v Verdict) (out []history.Point) {
+		for _, p := range v.Points {
+			if p.Omitted == nil { // the others say how the messages were sent last
+				out = append(out, p)
+			}
+		}
+		return out
+	}
+	here, there := s.Judge(next), other.Judge(next)
+	if diff := cmp.Diff(places(here), places(there)); diff != "" || len(here.Points) != 2 {
+		t.Errorf("%d points: %s", len(here.Points), diff)
+	}
+	if diff := cmp.Diff(here.Cache, there.Cache); diff != "" {
+		t.Error(diff)
+	}
+	if s.Named(&next) != "" {
+		t.Error("a conversation of this process has the name of an earlier one")
+	}
+}
+
+// The memory is bounded; cold points stay longer than other turns.
+func TestForget(t *testing.T) {
+	s := newState()
+	for i := range 4*MaxTurns + 1 {
+		stored := record.Turn{Prefix: uint64(i), Time: noon.Add(time.Duration(i) * time.Second)}
+		if i < 10 {
+			stored.Moment = "gap"
+		}
+		s.put(stored.Prefix^Key{}.Hash(), &turn{Turn: stored, lineage: new(lineage)})
+	}
+	s.forget()
+	has := func(i uint64) bool { return s.turn(i^Key{}.Hash(), Key{}) != nil }
+	if s.count != MaxTurns+10 || len(s.turns) != s.count || !has(3) || has(20) || !has(4*MaxTurns) {
+		t.Errorf("%d turns", s.count)
+	}
+}
+
+// Whatever goes out, comes back or is lost, in whatever order: Judge changes nothing, and no more
+// is held than of the turns that are remembered.
+func TestAnyOrder(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s, at := newState(), noon
+		var out []*Sent
+		var asked []Request
+		for range rapid.IntRange(1, 30).Draw(t, "steps") {
+			at = at.Add(time.Duration(rapid.SampledFrom([]int{1, 30, 400, 4000}).Draw(t, "seconds")) * time.Second)
+			r := talk{
+				rounds: rapid.IntRange(0, 6).Draw(t, "rounds"), model: rapid.SampledFrom([]string{"", "2", "strict"}).Draw(t, "model"),
+				tools: rapid.SampledFrom([]string{"", "", "2"}).Draw(t, "tools"), thinking: rapid.Bool().Draw(t, "thinking"),
+			}.at(at)
+			v := s.Judge(r)
+			if diff := cmp.Diff(v.Points, s.Judge(r).Points); diff != "" {
+				t.Fatal(diff)
+			}
+			var plan *history.Plan
+			if len(r.Decoded.Messages) > 3 && rapid.Bool().Draw(t, "shortened") {
+				plan = planOf(3, "[line]")
+			}
+			out, asked = append(out, s.Commit(r, v, plan, []history.PartRef{{}}[:min(1, len(v.Points))])), append(asked, r)
+			for len(out) > 0 && rapid.Bool().Draw(t, "comes back") {
+				i := rapid.IntRange(0, len(out)-1).Draw(t, "which")
+				w := out[i]
+				if rapid.IntRange(0, 3).Draw(t, "lost") == 0 {
+					s.Rollback(w)
+				} else {
+					u := record.Usage{CacheRead: rapid.IntRange(0, 9000).Draw(t, "read"), CacheWrite: rapid.IntRange(0, 9000).Draw(t, "written")}
+					s.Settle(w, Answer{Time: at, Usage: u, Compared: w.Compare(asked[i].Decoded), Price: history.Price{Read: 0.1, Write: 1.25}})
+				}
+				out, asked = append(out[:i:i], out[i+1:]...), append(asked[:i:i], asked[i+1:]...)
+			}
+			s.sound(t)
+		}
+	})
+}

@@ -1,0 +1,114 @@
+package cachestate
+
+import (
+	"slices"
+	"time"
+
+	"github.com/stet-dev/stet/history"
+	"github.com/stet-dev/stet/record"
+)
+
+// Sent is a request that went out and is not settled yet.
+type Sent struct {
+	verdict  Verdict
+	snapshot *Snapshot
+	turn     *turn
+	end      uint64 // where the turn is remembered
+
+	// What stood in the same places before; Rollback puts it back.
+	replaced *turn
+	state    *keyState
+	last     time.Time
+	newest   *Snapshot
+}
+
+// Commit notes that a request goes out, before it is answered: a request that goes on from it may
+// come sooner than its answer. plan is what is left out of it; nil: nothing. evicted are the
+// parts that were left out at cold points, counted from behind the leading system text.
+func (s *State) Commit(r Request, v Verdict, plan *history.Plan, evicted []history.PartRef) *Sent {
+	n := snapshotOf(&r, &v, plan, evicted)
+	w := &Sent{verdict: v, snapshot: n, end: r.Chain.End() ^ s.salt(r.Decoded)}
+	l, key := v.at.lineage, v.at.key
+	stored := record.Turn{
+		Prefix: w.end ^ key.Hash(), Conversation: r.Name, Time: r.Time, Moment: string(v.New),
+		Model: key.Model, System: key.System, Tools: key.Tools, Lifetime: v.Cache.Leaves,
+	}
+	if v.New.Binds() {
+		stored.From = v.Points[len(v.Points)-1].From - r.Chain.Skip
+	}
+	if v.ColdPoint() != "" || len(v.Moved) > 0 || v.Replans {
+		stored.Elided = n.hashes()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if l.id == 0 {
+		l.id = stored.Prefix
+	}
+	stored.Thread = l.id
+	w.state, w.last, w.newest = l.keys[key], l.last, l.newest
+	l.last, l.newest = r.Time, n
+	l.set(key, w.state.after(n, stored.Lifetime))
+	if w.replaced = s.turn(w.end, key); w.replaced != nil {
+		if w.replaced.Moment != "" {
+			stored.Moment, stored.From = w.replaced.Moment, w.replaced.From
+		}
+		if stored.Elided == nil {
+			stored.Elided = w.replaced.Elided
+		}
+	}
+	w.turn = &turn{Turn: stored, lineage: l, own: n.own, points: n.points}
+	if len(n.links) > 0 {
+		s.put(w.end, w.turn)
+	}
+	if r.Conversation != nil {
+		r.Conversation.newest = l
+	}
+	s.forget()
+	return w
+}
+
+// Turns are what is to be stored of the request, so that another process can go on from it: the
+// turn itself, and others by which the points are found that this request has in other places than
+// those before. The last one is the turn. There are none where there is no message.
+func (w *Sent) Turns() (turns []record.Turn) {
+	n := w.snapshot
+	if len(n.links) == 0 {
+		return nil
+	}
+	salt := w.end
+	if n.stable > 0 {
+		salt ^= n.links[n.stable-1]
+	}
+	for _, p := range w.verdict.Moved {
+		p = shift(p, -n.skip)
+		turn := w.turn.Turn
+		turn.Prefix, turn.Moment, turn.From = n.links[p.After-1]^salt^n.key.Hash(), string(p.Why), 0
+		if p.Why.Binds() {
+			turn.From = p.From
+		}
+		turns = append(turns, turn)
+	}
+	return append(slices.Clip(turns), w.turn.Turn)
+}
+
+// Rollback forgets a request that was not answered.
+func (s *State) Rollback(w *Sent) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l, key := w.verdict.at.lineage, w.verdict.at.key
+	if s.turn(w.end, key) == w.turn {
+		s.drop(w.end, key)
+		if w.replaced != nil {
+			s.put(w.end, w.replaced)
+		}
+	}
+	if k := l.keys[key]; k != nil && k.newest == w.snapshot { // no other request came since
+		delete(l.keys, key)
+		if w.state != nil {
+			l.keys[key] = w.state
+		}
+	}
+	if l.newest == w.snapshot {
+		l.last, l.newest = w.last, w.newest
+	}
+}

@@ -1,0 +1,112 @@
+package cachestate
+
+import (
+	"time"
+
+	"github.com/stet-dev/stet/history"
+	"github.com/stet-dev/stet/record"
+)
+
+// Answer is what came back for a request, and what it is reckoned with.
+type Answer struct {
+	Time      time.Time // of its end
+	Usage     record.Usage
+	Compared  Comparison
+	Omissions []history.Omission // of the plan
+	Price     history.Price
+	MinTokens int // of the shortest prompt that the model's provider caches
+}
+
+// Settle compares what was believed of the cache with the usage in the answer. It reports whether
+// the cache was alive though the request was taken for a cold point, and returns what is to be stored.
+func (s *State) Settle(w *Sent, a Answer) (turns []record.Turn, alive bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l := w.verdict.at.lineage
+	alive = w.charge(a)
+	l.answered(w.verdict.at.key, a.Time)
+	w.turn.Time, w.turn.Account = l.last, l.account
+	return w.Turns(), alive
+}
+
+// charge keeps the account of the lineage by what the provider counted. What is not seen is taken for
+// the worse. (The engine's own account is another one: see history.State.Answered.) The caller holds the lock.
+func (w *Sent) charge(a Answer) (alive bool) {
+	if a.Usage.Prompt() == 0 {
+		return false
+	}
+	l, belief, cold := w.verdict.at.lineage, w.verdict.Cache, w.verdict.ColdPoint() != ""
+	seen := w.sight(a)
+	again, uncached := a.rewritten(), false
+	switch late := belief.Idle > belief.Lifetime; {
+	case seen == shownAlive:
+		alive = cold
+		l.survived.Tools = l.survived.Tools || belief.Changed.Tools
+		l.survived.System = l.survived.System || belief.Changed.System
+		if late {
+			l.lifetime = max(l.lifetime, belief.Idle)
+		}
+	case seen == shownCold, belief.Cold:
+		if late && !belief.Certain && (l.cooled == 0 || belief.Idle < l.cooled) {
+			l.cooled = belief.Idle
+		}
+		again, uncached = 0, cold
+	}
+	evicted := 0 // bytes
+	for _, o := range a.Omissions {
+		if o.Reason.Evicts() {
+			evicted += o.Before - o.After
+		}
+	}
+	scale := min(a.scale(), 10./36)
+	l.account += int(a.Price.Saves(float64(evicted)*scale, 0, uncached) - a.Price.Wastes(again))
+	w.snapshot.prompt = a.Usage.Prompt()
+	return alive
+}
+
+// sight is what an answer shows of the cache.
+type sight uint8
+
+const (
+	shownNothing sight = iota // as much, or as little, would have been read in any case
+	shownAlive                // the conversation was in the cache
+	shownCold
+)
+
+// sight judges by what was read from the cache. Tools and system text may be in it because of other
+// conversations. And where our own change begins soon behind them, or no marker leads to what was kept,
+// no more is read of a cache that is alive. The caller holds the lock.
+func (w *Sent) sight(a Answer) sight {
+	own, kept := a.scale()*float64(a.Compared.preamble), a.scale()*float64(a.Compared.kept)
+	others := own + own/3 + 512 // tokens that are read because of other conversations, at most
+	sure := kept > 2*others
+	if a.Compared.again && w.verdict.at.before.prompt > 0 {
+		whole := float64(w.verdict.at.before.prompt) // what was kept, as the provider counted it
+		if said := kept - own; said > 1024 {
+			kept, sure, others = whole, true, whole-said/2
+		}
+	}
+	switch read := float64(a.Usage.CacheRead); {
+	case read > others:
+		return shownAlive
+	case sure && a.Compared.findable && kept > float64(a.MinTokens):
+		return shownCold
+	}
+	return shownNothing
+}
+
+// scale is how many tokens a byte has, as the provider counted.
+func (a *Answer) scale() float64 {
+	return float64(a.Usage.Prompt()) / float64(max(1, a.Compared.all))
+}
+
+// rewritten is how many tokens were written to the cache that had been there, if it was alive: in another
+// way, or where no marker leads to them any more.
+func (a *Answer) rewritten() float64 {
+	c := &a.Compared
+	fresh, lost := a.scale()*float64(c.all-c.common), c.common-c.kept
+	if lost > 0 && !c.findable {
+		lost = c.common
+	}
+	return max(0, min(a.scale()*float64(lost), float64(a.Usage.Prompt()-a.Usage.CacheRead)-fresh))
+}

@@ -1,0 +1,175 @@
+package cachestate
+
+import (
+	"slices"
+	"time"
+
+	"github.com/zeebo/xxh3"
+
+	"github.com/stet-dev/stet/history"
+	"github.com/stet-dev/stet/internal/prefix"
+	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/record"
+)
+
+// lookback is how many parts before a marker the provider looks for what an
+// earlier one had stored.
+const lookback = 20
+
+// Snapshot is what is remembered of a request that went out.
+type Snapshot struct {
+	own, key     Key             // what it had itself; whose cache it used
+	points       []history.Point // that it was planned at, counted from behind the leading system text
+	evicted      []history.PartRef
+	skip, stable int // as the chain's
+	links        []uint64
+	edits        []edit // in the order of their places
+	marks        []llm.Breakpoint
+
+	// These belong to the State's lock.
+	time   time.Time // of the answer; of the request until the answer is there
+	prompt int       // tokens, as the provider counted; 0: not known
+}
+
+// edit is a part that was sent in another way than it came.
+type edit struct {
+	message, part int
+	text          uint64 // hash of what was sent
+	saved         int    // bytes of text
+}
+
+// snapshotOf is a request as it goes out. plan is what was left out; nil: nothing.
+func snapshotOf(r *Request, v *Verdict, plan *history.Plan, evicted []history.PartRef) *Snapshot {
+	n := &Snapshot{
+		own: r.Key, key: v.at.key, points: shiftAll(v.Points, -r.Chain.Skip), evicted: evicted, skip: r.Chain.Skip, stable: r.Chain.Stable,
+		links: r.Chain.Links, marks: r.Decoded.Caching.Breakpoints, time: r.Time,
+	}
+	if plan == nil {
+		return n
+	}
+	for i, e := range plan.Edits {
+		saved := plan.Omissions[i].Before - plan.Omissions[i].After
+		n.edits = append(n.edits, edit{e.Message, e.Part, xxh3.HashString(e.Text), saved})
+	}
+	return n
+}
+
+// shared counts the links that a request and a snapshot, which may be nil, begin with alike.
+func shared(links []uint64, n *Snapshot) (common int) {
+	for n != nil && common < min(len(n.links), len(links)) && n.links[common] == links[common] {
+		common++
+	}
+	return common
+}
+
+func (n *Snapshot) shares(before *Snapshot) int { return shared(n.links, before) }
+
+// Comparison is what a request that went out has of the one before, and how large that is in
+// bytes of text. The zero value is that of a request without one before.
+type Comparison struct {
+	Broke   string // as record.Cache.Broke
+	BrokeAt int    // as record.Cache.BrokeAt
+
+	again    bool // all of the request before was sent again in the same way
+	findable bool // the provider finds the end of what was kept, if its cache has it
+
+	preamble int // tools and leading system text
+	kept     int // with the messages that begin both and were sent in the same way; the preamble at least
+	common   int // with all messages that begin both; kept at least
+	all      int
+}
+
+// Compare compares the request, as it went out, with the one before. Of one before in
+// another process only tools and system text are known.
+func (w *Sent) Compare(req *llm.Request) Comparison {
+	n, before := w.snapshot, w.verdict.at.before
+	var c Comparison
+	kept, common := 0, 0
+	switch {
+	case before != nil:
+		kept, common = c.compare(n, before, req)
+	case w.verdict.Cache.Changed.Tools:
+		c.Broke = record.BrokeTools
+	case w.verdict.Cache.Changed.System:
+		c.Broke = record.BrokeSystem
+	}
+	ends := make([]int, len(req.Messages)+1) // ends[i] is the size up to message i
+	ends[0] = prefix.ToolsSize(req)
+	for i := range req.Messages {
+		ends[i+1] = prefix.TextSize(&req.Messages[i])
+	}
+	for _, e := range n.edits {
+		ends[e.message+1] -= e.saved
+	}
+	for i := range req.Messages {
+		ends[i+1] += ends[i]
+	}
+	c.preamble, c.all = ends[n.skip], ends[len(req.Messages)]
+	c.kept = max(c.preamble, ends[kept])
+	c.common = max(c.kept, ends[common])
+	return c
+}
+
+// compare says where n departs from before. It returns how many messages begin both and were sent in the
+// same way, and how many begin both.
+func (c *Comparison) compare(n, before *Snapshot, req *llm.Request) (kept, common int) {
+	switch {
+	case before.own.Model != n.own.Model:
+		c.Broke = record.BrokeModel
+		return 0, 0
+	case before.own.Tools != n.own.Tools:
+		c.Broke = record.BrokeTools
+	case before.own.System != n.own.System || before.skip != n.skip:
+		c.Broke = record.BrokeSystem
+	}
+	links := n.shares(before)
+	common = n.skip + links
+	kept = n.sameEdits(before, common)
+	parts := 0
+	for _, m := range req.Messages[:kept] {
+		parts += len(m.Parts)
+	}
+	whole := links == len(before.links)
+	c.findable = len(before.marks) == 0 || n.finds(before, parts)
+	switch {
+	case c.Broke != "":
+	case kept < common:
+		c.Broke, c.BrokeAt = record.BrokeMessage, kept
+	case !whole && links < len(n.links):
+		c.Broke, c.BrokeAt = record.BrokeMessage, common
+	case whole && !c.findable:
+		c.Broke = record.BrokeMarker
+	}
+	c.again = c.Broke == "" && kept == before.skip+len(before.links)
+	return kept, common
+}
+
+// sameEdits is the first message, of the first limit, whose edits are others than before;
+// limit if there is none.
+func (n *Snapshot) sameEdits(before *Snapshot, limit int) int {
+	for i := 0; ; i++ {
+		a, b := n.edit(i), before.edit(i)
+		if a == b && a.message < limit {
+			continue
+		}
+		return min(limit, a.message, b.message)
+	}
+}
+
+// edit is the i-th edit; behind the last one, that of a message that there is not.
+func (n *Snapshot) edit(i int) edit {
+	if i >= len(n.edits) {
+		return edit{message: int(^uint(0) >> 1)}
+	}
+	return n.edits[i]
+}
+
+// finds reports whether some marker stands where the provider, looking back
+// from it, finds what one of the request before had stored of its first parts.
+func (n *Snapshot) finds(before *Snapshot, parts int) bool {
+	return slices.ContainsFunc(n.marks, func(m llm.Breakpoint) bool {
+		return slices.ContainsFunc(before.marks, func(b llm.Breakpoint) bool {
+			return b.Blocks <= min(m.Blocks, parts) && m.Blocks-b.Blocks < lookback
+		})
+	})
+}

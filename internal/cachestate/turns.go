@@ -1,0 +1,217 @@
+package cachestate
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/stet-dev/stet/history"
+	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/record"
+)
+
+// turn is a request that was answered, or is on its way. Its Tools and System are those of its
+// cache key.
+type turn struct {
+	record.Turn
+	lineage *lineage
+	own     Key             // what the request had itself; its cache key, if it came in another process
+	points  []history.Point // that it was planned at, counted from behind the leading system text
+	stored  bool            // it came in another process: points are not known
+}
+
+func (t *turn) key() Key { return Key{t.Model, t.Tools, t.System} }
+
+// newestFirst orders turns.
+func newestFirst(a, b *turn) int {
+	return cmp.Or(b.Time.Compare(a.Time), cmp.Compare(a.Prefix, b.Prefix))
+}
+
+// withoutTools sets requests that offer no tools (titles, summaries) apart from the
+// conversation that they are about, whose first messages they share.
+const withoutTools = 0x5f356495
+
+// unchanged is for Config.Unchanged.
+const unchanged = 0x6a09e667f3bcc908
+
+// salt sets the hashes of some requests apart.
+func (s *State) salt(req *llm.Request) (salt uint64) {
+	if s.config.Unchanged {
+		salt = unchanged
+	}
+	if len(req.Tools) == 0 {
+		salt ^= withoutTools
+	}
+	return salt
+}
+
+// beginnings are the turns that a request begins with.
+type beginnings struct {
+	any      *turn // the longest
+	own, old *turn // the two longest of the request's own model
+}
+
+// habit says what had changed at the request before already.
+func (b beginnings) habit() PrefixChange {
+	if b.old == nil {
+		return PrefixChange{}
+	}
+	return b.own.own.changed(b.old.own)
+}
+
+// beginnings finds the turns that a request begins with. The caller holds the lock.
+func (s *State) beginnings(r *Request) (b beginnings) {
+	salt := s.salt(r.Decoded)
+	for _, link := range slices.Backward(r.Chain.Links) {
+		for _, t := range slices.Backward(s.turns[link^salt]) {
+			if b.any == nil {
+				b.any = t
+			}
+			switch {
+			case t.Model != r.Key.Model:
+			case b.own == nil:
+				b.own = t
+			default:
+				b.old = t
+				return b
+			}
+		}
+	}
+	return b
+}
+
+// longest is the longest turn of a cache key that a request begins with, and its number of links;
+// nil if there is none. The caller holds the lock.
+func (s *State) longest(r *Request, key Key) (*turn, int) {
+	salt := s.salt(r.Decoded)
+	for i, link := range slices.Backward(r.Chain.Links) {
+		if t := s.turn(link^salt, key); t != nil {
+			return t, i + 1
+		}
+	}
+	return nil, 0
+}
+
+// turn is the turn of a cache key that ends with a hash; nil if there is none. The caller
+// holds the lock.
+func (s *State) turn(end uint64, key Key) *turn {
+	for _, t := range s.turns[end] {
+		if t.key() == key {
+			return t
+		}
+	}
+	return nil
+}
+
+// put notes a turn in place of the one with its hash and cache key. The caller holds the lock.
+func (s *State) put(end uint64, t *turn) {
+	key := t.key()
+	s.drop(end, key)
+	s.turns[end] = append(s.turns[end], t)
+	s.count++
+	if len(t.Elided) > 0 {
+		if s.evicted[key] == nil {
+			s.evicted[key] = map[*turn]bool{}
+		}
+		s.evicted[key][t] = true
+	}
+}
+
+// drop forgets a turn. The caller holds the lock.
+func (s *State) drop(end uint64, key Key) {
+	t := s.turn(end, key)
+	if t == nil {
+		return
+	}
+	s.count--
+	if s.turns[end] = slices.DeleteFunc(slices.Clone(s.turns[end]), func(other *turn) bool { return other == t }); len(s.turns[end]) == 0 {
+		delete(s.turns, end)
+	}
+	if delete(s.evicted[key], t); len(s.evicted[key]) == 0 {
+		delete(s.evicted, key)
+	}
+}
+
+// forget drops all but the newest turns, once there are far too many. The caller holds the lock.
+func (s *State) forget() {
+	if s.count <= 4*MaxTurns {
+		return
+	}
+	var plain, points []*turn
+	for _, same := range s.turns {
+		for _, t := range same {
+			if t.Moment == "" {
+				plain = append(plain, t)
+			} else {
+				points = append(points, t)
+			}
+		}
+	}
+	for _, all := range [][]*turn{plain, points} {
+		slices.SortFunc(all, newestFirst)
+		for _, t := range all[min(MaxTurns, len(all)):] {
+			s.drop(t.Prefix^t.key().Hash(), t.key())
+		}
+	}
+}
+
+// Take notes turns of other processes, where none newer is known. They come newest first.
+func (s *State) Take(turns []record.Turn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	lineages := map[any]*lineage{}
+	for _, same := range s.turns {
+		for _, t := range same {
+			lineages[t.lineage.id] = t.lineage
+		}
+	}
+	delete(lineages, uint64(0))
+	for _, stored := range slices.Backward(turns) { // the oldest first
+		t := &turn{Turn: stored, stored: true}
+		t.own = t.key()
+		end := stored.Prefix ^ t.own.Hash()
+		if known := s.turn(end, t.own); known != nil && !stored.Time.After(known.Time) {
+			continue
+		}
+		var of any = stored.Thread
+		if stored.Thread == 0 {
+			of = stored.Conversation
+		}
+		if t.lineage = lineages[of]; t.lineage == nil || of == "" {
+			t.lineage = &lineage{id: stored.Thread}
+			lineages[of] = t.lineage
+		}
+		t.lineage.take(t)
+		s.put(end, t)
+	}
+}
+
+// Unknown counts the answers of the model in a request behind the longest turn that it begins with. One is
+// the answer to that turn; more were asked for in another process.
+func (s *State) Unknown(r *Request) (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c, messages, salt := r.Chain, r.Decoded.Messages[r.Chain.Skip:], s.salt(r.Decoded)
+	for i := c.Stable - 1; i >= 0 && len(s.turns[c.Links[i]^salt]) == 0; i-- {
+		if messages[i].Role == llm.Assistant && (i == 0 || messages[i-1].Role != llm.Assistant) {
+			n++
+		}
+	}
+	return n
+}
+
+// Named returns the name of the conversation, of another process, that a request goes on
+// from. It is empty if there is none, or if another request goes on from it already.
+func (s *State) Named(r *Request) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c, salt := r.Chain, s.salt(r.Decoded)
+	for i := len(c.Links) - 1; i >= c.Answer; i-- {
+		if same := s.turns[c.Links[i]^salt]; len(same) > 0 {
+			if same[0].lineage.newest == nil {
+				return same[0].Conversation
+			}
+			return ""
+		}
+	}
+	return ""
+}

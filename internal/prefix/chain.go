@@ -1,0 +1,181 @@
+// Package prefix tells which requests begin alike. It hashes what the prompt cache of a
+// provider goes by: the tools, the system text and the messages.
+//
+// Some of a request is new each time although the conversation is the same. It is
+// neither hashed nor measured: thinking, which agents leave out later; cache markers, which move
+// along; tools that the model has to search for; and the provider's own accounting header.
+package prefix
+
+import (
+	"encoding/binary"
+	"strings"
+
+	"github.com/zeebo/xxh3"
+
+	"github.com/stet-dev/stet/llm"
+)
+
+// Chain is what the messages of a request hash to. Two requests with the same Links[i]
+// begin with the same messages. The hashes are the same in every process: they are stored.
+type Chain struct {
+	System uint64   // of the leading system messages
+	Skip   int      // how many these are
+	Links  []uint64 // Links[i] is of the messages 0 to i behind the leading system messages
+	User   int      // index into Links of the first message of the user; len(Links) if there is none
+	Answer int      // likewise of the model
+	Stable int      // how many Links are of messages that come again: up to the model's last one, or all if there is none
+}
+
+// Answered reports whether the model has answered in the conversation.
+func (c *Chain) Answered() bool { return c.Answer < len(c.Links) }
+
+// End is the hash of the messages that come again, 0 if there are none. What stands behind the
+// model's last message may be taken back, merged with what is asked next, or lose the reminders of
+// the agent.
+func (c *Chain) End() uint64 {
+	if c.Stable == 0 {
+		return 0
+	}
+	return c.Links[c.Stable-1]
+}
+
+// Last is the hash of all messages, 0 if there are none.
+func (c *Chain) Last() uint64 {
+	if len(c.Links) == 0 {
+		return 0
+	}
+	return c.Links[len(c.Links)-1]
+}
+
+// Extends reports whether c begins with all messages of before.
+func (c *Chain) Extends(before *Chain) bool {
+	n := len(before.Links)
+	return n <= len(c.Links) && (n == 0 || c.Links[n-1] == before.Links[n-1])
+}
+
+// ChainOf hashes messages. The first same of them are those that before is the chain of;
+// before may be nil if same is 0.
+func ChainOf(messages []llm.Message, before *Chain, same int) Chain {
+	var c Chain
+	var h Hasher
+	for c.Skip < len(messages) && messages[c.Skip].Role == llm.System {
+		h.Message(&messages[c.Skip])
+		c.Skip++
+	}
+	c.System = h.Sum64()
+	rest := messages[c.Skip:]
+	c.Links = make([]uint64, len(rest))
+	c.User, c.Answer = len(rest), len(rest)
+	from := 0
+	if same -= c.Skip; same > 0 && before.Skip == c.Skip {
+		from = copy(c.Links, before.Links[:same])
+		if before.User < from {
+			c.User = before.User
+		}
+		if before.Answer < from {
+			c.Answer = before.Answer
+		}
+	}
+	last := uint64(0)
+	if from > 0 {
+		last = c.Links[from-1]
+	}
+	for i := from; i < len(rest); i++ {
+		h.Reset()
+		h.Number(last)
+		h.Message(&rest[i])
+		last = h.Sum64()
+		c.Links[i] = last
+		switch rest[i].Role {
+		case llm.User:
+			c.User = min(c.User, i)
+		case llm.Assistant:
+			c.Answer = min(c.Answer, i)
+		}
+	}
+	c.Stable = len(rest)
+	for c.Answered() && rest[c.Stable-1].Role != llm.Assistant {
+		c.Stable--
+	}
+	return c
+}
+
+// Tools hashes the tools that a request offers.
+func Tools(req *llm.Request) uint64 {
+	var h Hasher
+	for i := range req.Tools {
+		t := &req.Tools[i]
+		if t.Deferred {
+			continue
+		}
+		h.Text(t.Name)
+		h.Text(t.Description)
+		h.Text(string(t.Schema))
+	}
+	return h.Sum64()
+}
+
+// ToolsSize is how many bytes of text the tools of a request have.
+func ToolsSize(req *llm.Request) (n int) {
+	for i := range req.Tools {
+		tool := &req.Tools[i]
+		if tool.Deferred {
+			continue
+		}
+		n += len(tool.Name) + len(tool.Description) + len(tool.Schema)
+	}
+	return n
+}
+
+// TextSize is how many bytes of text a message has.
+func TextSize(m *llm.Message) (n int) {
+	for i := range m.Parts {
+		part := &m.Parts[i]
+		if part.Kind == llm.Thinking || m.Role == llm.System && Volatile(part.Text) {
+			continue
+		}
+		n += len(part.Text) + len(part.Name) + len(part.Args)
+	}
+	return n
+}
+
+// Volatile reports whether a system text is the provider's own accounting header. It is
+// new in every request, and the cache does not go by it.
+func Volatile(text string) bool { return strings.HasPrefix(text, "x-anthropic-billing-header:") }
+
+// Hasher hashes what requests are made of. It is no defence against a person who looks for
+// two conversations that hash alike: a plan made for another conversation shows nothing of it.
+type Hasher struct{ xxh3.Hasher }
+
+// Message hashes the words, calls and results of m.
+func (h *Hasher) Message(m *llm.Message) {
+	h.Text(string(m.Role))
+	for i := range m.Parts {
+		p := &m.Parts[i]
+		if p.Kind == llm.Thinking || m.Role == llm.System && Volatile(p.Text) {
+			continue
+		}
+		failed := uint64(0)
+		if p.IsError {
+			failed = 1
+		}
+		h.Number(uint64(p.Kind) | failed<<8)
+		h.Text(p.Text)
+		h.Text(p.CallID)
+		h.Text(p.Name)
+		h.Text(p.Args)
+	}
+}
+
+// Text hashes s with its length, so that neighbours do not run together.
+func (h *Hasher) Text(s string) {
+	h.Number(uint64(len(s)))
+	_, _ = h.WriteString(s) // a Hasher returns no errors
+}
+
+// Number hashes n.
+func (h *Hasher) Number(n uint64) {
+	var b [8]byte
+	binary.LittleEndian.PutUint64(b[:], n)
+	_, _ = h.Write(b[:])
+}

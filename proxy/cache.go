@@ -1,0 +1,89 @@
+package proxy
+
+import (
+	"time"
+
+	"github.com/stet-dev/stet/history"
+	"github.com/stet-dev/stet/internal/cachestate"
+	"github.com/stet-dev/stet/internal/prefix"
+	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/record"
+)
+
+// What is believed of the provider's cache is package cachestate's. This file says to it
+// what a request asks for, and stores what it returns.
+
+// evicts reports whether the policy leaves out, at cold points, what was sent before.
+func evicts(policy history.Policy) bool {
+	switch policy {
+	case history.Lossless, history.Adaptive, history.Bold:
+		return true
+	}
+	return false
+}
+
+// cacheRequest is a request as package cachestate looks at it.
+func (p *Proxy) cacheRequest(x *exchange, req *llm.Request, c *prefix.Chain) cachestate.Request {
+	return cachestate.Request{
+		Time: x.row.Time, API: apiOf(x), Key: cachestate.Key{Model: x.row.Model, Tools: prefix.Tools(req), System: c.System},
+		Name: x.row.Conversation, Decoded: req, Chain: c, Lifetime: p.lifetimeOf(x, req), Vouched: p.vouches(x, req),
+	}
+}
+
+// lifetimeOf is how long the provider keeps the prompt cached: as long as the
+// request asks, or as the provider does when it is not asked.
+func (p *Proxy) lifetimeOf(x *exchange, req *llm.Request) time.Duration {
+	asked := req.Caching.Lifetime
+	for _, b := range req.Caching.Breakpoints {
+		if b.Lifetime == 0 {
+			asked = max(asked, p.rules.of(x.api, "").Lifetime)
+		}
+	}
+	if asked > 0 {
+		return asked
+	}
+	return p.rules.of(x.api, x.row.Model).Lifetime
+}
+
+// vouches reports whether the provider keeps the prompt no longer than the markers of
+// the request ask for.
+func (p *Proxy) vouches(x *exchange, req *llm.Request) bool {
+	return x.api == record.Messages && len(req.Caching.Breakpoints) > 0 && p.rules.of(x.api, x.row.Model).provider == "anthropic"
+}
+
+// commit notes a request that goes out, and stores what later requests need to be sent as it
+// was, before any of its answer is passed on: the process may end at any time. What was decided
+// with the request is stored before the request goes out.
+func (p *Proxy) commit(x *exchange, d *reading) {
+	x.row.Cache = record.Cache{Gap: d.verdict.Cache.Gap, Lifetime: d.verdict.Cache.Lifetime, Moment: string(d.verdict.ColdPoint())}
+	x.sent = p.cache.Commit(d.asked, d.verdict, d.plan, d.evicted)
+	turns, decides := x.sent.Turns(), d.verdict.Decides()
+	if p.writer == nil || p.unchanged || len(turns) == 0 || !decides && !d.verdict.Checks {
+		return
+	}
+	p.work.Add(1) // the request is counted already, so this is no race with Wait
+	x.kept = p.writer.now(turns, p.work.Done)
+	if decides {
+		p.writer.wait(x.kept)
+	}
+}
+
+// settle takes in what the answer, which ended at a time, shows of the cache. It returns
+// what is to be stored of the request; nothing, if the request was not answered.
+func (p *Proxy) settle(x *exchange, at time.Time) (turns []record.Turn) {
+	if x.sent == nil {
+		return nil
+	}
+	row := &x.row
+	row.Cache.Broke, row.Cache.BrokeAt = x.compared.Broke, x.compared.BrokeAt
+	if row.Status < 200 || row.Status >= 300 {
+		p.cache.Rollback(x.sent)
+		return nil
+	}
+	rule := p.rules.of(x.api, row.Model)
+	turns, row.Cache.Alive = p.cache.Settle(x.sent, cachestate.Answer{
+		Time: at, Usage: row.Usage, Compared: x.compared, Omissions: x.omissions,
+		Price: history.Price{Read: rule.Read, Write: rule.Write}, MinTokens: rule.MinTokens,
+	})
+	return turns
+}

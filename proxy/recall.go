@@ -1,0 +1,75 @@
+package proxy
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/stet-dev/stet/internal/cachestate"
+	"github.com/stet-dev/stet/record"
+)
+
+const (
+	caughtUp  = 500             // turns that are loaded when another process seems to have asked
+	maxRecall = 2 * time.Second // time that loading may take
+)
+
+// recall loads from the store what earlier processes, and others of now, knew of the
+// requests that were answered.
+type recall struct {
+	state *cachestate.State
+	store record.Store // nil: there is nothing to load
+	log   *slog.Logger
+	once  sync.Once
+
+	mu     sync.Mutex
+	looked time.Time // when catchUp last loaded something
+}
+
+// begin loads all that is remembered, once.
+func (c *recall) begin() { c.once.Do(func() { c.load(cachestate.MaxTurns) }) }
+
+// catchUp loads what is new in the store where a request goes on from answers that are not
+// known: another process may have asked for them. It does so once a second at most, because some
+// conversations stay unknown for ever. Where there is thinking, it does so always, and looks further back,
+// because the provider may check what was sent. Once such a request has gone out, its conversation is known.
+func (c *recall) catchUp(r *cachestate.Request) {
+	if c.begin(); c.store == nil || !r.Chain.Answered() {
+		return
+	}
+	missed := func() bool { return c.state.Unknown(r) > 1 } // one is the answer to the request before
+	bound := cachestate.FirstThinking(r.Decoded) >= 0
+	if !missed() || !c.due(bound, r.Time) {
+		return
+	}
+	if c.load(caughtUp); bound && missed() {
+		c.load(cachestate.MaxTurns)
+	}
+}
+
+// due reports whether it is time to load, and notes that it is done.
+func (c *recall) due(always bool, now time.Time) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	due := always || now.Sub(c.looked) >= time.Second
+	if due {
+		c.looked = now
+	}
+	return due
+}
+
+// load takes in the newest turns of the store: so many with a cold point, and as many without.
+func (c *recall) load(limit int) {
+	if c.store == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), maxRecall)
+	defer cancel()
+	turns, err := c.store.Turns(ctx, limit)
+	if err != nil {
+		c.log.Warn("earlier moments are not recalled", "error", err)
+		return
+	}
+	c.state.Take(turns)
+}
