@@ -88,6 +88,7 @@ type Hub struct {
 	base    context.Context // done when the hub closes
 	stop    context.CancelFunc
 	serving sync.WaitGroup
+	closing sync.WaitGroup // connections that are told why they end
 	buffers buffers
 
 	// Bytes of calls and answers that are held.

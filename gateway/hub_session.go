@@ -307,11 +307,10 @@ func (s *hubSession) endIf(condition func() bool, status websocket.StatusCode, w
 	if s.expiry != nil {
 		s.expiry.Stop()
 	}
-	c := s.conn
-	s.mu.Unlock()
-	if c != nil {
-		s.h.serving.Go(func() { c.close(status, why) }) // it waits for the other end
+	if c := s.conn; c != nil {
+		s.h.closing.Go(func() { c.close(status, why) }) // it waits for the other end
 	}
+	s.mu.Unlock()
 	s.queue.end(errClosed)
 	s.forget()
 	s.peer.ended()

@@ -112,6 +112,9 @@ func (h *Hub) Ready() error {
 	return nil
 }
 
+// closeTime is how long clients have to answer when the hub closes their connections.
+const closeTime = time.Second
+
 // Close ends every call and every connection, and waits for them. It may be
 // called more than once.
 func (h *Hub) Close() error {
@@ -126,7 +129,17 @@ func (h *Hub) Close() error {
 	for _, s := range h.allSessions() {
 		s.end(websocket.StatusGoingAway, "the gateway is shutting down")
 	}
+	told := make(chan struct{})
+	go func() {
+		h.closing.Wait()
+		close(told)
+	}()
+	select {
+	case <-told:
+	case <-time.After(closeTime):
+	}
 	h.stop()
+	<-told
 	h.serving.Wait()
 	if first {
 		for _, stop := range h.stops {

@@ -164,6 +164,8 @@ func TestKeptCallsAreBounded(t *testing.T) {
 		}
 		time.Sleep(kept)
 		synctest.Wait()
+		r.mu.Lock()
+		defer r.mu.Unlock()
 		if len(r.byID)+len(r.ended)+r.bytes != 0 {
 			t.Errorf("%d calls and %d bytes are kept for ever", len(r.byID), r.bytes)
 		}
