@@ -106,10 +106,10 @@ func (q *toolCall) writeBytes(ctx context.Context, p workspace.Path, data []byte
 
 // readStream is a read whose content goes from the disk to the caller, in bounded
 // memory. (FILE-8, FILE-9)
-func (q *toolCall) readStream(s *workspace.Survey) *tool.Plan {
+func (q *toolCall) readStream(s *workspace.LargeText) *tool.Plan {
 	q.canonical = s.Info.Path.String()
 	body := readText{size: s.Text, open: func() (io.ReadCloser, error) {
-		r, err := q.root.Reader(s)
+		r, err := s.Open()
 		return changing{r}, err
 	}}
 	d := readFileData{Version: id(s.Version), Total: &s.Lines}

@@ -78,7 +78,7 @@ func (q *toolCall) takeEncoding() error {
 func (q *toolCall) readWhole(ctx context.Context, p workspace.Path) (*tool.Plan, error) {
 	info, _ := q.root.Inspect(p) // what is wrong with the file, reading it says
 	if q.call.Large && info.Size > q.root.WriteLimit() {
-		s, err := q.root.Survey(ctx, p, q.options.encoding)
+		s, err := q.root.LargeText(ctx, p, q.options.encoding)
 		if err != nil {
 			return nil, err
 		}

@@ -2,8 +2,8 @@ package workspace
 
 import "strings"
 
-// aliases are names of encodings that are in use and in neither register, as
-// squeeze has them; what they stand for is in one.
+// aliases are names of encodings that are in use and that neither register has, in the
+// form that squeeze gives them. Each stands for a name that a register has.
 var aliases = map[string]string{
 	"u8": "utf-8", "cp65001": "utf-8", "utf8sig": "utf-8-sig", "utf8bom": "utf-8-sig", "utf8withbom": "utf-8-sig",
 	"646": "us-ascii", "ucs2": "utf-16le", "ucs2le": "utf-16le", "ucs2be": "utf-16be",
@@ -21,8 +21,8 @@ var aliases = map[string]string{
 	"cp950": "big5", "big5": "big5",
 }
 
-// aliasOf returns the registered name of an encoding that is called otherwise:
-// without the hyphens, or with others, or as Python and Windows do. It is "" if
+// aliasOf returns the registered name of an encoding that was named in another way:
+// without hyphens, with other ones, or as Python and Windows name it. It is "" where
 // there is none.
 func aliasOf(name string) string {
 	s := squeeze(name)
@@ -49,7 +49,7 @@ func aliasOf(name string) string {
 	return ""
 }
 
-// squeeze leaves of a name the letters and digits, in lower case.
+// squeeze drops all of a name but letters and digits, and makes it lower case.
 func squeeze(name string) string {
 	return strings.Map(func(c rune) rune {
 		switch {

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/text/transform"
 )
 
-// Encoding is a way to write text as bytes. The zero Encoding is UTF-8 without
-// a byte-order mark. Encodings can be compared.
+// Encoding is a way to write text as bytes. The zero Encoding is UTF-8 without a
+// byte-order mark. Encodings can be compared.
 type Encoding struct {
 	name string // canonical, "" for utf-8
 	bom  bool   // the file begins with a byte-order mark
@@ -107,8 +107,8 @@ func (e Encoding) markIn(data []byte) int {
 	return 0
 }
 
-// sniff decides what a file that begins with head is written in: a byte-order
-// mark says so, else it is what was asked for. (FILE-16, READ-9)
+// sniff returns the encoding of a file that begins with head: that of its byte-order
+// mark, else the one that was asked for. (FILE-16, READ-9)
 func sniff(head []byte, asked Encoding) Encoding {
 	for _, m := range marks {
 		if bytes.HasPrefix(head, []byte(m.bytes)) {
@@ -119,7 +119,7 @@ func sniff(head []byte, asked Encoding) Encoding {
 	return asked
 }
 
-// binaryWithin is how far a NUL is looked for.
+// binaryWithin is the number of bytes in which a NUL is looked for.
 const binaryWithin = 8 << 10
 
 // isBinary reports whether a file that begins with head is no text in the
@@ -185,8 +185,8 @@ func (e Encoding) Decode(data []byte) (string, Encoding, error) {
 	return text, found, nil
 }
 
-// decode decodes a stretch of text. Strict, it reports whether all of it was
-// valid; with replace what is not becomes U+FFFD, and ok tells of that.
+// decode decodes a part of a text. ok says that all of it was valid. With replace, what
+// is not valid becomes U+FFFD.
 func (e Encoding) decode(b []byte, replace bool) (text string, ok bool) {
 	c := e.coder()
 	if c == nil {
@@ -238,8 +238,8 @@ func (e Encoding) Encode(text string) ([]byte, error) {
 	return append([]byte(e.mark()), b...), nil
 }
 
-// EncodePart returns the bytes of a text inside a file: new text of an edit,
-// or old text to be found. Only Encode writes a byte-order mark.
+// EncodePart returns the bytes of a text inside a file: the new text of an edit, or the
+// old text to be found. There is no byte-order mark in them.
 func (e Encoding) EncodePart(text string) ([]byte, error) {
 	c := e.coder()
 	if !utf8.ValidString(text) || e.name == "us-ascii" && !isASCII(text) {
@@ -254,7 +254,7 @@ func (e Encoding) EncodePart(text string) ([]byte, error) {
 	return e.encodeWith(c, text)
 }
 
-// stateful reports whether bytes mean something else after an escape sequence.
+// stateful reports whether escape sequences change what the bytes after them mean.
 func (e Encoding) stateful() bool {
 	return strings.HasPrefix(e.name, "iso-2022") || strings.HasPrefix(e.name, "hz-")
 }

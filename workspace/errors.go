@@ -11,8 +11,8 @@ import (
 	"github.com/stet-dev/stet/internal/invisible"
 )
 
-// What can be wrong with a file. Every error that a model can act on wraps one
-// of these in an *Error; anything else is the system's failure.
+// What can be wrong with a file. An error that a model can act on is an *Error with one
+// of these. Any other error is a failure of the system.
 var (
 	ErrNotFound    = errors.New("no such file or directory")
 	ErrPermission  = errors.New("permission denied")
@@ -49,11 +49,11 @@ func (e *Error) Error() string {
 	return s
 }
 
-// Unwrap returns what the operation failed by.
+// Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Quote returns a name as it can be shown: in quotes, with escapes, where it
-// holds anything that does not print, and as it is otherwise.
+// Quote returns a name as it can be shown: as it is, or in quotes and with escapes
+// where it holds something that does not print.
 func Quote(name string) string {
 	if name == "" {
 		return `""`
@@ -69,7 +69,7 @@ func fail(op, path string, err error, detail string) error {
 	return &Error{Op: op, Path: path, Err: err, Detail: detail}
 }
 
-// wrap words an error of the system for a path of ours.
+// wrap makes an error of the system an *Error.
 func wrap(op, path string, err error) error {
 	if err == nil {
 		return nil
@@ -85,11 +85,11 @@ func wrap(op, path string, err error) error {
 	return &Error{Op: op, Path: path, Err: sentinel, Detail: detail}
 }
 
-// because is an error that wrap still has to give its operation and path.
+// because is an error without operation and path: wrap adds them.
 func because(err error, detail string) error { return &Error{Err: err, Detail: detail} }
 
-// fault is a failure of stet's own state: nothing that a model can act on,
-// whatever the system calls it.
+// fault is a failure of stet's own state directory, which a model cannot act on,
+// whatever the system says of it.
 type fault struct {
 	what string
 	dir  string // the state directory

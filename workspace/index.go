@@ -11,7 +11,7 @@ import (
 	"sync"
 )
 
-// text is a file's bytes, to be read by offset.
+// text is the bytes of a file, which are read by offset.
 type text struct {
 	at     io.ReaderAt
 	size   int64
@@ -19,7 +19,7 @@ type text struct {
 	nl     string   // a line feed
 }
 
-// stride is how many bytes lie between two counts of an index.
+// stride is the number of bytes between two counts of an index.
 const stride = 64 << 10
 
 // maxMarks bounds an index: 8 MB. A longer file gets a wider step.
@@ -34,9 +34,8 @@ func stepFor(size int64) int64 {
 	return step
 }
 
-// lineIndex tells where lines begin, sparsely: marks[i] is the number of line
-// feeds in the first (i+1)*step bytes. One that is in the cache is not changed
-// any more.
+// lineIndex tells roughly where lines begin: marks[i] is the number of line feeds in
+// the first (i+1)*step bytes. An index in the cache is not changed any more.
 type lineIndex struct {
 	marks  []int64
 	step   int64
@@ -54,8 +53,8 @@ func (x *lineIndex) lines() int64 {
 	return x.feeds
 }
 
-// scan goes on counting until there are want line feeds, or the end, or until
-// it is late; nil: it never is.
+// scan counts on until there are want line feeds, or to the end, or until late says
+// so. A nil late never does.
 func (x *lineIndex) scan(ctx context.Context, t *text, want int64, late func() bool, buf []byte) error {
 	for !x.done && x.feeds < want {
 		if err := ctx.Err(); err != nil {
@@ -133,7 +132,7 @@ func (x *lineIndex) finish(t *text, last []byte) {
 	x.ragged = len(last) > 0 && !bytes.HasSuffix(last, []byte(t.nl))
 }
 
-// cursor goes from line feed to line feed.
+// cursor moves from line feed to line feed.
 type cursor struct {
 	x   *lineIndex
 	t   *text
@@ -143,8 +142,8 @@ type cursor struct {
 	at  int    // behind the last line feed found, in b
 }
 
-// next returns the offset of the k-th line feed, counted from 1, which was
-// scanned. Calls with k rising by one are cheap.
+// next returns the offset of the k-th line feed, counted from 1. It must have been
+// scanned. Calls in which k rises by one are cheap.
 func (c *cursor) next(ctx context.Context, k int64) (int64, error) {
 	if j := nextFeed(c.b[c.at:], c.t.nl); j >= 0 && c.b != nil {
 		c.at += j + len(c.t.nl)
@@ -153,7 +152,7 @@ func (c *cursor) next(ctx context.Context, k int64) (int64, error) {
 	return c.seek(ctx, k)
 }
 
-// seek is next from anywhere.
+// seek is next for any k.
 func (c *cursor) seek(ctx context.Context, k int64) (int64, error) {
 	marks, t := c.x.marks, c.t
 	i := sort.Search(len(marks), func(i int) bool { return marks[i] >= k })
@@ -190,7 +189,7 @@ func (c *cursor) seek(ctx context.Context, k int64) (int64, error) {
 	}
 }
 
-// errShrunk says that a file is not what its index was made of.
+// errShrunk says that a file does not hold any more what its index was made from.
 var errShrunk = errors.New("changed while it was read")
 
 func countFeeds(b []byte, nl string) int {
@@ -225,13 +224,13 @@ func nextFeed(b []byte, nl string) int {
 	}
 }
 
-// indexes are the line indexes and versions of files read lately.
+// indexes is a cache of the line indexes and versions of files that were read lately.
 type indexes struct {
 	mu    sync.Mutex
 	known []*indexed // the latest used last
 }
 
-// indexed is what is known of a file as long as its stamp is the same.
+// indexed is what is known of a file as long as it has this stamp.
 type indexed struct {
 	path    string
 	stamp   Stamp

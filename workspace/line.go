@@ -10,11 +10,11 @@ import (
 	"golang.org/x/text/transform"
 )
 
-// span is where a line lies in a file: bytes from start to end, which is -1
-// when it was not found, and the start of the next line.
+// span is the place of a line in a file: bytes start to end, where end is -1 if it was
+// not found, and the start of the next line.
 type span struct{ start, end, next int64 }
 
-// getter fetches lines' text.
+// getter reads the text of lines.
 type getter struct {
 	ctx      context.Context
 	t        *text
@@ -48,8 +48,8 @@ func (g *getter) window(off int64, n int) ([]byte, error) {
 	return b[:min(len(b), n)], nil
 }
 
-// peek looks for the end of a line that the index does not reach: as far as
-// a line can be shown.
+// peek looks for the end of a line that the index does not reach, as far as a line
+// can be shown.
 func (g *getter) peek(start int64, maxBytes int) (span, error) {
 	chars, size := g.most(maxBytes)
 	n := min(chars*utf8.UTFMax, size+utf8.UTFMax) + 2*len(g.t.nl)
@@ -67,8 +67,8 @@ func (g *getter) peek(start int64, maxBytes int) (span, error) {
 	return span{start: start, end: -1}, nil
 }
 
-// line fetches a line from a column on, cut at the width and at max bytes. It
-// returns the bytes of text.
+// line reads a line from a column on, cut at the width and at maxBytes. It also returns
+// the size of the text in bytes.
 func (g *getter) line(s span, column, maxBytes int) (Line, int, error) {
 	g.fellBack = false
 	end := s.end
@@ -124,7 +124,7 @@ func isReturn(b []byte, nl string) bool {
 	return true
 }
 
-// most is how many characters a line may show, and in how many bytes.
+// most is the most that is shown of a line: characters, and bytes.
 func (g *getter) most(maxBytes int) (chars, size int) {
 	size = max(maxBytes, 1)
 	if g.width < 0 || g.width > size {
@@ -133,7 +133,7 @@ func (g *getter) most(maxBytes int) (chars, size int) {
 	return g.width, size
 }
 
-// plain fetches from UTF-8 or ASCII.
+// plain reads a line in UTF-8 or ASCII.
 func (g *getter) plain(start, end int64, column, maxBytes int) (Line, error) {
 	off, skipped, err := g.skip(start, end, column-1)
 	if err != nil {
@@ -165,7 +165,7 @@ func (g *getter) plain(start, end int64, column, maxBytes int) (Line, error) {
 	return l, nil
 }
 
-// prefix cuts b at so many characters, or before so many bytes are passed.
+// prefix cuts b after chars characters, or before the one that passes size bytes.
 func prefix(b []byte, chars, size int) ([]byte, int) {
 	if n := min(len(b), chars, size); asciiPrefix(b[:n]) == n {
 		return b[:n], n
@@ -182,8 +182,8 @@ func prefix(b []byte, chars, size int) ([]byte, int) {
 	return b[:at], n
 }
 
-// skip passes over n characters and returns where it stands, and how many
-// there were.
+// skip passes over n characters. It returns the offset after them, and how many there
+// were.
 func (g *getter) skip(start, end int64, n int) (int64, int, error) {
 	off, done := start, 0
 	for done < n && off < end {
@@ -234,11 +234,11 @@ func asciiPrefix(b []byte) int {
 	return n
 }
 
-// wholeLine is up to how many bytes a line in another encoding is decoded at
+// wholeLine is the size, in bytes, up to which a line in another encoding is decoded at
 // once, and so checked in full.
 const wholeLine = mb
 
-// coded fetches from another encoding.
+// coded reads a line in another encoding.
 func (g *getter) coded(start, end int64, column, maxBytes int) (Line, error) {
 	chars, size := g.most(maxBytes)
 	var src io.RuneReader

@@ -8,7 +8,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/stet-dev/stet/internal/atomicfile"
 	"github.com/stet-dev/stet/internal/gitignore"
@@ -18,8 +17,6 @@ import (
 type Entry struct {
 	Path    Path
 	Kind    Kind // Link for a link, wherever it leads
-	Size    int64
-	ModTime time.Time
 	Ignored bool // by git's rules; .git itself is
 	Depth   int  // below where the listing began, from 1
 
@@ -31,15 +28,14 @@ type Entry struct {
 // working on the tree would look at.
 type ListOptions struct {
 	Ignored bool // also what git's rules leave out
-	Details bool // size and time, at the price of asking for each
 	Depth   int  // of Walk: how far down; 0: all the way
 }
 
 // Walk visits what is below a directory, each directory before what is in it,
-// sorted by name. It does not go through links, nor into ignored directories
-// unless they are asked for. visit may return fs.SkipDir to leave out the
-// directory it was given, or fs.SkipAll to end; any other error ends the walk
-// and is returned as it is. Ignore rules are those of .gitignore files
+// sorted by name. It does not follow links, and enters ignored directories only where
+// they are asked for. Temporary files of stet and its state directory are not visited.
+// visit may return fs.SkipDir to leave out the directory that it was given, or
+// fs.SkipAll to end; any other error ends the walk and is returned as it is. Ignore rules are those of .gitignore files
 // and .git/info/exclude; files that git tracks although they
 // match are taken for ignored. No process is started. (FILE-11)
 func (r *Root) Walk(ctx context.Context, p Path, o ListOptions, visit func(Entry) error) error {
@@ -122,7 +118,7 @@ func (r *Root) rulesAbove(dir string) (*gitignore.Rules, error) {
 	return rules, nil
 }
 
-// exclude are the rules that are not in the tree's own files.
+// exclude are the rules in .git/info/exclude.
 func (r *Root) exclude() *gitignore.Rules {
 	f, err := r.openAny(Path{name: ".git/info/exclude"})
 	if err != nil {
@@ -188,13 +184,6 @@ func (w *walker) shown(e *Entry, base string, rules *gitignore.Rules) bool {
 }
 
 func (w *walker) entry(d *atomicfile.Dir, de fs.DirEntry, e Entry, rules *gitignore.Rules) error {
-	if w.opt.Details {
-		st, err := d.Stat(de.Name())
-		if err != nil {
-			return nil // gone meanwhile
-		}
-		e.Kind, e.Size, e.ModTime = kindOf(st.Mode), st.Size, time.Unix(0, st.Mtime)
-	}
 	into := e.Kind == Directory && (w.opt.Depth == 0 || e.Depth < w.opt.Depth)
 	var sub *atomicfile.Dir
 	var entries []fs.DirEntry
@@ -205,7 +194,7 @@ func (w *walker) entry(d *atomicfile.Dir, de fs.DirEntry, e Entry, rules *gitign
 			entries, err = readEntries(sub)
 		}
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil // gone meanwhile
+			return nil // removed meanwhile
 		}
 		if err != nil {
 			e.Unreadable, into = wrap("list", e.Path.name, err), false
@@ -236,8 +225,7 @@ func readEntries(d *atomicfile.Dir) ([]fs.DirEntry, error) {
 	return entries, err
 }
 
-// Ignored reports whether git's rules leave a path out, or a directory it is
-// in.
+// Ignored reports whether git's rules leave out a path, or a directory above it.
 func (r *Root) Ignored(p Path) (bool, error) {
 	if err := r.enter(); err != nil {
 		return false, wrap("list", p.name, err)
@@ -259,7 +247,7 @@ func (r *Root) Ignored(p Path) (bool, error) {
 			return true, nil
 		}
 		if err != nil {
-			// A file, a link, or nothing: what is below it has no rules.
+			// It is a file, a link, or not there: below it there are no rules.
 			rest := path.Join(parts[i:]...)
 			return rules.Ignored(path.Join(path.Dir(name), rest), false), nil
 		}

@@ -5,14 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"time"
 
 	"github.com/stet-dev/stet/internal/atomicfile"
 )
 
-// PageRequest says which part of a file is wanted. The zero value of each
-// field is its default.
+// PageRequest says which lines of a file are wanted. The zero value of each field
+// is its default.
 type PageRequest struct {
 	Line   int // the first line, from 1; default 1
 	Lines  int // at most so many; default 500
@@ -22,8 +23,7 @@ type PageRequest struct {
 
 	Encoding Encoding // where no byte-order mark says otherwise
 	Replace  bool     // invalid bytes become U+FFFD, instead of ErrEncoding
-	NoTotal  bool     // the lines after the page need not be counted
-	Version  bool     // the file's version is wanted even of a large one, up to ReadLimit
+	Version  bool     // the version is wanted of a large file too, of up to ReadLimit bytes
 }
 
 // Line is a line of a page.
@@ -40,7 +40,7 @@ type Page struct {
 	Info     Info
 	Lines    []Line
 	Total    int // lines in the file; -1 when counting took too long
-	AtLeast  int // then, so many are there
+	AtLeast  int // the lines that were counted, which is Total where that is known
 	Next     int // the line that follows the page; 0 at the end of the file
 	Encoding Encoding
 	Fallback bool    // Text has replacement characters for what was invalid
@@ -163,8 +163,8 @@ func (b *pager) run() (Page, error) {
 	return b.page, nil
 }
 
-// load decides where the bytes come from: memory for a small file, which also
-// gives its version, else the file, whose index may be known.
+// load decides where the bytes come from: from memory for a small file, whose version
+// is then known too, else from the file, whose index may be known.
 func (b *pager) load() error {
 	size, o := b.f.stat.Size, b.root.opt
 	b.know, _ = b.root.pages.find(b.f.path, stampOf(b.f.stat), b.text.nl)
@@ -212,20 +212,16 @@ func (m memory) ReadAt(p []byte, off int64) (int, error) {
 	return n, nil
 }
 
-// count counts lines: as many as it takes to find the page, then, for a while,
-// the rest.
+// count counts the lines up to the page, and then, for a limited time, the rest.
 func (b *pager) count() error {
 	x := &b.know.lines
 	need := int64(b.q.Line - 1)
 	if err := x.scan(b.ctx, &b.text, need, nil, b.buf); err != nil {
 		return err
 	}
-	want, deadline := int64(1)<<62, b.root.seams.time().Add(b.root.opt.CountTime)
+	deadline := b.root.seams.time().Add(b.root.opt.CountTime)
 	late := func() bool { return b.root.seams.time().After(deadline) }
-	if b.q.NoTotal {
-		want = need + int64(b.q.Lines)
-	}
-	if err := x.scan(b.ctx, &b.text, want, late, b.buf); err != nil {
+	if err := x.scan(b.ctx, &b.text, math.MaxInt64, late, b.buf); err != nil {
 		return err
 	}
 	b.page.Total = -1

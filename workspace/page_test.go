@@ -238,13 +238,6 @@ func TestTotalUnknown(t *testing.T) {
 	}
 	_, err = tr.Page(context.Background(), tr.path("f"), PageRequest{Line: mb + 1})
 	wantErr(t, "past the end", err, ErrRange)
-	// A page that asks for no total does not count on. (ranged reads stop early)
-	tr2 := newTree(t, Options{})
-	tr2.put("f", text)
-	pg, err = tr2.Page(context.Background(), tr2.path("f"), PageRequest{Line: 10, Lines: 3, NoTotal: true})
-	if err != nil || pg.Total != -1 || pg.AtLeast > mb/2 || len(pg.Lines) != 3 {
-		t.Errorf("total %d, at least %d, %v", pg.Total, pg.AtLeast, err)
-	}
 }
 
 // TestWideIndex: a file with more marks than an index may have gets a wider

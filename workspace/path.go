@@ -9,10 +9,9 @@ import (
 	"unicode/utf8"
 )
 
-// Path names a file or directory in a workspace: relative to the root, with
-// slashes, cleaned. Only a Root makes one. Paths can be compared and be keys;
-// two paths may still lead to one file, which Info.Path tells apart. The zero
-// Path names nothing.
+// Path names a file or directory in a workspace: relative to the root, with slashes,
+// cleaned. Only a Root makes one. Paths can be compared and be keys. Two paths may
+// lead to one file, whose Info.Path is then the same. The zero Path names nothing.
 type Path struct {
 	name string
 	dir  bool // it ended in a slash: only a directory will do
@@ -32,9 +31,9 @@ var (
 	coded = regexp.MustCompile(`(?i)%(2f|5c|00)|%2e%2e`)
 )
 
-// Path parses a path as the file tools take it: relative, with slashes, no
-// "..", no more. Anything else is ErrPath, with the path to use instead where
-// there is one. It looks at the disk for that path only. (FILE-7)
+// Path parses a path as the file tools take it: relative, with slashes, without "..".
+// Anything else is ErrPath, with the path to use instead where there is one. The disk
+// is looked at for that path only. (FILE-7)
 func (r *Root) Path(s string) (Path, error) {
 	if why := r.illFormed(s); why != "" {
 		return Path{}, fail("open", short(s), ErrPath, why)
@@ -71,7 +70,7 @@ func (r *Root) instead(s string) string {
 	return "a path relative to the workspace"
 }
 
-// illFormed says what no path may have.
+// illFormed says what is wrong with a path that no caller may use.
 func (r *Root) illFormed(s string) string {
 	switch {
 	case s == "":
@@ -96,8 +95,7 @@ func (r *Root) illFormed(s string) string {
 	return ""
 }
 
-// badName says what this system makes of a name that means something else
-// than it says.
+// badName says what is wrong with a name that this system takes for another one.
 func badName(c string, first bool) string {
 	onDrive := first && drive.MatchString(c)
 	if runtime.GOOS != "windows" || c == "" || c == "." || c == ".." {
@@ -150,9 +148,9 @@ func cutRoot(abs, root string) (string, bool) {
 	return rest, ok
 }
 
-// Resolve parses a path as Read takes it: absolute or with ".." too, if it
-// leads to something inside the root, which it may look for on the disk. It
-// never says what is outside. (FILE-7, READ-5)
+// Resolve parses a path as Read takes it: it may be absolute and have "..", if it leads
+// to something inside the root, which is looked for on the disk. The error does not
+// say what is outside. (FILE-7, READ-5)
 func (r *Root) Resolve(s string) (Path, error) {
 	if why := r.illFormed(s); why != "" {
 		return Path{}, fail("open", short(s), ErrPath, why)
@@ -186,7 +184,7 @@ func (r *Root) Resolve(s string) (Path, error) {
 		defer pl.close()
 		return Path{name: pl.path}, nil
 	}
-	// Out at the top and, as the words go, in again.
+	// ".." may leave the root, and the names after it may lead into it again.
 	if rel, ok := r.inside(path.Clean(r.prefixes[0] + "/" + name)); ok && !hasDotDot(rel) {
 		return clean(rel), nil
 	}
@@ -207,7 +205,7 @@ func clean(s string) Path {
 	return Path{name: c, dir: c != "." && (strings.HasSuffix(s, "/") || strings.HasSuffix(s, "/."))}
 }
 
-// short keeps an absurd path from filling an error.
+// short cuts a very long path, for an error.
 func short(s string) string {
 	if len(s) <= 200 {
 		return s

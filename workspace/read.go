@@ -15,12 +15,12 @@ type Content struct {
 	Info     Info
 	Data     []byte // all bytes, the caller's own
 	Version  Version
-	Unstable bool // it was written to while it was read: Data may be of no one moment
+	Unstable bool // the file was written to while it was read: Data may mix old and new
 }
 
-// Text returns the content as text: ErrBinary where it is none, ErrEncoding
-// where it is not valid. A byte-order mark decides on the encoding, else it is
-// asked; the one that was found is what Encode is to use for writing back.
+// Text returns the content as text: ErrBinary where it is none, ErrEncoding where it
+// is not valid. The encoding is that of the byte-order mark, else asked. The one that
+// is returned is to be used for writing the text back.
 // (FILE-16, READ-9)
 func (c Content) Text(asked Encoding) (string, Encoding, error) {
 	found := sniff(c.Data, asked)
@@ -34,10 +34,9 @@ func (c Content) Text(asked Encoding) (string, Encoding, error) {
 	return text, found, nil
 }
 
-// Stream opens a file of any size for reading from its beginning. Nothing is
-// kept and nothing is checked beyond what it is: it is for searching, and for
-// passing on. The file stays open after the root is closed. A read of a file that
-// has its readers wait fails after a second.
+// Stream opens a file of any size for reading from its beginning, for a search or to
+// pass it on. Nothing of it is kept, and changes meanwhile are not noticed. The file
+// stays open after the root is closed. A read that has to wait fails after a second.
 func (r *Root) Stream(p Path) (io.ReadCloser, Info, error) {
 	if err := r.enter(); err != nil {
 		return nil, Info{}, wrap("read", p.name, err)
@@ -47,21 +46,22 @@ func (r *Root) Stream(p Path) (io.ReadCloser, Info, error) {
 	if err != nil {
 		return nil, Info{}, wrap("read", p.name, err)
 	}
-	// Some files of procfs have readers wait for what comes. Of files on a disk
-	// this is an error, and means nothing.
+	// Some files of procfs make readers wait. For files on a disk this is an error,
+	// which means nothing.
 	_ = f.SetReadDeadline(time.Now().Add(time.Second))
 	return f.File, infoOf(f.path, f.stat), nil
 }
 
-// ReadAll reads a file of up to ReadLimit bytes, as bytes: see
-// Encoding.Decode for its text. It notices when the file changes meanwhile and
-// tries again. What is read is kept as a version if it may be written back.
+// ReadAll reads a file of up to ReadLimit bytes, as bytes: see Content.Text. Where the
+// file changes meanwhile it is read again. What is read is kept as a version, since a
+// write may be based on it.
 // (FILE-8, FILE-15)
 func (r *Root) ReadAll(ctx context.Context, p Path) (Content, error) {
 	return r.readUpTo(ctx, p, r.opt.ReadLimit)
 }
 
-// ReadLarge is ReadAll for who takes a file in parts: of up to PartsLimit bytes.
+// ReadLarge is ReadAll with the limit PartsLimit, for a caller that passes the content
+// on in parts.
 // (FILE-9)
 func (r *Root) ReadLarge(ctx context.Context, p Path) (Content, error) {
 	return r.readUpTo(ctx, p, max(r.opt.ReadLimit, r.opt.PartsLimit))
@@ -96,14 +96,14 @@ func (r *Root) readAll(ctx context.Context, p Path, limit int64) (Content, error
 // readTries is how often a file that changes under the reader is read.
 const readTries = 4
 
-// readWhole reads all of f, again if it changed meanwhile, and updates f.stat.
-// Times that are equal before and after prove nothing while the file is
-// unsettled: then a second reading has to bring the same bytes.
+// readWhole reads all of f, again if it changed meanwhile, and updates f.stat. Equal
+// times before and after prove nothing while the file is unsettled: then a second
+// reading has to give the same bytes.
 func (r *Root) readWhole(ctx context.Context, f *opened, limit int64) (Content, error) {
 	var c Content
 	var before Version
 	for try := range readTries {
-		began := time.Now() // a change from here on shows in times that are settled now
+		began := time.Now() // if the times are settled now, a later change shows in them
 		data, err := readFull(ctx, f, f.stat.Size, limit)
 		if err != nil {
 			return Content{}, err
@@ -126,14 +126,13 @@ func (r *Root) readWhole(ctx context.Context, f *opened, limit int64) (Content, 
 		}
 		c.Unstable = try == readTries-1
 	}
-	// An unstable content is kept too: it is what is shown, and so the base that
-	// a later edit is merged from.
+	// An unstable content is kept too: it is shown, and so a later edit is based on it.
 	r.keepShown(contentOf(c.Data, c.Version))
 	return c, nil
 }
 
-// keepShown keeps what a later write may be based on: what a caller was shown or
-// has written. That it cannot be kept is no reason not to show or write it.
+// keepShown keeps a content that a caller was shown or has written, since a later write
+// may be based on it. Where that fails, the content is shown or written all the same.
 func (r *Root) keepShown(c content) {
 	if c.size > r.opt.WriteLimit {
 		return
@@ -143,9 +142,9 @@ func (r *Root) keepShown(c content) {
 	}
 }
 
-// readFull reads f from its beginning: size bytes, if it has so many. Where size
-// is 0, which may say nothing, or above the limit, it reads to the end. The
-// caller sees by the size afterwards whether f has grown.
+// readFull reads size bytes of f from its beginning, or fewer where it has fewer. It
+// reads to the end where size is 0, since some files do not tell their size, or above
+// the limit. The caller sees by the size afterwards whether f has grown.
 func readFull(ctx context.Context, f io.ReaderAt, size, limit int64) ([]byte, error) {
 	known := size > 0 && size <= limit
 	buf := make([]byte, min(size, limit)+1)

@@ -15,15 +15,14 @@ import (
 	"github.com/stet-dev/stet/internal/atomicfile"
 )
 
-// place is a name in an open directory: where an operation happens, once every
-// link on the way has been followed. The name itself is no link, or was none
-// when it was looked at.
+// place is a name in an open directory: where an operation happens, after every link on
+// the way was followed. The name itself was no link when it was looked at.
 type place struct {
 	dir   *atomicfile.Dir
 	name  string // "." when the place is the directory itself
 	path  string // canonical: relative to the root, without links
 	stack []*atomicfile.Dir
-	above []atomicfile.Stat // of the directories on the way, the root's not among them
+	above []atomicfile.Stat // of the directories on the way, without the root
 	made  []madeDir         // on the way, the one nearest to the root first
 }
 
@@ -33,7 +32,7 @@ type madeDir struct {
 	name string
 }
 
-// lastMade counts the directories right above the place that were made.
+// lastMade counts the directories directly above the place that were made.
 func (p *place) lastMade() int {
 	n := 0
 	for i, m := range slices.Backward(p.made) {
@@ -79,8 +78,8 @@ const (
 // errOutside says that a link or ".." leaves the root.
 var errOutside = errors.New("it leads outside the workspace")
 
-// walk is a path being resolved: the directories entered, their names, and
-// what is left to go.
+// walk is a path being resolved: the directories entered, their names, and the names
+// that are left.
 type walk struct {
 	r     *Root
 	how   resolving
@@ -91,9 +90,9 @@ type walk struct {
 	made  []madeDir
 }
 
-// resolve walks name from the root, one component at a time, each by
-// descriptor, and never through a link: what a link holds takes its place in
-// what is left to walk.
+// resolve walks name from the root, one component at a time, each by descriptor. The
+// system never follows a link: what a link holds is put in front of the names that
+// are left.
 func (r *Root) resolve(name string, how resolving) (*place, error) {
 	w := &walk{r: r, how: how, stack: []*atomicfile.Dir{r.dir}, todo: split(name)}
 	pl, err := w.run()
@@ -105,7 +104,7 @@ func (r *Root) resolve(name string, how resolving) (*place, error) {
 	return pl, nil
 }
 
-// unmake removes directories that were made, the deepest one first. One that is
+// unmake removes directories that were made, the deepest one first. A directory that is
 // not empty stays, and so do those above it.
 func unmake(stack []*atomicfile.Dir, made []madeDir) {
 	for _, m := range slices.Backward(made) {
@@ -145,8 +144,8 @@ func (w *walk) run() (*place, error) {
 	return w.place(".")
 }
 
-// step goes through one component. For the last one, where it is no link, it
-// returns the name by which it is found.
+// step walks one component. For the last one, if it is no link, it returns the name by
+// which it is found.
 func (w *walk) step(c string, last bool) (string, error) {
 	for range maxTries {
 		cur := w.stack[len(w.stack)-1]
@@ -190,7 +189,7 @@ func (w *walk) step(c string, last bool) (string, error) {
 			}
 		}
 		if errors.Is(err, atomicfile.ErrLink) {
-			continue // it is another thing by now: look again
+			continue // it has become something else: look again
 		}
 		return "", err
 	}
@@ -253,8 +252,8 @@ func (w *walk) place(name string) (*place, error) {
 	return p, nil
 }
 
-// respell finds the name that is there for one that is not: the same letters
-// in another Unicode composition. It returns "" when there is none.
+// respell finds a name in a directory that has the same letters as the given one, in
+// another Unicode composition. It returns "" where there is none.
 func respell(d *atomicfile.Dir, name string) string {
 	if isASCII(name) {
 		return ""
@@ -331,7 +330,7 @@ func (r *Root) openAny(p Path) (*opened, error) {
 	switch {
 	case errors.Is(err, atomicfile.ErrLink), errors.Is(err, errors.ErrUnsupported), errors.Is(err, atomicfile.ErrNotDir):
 		f, where, err = r.openSlowly(p.name)
-	case errors.Is(err, fs.ErrNotExist) && !isASCII(p.name), errors.Is(err, syscall.ENAMETOOLONG): // of the whole, maybe, and not of a name
+	case errors.Is(err, fs.ErrNotExist) && !isASCII(p.name), errors.Is(err, syscall.ENAMETOOLONG): // the whole path may be too long, and no name in it
 		f, where, err = r.openSlowly(p.name)
 	}
 	if err != nil {

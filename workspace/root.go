@@ -75,7 +75,7 @@ type Root struct {
 	seams    seams // for tests
 
 	mu      sync.Mutex
-	gone    bool           // guarded by mu: the last look found no longer the root at its path
+	gone    bool           // guarded by mu: the root was not at its path when that was checked last
 	closed  bool           // guarded by mu
 	running sync.WaitGroup // operations; added to under mu while not closed
 	closing sync.Once
@@ -114,7 +114,7 @@ func Open(dir string, o Options) (*Root, error) {
 	return r, nil
 }
 
-// statePaths are the state directory's places inside the tree, if any.
+// statePaths are the paths of the state directory inside the tree, if it is there.
 func (r *Root) statePaths() []string {
 	var inside []string
 	dirs := []string{string(r.state.stateDir)}
@@ -129,8 +129,8 @@ func (r *Root) statePaths() []string {
 	return inside
 }
 
-// Dir returns the real absolute path of the root, for people and for starting
-// programs in it; files are not to be opened by it.
+// Dir returns the real absolute path of the root, to show it and to start programs in
+// it. Files must not be opened by it.
 func (r *Root) Dir() string { return filepath.FromSlash(r.prefixes[0]) }
 
 // WriteLimit and PartsLimit are those of the Root's Options, for callers that refuse
@@ -140,9 +140,9 @@ func (r *Root) WriteLimit() int64 { return r.opt.WriteLimit }
 // PartsLimit is the limit of a write that comes in parts: see WriteLimit.
 func (r *Root) PartsLimit() int64 { return r.opt.PartsLimit }
 
-// Close waits for what is under way and closes the root. What is asked of it
-// afterwards, or meanwhile by the visitor of a walk, fails with fs.ErrClosed.
-// More calls do nothing.
+// Close waits for what is under way and closes the root. Calls after that fail with
+// fs.ErrClosed, and so do calls that the visitor of a walk makes meanwhile. A second
+// Close does nothing.
 func (r *Root) Close() error {
 	r.mu.Lock()
 	r.closed = true
@@ -171,9 +171,9 @@ func (r *Root) enter() error {
 
 func (r *Root) leave() { r.running.Done() }
 
-// inPlace checks that the root's path still leads to the directory that was
-// opened. Files in another directory, which a user does not see at that path,
-// are neither read nor written. r.mu is held.
+// inPlace checks that the root's path still leads to the directory that was opened.
+// Otherwise files would be read and written that a user does not see at that path.
+// r.mu is held.
 func (r *Root) inPlace() error {
 	was := r.gone
 	now, err := os.Stat(r.Dir())

@@ -10,10 +10,10 @@ import (
 	"sync"
 )
 
-// Staged is a large write that comes in parts: they gather outside the tree,
-// and are written at once by Commit or not at all. Call Abort when done with
-// it, committed or not. It may be used by several goroutines; parts go in the
-// order of the calls. (FILE-9)
+// Staged is a large write that comes in parts. The parts are collected outside of the
+// tree, and Commit writes them at once or not at all. Abort has to be called in the
+// end, after a Commit too. A Staged may be used by several goroutines; parts are added
+// in the order of the calls. (FILE-9)
 type Staged struct {
 	root *Root
 	path Path
@@ -22,11 +22,11 @@ type Staged struct {
 	file  *os.File
 	sum   hash.Hash
 	size  int64
-	fault error // sticks: a write that lost a part is never committed
+	fault error // stays: a write that lost a part is never committed
 }
 
-// Stage begins a write in parts. Whether it may be written is judged by Commit;
-// ask Stat before.
+// Stage begins a write in parts. Commit decides whether the file may be written; see
+// Inspect.
 func (r *Root) Stage(p Path) (*Staged, error) {
 	if err := r.enter(); err != nil {
 		return nil, wrap("stage", p.name, err)
@@ -36,7 +36,7 @@ func (r *Root) Stage(p Path) (*Staged, error) {
 	if err != nil {
 		return nil, wrap("stage", p.name, err)
 	}
-	// The owner comes first in the name, so that the sweep finds it.
+	// The name begins with the owner, so that the sweep finds it.
 	name = r.state.path("staged", name[len(tempPrefix):])
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -45,8 +45,8 @@ func (r *Root) Stage(p Path) (*Staged, error) {
 	return &Staged{root: r, path: p, file: f, sum: sha256.New()}, nil
 }
 
-// Write adds a part. ErrTooLarge says that the limit is passed: the staged
-// write is then lost.
+// Write adds a part. ErrTooLarge says that the parts pass the limit: then they cannot
+// be committed.
 func (s *Staged) Write(part []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -73,7 +73,7 @@ func (s *Staged) Size() int64 {
 	return s.size
 }
 
-// Version returns the version of the parts so far: what the file will have.
+// Version returns the version of the parts so far.
 func (s *Staged) Version() Version {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -83,7 +83,7 @@ func (s *Staged) Version() Version {
 // Sum implements tool.Staged: it is the Version as a string.
 func (s *Staged) Sum() string { return string(s.Version()) }
 
-// Bytes returns what is staged so far, for a diff, or why a part was not.
+// Bytes returns the parts so far, for a diff, or the error of the part that failed.
 func (s *Staged) Bytes() ([]byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -112,7 +112,7 @@ func (s *Staged) Commit(ctx context.Context, was Version, o WriteMode) (Written,
 	return s.root.write(ctx, s.path, src, was, o)
 }
 
-// Abort removes what is staged. More calls do nothing.
+// Abort removes the parts. A second call does nothing.
 func (s *Staged) Abort() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-// passing reports whether an error may be gone in a moment.
+// passing reports whether the same call may succeed in a moment.
 func passing(err error) bool {
 	if errors.Is(err, errMoved) {
 		return true

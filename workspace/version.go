@@ -26,7 +26,7 @@ func VersionOf(data []byte) Version {
 // versionOf returns the version of what was written to a SHA-256 hash.
 func versionOf(h hash.Hash) Version { return Version(hex.EncodeToString(h.Sum(nil))) }
 
-// block is how much is read at a time: it fits the second-level cache.
+// block is the number of bytes that are read at a time. It fits the second-level cache.
 const block = 256 << 10
 
 // buffers are of block bytes.

@@ -13,21 +13,22 @@ import (
 	"github.com/stet-dev/stet/internal/rawjson"
 )
 
-// Survey is what a pass over a file has found, in bounded memory. Its text can then be
-// read bit by bit. (FILE-8, FILE-9)
-type Survey struct {
+// LargeText is a text file that was read once, in bounded memory, to check it and to
+// count its lines. Open reads its text again, piece by piece. (FILE-8, FILE-9)
+type LargeText struct {
 	Info     Info
 	Version  Version
 	Encoding Encoding // UTF-8, with a byte-order mark or without
 	Lines    int      // with the one after the last line end, if there is something
 	Text     int64    // bytes of the text: all but the mark
 
+	root *Root
 	size int64 // bytes of the file
 }
 
-// Survey reads a file of up to PartsLimit bytes once. It is nil, without an error, for
-// a file that is not in UTF-8, if that is not a fault: such a file is read by ReadAll.
-func (r *Root) Survey(ctx context.Context, p Path, asked Encoding) (*Survey, error) {
+// LargeText reads a file of up to PartsLimit bytes once. It is nil, without an error,
+// for a text that is in another encoding than UTF-8, which ReadLarge reads.
+func (r *Root) LargeText(ctx context.Context, p Path, asked Encoding) (*LargeText, error) {
 	if err := r.enter(); err != nil {
 		return nil, wrap("read", p.name, err)
 	}
@@ -40,10 +41,11 @@ func (r *Root) Survey(ctx context.Context, p Path, asked Encoding) (*Survey, err
 	if limit := max(r.opt.ReadLimit, r.opt.PartsLimit); f.stat.Size > limit {
 		return nil, wrap("read", p.name, because(ErrTooLarge, limitWords(f.stat.Size, limit)))
 	}
-	s, err := survey(ctx, f, asked)
+	s, err := checkText(ctx, f, asked)
 	if err != nil || s == nil {
 		return nil, wrap("read", p.name, err)
 	}
+	s.root = r
 	if f.stat, err = atomicfile.StatFile(f.File); err != nil {
 		return nil, wrap("read", p.name, err)
 	}
@@ -51,10 +53,11 @@ func (r *Root) Survey(ctx context.Context, p Path, asked Encoding) (*Survey, err
 	return s, nil
 }
 
-func survey(ctx context.Context, f *opened, asked Encoding) (*Survey, error) {
+// checkText reads a file from its beginning to its end.
+func checkText(ctx context.Context, f *opened, asked Encoding) (*LargeText, error) {
 	buf := buffers.Get().(*[]byte)
 	defer buffers.Put(buf)
-	s, h := &Survey{}, sha256.New()
+	s, h := &LargeText{}, sha256.New()
 	in := contextReader{ctx, io.NewSectionReader(f, 0, f.stat.Size)}
 	kept := 0 // bytes of a character whose rest is in the next block
 	for {
@@ -95,21 +98,21 @@ func survey(ctx context.Context, f *opened, asked Encoding) (*Survey, error) {
 }
 
 // mark is the length of the byte-order mark.
-func (s *Survey) mark() int {
+func (s *LargeText) mark() int {
 	if !s.Encoding.bom {
 		return 0
 	}
 	return len(s.Encoding.mark())
 }
 
-// Reader opens the text that was surveyed. The end of it is ErrChanged where the file
-// does not hold the same bytes any more. The file stays open after the root is closed.
-func (r *Root) Reader(s *Survey) (io.ReadCloser, error) {
-	file, _, err := r.Stream(s.Info.Path)
+// Open opens the text for reading. Its end is ErrChanged where the file does not hold
+// the same bytes any more. The file stays open after the root is closed.
+func (s *LargeText) Open() (io.ReadCloser, error) {
+	file, _, err := s.root.Stream(s.Info.Path)
 	if err != nil {
 		return nil, err
 	}
-	t := &surveyed{file: file, survey: s, sum: sha256.New()}
+	t := &textReader{file: file, text: s, sum: sha256.New()}
 	if _, err := io.CopyN(t.sum, file, int64(s.mark())); err != nil {
 		return nil, errors.Join(t.changed(), file.Close())
 	}
@@ -117,22 +120,23 @@ func (r *Root) Reader(s *Survey) (io.ReadCloser, error) {
 	return t, nil
 }
 
-// surveyed is the text of a file that must be as it was surveyed.
-type surveyed struct {
-	file   io.ReadCloser
-	survey *Survey
-	sum    hash.Hash
-	left   int64
+// textReader reads the text of a file, and checks at the end that it is the one that
+// was checked.
+type textReader struct {
+	file io.ReadCloser
+	text *LargeText
+	sum  hash.Hash
+	left int64 // bytes
 }
 
-func (t *surveyed) changed() error {
-	return wrap("read", t.survey.Info.Path.name, because(ErrChanged, "it was written to while it was read"))
+func (t *textReader) changed() error {
+	return wrap("read", t.text.Info.Path.name, because(ErrChanged, "it was written to while it was read"))
 }
 
 // Read implements io.Reader.
-func (t *surveyed) Read(b []byte) (int, error) {
+func (t *textReader) Read(b []byte) (int, error) {
 	if t.left == 0 {
-		if versionOf(t.sum) != t.survey.Version {
+		if versionOf(t.sum) != t.text.Version {
 			return 0, t.changed()
 		}
 		return 0, io.EOF
@@ -146,4 +150,4 @@ func (t *surveyed) Read(b []byte) (int, error) {
 }
 
 // Close implements io.Closer.
-func (t *surveyed) Close() error { return t.file.Close() }
+func (t *textReader) Close() error { return t.file.Close() }
