@@ -17,25 +17,25 @@ func outputsOf(n, size int) *conv {
 	return c
 }
 
-// A moment that was none costs; where it cost more than was ever saved,
-// nothing more is elided.
-func TestWrongGuessStopsEliding(t *testing.T) {
+// A cold point that was none costs. Where it cost more than was ever saved,
+// nothing more is evicted.
+func TestWrongGuessStopsEviction(t *testing.T) {
 	w := outputsOf(60, 400)
 	e := newEngine(t, Config{})
 	for _, alive := range []bool{false, true} {
-		f := e.NewState()
-		f.Add(w.messages[:61]...)
-		f.Cold(Gap)
-		left := len(f.Plan().Edits)
+		st := e.NewState()
+		st.Add(w.messages[:61]...)
+		st.Cold(Gap)
+		left := len(st.Plan().Edits)
 		used := llm.Usage{CacheWrite: 50_000, Output: 10}
 		if alive {
 			used.CacheRead = 20_000
 		}
-		f.Answered(used)
-		f.Add(w.messages[61:]...)
-		f.Cold(Gap)
-		if more := len(f.Plan().Edits) > left; left == 0 || more == alive {
-			t.Errorf("cache alive: %v; %d left out, then %d", alive, left, len(f.Plan().Edits))
+		st.Answered(used)
+		st.Add(w.messages[61:]...)
+		st.Cold(Gap)
+		if more := len(st.Plan().Edits) > left; left == 0 || more == alive {
+			t.Errorf("cache alive: %v; %d left out, then %d", alive, left, len(st.Plan().Edits))
 		}
 	}
 }
@@ -48,18 +48,18 @@ func TestOthersCacheIsNoWrongGuess(t *testing.T) {
 		read int
 		more bool
 	}{{8_000, true}, {20_000, false}} {
-		f := newEngine(t, Config{}).NewState()
-		f.Add(w.messages[:1]...)
-		f.Plan()
-		f.Answered(llm.Usage{CacheWrite: 8_500})
-		f.Add(w.messages[1:61]...)
-		f.Cold(Gap)
-		left := len(f.Plan().Edits)
-		f.Answered(llm.Usage{CacheRead: tt.read, CacheWrite: 50_000})
-		f.Add(w.messages[61:]...)
-		f.Cold(Gap)
-		if more := len(f.Plan().Edits) > left; left == 0 || more != tt.more {
-			t.Errorf("%d read: %d left out, then %d", tt.read, left, len(f.Plan().Edits))
+		st := newEngine(t, Config{}).NewState()
+		st.Add(w.messages[:1]...)
+		st.Plan()
+		st.Answered(llm.Usage{CacheWrite: 8_500})
+		st.Add(w.messages[1:61]...)
+		st.Cold(Gap)
+		left := len(st.Plan().Edits)
+		st.Answered(llm.Usage{CacheRead: tt.read, CacheWrite: 50_000})
+		st.Add(w.messages[61:]...)
+		st.Cold(Gap)
+		if more := len(st.Plan().Edits) > left; left == 0 || more != tt.more {
+			t.Errorf("%d read: %d left out, then %d", tt.read, left, len(st.Plan().Edits))
 		}
 	}
 }

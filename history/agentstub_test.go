@@ -30,7 +30,7 @@ func readArgs(first, limit int) string {
 
 // TRIM-16, invariants 1 and 7: where an agent refuses to show again what has
 // left, its stub gives way to the text; the read that it asked for, not another.
-func TestStubAfterVictim(t *testing.T) {
+func TestStubAfterEviction(t *testing.T) {
 	whole := fmt.Sprintf(`{"file_path":%q}`, dependencyFile)
 	one, two := numberedLines("x", 1, 100), numberedLines("x", 101, 200)
 	for _, tt := range []struct {
@@ -57,7 +57,7 @@ func TestStubAfterVictim(t *testing.T) {
 			if !strings.Contains(out[2].Parts[0].Text, "left out") || out[again].Parts[0].Text != tt.want || out[twice].Parts[0].Text != agentsStub || p.Dangling != 0 {
 				t.Errorf("%.60q, %.60q, %.60q, %d dangling", out[2].Parts[0].Text, out[again].Parts[0].Text, out[twice].Parts[0].Text, p.Dangling)
 			}
-			// At the next moment the read that the stubs are about stays.
+			// At the next cold point the read that the stubs are about stays.
 			c.user("go on")
 			p = newEngine(t, Config{}).Plan(c.messages, moment, Point{After: len(c.messages), Why: Gap})
 			out = llm.Apply(c.messages, p.Edits)
@@ -101,7 +101,7 @@ func TestStubPinsItsRead(t *testing.T) {
 	}
 }
 
-// TRIM-16: a line of ours names no id that another call has by then.
+// TRIM-16: a pointer names no id that another call has by then.
 func TestIDUsedAgain(t *testing.T) {
 	c := &conv{}
 	c.user("go on")
@@ -118,7 +118,7 @@ func TestIDUsedAgain(t *testing.T) {
 	}
 }
 
-// TRIM-16: a file that holds what looks like a line of ours keeps its own
+// TRIM-16: a file that holds what looks like a placeholder keeps its own
 // numbers, however it is shown.
 func TestFileWithOurLines(t *testing.T) {
 	var lines []string

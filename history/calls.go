@@ -22,14 +22,12 @@ type callsOfID struct {
 	uses    int     // calls of this id so far
 	message int     // that made the newest of them
 	open    []*call // of that message, not answered yet, in order; the last one stays
-	first   call
-	room    [1]*call // for open: most ids are used once
 }
 
 // addCall records a call. The model sees no result of a call that code asked for:
 // such a call does nothing here (WIRE-7).
 func (st *State) addCall(at PartRef, p *llm.Part) {
-	c := call{
+	c := &call{
 		id: p.CallID, at: at, args: p.Args,
 		editable: (!st.engine.config.InPlace || p.Span.Valid()) && !st.bound(),
 	}
@@ -38,16 +36,13 @@ func (st *State) addCall(at PartRef, p *llm.Part) {
 	}
 	of := st.calls[c.id]
 	if of == nil {
-		of = &callsOfID{message: at.Message, first: c}
-		of.open = append(of.room[:0], &of.first)
+		of = new(callsOfID)
 		st.calls[c.id] = of
-	} else {
-		if of.message != at.Message {
-			of.message, of.open = at.Message, of.open[:0]
-		}
-		again := c
-		of.open = append(of.open, &again)
 	}
+	if of.message != at.Message {
+		of.message, of.open = at.Message, nil
+	}
+	of.open = append(of.open, c)
 	if of.uses++; of.uses == 2 {
 		st.ledger.forgetCall(c.id)
 	}

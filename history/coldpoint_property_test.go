@@ -12,26 +12,26 @@ import (
 	"pgregory.net/rapid"
 )
 
-// drawBreaks draws moments at random places.
-func drawBreaks(t *rapid.T, n int) []Point {
+// drawPoints draws cold points at random places.
+func drawPoints(t *rapid.T, n int) []Point {
 	var out []Point
-	for _, after := range rapid.SliceOfNDistinct(rapid.IntRange(1, n), 0, 4, rapid.ID[int]).Draw(t, "breaks") {
+	for _, after := range rapid.SliceOfNDistinct(rapid.IntRange(1, n), 0, 4, rapid.ID[int]).Draw(t, "points") {
 		out = append(out, Point{After: after, Why: rapid.SampledFrom([]Cause{Gap, Model, Tools, Resume, Compaction}).Draw(t, "why")})
 	}
 	slices.SortFunc(out, func(a, b Point) int { return a.After - b.After })
 	return out
 }
 
-// until returns the breaks of the first n messages.
-func until(breaks []Point, n int) []Point {
-	i := slices.IndexFunc(breaks, func(b Point) bool { return b.After > n })
+// until returns the points of the first n messages.
+func until(points []Point, n int) []Point {
+	i := slices.IndexFunc(points, func(p Point) bool { return p.After > n })
 	if i < 0 {
-		return breaks
+		return points
 	}
-	return breaks[:i]
+	return points[:i]
 }
 
-func drawEliding(t *rapid.T) *Engine {
+func drawEvicting(t *rapid.T) *Engine {
 	c := Config{
 		Policy:    rapid.SampledFrom([]Policy{Lossless, Adaptive, Bold}).Draw(t, "policy"),
 		KeepShell: rapid.IntRange(1, 3).Draw(t, "outputs kept"), Idle: rapid.IntRange(1, 6).Draw(t, "idle"),
@@ -49,14 +49,14 @@ func drawEliding(t *rapid.T) *Engine {
 	return e
 }
 
-// The invariants of the engine at moments, over random histories. Their numbers
+// The invariants of the engine at cold points, over random histories. Their numbers
 // are those of the design.
-func TestInvariantsAtMoments(t *testing.T) {
+func TestInvariantsAtColdPoints(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		w, e := drawWorld(t), drawEliding(t)
-		breaks := drawBreaks(t, len(w.messages))
+		w, e := drawWorld(t), drawEvicting(t)
+		points := drawPoints(t, len(w.messages))
 		stored, _ := json.Marshal(w.messages)
-		p := e.Plan(w.messages, breaks...)
+		p := e.Plan(w.messages, points...)
 		out := llm.Apply(w.messages, p.Edits)
 
 		// 1 (TRIM-16): what was left out stands where the line in its place
@@ -77,13 +77,13 @@ func TestInvariantsAtMoments(t *testing.T) {
 		if !slices.IsSortedFunc(p.Edits, func(a, b llm.Edit) int { return cmp.Or(a.Message-b.Message, a.Part-b.Part) }) {
 			t.Fatalf("edits out of order: %v", p.Edits)
 		}
-		// 4: planning a plan changes nothing, and between moments the plan of
+		// 4: planning a plan changes nothing, and between cold points the plan of
 		// a prefix is a prefix of the plan.
-		if again := e.Plan(out, breaks...); len(again.Edits) != 0 {
+		if again := e.Plan(out, points...); len(again.Edits) != 0 {
 			t.Fatalf("planned again, it changes message %d to %q", again.Edits[0].Message, again.Edits[0].Text)
 		}
-		checkPrefix(t, e, w, breaks)
-		checkFolding(t, e, w, breaks, p)
+		checkPrefix(t, e, w, points)
+		checkFolding(t, e, w, points, p)
 		// 5: the stored messages are unchanged.
 		if now, _ := json.Marshal(w.messages); string(now) != string(stored) {
 			t.Fatal("the stored messages changed")
@@ -95,7 +95,7 @@ func TestInvariantsAtMoments(t *testing.T) {
 		}
 		for _, nd := range w.needs {
 			part := w.messages[:nd.message]
-			sent := llm.Apply(part, e.Plan(part, until(breaks, nd.message)...).Edits)
+			sent := llm.Apply(part, e.Plan(part, until(points, nd.message)...).Edits)
 			for _, l := range nd.old {
 				if inSight(part, l) && !inSight(sent, l) && inSight(withoutOutputs(part, sent), l) {
 					t.Fatalf("the edit in message %d lost %q", nd.message, l)
@@ -172,15 +172,15 @@ func keysOf(t *rapid.T, args string) []string {
 	return out
 }
 
-// checkPrefix: with no moment between n and m messages, the plan of n is a
+// checkPrefix: with no cold point between n and m messages, the plan of n is a
 // prefix of the plan of m.
-func checkPrefix(t *rapid.T, e *Engine, w *world, breaks []Point) {
+func checkPrefix(t *rapid.T, e *Engine, w *world, points []Point) {
 	n := rapid.IntRange(0, len(w.messages)).Draw(t, "prefix")
 	m := len(w.messages)
-	if rest := breaks[len(until(breaks, n)):]; len(rest) > 0 {
+	if rest := points[len(until(points, n)):]; len(rest) > 0 {
 		m = rest[0].After - 1
 	}
-	whole, part := e.Plan(w.messages[:m], until(breaks, n)...), e.Plan(w.messages[:n], until(breaks, n)...)
+	whole, part := e.Plan(w.messages[:m], until(points, n)...), e.Plan(w.messages[:n], until(points, n)...)
 	for i := range part.Edits {
 		if i >= len(whole.Edits) || part.Edits[i] != whole.Edits[i] {
 			t.Fatalf("the plan of %d messages is no prefix of the plan of %d", n, m)
@@ -190,18 +190,18 @@ func checkPrefix(t *rapid.T, e *Engine, w *world, breaks []Point) {
 
 // checkFolding: a conversation folded message by message, and planned on the
 // way, has the same plan as all of it at once.
-func checkFolding(t *rapid.T, e *Engine, w *world, breaks []Point, want *Plan) {
-	f := e.NewState()
+func checkFolding(t *rapid.T, e *Engine, w *world, points []Point, want *Plan) {
+	st := e.NewState()
 	var got *Plan
 	for i := range w.messages {
-		f.Add(w.messages[i])
-		for _, b := range breaks {
+		st.Add(w.messages[i])
+		for _, b := range points {
 			if b.After == i+1 {
-				f.Cold(b.Why)
+				st.Cold(b.Why)
 			}
 		}
 		if i+1 == len(w.messages) || w.messages[i+1].Role == llm.Assistant {
-			got = f.Plan()
+			got = st.Plan()
 		}
 	}
 	if got == nil || !reflect.DeepEqual(got.Edits, want.Edits) || !reflect.DeepEqual(got.Omissions, want.Omissions) {

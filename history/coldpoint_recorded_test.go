@@ -11,20 +11,20 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// replayed folds messages as they were recorded, with a moment where an answer
+// replayed folds messages as they were recorded, with a cold point where an answer
 // came more than five minutes after the one before, and hands over every
 // request with the index of the message that answered it, and whether it was
-// sent at a moment.
-func replayed(e *Engine, messages []llm.Message, do func(at int, f *State, moment bool)) {
-	f := e.NewState()
+// sent at a cold point.
+func replayed(e *Engine, messages []llm.Message, do func(at int, st *State, cold bool)) {
+	st := e.NewState()
 	var clock, last time.Time
 	for i := range messages {
 		if m := &messages[i]; m.Role == llm.Assistant && !m.Local && i > 0 {
-			moment := !last.IsZero() && clock.Sub(last) > 5*time.Minute
-			if moment {
-				f.Cold(Gap)
+			cold := !last.IsZero() && clock.Sub(last) > 5*time.Minute
+			if cold {
+				st.Cold(Gap)
 			}
-			do(i, f, moment)
+			do(i, st, cold)
 			last = clock
 			if m.Time.After(last) {
 				last = m.Time
@@ -33,25 +33,25 @@ func replayed(e *Engine, messages []llm.Message, do func(at int, f *State, momen
 		if messages[i].Time.After(clock) {
 			clock = messages[i].Time
 		}
-		f.Add(messages[i])
+		st.Add(messages[i])
 	}
 }
 
 // handle is the form of a line that says how to have again what was left out.
 var handle = regexp.MustCompile(`^\[stet: .+(?:Run it again if needed|Call it again if needed|Read it again if needed|listed again below by .+|an older plan; a newer one follows)\.\]$`)
 
-// Invariants 1, 2 and 6 at the moments of recorded sessions: what leaves a
+// Invariants 1, 2 and 6 at the cold points of recorded sessions: what leaves a
 // request under adaptive says how to have it again or stands elsewhere in it,
 // and no edit loses a line of the text that it replaces. The check reads the
 // edits with the dialects and shares nothing else with the engine.
-func TestRecordedMoments(t *testing.T) {
+func TestRecordedColdPoints(t *testing.T) {
 	e := newEngine(t, Config{})
 	table := dialect.Default()
 	edits, left := 0, make(map[Reason]int)
 	recordings(t, func(t *testing.T, name string, messages []llm.Message) {
-		replayed(e, messages, func(at int, f *State, moment bool) {
-			if moment {
-				p := f.Plan()
+		replayed(e, messages, func(at int, st *State, cold bool) {
+			if cold {
+				p := st.Plan()
 				for i, trim := range p.Omissions {
 					left[trim.Reason]++
 					checkLeft(t, name, &messages[trim.Message].Parts[trim.Part], trim, p.Edits[i].Text)
@@ -65,7 +65,7 @@ func TestRecordedMoments(t *testing.T) {
 				}
 				for _, r := range table.Action(call.Name, call.Args).Edits {
 					if edits++; sent == nil {
-						sent, stored = textsOf(llm.Apply(messages[:at], f.Plan().Edits)), textsOf(messages[:at])
+						sent, stored = textsOf(llm.Apply(messages[:at], st.Plan().Edits)), textsOf(messages[:at])
 					}
 					if line, lost := losesLine(stored, sent, r.Old); lost {
 						t.Errorf("%s: message %d edits %q of %s, which is not in the request any more", name, at, line, r.Path)
@@ -80,7 +80,7 @@ func TestRecordedMoments(t *testing.T) {
 	}
 }
 
-// checkLeft checks what stands for a part that left at a moment.
+// checkLeft checks what stands for a part that left at a cold point.
 func checkLeft(t *testing.T, name string, was *llm.Part, trim Omission, is string) {
 	switch {
 	case was.Kind == llm.ToolCall:

@@ -34,15 +34,15 @@ func (st *State) deduplicateOutput(res *toolResult) {
 		text = res.text
 	}
 	s := &dialect.Section{End: len(text), First: 1, Lines: splitLines(text)}
-	sent, gone := text, []span(nil)
+	sent, replaced := text, []span(nil)
 	if !stays {
 		if runs := f.match(1, s.Lines, st.reachOf(res, false)); len(runs) > 0 {
 			t := torn{text: text, section: s, rows: rowsOf(text, s), file: f, name: outputName}
-			sent, gone = t.shorten(runs)
+			sent, replaced = t.shorten(runs)
 		}
 	}
-	st.ledger.answers[a.Command] = answer{len(gone) > 0, len(gone) > 0 || text == res.normal, res.at.Message}
-	f.showSection(st.sourceOf(res), s, gone)
+	st.ledger.answers[a.Command] = answer{len(replaced) > 0, len(replaced) > 0 || text == res.normal, res.at.Message}
+	f.showSection(st.sourceOf(res), s, replaced)
 	st.showDiffs(res, sent)
 	if len(s.Lines) > 0 && len(sent) < len(res.text) {
 		st.plan.replaceResult(res, sent, nil, Output)

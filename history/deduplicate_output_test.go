@@ -195,7 +195,7 @@ func FuzzStubs(f *testing.F) {
 	})
 }
 
-// Outputs that have lines of ours are decided, and their other lines count.
+// Outputs that hold pointers were decided on before, and their other lines count.
 func TestOursInAnOutput(t *testing.T) {
 	c := &conv{clock: noon}
 	list := func(a, b int) string { return lineRange("%.0sok the package number %d has passed", a, b) }

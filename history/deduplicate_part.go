@@ -27,13 +27,13 @@ func (st *State) partialRepeat(res *toolResult, r *fileRead, s *dialect.Section,
 	if len(res.call.action.Targets) == 1 {
 		t.name = lastElement(r.path)
 	}
-	text, gone := t.shorten(runs)
-	if len(gone) == 0 {
+	text, replaced := t.shorten(runs)
+	if len(replaced) == 0 {
 		return replacement{}, false
 	}
-	f.showSection(st.sourceOf(res), s, gone)
+	f.showSection(st.sourceOf(res), s, replaced)
 	f.tell(res.call.action.Row, s)
-	for _, g := range gone {
+	for _, g := range replaced {
 		f.hide(hiddenLines{span: span{s.First + g.first, s.First + g.last - 1}, text: res.text[s.Start:s.End], message: res.at.Message})
 	}
 	return replacement{section: s, text: text, path: r.path, partial: true}, true
@@ -54,17 +54,17 @@ type torn struct {
 // runs that is worth it, and which lines those are: half-open ranges of indexes.
 func (t *torn) shorten(runs []run) (string, []span) {
 	var b strings.Builder
-	var gone []span
+	var replaced []span
 	s, rows := t.section, t.rows
 	unchanged := t.text[s.Start:s.End]
 	at := s.Start
 	for _, stretch := range t.stretches(runs) {
 		first, end := stretch[0].from, stretch[len(stretch)-1].to
-		line := (&pointer{name: t.name, file: t.file, first: s.First, runs: stretch, total: t.total, ask: len(gone) == 0}).String()
+		line := (&pointer{name: t.name, file: t.file, first: s.First, runs: stretch, total: t.total, ask: len(replaced) == 0}).String()
 		if 2*len(line) > rows[end]-rows[first] {
 			continue
 		}
-		if len(gone) == 0 {
+		if len(replaced) == 0 {
 			b.Grow(len(unchanged) - (rows[end] - rows[first]) + len(line) + len(escapedBreak)) // later pointers make it shorter
 		}
 		b.WriteString(t.text[at:rows[first]])
@@ -75,16 +75,16 @@ func (t *torn) shorten(runs []run) (string, []span) {
 				b.WriteString(end)
 			}
 		}
-		gone = append(gone, span{first, end})
+		replaced = append(replaced, span{first, end})
 	}
-	if len(gone) == 0 {
+	if len(replaced) == 0 {
 		return unchanged, nil
 	}
 	b.WriteString(t.text[at:s.End])
 	if saved := len(unchanged) - b.Len(); saved < worth && lineCount(runs) < len(s.Lines) {
 		return unchanged, nil
 	}
-	return b.String(), gone
+	return b.String(), replaced
 }
 
 // stretches puts runs that touch together, takes off the lines that are shown again

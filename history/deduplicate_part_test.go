@@ -21,7 +21,7 @@ func lineRange(format string, a, b int) string {
 
 const cat = "%6d\tthe text of line %d, as the file has it"
 
-// TRK-9, context-engine.md "Admit": of lines of which some are in view the
+// TRK-9, context-engine.md "Admit": where some lines are in view, the
 // others come alone, in the agent's own form, with a line at each seam.
 func TestMissingLinesOnly(t *testing.T) {
 	for name, tt := range map[string]struct{ tool, args, first, second, begin, lines string }{
@@ -87,7 +87,7 @@ func TestReadAfterEdit(t *testing.T) {
 	}
 }
 
-// A file written by a call is in view; a line of which an edit changed a part
+// A file written by a call is in view; a line that an edit changed in part
 // is not.
 func TestReadAfterWrite(t *testing.T) {
 	c := &conv{clock: noon}

@@ -85,7 +85,7 @@ func TestRepeatInBatch(t *testing.T) {
 	}
 }
 
-// TRIM-18: off leaves everything; adaptive and bold admit like lossless.
+// TRIM-18: off leaves everything; adaptive and bold deduplicate like lossless.
 func TestPolicies(t *testing.T) {
 	c := &conv{clock: noon}
 	c.read("a.ts", 1, 60, 60)
@@ -173,7 +173,7 @@ func TestAgentsStubAfterOurLine(t *testing.T) {
 	expectLeft(t, lossless(t), c)
 }
 
-// A result that has a line of ours is not decided on again, and what else it
+// A result that holds a pointer is not decided on again, and what else it
 // shows counts.
 func TestOursInABatch(t *testing.T) {
 	c := &conv{clock: noon}
@@ -252,7 +252,7 @@ func TestNoRepeat(t *testing.T) {
 		e := newEngine(t, Config{Policy: Lossless, InPlace: true})
 		expectLeft(t, e, c)
 		c.messages[third].Parts[0].Span = llm.Span{Start: 1, End: 9}
-		expectLeft(t, e, c, third) // the one before was sent in full: nobody was refused
+		expectLeft(t, e, c, third) // the one before was sent in full: no request was refused
 		c.messages[again].Parts[0].Span = llm.Span{Start: 1, End: 9}
 		expectLeft(t, e, c, again)
 	})

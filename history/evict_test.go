@@ -9,7 +9,7 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// work is a conversation whose last results are never victims.
+// work is a conversation whose last results are never evicted.
 func work(do func(c *conv)) *conv {
 	c := &conv{}
 	c.user("go on")
@@ -20,7 +20,7 @@ func work(do func(c *conv)) *conv {
 	return c
 }
 
-// cold plans a conversation sent at a moment.
+// cold plans a conversation sent at a cold point.
 func cold(t testing.TB, c Config, w *conv) (*Plan, []llm.Message) {
 	t.Helper()
 	p := newEngine(t, c).Plan(w.messages, Point{After: len(w.messages), Why: Gap})
@@ -36,8 +36,8 @@ func long(name string, n int) string {
 	return b.String()
 }
 
-// TRIM-13, TRIM-17: what leaves at a moment, by policy, and what stands there.
-func TestElide(t *testing.T) {
+// TRIM-13, TRIM-17: what leaves at a cold point, by policy, and what stands there.
+func TestEvict(t *testing.T) {
 	idle := func(c *conv, turns int) {
 		for i := range turns {
 			c.call("terminal-execute", map[string]any{"command": fmt.Sprintf("try %d", i)}, fmt.Sprintf("tried %d", i))
@@ -154,7 +154,7 @@ func TestElide(t *testing.T) {
 
 // What stands in an edit's arguments: the text it replaced leaves, if all its
 // lines stand elsewhere; the new text stays.
-func TestElideReplacedText(t *testing.T) {
+func TestEvictReplacedText(t *testing.T) {
 	var lines []string
 	for n := 3; n < 20; n++ {
 		lines = append(lines, fmt.Sprintf("the text of line %d of a.go", n))
@@ -185,15 +185,15 @@ func TestElideReplacedText(t *testing.T) {
 	for _, c := range []struct {
 		config Config
 		text   string
-	}{{Config{Policy: Lossless}, old}, {Config{InPlace: true}, old}, {Config{}, old + "\nand a line that nobody showed"}} {
+	}{{Config{Policy: Lossless}, old}, {Config{InPlace: true}, old}, {Config{}, old + "\nand a line that no result showed"}} {
 		if p, _ := cold(t, c.config, work(edit(c.text))); len(p.Edits) > 0 {
 			t.Errorf("%+v: %s", c.config, p.Edits[0].Text)
 		}
 	}
 }
 
-// A line of ours never points to a victim: what pointed to it is sent in full.
-func TestElideMovesPointers(t *testing.T) {
+// A pointer never names a source that has left: what pointed to it is sent in full.
+func TestEvictMovesPointers(t *testing.T) {
 	c := work(func(c *conv) {
 		c.call("terminal-execute", map[string]any{"command": "make"}, long("out", 900))
 		for i := range 4 {
@@ -215,7 +215,7 @@ func TestElideMovesPointers(t *testing.T) {
 
 // Invariant 6: short lines count like others. An edit's old text stays where one
 // of its lines stands nowhere else.
-func TestElideShortLines(t *testing.T) {
+func TestEvictShortLines(t *testing.T) {
 	var lines []string
 	for i := range 120 {
 		lines = append(lines, fmt.Sprintf("%d,", 100+i*7))
@@ -245,7 +245,7 @@ func TestElideShortLines(t *testing.T) {
 
 // Invariant 6: another agent's report past the newest ones stays for long where it
 // shows more of a file that this agent works on than stands elsewhere.
-func TestElideReportOnAFileAtWork(t *testing.T) {
+func TestEvictReportOnAFileAtWork(t *testing.T) {
 	var shown, bare strings.Builder
 	for n := 30; n <= 60; n++ {
 		fmt.Fprintf(&shown, "src/a.go-%d-the text of line %d of a.go\n", n, n)

@@ -86,7 +86,7 @@ func visible(m llm.Message, x exposure, k int) bool {
 	} else {
 		text = text[1:]
 	}
-	n := x.first // of the line; ours say how those behind them are numbered
+	n := x.first // of the line; pointers say how those behind them are numbered
 	for line := range strings.Lines(text) {
 		if own := ownLine.FindStringSubmatch(line); own != nil {
 			n, _ = strconv.Atoi(own[3])

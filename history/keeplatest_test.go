@@ -291,7 +291,7 @@ func TestBatchWithStub(t *testing.T) {
 	}
 }
 
-// TRIM-7: the agent's own words tell the root where nobody else does.
+// TRIM-7: the agent's own words tell the root where nothing else does.
 func TestRootFromThePrompt(t *testing.T) {
 	c := &conv{clock: noon}
 	c.add(llm.System, llm.Part{Text: "# Environment\nWorking directory: /home/me/project\n"})
@@ -336,7 +336,7 @@ func TestBatchInOnePiece(t *testing.T) {
 		c.read("b.ts", 1, 9, 9)
 	}
 	if p := expectLeft(t, keep(t), c, both); p.Dangling == 0 {
-		t.Error("nobody knows whether its content is in view: it should count as dangling")
+		t.Error("it is not known whether its content is in view: it should count as dangling")
 	}
 }
 

@@ -125,10 +125,10 @@ func (f *file) show(from source, first int, lines []string) {
 }
 
 // showSection records that the lines of a section stand, except the ranges of
-// indexes that are gone: half-open and in order.
-func (f *file) showSection(from source, s *dialect.Section, gone []span) {
+// indexes that pointers replace: half-open and in order.
+func (f *file) showSection(from source, s *dialect.Section, replaced []span) {
 	at := 0
-	for _, g := range append(gone, span{len(s.Lines), len(s.Lines)}) {
+	for _, g := range append(replaced, span{len(s.Lines), len(s.Lines)}) {
 		f.add(passage{source: from, first: s.First + at, lines: s.Lines[at:g.first], stripped: s.Stripped})
 		at = g.last
 	}

@@ -8,7 +8,6 @@ type lineIndex struct {
 	ids      map[string]int32
 	newest   []linePlace // by id, minus 1: where the line stands last
 	mentions [][]mention // by passage and index of a line there
-	room     []mention   // for the passages to come
 	expected int         // lines that there may be in all
 }
 
@@ -38,7 +37,7 @@ func (x *lineIndex) add(passages []passage) {
 	}
 	for len(x.mentions) < len(passages) {
 		lines := passages[len(x.mentions)].lines
-		x.mentions = append(x.mentions, x.take(len(lines)))
+		x.mentions = append(x.mentions, make([]mention, len(lines)))
 		of := x.mentions[len(x.mentions)-1]
 		var behind linePlace // what follows the line before where that stands above
 		for i, line := range lines {
@@ -56,16 +55,6 @@ func (x *lineIndex) add(passages []passage) {
 			*here = linePlace{int32(len(x.mentions)), int32(i)}
 		}
 	}
-}
-
-// take returns n mentions.
-func (x *lineIndex) take(n int) []mention {
-	if n > len(x.room) {
-		x.room = make([]mention, max(n, 512))
-	}
-	out := x.room[:n:n]
-	x.room = x.room[n:]
-	return out
 }
 
 // idAt returns the id of line if that is what stands at p; else 0. Following a passage

@@ -36,7 +36,7 @@ func TestEqualCallsOfOneMessage(t *testing.T) {
 				}
 				for shape, messages := range map[string][]llm.Message{"a message each": c.messages, "one message": joined(c.messages)} {
 					out, _ := sent(t, lossless(t), messages)
-					if got := bearers(out); fmt.Sprint(got) != fmt.Sprint(tt.want) {
+					if got := sources(out); fmt.Sprint(got) != fmt.Sprint(tt.want) {
 						t.Errorf("%s: the texts stand in %v, want %v", shape, got, tt.want)
 					}
 					if again := lossless(t).Plan(out); len(again.Edits) > 0 {
@@ -62,9 +62,9 @@ func joined(messages []llm.Message) []llm.Message {
 	return out
 }
 
-// bearers returns for each result in order the number of the call that its line
+// sources returns for each result in order the number of the call that its line
 // points to, or its own where it is no line.
-func bearers(messages []llm.Message) []int {
+func sources(messages []llm.Message) []int {
 	var out []int
 	for _, m := range messages {
 		for _, p := range m.Parts {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Invariant 2: a file may hold lines that begin as ours do. Only what is one to
+// Invariant 2: a file may hold lines that begin as pointers do. Only what is one to
 // its end counts the lines behind it anew.
 func TestLinesThatOnlyBeginAsOurs(t *testing.T) {
 	const form = "[stet: garden.go lines %[1]d-40 unchanged: shown above by call_1 (lines 1-40)"

@@ -18,7 +18,7 @@ var (
 )
 
 // checkPointers checks that each line of x, which message i showed, stands
-// there still or where a line of ours says that it stands.
+// there still or where a pointer says that it stands.
 func checkPointers(t *rapid.T, w *world, out []llm.Message, i int, x exposure) {
 	told := make(map[int]func(text string) bool) // by line number: whether it stands there
 	atoi := func(s string) int { n, _ := strconv.Atoi(s); return n }
@@ -70,7 +70,7 @@ func checkPointers(t *rapid.T, w *world, out []llm.Message, i int, x exposure) {
 	}
 	for k, text := range x.lines {
 		if n := x.first + k; !visible(out[i], x, k) && (told[n] == nil || !told[n](text)) {
-			t.Fatalf("message %d: line %d of %s was left out and does not stand where the line of ours says:\n%s", i, n, x.path, out[i].Parts[0].Text)
+			t.Fatalf("message %d: line %d of %s was left out and does not stand where the pointer says:\n%s", i, n, x.path, out[i].Parts[0].Text)
 		}
 	}
 }

@@ -52,7 +52,7 @@ func recordings(t *testing.T, do func(t *testing.T, name string, messages []llm.
 
 // TRIM-16 over recorded sessions: every line that lossless leaves out stands in
 // an earlier result or call that is whole in the same request, and every call
-// that a line names is there. So it is at moments under adaptive, but for what
+// that a line names is there. So it is at cold points under adaptive, but for what
 // says how to have it again. The check shares the dialects with the engine, and
 // nothing else.
 func TestRecordedNothingIsLost(t *testing.T) {
@@ -63,7 +63,7 @@ func TestRecordedNothingIsLost(t *testing.T) {
 		trims, lines = trims+a, lines+b
 		third := len(messages) / 3
 		p := adaptive.Plan(messages, Point{After: third, Why: Gap}, Point{After: 2 * third, Why: Gap}, Point{After: len(messages), Why: Gap})
-		checkNothingIsLost(t, name+" at moments", messages, llm.Apply(messages, p.Edits))
+		checkNothingIsLost(t, name+" at cold points", messages, llm.Apply(messages, p.Edits))
 	})
 	t.Logf("%d results, %d lines left out", trims, lines)
 	if trims == 0 {

@@ -117,11 +117,7 @@ func (res *toolResult) findReads(keys *keys) {
 			continue
 		}
 		if r := read(s.Path); r != nil {
-			if r.sections == nil {
-				r.sections = res.shown.Sections[i : i+1 : i+1]
-			} else {
-				r.sections = append(r.sections, *s)
-			}
+			r.sections = append(r.sections, *s)
 			r.size += s.End - s.Start
 		}
 	}

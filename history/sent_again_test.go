@@ -14,16 +14,16 @@ import (
 // lines that would say what is not so any more.
 func TestSentAgain(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		w, e := drawWorld(t), drawEliding(t)
-		moment := rapid.IntRange(1, len(w.messages)).Draw(t, "moment")
-		whole := e.Plan(w.messages, Point{After: moment, Why: Gap})
+		w, e := drawWorld(t), drawEvicting(t)
+		point := rapid.IntRange(1, len(w.messages)).Draw(t, "cold point")
+		whole := e.Plan(w.messages, Point{After: point, Why: Gap})
 		sent := &Omitted{len(w.messages), whole.Evicted(0)}
 
 		// Where it is planned makes no difference.
 		for range 3 {
-			after := rapid.IntRange(moment, len(w.messages)).Draw(t, "planned")
+			after := rapid.IntRange(point, len(w.messages)).Draw(t, "planned")
 			if again := e.Plan(w.messages, Point{After: after, Why: Gap, Omitted: sent}); !slices.Equal(again.Edits, whole.Edits) {
-				t.Fatalf("planned after %d messages, not %d, it is another plan", after, moment)
+				t.Fatalf("planned after %d messages, not %d, it is another plan", after, point)
 			}
 		}
 
@@ -32,8 +32,8 @@ func TestSentAgain(t *testing.T) {
 			return // between a call and its result
 		}
 		back := w.messages[:n]
-		moments := []Point{{After: n, Why: Gap, Omitted: &Omitted{n, sent.Parts}}}
-		p := e.Plan(back, moments...)
+		points := []Point{{After: n, Why: Gap, Omitted: &Omitted{n, sent.Parts}}}
+		p := e.Plan(back, points...)
 		out := llm.Apply(back, p.Edits)
 		for i := range out {
 			if _, old := byHandle(out[i].Parts[0].Text); !old {
@@ -42,7 +42,7 @@ func TestSentAgain(t *testing.T) {
 				}
 			}
 		}
-		if again := e.Plan(out, moments...); len(again.Edits) != 0 {
+		if again := e.Plan(out, points...); len(again.Edits) != 0 {
 			t.Fatalf("planned again, it changes message %d to %q", again.Edits[0].Message, again.Edits[0].Text)
 		}
 		want := slices.DeleteFunc(slices.Clone(whole.Edits), func(e llm.Edit) bool { return e.Message >= n })
@@ -54,13 +54,13 @@ func TestSentAgain(t *testing.T) {
 
 // Whatever has left stays away, however new it is in what is sent again, but for
 // what a newer one stood for: the lines in its place would say what is not so.
-func TestSentAgainVictims(t *testing.T) {
+func TestSentAgainEvicted(t *testing.T) {
 	lines := lineRange("the text of line %[1]d, as the file has it", 10, 30)
 	for _, test := range []struct {
-		name   string
-		victim func(c *conv)
-		behind func(c *conv)
-		left   int
+		name    string
+		evicted func(c *conv)
+		behind  func(c *conv)
+		left    int
 	}{
 		{"output", func(c *conv) {
 			c.call("terminal-execute", map[string]any{"command": "go test ./..."}, long("out", 900))
@@ -91,7 +91,7 @@ func TestSentAgainVictims(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			c := &conv{}
 			c.user("go on")
-			test.victim(c)
+			test.evicted(c)
 			n := len(c.messages)
 			test.behind(c)
 			for i := range 70 {

@@ -7,14 +7,14 @@ import (
 	"testing"
 )
 
-// tried adds calls that are nobody's and print next to nothing.
+// tried adds calls of tools that are not known, which print next to nothing.
 func tried(c *conv, turns int) {
 	for i := range turns {
 		c.call("Bash", map[string]any{"command": fmt.Sprintf("make step%d", i)}, "done")
 	}
 }
 
-// TRIM-17: the five newest results are no victims, whatever they are.
+// TRIM-17: the five newest results always stay, whatever they are.
 func TestNewestResultsStay(t *testing.T) {
 	w := &conv{}
 	w.user("go on")
@@ -35,8 +35,8 @@ func TestNewestResultsStay(t *testing.T) {
 	}
 }
 
-// TRIM-16: what the agent's own stub is about is no victim, however old.
-func TestPinnedReadStays(t *testing.T) {
+// TRIM-16: what the agent's own stub is about stays, however old.
+func TestReadOfAStubStays(t *testing.T) {
 	for _, pinned := range []bool{false, true} {
 		w := &conv{}
 		w.user("Working directory: /home/me/project")
@@ -51,9 +51,9 @@ func TestPinnedReadStays(t *testing.T) {
 	}
 }
 
-// Invariant 6: a read outside the workspace leaves once nobody has touched the
+// Invariant 6: a read outside the workspace leaves once nothing has touched the
 // file for thirty turns, one of a dependency for ten.
-func TestForeignReadsWait(t *testing.T) {
+func TestOutsideReadsWait(t *testing.T) {
 	for path, turns := range map[string]int{"/home/me/lib/a.ts": 30, "/home/me/project/vendor/x/a.ts": dependencyIdle} {
 		for _, early := range []int{1, 0} {
 			w := &conv{}
