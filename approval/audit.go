@@ -10,9 +10,6 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// suspended is what a suspended session is told.
-const suspended = "This session is suspended: its calls looked like an attempt to get out of the workspace. Ask the person to resume it."
-
 // lost is what every session is told once the trail has lost entries.
 const lost = "The audit trail has lost entries, so nothing is read or written any more. A person has to look at it: \"stet audit --verify\" says what is missing."
 
@@ -29,7 +26,7 @@ func (r *run) entry(kind record.Kind, p *tool.Plan) record.Entry {
 		}
 	}
 	if e.Path == "" && (p == nil || !p.Has(tool.Outside)) {
-		e.Path = tool.PathIn(r.c.Arguments)
+		e.Path = r.path
 	}
 	return e
 }
@@ -70,36 +67,14 @@ func (r *run) later(e record.Entry) error {
 	return nil
 }
 
-// refuse is finish with a result in the tool's own words.
-func (r *run) refuse(p *tool.Plan, code tool.Code, message string) (tool.Result, error) {
-	return r.finish(p, refusal(r.t, r.c, code, message))
-}
-
-// limited is refuse for a call that came too soon. Of a run of these only the
-// first is recorded, and the call after it says how many there were: what is
-// refused unseen must not fill the trail. (FILE-10)
-func (r *run) limited(wait time.Duration) (tool.Result, error) {
-	message := fmt.Sprintf("Too many calls in a minute. Try again in %.1f s.", wait.Seconds())
-	res := refusal(r.t, r.c, tool.RateLimited, message)
-	if r.s.firstRefused() {
-		r.decision, r.by = "refused", "rate limit"
-		return r.finish(nil, res)
-	}
-	return res, nil
-}
-
-// broke records that something broke, and returns err. Where it broke because
-// ctx is over, that is the result.
-func (r *run) broke(ctx context.Context, p *tool.Plan, err error) (tool.Result, error) {
-	if ctx.Err() != nil {
-		return r.ended(ctx, p)
-	}
+// broke records that something broke, and returns err.
+func (r *run) broke(p *tool.Plan, err error) error {
 	e := r.entry(record.Call, p)
 	e.Outcome = record.Broke
 	if audit := r.h.journal().Later(e); audit != nil {
 		err = errors.Join(err, fmt.Errorf("audit trail: %w", audit))
 	}
-	return tool.Result{}, err
+	return err
 }
 
 // files are what a plan writes to.
@@ -167,24 +142,4 @@ func (r *run) suspect(code tool.Code) (what string, begun *suspension) {
 		return "", nil
 	}
 	return r.s.count(r.h.Suspicion, code, time.Now())
-}
-
-// Apply does what somebody wants who needs nobody's leave, a person who undoes
-// writes, or policy: it is not decided about, nor asked for, but recorded like
-// any write, with by for who it was ("person desk", "policy"). A plan that is
-// done, or whose file has changed, writes nothing: see tool.Plan.
-func (h *Handler) Apply(ctx context.Context, c tool.Call, p *tool.Plan, by string) (tool.Result, error) {
-	r := &run{h: h, c: c, decision: "approved", by: by}
-	if p.Done != nil {
-		return r.finish(p, p.Result())
-	}
-	return r.write(ctx, p)
-}
-
-// refusal is a failed result, in the tool's own words where it has any.
-func refusal(t tool.Tool, c tool.Call, code tool.Code, message string) tool.Result {
-	if r, ok := t.(tool.Refuser); ok {
-		return r.Refuse(c, code, message)
-	}
-	return tool.Result{CallID: c.ID, Text: tool.Failure(code, message), Code: code}
 }

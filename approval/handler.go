@@ -13,7 +13,6 @@ package approval
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -59,7 +58,6 @@ type Handler struct {
 	mu       sync.Mutex
 	sessions map[string]*session
 	accounts map[string]*account // by tool.Call.Account
-	turns    turns
 
 	order order
 }
@@ -79,27 +77,22 @@ func (h *Handler) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 	return h.Start(c)(ctx)
 }
 
-// run is a call from its start to its end.
-func (h *Handler) run(ctx context.Context, r *run, known bool) (tool.Result, error) {
-	defer r.place.leave()
-	s, err := h.enter(ctx, r.c.Session)
-	if err != nil {
-		return tool.Result{}, fmt.Errorf("%s: %w", r.c.Name, err)
+// Start implements tool.Starter.
+func (h *Handler) Start(c tool.Call) func(context.Context) (tool.Result, error) {
+	t, _ := h.Tools.Get(c.Name)
+	return h.start(c, t).call
+}
+
+// Apply does what needs no leave: a person who undoes writes wants it, or policy does.
+// It is not decided about, nor asked for, but recorded like any write, with by for who
+// it was ("person desk", "policy"). A plan that is done, or whose file has changed,
+// writes nothing: see tool.Plan.
+func (h *Handler) Apply(ctx context.Context, c tool.Call, p *tool.Plan, by string) (tool.Result, error) {
+	r := &run{h: h, c: c, path: tool.PathIn(c.Arguments), decision: "approved", by: by}
+	if p.Done != nil {
+		return r.finish(p, p.Result())
 	}
-	defer h.leave(s)
-	r.s = s
-	res, err := r.call(ctx, known)
-	if errors.Is(err, record.ErrFull) {
-		res, err = refusal(r.t, r.c, tool.DiskFull, "The call cannot be recorded, since the file system of stet's state directory is full; make room there. Nothing was written."), nil
-	}
-	if errors.Is(err, record.ErrLost) {
-		res, err = refusal(r.t, r.c, tool.PermissionDenied, lost), nil
-	}
-	if err != nil {
-		return tool.Result{}, fmt.Errorf("%s: %w", r.c.Name, err)
-	}
-	res.CallID = r.c.ID
-	return res, nil
+	return r.write(ctx, p)
 }
 
 func (h *Handler) policy() *policy.Policy {

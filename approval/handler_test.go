@@ -400,7 +400,7 @@ func TestRateLimit(t *testing.T) {
 
 		h.Rate = -1
 		for range 300 {
-			code(t, read("s"), "")
+			code(t, read("another"), "")
 		}
 	})
 }

@@ -208,6 +208,6 @@ func (r *run) repeat(decision string, of []record.Entry, code tool.Code, message
 	if len(of) > 0 {
 		p.Path, p.Before = of[0].Path, of[0].Before
 	}
-	res, err := r.refuse(p, code, message)
+	res, err := r.finish(p, refusal(r.t, r.c, code, message))
 	return res, true, err
 }

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/stet-dev/stet/internal/budget"
 	"github.com/stet-dev/stet/policy"
+	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/tool"
 )
 
@@ -18,151 +18,201 @@ type run struct {
 	h *Handler
 	s *session
 	c tool.Call
-	t tool.Tool
+	t tool.Tool // nil: there is no tool of that name
+
+	path      string // that the arguments name; "" where they name none
+	place     *place // in the lane of its session
+	filePlace *place // in the lane of its file; nil while the call has none
+
+	agreed *tool.Plan // what a person has agreed to; nil: nothing yet
+	asked  int        // how often a person was asked
+	moved  int        // how often the file had changed when the plan was to be applied
 
 	decision, by string // as the audit trail has them
 	flags        []string
 	request      string // see record.Entry; "": the call may be done again
-
-	place   *place // among the calls of its session
-	endTurn func() // nil: it is not this call's turn
 }
 
-// again is how often a person is asked again because the file changed; moves is
-// how often it may change where nobody has to be asked. (FILE-15)
+// maxAgain is how often a person is asked again because the file changed; maxMoves
+// is how often it may change where no person has to be asked. (FILE-15)
 const (
-	again = 3
-	moves = 20
+	maxAgain = 3
+	maxMoves = 20
 )
 
-func (r *run) call(ctx context.Context, known bool) (tool.Result, error) {
-	if wait := r.admit(time.Now()); wait > 0 {
-		return r.limited(wait)
+// refused is the error of a step by which a call ends without being done. It becomes
+// the call's result and its entry in the trail.
+type refused struct {
+	decision, by string // for the trail; "": as they are
+	code         tool.Code
+	message      string // for the model
+	unrecorded   bool
+}
+
+func (e *refused) Error() string { return e.message }
+
+// start gives a call its place among the calls of its session.
+func (h *Handler) start(c tool.Call, t tool.Tool) *run {
+	r := &run{h: h, t: t, path: tool.PathIn(c.Arguments), decision: "refused", by: "handler"}
+	touched, writes := ".", false
+	if t != nil {
+		s := t.Spec()
+		c.Name = s.Name // an alias is not what rules and the trail go by
+		touched, writes = clean(r.path, h.Root), !s.ReadOnly
 	}
-	r.decision, r.by = "refused", "handler"
-	if !known {
-		return r.refuse(nil, tool.InvalidArgument, fmt.Sprintf("There is no tool %q.", r.c.Name))
+	r.c = c
+	r.place = h.order.enter(lane{sessionLane, c.Session}, touched, writes)
+	return r
+}
+
+// call is the call from its start to its end.
+func (r *run) call(ctx context.Context) (tool.Result, error) {
+	defer r.place.leave()
+	defer r.leaveFile()
+	s, err := r.h.openSession(ctx, r.c.Session)
+	if err != nil {
+		return tool.Result{}, fmt.Errorf("%s: %w", r.c.Name, err)
 	}
-	if err := r.place.wait(ctx); err != nil {
-		return r.ended(ctx, nil)
+	defer r.h.closeSession(s)
+	r.s = s
+	res, err := r.do(ctx)
+	switch {
+	case errors.Is(err, record.ErrFull):
+		res = refusal(r.t, r.c, tool.DiskFull, "The call cannot be recorded, since the file system of stet's state directory is full; make room there. Nothing was written.")
+	case errors.Is(err, record.ErrLost):
+		res = refusal(r.t, r.c, tool.PermissionDenied, lost)
+	case err != nil:
+		return tool.Result{}, fmt.Errorf("%s: %w", r.c.Name, err)
 	}
-	if r.h.isSuspended(ctx, r.s) {
-		return r.refuse(nil, tool.PermissionDenied, suspended)
+	res.CallID = r.c.ID
+	return res, nil
+}
+
+// do takes the call through its steps: plan, decide, ask, apply, write down. A file
+// that changed meanwhile sends it back to planning.
+func (r *run) do(ctx context.Context) (tool.Result, error) {
+	if err := r.check(ctx); err != nil {
+		return r.end(ctx, nil, err)
 	}
 	if r.c.Once && !r.t.Spec().ReadOnly {
 		if res, over, err := r.earlier(ctx); err != nil {
-			return r.broke(ctx, nil, err)
+			return r.end(ctx, nil, err)
 		} else if over {
 			return res, nil
 		}
 	}
 	plan, err := noted(r.t.Plan(ctx, r.c))
 	if err != nil {
-		return r.broke(ctx, nil, err)
+		return r.end(ctx, nil, err)
 	}
-	var agreed *tool.Plan // what a person has agreed to
-	defer r.giveWay()
-	for asks, moved := 0, 0; ; {
-		if r.s.suspension() != nil { // by another call, meanwhile
-			return r.refuse(plan, tool.PermissionDenied, suspended)
+	for {
+		settled, err := r.settlePlan(ctx, plan)
+		if err != nil {
+			return r.end(ctx, plan, err)
 		}
-		d := r.decide(plan, r.h.Approver == nil)
-		if plan.Done != nil && plan.Done.Failed() {
-			return r.failed(plan, d)
-		}
-		if d.Action == policy.Ask && !covers(agreed, plan) {
-			if asks > again {
-				return r.conflict(plan)
-			}
-			r.giveWay()
-			r.place.leave()
-			a, res, err := r.ask(ctx, plan, d, asks)
-			if res != nil || err != nil {
-				return deref(res), err
-			}
-			asks++
-			if a.Verdict == Edit {
-				shown := plan
-				if plan, err = noted(plan.Replan(ctx, a.Content)); err != nil {
-					return r.broke(ctx, shown, err)
-				}
-				agreed = written(shown, plan)
-				continue
-			}
-		} else if d.Action == policy.Deny {
-			return r.deny(plan, d)
-		} else if d.Action == policy.Allow {
-			r.decision, r.by = "allowed", "policy "+d.Rule
-		}
-		if d.Action == policy.Ask {
-			agreed = plan
+		if settled != plan { // the person wrote another content
+			plan = settled
+			continue
 		}
 		if plan.Done != nil {
 			return r.finish(plan, plan.Result())
-		}
-		if r.endTurn == nil && !plan.Has(tool.Outside) {
-			if r.endTurn, err = r.h.turn(ctx, plan.Path); err != nil {
-				return r.ended(ctx, plan)
-			}
 		}
 		res, err := r.apply(ctx, plan)
 		if !errors.Is(err, tool.ErrChanged) {
 			return res, err
 		}
-		if moved++; moved > moves || plan.Replan == nil || !pause(ctx, moved) {
-			return r.conflict(plan)
+		again, err := r.planAgain(ctx, plan)
+		if err != nil {
+			return r.end(ctx, plan, err)
 		}
-		if plan, err = noted(plan.Replan(ctx, plan.Content)); err != nil {
-			return r.broke(ctx, plan, err)
-		}
+		plan = again
 	}
 }
 
-// failed ends a call that the tool itself refuses. What it says may quote the
-// file, so who may not read the file, or not unasked, hears no more than that.
-func (r *run) failed(p *tool.Plan, d policy.Decision) (tool.Result, error) {
+// check holds the call back before it is planned.
+func (r *run) check(ctx context.Context) error {
+	if err := r.checkRate(time.Now()); err != nil {
+		return err
+	}
+	if r.t == nil {
+		return &refused{decision: "refused", by: "handler", code: tool.InvalidArgument, message: fmt.Sprintf("There is no tool %q.", r.c.Name)}
+	}
+	if err := r.place.wait(ctx); err != nil {
+		return err
+	}
+	if r.h.isSuspended(ctx, r.s) {
+		return r.suspended()
+	}
+	return nil
+}
+
+// settlePlan decides about a plan, and asks a person where policy wants that. It
+// returns the plan if it may be applied, and another one, to be decided about, if the
+// person wrote another content.
+func (r *run) settlePlan(ctx context.Context, plan *tool.Plan) (*tool.Plan, error) {
+	if r.s.suspension() != nil { // by another call, meanwhile
+		return nil, r.suspended()
+	}
+	d := r.decide(plan, r.h.Approver == nil)
 	switch {
-	case p.Path != "" && d.Action == policy.Deny:
-		return r.deny(p, d)
-	case p.Path != "" && d.Action == policy.Ask:
-		r.decision, r.by = "refused", "tool"
-		return r.refuse(p, p.Done.Code, fmt.Sprintf("%s of %q failed; why is not said, since to read the file a person has to be asked.", r.c.Name, p.Path))
+	case plan.Done != nil && plan.Done.Failed():
+		return plan, r.hideFailure(plan, d)
+	case d.Action == policy.Deny:
+		return nil, r.denied(plan, d)
+	case d.Action == policy.Allow:
+		r.decision, r.by = "allowed", "policy "+d.Rule
+		return plan, nil
+	case covers(r.agreed, plan):
+		r.agreed = plan
+		return plan, nil
+	case r.asked > maxAgain:
+		return nil, conflict(plan)
 	}
+	r.leaveFile()
+	r.place.leave()
+	a, err := r.ask(ctx, plan, d)
+	if err != nil {
+		return nil, err
+	}
+	r.asked++
+	r.agreed = plan
+	if a.Verdict != Edit {
+		return plan, nil
+	}
+	edited, err := noted(plan.Replan(ctx, a.Content))
+	if err != nil {
+		return nil, err
+	}
+	r.agreed = nil
+	if asShown(plan, edited) {
+		r.agreed = edited
+	}
+	return edited, nil
+}
+
+// hideFailure is for a call that the tool itself refuses. What it says may quote the
+// file, so a caller who may not read the file, or not unasked, hears no more than
+// that it failed.
+func (r *run) hideFailure(p *tool.Plan, d policy.Decision) error {
 	r.decision, r.by = "refused", "tool"
-	return r.finish(p, p.Result())
+	switch {
+	case p.Path == "" || d.Action == policy.Allow:
+		return nil
+	case d.Action == policy.Deny:
+		return r.denied(p, d)
+	}
+	return &refused{decision: "refused", by: "tool", code: p.Done.Code, message: fmt.Sprintf(
+		"%s of %q failed; why is not said, since to read the file a person has to be asked.", r.c.Name, p.Path)}
 }
 
-// giveWay ends the call's turn, if it is.
-func (r *run) giveWay() {
-	if r.endTurn != nil {
-		r.endTurn()
-		r.endTurn = nil
-	}
-}
-
-// pause lets other processes get done with the file; longer, the more often it
-// has moved. It reports whether ctx still holds.
-func pause(ctx context.Context, moved int) bool {
-	if moved == 1 {
-		return true
-	}
-	most := min(time.Millisecond<<moved, 50*time.Millisecond)
-	select {
-	case <-time.After(rand.N(most)):
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
-
-// decide is what policy says of the plan. Of several files the one decides
-// about which it is strictest.
-func (r *run) decide(p *tool.Plan, nobody bool) policy.Decision {
+// decide is what policy says of the plan. Of several files the one counts about
+// which it is strictest.
+func (r *run) decide(p *tool.Plan, unattended bool) policy.Decision {
 	var worst policy.Decision
 	grants := r.s.granted()
 	for i, f := range files(p) {
 		d := r.h.policy().Decide(policy.Request{
-			Tool: r.c.Name, Path: f.Path, Write: r.writes(p), Notes: p.Notes, Grants: grants, Nobody: nobody,
+			Tool: r.c.Name, Path: f.Path, Write: r.writes(p), Notes: p.Notes, Grants: grants, Nobody: unattended,
 		})
 		if i == 0 || d.Stricter(worst) {
 			worst = d
@@ -192,13 +242,10 @@ func noted(p *tool.Plan, err error) (*tool.Plan, error) {
 	return p, nil
 }
 
-// written returns the plan if the person who wrote its content has thereby
-// agreed to it: nothing about the file differs from what was shown. Else nil.
-func written(shown, plan *tool.Plan) *tool.Plan {
-	if shown.Path == plan.Path && shown.Before == plan.Before && !warnsOf(plan, shown, tool.Hidden, tool.Large) {
-		return plan
-	}
-	return nil
+// asShown reports whether a person who wrote the content of edited has thereby agreed
+// to it: nothing about the file differs from what was shown.
+func asShown(shown, edited *tool.Plan) bool {
+	return shown.Path == edited.Path && shown.Before == edited.Before && !warnsOf(edited, shown, tool.Hidden, tool.Large)
 }
 
 // covers reports whether what a person agreed to is what plan does: it is the
@@ -217,144 +264,33 @@ func warnsOf(plan, shown *tool.Plan, but ...tool.Note) bool {
 	return slices.ContainsFunc(plan.Notes, func(n tool.Note) bool { return !shown.Has(n) && !slices.Contains(but, n) })
 }
 
-// ask asks a person. A result or an error is the end of the call.
-func (r *run) ask(ctx context.Context, p *tool.Plan, d policy.Decision, asks int) (Answer, *tool.Result, error) {
-	done, ok := r.h.beginAsking(r.c)
-	if !ok {
-		r.decision, r.by = "refused", "handler"
-		res, err := r.refuse(p, tool.RateLimited, ManyQuestions)
-		return Answer{}, &res, err
-	}
-	defer done()
-	q := r.question(p, d, asks)
-	asking, cancel := ctx, context.CancelFunc(func() {})
-	if t := r.h.timeout(); t > 0 {
-		q.Expires = q.Asked.Add(t)
-		asking, cancel = context.WithDeadline(ctx, q.Expires)
-	}
-	defer cancel()
-	budget.Free(ctx) // an open question is counted by its Queue
-	a, err := r.h.Approver.Ask(asking, q)
-	if err == nil {
-		if err = q.Check(a); err != nil {
-			err = fmt.Errorf("answer about %q: %w", p.Path, err)
-		}
-	}
-	if err == nil {
-		tool.Decided(ctx, decided(q, a))
-	}
-	var res tool.Result
-	switch {
-	case err == nil && a.Approves() && r.s.suspension() != nil:
-		res, err = r.refuse(p, tool.PermissionDenied, suspended)
-	case err == nil && a.Approves():
-		r.approved(q, a)
-		return a, nil, nil
-	case err == nil && a.Verdict == Cancel:
-		r.decision, r.by = "cancelled", person(a)
-		res, err = r.refuse(p, tool.Cancelled, "The person who was asked cancelled the call. Nothing was written.")
-	case err == nil:
-		r.decision, r.by = "rejected", person(a)
-		res, err = r.refuse(p, tool.UserRejected, rejection(a.Words))
-	case ctx.Err() != nil:
-		res, err = r.ended(ctx, p)
-	case asking.Err() != nil:
-		r.decision, r.by = "timeout", "handler"
-		res, err = r.refuse(p, tool.Timeout, fmt.Sprintf("Nobody answered within %v. Nothing was written.", r.h.timeout()))
-	case errors.Is(err, context.DeadlineExceeded): // by the approver's clock
-		r.decision, r.by = "timeout", "approver"
-		res, err = r.refuse(p, tool.Timeout, "Nobody answered in time. Nothing was written.")
-	case errors.Is(err, ErrNobody):
-		res, err = r.deny(p, r.decide(p, true))
-	case errors.Is(err, ErrFull):
-		r.decision, r.by = "refused", "handler"
-		res, err = r.refuse(p, tool.RateLimited, "Too many questions wait for a person already. Wait for their answers.")
-	default:
-		res, err = r.broke(ctx, p, err)
-	}
-	return Answer{}, &res, err
-}
-
-// decided is an answer to q as a witness hears of it.
-func decided(q Question, a Answer) tool.Decision {
-	d := tool.Decision{CallID: q.CallID, Tool: q.Tool, Path: q.Path, Verdict: "approved", By: person(a), Words: a.Words}
-	switch a.Verdict {
-	case Edit:
-		d.Verdict = "edited"
-	case ForSession:
-		d.Grant = "*"
-	case ForPattern:
-		d.Grant = a.Pattern
-	case Reject:
-		d.Verdict = "rejected"
-	case Cancel:
-		d.Verdict = "cancelled"
-	}
-	return d
-}
-
-func (r *run) question(p *tool.Plan, d policy.Decision, asks int) Question {
-	q := Question{
-		Asked: time.Now(), Root: r.h.Root, Session: r.c.Session, Client: r.c.Client, CallID: r.c.ID, Tool: r.c.Name,
-		Path: p.Path, Write: r.writes(p), Before: p.Before, After: p.After, Size: p.Size, Diff: p.Diff,
-		Notes: p.Notes, Content: p.Content, Editable: p.Content != nil && p.Replan != nil,
-		Why: d.Rule, Grantable: d.Grantable, Relay: d.Relay, Again: asks, Seal: seal(p),
-	}
-	for _, f := range p.Files {
-		q.Files = append(q.Files, File{Path: f.Path, Before: f.Before, After: f.After, Size: f.Size})
-	}
-	return q
-}
-
-// approved notes who approved, and what that holds for beyond this call.
-func (r *run) approved(q Question, a Answer) {
-	r.by = person(a)
-	all := policy.Rule{On: policy.Read, Do: policy.Allow}
-	if q.Write {
-		all.On = policy.Write
-	}
-	if q.Outside() {
-		if p, err := policy.ParsePattern(q.Tool); err == nil { // else it is asked about again
-			all.Tools = []policy.Pattern{p}
-		}
-	}
-	switch a.Verdict {
-	case Approve:
-		r.decision = "approved"
-	case Edit:
-		r.decision = "edited"
-	case ForSession:
-		r.decision = "approved for the session"
-		r.s.grant(all)
-	case ForPattern:
-		r.decision = "approved for " + a.Pattern
-		if p, err := policy.ParsePattern(a.Pattern); err == nil { // Check has parsed it before
-			r.s.grant(policy.Rule{Paths: []policy.Pattern{p}, On: all.On, Do: policy.Allow})
-		}
-	}
-}
-
-// apply does what is planned, between its intent and its outcome in the trail.
-// ErrChanged is the caller's to deal with; another error comes out of here as
+// apply does what is planned, when it is the call's turn at the file. ErrChanged says
+// that the file is not the planned one any more; another error comes out of here as
 // Call returns it.
 func (r *run) apply(ctx context.Context, p *tool.Plan) (tool.Result, error) {
-	if ctx.Err() != nil {
-		return r.ended(ctx, p)
+	if r.filePlace == nil && !p.Has(tool.Outside) {
+		r.filePlace = r.h.order.enter(lane{fileLane, p.Path}, p.Path, true)
+		if err := r.filePlace.wait(ctx); err != nil {
+			return r.end(ctx, p, err)
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return r.end(ctx, p, err)
 	}
 	if !r.s.beginWrite() { // suspended while a person was asked
-		return r.refuse(p, tool.PermissionDenied, suspended)
+		return r.end(ctx, p, r.suspended())
 	}
 	defer r.s.endWrite()
 	return r.write(ctx, p)
 }
 
-// write is apply for what needs nobody's leave any more.
+// write does what is planned, between its intent and its outcome in the trail.
 func (r *run) write(ctx context.Context, p *tool.Plan) (tool.Result, error) {
 	intents, err := r.intend(ctx, p)
-	if err != nil {
-		if ctx.Err() != nil {
-			return r.ended(ctx, p)
-		}
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return r.end(ctx, p, err)
+	case err != nil:
 		return tool.Result{}, fmt.Errorf("audit trail: %w; nothing was written", err)
 	}
 	res, err := p.Apply(ctx)
@@ -362,51 +298,82 @@ func (r *run) write(ctx context.Context, p *tool.Plan) (tool.Result, error) {
 	return res, err
 }
 
-func (r *run) conflict(p *tool.Plan) (tool.Result, error) {
-	return r.refuse(p, tool.ConcurrentModification,
-		fmt.Sprintf("%q keeps being changed meanwhile: nothing was written. Read it again and start from there.", p.Path))
+// planAgain plans again after the file has changed.
+func (r *run) planAgain(ctx context.Context, p *tool.Plan) (*tool.Plan, error) {
+	if r.moved++; r.moved > maxMoves || p.Replan == nil || !pause(ctx, r.moved) {
+		return nil, conflict(p)
+	}
+	return noted(p.Replan(ctx, p.Content))
 }
 
-func (r *run) deny(p *tool.Plan, d policy.Decision) (tool.Result, error) {
-	r.decision, r.by = "denied", "policy "+d.Rule
+// pause lets other processes get done with the file; longer, the more often it
+// has moved. It reports whether ctx still holds.
+func pause(ctx context.Context, moved int) bool {
+	if moved == 1 {
+		return true
+	}
+	most := min(time.Millisecond<<moved, 50*time.Millisecond)
+	select {
+	case <-time.After(rand.N(most)):
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// leaveFile gives up the call's place in the lane of its file, if it has one.
+func (r *run) leaveFile() {
+	if r.filePlace != nil {
+		r.filePlace.leave()
+		r.filePlace = nil
+	}
+}
+
+// end makes the error of a step the end of the call: its result, or an error, and its
+// entry in the trail. p may be nil.
+func (r *run) end(ctx context.Context, p *tool.Plan, err error) (tool.Result, error) {
+	var no *refused
+	switch {
+	case errors.As(err, &no):
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		no = &refused{decision: "timeout", by: "caller", code: tool.Timeout, message: "The call's time is over. Nothing was written."}
+	case ctx.Err() != nil:
+		no = &refused{decision: "cancelled", by: "caller", code: tool.Cancelled, message: "The call was cancelled. Nothing was written."}
+	default:
+		return tool.Result{}, r.broke(p, err)
+	}
+	res := refusal(r.t, r.c, no.code, no.message)
+	if no.unrecorded {
+		return res, nil
+	}
+	if no.decision != "" {
+		r.decision, r.by = no.decision, no.by
+	}
+	return r.finish(p, res)
+}
+
+// refusal is a failed result, in the tool's own words where it has any.
+func refusal(t tool.Tool, c tool.Call, code tool.Code, message string) tool.Result {
+	if r, ok := t.(tool.Refuser); ok {
+		return r.Refuse(c, code, message)
+	}
+	return tool.Result{CallID: c.ID, Text: tool.Failure(code, message), Code: code}
+}
+
+func conflict(p *tool.Plan) error {
+	return &refused{code: tool.ConcurrentModification, message: fmt.Sprintf(
+		"%q keeps being changed meanwhile: nothing was written. Read it again and start from there.", p.Path)}
+}
+
+func (r *run) denied(p *tool.Plan, d policy.Decision) error {
 	what := r.c.Name
 	if p.Path != "" {
 		what += fmt.Sprintf(" of %q", p.Path)
 	}
-	return r.refuse(p, tool.PermissionDenied, what+" is refused: "+d.Why+".")
+	return &refused{decision: "denied", by: "policy " + d.Rule, code: tool.PermissionDenied, message: what + " is refused: " + d.Why + "."}
 }
 
-// ended is the call's end when ctx is over.
-func (r *run) ended(ctx context.Context, p *tool.Plan) (tool.Result, error) {
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		r.decision, r.by = "timeout", "caller"
-		return r.refuse(p, tool.Timeout, "The call's time is over. Nothing was written.")
-	}
-	r.decision, r.by = "cancelled", "caller"
-	return r.refuse(p, tool.Cancelled, "The call was cancelled. Nothing was written.")
-}
-
-func rejection(words string) string {
-	if words == "" {
-		return "The person who was asked rejected this. Nothing was written."
-	}
-	return "The person who was asked rejected this, and says: " + words
-}
-
-func person(a Answer) string {
-	by := "person"
-	if a.By != "" {
-		by += " " + a.By
-	}
-	if a.Relayed {
-		by += " through the client"
-	}
-	return by
-}
-
-func deref(res *tool.Result) tool.Result {
-	if res == nil {
-		return tool.Result{}
-	}
-	return *res
+// suspended is the end of a call of a suspended session.
+func (r *run) suspended() error {
+	return &refused{code: tool.PermissionDenied, message: "This session is suspended: its calls looked like an attempt to get out of the workspace. Ask the person to resume it."}
 }

@@ -19,9 +19,9 @@ type session struct {
 	calls int           // under way; guarded by Handler.mu
 	last  time.Time     // of the newest call; guarded by Handler.mu
 
+	limiter *ratelimit.Limiter
+
 	mu        sync.Mutex
-	limiter   *ratelimit.Limiter
-	refused   int // calls over the limit since the last one that was not
 	grants    []policy.Rule
 	attempts  policy.Attempts
 	suspended *suspension   // nil: it is not
@@ -36,8 +36,8 @@ const (
 	maxGrants    = 1000
 )
 
-// enter returns the session of that name, and counts a call in.
-func (h *Handler) enter(ctx context.Context, name string) (*session, error) {
+// openSession returns the session of that name, and counts a call in.
+func (h *Handler) openSession(ctx context.Context, name string) (*session, error) {
 	now := time.Now()
 	h.mu.Lock()
 	if h.sessions == nil {
@@ -48,7 +48,7 @@ func (h *Handler) enter(ctx context.Context, name string) (*session, error) {
 		if len(h.sessions) >= manySessions {
 			h.forget(now)
 		}
-		s = &session{name: name, ready: make(chan struct{})}
+		s = &session{name: name, ready: make(chan struct{}), limiter: ratelimit.New(h.perMinute())}
 		h.sessions[name] = s
 	}
 	s.calls++
@@ -69,18 +69,19 @@ func (h *Handler) enter(ctx context.Context, name string) (*session, error) {
 		select {
 		case <-s.ready:
 		case <-ctx.Done():
-			h.leave(s)
+			h.closeSession(s)
 			return nil, ctx.Err()
 		}
 	}
 	if s.err != nil {
-		h.leave(s)
+		h.closeSession(s)
 		return nil, fmt.Errorf("audit trail: %w", s.err)
 	}
 	return s, nil
 }
 
-func (h *Handler) leave(s *session) {
+// closeSession counts a call out.
+func (h *Handler) closeSession(s *session) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	s.calls--
@@ -109,36 +110,6 @@ func (h *Handler) End(name string) {
 	default:
 		s.ungrant()
 	}
-}
-
-// admit counts a call against the limit, and returns how long to wait where it
-// is over it. Otherwise r is told how many were before it.
-func (s *session) admit(perMinute int, now time.Time, r *run) time.Duration {
-	if perMinute == 0 {
-		return 0
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.limiter == nil {
-		s.limiter = ratelimit.New(perMinute)
-	}
-	if wait, _ := s.limiter.Take(now); wait > 0 {
-		return wait
-	}
-	if s.refused > 1 {
-		r.flags = append(r.flags, fmt.Sprintf("after %d over the rate limit", s.refused))
-	}
-	s.refused = 0
-	return 0
-}
-
-// firstRefused counts a call over the limit, and reports whether it is the
-// first of its run.
-func (s *session) firstRefused() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.refused++
-	return s.refused == 1
 }
 
 func (s *session) granted() []policy.Rule {

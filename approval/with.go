@@ -35,9 +35,9 @@ func (w with) Call(ctx context.Context, c tool.Call) (tool.Result, error) { retu
 
 // Start implements tool.Starter.
 func (w with) Start(c tool.Call) func(context.Context) (tool.Result, error) {
-	t, known := w.Handler.Tools.Get(c.Name)
-	if !known {
-		t, known = w.other.Get(c.Name)
+	t, ours := w.Handler.Tools.Get(c.Name)
+	if !ours {
+		t, _ = w.other.Get(c.Name)
 	}
-	return w.start(c, t, known)
+	return w.start(c, t).call
 }

@@ -1,23 +1,43 @@
 package tool
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
 )
 
-// PathIn is the path that a call's arguments name, as they do, for a record of
-// the call: "" where they name none, and its beginning where it is very long.
+// PathIn is the path that a call's arguments name: the member "path", as the call
+// writes it. It is "" where they name none, and the beginning of one that is very
+// long. What stands behind the member, which may be megabytes, is not read.
 func PathIn(arguments json.RawMessage) string {
-	var a struct {
-		Path any `json:"path"`
-	}
-	if json.Unmarshal(arguments, &a) != nil {
+	d := json.NewDecoder(bytes.NewReader(arguments))
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
 		return ""
 	}
-	s, _ := a.Path.(string)
-	const most = 4096 // bytes
-	if len(s) > most {
-		s = strings.ToValidUTF8(s[:most], "") + "…"
+	for d.More() {
+		name, err := d.Token()
+		if err != nil {
+			return ""
+		}
+		var value json.RawMessage
+		if d.Decode(&value) != nil {
+			return ""
+		}
+		if name == "path" {
+			return pathOf(value)
+		}
 	}
-	return s
+	return ""
+}
+
+func pathOf(value json.RawMessage) string {
+	var path string
+	if json.Unmarshal(value, &path) != nil {
+		return ""
+	}
+	const most = 4096 // bytes
+	if len(path) > most {
+		path = strings.ToValidUTF8(path[:most], "") + "…"
+	}
+	return path
 }

@@ -1,20 +1,20 @@
-package approval
+package ratelimit
 
 import (
 	"testing"
 	"time"
 )
 
-// A clock that is put back or jumps ahead neither holds up a session for longer
+// A clock that is put back or jumps ahead neither holds up a caller for longer
 // than its rate does, nor gives it more than a minute's calls. (FILE-10)
 func TestRateAfterClockJump(t *testing.T) {
 	const perMinute = 60
 	start := time.Unix(1_700_000_000, 0) // without the reading that no one can set
 	for _, jump := range []time.Duration{-365 * 24 * time.Hour, -time.Second, 365 * 24 * time.Hour} {
-		s := &session{}
+		l := New(perMinute)
 		use := func(now time.Time) (calls int, wait time.Duration) {
 			for ; wait == 0 && calls < 1000; calls++ {
-				wait = s.admit(perMinute, now, &run{})
+				wait, _ = l.Take(now)
 			}
 			return calls - 1, wait
 		}
