@@ -4,14 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"log/slog"
 	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/stet-dev/stet/acp"
+	"github.com/stet-dev/stet/internal/process"
 	"github.com/stet-dev/stet/policy"
 	"github.com/stet-dev/stet/store/sqlite"
 	"github.com/stet-dev/stet/workspace"
@@ -57,11 +56,15 @@ func (c *acpCommand) Run(ctx context.Context) (err error) {
 			return c.usage(err)
 		}
 	}
-	log, file, err := c.openACPLog()
+	name, err := c.cmd.Flags().GetString("log")
 	if err != nil {
 		return err
 	}
-	running, stop := untilEnded(ctx)
+	log, file, err := c.openLog(name)
+	if err != nil {
+		return err
+	}
+	running, stop := process.UntilEnded(ctx)
 	defer stop()
 	if isTerminal(c.in) {
 		c.say("this speaks ACP on standard input, and waits for an editor there; see \"stet acp --help\"")
@@ -82,15 +85,6 @@ func (c *acpCommand) Run(ctx context.Context) (err error) {
 		err = nil // a signal ended it
 	}
 	return errors.Join(err, store.Close(), file.Close())
-}
-
-// openACPLog is the log of --log; without it, standard error is told what breaks.
-func (c *acpCommand) openACPLog() (*slog.Logger, io.Closer, error) {
-	name, err := c.cmd.Flags().GetString("log")
-	if err != nil || name == "" {
-		return slog.New(slog.NewTextHandler(c.err, &slog.HandlerOptions{Level: slog.LevelError})), io.NopCloser(nil), err
-	}
-	return c.openLog(name)
 }
 
 // modelReady says what is missing before the model can be asked.

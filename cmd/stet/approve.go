@@ -13,6 +13,7 @@ import (
 
 	"github.com/stet-dev/stet/approval"
 	"github.com/stet-dev/stet/approval/socket"
+	"github.com/stet-dev/stet/internal/process"
 	"github.com/stet-dev/stet/workspace"
 )
 
@@ -71,9 +72,9 @@ func (c *approveCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	signals := notify(endSignals)
+	signals := process.Notify(process.EndSignals)
 	defer signal.Stop(signals)
-	ctx, stop := untilSignal(ctx, signals)
+	ctx, stop := process.UntilSignal(ctx, signals)
 	defer stop()
 	server, err := c.find(ctx, state)
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/stet-dev/stet/agent"
 	"github.com/stet-dev/stet/approval"
+	"github.com/stet-dev/stet/internal/process"
 	"github.com/stet-dev/stet/session"
 	"github.com/stet-dev/stet/tui"
 )
@@ -91,7 +92,7 @@ func (c *chatCommand) Run(ctx context.Context) (err error) {
 	if c.resume == chooseSession && (!attended || !isTerminal(c.out)) {
 		return c.usage(errors.New("--resume: name the session; there is no terminal to choose on"))
 	}
-	ctx, stop := untilEnded(ctx)
+	ctx, stop := process.UntilEnded(ctx)
 	defer stop()
 	opening, told := c.command, &later{}
 	if attended && isTerminal(c.out) { // what is logged meanwhile would be in the way

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stet-dev/stet/internal/config"
+	"github.com/stet-dev/stet/internal/process"
 )
 
 // command is what the struct of each command embeds: the program's surroundings,
@@ -48,9 +49,9 @@ func (c *command) settings(workspace string) (*config.Config, error) {
 // interruptible runs work that a signal cancels. A second signal ends the program
 // at once.
 func interruptible(ctx context.Context, work func(context.Context) error) error {
-	signals := notify(endSignals)
+	signals := process.Notify(process.EndSignals)
 	defer signal.Stop(signals)
-	ctx, stop := lastCall(ctx, signals)
+	ctx, stop := process.LastCall(ctx, signals)
 	defer stop()
 	err := work(ctx)
 	if ctx.Err() != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stet-dev/stet/internal/config"
 	"github.com/stet-dev/stet/internal/demo"
+	"github.com/stet-dev/stet/internal/proxyserver"
 )
 
 // demoCommand is stet demo.
@@ -56,19 +57,19 @@ func (c *demoCommand) session(ctx context.Context, o *config.Config) (_ *demo.Re
 	if err != nil {
 		return nil, err
 	}
-	listener, err := listen(ctx, "127.0.0.1:0")
+	listener, err := proxyserver.Listen(ctx, "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
 	o.Upstream = config.Upstreams{Messages: d.ModelURL}
 	o.Record, o.Observe = false, false
-	s, err := c.serve(ctx, o, listener, d.Dir, nil)
+	s, err := c.startProxy(ctx, o, listener, d.Dir, nil)
 	if err != nil {
 		return nil, errors.Join(err, listener.Close())
 	}
-	runErr := d.Run(ctx, s.base)
-	if err := errors.Join(runErr, s.close(ctx, time.Second)); err != nil {
+	runErr := d.Run(ctx, s.Base)
+	if err := errors.Join(runErr, s.Close(ctx, time.Second)); err != nil {
 		return nil, err
 	}
-	return d.Report(string(o.Policy), s.proxy.Totals())
+	return d.Report(string(o.Policy), s.Proxy.Totals())
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"syscall"
 
@@ -12,16 +11,15 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/stet-dev/stet/internal/config"
+	"github.com/stet-dev/stet/internal/process"
 )
 
 // The exit codes that are stet's own.
 const (
-	exitFailed   = 1
-	exitUsage    = 2
-	exitAlone    = 3 // of stet run and stet chat: the model refused, or a person would have had to decide
-	exitNotRun   = 126
-	exitNotFound = 127
-	exitSignal   = 128 // and the signal's number
+	exitFailed = 1
+	exitUsage  = 2
+	exitAlone  = 3   // of stet run and stet chat: the model refused, or a person would have had to decide
+	exitSignal = 128 // and the signal's number
 )
 
 // exitError ends the program with a code. Without an error it does so in
@@ -48,15 +46,6 @@ func usage(cmd *cobra.Command, err error) error {
 
 // misconfigured makes err an error in the configuration.
 func misconfigured(err error) error { return &exitError{code: exitUsage, err: err} }
-
-// interrupted is the error of work that a signal ended.
-func interrupted(s os.Signal) error {
-	code := exitFailed
-	if n, ok := s.(syscall.Signal); ok {
-		code = exitSignal + int(n)
-	}
-	return &exitError{code: code, err: fmt.Errorf("interrupted (%v)", s)}
-}
 
 // badFlag says what is wrong with a flag, in words of the person's.
 func badFlag(cmd *cobra.Command, err error) error {
@@ -125,12 +114,20 @@ func atMostOneArg(cmd *cobra.Command, args []string) error {
 }
 
 func exitCode(err error) int {
-	if err == nil {
-		return 0
-	}
 	var e *exitError
-	if errors.As(err, &e) {
+	var signal *process.Interrupted
+	var agent *process.NotStarted
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &e):
 		return e.code
+	case errors.As(err, &agent):
+		return agent.Code
+	case errors.As(err, &signal):
+		if n, ok := signal.Signal.(syscall.Signal); ok {
+			return exitSignal + int(n)
+		}
 	}
 	return exitFailed
 }

@@ -81,9 +81,7 @@ func (p *program) openHands(ctx context.Context, dir string, o *toolOptions) (_ 
 	if err != nil {
 		return nil, err
 	}
-	if o.log == "" { // what breaks is told in any case
-		h.log = slog.New(slog.NewTextHandler(p.err, &slog.HandlerOptions{Level: slog.LevelError}))
-	} else if h.log, h.logFile, err = p.openLog(o.log); err != nil {
+	if h.log, h.logFile, err = p.openLog(o.log); err != nil {
 		return nil, err
 	}
 	if err := h.openTree(ctx, p, dir, state, o); err != nil {

@@ -17,6 +17,8 @@ import (
 	"github.com/stet-dev/stet/approval"
 	"github.com/stet-dev/stet/gateway"
 	"github.com/stet-dev/stet/internal/config"
+	"github.com/stet-dev/stet/internal/process"
+	"github.com/stet-dev/stet/internal/proxyserver"
 )
 
 // hostCommand is stet host.
@@ -93,7 +95,7 @@ func (c *hostCommand) Run(ctx context.Context) error {
 		return err
 	}
 	o.elsewhere = true
-	running, stop := untilEnded(ctx)
+	running, stop := process.UntilEnded(ctx)
 	defer stop()
 	h, err := c.openHands(running, root, o)
 	if err != nil {
@@ -160,7 +162,7 @@ func checkGateway(address string) error {
 	switch {
 	case err != nil || u.Host == "" || u.User != nil || u.RawQuery != "":
 		return fmt.Errorf("%q is no URL of a gateway: want http://HOST:PORT or https://HOST", address)
-	case u.Scheme == "https" || u.Scheme == "http" && loopback(u.Hostname()):
+	case u.Scheme == "https" || u.Scheme == "http" && proxyserver.Loopback(u.Hostname()):
 		return nil
 	case u.Scheme == "http":
 		return fmt.Errorf("%s: others could read the token and the files on the way: use https, or a tunnel to a loopback port", address)

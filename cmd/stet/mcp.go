@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stet-dev/stet/internal/config"
+	"github.com/stet-dev/stet/internal/process"
 	"github.com/stet-dev/stet/workspace"
 )
 
@@ -80,7 +81,7 @@ func (c *mcpCommand) Run(ctx context.Context) error {
 			return c.usage(err)
 		}
 	}
-	running, stop := untilEnded(ctx)
+	running, stop := process.UntilEnded(ctx)
 	defer stop()
 	h, err := c.openHands(running, root, o)
 	if err != nil {

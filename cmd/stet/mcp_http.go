@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/stet-dev/stet/internal/proxyserver"
 	"github.com/stet-dev/stet/mcpserver"
 )
 
@@ -27,11 +28,11 @@ type mcpConfig struct {
 
 // checkHTTP says what is wrong with the flags for HTTP.
 func (c *mcpCommand) checkHTTP(o *toolOptions) error {
-	host, err := listenHost(c.http)
+	host, err := proxyserver.Host(c.http)
 	if err != nil {
 		return fmt.Errorf("--http: %w", err)
 	}
-	if !loopback(host) && !c.beyond {
+	if !proxyserver.Loopback(host) && !c.beyond {
 		return fmt.Errorf("--http: %s is not a loopback address: whoever can reach it and learns the token could change your files; "+
 			"if that is what you want, add --insecure-listen-beyond-loopback", c.http)
 	}

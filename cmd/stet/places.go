@@ -2,6 +2,9 @@ package main
 
 import (
 	"errors"
+	"fmt"
+	"io"
+	"log/slog"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -79,4 +82,29 @@ func (p *program) realPath(path string) string {
 		return dir
 	}
 	return p.absolute(path) // what is gone may still be in the trail
+}
+
+// say tells the person something, on standard error.
+func (p *program) say(format string, args ...any) {
+	fmt.Fprintf(p.err, "stet: "+format+"\n", args...)
+}
+
+// logFile is where the log is written to; empty for none.
+func (p *program) logFile(name string) string {
+	if name == "" {
+		return ""
+	}
+	return p.absolute(name)
+}
+
+// openLog opens the log of --log; without it, standard error is told what breaks.
+func (p *program) openLog(name string) (*slog.Logger, io.Closer, error) {
+	if name == "" {
+		return slog.New(slog.NewTextHandler(p.err, &slog.HandlerOptions{Level: slog.LevelError})), io.NopCloser(nil), nil
+	}
+	log, file, err := config.OpenLog(p.absolute(name))
+	if err != nil {
+		return nil, nil, misconfigured(err)
+	}
+	return log, file, nil
 }

@@ -7,12 +7,13 @@ import (
 	"fmt"
 	"net"
 	"os/signal"
-	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/stet-dev/stet/internal/config"
+	"github.com/stet-dev/stet/internal/process"
+	"github.com/stet-dev/stet/internal/proxyserver"
 )
 
 // proxyKeys are the keys that wrap, proxy and serve share.
@@ -60,71 +61,85 @@ stet proxy --observe`,
 	return cmd
 }
 
-// listenHost checks HOST:PORT and returns the host.
-func listenHost(address string) (string, error) {
-	host, port, err := net.SplitHostPort(address)
-	if err != nil {
-		return "", fmt.Errorf("cannot listen on %q: want HOST:PORT", address)
-	}
-	if n, err := strconv.Atoi(port); err != nil || n < 0 || n > 65535 {
-		return "", fmt.Errorf("cannot listen on %q: a port is a number from 0 to 65535", address)
-	}
-	return host, nil
-}
-
 func (c *proxyCommand) Run(ctx context.Context) error {
 	o, err := c.settings("")
 	if err != nil {
 		return err
 	}
-	host, err := listenHost(o.Listen)
+	host, err := proxyserver.Host(o.Listen)
 	if err != nil {
 		return c.usage(err)
 	}
-	if !loopback(host) && !c.beyond {
+	if !proxyserver.Loopback(host) && !c.beyond {
 		return c.usage(fmt.Errorf("%s is not a loopback address: whoever can reach it could use it; "+
 			"if that is what you want, add --insecure-listen-beyond-loopback", o.Listen))
 	}
 	if c.beyond && host != "" {
 		c.allowed = append(c.allowed, host)
 	}
-	defer outliveReader()()
-	signals := notify(endSignals)
+	defer process.OutliveReader()()
+	signals := process.Notify(process.EndSignals)
 	defer signal.Stop(signals)
-	running, stop := untilSignal(ctx, signals)
+	running, stop := process.UntilSignal(ctx, signals)
 	defer stop()
-	listener, err := listen(running, o.Listen)
+	listener, err := proxyserver.Listen(running, o.Listen)
 	if err != nil {
 		return err
 	}
 	o.Route(config.Upstreams{})
-	s, err := c.serve(running, o, listener, "", c.allowed)
+	s, err := c.startProxy(running, o, listener, "", c.allowed)
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
 	c.announce(s, o)
 	select {
 	case <-running.Done():
-	case <-s.ended:
+	case <-s.Ended:
 	}
 	stop()
 	slow := time.AfterFunc(time.Second, func() { c.say("waiting up to %s for requests in flight; Ctrl-C cuts them off", drain) })
-	closing, stopClosing := lastCall(ctx, signals)
+	closing, stopClosing := process.LastCall(ctx, signals)
 	defer stopClosing()
-	err = s.close(closing, drain)
+	err = s.Close(closing, drain)
 	slow.Stop()
-	s.summary(o).Print(c.err)
+	s.Summary().Print(c.err)
 	return err
 }
 
-func (c *proxyCommand) announce(s *server, o *config.Config) {
+// startProxy starts the proxy on listener.
+func (p *program) startProxy(ctx context.Context, o *config.Config, listener net.Listener, root string, hosts []string) (*proxyserver.Server, error) {
+	s, err := p.openProxy(ctx, o, root, hosts)
+	if err != nil {
+		return nil, err
+	}
+	s.Serve(listener)
+	return s, nil
+}
+
+// openProxy makes a proxy that does not listen yet. root is the workspace, empty if
+// it is to be learned from the requests.
+func (p *program) openProxy(ctx context.Context, o *config.Config, root string, hosts []string) (*proxyserver.Server, error) {
+	models, err := p.models(o.Prices)
+	if err != nil {
+		return nil, err
+	}
+	s, err := proxyserver.Open(ctx, proxyserver.Config{
+		Settings: o, Root: root, Hosts: hosts, Store: p.trailFile(), Log: p.logFile(o.Log), Models: models, Say: p.say,
+	})
+	if err != nil {
+		return nil, misconfigured(err)
+	}
+	return s, nil
+}
+
+func (c *proxyCommand) announce(s *proxyserver.Server, o *config.Config) {
 	mode := ""
 	if o.Observe {
 		mode = ", observing only"
 	}
-	c.say("listening on %s (policy %s%s)", s.base, o.Policy, mode)
-	c.say("  ANTHROPIC_BASE_URL=%s", s.base)
-	c.say("  OPENAI_BASE_URL=%s/v1", s.base)
+	c.say("listening on %s (policy %s%s)", s.Base, o.Policy, mode)
+	c.say("  ANTHROPIC_BASE_URL=%s", s.Base)
+	c.say("  OPENAI_BASE_URL=%s/v1", s.Base)
 	c.say("messages go to %s, chat to %s, responses to %s",
 		cmp.Or(o.Upstream.Messages, config.MessagesURL), cmp.Or(o.Upstream.Chat, config.OpenAIURL), cmp.Or(o.Upstream.Responses, config.OpenAIURL))
 }

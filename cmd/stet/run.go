@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stet-dev/stet/agent"
+	"github.com/stet-dev/stet/internal/process"
 	"github.com/stet-dev/stet/internal/report"
 	"github.com/stet-dev/stet/tui"
 )
@@ -74,7 +75,7 @@ func (c *runCommand) Run(ctx context.Context) (err error) {
 	if strings.TrimSpace(task) == "" {
 		return c.usage(errors.New("the task is empty"))
 	}
-	ctx, stop := untilEndedLast(ctx)
+	ctx, stop := process.UntilEndedLast(ctx)
 	defer stop()
 	h, err := c.openHouse(ctx, c.agentFlags)
 	if err != nil {
@@ -121,13 +122,12 @@ func (c *runCommand) Run(ctx context.Context) (err error) {
 
 // status is how a run ended, in the word that stet run --json has for it.
 func status(err error) string {
-	var e *exitError
-	switch {
-	case err == nil:
+	switch code := exitCode(err); {
+	case code == 0:
 		return "done"
-	case errors.As(err, &e) && e.code == exitAlone:
+	case code == exitAlone:
 		return "alone"
-	case errors.As(err, &e) && e.code > exitSignal:
+	case code > exitSignal:
 		return "interrupted"
 	}
 	return "failed"

@@ -14,6 +14,8 @@ import (
 
 	"github.com/stet-dev/stet/internal/config"
 	"github.com/stet-dev/stet/internal/demo"
+	"github.com/stet-dev/stet/internal/process"
+	"github.com/stet-dev/stet/internal/proxyserver"
 )
 
 // serveCommand is stet serve.
@@ -108,15 +110,15 @@ func (c *serveCommand) Run(ctx context.Context) (err error) {
 	if err := c.check(o.Listen); err != nil {
 		return c.usage(err)
 	}
-	defer outliveReader()()
+	defer process.OutliveReader()()
 	c.memory.keep()
-	signals := notify(endSignals)
+	signals := process.Notify(process.EndSignals)
 	defer signal.Stop(signals)
-	running, stop := untilSignal(ctx, signals)
+	running, stop := process.UntilSignal(ctx, signals)
 	defer stop()
-	listener, err := listen(running, o.Listen)
+	listener, err := proxyserver.Listen(running, o.Listen)
 	if err != nil && c.demo && !c.cmd.Flags().Changed("listen") {
-		listener, err = listen(running, "127.0.0.1:0") // any port will do to look around
+		listener, err = proxyserver.Listen(running, "127.0.0.1:0") // any port will do to look around
 	}
 	if err != nil {
 		return err
@@ -126,7 +128,7 @@ func (c *serveCommand) Run(ctx context.Context) (err error) {
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	s.start(listener)
+	s.server.Serve(listener)
 	if show != nil {
 		err = show.Play(running, c.forShow(s, show.Workspace()))
 	}
@@ -167,7 +169,7 @@ func (c *serveCommand) openShow() (*demo.Show, error) {
 // forShow is what the demo's agents work with.
 func (c *serveCommand) forShow(s *site, dir string) demo.Site {
 	return demo.Site{
-		ModelURL: s.server.base + "/p/" + url.PathEscape(s.agent), Handler: s.hands.handler, Files: s.hands.tools, Queue: s.queue,
+		ModelURL: s.server.Base + "/p/" + url.PathEscape(s.agent), Handler: s.hands.handler, Files: s.hands.tools, Queue: s.queue,
 		Sessions: s.sessions, Variables: variables(dir), Log: s.log, Say: c.say,
 	}
 }
@@ -180,7 +182,7 @@ func (c *serveCommand) wait(running context.Context, s *site) {
 	}
 	select {
 	case <-running.Done():
-	case <-s.server.ended:
+	case <-s.server.Ended:
 	case <-over:
 	}
 }
@@ -188,7 +190,7 @@ func (c *serveCommand) wait(running context.Context, s *site) {
 // closeSite lets what is in flight end, for as long as nobody loses patience.
 func (c *serveCommand) closeSite(ctx context.Context, s *site, signals chan os.Signal) error {
 	slow := time.AfterFunc(time.Second, func() { c.say("waiting up to %s for what is in flight; Ctrl-C cuts it off", drain) })
-	closing, stopClosing := lastCall(context.WithoutCancel(ctx), signals)
+	closing, stopClosing := process.LastCall(context.WithoutCancel(ctx), signals)
 	defer stopClosing()
 	defer slow.Stop()
 	return s.close(closing)
@@ -196,7 +198,7 @@ func (c *serveCommand) closeSite(ctx context.Context, s *site, signals chan os.S
 
 // check says what is wrong with the flags.
 func (c *serveCommand) check(address string) error {
-	host, err := listenHost(address)
+	host, err := proxyserver.Host(address)
 	if err == nil {
 		err = c.memory.check()
 	}
@@ -206,7 +208,7 @@ func (c *serveCommand) check(address string) error {
 	switch {
 	case err != nil:
 		return err
-	case !loopback(host) && !c.beyond:
+	case !proxyserver.Loopback(host) && !c.beyond:
 		return fmt.Errorf("%s is not a loopback address: whoever can reach it and learns a token could use it; "+
 			"if that is what you want, add --insecure-listen-beyond-loopback", address)
 	case (c.cert == "") != (c.key == ""):
@@ -228,7 +230,7 @@ func (c *serveCommand) check(address string) error {
 
 // tell says where everything is.
 func (c *serveCommand) tell(s *site) {
-	base := s.server.base
+	base := s.server.Base
 	c.say("listening on %s; open this to decide what is written:", base)
 	c.say("  %s/#token=%s", base, url.QueryEscape(s.person))
 	if !c.none {

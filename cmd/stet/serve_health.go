@@ -65,7 +65,7 @@ func (s *site) ready(ctx context.Context) error {
 		{"the state directory cannot be written to", func() error { return probe(s.state) }},
 		{"the audit trail has lost entries", func() error { return onlyLost(s.account().CheckTrail(ctx)) }},
 		{"the audit trail cannot be written to", func() error { return s.account().Ready(ctx) }},
-		{"the record of requests cannot be written", s.server.proxy.Ready},
+		{"the record of requests cannot be written", s.server.Proxy.Ready},
 	} {
 		if err := part.check(); err != nil {
 			s.log.Error("not ready", "reason", part.name, "err", err)

@@ -39,9 +39,10 @@ func (c *serveCommand) openSite(ctx context.Context, o *config.Config, root stri
 	if s.lock, err = lockSite(s.state); err != nil {
 		return nil, err
 	}
-	if s.server, s.log, err = c.openProxy(ctx, o, "", c.allowed); err != nil {
+	if s.server, err = c.openProxy(ctx, o, "", c.allowed); err != nil {
 		return nil, err
 	}
+	s.log = s.server.Log
 	if err := s.openKeys(); err != nil {
 		return nil, err
 	}
@@ -104,7 +105,7 @@ func (s *site) openHub(ctx context.Context, c *serveCommand, rate int) (err erro
 	}
 	streams, stop := context.WithCancel(context.WithoutCancel(ctx))
 	s.streams = stop
-	s.server.http = &http.Server{
+	s.server.HTTP = &http.Server{
 		Handler:           gateway.OneSlash(c.proxies.behind(s.routes(streams, c.allowed))),
 		ReadHeaderTimeout: 30 * time.Second, IdleTimeout: idle, MaxHeaderBytes: 64 << 10,
 		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
@@ -114,7 +115,7 @@ func (s *site) openHub(ctx context.Context, c *serveCommand, rate int) (err erro
 		if err != nil {
 			return misconfigured(fmt.Errorf("--tls-cert, --tls-key: %w", err))
 		}
-		s.server.http.TLSConfig = &tls.Config{Certificates: []tls.Certificate{pair}}
+		s.server.HTTP.TLSConfig = &tls.Config{Certificates: []tls.Certificate{pair}}
 	}
 	return nil
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"path/filepath"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"github.com/stet-dev/stet/approval"
 	"github.com/stet-dev/stet/gateway"
 	"github.com/stet-dev/stet/internal/config"
+	"github.com/stet-dev/stet/internal/proxyserver"
 	"github.com/stet-dev/stet/internal/tokenfile"
 	"github.com/stet-dev/stet/mcpserver"
 	"github.com/stet-dev/stet/prices"
@@ -25,8 +25,8 @@ import (
 
 // site is all that stet serve has on its one port.
 type site struct {
-	server  *server // the proxy, and what listens
-	hands   *hands  // the workspace here; nil: there is none
+	server  *proxyserver.Server // the proxy, and what listens
+	hands   *hands              // the workspace here; nil: there is none
 	mcp     *mcpserver.Server
 	hub     *gateway.Hub
 	remotes *remotes // workspaces elsewhere, over MCP
@@ -109,7 +109,7 @@ func (s *site) toProxy(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, why, http.StatusForbidden)
 		return
 	}
-	http.StripPrefix("/p/"+token, s.server.proxy).ServeHTTP(w, r)
+	http.StripPrefix("/p/"+token, s.server.Proxy).ServeHTTP(w, r)
 }
 
 // at has requests ask for a path, whatever they asked for.
@@ -138,16 +138,6 @@ func endedBy(ctx context.Context, next http.Handler) http.Handler {
 	})
 }
 
-// start listens, for TLS where there is a certificate.
-func (s *site) start(listener net.Listener) {
-	scheme, serve := "http://", func() error { return s.server.http.Serve(listener) }
-	if s.server.http.TLSConfig != nil {
-		scheme, serve = "https://", func() error { return s.server.http.ServeTLS(listener, "", "") }
-	}
-	s.server.base = scheme + listener.Addr().String()
-	s.server.run(serve, listener.Addr())
-}
-
 // close takes no more calls, lets those under way end for a while or until ctx
 // ends, and closes everything.
 func (s *site) close(ctx context.Context) error {
@@ -167,10 +157,8 @@ func (s *site) close(ctx context.Context) error {
 	if s.mcp != nil {
 		errs = append(errs, s.mcp.Close())
 	}
-	if s.server != nil && s.server.base != "" {
-		errs = append(errs, s.server.close(draining, drain))
-	} else if s.server != nil {
-		errs = append(errs, s.server.writeDown(ctx))
+	if s.server != nil {
+		errs = append(errs, s.server.Close(draining, drain))
 	}
 	if s.hands != nil {
 		errs = append(errs, s.hands.close())

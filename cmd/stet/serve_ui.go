@@ -46,7 +46,7 @@ func (s *site) ui(allowed []string) http.Handler {
 
 // settings are what the UI shows: the place, and what is in force.
 func (s *site) settings() []web.Setting {
-	all := []web.Setting{{Name: "address", Value: s.server.base}}
+	all := []web.Setting{{Name: "address", Value: s.server.Base}}
 	if s.hands != nil {
 		all = append(all, web.Setting{Name: "workspace", Value: s.name, Note: s.hands.root.Dir()})
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/stet-dev/stet/internal/process"
 	"github.com/stet-dev/stet/session"
 	"github.com/stet-dev/stet/tui"
 )
@@ -60,7 +61,7 @@ func (c *sessionsCompactCommand) Run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	ctx, stop := untilEndedLast(ctx)
+	ctx, stop := process.UntilEndedLast(ctx)
 	defer stop()
 	h, err := c.openHouse(ctx, c.agentFlags)
 	if err != nil {

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"net"
 	"net/http"
@@ -16,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/stet-dev/stet/internal/process"
 )
 
 // endless is a model whose answer does not end; started is closed when it has
@@ -148,8 +149,8 @@ func TestIgnoredSignals(t *testing.T) {
 		signal.Reset(syscall.SIGHUP)
 		hear()
 	}()
-	for _, signals := range [][]os.Signal{endSignals, forwarded} {
-		c := notify(signals)
+	for _, signals := range [][]os.Signal{process.EndSignals, process.Forwarded} {
+		c := process.Notify(signals)
 		for _, s := range []syscall.Signal{syscall.SIGHUP, syscall.SIGTERM} {
 			if err := syscall.Kill(os.Getpid(), s); err != nil {
 				t.Fatal(err)
@@ -160,7 +161,7 @@ func TestIgnoredSignals(t *testing.T) {
 		}
 		signal.Stop(c)
 	}
-	defer signal.Stop(notify([]os.Signal{syscall.SIGHUP}))
+	defer signal.Stop(process.Notify([]os.Signal{syscall.SIGHUP}))
 	if !signal.Ignored(syscall.SIGHUP) {
 		t.Error("with nothing to hear, all is heard")
 	}
@@ -169,7 +170,7 @@ func TestIgnoredSignals(t *testing.T) {
 // Work that a signal ends has the code that a shell gives it.
 func TestInterrupted(t *testing.T) {
 	c := make(chan os.Signal, 2)
-	ctx, stop := untilSignal(context.Background(), c)
+	ctx, stop := process.UntilSignal(context.Background(), c)
 	defer stop()
 	c <- syscall.SIGWINCH
 	c <- syscall.SIGINT
@@ -178,12 +179,8 @@ func TestInterrupted(t *testing.T) {
 		t.Errorf("code %d", code)
 	}
 	c <- syscall.SIGTERM
-	if s := pending(c); s != syscall.SIGTERM {
-		t.Errorf("%v", s)
-	}
-	c <- syscall.SIGHUP // came before the child began
-	p := &program{err: new(bytes.Buffer)}
-	if _, err := p.runChild(context.Background(), "/bin/sh", []string{"sh", "-c", "exit 9"}, nil, c); exitCode(err) != 129 {
+	c <- syscall.SIGHUP // both came before the child began
+	if _, err := process.Run(context.Background(), exec.Command("/bin/sh", "-c", "exit 9"), c); exitCode(err) != 143 {
 		t.Error(err)
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stet-dev/stet/approval"
 	"github.com/stet-dev/stet/filetools"
+	"github.com/stet-dev/stet/internal/process"
 	"github.com/stet-dev/stet/internal/report"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/store/sqlite"
@@ -53,7 +54,7 @@ stet undo stdio-7F2KQXNA`,
 }
 
 func (c *undoCommand) Run(ctx context.Context) error {
-	ctx, stop := untilEnded(ctx)
+	ctx, stop := process.UntilEnded(ctx)
 	defer stop()
 	return c.withTrail(ctx, func(trail *sqlite.Store) error {
 		err := c.undo(ctx, trail, c.arg(0))

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"os/exec"
 	"os/signal"
 	"time"
 
@@ -12,6 +14,8 @@ import (
 
 	"github.com/stet-dev/stet/internal/agentconfig"
 	"github.com/stet-dev/stet/internal/config"
+	"github.com/stet-dev/stet/internal/process"
+	"github.com/stet-dev/stet/internal/proxyserver"
 )
 
 // lingering is how long requests may take that an agent has left behind.
@@ -57,15 +61,15 @@ func (c *wrapCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	path, err := lookPath(c.args[0])
+	path, err := process.LookPath(c.args[0])
 	if err != nil {
 		return err
 	}
 	// From here on to the end no signal ends stet before it has cleaned up.
-	defer outliveReader()()
-	signals := notify(forwarded)
+	defer process.OutliveReader()()
+	signals := process.Notify(process.Forwarded)
 	defer signal.Stop(signals)
-	listener, err := listen(ctx, "127.0.0.1:0")
+	listener, err := proxyserver.Listen(ctx, "127.0.0.1:0")
 	if err != nil {
 		return err
 	}
@@ -75,22 +79,22 @@ func (c *wrapCommand) Run(ctx context.Context) error {
 		return errors.Join(err, listener.Close())
 	}
 	o.Route(foundUpstreams(r))
-	s, err := c.serve(ctx, o, listener, cmp.Or(o.ProjectRoot, c.dir), nil)
+	s, err := c.startProxy(ctx, o, listener, cmp.Or(o.ProjectRoot, c.dir), nil)
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
 	for _, note := range r.Notes {
 		c.say("%s", note)
 	}
-	code, err := c.runChild(ctx, path, r.Args, r.Env, signals)
+	code, err := c.runAgent(ctx, path, r.Args, r.Env, signals)
 	r.Clean()
-	closing, stop := lastCall(ctx, signals)
+	closing, stop := process.LastCall(ctx, signals)
 	defer stop()
-	closeErr := s.close(closing, lingering)
+	closeErr := s.Close(closing, lingering)
 	if err != nil {
 		return errors.Join(err, closeErr)
 	}
-	s.summary(o).Print(c.err)
+	s.Summary().Print(c.err)
 	if closeErr != nil {
 		c.say("%v", closeErr)
 	}
@@ -98,6 +102,15 @@ func (c *wrapCommand) Run(ctx context.Context) error {
 		return &exitError{code: code}
 	}
 	return nil
+}
+
+// runAgent runs the agent on the program's own streams.
+func (c *wrapCommand) runAgent(ctx context.Context, path string, args, env []string, signals <-chan os.Signal) (int, error) {
+	cmd := exec.Command(path, args[1:]...)
+	cmd.Args[0] = args[0]
+	cmd.Env, cmd.Dir = env, c.dir
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = c.in, unchecked(c.out), c.err
+	return process.Run(ctx, cmd, signals)
 }
 
 // foundUpstreams are the base URLs that an agent's own configuration names.

@@ -28,6 +28,7 @@ var table = []row{
 	{"approval/socket", 3, []string{"approval"}, "where servers and those who answer find each other on this machine; approval itself touches no disk"},
 	{"internal/tokenfile", 5, []string{"gateway", "internal/config", "internal/repeats"}, "the gateway's tokens, kept in a file"},
 	{"internal/report", 5, []string{"agent", "history", "llm", "llm/*", "prices", "proxy", "record", "replay", "replay/bench", "session", "tokens", "tokens/exact", "transcript", "workspace"}, "turns everyone's figures into text; does no input or output of its own"},
+	{"internal/proxyserver", 5, []string{"proxy", "prices", "record", "store/sqlite", "internal/config", "internal/report"}, "the proxy with its listener, store and log"},
 	{"internal/demo", 5, []string{"*", "internal/report", "proxy"}, "shows the parts at work, with scripted models"},
 	{"internal/config", 4, []string{"dialect", "history", "policy"}, "one table of all settings; their values are of these packages' types"},
 	{"internal/prefix", 2, []string{"llm"}, "hashes what the providers' caches go by: the words of a request"},
@@ -95,7 +96,7 @@ const (
 
 // diskPackages may touch the file system. Everything else gets bytes, or goes
 // through workspace, so that paths are checked in one place.
-var diskPackages = []string{"workspace", "internal/atomicfile", "internal/agentconfig", "internal/config", "internal/demo", "internal/tokenfile", "approval/socket", "store/*", "transcript", "tui", "cmd/*"}
+var diskPackages = []string{"workspace", "internal/atomicfile", "internal/agentconfig", "internal/config", "internal/demo", "internal/process", "internal/tokenfile", "approval/socket", "store/*", "transcript", "tui", "cmd/*"}
 
 // diskCalls are the functions that touch the file system, by package.
 var diskCalls = map[string][]string{

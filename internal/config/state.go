@@ -1,8 +1,26 @@
 package config
 
-import "fmt"
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+)
 
 // StateError is the error of a state directory that cannot be used.
 func StateError(err error) error {
 	return fmt.Errorf("state directory: %w; XDG_STATE_HOME says where else it may be", err)
+}
+
+// OpenLog opens a log file, and returns a logger that writes nothing where file is
+// empty.
+func OpenLog(file string) (*slog.Logger, io.Closer, error) {
+	if file == "" {
+		return slog.New(slog.DiscardHandler), io.NopCloser(nil), nil
+	}
+	f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, nil, fmt.Errorf("log: %w", err)
+	}
+	return slog.New(slog.NewTextHandler(f, &slog.HandlerOptions{Level: slog.LevelDebug})), f, nil
 }

@@ -1,6 +1,6 @@
 //go:build unix
 
-package main
+package process
 
 import (
 	"os"
@@ -9,14 +9,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// forwarded are the signals that reach the child through stet. Stopping and
+// Forwarded are the signals that reach the child through us. Stopping and
 // continuing are left to the terminal: both stop.
-var forwarded = []os.Signal{
+var Forwarded = []os.Signal{
 	syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGWINCH,
 }
 
-// endSignals are those that ask stet to end.
-var endSignals = []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP}
+// EndSignals are those that ask the program to end.
+var EndSignals = []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP}
 
 // sharesTerminal reports whether s is a signal that the terminal sends to all
 // of its foreground processes, and we are among these. Sent on, an agent

@@ -1,0 +1,84 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"syscall"
+)
+
+// Exit codes of a shell for a program that was not started.
+const (
+	notExecutable = 126
+	notFound      = 127
+)
+
+// NotStarted is the error of a program that was not started. Code is what a shell
+// would end with.
+type NotStarted struct {
+	Code int
+	err  error
+}
+
+func (e *NotStarted) Error() string { return e.err.Error() }
+func (e *NotStarted) Unwrap() error { return e.err }
+
+// Run runs a program in the foreground, with the terminal and with every signal that
+// comes from signals, and returns its exit code as a shell would give it. An error
+// means that the program was not started.
+func Run(ctx context.Context, cmd *exec.Cmd, signals <-chan os.Signal) (int, error) {
+	if s := pending(signals); s != nil {
+		return 0, &Interrupted{s}
+	}
+	if err := cmd.Start(); err != nil {
+		return 0, &NotStarted{notExecutable, fmt.Errorf("%s: %w", cmd.Args[0], err)}
+	}
+	ended := make(chan struct{})
+	forwarding := make(chan struct{})
+	go func() {
+		defer close(forwarding)
+		for {
+			select {
+			case s := <-signals:
+				if sharesTerminal(s) {
+					continue // the terminal has sent it to the child too
+				}
+				_ = cmd.Process.Signal(s) // the child may just have ended
+			case <-ctx.Done():
+				_ = cmd.Process.Kill()
+				<-ended
+				return
+			case <-ended:
+				return
+			}
+		}
+	}()
+	err := cmd.Wait()
+	close(ended)
+	<-forwarding
+	pending(signals) // what is left was the child's
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		return 0, fmt.Errorf("%s: %w", cmd.Args[0], err)
+	}
+	return exitStatus(cmd.ProcessState), nil
+}
+
+// LookPath finds a command as a shell would, in the PATH of this process, and
+// says why when it does not.
+func LookPath(name string) (string, error) {
+	path, err := exec.LookPath(name)
+	switch {
+	case err == nil || errors.Is(err, exec.ErrDot):
+		return path, nil
+	case errors.Is(err, syscall.EISDIR):
+		return "", &NotStarted{notExecutable, fmt.Errorf("%s: is a directory", name)}
+	case errors.Is(err, fs.ErrPermission):
+		return "", &NotStarted{notExecutable, fmt.Errorf("%s: permission denied", name)}
+	default:
+		return "", &NotStarted{notFound, fmt.Errorf("%s: command not found", name)}
+	}
+}

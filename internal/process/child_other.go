@@ -1,0 +1,21 @@
+//go:build !unix
+
+package process
+
+import (
+	"os"
+
+	"github.com/charmbracelet/x/term"
+)
+
+// Forwarded are the signals that reach the child through us.
+var Forwarded = []os.Signal{os.Interrupt}
+
+// EndSignals are those that ask the program to end.
+var EndSignals = []os.Signal{os.Interrupt}
+
+// sharesTerminal reports whether the terminal sends s to all of its processes.
+func sharesTerminal(os.Signal) bool { return term.IsTerminal(os.Stdin.Fd()) }
+
+// exitStatus is the code of a process that has ended.
+func exitStatus(state *os.ProcessState) int { return state.ExitCode() }

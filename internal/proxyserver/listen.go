@@ -1,0 +1,44 @@
+package proxyserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"syscall"
+)
+
+// Loopback reports whether host stands for this machine alone.
+func Loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// Host checks HOST:PORT and returns the host.
+func Host(address string) (string, error) {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return "", fmt.Errorf("cannot listen on %q: want HOST:PORT", address)
+	}
+	if n, err := strconv.Atoi(port); err != nil || n < 0 || n > 65535 {
+		return "", fmt.Errorf("cannot listen on %q: a port is a number from 0 to 65535", address)
+	}
+	return host, nil
+}
+
+// Listen opens a port, and says plainly why when it cannot.
+func Listen(ctx context.Context, address string) (net.Listener, error) {
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
+	switch {
+	case err == nil:
+		return l, nil
+	case errors.Is(err, syscall.EADDRINUSE):
+		return nil, fmt.Errorf("listen on %s: the port is in use, perhaps by another stet: choose another with --listen", address)
+	case errors.Is(err, syscall.EACCES):
+		return nil, fmt.Errorf("listen on %s: permission denied: choose a port above 1023 with --listen", address)
+	case errors.Is(err, syscall.EADDRNOTAVAIL):
+		return nil, fmt.Errorf("listen on %s: this machine has no such address", address)
+	}
+	return nil, fmt.Errorf("listen on %s: %w", address, err)
+}
