@@ -16,11 +16,12 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// Approver puts questions to the editor's user. What an answer in the editor
-// does not suffice for (Question.Relay), and what stays undecided there, goes to
-// Next, and the editor says so. It serves every connection of the process.
+// Approver puts questions to the editor's user. A question goes to Next if an
+// answer in the editor does not suffice for it (Question.Relay), or if the user
+// leaves it undecided; the editor says so. One Approver serves every connection of
+// the process.
 type Approver struct {
-	Next approval.Approver // nil: there is nobody else
+	Next approval.Approver // nil: no other person can be asked
 }
 
 var errUndecided = errors.New("the client's answer is no decision")
@@ -30,13 +31,13 @@ func (a Approver) Ask(ctx context.Context, q approval.Question) (approval.Answer
 	t := turnIn(ctx)
 	if t != nil && q.Relay {
 		if q.Grantable && !q.Outside() && t.session.currentMode() == modeAccept {
-			return approval.Answer{Verdict: approval.Approve, Seal: q.Seal, Relayed: true, By: t.link.name() + " (accept edits)"}, nil
+			return approval.Answer{Verdict: approval.Approve, Seal: q.Seal, Relayed: true, By: t.conn.name() + " (accept edits)"}, nil
 		}
 		answer, err := t.ask(ctx, q)
 		if err == nil || ctx.Err() != nil {
 			return answer, err
 		}
-		t.link.config.log().Debug("question not answered by the editor", "call", q.CallID, "err", err)
+		t.conn.config.log().Debug("question not answered by the editor", "call", q.CallID, "err", err)
 	}
 	if a.Next == nil {
 		return approval.Answer{}, approval.ErrNobody
@@ -55,7 +56,7 @@ const (
 	optionReject  sdk.PermissionOptionId = "reject"
 )
 
-// ask has the client ask. An error means that nobody has decided.
+// ask has the client ask. An error means that there is no decision.
 func (t *turn) ask(ctx context.Context, q approval.Question) (approval.Answer, error) {
 	if err := ctx.Err(); err != nil {
 		return approval.Answer{}, err
@@ -76,14 +77,14 @@ func (t *turn) ask(ctx context.Context, q approval.Question) (approval.Answer, e
 		p.Options = append(p.Options, sdk.PermissionOption{OptionId: optionSession, Name: name, Kind: sdk.PermissionOptionKindAllowAlways})
 	}
 	p.Options = append(p.Options, sdk.PermissionOption{OptionId: optionReject, Name: "Reject", Kind: sdk.PermissionOptionKindRejectOnce})
-	r, err := sdk.SendRequest[sdk.RequestPermissionResponse](t.link.sdk, ctx, sdk.ClientMethodSessionRequestPermission, p)
+	r, err := sdk.SendRequest[sdk.RequestPermissionResponse](t.conn.sdk, ctx, sdk.ClientMethodSessionRequestPermission, p)
 	if ctx.Err() != nil {
 		return approval.Answer{}, ctx.Err()
 	}
 	if err != nil {
 		return approval.Answer{}, err
 	}
-	a := approval.Answer{Relayed: true, By: t.link.name()}
+	a := approval.Answer{Relayed: true, By: t.conn.name()}
 	switch o := r.Outcome; {
 	case o.Cancelled != nil:
 		a.Verdict = approval.Cancel
@@ -101,7 +102,7 @@ func (t *turn) ask(ctx context.Context, q approval.Question) (approval.Answer, e
 	return a, nil
 }
 
-// shown is the change that is asked about, with what the person should know.
+// shown returns the change that is asked about, with its warnings.
 func (t *turn) shown(q approval.Question) []sdk.ToolCallContent {
 	var content []sdk.ToolCallContent
 	switch {
@@ -124,14 +125,14 @@ func (t *turn) shown(q approval.Question) []sdk.ToolCallContent {
 	return content
 }
 
-// asked notes what the person is shown of a call, and is the call as the
+// asked notes what the person is shown of a call, and returns the call as the
 // question names it.
 func (t *turn) asked(q approval.Question, content []sdk.ToolCallContent) sdk.ToolCallUpdate {
 	c := t.callOf(q)
 	t.mu.Lock()
 	c.asked, c.outside = content, q.Outside()
 	t.mu.Unlock()
-	kind, status := looksOf(q.Tool).kind, sdk.ToolCallStatusPending
+	kind, status := displayOf(q.Tool).kind, sdk.ToolCallStatusPending
 	name := title(llm.Part{Name: q.Tool}, arguments{Path: q.Path})
 	u := sdk.ToolCallUpdate{ToolCallId: c.id, Title: &name, Kind: &kind, Status: &status, Content: content}
 	if !q.Outside() {
@@ -140,7 +141,7 @@ func (t *turn) asked(q approval.Question, content []sdk.ToolCallContent) sdk.Too
 	return u
 }
 
-// callOf is the call that a question is about.
+// callOf returns the call that a question is about.
 func (t *turn) callOf(q approval.Question) *shownCall {
 	task := q.Session
 	if task == t.session.tools {
@@ -166,12 +167,12 @@ func (t *turn) elsewhere(q approval.Question) {
 	content = append(content, sdk.ToolContent(sdk.TextBlock(fmt.Sprintf(
 		"An answer in the editor does not suffice here (%s). Run `stet approve` in a terminal and answer there.", why))))
 	u := t.asked(q, content)
-	t.link.update(t.session, sdk.UpdateToolCall(u.ToolCallId, sdk.WithUpdateStatus(sdk.ToolCallStatusPending),
+	t.conn.update(t.session, sdk.UpdateToolCall(u.ToolCallId, sdk.WithUpdateStatus(sdk.ToolCallStatusPending),
 		sdk.WithUpdateContent(content), sdk.WithUpdateLocations(u.Locations)))
 }
 
-// visible is s with everything that could make it look like something else
-// spelled out, line by line.
+// visible returns s with every character that could deceive a reader spelled out.
+// It keeps line ends.
 func visible(s string) string {
 	return invisible.Replace(s, func(raw string) string {
 		c, _ := utf8.DecodeRuneInString(raw)

@@ -25,7 +25,7 @@ func results(req *llm.Request) map[string]string {
 }
 
 // A file with unsaved changes: a read tells what is on disk and what the editor
-// shows; a write is refused till it is saved, and then the version counts that
+// shows; a write is refused until it is saved, and then the version counts that
 // is on disk.
 func TestUnsavedBuffer(t *testing.T) {
 	var seen map[string]string

@@ -14,15 +14,15 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// looks is how the calls of a tool are shown.
-type looks struct {
+// display says how the calls of a tool are shown.
+type display struct {
 	kind sdk.ToolKind
 	verb string // before what the call is about
 	file bool   // its result shows the text of the file that it names
 }
 
-// tools are those that are known by name. Another one is shown by its name.
-var tools = map[string]looks{
+// displays has the tools that are known. Another one is shown by its name.
+var displays = map[string]display{
 	"Read":         {kind: sdk.ToolKindRead, verb: "Read", file: true},
 	"read_file":    {kind: sdk.ToolKindRead, verb: "Read", file: true},
 	"file_info":    {kind: sdk.ToolKindRead, verb: "Look at"},
@@ -35,15 +35,15 @@ var tools = map[string]looks{
 	agent.TaskTool: {kind: sdk.ToolKindThink, verb: "Task:"},
 }
 
-func looksOf(tool string) looks {
-	if l, ok := tools[tool]; ok {
-		return l
+func displayOf(tool string) display {
+	if d, ok := displays[tool]; ok {
+		return d
 	}
-	return looks{kind: sdk.ToolKindOther, verb: plain(tool)}
+	return display{kind: sdk.ToolKindOther, verb: plain(tool)}
 }
 
-// arguments are what is shown of a call's arguments. What is not as it should
-// be is not shown.
+// arguments are what is shown of a call's arguments. Members of another type are
+// not shown.
 type arguments struct {
 	Path      string `json:"path"`
 	Pattern   string `json:"pattern"`
@@ -62,7 +62,7 @@ func argumentsOf(args string) arguments {
 	return a
 }
 
-// title says what a call does, in one line.
+// title says in one line what a call does.
 func title(call llm.Part, a arguments) string {
 	about := a.Path
 	switch {
@@ -76,7 +76,7 @@ func title(call llm.Part, a arguments) string {
 	case a.StartLine > 1:
 		about += fmt.Sprintf(":%d", a.StartLine)
 	}
-	return strings.TrimSpace(looksOf(call.Name).verb + " " + plain(about))
+	return strings.TrimSpace(displayOf(call.Name).verb + " " + plain(about))
 }
 
 // locations are the files that a call is about.
@@ -91,7 +91,7 @@ func locations(s *session, a arguments) []sdk.ToolCallLocation {
 	return []sdk.ToolCallLocation{at}
 }
 
-// proposed is what a call to edit would do, as far as the call itself says.
+// proposed returns the changes that the arguments of an edit describe.
 func proposed(s *session, a arguments) []sdk.ToolCallContent {
 	var out []sdk.ToolCallContent
 	for _, e := range a.Edits {
@@ -116,8 +116,8 @@ type outcome struct {
 // maxShown is how much of a result is shown as text, in bytes.
 const maxShown = 16 << 10
 
-// resultContent is a call's result for the person: the change that it made, or
-// what it says. Nothing where what is shown already says it.
+// resultContent returns a call's result for the person: the change that it made,
+// or its text. It is nil if what is shown already says it.
 func resultContent(s *session, a arguments, text string, failed bool) []sdk.ToolCallContent {
 	var o outcome
 	if json.Unmarshal([]byte(text), &o) != nil && o.Content == nil && o.Error == nil {
@@ -142,22 +142,22 @@ func resultContent(s *session, a arguments, text string, failed bool) []sdk.Tool
 	return words(text)
 }
 
-// failure is what a failed result says.
+// failure returns the words of a failed result.
 func failure(o outcome, text string) string {
 	var said string
-	var told struct{ Message string }
+	var object struct{ Message string }
 	switch {
 	case json.Unmarshal(o.Error, &said) == nil && said != "":
 		return said
-	case json.Unmarshal(o.Error, &told) == nil && told.Message != "":
-		return told.Message
+	case json.Unmarshal(o.Error, &object) == nil && object.Message != "":
+		return object.Message
 	case o.Text != "":
 		return o.Text
 	}
 	return text
 }
 
-// words shows text as it is, its beginning at least.
+// words shows text as it is. A long one is cut.
 func words(text string) []sdk.ToolCallContent {
 	if text == "" {
 		return nil
@@ -172,8 +172,8 @@ func words(text string) []sdk.ToolCallContent {
 	return []sdk.ToolCallContent{sdk.ToolContent(sdk.TextBlock(fenced("", text)))}
 }
 
-// plain is s on one line, with everything that could make it look like
-// something else spelled out, and not too long.
+// plain returns s on one line, short, and with every character that could deceive
+// a reader spelled out.
 func plain(s string) string {
 	var b strings.Builder
 	for n, c := range s {

@@ -11,10 +11,10 @@ import (
 	"github.com/stet-dev/stet/agent"
 )
 
-// command is what a person says to the program and not to the agent.
+// command is a prompt that the program answers, and not the agent.
 type command struct {
 	about string
-	hint  string // of what may stand behind it; empty: nothing
+	hint  string // what may follow the name; empty: nothing
 	do    func(ctx context.Context, t *turn, rest string) error
 }
 
@@ -38,7 +38,7 @@ func commandsUpdate() sdk.SessionUpdate {
 	return sdk.SessionUpdate{AvailableCommandsUpdate: u}
 }
 
-// commandIn is the command that a prompt consists of, if it does.
+// commandIn returns the command that a prompt consists of, if it is one.
 func commandIn(blocks []sdk.ContentBlock) (name, rest string, ok bool) {
 	if len(blocks) != 1 || blocks[0].Text == nil {
 		return "", "", false
@@ -96,10 +96,10 @@ func showCost(_ context.Context, t *turn, _ string) error {
 
 func costs(s agent.Spent) string {
 	u := s.Usage
-	said := fmt.Sprintf("%d tokens read (%d of them from the cache, %d written to it), %d written by the model.",
+	text := fmt.Sprintf("%d tokens read (%d of them from the cache, %d written to it), %d written by the model.",
 		u.Prompt(), u.CacheRead, u.CacheWrite, u.Output)
 	if !s.Known {
-		return said + " The model's prices are not known."
+		return text + " The model's prices are not known."
 	}
-	return fmt.Sprintf("%s Cost: $%.4f.", said, s.USD)
+	return fmt.Sprintf("%s Cost: $%.4f.", text, s.USD)
 }

@@ -58,10 +58,10 @@ type Workspace struct {
 	// the MCP servers that a session names. Nil: none are connected to.
 	With func(*tool.Set) tool.Starter
 
-	// End is told of a client session that is over. Nil: nobody is.
+	// End is called when a client session is over. It may be nil.
 	End func(session string)
 
-	// Close lets go of everything. Nothing is under way any more.
+	// Close is called when no call is at work any more. It may be nil.
 	Close func() error
 }
 

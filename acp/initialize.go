@@ -10,24 +10,24 @@ import (
 // agent is started.
 const keyMethod = "key"
 
-func (l *link) initialize(_ context.Context, p sdk.InitializeRequest) (sdk.InitializeResponse, error) {
-	l.mu.Lock()
-	l.client = &p
-	l.mu.Unlock()
+func (c *connection) initialize(_ context.Context, p sdk.InitializeRequest) (sdk.InitializeResponse, error) {
+	c.mu.Lock()
+	c.client = &p
+	c.mu.Unlock()
 	r := sdk.InitializeResponse{
 		ProtocolVersion: sdk.ProtocolVersionNumber,
-		AgentInfo:       &sdk.Implementation{Name: "stet", Version: l.config.Version},
+		AgentInfo:       &sdk.Implementation{Name: "stet", Version: c.config.Version},
 		AgentCapabilities: sdk.AgentCapabilities{
 			LoadSession:        true,
 			McpCapabilities:    sdk.McpCapabilities{Http: true, Sse: true},
-			PromptCapabilities: sdk.PromptCapabilities{EmbeddedContext: true, Image: l.config.Image != nil},
+			PromptCapabilities: sdk.PromptCapabilities{EmbeddedContext: true, Image: c.config.Image != nil},
 			SessionCapabilities: sdk.SessionCapabilities{
 				Close: &sdk.SessionCloseCapabilities{}, List: &sdk.SessionListCapabilities{}, Resume: &sdk.SessionResumeCapabilities{},
 			},
 		},
 		AuthMethods: []sdk.AuthMethod{},
 	}
-	if err := l.config.ready(); err != nil {
+	if err := c.config.ready(); err != nil {
 		what := err.Error()
 		r.AuthMethods = append(r.AuthMethods, sdk.AuthMethod{Agent: &sdk.AuthMethodAgent{
 			Id: keyMethod, Name: "Key of the model's provider", Description: &what,
@@ -36,16 +36,16 @@ func (l *link) initialize(_ context.Context, p sdk.InitializeRequest) (sdk.Initi
 	return r, nil
 }
 
-func (l *link) authenticate(_ context.Context, p sdk.AuthenticateRequest) (sdk.AuthenticateResponse, error) {
+func (c *connection) authenticate(_ context.Context, p sdk.AuthenticateRequest) (sdk.AuthenticateResponse, error) {
 	if p.MethodId != keyMethod {
 		return sdk.AuthenticateResponse{}, wrong("there is no way %q to authenticate", p.MethodId)
 	}
-	return sdk.AuthenticateResponse{}, l.needReady()
+	return sdk.AuthenticateResponse{}, c.needReady()
 }
 
 // needReady says what is missing before a model can be asked.
-func (l *link) needReady() error {
-	if err := l.config.ready(); err != nil {
+func (c *connection) needReady() error {
+	if err := c.config.ready(); err != nil {
 		return worded(sdk.NewAuthRequired, err.Error())
 	}
 	return nil

@@ -22,7 +22,7 @@ type lineReader struct {
 	in   *rpclines.Reader
 	out  *lineWriter
 	sdk  io.Writer // what the SDK reads
-	link *link
+	conn *connection
 }
 
 // run reads until the end of input, which is no error.
@@ -52,13 +52,13 @@ func (r *lineReader) run() error {
 func (r *lineReader) take(m rpclines.Message) error {
 	switch {
 	case m.Method == sdk.AgentMethodSessionCancel:
-		r.link.cancel(sessionIn(m.Params))
+		r.conn.cancel(sessionIn(m.Params))
 		if m.ID == nil {
 			return nil
 		}
 		return r.respond(m.ID, "result", nil)
 	case m.Method == sdk.AgentMethodSessionPrompt && m.ID != nil:
-		r.link.promptArrived(sessionIn(m.Params))
+		r.conn.promptArrived(sessionIn(m.Params))
 	}
 	if m.Method != "" && m.ID != nil {
 		r.out.requested()
@@ -66,8 +66,8 @@ func (r *lineReader) take(m rpclines.Message) error {
 	if _, err := r.sdk.Write(append(m.Line, '\n')); err != nil {
 		return err
 	}
-	if m.Method == sdk.AgentMethodInitialize && !r.link.isInitialized() {
-		wait(r.out.allAnswered(), r.link.over, finishTime) // later messages rely on its answer
+	if m.Method == sdk.AgentMethodInitialize && !r.conn.isInitialized() {
+		wait(r.out.allAnswered(), r.conn.over, finishTime) // later messages rely on its answer
 	}
 	return nil
 }

@@ -20,9 +20,9 @@ func FuzzLines(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, in []byte) {
 		var passed, answered bytes.Buffer
-		l := &link{sessions: map[string]*session{"s": {id: "s"}}}
+		l := &connection{sessions: map[string]*session{"s": {id: "s"}}}
 		l.out = &lineWriter{out: &answered, fail: func(error) {}}
-		i := &lineReader{in: rpclines.NewReader(bytes.NewReader(in), maxMessage), out: l.out, sdk: &passed, link: l}
+		i := &lineReader{in: rpclines.NewReader(bytes.NewReader(in), maxMessage), out: l.out, sdk: &passed, conn: l}
 		l.client = nil
 		closed := make(chan struct{})
 		close(closed)

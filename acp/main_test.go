@@ -187,7 +187,7 @@ func choose(kind sdk.PermissionOptionKind) func(context.Context, sdk.RequestPerm
 	}
 }
 
-// connect serves e till the test ends or hangUp is called, which returns what
+// connect serves e until the test ends or hangUp is called, which returns what
 // Serve did.
 func (r *rig) connect(e *editor) (hangUp func() error) {
 	r.t.Helper()

@@ -15,12 +15,12 @@ const (
 )
 
 // modes are the modes that a session has.
-func (l *link) modes(s *session) *sdk.SessionModeState {
+func (c *connection) modes(s *session) *sdk.SessionModeState {
 	mode := func(id sdk.SessionModeId, name, about string) sdk.SessionMode {
 		return sdk.SessionMode{Id: id, Name: name, Description: &about}
 	}
 	all := []sdk.SessionMode{mode(modeAsk, "Ask", "Every change is shown before it is made, but for what your rules allow")}
-	if l.config.Relays {
+	if c.config.Relays {
 		all = append(all, mode(modeAccept, "Accept edits", "Changes to ordinary files are made without asking; files that make something run are asked about"))
 	}
 	all = append(all, mode(modeRead, "Read only", "Nothing is changed, whatever your rules allow"))
@@ -33,12 +33,12 @@ func (s *session) currentMode() sdk.SessionModeId {
 	return s.mode
 }
 
-func (l *link) setMode(_ context.Context, p sdk.SetSessionModeRequest) (sdk.SetSessionModeResponse, error) {
-	s, err := l.opened(p.SessionId)
+func (c *connection) setMode(_ context.Context, p sdk.SetSessionModeRequest) (sdk.SetSessionModeResponse, error) {
+	s, err := c.opened(p.SessionId)
 	if err != nil {
 		return sdk.SetSessionModeResponse{}, err
 	}
-	for _, m := range l.modes(s).AvailableModes {
+	for _, m := range c.modes(s).AvailableModes {
 		if m.Id == p.ModeId {
 			s.mu.Lock()
 			defer s.mu.Unlock()

@@ -10,10 +10,10 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// prompt is a turn: what the person says, to the agent's last word on it.
-func (l *link) prompt(ctx context.Context, p sdk.PromptRequest) (sdk.PromptResponse, error) {
+// prompt answers session/prompt: one turn.
+func (c *connection) prompt(ctx context.Context, p sdk.PromptRequest) (sdk.PromptResponse, error) {
 	var none sdk.PromptResponse
-	s, err := l.opened(p.SessionId)
+	s, err := c.opened(p.SessionId)
 	if err != nil {
 		return none, err
 	}
@@ -22,14 +22,14 @@ func (l *link) prompt(ctx context.Context, p sdk.PromptRequest) (sdk.PromptRespo
 		return none, err
 	}
 	defer leave()
-	if l.isEnding() {
+	if c.isEnding() {
 		s.cancelTurn()
 	}
-	t := &turn{link: l, session: s, calls: map[string]*shownCall{}}
+	t := &turn{conn: c, session: s, calls: map[string]*shownCall{}}
 	for _, note := range s.takeNotes() {
 		t.note(note)
 	}
-	used, stop, err := l.work(ctx, t, p.Prompt)
+	used, stop, err := c.work(ctx, t, p.Prompt)
 	t.over()
 	switch {
 	case err != nil && ctx.Err() != nil:
@@ -40,8 +40,8 @@ func (l *link) prompt(ctx context.Context, p sdk.PromptRequest) (sdk.PromptRespo
 	return sdk.PromptResponse{StopReason: stop, Usage: usageOf(used)}, nil
 }
 
-// work does what the prompt says: one of the commands, or the agent's work.
-func (l *link) work(ctx context.Context, t *turn, blocks []sdk.ContentBlock) (llm.Usage, sdk.StopReason, error) {
+// work does one of the commands, or has the agent answer the prompt.
+func (c *connection) work(ctx context.Context, t *turn, blocks []sdk.ContentBlock) (llm.Usage, sdk.StopReason, error) {
 	if err := ctx.Err(); err != nil {
 		return llm.Usage{}, "", err
 	}
@@ -49,7 +49,7 @@ func (l *link) work(ctx context.Context, t *turn, blocks []sdk.ContentBlock) (ll
 	if name, rest, ok := commandIn(blocks); ok {
 		return llm.Usage{}, sdk.StopReasonEndTurn, commands[name].do(ctx, t, rest)
 	}
-	said, err := l.parts(t.session, blocks)
+	said, err := c.parts(t.session, blocks)
 	if err != nil {
 		return llm.Usage{}, "", err
 	}
@@ -61,7 +61,7 @@ func (l *link) work(ctx context.Context, t *turn, blocks []sdk.ContentBlock) (ll
 	return out.Usage, stopReason(t, out), err
 }
 
-// takeNotes returns what the person is to be told, once.
+// takeNotes returns the notes for the person, and forgets them.
 func (s *session) takeNotes() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -70,8 +70,8 @@ func (s *session) takeNotes() []string {
 	return notes
 }
 
-// stopReason says why a turn ended in the protocol's words, and tells the person
-// what these leave out.
+// stopReason says why a turn ended, in the protocol's words. It tells the person
+// what these words leave out.
 func stopReason(t *turn, out agent.Outcome) sdk.StopReason {
 	switch out.End {
 	case agent.Refused:
@@ -97,8 +97,8 @@ func usageOf(u llm.Usage) *sdk.Usage {
 	}
 }
 
-// parts are the parts of a message that a prompt comes to.
-func (l *link) parts(s *session, blocks []sdk.ContentBlock) ([]llm.Part, error) {
+// parts returns the parts of a message for the blocks of a prompt.
+func (c *connection) parts(s *session, blocks []sdk.ContentBlock) ([]llm.Part, error) {
 	var out []llm.Part
 	text := func(words string) {
 		if strings.TrimSpace(words) != "" {
@@ -118,7 +118,7 @@ func (l *link) parts(s *session, blocks []sdk.ContentBlock) ([]llm.Part, error) 
 			r := b.Resource.Resource.BlobResourceContents
 			text("[" + named(s, r.Uri) + " is attached, but is no text: it is left out.]")
 		case b.Image != nil:
-			p, err := l.image(b.Image)
+			p, err := c.image(b.Image)
 			if err != nil {
 				return nil, err
 			}
@@ -133,9 +133,9 @@ func (l *link) parts(s *session, blocks []sdk.ContentBlock) ([]llm.Part, error) 
 	return out, nil
 }
 
-func (l *link) image(b *sdk.ContentBlockImage) (llm.Part, error) {
-	if l.config.Image != nil {
-		if p, ok := l.config.Image(b.MimeType, b.Data); ok {
+func (c *connection) image(b *sdk.ContentBlockImage) (llm.Part, error) {
+	if c.config.Image != nil {
+		if p, ok := c.config.Image(b.MimeType, b.Data); ok {
 			return p, nil
 		}
 	}

@@ -275,7 +275,7 @@ func TestTwoPrompts(t *testing.T) {
 }
 
 // What a sub-agent does is shown and asked about as the agent's own, under names
-// that are nobody else's; what it says is not.
+// that belong to it alone; what it says is not.
 func TestSubAgent(t *testing.T) {
 	of := func(text string, turns ...[]llm.Part) func(*llm.Request) (llm.Response, bool) {
 		answer := script(turns...)

@@ -8,15 +8,15 @@ import (
 	stored "github.com/stet-dev/stet/session"
 )
 
-// replayed are the updates by which a client is shown what is stored.
+// replayed collects the updates that show a client a stored conversation.
 type replayed struct {
 	session *session
 	updates []sdk.SessionUpdate
 	open    map[string]*shownCall // by the call's name
 }
 
-// replay shows a conversation from its first session on. What a session took
-// along from the one before is shown where it was said.
+// replay returns the updates for a conversation from its first session on. Messages
+// that a session carried over from the one before are shown once, there.
 func (s *session) replay(chain []stored.State) []sdk.SessionUpdate {
 	r := &replayed{session: s, open: map[string]*shownCall{}}
 	for i, st := range chain {

@@ -7,9 +7,8 @@ import (
 	"strings"
 )
 
-// named is what the model calls a resource: its path in the workspace where it
-// is a file there, else its URI. The fragment, which editors name lines by,
-// stays.
+// named returns the model's name for a resource: its path if it is a file in the
+// workspace, else its URI. The fragment stays: editors name lines by it.
 func named(s *session, uri string) string {
 	u, err := url.Parse(uri)
 	if err != nil || u.Scheme != "file" || u.Host != "" && u.Host != "localhost" {
@@ -22,7 +21,7 @@ func named(s *session, uri string) string {
 	return name
 }
 
-// linkTo is a link to a resource, for the model.
+// linkTo returns a link to a resource, for the model.
 func linkTo(s *session, name, uri string) string {
 	at := named(s, uri)
 	if name == "" || name == at || name == path.Base(at) {
@@ -31,14 +30,15 @@ func linkTo(s *session, name, uri string) string {
 	return "[" + name + "](" + at + ")"
 }
 
-// embedded is a resource with its text, for the model. The text cannot end it.
+// embedded returns a resource with its text, for the model. The text cannot end
+// the element around it.
 func embedded(s *session, uri, text string) string {
 	text = strings.ReplaceAll(text, "</resource>", `<\/resource>`)
 	return "<resource name=\"" + strings.ReplaceAll(named(s, uri), `"`, "%22") + "\">\n" + strings.TrimSuffix(text, "\n") + "\n</resource>"
 }
 
-// relative is a path as the tools have it: below the workspace if it is there,
-// by the directory's real name or the one that the client gave it.
+// relative returns a path as the tools have it: relative if it is in the workspace,
+// by the directory's real name or by the one that the client uses.
 func (s *session) relative(name string) string {
 	for _, dir := range []string{s.dir, s.space.Agent.Dir} {
 		if rel, err := filepath.Rel(dir, name); err == nil && filepath.IsLocal(rel) {
@@ -48,7 +48,7 @@ func (s *session) relative(name string) string {
 	return name
 }
 
-// absolute is a path of the tools as the client has it.
+// absolute returns the client's form of a path of the tools.
 func (s *session) absolute(name string) string {
 	if name = s.relative(filepath.FromSlash(name)); filepath.IsAbs(name) {
 		return filepath.Clean(name)

@@ -38,7 +38,7 @@ func TestPaths(t *testing.T) {
 // The parts of a prompt: words, links, embedded text, images where the model
 // takes them.
 func TestParts(t *testing.T) {
-	l := &link{config: Config{Image: func(mime, data string) (llm.Part, bool) {
+	l := &connection{config: Config{Image: func(mime, data string) (llm.Part, bool) {
 		return llm.Part{Kind: llm.Opaque, Raw: mime + data}, mime == "image/png"
 	}}}
 	blob := sdk.ResourceBlock(sdk.EmbeddedResourceResource{BlobResourceContents: &sdk.BlobResourceContents{Uri: "file:///home/me/link/x.bin", Blob: "AA=="}})

@@ -15,7 +15,7 @@ import (
 	stored "github.com/stet-dev/stet/session"
 )
 
-// session is one of the protocol's. It keeps its name when the conversation
+// session is a session of the protocol. It keeps its name when the conversation
 // goes on in another stored session.
 type session struct {
 	id    string
@@ -24,21 +24,22 @@ type session struct {
 	tools string // the client session of its tools
 
 	servers *mcpclient.Group // nil: none
-	opened  bool             // it is in the store; of who has the turn
-	begun   bool             // conv is the one that is stored, with all its tools; of who has the turn
+	// Guarded by the turn.
+	stored bool // it is in the store
+	begun  bool // conv is the stored one, with all its tools
 
 	mu      sync.Mutex
 	conv    *agent.Conversation // before the first prompt, one that is not stored
 	mode    sdk.SessionModeId
-	notes   []string       // what the person is to be told with the next turn
-	waiting int            // prompts that came in and are not at work
-	refused bool           // those that wait are cancelled
-	turn    func()         // cancels what is under way; nil: nothing is
-	named   map[string]int // calls, by what they were called
+	notes   []string       // shown to the person with the next turn
+	waiting int            // prompts that came in and have not begun
+	refused bool           // the waiting prompts are cancelled
+	turn    func()         // cancels the turn; nil: there is none
+	named   map[string]int // how many calls had this name
 }
 
-// arrive counts a prompt that came in.
-func (s *session) arrive() {
+// promptArrived counts a prompt that came in.
+func (s *session) promptArrived() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.waiting == 0 {
@@ -47,9 +48,9 @@ func (s *session) arrive() {
 	s.waiting++
 }
 
-// take counts a prompt that is looked at, and reports whether it was cancelled
-// meanwhile.
-func (s *session) take() (cancelled bool) {
+// promptTaken counts a prompt that begins, and reports whether it was cancelled
+// before.
+func (s *session) promptTaken() (cancelled bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	cancelled = s.refused && s.waiting > 0
@@ -87,7 +88,7 @@ func (s *session) enter(ctx context.Context) (context.Context, func(), error) {
 		return nil, nil, worded(sdk.NewInvalidRequest, "the session answers another prompt")
 	}
 	s.turn = cancel
-	if cancelled, _ := ctx.Value(early{}).(bool); cancelled {
+	if cancelled, _ := ctx.Value(cancelledKey{}).(bool); cancelled {
 		cancel()
 	}
 	return ctx, func() {
@@ -108,8 +109,8 @@ func (s *session) end() {
 	}
 }
 
-// begin is the conversation, stored, and with all its tools: only now is there
-// something to be found again. The caller has the turn.
+// begin returns the conversation, stored and with all its tools. A session that
+// never had a prompt is not stored. The caller has the turn.
 func (s *session) begin(ctx context.Context, tell func(string)) (*agent.Conversation, error) {
 	if s.begun {
 		return s.conv, nil
@@ -118,12 +119,12 @@ func (s *session) begin(ctx context.Context, tell func(string)) (*agent.Conversa
 	if err != nil {
 		return nil, err
 	}
-	if !s.opened { // it may have been, by a prompt that was cancelled then
+	if !s.stored { // a prompt that was cancelled may have stored it
 		first := stored.Batch{Session: s.id, Events: []stored.Event{{Time: time.Now(), Body: stored.Opening{Dir: s.space.Agent.Dir}}}}
 		if err := s.space.Agent.Store.Append(ctx, first); err != nil {
 			return nil, err
 		}
-		s.opened = true
+		s.stored = true
 	}
 	conv, err := a.Resume(ctx, s.id)
 	if err != nil {
@@ -136,12 +137,12 @@ func (s *session) begin(ctx context.Context, tell func(string)) (*agent.Conversa
 	return conv, nil
 }
 
-func (l *link) newSession(ctx context.Context, p sdk.NewSessionRequest) (sdk.NewSessionResponse, error) {
+func (c *connection) newSession(ctx context.Context, p sdk.NewSessionRequest) (sdk.NewSessionResponse, error) {
 	var none sdk.NewSessionResponse
-	if err := l.needReady(); err != nil {
+	if err := c.needReady(); err != nil {
 		return none, err
 	}
-	w, err := l.space(ctx, p.Cwd)
+	w, err := c.space(ctx, p.Cwd)
 	if err != nil {
 		return none, err
 	}
@@ -161,29 +162,28 @@ func (l *link) newSession(ctx context.Context, p sdk.NewSessionRequest) (sdk.New
 	if err != nil {
 		return none, err
 	}
-	if err := l.open(s, offer{p.McpServers, p.AdditionalDirectories}); err != nil {
+	if err := c.open(s, offer{p.McpServers, p.AdditionalDirectories}); err != nil {
 		return none, err
 	}
-	l.out.followUp(s.id, append(line, '\n')) // the client learns of the name first
-	return sdk.NewSessionResponse{SessionId: sdk.SessionId(s.id), Modes: l.modes(s)}, nil
+	c.out.followUp(s.id, append(line, '\n')) // the client has to know the name first
+	return sdk.NewSessionResponse{SessionId: sdk.SessionId(s.id), Modes: c.modes(s)}, nil
 }
 
-// open makes a session one of the link's, in the place of the one that it was
-// opened as before.
-func (l *link) open(s *session, o offer) error {
-	l.mu.Lock()
-	was, ok := l.sessions[s.id]
+// open enters a session. One of the same name that was open before is replaced.
+func (c *connection) open(s *session, o offer) error {
+	c.mu.Lock()
+	was, ok := c.sessions[s.id]
 	switch {
-	case l.stopped:
-		l.mu.Unlock()
+	case c.stopped:
+		c.mu.Unlock()
 		return context.Canceled
 	case ok && was.busy():
-		l.mu.Unlock()
+		c.mu.Unlock()
 		return worded(sdk.NewInvalidRequest, "the session answers a prompt")
 	}
-	l.take(s, o)
-	l.sessions[s.id] = s
-	l.mu.Unlock()
+	c.accept(s, o)
+	c.sessions[s.id] = s
+	c.mu.Unlock()
 	if ok && was.servers != nil {
 		was.servers.Close()
 	}
@@ -197,31 +197,31 @@ func (s *session) busy() bool {
 }
 
 // opened returns the session of a request.
-func (l *link) opened(id sdk.SessionId) (*session, error) {
-	if s := l.session(string(id)); s != nil {
+func (c *connection) opened(id sdk.SessionId) (*session, error) {
+	if s := c.session(string(id)); s != nil {
 		return s, nil
 	}
 	return nil, &sdk.RequestError{Code: notFound, Message: "there is no open session \"" + string(id) + "\": open it by session/load"}
 }
 
-func (l *link) closeSession(_ context.Context, p sdk.CloseSessionRequest) (sdk.CloseSessionResponse, error) {
-	s, err := l.opened(p.SessionId)
+func (c *connection) closeSession(_ context.Context, p sdk.CloseSessionRequest) (sdk.CloseSessionResponse, error) {
+	s, err := c.opened(p.SessionId)
 	if err != nil {
 		return sdk.CloseSessionResponse{}, err
 	}
-	l.mu.Lock()
-	delete(l.sessions, s.id)
-	l.mu.Unlock()
+	c.mu.Lock()
+	delete(c.sessions, s.id)
+	c.mu.Unlock()
 	s.cancelTurn()
 	s.end()
 	return sdk.CloseSessionResponse{}, nil
 }
 
-// update sends the client an update. Where it cannot be sent, the connection
-// ends by itself.
-func (l *link) update(s *session, u sdk.SessionUpdate) {
+// update sends the client an update. If it cannot be sent, the connection ends by
+// itself.
+func (c *connection) update(s *session, u sdk.SessionUpdate) {
 	n := sdk.SessionNotification{SessionId: sdk.SessionId(s.id), Update: u}
-	if err := l.sdk.SendNotification(context.Background(), sdk.ClientMethodSessionUpdate, n); err != nil {
-		l.config.log().Debug("update", "session", s.id, "err", err)
+	if err := c.sdk.SendNotification(context.Background(), sdk.ClientMethodSessionUpdate, n); err != nil {
+		c.config.log().Debug("update", "session", s.id, "err", err)
 	}
 }

@@ -17,40 +17,40 @@ import (
 // page is how many sessions a list has at most.
 const page = 50
 
-func (l *link) loadSession(ctx context.Context, p sdk.LoadSessionRequest) (sdk.LoadSessionResponse, error) {
-	s, chain, err := l.reopen(ctx, string(p.SessionId), p.Cwd)
+func (c *connection) loadSession(ctx context.Context, p sdk.LoadSessionRequest) (sdk.LoadSessionResponse, error) {
+	s, chain, err := c.reopen(ctx, string(p.SessionId), p.Cwd)
 	if err != nil {
 		return sdk.LoadSessionResponse{}, err
 	}
-	if err := l.open(s, offer{p.McpServers, p.AdditionalDirectories}); err != nil {
+	if err := c.open(s, offer{p.McpServers, p.AdditionalDirectories}); err != nil {
 		return sdk.LoadSessionResponse{}, err
 	}
 	for _, u := range s.replay(chain) {
-		l.update(s, u)
+		c.update(s, u)
 	}
-	l.update(s, commandsUpdate())
-	return sdk.LoadSessionResponse{Modes: l.modes(s)}, nil
+	c.update(s, commandsUpdate())
+	return sdk.LoadSessionResponse{Modes: c.modes(s)}, nil
 }
 
-func (l *link) resumeSession(ctx context.Context, p sdk.ResumeSessionRequest) (sdk.ResumeSessionResponse, error) {
-	s, _, err := l.reopen(ctx, string(p.SessionId), p.Cwd)
+func (c *connection) resumeSession(ctx context.Context, p sdk.ResumeSessionRequest) (sdk.ResumeSessionResponse, error) {
+	s, _, err := c.reopen(ctx, string(p.SessionId), p.Cwd)
 	if err != nil {
 		return sdk.ResumeSessionResponse{}, err
 	}
-	if err := l.open(s, offer{p.McpServers, p.AdditionalDirectories}); err != nil {
+	if err := c.open(s, offer{p.McpServers, p.AdditionalDirectories}); err != nil {
 		return sdk.ResumeSessionResponse{}, err
 	}
-	l.update(s, commandsUpdate())
-	return sdk.ResumeSessionResponse{Modes: l.modes(s)}, nil
+	c.update(s, commandsUpdate())
+	return sdk.ResumeSessionResponse{Modes: c.modes(s)}, nil
 }
 
-// reopen makes a session of a stored one, and returns what is stored of it and
-// of those that it goes on from, the oldest first.
-func (l *link) reopen(ctx context.Context, id, cwd string) (*session, []stored.State, error) {
-	if err := l.needReady(); err != nil {
+// reopen makes a session of a stored one. It returns the stored states too: those
+// of the sessions that were compacted into this one, the oldest first, and its own.
+func (c *connection) reopen(ctx context.Context, id, cwd string) (*session, []stored.State, error) {
+	if err := c.needReady(); err != nil {
 		return nil, nil, err
 	}
-	found, err := l.config.Store.List(ctx, stored.Query{ID: id})
+	found, err := c.config.Store.List(ctx, stored.Query{ID: id})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -58,7 +58,7 @@ func (l *link) reopen(ctx context.Context, id, cwd string) (*session, []stored.S
 	if i < 0 {
 		return nil, nil, &sdk.RequestError{Code: notFound, Message: fmt.Sprintf("there is no session %q", id)}
 	}
-	w, err := l.space(ctx, cwd)
+	w, err := c.space(ctx, cwd)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -69,21 +69,21 @@ func (l *link) reopen(ctx context.Context, id, cwd string) (*session, []stored.S
 	if err != nil {
 		return nil, nil, err
 	}
-	chain, err := l.chain(ctx, conv.State())
+	chain, err := c.chain(ctx, conv.State())
 	if err != nil {
 		return nil, nil, err
 	}
-	return &session{id: id, tools: chain[0].ID, dir: filepath.Clean(cwd), space: w, conv: conv, opened: true, begun: true, mode: modeAsk}, chain, nil
+	return &session{id: id, tools: chain[0].ID, dir: filepath.Clean(cwd), space: w, conv: conv, stored: true, begun: true, mode: modeAsk}, chain, nil
 }
 
-// chain is a session's state after those of the sessions that were compacted
-// into it.
-func (l *link) chain(ctx context.Context, st stored.State) ([]stored.State, error) {
+// chain returns the states of the sessions that were compacted into st, the
+// oldest first, and st.
+func (c *connection) chain(ctx context.Context, st stored.State) ([]stored.State, error) {
 	out := []stored.State{st}
 	seen := map[string]bool{st.ID: true}
 	for st.From.Relation == stored.Compacted && !seen[st.From.Session] {
 		seen[st.From.Session] = true
-		was, err := stored.Resume(ctx, l.config.Store, st.From.Session)
+		was, err := stored.Resume(ctx, c.config.Store, st.From.Session)
 		if errors.Is(err, stored.ErrNotFound) {
 			break // it was stored elsewhere
 		}
@@ -97,17 +97,17 @@ func (l *link) chain(ctx context.Context, st stored.State) ([]stored.State, erro
 	return out, nil
 }
 
-func (l *link) listSessions(ctx context.Context, p sdk.ListSessionsRequest) (sdk.ListSessionsResponse, error) {
+func (c *connection) listSessions(ctx context.Context, p sdk.ListSessionsRequest) (sdk.ListSessionsResponse, error) {
 	out := sdk.ListSessionsResponse{Sessions: []sdk.SessionInfo{}}
 	q := stored.Query{Open: true}
 	if p.Cwd != nil {
 		if !filepath.IsAbs(*p.Cwd) {
 			return out, wrong("cwd has to be an absolute path, not %q", *p.Cwd)
 		}
-		if err := l.needReady(); err != nil {
+		if err := c.needReady(); err != nil {
 			return out, err
 		}
-		w, err := l.space(ctx, *p.Cwd)
+		w, err := c.space(ctx, *p.Cwd)
 		if err != nil {
 			return out, err
 		}
@@ -121,7 +121,7 @@ func (l *link) listSessions(ctx context.Context, p sdk.ListSessionsRequest) (sdk
 		}
 		from = n
 	}
-	all, err := l.config.Store.List(ctx, q)
+	all, err := c.config.Store.List(ctx, q)
 	if err != nil {
 		return out, err
 	}

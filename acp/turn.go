@@ -13,9 +13,9 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// turn is a prompt at work.
+// turn is the work on one prompt.
 type turn struct {
-	link    *link
+	conn    *connection
 	session *session
 
 	mu     sync.Mutex
@@ -26,7 +26,7 @@ type turn struct {
 // turnKey is the key of the turn in a context.
 type turnKey struct{}
 
-// turnIn returns the turn that a tool is called in; nil where it is in none.
+// turnIn returns the turn that a tool is called in; nil if there is none.
 func turnIn(ctx context.Context) *turn {
 	t, _ := ctx.Value(turnKey{}).(*turn)
 	return t
@@ -36,12 +36,13 @@ func turnIn(ctx context.Context) *turn {
 type shownCall struct {
 	id    sdk.ToolCallId
 	args  arguments
-	asked []sdk.ToolCallContent // what a person was shown of it; nil: nobody was asked
+	asked []sdk.ToolCallContent // what a person was shown of it; nil: no person was asked
 
-	outside bool // what it does is not what a person was shown, but what comes of it
+	outside bool // the call of an MCP server: asked shows its arguments, and not its result
 }
 
-// key tells calls apart: sub-agents, whose session is named, have their own.
+// key is the key of a call. Calls of a sub-agent are told apart by its session,
+// task.
 func key(task, call string) string { return task + "/" + call }
 
 // event tells the client what happened. It is called in one goroutine at a time.
@@ -78,8 +79,8 @@ func (t *turn) event(e agent.Event) {
 	}
 }
 
-// piece passes on what the model says as it says it. What sub-agents say is for
-// the agent.
+// piece passes on a piece of the model's answer. What sub-agents say is for the
+// agent.
 func (t *turn) piece(e agent.Event) {
 	switch p := e.Piece; {
 	case p.Kind == llm.CallDone:
@@ -90,16 +91,16 @@ func (t *turn) piece(e agent.Event) {
 	case p.Kind == llm.TextDelta:
 		t.say(p.Text)
 	case p.Kind == llm.ThinkingDelta:
-		t.link.update(t.session, sdk.UpdateAgentThoughtText(p.Text))
+		t.conn.update(t.session, sdk.UpdateAgentThoughtText(p.Text))
 	}
 }
 
 // say adds to the agent's message.
-func (t *turn) say(text string) { t.link.update(t.session, sdk.UpdateAgentMessageText(text)) }
+func (t *turn) say(text string) { t.conn.update(t.session, sdk.UpdateAgentMessageText(text)) }
 
 // note tells the person something that the agent does not say, and that is not
 // stored: the protocol has thoughts for it.
-func (t *turn) note(text string) { t.link.update(t.session, sdk.UpdateAgentThoughtText(text+"\n")) }
+func (t *turn) note(text string) { t.conn.update(t.session, sdk.UpdateAgentThoughtText(text+"\n")) }
 
 // usage says how full the window is.
 func (t *turn) usage(u llm.Usage) {
@@ -110,7 +111,7 @@ func (t *turn) usage(u llm.Usage) {
 	if spent := t.session.conversation().Spent(); spent.Known {
 		said.Cost = &sdk.Cost{Amount: spent.USD, Currency: "USD"}
 	}
-	t.link.update(t.session, sdk.SessionUpdate{UsageUpdate: said})
+	t.conn.update(t.session, sdk.SessionUpdate{UsageUpdate: said})
 }
 
 func (s *session) conversation() *agent.Conversation {
@@ -119,7 +120,7 @@ func (s *session) conversation() *agent.Conversation {
 	return s.conv
 }
 
-// begins shows a call, or that it has come so far.
+// begins shows a call, or its new status.
 func (t *turn) begins(task string, call llm.Part, status sdk.ToolCallStatus) {
 	t.mu.Lock()
 	c, known := t.calls[key(task, call.CallID)]
@@ -129,16 +130,16 @@ func (t *turn) begins(task string, call llm.Part, status sdk.ToolCallStatus) {
 	}
 	t.mu.Unlock()
 	if known {
-		t.link.update(t.session, sdk.UpdateToolCall(c.id, sdk.WithUpdateStatus(status)))
+		t.conn.update(t.session, sdk.UpdateToolCall(c.id, sdk.WithUpdateStatus(status)))
 		return
 	}
-	t.link.update(t.session, started(t.session, c.id, call, c.args, status))
+	t.conn.update(t.session, started(t.session, c.id, call, c.args, status))
 }
 
 // started is a call as it is first shown.
 func started(s *session, id sdk.ToolCallId, call llm.Part, a arguments, status sdk.ToolCallStatus) sdk.SessionUpdate {
 	u := &sdk.SessionUpdateToolCall{
-		ToolCallId: id, Title: title(call, a), Kind: looksOf(call.Name).kind, Status: status,
+		ToolCallId: id, Title: title(call, a), Kind: displayOf(call.Name).kind, Status: status,
 		Locations: locations(s, a), Content: proposed(s, a),
 	}
 	if json.Valid([]byte(call.Args)) {
@@ -147,9 +148,9 @@ func started(s *session, id sdk.ToolCallId, call llm.Part, a arguments, status s
 	return sdk.SessionUpdate{ToolCall: u}
 }
 
-// ends shows what a call came to.
+// ends shows the result of a call.
 func (t *turn) ends(e agent.Event) {
-	t.begins(e.Task, e.Call, sdk.ToolCallStatusInProgress) // where it never was
+	t.begins(e.Task, e.Call, sdk.ToolCallStatusInProgress) // if it was never shown
 	t.mu.Lock()
 	c := t.calls[key(e.Task, e.Call.CallID)]
 	delete(t.calls, key(e.Task, e.Call.CallID))
@@ -162,7 +163,7 @@ func (t *turn) ends(e agent.Event) {
 	case asked != nil && !outside:
 		content = asked
 	}
-	t.link.update(t.session, ended(c.id, status, content, e.Result.Text))
+	t.conn.update(t.session, ended(c.id, status, content, e.Result.Text))
 }
 
 // maxRaw is the longest result, in bytes, that is given to the client as it is.
@@ -176,19 +177,19 @@ func ended(id sdk.ToolCallId, status sdk.ToolCallStatus, content []sdk.ToolCallC
 	return u
 }
 
-// over shows that the calls which have not ended will not.
+// over shows that the calls which have not ended never will.
 func (t *turn) over() {
 	t.mu.Lock()
-	left := t.calls
+	open := t.calls
 	t.calls = map[string]*shownCall{}
 	t.mu.Unlock()
-	for _, c := range left {
-		t.link.update(t.session, sdk.UpdateToolCall(c.id, sdk.WithUpdateStatus(sdk.ToolCallStatusFailed)))
+	for _, c := range open {
+		t.conn.update(t.session, sdk.UpdateToolCall(c.id, sdk.WithUpdateStatus(sdk.ToolCallStatusFailed)))
 	}
 }
 
-// callName is what the client knows a call by. Some endpoints number the calls
-// of each answer anew; the client must not take two for one.
+// callName returns the name of a call for the client. Some endpoints number the
+// calls of each answer from the start: such a name gets a number.
 func (s *session) callName(task, call string) sdk.ToolCallId {
 	name := call
 	if task != "" {

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 )
 
-// space is a workspace on its way, or there.
+// space is a workspace that is open, or being opened.
 type space struct {
 	*Workspace
 	ready chan struct{} // closed when Workspace or err is set
@@ -13,30 +13,30 @@ type space struct {
 }
 
 // space opens the workspace of a directory, or returns the one that is open.
-func (l *link) space(ctx context.Context, dir string) (*space, error) {
+func (c *connection) space(ctx context.Context, dir string) (*space, error) {
 	if !filepath.IsAbs(dir) {
 		return nil, wrong("cwd has to be an absolute path, not %q", dir)
 	}
 	dir = filepath.Clean(dir)
-	l.mu.Lock()
-	if l.stopped {
-		l.mu.Unlock()
+	c.mu.Lock()
+	if c.stopped {
+		c.mu.Unlock()
 		return nil, context.Canceled
 	}
-	s, ok := l.spaces[dir]
+	s, ok := c.spaces[dir]
 	if !ok {
 		s = &space{ready: make(chan struct{})}
-		l.spaces[dir] = s
+		c.spaces[dir] = s
 	}
-	l.mu.Unlock()
+	c.mu.Unlock()
 	if !ok {
-		s.Workspace, s.err = l.config.Open(ctx, dir)
+		s.Workspace, s.err = c.config.Open(ctx, dir)
 		if s.err != nil { // the next one tries again
-			l.mu.Lock()
-			delete(l.spaces, dir)
-			l.mu.Unlock()
+			c.mu.Lock()
+			delete(c.spaces, dir)
+			c.mu.Unlock()
 		} else {
-			l.handOver(s.Workspace)
+			c.wrapTools(s.Workspace)
 		}
 		close(s.ready)
 	}
@@ -48,13 +48,12 @@ func (l *link) space(ctx context.Context, dir string) (*space, error) {
 	}
 }
 
-// handOver puts the sessions' rules before the tools of an agent and of its
-// sub-agents.
-func (l *link) handOver(w *Workspace) {
+// wrapTools puts sessionTools before the tools of an agent and of its sub-agents.
+func (c *connection) wrapTools(w *Workspace) {
 	for a := w.Agent; a != nil; a = a.Tasks {
-		a.Client = l.name()
+		a.Client = c.name()
 		if a.Tools != nil {
-			a.Tools = &hands{next: a.Tools, text: w.Text}
+			a.Tools = &sessionTools{next: a.Tools, text: w.Text}
 		}
 		if a.Tasks == a {
 			break

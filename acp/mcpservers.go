@@ -18,9 +18,9 @@ type offer struct {
 	dirs    []string
 }
 
-// take begins to connect to the MCP servers of an offer, and notes what is left
-// of it. The session is closed if it is not opened then.
-func (l *link) take(s *session, o offer) {
+// accept begins to connect to the MCP servers of an offer, and notes for the
+// person what is not accepted.
+func (c *connection) accept(s *session, o offer) {
 	if len(o.dirs) > 0 {
 		s.notes = append(s.notes, "The agent works in the working directory alone: the additional directories are not opened.")
 	}
@@ -31,16 +31,16 @@ func (l *link) take(s *session, o offer) {
 		s.notes = append(s.notes, "The MCP servers of this editor are not connected: the agent works with its own file tools.")
 		return
 	}
-	var known []mcpclient.Server
+	var servers []mcpclient.Server
 	for _, m := range o.servers {
 		if server, ok := serverOf(m, s.dir); ok {
-			known = append(known, server)
+			servers = append(servers, server)
 		} else {
 			s.notes = append(s.notes, "An MCP server of this editor is not connected: it is of a kind that was not offered.")
 		}
 	}
-	s.begun = false // it has yet to have their tools
-	s.servers = mcpclient.Open(mcpclient.Config{Version: l.config.Version, Environ: l.config.Environ, Log: l.config.Log}, known)
+	s.begun = false // it does not have their tools yet
+	s.servers = mcpclient.Open(mcpclient.Config{Version: c.config.Version, Environ: c.config.Environ, Log: c.config.Log}, servers)
 }
 
 func serverOf(m sdk.McpServer, dir string) (mcpclient.Server, bool) {
@@ -66,8 +66,9 @@ func serverOf(m sdk.McpServer, dir string) (mcpclient.Server, bool) {
 	return mcpclient.Server{}, false
 }
 
-// agent is the workspace's, with the tools of the session's MCP servers, for
-// which it waits. The person is told of that, and of those that are not there.
+// agent returns the workspace's agent with the tools of the session's MCP servers.
+// It waits for them. tell gets messages for the person: that servers are starting,
+// and which are missing.
 func (s *session) agent(ctx context.Context, tell func(string)) (*agent.Agent, error) {
 	if s.servers == nil {
 		return s.space.Agent, nil
@@ -80,14 +81,14 @@ func (s *session) agent(ctx context.Context, tell func(string)) (*agent.Agent, e
 		return nil, err
 	}
 	for _, t := range troubles {
-		left := "it"
+		missing := "it"
 		if errors.Is(t, mcpclient.ErrPart) {
-			left = "the others"
+			missing = "the others"
 		}
-		tell(fmt.Sprintf("%v. The agent works without %s.", t, left))
+		tell(fmt.Sprintf("%v. The agent works without %s.", t, missing))
 	}
 	more := func(a *agent.Agent) *agent.Agent {
-		return a.With(&hands{next: s.space.With(set), text: s.space.Text})
+		return a.With(&sessionTools{next: s.space.With(set), text: s.space.Text})
 	}
 	out := more(s.space.Agent)
 	if sub := s.space.Agent.Tasks; sub != nil {

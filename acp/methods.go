@@ -1,0 +1,118 @@
+package acp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	sdk "github.com/coder/acp-go-sdk"
+
+	"github.com/stet-dev/stet/llm"
+	stored "github.com/stet-dev/stet/session"
+)
+
+// handle implements sdk.MethodHandler.
+func (c *connection) handle(ctx context.Context, method string, params json.RawMessage) (any, *sdk.RequestError) {
+	c.mu.Lock()
+	if c.stopped {
+		c.mu.Unlock()
+		return nil, sdk.NewRequestCancelled("the connection is over")
+	}
+	c.handling.Add(1)
+	initialized := c.client != nil
+	c.mu.Unlock()
+	defer c.handling.Done()
+
+	if method == sdk.AgentMethodSessionPrompt { // it counts in any case
+		cancelled := false
+		if s := c.session(sessionIn(params)); s != nil {
+			cancelled = s.promptTaken()
+		}
+		ctx = context.WithValue(ctx, cancelledKey{}, cancelled)
+	}
+	answer, known := methods[method]
+	switch {
+	case !known:
+		return nil, sdk.NewMethodNotFound(method)
+	case !initialized && method != sdk.AgentMethodInitialize:
+		return nil, worded(sdk.NewInvalidRequest, "say initialize first")
+	}
+	result, err := answer(c, ctx, params)
+	if err != nil {
+		return nil, c.asError(method, err)
+	}
+	return result, nil
+}
+
+// cancelledKey is the key of whether a prompt was cancelled before it began.
+type cancelledKey struct{}
+
+type method func(c *connection, ctx context.Context, params json.RawMessage) (any, error)
+
+// methods are those that the agent answers.
+var methods = map[string]method{
+	sdk.AgentMethodInitialize:     typed((*connection).initialize),
+	sdk.AgentMethodAuthenticate:   typed((*connection).authenticate),
+	sdk.AgentMethodSessionNew:     typed((*connection).newSession),
+	sdk.AgentMethodSessionLoad:    typed((*connection).loadSession),
+	sdk.AgentMethodSessionResume:  typed((*connection).resumeSession),
+	sdk.AgentMethodSessionList:    typed((*connection).listSessions),
+	sdk.AgentMethodSessionClose:   typed((*connection).closeSession),
+	sdk.AgentMethodSessionSetMode: typed((*connection).setMode),
+	sdk.AgentMethodSessionPrompt:  typed((*connection).prompt),
+}
+
+// typed makes a method of a function over one of the protocol's requests.
+func typed[P any, R any, V interface {
+	*P
+	Validate() error
+}](do func(*connection, context.Context, P) (R, error)) method {
+	return func(c *connection, ctx context.Context, params json.RawMessage) (any, error) {
+		var p P
+		if len(params) == 0 {
+			params = json.RawMessage("{}")
+		}
+		if err := json.Unmarshal(params, &p); err != nil {
+			return nil, wrong("%v", err)
+		}
+		if err := V(&p).Validate(); err != nil {
+			return nil, wrong("%v", err)
+		}
+		return do(c, ctx, p)
+	}
+}
+
+// wrong returns the error for parameters that are not valid.
+func wrong(format string, args ...any) error {
+	return worded(sdk.NewInvalidParams, fmt.Sprintf(format, args...))
+}
+
+// worded returns an error with words in its message: clients show that.
+func worded(kind func(any) *sdk.RequestError, words string) *sdk.RequestError {
+	e := kind(nil)
+	e.Message += ": " + words
+	return e
+}
+
+// notFound is the protocol's code for a resource that is not there.
+const notFound = -32002
+
+// asError returns an error in the protocol's form.
+func (c *connection) asError(method string, err error) *sdk.RequestError {
+	var known *sdk.RequestError
+	switch {
+	case errors.As(err, &known):
+		return known
+	case errors.Is(err, ErrDirectory):
+		return worded(sdk.NewInvalidParams, err.Error())
+	case errors.Is(err, stored.ErrNotFound):
+		return &sdk.RequestError{Code: notFound, Message: err.Error()}
+	case errors.Is(err, llm.ErrAuth):
+		return worded(sdk.NewAuthRequired, err.Error())
+	case errors.Is(err, context.Canceled):
+		return sdk.NewRequestCancelled(nil)
+	}
+	c.config.log().Error("request", "method", method, "err", err)
+	return worded(sdk.NewInternalError, err.Error())
+}

@@ -1,0 +1,89 @@
+package acp
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+
+	"github.com/stet-dev/stet/tool"
+)
+
+// sessionTools are an agent's tools in a session of the protocol. The session's
+// mode may hold a call back. The result of a read also tells what the editor has
+// not saved.
+type sessionTools struct {
+	next tool.Caller
+	text func(ctx context.Context, path string) (string, error) // see Workspace.Text
+
+	once  sync.Once
+	reads map[string]bool // the tools that change nothing
+}
+
+var _ tool.Starter = (*sessionTools)(nil)
+
+// Specs implements tool.Caller.
+func (st *sessionTools) Specs() []tool.Spec { return st.next.Specs() }
+
+// Call implements tool.Caller.
+func (st *sessionTools) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
+	return st.Start(c)(ctx)
+}
+
+// Start implements tool.Starter.
+func (st *sessionTools) Start(c tool.Call) func(context.Context) (tool.Result, error) {
+	work := func(ctx context.Context) (tool.Result, error) { return st.next.Call(ctx, c) }
+	if s, ok := st.next.(tool.Starter); ok {
+		work = s.Start(c)
+	}
+	return func(ctx context.Context) (tool.Result, error) {
+		t := turnIn(ctx)
+		switch {
+		case t == nil:
+			return work(ctx)
+		case st.onlyReads(c.Name):
+			res, err := work(ctx)
+			if err == nil && !res.Failed() && displayOf(c.Name).file {
+				res.Text = st.withUnsaved(ctx, t, c, res.Text)
+			}
+			return res, err
+		}
+		if code, why := st.holdsBack(ctx, t, c); why != "" {
+			never, cancel := context.WithCancel(ctx)
+			cancel()
+			_, _ = work(never) // the call gives up its place in the order of calls
+			return refused(c, code, why), nil
+		}
+		return work(ctx)
+	}
+}
+
+func (st *sessionTools) onlyReads(name string) bool {
+	st.once.Do(func() {
+		st.reads = map[string]bool{}
+		for _, s := range st.next.Specs() {
+			st.reads[s.Name] = s.ReadOnly
+		}
+	})
+	return st.reads[name]
+}
+
+// holdsBack says why a call that may write is not done; "" if it may be done.
+func (st *sessionTools) holdsBack(ctx context.Context, t *turn, c tool.Call) (tool.Code, string) {
+	if t.session.currentMode() == modeRead {
+		return tool.PermissionDenied, "The person lets you read only: nothing was written. Say what you would change."
+	}
+	if u, ok := st.unsaved(ctx, t, argumentsOf(string(c.Arguments)).Path); ok && len(u.Hunks) > 0 {
+		return tool.ConcurrentModification, "The person has changed this file in the editor and not saved it: nothing was written. " +
+			"Ask them to save it, then read it again."
+	}
+	return "", ""
+}
+
+// refused is a failed result in the shape that the tools have.
+func refused(c tool.Call, code tool.Code, why string) tool.Result {
+	text, err := json.Marshal(map[string]any{"success": false, "error": string(code) + ": " + why})
+	if err != nil {
+		text = []byte(`{"success":false}`) // two strings are always encoded
+	}
+	return tool.Result{CallID: c.ID, Text: string(text), Code: code}
+}
