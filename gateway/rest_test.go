@@ -159,9 +159,11 @@ func TestKeptCallsAreBounded(t *testing.T) {
 			r.byID[c.call.f.CallID] = c
 			r.expire(c)
 		}
+		r.mu.Lock()
 		if n := len(r.byID); n != len(r.ended) || n > maxKept/keptCall {
 			t.Errorf("%d calls are kept", n)
 		}
+		r.mu.Unlock()
 		time.Sleep(kept)
 		synctest.Wait()
 		r.mu.Lock()
