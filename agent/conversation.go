@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/stet-dev/stet/internal/ctxlock"
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/session"
 	"github.com/stet-dev/stet/tokens"
@@ -18,7 +19,7 @@ type Conversation struct {
 	system  []llm.Message // the system messages; they never change
 	opening session.Opening
 
-	turn chan struct{} // a lock that respects a context; held by what changes the conversation
+	turn ctxlock.Lock // held by what changes the conversation
 
 	// Guarded by turn.
 	plan     planned // of the last request
@@ -46,7 +47,7 @@ func (a *Agent) New(context.Context) (*Conversation, error) {
 
 func (a *Agent) conversation(ses *session.Session) *Conversation {
 	c := &Conversation{
-		a: a, turn: make(chan struct{}, 1), ses: ses, system: a.Prompt.messages(),
+		a: a, turn: ctxlock.New(), ses: ses, system: a.Prompt.messages(),
 		opening: session.Opening{Dir: a.Dir},
 	}
 	c.meter.Calibration = &a.calibration
@@ -180,13 +181,11 @@ func (c *Conversation) Fork(ctx context.Context, at uint64) (*Conversation, erro
 }
 
 func (c *Conversation) enter(ctx context.Context) error {
-	select {
-	case c.turn <- struct{}{}:
-		c.answered = false
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
+	if err := c.turn.Lock(ctx); err != nil {
+		return err
 	}
+	c.answered = false
+	return nil
 }
 
-func (c *Conversation) leave() { <-c.turn }
+func (c *Conversation) leave() { c.turn.Unlock() }

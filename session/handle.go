@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/stet-dev/stet/internal/ctxlock"
 	"github.com/stet-dev/stet/llm"
 )
 
@@ -18,14 +19,14 @@ import (
 type Session struct {
 	id    string
 	store Store
-	turn  chan struct{} // a lock that respects a context: held while events are added
+	turn  ctxlock.Lock // held while events are added
 
 	mu   sync.Mutex
 	fold Fold
 }
 
 func handle(store Store, id string) *Session {
-	s := &Session{id: id, store: store, turn: make(chan struct{}, 1)}
+	s := &Session{id: id, store: store, turn: ctxlock.New()}
 	s.fold.state.ID = id
 	return s
 }
@@ -73,10 +74,10 @@ func (s *Session) State() State {
 // another handle, here or in another process, was faster: call Refresh, look at
 // the state, and append again. ErrCompacted means that another session goes on.
 func (s *Session) Append(ctx context.Context, bodies ...Body) error {
-	if err := s.enter(ctx); err != nil {
+	if err := s.turn.Lock(ctx); err != nil {
 		return err
 	}
-	defer s.leave()
+	defer s.turn.Unlock()
 	if next := s.State().Next; next != "" && !slices.ContainsFunc(bodies, reopens) {
 		return fmt.Errorf("append to session %s: %w; session %s goes on", s.id, ErrCompacted, next)
 	}
@@ -100,10 +101,10 @@ func (s *Session) Rewind(ctx context.Context, to uint64) error {
 
 // Refresh reads the events that others have added.
 func (s *Session) Refresh(ctx context.Context) error {
-	if err := s.enter(ctx); err != nil {
+	if err := s.turn.Lock(ctx); err != nil {
 		return err
 	}
-	defer s.leave()
+	defer s.turn.Unlock()
 	found, damaged, err := s.store.Events(ctx, s.id, s.State().Last)
 	if err != nil {
 		return err
@@ -149,10 +150,10 @@ func (s *Session) Fork(ctx context.Context, at uint64) (*Session, error) {
 // if there was none, the first prompt becomes the title, because all summaries
 // begin alike. Both sessions are written together or not at all.
 func (s *Session) Compact(ctx context.Context, taken ...Body) (*Session, error) {
-	if err := s.enter(ctx); err != nil {
+	if err := s.turn.Lock(ctx); err != nil {
 		return nil, err
 	}
-	defer s.leave()
+	defer s.turn.Unlock()
 	st := s.State()
 	if st.Next != "" {
 		return nil, fmt.Errorf("compact session %s: %w; session %s goes on", s.id, ErrCompacted, st.Next)
@@ -234,14 +235,3 @@ func stamped(bodies []Body) []Event {
 	}
 	return out
 }
-
-func (s *Session) enter(ctx context.Context) error {
-	select {
-	case s.turn <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-func (s *Session) leave() { <-s.turn }

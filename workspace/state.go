@@ -17,6 +17,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"github.com/stet-dev/stet/internal/atomicfile"
+	"github.com/stet-dev/stet/internal/ctxlock"
 )
 
 // state is what the package stores outside of the tree: the versions, the locks of
@@ -27,7 +28,7 @@ type state struct {
 	tree     string // the real path of the root
 	versions *versions
 
-	locks [lockCount]chan struct{} // of this process; each is taken before its file's lock
+	locks [lockCount]ctxlock.Lock // of this process; each is taken before its file's lock
 
 	ownerOnce sync.Once
 	owner     *owner
@@ -73,7 +74,7 @@ func openState(o Options, tree string) (*state, error) {
 	}
 	s.versions = openVersions(s.stateDir, o)
 	for i := range s.locks {
-		s.locks[i] = make(chan struct{}, 1)
+		s.locks[i] = ctxlock.New()
 	}
 	return s, nil
 }
@@ -117,10 +118,8 @@ func (s *state) lock(ctx context.Context, dir atomicfile.Stat, name string) (fun
 	h := fnv.New32a()
 	fmt.Fprintf(h, "%d %d %s", dir.Dev, dir.Ino, fold(name))
 	n := h.Sum32() % lockCount
-	select {
-	case s.locks[n] <- struct{}{}:
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	if err := s.locks[n].Lock(ctx); err != nil {
+		return nil, err
 	}
 	fl := flock.New(s.path("locks", fmt.Sprintf("%02x", n)), flock.SetPermissions(0o600))
 	ok, err := fl.TryLockContext(ctx, time.Millisecond)
@@ -128,12 +127,12 @@ func (s *state) lock(ctx context.Context, dir atomicfile.Stat, name string) (fun
 		err = errors.New("the file's lock cannot be had")
 	}
 	if err != nil {
-		<-s.locks[n]
+		s.locks[n].Unlock()
 		return nil, s.fault("lock the file", err)
 	}
 	return func() {
 		_ = fl.Close()
-		<-s.locks[n]
+		s.locks[n].Unlock()
 	}, nil
 }
 

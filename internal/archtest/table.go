@@ -56,7 +56,7 @@ var table = []row{
 	{"mcpclient", 3, []string{"tool", "internal/invisible"}, "the tools of others as tools: what filetools are for files; no front end, so that each of them can have it"},
 	{"history", 3, []string{"llm", "tokens", "dialect"}, "plans over words alone: no disk, no wire"},
 	{"transcript", 3, []string{"llm"}, "recorded sessions become words; what they mean is dialect's"},
-	{"session", 3, []string{"llm", "freshness"}, "events and their fold; a seam without drivers"},
+	{"session", 3, []string{"llm", "freshness", "internal/ctxlock"}, "events and their fold; a seam without drivers"},
 	{"session/*", 3, []string{"session", "llm", "freshness", "workspace"}, "the suite that every store passes"},
 
 	{"store/*", 4, []string{"session", "record"}, "drivers stay behind the two seams"},
@@ -65,7 +65,7 @@ var table = []row{
 	{"replay/check", 3, []string{"llm", "dialect", "replay/recording"}, "what a smaller request lost, told without the engine"},
 	{"replay", 4, []string{"llm", "history", "transcript", "tokens", "prices", "replay/recording", "replay/check"}, "a recording through a policy, priced"},
 	{"replay/bench", 4, []string{"replay", "llm", "history", "transcript", "tokens", "prices", "dialect", "replay/check"}, "policies of others and bounds, compared; `stet bench` alone"},
-	{"agent", 4, []string{"llm", "tool", "history", "session", "tokens", "prices", "freshness"}, "the loop"},
+	{"agent", 4, []string{"llm", "tool", "history", "session", "tokens", "prices", "freshness", "internal/ctxlock"}, "the loop"},
 
 	{"proxy", 5, []string{"llm", "llm/*", "history", "tokens", "prices", "record", "internal/cachestate", "internal/prefix", "internal/sameorigin", "internal/budget"}, "no other front end, no driver: cmd hands it a store"},
 	{"gateway/*", 5, []string{"gateway", "gateway/wire"}, "a bus carries frames"},
