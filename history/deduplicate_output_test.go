@@ -183,18 +183,6 @@ func FuzzTerminal(f *testing.F) {
 	})
 }
 
-func FuzzStubs(f *testing.F) {
-	f.Add("[stet: a.go lines 1-20 of 30 unchanged: shown above by call_1 (lines 1-20). Ask again for the full text.]\n21\tx")
-	f.Fuzz(func(t *testing.T, in string) {
-		for _, s := range findPointers(in) {
-			if s.lines.first > s.lines.last || s.end > len(in) {
-				t.Fatalf("%+v", s)
-			}
-			blockBehind(in[s.end:], s.lines.last+1)
-		}
-	})
-}
-
 // Outputs that hold pointers were decided on before, and their other lines count.
 func TestOursInAnOutput(t *testing.T) {
 	c := &conv{clock: noon}

@@ -81,13 +81,3 @@ func TestFewLinesElsewhere(t *testing.T) {
 	}
 	expectLeft(t, lossless(t), c)
 }
-
-// Two pointers in one text, one of each form.
-func TestPointersOfBothForms(t *testing.T) {
-	for _, end := range []string{"\n", escapedBreak} {
-		own := findPointers("[stet: a.go lines 1-8 the same: shown above by call_6 (lines 1-8 there)]" + end + "9\tx" + end + "[stet: b.go lines 10-15 unchanged: written by call_9]")
-		if len(own) != 2 || own[0].name != "a.go" || own[0].lines.last != 8 || own[1].name != "b.go" || own[1].lines.last != 15 {
-			t.Errorf("%+v", own)
-		}
-	}
-}

@@ -139,17 +139,25 @@ type foundPointer struct {
 	end   int // offset in the text behind it
 }
 
-// pointerForm is the form that pointer.String writes.
-var pointerForm = regexp.MustCompile(`\[stet: ([^"\\\n]+?) lines (\d+)-(\d+)(?: of \d+)?(?: unchanged| the same): ` +
-	`(?:\d+(?:-\d+)? )?(?:shown above|written) by [^"\\\n]+\]`)
+// pointerForm is the form that pointer.String writes. A source is a call id, which has no
+// space in it, or "an earlier read" or "an earlier call".
+var pointerForm = func() *regexp.Regexp {
+	const (
+		text   = `[^"\\\n]+`
+		lines  = `\d+(?:-\d+)?`
+		source = `(?:` + lines + ` )?(?:(?:shown above|written) by )?(?:an earlier (?:read|call)|[^"\\\n ]+)` +
+			`(?: \(lines ` + lines + `(?: there| of ` + text + `)?\)| in ` + text + `)?`
+	)
+	return regexp.MustCompile(`\[stet: (` + text + `?) lines (\d+)-(\d+)(?: of \d+)?(?: unchanged| the same): ` +
+		source + `(?:, ` + source + `)*(?:` + regexp.QuoteMeta(askAgain) + `)?\]`)
+}()
 
 // findPointers finds the pointers in a text. Each stands at the beginning of the text or
 // of a line, or so in a JSON string, and ends where that line ends.
 func findPointers(text string) []foundPointer {
 	var out []foundPointer
 	for _, at := range pointerForm.FindAllStringSubmatchIndex(text, -1) {
-		asks := strings.Index(text[at[0]:at[1]], askAgain+"]")
-		if !startsLine(text, at[0]) || !endsLine(text, at[1]) || asks >= 0 && at[0]+asks+len(askAgain)+1 < at[1] {
+		if !startsLine(text, at[0]) || !endsLine(text, at[1]) {
 			continue
 		}
 		first, err1 := strconv.Atoi(text[at[4]:at[5]])
