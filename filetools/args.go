@@ -2,6 +2,7 @@ package filetools
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math/big"
@@ -14,8 +15,7 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// values are the arguments of a call that were given, checked: string, int,
-// bool or []values.
+// values are the arguments that a call gave, checked: string, int, bool or []values.
 type values map[string]any
 
 func (v values) has(name string) bool { _, ok := v[name]; return ok }
@@ -59,11 +59,11 @@ func (ps params) parse(raw json.RawMessage) (values, error) {
 	return v, nil
 }
 
-// object parses one object; prefix is where it stands.
+// object parses one object. prefix is put in front of the names in errors.
 func (ps params) object(prefix string, raw json.RawMessage) (values, *failure) {
 	s := rawjson.New(raw)
 	if s.Kind() != '{' {
-		return nil, badArgument(cmpOr(strings.TrimSuffix(prefix, "."), "arguments"), "must be an object, not %s.", typeOf(raw))
+		return nil, badArgument(cmp.Or(strings.TrimSuffix(prefix, "."), "arguments"), "must be an object, not %s.", typeOf(raw))
 	}
 	out, seen := values{}, make([]bool, len(ps))
 	for s.Enter('{'); s.Next(); {
@@ -107,13 +107,6 @@ func (ps params) names() string {
 		all = append(all, p.name)
 	}
 	return strings.Join(all, ", ")
-}
-
-func cmpOr(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
 }
 
 func typeOf(raw json.RawMessage) string {
@@ -168,7 +161,7 @@ func (p *param) value(name string, raw json.RawMessage) (any, *failure) {
 	return nil, wrong()
 }
 
-// integer takes whatever JSON Schema calls an integer: 2, 2.0, 2e0.
+// integer takes all that JSON Schema calls an integer: 2, 2.0, 2e0.
 func (p *param) integer(name, raw string) (any, *failure) {
 	n, err := strconv.Atoi(raw)
 	if err != nil {
@@ -210,8 +203,8 @@ func (p *param) array(name string, raw json.RawMessage, wrong func() *failure) (
 	return list, nil
 }
 
-// loneSurrogate reports whether a JSON string has an escape that stands for no
-// character, which would be replaced without a word.
+// loneSurrogate reports whether a JSON string has half of a surrogate pair, which
+// encoding/json would replace without an error.
 func loneSurrogate(raw []byte) bool {
 	for i := 0; i < len(raw); i++ {
 		if raw[i] != '\\' {

@@ -9,11 +9,10 @@ import (
 	"github.com/stet-dev/stet/workspace"
 )
 
-// Dedupe answers a read of lines that the client session was shown already,
-// and that have not changed, with one line. What a client still has in its
-// window cannot be seen from here: lines count as in view while no more than
-// Budget tokens were sent after them. A read that is repeated after such an
-// answer is answered in full. (TRK-6, TRK-10)
+// Dedupe answers with one line a read of lines that the client session was shown
+// before and that have not changed. The tools cannot see what is still in the window of
+// the client: lines count as in view while at most Budget tokens were sent after them.
+// A read that is repeated after such an answer is answered in full. (TRK-6, TRK-10)
 type Dedupe struct {
 	Budget int                   // tokens; 0: 50,000
 	Count  func(text string) int // tokens of a text; nil: a third of its bytes
@@ -23,7 +22,7 @@ type Dedupe struct {
 	NoDiff bool
 }
 
-// tokens counts what a text takes of the window.
+// tokens counts the tokens of a text.
 func (d *Dedupe) tokens(text string) int {
 	switch {
 	case d == nil:
@@ -41,20 +40,20 @@ func (d *Dedupe) budget() int {
 	return d.Budget
 }
 
-// window is what a client session was sent.
+// window is what was sent to a client session.
 type window struct {
 	off   bool
 	sent  int // tokens so far
 	views map[string]*view
 }
 
-// view is what was shown of one file, in one encoding: in another it is another
+// view is what was shown of one file, in one encoding: in another encoding it is another
 // text.
 type view struct {
 	version workspace.Version
 	enc     workspace.Encoding
 	shown   []stretch
-	told    bool // the last answer was short: another one is not
+	told    bool // the last answer was short: the next one is full
 }
 
 type stretch struct {
@@ -102,13 +101,13 @@ const (
 	changed
 )
 
-// readOptions are what else identifies a reading.
+// readOptions is how a file is read.
 type readOptions struct {
 	encoding workspace.Encoding
 	asked    bool // an encoding was given
 }
 
-// showing is what a read is about to show.
+// showing is what a read is going to show.
 type showing struct {
 	info    workspace.Info
 	version workspace.Version
@@ -118,8 +117,8 @@ type showing struct {
 	size    int // bytes
 }
 
-// shown notes that lines of a file are shown, and decides how. What is garbled
-// is shown, and has not been seen.
+// shown records that lines of a file are shown, and decides how they are. Garbled text
+// is shown, and does not count as seen.
 func (q *toolCall) shown(s showing) answer {
 	v, lines := s.version, s.lines
 	q.ses.tracker.Observe(freshness.Observation{
@@ -167,8 +166,8 @@ func (q *toolCall) shown(s showing) answer {
 	return answer{}
 }
 
-// difference is what changed in a file that is in view whole, when that is much
-// shorter than the file; else "". (TRK-11)
+// difference is the diff of a file that is in view whole, if that is much shorter than
+// the file; else "". (TRK-11)
 func (q *toolCall) difference(old *view, s showing, since int) string {
 	v, lines, whole := s.version, s.lines, freshness.Range{First: 1}
 	if q.cfg.Dedupe.NoDiff || old.version == v || lines != whole && lines != (freshness.Range{}) || !old.covers(whole, since) {
@@ -198,8 +197,8 @@ func (q *toolCall) difference(old *view, s showing, since int) string {
 	return fmt.Sprintf("[File previously read: %s. Changed since last read:]\n%s", name, u)
 }
 
-// edited notes that the session has written a file, at the time given. With
-// part it does not know all that the file holds now.
+// edited records that the session wrote a file at a time. With part the session does
+// not know all that the file holds now.
 func (q *toolCall) edited(path string, v workspace.Version, info workspace.Info, part bool, at time.Time) {
 	q.ses.forget(path)
 	q.ses.tracker.Observe(freshness.Observation{
@@ -207,7 +206,7 @@ func (q *toolCall) edited(path string, v workspace.Version, info workspace.Info,
 	})
 }
 
-// removed notes that a file is gone, and that the session knows.
+// removed records that a file does not exist any more, and that the session knows.
 func (q *toolCall) removed(path string) {
 	q.ses.forget(path)
 	q.ses.tracker.Observe(freshness.Observation{Kind: freshness.Edited, Path: path, Gone: true, Time: q.cfg.Now()})

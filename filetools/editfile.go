@@ -71,7 +71,7 @@ func planEditFile(ctx context.Context, q *toolCall) (*tool.Plan, error) {
 	}
 	d.text = string(r.Data)
 	d.asked = d.text
-	return q.plan(ctx, t, now, d)
+	return q.plan(t, now, d)
 }
 
 // reasons are the words for the reasons why an edit cannot be made.

@@ -1,13 +1,20 @@
-// Package filetools holds the tools by which an agent works on files: Read,
-// read_file, write_file, edit_file, list_files, find_files, search_text,
-// file_info and undo. Each has a file, and a .md with its description for the
-// model.
+// Package filetools has the tools with which an agent works on files: Read,
+// read_file, write_file, edit_file, list_files, find_files, search_text, file_info
+// and undo. Each tool has a Go file, and a .md file with its description for the model.
 //
-// A result's text is a JSON object: of Read the standard envelope (READ-2), of
-// the others a FileOperationResult with data (FILE-2, FILE-18). Tools that only
-// read are done when planned. What is written is planned on the version that is
-// there, compared with the version that the client session last saw, and
-// applied by compare-and-swap (FILE-15).
+// A call goes this way:
+//
+//	args.go      its arguments are parsed by the table from which the schema is made
+//	target.go    the path is inspected, and refused where it cannot be written to
+//	content.go   what the file holds now is read
+//	seen.go      that is compared with what the client session last saw
+//	draft.go     the text and the bytes to be written become a tool.Plan, with its diff
+//	merge.go     ... merged with what another program has written meanwhile
+//	apply.go     the plan is applied by compare-and-swap, and becomes a result (FILE-15)
+//
+// Tools that only read are done when they are planned. The text of a result is a JSON
+// object: Read has the standard envelope (READ-2), the others have a
+// FileOperationResult with data (FILE-2, FILE-18).
 package filetools
 
 import (
@@ -26,17 +33,17 @@ import (
 type Config struct {
 	Root *workspace.Root
 
-	// Hidden tells of paths whose content is not to be shown: searches pass
-	// over them, listings leave them out. It does not replace the decision on
-	// a call that names such a path. Nil: none.
+	// Hidden reports paths whose content is not to be shown: searches and listings
+	// leave them out. A call that names such a path is decided on as any other. Nil:
+	// none.
 	Hidden func(path string) bool
 
 	// Dedupe answers a repeated read with one line. Nil: every read is
 	// answered in full. (TRK-8, TRK-10)
 	Dedupe *Dedupe
 
-	// Sessions is how many client sessions are remembered, those least used
-	// going first; 0: 1000. A session that was forgotten has read nothing.
+	// Sessions is the number of client sessions that are remembered; 0: 1000. The
+	// one that was used least recently is forgotten: then it has read nothing.
 	Sessions int
 
 	Now func() time.Time // nil: time.Now

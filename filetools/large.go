@@ -19,20 +19,20 @@ import (
 // Large files: the memory that calls may hold, contents that come in parts, and
 // contents that go to the caller apart from the result.
 
-// How many times a call holds a file in memory at its peak: its bytes, its text and
-// its result as JSON; of a write also what the file holds afterwards, and the diff.
+// The number of copies of a file that a call holds in memory at most: its bytes, its
+// text and its result as JSON; for a write also the new content, and the diff.
 const (
 	readCopies  = 4
 	writeCopies = 6
 )
 
-// seldom is how much a call may hold, in bytes, that is not counted.
-const seldom = 256 << 10
+// freeBytes is the number of bytes that a call may hold without being counted.
+const freeBytes = 256 << 10
 
-// hold takes n bytes of memory for the call, if its caller bounds them, and waits for
-// them for a while. The bytes are given back when the caller has the result on its way.
+// hold takes n bytes of the memory that the caller allows its calls, and waits a while
+// for them. The caller gives them back when it has sent the result.
 func hold(ctx context.Context, n int64) error {
-	if n <= seldom {
+	if n <= freeBytes {
 		return nil
 	}
 	err := budget.Take(ctx, n)
@@ -45,13 +45,13 @@ func hold(ctx context.Context, n int64) error {
 	return err
 }
 
-// Stage begins the content of a call that comes in parts: they gather outside the
-// tree, and are for tool.Call.Staged. (FILE-9)
+// Stage begins a content that comes in parts, for tool.Call.Staged. The parts are
+// collected outside of the tree. (FILE-9)
 func (t *Tools) Stage(c tool.Call) (tool.Staged, error) {
 	var named struct{ Path string }
 	p, err := t.root.Path(".")
 	if json.Unmarshal(c.Arguments, &named) == nil {
-		if there, wrong := t.root.Path(named.Path); wrong == nil { // else the call says so
+		if there, wrong := t.root.Path(named.Path); wrong == nil { // else the call fails by it
 			p = there
 		}
 	}
@@ -61,7 +61,7 @@ func (t *Tools) Stage(c tool.Call) (tool.Staged, error) {
 	return t.root.Stage(p)
 }
 
-// arguments are those of the call, with the content that came in parts.
+// arguments parses the arguments, to which a content that came in parts is added.
 func (q *toolCall) arguments() (values, error) {
 	if q.call.Staged == nil {
 		return q.def.params.parse(q.call.Arguments)
@@ -85,26 +85,7 @@ func (q *toolCall) arguments() (values, error) {
 	return args, nil
 }
 
-// writeBytes writes a file, staged where it is larger than what is written in one piece.
-func (q *toolCall) writeBytes(ctx context.Context, p workspace.Path, data []byte, was workspace.Version, mode workspace.WriteMode) (workspace.Written, error) {
-	if int64(len(data)) <= q.root.WriteLimit() {
-		return q.root.Write(ctx, p, data, was, mode)
-	}
-	s, err := q.root.Stage(p)
-	if err != nil {
-		return workspace.Written{}, err
-	}
-	if _, err = s.Write(data); err != nil {
-		return workspace.Written{}, errors.Join(err, s.Abort())
-	}
-	w, err := s.Commit(ctx, was, mode)
-	if aborted := s.Abort(); aborted != nil {
-		q.cfg.Log.Warn("what was staged is left", "err", aborted)
-	}
-	return w, err
-}
-
-// readStream is a read whose content goes from the disk to the caller, in bounded
+// readStream is a read whose content goes from the disk to the caller in bounded
 // memory. (FILE-8, FILE-9)
 func (q *toolCall) readStream(s *workspace.LargeText) *tool.Plan {
 	q.canonical = s.Info.Path.String()
@@ -116,7 +97,7 @@ func (q *toolCall) readStream(s *workspace.LargeText) *tool.Plan {
 	return q.readDone(s.Info, s.Version, s.Encoding, freshness.Range{}, body, s.Lines, d)
 }
 
-// changing says in the words of tool that a file has changed.
+// changing is a reader whose ErrChanged is that of package tool too.
 type changing struct{ io.ReadCloser }
 
 // Read implements io.Reader.
@@ -137,11 +118,11 @@ type readText struct {
 
 func inMemory(text string) readText { return readText{text: text, size: int64(len(text))} }
 
-// apart is how large a text is, in bytes, that does not go in the result where the
-// caller takes it apart from that.
+// apart is the size, in bytes, above which a text does not go into the result, where
+// the caller takes it apart from the result.
 const apart = 1 << 20
 
-// content is the text apart from the result; nil: it goes in there.
+// content is the text apart from the result, nil where it goes into the result.
 func (t readText) content(c tool.Call) (*tool.Content, error) {
 	switch {
 	case t.open != nil:

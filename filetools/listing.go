@@ -86,15 +86,15 @@ func (q *toolCall) listed(l *listing, what string) *tool.Plan {
 // maxSkipped is how many of the files that were skipped are named.
 const maxSkipped = 10
 
-// skipped are files and directories that a search or a listing passed over.
+// skipped counts the files and directories that a search or a listing left out.
 type skipped struct {
 	count int
 	named []string // the first ones, with the reason
 }
 
-// file counts a file that cannot be searched, or returns the error that ends
-// the search: that the call is over, or the workspace gone. Files that are no
-// text are counted and not named, since they are not meant to be searched.
+// file counts a file that cannot be searched. It returns the error instead where that
+// ends the search: the call has ended, or the root is not there any more. Files that
+// are no text are counted and not named, since they are not meant to be searched.
 func (s *skipped) file(ctx context.Context, name string, err error) error {
 	if ctx.Err() != nil || errors.Is(err, workspace.ErrRootGone) || errors.Is(err, fs.ErrClosed) {
 		return err
@@ -132,7 +132,7 @@ func (s *skipped) add(name, why string) {
 	}
 }
 
-// tell adds to the data of a result what was skipped, if anything was.
+// tell adds what was skipped to the data of a result.
 func (s *skipped) tell(data map[string]any) {
 	if s.count > 0 {
 		data["skipped"] = s.count

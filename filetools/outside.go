@@ -12,8 +12,8 @@ import (
 	"github.com/stet-dev/stet/workspace"
 )
 
-// What follows is for whoever runs the agent: it asks about files beside the
-// tools, and nothing of it counts as shown by itself.
+// What the program that runs the agent asks about files, outside of the tools. Nothing
+// of it counts as shown to the session by itself.
 
 // Look looks at a file on disk that was seen before.
 func (t *Tools) Look(ctx context.Context, path string, seen freshness.File) (freshness.Sight, error) {
@@ -24,14 +24,13 @@ func (t *Tools) Look(ctx context.Context, path string, seen freshness.File) (fre
 	return freshness.In(t.root)(ctx, path, stamp, seen.Version)
 }
 
-// longestNote is how many bytes of a difference are told unasked.
+// longestNote is the size, in bytes, of the longest difference that is told unasked.
 const longestNote = 16 << 10
 
-// Changed tells what somebody else did to a file between the version that a
-// client session saw and the one that is there now: the unified diff, or, where
-// whole is false, a sentence that does not say all. It is an error when the file
-// is not the one of now any more. The file is text in the encoding that the
-// session has read or written it in, as to the tools.
+// Changed says how a file differs from the version that a client session saw: by a
+// unified diff, or, where whole is false, by a sentence that does not say all. It is an
+// error if the file does not have the version of now any more. The file is decoded as
+// the session last read or wrote it.
 func (t *Tools) Changed(ctx context.Context, session string, seen freshness.File, now freshness.Sight) (text string, whole bool, err error) {
 	p, err := t.root.Path(seen.Path)
 	if err != nil {
@@ -68,11 +67,11 @@ func (t *Tools) Changed(ctx context.Context, session string, seen freshness.File
 	return text, true, nil
 }
 
-// Show returns a file as it is on disk now, with a line that names it, and the
-// observations that go with showing it. Where the file has more than limit bytes
-// these are the lines that were shown before; where they cannot be told any
-// more, or the file is no text in the encoding that the client session has read
-// or written it in, there is none.
+// Show returns a file as it is on disk now, below a line that names it, and the
+// observations that are to be made when it is shown. Of a file of more than limit bytes
+// it returns the lines that were shown before. It returns nothing where the file has
+// changed since, or is not text in the encoding in which the client session last read
+// or wrote it.
 func (t *Tools) Show(ctx context.Context, session string, seen freshness.File, limit int) (text string, shown []freshness.Observation, err error) {
 	p, err := t.root.Path(seen.Path)
 	if err != nil {
@@ -111,8 +110,8 @@ func (t *Tools) Show(ctx context.Context, session string, seen freshness.File, l
 	return b.String(), shown, nil
 }
 
-// Ignored tells of files that are not to be shown by themselves: those that are
-// hidden, and those that git ignores.
+// Ignored reports files that are not to be shown unasked: those that are hidden, and
+// those that git ignores.
 func (t *Tools) Ignored(path string) bool {
 	if t.cfg.Hidden(path) {
 		return true

@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// param is one argument of a tool: its schema and its check are one thing.
+// param is one argument of a tool: its schema is made from it, and it is checked by it.
 type param struct {
 	name     string
 	typ      string // as JSON Schema calls it

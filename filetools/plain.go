@@ -93,8 +93,8 @@ func Plain(r tool.Result) string {
 	return r.Text
 }
 
-// advice is what a failed write says beyond that the file is not there: what is
-// missing, and what to do. A failed read says no more.
+// advice is what a failed write says beside that the file is not there: what is missing,
+// and what to do. A failed read has none.
 func (o *result) advice() string {
 	words, coded := strings.CutPrefix(o.failure(), string(tool.FileNotFound)+": ")
 	if !coded || strings.HasSuffix(words, workspace.ErrNotFound.Error()) {

@@ -65,7 +65,7 @@ func planReadFile(ctx context.Context, q *toolCall) (*tool.Plan, error) {
 	return q.readPart(ctx, p, first, last)
 }
 
-// takeEncoding finds the encoding that was asked for.
+// takeEncoding takes the encoding from the arguments.
 func (q *toolCall) takeEncoding() error {
 	e, err := workspace.FindEncoding(q.args.str("encoding"))
 	if err != nil {

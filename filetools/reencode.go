@@ -9,18 +9,17 @@ import (
 	"github.com/stet-dev/stet/workspace"
 )
 
-// reencode returns the bytes of a text that replaces a file's old one. Lines
-// that the old text has too keep their bytes, however they were encoded. With
-// strict a changed line that cannot be encoded the way it was is refused.
-// (FILE-16)
-func reencode(old *content, text string, enc workspace.Encoding, strict bool) ([]byte, error) {
+// reencode returns the bytes of a text that replaces the text of a file. Lines that the
+// old text has too keep their bytes, however they were encoded. With exact a changed
+// line is refused if its encoding could not give back its old bytes. (FILE-16)
+func reencode(old *content, text string, enc workspace.Encoding, exact bool) ([]byte, error) {
 	if enc.String() == "utf-8" || old.version == "" || old.unreadable != nil || old.enc != enc {
 		return enc.Encode(text)
 	}
 	raw, ok := rawLines(old.data, enc)
 	was := splitLines(old.text)
 	if !ok || len(raw) != len(was) {
-		return reencodeWhole(old, text, enc, strict)
+		return reencodeWhole(old, text, enc, exact)
 	}
 	inside := enc.WithBOM(false)
 	head, err := enc.Encode("")
@@ -40,7 +39,7 @@ func reencode(old *content, text string, enc workspace.Encoding, strict bool) ([
 			start = h.OldStart
 		}
 		keep(start)
-		if strict {
+		if exact {
 			for i := start; i < start+h.OldLines; i++ {
 				if same, err := inside.Encode(was[i]); err != nil || !bytes.Equal(same, raw[i]) {
 					return nil, notCanonical(enc)
@@ -68,8 +67,8 @@ func notCanonical(enc workspace.Encoding) *failure {
 }
 
 // reencodeWhole is for files that cannot be split into lines by their bytes.
-func reencodeWhole(old *content, text string, enc workspace.Encoding, strict bool) ([]byte, error) {
-	if strict {
+func reencodeWhole(old *content, text string, enc workspace.Encoding, exact bool) ([]byte, error) {
+	if exact {
 		if same, err := enc.Encode(old.text); err != nil || !bytes.Equal(same, old.data) {
 			return nil, notCanonical(enc)
 		}

@@ -16,7 +16,7 @@ import (
 	"github.com/stet-dev/stet/workspace"
 )
 
-// restore is one file that goes back.
+// restore is one file whose old content is put back.
 type restore struct {
 	t        workspace.Target
 	name     string   // canonical
@@ -26,7 +26,7 @@ type restore struct {
 	made     workspace.Written // what putting it back came to
 }
 
-// planUndoing plans to undo writes; several to one file as one.
+// planUndoing plans to undo writes. Several writes to one file become one.
 func (q *toolCall) planUndoing(ctx context.Context, writes []Write) (*tool.Plan, error) {
 	var names []string
 	by := map[string][]Write{}
@@ -53,8 +53,8 @@ func (q *toolCall) planUndoing(ctx context.Context, writes []Write) (*tool.Plan,
 	return q.undoPlan(writes, todo), nil
 }
 
-// restoring works out how a file goes back, and refuses where somebody else's
-// change would be lost.
+// restoring works out how a file is restored. It refuses where a change by another
+// program would be lost.
 func (q *toolCall) restoring(ctx context.Context, name string, ws []Write) (restore, error) {
 	first, last := ws[0], ws[len(ws)-1]
 	t, err := q.target(name, first.Before != "")
@@ -120,7 +120,7 @@ func (q *toolCall) notOurs(name, format string, a ...any) *failure {
 	return fail(tool.ConcurrentModification, quoted(name)+" was changed by somebody else "+fmt.Sprintf(format, a...))
 }
 
-// undoPlan is the plan over all files.
+// undoPlan is the plan for all files.
 func (q *toolCall) undoPlan(writes []Write, todo []restore) *tool.Plan {
 	p := &tool.Plan{Call: q.call}
 	before, after := sha256.New(), sha256.New()
@@ -180,8 +180,7 @@ func commonDir(a, b string) string {
 	return a
 }
 
-// undo puts the files back: all of them, or, where one was changed meanwhile,
-// none.
+// undo puts back all files, or none where one of them was changed meanwhile.
 func (q *toolCall) undo(ctx context.Context, p *tool.Plan, todo []restore) (tool.Result, error) {
 	for i, r := range todo {
 		w, err := q.put(ctx, p, r.t, r.to, r.from.version)
@@ -210,8 +209,8 @@ func (q *toolCall) undo(ctx context.Context, p *tool.Plan, todo []restore) (tool
 	return q.undone(todo), nil
 }
 
-// removeDirs removes the directories that were made for files which are removed
-// now. One that is not empty stays.
+// removeDirs removes the directories that were made for files that are removed now. A
+// directory that is not empty stays.
 func (q *toolCall) removeDirs(todo []restore) {
 	var dirs []string
 	for _, r := range todo {
@@ -238,7 +237,7 @@ func (q *toolCall) put(ctx context.Context, p *tool.Plan, t workspace.Target, c 
 	return q.writeBytes(ctx, t.Path, c.data, was, mode)
 }
 
-// undone notes what was put back, and is the result.
+// undone records what was put back, and makes the result.
 func (q *toolCall) undone(todo []restore) tool.Result {
 	type file struct {
 		Path    string `json:"path"`
@@ -271,7 +270,8 @@ func (q *toolCall) undone(todo []restore) tool.Result {
 	return q.succeeded(text)
 }
 
-// markUndone marks writes as undone, what they had undone as not, and so on.
+// markUndone marks writes as undone, the writes that they had undone as not undone, and
+// so on.
 func (s *session) markUndone(numbers []int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -22,7 +22,7 @@ type operation struct {
 	Data         any     `json:"data,omitempty"`
 }
 
-// failure is what a model can act on.
+// failure is an error that a model can act on.
 type failure struct {
 	code    tool.Code
 	message string
@@ -30,14 +30,14 @@ type failure struct {
 	cause   *workspace.Error
 	data    map[string]any
 
-	verbatim bool // message is somebody else's, and stays
+	verbatim bool // message was worded by the caller, and stays as it is
 }
 
 func (f *failure) Error() string { return string(f.code) + ": " + f.message }
 
 func fail(code tool.Code, message string) *failure { return &failure{code: code, message: message} }
 
-// codes pairs the errors of workspace with the codes of FILE-5.
+// codes has the code of FILE-5 for each error of workspace.
 var codes = []struct {
 	err  error
 	code tool.Code
@@ -59,7 +59,7 @@ var codes = []struct {
 	{context.DeadlineExceeded, tool.Timeout},
 }
 
-// asFailure words an error for a model, if it is one to act on.
+// asFailure makes an error a failure, if a model can act on it.
 func asFailure(err error) (*failure, bool) {
 	var f *failure
 	if errors.As(err, &f) {
@@ -107,8 +107,7 @@ func encode(v any) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// quoted returns a name as it can stand in a sentence: what does not print is
-// escaped.
+// quoted returns a name for a sentence, with escapes for what does not print.
 func quoted(s string) string {
 	if !strings.ContainsAny(s, "\t\uFFFD") && invisible.Escape(s, nil) == s {
 		return s
@@ -117,7 +116,7 @@ func quoted(s string) string {
 	return q[1 : len(q)-1]
 }
 
-// short keeps an absurd argument from filling a result.
+// short keeps a very long argument from filling a result.
 func short(s string) string {
 	if len(s) <= 200 {
 		return s
@@ -125,7 +124,7 @@ func short(s string) string {
 	return strings.ToValidUTF8(s[:200], "") + "…"
 }
 
-// id is as much of a version as tells two apart.
+// id is the beginning of a version, enough to tell two apart.
 func id(v workspace.Version) string { return string(v[:min(16, len(v))]) }
 
 // describe is a description file as the model gets it: on one line.

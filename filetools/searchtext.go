@@ -52,7 +52,7 @@ type search struct {
 	limit   int
 
 	out    strings.Builder
-	byLine bool // the pattern asks where the text begins or ends
+	byLine bool // the pattern has \A or \z, so that each line has to be matched
 
 	matches int
 	files   int

@@ -7,7 +7,7 @@ import (
 	"github.com/stet-dev/stet/workspace"
 )
 
-// session is what is remembered of one client session.
+// session is what is remembered of one client session: what it has read and written.
 type session struct {
 	tracker freshness.Tracker
 	used    int // guarded by Tools.mu
@@ -35,7 +35,7 @@ func (t *Tools) session(name string) *session {
 	return s
 }
 
-// makeRoom forgets the session least used, if there are too many.
+// makeRoom forgets the session that was used least recently, if there are too many.
 func (t *Tools) makeRoom() {
 	if len(t.sessions) < t.cfg.Sessions {
 		return

@@ -51,7 +51,7 @@ func (q *toolCall) target(name string, createDirs bool) (workspace.Target, error
 	return t, err
 }
 
-// notes are what whoever decides on a write to the target has to know of it.
+// notes are what has to be known of the target to decide on a write to it.
 func notes(t workspace.Target) []tool.Note {
 	cautions := t.Cautions()
 	var n []tool.Note
@@ -73,8 +73,8 @@ func notes(t workspace.Target) []tool.Note {
 	return n
 }
 
-// agreed are the cautions that the plan names: whoever let it go on has agreed to
-// them.
+// agreed are the cautions that the plan names. They were known when the plan was
+// allowed.
 func agreed(p *tool.Plan) workspace.Caution {
 	var all workspace.Caution
 	for note, c := range map[tool.Note]workspace.Caution{

@@ -96,9 +96,9 @@ func planUndo(ctx context.Context, q *toolCall) (*tool.Plan, error) {
 	return q.planUndoing(ctx, chosen)
 }
 
-// PlanUndo plans to undo writes that are known from elsewhere, an audit trail
-// for instance, oldest first. Several to one file must be all that were made to
-// it from the first one on.
+// PlanUndo plans to undo writes that the caller knows, from an audit trail for instance,
+// oldest first. Several writes to one file must be all that were made to it since the
+// first of them.
 func (t *Tools) PlanUndo(ctx context.Context, c tool.Call, writes []Write) (*tool.Plan, error) {
 	q := t.newCall(undoTool, c)
 	q.foreign = true
@@ -128,8 +128,8 @@ func (q *toolCall) listWrites(all []Write) *tool.Plan {
 	return q.doneNow(operation{Success: true, Content: &text, Data: map[string]any{"writes": len(all)}})
 }
 
-// TakeBack is the tool that undoes writes which a person chose in an audit trail,
-// oldest first. It takes no arguments, and is not for agents: see [Tools.PlanUndo].
+// TakeBack is the tool that undoes writes that a person chose in an audit trail, oldest
+// first. It takes no arguments, and is not for agents: see [Tools.PlanUndo].
 type TakeBack struct {
 	Tools  *Tools
 	Writes []record.Write

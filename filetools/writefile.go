@@ -50,7 +50,7 @@ func planWriteFile(ctx context.Context, q *toolCall) (*tool.Plan, error) {
 		d.asked = d.text
 		d.tell = append(d.tell, "line ends are CRLF, as they were in the file")
 	}
-	return q.plan(ctx, t, now, d)
+	return q.plan(t, now, d)
 }
 
 // allCRLF reports whether a text has lines, and all of them end in CRLF.
