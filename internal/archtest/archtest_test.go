@@ -14,7 +14,7 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"golang.org/x/tools/txtar"
+	"github.com/rogpeppe/go-internal/txtar"
 )
 
 var update = flag.Bool("update", false, "write what is found into testdata")

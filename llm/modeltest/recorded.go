@@ -10,7 +10,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"golang.org/x/tools/txtar"
+	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/endpoint"
