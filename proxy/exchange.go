@@ -14,7 +14,7 @@ import (
 )
 
 // cause is why no plan was made for a request: a value of
-// record.Request.Passed. The package comment lists them.
+// record.Request.Passed. docs/proxy.md lists them.
 type cause string
 
 const (

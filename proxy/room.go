@@ -1,11 +1,9 @@
 package proxy
 
 import (
-	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"os"
@@ -65,29 +63,6 @@ func senderOf(r *http.Request) string {
 	key := sha256.Sum256([]byte(r.Header.Get("Authorization") + "\x00" + r.Header.Get("X-Api-Key")))
 	return fmt.Sprintf("%s %x", host, key[:8])
 }
-
-// moving is the body of a request that must not stand still. One that is slow may take
-// as long as it likes.
-type moving struct {
-	io.ReadCloser
-	to   *http.ResponseController
-	over context.Context // the proxy's: where it has ended, no more is waited for
-}
-
-func (m *moving) Read(b []byte) (int, error) {
-	m.until(time.Now().Add(standstill))
-	if m.over.Err() != nil {
-		m.until(time.Unix(1, 0))
-	}
-	n, err := m.ReadCloser.Read(b)
-	if err == io.EOF {
-		m.until(time.Time{}) // the connection goes on
-	}
-	return n, err
-}
-
-// until sets the deadline; where there is no connection, there is none.
-func (m *moving) until(t time.Time) { _ = m.to.SetReadDeadline(t) }
 
 // unread is what a request is answered with whose body could not be read.
 func unread(err error) failure {

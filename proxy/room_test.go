@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stet-dev/stet/internal/slowbody"
 	"github.com/stet-dev/stet/record"
 )
 
@@ -110,7 +111,7 @@ func TestStandstill(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for pause, ends := range map[time.Duration]bool{standstill - time.Second: false, standstill + time.Second: true} {
 			s := &still{pause: pause, left: 100}
-			_, err := io.ReadAll(&moving{s, http.NewResponseController(s), context.Background()})
+			_, err := io.ReadAll(slowbody.New(context.Background(), s, s, standstill))
 			if errors.Is(err, os.ErrDeadlineExceeded) != ends || !ends && !s.deadline.IsZero() {
 				t.Errorf("a byte each %v: %v", pause, err)
 			}

@@ -16,7 +16,7 @@ import (
 )
 
 // Upstreams are the base URLs of the endpoints, one per API. How a path joins
-// one is in the package comment. An empty one is the provider's own.
+// one is in docs/proxy.md. An empty one is the provider's own.
 type Upstreams struct {
 	Messages  string // "" is https://api.anthropic.com
 	Chat      string // "" is https://api.openai.com/v1

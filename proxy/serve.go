@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stet-dev/stet/internal/sameorigin"
+	"github.com/stet-dev/stet/internal/slowbody"
 	"github.com/stet-dev/stet/record"
 )
 
@@ -52,7 +53,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	})()
 
 	if r.Body != nil && r.Body != http.NoBody && r.Header.Get("Upgrade") == "" {
-		r.Body = &moving{r.Body, http.NewResponseController(w), p.base}
+		r.Body = slowbody.New(p.base, w, r.Body, standstill)
 	}
 	x := p.newExchange(to, r)
 	r = r.WithContext(context.WithValue(ctx, exchangeKey{}, x))

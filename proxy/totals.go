@@ -21,7 +21,7 @@ type Totals struct {
 	Errors        int            // of Requests, with a status of 400 and above, or without an answer
 
 	// Passed counts, of Requests, those that no plan was made for, by cause
-	// (see the package comment). All but the "incomplete" went untouched.
+	// (docs/proxy.md lists them). All but the "incomplete" went untouched.
 	Passed map[string]int
 	// Through counts requests that are to no API by their paths, without
 	// query: the first 20 paths, and the rest under OtherPaths.

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/stet-dev/stet/internal/repeats"
 	"github.com/stet-dev/stet/record"
 )
 
@@ -17,7 +18,7 @@ const (
 	writeDelay  = 200 * time.Millisecond
 	writeTrials = 2
 	pruneEvery  = 6 * time.Hour
-	tellEvery   = 10 * time.Minute // how often a failure is logged that lasts
+	tellAfter   = 10 * time.Minute // between the first two times that a failure is logged
 )
 
 // writer appends rows to the store in a goroutine of its own, so that no
@@ -33,9 +34,9 @@ type writer struct {
 	queue   record.Batch
 	failure error // of the last write
 
-	told  time.Time   // when a failure was logged last; the goroutine's own
-	lost  int         // requests that were not recorded since
-	hangs atomic.Bool // a write that a request waited for takes too long
+	failures repeats.Filter // writes that failed
+	lost     int            // requests that were not recorded since one was logged; the goroutine's own
+	hangs    atomic.Bool    // a write that a request waited for takes too long
 
 	more    chan struct{} // holds a token when the queue is not empty
 	ending  chan struct{}
@@ -48,7 +49,7 @@ func newWriter(store record.Store, keep Keep, log *slog.Logger, m *metrics) *wri
 		return nil
 	}
 	w := &writer{
-		store: store, keep: keep, log: log, metrics: m,
+		store: store, keep: keep, log: log, metrics: m, failures: repeats.Filter{First: tellAfter},
 		more: make(chan struct{}, 1), ending: make(chan struct{}), stopped: make(chan struct{}),
 	}
 	go w.run()
@@ -172,15 +173,16 @@ func (w *writer) write() {
 	w.mu.Unlock()
 	if err != nil {
 		w.metrics.lost.Add(float64(rowsOf(b)))
-		if w.lost += len(b.Requests); time.Since(w.told) >= tellEvery {
+		w.lost += len(b.Requests)
+		if _, report := w.failures.Say(""); report {
 			w.log.Error("requests are not recorded", "requests", w.lost, "error", err)
-			w.told, w.lost = time.Now(), 0
+			w.lost = 0
 		}
 		return
 	}
-	if !w.told.IsZero() {
+	if failures, _ := w.failures.Over(); failures > 0 {
 		w.log.Info("requests are recorded again", "lost", w.lost)
-		w.told, w.lost = time.Time{}, 0
+		w.lost = 0
 	}
 	if time.Since(w.pruned) > pruneEvery {
 		w.pruned = time.Now()

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/stet-dev/stet/internal/repeats"
 )
 
 // Journal writes to a trail: at once what must be there before something
@@ -19,8 +21,9 @@ type Journal struct {
 
 	mu      sync.Mutex
 	waiting []Entry
-	writer  bool          // a goroutine will write what is waiting
-	outage  outage        // that the trail cannot be written
+	writer  bool  // a goroutine will write what is waiting
+	failed  error // of the newest try to write to the trail; nil: it can be written
+	trouble repeats.Filter
 	now     chan struct{} // of capacity 1: to write without more delay
 	closed  chan struct{}
 	done    bool
@@ -74,13 +77,13 @@ func (j *Journal) add(e Entry) (int, error) {
 	case j.done:
 		return 0, ErrClosed
 	case len(j.waiting) >= most:
-		return 0, errors.Join(errMany, j.outage.err)
-	case errors.Is(j.outage.err, ErrLost):
-		return 0, j.outage.err
+		return 0, errors.Join(errMany, j.failed)
+	case errors.Is(j.failed, ErrLost):
+		return 0, j.failed
 	}
 	j.waiting = append(j.waiting, e)
 	j.schedule()
-	if j.outage.err != nil {
+	if j.failed != nil {
 		return 0, nil
 	}
 	if len(j.waiting) == many {
@@ -97,19 +100,34 @@ func (j *Journal) log(ctx context.Context, entries []Entry) ([]Entry, error) {
 		return chained, err // the caller gave up, which says nothing about the trail
 	}
 	j.mu.Lock()
-	r := j.outage.next(err, time.Now())
 	waiting := len(j.waiting)
+	failures, after, report := j.tried(err)
 	j.mu.Unlock()
+	after = after.Round(time.Millisecond)
 	switch {
-	case j.Log == nil || r == nil:
+	case j.Log == nil || !report:
 	case err == nil: // at the level of the failures, so that both are heard
-		j.Log.Error("audit trail: it can be written again", "failures", r.failures, "after", r.after)
-	case r.failures == 1:
+		j.Log.Error("audit trail: it can be written again", "failures", failures, "after", after)
+	case failures == 1:
 		j.Log.Error("audit trail", "err", err)
 	default:
-		j.Log.Error("audit trail: it still cannot be written", "failures", r.failures, "after", r.after, "waiting", waiting, "err", err)
+		j.Log.Error("audit trail: it still cannot be written", "failures", failures, "after", after, "waiting", waiting, "err", err)
 	}
 	return chained, err
+}
+
+// tried notes how a try to write to the trail has ended: how many have failed one after
+// the other, since when, and whether that is to be reported. The caller holds mu.
+func (j *Journal) tried(err error) (failures int, after time.Duration, report bool) {
+	j.failed = err
+	if err == nil {
+		failures, after = j.trouble.Over()
+		return failures, after, failures > 0
+	}
+	j.trouble.First = time.Minute
+	_, report = j.trouble.Say("")
+	failures, after = j.trouble.Run()
+	return failures, after, report
 }
 
 // Now writes entries, all or none, after those that wait, and returns them as
@@ -194,7 +212,8 @@ func (j *Journal) schedule() {
 	if delay <= 0 {
 		delay = 500 * time.Millisecond
 	}
-	delay = max(delay, min(delay<<min(j.outage.failures, 10), maxDelay))
+	failures, _ := j.trouble.Run()
+	delay = max(delay, min(delay<<min(failures, 10), maxDelay))
 	j.wg.Go(func() { j.write(delay) })
 }
 
