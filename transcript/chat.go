@@ -79,9 +79,7 @@ func (m *chatMessage) parts() []llm.Part {
 	}
 	parts = append(parts, m.words()...)
 	for _, c := range m.Calls {
-		parts = append(parts, llm.Part{
-			Kind: llm.ToolCall, CallID: c.ID, Name: c.Function.Name, Args: arguments(c.Function.Arguments),
-		})
+		parts = append(parts, call(c.ID, c.Function.Name, c.Function.Arguments))
 	}
 	return parts
 }
@@ -95,8 +93,8 @@ func (m *chatMessage) words() []llm.Part {
 // text returns the texts of the content, one after the other.
 func (m *chatMessage) text() string { return strings.Join(texts(m.Content), "\n") }
 
-// answered completes an answer with what its response says.
-func answered(m *llm.Message, r *chatResponse) {
+// completeAnswer adds to an answer what its response says.
+func completeAnswer(m *llm.Message, r *chatResponse) {
 	if r == nil {
 		return
 	}
@@ -109,26 +107,33 @@ func answered(m *llm.Message, r *chatResponse) {
 // bashBlock is how an agent without tools writes the command it wants run.
 var bashBlock = regexp.MustCompile("(?s)```(?:bash|sh|mswea_bash_command)[ \t]*\n(.*?)\n?```")
 
-// command is the synthetic call of a command that stands in the text of an
-// answer. n tells the calls of one session apart.
-func command(line string, n int) llm.Part {
-	return llm.Part{Kind: llm.ToolCall, CallID: "command-" + strconv.Itoa(n), Name: "bash", Args: object("command", line)}
-}
-
-// splitCommand takes the one command out of an answer's text: the words before
-// it, the call, the words after it. ok is false unless there is just one.
-func splitCommand(text string, n int) (parts []llm.Part, ok bool) {
+// splitCommand finds the one command in an answer's text. ok is false unless there
+// is just one.
+func splitCommand(text string) (before, command, after string, ok bool) {
 	found := bashBlock.FindAllStringSubmatchIndex(text, 2)
 	if len(found) != 1 {
-		return nil, false
+		return "", "", "", false
 	}
 	at := found[0]
-	if before := text[:at[0]]; strings.TrimSpace(before) != "" {
-		parts = append(parts, llm.Part{Text: before})
-	}
-	parts = append(parts, command(text[at[2]:at[3]], n))
-	if after := text[at[1]:]; strings.TrimSpace(after) != "" {
-		parts = append(parts, llm.Part{Text: after})
-	}
-	return parts, true
+	return text[:at[0]], text[at[2]:at[3]], text[at[1]:], true
+}
+
+// textCalls makes calls of the commands that stand in the text of answers. The next
+// message of the user is the result.
+type textCalls struct {
+	made    int
+	waiting string // the call that has no result yet
+}
+
+func (c *textCalls) call(command string) llm.Part {
+	c.made++
+	c.waiting = "command-" + strconv.Itoa(c.made)
+	return llm.Part{Kind: llm.ToolCall, CallID: c.waiting, Name: "bash", Args: object("command", command)}
+}
+
+// answered returns the call that has no result yet; "" where there is none.
+func (c *textCalls) answered() string {
+	id := c.waiting
+	c.waiting = ""
+	return id
 }

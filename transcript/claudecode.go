@@ -1,7 +1,9 @@
 package transcript
 
 import (
+	"cmp"
 	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 
@@ -28,8 +30,8 @@ func isClaudeCode(s shape) bool {
 		(s.has("leafUuid") || s.has("mode") || s.has("permissionMode") || s.has("aiTitle") || s.has("operation"))
 }
 
-// ccLine is a line of the file.
-type ccLine struct {
+// claudeLine is a line of the file.
+type claudeLine struct {
 	Type      string `json:"type"`
 	Subtype   string `json:"subtype"`
 	UUID      string `json:"uuid"`
@@ -54,8 +56,8 @@ type ccLine struct {
 	Content    json.RawMessage `json:"content"`
 }
 
-// ccRecord is what is kept of a line that stands in the tree.
-type ccRecord struct {
+// claudeRecord is what is kept of a line that stands in the tree.
+type claudeRecord struct {
 	uuid, parent, logical string
 
 	role     llm.Role // empty: nothing that is sent
@@ -72,19 +74,23 @@ type ccRecord struct {
 	tree int // index of the root
 }
 
-// ccGroup is the records of one conversation: the main one, or a sub-agent's.
-type ccGroup struct {
+// claudeConversation is the records of one conversation: the main one, or a sub-agent's.
+type claudeConversation struct {
 	session *Session
-	records []ccRecord
+	records []claudeRecord
 	index   map[string]int // by uuid
 }
 
+func newClaudeConversation() *claudeConversation {
+	return &claudeConversation{session: &Session{}, index: map[string]int{}}
+}
+
 func readClaudeCode(src *source) ([]*Session, error) {
-	main := &ccGroup{session: &Session{}, index: map[string]int{}}
-	groups := []*ccGroup{main}
-	agents := map[string]*ccGroup{}
+	main := newClaudeConversation()
+	groups := []*claudeConversation{main}
+	agents := map[string]*claudeConversation{}
 	err := src.lines(func(line []byte) error {
-		var l ccLine
+		var l claudeLine
 		if err := decode(line, &l); err != nil {
 			return err
 		}
@@ -94,7 +100,7 @@ func readClaudeCode(src *source) ([]*Session, error) {
 		g := main
 		if l.Side {
 			if g = agents[l.AgentID]; g == nil {
-				g = &ccGroup{session: &Session{}, index: map[string]int{}}
+				g = newClaudeConversation()
 				agents[l.AgentID] = g
 				groups = append(groups, g)
 			}
@@ -119,7 +125,7 @@ func readClaudeCode(src *source) ([]*Session, error) {
 }
 
 // take keeps a line.
-func (g *ccGroup) take(l *ccLine) {
+func (g *claudeConversation) take(l *claudeLine) {
 	if _, twice := g.index[l.UUID]; twice {
 		return
 	}
@@ -130,13 +136,9 @@ func (g *ccGroup) take(l *ccLine) {
 			s.ID, s.Parent = l.SessionID+"/"+l.AgentID, l.SessionID
 		}
 	}
-	if s.Dir == "" {
-		s.Dir = l.Dir
-	}
-	if s.Agent == "" {
-		s.Agent = l.Version
-	}
-	r := ccRecord{
+	s.Dir = cmp.Or(s.Dir, l.Dir)
+	s.Agent = cmp.Or(s.Agent, l.Version)
+	r := claudeRecord{
 		uuid: l.UUID, parent: l.Parent, logical: l.Logical,
 		time: clock(l.Timestamp), boundary: l.Summary,
 	}
@@ -154,8 +156,8 @@ func (g *ccGroup) take(l *ccLine) {
 		// Notes of the agent in the model's name: no request was answered.
 		r.local = l.APIError || r.model == "<synthetic>"
 	case "attachment":
-		if text := attachmentText(l.Attachment); text != "" {
-			r.role, r.parts = llm.User, []llm.Part{{Text: text}}
+		if r.parts = text(attachmentText(l.Attachment)); r.parts != nil {
+			r.role = llm.User
 		}
 	case "system":
 		switch l.Subtype {
@@ -191,40 +193,5 @@ func attachmentText(raw json.RawMessage) string {
 	if a.Snippet != "" {
 		texts = append(texts, a.Snippet)
 	}
-	texts = append(texts, a.Blocks...)
-	texts = append(texts, a.Lines...)
-	return strings.Join(texts, "\n")
-}
-
-// texts returns the strings in a value: itself, the elements of a list, the
-// texts of blocks, the content of a file.
-func texts(raw json.RawMessage) []string {
-	if len(raw) == 0 {
-		return nil
-	}
-	var all []string
-	switch raw[0] {
-	case '"':
-		if s := str(raw); s != "" {
-			all = []string{s}
-		}
-	case '[':
-		for _, e := range list(raw) {
-			all = append(all, texts(e)...)
-		}
-	case '{':
-		var v struct {
-			Text    string          `json:"text"`
-			Content json.RawMessage `json:"content"`
-			File    json.RawMessage `json:"file"`
-		}
-		if decode(raw, &v) == nil {
-			if v.Text != "" {
-				all = append(all, v.Text)
-			}
-			all = append(all, texts(v.Content)...)
-			all = append(all, texts(v.File)...)
-		}
-	}
-	return all
+	return strings.Join(slices.Concat(texts, a.Blocks, a.Lines), "\n")
 }

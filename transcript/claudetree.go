@@ -11,7 +11,7 @@ import (
 // was in a damaged line: the record before stands in for it, if joined is set
 // and there is one. The root of a record whose parents form a circle is the
 // record at which the circle was noticed.
-func (g *ccGroup) link(joined bool) {
+func (g *claudeConversation) link(joined bool) {
 	for i := range g.records {
 		r := &g.records[i]
 		r.up = -1
@@ -38,7 +38,10 @@ func (g *ccGroup) link(joined bool) {
 			path = append(path, at)
 			at = g.records[at].up
 		}
-		root := path0(path, i)
+		root := i
+		if len(path) > 0 {
+			root = path[len(path)-1]
+		}
 		switch {
 		case at < 0:
 		case g.records[at].tree >= 0:
@@ -52,17 +55,9 @@ func (g *ccGroup) link(joined bool) {
 	}
 }
 
-// path0 returns the end of a path to the root, or i where there is no path.
-func path0(path []int, i int) int {
-	if len(path) == 0 {
-		return i
-	}
-	return path[len(path)-1]
-}
-
 // sidechains makes a session of every tree: conversations of sub-agents that
 // one file holds without naming the agents.
-func (g *ccGroup) sidechains() []*Session {
+func (g *claudeConversation) sidechains() []*Session {
 	g.link(false)
 	if g.session.Parent != "" { // the agent is named: one conversation
 		g.build(g.session, nil)
@@ -86,7 +81,7 @@ func (g *ccGroup) sidechains() []*Session {
 // build makes the messages of the active branch of every tree, or of the one
 // with the given root. A tree without a link to an earlier one is a context
 // begun anew.
-func (g *ccGroup) build(s *Session, only *int) {
+func (g *claudeConversation) build(s *Session, only *int) {
 	var roots []int
 	leaf := map[int]int{}
 	for i := range g.records {
@@ -111,7 +106,7 @@ func (g *ccGroup) build(s *Session, only *int) {
 }
 
 // branch adds the messages from a leaf up to its root.
-func (g *ccGroup) branch(s *Session, root, leaf int) {
+func (g *claudeConversation) branch(s *Session, root, leaf int) {
 	on := g.chosen(root, leaf)
 	at := map[string]int{} // message.id → index of the message
 	for i := range g.records {
@@ -151,7 +146,7 @@ func (g *ccGroup) branch(s *Session, root, leaf int) {
 // results adds a record's results. Those of one answer are one message, right
 // after the answer: reminders that came between stand behind it, as they are
 // sent.
-func (g *ccGroup) results(s *Session, r *ccRecord) {
+func (g *claudeConversation) results(s *Session, r *claudeRecord) {
 	if len(r.results) == 0 {
 		return
 	}
@@ -178,7 +173,7 @@ func (g *ccGroup) results(s *Session, r *ccRecord) {
 // lines of their answers; and the results of their calls. Where the model
 // made several calls at once, only one of the results is a parent of what
 // follows.
-func (g *ccGroup) chosen(root, leaf int) []bool {
+func (g *claudeConversation) chosen(root, leaf int) []bool {
 	on := make([]bool, len(g.records))
 	for i := leaf; i >= 0 && !on[i]; i = g.records[i].up {
 		on[i] = true

@@ -12,30 +12,30 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// ccOut is a line of a Claude Code session as it is written.
-type ccOut struct {
-	Parent    *string    `json:"parentUuid"`
-	Side      bool       `json:"isSidechain"`
-	UserType  string     `json:"userType"`
-	Dir       string     `json:"cwd"`
-	SessionID string     `json:"sessionId"`
-	Version   string     `json:"version"`
-	Type      string     `json:"type"`
-	Message   ccOutWords `json:"message"`
-	UUID      string     `json:"uuid"`
-	Timestamp string     `json:"timestamp"`
+// claudeOutLine is a line of a Claude Code session as it is written.
+type claudeOutLine struct {
+	Parent    *string          `json:"parentUuid"`
+	Side      bool             `json:"isSidechain"`
+	UserType  string           `json:"userType"`
+	Dir       string           `json:"cwd"`
+	SessionID string           `json:"sessionId"`
+	Version   string           `json:"version"`
+	Type      string           `json:"type"`
+	Message   claudeOutMessage `json:"message"`
+	UUID      string           `json:"uuid"`
+	Timestamp string           `json:"timestamp"`
 }
 
-type ccOutWords struct {
-	ID      string       `json:"id,omitempty"`
-	Type    string       `json:"type,omitempty"`
-	Role    string       `json:"role"`
-	Model   string       `json:"model,omitempty"`
-	Content []any        `json:"content"`
-	Usage   *ccOutTokens `json:"usage,omitempty"`
+type claudeOutMessage struct {
+	ID      string          `json:"id,omitempty"`
+	Type    string          `json:"type,omitempty"`
+	Role    string          `json:"role"`
+	Model   string          `json:"model,omitempty"`
+	Content []any           `json:"content"`
+	Usage   *claudeOutUsage `json:"usage,omitempty"`
 }
 
-type ccOutTokens struct {
+type claudeOutUsage struct {
 	Input      int `json:"input_tokens"`
 	CacheWrite int `json:"cache_creation_input_tokens"`
 	CacheRead  int `json:"cache_read_input_tokens"`
@@ -61,7 +61,7 @@ func WriteClaudeCode(w io.Writer, s *Session) error {
 	var at time.Time
 	for i := range s.Messages {
 		m := &s.Messages[i]
-		words := ccWords(m)
+		words := claudeOutMessageOf(m)
 		if len(words.Content) == 0 {
 			continue
 		}
@@ -69,7 +69,7 @@ func WriteClaudeCode(w io.Writer, s *Session) error {
 			at = m.Time
 		}
 		self := uuid.NewSHA1(id, fmt.Append(nil, i)).String()
-		err := enc.Encode(ccOut{
+		err := enc.Encode(claudeOutLine{
 			Parent: parent, UserType: "external", Dir: s.Dir, SessionID: id.String(), Version: "1.0.0", Type: words.Role,
 			Message: words, UUID: self, Timestamp: at.UTC().Format("2006-01-02T15:04:05.000Z"),
 		})
@@ -81,29 +81,29 @@ func WriteClaudeCode(w io.Writer, s *Session) error {
 	return out.Flush()
 }
 
-// ccWords is the message of a line; one without content is not written.
-func ccWords(m *llm.Message) ccOutWords {
-	words := ccOutWords{Role: "user"}
+// claudeOutMessageOf is the message of a line; one without content is not written.
+func claudeOutMessageOf(m *llm.Message) claudeOutMessage {
+	words := claudeOutMessage{Role: "user"}
 	if m.Local || m.Role == llm.System {
 		return words
 	}
 	if m.Role == llm.Assistant {
 		words.Role, words.Type, words.ID, words.Model = "assistant", "message", m.ID, m.Model
 		if u := m.Usage; u != nil {
-			words.Usage = &ccOutTokens{Input: u.Input, CacheWrite: u.CacheWrite, CacheRead: u.CacheRead, Output: u.Output}
+			words.Usage = &claudeOutUsage{Input: u.Input, CacheWrite: u.CacheWrite, CacheRead: u.CacheRead, Output: u.Output}
 			words.Usage.Creation.Hour = u.CacheWrite1h
 		}
 	}
 	for _, p := range m.Parts {
-		if b := ccBlock(p); b != nil {
+		if b := claudeOutBlock(p); b != nil {
 			words.Content = append(words.Content, b)
 		}
 	}
 	return words
 }
 
-// ccBlock is a part as a content block; nil where there is none for it.
-func ccBlock(p llm.Part) any {
+// claudeOutBlock is a part as a content block; nil where there is none for it.
+func claudeOutBlock(p llm.Part) any {
 	switch p.Kind {
 	case llm.Text:
 		if p.Text == "" {
@@ -111,7 +111,7 @@ func ccBlock(p llm.Part) any {
 		}
 		return map[string]string{"type": "text", "text": p.Text}
 	case llm.ToolCall:
-		return map[string]any{"type": "tool_use", "id": p.CallID, "name": p.Name, "input": ccInput(p.Args)}
+		return map[string]any{"type": "tool_use", "id": p.CallID, "name": p.Name, "input": claudeOutInput(p.Args)}
 	case llm.ToolResult:
 		b := map[string]any{"type": "tool_result", "tool_use_id": p.CallID, "content": p.Text}
 		if p.IsError {
@@ -130,8 +130,8 @@ func ccBlock(p llm.Part) any {
 	return nil
 }
 
-// ccInput is a call's arguments as an object; free text is its member "input".
-func ccInput(args string) any {
+// claudeOutInput is a call's arguments as an object; free text is its member "input".
+func claudeOutInput(args string) any {
 	var object map[string]json.RawMessage
 	if json.Unmarshal([]byte(args), &object) == nil && object != nil {
 		return json.RawMessage(args)

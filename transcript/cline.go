@@ -1,6 +1,7 @@
 package transcript
 
 import (
+	"cmp"
 	"encoding/json"
 
 	"github.com/stet-dev/stet/llm"
@@ -68,10 +69,7 @@ func (s *Session) clineMessage(c *clineMessage) {
 		s.add(llm.Message{Role: llm.Tool, ID: c.ID, Time: t, Parts: results})
 		s.add(llm.Message{Role: llm.User, ID: c.ID, Time: t, Parts: parts})
 	case "assistant":
-		m := llm.Message{Role: llm.Assistant, ID: c.ID, Time: t, Model: c.Model.ID, Parts: parts}
-		if m.Model == "" {
-			m.Model = c.Model.Older
-		}
+		m := llm.Message{Role: llm.Assistant, ID: c.ID, Time: t, Model: cmp.Or(c.Model.ID, c.Model.Older), Parts: parts}
 		if u := c.Metrics; u != nil {
 			m.Usage = orNil(llm.Usage{
 				Input: uncached(u.Input, u.CacheRead, u.CacheWrite), CacheRead: u.CacheRead, CacheWrite: u.CacheWrite,

@@ -1,6 +1,7 @@
 package transcript
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 	"time"
@@ -109,9 +110,7 @@ func (r *codexReader) line(kind string, t time.Time, it *codexItem, raw json.Raw
 		}
 	case "turn_context":
 		r.model, r.open = it.Model, false
-		if s.Dir == "" {
-			s.Dir = it.Dir
-		}
+		s.Dir = cmp.Or(s.Dir, it.Dir)
 	case "compacted":
 		r.compacted(it, t)
 	case "event_msg":
@@ -130,11 +129,9 @@ func (r *codexReader) instructions(it *codexItem, t time.Time) {
 		Text string `json:"text"`
 	}
 	_ = decode(it.Base, &base)
-	if base.Text == "" {
-		base.Text = str(it.Base)
-	}
+	base.Text = cmp.Or(base.Text, str(it.Base))
 	if base.Text != "" {
-		r.s.add(llm.Message{Role: llm.System, Time: t, Parts: []llm.Part{{Text: base.Text}}})
+		r.s.add(llm.Message{Role: llm.System, Time: t, Parts: text(base.Text)})
 		r.base = 1
 	}
 }
@@ -176,9 +173,7 @@ func (r *codexReader) message(it *codexItem, raw json.RawMessage) (llm.Message, 
 		part.Kind, part.Name, part.Args = llm.ToolCall, it.Name, it.Input
 	case "local_shell_call":
 		part.Kind, part.Name, part.Args = llm.ToolCall, "local_shell", arguments(it.Action)
-		if part.CallID == "" {
-			part.CallID = it.ID
-		}
+		part.CallID = cmp.Or(part.CallID, it.ID)
 	case "function_call_output", "custom_tool_call_output", "local_shell_call_output":
 		role = llm.Tool
 		part.Kind = llm.ToolResult
@@ -186,7 +181,7 @@ func (r *codexReader) message(it *codexItem, raw json.RawMessage) (llm.Message, 
 	case "", "ghost_snapshot", "other":
 		return llm.Message{}, false
 	default: // web_search_call and the like
-		part = llm.Part{Kind: llm.Opaque, Raw: string(raw)}
+		part = opaque(raw)
 	}
 	return llm.Message{Role: role, Parts: []llm.Part{part}}, true
 }
@@ -201,9 +196,7 @@ func codexWords(it *codexItem) (llm.Message, bool) {
 	default:
 		return m, false
 	}
-	if text := str(it.Content); text != "" {
-		m.Parts = []llm.Part{{Text: text}}
-	}
+	m.Parts = text(str(it.Content))
 	for _, raw := range list(it.Content) {
 		var b block
 		if decode(raw, &b) != nil {
@@ -213,7 +206,7 @@ func codexWords(it *codexItem) (llm.Message, bool) {
 		case "input_text", "output_text", "text":
 			m.Parts = append(m.Parts, llm.Part{Text: b.Text})
 		default:
-			m.Parts = append(m.Parts, llm.Part{Kind: llm.Opaque, Raw: string(raw)})
+			m.Parts = append(m.Parts, opaque(raw))
 		}
 	}
 	return m, true

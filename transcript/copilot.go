@@ -1,6 +1,7 @@
 package transcript
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 	"time"
@@ -102,15 +103,9 @@ func readCopilot(src *source) ([]*Session, error) {
 }
 
 func (s *Session) copilotStart(d *copilotData) {
-	if s.ID == "" {
-		s.ID = d.SessionID
-	}
-	if s.Dir == "" {
-		s.Dir = d.Context.Dir
-	}
-	if s.Agent == "" {
-		s.Agent = d.Version
-	}
+	s.ID = cmp.Or(s.ID, d.SessionID)
+	s.Dir = cmp.Or(s.Dir, d.Context.Dir)
+	s.Agent = cmp.Or(s.Agent, d.Version)
 }
 
 func (s *Session) copilotEvent(l *copilotLine, model string) {
@@ -120,20 +115,13 @@ func (s *Session) copilotEvent(l *copilotLine, model string) {
 	case "system.message":
 		s.copilotSystem(d.Content, t)
 	case "user.message":
-		text := d.Transformed
-		if text == "" {
-			text = d.Content
-		}
-		s.addUser(text, l.ID, t)
+		s.addUser(cmp.Or(d.Transformed, d.Content), l.ID, t)
 	case "assistant.message":
 		s.add(copilotAnswer(d, t, model))
 	case "tool.execution_complete":
-		p := llm.Part{Kind: llm.ToolResult, CallID: d.CallID, Text: d.Result.Content}
-		if d.Success != nil && !*d.Success {
-			p.IsError = true
-			if p.Text == "" {
-				p.Text = d.Error.Message
-			}
+		p := result(d.CallID, d.Result.Content, d.Success != nil && !*d.Success)
+		if p.IsError {
+			p.Text = cmp.Or(p.Text, d.Error.Message)
 		}
 		s.add(llm.Message{Role: llm.Tool, ID: l.ID, Time: t, Parts: []llm.Part{p}})
 	case "session.compaction_complete":
@@ -145,33 +133,26 @@ func (s *Session) copilotEvent(l *copilotLine, model string) {
 }
 
 // copilotSystem adds the system prompt, once.
-func (s *Session) copilotSystem(text string, t time.Time) {
+func (s *Session) copilotSystem(prompt string, t time.Time) {
 	for _, m := range s.Messages {
-		if m.Role == llm.System && m.Parts[0].Text == text {
+		if m.Role == llm.System && m.Parts[0].Text == prompt {
 			return
 		}
 	}
-	if text != "" {
-		s.add(llm.Message{Role: llm.System, Time: t, Parts: []llm.Part{{Text: text}}})
-	}
+	s.add(llm.Message{Role: llm.System, Time: t, Parts: text(prompt)})
 }
 
 // copilotAnswer makes the message of an answer. The file says only how long
 // the answer was, not the request, so there is no usage.
 func copilotAnswer(d *copilotData, t time.Time, model string) llm.Message {
-	m := llm.Message{Role: llm.Assistant, ID: d.MessageID, Time: t, Model: model}
-	if d.Model != "" {
-		m.Model = d.Model
-	}
+	m := llm.Message{Role: llm.Assistant, ID: d.MessageID, Time: t, Model: cmp.Or(d.Model, model)}
 	if d.Reasoning != "" || d.Opaque != "" || d.Encrypted != "" {
 		raw, _ := json.Marshal(d.Opaque + d.Encrypted) // a string always encodes
-		m.Parts = append(m.Parts, llm.Part{Kind: llm.Thinking, Text: d.Reasoning, Raw: string(raw)})
+		m.Parts = append(m.Parts, thinking(d.Reasoning, raw))
 	}
-	if d.Content != "" {
-		m.Parts = append(m.Parts, llm.Part{Text: d.Content})
-	}
+	m.Parts = append(m.Parts, text(d.Content)...)
 	for _, r := range d.Requests {
-		m.Parts = append(m.Parts, llm.Part{Kind: llm.ToolCall, CallID: r.ID, Name: r.Name, Args: arguments(r.Arguments)})
+		m.Parts = append(m.Parts, call(r.ID, r.Name, r.Arguments))
 	}
 	return m
 }

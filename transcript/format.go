@@ -28,7 +28,7 @@ func formats() []format {
 }
 
 // Formats returns the names of the formats that Open knows. The live database
-// of opencode, which OpenOpencodeDB reads, is "opencode-db".
+// of opencode is "opencode-db".
 func Formats() []string {
 	var names []string
 	for _, f := range formats() {

@@ -115,33 +115,27 @@ func readGemini(src *source) ([]*Session, error) {
 
 func (s *Session) geminiMessage(g *geminiMessage) {
 	t := clock(g.Timestamp)
+	words := strings.Join(texts(g.Content), "\n")
 	switch g.Type {
 	case "user":
-		s.addUser(strings.Join(texts(g.Content), "\n"), g.ID, t)
+		s.addUser(words, g.ID, t)
 		return
 	case "gemini":
 	default: // info, warning, error: shown to the user only
-		text := strings.Join(texts(g.Content), "\n")
-		if text != "" {
-			s.add(llm.Message{Role: llm.User, Local: true, ID: g.ID, Time: t, Parts: []llm.Part{{Text: text}}})
-		}
+		s.add(llm.Message{Role: llm.User, Local: true, ID: g.ID, Time: t, Parts: text(words)})
 		return
 	}
 	m := llm.Message{Role: llm.Assistant, ID: g.ID, Time: t, Model: g.Model}
 	for _, th := range g.Thoughts {
 		raw, _ := json.Marshal(th)
-		m.Parts = append(m.Parts, llm.Part{Kind: llm.Thinking, Text: strings.TrimSpace(th.Subject + "\n" + th.Description), Raw: string(raw)})
+		m.Parts = append(m.Parts, thinking(strings.TrimSpace(th.Subject+"\n"+th.Description), raw))
 	}
-	if text := strings.Join(texts(g.Content), "\n"); text != "" {
-		m.Parts = append(m.Parts, llm.Part{Text: text})
-	}
+	m.Parts = append(m.Parts, text(words)...)
 	results := llm.Message{Role: llm.Tool, ID: g.ID, Time: t}
 	for _, c := range g.Calls {
-		m.Parts = append(m.Parts, llm.Part{Kind: llm.ToolCall, CallID: c.ID, Name: c.Name, Args: arguments(c.Args)})
+		m.Parts = append(m.Parts, call(c.ID, c.Name, c.Args))
 		if text, failed, ok := functionResponse(c.Result); ok {
-			results.Parts = append(results.Parts, llm.Part{
-				Kind: llm.ToolResult, CallID: c.ID, Text: text, IsError: failed || c.Status == "error",
-			})
+			results.Parts = append(results.Parts, result(c.ID, text, failed || c.Status == "error"))
 		}
 	}
 	if k := g.Tokens; k != nil {

@@ -17,10 +17,8 @@ func (s *Session) add(m llm.Message) {
 }
 
 // addUser appends words to the model that are no result of a tool.
-func (s *Session) addUser(text, id string, t time.Time) {
-	if text != "" {
-		s.add(llm.Message{Role: llm.User, ID: id, Time: t, Parts: []llm.Part{{Text: text}}})
-	}
+func (s *Session) addUser(words, id string, t time.Time) {
+	s.add(llm.Message{Role: llm.User, ID: id, Time: t, Parts: text(words)})
 }
 
 // start notes that the next message begins the context anew. The system text

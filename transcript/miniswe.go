@@ -1,6 +1,7 @@
 package transcript
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/stet-dev/stet/llm"
@@ -30,8 +31,7 @@ type miniInfo struct {
 
 func readMini(src *source) ([]*Session, error) {
 	s := &Session{}
-	n := 0      // calls made so far
-	asked := "" // the call that waits for its result
+	var calls textCalls
 	err := src.document(func(key string, raw []byte) error {
 		switch key {
 		case "info":
@@ -45,10 +45,10 @@ func readMini(src *source) ([]*Session, error) {
 			src.elements(raw, func(raw []byte) error {
 				var m chatMessage
 				if err := decode(raw, &m); err != nil {
-					asked = "" // the result, if that was it, is lost
+					calls.answered() // perhaps this was the result, and it is lost
 					return err
 				}
-				s.miniMessage(&m, &n, &asked)
+				s.miniMessage(&m, &calls)
 				return nil
 			})
 		}
@@ -64,36 +64,35 @@ func readMini(src *source) ([]*Session, error) {
 	return []*Session{s}, err
 }
 
-func (s *Session) miniMessage(c *chatMessage, n *int, asked *string) {
+func (s *Session) miniMessage(c *chatMessage, calls *textCalls) {
 	m := llm.Message{Role: llm.Role(c.Role), Time: stamp(c.Extra.Timestamp)}
 	switch c.Role {
 	case "system":
 		m.Parts = c.words()
 	case "assistant":
-		*asked = ""
+		calls.answered()
 		m.Parts = c.parts()
-		if parts, ok := splitCommand(c.text(), *n+1); ok && len(c.Calls) == 0 {
-			*n++
-			m.Parts = parts
-			for _, p := range parts {
-				if p.Kind == llm.ToolCall {
-					*asked = p.CallID
-				}
-			}
+		if before, command, after, ok := splitCommand(c.text()); ok && len(c.Calls) == 0 {
+			m.Parts = slices.Concat(words(before), []llm.Part{calls.call(command)}, words(after))
 		}
-		answered(&m, c.Extra.Response)
+		completeAnswer(&m, c.Extra.Response)
 	case "tool":
-		m.Parts = []llm.Part{{Kind: llm.ToolResult, CallID: c.CallID, Text: c.text()}}
+		m.Parts = []llm.Part{result(c.CallID, c.text(), false)}
 	case "user":
-		if *asked != "" {
-			m.Role = llm.Tool
-			m.Parts = []llm.Part{{Kind: llm.ToolResult, CallID: *asked, Text: c.text()}}
-			*asked = ""
-			break
-		}
 		m.Parts = c.words()
+		if id := calls.answered(); id != "" {
+			m.Role, m.Parts = llm.Tool, []llm.Part{result(id, c.text(), false)}
+		}
 	default: // "exit": a note of the agent
 		return
 	}
 	s.add(m)
+}
+
+// words returns a part of text, or none where it is blank.
+func words(s string) []llm.Part {
+	if strings.TrimSpace(s) == "" {
+		return nil
+	}
+	return text(s)
 }

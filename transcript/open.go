@@ -24,7 +24,7 @@ type Opener struct {
 // Open reads the sessions in a file. The format is told by the content.
 // path may also be a directory that is one store: opencode's "storage".
 //
-// The error is ErrFormat (wrapped) for a file that is no session, and
+// The error is ErrFormat (wrapped) for a file of none of the formats, and
 // ErrEmpty for one without a readable message. Damaged lines are no error:
 // they are in Session.Damaged of the first session.
 func Open(path string) ([]*Session, error) { return Opener{}.Open(path) }
@@ -88,7 +88,7 @@ func (o Opener) database(path string, fn func([]*Session, error) error) error {
 		return fmt.Errorf("read session %s: %w", path, err)
 	}
 	defer db.Close()
-	for s, err := range OpencodeDB(db, path) {
+	for s, err := range opencodeDB(db, path) {
 		if err != nil {
 			return err
 		}

@@ -139,7 +139,7 @@ func (r *opencodeReader) user(info opencodeMessage, parts []opencodePart, raw []
 				m.Parts = append(m.Parts, llm.Part{Text: p.Text})
 			}
 		case "file":
-			m.Parts = append(m.Parts, llm.Part{Kind: llm.Opaque, Raw: string(raw[i])})
+			m.Parts = append(m.Parts, opaque(raw[i]))
 		}
 	}
 	r.s.add(m)
@@ -167,15 +167,11 @@ func (r *opencodeReader) answers(info opencodeMessage, parts []opencodePart, raw
 				end(nil)
 			}
 		case "text":
-			if p.Text != "" {
-				m.Parts = append(m.Parts, llm.Part{Text: p.Text})
-			}
+			m.Parts = append(m.Parts, text(p.Text)...)
 		case "reasoning":
-			m.Parts = append(m.Parts, llm.Part{Kind: llm.Thinking, Text: p.Text, Raw: string(raw[i])})
+			m.Parts = append(m.Parts, thinking(p.Text, raw[i]))
 		case "tool":
-			m.Parts = append(m.Parts, llm.Part{
-				Kind: llm.ToolCall, CallID: p.CallID, Name: p.Tool, Args: arguments(p.State.Input),
-			})
+			m.Parts = append(m.Parts, call(p.CallID, p.Tool, p.State.Input))
 			results.Parts = append(results.Parts, p.result()...)
 		case "step-finish":
 			end(p.Tokens.usage())
@@ -202,7 +198,7 @@ func (p *opencodePart) result() []llm.Part {
 	}
 	all := []llm.Part{result}
 	for _, a := range p.State.Attachments {
-		all = append(all, llm.Part{Kind: llm.Opaque, Raw: string(a)})
+		all = append(all, opaque(a))
 	}
 	return all
 }

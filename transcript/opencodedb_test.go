@@ -100,7 +100,8 @@ func TestOpencodeDBOfAnother(t *testing.T) {
 	if _, err := db.Exec(`CREATE TABLE other (id text)`); err != nil {
 		t.Fatal(err)
 	}
-	if all, err := transcript.OpenOpencodeDB(db, path); err == nil {
+	o := transcript.Opener{SQLite: func(path string) (*sql.DB, error) { return sql.Open("sqlite", path) }}
+	if all, err := o.Open(path); err == nil {
 		t.Errorf("no error, %v", all)
 	}
 }

@@ -106,24 +106,9 @@ func (src *source) dir(path string) []json.RawMessage {
 	return all
 }
 
-// OpenOpencodeDB reads all sessions of opencode's database. path is what
-// Session.File says. The database stays the caller's, and is only read.
-func OpenOpencodeDB(db *sql.DB, path string) ([]*Session, error) {
-	var all []*Session
-	for s, err := range OpencodeDB(db, path) {
-		if err != nil {
-			return all, err
-		}
-		all = append(all, s)
-	}
-	if len(all) == 0 {
-		return nil, fmt.Errorf("read session %s: %w", path, ErrEmpty)
-	}
-	return all, nil
-}
-
-// OpencodeDB is OpenOpencodeDB, one session at a time. An error ends it.
-func OpencodeDB(db *sql.DB, path string) iter.Seq2[*Session, error] {
+// opencodeDB reads the sessions of opencode's database, one after the other. path is
+// what Session.File says. An error ends it.
+func opencodeDB(db *sql.DB, path string) iter.Seq2[*Session, error] {
 	return func(yield func(*Session, error) bool) {
 		infos, err := opencodeSessions(db)
 		if err != nil {

@@ -1,6 +1,7 @@
 package transcript
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -126,23 +127,12 @@ func (r *openHandsReader) event(e *openHandsEvent) {
 	}
 }
 
-func text(s string) []llm.Part {
-	if s == "" {
-		return nil
-	}
-	return []llm.Part{{Text: s}}
-}
-
 // answer adds the answer that an action is from, once for all its actions.
 func (r *openHandsReader) answer(e *openHandsEvent, m *llm.Message) {
 	m.Model = r.model
 	if e.Call == nil || e.Call.Response == nil || len(e.Call.Response.Choices) == 0 {
 		m.Role = llm.Assistant
-		words := e.Args.Content
-		if words == "" {
-			words = e.Args.Thought
-		}
-		m.Parts = text(words)
+		m.Parts = text(cmp.Or(e.Args.Content, e.Args.Thought))
 		if e.Call != nil && e.Call.ID != "" {
 			r.calls[e.ID] = e.Call.ID
 			m.Parts = append(m.Parts, llm.Part{Kind: llm.ToolCall, CallID: e.Call.ID, Name: e.Call.Name, Args: "{}"})
@@ -154,10 +144,8 @@ func (r *openHandsReader) answer(e *openHandsEvent, m *llm.Message) {
 		return
 	}
 	r.response = e.Call.Response.ID
-	answered(m, e.Call.Response)
-	if m.Model == "" {
-		m.Model = r.model
-	}
+	completeAnswer(m, e.Call.Response)
+	m.Model = cmp.Or(m.Model, r.model)
 	m.Role = llm.Assistant
 	m.Parts = e.Call.Response.Choices[0].Message.parts()
 }
@@ -177,7 +165,7 @@ func (r *openHandsReader) observe(e *openHandsEvent, m *llm.Message) {
 		return
 	}
 	m.Role = llm.Tool
-	m.Parts = []llm.Part{{Kind: llm.ToolResult, CallID: id, Text: words}}
+	m.Parts = []llm.Part{result(id, words, false)}
 }
 
 // shown is an observation as the model sees it: for a command, with the lines

@@ -1,6 +1,7 @@
 package transcript
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 	"time"
@@ -46,17 +47,9 @@ type piMessage struct {
 	} `json:"usage"`
 }
 
-// piEntry is what is kept of a line.
-type piEntry struct {
-	id, parent string
-	message    llm.Message
-	start      bool   // a compaction; message is the summary
-	firstKept  string // the entry from which a compaction kept the messages
-}
-
 func readPi(src *source) ([]*Session, error) {
 	s := &Session{}
-	var entries []piEntry
+	var entries []entry
 	err := src.lines(func(line []byte) error {
 		var l piLine
 		if err := decode(line, &l); err != nil {
@@ -66,10 +59,10 @@ func readPi(src *source) ([]*Session, error) {
 			s.ID, s.Dir = l.ID, l.Dir
 			return nil
 		}
-		entries = append(entries, piEntryOf(&l))
+		entries = append(entries, newPiEntry(&l))
 		return nil
 	})
-	branch := piBranch(entries)
+	branch := newestBranch(entries)
 	for i, e := range branch {
 		if !e.start {
 			s.add(e.message)
@@ -91,15 +84,10 @@ func readPi(src *source) ([]*Session, error) {
 	return []*Session{s}, err
 }
 
-func piEntryOf(l *piLine) piEntry {
-	e := piEntry{id: l.ID, parent: l.Parent}
+func newPiEntry(l *piLine) entry {
+	e := entry{id: l.ID, parent: l.Parent}
 	t := clock(l.Timestamp)
-	user := func(text string) llm.Message {
-		if text == "" {
-			return llm.Message{}
-		}
-		return llm.Message{Role: llm.User, ID: l.ID, Time: t, Parts: []llm.Part{{Text: text}}}
-	}
+	user := func(s string) llm.Message { return llm.Message{Role: llm.User, ID: l.ID, Time: t, Parts: text(s)} }
 	switch l.Type {
 	case "message":
 		if l.Message != nil {
@@ -120,13 +108,10 @@ func piMessageOf(p *piMessage, id string, t time.Time) llm.Message {
 	switch p.Role {
 	case "user":
 		m.Role = llm.User
-		m.Parts = piParts(p.Content)
+		m.Parts, _ = blocks(p.Content)
 	case "assistant":
-		m.Role, m.Model = llm.Assistant, p.Model
-		m.Parts = piParts(p.Content)
-		if p.ResponseID != "" {
-			m.ID = p.ResponseID
-		}
+		m.Role, m.Model, m.ID = llm.Assistant, p.Model, cmp.Or(p.ResponseID, id)
+		m.Parts, _ = blocks(p.Content)
 		if u := p.Usage; u != nil {
 			m.Usage = orNil(llm.Usage{Input: u.Input, Output: u.Output, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite})
 		}
@@ -135,63 +120,4 @@ func piMessageOf(p *piMessage, id string, t time.Time) llm.Message {
 		m.Parts = resultParts(p.ToolCallID, p.Content, p.IsError)
 	}
 	return m
-}
-
-func piParts(content json.RawMessage) []llm.Part {
-	if text := str(content); text != "" {
-		return []llm.Part{{Text: text}}
-	}
-	var parts []llm.Part
-	for _, raw := range list(content) {
-		var b struct {
-			block
-			Arguments json.RawMessage `json:"arguments"`
-		}
-		if decode(raw, &b) != nil {
-			continue
-		}
-		switch b.Type {
-		case "text":
-			if b.Text != "" {
-				parts = append(parts, llm.Part{Text: b.Text})
-			}
-		case "thinking":
-			parts = append(parts, llm.Part{Kind: llm.Thinking, Text: b.Thinking, Raw: string(raw)})
-		case "toolCall":
-			parts = append(parts, llm.Part{Kind: llm.ToolCall, CallID: b.ID, Name: b.Name, Args: arguments(b.Arguments)})
-		case "":
-		default:
-			parts = append(parts, llm.Part{Kind: llm.Opaque, Raw: string(raw)})
-		}
-	}
-	return parts
-}
-
-// piBranch returns the entries from the root to the newest. An entry whose
-// parent is not there follows the one before it: the line was damaged, or the
-// file has no tree.
-func piBranch(entries []piEntry) []piEntry {
-	index := map[string]int{}
-	for i, e := range entries {
-		if e.id != "" {
-			index[e.id] = i
-		}
-	}
-	var back []piEntry
-	for i := len(entries) - 1; i >= 0; {
-		e := entries[i]
-		back = append(back, e)
-		if e.id != "" && e.parent == "" {
-			break // a root
-		}
-		up, ok := index[e.parent]
-		if !ok || up >= i {
-			up = i - 1
-		}
-		i = up
-	}
-	for i, j := 0, len(back)-1; i < j; i, j = i+1, j-1 {
-		back[i], back[j] = back[j], back[i]
-	}
-	return back
 }

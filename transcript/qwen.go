@@ -44,14 +44,10 @@ type qwenContent struct {
 	Parts []json.RawMessage `json:"parts"`
 }
 
-type qwenRecord struct {
-	piEntry
-	history []llm.Message // of a compression
-}
-
 func readQwen(src *source) ([]*Session, error) {
 	s := &Session{}
-	var records []qwenRecord
+	var entries []entry
+	history := map[string][]llm.Message{} // of compressions, by id
 	err := src.lines(func(line []byte) error {
 		var l qwenLine
 		if err := decode(line, &l); err != nil {
@@ -63,16 +59,11 @@ func readQwen(src *source) ([]*Session, error) {
 				s.ID, s.Parent = l.SessionID+"/"+l.AgentID, l.SessionID
 			}
 		}
-		records = append(records, qwenRecordOf(&l))
+		e, old := newQwenEntry(&l)
+		entries, history[e.id] = append(entries, e), old
 		return nil
 	})
-	entries := make([]piEntry, len(records))
-	history := map[string][]llm.Message{}
-	for i, r := range records {
-		entries[i] = r.piEntry
-		history[r.id] = r.history
-	}
-	for _, e := range piBranch(entries) {
+	for _, e := range newestBranch(entries) {
 		if e.start {
 			s.start()
 			for _, m := range history[e.id] {
@@ -84,36 +75,37 @@ func readQwen(src *source) ([]*Session, error) {
 	return []*Session{s}, err
 }
 
-func qwenRecordOf(l *qwenLine) qwenRecord {
-	r := qwenRecord{piEntry: piEntry{id: l.UUID, parent: l.Parent}}
+// newQwenEntry reads a record. A compression has the history that goes on from it.
+func newQwenEntry(l *qwenLine) (e entry, history []llm.Message) {
+	e = entry{id: l.UUID, parent: l.Parent}
 	t := clock(l.Timestamp)
 	if l.Type == "system" {
-		if l.Subtype == "chat_compression" && len(l.Payload.History) > 0 {
-			r.start = true
+		if l.Subtype == "chat_compression" {
 			for i := range l.Payload.History {
-				r.history = append(r.history, qwenMessage(&l.Payload.History[i], "", t))
+				history = append(history, qwenMessage(&l.Payload.History[i], "", t))
 			}
+			e.start = len(history) > 0
 		}
-		return r
+		return e, history
 	}
 	if l.Message == nil {
-		return r
+		return e, nil
 	}
-	r.message = qwenMessage(l.Message, l.UUID, t)
-	if r.message.Role != llm.Assistant {
-		return r
+	e.message = qwenMessage(l.Message, l.UUID, t)
+	if e.message.Role != llm.Assistant {
+		return e, nil
 	}
-	r.message.Model = l.Model
+	e.message.Model = l.Model
 	if u := l.Usage; u != nil {
 		out := u.Output
 		if u.Total == u.Prompt+u.Output+u.Thoughts { // else output includes them
 			out += u.Thoughts
 		}
-		r.message.Usage = orNil(llm.Usage{
+		e.message.Usage = orNil(llm.Usage{
 			Input: uncached(u.Prompt, u.Cached), CacheRead: u.Cached, Output: out, Reasoning: u.Thoughts,
 		})
 	}
-	return r
+	return e, nil
 }
 
 func qwenMessage(c *qwenContent, id string, t time.Time) llm.Message {
@@ -139,17 +131,17 @@ func qwenMessage(c *qwenContent, id string, t time.Time) llm.Message {
 		}
 		switch {
 		case p.Function != nil:
-			m.Parts = append(m.Parts, llm.Part{Kind: llm.ToolCall, CallID: p.Function.ID, Name: p.Function.Name, Args: arguments(p.Function.Args)})
+			m.Parts = append(m.Parts, call(p.Function.ID, p.Function.Name, p.Function.Args))
 		case p.Response != nil:
 			text, failed, _ := functionResponse(raw)
 			m.Role = llm.Tool
-			m.Parts = append(m.Parts, llm.Part{Kind: llm.ToolResult, CallID: p.Response.ID, Text: text, IsError: failed})
+			m.Parts = append(m.Parts, result(p.Response.ID, text, failed))
 		case p.Thought:
-			m.Parts = append(m.Parts, llm.Part{Kind: llm.Thinking, Text: p.Text, Raw: string(raw)})
+			m.Parts = append(m.Parts, thinking(p.Text, raw))
 		case p.Text != "":
 			m.Parts = append(m.Parts, llm.Part{Text: p.Text})
 		case !strings.Contains(string(raw), `"text"`):
-			m.Parts = append(m.Parts, llm.Part{Kind: llm.Opaque, Raw: string(raw)})
+			m.Parts = append(m.Parts, opaque(raw))
 		}
 	}
 	return m

@@ -1,6 +1,11 @@
 package transcript
 
-import "bytes"
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+)
 
 // shape is what a JSON value looks like: the paths in it, to a depth of six,
 // with the values of short strings. "messages[].role" → "user", "payload" → "".
@@ -21,151 +26,71 @@ func (s shape) has(paths ...string) bool {
 // be cut off; where one is damaged, the next line is tried.
 func shapes(head []byte, n int) []shape {
 	var all []shape
-	sc := shapeScanner{b: head}
 	for len(all) < n {
-		sc.space()
-		if sc.i >= len(sc.b) {
+		if head = bytes.TrimLeft(head, " \t\r\n\x00"); len(head) == 0 {
 			break
 		}
-		at := sc.i
-		sc.shape = shape{}
-		ok := sc.value("", 0)
-		if len(sc.shape) > 0 {
-			all = append(all, sc.shape)
+		dec := json.NewDecoder(bytes.NewReader(head))
+		s := shape{}
+		err := s.value(dec, "", 0)
+		if len(s) > 0 {
+			all = append(all, s)
 		}
-		if sc.i >= len(head) {
-			break // cut off
-		}
-		if !ok {
-			nl := bytes.IndexByte(head[at:], '\n')
-			if nl < 0 {
-				break
-			}
-			sc.i = at + nl + 1
+		switch {
+		case err == nil:
+			head = head[dec.InputOffset():]
+		case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF): // cut off
+			return all
+		default:
+			_, head, _ = bytes.Cut(head, []byte("\n"))
 		}
 	}
 	return all
 }
 
-// shapeScanner reads JSON without checking more of it than it needs.
-type shapeScanner struct {
-	b     []byte
-	i     int
-	shape shape
-}
-
 const (
 	shapeDepth  = 6  // values nested deeper than this are not kept
-	nestDepth   = 64 // values nested deeper than this are damaged
-	shortString = 80 // longer strings are not kept
+	shortString = 80 // the text of longer strings is not kept
 )
 
-func (s *shapeScanner) space() {
-	for s.i < len(s.b) {
-		switch s.b[s.i] {
-		case ' ', '\t', '\r', '\n', 0:
-			s.i++
-		default:
-			return
-		}
+// value reads one value. What stands before an error is in the shape.
+func (s shape) value(dec *json.Decoder, path string, depth int) error {
+	token, err := dec.Token()
+	if err != nil {
+		return err
 	}
-}
-
-// value reads one value. It returns false where the value is damaged or cut
-// off; what was seen until then is in the shape.
-func (s *shapeScanner) value(path string, depth int) bool {
-	s.space()
-	if s.i >= len(s.b) || depth > nestDepth {
-		return false
+	text, _ := token.(string)
+	if len(text) > shortString {
+		text = ""
 	}
-	switch s.b[s.i] {
-	case '{':
-		return s.members(path, depth, '}')
-	case '[':
-		s.keep(path, depth, "")
-		return s.members(path+"[]", depth, ']')
-	case '"':
-		text, ok := s.str()
-		s.keep(path, depth, text)
-		return ok
+	if _, seen := s[path]; !seen && path != "" && depth <= shapeDepth {
+		s[path] = text
 	}
-	start := s.i
-	for s.i < len(s.b) && bytes.IndexByte([]byte(",]} \t\r\n"), s.b[s.i]) < 0 {
-		s.i++
-	}
-	s.keep(path, depth, "")
-	return s.i > start && s.i < len(s.b)
-}
-
-func (s *shapeScanner) keep(path string, depth int, text string) {
-	if path == "" || depth > shapeDepth {
-		return
-	}
-	if _, seen := s.shape[path]; !seen {
-		s.shape[path] = text
-	}
-}
-
-// members reads an object or an array, up to the closing byte.
-func (s *shapeScanner) members(path string, depth int, closing byte) bool {
-	s.keep(path, depth, "")
-	s.i++
-	for {
-		s.space()
-		if s.i >= len(s.b) {
-			return false
-		}
-		switch s.b[s.i] {
-		case closing:
-			s.i++
-			return true
-		case ',':
-			s.i++
-			continue
-		}
-		at := path
-		if closing == '}' {
-			if s.b[s.i] != '"' {
-				return false
+	switch token {
+	case json.Delim('['):
+		path += "[]"
+		for dec.More() {
+			if err := s.value(dec, path, depth+1); err != nil {
+				return err
 			}
-			key, ok := s.str()
-			if !ok {
-				return false
+		}
+	case json.Delim('{'):
+		for dec.More() {
+			key, err := dec.Token()
+			if err != nil {
+				return err
 			}
-			s.space()
-			if s.i >= len(s.b) || s.b[s.i] != ':' {
-				return false
-			}
-			s.i++
+			name := key.(string) // in an object the decoder gives names
 			if path != "" {
-				key = path + "." + key
+				name = path + "." + name
 			}
-			at = key
-		}
-		if !s.value(at, depth+1) {
-			return false
-		}
-	}
-}
-
-// str reads a string and returns it as it stands, empty if it is long.
-func (s *shapeScanner) str() (string, bool) {
-	start := s.i + 1
-	for i := start; i < len(s.b); i++ {
-		switch s.b[i] {
-		case '\\':
-			i++
-		case '\n':
-			s.i = i
-			return "", false
-		case '"':
-			s.i = i + 1
-			if i-start > shortString {
-				return "", true
+			if err := s.value(dec, name, depth+1); err != nil {
+				return err
 			}
-			return string(s.b[start:i]), true
 		}
+	default:
+		return nil
 	}
-	s.i = len(s.b)
-	return "", false
+	_, err = dec.Token() // the end of the list or object
+	return err
 }

@@ -1,6 +1,7 @@
 package transcript
 
 import (
+	"cmp"
 	"encoding/json"
 
 	"github.com/stet-dev/stet/llm"
@@ -25,7 +26,7 @@ func readSWEAgent(src *source) ([]*Session, error) {
 			src.elements(raw, func(raw []byte) error {
 				var m chatMessage
 				if err := decode(raw, &m); err != nil {
-					w.asked = "" // the result, if that was it, is lost
+					w.calls.answered() // perhaps this was the result, and it is lost
 					return err
 				}
 				w.message(&m)
@@ -63,9 +64,7 @@ func readSWEAgent(src *source) ([]*Session, error) {
 		}
 	}
 	for _, st := range steps {
-		if s.Dir == "" {
-			s.Dir = st.State.Dir
-		}
+		s.Dir = cmp.Or(s.Dir, st.State.Dir)
 	}
 	return []*Session{s}, err
 }
@@ -84,8 +83,7 @@ type sweStep struct {
 type sweReader struct {
 	s     *Session
 	model string
-	n     int    // calls made so far
-	asked string // the call in a text that waits for its result
+	calls textCalls
 }
 
 // config reads the name of the model: the configuration is JSON in a string.
@@ -111,10 +109,10 @@ func (w *sweReader) message(c *chatMessage) {
 	case "system":
 		m.Parts = c.words()
 	case "assistant":
-		w.asked = ""
+		w.calls.answered()
 		m.Parts = c.parts()
 		if len(c.Calls) == 0 && c.Action != "" {
-			m.Parts = w.action(c.Thought, c.Action)
+			m.Parts = append(text(c.Thought), w.calls.call(c.Action))
 		}
 	case "tool":
 		id := c.CallID
@@ -124,9 +122,8 @@ func (w *sweReader) message(c *chatMessage) {
 		m.Parts = resultParts(id, c.Content, false)
 	case "user":
 		m.Parts = c.words()
-		if w.asked != "" {
-			m.Role, m.Parts = llm.Tool, resultParts(w.asked, c.Content, false)
-			w.asked = ""
+		if id := w.calls.answered(); id != "" {
+			m.Role, m.Parts = llm.Tool, resultParts(id, c.Content, false)
 		}
 	default:
 		return
@@ -134,32 +131,11 @@ func (w *sweReader) message(c *chatMessage) {
 	w.s.add(m)
 }
 
-// action makes the parts of an answer whose action stands in its text.
-func (w *sweReader) action(thought, action string) []llm.Part {
-	var parts []llm.Part
-	if thought != "" {
-		parts = append(parts, llm.Part{Text: thought})
-	}
-	w.n++
-	call := command(action, w.n)
-	w.asked = call.CallID
-	return append(parts, call)
-}
-
 func (w *sweReader) step(st sweStep) {
-	thought := st.Thought
-	if thought == "" && st.Action == "" {
-		thought = st.Response
+	if st.Action == "" {
+		w.s.add(llm.Message{Role: llm.Assistant, Parts: text(cmp.Or(st.Thought, st.Response))})
+		return
 	}
-	m := llm.Message{Role: llm.Assistant}
-	if st.Action != "" {
-		m.Parts = w.action(thought, st.Action)
-	} else if thought != "" {
-		m.Parts = []llm.Part{{Text: thought}}
-	}
-	w.s.add(m)
-	if st.Action != "" {
-		w.s.add(llm.Message{Role: llm.Tool, Parts: []llm.Part{{Kind: llm.ToolResult, CallID: w.asked, Text: st.Observation}}})
-		w.asked = ""
-	}
+	w.s.add(llm.Message{Role: llm.Assistant, Parts: append(text(st.Thought), w.calls.call(st.Action))})
+	w.s.add(llm.Message{Role: llm.Tool, Parts: []llm.Part{result(w.calls.answered(), st.Observation, false)}})
 }
