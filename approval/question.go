@@ -136,6 +136,9 @@ func (a Answer) Approves() bool {
 // maxWords is how many bytes of a person's words go to the model.
 const maxWords = 8000
 
+// errNotEditable is for an edit of what has no whole text.
+var errNotEditable = errors.New("this cannot be edited before approving: there is no whole text")
+
 // Check says what is wrong with a as an answer to q.
 func (q Question) Check(a Answer) error {
 	switch a.Verdict {
@@ -147,7 +150,7 @@ func (q Question) Check(a Answer) error {
 		return nil // whoever says no needs no reason and no seal
 	case Edit:
 		if !q.Editable {
-			return errors.New("this cannot be edited before approving: there is no whole text")
+			return errNotEditable
 		}
 	case ForSession, ForPattern:
 		if !q.Grantable {

@@ -21,9 +21,10 @@ var (
 	ErrSlow     = errors.New("too far behind: subscribe again")
 )
 
-// Queue holds open questions for whoever answers them: any number of people on
-// any number of fronts. The first answer counts. The zero Queue is empty and
-// ready. It may be used concurrently.
+// Queue holds open questions, the oldest first, for any number of people at any number
+// of front ends. The first answer counts. A question is open until it is answered, its
+// call ends, or its time is over; what happens is told to all subscriptions. The zero
+// Queue is empty and ready. It may be used concurrently, and waits under no lock.
 type Queue struct {
 	Limit int // open questions; 0: 1000
 	// Bytes is how many bytes of memory the open questions may take, all together;
@@ -34,17 +35,18 @@ type Queue struct {
 	all        *budget.Budget
 	workspaces *budget.Family
 
-	mu     sync.Mutex
-	open   []*waiting // the oldest first
-	closed []Ended    // the newest last
-	subs   map[*Subscription]struct{}
+	mu            sync.Mutex
+	open          []*waiting // the oldest first
+	closed        []Ended    // the newest last
+	subscriptions map[*Subscription]struct{}
 }
 
 var _ Approver = (*Queue)(nil)
 
+// waiting is an open question, whose call waits for the answer.
 type waiting struct {
-	q      Question
-	answer chan Answer // of capacity 1
+	question Question
+	answer   chan Answer // of capacity 1
 }
 
 // Closing says how a question came to its end.
@@ -54,29 +56,25 @@ type Closing struct {
 	By  string `json:"by,omitempty"` // who answered
 }
 
-// Ended is a question that is no longer open, for those who did not see it go.
+// Ended is a question that is no longer open, for those who did not see it close.
 type Ended struct {
 	Closing
 	Path string
 	At   time.Time
 }
 
-// keepClosed is how many closings are remembered for late answers; behind is
-// how many events a subscriber may be.
 const (
-	keepClosed = 1000
-	behind     = 4096
+	defaultLimit = 1000
+	defaultBytes = 64 << 20
+	keepClosed   = 1000 // closings that are remembered, for late answers
 )
 
-// maxBytes is Queue.Bytes where nothing else is said.
-const maxBytes = 64 << 20
-
-// hold takes the room in memory that a question needs while it is open.
-func (q *Queue) hold(question Question) (release func(), err error) {
+// reserve takes the room in memory that a question needs while it is open.
+func (q *Queue) reserve(question Question) (release func(), err error) {
 	q.once.Do(func() {
 		limit := q.Bytes
 		if limit == 0 {
-			limit = maxBytes
+			limit = defaultBytes
 		}
 		q.all = budget.New(budget.Process, limit)
 		q.workspaces = budget.NewFamily(budget.Workspace, max(limit*3/4, 1))
@@ -88,27 +86,27 @@ func (q *Queue) hold(question Question) (release func(), err error) {
 	return release, nil
 }
 
-// Ask implements Approver: it waits until somebody calls Answer.
+// Ask implements Approver: it waits until a front end calls Answer.
 func (q *Queue) Ask(ctx context.Context, question Question) (Answer, error) {
-	release, err := q.hold(question)
+	release, err := q.reserve(question)
 	if err != nil {
 		return Answer{}, err
 	}
 	defer release()
 	w := &waiting{question, make(chan Answer, 1)}
-	w.q.ID = newID()
-	w.q.count()
+	w.question.ID = newID()
+	w.question.count()
 	q.mu.Lock()
 	limit := q.Limit
 	if limit == 0 {
-		limit = 1000
+		limit = defaultLimit
 	}
 	if len(q.open) >= limit {
 		q.mu.Unlock()
 		return Answer{}, ErrFull
 	}
 	q.open = append(q.open, w)
-	q.publish(Event{Opened: &w.q})
+	q.publish(Event{Opened: &w.question})
 	q.mu.Unlock()
 
 	select {
@@ -116,27 +114,18 @@ func (q *Queue) Ask(ctx context.Context, question Question) (Answer, error) {
 		return a, nil
 	case <-ctx.Done():
 	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	i := q.find(w.question.ID)
+	if i < 0 {
+		return <-w.answer, nil // the answer came first
+	}
 	how := "withdrawn"
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		how = "expired"
 	}
-	if !q.withdraw(w.q.ID, how) {
-		return <-w.answer, nil // an answer came first
-	}
+	q.close(i, Closing{ID: w.question.ID, How: how})
 	return Answer{}, ctx.Err()
-}
-
-// withdraw takes a question out that has no answer. It reports whether that was
-// so.
-func (q *Queue) withdraw(id, how string) bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	i := q.find(id)
-	if i < 0 {
-		return false
-	}
-	q.close(i, Closing{id, how, ""})
-	return true
 }
 
 // Answer answers an open question. An answer that does not fit the question is
@@ -149,9 +138,9 @@ func (q *Queue) Answer(id string, a Answer) error {
 	defer q.mu.Unlock()
 	i := q.find(id)
 	if i < 0 {
-		return q.gone(id)
+		return q.notOpen(id)
 	}
-	asked, now := q.open[i].q, time.Now()
+	asked, now := q.open[i].question, time.Now()
 	if asked.expired(now) {
 		return fmt.Errorf("question %s is %w: expired", id, ErrAnswered)
 	}
@@ -159,7 +148,7 @@ func (q *Queue) Answer(id string, a Answer) error {
 		return err
 	}
 	for i := 0; i < len(q.open); {
-		other := q.open[i].q
+		other := q.open[i].question
 		if other.ID != id && !other.expired(now) && asked.covers(a, other) {
 			a.Seal = other.Seal
 			q.answer(i, a)
@@ -176,15 +165,15 @@ func (q *Queue) Answer(id string, a Answer) error {
 func (q *Queue) answer(i int, a Answer) {
 	w := q.open[i]
 	w.answer <- a
-	q.close(i, Closing{w.q.ID, string(a.Verdict), a.By})
+	q.close(i, Closing{w.question.ID, string(a.Verdict), a.By})
 }
 
-// close takes a question out. The caller holds mu.
+// close takes a question out, and remembers how it ended. The caller holds mu.
 func (q *Queue) close(i int, c Closing) {
 	w := q.open[i]
-	ended := Ended{c, w.q.Path, time.Now()}
-	for s := range q.subs {
-		s.ease(w)
+	ended := Ended{c, w.question.Path, time.Now()}
+	for s := range q.subscriptions {
+		s.shrink(w)
 	}
 	q.open = slices.Delete(q.open, i, i+1)
 	if q.closed = append(q.closed, ended); len(q.closed) > 2*keepClosed {
@@ -195,11 +184,13 @@ func (q *Queue) close(i int, c Closing) {
 
 func newID() string { return strings.ToLower(rand.Text()[:10]) }
 
+// find is the index of an open question, -1 if there is none. The caller holds mu.
 func (q *Queue) find(id string) int {
-	return slices.IndexFunc(q.open, func(w *waiting) bool { return w.q.ID == id })
+	return slices.IndexFunc(q.open, func(w *waiting) bool { return w.question.ID == id })
 }
 
-func (q *Queue) gone(id string) error {
+// notOpen is the error that says why a question is not open. The caller holds mu.
+func (q *Queue) notOpen(id string) error {
 	for _, c := range slices.Backward(q.closed) {
 		if c.ID == id {
 			return fmt.Errorf("question %s is %w: %s", id, ErrAnswered, c.Closing)
@@ -238,14 +229,32 @@ func (q *Queue) Find(id string) (_ Question, ok bool) {
 	if i < 0 {
 		return Question{}, false
 	}
-	return q.open[i].q, true
+	return q.open[i].question, true
+}
+
+// content is what an open question's Edit begins with. It is not to be changed.
+func (q *Queue) content(id string) ([]byte, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	i := q.find(id)
+	if i < 0 {
+		return nil, q.notOpen(id)
+	}
+	switch question := q.open[i].question; {
+	case !question.Editable:
+		return nil, errNotEditable
+	case len(question.Content) > maxShown:
+		return nil, errors.New("this is too large to be edited here")
+	default:
+		return question.Content, nil
+	}
 }
 
 // questions are the open ones. The caller holds mu.
 func (q *Queue) questions() []Question {
 	out := make([]Question, len(q.open))
 	for i, w := range q.open {
-		out[i] = w.q
+		out[i] = w.question
 	}
 	return out
 }

@@ -191,20 +191,3 @@ func (c *peer) reply(f frame) frame {
 	}
 	return out
 }
-
-// content is what an open question's Edit begins with.
-func (q *Queue) content(id string) ([]byte, error) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	i := q.find(id)
-	if i < 0 {
-		return nil, q.gone(id)
-	}
-	if !q.open[i].q.Editable {
-		return nil, errors.New("this cannot be edited before approving: there is no whole text")
-	}
-	if len(q.open[i].q.Content) > maxShown {
-		return nil, errors.New("this is too large to be edited here")
-	}
-	return q.open[i].q.Content, nil
-}

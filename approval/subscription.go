@@ -13,6 +13,9 @@ type Event struct {
 	Closed *Closing
 }
 
+// maxBehind is how many events a subscription may be behind.
+const maxBehind = 4096
+
 // Subscription follows a queue.
 type Subscription struct {
 	q      *Queue
@@ -28,7 +31,7 @@ func (q *Queue) Subscribe() *Subscription {
 	defer q.mu.Unlock()
 	s := q.subscribe()
 	for _, w := range q.open {
-		s.events = append(s.events, Event{Opened: &w.q})
+		s.events = append(s.events, Event{Opened: &w.question})
 	}
 	if len(s.events) > 0 {
 		s.wake()
@@ -36,10 +39,10 @@ func (q *Queue) Subscribe() *Subscription {
 	return s
 }
 
-// Watch is Subscribe for who shows the queue and may have shown it before: what
-// is open, and of the questions that have ended the newest, so many at most, are
-// of one moment, the oldest first. The subscription goes on from that moment:
-// nothing is told twice, and nothing is left out. Close it when done.
+// Watch is Subscribe for a front end that may have shown the queue before. It returns
+// what is open now, and the questions that ended last, at most so many, the oldest
+// first. The subscription goes on from there: nothing is told twice, and nothing is
+// left out. Close it when done.
 func (q *Queue) Watch(most int) (open []Question, ended []Ended, s *Subscription) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -50,18 +53,18 @@ func (q *Queue) Watch(most int) (open []Question, ended []Ended, s *Subscription
 // subscribe begins a subscription that has nothing yet. The caller holds mu.
 func (q *Queue) subscribe() *Subscription {
 	s := &Subscription{q: q, more: make(chan struct{}, 1)}
-	if q.subs == nil {
-		q.subs = map[*Subscription]struct{}{}
+	if q.subscriptions == nil {
+		q.subscriptions = map[*Subscription]struct{}{}
 	}
-	q.subs[s] = struct{}{}
+	q.subscriptions[s] = struct{}{}
 	return s
 }
 
 // publish tells the subscribers. It waits for none: one that is too far behind
 // is cut off. The caller holds mu.
 func (q *Queue) publish(e Event) {
-	for s := range q.subs {
-		if len(s.events) >= behind {
+	for s := range q.subscriptions {
+		if len(s.events) >= maxBehind {
 			s.end(ErrSlow)
 			continue
 		}
@@ -70,12 +73,12 @@ func (q *Queue) publish(e Event) {
 	}
 }
 
-// ease has a question that is about to be closed, and that was not told yet, be told
-// without what takes memory. The caller holds the queue's mu.
-func (s *Subscription) ease(w *waiting) {
+// shrink makes an event that was not fetched yet small: it tells of a question that is
+// about to be closed. The caller holds the queue's mu.
+func (s *Subscription) shrink(w *waiting) {
 	for i, e := range s.events {
-		if e.Opened == &w.q {
-			brief := w.q
+		if e.Opened == &w.question {
+			brief := w.question
 			brief.Diff, brief.Content, brief.Editable = tool.Diff{}, nil, false
 			s.events[i] = Event{Opened: &brief}
 			return
@@ -90,10 +93,11 @@ func (s *Subscription) wake() {
 	}
 }
 
+// end ends the subscription. The caller holds the queue's mu.
 func (s *Subscription) end(err error) {
 	if s.err == nil {
 		s.err, s.events = err, nil
-		delete(s.q.subs, s)
+		delete(s.q.subscriptions, s)
 		s.wake()
 	}
 }
