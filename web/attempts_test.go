@@ -101,7 +101,7 @@ func TestGuessingFromEverywhere(t *testing.T) {
 // A login is short.
 func TestLongLogin(t *testing.T) {
 	h, _ := door()
-	if w := try(h, "192.0.2.1:1", strings.Repeat("A", maxLogin)); w.Code != http.StatusBadRequest {
+	if w := try(h, "192.0.2.1:1", strings.Repeat("A", maxOpen)); w.Code != http.StatusBadRequest {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
 }

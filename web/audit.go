@@ -38,13 +38,10 @@ type Lift struct {
 	Session string `json:"session"`
 }
 
-func (h *Handler) audit(w http.ResponseWriter, r *http.Request) error {
-	if h.Trail == nil {
-		return absent("an audit trail")
-	}
+func (h *Handler) audit(r *http.Request) (any, error) {
 	last, err := number(r, "last", 500)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if last <= 0 || last > maxEntries {
 		last = maxEntries
@@ -55,34 +52,26 @@ func (h *Handler) audit(w http.ResponseWriter, r *http.Request) error {
 	}
 	found, err := h.Trail.Entries(r.Context(), q)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	all := []record.Entry{}
 	all = append(all, found...)
 	slices.Reverse(all)
-	h.reply(w, all)
-	return nil
+	return all, nil
 }
 
-func (h *Handler) verify(w http.ResponseWriter, r *http.Request) error {
-	if h.Trail == nil {
-		return absent("an audit trail")
-	}
-	var in Verify
-	if err := read(w, r, &in); err != nil {
-		return err
-	}
+func (h *Handler) verify(r *http.Request, in Verify) (any, error) {
 	var known []record.Link
 	if in.Known = strings.TrimSpace(in.Known); in.Known != "" {
 		l, err := record.ParseLink(in.Known)
 		if err != nil {
-			return invalid("%v", err)
+			return nil, invalid("%v", err)
 		}
 		known = append(known, l)
 	}
 	v, err := record.Verify(r.Context(), h.Trail, known...)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	out := Verdict{Entries: v.Entries, Open: []uint64{}}
 	if v.Entries > 0 {
@@ -94,36 +83,26 @@ func (h *Handler) verify(w http.ResponseWriter, r *http.Request) error {
 	for _, e := range v.Open {
 		out.Open = append(out.Open, e.Seq)
 	}
-	h.reply(w, out)
-	return nil
+	return out, nil
 }
 
-func (h *Handler) suspended(w http.ResponseWriter, r *http.Request) error {
+func (h *Handler) suspended(r *http.Request) (any, error) {
 	all := []Suspended{}
 	if h.Trail != nil {
 		found, err := record.Suspended(r.Context(), h.Trail)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		for _, e := range found {
 			all = append(all, Suspended{e.Session, e.Client, e.Root, e.Time, e.Flags, h.Lift != nil})
 		}
 	}
-	h.reply(w, all)
-	return nil
+	return all, nil
 }
 
-func (h *Handler) lift(w http.ResponseWriter, r *http.Request) error {
-	var in Lift
-	if err := read(w, r, &in); err != nil {
-		return err
-	}
-	if h.Lift == nil {
-		return absent("letting a session go on")
-	}
+func (h *Handler) lift(r *http.Request, in Lift) (any, error) {
 	if err := h.Lift(r.Context(), in.Session, who(r.Context())); err != nil {
-		return problem{http.StatusConflict, err.Error()}
+		return nil, problem{http.StatusConflict, err.Error()}
 	}
-	h.reply(w, struct{}{})
-	return nil
+	return nothing{}, nil
 }

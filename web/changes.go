@@ -27,62 +27,45 @@ type Went struct {
 
 // resumed opens the session that a request names.
 func (h *Handler) resumed(r *http.Request) (*session.Session, error) {
-	if h.Sessions == nil {
-		return nil, absent("a stored session")
-	}
 	return session.Resume(r.Context(), h.Sessions, r.PathValue("id"))
 }
 
-func (h *Handler) rewind(w http.ResponseWriter, r *http.Request) error {
-	var in Rewind
-	if err := read(w, r, &in); err != nil {
-		return err
-	}
+func (h *Handler) rewind(r *http.Request, in Rewind) (any, error) {
 	s, err := h.resumed(r)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if last := s.State().Last; in.To == 0 || in.To >= last {
-		return invalid("there is nothing after event %d to go back over", in.To)
+		return nil, invalid("there is nothing after event %d to go back over", in.To)
 	}
 	if err := s.Rewind(r.Context(), in.To); err != nil {
-		return err
+		return nil, err
 	}
 	h.log().Info("rewind", "session", s.ID(), "to", in.To, "by", who(r.Context()))
-	h.reply(w, Went{s.ID()})
-	return nil
+	return Went{s.ID()}, nil
 }
 
-func (h *Handler) fork(w http.ResponseWriter, r *http.Request) error {
-	var in Fork
-	if err := read(w, r, &in); err != nil {
-		return err
-	}
+func (h *Handler) fork(r *http.Request, in Fork) (any, error) {
 	s, err := h.resumed(r)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if last := s.State().Last; in.At > last {
-		return invalid("there is no event %d: the last one is %d", in.At, last)
+		return nil, invalid("there is no event %d: the last one is %d", in.At, last)
 	}
 	fork, err := s.Fork(r.Context(), in.At)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	h.reply(w, Went{fork.ID()})
-	return nil
+	return Went{fork.ID()}, nil
 }
 
-func (h *Handler) compact(w http.ResponseWriter, r *http.Request) error {
-	if h.Compact == nil {
-		return absent("compacting")
-	}
+func (h *Handler) compact(r *http.Request) (any, error) {
 	next, err := h.Compact(r.Context(), r.PathValue("id"))
 	if err != nil {
-		return problem{http.StatusBadGateway, err.Error()}
+		return nil, problem{http.StatusBadGateway, err.Error()}
 	}
-	h.reply(w, Went{next})
-	return nil
+	return Went{next}, nil
 }
 
 // SessionEvent tells that a session has gone on.

@@ -45,17 +45,14 @@ type Write struct {
 // maxEntries is how many entries of the trail, the newest, an answer is made of.
 const maxEntries = 50_000
 
-func (h *Handler) files(w http.ResponseWriter, r *http.Request) error {
-	if h.Trail == nil {
-		return absent("an audit trail")
-	}
+func (h *Handler) files(r *http.Request) (any, error) {
 	all, err := h.touched(r.Context())
 	if err != nil {
-		return err
+		return nil, err
 	}
 	writes, err := record.Writes(r.Context(), h.Trail, "", 0)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	out := Files{Files: []TouchedFile{}, Writes: []Write{}, Undo: h.Undo != nil}
 	for _, f := range all {
@@ -66,8 +63,7 @@ func (h *Handler) files(w http.ResponseWriter, r *http.Request) error {
 			x.Seq, x.Time, x.Root, x.Session, x.Client, x.Tool, x.Path, action(true, x.Before, x.After), x.Bytes, x.Open,
 		})
 	}
-	h.reply(w, out)
-	return nil
+	return out, nil
 }
 
 // fileName is a file in some workspace.
@@ -126,4 +122,78 @@ func (f *known) add(e record.Entry) {
 			f.seen, f.holds = true, e.Before
 		}
 	}
+}
+
+// OnDisk says whether a file is still as an agent has seen it last.
+type OnDisk struct {
+	Root  string `json:"root"`
+	Path  string `json:"path"`
+	State string `json:"state"` // "same", "changed", "gone"
+}
+
+// For one answer at most so many files are looked at, those that were touched last,
+// and for so long.
+const (
+	maxLooked = 300
+	lookFor   = 5 * time.Second
+)
+
+// disk looks at the files that were touched last. It leaves out those of which nothing
+// is known: no agent has seen their content, or they cannot be looked at.
+func (h *Handler) disk(r *http.Request) (any, error) {
+	all, err := h.touched(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	var names []fileName
+	all = all[:min(maxLooked, len(all))]
+	for _, f := range all {
+		if f.seen {
+			names = append(names, fileName{f.Root, f.Path})
+		}
+	}
+	now := h.look(r.Context(), names)
+	out := []OnDisk{}
+	for _, f := range all {
+		if holds, ok := now[fileName{f.Root, f.Path}]; ok {
+			out = append(out, OnDisk{f.Root, f.Path, compared(holds, f.holds)})
+		}
+	}
+	return out, nil
+}
+
+// compared says how what a file holds is to what it should.
+func compared(holds, should string) string {
+	switch {
+	case holds == should:
+		return "same"
+	case holds == "":
+		return "gone"
+	}
+	return "changed"
+}
+
+// look is what files hold now, by content hash. Those that cannot be looked at
+// are left out.
+func (h *Handler) look(ctx context.Context, names []fileName) map[fileName]string {
+	all := map[fileName]string{}
+	if h.Disk == nil {
+		return all
+	}
+	ctx, cancel := context.WithTimeout(ctx, lookFor)
+	defer cancel()
+	by := map[string][]string{}
+	for _, n := range names {
+		by[n.root] = append(by[n.root], n.path)
+	}
+	for root, paths := range by {
+		found, err := h.Disk(ctx, root, paths)
+		if err != nil { // a workspace that is gone, or on another machine
+			h.log().Debug("look at files", "root", root, "err", err)
+		}
+		for path, holds := range found {
+			all[fileName{root, path}] = holds
+		}
+	}
+	return all
 }

@@ -122,39 +122,43 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // mux has all routes. What is below /api/ needs a person, but for the login and the hello.
 func (h *Handler) mux() *http.ServeMux {
+	stored := needs("a stored session", func() bool { return h.Sessions != nil })
+	recorded := needs("an account of requests", func() bool { return h.Records != nil })
+	trail := needs("an audit trail", func() bool { return h.Trail != nil })
+	undo := needs("undoing", func() bool { return h.Undo != nil && h.Trail != nil })
 	m := http.NewServeMux()
-	m.HandleFunc("POST /api/login", h.login)
-	m.HandleFunc("POST /api/hello", h.hello)
+	m.Handle("POST /api/login", h.open(posted(h.login)))
+	m.Handle("POST /api/hello", h.open(posted(h.hello)))
 	for pattern, serve := range map[string]endpoint{
 		"POST /api/logout":                h.logout,
 		"GET /api/me":                     h.me,
-		"GET /api/events":                 h.events,
 		"GET /api/questions":              h.questions,
 		"GET /api/questions/{id}":         h.question,
 		"GET /api/questions/{id}/content": h.content,
-		"POST /api/questions/{id}/answer": h.answer,
-		"GET /api/sessions":               h.sessions,
-		"GET /api/search":                 h.search,
-		"GET /api/sessions/{id}":          h.session,
-		"GET /api/sessions/{id}/events":   h.sessionEvents,
-		"GET /api/sessions/{id}/export":   h.export,
-		"POST /api/sessions/{id}/rewind":  h.rewind,
-		"POST /api/sessions/{id}/fork":    h.fork,
-		"POST /api/sessions/{id}/compact": h.compact,
-		"GET /api/conversations":          h.conversations,
-		"GET /api/requests":               h.requests,
-		"GET /api/savings":                h.savings,
-		"GET /api/files":                  h.files,
-		"GET /api/files/disk":             h.disk,
-		"POST /api/undo":                  h.undo,
-		"POST /api/undo/look":             h.lookAtUndo,
-		"GET /api/audit":                  h.audit,
-		"POST /api/audit/verify":          h.verify,
+		"POST /api/questions/{id}/answer": posted(h.answer),
+		"GET /api/sessions":               stored(h.sessions),
+		"GET /api/search":                 stored(h.search),
+		"GET /api/sessions/{id}":          stored(h.session),
+		"POST /api/sessions/{id}/rewind":  stored(posted(h.rewind)),
+		"POST /api/sessions/{id}/fork":    stored(posted(h.fork)),
+		"POST /api/sessions/{id}/compact": needs("compacting", func() bool { return h.Compact != nil })(h.compact),
+		"GET /api/conversations":          recorded(h.conversations),
+		"GET /api/requests":               recorded(h.requests),
+		"GET /api/savings":                recorded(h.savings),
+		"GET /api/files":                  trail(h.files),
+		"GET /api/files/disk":             needs("a look at the files", func() bool { return h.Trail != nil && h.Disk != nil })(h.disk),
+		"POST /api/undo":                  undo(posted(h.undo)),
+		"POST /api/undo/look":             undo(posted(h.lookAtUndo)),
+		"GET /api/audit":                  trail(h.audit),
+		"POST /api/audit/verify":          trail(posted(h.verify)),
 		"GET /api/suspended":              h.suspended,
-		"POST /api/suspended/lift":        h.lift,
+		"POST /api/suspended/lift":        needs("letting a session go on", func() bool { return h.Lift != nil })(posted(h.lift)),
 	} {
-		m.Handle(pattern, h.person(serve))
+		m.Handle(pattern, h.person(h.answered(serve)))
 	}
+	m.Handle("GET /api/events", h.person(h.events))
+	m.Handle("GET /api/sessions/{id}/events", h.person(h.sessionEvents))
+	m.Handle("GET /api/sessions/{id}/export", h.person(h.export))
 	m.HandleFunc("/api/", func(w http.ResponseWriter, r *http.Request) {
 		h.fail(w, r, problem{http.StatusNotFound, "there is nothing at " + r.URL.Path})
 	})

@@ -14,9 +14,6 @@ import (
 // loginLasts is how long a login holds. The token may end before.
 const loginLasts = 30 * 24 * time.Hour
 
-// maxLogin is how long the body of a login or a hello may be, in bytes.
-const maxLogin = 4 << 10
-
 // Person is a person who may log in.
 type Person struct {
 	ID   string // of the token; it is no secret
@@ -35,46 +32,36 @@ type LoggedIn struct {
 	Key    string `json:"key"`   // what the page and the server prove themselves by; it is never sent again
 }
 
-// ticket is what LoggedIn.Login says, as JSON in base64. The server keeps nothing
-// of a login: it makes the key again from the ticket and its secret, so a ticket
-// that the server has not made has a key that only the server can compute.
+// ticket is what LoggedIn.Login says, as JSON in base64. The server stores no logins:
+// it computes the key of a login from the ticket and its secret. A page that made up
+// its own ticket would not know the key.
 type ticket struct {
 	Token  string    `json:"token"` // its ID
 	Until  time.Time `json:"until"`
 	Random string    `json:"random"` // no two logins are equal
 }
 
-func (h *Handler) login(w http.ResponseWriter, r *http.Request) {
-	var in Login
-	r.Body = http.MaxBytesReader(w, r.Body, maxLogin)
-	if err := read(w, r, &in); err != nil {
-		h.fail(w, r, err)
-		return
-	}
+func (h *Handler) login(r *http.Request, in Login) (any, error) {
 	person, err := h.check(r, in.Token)
 	if err != nil {
-		h.fail(w, r, err)
-		return
+		return nil, err
 	}
 	data, err := json.Marshal(ticket{Token: person.ID, Until: time.Now().Add(loginLasts), Random: rand.Text()})
 	if err != nil {
-		h.fail(w, r, err)
-		return
+		return nil, err
 	}
 	login := encode(data)
-	h.reply(w, LoggedIn{Person: person.Name, Login: login, Key: encode(h.keyOf(r, login))})
+	return LoggedIn{Person: person.Name, Login: login, Key: encode(h.keyOf(r, login))}, nil
 }
 
 // logout ends the channels of the login, in every tab.
-func (h *Handler) logout(w http.ResponseWriter, r *http.Request) error {
-	h.channels.end(channelOf(r.Context()).login)
-	h.reply(w, struct{}{})
-	return nil
+func (h *Handler) logout(r *http.Request) (any, error) {
+	h.channels.end(callerOf(r.Context()).channel.login)
+	return nothing{}, nil
 }
 
-// keyOf is the key of a login. It is another one for a server on another port: who
-// takes over the port of a server that has moved cannot pass on what the moved
-// server proves.
+// keyOf is the key of a login. The port is a part of it: a program that takes over the
+// port of a server that has moved cannot pass on what the moved server proves.
 func (h *Handler) keyOf(r *http.Request, login string) []byte {
 	port := ""
 	if address, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok {

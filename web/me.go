@@ -26,7 +26,7 @@ type Setting struct {
 	Note  string `json:"note,omitempty"`
 }
 
-func (h *Handler) me(w http.ResponseWriter, r *http.Request) error {
+func (h *Handler) me(r *http.Request) (any, error) {
 	out := Me{
 		Person: who(r.Context()), Version: h.Version, Compact: h.Compact != nil,
 		Sessions: h.Sessions != nil, Live: h.live(), Records: h.Records != nil, Trail: h.Trail != nil, Settings: []Setting{},
@@ -37,6 +37,5 @@ func (h *Handler) me(w http.ResponseWriter, r *http.Request) error {
 	if h.Settings != nil {
 		out.Settings = append(out.Settings, h.Settings()...)
 	}
-	h.reply(w, out)
-	return nil
+	return out, nil
 }

@@ -178,7 +178,7 @@ func TestOnce(t *testing.T) {
 		n    uint64
 		want bool
 	}{{0, false}, {1, true}, {1, false}, {window + 1, true}, {1, false}, {2, true}, {5 * window, true}, {4 * window, false}} {
-		if got := c.fresh(step.n); got != step.want {
+		if got := c.useOnce(step.n); got != step.want {
 			t.Errorf("%d: %v", step.n, got)
 		}
 	}
@@ -207,16 +207,16 @@ func TestManyChannels(t *testing.T) {
 			t.Fatal("it is forgotten at once")
 		}
 	}
-	for range 2 * manyChannels {
+	for range 2 * maxChannels {
 		cs.open("login", nil)
 	}
-	if !cs.use(second) || !cs.use(first) || len(cs.by) != manyChannels {
+	if !cs.use(second) || !cs.use(first) || len(cs.by) != maxChannels {
 		t.Errorf("%d channels", len(cs.by))
 	}
-	for range manyChannels - 1 {
+	for range maxChannels - 1 {
 		cs.use(cs.find(cs.open("login", nil)))
 	}
-	if cs.use(second) || !cs.use(first) || len(cs.by) != manyChannels {
+	if cs.use(second) || !cs.use(first) || len(cs.by) != maxChannels {
 		t.Errorf("%d channels, all in use", len(cs.by))
 	}
 }

@@ -87,11 +87,10 @@ type QueueEvent struct {
 // told is how many questions that have ended a snapshot has.
 const told = 200
 
-func (h *Handler) questions(w http.ResponseWriter, _ *http.Request) error {
+func (h *Handler) questions(_ *http.Request) (any, error) {
 	snapshot, sub := h.watch()
 	_ = sub.Close()
-	h.reply(w, snapshot)
-	return nil
+	return snapshot, nil
 }
 
 // watch is a snapshot of the queue, and what follows on it.
@@ -122,42 +121,36 @@ func (h *Handler) find(id string) (approval.Question, error) {
 	return q, nil
 }
 
-func (h *Handler) question(w http.ResponseWriter, r *http.Request) error {
+func (h *Handler) question(r *http.Request) (any, error) {
 	q, err := h.find(r.PathValue("id"))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	d := Detail{Question: briefly(q), Diff: diffOf(q)}
 	if q.Outside() {
 		d.Arguments = q.Diff.Text()
 	}
-	h.reply(w, d)
-	return nil
+	return d, nil
 }
 
-func (h *Handler) content(w http.ResponseWriter, r *http.Request) error {
+func (h *Handler) content(r *http.Request) (any, error) {
 	q, err := h.find(r.PathValue("id"))
 	switch {
 	case err != nil:
-		return err
+		return nil, err
 	case !q.Editable:
-		return invalid("this cannot be edited")
+		return nil, invalid("this cannot be edited")
 	case !utf8.Valid(q.Content):
-		return invalid("this is not UTF-8, and cannot be edited here")
+		return nil, invalid("this is not UTF-8, and cannot be edited here")
 	}
 	c := Content{After: string(q.Content)}
 	if files := q.Diff.Files; len(files) == 1 {
 		c.Before, _ = keep(c.After, files[0].Hunks, nil) // else it is not known
 	}
-	h.reply(w, c)
-	return nil
+	return c, nil
 }
 
-func (h *Handler) answer(w http.ResponseWriter, r *http.Request) error {
-	var in Answer
-	if err := read(w, r, &in); err != nil {
-		return err
-	}
+func (h *Handler) answer(r *http.Request, in Answer) (any, error) {
 	id := r.PathValue("id")
 	a := approval.Answer{
 		Verdict: approval.Verdict(in.Verdict), Seal: in.Seal, Words: in.Words, Pattern: in.Pattern, By: who(r.Context()),
@@ -165,19 +158,18 @@ func (h *Handler) answer(w http.ResponseWriter, r *http.Request) error {
 	q, err := h.find(id)
 	if err == nil && a.Verdict == approval.Edit {
 		if a.Content, err = edited(q, in); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if err == nil {
 		if err := q.Check(a); err != nil {
-			return invalid("%v", err)
+			return nil, invalid("%v", err)
 		}
 	}
 	if err := h.Queue.Answer(id, a); err != nil { // it says how one that is closed ended
-		return err
+		return nil, err
 	}
-	h.reply(w, struct{}{})
-	return nil
+	return nothing{}, nil
 }
 
 // edited is the text that a person wants written.

@@ -24,43 +24,66 @@ type problem struct {
 
 func (p problem) Error() string { return p.text }
 
-// maxBody is how long a request's body may be, in bytes: a text of the size that
-// may be written, and its escapes.
-const maxBody = 32 << 20
+// endpoint serves a request of the API. What it returns is sent as JSON; an error of
+// type problem says what to answer instead.
+type endpoint func(r *http.Request) (answer any, err error)
 
-// read reads a JSON body.
-func read(w http.ResponseWriter, r *http.Request, into any) error {
-	d := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody))
-	if err := d.Decode(into); err != nil {
-		return problem{http.StatusBadRequest, "the body is not what is wanted: " + err.Error()}
+// posted is an endpoint that gets the request's body, a T in JSON.
+func posted[T any](serve func(r *http.Request, in T) (any, error)) endpoint {
+	return func(r *http.Request) (any, error) {
+		var in T
+		if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
+			return nil, invalid("the body is not what is wanted: %v", err)
+		}
+		return serve(r, in)
 	}
-	return nil
 }
 
-func (h *Handler) reply(w http.ResponseWriter, body any) {
-	data, err := json.Marshal(body)
-	if err != nil {
-		h.log().Error("encode an answer", "err", err)
-		w.WriteHeader(http.StatusInternalServerError)
-		return
+// needs makes endpoints of what the server may not have.
+func needs(what string, has func() bool) func(endpoint) endpoint {
+	return func(serve endpoint) endpoint {
+		return func(r *http.Request) (any, error) {
+			if !has() {
+				return nil, absent(what)
+			}
+			return serve(r)
+		}
 	}
-	h.send(w, http.StatusOK, data)
 }
+
+// answered sends what an endpoint answers.
+func (h *Handler) answered(serve endpoint) personal {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		answer, err := serve(r)
+		if err != nil {
+			return err
+		}
+		data, err := json.Marshal(answer)
+		if err != nil {
+			return err
+		}
+		send(w, http.StatusOK, data)
+		return nil
+	}
+}
+
+// nothing is the answer where there is nothing to tell.
+type nothing struct{}
 
 // send sends JSON.
-func (h *Handler) send(w http.ResponseWriter, status int, data []byte) {
+func send(w http.ResponseWriter, status int, data []byte) {
 	sign(w, status, data)
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	_, _ = w.Write(data) // who has gone needs no answer
+	_, _ = w.Write(data) // an error says that the page has gone
 }
 
-// fail answers with an error. What is nobody's business but ours is logged, and
-// its text is not sent.
+// fail answers with an error. The text of one that is not meant for the page is
+// logged, and not sent.
 func (h *Handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if r.Context().Err() != nil {
-		return // nobody waits for it
+		return // the page has gone
 	}
 	status, text := http.StatusInternalServerError, "this did not work; the log of stet says why"
 	var p problem
@@ -79,7 +102,7 @@ func (h *Handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 		h.log().Error("web", "method", r.Method, "path", r.URL.Path, "err", err)
 	}
 	data, _ := json.Marshal(Problem{text}) // a text can always be encoded
-	h.send(w, status, append(data, '\n'))
+	send(w, status, append(data, '\n'))
 }
 
 // invalid is what the person, or the page, did wrong.

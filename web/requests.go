@@ -55,9 +55,6 @@ type Trim struct {
 
 // recorded are the requests that a page asks for, of at most so many days.
 func (h *Handler) recorded(r *http.Request, q record.Query) ([]record.Request, error) {
-	if h.Records == nil {
-		return nil, absent("an account of requests")
-	}
 	days, err := number(r, "days", 30)
 	if err != nil {
 		return nil, err
@@ -68,10 +65,10 @@ func (h *Handler) recorded(r *http.Request, q record.Query) ([]record.Request, e
 	return h.Records.Requests(r.Context(), q)
 }
 
-func (h *Handler) conversations(w http.ResponseWriter, r *http.Request) error {
+func (h *Handler) conversations(r *http.Request) (any, error) {
 	rows, err := h.recorded(r, record.Query{Limit: maxRows})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	by := map[string]*Conversation{}
 	all := []*Conversation{}
@@ -91,26 +88,25 @@ func (h *Handler) conversations(w http.ResponseWriter, r *http.Request) error {
 		c.Tokens += row.Tokens
 	}
 	slices.SortStableFunc(all, func(a, b *Conversation) int { return b.Last.Compare(a.Last) })
-	h.reply(w, all)
-	return nil
+	return all, nil
 }
 
 // maxRows is how many requests, the newest, an answer is made of.
 const maxRows = 100_000
 
-func (h *Handler) requests(w http.ResponseWriter, r *http.Request) error {
+func (h *Handler) requests(r *http.Request) (any, error) {
 	q := record.Query{Conversation: r.URL.Query().Get("conversation"), Limit: 2000}
 	if q.Conversation == "" {
-		return invalid("conversation: want a name")
+		return nil, invalid("conversation: want a name")
 	}
 	rows, err := h.recorded(r, q)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	q.Limit = maxRows
 	trims, err := h.Records.Trims(r.Context(), q)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	of := map[string][]Trim{}
 	for _, t := range trims {
@@ -120,8 +116,7 @@ func (h *Handler) requests(w http.ResponseWriter, r *http.Request) error {
 	for i, row := range rows {
 		all[i] = h.request(row, of[row.ID])
 	}
-	h.reply(w, all)
-	return nil
+	return all, nil
 }
 
 func (h *Handler) request(r record.Request, trims []Trim) Request {

@@ -57,14 +57,14 @@ func (s *Sums) add(r record.Request, usd float64, known bool) {
 	}
 }
 
-func (h *Handler) savings(w http.ResponseWriter, r *http.Request) error {
+func (h *Handler) savings(r *http.Request) (any, error) {
 	rows, err := h.recorded(r, record.Query{Limit: maxRows})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	ahead, err := number(r, "offset", 0) // minutes, of the person's clock before UTC
 	if err != nil {
-		return err
+		return nil, err
 	}
 	zone := time.FixedZone("", ahead*60)
 	out := Savings{Times: []Point{}}
@@ -95,8 +95,7 @@ func (h *Handler) savings(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	out.Client, out.Model, out.Policy = groups(client), groups(model), groups(policy)
-	h.reply(w, out)
-	return nil
+	return out, nil
 }
 
 // points are the beginnings of the days, or hours, from first to last.

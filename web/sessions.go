@@ -95,25 +95,21 @@ type Hit struct {
 // maxText is how many bytes of a part are sent.
 const maxText = 32 << 10
 
-func (h *Handler) sessions(w http.ResponseWriter, r *http.Request) error {
-	if h.Sessions == nil {
-		return absent("a list of sessions")
-	}
+func (h *Handler) sessions(r *http.Request) (any, error) {
 	limit, err := number(r, "limit", 200)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	q := r.URL.Query()
 	found, err := h.Sessions.List(r.Context(), session.Query{Dir: q.Get("dir"), Parent: q.Get("parent"), Open: q.Get("open") != "", Limit: limit})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	all := make([]Session, len(found))
 	for i, f := range found {
 		all[i] = listed(f)
 	}
-	h.reply(w, all)
-	return nil
+	return all, nil
 }
 
 func listed(i session.Info) Session {
@@ -126,21 +122,17 @@ func listed(i session.Info) Session {
 	}
 }
 
-func (h *Handler) search(w http.ResponseWriter, r *http.Request) error {
-	if h.Sessions == nil {
-		return absent("a search")
-	}
+func (h *Handler) search(r *http.Request) (any, error) {
 	words := strings.Fields(r.URL.Query().Get("words"))
 	hits, err := h.Sessions.Search(r.Context(), words, 100)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	all := make([]Hit, len(hits))
 	for i, f := range hits {
 		all[i] = Hit{f.Session, f.Event.Seq, f.Event.Time, f.Snippet(words)}
 	}
-	h.reply(w, all)
-	return nil
+	return all, nil
 }
 
 // load reads a session by its whole name.
@@ -160,10 +152,10 @@ func (h *Handler) load(ctx context.Context, id string) (session.State, []session
 	return st, events, nil
 }
 
-func (h *Handler) session(w http.ResponseWriter, r *http.Request) error {
+func (h *Handler) session(r *http.Request) (any, error) {
 	st, events, err := h.load(r.Context(), r.PathValue("id"))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	d := SessionDetail{
 		Session: listed(st.Info), Conversation: []Message{}, Context: Tokens(st.Context), Spent: Tokens(st.Spent), Rewinds: []Rewound{},
@@ -186,8 +178,7 @@ func (h *Handler) session(w http.ResponseWriter, r *http.Request) error {
 	if h.ResumeCommand != nil {
 		d.Resume = h.ResumeCommand(st.Info)
 	}
-	h.reply(w, d)
-	return nil
+	return d, nil
 }
 
 // formats are the formats that every server has.

@@ -29,7 +29,7 @@ var errOut = errors.New("no longer let in")
 func (h *Handler) personStream(w http.ResponseWriter, r *http.Request) (*stream, error) {
 	s, err := newStream(w)
 	if err == nil {
-		c := channelOf(r.Context())
+		c := callerOf(r.Context()).channel
 		s.in = func() bool {
 			_, ok := h.holds(c.login)
 			return ok && h.channels.use(c)

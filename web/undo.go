@@ -35,9 +35,6 @@ type UndoFile struct {
 
 // chosen are the writes that an undo names, oldest first, and all that were made.
 func (h *Handler) chosen(ctx context.Context, in Undo) (chosen, all []record.Write, err error) {
-	if h.Undo == nil || h.Trail == nil {
-		return nil, nil, absent("undoing")
-	}
 	if all, err = record.Writes(ctx, h.Trail, "", 0); err != nil {
 		return nil, nil, err
 	}
@@ -52,35 +49,26 @@ func (h *Handler) chosen(ctx context.Context, in Undo) (chosen, all []record.Wri
 	return chosen, all, nil
 }
 
-func (h *Handler) undo(w http.ResponseWriter, r *http.Request) error {
-	var in Undo
-	if err := read(w, r, &in); err != nil {
-		return err
-	}
+func (h *Handler) undo(r *http.Request, in Undo) (any, error) {
 	chosen, _, err := h.chosen(r.Context(), in)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := h.Undo(r.Context(), chosen, who(r.Context())); err != nil {
-		return problem{http.StatusConflict, err.Error()}
+		return nil, problem{http.StatusConflict, err.Error()}
 	}
-	h.reply(w, struct{}{})
-	return nil
+	return nothing{}, nil
 }
 
 // lookAtUndo says what an undo would meet. It changes nothing.
-func (h *Handler) lookAtUndo(w http.ResponseWriter, r *http.Request) error {
-	var in Undo
-	if err := read(w, r, &in); err != nil {
-		return err
-	}
+func (h *Handler) lookAtUndo(r *http.Request, in Undo) (any, error) {
 	chosen, all, err := h.chosen(r.Context(), in)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	verdict, err := record.Verify(r.Context(), h.Trail)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	out := UndoLook{Files: []UndoFile{}}
 	if verdict.Broken != nil {
@@ -100,8 +88,7 @@ func (h *Handler) lookAtUndo(w http.ResponseWriter, r *http.Request) error {
 		holds, known := now[n]
 		out.Files = append(out.Files, undoFile(n, of[n], all, holds, known))
 	}
-	h.reply(w, out)
-	return nil
+	return out, nil
 }
 
 // undoFile is what becomes of a file when writes are undone, where it holds what
@@ -116,7 +103,7 @@ func undoFile(n fileName, writes, all []record.Write, holds string, known bool) 
 		}
 	}
 	if known {
-		f.Disk = stands(holds, last.After)
+		f.Disk = compared(holds, last.After)
 	}
 	if f.Stop != "" || f.Disk == "same" || f.Disk == "unknown" {
 		return f
