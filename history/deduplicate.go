@@ -34,8 +34,8 @@ func (st *State) deduplicate(res *toolResult) {
 	}
 }
 
-// isPlainOutput reports whether a read through a shell is an output like others: which
-// lines of which file it shows is not known.
+// isPlainOutput reports whether a read through a shell is an output like others: it is
+// not known which lines of a file it shows.
 func (res *toolResult) isPlainOutput() bool {
 	if res.call.action.Command == "" || res.shown.Failed {
 		return false

@@ -79,7 +79,7 @@ func (s *evictionScan) replacedTexts() {
 // holds reports whether each of the lines stands in a passage of f, blank ones
 // aside. The first may be the end of a line there, and the last the beginning.
 func (f *file) holds(lines []string) bool {
-	var short map[string]bool
+	var short map[string]bool // made when it is needed
 	for i, line := range lines {
 		if strings.TrimSpace(line) == "" || len(line) >= minIndexed && f.has(line) {
 			continue

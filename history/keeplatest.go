@@ -1,6 +1,7 @@
 package history
 
 import (
+	"iter"
 	"math"
 	"slices"
 	"strings"
@@ -172,7 +173,7 @@ func linesOf(s *dialect.Section) string {
 	return spanOf(s).both()
 }
 
-// findView finds what stays in view of the files of which something leaves.
+// findView finds what stays in view of the files that have old reads.
 func (k *latest) findView() {
 	k.view = make(map[string]map[shownLine]bool)
 	for x := range k.old {
@@ -182,7 +183,9 @@ func (k *latest) findView() {
 		for j := range k.results[i].reads {
 			r := k.read(readRef{i, j})
 			if lines := k.view[r.key]; lines != nil && (k.results[i].locked || !k.old[readRef{i, j}]) {
-				r.each(func(l shownLine) bool { lines[l] = true; return true })
+				for l := range r.lines() {
+					lines[l] = true
+				}
 			}
 		}
 	}
@@ -196,25 +199,30 @@ func (k *latest) inView(r *fileRead) bool {
 			return false
 		}
 	}
-	return len(r.sections) > 0 && r.each(func(l shownLine) bool { return k.view[r.key][l] })
+	for l := range r.lines() {
+		if !k.view[r.key][l] {
+			return false
+		}
+	}
+	return len(r.sections) > 0
 }
 
-// each calls do for the lines of r until it returns false. It reports whether it never
-// did.
-func (r *fileRead) each(do func(shownLine) bool) bool {
-	for i := range r.sections {
-		s := &r.sections[i]
-		for j, text := range s.Lines {
-			l := shownLine{text: text}
-			if s.First > 0 {
-				l.number = s.First + j
-			}
-			if !do(l) {
-				return false
+// lines yields the lines of a read.
+func (r *fileRead) lines() iter.Seq[shownLine] {
+	return func(yield func(shownLine) bool) {
+		for i := range r.sections {
+			s := &r.sections[i]
+			for j, text := range s.Lines {
+				l := shownLine{text: text}
+				if s.First > 0 {
+					l.number = s.First + j
+				}
+				if !yield(l) {
+					return
+				}
 			}
 		}
 	}
-	return true
 }
 
 // danglingStubs counts the agent's own stubs ("unchanged since your last read") whose

@@ -27,7 +27,7 @@ type Omission struct {
 // Stats counts what a plan saw and did.
 type Stats struct {
 	Reads    int // successful reads, one per file of a batch
-	Repeats  int // reads of which all lines were in view already
+	Repeats  int // reads whose lines were all in view already
 	Dangling int // placeholders of content that is nowhere in the request (TRIM-16)
 	Saved    int // bytes of text left out, net of the placeholders
 }
