@@ -130,7 +130,7 @@ func patterns(t *testing.T, all ...string) (out []policy.Pattern) {
 	return out
 }
 
-// A write that cannot be made because somebody keeps changing the file ends.
+// A write that cannot be made because another program keeps changing the file ends.
 func TestChangedAgainAndAgain(t *testing.T) {
 	b := newBench(t, Config{}, workspace.Options{})
 	b.put("a", "1\n")

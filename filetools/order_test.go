@@ -77,7 +77,7 @@ func TestCallsOfOneTurn(t *testing.T) {
 }
 
 // Of several edits that a person is asked about none is lost to another, and
-// nobody else is blamed. (FILE-15)
+// no other program is blamed. (FILE-15)
 func TestCallsOfOneTurnAsked(t *testing.T) {
 	b := newBench(t, Config{}, workspace.Options{})
 	b.put("a", "line 1\nline 2\nline 3\n")

@@ -35,7 +35,7 @@ func (b *bench) changed(path string) (string, bool) {
 	return text, whole
 }
 
-// What somebody else did to a file is told as a diff, or it is said that it
+// What another program did to a file is told as a diff, or it is said that it
 // cannot be. (CTX-8)
 func TestChanged(t *testing.T) {
 	b := newBench(t, Config{}, workspace.Options{})
@@ -64,7 +64,7 @@ func TestChanged(t *testing.T) {
 	}
 }
 
-// What somebody else did to a file that is not in UTF-8 is told as read_file shows
+// What another program did to a file that is not in UTF-8 is told as read_file shows
 // the file: in the encoding that it says itself, or that it was read in. Bytes that
 // are no text there are not shown. (FILE-16)
 func TestChangedEncodings(t *testing.T) {

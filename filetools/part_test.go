@@ -43,7 +43,7 @@ func TestReadCountsWhenDelivered(t *testing.T) {
 	}
 }
 
-// Where nobody can be asked, a file read in part is not overwritten, and what
+// Where no person can be asked, a file read in part is not overwritten, and what
 // to do instead is said; then it works. (FILE-15, hazards)
 func TestOverwriteOfWhatWasReadInPart(t *testing.T) {
 	b := newBench(t, Config{}, workspace.Options{})
@@ -101,7 +101,7 @@ func TestRemovedMeanwhile(t *testing.T) {
 		t.Fatalf("%+v", p)
 	}
 	if p := b.plan("write_file", `{"path":"a","content":"new\n"}`); p.Done == nil {
-		t.Error("nobody was told, and it is written")
+		t.Error("no person was told, and it is written")
 	}
 	p.Result()
 	if p := b.plan("write_file", `{"path":"a","content":"new\n"}`); p.Done != nil {

@@ -146,7 +146,7 @@ func TestLongLine(t *testing.T) {
 	}
 }
 
-// A page of a file larger than memory, and of one that nobody can count. (READ-4)
+// A page of a file larger than memory, and of one whose lines cannot be counted. (READ-4)
 func TestSparseFile(t *testing.T) {
 	b := newBench(t, Config{}, workspace.Options{CountTime: time.Millisecond})
 	b.put("big", "one\ntwo\nthree\n")
@@ -248,7 +248,7 @@ func TestUnreadableFile(t *testing.T) {
 	}
 }
 
-// What somebody else says about a call is said in the tool's own words.
+// What the caller says about a call is said in the tool's own form.
 func TestRefuse(t *testing.T) { // FILE-5
 	b := newBench(t, Config{}, workspace.Options{})
 	c := tool.Call{ID: "7", Session: "one", Name: "Read", Arguments: json.RawMessage(`{"path":"a"}`)}

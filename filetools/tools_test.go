@@ -176,7 +176,7 @@ func args(kv ...any) string {
 //
 //	> TOOL ARGUMENTS          call a tool; its result follows
 //	* WHAT …                  notes, plan: show what the last call planned
-//	$ put NAME "CONTENT"      somebody else writes a file; also rm, chmod, ln, mkdir
+//	$ put NAME "CONTENT"      another program writes a file; also rm, chmod, ln, mkdir
 //	$ between put …           the same, after the next plan and before it is applied
 //	$ cat NAME                what a file holds follows
 //	$ session NAME            go on as another client session
@@ -247,7 +247,7 @@ func (b *bench) tell(story string) string {
 	return out.String()
 }
 
-// other is what somebody else does.
+// other is what another program does.
 func (b *bench) other(line string) string {
 	b.t.Helper()
 	if rest, ok := strings.CutPrefix(line, "between "); ok {

@@ -131,7 +131,7 @@ func TestDedupeDefaultBudget(t *testing.T) {
 	}
 }
 
-// TRK-9: by what was shown, whoever spelled it how.
+// TRK-9: by what was shown, however it was spelled.
 func TestDedupeByContent(t *testing.T) {
 	b := newBench(t, Config{Dedupe: &Dedupe{}}, workspace.Options{})
 	b.put("dir/a", "1\n2\n3\n4\n")

@@ -66,7 +66,7 @@ func TestEditedBeforeApproval(t *testing.T) {
 	}
 }
 
-// Changed by somebody with equal size and mtime is changed. (hazards)
+// Changed by another program with equal size and mtime is changed. (hazards)
 func TestChangedWithEqualStamp(t *testing.T) {
 	b := newBench(t, Config{}, workspace.Options{})
 	b.put("a", "one\n")
@@ -382,7 +382,7 @@ func TestClock(t *testing.T) {
 	}
 }
 
-// A file that somebody else gave the very same content meanwhile was not
+// A file that another program gave the same content meanwhile was not
 // written by us: undo must not take his away. (FILE-12, FILE-15)
 func TestWrittenBySomebodyElse(t *testing.T) {
 	b := newBench(t, Config{}, workspace.Options{})
@@ -397,7 +397,7 @@ func TestWrittenBySomebodyElse(t *testing.T) {
 }
 
 // What a file is written in is what it was found in, byte-order mark and all,
-// unless a write asks for another encoding; then whoever decides is told.
+// unless a write asks for another encoding; then the plan says so.
 // (FILE-6, FILE-16)
 func TestEncodingIsKept(t *testing.T) {
 	b := newBench(t, Config{}, workspace.Options{})
@@ -415,7 +415,7 @@ func TestEncodingIsKept(t *testing.T) {
 	b.put("even", "h\xc3\xa9\n")
 	p := b.plan("write_file", args("path", "even", "content", "hé\n", "encoding", "utf-16"))
 	if p.Done != nil || !p.Has(tool.Reencoded) {
-		t.Fatalf("%+v: nobody is told of the encoding", p)
+		t.Fatalf("%+v: the plan does not say it", p)
 	}
 	if _, err := p.Apply(t.Context()); err != nil {
 		t.Fatal(err)

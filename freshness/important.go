@@ -6,13 +6,13 @@ import "strings"
 type Selection struct {
 	Max int // at most so many; 0: 10
 
-	// Ignored tells of more files that do not count, by .gitignore for
-	// instance; nil: none.
+	// Ignored reports more files that do not count, by .gitignore for instance; nil:
+	// none.
 	Ignored func(path string) bool
 }
 
-// dependencies are directories that hold other people's files, or what was
-// made from the project's own.
+// dependencies are directories with files that do not belong to the project, or were
+// made from its files.
 var dependencies = map[string]bool{
 	"node_modules": true, "bower_components": true, "jspm_packages": true, ".yarn": true, ".pnpm-store": true,
 	"vendor": true, "third_party": true, ".bundle": true, "pods": true, "carthage": true, ".cargo": true,
@@ -22,9 +22,9 @@ var dependencies = map[string]bool{
 	".git": true, ".hg": true, ".svn": true, ".bzr": true, ".jj": true,
 }
 
-// Important lists the files that the session works with: the one read or
-// edited last first, without those in dependency directories and those that
-// are gone. (CTX-9)
+// Important lists the files that the session works with, the one that was read or edited
+// last first, without those in dependency directories and those that were removed.
+// (CTX-9)
 func (s *State) Important(o Selection) []string {
 	if o.Max <= 0 {
 		o.Max = 10

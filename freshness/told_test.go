@@ -7,7 +7,7 @@ import (
 	"github.com/stet-dev/stet/workspace"
 )
 
-// What the session was told of somebody else's change, it knows. (CTX-8)
+// The session knows what it was told of another program's change. (CTX-8)
 func TestTold(t *testing.T) {
 	var s State
 	s.Observe(Observation{Kind: Read, Path: "a", Version: "v", Time: at(10)})

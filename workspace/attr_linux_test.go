@@ -120,7 +120,7 @@ func unprivileged(t *testing.T, dir string) {
 		t.Errorf("kept %q, %v", kept, err)
 	}
 	_, err = write("theirs")
-	wantErr(t, "somebody else's", err, ErrPermission)
+	wantErr(t, "of another user", err, ErrPermission)
 	_, err = write("mine")
 	wantErr(t, "read-only", err, ErrPermission)
 	p, _ := root.Path("state/x")

@@ -198,7 +198,7 @@ func TestSweepSparesTheLiving(t *testing.T) {
 }
 
 // TestSweptContentIsKept: a temporary file may hold the only copy of what
-// somebody wrote in the worst moment.
+// a process wrote before it died.
 func TestSweptContentIsKept(t *testing.T) {
 	tr := newTree(t, Options{})
 	name, err := tr.state.tempName("sub")

@@ -25,10 +25,10 @@ func TestEveryVersionIsKept(t *testing.T) {
 	if _, err := tr.Page(ctx, tr.path("b"), PageRequest{}); err != nil {
 		t.Fatal(err)
 	}
-	tr.put("a", "changed by somebody")
-	w := tr.mustWrite("a", "by stet", VersionOf([]byte("changed by somebody")), WriteMode{})
+	tr.put("a", "changed by another")
+	w := tr.mustWrite("a", "by stet", VersionOf([]byte("changed by another")), WriteMode{})
 	tr.mustWrite("a", "by stet again", w.Now, WriteMode{})
-	for _, s := range []string{"shown whole", "shown by page\n", "changed by somebody", "by stet"} {
+	for _, s := range []string{"shown whole", "shown by page\n", "changed by another", "by stet"} {
 		if b, err := tr.Kept(VersionOf([]byte(s))); err != nil || string(b) != s {
 			t.Errorf("%q: %q, %v", s, b, err)
 		}

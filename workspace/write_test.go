@@ -94,7 +94,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestModeIsKept: and while the file is made nobody can read it who could not
+// TestModeIsKept: and while the file is made no user can read it who could not
 // read the old one. (FILE-14)
 func TestModeIsKept(t *testing.T) {
 	t.Parallel()
@@ -242,7 +242,7 @@ func TestNothingIsLost(t *testing.T) {
 	tr.noLitter()
 }
 
-// TestStrangersAreNotOverwritten: somebody who knows nothing of locks replaces
+// TestStrangersAreNotOverwritten: a program that knows nothing of locks replaces
 // the file by rename all the time. Whatever he wrote last, or a write of stet
 // that saw it, is there: no write of his that stet did not see disappears.
 func TestStrangersAreNotOverwritten(t *testing.T) {

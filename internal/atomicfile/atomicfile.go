@@ -1,20 +1,20 @@
 // Package atomicfile replaces a file in an open directory, whole or not at
 // all.
 //
-// A Dir is a directory held by descriptor. Names given to it are single
-// components, or paths below it where that is said, and a symbolic link is
-// never followed: what a link leads to is the caller's to decide, step by step.
-// A Temp is a file being made beside the one that it is to replace.
+// A Dir is a directory held by descriptor. The names that it takes are single
+// components, or paths below it where that is said. It never follows a symbolic link:
+// the caller decides, step by step, where a link may lead. A Temp is a file being made
+// beside the one that it replaces.
 //
 // On Linux paths are opened by openat2 where the kernel has it, and files are
-// exchanged by renameat2, so that what was displaced can be looked at and put
-// back. Elsewhere everything goes through an os.Root, and between the look at
-// the old file and the rename there is a window of some microseconds in which
-// another program's change is overwritten unseen.
+// exchanged by renameat2, so that a displaced file can be looked at and put back. On
+// other systems everything goes through an os.Root. There, for some microseconds
+// between the look at the old file and the rename, a change by another program is
+// overwritten without notice.
 //
-// Errors wrap what the system said: fs.ErrNotExist, fs.ErrExist,
-// fs.ErrPermission and so on, besides those below. They may carry paths, and
-// are to be reworded before they are shown.
+// Errors are those below, or wrap those of the system: fs.ErrNotExist, fs.ErrExist,
+// fs.ErrPermission and so on. They may hold paths, and have to be reworded before they
+// are shown.
 package atomicfile
 
 import (
@@ -28,7 +28,7 @@ var ErrLink = errors.New("is a symbolic link")
 // ErrNotDir says that what should be a directory is something else.
 var ErrNotDir = errors.New("not a directory")
 
-// ErrLocked says that another one has the lock.
+// ErrLocked says that the lock is held elsewhere.
 var ErrLocked = errors.New("locked by another process")
 
 // Stat is what the system says of a file.

@@ -137,7 +137,7 @@ func TestOverNothing(t *testing.T) {
 	})
 }
 
-// Between the exchange and the putting back somebody puts a third file there:
+// Between the exchange and the putting back another program puts a third file there:
 // it is the newest and stays.
 func TestNewerFileStays(t *testing.T) {
 	if runtime.GOOS != "linux" {

@@ -15,7 +15,7 @@ import (
 // closed.
 type Dir struct {
 	fd   int
-	slow atomic.Bool // there is no openat2
+	slow atomic.Bool // the kernel has no openat2
 }
 
 const (
@@ -64,10 +64,9 @@ func (d *Dir) Find(path string) (*Dir, error) {
 	return &Dir{fd: fd}, nil
 }
 
-// Open opens a file for reading, at a path below d or of a name in it, and
-// never waits: a pipe without a writer or a device is opened like any file,
-// for the caller to see what it is. Unsupported is told as by Find, for paths
-// of several components only.
+// Open opens a file for reading, at a path below d, and never waits: a pipe without a
+// writer or a device is opened like any file, and the caller sees what it is. For paths
+// of several components it may be unsupported, as Find.
 func (d *Dir) Open(path string) (*os.File, error) {
 	fd, err := d.open(path, fileFlags)
 	if err != nil {
@@ -98,8 +97,8 @@ func (d *Dir) open(path string, flags int) (int, error) {
 				continue
 			}
 		case unix.ENOSYS, unix.EPERM:
-			// EPERM is what sandboxes say of calls they do not know. Where it
-			// is meant of the file, the long way finds out.
+			// Sandboxes answer EPERM to calls that they do not know. If the file
+			// is meant, the walk by single components meets the error again.
 			if err == unix.ENOSYS {
 				d.slow.Store(true)
 			}
@@ -109,7 +108,7 @@ func (d *Dir) open(path string, flags int) (int, error) {
 	}
 }
 
-// Stat tells of the name itself, be it a link.
+// Stat describes the name itself, also if it is a link.
 func (d *Dir) Stat(name string) (Stat, error) {
 	var st unix.Stat_t
 	_, err := retry(func() (int, error) {
@@ -121,7 +120,7 @@ func (d *Dir) Stat(name string) (Stat, error) {
 	return statOf(&st), nil
 }
 
-// Self tells of the directory itself.
+// Self describes the directory itself.
 func (d *Dir) Self() (Stat, error) {
 	var st unix.Stat_t
 	if err := unix.Fstat(d.fd, &st); err != nil {
@@ -130,7 +129,7 @@ func (d *Dir) Self() (Stat, error) {
 	return statOf(&st), nil
 }
 
-// StatFile tells of an open file.
+// StatFile describes an open file.
 func StatFile(f *os.File) (Stat, error) {
 	c, err := f.SyscallConn()
 	if err != nil {
@@ -176,7 +175,7 @@ func (d *Dir) Writable(name string) error {
 	return nil
 }
 
-// Mkdir makes a directory, with what the process's umask leaves of perm.
+// Mkdir makes a directory with the rights of perm that the umask allows.
 func (d *Dir) Mkdir(name string, perm fs.FileMode) error {
 	_, err := retry(func() (int, error) { return 0, unix.Mkdirat(d.fd, name, uint32(perm.Perm())) })
 	if err != nil {
@@ -219,7 +218,7 @@ func (d *Dir) List() (*os.File, error) {
 	if err != nil {
 		return nil, d.fail("open", ".", err)
 	}
-	// Where the file system does not say what an entry is, os asks by name.
+	// os looks at entries by this name, where the file system does not say what they are.
 	return os.NewFile(uintptr(fd), "/proc/self/fd/"+strconv.Itoa(fd)), nil
 }
 

@@ -69,9 +69,8 @@ func (d *Dir) Find(path string) (*Dir, error) {
 	return d.Sub(path)
 }
 
-// Open opens a file for reading, at a path below d or of a name in it, and
-// never waits. Unsupported is told as by Find, for paths of several components
-// only.
+// Open opens a file for reading, at a path below d, and never waits. For paths of several
+// components it is unsupported, as Find.
 func (d *Dir) Open(path string) (*os.File, error) {
 	if strings.Contains(path, "/") {
 		return nil, errors.ErrUnsupported
@@ -94,10 +93,10 @@ func (d *Dir) Open(path string) (*os.File, error) {
 	return f, nil
 }
 
-// StepByStep does nothing: there is no other way here.
+// StepByStep does nothing: there is no other way on these systems.
 func (d *Dir) StepByStep() {}
 
-// Stat tells of the name itself, be it a link.
+// Stat describes the name itself, also if it is a link.
 func (d *Dir) Stat(name string) (Stat, error) {
 	fi, err := d.root.Lstat(name)
 	if err != nil {
@@ -106,10 +105,10 @@ func (d *Dir) Stat(name string) (Stat, error) {
 	return statOf(fi), nil
 }
 
-// Self tells of the directory itself.
+// Self describes the directory itself.
 func (d *Dir) Self() (Stat, error) { return d.Stat(".") }
 
-// StatFile tells of an open file.
+// StatFile describes an open file.
 func StatFile(f *os.File) (Stat, error) {
 	fi, err := f.Stat()
 	if err != nil {
@@ -139,7 +138,7 @@ func (d *Dir) Writable(name string) error {
 	return f.Close()
 }
 
-// Mkdir makes a directory, with what the process's umask leaves of perm.
+// Mkdir makes a directory with the rights of perm that the umask allows.
 func (d *Dir) Mkdir(name string, perm fs.FileMode) error { return d.root.Mkdir(name, perm.Perm()) }
 
 // Remove removes a name that is no directory.

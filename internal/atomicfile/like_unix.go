@@ -10,10 +10,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Like gives the file the owner, the mode and the extended attributes, access
-// lists among them, of another one. What could not be kept is returned in
-// words. Where the owner's group is lost, the group's rights shrink to what
-// everybody had: nobody may do more to the new file than to the old one.
+// Like gives the file the owner, the mode and the extended attributes of another one,
+// access lists among them. It returns in words what could not be kept. Where the group
+// is lost, the new group gets only the rights that all users had: no user may do more
+// to the new file than to the old one.
 func (t *Temp) Like(old *os.File) (lost []string, err error) {
 	from, err := StatFile(old)
 	if err != nil {
@@ -45,7 +45,7 @@ func (t *Temp) Like(old *os.File) (lost []string, err error) {
 		acl = acl || name == accessList
 	}
 	if acl {
-		// Until the list is there, the group bits are its mask: too much.
+		// Until the list is set, the group bits, which are its mask, would allow too much.
 		perm = shrink(perm)
 	}
 	if err := unix.Fchmod(fd, perm); err != nil {
@@ -59,7 +59,7 @@ const (
 	capability = "security.capability"
 )
 
-// shrink takes from the group what everybody else does not have.
+// shrink takes from the group the rights that other users do not have.
 func shrink(perm uint32) uint32 {
 	return perm&^0o070 | perm&0o070&((perm&0o007)<<3)
 }

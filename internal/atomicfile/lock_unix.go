@@ -8,12 +8,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TryLock takes the advisory lock of the directory itself, with flock on a
-// descriptor of its own: it excludes every other holder, also one in this
-// process, and nothing is made in the directory. ErrLocked says that another one
-// has it; errors.ErrUnsupported that it cannot be had: the file system has no
-// such locks, or the directory may not be read. The function that is returned
-// gives the lock back.
+// TryLock takes the advisory lock of the directory itself, by flock on a descriptor of
+// its own. It excludes every other holder, also in this process, and makes nothing in
+// the directory. ErrLocked says that it is held elsewhere. errors.ErrUnsupported says
+// that the file system has no such locks, or that the directory may not be read. The
+// function that is returned gives the lock back.
 func (d *Dir) TryLock() (unlock func(), err error) {
 	f, err := d.List()
 	if err != nil {

@@ -20,7 +20,7 @@ func (d *Dir) create(name string, perm fs.FileMode) (*os.File, error) {
 	return os.NewFile(uintptr(fd), name), nil
 }
 
-// exchange is Over by one renameat2, with a look at what was displaced.
+// exchange is Over by one renameat2, after which the displaced file is looked at.
 func (t *Temp) exchange(name string, accept Accept) error {
 	if err := t.swap(name); err != nil {
 		return err
@@ -48,9 +48,9 @@ func (t *Temp) swap(name string) error {
 	return t.dir.fail("exchange", name, err)
 }
 
-// putBack exchanges again after a file was displaced that should not have been.
-// Another program may rename files to name meanwhile. A file of its is the newest
-// one: it stays, or is put back, and what it replaced goes with the temporary name.
+// putBack exchanges again after the wrong file was displaced. Another program may rename
+// files to name meanwhile. Such a file is the newest one: it stays, or is put back, and
+// the file that it has replaced is removed with the temporary name.
 func (t *Temp) putBack(name string) error {
 	there, err := t.Stat() // the file that is taken to be at name: ours
 	if err != nil {
@@ -64,11 +64,11 @@ func (t *Temp) putBack(name string) error {
 		now, err := t.dir.Stat(name)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			return nil // removed meanwhile
+			return nil // another program has removed it
 		case err != nil:
 			return err
 		case !now.Same(there):
-			return nil // replaced meanwhile
+			return nil // another program has replaced it
 		}
 		if err := t.swap(name); err != nil {
 			if errors.Is(err, fs.ErrNotExist) {
@@ -79,13 +79,13 @@ func (t *Temp) putBack(name string) error {
 		if now, err = t.dir.Stat(t.name); err != nil || now.Same(there) {
 			return err
 		}
-		there = back // what was displaced is newer: it goes back in turn
+		there = back // the displaced file is newer: it is put back in turn
 	}
 	return errors.New("the file keeps being replaced")
 }
 
-// MoveOut gives the file of this name another place in the same file system,
-// at any path, over what is there. Unsupported systems say so.
+// MoveOut moves the file of this name to any path in the same file system, and replaces
+// what is there.
 func (d *Dir) MoveOut(name, path string) error {
 	if err := unix.Renameat(d.fd, name, unix.AT_FDCWD, path); err != nil {
 		return d.fail("move", name, err)

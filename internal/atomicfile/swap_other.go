@@ -14,8 +14,7 @@ func (d *Dir) create(name string, perm fs.FileMode) (*os.File, error) {
 
 func (t *Temp) exchange(string, Accept) error { return errors.ErrUnsupported }
 
-// MoveOut gives the file of this name another place in the same file system,
-// at any path, over what is there. Unsupported systems say so.
+// MoveOut is unsupported on these systems.
 func (d *Dir) MoveOut(name, path string) error { return errors.ErrUnsupported }
 
 // beforeRename closes the file: not every system renames open ones.
@@ -23,9 +22,9 @@ func (t *Temp) beforeRename() error { return t.file.Close() }
 
 func (d *Dir) rename(from, to string) error { return d.root.Rename(from, to) }
 
-// RenameNew renames where the new name is free: fs.ErrExist says that it is not. It is
-// done by a second link, which fails when the name is taken, or, where there are no
-// links, after a look.
+// RenameNew renames if the new name is free: fs.ErrExist says that it is not. It makes a
+// second link, which fails if the name exists. Where there are no links it checks the
+// name before it renames.
 func (d *Dir) RenameNew(from, to string) error {
 	err := d.root.Link(from, to)
 	if err == nil {

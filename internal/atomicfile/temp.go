@@ -6,17 +6,16 @@ import (
 	"os"
 )
 
-// Temp is a file being made, beside the one that it is to replace. It is used
-// by one goroutine.
+// Temp is a file being made beside the one that it replaces. It is for one goroutine.
 type Temp struct {
 	dir  *Dir
 	name string
 	file *os.File
-	kept bool // the file is in its place, and the temporary name is gone
+	kept bool // the file is in its place, and not at the temporary name any more
 }
 
-// NewTemp makes an empty file of that name, which must be free, with what the
-// umask leaves of perm. It stays until Close or until it has found its place.
+// NewTemp makes an empty file of that name, which must be free, with the rights of perm
+// that the umask allows. The name stays until Close, Over or Place.
 func NewTemp(d *Dir, name string, perm fs.FileMode) (*Temp, error) {
 	f, err := d.create(name, perm)
 	if err != nil {
@@ -31,17 +30,17 @@ func (t *Temp) Write(p []byte) (int, error) { return t.file.Write(p) }
 // Sync makes the content durable, not yet the name.
 func (t *Temp) Sync() error { return t.file.Sync() }
 
-// Stat tells of the file as it is now.
+// Stat describes the file as it is now.
 func (t *Temp) Stat() (Stat, error) { return StatFile(t.file) }
 
-// Accept judges a file that is being displaced; an error from it puts
-// everything back. It must not close the file. The file has been put aside
-// under the second name, from which it may be moved away; that is "" where the
-// system cannot exchange files, and the old one is still in its place.
+// Accept decides on a file that is being displaced: an error from it puts the file back.
+// It must not close the file. aside is the name that the file has meanwhile; Accept may
+// move it away from there. Where the system cannot exchange files, aside is "", and the
+// file is still in its place.
 type Accept func(displaced *os.File, aside string) error
 
-// Over puts the file in the place of name, which must be there. What accept
-// says of the old file is returned. The directory is not synced.
+// Over puts the file in the place of the file name, which must exist. It returns the
+// error of accept. The directory is not synced.
 func (t *Temp) Over(name string, accept Accept) error {
 	err := t.exchange(name, accept)
 	if errors.Is(err, errors.ErrUnsupported) {
@@ -74,7 +73,7 @@ func (d *Dir) look(name, aside string, accept Accept) error {
 	return accept(f, aside)
 }
 
-// discard removes a name, which may be gone.
+// discard removes a name, which need not exist.
 func (d *Dir) discard(name string) error {
 	if err := d.Remove(name); !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -82,8 +81,8 @@ func (d *Dir) discard(name string) error {
 	return nil
 }
 
-// Place gives the file a name that must be free: fs.ErrExist says that it is
-// not. The directory is not synced.
+// Place gives the file a name, which must be free: fs.ErrExist says that it is not. The
+// directory is not synced.
 func (t *Temp) Place(name string) error {
 	if err := t.beforeRename(); err != nil {
 		return err
@@ -95,8 +94,8 @@ func (t *Temp) Place(name string) error {
 	return nil
 }
 
-// Close closes the file, and removes it unless it has found its place. More
-// calls do nothing.
+// Close closes the file, and removes it unless Over or Place has put it in place. A
+// second call does nothing.
 func (t *Temp) Close() error {
 	err := t.file.Close()
 	if errors.Is(err, os.ErrClosed) {
@@ -109,9 +108,8 @@ func (t *Temp) Close() error {
 	return err
 }
 
-// Remove takes the file of this name away, if accept lets it go. It is given
-// the other name, which must be free, for the moment between; accept is as in
-// Over. The directory is not synced.
+// Remove removes the file of this name, if accept returns nil. Meanwhile the file has
+// the name aside, which must be free. The directory is not synced.
 func Remove(d *Dir, name, aside string, accept Accept) error {
 	if err := d.RenameNew(name, aside); err != nil {
 		return err
@@ -121,7 +119,7 @@ func Remove(d *Dir, name, aside string, accept Accept) error {
 		return d.discard(aside)
 	}
 	if back := d.RenameNew(aside, name); errors.Is(back, fs.ErrExist) {
-		// A new file has taken the name meanwhile: it is the newer one.
+		// Another program has made a file of this name: it is the newer one.
 		return errors.Join(err, d.Remove(aside))
 	} else if back != nil {
 		return errors.Join(err, back)

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// repairs are mistakes that spoil a whole old text. They are tried in turn.
+// repairs undo mistakes that were made in all of an old text. They are tried in turn.
 var repairs = []struct {
 	why string
 	fix func(string) string
@@ -18,8 +18,8 @@ var repairs = []struct {
 	{"the old text has line ends around it", func(s string) string { return strings.Trim(s, "\r\n") }},
 }
 
-// withoutNumbers takes the number, and the sign after it, from the start of
-// every line, or none if a line has none.
+// withoutNumbers removes the line number, and the sign after it, from every line. If a
+// line has none the text stays as it is.
 func withoutNumbers(s string) string {
 	var b strings.Builder
 	for line := range strings.Lines(s) {
@@ -54,7 +54,7 @@ func difference(have, want string, fits func(have, want string) bool) string {
 	return "other text"
 }
 
-// lenses hide one difference each, the last one all of them.
+// lenses each hide one kind of difference; the last one hides all of them.
 var lenses = []struct {
 	why string
 	see func(string) string
@@ -76,8 +76,8 @@ var lenses = []struct {
 	{"spaces, quotes, dashes or letter case", func(s string) string { return string(appendKey(nil, []byte(s))) }},
 }
 
-// appendKey appends to dst what is left of a line when letter case, spaces,
-// and the kinds of quotes and dashes are left out.
+// appendKey appends a line to dst without letter case, spaces, and the kinds of quotes
+// and dashes.
 func appendKey(dst, line []byte) []byte {
 	for i := 0; i < len(line); {
 		c := line[i]
@@ -123,10 +123,10 @@ func sameDash(r rune) rune {
 
 func invisible(r rune) bool { return unicode.Is(unicode.Cf, r) }
 
-// sketch is which pairs of neighbouring bytes a key has, roughly.
+// sketch is roughly the set of pairs of neighbouring bytes in a key.
 type sketch [4]uint64
 
-// maxSketch is how much of a key is looked at.
+// maxSketch is the number of bytes of a key that are looked at.
 const maxSketch = 400
 
 func newSketch(key []byte) sketch {
@@ -138,7 +138,7 @@ func newSketch(key []byte) sketch {
 	return s
 }
 
-// like is the share of pairs in common, 0 to 1.
+// like is the share of pairs that both have, 0 to 1.
 func (s sketch) like(o sketch) float64 {
 	both, all := 0, 0
 	for i := range s {

@@ -1,19 +1,18 @@
 // Package edit replaces pieces of a file that are named by their text, and
 // leaves every byte outside of them as it is.
 //
-// A text is found when it occurs exactly, with one freedom: "\n" in it stands
-// for a line end of either kind, LF or CRLF, while "\r\n" in it stands for CRLF
-// alone. A match never begins or ends inside a CRLF. All texts are looked for
-// in the file as it was; either all edits are made or none.
+// A text is found where it occurs exactly, with one exception: "\n" in it matches LF and
+// CRLF, while "\r\n" matches CRLF alone. A match never begins or ends inside a CRLF. All
+// texts are looked for in the file as it was. Either all edits are made or none.
 //
-// The new text takes the line ends of its place: those of the lines that it
-// replaces, in order, then the last of them, or that of the line in which it
-// is put. Lines at the start and the end of old and new text that are equal
-// are not replaced, so their line ends stay. An edit that changes nothing but
-// line ends is taken at its word.
+// The new text takes the line ends of its place: those of the lines that it replaces, in
+// order, then the last of them; where it replaces no line end, that of the line in which
+// it is put. Lines at the start and the end that old and new text share are not replaced,
+// so their line ends stay. An edit that changes nothing but line ends writes them as it
+// says.
 //
-// Files are bytes: UTF-8, with or without a byte order mark, or whatever else
-// the caller has decoded. Nothing here changes the data it is given.
+// Files are bytes: UTF-8, with or without a byte order mark, or what else the caller has
+// decoded. The data that is passed in is never changed.
 package edit
 
 import (
@@ -66,7 +65,7 @@ func Apply(data []byte, edits []Edit) (Result, error) {
 		}
 		all = append(all, found...)
 		if covered > len(data) {
-			break // some of them overlap: more are not needed to say so
+			break // some of them overlap, which is an error
 		}
 	}
 	sort.SliceStable(all, func(i, j int) bool { return all[i].start < all[j].start })
@@ -84,7 +83,7 @@ func Apply(data []byte, edits []Edit) (Result, error) {
 // match is where an old text was found, in bytes of the file.
 type match struct{ start, end, edit int }
 
-// splice puts the new file together.
+// splice makes the new file.
 func (f *file) splice(edits []Edit, all []match) (Result, error) {
 	cores := make([]core, len(edits))
 	size := len(f.data)
@@ -117,13 +116,12 @@ func (f *file) splice(edits []Edit, all []match) (Result, error) {
 	return r, nil
 }
 
-// core is what remains of an edit without the lines that stay. A line of a
-// match is whole up to the line end after it.
+// core is an edit without the lines that stay.
 type core struct {
 	before, after int      // lines of the match, from its start and its end, that stay
 	lines         []string // the new text's lines, each with its end
 	lineEnds      int
-	literal       bool
+	literal       bool // only line ends change: they are written as they are
 }
 
 func newCore(e Edit) core {

@@ -29,8 +29,8 @@ type Error struct {
 	Near        []Near
 }
 
-// Near is a line of the file at which an old text that was not found begins to
-// differ from a place that is like it.
+// Near is a place that is like an old text that was not found: the line at which they
+// begin to differ.
 type Near struct {
 	Line int    // counted from 1
 	Text string // the line, without its end, cut to 200 bytes

@@ -18,8 +18,8 @@ type file struct {
 	index *suffixarray.Index // of flat, where there are many edits; else nil
 }
 
-// manyEdits is from how many edits on an index is made: from there on, making it
-// takes less time than to read the file once for each edit.
+// manyEdits is the number of edits from which on an index is made. For fewer edits it
+// takes less time to read the file once for each of them.
 const manyEdits = 200
 
 func newFile(data []byte) *file {
@@ -43,7 +43,7 @@ func newFile(data []byte) *file {
 	}
 }
 
-// place is where byte i of flat is in data.
+// place returns the offset in data of byte i of flat.
 func (f *file) place(i int) int {
 	return i + sort.SearchInts(f.crlf, i)
 }
@@ -51,7 +51,8 @@ func (f *file) place(i int) int {
 // line is the number, from 1, of the line that byte i of data is in.
 func (f *file) line(i int) int { return bytes.Count(f.data[:i], []byte("\n")) + 1 }
 
-// maxMatches is how many matches of a text that should be unique are counted.
+// maxMatches is the number of matches up to which they are counted, of a text that should
+// be unique.
 const maxMatches = 100
 
 // locate finds the place of an edit, or with All its places, ascending.
@@ -179,7 +180,7 @@ func (f *file) skip(m match, before, after int) (start, end int) {
 	return start, end
 }
 
-// lineEnds answers, for ascending places, how the line ends that they are in.
+// lineEnds returns the line ends of ascending places.
 type lineEnds struct {
 	data []byte
 	next int // the last line end found

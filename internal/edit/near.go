@@ -16,8 +16,7 @@ const (
 	minShare    = 3       // a place has a third of the old text, or is none
 )
 
-// near looks for what the old text may have meant. It reads the file some
-// times at most.
+// near looks for places that the old text may mean. It reads the file a few times.
 func (f *file) near(old string) []Near {
 	for _, r := range repairs {
 		fixed := r.fix(old)
@@ -62,8 +61,8 @@ func newWanted(old string) wanted {
 	return w
 }
 
-// likePlaces weighs the places where lines of the old text are, letter case,
-// spaces, quotes and dashes aside, by how much of it is there.
+// likePlaces finds the places with the most lines of the old text. Letter case, spaces,
+// and the kinds of quotes and dashes are ignored.
 func (f *file) likePlaces(w wanted) []Near {
 	byKey := map[string][]int{}
 	for i, key := range w.keys {
@@ -103,7 +102,7 @@ func (f *file) likePlaces(w wanted) []Near {
 	return near
 }
 
-// differs says where and how the old text differs from the lines from start.
+// differs says where and how the old text differs from the lines that begin at start.
 func (f *file) differs(w wanted, start int) Near {
 	have := f.lines(start+1, len(w.lines))
 	for i, want := range w.lines {
@@ -118,8 +117,8 @@ func (f *file) differs(w wanted, start int) Near {
 	return Near{Line: last, Text: shown(have[len(w.lines)-1]), Want: shown(w.lines[len(w.lines)-1]), Why: "line end"}
 }
 
-// fits says what it is for line i of the old text to be in a line of the file:
-// the first one may be the end of it, the last one the start.
+// fits returns the test by which line i of the old text is in a line of the file: the
+// first line may be the end of it, the last one the start.
 func (w wanted) fits(i int) func(have, want string) bool {
 	switch first, last := i == 0, i == len(w.lines)-1 && !w.whole; {
 	case first && last:
@@ -166,7 +165,7 @@ func (f *file) likeLines(w wanted) []Near {
 	return near
 }
 
-// eachKey goes through the lines, counted from 0, until do says no.
+// eachKey calls do for each line, counted from 0, until it returns false.
 func (f *file) eachKey(do func(line int, key []byte) bool) {
 	var key []byte
 	n := 0

@@ -1,6 +1,5 @@
-// Package gitignore tells which paths git's ignore rules leave out. It reads
-// no files: the rules' text comes from the caller, and so does the knowledge
-// that a path is a directory.
+// Package gitignore says which paths git's ignore rules leave out. It reads no files:
+// the caller passes in the text of the rules, and says whether a path is a directory.
 package gitignore
 
 import (
@@ -8,12 +7,12 @@ import (
 	"strings"
 )
 
-// Rules are the patterns of one file and, above them, those of the files that
-// give way to it. They are not changed once made and may be used concurrently.
-// A nil *Rules ignores nothing.
+// Rules are the patterns of one file, and those of the files above it, over which they
+// have precedence. They are not changed and may be used concurrently. A nil *Rules
+// ignores nothing.
 type Rules struct {
 	above    *Rules
-	base     string // "" or "dir/": the patterns are about what is in it
+	base     string // "" or "dir/": the patterns are for paths below it
 	patterns []pattern
 }
 
@@ -25,11 +24,11 @@ type pattern struct {
 	prefix   int  // of text, before the first wildcard
 }
 
-// maxPatterns bounds what one file can cost.
+// maxPatterns is the number of patterns of one file that are used.
 const maxPatterns = 20_000
 
-// Add returns rules in which the lines of data, about the directory dir ("" is
-// the root, else without a slash at the end), come before those of above.
+// Add returns rules in which the lines of data have precedence over those of above. dir
+// is the directory of the lines: "" for the root, else without a slash at the end.
 func Add(above *Rules, dir string, data []byte) *Rules {
 	r := &Rules{above: above}
 	if dir != "" {
@@ -67,7 +66,7 @@ func parse(line string) (pattern, bool) {
 	return p, p.text != ""
 }
 
-// trimSpaces drops spaces at the end that no backslash protects.
+// trimSpaces drops spaces at the end, except for those after a backslash.
 func trimSpaces(s string) string {
 	end := 0
 	for i := 0; i < len(s); i++ {
@@ -82,9 +81,9 @@ func trimSpaces(s string) string {
 	return s[:end]
 }
 
-// Ignored reports whether the last rule that speaks of the path leaves it out.
-// The path is relative to the root. What is in an ignored directory is ignored
-// too, whatever the rules say of it: that is for the caller to see to.
+// Ignored reports whether the last rule that matches the path leaves it out. The path is
+// relative to the root. Everything below an ignored directory is ignored, whatever the
+// rules say: the caller has to check the directories.
 func (r *Rules) Ignored(path string, dir bool) bool {
 	name := path[strings.LastIndexByte(path, '/')+1:]
 	for ; r != nil; r = r.above {

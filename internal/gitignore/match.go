@@ -13,8 +13,8 @@ func match(pattern, text string) bool {
 	return m.from(0, 0)
 }
 
-// matcher remembers from where the rest does not match, so that no pattern
-// costs more than its length times the text's.
+// matcher remembers where the rest does not match, so that no pattern takes more time
+// than its length times that of the text.
 type matcher struct {
 	p, t   string
 	failed []uint64
