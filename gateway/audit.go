@@ -51,31 +51,32 @@ func calledBy(client string, who Identity) string {
 // where it is.
 func root(workspace string) string { return "gateway:" + workspace }
 
-// turnedAway notes that a client with a good token was refused.
-func (h *Hub) turnedAway(who Identity, hello *wire.Hello, why *wire.Error) {
+// recordRefusal notes that a client with a good token was refused.
+func (h *Hub) recordRefusal(who Identity, hello *wire.Hello, why *wire.Error) {
 	e := about(who, hello)
 	e.Decision, e.Outcome = "refused: "+why.Message, why.Code
-	h.seldom(who.ID+" "+why.Code, e)
+	h.recordSeldom(who.ID+" "+why.Code, e)
 }
 
 // Refused notes that a request was refused beside the gateway: by what is served at
 // the same port. why is in words for people.
 func (h *Hub) Refused(r *http.Request, why string) {
 	h.log.Warn("refused", "why", why, "remote", r.RemoteAddr)
-	h.strange(r.RemoteAddr, why)
+	h.recordStranger(r.RemoteAddr, why)
 }
 
-// strange notes that a request without a good token was refused.
-func (h *Hub) strange(remote, why string) {
+// recordStranger notes that a request without a good token was refused.
+func (h *Hub) recordStranger(remote, why string) {
 	address, _, err := net.SplitHostPort(remote)
 	if err != nil {
 		address = remote
 	}
-	h.seldom(address+" "+why, record.Entry{Client: address, Decision: "refused: " + why, Outcome: wire.Forbidden})
+	h.recordSeldom(address+" "+why, record.Entry{Client: address, Decision: "refused: " + why, Outcome: wire.Forbidden})
 }
 
-// cutOff notes that a session was ended, unless that is an end as any other.
-func (h *Hub) cutOff(who Identity, hello *wire.Hello, why error) {
+// recordCutOff notes that the gateway ended a session; why is the reason. Other ends are
+// not noted.
+func (h *Hub) recordCutOff(who Identity, hello *wire.Hello, why error) {
 	outcome := record.Broke
 	switch {
 	case errors.Is(why, websocket.ErrMessageTooBig):
@@ -89,7 +90,7 @@ func (h *Hub) cutOff(who Identity, hello *wire.Hello, why error) {
 	}
 	e := about(who, hello)
 	e.Decision, e.Outcome = "cut off: "+why.Error(), outcome
-	h.seldom(who.ID+" "+outcome, e)
+	h.recordSeldom(who.ID+" "+outcome, e)
 }
 
 // recordResult notes that the gateway, and not the host, said what the call came to.
@@ -141,10 +142,10 @@ const (
 	manySilence = 1024        // kinds that are told apart
 )
 
-// seldom is record for what may come often: once a minute for each kind, with how
+// recordSeldom is record for what may come often: once a minute for each kind, with how
 // many were left out.
-func (h *Hub) seldom(kind string, e record.Entry) {
-	if left, ok := h.silences.broken(kind, time.Now()); ok {
+func (h *Hub) recordSeldom(kind string, e record.Entry) {
+	if left, ok := h.silences.due(kind, time.Now()); ok {
 		if left > 0 {
 			e.Flags = append(e.Flags, fmt.Sprintf("%d more like the one before were left out", left))
 		}
@@ -152,8 +153,8 @@ func (h *Hub) seldom(kind string, e record.Entry) {
 	}
 }
 
-// broken reports whether it is time for an entry again, and how many were left out.
-func (s *silences) broken(kind string, now time.Time) (left int, ok bool) {
+// due reports whether it is time for an entry again, and how many were left out.
+func (s *silences) due(kind string, now time.Time) (left int, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.since == nil {

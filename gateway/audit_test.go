@@ -119,16 +119,16 @@ func TestStrangersDoNotFillTheTrail(t *testing.T) {
 	now := time.Now()
 	var s silences
 	for i := range 2 * manySilence {
-		s.broken(fmt.Sprint(i), now)
+		s.due(fmt.Sprint(i), now)
 	}
 	if len(s.since) > manySilence+1 {
 		t.Errorf("%d kinds are told apart", len(s.since))
 	}
-	if left, ok := s.broken("7", now.Add(quiet)); !ok || left != 0 {
+	if left, ok := s.due("7", now.Add(quiet)); !ok || left != 0 {
 		t.Errorf("%d, %v", left, ok)
 	}
-	s.broken("7", now.Add(quiet))
-	if left, ok := s.broken("7", now.Add(2*quiet)); !ok || left != 1 {
+	s.due("7", now.Add(quiet))
+	if left, ok := s.due("7", now.Add(2*quiet)); !ok || left != 1 {
 		t.Errorf("%d, %v", left, ok)
 	}
 }
@@ -140,14 +140,14 @@ func TestClockThatIsSet(t *testing.T) {
 	h, _ := newHub(t, Config{Queue: new(approval.Queue)})
 	begun := time.Now()
 	token := func(expires time.Time) Identity { return Identity{ID: "a", Expires: expires.Round(0).UTC()} }
-	if !h.lives(token(begun.Add(time.Hour)), begun) {
+	if !h.valid(token(begun.Add(time.Hour)), begun) {
 		t.Error("it has an hour")
 	}
 	back := token(begun.Add(time.Hour).AddDate(1, 0, 0))
-	if !h.lives(back, begun.Add(59*time.Minute)) || h.lives(back, begun.Add(time.Hour)) {
+	if !h.valid(back, begun.Add(59*time.Minute)) || h.valid(back, begun.Add(time.Hour)) {
 		t.Error("it lasts as long as it was to last")
 	}
-	if h.lives(token(begun.Add(-time.Second)), begun) || !h.lives(Identity{ID: "b"}, begun) {
+	if h.valid(token(begun.Add(-time.Second)), begun) || !h.valid(Identity{ID: "b"}, begun) {
 		t.Error("what has expired, or never does")
 	}
 

@@ -167,11 +167,11 @@ func (c *call) run(d time.Duration) {
 	c.clock++
 	n := c.clock
 	c.since = time.Now()
-	c.timer = time.AfterFunc(d, func() { c.ring(n) })
+	c.timer = time.AfterFunc(d, func() { c.timeout(n) })
 }
 
-// ring is the end of the time that was set.
-func (c *call) ring(n int) {
+// timeout is called when the time that was set is over. n is the clock that was set.
+func (c *call) timeout(n int) {
 	c.mu.Lock()
 	if n != c.clock || c.state == finished {
 		c.mu.Unlock()
@@ -231,8 +231,8 @@ func (c *call) send(f wire.Frame) error {
 // cancel ends the call at its caller's wish.
 func (c *call) cancel() { c.end(&reason{tool.Cancelled, "The call was cancelled."}) }
 
-// happened takes what the host says.
-func (c *call) happened(f wire.Frame) {
+// fromHost takes what the host says about the call.
+func (c *call) fromHost(f wire.Frame) {
 	switch f := f.(type) {
 	case *wire.ToolResult:
 		if !awaits(f) {

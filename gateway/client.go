@@ -32,7 +32,7 @@ const path = "/v1/connect"
 // limit is for what it is sent.
 const maxFrame = 64 << 20
 
-// errRefused is a gateway's answer that will not change by asking again.
+// errRefused says that the gateway refuses for good.
 var errRefused = errors.New("the gateway refuses")
 
 func (d Dial) dial(ctx context.Context) (connection, error) {
@@ -91,11 +91,11 @@ type dialer struct {
 // away is how long a client keeps what it has under way without a connection.
 const away = 30 * time.Second
 
-// Pauses between two tries to connect: several fit into the time that a session
-// is kept.
+// Pauses between two attempts to connect. Several fit into the time for which the gateway
+// keeps a session.
 const (
-	shortest = 100 * time.Millisecond
-	rarest   = 4 * time.Second
+	shortestPause = 100 * time.Millisecond
+	longestPause  = 4 * time.Second
 )
 
 // keep keeps the session connected until ctx ends, or the gateway refuses for
@@ -104,7 +104,7 @@ func (s *dialer) keep(ctx context.Context) error {
 	s.absence = time.AfterFunc(away, s.lost)
 	s.absence.Stop()
 	defer s.absence.Stop()
-	pause := shortest
+	pause := shortestPause
 	var trouble repeats.Filter
 	for {
 		connected, err := s.connect(ctx)
@@ -121,7 +121,7 @@ func (s *dialer) keep(ctx context.Context) error {
 			return err
 		}
 		if connected {
-			pause = shortest
+			pause = shortestPause
 			trouble.Over()
 		}
 		if left, ok := trouble.Say(err.Error()); ok {
@@ -132,11 +132,11 @@ func (s *dialer) keep(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		}
-		pause = min(2*pause, rarest)
+		pause = min(2*pause, longestPause)
 	}
 }
 
-// isFinal reports whether another try has no sense.
+// isFinal reports whether another attempt would fail in the same way.
 func isFinal(err error) bool {
 	e := saidAtEnd(err)
 	var untrusted *tls.CertificateVerificationError

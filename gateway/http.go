@@ -56,7 +56,7 @@ func (h *Hub) identify(w http.ResponseWriter, r *http.Request) (Identity, bool) 
 		why = ErrToken.Error()
 		if h.config.Authority != nil {
 			who, err := h.config.Authority.Identify(token)
-			if err == nil && !h.lives(who, time.Now()) {
+			if err == nil && !h.valid(who, time.Now()) {
 				err = errExpired
 			}
 			if err == nil {

@@ -290,7 +290,7 @@ func (h *Hub) result(m Message) {
 	h.mu.Unlock()
 	switch {
 	case c != nil:
-		c.happened(m.Frame)
+		c.fromHost(m.Frame)
 	case late:
 		h.log.Warn("result dropped", "why", "late or duplicate: the call is over", "call", id, "frame", wire.TypeOf(m.Frame))
 	default:

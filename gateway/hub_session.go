@@ -78,7 +78,7 @@ func (h *Hub) serve(ctx context.Context, c connection, who Identity) error {
 	h.log.Info("connected", "role", hello.Role, "session", s.id, "token", who.ID, "workspace", hello.Workspace, "resumed", resumed)
 	err = s.run(ctx, c)
 	s.disconnected(err)
-	h.cutOff(who, hello, err)
+	h.recordCutOff(who, hello, err)
 	h.log.Info("disconnected", "role", hello.Role, "session", s.id, "why", err)
 	return err
 }
@@ -91,7 +91,7 @@ func (h *Hub) turnAway(c connection, who Identity, hello *wire.Hello, err error)
 		return
 	}
 	if hello != nil {
-		h.turnedAway(who, hello, e)
+		h.recordRefusal(who, hello, e)
 	}
 	_ = writeNow(c, e) // the reason is in the close frame, too
 	refuse(c, e)

@@ -30,19 +30,19 @@ func (h *Hub) checkTokens() {
 			return
 		}
 		for _, s := range h.allSessions() {
-			if s.who.ID != "" && (!h.config.Authority.Holds(s.who) || !h.lives(s.who, time.Now())) {
+			if s.who.ID != "" && (!h.config.Authority.Holds(s.who) || !h.valid(s.who, time.Now())) {
 				h.log.Warn("cut off", "why", "token expired or revoked", "token", s.who.ID, "session", s.id)
-				h.cutOff(s.who, s.hello, errToken)
+				h.recordCutOff(s.who, s.hello, errToken)
 				s.end(websocket.StatusPolicyViolation, wire.Forbidden+": "+errToken.Error())
 			}
 		}
 	}
 }
 
-// lives reports whether a token's time is not over, also by a clock that cannot be
+// valid reports whether a token has not expired, also by a clock that cannot be
 // set: setting the calendar back makes no token last longer than it was to last when
 // it was first seen.
-func (h *Hub) lives(who Identity, now time.Time) bool {
+func (h *Hub) valid(who Identity, now time.Time) bool {
 	if who.Expires.IsZero() {
 		return true
 	}

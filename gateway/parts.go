@@ -25,8 +25,7 @@ type stream struct {
 	whole bool // the last part has come
 }
 
-// add notes a part, or says what is wrong with it: its call ends so. limit is in
-// bytes.
+// add notes a part. If that cannot be, it returns why the call ends. limit is in bytes.
 func (s *stream) add(f *wire.Part, limit int) *reason {
 	switch {
 	case s.whole:

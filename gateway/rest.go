@@ -65,7 +65,7 @@ func (r *rest) agent(serve func(http.ResponseWriter, *http.Request, Identity)) h
 
 // refuse refuses a request whose token is good.
 func (r *rest) refuse(w http.ResponseWriter, req *http.Request, who Identity, status int, code, message string) {
-	r.h.turnedAway(who, &wire.Hello{Client: req.UserAgent()}, &wire.Error{Code: code, Message: message})
+	r.h.recordRefusal(who, &wire.Hello{Client: req.UserAgent()}, &wire.Error{Code: code, Message: message})
 	fail(w, status, code, message)
 }
 

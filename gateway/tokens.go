@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// Token is what is kept of a token: not the token itself, which is random and
-// long, but its hash.
+// Token is what is kept of a token: its hash, and not the token itself, which is random
+// and long.
 type Token struct {
 	ID        string    `json:"id"` // public: it names the token
 	Name      string    `json:"name"`
@@ -45,7 +45,7 @@ const secretPrefix = "stet_"
 // leastSecret is the least length of a token that was chosen and not made here.
 const leastSecret = 16
 
-// NewToken is a wish for a token.
+// NewToken says what token is to be made.
 type NewToken struct {
 	Name      string
 	Scopes    []string // Agents, Hosts, Persons
@@ -149,7 +149,7 @@ func (t *Tokens) find(name string) (int, error) {
 	return found, nil
 }
 
-// Sweep forgets tokens that have been of no use for so long.
+// Sweep removes tokens that expired or were revoked longer than after ago.
 func (t *Tokens) Sweep(after time.Duration, now time.Time) {
 	t.Tokens = slices.DeleteFunc(t.Tokens, func(k Token) bool {
 		end := k.Revoked

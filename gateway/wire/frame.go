@@ -18,8 +18,8 @@ const (
 	Person = "person" // decides on questions
 )
 
-// Capabilities say what a side understands beyond calls and results. A side
-// sends only what the other has named.
+// Capabilities say what an end of a session understands beyond calls and results. Each
+// end sends only what the other has named.
 const (
 	CanResume   = "resume"   // the session outlives a connection: see Hello.Resume
 	CanCancel   = "cancel"   // a host ends a call when told to
@@ -105,17 +105,17 @@ const (
 	Waiting = "waiting" // for a person
 )
 
-// Progress says how a call is doing. The call's clock stands while it is
-// Waiting.
+// Progress says what a call is doing. Its clock stands while it is Waiting.
 type Progress struct {
 	CallID  string `json:"call_id"`
 	State   string `json:"state" jsonschema:"working or waiting"`
 	Message string `json:"message,omitempty"`
 }
 
-// Part is a piece of a content that is too large for a frame: of a read, before
-// its result, which then has no content; of a write, after its call. At most
-// PartsAhead parts of a content are on their way that were not Taken. (FILE-9)
+// Part is a piece of a content that is too large for a frame. The parts of a read come
+// before its result, which then has no content. The parts of a write come after its
+// call. At most PartsAhead parts of a content are on their way that were not Taken.
+// (FILE-9)
 type Part struct {
 	CallID string `json:"call_id"`
 	Seq    int    `json:"seq" jsonschema:"from 0, without gaps"`
@@ -129,17 +129,17 @@ const PartBytes = 128 << 10
 // PartsAhead is how many parts may be sent beyond those that were taken.
 const PartsAhead = 4
 
-// Taken says to who sends parts that they were taken. (FILE-9)
+// Taken tells the sender of parts that they were taken. (FILE-9)
 type Taken struct {
 	CallID string `json:"call_id"`
 	Seq    int    `json:"seq" jsonschema:"of the last part that was taken: four more may be on their way"`
 }
 
-// Approval is about a question to a person. A host asks the gateway's people
-// with Question, and gets the Answer, or Error, under the same ID; Withdrawn ends
-// the question. People get Question and Closed, and send the Answer, to which
-// they get Error, empty if it counts, with Done. Code says of an Error what it is. Of a
-// question with the note Paged, people ask for the text by Page, and get it by Page.
+// Approval is about a question to a person. A host asks the gateway's people with
+// Question, and gets the Answer, or Error, under the same ID. Withdrawn ends the question.
+// People get Question and Closed, and send the Answer. The reply to that has Done if the
+// answer counts, else Error. Code is the code of an Error. If a question has the note
+// Paged, people ask for its text by Page, and get it by Page.
 type Approval struct {
 	ID        string    `json:"id"`
 	CallID    string    `json:"call_id,omitempty"`
