@@ -41,4 +41,11 @@
 // are also recognised when they come back (pointer.go): a planned request, or
 // a session of another process. Their lines count as shortened. An agent that asks
 // for shortened lines again gets them in full.
+//
+// # Tests
+//
+// The tests of a file stand in the test file of the same name. The promises of this
+// page are properties over random conversations: property_test.go (lossless and
+// keep-latest), coldpoint_property_test.go (cold points), sent_again_test.go (a
+// conversation that goes back), thinking_test.go (bound messages).
 package history
