@@ -10,8 +10,8 @@ import (
 // maxPooled is the size in bytes of the largest buffer that is kept for later.
 const maxPooled = 8 << 20
 
-// buffers holds memory for bodies between requests, so that large ones do not
-// keep the garbage collector running.
+// buffers holds memory for bodies between requests: without it large bodies would keep the
+// garbage collector running.
 type buffers struct{ pool sync.Pool }
 
 // get returns an empty slice with room for size bytes at least.
@@ -47,28 +47,13 @@ func (l *lease) drop(p *buffers) {
 	}
 }
 
-// put takes back a slice that nobody uses any more.
+// put takes back a slice that is not in use any more.
 func (p *buffers) put(b []byte) {
 	if cap(b) > 0 && cap(b) <= maxPooled {
 		b = b[:0]
 		p.pool.Put(&b)
 	}
 }
-
-// copying holds memory for answers as they pass, one buffer for each that is on
-// its way.
-type copying struct{ pool sync.Pool }
-
-// Get implements httputil.BufferPool.
-func (c *copying) Get() []byte {
-	if kept, ok := c.pool.Get().(*[]byte); ok {
-		return *kept
-	}
-	return make([]byte, 32<<10)
-}
-
-// Put implements httputil.BufferPool.
-func (c *copying) Put(b []byte) { c.pool.Put(&b) }
 
 // outgoing is a body on its way upstream. The transport may read it from
 // goroutines that outlive the request; after close none of them gets a byte of

@@ -62,9 +62,9 @@ func (p *Proxy) commit(x *exchange, d *reading) {
 		return
 	}
 	p.work.Add(1) // the request is counted already, so this is no race with Wait
-	x.kept = p.writer.now(turns, p.work.Done)
+	x.stored = p.writer.writeNow(turns, p.work.Done)
 	if decides {
-		p.writer.wait(x.kept)
+		p.writer.wait(x.stored)
 	}
 }
 

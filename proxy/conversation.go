@@ -15,11 +15,11 @@ const (
 	maxRemembered    = 20_000 // shortened results that a conversation remembers
 )
 
-// conversation is what is known of one conversation. Its fields belong to the
-// table's lock.
+// conversation is what is known of one conversation. Its fields belong to the lock of
+// conversations; cache to that of the cache state.
 type conversation struct {
 	id  string
-	key string // by which the agent names it; empty: told by its chain
+	key string // by which the agent names it; empty: it is told by its beginning
 
 	// Of the newest request:
 	end       uint64 // chain.last
@@ -48,15 +48,15 @@ type count struct {
 	tokens int
 }
 
-// saving is how many tokens less a result has once it is shortened. It is
-// known again by its call and its sizes in bytes: an estimate need not be surer.
+// saving is how many tokens less a part has once it is shortened. The sizes in bytes and the model
+// say whether it still holds; for an estimate that is sure enough.
 type saving struct {
 	before, after int
 	model         string
 	tokens        int
 }
 
-// partOf tells a call's result from its arguments.
+// partOf is a key that tells a call's result from its arguments.
 func partOf(callID string, r history.Reason) string {
 	if r == history.Arguments {
 		return callID + "\x00arguments"
@@ -64,9 +64,9 @@ func partOf(callID string, r history.Reason) string {
 	return callID
 }
 
-// news keeps of trims only those that were not recorded before. They share no
-// memory with the request.
-func (v *conversation) news(trims []record.Trim) []record.Trim {
+// unrecorded returns those of trims that were not recorded before. They share no memory with the
+// request.
+func (v *conversation) unrecorded(trims []record.Trim) []record.Trim {
 	fresh := trims[:0]
 	for _, trim := range trims {
 		key := partOf(trim.CallID, history.Reason(trim.Reason))

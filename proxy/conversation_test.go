@@ -27,7 +27,7 @@ func say(words ...string) []llm.Message {
 // nowhere is an earlier process that knows no conversation.
 func nowhere() string { return "" }
 
-func (t *table) pass(key string, messages []llm.Message) *conversation {
+func (t *conversations) pass(key string, messages []llm.Message) *conversation {
 	c := prefix.ChainOf(messages, nil, 0)
 	v := t.enter(key, key, &c, nowhere)
 	t.leave(v, new(record.Request), nil)
@@ -35,7 +35,7 @@ func (t *table) pass(key string, messages []llm.Message) *conversation {
 }
 
 func TestByChain(t *testing.T) {
-	tab := newTable(10)
+	tab := newConversations(10)
 	a := tab.pass("", say("s", "u1"))
 	if got := tab.pass("", say("s", "u1", "a1", "t1")); got != a {
 		t.Error("a conversation that goes on is another one")
@@ -65,7 +65,7 @@ func TestByChain(t *testing.T) {
 }
 
 func TestByKey(t *testing.T) {
-	tab := newTable(10)
+	tab := newConversations(10)
 	a, b := tab.pass("a", say("u1")), tab.pass("b", say("u1"))
 	if a == b || a.id != "a" {
 		t.Error("two keys are one conversation")
@@ -84,7 +84,7 @@ func TestTwins(t *testing.T) {
 	const twins, turns = 6, 12
 	for seed := range uint64(30) {
 		rnd := rand.New(rand.NewPCG(seed, 0))
-		tab := newTable(1000)
+		tab := newConversations(1000)
 		of := make([]*conversation, twins)
 		owner := map[*conversation]int{}
 		words := make([][]string, twins)
@@ -118,7 +118,7 @@ func TestTwins(t *testing.T) {
 }
 
 func TestBounded(t *testing.T) {
-	tab := newTable(5)
+	tab := newConversations(5)
 	for i := range 50 {
 		tab.pass("", say(fmt.Sprintf("u%d", i)))
 		tab.pass(fmt.Sprintf("k%d", i), say("u"))
@@ -133,7 +133,7 @@ func TestBounded(t *testing.T) {
 
 // Counting goes on where the last request of the conversation ended.
 func TestCounted(t *testing.T) {
-	tab := newTable(5)
+	tab := newConversations(5)
 	c := prefix.ChainOf(say("s", "u1", "a1"), nil, 0)
 	v := tab.enter("", "", &c, nowhere)
 	tab.setCounted(v, &c, "m", 70)
@@ -151,7 +151,7 @@ func TestCounted(t *testing.T) {
 
 // What is kept of a request does not keep its texts.
 func TestNothingPinned(t *testing.T) {
-	tab := newTable(5)
+	tab := newConversations(5)
 	text := strings.Repeat("call_1/home/me/project/a.go", 10_000)
 	memory := weak.Make(unsafe.StringData(text))
 	c := prefix.ChainOf(say("u1"), nil, 0)
@@ -171,7 +171,7 @@ func TestNothingPinned(t *testing.T) {
 
 // What a shortened result saves is counted once, for one text and model.
 func TestSaved(t *testing.T) {
-	tab := newTable(5)
+	tab := newConversations(5)
 	c := prefix.ChainOf(say("u1"), nil, 0)
 	v := tab.enter("", "", &c, nowhere)
 	like := saving{before: 4000, after: 90, model: "m"}

@@ -5,8 +5,8 @@
 // # The way of a request
 //
 //   - serve.go refuses what may not be asked here, and route.go finds the API and the upstream.
-//   - upload.go reads the body, as far as room.go has room for it.
-//   - read.go decodes the body and finds its conversation (conversation.go, table.go). recent.go
+//   - upload.go reads the body, as far as budget.go has room for it.
+//   - read.go decodes the body and finds its conversation (conversation.go, conversations.go). recent.go
 //     holds the newest requests, so that only what is new in a body is read and planned.
 //   - cache.go asks package cachestate what is believed of the provider's cache. The verdict names the
 //     cold points: the requests before which that cache held nothing of the conversation.

@@ -13,8 +13,8 @@ import (
 // maxEngines is how many engines are held; the models that are known need fewer.
 const maxEngines = 256
 
-// engines holds an engine for each way in which models differ to it. A plan
-// depends on the engine, so the requests of a conversation to one model have one.
+// engines holds the engines of package history. Models with the same terms share one. A plan depends on
+// the engine, so all requests to one model have the same.
 type engines struct {
 	config history.Config
 	rules  *rules

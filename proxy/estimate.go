@@ -15,7 +15,7 @@ func (p *Proxy) estimate(x *exchange, d *reading) (off, sent int) {
 		trim := d.plan.Omissions[i]
 		like := saving{before: trim.Before, after: trim.After, model: x.row.Model}
 		key := partOf(trim.CallID, trim.Reason)
-		n, known := p.table.saved(x.conversation, key, like)
+		n, known := p.conversations.saved(x.conversation, key, like)
 		if !known {
 			part := &d.request.Messages[e.Message].Parts[e.Part]
 			was := part.Text
@@ -23,7 +23,7 @@ func (p *Proxy) estimate(x *exchange, d *reading) (off, sent int) {
 				was = part.Args
 			}
 			like.tokens = counter.Count(was) - counter.Count(e.Text)
-			p.table.setSaved(x.conversation, key, like)
+			p.conversations.setSaved(x.conversation, key, like)
 			n = like.tokens
 		}
 		sent -= n
@@ -34,7 +34,7 @@ func (p *Proxy) estimate(x *exchange, d *reading) (off, sent int) {
 // count estimates the tokens of the request, beginning where the count of the
 // conversation's last request ended.
 func (p *Proxy) count(x *exchange, d *reading, counter tokens.Counter) int {
-	links, n := p.table.counted(x.conversation, &d.chain, x.row.Model)
+	links, n := p.conversations.counted(x.conversation, &d.chain, x.row.Model)
 	from := d.chain.Skip + links
 	if links == 0 {
 		from = 0
@@ -48,6 +48,6 @@ func (p *Proxy) count(x *exchange, d *reading, counter tokens.Counter) int {
 			n += counter.Count(part.Text) + counter.Count(part.Name) + counter.Count(part.Args)
 		}
 	}
-	p.table.setCounted(x.conversation, &d.chain, x.row.Model, n)
+	p.conversations.setCounted(x.conversation, &d.chain, x.row.Model, n)
 	return n
 }

@@ -30,7 +30,7 @@ const (
 	incomplete cause = "incomplete"
 )
 
-// exchange is one request and its answer on their way through.
+// exchange is one request and its answer on their way through the proxy.
 type exchange struct {
 	endpoint
 	path         string // that the client asked for
@@ -40,8 +40,8 @@ type exchange struct {
 	sent         *cachestate.Sent // nil if the request was not understood, or only counts tokens
 	compared     cachestate.Comparison
 	omissions    []history.Omission // what was left out, or would have been
-	kept         <-chan struct{}    // closed when the store has what is to be remembered of the request; nil: it need not be waited for
-	aside        chan struct{}      // closed when nothing goes on beside the request; nil if nothing ever did
+	stored       <-chan struct{}    // closed when the store has what is to be remembered of the request; nil: it need not be waited for
+	background   chan struct{}      // closed when nothing goes on beside the request; nil if nothing ever did
 	meter        llm.Meter          // of the answer; nil if it is not read
 	refused      bool               // it did not go upstream
 	ended        bool               // the answer came to its end
@@ -50,7 +50,7 @@ type exchange struct {
 
 type exchangeKey struct{}
 
-// newExchange begins the account of a request.
+// newExchange begins the row of a request.
 func (p *Proxy) newExchange(to endpoint, r *http.Request) *exchange {
 	return &exchange{
 		endpoint: to,
@@ -62,20 +62,20 @@ func (p *Proxy) newExchange(to endpoint, r *http.Request) *exchange {
 	}
 }
 
-// finish writes the account of x, once the answer is through.
+// finish writes the row of x, once the answer is through and nothing goes on in the background.
 func (p *Proxy) finish(x *exchange) {
-	if x.aside == nil {
+	if x.background == nil {
 		p.account(x)
 		return
 	}
 	select {
-	case <-x.aside:
+	case <-x.background:
 		p.account(x)
 	default:
 		p.work.Add(1) // the request itself is still counted, so this is no race with Wait
 		go func() {
 			defer p.work.Done()
-			<-x.aside
+			<-x.background
 			p.account(x)
 		}()
 	}
@@ -85,7 +85,7 @@ func (p *Proxy) account(x *exchange) {
 	defer x.body.release(&p.buffers)
 	if x.codec == nil {
 		p.metrics.request(x.api, x.row.Status)
-		p.table.through(x.path)
+		p.conversations.through(x.path)
 		return
 	}
 	row := &x.row
@@ -111,7 +111,7 @@ func (p *Proxy) account(x *exchange) {
 	}
 	turns := p.settle(x, time.Now())
 	p.metrics.account(row, trims)
-	fresh := p.table.leave(x.conversation, row, trims)
+	fresh := p.conversations.leave(x.conversation, row, trims)
 	p.writer.add(record.Batch{Requests: []record.Request{*row}, Trims: fresh, Turns: turns})
 	p.log.Debug("request", "conversation", row.Conversation, "agent", row.Agent, "api", row.API, "model", row.Model,
 		"upstream", row.Upstream, "status", row.Status, "passed", row.Passed, "cut", row.Cut, "trimmed", row.Trimmed,

@@ -21,7 +21,6 @@ func (p *Proxy) newForwarder() *httputil.ReverseProxy {
 		ErrorHandler:   p.fail,
 		Transport:      transport{p.config.Transport},
 		FlushInterval:  -1,
-		BufferPool:     new(copying),
 		ErrorLog:       log.New(io.Discard, "", 0), // what goes wrong is in the row
 	}
 }
@@ -41,7 +40,7 @@ func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 // client's own business.
 var forwarding = []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto"}
 
-// rewrite makes a client's request one to the upstream.
+// rewrite turns the client's request into the one to the upstream.
 func rewrite(r *httputil.ProxyRequest) {
 	x := r.In.Context().Value(exchangeKey{}).(*exchange)
 	r.Out.URL = join(x.upstream, r.In.URL)
@@ -57,18 +56,18 @@ func rewrite(r *httputil.ProxyRequest) {
 	}
 }
 
-// watch looks at an answer as it begins, and has its bytes looked at as they
-// pass.
+// watch looks at an answer when it begins, and has its bytes metered as they pass. Before any of it
+// is passed on, what later requests need to know of this one is stored.
 func (p *Proxy) watch(resp *http.Response) error {
 	x := resp.Request.Context().Value(exchangeKey{}).(*exchange)
 	x.row.Status = resp.StatusCode
-	if x.kept != nil {
-		p.writer.wait(x.kept)
+	if x.stored != nil {
+		p.writer.wait(x.stored)
 	}
 	if x.codec == nil || resp.StatusCode == http.StatusSwitchingProtocols {
 		return nil
 	}
-	resp.Body = &tap{body: resp.Body, exchange: x, context: resp.Request.Context(), log: p.log}
+	resp.Body = &answerBody{body: resp.Body, exchange: x, context: resp.Request.Context(), log: p.log}
 	encoding := resp.Header.Get("Content-Encoding")
 	if resp.StatusCode < 300 && x.api != record.CountTokens && (encoding == "" || encoding == "identity") {
 		x.meter = x.codec.NewMeter(resp.Header.Get("Content-Type"))
@@ -77,7 +76,7 @@ func (p *Proxy) watch(resp *http.Response) error {
 }
 
 // tap is an answer's body on its way to the client.
-type tap struct {
+type answerBody struct {
 	body     io.ReadCloser
 	exchange *exchange
 	context  context.Context // of the request: ended when the client is gone
@@ -85,7 +84,7 @@ type tap struct {
 }
 
 // Read hands on what came, at once, and shows it to the meter.
-func (t *tap) Read(b []byte) (int, error) {
+func (t *answerBody) Read(b []byte) (int, error) {
 	n, err := t.body.Read(b)
 	if t.exchange.meter != nil && n > 0 {
 		t.show(b[:n])
@@ -100,7 +99,7 @@ func (t *tap) Read(b []byte) (int, error) {
 }
 
 // show shows b to the meter. A panic in it costs the usage, not the answer.
-func (t *tap) show(b []byte) {
+func (t *answerBody) show(b []byte) {
 	defer func() {
 		if v := recover(); v != nil {
 			t.exchange.meter = nil
@@ -110,7 +109,7 @@ func (t *tap) show(b []byte) {
 	_, _ = t.exchange.meter.Write(b) // a Meter returns no errors
 }
 
-func (t *tap) Close() error { return t.body.Close() }
+func (t *answerBody) Close() error { return t.body.Close() }
 
 // fail answers a request that got no answer from the upstream.
 func (p *Proxy) fail(w http.ResponseWriter, r *http.Request, err error) {

@@ -39,10 +39,10 @@ func FuzzBody(f *testing.F) {
 			}
 			was := bytes.Clone(body)
 			p.prepare(x, http.Header{}, planned)
-			if x.aside != nil {
-				<-x.aside
+			if x.background != nil {
+				<-x.background
 			}
-			p.table.leave(x.conversation, &x.row, nil)
+			p.conversations.leave(x.conversation, &x.row, nil)
 			defer x.body.release(&p.buffers)
 			if x.row.Passed == string(panicked) || x.row.Passed == string(misfit) {
 				t.Fatalf("passed: %s", x.row.Passed)

@@ -190,7 +190,7 @@ func TestUnanswered(t *testing.T) {
 		row: record.Request{API: record.Messages, Time: noon.Add(time.Hour), Status: 529},
 	}
 	p.prepare(x, nil, planned)
-	<-x.aside
+	<-x.background
 	if x.row.Cache.Moment != string(history.Gap) || p.settle(x, noon.Add(time.Hour)) != nil {
 		t.Errorf("%+v", x.row.Cache)
 	}

@@ -13,44 +13,44 @@ import (
 	"github.com/stet-dev/stet/record"
 )
 
-// reading is what was understood of a request.
+// reading is what was understood of a request, and what was decided on it.
 type reading struct {
 	api     string       // counting tokens is no other
 	request *llm.Request // nil if it could not be decoded
 	chain   prefix.Chain // of its messages; empty if they tell no conversation
 	base    *heldRequest // that it goes on from; nil: from none that is held
 	now     *heldRequest // itself, for those that go on from it; nil: it is not held
-	same    int          // messages that it has in common with base
+	common  int          // messages that it has in common with base
 	asked   cachestate.Request
 	verdict cachestate.Verdict
 	plan    *history.Plan
 	evicted []history.PartRef // what the plan leaves out at cold points
 }
 
-// prepare decides what goes upstream for a body of which why was found so
-// far. Where nothing may change, planning goes on beside the request, and so
-// does all counting.
+// prepare decides what goes upstream for a body. why is the reason found so far why the body
+// cannot be planned; planned: there is none. Where nothing may change, the plan is made
+// beside the request, and so is all counting.
 func (p *Proxy) prepare(x *exchange, h http.Header, why cause) {
 	begin := time.Now()
 	var d reading
 	if why == planned {
-		why = p.attempt(x, func() cause { return p.decode(x, &d) })
+		why = p.safely(x, func() cause { return p.decode(x, &d) })
 	}
-	if failed := p.attempt(x, func() cause { return p.place(x, &d, h) }); why == planned {
+	if failed := p.safely(x, func() cause { return p.findConversation(x, &d, h) }); why == planned {
 		why = failed
 	}
 	if why == planned || why == managed {
-		if failed := p.attempt(x, func() cause { d.verdict = p.cache.Judge(d.asked); return planned }); failed != planned {
+		if failed := p.safely(x, func() cause { d.verdict = p.cache.Judge(d.asked); return planned }); failed != planned {
 			why = failed
 		} else if why == managed && d.hold() {
 			why = planned
 		}
 	}
 	if why == planned && !p.unchanged {
-		why = p.attempt(x, func() cause { return p.change(x, &d) })
+		why = p.safely(x, func() cause { return p.change(x, &d) })
 		if why != planned && d.hold() {
 			p.passed(x, why)
-			why = p.attempt(x, func() cause { return p.change(x, &d) })
+			why = p.safely(x, func() cause { return p.change(x, &d) })
 		}
 	}
 	if why == planned && x.api != record.CountTokens {
@@ -61,11 +61,11 @@ func (p *Proxy) prepare(x *exchange, h http.Header, why cause) {
 		p.passed(x, why)
 		return
 	}
-	x.aside = make(chan struct{})
+	x.background = make(chan struct{})
 	p.work.Add(1) // the request is counted already, so this is no race with Wait
 	go func() {
 		defer p.work.Done()
-		defer close(x.aside)
+		defer close(x.background)
 		p.report(x, &d)
 	}()
 }
@@ -79,7 +79,7 @@ func (d *reading) hold() (ok bool) {
 
 // attempt runs f, which works on the client's text. A panic in it costs the
 // plan, not the request.
-func (p *Proxy) attempt(x *exchange, f func() cause) (why cause) {
+func (p *Proxy) safely(x *exchange, f func() cause) (why cause) {
 	defer func() {
 		if v := recover(); v != nil {
 			why = panicked
@@ -89,12 +89,12 @@ func (p *Proxy) attempt(x *exchange, f func() cause) (why cause) {
 	return f()
 }
 
-// passed reports that the request goes, or went, untouched.
+// passed notes that the request goes, or went, untouched.
 func (p *Proxy) passed(x *exchange, why cause) {
 	x.row.Passed = string(why)
 	p.metrics.passed.WithLabelValues(x.row.Passed).Inc()
 	level := p.log.Debug
-	if why != chained && why != threaded && (x.conversation == nil || p.table.firstWarning(x.conversation, why)) {
+	if why != chained && why != threaded && (x.conversation == nil || p.conversations.firstWarning(x.conversation, why)) {
 		level = p.log.Warn
 	}
 	in, _ := x.body.sizes()
@@ -115,8 +115,8 @@ func (p *Proxy) change(x *exchange, d *reading) cause {
 	return planned
 }
 
-// planOf plans a request. Of the plan it keeps what may be done in a body:
-// results of tools and arguments of calls that stand in it as one value.
+// planOf plans a request. Of the engine's plan it keeps what may be done in a body: edits of
+// results of tools, and of arguments of calls, that stand in the body as one value.
 func (p *Proxy) planOf(x *exchange, d *reading) (*history.Plan, error) {
 	req := d.request
 	engine, err := p.engines.of(apiOf(x), x.row.Model, &req.Caching, d.verdict.Checks)
@@ -148,9 +148,9 @@ const bytesPerToken = 5
 // of their models.
 const usualMinimum = 1024
 
-// head is how many messages stay as they are in any case, so that a prompt that the
-// provider's cache would keep is not shortened to one that it finds too short. It goes
-// by what stands before a message, which is the same in all requests to come.
+// head is how many messages stay as they are in any case: without them the prompt could become
+// too short to be cached. It goes by what stands before a message, which is the same in all
+// requests to come.
 func (p *Proxy) head(x *exchange, d *reading) int {
 	if !evicts(p.policy) {
 		return 0
@@ -180,11 +180,11 @@ func editable(role llm.Role, p *llm.Part) bool {
 	return false
 }
 
-// report does what need not be done before the request goes out: the plan,
-// where nothing is changed by it, and counting.
+// report does what need not be done before the request goes out: it makes the plan of a request
+// that goes unchanged, compares the request with the one before, and counts tokens.
 func (p *Proxy) report(x *exchange, d *reading) {
 	if d.plan == nil {
-		why := p.attempt(x, func() (why cause) {
+		why := p.safely(x, func() (why cause) {
 			var err error
 			if d.plan, err = p.planOf(x, d); err != nil {
 				return misfit
@@ -202,7 +202,7 @@ func (p *Proxy) report(x *exchange, d *reading) {
 	x.compared = x.sent.Compare(d.request)
 	x.row.Reads, x.row.Repeats, x.row.Dangling = d.plan.Reads, d.plan.Repeats, d.plan.Dangling
 	x.omissions = d.plan.Omissions
-	p.attempt(x, func() cause {
+	p.safely(x, func() cause {
 		x.row.TokensOff, x.row.Tokens = p.estimate(x, d)
 		return planned
 	})

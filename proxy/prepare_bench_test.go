@@ -65,9 +65,9 @@ func BenchmarkPrepare(b *testing.B) {
 				if i%len(bodies) > 0 {
 					added = append(added, x.row.Added)
 				}
-				<-x.aside
+				<-x.background
 				p.settle(x, time.Now())
-				p.table.leave(x.conversation, &x.row, nil)
+				p.conversations.leave(x.conversation, &x.row, nil)
 				x.body.release(&p.buffers)
 				b.StartTimer()
 			}

@@ -37,9 +37,9 @@ type Config struct {
 	// have been left out.
 	Observe bool
 
-	// Memory is how many bytes the newest requests may take that are held so
-	// that those that go on from them are read, hashed and planned in their new
-	// parts only. 0 is 128 MB; negative: none are held.
+	// Memory is how many bytes may be held of the newest requests. Of a request that goes on
+	// from one of these, only the new part is read, hashed and planned. 0 is 128 MB;
+	// negative: none are held.
 	Memory int64
 
 	// MaxBody is the size in bytes up to which a request is read; larger ones
@@ -58,23 +58,23 @@ type Config struct {
 
 // Proxy forwards requests. Its methods may be called concurrently.
 type Proxy struct {
-	config    Config
-	endpoints endpoints
-	forwarder *httputil.ReverseProxy
-	policy    history.Policy
-	rules     *rules
-	engines   *engines
-	table     *table
-	cache     *cachestate.State
-	recall    *recall
-	unchanged bool // nothing is ever changed in a body
-	recent    *recent
-	writer    *writer
-	metrics   *metrics
-	buffers   buffers
-	room      room // for bodies
-	gather    http.Handler
-	log       *slog.Logger
+	config        Config
+	endpoints     endpoints
+	forwarder     *httputil.ReverseProxy
+	policy        history.Policy
+	rules         *rules
+	engines       *engines
+	conversations *conversations
+	cache         *cachestate.State
+	recall        *recall
+	unchanged     bool // nothing is ever changed in a body
+	recent        *recent
+	writer        *writer
+	metrics       *metrics
+	buffers       buffers
+	budget        bodyBudget
+	gather        http.Handler
+	log           *slog.Logger
 
 	base   context.Context // ends when Close gives up waiting
 	cancel context.CancelFunc
@@ -123,12 +123,12 @@ func New(c Config) (*Proxy, error) {
 	known := &rules{catalog: c.Prices}
 	p := &Proxy{
 		config: c, endpoints: targets, policy: engine.Policy(), rules: known, engines: &engines{config: c.History, rules: known},
-		table: newTable(maxConversations), log: c.Logger, gather: promhttp.HandlerFor(c.Metrics, promhttp.HandlerOpts{}), closed: make(chan struct{}),
+		conversations: newConversations(maxConversations), log: c.Logger, gather: promhttp.HandlerFor(c.Metrics, promhttp.HandlerOpts{}), closed: make(chan struct{}),
 	}
 	if p.metrics, err = newMetrics(c.Metrics); err != nil {
 		return nil, fmt.Errorf("metrics: %w", err)
 	}
-	p.room = newRoom(c.MaxBody)
+	p.budget = newBodyBudget(c.MaxBody)
 	p.recent = &recent{max: c.Memory, pool: &p.buffers, order: list.New()}
 	p.unchanged = c.Observe || p.policy == history.Off
 	p.cache = cachestate.New(cachestate.Config{
@@ -163,7 +163,7 @@ func newTransport() *http.Transport {
 
 // Totals returns sums over all requests since the start; those in flight are
 // not in them yet. What is returned is the caller's.
-func (p *Proxy) Totals() Totals { return p.table.sums() }
+func (p *Proxy) Totals() Totals { return p.conversations.sums() }
 
 // Close ends the proxy. Requests that come after it are refused; it waits for
 // those in flight and until all is recorded. When ctx ends first, the requests

@@ -28,7 +28,7 @@ func (p *Proxy) decode(x *exchange, d *reading) cause {
 		return malformed
 	}
 	req := d.request
-	x.row.Model = own(req.Model)
+	x.row.Model = shortCopy(req.Model)
 	switch {
 	case req.Chained && req.Thread != "":
 		return threaded
@@ -41,13 +41,13 @@ func (p *Proxy) decode(x *exchange, d *reading) cause {
 }
 
 // place finds the conversation of the request.
-func (p *Proxy) place(x *exchange, d *reading, h http.Header) cause {
+func (p *Proxy) findConversation(x *exchange, d *reading, h http.Header) cause {
 	req := d.request
 	if req == nil {
 		req = new(llm.Request)
 	}
 	name, agent := x.codec.Session(h.Get, req)
-	name, agent = own(name), own(agent)
+	name, agent = shortCopy(name), shortCopy(agent)
 	x.row.Agent = agent
 	var key string
 	if name != "" {
@@ -65,7 +65,7 @@ func (p *Proxy) place(x *exchange, d *reading, h http.Header) cause {
 	if key == "" && (d.request == nil || req.Chained || x.api == record.CountTokens) {
 		return planned // nothing to tell it by, or it is about a request that is still to come
 	}
-	x.conversation = p.table.enter(key, name, &d.chain, func() string { return p.cache.Named(&d.asked) })
+	x.conversation = p.conversations.enter(key, name, &d.chain, func() string { return p.cache.Named(&d.asked) })
 	x.row.Conversation = x.conversation.id
 	d.asked.Name, d.asked.Conversation = x.conversation.id, &x.conversation.cache
 	return planned
@@ -75,10 +75,10 @@ func (p *Proxy) place(x *exchange, d *reading, h http.Header) cause {
 func (p *Proxy) link(x *exchange, d *reading, req *llm.Request) {
 	var before *prefix.Chain
 	if d.base != nil {
-		d.same = same(req.Messages, d.base.request.Messages)
+		d.common = commonMessages(req.Messages, d.base.request.Messages)
 		before = &d.base.chain
 	}
-	d.chain = prefix.ChainOf(req.Messages, before, d.same)
+	d.chain = prefix.ChainOf(req.Messages, before, d.common)
 	if d.request != nil && !req.Chained {
 		d.now = &heldRequest{api: apiOf(x), body: x.body.borrowed[0], request: req, chain: d.chain, probes: probesOf(req)}
 		p.recent.add(d.now, d.base)
@@ -103,4 +103,4 @@ func clip(s string, n int) string {
 
 // own is a copy of s, of 200 bytes at most, that keeps no body and no header in
 // use.
-func own(s string) string { return strings.Clone(clip(s, 200)) }
+func shortCopy(s string) string { return strings.Clone(clip(s, 200)) }

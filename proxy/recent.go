@@ -149,13 +149,13 @@ func (r *recent) give(h *heldRequest, now planState) {
 	h.plan = now
 }
 
-// plan plans a request, from where the state of the one before ended if that is what
-// it were for this request.
+// plan plans a request. It goes on from the state of the request before, if planning as a whole would
+// come to the same state there.
 func (r *recent) plan(d *reading, engine *history.Engine) *history.Plan {
 	messages, points := d.request.Messages, d.verdict.Points
 	was := r.take(d.base, engine)
 	state := was.state
-	if state != nil && state.Len() <= d.same && goesOn(messages, state.Len(), points, was.points) {
+	if state != nil && state.Len() <= d.common && goesOn(messages, state.Len(), points, was.points) {
 		points = points[len(was.points):]
 	} else {
 		state = engine.NewState()
@@ -167,9 +167,9 @@ func (r *recent) plan(d *reading, engine *history.Engine) *history.Plan {
 	return plan
 }
 
-// goesOn reports whether a state of the first n messages, planned there at the cold points
-// seen, is what it were if it had not been planned there: a state takes it that a
-// request was made where the model answers, and only there.
+// goesOn reports whether planning a request as a whole comes, after the first n messages, to a state
+// that was planned there at the cold points seen. The engine takes it that a request ended where the model
+// answers, and only there. So the n messages must end before an answer, and have the same points.
 func goesOn(messages []llm.Message, n int, points, seen []history.Point) bool {
 	switch {
 	case n < len(messages) && messages[n].Role != llm.Assistant:
@@ -182,7 +182,7 @@ func goesOn(messages []llm.Message, n int, points, seen []history.Point) bool {
 
 // same counts the messages that a and b begin with alike; where in their bodies
 // they stand does not matter.
-func same(a, b []llm.Message) int {
+func commonMessages(a, b []llm.Message) int {
 	n := 0
 	for n < min(len(a), len(b)) && sameMessage(&a[n], &b[n]) {
 		n++

@@ -16,9 +16,9 @@ import (
 	"github.com/stet-dev/stet/record"
 )
 
-// conversations are some that go on, fork, go back and change, and the time
+// dialogues are some that go on, fork, go back and change, and the time
 // that passes meanwhile.
-type conversations struct {
+type dialogues struct {
 	all   []*llm.Request
 	calls int
 	now   time.Time
@@ -29,7 +29,7 @@ var models = []string{"m", "gpt-4", "claude-opus-4-6", "gpt-5.4"}
 
 // next draws a request that goes on from one of the conversations, or forks
 // from it.
-func (c *conversations) next(t *rapid.T) *llm.Request {
+func (c *dialogues) next(t *rapid.T) *llm.Request {
 	if len(c.all) == 0 || len(c.all) < 4 && rapid.IntRange(0, 9).Draw(t, "new") == 0 {
 		req := &llm.Request{Model: "m", MaxTokens: 9, Messages: []llm.Message{
 			{Role: llm.System, Parts: []llm.Part{{Text: "You work in /home/me/project."}}},
@@ -71,7 +71,7 @@ func (c *conversations) next(t *rapid.T) *llm.Request {
 }
 
 // turn draws a turn of the model and its results.
-func (c *conversations) turn(t *rapid.T) []llm.Message {
+func (c *dialogues) turn(t *rapid.T) []llm.Message {
 	c.calls++
 	id := fmt.Sprint("call_", c.calls)
 	file := rapid.SampledFrom([]string{"a.go", "b.go"}).Draw(t, "file")
@@ -126,8 +126,8 @@ func goesOut(t interface{ Fatalf(string, ...any) }, p *Proxy, to endpoint, body 
 		row: record.Request{Conversation: "unknown", API: to.api, Time: at, Status: 200},
 	}
 	p.prepare(x, http.Header{}, planned)
-	if x.aside != nil {
-		<-x.aside
+	if x.background != nil {
+		<-x.background
 	}
 	if x.row.Passed == string(panicked) || x.row.Passed == string(misfit) {
 		t.Fatalf("passed: %s", x.row.Passed)
@@ -142,7 +142,7 @@ func comesBack(p *Proxy, x *exchange, at time.Time) (row record.Request, account
 		account = turns[len(turns)-1].Account
 	}
 	p.writer.add(record.Batch{Turns: turns})
-	p.table.leave(x.conversation, &x.row, nil)
+	p.conversations.leave(x.conversation, &x.row, nil)
 	x.body.release(&p.buffers)
 	return x.row, account
 }
@@ -164,7 +164,7 @@ func TestIncremental(t *testing.T) {
 			proxies[i] = p
 		}
 		which := rapid.IntRange(0, 2).Draw(t, "api")
-		c := &conversations{now: time.Now()}
+		c := &dialogues{now: time.Now()}
 		for range rapid.IntRange(1, 25).Draw(t, "requests") {
 			req := c.next(t)
 			c.now = c.now.Add(time.Second)
@@ -234,7 +234,7 @@ func TestGoesOn(t *testing.T) {
 	if second.plan.state != state || state == nil || first.place != nil {
 		t.Error("the state began anew")
 	}
-	if n := same(second.request.Messages, first.request.Messages); n != len(first.request.Messages) ||
+	if n := commonMessages(second.request.Messages, first.request.Messages); n != len(first.request.Messages) ||
 		&second.request.Messages[3].Parts[0] != &first.request.Messages[3].Parts[0] {
 		t.Errorf("%d messages in common", n)
 	}

@@ -10,8 +10,8 @@ import (
 // maxRules is how many models' rules are held: clients may name any.
 const maxRules = 1000
 
-// rules finds what models are billed by. The zero value knows the models that
-// stet knows.
+// rules finds how the provider of a model caches and bills. The zero value knows the models
+// that stet knows.
 type rules struct {
 	catalog *prices.Catalog // nil: the embedded one
 
@@ -28,9 +28,9 @@ type rule struct {
 	checks   bool   // what stands before thinking, and refuses a request where it has changed
 }
 
-// of is the rule of a model. A model that nothing is known of, or whose provider
-// is not known to sell a cache, is taken to have that of the API's own: there may
-// be one all the same, and pruning against it would cost.
+// of is the rule of a model. Where the model is not known, or its provider is not known to have
+// a cache, the rule of the API's own provider is taken: there may be a cache all the same, and
+// what is left out against it would cost.
 func (r *rules) of(api, model string) rule {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -25,7 +25,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		methodNotAllowed(r.Method).write(w, to.api)
 		return
 	}
-	if p.own(w, r) {
+	if p.answersItself(w, r) {
 		return
 	}
 	if to.upstream == nil {
@@ -59,7 +59,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	r = r.WithContext(context.WithValue(ctx, exchangeKey{}, x))
 	defer p.finish(x)
 	if to.codec != nil {
-		why, err := x.body.receive(r, p.config.MaxBody, &p.buffers, &p.room)
+		why, err := x.body.receive(r, p.config.MaxBody, &p.buffers, &p.budget)
 		if err != nil {
 			x.row.Passed = string(why)
 			f := unread(err)
@@ -91,7 +91,7 @@ func (p *Proxy) refusal(r *http.Request) string {
 
 // own answers a request for an endpoint of stet's own, and reports whether it
 // was one.
-func (p *Proxy) own(w http.ResponseWriter, r *http.Request) bool {
+func (p *Proxy) answersItself(w http.ResponseWriter, r *http.Request) bool {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		return false
 	}

@@ -8,8 +8,7 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// upload is the body of a request on its way. The zero value is one that is
-// streamed as it comes.
+// upload is the body of a request on its way to the upstream. The zero value is streamed as it comes.
 type upload struct {
 	head     []byte       // what was read of it
 	whole    bool         // head is all of it
@@ -22,7 +21,7 @@ type upload struct {
 
 // receive reads the body of r, as far as it is one to plan on; the cause says
 // why it is none. An error means that the client did not send a whole one.
-func (u *upload) receive(r *http.Request, max int64, pool *buffers, room *room) (cause, error) {
+func (u *upload) receive(r *http.Request, max int64, pool *buffers, budget *bodyBudget) (cause, error) {
 	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
 		return encoded, nil
 	}
@@ -30,7 +29,7 @@ func (u *upload) receive(r *http.Request, max int64, pool *buffers, room *room) 
 		return large, nil
 	}
 	client := senderOf(r)
-	if err := u.take(room, client, r.ContentLength); err != nil {
+	if err := u.take(budget, client, r.ContentLength); err != nil {
 		return incomplete, err
 	}
 	var err error
@@ -40,7 +39,7 @@ func (u *upload) receive(r *http.Request, max int64, pool *buffers, room *room) 
 		n, err = io.ReadFull(r.Body, u.head)
 		u.head = u.head[:n]
 	} else {
-		u.head, err = io.ReadAll(&metered{io.LimitReader(r.Body, max+1), 0, func(n int64) error { return u.take(room, client, n) }})
+		u.head, err = io.ReadAll(&metered{io.LimitReader(r.Body, max+1), 0, func(n int64) error { return u.take(budget, client, n) }})
 	}
 	u.borrowed = append(u.borrowed, lend(u.head))
 	switch {
@@ -54,11 +53,11 @@ func (u *upload) receive(r *http.Request, max int64, pool *buffers, room *room) 
 }
 
 // take takes room for n bytes of the body.
-func (u *upload) take(room *room, client string, n int64) error {
+func (u *upload) take(budget *bodyBudget, client string, n int64) error {
 	if n <= 0 {
 		return nil
 	}
-	release, err := room.take(client, n)
+	release, err := budget.take(client, n)
 	if err == nil {
 		u.taken = append(u.taken, release)
 	}

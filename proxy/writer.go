@@ -85,7 +85,7 @@ func (w *writer) add(b record.Batch) {
 // now writes turns at once, beside the queue, in a goroutine that done is called at the
 // end of. What is returned is closed when they are written or cannot be; nil: an earlier
 // such write hangs, and nothing is done.
-func (w *writer) now(turns []record.Turn, done func()) <-chan struct{} {
+func (w *writer) writeNow(turns []record.Turn, done func()) <-chan struct{} {
 	if w.hangs.Load() {
 		done()
 		return nil

@@ -10,8 +10,8 @@
 // Words:
 //
 //   - A cache key is what separates one cache of a provider from another: model, tools, system text.
-//   - A lineage is a chain of requests, each of which begins with the one before. Forks belong to
-//     the lineage that they come from.
+//   - A lineage is a chain of requests. Each begins with the one before. Forks belong to the
+//     lineage that they come from.
 //   - A snapshot is what is remembered of a request that went out in this process.
 //   - A turn is a request that was answered, in this process or an earlier one. It is found by the
 //     hash of its messages up to the model's last one (prefix.Chain.End).

@@ -35,7 +35,7 @@ func (n *Snapshot) hashes() (out []uint64) {
 // meeting is what a turn says of the first messages of a request: which parts of them were left out.
 type meeting struct {
 	turn  *turn
-	until int // the messages of which it says something
+	until int // it says something of the messages before this one
 	parts []history.PartRef
 }
 

@@ -11,29 +11,29 @@ import (
 	"github.com/stet-dev/stet/record"
 )
 
-// table holds the newest conversations.
-type table struct {
+// conversations holds the newest conversations, and finds the one that a request belongs to.
+type conversations struct {
 	max int
 
 	mu     sync.Mutex
 	order  *list.List // of *conversation, newest first
 	byKey  map[string]*conversation
-	byEnd  map[uint64][]*conversation // those without a key
-	totals Totals                     // forgotten conversations included
+	byEnd  map[uint64][]*conversation // those without a key, by the hash of their newest request
+	totals Totals                     // of all conversations, forgotten ones included
 }
 
-func newTable(max int) *table {
-	return &table{
+func newConversations(max int) *conversations {
+	return &conversations{
 		max: max, order: list.New(),
 		byKey: map[string]*conversation{}, byEnd: map[uint64][]*conversation{},
 	}
 }
 
-// enter returns the conversation that a request belongs to, and counts it as
-// being in flight until leave. key is the agent's own name for it, with API
-// and sub-agent; empty where there is none. Then a conversation that is not known
-// here has the name that earlier tells, if any.
-func (t *table) enter(key, id string, c *prefix.Chain, earlier func() string) *conversation {
+// enter returns the conversation that a request belongs to, and counts the request as being in
+// flight until leave is called. key is the agent's own name for the conversation, with API and
+// sub-agent, and id is the name alone; both are empty where the agent sends none. Then the name of
+// a conversation that is not known here is what earlier returns: an earlier process may have known it.
+func (t *conversations) enter(key, id string, c *prefix.Chain, earlier func() string) *conversation {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var v *conversation
@@ -72,14 +72,14 @@ func (t *table) enter(key, id string, c *prefix.Chain, earlier func() string) *c
 
 // find returns the conversation whose newest request is the longest beginning
 // of c, nil if there is none.
-func (t *table) find(c *prefix.Chain) *conversation {
+func (t *conversations) find(c *prefix.Chain) *conversation {
 	for i := len(c.Links) - 1; i >= c.User; i-- {
 		var other *conversation
 		for _, v := range t.byEnd[c.Links[i]] {
 			switch {
 			case v.length != i+1:
 			case i == len(c.Links)-1 && v.inFlight > 0:
-				// The same request twice at once is no retry: somebody else
+				// The same request twice at once is no retry. Another conversation
 				// begins with the same words.
 			case v.system == c.System:
 				return v
@@ -95,7 +95,7 @@ func (t *table) find(c *prefix.Chain) *conversation {
 }
 
 // unlink takes v out of byEnd.
-func (t *table) unlink(v *conversation) {
+func (t *conversations) unlink(v *conversation) {
 	same := t.byEnd[v.end]
 	for i, w := range same {
 		if w == v {
@@ -111,7 +111,7 @@ func (t *table) unlink(v *conversation) {
 }
 
 // forget drops v. A request of it that is in flight is counted all the same.
-func (t *table) forget(v *conversation) {
+func (t *conversations) forget(v *conversation) {
 	t.order.Remove(v.place)
 	t.unlink(v)
 	if t.byKey[v.key] == v {
@@ -119,15 +119,15 @@ func (t *table) forget(v *conversation) {
 	}
 }
 
-// leave counts a request of v, which may be nil, as done. It keeps of trims
-// only those that were not recorded before, as news does.
-func (t *table) leave(v *conversation, row *record.Request, trims []record.Trim) []record.Trim {
+// leave counts a request of v, which may be nil, as done. It returns those of trims that
+// were not recorded before.
+func (t *conversations) leave(v *conversation, row *record.Request, trims []record.Trim) []record.Trim {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	fresh := trims
 	if v != nil {
 		v.inFlight--
-		fresh = v.news(trims)
+		fresh = v.unrecorded(trims)
 		if row.API != record.CountTokens {
 			if !v.asked {
 				v.asked = true
@@ -143,15 +143,15 @@ func (t *table) leave(v *conversation, row *record.Request, trims []record.Trim)
 	return fresh
 }
 
-// through counts a request to no API.
-func (t *table) through(path string) {
+// through counts a request that is to no API, and passed through.
+func (t *conversations) through(path string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.totals.through(path)
 }
 
 // firstWarning reports whether v was not yet warned of why, and marks it.
-func (t *table) firstWarning(v *conversation, why cause) bool {
+func (t *conversations) firstWarning(v *conversation, why cause) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if v.warned[why] {
@@ -164,9 +164,9 @@ func (t *table) firstWarning(v *conversation, why cause) bool {
 	return true
 }
 
-// counted returns what is known of the tokens of c's beginning: the number of
-// links counted, and their tokens, the system text included. 0, 0 is nothing.
-func (t *table) counted(v *conversation, c *prefix.Chain, model string) (links, tokens int) {
+// counted returns what is known of the tokens of c's beginning: how many links were counted, and
+// how many tokens they have with the system text. 0, 0: nothing is known.
+func (t *conversations) counted(v *conversation, c *prefix.Chain, model string) (links, tokens int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	k := v.counted
@@ -177,15 +177,15 @@ func (t *table) counted(v *conversation, c *prefix.Chain, model string) (links, 
 }
 
 // setCounted remembers the tokens of all of c.
-func (t *table) setCounted(v *conversation, c *prefix.Chain, model string, tokens int) {
+func (t *conversations) setCounted(v *conversation, c *prefix.Chain, model string, tokens int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	v.counted = count{c.Last(), len(c.Links), c.System, model, tokens}
 }
 
-// saved returns the tokens that shortening the result of a call saves, if a
-// saving like this one is known.
-func (t *table) saved(v *conversation, call string, like saving) (tokens int, known bool) {
+// saved returns the tokens that shortening a part saves, if a saving with the sizes and the
+// model of like is known.
+func (t *conversations) saved(v *conversation, call string, like saving) (tokens int, known bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	s := v.savings[call]
@@ -193,8 +193,8 @@ func (t *table) saved(v *conversation, call string, like saving) (tokens int, kn
 	return s.tokens, s == like
 }
 
-// setSaved remembers what shortening the result of a call saves.
-func (t *table) setSaved(v *conversation, call string, s saving) {
+// setSaved remembers what shortening a part saves.
+func (t *conversations) setSaved(v *conversation, call string, s saving) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if v.savings == nil || len(v.savings) >= maxRemembered {
@@ -204,7 +204,7 @@ func (t *table) setSaved(v *conversation, call string, s saving) {
 }
 
 // sums returns the totals since the start.
-func (t *table) sums() Totals {
+func (t *conversations) sums() Totals {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.totals.clone()

@@ -20,15 +20,15 @@ const (
 	standstill      = time.Minute
 )
 
-// room is where bodies are held, as far as there is any.
-type room struct {
+// bodyBudget limits the bytes of the bodies that are held at once.
+type bodyBudget struct {
 	all     *budget.Budget
 	clients *budget.Family
 }
 
-// newRoom returns room for bodies; each may have so many bytes.
-func newRoom(body int64) room {
-	return room{budget.New(budget.Process, max(uploadsOfAll, 2*body)), budget.NewFamily(budget.Token, max(uploadsOfClient, body))}
+// newBodyBudget returns room for bodies; each may have so many bytes.
+func newBodyBudget(body int64) bodyBudget {
+	return bodyBudget{budget.New(budget.Process, max(uploadsOfAll, 2*body)), budget.NewFamily(budget.Token, max(uploadsOfClient, body))}
 }
 
 var (
@@ -37,7 +37,7 @@ var (
 )
 
 // take takes room for n bytes of a client, and returns what gives it back.
-func (m *room) take(client string, n int64) (release func(), err error) {
+func (m *bodyBudget) take(client string, n int64) (release func(), err error) {
 	if m.all == nil {
 		return func() {}, nil
 	}

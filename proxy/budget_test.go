@@ -42,7 +42,7 @@ func testRoom(t *testing.T) {
 	hold := func(key string, n int64) func() {
 		r := httptest.NewRequest(http.MethodPost, "http://localhost/v1/messages", nil)
 		r.Header.Set("X-Api-Key", key)
-		release, err := p.room.take(senderOf(r), n)
+		release, err := p.budget.take(senderOf(r), n)
 		if err != nil {
 			t.Fatal(err)
 		}
