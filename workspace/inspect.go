@@ -131,12 +131,7 @@ func (t Target) Cautions() Caution {
 // would be and what it would be. It is to be called before a person is asked
 // about a write. (FILE-6)
 func (r *Root) Inspect(p Path) (Target, error) {
-	if err := r.enter(); err != nil {
-		return Target{}, wrap("stat", p.name, err)
-	}
-	defer r.leave()
-	t, err := r.inspect(p)
-	return t, wrap("stat", p.name, err)
+	return do(r, "stat", p.name, func() (Target, error) { return r.inspect(p) })
 }
 
 func (r *Root) inspect(p Path) (Target, error) {

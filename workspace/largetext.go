@@ -29,28 +29,20 @@ type LargeText struct {
 // LargeText reads a file of up to PartsLimit bytes once. It is nil, without an error,
 // for a text that is in another encoding than UTF-8, which ReadLarge reads.
 func (r *Root) LargeText(ctx context.Context, p Path, asked Encoding) (*LargeText, error) {
-	if err := r.enter(); err != nil {
-		return nil, wrap("read", p.name, err)
-	}
-	defer r.leave()
-	f, err := r.open(p)
-	if err != nil {
-		return nil, wrap("read", p.name, err)
-	}
-	defer f.Close()
-	if limit := max(r.opt.ReadLimit, r.opt.PartsLimit); f.stat.Size > limit {
-		return nil, wrap("read", p.name, because(ErrTooLarge, limitWords(f.stat.Size, limit)))
-	}
-	s, err := checkText(ctx, f, asked)
-	if err != nil || s == nil {
-		return nil, wrap("read", p.name, err)
-	}
-	s.root = r
-	if f.stat, err = atomicfile.StatFile(f.File); err != nil {
-		return nil, wrap("read", p.name, err)
-	}
-	s.Info = infoOf(f.path, f.stat)
-	return s, nil
+	return reading(r, p, func(f *opened) (*LargeText, error) {
+		if limit := max(r.opt.ReadLimit, r.opt.PartsLimit); f.stat.Size > limit {
+			return nil, because(ErrTooLarge, limitWords(f.stat.Size, limit))
+		}
+		s, err := checkText(ctx, f, asked)
+		if err != nil || s == nil {
+			return nil, err
+		}
+		if f.stat, err = atomicfile.StatFile(f.File); err != nil {
+			return nil, err
+		}
+		s.root, s.Info = r, infoOf(f.path, f.stat)
+		return s, nil
+	})
 }
 
 // checkText reads a file from its beginning to its end.

@@ -35,27 +35,20 @@ type ListOptions struct {
 // sorted by name. It does not follow links, and enters ignored directories only where
 // they are asked for. Temporary files of stet and its state directory are not visited.
 // visit may return fs.SkipDir to leave out the directory that it was given, or
-// fs.SkipAll to end; any other error ends the walk and is returned as it is. Ignore rules are those of .gitignore files
-// and .git/info/exclude; files that git tracks although they
-// match are taken for ignored. No process is started. (FILE-11)
+// fs.SkipAll to end; any other error ends the walk and is returned as it is. The ignore
+// rules are those of .gitignore files and .git/info/exclude. Files that git tracks
+// although they match count as ignored. No process is started. (FILE-11)
 func (r *Root) Walk(ctx context.Context, p Path, o ListOptions, visit func(Entry) error) error {
 	if err := r.enter(); err != nil {
 		return wrap("list", p.name, err)
 	}
 	defer r.leave()
 	w := &walker{r: r, ctx: ctx, opt: o, visit: visit}
-	dir, canonical, err := r.openDir(p)
+	dir, canonical, rules, err := r.openDir(p)
 	if err != nil {
 		return wrap("list", p.name, err)
 	}
 	defer dir.Close()
-	if canonical == "." {
-		canonical = ""
-	}
-	rules, err := r.rulesAbove(canonical)
-	if err != nil {
-		return wrap("list", p.name, err)
-	}
 	entries, err := readEntries(dir)
 	if err == nil {
 		err = w.dir(dir, entries, canonical, rules, 1)
@@ -73,50 +66,33 @@ func (r *Root) Walk(ctx context.Context, p Path, o ListOptions, visit func(Entry
 // visitError is an error that visit returned.
 type visitError struct{ error }
 
-func (r *Root) openDir(p Path) (*atomicfile.Dir, string, error) {
-	pl, err := r.resolve(path.Join(p.name), resolving{})
+// openDir opens a directory. It returns its canonical path, "" for the root, and the
+// ignore rules of the directories above it.
+func (r *Root) openDir(p Path) (*atomicfile.Dir, string, *gitignore.Rules, error) {
+	pl, err := r.resolve(p.name, resolving{})
 	if err != nil {
-		return nil, "", err
+		return nil, "", nil, err
 	}
 	defer pl.close()
 	if r.rules.isState(pl.path) {
-		return nil, "", because(ErrProtected, "it belongs to stet itself")
+		return nil, "", nil, because(ErrProtected, "it belongs to stet itself")
 	}
 	d, err := pl.dir.Sub(pl.name)
 	if errors.Is(err, atomicfile.ErrNotDir) {
-		return nil, "", because(ErrPath, "it is not a directory")
+		err = because(ErrPath, "it is not a directory")
 	}
-	return d, pl.path, err
+	if err != nil {
+		return nil, "", nil, err
+	}
+	rules, names := r.exclude(), split(path.Join("/", pl.path))
+	for i := range names {
+		rules = addRules(rules, pl.stack[i], path.Join(names[:i]...))
+	}
+	return d, path.Join(names...), rules, nil
 }
 
 // maxRules is the size of an ignore file beyond which it is not read.
 const maxRules = mb
-
-// rulesAbove are the ignore rules that hold in a directory before its own.
-func (r *Root) rulesAbove(dir string) (*gitignore.Rules, error) {
-	rules := r.exclude()
-	at := r.dir
-	var opened []*atomicfile.Dir
-	defer func() {
-		for _, d := range opened {
-			_ = d.Close()
-		}
-	}()
-	name := ""
-	for c := range strings.SplitSeq(dir, "/") {
-		if dir == "" {
-			break
-		}
-		rules = addRules(rules, at, name)
-		sub, err := at.Sub(c)
-		if err != nil {
-			return nil, err
-		}
-		opened = append(opened, sub)
-		at, name = sub, path.Join(name, c)
-	}
-	return rules, nil
-}
 
 // exclude are the rules in .git/info/exclude.
 func (r *Root) exclude() *gitignore.Rules {
@@ -227,32 +203,32 @@ func readEntries(d *atomicfile.Dir) ([]fs.DirEntry, error) {
 
 // Ignored reports whether git's rules leave out a path, or a directory above it.
 func (r *Root) Ignored(p Path) (bool, error) {
-	if err := r.enter(); err != nil {
-		return false, wrap("list", p.name, err)
-	}
-	defer r.leave()
+	return do(r, "list", p.name, func() (bool, error) { return r.ignored(p), nil })
+}
+
+func (r *Root) ignored(p Path) bool {
 	rules, at, name := r.exclude(), r.dir, ""
 	parts := split(p.name)
 	for i, c := range parts {
 		rules = addRules(rules, at, name)
 		name = path.Join(name, c)
 		if c == ".git" {
-			return true, nil
+			return true
 		}
 		sub, err := at.Sub(c)
 		if rules.Ignored(name, err == nil) {
 			if err == nil {
 				_ = sub.Close()
 			}
-			return true, nil
+			return true
 		}
 		if err != nil {
 			// It is a file, a link, or not there: below it there are no rules.
 			rest := path.Join(parts[i:]...)
-			return rules.Ignored(path.Join(path.Dir(name), rest), false), nil
+			return rules.Ignored(path.Join(path.Dir(name), rest), false)
 		}
 		defer sub.Close()
 		at = sub
 	}
-	return false, nil
+	return false
 }

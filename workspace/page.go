@@ -73,24 +73,14 @@ func (q PageRequest) withDefaults(limit int64) (PageRequest, error) {
 // end is ErrRange, and Error.Lines says how many there are; line 1 of an empty
 // file is an empty page. (READ-1, READ-4, READ-8, FILE-8)
 func (r *Root) Page(ctx context.Context, p Path, q PageRequest) (Page, error) {
-	if err := r.enter(); err != nil {
-		return Page{}, wrap("read", p.name, err)
-	}
-	defer r.leave()
 	q, err := q.withDefaults(r.opt.ReadLimit)
 	if err != nil {
 		return Page{}, wrap("read", p.name, err)
 	}
-	pg, err := r.page(ctx, p, q)
-	return pg, wrap("read", p.name, err)
+	return reading(r, p, func(f *opened) (Page, error) { return r.page(ctx, f, q) })
 }
 
-func (r *Root) page(ctx context.Context, p Path, q PageRequest) (Page, error) {
-	f, err := r.open(p)
-	if err != nil {
-		return Page{}, err
-	}
-	defer f.Close()
+func (r *Root) page(ctx context.Context, f *opened, q PageRequest) (Page, error) {
 	for try := 0; ; try++ {
 		pg, err := r.pageOnce(ctx, f, q)
 		again := errors.Is(err, errShrunk) || err == nil && pg.Unstable

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -53,10 +54,8 @@ func (r *Root) Path(s string) (Path, error) {
 	if m := coded.FindString(s); m != "" {
 		return Path{}, fail("open", short(s), ErrPath, m+" is not decoded; write the name itself")
 	}
-	for c := range strings.SplitSeq(s, "/") {
-		if c == ".." {
-			return Path{}, fail("open", short(s), ErrPath, `".." is not allowed; use `+r.instead(s))
-		}
+	if hasDotDot(s) {
+		return Path{}, fail("open", short(s), ErrPath, `".." is not allowed; use `+r.instead(s))
 	}
 	return p, nil
 }
@@ -175,29 +174,22 @@ func (r *Root) Resolve(s string) (Path, error) {
 	if !hasDotDot(name) {
 		return clean(name), nil
 	}
-	if err := r.enter(); err != nil {
-		return Path{}, wrap("open", short(s), err)
-	}
-	defer r.leave()
-	pl, err := r.resolve(name, resolving{dotdot: true})
-	if err == nil {
-		defer pl.close()
-		return Path{name: pl.path}, nil
-	}
-	// ".." may leave the root, and the names after it may lead into it again.
-	if rel, ok := r.inside(path.Clean(r.prefixes[0] + "/" + name)); ok && !hasDotDot(rel) {
-		return clean(rel), nil
-	}
-	return Path{}, outside
+	return do(r, "open", short(s), func() (Path, error) {
+		pl, err := r.resolve(name, resolving{dotdot: true})
+		if err == nil {
+			defer pl.close()
+			return Path{name: pl.path}, nil
+		}
+		// ".." may leave the root, and the names after it may lead into it again.
+		if rel, ok := r.inside(path.Clean(r.prefixes[0] + "/" + name)); ok && !hasDotDot(rel) {
+			return clean(rel), nil
+		}
+		return Path{}, outside
+	})
 }
 
 func hasDotDot(s string) bool {
-	for c := range strings.SplitSeq(s, "/") {
-		if c == ".." {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(strings.Split(s, "/"), "..")
 }
 
 func clean(s string) Path {

@@ -38,59 +38,46 @@ func (c Content) Text(asked Encoding) (string, Encoding, error) {
 // pass it on. Nothing of it is kept, and changes meanwhile are not noticed. The file
 // stays open after the root is closed. A read that has to wait fails after a second.
 func (r *Root) Stream(p Path) (io.ReadCloser, Info, error) {
-	if err := r.enter(); err != nil {
-		return nil, Info{}, wrap("read", p.name, err)
-	}
-	defer r.leave()
-	f, err := r.open(p)
-	if err != nil {
-		return nil, Info{}, wrap("read", p.name, err)
-	}
-	// Some files of procfs make readers wait. For files on a disk this is an error,
-	// which means nothing.
-	_ = f.SetReadDeadline(time.Now().Add(time.Second))
-	return f.File, infoOf(f.path, f.stat), nil
+	var info Info
+	file, err := do(r, "read", p.name, func() (io.ReadCloser, error) {
+		f, err := r.open(p)
+		if err != nil {
+			return nil, err
+		}
+		// Some files of procfs make readers wait. For files on a disk this is an error,
+		// which means nothing.
+		_ = f.SetReadDeadline(time.Now().Add(time.Second))
+		info = infoOf(f.path, f.stat)
+		return f.File, nil
+	})
+	return file, info, err
 }
 
 // ReadAll reads a file of up to ReadLimit bytes, as bytes: see Content.Text. Where the
 // file changes meanwhile it is read again. What is read is kept as a version, since a
-// write may be based on it.
-// (FILE-8, FILE-15)
+// write may be based on it. (FILE-8, FILE-15)
 func (r *Root) ReadAll(ctx context.Context, p Path) (Content, error) {
 	return r.readUpTo(ctx, p, r.opt.ReadLimit)
 }
 
 // ReadLarge is ReadAll with the limit PartsLimit, for a caller that passes the content
-// on in parts.
-// (FILE-9)
+// on in parts. (FILE-9)
 func (r *Root) ReadLarge(ctx context.Context, p Path) (Content, error) {
 	return r.readUpTo(ctx, p, max(r.opt.ReadLimit, r.opt.PartsLimit))
 }
 
 func (r *Root) readUpTo(ctx context.Context, p Path, limit int64) (Content, error) {
-	if err := r.enter(); err != nil {
-		return Content{}, wrap("read", p.name, err)
-	}
-	defer r.leave()
-	c, err := r.readAll(ctx, p, limit)
-	return c, wrap("read", p.name, err)
-}
-
-func (r *Root) readAll(ctx context.Context, p Path, limit int64) (Content, error) {
-	f, err := r.open(p)
-	if err != nil {
-		return Content{}, err
-	}
-	defer f.Close()
-	if f.stat.Size > limit {
-		return Content{}, because(ErrTooLarge, limitWords(f.stat.Size, limit))
-	}
-	c, err := r.readWhole(ctx, f, limit)
-	if err != nil {
-		return Content{}, err
-	}
-	c.Info = infoOf(f.path, f.stat)
-	return c, nil
+	return reading(r, p, func(f *opened) (Content, error) {
+		if f.stat.Size > limit {
+			return Content{}, because(ErrTooLarge, limitWords(f.stat.Size, limit))
+		}
+		c, err := r.readWhole(ctx, f, limit)
+		if err != nil {
+			return Content{}, err
+		}
+		c.Info = infoOf(f.path, f.stat)
+		return c, nil
+	})
 }
 
 // readTries is how often a file that changes under the reader is read.

@@ -13,7 +13,9 @@ import (
 // file stay: see RemoveDir.
 func (r *Root) Remove(ctx context.Context, p Path, was Version, mode WriteMode) (Written, error) {
 	mode.CreateDirs = false
-	return r.retrying(ctx, "remove", p, func() (Written, error) { return r.removeOnce(ctx, p, was, mode) })
+	return do(r, "remove", p.name, func() (Written, error) {
+		return retrying(ctx, p, func() (Written, error) { return r.removeOnce(ctx, p, was, mode) })
+	})
 }
 
 func (r *Root) removeOnce(ctx context.Context, p Path, was Version, mode WriteMode) (Written, error) {
@@ -48,11 +50,8 @@ func (r *Root) removeOnce(ctx context.Context, p Path, was Version, mode WriteMo
 
 // RemoveDir removes a directory that is empty. It undoes the making of a directory.
 func (r *Root) RemoveDir(p Path) error {
-	if err := r.enter(); err != nil {
-		return wrap("remove", p.name, err)
-	}
-	defer r.leave()
-	return wrap("remove", p.name, r.removeDir(p))
+	_, err := do(r, "remove", p.name, func() (struct{}, error) { return struct{}{}, r.removeDir(p) })
+	return err
 }
 
 func (r *Root) removeDir(p Path) error {

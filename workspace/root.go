@@ -155,6 +155,29 @@ func (r *Root) Close() error {
 	return err
 }
 
+// do runs an operation on a path while the root is open, and makes its error an *Error.
+func do[T any](r *Root, op, name string, run func() (T, error)) (T, error) {
+	if err := r.enter(); err != nil {
+		var none T
+		return none, wrap(op, name, err)
+	}
+	defer r.leave()
+	t, err := run()
+	return t, wrap(op, name, err)
+}
+
+// reading is do for an operation on a file that is open for reading.
+func reading[T any](r *Root, p Path, run func(*opened) (T, error)) (T, error) {
+	return do(r, "read", p.name, func() (t T, err error) {
+		f, err := r.open(p)
+		if err != nil {
+			return t, err
+		}
+		defer f.Close()
+		return run(f)
+	})
+}
+
 // enter begins an operation; leave ends it.
 func (r *Root) enter() error {
 	r.mu.Lock()

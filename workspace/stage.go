@@ -28,21 +28,19 @@ type Staged struct {
 // Stage begins a write in parts. Commit decides whether the file may be written; see
 // Inspect.
 func (r *Root) Stage(p Path) (*Staged, error) {
-	if err := r.enter(); err != nil {
-		return nil, wrap("stage", p.name, err)
-	}
-	defer r.leave()
-	name, err := r.state.tempName(".")
-	if err != nil {
-		return nil, wrap("stage", p.name, err)
-	}
-	// The name begins with the owner, so that the sweep finds it.
-	name = r.state.path("staged", name[len(tempPrefix):])
-	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return nil, wrap("stage", p.name, r.state.fault("stage the parts", err))
-	}
-	return &Staged{root: r, path: p, file: f, sum: sha256.New()}, nil
+	return do(r, "stage", p.name, func() (*Staged, error) {
+		name, err := r.state.tempName(".")
+		if err != nil {
+			return nil, err
+		}
+		// The name begins with the owner, so that the sweep finds it.
+		name = r.state.path("staged", name[len(tempPrefix):])
+		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+		if err != nil {
+			return nil, r.state.fault("stage the parts", err)
+		}
+		return &Staged{root: r, path: p, file: f, sum: sha256.New()}, nil
+	})
 }
 
 // Write adds a part. ErrTooLarge says that the parts pass the limit: then they cannot

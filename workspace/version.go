@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"hash"
 	"io"
 	"os"
@@ -57,20 +58,14 @@ func (c contextReader) Read(p []byte) (int, error) {
 
 // Version returns the version of a file of any size, "" when it is not there.
 func (r *Root) Version(ctx context.Context, p Path) (Version, error) {
-	if err := r.enter(); err != nil {
-		return "", wrap("read", p.name, err)
+	v, err := reading(r, p, func(f *opened) (Version, error) {
+		v, _, err := sum(ctx, f)
+		return v, err
+	})
+	if errors.Is(err, ErrNotFound) {
+		return "", nil
 	}
-	defer r.leave()
-	f, err := r.open(p)
-	if err != nil {
-		if _, sentinel := cause(err); sentinel == ErrNotFound {
-			return "", nil
-		}
-		return "", wrap("read", p.name, err)
-	}
-	defer f.Close()
-	v, _, err := sum(ctx, f)
-	return v, wrap("read", p.name, err)
+	return v, err
 }
 
 // sameNow reports whether an open file still has the stamp.

@@ -58,12 +58,7 @@ func (s *versions) close() {
 // shown whole by ReadAll or Page or were written, and files that were overwritten.
 // (FILE-12, FILE-15)
 func (r *Root) Kept(v Version) ([]byte, error) {
-	if err := r.enter(); err != nil {
-		return nil, wrap("read version", string(v), err)
-	}
-	defer r.leave()
-	data, err := r.state.versions.bytes(v)
-	return data, wrap("read version", string(v), err)
+	return do(r, "read version", string(v), func() ([]byte, error) { return r.state.versions.bytes(v) })
 }
 
 // file is the path of the file in which a version is kept.

@@ -71,11 +71,13 @@ func limitWords(n, limit int64) string {
 }
 
 func (r *Root) write(ctx context.Context, p Path, c content, was Version, mode WriteMode) (Written, error) {
-	w, err := r.retrying(ctx, "write", p, func() (Written, error) { return r.writeOnce(ctx, p, c, was, mode) })
-	if err == nil {
-		r.keepShown(c)
-	}
-	return w, err
+	return do(r, "write", p.name, func() (Written, error) {
+		w, err := retrying(ctx, p, func() (Written, error) { return r.writeOnce(ctx, p, c, was, mode) })
+		if err == nil {
+			r.keepShown(c)
+		}
+		return w, err
+	})
 }
 
 // errMoved says that a path leads to another place, or another file, than it did when
@@ -84,13 +86,9 @@ var errMoved = errors.New("the path leads elsewhere now")
 
 // retrying does a write or a removal, and tries again what fails for the moment.
 // (FILE-15)
-func (r *Root) retrying(ctx context.Context, op string, p Path, once func() (Written, error)) (Written, error) {
-	if err := r.enter(); err != nil {
-		return Written{}, wrap(op, p.name, err)
-	}
-	defer r.leave()
+func retrying(ctx context.Context, p Path, once func() (Written, error)) (Written, error) {
 	if p.name == "." || p.name == "" || p.dir {
-		return Written{}, fail(op, p.name, ErrPath, "it names a directory")
+		return Written{}, because(ErrPath, "it names a directory")
 	}
 	pause := 2 * time.Millisecond
 	for try := 0; ; try++ {
@@ -99,10 +97,10 @@ func (r *Root) retrying(ctx context.Context, op string, p Path, once func() (Wri
 			if errors.Is(err, errMoved) {
 				err = because(ErrPath, "links keep changing")
 			}
-			return w, wrap(op, p.name, err)
+			return w, err
 		}
 		if err := sleep(ctx, pause); err != nil {
-			return Written{}, wrap(op, p.name, err)
+			return Written{}, err
 		}
 		pause *= 2
 	}
