@@ -32,12 +32,8 @@ func planFindFiles(ctx context.Context, q *toolCall) (*tool.Plan, error) {
 		return nil, err
 	}
 	l := listing{limit: q.args.num("limit", 200)}
-	err = q.root.Walk(ctx, t.Path, workspace.ListOptions{Ignored: q.args.flag("ignored", false)}, func(e workspace.Entry) error {
+	err = q.walk(ctx, t.Path, 0, &l.skipped, func(e workspace.Entry) error {
 		name := e.Path.String()
-		if q.cfg.Hidden(name) {
-			return skip(e)
-		}
-		l.skipped.directory(e)
 		if e.Kind == workspace.Directory || !g.match(below(name, t.Path)) {
 			return nil
 		}

@@ -28,15 +28,9 @@ func planListFiles(ctx context.Context, q *toolCall) (*tool.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := workspace.ListOptions{Ignored: q.args.flag("ignored", false), Depth: q.args.num("depth", 1)}
 	l := listing{limit: q.args.num("limit", 500)}
-	err = q.root.Walk(ctx, t.Path, o, func(e workspace.Entry) error {
-		name := e.Path.String()
-		if q.cfg.Hidden(name) {
-			return skip(e)
-		}
-		l.skipped.directory(e)
-		return l.add(quoted(name) + mark(e.Kind))
+	err = q.walk(ctx, t.Path, q.args.num("depth", 1), &l.skipped, func(e workspace.Entry) error {
+		return l.add(quoted(e.Path.String()) + mark(e.Kind))
 	})
 	if err != nil {
 		return nil, err

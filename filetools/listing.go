@@ -30,11 +30,20 @@ func (q *toolCall) dir() (workspace.Target, error) {
 	return t, nil
 }
 
-func skip(e workspace.Entry) error {
-	if e.Kind == workspace.Directory {
-		return fs.SkipDir
-	}
-	return nil
+// walk visits what is below a directory, without what is hidden. It counts the
+// directories that could not be looked into.
+func (q *toolCall) walk(ctx context.Context, dir workspace.Path, depth int, out *skipped, visit func(e workspace.Entry) error) error {
+	o := workspace.ListOptions{Ignored: q.args.flag("ignored", false), Depth: depth}
+	return q.root.Walk(ctx, dir, o, func(e workspace.Entry) error {
+		switch {
+		case !q.cfg.Hidden(e.Path.String()):
+			out.directory(e)
+			return visit(e)
+		case e.Kind == workspace.Directory:
+			return fs.SkipDir
+		}
+		return nil
+	})
 }
 
 func mark(k workspace.Kind) string {

@@ -88,13 +88,8 @@ func planSearchText(ctx context.Context, q *toolCall) (*tool.Plan, error) {
 		}
 		return s.done(), nil
 	}
-	err = q.root.Walk(ctx, t.Path, workspace.ListOptions{Ignored: q.args.flag("ignored", false)}, func(e workspace.Entry) error {
-		name := e.Path.String()
-		if q.cfg.Hidden(name) {
-			return skip(e)
-		}
-		s.skipped.directory(e)
-		if e.Kind != workspace.File || !g.match(below(name, t.Path)) {
+	err = q.walk(ctx, t.Path, 0, &s.skipped, func(e workspace.Entry) error {
+		if e.Kind != workspace.File || !g.match(below(e.Path.String(), t.Path)) {
 			return nil
 		}
 		return s.file(ctx, e.Path, false)
