@@ -11,13 +11,13 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// Config is what the servers of a Group have in common.
+// Config holds what the servers of a Group have in common.
 type Config struct {
 	Version string        // of the program, for the servers
 	Environ []string      // "NAME=value", the environment that programs begin with
 	Wait    time.Duration // for a server to be ready; 0: 30 s
 	Call    time.Duration // for a call to end; 0: 10 min
-	Log     *slog.Logger  // nil: silence
+	Log     *slog.Logger  // nil: nothing is logged
 }
 
 func (c Config) log() *slog.Logger {
@@ -30,16 +30,16 @@ func (c Config) log() *slog.Logger {
 // Group is MCP servers with their tools. Its methods may be called concurrently.
 type Group struct {
 	stop context.CancelFunc
-	done chan struct{} // closed when each server is connected, or will not be
+	done chan struct{} // closed when each server is connected or has failed
 
-	clients  []*client // of each server; nil where there is none
+	clients  []*client // of each server; nil if it has failed
 	troubles []error
 	set      *tool.Set
 	close    sync.Once
 }
 
-// Open begins to connect to servers, and returns at once. The Group is to be
-// closed.
+// Open begins to connect to servers, and returns at once. The caller closes the
+// Group.
 func Open(c Config, servers []Server) *Group {
 	ctx, stop := context.WithCancel(context.Background())
 	g := &Group{stop: stop, done: make(chan struct{}), clients: make([]*client, len(servers))}
@@ -71,9 +71,9 @@ func (g *Group) Ready() bool {
 	}
 }
 
-// Tools waits until the servers are connected, and returns their tools, and a
-// sentence on each that is not, or of whose tools some are left out ([ErrPart]). The
-// error is that of ctx.
+// Tools waits until the servers are connected, and returns their tools. The slice
+// has an error for each server that failed, or that has too many tools ([ErrPart]).
+// The last error is that of ctx.
 func (g *Group) Tools(ctx context.Context) (*tool.Set, []error, error) {
 	select {
 	case <-g.done:
@@ -83,8 +83,8 @@ func (g *Group) Tools(ctx context.Context) (*tool.Set, []error, error) {
 	}
 }
 
-// Close ends the servers that were started, and the connections to the others,
-// and waits for it. No call is under way any more.
+// Close ends the servers that were started and the connections to the others, and
+// waits for that. No call may be at work any more.
 func (g *Group) Close() {
 	g.close.Do(func() {
 		g.stop()
@@ -99,16 +99,16 @@ func (g *Group) Close() {
 	})
 }
 
-// collect puts the tools of all servers together, as many as there is room for.
-// Of two with one name the later one has a number.
+// collect puts the tools of all servers into one set, within the bounds. If two
+// have one name, the later one gets a number.
 func (g *Group) collect() *tool.Set {
 	set := new(tool.Set)
-	left := room{maxTools, maxSpecs}
+	room := bounds{maxTools, maxSpecs}
 	for _, c := range g.clients {
 		if c == nil {
 			continue
 		}
-		tools, err := left.take(c)
+		tools, err := room.take(c)
 		if err != nil {
 			g.troubles = append(g.troubles, err)
 		}
@@ -124,7 +124,7 @@ func (g *Group) collect() *tool.Set {
 	return set
 }
 
-// plain is a server's name on one line.
+// plain returns a server's name on one line.
 func plain(name string) string {
 	if strings.TrimSpace(name) == "" {
 		return "without a name"

@@ -12,7 +12,7 @@ import (
 // maxName is the longest name of a tool that all models take, in bytes.
 const maxName = 64
 
-// nameOf is what the model knows a server's tool by: the n-th of that name.
+// nameOf returns the model's name for a server's tool, the n-th of that name.
 func nameOf(server, name string, n int) string {
 	full := "mcp__" + simple(server) + "__" + simple(name)
 	number := ""
@@ -27,8 +27,8 @@ func nameOf(server, name string, n int) string {
 	return full + number
 }
 
-// simple is s with an underscore for each character that names of tools cannot
-// have.
+// simple returns s with an underscore for each character that the name of a tool
+// cannot have.
 func simple(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

@@ -16,36 +16,36 @@ import (
 
 // Server says how to reach an MCP server: by Command or by URL.
 type Server struct {
-	Name string // as the person knows it
+	Name string // for the person
 
-	Command string // a program, by its path or as PATH finds it
+	Command string // a program: its path, or a name that is looked up in PATH
 	Args    []string
 	Env     []string // "NAME=value", beside Config.Environ
 	Dir     string   // where it is started
 
 	URL    string      // http or https
-	Header http.Header // sent with each request to the URL's host; elsewhere never
-	SSE    bool        // it speaks the older transport, of server-sent events
+	Header http.Header // sent with each request to the URL's host, and to no other
+	SSE    bool        // it speaks the older transport, server-sent events
 }
 
-// ending is how long a program may take to end once its input is closed, and
-// again once it is told to.
-const ending = 2 * time.Second
+// endTime is how long a program may take to end after its input is closed, and
+// again after the signal to end.
+const endTime = 2 * time.Second
 
-// transport is how the server is spoken with; of a program also the process,
-// and what it says on standard error.
+// transport returns the SDK's transport to the server, and for a program also its
+// process.
 func (s Server) transport(environ []string) (mcp.Transport, *process, error) {
 	if s.Command != "" {
 		p := &process{cmd: exec.Command(s.Command, s.Args...)}
 		p.cmd.Dir, p.cmd.Env, p.cmd.Stderr = s.Dir, append(environ[:len(environ):len(environ)], s.Env...), &p.said
-		p.cmd.WaitDelay = ending // a child of it may hold standard error open
+		p.cmd.WaitDelay = endTime // a child of it may hold standard error open
 		ownGroup(p.cmd)
-		return &mcp.CommandTransport{Command: p.cmd, TerminateDuration: ending}, p, nil
+		return &mcp.CommandTransport{Command: p.cmd, TerminateDuration: endTime}, p, nil
 	}
 	u, err := url.Parse(s.URL)
 	switch {
 	case err != nil:
-		return nil, nil, errors.New("its URL cannot be read") // which may hold a secret
+		return nil, nil, errors.New("its URL cannot be read") // the URL may hold a secret
 	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
 		return nil, nil, errors.New("it has neither a command nor a URL of http or https")
 	}
@@ -73,21 +73,22 @@ func (h *headers) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// process is a server that was started here.
+// process is a program that was started as a server, with the end of its standard
+// error.
 type process struct {
 	cmd  *exec.Cmd
 	said tail
 }
 
-// sweep ends what the process has left behind. It has ended itself.
+// sweep ends the children that the process has left behind. It has ended itself.
 func (p *process) sweep() {
 	if p != nil && p.cmd.Process != nil {
 		endGroup(p.cmd.Process.Pid)
 	}
 }
 
-// words are what a program said last, in brackets; "" where it said nothing, or
-// is none.
+// words returns the last line that a program wrote to standard error, in brackets;
+// "" if there is none, or no program.
 func (p *process) words() string {
 	if p == nil {
 		return ""
@@ -116,7 +117,7 @@ func (t *tail) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// last is the last line that has words.
+// last returns the last line that is not empty.
 func (t *tail) last() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

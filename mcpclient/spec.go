@@ -13,26 +13,25 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// Bounds on what a model is told of the tools of a Group. What is beyond them
-// stands in every request, and endpoints refuse it: then nothing could be asked
-// any more.
+// Bounds on the descriptions of a Group's tools. They are part of every request to
+// the model, and endpoints refuse requests with more.
 const (
 	maxTools = 100       // of all servers together; some endpoints take 128 in all
-	maxAbout = 4 << 10   // of a description, in bytes
+	maxAbout = 4 << 10   // of one description, in bytes
 	maxSpecs = 192 << 10 // of all descriptions and schemas, in bytes
 )
 
 // ErrPart says that some of a server's tools are not among those of the Group.
 var ErrPart = errors.New("only a part of its tools is used")
 
-// specOf is what a model is told of a tool, but for the name.
+// specOf returns the description of a tool for a model, without the name.
 func specOf(t *mcp.Tool) tool.Spec {
 	about := t.Description
 	if about == "" {
 		about = t.Title
 	}
-	schema, beside := schemaOf(t.InputSchema)
-	s := tool.Spec{Description: cut(about+beside, maxAbout), Schema: schema, Destructive: true}
+	schema, inWords := schemaOf(t.InputSchema)
+	s := tool.Spec{Description: cut(about+inWords, maxAbout), Schema: schema, Destructive: true}
 	if a := t.Annotations; a != nil {
 		s.ReadOnly = a.ReadOnlyHint
 		s.Destructive = !a.ReadOnlyHint && (a.DestructiveHint == nil || *a.DestructiveHint)
@@ -40,25 +39,26 @@ func specOf(t *mcp.Tool) tool.Spec {
 	return s
 }
 
-// alternatives are what endpoints refuse at the top of a schema.
+// alternatives are the members that endpoints refuse at the top of a schema.
 var alternatives = []string{"allOf", "anyOf", "enum", "not", "oneOf"}
 
-// schemaOf is a schema as all endpoints take it: of an object, whose properties
-// are named. What they do not take is put into words, for the server insists on it.
-func schemaOf(schema any) (out json.RawMessage, beside string) {
+// schemaOf returns a schema in the form that all endpoints take: of an object with
+// properties. inWords describes the members that were removed: the server insists
+// on them.
+func schemaOf(schema any) (out json.RawMessage, inWords string) {
 	var members map[string]json.RawMessage
 	raw, err := json.Marshal(schema)
 	if err != nil || json.Unmarshal(raw, &members) != nil || members == nil {
 		return json.RawMessage(`{"type":"object","properties":{}}`), ""
 	}
-	odd := map[string]json.RawMessage{}
+	removed := map[string]json.RawMessage{}
 	for _, name := range alternatives {
-		if said, ok := members[name]; ok {
-			odd[name] = said
+		if member, ok := members[name]; ok {
+			removed[name] = member
 			delete(members, name)
 		}
 	}
-	whole := len(odd) == 0
+	whole := len(removed) == 0
 	if string(members["type"]) != `"object"` {
 		members["type"], whole = json.RawMessage(`"object"`), false
 	}
@@ -71,15 +71,15 @@ func schemaOf(schema any) (out json.RawMessage, beside string) {
 	if out, err = json.Marshal(members); err != nil {
 		return json.RawMessage(`{"type":"object","properties":{}}`), ""
 	}
-	if len(odd) > 0 {
-		if said, err := json.Marshal(odd); err == nil {
-			beside = "\n\nThe arguments have to match this schema too: " + string(said)
+	if len(removed) > 0 {
+		if said, err := json.Marshal(removed); err == nil {
+			inWords = "\n\nThe arguments have to match this schema too: " + string(said)
 		}
 	}
-	return out, beside
+	return out, inWords
 }
 
-// cut is s, or the beginning of it that has n bytes at most.
+// cut returns s, or its first n bytes.
 func cut(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -90,13 +90,13 @@ func cut(s string, n int) string {
 	return s[:n] + "…"
 }
 
-// room is what is left of the bounds.
-type room struct{ tools, bytes int }
+// bounds are the tools and bytes of descriptions that still fit.
+type bounds struct{ tools, bytes int }
 
-// take takes as many tools of a server as there is room for, in its order. The
-// error says that some are left out.
-func (r *room) take(c *client) ([]*remote, error) {
-	taken := slices.DeleteFunc(slices.Clone(c.tools), func(t *remote) bool {
+// take takes as many tools of a server as fit, in the server's order. The error
+// says that some are left out.
+func (r *bounds) take(c *client) ([]*remoteTool, error) {
+	taken := slices.DeleteFunc(slices.Clone(c.tools), func(t *remoteTool) bool {
 		size := len(t.spec.Description) + len(t.spec.Schema)
 		if r.tools == 0 || size > r.bytes {
 			return true

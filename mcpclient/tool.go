@@ -14,19 +14,19 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// remote is a tool of a server.
-type remote struct {
+// remoteTool is a tool of a server.
+type remoteTool struct {
 	client *client
 	name   string // the server's own
 	spec   tool.Spec
 }
 
 // Spec implements tool.Tool.
-func (r *remote) Spec() tool.Spec { return r.spec }
+func (r *remoteTool) Spec() tool.Spec { return r.spec }
 
-// Plan implements tool.Tool. What the call would do is not known: its plan shows
+// Plan implements tool.Tool. The effect of the call is not known: its plan shows
 // the arguments.
-func (r *remote) Plan(_ context.Context, c tool.Call) (*tool.Plan, error) {
+func (r *remoteTool) Plan(_ context.Context, c tool.Call) (*tool.Plan, error) {
 	if len(bytes.TrimSpace(c.Arguments)) == 0 {
 		c.Arguments = json.RawMessage("{}")
 	}
@@ -43,16 +43,16 @@ func (r *remote) Plan(_ context.Context, c tool.Call) (*tool.Plan, error) {
 }
 
 // Refuse implements tool.Refuser.
-func (r *remote) Refuse(c tool.Call, code tool.Code, message string) tool.Result {
+func (r *remoteTool) Refuse(c tool.Call, code tool.Code, message string) tool.Result {
 	return tool.Result{CallID: c.ID, Text: message, Code: code}
 }
 
-// call has the server do it.
-func (r *remote) call(ctx context.Context, c tool.Call) tool.Result {
+// call has the server do the call.
+func (r *remoteTool) call(ctx context.Context, c tool.Call) tool.Result {
 	failed := func(code tool.Code, format string, a ...any) tool.Result {
 		return tool.Result{CallID: c.ID, Code: code, Text: fmt.Sprintf(format, a...)}
 	}
-	calling, cancel := context.WithTimeout(ctx, r.client.most)
+	calling, cancel := context.WithTimeout(ctx, r.client.timeout)
 	defer cancel()
 	res, err := r.client.session.CallTool(calling, &mcp.CallToolParams{Name: r.name, Arguments: c.Arguments})
 	var said *jsonrpc.Error
@@ -66,7 +66,7 @@ func (r *remote) call(ctx context.Context, c tool.Call) tool.Result {
 	case ctx.Err() != nil:
 		return failed(tool.Cancelled, "The call was cancelled; it may have been done all the same.")
 	case calling.Err() != nil:
-		return failed(tool.Timeout, "The MCP server %s did not answer within %v. The call may have been done all the same.", plain(r.client.server.Name), r.client.most)
+		return failed(tool.Timeout, "The MCP server %s did not answer within %v. The call may have been done all the same.", plain(r.client.server.Name), r.client.timeout)
 	case r.client.ended(err):
 		return failed(tool.HostUnavailable, "%v. The call may have been done all the same.", r.client.errEnded())
 	case errors.As(err, &said):
@@ -75,8 +75,8 @@ func (r *remote) call(ctx context.Context, c tool.Call) tool.Result {
 	return failed(tool.HostUnavailable, "The MCP server %s cannot be reached: %v", plain(r.client.server.Name), err)
 }
 
-// legible is a JSON object in lines, with everything that could make it look
-// like something else spelled out.
+// legible returns a JSON object with indentation, and with every character that
+// could deceive a reader spelled out.
 func legible(object json.RawMessage) (string, bool) {
 	var b bytes.Buffer
 	if !bytes.HasPrefix(bytes.TrimSpace(object), []byte("{")) || json.Indent(&b, bytes.TrimSpace(object), "", "  ") != nil {
@@ -96,8 +96,8 @@ func legible(object json.RawMessage) (string, bool) {
 	return out.String() + "\n", true
 }
 
-// text is a result as the model gets it. What is no text is named, since the
-// results of tools are text here.
+// text returns a result for the model, whose tool results are text. Content that
+// is no text is named.
 func text(res *mcp.CallToolResult) string {
 	var parts []string
 	for _, c := range res.Content {
