@@ -9,18 +9,33 @@ import (
 	"github.com/stet-dev/stet/approval"
 )
 
-// Source is where questions come from and answers go: an approval.Client, or
-// an approval.Subscription in the same process.
+// Source has the questions, and takes the answers: an approval.Client, or an
+// approval.Subscription in the same process.
 type Source interface {
 	Next(ctx context.Context) (approval.Event, error)
 	Content(ctx context.Context, id string) ([]byte, error)
 	Answer(ctx context.Context, id string, a approval.Answer) error
 }
 
+// questions are those before a person, in their order.
+type questions []approval.Question
+
+// find returns the index of a question, or -1.
+func (qs questions) find(id string) int {
+	return slices.IndexFunc(qs, func(q approval.Question) bool { return q.ID == id })
+}
+
+func (qs *questions) remove(id string) {
+	*qs = slices.DeleteFunc(*qs, func(q approval.Question) bool { return q.ID == id })
+}
+
+// rotate puts the first question behind the others.
+func (qs *questions) rotate() { *qs = append((*qs)[1:], (*qs)[0]) }
+
 // Approve asks the person about each question as it comes, until ctx ends, the
-// source does, or the person has had enough, which is no error. A question that
-// was answered elsewhere is taken off the screen. The end of the input ends it
-// too; where not a single answer came, with io.EOF.
+// source ends, or the person quits, which is no error. A question that was answered
+// elsewhere is taken off the screen. The end of the input ends Approve too: with
+// io.EOF if there was no answer.
 func (d *Dialog) Approve(ctx context.Context, src Source) error {
 	return d.approve(ctx, src, false)
 }
@@ -28,7 +43,7 @@ func (d *Dialog) Approve(ctx context.Context, src Source) error {
 func (d *Dialog) approve(ctx context.Context, src Source, quiet bool) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	events, failed := make(chan approval.Event), make(chan error, 1)
+	a := &approving{d: d, src: src, events: make(chan approval.Event), failed: make(chan error, 1), quiet: quiet}
 	done := make(chan struct{})
 	defer func() { cancel(); <-done }()
 	go func() {
@@ -36,194 +51,184 @@ func (d *Dialog) approve(ctx context.Context, src Source, quiet bool) error {
 		for {
 			e, err := src.Next(ctx)
 			if err != nil {
-				failed <- err
+				a.failed <- err
 				return
 			}
 			select {
-			case events <- e:
+			case a.events <- e:
 			case <-ctx.Done():
 				return
 			}
 		}
 	}()
-	desk := &desk{d: d, src: src, events: events, failed: failed, quiet: quiet}
-	err := desk.work(ctx)
-	if errors.Is(err, approval.ErrClosed) { // which may be for an end of its own
+	err := a.work(ctx)
+	if errors.Is(err, approval.ErrClosed) { // its cause may be an io.EOF, of the source
 		return err
 	}
 	ended := errors.Is(err, io.EOF)
 	if ended {
 		d.printf("the input has ended; what is asked stays open\n")
 	}
-	if errors.Is(err, errQuit) || ended && desk.answered {
+	if errors.Is(err, errQuit) || ended && a.answered {
 		return nil
 	}
 	return err
 }
 
-// During does something, and asks the person about each question that comes
-// meanwhile. When they have had enough, or the input ends, what is done ends too.
+// During calls do, and meanwhile asks the person about each question. When they
+// quit, or the input ends, do is cancelled.
 func (d *Dialog) During(ctx context.Context, src Source, do func(context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
-	asking, enough := context.WithCancel(ctx)
+	asking, stopAsking := context.WithCancel(ctx)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		_ = d.approve(asking, src, true) // there is nobody to tell: they have left, or it is done
+		_ = d.approve(asking, src, true) // the person has quit, or do has ended
 		cancel()
 	}()
-	defer func() { enough(); <-done }()
+	defer func() { stopAsking(); <-done }()
 	return do(ctx)
 }
 
-// desk is the questions before a person.
-type desk struct {
+// approving is the work of Approve.
+type approving struct {
 	d      *Dialog
 	src    Source
 	events chan approval.Event
 	failed chan error
-	open   []approval.Question
-	idle   bool // the person was told that there is nothing to do
-	quiet  bool // they are not to be told
+	open   questions
+	idle   bool // the person was told that there is nothing to approve
+	quiet  bool // they are not told so
 
-	answered bool // at least one
+	answered bool // one question at least
 }
 
-func (k *desk) work(ctx context.Context) error {
+func (a *approving) work(ctx context.Context) error {
 	for {
-		if len(k.open) == 0 {
-			if !k.idle && !k.quiet {
-				k.d.printf("nothing to approve; waiting (Ctrl-C ends)\n")
-				k.idle = true
+		if len(a.open) == 0 {
+			if !a.idle && !a.quiet {
+				a.d.printf("nothing to approve; waiting (Ctrl-C ends)\n")
+				a.idle = true
 			}
-			if err := k.wait(ctx); err != nil {
+			if err := a.wait(ctx); err != nil {
 				return err
 			}
 			continue
 		}
-		k.idle = false
-		if err := k.one(ctx, k.open[0]); err != nil {
+		a.idle = false
+		if err := a.askFirst(ctx); err != nil {
 			return err
 		}
 	}
 }
 
-// wait waits for an event, and looks out for the end of the input.
-func (k *desk) wait(ctx context.Context) error {
+// wait waits for an event, or for the end of the input.
+func (a *approving) wait(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan error, 1)
-	go func() { ended <- k.d.input().end(ctx) }()
+	go func() { ended <- a.d.input().end(ctx) }()
 	select {
-	case e := <-k.events:
-		k.take(e)
+	case e := <-a.events:
+		a.take(e)
 		cancel()
-		<-ended // the input is for one at a time
+		<-ended // the input has one reader at a time
 		return nil
-	case err := <-k.failed:
+	case err := <-a.failed:
 		cancel()
 		<-ended
 		return err
-	case err := <-ended: // or of ctx
+	case err := <-ended: // of the input, or of ctx
 		cancel()
 		return err
 	}
 }
 
-// take notes an event.
-func (k *desk) take(e approval.Event) {
+func (a *approving) take(e approval.Event) {
 	switch {
 	case e.Opened != nil:
-		k.open = append(k.open, *e.Opened)
+		a.open = append(a.open, *e.Opened)
 	case e.Closed != nil:
-		k.remove(e.Closed.ID)
+		a.open.remove(e.Closed.ID)
 	}
 }
 
-func (k *desk) remove(id string) {
-	k.open = slices.DeleteFunc(k.open, func(q approval.Question) bool { return q.ID == id })
-}
-
-type reply struct {
-	a   approval.Answer
-	err error
-}
-
-// one asks about one question, while it looks out for others.
-func (k *desk) one(ctx context.Context, q approval.Question) error {
+// askFirst asks about the first question, and takes the events that come
+// meanwhile.
+func (a *approving) askFirst(ctx context.Context) error {
+	q := a.open[0]
 	asking, cancel := context.WithCancel(ctx)
 	defer cancel()
-	answered := make(chan reply, 1)
+	var answer approval.Answer
+	answered := make(chan error, 1)
 	go func() {
-		a, err := k.d.ask(asking, q, func() ([]byte, error) { return k.src.Content(asking, q.ID) })
-		answered <- reply{a, err}
+		var err error
+		answer, err = a.d.ask(asking, q, func() ([]byte, error) { return a.src.Content(asking, q.ID) })
+		answered <- err
 	}()
-	var gone *approval.Closing
-	var broken error
+	var closed *approval.Closing
+	var failed error
 	for {
 		select {
-		case e := <-k.events:
-			k.take(e)
+		case e := <-a.events:
+			a.take(e)
 			if e.Closed != nil && e.Closed.ID == q.ID {
-				gone = e.Closed
+				closed = e.Closed
 				cancel()
 			}
-			continue
-		case broken = <-k.failed:
+		case failed = <-a.failed:
 			cancel()
-			continue
-		case r := <-answered:
+		case err := <-answered:
 			switch {
-			case broken != nil:
-				return broken
-			case gone != nil:
-				return k.tellGone(ctx, *gone)
-			case errors.Is(r.err, errNext):
-				k.remove(q.ID)
-				k.open = append(k.open, q) // the others first
+			case failed != nil:
+				return failed
+			case closed != nil:
+				return a.tellClosed(ctx, *closed)
+			case errors.Is(err, errNext):
+				a.open.rotate()
 				return nil
-			case r.err != nil:
-				return r.err
+			case err != nil:
+				return err
 			}
-			return k.answer(ctx, q, r.a)
+			return a.answer(ctx, q, answer)
 		}
 	}
 }
 
-// tellGone says what became of the question on the screen. What is typed until
-// the person has seen that is no answer to the next one.
-func (k *desk) tellGone(ctx context.Context, c approval.Closing) error {
-	k.d.printf("%s\n", k.d.visibleIn(yellow, "no longer open: "+c.String()))
-	_, err := k.d.prompt(ctx, "Enter goes on ")
+// tellClosed says how the question on the screen was closed. What the person types
+// before they have seen that is no answer to the next one.
+func (a *approving) tellClosed(ctx context.Context, c approval.Closing) error {
+	a.d.say(yellow, "no longer open: "+c.String())
+	_, err := a.d.prompt(ctx, "Enter goes on ")
 	return err
 }
 
-func (k *desk) answer(ctx context.Context, q approval.Question, a approval.Answer) error {
-	err := k.src.Answer(ctx, q.ID, a)
+func (a *approving) answer(ctx context.Context, q approval.Question, answer approval.Answer) error {
+	err := a.src.Answer(ctx, q.ID, answer)
 	if errors.Is(err, approval.ErrClosed) || ctx.Err() != nil {
 		return err
 	}
 	if err == nil || errors.Is(err, approval.ErrAnswered) || errors.Is(err, approval.ErrUnknown) {
-		k.remove(q.ID)
+		a.open.remove(q.ID)
 	}
 	if err != nil {
-		k.d.complain(err) // what is still open is asked again
+		a.d.complain(err) // a question that is still open is asked again
 		return nil
 	}
-	k.answered = true
-	k.d.printf("%s\n", approval.Closing{How: string(a.Verdict)})
-	if a.Verdict != approval.ForSession && a.Verdict != approval.ForPattern {
+	a.answered = true
+	a.d.printf("%s\n", approval.Closing{How: string(answer.Verdict)})
+	if answer.Verdict != approval.ForSession && answer.Verdict != approval.ForPattern {
 		return nil
 	}
-	return k.covered(ctx, q.ID)
+	return a.removeCovered(ctx, q.ID)
 }
 
-// covered takes off the list what an answer that holds for more has answered
-// with the question of that id: these are closed before it.
-func (k *desk) covered(ctx context.Context, id string) error {
+// removeCovered removes the questions that the answer to another one, id, covers
+// too: they are closed before it.
+func (a *approving) removeCovered(ctx context.Context, id string) error {
 	for others := 0; ; {
 		select {
-		case e := <-k.events:
-			if k.take(e); e.Closed == nil {
+		case e := <-a.events:
+			if a.take(e); e.Closed == nil {
 				continue
 			}
 			if e.Closed.ID != id {
@@ -231,10 +236,10 @@ func (k *desk) covered(ctx context.Context, id string) error {
 				continue
 			}
 			if others > 0 {
-				k.d.printf("and with it %d more that were open\n", others)
+				a.d.printf("and with it %d more that were open\n", others)
 			}
 			return nil
-		case err := <-k.failed:
+		case err := <-a.failed:
 			return err
 		case <-ctx.Done():
 			return ctx.Err()

@@ -30,41 +30,39 @@ type Talk interface {
 
 var _ Talk = (*agent.Conversation)(nil)
 
-// Chat is a person's conversation with an agent. On a terminal, what is finished
-// is printed above a few lines that change: so the terminal's own scrolling,
-// searching and copying work, and what was said stays when the chat ends or is
-// killed. Where In or Out is no terminal, or one that cannot move its cursor, it
-// is lines in, lines out.
+// Chat is a person's conversation with an agent. On a terminal, finished text is
+// printed above a few lines that change. So the terminal's own scrolling, searching
+// and copying work, and the text stays when the chat ends or is killed. If In or Out
+// is no terminal, or one that cannot move its cursor, it is lines in, lines out.
 type Chat struct {
 	In     io.Reader
 	Out    io.Writer
-	Err    io.Writer // for what is no answer, without a terminal
+	Err    io.Writer // without a terminal: for everything but the answers
 	Env    []string  // as os.Environ has it: TERM and NO_COLOR count
 	Editor string    // a shell command for Edit, as in $EDITOR; "": it is not offered
 
 	Talk   Talk   // the conversation to begin with
 	Model  string // its name, for the person
-	Policy string // what is asked about, in a few words
+	Policy string // what the person is asked about, in a few words
 
-	// Questions is where what waits for the person comes from; nil: nothing is
-	// asked here.
+	// Questions has the questions for the person; nil: none are asked here.
 	Questions Source
 
-	// Sessions lists the sessions that can be gone on with, the newest first,
-	// and Resume goes on with one. Nil: neither is offered.
+	// Sessions lists the sessions that can be resumed, the newest first, and Resume
+	// resumes one. Nil: neither is offered.
 	Sessions func(ctx context.Context) ([]session.Info, error)
 	Resume   func(ctx context.Context, id string) (Talk, error)
 	Choose   bool // begin by choosing a session
 
-	// Undo takes back what the conversation wrote to files since a moment, after
-	// asking, and says what it did. Nil: it is not offered.
+	// Undo undoes the conversation's writes to files since a time, after it has asked
+	// the person, and says what it did. Nil: it is not offered.
 	Undo func(ctx context.Context, t Talk, since time.Time) (string, error)
 }
 
-// ErrInterrupted is what Run returns where Ctrl-C ended the conversation.
+// ErrInterrupted is returned by Run if Ctrl-C ended the conversation.
 var ErrInterrupted = errors.New("interrupted")
 
-// Run has the conversation till the person has had enough, or ctx ends.
+// Run has the conversation until the person quits, or ctx ends.
 func (c *Chat) Run(ctx context.Context) error {
 	if !c.moves() {
 		return c.runPlain(ctx)
@@ -80,21 +78,21 @@ func (c *Chat) Run(ctx context.Context) error {
 	}
 	p := tea.NewProgram(m, options...)
 	m.send = p.Send
-	m.start = func(f func() tea.Msg) tea.Cmd {
+	m.start = func(f func() then) tea.Cmd {
 		working.Go(func() { p.Send(f()) })
 		return nil
 	}
 	if c.Questions != nil {
-		working.Go(func() { follow(ctx, c.Questions, p.Send) })
+		working.Go(func() { forward(ctx, c.Questions, p.Send) })
 	}
 	_, err := p.Run()
 	cancel()
 	working.Wait()
 	for _, line := range m.printer.rest() {
-		_, _ = io.WriteString(c.Out, line+"\r\n") // a terminal that has gone says so when it is read
+		_, _ = io.WriteString(c.Out, line+"\r\n") // a terminal that is gone fails when it is read
 	}
 	if errors.Is(err, tea.ErrProgramKilled) && ctx.Err() != nil && !errors.Is(err, tea.ErrProgramPanic) {
-		return nil // it was told to end
+		return nil // ctx has ended it
 	}
 	if err == nil && m.interrupted {
 		return ErrInterrupted
@@ -102,8 +100,7 @@ func (c *Chat) Run(ctx context.Context) error {
 	return err
 }
 
-// moves reports whether both ends are files that are a terminal whose cursor can
-// be moved.
+// moves reports whether In and Out are a terminal whose cursor can be moved.
 func (c *Chat) moves() bool {
 	if !isTerminal(c.In) || !isTerminal(c.Out) {
 		return false
@@ -122,16 +119,16 @@ func (c *Chat) getenv(name string) string {
 	return value
 }
 
-// follow tells what happens to questions till the end of ctx or of the source.
-func follow(ctx context.Context, src Source, tell func(tea.Msg)) {
+// forward sends the events of the questions until ctx or the source ends.
+func forward(ctx context.Context, src Source, send func(tea.Msg)) {
 	for {
 		e, err := src.Next(ctx)
 		if err != nil {
 			if ctx.Err() == nil {
-				tell(noted{wrong: true, text: "questions can no longer be answered here: " + err.Error()})
+				send(note{wrong: true, text: "questions can no longer be answered here: " + err.Error()})
 			}
 			return
 		}
-		tell(e)
+		send(e)
 	}
 }

@@ -33,26 +33,26 @@ func (m *chat) print(kind block, what shape) {
 }
 
 func (m *chat) printUser(text string) {
-	m.print(blockUser, func(columns int) []string { return m.ink.user(text, columns) })
+	m.print(blockUser, func(columns int) []string { return m.painter.user(text, columns) })
 }
 
 // user is what the person said.
-func (k ink) user(text string, columns int) []string {
+func (pt painter) user(text string, columns int) []string {
 	var out []string
 	for _, line := range strings.Split(strings.TrimRight(text, "\n"), "\n") {
-		for _, l := range fold(k.words("", line), columns-2) {
+		for _, l := range fold(pt.words("", line), columns-2) {
 			mark := "  "
 			if len(out) == 0 {
-				mark = k.paint(cyan+bold, "› ")
+				mark = pt.paint(cyan+bold, "› ")
 			}
-			out = append(out, mark+k.paint(bold, l))
+			out = append(out, mark+pt.paint(bold, l))
 		}
 	}
 	return out
 }
 
 // note tells the person something that nobody said.
-func (m *chat) note(n noted) {
+func (m *chat) note(n note) {
 	style, mark := dim, "· "
 	if n.wrong {
 		style, mark = yellow, "! "
@@ -66,7 +66,7 @@ func (m *chat) note(n noted) {
 }
 
 // thought is thinking, folded to a line, or whole.
-func (k ink) thought(text string, columns int, whole bool) []string {
+func (pt painter) thought(text string, columns int, whole bool) []string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	if strings.TrimSpace(text) == "" {
 		return nil
@@ -74,7 +74,7 @@ func (k ink) thought(text string, columns int, whole bool) []string {
 	if whole {
 		var out []string
 		for _, line := range lines {
-			out = append(out, fold(k.words(dim, line), columns)...)
+			out = append(out, fold(pt.words(dim, line), columns)...)
 		}
 		return out
 	}
@@ -82,25 +82,25 @@ func (k ink) thought(text string, columns int, whole bool) []string {
 	if len(lines) > 1 {
 		more = fmt.Sprintf(" (%d lines)", len(lines))
 	}
-	return []string{clip(k.words(dim, "✻ "+short(text, max(columns-len(more)-3, 8))+more), columns)}
+	return []string{clip(pt.words(dim, "✻ "+short(text, max(columns-len(more)-3, 8))+more), columns)}
 }
 
 // call is a call and what it came to, in one line, or with all of its text.
-func (k ink) call(p llm.Part, result string, failed bool, time string, columns int, whole bool) []string {
-	mark, style := k.paint(green, "● "), ""
+func (pt painter) call(p llm.Part, result string, failed bool, time string, columns int, whole bool) []string {
+	mark, style := pt.paint(green, "● "), ""
 	if failed {
-		mark, style = k.paint(red, "✗ "), red
+		mark, style = pt.paint(red, "✗ "), red
 	}
 	came := outcome(result, failed)
 	if time != "" {
 		came = strings.TrimPrefix(came+" · "+time, " · ")
 	}
-	head := mark + k.line("", callWords(p.Name, p.Args))
+	head := mark + pt.line("", callWords(p.Name, p.Args))
 	if came != "" {
 		if !failed {
 			style = dim
 		}
-		head += "  " + k.words(style, came)
+		head += "  " + pt.words(style, came)
 	}
 	out := []string{clip(head, columns)}
 	if failed || columns < 40 {
@@ -109,7 +109,7 @@ func (k ink) call(p llm.Part, result string, failed bool, time string, columns i
 	if whole {
 		for _, text := range []string{p.Args, result} {
 			for _, line := range strings.Split(text, "\n") {
-				out = append(out, chop("  "+k.line(dim, line), columns)...)
+				out = append(out, chop("  "+pt.line(dim, line), columns)...)
 			}
 		}
 	}
@@ -117,7 +117,7 @@ func (k ink) call(p llm.Part, result string, failed bool, time string, columns i
 }
 
 // conversation is what was said in a session, folded or whole.
-func (k ink) conversation(messages []llm.Message, columns int, whole bool) []string {
+func (pt painter) conversation(messages []llm.Message, columns int, whole bool) []string {
 	results := map[string]llm.Part{}
 	for _, msg := range messages {
 		for _, p := range msg.Parts {
@@ -139,21 +139,21 @@ func (k ink) conversation(messages []llm.Message, columns int, whole bool) []str
 			switch {
 			case p.Kind == llm.Text && msg.Role == llm.User && agent.IsReminder(p):
 				if whole {
-					add(true, k.thought(p.Text, columns, true)...)
+					add(true, pt.thought(p.Text, columns, true)...)
 				}
 				continue
 			case p.Kind == llm.Text && msg.Role == llm.User:
-				add(true, k.user(p.Text, columns)...)
+				add(true, pt.user(p.Text, columns)...)
 			case p.Kind == llm.Text && msg.Role == llm.Assistant:
-				add(true, k.proseLines(p.Text, columns)...)
+				add(true, pt.proseLines(p.Text, columns)...)
 			case p.Kind == llm.Thinking:
-				add(true, k.thought(p.Text, columns, whole)...)
+				add(true, pt.thought(p.Text, columns, whole)...)
 			case p.Kind == llm.ToolCall:
 				r, ok := results[p.CallID]
 				if !ok {
 					r.Text, r.IsError = `{"error":"it was cut off"}`, true
 				}
-				add(!calls || whole, k.call(p, r.Text, r.IsError, "", columns, whole)...)
+				add(!calls || whole, pt.call(p, r.Text, r.IsError, "", columns, whole)...)
 				calls = true
 				continue
 			default:
@@ -165,11 +165,11 @@ func (k ink) conversation(messages []llm.Message, columns int, whole bool) []str
 	return out
 }
 
-func (k ink) proseLines(text string, columns int) []string {
+func (pt painter) proseLines(text string, columns int) []string {
 	if strings.TrimSpace(text) == "" {
 		return nil
 	}
-	p := prose{ink: k}
+	p := prose{painter: pt}
 	var out []string
 	for _, line := range strings.Split(strings.Trim(text, "\n"), "\n") {
 		out = append(out, fold(p.line(line), columns)...)
@@ -193,10 +193,10 @@ func (m *chat) replay() {
 	})
 	m.last = blockProse
 	for _, d := range st.Damaged {
-		m.note(noted{"of the stored session is missing: " + d.String(), true})
+		m.note(note{"of the stored session is missing: " + d.String(), true})
 	}
 	if CutOff(st.Messages) {
-		m.note(noted{text: "this was cut off; /continue goes on"})
+		m.note(note{text: "this was cut off; /continue goes on"})
 	}
 }
 

@@ -92,7 +92,7 @@ func (m *chat) command(line string) tea.Cmd {
 			return nil
 		}
 		if rest != "" && m.Resume != nil {
-			return m.resumeCmd(rest)
+			return m.resumeByID(rest)
 		}
 		return m.listSessions()
 	case "/rewind":
@@ -107,11 +107,11 @@ func (m *chat) command(line string) tea.Cmd {
 			return nil
 		}
 		talk := m.Talk
-		return m.work("compacting", func(ctx context.Context, tell func(agent.Event)) ended {
-			return ended{err: talk.Compact(ctx, rest, tell)}
+		return m.work("compacting", func(ctx context.Context, tell func(agent.Event)) (agent.Outcome, error) {
+			return agent.Outcome{End: agent.Done}, talk.Compact(ctx, rest, tell)
 		})
 	default:
-		m.note(noted{fmt.Sprintf("there is no %s; /help says what there is", name), true})
+		m.note(note{fmt.Sprintf("there is no %s; /help says what there is", name), true})
 	}
 	return nil
 }

@@ -10,23 +10,23 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// stream is the part of the answer that is coming in.
-type stream struct {
+// partialAnswer is the part of the answer that the model is writing.
+type partialAnswer struct {
 	index   int
 	kind    llm.EventKind // TextDelta, ThinkingDelta or CallDelta
-	text    string        // what is not printed yet: of text, its last line
+	text    string        // what is not printed yet; of an answer's text, its last line
 	call    string        // the name of the call
-	written bool          // something of the text was printed
+	written bool          // some of the text was printed
 }
 
-// running is a call under way.
-type running struct {
+// runningCall is a call at work.
+type runningCall struct {
 	call  llm.Part
 	since time.Time
 	task  string
 }
 
-// happen shows what the agent tells.
+// happen shows an event of the agent.
 func (m *chat) happen(e agent.Event) {
 	if e.Task != "" && e.Kind != agent.CallBegins && e.Kind != agent.CallEnds {
 		return // what a sub-agent says is for its agent
@@ -40,36 +40,36 @@ func (m *chat) happen(e agent.Event) {
 		m.finish()
 	case agent.CallBegins:
 		m.finish()
-		m.calls = append(m.calls, running{e.Call, time.Now(), e.Task})
+		m.calls = append(m.calls, runningCall{e.Call, time.Now(), e.Task})
 	case agent.CallEnds:
 		m.callEnded(e)
 	case agent.Changed:
-		m.note(noted{text: "changed by somebody else, and the agent was told: " + strings.Join(shownAll(e.Paths), ", ")})
+		m.note(note{text: "changed by somebody else, and the agent was told: " + strings.Join(pathTexts(e.Paths), ", ")})
 	case agent.Warned:
 		m.fill = e.Fill
-		m.note(noted{fmt.Sprintf("the window is %s full; /context says by what, /compact makes room", share(e.Fill)), true})
+		m.note(note{fmt.Sprintf("the window is %s full; /context says by what, /compact makes room", share(e.Fill)), true})
 	case agent.Compacting:
 		m.finish()
-		m.note(noted{text: "the conversation is being summed up"})
+		m.note(note{text: "the conversation is being summed up"})
 		if m.turn != nil {
 			m.turn.what = "compacting"
 		}
 	case agent.Compacted:
-		m.note(noted{text: "summed up; it goes on as session " + e.To})
+		m.note(note{text: "summed up; it goes on as session " + e.To})
 		if m.turn != nil {
 			m.turn.what = "working"
 		}
 	case agent.NotCompacted:
-		m.note(noted{fmt.Sprintf("not summed up: %v", e.Err), true})
+		m.note(note{fmt.Sprintf("not summed up: %v", e.Err), true})
 	case agent.Reminded:
-		m.note(noted{text: "the agent was told: " + short(e.Text, 200)})
+		m.note(note{text: "the agent was told: " + short(e.Text, 200)})
 	}
 }
 
-func shownAll(paths []string) []string {
+func pathTexts(paths []string) []string {
 	out := make([]string, len(paths))
 	for i, p := range paths {
-		out[i] = shown(p)
+		out[i] = pathText(p)
 	}
 	return out
 }
@@ -83,7 +83,7 @@ func (m *chat) piece(e llm.Event) {
 		return
 	case llm.Retrying:
 		m.finish()
-		m.note(noted{fmt.Sprintf("%v; again in %v", e.Err, e.Wait.Round(time.Second)), true})
+		m.note(note{fmt.Sprintf("%v; again in %v", e.Err, e.Wait.Round(time.Second)), true})
 		return
 	default:
 		return
@@ -95,12 +95,12 @@ func (m *chat) piece(e llm.Event) {
 	s.kind, s.index, s.call = e.Kind, e.Index, e.Call.Name
 	s.text += e.Text
 	if e.Kind == llm.TextDelta {
-		m.lines()
+		m.printWholeLines()
 	}
 }
 
-// lines prints the lines of the text that are whole.
-func (m *chat) lines() {
+// printWholeLines prints the lines of the text that have ended.
+func (m *chat) printWholeLines() {
 	s := &m.answer
 	for {
 		line, rest, whole := strings.Cut(s.text, "\n")
@@ -121,7 +121,7 @@ func (m *chat) printProse(line string) {
 	m.print(blockProse, folded(m.prose.line(line)))
 }
 
-// finish prints what is left of the part that came in.
+// finish prints the rest of the part that the model was writing.
 func (m *chat) finish() {
 	s := m.answer
 	switch {
@@ -130,12 +130,12 @@ func (m *chat) finish() {
 	case s.kind == llm.ThinkingDelta && strings.TrimSpace(s.text) != "":
 		m.print(blockThought, func(columns int) []string { return m.thought(s.text, columns, false) })
 	}
-	m.answer = stream{}
+	m.answer = partialAnswer{}
 	m.prose.fenced = false
 }
 
 func (m *chat) callEnded(e agent.Event) {
-	m.calls = slices.DeleteFunc(m.calls, func(r running) bool { return r.call.CallID == e.Call.CallID && r.task == e.Task })
+	m.calls = slices.DeleteFunc(m.calls, func(r runningCall) bool { return r.call.CallID == e.Call.CallID && r.task == e.Task })
 	text, failed := e.Result.Text, e.Result.Failed()
 	if e.Err != nil {
 		text, failed = e.Err.Error(), true
@@ -151,9 +151,9 @@ func (m *chat) callEnded(e agent.Event) {
 	})
 }
 
-// coming is what is shown of the part that is coming in, and of what is under
-// way, in at most so many lines.
-func (m *chat) coming(most int) []string {
+// working shows the part that the model is writing and the calls at work, in at most
+// so many lines.
+func (m *chat) working(most int) []string {
 	var out []string
 	s := m.answer
 	switch {
@@ -181,7 +181,7 @@ func (m *chat) coming(most int) []string {
 	return out
 }
 
-// share is how full the window is.
+// share says how full the window is.
 func share(f agent.Fill) string {
 	if f.Window == 0 {
 		return "0%"

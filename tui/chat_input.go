@@ -9,6 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/stet-dev/stet/agent"
+	"github.com/stet-dev/stet/internal/invisible"
 	"github.com/stet-dev/stet/llm"
 )
 
@@ -28,31 +29,31 @@ func newInput() textarea.Model {
 	in.SetVirtualCursor(false)
 	in.SetStyles(textarea.Styles{}) // the terminal's own colours
 	in.KeyMap.InsertNewline = key.NewBinding(key.WithKeys("shift+enter", "alt+enter", "ctrl+j"))
-	in.KeyMap.Paste = key.NewBinding() // a terminal's paste comes by itself
+	in.KeyMap.Paste = key.NewBinding() // the terminal pastes by itself
 	in.KeyMap.CopySelection = key.NewBinding()
 	in.KeyMap.SelectAll = key.NewBinding()
 	in.SetWidth(79)
 	return in
 }
 
-// recall is what the person said before, for the arrow keys.
-type recall struct {
+// inputHistory has what the person said before, for the arrow keys.
+type inputHistory struct {
 	all   []string
-	at    int    // in all; its length: what is being written
-	draft string // what was being written
+	at    int    // index in all; len(all) is the draft
+	draft string // the text that was not sent yet
 }
 
-// take takes up what was said in a conversation.
-func (r *recall) take(t Talk) {
+// load adds what was said in a conversation.
+func (r *inputHistory) load(t Talk) {
 	for _, m := range t.State().Messages {
-		if text := saidIn(m); text != "" {
+		if text := personText(m); text != "" {
 			r.add(text)
 		}
 	}
 }
 
-// saidIn is what the person said in a message; "" where they did not.
-func saidIn(m llm.Message) string {
+// personText returns the person's words in a message; "" if there are none.
+func personText(m llm.Message) string {
 	if m.Role != llm.User || m.Local {
 		return ""
 	}
@@ -65,15 +66,15 @@ func saidIn(m llm.Message) string {
 	return strings.Join(all, "\n")
 }
 
-func (r *recall) add(text string) {
+func (r *inputHistory) add(text string) {
 	if n := len(r.all); n == 0 || r.all[n-1] != text {
 		r.all = append(r.all, text)
 	}
 	r.at = len(r.all)
 }
 
-// move goes one back or forth. It reports whether there was somewhere to go.
-func (r *recall) move(by int, now string) (string, bool) {
+// move goes back or forth. It reports whether there is such an entry.
+func (r *inputHistory) move(by int, now string) (string, bool) {
 	to := r.at + by
 	if to < 0 || to > len(r.all) {
 		return "", false
@@ -88,21 +89,21 @@ func (r *recall) move(by int, now string) (string, bool) {
 	return r.all[to], true
 }
 
-// paste puts text into the input. What speaks to a terminal appears as escapes:
-// the person sees what the agent will get.
+// paste puts text into the input. Control characters appear as escapes: the person
+// sees what the agent will get.
 func (m *chat) paste(text string) tea.Cmd {
 	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
-		if !utf8.ValidString(line) || strings.IndexFunc(line, unicodeControl) >= 0 {
-			lines[i] = visible(line, func(escape string) string { return escape })
+		if !utf8.ValidString(line) || strings.IndexFunc(line, isControl) >= 0 {
+			lines[i] = invisible.Escape(line, func(escape string) string { return escape })
 		}
 	}
 	if m.full != nil {
 		return nil
 	}
 	m.hint, m.again = "", ""
-	if m.list != nil || m.deciding != nil || m.gone != "" {
+	if m.list != nil || m.deciding != nil || m.closedWhileTyping != "" {
 		lines = []string{strings.Join(lines, " ")}
 	}
 	m.input.InsertString(strings.Join(lines, "\n"))
@@ -110,8 +111,8 @@ func (m *chat) paste(text string) tea.Cmd {
 	return nil
 }
 
-// unicodeControl reports whether a terminal does something else than to print r.
-func unicodeControl(r rune) bool { return r < ' ' && r != '\t' || r >= 0x7f && r < 0xa0 }
+// isControl reports whether r is a control character of terminals.
+func isControl(r rune) bool { return r < ' ' && r != '\t' || r >= 0x7f && r < 0xa0 }
 
 // key takes a key.
 func (m *chat) key(k tea.KeyPressMsg) tea.Cmd {
@@ -122,7 +123,7 @@ func (m *chat) key(k tea.KeyPressMsg) tea.Cmd {
 		if m.full.key(name) {
 			m.full = nil
 			if m.resized > 0 {
-				return m.rest()
+				return m.redrawLater()
 			}
 		}
 		return nil
@@ -145,13 +146,13 @@ func (m *chat) key(k tea.KeyPressMsg) tea.Cmd {
 	switch {
 	case m.list != nil:
 		return m.listKey(k)
-	case m.deciding != nil || m.gone != "":
+	case m.deciding != nil || m.closedWhileTyping != "":
 		return m.questionKey(k)
 	}
 	return m.writeKey(k, again)
 }
 
-// ctrlC interrupts what is at work, clears what is written, and at last quits.
+// ctrlC interrupts the agent, or clears the input; twice it quits.
 func (m *chat) ctrlC(again bool) tea.Cmd {
 	switch {
 	case again:
@@ -173,7 +174,7 @@ func (m *chat) ctrlC(again bool) tea.Cmd {
 	return nil
 }
 
-// writeKey takes a key while something is being written for the agent.
+// writeKey takes a key of a message to the agent.
 func (m *chat) writeKey(k tea.KeyPressMsg, again string) tea.Cmd {
 	name := k.String()
 	switch name {
@@ -239,7 +240,7 @@ func (m *chat) escape(twice bool) tea.Cmd {
 	return nil
 }
 
-// enter sends what is written, unless the line ends in a backslash.
+// enter sends the input, unless it ends in a backslash.
 func (m *chat) enter() tea.Cmd {
 	text := m.input.Value()
 	if before, ok := strings.CutSuffix(text, `\`); ok && !strings.HasSuffix(before, `\`) {

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -11,26 +12,27 @@ import (
 	"github.com/stet-dev/stet/session"
 )
 
-// picker is a list that one thing is chosen from.
+// picker is a list from which the person chooses.
 type picker struct {
 	title  string
 	all    []choice
-	found  []choice // those that match what is typed
+	found  []choice // those that match the text in the input
 	at     int
 	chosen func(choice) tea.Cmd
 }
 
-// choice is a line of a picker.
+// choice is a line of a picker: a session, or a message to rewind to.
 type choice struct {
 	text string
 	note string // dim, behind the text
-	id   string
-	to   uint64
-	time time.Time
-	said string
+	id   string // of the session
+
+	to   uint64    // the event to rewind to
+	time time.Time // of the message
+	said string    // the message
 }
 
-// narrow leaves those choices that hold all the words.
+// narrow finds the choices that contain all the words.
 func (p *picker) narrow(words string) {
 	p.found = nil
 	for _, c := range p.all {
@@ -48,28 +50,28 @@ func (p *picker) narrow(words string) {
 
 func (p *picker) step(by int) { p.at = max(0, min(p.at+by, len(p.found)-1)) }
 
-func (p *picker) view(k ink, columns, most int) []string {
-	out := []string{"", clip(k.paint(bold, p.title), columns)}
+func (p *picker) view(pt painter, columns, most int) []string {
+	out := []string{"", clip(pt.paint(bold, p.title), columns)}
 	most = min(max(most-2, 1), 10)
 	first := max(0, min(p.at-most/2, len(p.found)-most))
 	for i := first; i < min(first+most, len(p.found)); i++ {
 		mark, style := "  ", ""
 		if i == p.at {
-			mark, style = k.paint(cyan, "❯ "), bold
+			mark, style = pt.paint(cyan, "❯ "), bold
 		}
-		line := mark + k.words(style, p.found[i].text)
+		line := mark + pt.words(style, p.found[i].text)
 		if p.found[i].note != "" {
-			line += k.words(dim, "  "+p.found[i].note)
+			line += pt.words(dim, "  "+p.found[i].note)
 		}
 		out = append(out, clip(line, columns))
 	}
 	if len(p.found) == 0 {
-		out = append(out, k.paint(dim, "  nothing matches"))
+		out = append(out, pt.paint(dim, "  nothing matches"))
 	}
 	return out
 }
 
-// open shows a list; what is typed narrows it.
+// open shows a list. The input narrows it.
 func (m *chat) open(p *picker) {
 	m.draft = m.input.Value()
 	m.input.Reset()
@@ -119,97 +121,74 @@ func (m *chat) listKey(k tea.KeyPressMsg) tea.Cmd {
 	return nil
 }
 
-// sessions is what can be gone on with.
-type sessions struct {
-	all []session.Info
-	err error
-}
-
-// resumed is the session that is gone on with.
-type resumed struct {
-	talk Talk
-	err  error
-}
-
 func (m *chat) listSessions() tea.Cmd {
 	if m.Sessions == nil || m.Resume == nil {
-		m.note(noted{"no sessions are stored here", true})
+		m.note(note{"no sessions are stored here", true})
 		return nil
 	}
 	list, ctx := m.Sessions, m.ctx
-	return m.start(func() tea.Msg {
+	return m.start(func() then {
 		all, err := list(ctx)
-		return sessions{all, err}
+		return func() tea.Cmd { return m.chooseSession(all, err) }
 	})
 }
 
-func (m *chat) choose(s sessions) {
-	if s.err != nil {
-		m.note(noted{s.err.Error(), true})
-		return
+func (m *chat) chooseSession(all []session.Info, err error) tea.Cmd {
+	if err != nil {
+		m.note(note{err.Error(), true})
+		return nil
 	}
-	p := &picker{title: "Go on with which session?", chosen: func(c choice) tea.Cmd { return m.resumeCmd(c.id) }}
-	for _, i := range s.all {
+	p := &picker{title: "Go on with which session?", chosen: func(c choice) tea.Cmd { return m.resumeByID(c.id) }}
+	for _, i := range all {
 		if i.ID == m.Talk.ID() {
 			continue
 		}
-		text := i.Title
-		if text == "" {
-			text = i.First
-		}
-		if text == "" {
-			text = "(nothing said)"
-		}
-		note := fmt.Sprintf("%s · %s", i.Updated.Local().Format("2006-01-02 15:04"), plural(i.Count, "message"))
-		p.all = append(p.all, choice{text: short(text, 100), note: note, id: i.ID})
+		about := fmt.Sprintf("%s · %s", i.Updated.Local().Format("2006-01-02 15:04"), plural(i.Count, "message"))
+		text := cmp.Or(i.Title, i.First, "(nothing said)")
+		p.all = append(p.all, choice{text: short(text, 100), note: about, id: i.ID})
 	}
 	if len(p.all) == 0 {
-		m.note(noted{text: "there is no other session"})
-		return
+		m.note(note{text: "there is no other session"})
+		return nil
 	}
 	m.open(p)
+	return nil
 }
 
-func (m *chat) resumeCmd(id string) tea.Cmd {
+func (m *chat) resumeByID(id string) tea.Cmd {
 	if m.busy() {
 		return nil
 	}
 	resume, ctx := m.Resume, m.ctx
-	return m.start(func() tea.Msg {
+	return m.start(func() then {
 		t, err := resume(ctx, id)
-		return resumed{t, err}
+		return func() tea.Cmd { return m.resumed(t, err) }
 	})
 }
 
-func (m *chat) resume(r resumed) {
-	if r.err != nil {
-		m.note(noted{r.err.Error(), true})
-		return
+func (m *chat) resumed(t Talk, err error) tea.Cmd {
+	if err != nil {
+		m.note(note{err.Error(), true})
+		return nil
 	}
-	m.Talk = r.talk
-	m.said = recall{}
-	m.said.take(m.Talk)
+	m.Talk = t
+	m.said = inputHistory{}
+	m.said.load(m.Talk)
 	m.fill = m.Talk.Fill()
-	m.note(noted{text: "session " + m.Talk.ID()})
+	m.note(note{text: "session " + m.Talk.ID()})
 	m.replay()
+	return nil
 }
 
-// busy reports whether something is at work, and says so.
+// busy reports whether the agent works, and says so.
 func (m *chat) busy() bool {
 	if m.turn != nil {
-		m.note(noted{"not while the agent works; Ctrl-C interrupts it", true})
+		m.note(note{"not while the agent works; Ctrl-C interrupts it", true})
 	}
 	return m.turn != nil
 }
 
-// rewound is that the conversation was gone back in.
-type rewound struct {
-	said string // the message that it stands before
-	note string
-	err  error
-}
-
-// listMessages lists what the person said, the newest first.
+// listMessages lists the person's messages, the newest first.
 func (m *chat) listMessages() tea.Cmd {
 	if m.busy() {
 		return nil
@@ -217,22 +196,22 @@ func (m *chat) listMessages() tea.Cmd {
 	p := &picker{title: "Go back to before which message?", chosen: m.rewindTo}
 	st := m.Talk.State()
 	for i := len(st.Messages) - 1; i >= 0; i-- {
-		if text := saidIn(st.Messages[i]); text != "" && st.Marks[i] > 1 {
+		if text := personText(st.Messages[i]); text != "" && st.Marks[i] > 1 {
 			p.all = append(p.all, choice{text: short(text, 200), to: st.Marks[i] - 1, time: st.Messages[i].Time, said: text})
 		}
 	}
 	if len(p.all) == 0 {
-		m.note(noted{text: "nothing was said yet"})
+		m.note(note{text: "nothing was said yet"})
 		return nil
 	}
 	m.open(p)
 	return nil
 }
 
-// rewindTo asks about the files and goes back.
+// rewindTo asks about the files, and rewinds.
 func (m *chat) rewindTo(c choice) tea.Cmd {
 	if m.Undo == nil {
-		return m.rewindCmd(c, false)
+		return m.rewind(c, false)
 	}
 	m.open(&picker{
 		title: "And the files?",
@@ -240,38 +219,43 @@ func (m *chat) rewindTo(c choice) tea.Cmd {
 			{text: "the conversation alone", note: "files stay as they are"},
 			{text: "files too", note: "what was written since then is undone; you see it first", id: "files"},
 		},
-		chosen: func(how choice) tea.Cmd { return m.rewindCmd(c, how.id == "files") },
+		chosen: func(how choice) tea.Cmd { return m.rewind(c, how.id == "files") },
 	})
 	m.draft = ""
 	return nil
 }
 
-func (m *chat) rewindCmd(c choice, files bool) tea.Cmd {
+func (m *chat) rewind(c choice, files bool) tea.Cmd {
 	talk, undo, ctx := m.Talk, m.Undo, m.ctx
-	return m.start(func() tea.Msg {
-		note := ""
+	return m.start(func() then {
+		undone, err := "", error(nil)
 		if files {
-			var err error
-			if note, err = undo(ctx, talk, c.time); err != nil {
-				return rewound{err: fmt.Errorf("files: %w", err)}
+			if undone, err = undo(ctx, talk, c.time); err != nil {
+				err = fmt.Errorf("files: %w", err)
 			}
 		}
-		return rewound{c.said, note, talk.Rewind(context.WithoutCancel(ctx), c.to)}
+		if err == nil {
+			err = talk.Rewind(context.WithoutCancel(ctx), c.to)
+		}
+		return func() tea.Cmd { return m.rewound(c.said, undone, err) }
 	})
 }
 
-func (m *chat) rewind(r rewound) {
-	if r.err != nil {
-		m.note(noted{"not gone back: " + r.err.Error(), true})
-		return
+// rewound shows the conversation as it is before the message said. undone says what
+// was undone.
+func (m *chat) rewound(said, undone string, err error) tea.Cmd {
+	if err != nil {
+		m.note(note{"not gone back: " + err.Error(), true})
+		return nil
 	}
-	if r.note != "" {
-		m.note(noted{text: r.note})
+	if undone != "" {
+		m.note(note{text: undone})
 	}
 	m.fill = m.Talk.Fill()
-	m.note(noted{text: "back to before: " + short(r.said, 200)})
+	m.note(note{text: "back to before: " + short(said, 200)})
 	m.replay()
 	if m.input.Value() == "" {
-		m.setInput(r.said)
+		m.setInput(said)
 	}
+	return nil
 }

@@ -17,41 +17,42 @@ import (
 // chat is the state of a Chat on a terminal. It is changed by Update alone.
 type chat struct {
 	*Chat
-	ink
+	painter
 	ctx   context.Context
-	start func(func() tea.Msg) tea.Cmd // does something beside Update; Chat.Run waits for it
-	send  func(tea.Msg)                // from beside Update
+	start func(func() then) tea.Cmd // calls a function outside Update; Chat.Run waits for it
+	send  func(tea.Msg)             // from outside Update
 
 	width, height int
-	resized       int  // how often, since the screen was drawn anew; 0: it is as it should be
+	resized       int  // how often the size changed since the screen was drawn
 	settled       bool // the size has not changed for a moment
 	input         textarea.Model
 	hint          string // below the input, until the next key
-	again         string // the key that does something if it is pressed once more
-	said          recall
+	again         string // the key that has an effect if it is pressed once more
+	said          inputHistory
 	queue         []string // said while the agent worked
 
 	printer printer
 	last    block // kind of what was printed last
 	prose   prose
-	answer  stream
-	calls   []running
-	turn    *turn      // nil: nothing is at work
+	answer  partialAnswer
+	calls   []runningCall
+	turn    *turn      // nil: the agent does not work
 	fill    agent.Fill // as of the last request
 
-	asked    []approval.Question
-	deciding *decision // about asked[0]; nil: it is not before the person yet
-	gone     string    // what became of the question that the line typed is about
-	draft    string    // what stood in the input before the question
+	asked    questions
+	deciding *decision // about asked[0]; nil: it is not before the person
+	draft    string    // the text in the input before the question or the list
 
-	list *picker // nil: nothing is chosen from
-	full *unfolded
-	bye  bool
+	closedWhileTyping string // how the question was closed whose answer is in the input; "": none
 
-	interrupted bool // it was Ctrl-C that ended it
+	list *picker // nil: there is no list
+	full *pager  // nil: the chat is on the screen
+	bye  bool    // the chat ends
+
+	interrupted bool // Ctrl-C ended it
 }
 
-// turn is work under way.
+// turn is work of the agent.
 type turn struct {
 	what    string // "working", "compacting"
 	since   time.Time
@@ -60,28 +61,27 @@ type turn struct {
 	frame   int  // of the spinner
 }
 
-// What comes in beside keys.
+// The messages of this package to Update.
 type (
-	happened struct{ agent.Event }
-	ended    struct {
-		outcome agent.Outcome
-		err     error
-	}
-	noted struct {
+	// then is called by Update after work outside it, with the results of that work.
+	then func() tea.Cmd
+
+	agentEvent struct{ agent.Event }
+
+	// note is a line for the person that is not part of the conversation.
+	note struct {
 		text  string
 		wrong bool
 	}
-	ticked struct{}
-	rested struct{ resized int } // the size has not changed for a moment, if it is still that
 )
 
 func newChat(ctx context.Context, c *Chat) *chat {
-	m := &chat{Chat: c, ink: ink{c.getenv("NO_COLOR") == ""}, ctx: ctx}
-	m.prose.ink = m.ink
-	m.start = func(f func() tea.Msg) tea.Cmd { return f }
+	m := &chat{Chat: c, painter: painter{c.getenv("NO_COLOR") == ""}, ctx: ctx}
+	m.prose.painter = m.painter
+	m.start = func(f func() then) tea.Cmd { return func() tea.Msg { return f() } }
 	m.send = func(tea.Msg) {}
 	m.input = newInput()
-	m.said.take(c.Talk)
+	m.said.load(c.Talk)
 	return m
 }
 
@@ -94,7 +94,7 @@ func (m *chat) Init() tea.Cmd {
 	return tea.Batch(cmds...)
 }
 
-// greet shows what there is already.
+// greet shows the conversation so far, or a greeting.
 func (m *chat) greet() {
 	m.fill = m.Talk.Fill()
 	if len(m.Talk.State().Messages) > 0 {
@@ -108,14 +108,14 @@ func (m *chat) greet() {
 func (m *chat) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	var cmd tea.Cmd
 	if _, ok := msg.(printed); ok {
-		m.printer.under = false
+		m.printer.printing = false
 	} else if !m.bye {
 		cmd = m.update(msg)
 	}
 	switch {
 	case m.bye && m.printer.idle():
 		return m, tea.Quit
-	case m.full != nil: // what is finished waits till the screen is back
+	case m.full != nil: // finished lines wait until the screen is back
 		return m, cmd
 	case m.settled && m.printer.idle():
 		m.resized, m.settled = 0, false
@@ -139,61 +139,48 @@ func (m *chat) update(msg tea.Msg) tea.Cmd {
 			m.greet()
 			return m.printer.wait()
 		}
-		return m.rest()
+		return m.redrawLater()
 	case tea.CursorPositionMsg:
-		m.printer.waited(waited(m.printer.waits))
-	case waited:
-		m.printer.waited(msg)
-	case rested:
-		m.settled = msg.resized == m.resized
+		m.printer.waited(m.printer.waits)
 	case tea.KeyPressMsg:
 		return m.key(msg)
 	case tea.PasteMsg:
 		return m.paste(msg.Content)
-	case ticked:
-		return m.tick()
-	case happened:
+	case agentEvent:
 		m.happen(msg.Event)
-	case ended:
-		return m.end(msg)
-	case noted:
+	case note:
 		m.note(msg)
 	case approval.Event:
 		m.question(msg)
-	case edited:
-		if m.deciding != nil && m.deciding.q.ID == msg.id { // else it was answered elsewhere meanwhile
-			return m.move(m.deciding.edited(msg.before, msg.after, msg.err))
-		}
-	case answeredHere:
-		return m.closed(msg)
-	case sessions:
-		m.choose(msg)
-	case resumed:
-		m.resume(msg)
-	case rewound:
-		m.rewind(msg)
+	case then:
+		return msg()
 	}
 	return nil
 }
 
-// resting is how long a terminal's size has to stay the same to be drawn for.
-// What is drawn meanwhile may leave something behind, since no program knows
-// where a terminal puts lines that do not fit any more.
-const resting = 100 * time.Millisecond
+// settleTime is how long a terminal's size has to stay the same before the screen
+// is drawn anew. A drawing during the change may leave lines behind: no program
+// knows where a terminal puts lines that do not fit any more.
+const settleTime = 100 * time.Millisecond
 
-// rest has the screen drawn anew in a moment.
-func (m *chat) rest() tea.Cmd {
+// redrawLater has the screen drawn anew when the size has settled.
+func (m *chat) redrawLater() tea.Cmd {
 	m.resized++
 	m.settled = false
-	now := rested{m.resized}
-	return tea.Tick(resting, func(time.Time) tea.Msg { return now })
+	resized := m.resized
+	return tea.Tick(settleTime, func(time.Time) tea.Msg {
+		return then(func() tea.Cmd {
+			m.settled = resized == m.resized
+			return nil
+		})
+	})
 }
 
-// columns is how wide lines may be: where the last column is written to,
-// terminals do not agree where the cursor is.
+// columns returns how wide lines may be. The last column stays free: terminals
+// differ in where the cursor is after it.
 func (m *chat) columns() int { return max(m.width-1, 1) }
 
-// say sends a message to the agent, or keeps it till that is done.
+// say sends a message to the agent, or queues it while the agent works.
 func (m *chat) say(text string) tea.Cmd {
 	if m.turn != nil {
 		m.queue = append(m.queue, text)
@@ -206,40 +193,40 @@ func (m *chat) say(text string) tea.Cmd {
 // run lets the agent work.
 func (m *chat) run(said []llm.Part) tea.Cmd {
 	talk := m.Talk
-	return m.work("working", func(ctx context.Context, tell func(agent.Event)) ended {
-		out, err := talk.Run(ctx, said, tell)
-		return ended{out, err}
+	return m.work("working", func(ctx context.Context, tell func(agent.Event)) (agent.Outcome, error) {
+		return talk.Run(ctx, said, tell)
 	})
 }
 
-// work does something that can be interrupted, beside Update.
-func (m *chat) work(what string, f func(context.Context, func(agent.Event)) ended) tea.Cmd {
+// work calls f outside Update. The person can interrupt it.
+func (m *chat) work(what string, f func(context.Context, func(agent.Event)) (agent.Outcome, error)) tea.Cmd {
 	ctx, cancel := context.WithCancel(m.ctx)
 	m.turn = &turn{what: what, since: time.Now(), cancel: cancel}
-	return tea.Batch(m.spin(), m.start(func() tea.Msg {
-		return f(ctx, func(e agent.Event) { m.send(happened{e}) })
+	return tea.Batch(m.spin(), m.start(func() then {
+		out, err := f(ctx, func(e agent.Event) { m.send(agentEvent{e}) })
+		return func() tea.Cmd { return m.end(out, err) }
 	}))
 }
 
-// end is that the work has ended.
-func (m *chat) end(e ended) tea.Cmd {
+// end takes the end of the agent's work.
+func (m *chat) end(out agent.Outcome, err error) tea.Cmd {
 	stopped := m.turn.stopped
 	m.turn.cancel()
 	m.turn, m.calls = nil, nil
 	m.finish()
 	m.fill = m.Talk.Fill()
 	switch {
-	case stopped && errors.Is(e.err, context.Canceled):
-		m.note(noted{text: "interrupted; /continue goes on"})
-	case e.err != nil:
-		m.note(noted{"stopped: " + e.err.Error() + "; /continue tries again", true})
-	case e.outcome.End != agent.Done:
-		m.note(noted{endWords(e.outcome.End), true})
+	case stopped && errors.Is(err, context.Canceled):
+		m.note(note{text: "interrupted; /continue goes on"})
+	case err != nil:
+		m.note(note{"stopped: " + err.Error() + "; /continue tries again", true})
+	case out.End != agent.Done:
+		m.note(note{endWords(out.End), true})
 	}
 	switch {
 	case len(m.queue) == 0:
 		return nil
-	case e.err != nil: // the person decides again what is sent
+	case err != nil: // the person decides again what is sent
 		m.setInput(strings.Join(append(m.queue, m.input.Value()), "\n"))
 		m.queue = nil
 		return nil
@@ -249,7 +236,7 @@ func (m *chat) end(e ended) tea.Cmd {
 	return m.say(next)
 }
 
-// endWords say why an agent stopped that was not done.
+// endWords says why an agent stopped before it was done.
 func endWords(e agent.End) string {
 	switch e {
 	case agent.Refused:
@@ -273,7 +260,7 @@ func (m *chat) interrupt() {
 }
 
 func (m *chat) spin() tea.Cmd {
-	return tea.Tick(120*time.Millisecond, func(time.Time) tea.Msg { return ticked{} })
+	return tea.Tick(120*time.Millisecond, func(time.Time) tea.Msg { return then(m.tick) })
 }
 
 func (m *chat) tick() tea.Cmd {

@@ -8,23 +8,23 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// printer prints finished lines above the view, in their order. One piece is
-// under way at a time, since commands run beside each other, and none has more
-// lines than are free beside the view, which would scroll away with them.
+// printer prints finished lines above the view, in their order. It prints one piece
+// at a time: commands run concurrently. No piece has more lines than are free
+// beside the view: else the view would scroll away.
 type printer struct {
-	lines []string
-	under bool    // a piece is under way
-	shown []shape // what was printed, and what is to be, the newest last
+	lines    []string // still to be printed
+	printing bool     // a piece is being printed
+	shown    []shape  // everything that was or will be printed, the newest last
 
-	waiting bool // what is under way is to wait for the terminal
-	waits   int  // how often it did
+	waiting bool // for the terminal, and not for a piece
+	waits   int  // how many waits there were
 	alone   bool // nothing else is on the screen
 }
 
-// shape is something that is printed, in lines of at most so many columns.
+// shape returns the lines of something, each of at most so many columns.
 type shape func(columns int) []string
 
-// folded is lines that are broken where they do not fit.
+// folded is the shape of lines that are broken between words.
 func folded(lines ...string) shape {
 	return func(columns int) []string {
 		var out []string
@@ -35,15 +35,15 @@ func folded(lines ...string) shape {
 	}
 }
 
-// remembered is how much of what was printed is kept, to be printed again on a
-// screen of another size: more than any has lines.
-const remembered = 500
+// maxShown is how many shapes are kept, to be printed again on a screen of another
+// size. No screen has so many lines.
+const maxShown = 500
 
-// printed says that a piece is on the screen.
+// printed is the message that a piece is on the screen.
 type printed struct{}
 
 func (p *printer) print(what shape, columns int) {
-	if len(p.shown) == remembered {
+	if len(p.shown) == maxShown {
 		p.shown = append(p.shown[:0], p.shown[1:]...)
 	}
 	p.shown = append(p.shown, what)
@@ -53,11 +53,9 @@ func (p *printer) print(what shape, columns int) {
 // gap prints an empty line.
 func (p *printer) gap() { p.print(folded(""), 1) }
 
-// again is the command that clears a screen of so many lines, which may show what
-// a view left behind, and has the end of what was printed printed again, with room
-// for a view of so many lines below it. Nothing is under way or waits. What was on
-// the screen before the chat goes to where the terminal keeps what has scrolled
-// away.
+// again returns the command that clears a screen of so many lines, and prints the
+// newest shapes again, with room for a view of so many lines below them. The printer
+// is idle. What was on the screen before the chat goes to the terminal's scrollback.
 func (p *printer) again(columns, height, view int) tea.Cmd {
 	room := max(height-view, 0)
 	for i := len(p.shown) - 1; i >= 0 && len(p.lines) < room; i-- {
@@ -68,57 +66,59 @@ func (p *printer) again(columns, height, view int) tea.Cmd {
 		out.WriteString(ansi.CursorPosition(1, height) + strings.Repeat("\n", height))
 	}
 	p.lines = p.lines[max(0, len(p.lines)-room):]
-	for row := range height { // all at once would go to what has scrolled away, in some terminals
+	for row := range height { // some terminals move a screen that is cleared at once to the scrollback
 		out.WriteString(ansi.CursorPosition(1, row+1) + ansi.EraseEntireLine)
 	}
-	out.WriteString(ansi.CursorHomePosition) // from where the renderer's way to its first line leads nowhere
+	out.WriteString(ansi.CursorHomePosition) // from here the renderer cannot move up to an old first line
 	p.alone = true
 	return p.wait(tea.Raw(out.String()), tea.ClearScreen)
 }
 
-// wait is the command that does what concerns the renderer, and has what is
-// printed wait till that is on the screen: it goes out beside the renderer, which
-// has to be where it says it is. The terminal tells when, by answering where its
-// cursor is.
+// wait returns the commands for the renderer, after which printing goes on. What is
+// printed does not go through the renderer, and the cursor has to be where the
+// renderer left it. The terminal's answer to the question for its cursor says that
+// it has come so far.
 func (p *printer) wait(before ...tea.Cmd) tea.Cmd {
-	p.under, p.waiting = true, true
+	p.printing, p.waiting = true, true
 	p.waits++
-	enough := waited(p.waits)
+	number := p.waits
 	return tea.Batch(
 		tea.Sequence(append(before, tea.RequestCursorPosition)...),
-		tea.Tick(3*time.Second, func(time.Time) tea.Msg { return enough }), // it does not answer
+		tea.Tick(3*time.Second, func(time.Time) tea.Msg { // some terminals do not answer
+			return then(func() tea.Cmd {
+				p.waited(number)
+				return nil
+			})
+		}),
 	)
 }
 
-// waited is that so many waits are over.
-type waited int
-
-// waited ends the waiting, if it is that one.
-func (p *printer) waited(w waited) {
-	if p.waiting && int(w) == p.waits {
-		p.under, p.waiting = false, false
+// waited ends the wait with that number, if it is the last one.
+func (p *printer) waited(number int) {
+	if p.waiting && number == p.waits {
+		p.printing, p.waiting = false, false
 	}
 }
 
-// next is the command that prints the next piece of at most so many lines; nil
-// if there is none, or one is under way.
+// next returns the command that prints the next piece, of at most so many lines; nil
+// if there is none, or one is being printed.
 func (p *printer) next(most int) tea.Cmd {
-	if p.under || len(p.lines) == 0 {
+	if p.printing || len(p.lines) == 0 {
 		return nil
 	}
 	n := min(max(most, 1), len(p.lines))
 	piece := strings.Join(p.lines[:n], "\n")
-	p.lines, p.under = p.lines[n:], true
+	p.lines, p.printing = p.lines[n:], true
 	if piece == "" {
 		piece = " " // an empty one is not printed
 	}
 	return tea.Sequence(tea.Println(piece), func() tea.Msg { return printed{} })
 }
 
-// idle reports whether all is on the screen.
-func (p *printer) idle() bool { return !p.under && len(p.lines) == 0 }
+// idle reports whether everything is on the screen.
+func (p *printer) idle() bool { return !p.printing && len(p.lines) == 0 }
 
-// rest is what was not printed yet.
+// rest returns the lines that were not printed yet, and forgets them.
 func (p *printer) rest() []string {
 	lines := p.lines
 	p.lines = nil

@@ -1,11 +1,9 @@
 package tui
 
 import (
-	"bytes"
 	"errors"
 	"io"
 	"path"
-	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -14,51 +12,35 @@ import (
 	"github.com/stet-dev/stet/approval"
 )
 
-// answeredHere is that an answer was handed over, or was not.
-type answeredHere struct {
-	q   approval.Question
-	a   approval.Answer
-	err error
-}
-
-// edited is what an editor left.
-type edited struct {
-	id            string // of the question
-	before, after []byte
-	err           error
-}
-
-// question takes what happens to the questions.
+// question takes an event of the questions.
 func (m *chat) question(e approval.Event) {
 	switch {
 	case e.Opened != nil:
 		m.asked = append(m.asked, *e.Opened)
-		if m.deciding == nil && m.gone == "" && m.list == nil && m.input.Value() == "" {
-			m.decide() // else the person is in the middle of something, and comes by Tab
+		if m.deciding == nil && m.closedWhileTyping == "" && m.list == nil && m.input.Value() == "" {
+			m.decide() // else the person is busy, and comes to it by Tab
 		}
 	case e.Closed != nil:
-		m.taken(*e.Closed)
+		m.questionClosed(*e.Closed)
 	}
 }
 
-// taken is that a question is closed, here or elsewhere.
-func (m *chat) taken(c approval.Closing) {
-	i := slices.IndexFunc(m.asked, func(q approval.Question) bool { return q.ID == c.ID })
-	if i < 0 {
+// questionClosed takes a question that is closed, here or elsewhere.
+func (m *chat) questionClosed(c approval.Closing) {
+	if m.asked.find(c.ID) < 0 {
 		return // it was answered here
 	}
-	mine := m.deciding != nil && m.deciding.q.ID == c.ID
-	m.asked = slices.Delete(m.asked, i, i+1)
-	if !mine {
+	m.asked.remove(c.ID)
+	if m.deciding == nil || m.deciding.q.ID != c.ID {
 		return
 	}
 	m.deciding = nil
-	m.note(noted{text: "no longer open: " + c.String()})
+	m.note(note{text: "no longer open: " + c.String()})
 	if m.input.Value() != "" {
-		m.gone = c.String() // what is typed is no answer to the next one
+		m.closedWhileTyping = c.String() // the text is no answer to the next question
 		return
 	}
-	m.nextQuestion()
+	m.leaveQuestion(true)
 }
 
 // decide puts the first question before the person.
@@ -73,16 +55,15 @@ func (m *chat) decide() {
 func (m *chat) showQuestion(most int) {
 	q := m.deciding.q
 	q.Client, q.Session = "", "" // the person knows who asks
-	var b bytes.Buffer
-	d := &Dialog{Out: &b, Color: m.color}
-	m.deciding.unseen = d.show(q, most)
-	all := strings.Split(strings.ReplaceAll(strings.Trim(b.String(), "\n"), "\t", "    "), "\n")
+	lines, unseen := m.painter.question(q, most)
+	m.deciding.unseen = unseen
 	m.print(blockQuestion, func(columns int) []string {
 		var out []string
-		diff := q.Outside() // whose blanks stay
-		for _, line := range all {
-			diff = diff || strings.HasPrefix(ansi.Strip(line), "--- ")
-			if diff {
+		inDiff := q.Outside()
+		for _, line := range lines {
+			line = strings.ReplaceAll(line, "\t", "    ")
+			inDiff = inDiff || strings.HasPrefix(ansi.Strip(line), "--- ")
+			if inDiff { // its blanks stay
 				out = append(out, chop(line, columns)...)
 			} else {
 				out = append(out, fold(line, columns)...)
@@ -92,8 +73,8 @@ func (m *chat) showQuestion(most int) {
 	})
 }
 
-// asking is the prompt for the next line of a decision.
-func (m *chat) asking() []string {
+// questionPrompt asks for the next line of a decision.
+func (m *chat) questionPrompt() []string {
 	text := "Enter goes on"
 	if m.deciding != nil {
 		text = m.deciding.prompt()
@@ -112,18 +93,18 @@ func (m *chat) questionKey(k tea.KeyPressMsg) tea.Cmd {
 		line := m.input.Value()
 		m.input.Reset()
 		if m.deciding == nil {
-			m.goOn()
+			m.leaveQuestion(true)
 			return nil
 		}
-		return m.move(m.deciding.typed(line))
+		return m.follow(m.deciding.typed(line))
 	case "esc", "alt+esc":
 		typed := m.input.Value() != ""
 		m.input.Reset()
 		switch {
 		case m.deciding == nil:
-			m.goOn()
-		case !typed || m.deciding.stage != choosing: // else it takes back what was typed
-			return m.move(m.deciding.escaped())
+			m.leaveQuestion(true)
+		case !typed || m.deciding.stage != choosing: // else Esc clears the line
+			return m.follow(m.deciding.escaped())
 		}
 		return nil
 	case "shift+enter", "alt+enter", "ctrl+j":
@@ -132,39 +113,33 @@ func (m *chat) questionKey(k tea.KeyPressMsg) tea.Cmd {
 	return m.edit(k)
 }
 
-// goOn leaves the question that somebody else answered.
-func (m *chat) goOn() {
-	m.gone = ""
-	m.nextQuestion()
-}
-
-// move does what follows from a line.
-func (m *chat) move(mv move) tea.Cmd {
+// follow does the next step of a decision.
+func (m *chat) follow(next step) tea.Cmd {
 	switch {
-	case mv.answer.Verdict != "":
-		return m.answerWith(mv.answer)
-	case mv.edit:
+	case next.answer.Verdict != "":
+		return m.answerWith(next.answer)
+	case next.edit:
 		return m.openEditor()
-	case mv.show:
+	case next.show:
 		m.showQuestion(-1)
-	case mv.wrong != nil:
-		m.note(noted{mv.wrong.Error(), true})
-	case mv.say != "":
-		m.note(noted{text: mv.say})
-	case errors.Is(mv.leave, errQuit):
+	case next.err != nil:
+		m.note(note{next.err.Error(), true})
+	case next.note != "":
+		m.note(note{text: next.note})
+	case errors.Is(next.leave, errQuit):
 		return m.quit()
-	case errors.Is(mv.leave, errNext):
-		m.asked = append(m.asked[1:], m.asked[0])
-		m.putAway(len(m.asked) > 1)
+	case errors.Is(next.leave, errNext):
+		m.asked.rotate()
+		m.leaveQuestion(len(m.asked) > 1)
 	}
 	return nil
 }
 
-// putAway takes the question off the screen, and shows the next one if it is
-// wanted.
-func (m *chat) putAway(next bool) {
-	m.deciding = nil
-	if next && len(m.asked) > 0 {
+// leaveQuestion takes the question off the screen. It shows the next one, or puts
+// back what stood in the input before.
+func (m *chat) leaveQuestion(showNext bool) {
+	m.deciding, m.closedWhileTyping = nil, ""
+	if showNext && len(m.asked) > 0 {
 		draft := m.draft
 		m.decide()
 		m.draft = draft
@@ -174,61 +149,77 @@ func (m *chat) putAway(next bool) {
 	m.draft = ""
 }
 
-func (m *chat) nextQuestion() { m.putAway(true) }
-
 // answerWith hands an answer over.
 func (m *chat) answerWith(a approval.Answer) tea.Cmd {
 	q := m.deciding.q
-	m.asked = slices.DeleteFunc(m.asked, func(other approval.Question) bool { return other.ID == q.ID })
+	m.asked.remove(q.ID)
 	m.deciding = nil
 	src, ctx := m.Questions, m.ctx
-	return m.start(func() tea.Msg { return answeredHere{q, a, src.Answer(ctx, q.ID, a)} })
+	return m.start(func() then {
+		err := src.Answer(ctx, q.ID, a)
+		return func() tea.Cmd { return m.answered(q, a, err) }
+	})
 }
 
-// closed says what became of an answer.
-func (m *chat) closed(e answeredHere) tea.Cmd {
+// answered says whether an answer was taken.
+func (m *chat) answered(q approval.Question, a approval.Answer, err error) tea.Cmd {
 	switch {
-	case e.err == nil:
-		m.note(noted{text: approval.Closing{How: string(e.a.Verdict)}.String() + ": " + about(e.q)})
-	case errors.Is(e.err, approval.ErrAnswered), errors.Is(e.err, approval.ErrUnknown), errors.Is(e.err, approval.ErrClosed):
-		m.note(noted{e.err.Error(), true})
+	case err == nil:
+		m.note(note{text: approval.Closing{How: string(a.Verdict)}.String() + ": " + about(q)})
+	case errors.Is(err, approval.ErrAnswered), errors.Is(err, approval.ErrUnknown), errors.Is(err, approval.ErrClosed):
+		m.note(note{err.Error(), true})
 	default:
-		m.note(noted{e.err.Error(), true})
-		m.asked = append([]approval.Question{e.q}, m.asked...) // it is still open
+		m.note(note{err.Error(), true})
+		m.asked = append(questions{q}, m.asked...) // it is still open
 	}
-	if m.deciding == nil && m.gone == "" && m.list == nil {
-		m.nextQuestion()
+	if m.deciding == nil && m.closedWhileTyping == "" && m.list == nil {
+		m.leaveQuestion(true)
 	}
 	return nil
 }
 
-// editing is an editor on the text of a question. It has the terminal meanwhile.
-type editing struct {
+// openEditor has the person edit the text of the question.
+func (m *chat) openEditor() tea.Cmd {
+	q, chat, src, ctx := m.deciding.q, m.Chat, m.Questions, m.ctx
+	return m.start(func() then {
+		before, err := src.Content(ctx, q.ID)
+		if err != nil {
+			return func() tea.Cmd { return m.edited(q.ID, nil, nil, err) }
+		}
+		e := &editorCommand{command: chat.Editor, name: path.Base(q.Path), before: before, in: chat.In, out: chat.Out}
+		return func() tea.Cmd {
+			return tea.Exec(e, func(err error) tea.Msg {
+				return then(func() tea.Cmd { return m.edited(q.ID, e.before, e.after, err) })
+			})
+		}
+	})
+}
+
+// edited takes the text of a question before and after it was in the editor.
+func (m *chat) edited(id string, before, after []byte, err error) tea.Cmd {
+	if m.deciding == nil || m.deciding.q.ID != id {
+		return nil // it was answered elsewhere meanwhile
+	}
+	return m.follow(m.deciding.edited(before, after, err))
+}
+
+// editorCommand is an editor on the text of a question. It has the terminal while
+// it runs.
+type editorCommand struct {
 	command, name string
 	before, after []byte
 	in            io.Reader
 	out           io.Writer
 }
 
-func (e *editing) SetStdin(io.Reader)  {}
-func (e *editing) SetStdout(io.Writer) {}
-func (e *editing) SetStderr(io.Writer) {}
+// SetStdin and the other two implement tea.ExecCommand: the editor gets the chat's
+// own files.
+func (e *editorCommand) SetStdin(io.Reader)  {}
+func (e *editorCommand) SetStdout(io.Writer) {}
+func (e *editorCommand) SetStderr(io.Writer) {}
 
 // Run implements tea.ExecCommand.
-func (e *editing) Run() (err error) {
+func (e *editorCommand) Run() (err error) {
 	e.after, err = runEditor(e.command, e.name, e.before, e.in, e.out)
 	return err
-}
-
-func (m *chat) openEditor() tea.Cmd {
-	q, chat, src, ctx := m.deciding.q, m.Chat, m.Questions, m.ctx
-	fetch := func() tea.Msg {
-		before, err := src.Content(ctx, q.ID)
-		if err != nil {
-			return edited{id: q.ID, err: err}
-		}
-		e := &editing{command: chat.Editor, name: path.Base(q.Path), before: before, in: chat.In, out: chat.Out}
-		return tea.Exec(e, func(err error) tea.Msg { return edited{q.ID, e.before, e.after, err} })()
-	}
-	return m.start(fetch)
 }

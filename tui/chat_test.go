@@ -89,7 +89,7 @@ func play(t *testing.T, script string) string {
 		if s.m == nil {
 			c.Talk = talkOf(t, said)
 			s.m = newChat(t.Context(), c)
-			s.m.start = func(func() tea.Msg) tea.Cmd { return nil }
+			s.m.start = func(func() then) tea.Cmd { return nil }
 			s.m.Init()
 		}
 		if !s.screenVerb(verb, args) && !s.eventVerb(verb, args) {
@@ -213,7 +213,7 @@ func (s *rig) screen(args []string) {
 
 // eventVerb does what an agent does, and who asks.
 func (s *rig) eventVerb(verb string, args []string) bool {
-	tell := func(e agent.Event) { s.m.update(happened{e}) }
+	tell := func(e agent.Event) { s.m.update(agentEvent{e}) }
 	piece := func(e llm.Event) { tell(agent.Event{Kind: agent.Piece, Piece: e}) }
 	switch verb {
 	case "asking":
@@ -244,11 +244,11 @@ func (s *rig) eventVerb(verb string, args []string) bool {
 	case "warned":
 		tell(agent.Event{Kind: agent.Warned, Fill: agent.Fill{Window: 10_000, Limit: 9200, Used: 8100}})
 	case "end":
-		e := ended{outcome: agent.Outcome{End: agent.End(args[0])}}
+		out, err := agent.Outcome{End: agent.End(args[0])}, error(nil)
 		if args[0] == "cancelled" {
-			e = ended{err: context.Canceled}
+			out, err = agent.Outcome{}, context.Canceled
 		}
-		s.m.update(e)
+		s.m.end(out, err)
 	case "ask":
 		if args[2] == "long" {
 			args[2] = "--- a\n+++ a\n@@ -0,0 +1,150 @@\n" + strings.Repeat("+line\n", 150)
@@ -265,12 +265,12 @@ func (s *rig) eventVerb(verb string, args []string) bool {
 	case "closed":
 		s.m.update(approval.Event{Closed: &approval.Closing{ID: args[0], How: args[1], By: args[2]}})
 	case "edited":
-		s.m.update(edited{id: s.m.deciding.q.ID, before: []byte("text\n"), after: []byte(args[0])})
+		s.m.edited(s.m.deciding.q.ID, []byte("text\n"), []byte(args[0]), nil)
 	case "taken":
-		s.m.update(answeredHere{q: approval.Question{Path: args[0]}, a: approval.Answer{Verdict: approval.Verdict(args[1])}})
+		s.m.answered(approval.Question{Path: args[0]}, approval.Answer{Verdict: approval.Verdict(args[1])}, nil)
 	case "called":
 		q := approval.Question{Tool: args[0], Notes: []tool.Note{tool.Outside}}
-		s.m.update(answeredHere{q: q, a: approval.Answer{Verdict: approval.Verdict(args[1])}})
+		s.m.answered(q, approval.Answer{Verdict: approval.Verdict(args[1])}, nil)
 	default:
 		return false
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"charm.land/bubbles/v2/spinner"
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
@@ -16,11 +17,11 @@ import (
 
 // View implements tea.Model.
 func (m *chat) View() tea.View {
-	if m.bye || m.width == 0 { // the size is told first
+	if m.bye || m.width == 0 { // the first message is the size
 		return tea.NewView("")
 	}
-	if m.full != nil && !m.printer.under { // which would be printed there
-		v := tea.NewView(m.full.view(m.ink))
+	if m.full != nil && !m.printer.printing { // a piece would be printed on that screen
+		v := tea.NewView(m.full.view(m.painter))
 		v.AltScreen = true
 		return v
 	}
@@ -30,12 +31,12 @@ func (m *chat) View() tea.View {
 	return v
 }
 
-// reserve is how many lines of the screen no view takes: so many can be printed
-// above whatever view is on it, which need not be the newest.
+// reserve returns how many lines of the screen no view takes. So many lines can be
+// printed above any view, also above one that is not the newest.
 func (m *chat) reserve() int { return max(m.height/4, 1) }
 
-// screen is the view in lines, which leave the reserve free, and where
-// the cursor is.
+// screen returns the lines of the view, which leave the reserve free, and the
+// cursor.
 func (m *chat) screen() ([]string, *tea.Cursor) {
 	status := []string{m.status()}
 	if m.height < 4 {
@@ -49,9 +50,9 @@ func (m *chat) screen() ([]string, *tea.Cursor) {
 	input := strings.Split(m.input.View(), "\n")
 	switch {
 	case m.list != nil:
-		above = m.list.view(m.ink, m.columns(), max(m.height-m.reserve()-len(input)-len(status)-len(below), 1))
-	case m.deciding != nil || m.gone != "":
-		above = m.asking()
+		above = m.list.view(m.painter, m.columns(), max(m.height-m.reserve()-len(input)-len(status)-len(below), 1))
+	case m.deciding != nil || m.closedWhileTyping != "":
+		above = m.questionPrompt()
 	default:
 		above = m.progress()
 	}
@@ -72,22 +73,19 @@ func (m *chat) screen() ([]string, *tea.Cursor) {
 	return lines, cursor
 }
 
-// spinner turns while something is at work.
-var spinner = []string{"⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"}
-
-// progress is what is under way, what was said meanwhile, and an empty line.
+// progress shows the agent's work, and the messages and questions that wait.
 func (m *chat) progress() []string {
 	var out []string
 	if m.turn != nil {
-		out = m.coming(m.height / 2)
-		words := m.turn.what
+		out = m.working(m.height / 2)
+		frames, words := spinner.MiniDot.Frames, m.turn.what
 		if m.turn.stopped {
 			words = "stopping"
 		}
 		if t := took(time.Since(m.turn.since)); t != "" {
 			words += " " + t
 		}
-		out = append(out, clip(m.paint(cyan, spinner[m.turn.frame%len(spinner)])+m.paint(dim, " "+words+" · Ctrl-C interrupts"), m.columns()))
+		out = append(out, clip(m.paint(cyan, frames[m.turn.frame%len(frames)])+m.paint(dim, " "+words+" · Ctrl-C interrupts"), m.columns()))
 	}
 	for _, q := range m.queue {
 		out = append(out, clip(m.words(dim, "queued: "+short(q, 200)), m.columns()))
@@ -98,7 +96,7 @@ func (m *chat) progress() []string {
 	return append([]string{""}, out...)
 }
 
-// status is the last line: how full the window is and of what, model, cost,
+// status returns the last line: how full the window is and of what, model, cost,
 // policy and session, as far as there is room.
 func (m *chat) status() string {
 	id := m.Talk.ID()
@@ -106,8 +104,8 @@ func (m *chat) status() string {
 	const between = " · "
 	room := m.columns() + len(between) - 1
 	keep := make([]bool, len(parts))
-	for _, i := range []int{0, 2, 3, 4, 1, 5} { // what counts most has room first
-		width := ansi.StringWidth(ink{}.visible("", parts[i])) + len(between) - 1
+	for _, i := range []int{0, 2, 3, 4, 1, 5} { // the most important parts first
+		width := ansi.StringWidth(painter{}.visible("", parts[i])) + len(between) - 1
 		if parts[i] != "" && (width <= room || i == 0) {
 			keep[i] = true
 			room -= width
@@ -122,7 +120,7 @@ func (m *chat) status() string {
 	return clip(m.words(dim, strings.Join(out, between)), m.columns())
 }
 
-// meter is how full the window is.
+// meter shows how full the window is.
 func (m *chat) meter() string {
 	f := m.fill
 	if f.Window == 0 {
@@ -133,7 +131,7 @@ func (m *chat) meter() string {
 	return strings.Repeat("▰", full) + strings.Repeat("▱", cells-full) + " " + share(f) + " of " + thousands(f.Window)
 }
 
-// most is what fills most of the window.
+// most says what fills most of the window.
 func (m *chat) most() string {
 	all := fillings(m.fill)
 	if len(all) == 0 {
@@ -142,25 +140,25 @@ func (m *chat) most() string {
 	return "most " + all[0].what
 }
 
-// filled is something that fills the window.
-type filled struct {
+// filling is something that fills the window.
+type filling struct {
 	what   string
 	tokens int
 }
 
-// fillings are what fills the window, the largest first.
-func fillings(f agent.Fill) []filled {
-	var out []filled
+// fillings returns what fills the window, the largest first.
+func fillings(f agent.Fill) []filling {
+	var out []filling
 	add := func(what string, n int) {
 		if n > 0 {
-			out = append(out, filled{what, n})
+			out = append(out, filling{what, n})
 		}
 	}
 	add("tools", f.Tools)
 	for _, s := range f.Shares {
 		add(shareWords(s.Role, s.Kind), s.Tokens)
 	}
-	slices.SortStableFunc(out, func(a, b filled) int { return cmp.Compare(b.tokens, a.tokens) })
+	slices.SortStableFunc(out, func(a, b filling) int { return cmp.Compare(b.tokens, a.tokens) })
 	return out
 }
 

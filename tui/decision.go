@@ -9,40 +9,39 @@ import (
 	"github.com/stet-dev/stet/approval"
 )
 
-// decision is a question before a person, and how far they have come with it.
-// What they type goes in line by line, and what follows from it comes out; who
-// asks, and how it looks, is not its business.
+// decision takes a person through a question. The lines that they type go in, and
+// the next step comes out. It neither reads nor writes the terminal.
 type decision struct {
 	q      approval.Question
-	editor bool   // there is one, so that Edit can be offered
-	unseen string // what of the question was not shown; "" when all was
+	editor bool   // Edit is offered
+	unseen string // what of the question was not shown; "" if all was
 
 	stage   stage
-	pending approval.Answer // that the next line is about
+	pending approval.Answer // the one that the next line confirms
 }
 
-// stage says what the next line is.
+// stage says what the next line means.
 type stage uint8
 
 const (
-	choosing   stage = iota // a key of choices
+	choosing   stage = iota // one of the choices
 	explaining              // the words of a rejection
 	matching                // a pattern
-	confirming              // a word that approves what was not shown
-	writing                 // whether the edited text is to be written
+	confirming              // "yes" approves what was not shown whole
+	writing                 // "y" writes the edited text
 )
 
-// move is what follows from a line. The zero move is that the next line is
-// asked for.
-type move struct {
+// step is what follows from a line. One field is set at most; after the zero step
+// the next line is asked for.
+type step struct {
 	answer     approval.Answer // with a verdict: the decision
-	say        string          // a note for the person
-	wrong      error           // what was wrong with the line
-	show, edit bool            // the question is to be shown whole, or its text edited
+	note       string          // for the person
+	err        error           // what is wrong with the line
+	show, edit bool            // show the question whole, or edit its text
 	leave      error           // errNext or errQuit
 }
 
-// prompt asks for the next line.
+// prompt returns the words that ask for the next line.
 func (c *decision) prompt() string {
 	switch c.stage {
 	case explaining:
@@ -58,7 +57,7 @@ func (c *decision) prompt() string {
 }
 
 // typed takes a line.
-func (c *decision) typed(line string) move {
+func (c *decision) typed(line string) step {
 	line = strings.TrimSpace(line)
 	stage := c.stage
 	c.stage = choosing
@@ -72,12 +71,12 @@ func (c *decision) typed(line string) move {
 		return c.decide(approval.Answer{Verdict: approval.ForPattern, Pattern: line})
 	case confirming:
 		if !strings.EqualFold(line, "yes") {
-			return move{say: "not approved"}
+			return step{note: "not approved"}
 		}
-		return move{answer: c.pending}
+		return step{answer: c.pending}
 	case writing:
 		if !strings.HasPrefix(strings.ToLower(line), "y") {
-			return move{}
+			return step{}
 		}
 		return c.decide(c.pending)
 	}
@@ -85,7 +84,7 @@ func (c *decision) typed(line string) move {
 }
 
 // chosen takes one of the choices.
-func (c *decision) chosen(key string) move {
+func (c *decision) chosen(key string) step {
 	switch key {
 	case "a", "approve":
 		return c.decide(approval.Answer{Verdict: approval.Approve})
@@ -94,76 +93,77 @@ func (c *decision) chosen(key string) move {
 	case "p", "pattern":
 		switch {
 		case c.q.Outside():
-			return move{wrong: errors.New("there is no path for a pattern: s is for this tool in this session")}
+			return step{err: errors.New("there is no path for a pattern: s is for this tool in this session")}
 		case !c.q.Grantable:
-			return c.decide(approval.Answer{Verdict: approval.ForPattern}) // which says why not
+			return c.decide(approval.Answer{Verdict: approval.ForPattern}) // the error says why not
 		}
 		c.stage = matching
 	case "e", "edit":
 		if !c.q.Editable || !c.editor {
-			return move{wrong: errors.New("this cannot be edited here")}
+			return step{err: errors.New("this cannot be edited here")}
 		}
-		return move{edit: true}
+		return step{edit: true}
 	case "r", "reject":
 		c.stage = explaining
 	case "c", "cancel":
 		return c.decide(approval.Answer{Verdict: approval.Cancel})
 	case "v", "view":
-		return move{show: true}
+		return step{show: true}
 	case "n", "next":
-		return move{leave: errNext}
+		return step{leave: errNext}
 	case "q", "quit":
-		return move{leave: errQuit}
+		return step{leave: errQuit}
 	case "":
 	default:
-		return move{say: fmt.Sprintf("%q is none of them", key)}
+		return step{note: fmt.Sprintf("%q is none of them", key)}
 	}
-	return move{}
+	return step{}
 }
 
-// escaped goes back to the choices, and from there cancels.
-func (c *decision) escaped() move {
+// escaped takes the Escape key: it goes back to the choices, and from there
+// cancels.
+func (c *decision) escaped() step {
 	if c.stage == choosing {
 		return c.chosen("cancel")
 	}
 	c.stage = choosing
-	return move{}
+	return step{}
 }
 
-// edited takes the text as it was before and after the editor had it.
-func (c *decision) edited(before, after []byte, err error) move {
+// edited takes the text before and after it was in the editor.
+func (c *decision) edited(before, after []byte, err error) step {
 	switch {
 	case err != nil:
-		return move{wrong: err}
+		return step{err: err}
 	case string(after) == string(before):
-		return move{say: "nothing was changed"}
+		return step{note: "nothing was changed"}
 	}
 	c.stage, c.pending = writing, approval.Answer{Verdict: approval.Edit, Content: after}
-	return move{}
+	return step{}
 }
 
-// decide makes an answer the decision, if it is one. An approval of what was not
-// shown whole is confirmed by a word, lest a key pressed by habit approves it.
-// What was edited was seen in the editor.
-func (c *decision) decide(a approval.Answer) move {
+// decide makes an answer the decision, if it is valid. To approve a question that
+// was not shown whole the person types a word: a key is pressed by habit. An
+// edited text was seen in the editor.
+func (c *decision) decide(a approval.Answer) step {
 	a.Seal = c.q.Seal
 	if err := c.q.Check(a); err != nil {
-		return move{wrong: err}
+		return step{err: err}
 	}
 	if c.unseen != "" && a.Approves() && a.Verdict != approval.Edit {
 		c.stage, c.pending = confirming, a
-		return move{}
+		return step{}
 	}
-	return move{answer: a}
+	return step{answer: a}
 }
 
-// choices are the keys, those alone that mean something for the question.
+// choices lists the keys that the question offers.
 func choices(q approval.Question, editor bool) string {
 	keys := []string{"[a]pprove"}
 	if q.Grantable {
 		keys = append(keys, "[s]ession")
 	}
-	if q.Grantable && !q.Outside() { // which has no path
+	if q.Grantable && !q.Outside() { // a call outside has no path
 		keys = append(keys, "[p]attern")
 	}
 	if q.Editable && editor {
@@ -173,7 +173,7 @@ func choices(q approval.Question, editor bool) string {
 	return strings.Join(keys, " ") + " >"
 }
 
-// suggestion is the pattern that is offered for a path.
+// suggestion returns the pattern that is offered for a path.
 func suggestion(p string) string {
 	if dir := path.Dir(p); dir != "." {
 		return escape(dir) + "/**"
@@ -184,7 +184,7 @@ func suggestion(p string) string {
 	return escape(p)
 }
 
-// escape is a name as a pattern that matches it alone.
+// escape returns a pattern that matches this name alone.
 func escape(name string) string {
 	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "{", `\{`, "}", `\}`, ",", `\,`).Replace(name)
 }

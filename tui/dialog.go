@@ -1,39 +1,52 @@
-// Package tui shows people what they are asked, and what an agent says, on a
-// terminal. [Dialog] asks about one question after the other: lines in, lines
-// out. [Chat] is a conversation with an agent.
+// Package tui asks people questions on a terminal, and shows what an agent says.
+// [Dialog] asks one question after the other: lines in, lines out. [Chat] is a
+// conversation with an agent. Both take a person through a question by the same
+// state machine, decision.
 //
-// What comes from an agent or a file is never written to the terminal as it is:
-// control and bidirectional characters appear as escapes.
+// Text of an agent or of a file is never written to the terminal as it is: a
+// painter writes control characters and bidirectional ones as escapes.
 package tui
 
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"path"
+	"strings"
 
 	"github.com/stet-dev/stet/approval"
 )
 
 // Dialog asks a person about one question after the other.
 type Dialog struct {
-	In     io.Reader // a terminal, or whatever lines come from
+	In     io.Reader // a terminal, or another source of lines
 	Out    io.Writer
 	Color  bool
-	Lines  int    // of a diff shown before the person asks for the rest; 0: 100
+	Lines  int    // how many lines of a diff are shown before the person asks for the rest; 0: 100
 	Editor string // a shell command for Edit, as in $EDITOR; "": it is not offered
 
 	in *input
 }
 
-// What a person may want other than to answer.
+// A person leaves a question without an answer: for the next one, or for good.
 var (
 	errNext = errors.New("left for later")
 	errQuit = errors.New("enough")
 )
 
+// Ask implements approval.Approver. A person who leaves without an answer has
+// cancelled.
+func (d *Dialog) Ask(ctx context.Context, q approval.Question) (approval.Answer, error) {
+	a, err := d.ask(ctx, q, func() ([]byte, error) { return append([]byte(nil), q.Content...), nil })
+	if errors.Is(err, errNext) || errors.Is(err, errQuit) || errors.Is(err, io.EOF) {
+		return approval.Answer{Verdict: approval.Cancel}, nil
+	}
+	return a, err
+}
+
 // ask shows a question and waits for the answer, or the end of ctx. content
-// fetches what Edit begins with.
+// returns the text that Edit begins with.
 func (d *Dialog) ask(ctx context.Context, q approval.Question, content func() ([]byte, error)) (approval.Answer, error) {
 	d.input().discard()
 	c := &decision{q: q, editor: d.Editor != "", unseen: d.show(q, d.lines())}
@@ -43,41 +56,60 @@ func (d *Dialog) ask(ctx context.Context, q approval.Question, content func() ([
 			d.printf("\n")
 			return approval.Answer{}, err
 		}
-		m := c.typed(line)
-		if m.edit {
-			if m = d.edit(c, content); ctx.Err() != nil {
+		next := c.typed(line)
+		if next.edit {
+			if next = d.edit(c, content); ctx.Err() != nil {
 				return approval.Answer{}, ctx.Err()
 			}
 		}
 		switch {
-		case m.leave != nil:
-			return approval.Answer{}, m.leave
-		case m.answer.Verdict != "":
-			return m.answer, nil
-		case m.show:
+		case next.leave != nil:
+			return approval.Answer{}, next.leave
+		case next.answer.Verdict != "":
+			return next.answer, nil
+		case next.show:
 			c.unseen = d.show(q, -1)
-		case m.wrong != nil:
-			d.complain(m.wrong)
-		case m.say != "":
-			d.printf("%s\n", d.visible(m.say))
+		case next.err != nil:
+			d.complain(next.err)
+		case next.note != "":
+			d.say("", next.note)
 		}
 	}
 }
 
-// edit lets the person change the text. What was typed while the editor had the
+// show shows a question, and at most so many lines of its diff; -1: all of it. It
+// returns a sentence on what is not shown; "" if all is shown.
+func (d *Dialog) show(q approval.Question, most int) (unseen string) {
+	lines, unseen := d.painter().question(q, most)
+	d.printf("\n%s\n", strings.Join(lines, "\n"))
+	return unseen
+}
+
+// edit lets the person change the text. What they typed while the editor had the
 // terminal is no answer.
-func (d *Dialog) edit(c *decision, content func() ([]byte, error)) move {
+func (d *Dialog) edit(c *decision, content func() ([]byte, error)) step {
 	before, err := content()
 	if err != nil {
-		return move{wrong: err}
+		return step{err: err}
 	}
 	after, err := runEditor(d.Editor, path.Base(c.q.Path), before, d.In, d.Out)
-	m := c.edited(before, after, err)
+	next := c.edited(before, after, err)
 	if c.stage == writing {
 		d.input().discard()
 	}
-	return m
+	return next
 }
+
+func (d *Dialog) painter() painter { return painter{d.Color} }
+
+func (d *Dialog) printf(format string, args ...any) {
+	_, _ = fmt.Fprintf(d.Out, format, args...) // a terminal that is gone fails when it is read
+}
+
+// say writes a line in a style.
+func (d *Dialog) say(style, text string) { d.printf("%s\n", d.painter().text(style, text)) }
+
+func (d *Dialog) complain(err error) { d.say(yellow, err.Error()) }
 
 func (d *Dialog) input() *input {
 	if d.in == nil {
@@ -94,6 +126,6 @@ func (d *Dialog) lines() int {
 }
 
 func (d *Dialog) prompt(ctx context.Context, text string) (string, error) {
-	d.printf("%s", d.bold(d.visible(text)))
+	d.printf("%s", d.painter().paint(bold, d.painter().visible("", text)))
 	return d.input().line(ctx)
 }

@@ -33,7 +33,7 @@ type Lines struct {
 
 // Tell tells an event. One at a time.
 func (l *Lines) Tell(e agent.Event) {
-	k := ink{l.Color}
+	pt := painter{l.Color}
 	switch {
 	case e.Kind == agent.Piece && e.Piece.Kind == llm.TextDelta && e.Task == "":
 		l.write(e.Piece.Text)
@@ -47,11 +47,11 @@ func (l *Lines) Tell(e agent.Event) {
 			text, failed = e.Err.Error(), true
 		}
 		l.End()
-		for _, line := range k.call(e.Call, text, failed, took(e.Took), 1000, false) {
+		for _, line := range pt.call(e.Call, text, failed, took(e.Took), 1000, false) {
 			_, _ = fmt.Fprintln(l.Err, line) // what is told of the work is no part of it
 		}
 	case e.Kind == agent.Changed:
-		l.note("changed by somebody else: " + strings.Join(shownAll(e.Paths), ", "))
+		l.note("changed by somebody else: " + strings.Join(pathTexts(e.Paths), ", "))
 	case e.Kind == agent.Warned:
 		l.note("the window is " + share(e.Fill) + " full")
 	case e.Kind == agent.Compacted:
@@ -63,7 +63,7 @@ func (l *Lines) Tell(e agent.Event) {
 
 func (l *Lines) note(text string) {
 	l.End()
-	_, _ = fmt.Fprintln(l.Err, ink{l.Color}.words(dim, "· "+text)) // as above
+	_, _ = fmt.Fprintln(l.Err, painter{l.Color}.words(dim, "· "+text)) // as above
 }
 
 // write writes some of an answer.
@@ -95,7 +95,7 @@ func (l *Lines) safe(text string) string {
 	l.held = append(l.held[:0], text[whole:]...)
 	lines := strings.Split(text[:whole], "\n")
 	for i := range lines {
-		lines[i] = ink{}.words("", lines[i])
+		lines[i] = painter{}.words("", lines[i])
 	}
 	return strings.Join(lines, "\n")
 }
@@ -103,7 +103,7 @@ func (l *Lines) safe(text string) string {
 // End ends the line of an answer.
 func (l *Lines) End() {
 	if len(l.held) > 0 {
-		_, _ = io.WriteString(l.Out, ink{}.words("", string(l.held)))
+		_, _ = io.WriteString(l.Out, painter{}.words("", string(l.held)))
 		l.held = nil
 		l.open = true
 	}
@@ -193,7 +193,7 @@ func (c *Chat) plainCommand(ctx context.Context, line string) error {
 		return fmt.Errorf("there is no %s here; /help says what there is", name)
 	}
 	for _, l := range out {
-		_, _ = fmt.Fprintln(c.Out, ink{}.words("", l)) // as in Lines
+		_, _ = fmt.Fprintln(c.Out, painter{}.words("", l)) // as in Lines
 	}
 	return nil
 }

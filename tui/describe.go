@@ -14,7 +14,7 @@ func callWords(name, args string) string {
 		for _, key := range []string{"path", "file_path", "pattern", "query", "command"} {
 			var s string
 			if json.Unmarshal(in[key], &s) == nil && s != "" {
-				return name + " " + shown(s)
+				return name + " " + pathText(s)
 			}
 		}
 		if len(in) == 0 {

@@ -2,8 +2,6 @@ package tui
 
 import "testing"
 
-func angle(s string) string { return "<" + s + ">" }
-
 // hazards: escape sequences, newlines and bidirectional controls are flagged.
 func TestVisible(t *testing.T) {
 	for _, test := range []struct{ in, want string }{
@@ -21,7 +19,7 @@ func TestVisible(t *testing.T) {
 		{"c1\u009b31m\x7f", `c1<\u009b>31m<\x7f>`},
 		{"line\u2028sep\u2029", `line<\u2028>sep<\u2029>`},
 	} {
-		if got := visible(test.in, angle); got != test.want {
+		if got := (painter{}).visible("", test.in); got != test.want {
 			t.Errorf("%q: %s, want %s", test.in, got, test.want)
 		}
 	}
