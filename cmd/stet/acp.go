@@ -10,7 +10,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stet-dev/stet/acp"
+	"github.com/stet-dev/stet/internal/localagent"
 	"github.com/stet-dev/stet/internal/process"
+	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/policy"
 	"github.com/stet-dev/stet/store/sqlite"
 	"github.com/stet-dev/stet/workspace"
@@ -79,7 +81,7 @@ func (c *acpCommand) Run(ctx context.Context) (err error) {
 		},
 		Store: store, Relays: !c.elsewhere && !c.unwatched, Version: version(), Log: log,
 		Ready: func() error { return c.modelReady() },
-		Image: c.imagePart(), Environ: c.environForOthers(),
+		Image: c.image(), Environ: c.environForOthers(),
 	}, c.in, c.out)
 	if running.Err() != nil {
 		err = nil // a signal ended it
@@ -87,16 +89,18 @@ func (c *acpCommand) Run(ctx context.Context) (err error) {
 	return errors.Join(err, store.Close(), file.Close())
 }
 
-// modelReady says what is missing before the model can be asked.
-func (c *command) modelReady() error {
+// image makes parts of images for the model that is asked for; nil where that one
+// takes none.
+func (c *acpCommand) image() func(mime, data string) (llm.Part, bool) {
 	s, err := c.settings("")
 	if err != nil {
-		return err
+		return nil
 	}
-	h := &house{stop: func() {}}
-	_, err = c.openModel(s, h)
-	h.stop()
-	return err
+	m, err := localagent.ChooseModel(s)
+	if err != nil || m.API == "" {
+		return nil
+	}
+	return m.Image
 }
 
 // openWorkspace opens the directory that a session of the editor's works in.
@@ -110,37 +114,34 @@ func (c *acpCommand) openWorkspace(ctx context.Context, dir string) (*acp.Worksp
 	}
 	flags := c.agentFlags
 	flags.root = real
-	h, err := c.openHouse(context.WithoutCancel(ctx), flags)
+	h, err := c.openAgent(context.WithoutCancel(ctx), flags)
 	if err != nil {
 		return nil, err
 	}
-	if h.queue != nil {
-		h.handler.Approver = acp.Approver{Next: h.queue}
+	if h.Queue != nil {
+		h.Handler.Approver = acp.Approver{Next: h.Queue}
 	}
 	if !c.elsewhere {
 		all, err := policy.ParsePattern("*")
 		if err != nil {
-			return nil, errors.Join(err, h.close())
+			return nil, errors.Join(err, h.Close())
 		}
-		h.handler.Policy.Relay = []policy.Pattern{all} // never where a caution made us ask
+		h.Handler.Policy.Relay = []policy.Pattern{all} // never where a caution made us ask
 	}
 	return &acp.Workspace{
-		Agent: h.agent, Close: h.close, Text: textOf(h.hands), With: h.handler.With,
-		End: func(session string) {
-			h.handler.End(session)
-			h.tools.End(session)
-		},
+		Agent: h.Agent, Close: h.Close, Text: textOf(h.Root), With: h.Handler.With,
+		End: h.End,
 	}, nil
 }
 
 // textOf tells the text of a file as it is on disk.
-func textOf(h *hands) func(context.Context, string) (string, error) {
+func textOf(root *workspace.Root) func(context.Context, string) (string, error) {
 	return func(ctx context.Context, name string) (string, error) {
-		path, err := h.root.Path(name)
+		path, err := root.Path(name)
 		if err != nil {
 			return "", err
 		}
-		c, err := h.root.ReadAll(ctx, path)
+		c, err := root.ReadAll(ctx, path)
 		if err != nil {
 			return "", err
 		}

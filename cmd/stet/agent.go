@@ -1,23 +1,14 @@
 package main
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"runtime"
-	"slices"
-	"time"
 
 	"github.com/spf13/pflag"
 
-	"github.com/stet-dev/stet/agent"
 	"github.com/stet-dev/stet/internal/config"
+	"github.com/stet-dev/stet/internal/localagent"
 	"github.com/stet-dev/stet/llm"
-	"github.com/stet-dev/stet/prices"
-	"github.com/stet-dev/stet/session"
-	"github.com/stet-dev/stet/store/sqlite"
-	"github.com/stet-dev/stet/workspace"
 )
 
 // agentFlags are the flags of stet chat, stet run and stet acp that are no
@@ -43,19 +34,8 @@ func addAgentFlags(f *pflag.FlagSet, a *agentFlags) {
 	f.Lookup("policy").Usage = "what may be left out of requests: off, keep-latest, lossless, adaptive, bold"
 }
 
-// house is the agent with all that it works with.
-type house struct {
-	*hands
-	agent *agent.Agent
-	store session.Store
-	model modelOptions
-	stop  func() // ends a scripted model
-}
-
-// openHouse opens the workspace, the store of conversations and the model, and
-// puts an agent together. Who decides on writes answers hands.queue, or takes
-// the place of hands.handler.Approver before the first call.
-func (c *command) openHouse(ctx context.Context, f agentFlags) (_ *house, err error) {
+// openAgent puts the agent together.
+func (c *command) openAgent(ctx context.Context, f agentFlags) (*localagent.Agent, error) {
 	if f.window < 0 || f.window > 0 && f.window < leastWindow {
 		return nil, c.usage(fmt.Errorf("--window %d: the least is %d tokens, and 0 is what is known of the model", f.window, leastWindow))
 	}
@@ -67,90 +47,42 @@ func (c *command) openHouse(ctx context.Context, f agentFlags) (_ *house, err er
 	if err != nil {
 		return nil, err
 	}
-	o, err := toolOptionsOf(settings)
+	model, err := c.model(settings)
 	if err != nil {
 		return nil, err
 	}
-	o.policy.Unattended = f.unwatched
-	o.dedupe = false // what stands in the window is history's to say
-	h := &house{stop: func() {}}
-	model, err := c.openModel(settings, h)
+	tools, err := c.toolOptions(settings)
 	if err != nil {
 		return nil, err
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, h.close())
-		}
-	}()
-	if h.hands, err = c.openHands(ctx, root, o); err != nil {
-		return nil, err
-	}
-	if h.store, err = sqlite.OpenSessions(ctx, c.trailFile()); err != nil {
-		return nil, err
-	}
-	told := variables(root)
-	if settings.ProjectNotes {
-		known, _ := prices.Lookup(h.model.name)
-		window := cmp.Or(f.window, known.Window, 128_000)
-		last := len(told) - 1 // the date, which changes
-		told = slices.Insert(told, last, c.notes(ctx, h.root, o.policy.Hides, window)...)
-	}
-	engine := settings.History(root)
-	engine.Logger = h.log
-	agentWith := func(tasks *agent.Agent) *agent.Agent {
-		return &agent.Agent{
-			Model: model, Name: h.model.name, Tools: h.handler, Store: h.store, Dir: root, Files: h.tools, Engine: engine,
-			Prompt: agent.Prompt{Variables: told},
-			Limits: agent.Limits{Window: f.window}, Tasks: tasks, Log: h.log,
-		}
-	}
-	h.agent = agentWith(nil)
-	if f.tasks {
-		h.agent = agentWith(h.agent)
-	}
-	return h, nil
+	tools.Policy.Unattended = f.unwatched
+	return localagent.Open(ctx, localagent.Options{
+		Settings: settings, Model: model, Dir: root, Tools: tools, Window: f.window, Tasks: f.tasks, Getenv: c.getenv, Say: c.say,
+	})
 }
 
-// variables are what the agent is told of where it works.
-func variables(root string) []agent.Variable {
-	return []agent.Variable{
-		{Name: "platform", Text: runtime.GOOS + "/" + runtime.GOARCH},
-		{Name: "workspace", Text: root},
-		{Name: "date", Text: time.Now().Format(time.DateOnly)},
-	}
-}
-
-// resume returns the conversation that an argument names: an ID, the beginning
-// of one, or "latest", which is the one used last in the workspace.
-func (h *house) resume(ctx context.Context, name string) (*agent.Conversation, error) {
-	var info session.Info
-	var err error
-	if name == "latest" {
-		info, err = session.Latest(ctx, h.store, h.root.Dir())
-	} else {
-		info, err = findSession(ctx, h.store, name)
-	}
+// model is the model that the configuration names. It can be asked: there is a key,
+// or an endpoint that may need none.
+func (c *command) model(s *config.Config) (localagent.Model, error) {
+	m, err := localagent.ChooseModel(s)
 	if err != nil {
-		return nil, err
+		return m, c.usage(err)
 	}
-	if info.Dir != h.root.Dir() {
-		return nil, fmt.Errorf("session %s works in %s: name it by --root", info.ID, workspace.Quote(info.Dir))
+	_, stop, err := m.Open(c.getenv)
+	if err != nil {
+		return m, misconfigured(err)
 	}
-	return h.agent.Resume(ctx, info.ID)
+	stop()
+	return m, nil
 }
 
-// close lets go of everything. No conversation is at work any more.
-func (h *house) close() error {
-	var errs []error
-	if h.hands != nil {
-		errs = append(errs, h.hands.close())
+// modelReady says what is missing before the model can be asked.
+func (c *command) modelReady() error {
+	s, err := c.settings("")
+	if err == nil {
+		_, err = c.model(s)
 	}
-	if h.store != nil {
-		errs = append(errs, h.store.Close())
-	}
-	h.stop()
-	return errors.Join(errs...)
+	return err
 }
 
 // said is what a person typed, as the agent takes it.

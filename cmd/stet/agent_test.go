@@ -27,20 +27,20 @@ func TestHouseScripted(t *testing.T) {
 		if err := cmd.Flags().Parse([]string{"--model", "scripted", "--write-without-asking"}); err != nil {
 			t.Fatal(err)
 		}
-		h, err := (&command{program: p, cmd: cmd}).openHouse(context.Background(), f)
+		h, err := (&command{program: p, cmd: cmd}).openAgent(context.Background(), f)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer func() {
-			if err := h.close(); err != nil {
+			if err := h.Close(); err != nil {
 				t.Error(err)
 			}
 		}()
 		var c *agent.Conversation
 		if resume == "" {
-			c, err = h.agent.New(t.Context())
+			c, err = h.Agent.New(t.Context())
 		} else {
-			c, err = h.resume(t.Context(), resume)
+			c, err = h.Resume(t.Context(), resume)
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -74,9 +74,9 @@ func TestLeastWindow(t *testing.T) {
 		if err := cmd.Flags().Parse([]string{"--model", "scripted", "--window", window}); err != nil {
 			t.Fatal(err)
 		}
-		h, err := (&command{program: p, cmd: cmd}).openHouse(t.Context(), f)
+		h, err := (&command{program: p, cmd: cmd}).openAgent(t.Context(), f)
 		if err == nil {
-			err = h.close()
+			err = h.Close()
 		}
 		var end *exitError
 		if wrong := errors.As(err, &end) && end.code == exitUsage; wrong == ok || ok && err != nil {

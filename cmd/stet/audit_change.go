@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stet-dev/stet/internal/config"
+	"github.com/stet-dev/stet/internal/toolset"
 	"github.com/stet-dev/stet/store/sqlite"
 )
 
@@ -73,7 +74,7 @@ once a day ("audit-days" in your configuration, %d if it says nothing, 0 for eve
 That entries were removed is an entry too. It has the number and the hash of the last
 one, and --verify follows the chain from there. A trail that is broken is not
 pruned. The newest %d entries stay, and so do those of suspended sessions. Undo
-needs %d days.`, config.DefaultAuditDays, newestEntries, config.LeastAuditDays),
+needs %d days.`, config.DefaultAuditDays, toolset.NewestEntries, config.LeastAuditDays),
 		Args: noArgs,
 	}, &c.command, c.Run)
 	cmd.Flags().IntVar(&c.days, "days", config.DefaultAuditDays, "entries that are older go")
@@ -85,7 +86,7 @@ func (c *auditPruneCommand) Run(ctx context.Context) error {
 		return c.usage(fmt.Errorf("--days: want %d or more, not %d: undo needs that much", config.LeastAuditDays, c.days))
 	}
 	return c.withTrail(ctx, func(trail *sqlite.Store) error {
-		n, err := trail.PruneTrail(ctx, time.Now().AddDate(0, 0, -c.days), newestEntries, "person on the command line")
+		n, err := trail.PruneTrail(ctx, time.Now().AddDate(0, 0, -c.days), toolset.NewestEntries, "person on the command line")
 		if err == nil {
 			c.say("removed: %d", n)
 		}

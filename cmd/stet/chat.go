@@ -8,13 +8,16 @@ import (
 	"fmt"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/stet-dev/stet/agent"
 	"github.com/stet-dev/stet/approval"
+	"github.com/stet-dev/stet/internal/localagent"
 	"github.com/stet-dev/stet/internal/process"
+	"github.com/stet-dev/stet/policy"
 	"github.com/stet-dev/stet/session"
 	"github.com/stet-dev/stet/tui"
 )
@@ -100,20 +103,20 @@ func (c *chatCommand) Run(ctx context.Context) (err error) {
 		quiet.err = told
 		opening.program = &quiet
 	}
-	h, err := opening.openHouse(ctx, c.agentFlags)
+	h, err := opening.openAgent(ctx, c.agentFlags)
 	defer func() {
 		if h != nil {
-			err = errors.Join(err, h.close())
+			err = errors.Join(err, h.Close())
 		}
 		_, _ = c.err.Write(told.text.Bytes())
 	}()
 	if err != nil {
 		return err
 	}
-	if err := h.allow(&c.command, c.allowed); err != nil {
+	if err := c.allow(h, c.allowed); err != nil {
 		return err
 	}
-	talk, err := h.begin(ctx, c.resume)
+	talk, err := begin(ctx, h, c.resume)
 	if err != nil {
 		return err
 	}
@@ -122,21 +125,23 @@ func (c *chatCommand) Run(ctx context.Context) (err error) {
 	}
 	chat := &tui.Chat{
 		In: c.in, Out: c.out, Err: c.err, Env: c.env, Editor: cmp.Or(c.getenv("VISUAL"), c.getenv("EDITOR")),
-		Talk: talk, Model: h.model.name, Policy: h.asksAbout(), Choose: c.resume == chooseSession,
+		Talk: talk, Model: h.Agent.Name, Policy: asksAbout(h.Handler.Policy), Choose: c.resume == chooseSession,
 		Sessions: func(ctx context.Context) ([]session.Info, error) {
-			return h.store.List(ctx, session.Query{Dir: h.root.Dir(), Open: true, Limit: 200})
+			return h.Store.List(ctx, session.Query{Dir: h.Root.Dir(), Open: true, Limit: 200})
 		},
-		Resume: func(ctx context.Context, id string) (tui.Talk, error) { return h.resume(ctx, id) },
-		Undo:   h.undoSince,
+		Resume: func(ctx context.Context, id string) (tui.Talk, error) { return h.Resume(ctx, id) },
+		Undo: func(ctx context.Context, t tui.Talk, since time.Time) (string, error) {
+			return h.UndoSince(ctx, t.State().Info, since)
+		},
 	}
 	alone := new(unattended)
-	if h.queue != nil && attended {
-		sub := h.queue.Subscribe()
+	if h.Queue != nil && attended {
+		sub := h.Queue.Subscribe()
 		defer sub.Close()
 		chat.Questions = sub
-		h.handler.Timeout = -1 // the person is here
-	} else if h.queue != nil {
-		h.handler.Approver = alone
+		h.Handler.Timeout = -1 // the person is here
+	} else if h.Queue != nil {
+		h.Handler.Approver = alone
 	}
 	err = chat.Run(ctx)
 	switch {
@@ -152,11 +157,11 @@ func (c *chatCommand) Run(ctx context.Context) (err error) {
 }
 
 // begin returns the conversation to begin with.
-func (h *house) begin(ctx context.Context, resume string) (*agent.Conversation, error) {
+func begin(ctx context.Context, h *localagent.Agent, resume string) (*agent.Conversation, error) {
 	if resume == "" || resume == chooseSession {
-		return h.agent.New(ctx)
+		return h.Agent.New(ctx)
 	}
-	c, err := h.resume(ctx, resume)
+	c, err := h.Resume(ctx, resume)
 	if resume == "latest" && errors.Is(err, session.ErrNotFound) {
 		return nil, errors.New("there is no session of this directory to go on with")
 	}
@@ -164,11 +169,11 @@ func (h *house) begin(ctx context.Context, resume string) (*agent.Conversation, 
 }
 
 // asksAbout says in a few words what a person decides.
-func (h *house) asksAbout() string {
+func asksAbout(p *policy.Policy) string {
 	switch {
-	case h.handler.Policy.Unattended:
+	case p.Unattended:
 		return "writes without asking"
-	case len(h.handler.Policy.Rules) > 0:
+	case len(p.Rules) > 0:
 		return "asks by your rules"
 	}
 	return "asks before it writes"
@@ -187,7 +192,7 @@ func (l *later) Write(b []byte) (int, error) {
 }
 
 // allow has writes to such paths done without asking.
-func (h *house) allow(c *command, patterns []string) error {
+func (c *command) allow(h *localagent.Agent, patterns []string) error {
 	if len(patterns) == 0 {
 		return nil
 	}
@@ -195,8 +200,21 @@ func (h *house) allow(c *command, patterns []string) error {
 	if err != nil {
 		return c.usage(fmt.Errorf("--allow: %w", err))
 	}
-	h.handler.Policy.Rules = append(h.handler.Policy.Rules, rule)
+	h.Handler.Policy.Rules = append(h.Handler.Policy.Rules, rule)
 	return nil
+}
+
+// allowing is a rule that allows writes to such paths.
+func allowing(patterns []string) (policy.Rule, error) {
+	r := policy.Rule{On: policy.Write, Do: policy.Allow}
+	for _, text := range patterns {
+		p, err := policy.ParsePattern(text)
+		if err != nil {
+			return r, err
+		}
+		r.Paths = append(r.Paths, p)
+	}
+	return r, nil
 }
 
 // unattended refuses what a person would be asked about, and remembers that it did.

@@ -28,12 +28,12 @@ func TestUndoOfTasks(t *testing.T) {
 		if err := cmd.Flags().Parse([]string{"--model", "scripted", "--tasks", "--write-without-asking"}); err != nil {
 			t.Fatal(err)
 		}
-		h, err := (&command{program: p, cmd: cmd}).openHouse(t.Context(), f)
+		h, err := (&command{program: p, cmd: cmd}).openAgent(t.Context(), f)
 		if err != nil {
 			t.Fatal(err)
 		}
 		began := time.Now()
-		ses, err := session.Create(t.Context(), h.store, session.Opening{Dir: dir}, session.Title("tasks"))
+		ses, err := session.Create(t.Context(), h.Store, session.Opening{Dir: dir}, session.Title("tasks"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -43,7 +43,7 @@ func TestUndoOfTasks(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		talk, err := h.agent.Resume(t.Context(), ses.ID())
+		talk, err := h.Agent.Resume(t.Context(), ses.ID())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -51,11 +51,11 @@ func TestUndoOfTasks(t *testing.T) {
 		if compacted {
 			given.From.Session = id
 		}
-		task, err := session.Create(t.Context(), h.store, given)
+		task, err := session.Create(t.Context(), h.Store, given)
 		if err != nil {
 			t.Fatal(err)
 		}
-		sub, err := h.agent.Tasks.Resume(t.Context(), task.ID())
+		sub, err := h.Agent.Tasks.Resume(t.Context(), task.ID())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -68,14 +68,14 @@ func TestUndoOfTasks(t *testing.T) {
 		if _, err := os.Stat(filepath.Join(dir, demo.NotesFile)); err != nil {
 			t.Fatal(err)
 		}
-		told, err := h.undoSince(t.Context(), talk, began)
+		told, err := h.UndoSince(t.Context(), talk.State().Info, began)
 		if err != nil || !strings.HasPrefix(told, "undone: ") {
 			t.Fatalf("compacted %v: %q, %v", compacted, told, err)
 		}
 		if _, err := os.Stat(filepath.Join(dir, demo.NotesFile)); !errors.Is(err, fs.ErrNotExist) {
 			t.Fatalf("compacted %v: the file that the task made is there: %v (%s)", compacted, err, told)
 		}
-		if err := h.close(); err != nil {
+		if err := h.Close(); err != nil {
 			t.Fatal(err)
 		}
 	}

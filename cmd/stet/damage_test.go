@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stet-dev/stet/internal/config"
+	"github.com/stet-dev/stet/internal/toolset"
 	"github.com/stet-dev/stet/policy"
 	"github.com/stet-dev/stet/tool"
 )
@@ -71,17 +73,21 @@ func writtenTree(t *testing.T) (home, tree string) {
 	home, tree = t.TempDir(), t.TempDir()
 	write(t, filepath.Join(tree, "a.txt"), "one\n")
 	p := &program{out: io.Discard, err: io.Discard, env: []string{"HOME=" + home, "XDG_STATE_HOME=" + home}, dir: tree}
-	o := &toolOptions{rate: -1}
-	o.policy.Unattended, o.policy.Unread = true, policy.Allow
-	h, err := p.openHands(t.Context(), tree, o)
+	o, err := p.toolOptions(&config.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := h.handler.Call(t.Context(), tool.Call{ID: "1", Session: "s", Name: "write_file", Arguments: []byte(`{"path":"a.txt","content":"two\n"}`)})
+	o.Rate = -1
+	o.Policy.Unattended, o.Policy.Unread = true, policy.Allow
+	h, err := toolset.Open(t.Context(), tree, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := h.Handler.Call(t.Context(), tool.Call{ID: "1", Session: "s", Name: "write_file", Arguments: []byte(`{"path":"a.txt","content":"two\n"}`)})
 	if err != nil || r.Failed() {
 		t.Errorf("%v: %s", err, r.Text)
 	}
-	if err := h.close(); err != nil {
+	if err := h.Close(); err != nil {
 		t.Error(err)
 	}
 	return home, tree

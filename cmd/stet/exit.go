@@ -45,7 +45,7 @@ func usage(cmd *cobra.Command, err error) error {
 }
 
 // misconfigured makes err an error in the configuration.
-func misconfigured(err error) error { return &exitError{code: exitUsage, err: err} }
+func misconfigured(err error) error { return &config.Error{Err: err} }
 
 // badFlag says what is wrong with a flag, in words of the person's.
 func badFlag(cmd *cobra.Command, err error) error {
@@ -115,6 +115,7 @@ func atMostOneArg(cmd *cobra.Command, args []string) error {
 
 func exitCode(err error) int {
 	var e *exitError
+	var wrong *config.Error
 	var signal *process.Interrupted
 	var agent *process.NotStarted
 	switch {
@@ -122,6 +123,8 @@ func exitCode(err error) int {
 		return 0
 	case errors.As(err, &e):
 		return e.code
+	case errors.As(err, &wrong):
+		return exitUsage
 	case errors.As(err, &agent):
 		return agent.Code
 	case errors.As(err, &signal):

@@ -19,6 +19,8 @@ import (
 	"github.com/stet-dev/stet/internal/config"
 	"github.com/stet-dev/stet/internal/process"
 	"github.com/stet-dev/stet/internal/proxyserver"
+	"github.com/stet-dev/stet/internal/site"
+	"github.com/stet-dev/stet/internal/toolset"
 )
 
 // hostCommand is stet host.
@@ -73,7 +75,7 @@ func (c *hostCommand) Run(ctx context.Context) error {
 	c.memory.keep()
 	root, err := c.workspaceDir(c.root)
 	if err == nil {
-		c.name, err = workspaceName(c.name, root)
+		c.name, err = site.WorkspaceName(c.name, root)
 	}
 	if err != nil {
 		return c.usage(err)
@@ -90,40 +92,37 @@ func (c *hostCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	o, err := toolOptionsOf(settings)
+	o, err := c.toolOptions(settings)
 	if err != nil {
 		return err
 	}
-	o.elsewhere = true
+	o.Elsewhere = true
 	running, stop := process.UntilEnded(ctx)
 	defer stop()
-	h, err := c.openHands(running, root, o)
+	h, err := toolset.Open(running, root, o)
 	if err != nil {
 		return err
 	}
 	host := &gateway.Host{
-		Dial: gateway.Dial{URL: address, Token: token, TLS: trusted}, Workspace: c.name, Caller: h.handler, Stage: h.tools.Stage,
-		Remembers: true, Client: "stet " + version(), Log: h.log, Memory: c.memory.part(callShare),
-		End: func(session string) {
-			h.handler.End(session)
-			h.tools.End(session)
-		},
+		Dial: gateway.Dial{URL: address, Token: token, TLS: trusted}, Workspace: c.name, Caller: h.Handler, Stage: h.Files.Stage,
+		Remembers: true, Client: "stet " + version(), Log: h.Log, Memory: c.memory.part(callShare),
+		End:       h.End,
 		Connected: func(string) { c.say("connected to %s as workspace %s", address, c.name) },
 	}
 	if c.here {
 		err = c.decideHere(running, h, host)
 	} else {
-		h.handler.Approver = gateway.Relay{}
+		h.Handler.Approver = gateway.Relay{}
 		err = host.Run(running)
 	}
 	stop()
-	return errors.Join(err, h.close())
+	return errors.Join(err, h.Close())
 }
 
 // decideHere runs the host, and has the person at this terminal decide.
-func (c *hostCommand) decideHere(ctx context.Context, h *hands, host *gateway.Host) error {
+func (c *hostCommand) decideHere(ctx context.Context, h *toolset.Set, host *gateway.Host) error {
 	queue := new(approval.Queue)
-	h.handler.Approver = gateway.Relay{Next: queue}
+	h.Handler.Approver = gateway.Relay{Next: queue}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	sub := queue.Subscribe()

@@ -12,6 +12,8 @@ import (
 
 	"github.com/stet-dev/stet/internal/config"
 	"github.com/stet-dev/stet/internal/process"
+	"github.com/stet-dev/stet/internal/toolset"
+	"github.com/stet-dev/stet/mcpserver"
 	"github.com/stet-dev/stet/workspace"
 )
 
@@ -68,11 +70,11 @@ func (c *mcpCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	o, err := toolOptionsOf(settings)
+	o, err := c.toolOptions(settings)
 	if err != nil {
 		return err
 	}
-	o.policy.Unattended = c.unwatched
+	o.Policy.Unattended = c.unwatched
 	if c.results != "json" && c.results != "plain" {
 		return c.usage(fmt.Errorf("--results: %q is not json or plain", c.results))
 	}
@@ -83,18 +85,18 @@ func (c *mcpCommand) Run(ctx context.Context) error {
 	}
 	running, stop := process.UntilEnded(ctx)
 	defer stop()
-	h, err := c.openHands(running, root, o)
+	h, err := toolset.Open(running, root, o)
 	if err != nil {
 		return err
 	}
-	h.plain = c.results == "plain"
+	h.Plain = c.results == "plain"
 	if c.http != "" {
 		err = c.overHTTP(running, h)
 	} else {
 		err = c.overStdio(running, h)
 	}
 	stop()
-	return errors.Join(err, h.close())
+	return errors.Join(err, h.Close())
 }
 
 // workspaceDir is the directory that is meant by --root: an absolute path to a
@@ -128,11 +130,11 @@ func (p *program) workspaceDir(given string) (string, error) {
 }
 
 // overStdio serves one client until it closes standard input.
-func (c *mcpCommand) overStdio(ctx context.Context, h *hands) error {
+func (c *mcpCommand) overStdio(ctx context.Context, h *toolset.Set) error {
 	if isTerminal(c.in) {
 		c.say("this speaks MCP on standard input, and waits for a client there; \"stet setup\" tells an agent to start it")
 	}
-	server, err := h.server(mcpConfig{})
+	server, err := h.Server(mcpserver.HTTP{})
 	if err != nil {
 		return err
 	}

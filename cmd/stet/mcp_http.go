@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/stet-dev/stet/internal/proxyserver"
+	"github.com/stet-dev/stet/internal/toolset"
 	"github.com/stet-dev/stet/mcpserver"
 )
 
@@ -21,13 +22,8 @@ const leastToken = 16
 // idle is how long a connection without a request is kept.
 const idle = 5 * time.Minute
 
-// mcpConfig is what a way of serving adds to the server's configuration.
-type mcpConfig struct {
-	http mcpserver.HTTP
-}
-
 // checkHTTP says what is wrong with the flags for HTTP.
-func (c *mcpCommand) checkHTTP(o *toolOptions) error {
+func (c *mcpCommand) checkHTTP(o toolset.Options) error {
 	host, err := proxyserver.Host(c.http)
 	if err != nil {
 		return fmt.Errorf("--http: %w", err)
@@ -39,14 +35,14 @@ func (c *mcpCommand) checkHTTP(o *toolOptions) error {
 	if c.beyond && host != "" {
 		c.allowed = append(c.allowed, host)
 	}
-	if o.dedupe {
+	if o.Dedupe {
 		return errors.New("--dedupe is for standard input and output: over HTTP several clients may share a session, and one would not see what another was shown")
 	}
 	return nil
 }
 
 // overHTTP serves clients on a port until ctx ends.
-func (c *mcpCommand) overHTTP(ctx context.Context, h *hands) error {
+func (c *mcpCommand) overHTTP(ctx context.Context, h *toolset.Set) error {
 	token := c.getenv("STET_TOKEN")
 	made := token == ""
 	if made {
@@ -65,7 +61,7 @@ func (c *mcpCommand) overHTTP(ctx context.Context, h *hands) error {
 	case err != nil:
 		return fmt.Errorf("listen on %s: %w", c.http, err)
 	}
-	server, err := h.server(mcpConfig{http: mcpserver.HTTP{Tokens: []string{token}, AllowedHosts: c.allowed}})
+	server, err := h.Server(mcpserver.HTTP{Tokens: []string{token}, AllowedHosts: c.allowed})
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}

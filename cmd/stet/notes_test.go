@@ -10,10 +10,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stet-dev/stet/freshness"
+	"github.com/stet-dev/stet/internal/localagent"
 )
 
 // houseIn opens an agent's house in a directory.
-func houseIn(t *testing.T, dir string, flags ...string) (h *house, said string) {
+func houseIn(t *testing.T, dir string, flags ...string) (h *localagent.Agent, said string) {
 	t.Helper()
 	var err bytes.Buffer
 	p := &program{in: strings.NewReader(""), out: &err, err: &err, env: []string{"HOME=" + t.TempDir()}, dir: dir}
@@ -23,12 +24,12 @@ func houseIn(t *testing.T, dir string, flags ...string) (h *house, said string) 
 	if err := cmd.Flags().Parse(append(flags, "--model", "scripted", "--write-without-asking")); err != nil {
 		t.Fatal(err)
 	}
-	h, failed := (&command{program: p, cmd: cmd}).openHouse(t.Context(), f)
+	h, failed := (&command{program: p, cmd: cmd}).openAgent(t.Context(), f)
 	if failed != nil {
 		t.Fatal(failed)
 	}
 	t.Cleanup(func() {
-		if err := h.close(); err != nil {
+		if err := h.Close(); err != nil {
 			t.Error(err)
 		}
 	})
@@ -49,10 +50,10 @@ func TestProjectNotes(t *testing.T) {
 		t.Helper()
 		h, said := houseIn(t, dir, flags...)
 		var shows []freshness.Observation
-		for _, v := range h.agent.Prompt.Variables {
+		for _, v := range h.Agent.Prompt.Variables {
 			shows = append(shows, v.Shows...)
 		}
-		return h.agent.Prompt.Format(), shows, said
+		return h.Agent.Prompt.Format(), shows, said
 	}
 	if text, shows, _ := prompt(); strings.Contains(text, "notes of this project") || len(shows) > 0 {
 		t.Fatal(text)
@@ -117,7 +118,7 @@ func TestProjectNotesHidden(t *testing.T) {
 		}
 	}
 	h, _ := houseIn(t, dir)
-	if text := h.agent.Prompt.Format(); strings.Contains(text, "the notes") {
+	if text := h.Agent.Prompt.Format(); strings.Contains(text, "the notes") {
 		t.Fatal(text)
 	}
 }

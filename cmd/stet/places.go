@@ -13,6 +13,7 @@ import (
 
 	"github.com/stet-dev/stet/internal/agentconfig"
 	"github.com/stet-dev/stet/internal/config"
+	"github.com/stet-dev/stet/internal/toolset"
 )
 
 // userConfig returns where the user's file is, or would be.
@@ -107,4 +108,30 @@ func (p *program) openLog(name string) (*slog.Logger, io.Closer, error) {
 		return nil, nil, misconfigured(err)
 	}
 	return log, file, nil
+}
+
+// stateDir is where stet keeps what it knows.
+func (p *program) stateDir() (string, error) {
+	dir := p.xdg("XDG_STATE_HOME", ".local/state", "")
+	if dir == "" {
+		return "", misconfigured(errors.New("there is no home directory (HOME) for locks, versions and the audit trail"))
+	}
+	return dir, nil
+}
+
+// trailFile is the file of the audit trail, empty when there is no home.
+func (p *program) trailFile() string { return p.xdg("XDG_STATE_HOME", ".local/state", "stet.db") }
+
+// toolOptions are the options of file tools that the configuration says, with the
+// program's own files.
+func (p *program) toolOptions(c *config.Config) (o toolset.Options, err error) {
+	if o, err = toolset.FromConfig(c); err != nil {
+		return o, misconfigured(err)
+	}
+	if o.State, err = p.stateDir(); err != nil {
+		return o, err
+	}
+	o.Trail, o.Version = p.trailFile(), version()
+	o.Log, o.LogFile, err = p.openLog(c.Log)
+	return o, err
 }

@@ -116,20 +116,26 @@ func (p *program) startProxy(ctx context.Context, o *config.Config, listener net
 	return s, nil
 }
 
-// openProxy makes a proxy that does not listen yet. root is the workspace, empty if
-// it is to be learned from the requests.
+// openProxy makes a proxy that does not listen yet.
 func (p *program) openProxy(ctx context.Context, o *config.Config, root string, hosts []string) (*proxyserver.Server, error) {
-	models, err := p.models(o.Prices)
+	c, err := p.proxyConfig(o, root, hosts)
 	if err != nil {
 		return nil, err
 	}
-	s, err := proxyserver.Open(ctx, proxyserver.Config{
-		Settings: o, Root: root, Hosts: hosts, Store: p.trailFile(), Log: p.logFile(o.Log), Models: models, Say: p.say,
-	})
+	s, err := proxyserver.Open(ctx, c)
 	if err != nil {
 		return nil, misconfigured(err)
 	}
 	return s, nil
+}
+
+// proxyConfig is what a proxy goes by. root is the workspace, empty if it is to be
+// learned from the requests.
+func (p *program) proxyConfig(o *config.Config, root string, hosts []string) (proxyserver.Config, error) {
+	models, err := p.models(o.Prices)
+	return proxyserver.Config{
+		Settings: o, Root: root, Hosts: hosts, Store: p.trailFile(), Log: p.logFile(o.Log), Models: models, Say: p.say,
+	}, err
 }
 
 func (c *proxyCommand) announce(s *proxyserver.Server, o *config.Config) {

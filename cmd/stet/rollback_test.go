@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stet-dev/stet/internal/config"
+	"github.com/stet-dev/stet/internal/toolset"
 	"github.com/stet-dev/stet/policy"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/tool"
@@ -22,16 +24,20 @@ func TestRollBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := &program{out: io.Discard, err: io.Discard, env: []string{"HOME=" + home, "XDG_STATE_HOME=" + home}, dir: tree}
-	o := &toolOptions{rate: -1, suspicion: policy.Suspicion{Do: policy.RollBack}}
-	o.policy.Unattended, o.policy.Unread = true, policy.Allow
-	h, err := p.openHands(t.Context(), tree, o)
+	o, err := p.toolOptions(&config.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer h.close()
+	o.Rate, o.Suspicion.Do = -1, policy.RollBack
+	o.Policy.Unattended, o.Policy.Unread = true, policy.Allow
+	h, err := toolset.Open(t.Context(), tree, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
 	call := func(session, name, args string) tool.Result {
 		t.Helper()
-		r, err := h.handler.Call(t.Context(), tool.Call{ID: "1", Session: session, Name: name, Arguments: json.RawMessage(args)})
+		r, err := h.Handler.Call(t.Context(), tool.Call{ID: "1", Session: session, Name: name, Arguments: json.RawMessage(args)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -67,7 +73,7 @@ func TestRollBack(t *testing.T) {
 	if r := call("bad", "read_file", `{"path":"kept.txt"}`); !r.Failed() || !strings.Contains(r.Text, "suspended") {
 		t.Errorf("the session goes on: %s", r.Text)
 	}
-	writes, err := record.Writes(t.Context(), h.trail, "bad", 0)
+	writes, err := record.Writes(t.Context(), h.Trail, "bad", 0)
 	if err != nil {
 		t.Fatal(err)
 	}

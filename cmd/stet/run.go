@@ -77,26 +77,26 @@ func (c *runCommand) Run(ctx context.Context) (err error) {
 	}
 	ctx, stop := process.UntilEndedLast(ctx)
 	defer stop()
-	h, err := c.openHouse(ctx, c.agentFlags)
+	h, err := c.openAgent(ctx, c.agentFlags)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, h.close()) }()
-	if err := h.allow(&c.command, c.allowed); err != nil {
+	defer func() { err = errors.Join(err, h.Close()) }()
+	if err := c.allow(h, c.allowed); err != nil {
 		return err
 	}
-	talk, err := h.begin(ctx, c.resume)
+	talk, err := begin(ctx, h, c.resume)
 	if err != nil {
 		return err
 	}
 	alone := new(unattended)
 	var questions tui.Source
-	if h.queue != nil && c.args[0] != "-" && isTerminal(c.in) && isTerminal(c.err) {
-		sub := h.queue.Subscribe()
+	if h.Queue != nil && c.args[0] != "-" && isTerminal(c.in) && isTerminal(c.err) {
+		sub := h.Queue.Subscribe()
 		defer sub.Close()
 		questions = sub
-	} else if h.queue != nil {
-		h.handler.Approver = alone
+	} else if h.Queue != nil {
+		h.Handler.Approver = alone
 	}
 	teller := c.teller(talk)
 	if note := cutOffNote(talk); note != "" {

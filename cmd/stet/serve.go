@@ -14,8 +14,12 @@ import (
 
 	"github.com/stet-dev/stet/internal/config"
 	"github.com/stet-dev/stet/internal/demo"
+	"github.com/stet-dev/stet/internal/localagent"
 	"github.com/stet-dev/stet/internal/process"
 	"github.com/stet-dev/stet/internal/proxyserver"
+	"github.com/stet-dev/stet/internal/site"
+	"github.com/stet-dev/stet/session"
+	"github.com/stet-dev/stet/web"
 )
 
 // serveCommand is stet serve.
@@ -27,8 +31,8 @@ type serveCommand struct {
 	cert, key string // files for TLS; both or none
 	beyond    bool
 	allowed   []string
-	trusted   []string // addresses of proxies
-	proxies   proxies  // the same, read
+	trusted   []string     // addresses of proxies
+	proxies   site.Proxies // the same, read
 	demo      bool
 	demoDir   string        // "" is a temporary one
 	lasts     time.Duration // 0: until it is told to end
@@ -99,7 +103,7 @@ func (c *serveCommand) Run(ctx context.Context) (err error) {
 		if root, err = c.workspaceDir(c.root); err != nil {
 			return c.usage(err)
 		}
-		if c.name, err = workspaceName(c.name, root); err != nil {
+		if c.name, err = site.WorkspaceName(c.name, root); err != nil {
 			return c.usage(err)
 		}
 	}
@@ -124,11 +128,11 @@ func (c *serveCommand) Run(ctx context.Context) (err error) {
 		return err
 	}
 	o.Route(config.Upstreams{})
-	s, err := c.openSite(running, o, root)
+	s, err := c.open(running, o, root)
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	s.server.Serve(listener)
+	s.Server.Serve(listener)
 	if show != nil {
 		err = show.Play(running, c.forShow(s, show.Workspace()))
 	}
@@ -167,33 +171,88 @@ func (c *serveCommand) openShow() (*demo.Show, error) {
 }
 
 // forShow is what the demo's agents work with.
-func (c *serveCommand) forShow(s *site, dir string) demo.Site {
+func (c *serveCommand) forShow(s *site.Site, dir string) demo.Site {
 	return demo.Site{
-		ModelURL: s.server.Base + "/p/" + url.PathEscape(s.agent), Handler: s.hands.handler, Files: s.hands.tools, Queue: s.queue,
-		Sessions: s.sessions, Variables: variables(dir), Log: s.log, Say: c.say,
+		ModelURL: s.Server.Base + "/p/" + url.PathEscape(s.AgentToken), Handler: s.Tools.Handler, Files: s.Tools.Files, Queue: s.Queue,
+		Sessions: s.Sessions, Variables: localagent.Variables(dir), Log: s.Log, Say: c.say,
 	}
 }
 
+// open makes everything that is on the port.
+func (c *serveCommand) open(ctx context.Context, o *config.Config, root string) (*site.Site, error) {
+	tools, err := c.toolOptions(o)
+	if err != nil {
+		return nil, err
+	}
+	through, err := c.proxyConfig(o, "", c.allowed)
+	if err != nil {
+		return nil, err
+	}
+	of := site.Config{
+		Settings: o, Proxy: through, Tools: tools, Root: root, Name: c.name, NoWorkspace: c.none, Hosts: c.allowed, Proxies: c.proxies,
+		Calls: c.memory.part(callShare), Answers: c.memory.part(answerShare), QuestionBytes: c.memory.part(questionShare).Limit(),
+		Version: version(), Exports: map[string]web.Export{}, Compact: c.compacting,
+	}
+	if c.cert != "" {
+		of.Cert, of.Key = c.absolute(c.cert), c.absolute(c.key)
+	}
+	for name, write := range exporters {
+		of.Exports[name] = write
+	}
+	return site.Open(ctx, of)
+}
+
+// compacting returns what has a session summed up by the model that is
+// configured; nil where none can be asked, which is an error if the flags name one.
+func (c *serveCommand) compacting(store session.Store) (func(context.Context, string) (string, error), error) {
+	if err := c.modelReady(); err != nil {
+		if c.cmd.Flags().Changed("model") {
+			return nil, err
+		}
+		return nil, nil
+	}
+	return func(ctx context.Context, id string) (next string, err error) {
+		info, err := session.Find(ctx, store, id)
+		if err != nil {
+			return "", err
+		}
+		h, err := c.openAgent(ctx, agentFlags{root: info.Dir})
+		if err != nil {
+			return "", err
+		}
+		defer func() { err = errors.Join(err, h.Close()) }()
+		h.Agent.Store = store // who follows the session is told
+		talk, err := h.Resume(ctx, info.ID)
+		if err != nil {
+			return "", err
+		}
+		if err := talk.Compact(ctx, "", nil); err != nil {
+			return "", err
+		}
+		return talk.ID(), nil
+	}, nil
+}
+
 // wait waits until the server is to end: told so, by itself, or after a time.
-func (c *serveCommand) wait(running context.Context, s *site) {
+func (c *serveCommand) wait(running context.Context, s *site.Site) {
 	var over <-chan time.Time
 	if c.lasts > 0 {
 		over = time.After(c.lasts)
 	}
 	select {
 	case <-running.Done():
-	case <-s.server.Ended:
+	case <-s.Server.Ended:
 	case <-over:
 	}
 }
 
 // closeSite lets what is in flight end, for as long as nobody loses patience.
-func (c *serveCommand) closeSite(ctx context.Context, s *site, signals chan os.Signal) error {
-	slow := time.AfterFunc(time.Second, func() { c.say("waiting up to %s for what is in flight; Ctrl-C cuts it off", drain) })
+func (c *serveCommand) closeSite(ctx context.Context, s *site.Site, signals chan os.Signal) error {
+	slow := time.AfterFunc(time.Second, func() { c.say("waiting up to %s for what is in flight; Ctrl-C cuts it off", site.Drain) })
 	closing, stopClosing := process.LastCall(context.WithoutCancel(ctx), signals)
 	defer stopClosing()
 	defer slow.Stop()
-	return s.close(closing)
+	return s.Close(closing)
 }
 
 // check says what is wrong with the flags.
@@ -203,7 +262,7 @@ func (c *serveCommand) check(address string) error {
 		err = c.memory.check()
 	}
 	if err == nil {
-		c.proxies, err = parseProxies(c.trusted)
+		c.proxies, err = site.ParseProxies(c.trusted)
 	}
 	switch {
 	case err != nil:
@@ -229,17 +288,17 @@ func (c *serveCommand) check(address string) error {
 }
 
 // tell says where everything is.
-func (c *serveCommand) tell(s *site) {
-	base := s.server.Base
+func (c *serveCommand) tell(s *site.Site) {
+	base := s.Server.Base
 	c.say("listening on %s; open this to decide what is written:", base)
-	c.say("  %s/#token=%s", base, url.QueryEscape(s.person))
+	c.say("  %s/#token=%s", base, url.QueryEscape(s.PersonToken))
 	if !c.none {
-		c.say("workspace %s is %s; for an agent on this machine:", c.name, s.hands.root.Dir())
-		c.say("  MCP at %s/mcp with Authorization: Bearer %s", base, s.agent)
+		c.say("workspace %s is %s; for an agent on this machine:", c.name, s.Tools.Root.Dir())
+		c.say("  MCP at %s/mcp with Authorization: Bearer %s", base, s.AgentToken)
 	} else {
-		c.say("for an agent on this machine: Authorization: Bearer %s", s.agent)
+		c.say("for an agent on this machine: Authorization: Bearer %s", s.AgentToken)
 	}
-	c.say("  ANTHROPIC_BASE_URL=%s/p/%s", base, s.agent)
-	c.say("  OPENAI_BASE_URL=%s/p/%s/v1", base, s.agent)
+	c.say("  ANTHROPIC_BASE_URL=%s/p/%s", base, s.AgentToken)
+	c.say("  OPENAI_BASE_URL=%s/p/%s/v1", base, s.AgentToken)
 	c.say("\"stet token\" makes tokens for hosts, other agents and other people")
 }

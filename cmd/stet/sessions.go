@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/stet-dev/stet/internal/localagent"
 	"github.com/stet-dev/stet/session"
 	"github.com/stet-dev/stet/store/sqlite"
-	"github.com/stet-dev/stet/workspace"
 )
 
 func newSessions(p *program) *cobra.Command {
@@ -69,18 +69,6 @@ func (p *program) makingSessions(ctx context.Context, fn func(session.Store) err
 	return errors.Join(fn(store), store.Close())
 }
 
-// findSession returns the session that an argument names.
-func findSession(ctx context.Context, store session.Store, name string) (session.Info, error) {
-	if name == "latest" {
-		return session.Latest(ctx, store, "")
-	}
-	found, err := session.Find(ctx, store, name)
-	if errors.Is(err, session.ErrNotFound) {
-		return found, fmt.Errorf("%s: no session is called so; \"stet sessions list\" lists them", workspace.Quote(name))
-	}
-	return found, err
-}
-
 // eventNumber reads the number of an event.
 func (c *command) eventNumber(arg string) (uint64, error) {
 	n, err := strconv.ParseUint(arg, 10, 64)
@@ -94,7 +82,7 @@ func (c *command) eventNumber(arg string) (uint64, error) {
 // it is damaged.
 func (p *program) withState(ctx context.Context, name string, fn func(session.State, []session.Event) error) error {
 	return p.withSessions(ctx, func(store session.Store) error {
-		found, err := findSession(ctx, store, name)
+		found, err := localagent.FindSession(ctx, store, name, "")
 		if err != nil {
 			return err
 		}
@@ -117,7 +105,7 @@ func (p *program) withState(ctx context.Context, name string, fn func(session.St
 // withSession resumes a session and hands it to fn.
 func (p *program) withSession(ctx context.Context, name string, fn func(*session.Session) error) error {
 	return p.withSessions(ctx, func(store session.Store) error {
-		found, err := findSession(ctx, store, name)
+		found, err := localagent.FindSession(ctx, store, name, "")
 		if err != nil {
 			return err
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/stet-dev/stet/internal/localagent"
 	"github.com/stet-dev/stet/internal/process"
 	"github.com/stet-dev/stet/session"
 	"github.com/stet-dev/stet/tui"
@@ -63,12 +64,12 @@ func (c *sessionsCompactCommand) Run(ctx context.Context) (err error) {
 	}
 	ctx, stop := process.UntilEndedLast(ctx)
 	defer stop()
-	h, err := c.openHouse(ctx, c.agentFlags)
+	h, err := c.openAgent(ctx, c.agentFlags)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, h.close()) }()
-	talk, err := h.resume(ctx, id)
+	defer func() { err = errors.Join(err, h.Close()) }()
+	talk, err := h.Resume(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -83,7 +84,7 @@ func (c *sessionsCompactCommand) Run(ctx context.Context) (err error) {
 // another, the agent works in the directory of the session.
 func (c *command) openSession(ctx context.Context, f *agentFlags) (id string, err error) {
 	err = c.withSessions(ctx, func(store session.Store) error {
-		found, err := findSession(ctx, store, c.args[0])
+		found, err := localagent.FindSession(ctx, store, c.args[0], "")
 		if id = found.ID; found.Dir != "" && !c.cmd.Flags().Changed("root") {
 			f.root = found.Dir
 		}

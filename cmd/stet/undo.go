@@ -2,11 +2,9 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -15,6 +13,7 @@ import (
 	"github.com/stet-dev/stet/filetools"
 	"github.com/stet-dev/stet/internal/process"
 	"github.com/stet-dev/stet/internal/report"
+	"github.com/stet-dev/stet/internal/toolset"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/store/sqlite"
 	"github.com/stet-dev/stet/tool"
@@ -83,27 +82,10 @@ func (c *undoCommand) undo(ctx context.Context, trail record.Trail, what string)
 		return err
 	}
 	var failed []error
-	for _, ws := range writesBy(chosen, func(w record.Write) string { return w.Root }) {
+	for _, ws := range toolset.WritesBy(chosen, func(w record.Write) string { return w.Root }) {
 		failed = append(failed, c.undoIn(ctx, trail, ws[0].Root, ws))
 	}
 	return errors.Join(failed...)
-}
-
-// writesBy are writes by what key says of them; the groups stand in the order of
-// their first writes.
-func writesBy(writes []record.Write, key func(record.Write) string) [][]record.Write {
-	var groups [][]record.Write
-	at := map[string]int{}
-	for _, w := range writes {
-		k := key(w)
-		i, ok := at[k]
-		if !ok {
-			i = len(groups)
-			at[k], groups = i, append(groups, nil)
-		}
-		groups[i] = append(groups[i], w)
-	}
-	return groups
 }
 
 // trust warns where somebody changed the trail: what it says was there before may
@@ -150,7 +132,7 @@ func (c *undoCommand) list(left []record.Write) {
 		c.say("there is nothing to undo")
 		return
 	}
-	report.Writes(c.out, writesBy(left, func(w record.Write) string { return w.Session }))
+	report.Writes(c.out, toolset.WritesBy(left, func(w record.Write) string { return w.Session }))
 }
 
 // undoIn undoes writes in one workspace.
@@ -162,7 +144,7 @@ func (c *undoCommand) undoIn(ctx context.Context, trail record.Trail, dir string
 	if err != nil {
 		return err
 	}
-	root, err := openWorkspace(dir, state, nil)
+	root, err := toolset.OpenWorkspace(dir, state, nil)
 	if err != nil {
 		return fmt.Errorf("workspace %s: %w", workspace.Quote(dir), err)
 	}
@@ -179,62 +161,10 @@ func (c *undoCommand) undoIn(ctx context.Context, trail record.Trail, dir string
 		Approver: who, Root: root.Dir(), Timeout: -1, Rate: -1,
 		Journal: &record.Journal{Trail: trail},
 	}
-	err = undoBy(ctx, h, tools, chosen, tool.Call{Session: "stet undo", Client: "stet undo"})
+	err = toolset.Undo(ctx, h, tools, chosen, tool.Call{Session: "stet undo", Client: "stet undo"})
 	if err = errors.Join(err, h.Journal.Close()); err != nil {
 		return err
 	}
 	c.say("undone: %s in %s", report.Count(len(chosen), "write"), workspace.Quote(root.Dir()))
 	return nil
-}
-
-// undoBy has writes in the workspace of tools taken back in the name of c. The
-// handler says who decides; its tools are set here, to one that no agent has.
-func undoBy(ctx context.Context, h *approval.Handler, tools *filetools.Tools, writes []record.Write, c tool.Call) error {
-	h.Tools = new(tool.Set)
-	if err := h.Tools.Add(filetools.TakeBack{Tools: tools, Writes: writes}); err != nil {
-		return err
-	}
-	c.Name, c.Arguments = "undo", json.RawMessage("{}")
-	res, err := h.Call(ctx, c)
-	if err == nil && res.Failed() {
-		err = fmt.Errorf("not undone: %s", whatFailed(res))
-	}
-	return err
-}
-
-// whatFailed is the error in a result's text.
-func whatFailed(r tool.Result) string {
-	var said struct {
-		Error string `json:"error"`
-	}
-	if json.Unmarshal([]byte(r.Text), &said) != nil || said.Error == "" {
-		return string(r.Code)
-	}
-	return workspace.Quote(said.Error)
-}
-
-// rollBack undoes what a session wrote, file by file, for policy: each undo is
-// recorded like one that a person asks for. What cannot be undone stays, and
-// the error names it. (FILE-11)
-func (h *hands) rollBack(ctx context.Context, session string) error {
-	all, err := record.Writes(ctx, h.trail, session, 0)
-	if err != nil {
-		return err
-	}
-	done := slices.DeleteFunc(record.Undoable(all), func(w record.Write) bool { return w.Open })
-	var failed []error
-	for _, ws := range slices.Backward(writesBy(done, func(w record.Write) string { return w.Path })) {
-		c := tool.Call{Session: session, Client: "policy", Name: "undo", Arguments: json.RawMessage("{}")}
-		plan, err := filetools.TakeBack{Tools: h.tools, Writes: ws}.Plan(ctx, c)
-		if err == nil {
-			var r tool.Result
-			if r, err = h.handler.Apply(ctx, c, plan, "policy"); err == nil && r.Failed() {
-				err = errors.New(whatFailed(r))
-			}
-		}
-		if err != nil {
-			failed = append(failed, fmt.Errorf("undo %s: %w", workspace.Quote(ws[0].Path), err))
-		}
-	}
-	return errors.Join(failed...)
 }

@@ -29,6 +29,9 @@ var table = []row{
 	{"internal/tokenfile", 5, []string{"gateway", "internal/config", "internal/repeats"}, "the gateway's tokens, kept in a file"},
 	{"internal/report", 5, []string{"agent", "history", "llm", "llm/*", "prices", "proxy", "record", "replay", "replay/bench", "session", "tokens", "tokens/exact", "transcript", "workspace"}, "turns everyone's figures into text; does no input or output of its own"},
 	{"internal/proxyserver", 5, []string{"proxy", "prices", "record", "store/sqlite", "internal/config", "internal/report"}, "the proxy with its listener, store and log"},
+	{"internal/toolset", 5, []string{"*", "mcpserver", "internal/config"}, "the file tools with all that watches over them, for every front end that gives them out"},
+	{"internal/localagent", 5, []string{"*", "internal/config", "internal/demo", "internal/report", "internal/toolset"}, "stet's own agent, put together for chat, run, editors and the page"},
+	{"internal/site", 5, []string{"*", "gateway", "mcpserver", "web", "internal/config", "internal/proxyserver", "internal/tokenfile", "internal/toolset"}, "everything that stet serve has on one port"},
 	{"internal/demo", 5, []string{"*", "internal/report", "proxy"}, "shows the parts at work, with scripted models"},
 	{"internal/config", 4, []string{"dialect", "history", "policy"}, "one table of all settings; their values are of these packages' types"},
 	{"internal/prefix", 2, []string{"llm"}, "hashes what the providers' caches go by: the words of a request"},
@@ -96,7 +99,7 @@ const (
 
 // diskPackages may touch the file system. Everything else gets bytes, or goes
 // through workspace, so that paths are checked in one place.
-var diskPackages = []string{"workspace", "internal/atomicfile", "internal/agentconfig", "internal/config", "internal/demo", "internal/process", "internal/tokenfile", "approval/socket", "store/*", "transcript", "tui", "cmd/*"}
+var diskPackages = []string{"workspace", "internal/atomicfile", "internal/agentconfig", "internal/config", "internal/demo", "internal/process", "internal/site", "internal/tokenfile", "internal/toolset", "approval/socket", "store/*", "transcript", "tui", "cmd/*"}
 
 // diskCalls are the functions that touch the file system, by package.
 var diskCalls = map[string][]string{
@@ -115,7 +118,7 @@ var diskCalls = map[string][]string{
 // names of files that agents take for instructions.
 var namingPackages = []string{
 	"llm", "llm/*", "dialect", "transcript", "prices", "proxy", "cmd/*", "test/*", "internal/archtest",
-	"internal/agentconfig", "internal/config", "internal/demo", "internal/report", "internal/prefix", "policy",
+	"internal/agentconfig", "internal/config", "internal/demo", "internal/localagent", "internal/report", "internal/toolset", "internal/prefix", "policy",
 }
 
 // names of providers and agents: found anywhere in an identifier, a string or

@@ -90,6 +90,12 @@ type Source struct {
 	Warn func(format string, args ...any)
 }
 
+// Error is an error in what a person configured.
+type Error struct{ Err error }
+
+func (e *Error) Error() string { return e.Err.Error() }
+func (e *Error) Unwrap() error { return e.Err }
+
 // FlagError is an error in a flag's value. All other errors of [Load] are about
 // files and variables.
 type FlagError struct{ Err error }

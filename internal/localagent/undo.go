@@ -1,4 +1,4 @@
-package main
+package localagent
 
 import (
 	"cmp"
@@ -10,34 +10,21 @@ import (
 
 	"github.com/stet-dev/stet/approval"
 	"github.com/stet-dev/stet/internal/report"
+	"github.com/stet-dev/stet/internal/toolset"
 	"github.com/stet-dev/stet/policy"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/session"
 	"github.com/stet-dev/stet/tool"
-	"github.com/stet-dev/stet/tui"
 )
 
-// allowing is a rule that allows writes to such paths.
-func allowing(patterns []string) (policy.Rule, error) {
-	r := policy.Rule{On: policy.Write, Do: policy.Allow}
-	for _, text := range patterns {
-		p, err := policy.ParsePattern(text)
-		if err != nil {
-			return r, err
-		}
-		r.Paths = append(r.Paths, p)
-	}
-	return r, nil
-}
-
-// undoSince takes back what a conversation and its tasks wrote since a moment, all
+// UndoSince takes back what a conversation and its tasks wrote since a moment, all
 // of it or nothing, and says what it did. Who decides on writes decides on it.
-func (h *house) undoSince(ctx context.Context, t tui.Talk, since time.Time) (string, error) {
-	client, err := h.clientSession(ctx, t.State().Info)
+func (h *Agent) UndoSince(ctx context.Context, info session.Info, since time.Time) (string, error) {
+	client, err := h.clientSession(ctx, info)
 	if err != nil {
 		return "", err
 	}
-	if err := h.handler.Journal.Flush(ctx); err != nil {
+	if err := h.Handler.Journal.Flush(ctx); err != nil {
 		return "", err
 	}
 	all, err := h.writesOf(ctx, client)
@@ -46,18 +33,18 @@ func (h *house) undoSince(ctx context.Context, t tui.Talk, since time.Time) (str
 	}
 	var chosen []record.Write
 	for _, w := range record.Undoable(all) {
-		if !w.Open && w.Root == h.root.Dir() && !w.Time.Before(since) {
+		if !w.Open && w.Root == h.Root.Dir() && !w.Time.Before(since) {
 			chosen = append(chosen, w)
 		}
 	}
 	if len(chosen) == 0 {
 		return "no file was written since then", nil
 	}
-	hand := &approval.Handler{
-		Policy: &policy.Policy{Unattended: h.handler.Policy.Unattended}, Approver: h.handler.Approver,
-		Root: h.root.Dir(), Timeout: -1, Rate: -1, Journal: h.handler.Journal, Log: h.log,
+	handler := &approval.Handler{
+		Policy: &policy.Policy{Unattended: h.Handler.Policy.Unattended}, Approver: h.Handler.Approver,
+		Root: h.Root.Dir(), Timeout: -1, Rate: -1, Journal: h.Handler.Journal, Log: h.Log,
 	}
-	if err := undoBy(ctx, hand, h.tools, chosen, tool.Call{Session: client, Client: "stet chat"}); err != nil {
+	if err := toolset.Undo(ctx, handler, h.Files, chosen, tool.Call{Session: client, Client: "stet chat"}); err != nil {
 		return "", err
 	}
 	return fmt.Sprintf("undone: %s", report.Count(len(chosen), "write")), nil
@@ -65,11 +52,11 @@ func (h *house) undoSince(ctx context.Context, t tui.Talk, since time.Time) (str
 
 // writesOf are the writes of a conversation and of the tasks that it gave out,
 // oldest first.
-func (h *house) writesOf(ctx context.Context, client string) ([]record.Write, error) {
+func (h *Agent) writesOf(ctx context.Context, client string) ([]record.Write, error) {
 	var all []record.Write
 	seen := map[string]bool{client: true}
 	add := func(client string) error {
-		writes, err := record.Writes(ctx, h.trail, client, 0)
+		writes, err := record.Writes(ctx, h.Trail, client, 0)
 		all = append(all, writes...)
 		return err
 	}
@@ -77,7 +64,7 @@ func (h *house) writesOf(ctx context.Context, client string) ([]record.Write, er
 		return nil, err
 	}
 	for left := []string{client}; len(left) > 0; left = left[1:] {
-		from, err := h.store.List(ctx, session.Query{Parent: left[0]})
+		from, err := h.Store.List(ctx, session.Query{Parent: left[0]})
 		if err != nil {
 			return nil, err
 		}
@@ -101,10 +88,10 @@ func (h *house) writesOf(ctx context.Context, client string) ([]record.Write, er
 
 // clientSession is the name that a conversation's calls go by: the first session
 // of all its compactions.
-func (h *house) clientSession(ctx context.Context, i session.Info) (string, error) {
+func (h *Agent) clientSession(ctx context.Context, i session.Info) (string, error) {
 	for seen := map[string]bool{}; i.From.Relation == session.Compacted && !seen[i.ID]; {
 		seen[i.ID] = true
-		was, err := session.Find(ctx, h.store, i.From.Session)
+		was, err := session.Find(ctx, h.Store, i.From.Session)
 		if errors.Is(err, session.ErrNotFound) {
 			break // it was stored elsewhere
 		}

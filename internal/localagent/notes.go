@@ -1,4 +1,4 @@
-package main
+package localagent
 
 import (
 	"context"
@@ -22,14 +22,14 @@ const mostNotes = 32 << 10
 // notes is what the agent is told of the project's notes: none, if there are none.
 // In a window of so many tokens they have at most a tenth. A file that cannot be
 // read is said, and not used.
-func (p *program) notes(ctx context.Context, root *workspace.Root, hides func(string) bool, window int) []agent.Variable {
+func notes(ctx context.Context, root *workspace.Root, hides func(string) bool, window int, say func(string, ...any)) []agent.Variable {
 	for _, name := range notesFiles {
 		v, err := readNotes(ctx, root, name, min(mostNotes, window/10*3))
 		switch {
 		case hides(name) || errors.Is(err, workspace.ErrNotFound):
 			continue
 		case err != nil:
-			p.say("the agent is not told what %s says: %v", name, err)
+			say("the agent is not told what %s says: %v", name, err)
 		case v.Text != "":
 			return []agent.Variable{v}
 		}

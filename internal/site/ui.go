@@ -1,4 +1,4 @@
-package main
+package site
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 	"github.com/stet-dev/stet/approval"
 	"github.com/stet-dev/stet/filetools"
 	"github.com/stet-dev/stet/gateway"
+	"github.com/stet-dev/stet/internal/toolset"
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/prices"
 	"github.com/stet-dev/stet/record"
@@ -23,35 +24,31 @@ import (
 )
 
 // ui is what is served to people in a browser.
-func (s *site) ui(allowed []string) http.Handler {
-	h := &web.Handler{
-		Queue: s.queue, Hosts: allowed, Trail: s.account(), Records: s.account(), Sessions: s.sessions,
+func (s *Site) ui(allowed []string) http.Handler {
+	return &web.Handler{
+		Queue: s.Queue, Hosts: allowed, Trail: s.account(), Records: s.account(), Sessions: s.Sessions,
 		Authenticate: func(token string) (web.Person, bool) {
 			who, ok := s.keys.May(token, gateway.Persons)
 			return web.Person{ID: who.ID, Name: who.Name}, ok
 		},
-		Holds: s.keys.Person, Secret: s.pages,
+		Holds: s.keys.Person, Secret: s.secret,
 		Refused: s.refused,
 		Cost:    costOf(s.models), Window: func(model string) int { m, _ := s.models.Lookup(model); return m.Window },
 		Changes: s.account().Changes,
 		Disk:    s.disk, Undo: s.undo, Lift: s.lift, Compact: s.compact,
-		ResumeCommand: commandToResume, Exports: map[string]web.Export{},
-		Version: version(), Settings: s.settings, Log: s.log,
+		ResumeCommand: commandToResume, Exports: s.config.Exports,
+		Version: s.config.Version, Settings: s.settings, Log: s.Log,
 	}
-	for name, write := range exporters {
-		h.Exports[name] = write
-	}
-	return h
 }
 
 // settings are what the UI shows: the place, and what is in force.
-func (s *site) settings() []web.Setting {
-	all := []web.Setting{{Name: "address", Value: s.server.Base}}
-	if s.hands != nil {
-		all = append(all, web.Setting{Name: "workspace", Value: s.name, Note: s.hands.root.Dir()})
+func (s *Site) settings() []web.Setting {
+	all := []web.Setting{{Name: "address", Value: s.Server.Base}}
+	if s.Tools != nil {
+		all = append(all, web.Setting{Name: "workspace", Value: s.config.Name, Note: s.Tools.Root.Dir()})
 	}
-	all = append(all, web.Setting{Name: "state", Value: filepath.Clean(s.state)})
-	for _, set := range s.config.Settings() {
+	all = append(all, web.Setting{Name: "state", Value: filepath.Clean(s.config.Tools.State)})
+	for _, set := range s.config.Settings.Settings() {
 		if set.Key != "dedupe" { // which stet serve does not go by
 			all = append(all, web.Setting{Name: set.Key, Value: set.Value, Note: set.From})
 		}
@@ -60,13 +57,13 @@ func (s *site) settings() []web.Setting {
 }
 
 // refused writes down that somebody came to the UI with a token that is none.
-func (s *site) refused(_ context.Context, address string) {
+func (s *Site) refused(_ context.Context, address string) {
 	e := record.Entry{
 		Kind: record.Call, Time: time.Now(), Root: "gateway", Session: "ui-" + address, Client: "browser at " + address, Tool: "login",
 		Decision: "refused", By: "gateway", Outcome: string(tool.PermissionDenied),
 	}
 	if err := s.journal.Later(e); err != nil {
-		s.log.Error("audit trail", "err", err)
+		s.Log.Error("audit trail", "err", err)
 	}
 }
 
@@ -90,53 +87,22 @@ func commandToResume(i session.Info) string {
 	return command
 }
 
-// compacting returns what has a session summed up by the model that is
-// configured; nil where none can be asked, which is an error if the flags name one.
-func (c *command) compacting(store session.Store) (func(context.Context, string) (string, error), error) {
-	if err := c.modelReady(); err != nil {
-		if c.cmd.Flags().Changed("model") {
-			return nil, err
-		}
-		return nil, nil
-	}
-	return func(ctx context.Context, id string) (next string, err error) {
-		info, err := session.Find(ctx, store, id)
-		if err != nil {
-			return "", err
-		}
-		h, err := c.openHouse(ctx, agentFlags{root: info.Dir})
-		if err != nil {
-			return "", err
-		}
-		defer func() { err = errors.Join(err, h.close()) }()
-		h.agent.Store = store // who follows the session is told
-		talk, err := h.resume(ctx, info.ID)
-		if err != nil {
-			return "", err
-		}
-		if err := talk.Compact(ctx, "", nil); err != nil {
-			return "", err
-		}
-		return talk.ID(), nil
-	}, nil
-}
-
 // undo has writes taken back for a person, who sees in the queue what would
 // change, workspace by workspace. (FILE-11)
-func (s *site) undo(ctx context.Context, writes []record.Write, person string) error {
+func (s *Site) undo(ctx context.Context, writes []record.Write, person string) error {
 	var failed []error
-	for _, ws := range writesBy(writes, func(w record.Write) string { return w.Root }) {
+	for _, ws := range toolset.WritesBy(writes, func(w record.Write) string { return w.Root }) {
 		failed = append(failed, s.undoIn(ctx, ws[0].Root, ws, person))
 	}
 	return errors.Join(failed...)
 }
 
-func (s *site) undoIn(ctx context.Context, dir string, writes []record.Write, person string) (err error) {
+func (s *Site) undoIn(ctx context.Context, dir string, writes []record.Write, person string) (err error) {
 	var tools *filetools.Tools
-	if s.hands != nil && s.hands.root.Dir() == dir {
-		tools = s.hands.tools
+	if s.Tools != nil && s.Tools.Root.Dir() == dir {
+		tools = s.Tools.Files
 	} else {
-		root, err := openWorkspace(dir, s.state, s.log)
+		root, err := toolset.OpenWorkspace(dir, s.config.Tools.State, s.Log)
 		if err != nil {
 			return fmt.Errorf("workspace %s: %w", workspace.Quote(dir), err)
 		}
@@ -145,9 +111,9 @@ func (s *site) undoIn(ctx context.Context, dir string, writes []record.Write, pe
 			return err
 		}
 	}
-	h := &approval.Handler{Approver: s.queue, Root: dir, Rate: -1, Journal: s.journal, Log: s.log}
+	h := &approval.Handler{Approver: s.Queue, Root: dir, Rate: -1, Journal: s.journal, Log: s.Log}
 	// A session of its own: an answer for the session is for this undo alone.
-	return undoBy(ctx, h, tools, writes, tool.Call{Session: "undo-" + rand.Text(), Client: "undo for " + person})
+	return toolset.Undo(ctx, h, tools, writes, tool.Call{Session: "undo-" + rand.Text(), Client: "undo for " + person})
 }
 
 // largestLook is the size up to which a file is read to see whether it changed.
@@ -155,13 +121,13 @@ const largestLook = 64 << 20
 
 // disk looks at files of a workspace on this machine: what they hold now, by
 // content hash, "" where there is no file. The others are left out.
-func (s *site) disk(ctx context.Context, dir string, paths []string) (map[string]string, error) {
+func (s *Site) disk(ctx context.Context, dir string, paths []string) (map[string]string, error) {
 	root := (*workspace.Root)(nil)
-	if s.hands != nil && s.hands.root.Dir() == dir {
-		root = s.hands.root
+	if s.Tools != nil && s.Tools.Root.Dir() == dir {
+		root = s.Tools.Root
 	} else {
 		var err error
-		if root, err = openWorkspace(dir, s.state, s.log); err != nil {
+		if root, err = toolset.OpenWorkspace(dir, s.config.Tools.State, s.Log); err != nil {
 			return nil, err
 		}
 		defer func() { _ = root.Close() }() // it was only read
@@ -183,7 +149,7 @@ func (s *site) disk(ctx context.Context, dir string, paths []string) (map[string
 }
 
 // lift lets a suspended client session go on, in whichever process it is.
-func (s *site) lift(ctx context.Context, name, person string) error {
+func (s *Site) lift(ctx context.Context, name, person string) error {
 	left, err := record.Suspended(ctx, s.account())
 	if err != nil {
 		return err
@@ -191,8 +157,8 @@ func (s *site) lift(ctx context.Context, name, person string) error {
 	for _, e := range left {
 		switch {
 		case e.Session != name:
-		case s.hands != nil && s.hands.root.Dir() == e.Root:
-			return s.hands.handler.Resume(ctx, name, person)
+		case s.Tools != nil && s.Tools.Root.Dir() == e.Root:
+			return s.Tools.Handler.Resume(ctx, name, person)
 		default:
 			h := &approval.Handler{Journal: s.journal, Root: e.Root}
 			return h.Resume(ctx, name, person)

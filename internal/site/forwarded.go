@@ -1,4 +1,4 @@
-package main
+package site
 
 import (
 	"fmt"
@@ -9,13 +9,13 @@ import (
 	"strings"
 )
 
-// proxies are the addresses of proxies in front of the server. What they say about
+// Proxies are the addresses of proxies in front of the server. What they say about
 // where a request comes from counts.
-type proxies []netip.Prefix
+type Proxies []netip.Prefix
 
-// parseProxies reads addresses and networks (192.0.2.1, 10.0.0.0/8).
-func parseProxies(list []string) (proxies, error) {
-	var p proxies
+// ParseProxies reads addresses and networks (192.0.2.1, 10.0.0.0/8).
+func ParseProxies(list []string) (Proxies, error) {
+	var p Proxies
 	for _, s := range list {
 		prefix, err := netip.ParsePrefix(s)
 		if ip, bad := netip.ParseAddr(s); bad == nil && ip.Zone() == "" {
@@ -29,7 +29,7 @@ func parseProxies(list []string) (proxies, error) {
 	return p, nil
 }
 
-func (p proxies) have(ip netip.Addr) bool {
+func (p Proxies) have(ip netip.Addr) bool {
 	return slices.ContainsFunc(p, func(of netip.Prefix) bool { return of.Contains(ip) })
 }
 
@@ -38,7 +38,7 @@ var forwardings = []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "
 
 // behind has next see in RemoteAddr where a request came from to the outermost of
 // the proxies. The headers that say so are removed.
-func (p proxies) behind(next http.Handler) http.Handler {
+func (p Proxies) behind(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		from := r.RemoteAddr
 		if peer, err := netip.ParseAddrPort(r.RemoteAddr); err == nil && p.have(peer.Addr().Unmap()) {
@@ -55,7 +55,7 @@ func (p proxies) behind(next http.Handler) http.Handler {
 
 // client is who asked the first of our own proxies: the last address of the headers
 // that is none of theirs. What stands before it, anybody may have written.
-func (p proxies) client(headers []string, peer string) string {
+func (p Proxies) client(headers []string, peer string) string {
 	hops := strings.Split(strings.Join(headers, ","), ",")
 	for _, hop := range slices.Backward(hops) {
 		ip, err := netip.ParseAddr(strings.Trim(strings.TrimSpace(hop), "[]"))

@@ -1,4 +1,4 @@
-package main
+package site
 
 import (
 	"net/http"
@@ -9,7 +9,7 @@ import (
 // Where a request comes from is what the proxies say that are trusted. What others say
 // is not passed on.
 func TestForwarded(t *testing.T) {
-	trusted, err := parseProxies([]string{"10.0.0.0/8", "127.0.0.1", "2001:db8::1"})
+	trusted, err := ParseProxies([]string{"10.0.0.0/8", "127.0.0.1", "2001:db8::1"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +54,7 @@ func TestForwarded(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{"", "here", "10.0.0.0/33", "10.0.0.1:80", "fe80::1%lo"} {
-		if _, err := parseProxies([]string{bad}); err == nil {
+		if _, err := ParseProxies([]string{bad}); err == nil {
 			t.Errorf("%q is taken", bad)
 		}
 	}

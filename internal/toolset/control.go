@@ -1,4 +1,4 @@
-package main
+package toolset
 
 import (
 	"log/slog"
@@ -23,7 +23,7 @@ func agentFiles() []string {
 	}
 }
 
-// openWorkspace opens a directory as every command does that writes to it.
-func openWorkspace(dir, state string, log *slog.Logger) (*workspace.Root, error) {
+// OpenWorkspace opens a directory as every command does that writes to it.
+func OpenWorkspace(dir, state string, log *slog.Logger) (*workspace.Root, error) {
 	return workspace.Open(dir, workspace.Options{State: state, WriteLimit: writeLimit, Control: agentFiles(), Log: log})
 }

@@ -1,4 +1,4 @@
-package main
+package site
 
 import (
 	"context"
@@ -22,6 +22,7 @@ type remotes struct {
 	hub     *gateway.Hub
 	keys    *tokenfile.Keyring
 	allowed []string // names for Host headers
+	version string
 	log     *slog.Logger
 
 	mu     sync.Mutex
@@ -96,7 +97,7 @@ func (m *remotes) open(name string, caller *gateway.Remote, tools []tool.Spec) (
 		mcpserver.Waits(ctx, c.Name+" in workspace "+name, waiting)
 	}
 	server, err := mcpserver.New(mcpserver.Config{
-		Caller: caller, Version: version(), Await: true, End: caller.End, Logger: m.log,
+		Caller: caller, Version: m.version, Await: true, End: caller.End, Logger: m.log,
 		HTTP: mcpserver.HTTP{AllowedHosts: m.allowed, Allow: func(token string) bool { return m.keys.Lets(token, name) }},
 	})
 	if err != nil {

@@ -1,10 +1,8 @@
-package main
+package localagent
 
 import (
 	"strings"
 	"testing"
-
-	"github.com/spf13/cobra"
 
 	"github.com/stet-dev/stet/internal/config"
 	"github.com/stet-dev/stet/llm"
@@ -16,14 +14,7 @@ import (
 // out of it again is a part that nobody touches.
 func TestImagePart(t *testing.T) {
 	for api, codec := range map[string]llm.Codec{config.APIMessages: anthropic.Messages{}, config.APIChat: openai.Chat{}, config.APIResponses: openai.Responses{}} {
-		p := &program{env: []string{"HOME=" + t.TempDir()}, dir: t.TempDir()}
-		var f agentFlags
-		cmd := &cobra.Command{Use: "acp"}
-		addAgentFlags(cmd.Flags(), &f)
-		if err := cmd.Flags().Parse([]string{"--model", "m", "--base-url", "http://127.0.0.1:1", "--api", api}); err != nil {
-			t.Fatal(err)
-		}
-		image := (&command{program: p, cmd: cmd}).imagePart()
+		image := Model{Name: "m", Base: "http://127.0.0.1:1", API: api}.Image
 		for _, bad := range [][2]string{{"image/png", "!"}, {"image/svg+xml", "AAAA"}, {"", ""}} {
 			if _, ok := image(bad[0], bad[1]); ok {
 				t.Errorf("%v was taken", bad)
@@ -43,18 +34,5 @@ func TestImagePart(t *testing.T) {
 		if err != nil || len(req.Messages) != 1 || len(req.Messages[0].Parts) != 2 || req.Messages[0].Parts[1].Kind != llm.Opaque {
 			t.Errorf("%s: %+v, %v", api, req, err)
 		}
-	}
-}
-
-func TestImagePartOfScripted(t *testing.T) {
-	p := &program{env: []string{"HOME=" + t.TempDir()}, dir: t.TempDir()}
-	var f agentFlags
-	cmd := &cobra.Command{Use: "acp"}
-	addAgentFlags(cmd.Flags(), &f)
-	if err := cmd.Flags().Parse([]string{"--model", "scripted"}); err != nil {
-		t.Fatal(err)
-	}
-	if (&command{program: p, cmd: cmd}).imagePart() != nil {
-		t.Error("the scripted model takes images")
 	}
 }

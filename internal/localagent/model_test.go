@@ -1,11 +1,10 @@
-package main
+package localagent
 
 import (
-	"io"
 	"strings"
 	"testing"
 
-	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/stet-dev/stet/internal/config"
 	"github.com/stet-dev/stet/llm"
@@ -14,7 +13,7 @@ import (
 )
 
 // Which model is asked, and where, by flags, environment and the model's name.
-func TestModelOptions(t *testing.T) {
+func TestModel(t *testing.T) {
 	for _, c := range []struct {
 		args, env []string
 		base      string // of the client
@@ -31,17 +30,25 @@ func TestModelOptions(t *testing.T) {
 		{args: []string{"--model", "gpt-5", "--api", "soap"}, bad: "unknown API"},
 		{bad: "name a model"},
 	} {
-		p := &program{in: strings.NewReader(""), out: io.Discard, err: io.Discard, env: append(c.env, "HOME="+t.TempDir()), dir: t.TempDir()}
-		var f agentFlags
-		cmd := &cobra.Command{Use: "chat"}
-		addAgentFlags(cmd.Flags(), &f)
-		if err := cmd.Flags().Parse(c.args); err != nil {
+		env := map[string]string{}
+		for _, v := range c.env {
+			name, value, _ := strings.Cut(v, "=")
+			env[name] = value
+		}
+		getenv := func(name string) string { return env[name] }
+		flags := pflag.NewFlagSet("chat", pflag.ContinueOnError)
+		config.AddFlags(flags, "model", "base-url", "api")
+		if err := flags.Parse(c.args); err != nil {
 			t.Fatal(err)
 		}
 		var got llm.Model
-		given, err := p.config(cmd, p.dir, "")
+		var m Model
+		given, err := config.Load(config.Source{Dir: t.TempDir(), Getenv: getenv, Flags: flags})
 		if err == nil {
-			got, err = (&command{program: p, cmd: cmd}).openModel(given, new(house))
+			m, err = ChooseModel(given)
+		}
+		if err == nil {
+			got, _, err = m.Open(getenv)
 		}
 		if c.bad != "" {
 			if err == nil || !strings.Contains(err.Error(), c.bad) {

@@ -1,4 +1,6 @@
-package main
+// Package site is everything that stet serve has on its one port: the gateway, the file
+// tools over MCP, the proxy, and the page for people.
+package site
 
 import (
 	"context"
@@ -7,47 +9,73 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"path/filepath"
-	"strings"
 	"sync"
+	"time"
 
 	"github.com/stet-dev/stet/approval"
 	"github.com/stet-dev/stet/gateway"
+	"github.com/stet-dev/stet/internal/budget"
 	"github.com/stet-dev/stet/internal/config"
 	"github.com/stet-dev/stet/internal/proxyserver"
 	"github.com/stet-dev/stet/internal/tokenfile"
+	"github.com/stet-dev/stet/internal/toolset"
 	"github.com/stet-dev/stet/mcpserver"
 	"github.com/stet-dev/stet/prices"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/session"
 	"github.com/stet-dev/stet/store/sqlite"
+	"github.com/stet-dev/stet/web"
 )
 
-// site is all that stet serve has on its one port.
-type site struct {
-	server  *proxyserver.Server // the proxy, and what listens
-	hands   *hands              // the workspace here; nil: there is none
+// Drain is how long requests in flight may take after the site was told to end.
+const Drain = 30 * time.Second
+
+// Config says what a site has.
+type Config struct {
+	Settings    *config.Config
+	Proxy       proxyserver.Config
+	Tools       toolset.Options
+	Root        string // directory of the workspace here
+	Name        string // what it is called at the gateway
+	NoWorkspace bool   // there is none here, only those of hosts elsewhere
+	Cert, Key   string // files for TLS; both or none
+	Hosts       []string
+	Proxies     Proxies // in front of the server
+
+	Calls, Answers *budget.Budget // memory of calls that are done here, and of what passes through the gateway
+	QuestionBytes  int64          // memory of open questions
+
+	Version string
+	Exports map[string]web.Export
+	// Compact returns what has a session of the store summed up; nil where no model
+	// can be asked.
+	Compact func(session.Store) (func(ctx context.Context, id string) (next string, err error), error)
+}
+
+// Site is all that stet serve has on its one port.
+type Site struct {
+	Server   *proxyserver.Server // the proxy, and what listens
+	Tools    *toolset.Set        // of the workspace here; nil: there is none
+	Queue    *approval.Queue
+	Sessions *session.Hub
+	Log      *slog.Logger
+	// Tokens for this process: of the person who started it, and of agents on this
+	// machine.
+	PersonToken, AgentToken string
+
+	config  Config
 	mcp     *mcpserver.Server
 	hub     *gateway.Hub
 	remotes *remotes // workspaces elsewhere, over MCP
-	queue   *approval.Queue
 	keys    *tokenfile.Keyring
-	log     *slog.Logger
-
-	state    string
-	lock     io.Closer
-	name     string          // of the workspace here
-	trail    *sqlite.Store   // where there are no hands, which have one
-	journal  *record.Journal // likewise
-	keeping  sync.WaitGroup  // what prunes that trail
-	unkeep   context.CancelFunc
-	sessions *session.Hub
-	models   *prices.Catalog
-	config   *config.Config
-	compact  func(ctx context.Context, id string) (next string, err error) // nil: no model is configured
-
-	person, agent string // tokens for this process
-	pages         []byte // what the keys of logins are made of
+	lock    io.Closer
+	trail   *sqlite.Store   // where there is no workspace here, which has one
+	journal *record.Journal // likewise
+	keeping sync.WaitGroup  // what prunes that trail
+	unkeep  context.CancelFunc
+	models  *prices.Catalog
+	compact func(ctx context.Context, id string) (next string, err error) // nil: no model is configured
+	secret  []byte                                                        // what the keys of logins are made of
 
 	join    context.CancelFunc // ends the host of the workspace here
 	streams context.CancelFunc // ends what the UI follows
@@ -55,22 +83,22 @@ type site struct {
 }
 
 // account is the store of the audit trail and of requests.
-func (s *site) account() *sqlite.Store {
-	if s.hands != nil {
-		return s.hands.trail
+func (s *Site) account() *sqlite.Store {
+	if s.Tools != nil {
+		return s.Tools.Trail
 	}
 	return s.trail
 }
 
 // routes are what the port has.
-func (s *site) routes(streams context.Context, allowed []string) http.Handler {
+func (s *Site) routes(streams context.Context, allowed []string) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/v1/", s.hub.Handler())
 	mux.Handle("/mcp/{workspace}", gateway.Guard(s.remotes, allowed, s.hub.Refused))
 	if s.mcp != nil {
 		here := gateway.Guard(s.noted(s.mcp.Handler()), allowed, s.hub.Refused)
 		mux.Handle("/mcp", here)
-		mux.Handle("/mcp/"+s.name, at("/mcp", here))
+		mux.Handle("/mcp/"+s.config.Name, at("/mcp", here))
 	} else {
 		mux.HandleFunc("/mcp", noWorkspace)
 	}
@@ -83,9 +111,9 @@ func (s *site) routes(streams context.Context, allowed []string) http.Handler {
 
 // noted writes down who asks for the workspace here without a token for it, and will
 // be refused. (FILE-11)
-func (s *site) noted(next http.Handler) http.Handler {
+func (s *Site) noted(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !s.keys.Lets(gateway.Bearer(r), s.name) {
+		if !s.keys.Lets(gateway.Bearer(r), s.config.Name) {
 			s.hub.Refused(r, "an agent's token for this workspace is needed")
 		}
 		next.ServeHTTP(w, r)
@@ -94,7 +122,7 @@ func (s *site) noted(next http.Handler) http.Handler {
 
 // toProxy has a request to a model go through the proxy. Its token stands in the
 // path, since the Authorization header is the provider's.
-func (s *site) toProxy(w http.ResponseWriter, r *http.Request) {
+func (s *Site) toProxy(w http.ResponseWriter, r *http.Request) {
 	token := r.PathValue("token")
 	who, ok := s.keys.May(token, gateway.Agents)
 	if !ok {
@@ -109,7 +137,7 @@ func (s *site) toProxy(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, why, http.StatusForbidden)
 		return
 	}
-	http.StripPrefix("/p/"+token, s.server.Proxy).ServeHTTP(w, r)
+	http.StripPrefix("/p/"+token, s.Server.Proxy).ServeHTTP(w, r)
 }
 
 // at has requests ask for a path, whatever they asked for.
@@ -138,10 +166,10 @@ func endedBy(ctx context.Context, next http.Handler) http.Handler {
 	})
 }
 
-// close takes no more calls, lets those under way end for a while or until ctx
+// Close takes no more calls, lets those under way end for a while or until ctx
 // ends, and closes everything.
-func (s *site) close(ctx context.Context) error {
-	draining, cancel := context.WithTimeout(ctx, drain)
+func (s *Site) Close(ctx context.Context) error {
+	draining, cancel := context.WithTimeout(ctx, Drain)
 	defer cancel()
 	var errs []error
 	if s.hub != nil {
@@ -157,45 +185,22 @@ func (s *site) close(ctx context.Context) error {
 	if s.mcp != nil {
 		errs = append(errs, s.mcp.Close())
 	}
-	if s.server != nil {
-		errs = append(errs, s.server.Close(draining, drain))
+	if s.Server != nil {
+		errs = append(errs, s.Server.Close(draining, Drain))
 	}
-	if s.hands != nil {
-		errs = append(errs, s.hands.close())
+	if s.Tools != nil {
+		errs = append(errs, s.Tools.Close())
 	}
 	if s.trail != nil {
 		s.unkeep()
 		s.keeping.Wait()
 		errs = append(errs, s.journal.Close(), s.trail.Close())
 	}
-	if s.sessions != nil {
-		errs = append(errs, s.sessions.Close())
+	if s.Sessions != nil {
+		errs = append(errs, s.Sessions.Close())
 	}
 	if s.lock != nil {
 		errs = append(errs, s.lock.Close())
 	}
 	return errors.Join(errs...)
 }
-
-// workspaceName is what a workspace is called: what is given, or the directory's
-// name as far as it is one.
-func workspaceName(given, root string) (string, error) {
-	name := given
-	if name == "" {
-		name = strings.Trim(strings.Map(func(c rune) rune {
-			if !strings.ContainsRune(nameLetters, c) {
-				return '-'
-			}
-			return c
-		}, filepath.Base(root)), "-")
-		if name = name[:min(len(name), 64)]; name == "" {
-			name = "workspace"
-		}
-	}
-	if len(name) > 64 || strings.ContainsFunc(name, func(c rune) bool { return !strings.ContainsRune(nameLetters, c) }) {
-		return "", fmt.Errorf("--workspace: %q is no name: up to 64 letters, digits, dots, - and _", name)
-	}
-	return name, nil
-}
-
-const nameLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"

@@ -1,4 +1,4 @@
-package main
+package localagent
 
 import (
 	"encoding/base64"
@@ -12,23 +12,13 @@ import (
 // images are the kinds of images that models take.
 var images = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
 
-// imagePart makes parts of images in the wire format of the model that is asked
-// for; nil where that one takes none.
-func (c *command) imagePart() func(mime, data string) (llm.Part, bool) {
-	s, err := c.settings("")
-	if err != nil {
-		return nil
+// Image makes a part of an image in the wire format of the model; false where there is
+// no such image.
+func (m Model) Image(mime, data string) (llm.Part, bool) {
+	if _, err := base64.StdEncoding.DecodeString(data); err != nil || !slices.Contains(images, mime) {
+		return llm.Part{}, false
 	}
-	o, err := c.modelOptions(s)
-	if err != nil || o.api == "" {
-		return nil
-	}
-	return func(mime, data string) (llm.Part, bool) {
-		if _, err := base64.StdEncoding.DecodeString(data); err != nil || !slices.Contains(images, mime) {
-			return llm.Part{}, false
-		}
-		return imageIn(o.api, mime, data)
-	}
+	return imageIn(m.API, mime, data)
 }
 
 // imageIn is an image as a wire format has it.

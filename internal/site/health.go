@@ -1,4 +1,4 @@
-package main
+package site
 
 import (
 	"context"
@@ -30,7 +30,7 @@ func healthAnswer(w http.ResponseWriter, err error) {
 // readiness answers whether the server can do its work. It needs no token, so it looks
 // at most once a second, however often it is asked.
 type readiness struct {
-	site *site
+	site *Site
 
 	mu  sync.Mutex
 	at  time.Time
@@ -55,20 +55,20 @@ func (q *readiness) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 const readyWait = 3 * time.Second
 
 // ready says what keeps the server from its work. Details are in the log.
-func (s *site) ready(ctx context.Context) error {
+func (s *Site) ready(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, readyWait)
 	defer cancel()
 	for _, part := range []struct {
 		name  string
 		check func() error
 	}{
-		{"the state directory cannot be written to", func() error { return probe(s.state) }},
+		{"the state directory cannot be written to", func() error { return probe(s.config.Tools.State) }},
 		{"the audit trail has lost entries", func() error { return onlyLost(s.account().CheckTrail(ctx)) }},
 		{"the audit trail cannot be written to", func() error { return s.account().Ready(ctx) }},
-		{"the record of requests cannot be written", s.server.Proxy.Ready},
+		{"the record of requests cannot be written", s.Server.Proxy.Ready},
 	} {
 		if err := part.check(); err != nil {
-			s.log.Error("not ready", "reason", part.name, "err", err)
+			s.Log.Error("not ready", "reason", part.name, "err", err)
 			return errors.New(part.name)
 		}
 	}

@@ -1,4 +1,4 @@
-package main
+package site
 
 import (
 	"fmt"
@@ -16,13 +16,13 @@ import (
 // lock goes with the process, however that ends.
 func lockSite(state string) (io.Closer, error) {
 	if err := os.MkdirAll(state, 0o700); err != nil {
-		return nil, misconfigured(config.StateError(err))
+		return nil, &config.Error{Err: config.StateError(err)}
 	}
 	lock := flock.New(filepath.Join(state, "serve-lock"), flock.SetPermissions(0o600))
 	mine, err := lock.TryLock()
 	switch {
 	case err != nil:
-		return nil, misconfigured(config.StateError(err))
+		return nil, &config.Error{Err: config.StateError(err)}
 	case !mine:
 		return nil, fmt.Errorf("another stet serve is running with the state directory %s: stop it, "+
 			"give it this workspace by \"stet host\", or set XDG_STATE_HOME to another directory", state)

@@ -1,4 +1,4 @@
-package main
+package toolset
 
 import (
 	"testing"
@@ -9,7 +9,7 @@ import (
 // FILE-13: the agents' own configuration makes something run, so a write to it
 // is always asked for; whatever their case.
 func TestAgentFilesAreControl(t *testing.T) {
-	root, err := openWorkspace(t.TempDir(), t.TempDir(), nil)
+	root, err := OpenWorkspace(t.TempDir(), t.TempDir(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,136 @@
+// Package localagent puts stet's own agent together: the model that the configuration
+// names, the file tools of a workspace, the store of conversations, and what the agent
+// is told of the project.
+package localagent
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/stet-dev/stet/agent"
+	"github.com/stet-dev/stet/internal/config"
+	"github.com/stet-dev/stet/internal/toolset"
+	"github.com/stet-dev/stet/prices"
+	"github.com/stet-dev/stet/session"
+	"github.com/stet-dev/stet/store/sqlite"
+	"github.com/stet-dev/stet/workspace"
+)
+
+// Options say how the agent works.
+type Options struct {
+	Settings *config.Config
+	Model    Model
+	Dir      string // the directory that it works in
+	Tools    toolset.Options
+	Window   int  // tokens that the model takes; 0 is what is known of it
+	Tasks    bool // the model may give tasks to agents with windows of their own
+	Getenv   func(string) string
+	// Say tells the person something.
+	Say func(format string, args ...any)
+}
+
+// Agent is the agent with all that it works with.
+type Agent struct {
+	*toolset.Set
+	Agent *agent.Agent
+	Store session.Store
+
+	stop func() // ends a scripted model
+}
+
+// Open opens the workspace, the store of conversations and the model, and puts an agent
+// together. The person who decides on writes answers Queue, or takes the place of
+// Handler.Approver before the first call.
+func Open(ctx context.Context, o Options) (_ *Agent, err error) {
+	o.Tools.Dedupe = false // the engine of the context says what stands in the window
+	a := &Agent{}
+	model, stop, err := o.Model.Open(o.Getenv)
+	if err != nil {
+		return nil, err
+	}
+	a.stop = stop
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, a.Close())
+		}
+	}()
+	if a.Set, err = toolset.Open(ctx, o.Dir, o.Tools); err != nil {
+		return nil, err
+	}
+	if a.Store, err = sqlite.OpenSessions(ctx, o.Tools.Trail); err != nil {
+		return nil, err
+	}
+	told := Variables(o.Dir)
+	if o.Settings.ProjectNotes {
+		known, _ := prices.Lookup(o.Model.Name)
+		window := cmp.Or(o.Window, known.Window, 128_000)
+		last := len(told) - 1 // the date, which changes
+		told = slices.Insert(told, last, notes(ctx, a.Root, o.Tools.Policy.Hides, window, o.Say)...)
+	}
+	engine := o.Settings.History(o.Dir)
+	engine.Logger = a.Log
+	agentWith := func(tasks *agent.Agent) *agent.Agent {
+		return &agent.Agent{
+			Model: model, Name: o.Model.Name, Tools: a.Handler, Store: a.Store, Dir: o.Dir, Files: a.Files, Engine: engine,
+			Prompt: agent.Prompt{Variables: told},
+			Limits: agent.Limits{Window: o.Window}, Tasks: tasks, Log: a.Log,
+		}
+	}
+	a.Agent = agentWith(nil)
+	if o.Tasks {
+		a.Agent = agentWith(a.Agent)
+	}
+	return a, nil
+}
+
+// Variables are what an agent is told of where it works.
+func Variables(dir string) []agent.Variable {
+	return []agent.Variable{
+		{Name: "platform", Text: runtime.GOOS + "/" + runtime.GOARCH},
+		{Name: "workspace", Text: dir},
+		{Name: "date", Text: time.Now().Format(time.DateOnly)},
+	}
+}
+
+// FindSession returns the session that an argument names: an ID, the beginning of one,
+// or "latest", which is the one used last in dir, or anywhere where dir is empty.
+func FindSession(ctx context.Context, store session.Store, name, dir string) (session.Info, error) {
+	if name == "latest" {
+		return session.Latest(ctx, store, dir)
+	}
+	found, err := session.Find(ctx, store, name)
+	if errors.Is(err, session.ErrNotFound) {
+		return found, fmt.Errorf("%s: no session is called so; \"stet sessions list\" lists them", workspace.Quote(name))
+	}
+	return found, err
+}
+
+// Resume returns the conversation that an argument names, as in FindSession.
+func (a *Agent) Resume(ctx context.Context, name string) (*agent.Conversation, error) {
+	info, err := FindSession(ctx, a.Store, name, a.Root.Dir())
+	if err != nil {
+		return nil, err
+	}
+	if info.Dir != a.Root.Dir() {
+		return nil, fmt.Errorf("session %s works in %s: name it by --root", info.ID, workspace.Quote(info.Dir))
+	}
+	return a.Agent.Resume(ctx, info.ID)
+}
+
+// Close closes everything. No conversation is at work any more.
+func (a *Agent) Close() error {
+	var errs []error
+	if a.Set != nil {
+		errs = append(errs, a.Set.Close())
+	}
+	if a.Store != nil {
+		errs = append(errs, a.Store.Close())
+	}
+	a.stop()
+	return errors.Join(errs...)
+}

@@ -1,0 +1,30 @@
+package site
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+)
+
+// WorkspaceName is what a workspace is called: what is given, or the directory's
+// name as far as it is one.
+func WorkspaceName(given, root string) (string, error) {
+	name := given
+	if name == "" {
+		name = strings.Trim(strings.Map(func(c rune) rune {
+			if !strings.ContainsRune(nameLetters, c) {
+				return '-'
+			}
+			return c
+		}, filepath.Base(root)), "-")
+		if name = name[:min(len(name), 64)]; name == "" {
+			name = "workspace"
+		}
+	}
+	if len(name) > 64 || strings.ContainsFunc(name, func(c rune) bool { return !strings.ContainsRune(nameLetters, c) }) {
+		return "", fmt.Errorf("--workspace: %q is no name: up to 64 letters, digits, dots, - and _", name)
+	}
+	return name, nil
+}
+
+const nameLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"

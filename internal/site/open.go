@@ -1,0 +1,170 @@
+package site
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/stet-dev/stet/approval"
+	"github.com/stet-dev/stet/gateway"
+	"github.com/stet-dev/stet/internal/config"
+	"github.com/stet-dev/stet/internal/proxyserver"
+	"github.com/stet-dev/stet/internal/tokenfile"
+	"github.com/stet-dev/stet/internal/toolset"
+	"github.com/stet-dev/stet/mcpserver"
+	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/session"
+	"github.com/stet-dev/stet/store/sqlite"
+)
+
+// Open makes everything, and listens to nothing yet.
+func Open(ctx context.Context, c Config) (_ *Site, err error) {
+	s := &Site{config: c, Queue: &approval.Queue{Bytes: c.QuestionBytes}, join: func() {}, streams: func() {}}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.Close(ctx))
+		}
+	}()
+	s.config.Tools.Dedupe = false // it is for one client: over HTTP several may share a session
+	if s.lock, err = lockSite(c.Tools.State); err != nil {
+		return nil, err
+	}
+	if s.Server, err = proxyserver.Open(ctx, c.Proxy); err != nil {
+		return nil, &config.Error{Err: err}
+	}
+	s.Log, s.models = s.Server.Log, c.Proxy.Models
+	if err := s.openKeys(); err != nil {
+		return nil, err
+	}
+	if err := s.openSessions(ctx); err != nil {
+		return nil, err
+	}
+	if c.NoWorkspace {
+		err = s.openTrail(ctx)
+	} else {
+		err = s.openTools(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s, s.openHub(ctx)
+}
+
+// openKeys makes the tokens of this process, and reads what logins are proved by.
+func (s *Site) openKeys() (err error) {
+	if s.secret, err = tokenfile.LoginSecret(s.config.Tools.State); err != nil {
+		return err
+	}
+	s.keys = tokenfile.NewKeyring(s.config.Tools.State, s.Log)
+	if s.PersonToken, err = s.keys.Make("who started stet", gateway.Persons, ""); err != nil {
+		return err
+	}
+	s.AgentToken, err = s.keys.Make("agent of this machine", gateway.Agents, "")
+	return err
+}
+
+// openSessions opens the stored conversations, which the UI shows.
+func (s *Site) openSessions(ctx context.Context) error {
+	opening, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	store, err := sqlite.OpenSessions(opening, s.config.Tools.Trail)
+	if err != nil {
+		return err
+	}
+	s.Sessions = &session.Hub{Store: store, Poll: time.Second} // other processes write to it too
+	s.compact, err = s.config.Compact(s.Sessions)
+	return err
+}
+
+// openHub makes the gateway, and what the port has.
+func (s *Site) openHub(ctx context.Context) (err error) {
+	c := &s.config
+	s.hub, err = gateway.New(gateway.Config{
+		Authority: s.keys, Queue: s.Queue, Journal: s.journal, AllowedHosts: c.Hosts,
+		Limits: gateway.Limits{Rate: c.Tools.Rate}, Memory: c.Answers, Version: c.Version, Log: s.Log,
+	})
+	if err != nil {
+		return err
+	}
+	s.remotes = &remotes{hub: s.hub, keys: s.keys, allowed: c.Hosts, version: c.Version, log: s.Log}
+	if s.Tools != nil {
+		s.joinHub(ctx)
+	}
+	streams, stop := context.WithCancel(context.WithoutCancel(ctx))
+	s.streams = stop
+	s.Server.HTTP = &http.Server{
+		Handler:           gateway.OneSlash(c.Proxies.behind(s.routes(streams, c.Hosts))),
+		ReadHeaderTimeout: 30 * time.Second, IdleTimeout: 5 * time.Minute, MaxHeaderBytes: 64 << 10,
+		ErrorLog: slog.NewLogLogger(s.Log.Handler(), slog.LevelDebug),
+	}
+	if c.Cert != "" {
+		pair, err := tls.LoadX509KeyPair(c.Cert, c.Key)
+		if err != nil {
+			return &config.Error{Err: fmt.Errorf("--tls-cert, --tls-key: %w", err)}
+		}
+		s.Server.HTTP.TLSConfig = &tls.Config{Certificates: []tls.Certificate{pair}}
+	}
+	return nil
+}
+
+// openTrail opens the audit trail where no workspace does.
+func (s *Site) openTrail(ctx context.Context) (err error) {
+	opening, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	if s.trail, err = sqlite.Open(opening, s.config.Tools.Trail); err != nil {
+		return fmt.Errorf("audit trail: %w", err)
+	}
+	s.journal = &record.Journal{Trail: s.trail, Log: s.Log}
+	keeping, stop := context.WithCancel(context.WithoutCancel(ctx))
+	s.unkeep = stop
+	s.keeping.Go(func() { toolset.KeepTrail(keeping, s.trail, s.config.Tools.AuditDays, s.Log) })
+	return nil
+}
+
+// openTools opens the workspace. The person who decides is asked at the UI, in the
+// client where policy lets that suffice, or by "stet approve".
+func (s *Site) openTools(ctx context.Context) (err error) {
+	if s.Tools, err = toolset.Open(ctx, s.config.Root, s.config.Tools); err != nil {
+		return err
+	}
+	s.Tools.Memory = s.config.Calls
+	if s.Tools.Queue != nil {
+		s.Tools.Queue.Bytes = s.Queue.Bytes
+	}
+	s.Queue, s.journal = s.Tools.Queue, s.Tools.Handler.Journal
+	s.Tools.Handler.Approver = gateway.Relay{Next: s.Tools.Handler.Approver}
+	s.mcp, err = s.Tools.Server(mcpserver.HTTP{
+		AllowedHosts: s.config.Hosts, Allow: func(token string) bool { return s.keys.Lets(token, s.config.Name) },
+	})
+	return err
+}
+
+// joinHub gives the workspace to the gateway, and waits until calls reach it: a call
+// that comes as soon as the address is known must not find the workspace missing.
+func (s *Site) joinHub(ctx context.Context) {
+	joining, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	s.join = cancel
+	joined, once := make(chan struct{}), new(sync.Once)
+	host := &gateway.Host{
+		Workspace: s.config.Name, Caller: s.Tools.Handler, Stage: s.Tools.Files.Stage, Remembers: true, Log: s.Log,
+		End:       s.Tools.End,
+		Connected: func(string) { once.Do(func() { close(joined) }) },
+	}
+	ended := make(chan struct{})
+	s.joined.Go(func() {
+		defer close(ended)
+		if err := s.hub.Join(joining, host); err != nil {
+			s.Log.Error("workspace", "err", err)
+		}
+	})
+	select {
+	case <-joined:
+	case <-ended:
+	case <-ctx.Done():
+	}
+}

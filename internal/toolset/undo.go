@@ -1,0 +1,83 @@
+package toolset
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/stet-dev/stet/approval"
+	"github.com/stet-dev/stet/filetools"
+	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/tool"
+	"github.com/stet-dev/stet/workspace"
+)
+
+// WritesBy groups writes by key. The groups stand in the order of their first writes.
+func WritesBy(writes []record.Write, key func(record.Write) string) [][]record.Write {
+	var groups [][]record.Write
+	at := map[string]int{}
+	for _, w := range writes {
+		k := key(w)
+		i, ok := at[k]
+		if !ok {
+			i = len(groups)
+			at[k], groups = i, append(groups, nil)
+		}
+		groups[i] = append(groups[i], w)
+	}
+	return groups
+}
+
+// Undo takes writes in the workspace of tools back in the name of c. The handler says
+// who decides; its tools are set here, to one that no agent has.
+func Undo(ctx context.Context, h *approval.Handler, tools *filetools.Tools, writes []record.Write, c tool.Call) error {
+	h.Tools = new(tool.Set)
+	if err := h.Tools.Add(filetools.TakeBack{Tools: tools, Writes: writes}); err != nil {
+		return err
+	}
+	c.Name, c.Arguments = "undo", json.RawMessage("{}")
+	res, err := h.Call(ctx, c)
+	if err == nil && res.Failed() {
+		err = fmt.Errorf("not undone: %s", whatFailed(res))
+	}
+	return err
+}
+
+// whatFailed is the error in a result's text.
+func whatFailed(r tool.Result) string {
+	var said struct {
+		Error string `json:"error"`
+	}
+	if json.Unmarshal([]byte(r.Text), &said) != nil || said.Error == "" {
+		return string(r.Code)
+	}
+	return workspace.Quote(said.Error)
+}
+
+// rollBack undoes what a session wrote, file by file, for policy: each undo is
+// recorded like one that a person asks for. What cannot be undone stays, and
+// the error names it. (FILE-11)
+func (h *Set) rollBack(ctx context.Context, session string) error {
+	all, err := record.Writes(ctx, h.Trail, session, 0)
+	if err != nil {
+		return err
+	}
+	done := slices.DeleteFunc(record.Undoable(all), func(w record.Write) bool { return w.Open })
+	var failed []error
+	for _, ws := range slices.Backward(WritesBy(done, func(w record.Write) string { return w.Path })) {
+		c := tool.Call{Session: session, Client: "policy", Name: "undo", Arguments: json.RawMessage("{}")}
+		plan, err := filetools.TakeBack{Tools: h.Files, Writes: ws}.Plan(ctx, c)
+		if err == nil {
+			var r tool.Result
+			if r, err = h.Handler.Apply(ctx, c, plan, "policy"); err == nil && r.Failed() {
+				err = errors.New(whatFailed(r))
+			}
+		}
+		if err != nil {
+			failed = append(failed, fmt.Errorf("undo %s: %w", workspace.Quote(ws[0].Path), err))
+		}
+	}
+	return errors.Join(failed...)
+}
