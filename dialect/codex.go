@@ -2,29 +2,6 @@ package dialect
 
 import "strings"
 
-// codexRows are the tools of Codex.
-var codexRows = []Row{
-	{
-		Name: "codex/exec_command", Tools: []string{"exec_command"}, Op: "shell", Command: []string{"cmd", "command"}, Dir: []string{"workdir"},
-		Also: []string{"yield_time_ms", "max_output_tokens", "sandbox_permissions", "justification", "prefix_rule", "shell", "login", "tty"},
-	},
-	{
-		Name: "codex/shell", Tools: []string{"shell", "shell_command", "container.exec", "local_shell", "local_shell_call"}, Op: "shell",
-		Command: []string{"command", "cmd"}, Dir: []string{"workdir", "working_directory", "cwd"},
-		Also: []string{"timeout_ms", "timeout", "with_escalated_permissions", "justification", "type", "env", "user", "login"},
-	},
-	{
-		Name: "codex/apply_patch", Tools: []string{"apply_patch"}, Op: "edit", Patch: []string{"input", "patch", "patchText"}, Dir: []string{"workdir"},
-	},
-	{
-		Name: "codex/read_file", Tools: []string{"read_file"}, Op: "read", Has: []string{"file_path", "mode"}, Path: []string{"file_path"},
-		Offset: "offset", Base: 1, Limit: "limit", Most: 2000, Also: []string{"indentation"}, Formats: []string{"window"},
-	},
-	{
-		Name: "codex/list_dir", Tools: []string{"list_dir"}, Op: "list", Path: []string{"dir_path", "path"}, Also: []string{"offset", "limit", "depth"},
-	},
-}
-
 // scriptCall returns the arguments of the command that a script of Codex's
 // exec runs, if it runs one and shows its output:
 //

@@ -125,3 +125,16 @@ func rootAt(s string) string {
 	}
 	return dir
 }
+
+// Paths yields the words of a text that may be paths: those with a slash that
+// are no addresses of the web.
+func Paths(text string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return r <= ' ' || strings.ContainsRune("\"'`()<>[]{},;|&=", r) }) {
+			word = strings.TrimRight(word, ".:!?")
+			if strings.Contains(word, "/") && len(word) < 1024 && !strings.Contains(word, "://") && !yield(word) {
+				return
+			}
+		}
+	}
+}

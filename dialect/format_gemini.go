@@ -2,41 +2,6 @@ package dialect
 
 import "strings"
 
-// geminiRows are the tools of Gemini CLI and Qwen Code.
-var geminiRows = []Row{
-	{
-		Name: "gemini/read_file", Tools: []string{"read_file", "ReadFile"}, Op: "read", Has: []string{"file_path"},
-		Path: []string{"file_path"}, Offset: "offset", Limit: "limit", Start: "start_line", End: "end_line", Most: 2000,
-		Also: []string{"pages"}, Formats: []string{"showing", "raw"},
-	},
-	{
-		Name: "gemini/read_file absolute", Tools: []string{"read_file"}, Op: "read", Has: []string{"absolute_path"},
-		Path: []string{"absolute_path"}, Offset: "offset", Limit: "limit", Most: 2000, Formats: []string{"showing", "raw"},
-	},
-	{
-		Name: "gemini/read_many_files", Tools: []string{"read_many_files"}, Op: "read",
-		Path: []string{"paths", "include"}, Also: []string{"exclude", "recursive", "useDefaultExcludes", "file_filtering_options"},
-		Formats: []string{"many"},
-	},
-	{
-		Name: "gemini/replace", Tools: []string{"replace", "edit"}, Op: "edit", Has: []string{"file_path"},
-		Path: []string{"file_path"}, Old: []string{"old_string"}, New: []string{"new_string"}, All: "replace_all",
-		Also: []string{"instruction", "expected_replacements", "allow_multiple"},
-	},
-	{
-		Name: "gemini/write_file", Tools: []string{"write_file"}, Op: "write", Has: []string{"file_path"},
-		Path: []string{"file_path"}, Content: []string{"content"}, Also: []string{"record_as_artifact"},
-	},
-	{
-		Name: "gemini/list_directory", Tools: []string{"list_directory"}, Op: "list",
-		Path: []string{"dir_path", "path"}, Also: []string{"ignore", "file_filtering_options"},
-	},
-	{
-		Name: "gemini/run_shell_command", Tools: []string{"run_shell_command"}, Op: "shell", Command: []string{"command"},
-		Dir: []string{"dir_path", "directory"}, Also: []string{"description", "is_background", "timeout"},
-	},
-}
-
 // showing is the header of a read that does not show the whole file. It may
 // stand in a longer one that begins with IMPORTANT.
 const showing = "Showing lines "
@@ -92,7 +57,7 @@ func readShowing(in *reading) (Result, bool) {
 		}
 		s.Total = a + len(s.Lines) - 1
 	}
-	return Result{Sections: []Section{s}}, true
+	return oneSection(s)
 }
 
 // readContentOf reads "Content of P:" and the content.
@@ -111,7 +76,7 @@ func readContentOf(in *reading) (Result, bool) {
 		s.Cut = s.Cut || strings.Contains(body, "truncated")
 	}
 	if s.Cut {
-		s.Total, s.Said, s.Final = 0, 0, FinalUnknown
+		s.forgetEnd()
 	}
-	return Result{Sections: []Section{s}}, true
+	return oneSection(s)
 }

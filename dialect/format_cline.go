@@ -2,42 +2,6 @@ package dialect
 
 import "strings"
 
-// clineRows are the tools of Cline.
-var clineRows = []Row{
-	{
-		Name: "cline/read_files", Tools: []string{"read_files"}, Op: "read", Path: []string{"files", "paths", "path"},
-		Start: "start_line", End: "end_line", Formats: []string{"files"},
-	},
-	{
-		Name: "cline/editor insert", Tools: []string{"editor"}, Op: "edit", Has: []string{"path", "insert_line"},
-		Path: []string{"path"}, New: []string{"new_text"}, Also: []string{"old_text"},
-	},
-	{
-		Name: "cline/editor", Tools: []string{"editor"}, Op: "edit", Has: []string{"path", "old_text"},
-		Path: []string{"path"}, Old: []string{"old_text"}, New: []string{"new_text"},
-	},
-	{
-		Name: "cline/editor write", Tools: []string{"editor"}, Op: "write", Has: []string{"path", "new_text"},
-		Path: []string{"path"}, Content: []string{"new_text"},
-	},
-	{
-		Name: "cline/replace_in_file", Tools: []string{"replace_in_file"}, Op: "edit",
-		Path: []string{"path"}, Patch: []string{"diff"}, Also: []string{"task_progress"},
-	},
-	{
-		Name: "cline/write_to_file", Tools: []string{"write_to_file"}, Op: "write",
-		Path: []string{"path"}, Content: []string{"content"}, Also: []string{"line_count", "task_progress"},
-	},
-	{
-		Name: "cline/run_commands", Tools: []string{"run_commands"}, Op: "shell", Command: []string{"commands"},
-		Formats: []string{"commands"},
-	},
-	{
-		Name: "cline/execute_command", Tools: []string{"execute_command"}, Op: "shell", Command: []string{"command"},
-		Dir: []string{"cwd"}, Also: []string{"requires_approval", "timeout"},
-	},
-}
-
 // element is one entry of the JSON array that Cline answers with.
 type element struct {
 	start, end int    // the inside of the string "result" in the text

@@ -5,64 +5,6 @@ import (
 	"unicode/utf8"
 )
 
-// editorRows are the tools of SWE-agent, OpenHands, Copilot CLI and others that
-// share an editor of several commands, and SWE-agent's window onto a file.
-var editorRows = []Row{
-	{
-		Name: "editor/view", Tools: editors, Op: "read", Is: map[string]string{"command": "view"}, Has: []string{"path"},
-		Path: []string{"path"}, Range: "view_range", Also: editorArgs, Formats: []string{"view"},
-	},
-	{
-		Name: "editor/str_replace", Tools: editors, Op: "edit", Is: map[string]string{"command": "str_replace"}, Has: []string{"path"},
-		Path: []string{"path"}, Old: []string{"old_str"}, New: []string{"new_str"}, Also: editorArgs,
-	},
-	{
-		Name: "editor/insert", Tools: editors, Op: "edit", Is: map[string]string{"command": "insert"}, Has: []string{"path"},
-		Path: []string{"path"}, New: []string{"new_str", "insert_text"}, Also: append([]string{"insert_line"}, editorArgs...),
-	},
-	{
-		Name: "editor/create", Tools: editors, Op: "write", Is: map[string]string{"command": "create"}, Has: []string{"path"},
-		Path: []string{"path"}, Content: []string{"file_text"}, Also: editorArgs,
-	},
-	{
-		Name: "editor/undo_edit", Tools: editors, Op: "edit", Is: map[string]string{"command": "undo_edit"}, Has: []string{"path"},
-		Path: []string{"path"}, Also: editorArgs,
-	},
-	{
-		Name: "copilot-cli/view", Tools: []string{"view"}, Op: "read", Has: []string{"path"},
-		Path: []string{"path"}, Range: "view_range", Also: []string{"forceReadLargeFiles"}, Formats: []string{"view"},
-	},
-	{
-		Name: "copilot-cli/edit", Tools: []string{"edit"}, Op: "edit", Has: []string{"path", "old_str"},
-		Path: []string{"path"}, Old: []string{"old_str"}, New: []string{"new_str"},
-	},
-	{
-		Name: "copilot-cli/create", Tools: []string{"create"}, Op: "write", Has: []string{"path", "file_text"},
-		Path: []string{"path"}, Content: []string{"file_text"},
-	},
-	{
-		Name: "openhands/execute_bash", Tools: []string{"execute_bash", "run_in_terminal", "terminal"}, Op: "shell", Command: []string{"command"},
-		Also: []string{"is_input", "timeout", "security_risk", "explanation", "isBackground"},
-	},
-	{
-		Name: "swe-agent/open", Tools: []string{"open"}, Op: "read", Has: []string{"path"},
-		Path: []string{"path"}, Also: []string{"line_number"}, Formats: []string{"window"},
-	},
-	{
-		Name: "swe-agent/window", Tools: []string{"goto", "scroll_up", "scroll_down"}, Op: "read",
-		Path: []string{"path"}, Also: []string{"line_number"}, Formats: []string{"window"},
-	},
-	{
-		Name: "swe-agent/edit", Tools: []string{"edit"}, Op: "edit", Has: []string{"search", "replace"}, Path: []string{"path"},
-		Old: []string{"search"}, New: []string{"replace"}, All: "replace-all",
-	},
-}
-
-var (
-	editors    = []string{"str_replace_editor", "str_replace_based_edit_tool", "file_editor"}
-	editorArgs = []string{"security_risk", "view_range", "old_str", "new_str", "file_text", "command"}
-)
-
 // readView reads "Here's the result of running `cat -n` on P:" and numbered
 // lines, or the numbered lines alone ("12. text"). Behind the last line of the
 // file stands an empty numbered one.
@@ -78,7 +20,7 @@ func readView(in *reading) (Result, bool) {
 	listing := strings.HasPrefix(text, "Here's the files and directories") || strings.HasPrefix(text, "Here are the files and directories")
 	if strings.HasPrefix(text, "<NOTE>") {
 		s.Cut = true // an abbreviated file
-		return Result{Sections: []Section{s}}, true
+		return oneSection(s)
 	}
 	if strings.HasPrefix(text, "Here's the result of running `cat -n`") || strings.HasPrefix(text, "Here's the content of ") {
 		_, text, _ = strings.Cut(text, "\n")
@@ -111,7 +53,7 @@ func readView(in *reading) (Result, bool) {
 		s.fill(n, in.target(), 0, true, false)
 	}
 	s.Beside = except(rest, "[Output truncated", "<response clipped>")
-	return Result{Sections: []Section{s}}, true
+	return oneSection(s)
 }
 
 // looksListed reports whether text can be a directory listing: short lines
@@ -159,7 +101,7 @@ func readWindow(in *reading) (Result, bool) {
 	n, ok := readNumbered(body, ":")
 	if !ok {
 		s.Cut = true
-		return Result{Sections: []Section{s}}, true
+		return oneSection(s)
 	}
 	if tty {
 		s.Stripped = uncarry(n.lines)
@@ -168,7 +110,7 @@ func readWindow(in *reading) (Result, bool) {
 	s.First, s.Lines = n.first, n.lines
 	s.Cut = n.clip || rest != "" && !strings.HasPrefix(rest, "(")
 	s.Beside = besides(before, except(rest, "(", "bash-$"))
-	return Result{Sections: []Section{s}}, true
+	return oneSection(s)
 }
 
 // readMarked reads lines "L12: text".

@@ -2,26 +2,6 @@ package dialect
 
 import "strings"
 
-// piRows are the tools of pi.
-var piRows = []Row{
-	{
-		Name: "pi/read", Tools: []string{"read"}, Op: "read", Has: []string{"path"}, Path: []string{"path"},
-		Offset: "offset", Base: 1, Limit: "limit", Formats: []string{"noted"},
-	},
-	{
-		Name: "pi/edit", Tools: []string{"edit"}, Op: "edit", Has: []string{"path", "edits"}, Path: []string{"path"},
-		Edits: []string{"edits"}, Old: []string{"oldText"}, New: []string{"newText"},
-	},
-	{
-		Name: "pi/edit single", Tools: []string{"edit"}, Op: "edit", Has: []string{"path", "oldText"}, Path: []string{"path"},
-		Old: []string{"oldText"}, New: []string{"newText"},
-	},
-	{
-		Name: "pi/write", Tools: []string{"write"}, Op: "write", Has: []string{"path", "content"}, Path: []string{"path"},
-		Content: []string{"content"},
-	},
-}
-
 // readNoted reads lines without numbers and a note in brackets at the end:
 // "[53 more lines in file. Use offset=350 to continue.]" or "[Showing lines
 // a-b of N. …]". The note tells how many lines there are; its totals count
@@ -33,7 +13,7 @@ func readNoted(in *reading) (Result, bool) {
 	}
 	if strings.HasPrefix(in.text, "[Line ") && !strings.Contains(in.text, "\n") && strings.Contains(in.text, " exceeds ") {
 		s.Cut = true // a line too long to be shown
-		return Result{Sections: []Section{s}}, true
+		return oneSection(s)
 	}
 	note, i := "", strings.LastIndex(in.text, "\n\n[")
 	if i >= 0 && strings.HasSuffix(in.text, "]") {
@@ -59,5 +39,5 @@ func readNoted(in *reading) (Result, bool) {
 		s.Lines, s.First, s.Cut = nil, 0, true
 	}
 	s.Cut = s.Cut || anyClipped(s.Lines)
-	return Result{Sections: []Section{s}}, true
+	return oneSection(s)
 }

@@ -48,9 +48,10 @@ func (in *reading) numbers(n numberedLines, pieces bool) (Result, bool) {
 	s.fill(n, in.target(), in.row.Most, !ended, pieces)
 	s.Beside = strings.TrimSpace(rest)
 	if !trailer(rest) {
-		s.Cut, s.Total, s.Said, s.Final = true, 0, 0, FinalUnknown
+		s.Cut = true
+		s.forgetEnd()
 	}
-	return Result{Sections: []Section{s}}, true
+	return oneSection(s)
 }
 
 // fill takes over numbered lines. most is how many lines a read without a
@@ -103,7 +104,7 @@ func readRaw(in *reading) (Result, bool) {
 	}
 	s := in.section()
 	s.content(in.text, in.target(), in.row)
-	return Result{Sections: []Section{s}}, true
+	return oneSection(s)
 }
 
 // content takes over lines without numbers: those that the call asked for.

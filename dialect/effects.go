@@ -8,6 +8,16 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
+// effects is what a command line may do: change something, or print files.
+type effects struct {
+	changes bool // something, perhaps
+	quiet   bool // no command of it prints files
+}
+
+// Changes reports whether what a Shell runs may change something: unless every
+// command of it only looks.
+func (a *Action) Changes() bool { return a.lineEffects().changes }
+
 // MayShowFiles reports whether the result of a Shell, an Output or an Agent may
 // hold text of files, from which edits are made. It may unless the call is
 // known to show none: every command of its command line is one that prints what
@@ -30,41 +40,73 @@ func (a *Action) MayShowFiles(output string) bool {
 	return true
 }
 
-// unknown stands for a word that is not literal.
-const unknown = "\x00"
+// lineEffects are those of the action's command line, which is parsed once.
+func (a *Action) lineEffects() effects {
+	if a.effects == nil {
+		e := effectsOf(a.Command)
+		a.effects = &e
+	}
+	return *a.effects
+}
 
 // maxQuiet is how many bytes a command line has at most that is known to print no
 // files.
 const maxQuiet = 20_000
 
-// quietLine reports whether no command of a command line prints files.
-func quietLine(command string) bool {
+// effectsOf finds the effects of a command line. One that cannot be parsed may do
+// anything.
+func effectsOf(command string) effects {
 	file, err := parseShell(command)
-	return err == nil && len(command) <= maxQuiet && quiet(file)
-}
-
-// quiet is quietLine for one that is parsed.
-func quiet(file *syntax.File) bool {
-	ok := len(file.Stmts) > 0
+	if err != nil {
+		return effects{changes: true}
+	}
+	e := effects{quiet: len(command) <= maxQuiet && len(file.Stmts) > 0}
 	syntax.Walk(file, func(n syntax.Node) bool {
 		switch x := n.(type) {
 		case *syntax.CallExpr:
-			words := make([]string, len(x.Args))
-			for i, w := range x.Args {
-				if words[i] = literal(w); words[i] == "" {
-					words[i] = unknown
-				}
-				if i == 0 && w.Lit() == "[" {
-					words[i] = "test"
-				}
+			if len(x.Args) > 0 {
+				e.changes = e.changes || !looking(x.Args)
+				e.quiet = e.quiet && quietCall(quietWords(x.Args))
 			}
-			ok = ok && (len(words) == 0 || quietCall(words))
 		case *syntax.Redirect:
-			ok = ok && (x.Op != syntax.RdrIn && x.Op != syntax.RdrInOut || literal(x.Word) == "/dev/null")
+			toNull := literal(x.Word) == "/dev/null"
+			e.changes = e.changes || x.Op != syntax.RdrIn && x.Op != syntax.DplOut && !toNull
+			e.quiet = e.quiet && (x.Op != syntax.RdrIn && x.Op != syntax.RdrInOut || toNull)
 		}
-		return ok
+		return !e.changes || e.quiet
 	})
-	return ok
+	return e
+}
+
+// looking reports whether a command only looks.
+func looking(args []*syntax.Word) bool {
+	name := literal(args[0])
+	for i, w := range args[1:] {
+		switch word := literal(w); {
+		case name == "sed" && strings.HasPrefix(word, "-i"), name == "find" && (strings.HasPrefix(word, "-exec") || word == "-delete"):
+			return false
+		case name == "git" && word != "" && word[0] != '-' && literal(args[i]) != "-C" && literal(args[i]) != "-c":
+			return slices.Contains([]string{"log", "show", "diff", "status", "blame", "grep", "ls-files", "rev-parse"}, word)
+		}
+	}
+	return lookers[name]
+}
+
+// unknown stands for a word that is not literal.
+const unknown = "\x00"
+
+// quietWords returns the words of a command as quietCall wants them.
+func quietWords(args []*syntax.Word) []string {
+	words := make([]string, len(args))
+	for i, w := range args {
+		if words[i] = literal(w); words[i] == "" {
+			words[i] = unknown
+		}
+	}
+	if args[0].Lit() == "[" {
+		words[0] = "test"
+	}
+	return words
 }
 
 // quietCall reports whether a command prints no file.
@@ -93,7 +135,7 @@ func quietCall(words []string) bool {
 	}
 	switch name {
 	case "sh", "bash", "zsh":
-		return len(words) == 3 && strings.HasPrefix(words[1], "-") && strings.HasSuffix(words[1], "c") && quietLine(words[2])
+		return len(words) == 3 && strings.HasPrefix(words[1], "-") && strings.HasSuffix(words[1], "c") && effectsOf(words[2]).quiet
 	case "source", ".":
 		return len(words) == 2 && path.Base(words[1]) == "activate"
 	case "find":

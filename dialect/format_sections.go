@@ -41,7 +41,7 @@ func readSections(in *reading) (Result, bool) {
 		if _, list, ok := strings.Cut(rest, "\n\n"); ok {
 			s := in.section()
 			s.Dir, s.Lines = true, splitLines(list)
-			return Result{Sections: []Section{s}}, true
+			return oneSection(s)
 		}
 	}
 	heads := sectionHeads(text)

@@ -2,34 +2,6 @@ package dialect
 
 import "strings"
 
-// opencodeRows are the tools of opencode.
-var opencodeRows = []Row{
-	{
-		Name: "opencode/read", Tools: []string{"read"}, Op: "read", Has: []string{"filePath"},
-		Path: []string{"filePath"}, Offset: "offset", Base: 1, Limit: "limit", Most: 2000,
-		Formats: []string{"opencode"},
-	},
-	{
-		Name: "opencode/edit", Tools: []string{"edit"}, Op: "edit", Has: []string{"filePath"},
-		Path: []string{"filePath"}, Old: []string{"oldString"}, New: []string{"newString"}, All: "replaceAll",
-	},
-	{
-		Name: "opencode/multiedit", Tools: []string{"multiedit"}, Op: "edit",
-		Path: []string{"filePath"}, Edits: []string{"edits"}, Old: []string{"oldString"}, New: []string{"newString"}, All: "replaceAll",
-	},
-	{
-		Name: "opencode/write", Tools: []string{"write"}, Op: "write", Has: []string{"filePath"},
-		Path: []string{"filePath"}, Content: []string{"content"},
-	},
-	{
-		Name: "opencode/list", Tools: []string{"list", "ls"}, Op: "list", Path: []string{"path"}, Also: []string{"ignore", "limit"},
-	},
-	{
-		Name: "opencode/bash", Tools: []string{"bash"}, Op: "shell", Command: []string{"command"},
-		Dir: []string{"workdir", "cwd"}, Also: []string{"description", "timeout", "initial_wait", "mode", "sessionId", "async"},
-	},
-}
-
 // readOpencode reads <path>P</path><type>file</type><content> with "12: text"
 // lines and a note in parentheses at the end, and the older <file> with
 // "00012| text", where an empty numbered line stands behind the last one.
@@ -90,7 +62,7 @@ func readOpencode(in *reading) (Result, bool) {
 	if s.Path == "" {
 		return Result{}, false
 	}
-	return Result{Sections: []Section{s}}, true
+	return oneSection(s)
 }
 
 // readListing reads a directory listing: all of it, line by line.
@@ -103,5 +75,5 @@ func readListing(in *reading) (Result, bool) {
 		s.Path = "." // a listing without a path is of the working directory
 	}
 	s.Dir, s.Lines = true, splitLines(in.text)
-	return Result{Sections: []Section{s}}, true
+	return oneSection(s)
 }
