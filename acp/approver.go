@@ -40,7 +40,7 @@ func (a Approver) Ask(ctx context.Context, q approval.Question) (approval.Answer
 		t.conn.config.log().Debug("question not answered by the editor", "call", q.CallID, "err", err)
 	}
 	if a.Next == nil {
-		return approval.Answer{}, approval.ErrNobody
+		return approval.Answer{}, approval.ErrNoPerson
 	}
 	if t != nil {
 		t.elsewhere(q)

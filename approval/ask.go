@@ -57,7 +57,7 @@ func (r *run) unanswered(ctx, asking context.Context, p *tool.Plan, err error) e
 			message: fmt.Sprintf("Nobody answered within %v. Nothing was written.", r.h.timeout())}
 	case errors.Is(err, context.DeadlineExceeded): // by the approver's clock
 		return &refused{decision: "timeout", by: "approver", code: tool.Timeout, message: "Nobody answered in time. Nothing was written."}
-	case errors.Is(err, ErrNobody):
+	case errors.Is(err, ErrNoPerson):
 		return r.denied(p, r.decide(p, true))
 	case errors.Is(err, ErrFull):
 		return &refused{decision: "refused", by: "handler", code: tool.RateLimited,

@@ -2,12 +2,12 @@
 // asks a person where it must, applies what was approved, and writes all of it
 // down.
 //
-// [Handler] is the tool.Caller that does so. [Approver] is whom it asks; [Queue]
-// is the one that front ends answer from, and [Serve] and [Client] carry a queue
-// to another process.
+// [Handler] is the tool.Caller that does so: see run.go for the steps of a call. It
+// asks an [Approver]. [Queue] is the approver whose questions front ends answer;
+// [Server] and [Client] carry a queue to another process.
 //
-// Nobody waits for a person under a lock: a question without an answer holds
-// up its own call and no other.
+// No lock is held while a person is asked: a question without an answer holds up its
+// own call and no other.
 package approval
 
 import (
@@ -27,7 +27,7 @@ import (
 type Handler struct {
 	Tools    *tool.Set
 	Policy   *policy.Policy  // nil: reads are allowed, writes are asked for
-	Approver Approver        // nil: nobody can be asked, and what would be is refused
+	Approver Approver        // nil: there is no person to ask, and what would be asked for is refused
 	Journal  *record.Journal // nil: nothing is recorded
 	Root     string          // the workspace's absolute path, for the audit trail
 

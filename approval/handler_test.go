@@ -321,7 +321,7 @@ func (n nobody) Ask(context.Context, approval.Question) (approval.Answer, error)
 
 func TestNobody(t *testing.T) {
 	h := newHouse(t)
-	for _, a := range []approval.Approver{nil, nobody{approval.ErrNobody}} {
+	for _, a := range []approval.Approver{nil, nobody{approval.ErrNoPerson}} {
 		h.Approver = a
 		code(t, h.run(call("s", "put", "a", "x")), tool.PermissionDenied)
 	}

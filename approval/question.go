@@ -16,8 +16,8 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// ErrNobody is what an Approver answers when there is nobody it could ask.
-var ErrNobody = errors.New("nobody can be asked")
+// ErrNoPerson is what an Approver answers when there is no person it could ask.
+var ErrNoPerson = errors.New("nobody can be asked")
 
 // Approver puts a question to a person and waits for the answer, or for the
 // end of ctx, whose error it then returns: the question is withdrawn. It may

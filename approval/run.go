@@ -212,7 +212,7 @@ func (r *run) decide(p *tool.Plan, unattended bool) policy.Decision {
 	grants := r.s.granted()
 	for i, f := range files(p) {
 		d := r.h.policy().Decide(policy.Request{
-			Tool: r.c.Name, Path: f.Path, Write: r.writes(p), Notes: p.Notes, Grants: grants, Nobody: unattended,
+			Tool: r.c.Name, Path: f.Path, Write: r.writes(p), Notes: p.Notes, Grants: grants, NoPerson: unattended,
 		})
 		if i == 0 || d.Stricter(worst) {
 			worst = d

@@ -14,13 +14,13 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// Server serves a queue to other processes of the same user, over a socket that
-// nobody else can reach: whoever makes the listener puts it into a directory
-// of mode 0700. Where the system tells the user at the other end, it is checked.
+// Server serves a queue to other processes of the same user. The listener's socket has
+// to be in a directory of mode 0700, which other users cannot reach. Where the system
+// tells the user at the other end, it is checked too.
 //
-// An agent that runs as the same user and may run programs can reach it as
-// well; against that one the queue is no protection, and neither is anything
-// else: it could write the file itself.
+// An agent that runs as the same user and may run programs can reach the socket as
+// well. The queue is no protection against such an agent, which could write the file
+// itself.
 type Server struct {
 	Queue *Queue
 	Root  string       // the workspace, for people to know it by

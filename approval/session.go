@@ -26,7 +26,7 @@ type session struct {
 	attempts  policy.Attempts
 	suspended *suspension   // nil: it is not
 	writing   int           // writes that are being applied
-	quiet     chan struct{} // closed when there are none; nil where nobody waits for it
+	quiet     chan struct{} // closed when there are none; nil where no call waits for it
 }
 
 // Sessions that have been idle for so long are forgotten once there are many.
@@ -87,7 +87,7 @@ func (h *Handler) closeSession(s *session) {
 	s.calls--
 }
 
-// forget drops sessions that nobody uses. What they were granted is lost, which
+// forget drops sessions that are not in use. What they were granted is lost, which
 // is safe; that they were suspended is in the trail.
 func (h *Handler) forget(now time.Time) {
 	for name, s := range h.sessions {

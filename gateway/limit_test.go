@@ -85,7 +85,7 @@ func TestLargeQuestion(t *testing.T) {
 // Why a question has no answer goes by a code over the wire, and is the same error
 // at its other side. (FILE-5)
 func TestUnanswered(t *testing.T) {
-	for _, err := range []error{approval.ErrNobody, approval.ErrFull, context.DeadlineExceeded} {
+	for _, err := range []error{approval.ErrNoPerson, approval.ErrFull, context.DeadlineExceeded} {
 		reply := unanswered(new(wire.Approval), fmt.Errorf("here: %w", err))
 		reply.Error = "in other words"
 		if got := why(reply); !errors.Is(got, err) {

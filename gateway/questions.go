@@ -28,7 +28,7 @@ func (p *hostPeer) approval(f *wire.Approval) {
 	case f.CallID != "" && !p.has(f.CallID):
 		p.tell(&wire.Approval{ID: f.ID, CallID: f.CallID, Error: "the call is over, or is none: nobody is asked", Code: string(tool.Cancelled)})
 	case queue == nil:
-		p.tell(unanswered(&wire.Approval{ID: f.ID, CallID: f.CallID}, approval.ErrNobody))
+		p.tell(unanswered(&wire.Approval{ID: f.ID, CallID: f.CallID}, approval.ErrNoPerson))
 	default:
 		ctx, cancel := context.WithCancel(p.h.base)
 		p.mu.Lock()
@@ -91,7 +91,7 @@ var whyUnanswered = []struct {
 	code tool.Code
 }{
 	{context.DeadlineExceeded, tool.Timeout},
-	{approval.ErrNobody, tool.PermissionDenied},
+	{approval.ErrNoPerson, tool.PermissionDenied},
 	{approval.ErrFull, tool.RateLimited},
 	{approval.ErrUnknown, tool.InvalidArgument},
 	{approval.ErrAnswered, tool.ConcurrentModification},

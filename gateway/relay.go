@@ -31,7 +31,7 @@ func (r Relay) Ask(ctx context.Context, q approval.Question) (approval.Answer, e
 	case r.Next != nil:
 		return r.Next.Ask(ctx, q)
 	case t == nil:
-		return approval.Answer{}, approval.ErrNobody
+		return approval.Answer{}, approval.ErrNoPerson
 	}
 	return t.host.ask(ctx, t.id, q)
 }
@@ -53,7 +53,7 @@ func (h *Host) ask(ctx context.Context, call string, q approval.Question) (appro
 	h.mu.Lock()
 	if !h.can[wire.CanAsk] {
 		h.mu.Unlock()
-		return approval.Answer{}, approval.ErrNobody
+		return approval.Answer{}, approval.ErrNoPerson
 	}
 	id, answer := newID(), make(chan *wire.Approval, 1)
 	h.asked[id] = answer

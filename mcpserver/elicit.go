@@ -88,7 +88,7 @@ func (l Relay) Ask(ctx context.Context, q approval.Question) (approval.Answer, e
 		r.log.Debug("question not relayed", "call", r.call.ID, "err", err)
 	}
 	if l.Next == nil {
-		return approval.Answer{}, approval.ErrNobody
+		return approval.Answer{}, approval.ErrNoPerson
 	}
 	if r != nil {
 		defer r.ask("waiting for a person to confirm "+subject(q), false, nil)()

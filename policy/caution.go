@@ -6,14 +6,14 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// caution is a reason to ask whatever the rules allow.
+// caution is a reason to ask a person whatever the rules and grants allow.
 type caution struct {
 	note tool.Note
 	rule string
 	why  string // for the model, where it is refused
 
-	deny    bool // refused even where somebody could be asked
-	flagged bool // unattended, where no person looks at any write, it is recorded and no more
+	deny    bool // refused even where a person could be asked
+	flagged bool // unattended it is only recorded
 }
 
 // cautions are looked at in this order.

@@ -13,15 +13,15 @@
 //	on    = "write"                    # or "read"; none: both
 //	do    = "allow"                    # or "ask", "deny"
 //
-// The first rule that matches decides. Where none does, reads are allowed and
-// writes are asked for. Then, for writes, come the cautions, which no rule and
-// no grant lifts: control files, executables, files with other names and files
-// whose mode forbids writing are asked for each time, and refused where nobody
-// can be asked. (FILE-13) Build files and instructions for agents are asked for
-// each time too; unattended they are written, and the audit trail says so.
+// The first rule that matches decides. Where none matches, reads are allowed and
+// writes are asked for. After the rules come the cautions, for writes. No rule and no
+// grant lifts them. Control files, executables, files with other names and files whose
+// mode forbids writing are asked for each time, and refused where there is no person
+// to ask. (FILE-13) Build files and instructions for agents are asked for each time
+// too; unattended they are written, and the audit trail says so.
 //
-// A rule's paths are about the path that a call names. A search or a listing
-// below a directory passes over what Hides says.
+// A rule's paths match the path that a call names. A search or a listing below a
+// directory leaves out the files that Hides names.
 package policy
 
 import (
@@ -41,27 +41,15 @@ const (
 	Deny
 )
 
-var actions = []string{Ask: "ask", Allow: "allow", Deny: "deny"}
+var actions = names{typ: "Action", want: "allow, ask or deny", of: []string{Ask: "ask", Allow: "allow", Deny: "deny"}}
 
-func (a Action) String() string {
-	if int(a) < len(actions) {
-		return actions[a]
-	}
-	return fmt.Sprintf("Action(%d)", uint8(a))
-}
+func (a Action) String() string { return actions.name(uint8(a)) }
 
 // MarshalText returns the action's name.
 func (a Action) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
 
 // UnmarshalText takes "ask", "allow" or "deny".
-func (a *Action) UnmarshalText(text []byte) error {
-	i := slices.Index(actions, string(text))
-	if i < 0 {
-		return fmt.Errorf("unknown action %q: want allow, ask or deny", text)
-	}
-	*a = Action(i)
-	return nil
-}
+func (a *Action) UnmarshalText(text []byte) error { return actions.parse(text, (*uint8)(a)) }
 
 // Access is what a rule is about. A call is a write when it has something to
 // apply.
@@ -74,27 +62,15 @@ const (
 	Write
 )
 
-var accesses = []string{Any: "", Read: "read", Write: "write"}
+var accesses = names{typ: "Access", want: "read or write", of: []string{Any: "", Read: "read", Write: "write"}}
 
-func (a Access) String() string {
-	if int(a) < len(accesses) {
-		return accesses[a]
-	}
-	return fmt.Sprintf("Access(%d)", uint8(a))
-}
+func (a Access) String() string { return accesses.name(uint8(a)) }
 
 // MarshalText returns "", "read" or "write".
 func (a Access) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
 
 // UnmarshalText takes "", "read" or "write".
-func (a *Access) UnmarshalText(text []byte) error {
-	i := slices.Index(accesses, string(text))
-	if i < 0 {
-		return fmt.Errorf("unknown access %q: want read or write", text)
-	}
-	*a = Access(i)
-	return nil
-}
+func (a *Access) UnmarshalText(text []byte) error { return accesses.parse(text, (*uint8)(a)) }
 
 // Rule says what to do about the calls it matches. The zero Rule asks for
 // everything.
@@ -106,7 +82,7 @@ type Rule struct {
 }
 
 // Policy decides. The zero Policy allows reads and asks for writes. It may be
-// used concurrently while nobody changes it.
+// used concurrently while it is not changed.
 type Policy struct {
 	Rules []Rule `toml:"rule" json:"rule,omitempty"`
 
@@ -120,8 +96,8 @@ type Policy struct {
 	Unattended bool `toml:"unattended" json:"unattended,omitempty"`
 
 	// Unread is what to do when a file is overwritten that the session never
-	// read, or that changed since and cannot be merged: Ask, whatever is granted; Deny; or Allow, which leaves it to the
-	// rules.
+	// read, or that changed since and cannot be merged: Ask, whatever is granted;
+	// Deny; or Allow, which leaves it to the rules.
 	Unread Action `toml:"unread" json:"unread"`
 
 	// Relay are the tools for which the answer of a client, who says that it
@@ -132,22 +108,22 @@ type Policy struct {
 
 // Request is a call as policy sees it.
 type Request struct {
-	Tool   string
-	Path   string // relative to the workspace, links resolved; "" where there is none
-	Write  bool   // it has something to apply
-	Notes  []tool.Note
-	Grants []Rule // what a person has allowed this session, the oldest first; tool.Outside needs one that names the tool
-	Nobody bool   // nobody can be asked
+	Tool     string
+	Path     string // relative to the workspace, links resolved; "" where there is none
+	Write    bool   // it has something to apply
+	Notes    []tool.Note
+	Grants   []Rule // what a person has allowed this session, the oldest first; tool.Outside needs one that names the tool
+	NoPerson bool   // there is no person who could be asked
 }
 
-// Decision is what was decided, and by what.
+// Decision is what was decided, and what decided it.
 type Decision struct {
 	Action Action
 	Rule   string // what decided, in a few words: "default", "rule 2", "grant docs/**", "control file"
 	Why    string // for Deny: one sentence for the model
 
-	// Grantable says that an answer may hold for later calls too: it was asked
-	// for by rule or by default, not out of caution.
+	// Grantable says that an answer may hold for later calls too: a rule or the
+	// default asks, and no caution.
 	Grantable bool
 	Relay     bool // a client may relay the answer
 }
@@ -159,7 +135,7 @@ func (p *Policy) Decide(r Request) Decision {
 		return d
 	}
 	if c, ok := p.caution(r); ok {
-		if c.deny || r.Nobody || p.Unattended {
+		if c.deny || r.NoPerson || p.Unattended {
 			return Decision{Action: Deny, Rule: c.rule, Why: c.why}
 		}
 		return Decision{Action: Ask, Rule: c.rule}
@@ -173,7 +149,7 @@ func (p *Policy) Decide(r Request) Decision {
 	if p.Unattended && byDefault {
 		return Decision{Action: Allow, Rule: "unattended"}
 	}
-	if p.Unattended || r.Nobody {
+	if p.Unattended || r.NoPerson {
 		d.Action, d.Why = Deny, "a person must confirm this, and nobody can be asked here"
 		return d
 	}
@@ -182,10 +158,9 @@ func (p *Policy) Decide(r Request) Decision {
 	return d
 }
 
-// Hides reports whether the content of a file is not to come up in a search
-// or a listing: a call that named it would be refused or asked for. Rules for
-// some tools alone count as if they were for all where they hold back, and not
-// at all where they let pass.
+// Hides reports whether a search or a listing leaves a file out, since a call that
+// named it would be refused or asked for. A rule for some tools alone counts as if it
+// were for all tools if it asks or denies, and does not count if it allows.
 func (p *Policy) Hides(path string) bool {
 	hides := func(rules []Rule) bool {
 		for _, rule := range rules {
@@ -202,7 +177,7 @@ func (p *Policy) Hides(path string) bool {
 	return hides(p.Rules) || hides(p.Project)
 }
 
-// ruled is what the rules say, and whether it is because there is none.
+// ruled is what the rules say, and whether no rule matches.
 func (p *Policy) ruled(r Request) (d Decision, byDefault bool) {
 	d, byDefault = Decision{Action: Allow, Rule: "default"}, true
 	if r.Write {
@@ -248,8 +223,8 @@ func find(rules []Rule, r Request) (Rule, int, bool) {
 	return Rule{}, 0, false
 }
 
-// granted returns the first grant that matches. Who lets all files be written to
-// has not spoken of what is done outside.
+// granted returns the first grant that matches. A grant for all files is none for
+// tools whose effect is outside of the workspace.
 func granted(r Request) (Rule, bool) {
 	outside := slices.Contains(r.Notes, tool.Outside)
 	for _, g := range r.Grants {
@@ -260,9 +235,9 @@ func granted(r Request) (Rule, bool) {
 	return Rule{}, false
 }
 
-// matches: a rule that lets pass must match letter by letter; one that holds
-// back matches without regard to case and composition, since the file system
-// may not regard them either.
+// matches reports whether the rule is about the request. A rule that allows matches
+// letter by letter. One that asks or denies ignores case and Unicode composition, as
+// file systems may.
 func (rule Rule) matches(r Request) bool {
 	if rule.On == Read && r.Write || rule.On == Write && !r.Write {
 		return false

@@ -72,8 +72,8 @@ func TestDecide(t *testing.T) {
 		{"allow by tool", rules, w("docs/a"), policy.Ask, "default"},
 		{"allow", rules, policy.Request{Tool: "edit_file", Path: "docs/a", Write: true}, policy.Allow, "rule 2"},
 		{"ask to read", rules, policy.Request{Tool: "read_file", Path: "private/a"}, policy.Ask, "rule 3"},
-		{"nobody: ask to read", rules, policy.Request{Tool: "read_file", Path: "private/a", Nobody: true}, policy.Deny, "rule 3"},
-		{"nobody: a write", "", policy.Request{Tool: "write_file", Path: "a", Write: true, Nobody: true}, policy.Deny, "default"},
+		{"nobody: ask to read", rules, policy.Request{Tool: "read_file", Path: "private/a", NoPerson: true}, policy.Deny, "rule 3"},
+		{"nobody: a write", "", policy.Request{Tool: "write_file", Path: "a", Write: true, NoPerson: true}, policy.Deny, "default"},
 
 		{"grant for the session", "", with(w("a"), session), policy.Allow, "grant session"},
 		{"grant by pattern", "", with(w("docs/a.txt"), inDocs), policy.Allow, "grant docs/*.txt"},
@@ -86,7 +86,7 @@ func TestDecide(t *testing.T) {
 		{"control over a grant", "", with(w(".vscode/tasks.json", tool.Control), session), policy.Ask, "control file"},
 		{"executable over a rule", rules, w("bin/run", tool.Executable), policy.Ask, "executable"},
 		{"executable over a grant", "", with(w("bin/run", tool.Executable), session), policy.Ask, "executable"},
-		{"control, nobody", rules, policy.Request{Tool: "write_file", Path: ".envrc", Write: true, Nobody: true, Notes: []tool.Note{tool.Control}}, policy.Deny, "control file"},
+		{"control, nobody", rules, policy.Request{Tool: "write_file", Path: ".envrc", Write: true, NoPerson: true, Notes: []tool.Note{tool.Control}}, policy.Deny, "control file"},
 		{"reading control files", "", policy.Request{Tool: "read_file", Path: ".envrc", Notes: []tool.Note{tool.Control}}, policy.Allow, "default"},
 		{"other names", "", with(w("a", tool.HardLink), session), policy.Ask, "hard link"},
 		{"unread", "", with(w("a", tool.Unread), session), policy.Ask, "unread"},
@@ -236,12 +236,12 @@ func TestCautionsHold(t *testing.T) {
 		}
 		r := policy.Request{
 			Tool: "write_file", Path: rapid.SampledFrom([]string{"a/x.sh", "x.sh", "b/c/y"}).Draw(t, "path"), Write: true,
-			Grants: rapid.SliceOfN(rule, 0, 3).Draw(t, "grants"), Nobody: rapid.Bool().Draw(t, "nobody"),
+			Grants: rapid.SliceOfN(rule, 0, 3).Draw(t, "grants"), NoPerson: rapid.Bool().Draw(t, "nobody"),
 			Notes: append(rapid.SliceOfN(rapid.SampledFrom([]tool.Note{tool.Unread, tool.Merged, tool.Hidden}), 0, 2).Draw(t, "notes"),
 				rapid.SampledFrom([]tool.Note{tool.Control, tool.Executable}).Draw(t, "caution")),
 		}
 		d := p.Decide(r)
-		if d.Action == policy.Allow || (p.Unattended || r.Nobody) && d.Action != policy.Deny {
+		if d.Action == policy.Allow || (p.Unattended || r.NoPerson) && d.Action != policy.Deny {
 			t.Fatalf("%+v", d)
 		}
 		if d.Action == policy.Ask && (d.Grantable || d.Relay) {

@@ -10,13 +10,12 @@ import (
 // sensitive are files that people change often, and that do harm without being
 // run by name: a write to one is asked for each time, whatever is granted.
 //
-// A file is in the table where an ordinary act of the person (to build, to
-// install, to open the directory in an editor, to start an agent) runs or obeys
-// what it says. Left out are sources and tests, which run too but are meant to
-// be looked at, and files that mostly declare (pyproject.toml, Cargo.toml,
-// go.mod, lock files, settings of linters): too many questions train people to
-// say yes. Files that are seldom changed and always run something are control
-// files: see workspace.Control.
+// A file is in the table if an ordinary act of a person runs or obeys what it says:
+// to build, to install, to open the directory in an editor, to start an agent. Sources
+// and tests are left out: they run too, but people look at them. Files that mostly
+// declare are left out as well (pyproject.toml, Cargo.toml, go.mod, lock files,
+// settings of linters): too many questions train people to say yes. Files that are
+// seldom changed and always run something are control files: see workspace.Control.
 var sensitive = []struct {
 	note     tool.Note
 	patterns []string

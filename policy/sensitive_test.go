@@ -48,7 +48,7 @@ func TestSensitiveFiles(t *testing.T) {
 			if d := (&policy.Policy{Unattended: true}).Decide(r); d.Action != policy.Allow {
 				t.Errorf("%s, unattended: %+v", path, d)
 			}
-			if r.Nobody = true; note != "" && p.Decide(r).Action != policy.Deny {
+			if r.NoPerson = true; note != "" && p.Decide(r).Action != policy.Deny {
 				t.Errorf("%s, nobody: not refused", path)
 			}
 			if r.Write = false; p.Decide(r).Action != policy.Allow {

@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -20,27 +19,15 @@ const (
 	RollBack                 // also, what it wrote is undone
 )
 
-var responses = []string{Flag: "flag", Suspend: "suspend", RollBack: "roll back"}
+var responses = names{typ: "Response", want: "flag, suspend or roll back", of: []string{Flag: "flag", Suspend: "suspend", RollBack: "roll back"}}
 
-func (r Response) String() string {
-	if int(r) < len(responses) {
-		return responses[r]
-	}
-	return fmt.Sprintf("Response(%d)", uint8(r))
-}
+func (r Response) String() string { return responses.name(uint8(r)) }
 
 // MarshalText returns the response's name.
 func (r Response) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 
 // UnmarshalText takes "flag", "suspend" or "roll back".
-func (r *Response) UnmarshalText(text []byte) error {
-	i := slices.Index(responses, string(text))
-	if i < 0 {
-		return fmt.Errorf("unknown response %q: want flag, suspend or roll back", text)
-	}
-	*r = Response(i)
-	return nil
-}
+func (r *Response) UnmarshalText(text []byte) error { return responses.parse(text, (*uint8)(r)) }
 
 // Suspicion says how many refused attempts of a session are too many. The
 // zero value flags the fifth of one kind within a minute.

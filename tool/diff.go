@@ -13,6 +13,11 @@ type (
 	Line     = diff.Line
 )
 
+// CompareTexts is the change of a file from one text to another.
+func CompareTexts(path, before, after string) FileDiff {
+	return FileDiff{Path: path, Diff: diff.Lines(before, after, diff.Options{})}
+}
+
 // Diff is what a call would change, as a person is shown it. It is made once,
 // with the plan. The zero Diff shows nothing.
 type Diff struct {

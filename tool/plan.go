@@ -47,7 +47,7 @@ type Plan struct {
 	Apply func(ctx context.Context) (Result, error)
 
 	// Replan plans again from the content that was approved, on the file as
-	// it is now: edited by the person, or merged with what somebody else has
+	// it is now: edited by the person, or merged with what others have
 	// written meanwhile. A conflict is a Plan that is Done.
 	Replan func(ctx context.Context, approved []byte) (*Plan, error)
 }
@@ -70,9 +70,9 @@ const (
 	Stale      Note = "stale"       // the file changed since this session read it, and the plan is not merged with what it read
 	Control    Note = "control"     // it makes something run, or says what may
 	Build      Note = "build"       // building, testing or installing runs what the file says
-	Executable Note = "executable"  // somebody may execute it
+	Executable Note = "executable"  // its mode lets it be executed
 	HardLink   Note = "hard_link"   // it has other names, maybe outside the workspace
-	Merged     Note = "merged"      // the content is merged with somebody else's change
+	Merged     Note = "merged"      // the content is merged with a change by others
 	Hidden     Note = "hidden"      // the new text or the name has characters that are not seen
 	ReadOnly   Note = "read_only"   // the file's mode forbids writing
 	Attributes Note = "attributes"  // owner or attributes cannot be kept
@@ -83,7 +83,7 @@ const (
 	// Instructions: agents take what the file says for instructions.
 	Instructions Note = "instructions"
 
-	// Outside: somebody else's tool does it, not to a file that is known here.
+	// Outside: a tool that is not stet's own does it, not to a file that is known here.
 	// The plan has no path, and its Diff shows the arguments of the call. Where the
 	// tool's Spec says ReadOnly, it is a read for all that it has an Apply.
 	Outside Note = "outside"

@@ -1,6 +1,6 @@
-// Package tool holds the words in which tools are spoken of: what a tool is,
-// a call to it, what the call would do, its result, and the codes of what can
-// go wrong.
+// Package tool has the types that all packages use for tools: a [Tool], a [Call] to
+// it, the [Plan] of what the call would do with its [Diff], the [Result], and the
+// [Code] of a failure.
 package tool
 
 import (
@@ -40,8 +40,8 @@ type Call struct {
 	Large bool
 }
 
-// Staged is a content that comes in parts, each of which Write adds. Bytes is all
-// of it, or the first error of Write. Sum is the SHA-256 of what has come, in hex.
+// Staged is a content that comes in parts. Write adds a part. Bytes is the whole
+// content, or the first error of Write. Sum is the SHA-256 of what has come, in hex.
 // Abort ends it; more calls do nothing.
 type Staged interface {
 	Write(part []byte) (int, error)
@@ -54,7 +54,7 @@ type Staged interface {
 // Code when it failed; what broke is a Go error beside it.
 type Result struct {
 	CallID string
-	Text   string // what the model gets: a JSON object, of somebody else's tool what that says
+	Text   string // what the model gets: a JSON object, or what a tool of others says
 	Code   Code   // empty when the call succeeded
 
 	// Content is, where it is not nil, the "content" that is missing in Text: only
@@ -73,7 +73,7 @@ type Content struct {
 func (r Result) Failed() bool { return r.Code != "" }
 
 // Tool is something a model can call. Plan works out what a call would do
-// without doing it: it reads and compares, and waits for nobody. What is wrong
+// without doing it: it reads and compares, and waits for no person. What is wrong
 // with the call is a Plan whose Done is a failed Result. Tools may be called
 // concurrently.
 type Tool interface {

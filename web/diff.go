@@ -62,8 +62,8 @@ func diffOf(q approval.Question) []FileDiff {
 // errOtherText is for a diff that does not lead to the text beside it.
 var errOtherText = errors.New("the diff is of another text")
 
-// keep is the text after a change of which only the hunks of those numbers are
-// made: all others are as they were before. after is the text with all of them.
+// keep is the text after a change if only the hunks of those numbers are made: all
+// other lines are as they were before. after is the text with all of them.
 func keep(after string, hunks []tool.Hunk, kept []int) (string, error) {
 	for _, k := range kept {
 		if k < 0 || k >= len(hunks) {

@@ -23,7 +23,7 @@ type TouchedFile struct {
 	Last      time.Time `json:"last"`
 	Reads     int       `json:"reads"`
 	Writes    int       `json:"writes"`
-	Conflicts int       `json:"conflicts"` // calls that were not done because somebody else had changed it
+	Conflicts int       `json:"conflicts"` // calls that were not done because others had changed it
 	Refused   int       `json:"refused"`   // others that were not done
 	Sessions  []string  `json:"sessions"`
 }
@@ -138,8 +138,8 @@ const (
 	lookFor   = 5 * time.Second
 )
 
-// disk looks at the files that were touched last. It leaves out those of which nothing
-// is known: no agent has seen their content, or they cannot be looked at.
+// disk looks at the files that were touched last. It leaves out files whose content no
+// agent has seen, and files that cannot be looked at.
 func (h *Handler) disk(r *http.Request) (any, error) {
 	all, err := h.touched(r.Context())
 	if err != nil {

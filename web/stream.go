@@ -18,7 +18,7 @@ const heartbeat = 15 * time.Second
 type stream struct {
 	w    http.ResponseWriter
 	sent *http.ResponseController
-	in   func() bool // who reads it is still let in; nil: nobody has to be
+	in   func() bool // who reads it is still let in; nil: everyone is
 }
 
 // errOut ends the stream of a person who is not let in any more.

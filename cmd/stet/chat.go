@@ -228,7 +228,7 @@ func (n *unattended) Ask(_ context.Context, q approval.Question) (approval.Answe
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.paths = append(n.paths, q.Path)
-	return approval.Answer{}, approval.ErrNobody
+	return approval.Answer{}, approval.ErrNoPerson
 }
 
 func (n *unattended) asked() bool {
