@@ -20,7 +20,7 @@ type Model interface {
 
 	// Stream calls each, in this goroutine, with every piece of the answer as
 	// it comes in, and returns the whole answer at its end. If each is nil,
-	// nobody looks.
+	// the pieces are not shown.
 	//
 	// Beside an error Response holds what was there of the answer, nil if
 	// nothing was: the parts that were whole, and the text so far. Calls and

@@ -130,7 +130,7 @@ func TestGoneBack(t *testing.T) {
 	}
 }
 
-// Back at an earlier moment, what the later one made of it counts.
+// Back at an earlier cold point, what the later one made of it counts.
 func TestGoneBackToMoment(t *testing.T) {
 	k := newTrial(t, 5*time.Minute)
 	k.marked, k.said = true, []llm.Message{words(llm.User, "go")}
@@ -143,8 +143,8 @@ func TestGoneBackToMoment(t *testing.T) {
 	k.back(moment)
 	with, past := k.with.cost, k.past.cost
 	k.ask()
-	if k.moments() != 2 || k.with.cost-with > 2*(k.past.cost-past) {
-		t.Errorf("%d moments; %.0f, and %.0f without", k.moments(), k.with.cost-with, k.past.cost-past)
+	if k.coldPoints() != 2 || k.with.cost-with > 2*(k.past.cost-past) {
+		t.Errorf("%d moments; %.0f, and %.0f without", k.coldPoints(), k.with.cost-with, k.past.cost-past)
 	}
 }
 
@@ -249,14 +249,14 @@ func TestGoneThroughAnother(t *testing.T) {
 	k.verdict(0.1)
 }
 
-// What is asked at a moment again and again is held once.
+// What is asked at a cold point again and again is held once.
 func TestAskedAgainIsHeldOnce(t *testing.T) {
 	k := newLong(t)
 	k.at = k.at.Add(20 * time.Minute)
 	for i := range 5 {
 		k.aside(fmt.Sprint("aside ", i))
 	}
-	if k.moments() != 1 {
-		t.Errorf("%d moments", k.moments())
+	if k.coldPoints() != 1 {
+		t.Errorf("%d moments", k.coldPoints())
 	}
 }

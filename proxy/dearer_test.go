@@ -188,7 +188,7 @@ func (k *trial) runs(lines int) {
 		llm.Message{Role: llm.Tool, Parts: []llm.Part{{Kind: llm.ToolResult, CallID: id, Text: text.String()}}})
 }
 
-func (k *trial) moments() (n int) {
+func (k *trial) coldPoints() (n int) {
 	for _, r := range k.rows {
 		if r.Cache.Moment != "" {
 			n++
@@ -237,8 +237,8 @@ func TestNeverDearer(t *testing.T) {
 				k.runs(60)
 				k.at = k.at.Add(test.every)
 			}
-			t.Logf("%d moments, %+.2f %% at worst, %+.2f %% at the end", k.moments(), 100*k.dearest, 100*(k.with.cost/k.past.cost-1))
-			if k.moments() > test.moments || k.dearest > test.dearest || test.dearest == 0 && k.with.cost > k.past.cost {
+			t.Logf("%d moments, %+.2f %% at worst, %+.2f %% at the end", k.coldPoints(), 100*k.dearest, 100*(k.with.cost/k.past.cost-1))
+			if k.coldPoints() > test.moments || k.dearest > test.dearest || test.dearest == 0 && k.with.cost > k.past.cost {
 				t.Error("too many, or dearer")
 			}
 		})
@@ -246,7 +246,7 @@ func TestNeverDearer(t *testing.T) {
 }
 
 // TRIM-17: where nothing vouches for the cache's end, the first pause that it does
-// not outlive is only looked at; those after it are moments.
+// not outlive is only looked at; those after it are cold points.
 func TestCooled(t *testing.T) {
 	k := newTrial(t, 5*time.Minute)
 	k.said = []llm.Message{words(llm.User, "go")}
@@ -259,14 +259,14 @@ func TestCooled(t *testing.T) {
 		k.at = k.at.Add(15 * time.Minute)
 	}
 	saved := 1 - k.with.cost/k.past.cost
-	t.Logf("%d moments, %+.2f %% at worst, %+.2f %% at the end", k.moments(), 100*k.dearest, -100*saved)
-	if k.moments() < 8 || k.moments() > 10 || k.dearest > 0 || saved < 0.05 {
+	t.Logf("%d moments, %+.2f %% at worst, %+.2f %% at the end", k.coldPoints(), 100*k.dearest, -100*saved)
+	if k.coldPoints() < 8 || k.coldPoints() > 10 || k.dearest > 0 || saved < 0.05 {
 		t.Error("too few, or dearer")
 	}
 }
 
-// What is asked at a moment may be taken back, go on in the same message or lose
-// the agent's reminder: what was sent at the moment is sent again.
+// What is asked at a cold point may be taken back, go on in the same message or lose
+// the agent's reminder: what was sent at the cold point is sent again.
 func TestRetyped(t *testing.T) {
 	for _, test := range []struct {
 		name        string
@@ -305,7 +305,7 @@ func TestRetyped(t *testing.T) {
 	}
 }
 
-// A change of the tools or the system text is a moment, until the cache has outlived one.
+// A change of the tools or the system text is a cold point, until the cache has outlived one.
 func TestRenewed(t *testing.T) {
 	for _, test := range []struct {
 		name   string
@@ -325,8 +325,8 @@ func TestRenewed(t *testing.T) {
 					test.change(k, i/10)
 					k.steps(1, 30)
 				}
-				t.Logf("%d moments, %+.2f %%", k.moments(), 100*(k.with.cost/k.past.cost-1))
-				if outlives && k.moments() > 1 || !outlives && k.moments() < 4 || k.with.cost > k.past.cost {
+				t.Logf("%d moments, %+.2f %%", k.coldPoints(), 100*(k.with.cost/k.past.cost-1))
+				if outlives && k.coldPoints() > 1 || !outlives && k.coldPoints() < 4 || k.with.cost > k.past.cost {
 					t.Error("too many, too few, or dearer")
 				}
 			})
@@ -368,7 +368,7 @@ func TestCooledShortest(t *testing.T) {
 	}
 }
 
-// Tools that the model has to search for stand in no prompt: another one is no moment.
+// Tools that the model has to search for stand in no prompt: another one is no cold point.
 func TestDeferredTools(t *testing.T) {
 	k := newTrial(t, 5*time.Minute)
 	k.marked, k.said = true, []llm.Message{words(llm.User, "go")}
@@ -379,8 +379,8 @@ func TestDeferredTools(t *testing.T) {
 		k.steps(1, 60)
 	}
 	k.verdict(0)
-	if k.moments() != 0 {
-		t.Errorf("%d moments", k.moments())
+	if k.coldPoints() != 0 {
+		t.Errorf("%d moments", k.coldPoints())
 	}
 }
 

@@ -32,9 +32,9 @@ func (u *upstream) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// The proxy's decisions outlive it: what a cold moment changed stays changed when
+// The proxy's decisions outlive it: what a cold point changed stays changed when
 // the conversation goes on through another proxy with the same store. Where they
-// are lost, the bytes are those of a conversation without such moments.
+// are lost, the bytes are those of a conversation without such cold points.
 func TestRestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, up := new(record.Memory), &upstream{usage: `{"input_tokens":10,"cache_read_input_tokens":0,"cache_creation_input_tokens":9000,"output_tokens":5}`}

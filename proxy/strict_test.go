@@ -182,7 +182,7 @@ func (s *strict) sent() string {
 }
 
 // shortened counts the lines in what the model got last: of repeats, and of what left
-// at a cold moment.
+// at a cold point.
 func (s *strict) shortened() (repeats, evicted int) {
 	return strings.Count(s.sent(), "unchanged: shown above"), strings.Count(s.sent(), "output of an older command left out")
 }
@@ -416,7 +416,7 @@ func TestNothingIsRefused(t *testing.T) {
 	}
 }
 
-// A model that is known not to check gets what it got before: at a cold moment old
+// A model that is known not to check gets what it got before: at a cold point old
 // outputs leave.
 func TestUncheckedIsEvicted(t *testing.T) {
 	strictly(t, func(s *strict) {

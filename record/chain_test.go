@@ -26,7 +26,7 @@ func TestChainFormat(t *testing.T) {
 	}
 }
 
-// An outcome without its intent is a broken chain too: nobody wrote down what
+// An outcome without its intent is a broken chain too: it is not written down what
 // was about to happen.
 func TestStrayOutcome(t *testing.T) {
 	for _, stray := range [][]record.Entry{

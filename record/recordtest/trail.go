@@ -184,7 +184,7 @@ func trailWrites(t *testing.T, trail record.Trail) {
 	same(t, list("s", first), []string{one, two, three})
 	same(t, list("s", first+1), []string{two, three})
 	same(t, list("other", 0), []string{fmt.Sprintf("%d a >9 false", other), fmt.Sprintf("%d d 5>6 true", broke)})
-	same(t, list("nobody", 0), nil)
+	same(t, list("no session", 0), nil)
 	if all := list("", 0); len(all) != 5 {
 		t.Errorf("of all sessions: %q", all)
 	}

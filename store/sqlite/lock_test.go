@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// A lock that somebody holds for ever is waited for as long as the context
+// A lock that is held for ever is waited for as long as the context
 // says, and named.
 func TestOpenLocked(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "stet.db")

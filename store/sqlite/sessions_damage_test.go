@@ -38,7 +38,7 @@ func told(t *testing.T, n int) (path, id string) {
 	return path, h.ID()
 }
 
-// alter changes the file as somebody with another program does.
+// alter changes the file as a person with another program does.
 func alter(t *testing.T, path string, statements ...string) {
 	t.Helper()
 	db, err := sql.Open("sqlite", path)

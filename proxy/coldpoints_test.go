@@ -111,7 +111,7 @@ func TestMoments(t *testing.T) {
 	}
 }
 
-// A moment stays one for all requests that go on from it: for those after it, for
+// A cold point stays one for all requests that go on from it: for those after it, for
 // the same one again, for forks, and in another process; what was sent then is
 // sent again, and counting tokens sees it too.
 func TestMomentsStay(t *testing.T) {

@@ -64,7 +64,7 @@ func (k *trial) clear(at int) {
 func (k *trial) verdict(saved float64) {
 	k.Helper()
 	end := k.with.cost/k.past.cost - 1
-	k.Logf("%d moments, %+.2f %% at worst, %+.2f %% at the end", k.moments(), 100*k.dearest, 100*end)
+	k.Logf("%d moments, %+.2f %% at worst, %+.2f %% at the end", k.coldPoints(), 100*k.dearest, 100*end)
 	if k.dearest > 0 || end > -saved {
 		k.Error("dearer")
 	}
@@ -146,7 +146,7 @@ func TestBeside(t *testing.T) {
 	})
 }
 
-// An agent that changes what was sent before a moment, or goes back to before it,
+// An agent that changes what was sent before a cold point, or goes back to before it,
 // finds that what comes before the change is sent as it was.
 func TestChangedInPlace(t *testing.T) {
 	for _, after := range []int{0, 3, 10, 20} {
@@ -204,7 +204,7 @@ func TestChangedInPlace(t *testing.T) {
 	})
 }
 
-// So it is in another process: the moments are known to it where they stand now.
+// So it is in another process: the cold points are known to it where they stand now.
 func TestChangedRestart(t *testing.T) {
 	store := new(record.Memory)
 	k := newLong(t, func(c *Config) { c.Store = store })
