@@ -76,7 +76,7 @@ func (q *toolCall) apply(ctx context.Context, p *tool.Plan, w *pendingWrite) (to
 	}
 	n := done.Bytes
 	text := encode(operation{Success: true, BytesWritten: &n, BackupPath: done.Backup, Data: out})
-	return q.succeeded(text), nil
+	return q.textResult(text), nil
 }
 
 // writeBytes writes a file, in parts where it is larger than WriteLimit.

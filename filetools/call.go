@@ -103,7 +103,7 @@ func (q *toolCall) doneWith(deliver func() (string, *tool.Content, error)) *tool
 		if content != nil {
 			q.ses.spend(int(content.Size / 3))
 		}
-		r := q.succeeded(text)
+		r := q.textResult(text)
 		r.Content = content
 		return r
 	}}
@@ -115,8 +115,8 @@ func (q *toolCall) doneNow(result any) *tool.Plan {
 	return q.done(func() string { return text })
 }
 
-// succeeded is the result of a call that went well.
-func (q *toolCall) succeeded(text string) tool.Result {
+// textResult is a result with a text, which counts as sent to the session.
+func (q *toolCall) textResult(text string) tool.Result {
 	q.ses.spend(q.cfg.Dedupe.tokens(text))
 	return tool.Result{CallID: q.call.ID, Text: text}
 }
@@ -132,7 +132,7 @@ func (q *toolCall) failed(err error) (tool.Result, error) {
 	if words == nil {
 		words = failOperation
 	}
-	r := q.succeeded(words(q, f))
+	r := q.textResult(words(q, f))
 	r.Code = f.code
 	return r, nil
 }

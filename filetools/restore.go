@@ -267,7 +267,7 @@ func (q *toolCall) undone(todo []restore) tool.Result {
 	}
 	slices.Sort(numbers)
 	text := encode(operation{Success: true, BytesWritten: &bytes, Data: map[string]any{"undone": numbers, "files": files}})
-	return q.succeeded(text)
+	return q.textResult(text)
 }
 
 // markUndone marks writes as undone, the writes that they had undone as not undone, and
