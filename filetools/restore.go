@@ -27,9 +27,9 @@ type restore struct {
 }
 
 // planUndoing plans to undo writes. Several writes to one file become one.
-func (q *toolCall) planUndoing(ctx context.Context, writes []Write) (*tool.Plan, error) {
+func (q *toolCall) planUndoing(ctx context.Context, writes []pastWrite) (*tool.Plan, error) {
 	var names []string
-	by := map[string][]Write{}
+	by := map[string][]pastWrite{}
 	for _, w := range writes {
 		if by[w.Path] == nil {
 			names = append(names, w.Path)
@@ -55,7 +55,7 @@ func (q *toolCall) planUndoing(ctx context.Context, writes []Write) (*tool.Plan,
 
 // restoring works out how a file is restored. It refuses where a change by another
 // program would be lost.
-func (q *toolCall) restoring(ctx context.Context, name string, ws []Write) (restore, error) {
+func (q *toolCall) restoring(ctx context.Context, name string, ws []pastWrite) (restore, error) {
 	first, last := ws[0], ws[len(ws)-1]
 	t, err := q.target(name, first.Before != "")
 	if err != nil {
@@ -71,7 +71,7 @@ func (q *toolCall) restoring(ctx context.Context, name string, ws []Write) (rest
 		return restore{}, err
 	}
 	if now.version != last.After {
-		for _, w := range q.Writes(q.call.Session) {
+		for _, w := range q.ses.pastWrites() {
 			if w.Path == name && w.Number > last.Number && !w.Undone && w.Undoes == nil {
 				return restore{}, fail(tool.ConcurrentModification, fmt.Sprintf(
 					"%s was written again by write %d; undo from %d", quoted(name), w.Number, first.Number))
@@ -84,7 +84,7 @@ func (q *toolCall) restoring(ctx context.Context, name string, ws []Write) (rest
 		r.undoes = append(r.undoes, w.Number)
 	}
 	if first.Before == "" {
-		r.dirs = dirsMade(name, append(q.Writes(q.call.Session), ws...))
+		r.dirs = dirsMade(name, append(q.ses.pastWrites(), ws...))
 		return r, nil
 	}
 	data, err := q.root.Kept(first.Before)
@@ -99,7 +99,7 @@ func (q *toolCall) restoring(ctx context.Context, name string, ws []Write) (rest
 }
 
 // dirsMade are the directories above a file that these writes have made.
-func dirsMade(name string, writes []Write) []string {
+func dirsMade(name string, writes []pastWrite) []string {
 	made := map[string]bool{}
 	for _, w := range writes {
 		for dir := path.Dir(w.Path); w.Dirs > 0; w.Dirs-- {
@@ -121,7 +121,7 @@ func (q *toolCall) notOurs(name, format string, a ...any) *failure {
 }
 
 // undoPlan is the plan for all files.
-func (q *toolCall) undoPlan(writes []Write, todo []restore) *tool.Plan {
+func (q *toolCall) undoPlan(writes []pastWrite, todo []restore) *tool.Plan {
 	p := &tool.Plan{Call: q.call}
 	before, after := sha256.New(), sha256.New()
 	for i, r := range todo {
@@ -261,7 +261,7 @@ func (q *toolCall) undone(todo []restore) tool.Result {
 			files = append(files, file{Path: r.name, Version: id(r.to.version), Removed: gone})
 			continue
 		}
-		n := q.ses.wrote(Write{Tool: "undo", Path: r.name, Before: r.from.version, After: r.to.version, Dirs: r.made.Dirs, Time: q.cfg.Now(), Undoes: r.undoes})
+		n := q.ses.wrote(pastWrite{Tool: "undo", Path: r.name, Before: r.from.version, After: r.to.version, Dirs: r.made.Dirs, Time: q.cfg.Now(), Undoes: r.undoes})
 		q.ses.markUndone(r.undoes)
 		files = append(files, file{r.name, id(r.to.version), gone, n})
 	}

@@ -14,7 +14,7 @@ type session struct {
 
 	mu        sync.Mutex
 	encodings map[string]workspace.Encoding // by path: what it was read or written in
-	writes    []Write
+	writes    []pastWrite
 	window    window
 }
 

@@ -26,8 +26,8 @@ var undoTool = &toolDef{
 	},
 }
 
-// Write is a write that a client session has made.
-type Write struct {
+// pastWrite is a write that a client session has made.
+type pastWrite struct {
 	Number        int // in its session, from 1
 	Tool          string
 	Path          string            // canonical
@@ -40,7 +40,7 @@ type Write struct {
 }
 
 // wrote remembers a write and returns its number.
-func (s *session) wrote(w Write) int {
+func (s *session) wrote(w pastWrite) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	w.Number = len(s.writes) + 1
@@ -48,9 +48,8 @@ func (s *session) wrote(w Write) int {
 	return w.Number
 }
 
-// Writes lists the writes of a client session, the first one first.
-func (t *Tools) Writes(session string) []Write {
-	s := t.session(session)
+// pastWrites lists the writes of the session, the first one first.
+func (s *session) pastWrites() []pastWrite {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.writes)
@@ -58,7 +57,7 @@ func (t *Tools) Writes(session string) []Write {
 
 // planUndo is undo. (FILE-12)
 func planUndo(ctx context.Context, q *toolCall) (*tool.Plan, error) {
-	all := q.Writes(q.call.Session)
+	all := q.ses.pastWrites()
 	one, from, every := q.args.num("write", 0), q.args.num("from", 0), q.args.flag("all", false)
 	given := 0
 	for _, is := range []bool{one > 0, from > 0, every} {
@@ -74,7 +73,7 @@ func planUndo(ctx context.Context, q *toolCall) (*tool.Plan, error) {
 			return nil, badArgument(name, "there is no write %d; this session has made %d.", n, len(all))
 		}
 	}
-	var chosen []Write
+	var chosen []pastWrite
 	switch {
 	case given == 0:
 		return q.listWrites(all), nil
@@ -96,10 +95,9 @@ func planUndo(ctx context.Context, q *toolCall) (*tool.Plan, error) {
 	return q.planUndoing(ctx, chosen)
 }
 
-// PlanUndo plans to undo writes that the caller knows, from an audit trail for instance,
-// oldest first. Several writes to one file must be all that were made to it since the
-// first of them.
-func (t *Tools) PlanUndo(ctx context.Context, c tool.Call, writes []Write) (*tool.Plan, error) {
+// planUndoOf plans to undo writes that the caller knows, from an audit trail for instance,
+// oldest first.
+func (t *Tools) planUndoOf(ctx context.Context, c tool.Call, writes []pastWrite) (*tool.Plan, error) {
 	q := t.newCall(undoTool, c)
 	q.foreign = true
 	p, err := q.planUndoing(ctx, writes)
@@ -109,7 +107,7 @@ func (t *Tools) PlanUndo(ctx context.Context, c tool.Call, writes []Write) (*too
 	return p, nil
 }
 
-func (q *toolCall) listWrites(all []Write) *tool.Plan {
+func (q *toolCall) listWrites(all []pastWrite) *tool.Plan {
 	var b strings.Builder
 	for _, w := range all {
 		fmt.Fprintf(&b, "%d %s %s", w.Number, w.Tool, quoted(w.Path))
@@ -129,7 +127,8 @@ func (q *toolCall) listWrites(all []Write) *tool.Plan {
 }
 
 // TakeBack is the tool that undoes writes that a person chose in an audit trail, oldest
-// first. It takes no arguments, and is not for agents: see [Tools.PlanUndo].
+// first. Several writes to one file must be all that were made to it since the first of
+// them. It takes no arguments, and is not for agents.
 type TakeBack struct {
 	Tools  *Tools
 	Writes []record.Write
@@ -142,12 +141,12 @@ func (b TakeBack) Spec() tool.Spec {
 
 // Plan implements tool.Tool.
 func (b TakeBack) Plan(ctx context.Context, c tool.Call) (*tool.Plan, error) {
-	var all []Write
+	var all []pastWrite
 	for _, w := range b.Writes {
-		all = append(all, Write{
+		all = append(all, pastWrite{
 			Number: int(w.Seq), Tool: w.Tool, Path: w.Path,
 			Before: workspace.Version(w.Before), After: workspace.Version(w.After), Dirs: w.Dirs, Time: w.Time,
 		})
 	}
-	return b.Tools.PlanUndo(ctx, c, all)
+	return b.Tools.planUndoOf(ctx, c, all)
 }

@@ -340,16 +340,16 @@ func TestPlanUndo(t *testing.T) {
 	b.put("a", "1\n")
 	b.op("write_file", `{"path":"a","content":"2\n"}`)
 	b.op("edit_file", `{"path":"a","edits":[{"old_text":"2","new_text":"3"}]}`)
-	writes := b.tools.Writes("one")
+	writes := b.tools.session("one").pastWrites()
 	b.tools.End("one")
-	p, err := b.tools.PlanUndo(t.Context(), tool.Call{Session: "later", Name: "undo"}, writes)
+	p, err := b.tools.planUndoOf(t.Context(), tool.Call{Session: "later", Name: "undo"}, writes)
 	if err != nil || p.Done != nil {
 		t.Fatalf("%+v %v", p, err)
 	}
 	if r, err := p.Apply(t.Context()); err != nil || r.Failed() || b.get("a") != "1\n" {
 		t.Errorf("%+v %v", r, err)
 	}
-	if p, err = b.tools.PlanUndo(t.Context(), tool.Call{Session: "later", Name: "undo"}, writes); err != nil || p.Done == nil || !p.Done.Failed() {
+	if p, err = b.tools.planUndoOf(t.Context(), tool.Call{Session: "later", Name: "undo"}, writes); err != nil || p.Done == nil || !p.Done.Failed() {
 		t.Errorf("%+v %v", p, err)
 	}
 }
@@ -391,7 +391,7 @@ func TestWrittenBySomebodyElse(t *testing.T) {
 	if _, err := p.Apply(t.Context()); !errors.Is(err, tool.ErrChanged) {
 		t.Fatalf("%v, want %v", err, tool.ErrChanged)
 	}
-	if w := b.tools.Writes(""); len(w) != 0 {
+	if w := b.tools.session("").pastWrites(); len(w) != 0 {
 		t.Errorf("recorded as ours: %+v", w)
 	}
 }

@@ -33,16 +33,15 @@ var ErrLocked = errors.New("locked by another process")
 
 // Stat is what the system says of a file.
 type Stat struct {
-	Dev, Ino   uint64 // the file's identity; both 0 where the system tells none
-	Size       int64  // bytes
-	Mode       fs.FileMode
-	Mtime      int64 // nanoseconds since 1970
-	Ctime      int64 // of the last change to content or attributes; 0 where unknown
-	Links      uint64
-	UID, GID   uint32
-	Blocks     int64 // bytes that the file takes on disk; -1 where unknown
-	HasOwner   bool  // UID and GID are known
-	HasChanged bool  // Ctime is known
+	Dev, Ino uint64 // the file's identity; both 0 where the system tells none
+	Size     int64  // bytes
+	Mode     fs.FileMode
+	Mtime    int64 // nanoseconds since 1970
+	Ctime    int64 // of the last change to content or attributes; 0 where unknown
+	Links    uint64
+	UID, GID uint32
+	Blocks   int64 // bytes that the file takes on disk; -1 where unknown
+	HasOwner bool  // UID and GID are known
 }
 
 // Same reports whether both speak of one file, as far as the system tells.

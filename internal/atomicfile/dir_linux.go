@@ -247,7 +247,7 @@ func statOf(st *unix.Stat_t) Stat {
 		Dev: st.Dev, Ino: st.Ino, Size: st.Size, Mode: modeOf(st.Mode),
 		Mtime: time.Unix(st.Mtim.Unix()).UnixNano(), Ctime: time.Unix(st.Ctim.Unix()).UnixNano(),
 		Links: uint64(st.Nlink), UID: st.Uid, GID: st.Gid, Blocks: st.Blocks * 512,
-		HasOwner: true, HasChanged: true,
+		HasOwner: true,
 	}
 }
 

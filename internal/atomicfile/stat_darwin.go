@@ -12,7 +12,7 @@ func statOf(fi fs.FileInfo) Stat {
 	s := Stat{Size: fi.Size(), Mode: fi.Mode(), Mtime: fi.ModTime().UnixNano(), Links: 1, Blocks: -1}
 	if st, ok := fi.Sys().(*syscall.Stat_t); ok {
 		s.Dev, s.Ino, s.Links = uint64(st.Dev), st.Ino, uint64(st.Nlink)
-		s.Ctime, s.HasChanged = st.Ctimespec.Nano(), true
+		s.Ctime = st.Ctimespec.Nano()
 		s.UID, s.GID, s.HasOwner = st.Uid, st.Gid, true
 		s.Blocks = st.Blocks * 512
 	}
