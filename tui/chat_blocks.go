@@ -8,8 +8,7 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// block is a kind of what is printed: different ones have an empty line between
-// them.
+// block is a kind of printed text. There is an empty line between different kinds.
 type block uint8
 
 const (
@@ -23,7 +22,7 @@ const (
 	blockReplay
 )
 
-// print prints lines of a kind, which have been made safe.
+// print prints lines of a kind. They have been made safe.
 func (m *chat) print(kind block, what shape) {
 	if m.last != blockNone && (m.last != kind || kind == blockUser || kind == blockQuestion) {
 		m.printer.gap()
@@ -36,7 +35,7 @@ func (m *chat) printUser(text string) {
 	m.print(blockUser, func(columns int) []string { return m.painter.user(text, columns) })
 }
 
-// user is what the person said.
+// user returns the lines of a person's message.
 func (pt painter) user(text string, columns int) []string {
 	var out []string
 	for _, line := range strings.Split(strings.TrimRight(text, "\n"), "\n") {
@@ -51,7 +50,7 @@ func (pt painter) user(text string, columns int) []string {
 	return out
 }
 
-// note tells the person something that nobody said.
+// note prints a note.
 func (m *chat) note(n note) {
 	style, mark := dim, "· "
 	if n.wrong {
@@ -65,7 +64,7 @@ func (m *chat) note(n note) {
 	m.print(blockNote, folded(all...))
 }
 
-// thought is thinking, folded to a line, or whole.
+// thought returns thinking in one line, or whole.
 func (pt painter) thought(text string, columns int, whole bool) []string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	if strings.TrimSpace(text) == "" {
@@ -85,7 +84,7 @@ func (pt painter) thought(text string, columns int, whole bool) []string {
 	return []string{clip(pt.words(dim, "✻ "+short(text, max(columns-len(more)-3, 8))+more), columns)}
 }
 
-// call is a call and what it came to, in one line, or with all of its text.
+// call returns a call and its result in one line, or with all of their text.
 func (pt painter) call(p llm.Part, result string, failed bool, time string, columns int, whole bool) []string {
 	mark, style := pt.paint(green, "● "), ""
 	if failed {
@@ -104,7 +103,7 @@ func (pt painter) call(p llm.Part, result string, failed bool, time string, colu
 	}
 	out := []string{clip(head, columns)}
 	if failed || columns < 40 {
-		out = fold(head, columns) // why it failed is not cut off
+		out = fold(head, columns) // the reason of a failure is shown whole
 	}
 	if whole {
 		for _, text := range []string{p.Args, result} {
@@ -116,7 +115,8 @@ func (pt painter) call(p llm.Part, result string, failed bool, time string, colu
 	return out
 }
 
-// conversation is what was said in a session, folded or whole.
+// conversation returns the messages of a session, with thinking and calls in one
+// line each, or whole.
 func (pt painter) conversation(messages []llm.Message, columns int, whole bool) []string {
 	results := map[string]llm.Part{}
 	for _, msg := range messages {
@@ -177,15 +177,15 @@ func (pt painter) proseLines(text string, columns int) []string {
 	return out
 }
 
-// replayed is how many lines of a conversation are shown when it is gone on with.
-const replayed = 200
+// maxReplayed is how many lines of a resumed conversation are shown.
+const maxReplayed = 200
 
 // replay prints the conversation so far.
 func (m *chat) replay() {
 	st := m.Talk.State()
 	m.print(blockReplay, func(columns int) []string {
 		lines := m.conversation(st.Messages, columns, false)
-		if more := len(lines) - replayed; more > 0 {
+		if more := len(lines) - maxReplayed; more > 0 {
 			head := m.paint(dim, clip(fmt.Sprintf("· %s above: Ctrl-O shows all", plural(more, "line")), columns))
 			lines = append([]string{head, ""}, lines[more:]...)
 		}

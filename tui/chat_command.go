@@ -10,7 +10,7 @@ import (
 	"github.com/stet-dev/stet/agent"
 )
 
-// commands are what can be done by a line that begins with a slash.
+// commands are the lines that begin with a slash.
 var commands = []struct{ name, args, about string }{
 	{"/help", "", "what can be done here"},
 	{"/resume", "[ID]", "go on with another session"},
@@ -22,7 +22,7 @@ var commands = []struct{ name, args, about string }{
 	{"/quit", "", "leave (also Ctrl-D, or Ctrl-C twice)"},
 }
 
-// keys are what can be done by keys.
+// keys are the keys that are not obvious.
 var keys = []struct{ name, about string }{
 	{"Enter", `send; Shift-Enter, Alt-Enter or \ at the end: a new line`},
 	{"↑ ↓", "what you said before"},
@@ -31,7 +31,7 @@ var keys = []struct{ name, about string }{
 	{"Tab", "complete a command; decide on what waits"},
 }
 
-// helpText says what can be done.
+// helpText lists the commands and the keys.
 func helpText(columns int) []string {
 	var out []string
 	row := func(name, about string) {
@@ -72,7 +72,7 @@ func (m *chat) complete() {
 	}
 }
 
-// command does what a line that begins with a slash says.
+// command does the command of a line.
 func (m *chat) command(line string) tea.Cmd {
 	name, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
 	rest = strings.TrimSpace(rest)
@@ -116,7 +116,7 @@ func (m *chat) command(line string) tea.Cmd {
 	return nil
 }
 
-// tell prints what was asked for.
+// tell prints the answer to a command.
 func (m *chat) tell(what shape) {
 	m.last = blockNone
 	m.printer.gap()
@@ -129,7 +129,7 @@ func (m *chat) tell(what shape) {
 	})
 }
 
-// contextText says what fills the window.
+// contextText says what fills the context window.
 func contextText(f agent.Fill, columns int) []string {
 	out := []string{fmt.Sprintf("%s of %s tokens (%s); summed up from %s on", thousands(f.Used), thousands(f.Window), share(f), thousands(f.Limit))}
 	all := fillings(f)
@@ -153,7 +153,7 @@ func contextText(f agent.Fill, columns int) []string {
 	return out
 }
 
-// costText says what a conversation has used.
+// costText says what a conversation has used and cost.
 func costText(s agent.Spent) []string {
 	u := s.Usage
 	out := []string{

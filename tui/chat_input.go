@@ -120,7 +120,7 @@ func (m *chat) key(k tea.KeyPressMsg) tea.Cmd {
 	again := m.again
 	m.hint, m.again = "", ""
 	if m.full != nil {
-		if m.full.key(name) {
+		if m.full.key(k) {
 			m.full = nil
 			if m.resized > 0 {
 				return m.redrawLater()
@@ -138,7 +138,7 @@ func (m *chat) key(k tea.KeyPressMsg) tea.Cmd {
 	case "ctrl+z":
 		return tea.Suspend
 	case "ctrl+o":
-		m.unfold()
+		m.openPager()
 		return nil
 	case "ctrl+l":
 		return tea.ClearScreen

@@ -2,64 +2,56 @@ package tui
 
 import (
 	"fmt"
-	"strings"
+
+	"charm.land/bubbles/v2/viewport"
+	tea "charm.land/bubbletea/v2"
 )
 
-// pager is the whole conversation on a screen of its own, with thinking,
+// pager shows the whole conversation on a screen of its own, with thinking,
 // arguments and results in full.
 type pager struct {
-	make          func(columns int) []string
-	lines         []string
-	top           int
-	width, height int
+	shape shape // of the conversation
+	view  viewport.Model
 }
 
-func (m *chat) unfold() {
+func (m *chat) openPager() {
 	st := m.Talk.State()
-	m.full = &pager{make: func(columns int) []string { return m.conversation(st.Messages, columns, true) }}
+	m.full = &pager{shape: func(columns int) []string { return m.conversation(st.Messages, columns, true) }, view: viewport.New()}
+	m.full.view.KeyMap.PageUp.SetKeys("pgup", "b", "ctrl+b")
+	m.full.view.KeyMap.PageDown.SetKeys("pgdown", "space", "f", "ctrl+f")
 	m.full.resize(m.width, m.height)
-	m.full.scroll(len(m.full.lines))
+	m.full.view.GotoBottom()
 }
 
-func (u *pager) resize(width, height int) {
-	if width != u.width {
-		u.lines = u.make(max(width-1, 1))
+// resize fits the pager to a screen, whose last line and column stay free.
+func (p *pager) resize(width, height int) {
+	p.view.SetHeight(max(height-1, 1))
+	if columns := max(width-1, 1); columns != p.view.Width() {
+		p.view.SetWidth(columns)
+		p.view.SetContentLines(p.shape(columns))
 	}
-	u.width, u.height = width, height
-	u.scroll(0)
+	p.view.SetYOffset(p.view.YOffset()) // within the new bounds
 }
 
-func (u *pager) rows() int { return max(u.height-1, 1) }
-
-func (u *pager) scroll(by int) { u.top = max(0, min(u.top+by, len(u.lines)-u.rows())) }
-
-// key takes a key, and reports whether the person has seen enough.
-func (u *pager) key(name string) bool {
-	switch name {
+// key takes a key, and reports whether the person leaves the pager.
+func (p *pager) key(k tea.KeyPressMsg) bool {
+	switch k.String() {
 	case "q", "esc", "ctrl+o", "ctrl+c", "enter":
 		return true
-	case "up", "k":
-		u.scroll(-1)
-	case "down", "j":
-		u.scroll(1)
-	case "pgup", "b", "ctrl+b":
-		u.scroll(-u.rows())
-	case "pgdown", "space", "f", "ctrl+f":
-		u.scroll(u.rows())
 	case "home", "g":
-		u.scroll(-len(u.lines))
+		p.view.GotoTop()
 	case "end", "G":
-		u.scroll(len(u.lines))
+		p.view.GotoBottom()
+	default:
+		p.view, _ = p.view.Update(k)
 	}
 	return false
 }
 
-func (u *pager) view(pt painter) string {
-	last := min(u.top+u.rows(), len(u.lines))
-	foot := fmt.Sprintf("lines %d to %d of %d · ↑↓ PgUp PgDn · q goes back", min(u.top+1, last), last, len(u.lines))
-	rows := append(make([]string, 0, u.height), u.lines[u.top:last]...)
-	for len(rows) < u.rows() {
-		rows = append(rows, "")
-	}
-	return strings.Join(append(rows, clip(pt.paint(dim, foot), max(u.width-1, 1))), "\n")
+// screen returns the lines of the screen, the last of which says where they stand.
+func (p *pager) screen(pt painter) string {
+	first, total := p.view.YOffset(), p.view.TotalLineCount()
+	last := min(first+p.view.Height(), total)
+	foot := fmt.Sprintf("lines %d to %d of %d · ↑↓ PgUp PgDn · q goes back", min(first+1, last), last, total)
+	return p.view.View() + "\n" + clip(pt.paint(dim, foot), p.view.Width())
 }

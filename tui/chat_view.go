@@ -21,7 +21,7 @@ func (m *chat) View() tea.View {
 		return tea.NewView("")
 	}
 	if m.full != nil && !m.printer.printing { // a piece would be printed on that screen
-		v := tea.NewView(m.full.view(m.painter))
+		v := tea.NewView(m.full.screen(m.painter))
 		v.AltScreen = true
 		return v
 	}

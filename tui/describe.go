@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// callWords say what a call is about, in one line.
+// callWords says in one line what a call is about.
 func callWords(name, args string) string {
 	var in map[string]json.RawMessage
 	if json.Unmarshal([]byte(args), &in) == nil {
@@ -24,7 +24,7 @@ func callWords(name, args string) string {
 	return name + " " + short(args, 60)
 }
 
-// short is the beginning of s on one line.
+// short returns the beginning of s on one line.
 func short(s string, most int) string {
 	s = strings.Join(strings.Fields(s), " ")
 	if r := []rune(s); len(r) > most {
@@ -33,9 +33,9 @@ func short(s string, most int) string {
 	return s
 }
 
-// answered is what results of tools have in common, those of our own and most
-// of others.
-type answered struct {
+// toolResult has the members that results of tools have in common, our own and most
+// others.
+type toolResult struct {
 	Content   *string         `json:"content"`
 	LinesRead *int            `json:"lines_read"`
 	Error     json.RawMessage `json:"error"`
@@ -50,9 +50,9 @@ type answered struct {
 	} `json:"stats"`
 }
 
-// outcome says in a few words what a call came to.
+// outcome says in a few words what the result of a call is.
 func outcome(text string, failed bool) string {
-	var a answered
+	var a toolResult
 	switch {
 	case json.Unmarshal([]byte(text), &a) == nil:
 	case strings.HasPrefix(text, `{"`) && !failed:
@@ -83,7 +83,7 @@ func outcome(text string, failed bool) string {
 	return ""
 }
 
-// complaint is the error in a result's JSON.
+// complaint returns the error in a result's JSON.
 func complaint(raw json.RawMessage, text string) string {
 	var s string
 	var o struct{ Message string }
@@ -96,18 +96,18 @@ func complaint(raw json.RawMessage, text string) string {
 	return short(text, 200)
 }
 
-// plusMinus counts the lines that a unified diff adds and takes away.
+// plusMinus counts the lines that a unified diff adds and removes.
 func plusMinus(diff string) string {
-	added, gone := 0, 0
+	added, removed := 0, 0
 	for i, line := range strings.Split(diff, "\n") {
 		switch colorOf(line, i) {
 		case green:
 			added++
 		case red:
-			gone++
+			removed++
 		}
 	}
-	return fmt.Sprintf("+%d −%d", added, gone)
+	return fmt.Sprintf("+%d −%d", added, removed)
 }
 
 func plural(n int, what string) string {
@@ -130,7 +130,7 @@ func thousands(n int) string {
 	return fmt.Sprint(n)
 }
 
-// took is a duration worth telling; "" where it was short.
+// took returns a duration; "" if it is below a second.
 func took(d time.Duration) string {
 	if d < time.Second {
 		return ""

@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// runEditor lets a shell command change a text, in a file of that name that
-// nobody else can read, and returns what it left. It is never killed: that
-// would leave the terminal in whatever state it had.
+// runEditor has a shell command change a text, in a file of that name which no other
+// user can read, and returns the new text. The command is never killed: the
+// terminal would stay in the state that the editor had set.
 func runEditor(command, name string, text []byte, in io.Reader, out io.Writer) (edited []byte, err error) {
 	dir, err := os.MkdirTemp("", "stet-edit-") // mode 0700
 	if err != nil {
@@ -34,8 +34,8 @@ func runEditor(command, name string, text []byte, in io.Reader, out io.Writer) (
 	return os.ReadFile(file)
 }
 
-// harmless is a file name of letters, digits, dots and the like, so that an
-// editor knows the language and makes nothing else of it.
+// harmless returns a file name of letters, digits, dots and the like. An editor
+// still knows the language by it, and nothing in it has another meaning.
 func harmless(name string) string {
 	name = strings.Map(func(r rune) rune {
 		if r < 0x80 && (r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._-", r)) {

@@ -18,7 +18,7 @@ type input struct {
 	r       io.Reader
 	rest    []byte
 	err     error
-	pending chan chunk // of a Read that was given up on, and could not be stopped
+	pending chan chunk // of a Read that was given up, and could not be stopped
 }
 
 type chunk struct {
@@ -26,7 +26,7 @@ type chunk struct {
 	err  error
 }
 
-// maxTyped is how many bytes a line may have.
+// maxTyped is the size of the longest line, in bytes.
 const maxTyped = 64 << 10
 
 // line waits for a line, and returns it without its end. The end of the input
@@ -77,7 +77,7 @@ func (in *input) read(ctx context.Context) (chunk, error) {
 	case <-ctx.Done():
 	}
 	if stop() {
-		c := <-pending // it may have come after all
+		c := <-pending // the data may have come before
 		in.rest = append(in.rest, c.data...)
 		if !errors.Is(c.err, cancelreader.ErrCanceled) {
 			in.err = c.err
@@ -88,9 +88,8 @@ func (in *input) read(ctx context.Context) (chunk, error) {
 	return chunk{}, ctx.Err()
 }
 
-// end waits for the end of the input, or of ctx, and returns its error. Lines
-// that come meanwhile are kept for who asks for them; there is no end before
-// they are taken.
+// end waits for the end of the input, or of ctx, and returns its error. Lines that
+// come meanwhile are kept for line; the input does not end before they are taken.
 func (in *input) end(ctx context.Context) error {
 	for in.err == nil && len(in.rest) <= maxTyped {
 		c, err := in.read(ctx)
@@ -106,9 +105,8 @@ func (in *input) end(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// discard forgets what was typed at a terminal before it was asked for. What
-// comes from elsewhere, whoever wrote it has meant it as answers, one after the
-// other.
+// discard forgets what was typed at a terminal before a question was shown. Input
+// from a file or a pipe was written as answers, and stays.
 func (in *input) discard() {
 	f, ok := in.r.(*os.File)
 	if !ok || !term.IsTerminal(f.Fd()) {

@@ -7,14 +7,14 @@ import (
 	"unicode/utf8"
 )
 
-// keyboard is a terminal's input in which bytes that are no UTF-8 come as
-// escapes, as in \xff: so the person sees them, where they would be dropped.
+// keyboard is a terminal's input. Bytes that are no UTF-8 become escapes, such as
+// \xff: the person sees them, and they are not lost.
 type keyboard struct {
 	*os.File
-	held []byte // the beginning of a character that is cut in two
+	held []byte // the beginning of a character whose end has not come
 }
 
-// Read implements io.Reader. p has to have room for escapes: 16 bytes.
+// Read implements io.Reader. p needs room for escapes: 16 bytes.
 func (k *keyboard) Read(p []byte) (int, error) {
 	if len(p) < 4*utf8.UTFMax {
 		return 0, io.ErrShortBuffer

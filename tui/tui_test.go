@@ -266,7 +266,7 @@ func TestNarrow(t *testing.T) {
 	}
 }
 
-// A question that somebody else answers leaves the screen, and what was being
+// A question that another person answers leaves the screen, and what was being
 // typed is no answer to the next one.
 func TestAnsweredElsewhere(t *testing.T) {
 	var q approval.Queue

@@ -75,7 +75,7 @@ var table = []row{
 	{"gateway", 5, []string{"tool", "approval", "record", "gateway/wire", "internal/sameorigin", "internal/slowbody", "internal/repeats", "internal/budget", "internal/ratelimit"}, "front ends do not import each other; whose page asks is looked at in one place"},
 	{"mcpserver", 5, []string{"tool", "approval", "internal/invisible", "internal/rpclines", "internal/sameorigin", "internal/slowbody", "internal/budget"}, "the tools over MCP; which page asks is looked at in one place"},
 	{"acp", 5, []string{"agent", "approval", "tool", "llm", "session", "mcpclient", "internal/diff", "internal/invisible", "internal/rpclines"}, "the agent over ACP; what it says, its calls and what is stored are told in the protocol's words, and unsaved text as a diff; a session names MCP servers"},
-	{"tui", 5, []string{"agent", "approval", "session", "llm", "internal/invisible"}, "chat and dialogs on a terminal; what is said is llm's; what is not seen is an escape"},
+	{"tui", 5, []string{"agent", "approval", "session", "llm", "internal/invisible", "internal/rawjson"}, "chat and dialogs on a terminal; what is said is llm's; what is not seen is an escape"},
 	{"web", 5, []string{"tool", "approval", "session", "record", "llm", "internal/sameorigin", "internal/slowbody", "internal/ratelimit"}, "the embedded UI; the messages of a session are llm's, and whose page asks is looked at in one place"},
 	{"web/*", 5, nil, "the page without a browser, for tests: it knows of the server what stands in the protocol alone"},
 
