@@ -25,6 +25,7 @@ func ExampleHub() {
 
 func example(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	dir, err := os.MkdirTemp("", "notes")
 	if err != nil {
 		return err
