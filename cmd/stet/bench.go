@@ -20,8 +20,8 @@ import (
 // benchCommand is stet bench.
 type benchCommand struct {
 	command
-	json, markdown, exact bool
-	policies              []string
+	json, exact bool
+	policies    []string
 }
 
 func newBench(p *program) *cobra.Command {
@@ -42,8 +42,7 @@ that its recorded usage shows. Where an index.json beside the sessions
 names a stratum for them, there are figures for each. --json has all figures.`,
 		Example: `stet bench ~/.claude/projects
 stet bench --policy adaptive,last-10 PATH...
-stet bench --json PATH... > bench.json
-stet bench --markdown PATH...`,
+stet bench --json PATH... > bench.json`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usage(cmd, errors.New("name a PATH: a session file or a directory of them"))
@@ -53,10 +52,8 @@ stet bench --markdown PATH...`,
 	}, &c.command, c.Run)
 	f := cmd.Flags()
 	f.BoolVar(&c.json, "json", false, "print one JSON object")
-	f.BoolVar(&c.markdown, "markdown", false, "print Markdown tables")
 	f.StringSliceVar(&c.policies, "policy", nil, "only these `POLICIES`, by name and with commas between")
 	f.BoolVar(&c.exact, "exact-cache", false, "play breakpoints, least lengths, steps and lookback of the caches too")
-	cmd.MarkFlagsMutuallyExclusive("json", "markdown")
 	_ = cmd.RegisterFlagCompletionFunc("policy", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		var names []string
 		for _, policy := range benchPolicies() {
@@ -86,27 +83,20 @@ func (c *benchCommand) Run(ctx context.Context) error {
 		if err != nil || ctx.Err() != nil {
 			return err
 		}
-		if err := c.print(b); err != nil || b.Sessions > 0 {
+		if c.json {
+			err = c.printJSON(b)
+		} else {
+			report.Bench(c.screen(c.out), columns(c.out), b)
+		}
+		if err != nil || b.Sessions > 0 {
 			return err
 		}
 		return cmp.Or(unread(b.Skipped), errors.New("nothing to compare: no sessions found"))
 	})
 }
 
-func (c *benchCommand) print(b *bench.Bench) error {
-	switch {
-	case c.json:
-		return c.printJSON(b)
-	case c.markdown:
-		report.BenchMarkdown(c.out, b)
-	default:
-		report.Bench(c.screen(c.out), columns(c.out), b)
-	}
-	return nil
-}
-
-// strata tells of which stratum session files are, by the index.json beside
-// them or in the directory above.
+// strata knows the stratum of each session file, from the index.json beside it or
+// in the directory above.
 type strata struct {
 	read map[string]map[string]string // by directory: strata by path
 }

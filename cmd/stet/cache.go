@@ -18,10 +18,9 @@ import (
 // cacheCommand is stet cache.
 type cacheCommand struct {
 	command
-	live         bool
-	conversation string
-	last         int
-	json         bool
+	live bool
+	last int
+	json bool
 }
 
 func newCache(p *program) *cobra.Command {
@@ -59,7 +58,6 @@ stet cache --json session.jsonl`,
 		},
 	}, &c.command, c.Run)
 	cmd.Flags().BoolVar(&c.live, "live", false, "of what the proxy has recorded")
-	cmd.Flags().StringVar(&c.conversation, "conversation", "", "with --live: only of this one")
 	cmd.Flags().IntVar(&c.last, "last", 1000, "with --live: so many requests, the newest; 0 is all")
 	cmd.Flags().BoolVar(&c.json, "json", false, "print one JSON object")
 	return cmd
@@ -132,7 +130,7 @@ func (c *cacheCommand) addRecorded(ctx context.Context, catalog *prices.Catalog,
 	if err != nil {
 		return err
 	}
-	rows, err := store.Requests(ctx, record.Query{Conversation: c.conversation, Limit: c.last})
+	rows, err := store.Requests(ctx, record.Query{Limit: c.last})
 	if err = errors.Join(err, store.Close()); err != nil {
 		return err
 	}

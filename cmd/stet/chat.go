@@ -22,7 +22,7 @@ import (
 	"github.com/stet-dev/stet/tui"
 )
 
-// chatCommand is stet chat, and stet sessions resume.
+// chatCommand is stet chat.
 type chatCommand struct {
 	command
 	agentFlags
@@ -64,18 +64,7 @@ stet chat --resume`,
 			}
 			return nil
 		},
-	}, &c.command, func(ctx context.Context) error {
-		if len(c.args) == 1 {
-			c.resume = c.args[0]
-		}
-		if c.newest && c.resume != "" {
-			return c.usage(errors.New("--continue and --resume: choose one"))
-		}
-		if c.newest {
-			c.resume = "latest"
-		}
-		return c.Run(ctx)
-	})
+	}, &c.command, c.Run)
 	f := cmd.Flags()
 	addAgentFlags(f, &c.agentFlags)
 	addAllow(f, &c.allowed)
@@ -89,8 +78,16 @@ func addAllow(f *pflag.FlagSet, into *[]string) {
 	f.StringSliceVar(into, "allow", nil, "do not ask about writes to such paths, as in docs/** (control files are asked about all the same)")
 }
 
-// Run has the conversation that c.resume names.
 func (c *chatCommand) Run(ctx context.Context) (err error) {
+	if len(c.args) == 1 {
+		c.resume = c.args[0]
+	}
+	if c.newest && c.resume != "" {
+		return c.usage(errors.New("--continue and --resume: choose one"))
+	}
+	if c.newest {
+		c.resume = "latest"
+	}
 	attended := isTerminal(c.in)
 	if c.resume == chooseSession && (!attended || !isTerminal(c.out)) {
 		return c.usage(errors.New("--resume: name the session; there is no terminal to choose on"))
@@ -179,7 +176,7 @@ func asksAbout(p *policy.Policy) string {
 	return "asks before it writes"
 }
 
-// later keeps what is written till there is room for it.
+// later keeps what is written until it can be shown.
 type later struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -237,6 +234,6 @@ func (n *unattended) asked() bool {
 	return len(n.paths) > 0
 }
 
-// errAlone is that something was not written because nobody could be asked.
+// errAlone is the error of writes that were refused because no person could be asked.
 var errAlone = &exitError{code: exitAlone, err: errors.New("not all was written: a person would have had to decide, and there was none; " +
 	"run it on a terminal, or name by --allow what may be written")}

@@ -67,33 +67,10 @@ func TestServeDemo(t *testing.T) {
 	}
 }
 
-// A directory that is given stays, and a write that nobody decided on is none.
-func TestServeDemoDir(t *testing.T) {
+// A demo has a workspace of its own.
+func TestServeDemoFlags(t *testing.T) {
 	h := newHome(t)
-	dir := filepath.Join(h.dir, "look", "around")
-	for range 2 { // the second time it begins anew in the same place
-		if out, err := h.stet("serve", "--demo", "--demo-dir", dir, "--for", "1ms").CombinedOutput(); err != nil {
-			t.Fatalf("%v: %s", err, out)
-		}
-		b, err := os.ReadFile(filepath.Join(dir, "garden", "beds.py"))
-		if err != nil || strings.Contains(string(b), "MULCH") {
-			t.Errorf("%v: %s", err, b)
-		}
-	}
-	if out, err := h.stet("serve", "--demo", "--demo-dir", h.tree).CombinedOutput(); err == nil || !strings.Contains(string(out), "none of a demo's") {
-		t.Errorf("%v: %s", err, out)
-	}
-	used := filepath.Join(h.dir, "used", "stet") // somebody's state directory
-	if err := os.MkdirAll(used, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(used, "stet.db"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if out, err := h.stet("serve", "--demo", "--demo-dir", filepath.Dir(used), "--for", "1ms").CombinedOutput(); err == nil || !strings.Contains(string(out), "none of a demo's") {
-		t.Errorf("%v: %s", err, out)
-	}
-	for _, flags := range [][]string{{"--demo", "--root", dir}, {"--demo", "--no-workspace"}, {"--demo-dir", dir}, {"--for", "-1s"}} {
+	for _, flags := range [][]string{{"--demo", "--root", h.tree}, {"--demo", "--no-workspace"}, {"--for", "-1s"}} {
 		if out, err := h.stet(append([]string{"serve"}, flags...)...).CombinedOutput(); err == nil || !strings.Contains(string(out), "--") {
 			t.Errorf("%v: %v: %s", flags, err, out)
 		}

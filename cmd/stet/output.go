@@ -45,8 +45,8 @@ func (o *output) Write(b []byte) (int, error) {
 	return n, nil
 }
 
-// settle is the error of a command that ended with err and wrote to w. Where whoever
-// read the output has gone, it ends as SIGPIPE would end it, without a word.
+// settle is the error of a command that ended with err and wrote to w. Where the reader
+// of the output has gone, the command ends as SIGPIPE would end it, without a message.
 func settle(w io.Writer, err error) error {
 	o, ok := w.(*output)
 	if !ok {

@@ -79,8 +79,7 @@ func (c *savingsCommand) Run(ctx context.Context) error {
 	})
 }
 
-// unread is the error of sessions of which none could be read; nil where none is
-// there.
+// unread is the error of session files that could not be read; nil where all could.
 func unread(skipped []replay.Skip) error {
 	if i := slices.IndexFunc(skipped, func(s replay.Skip) bool { return s.Unread }); i >= 0 {
 		return fmt.Errorf("nothing could be read: %s: %s", skipped[i].File, skipped[i].Reason)

@@ -34,7 +34,6 @@ type serveCommand struct {
 	trusted   []string     // addresses of proxies
 	proxies   site.Proxies // the same, read
 	demo      bool
-	demoDir   string        // "" is a temporary one
 	lasts     time.Duration // 0: until it is told to end
 	memory    memory
 }
@@ -83,7 +82,6 @@ stet serve --demo`,
 	flags.Lookup("base-url").Usage = "base URL of that model's endpoint (default the provider's own)"
 	flags.BoolVar(&c.beyond, "insecure-listen-beyond-loopback", false, "listen on an address that other machines can reach")
 	flags.BoolVar(&c.demo, "demo", false, "have something to show: a workspace, and two agents with scripted models")
-	flags.StringVar(&c.demoDir, "demo-dir", "", "the directory for --demo, which stays (default a temporary one)")
 	flags.DurationVar(&c.lasts, "for", 0, "end by itself so long after it has come up")
 	flags.StringSliceVar(&c.allowed, "allow-host", nil, "another name that requests may call the server by")
 	flags.StringSliceVar(&c.trusted, "trust-proxy", nil, "address or network of a proxy in front, whose X-Forwarded-For counts")
@@ -155,11 +153,7 @@ func (c *serveCommand) Run(ctx context.Context) (err error) {
 // openShow opens the demo, and has the command run in its workspace, with its
 // environment.
 func (c *serveCommand) openShow() (*demo.Show, error) {
-	dir := c.demoDir
-	if dir != "" {
-		dir = c.absolute(dir)
-	}
-	show, err := demo.OpenShow(dir)
+	show, err := demo.OpenShow()
 	if err != nil {
 		return nil, err
 	}
@@ -246,7 +240,7 @@ func (c *serveCommand) wait(running context.Context, s *site.Site) {
 	}
 }
 
-// closeSite lets what is in flight end, for as long as nobody loses patience.
+// closeSite lets what is in flight end, until a second signal cuts it off.
 func (c *serveCommand) closeSite(ctx context.Context, s *site.Site, signals chan os.Signal) error {
 	slow := time.AfterFunc(time.Second, func() { c.say("waiting up to %s for what is in flight; Ctrl-C cuts it off", site.Drain) })
 	closing, stopClosing := process.LastCall(context.WithoutCancel(ctx), signals)
@@ -274,8 +268,6 @@ func (c *serveCommand) check(address string) error {
 		return errors.New("--tls-cert and --tls-key go together")
 	case c.demo && (c.none || c.root != "." || c.cert != ""):
 		return errors.New("--demo has a workspace of its own, and no certificate: it goes with none of --root, --no-workspace and --tls-cert")
-	case !c.demo && c.demoDir != "":
-		return errors.New("--demo-dir says where --demo has its files")
 	case c.lasts < 0:
 		return errors.New("--for: want a time of 0 or more")
 	case c.none && c.name != "":

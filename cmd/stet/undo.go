@@ -88,8 +88,8 @@ func (c *undoCommand) undo(ctx context.Context, trail record.Trail, what string)
 	return errors.Join(failed...)
 }
 
-// trust warns where somebody changed the trail: what it says was there before may
-// be made up. Then a person has to look.
+// trust warns where the trail was changed: what it says of earlier content may be
+// forged, so a person has to look.
 func (c *undoCommand) trust(ctx context.Context, trail record.Trail) error {
 	v, err := record.Verify(ctx, trail)
 	if err != nil || v.Broken == nil {

@@ -28,8 +28,7 @@ import (
 // calls through the tools, policy, approvals and the audit trail. The first agent is
 // done when the page is shown; the second one waits for a person.
 type Show struct {
-	dir    string // of the state; the workspace is in it
-	kept   bool   // the directory was given, and stays
+	dir    string // a temporary one, of the state; the workspace is in it
 	models [2]*llmtest.Server
 
 	stop    context.CancelFunc // ends the second agent
@@ -42,20 +41,15 @@ const (
 	secondModel = "gpt-5-mini"
 )
 
-// OpenShow makes the files and the models. dir is empty for a temporary directory.
-func OpenShow(dir string) (_ *Show, err error) {
-	d := &Show{dir: dir, kept: dir != "", stop: func() {}}
+// OpenShow makes the files and the models.
+func OpenShow() (_ *Show, err error) {
+	d := &Show{stop: func() {}}
 	defer func() {
 		if err != nil {
 			err = errors.Join(fmt.Errorf("demo: %w", err), d.Close())
 		}
 	}()
-	if d.kept {
-		d.dir, err = fitDir(dir)
-	} else {
-		d.dir, err = os.MkdirTemp("", "stet-demo-")
-	}
-	if err != nil {
+	if d.dir, err = os.MkdirTemp("", "stet-demo-"); err != nil {
 		return nil, err
 	}
 	if err := writeSample(d.dir); err != nil {
@@ -80,23 +74,6 @@ func (d *Show) Environment() []string {
 
 // Workspace is the directory of the workspace.
 func (d *Show) Workspace() string { return filepath.Join(d.dir, "garden") }
-
-// fitDir is dir if it is fit for a demo: new, empty, or of one before.
-func fitDir(dir string) (string, error) {
-	entries, err := os.ReadDir(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return dir, os.MkdirAll(dir, 0o700)
-	}
-	if err != nil {
-		return "", err
-	}
-	for _, of := range []string{"garden", filepath.Join("stet", "stet.db")} { // a state directory in use has the second
-		if _, err := os.Stat(filepath.Join(dir, of)); err != nil && len(entries) > 0 {
-			return "", fmt.Errorf("%s has files that are none of a demo's", dir)
-		}
-	}
-	return dir, nil
-}
 
 // writeSample writes the sample's files as they are at first.
 func writeSample(dir string) error {
@@ -219,11 +196,7 @@ func approveAll(ctx context.Context, sub *approval.Subscription) {
 // Tell says what there is to see.
 func (d *Show) Tell(say func(format string, args ...any)) {
 	say("this is a demo, with scripted models: the page has a write to decide on, two sessions, and what was saved")
-	if d.kept {
-		say("its files stay in %s; commands see it with XDG_STATE_HOME=%s", d.dir, d.dir)
-	} else {
-		say("its files are in %s until it ends; Ctrl-C ends it", d.dir)
-	}
+	say("its files are in %s until it ends; Ctrl-C ends it", d.dir)
 }
 
 // End ends the second agent.
@@ -241,7 +214,7 @@ func (d *Show) Close() error {
 			errs = append(errs, m.Close())
 		}
 	}
-	if !d.kept && d.dir != "" {
+	if d.dir != "" {
 		errs = append(errs, os.RemoveAll(d.dir))
 	}
 	return errors.Join(errs...)

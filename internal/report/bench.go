@@ -12,8 +12,8 @@ import (
 	"github.com/stet-dev/stet/replay/bench"
 )
 
-// A table writes rows of cells, the first of which are the heads of the
-// columns. All columns but the first hold figures.
+// A table writes rows of cells. The first row has the heads of the columns. All columns
+// but the first hold figures.
 type table func(w io.Writer, title string, rows [][]string)
 
 // Bench writes all tables of a bench for a screen of so many columns; 0 is any.
@@ -21,15 +21,6 @@ func Bench(w io.Writer, width int, b *bench.Bench) {
 	if b.Sessions > 0 {
 		benchTables(w, alignedTable(width), b)
 		printFiles(w, "damaged: ", b.Damaged)
-	}
-	printSkipped(w, b.Skipped)
-}
-
-// BenchMarkdown writes all tables of a bench in Markdown.
-func BenchMarkdown(w io.Writer, b *bench.Bench) {
-	if b.Sessions > 0 {
-		benchTables(w, markdownTable, b)
-		return
 	}
 	printSkipped(w, b.Skipped)
 }
@@ -186,18 +177,6 @@ func alignedTable(columns int) table {
 			from = to
 		}
 	}
-}
-
-// markdownTable writes a table in Markdown.
-func markdownTable(w io.Writer, title string, rows [][]string) {
-	fmt.Fprintf(w, "**%s**\n\n", title)
-	for n, row := range rows {
-		fmt.Fprintf(w, "| %s |\n", strings.Join(row, " | "))
-		if n == 0 {
-			fmt.Fprintf(w, "|---|%s\n", strings.Repeat("---:|", len(row)-1))
-		}
-	}
-	fmt.Fprintln(w)
 }
 
 // signed shows a change in per cent.

@@ -13,8 +13,8 @@ import (
 	"github.com/stet-dev/stet/tokens/exact"
 )
 
-// bodyMarks is what tells the body of a request from other JSON, and of which
-// API it is.
+// bodyMarks are the members that tell the body of a request from other JSON, and its
+// API.
 type bodyMarks struct {
 	Model    *string           `json:"model"`
 	Input    json.RawMessage   `json:"input"`

@@ -53,8 +53,8 @@ func (p Proxies) behind(next http.Handler) http.Handler {
 	})
 }
 
-// client is who asked the first of our own proxies: the last address of the headers
-// that is none of theirs. What stands before it, anybody may have written.
+// client is the address that asked the first of our own proxies: the last one in the
+// headers that is not a proxy of ours. Any client may have written what stands before it.
 func (p Proxies) client(headers []string, peer string) string {
 	hops := strings.Split(strings.Join(headers, ","), ",")
 	for _, hop := range slices.Backward(hops) {

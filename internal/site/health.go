@@ -15,8 +15,8 @@ import (
 // healthz answers that the process does.
 func healthz(w http.ResponseWriter, _ *http.Request) { healthAnswer(w, nil) }
 
-// healthAnswer answers a question about the server's health. The text is for whoever
-// can reach the port, so it names no files.
+// healthAnswer answers a question about the server's health. Everyone who can reach the
+// port may read the text, so it names no files.
 func healthAnswer(w http.ResponseWriter, err error) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	if err != nil {

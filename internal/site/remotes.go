@@ -15,8 +15,7 @@ import (
 )
 
 // remotes serves the tools of workspaces elsewhere over MCP, at /mcp/WORKSPACE. Each
-// has a server of its own, made when somebody asks for it for the first time while
-// its host is connected. It stays when the host goes: calls then fail with
+// has a server of its own, made at the first request while its host is connected. It stays when the host goes: calls then fail with
 // host_unavailable, and succeed again once it is back.
 type remotes struct {
 	hub     *gateway.Hub

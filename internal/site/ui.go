@@ -56,7 +56,7 @@ func (s *Site) settings() []web.Setting {
 	return all
 }
 
-// refused writes down that somebody came to the UI with a token that is none.
+// refused writes down a login to the UI with a token that is not valid.
 func (s *Site) refused(_ context.Context, address string) {
 	e := record.Entry{
 		Kind: record.Call, Time: time.Now(), Root: "gateway", Session: "ui-" + address, Client: "browser at " + address, Tool: "login",

@@ -13,27 +13,6 @@ import (
 	"github.com/stet-dev/stet/tui"
 )
 
-func newSessionsResume(p *program) *cobra.Command {
-	c := &chatCommand{}
-	cmd := p.runs(&cobra.Command{
-		Use:   "resume SESSION [flags]",
-		Short: "Go on with a session on this terminal",
-		Long: `Go on with a session on this terminal, as "stet chat --resume" does, in the directory
-that the session works in.`,
-		Example: "stet sessions resume latest --model scripted",
-		Args:    nArgs(1, 1, "a session"),
-	}, &c.command, func(ctx context.Context) error {
-		var err error
-		if c.resume, err = c.openSession(ctx, &c.agentFlags); err != nil {
-			return err
-		}
-		return c.Run(ctx)
-	})
-	addAgentFlags(cmd.Flags(), &c.agentFlags)
-	addAllow(cmd.Flags(), &c.allowed)
-	return cmd
-}
-
 // sessionsCompactCommand is stet sessions compact.
 type sessionsCompactCommand struct {
 	command
