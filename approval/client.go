@@ -5,11 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"slices"
 	"sync"
 )
 
-// Client is a queue in another process. It may be used concurrently.
+// Client is a queue in another process: see Server. It may be used concurrently.
 type Client struct {
 	Root string // the workspace that the questions are about
 
@@ -18,16 +17,17 @@ type Client struct {
 
 	sending sync.Mutex // held while a line is written
 
+	events events
+
 	mu      sync.Mutex
-	n       int64
+	n       int64                // of the newest request
 	replies map[int64]chan frame // of capacity 1
-	events  []Event
-	more    chan struct{} // of capacity 1
-	over    chan struct{} // closed at the end
-	err     error         // why; read after over
+
+	over chan struct{} // closed at the end
+	err  error         // why; read after over
 }
 
-// NewClient takes a connection to a Server over, and reads its greeting.
+// NewClient reads the greeting of a Server. The connection is then the client's.
 func NewClient(ctx context.Context, conn net.Conn) (*Client, error) {
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	in := newLines(conn)
@@ -45,8 +45,7 @@ func NewClient(ctx context.Context, conn net.Conn) (*Client, error) {
 		return nil, errors.Join(fmt.Errorf("connect for approvals: %w", err), conn.Close())
 	}
 	c := &Client{
-		Root: f.Root, conn: conn, replies: map[int64]chan frame{},
-		more: make(chan struct{}, 1), over: make(chan struct{}),
+		Root: f.Root, conn: conn, events: newEvents(), replies: map[int64]chan frame{}, over: make(chan struct{}),
 	}
 	c.wg.Go(func() { c.end(c.read(in)) })
 	return c, nil
@@ -61,9 +60,9 @@ func (c *Client) read(in *lines) error {
 		}
 		switch {
 		case f.Type == "question" && f.Question != nil:
-			c.happened(Event{Opened: f.Question})
+			c.events.add(Event{Opened: f.Question})
 		case f.Type == "closed" && f.Closed != nil:
-			c.happened(Event{Closed: f.Closed})
+			c.events.add(Event{Closed: f.Closed})
 		case f.Type == "error":
 			return errors.New(f.Error)
 		case f.Type == "reply":
@@ -78,55 +77,15 @@ func (c *Client) read(in *lines) error {
 	}
 }
 
-func (c *Client) happened(e Event) {
-	c.mu.Lock()
-	c.events = append(c.events, e)
-	c.mu.Unlock()
-	c.wake()
-}
-
-func (c *Client) wake() {
-	select {
-	case c.more <- struct{}{}:
-	default:
-	}
-}
-
 func (c *Client) end(err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	c.err = fmt.Errorf("%w: %w", ErrClosed, err)
+	c.events.end(c.err, false)
 	close(c.over)
 }
 
 // Next waits for the next event: first the questions that are open. After the
 // end of the connection it is ErrClosed.
-func (c *Client) Next(ctx context.Context) (Event, error) {
-	for {
-		c.mu.Lock()
-		if len(c.events) > 0 {
-			e := c.events[0]
-			if c.events = slices.Delete(c.events, 0, 1); len(c.events) > 0 {
-				c.wake()
-			}
-			c.mu.Unlock()
-			return e, nil
-		}
-		c.mu.Unlock()
-		select {
-		case <-c.more:
-		case <-c.over:
-			c.mu.Lock()
-			left := len(c.events)
-			c.mu.Unlock()
-			if left == 0 {
-				return Event{}, c.err
-			}
-		case <-ctx.Done():
-			return Event{}, ctx.Err()
-		}
-	}
-}
+func (c *Client) Next(ctx context.Context) (Event, error) { return c.events.next(ctx) }
 
 // Answer answers a question: see Queue.Answer.
 func (c *Client) Answer(ctx context.Context, id string, a Answer) error {

@@ -172,9 +172,7 @@ func (q *Queue) answer(i int, a Answer) {
 func (q *Queue) close(i int, c Closing) {
 	w := q.open[i]
 	ended := Ended{c, w.question.Path, time.Now()}
-	for s := range q.subscriptions {
-		s.shrink(w)
-	}
+	q.shrink(w)
 	q.open = slices.Delete(q.open, i, i+1)
 	if q.closed = append(q.closed, ended); len(q.closed) > 2*keepClosed {
 		q.closed = slices.Clone(q.closed[keepClosed:])
