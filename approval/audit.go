@@ -31,7 +31,7 @@ func (r *run) entry(kind record.Kind, p *tool.Plan) record.Entry {
 	return e
 }
 
-// finish records a call that changed nothing and returns its result.
+// finish records a call that changed nothing, and returns its result.
 func (r *run) finish(p *tool.Plan, res tool.Result) (tool.Result, error) {
 	e := r.entry(record.Call, p)
 	e.Bytes, e.Outcome = int64(len(res.Text)), outcome(res, nil)
@@ -104,9 +104,8 @@ func (r *run) intend(ctx context.Context, p *tool.Plan) ([]record.Entry, error) 
 	return r.h.journal().Now(ctx, r.perFile(record.Intent, p)...)
 }
 
-// conclude records what the write came to, whatever has become of ctx. A trail
-// that cannot be written does not undo the write: the outcome is then missing,
-// and shows as such.
+// conclude records what the write came to, also if ctx is over. A trail that cannot be
+// written does not undo the write: the outcome is then missing from the trail.
 func (r *run) conclude(ctx context.Context, p *tool.Plan, intents []record.Entry, res tool.Result, err error) {
 	entries, what := r.perFile(record.Outcome, p), outcome(res, err)
 	if len(entries) > 1 && err == nil && res.Failed() {
@@ -134,9 +133,9 @@ func outcome(res tool.Result, err error) string {
 	return record.OK
 }
 
-// suspect counts a refused call, and names what there were too many of. What
-// the session is told to do first, or what a person decided, is no attempt to
-// get out.
+// suspect counts a refused call, and names what there were too many of. A refusal by a
+// person counts as no attempt to get out, nor one that asks the session to read a file
+// first.
 func (r *run) suspect(code tool.Code) (what string, begun *suspension) {
 	if r.by != "tool" && (r.decision != "denied" || r.by == "policy unread" || r.by == "policy stale") {
 		return "", nil

@@ -31,19 +31,19 @@ func requestOf(c tool.Call) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// history is what the trail says of the earlier calls with one id.
-type history struct {
+// earlierCalls is what the trail says of the earlier calls with one id.
+type earlierCalls struct {
 	began   time.Time
 	request string         // of the first call
 	done    []record.Entry // what was done: writes, or the entry of a call that had nothing to change
 	open    []record.Entry // intents whose outcome is not known
 	code    string         // how a call ended that wrote nothing; "": it is not known
-	lost    bool           // it was not possible to tell whether the call was done
+	unclear bool           // it was not possible to tell whether the call was done
 }
 
-// read follows the entries with one call id, the oldest first.
-func read(entries []record.Entry) history {
-	h := history{began: entries[0].Time, request: entries[0].Request}
+// readEarlier follows the entries with one call id, the oldest first.
+func readEarlier(entries []record.Entry) earlierCalls {
+	h := earlierCalls{began: entries[0].Time, request: entries[0].Request}
 	for _, e := range entries {
 		if e.Request != h.request {
 			continue // another call, which was refused
@@ -56,7 +56,7 @@ func read(entries []record.Entry) history {
 		case e.Decision == undone: // what comes after it is another try
 			h.open = nil
 		case e.Decision == unclear:
-			h.lost = true
+			h.unclear = true
 		case e.Decision == repeated && e.Outcome == record.OK: // it was found to be done
 			if h.done, h.open = append(h.done, h.open...), nil; len(h.done) == 0 {
 				h.done = append(h.done, e) // the rest is pruned
@@ -72,7 +72,7 @@ func read(entries []record.Entry) history {
 
 // conclude takes the outcome of a write. A file that had changed is not the end of
 // the call, which plans again; after an error the file may be written or not.
-func (h *history) conclude(e record.Entry) {
+func (h *earlierCalls) conclude(e record.Entry) {
 	if e.Outcome == record.Broke {
 		return
 	}
@@ -86,8 +86,8 @@ func (h *history) conclude(e record.Entry) {
 	}
 }
 
-// earlier answers a call whose id was used before from what is recorded. Over is
-// false where the call is to be done: it is the first one with its id, or the first
+// earlier answers a call whose id was used before from what is recorded. over is
+// false if the call is to be done: it is the first one with its id, or the first
 // one did nothing. (FILE-4)
 func (r *run) earlier(ctx context.Context) (res tool.Result, over bool, err error) {
 	j := r.h.journal()
@@ -105,18 +105,18 @@ func (r *run) earlier(ctx context.Context) (res tool.Result, over bool, err erro
 	if len(entries) == 0 {
 		return tool.Result{}, false, nil
 	}
-	h := read(entries)
+	h := readEarlier(entries)
 	if h.request != r.request {
 		return r.repeat(repeated, nil, tool.InvalidArgument, "This call_id was used before in this session, for another call. Nothing was done: use another call_id.")
 	}
-	if len(h.open) > 0 && !h.lost {
-		if err := r.settle(ctx, &h); err != nil {
+	if len(h.open) > 0 && !h.unclear {
+		if err := r.checkFiles(ctx, &h); err != nil {
 			return tool.Result{}, true, err
 		}
 	}
 	at := h.began.Format(time.RFC3339)
 	switch {
-	case h.lost:
+	case h.unclear:
 		return r.repeat(unclear, h.open, tool.ConcurrentModification, fmt.Sprintf(
 			"This call was begun before, at %s, and how it ended is not recorded. The file is neither as it was before the call nor as the call would have left it. "+
 				"Whether the call was done is not known, and nothing was written now: read the file, and use another call_id for what is still to be done.", at))
@@ -129,10 +129,10 @@ func (r *run) earlier(ctx context.Context) (res tool.Result, over bool, err erro
 	return tool.Result{}, false, nil
 }
 
-// settle finds out whether writes were done whose outcome is not recorded, by the
-// hashes of the files: each file is as the write was to leave it, or each file is as
-// it was before. Anything else is lost.
-func (r *run) settle(ctx context.Context, h *history) error {
+// checkFiles finds out whether writes were done whose outcome is not recorded, by the
+// hashes of the files. They were done if each file is as the write was to leave it, and
+// not done if each file is as it was before. Anything else is unclear.
+func (r *run) checkFiles(ctx context.Context, h *earlierCalls) error {
 	before, after := 0, 0
 	for _, e := range h.open {
 		if e.Path == "" || r.h.Version == nil {
@@ -158,7 +158,7 @@ func (r *run) settle(ctx context.Context, h *history) error {
 	case after:
 		h.done, h.open = append(h.done, h.open...), nil
 	default:
-		h.lost = true
+		h.unclear = true
 	}
 	return nil
 }

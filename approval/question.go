@@ -63,7 +63,7 @@ type Question struct {
 // Partial reports whether Diff does not show all that would be written.
 func (q Question) Partial() bool { return slices.Contains(q.Notes, tool.Large) }
 
-// bytes is how much memory the question takes while it is open, about: the call that
+// bytes is about how much memory the question takes while it is open: the call that
 // waits holds its arguments, the text as it is and as it would be, and its bytes.
 func (q Question) bytes() int64 {
 	n := 4<<10 + q.Diff.Memory() + int64(4*len(q.Content))
@@ -73,8 +73,8 @@ func (q Question) bytes() int64 {
 	return n
 }
 
-// count counts the lines that are added and removed. It is done once: a list shows the
-// numbers of many questions.
+// count sums up the lines that are added and removed. It is done once, since a list
+// shows the numbers of many questions.
 func (q *Question) count() {
 	if q.Added+q.Removed > 0 || q.Outside() {
 		return
@@ -147,7 +147,7 @@ func (q Question) Check(a Answer) error {
 		if len(a.Words) > maxWords {
 			return fmt.Errorf("%d bytes of words: at most %d", len(a.Words), maxWords)
 		}
-		return nil // whoever says no needs no reason and no seal
+		return nil // a no needs no reason and no seal
 	case Edit:
 		if !q.Editable {
 			return errNotEditable
@@ -186,8 +186,8 @@ func (q Question) Check(a Answer) error {
 	return nil
 }
 
-// covers reports whether a, an answer to q, answers another question too: it
-// holds for more than q, and would be an answer to the other as well. It holds in
+// covers reports whether a, an answer to q, answers another question too: it holds for
+// later calls, and would be an answer to the other question as well. An answer holds in
 // the workspace that was asked about: a session may have calls in several.
 func (q Question) covers(a Answer, other Question) bool {
 	if a.Verdict != ForSession && a.Verdict != ForPattern {

@@ -31,8 +31,8 @@ type Server struct {
 // socket: in JSON they may become six times as many.
 const maxShown = 8 << 20
 
-// slow is how long a client may take to take a message.
-const slow = 10 * time.Second
+// maxSend is how long a client may take to read a message.
+const maxSend = 10 * time.Second
 
 // Serve accepts connections until ctx ends, closes the listener and all
 // connections, and waits for what it began. The end of ctx is no error.
@@ -95,7 +95,7 @@ func (s *Server) talk(ctx context.Context, conn net.Conn) error {
 		defer cancel()
 		if err := c.tell(ctx, sub); ctx.Err() == nil {
 			s.log().Info("approval client cut off", "err", err)
-			_ = c.send(frame{Type: "error", Error: err.Error()}) // it is cut off anyhow
+			_ = c.send(frame{Type: "error", Error: err.Error()}) // the connection ends in any case
 		}
 	})
 	return c.listen()
@@ -107,7 +107,7 @@ type peer struct {
 	server *Server
 	by     string
 
-	mu sync.Mutex // held while a line is written, for slow at most
+	mu sync.Mutex // held while a line is written, for maxSend at most
 }
 
 func (c *peer) send(f frame) error {
@@ -117,7 +117,7 @@ func (c *peer) send(f frame) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if err := c.conn.SetWriteDeadline(time.Now().Add(slow)); err != nil {
+	if err := c.conn.SetWriteDeadline(time.Now().Add(maxSend)); err != nil {
 		return err
 	}
 	_, err = c.conn.Write(line)
@@ -156,7 +156,7 @@ func (c *peer) listen() error {
 			if errors.As(err, &bad) || errors.Is(err, errLong) {
 				return errors.Join(err, c.send(frame{Type: "error", Error: err.Error()}))
 			}
-			return nil // the client has gone
+			return nil // the client is not there any more
 		}
 		if f.N == 0 {
 			continue

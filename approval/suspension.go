@@ -12,20 +12,20 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// suspension is that a session is suspended. It begins with the call that was
-// one too many, before anything of it is in the trail, and ends when a person
-// resumes the session: by Handler.Resume, or in another process, which shows as
-// a Resume in the trail after the suspension's own entry. (FILE-11)
+// suspension is the time in which the calls of a session are refused. It begins with
+// the refused call that was one too many, before it is in the audit trail. It ends when
+// a person resumes the session: by Handler.Resume, or in another process, which shows
+// as a Resume in the trail after the suspension's own entry. (FILE-11)
 type suspension struct {
 	mu       sync.Mutex
-	entries  []record.Entry // to say so in the trail, the Suspend last
-	writing  bool           // they are being written
+	entries  []record.Entry // that record it in the trail, the Suspend last
+	writing  bool           // a call writes them just now
 	recorded uint64         // Seq of the Suspend; 0: it is not in the trail yet
 }
 
-// count counts a refused call. Where it was one too many it says of what, and,
-// if policy wants that, suspends the session in the same step: begun is the
-// suspension that this began.
+// count counts a refused call. Where it was one too many, it says what there were too
+// many of, and suspends the session in the same step if policy wants that: begun is
+// then the new suspension.
 func (s *session) count(p policy.Suspicion, code tool.Code, now time.Time) (what string, begun *suspension) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -40,18 +40,18 @@ func (s *session) count(p policy.Suspicion, code tool.Code, now time.Time) (what
 	return what, begun
 }
 
-// suspension is the one that holds; nil: none.
+// suspension is the one that holds now; nil: none.
 func (s *session) suspension() *suspension {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.suspended
 }
 
-// lift ends a suspension, if it is still that one.
-func (s *session) lift(over *suspension) {
+// lift ends a suspension, unless another one holds by now.
+func (s *session) lift(ended *suspension) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.suspended == over {
+	if s.suspended == ended {
 		s.suspended = nil
 	}
 }
@@ -68,7 +68,8 @@ func (s *session) forgettable() bool {
 	return on.recorded > 0
 }
 
-// wasSuspended asks the trail. Calls without a session are not told apart in it.
+// wasSuspended asks the trail whether a session is suspended. Calls without a session
+// are not told apart in the trail, so they never are.
 func (h *Handler) wasSuspended(ctx context.Context, name string) (*suspension, error) {
 	last, err := h.newest(ctx, name, record.Suspend, record.Resume)
 	if err != nil || last.Kind != record.Suspend {
@@ -93,9 +94,9 @@ func (h *Handler) newest(ctx context.Context, name string, kinds ...record.Kind)
 // remembers reports whether the trail can say that a session is suspended.
 func (h *Handler) remembers(name string) bool { return name != "" && h.journal().Trail != nil }
 
-// isSuspended reports whether the session is suspended. It asks the trail too
-// whether it still is, since another process may have resumed it. What the trail
-// does not say yet holds, and is tried to be written.
+// isSuspended reports whether the session is suspended. It asks the trail whether
+// another process has resumed the session. A suspension that is not in the trail yet
+// holds, and is tried to be written.
 func (h *Handler) isSuspended(ctx context.Context, s *session) bool {
 	on := s.suspension()
 	if on == nil || !h.remembers(s.name) {
@@ -145,9 +146,9 @@ func (h *Handler) Resume(ctx context.Context, name, by string) error {
 	h.mu.Lock()
 	s, here := h.sessions[name]
 	h.mu.Unlock()
-	var over *suspension
+	var ended *suspension
 	if here {
-		over = s.suspension()
+		ended = s.suspension()
 	}
 	_, err := h.journal().Now(ctx, record.Entry{
 		Kind: record.Resume, Root: h.Root, Session: name, Decision: "approved", By: "person " + by, Outcome: record.OK,
@@ -156,12 +157,13 @@ func (h *Handler) Resume(ctx context.Context, name, by string) error {
 		return fmt.Errorf("resume %s: audit trail: %w", name, err)
 	}
 	if here {
-		s.lift(over) // not one that began meanwhile
+		s.lift(ended) // not one that began meanwhile
 	}
 	return nil
 }
 
-// beginWrite counts a write in, unless the session is suspended.
+// beginWrite counts a write that begins. It is false if the session is suspended: then
+// nothing may be written.
 func (s *session) beginWrite() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -180,8 +182,8 @@ func (s *session) endWrite() {
 	}
 }
 
-// settle waits for the writes that are under way.
-func (s *session) settle(ctx context.Context) error {
+// awaitWrites waits for the writes that are under way.
+func (s *session) awaitWrites(ctx context.Context) error {
 	s.mu.Lock()
 	quiet := s.quiet
 	if s.writing > 0 && quiet == nil {
@@ -200,8 +202,8 @@ func (s *session) settle(ctx context.Context) error {
 	}
 }
 
-// alarm writes down that a session is suspicious, and does what policy says
-// about it. begun is the suspension that this call began, if it did.
+// alarm records that a session is suspicious, and does what policy says about that.
+// begun is the suspension that this call began; nil: it began none.
 func (h *Handler) alarm(s *session, c tool.Call, what string, begun *suspension) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -225,7 +227,7 @@ func (h *Handler) alarm(s *session, c tool.Call, what string, begun *suspension)
 	begun.entries = []record.Entry{e, suspend}
 	begun.mu.Unlock()
 	h.recordSuspension(ctx, begun)
-	err := s.settle(ctx)
+	err := s.awaitWrites(ctx)
 	if h.Suspicion.Do != policy.RollBack || h.RollBack == nil {
 		return
 	}

@@ -8,8 +8,8 @@ import (
 	"io"
 )
 
-// The protocol by which a queue is served to another process: JSON objects, one
-// a line, in UTF-8, over a stream socket. Each has a "type".
+// frame is a message of the protocol by which a queue is served to another process:
+// JSON objects, one a line, in UTF-8, over a stream socket. Each has a "type".
 //
 // The server begins with
 //
@@ -32,13 +32,15 @@ import (
 //	{"type":"reply","n":1,"code":"answered","error":"…"}
 //
 // The codes are "answered" and "unknown" (ErrAnswered, ErrUnknown) and "invalid".
-// A line that is no such object, or is too long, ends the connection after
+// A connection ends after
 //
 //	{"type":"error","error":"…"}
 //
-// and so does a client that is not the server's user, or is too slow. Unknown
-// fields are ignored; an unknown type with an n gets a reply that says so, and
-// is ignored without.
+// if a line is no such object or too long, or the client is not the server's user or
+// too slow. Unknown fields are ignored. An unknown type gets a reply that says so if
+// it has an n, and is ignored otherwise.
+//
+// The diff of a question is its text: see tool.Diff.
 type frame struct {
 	Type     string    `json:"type"`
 	Version  int       `json:"version,omitempty"`
@@ -53,11 +55,9 @@ type frame struct {
 	Error    string    `json:"error,omitempty"`
 }
 
-// version is that of the protocol; maxLine is how long a line may be, in
-// bytes: room for a write of 5 MB with its diff, and some more.
 const (
-	version = 1
-	maxLine = 64 << 20
+	version = 1        // of the protocol
+	maxLine = 64 << 20 // bytes of a line: room for a write of 5 MB with its diff, and some more
 )
 
 var errLong = fmt.Errorf("a line of more than %d bytes", maxLine)

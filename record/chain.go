@@ -12,9 +12,9 @@ import (
 	"strings"
 )
 
-// Link is a place in the chain. Whoever notes the newest one elsewhere can
-// tell later that nothing up to it was cut off: a chain alone cannot show that
-// its end is missing.
+// Link is a place in the chain. A chain alone cannot show that its end is missing. A
+// person who notes the newest link elsewhere can tell later that nothing up to it was
+// cut off.
 type Link struct {
 	Seq  uint64
 	Hash string
@@ -117,9 +117,9 @@ type Break struct {
 const page = 1000
 
 // Verify follows the chain from its first entry, or from where it was pruned, to
-// its end, or to where it is broken. known are links that were noted earlier:
-// they must be in it, as must those that the trail itself has noted (Noter). Of
-// links before the place where it was pruned nothing can be said.
+// its end, or to where it is broken. known are links that were noted earlier: they must
+// be in it, and so must those that the trail itself has noted (Noter). Links before the
+// place where the trail was pruned cannot be checked.
 func Verify(ctx context.Context, t Trail, known ...Link) (Verdict, error) {
 	own, lost := noted(ctx, t)
 	if lost != nil && !errors.Is(lost, ErrLost) {
@@ -202,8 +202,8 @@ func (w *walk) begin(ctx context.Context, t Trail, first Entry) (*Break, error) 
 	return nil, nil
 }
 
-// follow says what is wrong with e after the last entry, if anything is, and
-// keeps account of what is still to come.
+// follow says what is wrong with e after the last entry, "" if nothing is, and takes
+// note of open intents.
 func (w *walk) follow(e Entry) string {
 	switch {
 	case e.Seq != w.Head.Seq+1:

@@ -11,9 +11,9 @@ import (
 	"github.com/stet-dev/stet/internal/repeats"
 )
 
-// Journal writes to a trail: at once what must be there before something
-// happens, and together, a little later, what need not. The zero Journal
-// records nothing. It may be used concurrently.
+// Journal writes to a trail. Now writes at once what must be there before something
+// happens; Later collects other entries, and writes them together a little later. The
+// zero Journal records nothing. It may be used concurrently.
 type Journal struct {
 	Trail Trail         // nil: nothing is recorded
 	Delay time.Duration // how long an entry may wait for others; 0: 500 ms
@@ -30,12 +30,12 @@ type Journal struct {
 	wg      sync.WaitGroup
 }
 
-// maxDelay is how long what waits is left alone at most, after tries that failed.
+// maxDelay is how long entries wait at most, after tries that failed.
 const maxDelay = 5 * time.Second
 
-// From many entries on that wait, they are written without more delay; from too
-// many on, by whoever brings another one; both unless that failed the last time.
-// From most on, no more are taken.
+// From many waiting entries on, they are written without more delay. From tooMany on,
+// the call that brings another entry writes them. Neither is so if the last try failed.
+// From most on, no more entries are taken.
 const (
 	many    = 250
 	tooMany = 5_000

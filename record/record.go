@@ -1,17 +1,15 @@
-// Package record holds what stet writes down about its own work: for every
-// request that went through the proxy what it used and what was left out of
-// it, and every single trim with its reason; and the audit trail of what was
-// done to files, with who decided it.
+// Package record has what stet writes down about its own work. A [Store] keeps a row
+// for each request that went through the proxy: what it used, and what was left out of
+// it and why. A [Trail] is the audit trail of what was done to files, and who decided
+// it; a [Journal] writes to it.
 //
-// It is the account, not the conversation. No key, no content of a message
-// and no content of a file is ever in a row; of files only their names and
-// hashes are, of conversations hashes. Of a request's headers a row has what agents put there to name
-// the session and the sub-agent, as they wrote it, and which known agent it seems
-// to be; of a call's arguments, the paths of the files it read.
+// No key, no content of a message and no content of a file is ever in a row. Rows have
+// the names and hashes of files, and hashes of conversations. They have the names that
+// agents put into headers for the session and the sub-agent, and which known agent a
+// client seems to be. Of a call's arguments they have the paths of the files.
 //
-// The package has the rows, the [Store] and [Trail] seams and the in-memory
-// twin; drivers live in store/*. Package recordtest has the suites that every
-// driver passes.
+// [Memory] keeps all of it in memory; drivers live in store/*. Package recordtest has
+// the suites that every driver passes.
 package record
 
 import (
