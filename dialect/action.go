@@ -186,8 +186,8 @@ func (r *row) edits(a args, targets []Target, at base) []Replacement {
 	}
 	one := func(a args, at base) (Replacement, bool) {
 		old, ok1 := a.member(r.Old...)
-		fresh, ok2 := a.get(r.New...)
-		x := Replacement{Path: targets[0].Path, Old: scalar(old.val), New: scalar(fresh), OldAt: at.place(old)}
+		newText, ok2 := a.get(r.New...)
+		x := Replacement{Path: targets[0].Path, Old: scalar(old.val), New: scalar(newText), OldAt: at.place(old)}
 		if r.All != "" {
 			v, _ := a.get(r.All)
 			x.All = v == "true" || v == `"true"`

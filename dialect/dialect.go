@@ -55,9 +55,9 @@ type Action struct {
 
 	ContentAt Place // of Content
 
-	row     *row     // the row, for Result
-	pulls   []pull   // a Read through a shell: what the command prints, in order
-	effects *effects // of Command, once it was asked for them
+	row      *row      // the row, for Result
+	excerpts []excerpt // a Read through a shell: what the command prints, in order
+	effects  *effects  // of Command, once it was asked for them
 }
 
 // Result is what a call's result says.

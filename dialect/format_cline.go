@@ -62,7 +62,7 @@ func readFiles(in *reading) (Result, bool) {
 		s := Section{Path: targets[i].Path, Start: e.start, End: e.end, Failed: e.failed}
 		if !s.Failed {
 			s.element(e.result, targets[i])
-			s.Beside = besides(s.Beside, e.beside)
+			s.Beside = joinNotes(s.Beside, e.beside)
 			out.Failed = false
 		}
 		out.Sections = append(out.Sections, s)
@@ -110,15 +110,15 @@ func (s *Section) element(text string, t Target) {
 // readCommands reads Cline's answer to run_commands: one element per command.
 func readCommands(in *reading) (Result, bool) {
 	list, ok := elements(in.text)
-	pulls := in.action.pulls
-	if !ok || len(list) == 0 || len(list) != len(pulls) {
+	excerpts := in.action.excerpts
+	if !ok || len(list) == 0 || len(list) != len(excerpts) {
 		return Result{}, ok
 	}
 	out := Result{Failed: true}
 	for i, e := range list {
-		s := Section{Path: pulls[i].path, Start: e.start, End: e.end, Failed: e.failed}
+		s := Section{Path: excerpts[i].path, Start: e.start, End: e.end, Failed: e.failed}
 		if !s.Failed {
-			s.output(e.result, pulls[i], output{exact: true, cut: strings.Contains(e.result, middleCut) || silent(e.result), beside: e.beside})
+			s.output(e.result, excerpts[i], output{exact: true, cut: strings.Contains(e.result, middleCut) || silent(e.result), beside: e.beside})
 			out.Failed = out.Failed && s.Failed
 		}
 		out.Sections = append(out.Sections, s)

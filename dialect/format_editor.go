@@ -15,7 +15,7 @@ func readView(in *reading) (Result, bool) {
 	}
 	text, tty := in.text, false
 	if rest, ok := strings.CutPrefix(text, "OBSERVATION:\n"); ok {
-		text, tty = rest, carried(rest)
+		text, tty = rest, endsInCRLF(rest)
 	}
 	listing := strings.HasPrefix(text, "Here's the files and directories") || strings.HasPrefix(text, "Here are the files and directories")
 	if strings.HasPrefix(text, "<NOTE>") {
@@ -33,7 +33,7 @@ func readView(in *reading) (Result, bool) {
 		return Result{}, false
 	}
 	if tty {
-		s.Stripped = uncarry(n.lines)
+		s.Stripped = trimCarriageReturns(n.lines)
 	}
 	rest := strings.TrimSpace(text[n.size:])
 	last := len(n.lines) - 1
@@ -104,12 +104,12 @@ func readWindow(in *reading) (Result, bool) {
 		return oneSection(s)
 	}
 	if tty {
-		s.Stripped = uncarry(n.lines)
+		s.Stripped = trimCarriageReturns(n.lines)
 	}
 	rest := strings.TrimLeft(body[n.size:], "\r\n")
 	s.First, s.Lines = n.first, n.lines
 	s.Cut = n.clip || rest != "" && !strings.HasPrefix(rest, "(")
-	s.Beside = besides(before, except(rest, "(", "bash-$"))
+	s.Beside = joinNotes(before, except(rest, "(", "bash-$"))
 	return oneSection(s)
 }
 

@@ -33,7 +33,7 @@ func readFenced(in *reading) (Result, bool) {
 		s.Total = numberAfter(head[at:], "(")
 		s.Said = s.Total
 	}
-	s.Beside = besides(except(head, "File: `"), tail)
+	s.Beside = joinNotes(except(head, "File: `"), tail)
 	if strings.HasPrefix(body, "// filepath: ") {
 		_, body, _ = strings.Cut(body, "\n")
 	}

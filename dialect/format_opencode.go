@@ -36,7 +36,7 @@ func readOpencode(in *reading) (Result, bool) {
 		behind, note = text[s.End:], strings.TrimLeft(body[n.size:max(n.size, j)], "\n")
 	}
 	note, more, _ := strings.Cut(note, "\n")
-	s.Beside = besides(except(head, "<type>file</type>"), more, behind)
+	s.Beside = joinNotes(except(head, "<type>file</type>"), more, behind)
 	switch {
 	case strings.HasPrefix(note, "(End of file"):
 		s.Total = numberAfter(note, "total ")

@@ -72,7 +72,7 @@ func readSections(in *reading) (Result, bool) {
 	}
 	if len(out.Sections) == 1 {
 		s := &out.Sections[0]
-		s.Beside = besides(before, s.Beside)
+		s.Beside = joinNotes(before, s.Beside)
 		if len(targets) < 2 {
 			out.Unchanged, s.Start = s.Unchanged, 0
 		}
@@ -278,7 +278,7 @@ func readMany(in *reading) (Result, bool) {
 			}
 		}
 		if len(targets) == 1 {
-			s.Beside = besides(text[:s.Start], s.Beside)
+			s.Beside = joinNotes(text[:s.Start], s.Beside)
 		}
 		out.Failed = out.Failed && s.Failed
 		out.Sections = append(out.Sections, s)

@@ -4,24 +4,24 @@ import "strings"
 
 // readShell reads the output of a command that only reads files.
 func readShell(in *reading) (Result, bool) {
-	pulls := in.action.pulls
-	if len(pulls) == 0 {
+	excerpts := in.action.excerpts
+	if len(excerpts) == 0 {
 		return Result{}, in.action.Op == Shell
 	}
 	o := shellOutput(in.text)
 	if i := gap(o.body); i >= 0 {
 		o.body, o.cut = o.body[:i], true
 	}
-	if len(pulls) > 1 {
-		return Result{Sections: splitRuled(pulls, o)}, true
+	if len(excerpts) > 1 {
+		return Result{Sections: splitRuled(excerpts, o)}, true
 	}
-	s := Section{Path: pulls[0].path, End: len(in.text)}
-	s.output(o.body, pulls[0], o)
+	s := Section{Path: excerpts[0].path, End: len(in.text)}
+	s.output(o.body, excerpts[0], o)
 	return Result{Failed: s.Failed, Sections: []Section{s}}, true
 }
 
 // output reads what one command printed.
-func (s *Section) output(body string, p pull, o output) {
+func (s *Section) output(body string, p excerpt, o output) {
 	if complains(body) {
 		s.Failed = true
 		return
@@ -32,10 +32,10 @@ func (s *Section) output(body string, p pull, o output) {
 	}
 	lines := splitLines(body)
 	if o.tty {
-		s.Stripped = uncarry(lines)
+		s.Stripped = trimCarriageReturns(lines)
 	}
 	skip := noise(lines)
-	s.Beside = besides(strings.Join(lines[:skip], "\n"), o.beside)
+	s.Beside = joinNotes(strings.Join(lines[:skip], "\n"), o.beside)
 	lines = lines[skip:]
 	s.First, s.Lines = p.first, lines
 	asked := p.tail
@@ -80,7 +80,7 @@ func (s *Section) finish(body string, o output) {
 }
 
 // numbers reads what cat -n or nl printed.
-func (s *Section) numbers(body string, p pull, o output) {
+func (s *Section) numbers(body string, p excerpt, o output) {
 	n, ok := readNumbered(body, "\t")
 	if !ok {
 		s.First, s.Cut = p.first, body != "" || !o.exact || p.tail > 0
@@ -89,7 +89,7 @@ func (s *Section) numbers(body string, p pull, o output) {
 	s.First, s.Lines = n.first, n.lines
 	s.Beside = o.beside
 	if o.tty {
-		s.Stripped = uncarry(s.Lines)
+		s.Stripped = trimCarriageReturns(s.Lines)
 	}
 	s.Cut = o.cut || n.clip || n.size < len(body) || p.tail == 0 && n.first != p.first
 	if !s.Cut && p.tail == 0 && (p.last == 0 || s.First+len(s.Lines)-1 < p.last) {
@@ -103,14 +103,14 @@ func (s *Section) numbers(body string, p pull, o output) {
 // splitRuled tells the outputs of several commands apart, or returns nil. The
 // lines that echo printed between them must each be there just as often as
 // they were printed.
-func splitRuled(pulls []pull, o output) []Section {
+func splitRuled(excerpts []excerpt, o output) []Section {
 	if o.cut || o.at < 0 || complains(o.body) {
 		return nil
 	}
 	var out []Section
 	k := 0
-	rules := make([]string, 0, len(pulls))
-	for _, p := range pulls {
+	rules := make([]string, 0, len(excerpts))
+	for _, p := range excerpts {
 		if p.rule != "" {
 			rules = append(rules, p.rule)
 		}
@@ -118,7 +118,7 @@ func splitRuled(pulls []pull, o output) []Section {
 	if !ruledOnce(rules, o.body) {
 		return nil
 	}
-	for run := range runs(pulls) {
+	for run := range runs(excerpts) {
 		part := o
 		if k < len(rules) {
 			// What stands before a rule was not trimmed at its end.
@@ -199,30 +199,30 @@ func lineAt(body, rule string) int {
 }
 
 // split tells the outputs of several commands apart, or returns nil.
-func split(pulls []pull, o output) []Section {
-	if pulls[0].numbered {
-		return splitNumbered(pulls, o)
+func split(excerpts []excerpt, o output) []Section {
+	if excerpts[0].numbered {
+		return splitNumbered(excerpts, o)
 	}
 	lines := splitLines(o.body)
 	if noise(lines) > 0 {
 		return nil
 	}
-	sum, ascending := 0, sameFile(pulls)
-	for i, p := range pulls {
+	sum, ascending := 0, sameFile(excerpts)
+	for i, p := range excerpts {
 		if p.last == 0 {
 			sum = -1 << 31
 		}
 		sum += p.last - p.first + 1
-		ascending = ascending && (i == 0 || p.first > pulls[i-1].last)
+		ascending = ascending && (i == 0 || p.first > excerpts[i-1].last)
 	}
 	// Ranges of one file in ascending order fill up one after the other.
 	// Others are told apart only if each printed all that it was asked for.
 	if len(lines) != sum && !(ascending && o.exact) {
 		return nil
 	}
-	out := make([]Section, 0, len(pulls))
+	out := make([]Section, 0, len(excerpts))
 	at := o.at
-	for _, p := range pulls {
+	for _, p := range excerpts {
 		n := len(lines)
 		if p.last > 0 {
 			n = min(n, p.last-p.first+1)
@@ -237,7 +237,7 @@ func split(pulls []pull, o output) []Section {
 			s.Total = p.first + n - 1
 		}
 		if o.tty {
-			s.Stripped = uncarry(s.Lines)
+			s.Stripped = trimCarriageReturns(s.Lines)
 		}
 		s.Cut, s.Beside = anyClipped(s.Lines), o.beside
 		if s.Cut {
@@ -255,10 +255,10 @@ func split(pulls []pull, o output) []Section {
 }
 
 // splitNumbered tells numbered outputs apart by where the numbers begin anew.
-func splitNumbered(pulls []pull, o output) []Section {
-	out := make([]Section, 0, len(pulls))
+func splitNumbered(excerpts []excerpt, o output) []Section {
+	out := make([]Section, 0, len(excerpts))
 	body, at := o.body, o.at
-	for i, p := range pulls {
+	for i, p := range excerpts {
 		n, ok := readNumbered(body, "\t")
 		if !ok || n.first != p.first {
 			return nil
@@ -272,11 +272,11 @@ func splitNumbered(pulls []pull, o output) []Section {
 		}
 		s := Section{Path: p.path, Start: at, End: at + n.size, First: n.first, Lines: n.lines, Cut: n.clip}
 		if o.tty {
-			s.Stripped = uncarry(s.Lines)
+			s.Stripped = trimCarriageReturns(s.Lines)
 		}
 		s.Beside = o.beside
 		body, at = body[n.size:], s.End
-		if i == len(pulls)-1 && body != "" {
+		if i == len(excerpts)-1 && body != "" {
 			return nil
 		}
 		out = append(out, s)

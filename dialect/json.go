@@ -84,7 +84,7 @@ func (a args) others(known ...string) string {
 		switch v := scalar(m.val); {
 		case slices.Contains(known, m.key), v == "", v == "null", v == "false", v == "[]", v == "{}":
 		default:
-			out = besides(out, m.key+": "+v)
+			out = joinNotes(out, m.key+": "+v)
 		}
 	}
 	return out

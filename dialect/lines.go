@@ -21,9 +21,9 @@ func splitLines(s string) []string {
 	}
 }
 
-// uncarry drops the carriage return that a terminal put at the end of every
+// trimCarriageReturns drops the carriage return that a terminal put at the end of every
 // line, and reports whether there was one.
-func uncarry(lines []string) bool {
+func trimCarriageReturns(lines []string) bool {
 	found := false
 	for i, l := range lines {
 		if l, ok := strings.CutSuffix(l, "\r"); ok {
@@ -33,15 +33,15 @@ func uncarry(lines []string) bool {
 	return found
 }
 
-// carried reports whether every line end of s has a carriage return before it,
+// endsInCRLF reports whether every line end of s has a carriage return before it,
 // as on a terminal. A file may be so itself: what is taken off must be told.
-func carried(s string) bool {
+func endsInCRLF(s string) bool {
 	n := strings.Count(s, "\n")
 	return n > 0 && strings.Count(s, "\r\n") == n
 }
 
-// besides joins what stands beside the lines of a file.
-func besides(parts ...string) string {
+// joinNotes joins what stands beside the lines of a file.
+func joinNotes(parts ...string) string {
 	out := ""
 	for _, p := range parts {
 		if p = strings.TrimSpace(p); p != "" {
@@ -66,7 +66,7 @@ lines:
 				continue lines
 			}
 		}
-		out = besides(out, line)
+		out = joinNotes(out, line)
 	}
 	return out
 }

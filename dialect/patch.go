@@ -122,22 +122,22 @@ func (p *patcher) flush() {
 //	+++++++ REPLACE (or >>>>>>> REPLACE)
 func searchReplace(path, text string) []Replacement {
 	var out []Replacement
-	var old, fresh []string
+	var old, added []string
 	state := 0
 	for line := range strings.Lines(text) {
 		line = strings.TrimSuffix(strings.TrimSuffix(line, "\n"), "\r")
 		switch {
 		case state == 0 && (strings.HasSuffix(line, "- SEARCH") || strings.HasSuffix(line, "< SEARCH")):
-			state, old, fresh = 1, nil, nil
+			state, old, added = 1, nil, nil
 		case state == 1 && strings.HasPrefix(line, "=======") && strings.Trim(line, "=") == "":
 			state = 2
 		case state == 2 && (strings.HasSuffix(line, "+ REPLACE") || strings.HasSuffix(line, "> REPLACE")):
-			out = append(out, Replacement{Path: path, Old: strings.Join(old, "\n"), New: strings.Join(fresh, "\n")})
+			out = append(out, Replacement{Path: path, Old: strings.Join(old, "\n"), New: strings.Join(added, "\n")})
 			state = 0
 		case state == 1:
 			old = append(old, line)
 		case state == 2:
-			fresh = append(fresh, line)
+			added = append(added, line)
 		}
 	}
 	return out

@@ -57,17 +57,6 @@ var formats = map[string]format{
 	"commands":  readCommands,
 }
 
-// Formats returns the names of the formats that a Row may name, sorted.
-func Formats() []string {
-	return slices.Sorted(func(yield func(string) bool) {
-		for n := range formats {
-			if !yield(n) {
-				return
-			}
-		}
-	})
-}
-
 func defaultFormats(op Op) []format {
 	switch op {
 	case Read:
@@ -89,23 +78,23 @@ func (t *Table) Result(a Action, text string, isError bool) Result {
 		if r = t.byName[a.Row]; r == nil {
 			return Result{Failed: isError || strings.HasPrefix(text, "Error:")}
 		}
-		if a.Op == Read && len(r.Command) > 0 && len(a.pulls) == 0 {
-			a.pulls = r.commandLine(Action{Row: a.Row}, a.Command, "").pulls
+		if a.Op == Read && len(r.Command) > 0 && len(a.excerpts) == 0 {
+			a.excerpts = r.commandLine(Action{Row: a.Row}, a.Command, "").excerpts
 		}
 	}
 	in := &reading{action: a, row: r, text: text}
 	if n := toolHead(text); n > 0 && len(r.Command) == 0 {
 		in.text = text[n:]
-		return in.result(isError).behind(n).sane()
+		return in.result(isError).shifted(n).withoutAbsurdLines()
 	}
-	return in.result(isError).sane()
+	return in.result(isError).withoutAbsurdLines()
 }
 
 // maxLine is the highest number of a line that is believed.
 const maxLine = 50_000_000
 
-// sane takes back lines whose numbers cannot be.
-func (r Result) sane() Result {
+// withoutAbsurdLines takes back lines whose numbers cannot be.
+func (r Result) withoutAbsurdLines() Result {
 	for i := range r.Sections {
 		if s := &r.Sections[i]; s.First > maxLine {
 			s.First, s.Lines, s.Total, s.Said, s.Final, s.Cut = 0, nil, 0, 0, FinalUnknown, true
@@ -127,9 +116,9 @@ func toolHead(text string) int {
 	return 0
 }
 
-// behind moves the sections n bytes on. That of a single one begins with the
+// shifted moves the sections n bytes on. That of a single one begins with the
 // text.
-func (r Result) behind(n int) Result {
+func (r Result) shifted(n int) Result {
 	for i := range r.Sections {
 		r.Sections[i].Start += n
 		r.Sections[i].End += n
@@ -315,7 +304,7 @@ func failed(in *reading) bool {
 
 // shell reports whether a shell was called.
 func (in *reading) shell() bool {
-	return in.action.Op == Shell || in.action.Op == Read && len(in.action.pulls) > 0
+	return in.action.Op == Shell || in.action.Op == Read && len(in.action.excerpts) > 0
 }
 
 // failedJSON reports whether a result that is a JSON object says that it
@@ -358,12 +347,12 @@ func failedJSON(in *reading) (failed, known bool) {
 func (t *Table) ByContent(text string) (Result, bool) {
 	in := &reading{action: Action{Op: Read}, row: &row{}, text: text}
 	if out, ok := readSections(in); ok {
-		return out.sane(), true
+		return out.withoutAbsurdLines(), true
 	}
 	n, ok := readNumbered(text, "→")
 	if !ok {
 		return Result{}, false
 	}
 	s := Section{End: n.size, First: n.first, Lines: n.lines, Cut: n.clip || !trailer(text[n.size:]), Beside: strings.TrimSpace(text[n.size:])}
-	return Result{Sections: []Section{s}}.sane(), true
+	return Result{Sections: []Section{s}}.withoutAbsurdLines(), true
 }

@@ -2,6 +2,8 @@ package dialect
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -48,7 +50,7 @@ type Row struct {
 	Patch   []string `toml:"patch"`   // edit: a patch, or search and replace blocks
 	Also    []string `toml:"also"`    // other arguments that the tool takes
 
-	Formats []string `toml:"formats"` // of the result, by name, tried in turn; see [Formats]
+	Formats []string `toml:"formats"` // of the result, by name, tried in turn: the names of the table formats
 	Errors  []string `toml:"errors"`  // how the text of a failed result begins
 }
 
@@ -102,7 +104,7 @@ func ready(r Row) (*row, error) {
 	for _, name := range r.Formats {
 		f, ok := formats[name]
 		if !ok {
-			return nil, fmt.Errorf("dialect row %q: unknown format %q: choose from %s", r.Name, name, strings.Join(Formats(), ", "))
+			return nil, fmt.Errorf("dialect row %q: unknown format %q: choose from %s", r.Name, name, strings.Join(slices.Sorted(maps.Keys(formats)), ", "))
 		}
 		out.formats = append(out.formats, f)
 	}

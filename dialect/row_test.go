@@ -99,7 +99,7 @@ func TestRowsAreDistinct(t *testing.T) {
 			seen[r.Name] = true
 		}
 	}
-	if names := Default().Names(); len(names) != len(seen) {
+	if names := Default().byName; len(names) != len(seen) {
 		t.Errorf("%d names, %d rows", len(names), len(seen))
 	}
 }

@@ -2,8 +2,9 @@ package dialect
 
 import "strings"
 
-// pull is what one command of a shell read prints: lines of a file.
-type pull struct {
+// excerpt is what one command of a shell read prints: lines of a file, or a line of
+// its own.
+type excerpt struct {
 	path        string
 	first, last int  // the lines asked for; last 0 = to the end
 	tail        int  // the last lines of the file, this many; first is unknown
@@ -42,25 +43,25 @@ func (r *row) shell(out Action, a args) Action {
 		return applyPatch(out, words[1], dir)
 	}
 	out.Command = strings.Join(words, " ")
-	if pulls := source(words); len(pulls) > 0 {
-		return out.reading(pulls, dir)
+	if excerpts := source(words); len(excerpts) > 0 {
+		return out.reading(excerpts, dir)
 	}
 	return out
 }
 
 // commandLines reads several command lines that are answered one by one.
 func (r *row) commandLines(out Action, lines []string, dir string) Action {
-	var all []pull
+	var all []excerpt
 	for _, l := range lines {
 		one := r.commandLine(out, l, dir)
-		if len(one.pulls) != 1 || one.pulls[0].rule != "" {
+		if len(one.excerpts) != 1 || one.excerpts[0].rule != "" {
 			if len(lines) == 1 {
 				return one
 			}
 			out.Command = strings.Join(lines, "\n")
 			return out
 		}
-		all = append(all, one.pulls...)
+		all = append(all, one.excerpts...)
 	}
 	out.Command = strings.Join(lines, "\n")
 	return out.reading(all, "")
@@ -72,23 +73,23 @@ func (r *row) commandLine(out Action, command, dir string) Action {
 	if strings.Contains(command, patchBegin) && patches(command) {
 		return applyPatch(out, command, dir)
 	}
-	if pulls := shellReads(command); len(pulls) > 0 {
-		return out.reading(pulls, dir)
+	if excerpts := shellReads(command); len(excerpts) > 0 {
+		return out.reading(excerpts, dir)
 	}
 	return out
 }
 
 // reading makes a Shell that only reads files a Read.
-func (a Action) reading(pulls []pull, dir string) Action {
-	for _, p := range pulls {
+func (a Action) reading(excerpts []excerpt, dir string) Action {
+	for _, p := range excerpts {
 		if p.rule == "" && device(join(dir, p.path)) {
 			return a
 		}
 	}
 	a.Op = Read
-	a.pulls = pulls
-	for i := range pulls {
-		p := &pulls[i]
+	a.excerpts = excerpts
+	for i := range excerpts {
+		p := &excerpts[i]
 		if p.rule != "" {
 			continue
 		}

@@ -8,7 +8,7 @@ import (
 )
 
 // source returns what a command that names its files prints, or nil.
-func source(words []string) []pull {
+func source(words []string) []excerpt {
 	opts, files := words[1:], []string(nil)
 	for len(opts) > 0 && !strings.HasPrefix(opts[len(opts)-1], "-") {
 		files = append([]string{opts[len(opts)-1]}, files...)
@@ -24,7 +24,7 @@ func source(words []string) []pull {
 		if len(files) != 1 || !numbered && (words[0] == "nl" || len(opts) > 0) {
 			return nil
 		}
-		return []pull{{path: clean(files[0]), first: 1, numbered: numbered}}
+		return []excerpt{{path: clean(files[0]), first: 1, numbered: numbered}}
 	case "head", "tail", "sed":
 		if len(words) < 3 {
 			return nil
@@ -33,11 +33,11 @@ func source(words []string) []pull {
 		if strings.HasPrefix(name, "-") {
 			return nil
 		}
-		pulls, ok := filter(pull{path: clean(name), first: 1}, words[:len(words)-1])
+		excerpts, ok := filter(excerpt{path: clean(name), first: 1}, words[:len(words)-1])
 		if !ok {
 			return nil
 		}
-		return pulls
+		return excerpts
 	}
 	return nil
 }
@@ -49,16 +49,16 @@ func clean(name string) string {
 	return name
 }
 
-// filter returns what is left of a pull that goes through head, tail, sed or
+// filter returns what is left of a excerpt that goes through head, tail, sed or
 // cat.
-func filter(p pull, words []string) ([]pull, bool) {
+func filter(p excerpt, words []string) ([]excerpt, bool) {
 	if p.tail > 0 {
 		return nil, false
 	}
 	args := words[1:]
 	switch words[0] {
 	case "cat":
-		return []pull{p}, len(args) == 0
+		return []excerpt{p}, len(args) == 0
 	case "head", "tail":
 		if words[0] == "head" && len(args) == 0 {
 			args = []string{"-10"}
@@ -76,7 +76,7 @@ func filter(p pull, words []string) ([]pull, bool) {
 				return nil, false
 			}
 			p.tail, p.first, p.last = n, 0, 0
-			return []pull{p}, true
+			return []excerpt{p}, true
 		}
 	case "sed":
 		return p.sed(args)
@@ -105,7 +105,7 @@ func count(args []string) (n int, sign byte, ok bool) {
 }
 
 // window returns lines a to b of what p prints; b 0 is to the end.
-func (p pull) window(a, b int) ([]pull, bool) {
+func (p excerpt) window(a, b int) ([]excerpt, bool) {
 	base, end := p.first, p.last
 	p.first = base + a - 1
 	if b > 0 {
@@ -117,12 +117,12 @@ func (p pull) window(a, b int) ([]pull, bool) {
 	if p.last > 0 && p.last < p.first {
 		return nil, false
 	}
-	return []pull{p}, true
+	return []excerpt{p}, true
 }
 
 // sed reads sed -n with ranges to print: 'a,bp', 'ap', 'a,$p', several of them
 // in ascending order, separated by semicolons or each after -e.
-func (p pull) sed(args []string) ([]pull, bool) {
+func (p excerpt) sed(args []string) ([]excerpt, bool) {
 	if len(args) < 2 || args[0] != "-n" {
 		return nil, false
 	}
@@ -138,7 +138,7 @@ func (p pull) sed(args []string) ([]pull, bool) {
 			return nil, false
 		}
 	}
-	var out []pull
+	var out []excerpt
 	for _, s := range scripts {
 		if s = strings.TrimSpace(s); s == "" {
 			continue
@@ -167,12 +167,12 @@ func (p pull) sed(args []string) ([]pull, bool) {
 	return out, len(out) > 0
 }
 
-// separable reports whether what the pulls print can be told apart where each
+// separable reports whether what the excerpts print can be told apart where each
 // prints all that it was asked for: between two rules at most ranges with both
 // ends, or lines with numbers.
-func separable(pulls []pull) bool {
+func separable(excerpts []excerpt) bool {
 	files := 0
-	for run := range runs(pulls) {
+	for run := range runs(excerpts) {
 		files += len(run)
 		for i, p := range run {
 			if len(run) == 1 {
@@ -190,26 +190,26 @@ func separable(pulls []pull) bool {
 	return files > 0
 }
 
-// runs yields the pulls between the rules. There is one more run than rules;
+// runs yields the excerpts between the rules. There is one more run than rules;
 // it may be empty.
-func runs(pulls []pull) iter.Seq[[]pull] {
-	return func(yield func([]pull) bool) {
+func runs(excerpts []excerpt) iter.Seq[[]excerpt] {
+	return func(yield func([]excerpt) bool) {
 		begin := 0
-		for i, p := range pulls {
+		for i, p := range excerpts {
 			if p.rule != "" {
-				if !yield(pulls[begin:i]) {
+				if !yield(excerpts[begin:i]) {
 					return
 				}
 				begin = i + 1
 			}
 		}
-		yield(pulls[begin:])
+		yield(excerpts[begin:])
 	}
 }
 
-func sameFile(pulls []pull) bool {
-	for _, p := range pulls {
-		if p.path != pulls[0].path {
+func sameFile(excerpts []excerpt) bool {
+	for _, p := range excerpts {
+		if p.path != excerpts[0].path {
 			return false
 		}
 	}

@@ -21,7 +21,7 @@ func shellOutput(text string) output {
 	o := output{body: text}
 	if rest, ok := strings.CutPrefix(o.body, "OBSERVATION:\n"); ok {
 		o.skip(rest)
-		o.tty = carried(rest)
+		o.tty = endsInCRLF(rest)
 	}
 	head := o.body[:min(len(o.body), 600)]
 	switch {
@@ -59,7 +59,7 @@ func shellOutput(text string) output {
 			break
 		}
 		_, before, _ := strings.Cut(head[:i], "</returncode>")
-		o.beside = besides(before, o.body[j+len(end):])
+		o.beside = joinNotes(before, o.body[j+len(end):])
 		o.skip(o.body[i+len(open):])
 		o.body = o.body[:j-i-len(open)]
 		o.exact = true

@@ -14,7 +14,7 @@ var readers = map[string]bool{"cat": true, "sed": true, "head": true, "tail": tr
 // print lines of files whose parts can be told apart. An echo between them
 // prints a rule. It is strict: variables, globs, substitutions, any other
 // command and any redirection but 2>/dev/null make it nil.
-func shellReads(command string) []pull {
+func shellReads(command string) []excerpt {
 	command = strings.TrimSpace(command)
 	word, _, _ := strings.Cut(command, " ")
 	if !readers[word] || len(command) > 2000 || strings.ContainsAny(command, "`<") {
@@ -30,10 +30,10 @@ func shellReads(command string) []pull {
 			return nil
 		}
 	}
-	if !separable(p.pulls) {
+	if !separable(p.excerpts) {
 		return nil
 	}
-	return p.pulls
+	return p.excerpts
 }
 
 // parsers are used again: one is dear to make.
@@ -48,8 +48,8 @@ func parseShell(command string) (*syntax.File, error) {
 
 // shellPlan gathers what the commands of a command line print.
 type shellPlan struct {
-	dir   string
-	pulls []pull
+	dir      string
+	excerpts []excerpt
 }
 
 func (p *shellPlan) stmt(s *syntax.Stmt, first bool) bool {
@@ -67,8 +67,8 @@ func (p *shellPlan) stmt(s *syntax.Stmt, first bool) bool {
 		case syntax.AndStmt:
 			return p.stmt(c.X, first) && p.stmt(c.Y, false)
 		case syntax.Pipe:
-			pulls, ok := pipeline(c)
-			return ok && p.add(pulls)
+			excerpts, ok := pipeline(c)
+			return ok && p.add(excerpts)
 		}
 	case *syntax.CallExpr:
 		words, ok := literals(c)
@@ -76,7 +76,7 @@ func (p *shellPlan) stmt(s *syntax.Stmt, first bool) bool {
 			return false
 		}
 		if words[0] == "cd" {
-			if len(words) != 2 || len(p.pulls) > 0 || words[1] == "" || words[1] == "-" {
+			if len(words) != 2 || len(p.excerpts) > 0 || words[1] == "" || words[1] == "-" {
 				return false
 			}
 			p.dir = join(p.dir, words[1])
@@ -84,7 +84,7 @@ func (p *shellPlan) stmt(s *syntax.Stmt, first bool) bool {
 		}
 		if words[0] == "echo" {
 			rule := strings.Join(words[1:], " ")
-			p.pulls = append(p.pulls, pull{rule: rule})
+			p.excerpts = append(p.excerpts, excerpt{rule: rule})
 			return rule != "" && !strings.Contains(rule, `\`) && (rule[0] != '-' || strings.HasPrefix(rule, "---"))
 		}
 		return p.add(source(words))
@@ -92,14 +92,14 @@ func (p *shellPlan) stmt(s *syntax.Stmt, first bool) bool {
 	return false
 }
 
-func (p *shellPlan) add(pulls []pull) bool {
-	for _, x := range pulls {
+func (p *shellPlan) add(excerpts []excerpt) bool {
+	for _, x := range excerpts {
 		if x.rule == "" {
 			x.path = join(p.dir, x.path)
 		}
-		p.pulls = append(p.pulls, x)
+		p.excerpts = append(p.excerpts, x)
 	}
-	return len(pulls) > 0
+	return len(excerpts) > 0
 }
 
 // literals returns the words of a command, if all of them are literal.
@@ -148,27 +148,27 @@ func literal(w *syntax.Word) string {
 }
 
 // pipeline returns what a pipe of a source and filters prints.
-func pipeline(c *syntax.BinaryCmd) ([]pull, bool) {
-	var pulls []pull
+func pipeline(c *syntax.BinaryCmd) ([]excerpt, bool) {
+	var excerpts []excerpt
 	ok := false
 	switch x := c.X.Cmd.(type) {
 	case *syntax.BinaryCmd:
 		if x.Op != syntax.Pipe || len(c.X.Redirs) > 0 {
 			return nil, false
 		}
-		pulls, ok = pipeline(x)
+		excerpts, ok = pipeline(x)
 	case *syntax.CallExpr:
 		plan := shellPlan{}
-		ok = plan.stmt(c.X, false) && len(plan.pulls) == 1 && plan.pulls[0].rule == ""
-		pulls = plan.pulls
+		ok = plan.stmt(c.X, false) && len(plan.excerpts) == 1 && plan.excerpts[0].rule == ""
+		excerpts = plan.excerpts
 	}
 	y, isCall := c.Y.Cmd.(*syntax.CallExpr)
-	if !ok || len(pulls) != 1 || !isCall || len(c.Y.Redirs) > 0 || c.Y.Negated {
+	if !ok || len(excerpts) != 1 || !isCall || len(c.Y.Redirs) > 0 || c.Y.Negated {
 		return nil, false
 	}
 	words, ok := literals(y)
 	if !ok {
 		return nil, false
 	}
-	return filter(pulls[0], words)
+	return filter(excerpts[0], words)
 }

@@ -1,7 +1,6 @@
 package dialect
 
 import (
-	"slices"
 	"strings"
 	"sync"
 )
@@ -58,16 +57,6 @@ func (t *Table) With(rows []Row) (*Table, error) {
 		}
 	}
 	return out, nil
-}
-
-// Names returns the names of the rows, sorted.
-func (t *Table) Names() []string {
-	out := make([]string, 0, len(t.byName))
-	for n := range t.byName {
-		out = append(out, n)
-	}
-	slices.Sort(out)
-	return out
 }
 
 // find returns the row for a call of the tool name with arguments a. Without

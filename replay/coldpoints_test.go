@@ -12,8 +12,8 @@ import (
 	"github.com/stet-dev/stet/transcript"
 )
 
-// onCold is a planner for tests: at a moment it cuts all results, and it
-// writes down when the moments were.
+// onCold is a planner for tests: at a cold point it cuts all results, and it
+// writes down when the cold points were.
 type onCold struct {
 	testPlanner
 	log *[]string
@@ -34,7 +34,7 @@ func coldPolicy(log *[]string) Policy {
 	return func(Setting) Planner { return &onCold{log: log} }
 }
 
-func momentsOf(t *testing.T, s *transcript.Session, rule string) []string {
+func coldPointsOf(t *testing.T, s *transcript.Session, rule string) []string {
 	t.Helper()
 	r, ok := prices.RuleNamed(rule)
 	if !ok {
@@ -45,11 +45,11 @@ func momentsOf(t *testing.T, s *transcript.Session, rule string) []string {
 	return log
 }
 
-func checkMoments(t *testing.T, s *transcript.Session, want map[string][]string) {
+func checkColdPoints(t *testing.T, s *transcript.Session, want map[string][]string) {
 	t.Helper()
 	for rule, w := range want {
-		if got := momentsOf(t, s, rule); !slices.Equal(got, w) {
-			t.Errorf("%s: moments %v, want %v", rule, got, w)
+		if got := coldPointsOf(t, s, rule); !slices.Equal(got, w) {
+			t.Errorf("%s: cold points %v, want %v", rule, got, w)
 		}
 	}
 }
@@ -61,10 +61,10 @@ func pause(s *transcript.Session, from int, d time.Duration) {
 	}
 }
 
-// A moment is a gap longer than the cache lives; where nothing is cached every
+// A cold point is a gap longer than the cache lives; where nothing is cached every
 // request is one. The request that first holds a result is none: nothing in it
-// could be changed before. A moment stands behind the last answer.
-func TestMomentsGap(t *testing.T) {
+// could be changed before. A cold point stands behind the last answer.
+func TestColdPointsGap(t *testing.T) {
 	s := readingSession(5)                  // results are 2, 4, 6, 8, 10; answers a minute later
 	pause(s, 4, 6*time.Minute)              // before the result 4 comes
 	pause(s, 8, 2*time.Hour)                // before the result 8 comes
@@ -73,7 +73,7 @@ func TestMomentsGap(t *testing.T) {
 	if gap := s.Messages[10].Time.Sub(s.Messages[9].Time); gap != 5*time.Minute {
 		t.Fatal(gap)
 	}
-	checkMoments(t, s, map[string][]string{
+	checkColdPoints(t, s, map[string][]string{
 		prices.Anthropic5m: {"gap 4", "gap 8"},
 		prices.OpenAI:      {"gap 8"},
 		prices.Anthropic1h: {"gap 8"},
@@ -83,17 +83,17 @@ func TestMomentsGap(t *testing.T) {
 
 // Another model has another cache; the first one's is still warm when it is
 // asked again.
-func TestMomentsModel(t *testing.T) {
+func TestColdPointsModel(t *testing.T) {
 	s := readingSession(4)
 	for i, m := range map[int]string{1: "one", 3: "one", 5: "two", 7: "one", 9: "two"} {
 		s.Messages[i].Model = m
 	}
-	checkMoments(t, s, map[string][]string{prices.Anthropic5m: {"model 4"}, prices.Anthropic1h: {"model 4"}})
+	checkColdPoints(t, s, map[string][]string{prices.Anthropic5m: {"model 4"}, prices.Anthropic1h: {"model 4"}})
 }
 
 // A session that begins with results goes on from one that is not here; a
 // context that begins with others is a compaction.
-func TestMomentsResumeAndCompaction(t *testing.T) {
+func TestColdPointsResumeAndCompaction(t *testing.T) {
 	s := &transcript.Session{File: "resumed", Messages: readingSession(3).Messages}
 	for i := 1; i < 5; i++ { // taken along
 		if s.Messages[i].Role == llm.Assistant {
@@ -106,12 +106,12 @@ func TestMomentsResumeAndCompaction(t *testing.T) {
 	s.Messages = append(s.Messages, tail...)
 	s.Messages = append(s.Messages, text(llm.Assistant, 5, 21*time.Minute))
 	s.Starts, s.Carried = []int{n}, append(s.Carried, n+1)
-	checkMoments(t, s, map[string][]string{prices.Anthropic1h: {"resume 4", "compaction 2"}})
+	checkColdPoints(t, s, map[string][]string{prices.Anthropic1h: {"resume 4", "compaction 2"}})
 }
 
-// A rewind goes back to what is cached: no moment. But what was decided at the
-// moments before it is decided again, at the same places.
-func TestMomentsRewind(t *testing.T) {
+// A rewind goes back to what is cached: no cold point. But what was decided at the
+// cold points before it is decided again, at the same places.
+func TestColdPointsRewind(t *testing.T) {
 	s := readingSession(4)
 	pause(s, 4, time.Hour+time.Minute)
 	n := len(s.Messages)
@@ -128,7 +128,7 @@ func TestMomentsRewind(t *testing.T) {
 	last := text(llm.Assistant, 5, 0)
 	last.Time = end.Add(time.Second)
 	s.Messages, s.Starts = append(s.Messages, last), []int{n}
-	checkMoments(t, s, map[string][]string{
+	checkColdPoints(t, s, map[string][]string{
 		prices.Anthropic1h: {"gap 4", "gap 4"},
 		prices.Anthropic5m: {"gap 4", "gap 4"},
 	})

@@ -20,12 +20,12 @@ import (
 type sentBefore struct {
 	model      string
 	raw, parts []string // as it was recorded, and as it was sent
-	moment     history.Cause
-	stands     []string // what the moment stands behind
+	coldPoint  history.Cause
+	stands     []string // what the cold point stands behind
 	used       time.Time
 }
 
-// reference does by brute force what a replay does: it finds the moments by
+// reference does by brute force what a replay does: it finds the cold points by
 // comparing each request with every one before, plans every request from
 // scratch, compares it part by part with every request before, and adds up.
 type reference struct {
@@ -74,9 +74,9 @@ func (r *reference) request(request []llm.Message, answered llm.Message) {
 			breaks = append(breaks, history.Point{After: n, Why: why})
 		}
 	}
-	if why := r.moment(&now); why != "" && answer > 0 && r.remembered(now.model, flat(request[:answer])) == "" {
+	if why := r.coldPoint(&now); why != "" && answer > 0 && r.remembered(now.model, flat(request[:answer])) == "" {
 		breaks = append(breaks, history.Point{After: answer, Why: why})
-		now.moment, now.stands = why, flat(request[:answer])
+		now.coldPoint, now.stands = why, flat(request[:answer])
 	}
 	r.begun = true
 	planned := llm.Apply(request, r.plan(request, breaks))
@@ -119,19 +119,19 @@ func (r *reference) dead(at time.Time) bool {
 	return !at.IsZero() && !r.clock.IsZero() && r.clock.Sub(at) > r.rule.Lifetime
 }
 
-// remembered returns the moment of a request to the model that stood behind
+// remembered returns the cold point of a request to the model that stood behind
 // these parts.
 func (r *reference) remembered(model string, parts []string) history.Cause {
 	for i := range r.before {
-		if b := &r.before[i]; b.moment != "" && b.model == model && slices.Equal(b.stands, parts) {
-			return b.moment
+		if b := &r.before[i]; b.coldPoint != "" && b.model == model && slices.Equal(b.stands, parts) {
+			return b.coldPoint
 		}
 	}
 	return ""
 }
 
-// moment says whether nothing in a cache holds a call or a result of now.
-func (r *reference) moment(now *sentBefore) history.Cause {
+// coldPoint says whether nothing in a cache holds a call or a result of now.
+func (r *reference) coldPoint(now *sentBefore) history.Cause {
 	head := 1 + slices.IndexFunc(now.raw, func(p string) bool { return p[0] == byte('0'+llm.ToolCall) || p[0] == byte('0'+llm.ToolResult) })
 	if head == 0 {
 		return ""
@@ -198,7 +198,7 @@ func cutOnCold(messages []llm.Message, breaks []history.Point) []llm.Edit {
 }
 
 // The incremental replay is the brute force one, whatever the session: its
-// moments, plans, hits and costs.
+// cold points, plans, hits and costs.
 func TestAgainstReference(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := replaytest.Draw(t)

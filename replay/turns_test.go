@@ -88,9 +88,9 @@ func (k *talk) notDearer(t *testing.T) {
 	}
 }
 
-// TRIM-17: what was asked at a moment is taken back, and something else is
-// asked: the plan made at the moment stays, since it is what the cache has.
-func TestTakenBackAfterMoment(t *testing.T) {
+// TRIM-17: what was asked at a cold point is taken back, and something else is
+// asked: the plan made at the cold point stays, since it is what the cache has.
+func TestTakenBackAfterColdPoint(t *testing.T) {
 	k := &talk{}
 	k.say(llm.User, "go on")
 	for i := range 10 {
@@ -125,13 +125,13 @@ func TestModelsTakeTurns(t *testing.T) {
 		k.say(llm.Assistant, "done")
 		k.notDearer(t)
 		models := 0
-		for _, m := range momentsOf(t, &k.Session, prices.Anthropic5m) {
+		for _, m := range coldPointsOf(t, &k.Session, prices.Anthropic5m) {
 			if strings.HasPrefix(m, string(history.Model)) {
 				models++
 			}
 		}
 		if models != 1 {
-			t.Errorf("turns of %d: %d moments of another model", every, models)
+			t.Errorf("turns of %d: %d cold points of another model", every, models)
 		}
 	}
 }

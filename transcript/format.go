@@ -27,9 +27,9 @@ func formats() []format {
 	}
 }
 
-// Formats returns the names of the formats that Open knows. The live database
+// formatNames returns the names of the formats that Open knows. The live database
 // of opencode is "opencode-db".
-func Formats() []string {
+func formatNames() []string {
 	var names []string
 	for _, f := range formats() {
 		names = append(names, f.name)

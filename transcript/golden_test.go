@@ -68,7 +68,7 @@ func TestGolden(t *testing.T) {
 			}
 		})
 	}
-	for _, f := range Formats() {
+	for _, f := range formatNames() {
 		if !seen[f] && f != opencodeDBFormat {
 			t.Errorf("no sample of %s", f)
 		}

@@ -138,7 +138,7 @@ func read(path string, r io.ReadSeeker) ([]*Session, error) {
 	f, ok := detect(head[start:n])
 	if !ok {
 		return nil, fmt.Errorf("read session %s: %w: looked for the marks of %s",
-			path, ErrFormat, strings.Join(Formats(), ", "))
+			path, ErrFormat, strings.Join(formatNames(), ", "))
 	}
 	size, err := r.Seek(0, io.SeekEnd)
 	if err == nil {

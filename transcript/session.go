@@ -29,7 +29,7 @@ var (
 type Session struct {
 	ID     string
 	File   string // where it was read from
-	Format string // "claude-code-jsonl", "codex-rollout", …; see Formats
+	Format string // "claude-code-jsonl", "codex-rollout", …
 	Agent  string // version of the agent, where the file says it
 	Model  string // the model that answered most turns
 	Dir    string // the working directory of the agent: the workspace root
