@@ -28,32 +28,13 @@ type conversation struct {
 	hasAnswer bool
 
 	inFlight  int
-	counted   count
-	asked     bool              // not only to count tokens
-	reads     int               // in the request that had most
-	shortened map[string]bool   // by partOf: whose Trim is recorded
-	savings   map[string]saving // by partOf
-	warned    map[cause]bool    // causes of passing through that were logged
+	asked     bool            // not only to count tokens
+	reads     int             // in the request that had most
+	shortened map[string]bool // by partOf: whose Trim is recorded
+	warned    map[cause]bool  // causes of passing through that were logged
 	place     *list.Element
 
 	cache cachestate.Conversation
-}
-
-// count is how many tokens the beginning of a conversation has.
-type count struct {
-	end    uint64 // the link up to which was counted
-	length int    // its index + 1
-	system uint64
-	model  string
-	tokens int
-}
-
-// saving is how many tokens less a part has once it is shortened. The sizes in bytes and the model
-// say whether it still holds; for an estimate that is sure enough.
-type saving struct {
-	before, after int
-	model         string
-	tokens        int
 }
 
 // partOf is a key that tells a call's result from its arguments.

@@ -9,9 +9,11 @@ import (
 	"unsafe"
 	"weak"
 
+	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/internal/prefix"
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/tokens"
 )
 
 // say makes messages of words; the first letter is the role.
@@ -131,24 +133,6 @@ func TestBounded(t *testing.T) {
 	}
 }
 
-// Counting goes on where the last request of the conversation ended.
-func TestCounted(t *testing.T) {
-	tab := newConversations(5)
-	c := prefix.ChainOf(say("s", "u1", "a1"), nil, 0)
-	v := tab.enter("", "", &c, nowhere)
-	tab.setCounted(v, &c, "m", 70)
-	longer, other := prefix.ChainOf(say("s", "u1", "a1", "t1"), nil, 0), prefix.ChainOf(say("s", "u1", "a2", "t1"), nil, 0)
-	if links, n := tab.counted(v, &longer, "m"); links != 2 || n != 70 {
-		t.Errorf("%d links, %d tokens", links, n)
-	}
-	if links, _ := tab.counted(v, &longer, "another"); links != 0 {
-		t.Error("another model's count is used")
-	}
-	if links, _ := tab.counted(v, &other, "m"); links != 0 {
-		t.Error("the count of another text is used")
-	}
-}
-
 // What is kept of a request does not keep its texts.
 func TestNothingPinned(t *testing.T) {
 	tab := newConversations(5)
@@ -169,30 +153,24 @@ func TestNothingPinned(t *testing.T) {
 	runtime.KeepAlive(tab)
 }
 
-// What a shortened result saves is counted once, for one text and model.
-func TestSaved(t *testing.T) {
-	tab := newConversations(5)
-	c := prefix.ChainOf(say("u1"), nil, 0)
-	v := tab.enter("", "", &c, nowhere)
-	like := saving{before: 4000, after: 90, model: "m"}
-	if _, known := tab.saved(v, "call_1", like); known {
-		t.Error("known before it was counted")
-	}
-	tab.setSaved(v, "call_1", saving{4000, 90, "m", 1000})
-	if n, known := tab.saved(v, "call_1", like); !known || n != 1000 {
-		t.Errorf("%d, %v", n, known)
-	}
-	for call, other := range map[string]saving{
-		"call_2": like, "call_1": {4001, 90, "m", 0}, "call_1 ": {4000, 91, "m", 0}, "call_1  ": {4000, 90, "n", 0},
-	} {
-		if _, known := tab.saved(v, strings.TrimSpace(call), other); known {
-			t.Errorf("%s, %+v is known", call, other)
+// The estimate of a request is the sum over all its texts, however often these were counted
+// before; of what is planned, the texts that stand in their place count.
+func TestEstimate(t *testing.T) {
+	long := strings.Repeat("func add(a, b int) int { return a + b }\n", 30)
+	req := &llm.Request{Messages: []llm.Message{
+		{Role: llm.User, Parts: []llm.Part{{Text: long}}},
+		{Role: llm.Assistant, Parts: []llm.Part{{Kind: llm.ToolCall, Name: "write", Args: long + "1"}}},
+		{Role: llm.Tool, Parts: []llm.Part{{Kind: llm.ToolResult, Text: long + "2"}}},
+	}}
+	req.AddTool("write", "writes", []byte(long))
+	plan := &history.Plan{Edits: []llm.Edit{{Message: 1, Text: "{}"}, {Message: 2, Text: "[line]"}}}
+	var c counters
+	for _, model := range []string{"m", "claude-opus-4-6", "m", "gpt-4"} {
+		n := tokens.EstimateFor(model).Count
+		want := n("write") + n("writes") + n(long) + n(long) + n("write") + n(long+"1") + n(long+"2")
+		less := n(long+"1") - n("{}") + n(long+"2") - n("[line]")
+		if off, sent := c.estimate(model, req, plan); off != want || sent != want-less {
+			t.Errorf("%s: %d and %d, want %d and %d", model, off, sent, want, want-less)
 		}
-	}
-	for i := range maxRemembered + 1 {
-		tab.setSaved(v, fmt.Sprint(i), like)
-	}
-	if len(v.savings) > maxRemembered {
-		t.Errorf("%d are remembered", len(v.savings))
 	}
 }

@@ -2,7 +2,6 @@ package proxy
 
 import (
 	"container/list"
-	"strings"
 	"sync"
 
 	"github.com/google/uuid"
@@ -162,45 +161,6 @@ func (t *conversations) firstWarning(v *conversation, why cause) bool {
 	}
 	v.warned[why] = true
 	return true
-}
-
-// counted returns what is known of the tokens of c's beginning: how many links were counted, and
-// how many tokens they have with the system text. 0, 0: nothing is known.
-func (t *conversations) counted(v *conversation, c *prefix.Chain, model string) (links, tokens int) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	k := v.counted
-	if k.length == 0 || k.length > len(c.Links) || k.model != model || k.system != c.System || c.Links[k.length-1] != k.end {
-		return 0, 0
-	}
-	return k.length, k.tokens
-}
-
-// setCounted remembers the tokens of all of c.
-func (t *conversations) setCounted(v *conversation, c *prefix.Chain, model string, tokens int) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	v.counted = count{c.Last(), len(c.Links), c.System, model, tokens}
-}
-
-// saved returns the tokens that shortening a part saves, if a saving with the sizes and the
-// model of like is known.
-func (t *conversations) saved(v *conversation, call string, like saving) (tokens int, known bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	s := v.savings[call]
-	like.tokens = s.tokens
-	return s.tokens, s == like
-}
-
-// setSaved remembers what shortening a part saves.
-func (t *conversations) setSaved(v *conversation, call string, s saving) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if v.savings == nil || len(v.savings) >= maxRemembered {
-		v.savings = map[string]saving{}
-	}
-	v.savings[strings.Clone(call)] = s
 }
 
 // sums returns the totals since the start.

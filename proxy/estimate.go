@@ -1,53 +1,59 @@
 package proxy
 
 import (
+	"sync"
+
+	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/tokens"
 )
 
-// estimate estimates the tokens of a request, whose conversation is known, as
-// it came and as it is planned.
-func (p *Proxy) estimate(x *exchange, d *reading) (off, sent int) {
-	counter := tokens.EstimateFor(x.row.Model)
-	off = p.count(x, d, counter)
-	sent = off
-	for i, e := range d.plan.Edits {
-		trim := d.plan.Omissions[i]
-		like := saving{before: trim.Before, after: trim.After, model: x.row.Model}
-		key := partOf(trim.CallID, trim.Reason)
-		n, known := p.conversations.saved(x.conversation, key, like)
-		if !known {
-			part := &d.request.Messages[e.Message].Parts[e.Part]
-			was := part.Text
-			if part.Kind == llm.ToolCall {
-				was = part.Args
-			}
-			like.tokens = counter.Count(was) - counter.Count(e.Text)
-			p.conversations.setSaved(x.conversation, key, like)
-			n = like.tokens
-		}
-		sent -= n
-	}
-	return off, sent
+// maxCounters is how many counters are held; the models that are known need fewer.
+const maxCounters = 64
+
+// counters estimates tokens. What was counted is remembered by its hash, so that a conversation
+// that is sent again costs little. Models that count alike share a counter.
+type counters struct {
+	mu   sync.Mutex
+	made map[tokens.Counter]*tokens.Memo
 }
 
-// count estimates the tokens of the request, beginning where the count of the
-// conversation's last request ended.
-func (p *Proxy) count(x *exchange, d *reading, counter tokens.Counter) int {
-	links, n := p.conversations.counted(x.conversation, &d.chain, x.row.Model)
-	from := d.chain.Skip + links
-	if links == 0 {
-		from = 0
-		for _, tool := range d.request.Tools {
-			n += counter.Count(tool.Name) + counter.Count(tool.Description) + counter.Count(string(tool.Schema))
+func (c *counters) of(model string) *tokens.Memo {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	plain := tokens.EstimateFor(model)
+	memo := c.made[plain]
+	if memo == nil {
+		if c.made == nil || len(c.made) >= maxCounters {
+			c.made = map[tokens.Counter]*tokens.Memo{}
 		}
+		memo = &tokens.Memo{Counter: plain}
+		c.made[plain] = memo
 	}
-	for _, m := range d.request.Messages[from:] {
+	return memo
+}
+
+// estimate estimates the tokens of a request as it came, and as it is planned.
+func (c *counters) estimate(model string, req *llm.Request, plan *history.Plan) (off, sent int) {
+	counter := c.of(model)
+	for i := range req.Tools {
+		tool := &req.Tools[i]
+		off += counter.Count(tool.Name) + counter.Count(tool.Description) + counter.Count(string(tool.Schema))
+	}
+	for _, m := range req.Messages {
 		for i := range m.Parts {
 			part := &m.Parts[i]
-			n += counter.Count(part.Text) + counter.Count(part.Name) + counter.Count(part.Args)
+			off += counter.Count(part.Text) + counter.Count(part.Name) + counter.Count(part.Args)
 		}
 	}
-	p.conversations.setCounted(x.conversation, &d.chain, x.row.Model, n)
-	return n
+	sent = off
+	for _, e := range plan.Edits {
+		part := &req.Messages[e.Message].Parts[e.Part]
+		was := part.Text
+		if part.Kind == llm.ToolCall {
+			was = part.Args
+		}
+		sent -= counter.Count(was) - counter.Count(e.Text)
+	}
+	return off, sent
 }

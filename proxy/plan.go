@@ -203,7 +203,7 @@ func (p *Proxy) report(x *exchange, d *reading) {
 	x.row.Reads, x.row.Repeats, x.row.Dangling = d.plan.Reads, d.plan.Repeats, d.plan.Dangling
 	x.omissions = d.plan.Omissions
 	p.safely(x, func() cause {
-		x.row.TokensOff, x.row.Tokens = p.estimate(x, d)
+		x.row.TokensOff, x.row.Tokens = p.counters.estimate(x.row.Model, d.request, d.plan)
 		return planned
 	})
 }

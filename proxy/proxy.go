@@ -64,6 +64,7 @@ type Proxy struct {
 	policy        history.Policy
 	rules         *rules
 	engines       *engines
+	counters      counters
 	conversations *conversations
 	cache         *cachestate.State
 	recall        *recall
