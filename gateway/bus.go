@@ -10,8 +10,8 @@ import (
 
 // What a Bus answers.
 var (
-	ErrNoPerson = errors.New("nobody is there")
-	ErrTaken    = errors.New("somebody is there already")
+	ErrNoOwner = errors.New("nobody is there")
+	ErrTaken   = errors.New("somebody is there already")
 )
 
 // Message is a frame on its way between the parts of a gateway. What it points
@@ -31,7 +31,7 @@ type Message struct {
 type Bus interface {
 	// Own takes an address, until stop. ErrTaken says that it has another owner.
 	Own(address string, deliver func(Message)) (stop func(), err error)
-	// Send hands a message to the owner of an address. ErrNoPerson says that it
+	// Send hands a message to the owner of an address. ErrNoOwner says that it
 	// has none.
 	Send(address string, m Message) error
 
@@ -76,7 +76,7 @@ func (l *Local) Send(address string, m Message) error {
 	deliver := l.owners[address]
 	l.mu.RUnlock()
 	if deliver == nil {
-		return fmt.Errorf("address %s: %w", address, ErrNoPerson)
+		return fmt.Errorf("address %s: %w", address, ErrNoOwner)
 	}
 	(*deliver)(m)
 	return nil

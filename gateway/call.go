@@ -148,7 +148,7 @@ func (c *call) forward() {
 	c.mu.Unlock()
 	err := c.send(&f)
 	switch {
-	case errors.Is(err, ErrNoPerson):
+	case errors.Is(err, ErrNoOwner):
 		c.fail(tool.HostUnavailable, c.h.noHost(c.to))
 	case err != nil:
 		c.fail(tool.HostUnavailable, err.Error())

@@ -29,7 +29,7 @@ func message(id string) gateway.Message {
 
 func owner(t *testing.T, open func(t *testing.T) (a, b gateway.Bus)) {
 	a, b := open(t)
-	if err := b.Send("workspace/w", message("1")); !errors.Is(err, gateway.ErrNoPerson) {
+	if err := b.Send("workspace/w", message("1")); !errors.Is(err, gateway.ErrNoOwner) {
 		t.Errorf("sent to nobody: %v", err)
 	}
 	got := make(chan gateway.Message, 10)
@@ -48,7 +48,7 @@ func owner(t *testing.T, open func(t *testing.T) (a, b gateway.Bus)) {
 		t.Errorf("%+v", m)
 	}
 	stop()
-	if err := b.Send("workspace/w", message("3")); !errors.Is(err, gateway.ErrNoPerson) {
+	if err := b.Send("workspace/w", message("3")); !errors.Is(err, gateway.ErrNoOwner) {
 		t.Errorf("sent to who has gone: %v", err)
 	}
 	stop2, err := b.Own("workspace/w", func(gateway.Message) {})
