@@ -18,7 +18,7 @@ const heartbeat = 15 * time.Second
 type stream struct {
 	w    http.ResponseWriter
 	sent *http.ResponseController
-	in   func() bool // who reads it is still let in; nil: everyone is
+	in   func() bool // whether the reader is still let in; nil: every reader is
 }
 
 // errOut ends the stream of a person who is not let in any more.
@@ -41,7 +41,7 @@ func (h *Handler) personStream(w http.ResponseWriter, r *http.Request) (*stream,
 func newStream(w http.ResponseWriter) (*stream, error) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-store")
-	w.Header().Set("X-Accel-Buffering", "no") // proxies must not gather what we send
+	w.Header().Set("X-Accel-Buffering", "no") // proxies must not hold back what we send
 	s := &stream{w: w, sent: http.NewResponseController(w)}
 	_ = s.sent.SetWriteDeadline(time.Time{}) // of the server's WriteTimeout; a writer without one has none
 	_, err := fmt.Fprint(w, ": stet\n\n")
@@ -73,7 +73,7 @@ func (s *stream) send(id uint64, event any) error {
 	return s.flush(err)
 }
 
-// alive shows that the stream is.
+// alive sends a sign of life.
 func (s *stream) alive() error {
 	if s.in != nil && !s.in() {
 		return errOut
@@ -82,8 +82,7 @@ func (s *stream) alive() error {
 	return s.flush(err)
 }
 
-// follow sends what next returns until the page has gone, or there is no more. A
-// page that asks again begins from where it is.
+// follow sends what next returns, until the page has gone or there is no more.
 func follow[E any](ctx context.Context, s *stream, next func(context.Context) (E, error), send func(E) error) {
 	for {
 		waiting, stop := context.WithTimeout(ctx, heartbeat)
@@ -151,8 +150,8 @@ func (n *news) next(ctx context.Context) (QueueEvent, error) {
 	}
 }
 
-// stored looks whether something was stored since the last look. A store that
-// cannot be looked at is logged, and takes nothing away from the queue.
+// stored looks whether something was stored since the last look. If the store cannot
+// be looked at, that is logged, and the queue is followed all the same.
 func (n *news) stored(ctx context.Context) bool {
 	n.look = time.Now().Add(lookEvery)
 	if n.h.Changes == nil {

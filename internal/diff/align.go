@@ -5,9 +5,9 @@ package diff
 type Change struct{ A0, A1, B0, B1 int }
 
 // Aligner decides which lines of two texts correspond. Where several answers
-// are equally good it gives the one that git gives: the lines that a merge
-// takes for changed decide whether it is clean. An Aligner keeps its
-// scratch space from one use to the next.
+// are equally good it gives the one that git gives, since the changed lines
+// decide whether a merge is clean. An Aligner keeps its scratch space from one
+// use to the next.
 //
 // Myers, "An O(ND) Difference Algorithm and Its Variations" (1986), in linear
 // space: from both corners of a box towards its middle, then the two halves.
@@ -26,8 +26,8 @@ type Aligner struct {
 	patience   int // cost at which the search for the cheapest path ends
 }
 
-// MaxWork bounds the steps of one comparison to some tenths of a second.
-// Texts that come near it are megabytes of few different lines, shuffled.
+// MaxWork bounds the steps of one comparison to some tenths of a second. Only
+// megabytes of few different lines in another order come near it.
 const MaxWork = 40_000_000
 
 // Align returns the changes from a to b in ascending order, never touching

@@ -1,5 +1,6 @@
-// Package diff compares two texts line by line and says what changed, as data
-// and as a unified diff that git and patch apply.
+// Package diff compares two texts line by line. [Lines] says what changed as data;
+// [Diff.Unified] writes that as a unified diff that git and patch apply, and [Parse]
+// reads it again.
 //
 // A line includes its end, so a line that ends in CRLF differs from one that
 // ends in LF. Work is bounded: of very different texts the answer is coarser

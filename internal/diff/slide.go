@@ -68,14 +68,14 @@ func (r *run) down(lines []int32) bool {
 	return true
 }
 
-// slide settles the marked runs that could as well stand elsewhere: beside a
-// run of the other text if they can, else as far down as they go. Runs that
-// meet become one.
+// slide moves the marked runs that could as well stand elsewhere: beside a run
+// of the other text if possible, else as far down as they go. Runs that meet
+// become one.
 func (s *Aligner) slide(lines []int32, marks, otherMarks []bool) {
 	g, other := firstRun(marks), firstRun(otherMarks)
 	for {
 		if !g.empty() {
-			s.settle(&g, &other, lines)
+			s.move(&g, &other, lines)
 		}
 		if s.Work <= 0 || !g.next() {
 			return
@@ -84,7 +84,8 @@ func (s *Aligner) slide(lines []int32, marks, otherMarks []bool) {
 	}
 }
 
-func (s *Aligner) settle(g, other *run, lines []int32) {
+// move is slide for one run.
+func (s *Aligner) move(g, other *run, lines []int32) {
 	var top int
 	var beside bool
 	for size := -1; size != g.to-g.from; {

@@ -13,10 +13,10 @@ const (
 	manyWeight = 4
 )
 
-// thin puts aside the lines that cannot or should not guide the comparison:
-// those without an equal in the other text, and frequent ones (blank lines,
-// braces) in the midst of such. They count as changed. What is left, without
-// the equal ends, goes to s.a and s.b.
+// thin leaves out lines that cannot or should not guide the comparison: lines
+// without an equal in the other text, and frequent lines (blank lines, braces)
+// between such lines. They count as changed. The lines that are left, without
+// the equal ends, go to s.a and s.b.
 func (s *Aligner) thin(a, b []int32, head, tail int) {
 	for _, l := range a {
 		s.countA[l]++
@@ -60,8 +60,8 @@ func pick(lines, counts []int32, head, tail int, cut []bool, kept []int32, place
 	return kept, places
 }
 
-// vicinity answers what is around a frequent line, up to the nearest line with
-// few equals on both sides or the window's end.
+// vicinity says what is around a frequent line: up to the nearest line with few
+// equals on each side, or the end of the window.
 type vicinity struct {
 	alone    []int32 // how many lines before line i are alone
 	previous []int32 // the nearest line with few equals before line i, or -1
