@@ -1,4 +1,4 @@
-// Package dialect knows how agents touch files: which call of which agent
+// Package dialect knows how agents touch files: it says of a call whether it
 // reads, lists, edits, writes or runs a command, on which path and lines, and
 // what its result says: the lines it shows, whether it failed, whether the
 // tool cut something out.

@@ -200,7 +200,7 @@ func TestFinal(t *testing.T) {
 	if s := only(t, "bash", `{"command":"sed -n '1,2p' a"}`, "x\ny"); s.Final != FinalUnknown || s.Cut {
 		t.Errorf("%+v", s)
 	}
-	// Nor do numbers of a tool of which it is not known how it splits a file.
+	// Nor do numbers of a tool that may split a file in any way.
 	for name, args := range map[string]string{"fetch_lines": `{"path":"a"}`, "view": `{"path":"a"}`} {
 		if s := only(t, name, args, "1. x\n2. y"); s.Final != FinalUnknown || s.Total != 2 {
 			t.Errorf("%s: %+v", name, s)

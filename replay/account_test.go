@@ -76,7 +76,7 @@ func TestAccountPrices(t *testing.T) {
 	unknown := Account([]BilledRequest{{Model: "m", Usage: llm.Usage{CacheWrite: 5000}}, {Model: "m", Usage: llm.Usage{Input: 6000}}},
 		func(string) (prices.Model, bool) { return prices.Model{}, false })
 	if e := unknown[1]; e.Lost != 5000 || e.Cost != 0 || e.Extra != 0 {
-		t.Errorf("a model nobody knows: %+v", e)
+		t.Errorf("an unknown model: %+v", e)
 	}
 }
 

@@ -33,7 +33,7 @@ func (c *Cache) sendMarked(p *prompt, sent, used time.Time) Bill {
 	return Bill{Read: c.fixed + p.upTo(hit), Written: p.size() - p.upTo(hit)}
 }
 
-// stepped bills a request of all tokens, the first of which are in a cache that
+// stepped bills a request of all tokens. The first of them are in a cache that
 // gives out whole steps, and nothing below a least length.
 func (c *Cache) stepped(read, all int) Bill {
 	if all < c.Rule.MinTokens {

@@ -18,7 +18,7 @@ import (
 	"github.com/stet-dev/stet/replay/replaytest"
 )
 
-// sessionFiles writes small sessions, of which every second is much longer,
+// sessionFiles writes small sessions, every second of them much longer,
 // and returns their directory.
 func sessionFiles(t *testing.T, n int) string {
 	dir := t.TempDir()

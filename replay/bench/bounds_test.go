@@ -30,7 +30,7 @@ func TestLosslessBound(t *testing.T) {
 	off, bound := boundOf(t, s, LosslessBound("bound"))
 	result := len(s.Messages[2].Parts[0].Text)
 	ask := len("Read") + len(s.Messages[1].Parts[0].Args)
-	free := result + ask // the call repeats the path, of which it has one line
+	free := result + ask // the call repeats the path, which is one line of it
 	if got := off.Tokens - bound.Tokens; got != int64(free) {
 		t.Errorf("%d tokens are free, want %d", got, free)
 	}

@@ -19,7 +19,7 @@ type Bench struct {
 	Reported *Group        `json:"reported"`
 	Counting Counting      `json:"counting"`
 	Skipped  []replay.Skip `json:"skipped"`
-	Damaged  []replay.Skip `json:"damaged"` // sessions of which something could not be read, and what
+	Damaged  []replay.Skip `json:"damaged"` // sessions that could not be read whole, and what is missing
 
 	Own   map[string]int         `json:"own"`   // sessions by the name of their own cache's rule; see OwnRule
 	Cache map[string]*CacheCheck `json:"cache"` // by the name of the recorded cache's rule
