@@ -178,26 +178,26 @@ func (c *serveCommand) open(ctx context.Context, o *config.Config, root string) 
 	if err != nil {
 		return nil, err
 	}
-	through, err := c.proxyConfig(o, "", c.allowed)
+	forwarding, err := c.proxyConfig(o, "", c.allowed)
 	if err != nil {
 		return nil, err
 	}
-	of := site.Config{
-		Settings: o, Proxy: through, Tools: tools, Root: root, Name: c.name, NoWorkspace: c.none, Hosts: c.allowed, Proxies: c.proxies,
+	all := site.Config{
+		Settings: o, Proxy: forwarding, Tools: tools, Root: root, Name: c.name, NoWorkspace: c.none, Hosts: c.allowed, Proxies: c.proxies,
 		Calls: c.memory.part(callShare), Answers: c.memory.part(answerShare), QuestionBytes: c.memory.part(questionShare).Limit(),
 		Version: version(), Exports: map[string]web.Export{}, Compact: c.compacting,
 	}
 	if c.cert != "" {
-		of.Cert, of.Key = c.absolute(c.cert), c.absolute(c.key)
+		all.Cert, all.Key = c.absolute(c.cert), c.absolute(c.key)
 	}
 	for name, write := range exporters {
-		of.Exports[name] = write
+		all.Exports[name] = write
 	}
-	return site.Open(ctx, of)
+	return site.Open(ctx, all)
 }
 
-// compacting returns what has a session summed up by the model that is
-// configured; nil where none can be asked, which is an error if the flags name one.
+// compacting returns a function that has the configured model sum a session up. It
+// returns nil where no model can be asked, which is an error if the flags name one.
 func (c *serveCommand) compacting(store session.Store) (func(context.Context, string) (string, error), error) {
 	if err := c.modelReady(); err != nil {
 		if c.cmd.Flags().Changed("model") {
@@ -215,7 +215,7 @@ func (c *serveCommand) compacting(store session.Store) (func(context.Context, st
 			return "", err
 		}
 		defer func() { err = errors.Join(err, h.Close()) }()
-		h.Agent.Store = store // who follows the session is told
+		h.Agent.Store = store // the page that shows the session hears of it
 		talk, err := h.Resume(ctx, info.ID)
 		if err != nil {
 			return "", err

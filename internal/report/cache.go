@@ -215,7 +215,8 @@ func dollars(usd float64) string {
 // as it is taken to.
 const partDropped replay.Part = "dropped"
 
-// askedOf is a recorded row as the account wants it, behind those before it.
+// askedOf turns a recorded request into one of the account. before are the earlier
+// requests of its conversation.
 func askedOf(r *record.Request, before []replay.BilledRequest) replay.BilledRequest {
 	a := replay.BilledRequest{
 		Number: len(before) + 1, Time: r.Time, Gap: r.Cache.Gap, Model: r.Model, Usage: llm.Usage(r.Usage), Lifetime: r.Cache.Lifetime,

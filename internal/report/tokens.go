@@ -17,7 +17,7 @@ type Tokens struct {
 	Sessions []sessionTally `json:"sessions,omitempty"`
 }
 
-// tally is how many tokens there are of what.
+// tally is a count of tokens, and of its shares.
 type tally struct {
 	Model  string       `json:"model,omitempty"`
 	Method string       `json:"method"`        // the exact vocabulary's name, or estimate
@@ -35,7 +35,7 @@ type tokenShare struct {
 	Tokens int      `json:"tokens"`
 }
 
-// print writes the count for people.
+// Print writes the count for people.
 func (c *Tokens) Print(w io.Writer) {
 	switch c.Kind {
 	case "text":
@@ -54,7 +54,7 @@ func (c *Tokens) Print(w io.Writer) {
 	}
 }
 
-// by says for which model, and how, was Tokens.
+// by says for which model the tokens were counted, and how.
 func (t *tally) by() string {
 	how := t.Method
 	if how == "estimate" {

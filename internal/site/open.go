@@ -129,7 +129,9 @@ func (s *Site) openTrail(ctx context.Context) (err error) {
 // openTools opens the workspace. The person who decides is asked at the UI, in the
 // client where policy lets that suffice, or by "stet approve".
 func (s *Site) openTools(ctx context.Context) (err error) {
-	if s.Tools, err = toolset.Open(ctx, s.config.Root, s.config.Tools); err != nil {
+	options := s.config.Tools
+	s.config.Tools.LogFile = nil // it is the set's to close
+	if s.Tools, err = toolset.Open(ctx, s.config.Root, options); err != nil {
 		return err
 	}
 	s.Tools.Memory = s.config.Calls

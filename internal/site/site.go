@@ -109,7 +109,7 @@ func (s *Site) routes(streams context.Context, allowed []string) http.Handler {
 	return mux
 }
 
-// noted writes down who asks for the workspace here without a token for it, and will
+// noted writes down requests for the workspace here that have no token for it, and will
 // be refused. (FILE-11)
 func (s *Site) noted(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -151,7 +151,7 @@ func at(path string, next http.Handler) http.Handler {
 	})
 }
 
-// noWorkspace answers who asks for the workspace here, where there is none.
+// noWorkspace answers requests for the workspace here, where there is none.
 func noWorkspace(w http.ResponseWriter, _ *http.Request) {
 	http.Error(w, "there is no workspace here: name that of a host, as /mcp/WORKSPACE", http.StatusNotFound)
 }
@@ -198,6 +198,9 @@ func (s *Site) Close(ctx context.Context) error {
 	}
 	if s.Sessions != nil {
 		errs = append(errs, s.Sessions.Close())
+	}
+	if log := s.config.Tools.LogFile; log != nil { // where there is no workspace here
+		errs = append(errs, log.Close())
 	}
 	if s.lock != nil {
 		errs = append(errs, s.lock.Close())

@@ -77,106 +77,106 @@ type Set struct {
 
 // Open opens a workspace and makes the tools for it.
 func Open(ctx context.Context, dir string, o Options) (_ *Set, err error) {
-	h := &Set{stop: func() {}, Log: o.Log, logFile: o.LogFile, version: o.Version}
+	s := &Set{stop: func() {}, Log: o.Log, logFile: o.LogFile, version: o.Version}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, h.Close())
+			err = errors.Join(err, s.Close())
 		}
 	}()
-	if err := h.openTree(ctx, dir, o); err != nil {
+	if err := s.openTree(ctx, dir, o); err != nil {
 		return nil, err
 	}
 	set := new(tool.Set)
-	if err := set.Add(h.Files.All()...); err != nil {
+	if err := set.Add(s.Files.All()...); err != nil {
 		return nil, err
 	}
-	for name, of := range h.Files.Aliases() {
+	for name, of := range s.Files.Aliases() {
 		set.Alias(name, of)
 	}
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
-	h.stop = stop
-	h.serving.Go(func() { KeepTrail(serving, h.Trail, o.AuditDays, h.Log) })
-	h.Handler = &approval.Handler{
-		Tools: set, Policy: &o.Policy, Root: h.Root.Dir(), Version: h.Files.Version, Rate: o.Rate, Suspicion: o.Suspicion,
-		Journal:  &record.Journal{Trail: h.Trail, Log: h.Log},
-		RollBack: h.rollBack,
-		Log:      h.Log,
+	s.stop = stop
+	s.serving.Go(func() { KeepTrail(serving, s.Trail, o.AuditDays, s.Log) })
+	s.Handler = &approval.Handler{
+		Tools: set, Policy: &o.Policy, Root: s.Root.Dir(), Version: s.Files.Version, Rate: o.Rate, Suspicion: o.Suspicion,
+		Journal:  &record.Journal{Trail: s.Trail, Log: s.Log},
+		RollBack: s.rollBack,
+		Log:      s.Log,
 	}
 	if o.Policy.Unattended || o.Elsewhere {
-		return h, nil
+		return s, nil
 	}
-	h.Queue = new(approval.Queue)
-	h.Handler.Approver = mcpserver.Relay{Next: h.Queue}
+	s.Queue = new(approval.Queue)
+	s.Handler.Approver = mcpserver.Relay{Next: s.Queue}
 	listener, err := socket.Listen(o.State)
 	if err != nil {
 		return nil, err
 	}
-	server := &approval.Server{Queue: h.Queue, Root: h.Root.Dir(), Log: h.Log}
-	h.serving.Go(func() {
+	server := &approval.Server{Queue: s.Queue, Root: s.Root.Dir(), Log: s.Log}
+	s.serving.Go(func() {
 		defer listener.Remove()
 		if err := server.Serve(serving, listener); err != nil {
-			h.Log.Error("approvals", "err", err)
+			s.Log.Error("approvals", "err", err)
 		}
 	})
-	return h, nil
+	return s, nil
 }
 
 // openTree opens the workspace, its tools and the audit trail.
-func (h *Set) openTree(ctx context.Context, dir string, o Options) (err error) {
+func (s *Set) openTree(ctx context.Context, dir string, o Options) (err error) {
 	if err := os.MkdirAll(o.State, 0o700); err != nil {
 		return config.StateError(err)
 	}
 	opening, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	if h.Trail, err = sqlite.Open(opening, o.Trail); err != nil {
+	if s.Trail, err = sqlite.Open(opening, o.Trail); err != nil {
 		return fmt.Errorf("audit trail: %w", err)
 	}
-	if h.Root, err = OpenWorkspace(dir, o.State, h.Log); err != nil {
+	if s.Root, err = OpenWorkspace(dir, o.State, s.Log); err != nil {
 		return err
 	}
-	c := filetools.Config{Root: h.Root, Hidden: o.Policy.Hides, Log: h.Log}
+	c := filetools.Config{Root: s.Root, Hidden: o.Policy.Hides, Log: s.Log}
 	if o.Dedupe {
 		c.Dedupe = &filetools.Dedupe{Count: tokens.Estimate{}.Count}
 	}
-	h.Files, err = filetools.New(c)
+	s.Files, err = filetools.New(c)
 	return err
 }
 
 // Server makes an MCP server that gives out the tools.
-func (h *Set) Server(over mcpserver.HTTP) (*mcpserver.Server, error) {
-	var caller tool.Starter = h.Handler
-	if h.Plain {
+func (s *Set) Server(over mcpserver.HTTP) (*mcpserver.Server, error) {
+	var caller tool.Starter = s.Handler
+	if s.Plain {
 		caller = filetools.PlainCaller{Starter: caller}
 	}
 	return mcpserver.New(mcpserver.Config{
-		Caller: caller, Aliases: h.Files.Aliases(), Version: h.version, Await: h.Handler.Approver != nil,
-		End: h.End, HTTP: over, Memory: h.Memory, Logger: h.Log,
+		Caller: caller, Aliases: s.Files.Aliases(), Version: s.version, Await: s.Handler.Approver != nil,
+		End: s.End, HTTP: over, Memory: s.Memory, Logger: s.Log,
 	})
 }
 
 // End forgets a client session.
-func (h *Set) End(session string) {
-	h.Handler.End(session)
-	h.Files.End(session)
+func (s *Set) End(session string) {
+	s.Handler.End(session)
+	s.Files.End(session)
 }
 
-// Close writes down what the calls came to, and lets go of everything. No call is
+// Close writes down the outcomes of the calls, and closes everything. No call is
 // under way any more.
-func (h *Set) Close() error {
+func (s *Set) Close() error {
 	var errs []error
-	if h.Handler != nil {
-		errs = append(errs, h.Handler.Journal.Close())
+	if s.Handler != nil {
+		errs = append(errs, s.Handler.Journal.Close())
 	}
-	h.stop()
-	h.serving.Wait()
-	if h.Trail != nil {
-		errs = append(errs, h.Trail.Close())
+	s.stop()
+	s.serving.Wait()
+	if s.Trail != nil {
+		errs = append(errs, s.Trail.Close())
 	}
-	if h.Root != nil {
-		errs = append(errs, h.Root.Close())
+	if s.Root != nil {
+		errs = append(errs, s.Root.Close())
 	}
-	if h.logFile != nil {
-		errs = append(errs, h.logFile.Close())
+	if s.logFile != nil {
+		errs = append(errs, s.logFile.Close())
 	}
 	return errors.Join(errs...)
 }

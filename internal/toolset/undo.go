@@ -59,8 +59,8 @@ func whatFailed(r tool.Result) string {
 // rollBack undoes what a session wrote, file by file, for policy: each undo is
 // recorded like one that a person asks for. What cannot be undone stays, and
 // the error names it. (FILE-11)
-func (h *Set) rollBack(ctx context.Context, session string) error {
-	all, err := record.Writes(ctx, h.Trail, session, 0)
+func (s *Set) rollBack(ctx context.Context, session string) error {
+	all, err := record.Writes(ctx, s.Trail, session, 0)
 	if err != nil {
 		return err
 	}
@@ -68,10 +68,10 @@ func (h *Set) rollBack(ctx context.Context, session string) error {
 	var failed []error
 	for _, ws := range slices.Backward(WritesBy(done, func(w record.Write) string { return w.Path })) {
 		c := tool.Call{Session: session, Client: "policy", Name: "undo", Arguments: json.RawMessage("{}")}
-		plan, err := filetools.TakeBack{Tools: h.Files, Writes: ws}.Plan(ctx, c)
+		plan, err := filetools.TakeBack{Tools: s.Files, Writes: ws}.Plan(ctx, c)
 		if err == nil {
 			var r tool.Result
-			if r, err = h.Handler.Apply(ctx, c, plan, "policy"); err == nil && r.Failed() {
+			if r, err = s.Handler.Apply(ctx, c, plan, "policy"); err == nil && r.Failed() {
 				err = errors.New(whatFailed(r))
 			}
 		}
