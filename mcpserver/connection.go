@@ -79,28 +79,31 @@ func (c *connection) Read(context.Context) (jsonrpc.Message, error) {
 		return c.ended(err)
 	}
 	c.out.waitToRead(c.running, func() bool { return c.out.waiting < c.out.limits.waiting })
-	m, err := c.Connection.Read(c.running)
-	if err != nil {
-		return c.ended(err)
+	for {
+		m, err := c.Connection.Read(c.running)
+		if err != nil {
+			return c.ended(err)
+		}
+		r, ok := m.(*jsonrpc.Request)
+		switch {
+		case !ok:
+		case r.Method == "notifications/cancelled":
+			c.cancelled(r.Params)
+		case r.IsCall() && r.Method != listenMethod && !c.enter(r):
+			c.in.refuse(json.RawMessage("null"), rpclines.InvalidRequest, "the id is that of another request, which has no response yet")
+			continue // the SDK would give no answer
+		}
+		return m, nil
 	}
-	r, ok := m.(*jsonrpc.Request)
-	switch {
-	case !ok:
-	case r.Method == "notifications/cancelled":
-		c.cancelled(r.Params)
-	case r.IsCall() && r.Method != listenMethod:
-		c.enter(r)
-	}
-	return m, nil
 }
 
-// enter notes a request that the SDK is about to get. A second one of the same
-// id is the SDK's to refuse.
-func (c *connection) enter(m *jsonrpc.Request) {
+// enter notes a request that the SDK is about to get. It reports false for a second
+// request of the same id.
+func (c *connection) enter(m *jsonrpc.Request) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.open[m.ID] != nil {
-		return
+		return false
 	}
 	r := &clientRequest{
 		c: c, method: m.Method, size: len(m.Params) + requestCost,
@@ -108,6 +111,7 @@ func (c *connection) enter(m *jsonrpc.Request) {
 	}
 	c.open[m.ID], c.arriving = r, r
 	c.out.count(func() { c.out.waiting += r.size })
+	return true
 }
 
 // awaitArrival waits until the request that was read last has its place in the

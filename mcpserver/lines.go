@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
@@ -36,12 +37,12 @@ func (r *lineReader) Read(p []byte) (int, error) {
 		case err != nil:
 			return 0, err
 		}
-		if _, err := jsonrpc.DecodeMessage(m.Line); err != nil {
+		if why := undecodable(m); why != "" {
 			id := m.ID
 			if id == nil {
 				id = json.RawMessage("null")
 			}
-			r.refuse(id, rpclines.InvalidRequest, "this line is no JSON-RPC 2.0 request, notification or response")
+			r.refuse(id, rpclines.InvalidRequest, why)
 			continue
 		}
 		r.rest = append(m.Line, '\n')
@@ -55,6 +56,21 @@ func (r *lineReader) Read(p []byte) (int, error) {
 func (r *lineReader) Close() error { return nil }
 
 var _ io.ReadCloser = (*lineReader)(nil)
+
+// undecodable says why the SDK cannot decode a message; "" if it can. The SDK takes
+// a number for a float64: it would answer a large id under another one.
+func undecodable(m rpclines.Message) string {
+	decoded, err := jsonrpc.DecodeMessage(m.Line)
+	if err != nil {
+		return "this line is no JSON-RPC 2.0 request, notification or response"
+	}
+	if r, ok := decoded.(*jsonrpc.Request); ok {
+		if n, ok := r.ID.Raw().(int64); ok && strconv.FormatInt(n, 10) != string(m.ID) {
+			return "an id that is a number has to be exact in 53 bits"
+		}
+	}
+	return ""
+}
 
 // refuse answers a line that is not handed on. It may wait until the client has
 // read more.

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stet-dev/stet/tool"
 )
@@ -120,6 +121,26 @@ func TestCallsAtOnce(t *testing.T) {
 	}
 }
 
+// Of two calls at once under one id, one is done and one refused, and later calls
+// begin.
+func TestSameID(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := newTalk(t, &heavy{fixed: "done"})
+		k.get(7, "hang")
+		settle()
+		k.get(7, "")
+		if line := k.read(); !strings.Contains(line, `"id":null,"error"`) {
+			t.Errorf("the second one: %s", line)
+		}
+		k.get(8, "")
+		k.answered(8, 1)
+		k.in.Close()
+		if err := <-k.served; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // A line longer than a message may be is read over, and the session goes on.
 func TestLongLine(t *testing.T) {
 	s := newServer(t, Config{Caller: newNotes().handler, MaxMessage: 1 << 10})
@@ -138,7 +159,7 @@ func TestNoMessage(t *testing.T) {
 		`null`: "null", `5`: "null", `"x"`: "null", `[]`: "null", `[1]`: "null", `{}`: "null",
 		`{"jsonrpc":"1.0","id":9,"method":"ping"}`: "9", `{"jsonrpc":"2.0","id":{},"method":"ping"}`: "null",
 		`{"jsonrpc":"2.0","id":1.5,"method":"ping"}`: "null", `{"jsonrpc":"2.0","id":null,"method":"ping"}`: "null",
-		`{"jsonrpc":"2.0","id":"a","method":7}`: `"a"`, `{"jsonrpc":"2.0","id":3,"error":7}`: "3",
+		`{"jsonrpc":"2.0","id":"a","method":7}`: `"a"`, `{"jsonrpc":"2.0","id":3,"error":7}`: "3", `{"jsonrpc":"2.0","id":9007199254740993,"method":"ping"}`: "9007199254740993",
 		`{"jsonrpc":"2.0","id":4,"method":"ping","params":{"x":` + strings.Repeat("[", 2000) + strings.Repeat("]", 2000) + `}}`: "4",
 		`{"jsonrpc":"2.0","id":8}`: "8",
 	} {
