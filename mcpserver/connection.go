@@ -37,6 +37,8 @@ type connection struct {
 	open     map[jsonrpc.ID]*clientRequest // those without a response
 	arriving *clientRequest                // the SDK has it, and it has no place in the order yet
 	last     chan struct{}                 // begun of the request that is last in the order; nil before the first
+
+	responding int // responses that are being written: their ids may be used again
 }
 
 func newConnection(s *Server, running context.Context, in io.Reader, out *lineWriter) *connection {
@@ -253,6 +255,8 @@ func (c *connection) respond(ctx context.Context, m *jsonrpc.Response) error {
 	r := c.open[m.ID]
 	cancelled := r != nil && r.cancelled
 	refused := r != nil && r == c.arriving
+	delete(c.open, m.ID)
+	c.responding++
 	if refused {
 		c.arriving = nil
 		close(r.arrived)
@@ -267,7 +271,7 @@ func (c *connection) respond(ctx context.Context, m *jsonrpc.Response) error {
 	}
 	r.leave()
 	c.mu.Lock()
-	delete(c.open, m.ID)
+	c.responding--
 	c.mu.Unlock()
 	return err
 }
@@ -299,7 +303,7 @@ func (c *connection) ended(err error) (jsonrpc.Message, error) {
 func (c *connection) isOpen() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return len(c.open) > 0
+	return len(c.open)+c.responding > 0
 }
 
 // Close implements mcp.Connection.
