@@ -38,7 +38,7 @@ stet sessions import ~/.codex/sessions`,
 		SuggestionsMinimumDistance: 2,
 	}
 	cmd.AddCommand(newSessionsList(p), newSessionsSearch(p), newSessionsShow(p), newSessionsExport(p),
-		newSessionsImport(p), newSessionsRewind(p), newSessionsFork(p), newSessionsCompact(p))
+		newSessionsImport(p), newSessionsRewind(p), newSessionsFork(p), newSessionsResume(p), newSessionsCompact(p))
 	for _, sub := range cmd.Commands() {
 		sub.Example = indented(sub.Example)
 	}
