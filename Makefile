@@ -97,7 +97,7 @@ tools: ## download what lint runs
 fmt:
 	gofmt -w $(GOFILES)
 
-bench: ## benchmarks, stet's file tools beside the official file server, its tokenizer beside another; the figures of the README come from here
+bench: ## benchmarks, stet's file tools beside the official file server, its tokenizer beside another
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 	cd bench && $(GO) run . && $(GO) test -run '^$$' -bench . -benchmem ./tokens
 

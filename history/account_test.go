@@ -7,7 +7,7 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// outputs is a conversation of commands, each with an output of its own.
+// outputsOf is a conversation of commands, each with an output of its own.
 func outputsOf(n, size int) *conv {
 	c := &conv{}
 	c.user("go on")

@@ -44,7 +44,7 @@
 //
 // # Tests
 //
-// The tests of a file stand in the test file of the same name. The promises of this
+// Most tests of a file stand in the test file of the same name. The promises of this
 // page are properties over random conversations: property_test.go (lossless and
 // keep-latest), coldpoint_property_test.go (cold points), sent_again_test.go (a
 // conversation that goes back), thinking_test.go (bound messages).

@@ -1,5 +1,8 @@
 package history
 
+// An output that shows lines of a file that the agent works on is not evicted: an
+// edit may need them. This file finds such outputs.
+
 import (
 	"slices"
 	"strings"

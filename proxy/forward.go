@@ -75,7 +75,7 @@ func (p *Proxy) watch(resp *http.Response) error {
 	return nil
 }
 
-// tap is an answer's body on its way to the client.
+// answerBody is an answer's body on its way to the client.
 type answerBody struct {
 	body     io.ReadCloser
 	exchange *exchange

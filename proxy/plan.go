@@ -77,8 +77,8 @@ func (d *reading) hold() (ok bool) {
 	return ok
 }
 
-// attempt runs f, which works on the client's text. A panic in it costs the
-// plan, not the request.
+// safely runs f, which works on the client's text. A panic in it costs the plan,
+// not the request.
 func (p *Proxy) safely(x *exchange, f func() cause) (why cause) {
 	defer func() {
 		if v := recover(); v != nil {

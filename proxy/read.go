@@ -40,7 +40,7 @@ func (p *Proxy) decode(x *exchange, d *reading) cause {
 	return planned
 }
 
-// place finds the conversation of the request.
+// findConversation finds the conversation of the request.
 func (p *Proxy) findConversation(x *exchange, d *reading, h http.Header) cause {
 	req := d.request
 	if req == nil {
@@ -101,6 +101,6 @@ func clip(s string, n int) string {
 	return s
 }
 
-// own is a copy of s, of 200 bytes at most, that keeps no body and no header in
-// use.
+// shortCopy is a copy of s, of 200 bytes at most. It keeps no body and no header in
+// memory.
 func shortCopy(s string) string { return strings.Clone(clip(s, 200)) }

@@ -180,8 +180,8 @@ func goesOn(messages []llm.Message, n int, points, seen []history.Point) bool {
 	return !slices.ContainsFunc(points[len(seen):], func(p history.Point) bool { return p.After <= n || p.Why.Binds() && p.From < n })
 }
 
-// same counts the messages that a and b begin with alike; where in their bodies
-// they stand does not matter.
+// commonMessages counts the equal messages at the beginning of a and b. Where they
+// stand in their bodies does not matter.
 func commonMessages(a, b []llm.Message) int {
 	n := 0
 	for n < min(len(a), len(b)) && sameMessage(&a[n], &b[n]) {

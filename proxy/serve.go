@@ -89,8 +89,8 @@ func (p *Proxy) refusal(r *http.Request) string {
 	return sameorigin.Check{Hosts: p.config.AllowedHosts}.Refusal(r)
 }
 
-// own answers a request for an endpoint of stet's own, and reports whether it
-// was one.
+// answersItself answers a request for an endpoint of stet's own. It reports whether
+// it was one.
 func (p *Proxy) answersItself(w http.ResponseWriter, r *http.Request) bool {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		return false

@@ -82,9 +82,9 @@ func (w *writer) add(b record.Batch) {
 	}
 }
 
-// now writes turns at once, beside the queue, in a goroutine that done is called at the
-// end of. What is returned is closed when they are written or cannot be; nil: an earlier
-// such write hangs, and nothing is done.
+// writeNow writes turns at once, past the queue, in a goroutine that calls done at its
+// end. The returned channel is closed when they are written or cannot be. It is nil if
+// an earlier such write hangs: then nothing is done.
 func (w *writer) writeNow(turns []record.Turn, done func()) <-chan struct{} {
 	if w.hangs.Load() {
 		done()

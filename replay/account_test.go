@@ -10,8 +10,8 @@ import (
 	"github.com/stet-dev/stet/transcript"
 )
 
-// marked is a model whose cache is marked in the request, unmarked one whose
-// provider caches by itself.
+// models has a model whose cache is marked in the request (marked), and one whose
+// provider caches by itself (unmarked).
 func models(name string) (prices.Model, bool) {
 	c, err := prices.Embedded()
 	if err != nil {

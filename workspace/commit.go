@@ -16,7 +16,7 @@ import (
 )
 
 // A commit puts the file of a write in place. Only one stet process at a time commits
-// to a file, whatever state directory it has. docs/commits.md says how, and why that
+// to a file, whatever state directory it has. docs/replacing-files.md says how, and why that
 // is enough.
 
 const (

@@ -40,6 +40,6 @@
 // left is removed by the next Open.
 //
 // Two processes that commit to one file at once are kept apart by a claim in the
-// file's directory. docs/commits.md says how, proves it, and names the two gaps that
+// file's directory. docs/replacing-files.md says how, proves it, and names the two gaps that
 // stay.
 package workspace

@@ -30,7 +30,8 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// MaxTurns is how many cold points are remembered, and as many other turns.
+// MaxTurns is how many turns with a cold point are remembered. As many turns without
+// one are remembered besides.
 const MaxTurns = 20_000
 
 const (

@@ -59,7 +59,7 @@ func newState() *State {
 	return New(Config{Evicts: true, Checks: func(_, model string) bool { return model == strictModel }})
 }
 
-// edit is a plan that replaces a part of a message.
+// planOf is a plan that replaces a part of a message.
 func planOf(message int, text string) *history.Plan {
 	return &history.Plan{Edits: []llm.Edit{{Message: message, Text: text}}, Omissions: []history.Omission{{Reason: history.Command, Before: 1000, After: len(text)}}}
 }

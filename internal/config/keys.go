@@ -79,12 +79,12 @@ var keys = []key{
 	},
 	{
 		Name: "keep", Type: Number, Default: 5, Help: "newest reads of a file that keep-latest leaves whole",
-		Doc:   "newest reads of a file that `keep-latest` leaves whole; 0 is all",
+		Doc:   "newest reads of a file that `keep-latest`, and `bold` at a cold point, leave whole; 0 is all",
 		field: func(c *Config) any { return &c.Keep }, valid: atLeast0("keep is a number of reads, 0 or more"),
 	},
 	{
 		Name: "keep-shell", Type: Number, Default: 5,
-		Doc:   "newest outputs of commands that `keep-latest` leaves whole; 0 is all",
+		Doc:   "newest outputs of commands that `keep-latest`, and `adaptive` and `bold` at a cold point, leave whole; 0 is all",
 		field: func(c *Config) any { return &c.KeepShell }, valid: atLeast0("keep-shell is a number of outputs, 0 (all) or more"),
 	},
 	{

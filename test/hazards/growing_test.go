@@ -55,7 +55,7 @@ func (w *world) whole(name string) {
 
 // wholeBut checks that at most most lines are lost. A process that opened the
 // file before a write exchanged it, and appends after that, writes to the old
-// file: that gap is documented (docs/commits.md), and a shell's >> can meet it.
+// file: that gap is documented (docs/replacing-files.md), and a shell's >> can meet it.
 func (w *world) wholeBut(name string, most int) {
 	w.t.Helper()
 	last, lost := 0, 0
