@@ -1,0 +1,43 @@
+package approval
+
+import "testing"
+
+// A call waits for the calls before it in its lane that touch the same files, and
+// for no other. Calls that have left leave the others where they are.
+func TestLanes(t *testing.T) {
+	for _, test := range []struct {
+		name          string
+		first, second *place
+		want          bool // the second waits for the first
+	}{
+		{"a read behind a write of the file", &place{path: "a", writes: true}, &place{path: "a"}, true},
+		{"a write behind a read of the file", &place{path: "a"}, &place{path: "a", writes: true}, true},
+		{"two reads", &place{path: "a"}, &place{path: "a"}, false},
+		{"two files", &place{path: "a", writes: true}, &place{path: "b", writes: true}, false},
+		{"a name that begins like another", &place{path: "a", writes: true}, &place{path: "ab", writes: true}, false},
+		{"a listing behind a write below it", &place{path: "a/b", writes: true}, &place{path: "a"}, true},
+		{"a write behind a listing above it", &place{path: "."}, &place{path: "a", writes: true}, false},
+		{"a read below what is removed", &place{path: "a", writes: true}, &place{path: "a/b"}, true},
+		{"a search of all behind a write", &place{path: "a", writes: true}, &place{path: "."}, true},
+	} {
+		if got := test.second.follows(test.first); got != test.want {
+			t.Errorf("%s: waits: %v", test.name, got)
+		}
+	}
+
+	var o order
+	l := lane{sessionLane, "s"}
+	first := o.enter(l, "a", true)
+	second := o.enter(l, "a", true)
+	first.leave()
+	first.leave() // more calls do nothing
+	if third := o.enter(l, "a", false); len(third.earlier) != 1 || third.earlier[0] != second.left {
+		t.Errorf("the third call waits for %d others, want the second alone", len(third.earlier))
+	} else {
+		third.leave()
+	}
+	second.leave()
+	if len(o.lanes) != 0 {
+		t.Errorf("%d lanes are kept of calls that have left", len(o.lanes))
+	}
+}
