@@ -42,7 +42,9 @@ func (p *Proxy) prepare(x *exchange, h http.Header, why cause) {
 	if why == planned || why == managed {
 		if failed := p.safely(x, func() cause { d.verdict = p.cache.Judge(d.asked); return planned }); failed != planned {
 			why = failed
-		} else if why == managed && d.hold() {
+		} else if why == managed && (d.verdict.Repeats || d.hold()) {
+			// One that repeats is sent as the first time: the same answer may come, and what
+			// goes on from the first answer cannot be told from what goes on from this one.
 			why = planned
 		}
 	}

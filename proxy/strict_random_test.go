@@ -403,3 +403,12 @@ func playBound(t *testing.T, seed uint64, steps int, kinds []string, policies ..
 		synctest.Wait()
 	})
 }
+
+// WIRE-1, WIRE-2: the agent takes answers back, has the provider manage its context, and gets the same
+// answers again. What it then sends was sent before.
+func TestManagedAgain(t *testing.T) {
+	kinds := strings.Fields("pause restart kill midkill lost fork turn back again new edit model tools strip forget quiet manage direct through compact")
+	for _, policy := range history.Policies() {
+		t.Run(string(policy), func(t *testing.T) { playBound(t, 4, 16, kinds, policy) })
+	}
+}

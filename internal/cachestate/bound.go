@@ -59,6 +59,7 @@ func (s *State) frozen(v Verdict, r *Request) Verdict {
 	if first := FirstThinking(r.Decoded); first >= 0 && !slices.ContainsFunc(v.Points, binds) && !v.endsIn(r) {
 		return v.begin(history.Point{After: c.Skip + c.Stable, Why: history.Thinking, From: first})
 	}
+	v.Repeats = t != nil && t.Prefix == c.End()^s.salt(r.Decoded)^t.key().Hash() && !v.endsIn(r)
 	return v
 }
 

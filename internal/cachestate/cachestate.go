@@ -92,6 +92,7 @@ type Verdict struct {
 	Replans bool            // Points are not those of the turn that the request goes on from
 	Checks  bool            // the conversation was sent to a provider that checks what stands before thinking
 	Bound   bool            // and there is thinking in it: nothing that was sent may change
+	Repeats bool            // it was planned before at these points, at least up to the model's last message, where none of them stands
 	Cache   Belief
 	at      position
 }

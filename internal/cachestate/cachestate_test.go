@@ -105,6 +105,10 @@ func TestJudgeThinking(t *testing.T) {
 	if _, ok := held.Hold(&later); ok {
 		t.Error("held twice")
 	}
+	s.sends(later, nil, record.Usage{})
+	if again := s.Judge(later); v.Repeats || !again.Repeats || cmp.Diff(v.Points, again.Points) != "" {
+		t.Errorf("it repeats: %v before it was sent, then %v, at %+v", v.Repeats, again.Repeats, again.Points)
+	}
 	loose := talk{rounds: 3, begun: "else"}.at(noon)
 	if _, ok := s.Judge(loose).Hold(&loose); ok {
 		t.Error("held where thinking is not checked")
