@@ -25,11 +25,11 @@ func (c *connection) handle(ctx context.Context, method string, params json.RawM
 	defer c.handling.Done()
 
 	if method == sdk.AgentMethodSessionPrompt { // it counts in any case
-		cancelled := false
 		if s := c.session(sessionIn(params)); s != nil {
-			cancelled = s.promptTaken()
+			p := s.promptTaken()
+			defer s.promptOver(p)
+			ctx = context.WithValue(ctx, promptKey{}, p)
 		}
-		ctx = context.WithValue(ctx, cancelledKey{}, cancelled)
 	}
 	answer, known := methods[method]
 	switch {
@@ -45,8 +45,8 @@ func (c *connection) handle(ctx context.Context, method string, params json.RawM
 	return result, nil
 }
 
-// cancelledKey is the key of whether a prompt was cancelled before it began.
-type cancelledKey struct{}
+// promptKey is the key of the *promptStart of a prompt.
+type promptKey struct{}
 
 type method func(c *connection, ctx context.Context, params json.RawMessage) (any, error)
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -32,7 +33,8 @@ type session struct {
 	conv    *agent.Conversation // before the first prompt, one that is not stored
 	mode    sdk.SessionModeId
 	notes   []string       // shown to the person with the next turn
-	waiting int            // prompts that came in and have not begun
+	waiting int            // prompts that came in and have not been taken
+	taken   []*promptStart // prompts that were taken and have no turn yet
 	refused bool           // the waiting prompts are cancelled
 	turn    func()         // cancels the turn; nil: there is none
 	named   map[string]int // how many calls had this name
@@ -48,21 +50,41 @@ func (s *session) promptArrived() {
 	s.waiting++
 }
 
-// promptTaken counts a prompt that begins, and reports whether it was cancelled
-// before.
-func (s *session) promptTaken() (cancelled bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	cancelled = s.refused && s.waiting > 0
-	s.waiting = max(s.waiting-1, 0)
-	return cancelled
+// promptStart is a prompt between being taken and its turn.
+type promptStart struct {
+	cancelled bool // guarded by session.mu
 }
 
-// cancelAll cancels the turn, and the prompts that wait.
+// promptTaken takes a prompt that came in. It can be cancelled from then on, also
+// before its turn begins: enter takes note of that.
+func (s *session) promptTaken() *promptStart {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p := &promptStart{cancelled: s.refused && s.waiting > 0}
+	s.waiting = max(s.waiting-1, 0)
+	s.taken = append(s.taken, p)
+	return p
+}
+
+// promptOver forgets a prompt that got no turn.
+func (s *session) promptOver(p *promptStart) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.dropTaken(p)
+}
+
+func (s *session) dropTaken(p *promptStart) {
+	s.taken = slices.DeleteFunc(s.taken, func(q *promptStart) bool { return q == p })
+}
+
+// cancelAll cancels the turn, and all prompts that have none yet.
 func (s *session) cancelAll() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.refused = s.waiting > 0
+	for _, p := range s.taken {
+		p.cancelled = true
+	}
 	s.cancelHeld()
 }
 
@@ -88,8 +110,11 @@ func (s *session) enter(ctx context.Context) (context.Context, func(), error) {
 		return nil, nil, worded(sdk.NewInvalidRequest, "the session answers another prompt")
 	}
 	s.turn = cancel
-	if cancelled, _ := ctx.Value(cancelledKey{}).(bool); cancelled {
-		cancel()
+	if p, ok := ctx.Value(promptKey{}).(*promptStart); ok {
+		s.dropTaken(p)
+		if p.cancelled {
+			cancel()
+		}
 	}
 	return ctx, func() {
 		cancel()
