@@ -68,18 +68,20 @@ func planSearchText(ctx context.Context, q *toolCall) (*tool.Plan, error) {
 		return nil, err
 	}
 	s.byLine = strings.Contains(s.re.String(), `\A`) || strings.Contains(s.re.String(), `\z`)
-	g := &glob{re: regexp.MustCompile("")}
+	files := "**"
 	if q.args.has("glob") {
-		if g, err = compileGlob(q.args.str("glob")); err != nil {
-			return nil, badArgument("glob", "%v.", err)
-		}
+		files = q.args.str("glob")
+	}
+	g, err := compileGlob(files)
+	if err != nil {
+		return nil, badArgument("glob", "%v.", err)
 	}
 	t, err := q.dir()
 	if err != nil {
 		return nil, err
 	}
 	if t.Kind != workspace.Directory {
-		if !g.match(q.canonical) && !g.match(path.Base(q.canonical)) {
+		if !g.Match(q.canonical) && !g.Match(path.Base(q.canonical)) {
 			return s.done(), nil
 		}
 		// Of a file that was named, a failure is said.
@@ -89,7 +91,7 @@ func planSearchText(ctx context.Context, q *toolCall) (*tool.Plan, error) {
 		return s.done(), nil
 	}
 	err = q.walk(ctx, t.Path, 0, &s.skipped, func(e workspace.Entry) error {
-		if e.Kind != workspace.File || !g.match(below(e.Path.String(), t.Path)) {
+		if e.Kind != workspace.File || !g.Match(below(e.Path.String(), t.Path)) {
 			return nil
 		}
 		return s.file(ctx, e.Path, false)

@@ -3,9 +3,8 @@ package policy
 import (
 	"errors"
 	"fmt"
-	"slices"
+	"regexp"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
@@ -15,7 +14,7 @@ import (
 //
 //	?        one character of a name
 //	*        any characters of a name, also none
-//	[a-z]    one of these; [!a-z] one that is none of these
+//	[a-z]    one of these; [!a-z] or [^a-z] one that is none of these
 //	{a,b}    a or b
 //	**       as a whole name: any directories, also none
 //	\x       x itself
@@ -25,8 +24,9 @@ import (
 // without; one that ends in a slash is about everything below. The zero
 // Pattern matches nothing.
 type Pattern struct {
-	text string
-	alts [][]string // for each alternative its names, in the syntax above without braces
+	text   string
+	exact  *regexp.Regexp
+	folded *regexp.Regexp // without regard to case and composition
 }
 
 // Limits of a pattern.
@@ -37,43 +37,33 @@ const (
 
 // ParsePattern reads a pattern.
 func ParsePattern(s string) (Pattern, error) {
-	fail := func(why string) (Pattern, error) { return Pattern{}, fmt.Errorf("pattern %q: %s", s, why) }
+	fail := func(why error) (Pattern, error) { return Pattern{}, fmt.Errorf("pattern %q: %w", s, why) }
 	switch {
 	case s == "":
-		return fail("is empty")
+		return fail(errors.New("is empty"))
 	case len(s) > maxPattern:
 		return Pattern{}, fmt.Errorf("pattern of %d bytes: at most %d", len(s), maxPattern)
 	case !utf8.ValidString(s):
-		return fail("is not valid UTF-8")
-	}
-	alternatives, err := braces(s)
-	if err != nil {
-		return fail(err.Error())
+		return fail(errors.New("is not valid UTF-8"))
 	}
 	p := Pattern{text: s}
-	for _, alt := range alternatives {
-		names := strings.Split(strings.TrimPrefix(alt, "/"), "/")
-		if !strings.Contains(alt, "/") {
-			names = []string{"**", alt}
-		}
-		if last := len(names) - 1; names[last] == "" && last > 0 {
-			names[last] = "**"
-		}
-		for _, name := range names {
-			if name == "" || name == "." || name == ".." {
-				return fail("has an empty name, . or ..")
-			}
-			if err := checkName(name); err != nil {
-				return fail(err.Error())
-			}
-		}
-		p.alts = append(p.alts, slices.CompactFunc(names, func(a, b string) bool { return a == "**" && b == "**" }))
+	var err error
+	if p.exact, err = compile(s, `(?s)`); err != nil {
+		return fail(err)
+	}
+	if p.folded, err = compile(norm.NFC.String(s), `(?si)`); err != nil {
+		return fail(err)
 	}
 	return p, nil
 }
 
 // Match reports whether the pattern matches the path, letter by letter.
-func (p Pattern) Match(path string) bool { return p.match(path, false) }
+func (p Pattern) Match(path string) bool { return p.exact != nil && p.exact.MatchString(path) }
+
+// matchFolded matches without regard to case and composition.
+func (p Pattern) matchFolded(path string) bool {
+	return p.folded != nil && p.folded.MatchString(norm.NFC.String(path))
+}
 
 func (p Pattern) String() string { return p.text }
 
@@ -89,162 +79,121 @@ func (p *Pattern) UnmarshalText(text []byte) error {
 	return err
 }
 
-// match matches; with fold, without regard to case and composition.
-func (p Pattern) match(path string, fold bool) bool {
-	if fold {
-		path = norm.NFC.String(path)
+// compile makes a pattern a regular expression for whole paths.
+func compile(pattern, flags string) (*regexp.Regexp, error) {
+	alternatives, err := braces(pattern)
+	if err != nil {
+		return nil, err
 	}
-	names := strings.Split(path, "/")
-	for _, alt := range p.alts {
-		if matchNames(alt, names, fold) {
-			return true
+	for i, alt := range alternatives {
+		if alternatives[i], err = expression(alt); err != nil {
+			return nil, err
 		}
 	}
-	return false
+	return regexp.Compile(flags + `\A(?:` + strings.Join(alternatives, "|") + `)\z`)
 }
 
-// matchNames matches whole paths. It goes back to the last ** alone, which is
-// enough: what an earlier one could take, the later one can take as well.
-func matchNames(pattern, names []string, fold bool) bool {
-	i, j, star, mark := 0, 0, -1, 0
-	for j < len(names) {
+// expression writes a pattern without braces as a regular expression.
+func expression(pattern string) (string, error) {
+	names := strings.Split(strings.TrimPrefix(pattern, "/"), "/")
+	if !strings.Contains(pattern, "/") {
+		names = []string{"**", pattern}
+	}
+	last := len(names) - 1
+	if names[last] == "" && last > 0 {
+		names[last] = "**"
+	}
+	var b strings.Builder
+	for i, name := range names {
 		switch {
-		case i < len(pattern) && pattern[i] == "**":
-			star, mark = i, j
-			i++
-			if i == len(pattern) {
-				return true // names[j:] is not empty: a/** is not a itself
-			}
-		case i < len(pattern) && matchName(pattern[i], names[j], fold):
-			i, j = i+1, j+1
-		case star >= 0:
-			mark++
-			i, j = star+1, mark
+		case name == "" || name == "." || name == "..":
+			return "", errors.New("has an empty name, . or ..")
+		case name == "**" && i == last:
+			b.WriteString(`.*`)
+		case name == "**":
+			b.WriteString(`(?:[^/]*/)*`)
 		default:
-			return false
-		}
-	}
-	return i == len(pattern)
-}
-
-// matchName matches one name, in the same way.
-func matchName(pattern, name string, fold bool) bool {
-	if fold {
-		pattern = norm.NFC.String(pattern)
-	}
-	p, s := []rune(pattern), []rune(name)
-	i, j, star, mark := 0, 0, -1, 0
-	for j < len(s) {
-		if i < len(p) && p[i] == '*' {
-			star, mark = i, j
-			i++
-			continue
-		}
-		if i < len(p) {
-			if n, ok := matchRune(p[i:], s[j], fold); ok {
-				i, j = i+n, j+1
-				continue
+			if err := writeName(&b, []rune(name)); err != nil {
+				return "", err
 			}
-		}
-		if star < 0 {
-			return false
-		}
-		mark++
-		i, j = star+1, mark
-	}
-	for i < len(p) && p[i] == '*' {
-		i++
-	}
-	return i == len(p)
-}
-
-// matchRune matches r with what p, which is well-formed, begins with, and
-// returns how many runes of p that is.
-func matchRune(p []rune, r rune, fold bool) (int, bool) {
-	switch p[0] {
-	case '?':
-		return 1, true
-	case '\\':
-		return 2, same(p[1], r, fold)
-	case '[':
-		return matchClass(p, r, fold)
-	}
-	return 1, same(p[0], r, fold)
-}
-
-func matchClass(p []rune, r rune, fold bool) (int, bool) {
-	i, in, not := 1, false, p[1] == '!'
-	if not {
-		i++
-	}
-	one := func() (c rune) {
-		if p[i] == '\\' {
-			i++
-		}
-		c, i = p[i], i+1
-		return c
-	}
-	for start := i; p[i] != ']' || i == start; {
-		low := one()
-		high := low
-		if p[i] == '-' && p[i+1] != ']' {
-			i++
-			high = one()
-		}
-		in = in || within(low, r, high, fold)
-	}
-	return i + 1, in != not
-}
-
-func within(low, r, high rune, fold bool) bool {
-	if low <= r && r <= high {
-		return true
-	}
-	if fold {
-		for f := unicode.SimpleFold(r); f != r; f = unicode.SimpleFold(f) {
-			if low <= f && f <= high {
-				return true
+			if i < last {
+				b.WriteByte('/')
 			}
 		}
 	}
-	return false
+	return b.String(), nil
 }
 
-func same(a, b rune, fold bool) bool { return within(a, b, a, fold) }
-
-// checkName wants the brackets of a name closed and something after each
-// backslash, so that matching need not look.
-func checkName(name string) error {
-	p := []rune(name)
+// writeName writes the expression for one name.
+func writeName(b *strings.Builder, p []rune) error {
 	for i := 0; i < len(p); i++ {
 		switch p[i] {
+		case '*':
+			b.WriteString(`[^/]*`)
+		case '?':
+			b.WriteString(`[^/]`)
+		case '[':
+			n, err := writeClass(b, p[i:])
+			if err != nil {
+				return err
+			}
+			i += n - 1
 		case '\\':
 			if i++; i == len(p) {
-				return errors.New("ends in a backslash")
+				return errors.New(`ends in \`)
 			}
-		case '[':
-			i++
-			if i < len(p) && p[i] == '!' {
-				i++
-			}
-			for start := i; i < len(p) && (p[i] != ']' || i == start); i++ {
-				if p[i] == '\\' {
-					i++
-				}
-			}
-			if i >= len(p) {
-				return errors.New("has a [ that is not closed")
-			}
+			fallthrough
+		default:
+			b.WriteString(regexp.QuoteMeta(string(p[i])))
 		}
 	}
 	return nil
 }
 
+// writeClass writes the expression for the brackets that p begins with, and returns
+// how long they are. A slash is in no class.
+func writeClass(b *strings.Builder, p []rune) (int, error) {
+	i := 1
+	b.WriteByte('[')
+	if i < len(p) && (p[i] == '!' || p[i] == '^') {
+		b.WriteString(`^/`)
+		i++
+	}
+	one := func() rune {
+		if p[i] == '\\' && i+1 < len(p) {
+			i++
+		}
+		i++
+		return p[i-1]
+	}
+	for start := i; i < len(p); {
+		if p[i] == ']' && i > start {
+			b.WriteByte(']')
+			return i + 1, nil
+		}
+		low := one()
+		high := low
+		if i+1 < len(p) && p[i] == '-' && p[i+1] != ']' {
+			i++
+			high = one()
+		}
+		switch {
+		case high < low:
+			return 0, errors.New("has a bad class or range")
+		case low < '/' && '/' < high:
+			fmt.Fprintf(b, `\x{%x}-.0-\x{%x}`, low, high)
+		default:
+			fmt.Fprintf(b, `\x{%x}-\x{%x}`, low, high)
+		}
+	}
+	return 0, errors.New("has a [ without a ]")
+}
+
 // braces writes the alternatives out. They may be nested.
 func braces(s string) ([]string, error) {
-	open := index(s, '{', 0)
+	open := index(s, '{')
 	if open < 0 {
-		if index(s, '}', 0) >= 0 {
+		if index(s, '}') >= 0 {
 			return nil, errors.New("has a } without a {")
 		}
 		return []string{s}, nil
@@ -253,7 +202,7 @@ func braces(s string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	if index(s[:open], '}', 0) >= 0 {
+	if index(s[:open], '}') >= 0 {
 		return nil, errors.New("has a } without a {")
 	}
 	var out []string
@@ -289,12 +238,12 @@ func choices(s string, open int) (parts []string, end int, err error) {
 			}
 		}
 	}
-	return nil, 0, errors.New("has a { that is not closed")
+	return nil, 0, errors.New("has a { without a }")
 }
 
 // index is where c stands in s without a backslash before it.
-func index(s string, c byte, from int) int {
-	for i := from; i < len(s); i++ {
+func index(s string, c byte) int {
+	for i := 0; i < len(s); i++ {
 		if s[i] == '\\' {
 			i++
 		} else if s[i] == c {

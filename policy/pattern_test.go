@@ -27,6 +27,8 @@ func TestPattern(t *testing.T) {
 		{"a?c", "abc aüc a*c", "ac abbc a/c"},
 		{"[a-c]x", "ax bx", "dx x Ax"},
 		{"[!a-c]x", "dx -x", "ax"},
+		{"[^a-c]x", "dx ^x", "ax"},
+		{"a[.-0]b", "a.b a0b", "a/b a1b"},
 		{"[]a]x", "]x ax", "bx"},
 		{"[a-]x", "ax -x", "bx"},
 		{"[!a]x", "!x [x bx", "ax"},
@@ -54,7 +56,7 @@ func TestPattern(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{
-		"", "/", "a//b", "../a", "a/..", "./a", "a[", "[!]", `a\`, "{a", "a}", "}", "}{a,b}", "{a,b}}", "a[]", "\xff",
+		"", "/", "a//b", "../a", "a/..", "./a", "a[", "[!]", `a\`, "{a", "a}", "}", "}{a,b}", "{a,b}}", "a[]", "[z-a]", "\xff",
 		strings.Repeat("{a,b}", 7), strings.Repeat("a", 5000),
 	} {
 		if p, err := policy.ParsePattern(bad); err == nil {
@@ -66,8 +68,6 @@ func TestPattern(t *testing.T) {
 	}
 }
 
-// FuzzPattern holds patterns of the simple signs against the regular
-// expression that means the same.
 // A pattern has at most 4,096 bytes and 64 alternatives.
 func TestPatternLimits(t *testing.T) {
 	for _, test := range []struct {
@@ -85,6 +85,8 @@ func TestPatternLimits(t *testing.T) {
 	}
 }
 
+// FuzzPattern holds patterns of the simple signs against the regular
+// expression that means the same.
 func FuzzPattern(f *testing.F) {
 	f.Add("a/**/*.go", "a/b/c.go")
 	f.Add("**/?b*", "x/ab")

@@ -154,7 +154,7 @@ func (p *Policy) Decide(r Request) Decision {
 		return d
 	}
 	d.Grantable = true
-	d.Relay = slices.ContainsFunc(p.Relay, func(t Pattern) bool { return t.match(r.Tool, false) })
+	d.Relay = slices.ContainsFunc(p.Relay, func(t Pattern) bool { return t.Match(r.Tool) })
 	return d
 }
 
@@ -242,10 +242,12 @@ func (rule Rule) matches(r Request) bool {
 	if rule.On == Read && r.Write || rule.On == Write && !r.Write {
 		return false
 	}
-	fold := rule.Do != Allow
+	match := Pattern.matchFolded
+	if rule.Do == Allow {
+		match = Pattern.Match
+	}
 	some := func(patterns []Pattern, s string) bool {
-		return len(patterns) == 0 ||
-			slices.ContainsFunc(patterns, func(p Pattern) bool { return s != "" && p.match(s, fold) })
+		return len(patterns) == 0 || slices.ContainsFunc(patterns, func(p Pattern) bool { return s != "" && match(p, s) })
 	}
 	return some(rule.Tools, r.Tool) && some(rule.Paths, r.Path)
 }

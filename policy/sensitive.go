@@ -76,7 +76,7 @@ var sensitivePatterns = sync.OnceValue(func() []sensitivePattern {
 func NotesOf(path string) []tool.Note {
 	var notes []tool.Note
 	for _, s := range sensitivePatterns() {
-		if path != "" && !slices.Contains(notes, s.note) && s.pattern.match(path, true) {
+		if path != "" && !slices.Contains(notes, s.note) && s.pattern.matchFolded(path) {
 			notes = append(notes, s.note)
 		}
 	}

@@ -55,7 +55,7 @@ var table = []row{
 	{"llm/*", 2, []string{"llm", "llm/endpoint", "internal/sse", "internal/rawjson"}, "a codec turns bodies into the words and patches them; a client asks over llm/endpoint"},
 	{"approval", 2, []string{"tool", "policy", "record", "internal/budget", "internal/ratelimit"}, "plan, decide, ask, apply, and write it down"},
 
-	{"filetools", 3, []string{"tool", "workspace", "freshness", "record", "internal/edit", "internal/diff", "internal/merge3", "internal/rawjson", "internal/invisible", "internal/budget"}, "the tools over the one door; arguments are read from JSON; what is not seen is noted"},
+	{"filetools", 3, []string{"tool", "policy", "workspace", "freshness", "record", "internal/edit", "internal/diff", "internal/merge3", "internal/rawjson", "internal/invisible", "internal/budget"}, "the tools over the one door; arguments are read from JSON; what is not seen is noted; patterns are those of the policy"},
 	{"mcpclient", 3, []string{"tool", "internal/invisible"}, "the tools of others as tools: what filetools are for files; no front end, so that each of them can have it"},
 	{"history", 3, []string{"llm", "tokens", "dialect"}, "plans over words alone: no disk, no wire"},
 	{"transcript", 3, []string{"llm"}, "recorded sessions become words; what they mean is dialect's"},
