@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"sync"
 	"time"
 
 	"github.com/coder/websocket"
 
 	"github.com/stet-dev/stet/gateway/wire"
+	"github.com/stet-dev/stet/internal/ratelimit"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/tool"
 )
@@ -124,60 +124,39 @@ func (c *call) pathIn() string {
 	return tool.PathIn(c.f.Arguments)
 }
 
-// silences keep what comes again and again from filling the trail: without a token a
-// client can make any number of requests.
-type silences struct {
-	mu    sync.Mutex
-	since map[string]*silence
+// seldom tells which entries are put into the trail of what may come often: without a
+// token a client can make any number of requests.
+type seldom struct {
+	of  ratelimit.Keyed // by kind
+	all *ratelimit.Limiter
 }
 
-// silence says since when entries of one kind were left out, and how many.
-type silence struct {
-	began time.Time
-	left  int // entries
+// manyKinds is how many entries that may come often are recorded in a minute: one of
+// each kind.
+const manyKinds = 1024
+
+func newSeldom() *seldom {
+	return &seldom{of: ratelimit.Keyed{PerMinute: 1}, all: ratelimit.New(manyKinds)}
 }
 
-const (
-	quiet       = time.Minute // between two entries of one kind
-	manySilence = 1024        // kinds that are told apart
-)
+// due reports whether an entry of a kind is to be recorded, and how many were left out
+// before it.
+func (s *seldom) due(kind string, now time.Time) (left int, ok bool) {
+	wait, left := s.of.Take(kind, now)
+	if wait > 0 {
+		return 0, false
+	}
+	wait, others := s.all.Take(now)
+	return left + others, wait == 0
+}
 
 // recordSeldom is record for what may come often: once a minute for each kind, with how
 // many were left out.
 func (h *Hub) recordSeldom(kind string, e record.Entry) {
-	if left, ok := h.silences.due(kind, time.Now()); ok {
+	if left, ok := h.seldom.due(kind, time.Now()); ok {
 		if left > 0 {
 			e.Flags = append(e.Flags, fmt.Sprintf("%d more like the one before were left out", left))
 		}
 		h.record(e)
 	}
-}
-
-// due reports whether it is time for an entry again, and how many were left out.
-func (s *silences) due(kind string, now time.Time) (left int, ok bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.since == nil {
-		s.since = map[string]*silence{}
-	}
-	if s.since[kind] == nil && len(s.since) >= manySilence {
-		for k, old := range s.since {
-			if now.Sub(old.began) >= quiet && old.left == 0 {
-				delete(s.since, k)
-			}
-		}
-		if len(s.since) >= manySilence {
-			kind = ""
-		}
-	}
-	old := s.since[kind]
-	if old != nil && now.Sub(old.began) < quiet {
-		old.left++
-		return 0, false
-	}
-	if old != nil {
-		left = old.left
-	}
-	s.since[kind] = &silence{began: now}
-	return left, true
 }

@@ -46,16 +46,19 @@ type Config struct {
 // Limits are what a Hub takes. The zero value of each is the default.
 type Limits struct {
 	Frame       int // bytes of a frame; 0: 16 MB
-	Calls       int // of a session at once; 0: 64
 	Bytes       int // of calls to a workspace at once; 0: 32 MB
 	Rate        int // calls of a session a minute; 0: 100, negative: any number (FILE-10)
 	Connections int // at once; 0: 4096
 	Content     int // bytes of a content in parts; 0: 100 MB (FILE-9)
 	Whole       int // bytes of a content for callers that take no parts; 0: 10 MB (FILE-8)
-
-	TokenBytes     int // of calls and answers that are held for one token at once; 0: 48 MB
-	WorkspaceBytes int // of answers that are held of one workspace at once; 0: 64 MB
 }
+
+// Limits that are the same for every Hub.
+const (
+	callsAtOnce    = 64       // of a session
+	tokenBytes     = 48 << 20 // of calls and answers that are held for one token
+	workspaceBytes = 64 << 20 // of answers that are held of one workspace
+)
 
 func (l *Limits) fill() {
 	set := func(n *int, to int) {
@@ -64,14 +67,11 @@ func (l *Limits) fill() {
 		}
 	}
 	set(&l.Frame, 16<<20)
-	set(&l.Calls, 64)
 	set(&l.Bytes, 32<<20)
 	set(&l.Rate, 100)
 	set(&l.Connections, 4096)
 	set(&l.Content, maxContent)
 	set(&l.Whole, 10<<20)
-	set(&l.TokenBytes, 48<<20)
-	set(&l.WorkspaceBytes, 64<<20)
 }
 
 // errClosed says that a Hub or a session is closed.
@@ -96,8 +96,8 @@ type Hub struct {
 	// How many calls a minute sessions and tokens make. (FILE-10)
 	sessionRate, tokenRate ratelimit.Keyed
 
-	silences silences
-	stops    []func() // of the bus
+	seldom *seldom  // what of the audit trail may come often
+	stops  []func() // of the bus
 
 	mu          sync.Mutex
 	closed      bool
@@ -138,8 +138,9 @@ func New(c Config) (*Hub, error) {
 		calls: map[string]*call{}, turns: map[string]*turns{}, asking: map[string]int{},
 		known: map[string][]wire.Tool{}, hosts: map[string]*hostPeer{},
 		sessions: map[*hubSession]bool{}, secrets: map[string]*hubSession{}, expiries: map[string]time.Time{},
-		tokens:      budget.NewFamily(budget.Token, int64(c.Limits.TokenBytes)),
-		workspaces:  budget.NewFamily(budget.Workspace, int64(c.Limits.WorkspaceBytes)),
+		tokens:      budget.NewFamily(budget.Token, tokenBytes),
+		workspaces:  budget.NewFamily(budget.Workspace, workspaceBytes),
+		seldom:      newSeldom(),
 		sessionRate: ratelimit.Keyed{PerMinute: c.Limits.Rate},
 		tokenRate:   ratelimit.Keyed{PerMinute: c.Limits.Rate * approval.TokenSessions},
 	}
@@ -304,7 +305,7 @@ func (h *Hub) turnsOf(workspace string) *turns {
 	defer h.mu.Unlock()
 	t := h.turns[workspace]
 	if t == nil {
-		t = &turns{bytes: h.config.Limits.Bytes, calls: h.config.Limits.Calls}
+		t = &turns{bytes: h.config.Limits.Bytes, calls: callsAtOnce}
 		h.turns[workspace] = t
 	}
 	return t

@@ -136,7 +136,7 @@ func (h *Hub) greet(ctx context.Context, c connection, disconnect func(), hello 
 	reply := &wire.Hello{
 		Version: wire.Version, Client: "stet " + h.config.Version, Capabilities: h.capabilities(),
 		Limits: &wire.Limits{
-			FrameBytes: limits.Frame, CallsInFlight: limits.Calls, BytesInFlight: limits.Bytes,
+			FrameBytes: limits.Frame, CallsInFlight: callsAtOnce, BytesInFlight: limits.Bytes,
 			CallsPerMinute: max(limits.Rate, 0), ContentBytes: limits.Content,
 		},
 	}
