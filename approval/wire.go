@@ -63,32 +63,26 @@ const (
 var errLong = fmt.Errorf("a line of more than %d bytes", maxLine)
 
 // lines reads frames.
-type lines struct{ r *bufio.Reader }
+type lines struct{ in *bufio.Scanner }
 
-func newLines(r io.Reader) *lines { return &lines{bufio.NewReaderSize(r, 32<<10)} }
+func newLines(r io.Reader) *lines {
+	in := bufio.NewScanner(r)
+	in.Buffer(make([]byte, 32<<10), maxLine)
+	return &lines{in}
+}
 
 // next reads a frame. The end of the stream is io.EOF.
 func (l *lines) next() (frame, error) {
-	var line []byte
-	for {
-		part, err := l.r.ReadSlice('\n')
-		if len(line)+len(part) > maxLine {
+	if !l.in.Scan() {
+		if err := l.in.Err(); errors.Is(err, bufio.ErrTooLong) {
 			return frame{}, errLong
-		}
-		if err == nil && line == nil {
-			line = part
-			break
-		}
-		line = append(line, part...)
-		if err == nil {
-			break
-		}
-		if !errors.Is(err, bufio.ErrBufferFull) {
+		} else if err != nil {
 			return frame{}, err
 		}
+		return frame{}, io.EOF
 	}
 	var f frame
-	if err := json.Unmarshal(line, &f); err != nil {
+	if err := json.Unmarshal(l.in.Bytes(), &f); err != nil {
 		return frame{}, badLine{err}
 	}
 	return f, nil

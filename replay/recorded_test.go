@@ -72,7 +72,7 @@ var readRecorded = func() func(files []string) ([]*transcript.Session, error) {
 	var err error
 	return func(files []string) ([]*transcript.Session, error) {
 		once.Do(func() {
-			err = transcript.Walk(files, func(_ string, sessions []*transcript.Session, _ error) error {
+			err = transcript.Opener{}.Walk(files, func(_ string, sessions []*transcript.Session, _ error) error {
 				all = append(all, sessions...)
 				return nil
 			})

@@ -84,8 +84,8 @@ func oneLine(s string, n int) string {
 	return s[:n]
 }
 
-// Chosen reports whether q chooses the session. Limit is not looked at.
-func (q Query) Chosen(i Info) bool {
+// chosen reports whether q chooses the session. Limit is not looked at.
+func (q Query) chosen(i Info) bool {
 	switch {
 	case !strings.HasPrefix(i.ID, q.ID),
 		q.Dir != "" && i.Dir != q.Dir,

@@ -119,7 +119,7 @@ func (m *Memory) List(ctx context.Context, q Query) ([]Info, error) {
 	}
 	var out []Info
 	for _, s := range m.sessions {
-		if q.Chosen(s.info) {
+		if q.chosen(s.info) {
 			out = append(out, s.info)
 		}
 	}

@@ -56,7 +56,7 @@ func TestWriteClaudeCode(t *testing.T) {
 	if err := os.WriteFile(path, first.Bytes(), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	got, err := Open(path)
+	got, err := Opener{}.Open(path)
 	if err != nil || len(got) != 1 || got[0].Format != "claude-code-jsonl" || got[0].Dir != "/home/me/project" || len(got[0].Damaged) > 0 {
 		t.Fatalf("%+v, %v", got, err)
 	}

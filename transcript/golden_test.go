@@ -47,7 +47,7 @@ func TestGolden(t *testing.T) {
 				}
 			}
 			target, _, _ := strings.Cut(files[0].Name, "/")
-			sessions, err := Open(filepath.Join(dir, target))
+			sessions, err := Opener{}.Open(filepath.Join(dir, target))
 			if err != nil {
 				t.Fatal(err)
 			}

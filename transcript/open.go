@@ -27,9 +27,6 @@ type Opener struct {
 // The error is ErrFormat (wrapped) for a file of none of the formats, and
 // ErrEmpty for one without a readable message. Damaged lines are no error:
 // they are in Session.Damaged of the first session.
-func Open(path string) ([]*Session, error) { return Opener{}.Open(path) }
-
-// Open is the function Open, with the databases that o can open.
 func (o Opener) Open(path string) ([]*Session, error) {
 	info, err := os.Stat(path)
 	if err != nil {

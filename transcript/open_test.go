@@ -47,7 +47,7 @@ func TestOpenRefuses(t *testing.T) {
 		"damaged.jsonl": {codexHead[:60] + "\n" + codexHead[:70] + "\n", ErrEmpty, "2 damaged, the first in line 1"},
 	} {
 		path := write(t, filepath.Join(t.TempDir(), name), c.content)
-		all, err := Open(path)
+		all, err := Opener{}.Open(path)
 		if !errors.Is(err, c.want) {
 			t.Errorf("%s: %v, %v", name, all, err)
 			continue
@@ -59,10 +59,10 @@ func TestOpenRefuses(t *testing.T) {
 			t.Errorf("%s: the error does not say %q: %v", name, c.says, err)
 		}
 	}
-	if _, err := Open(filepath.Join(t.TempDir(), "gone")); !errors.Is(err, os.ErrNotExist) {
+	if _, err := (Opener{}).Open(filepath.Join(t.TempDir(), "gone")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a file that is not there: %v", err)
 	}
-	if _, err := Open(t.TempDir()); !errors.Is(err, ErrFormat) {
+	if _, err := (Opener{}).Open(t.TempDir()); !errors.Is(err, ErrFormat) {
 		t.Errorf("a directory: %v", err)
 	}
 }
@@ -87,7 +87,7 @@ func TestOpenMangled(t *testing.T) {
 		"not an object":  {whole + "[1,2]\n\"x\"\n", nil},
 	} {
 		path := write(t, filepath.Join(t.TempDir(), "rollout.jsonl"), c.content)
-		all, err := Open(path)
+		all, err := Opener{}.Open(path)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue

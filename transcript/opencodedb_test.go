@@ -47,7 +47,7 @@ func TestOpencodeDB(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "opencode.db")
 	database(t, path)
 
-	if _, err := transcript.Open(path); !errors.Is(err, transcript.ErrFormat) {
+	if _, err := (transcript.Opener{}).Open(path); !errors.Is(err, transcript.ErrFormat) {
 		t.Errorf("without a driver: %v", err)
 	}
 	o := transcript.Opener{SQLite: func(path string) (*sql.DB, error) { return sql.Open("sqlite", path) }}

@@ -105,7 +105,7 @@ func TestRecorded(t *testing.T) {
 		files[path] = append(files[path], e)
 	}
 	skipped := map[string]bool{}
-	err := Walk([]string{dir}, func(path string, sessions []*Session, err error) error {
+	err := Opener{}.Walk([]string{dir}, func(path string, sessions []*Session, err error) error {
 		entries := files[path]
 		delete(files, path)
 		switch {
@@ -219,7 +219,7 @@ func benchmarkFormat(b *testing.B, format string) {
 	b.ReportAllocs()
 	for b.Loop() {
 		for _, n := range names {
-			if _, err := Open(n); err != nil {
+			if _, err := (Opener{}).Open(n); err != nil {
 				b.Fatal(err)
 			}
 		}

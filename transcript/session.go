@@ -1,7 +1,7 @@
 // Package transcript reads the session files of other agents as llm messages.
 //
-// [Open] tells the format of a file by its content and returns the
-// conversations in it; [Walk] does so for whole trees of files; [Find] says
+// [Opener.Open] tells the format of a file by its content and returns the
+// conversations in it; [Opener.Walk] does so for whole trees of files; [Find] says
 // where agents keep their sessions on this machine. A reader keeps what was
 // sent to the model, and its answers, in the order of the wire: what the agent
 // shows to its user only is left out or Local. Lines that cannot be read are

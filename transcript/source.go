@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"strings"
 
 	"github.com/stet-dev/stet/llm"
@@ -43,28 +44,14 @@ func (src *source) damage(line int, reason string) {
 // values that lost the line breaks between them; what remains unread, and any
 // other error, is damage. A line may be of any length.
 func (src *source) lines(fn func(line []byte) error) error {
-	br := bufio.NewReaderSize(src.r, 256<<10)
-	var long []byte
-	for n := 1; ; n++ {
-		line, err := br.ReadSlice('\n')
-		if errors.Is(err, bufio.ErrBufferFull) {
-			long = append(long[:0], line...)
-			for errors.Is(err, bufio.ErrBufferFull) {
-				line, err = br.ReadSlice('\n')
-				long = append(long, line...)
-			}
-			line = long
-		}
-		if line = bytes.TrimSpace(line); len(line) > 0 {
+	in := bufio.NewScanner(src.r)
+	in.Buffer(make([]byte, 256<<10), math.MaxInt)
+	for n := 1; in.Scan(); n++ {
+		if line := bytes.TrimSpace(in.Bytes()); len(line) > 0 {
 			src.line(n, line, fn)
 		}
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
 	}
+	return in.Err()
 }
 
 func (src *source) line(n int, line []byte, fn func([]byte) error) {

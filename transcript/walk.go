@@ -19,11 +19,6 @@ import (
 // In directories files that look like none are passed over in silence: those
 // whose names tell (Likely), and those without an ending that hold something
 // else. A file that is in several of the paths is opened once.
-func Walk(paths []string, fn func(path string, sessions []*Session, err error) error) error {
-	return Opener{}.Walk(paths, fn)
-}
-
-// Walk is the function Walk, with the databases that o can open.
 func (o Opener) Walk(paths []string, fn func(path string, sessions []*Session, err error) error) error {
 	w := walk{Opener: o, several: len(paths) > 1, seen: map[string]bool{}}
 	for _, root := range paths {

@@ -51,7 +51,7 @@ func TestWalk(t *testing.T) {
 		t.Fatal(err)
 	}
 	paths := []string{dir, filepath.Join(dir, "gone"), filepath.Join(link, "b/rollout.jsonl"), filepath.Join(dir, "oc"), link}
-	if err := Walk(paths, visit); err != nil {
+	if err := (Opener{}).Walk(paths, visit); err != nil {
 		t.Fatal(err)
 	}
 	sort.Strings(got)
@@ -70,11 +70,11 @@ func TestWalk(t *testing.T) {
 	// fn's error ends the walk.
 	stop := errors.New("stop")
 	n := 0
-	err := Walk([]string{dir}, func(string, []*Session, error) error { n++; return stop })
+	err := Opener{}.Walk([]string{dir}, func(string, []*Session, error) error { n++; return stop })
 	if !errors.Is(err, stop) || n != 1 {
 		t.Errorf("%d calls, %v", n, err)
 	}
-	err = Walk([]string{filepath.Join(dir, "oc")}, func(string, []*Session, error) error { return fs.SkipAll })
+	err = Opener{}.Walk([]string{filepath.Join(dir, "oc")}, func(string, []*Session, error) error { return fs.SkipAll })
 	if err != nil && !errors.Is(err, fs.SkipAll) {
 		t.Error(err)
 	}

@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"io"
@@ -255,7 +256,7 @@ func (g *getter) coded(start, end int64, column, maxBytes int) (Line, error) {
 		src = strings.NewReader(text)
 	} else {
 		section := io.NewSectionReader(g.t.at, start, end-start)
-		src = &runes{r: transform.NewReader(contextReader{g.ctx, section}, g.enc.coder().NewDecoder())}
+		src = bufio.NewReader(transform.NewReader(contextReader{g.ctx, section}, g.enc.coder().NewDecoder()))
 	}
 	return g.take(src, column, chars, size, end-start > wholeLine)
 }
@@ -295,26 +296,3 @@ func (g *getter) take(src io.RuneReader, column, chars, size int, unchecked bool
 }
 
 func errColumn() error { return because(ErrRange, "the line is shorter than that column") }
-
-// runes reads characters from UTF-8 that a decoder makes.
-type runes struct {
-	r   io.Reader
-	buf [4096]byte
-	b   []byte
-	err error
-}
-
-func (r *runes) ReadRune() (rune, int, error) {
-	for r.err == nil && !utf8.FullRune(r.b) {
-		n := copy(r.buf[:], r.b)
-		var m int
-		m, r.err = r.r.Read(r.buf[n:])
-		r.b = r.buf[:n+m]
-	}
-	if len(r.b) == 0 {
-		return 0, 0, r.err
-	}
-	c, w := utf8.DecodeRune(r.b)
-	r.b = r.b[w:]
-	return c, w, nil
-}

@@ -1,10 +1,12 @@
 package workspace
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
 	"io/fs"
+	"slices"
 	"time"
 
 	"github.com/stet-dev/stet/internal/atomicfile"
@@ -133,36 +135,21 @@ func (r *Root) keepShown(c content) {
 // reads to the end where size is 0, since some files do not tell their size, or above
 // the limit. The caller sees by the size afterwards whether f has grown.
 func readFull(ctx context.Context, f io.ReaderAt, size, limit int64) ([]byte, error) {
-	known := size > 0 && size <= limit
-	buf := make([]byte, min(size, limit)+1)
-	if known {
-		buf = buf[:size]
+	most := limit + 1
+	if size > 0 && size <= limit {
+		most = size
 	}
-	n := 0
-	for {
-		if known && n == len(buf) {
-			return buf[:n:n], nil
-		}
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		m, err := f.ReadAt(buf[n:min(len(buf), n+mb)], int64(n))
-		n += m
-		if int64(n) > limit {
-			return nil, because(ErrTooLarge, limitWords(int64(n), limit))
-		}
-		if errors.Is(err, io.EOF) {
-			return buf[:n:n], nil
-		}
-		if err != nil {
-			var pe *fs.PathError
-			if errors.As(err, &pe) {
-				err = pe.Err
-			}
-			return nil, err
-		}
-		if n == len(buf) { // it has grown
-			buf = append(buf, make([]byte, min(int64(len(buf)), limit+1-int64(n))+1)...)
-		}
+	var b bytes.Buffer
+	b.Grow(int(min(size, limit)) + bytes.MinRead)
+	_, err := b.ReadFrom(contextReader{ctx, io.NewSectionReader(f, 0, most)})
+	if pe := (*fs.PathError)(nil); errors.As(err, &pe) {
+		err = pe.Err
 	}
+	if err == nil && int64(b.Len()) > limit {
+		err = because(ErrTooLarge, limitWords(int64(b.Len()), limit))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return slices.Clip(b.Bytes()), nil
 }

@@ -51,7 +51,7 @@ func written(t testing.TB, dir, format string, s *story) []*transcript.Session {
 		}
 	}
 	var all []*transcript.Session
-	err := transcript.Walk([]string{dir}, func(path string, sessions []*transcript.Session, err error) error {
+	err := transcript.Opener{}.Walk([]string{dir}, func(path string, sessions []*transcript.Session, err error) error {
 		all = append(all, sessions...)
 		return err
 	})

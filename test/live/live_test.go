@@ -54,7 +54,7 @@ func recorded(t *testing.T) []*transcript.Session {
 		}
 	}
 	var out []*transcript.Session
-	if err := transcript.Walk(some, func(_ string, sessions []*transcript.Session, _ error) error {
+	if err := (transcript.Opener{}).Walk(some, func(_ string, sessions []*transcript.Session, _ error) error {
 		out = append(out, sessions...)
 		return nil
 	}); err != nil {
