@@ -113,7 +113,6 @@ type Limits struct {
 	Compact float64 // the share from which on the conversation is compacted; 0: 0.92, negative: never by itself
 	Warn    float64 // the share from which on the person and the model are told; 0: 0.80
 	Reserve int     // tokens kept free beside the answer; 0: 4,096, or an eighth of the window
-	Results int     // tokens that the results of one answer's calls may have together; 0: a quarter of the window
 }
 
 // Prompt is what stands before every conversation. (CTX-5)
@@ -187,12 +186,4 @@ func (a *Agent) lifetime() time.Duration {
 		return rule.Lifetime
 	}
 	return 5 * time.Minute
-}
-
-func orElse[T comparable](v, def T) T {
-	var zero T
-	if v == zero {
-		return def
-	}
-	return v
 }

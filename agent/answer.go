@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -15,7 +16,7 @@ import (
 func (r *run) answer(res *llm.Response) llm.Message {
 	m := res.Message
 	m.Role, m.Local = llm.Assistant, false
-	m.ID, m.Time, m.Model = res.ID, time.Now(), orElse(r.a.Name, res.Model)
+	m.ID, m.Time, m.Model = res.ID, time.Now(), cmp.Or(r.a.Name, res.Model)
 	if !res.Usage.IsZero() {
 		u := res.Usage
 		m.Usage = &u

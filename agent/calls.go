@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -98,7 +99,7 @@ func (r *run) witness(ctx context.Context, waiting chan<- chan struct{}) func(to
 // start starts the calls in order, at most Agent.Parallel at once, and waits for
 // all of them. It sends exactly one result for each.
 func (r *run) start(ctx context.Context, calls []llm.Part, cut bool, results chan<- done) {
-	room := make(chan struct{}, orElse(r.a.Parallel, 8))
+	room := make(chan struct{}, cmp.Or(r.a.Parallel, 8))
 	var running sync.WaitGroup
 	defer running.Wait()
 	for i, call := range calls {
@@ -142,8 +143,8 @@ func (r *run) started(call llm.Part) (do work) {
 		return func(ctx context.Context) (tool.Result, error) { return r.task(ctx, call) }
 	}
 	c := tool.Call{
-		ID: call.CallID, Session: r.clientSession(), Client: orElse(r.a.Client, "stet"), Name: call.Name,
-		Arguments: json.RawMessage(orElse(strings.TrimSpace(call.Args), "{}")),
+		ID: call.CallID, Session: r.clientSession(), Client: cmp.Or(r.a.Client, "stet"), Name: call.Name,
+		Arguments: json.RawMessage(cmp.Or(strings.TrimSpace(call.Args), "{}")),
 	}
 	switch tools := r.a.Tools.(type) {
 	case nil:

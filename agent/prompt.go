@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -19,7 +20,7 @@ A result that begins with "[stet: " stands for text that is in view already, or 
 // order: what never changes comes first, so that it stays cached. (CTX-5)
 func (p Prompt) Format() string {
 	var b strings.Builder
-	b.WriteString(orElse(p.System, ownSystem))
+	b.WriteString(cmp.Or(p.System, ownSystem))
 	if len(p.Variables) > 0 {
 		b.WriteString("\n\nWhere you work:\n")
 	}

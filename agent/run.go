@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -42,7 +43,7 @@ func (c *Conversation) Run(ctx context.Context, said []llm.Part, each func(Event
 		return Outcome{End: Failed}, err
 	}
 	defer c.leave()
-	r := &run{Conversation: c, each: each, loops: loopDetector{most: orElse(c.a.Repeats, 3)}}
+	r := &run{Conversation: c, each: each, loops: loopDetector{most: cmp.Or(c.a.Repeats, 3)}}
 	err := r.work(ctx, said)
 	c.mu.Lock()
 	r.out.Usage = r.out.Usage.Add(r.byTasks)
@@ -67,7 +68,7 @@ func (r *run) work(ctx context.Context, said []llm.Part) error {
 	}
 	due, err := r.begin(ctx, said)
 	for due && err == nil {
-		if r.out.Turns >= orElse(r.a.MaxTurns, 200) {
+		if r.out.Turns >= cmp.Or(r.a.MaxTurns, 200) {
 			r.out.End = Turns
 			return nil
 		}
@@ -102,7 +103,7 @@ func (r *run) begin(ctx context.Context, said []llm.Part) (bool, error) {
 		return true, nil
 	}
 	bodies := []session.Body{newMessage(llm.User, parts...)}
-	if title := titled(orElse(st.First, textOf(llm.Message{Parts: said}))); st.Title == "" && title != "" {
+	if title := titled(cmp.Or(st.First, textOf(llm.Message{Parts: said}))); st.Title == "" && title != "" {
 		bodies = append(bodies, session.Title(title))
 	}
 	return true, r.append(ctx, bodies...)

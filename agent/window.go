@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"fmt"
 	"unicode/utf8"
 
@@ -10,24 +11,24 @@ import (
 
 // window is how many tokens the model takes, prompt and answer together.
 func (a *Agent) window() int {
-	return orElse(orElse(a.Limits.Window, a.model.Window), 128_000)
+	return cmp.Or(a.Limits.Window, a.model.Window, 128_000)
 }
 
 // output is how many tokens an answer may have.
 func (a *Agent) output() int {
-	return min(orElse(a.MaxTokens, 8192), max(a.window()/4, 1))
+	return min(cmp.Or(a.MaxTokens, 8192), max(a.window()/4, 1))
 }
 
 // most is the largest prompt that leaves room for an answer.
 func (a *Agent) most() int {
-	reserve := min(orElse(a.Limits.Reserve, 4096), a.window()/8)
+	reserve := min(cmp.Or(a.Limits.Reserve, 4096), a.window()/8)
 	return max(a.window()-a.output()-max(reserve, 0), a.window()/4)
 }
 
 // limit is the size of the prompt from which on the conversation is compacted.
 // (CTX-4)
 func (a *Agent) limit() int {
-	share := orElse(a.Limits.Compact, 0.92)
+	share := cmp.Or(a.Limits.Compact, 0.92)
 	if share < 0 {
 		return a.most()
 	}
@@ -37,13 +38,14 @@ func (a *Agent) limit() int {
 // warned is the size of the prompt from which on a reminder says that the window
 // fills up.
 func (a *Agent) warned() int {
-	return min(int(orElse(a.Limits.Warn, 0.80)*float64(a.window())), a.limit())
+	return min(int(cmp.Or(a.Limits.Warn, 0.80)*float64(a.window())), a.limit())
 }
 
 // longest returns how many bytes a result may have, if an answer has that many
-// calls. So the next request fits, whatever the tools return.
+// calls: together a quarter of the window. So the next request fits, whatever the
+// tools return.
 func (a *Agent) longest(calls int) int {
-	return max(3*orElse(a.Limits.Results, a.window()/4)/calls, 1000)
+	return max(3*(a.window()/4)/calls, 1000)
 }
 
 // cutText cuts a text to n bytes. What is too much is replaced by a line in the

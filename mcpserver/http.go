@@ -6,6 +6,7 @@ import (
 	"crypto/subtle"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -16,13 +17,16 @@ import (
 // minToken is the length of the shortest token: a shorter one can be guessed.
 const minToken = 16
 
+// sessionIdle ends an MCP session that sent nothing for so long.
+const sessionIdle = 12 * time.Hour
+
 // Handler serves MCP over streamable HTTP at /mcp. Requests need one of the
 // tokens, a Host that is allowed, and no page of another origin behind them.
 // Listen on a loopback address.
 func (s *Server) Handler() http.Handler {
 	get := func(*http.Request) *mcp.Server { return s.mcp }
 	sessions := mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{
-		SessionTimeout: s.config.HTTP.Idle, MaxRequestBodyBytes: int64(s.config.MaxMessage),
+		SessionTimeout: sessionIdle, MaxRequestBodyBytes: int64(s.config.MaxMessage),
 		DisableLocalhostProtection: true, // the guard looks at every Host, see there
 	})
 	requests := mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{

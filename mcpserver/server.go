@@ -22,10 +22,7 @@ type Config struct {
 	// or not.
 	Aliases map[string]string
 
-	Name         string // what the server calls itself; "" is "stet"
-	Version      string
-	Instructions string // for the model, when the client passes it on
-
+	Version string // of the program
 	Session string // the client session of Serve; "" makes one up
 
 	// End, if set, is told that a client session is over.
@@ -69,8 +66,6 @@ type HTTP struct {
 	// AllowedHosts are further names, with or without a port, that may stand
 	// in the Host header. The loopback names always may.
 	AllowedHosts []string
-	// Idle ends an MCP session that sent nothing for so long; 0 is 12 h.
-	Idle time.Duration
 }
 
 // defaultWait is below the 60 s after which many clients give up on a call.
@@ -109,8 +104,7 @@ func New(config Config) (*Server, error) {
 	s.base, s.stop = context.WithCancel(context.Background())
 	s.calls.keep, s.calls.log = config.Keep, config.Logger
 	s.memory = budget.NewFamily(budget.Token, max(config.Memory.Limit()*2/3, 1))
-	s.mcp = mcp.NewServer(&mcp.Implementation{Name: config.Name, Version: config.Version}, &mcp.ServerOptions{
-		Instructions: config.Instructions,
+	s.mcp = mcp.NewServer(&mcp.Implementation{Name: "stet", Version: config.Version}, &mcp.ServerOptions{
 		// The list of tools never changes, and nothing is logged to clients.
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
 		SetCacheable: func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) {
@@ -126,9 +120,6 @@ func New(config Config) (*Server, error) {
 }
 
 func (c *Config) fill() {
-	if c.Name == "" {
-		c.Name = "stet"
-	}
 	if c.Session == "" {
 		c.Session = "stdio-" + shortID()
 	}
@@ -143,9 +134,6 @@ func (c *Config) fill() {
 	}
 	if c.MaxMessage <= 0 {
 		c.MaxMessage = 32 << 20
-	}
-	if c.HTTP.Idle <= 0 {
-		c.HTTP.Idle = 12 * time.Hour
 	}
 	if c.Memory == nil {
 		c.Memory = budget.New(budget.Process, 96<<20)
