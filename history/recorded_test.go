@@ -33,7 +33,7 @@ func recordings(t *testing.T, do func(t *testing.T, name string, messages []llm.
 	}
 	n := 0
 	files = slices.DeleteFunc(files, func(string) bool { n++; return n%sample != 0 })
-	err = transcript.Walk(files, func(path string, sessions []*transcript.Session, err error) error {
+	err = transcript.Opener{}.Walk(files, func(path string, sessions []*transcript.Session, err error) error {
 		for _, s := range sessions {
 			from := 0
 			for _, to := range append(append([]int(nil), s.Starts...), len(s.Messages)) {
