@@ -18,6 +18,7 @@ import (
 
 	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/internal/cachestate"
+	"github.com/stet-dev/stet/internal/continuation"
 	"github.com/stet-dev/stet/prices"
 	"github.com/stet-dev/stet/record"
 )
@@ -38,8 +39,8 @@ type Config struct {
 	Observe bool
 
 	// Memory is how many bytes may be held of the newest requests. Of a request that goes on
-	// from one of these, only the new part is read, hashed and planned. 0 is 128 MB;
-	// negative: none are held.
+	// from one of these, only the new part is read, hashed and planned. Half as many may be held
+	// besides of conversations that the provider keeps too. 0 is 128 MB; negative: none are held.
 	Memory int64
 
 	// MaxBody is the size in bytes up to which a request is read; larger ones
@@ -70,6 +71,7 @@ type Proxy struct {
 	recall        *recall
 	unchanged     bool // nothing is ever changed in a body
 	recent        *recent
+	continued     *continuation.Store // conversations that the provider keeps too
 	writer        *writer
 	metrics       *metrics
 	buffers       buffers
@@ -131,6 +133,7 @@ func New(c Config) (*Proxy, error) {
 	}
 	p.budget = newBodyBudget(c.MaxBody)
 	p.recent = &recent{max: c.Memory, pool: &p.buffers, order: list.New()}
+	p.continued = continuation.New(c.Memory / 2)
 	p.unchanged = c.Observe || p.policy == history.Off
 	p.cache = cachestate.New(cachestate.Config{
 		Evicts: evicts(p.policy), Unchanged: p.unchanged, Checks: func(api, model string) bool { return known.of(api, model).checks },

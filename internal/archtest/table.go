@@ -36,6 +36,7 @@ var table = []row{
 	{"internal/config", 4, []string{"dialect", "history", "policy"}, "one table of all settings; their values are of these packages' types"},
 	{"internal/prefix", 2, []string{"llm"}, "hashes what the providers' caches go by: the words of a request"},
 	{"internal/cachestate", 3, []string{"llm", "record", "history", "internal/prefix"}, "what is believed of a provider's cache: no wire and no disk; a verdict names history's cold points"},
+	{"internal/continuation", 0, []string{"internal/rawjson"}, "conversations that a provider keeps too, as raw JSON: no API and no codec"},
 	{"internal/*", 0, nil, "mechanisms without a view of the product"},
 
 	{"llm", 1, []string{"tool"}, "a conversation holds tool calls"},
@@ -70,7 +71,7 @@ var table = []row{
 	{"replay/bench", 4, []string{"replay", "llm", "history", "transcript", "tokens", "prices", "dialect", "replay/check"}, "policies of others and bounds, compared; `stet bench` alone"},
 	{"agent", 4, []string{"llm", "tool", "history", "session", "tokens", "prices", "freshness", "internal/ctxlock"}, "the loop"},
 
-	{"proxy", 5, []string{"llm", "llm/*", "history", "tokens", "prices", "record", "internal/cachestate", "internal/prefix", "internal/repeats", "internal/sameorigin", "internal/slowbody", "internal/budget"}, "no other front end, no driver: cmd hands it a store"},
+	{"proxy", 5, []string{"llm", "llm/*", "history", "tokens", "prices", "record", "internal/cachestate", "internal/continuation", "internal/prefix", "internal/repeats", "internal/sameorigin", "internal/slowbody", "internal/budget"}, "no other front end, no driver: cmd hands it a store"},
 	{"gateway/*", 5, []string{"gateway", "gateway/wire"}, "a bus carries frames"},
 	{"gateway", 5, []string{"tool", "approval", "record", "gateway/wire", "internal/sameorigin", "internal/slowbody", "internal/repeats", "internal/budget", "internal/ratelimit"}, "front ends do not import each other; whose page asks is looked at in one place"},
 	{"mcpserver", 5, []string{"tool", "approval", "internal/invisible", "internal/rpclines", "internal/sameorigin", "internal/slowbody", "internal/budget"}, "the tools over MCP; which page asks is looked at in one place"},
