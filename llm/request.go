@@ -17,6 +17,8 @@ type Request struct {
 	// this request (ThreadCreate), or has it already (ThreadContinue, which is Chained).
 	// Empty: it does not.
 	Thread string
+	// Previous is the id of the answer that a Chained request goes on from; empty: it names none.
+	Previous string
 	// SessionKey is the conversation's key that the body itself carries
 	// (prompt_cache_key, metadata), empty when there is none.
 	SessionKey string

@@ -43,6 +43,7 @@ type exchange struct {
 	stored       <-chan struct{}    // closed when the store has what is to be remembered of the request; nil: it need not be waited for
 	background   chan struct{}      // closed when nothing goes on beside the request; nil if nothing ever did
 	meter        llm.Meter          // of the answer; nil if it is not read
+	assembly     assembly           // of the answer, until it is whole; nil if it is not put together
 	refused      bool               // it did not go upstream
 	ended        bool               // the answer came to its end
 	broken       bool               // the upstream broke it off

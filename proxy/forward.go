@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"log"
-	"log/slog"
 	"net/http"
 	"net/http/httputil"
 	"runtime/debug"
@@ -67,10 +66,11 @@ func (p *Proxy) watch(resp *http.Response) error {
 	if x.codec == nil || resp.StatusCode == http.StatusSwitchingProtocols {
 		return nil
 	}
-	resp.Body = &answerBody{body: resp.Body, exchange: x, context: resp.Request.Context(), log: p.log}
+	resp.Body = &answerBody{body: resp.Body, exchange: x, context: resp.Request.Context(), proxy: p}
 	encoding := resp.Header.Get("Content-Encoding")
 	if resp.StatusCode < 300 && x.api != record.CountTokens && (encoding == "" || encoding == "identity") {
 		x.meter = x.codec.NewMeter(resp.Header.Get("Content-Type"))
+		x.assembly = x.assemble(resp.Header.Get("Content-Type"))
 	}
 	return nil
 }
@@ -80,7 +80,7 @@ type answerBody struct {
 	body     io.ReadCloser
 	exchange *exchange
 	context  context.Context // of the request: ended when the client is gone
-	log      *slog.Logger
+	proxy    *Proxy
 }
 
 // Read hands on what came, at once, and shows it to the meter.
@@ -102,11 +102,12 @@ func (t *answerBody) Read(b []byte) (int, error) {
 func (t *answerBody) show(b []byte) {
 	defer func() {
 		if v := recover(); v != nil {
-			t.exchange.meter = nil
-			t.log.Error("reading an answer broke off", "api", t.exchange.api, "cause", v, "stack", string(debug.Stack()))
+			t.exchange.meter, t.exchange.assembly = nil, nil
+			t.proxy.log.Error("reading an answer broke off", "api", t.exchange.api, "cause", v, "stack", string(debug.Stack()))
 		}
 	}()
 	_, _ = t.exchange.meter.Write(b) // a Meter returns no errors
+	t.proxy.hear(t.exchange, b)
 }
 
 func (t *answerBody) Close() error { return t.body.Close() }

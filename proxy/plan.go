@@ -8,6 +8,7 @@ import (
 
 	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/internal/cachestate"
+	"github.com/stet-dev/stet/internal/continuation"
 	"github.com/stet-dev/stet/internal/prefix"
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/record"
@@ -16,6 +17,7 @@ import (
 // reading is what was understood of a request, and what was decided on it.
 type reading struct {
 	api     string       // counting tokens is no other
+	view    *lease       // the body that is planned: the request's own, or that of the whole conversation where the request has only what is new
 	request *llm.Request // nil if it could not be decoded
 	chain   prefix.Chain // of its messages; empty if they tell no conversation
 	base    *heldRequest // that it goes on from; nil: from none that is held
@@ -42,7 +44,11 @@ func (p *Proxy) prepare(x *exchange, h http.Header, why cause) {
 	if why == planned || why == managed {
 		if failed := p.safely(x, func() cause { d.verdict = p.cache.Judge(d.asked); return planned }); failed != planned {
 			why = failed
-		} else if why == managed && (d.verdict.Repeats || d.hold()) {
+		}
+		if x.body.continues() {
+			d.verdict = d.verdict.Continued()
+		}
+		if why == managed && (d.verdict.Repeats || d.hold()) {
 			// One that repeats is sent as the first time: the same answer may come, and what
 			// goes on from the first answer cannot be told from what goes on from this one.
 			why = planned
@@ -106,8 +112,11 @@ func (p *Proxy) passed(x *exchange, why cause) {
 // change plans the request and patches its body.
 func (p *Proxy) change(x *exchange, d *reading) cause {
 	plan, err := p.planOf(x, d)
-	if err == nil && len(plan.Edits) > 0 {
-		err = x.body.patch(x.codec, d.request, plan.Edits, &p.buffers)
+	if err == nil && (len(plan.Edits) > 0 || x.body.continues()) {
+		err = x.body.patch(x.codec, d.view.b, d.request, plan.Edits, &p.buffers)
+	}
+	if errors.Is(err, continuation.ErrSent) {
+		return threaded
 	}
 	if err != nil {
 		p.log.Error("the patched body is not right", "api", x.api, "error", err)

@@ -38,6 +38,10 @@ type Config struct {
 	// have been left out.
 	Observe bool
 
+	// RefuseThreads answers a request that goes on with a message thread as a server does that
+	// keeps none: the client then sends its whole conversation with every request. Otherwise threads are followed.
+	RefuseThreads bool
+
 	// Memory is how many bytes may be held of the newest requests. Of a request that goes on
 	// from one of these, only the new part is read, hashed and planned. Half as many may be held
 	// besides of conversations that the provider keeps too. 0 is 128 MB; negative: none are held.

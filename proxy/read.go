@@ -13,29 +13,39 @@ import (
 // unknownWindow is taken for the tokens of a window that is not known.
 const unknownWindow = 128_000
 
-// decode reads the body, from where it goes on from one that is held.
+// decode reads the body, and the conversation that it goes on with.
 func (p *Proxy) decode(x *exchange, d *reading) cause {
+	d.api, d.view = apiOf(x), x.body.borrowed[0]
+	if why := p.read(x, d); why != planned {
+		return why
+	}
+	x.row.Model = shortCopy(d.request.Model)
+	if d.request.Thread != "" {
+		if why := p.follow(x, d); why != planned {
+			return why
+		}
+	}
+	switch req := d.request; {
+	case req.Chained:
+		return chained
+	case req.Caching.Clears, req.Caching.Cuts && len(d.view.b)/3 > cmp.Or(p.rules.of(x.api, x.row.Model).window, unknownWindow):
+		return managed
+	}
+	return planned
+}
+
+// read decodes the body that is planned, from where it goes on from one that is held.
+func (p *Proxy) read(x *exchange, d *reading) cause {
 	var err error
-	d.api = apiOf(x)
-	if d.base = p.recent.find(apiOf(x), x.body.head); d.base != nil {
+	if d.base = p.recent.find(d.api, d.view.b); d.base != nil {
 		defer d.base.body.drop(&p.buffers)
-		d.request, err = x.codec.DecodeAfter(x.body.head, d.base.request, d.base.body.b)
+		d.request, err = x.codec.DecodeAfter(d.view.b, d.base.request, d.base.body.b)
 	} else {
-		d.request, err = x.codec.Decode(x.body.head)
+		d.request, err = x.codec.Decode(d.view.b)
 	}
 	if err != nil {
 		d.request = nil
 		return malformed
-	}
-	req := d.request
-	x.row.Model = shortCopy(req.Model)
-	switch {
-	case req.Chained && req.Thread != "":
-		return threaded
-	case req.Chained:
-		return chained
-	case req.Caching.Clears, req.Caching.Cuts && len(x.body.head)/3 > cmp.Or(p.rules.of(x.api, x.row.Model).window, unknownWindow):
-		return managed
 	}
 	return planned
 }
@@ -80,7 +90,7 @@ func (p *Proxy) link(x *exchange, d *reading, req *llm.Request) {
 	}
 	d.chain = prefix.ChainOf(req.Messages, before, d.common)
 	if d.request != nil && !req.Chained {
-		d.now = &heldRequest{api: apiOf(x), body: x.body.borrowed[0], request: req, chain: d.chain, probes: probesOf(req)}
+		d.now = &heldRequest{api: apiOf(x), body: d.view, request: req, chain: d.chain, probes: probesOf(req)}
 		p.recent.add(d.now, d.base)
 	}
 }

@@ -71,7 +71,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		p.prepare(x, r.Header, why)
-		if x.row.Passed == string(threaded) && !p.unchanged {
+		if x.row.Passed == string(threaded) && p.config.RefuseThreads && !p.unchanged {
 			// What is new could be shortened by nothing that is known here.
 			f := noThreads()
 			x.row.Status, x.refused, x.ended = f.status, true, true

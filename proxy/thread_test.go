@@ -9,19 +9,21 @@ import (
 	"github.com/stet-dev/stet/proxy"
 )
 
-// WIRE-3: a request that continues a thread is answered as by a server that keeps none,
+// WIRE-3: where threads are refused, a request that continues one is answered as by a server that keeps none,
 // and never taken for a whole conversation. One that begins a thread is a request like
-// others. Where nothing is changed, both pass byte for byte.
-func TestThreads(t *testing.T) {
+// others. Where nothing is changed, both pass byte for byte. So does one that goes on from an answer
+// that is not held.
+func TestRefuseThreads(t *testing.T) {
 	create := strings.Replace(conversation("hello", 3), `"x_unknown"`, `"thread":{"type":"create"},"x_unknown"`, 1)
 	next := `{"model":"claude-opus-5-5","max_tokens":9,"thread":{"type":"continue","previous_message_id":"msg_1"},"messages":[{"role":"user","content":"and now?"}]}`
 	for name, c := range map[string]struct {
-		change  func(*proxy.Config)
-		refuses bool
+		change            func(*proxy.Config)
+		shortens, refuses bool
 	}{
-		"shortens": {func(*proxy.Config) {}, true},
-		"off":      {func(c *proxy.Config) { c.History.Policy = history.Off }, false},
-		"observes": {func(c *proxy.Config) { c.Observe = true }, false},
+		"refuses":  {func(c *proxy.Config) { c.RefuseThreads = true }, true, true},
+		"follows":  {func(*proxy.Config) {}, true, false},
+		"off":      {func(c *proxy.Config) { c.RefuseThreads, c.History.Policy = true, history.Off }, false, false},
+		"observes": {func(c *proxy.Config) { c.RefuseThreads, c.Observe = true, true }, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			up := &recorder{}
@@ -33,8 +35,8 @@ func TestThreads(t *testing.T) {
 			if !strings.Contains(string(got.body), `"thread":{"type":"create"}`) || got.header.Get("Anthropic-Beta") != "message-threads-2026-08-12" {
 				t.Errorf("upstream got %v %s", got.header, got.body)
 			}
-			if (string(got.body) != create) != c.refuses {
-				t.Errorf("shortened: %v", !c.refuses)
+			if (string(got.body) != create) != c.shortens {
+				t.Errorf("shortened: %v", !c.shortens)
 			}
 			for _, path := range []string{"/v1/messages", "/v1/messages/count_tokens"} {
 				was := up.count()

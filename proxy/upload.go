@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"sync/atomic"
 
+	"github.com/stet-dev/stet/internal/continuation"
 	"github.com/stet-dev/stet/llm"
 )
 
@@ -17,6 +18,9 @@ type upload struct {
 	outgoing outgoing     // a whole one, as it goes upstream
 	borrowed []*lease     // buffers to give back at the end; a whole body is in the first
 	taken    []func()     // room to give back at the end
+	client   string       // whose room it is
+
+	turn *continuation.Turn // what it is in a conversation that the provider keeps; nil: it is in none
 }
 
 // receive reads the body of r, as far as it is one to plan on; the cause says
@@ -28,8 +32,8 @@ func (u *upload) receive(r *http.Request, max int64, pool *buffers, budget *body
 	if r.ContentLength > max {
 		return large, nil
 	}
-	client := senderOf(r)
-	if err := u.take(budget, client, r.ContentLength); err != nil {
+	u.client = senderOf(r)
+	if err := u.take(budget, u.client, r.ContentLength); err != nil {
 		return incomplete, err
 	}
 	var err error
@@ -39,7 +43,7 @@ func (u *upload) receive(r *http.Request, max int64, pool *buffers, budget *body
 		n, err = io.ReadFull(r.Body, u.head)
 		u.head = u.head[:n]
 	} else {
-		u.head, err = io.ReadAll(&metered{io.LimitReader(r.Body, max+1), 0, func(n int64) error { return u.take(budget, client, n) }})
+		u.head, err = io.ReadAll(&metered{io.LimitReader(r.Body, max+1), 0, func(n int64) error { return u.take(budget, u.client, n) }})
 	}
 	u.borrowed = append(u.borrowed, lend(u.head))
 	switch {
@@ -105,13 +109,20 @@ func (u *upload) send(out *http.Request) {
 	out.Body = u.outgoing.open()
 }
 
-// patch makes the edits in a whole body. Unless they are proven right, the
-// body stays as it is.
-func (u *upload) patch(codec llm.Codec, req *llm.Request, edits []llm.Edit, pool *buffers) error {
-	patched, err := codec.Patch(pool.get(len(u.head)), u.head, req, edits)
+// continues reports whether the body has only what is new in a conversation that is held.
+func (u *upload) continues() bool { return u.turn != nil && u.turn.Continues() }
+
+// patch makes the edits in a whole body, of which view is what req was decoded from. Unless they are
+// proven right, the body stays as it is.
+func (u *upload) patch(codec llm.Codec, view []byte, req *llm.Request, edits []llm.Edit, pool *buffers) error {
+	patched, err := codec.Patch(pool.get(len(view)), view, req, edits)
 	u.borrowed = append(u.borrowed, lend(patched))
 	if err == nil {
-		err = verify(u.head, patched, req, edits)
+		err = verify(view, patched, req, edits)
+	}
+	if err == nil && u.continues() {
+		patched, err = u.turn.Patched(pool.get(len(u.head)), patched)
+		u.borrowed = append(u.borrowed, lend(patched))
 	}
 	if err == nil {
 		u.patched = patched

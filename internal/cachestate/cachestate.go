@@ -84,7 +84,7 @@ type Request struct {
 }
 
 // A Verdict says what is believed of the cache at a request, and how the request is to be planned.
-// It is never changed: Hold returns another one.
+// It is never changed: Hold and Continued return another one.
 type Verdict struct {
 	Points  []history.Point // the cold points that the request is planned at, in order
 	New     history.Cause   // why the last of Points begins with this request; empty: it does not
@@ -126,6 +126,15 @@ func (v *Verdict) ColdPoint() history.Cause {
 
 // Decides reports whether something was decided with the request that later requests must know.
 func (v *Verdict) Decides() bool { return v.New != "" || len(v.Moved) > 0 }
+
+// Continued is v for a request that has only what is new, because the provider keeps what was sent
+// before. No cold point begins with it: what was sent cannot change.
+func (v Verdict) Continued() Verdict {
+	if v.ColdPoint() != "" {
+		v.Points, v.New = v.Points[:len(v.Points)-1], ""
+	}
+	return v
+}
 
 // begin returns v with a point that begins with the request.
 func (v Verdict) begin(p history.Point) Verdict {

@@ -116,8 +116,8 @@ func TestPatched(t *testing.T) {
 	for _, c := range []struct{ whole, want string }{
 		{`{"messages":["cut","b","answer", "new" ],"z":1}`, `{"id":"a", "messages":[ "new" ]}`},
 		{`{"messages":["cut","b","answer", "new text" ],"z":1}`, `{"id":"a", "messages":[ "new text" ]}`},
-		{`{"messages":["long","b","answer", "new" ],"z":1}`, errOld.Error()},
-		{`{"messages":["cut","b","other", "new" ],"z":1}`, errOld.Error()},
+		{`{"messages":["long","b","answer", "new" ],"z":1}`, ErrSent.Error()},
+		{`{"messages":["cut","b","other", "new" ],"z":1}`, ErrSent.Error()},
 		{`{"messages":["cut","b","answer", "new" ],"z":2}`, errRest.Error()},
 	} {
 		got, err := turn.Patched([]byte("dst"), []byte(c.whole))

@@ -50,10 +50,12 @@ type parsed struct {
 
 var (
 	errNoItems = errors.New("the body has no list of items, or two")
-	errOld     = errors.New("an item that was sent before would change")
 	errRest    = errors.New("more than items would change")
 	errLone    = errors.New("the text that stands in place of the list would change")
 )
+
+// ErrSent is the error of edits that would have an older item otherwise than it was sent.
+var ErrSent = errors.New("an item that was sent before would change")
 
 // parse finds the items of a body.
 func (s *Shape) parse(body []byte) (p parsed, err error) {

@@ -88,7 +88,7 @@ func (t *Turn) Patched(dst, whole []byte) ([]byte, error) {
 		return append(dst, whole...), nil
 	}
 	if !bytes.HasPrefix(whole, t.sent) {
-		return dst, errOld
+		return dst, ErrSent
 	}
 	if !bytes.HasSuffix(whole[len(t.sent):], t.tail) {
 		return dst, errRest

@@ -75,7 +75,7 @@ func (d *decoder) request(earlier *llm.Request, earlierBody []byte) (*llm.Reques
 		d.tools(req, f[reqTools])
 	}
 	d.caching(req, f[reqCacheControl], f[reqContextManagement])
-	req.Thread = d.thread(f[reqThread])
+	req.Thread, req.Previous = d.thread(f[reqThread])
 	req.Chained = req.Thread == llm.ThreadContinue
 	req.Messages = d.Messages()
 	layout := d.layout // alone: the decoder has the body

@@ -52,15 +52,15 @@ func (d *decoder) sessionKey(meta rawjson.Span) string {
 	return ""
 }
 
-var threadKeys = [1]string{"type"}
+var threadKeys = [2]string{"type", "previous_message_id"}
 
 // thread reads what the request says of the thread that the provider keeps.
-func (d *decoder) thread(at rawjson.Span) string {
+func (d *decoder) thread(at rawjson.Span) (thread, previous string) {
 	if at.KindOf(d.Body) != '{' {
-		return ""
+		return "", ""
 	}
-	var f [1]rawjson.Span
+	var f [2]rawjson.Span
 	s := rawjson.At(d.Body, at)
 	s.Object(threadKeys[:], f[:])
-	return d.Own(f[0])
+	return d.Own(f[0]), d.Own(f[1])
 }

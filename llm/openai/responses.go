@@ -96,6 +96,7 @@ func (d *decoder) responses(earlier *llm.Request, earlierBody []byte) (*llm.Requ
 		Model:      d.Own(f[resModel]),
 		Stream:     rawjson.True(d.Body, f[resStream]),
 		SessionKey: d.Own(f[resCacheKey]),
+		Previous:   d.Own(f[resPrevious]),
 		Chained:    !f[resPrevious].IsZero() || !f[resConversation].IsZero(),
 	}
 	req.MaxTokens, _ = rawjson.Int(d.Body, f[resMaxTokens])

@@ -1,0 +1,371 @@
+package anthropic
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/stet-dev/stet/internal/rawjson"
+	"github.com/stet-dev/stet/internal/sse"
+)
+
+// maxAssembly is how many bytes of an answer are put together at most.
+const maxAssembly = 32 << 20
+
+// Assembly puts the message of an answer together as its bytes pass by, streamed or not. Blocks of
+// any kind are kept as they come. The arguments of calls are written without space and with as few escapes as can be, as
+// most clients write them when they send the message back. What is not understood is not guessed: then there is
+// no message. An Assembly is for one goroutine at a time.
+type Assembly struct {
+	stream *sse.Parser // nil: the answer is one document
+	whole  []byte      // that document, as far as it came
+	size   int
+	id     string
+	blocks []*assembled
+	begun  bool
+	done   bool  // the message is whole
+	err    error // it cannot be put together
+}
+
+// assembled is a content block, as far as it came.
+type assembled struct {
+	start     []byte // the block as it was begun
+	text      []byte // added to its text
+	thinking  []byte // added to its thinking
+	input     []byte // in place of its input
+	signature []byte // in place of its signature; a JSON string
+	citations [][]byte
+	compacted []byte // an object of members in place of its own
+}
+
+// NewAssembly returns an Assembly for a response with this Content-Type.
+func NewAssembly(contentType string) *Assembly {
+	a := &Assembly{}
+	if strings.Contains(strings.ToLower(contentType), "event-stream") {
+		a.stream = &sse.Parser{Event: a.event}
+	}
+	return a
+}
+
+// Write takes all of p and returns no error.
+func (a *Assembly) Write(p []byte) (int, error) {
+	if a.done || a.err != nil {
+		return len(p), nil
+	}
+	if a.size += len(p); a.size > maxAssembly {
+		a.fail(errors.New("the answer is too large"))
+		return len(p), nil
+	}
+	if a.stream != nil {
+		_, _ = a.stream.Write(p) // a Parser returns no errors
+		if a.stream.Lost > 0 {
+			a.fail(errors.New("an event is too large"))
+		}
+		return len(p), nil
+	}
+	a.whole = append(a.whole, p...)
+	if bytes.HasSuffix(bytes.TrimRight(p, " \t\r\n"), []byte("}")) && json.Valid(a.whole) {
+		a.document()
+	}
+	return len(p), nil
+}
+
+// Answer returns the id of the answer and its message, as it stands in the next request; false if it is not
+// whole or not understood.
+func (a *Assembly) Answer() (id string, message []byte, ok bool) {
+	if !a.done || a.err != nil || a.id == "" {
+		return "", nil, false
+	}
+	return a.id, a.whole, true
+}
+
+func (a *Assembly) fail(err error) { a.err, a.whole, a.blocks = err, nil, nil }
+
+// finish makes the message of its content.
+func (a *Assembly) finish(content []byte) {
+	a.done, a.blocks = true, nil
+	a.whole = append(append([]byte(`{"role":"assistant","content":`), content...), '}')
+}
+
+var assemblyKeys = [3]string{"id", "content", "type"}
+
+// document reads an answer that is not streamed.
+func (a *Assembly) document() {
+	var f [3]rawjson.Span
+	s := rawjson.New(a.whole)
+	s.Object(assemblyKeys[:], f[:])
+	if s.End() != nil || !rawjson.Is(a.whole, f[2], "message") || f[1].KindOf(a.whole) != '[' {
+		a.fail(errors.New("no message"))
+		return
+	}
+	rawjson.Said(a.whole, f[0], &a.id)
+	var content rawjson.Writer
+	content.Open('[')
+	s = rawjson.At(a.whole, f[1])
+	for s.Enter('['); s.Next(); {
+		block, err := tidied(s.Skip().Of(a.whole))
+		if err != nil {
+			a.fail(err)
+			return
+		}
+		content.Raw(string(block), "block")
+	}
+	content.Close(']')
+	text, err := content.Bytes()
+	if err = errors.Join(err, s.Err()); err != nil {
+		a.fail(err)
+		return
+	}
+	a.finish(text)
+}
+
+// event reads an event of a stream.
+func (a *Assembly) event(name, data []byte) {
+	if a.done || a.err != nil {
+		return
+	}
+	var f [7]rawjson.Span
+	s := rawjson.New(data)
+	s.Object(eventKeys[:], f[:])
+	if err := s.End(); err != nil {
+		a.fail(err)
+		return
+	}
+	typ := name
+	if !f[0].IsZero() {
+		typ = rawjson.Word(data, f[0])
+	}
+	var err error
+	switch string(typ) {
+	case "message_start":
+		err = a.begin(f[1].Of(data))
+	case "content_block_start":
+		n, ok := rawjson.Int(data, f[2])
+		block := bytes.Clone(f[3].Of(data))
+		if !ok || n != len(a.blocks) || !a.begun || f[3].KindOf(data) != '{' || !json.Valid(block) {
+			err = errors.New("a block out of place")
+			break
+		}
+		a.blocks = append(a.blocks, &assembled{start: block})
+	case "content_block_delta":
+		n, ok := rawjson.Int(data, f[2])
+		if !ok || n < 0 || n >= len(a.blocks) {
+			err = errors.New("a delta of no block")
+			break
+		}
+		err = a.blocks[n].add(data, f[4])
+	case "message_stop":
+		err = a.stop()
+	case "error":
+		err = errors.New("the stream reports an error")
+	}
+	if err != nil {
+		a.fail(err)
+	}
+}
+
+// begin reads the message that a stream begins with.
+func (a *Assembly) begin(message []byte) error {
+	var f [3]rawjson.Span
+	s := rawjson.New(message)
+	s.Object(assemblyKeys[:], f[:])
+	if a.begun || s.End() != nil || len(message) == 0 {
+		return errors.New("two beginnings, or none")
+	}
+	if content := f[1].Of(message); len(content) > 0 && string(bytes.Join(bytes.Fields(content), nil)) != "[]" {
+		return errors.New("the message begins with content")
+	}
+	a.begun = true
+	rawjson.Said(message, f[0], &a.id)
+	return nil
+}
+
+// stop ends the message.
+func (a *Assembly) stop() error {
+	if !a.begun {
+		return errors.New("an end without a beginning")
+	}
+	content := []byte{'['}
+	for i, b := range a.blocks {
+		raw, err := b.whole()
+		if err != nil {
+			return err
+		}
+		if i > 0 {
+			content = append(content, ',')
+		}
+		content = append(content, raw...)
+	}
+	a.finish(append(content, ']'))
+	return nil
+}
+
+// The members of a delta: those of deltaKeys, and others.
+var assembledKeys = [8]string{"type", "text", "partial_json", "thinking", "signature", "citation", "content", "encrypted_content"}
+
+// add reads a delta of the block.
+func (b *assembled) add(data []byte, at rawjson.Span) error {
+	if at.KindOf(data) != '{' {
+		return errors.New("no delta")
+	}
+	var f [8]rawjson.Span
+	s := rawjson.At(data, at)
+	if s.Object(assembledKeys[:], f[:]); s.Err() != nil {
+		return s.Err()
+	}
+	more := func(to *[]byte, at rawjson.Span) error {
+		text, err := words(data, at)
+		*to = append(*to, text...)
+		return err
+	}
+	switch string(rawjson.Word(data, f[0])) {
+	case "text_delta":
+		return more(&b.text, f[1])
+	case "input_json_delta":
+		return more(&b.input, f[2])
+	case "thinking_delta":
+		return more(&b.thinking, f[3])
+	case "signature_delta":
+		if _, err := words(data, f[4]); err != nil {
+			return err
+		}
+		b.signature = bytes.Clone(f[4].Of(data))
+		return nil
+	case "citations_delta":
+		citation := bytes.Clone(f[5].Of(data))
+		if !json.Valid(citation) {
+			return errors.New("no citation")
+		}
+		b.citations = append(b.citations, citation)
+		return nil
+	case "compaction_delta":
+		var w rawjson.Writer
+		w.Open('{')
+		for i := 6; i < 8; i++ {
+			if !f[i].IsZero() {
+				w.Key(assembledKeys[i])
+				w.Raw(string(f[i].Of(data)), assembledKeys[i])
+			}
+		}
+		w.Close('}')
+		var err error
+		b.compacted, err = w.Bytes()
+		return err
+	}
+	return errors.New("a delta of a kind that is not known")
+}
+
+var startKeys = [4]string{"text", "thinking", "citations", "input"}
+
+// whole is the block as it would stand in an answer that is not streamed.
+func (b *assembled) whole() ([]byte, error) {
+	var f [4]rawjson.Span
+	s := rawjson.New(b.start)
+	if s.Object(startKeys[:], f[:]); s.End() != nil {
+		return nil, s.Err()
+	}
+	var w rawjson.Writer
+	w.Open('{')
+	for i, more := range [][]byte{b.text, b.thinking} {
+		if len(more) == 0 {
+			continue
+		}
+		before := ""
+		rawjson.Said(b.start, f[i], &before)
+		w.Member(startKeys[i], before+string(more))
+	}
+	if len(b.input) > 0 {
+		w.Key("input")
+		w.Raw(string(b.input), "input")
+	}
+	if len(b.signature) > 0 {
+		w.Key("signature")
+		w.Raw(string(b.signature), "signature")
+	}
+	if len(b.citations) > 0 {
+		w.Key("citations")
+		w.Open('[')
+		if f[2].KindOf(b.start) == '[' {
+			s = rawjson.At(b.start, f[2])
+			for s.Enter('['); s.Next(); {
+				w.Raw(string(s.Skip().Of(b.start)), "citation")
+			}
+		}
+		for _, c := range b.citations {
+			w.Raw(string(c), "citation")
+		}
+		w.Close(']')
+	}
+	w.Close('}')
+	added, err := w.Bytes()
+	if err != nil {
+		return nil, err
+	}
+	raw := b.start
+	for _, members := range [][]byte{added, b.compacted} {
+		if len(members) > len("{}") {
+			if raw, err = rawjson.Merge(raw, members); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return tidied(raw)
+}
+
+var inputKey = [2]string{"input", "type"}
+
+// tidied is a block whose input is written as most clients write it.
+func tidied(block []byte) ([]byte, error) {
+	var f [2]rawjson.Span
+	s := rawjson.New(block)
+	if s.Object(inputKey[:], f[:]); s.End() != nil {
+		return nil, s.Err()
+	}
+	if f[0].KindOf(block) != '{' {
+		return block, nil
+	}
+	input, err := plainJSON(f[0].Of(block))
+	if err != nil {
+		return nil, err
+	}
+	out := append(make([]byte, 0, len(block)), block[:f[0].Start]...)
+	return append(append(out, input...), block[f[0].End:]...), nil
+}
+
+// plainJSON is a value without space, whose strings have no escapes that they do not need.
+func plainJSON(value []byte) ([]byte, error) {
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, value); err != nil {
+		return nil, err
+	}
+	rest := compact.Bytes()
+	if !bytes.ContainsRune(rest, '\\') {
+		return rest, nil
+	}
+	out := make([]byte, 0, len(rest))
+	for len(rest) > 0 {
+		n := bytes.IndexByte(rest, '"')
+		if n < 0 {
+			break
+		}
+		out, rest = append(out, rest[:n]...), rest[n:]
+		s := rawjson.New(rest)
+		literal := s.Skip().Of(rest)
+		if len(literal) == 0 {
+			return nil, s.Err()
+		}
+		rest = rest[len(literal):]
+		text, err := rawjson.Unquote(literal)
+		if err != nil {
+			return nil, err
+		}
+		if strings.ContainsRune(text, utf8.RuneError) { // half of a pair: it cannot be written otherwise
+			out = append(out, literal...)
+			continue
+		}
+		out = append(rawjson.AppendText(append(out, '"'), text), '"')
+	}
+	return append(out, rest...), nil
+}
