@@ -169,7 +169,7 @@ func (a *Agent) breaks(st session.State, all []llm.Message) []history.Point {
 	return out
 }
 
-// frontier is the number of messages that stay in the cache whatever is planned
+// frontier is the number of messages that stay in the cache with any plan
 // behind them: those of the last moment, or else of the first request.
 func frontier(all []llm.Message, breaks []history.Point) int {
 	if n := len(breaks); n > 0 {

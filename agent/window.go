@@ -42,8 +42,8 @@ func (a *Agent) warned() int {
 }
 
 // longest returns how many bytes a result may have, if an answer has that many
-// calls: together a quarter of the window. So the next request fits, whatever the
-// tools return.
+// calls: together a quarter of the window. So the next request fits, also after tools
+// that return much.
 func (a *Agent) longest(calls int) int {
 	return max(3*(a.window()/4)/calls, 1000)
 }

@@ -39,7 +39,7 @@ func NewClient(ctx context.Context, conn net.Conn) (*Client, error) {
 		err = fmt.Errorf("it speaks another protocol (%q, version %d): use the same version of stet at both ends", f.Type, f.Version)
 	}
 	if !stop() {
-		err = ctx.Err() // which closed the connection, whatever became of it before
+		err = ctx.Err() // which closed the connection
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("connect for approvals: %w", err), conn.Close())

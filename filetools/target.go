@@ -12,7 +12,7 @@ import (
 
 // target inspects the path of a write, and refuses what cannot be written, before
 // a person is asked. The path of what it returns is canonical: what is approved
-// for it is written to it, whatever links point to it by then. (FILE-6, FILE-13)
+// for it is written to it, also if a link leads elsewhere by then. (FILE-6, FILE-13)
 func (q *toolCall) target(name string, createDirs bool) (workspace.Target, error) {
 	p, err := q.root.Path(name)
 	if err != nil {

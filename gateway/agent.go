@@ -59,8 +59,8 @@ var (
 )
 
 // Connect connects to the gateway, and waits until that is so, the gateway
-// refuses, or ctx ends. The connection is kept up until Close, whatever becomes of
-// ctx.
+// refuses, or ctx ends. The connection is kept up until Close,
+// also after the end of ctx.
 func (a *Agent) Connect(ctx context.Context) error { return a.connect(ctx, a.dial) }
 
 func (a *Agent) connect(ctx context.Context, dial func(context.Context) (connection, error)) error {

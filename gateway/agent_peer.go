@@ -19,7 +19,7 @@ type agentPeer struct {
 	calls    map[*call]struct{}
 	byID     map[string]*call
 	sessions map[clientSession]bool // that the agent has used
-	late     recent                 // calls of which parts may be on their way
+	late     recent                 // calls whose parts may still be on their way
 	over     bool
 }
 

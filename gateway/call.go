@@ -52,7 +52,7 @@ type call struct {
 	mu      sync.Mutex
 	state   callState
 	path    string // that the arguments name, once they are dropped
-	turn    *turn
+	slot    *slot
 	timer   *time.Timer
 	clock   int           // of the timer that counts; one that was stopped too late does not
 	left    time.Duration // of the call's own time, as of since
@@ -87,7 +87,7 @@ func (h *Hub) newCall(f wire.ToolCall, who Identity, session, id, workspace stri
 type callState byte
 
 const (
-	queued callState = iota // it waits for its turn
+	queued callState = iota // it waits for its slot
 	sent
 	ending // the host was told to end it
 	finished
@@ -111,7 +111,7 @@ func seconds(n int, usual time.Duration) time.Duration {
 // workspace does not have many of these.
 const partsRoom = 4 << 20
 
-// begin starts the clock, and sends the call when it is its turn.
+// begin starts the clock, and sends the call when it is let in.
 func (c *call) begin() {
 	c.mu.Lock()
 	c.ended, c.over = context.WithCancel(c.h.base)
@@ -122,16 +122,16 @@ func (c *call) begin() {
 	if c.f.PartsFollow {
 		size += partsRoom
 	}
-	turn := c.h.turnsOf(c.to).ask(c.f.Session, size, c.forward)
+	slot := c.h.schedulerOf(c.to).ask(c.f.Session, size, c.forward)
 	c.mu.Lock()
-	c.turn = turn
+	c.slot = slot
 	done, waiting := c.state == finished, c.waiting
 	c.mu.Unlock()
 	switch {
 	case done:
-		turn.end()
+		slot.end()
 	case waiting:
-		turn.yield()
+		slot.yield()
 	}
 }
 
@@ -276,7 +276,7 @@ func (c *call) wait(waiting bool) bool {
 	} else {
 		c.run(c.left)
 	}
-	turn, asked := c.turn, c.asking && !waiting
+	slot, asked := c.slot, c.asking && !waiting
 	if asked {
 		c.asking = false
 	}
@@ -284,8 +284,8 @@ func (c *call) wait(waiting bool) bool {
 	if asked {
 		c.h.asked(c.account)
 	}
-	if waiting && turn != nil {
-		turn.yield()
+	if waiting && slot != nil {
+		slot.yield()
 	}
 	return true
 }
@@ -366,7 +366,7 @@ func (c *call) conclude(r *wire.ToolResult, ours bool) {
 		c.over()
 	}
 	c.gathered = wire.Content{}
-	turn, asking := c.turn, c.asking
+	slot, asking := c.slot, c.asking
 	c.asking = false
 	c.mu.Unlock()
 	if asking {
@@ -379,8 +379,8 @@ func (c *call) conclude(r *wire.ToolResult, ours bool) {
 		c.requestRoom()
 	}
 	c.h.forget(c)
-	if turn != nil {
-		turn.end()
+	if slot != nil {
+		slot.end()
 	}
 	if ours {
 		c.recordResult(r)

@@ -280,7 +280,7 @@ func TestWaitingTakesNoRoom(t *testing.T) {
 		host.result(want[*wire.ToolCall](host).CallID, `{}`)
 		f.wait(t, "", "{}")
 		// There is an end to what stands aside: then those behind wait their turn.
-		for f := h.turnsOf("w"); f.inFlight == 0; {
+		for f := h.schedulerOf("w"); f.inFlight == 0; {
 			ask()
 		}
 		if n := len(asked); n < 2*maxYielded-2 || n > 2*maxYielded {
@@ -293,7 +293,7 @@ func TestWaitingTakesNoRoom(t *testing.T) {
 		for _, f := range asked {
 			f.wait(t, "", "true")
 		}
-		if f := h.turnsOf("w"); f.inFlight != 0 || f.yielded != 0 || len(f.sessions) != 0 {
+		if f := h.schedulerOf("w"); f.inFlight != 0 || f.yielded != 0 || len(f.sessions) != 0 {
 			t.Errorf("%+v", f)
 		}
 	})

@@ -8,15 +8,15 @@
 //
 // Three words say what is between two ends. A connection is a transport: a WebSocket, or
 // a pipe in this process. A session outlives connections: its frames are counted, and go
-// on over the next one. A queue holds a session's outgoing frames. Both ends of a session
-// are the same type; at the hub it has a peer (agentPeer, hostPeer, personPeer), and at a
-// client a dialer, which connects again.
+// on over the next one. A frame queue holds a session's outgoing frames. Both ends of a
+// session are the same type; at the hub it has a peer (agentPeer, hostPeer, personPeer),
+// and at a client a dialer, which connects again.
 //
 // # A call
 //
-// A call goes in by Hub.start, from agentPeer, rest or [Remote]. It waits for its turn
-// (turns.go), is sent over the [Bus] to the hub that has the host, and its result comes
-// back the same way, to the call's done. Its clock (30 s) stands while a person is asked;
+// A call goes in by Hub.start, from agentPeer, rest or [Remote]. It waits until it is
+// let in (scheduler.go), and is sent over the [Bus] to the hub that has the host. Its
+// result comes back the same way, to the call's done. Its clock (30 s) stands while a person is asked;
 // then another one runs (600 s). When time is over the host is told to end the call, and
 // its answer counts: a call that was not done says so, one that was done is a success.
 // Only a host that does not answer leaves that open, and the result tells so.

@@ -104,7 +104,7 @@ type Hub struct {
 	draining    bool
 	calls       map[string]*call       // under way, by their ids
 	ended       recent                 // the ids of calls that are over
-	turns       map[string]*turns      // of the calls to a workspace
+	schedulers  map[string]*scheduler  // of the calls to a workspace
 	asking      map[string]int         // calls that wait for a person, by the token's account
 	known       map[string][]wire.Tool // the workspaces that have a host
 	hosts       map[string]*hostPeer   // that are connected to this hub, by workspace
@@ -135,7 +135,7 @@ func New(c Config) (*Hub, error) {
 	}
 	h := &Hub{
 		config: c, log: c.Log, bus: c.Bus, address: "hub/" + newID(),
-		calls: map[string]*call{}, turns: map[string]*turns{}, asking: map[string]int{},
+		calls: map[string]*call{}, schedulers: map[string]*scheduler{}, asking: map[string]int{},
 		known: map[string][]wire.Tool{}, hosts: map[string]*hostPeer{},
 		sessions: map[*hubSession]bool{}, secrets: map[string]*hubSession{}, expiries: map[string]time.Time{},
 		tokens:      budget.NewFamily(budget.Token, tokenBytes),
@@ -299,16 +299,16 @@ func (h *Hub) result(m Message) {
 	}
 }
 
-// turnsOf lets the calls to a workspace in.
-func (h *Hub) turnsOf(workspace string) *turns {
+// schedulerOf is the scheduler of the calls to a workspace.
+func (h *Hub) schedulerOf(workspace string) *scheduler {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	t := h.turns[workspace]
-	if t == nil {
-		t = &turns{bytes: h.config.Limits.Bytes, calls: callsAtOnce}
-		h.turns[workspace] = t
+	s := h.schedulers[workspace]
+	if s == nil {
+		s = &scheduler{bytes: h.config.Limits.Bytes, calls: callsAtOnce}
+		h.schedulers[workspace] = s
 	}
-	return t
+	return s
 }
 
 // mayAsk counts a call that waits for a person, unless its token has as many already
@@ -341,6 +341,31 @@ func (h *Hub) leave(s clientSession) {
 	if err := h.bus.Send(workspaceAddress(s.workspace), m); err != nil {
 		h.log.Debug("not told", "workspace", s.workspace, "err", err)
 	}
+}
+
+func (h *Hub) allSessions() []*hubSession {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Collect(maps.Keys(h.sessions))
+}
+
+// enterConnection counts a connection in, if there may be another one.
+func (h *Hub) enterConnection() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed || h.draining || h.connections >= h.config.Limits.Connections {
+		return false
+	}
+	h.connections++
+	h.serving.Add(1)
+	return true
+}
+
+func (h *Hub) leaveConnection() {
+	h.mu.Lock()
+	h.connections--
+	h.mu.Unlock()
+	h.serving.Done()
 }
 
 // recent remembers the keys that were added last.

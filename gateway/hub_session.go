@@ -26,7 +26,7 @@ type hubSession struct {
 
 	mu         sync.Mutex
 	conn       connection  // nil: it is lost
-	disconnect func()      // ends the connection, whatever its goroutines wait for
+	disconnect func()      // ends the connection, also while its goroutines wait
 	secret     string      // by which the session is resumed; "": it cannot be
 	expiry     *time.Timer // ends the session some time after its connection was lost
 	over       bool

@@ -146,7 +146,7 @@ func (w *window) room(ctx context.Context, seq int) error {
 const aroundPart = 1024
 
 // firstPart is how large the first part of a result's content is, in bytes. The others
-// follow when it was taken: many results that wait for their turn hold little memory.
+// follow when it was taken: many results that wait hold little memory.
 const firstPart = 4 << 10
 
 // sendParts sends a content in parts, no faster than they are taken, until ctx

@@ -28,13 +28,13 @@ func newPersonPeer(s *hubSession) *personPeer {
 // begin tells the person of the questions that are open, and of what becomes of
 // them.
 func (p *personPeer) begin() error {
-	queue := p.h.config.Queue
-	if queue == nil {
+	questions := p.h.config.Queue
+	if questions == nil {
 		return &wire.Error{Code: wire.Unsupported, Message: "this gateway has no questions to people"}
 	}
 	ctx, stop := context.WithCancel(p.h.base)
 	p.stop = stop
-	sub := queue.Subscribe()
+	sub := questions.Subscribe()
 	p.h.serving.Go(func() {
 		defer sub.Close()
 		for {

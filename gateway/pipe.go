@@ -63,3 +63,20 @@ func (e *pipeEnd) close(code websocket.StatusCode, reason string) {
 }
 
 func (e *pipeEnd) abort() { e.close(websocket.StatusAbnormalClosure, "aborted") }
+
+// Join runs a host in this process, until ctx ends. It has no token.
+func (h *Hub) Join(ctx context.Context, host *Host) error {
+	return host.run(ctx, func(context.Context) (connection, error) {
+		here, there := newPipe()
+		if !h.enterConnection() {
+			return nil, errClosed
+		}
+		h.serving.Go(func() {
+			defer h.leaveConnection()
+			who := Identity{Name: "this process", Scopes: []string{wire.Host}}
+			_ = h.serve(h.base, there, who) // the host is told the reason, too
+			there.close(websocket.StatusGoingAway, "closed")
+		})
+		return here, nil
+	})
+}

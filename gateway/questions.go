@@ -14,7 +14,7 @@ import (
 
 // approval takes a host's question to the gateway's people, or its end.
 func (p *hostPeer) approval(f *wire.Approval) {
-	queue := p.h.config.Queue
+	questions := p.h.config.Queue
 	switch {
 	case f.Withdrawn:
 		p.mu.Lock()
@@ -27,7 +27,7 @@ func (p *hostPeer) approval(f *wire.Approval) {
 		p.complain("approval: a host asks a question, or withdraws it", f.CallID)
 	case f.CallID != "" && !p.has(f.CallID):
 		p.tell(&wire.Approval{ID: f.ID, CallID: f.CallID, Error: "the call is over, or is none: nobody is asked", Code: string(tool.Cancelled)})
-	case queue == nil:
+	case questions == nil:
 		p.tell(unanswered(&wire.Approval{ID: f.ID, CallID: f.CallID}, approval.ErrNoPerson))
 	default:
 		ctx, cancel := context.WithCancel(p.h.base)
@@ -36,7 +36,7 @@ func (p *hostPeer) approval(f *wire.Approval) {
 		p.mu.Unlock()
 		p.h.serving.Go(func() {
 			defer cancel()
-			p.ask(ctx, queue, f)
+			p.ask(ctx, questions, f)
 			p.mu.Lock()
 			defer p.mu.Unlock()
 			delete(p.asking, f.ID)
@@ -46,7 +46,7 @@ func (p *hostPeer) approval(f *wire.Approval) {
 
 // ask waits for the people's answer. The host's clock may be another one: what
 // counts is how long the question was to wait.
-func (p *hostPeer) ask(ctx context.Context, queue *approval.Queue, f *wire.Approval) {
+func (p *hostPeer) ask(ctx context.Context, questions *approval.Queue, f *wire.Approval) {
 	q := questionOf(f.Question)
 	q.Root = root(p.workspace())
 	q.Client = fmt.Sprintf("%s (workspace %s)", q.Client, p.workspace())
@@ -58,7 +58,7 @@ func (p *hostPeer) ask(ctx context.Context, queue *approval.Queue, f *wire.Appro
 	q.Expires = q.Asked.Add(patience)
 	asking, cancel := context.WithDeadline(ctx, q.Expires)
 	defer cancel()
-	a, err := queue.Ask(asking, q)
+	a, err := questions.Ask(asking, q)
 	if ctx.Err() != nil {
 		return // withdrawn, or the host is gone
 	}

@@ -317,7 +317,7 @@ func TestSlowReader(t *testing.T) {
 // A frame that was lost on the way is sent again, one that was not is not. The
 // queue counts.
 func TestQueue(t *testing.T) {
-	q := newQueue(1000)
+	q := newFrameQueue(1000)
 	q.reset(true)
 	put := func(s string) {
 		t.Helper()
@@ -374,7 +374,7 @@ func TestQueue(t *testing.T) {
 // when the other side has taken some. What a frame holds is let go of once.
 func TestQueueRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := newQueue(maxWaiting)
+		q := newFrameQueue(maxWaiting)
 		q.reset(true)
 		gone := 0
 		put := func() {

@@ -25,7 +25,7 @@ const (
 // than a connection: when that is lost, the frames that were not acknowledged go over
 // the next one.
 type session struct {
-	queue *queue
+	queue *frameQueue
 	limit atomic.Int64 // bytes of a frame that the other end takes; 0: any number
 	log   *slog.Logger
 	// beats has the other end hear something as often as it is pinged: a page in a
@@ -46,7 +46,7 @@ const maxWaiting = 64 << 20
 const maxMalformed = 100
 
 func newSession(log *slog.Logger, handle func(wire.Frame)) *session {
-	return &session{queue: newQueue(maxWaiting), log: log, handle: handle}
+	return &session{queue: newFrameQueue(maxWaiting), log: log, handle: handle}
 }
 
 // errLarge says that a frame is larger than the other end takes. It would end the

@@ -118,8 +118,8 @@ func start(caller tool.Caller, c tool.Call) func(context.Context) (tool.Result, 
 	return func(ctx context.Context) (tool.Result, error) { return caller.Call(ctx, c) }
 }
 
-// part takes a part of the call's content, of which the gateway sends no more than
-// there is room for.
+// part takes a part of the call's content. The gateway sends no more parts than there
+// is room for.
 func (t *task) part(f *wire.Part) {
 	select {
 	case t.parts <- f:

@@ -6,7 +6,7 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// caution is a reason to ask a person whatever the rules and grants allow.
+// caution is a reason to ask a person that no rule and no grant lifts.
 type caution struct {
 	note tool.Note
 	rule string

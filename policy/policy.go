@@ -96,7 +96,7 @@ type Policy struct {
 	Unattended bool `toml:"unattended" json:"unattended,omitempty"`
 
 	// Unread is what to do when a file is overwritten that the session never
-	// read, or that changed since and cannot be merged: Ask, whatever is granted;
+	// read, or that changed since and cannot be merged: Ask, also where it is granted;
 	// Deny; or Allow, which leaves it to the rules.
 	Unread Action `toml:"unread" json:"unread"`
 

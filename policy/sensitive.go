@@ -8,7 +8,7 @@ import (
 )
 
 // sensitive are files that people change often, and that do harm without being
-// run by name: a write to one is asked for each time, whatever is granted.
+// run by name: a write to one is asked for each time, also where it is granted.
 //
 // A file is in the table if an ordinary act of a person runs or obeys what it says:
 // to build, to install, to open the directory in an editor, to start an agent. Sources

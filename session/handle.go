@@ -148,7 +148,7 @@ func (s *Session) Fork(ctx context.Context, at uint64) (*Session, error) {
 // Compact closes the session and begins the one that goes on. taken are its first
 // events: the summary, and files that were attached again. It has the same title;
 // if there was none, the first prompt becomes the title, because all summaries
-// begin alike. Both sessions are written together or not at all.
+// begin with the same words. Both sessions are written together or not at all.
 func (s *Session) Compact(ctx context.Context, taken ...Body) (*Session, error) {
 	if err := s.turn.Lock(ctx); err != nil {
 		return nil, err

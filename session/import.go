@@ -127,7 +127,7 @@ func goOn(ctx context.Context, store Store, b Batch) error {
 		return err
 	}
 	for i := range min(len(have), len(events)) {
-		same, err := alike(have[i], events[i])
+		same, err := sameEvent(have[i], events[i])
 		if err != nil {
 			return err
 		}
@@ -141,8 +141,8 @@ func goOn(ctx context.Context, store Store, b Batch) error {
 	return store.Append(ctx, Batch{Session: b.Session, After: uint64(len(have)), Events: events[len(have):]})
 }
 
-// alike reports whether two events are the same one.
-func alike(a, b Event) (bool, error) {
+// sameEvent reports whether two events are the same one.
+func sameEvent(a, b Event) (bool, error) {
 	first, err := Encode(a.Body)
 	if err != nil {
 		return false, err

@@ -48,7 +48,7 @@ func (p *pager) key(k tea.KeyPressMsg) bool {
 	return false
 }
 
-// screen returns the lines of the screen, the last of which says where they stand.
+// screen returns the lines of the screen. The last one says where they stand.
 func (p *pager) screen(pt painter) string {
 	first, total := p.view.YOffset(), p.view.TotalLineCount()
 	last := min(first+p.view.Height(), total)

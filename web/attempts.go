@@ -13,7 +13,7 @@ import (
 
 // How many wrong tokens are noted, at once and then every minute: from one address,
 // and from all together. More are answered with 429, and neither logged nor recorded.
-// A right token gets in whatever else was tried: tokens are too long to be guessed.
+// A right token gets in, also after many wrong ones: tokens are too long to be guessed.
 const (
 	badOfOne = 10
 	badOfAll = 100

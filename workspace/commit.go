@@ -16,7 +16,7 @@ import (
 )
 
 // A commit puts the file of a write in place. Only one stet process at a time commits
-// to a file, whatever state directory it has. docs/replacing-files.md says how, and why that
+// to a file, also where each has a state directory of its own. docs/replacing-files.md says how, and why that
 // is enough.
 
 const (
@@ -52,10 +52,10 @@ func (s *seams) step(what string) {
 }
 
 // commit calls do while no other stet process commits to the same file, and only if
-// the file that j has looked at is still in its place. If it is not, commit returns
+// the file that was looked at is still in its place. If it is not, commit returns
 // errMoved, and the caller looks again. temp is the name of the temporary file.
-func (j *job) commit(temp string, do func() error) error {
-	unlock, err := j.lockDir()
+func (fc *fileChange) commit(temp string, do func() error) error {
+	unlock, err := fc.lockDir()
 	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
 		return err
 	}
@@ -65,51 +65,51 @@ func (j *job) commit(temp string, do func() error) error {
 	} else {
 		text += unlockedEnd
 	}
-	release, err := j.claim(text)
+	release, err := fc.claim(text)
 	if err != nil {
 		return err
 	}
 	defer release()
-	j.r.seams.step("claimed")
-	if j.old != nil {
-		now, err := j.pl.dir.Stat(j.pl.name)
+	fc.r.seams.step("claimed")
+	if fc.old != nil {
+		now, err := fc.pl.dir.Stat(fc.pl.name)
 		if err != nil {
 			return err
 		}
-		if !now.Same(j.info) {
+		if !now.Same(fc.info) {
 			return errMoved
 		}
 	}
-	j.r.seams.step("looked")
+	fc.r.seams.step("looked")
 	return do()
 }
 
-// leaveAsIs checks that the file that j has looked at is in its place, and is not
+// leaveAsIs checks that the file that was looked at is in its place, and is not
 // the file of a commit that may still be put back.
-func (j *job) leaveAsIs() error {
-	name, err := j.tempName()
+func (fc *fileChange) leaveAsIs() error {
+	name, err := fc.tempName()
 	if err != nil {
 		return err
 	}
-	return j.explain(j.commit(name, func() error { return nil }))
+	return fc.explain(fc.commit(name, func() error { return nil }))
 }
 
 // lockDir takes the lock of the directory. errors.ErrUnsupported says that there is
 // none, or that it is not free in time: another program may hold it.
-func (j *job) lockDir() (unlock func(), err error) {
-	if j.r.seams.unlocked {
+func (fc *fileChange) lockDir() (unlock func(), err error) {
+	if fc.r.seams.unlocked {
 		return nil, errors.ErrUnsupported
 	}
 	deadline := time.Now().Add(lockPatience)
 	for pause := pollMin; ; pause = min(2*pause, pollMax) {
-		unlock, err := j.pl.dir.TryLock()
+		unlock, err := fc.pl.dir.TryLock()
 		if !errors.Is(err, atomicfile.ErrLocked) {
 			return unlock, err
 		}
 		if time.Now().After(deadline) {
 			return nil, errors.ErrUnsupported
 		}
-		if err := sleep(j.ctx, pause); err != nil {
+		if err := sleep(fc.ctx, pause); err != nil {
 			return nil, err
 		}
 	}
@@ -131,10 +131,10 @@ func claimName(name string) string {
 	return fmt.Sprintf("%sclaim-%016x%s", tempPrefix, h.Sum64(), tempEnd)
 }
 
-// claim makes the claim to j's file, a symbolic link that holds text, and returns the
+// claim makes the claim to the file, a symbolic link that holds text, and returns the
 // function that removes it. Where links cannot be made claim does nothing.
-func (j *job) claim(text string) (release func(), err error) {
-	dir, name := j.pl.dir, claimName(j.pl.name)
+func (fc *fileChange) claim(text string) (release func(), err error) {
+	dir, name := fc.pl.dir, claimName(fc.pl.name)
 	began := time.Now()
 	watched, since := "", began
 	for pause := pollMin; ; pause = min(2*pause, pollMax) {
@@ -159,13 +159,13 @@ func (j *job) claim(text string) (release func(), err error) {
 		}
 		switch {
 		case now.Sub(since) > claimDead && !strings.HasSuffix(text, unlockedEnd) && tempNames.MatchString(watched):
-			if err := j.breakClaim(name, watched); err != nil {
+			if err := fc.breakClaim(name, watched); err != nil {
 				return nil, err
 			}
 		case now.Sub(began) > claimPatience:
-			return nil, because(ErrPermission, "another process is writing to it, or was killed meanwhile; if none is at work, remove "+path.Join(path.Dir(j.pl.path), name))
+			return nil, because(ErrPermission, "another process is writing to it, or was killed meanwhile; if none is at work, remove "+path.Join(path.Dir(fc.pl.path), name))
 		}
-		if err := sleep(j.ctx, pause); err != nil {
+		if err := sleep(fc.ctx, pause); err != nil {
 			return nil, err
 		}
 	}
@@ -185,19 +185,19 @@ var tempNames = regexp.MustCompile(`^\.stet-[0-9a-f]{12}-[0-9]+\.tmp$`)
 // the locks of the file system do not reach from one machine to another. For that
 // case its temporary file is renamed first: without the file the process cannot
 // commit any more. The content of the file is kept as a version.
-func (j *job) breakClaim(name, temp string) error {
-	mine, err := j.tempName()
+func (fc *fileChange) breakClaim(name, temp string) error {
+	mine, err := fc.tempName()
 	if err != nil {
 		return err
 	}
-	if err := j.pl.dir.RenameNew(temp, mine); err == nil {
-		j.r.saveLitter(j.pl.dir, mine)
-		if err := j.pl.dir.Remove(mine); err != nil {
+	if err := fc.pl.dir.RenameNew(temp, mine); err == nil {
+		fc.r.saveLitter(fc.pl.dir, mine)
+		if err := fc.pl.dir.Remove(mine); err != nil {
 			return err
 		}
 	}
-	j.r.opt.Log.Info("removed what a killed process left", "dir", path.Dir(j.pl.path), "name", name)
-	if err := j.pl.dir.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	fc.r.opt.Log.Info("removed what a killed process left", "dir", path.Dir(fc.pl.path), "name", name)
+	if err := fc.pl.dir.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return nil

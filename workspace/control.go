@@ -40,7 +40,7 @@ var controlFiles = []string{
 	"jenkinsfile", ".drone.jsonnet", ".drone.star", "circle.yml", ".devcontainer.json",
 }
 
-// controlStems are control files in whatever format they are written, with
+// controlStems are control files in any format, with
 // more between the stem and the ending too: mise.toml, mise.local.toml.
 var (
 	controlStems = []string{

@@ -16,60 +16,60 @@ import (
 // cannot exchange files.
 
 // movable reports whether the old file can become the kept version.
-func (j *job) movable() bool {
-	st, err := j.r.state.stat()
-	return err == nil && st.Ino != 0 && st.Dev == j.info.Dev && j.info.Links == 1 &&
-		j.info.HasOwner && int(j.info.UID) == os.Geteuid()
+func (fc *fileChange) movable() bool {
+	st, err := fc.r.state.stat()
+	return err == nil && st.Ino != 0 && st.Dev == fc.info.Dev && fc.info.Links == 1 &&
+		fc.info.HasOwner && int(fc.info.UID) == os.Geteuid()
 }
 
 // tooLarge reports whether the old content is more than is ever kept.
-func (j *job) tooLarge() bool { return j.info.Size > j.r.opt.PartsLimit }
+func (fc *fileChange) tooLarge() bool { return fc.info.Size > fc.r.opt.PartsLimit }
 
 // keepBefore keeps the old content before it is displaced, unless keepAfter can move
 // the file.
-func (j *job) keepBefore() error {
-	if j.old == nil || j.tooLarge() || j.movable() {
+func (fc *fileChange) keepBefore() error {
+	if fc.old == nil || fc.tooLarge() || fc.movable() {
 		return nil
 	}
-	return j.copyOld(j.old)
+	return fc.copyOld(fc.old)
 }
 
 // keepAfter keeps the displaced content, unless keepBefore did.
-func (j *job) keepAfter(displaced *os.File, aside string) error {
-	if j.kept {
+func (fc *fileChange) keepAfter(displaced *os.File, aside string) error {
+	if fc.kept {
 		return nil
 	}
-	if j.tooLarge() {
-		j.lose("the old content: too large to be kept, there is no undo")
+	if fc.tooLarge() {
+		fc.lose("the old content: too large to be kept, there is no undo")
 		return nil
 	}
-	if aside == "" || !j.movable() || j.moveOld(displaced, aside) != nil {
-		return j.copyOld(displaced)
+	if aside == "" || !fc.movable() || fc.moveOld(displaced, aside) != nil {
+		return fc.copyOld(displaced)
 	}
 	return nil
 }
 
-func (j *job) copyOld(f *os.File) error {
-	s := j.r.state
-	err := s.versions.keep(content{r: f, size: j.info.Size, version: j.was})
+func (fc *fileChange) copyOld(f *os.File) error {
+	s := fc.r.state
+	err := s.versions.keep(content{r: f, size: fc.info.Size, version: fc.was})
 	if errors.Is(err, errOther) {
-		return &Error{Err: ErrChanged, Now: j.versionNow()}
+		return &Error{Err: ErrChanged, Now: fc.versionNow()}
 	}
 	if err == nil {
-		err = s.versions.sync(j.was)
+		err = s.versions.sync(fc.was)
 	}
 	if err != nil {
 		return s.fault("keep the old version", err)
 	}
-	j.afterKeeping()
+	fc.afterKeeping()
 	return nil
 }
 
-func (j *job) moveOld(displaced *os.File, aside string) error {
-	s, to := j.r.state, ""
-	err := s.versions.take(j.was, j.info.Size, func(file string) error {
+func (fc *fileChange) moveOld(displaced *os.File, aside string) error {
+	s, to := fc.r.state, ""
+	err := s.versions.take(fc.was, fc.info.Size, func(file string) error {
 		to = file
-		return j.pl.dir.MoveOut(aside, file)
+		return fc.pl.dir.MoveOut(aside, file)
 	})
 	if err != nil {
 		return err
@@ -77,45 +77,45 @@ func (j *job) moveOld(displaced *os.File, aside string) error {
 	// The file is where it belongs: nothing after this may fail.
 	now := time.Now()
 	if err := errors.Join(displaced.Chmod(0o600), os.Chtimes(to, now, now)); err != nil {
-		j.r.opt.Log.Warn("a kept version has the mode or time of its file", "err", s.fault("keep", err))
+		fc.r.opt.Log.Warn("a kept version has the mode or time of its file", "err", s.fault("keep", err))
 	}
-	j.afterKeeping()
+	fc.afterKeeping()
 	return nil
 }
 
 // afterKeeping makes the backup, whose source is the kept version.
-func (j *job) afterKeeping() {
-	j.kept = true
-	if !j.mode.Backup {
+func (fc *fileChange) afterKeeping() {
+	fc.kept = true
+	if !fc.mode.Backup {
 		return
 	}
-	s := j.r.state
-	file, err := s.versions.backup(s.tree, j.pl.path, j.was)
+	s := fc.r.state
+	file, err := s.versions.backup(s.tree, fc.pl.path, fc.was)
 	if err != nil {
-		j.lose(s.fault("the backup, though the old version is kept", err).Error())
+		fc.lose(s.fault("the backup, though the old version is kept", err).Error())
 		return
 	}
-	j.out.Backup = file
+	fc.out.Backup = file
 }
 
 // lose notes what could not be kept. It is called in the commit, while out.Lost may
 // be written to.
-func (j *job) lose(what string) { j.unkept = append(j.unkept, what) }
+func (fc *fileChange) lose(what string) { fc.unkept = append(fc.unkept, what) }
 
 // version returns the version of the file that was opened, "" where there is none.
-func (j *job) version() (Version, error) {
-	if j.old == nil {
+func (fc *fileChange) version() (Version, error) {
+	if fc.old == nil {
 		return "", nil
 	}
-	now, n, err := sum(j.ctx, j.old)
-	j.info.Size = n
+	now, n, err := sum(fc.ctx, fc.old)
+	fc.info.Size = n
 	return now, err
 }
 
 // versionNow returns the version of the file that is there now, as far as it can be
 // told.
-func (j *job) versionNow() Version {
-	f, err := j.pl.dir.Open(j.pl.name)
+func (fc *fileChange) versionNow() Version {
+	f, err := fc.pl.dir.Open(fc.pl.name)
 	if err != nil {
 		return ""
 	}
@@ -123,7 +123,7 @@ func (j *job) versionNow() Version {
 	if st, err := atomicfile.StatFile(f); err != nil || !st.Mode.IsRegular() {
 		return ""
 	}
-	v, _, err := sum(j.ctx, f)
+	v, _, err := sum(fc.ctx, f)
 	if err != nil {
 		return ""
 	}

@@ -2,7 +2,7 @@
 // which it holds by descriptor.
 //
 // A Root opens the tree. A Path names a file in it, and only a Root makes one. No
-// operation follows a link out of the tree, whatever is renamed in it meanwhile.
+// operation follows a link out of the tree, also while names in it change.
 // Links that stay inside are followed: the file at their end is the one that is read
 // and written.
 //

@@ -76,7 +76,7 @@ func FindEncoding(name string) (Encoding, error) {
 	return Encoding{name: strings.ToLower(canonical)}, nil
 }
 
-// marks are the byte-order marks; the longer of two that begin alike is first.
+// marks are the byte-order marks; the longer of two with the same beginning is first.
 var marks = []struct {
 	bytes string
 	name  string

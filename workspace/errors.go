@@ -88,8 +88,7 @@ func wrap(op, path string, err error) error {
 // because is an error without operation and path: wrap adds them.
 func because(err error, detail string) error { return &Error{Err: err, Detail: detail} }
 
-// fault is a failure of stet's own state directory, which a model cannot act on,
-// whatever the system says of it.
+// fault is a failure of stet's own state directory, which a model cannot act on.
 type fault struct {
 	what string
 	dir  string // the state directory

@@ -15,7 +15,7 @@ import (
 var besideHead = []string{"config", "config.worktree", "commondir", "gitdir", "hooks", "info"}
 
 // underHead reports whether a path leads through one of besideHead in a
-// directory that has a HEAD: a bare repository, whatever it is called, or what
+// directory that has a HEAD: a bare repository of any name, or what
 // a work tree's .git file points to. dirs are the root and the directories
 // entered on the way, as far as they are there.
 func underHead(canonical string, dirs []*atomicfile.Dir) bool {

@@ -314,6 +314,6 @@ func (p *Page) cut() bool {
 	return slices.ContainsFunc(p.Lines, func(l Line) bool { return l.More > 0 })
 }
 
-// Complete reports whether the page goes to the end of the file, from whatever
-// line, with no line cut. (READ-6)
+// Complete reports whether the page goes to the end of the file, from any
+// line on, with no line cut. (READ-6)
 func (p *Page) Complete() bool { return p.Next == 0 && !p.cut() }

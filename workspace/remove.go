@@ -19,33 +19,33 @@ func (r *Root) Remove(ctx context.Context, p Path, was Version, mode WriteMode) 
 }
 
 func (r *Root) removeOnce(ctx context.Context, p Path, was Version, mode WriteMode) (Written, error) {
-	j, err := r.begin(ctx, p, was, mode)
+	fc, err := r.begin(ctx, p, was, mode)
 	if err != nil {
 		return Written{}, err
 	}
-	defer j.end()
-	if j.old == nil {
+	defer fc.end()
+	if fc.old == nil {
 		return Written{}, because(ErrNotFound, "")
 	}
-	now, err := j.version()
+	now, err := fc.version()
 	if err == nil {
-		err = j.expect(now)
+		err = fc.expect(now)
 	}
 	if err == nil {
-		err = j.keepBefore()
+		err = fc.keepBefore()
 	}
 	if err != nil {
 		return Written{}, err
 	}
-	aside, err := j.tempName()
+	aside, err := fc.tempName()
 	if err != nil {
 		return Written{}, err
 	}
-	err = j.commit(aside, func() error { return atomicfile.Remove(j.pl.dir, j.pl.name, aside, j.accept) })
+	err = fc.commit(aside, func() error { return atomicfile.Remove(fc.pl.dir, fc.pl.name, aside, fc.accept) })
 	if err != nil {
-		return Written{}, j.explain(err)
+		return Written{}, fc.explain(err)
 	}
-	return j.out, j.finish()
+	return fc.out, fc.finish()
 }
 
 // RemoveDir removes a directory that is empty. It undoes the making of a directory.

@@ -112,7 +112,7 @@ func (s *state) close() error {
 // lock takes the advisory lock of a name in a directory, in this process and among
 // those that share the state directory. It returns the function that gives the lock
 // back. The lock is held while a write is prepared, so that of two writes to one file
-// the second one fails early; job.commit is what keeps writes apart. Files share
+// the second one fails early; fileChange.commit is what keeps writes apart. Files share
 // 256 locks: who holds one may not ask for another. (FILE-14)
 func (s *state) lock(ctx context.Context, dir atomicfile.Stat, name string) (func(), error) {
 	h := fnv.New32a()

@@ -15,7 +15,7 @@ import (
 
 // Version is a file's content: the SHA-256 of all its bytes in lower-case
 // hex. "" is the version of a file that is not there. Equal versions are equal
-// content, whatever the file's times say.
+// content, also where the file's times differ.
 type Version string
 
 // VersionOf returns the version of a file that holds data.

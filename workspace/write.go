@@ -107,31 +107,31 @@ func retrying(ctx context.Context, p Path, once func() (Written, error)) (Writte
 }
 
 func (r *Root) writeOnce(ctx context.Context, p Path, c content, was Version, mode WriteMode) (Written, error) {
-	j, err := r.begin(ctx, p, was, mode)
+	fc, err := r.begin(ctx, p, was, mode)
 	if err != nil {
 		return Written{}, err
 	}
-	defer j.end()
-	now, err := j.version()
+	defer fc.end()
+	now, err := fc.version()
 	if err != nil {
 		return Written{}, err
 	}
-	j.out.Bytes, j.out.Now = c.size, c.version
+	fc.out.Bytes, fc.out.Now = c.size, c.version
 	if now == c.version {
-		if err := j.leaveAsIs(); err != nil {
+		if err := fc.leaveAsIs(); err != nil {
 			return Written{}, err
 		}
-		j.done, j.out.Was, j.out.Unchanged = true, now, true
-		j.out.Info = infoOf(j.pl.path, j.info)
-		return j.out, nil
+		fc.done, fc.out.Was, fc.out.Unchanged = true, now, true
+		fc.out.Info = infoOf(fc.pl.path, fc.info)
+		return fc.out, nil
 	}
-	if err := j.expect(now); err != nil {
+	if err := fc.expect(now); err != nil {
 		return Written{}, err
 	}
-	if err := j.replace(c); err != nil {
+	if err := fc.replace(c); err != nil {
 		return Written{}, err
 	}
-	return j.out, nil
+	return fc.out, nil
 }
 
 // errOther says that a content does not have the version that it was said to have.

@@ -179,7 +179,7 @@ func work(ctx context.Context, a *agent.Agent, task string, each func(agent.Even
 	return err
 }
 
-// approveAll approves whatever is asked until ctx ends.
+// approveAll approves everything that is asked until ctx ends.
 func approveAll(ctx context.Context, sub *approval.Subscription) {
 	for {
 		e, err := sub.Next(ctx)

@@ -140,7 +140,7 @@ func (s *Site) toProxy(w http.ResponseWriter, r *http.Request) {
 	http.StripPrefix("/p/"+token, s.Server.Proxy).ServeHTTP(w, r)
 }
 
-// at has requests ask for a path, whatever they asked for.
+// at has all requests ask for one path.
 func at(path string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		to := *r.URL

@@ -11,9 +11,9 @@ import (
 // Sessions take turns, however many calls one of them makes; and what is in flight
 // stays within its bytes.
 func TestTurns(t *testing.T) {
-	f := &turns{bytes: 20, calls: 10}
+	f := &scheduler{bytes: 20, calls: 10}
 	var order []string
-	all := map[string]*turn{}
+	all := map[string]*slot{}
 	ask := func(session string, n, size int) {
 		name := fmt.Sprintf("%s%d", session, n)
 		all[name] = f.ask(session, size, func() { order = append(order, name) })
@@ -27,7 +27,7 @@ func TestTurns(t *testing.T) {
 	for range 8 {
 		done := order[len(order)-1]
 		for _, name := range order { // the oldest that is in flight
-			if all[name].state == turnInFlight {
+			if all[name].state == slotInFlight {
 				done = name
 				break
 			}
@@ -46,9 +46,9 @@ func TestTurns(t *testing.T) {
 // once each, and nothing is left.
 func TestFairness(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		f := &turns{bytes: rapid.IntRange(1, 50).Draw(t, "bytes"), calls: rapid.IntRange(1, 4).Draw(t, "calls")}
+		f := &scheduler{bytes: rapid.IntRange(1, 50).Draw(t, "bytes"), calls: rapid.IntRange(1, 4).Draw(t, "calls")}
 		type one struct {
-			*turn
+			*slot
 			session string
 			size    int
 			entered int
@@ -60,7 +60,7 @@ func TestFairness(t *testing.T) {
 				if o.entered > 1 {
 					t.Fatal("let in twice")
 				}
-				if o.turn != nil && o.state == turnInFlight {
+				if o.slot != nil && o.state == slotInFlight {
 					bytes += o.size
 					calls[o.session]++
 				}
@@ -78,7 +78,7 @@ func TestFairness(t *testing.T) {
 		for range rapid.IntRange(1, 60).Draw(t, "steps") {
 			var in []*one
 			for _, o := range all {
-				if o.state != turnOver {
+				if o.state != slotOver {
 					in = append(in, o)
 				}
 			}
@@ -88,7 +88,7 @@ func TestFairness(t *testing.T) {
 				o := &one{session: rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "session"), size: rapid.IntRange(1, 30).Draw(t, "size")}
 				largest = max(largest, o.size)
 				all = append(all, o)
-				o.turn = f.ask(o.session, o.size, func() { o.entered++ })
+				o.slot = f.ask(o.session, o.size, func() { o.entered++ })
 			}
 			check()
 			if f.inFlight > max(f.bytes, largest) {
@@ -98,14 +98,14 @@ func TestFairness(t *testing.T) {
 		for left := true; left; {
 			left = false
 			for _, o := range all {
-				if o.state == turnInFlight {
+				if o.state == slotInFlight {
 					o.end()
 					left = true
 				}
 			}
 		}
 		for _, o := range all {
-			if o.state == turnWaits {
+			if o.state == slotWaits {
 				t.Fatal("one waits for ever")
 			}
 		}

@@ -12,13 +12,13 @@ import (
 // errSlow says that the other end does not take what it is sent.
 var errSlow = errors.New("too slow: too much is waiting for it")
 
-// queue holds a session's outgoing frames. In a session that can be resumed they stay
+// frameQueue holds a session's outgoing frames. In a session that can be resumed they stay
 // until the other end has acknowledged them. The queue also counts the frames of the
 // other end, which it acknowledges in turn.
 //
 // A queue that has more bytes than its limit has failed: it drops its frames and takes
 // no more, so that the session cannot be resumed.
-type queue struct {
+type frameQueue struct {
 	limit int           // bytes
 	wake  chan struct{} // of capacity 1: there may be something to write
 
@@ -61,11 +61,13 @@ const (
 // end acknowledges sooner than that (see ackBytes), so that the wait has an end.
 const enough = 4 << 20
 
-func newQueue(limit int) *queue { return &queue{limit: limit, wake: make(chan struct{}, 1)} }
+func newFrameQueue(limit int) *frameQueue {
+	return &frameQueue{limit: limit, wake: make(chan struct{}, 1)}
+}
 
 // put adds a frame. release is called once, when the frame is no longer held, or was
 // not added; it may be nil.
-func (q *queue) put(frame wire.Encoded, release func()) error {
+func (q *frameQueue) put(frame wire.Encoded, release func()) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.add(outgoing{frame, release})
@@ -73,7 +75,7 @@ func (q *queue) put(frame wire.Encoded, release func()) error {
 
 // putWhenRoom adds a frame once the queue holds less than enough. It waits for that
 // until ctx ends.
-func (q *queue) putWhenRoom(ctx context.Context, frame wire.Encoded) error {
+func (q *frameQueue) putWhenRoom(ctx context.Context, frame wire.Encoded) error {
 	for {
 		q.mu.Lock()
 		if q.err != nil || q.bytes < enough {
@@ -94,7 +96,7 @@ func (q *queue) putWhenRoom(ctx context.Context, frame wire.Encoded) error {
 }
 
 // add adds a frame. The caller holds mu.
-func (q *queue) add(f outgoing) error {
+func (q *frameQueue) add(f outgoing) error {
 	if q.err == nil && q.bytes+f.Size() > q.limit {
 		q.fail(errSlow)
 	}
@@ -109,7 +111,7 @@ func (q *queue) add(f outgoing) error {
 }
 
 // fail drops all frames; err is why no more are taken. The caller holds mu.
-func (q *queue) fail(err error) {
+func (q *frameQueue) fail(err error) {
 	q.written()
 	q.drop(len(q.frames))
 	q.err, q.next = err, 0
@@ -118,7 +120,7 @@ func (q *queue) fail(err error) {
 
 // take returns the next frame to write, an ack or one that was put. It is empty where
 // there is none for now. By the next call the frame has been written.
-func (q *queue) take() (wire.Encoded, error) {
+func (q *frameQueue) take() (wire.Encoded, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.written()
@@ -144,13 +146,13 @@ func (q *queue) take() (wire.Encoded, error) {
 }
 
 // written notes that the frame that was taken last is written. The caller holds mu.
-func (q *queue) written() {
+func (q *frameQueue) written() {
 	outgoing{release: q.release}.drop()
 	q.release = nil
 }
 
 // drop drops the first n frames. The caller holds mu.
-func (q *queue) drop(n int) {
+func (q *frameQueue) drop(n int) {
 	for i := range n {
 		q.frames[i].drop()
 		q.bytes -= q.frames[i].Size()
@@ -166,14 +168,14 @@ func (q *queue) drop(n int) {
 }
 
 // acknowledged notes that the other end has received n frames of the session.
-func (q *queue) acknowledged(n uint64) error {
+func (q *frameQueue) acknowledged(n uint64) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.acknowledge(n)
 }
 
 // acknowledge is acknowledged for callers that hold mu.
-func (q *queue) acknowledge(n uint64) error {
+func (q *frameQueue) acknowledge(n uint64) error {
 	if q.err != nil {
 		return q.err
 	}
@@ -185,7 +187,7 @@ func (q *queue) acknowledge(n uint64) error {
 }
 
 // rewind has the frames written again that the other end has not received: it has n.
-func (q *queue) rewind(n uint64) error {
+func (q *frameQueue) rewind(n uint64) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if err := q.acknowledge(n); err != nil {
@@ -197,7 +199,7 @@ func (q *queue) rewind(n uint64) error {
 }
 
 // count counts a frame of the other end, of so many bytes.
-func (q *queue) count(size int) {
+func (q *frameQueue) count(size int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.received++
@@ -208,14 +210,14 @@ func (q *queue) count(size int) {
 }
 
 // counted is how many frames of the other end were received.
-func (q *queue) counted() uint64 {
+func (q *frameQueue) counted() uint64 {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.received
 }
 
 // requestAck has an ack sent, whether there is news or not.
-func (q *queue) requestAck() {
+func (q *frameQueue) requestAck() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.ackDue = true
@@ -223,7 +225,7 @@ func (q *queue) requestAck() {
 }
 
 // reset begins another session, which can be resumed if keep says so.
-func (q *queue) reset(keep bool) {
+func (q *frameQueue) reset(keep bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.fail(nil)
@@ -232,7 +234,7 @@ func (q *queue) reset(keep bool) {
 }
 
 // end drops all frames, and lets none be put any more; err is what put returns.
-func (q *queue) end(err error) {
+func (q *frameQueue) end(err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.err == nil {
@@ -242,21 +244,21 @@ func (q *queue) end(err error) {
 }
 
 // failed is why no frames are taken any more; nil: they are.
-func (q *queue) failed() error {
+func (q *frameQueue) failed() error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.err
 }
 
 // empty reports whether all frames are written, or none will be.
-func (q *queue) empty() bool {
+func (q *frameQueue) empty() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.err != nil || q.next == len(q.frames)
 }
 
 // notify wakes the goroutine that writes.
-func (q *queue) notify() {
+func (q *frameQueue) notify() {
 	select {
 	case q.wake <- struct{}{}:
 	default:

@@ -11,8 +11,8 @@ import (
 	"github.com/stet-dev/stet/internal/atomicfile"
 )
 
-// job is one write or removal under way.
-type job struct {
+// fileChange is one write or removal under way.
+type fileChange struct {
 	r      *Root
 	ctx    context.Context
 	mode   WriteMode
@@ -30,7 +30,7 @@ type job struct {
 
 // begin finds the place, asks whether it may be written to, takes its lock, and opens
 // what is there.
-func (r *Root) begin(ctx context.Context, p Path, was Version, mode WriteMode) (*job, error) {
+func (r *Root) begin(ctx context.Context, p Path, was Version, mode WriteMode) (*fileChange, error) {
 	how := resolving{stats: true}
 	if mode.CreateDirs {
 		how.missing = func(canonical string, entered []*atomicfile.Dir) error {
@@ -41,73 +41,73 @@ func (r *Root) begin(ctx context.Context, p Path, was Version, mode WriteMode) (
 	if err != nil {
 		return nil, err
 	}
-	j := &job{r: r, ctx: ctx, mode: mode, was: was, pl: pl}
-	j.out.Path, j.out.Was = Path{name: pl.path}, was
-	if err := j.open(); err != nil {
-		j.end()
+	fc := &fileChange{r: r, ctx: ctx, mode: mode, was: was, pl: pl}
+	fc.out.Path, fc.out.Was = Path{name: pl.path}, was
+	if err := fc.open(); err != nil {
+		fc.end()
 		return nil, err
 	}
-	return j, nil
+	return fc, nil
 }
 
-func (j *job) open() error {
-	if j.pl.name == "." {
+func (fc *fileChange) open() error {
+	if fc.pl.name == "." {
 		return because(ErrIsDirectory, "")
 	}
-	dir, err := j.pl.dir.Self()
+	dir, err := fc.pl.dir.Self()
 	if err != nil {
 		return err
 	}
-	if j.unlock, err = j.r.state.lock(j.ctx, dir, j.pl.name); err != nil {
+	if fc.unlock, err = fc.r.state.lock(fc.ctx, dir, fc.pl.name); err != nil {
 		return err
 	}
-	return j.look()
+	return fc.look()
 }
 
-// end gives back what the job holds. The directories that a failed write has made are
+// end gives back what the change holds. The directories that a failed write has made are
 // removed.
-func (j *job) end() {
-	if j.unlock != nil {
-		j.unlock()
+func (fc *fileChange) end() {
+	if fc.unlock != nil {
+		fc.unlock()
 	}
-	if j.old != nil {
-		_ = j.old.Close()
+	if fc.old != nil {
+		_ = fc.old.Close()
 	}
-	if !j.done {
-		unmake(j.pl.stack, j.pl.made)
+	if !fc.done {
+		unmake(fc.pl.stack, fc.pl.made)
 	}
-	j.pl.close()
+	fc.pl.close()
 }
 
 // look opens what is at the place, and checks that it may be replaced.
-func (j *job) look() error {
-	old, err := j.pl.dir.Open(j.pl.name)
+func (fc *fileChange) look() error {
+	old, err := fc.pl.dir.Open(fc.pl.name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return j.mode.allows(j.r.classOf(j.pl, nil))
+		return fc.mode.allows(fc.r.classOf(fc.pl, nil))
 	case errors.Is(err, atomicfile.ErrLink):
 		return errMoved
 	case err != nil:
-		if st, serr := j.pl.dir.Stat(j.pl.name); serr == nil && kindOf(st.Mode) == Special {
+		if st, serr := fc.pl.dir.Stat(fc.pl.name); serr == nil && kindOf(st.Mode) == Special {
 			return because(ErrSpecial, "")
 		}
 		return err
 	}
-	j.old = old
-	if j.info, err = atomicfile.StatFile(old); err != nil {
+	fc.old = old
+	if fc.info, err = atomicfile.StatFile(old); err != nil {
 		return err
 	}
-	switch kindOf(j.info.Mode) {
+	switch kindOf(fc.info.Mode) {
 	case Directory:
 		return because(ErrIsDirectory, "")
 	case File:
 	default:
 		return because(ErrSpecial, "")
 	}
-	if err := j.mayReplace(); err != nil {
+	if err := fc.mayReplace(); err != nil {
 		// Another write may have displaced the file meanwhile. Then the file has the
 		// mode and the names of a kept version, and was judged by those.
-		if now, serr := j.pl.dir.Stat(j.pl.name); serr != nil || !now.Same(j.info) {
+		if now, serr := fc.pl.dir.Stat(fc.pl.name); serr != nil || !now.Same(fc.info) {
 			return errMoved
 		}
 		return err
@@ -116,12 +116,12 @@ func (j *job) look() error {
 }
 
 // mayReplace says whether the file that is there may be replaced.
-func (j *job) mayReplace() error {
-	t := Target{Info: infoOf(j.pl.path, j.info), Class: j.r.classOf(j.pl, &j.info)}
-	if err := j.mode.allows(t.Class); err != nil {
+func (fc *fileChange) mayReplace() error {
+	t := Target{Info: infoOf(fc.pl.path, fc.info), Class: fc.r.classOf(fc.pl, &fc.info)}
+	if err := fc.mode.allows(t.Class); err != nil {
 		return err
 	}
-	asks, detail := t.Cautions()&^j.mode.Agreed, ""
+	asks, detail := t.Cautions()&^fc.mode.Agreed, ""
 	switch {
 	case asks&OtherNames != 0:
 		detail = fmt.Sprintf("the file has %d names, and nobody was asked", t.Links)
@@ -131,7 +131,7 @@ func (j *job) mayReplace() error {
 	if detail != "" {
 		return &Error{Err: ErrProtected, Detail: detail, Asks: asks}
 	}
-	switch err := j.pl.dir.Writable(j.pl.name); {
+	switch err := fc.pl.dir.Writable(fc.pl.name); {
 	case errors.Is(err, fs.ErrNotExist):
 		return errMoved
 	case err != nil:
@@ -141,36 +141,36 @@ func (j *job) mayReplace() error {
 }
 
 // expect compares the version that is there with the one to be replaced.
-func (j *job) expect(now Version) error {
-	if now == j.was {
-		j.out.Created = j.old == nil
+func (fc *fileChange) expect(now Version) error {
+	if now == fc.was {
+		fc.out.Created = fc.old == nil
 		return nil
 	}
 	e := &Error{Err: ErrChanged, Now: now}
 	switch {
-	case j.old == nil:
+	case fc.old == nil:
 		e.Detail = "the file is gone"
-	case j.was == "":
+	case fc.was == "":
 		e.Detail = "the file exists"
 	}
 	return e
 }
 
 // tempName is a name for a temporary file beside the file.
-func (j *job) tempName() (string, error) { return j.r.state.tempName(path.Dir(j.pl.path)) }
+func (fc *fileChange) tempName() (string, error) { return fc.r.state.tempName(path.Dir(fc.pl.path)) }
 
 // replace makes the new file and puts it in place.
-func (j *job) replace(c content) error {
-	name, err := j.tempName()
+func (fc *fileChange) replace(c content) error {
+	name, err := fc.tempName()
 	if err != nil {
 		return err
 	}
 	perm := fs.FileMode(0o600)
-	if j.old == nil {
+	if fc.old == nil {
 		perm = 0o666
 	}
-	t, err := atomicfile.NewTemp(j.pl.dir, name, perm)
-	if j.mode.CreateDirs && errors.Is(err, fs.ErrNotExist) {
+	t, err := atomicfile.NewTemp(fc.pl.dir, name, perm)
+	if fc.mode.CreateDirs && errors.Is(err, fs.ErrNotExist) {
 		return errMoved // another write made the directory, failed, and removed it
 	}
 	if err != nil {
@@ -178,45 +178,45 @@ func (j *job) replace(c content) error {
 	}
 	defer t.Close()
 	kept := make(chan error, 1)
-	go func() { kept <- j.keepBefore() }() // at the same time, since both sync
-	err = j.fill(t, c)
+	go func() { kept <- fc.keepBefore() }() // at the same time, since both sync
+	err = fc.fill(t, c)
 	if kerr := <-kept; err == nil {
 		err = kerr
 	}
 	if err == nil {
-		err = j.ctx.Err()
+		err = fc.ctx.Err()
 	}
 	if err != nil {
 		return err
 	}
-	err = j.commit(name, func() error {
-		if j.old == nil {
-			return t.Place(j.pl.name)
+	err = fc.commit(name, func() error {
+		if fc.old == nil {
+			return t.Place(fc.pl.name)
 		}
-		return t.Over(j.pl.name, j.accept)
+		return t.Over(fc.pl.name, fc.accept)
 	})
 	if err != nil {
-		return j.explain(err)
+		return fc.explain(err)
 	}
-	j.done = true
-	j.out.Dirs = j.pl.lastMade()
-	if err := j.finish(); err != nil {
+	fc.done = true
+	fc.out.Dirs = fc.pl.lastMade()
+	if err := fc.finish(); err != nil {
 		return err
 	}
 	st, err := t.Stat()
 	if errors.Is(err, fs.ErrClosed) {
-		st, err = j.pl.dir.Stat(j.pl.name)
+		st, err = fc.pl.dir.Stat(fc.pl.name)
 	}
 	if err == nil { // the write is done, whether its file can be looked at or not
-		j.out.Info = infoOf(j.pl.path, st)
+		fc.out.Info = infoOf(fc.pl.path, st)
 	}
 	return nil
 }
 
 // finish makes a commit durable.
-func (j *job) finish() error {
-	j.out.Lost = append(j.out.Lost, j.unkept...)
-	if err := j.pl.dir.Sync(); err != nil && !errors.Is(err, fs.ErrPermission) {
+func (fc *fileChange) finish() error {
+	fc.out.Lost = append(fc.out.Lost, fc.unkept...)
+	if err := fc.pl.dir.Sync(); err != nil && !errors.Is(err, fs.ErrPermission) {
 		return err
 	}
 	return nil
@@ -224,22 +224,22 @@ func (j *job) finish() error {
 
 // fill writes the content to the temporary file, makes the file like the old one, and
 // syncs it.
-func (j *job) fill(t *atomicfile.Temp, c content) error {
-	err := copyHashed(j.ctx, t, c)
+func (fc *fileChange) fill(t *atomicfile.Temp, c content) error {
+	err := copyHashed(fc.ctx, t, c)
 	if errors.Is(err, errOther) {
 		return errors.New("the content to be written changed meanwhile")
 	}
 	if err != nil {
 		return err
 	}
-	if j.old != nil {
-		lost, err := t.Like(j.old)
+	if fc.old != nil {
+		lost, err := t.Like(fc.old)
 		if err != nil {
 			return err
 		}
-		j.out.Lost = append(j.out.Lost, lost...)
-		if j.info.Links > 1 {
-			j.out.Lost = append(j.out.Lost, fmt.Sprintf("the link to %d other names, which keep the old content", j.info.Links-1))
+		fc.out.Lost = append(fc.out.Lost, lost...)
+		if fc.info.Links > 1 {
+			fc.out.Lost = append(fc.out.Lost, fmt.Sprintf("the link to %d other names, which keep the old content", fc.info.Links-1))
 		}
 	}
 	return t.Sync()
@@ -247,33 +247,33 @@ func (j *job) fill(t *atomicfile.Temp, c content) error {
 
 // accept checks that the displaced file is the one to be replaced, and keeps its
 // content. An error from it puts the file back.
-func (j *job) accept(displaced *os.File, aside string) error {
-	j.r.seams.step("displaced")
+func (fc *fileChange) accept(displaced *os.File, aside string) error {
+	fc.r.seams.step("displaced")
 	st, err := atomicfile.StatFile(displaced)
 	if err != nil {
 		return err
 	}
-	if !st.Mode.IsRegular() || st.Mode != j.info.Mode {
+	if !st.Mode.IsRegular() || st.Mode != fc.info.Mode {
 		return errMoved // the new file has the mode that the old one had before
 	}
-	now, _, err := sum(context.WithoutCancel(j.ctx), displaced)
+	now, _, err := sum(context.WithoutCancel(fc.ctx), displaced)
 	if err != nil {
 		return err
 	}
-	if now != j.was {
+	if now != fc.was {
 		return &Error{Err: ErrChanged, Now: now}
 	}
-	return j.keepAfter(displaced, aside)
+	return fc.keepAfter(displaced, aside)
 }
 
 // explain gives the races that a commit meets their names.
-func (j *job) explain(err error) error {
+func (fc *fileChange) explain(err error) error {
 	switch {
 	case errors.Is(err, atomicfile.ErrLink):
 		return errMoved
-	case j.old == nil && errors.Is(err, fs.ErrExist):
-		return &Error{Err: ErrChanged, Detail: "the file exists", Now: j.versionNow()}
-	case j.old != nil && errors.Is(err, fs.ErrNotExist):
+	case fc.old == nil && errors.Is(err, fs.ErrExist):
+		return &Error{Err: ErrChanged, Detail: "the file exists", Now: fc.versionNow()}
+	case fc.old != nil && errors.Is(err, fs.ErrNotExist):
 		return &Error{Err: ErrChanged, Detail: "the file is gone"}
 	}
 	return err
