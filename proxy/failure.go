@@ -70,10 +70,15 @@ func closing() failure {
 	return failure{status: http.StatusServiceUnavailable, kind: "api_error", code: "closing", message: "stet: the proxy is closing"}
 }
 
-func unknownProvider(path string) failure {
+// unknownProvider refuses a request that no upstream is known for. key is the configuration key that
+// would name it; empty: there is none.
+func unknownProvider(path, key string) failure {
+	advice := "have the agent ask that provider itself"
+	if key != "" {
+		advice = "name its base URL with --" + key + ", or " + advice
+	}
 	return failure{status: http.StatusNotFound, kind: "not_found_error", code: "unknown_provider",
-		message: "stet: it is not known which provider " + clip(path, 100) + " is for, and no key goes to another one: " +
-			"have the agent ask that provider itself"}
+		message: "stet: it is not known which provider " + clip(path, 100) + " is for, and no key goes to another one: " + advice}
 }
 
 func methodNotAllowed(method string) failure {

@@ -43,7 +43,9 @@ var forwarding = []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X
 func rewrite(r *httputil.ProxyRequest) {
 	x := r.In.Context().Value(exchangeKey{}).(*exchange)
 	r.Out.URL = join(x.upstream, r.In.URL)
-	r.Out.Host = x.upstream.Host
+	if r.Out.Host = x.upstream.Host; x.bedrock && signed(r.In) {
+		r.Out.Host = r.In.Host
+	}
 	for _, name := range forwarding {
 		if v, ok := r.In.Header[name]; ok {
 			r.Out.Header[name] = v

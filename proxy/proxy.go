@@ -82,6 +82,7 @@ type Proxy struct {
 	budget        bodyBudget
 	gather        http.Handler
 	log           *slog.Logger
+	untouched     sync.Once // the log says that requests to Bedrock are
 
 	base   context.Context // ends when Close gives up waiting
 	cancel context.CancelFunc

@@ -47,6 +47,7 @@ func (p *Proxy) read(x *exchange, d *reading) cause {
 		d.request = nil
 		return malformed
 	}
+	d.request.Model = cmp.Or(d.request.Model, x.model)
 	return planned
 }
 

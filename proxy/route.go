@@ -15,12 +15,16 @@ import (
 	"github.com/stet-dev/stet/record"
 )
 
-// Upstreams are the base URLs of the endpoints, one per API. How a path joins
-// one is in docs/proxy.md. An empty one is the provider's own.
+// Upstreams are the base URLs of the endpoints, one per API and one per cloud. How a path
+// joins one is in docs/proxy.md. An empty one is the provider's own.
 type Upstreams struct {
 	Messages  string // "" is https://api.anthropic.com
 	Chat      string // "" is https://api.openai.com/v1
 	Responses string // "" is https://api.openai.com/v1
+
+	Vertex  string // "" is the host of the location that a path names
+	Azure   string // of the resource, for Azure OpenAI and Foundry; "": there is none
+	Bedrock string // "": there is none
 }
 
 // other is the API of requests that are only passed through.
@@ -30,12 +34,16 @@ const other = "other"
 type endpoint struct {
 	api      string
 	codec    llm.Codec // nil: passed through
-	upstream *url.URL
+	upstream *url.URL  // nil: there is none
+	model    string    // that the path names; empty: the body alone does
+	bedrock  bool      // of Amazon Bedrock, whose signatures cover the body
+	unset    string    // the configuration key that would name the upstream that there is none of
 }
 
-// endpoints are all there are, by API.
+// endpoints are all there are, by API and by cloud.
 type endpoints struct {
 	messages, count, chat, responses endpoint
+	vertex, azure, bedrock           *url.URL // nil: not configured
 }
 
 func (u Upstreams) endpoints() (e endpoints, err error) {
@@ -47,13 +55,20 @@ func (u Upstreams) endpoints() (e endpoints, err error) {
 		if parseErr != nil && err == nil {
 			err = fmt.Errorf("upstream for %s: %w", api, parseErr)
 		}
-		return endpoint{api, codec, target}
+		return endpoint{api: api, codec: codec, upstream: target}
 	}
 	e.messages = parse(record.Messages, u.Messages, "https://api.anthropic.com", anthropic.Messages{})
 	e.chat = parse(record.Chat, u.Chat, "https://api.openai.com/v1", openai.Chat{})
 	e.responses = parse(record.Responses, u.Responses, "https://api.openai.com/v1", openai.Responses{})
 	e.count = e.messages
 	e.count.api = record.CountTokens
+	cloud := func(name, base string) *url.URL {
+		if base == "" {
+			return nil
+		}
+		return parse(name, base, "", nil).upstream
+	}
+	e.vertex, e.azure, e.bedrock = cloud("vertex", u.Vertex), cloud("azure", azureResource(u.Azure)), cloud("bedrock", u.Bedrock)
 	return e, err
 }
 
@@ -82,8 +97,7 @@ var messagesPaths = []string{"/api/claude_cli", "/api/claude_code", "/api/event_
 
 // foreign reports whether a request carries what only other providers ask for.
 func foreign(r *http.Request) bool {
-	return r.Header.Get("X-Goog-Api-Key") != "" || r.Header.Get("Api-Key") != "" || r.URL.Query().Has("key") ||
-		strings.HasPrefix(r.Header.Get("Authorization"), "AWS4-")
+	return r.Header.Get("X-Goog-Api-Key") != "" || r.Header.Get("Api-Key") != "" || r.URL.Query().Has("key") || signed(r)
 }
 
 // of returns the endpoint for a request. Without an upstream it is of a provider that is
@@ -92,6 +106,9 @@ func (e *endpoints) of(r *http.Request) endpoint {
 	path := slashes.ReplaceAllString(r.URL.Path, "/") // it goes upstream as it was asked for
 	if rest, ok := strings.CutPrefix(path, "/v1"); ok && strings.HasPrefix(rest, "/") {
 		path = rest
+	}
+	if to, ok := e.cloud(r.Method, path); ok {
+		return to
 	}
 	if r.Method == http.MethodPost {
 		switch path {
@@ -105,7 +122,7 @@ func (e *endpoints) of(r *http.Request) endpoint {
 			return e.responses
 		}
 	}
-	pass := func(to endpoint) endpoint { return endpoint{other, nil, to.upstream} }
+	pass := func(to endpoint) endpoint { return endpoint{api: other, upstream: to.upstream} }
 	below := func(top string) bool { return path == top || strings.HasPrefix(path, top+"/") }
 	switch {
 	case below("/messages"):

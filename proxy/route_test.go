@@ -5,6 +5,8 @@ import (
 	"net/url"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/stet-dev/stet/record"
 )
 
@@ -83,9 +85,19 @@ func TestEndpoints(t *testing.T) {
 		{"POST", "/v1beta/models/gemini-3-pro:generateContent", "Authorization", other, ""},
 		{"POST", "/model/anthropic.claude-opus-4-6-v1:0/invoke", "Authorization", other, ""},
 		{"POST", "/model/anthropic.claude-opus-4-6-v1:0/invoke", "X-Api-Key", other, ""},
+		{"GET", "/inference-profiles?type=SYSTEM_DEFINED", "Authorization", other, ""},
+		{"POST", "/v1/projects/p/locations/us-east5/publishers/anthropic/models/claude-opus-5-5:rawPredict", "Authorization", record.Messages, "us-east5-aiplatform.googleapis.com"},
+		{"POST", "/projects/p/locations/global/publishers/anthropic/models/claude-opus-4-5@20251101:streamRawPredict", "", record.Messages, "aiplatform.googleapis.com"},
+		{"POST", "/v1/projects/p/locations/eu/publishers/anthropic/models/count-tokens:rawPredict", "", record.CountTokens, "aiplatform.eu.rep.googleapis.com"},
+		{"GET", "/v1/projects/p/locations/eu/publishers/anthropic/models/claude-opus-5-5", "", other, "aiplatform.eu.rep.googleapis.com"},
+		{"POST", "/v1/projects/p/locations/us/publishers/google/models/gemini-3-pro:generateContent", "X-Goog-Api-Key", other, "aiplatform.us.rep.googleapis.com"},
+		{"POST", "/v1/projects/p/locations/evil.example/publishers/anthropic/models/m:rawPredict", "", other, ""},
+		{"POST", "/v1/projects/p/locations/evil.example%2F/publishers/anthropic/models/m:rawPredict", "", other, ""},
+		{"POST", "/v1/projects/p", "", other, ""},
+		{"POST", "/anthropic/v1/messages?beta=true", "X-Api-Key", record.Messages, ""},
 		{"POST", "//v1/messages", "", record.Messages, "messages"},
 		{"POST", "/v1//chat/completions", "", record.Chat, "chat"},
-		{"POST", "/openai/deployments/d/chat/completions", "Api-Key", other, ""},
+		{"POST", "/openai/deployments/d/chat/completions", "Api-Key", record.Chat, ""},
 		{"GET", "/v1/models", "", other, "chat"},
 		{"GET", "/v1/models", "Anthropic-Version", other, "messages"},
 		{"HEAD", "/", "", other, "messages"},
@@ -100,6 +112,44 @@ func TestEndpoints(t *testing.T) {
 		}
 		if got.api != test.api || host != test.host || (got.codec == nil) != (test.api == other) {
 			t.Errorf("%s %s: %s at %q", test.method, test.path, got.api, host)
+		}
+	}
+	if e, err = (Upstreams{
+		Messages: "http://messages", Chat: "http://chat", Responses: "http://responses",
+		Vertex: "http://vertex/v1", Azure: "http://azure/openai/v1/", Bedrock: "http://bedrock",
+	}).endpoints(); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct{ method, path, api, model, goes string }{
+		{
+			"POST", "/v1/projects/p/locations/us-east5/publishers/anthropic/models/claude-opus-4-5@20251101:streamRawPredict", record.Messages, "claude-opus-4-5@20251101",
+			"http://vertex/v1/projects/p/locations/us-east5/publishers/anthropic/models/claude-opus-4-5@20251101:streamRawPredict",
+		},
+		{
+			"POST", "/projects/p/locations/eu/publishers/anthropic/models/count-tokens:rawPredict", record.CountTokens, "",
+			"http://vertex/v1/projects/p/locations/eu/publishers/anthropic/models/count-tokens:rawPredict",
+		},
+		{"POST", "/anthropic/v1/messages?beta=true", record.Messages, "", "http://azure/anthropic/v1/messages?beta=true"},
+		{"POST", "/anthropic/v1/messages/count_tokens", record.CountTokens, "", "http://azure/anthropic/v1/messages/count_tokens"},
+		{"GET", "/anthropic/v1/models", other, "", "http://azure/anthropic/v1/models"},
+		{"POST", "/openai/deployments/d/chat/completions?api-version=2024-10-21", record.Chat, "d", "http://azure/openai/deployments/d/chat/completions?api-version=2024-10-21"},
+		{"POST", "/openai/deployments/d/embeddings?api-version=2024-10-21", other, "", "http://azure/openai/deployments/d/embeddings?api-version=2024-10-21"},
+		{"POST", "/openai/v1/chat/completions", record.Chat, "", "http://azure/openai/v1/chat/completions"},
+		{"POST", "/openai/v1/responses?api-version=preview", record.Responses, "", "http://azure/openai/v1/responses?api-version=preview"},
+		{"POST", "/openai/responses?api-version=2025-04-01-preview", record.Responses, "", "http://azure/openai/responses?api-version=2025-04-01-preview"},
+		{"GET", "/openai/v1/responses/r", other, "", "http://azure/openai/v1/responses/r"},
+		{"POST", "/model/anthropic.claude-opus-4-6-v1%3A0/invoke-with-response-stream", other, "", "http://bedrock/model/anthropic.claude-opus-4-6-v1%3A0/invoke-with-response-stream"},
+	} {
+		r := httptest.NewRequest(test.method, test.path, nil)
+		r.Header.Set("Api-Key", "x")
+		got := e.of(r)
+		if got.upstream == nil {
+			t.Errorf("%s goes nowhere", test.path)
+			continue
+		}
+		asked := []string{got.api, got.model, join(got.upstream, r.URL).String()}
+		if diff := cmp.Diff([]string{test.api, test.model, test.goes}, asked); diff != "" {
+			t.Errorf("%s %s: %s", test.method, test.path, diff)
 		}
 	}
 	if e, err = (Upstreams{Messages: "http://one/a", Chat: "http://one/b", Responses: "http://one/b"}).endpoints(); err != nil {

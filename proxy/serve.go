@@ -30,8 +30,13 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if to.upstream == nil {
 		p.metrics.request(to.api, http.StatusNotFound)
-		unknownProvider(r.URL.Path).write(w, to.api)
+		unknownProvider(r.URL.Path, to.unset).write(w, to.api)
 		return
+	}
+	if to.bedrock {
+		p.untouched.Do(func() {
+			p.log.Warn("requests to Bedrock pass untouched, and nothing is left out of them: their signature covers the body", "upstream", to.upstream.Host)
+		})
 	}
 	if !p.enter() {
 		closing().write(w, to.api)

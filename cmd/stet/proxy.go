@@ -20,6 +20,7 @@ import (
 var proxyKeys = []string{
 	"policy", "keep", "lang", "placeholder", "project-root", "observe", "log", "record", "record-days",
 	"upstream", "upstream-messages", "upstream-chat", "upstream-responses",
+	"upstream-vertex", "upstream-azure", "upstream-bedrock",
 }
 
 // drain is how long requests in flight may take after the proxy was told to
@@ -41,6 +42,10 @@ func newProxy(p *program) *cobra.Command {
 		Long: `Listen on a loopback port and forward what agents ask to their model, without
 what it has in view already or, under the policies adaptive and bold, does not
 need any more. Agents find it through ANTHROPIC_BASE_URL and OPENAI_BASE_URL.
+
+The paths of Vertex AI and Azure are served too (ANTHROPIC_VERTEX_BASE_URL,
+ANTHROPIC_FOUNDRY_BASE_URL with /anthropic behind the address, AZURE_OPENAI_ENDPOINT).
+--upstream-azure names the resource. Requests to Bedrock pass as they are.
 
 Stop it with Ctrl-C: requests in flight may end first. A second Ctrl-C cuts them
 off, a third ends stet at once.`,

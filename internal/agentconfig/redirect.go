@@ -7,18 +7,21 @@ import (
 	"github.com/stet-dev/stet/proxy"
 )
 
-// API is one of the wire formats that a model is asked in.
+// API is one of the wire formats that a model is asked in, or a cloud that has paths of its own
+// for them.
 type API string
 
-// The wire formats.
+// The wire formats, and the clouds.
 const (
 	Messages  API = "messages"
 	Chat      API = "chat"
 	Responses API = "responses"
+	Vertex    API = "vertex"
+	Azure     API = "azure"
 )
 
 // APIs are all of them, in a fixed order.
-func APIs() []API { return []API{Messages, Chat, Responses} }
+func APIs() []API { return []API{Messages, Chat, Responses, Vertex, Azure} }
 
 // Redirect is a command that is to send its requests to another address.
 type Redirect struct {
@@ -48,6 +51,7 @@ func (m Machine) Redirect(command []string, base string) *Redirect {
 	r.set("ANTHROPIC_BASE_URL", base)
 	r.set("OPENAI_BASE_URL", inPlaceOf(openai, base))
 	r.set("OPENAI_API_BASE", inPlaceOf(openai, base))
+	m.redirectClouds(r, base)
 	r.bypassHTTPProxy()
 
 	if a, at := agentOf(command); a != nil {

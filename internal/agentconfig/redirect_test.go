@@ -71,6 +71,55 @@ func TestRedirectEnvironment(t *testing.T) {
 	}
 }
 
+func TestRedirectClouds(t *testing.T) {
+	for _, tt := range []struct {
+		name            string
+		env             []string
+		vertex, foundry string
+		found           map[API]string
+		note            string
+	}{
+		{name: "nothing set", vertex: testBase + "/v1"},
+		{
+			name: "Vertex through a gateway", env: []string{"CLAUDE_CODE_USE_VERTEX=1", "ANTHROPIC_VERTEX_BASE_URL=https://g.example/vertex"},
+			vertex: testBase, found: map[API]string{Vertex: "https://g.example/vertex"},
+		},
+		{
+			name: "a resource of Foundry", env: []string{"CLAUDE_CODE_USE_FOUNDRY=1", "ANTHROPIC_FOUNDRY_RESOURCE=acme"},
+			vertex: testBase + "/v1", foundry: testBase + "/anthropic", found: map[API]string{Azure: "https://acme.services.ai.azure.com/anthropic"},
+		},
+		{
+			name: "a base URL of Foundry", env: []string{"ANTHROPIC_FOUNDRY_BASE_URL=https://g.example/anthropic/"},
+			vertex: testBase + "/v1", foundry: testBase + "/anthropic", found: map[API]string{Azure: "https://g.example/anthropic/"},
+		},
+		{
+			name: "Foundry at a path of another form", env: []string{"ANTHROPIC_FOUNDRY_BASE_URL=https://g.example/foundry"},
+			vertex: testBase + "/v1", foundry: "https://g.example/foundry", note: "not redirected where it asks Foundry",
+		},
+		{name: "Bedrock", env: []string{"CLAUDE_CODE_USE_BEDROCK=1"}, vertex: testBase + "/v1", note: "signature covers the body"},
+		{name: "no Bedrock", env: []string{"CLAUDE_CODE_USE_BEDROCK=0"}, vertex: testBase + "/v1"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := place(t, tt.env...).Redirect([]string{"claude"}, testBase)
+			if diff := cmp.Diff(tt.found, r.Found, cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("found: %s", diff)
+			}
+			if diff := cmp.Diff([]string{tt.vertex, tt.foundry}, []string{r.variable("ANTHROPIC_VERTEX_BASE_URL"), r.variable("ANTHROPIC_FOUNDRY_BASE_URL")}); diff != "" {
+				t.Errorf("environment: %s", diff)
+			}
+			if r.variable("ANTHROPIC_FOUNDRY_BASE_URL") != "" && r.variable("ANTHROPIC_FOUNDRY_RESOURCE") != "" {
+				t.Error("the SDK refuses a base URL beside a resource")
+			}
+			if notes := strings.Join(r.Notes, "; "); !strings.Contains(notes, tt.note) || tt.note == "" && notes != "" {
+				t.Errorf("notes: %s", notes)
+			}
+			if slices.ContainsFunc(r.Env, func(s string) bool { return strings.Contains(s, "SKIP") }) {
+				t.Errorf("the cloud's login is switched off: %v", r.Env)
+			}
+		})
+	}
+}
+
 func TestAgentOf(t *testing.T) {
 	for _, tt := range []struct {
 		command string

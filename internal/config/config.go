@@ -70,12 +70,21 @@ type Config struct {
 	ruleLayers    []layer   // the files whose rules count
 }
 
-// Upstreams are base URLs, one for each API; empty is the provider's own.
-type Upstreams struct{ Messages, Chat, Responses string }
+// Upstreams are base URLs, one for each API and cloud; empty is the provider's own.
+type Upstreams struct {
+	Messages, Chat, Responses string
+	Vertex, Azure, Bedrock    string
+}
+
+// everywhere sends all to one base URL.
+func everywhere(base string) Upstreams { return Upstreams{base, base, base, base, base, base} }
 
 // or returns u, with what is empty in it taken from next.
 func (u Upstreams) or(next Upstreams) Upstreams {
-	return Upstreams{cmp.Or(u.Messages, next.Messages), cmp.Or(u.Chat, next.Chat), cmp.Or(u.Responses, next.Responses)}
+	return Upstreams{
+		cmp.Or(u.Messages, next.Messages), cmp.Or(u.Chat, next.Chat), cmp.Or(u.Responses, next.Responses),
+		cmp.Or(u.Vertex, next.Vertex), cmp.Or(u.Azure, next.Azure), cmp.Or(u.Bedrock, next.Bedrock),
+	}
 }
 
 // Source says where the layers are.
@@ -166,7 +175,7 @@ func (c *Config) loadUpstreams() error {
 	of := func(layers []layer) (Upstreams, error) {
 		var only Config
 		err := only.fill(layers)
-		return only.Upstream.or(Upstreams{only.upstream, only.upstream, only.upstream}), err
+		return only.Upstream.or(everywhere(only.upstream)), err
 	}
 	own, files := c.layers[:2], c.layers[2:]
 	var err error

@@ -97,14 +97,17 @@ func TestProjectRoot(t *testing.T) {
 // the files.
 func TestRoute(t *testing.T) {
 	const files = "upstream = \"http://all\"\nupstream-chat = \"http://chat\"\n"
+	all := func(base, messages, chat string) Upstreams {
+		return Upstreams{Messages: messages, Chat: chat, Responses: base, Vertex: base, Azure: base, Bedrock: base}
+	}
 	for name, test := range map[string]struct {
 		env  string
 		args []string
 		want Upstreams
 	}{
-		"files":    {"", nil, Upstreams{"http://found", "http://chat", "http://all"}},
-		"variable": {"http://env", nil, Upstreams{"http://env", "http://env", "http://env"}},
-		"flag":     {"http://env", []string{"--upstream-chat", "http://flag"}, Upstreams{"http://env", "http://flag", "http://env"}},
+		"files":    {"", nil, all("http://all", "http://found", "http://chat")},
+		"variable": {"http://env", nil, all("http://env", "http://env", "http://env")},
+		"flag":     {"http://env", []string{"--upstream-chat", "http://flag"}, all("http://env", "http://env", "http://flag")},
 		"silenced": {"", []string{"--upstream", ""}, Upstreams{Messages: "http://found"}},
 	} {
 		p := newPlace(t, files)

@@ -171,6 +171,24 @@ var keys = []key{
 		field: func(c *Config) any { return &c.Upstream.Responses }, valid: checkUpstream,
 	},
 	{
+		Name: "upstream-vertex", Type: text, Default: "", DefaultText: "Google's for the location", UserOnly: true,
+		Help:  "base URL for Vertex AI, /v1/projects (default Google's for the location)",
+		Doc:   "base URL for Vertex AI (`/v1/projects/…`)",
+		field: func(c *Config) any { return &c.Upstream.Vertex }, valid: checkUpstream,
+	},
+	{
+		Name: "upstream-azure", Type: text, Default: "", DefaultText: "none", UserOnly: true,
+		Help:  "base URL of an Azure resource, for /openai and /anthropic",
+		Doc:   "base URL of an Azure resource, for Azure OpenAI (`/openai/…`) and Foundry (`/anthropic/…`)",
+		field: func(c *Config) any { return &c.Upstream.Azure }, valid: checkUpstream,
+	},
+	{
+		Name: "upstream-bedrock", Type: text, Default: "", DefaultText: "none", UserOnly: true,
+		Help:  "base URL for Amazon Bedrock, /model; nothing is left out there",
+		Doc:   "base URL for Amazon Bedrock (`/model/…`), where nothing is left out",
+		field: func(c *Config) any { return &c.Upstream.Bedrock }, valid: checkUpstream,
+	},
+	{
 		Name: "dialect", Type: tables, DefaultText: "those that stet knows",
 		Doc:   "a tool of your agent that stet does not know; in files only",
 		field: func(c *Config) any { return &c.Dialects },

@@ -1,0 +1,105 @@
+package proxy
+
+import (
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+)
+
+// The clouds that serve the models of other providers: Google's Vertex AI, Azure (with
+// Foundry) and Amazon Bedrock. They speak the same APIs under paths of their own.
+
+var (
+	vertexPath = regexp.MustCompile(`^/projects/[^/]+/locations/([a-z0-9-]+)/(.+)$`)
+	// vertexMessages is what follows the location. Counting tokens is a model there by name.
+	vertexMessages  = regexp.MustCompile(`^publishers/anthropic/models/([^/:]+):(rawPredict|streamRawPredict)$`)
+	azureDeployment = regexp.MustCompile(`^/openai/deployments/([^/]+)(/.*)$`)
+)
+
+// cloud returns the endpoint for a path of a cloud, without a leading version. It reports
+// whether it is one.
+func (e *endpoints) cloud(method, path string) (endpoint, bool) {
+	switch top, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/"); top {
+	case "projects":
+		return e.onVertex(method, path)
+	case "anthropic", "openai":
+		return e.onAzure(method, path), true
+	case "model", "async-invoke", "inference-profiles":
+		return endpoint{api: other, upstream: e.bedrock, bedrock: true, unset: "upstream-bedrock"}, true
+	}
+	return endpoint{}, false
+}
+
+func (e *endpoints) onVertex(method, path string) (to endpoint, ok bool) {
+	at := vertexPath.FindStringSubmatch(path)
+	if at == nil {
+		return endpoint{}, false
+	}
+	to = endpoint{api: other, upstream: e.vertex}
+	if to.upstream == nil {
+		to.upstream = vertexHost(at[1])
+	}
+	if model := vertexMessages.FindStringSubmatch(at[2]); model != nil && method == http.MethodPost {
+		if model[1] == "count-tokens" {
+			to.api, to.codec = e.count.api, e.count.codec
+		} else {
+			to.api, to.codec, to.model = e.messages.api, e.messages.codec, model[1]
+		}
+	}
+	return to, true
+}
+
+// vertexHost is where Google serves a location.
+func vertexHost(location string) *url.URL {
+	host := location + "-aiplatform.googleapis.com"
+	switch location {
+	case "global":
+		host = "aiplatform.googleapis.com"
+	case "us", "eu":
+		host = "aiplatform." + location + ".rep.googleapis.com"
+	}
+	return &url.URL{Scheme: "https", Host: host, Path: "/v1"}
+}
+
+func (e *endpoints) onAzure(method, path string) endpoint {
+	to := endpoint{api: other, upstream: e.azure, unset: "upstream-azure"}
+	if method != http.MethodPost {
+		return to
+	}
+	as := func(api endpoint, model string) endpoint {
+		to.api, to.codec, to.model = api.api, api.codec, model
+		return to
+	}
+	if at := azureDeployment.FindStringSubmatch(path); at != nil && at[2] == "/chat/completions" {
+		return as(e.chat, at[1])
+	}
+	switch path {
+	case "/anthropic/v1/messages":
+		return as(e.messages, "")
+	case "/anthropic/v1/messages/count_tokens":
+		return as(e.count, "")
+	case "/openai/v1/chat/completions":
+		return as(e.chat, "")
+	case "/openai/v1/responses", "/openai/responses":
+		return as(e.responses, "")
+	}
+	return to
+}
+
+// azureResource is the base URL of an Azure resource, without the path of one of its APIs, which
+// Azure shows behind it.
+func azureResource(base string) string {
+	base = strings.TrimRight(base, "/")
+	for _, api := range []string{"/openai/v1", "/openai", "/anthropic/v1", "/anthropic"} {
+		if rest, ok := strings.CutSuffix(base, api); ok {
+			return rest
+		}
+	}
+	return base
+}
+
+// signed reports whether the signature of a request covers its body and its Host.
+func signed(r *http.Request) bool {
+	return strings.HasPrefix(r.Header.Get("Authorization"), "AWS4-")
+}
