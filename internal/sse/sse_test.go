@@ -101,6 +101,7 @@ func TestTap(t *testing.T) {
 		{"application/json", `{"a":1}`, []string{`{"a":1}`}},
 		{"Application/Problem+JSON", ` x`, []string{` x`}},
 		{"", " \n{}", []string{"{}"}},
+		{"", " \n[{}]", []string{"[{}]"}},
 		{"", "event: x\ndata: y\n\n", []string{"y"}},
 		{"application/json", "", nil},
 	} {

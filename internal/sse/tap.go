@@ -37,7 +37,7 @@ func (t *Tap) Write(p []byte) (int, error) {
 		if len(first) == 0 {
 			return len(p), nil
 		}
-		t.known, t.stream = true, first[0] != '{'
+		t.known, t.stream = true, first[0] != '{' && first[0] != '['
 	}
 	if t.stream {
 		return t.parser.Write(p)

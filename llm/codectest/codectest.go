@@ -23,6 +23,7 @@ type Format struct {
 	Together bool   // the results of a turn's calls are one message
 	Flagged  bool   // results can be flagged as errors
 	Free     bool   // tools can take free text
+	Pathed   bool   // the model and Stream stand in the path, and no key of the conversation in the body
 }
 
 // Run runs the suite.

@@ -40,6 +40,9 @@ func (f Format) request(t *rapid.T) *llm.Request {
 		Model: text(t, "model"), MaxTokens: rapid.IntRange(f.MinLimit, 1e6).Draw(t, "max"),
 		Stream: rapid.Bool().Draw(t, "stream"), SessionKey: rapid.StringMatching(`[a-z0-9-]{0,9}`).Draw(t, "key"),
 	}
+	if f.Pathed {
+		req.Model, req.Stream, req.SessionKey = "", false, ""
+	}
 	for i := range rapid.IntRange(0, 3).Draw(t, "tools") {
 		req.AddTool(fmt.Sprint("tool", i), text(t, "description"), []byte(`{"type":"object"}`))
 	}

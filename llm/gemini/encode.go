@@ -1,0 +1,174 @@
+package gemini
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/stet-dev/stet/internal/rawjson"
+	"github.com/stet-dev/stet/llm"
+)
+
+// Encode implements llm.Codec. Local messages are left out, and so is thinking that did
+// not come from this API. System text in the middle of the conversation is said by the user. The model
+// and Stream are not in the body. Signatures are kept on thoughts alone: a [llm.Request]
+// has no place for those of calls, so what is encoded is for models that check none. A Chained
+// request cannot be encoded.
+func (GenerateContent) Encode(req *llm.Request) ([]byte, error) {
+	w := &writer{names: map[string]string{}}
+	if req.Chained {
+		w.Fail(errors.New("cannot continue a stored one"))
+	}
+	w.Open('{')
+	messages := req.Messages
+	if len(messages) > 0 && messages[0].Role == llm.System && !messages[0].Local {
+		w.Key("systemInstruction")
+		w.content("", messages[0].Parts)
+		messages = messages[1:]
+	}
+	w.tools(req)
+	w.Key("contents")
+	w.Open('[')
+	w.contents(messages)
+	w.Close(']')
+	if req.MaxTokens > 0 {
+		w.Key("generationConfig")
+		w.Open('{')
+		w.Key("maxOutputTokens")
+		w.Int(req.MaxTokens)
+		w.Close('}')
+	}
+	w.Close('}')
+	body, err := w.Bytes()
+	if err != nil {
+		return nil, fmt.Errorf("gemini request: %w", err)
+	}
+	return body, nil
+}
+
+// writer writes one request.
+type writer struct {
+	rawjson.Writer
+	names map[string]string // of the functions, by the id of the call
+}
+
+func (w *writer) tools(req *llm.Request) {
+	if len(req.Tools) == 0 {
+		return
+	}
+	w.Key("tools")
+	w.Open('[')
+	w.Open('{')
+	w.Key("functionDeclarations")
+	w.Open('[')
+	for _, t := range req.Tools {
+		w.Open('{')
+		w.Member("name", t.Name)
+		if t.Description != "" {
+			w.Member("description", t.Description)
+		}
+		if len(t.Schema) > 0 {
+			w.Key("parametersJsonSchema")
+			w.Raw(string(t.Schema), "schema of tool "+t.Name)
+		}
+		w.Close('}')
+	}
+	w.Close(']')
+	w.Close('}')
+	w.Close(']')
+}
+
+// contents writes the messages. Results in a row, of one answer's calls, are one content.
+func (w *writer) contents(messages []llm.Message) {
+	var results []llm.Part
+	flush := func() {
+		if len(results) > 0 {
+			w.content("user", results)
+			results = nil
+		}
+	}
+	for i, m := range messages {
+		if m.Local {
+			continue
+		}
+		if m.Role == llm.Tool {
+			results = append(results, m.Parts...)
+			continue
+		}
+		flush()
+		switch m.Role {
+		case llm.User, llm.System:
+			w.content("user", m.Parts)
+		case llm.Assistant:
+			w.content("model", m.Parts)
+		default:
+			w.Fail(fmt.Errorf("message %d: unknown role %q", i, m.Role))
+		}
+	}
+	flush()
+}
+
+// content writes a content; one that would be empty says so.
+func (w *writer) content(role string, parts []llm.Part) {
+	w.Open('{')
+	if role != "" {
+		w.Member("role", role)
+	}
+	w.Key("parts")
+	w.Open('[')
+	for _, p := range parts {
+		w.part(p)
+	}
+	w.Close(']')
+	w.Close('}')
+}
+
+func (w *writer) part(p llm.Part) {
+	switch p.Kind {
+	case llm.Thinking:
+		if isThought(p.Raw) {
+			w.Raw(p.Raw, "thought")
+		}
+	case llm.Opaque:
+		w.Raw(p.Raw, "opaque part")
+	case llm.ToolCall:
+		w.names[p.CallID] = p.Name
+		w.Open('{')
+		w.Key("functionCall")
+		w.Open('{')
+		w.Member("id", p.CallID)
+		w.Member("name", p.Name)
+		w.Key("args")
+		w.Raw(p.Args, "arguments of "+p.Name)
+		w.Close('}')
+		w.Close('}')
+	case llm.ToolResult:
+		w.Open('{')
+		w.Key("functionResponse")
+		w.Open('{')
+		w.Member("id", p.CallID)
+		w.Member("name", w.names[p.CallID])
+		w.Key("response")
+		w.Open('{')
+		if p.IsError {
+			w.Member("error", p.Text)
+		} else {
+			w.Member("output", p.Text)
+		}
+		w.Close('}')
+		w.Close('}')
+		w.Close('}')
+	default:
+		w.Open('{')
+		w.Member("text", p.Text)
+		w.Close('}')
+	}
+}
+
+// isThought reports whether raw is a thought of this API.
+func isThought(raw string) bool {
+	var f fields
+	b := []byte(raw)
+	s := rawjson.New(b)
+	s.Object(partKeys[:], f[:])
+	return s.End() == nil && rawjson.True(b, f[keyThought])
+}

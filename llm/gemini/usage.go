@@ -1,0 +1,92 @@
+package gemini
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/stet-dev/stet/internal/rawjson"
+	"github.com/stet-dev/stet/llm"
+)
+
+var usageKeys = [5]string{
+	"promptTokenCount", "toolUsePromptTokenCount", "cachedContentTokenCount", "candidatesTokenCount", "thoughtsTokenCount",
+}
+
+// UsageOf implements llm.Codec: promptTokenCount includes what was read from the cache, but not
+// what tools of the provider added; candidatesTokenCount leaves out the thoughts.
+func (GenerateContent) UsageOf(raw []byte) (llm.Usage, error) {
+	var at [5]rawjson.Span
+	s := rawjson.New(raw)
+	s.Object(usageKeys[:], at[:])
+	if err := s.End(); err != nil {
+		return llm.Usage{}, fmt.Errorf("usage: %w", err)
+	}
+	var u llm.Usage
+	var prompt, added, said int
+	for i, to := range [5]*int{&prompt, &added, &u.CacheRead, &said, &u.Reasoning} {
+		if err := rawjson.Count(raw, at[i], to); err != nil {
+			return llm.Usage{}, fmt.Errorf("usage %s: %w", usageKeys[i], err)
+		}
+	}
+	u.CacheRead = min(u.CacheRead, prompt+added)
+	u.Input = prompt + added - u.CacheRead
+	u.Output = said + u.Reasoning
+	return u, nil
+}
+
+var answerKeys = [5]string{"candidates", "usageMetadata", "modelVersion", "responseId", "promptFeedback"}
+var candidateKeys = [2]string{"content", "finishReason"}
+var feedbackKeys = [1]string{"blockReason"}
+
+// DecodeResponse implements llm.Codec. Of several candidates the first is read. StopReason is why it
+// ended, or why the prompt was blocked.
+func (c GenerateContent) DecodeResponse(body []byte) (*llm.Response, error) {
+	d := newDecoder(body)
+	res, err := d.answer()
+	if err != nil {
+		return nil, fmt.Errorf("gemini response: %w", err)
+	}
+	return res, nil
+}
+
+func (d *decoder) answer() (*llm.Response, error) {
+	var f [5]rawjson.Span
+	s := rawjson.New(d.Body)
+	s.Object(answerKeys[:], f[:])
+	if err := s.End(); err != nil {
+		return nil, err
+	}
+	var candidate [2]rawjson.Span
+	if f[0].KindOf(d.Body) == '[' {
+		s = rawjson.At(d.Body, f[0])
+		if s.Enter('['); s.Next() {
+			s.Object(candidateKeys[:], candidate[:])
+		}
+		d.Fail(s.Err())
+	}
+	res := &llm.Response{ID: d.Own(f[3]), Model: d.Own(f[2]), StopReason: d.Own(candidate[1])}
+	if at := f[4]; at.KindOf(d.Body) == '{' {
+		var why [1]rawjson.Span
+		s = rawjson.At(d.Body, at)
+		s.Object(feedbackKeys[:], why[:])
+		if !why[0].IsZero() {
+			res.StopReason = d.Own(why[0])
+		}
+	}
+	if candidate == [2]rawjson.Span{} && res.StopReason == "" {
+		return nil, errors.New("no candidates")
+	}
+	if at := candidate[0]; at.KindOf(d.Body) == '{' {
+		var content [2]rawjson.Span
+		s = rawjson.At(d.Body, at)
+		s.Object(contentKeys[:], content[:])
+		d.parts(content[1], llm.Assistant)
+	}
+	res.Message = llm.Message{Role: llm.Assistant, Parts: d.Parts}
+	if !f[1].IsZero() {
+		var err error
+		res.Usage, err = GenerateContent{}.UsageOf(f[1].Of(d.Body))
+		d.Fail(err)
+	}
+	return res, d.Err()
+}
