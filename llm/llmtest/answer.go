@@ -21,6 +21,16 @@ func (s *Server) serveAnswer(w http.ResponseWriter, r *http.Request, wire *wire,
 		writeJSON(w, http.StatusBadRequest, wire.failure(400, "read "+FaultHeader+": "+err.Error()))
 		return
 	}
+	var thread *threadTurn
+	if wire.name == "messages" {
+		var why *threadError
+		if thread, why = s.threads.enter(s.now(), r.Header, body); why != nil {
+			writeJSON(w, why.status, why.body())
+			return
+		}
+		defer thread.leave()
+		body = thread.whole(body)
+	}
 	req, err := wire.codec.Decode(body)
 	if err != nil {
 		writeJSON(w, http.StatusBadRequest, wire.failure(400, err.Error()))
@@ -50,6 +60,7 @@ func (s *Server) serveAnswer(w http.ResponseWriter, r *http.Request, wire *wire,
 		return
 	}
 	a.binding = bound
+	thread.keep(s.now(), &a, fault)
 	if req.Stream {
 		stream(w, r, wire, a, fault)
 		return

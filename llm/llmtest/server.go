@@ -38,6 +38,8 @@ type Config struct {
 	// back with something else before it than when it was made is refused, or dropped
 	// where the request asks for that. count_tokens refuses it likewise.
 	Strict bool
+	// Now is the time that message threads go by; nil is time.Now.
+	Now func() time.Time
 	// Models are the names that /v1/models lists; none lists "scripted".
 	Models []string
 	Logger *slog.Logger // nil discards
@@ -63,6 +65,8 @@ type Server struct {
 	http  *http.Server
 	done  chan struct{} // closed when Serve has returned
 	cache prefixCache
+
+	threads threads
 
 	mu       sync.Mutex
 	requests []*Request
