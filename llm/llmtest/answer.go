@@ -8,13 +8,14 @@ import (
 	"strconv"
 
 	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/llm/gemini"
 )
 
 // created is the time that answers carry: always the same, so that two runs
 // of a script are the same byte for byte.
 const created = 1_790_000_000
 
-// serveAnswer answers a request of one of the three formats.
+// serveAnswer answers a request of one of the formats.
 func (s *Server) serveAnswer(w http.ResponseWriter, r *http.Request, wire *wire, body []byte, update func(func(*Request))) {
 	fault, err := s.nextFault(r.Header)
 	if err != nil {
@@ -36,6 +37,10 @@ func (s *Server) serveAnswer(w http.ResponseWriter, r *http.Request, wire *wire,
 		writeJSON(w, http.StatusBadRequest, wire.failure(400, err.Error()))
 		return
 	}
+	model, method, _, pathed := gemini.Address(r.URL.Path)
+	if pathed {
+		req.Model, req.Stream = model, method == gemini.StreamGenerate
+	}
 	update(func(r *Request) { r.Decoded = req })
 	wait(r.Context(), fault.Delay)
 	if fault.Reset {
@@ -54,12 +59,22 @@ func (s *Server) serveAnswer(w http.ResponseWriter, r *http.Request, wire *wire,
 			return
 		}
 	}
+	if pathed {
+		if refusal := geminiRefusal(model, body); refusal != "" {
+			writeJSON(w, http.StatusBadRequest, wire.failure(400, refusal))
+			return
+		}
+		if method == gemini.CountTokens {
+			writeJSON(w, http.StatusOK, geminiCount(req))
+			return
+		}
+	}
 	a, err := s.answer(wire, req, body, update)
 	if err != nil {
 		fail(w, wire, asFault(err))
 		return
 	}
-	a.binding = bound
+	a.binding, a.array = bound, pathed && r.URL.Query().Get("alt") != "sse"
 	thread.keep(s.now(), &a, fault)
 	if req.Stream {
 		stream(w, r, wire, a, fault)
@@ -143,12 +158,16 @@ func (s *Server) countTokens(w http.ResponseWriter, r *http.Request, body []byte
 	writeJSON(w, http.StatusOK, []byte(encode(object{"input_tokens": tokens(len(promptText(req)))})))
 }
 
+func (s *Server) modelNames() []string {
+	if len(s.cfg.Models) == 0 {
+		return []string{"scripted"}
+	}
+	return s.cfg.Models
+}
+
 // models lists the models in the form of the provider that is asked for.
 func (s *Server) models(anthropic bool) []byte {
-	names := s.cfg.Models
-	if len(names) == 0 {
-		names = []string{"scripted"}
-	}
+	names := s.modelNames()
 	data := []any{}
 	for _, name := range names {
 		if anthropic {

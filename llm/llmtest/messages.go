@@ -72,7 +72,7 @@ func messagesEvents(a answer) []event {
 	var out []event
 	send := func(name string, o object) {
 		o["type"] = name
-		out = append(out, event{name, encode(o)})
+		out = append(out, event{name: name, data: encode(o)})
 	}
 	usage := messagesUsage(a)
 	first := messagesEnvelope(a)
@@ -140,5 +140,5 @@ func messagesFailure(status int, message string) []byte {
 }
 
 func messagesBroken(message string) event {
-	return event{"error", string(messagesFailure(529, message))}
+	return event{name: "error", data: string(messagesFailure(529, message))}
 }

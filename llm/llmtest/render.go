@@ -14,7 +14,7 @@ import (
 // command line.
 var toolNames = map[Op][]string{
 	OpRead:  {"Read", "read", "read_file", "read_files"},
-	OpEdit:  {"Edit", "edit", "edit_file", "MultiEdit", "apply_patch", "editor"},
+	OpEdit:  {"Edit", "edit", "edit_file", "replace", "MultiEdit", "apply_patch", "editor"},
 	OpWrite: {"Write", "write", "write_file", "apply_patch", "editor"},
 	OpShell: {"Bash", "bash", "run_shell_command", "run_commands", "exec_command", "shell", "shell_command"},
 }

@@ -105,7 +105,7 @@ type responsesStream struct{ out []event }
 
 func (s *responsesStream) send(name string, o object) {
 	o["type"], o["sequence_number"] = name, len(s.out)
-	s.out = append(s.out, event{name, encode(o)})
+	s.out = append(s.out, event{name: name, data: encode(o)})
 }
 
 func responsesEvents(a answer) []event {
@@ -173,7 +173,7 @@ func (s *responsesStream) item(i int, item object, p llm.Part) {
 }
 
 func responsesBroken(message string) event {
-	return event{"error", encode(object{
+	return event{name: "error", data: encode(object{
 		"type": "error", "sequence_number": 0, "code": "server_error", "message": message, "param": nil,
 	})}
 }

@@ -1,7 +1,7 @@
 // Package llmtest is a scripted model: a real HTTP server on loopback that
-// speaks Anthropic's Messages and OpenAI's Chat Completions and Responses,
-// streamed and not, with usage, a prompt cache that is played, and failures
-// on demand. What it says is a [Script] or a handler; what it was sent is kept
+// speaks Anthropic's Messages, OpenAI's Chat Completions and Responses, and
+// Gemini's generateContent, streamed and not, with usage, a prompt cache that is
+// played, and failures on demand. What it says is a [Script] or a handler; what it was sent is kept
 // byte for byte.
 package llmtest
 
@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/llm/gemini"
 )
 
 // Config sets a Server up. The zero value answers every request with "Done."
@@ -50,7 +51,7 @@ type Request struct {
 	Method, Path, Query string
 	Header              http.Header
 	Body                []byte
-	Wire                string       // "messages", "chat", "responses"; "" for other paths
+	Wire                string       // "messages", "chat", "responses", "gemini"; "" for other paths
 	Decoded             *llm.Request // nil if the body is none
 	Step                int          // the turn that answered; -1 for none
 	Side                bool         // answered beside the conversation
@@ -169,6 +170,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		Method: r.Method, Path: r.URL.Path, Query: r.URL.RawQuery, Header: r.Header.Clone(), Body: body, Step: -1,
 	}
 	wire := wires[r.URL.Path]
+	if _, _, _, ok := gemini.Address(r.URL.Path); ok {
+		wire = geminiWire
+	}
 	if wire != nil {
 		got.Wire = wire.name
 	}
@@ -181,6 +185,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusOK)
 	case r.Method == http.MethodGet && r.URL.Path == "/v1/models":
 		writeJSON(w, http.StatusOK, s.models(r.Header.Get("Anthropic-Version") != ""))
+	case r.Method == http.MethodGet && r.URL.Path == "/v1beta/models":
+		writeJSON(w, http.StatusOK, s.geminiModels())
 	case wire != nil && r.Header.Get("Upgrade") != "":
 		writeJSON(w, http.StatusUpgradeRequired, wire.failure(426, "no WebSocket here"))
 	case wire != nil && r.Method == http.MethodPost:

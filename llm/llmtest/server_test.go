@@ -16,21 +16,24 @@ import (
 
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/anthropic"
+	"github.com/stet-dev/stet/llm/gemini"
 	"github.com/stet-dev/stet/llm/llmtest"
 	"github.com/stet-dev/stet/llm/openai"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// wires are the three formats as a client sees them.
+// wires are the formats as a client sees them.
 var wires = []struct {
 	name, path string
+	streamed   string // the path of a request whose answer is streamed
 	codec      llm.Codec
 	stop       string // of an answer that calls tools
 }{
-	{"messages", "/v1/messages", anthropic.Messages{}, "tool_use"},
-	{"chat", "/v1/chat/completions", openai.Chat{}, "tool_calls"},
-	{"responses", "/v1/responses", openai.Responses{}, "completed"},
+	{"messages", "/v1/messages", "/v1/messages", anthropic.Messages{}, "tool_use"},
+	{"chat", "/v1/chat/completions", "/v1/chat/completions", openai.Chat{}, "tool_calls"},
+	{"responses", "/v1/responses", "/v1/responses", openai.Responses{}, "completed"},
+	{"gemini", "/v1beta/models/scripted:generateContent", "/v1beta/models/scripted:streamGenerateContent?alt=sse", gemini.GenerateContent{}, "STOP"},
 }
 
 var script = llmtest.Script{
@@ -139,7 +142,7 @@ func TestConversation(t *testing.T) {
 					t.Errorf("turn %d: got %q, want %q", turn, got, want[turn])
 				}
 				req.Stream = true
-				checkStream(t, s, w.path, w.codec, req, resp)
+				checkStream(t, s, w.streamed, w.codec, req, resp)
 				if turn == 0 && resp.StopReason != w.stop {
 					t.Errorf("stop reason %q, want %q", resp.StopReason, w.stop)
 				}
@@ -196,7 +199,7 @@ func answered(req *llm.Request, resp *llm.Response) {
 	}
 }
 
-// CTX-1: the three providers count cached tokens each in their own way; what
+// CTX-1: the providers count cached tokens each in their own way; what
 // the codecs make of it is the same.
 func TestUsage(t *testing.T) {
 	for _, w := range wires {
@@ -245,7 +248,7 @@ func TestFaults(t *testing.T) {
 			if resp.StatusCode != 429 || resp.Header.Get("Retry-After") != "3" || !json.Valid(data) || !bytes.Contains(data, []byte("Too Many Requests")) {
 				t.Errorf("429: %s %q %s", resp.Status, resp.Header.Get("Retry-After"), data)
 			}
-			if resp, data, _ = post(t, s.URL+w.path, streamed); resp.StatusCode != 529 || !bytes.Contains(data, []byte("Overloaded")) {
+			if resp, data, _ = post(t, s.URL+w.streamed, streamed); resp.StatusCode != 529 || !bytes.Contains(data, []byte("Overloaded")) {
 				t.Errorf("529: %s %s", resp.Status, data)
 			}
 			if resp, data, _ = post(t, s.URL+w.path, whole); resp.StatusCode != 500 || string(data) != "<html>" {
@@ -257,19 +260,19 @@ func TestFaults(t *testing.T) {
 			if _, _, err := post(t, s.URL+w.path, whole, llmtest.FaultHeader, "cut=1"); !errors.Is(err, io.ErrUnexpectedEOF) {
 				t.Errorf("cut body: %v", err)
 			}
-			_, data, err := post(t, s.URL+w.path, streamed, llmtest.FaultHeader, "cut=3")
+			_, data, err := post(t, s.URL+w.streamed, streamed, llmtest.FaultHeader, "cut=3")
 			if n := bytes.Count(data, []byte("\n\n")); n != 3 || !errors.Is(err, io.ErrUnexpectedEOF) {
 				t.Errorf("cut stream: %d events, %v", n, err)
 			}
-			_, data, err = post(t, s.URL+w.path, streamed, llmtest.FaultHeader, "error=3")
+			_, data, err = post(t, s.URL+w.streamed, streamed, llmtest.FaultHeader, "error=3")
 			if n := bytes.Count(data, []byte("\n\n")); n != 4 || err != nil || !bytes.Contains(data, []byte("Overloaded")) {
 				t.Errorf("stream with an error: %d events, %v", n, err)
 			}
-			_, plain, _ := post(t, s.URL+w.path, streamed)
-			if _, data, err = post(t, s.URL+w.path, streamed, llmtest.FaultHeader, "chunk=7"); err != nil || len(data) != len(plain) {
+			_, plain, _ := post(t, s.URL+w.streamed, streamed)
+			if _, data, err = post(t, s.URL+w.streamed, streamed, llmtest.FaultHeader, "chunk=7"); err != nil || len(data) != len(plain) {
 				t.Errorf("in chunks: %d bytes for %d, %v", len(data), len(plain), err)
 			}
-			if _, data, err = post(t, s.URL+w.path, streamed, llmtest.FaultHeader, "bad=odd&bad-after=2"); err != nil || bytes.Count(data, []byte("\n\nodd")) != 1 || len(data) >= len(plain) {
+			if _, data, err = post(t, s.URL+w.streamed, streamed, llmtest.FaultHeader, "bad=odd&bad-after=2"); err != nil || bytes.Count(data, []byte("\n\nodd")) != 1 || len(data) >= len(plain) {
 				t.Errorf("bad event: %v %s", err, data)
 			}
 			s.Fail(llmtest.Fault{Reset: true}, llmtest.Fault{Status: 307, Location: "/elsewhere"})
@@ -335,11 +338,12 @@ func TestHandler(t *testing.T) {
 			t.Errorf("%s: %+v, %v", w.name, resp, err)
 		}
 		req.Model = "busy"
-		if resp, _, _ := post(t, s.URL+w.path, encode(t, w.codec, req)); resp.StatusCode != 429 || resp.Header.Get("Retry-After") != "0" {
+		at := func() string { return s.URL + strings.Replace(w.path, "scripted", req.Model, 1) }
+		if resp, _, _ := post(t, at(), encode(t, w.codec, req)); resp.StatusCode != 429 || resp.Header.Get("Retry-After") != "0" {
 			t.Errorf("%s, busy: %s", w.name, resp.Status)
 		}
 		req.Model = "broken"
-		if resp, data, _ := post(t, s.URL+w.path, encode(t, w.codec, req)); resp.StatusCode != 500 || !bytes.Contains(data, []byte("out of order")) {
+		if resp, data, _ := post(t, at(), encode(t, w.codec, req)); resp.StatusCode != 500 || !bytes.Contains(data, []byte("out of order")) {
 			t.Errorf("%s, broken: %s %s", w.name, resp.Status, data)
 		}
 	}

@@ -8,6 +8,9 @@ import (
 // stream sends the answer event by event, as far as the fault lets it.
 func stream(w http.ResponseWriter, r *http.Request, wire *wire, a answer, f Fault) {
 	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
+	if a.array {
+		w.Header().Set("Content-Type", "application/json; charset=UTF-8")
+	}
 	w.Header().Set("Cache-Control", "no-cache")
 	w.WriteHeader(http.StatusOK)
 	var held []byte // what a chunk does not fill yet

@@ -11,7 +11,7 @@ import (
 	"github.com/stet-dev/stet/llm/openai"
 )
 
-// wire is one of the three wire formats, from the provider's side.
+// wire is one of the wire formats, from the provider's side.
 type wire struct {
 	name     string
 	idPrefix string // of call identities
@@ -26,10 +26,16 @@ type wire struct {
 	broken func(message string) event
 }
 
-// event is a server-sent event.
-type event struct{ name, data string }
+// event is a server-sent event, or a piece of another stream.
+type event struct {
+	name, data string
+	raw        string // all of it, where the stream is not of events
+}
 
 func (e event) append(dst []byte) []byte {
+	if e.raw != "" {
+		return append(dst, e.raw...)
+	}
 	if e.name != "" {
 		dst = append(dst, "event: "+e.name+"\n"...)
 	}
@@ -43,9 +49,10 @@ type answer struct {
 	created int64    // seconds since 1970
 	thinks  bool     // Chat Completions say thinking too
 	binding *binding // nil: thinking is not bound
+	array   bool     // its stream is one JSON array, not of events
 }
 
-// wires maps the paths that answer to their formats.
+// wires maps the paths that answer to their formats. Those of geminiWire name models.
 var wires = map[string]*wire{
 	"/v1/messages": {
 		name: "messages", idPrefix: "toolu", codec: anthropic.Messages{},

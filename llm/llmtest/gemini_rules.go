@@ -1,0 +1,158 @@
+package llmtest
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/stet-dev/stet/llm"
+)
+
+// geminiContent is a content of a request, as the rules of the provider see it.
+type geminiContent struct {
+	Role  string
+	Parts []struct {
+		FunctionCall *struct {
+			ID, Name string
+			Args     json.RawMessage
+		}
+		FunctionResponse *struct{ ID, Name string }
+		ThoughtSignature string
+	}
+}
+
+// calls and responses count the parts of their kind.
+func (c geminiContent) calls() (n int) {
+	for _, p := range c.Parts {
+		if p.FunctionCall != nil {
+			n++
+		}
+	}
+	return n
+}
+
+func (c geminiContent) responses() (n int) {
+	for _, p := range c.Parts {
+		if p.FunctionResponse != nil {
+			n++
+		}
+	}
+	return n
+}
+
+// geminiRefusal looks at a request as the provider does, and says why it is refused; empty: it
+// is not.
+//
+//   - There are contents, and these have parts ("Generating content"). The codec looks at their roles.
+//   - A function call follows something that the user said or a function response; function
+//     responses follow the calls that they answer, one for each ("Function calling").
+//   - In the current turn, which begins with what the user said last, the first call of each answer
+//     has its signature back, unchanged, where the model is of the generations that check it ("Thought
+//     signatures"). Two values are allowed in place of a signature that was never given.
+func geminiRefusal(model string, body []byte) string {
+	var req struct {
+		Contents []geminiContent
+	}
+	if err := json.Unmarshal(body, &req); err != nil {
+		return "Invalid JSON payload received. " + err.Error()
+	}
+	if len(req.Contents) == 0 {
+		return "* GenerateContentRequest.contents: contents is not specified"
+	}
+	for i, c := range req.Contents {
+		if len(c.Parts) == 0 {
+			return fmt.Sprintf("* GenerateContentRequest.contents[%d].parts: contents.parts must not be empty.", i)
+		}
+		if refusal := geminiOrder(req.Contents, i); refusal != "" {
+			return refusal
+		}
+	}
+	if last := req.Contents[len(req.Contents)-1]; last.calls() > 0 {
+		return "Please ensure that the number of function response parts is equal to the number of function call parts of the function call turn."
+	}
+	if checksSignatures.MatchString(model) {
+		return geminiSigned(req.Contents)
+	}
+	return ""
+}
+
+// geminiOrder checks content i and the one before it.
+func geminiOrder(contents []geminiContent, i int) string {
+	c := contents[i]
+	var before geminiContent
+	if i > 0 {
+		before = contents[i-1]
+	}
+	switch {
+	case c.calls() > 0 && (c.Role != "model" || i == 0 || before.Role == "model"):
+		return "Please ensure that function call turn comes immediately after a user turn or after a function response turn."
+	case c.responses() > 0 && (before.Role != "model" || before.calls() == 0):
+		return "Please ensure that function response turn comes immediately after a function call turn."
+	case before.calls() != c.responses():
+		return "Please ensure that the number of function response parts is equal to the number of function call parts of the function call turn."
+	}
+	for _, p := range c.Parts {
+		if r := p.FunctionResponse; r != nil && !before.asks(r.ID, r.Name) {
+			return fmt.Sprintf("Function response %q answers no function call.", r.Name)
+		}
+	}
+	return ""
+}
+
+// asks reports whether a response of that id and name answers one of the calls. A call without
+// an id goes by its name.
+func (c geminiContent) asks(id, name string) bool {
+	for _, p := range c.Parts {
+		if f := p.FunctionCall; f != nil && f.Name == name && (f.ID == "" || f.ID == id) {
+			return true
+		}
+	}
+	return false
+}
+
+// unsigned are the values that stand for a signature that the model never gave.
+var unsigned = []string{"context_engineering_is_the_way_to_go", "skip_thought_signature_validator"}
+
+// geminiSigned checks the signatures of the current turn.
+func geminiSigned(contents []geminiContent) string {
+	turn := 0
+	for i, c := range contents {
+		if c.Role == "user" && c.responses() < len(c.Parts) {
+			turn = i
+		}
+	}
+	for _, c := range contents[turn:] {
+		for j, p := range c.Parts {
+			f := p.FunctionCall
+			if f == nil {
+				continue
+			}
+			switch want := geminiSignature(f.Name, f.Args); {
+			case p.ThoughtSignature == "":
+				return fmt.Sprintf("Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly, "+
+					"and missing thought_signature may lead to degraded model performance. Additional data, function call `default_api:%s`, position %d.", f.Name, j+1)
+			case p.ThoughtSignature != want && !slices.Contains(unsigned, p.ThoughtSignature):
+				return "Corrupted thought signature."
+			}
+			break // of parallel calls the first alone has one
+		}
+	}
+	return ""
+}
+
+// geminiModels lists the models in the form of this provider.
+func (s *Server) geminiModels() []byte {
+	models := []any{}
+	for _, name := range s.modelNames() {
+		models = append(models, object{
+			"name": "models/" + name, "displayName": name, "inputTokenLimit": 1_048_576, "outputTokenLimit": 65_536,
+			"supportedGenerationMethods": []string{"generateContent", "countTokens"},
+		})
+	}
+	return []byte(encode(object{"models": models}))
+}
+
+// geminiCount is the answer to countTokens.
+func geminiCount(req *llm.Request) []byte {
+	return []byte(encode(object{"totalTokens": tokens(len(promptText(req)))}))
+}
