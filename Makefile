@@ -64,7 +64,7 @@ lint:
 	$(GO) run $(STATICCHECK) ./...
 
 # Test suites: packages that only tests import. The scripted model (llm/llmtest) is not one of them: "stet demo" runs on it.
-SUITEDIRS = internal.archtest|llm.codectest|llm.modeltest|record.recordtest|session.sessiontest|gateway.bustest|web.webtest|test.*
+SUITEDIRS = internal.archtest|llm.codectest|llm.modeltest|record.recordtest|session.sessiontest|gateway.bustest|gateway.gatewaytest|web.webtest|test.*
 
 loc: ## lines of Go for each package, without tests, without the module bench; test suites are counted apart
 	@git ls-files '*.go' | grep -v -e '_test\.go$$' -e '^bench/' -e '/testdata/' | xargs wc -l | awk '$$2 != "total" { \

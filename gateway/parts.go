@@ -16,8 +16,8 @@ import (
 // nothing else is said. (FILE-9)
 const maxContent = 100 << 20
 
-// stream is the order of a content in parts, for its receiver and for the hub, which
-// passes it on.
+// stream is the order of a content in parts, as the hub checks it while it passes them
+// on.
 type stream struct {
 	next  int  // the part that is to come
 	taken int  // how many parts were taken
@@ -52,41 +52,11 @@ func (s *stream) take(f *wire.Taken) bool {
 	return true
 }
 
-// assembly is a content that is put together in memory.
-type assembly struct {
-	stream
-	text wire.Content
-}
-
-// add adds a part, which is taken thereby.
-func (a *assembly) add(f *wire.Part, limit int) *reason {
-	if wrong := a.stream.add(f, limit); wrong != nil {
-		return wrong
-	}
-	a.text.Add(f.Data)
-	a.taken = a.next
-	return nil
-}
-
-// into puts the content into the result that it belongs to.
-func (a *assembly) into(r *wire.ToolResult) *wire.ToolResult {
-	if a.next == 0 || r.Error != "" {
-		return r
-	}
-	if a.whole {
-		if object, ok := a.text.Into(r.Result); ok {
-			return &wire.ToolResult{CallID: r.CallID, Result: object}
-		}
-	}
-	return failure(internalError, "the host's content in parts is not whole, or is no text")
-}
-
 // window is the sender's side of a stream: how many of its parts were taken. The
 // zero window is ready.
 type window struct {
 	mu      sync.Mutex
 	taken   int
-	over    bool          // no more are wanted
 	changed chan struct{} // closed when something changes; nil: no goroutine waits
 }
 
@@ -94,38 +64,17 @@ func (w *window) take(f *wire.Taken) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.taken = max(w.taken, f.Seq+1)
-	w.change()
-}
-
-// end says that no more parts are wanted.
-func (w *window) end() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.over = true
-	w.change()
-}
-
-// change wakes the goroutines that wait. The caller holds mu.
-func (w *window) change() {
 	if w.changed != nil {
 		close(w.changed)
 		w.changed = nil
 	}
 }
 
-// errUnwanted says that the call of a content in parts has ended before all of it
-// was sent.
-var errUnwanted = errors.New("no more parts are wanted")
-
 // room waits until a part may be sent.
 func (w *window) room(ctx context.Context, seq int) error {
 	for {
 		w.mu.Lock()
-		switch {
-		case w.over:
-			w.mu.Unlock()
-			return errUnwanted
-		case seq-w.taken < wire.PartsAhead:
+		if seq-w.taken < wire.PartsAhead {
 			w.mu.Unlock()
 			return ctx.Err()
 		}

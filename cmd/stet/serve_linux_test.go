@@ -11,11 +11,10 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/stet-dev/stet/gateway"
+	"github.com/stet-dev/stet/gateway/gatewaytest"
 	"github.com/stet-dev/stet/internal/config"
 	"github.com/stet-dev/stet/internal/demo"
 	"github.com/stet-dev/stet/llm"
@@ -261,11 +260,11 @@ func TestServeLifts(t *testing.T) {
 	s := h.serve(t, "--root", h.tree, "--workspace", "there")
 	page, a := login(t, s.base, s.person), agentAt(t, s.base, s.agent)
 	read := func(path string) string {
-		r, err := a.Call(t.Context(), tool.Call{Name: "read_file", Arguments: json.RawMessage(`{"path":"` + path + `"}`)})
+		r, err := a.Call(t.Context(), "read_file", `{"path":"`+path+`"}`)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return r.Text
+		return string(r.Result)
 	}
 	waitFor(t, func() bool { return strings.Contains(read("../x"), "suspended") })
 	var all []web.Suspended
@@ -327,13 +326,13 @@ func TestServeUndoesElsewhere(t *testing.T) {
 }
 
 // agentAt is an agent on the WebSocket, for the workspace of a stet host.
-func agentAt(t *testing.T, url, token string) *gateway.Agent {
+func agentAt(t *testing.T, url, token string) *gatewaytest.Agent {
 	t.Helper()
-	a := &gateway.Agent{Dial: gateway.Dial{URL: url, Token: token}, Workspace: "there", Client: "agent", Timeout: 5 * time.Minute}
-	if err := a.Connect(t.Context()); err != nil {
+	a, err := gatewaytest.Connect(t.Context(), url, token, "there", nil)
+	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = a.Close() }) // no call of it is left
+	t.Cleanup(a.Close)
 	if err := a.AwaitHost(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -341,14 +340,17 @@ func agentAt(t *testing.T, url, token string) *gateway.Agent {
 }
 
 // writes has an agent write b.txt, in the background.
-func writes(ctx context.Context, a *gateway.Agent, content string) <-chan result {
+func writes(ctx context.Context, a *gatewaytest.Agent, content string) <-chan result {
 	return apart(func() (string, error) {
 		args, err := json.Marshal(map[string]string{"path": "b.txt", "content": content})
 		if err != nil {
 			return "", err
 		}
-		r, err := a.Call(ctx, tool.Call{Name: "write_file", Arguments: args})
-		return string(r.Code) + r.Text, err
+		r, err := a.Call(ctx, "write_file", string(args))
+		if err != nil {
+			return "", err
+		}
+		return r.Error + string(r.Result), nil
 	})
 }
 
@@ -440,11 +442,7 @@ func TestServeKilled(t *testing.T) {
 	if r := <-call; r.err == nil && !strings.HasPrefix(r.text, string(tool.HostUnavailable)) {
 		t.Fatalf("%+v", r)
 	}
-	waiting, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	if err := a.AwaitHost(waiting); err != nil {
-		t.Fatal(err)
-	}
+	a = agentAt(t, j.url, builder)
 	written(t, login(t, s.base, desk), writes(t.Context(), a, "newer\n"), there, "newer\n")
 	there.verified(t, 1)
 	h.verified(t, 0)

@@ -7,7 +7,7 @@ import (
 
 	"github.com/coder/websocket"
 
-	"github.com/stet-dev/stet/gateway"
+	"github.com/stet-dev/stet/gateway/gatewaytest"
 	"github.com/stet-dev/stet/llm/llmtest"
 )
 
@@ -133,8 +133,7 @@ func TestServeRefuses(t *testing.T) {
 		for what, token := range bad[e.scope] {
 			status, text := e.knock(t, s.base, token, address()...)
 			if status == http.StatusSwitchingProtocols { // the role comes with the first frame
-				a := &gateway.Agent{Dial: gateway.Dial{URL: s.base, Token: token}}
-				if err := a.Connect(t.Context()); err == nil || !strings.Contains(err.Error(), "not for the role agent") {
+				if _, err := gatewaytest.Connect(t.Context(), s.base, token, "", nil); err == nil || !strings.Contains(err.Error(), "not for the role agent") {
 					t.Errorf("%s, a token %s: %v", e.name, what, err)
 				}
 				continue
@@ -212,8 +211,8 @@ func TestServeRefusesLarge(t *testing.T) {
 		}
 		_ = ws.CloseNow()
 	}
-	agent := &gateway.Agent{Dial: gateway.Dial{URL: s.base, Token: s.agent}}
-	if err := agent.Connect(t.Context()); err != nil {
+	agent, err := gatewaytest.Connect(t.Context(), s.base, s.agent, "", nil)
+	if err != nil {
 		t.Fatal(err)
 	}
 	defer agent.Close()

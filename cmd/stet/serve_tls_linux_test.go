@@ -9,7 +9,6 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
-	"encoding/json"
 	"encoding/pem"
 	"io"
 	"math/big"
@@ -21,8 +20,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stet-dev/stet/gateway"
-	"github.com/stet-dev/stet/tool"
+	"github.com/stet-dev/stet/gateway/gatewaytest"
 )
 
 // certified writes a certificate for 127.0.0.1 and its key below a directory, and
@@ -87,21 +85,20 @@ func TestServeTLS(t *testing.T) {
 	host.tells(t, "connected to https")
 	write(t, filepath.Join(there.tree, "a.txt"), "over TLS\n")
 
-	stranger := &gateway.Agent{Dial: gateway.Dial{URL: s.base, Token: s.agent}}
 	short, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	if err := stranger.Connect(short); err == nil || !strings.Contains(err.Error(), "certificate") {
+	if _, err := gatewaytest.Connect(short, s.base, s.agent, "", nil); err == nil || !strings.Contains(err.Error(), "certificate") {
 		t.Errorf("an agent that does not trust it: %v", err)
 	}
-	agent := &gateway.Agent{Dial: gateway.Dial{URL: strings.Replace(s.base, "https", "wss", 1), Token: s.agent, TLS: trusting}, Workspace: "there"}
-	if err := agent.Connect(t.Context()); err != nil {
+	agent, err := gatewaytest.Connect(t.Context(), strings.Replace(s.base, "https", "wss", 1), s.agent, "there", trusting)
+	if err != nil {
 		t.Fatal(err)
 	}
 	defer agent.Close()
 	if err := agent.AwaitHost(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if r, err := agent.Call(t.Context(), tool.Call{Name: "read_file", Arguments: json.RawMessage(`{"path":"a.txt"}`)}); err != nil || !strings.Contains(r.Text, "over TLS") {
+	if r, err := agent.Call(t.Context(), "read_file", `{"path":"a.txt"}`); err != nil || !strings.Contains(string(r.Result), "over TLS") {
 		t.Errorf("%+v, %v", r, err)
 	}
 

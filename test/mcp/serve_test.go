@@ -20,8 +20,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/stet-dev/stet/gateway"
-	"github.com/stet-dev/stet/tool"
+	"github.com/stet-dev/stet/gateway/gatewaytest"
 	"github.com/stet-dev/stet/web/webtest"
 )
 
@@ -357,8 +356,8 @@ func byHTTP(base, token string) func(context.Context, string) (waited, error) {
 // bySocket waits on the WebSocket.
 func bySocket(base, token string) func(context.Context, string) (waited, error) {
 	return func(ctx context.Context, path string) (saw waited, err error) {
-		a := &gateway.Agent{Dial: gateway.Dial{URL: base, Token: token}, Workspace: "here"}
-		if err := a.Connect(ctx); err != nil {
+		a, err := gatewaytest.Connect(ctx, base, token, "here", nil)
+		if err != nil {
 			return saw, err
 		}
 		defer a.Close()
@@ -366,7 +365,10 @@ func bySocket(base, token string) func(context.Context, string) (waited, error) 
 			return saw, err
 		}
 		begun := time.Now()
-		r, err := a.Call(ctx, tool.Call{Name: "write_file", Arguments: json.RawMessage(`{"path":"` + path + `","content":"new\n"}`)})
-		return waited{Text: r.Text, Requests: 1, Longest: int(time.Since(begun).Seconds())}, err
+		r, err := a.Call(ctx, "write_file", `{"path":"`+path+`","content":"new\n"}`)
+		if err != nil {
+			return saw, err
+		}
+		return waited{Text: string(r.Result), Requests: 1, Longest: int(time.Since(begun).Seconds())}, err
 	}
 }

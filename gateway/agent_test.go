@@ -14,9 +14,10 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// Agent is a client of a gateway: a tool.Caller whose calls are done by a
-// workspace's host. Its fields are not to be changed once it is connected. A call
-// whose connection is lost goes on if that is back in time.
+// Agent is an agent at the gateway's WebSocket, as a client in another language is one:
+// a tool.Caller whose calls are done by a workspace's host. Its fields are not to be
+// changed once it is connected. A call whose connection is lost goes on if that is back
+// in time.
 type Agent struct {
 	Dial
 	Workspace string // "": the only one that the gateway has
@@ -49,6 +50,7 @@ type pending struct {
 	done    chan *wire.ToolResult // of capacity 1
 	content assembly              // of the result; for who reads frames
 	sent    window                // of its own content
+	stop    context.CancelFunc    // ends the sending of its content
 }
 
 var _ tool.Caller = (*Agent)(nil)
@@ -157,7 +159,7 @@ func (a *Agent) fail(message string) {
 	a.calls = map[string]*pending{}
 	a.mu.Unlock()
 	for _, p := range calls {
-		p.sent.end()
+		p.stop()
 		p.done <- failure(tool.HostUnavailable, message)
 	}
 }
@@ -220,7 +222,7 @@ func (a *Agent) end(id string, f *wire.ToolResult) {
 		a.Log.Warn("result dropped", "why", "late, duplicate or of no call", "call", id)
 		return
 	}
-	p.sent.end()
+	p.stop()
 	p.done <- f
 }
 
@@ -250,7 +252,9 @@ func (a *Agent) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 	f := &wire.ToolCall{
 		CallID: id, ToolName: c.Name, Arguments: c.Arguments, Session: c.Session, TimeoutSeconds: int(a.Timeout / time.Second),
 	}
-	p := &pending{done: make(chan *wire.ToolResult, 1)}
+	sending, stop := context.WithCancel(ctx)
+	defer stop()
+	p := &pending{done: make(chan *wire.ToolResult, 1), stop: stop}
 	a.mu.Lock()
 	switch {
 	case a.state != nil:
@@ -264,8 +268,8 @@ func (a *Agent) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 	a.calls[id] = p
 	parts := a.parts
 	a.mu.Unlock()
-	switch err := a.submit(ctx, f, p, parts); {
-	case ctx.Err() != nil || errors.Is(err, errUnwanted):
+	switch err := a.submit(sending, f, p, parts); {
+	case sending.Err() != nil: // the call is over, or given up
 	case errors.Is(err, errLarge):
 		a.end(id, failure(tool.FileTooLarge, "The call is larger than the gateway takes. Nothing was done."))
 	case err != nil:
@@ -349,4 +353,33 @@ func (a *Agent) Close() error {
 	a.stop()
 	a.wg.Wait()
 	return nil
+}
+
+// assembly is a content that is put together in memory.
+type assembly struct {
+	stream
+	text wire.Content
+}
+
+// add adds a part, which is taken thereby.
+func (a *assembly) add(f *wire.Part, limit int) *reason {
+	if wrong := a.stream.add(f, limit); wrong != nil {
+		return wrong
+	}
+	a.text.Add(f.Data)
+	a.taken = a.next
+	return nil
+}
+
+// into puts the content into the result that it belongs to.
+func (a *assembly) into(r *wire.ToolResult) *wire.ToolResult {
+	if a.next == 0 || r.Error != "" {
+		return r
+	}
+	if a.whole {
+		if object, ok := a.text.Into(r.Result); ok {
+			return &wire.ToolResult{CallID: r.CallID, Result: object}
+		}
+	}
+	return failure(internalError, "the host's content in parts is not whole, or is no text")
 }
