@@ -27,7 +27,10 @@ func (t *Table) action(name, args string, at base) Action {
 	if r == nil {
 		return Action{}
 	}
-	out := Action{Op: r.op, Row: r.Name, row: r}
+	out := Action{Op: r.op, Row: r.Name, Once: r.Once, row: r}
+	if r.Opaque {
+		out.effects = &effects{changes: true}
+	}
 	if !readable && r.op != Output && r.op != Agent {
 		return r.free(out, args)
 	}
@@ -89,7 +92,7 @@ func (r *row) free(out Action, text string) Action {
 	switch {
 	case len(r.Patch) > 0 && strings.Contains(text, patchBegin):
 		return r.patch(out, text, nil)
-	case r.op == Shell && text != "" && text[0] != '{':
+	case r.op == Shell && text != "" && (text[0] != '{' || r.Opaque):
 		return r.commandLine(out, text, "")
 	}
 	return out

@@ -43,6 +43,9 @@ func TestAction(t *testing.T) {
 		{"Grep", `{"pattern":"x","path":"/p"}`, Output, "any/search", nil},
 		{"Glob", `{"pattern":"*.go"}`, Output, "any/names", nil},
 		{"Bash", `{"command":"go test ./..."}`, Shell, "claude-code/Bash", nil},
+		{"PowerShell", `{"command":"cat src\\a.go","description":"Show it","timeout":300000}`, Shell, "claude-code/PowerShell", nil},
+		{"TaskOutput", `{"task_id":"b1","block":true,"timeout":300000}`, Output, "claude-code/TaskOutput", nil},
+		{"BashOutput", `{"bash_id":"b1"}`, Output, "claude-code/TaskOutput", nil},
 		// opencode.
 		{"read", `{"filePath":"/p/a.go","offset":8,"limit":20}`, Read, "opencode/read", []Target{{"/p/a.go", 8, 27}}},
 		{"edit", `{"filePath":"/p/a.go","oldString":"a","newString":"b"}`, Edit, "opencode/edit", []Target{{"/p/a.go", 0, 0}}},
@@ -56,7 +59,13 @@ func TestAction(t *testing.T) {
 		{"shell", `{"command":["go","vet"]}`, Shell, "codex/shell", nil},
 		{"local_shell", `{"command":["bash","-lc","head -n 5 a.go"],"working_directory":"/p"}`, Read, "codex/shell", []Target{{"/p/a.go", 1, 5}}},
 		{"exec", `const r = await tools.exec_command({cmd:"cat a.go","workdir":"/p"}); text(r.output)`, Read, "codex/exec_command", []Target{{"/p/a.go", 1, 0}}},
-		{"exec", `const r = await tools.exec_command({cmd:"cat a.go"}); text(r.output + r.output)`, Other, "", nil},
+		{"exec", `const r = await tools.exec_command({cmd:"cat a.go"}); text(r.output + r.output)`, Shell, "codex/exec", nil},
+		{"exec", `const p = await tools.apply_patch("*** Begin Patch\n*** Add File: a\n+x\n*** End Patch"); text(p)`, Shell, "codex/exec", nil},
+		{"exec", `{"code":"text(await tools.exec_command({cmd:'cat a.go'}))"}`, Shell, "codex/exec", nil},
+		{"write_stdin", `{"session_id":7,"chars":"cat a.go\n","yield_time_ms":1000,"max_output_tokens":6000}`, Shell, "codex/write_stdin", nil},
+		{"write_stdin", `{"session_id":7}`, Shell, "codex/write_stdin", nil},
+		{"wait", `{"cell_id":"12","yield_time_ms":20000,"max_tokens":20000}`, Output, "codex/wait", nil},
+		{"wait", `{"seconds":12}`, Other, "", nil},
 		{"apply_patch", "*** Begin Patch\n*** Update File: a.go\n@@\n-a\n+b\n*** End Patch\n", Edit, "codex/apply_patch", []Target{{"a.go", 0, 0}}},
 		{"apply_patch", `{"patchText":"*** Begin Patch\n*** Update File: a.go\n@@\n-a\n+b\n*** Delete File: b.go\n*** End Patch"}`, Edit, "codex/apply_patch", []Target{{"a.go", 0, 0}, {"b.go", 0, 0}}},
 		{"apply_patch", `{"input":"*** Begin Patch\n*** Add File: n.md\n+x\n*** End Patch"}`, Write, "codex/apply_patch", []Target{{"n.md", 0, 0}}},
@@ -100,6 +109,10 @@ func TestAction(t *testing.T) {
 		{"scroll_down", `{}`, Read, "swe-agent/window", nil},
 		{"view", `{"path":"/p/a.go","view_range":[1,9]}`, Read, "copilot-cli/view", []Target{{"/p/a.go", 1, 9}}},
 		{"create", `{"path":"/p/a.go","file_text":"x"}`, Write, "copilot-cli/create", []Target{{"/p/a.go", 0, 0}}},
+		{"bash", `{"command":"cat a.go","description":"Show it","initial_wait":30}`, Read, "opencode/bash", []Target{{"a.go", 1, 0}}},
+		{"powershell", `{"command":"cat a.go","description":"Show it"}`, Shell, "copilot-cli/powershell", nil},
+		{"read_bash", `{"shellId":"0","delay":5}`, Output, "copilot-cli/read_bash", nil},
+		{"write_bash", `{"shellId":"0","input":"y{enter}","delay":5}`, Shell, "copilot-cli/write_bash", nil},
 		// VS Code, pi, the MCP filesystem server.
 		{"read_file", `{"filePath":"/p/a.go","startLine":8,"endLine":27}`, Read, "vscode/read_file", []Target{{"/p/a.go", 8, 27}}},
 		{"replace_string_in_file", `{"filePath":"/p/a.go","oldString":"a","newString":"b"}`, Edit, "vscode/replace_string_in_file", []Target{{"/p/a.go", 0, 0}}},
@@ -120,6 +133,32 @@ func TestAction(t *testing.T) {
 		a := Default().Action(tt.name, tt.args)
 		if a.Op != tt.op || a.Row != tt.row || !slices.Equal(a.Targets, tt.targets) {
 			t.Errorf("%s %s:\n got op %d, row %q, %v\nwant op %d, row %q, %v", tt.name, tt.args, a.Op, a.Row, a.Targets, tt.op, tt.row, tt.targets)
+		}
+	}
+}
+
+// A command in another language may do anything, and what is printed only once is known as such.
+func TestOpaqueAndOnce(t *testing.T) {
+	for name, tt := range map[string]struct {
+		args            string
+		command         string
+		once, mayChange bool
+	}{
+		"PowerShell":  {`{"command":"ls"}`, "ls", false, true},
+		"exec":        {"text(1)", "text(1)", false, true},
+		"write_stdin": {`{"session_id":7,"chars":"y\n"}`, "y\n", true, true},
+		"write_bash":  {`{"shellId":"0","input":"y"}`, "y", true, true},
+		"read_bash":   {`{"shellId":"0","delay":5}`, `{"shellId":"0","delay":5}`, true, false},
+		"TaskOutput":  {`{"task_id":"b1"}`, `{"task_id":"b1"}`, true, false},
+		"wait":        {`{"cell_id":"1"}`, `{"cell_id":"1"}`, true, false},
+		"Bash":        {`{"command":"ls"}`, "ls", false, false},
+	} {
+		a := Default().Action(name, tt.args)
+		if a.Command != tt.command || a.Once != tt.once || !a.MayShowFiles("ok") && name != "Bash" {
+			t.Errorf("%s: command %q, once %v, may show files %v", name, a.Command, a.Once, a.MayShowFiles("ok"))
+		}
+		if a.Op == Shell && a.Changes() != tt.mayChange {
+			t.Errorf("%s: changes %v", name, a.Changes())
 		}
 	}
 }

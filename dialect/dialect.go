@@ -55,6 +55,10 @@ type Action struct {
 
 	ContentAt Place // of Content
 
+	// Once says that the same call shows something else the next time: what a command printed
+	// since it was last looked at.
+	Once bool
+
 	row      *row      // the row, for Result
 	excerpts []excerpt // a Read through a shell: what the command prints, in order
 	effects  *effects  // of Command, once it was asked for them

@@ -56,6 +56,24 @@ func readView(in *reading) (Result, bool) {
 	return oneSection(s)
 }
 
+// readBareView reads a view that shows the lines alone, or, in older versions, all of them numbered
+// ("12. text"). It is not known what the tool does at the end of a file.
+func readBareView(in *reading) (Result, bool) {
+	n, ok := readNumbered(in.text, separator(in.text))
+	if ok = ok && n.first == max(in.target().First, 1); ok {
+		rest := strings.TrimLeft(in.text[n.size:], "\r\n")
+		ok = trailer(rest) || strings.HasPrefix(rest, "[Output truncated")
+	}
+	if ok || looksListed(in.text) {
+		return readView(in)
+	}
+	out, ok := readRaw(in)
+	for i := range out.Sections {
+		out.Sections[i].forgetEnd()
+	}
+	return out, ok
+}
+
 // looksListed reports whether text can be a directory listing: short lines
 // with nothing but a name.
 func looksListed(text string) bool {

@@ -239,7 +239,7 @@ func TestGuards(t *testing.T) {
 		{"Read", `{"file_path":"a"}`, "1\t" + exactly(2021), 1, false},
 		{"Read", `{"file_path":"a"}`, "1\t" + exactly(1999), 1, false},
 		// What stands behind a view.
-		{"view", `{"path":"a"}`, "1. x\n2. y\n\nand 90 more", 2, true},
+		{"str_replace_editor", `{"command":"view","path":"a"}`, "1. x\n2. y\n\nand 90 more", 2, true},
 		{"view", `{"path":"a"}`, "1. x\n2. y\n\n<system-reminder>z</system-reminder>", 2, false},
 	} {
 		s := only(t, tt.name, tt.args, tt.text)

@@ -49,6 +49,7 @@ var formats = map[string]format{
 	"noted":     readNoted,
 	"files":     readFiles,
 	"view":      readView,
+	"bare":      readBareView,
 	"window":    readWindow,
 	"many":      readMany,
 	"fenced":    readFenced,

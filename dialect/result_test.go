@@ -1,6 +1,7 @@
 package dialect
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -117,6 +118,33 @@ func TestCut(t *testing.T) {
 		if !s.Cut || s.First != tt.first || len(s.Lines) != tt.lines {
 			t.Errorf("%s %.90q: first %d, %d lines, cut %v; want first %d, %d lines, cut", tt.name, tt.text, s.First, len(s.Lines), s.Cut, tt.first, tt.lines)
 		}
+	}
+}
+
+// Copilot's view shows the lines alone; in older versions all of them had numbers.
+func TestBareView(t *testing.T) {
+	for _, tt := range []struct {
+		args, text string
+		first      int
+		lines      []string
+		cut        bool
+	}{
+		{`{"path":"a"}`, "func main() {\n\tx()\n}\n", 1, []string{"func main() {", "\tx()", "}"}, false},
+		{`{"path":"a","view_range":[8,9]}`, "\tx()\n}", 8, []string{"\tx()", "}"}, false},
+		{`{"path":"a","view_range":[8,-1]}`, "\tx()\n}", 8, []string{"\tx()", "}"}, false},
+		{`{"path":"a"}`, "1. func main() {\n2. \tx()\n3. }\n4. ", 1, []string{"func main() {", "\tx()", "}"}, false},
+		{`{"path":"a","view_range":[8,9]}`, "8. \tx()\n9. }", 8, []string{"\tx()", "}"}, false},
+		{`{"path":"a"}`, "1. a list\n2. of two\n\nand text\n", 1, []string{"1. a list", "2. of two", "", "and text"}, false},
+		{`{"path":"a","view_range":[8,9]}`, "1. a list\n2. of two", 8, []string{"1. a list", "2. of two"}, false},
+		{`{"path":"a"}`, "a line\n[Output truncated. Use view_range=[2, ...] to go on.]", 1, []string{"a line"}, true},
+	} {
+		s := only(t, "view", tt.args, tt.text)
+		if s.First != tt.first || !slices.Equal(s.Lines, tt.lines) || s.Cut != tt.cut {
+			t.Errorf("%s %q: %q from %d, cut %v", tt.args, tt.text, s.Lines, s.First, s.Cut)
+		}
+	}
+	if s := only(t, "view", `{"path":"src"}`, "a.go\nb.go\n"); !s.Dir {
+		t.Errorf("a directory: %+v", s)
 	}
 }
 

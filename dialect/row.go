@@ -42,6 +42,8 @@ type Row struct {
 	Most   int    `toml:"most"` // lines that a read without a limit shows at most; 0 = all
 
 	Command []string `toml:"command"` // shell: a command line, or an array of words
+	Opaque  bool     `toml:"opaque"`  // shell: the command is in no language of a POSIX shell, and may do anything
+	Once    bool     `toml:"once"`    // the same call shows something else the next time
 	Content []string `toml:"content"` // write: the content; output: what the result may repeat; agent: what it is told
 	Old     []string `toml:"old"`     // edit: the text to be replaced
 	New     []string `toml:"new"`     // edit: the text in its place
@@ -91,6 +93,8 @@ func ready(r Row) (*row, error) {
 		return nil, fmt.Errorf("dialect row %q: most is negative", r.Name)
 	}
 	switch {
+	case r.Opaque && op != Shell:
+		return nil, fmt.Errorf("dialect row %q: only a shell is opaque", r.Name)
 	case op == Shell && len(r.Command) == 0:
 		return nil, fmt.Errorf("dialect row %q: a shell needs command", r.Name)
 	case (op == Read || op == Write) && len(r.Path) == 0:

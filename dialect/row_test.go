@@ -74,6 +74,7 @@ func TestBadRows(t *testing.T) {
 		{Row{Tools: []string{"t"}, Op: "read"}, "needs path"},
 		{Row{Tools: []string{"t"}, Op: "edit"}, "needs path or patch"},
 		{Row{Tools: []string{"t"}, Op: "shell"}, "needs command"},
+		{Row{Tools: []string{"t"}, Op: "output", Opaque: true}, "only a shell is opaque"},
 		{Row{Tools: []string{"t"}, Op: "read", Path: []string{"p"}, Base: 2}, "base is 2"},
 		{Row{Tools: []string{"t"}, Op: "read", Path: []string{"p"}, Most: -1}, "negative"},
 		{Row{Tools: []string{"t"}, Op: "read", Path: []string{"p"}, Formats: []string{"neat"}}, `unknown format "neat"`},

@@ -86,6 +86,14 @@ var claudeRows = []Row{
 		Command: []string{"command"}, Dir: []string{"cwd", "workdir"},
 		Also: []string{"description", "timeout", "run_in_background"},
 	},
+	{
+		Name: "claude-code/PowerShell", Tools: []string{"PowerShell"}, Op: "shell", Opaque: true, Command: []string{"command"},
+		Also: []string{"description", "timeout", "run_in_background"},
+	},
+	{
+		Name: "claude-code/TaskOutput", Tools: []string{"TaskOutput", "BashOutput", "AgentOutputTool"}, Op: "output", Once: true,
+		Also: []string{"task_id", "block", "timeout", "bash_id", "filter", "agentId", "wait_up_to"},
+	},
 }
 
 // continueRows are the tools of Continue.
@@ -145,6 +153,17 @@ var codexRows = []Row{
 		Name: "codex/shell", Tools: []string{"shell", "shell_command", "container.exec", "local_shell", "local_shell_call"}, Op: "shell",
 		Command: []string{"command", "cmd"}, Dir: []string{"workdir", "working_directory", "cwd"},
 		Also: []string{"timeout_ms", "timeout", "with_escalated_permissions", "justification", "type", "env", "user", "login"},
+	},
+	{
+		Name: "codex/exec", Tools: []string{"exec"}, Op: "shell", Opaque: true, Command: []string{"code", "script", "input"},
+	},
+	{
+		Name: "codex/write_stdin", Tools: []string{"write_stdin"}, Op: "shell", Opaque: true, Once: true, Command: []string{"chars"},
+		Has: []string{"session_id"}, Also: []string{"yield_time_ms", "max_output_tokens"},
+	},
+	{
+		Name: "codex/wait", Tools: []string{"wait"}, Op: "output", Once: true, Has: []string{"cell_id"},
+		Also: []string{"yield_time_ms", "max_tokens", "terminate"},
 	},
 	{
 		Name: "codex/apply_patch", Tools: []string{"apply_patch"}, Op: "edit", Patch: []string{"input", "patch", "patchText"}, Dir: []string{"workdir"},
@@ -254,7 +273,19 @@ var editorRows = []Row{
 	},
 	{
 		Name: "copilot-cli/view", Tools: []string{"view"}, Op: "read", Has: []string{"path"},
-		Path: []string{"path"}, Range: "view_range", Also: []string{"forceReadLargeFiles"}, Formats: []string{"view"},
+		Path: []string{"path"}, Range: "view_range", Also: []string{"forceReadLargeFiles"}, Formats: []string{"bare"},
+	},
+	{
+		Name: "copilot-cli/read_bash", Tools: []string{"read_bash", "read_powershell"}, Op: "output", Once: true, Has: []string{"shellId"},
+		Also: []string{"delay"},
+	},
+	{
+		Name: "copilot-cli/write_bash", Tools: []string{"write_bash", "write_powershell"}, Op: "shell", Opaque: true, Once: true,
+		Has: []string{"shellId"}, Command: []string{"input"}, Also: []string{"delay"},
+	},
+	{
+		Name: "copilot-cli/powershell", Tools: []string{"powershell"}, Op: "shell", Opaque: true, Command: []string{"command"},
+		Also: []string{"description", "timeout", "initial_wait", "mode", "shellId", "detach"},
 	},
 	{
 		Name: "copilot-cli/edit", Tools: []string{"edit"}, Op: "edit", Has: []string{"path", "old_str"},

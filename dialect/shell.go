@@ -70,6 +70,9 @@ func (r *row) commandLines(out Action, lines []string, dir string) Action {
 // commandLine reads a command line.
 func (r *row) commandLine(out Action, command, dir string) Action {
 	out.Command = command
+	if r.Opaque {
+		return out
+	}
 	if strings.Contains(command, patchBegin) && patches(command) {
 		return applyPatch(out, command, dir)
 	}

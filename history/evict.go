@@ -184,6 +184,9 @@ func (s *evictionScan) choose(i int) {
 	case a.Op == dialect.Output && a.Content != "":
 		s.choosePlan(res, text && args)
 	case a.Op == dialect.Output, a.Op == dialect.Shell, a.Op == dialect.Agent:
+		if a.Once {
+			return // the model cannot have it again
+		}
 		s.outputs++
 		old := before || text && s.oldOutput(res)
 		if text && old && len(res.text) > worth { // else no placeholder is worth making

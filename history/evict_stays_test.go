@@ -35,6 +35,25 @@ func TestNewestResultsStay(t *testing.T) {
 	}
 }
 
+// What a command printed since it was last looked at stays, because no call shows it again.
+func TestOutputOnceStays(t *testing.T) {
+	for name, args := range map[string]map[string]any{
+		"write_stdin": {"session_id": 7, "chars": "y\n"}, "TaskOutput": {"task_id": "b1"}, "read_bash": {"shellId": "0"},
+	} {
+		for _, policy := range []Policy{KeepLatest, Bold} {
+			w := &conv{}
+			w.user("go on")
+			w.call(name, args, long("out", 900))
+			left := w.call("Bash", map[string]any{"command": "make"}, long("more", 900))
+			tried(w, 31)
+			p, _ := cold(t, Config{Policy: policy, KeepShell: 1}, w)
+			if len(p.Edits) == 0 || p.Edits[0].Message != left {
+				t.Errorf("%s under %s: %v", name, policy, p.Edits)
+			}
+		}
+	}
+}
+
 // TRIM-16: what the agent's own stub is about stays, however old.
 func TestReadOfAStubStays(t *testing.T) {
 	for _, pinned := range []bool{false, true} {

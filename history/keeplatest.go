@@ -103,7 +103,7 @@ func (k *latest) oldOutputs() map[int]bool {
 	var outputs []int
 	for i := range k.results {
 		res := &k.results[i]
-		if res.call.action.Op == dialect.Shell && !res.shown.Failed && !res.placeholder {
+		if a := &res.call.action; a.Op == dialect.Shell && !a.Once && !res.shown.Failed && !res.placeholder {
 			outputs = append(outputs, i)
 		}
 	}
