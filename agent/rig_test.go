@@ -65,7 +65,7 @@ type rig struct {
 // used.
 func newRig(t testing.TB, wire string, script llmtest.Script, answer handler, change func(*agent.Agent)) *rig {
 	t.Helper()
-	server, err := llmtest.Start(llmtest.Config{Script: script, Handler: answer, Strict: true})
+	server, err := llmtest.Start(llmtest.Config{Script: script, Handler: answer})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -76,7 +76,7 @@ func TestBoundThinking(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				network := new(llmtest.Memory)
-				server, err := llmtest.Start(llmtest.Config{Strict: true, Listener: network, Handler: func(req *llm.Request) (llm.Response, error) {
+				server, err := llmtest.Start(llmtest.Config{Listener: network, Handler: func(req *llm.Request) (llm.Response, error) {
 					parts := []llm.Part{{Kind: llm.Thinking, Text: "hm"}, {Text: "A summary."}}
 					last := req.Messages[len(req.Messages)-1]
 					n := 0

@@ -19,6 +19,7 @@ import (
 
 	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/llm/llmtest"
 	"github.com/stet-dev/stet/record"
 )
 
@@ -142,7 +143,9 @@ func (b *bind) RoundTrip(r *http.Request) (*http.Response, error) {
 
 func (b *bind) post(h http.Handler, path, body string) (int, string) {
 	w := httptest.NewRecorder()
-	h.ServeHTTP(w, httptest.NewRequestWithContext(b.t.Context(), http.MethodPost, "http://localhost"+path, strings.NewReader(body)))
+	r := httptest.NewRequestWithContext(b.t.Context(), http.MethodPost, "http://localhost"+path, strings.NewReader(body))
+	r.Header.Set("Anthropic-Beta", llmtest.ManagingBeta)
+	h.ServeHTTP(w, r)
 	return w.Code, w.Body.String()
 }
 

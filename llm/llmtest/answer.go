@@ -52,10 +52,10 @@ func (s *Server) serveAnswer(w http.ResponseWriter, r *http.Request, wire *wire,
 		return
 	}
 	var bound *binding
-	if s.cfg.Strict && wire.name == "messages" {
-		var refusal string
-		if bound, refusal = check(r.Header, body); refusal != "" {
-			writeJSON(w, http.StatusBadRequest, wire.failure(400, refusal))
+	if !s.cfg.Lax && wire.name == "messages" {
+		var why *refusal
+		if bound, why = check(s.cfg.Account, r.Header, body); why != nil {
+			writeJSON(w, http.StatusBadRequest, why.body())
 			return
 		}
 	}
@@ -69,7 +69,7 @@ func (s *Server) serveAnswer(w http.ResponseWriter, r *http.Request, wire *wire,
 			return
 		}
 	}
-	a, err := s.answer(wire, req, body, update)
+	a, err := s.answer(wire, req, body, bound.summary(), update)
 	if err != nil {
 		fail(w, wire, asFault(err))
 		return
@@ -92,11 +92,14 @@ func (s *Server) serveAnswer(w http.ResponseWriter, r *http.Request, wire *wire,
 	writeJSON(w, http.StatusOK, whole)
 }
 
-// answer asks the script or the handler, and fills in what they left open.
-func (s *Server) answer(wire *wire, req *llm.Request, body []byte, update func(func(*Request))) (answer, error) {
+// answer asks the script or the handler, unless the answer is given, and fills in what
+// they left open.
+func (s *Server) answer(wire *wire, req *llm.Request, body []byte, given *llm.Response, update func(func(*Request))) (answer, error) {
 	a := answer{body: body, created: created, thinks: s.cfg.Reasoning}
 	step, side := 0, false
-	if s.cfg.Handler == nil {
+	if given != nil {
+		a.Response, step, side = *given, Step(req), true
+	} else if s.cfg.Handler == nil {
 		a.Response, step, side = s.cfg.Script.answer(req, wire.idPrefix)
 		a.ID = fmt.Sprintf("s%02d", step)
 	} else {
@@ -149,9 +152,9 @@ func (s *Server) countTokens(w http.ResponseWriter, r *http.Request, body []byte
 		return
 	}
 	update(func(r *Request) { r.Decoded = req })
-	if s.cfg.Strict {
-		if _, refusal := check(r.Header, body); refusal != "" {
-			writeJSON(w, http.StatusBadRequest, wire.failure(400, refusal))
+	if !s.cfg.Lax {
+		if _, why := check(s.cfg.Account, r.Header, body); why != nil {
+			writeJSON(w, http.StatusBadRequest, why.body())
 			return
 		}
 	}

@@ -2,213 +2,204 @@ package llmtest
 
 import (
 	"bytes"
-	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 
 	"github.com/stet-dev/stet/llm"
 )
 
-// BindingBeta is the beta header's value that allows a request to say what happens to
-// blocks of thinking that are bound to another conversation.
-const BindingBeta = "thinking-binding-controls-2026-08-01"
+// Account is the kind of account that a server plays for the Messages API.
+type Account string
 
-// A signature of a strict server says what stood before the block: the system text, the
-// set of tools and the messages, without cache markers and without thinking; and which
-// block of thinking came before it. So a change before the block is found, and a block
-// that is missing between two others; but not that the first blocks are missing, or the
-// last ones, or all.
+const (
+	// NewAccount was made on 2026-08-31 or later: thinking that is bound to something
+	// else is refused, unless the request asks for it to be dropped.
+	NewAccount Account = "new"
+	// OldAccount is an earlier one: the same holds only for requests that say what is to
+	// happen; in others such thinking reaches the model.
+	OldAccount Account = "old"
+)
 
-// prefix is what stands before a place in a request. The zero prefix is of nothing.
-type prefix struct {
-	sum  [sha256.Size]byte // of everything but thinking
-	last string            // the signature of the block of thinking before; "": there is none
-	role string            // of the message at this place
+// Values of the beta header that the Messages API asks for.
+const (
+	BindingBeta   = "thinking-binding-controls-2026-08-01" // to say what happens to bound thinking
+	ManagingBeta  = "context-management-2025-06-27"        // to let the server edit the context
+	ThresholdBeta = "compact-2026-01-12"                   // to let it compact at a threshold
+	DemandBeta    = "compact-2026-09-04"                   // to ask for a compaction
+)
+
+// messagesRequest is what is checked of a request.
+type messagesRequest struct {
+	Model    string   `json:"model"`
+	System   any      `json:"system"`
+	Tools    []object `json:"tools"`
+	Messages []object `json:"messages"`
+	Thinking struct {
+		Type    string `json:"type"`
+		Binding object `json:"block_binding"`
+	} `json:"thinking"`
+	Managing struct {
+		Edits []object `json:"edits"`
+	} `json:"context_management"`
+	Compaction object `json:"compaction"`
 }
 
-// add takes in a value that stands at this place. The order of keys does not count.
-func (p *prefix) add(v any) {
-	text, err := json.Marshal(v)
-	if err != nil { // a call that is made wrong on purpose
-		text = fmt.Append(nil, v)
+// binding is what a strict server finds in a request that it takes.
+type binding struct {
+	prefix  prefix // of the answer
+	changed []object
+	told    bool // the answer says what became of blocks
+	asked   messagesRequest
+}
+
+// refusal is why a strict server does not take a request.
+type refusal struct{ message, code string }
+
+func (r *refusal) body() []byte {
+	failure := object{"type": messagesErrors[http.StatusBadRequest], "message": r.message}
+	if r.code != "" {
+		failure["details"] = object{"error_code": r.code}
 	}
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.UseNumber()
-	var plain any
-	if d.Decode(&plain) == nil {
-		if sorted, err := json.Marshal(plain); err == nil {
-			text = sorted
-		}
-	}
-	p.sum = sha256.Sum256(append(p.sum[:], text...))
+	return []byte(encode(object{"type": "error", "error": failure}))
 }
 
-// speak begins a message. Messages of one role in a row count as one.
-func (p *prefix) speak(role string) {
-	if p.role != role {
-		p.role = role
-		p.add(role)
-	}
+func refuse(format string, args ...any) *refusal {
+	return &refusal{message: fmt.Sprintf(format, args...)}
 }
 
-// sign is the signature of a block of thinking at this place. before is the signature
-// of the one before it.
-func (p *prefix) sign(before string, block object) string {
-	before = before[strings.LastIndexByte(before, '.')+1:]
-	text, _ := block["thinking"].(string)
-	sum := sha256.Sum256(fmt.Appendf(nil, "%x %s %s", p.sum, before, text))
-	return "bound." + before + "." + hex.EncodeToString(sum[:8])
-}
-
-// signed is where a block of thinking has its signature; "" for another block.
-func signed(block object) string {
-	switch block["type"] {
-	case "thinking":
-		return "signature"
-	case "redacted_thinking":
-		return "data"
-	}
-	return ""
-}
-
-// holds reports whether a block of thinking may stand at this place.
-func (p *prefix) holds(block object) bool {
-	signature, _ := block[signed(block)].(string)
-	parts := strings.Split(signature, ".")
-	if len(parts) != 3 || p.last != "" && parts[1] != p.last[strings.LastIndexByte(p.last, '.')+1:] {
-		return false
-	}
-	return p.sign(parts[1], block) == signature
-}
-
-// bound reads a Messages request, and lists the blocks of thinking that are bound to
-// something else, as messages.N.content.M. The prefix is that of the answer.
-func bound(body []byte) (p prefix, wrong []string, err error) {
+// check looks at a request of the Messages API as the provider does.
+func check(account Account, h http.Header, body []byte) (*binding, *refusal) {
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.UseNumber()
-	var req struct {
-		System   any      `json:"system"`
-		Tools    []object `json:"tools"`
-		Messages []struct {
-			Role    string `json:"role"`
-			Content any    `json:"content"`
-		} `json:"messages"`
-	}
+	var req messagesRequest
 	if err := d.Decode(&req); err != nil {
-		return p, nil, err
+		return nil, refuse("%v", err)
 	}
-	p.add(blocksOf(req.System))
-	p.add(toolSet(req.Tools, body))
-	for i, m := range req.Messages {
-		p.speak(m.Role)
-		for j, b := range blocksOf(m.Content) {
-			block, ok := b.(object)
-			switch {
-			case !ok || signed(block) == "":
-				p.add(b)
-			case len(wrong) > 0 || !p.holds(block): // what follows a wrong block is wrong
-				wrong = append(wrong, fmt.Sprintf("messages.%d.content.%d", i, j))
-			default:
-				p.last, _ = block[signed(block)].(string)
-			}
-		}
+	betas := strings.Join(h.Values("Anthropic-Beta"), ",")
+	if why := misordered(req.Messages); why != nil {
+		return nil, why
 	}
-	return p, wrong, nil
+	if why := req.mismanaged(betas); why != nil {
+		return nil, why
+	}
+	return req.bound(account, betas)
 }
 
-// blocksOf is content as a list of blocks, without cache markers.
-func blocksOf(content any) []any {
-	if text, ok := content.(string); ok {
-		return []any{object{"type": "text", "text": text}}
-	}
-	list, _ := content.([]any)
-	out := make([]any, 0, len(list))
-	for _, b := range list {
-		if block, ok := b.(object); ok {
-			delete(block, "cache_control")
-			if inner, ok := block["content"]; ok && block["type"] == "tool_result" {
-				block["content"] = blocksOf(inner)
-			}
-		}
-		out = append(out, b)
-	}
-	return out
-}
-
-// toolSet is the tools in an order of their own, without cache markers and without
-// deferred ones that the conversation does not refer to.
-func toolSet(tools []object, body []byte) []object {
-	name := func(t object) string { s, _ := t["name"].(string); return s }
-	tools = slices.DeleteFunc(slices.Clone(tools), func(t object) bool {
-		delete(t, "cache_control")
-		return t["defer_loading"] == true && !bytes.Contains(body, []byte(`"tool_name":"`+name(t)+`"`))
-	})
-	slices.SortStableFunc(tools, func(a, b object) int { return cmp.Compare(name(a), name(b)) })
-	return tools
-}
-
-// binding is what a strict server finds in a request.
-type binding struct {
-	prefix  prefix
-	dropped []string // blocks that the model does not get to see
-}
-
-// check looks at a request as a provider that binds thinking does. message says
-// why it is refused; empty: it is not.
-func check(h http.Header, body []byte) (b *binding, message string) {
-	p, wrong, err := bound(body)
-	if err != nil {
-		return nil, err.Error()
-	}
-	var req struct {
-		Thinking struct {
-			Binding struct {
-				Behavior string `json:"prefix_mismatch_behavior"`
-			} `json:"block_binding"`
-		} `json:"thinking"`
-	}
-	_ = json.Unmarshal(body, &req) // what is of another form asks for nothing
-	drops := req.Thinking.Binding.Behavior == "drop_block"
+// bound reads the messages, and looks at every block of thinking.
+func (req *messagesRequest) bound(account Account, betas string) (*binding, *refusal) {
+	behavior, set := req.Thinking.Binding["prefix_mismatch_behavior"]
+	b := &binding{told: strings.Contains(betas, BindingBeta), asked: *req}
 	switch {
-	case req.Thinking.Binding.Behavior != "" && !strings.Contains(strings.Join(h.Values("Anthropic-Beta"), ","), BindingBeta):
-		return nil, "thinking.block_binding: this field needs the beta header " + BindingBeta
-	case len(wrong) > 0 && !drops:
-		return nil, wrong[0] + ": Invalid `signature` in `thinking` block. The block is bound to a different conversation. " +
-			"Remove the block, or set `thinking.block_binding.prefix_mismatch_behavior` to \"drop_block\"."
+	case len(req.Thinking.Binding) > 0 && !b.told:
+		return nil, refuse("thinking.%s.block_binding: Extra inputs are not permitted", req.Thinking.Type)
+	case set && behavior != "error" && behavior != "drop_block":
+		return nil, refuse("thinking.%s.block_binding.prefix_mismatch_behavior: Input should be 'error' or 'drop_block'", req.Thinking.Type)
 	}
-	return &binding{p, wrong}, ""
+	p := before(req.Model, req.System, req.Tools)
+	enforced := account != OldAccount || set
+	for i, m := range req.Messages {
+		role, _ := m["role"].(string)
+		for j, v := range blocksOf(m["content"]) {
+			p.speak(role)
+			block, _ := v.(object)
+			at := fmt.Sprintf("messages.%d.content.%d", i, j)
+			if block["type"] == "compaction" {
+				if why := p.compacted(block, at, i == 0 && j == 0, betas); why != nil {
+					return nil, why
+				}
+				continue
+			}
+			if signed(block) == "" {
+				p.block(block)
+				continue
+			}
+			why := b.thinking(p, block, at, enforced, behavior == "drop_block")
+			if why != nil {
+				return nil, why
+			}
+		}
+		for _, key := range []string{"clear_at", "output_config"} { // of this message alone
+			if v, ok := m[key]; ok {
+				p.add(object{key: v})
+			}
+		}
+	}
+	b.prefix = *p
+	return b, nil
 }
 
-// transformations are what an answer says of the blocks that were dropped.
-func (b *binding) transformations() []object {
-	out := []object{}
-	for _, path := range b.dropped {
-		out = append(out, object{"type": "thinking_dropped", "reason": "prefix_binding_mismatch", "path": path})
+// thinking looks at a block of thinking at a place.
+func (b *binding) thinking(p *prefix, block object, at string, enforced, drop bool) *refusal {
+	field := signed(block)
+	signature, ok := block[field].(string)
+	if !ok {
+		return refuse("%s.%s.%s: Field required", at, block["type"], field)
 	}
-	return out
+	text, _ := block["thinking"].(string)
+	s, ok := unseal(signature, text)
+	invalid := fmt.Sprintf("%s: Invalid `%s` in `%s` block", at, field, block["type"])
+	if !ok { // dropping does not help against this one
+		return refuse("%s", invalid)
+	}
+	change := func(kind, reason string) {
+		b.changed = append(b.changed, object{"type": kind, "reason": reason, "path": at})
+	}
+	why := ""
+	if checks(p.model) {
+		why = p.differs(s)
+	}
+	switch {
+	case !reads(p.model, s.Model):
+		change("thinking_dropped", "model_binding_mismatch")
+	case why == "":
+	case !enforced:
+		change("thinking_mismatch_allowed", "prefix_binding_mismatch")
+	case drop:
+		change("thinking_dropped", "prefix_binding_mismatch")
+		return nil // what the model thinks next does not follow it
+	default:
+		setting := ""
+		if !b.told {
+			setting = "That setting requires the `" + BindingBeta + "` value in the `anthropic-beta` header. "
+		}
+		return refuse("%s. The block is bound to a different conversation. Remove the block, or set "+
+			"`thinking.block_binding.prefix_mismatch_behavior` to \"drop_block\". %s%s", invalid, setting, why)
+	}
+	p.last = s.Own
+	return nil
+}
+
+// fields adds to an answer what it says of the request's blocks.
+func (b *binding) fields(out object) {
+	if b != nil && b.told {
+		out["input_transformations"] = append([]object{}, b.changed...)
+	}
 }
 
 // blocks are the parts of an answer on the wire, where thinking is signed.
 func (b *binding) blocks(parts []llm.Part) (out []object) {
-	p := prefix{}
-	if b != nil {
-		p = b.prefix
-		p.speak("assistant")
+	if b == nil {
+		for _, part := range parts {
+			out = append(out, messagesBlock(part))
+		}
+		return out
 	}
+	p := b.prefix
+	p.speak("assistant")
 	for _, part := range parts {
 		block := messagesBlock(part)
 		switch at := signed(block); {
-		case b == nil:
 		case at != "":
-			block[at] = p.sign(p.last, block)
-			p.last = block[at].(string)
+			s := p.seal()
+			text, _ := block["thinking"].(string)
+			block[at] = s.signature(text)
+			p.last = s.Own
+		case block["type"] == "compaction":
+			p.restart(block)
 		default:
-			p.add(block)
+			p.block(block)
 		}
 		out = append(out, block)
 	}

@@ -53,9 +53,7 @@ func messagesEnvelope(a answer) object {
 		"id": "msg_" + a.ID, "type": "message", "role": "assistant", "model": a.Model,
 		"content": []any{}, "stop_reason": nil, "stop_sequence": nil,
 	}
-	if a.binding != nil && len(a.binding.dropped) > 0 {
-		out["input_transformations"] = a.binding.transformations()
-	}
+	a.binding.fields(out)
 	return out
 }
 
@@ -65,6 +63,7 @@ func messagesWhole(a answer) []byte {
 		out["content"] = blocks
 	}
 	out["stop_reason"], out["usage"] = messagesStop(a), messagesUsage(a)
+	a.binding.managed(out, a.Usage.Prompt())
 	return []byte(encode(out))
 }
 
@@ -118,10 +117,12 @@ func messagesEvents(a answer) []event {
 			send("ping", object{})
 		}
 	}
-	send("message_delta", object{
+	end := object{
 		"delta": object{"stop_reason": messagesStop(a), "stop_sequence": nil},
 		"usage": object{"output_tokens": usage["output_tokens"]},
-	})
+	}
+	a.binding.managed(end, a.Usage.Prompt())
+	send("message_delta", end)
 	send("message_stop", object{})
 	return out
 }

@@ -3,6 +3,12 @@
 // Gemini's generateContent, streamed and not, with usage, a prompt cache that is
 // played, and failures on demand. What it says is a [Script] or a handler; what it was sent is kept
 // byte for byte.
+//
+// Unless [Config].Lax is set, the Messages API refuses what the provider refuses: blocks
+// in a wrong order (order.go), thinking that is bound to another conversation (prefix.go,
+// binding.go, models.go), and what asks for the server's own edits in a wrong way
+// (compaction.go). A signature holds all that the check needs (seal.go), so servers of one
+// test know each other's.
 package llmtest
 
 import (
@@ -35,10 +41,13 @@ type Config struct {
 	// Reasoning lets Chat Completions say the model's thinking, as compatible
 	// endpoints do ("reasoning_content").
 	Reasoning bool
-	// Strict makes the Messages API bind thinking, whatever the model: a block that comes
-	// back with something else before it than when it was made is refused, or dropped
-	// where the request asks for that. count_tokens refuses it likewise.
-	Strict bool
+	// Account is what the Messages API binds thinking for; "" is NewAccount.
+	Account Account
+	// Lax lets the Messages API take every request that can be read: no thinking is bound,
+	// and blocks may come in any order. Other servers refuse what the provider refuses, by
+	// the model's name; a name that is not known is taken for one of the newest models.
+	// count_tokens refuses the same.
+	Lax bool
 	// Now is the time that message threads go by; nil is time.Now.
 	Now func() time.Time
 	// Models are the names that /v1/models lists; none lists "scripted".

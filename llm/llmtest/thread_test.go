@@ -23,7 +23,7 @@ type threadRig struct {
 
 func newThreadRig(t *testing.T) *threadRig {
 	r := &threadRig{t: t, now: time.Unix(1_790_000_000, 0)}
-	r.server = start(t, llmtest.Config{Strict: true, Now: func() time.Time { return r.now }, Handler: func(req *llm.Request) (llm.Response, error) {
+	r.server = start(t, llmtest.Config{Now: func() time.Time { return r.now }, Handler: func(req *llm.Request) (llm.Response, error) {
 		if f := r.during; f != nil {
 			r.during = nil
 			f()

@@ -48,7 +48,7 @@ type answer struct {
 	body    []byte   // the request's
 	created int64    // seconds since 1970
 	thinks  bool     // Chat Completions say thinking too
-	binding *binding // nil: thinking is not bound
+	binding *binding // nil: the server is lax, or the format another one
 	array   bool     // its stream is one JSON array, not of events
 }
 

@@ -1,0 +1,131 @@
+package llmtest
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/stet-dev/stet/llm"
+)
+
+// What the provider does to a conversation itself: it clears results and thinking
+// ("Context editing"), or replaces what is old by a summary ("Compaction at a token
+// threshold", "Compaction on demand"). None of it is an edit to the check of thinking:
+// that compares what the client sends.
+
+const clearsTools = "clear_tool_uses_20250919"
+
+// mismanaged says why the provider refuses what a request asks of it here.
+func (req *messagesRequest) mismanaged(betas string) *refusal {
+	threshold := strings.Contains(betas, ThresholdBeta)
+	for i, e := range req.Managing.Edits {
+		switch {
+		case e["type"] == "compact_20260112" && !threshold:
+			return refuse("context_management.edits.%d: Input tag 'compact_20260112' found using 'type' does not match any of the expected tags: 'clear_thinking_20251015', '%s'", i, clearsTools)
+		case !threshold && !strings.Contains(betas, ManagingBeta):
+			return refuse("context_management: Extra inputs are not permitted")
+		case e["type"] == "clear_thinking_20251015" && i > 0:
+			return refuse("context_management: `clear_thinking_20251015` must be the first strategy in `context_management.edits` when provided")
+		}
+	}
+	switch {
+	case req.Compaction == nil:
+	case !strings.Contains(betas, DemandBeta):
+		return refuse("compaction: Extra inputs are not permitted")
+	case len(req.Managing.Edits) > 0:
+		return refuse("compaction: cannot be combined with `context_management`")
+	case len(req.Messages) == 0:
+		return &refusal{"compaction: there is nothing to summarize", "compaction_nothing_to_summarize"}
+	}
+	for i, m := range req.Messages {
+		for j, b := range blocksOf(m["content"]) {
+			block, _ := b.(object)
+			if block["type"] != "compaction" || block["signature"] != nil {
+				continue
+			}
+			compacts := false
+			for _, e := range req.Managing.Edits {
+				compacts = compacts || e["type"] == "compact_20260112"
+			}
+			if !compacts {
+				return refuse("messages.%d.content.%d: `compaction` blocks require a `compact_20260112` strategy in `context_management.edits`.", i, j)
+			}
+		}
+	}
+	return nil
+}
+
+// compacted takes a compaction block at this place.
+func (p *prefix) compacted(block object, at string, first bool, betas string) *refusal {
+	signature, ok := block["signature"].(string)
+	if !ok { // of a threshold
+		p.restart(block)
+		return nil
+	}
+	text, _ := block["content"].(string)
+	s, ok := unseal(signature, text)
+	switch {
+	case !strings.Contains(betas, DemandBeta):
+		return refuse("%s: `signature` requires anthropic-beta: %s", at, DemandBeta)
+	case !first:
+		return &refusal{at + ": a signed `compaction` block must be the first block of the first message", "compaction_block_misplaced"}
+	case !ok && s.Own != "":
+		return &refusal{at + ": the `content` of the `compaction` block is not what was signed", "compaction_content_mismatch"}
+	case !ok:
+		return &refusal{at + ": Invalid `signature` in `compaction` block", "compaction_signature_invalid"}
+	}
+	p.replace(s)
+	return nil
+}
+
+// summary is the answer to a request for a compaction; nil: the request is none.
+func (b *binding) summary() *llm.Response {
+	if b == nil || b.asked.Compaction == nil {
+		return nil
+	}
+	text := fmt.Sprintf("What was said in %d messages.", len(b.asked.Messages))
+	s := b.prefix.compaction()
+	block := object{"type": "compaction", "content": text, "signature": s.signature(text)}
+	return &llm.Response{StopReason: "compaction", Message: llm.Message{
+		Role: llm.Assistant, Parts: []llm.Part{{Kind: llm.Opaque, Raw: encode(block)}},
+	}}
+}
+
+// managed adds to the end of an answer which of the server's edits applied.
+func (b *binding) managed(out object, promptTokens int) {
+	if b == nil || len(b.asked.Managing.Edits) == 0 {
+		return
+	}
+	applied := []object{}
+	for _, e := range b.asked.Managing.Edits {
+		if e["type"] != clearsTools {
+			continue
+		}
+		uses := 0
+		for _, m := range b.asked.Messages {
+			for _, v := range blocksOf(m["content"]) {
+				if block, ok := v.(object); ok && block["type"] == "tool_use" {
+					uses++
+				}
+			}
+		}
+		kind, value := amount(e["trigger"], "input_tokens", 100_000)
+		_, keep := amount(e["keep"], "tool_uses", 3)
+		if size := map[string]int{"input_tokens": promptTokens, "tool_uses": uses}[kind]; size > value && uses > keep {
+			applied = append(applied, object{"type": clearsTools, "cleared_tool_uses": uses - keep, "cleared_input_tokens": promptTokens * (uses - keep) / uses})
+		}
+	}
+	out["context_management"] = object{"applied_edits": applied}
+}
+
+// amount is a number of something, as edits name it.
+func amount(v any, kind string, value int) (string, int) {
+	o, ok := v.(object)
+	if !ok {
+		return kind, value
+	}
+	if k, ok := o["type"].(string); ok {
+		kind = k
+	}
+	_, _ = fmt.Sscan(fmt.Sprint(o["value"]), &value) // what is no number leaves the default
+	return kind, value
+}

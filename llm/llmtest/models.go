@@ -1,0 +1,62 @@
+package llmtest
+
+import "strings"
+
+// What the provider's page "Preserved thinking" says of models. A name that stands in
+// neither list is taken for one of the newest.
+
+// unchecked are the models that do not look at what stands before a block of thinking.
+var unchecked = []string{
+	"claude-3", "claude-opus-4", "claude-sonnet-4", "claude-haiku-4", "claude-opus-5", "claude-sonnet-5", "claude-fable-5", "claude-mythos-preview",
+}
+
+// newest are the models with preserved thinking; most begin like an earlier one.
+var newest = []string{"claude-opus-5-5", "claude-sonnet-5-5", "claude-haiku-5-5", "claude-fable-5-1", "claude-fable-5-2"}
+
+// family is the entry of the lists that a model's name belongs to; else the name itself.
+func family(model string) string {
+	model = strings.ToLower(strings.ReplaceAll(model, ".", "-"))
+	for _, list := range [][]string{newest, {"claude-mythos-5"}, unchecked} {
+		for _, name := range list {
+			if strings.Contains(model, name) {
+				return name
+			}
+		}
+	}
+	return model
+}
+
+// checks reports whether a model looks at what stands before a block of thinking. The
+// Mythos models record it, and do not look.
+func checks(model string) bool {
+	f := family(model)
+	if strings.HasPrefix(f, "claude-mythos") {
+		return false
+	}
+	for _, name := range unchecked {
+		if f == name {
+			return false
+		}
+	}
+	return true
+}
+
+// records reports whether a model's signatures say what stood before the block.
+func records(model string) bool { return checks(model) || family(model) == "claude-mythos-5" }
+
+// reads reports whether a model can read the thinking of another one.
+func reads(model, other string) bool {
+	to, from := family(model), family(other)
+	top := func(f string) bool { return strings.HasPrefix(f, "claude-fable-5-") || f == "claude-mythos-5" }
+	switch {
+	case to == from, from == "claude-haiku-5-5": // the thinking of Haiku 5.5 is not locked to it
+		return true
+	case top(to):
+		return true
+	case to == "claude-haiku-5-5":
+		return false
+	case !strings.HasPrefix(to, "claude-") || !strings.HasPrefix(from, "claude-"):
+		return true // a name of a test
+	}
+	return !records(from) && !strings.HasPrefix(from, "claude-fable")
+}
