@@ -2,6 +2,7 @@ package filetools
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"testing"
 
@@ -59,6 +60,56 @@ func TestUndoRemovesDirs(t *testing.T) {
 	b.has("x/y", false)
 	b.has("x/z/f", false)
 	b.has("x/z/foreign", true)
+
+	if err := os.Mkdir(b.file("empty"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	create("empty/made/f")
+	undo(`{"all":true}`)
+	b.has("empty/made", false)
+	b.has("empty", true) // it was there before
+}
+
+// An undo of several files is all or nothing: if another program changes one of them
+// after the plan, those that were put back are as they were. (FILE-12)
+func TestUndoIsAllOrNothing(t *testing.T) {
+	b := newBench(t, Config{}, workspace.Options{})
+	for _, name := range []string{"a", "b", "c"} {
+		b.put(name, "old\n")
+		if o := b.op("write_file", args("path", name, "content", "new\n")); !o.Success {
+			t.Fatalf("%+v", o)
+		}
+	}
+	p := b.plan("undo", `{"all":true}`)
+	b.put("c", "another program's\n")
+	if r, err := p.Apply(t.Context()); !errors.Is(err, tool.ErrChanged) {
+		t.Errorf("%+v, %v", r, err)
+	}
+	for name, want := range map[string]string{"a": "new\n", "b": "new\n", "c": "another program's\n"} {
+		if got := b.get(name); got != want {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
+// A person may approve an undo, and not write another text instead. (FILE-6, FILE-12)
+func TestUndoIsNotEdited(t *testing.T) {
+	b := newBench(t, Config{}, workspace.Options{})
+	b.put("f", "old\n")
+	b.op("read_file", args("path", "f"))
+	if o := b.op("write_file", args("path", "f", "content", "new\n")); !o.Success {
+		t.Fatalf("%+v", o)
+	}
+	p := b.plan("undo", `{"write":1}`)
+	if string(p.Content) != "old\n" || p.Has(tool.Large) {
+		t.Errorf("%q, %v", p.Content, p.Notes)
+	}
+	if edited, err := p.Replan(t.Context(), []byte("mine\n")); err != nil || edited.Done == nil || edited.Done.Code != tool.InvalidArgument {
+		t.Errorf("%+v, %v", edited, err)
+	}
+	if again, err := p.Replan(t.Context(), p.Content); err != nil || again.Done != nil || again.After != p.After {
+		t.Errorf("%+v, %v", again, err)
+	}
 }
 
 // TestUndoOfTheTrailRemovesDirs: the intent in the trail says which directories
