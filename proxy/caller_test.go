@@ -41,6 +41,33 @@ func TestCaller(t *testing.T) {
 	}
 }
 
+// WIRE-7: the same of a program that the Responses API runs.
+func TestProgramCaller(t *testing.T) {
+	const program, direct = `,"caller":{"type":"program","caller_id":"prog_1"}`, `,"caller":{"type":"direct"}`
+	for name, c := range map[string]struct {
+		callers [2]string
+		lines   int
+	}{
+		"direct": {[2]string{"", direct}, 1}, "program sees first": {[2]string{program, ""}, 0},
+		"program sees again": {[2]string{"", program}, 0}, "program sees both": {[2]string{program, program}, 0},
+	} {
+		up := &recorder{}
+		r := newRig(t, up, func(c *proxy.Config) { c.History = history.Config{Policy: history.Lossless} })
+		var b strings.Builder
+		fmt.Fprintf(&b, `{"model":"gpt-5.5","instructions":%q,"input":[{"role":"user","content":"hello"}`, rules)
+		for i, caller := range c.callers {
+			fmt.Fprintf(&b, `,{"type":"function_call","call_id":"call_%d","name":"Read","arguments":"{\"file_path\":\"/home/me/project/a.go\"}"%s}`, i, caller)
+			fmt.Fprintf(&b, `,{"type":"function_call_output","call_id":"call_%d","output":%q}`, i, content(20))
+		}
+		if status, answer := r.post("/v1/responses", b.String()+"]}"); status != 200 {
+			t.Fatal(status, answer)
+		}
+		if n := strings.Count(string(up.last(t).body), "unchanged: shown above"); n != c.lines {
+			t.Errorf("%s: %d results shortened, want %d", name, n, c.lines)
+		}
+	}
+}
+
 // TRIM-10: the newest reads are the newest by the times that an agent says in the body.
 func TestTimestamps(t *testing.T) {
 	up := &recorder{}

@@ -158,11 +158,12 @@ const (
 	itemAction
 	itemSummary
 	itemID
+	itemCaller
 	itemKeyCount
 )
 
 var itemKeys = [itemKeyCount]string{
-	"type", "role", "content", "call_id", "name", "arguments", "input", "output", "action", "summary", "id",
+	"type", "role", "content", "call_id", "name", "arguments", "input", "output", "action", "summary", "id", "caller",
 }
 
 // items reads the items that are left of the array that s is in. What the model
@@ -241,7 +242,7 @@ func (d *decoder) item(whole rawjson.Span, f [itemKeyCount]rawjson.Span) llm.Rol
 
 // call reads a call of a tool that the client runs.
 func (d *decoder) call(typ string, f [itemKeyCount]rawjson.Span) llm.Part {
-	p := llm.Part{Kind: llm.ToolCall, CallID: d.String(f[itemCallID])}
+	p := llm.Part{Kind: llm.ToolCall, CallID: d.String(f[itemCallID]), ByCode: d.byCode(f[itemCaller])}
 	switch typ {
 	case "local_shell_call":
 		p.Name, p.Args = "local_shell", d.Raw(f[itemAction])
@@ -253,4 +254,17 @@ func (d *decoder) call(typ string, f [itemKeyCount]rawjson.Span) llm.Part {
 		d.args(&p, f[itemArguments])
 	}
 	return p
+}
+
+var callerKeys = [1]string{"type"}
+
+// byCode reports whether a call's caller is another than the model itself.
+func (d *decoder) byCode(caller rawjson.Span) bool {
+	if caller.KindOf(d.Body) != '{' {
+		return false
+	}
+	var f [1]rawjson.Span
+	s := rawjson.At(d.Body, caller)
+	s.Object(callerKeys[:], f[:])
+	return !d.OneOf(f[0], "direct")
 }
