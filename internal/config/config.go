@@ -38,6 +38,7 @@ type Config struct {
 	Placeholder string
 	ProjectRoot string
 	Observe     bool
+	Threads     string
 	Dialects    *dialect.Table // nil: those that stet knows
 
 	Record     bool

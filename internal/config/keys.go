@@ -61,6 +61,12 @@ const (
 
 const ruleKey = "rule"
 
+// Values of the key threads.
+const (
+	followThreads = "follow"
+	RefuseThreads = "refuse"
+)
+
 // DefaultAuditDays and LeastAuditDays are how long entries of the audit trail
 // are kept. Undo and the outcomes of repeated calls need the entries of the time
 // for which replaced versions of files are kept, which is 30 days.
@@ -119,6 +125,12 @@ var keys = []key{
 		Name: "observe", Type: Bool, Default: false,
 		Help:  "send every request untouched and only report what would be left out",
 		field: func(c *Config) any { return &c.Observe },
+	},
+	{
+		Name: "threads", Type: text, Default: followThreads, Values: []string{followThreads, RefuseThreads},
+		Help:  "message threads, where the provider keeps the conversation: follow, or refuse as a server without threads",
+		Doc:   "message threads, where the provider keeps the conversation and requests have only what is new: `follow`, or `refuse` as a server without threads would",
+		field: func(c *Config) any { return &c.Threads },
 	},
 	{
 		Name: "record", Type: Bool, Default: true, UserOnly: true,
