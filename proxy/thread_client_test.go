@@ -378,7 +378,6 @@ func TestThreadsAreFollowed(t *testing.T) {
 						if policy == history.KeepLatest {
 							s.config.History.KeepReads = 1
 						}
-						s.quiet = model == uncheckedModel
 						a := s.threadClient(model)
 						c.test(s, a)
 						if fmt.Sprint(a.replays) != fmt.Sprint(c.want) {
@@ -403,7 +402,6 @@ func TestRandomThreads(t *testing.T) {
 				rng := rand.New(rand.NewPCG(seed, 13))
 				s.config.History.Policy = []history.Policy{history.Adaptive, history.Lossless, history.Bold}[rng.IntN(3)]
 				model := []string{"claude-opus-5-5", uncheckedModel, "my-own-model"}[rng.IntN(3)]
-				s.quiet = model == uncheckedModel
 				restarts := seed%2 == 0 // or forks: what passed untouched after a restart is not told from a fork with the same messages
 				p := s.proxy()
 				clients := []*threadClient{s.threadClient(model)}
@@ -437,7 +435,10 @@ func TestRandomThreads(t *testing.T) {
 						}
 					case 6: // it goes back
 						if n := len(a.messages); n > 6 {
-							a.messages = append(a.messages[:n-n%2-5:n-n%2-5], `{"role":"user","content":"another way, please"}`)
+							for n -= 4; strings.HasPrefix(a.messages[n-1], `{"role":"user"`); {
+								n--
+							}
+							a.messages = append(a.messages[:n-1:n-1], `{"role":"user","content":"another way, please"}`)
 							a.previous = ""
 						}
 					case 7:
