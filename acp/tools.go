@@ -31,10 +31,7 @@ func (st *sessionTools) Call(ctx context.Context, c tool.Call) (tool.Result, err
 
 // Start implements tool.Starter.
 func (st *sessionTools) Start(c tool.Call) func(context.Context) (tool.Result, error) {
-	work := func(ctx context.Context) (tool.Result, error) { return st.next.Call(ctx, c) }
-	if s, ok := st.next.(tool.Starter); ok {
-		work = s.Start(c)
-	}
+	work := tool.Start(st.next, c)
 	return func(ctx context.Context) (tool.Result, error) {
 		t := turnIn(ctx)
 		switch {

@@ -146,16 +146,12 @@ func (r *run) started(call llm.Part) (do work) {
 		ID: call.CallID, Session: r.clientSession(), Client: cmp.Or(r.a.Client, "stet"), Name: call.Name,
 		Arguments: json.RawMessage(cmp.Or(strings.TrimSpace(call.Args), "{}")),
 	}
-	switch tools := r.a.Tools.(type) {
-	case nil:
+	if r.a.Tools == nil {
 		return func(context.Context) (tool.Result, error) {
 			return failed(call, tool.InvalidArgument, fmt.Sprintf("there is no tool %q.", call.Name)), nil
 		}
-	case tool.Starter:
-		return tools.Start(c)
-	default:
-		return func(ctx context.Context) (tool.Result, error) { return tools.Call(ctx, c) }
 	}
+	return tool.Start(r.a.Tools, c)
 }
 
 func (c *Conversation) clientSession() string {

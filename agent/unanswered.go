@@ -23,12 +23,20 @@ const (
 // refuse stores a result for calls that are not run. It says that they were not.
 func (r *run) refuse(ctx context.Context, calls []llm.Part) error {
 	for _, call := range calls {
-		d := done{call: call, result: failed(call, tool.Cancelled, notRun)}
-		if err := r.append(ctx, result(d)); err != nil {
+		if err := r.skip(ctx, call, notRun); err != nil {
 			return err
 		}
-		r.tell(Event{Kind: CallEnds, Call: call, Result: d.result})
 	}
+	return nil
+}
+
+// skip stores a result for a call that is not run; why is what the model is told.
+func (r *run) skip(ctx context.Context, call llm.Part, why string) error {
+	d := done{call: call, result: failed(call, tool.Cancelled, why)}
+	if err := r.append(ctx, result(d)); err != nil {
+		return err
+	}
+	r.tell(Event{Kind: CallEnds, Call: call, Result: d.result})
 	return nil
 }
 
@@ -49,11 +57,9 @@ func (r *run) settle(ctx context.Context) error {
 				if answered[call.CallID] {
 					continue
 				}
-				d := done{call: call, result: failed(call, tool.Cancelled, why)}
-				if err := r.append(ctx, result(d)); err != nil {
+				if err := r.skip(ctx, call, why); err != nil {
 					return err
 				}
-				r.tell(Event{Kind: CallEnds, Call: call, Result: d.result})
 			}
 			return nil
 		}

@@ -90,7 +90,7 @@ func (h *Host) repeats(name string) bool {
 // does the call. (FILE-9)
 func (t *task) start(c tool.Call) func(context.Context) (tool.Result, error) {
 	if t.parts == nil {
-		return start(t.host.Caller, c)
+		return tool.Start(t.host.Caller, c)
 	}
 	if t.host.Stage == nil {
 		return func(context.Context) (tool.Result, error) {
@@ -102,20 +102,13 @@ func (t *task) start(c tool.Call) func(context.Context) (tool.Result, error) {
 		return func(context.Context) (tool.Result, error) { return tool.Result{}, err }
 	}
 	c.Staged = staged
-	do := start(t.host.Caller, c)
+	do := tool.Start(t.host.Caller, c)
 	return func(ctx context.Context) (tool.Result, error) {
 		t.gather(ctx, staged)
 		res, err := do(ctx)
 		t.abort(staged)
 		return res, err
 	}
-}
-
-func start(caller tool.Caller, c tool.Call) func(context.Context) (tool.Result, error) {
-	if s, ok := caller.(tool.Starter); ok {
-		return s.Start(c)
-	}
-	return func(ctx context.Context) (tool.Result, error) { return caller.Call(ctx, c) }
 }
 
 // part takes a part of the call's content. The gateway sends no more parts than there

@@ -64,7 +64,7 @@ func (s *Server) begin(ctx context.Context, req *mcp.CallToolRequest) (*activeCa
 	r := &activeCall{call: call, user: userOf(req), cancel: cancel, onAsk: place.leave}
 	s.calls.add(r)
 	stopped := context.AfterFunc(s.base, cancel)
-	run := s.start(call)
+	run := tool.Start(s.config.Caller, call)
 	place.begin()
 	go func() {
 		defer s.gate.leave()
@@ -82,15 +82,6 @@ func (s *Server) begin(ctx context.Context, req *mcp.CallToolRequest) (*activeCa
 		}
 	}()
 	return r, nil
-}
-
-// start gives a call its place among those of its session, if the Caller keeps
-// an order, and returns the function that does the call.
-func (s *Server) start(call tool.Call) func(context.Context) (tool.Result, error) {
-	if c, ok := s.config.Caller.(tool.Starter); ok {
-		return c.Start(call)
-	}
-	return func(ctx context.Context) (tool.Result, error) { return s.config.Caller.Call(ctx, call) }
 }
 
 // reason says why the tool broke, if the error has words that a client may

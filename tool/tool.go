@@ -99,6 +99,15 @@ type Starter interface {
 	Start(c Call) func(ctx context.Context) (Result, error)
 }
 
+// Start is the first half of a call of any Caller: see Starter. Where the Caller is no
+// Starter, what it returns is all of the call.
+func Start(caller Caller, c Call) func(ctx context.Context) (Result, error) {
+	if s, ok := caller.(Starter); ok {
+		return s.Start(c)
+	}
+	return func(ctx context.Context) (Result, error) { return caller.Call(ctx, c) }
+}
+
 // Refuser is a Tool that says in its own words that a call was not done, or
 // not to its end: rejected, cancelled, over the rate limit, timed out. Without
 // it the result is a FileOperationResult with the code and the message.
