@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -369,5 +370,40 @@ func TestPartsOverAnotherConnection(t *testing.T) {
 	stop()
 	if err := <-ended; err != nil {
 		t.Error(err)
+	}
+}
+
+// Parts fit into the frames that the other end takes, with what is around them.
+// (FILE-9)
+func TestPartsFitIntoFrames(t *testing.T) {
+	for limit, want := range map[int64]int{0: wire.PartBytes, 1 << 20: wire.PartBytes, 4 << 10: (4<<10 - aroundPart) / 4 * 3} {
+		s := newSession(slog.New(slog.DiscardHandler), nil)
+		s.limit.Store(limit)
+		if err := s.sendParts(t.Context(), strings.Repeat("c", 128), strings.NewReader(strings.Repeat("x", want+1)), new(window), 0); err != nil {
+			t.Fatalf("limit %d: %v", limit, err)
+		}
+		for i, size := range []int{want, 1} {
+			frame, err := s.queue.take()
+			if err != nil || limit > 0 && int64(frame.Size()) > limit {
+				t.Fatalf("limit %d: %d bytes, %v", limit, frame.Size(), err)
+			}
+			f, err := wire.Decode(frame.Bytes())
+			if p, ok := f.(*wire.Part); err != nil || !ok || p.Seq != i || len(p.Data) != size || p.Last != (i == 1) {
+				t.Errorf("limit %d: part %d: %T, %v", limit, i, f, err)
+			}
+		}
+	}
+}
+
+// Only what has come can be taken, and only once.
+func TestTakenParts(t *testing.T) {
+	s := stream{next: 3, taken: 1}
+	for _, c := range []struct {
+		seq int
+		ok  bool
+	}{{0, false}, {3, false}, {1, true}, {1, false}, {2, true}, {2, false}} {
+		if ok := s.take(&wire.Taken{Seq: c.seq}); ok != c.ok {
+			t.Errorf("part %d: %v", c.seq, ok)
+		}
 	}
 }
