@@ -19,6 +19,12 @@ var plainCommands = set(`
 	which type wc stat file md5sum sha1sum sha256sum basename dirname realpath readlink seq tput clear reset
 	systemctl service ping apt apt-get apt-cache dpkg brew dnf yum apk zip`)
 
+// quoters print files as they are, beside the sieves.
+var quoters = set(`bat batcat diff xxd od paste comm join strings zcat patch colordiff delta eval gofmt goimports prettier Get-Content gc`)
+
+// interpreters run a program. One that is written on the command line may print files.
+var interpreters = set(`python python2 python3 node deno perl ruby php osascript`)
+
 // builders build, test, check and install: they print what they did, and of
 // files what is wrong there. They count in whichever directory they are.
 var builders = set(`

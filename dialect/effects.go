@@ -12,6 +12,7 @@ import (
 type effects struct {
 	changes bool // something, perhaps
 	quiet   bool // no command of it prints files
+	quotes  bool // a command of it prints files as they are
 }
 
 // Changes reports whether what a Shell runs may change something: unless every
@@ -40,6 +41,26 @@ func (a *Action) MayShowFiles(output string) bool {
 	return true
 }
 
+// Quotes reports whether the result of a Shell, an Output or an Agent may hold
+// whole passages of files, from which edits are made: it has a difference in it, or a
+// command of its command line prints files as they are (cat, sed, git show). A search
+// prints single lines, and a program what it likes.
+func (a *Action) Quotes(output string) bool {
+	return strings.Contains(output, "\n@@ -") || strings.HasPrefix(output, "diff ") ||
+		a.Op == Shell && a.lineEffects().quotes || a.Op == Output && a.Row == "any/search" && a.asksForContext()
+}
+
+// asksForContext reports whether a search is to print the lines around.
+func (a *Action) asksForContext() bool {
+	v, _ := object(a.Command)
+	for _, name := range []string{"-A", "-B", "-C", "context", "before", "after"} {
+		if _, ok := v.get(name); ok {
+			return true
+		}
+	}
+	return false
+}
+
 // lineEffects are those of the action's command line, which is parsed once.
 func (a *Action) lineEffects() effects {
 	if a.effects == nil {
@@ -58,22 +79,25 @@ const maxQuiet = 20_000
 func effectsOf(command string) effects {
 	file, err := parseShell(command)
 	if err != nil {
-		return effects{changes: true}
+		return effects{changes: true, quotes: true}
 	}
-	e := effects{quiet: len(command) <= maxQuiet && len(file.Stmts) > 0}
+	e := effects{quotes: len(command) > maxQuiet, quiet: len(command) <= maxQuiet && len(file.Stmts) > 0}
 	syntax.Walk(file, func(n syntax.Node) bool {
 		switch x := n.(type) {
 		case *syntax.CallExpr:
 			if len(x.Args) > 0 {
 				e.changes = e.changes || !looking(x.Args)
-				e.quiet = e.quiet && quietCall(quietWords(x.Args))
+				words := quietWords(x.Args)
+				e.quiet = e.quiet && quietCall(words)
+				e.quotes = e.quotes || quotingCall(words)
 			}
 		case *syntax.Redirect:
 			toNull := literal(x.Word) == "/dev/null"
 			e.changes = e.changes || x.Op != syntax.RdrIn && x.Op != syntax.DplOut && !toNull
-			e.quiet = e.quiet && (x.Op != syntax.RdrIn && x.Op != syntax.RdrInOut || toNull)
+			reads := (x.Op == syntax.RdrIn || x.Op == syntax.RdrInOut) && !toNull
+			e.quiet, e.quotes = e.quiet && !reads, e.quotes || reads
 		}
-		return !e.changes || e.quiet
+		return !e.changes || e.quiet || !e.quotes
 	})
 	return e
 }
@@ -152,6 +176,60 @@ func quietCall(words []string) bool {
 		})
 	}
 	return plainCommands[name] || builders[name]
+}
+
+// quotingCall reports whether a command prints files as they are.
+func quotingCall(words []string) bool {
+	name := words[0]
+	if rest, ok := inner(name, words[1:]); ok {
+		return len(rest) > 0 && quotingCall(rest)
+	}
+	if slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(w, "/dev/std") }) {
+		return true
+	}
+	if name == "rg" || name == "ag" || strings.HasSuffix(name, "grep") {
+		return slices.ContainsFunc(words[1:], withContext)
+	}
+	if f, ok := sieves[name]; ok {
+		return !f.quiet(words[1:])
+	}
+	switch name {
+	case "sh", "bash", "zsh":
+		return len(words) == 3 && strings.HasPrefix(words[1], "-") && strings.HasSuffix(words[1], "c") && effectsOf(words[2]).quotes
+	case "git":
+		if slices.Contains(words, "grep") && slices.ContainsFunc(words, withContext) {
+			return true
+		}
+		return !quietSubcommand(name, words[1:], subcommands[name]+" grep")
+	}
+	if name == unknown || quoters[name] && !quietCall(words) || interpreters[name] && programGiven(words[1:]) {
+		return true
+	}
+	// Some run a command that they are told: find -exec cat, ssh host cat.
+	return !plainCommands[name] && slices.ContainsFunc(words[1:], func(w string) bool { _, ok := sieves[w]; return ok })
+}
+
+// programGiven reports whether an interpreter runs a program that stands on the command
+// line, or comes from before the bar, and not one of a file.
+func programGiven(words []string) bool {
+	for _, w := range words {
+		switch {
+		case strings.HasPrefix(w, "--"):
+		case strings.HasPrefix(w, "-"):
+			if w == "-" || strings.ContainsAny(w, "cenp") {
+				return true
+			}
+		default:
+			return w == unknown
+		}
+	}
+	return true
+}
+
+// withContext reports whether an option makes a search print the lines around.
+func withContext(option string) bool {
+	return strings.HasPrefix(option, "--context") || strings.HasPrefix(option, "--after") || strings.HasPrefix(option, "--before") ||
+		strings.HasPrefix(option, "-") && !strings.HasPrefix(option, "--") && strings.ContainsAny(option, "ABC")
 }
 
 // inner returns the command that a command runs, if it is one that runs

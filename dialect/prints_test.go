@@ -56,6 +56,36 @@ func TestMayShowFiles(t *testing.T) {
 	}
 }
 
+// Invariant 6: edits are made from what cat, sed and the like print, and from
+// differences. A search prints single lines, and a page of the web is no file.
+func TestQuotes(t *testing.T) {
+	for command, want := range map[string]bool{
+		"cat a.go | head -50": true, "cd src && sed -n '1,9p' a.go; make": true, "for f in *.go; do cat $f; done": true, "git show HEAD:a.go": true,
+		"git log -p a.go": true, "git --no-pager diff": true, "git stash show": true, "git blame a.go": true, "git grep -n -C 9 x": true,
+		"grep -n -A 60 'def main' a.py": true, "rg --context=9 main": true, "python3 -c \"print(open('a.py').read())\"": true, "python3 - <<E\nx\nE": true,
+		"docker exec web cat /app/a.py": true, "perl -ne 'print if 1..60' a.py": true, "find . -name a.py -exec cat {} +": true, "batcat a.py": true,
+		"bash -lc 'cat a.py b.py'": true, "ls src/*.py | xargs cat": true, "echo \"$(cat a.go)\"": true, "cat < a.go": true, "cp a.go /dev/stdout": true,
+		"$CMD a.go": true, "make; $(echo cat) a.go": true, "sudo cat a.go": true, "gofmt a.go": true, "Get-Content a.go": true, "eval \"cat a.go\"": true, "unclosed '": true,
+		"awk 'BEGIN{while((getline l<\"a.go\")>0)print l}'": true,
+
+		"go test ./... | tail -5": false, "rg -n main src": false, "grep -rn main .": false, "git grep main": false, "git log --oneline": false, "git status": false,
+		"curl -s https://example.com/a.go | rg x": false, "gh pr view 3": false, "./run.sh": false, "python3 tools/report.py --all": false, "wget -qO- x | head -5": false,
+		"kubectl get pods": false, "gofmt -l .": false, "": false,
+	} {
+		if a := (Action{Op: Shell, Command: command}); a.Quotes("ok") != want {
+			t.Errorf("%q: %v", command, !want)
+		}
+	}
+	if a := (Action{Op: Shell, Command: "gh pr diff 3"}); !a.Quotes("diff --git a/b b/b") {
+		t.Error("a difference quotes")
+	}
+	for args, want := range map[string]bool{`{"pattern":"x","output_mode":"content"}`: false, `{"pattern":"x","output_mode":"content","-C":5}`: true} {
+		if a := Default().Action("Grep", args); a.Quotes("ok") != want {
+			t.Errorf("Grep %s: %v", args, !want)
+		}
+	}
+}
+
 // What a command names is where the agent works, if the command may change
 // something there.
 func TestChanges(t *testing.T) {

@@ -11,9 +11,9 @@ import (
 // first, and chooses what leaves:
 //
 //   - listings that a newer one of the same kind follows (lossless),
-//   - outputs of commands past the newest ones; where an output may show text of files,
-//     only when it is long past; where it is the report of another agent, only when it
-//     shows nothing of the files that the agent works on (adaptive),
+//   - outputs of commands past the newest ones (adaptive). One that quotes files (cat, a
+//     difference) leaves only when it is long past: edits are made from it. So does a
+//     search or a report that shows more of a file at work than stands elsewhere,
 //   - reads of dependencies and of files outside the workspace that were not touched
 //     for long (adaptive; see evict_places.go),
 //   - plans that a newer one follows, and the texts that edits replaced where their
@@ -210,9 +210,10 @@ func (res *toolResult) evictText(placeholder string, why Reason) {
 	}
 }
 
-// oldOutput reports whether an output is past the newest ones. One that may show text of
-// files must also be long past: edits are made from it. The report of another agent
-// seldom quotes: it must show nothing of the files that this agent works on.
+// oldOutput reports whether an output may leave. It is past the newest ones. One that
+// quotes files must also be long past: edits are made from it. What else may show text of
+// files (a search, the report of another agent) must show nothing more of the files that
+// the agent works on, or be long past too.
 func (s *evictionScan) oldOutput(res *toolResult) bool {
 	c := &s.st.engine.config
 	if !s.policy(Adaptive) || c.KeepShell < 0 || s.outputs <= c.KeepShell {
@@ -223,7 +224,7 @@ func (s *evictionScan) oldOutput(res *toolResult) bool {
 		wait /= 2
 	}
 	longPast := c.Idle >= 0 && s.st.turns-res.turn >= wait
-	return !res.sources || longPast || res.call.action.Op == dialect.Agent && !s.showsWork(res)
+	return !res.sources || longPast || !res.call.action.Quotes(res.text) && !s.showsWork(res)
 }
 
 // chooseListing: an older listing leaves where a newer one of the very same kind stays.

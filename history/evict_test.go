@@ -76,8 +76,20 @@ func TestEvict(t *testing.T) {
 			c.call("Grep", map[string]any{"pattern": "func main"}, long("found", 900))
 			idle(c, 31)
 		}, Adaptive, "func main", Command},
-		{"search that may still be needed", func(c *conv) {
+		{"search, not long ago", func(c *conv) {
 			c.call("Grep", map[string]any{"pattern": "func main"}, long("found", 900))
+			idle(c, 5)
+		}, Adaptive, "func main", Command},
+		{"search that shows the lines around", func(c *conv) {
+			c.call("Grep", map[string]any{"pattern": "func main", "output_mode": "content", "-A": 20}, long("found", 900))
+			idle(c, 5)
+		}, "", "", ""},
+		{"page of the web through a search", func(c *conv) {
+			c.call("terminal-execute", map[string]any{"command": "curl -s https://example.com | rg x"}, long("found", 900))
+			idle(c, 5)
+		}, Adaptive, "curl", Command},
+		{"program on the command line", func(c *conv) {
+			c.call("terminal-execute", map[string]any{"command": "python3 -c 'print(open(\"a.go\").read())'"}, long("found", 900))
 			idle(c, 5)
 		}, "", "", ""},
 		{"search for names", func(c *conv) {
@@ -243,8 +255,8 @@ func TestEvictShortLines(t *testing.T) {
 	}
 }
 
-// Invariant 6: another agent's report past the newest ones stays for long where it
-// shows more of a file that this agent works on than stands elsewhere.
+// Invariant 6: another agent's report, or a search, past the newest ones stays for long where
+// it shows more of a file that this agent works on than stands elsewhere.
 func TestEvictReportOnAFileAtWork(t *testing.T) {
 	var shown, bare strings.Builder
 	for n := 30; n <= 60; n++ {
@@ -268,6 +280,7 @@ func TestEvictReportOnAFileAtWork(t *testing.T) {
 		w.read("src/a.go", 1, c.last, 100)
 		plain := w.call("Task", map[string]any{"prompt": "find main"}, bare.String())
 		at := w.call("Task", map[string]any{"prompt": "find main, with numbers"}, shown.String())
+		search := w.call("terminal-execute", map[string]any{"command": "rg -n text src/a.go"}, shown.String())
 		for i := range c.turns {
 			w.call("terminal-execute", map[string]any{"command": fmt.Sprintf("try %d", i)}, "no")
 			if i == c.editedAt {
@@ -275,7 +288,7 @@ func TestEvictReportOnAFileAtWork(t *testing.T) {
 			}
 		}
 		_, out := cold(t, Config{}, w)
-		for _, i := range []int{plain, at} {
+		for _, i := range []int{plain, at, search} {
 			if left := strings.Contains(out[i].Parts[0].Text, "left out"); left != c.left {
 				t.Errorf("%s: left %v, %.90q", c.name, left, out[i].Parts[0].Text)
 			}

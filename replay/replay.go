@@ -82,6 +82,12 @@ type Outcome struct {
 	Dangling   int
 	Edits      check.Edits
 	LostByRule map[string]int // Edits.Lost of the plan for each rule
+
+	// LeftOut is the number of parts that were left out. Of
+	// these, Recalled is how many the agent would have asked for again. Charged is Cost with
+	// these calls: for each, one more request, its output, and the text again.
+	LeftOut, Recalled int
+	Charged           map[string]float64
 }
 
 // Under sends the session through a policy and prices it by every rule. It plans
@@ -115,6 +121,7 @@ func (r *Replay) Under(ctx context.Context, policy Policy, rules []prices.Rule) 
 			out.LostByRule = make(map[string]int, len(rules))
 		}
 		maps.Copy(out.Cost, o.Cost)
+		maps.Copy(out.Charged, o.Charged)
 		for _, rule := range g.rules {
 			out.LostByRule[rule.Name] = o.Edits.Lost
 		}
@@ -131,6 +138,7 @@ func (r *Replay) play(ctx context.Context, policy Policy, rules []prices.Rule, p
 		caches = append(caches, Cache{Rule: rule, Exact: r.exact})
 	}
 	sender, view := r.NewSender(caches...), r.Index().View()
+	charge := r.newCharge(rules, caches)
 	plans := planners{replay: r, policy: policy, from: -1}
 	for i := range r.Requests {
 		if err := ctx.Err(); err != nil {
@@ -149,8 +157,10 @@ func (r *Replay) play(ctx context.Context, policy Policy, rules []prices.Rule, p
 			out.Changed++
 		}
 		out.Add(sent, rules)
+		charge.add(i, omissions, view.Recalls(i))
 	}
 	plans.endContext()
+	out.LeftOut, out.Recalled, out.Charged = len(charge.leftOut), charge.recalls, charge.cost
 	out.Reads, out.Repeats = plans.reads, plans.repeats
 	out.Dangling, out.Edits = view.Dangling(), view.Edits
 	return out, nil

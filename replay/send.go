@@ -19,6 +19,13 @@ type Sender struct {
 	root         uint64 // of the model of the last request
 	last         prompt
 	placeholders map[int]placeholder // by part
+	recalled     []recalled          // of the context, in order
+}
+
+// recalled is a text that the agent asked for again: a call and its result.
+type recalled struct {
+	block
+	before int // the part that it stands before
 }
 
 // Sent is a request that was sent.
@@ -81,6 +88,9 @@ func (s *Sender) Send(i int, omissions []check.Omission) Sent {
 	q := &r.Requests[i]
 	root := r.hash.root(q.Model)
 	continues := q.From == s.from && root == s.root
+	if q.From != s.from {
+		s.recalled = nil
+	}
 	s.from, s.root = q.From, root
 
 	blocks := slices.Clone(r.blocks[r.Begin(q):r.End(q)])
@@ -94,6 +104,10 @@ func (s *Sender) Send(i int, omissions []check.Omission) Sent {
 		}
 		blocks[i].tokens = r.Scaled(at, blocks[i].tokens)
 	}
+	for n := len(s.recalled) - 1; n >= 0; n-- {
+		c := &s.recalled[n]
+		blocks = slices.Insert(blocks, c.before-r.Begin(q), c.block)
+	}
 	p := nextPrompt(&s.last, root, blocks)
 	s.last = p
 
@@ -102,6 +116,19 @@ func (s *Sender) Send(i int, omissions []check.Omission) Sent {
 		out.Bills = append(out.Bills, s.caches[i].send(&p, q.Sent, q.Answered))
 	}
 	return out
+}
+
+// recallCall is how many tokens the call has by which an agent asks for a text again.
+const recallCall = 80
+
+// Recall sends request i as the agent does that has first asked for a part again. From
+// then on, the requests of the context hold that call and the part.
+func (s *Sender) Recall(i, part int, omissions []check.Omission) Sent {
+	r := s.replay
+	tokens := r.Scaled(part, r.blocks[part].tokens) + recallCall
+	hash := join(r.blocks[part].hash, uint64(len(s.recalled)+1))
+	s.recalled = append(s.recalled, recalled{block{hash, tokens}, r.End(&r.Requests[i])})
+	return s.Send(i, omissions)
 }
 
 // placeholder returns the block in place of a part.

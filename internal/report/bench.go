@@ -70,7 +70,7 @@ func policyRows(g *bench.Group) [][]string {
 	for _, name := range rules {
 		head = append(head, columnName(name))
 	}
-	rows := [][]string{append(head, "median", "worst", "supported", "split", "lost", "dangling", "peak")}
+	rows := [][]string{append(head, "median", "worst", "recall", "recalled", "supported", "split", "lost", "dangling", "peak")}
 	for _, f := range g.Policies {
 		row := []string{f.Name, signed(f.RelTokens)}
 		if f.Name == "off" {
@@ -83,7 +83,7 @@ func policyRows(g *bench.Group) [][]string {
 			}
 			row = append(row, cell)
 		}
-		row = append(row, signed(f.MedianSession), signed(f.WorstSession), Grouped(f.EditsSupported), Grouped(f.EditsSplit),
+		row = append(row, signed(f.MedianSession), signed(f.WorstSession), signed(f.RelRecall[prices.Anthropic5m]), portion(f.Recalled, f.LeftOut), Grouped(f.EditsSupported), Grouped(f.EditsSplit),
 			Grouped(f.EditsLost), Grouped(f.Dangling), Grouped(f.Peak))
 		rows = append(rows, row)
 	}
@@ -125,6 +125,7 @@ func benchNotes(w io.Writer, b *bench.Bench) {
 	fmt.Fprintf(w, "Per cent of off; costs in plain input tokens, median and worst of the sessions under %s.\n", prices.Anthropic5m)
 	fmt.Fprintf(w, "Under %s each session has the cache that its usage shows, or its provider's: %s.\n", bench.OwnRule, ownCaches(b))
 	fmt.Fprintln(w, "Edits: those whose old text stood in the request; now in view, in pieces, or lost. A replayed agent does not react.")
+	fmt.Fprintf(w, "Recall: cost under %s with the calls by which the agent would have asked again for what its answers repeat; recalled: part of all left out.\n", prices.Anthropic5m)
 	if c := b.Counting; c.Requests > 0 {
 		fmt.Fprintf(w, "Size of a request before it is sent: off by %.2f %% (median), %.2f %% (p90) of what was then reported, %s.\n",
 			100*c.Median, 100*c.P90, Count(c.Requests, "request"))

@@ -61,7 +61,18 @@ type Figures struct {
 	RelByRule   map[string]float64 `json:"rel_by_rule"`
 	WorstByRule map[string]float64 `json:"worst_by_rule"`
 	LostByRule  map[string]int     `json:"lost_by_rule"`
-	Source      string             `json:"source,omitempty"`
+
+	// RelRecall, WorstRecall and MedianRecall are RelByRule, WorstByRule and
+	// MedianSession with the calls by which the agent would have asked again for what
+	// was left out. LeftOut counts the parts left out, Recalled those asked for again.
+	LeftOut      int                `json:"left_out"`
+	Recalled     int                `json:"recalled"`
+	RelRecall    map[string]float64 `json:"rel_recall"`
+	WorstRecall  map[string]float64 `json:"worst_recall"`
+	MedianRecall float64            `json:"median_recall"`
+
+	Source  string `json:"source,omitempty"`
+	charged map[string]float64
 }
 
 // Counting is how far the size expected of a request was from the one that was
@@ -121,7 +132,7 @@ func group(some []*played, policies []Policy, rules []prices.Rule, of func(*play
 	for i := range policies {
 		f := figures(&policies[i], rules)
 		offCost, offTokens := make(map[string]float64), int64(0)
-		var each []float64
+		var each, eachCharged []float64
 		for _, p := range some {
 			off, with := &of(p)[0], &of(p)[i]
 			f.add(with)
@@ -132,7 +143,12 @@ func group(some []*played, policies []Policy, rules []prices.Rule, of func(*play
 				if len(each) == 0 || rel > f.WorstByRule[rule.Name] {
 					f.WorstByRule[rule.Name] = rel
 				}
+				charged := change(off.Cost[rule.Name], charged(with)[rule.Name])
+				if len(each) == 0 || charged > f.WorstRecall[rule.Name] {
+					f.WorstRecall[rule.Name] = charged
+				}
 			}
+			eachCharged = append(eachCharged, change(off.Cost[rules[0].Name], charged(with)[rules[0].Name]))
 			rel := change(off.Cost[rules[0].Name], with.Cost[rules[0].Name])
 			if len(each) == 0 || rel > f.WorstSession {
 				f.WorstSession, f.WorstFile = rel, p.file
@@ -140,12 +156,12 @@ func group(some []*played, policies []Policy, rules []prices.Rule, of func(*play
 			each = append(each, rel)
 		}
 		if len(each) > 0 {
-			slices.Sort(each)
-			f.MedianSession = (each[(len(each)-1)/2] + each[len(each)/2]) / 2
+			f.MedianSession, f.MedianRecall = median(each), median(eachCharged)
 		}
 		f.RelTokens = change(float64(offTokens), float64(f.Tokens))
 		for _, rule := range rules {
 			f.RelByRule[rule.Name] = change(offCost[rule.Name], f.Cost[rule.Name])
+			f.RelRecall[rule.Name] = change(offCost[rule.Name], f.charged[rule.Name])
 		}
 		f.Rel = f.RelByRule[rules[0].Name]
 		g.Policies = append(g.Policies, f)
@@ -157,6 +173,7 @@ func figures(p *Policy, rules []prices.Rule) Figures {
 	f := Figures{
 		Name: p.Name, Source: p.Source, Cost: make(map[string]float64), RelByRule: make(map[string]float64),
 		WorstByRule: make(map[string]float64), LostByRule: make(map[string]int),
+		RelRecall: make(map[string]float64), WorstRecall: make(map[string]float64), charged: make(map[string]float64),
 	}
 	for _, rule := range rules {
 		f.Cost[rule.Name], f.RelByRule[rule.Name], f.WorstByRule[rule.Name], f.LostByRule[rule.Name] = 0, 0, 0, 0
@@ -175,6 +192,11 @@ func (f *Figures) add(o *replay.Outcome) {
 	for name, v := range o.Cost {
 		f.Cost[name] += v
 	}
+	f.LeftOut += o.LeftOut
+	f.Recalled += o.Recalled
+	for name, v := range charged(o) {
+		f.charged[name] += v
+	}
 	for name, n := range o.LostByRule {
 		f.LostByRule[name] += n
 	}
@@ -186,4 +208,18 @@ func change(off, with float64) float64 {
 		return 0
 	}
 	return with/off - 1
+}
+
+// charged is the cost of a session after recall. A bound recalls nothing.
+func charged(o *replay.Outcome) map[string]float64 {
+	if o.Charged == nil {
+		return o.Cost
+	}
+	return o.Charged
+}
+
+// median sorts some figures and returns the one in the middle.
+func median(all []float64) float64 {
+	slices.Sort(all)
+	return (all[(len(all)-1)/2] + all[len(all)/2]) / 2
 }

@@ -124,14 +124,18 @@ func (v *View) partsWith(piece string) []int32 {
 
 // checkEdit counts an edit that answered the request that is shown.
 func (v *View) checkEdit(e *edit) {
+	missed := len(v.lost)
 	for _, l := range e.lines {
 		if l.id >= 0 && v.count[l.id] > 0 || v.showsAny(l.pieceIn) {
 			continue
 		}
 		if !v.anyPlaceholder(func(texts []string) bool { return l.id < 0 && anyContains(texts, l.text) }) {
-			v.Edits.Lost++
-			return
+			v.lost = append(v.lost, l)
 		}
+	}
+	if len(v.lost) > missed {
+		v.Edits.Lost++
+		return
 	}
 	if len(e.whole) == 0 || v.showsAny(e.whole) ||
 		v.anyPlaceholder(func(texts []string) bool { return anyInOnePiece(texts, e.want) }) {

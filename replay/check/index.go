@@ -19,6 +19,7 @@ type Index struct {
 	lines   [][]int32        // by part: the lines it shows, each once
 	texts   [][]string       // by part: the texts it shows
 	parts   [][]int32        // by line: the parts that show it
+	size    []int            // by line: its bytes
 	content map[int][][]int32
 	edits   []edit // in the order of the requests
 	stubs   []stub // in the order of the parts
@@ -45,7 +46,7 @@ func (x *Index) addLine(part int, line string) {
 	if !ok {
 		id = int32(len(x.ids))
 		x.ids[line] = id
-		x.parts = append(x.parts, nil)
+		x.parts, x.size = append(x.parts, nil), append(x.size, len(line))
 	}
 	if in := x.parts[id]; len(in) == 0 || in[len(in)-1] != int32(part) {
 		x.parts[id] = append(in, int32(part))

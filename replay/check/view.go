@@ -27,13 +27,15 @@ type View struct {
 	end      int            // the end of the parts that are shown
 	dangling map[int]bool   // parts whose placeholder, or stub, was untrue in some request
 	next     []edit         // of the requests that are not shown yet
+	lost     []editLine     // lines that edits of the last request miss
+	recalled map[int32]bool // lines that the agent has asked for again in the context
 }
 
 // View returns a view before the first request.
 func (x *Index) View() *View {
 	return &View{
 		x: x, count: make([]int32, len(x.ids)), replaced: make(map[int]string), from: -1,
-		dangling: make(map[int]bool), next: x.edits,
+		dangling: make(map[int]bool), next: x.edits, recalled: make(map[int32]bool),
 	}
 }
 
@@ -60,6 +62,7 @@ func (v *View) Show(i int, omissions []Omission) {
 		}
 	}
 	v.checkStubs()
+	v.lost = v.lost[:0]
 	for ; len(v.next) > 0 && v.next[0].request == i; v.next = v.next[1:] {
 		v.checkEdit(&v.next[0])
 	}
@@ -73,6 +76,7 @@ func (v *View) begins(q *recording.Request) bool {
 	v.from, v.begin, v.end = q.From, v.x.rec.Begin(q), v.x.rec.Begin(q)
 	clear(v.count)
 	clear(v.replaced)
+	clear(v.recalled)
 	return true
 }
 
