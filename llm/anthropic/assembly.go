@@ -217,6 +217,9 @@ func (b *assembled) add(data []byte, at rawjson.Span) error {
 	}
 	more := func(to *[]byte, at rawjson.Span) error {
 		text, err := words(data, at)
+		if err == nil && strings.ContainsRune(text, utf8.RuneError) && bytes.Contains(at.Of(data), []byte(`\u`)) {
+			err = errors.New("half of a character")
+		}
 		*to = append(*to, text...)
 		return err
 	}
