@@ -8,6 +8,7 @@
 //   - upload.go reads the body, as far as budget.go has room for it.
 //   - read.go decodes the body and finds its conversation (conversation.go, conversations.go). recent.go
 //     holds the newest requests, so that only what is new in a body is read and planned.
+//   - thread.go makes the whole conversation of a request that has only what is new in it.
 //   - cache.go asks package cachestate what is believed of the provider's cache. The verdict names the
 //     cold points: the requests before which that cache held nothing of the conversation.
 //   - plan.go has the engine of the model (engines.go) plan the request at the cold points, and patches the
@@ -20,7 +21,7 @@
 //
 // In a body nothing changes but recognised tool results and arguments of calls. On any doubt the original
 // body is sent: where it is no valid request, is compressed or too large, continues a conversation that
-// the provider stores, or where a plan or a patch fails. The row says why (record.Request.Passed; type cause).
+// the provider stores and that is not held here, or where a plan or a patch fails. The row says why (record.Request.Passed; type cause).
 //
 // What was sent once is sent the same way again, unless the cache is gone: else the provider would have
 // to write its cache anew. Where the provider checks what stands before thinking, nothing that was sent

@@ -459,3 +459,39 @@ func TestRandomThreads(t *testing.T) {
 		t.Errorf("%d bytes saved", saved)
 	}
 }
+
+// WIRE-3: a request that continues goes untouched on any doubt, and so do those that go on from it, as far as the
+// provider has older messages otherwise than they would be planned. When all is sent again, it is as the
+// provider had it.
+func TestThreadsInDoubt(t *testing.T) {
+	for _, fault := range []string{"decode panics", "session panics", "patch panics", "patch fails", "patch has another text", "patch has more", "patch changes what stands before", "meter panics"} {
+		for _, begins := range []bool{false, true} {
+			t.Run(fmt.Sprint(fault, " at its beginning: ", begins), func(t *testing.T) {
+				strictly(t, func(s *strict) {
+					a, p := s.threadClient("claude-opus-5-5"), s.proxy()
+					rounds := func(n int) {
+						for range n {
+							a.ask(p)
+							time.Sleep(10 * time.Second)
+						}
+					}
+					if !begins {
+						rounds(8)
+					}
+					p.endpoints.messages.codec = faulty{fault: fault}
+					rounds(3)
+					p.endpoints.messages.codec = anthropic.Messages{}
+					rounds(4)
+					s.model.ForgetThreads()
+					rounds(12)
+					if a.saved <= 0 {
+						t.Error("nothing was saved")
+					}
+					if len(a.replays) != 1 || a.replays["thread_not_found"] != 1 {
+						t.Errorf("replays %v", a.replays)
+					}
+				})
+			})
+		}
+	}
+}
