@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/stet-dev/stet/llm/llmtest"
 )
 
 // agent is one agent on one of the wire formats.
@@ -16,17 +18,22 @@ type agent struct {
 	// command is the command line for a prompt, in a new conversation or in
 	// the latest one again.
 	command func(home, prompt string, again bool) []string
+	// account is the kind of account that the agent has at the model.
+	account llmtest.Account
 }
 
 // key is not one: the model asks for none.
 const key = "dummy"
 
+// bound is the name of a model that checks what stands before its thinking.
+const bound = "claude-opus-5-5"
+
 var agents = []agent{
-	opencode("messages", "anthropic", "claude-sonnet-4-5"),
+	opencode("messages", "anthropic", bound),
 	opencode("chat", "local", "scripted"),
 	opencode("responses", "openai", "gpt-5.5"),
 	codex,
-	continueCLI("messages", "anthropic", "claude-sonnet-4-5"),
+	continueCLI("messages", "anthropic", bound),
 	continueCLI("chat", "openai", "scripted"),
 	continueCLI("responses", "openai", "gpt-5"),
 	qwen("messages", "anthropic"),
@@ -36,6 +43,9 @@ var agents = []agent{
 func opencode(wire, provider, model string) agent {
 	configure := func(t *testing.T, home, base string) []string {
 		settings := `"options": {"baseURL": "` + base + `/v1", "apiKey": "` + key + `"}`
+		if model == bound {
+			settings += `, "models": {"` + model + `": {"reasoning": true, "tool_call": true, "limit": {"context": 200000, "output": 8000}}}`
+		}
 		if provider == "local" {
 			settings += `, "npm": "@ai-sdk/openai-compatible", "models": {"` + model + `": {"limit": {"context": 200000, "output": 8000}}}`
 		}
@@ -53,7 +63,7 @@ func opencode(wire, provider, model string) agent {
 		}
 		return append(args, prompt)
 	}
-	return agent{"opencode", wire, configure, command}
+	return agent{name: "opencode", wire: wire, configure: configure, command: command}
 }
 
 var codex = agent{
@@ -105,7 +115,7 @@ models:
 		}
 		return append(args, "-p", prompt)
 	}
-	return agent{"continue", wire, configure, command}
+	return agent{name: "continue", wire: wire, configure: configure, command: command}
 }
 
 func qwen(wire, auth string) agent {
@@ -115,7 +125,7 @@ func qwen(wire, auth string) agent {
 			"general": {"disableAutoUpdate": true, "disableUpdateNag": true}
 		}`)
 		if auth == "anthropic" {
-			return []string{"ANTHROPIC_API_KEY=" + key, "ANTHROPIC_BASE_URL=" + base, "ANTHROPIC_MODEL=claude-sonnet-4-5"}
+			return []string{"ANTHROPIC_API_KEY=" + key, "ANTHROPIC_BASE_URL=" + base, "ANTHROPIC_MODEL=" + bound}
 		}
 		return []string{"OPENAI_API_KEY=" + key, "OPENAI_BASE_URL=" + base + "/v1", "OPENAI_MODEL=scripted"}
 	}
@@ -126,7 +136,9 @@ func qwen(wire, auth string) agent {
 		}
 		return append(args, "-p", prompt)
 	}
-	return agent{"qwen", wire, configure, command}
+	// Its first message lists the files, anew in each process: on a new account the model
+	// refuses the second prompt, without stet too.
+	return agent{name: "qwen", wire: wire, configure: configure, command: command, account: llmtest.OldAccount}
 }
 
 func write(t *testing.T, path, content string) {

@@ -15,7 +15,7 @@ func TestFailures(t *testing.T) {
 	faults := []llmtest.Fault{
 		{Status: 429, RetryAfter: 1}, {}, {Status: 500}, {}, {Status: 529}, {}, {CutAfter: 5}, {}, {ErrorAfter: 3},
 	}
-	for _, a := range []agent{codex, continueCLI("messages", "anthropic", "claude-sonnet-4-5")} {
+	for _, a := range []agent{codex, continueCLI("messages", "anthropic", bound)} {
 		t.Run(a.name+"/"+a.wire, func(t *testing.T) {
 			t.Parallel()
 			straight := session(t, a, direct, faults...)

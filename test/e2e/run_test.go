@@ -53,9 +53,9 @@ const (
 	turnLast    = 9 // and whole, for the second prompt
 )
 
-// script is the session: the same for every agent.
+// script is the session: the same for every agent. The model thinks before each answer.
 func script(root string) llmtest.Script {
-	return llmtest.Script{Root: root, Turns: []llmtest.Turn{
+	s := llmtest.Script{Root: root, Turns: []llmtest.Turn{
 		llmtest.Say("I read the file.", llmtest.Read(bedsFile)),
 		llmtest.Say("I read it again, unchanged.", llmtest.Read(bedsFile)),
 		llmtest.Say("I insist on its text.", llmtest.Read(bedsFile)),
@@ -68,6 +68,10 @@ func script(root string) llmtest.Script {
 		llmtest.Say("I read it once more.", llmtest.Read(bedsFile)),
 		llmtest.Say("All is well."),
 	}}
+	for i := range s.Turns {
+		s.Turns[i].Thinking = fmt.Sprintf("This is step %d.", i)
+	}
+	return s
 }
 
 // outcome is what a session came to.
@@ -91,12 +95,34 @@ func (o outcome) turns() []llmtest.Request {
 	return out
 }
 
+// thinking counts the blocks of thinking that the agent sent in its last turn.
+func (o outcome) thinking() int {
+	turns := o.turns()
+	if len(turns) == 0 {
+		return 0
+	}
+	return bytes.Count(turns[len(turns)-1].Body, []byte(`"type":"thinking"`))
+}
+
+// refused counts the requests that the model refused.
+func (o outcome) refused() (n int) {
+	for _, r := range o.requests {
+		if r.Status == 400 {
+			n++
+		}
+	}
+	return n
+}
+
 // session runs the agent, prompt by prompt, in a home and a workspace of its
 // own. The model fails as faults say, from its first answer on.
 func session(t *testing.T, a agent, through route, faults ...llmtest.Fault) outcome {
 	t.Helper()
 	home, repo := places(t, a)
-	model := llmtest.New(script(repo))
+	model, err := llmtest.Start(llmtest.Config{Script: script(repo), Account: a.account})
+	if err != nil {
+		t.Fatal(err)
+	}
 	t.Cleanup(func() { _ = model.Close() })
 	model.Fail(faults...)
 	base, before := through(t, home, model.URL)
@@ -113,7 +139,8 @@ func session(t *testing.T, a agent, through route, faults ...llmtest.Fault) outc
 	out.requests = model.Requests()
 	git(t, repo, "add", "-A")
 	out.diff = git(t, repo, "diff", "--cached")
-	t.Logf("%s on %s: %d requests, exit codes %v, %.1f s", a.name, a.wire, len(out.requests), out.exit, out.took.Seconds())
+	t.Logf("%s on %s: %d requests, exit codes %v, %d blocks of thinking in the last, %d refused, %.1f s",
+		a.name, a.wire, len(out.requests), out.exit, out.thinking(), out.refused(), out.took.Seconds())
 	return out
 }
 

@@ -1,0 +1,107 @@
+package wire
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+)
+
+var built string // the directory of the binary; empty: there is none
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if built != "" {
+		_ = os.RemoveAll(built)
+	}
+	os.Exit(code)
+}
+
+// binary builds the program, once.
+var binary = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "stet-wire-")
+	if err != nil {
+		return "", err
+	}
+	built = dir
+	name := filepath.Join(dir, "stet")
+	out, err := exec.Command("go", "build", "-o", name, "github.com/stet-dev/stet/cmd/stet").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("build stet: %w: %s", err, out)
+	}
+	return name, nil
+})
+
+// process is a running "stet proxy".
+type process struct {
+	t    *testing.T
+	cmd  *exec.Cmd
+	base string
+	read chan struct{} // closed when all that it said is read
+	said *strings.Builder
+}
+
+var listening = regexp.MustCompile(`listening on (http://\S+)`)
+
+// start starts the proxy with what it remembers in home.
+func start(t *testing.T, home, upstream, policy string) *process {
+	t.Helper()
+	name, err := binary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &process{t: t, read: make(chan struct{}), said: new(strings.Builder)}
+	p.cmd = exec.Command(name, "proxy", "--listen", "127.0.0.1:0", "--upstream", upstream, "--policy", policy)
+	p.cmd.Dir = home
+	p.cmd.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH")}
+	stderr, err := p.cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(stderr)
+	for p.base == "" && lines.Scan() {
+		p.said.WriteString(lines.Text() + "\n")
+		if g := listening.FindStringSubmatch(lines.Text()); g != nil {
+			p.base = g[1]
+		}
+	}
+	go func() {
+		defer close(p.read)
+		for lines.Scan() {
+			p.said.WriteString(lines.Text() + "\n")
+		}
+	}()
+	t.Cleanup(func() { p.end(syscall.SIGKILL) })
+	if p.base == "" {
+		p.end(syscall.SIGKILL)
+		t.Fatalf("stet proxy does not say where it listens:\n%s", p.said)
+	}
+	return p
+}
+
+// end ends the process by a signal, and waits for it. A second call does nothing.
+func (p *process) end(signal syscall.Signal) {
+	p.t.Helper()
+	if p.cmd.ProcessState != nil {
+		return
+	}
+	_ = p.cmd.Process.Signal(signal) // it may have ended by itself, which Wait tells
+	<-p.read
+	err := p.cmd.Wait()
+	var exit *exec.ExitError
+	switch {
+	case signal == syscall.SIGKILL && errors.As(err, &exit):
+	case err != nil:
+		p.t.Errorf("stet proxy ended with %v:\n%s", err, p.said)
+	}
+}

@@ -1,0 +1,217 @@
+package wire
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"text/tabwriter"
+
+	"github.com/stet-dev/stet/history"
+	"github.com/stet-dev/stet/llm/llmtest"
+)
+
+// run is a session of a player, and what stands between it and the model.
+type run struct {
+	t       *testing.T
+	model   *llmtest.Server
+	policy  string
+	home    string
+	proxies []*process // the player asks one after another; none: it asks the model
+	asked   int
+	players []*player
+}
+
+func (r *run) base() string {
+	if len(r.proxies) == 0 {
+		return r.model.URL
+	}
+	r.asked++
+	return r.proxies[r.asked%len(r.proxies)].base
+}
+
+// again ends the proxies by a signal and starts as many, with another policy if it is not
+// empty. Without proxies it does nothing.
+func (r *run) again(signal syscall.Signal, policy string) {
+	r.t.Helper()
+	r.policy = cmp.Or(policy, r.policy)
+	for i, p := range r.proxies {
+		p.end(signal)
+		r.proxies[i] = start(r.t, r.home, r.model.URL, r.policy)
+	}
+}
+
+// condition is something that happens to a session. It is told before each turn of the
+// first player.
+type condition struct {
+	name    string
+	at      func(r *run, turn int)
+	refused int // requests that the model may refuse, if the player does not see it
+}
+
+// conditions are those in which the proxy can know what it sent.
+func conditions(history.Policy) []condition {
+	return []condition{
+		{name: "goes on", at: func(*run, int) {}},
+		{name: "restart by TERM", at: func(r *run, turn int) {
+			if turn%4 == 3 {
+				r.again(syscall.SIGTERM, "")
+			}
+		}},
+		{name: "restart by KILL", at: func(r *run, turn int) {
+			if turn%4 == 3 {
+				r.again(syscall.SIGKILL, "")
+			}
+		}},
+		{name: "two proxies", at: func(r *run, turn int) {
+			if turn == 1 && len(r.proxies) == 1 {
+				r.proxies = append(r.proxies, start(r.t, r.home, r.model.URL, r.policy))
+			}
+		}},
+		{name: "a fork", at: func(r *run, turn int) {
+			if turn == 4 || turn == 9 {
+				r.players = append(r.players, r.players[0].fork())
+			}
+		}},
+	}
+}
+
+// upheavals are conditions in which the proxy has forgotten what it sent, never knew it,
+// or would not send it now.
+func upheavals(policy history.Policy) []condition {
+	other := string(history.Lossless)
+	if policy == history.Lossless {
+		other = string(history.Off)
+	}
+	var absent []*process
+	return []condition{
+		{name: "lost store", at: func(r *run, turn int) {
+			if turn == 6 {
+				r.home = r.t.TempDir()
+				r.again(syscall.SIGTERM, "")
+			}
+		}, refused: 2},
+		{name: "policy changed", at: func(r *run, turn int) {
+			switch turn {
+			case 5:
+				r.again(syscall.SIGTERM, other)
+			case 9:
+				r.again(syscall.SIGTERM, string(policy))
+			}
+		}},
+		{name: "stet joins", at: func(r *run, turn int) {
+			switch turn {
+			case 0:
+				absent, r.proxies = r.proxies, nil
+			case 6:
+				r.proxies = absent
+			}
+		}, refused: 2},
+	}
+}
+
+// result is a row of the table.
+type result struct {
+	turns   int
+	errors  []error // that the player saw
+	refused int     // answers of the model that are errors, seen by the player or not
+	files   string
+	sent    int // bytes of requests for answers
+}
+
+// play lets a player have the session under a condition.
+func play(t *testing.T, api int, account llmtest.Account, policy string, c condition) result {
+	t.Helper()
+	r := &run{t: t, model: model(t, account), policy: policy, home: t.TempDir(), players: []*player{newPlayer(api)}}
+	if policy != "" {
+		r.proxies = []*process{start(t, r.home, r.model.URL, policy)}
+	}
+	for _, prompt := range []string{"Look at beds.py.", "Look at it once more."} {
+		for i := 0; i < len(r.players); i++ {
+			p := r.players[i]
+			p.say(prompt)
+			for more := true; more; {
+				if i == 0 {
+					c.at(r, p.turns)
+				}
+				more = p.turn(t.Context(), r.base())
+			}
+		}
+	}
+	out := result{}
+	for _, p := range r.players {
+		out.turns += p.turns
+		out.errors = append(out.errors, p.errors...)
+		for _, name := range slices.Sorted(maps.Keys(p.files)) {
+			out.files += name + "\n" + p.files[name]
+		}
+	}
+	for _, request := range r.model.Requests() {
+		if request.Wire != "" {
+			out.sent += len(request.Body)
+		}
+		if request.Status >= http.StatusBadRequest {
+			out.refused++
+		}
+	}
+	return out
+}
+
+// WIRE-1, WIRE-2: no condition makes the model refuse what it would not refuse without
+// stet, on any kind of account and under any policy.
+func TestTable(t *testing.T) { table(t, conditions) }
+
+// The same where the proxy does not know what it sent, or would send something else.
+func TestTableOfUpheavals(t *testing.T) { table(t, upheavals) }
+
+func table(t *testing.T, conditions func(history.Policy) []condition) {
+	var mu sync.Mutex
+	rows := map[string]string{}
+	t.Run("rows", func(t *testing.T) {
+		for api := range apis {
+			accounts := []llmtest.Account{llmtest.NewAccount, llmtest.OldAccount}
+			if apis[api].name != "messages" {
+				accounts = accounts[:1] // they have no such check
+			}
+			for _, account := range accounts {
+				for n, policy := range history.Policies() {
+					for k, c := range conditions(policy) {
+						if apis[api].name != "messages" && k > 0 && policy != history.Adaptive {
+							continue
+						}
+						t.Run(fmt.Sprintf("%s/%s/%s/%s", apis[api].name, account, policy, c.name), func(t *testing.T) {
+							t.Parallel()
+							straight, with := play(t, api, account, "", c), play(t, api, account, string(policy), c)
+							for _, err := range append(straight.errors, with.errors...) {
+								t.Error(err)
+							}
+							if straight.turns != with.turns || straight.files != with.files {
+								t.Errorf("%d turns, without stet %d; the same files: %v", with.turns, straight.turns, straight.files == with.files)
+							}
+							if with.refused > c.refused {
+								t.Errorf("%d requests were refused", with.refused)
+							}
+							mu.Lock()
+							defer mu.Unlock()
+							rows[fmt.Sprint(api, account, n, k)] = fmt.Sprintf("%s\t%s\t%s\t%s\t%d\t%v\t%d\t%d\t%.0f %%\n", apis[api].name, account, policy, c.name,
+								with.turns, straight.files == with.files, len(with.errors), with.refused, 100*(1-float64(with.sent)/float64(straight.sent)))
+						})
+					}
+				}
+			}
+		}
+	})
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprint(w, "API\taccount\tpolicy\tcondition\tturns\tsame files\terrors\trefused\tsaved\n")
+	for _, key := range slices.Sorted(maps.Keys(rows)) {
+		fmt.Fprint(w, rows[key])
+	}
+	_ = w.Flush() // into memory
+	t.Log("\n" + b.String())
+}
