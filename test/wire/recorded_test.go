@@ -1,0 +1,311 @@
+package wire
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stet-dev/stet/history"
+	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/llm/anthropic"
+	"github.com/stet-dev/stet/llm/llmtest"
+	"github.com/stet-dev/stet/proxy"
+	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/tool"
+	"github.com/stet-dev/stet/transcript"
+)
+
+// largest is how long a request of a recorded session may become, in bytes; the session is
+// played up to there.
+const largest = 1 << 20
+
+// recordings are the recorded sessions, or the test is skipped.
+func recordings(t *testing.T) (all []*transcript.Session) {
+	t.Helper()
+	dir := os.Getenv("STET_TRANSCRIPTS")
+	if dir == "" {
+		t.Skip("no recordings: set STET_TRANSCRIPTS to a folder of session files")
+	}
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		sessions, err := transcript.Opener{}.Open(path)
+		if err == nil {
+			all = append(all, sessions...)
+		}
+		return nil // what is no session file is not played
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// replayed is a recorded session that is played as one whose thinking is bound: the model
+// says again what was recorded, and thinks before it.
+type replayed struct {
+	t       *testing.T
+	rand    *rand.Rand
+	model   *llmtest.Server
+	next    llm.Message // what the model says
+	store   record.Store
+	config  proxy.Config
+	proxies []*proxy.Proxy
+	all     []*proxy.Proxy
+	upheave bool
+	now     time.Time // in the recording
+
+	tools    []tool.Spec
+	head     []llm.Message
+	messages []llm.Message
+	open     []string // calls that wait for their results
+	seen     map[string]bool
+
+	turns, sent, full int
+}
+
+// RoundTrip implements http.RoundTripper: it asks the model.
+func (r *replayed) RoundTrip(req *http.Request) (*http.Response, error) {
+	w := httptest.NewRecorder()
+	if req.URL.Path == "/v1/messages" {
+		r.sent += int(req.ContentLength)
+	}
+	r.model.ServeHTTP(w, req)
+	return w.Result(), nil
+}
+
+func (r *replayed) start() *proxy.Proxy {
+	c := r.config
+	c.Store, c.Transport, c.Upstreams.Messages = r.store, r, "http://model.test"
+	p, err := proxy.New(c)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.all = append(r.all, p)
+	return p
+}
+
+// disturb restarts a proxy now and then, and does worse where that is asked for.
+func (r *replayed) disturb() {
+	i := r.rand.IntN(len(r.proxies))
+	switch n := r.rand.IntN(60); {
+	case n < 2: // as after a kill: it is not closed, so it may not have written its last answers
+		r.proxies[i] = r.start()
+	case n < 4:
+		if err := r.proxies[i].Close(context.Background()); err != nil {
+			r.t.Error(err)
+		}
+		r.proxies[i] = r.start()
+	case !r.upheave:
+	case n < 5:
+		r.store = new(record.Memory)
+		r.proxies[i] = r.start()
+	case n < 6:
+		r.config.History.Policy = history.Policies()[r.rand.IntN(len(history.Policies()))]
+		r.proxies[i] = r.start()
+	}
+}
+
+// play plays the session s. It ends early where the model refuses a request, or a request
+// becomes too long.
+func (r *replayed) play(s *transcript.Session) {
+	names := map[string]bool{}
+	for _, m := range s.Messages {
+		for _, p := range m.Parts {
+			if p.Kind == llm.ToolCall && !names[p.Name] && p.Name != "" {
+				names[p.Name] = true
+				r.tools = append(r.tools, tool.Spec{Name: p.Name, Schema: []byte(`{"type":"object"}`)})
+			}
+		}
+	}
+	r.head = []llm.Message{{Role: llm.System, Parts: []llm.Part{{Text: "You help. Working directory: " + cmp.Or(s.Dir, "/home/me/project")}}}}
+	r.begin()
+	for i, m := range s.Messages {
+		if m.Local {
+			continue
+		}
+		if slices.Contains(s.Starts, i) {
+			r.begin()
+		}
+		if !m.Time.IsZero() {
+			if gap := m.Time.Sub(r.now); !r.now.IsZero() && gap > 0 {
+				time.Sleep(min(gap, 3*time.Hour)) // in the time of this test
+			}
+			r.now = m.Time
+		}
+		switch m.Role {
+		case llm.Assistant:
+			r.settle()
+			if last := r.messages; len(last) == 0 || last[len(last)-1].Role == llm.Assistant {
+				r.user("go on")
+			}
+			answer := r.legal(m)
+			if slices.Contains(s.Carried, i) {
+				r.messages = append(r.messages, answer)
+			} else if !r.ask(answer) {
+				return
+			}
+		case llm.Tool:
+			r.results(m)
+		case llm.User:
+			r.settle()
+			for _, p := range m.Parts {
+				if p.Kind == llm.Text && strings.TrimSpace(p.Text) != "" {
+					r.user(p.Text)
+				}
+			}
+		}
+	}
+}
+
+// begin begins a context anew.
+func (r *replayed) begin() {
+	r.messages, r.open, r.seen = nil, nil, map[string]bool{}
+}
+
+func (r *replayed) user(text string) {
+	r.messages = append(r.messages, llm.Message{Role: llm.User, Parts: []llm.Part{{Text: text}}})
+}
+
+// legal is a recorded answer as the provider would take it back.
+func (r *replayed) legal(m llm.Message) llm.Message {
+	out := llm.Message{Role: llm.Assistant}
+	for _, p := range m.Parts {
+		switch {
+		case p.Kind == llm.Text && strings.TrimSpace(p.Text) != "":
+			out.Parts = append(out.Parts, llm.Part{Text: p.Text})
+		case p.Kind == llm.ToolCall && p.Name != "" && p.CallID != "" && !r.seen[p.CallID]:
+			if args := map[string]any{}; json.Unmarshal([]byte(p.Args), &args) != nil {
+				text, _ := json.Marshal(map[string]string{"input": p.Args}) // a string is always JSON
+				p.Args = string(text)
+			}
+			r.seen[p.CallID] = true
+			r.open = append(r.open, p.CallID)
+			out.Parts = append(out.Parts, llm.Part{Kind: llm.ToolCall, CallID: p.CallID, Name: p.Name, Args: p.Args})
+		}
+	}
+	if len(out.Parts) == 0 {
+		out.Parts = []llm.Part{{Text: "Well."}}
+	}
+	return out
+}
+
+// results adds the results of calls that wait for one.
+func (r *replayed) results(m llm.Message) {
+	out := llm.Message{Role: llm.Tool}
+	for _, p := range m.Parts {
+		if i := slices.Index(r.open, p.CallID); p.Kind == llm.ToolResult && i >= 0 {
+			r.open = slices.Delete(r.open, i, i+1)
+			out.Parts = append(out.Parts, llm.Part{Kind: llm.ToolResult, CallID: p.CallID, Text: p.Text, IsError: p.IsError})
+		}
+	}
+	if len(out.Parts) > 0 {
+		r.messages = append(r.messages, out)
+	}
+}
+
+// settle answers the calls that were never answered.
+func (r *replayed) settle() {
+	out := llm.Message{Role: llm.Tool}
+	for _, id := range r.open {
+		out.Parts = append(out.Parts, llm.Part{Kind: llm.ToolResult, CallID: id, Text: "interrupted", IsError: true})
+	}
+	if r.open = nil; len(out.Parts) > 0 {
+		r.messages = append(r.messages, out)
+	}
+}
+
+// ask sends the conversation, to which the model says answer.
+func (r *replayed) ask(answer llm.Message) bool {
+	req := llm.Request{Model: apis[0].model, MaxTokens: 900, Tools: r.tools, Messages: append(slices.Clone(r.head), r.messages...)}
+	body, err := anthropic.Messages{}.Encode(&req)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	if len(body) > largest {
+		return false
+	}
+	r.next = answer
+	if r.turns%7 != 6 { // it does not always think
+		r.next.Parts = append([]llm.Part{{Kind: llm.Thinking, Text: fmt.Sprintf("thought %d", r.turns)}}, answer.Parts...)
+	}
+	r.disturb()
+	w := httptest.NewRecorder()
+	to := httptest.NewRequestWithContext(r.t.Context(), http.MethodPost, "http://localhost/v1/messages", strings.NewReader(string(body)))
+	to.Header.Set("Content-Type", "application/json")
+	r.proxies[r.turns%len(r.proxies)].ServeHTTP(w, to)
+	r.turns++
+	r.full += len(body)
+	if w.Code != http.StatusOK {
+		r.t.Errorf("turn %d: %d %.300s", r.turns, w.Code, w.Body)
+		return false
+	}
+	resp, err := anthropic.Messages{}.DecodeResponse(w.Body.Bytes())
+	if err != nil {
+		r.t.Error(err)
+		return false
+	}
+	r.messages = append(r.messages, resp.Message)
+	return true
+}
+
+func replay(t *testing.T, policies []history.Policy, proxies int, upheave bool) {
+	sessions := recordings(t)
+	for _, policy := range policies {
+		turns, sent, full := 0, 0, 0
+		for n, s := range sessions {
+			t.Run(fmt.Sprintf("%s/%s/%d", policy, s.Format, n), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					r := &replayed{t: t, rand: rand.New(rand.NewPCG(1, uint64(n))), store: new(record.Memory), upheave: upheave}
+					r.config.History = history.Config{Policy: policy}
+					var err error
+					r.model, err = llmtest.Start(llmtest.Config{Listener: new(llmtest.Memory), Handler: func(*llm.Request) (llm.Response, error) {
+						return llm.Response{Message: r.next}, nil
+					}})
+					if err != nil {
+						t.Fatal(err)
+					}
+					defer r.model.Close()
+					defer func() {
+						for _, p := range r.all {
+							if err := p.Close(context.Background()); err != nil {
+								t.Error(err)
+							}
+						}
+					}()
+					for range proxies {
+						r.proxies = append(r.proxies, r.start())
+					}
+					r.play(s)
+					turns, sent, full = turns+r.turns, sent+r.sent, full+r.full
+				})
+			})
+		}
+		if full > 0 {
+			t.Logf("%s: %d sessions, %d turns, %.1f %% of the bytes saved", policy, len(sessions), turns, 100*(1-float64(sent)/float64(full)))
+		}
+	}
+}
+
+// WIRE-1: a recorded session passes as one whose thinking is bound, through a proxy that
+// is started anew now and then.
+func TestRecorded(t *testing.T) { replay(t, history.Policies(), 1, false) }
+
+// The same through two proxies with one store.
+func TestRecordedByTwo(t *testing.T) { replay(t, []history.Policy{history.Adaptive}, 2, false) }
+
+// The same where now and then the store is lost, or another policy chosen.
+func TestRecordedUpheavals(t *testing.T) { replay(t, []history.Policy{history.Adaptive}, 1, true) }
