@@ -4,8 +4,6 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-
-	"github.com/stet-dev/stet/llm/llmtest"
 )
 
 // agent is one agent on one of the wire formats.
@@ -18,8 +16,6 @@ type agent struct {
 	// command is the command line for a prompt, in a new conversation or in
 	// the latest one again.
 	command func(home, prompt string, again bool) []string
-	// account is the kind of account that the agent has at the model.
-	account llmtest.Account
 }
 
 // key is not one: the model asks for none.
@@ -118,6 +114,8 @@ models:
 	return agent{name: "continue", wire: wire, configure: configure, command: command}
 }
 
+// qwen asks a model that does not check thinking: its first message lists the files, anew
+// in each process, so one that checks would refuse the second prompt, without stet too.
 func qwen(wire, auth string) agent {
 	configure := func(t *testing.T, home, base string) []string {
 		write(t, filepath.Join(home, ".qwen/settings.json"), `{
@@ -125,7 +123,7 @@ func qwen(wire, auth string) agent {
 			"general": {"disableAutoUpdate": true, "disableUpdateNag": true}
 		}`)
 		if auth == "anthropic" {
-			return []string{"ANTHROPIC_API_KEY=" + key, "ANTHROPIC_BASE_URL=" + base, "ANTHROPIC_MODEL=" + bound}
+			return []string{"ANTHROPIC_API_KEY=" + key, "ANTHROPIC_BASE_URL=" + base, "ANTHROPIC_MODEL=claude-sonnet-4-5"}
 		}
 		return []string{"OPENAI_API_KEY=" + key, "OPENAI_BASE_URL=" + base + "/v1", "OPENAI_MODEL=scripted"}
 	}
@@ -136,9 +134,7 @@ func qwen(wire, auth string) agent {
 		}
 		return append(args, "-p", prompt)
 	}
-	// Its first message lists the files, anew in each process: on a new account the model
-	// refuses the second prompt, without stet too.
-	return agent{name: "qwen", wire: wire, configure: configure, command: command, account: llmtest.OldAccount}
+	return agent{name: "qwen", wire: wire, configure: configure, command: command}
 }
 
 func write(t *testing.T, path, content string) {

@@ -119,10 +119,7 @@ func (o outcome) refused() (n int) {
 func session(t *testing.T, a agent, through route, faults ...llmtest.Fault) outcome {
 	t.Helper()
 	home, repo := places(t, a)
-	model, err := llmtest.Start(llmtest.Config{Script: script(repo), Account: a.account})
-	if err != nil {
-		t.Fatal(err)
-	}
+	model := llmtest.New(script(repo))
 	t.Cleanup(func() { _ = model.Close() })
 	model.Fail(faults...)
 	base, before := through(t, home, model.URL)
