@@ -75,6 +75,10 @@ func (m Model) Rule() Rule {
 			r, _ = RuleNamed(None)
 			return r
 		}
+		if m.Provider == "google" {
+			r = gemini
+			break
+		}
 		r = Rule{Name: m.Provider, Write: 1, Lifetime: 5 * time.Minute, Step: 1, MinTokens: 1024}
 	}
 	if m.USD.Input > 0 {

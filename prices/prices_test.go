@@ -153,6 +153,9 @@ func TestModelRule(t *testing.T) {
 		"gpt-5.6-sol":      {Name: OpenAI, Read: 0.1, Write: 1.25, MinTokens: 1024},
 		"gpt-4":            {Name: OpenAI, Read: 0.1, Write: 1, MinTokens: 1024},
 		"mistral-tiny":     {Name: None, Read: 1, Write: 1},
+		"gemini-3-pro":     {Name: Gemini, Read: 0.1, Write: 1, MinTokens: 4096},
+		"gemini-2.5-pro":   {Name: Gemini, Read: 0.1, Write: 1, MinTokens: 2048},
+		"gemini-2.0-flash": {Name: Gemini, Read: 0.25, Write: 1, MinTokens: 4096},
 	} {
 		m, ok := Lookup(name)
 		if r := m.Rule(); !ok || r.Name != want.Name || !near(r.Read, want.Read) || !near(r.Write, want.Write) || r.MinTokens != want.MinTokens {

@@ -44,6 +44,7 @@ const (
 	Anthropic1h = "anthropic-1h"
 	OpenAI      = "openai"
 	None        = "none"
+	Gemini      = "gemini"
 )
 
 // rules is the table of cache rules.
@@ -67,12 +68,19 @@ var rules = []Rule{
 	{Name: None, Read: 1, Write: 1},
 }
 
+// gemini is the rule of the Gemini models, which no report prices other models by. Gemini API, "Context
+// caching", and the cloud's "Context cache overview": prefixes of 4,096 tokens and more from the models
+// of generation 3 on (others: Model.MinCache) are cached by themselves, no price for the write, a tenth for
+// a read; what leaves the memory is kept on slower storage, and is gone within 24 hours, mostly sooner. No
+// earlier end is promised.
+var gemini = Rule{Name: Gemini, Read: 0.1, Write: 1, Lifetime: 24 * time.Hour, MinTokens: 4096, Step: 1}
+
 // Rules returns the cache rules that reports price by, in a fixed order.
 func Rules() []Rule { return append([]Rule(nil), rules...) }
 
 // RuleNamed returns the rule of that name.
 func RuleNamed(name string) (Rule, bool) {
-	for _, r := range rules {
+	for _, r := range append(Rules(), gemini) {
 		if r.Name == name {
 			return r, true
 		}

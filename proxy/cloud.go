@@ -5,6 +5,8 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+
+	"github.com/stet-dev/stet/llm/gemini"
 )
 
 // The clouds that serve the models of other providers: Google's Vertex AI, Azure (with
@@ -23,6 +25,8 @@ func (e *endpoints) cloud(method, path string) (endpoint, bool) {
 	switch top, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/"); top {
 	case "projects":
 		return e.onVertex(method, path)
+	case "publishers": // with a key in place of a project
+		return e.onVertex(method, "/projects/-/locations/global"+path)
 	case "anthropic", "openai":
 		return e.onAzure(method, path), true
 	case "model", "async-invoke", "inference-profiles":
@@ -39,6 +43,13 @@ func (e *endpoints) onVertex(method, path string) (to endpoint, ok bool) {
 	to = endpoint{api: other, upstream: e.vertex}
 	if to.upstream == nil {
 		to.upstream = vertexHost(at[1])
+	}
+	if rest, ok := strings.CutPrefix(at[2], "publishers/google/"); ok && method == http.MethodPost {
+		if model, asked, ok := gemini.Address("/" + rest); ok {
+			on := to.upstream
+			to = e.asked(asked, model)
+			to.upstream = on
+		}
 	}
 	if model := vertexMessages.FindStringSubmatch(at[2]); model != nil && method == http.MethodPost {
 		if model[1] == "count-tokens" {

@@ -129,6 +129,7 @@ var clients = []struct{ header, prefix, name string }{
 	{"User-Agent", "opencode/", "opencode"},
 	{"User-Agent", "codex", "codex"},
 	{"User-Agent", "QwenCode/", "qwen-code"},
+	{"User-Agent", "GeminiCLI", "gemini-cli"},
 	{"User-Agent", "claude-cli/", "claude-cli"},
 	{"User-Agent", "Cline/", "cline"},
 	{"User-Agent", "Continue/", "continue"},

@@ -17,16 +17,26 @@ type failure struct {
 	detail  string // "error_code" of the error's details, in the Messages API; empty: there are none
 }
 
+// geminiStatus are the names that the Gemini API has for a status.
+var geminiStatus = map[int]string{
+	http.StatusBadRequest: "INVALID_ARGUMENT", http.StatusForbidden: "PERMISSION_DENIED", http.StatusNotFound: "NOT_FOUND",
+	http.StatusMethodNotAllowed: "UNIMPLEMENTED", http.StatusRequestTimeout: "DEADLINE_EXCEEDED", http.StatusTooManyRequests: "RESOURCE_EXHAUSTED",
+	http.StatusBadGateway: "UNAVAILABLE", http.StatusServiceUnavailable: "UNAVAILABLE", http.StatusGatewayTimeout: "DEADLINE_EXCEEDED",
+}
+
 // write answers with f in the shape that clients of api read.
 func (f failure) write(w http.ResponseWriter, api string) {
 	var body any
-	if api == record.Messages || api == record.CountTokens {
+	switch api {
+	case record.GenerateContent:
+		body = map[string]any{"error": map[string]any{"code": f.status, "message": f.message, "status": geminiStatus[f.status]}}
+	case record.Messages, record.CountTokens:
 		e := map[string]any{"type": f.kind, "message": f.message}
 		if f.detail != "" {
 			e["details"] = map[string]any{"error_code": f.detail}
 		}
 		body = map[string]any{"type": "error", "error": e}
-	} else {
+	default:
 		body = map[string]any{
 			"error": map[string]any{"message": f.message, "type": f.kind, "param": nil, "code": f.code},
 		}

@@ -310,12 +310,15 @@ func TestUnreachable(t *testing.T) {
 	dead.Close()
 	for _, api := range apis {
 		r := newRig(t, http.NotFoundHandler(), func(c *proxy.Config) {
-			c.Upstreams = proxy.Upstreams{Messages: dead.URL, Chat: dead.URL, Responses: dead.URL}
+			c.Upstreams = proxy.Upstreams{Messages: dead.URL, Chat: dead.URL, Responses: dead.URL, Gemini: dead.URL}
 		})
 		status, header, answer := r.do("POST", api.path, strings.NewReader(api.body), "Authorization", "Bearer sk-secret")
 		var body struct {
 			Type  string
-			Error struct{ Type, Message, Code string }
+			Error struct {
+				Type, Message, Status string
+				Code                  any
+			}
 		}
 		if err := json.Unmarshal([]byte(answer), &body); err != nil || status != 502 || header.Get("Content-Type") != "application/json" {
 			t.Fatalf("%d %v %s: %v", status, header, answer, err)
@@ -328,7 +331,11 @@ func TestUnreachable(t *testing.T) {
 		if api.api == record.Messages && (body.Type != "error" || body.Error.Type != "api_error") {
 			t.Errorf("shape: %s", answer)
 		}
-		if api.api != record.Messages && (body.Type != "" || body.Error.Code != "upstream_unreachable") {
+		if api.api == record.GenerateContent {
+			if body.Error.Status != "UNAVAILABLE" || body.Error.Code != 502.0 {
+				t.Errorf("shape: %s", answer)
+			}
+		} else if api.api != record.Messages && (body.Type != "" || body.Error.Code != "upstream_unreachable") {
 			t.Errorf("shape: %s", answer)
 		}
 		if row := r.row(); row.Status != 502 || row.Cut {

@@ -40,7 +40,7 @@ func newRig(t *testing.T, upstream http.Handler, change ...func(*proxy.Config)) 
 	t.Cleanup(back.Close)
 	r := &rig{t: t, store: new(record.Memory), log: new(logBuffer)}
 	c := proxy.Config{
-		Upstreams: proxy.Upstreams{Messages: back.URL, Chat: back.URL + "/v1", Responses: back.URL + "/v1"},
+		Upstreams: proxy.Upstreams{Messages: back.URL, Chat: back.URL + "/v1", Responses: back.URL + "/v1", Gemini: back.URL},
 		History:   history.Config{Policy: history.KeepLatest, KeepReads: 1},
 		Store:     r.store,
 		Logger:    slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
@@ -191,13 +191,14 @@ func (l *logBuffer) String() string {
 	return l.b.String()
 }
 
-// The three APIs, and a body for each.
+// The APIs, and a body for each.
 var apis = []struct {
 	api, path, body string
 }{
 	{record.Messages, "/v1/messages", `{"model":"model-a","max_tokens":9,"messages":[{"role":"user","content":"hello"}]}`},
 	{record.Chat, "/v1/chat/completions", `{"model":"model-a","messages":[{"role":"user","content":"hello"}]}`},
 	{record.Responses, "/v1/responses", `{"model":"model-a","input":[{"role":"user","content":[{"type":"input_text","text":"hello"}]}]}`},
+	{record.GenerateContent, "/v1beta/models/model-a:generateContent", `{"contents":[{"role":"user","parts":[{"text":"hello"}]}]}`},
 }
 
 // content is a file of a few lines.

@@ -167,7 +167,7 @@ func (p *Proxy) head(x *exchange, d *reading) int {
 		return 0
 	}
 	req := d.request
-	size, least := prefix.ToolsSize(req), bytesPerToken*p.rules.of(x.api, x.row.Model).MinTokens
+	size, least := prefix.ToolsSize(req), bytesPerToken*p.rules.of(apiOf(x), x.row.Model).MinTokens
 	if d.verdict.Checks { // the same for all models
 		least = bytesPerToken * usualMinimum
 	}

@@ -149,6 +149,10 @@ func TestUsage(t *testing.T) {
 			"event: response.completed\ndata: {\"type\":\"response.completed\",\"response\":{\"id\":\"r\",\"object\":\"response\",\"status\":\"completed\",\"model\":\"model-a\",\"output\":[],\"usage\":{\"input_tokens\":33,\"input_tokens_details\":{\"cached_tokens\":22},\"output_tokens\":44}}}\n\n",
 		},
 	}
+	answers[record.GenerateContent] = [2]string{
+		`{"candidates":[],"modelVersion":"model-a","usageMetadata":{"promptTokenCount":33,"cachedContentTokenCount":22,"candidatesTokenCount":40,"thoughtsTokenCount":4}}`,
+		"data: {\"usageMetadata\":{\"promptTokenCount\":33,\"cachedContentTokenCount\":22,\"candidatesTokenCount\":40,\"thoughtsTokenCount\":4}}\n\n",
+	}
 	for _, api := range apis {
 		for i, kind := range []string{"application/json", "text/event-stream"} {
 			answer := answers[api.api][i]

@@ -28,7 +28,7 @@ func (p *Proxy) decode(x *exchange, d *reading) cause {
 	switch req := d.request; {
 	case req.Chained:
 		return chained
-	case req.Caching.Clears, req.Caching.Cuts && len(d.view.b)/3 > cmp.Or(p.rules.of(x.api, x.row.Model).window, unknownWindow):
+	case req.Caching.Clears, req.Caching.Cuts && len(d.view.b)/3 > cmp.Or(p.rules.of(apiOf(x), x.row.Model).window, unknownWindow):
 		return managed
 	}
 	return planned
@@ -62,11 +62,7 @@ func (p *Proxy) findConversation(x *exchange, d *reading, h http.Header) cause {
 	x.row.Agent = agent
 	var key string
 	if name != "" {
-		api := x.api
-		if api == record.CountTokens {
-			api = record.Messages
-		}
-		key = api + "\x00" + name + "\x00" + agent
+		key = apiOf(x) + "\x00" + name + "\x00" + agent
 	}
 	p.link(x, d, req)
 	d.asked = p.cacheRequest(x, req, &d.chain)
@@ -98,10 +94,7 @@ func (p *Proxy) link(x *exchange, d *reading, req *llm.Request) {
 
 // apiOf is the API of a request; counting tokens is no other.
 func apiOf(x *exchange) string {
-	if x.api == record.CountTokens {
-		return record.Messages
-	}
-	return x.api
+	return x.endpoint.format()
 }
 
 // clip cuts s to at most n bytes.

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/anthropic"
+	"github.com/stet-dev/stet/llm/gemini"
 	"github.com/stet-dev/stet/llm/openai"
 	"github.com/stet-dev/stet/record"
 )
@@ -21,6 +23,7 @@ type Upstreams struct {
 	Messages  string // "" is https://api.anthropic.com
 	Chat      string // "" is https://api.openai.com/v1
 	Responses string // "" is https://api.openai.com/v1
+	Gemini    string // "" is https://generativelanguage.googleapis.com
 
 	Vertex  string // "" is the host of the location that a path names
 	Azure   string // of the resource, for Azure OpenAI and Foundry; "": there is none
@@ -33,6 +36,7 @@ const other = "other"
 // endpoint is an API and where its requests go.
 type endpoint struct {
 	api      string
+	counts   string    // the API whose tokens are counted, where api is record.CountTokens; empty: Messages
 	codec    llm.Codec // nil: passed through
 	upstream *url.URL  // nil: there is none
 	model    string    // that the path names; empty: the body alone does
@@ -40,9 +44,19 @@ type endpoint struct {
 	unset    string    // the configuration key that would name the upstream that there is none of
 }
 
+// format is the API in whose words a request and its answer are.
+func (e endpoint) format() string {
+	if e.api == record.CountTokens {
+		return cmp.Or(e.counts, record.Messages)
+	}
+	return e.api
+}
+
 // endpoints are all there are, by API and by cloud.
 type endpoints struct {
 	messages, count, chat, responses endpoint
+	gemini, geminiCount              endpoint
+	codeAssist                       endpoint // of those who are logged in with an account: passed through
 	vertex, azure, bedrock           *url.URL // nil: not configured
 }
 
@@ -62,6 +76,10 @@ func (u Upstreams) endpoints() (e endpoints, err error) {
 	e.responses = parse(record.Responses, u.Responses, "https://api.openai.com/v1", openai.Responses{})
 	e.count = e.messages
 	e.count.api = record.CountTokens
+	e.gemini = parse(record.GenerateContent, u.Gemini, "https://generativelanguage.googleapis.com", gemini.GenerateContent{})
+	e.geminiCount = e.gemini
+	e.geminiCount.api, e.geminiCount.counts = record.CountTokens, record.GenerateContent
+	e.codeAssist = parse(record.GenerateContent, u.Gemini, "https://cloudcode-pa.googleapis.com", nil)
 	cloud := func(name, base string) *url.URL {
 		if base == "" {
 			return nil
@@ -97,7 +115,7 @@ var messagesPaths = []string{"/api/claude_cli", "/api/claude_code", "/api/event_
 
 // foreign reports whether a request carries what only other providers ask for.
 func foreign(r *http.Request) bool {
-	return r.Header.Get("X-Goog-Api-Key") != "" || r.Header.Get("Api-Key") != "" || r.URL.Query().Has("key") || signed(r)
+	return r.Header.Get("Api-Key") != "" || signed(r)
 }
 
 // of returns the endpoint for a request. Without an upstream it is of a provider that is
@@ -106,6 +124,9 @@ func (e *endpoints) of(r *http.Request) endpoint {
 	path := slashes.ReplaceAllString(r.URL.Path, "/") // it goes upstream as it was asked for
 	if rest, ok := strings.CutPrefix(path, "/v1"); ok && strings.HasPrefix(rest, "/") {
 		path = rest
+	}
+	if to, ok := e.google(r.Method, path); ok {
+		return to
 	}
 	if to, ok := e.cloud(r.Method, path); ok {
 		return to
@@ -122,7 +143,6 @@ func (e *endpoints) of(r *http.Request) endpoint {
 			return e.responses
 		}
 	}
-	pass := func(to endpoint) endpoint { return endpoint{api: other, upstream: to.upstream} }
 	below := func(top string) bool { return path == top || strings.HasPrefix(path, top+"/") }
 	switch {
 	case below("/messages"):
@@ -133,6 +153,8 @@ func (e *endpoints) of(r *http.Request) endpoint {
 		return pass(e.responses)
 	case foreign(r):
 		return endpoint{api: other}
+	case googleKey(r):
+		return pass(e.gemini)
 	case path == "/", path == "", r.Header.Get("Anthropic-Version") != "", slices.ContainsFunc(messagesPaths, below):
 		return pass(e.messages)
 	case slices.ContainsFunc(chatPaths, below):
@@ -142,6 +164,9 @@ func (e *endpoints) of(r *http.Request) endpoint {
 	}
 	return endpoint{api: other}
 }
+
+// pass is the endpoint for a request that only goes to where those of to go.
+func pass(to endpoint) endpoint { return endpoint{api: other, upstream: to.upstream} }
 
 // refusesUpgrade reports whether r asks for the WebSocket form of the
 // Responses API, whose clients fall back to POST when told that there is none.
@@ -154,6 +179,9 @@ var slashes = regexp.MustCompile(`//+`)
 
 var endsInVersion = regexp.MustCompile(`/v[0-9]+[a-z0-9]*/*$`)
 
+// asksVersion is the version that a request begins with.
+var asksVersion = regexp.MustCompile(`^/v1((alpha|beta)[0-9]*)?(/|$)`)
+
 // Versioned reports whether a base URL, or its path, ends in a version ("/v1"),
 // which then stands in place of that of the requests.
 func Versioned(base string) bool {
@@ -164,9 +192,12 @@ func Versioned(base string) bool {
 // join makes u, a client's URL, one of the upstream base.
 func join(base, u *url.URL) *url.URL {
 	prefix, path := strings.TrimRight(base.EscapedPath(), "/"), u.EscapedPath()
-	if rest, ok := strings.CutPrefix(path, "/v1"); ok && Versioned(prefix) &&
-		(rest == "" || strings.HasPrefix(rest, "/")) {
-		path = rest
+	if asked := strings.TrimSuffix(asksVersion.FindString(path), "/"); asked != "" && Versioned(prefix) {
+		if rest, ok := strings.CutSuffix(prefix, "/v1"); ok && asked != "/v1" {
+			prefix = rest // what a preview has, v1 need not have
+		} else {
+			path = path[len(asked):]
+		}
 	}
 	out := *base
 	out.Fragment, out.RawFragment = "", ""

@@ -25,7 +25,12 @@ func TestJoin(t *testing.T) {
 		{"https://host/v1beta/compatible", "/chat/completions", "https://host/v1beta/compatible/chat/completions"},
 		{"https://host/vision", "/v1/messages", "https://host/vision/v1/messages"},
 		{"https://host/v1", "/v1", "https://host/v1"},
-		{"https://host/v1", "/v1beta/models", "https://host/v1/v1beta/models"},
+		{"https://host/v1", "/v1-x/models", "https://host/v1/v1-x/models"},
+		{"https://host/v1", "/v1beta/models", "https://host/v1beta/models"},
+		{"https://host/v1", "/v1beta1/projects/p", "https://host/v1beta1/projects/p"},
+		{"https://host/v1beta", "/v1beta/models/m:countTokens?key=k", "https://host/v1beta/models/m:countTokens?key=k"},
+		{"https://host/v1alpha", "/v1/models/m:countTokens", "https://host/v1alpha/models/m:countTokens"},
+		{"https://host", "/v1beta/models/m:generateContent", "https://host/v1beta/models/m:generateContent"},
 		{"https://host:8443/a%2Fb", "/v1/models/x%2Fy", "https://host:8443/a%2Fb/v1/models/x%2Fy"},
 		{"https://host?api-version=1", "/v1/messages?beta=true", "https://host/v1/messages?api-version=1&beta=true"},
 		{"https://host?api-version=1", "/v1/messages", "https://host/v1/messages?api-version=1"},
@@ -60,7 +65,7 @@ func TestVersioned(t *testing.T) {
 
 // WIRE-6: a request goes where its provider is, or nowhere.
 func TestEndpoints(t *testing.T) {
-	e, err := Upstreams{Messages: "http://messages", Chat: "http://chat", Responses: "http://responses"}.endpoints()
+	e, err := Upstreams{Messages: "http://messages", Chat: "http://chat", Responses: "http://responses", Gemini: "http://gemini"}.endpoints()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,11 +83,24 @@ func TestEndpoints(t *testing.T) {
 		{"GET", "/api/hello", "", other, "messages"},
 		{"POST", "/api/oauth/token", "", other, "messages"},
 		{"POST", "/v1/embeddings", "", other, "chat"},
-		{"POST", "/v1/embeddings", "X-Goog-Api-Key", other, ""},
-		{"GET", "/v1/models?key=secret", "", other, ""},
-		{"POST", "/v1beta/models/gemini-3-pro:generateContent", "X-Goog-Api-Key", other, ""},
-		{"POST", "/v1beta/models/gemini-3-pro:generateContent?key=secret", "", other, ""},
-		{"POST", "/v1beta/models/gemini-3-pro:generateContent", "Authorization", other, ""},
+		{"POST", "/v1/embeddings", "X-Goog-Api-Key", other, "gemini"},
+		{"POST", "/v1/embeddings", "Api-Key", other, ""},
+		{"GET", "/v1/models?key=secret", "", other, "gemini"},
+		{"POST", "/v1beta/models/gemini-3-pro:generateContent", "X-Goog-Api-Key", record.GenerateContent, "gemini"},
+		{"POST", "/v1beta/models/gemini-3-pro:streamGenerateContent?alt=sse&key=secret", "", record.GenerateContent, "gemini"},
+		{"POST", "/v1/models/gemini-3-pro:generateContent", "Authorization", record.GenerateContent, "gemini"},
+		{"POST", "/v1beta/models/gemini-3-pro:countTokens", "", record.CountTokens, "gemini"},
+		{"GET", "/v1beta/models/gemini-3-pro:generateContent", "", other, "gemini"},
+		{"POST", "/v1beta/models/gemini-embedding:embedContent", "", other, "gemini"},
+		{"GET", "/v1beta/models", "", other, "gemini"},
+		{"POST", "/v1beta/openai/chat/completions", "", other, "gemini"},
+		{"POST", "/v1beta/cachedContents", "", other, "gemini"},
+		{"POST", "/upload/v1beta/files", "", other, "gemini"},
+		{"POST", "/v1internal:streamGenerateContent?alt=sse", "Authorization", other, "gemini"},
+		{"POST", "/v1beta1/projects/p/locations/global/publishers/google/models/gemini-3-pro:generateContent", "Authorization", record.GenerateContent, "aiplatform.googleapis.com"},
+		{"POST", "/v1/projects/p/locations/us-east5/publishers/google/models/gemini-3-pro:countTokens", "", record.CountTokens, "us-east5-aiplatform.googleapis.com"},
+		{"POST", "/v1/publishers/google/models/gemini-3-pro:streamGenerateContent", "X-Goog-Api-Key", record.GenerateContent, "aiplatform.googleapis.com"},
+		{"POST", "/v1beta1/projects/p/locations/evil.example/publishers/google/models/m:generateContent", "", other, ""},
 		{"POST", "/model/anthropic.claude-opus-4-6-v1:0/invoke", "Authorization", other, ""},
 		{"POST", "/model/anthropic.claude-opus-4-6-v1:0/invoke", "X-Api-Key", other, ""},
 		{"GET", "/inference-profiles?type=SYSTEM_DEFINED", "Authorization", other, ""},
@@ -90,7 +108,7 @@ func TestEndpoints(t *testing.T) {
 		{"POST", "/projects/p/locations/global/publishers/anthropic/models/claude-opus-4-5@20251101:streamRawPredict", "", record.Messages, "aiplatform.googleapis.com"},
 		{"POST", "/v1/projects/p/locations/eu/publishers/anthropic/models/count-tokens:rawPredict", "", record.CountTokens, "aiplatform.eu.rep.googleapis.com"},
 		{"GET", "/v1/projects/p/locations/eu/publishers/anthropic/models/claude-opus-5-5", "", other, "aiplatform.eu.rep.googleapis.com"},
-		{"POST", "/v1/projects/p/locations/us/publishers/google/models/gemini-3-pro:generateContent", "X-Goog-Api-Key", other, "aiplatform.us.rep.googleapis.com"},
+		{"POST", "/v1/projects/p/locations/us/publishers/google/models/gemini-3-pro:generateContent", "X-Goog-Api-Key", record.GenerateContent, "aiplatform.us.rep.googleapis.com"},
 		{"POST", "/v1/projects/p/locations/evil.example/publishers/anthropic/models/m:rawPredict", "", other, ""},
 		{"POST", "/v1/projects/p/locations/evil.example%2F/publishers/anthropic/models/m:rawPredict", "", other, ""},
 		{"POST", "/v1/projects/p", "", other, ""},

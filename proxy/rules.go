@@ -55,10 +55,13 @@ func (r *rules) lookUp(api, model string) rule {
 	found := rule{m.Rule(), m.Window, m.Provider, api == record.Messages && checks(model)}
 	if !found.Cached() {
 		name := prices.OpenAI
-		if api == record.Messages || api == record.CountTokens {
+		switch api {
+		case record.Messages, record.CountTokens:
 			name = prices.Anthropic5m
+		case record.GenerateContent:
+			name = prices.Gemini
 		}
-		found.Rule, _ = prices.RuleNamed(name) // these two are there
+		found.Rule, _ = prices.RuleNamed(name) // these are there
 	}
 	return found
 }

@@ -16,13 +16,13 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	to := p.endpoints.of(r)
 	if why := p.refusal(r); why != "" {
 		p.metrics.request(to.api, http.StatusForbidden)
-		forbidden(why).write(w, to.api)
+		forbidden(why).write(w, to.format())
 		return
 	}
 	if r.Method == http.MethodConnect || r.Method == http.MethodTrace {
 		p.metrics.request(to.api, http.StatusMethodNotAllowed)
 		w.Header().Set("Allow", "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS")
-		methodNotAllowed(r.Method).write(w, to.api)
+		methodNotAllowed(r.Method).write(w, to.format())
 		return
 	}
 	if p.answersItself(w, r) {
@@ -30,7 +30,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if to.upstream == nil {
 		p.metrics.request(to.api, http.StatusNotFound)
-		unknownProvider(r.URL.Path, to.unset).write(w, to.api)
+		unknownProvider(r.URL.Path, to.unset).write(w, to.format())
 		return
 	}
 	if to.bedrock {
@@ -39,7 +39,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		})
 	}
 	if !p.enter() {
-		closing().write(w, to.api)
+		closing().write(w, to.format())
 		return
 	}
 	defer p.work.Done()
@@ -72,7 +72,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 				f = closing()
 			}
 			x.row.Status, x.refused, x.ended = f.status, true, true
-			f.write(w, to.api)
+			f.write(w, to.format())
 			return
 		}
 		p.prepare(x, r.Header, why)
@@ -80,7 +80,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			// What is new could be shortened by nothing that is known here.
 			f := noThreads()
 			x.row.Status, x.refused, x.ended = f.status, true, true
-			f.write(w, to.api)
+			f.write(w, to.format())
 			return
 		}
 	}

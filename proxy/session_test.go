@@ -10,6 +10,7 @@ import (
 	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/anthropic"
+	"github.com/stet-dev/stet/llm/gemini"
 	"github.com/stet-dev/stet/llm/llmtest"
 	"github.com/stet-dev/stet/llm/openai"
 	"github.com/stet-dev/stet/proxy"
@@ -19,6 +20,7 @@ import (
 
 var codecs = map[string]llm.Codec{
 	record.Messages: anthropic.Messages{}, record.Chat: openai.Chat{}, record.Responses: openai.Responses{},
+	record.GenerateContent: gemini.GenerateContent{},
 }
 
 // agent is a small agent: it reads what the model asks for, and keeps its
@@ -37,15 +39,19 @@ func newAgent(t *testing.T, i int, script llmtest.Script, change ...func(*proxy.
 	model := llmtest.New(script)
 	t.Cleanup(func() { _ = model.Close() })
 	r := newRig(t, http.NotFoundHandler(), append([]func(*proxy.Config){func(c *proxy.Config) {
-		c.Upstreams = proxy.Upstreams{Messages: model.URL, Chat: model.URL + "/v1", Responses: model.URL + "/v1/"}
+		c.Upstreams = proxy.Upstreams{Messages: model.URL, Chat: model.URL + "/v1", Responses: model.URL + "/v1/", Gemini: model.URL + "/v1beta"}
 	}}, change...)...)
 	a := &agent{rig: r, api: apis[i].api, path: apis[i].path, codec: codecs[apis[i].api], model: model}
+	system := rules
+	if a.api == record.GenerateContent { // its provider caches longer prompts only
+		system = strings.Repeat(rules, 4)
+	}
 	a.req = llm.Request{
 		Model: "scripted", MaxTokens: 500,
 		Tools: []tool.Spec{{Name: "Read", Description: "reads a file", Schema: []byte(`{"type":"object","properties":{` +
 			`"file_path":{"type":"string"},"offset":{"type":"integer"},"limit":{"type":"integer"}},"required":["file_path"]}`)}},
 		Messages: []llm.Message{
-			{Role: llm.System, Parts: []llm.Part{{Text: "You are a test. Working directory: /home/me/project. " + rules}}},
+			{Role: llm.System, Parts: []llm.Part{{Text: "You are a test. Working directory: /home/me/project. " + system}}},
 			{Role: llm.User, Parts: []llm.Part{{Text: "look at a.go"}}},
 		},
 	}
@@ -149,8 +155,11 @@ func TestStreams(t *testing.T) {
 	for i, api := range apis {
 		for _, cut := range []int{0, 2} {
 			t.Run(fmt.Sprintf("%s, cut after %d", api.api, cut), func(t *testing.T) {
-				a := newAgent(t, i, llmtest.Script{})
+				a := newAgent(t, i, llmtest.Script{End: "All of it is done, and there are three pieces."})
 				a.req.Stream = true
+				if a.api == record.GenerateContent { // whose bodies do not say it
+					a.path = strings.Replace(a.path, ":generateContent", ":streamGenerateContent?alt=sse", 1)
+				}
 				body, err := a.codec.Encode(&a.req)
 				if err != nil {
 					t.Fatal(err)

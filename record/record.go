@@ -21,9 +21,11 @@ import (
 // The values of [Request.API].
 const (
 	Messages    = "messages"     // POST /v1/messages
-	CountTokens = "count_tokens" // POST /v1/messages/count_tokens: nothing is used by it
+	CountTokens = "count_tokens" // POST /v1/messages/count_tokens, and /v1beta/models/MODEL:countTokens: nothing is used by it
 	Chat        = "chat"         // POST /v1/chat/completions
 	Responses   = "responses"    // POST /v1/responses
+
+	GenerateContent = "generate_content" // POST /v1beta/models/MODEL:generateContent, and its streamed form
 )
 
 // Request is one request to a model's endpoint.
@@ -37,7 +39,7 @@ type Request struct {
 	Conversation string // the agent's name for the session, else the writer's for the conversation; never empty
 	Agent        string // the agent's name for the sub-agent; empty is the main agent
 	Client       string // who seems to be asking; a hint, may be empty
-	API          string // Messages, CountTokens, Chat or Responses
+	API          string // Messages, CountTokens, Chat, Responses or GenerateContent
 	Model        string // as the request named it
 	Upstream     string // host (and port) that answered
 

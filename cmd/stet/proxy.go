@@ -19,7 +19,7 @@ import (
 // proxyKeys are the keys that wrap, proxy and serve share.
 var proxyKeys = []string{
 	"policy", "keep", "lang", "placeholder", "project-root", "observe", "threads", "log", "record", "record-days",
-	"upstream", "upstream-messages", "upstream-chat", "upstream-responses",
+	"upstream", "upstream-messages", "upstream-chat", "upstream-responses", "upstream-gemini",
 	"upstream-vertex", "upstream-azure", "upstream-bedrock",
 }
 
@@ -41,7 +41,8 @@ func newProxy(p *program) *cobra.Command {
 		Short: "Stand between agents and their model",
 		Long: `Listen on a loopback port and forward what agents ask to their model, without
 what it has in view already or, under the policies adaptive and bold, does not
-need any more. Agents find it through ANTHROPIC_BASE_URL and OPENAI_BASE_URL.
+need any more. Agents find it through ANTHROPIC_BASE_URL, OPENAI_BASE_URL and
+GOOGLE_GEMINI_BASE_URL.
 
 The paths of Vertex AI and Azure are served too (ANTHROPIC_VERTEX_BASE_URL,
 ANTHROPIC_FOUNDRY_BASE_URL with /anthropic behind the address, AZURE_OPENAI_ENDPOINT).
@@ -151,6 +152,8 @@ func (c *proxyCommand) announce(s *proxyserver.Server, o *config.Config) {
 	c.say("listening on %s (policy %s%s)", s.Base, o.Policy, mode)
 	c.say("  ANTHROPIC_BASE_URL=%s", s.Base)
 	c.say("  OPENAI_BASE_URL=%s/v1", s.Base)
-	c.say("messages go to %s, chat to %s, responses to %s",
-		cmp.Or(o.Upstream.Messages, config.MessagesURL), cmp.Or(o.Upstream.Chat, config.OpenAIURL), cmp.Or(o.Upstream.Responses, config.OpenAIURL))
+	c.say("  GOOGLE_GEMINI_BASE_URL=%s", s.Base)
+	c.say("messages go to %s, chat to %s, responses to %s, gemini to %s",
+		cmp.Or(o.Upstream.Messages, config.MessagesURL), cmp.Or(o.Upstream.Chat, config.OpenAIURL), cmp.Or(o.Upstream.Responses, config.OpenAIURL),
+		cmp.Or(o.Upstream.Gemini, config.GeminiURL))
 }

@@ -292,5 +292,6 @@ func (c *serveCommand) tell(s *site.Site) {
 	}
 	c.say("  ANTHROPIC_BASE_URL=%s/p/%s", base, s.AgentToken)
 	c.say("  OPENAI_BASE_URL=%s/p/%s/v1", base, s.AgentToken)
+	c.say("  GOOGLE_GEMINI_BASE_URL=%s/p/%s", base, s.AgentToken)
 	c.say("\"stet token\" makes tokens for hosts, other agents and other people")
 }

@@ -37,8 +37,8 @@ there is no such command. stet's own flags stand before the --.
 ANTHROPIC_BASE_URL and OPENAI_BASE_URL are set for the agent; a base URL that is
 set already is where its requests go on to, unless a flag or STET_UPSTREAM says
 another. So are the variables by which Claude Code finds Vertex AI and Foundry.
-Codex, opencode and Continue, which do not go by these, are told in their own
-way; their files are not changed.`,
+Codex, opencode, Gemini CLI and Continue, which do not go by these, are told in
+their own way; their files are not changed.`,
 		Example: `stet wrap -- claude
 stet wrap -- codex exec "mend the build"
 stet wrap --observe -- opencode
@@ -118,6 +118,7 @@ func (c *wrapCommand) runAgent(ctx context.Context, path string, args, env []str
 func foundUpstreams(r *agentconfig.Redirect) config.Upstreams {
 	return config.Upstreams{
 		Messages: r.Found[agentconfig.Messages], Chat: r.Found[agentconfig.Chat], Responses: r.Found[agentconfig.Responses],
+		Gemini: r.Found[agentconfig.Gemini],
 		Vertex: r.Found[agentconfig.Vertex], Azure: r.Found[agentconfig.Azure],
 	}
 }
@@ -127,6 +128,7 @@ func foundUpstreams(r *agentconfig.Redirect) config.Upstreams {
 func checkFound(r *agentconfig.Redirect, given config.Upstreams) error {
 	byAPI := map[agentconfig.API]string{
 		agentconfig.Messages: given.Messages, agentconfig.Chat: given.Chat, agentconfig.Responses: given.Responses,
+		agentconfig.Gemini: given.Gemini,
 		agentconfig.Vertex: given.Vertex, agentconfig.Azure: given.Azure,
 	}
 	for _, api := range agentconfig.APIs() {

@@ -38,6 +38,10 @@ var agents = []agent{
 		file: atProject(".qwen/settings.json"), path: []string{"mcpServers", "stet"}, entry: qwenServer,
 		note: `to leave the agent these file tools alone, add "tools": {"exclude": ["edit", "write_file"]} to the same file`,
 	}},
+	{name: "gemini", programs: []string{"gemini", "gemini-cli"}, redirect: Machine.redirectGemini, server: &server{
+		file: atProject(".gemini/settings.json"), path: []string{"mcpServers", "stet"}, entry: qwenServer,
+		note: `to leave the agent these file tools alone, add "tools": {"exclude": ["replace", "write_file"]} to the same file`,
+	}},
 	{name: "continue", programs: []string{"cn"}, redirect: Machine.redirectContinue},
 	{name: "vscode", server: &server{file: atProject(".vscode/mcp.json"), path: []string{"servers", "stet"}, entry: vscodeServer}},
 	{name: "zed", server: &server{file: atProject(".zed/settings.json"), path: []string{"context_servers", "stet"}, entry: zedServer}},

@@ -96,6 +96,9 @@ func programName(word string) string {
 	if strings.HasPrefix(word, "@continuedev/cli") {
 		return "cn"
 	}
+	if strings.HasPrefix(word, "@google/gemini-cli") {
+		return "gemini"
+	}
 	base := strings.ToLower(filepath.Base(word))
 	base, _, _ = strings.Cut(base, "@")
 	return strings.TrimSuffix(strings.TrimSuffix(base, ".exe"), ".js")

@@ -16,12 +16,13 @@ const (
 	Messages  API = "messages"
 	Chat      API = "chat"
 	Responses API = "responses"
+	Gemini    API = "gemini"
 	Vertex    API = "vertex"
 	Azure     API = "azure"
 )
 
 // APIs are all of them, in a fixed order.
-func APIs() []API { return []API{Messages, Chat, Responses, Vertex, Azure} }
+func APIs() []API { return []API{Messages, Chat, Responses, Gemini, Vertex, Azure} }
 
 // Redirect is a command that is to send its requests to another address.
 type Redirect struct {

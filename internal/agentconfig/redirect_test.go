@@ -308,3 +308,49 @@ func TestRedirectContinue(t *testing.T) {
 		t.Errorf("without a file: arguments %q, notes %q", r.Args, r.Notes)
 	}
 }
+
+// Gemini CLI is redirected where its settings say that it uses a key, and is told why where it is not.
+func TestRedirectGemini(t *testing.T) {
+	const key = `{ // mine
+		"security": {"auth": {"selectedType": "gemini-api-key"}}}`
+	account := strings.Replace(key, "gemini-api-key", "oauth-personal", 1)
+	for _, tt := range []struct {
+		name, user, project, was string
+		base, note               string
+	}{
+		{name: "a key", user: key, base: testBase},
+		{name: "a key, and another server", user: key, was: "https://g.example/v1beta", base: testBase},
+		{name: "the project goes first", user: account, project: key, base: testBase},
+		{name: "an account", user: account, note: "it logs in by oauth-personal"},
+		{name: "not said", note: "/auth"},
+		{name: "not said, and another server", was: "https://g.example", base: testBase},
+		{name: "not readable", user: "{", note: "/auth"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			m := place(t, "GEMINI_CLI_SYSTEM_SETTINGS_PATH=/none")
+			if tt.was != "" {
+				m.Env = append(m.Env, "GOOGLE_GEMINI_BASE_URL="+tt.was)
+			}
+			if tt.user != "" {
+				write(t, filepath.Join(m.Home(), ".gemini", "settings.json"), tt.user)
+			}
+			if tt.project != "" {
+				write(t, filepath.Join(m.Dir, ".gemini", "settings.json"), tt.project)
+			}
+			r := m.Redirect([]string{"npx", "@google/gemini-cli@0.61.0", "-p", "x"}, testBase)
+			if got := r.variable("GOOGLE_GEMINI_BASE_URL"); got != tt.base {
+				t.Errorf("base URL %q, want %q", got, tt.base)
+			}
+			if r.Found[Gemini] != tt.was {
+				t.Errorf("found %q", r.Found[Gemini])
+			}
+			if note := strings.Join(r.Notes, "\n"); (note == "") != (tt.note == "") || !strings.Contains(note, tt.note) {
+				t.Errorf("notes %q", note)
+			}
+		})
+	}
+	r := place(t).Redirect([]string{"qwen"}, testBase)
+	if r.variable("GOOGLE_GEMINI_BASE_URL") != "" || len(r.Notes) > 0 {
+		t.Errorf("other agents: %v %v", r.Env, r.Notes)
+	}
+}

@@ -73,17 +73,18 @@ type Config struct {
 
 // Upstreams are base URLs, one for each API and cloud; empty is the provider's own.
 type Upstreams struct {
-	Messages, Chat, Responses string
-	Vertex, Azure, Bedrock    string
+	Messages, Chat, Responses, Gemini string
+	Vertex, Azure, Bedrock            string
 }
 
 // everywhere sends all to one base URL.
-func everywhere(base string) Upstreams { return Upstreams{base, base, base, base, base, base} }
+func everywhere(base string) Upstreams { return Upstreams{base, base, base, base, base, base, base} }
 
 // or returns u, with what is empty in it taken from next.
 func (u Upstreams) or(next Upstreams) Upstreams {
 	return Upstreams{
 		cmp.Or(u.Messages, next.Messages), cmp.Or(u.Chat, next.Chat), cmp.Or(u.Responses, next.Responses),
+		cmp.Or(u.Gemini, next.Gemini),
 		cmp.Or(u.Vertex, next.Vertex), cmp.Or(u.Azure, next.Azure), cmp.Or(u.Bedrock, next.Bedrock),
 	}
 }

@@ -98,7 +98,7 @@ func TestProjectRoot(t *testing.T) {
 func TestRoute(t *testing.T) {
 	const files = "upstream = \"http://all\"\nupstream-chat = \"http://chat\"\n"
 	all := func(base, messages, chat string) Upstreams {
-		return Upstreams{Messages: messages, Chat: chat, Responses: base, Vertex: base, Azure: base, Bedrock: base}
+		return Upstreams{Messages: messages, Chat: chat, Responses: base, Gemini: base, Vertex: base, Azure: base, Bedrock: base}
 	}
 	for name, test := range map[string]struct {
 		env  string

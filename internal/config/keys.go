@@ -42,6 +42,7 @@ const (
 const (
 	MessagesURL = "https://api.anthropic.com"
 	OpenAIURL   = "https://api.openai.com/v1"
+	GeminiURL   = "https://generativelanguage.googleapis.com"
 )
 
 // Values of the key api.
@@ -181,6 +182,12 @@ var keys = []key{
 		Help:  "base URL for /v1/responses (default " + OpenAIURL + ")",
 		Doc:   "base URL for `/v1/responses`",
 		field: func(c *Config) any { return &c.Upstream.Responses }, valid: checkUpstream,
+	},
+	{
+		Name: "upstream-gemini", Type: text, Default: "", DefaultText: GeminiURL, UserOnly: true,
+		Help:  "base URL for /v1beta/models (default " + GeminiURL + ")",
+		Doc:   "base URL for `/v1beta/models/…:generateContent`",
+		field: func(c *Config) any { return &c.Upstream.Gemini }, valid: checkUpstream,
 	},
 	{
 		Name: "upstream-vertex", Type: text, Default: "", DefaultText: "Google's for the location", UserOnly: true,

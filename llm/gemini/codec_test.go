@@ -167,25 +167,21 @@ func TestAddress(t *testing.T) {
 	type address struct {
 		Model  string
 		Method Method
-		Cloud  bool
 	}
 	for path, want := range map[string]address{
-		"/v1beta/models/gemini-3-pro:generateContent":                                                             {"gemini-3-pro", Generate, false},
-		"/v1/models/gemini-2.5-flash:streamGenerateContent":                                                       {"gemini-2.5-flash", StreamGenerate, false},
-		"/v1alpha/tunedModels/t:countTokens":                                                                      {"t", CountTokens, false},
-		"/models/m:generateContent":                                                                               {"m", Generate, false},
-		"/v1/projects/p/locations/global/publishers/google/models/gemini-3-pro:generateContent":                   {"gemini-3-pro", Generate, true},
-		"/v1beta1/projects/p/locations/us-central1/publishers/google/models/gemini-2.5-pro:streamGenerateContent": {"gemini-2.5-pro", StreamGenerate, true},
-		"/v1/publishers/google/models/m:countTokens":                                                              {"m", CountTokens, true},
-		"/v1beta/models/m:embedContent":                                                                           {},
-		"/v1beta/models/m":                                                                                        {},
-		"/v1internal:generateContent":                                                                             {},
-		"/v1/projects/p/locations/l/publishers/anthropic/models/m:generateContent":                                {},
-		"/v1beta/models/a/b:generateContent":                                                                      {},
+		"/v1beta/models/gemini-3-pro:generateContent":                           {"gemini-3-pro", Generate},
+		"/v1/models/gemini-2.5-flash:streamGenerateContent":                     {"gemini-2.5-flash", StreamGenerate},
+		"/v1alpha/tunedModels/t:countTokens":                                    {"t", CountTokens},
+		"/models/m:generateContent":                                             {"m", Generate},
+		"/v1beta/models/m:embedContent":                                         {},
+		"/v1beta/models/m":                                                      {},
+		"/v1internal:generateContent":                                           {},
+		"/v1beta/models/a/b:generateContent":                                    {},
+		"/v1/projects/p/locations/l/publishers/google/models/m:generateContent": {},
 	} {
 		var got address
 		var ok bool
-		got.Model, got.Method, got.Cloud, ok = Address(path)
+		got.Model, got.Method, ok = Address(path)
 		if got != want || ok != (want != address{}) {
 			t.Errorf("%s: %+v, want %+v", path, got, want)
 		}

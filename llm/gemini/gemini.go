@@ -59,18 +59,18 @@ const (
 	CountTokens    Method = "countTokens"
 )
 
-var address = regexp.MustCompile(`^(?:/v1(?:(?:alpha|beta)[0-9]*)?)?((?:/projects/[^/]+(?:/locations/[^/]+)?)?/publishers/google)?/(?:models|tunedModels)/([^/:]+):([A-Za-z]+)$`)
+var address = regexp.MustCompile(`^(?:/v1(?:(?:alpha|beta)[0-9]*)?)?/(?:models|tunedModels)/([^/:]+):([A-Za-z]+)$`)
 
-// Address reads the path of a request: the model and the method. cloud says that it is a path
-// of the provider's cloud (Vertex AI), where a request has the same body. ok is false for another path.
-func Address(path string) (model string, method Method, cloud, ok bool) {
+// Address reads the path of a request, with or without a version: the model and the method. ok is
+// false for another path.
+func Address(path string) (model string, method Method, ok bool) {
 	m := address.FindStringSubmatch(path)
 	if m == nil {
-		return "", "", false, false
+		return "", "", false
 	}
-	switch method = Method(m[3]); method {
+	switch method = Method(m[2]); method {
 	case Generate, StreamGenerate, CountTokens:
-		return m[2], method, m[1] != "", true
+		return m[1], method, true
 	}
-	return "", "", false, false
+	return "", "", false
 }

@@ -37,7 +37,7 @@ func (s *Server) serveAnswer(w http.ResponseWriter, r *http.Request, wire *wire,
 		writeJSON(w, http.StatusBadRequest, wire.failure(400, err.Error()))
 		return
 	}
-	model, method, _, pathed := gemini.Address(r.URL.Path)
+	model, method, pathed := gemini.Address(r.URL.Path)
 	if pathed {
 		req.Model, req.Stream = model, method == gemini.StreamGenerate
 	}

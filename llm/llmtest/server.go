@@ -179,7 +179,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		Method: r.Method, Path: r.URL.Path, Query: r.URL.RawQuery, Header: r.Header.Clone(), Body: body, Step: -1,
 	}
 	wire := wires[r.URL.Path]
-	if _, _, _, ok := gemini.Address(r.URL.Path); ok {
+	if _, _, ok := gemini.Address(r.URL.Path); ok {
 		wire = geminiWire
 	}
 	if wire != nil {

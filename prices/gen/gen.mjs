@@ -62,13 +62,14 @@ const windows = [
   [/^qwen\/qwen3-coder(-next)?$/, 262144],
 ]
 
-// The shortest cacheable prompt where it is not the provider's usual 1,024
+// The shortest cacheable prompt where it is not the provider's usual one
 // (the provider's page on prompt caching, 2026-11).
 const minCache = [
   [/^claude-(fable-5|opus-5)/, 512],
   [/^claude-opus-4-7$/, 2048],
   [/^claude-(opus-4-[56]|haiku-4-5)$/, 4096],
   [/^claude-(3-5-haiku|3-haiku)/, 2048],
+  [/^gemini-2\.5/, 2048],
 ]
 
 // Whether the provider refuses a request in which something before a block of

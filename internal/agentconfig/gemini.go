@@ -1,0 +1,46 @@
+package agentconfig
+
+import (
+	"cmp"
+	"os"
+	"path/filepath"
+
+	"github.com/stet-dev/stet/internal/jsonc"
+)
+
+// redirectGemini tells Gemini CLI about the proxy. It takes GOOGLE_GEMINI_BASE_URL for a server that
+// needs no login where its settings name no way to log in, and then refuses to run without a terminal: so
+// the variable is set only where they name the key. With an account it asks another server, and
+// with Vertex AI the cloud.
+func (m Machine) redirectGemini(r *Redirect, _ int, base string) {
+	const variable = "GOOGLE_GEMINI_BASE_URL"
+	was := m.Getenv(variable)
+	switch login := m.geminiLogin(); {
+	case login == "gemini-api-key", login == "" && was != "":
+		r.learn(variable, was, Gemini)
+		r.set(variable, base)
+	case login == "":
+		r.Notes = append(r.Notes, `Gemini CLI is not redirected: its settings do not say that it uses a key. `+
+			`Choose it there with /auth, or add "security": {"auth": {"selectedType": "gemini-api-key"}} to ~/.gemini/settings.json`)
+	default:
+		r.Notes = append(r.Notes, "Gemini CLI is not redirected: it logs in by "+login+", and not with a key of the Gemini API")
+	}
+}
+
+// geminiLogin is how Gemini CLI's settings say that it logs in, empty where they do not. The
+// system's come before the project's, and these before the user's.
+func (m Machine) geminiLogin() (login string) {
+	home := cmp.Or(m.Getenv("GEMINI_CLI_HOME"), m.Home())
+	for _, file := range []string{
+		cmp.Or(m.Getenv("GEMINI_CLI_SYSTEM_SETTINGS_PATH"), "/etc/gemini-cli/settings.json"),
+		filepath.Join(m.Dir, ".gemini", "settings.json"), filepath.Join(home, ".gemini", "settings.json"),
+	} {
+		var said struct {
+			Security struct{ Auth struct{ SelectedType string } }
+		}
+		if b, err := os.ReadFile(file); err == nil && jsonc.Unmarshal(b, &said) == nil {
+			login = cmp.Or(login, said.Security.Auth.SelectedType)
+		}
+	}
+	return login
+}
