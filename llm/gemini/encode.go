@@ -138,7 +138,7 @@ func (w *writer) part(p llm.Part) {
 		w.Member("id", p.CallID)
 		w.Member("name", p.Name)
 		w.Key("args")
-		w.Raw(p.Args, "arguments of "+p.Name)
+		w.args(p.Args)
 		w.Close('}')
 		w.Close('}')
 	case llm.ToolResult:
@@ -164,11 +164,24 @@ func (w *writer) part(p llm.Part) {
 	}
 }
 
+// args writes a call's arguments, which must be an object: those that are none go into one.
+func (w *writer) args(args string) {
+	if rawjson.IsObject(args) {
+		w.Raw(args, "arguments")
+		return
+	}
+	w.Open('{')
+	if args != "" {
+		w.Member("input", args)
+	}
+	w.Close('}')
+}
+
 // isThought reports whether raw is a thought of this API.
 func isThought(raw string) bool {
 	var f fields
 	b := []byte(raw)
 	s := rawjson.New(b)
 	s.Object(partKeys[:], f[:])
-	return s.End() == nil && rawjson.True(b, f[keyThought])
+	return s.Err() == nil && rawjson.True(b, f[keyThought]) && rawjson.IsObject(raw)
 }
