@@ -22,12 +22,16 @@ func (k Keep) limits(now time.Time) record.Limits {
 	if k.Requests == 0 {
 		k.Requests = 500_000
 	}
-	l := record.Limits{Requests: max(0, k.Requests), Turns: cachestate.MaxTurns}
+	l := record.Limits{Requests: max(0, k.Requests), Turns: cachestate.MaxTurns, FormBytes: maxFormBytes}
 	if k.For > 0 {
 		l.Since = now.Add(-k.For)
 	}
 	return l
 }
+
+// maxFormBytes is how many bytes of sent forms are stored at most. A request of a long session takes some hundred bytes, so
+// that these are about a million requests: what has to be sent as before is found after months.
+const maxFormBytes = 256 << 20
 
 // believeAfter is how long the clock must have shown a time before old rows are
 // removed by it. So a clock that jumps ahead does not empty the store.

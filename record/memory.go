@@ -23,6 +23,8 @@ type Memory struct {
 	trims    []Trim
 	trail    []Entry
 	turns    []Turn
+	forms    map[uint64]SentForm
+	places   []SentPlace
 	seen     map[[3]string]bool // request ids, and {request, call, reason}: what must not be written twice
 	closed   bool
 }
@@ -60,6 +62,7 @@ func (m *Memory) Append(ctx context.Context, b Batch) error {
 	for _, t := range b.Turns {
 		m.putTurn(t)
 	}
+	m.putForms(b)
 	slices.SortStableFunc(m.requests, func(a, b Request) int { return a.Time.Compare(b.Time) })
 	slices.SortStableFunc(m.trims, func(a, b Trim) int { return a.Time.Compare(b.Time) })
 	return nil

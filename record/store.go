@@ -10,10 +10,14 @@ type Batch struct {
 	Requests []Request
 	Trims    []Trim
 	Turns    []Turn
+	Forms    []SentForm
+	Places   []SentPlace // after the forms that they name
 }
 
 // Empty reports whether there is nothing in b.
-func (b Batch) Empty() bool { return len(b.Requests) == 0 && len(b.Trims) == 0 && len(b.Turns) == 0 }
+func (b Batch) Empty() bool {
+	return len(b.Requests) == 0 && len(b.Trims) == 0 && len(b.Turns) == 0 && len(b.Forms) == 0 && len(b.Places) == 0
+}
 
 // Query chooses rows. The zero value chooses all.
 type Query struct {
@@ -44,7 +48,8 @@ type Store interface {
 	// Append adds all of b or nothing. It is durable against the end of the
 	// process when it returns nil. Rows whose key is there already are dropped:
 	// a Request's ID; a Trim's Request, CallID and Reason together. A Turn takes
-	// the place of the one with its Prefix, whose Moment it keeps.
+	// the place of the one with its Prefix, whose Moment it keeps. A SentForm whose ID is
+	// there is dropped; a SentPlace takes the place of the one with its Place and Form.
 	Append(ctx context.Context, b Batch) error
 
 	Requests(ctx context.Context, q Query) ([]Request, error)
@@ -52,6 +57,10 @@ type Store interface {
 	// Turns returns the limit newest turns, newest first; those with a Moment
 	// have a limit of their own, so that they are not crowded out.
 	Turns(ctx context.Context, limit int) ([]Turn, error)
+
+	// SentForms returns what is known of places, newest first, and the forms that they
+	// name, with all that these add to.
+	SentForms(ctx context.Context, places []uint64) ([]SentPlace, []SentForm, error)
 
 	// Prune removes what l does not keep, and returns how many requests
 	// that were.
@@ -68,4 +77,7 @@ type Limits struct {
 	// Requests and Turns are how many of the newest rows stay; turns with a
 	// Moment are counted apart. A trim goes with the requests of its time.
 	Requests, Turns int
+	// FormBytes is how many bytes the newest places and their forms may take. A form stays as
+	// long as a place names it, or a form that adds to it.
+	FormBytes int64
 }

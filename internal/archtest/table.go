@@ -36,6 +36,7 @@ var table = []row{
 	{"internal/config", 4, []string{"dialect", "history", "policy"}, "one table of all settings; their values are of these packages' types"},
 	{"internal/prefix", 2, []string{"llm"}, "hashes what the providers' caches go by: the words of a request"},
 	{"internal/cachestate", 3, []string{"llm", "record", "history", "internal/prefix"}, "what is believed of a provider's cache: no wire and no disk; a verdict names history's cold points"},
+	{"internal/sentform", 2, []string{"llm", "record", "internal/prefix", "internal/rawjson"}, "how conversations were sent: no wire; a store is handed in"},
 	{"internal/continuation", 0, []string{"internal/rawjson"}, "conversations that a provider keeps too, as raw JSON: no API and no codec"},
 	{"internal/*", 0, nil, "mechanisms without a view of the product"},
 

@@ -30,6 +30,7 @@ func Run(t *testing.T, open func(t *testing.T) record.Store) {
 		{"order and limit", order},
 		{"appending twice", twice},
 		{"turns", turns},
+		{"sent forms", forms},
 		{"prune", prune},
 		{"concurrent", concurrent},
 		{"ownership", ownership},

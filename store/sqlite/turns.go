@@ -110,5 +110,8 @@ func (s *Store) prune(ctx context.Context, l record.Limits) (removed int, err er
 			return 0, err
 		}
 	}
+	if err := pruneForms(ctx, tx, since, l.FormBytes); err != nil {
+		return 0, err
+	}
 	return int(n), tx.Commit()
 }

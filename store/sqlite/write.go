@@ -52,6 +52,12 @@ func (s *Store) append(ctx context.Context, b record.Batch) error {
 	if err := insert(ctx, tx, putTurn, b.Turns, turnValues); err != nil {
 		return err
 	}
+	if err := insert(ctx, tx, putForm, b.Forms, formValues); err != nil {
+		return err
+	}
+	if err := insert(ctx, tx, putPlace, b.Places, placeValues); err != nil {
+		return err
+	}
 	return tx.Commit()
 }
 

@@ -1,0 +1,370 @@
+package sentform
+
+import (
+	"container/list"
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/stet-dev/stet/internal/prefix"
+	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/record"
+)
+
+const (
+	maxMemory = 64 << 20 // bytes of forms and places that are held
+	placeSize = 250      // bytes of a place
+	maxPlaces = 4000     // of a request, the newest, that a store is asked for at once
+)
+
+// Memory holds the newest forms. Its methods may be called concurrently.
+type Memory struct {
+	store record.Store // that others are looked up in; nil: there is none
+
+	mu     sync.Mutex
+	size   int64
+	places map[uint64][]*placed // the newest first
+	order  *list.List           // of *placed, the newest used first
+}
+
+// placed is a place with one of the forms that it was sent in.
+type placed struct {
+	record.SentPlace
+	form *Form
+	at   *list.Element
+}
+
+// NewMemory returns a Memory that holds nothing yet.
+func NewMemory(store record.Store) *Memory {
+	return &Memory{store: store, places: map[uint64][]*placed{}, order: list.New()}
+}
+
+// Known says that the first Messages of a request were sent in a form.
+type Known struct {
+	Messages int
+	Form     *Form
+	Signed   bool // it is known by a signature
+}
+
+// Find returns in which forms the beginning of a request may have been sent, the likeliest first. They are of
+// the last answer in it that is known. There are none if no answer is. An error says that not all was
+// looked up.
+func (m *Memory) Find(ctx context.Context, messages []llm.Message, c *prefix.Chain) ([]Known, error) {
+	var answers []int
+	for i := len(messages) - 1; i > c.Skip; i-- {
+		if messages[i].Role == llm.Assistant {
+			answers = append(answers, i)
+		}
+	}
+	if len(answers) == 0 {
+		return nil, nil
+	}
+	found := m.find(messages, c, answers)
+	if m.store == nil || len(found) > 0 && found[0].Signed && found[0].Messages == answers[0] {
+		return found, nil
+	}
+	if len(found) > 0 && found[0].Messages == answers[0] && !thinks(&messages[answers[0]]) && len(found) == 1 {
+		return found, nil // no signature could say more
+	}
+	if err := m.load(ctx, messages, c, answers); err != nil {
+		return found, fmt.Errorf("look up sent forms: %w", err)
+	}
+	return m.find(messages, c, answers), nil
+}
+
+func thinks(m *llm.Message) bool {
+	return slices.ContainsFunc(m.Parts, func(p llm.Part) bool { return p.Kind == llm.Thinking })
+}
+
+// find looks in memory. answers are in the order of looking: the last one first.
+func (m *Memory) find(messages []llm.Message, c *prefix.Chain, answers []int) (found []Known) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, i := range answers {
+		signed, request := places(messages, c, i)
+		asked := m.places[request]
+		for _, place := range signed {
+			same := m.places[place]
+			if len(same) == 0 {
+				continue
+			}
+			if len(found) > 0 { // an older answer tells which forms of a newer one can be
+				found = likeliest(found, same[0].form)
+				return found
+			}
+			for _, p := range same {
+				m.order.MoveToFront(p.at)
+				found = append(found, Known{Messages: i, Form: p.form, Signed: true})
+			}
+			if len(found) > 1 { // a signature that is not unique
+				slices.SortStableFunc(found, func(a, b Known) int { return rank(a, asked) - rank(b, asked) })
+			}
+			return found
+		}
+		if len(found) == 0 {
+			for _, p := range asked {
+				m.order.MoveToFront(p.at)
+				found = append(found, Known{Messages: i, Form: p.form})
+			}
+			if len(found) == 1 {
+				return found
+			}
+		}
+	}
+	return found
+}
+
+// rank orders a form that the request was sent in before others.
+func rank(k Known, asked []*placed) int {
+	if slices.ContainsFunc(asked, func(p *placed) bool { return p.form.identity() == k.Form.identity() }) {
+		return 0
+	}
+	return 1
+}
+
+// identity is the id of a form, 0 for nil.
+func (f *Form) identity() uint64 {
+	if f == nil {
+		return 0
+	}
+	return f.id
+}
+
+// likeliest orders those that add to a form before others.
+func likeliest(found []Known, to *Form) []Known {
+	slices.SortStableFunc(found, func(a, b Known) int {
+		switch x, y := a.Form.adds(to), b.Form.adds(to); {
+		case x == y:
+			return 0
+		case x:
+			return -1
+		}
+		return 1
+	})
+	return found
+}
+
+// load takes in what the store has of some answers' places.
+func (m *Memory) load(ctx context.Context, messages []llm.Message, c *prefix.Chain, answers []int) error {
+	var all []uint64
+	for _, i := range answers {
+		signed, request := places(messages, c, i)
+		if all = append(append(all, request), signed...); len(all) > maxPlaces {
+			break
+		}
+	}
+	at, rows, err := m.store.SentForms(ctx, all)
+	if err != nil || len(at) == 0 {
+		return err
+	}
+	byID := make(map[uint64]record.SentForm, len(rows))
+	for _, f := range rows {
+		byID[f.ID] = f
+	}
+	forms := map[uint64]*Form{}
+	slices.SortStableFunc(at, newestFirst)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, p := range slices.Backward(at) { // the oldest first
+		form, err := chained(p.Form, byID, forms)
+		if err != nil {
+			return err
+		}
+		m.put(p, form)
+	}
+	return nil
+}
+
+// chained makes a form of its rows, and those that it adds to.
+func chained(id uint64, rows map[uint64]record.SentForm, made map[uint64]*Form) (*Form, error) {
+	var todo []record.SentForm
+	for id != 0 && made[id] == nil {
+		row, ok := rows[id]
+		if !ok || len(todo) > len(rows) {
+			return nil, errSealed
+		}
+		todo = append(todo, row)
+		id = row.Parent
+	}
+	parent := made[id]
+	for _, row := range slices.Backward(todo) {
+		edits, err := unpack(row.Edits)
+		if err != nil {
+			return nil, err
+		}
+		parent = &Form{id: row.ID, parent: parent, rules: row.Rules, edits: edits, size: int64(len(row.Edits)), stored: true}
+		made[row.ID] = parent
+	}
+	return parent, nil
+}
+
+// put notes a place. The caller holds the lock.
+func (m *Memory) put(p record.SentPlace, form *Form) {
+	same := m.places[p.Place]
+	for i, old := range same {
+		if old.form.identity() != p.Form {
+			continue
+		}
+		if p.Time.Before(old.Time) {
+			return
+		}
+		form, p.Time = old.form, later(p.Time, old.Time)
+		same = slices.Delete(slices.Clone(same), i, i+1)
+		m.order.Remove(old.at)
+		m.release(old.form)
+		m.size -= placeSize
+		break
+	}
+	n := &placed{SentPlace: p, form: form}
+	n.at = m.order.PushFront(n)
+	m.retain(form)
+	m.size += placeSize
+	same = append(same[:len(same):len(same)], n)
+	slices.SortStableFunc(same, func(a, b *placed) int { return newestFirst(a.SentPlace, b.SentPlace) })
+	m.places[p.Place] = same
+	for m.size > maxMemory {
+		m.drop(m.order.Back().Value.(*placed))
+	}
+}
+
+func later(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
+	}
+	return a
+}
+
+// drop forgets a place. The caller holds the lock.
+func (m *Memory) drop(p *placed) {
+	m.order.Remove(p.at)
+	m.size -= placeSize
+	if left := slices.DeleteFunc(slices.Clone(m.places[p.Place]), func(q *placed) bool { return q == p }); len(left) > 0 {
+		m.places[p.Place] = left
+	} else {
+		delete(m.places, p.Place)
+	}
+	m.release(p.form)
+}
+
+// retain counts a user of a form, and release one less. The caller holds the lock.
+func (m *Memory) retain(f *Form) {
+	for ; f != nil; f = f.parent {
+		if f.users++; f.users > 1 {
+			return
+		}
+		m.size += f.size
+	}
+}
+
+func (m *Memory) release(f *Form) {
+	for ; f != nil; f = f.parent {
+		if f.users--; f.users > 0 {
+			return
+		}
+		m.size -= f.size
+	}
+}
+
+// Edits returns the edits of a form in messages, in their order. An edit that cannot be read is an error: its part
+// would go otherwise than it was sent.
+func (m *Memory) Edits(f *Form, messages []llm.Message) ([]Edit, error) {
+	if f == nil {
+		return nil, nil
+	}
+	parts := partsOf(messages)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	all := map[uint64]*Form{} // the newest form that has an edit of the part
+	for ; f != nil; f = f.parent {
+		for key := range f.edits {
+			if all[key] == nil {
+				all[key] = f
+			}
+		}
+	}
+	var out []Edit
+	for _, at := range parts {
+		from := all[at.key]
+		if from == nil {
+			continue
+		}
+		v := from.edits[at.key]
+		if v.sealed != nil {
+			if err := v.open(&messages[at.message].Parts[at.part]); err != nil {
+				return nil, err
+			}
+			from.edits[at.key] = v
+		}
+		out = append(out, Edit{llm.Edit{Message: at.message, Part: at.part, Text: v.text}, v.reason})
+	}
+	return out, nil
+}
+
+// Note remembers, from now on, that all messages of a request go upstream in a form. It returns what a store is to
+// keep of it, and the function to be called once the store has it.
+func (m *Memory) Note(f *Form, messages []llm.Message, c *prefix.Chain, now time.Time) (b record.Batch, kept func()) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	p := record.SentPlace{Place: ofRequest(c.Last()), Form: f.identity(), Time: now}
+	m.put(p, f)
+	forms, keys := []*Form{}, map[uint64]*llm.Part{}
+	for ; f != nil && !f.stored; f = f.parent {
+		forms = append(forms, f)
+	}
+	if len(forms) > 0 {
+		for _, at := range partsOf(messages) {
+			keys[at.key] = &messages[at.message].Parts[at.part]
+		}
+	}
+	for _, f := range slices.Backward(forms) {
+		row, err := f.row(keys)
+		if err != nil {
+			return record.Batch{}, func() {} // it cannot be stored; memory has it
+		}
+		b.Forms = append(b.Forms, row)
+	}
+	b.Places = []record.SentPlace{p}
+	return b, func() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		for _, f := range forms {
+			f.stored = true
+		}
+	}
+}
+
+// row is a form as it is stored.
+func (f *Form) row(parts map[uint64]*llm.Part) (record.SentForm, error) {
+	row := record.SentForm{ID: f.id, Parent: f.parent.identity(), Rules: f.rules}
+	for _, key := range f.sorted() {
+		v := f.edits[key]
+		if v.sealed == nil {
+			p := parts[key]
+			if p == nil {
+				return row, errSealed
+			}
+			if err := v.seal(p); err != nil {
+				return row, err
+			}
+		}
+		row.Edits = pack(row.Edits, key, v.sealed)
+	}
+	return row, nil
+}
+
+// Answered notes that thinking with a signature was made by the answer to a request that was sent in a form. It
+// returns what a store is to keep of it.
+func (m *Memory) Answered(f *Form, signature string, now time.Time) (b record.Batch) {
+	place, ok := OfSignature(signature)
+	if !ok {
+		return b
+	}
+	p := record.SentPlace{Place: place, Form: f.identity(), Time: now}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.put(p, f)
+	b.Places = []record.SentPlace{p}
+	return b
+}

@@ -1,0 +1,94 @@
+package record
+
+import (
+	"context"
+	"slices"
+	"time"
+)
+
+// SentForm says how messages of a request were changed on their way to the provider. A later request
+// that goes on from it is sent in the same form. A form never changes: its ID is a hash of its content.
+type SentForm struct {
+	ID     uint64 // never 0: that is the form of messages that were sent as they came
+	Parent uint64 // the form that this one adds to; 0: none
+	Rules  int    // the number of the rules that its edits were made by (history.Config.Rules)
+	// Edits are opaque to the store. They can be read only by a process that has the conversation.
+	Edits []byte
+}
+
+// SentPlace says in which form the messages before a place in a conversation were sent. The key is
+// Place and Form together: the same messages may have been sent in several forms.
+type SentPlace struct {
+	Place uint64 // a hash of a request's messages, or of the signature of thinking that answered it
+	Form  uint64
+	Time  time.Time // when it was noted last; stores keep microseconds, in UTC
+}
+
+// sentPlaceBytes is about what a place takes in a store.
+const sentPlaceBytes = 64
+
+// SentForms implements Store.
+func (m *Memory) SentForms(ctx context.Context, places []uint64) (at []SentPlace, forms []SentForm, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := m.usable(ctx); err != nil {
+		return nil, nil, err
+	}
+	seen := map[uint64]bool{}
+	for _, p := range m.places {
+		if !slices.Contains(places, p.Place) {
+			continue
+		}
+		at = append(at, p)
+		for id := p.Form; id != 0 && !seen[id]; id = m.forms[id].Parent {
+			f, ok := m.forms[id]
+			if !ok {
+				break
+			}
+			seen[id] = true
+			f.Edits = slices.Clone(f.Edits)
+			forms = append(forms, f)
+		}
+	}
+	slices.SortStableFunc(at, func(a, b SentPlace) int { return b.Time.Compare(a.Time) })
+	return at, forms, nil
+}
+
+// putForms stores forms and places.
+func (m *Memory) putForms(b Batch) {
+	if m.forms == nil {
+		m.forms = map[uint64]SentForm{}
+	}
+	for _, f := range b.Forms {
+		if _, ok := m.forms[f.ID]; !ok {
+			f.Edits = slices.Clone(f.Edits)
+			m.forms[f.ID] = f
+		}
+	}
+	for _, p := range b.Places {
+		p.Time = stored(p.Time)
+		m.places = slices.DeleteFunc(m.places, func(q SentPlace) bool { return q.Place == p.Place && q.Form == p.Form })
+		m.places = append(m.places, p)
+	}
+}
+
+// pruneForms keeps the newest places with their forms, up to so many bytes, and none older than since.
+func (m *Memory) pruneForms(since time.Time, limit int64) {
+	slices.SortStableFunc(m.places, func(a, b SentPlace) int { return b.Time.Compare(a.Time) })
+	size := int64(0)
+	m.places = slices.DeleteFunc(m.places, func(p SentPlace) bool {
+		size += sentPlaceBytes + int64(len(m.forms[p.Form].Edits))
+		return p.Time.Before(since) || limit > 0 && size > limit
+	})
+	used := map[uint64]SentForm{}
+	for _, p := range m.places {
+		for id := p.Form; id != 0; id = m.forms[id].Parent {
+			f, ok := m.forms[id]
+			if _, done := used[id]; done || !ok {
+				break
+			}
+			used[id] = f
+		}
+	}
+	m.forms = used
+}

@@ -1,0 +1,86 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"time"
+
+	"github.com/stet-dev/stet/record"
+)
+
+const (
+	putForm  = `INSERT INTO sent_forms (id, parent, rules, edits) VALUES (?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`
+	putPlace = `INSERT INTO sent_places (place, form, time_us) VALUES (?, ?, ?)
+		ON CONFLICT (place, form) DO UPDATE SET time_us = excluded.time_us`
+)
+
+func formValues(f record.SentForm) []any {
+	edits := f.Edits
+	if edits == nil {
+		edits = []byte{}
+	}
+	return []any{int64(f.ID), int64(f.Parent), f.Rules, edits}
+}
+
+func placeValues(p record.SentPlace) []any {
+	return []any{int64(p.Place), int64(p.Form), p.Time.UnixMicro()}
+}
+
+// chosenPlaces are those named by a JSON list of numbers.
+const chosenPlaces = `sent_places WHERE place IN (SELECT value FROM json_each(?1))`
+
+// SentForms implements record.Store.
+func (s *Store) SentForms(ctx context.Context, places []uint64) ([]record.SentPlace, []record.SentForm, error) {
+	numbers := make([]int64, len(places))
+	for i, p := range places {
+		numbers[i] = int64(p)
+	}
+	list, err := json.Marshal(numbers)
+	if err != nil {
+		return nil, nil, err
+	}
+	// Places are read first: a form is there before a place names it.
+	at, err := each(ctx, s.db, `SELECT place, form, time_us FROM `+chosenPlaces+` ORDER BY time_us DESC`,
+		[]any{string(list)}, func(rows *sql.Rows) (p record.SentPlace, err error) {
+			var place, form, when int64
+			err = rows.Scan(&place, &form, &when)
+			return record.SentPlace{Place: uint64(place), Form: uint64(form), Time: time.UnixMicro(when).UTC()}, err
+		})
+	if err != nil || len(at) == 0 {
+		return nil, nil, s.explain("read", err)
+	}
+	forms, err := each(ctx, s.db, `WITH RECURSIVE used (id) AS (
+			SELECT form FROM `+chosenPlaces+`
+			UNION SELECT parent FROM sent_forms JOIN used USING (id))
+		SELECT id, parent, rules, edits FROM sent_forms JOIN used USING (id)`,
+		[]any{string(list)}, func(rows *sql.Rows) (f record.SentForm, err error) {
+			var id, parent int64
+			err = rows.Scan(&id, &parent, &f.Rules, &f.Edits)
+			f.ID, f.Parent = uint64(id), uint64(parent)
+			return f, err
+		})
+	return at, forms, s.explain("read", err)
+}
+
+// pruneForms removes places that are older than since, and the oldest where there is no room for all. Forms go
+// once no place needs them.
+func pruneForms(ctx context.Context, tx *sql.Tx, since, bytes int64) error {
+	if _, err := tx.ExecContext(ctx, `DELETE FROM sent_places WHERE time_us < ?`, since); err != nil {
+		return err
+	}
+	if bytes > 0 {
+		_, err := tx.ExecContext(ctx, `DELETE FROM sent_places WHERE (place, form) IN (SELECT place, form FROM (
+			SELECT place, form, sum(64 + coalesce(length(edits), 0)) OVER (
+				ORDER BY time_us DESC, place, form ROWS UNBOUNDED PRECEDING) AS size
+			FROM sent_places LEFT JOIN sent_forms ON form = id) WHERE size > ?)`, bytes)
+		if err != nil {
+			return err
+		}
+	}
+	_, err := tx.ExecContext(ctx, `WITH RECURSIVE used (id) AS (
+			SELECT form FROM sent_places
+			UNION SELECT parent FROM sent_forms JOIN used USING (id))
+		DELETE FROM sent_forms WHERE id NOT IN (SELECT id FROM used)`)
+	return err
+}
