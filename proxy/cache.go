@@ -58,11 +58,11 @@ func (p *Proxy) commit(x *exchange, d *reading) {
 	x.row.Cache = record.Cache{Gap: d.verdict.Cache.Gap, Lifetime: d.verdict.Cache.Lifetime, Moment: string(d.verdict.ColdPoint())}
 	x.sent = p.cache.Commit(d.asked, d.verdict, d.plan, d.evicted)
 	turns, decides := x.sent.Turns(), d.verdict.Decides()
-	if p.writer == nil || p.unchanged || len(turns) == 0 || !decides && !d.verdict.Checks {
-		return
+	b, kept, _ := p.formOf(x, d, d.forms.first())
+	if !p.unchanged && (decides || d.verdict.Checks) {
+		b.Turns = turns
 	}
-	p.work.Add(1) // the request is counted already, so this is no race with Wait
-	x.stored = p.writer.writeNow(turns, p.work.Done)
+	x.stored = p.store(b, kept)
 	if decides {
 		p.writer.wait(x.stored)
 	}

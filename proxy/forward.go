@@ -110,6 +110,7 @@ func (t *answerBody) show(b []byte) {
 	}()
 	_, _ = t.exchange.meter.Write(b) // a Meter returns no errors
 	t.proxy.hear(t.exchange, b)
+	t.proxy.sign(t.exchange, b)
 }
 
 func (t *answerBody) Close() error { return t.body.Close() }

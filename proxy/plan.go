@@ -27,6 +27,7 @@ type reading struct {
 	verdict cachestate.Verdict
 	plan    *history.Plan
 	evicted []history.PartRef // what the plan leaves out at cold points
+	forms   sentForms
 }
 
 // prepare decides what goes upstream for a body. why is the reason found so far why the body
@@ -48,22 +49,15 @@ func (p *Proxy) prepare(x *exchange, h http.Header, why cause) {
 		if x.body.continues() {
 			d.verdict = d.verdict.Continued()
 		}
-		if why == managed && (d.verdict.Repeats || d.hold()) {
-			// One that repeats is sent as the first time: the same answer may come, and what
-			// goes on from the first answer cannot be told from what goes on from this one.
-			why = planned
-		}
 	}
+	p.safely(x, func() cause { return p.lookUp(x, &d) })
 	if why == planned && !p.unchanged {
 		why = p.safely(x, func() cause { return p.change(x, &d) })
-		if why != planned && d.hold() {
-			p.passed(x, why)
-			why = p.safely(x, func() cause { return p.change(x, &d) })
-		}
 	}
-	if why == planned && x.api != record.CountTokens {
-		p.commit(x, &d)
+	if d.plan == nil && d.repeats() && why != threaded {
+		why = p.keep(x, &d, why)
 	}
+	p.goesOut(x, &d, why)
 	x.row.Added = time.Since(begin)
 	if why != planned {
 		p.passed(x, why)
@@ -76,13 +70,6 @@ func (p *Proxy) prepare(x *exchange, h http.Header, why cause) {
 		defer close(x.background)
 		p.report(x, &d)
 	}()
-}
-
-// hold has a request, that would pass untouched, sent as those before were. It reports
-// whether that can be.
-func (d *reading) hold() (ok bool) {
-	d.verdict, ok = d.verdict.Hold(&d.asked)
-	return ok
 }
 
 // safely runs f, which works on the client's text. A panic in it costs the plan,
@@ -136,11 +123,21 @@ func (p *Proxy) planOf(x *exchange, d *reading) (*history.Plan, error) {
 	}
 	full := p.recent.plan(d, engine)
 	d.evicted = full.Evicted(d.chain.Skip)
+	plan, err := p.within(x, d, full, 0)
+	if err != nil || !d.repeats() {
+		return plan, err
+	}
+	return p.goOn(x, d, d.forms.known[0], plan)
+}
+
+// within is what of the engine's plan may be done in a body, from a message on.
+func (p *Proxy) within(x *exchange, d *reading, full *history.Plan, from int) (*history.Plan, error) {
+	req := d.request
 	if len(full.Omissions) != len(full.Edits) {
 		return nil, errors.New("a plan has a reason for each edit")
 	}
 	plan := &history.Plan{Stats: full.Stats}
-	head := p.head(x, d)
+	head := max(from, p.head(x, d))
 	for i, e := range full.Edits {
 		if m := &req.Messages[e.Message]; e.Message >= head && editable(m.Role, &m.Parts[e.Part]) {
 			plan.Edits = append(plan.Edits, e)

@@ -19,6 +19,7 @@ import (
 	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/internal/cachestate"
 	"github.com/stet-dev/stet/internal/continuation"
+	"github.com/stet-dev/stet/internal/sentform"
 	"github.com/stet-dev/stet/prices"
 	"github.com/stet-dev/stet/record"
 )
@@ -73,7 +74,8 @@ type Proxy struct {
 	conversations *conversations
 	cache         *cachestate.State
 	recall        *recall
-	unchanged     bool // nothing is ever changed in a body
+	forms         *sentform.Memory // how bound conversations were sent
+	unchanged     bool             // nothing is ever changed in a body
 	recent        *recent
 	continued     *continuation.Store // conversations that the provider keeps too
 	writer        *writer
@@ -143,6 +145,7 @@ func New(c Config) (*Proxy, error) {
 	p.cache = cachestate.New(cachestate.Config{
 		Evicts: evicts(p.policy), Unchanged: p.unchanged, Checks: func(api, model string) bool { return known.of(api, model).checks },
 	})
+	p.forms = sentform.NewMemory(c.Store)
 	p.recall = &recall{state: p.cache, store: c.Store, log: c.Logger}
 	p.base, p.cancel = context.WithCancel(context.Background())
 	p.forwarder = p.newForwarder()

@@ -82,10 +82,10 @@ func (w *writer) add(b record.Batch) {
 	}
 }
 
-// writeNow writes turns at once, past the queue, in a goroutine that calls done at its
-// end. The returned channel is closed when they are written or cannot be. It is nil if
+// writeNow writes rows at once, past the queue, in a goroutine that calls done at its
+// end, and kept, which may be nil, if they are written. The returned channel is closed when they are written or cannot be. It is nil if
 // an earlier such write hangs: then nothing is done.
-func (w *writer) writeNow(turns []record.Turn, done func()) <-chan struct{} {
+func (w *writer) writeNow(b record.Batch, kept, done func()) <-chan struct{} {
 	if w.hangs.Load() {
 		done()
 		return nil
@@ -94,8 +94,10 @@ func (w *writer) writeNow(turns []record.Turn, done func()) <-chan struct{} {
 	go func() {
 		defer done()
 		defer close(written)
-		if err := w.append(record.Batch{Turns: turns}); err != nil {
+		if err := w.append(b); err != nil {
 			w.log.Debug("turns are not written before their answers", "error", err) // what is queued tells
+		} else if kept != nil {
+			kept()
 		}
 		w.hangs.Store(false)
 	}()
@@ -104,7 +106,7 @@ func (w *writer) writeNow(turns []record.Turn, done func()) <-chan struct{} {
 
 // wait waits for a write, but not for ever: a store that hangs holds up no requests.
 func (w *writer) wait(written <-chan struct{}) {
-	if written == nil || w.hangs.Load() {
+	if w == nil || written == nil || w.hangs.Load() {
 		return
 	}
 	late := time.NewTimer(maxNow)

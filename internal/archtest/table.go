@@ -72,7 +72,7 @@ var table = []row{
 	{"replay/bench", 4, []string{"replay", "llm", "history", "transcript", "tokens", "prices", "dialect", "replay/check"}, "policies of others and bounds, compared; `stet bench` alone"},
 	{"agent", 4, []string{"llm", "tool", "history", "session", "tokens", "prices", "freshness", "internal/ctxlock"}, "the loop"},
 
-	{"proxy", 5, []string{"llm", "llm/*", "history", "tokens", "prices", "record", "internal/cachestate", "internal/continuation", "internal/prefix", "internal/repeats", "internal/sameorigin", "internal/slowbody", "internal/budget"}, "no other front end, no driver: cmd hands it a store"},
+	{"proxy", 5, []string{"llm", "llm/*", "history", "tokens", "prices", "record", "internal/cachestate", "internal/continuation", "internal/prefix", "internal/sentform", "internal/repeats", "internal/sameorigin", "internal/slowbody", "internal/budget"}, "no other front end, no driver: cmd hands it a store"},
 	{"gateway/*", 5, []string{"gateway", "gateway/wire"}, "a bus carries frames, and the agent of the tests speaks them"},
 	{"gateway", 5, []string{"tool", "approval", "record", "gateway/wire", "internal/sameorigin", "internal/slowbody", "internal/repeats", "internal/budget", "internal/ratelimit"}, "front ends do not import each other; whose page asks is looked at in one place"},
 	{"mcpserver", 5, []string{"tool", "approval", "internal/invisible", "internal/rpclines", "internal/sameorigin", "internal/slowbody", "internal/budget"}, "the tools over MCP; which page asks is looked at in one place"},

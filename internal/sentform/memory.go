@@ -357,7 +357,7 @@ func (f *Form) row(parts map[uint64]*llm.Part) (record.SentForm, error) {
 // Answered notes that thinking with a signature was made by the answer to a request that was sent in a form. It
 // returns what a store is to keep of it.
 func (m *Memory) Answered(f *Form, signature string, now time.Time) (b record.Batch) {
-	place, ok := OfSignature(signature)
+	place, ok := ofSignature(signature)
 	if !ok {
 		return b
 	}

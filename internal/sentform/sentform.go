@@ -7,7 +7,7 @@
 //   - A form is the set of edits with which the messages of a request went upstream: placeholders, and texts
 //     that were shortened. All other messages went as they came. A form adds edits to another one, its parent.
 //   - A place is a point in a conversation whose messages before it are known to have one form. It is found by
-//     the signature of thinking that was made there ([OfSignature]), or else by the hash of the messages before
+//     the signature of thinking that was made there (ofSignature), or else by the hash of the messages before
 //     it (package prefix). The messages may have been sent in several forms; a signature tells which it was.
 //
 // An edit is kept by the part that it replaces: its call, whether it is the result or the arguments, and a hash of its
@@ -139,9 +139,9 @@ func (f *Form) Extend(messages []llm.Message, from int, edits []Edit, rules int)
 	return next
 }
 
-// OfSignature is the place of an answer that has a block of thinking with this signature. ok is false for one
+// ofSignature is the place of an answer that has a block of thinking with this signature. ok is false for one
 // that tells nothing.
-func OfSignature(signature string) (place uint64, ok bool) {
+func ofSignature(signature string) (place uint64, ok bool) {
 	const least = 16 // bytes; what is shorter may be a constant
 	return xxh3.HashString("signature\x00" + signature), len(signature) >= least
 }
@@ -153,7 +153,7 @@ func ofRequest(chain uint64) uint64 { return chain ^ 0x5e27f0a1c3d98b64 }
 func places(messages []llm.Message, c *prefix.Chain, i int) (signed []uint64, request uint64) {
 	for j := range messages[i].Parts {
 		if p := &messages[i].Parts[j]; p.Kind == llm.Thinking {
-			if place, ok := OfSignature(signature(p.Raw)); ok {
+			if place, ok := ofSignature(signature(p.Raw)); ok {
 				signed = append(signed, place)
 			}
 		}

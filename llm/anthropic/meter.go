@@ -1,6 +1,8 @@
 package anthropic
 
 import (
+	"bytes"
+
 	"github.com/stet-dev/stet/internal/rawjson"
 	"github.com/stet-dev/stet/internal/sse"
 	"github.com/stet-dev/stet/llm"
@@ -13,20 +15,74 @@ func (Messages) NewMeter(contentType string) llm.Meter {
 	return m
 }
 
-// meter reads message_start and message_delta of a stream, or a whole message.
-type meter struct{ llm.TapMeter }
+// meter reads message_start and message_delta of a stream, or a whole message; and of the content, the signatures
+// of thinking.
+type meter struct {
+	llm.TapMeter
+	signatures []string
+}
+
+// Signatures returns the signatures of the blocks of thinking, and the data of redacted ones, that came since
+// the last call.
+func (m *meter) Signatures() []string {
+	m.Tap.Flush()
+	out := m.signatures
+	m.signatures = nil
+	return out
+}
+
+// sign notes the signature of a block or a delta.
+func (m *meter) sign(data []byte, at rawjson.Span) {
+	if at.KindOf(data) != '{' {
+		return
+	}
+	var f [3]rawjson.Span
+	s := rawjson.At(data, at)
+	s.Object(signatureKeys[:], f[:])
+	text, of := "", f[1]
+	switch string(rawjson.Word(data, f[0])) {
+	case "thinking", "signature_delta":
+	case "redacted_thinking":
+		of = f[2]
+	default:
+		return
+	}
+	if rawjson.Said(data, of, &text); text != "" {
+		m.signatures = append(m.signatures, text)
+	}
+}
+
+var (
+	signatureKeys = [3]string{"type", "signature", "data"}
+	contentKeys   = [3]string{"type", "content_block", "delta"}
+)
+
+// content reads an event of the content. Most of them are deltas of text.
+func (m *meter) content(data []byte) {
+	if !bytes.Contains(data, []byte(`thinking"`)) && !bytes.Contains(data, []byte(`"signature`)) {
+		return
+	}
+	var f [3]rawjson.Span
+	s := rawjson.New(data)
+	s.Object(contentKeys[:], f[:])
+	m.sign(data, f[1])
+	m.sign(data, f[2])
+}
 
 // In a stream the model stands in message_start's message, the reason in
 // message_delta's delta, and usage in both; in a whole message all stand at
 // the top.
-var documentKeys = [6]string{"type", "message", "delta", "usage", "model", "stop_reason"}
+var documentKeys = [7]string{"type", "message", "delta", "usage", "model", "stop_reason", "content"}
 
 func (m *meter) document(name, data []byte) {
 	switch string(name) {
-	case "content_block_start", "content_block_delta", "content_block_stop", "ping":
+	case "content_block_start", "content_block_delta":
+		m.content(data)
+		return
+	case "content_block_stop", "ping":
 		return
 	}
-	var at [6]rawjson.Span
+	var at [7]rawjson.Span
 	s := rawjson.New(data)
 	if s.Object(documentKeys[:], at[:]).IsZero() {
 		return
@@ -39,13 +95,22 @@ func (m *meter) document(name, data []byte) {
 		}
 	case "message_delta":
 		if delta.KindOf(data) == '{' {
-			var inner [6]rawjson.Span
+			var inner [7]rawjson.Span
 			s = rawjson.At(data, delta)
 			s.Object(documentKeys[:], inner[:])
 			rawjson.Said(data, inner[5], &m.Reading.StopReason)
 		}
 		m.count(data, at[3])
+	case "content_block_start", "content_block_delta":
+		m.content(data)
 	case "message":
+		m.signatures = nil // those of a document are read all at once
+		if at[6].KindOf(data) == '[' {
+			s = rawjson.At(data, at[6])
+			for s.Enter('['); s.Next(); {
+				m.sign(data, s.Skip())
+			}
+		}
 		rawjson.Said(data, at[4], &m.Reading.Model)
 		rawjson.Said(data, at[5], &m.Reading.StopReason)
 		m.count(data, at[3])

@@ -1,0 +1,289 @@
+package proxy
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/stet-dev/stet/history"
+	"github.com/stet-dev/stet/internal/cachestate"
+	"github.com/stet-dev/stet/internal/sentform"
+	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/record"
+)
+
+// Where a provider checks what stands before thinking, messages that were sent once go out in the form in which
+// they were sent (package sentform). The engine plans as ever. If its plan has these messages in another
+// form, they go out in theirs, and only what is new is planned. If nothing can be planned, what is new stays
+// whole. So nothing depends on a plan being made twice in the same way.
+
+// maxLookUp is how long a request waits for the store to say how its conversation was sent.
+const maxLookUp = 2 * time.Second
+
+// sentForms is what is known of how a request's beginning was sent. The zero value is that of a request whose
+// provider checks nothing.
+type sentForms struct {
+	checks bool             // the provider checks what stands before thinking: the form of the request is remembered
+	bound  bool             // and there is thinking
+	known  []sentform.Known // the likeliest first; none: nothing is known
+	sent   int              // messages that were sent before: those before the last message of the model
+}
+
+// lookUp finds how the beginning of a request was sent.
+func (p *Proxy) lookUp(x *exchange, d *reading) cause {
+	if d.request == nil || d.request.Chained || d.api != record.Messages || !d.verdict.Checks && !p.rules.of(d.api, x.row.Model).checks {
+		return planned
+	}
+	messages := d.request.Messages
+	d.forms.checks, d.forms.bound = true, d.verdict.Bound || cachestate.FirstThinking(d.request) >= 0
+	d.forms.sent = 0
+	for i := range messages {
+		if messages[i].Role == llm.Assistant {
+			d.forms.sent = i
+		}
+	}
+	ctx, cancel := context.WithTimeout(p.base, maxLookUp)
+	defer cancel()
+	var err error
+	if d.forms.known, err = p.forms.Find(ctx, messages, &d.chain); err != nil {
+		p.log.Warn("how a conversation was sent is not known for certain", "conversation", x.row.Conversation, "error", err)
+	}
+	return planned
+}
+
+// repeats reports whether what was sent of a request must be sent the same way again.
+func (d *reading) repeats() bool { return d.forms.bound && len(d.forms.known) > 0 }
+
+// keep has a request, of which nothing new may be shortened, sent in the form that its beginning was sent in. why is the
+// reason. It returns why the request goes untouched all the same, if it does.
+func (p *Proxy) keep(x *exchange, d *reading, why cause) cause {
+	failed := p.safely(x, func() cause {
+		plan, err := p.asSent(d, d.forms.known[0])
+		if err == nil && len(plan.Edits) > 0 {
+			err = x.body.patch(x.codec, d.view.b, d.request, plan.Edits, &p.buffers)
+		}
+		if err != nil {
+			p.log.Error("a conversation cannot go on as it was sent", "conversation", x.row.Conversation, "error", err)
+			return misfit
+		}
+		if len(plan.Edits) > 0 {
+			d.plan, x.row.Observe = plan, false
+		}
+		return planned
+	})
+	switch {
+	case failed != planned:
+		return cmp.Or(why, failed)
+	case d.plan == nil:
+		return why
+	case why == misfit || why == panicked:
+		p.passed(x, why)
+	}
+	return planned
+}
+
+// goesOut notes how a request goes upstream, where later requests need to know it.
+func (p *Proxy) goesOut(x *exchange, d *reading, why cause) {
+	if x.api == record.CountTokens {
+		return
+	}
+	if why == planned {
+		p.commit(x, d)
+	} else {
+		p.safely(x, func() cause {
+			x.stored = p.note(x, d, d.forms.first())
+			return planned
+		})
+	}
+	if d.forms.bound {
+		x.others = p.candidates(d)
+		x.next = func() (string, bool) { return p.next(x, d) }
+	}
+}
+
+// first is the likeliest form of what is known; the zero value, if nothing is.
+func (f *sentForms) first() (known sentform.Known) {
+	if len(f.known) > 0 {
+		known = f.known[0]
+	}
+	return known
+}
+
+// asSent returns the edits that the messages of a request were sent with, and the plan of a request that has
+// these alone.
+func (p *Proxy) asSent(d *reading, known sentform.Known) (*history.Plan, error) {
+	edits, err := p.forms.Edits(known.Form, d.request.Messages[:known.Messages])
+	if err != nil {
+		return nil, err
+	}
+	plan := new(history.Plan)
+	for _, e := range edits {
+		part := &d.request.Messages[e.Message].Parts[e.Part]
+		before := len(part.Text)
+		if part.Kind == llm.ToolCall {
+			before = len(part.Args)
+		}
+		plan.Edits = append(plan.Edits, e.Edit)
+		plan.Omissions = append(plan.Omissions, history.Omission{
+			Message: e.Message, Part: e.Part, CallID: part.CallID, Reason: history.Reason(e.Reason), Before: before, After: len(e.Text),
+		})
+		plan.Saved += before - len(e.Text)
+	}
+	return plan, nil
+}
+
+// goOn returns the plan of a request that goes on from messages that were sent: plan, if it has them as they were
+// sent, else one in which they are so and what is new is planned behind them. plan may be nil: then
+// what is new stays whole.
+func (p *Proxy) goOn(x *exchange, d *reading, known sentform.Known, plan *history.Plan) (*history.Plan, error) {
+	sent, err := p.asSent(d, known)
+	if err != nil || plan == nil {
+		return sent, err
+	}
+	if slices.Equal(before(plan.Edits, d.forms.sent), sent.Edits) {
+		return plan, nil
+	}
+	full, err := p.planBehind(x, d, sent)
+	if err != nil {
+		return nil, err
+	}
+	sent.Stats = history.Stats{Reads: full.Reads, Repeats: full.Repeats, Dangling: full.Dangling, Saved: sent.Saved + full.Saved}
+	sent.Edits, sent.Omissions = append(sent.Edits, full.Edits...), append(sent.Omissions, full.Omissions...)
+	return sent, nil
+}
+
+// planBehind plans what is new in a request behind messages that stay as they were sent.
+func (p *Proxy) planBehind(x *exchange, d *reading, sent *history.Plan) (*history.Plan, error) {
+	engine, err := p.engines.of(apiOf(x), x.row.Model, &d.request.Caching, d.verdict.Checks)
+	if err != nil {
+		return nil, err
+	}
+	messages := llm.Apply(d.request.Messages, sent.Edits)
+	full := engine.Plan(messages, history.Point{After: d.forms.sent, Why: history.Elsewhere})
+	return p.within(x, d, full, d.forms.sent)
+}
+
+// before are the edits of the first n messages.
+func before(edits []llm.Edit, n int) []llm.Edit {
+	i := 0
+	for i < len(edits) && edits[i].Message < n {
+		i++
+	}
+	return edits[:i]
+}
+
+// candidate is one way in which a request may go upstream.
+type candidate struct {
+	name string // for logs and figures
+	plan func() (*history.Plan, error)
+	from sentform.Known // that the plan goes on from
+}
+
+// candidates lists the ways in which a bound request may go upstream besides the one that is sent, the likeliest
+// first. They are for a provider that refuses it because of what stands before thinking.
+func (p *Proxy) candidates(d *reading) (out []candidate) {
+	for i, known := range d.forms.known {
+		plan := func() (*history.Plan, error) { return p.asSent(d, known) }
+		if i == 0 && d.plan != nil && len(d.plan.Edits) == len(before(d.plan.Edits, d.forms.sent)) {
+			continue // it is what is sent
+		}
+		out = append(out, candidate{"sent form", plan, known})
+	}
+	return append(out, candidate{"original", func() (*history.Plan, error) { return new(history.Plan), nil }, sentform.Known{}})
+}
+
+// next makes the body of a bound request the next of the ways in which it may go upstream, and notes that it goes so. It
+// is for a request that the provider refused because of what stands before thinking. It reports
+// false where there is no other way.
+func (p *Proxy) next(x *exchange, d *reading) (name string, ok bool) {
+	if x.background != nil {
+		<-x.background
+	}
+	for len(x.others) > 0 {
+		c := x.others[0]
+		x.others = x.others[1:]
+		why := p.safely(x, func() cause {
+			plan, err := c.plan()
+			if err != nil || d.plan != nil && slices.Equal(plan.Edits, d.plan.Edits) || d.plan == nil && len(plan.Edits) == 0 {
+				return misfit
+			}
+			x.body.patched = nil
+			if len(plan.Edits) > 0 {
+				err = x.body.patch(x.codec, d.view.b, d.request, plan.Edits, &p.buffers)
+			}
+			if err != nil {
+				return misfit
+			}
+			d.plan, x.omissions = plan, plan.Omissions
+			p.writer.wait(p.note(x, d, c.from))
+			return planned
+		})
+		if why == planned {
+			return c.name, true
+		}
+	}
+	return "", false
+}
+
+// note remembers how a request goes upstream: in the form that its beginning was sent in, with the edits of what
+// is new. It has that stored, and returns what is closed when it is.
+func (p *Proxy) note(x *exchange, d *reading, from sentform.Known) <-chan struct{} {
+	if b, kept, ok := p.formOf(x, d, from); ok {
+		return p.store(b, kept)
+	}
+	return nil
+}
+
+// formOf remembers how a request goes upstream, and returns what is to be stored of that.
+func (p *Proxy) formOf(x *exchange, d *reading, from sentform.Known) (b record.Batch, kept func(), ok bool) {
+	if !d.forms.checks || x.api == record.CountTokens || p.unchanged && len(d.forms.known) == 0 {
+		return b, nil, false
+	}
+	form, messages := from.Form, d.request.Messages
+	var edits []sentform.Edit
+	if plan := d.plan; plan != nil && x.body.patched != nil {
+		if sent, err := p.asSent(d, from); err != nil || !slices.Equal(before(plan.Edits, from.Messages), sent.Edits) {
+			form, from = nil, sentform.Known{}
+		}
+		for i, e := range plan.Edits {
+			if e.Message >= from.Messages {
+				edits = append(edits, sentform.Edit{Edit: e, Reason: string(plan.Omissions[i].Reason)})
+			}
+		}
+	} else {
+		form = nil
+	}
+	x.form = form.Extend(messages, from.Messages, edits, 0)
+	x.formed = true
+	b, kept = p.forms.Note(x.form, messages, &d.chain, x.row.Time)
+	return b, kept, true
+}
+
+// store has rows stored at once.
+func (p *Proxy) store(b record.Batch, kept func()) <-chan struct{} {
+	if p.writer == nil || b.Empty() {
+		return nil
+	}
+	p.work.Add(1) // the request is counted already, so this is no race with Wait
+	return p.writer.writeNow(b, kept, p.work.Done)
+}
+
+// signer is a meter that reads signatures of thinking.
+type signer interface{ Signatures() []string }
+
+// sign remembers the signatures in b, a piece of an answer, before the client has it: it can go on from there.
+func (p *Proxy) sign(x *exchange, b []byte) {
+	m, ok := x.meter.(signer)
+	if !ok || !x.formed || !bytes.Contains(b, []byte("}")) {
+		return
+	}
+	var rows record.Batch
+	for _, signature := range m.Signatures() {
+		rows.Places = append(rows.Places, p.forms.Answered(x.form, signature, time.Now()).Places...)
+	}
+	if stored := p.store(rows, nil); stored != nil {
+		p.writer.wait(stored)
+	}
+}
