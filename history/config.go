@@ -14,19 +14,21 @@ type Policy string
 // The policies. Adaptive is the default.
 const (
 	Off        Policy = "off"         // nothing
+	Finish     Policy = "finish"      // nothing; a proxy sends on as it was what it had shortened before
 	KeepLatest Policy = "keep-latest" // TRIM-2: all but the newest K reads of each file
 	Lossless   Policy = "lossless"    // what is in view already is not shown twice
 	Adaptive   Policy = "adaptive"    // lossless, and old outputs at cold points
 	Bold       Policy = "bold"        // adaptive, and old reads of idle files
 )
 
-// Policies lists the policies in the order of how much they leave out.
+// Policies lists the policies in the order of how much they leave out. Finish, by which
+// sessions end that another policy began, is not among them.
 func Policies() []Policy { return []Policy{Off, KeepLatest, Lossless, Adaptive, Bold} }
 
 // ParsePolicy returns the policy named s.
 func ParsePolicy(s string) (Policy, error) {
 	var names []string
-	for _, p := range Policies() {
+	for _, p := range append(Policies(), Finish) {
 		if string(p) == s {
 			return p, nil
 		}
@@ -34,6 +36,10 @@ func ParsePolicy(s string) (Policy, error) {
 	}
 	return "", fmt.Errorf("unknown policy %q: choose one of %s", s, strings.Join(names, ", "))
 }
+
+// NewestRules is the newest number of rules. A change of what is left out of a conversation, or of the words in its
+// place, makes a new number; the plans of the older ones stay as testdata/rules has them.
+const NewestRules = 1
 
 // Config sets an [Engine] up. The zero value is the default.
 type Config struct {
@@ -67,6 +73,10 @@ type Config struct {
 	// Price is what the provider bills cached tokens at. The account of what
 	// omissions save goes by it.
 	Price Price
+
+	// Rules is the number of the rules that plans are made by. A conversation keeps to its rules when
+	// newer ones come. 0 is NewestRules.
+	Rules int
 
 	// ChecksThinking says that the provider refuses a request in which something
 	// before a block of thinking has changed. Then keep-latest omits nothing more once

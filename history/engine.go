@@ -24,6 +24,12 @@ func New(c Config) (*Engine, error) {
 	if _, err := ParsePolicy(string(c.Policy)); err != nil {
 		return nil, err
 	}
+	if c.Rules == 0 {
+		c.Rules = NewestRules
+	}
+	if c.Rules < 1 || c.Rules > NewestRules {
+		return nil, fmt.Errorf("unknown rules %d: the newest are %d", c.Rules, NewestRules)
+	}
 	if c.Language != "" && c.Language != "en" && c.Language != "zh" {
 		return nil, fmt.Errorf("unknown placeholder language %q: choose en or zh, or give a placeholder of your own", c.Language)
 	}

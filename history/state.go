@@ -126,7 +126,7 @@ func (st *State) addText(role llm.Role, text string) {
 func (st *State) Plan() *Plan {
 	st.countRequest()
 	switch st.engine.config.Policy {
-	case Off:
+	case Off, Finish:
 		return &Plan{Stats: Stats{Reads: st.plan.Reads}}
 	case KeepLatest:
 		return st.keepLatest()

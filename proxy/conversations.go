@@ -142,6 +142,13 @@ func (t *conversations) leave(v *conversation, row *record.Request, trims []reco
 	return fresh
 }
 
+// bind notes that a conversation was shortened before thinking that the provider checks.
+func (t *conversations) bind() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.totals.Bound = true
+}
+
 // through counts a request that is to no API, and passed through.
 func (t *conversations) through(path string) {
 	t.mu.Lock()

@@ -44,7 +44,7 @@ func (p *Proxy) prepare(x *exchange, h http.Header, why cause) {
 	}
 	if why == planned || why == managed {
 		if failed := p.safely(x, func() cause { d.verdict = p.cache.Judge(d.asked); return planned }); failed != planned {
-			why = failed
+			why, d.asked.Decoded = failed, nil
 		}
 		if x.body.continues() {
 			d.verdict = d.verdict.Continued()
@@ -207,7 +207,9 @@ func (p *Proxy) report(x *exchange, d *reading) {
 	if x.api == record.CountTokens {
 		return
 	}
-	x.compared = x.sent.Compare(d.request)
+	if x.sent != nil {
+		x.compared = x.sent.Compare(d.request)
+	}
 	x.row.Reads, x.row.Repeats, x.row.Dangling = d.plan.Reads, d.plan.Repeats, d.plan.Dangling
 	x.omissions = d.plan.Omissions
 	p.safely(x, func() cause {

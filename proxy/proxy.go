@@ -141,7 +141,7 @@ func New(c Config) (*Proxy, error) {
 	p.budget = newBodyBudget(c.MaxBody)
 	p.recent = &recent{max: c.Memory, pool: &p.buffers, order: list.New()}
 	p.continued = continuation.New(c.Memory / 2)
-	p.unchanged = c.Observe || p.policy == history.Off
+	p.unchanged = c.Observe || p.policy == history.Off || p.policy == history.Finish
 	p.cache = cachestate.New(cachestate.Config{
 		Evicts: evicts(p.policy), Unchanged: p.unchanged, Checks: func(api, model string) bool { return known.of(api, model).checks },
 	})

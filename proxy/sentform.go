@@ -9,6 +9,7 @@ import (
 
 	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/internal/cachestate"
+	"github.com/stet-dev/stet/internal/prefix"
 	"github.com/stet-dev/stet/internal/sentform"
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/record"
@@ -37,6 +38,9 @@ func (p *Proxy) lookUp(x *exchange, d *reading) cause {
 		return planned
 	}
 	messages := d.request.Messages
+	if len(d.chain.Links)+d.chain.Skip != len(messages) { // finding the conversation broke off
+		d.chain = prefix.ChainOf(messages, nil, 0)
+	}
 	d.forms.checks, d.forms.bound = true, d.verdict.Bound || cachestate.FirstThinking(d.request) >= 0
 	d.forms.sent = 0
 	for i := range messages {
@@ -89,7 +93,7 @@ func (p *Proxy) goesOut(x *exchange, d *reading, why cause) {
 	if x.api == record.CountTokens {
 		return
 	}
-	if why == planned {
+	if why == planned && d.asked.Decoded != nil {
 		p.commit(x, d)
 	} else {
 		p.safely(x, func() cause {
@@ -252,7 +256,7 @@ func (p *Proxy) formOf(x *exchange, d *reading, from sentform.Known) (b record.B
 				edits = append(edits, sentform.Edit{Edit: e, Reason: string(plan.Omissions[i].Reason)})
 			}
 		}
-	} else {
+	} else if !x.body.continues() { // the provider keeps what it has, whatever is sent
 		form = nil
 	}
 	x.form = form.Extend(messages, from.Messages, edits, 0)
@@ -282,6 +286,9 @@ func (p *Proxy) sign(x *exchange, b []byte) {
 	var rows record.Batch
 	for _, signature := range m.Signatures() {
 		rows.Places = append(rows.Places, p.forms.Answered(x.form, signature, time.Now()).Places...)
+	}
+	if len(rows.Places) > 0 && !x.form.Empty() {
+		p.conversations.bind()
 	}
 	if stored := p.store(rows, nil); stored != nil {
 		p.writer.wait(stored)

@@ -44,6 +44,9 @@ type Totals struct {
 	// answer showed that it was not.
 	Moments map[string]int
 	Alive   int
+	// Bound: a conversation was shortened before thinking that the provider checks. It may be refused
+	// when it is continued without stet.
+	Bound bool
 }
 
 // add counts a request in, and the trims that are new with it.

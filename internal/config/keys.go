@@ -80,8 +80,8 @@ const (
 var keys = []key{
 	{
 		Name: "policy", Type: text, Default: string(history.Adaptive), Values: policyNames(),
-		Help:  "what may be left out: off, keep-latest, lossless, adaptive, bold",
-		Doc:   "what may be left out",
+		Help:  "what may be left out: off, keep-latest, lossless, adaptive, bold; finish only goes on as before",
+		Doc:   "what may be left out; with `finish` nothing new, and sessions that were shortened go on as they were sent",
 		field: func(c *Config) any { return &c.Policy },
 	},
 	{
@@ -287,7 +287,7 @@ func Removed(name string) string { return removed[name] }
 
 func policyNames() []string {
 	var names []string
-	for _, p := range history.Policies() {
+	for _, p := range append(history.Policies(), history.Finish) {
 		names = append(names, string(p))
 	}
 	return names

@@ -27,8 +27,10 @@ func (s Summary) Print(w io.Writer) {
 	seen := fmt.Sprintf("%s, %s of files", Count(s.Requests, "request"), Count(s.Reads, "read"))
 	left := LeftOut(s.Shortened)
 	switch {
-	case s.Policy == history.Off:
+	case left == "" && s.Policy == history.Off:
 		fmt.Fprintf(w, "stet: %s; policy off leaves nothing out\n", seen)
+	case left == "" && s.Policy == history.Finish:
+		fmt.Fprintf(w, "stet: %s; policy finish leaves nothing new out\n", seen)
 	case left == "":
 		fmt.Fprintf(w, "stet: nothing to save: %s\n", seen)
 	default:
@@ -43,6 +45,9 @@ func (s Summary) Print(w io.Writer) {
 	if prompt := s.Usage.Prompt(); prompt > 0 {
 		fmt.Fprintf(w, "stet: the provider counted %s prompt tokens (%s from its cache) and %s of output\n",
 			Grouped(prompt), Grouped(s.Usage.CacheRead), Grouped(s.Usage.Output))
+	}
+	if s.Bound {
+		fmt.Fprintln(w, "stet: a session was shortened, and the provider checks that it stays so: continue it under stet (--policy finish shortens nothing new)")
 	}
 	if s.Errors > 0 {
 		fmt.Fprintf(w, "stet: %s failed\n", Count(s.Errors, "request"))
