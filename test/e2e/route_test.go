@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"regexp"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -50,45 +51,64 @@ var listening = regexp.MustCompile(`listening on (http://\S+)`)
 // startProxy runs "stet proxy" until the test ends, and returns its URL.
 func startProxy(t *testing.T, home string, args ...string) string {
 	t.Helper()
-	cmd := exec.Command(os.Getenv(envStet), append([]string{"proxy", "--listen", "127.0.0.1:0"}, args...)...)
-	cmd.Env = environment(home)
-	stderr, err := cmd.StderrPipe()
+	return startProcess(t, home, args...).url
+}
+
+// process is a running "stet proxy".
+type process struct {
+	t    *testing.T
+	cmd  *exec.Cmd
+	url  string
+	read chan struct{} // closed when all that it said is read
+}
+
+func startProcess(t *testing.T, home string, args ...string) *process {
+	t.Helper()
+	p := &process{t: t, read: make(chan struct{})}
+	p.cmd = exec.Command(os.Getenv(envStet), append([]string{"proxy", "--listen", "127.0.0.1:0"}, args...)...)
+	p.cmd.Env = environment(home)
+	stderr, err := p.cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := cmd.Start(); err != nil {
+	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	lines, said := bufio.NewScanner(stderr), bytes.Buffer{}
-	base := ""
-	for base == "" && lines.Scan() {
+	for p.url == "" && lines.Scan() {
 		said.WriteString(lines.Text() + "\n")
 		if g := listening.FindStringSubmatch(lines.Text()); g != nil {
-			base = g[1]
+			p.url = g[1]
 		}
 	}
-	rest := make(chan struct{})
 	go func() {
-		defer close(rest)
+		defer close(p.read)
 		for lines.Scan() {
 		}
 	}()
-	t.Cleanup(func() {
-		_ = cmd.Process.Signal(syscall.SIGTERM)
-		<-rest
-		if err := cmd.Wait(); err != nil {
-			t.Errorf("stet proxy ended with %v", err)
-		}
-	})
-	if base == "" {
+	t.Cleanup(func() { p.end(syscall.SIGTERM) })
+	if p.url == "" {
 		t.Fatalf("stet proxy does not say where it listens:\n%s", said.String())
 	}
-	return base
+	return p
+}
+
+// end ends the process by a signal, and waits for it. A second call does nothing.
+func (p *process) end(signal syscall.Signal) {
+	if p.cmd.ProcessState != nil {
+		return
+	}
+	_ = p.cmd.Process.Signal(signal) // it may have ended by itself, which Wait tells
+	<-p.read
+	if err := p.cmd.Wait(); err != nil && signal != syscall.SIGKILL {
+		p.t.Errorf("stet proxy ended with %v", err)
+	}
 }
 
 // tap is a recorder that passes every request on.
 type tap struct {
-	url string
+	url      string
+	upstream atomic.Pointer[url.URL]
 
 	mu       sync.Mutex
 	requests []llmtest.Request
@@ -96,15 +116,12 @@ type tap struct {
 
 func newTap(t *testing.T, upstream string) *tap {
 	t.Helper()
-	to, err := url.Parse(upstream)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := &tap{}
+	p.to(t, upstream)
 	forward := &httputil.ReverseProxy{
 		FlushInterval: -1,
-		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(to) },
+		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(p.upstream.Load()) },
 	}
-	p := &tap{}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
@@ -121,6 +138,16 @@ func newTap(t *testing.T, upstream string) *tap {
 	t.Cleanup(server.Close)
 	p.url = server.URL
 	return p
+}
+
+// to lets the next requests go to another upstream.
+func (p *tap) to(t *testing.T, upstream string) {
+	t.Helper()
+	u, err := url.Parse(upstream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.upstream.Store(u)
 }
 
 func (p *tap) all() []llmtest.Request {

@@ -118,8 +118,18 @@ func (o outcome) refused() (n int) {
 // own. The model fails as faults say, from its first answer on.
 func session(t *testing.T, a agent, through route, faults ...llmtest.Fault) outcome {
 	t.Helper()
+	return sessionOf(t, a, llmtest.NewAccount, through, nil, faults...)
+}
+
+// sessionOf is a session on an account of a kind. Before each prompt but the first it calls
+// between, which may be nil.
+func sessionOf(t *testing.T, a agent, account llmtest.Account, through route, between func(), faults ...llmtest.Fault) outcome {
+	t.Helper()
 	home, repo := places(t, a)
-	model := llmtest.New(script(repo))
+	model, err := llmtest.Start(llmtest.Config{Script: script(repo), Account: account})
+	if err != nil {
+		t.Fatal(err)
+	}
 	t.Cleanup(func() { _ = model.Close() })
 	model.Fail(faults...)
 	base, before := through(t, home, model.URL)
@@ -128,6 +138,9 @@ func session(t *testing.T, a agent, through route, faults ...llmtest.Fault) outc
 	out := outcome{home: home}
 	started := time.Now()
 	for i, prompt := range prompts {
+		if i > 0 && between != nil {
+			between()
+		}
 		exit, said := run(t, repo, env, append(slices.Clone(before), a.command(home, prompt, i > 0)...))
 		out.exit = append(out.exit, exit)
 		out.output += said
