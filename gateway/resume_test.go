@@ -370,6 +370,26 @@ func TestQueue(t *testing.T) {
 	take("another session")
 }
 
+// What was received is acknowledged after so many frames, or bytes, and not before. The
+// goroutine that writes is woken for it.
+func TestQueueAcknowledges(t *testing.T) {
+	for _, c := range []struct{ frames, size int }{{ackFrames, 1}, {1, ackBytes}, {4, ackBytes / 4}} {
+		q := newFrameQueue(1000)
+		q.reset(true)
+		for i := range 2 * c.frames {
+			n := i%c.frames + 1
+			if len(q.wake) > 0 { // of the reset, or of the ack before
+				<-q.wake
+			}
+			q.count(c.size)
+			frame, err := q.take()
+			if due := n == c.frames; err != nil || (frame.Size() > 0) != due || (len(q.wake) > 0) != due {
+				t.Errorf("%+v, frame %d: %q, %v", c, i, frame.Bytes(), err)
+			}
+		}
+	}
+}
+
 // Whoever can wait puts no more into a queue than there is room for, and goes on
 // when the other side has taken some. What a frame holds is let go of once.
 func TestQueueRoom(t *testing.T) {
