@@ -37,8 +37,8 @@ there is no such command. stet's own flags stand before the --.
 ANTHROPIC_BASE_URL and OPENAI_BASE_URL are set for the agent; a base URL that is
 set already is where its requests go on to, unless a flag or STET_UPSTREAM says
 another. So are the variables by which Claude Code finds Vertex AI and Foundry.
-Codex, opencode, Gemini CLI and Continue, which do not go by these, are told in
-their own way; their files are not changed.`,
+Codex, opencode, Gemini CLI, Continue, pi and Cline, which do not go by these,
+are told in their own way; their files are not changed.`,
 		Example: `stet wrap -- claude
 stet wrap -- codex exec "mend the build"
 stet wrap --observe -- opencode

@@ -43,6 +43,8 @@ var agents = []agent{
 		note: `to leave the agent these file tools alone, add "tools": {"exclude": ["replace", "write_file"]} to the same file`,
 	}},
 	{name: "continue", programs: []string{"cn"}, redirect: Machine.redirectContinue},
+	{name: "pi", programs: []string{"pi", "pi-coding-agent"}, redirect: Machine.redirectPi},
+	{name: "cline", programs: []string{"cline"}, redirect: Machine.redirectCline},
 	{name: "vscode", server: &server{file: atProject(".vscode/mcp.json"), path: []string{"servers", "stet"}, entry: vscodeServer}},
 	{name: "zed", server: &server{file: atProject(".zed/settings.json"), path: []string{"context_servers", "stet"}, entry: zedServer}},
 	{name: "cursor", server: &server{file: atProject(".cursor/mcp.json"), path: []string{"mcpServers", "stet"}, entry: folderServer}},

@@ -31,15 +31,8 @@ func (m Machine) redirectContinue(r *Redirect, at int, base string) {
 		r.Notes = append(r.Notes, fmt.Sprintf("Continue is not redirected: %s: %v", file, err))
 		return
 	}
-	dir, err := os.MkdirTemp("", "stet-wrap-")
-	if err != nil {
-		r.Notes = append(r.Notes, fmt.Sprintf("Continue is not redirected: %v", err))
-		return
-	}
-	r.cleanup = append(r.cleanup, func() { _ = os.RemoveAll(dir) })
-	name := filepath.Join(dir, "config.yaml")
-	if err := os.WriteFile(name, copied, 0o600); err != nil {
-		r.Notes = append(r.Notes, fmt.Sprintf("Continue is not redirected: %v", err))
+	name := r.temporaryFile("Continue", "config.yaml", copied)
+	if name == "" {
 		return
 	}
 	for api, baseURL := range found {

@@ -21,6 +21,17 @@ func (m Machine) Getenv(name string) string {
 	return ""
 }
 
+// firstSet returns the first of these variables that is set, with its value. Where none is, it is
+// the first one.
+func (m Machine) firstSet(names ...string) (name, value string) {
+	for _, name := range names {
+		if v := m.Getenv(name); v != "" {
+			return name, v
+		}
+	}
+	return names[0], ""
+}
+
 // Home returns the home directory, empty when there is none. A relative one does
 // not count, because what is below it would be below the working directory.
 func (m Machine) Home() string {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -18,9 +17,6 @@ import (
 // URLs with /v1 where ANTHROPIC_BASE_URL has none, and a provider in its
 // configuration has a base URL of its own. OPENCODE_CONFIG_CONTENT is merged
 // over its files, so they stay as they are; what the variable held stays in it.
-//
-// Each API has one upstream. The provider of the chosen model comes first;
-// others that use the same API at another place are left as they are.
 func (m Machine) redirectOpencode(r *Redirect, at int, base string) {
 	content := map[string]any{}
 	if s := m.Getenv("OPENCODE_CONFIG_CONTENT"); s != "" {
@@ -30,33 +26,15 @@ func (m Machine) redirectOpencode(r *Redirect, at int, base string) {
 		}
 	}
 	overlay := object(content, "provider")
-	taken := map[API]string{}
-	for _, o := range m.opencodeProviders(content, modelArgument(r.Args[at+1:])) {
-		if first, ok := taken[o.api]; ok && o.baseURL != first {
-			if o.baseURL != "" {
-				r.Notes = append(r.Notes, fmt.Sprintf("opencode's provider %s is not redirected: its requests go elsewhere than those before it", o.name))
-			}
-			continue
-		}
-		taken[o.api] = o.baseURL
-		if o.baseURL != "" {
-			r.learn("opencode's provider "+o.name, o.baseURL, o.api)
-		}
-		object(object(overlay, o.name), "options")["baseURL"] = inPlaceOf(r.Found[o.api], base)
-	}
+	r.redirectProviders("opencode", m.opencodeProviders(content, flagValue(r.Args[at+1:], "-m", "--model")), base, func(p provider, baseURL string) {
+		object(object(overlay, p.name), "options")["baseURL"] = baseURL
+	})
 	merged, err := json.Marshal(content)
 	if err != nil {
 		r.Notes = append(r.Notes, fmt.Sprintf("opencode is not redirected: %v", err))
 		return
 	}
 	r.set("OPENCODE_CONFIG_CONTENT", string(merged))
-}
-
-// opencodeProvider is a provider in opencode's configuration.
-type opencodeProvider struct {
-	name    string
-	api     API
-	baseURL string // empty: the environment's, or the provider's own
 }
 
 // opencodeAPIs says which API a provider package speaks.
@@ -66,10 +44,9 @@ var opencodeAPIs = map[string]API{
 	"@ai-sdk/openai-compatible": Chat,
 }
 
-// opencodeProviders lists the providers that speak one of the three APIs, in
-// order: that of the chosen model, those with a base URL, the built-in ones.
-func (m Machine) opencodeProviders(content map[string]any, model string) []opencodeProvider {
-	found := map[string]opencodeProvider{
+// opencodeProviders lists the providers that speak one of the three APIs, in order.
+func (m Machine) opencodeProviders(content map[string]any, model string) []provider {
+	found := map[string]provider{
 		"anthropic": {name: "anthropic", api: Messages},
 		"openai":    {name: "openai", api: Responses},
 	}
@@ -93,21 +70,7 @@ func (m Machine) opencodeProviders(content map[string]any, model string) []openc
 		}
 	}
 	chosen, _, _ := strings.Cut(model, "/")
-	all := slices.Collect(maps.Values(found))
-	all = slices.DeleteFunc(all, func(o opencodeProvider) bool { return o.api == "" })
-	rank := func(o opencodeProvider) int {
-		switch {
-		case o.name == chosen:
-			return 0
-		case o.baseURL != "":
-			return 1
-		}
-		return 2
-	}
-	slices.SortFunc(all, func(a, b opencodeProvider) int {
-		return cmp.Or(cmp.Compare(rank(a), rank(b)), strings.Compare(a.name, b.name))
-	})
-	return all
+	return inOrder(found, chosen)
 }
 
 // opencodeFiles reads opencode's configuration files, the one with the last
@@ -150,19 +113,6 @@ func (m Machine) expand(s string) string {
 	return envReference.ReplaceAllStringFunc(s, func(ref string) string {
 		return m.Getenv(envReference.FindStringSubmatch(ref)[1])
 	})
-}
-
-// modelArgument returns the value of -m or --model among args.
-func modelArgument(args []string) string {
-	for i, arg := range args {
-		if (arg == "-m" || arg == "--model") && i+1 < len(args) {
-			return args[i+1]
-		}
-		if v, ok := strings.CutPrefix(arg, "--model="); ok {
-			return v
-		}
-	}
-	return ""
 }
 
 // object returns the object under key in m, made if it is not there.

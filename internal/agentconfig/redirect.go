@@ -42,14 +42,15 @@ type Redirect struct {
 // The caller calls Clean when the command has ended.
 func (m Machine) Redirect(command []string, base string) *Redirect {
 	r := &Redirect{Args: slices.Clone(command), Env: slices.Clone(m.Env), Found: map[API]string{}, Source: map[API]string{}}
-	r.learn("ANTHROPIC_BASE_URL", m.Getenv("ANTHROPIC_BASE_URL"), Messages)
-	name, openai := "OPENAI_BASE_URL", m.Getenv("OPENAI_BASE_URL")
-	if openai == "" {
-		name, openai = "OPENAI_API_BASE", m.Getenv("OPENAI_API_BASE")
-	}
+	name, anthropic := m.firstSet("ANTHROPIC_BASE_URL", "ANTHROPIC_API_BASE")
+	r.learn(name, anthropic, Messages)
+	name, openai := m.firstSet("OPENAI_BASE_URL", "OPENAI_API_BASE")
 	r.learn(name, openai, Chat, Responses)
 
 	r.set("ANTHROPIC_BASE_URL", base)
+	if m.Getenv("ANTHROPIC_API_BASE") != "" { // aider's, which counts before the other there
+		r.set("ANTHROPIC_API_BASE", base)
+	}
 	r.set("OPENAI_BASE_URL", inPlaceOf(openai, base))
 	r.set("OPENAI_API_BASE", inPlaceOf(openai, base))
 	m.redirectClouds(r, base)

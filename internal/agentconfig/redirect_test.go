@@ -50,6 +50,10 @@ func TestRedirectEnvironment(t *testing.T) {
 			noProxy: "x.example,127.0.0.1,localhost",
 		},
 		{
+			name: "aider's variable", env: []string{"ANTHROPIC_API_BASE=https://a.example"}, openai: testBase + "/v1",
+			found: map[API]string{Messages: "https://a.example"}, noProxy: "127.0.0.1,localhost", extra: testBase,
+		},
+		{
 			name: "the older variable, and a base without a version", env: []string{"OPENAI_API_BASE=https://o.example/deep"},
 			openai: testBase, found: map[API]string{Chat: "https://o.example/deep", Responses: "https://o.example/deep"}, noProxy: "127.0.0.1,localhost",
 		},
@@ -59,8 +63,8 @@ func TestRedirectEnvironment(t *testing.T) {
 			if diff := cmp.Diff(tt.found, r.Found, cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("found: %s", diff)
 			}
-			want := []string{testBase, tt.openai, tt.openai, tt.noProxy}
-			got := []string{r.variable("ANTHROPIC_BASE_URL"), r.variable("OPENAI_BASE_URL"), r.variable("OPENAI_API_BASE"), r.variable("NO_PROXY")}
+			want := []string{testBase, tt.openai, tt.openai, tt.noProxy, tt.extra}
+			got := []string{r.variable("ANTHROPIC_BASE_URL"), r.variable("OPENAI_BASE_URL"), r.variable("OPENAI_API_BASE"), r.variable("NO_PROXY"), r.variable("ANTHROPIC_API_BASE")}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("environment: %s", diff)
 			}
@@ -131,6 +135,9 @@ func TestAgentOf(t *testing.T) {
 		{"npx -y @openai/codex@latest exec", "codex", 2},
 		{"node /opt/x/codex.js", "codex", 1},
 		{"opencode run", "opencode", 0},
+		{"pi -p x", "pi", 0},
+		{"npx @mariozechner/pi-coding-agent@0.73.1 -p x", "pi", 1},
+		{"cline x", "cline", 0},
 		{"npx opencode-ai run", "opencode", 1},
 		{"cn -p x", "continue", 0},
 		{"npx @continuedev/cli -p x", "continue", 1},
@@ -352,5 +359,142 @@ func TestRedirectGemini(t *testing.T) {
 	r := place(t).Redirect([]string{"qwen"}, testBase)
 	if r.variable("GOOGLE_GEMINI_BASE_URL") != "" || len(r.Notes) > 0 {
 		t.Errorf("other agents: %v %v", r.Env, r.Notes)
+	}
+}
+
+func TestRedirectPi(t *testing.T) {
+	const models = `{"providers": { // a comment
+		"local": {"baseUrl": "http://10.0.0.1:8080/v1", "api": "openai-completions", "models": [{"id": "m"}]},
+		"other": {"baseUrl": "https://other.example/v1", "api": "openai-completions"},
+		"openai": {"baseUrl": "https://o.example/v1"}, "strange": {"baseUrl": "https://s.example", "api": "bedrock-converse-stream"},
+	}}`
+	for _, tt := range []struct {
+		name, settings string
+		args           []string
+		chat           string
+		left           string // the provider that is not redirected
+	}{
+		{"a flag", `{"defaultProvider": "local"}`, []string{"pi", "--provider", "other", "-p", "x"}, "https://other.example/v1", "local"},
+		{"a model", "", []string{"pi", "--model", "local/m", "-p", "x"}, "http://10.0.0.1:8080/v1", "other"},
+		{"the settings", `{"defaultProvider": "other"}`, []string{"pi"}, "https://other.example/v1", "local"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			m := place(t)
+			write(t, filepath.Join(m.Home(), ".pi", "agent", "models.json"), models)
+			write(t, filepath.Join(m.Dir, ".pi", "settings.json"), tt.settings)
+			r := m.Redirect(tt.args, testBase)
+			if len(r.Args) != len(tt.args)+2 || r.Args[1] != "--extension" || !slices.Equal(r.Args[3:], tt.args[1:]) {
+				t.Fatalf("arguments: %q", r.Args)
+			}
+			want := map[API]string{Chat: tt.chat, Responses: "https://o.example/v1"}
+			if diff := cmp.Diff(want, r.Found); diff != "" {
+				t.Errorf("found: %s", diff)
+			}
+			if len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "provider "+tt.left+" is not redirected") {
+				t.Errorf("notes: %q", r.Notes)
+			}
+			code, err := os.ReadFile(r.Args[2])
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, line := range []string{
+				`pi.registerProvider("anthropic", {"baseUrl":"` + testBase + `"});`, `pi.registerProvider("openai", {"baseUrl":"` + testBase + `/v1"});`,
+			} {
+				if !strings.Contains(string(code), line) {
+					t.Errorf("%s is not in\n%s", line, code)
+				}
+			}
+			if strings.Contains(string(code), "strange") || strings.Contains(string(code), `"`+tt.left+`"`) {
+				t.Errorf("what goes elsewhere is redirected:\n%s", code)
+			}
+			if r.Clean(); exists(r.Args[2]) {
+				t.Error("the extension stays")
+			}
+		})
+	}
+	if r := place(t).Redirect([]string{"pi", "install", "npm:x"}, testBase); len(r.Args) != 3 {
+		t.Errorf("a command of pi's own: %q", r.Args)
+	}
+}
+
+func exists(file string) bool {
+	_, err := os.Stat(file)
+	return err == nil
+}
+
+func TestRedirectCline(t *testing.T) {
+	const file = `{"version": 1, "lastUsedProvider": "openai-compatible", "providers": {
+		"openai-compatible": {"settings": {"provider": "openai-compatible", "apiKey": "k", "baseUrl": "http://10.0.0.1:8080/v1"}, "tokenSource": "manual"},
+		"ollama": {"settings": {"provider": "ollama", "baseUrl": "http://10.0.0.2"}}}}`
+	for _, tt := range []struct {
+		name  string
+		args  []string
+		found map[API]string
+		want  map[string]string // base URLs
+	}{
+		{
+			"the last used", []string{"cline", "look at it"}, map[API]string{Chat: "http://10.0.0.1:8080/v1"},
+			map[string]string{"openai-compatible": testBase + "/v1", "ollama": "http://10.0.0.2"},
+		},
+		{
+			"one of the command line", []string{"cline", "-P", "anthropic", "-k", "key", "look at it"}, map[API]string{Chat: "http://10.0.0.1:8080/v1"},
+			map[string]string{"openai-compatible": testBase + "/v1", "ollama": "http://10.0.0.2", "anthropic": testBase + "/v1"},
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			m := place(t)
+			own := filepath.Join(m.Home(), ".cline", "data", "settings", "providers.json")
+			write(t, own, file)
+			r := m.Redirect(tt.args, testBase)
+			if diff := cmp.Diff(tt.args, r.Args); diff != "" {
+				t.Errorf("arguments: %s", diff)
+			}
+			if diff := cmp.Diff(tt.found, r.Found); diff != "" {
+				t.Errorf("found: %s", diff)
+			}
+			if r.variable("CLINE_SESSION_BACKEND_MODE") != "local" {
+				t.Error("a process in the background may ask the model")
+			}
+			copied, err := os.ReadFile(r.variable("CLINE_PROVIDER_SETTINGS_PATH"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got struct {
+				Providers map[string]struct {
+					TokenSource string
+					Settings    struct{ Provider, BaseURL, APIKey string }
+				}
+			}
+			if err := json.Unmarshal(copied, &got); err != nil {
+				t.Fatal(err)
+			}
+			bases := map[string]string{}
+			for name, p := range got.Providers {
+				if bases[name] = p.Settings.BaseURL; p.Settings.Provider != name {
+					t.Errorf("%s: %+v", name, p)
+				}
+			}
+			if diff := cmp.Diff(tt.want, bases); diff != "" {
+				t.Errorf("base URLs: %s", diff)
+			}
+			if kept := got.Providers["openai-compatible"]; kept.Settings.APIKey != "k" || kept.TokenSource != "manual" {
+				t.Errorf("of the entry is left: %+v", kept)
+			}
+			if text, _ := os.ReadFile(own); string(text) != file {
+				t.Error("the agent's own file has changed")
+			}
+			if r.Clean(); exists(r.variable("CLINE_PROVIDER_SETTINGS_PATH")) {
+				t.Error("the copy stays")
+			}
+		})
+	}
+	m := place(t, "CLINE_DATA_DIR=/nowhere")
+	if r := m.Redirect([]string{"cline", "x"}, testBase); len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "cannot be read") {
+		t.Errorf("without a file: %q", r.Notes)
+	}
+	m = place(t)
+	write(t, filepath.Join(m.Home(), ".cline", "data", "settings", "providers.json"), `{"providers":{"cline":{"settings":{"auth":{"refreshToken":"r"}}}}}`)
+	if r := m.Redirect([]string{"cline", "x"}, testBase); len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "login") || r.variable("CLINE_PROVIDER_SETTINGS_PATH") != "" {
+		t.Errorf("with a login: %q", r.Notes)
 	}
 }

@@ -14,8 +14,11 @@ type agent struct {
 	// base (without /v1), and returns the variables that it needs.
 	configure func(t *testing.T, home, base string) (env []string)
 	// command is the command line for a prompt, in a new conversation or in
-	// the latest one again.
+	// the latest one again; nil where the agent needs a terminal for that.
 	command func(home, prompt string, again bool) []string
+	// soak says that it runs with STET_SOAK alone: another agent has the client, and
+	// this agent the same tools on another wire.
+	soak bool
 }
 
 // key is not one: the model asks for none.
@@ -34,6 +37,17 @@ var agents = []agent{
 	continueCLI("responses", "openai", "gpt-5"),
 	qwen("messages", "anthropic"),
 	qwen("chat", "openai"),
+	pi("messages", "anthropic", "claude-sonnet-4-5"),
+	soaking(pi("chat", "local", "scripted")),
+	soaking(pi("responses", "openai", "gpt-5.5")),
+	cline("messages", "anthropic", "claude-sonnet-4-5"),
+	soaking(cline("chat", "openai-compatible", "scripted")),
+	soaking(cline("responses", "openai-native", "gpt-5")),
+}
+
+func soaking(a agent) agent {
+	a.soak = true
+	return a
 }
 
 func opencode(wire, provider, model string) agent {
@@ -135,6 +149,45 @@ func qwen(wire, auth string) agent {
 		return append(args, "-p", prompt)
 	}
 	return agent{name: "qwen", wire: wire, configure: configure, command: command}
+}
+
+func pi(wire, provider, model string) agent {
+	configure := func(t *testing.T, home, base string) []string {
+		entry := `"baseUrl": "` + base + `/v1"`
+		switch provider {
+		case "anthropic":
+			entry = `"baseUrl": "` + base + `"`
+		case "local":
+			entry += `, "api": "openai-completions", "apiKey": "` + key + `", "models": [{"id": "` + model + `", "contextWindow": 200000, "maxTokens": 8000}]`
+		}
+		write(t, filepath.Join(home, ".pi/agent/models.json"), `{"providers": {"`+provider+`": {`+entry+`}}}`)
+		return []string{"PI_OFFLINE=1", "ANTHROPIC_API_KEY=" + key, "OPENAI_API_KEY=" + key}
+	}
+	command := func(_, prompt string, again bool) []string {
+		args := []string{"pi", "--model", provider + "/" + model}
+		if again {
+			args = append(args, "--continue")
+		}
+		return append(args, "-p", prompt)
+	}
+	return agent{name: "pi", wire: wire, configure: configure, command: command}
+}
+
+func cline(wire, provider, model string) agent {
+	configure := func(t *testing.T, home, base string) []string {
+		write(t, filepath.Join(home, ".cline/data/settings/providers.json"), `{"version": 1, "lastUsedProvider": "`+provider+`", "modes": {}, "providers": {"`+provider+`": {
+			"settings": {"provider": "`+provider+`", "apiKey": "`+key+`", "model": "`+model+`", "baseUrl": "`+base+`/v1"},
+			"updatedAt": "2026-01-02T03:04:05.000Z", "tokenSource": "manual"
+		}}}`)
+		return []string{"CLINE_SESSION_BACKEND_MODE=local"} // what it leaves in the background would stay
+	}
+	command := func(_, prompt string, again bool) []string {
+		if again {
+			return nil
+		}
+		return []string{"cline", prompt}
+	}
+	return agent{name: "cline", wire: wire, configure: configure, command: command}
 }
 
 func write(t *testing.T, path, content string) {

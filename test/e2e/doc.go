@@ -8,5 +8,5 @@
 // loopback device and nothing else, so that no agent reaches anything but the
 // model here. Where one of these is not to be had the tests skip and say what
 // to do; STET_E2E=require makes that a failure, STET_E2E=off and -short skip
-// them all.
+// them all. STET_SOAK=1 plays more agents, on more wires.
 package e2e

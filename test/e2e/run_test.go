@@ -138,10 +138,14 @@ func sessionOf(t *testing.T, a agent, account llmtest.Account, through route, be
 	out := outcome{home: home}
 	started := time.Now()
 	for i, prompt := range prompts {
+		command := a.command(home, prompt, i > 0)
+		if command == nil {
+			break
+		}
 		if i > 0 && between != nil {
 			between()
 		}
-		exit, said := run(t, repo, env, append(slices.Clone(before), a.command(home, prompt, i > 0)...))
+		exit, said := run(t, repo, env, append(slices.Clone(before), command...))
 		out.exit = append(out.exit, exit)
 		out.output += said
 	}

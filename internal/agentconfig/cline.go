@@ -1,0 +1,65 @@
+package agentconfig
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"os"
+	"path/filepath"
+)
+
+// clineAPIs says which API a provider of Cline's is spoken to by.
+var clineAPIs = map[string]API{"anthropic": Messages, "openai-native": Responses, "openai-compatible": Chat}
+
+// redirectCline tells Cline about the proxy. It takes base URLs from its file of providers alone, so it is
+// given a copy of that file with other ones. A process that Cline may have left in the background has
+// read the old ones: the agent is made to ask the model itself.
+//
+// Cline renews the logins in that file. The copy would have the newer ones when it is removed, so a file
+// with a login is left alone.
+func (m Machine) redirectCline(r *Redirect, at int, base string) {
+	const variable = "CLINE_PROVIDER_SETTINGS_PATH"
+	args := r.Args[at+1:]
+	dir := cmp.Or(m.Getenv("CLINE_DIR"), flagValue(args, "--config"), m.BelowHome(".cline"))
+	data := cmp.Or(m.Getenv("CLINE_DATA_DIR"), flagValue(args, "--data-dir"), filepath.Join(dir, "data"))
+	file := m.Absolute(cmp.Or(m.Getenv(variable), filepath.Join(data, "settings", "providers.json")))
+	content := map[string]any{}
+	text, err := os.ReadFile(file)
+	if err == nil {
+		err = json.Unmarshal(text, &content)
+	}
+	switch {
+	case err != nil:
+		r.Notes = append(r.Notes, "Cline is not redirected: its providers cannot be read: "+err.Error())
+		return
+	case bytes.Contains(text, []byte(`"refreshToken"`)):
+		r.Notes = append(r.Notes, "Cline is not redirected: "+file+" has a login that Cline renews; use a key")
+		return
+	}
+	chosen, _ := content["lastUsedProvider"].(string)
+	chosen = cmp.Or(flagValue(args, "-P", "--provider"), chosen)
+	found := map[string]provider{}
+	settings := func(name string) map[string]any {
+		return object(object(object(content, "providers"), name), "settings")
+	}
+	for name := range object(content, "providers") {
+		now, _ := settings(name)["baseUrl"].(string)
+		found[name] = provider{name, clineAPIs[name], now}
+	}
+	if _, ok := found[chosen]; !ok {
+		found[chosen] = provider{name: chosen, api: clineAPIs[chosen]}
+	}
+	r.redirectProviders("Cline", inOrder(found, chosen), base, func(p provider, baseURL string) {
+		entry := settings(p.name)
+		entry["provider"], entry["baseUrl"] = p.name, baseURL
+	})
+	copied, err := json.Marshal(content)
+	if err != nil {
+		r.Notes = append(r.Notes, "Cline is not redirected: "+err.Error())
+		return
+	}
+	if name := r.temporaryFile("Cline", "providers.json", copied); name != "" {
+		r.set(variable, name)
+		r.set("CLINE_SESSION_BACKEND_MODE", "local")
+	}
+}

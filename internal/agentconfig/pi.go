@@ -1,0 +1,84 @@
+package agentconfig
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/stet-dev/stet/internal/jsonc"
+)
+
+// piCommands are what pi does besides running the agent.
+var piCommands = []string{"install", "remove", "uninstall", "update", "list", "config"}
+
+// piAPIs says which API is meant by a name that pi has for one.
+var piAPIs = map[string]API{"anthropic-messages": Messages, "openai-completions": Chat, "openai-responses": Responses}
+
+// redirectPi tells pi about the proxy. It takes base URLs from its configuration and from extensions, so
+// it is given an extension that names other ones.
+func (m Machine) redirectPi(r *Redirect, at int, base string) {
+	args := r.Args[at+1:]
+	if len(args) > 0 && slices.Contains(piCommands, args[0]) {
+		return
+	}
+	found := map[string]provider{
+		"anthropic": {name: "anthropic", api: Messages},
+		"openai":    {name: "openai", api: Responses},
+	}
+	dir := cmp.Or(m.Getenv("PI_CODING_AGENT_DIR"), m.BelowHome(".pi", "agent"))
+	var models struct {
+		Providers map[string]struct{ API, BaseURL string }
+	}
+	readJSON(filepath.Join(dir, "models.json"), &models)
+	for name, entry := range models.Providers {
+		p := found[name]
+		p.name, p.baseURL = name, entry.BaseURL
+		if entry.API != "" {
+			p.api = piAPIs[entry.API]
+		}
+		found[name] = p
+	}
+	var code bytes.Buffer
+	code.WriteString("export default function (pi) {\n")
+	r.redirectProviders("pi", inOrder(found, m.piProvider(args, dir)), base, func(p provider, baseURL string) {
+		if p.api == Messages {
+			baseURL = base // the client puts a version behind it
+		}
+		name, _ := json.Marshal(p.name)
+		config, _ := json.Marshal(map[string]string{"baseUrl": baseURL}) // strings always encode
+		code.WriteString("  pi.registerProvider(" + string(name) + ", " + string(config) + ");\n")
+	})
+	code.WriteString("}\n")
+	if file := r.temporaryFile("pi", "stet.js", code.Bytes()); file != "" {
+		r.Args = slices.Insert(r.Args, at+1, "--extension", file)
+	}
+}
+
+// piProvider is the provider that pi will ask, empty if it is not known.
+func (m Machine) piProvider(args []string, dir string) string {
+	if name := flagValue(args, "--provider"); name != "" {
+		return name
+	}
+	if name, _, ok := strings.Cut(flagValue(args, "--model"), "/"); ok {
+		return name
+	}
+	chosen := ""
+	for _, file := range []string{filepath.Join(dir, "settings.json"), filepath.Join(m.Dir, ".pi", "settings.json")} {
+		var settings struct{ DefaultProvider string }
+		readJSON(file, &settings)
+		chosen = cmp.Or(settings.DefaultProvider, chosen)
+	}
+	return chosen
+}
+
+// readJSON reads a configuration file, with or without comments. What cannot be read is the agent's to
+// complain about.
+func readJSON(file string, into any) {
+	if b, err := os.ReadFile(file); err == nil {
+		_ = jsonc.Unmarshal(b, into)
+	}
+}

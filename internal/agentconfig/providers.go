@@ -1,0 +1,86 @@
+package agentconfig
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+)
+
+// provider is a provider in an agent's configuration.
+type provider struct {
+	name    string
+	api     API
+	baseURL string // empty: the environment's, or the provider's own
+}
+
+// inOrder returns the providers that speak one of the APIs: the chosen one, those with a
+// base URL, the others.
+func inOrder(found map[string]provider, chosen string) []provider {
+	all := slices.DeleteFunc(slices.Collect(maps.Values(found)), func(p provider) bool { return p.api == "" })
+	rank := func(p provider) int {
+		switch {
+		case p.name == chosen:
+			return 0
+		case p.baseURL != "":
+			return 1
+		}
+		return 2
+	}
+	slices.SortFunc(all, func(a, b provider) int {
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), strings.Compare(a.name, b.name))
+	})
+	return all
+}
+
+// redirectProviders has set give each provider another base URL. Each API has one upstream: that of the
+// first provider that uses it. Others that use the same API at another place are left as they are.
+func (r *Redirect) redirectProviders(agent string, all []provider, base string, set func(p provider, baseURL string)) {
+	taken := map[API]string{}
+	for _, p := range all {
+		if first, ok := taken[p.api]; ok && p.baseURL != first {
+			if p.baseURL != "" {
+				r.Notes = append(r.Notes, fmt.Sprintf("%s's provider %s is not redirected: its requests go elsewhere than those before it", agent, p.name))
+			}
+			continue
+		}
+		taken[p.api] = p.baseURL
+		if p.baseURL != "" {
+			r.learn(agent+"'s provider "+p.name, p.baseURL, p.api)
+		}
+		set(p, inPlaceOf(r.Found[p.api], base))
+	}
+}
+
+// temporaryFile writes a file for the agent, which is gone when the command has ended. Only its owner can
+// read it, since it may hold keys. It returns the empty string, and notes why, if that cannot be.
+func (r *Redirect) temporaryFile(agent, name string, content []byte) string {
+	dir, err := os.MkdirTemp("", "stet-wrap-")
+	if err == nil {
+		r.cleanup = append(r.cleanup, func() { _ = os.RemoveAll(dir) })
+		name = dir + string(os.PathSeparator) + name
+		err = os.WriteFile(name, content, 0o600)
+	}
+	if err != nil {
+		r.Notes = append(r.Notes, fmt.Sprintf("%s is not redirected: %v", agent, err))
+		return ""
+	}
+	return name
+}
+
+// flagValue returns the value of a flag among args, by any of its names.
+func flagValue(args []string, names ...string) string {
+	for i, arg := range args {
+		if slices.Contains(names, arg) && i+1 < len(args) {
+			return args[i+1]
+		}
+		for _, name := range names {
+			if v, ok := strings.CutPrefix(arg, name+"="); ok {
+				return v
+			}
+		}
+	}
+	return ""
+}
