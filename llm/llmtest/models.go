@@ -1,6 +1,9 @@
 package llmtest
 
-import "strings"
+import (
+	"regexp"
+	"strings"
+)
 
 // What the provider's page "Preserved thinking" says of models. A name that stands in
 // neither list is taken for one of the newest.
@@ -10,6 +13,9 @@ var unchecked = []string{
 	"claude-3", "claude-opus-4", "claude-sonnet-4", "claude-haiku-4", "claude-opus-5", "claude-sonnet-5", "claude-fable-5", "claude-mythos-preview",
 }
 
+// minor begins what stands behind the name of another model than the list's.
+var minor = regexp.MustCompile(`^-[0-9]{1,2}([^0-9]|$)`)
+
 // newest are the models with preserved thinking; most begin like an earlier one.
 var newest = []string{"claude-opus-5-5", "claude-sonnet-5-5", "claude-haiku-5-5", "claude-fable-5-1", "claude-fable-5-2"}
 
@@ -18,7 +24,8 @@ func family(model string) string {
 	model = strings.ToLower(strings.ReplaceAll(model, ".", "-"))
 	for _, list := range [][]string{newest, {"claude-mythos-5"}, unchecked} {
 		for _, name := range list {
-			if strings.Contains(model, name) {
+			_, rest, found := strings.Cut(model, name)
+			if found && (!minor.MatchString(rest) || strings.HasSuffix(name, "-4") || strings.HasSuffix(name, "-3") || name == "claude-mythos-5") {
 				return name
 			}
 		}

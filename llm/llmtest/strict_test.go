@@ -259,6 +259,9 @@ func TestMismatch(t *testing.T) {
 		{llmtest.NewAccount, "claude-sonnet-4-5", failing, true, true, "[]", 200},
 		{llmtest.NewAccount, "claude-mythos-5-1", unset, true, true, "[]", 200},
 		{llmtest.NewAccount, "claude-haiku-5-5", unset, false, true, moved, 400},
+		{llmtest.NewAccount, "us.anthropic.claude-opus-4-6-v1:0", unset, false, true, "null", 200},
+		{llmtest.NewAccount, "claude-opus-5-20260701", unset, false, true, "null", 200},
+		{llmtest.NewAccount, "claude-opus-5-6", unset, false, true, moved, 400},
 		{llmtest.NewAccount, "a-model-of-tomorrow", unset, false, true, moved, 400},
 	} {
 		t.Run(fmt.Sprintf("%s %s %s beta=%v edited=%v", row.account, row.model, row.behavior, row.beta, row.edited), func(t *testing.T) {

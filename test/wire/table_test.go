@@ -52,6 +52,7 @@ type condition struct {
 	name    string
 	at      func(r *run, turn int)
 	refused int // requests that the model may refuse, if the player does not see it
+	breaks  int // requests that may go out in another form than before
 }
 
 // conditions are those in which the proxy can know what it sent.
@@ -95,7 +96,7 @@ func upheavals(policy history.Policy) []condition {
 				r.home = r.t.TempDir()
 				r.again(syscall.SIGTERM, "")
 			}
-		}, refused: 2},
+		}, refused: 2, breaks: 2},
 		{name: "policy changed", at: func(r *run, turn int) {
 			switch turn {
 			case 5:
@@ -103,7 +104,7 @@ func upheavals(policy history.Policy) []condition {
 			case 9:
 				r.again(syscall.SIGTERM, string(policy))
 			}
-		}},
+		}, breaks: 2},
 		{name: "stet joins", at: func(r *run, turn int) {
 			switch turn {
 			case 0:
@@ -111,7 +112,7 @@ func upheavals(policy history.Policy) []condition {
 			case 6:
 				r.proxies = absent
 			}
-		}, refused: 2},
+		}, refused: 2, breaks: 2},
 	}
 }
 
@@ -122,6 +123,34 @@ type result struct {
 	refused int     // answers of the model that are errors, seen by the player or not
 	files   string
 	sent    int // bytes of requests for answers
+	breaks  int // requests that do not go on from one before as it was sent
+}
+
+// breaks counts the requests before which no request stands that they go on from.
+func breaks(requests []llmtest.Request) (n int) {
+	var sent [][]string // of each request, its messages
+	for _, r := range requests {
+		if r.Wire == "" || r.Decoded == nil {
+			continue
+		}
+		var now []string
+		for _, m := range r.Decoded.Messages {
+			text := string(m.Role)
+			for _, p := range m.Parts {
+				text += fmt.Sprintf("%q", []string{p.Text, p.CallID, p.Name, p.Args})
+			}
+			now = append(now, text)
+		}
+		goesOn := func(before []string) bool {
+			const more = 3 // an answer, its results and a prompt
+			return len(now)-len(before) <= more && len(before) <= len(now) && slices.Equal(before, now[:len(before)])
+		}
+		if len(sent) > 0 && !slices.ContainsFunc(sent, goesOn) {
+			n++
+		}
+		sent = append(sent, now)
+	}
+	return n
 }
 
 // play lets a player have the session under a condition.
@@ -143,7 +172,7 @@ func play(t *testing.T, api int, account llmtest.Account, policy string, c condi
 			}
 		}
 	}
-	out := result{}
+	out := result{breaks: breaks(r.model.Requests())}
 	for _, p := range r.players {
 		out.turns += p.turns
 		out.errors = append(out.errors, p.errors...)
@@ -193,13 +222,17 @@ func table(t *testing.T, conditions func(history.Policy) []condition) {
 							if straight.turns != with.turns || straight.files != with.files {
 								t.Errorf("%d turns, without stet %d; the same files: %v", with.turns, straight.turns, straight.files == with.files)
 							}
+							rewrites := policy == history.KeepLatest && apis[api].name != "messages" // that is what this policy does
+							if with.breaks > straight.breaks+c.breaks && !rewrites {
+								t.Errorf("%d requests do not go on from one before, without stet %d", with.breaks, straight.breaks)
+							}
 							if with.refused > c.refused {
 								t.Errorf("%d requests were refused", with.refused)
 							}
 							mu.Lock()
 							defer mu.Unlock()
-							rows[fmt.Sprint(api, account, n, k)] = fmt.Sprintf("%s\t%s\t%s\t%s\t%d\t%v\t%d\t%d\t%.0f %%\n", apis[api].name, account, policy, c.name,
-								with.turns, straight.files == with.files, len(with.errors), with.refused, 100*(1-float64(with.sent)/float64(straight.sent)))
+							rows[fmt.Sprint(api, account, n, k)] = fmt.Sprintf("%s\t%s\t%s\t%s\t%d\t%v\t%d\t%d\t%d\t%.0f %%\n", apis[api].name, account, policy, c.name,
+								with.turns, straight.files == with.files, len(with.errors), with.refused, with.breaks, 100*(1-float64(with.sent)/float64(straight.sent)))
 						})
 					}
 				}
@@ -208,7 +241,7 @@ func table(t *testing.T, conditions func(history.Policy) []condition) {
 	})
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprint(w, "API\taccount\tpolicy\tcondition\tturns\tsame files\terrors\trefused\tsaved\n")
+	fmt.Fprint(w, "API\taccount\tpolicy\tcondition\tturns\tsame files\terrors\trefused\tbreaks\tsaved\n")
 	for _, key := range slices.Sorted(maps.Keys(rows)) {
 		fmt.Fprint(w, rows[key])
 	}
