@@ -37,6 +37,11 @@ require (
 )
 
 require (
+	github.com/andybalholm/brotli v1.2.8
+	github.com/klauspost/compress v1.20.1
+)
+
+require (
 	github.com/atotto/clipboard v0.1.4 // indirect
 	github.com/beorn7/perks v1.0.1 // indirect
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect

@@ -3,6 +3,7 @@ package proxy
 import (
 	"io"
 	"net/http"
+	"strings"
 	"sync/atomic"
 
 	"github.com/stet-dev/stet/internal/continuation"
@@ -13,6 +14,8 @@ import (
 type upload struct {
 	head     []byte       // what was read of it
 	whole    bool         // head is all of it
+	coding   *coding      // that a whole one came in; head is its text. nil: none
+	came     []byte       // the whole one in its coding
 	patched  []byte       // what goes upstream instead of a whole one; nil: head
 	rest     atomic.Int64 // bytes that were streamed behind head
 	outgoing outgoing     // a whole one, as it goes upstream
@@ -26,7 +29,8 @@ type upload struct {
 // receive reads the body of r, as far as it is one to plan on; the cause says
 // why it is none. An error means that the client did not send a whole one.
 func (u *upload) receive(r *http.Request, max int64, pool *buffers, budget *bodyBudget) (cause, error) {
-	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
+	coding, plain, ok := codingOf(strings.Join(r.Header.Values("Content-Encoding"), ","))
+	if !ok {
 		return encoded, nil
 	}
 	if r.ContentLength > max {
@@ -53,7 +57,10 @@ func (u *upload) receive(r *http.Request, max int64, pool *buffers, budget *body
 		return large, nil
 	}
 	u.whole = true
-	return planned, nil
+	if plain {
+		return planned, nil
+	}
+	return u.decode(coding, max, budget), nil
 }
 
 // take takes room for n bytes of the body.
@@ -98,7 +105,7 @@ func (u *upload) send(out *http.Request) {
 		}
 		return
 	}
-	body := u.sent()
+	body := u.outgoingBody()
 	out.ContentLength, out.TransferEncoding, out.Trailer = int64(len(body)), nil, nil
 	if len(body) == 0 {
 		out.Body, out.GetBody = http.NoBody, nil
@@ -130,7 +137,7 @@ func (u *upload) patch(codec llm.Codec, view []byte, req *llm.Request, edits []l
 	return err
 }
 
-// sent is what goes upstream of a whole body.
+// sent is the text of what goes upstream of a whole body.
 func (u *upload) sent() []byte {
 	if u.patched != nil {
 		return u.patched
@@ -138,7 +145,7 @@ func (u *upload) sent() []byte {
 	return u.head
 }
 
-// sizes returns the bytes that came in and went upstream.
+// sizes returns the bytes that came in and went upstream, of the text where it is known.
 func (u *upload) sizes() (in, out int64) {
 	in = int64(len(u.head)) + u.rest.Load()
 	if u.patched != nil {
@@ -150,7 +157,7 @@ func (u *upload) sizes() (in, out int64) {
 // release ends all use of the body and gives its memory back.
 func (u *upload) release(pool *buffers) {
 	u.outgoing.close()
-	u.head, u.patched = nil, nil
+	u.head, u.patched, u.came = nil, nil, nil
 	for _, l := range u.borrowed {
 		l.drop(pool)
 	}

@@ -59,7 +59,7 @@ type Config struct {
 type Request struct {
 	Method, Path, Query string
 	Header              http.Header
-	Body                []byte
+	Body                []byte       // its text, where it came compressed
 	Wire                string       // "messages", "chat", "responses", "gemini"; "" for other paths
 	Decoded             *llm.Request // nil if the body is none
 	Step                int          // the turn that answered; -1 for none
@@ -175,6 +175,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return // the client is gone
 	}
+	body, badCoding := plain(r.Header.Get("Content-Encoding"), body)
 	got := &Request{
 		Method: r.Method, Path: r.URL.Path, Query: r.URL.RawQuery, Header: r.Header.Clone(), Body: body, Step: -1,
 	}
@@ -190,6 +191,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Request-Id", "req_scripted")
 	w.Header().Set("X-Request-Id", "req_scripted")
 	switch {
+	case badCoding != nil:
+		writeJSON(w, http.StatusBadRequest, openaiFailure(400, badCoding.Error()))
 	case r.Method == http.MethodHead && r.URL.Path == "/":
 		w.WriteHeader(http.StatusOK)
 	case r.Method == http.MethodGet && r.URL.Path == "/v1/models":
