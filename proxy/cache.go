@@ -58,7 +58,10 @@ func (p *Proxy) commit(x *exchange, d *reading) {
 	x.row.Cache = record.Cache{Gap: d.verdict.Cache.Gap, Lifetime: d.verdict.Cache.Lifetime, Moment: string(d.verdict.ColdPoint())}
 	x.sent = p.cache.Commit(d.asked, d.verdict, d.plan, d.evicted)
 	turns, decides := x.sent.Turns(), d.verdict.Decides()
-	b, kept, _ := p.formOf(x, d, d.forms.first())
+	b, kept, ok := p.formOf(x, d, d.forms.first())
+	if !ok {
+		b = record.Batch{}
+	}
 	if !p.unchanged && (decides || d.verdict.Checks) {
 		b.Turns = turns
 	}

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"cmp"
 	"sync"
 	"time"
 
@@ -28,14 +29,19 @@ type terms struct {
 	window int // tokens; 0: not known
 	price  history.Price
 	checks bool // the provider checks what stands before thinking
+	rules  int  // that the conversation is planned by; 0: the newest
 }
 
 // of is the engine for a request to a model. Where the configuration names a
 // window or a price, they hold for all models. Where thinking is checked, all models
-// have the same engine: what was sent to one is sent to the next in the same way.
-func (e *engines) of(api, model string, asked *llm.Caching, checks bool) (*history.Engine, error) {
+// have the same engine: what was sent to one is sent to the next in the same way. Rules that a newer stet made are
+// not known here: then the newest that are known count.
+func (e *engines) of(api, model string, asked *llm.Caching, checks bool, rules int) (*history.Engine, error) {
 	k := e.rules.of(api, model)
 	t := terms{window: k.window, price: history.Price{Read: k.Read, Write: k.Write}, checks: checks}
+	if 0 < rules && rules < history.NewestRules {
+		t.rules = rules
+	}
 	if checks {
 		t.window, t.price = 0, history.Price{}
 	} else if api == record.Messages && asked.Lifetime >= time.Hour {
@@ -54,7 +60,7 @@ func (e *engines) of(api, model string, asked *llm.Caching, checks bool) (*histo
 		return made, nil
 	}
 	c := e.config
-	c.Window, c.Price, c.ChecksThinking = t.window, t.price, t.checks
+	c.Window, c.Price, c.ChecksThinking, c.Rules = t.window, t.price, t.checks, cmp.Or(t.rules, c.Rules)
 	made, err := history.New(c)
 	if err != nil {
 		return nil, err

@@ -116,8 +116,7 @@ func (p *Proxy) change(x *exchange, d *reading) cause {
 // planOf plans a request. Of the engine's plan it keeps what may be done in a body: edits of
 // results of tools, and of arguments of calls, that stand in the body as one value.
 func (p *Proxy) planOf(x *exchange, d *reading) (*history.Plan, error) {
-	req := d.request
-	engine, err := p.engines.of(apiOf(x), x.row.Model, &req.Caching, d.verdict.Checks)
+	engine, err := p.engineOf(x, d)
 	if err != nil {
 		return nil, err
 	}

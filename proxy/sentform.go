@@ -26,10 +26,11 @@ const maxLookUp = 2 * time.Second
 // sentForms is what is known of how a request's beginning was sent. The zero value is that of a request whose
 // provider checks nothing.
 type sentForms struct {
-	checks bool             // the provider checks what stands before thinking: the form of the request is remembered
-	bound  bool             // and there is thinking
-	known  []sentform.Known // the likeliest first; none: nothing is known
-	sent   int              // messages that were sent before: those before the last message of the model
+	checks       bool                   // the provider checks what stands before thinking: the form of the request is remembered
+	bound        bool                   // and there is thinking
+	conversation *sentform.Conversation // the messages
+	known        []sentform.Known       // the likeliest first; none: nothing is known
+	sent         int                    // messages that were sent before: those before the last message of the model
 }
 
 // lookUp finds how the beginning of a request was sent.
@@ -42,16 +43,12 @@ func (p *Proxy) lookUp(x *exchange, d *reading) cause {
 		d.chain = prefix.ChainOf(messages, nil, 0)
 	}
 	d.forms.checks, d.forms.bound = true, d.verdict.Bound || cachestate.FirstThinking(d.request) >= 0
-	d.forms.sent = 0
-	for i := range messages {
-		if messages[i].Role == llm.Assistant {
-			d.forms.sent = i
-		}
-	}
+	d.forms.conversation = sentform.Of(messages, &d.chain)
+	d.forms.sent = d.forms.conversation.Last()
 	ctx, cancel := context.WithTimeout(p.base, maxLookUp)
 	defer cancel()
 	var err error
-	if d.forms.known, err = p.forms.Find(ctx, messages, &d.chain); err != nil {
+	if d.forms.known, err = p.forms.Find(ctx, d.forms.conversation); err != nil {
 		p.log.Warn("how a conversation was sent is not known for certain", "conversation", x.row.Conversation, "error", err)
 	}
 	return planned
@@ -118,7 +115,7 @@ func (f *sentForms) first() (known sentform.Known) {
 // asSent returns the edits that the messages of a request were sent with, and the plan of a request that has
 // these alone.
 func (p *Proxy) asSent(d *reading, known sentform.Known) (*history.Plan, error) {
-	edits, err := p.forms.Edits(known.Form, d.request.Messages[:known.Messages])
+	edits, err := p.forms.Edits(known.Form, d.forms.conversation, known.Messages)
 	if err != nil {
 		return nil, err
 	}
@@ -160,13 +157,19 @@ func (p *Proxy) goOn(x *exchange, d *reading, known sentform.Known, plan *histor
 
 // planBehind plans what is new in a request behind messages that stay as they were sent.
 func (p *Proxy) planBehind(x *exchange, d *reading, sent *history.Plan) (*history.Plan, error) {
-	engine, err := p.engines.of(apiOf(x), x.row.Model, &d.request.Caching, d.verdict.Checks)
+	engine, err := p.engineOf(x, d)
 	if err != nil {
 		return nil, err
 	}
 	messages := llm.Apply(d.request.Messages, sent.Edits)
 	full := engine.Plan(messages, history.Point{After: d.forms.sent, Why: history.Elsewhere})
 	return p.within(x, d, full, d.forms.sent)
+}
+
+// engineOf is the engine that plans a request, by the rules that its conversation was planned by before.
+func (p *Proxy) engineOf(x *exchange, d *reading) (*history.Engine, error) {
+	checks := d.verdict.Checks || d.forms.checks
+	return p.engines.of(apiOf(x), x.row.Model, &d.request.Caching, checks, d.forms.first().Form.Rules())
 }
 
 // before are the edits of the first n messages.
@@ -242,10 +245,13 @@ func (p *Proxy) note(x *exchange, d *reading, from sentform.Known) <-chan struct
 
 // formOf remembers how a request goes upstream, and returns what is to be stored of that.
 func (p *Proxy) formOf(x *exchange, d *reading, from sentform.Known) (b record.Batch, kept func(), ok bool) {
-	if !d.forms.checks || x.api == record.CountTokens || p.unchanged && len(d.forms.known) == 0 {
+	if !d.forms.checks || x.api == record.CountTokens {
 		return b, nil, false
 	}
-	form, messages := from.Form, d.request.Messages
+	form, rules := from.Form, history.NewestRules
+	if known := d.forms.first().Form; !known.Empty() {
+		rules = known.Rules()
+	}
 	var edits []sentform.Edit
 	if plan := d.plan; plan != nil && x.body.patched != nil {
 		if sent, err := p.asSent(d, from); err != nil || !slices.Equal(before(plan.Edits, from.Messages), sent.Edits) {
@@ -259,11 +265,18 @@ func (p *Proxy) formOf(x *exchange, d *reading, from sentform.Known) (b record.B
 	} else if !x.body.continues() { // the provider keeps what it has, whatever is sent
 		form = nil
 	}
-	x.form = form.Extend(messages, from.Messages, edits, 0)
+	x.form = form.Extend(d.forms.conversation, from.Messages, edits, rules)
 	x.formed = true
-	b, kept = p.forms.Note(x.form, messages, &d.chain, x.row.Time)
+	b, kept = p.forms.Note(x.form, d.forms.conversation, x.row.Time)
+	if p.forgets(x) {
+		return b, kept, false
+	}
 	return b, kept, true
 }
+
+// forgets reports whether the form of a request need not be stored: it goes as it came, and so do all
+// others here.
+func (p *Proxy) forgets(x *exchange) bool { return p.unchanged && x.form.Empty() }
 
 // store has rows stored at once.
 func (p *Proxy) store(b record.Batch, kept func()) <-chan struct{} {
@@ -289,6 +302,9 @@ func (p *Proxy) sign(x *exchange, b []byte) {
 	}
 	if len(rows.Places) > 0 && !x.form.Empty() {
 		p.conversations.bind()
+	}
+	if p.forgets(x) {
+		return
 	}
 	if stored := p.store(rows, nil); stored != nil {
 		p.writer.wait(stored)

@@ -1,11 +1,16 @@
 package proxy
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stet-dev/stet/history"
+	"github.com/stet-dev/stet/internal/sentform"
+	"github.com/stet-dev/stet/record"
 )
 
 // A proxy with another policy, other words in its placeholders, or that only observes, sends what was sent as it
@@ -84,4 +89,71 @@ func TestOtherPoliciesAtRandom(t *testing.T) {
 	for seed := range uint64(12) {
 		playBound(t, seed, 12, strings.Fields("pause restart kill midkill through fork turn back again manage strip"), append(history.Policies(), history.Finish)...)
 	}
+}
+
+// A session whose turns are forgotten, because so many came since, goes on as it was sent: the forms of the conversation
+// are kept apart from them.
+func TestTurnsAreForgotten(t *testing.T) {
+	for _, policy := range history.Policies() {
+		t.Run(string(policy), func(t *testing.T) {
+			strictly(t, func(s *strict) {
+				s.config.History = history.Config{Policy: policy, KeepReads: 1}
+				a := s.session("claude-opus-5-5")
+				a.rounds(10, s.proxy())
+				before, _ := s.shortened()
+				synctest.Wait()
+				if _, err := s.store.Prune(t.Context(), record.Limits{Turns: 1, FormBytes: maxFormBytes}); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(30 * 24 * time.Hour)
+				b := a.fork()
+				a.rounds(5, s.proxy())
+				b.rounds(5, s.proxy())
+				if after, _ := s.shortened(); after < before {
+					t.Errorf("%d results were shortened, then %d", before, after)
+				}
+			})
+		})
+	}
+}
+
+// silentStore is a store that does not say how conversations were sent.
+type silentStore struct{ record.Store }
+
+func (silentStore) SentForms(ctx context.Context, _ []uint64) ([]record.SentPlace, []record.SentForm, error) {
+	<-ctx.Done()
+	return nil, nil, ctx.Err()
+}
+
+// A store that does not answer costs a session nothing that this process knows.
+func TestStoreIsSilent(t *testing.T) {
+	strictly(t, func(s *strict) {
+		a, p := s.session("claude-opus-5-5"), s.proxy()
+		p.forms = sentform.NewMemory(silentStore{s.store})
+		a.rounds(2, p)
+		a.rounds(2, s.model) // what is not known stays as it went
+		a.rounds(10, p)
+		if repeats, _ := s.shortened(); repeats == 0 {
+			t.Errorf("%d results are shortened", repeats)
+		}
+	})
+}
+
+// The signature of an answer is in the store before the client has it: a proxy may be killed at any time. What was
+// asked in two forms is told apart by it (WIRE-1).
+func TestKilledBehindAnAnswer(t *testing.T) {
+	strictly(t, func(s *strict) {
+		s.rush = true
+		a, p := s.session("claude-opus-5-5"), s.proxy()
+		a.rounds(6, p)
+		b := a.fork()
+		a.extra = `,"context_management":{"edits":[{"type":"clear_tool_uses_20250919"}]}`
+		a.rounds(1, p) // the newest result goes whole
+		b.rounds(1, p) // and here it is shortened
+		a.extra = ""
+		for range 3 {
+			a.rounds(1, s.proxy())
+			b.rounds(1, s.proxy())
+		}
+	})
 }

@@ -59,7 +59,6 @@ func (s *State) frozen(v Verdict, r *Request) Verdict {
 	if first := FirstThinking(r.Decoded); first >= 0 && !slices.ContainsFunc(v.Points, binds) && !v.endsIn(r) {
 		return v.begin(history.Point{After: c.Skip + c.Stable, Why: history.Thinking, From: first})
 	}
-	v.Repeats = t != nil && t.Prefix == c.End()^s.salt(r.Decoded)^t.key().Hash() && !v.endsIn(r)
 	return v
 }
 
@@ -83,28 +82,4 @@ func (s *State) elsewhere(r *Request) (from, to int) {
 		from++
 	}
 	return from, c.Stable
-}
-
-// Hold is v for a request that would pass untouched. Then results would change that stand before
-// thinking and were sent shortened. Instead, the older messages are sent as before, and the new ones stay
-// whole. It reports whether the request can be sent so.
-func (v Verdict) Hold(r *Request) (Verdict, bool) {
-	if !v.Checks || v.at.from == nil || v.New == history.Managed {
-		return v, false
-	}
-	end := r.Chain.Skip + r.Chain.Stable
-	p := history.Point{After: end, Why: history.Managed, From: end}
-	if !v.Bound { // all of it goes as it is, and the thinking to come is made behind that
-		p.From, v.Points, v.Moved, v.New, v.Replans = r.Chain.Skip, nil, nil, "", true
-	}
-	if n := len(v.Points) - 1; n >= 0 && v.Points[n].After == end {
-		if !binds(v.Points[n]) {
-			return v, true // a turn has one point
-		}
-		if v.Points[n].Why != history.Thinking {
-			p.From = v.Points[n].From
-		}
-		v.Points = v.Points[:n]
-	}
-	return v.begin(p), true
 }

@@ -84,7 +84,7 @@ type Request struct {
 }
 
 // A Verdict says what is believed of the cache at a request, and how the request is to be planned.
-// It is never changed: Hold and Continued return another one.
+// It is never changed: Continued returns another one.
 type Verdict struct {
 	Points  []history.Point // the cold points that the request is planned at, in order
 	New     history.Cause   // why the last of Points begins with this request; empty: it does not
@@ -92,7 +92,6 @@ type Verdict struct {
 	Replans bool            // Points are not those of the turn that the request goes on from
 	Checks  bool            // the conversation was sent to a provider that checks what stands before thinking
 	Bound   bool            // and there is thinking in it: nothing that was sent may change
-	Repeats bool            // it was planned before at these points, at least up to the model's last message, where none of them stands
 	Cache   Belief
 	at      position
 }

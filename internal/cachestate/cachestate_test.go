@@ -97,21 +97,9 @@ func TestJudgeThinking(t *testing.T) {
 	if diff := cmp.Diff(want, v.Points); diff != "" || !v.Bound || v.New != "" {
 		t.Errorf("after a pause: %s", diff)
 	}
-	held, ok := v.Hold(&later)
-	want = append(want, history.Point{After: 5, Why: history.Managed, From: 5})
-	if diff := cmp.Diff(want, held.Points); diff != "" || !ok || held.New != history.Managed || len(v.Points) != 1 {
-		t.Errorf("held, %v: %s", ok, diff)
-	}
-	if _, ok := held.Hold(&later); ok {
-		t.Error("held twice")
-	}
 	s.sends(later, nil, record.Usage{})
-	if again := s.Judge(later); v.Repeats || !again.Repeats || cmp.Diff(v.Points, again.Points) != "" {
-		t.Errorf("it repeats: %v before it was sent, then %v, at %+v", v.Repeats, again.Repeats, again.Points)
-	}
-	loose := talk{rounds: 3, begun: "else"}.at(noon)
-	if _, ok := s.Judge(loose).Hold(&loose); ok {
-		t.Error("held where thinking is not checked")
+	if again := s.Judge(later); cmp.Diff(v.Points, again.Points) != "" {
+		t.Errorf("asked again at %+v", again.Points)
 	}
 	elsewhere := with(4).at(noon.Add(time.Hour)) // two answers are not known
 	s.sends(with(1).at(noon), nil, record.Usage{})

@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/stet-dev/stet/internal/prefix"
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/record"
 )
@@ -51,27 +50,27 @@ type Known struct {
 // Find returns in which forms the beginning of a request may have been sent, the likeliest first. They are of
 // the last answer in it that is known. There are none if no answer is. An error says that not all was
 // looked up.
-func (m *Memory) Find(ctx context.Context, messages []llm.Message, c *prefix.Chain) ([]Known, error) {
+func (m *Memory) Find(ctx context.Context, c *Conversation) ([]Known, error) {
 	var answers []int
-	for i := len(messages) - 1; i > c.Skip; i-- {
-		if messages[i].Role == llm.Assistant {
+	for i := len(c.messages) - 1; i > c.chain.Skip; i-- {
+		if c.messages[i].Role == llm.Assistant {
 			answers = append(answers, i)
 		}
 	}
 	if len(answers) == 0 {
 		return nil, nil
 	}
-	found := m.find(messages, c, answers)
+	found := m.find(c, answers)
 	if m.store == nil || len(found) > 0 && found[0].Signed && found[0].Messages == answers[0] {
 		return found, nil
 	}
-	if len(found) > 0 && found[0].Messages == answers[0] && !thinks(&messages[answers[0]]) && len(found) == 1 {
+	if len(found) > 0 && found[0].Messages == answers[0] && !thinks(&c.messages[answers[0]]) && len(found) == 1 {
 		return found, nil // no signature could say more
 	}
-	if err := m.load(ctx, messages, c, answers); err != nil {
+	if err := m.load(ctx, c, answers); err != nil {
 		return found, fmt.Errorf("look up sent forms: %w", err)
 	}
-	return m.find(messages, c, answers), nil
+	return m.find(c, answers), nil
 }
 
 func thinks(m *llm.Message) bool {
@@ -79,11 +78,11 @@ func thinks(m *llm.Message) bool {
 }
 
 // find looks in memory. answers are in the order of looking: the last one first.
-func (m *Memory) find(messages []llm.Message, c *prefix.Chain, answers []int) (found []Known) {
+func (m *Memory) find(c *Conversation, answers []int) (found []Known) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, i := range answers {
-		signed, request := places(messages, c, i)
+		signed, request := c.places(i)
 		asked := m.places[request]
 		for _, place := range signed {
 			same := m.places[place]
@@ -147,11 +146,16 @@ func likeliest(found []Known, to *Form) []Known {
 }
 
 // load takes in what the store has of some answers' places.
-func (m *Memory) load(ctx context.Context, messages []llm.Message, c *prefix.Chain, answers []int) error {
+func (m *Memory) load(ctx context.Context, c *Conversation, answers []int) error {
 	var all []uint64
+	exact := map[uint64]bool{}
 	for _, i := range answers {
-		signed, request := places(messages, c, i)
-		if all = append(append(all, request), signed...); len(all) > maxPlaces {
+		signed, request := c.places(i)
+		all = append(all, request)
+		for _, place := range signed {
+			all, exact[place] = append(all, place), true
+		}
+		if len(all) > maxPlaces {
 			break
 		}
 	}
@@ -164,10 +168,18 @@ func (m *Memory) load(ctx context.Context, messages []llm.Message, c *prefix.Cha
 		byID[f.ID] = f
 	}
 	forms := map[uint64]*Form{}
-	slices.SortStableFunc(at, newestFirst)
+	slices.SortStableFunc(at, func(a, b record.SentPlace) int {
+		if exact[a.Place] != exact[b.Place] { // what is put last is held longest
+			if exact[a.Place] {
+				return -1
+			}
+			return 1
+		}
+		return newestFirst(a, b)
+	})
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for _, p := range slices.Backward(at) { // the oldest first
+	for _, p := range slices.Backward(at) { // the oldest first, and those of signatures last
 		form, err := chained(p.Form, byID, forms)
 		if err != nil {
 			return err
@@ -267,13 +279,13 @@ func (m *Memory) release(f *Form) {
 	}
 }
 
-// Edits returns the edits of a form in messages, in their order. An edit that cannot be read is an error: its part
+// Edits returns the edits of a form in the first n messages, in their order. An edit that cannot be read is an error: its part
 // would go otherwise than it was sent.
-func (m *Memory) Edits(f *Form, messages []llm.Message) ([]Edit, error) {
+func (m *Memory) Edits(f *Form, c *Conversation, n int) ([]Edit, error) {
 	if f == nil {
 		return nil, nil
 	}
-	parts := partsOf(messages)
+	parts := c.listed()
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	all := map[uint64]*Form{} // the newest form that has an edit of the part
@@ -287,12 +299,12 @@ func (m *Memory) Edits(f *Form, messages []llm.Message) ([]Edit, error) {
 	var out []Edit
 	for _, at := range parts {
 		from := all[at.key]
-		if from == nil {
+		if from == nil || at.message >= n {
 			continue
 		}
 		v := from.edits[at.key]
 		if v.sealed != nil {
-			if err := v.open(&messages[at.message].Parts[at.part]); err != nil {
+			if err := v.open(c.at(at)); err != nil {
 				return nil, err
 			}
 			from.edits[at.key] = v
@@ -304,18 +316,18 @@ func (m *Memory) Edits(f *Form, messages []llm.Message) ([]Edit, error) {
 
 // Note remembers, from now on, that all messages of a request go upstream in a form. It returns what a store is to
 // keep of it, and the function to be called once the store has it.
-func (m *Memory) Note(f *Form, messages []llm.Message, c *prefix.Chain, now time.Time) (b record.Batch, kept func()) {
+func (m *Memory) Note(f *Form, c *Conversation, now time.Time) (b record.Batch, kept func()) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	p := record.SentPlace{Place: ofRequest(c.Last()), Form: f.identity(), Time: now}
+	p := record.SentPlace{Place: ofRequest(c.chain.Last()), Form: f.identity(), Time: now}
 	m.put(p, f)
 	forms, keys := []*Form{}, map[uint64]*llm.Part{}
 	for ; f != nil && !f.stored; f = f.parent {
 		forms = append(forms, f)
 	}
 	if len(forms) > 0 {
-		for _, at := range partsOf(messages) {
-			keys[at.key] = &messages[at.message].Parts[at.part]
+		for _, at := range c.listed() {
+			keys[at.key] = c.at(at)
 		}
 	}
 	for _, f := range slices.Backward(forms) {

@@ -74,6 +74,38 @@ func (f *Form) adds(other *Form) bool {
 	return other == nil
 }
 
+// Conversation is the messages of a request.
+type Conversation struct {
+	messages []llm.Message
+	chain    *prefix.Chain // of them
+	parts    []part        // of them; nil: they are not listed yet
+}
+
+// Of returns the conversation of messages. It serves one goroutine.
+func Of(messages []llm.Message, chain *prefix.Chain) *Conversation {
+	return &Conversation{messages: messages, chain: chain}
+}
+
+// Last is the index of the model's last message, and 0 if there is none.
+func (c *Conversation) Last() int {
+	i := len(c.messages) - 1
+	for i > 0 && c.messages[i].Role != llm.Assistant {
+		i--
+	}
+	return max(0, i)
+}
+
+// listed are the parts of the conversation.
+func (c *Conversation) listed() []part {
+	if c.parts == nil {
+		c.parts = partsOf(c.messages)
+	}
+	return c.parts
+}
+
+// at is what stands at a place in the conversation.
+func (c *Conversation) at(p part) *llm.Part { return &c.messages[p.message].Parts[p.part] }
+
 // part is a result, or the arguments of a call, in a request.
 type part struct {
 	key           uint64
@@ -110,15 +142,15 @@ func original(p *llm.Part) string {
 	return p.Text
 }
 
-// Extend returns the form of messages that were sent with edits. The messages before from were sent in form f; the
-// edits are those of the others. They are in the order of the messages.
-func (f *Form) Extend(messages []llm.Message, from int, edits []Edit, rules int) *Form {
+// Extend returns the form of a conversation whose messages before from went in form f, and the others with edits. Those
+// of messages before from do not count.
+func (f *Form) Extend(c *Conversation, from int, edits []Edit, rules int) *Form {
 	if len(edits) == 0 {
 		return f
 	}
 	next := &Form{parent: f, rules: rules, edits: make(map[uint64]value, len(edits))}
 	at := map[[2]int]uint64{}
-	for _, p := range partsOf(messages) {
+	for _, p := range c.listed() {
 		at[[2]int{p.message, p.part}] = p.key
 	}
 	var h prefix.Hasher
@@ -135,6 +167,9 @@ func (f *Form) Extend(messages []llm.Message, from int, edits []Edit, rules int)
 		h.Number(key)
 		h.Text(e.Text)
 	}
+	if len(next.edits) == 0 {
+		return f
+	}
 	next.id = max(1, h.Sum64())
 	return next
 }
@@ -150,15 +185,15 @@ func ofSignature(signature string) (place uint64, ok bool) {
 func ofRequest(chain uint64) uint64 { return chain ^ 0x5e27f0a1c3d98b64 }
 
 // places are those of the answer that is message i of a conversation: of its signatures, and of the request.
-func places(messages []llm.Message, c *prefix.Chain, i int) (signed []uint64, request uint64) {
-	for j := range messages[i].Parts {
-		if p := &messages[i].Parts[j]; p.Kind == llm.Thinking {
+func (c *Conversation) places(i int) (signed []uint64, request uint64) {
+	for j := range c.messages[i].Parts {
+		if p := &c.messages[i].Parts[j]; p.Kind == llm.Thinking {
 			if place, ok := ofSignature(signature(p.Raw)); ok {
 				signed = append(signed, place)
 			}
 		}
 	}
-	return signed, ofRequest(c.Links[i-c.Skip-1])
+	return signed, ofRequest(c.chain.Links[i-c.chain.Skip-1])
 }
 
 // sorted are the keys of a form's own edits.

@@ -3,6 +3,7 @@ package anthropic
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -125,5 +126,33 @@ func TestSession(t *testing.T) {
 	}
 	if conversation, _ := (Messages{}).Session(header("x-session-id", "s").Get, nil); conversation != "s" {
 		t.Error("without a request")
+	}
+}
+
+// The signatures of thinking are read as they pass, each once, streamed or not (WIRE-2).
+func TestMeterSignatures(t *testing.T) {
+	for contentType, pieces := range map[string][]string{
+		"text/event-stream": {
+			"event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"type\":\"message\",\"model\":\"m\",\"content\":[]}}\n\n",
+			"event: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"thinking\",\"thinking\":\"\",\"signature\":\"\"}}\n\n",
+			"event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"thinking_delta\",\"thinking\":\"a \\\"signature\\\":\"}}\n\n",
+			"event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"signature_delta\",\"signature\":\"one\\/\"}}\n\n",
+			"data: {\"type\":\"content_block_start\",\"index\":1,\"content_block\":{\"type\":\"redacted_thinking\",\"data\":\"two\"}}\n\n",
+			"event: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":2,\"content_block\":{\"type\":\"text\",\"text\":\"the thinking\\\" signature\"}}\n\n",
+		},
+		"application/json": {
+			`{"type":"message","content":[{"type":"thinking","thinking":"x","signature":"one\/"}`,
+			`,{"type":"redacted_thinking","data":"two"},{"type":"tool_use","id":"c","name":"n","input":{"signature":"none"}}]}`,
+		},
+	} {
+		m := Messages{}.NewMeter(contentType).(*meter)
+		var got []string
+		for _, piece := range pieces {
+			m.Write([]byte(piece))
+			got = append(got, m.Signatures()...)
+		}
+		if got = append(got, m.Signatures()...); !slices.Equal(got, []string{"one/", "two"}) {
+			t.Errorf("%s: %q", contentType, got)
+		}
 	}
 }
