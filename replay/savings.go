@@ -60,7 +60,7 @@ type Progress struct {
 }
 
 // Savings replays the sessions in paths: files, and directories with all that
-// is below them (transcript.Walk). Files that hold no session, and sessions
+// is below them (transcript.Opener.Walk). Files that hold no session, and sessions
 // without a request, are in Skipped. progress, if not nil, is called after every file. The
 // error is the configuration's or the context's; a file's trouble is in the report.
 func Savings(ctx context.Context, paths []string, c Config, progress func(Progress)) (Report, error) {
@@ -128,7 +128,7 @@ func (r *Report) add(ctx context.Context, path string, s *transcript.Session, c 
 	return nil
 }
 
-// NewSkip returns the row of a file for which transcript.Walk gives err.
+// NewSkip returns the row of a file for which transcript.Opener.Walk gives err.
 func NewSkip(path string, err error) Skip {
 	skip := Skip{File: path, Unread: !transcript.Skipped(err)}
 	var e *fs.PathError
