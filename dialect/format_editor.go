@@ -57,19 +57,29 @@ func readView(in *reading) (Result, bool) {
 }
 
 // readBareView reads a view that shows the lines alone, or, in older versions, all of them numbered
-// ("12. text"). It is not known what the tool does at the end of a file.
+// ("12. text"). A range ends in a line end only where an empty line, or the end of the file, does.
 func readBareView(in *reading) (Result, bool) {
-	n, ok := readNumbered(in.text, separator(in.text))
-	if ok = ok && n.first == max(in.target().First, 1); ok {
-		rest := strings.TrimLeft(in.text[n.size:], "\r\n")
-		ok = trailer(rest) || strings.HasPrefix(rest, "[Output truncated")
+	if strings.HasPrefix(in.text, "\ndiff --git a/") { // of an empty file
+		return Result{}, false
 	}
-	if ok || looksListed(in.text) {
+	text, next := in.text, 0
+	if i := strings.LastIndex(text, "\n\n[Output truncated. Use view_range=["); i >= 0 {
+		text, next = text[:i], numberAfter(text[i:], "view_range=[")
+	}
+	n, ok := readNumbered(text, separator(text))
+	if ok && n.first == max(in.target().First, 1) && trailer(text[n.size:]) || next == 0 && looksListed(text) {
 		return readView(in)
 	}
-	out, ok := readRaw(in)
+	out, ok := readRaw(&reading{in.action, in.row, text})
 	for i := range out.Sections {
-		out.Sections[i].forgetEnd()
+		s := &out.Sections[i]
+		s.End = len(in.text)
+		if next > 0 || in.target().First > 0 {
+			s.forgetEnd()
+		}
+		if whole := next - s.First; next > 0 && whole < len(s.Lines) { // the last line is clipped
+			s.Lines, s.Cut = s.Lines[:max(whole, 0)], true
+		}
 	}
 	return out, ok
 }

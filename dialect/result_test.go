@@ -136,11 +136,24 @@ func TestBareView(t *testing.T) {
 		{`{"path":"a","view_range":[8,9]}`, "8. \tx()\n9. }", 8, []string{"\tx()", "}"}, false},
 		{`{"path":"a"}`, "1. a list\n2. of two\n\nand text\n", 1, []string{"1. a list", "2. of two", "", "and text"}, false},
 		{`{"path":"a","view_range":[8,9]}`, "1. a list\n2. of two", 8, []string{"1. a list", "2. of two"}, false},
-		{`{"path":"a"}`, "a line\n[Output truncated. Use view_range=[2, ...] to go on.]", 1, []string{"a line"}, true},
+		{`{"path":"a","view_range":[1,90]}`, "a line\nanother\na thi\n\n[Output truncated. Use view_range=[3, ...] to go on. File has at least 81 lines.]", 1, []string{"a line", "another"}, true},
+		{`{"path":"a","view_range":[4,90]}`, "a line\nanother\n\n[Output truncated. Use view_range=[6, ...] to go on.]", 4, []string{"a line", "another"}, false},
+		{`{"path":"a"}`, "\ndiff --git a/home/a b/home/a\nindex 0000000..0000000 100644\n--- a/home/a\n+++ b/home/a\n@@ -1,0 +1,0 @@\n\n", 0, nil, true},
 	} {
 		s := only(t, "view", tt.args, tt.text)
 		if s.First != tt.first || !slices.Equal(s.Lines, tt.lines) || s.Cut != tt.cut {
 			t.Errorf("%s %q: %q from %d, cut %v", tt.args, tt.text, s.Lines, s.First, s.Cut)
+		}
+	}
+	if s := only(t, "view", `{"path":"a"}`, "a b\nc d\n"); s.Total != 2 || s.Final != FinalNewline {
+		t.Errorf("a whole file: %+v", s)
+	}
+	if s := only(t, "view", `{"path":"a","view_range":[1,9]}`, "a b\nc d\n"); s.Total != 0 || s.Final != FinalUnknown {
+		t.Errorf("a range: %+v", s)
+	}
+	for _, text := range []string{"Path does not exist", "view_range out of bounds", "File too large to read at once (37.1 KB). Consider the grep tool."} {
+		if res := Default().Result(Default().Action("view", `{"path":"a"}`), text, false); !res.Failed {
+			t.Errorf("%s: %+v", text, res)
 		}
 	}
 	if s := only(t, "view", `{"path":"src"}`, "a.go\nb.go\n"); !s.Dir {

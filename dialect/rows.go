@@ -274,6 +274,7 @@ var editorRows = []Row{
 	{
 		Name: "copilot-cli/view", Tools: []string{"view"}, Op: "read", Has: []string{"path"},
 		Path: []string{"path"}, Range: "view_range", Also: []string{"forceReadLargeFiles"}, Formats: []string{"bare"},
+		Errors: []string{"Path does not exist", "view_range out of bounds"},
 	},
 	{
 		Name: "copilot-cli/read_bash", Tools: []string{"read_bash", "read_powershell"}, Op: "output", Once: true, Has: []string{"shellId"},

@@ -167,7 +167,7 @@ func silent(body string) bool {
 func (o *output) trail() {
 	for _, mark := range []string{
 		"\n<exited with exit code ", "\nShell cwd was reset to ", "\n[The command completed with exit code ",
-		"\n[Current working directory: ", "\n[Python interpreter: ", "\n<shellId: ",
+		"\n[Current working directory: ", "\n[Python interpreter: ", shellFrame,
 	} {
 		tail := max(0, len(o.body)-1000)
 		if i := strings.LastIndex(o.body[tail:], mark); i >= 0 {
@@ -204,6 +204,9 @@ func gap(body string) int {
 	return -1
 }
 
+// shellFrame begins the line that Copilot puts behind an output.
+const shellFrame = "\n<shellId: "
+
 // exitMarks are how shell tools tell the exit code: at the beginning of the
 // result, in its head, or at its end.
 var exitMarks = []struct {
@@ -218,6 +221,7 @@ var exitMarks = []struct {
 	{"\nExit Code: ", 'o'}, // only below "Output: "
 	{"[The command completed with exit code ", 'e'},
 	{"<exited with exit code ", 'e'},
+	{" completed with exit code ", 's'}, // in the line of Copilot that begins with shellFrame
 	{"\nCommand exited with code ", '$'},
 }
 
@@ -248,6 +252,10 @@ func exitCode(text string) (int, bool) {
 		case 'o':
 			if strings.HasPrefix(head, "Command: ") || strings.HasPrefix(head, "Output: ") {
 				in, at = tail, strings.LastIndex(tail, m.mark)
+			}
+		case 's':
+			if i := strings.LastIndex(tail, shellFrame); i >= 0 && strings.Count(tail[i+1:], "\n") == 0 {
+				in, at = tail[i:], strings.Index(tail[i:], m.mark)
 			}
 		default:
 			in, at = tail, strings.LastIndex(tail, m.mark)

@@ -45,6 +45,7 @@ var agents = []agent{
 	{name: "continue", programs: []string{"cn"}, redirect: Machine.redirectContinue},
 	{name: "pi", programs: []string{"pi", "pi-coding-agent"}, redirect: Machine.redirectPi},
 	{name: "cline", programs: []string{"cline"}, redirect: Machine.redirectCline},
+	{name: "copilot", programs: []string{"copilot"}, redirect: Machine.redirectCopilot},
 	{name: "vscode", server: &server{file: atProject(".vscode/mcp.json"), path: []string{"servers", "stet"}, entry: vscodeServer}},
 	{name: "zed", server: &server{file: atProject(".zed/settings.json"), path: []string{"context_servers", "stet"}, entry: zedServer}},
 	{name: "cursor", server: &server{file: atProject(".cursor/mcp.json"), path: []string{"mcpServers", "stet"}, entry: folderServer}},

@@ -498,3 +498,30 @@ func TestRedirectCline(t *testing.T) {
 		t.Errorf("with a login: %q", r.Notes)
 	}
 }
+
+func TestRedirectCopilot(t *testing.T) {
+	for kind, tt := range map[string]struct {
+		was, want string
+		found     []API
+	}{
+		"anthropic": {"https://a.example", testBase, []API{Messages}},
+		"azure":     {"https://acme.openai.azure.com", testBase, []API{Azure}},
+		"openai":    {"https://o.example/v1", testBase + "/v1", []API{Chat, Responses}},
+		"":          {"http://10.0.0.1:8080", testBase, []API{Chat, Responses}},
+	} {
+		r := place(t, "COPILOT_PROVIDER_TYPE="+kind, "COPILOT_PROVIDER_BASE_URL="+tt.was).Redirect([]string{"npx", "@github/copilot", "-p", "x"}, testBase)
+		want := map[API]string{}
+		for _, api := range tt.found {
+			want[api] = tt.was
+		}
+		if diff := cmp.Diff(want, r.Found); diff != "" {
+			t.Errorf("%s: found: %s", kind, diff)
+		}
+		if got := r.variable("COPILOT_PROVIDER_BASE_URL"); got != tt.want {
+			t.Errorf("%s: base URL %s, want %s", kind, got, tt.want)
+		}
+	}
+	if r := place(t).Redirect([]string{"copilot"}, testBase); len(r.Notes) != 1 || r.variable("COPILOT_PROVIDER_BASE_URL") != "" {
+		t.Errorf("GitHub's models: %q", r.Notes)
+	}
+}

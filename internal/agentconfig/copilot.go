@@ -1,0 +1,22 @@
+package agentconfig
+
+// redirectCopilot tells Copilot CLI about the proxy, where it asks a provider by a key of the person's
+// own. GitHub's own models are asked in a way that is not known here.
+func (m Machine) redirectCopilot(r *Redirect, _ int, base string) {
+	const variable = "COPILOT_PROVIDER_BASE_URL"
+	was := m.Getenv(variable)
+	if was == "" {
+		r.Notes = append(r.Notes, "Copilot CLI is not redirected where it asks GitHub's models; name a provider with "+variable)
+		return
+	}
+	switch m.Getenv("COPILOT_PROVIDER_TYPE") {
+	case "anthropic":
+		r.learn(variable, was, Messages)
+	case "azure":
+		r.learn(variable, was, Azure)
+	default:
+		r.learn(variable, was, Chat, Responses)
+		base = inPlaceOf(was, base)
+	}
+	r.set(variable, base)
+}
