@@ -208,7 +208,7 @@ var geminiRows = []Row{
 	},
 	{
 		Name: "gemini/run_shell_command", Tools: []string{"run_shell_command"}, Op: "shell", Command: []string{"command"},
-		Dir: []string{"dir_path", "directory"}, Also: []string{"description", "is_background", "timeout"},
+		Dir: []string{"dir_path", "directory"}, Also: []string{"description", "is_background", "timeout", "delay_ms"},
 	},
 }
 

@@ -146,6 +146,10 @@ func TestShellResults(t *testing.T) {
 		{"run_shell_command", `{"command":"cat a"}`, "Command: cat a\nDirectory: (root)\nOutput: one\n\n        three\nError: (none)\nExit Code: 0\nSignal: (none)", 1, 0, []string{"one", "", "        three"}, true, false},
 		{"run_shell_command", `{"command":"cat a"}`, "Command: cat a\nDirectory: (root)\nOutput: (empty)\nError: (none)\nExit Code: 0", 1, 0, nil, true, false},
 		{"run_shell_command", `{"command":"cat a"}`, "Command: cat a\nOutput: cat: a: No\nError: (none)\nExit Code: 1\nSignal: (none)", 0, 0, nil, false, true},
+		{"run_shell_command", `{"command":"cat a","description":"x"}`, "<untrusted_context>\nOutput: one\n\n        three\nProcess Group PGID: 315\n</untrusted_context>", 1, 0, []string{"one", "", "        three"}, true, false},
+		{"run_shell_command", `{"command":"cat a"}`, "Output: one\n\n        three\nBackground PIDs: 7, 8\nProcess Group PGID: 315", 1, 0, []string{"one", "", "        three"}, true, false},
+		{"run_shell_command", `{"command":"cat a"}`, "<untrusted_context>\nOutput: cat: a: No\nExit Code: 1\nProcess Group PGID: 315\n</untrusted_context>", 0, 0, nil, false, true},
+		{"run_shell_command", `{"command":"cat a"}`, "<untrusted_context>\nOutput: (empty)\nProcess Group PGID: 315\n</untrusted_context>", 1, 0, nil, true, false},
 		{"run_commands", `{"commands":["cat a"]}`, `[{"query":"cat a","result":"one\n\n\tthree\n","success":true}]`, 1, 3, lines, false, false},
 		{"run_commands", `{"commands":["cat a"]}`, `[{"query":"cat a","result":"x","error":"Command exited with code 2","success":false}]`, 0, 0, nil, false, true},
 	} {

@@ -16,9 +16,19 @@ type output struct {
 	beside string // what the result says beside the output and its usual frame
 }
 
+// Gemini CLI puts a frame around what comes from outside.
+const (
+	frameBegins = "<untrusted_context>\n"
+	frameEnds   = "\n</untrusted_context>"
+)
+
 // shellOutput strips what shell tools put around an output.
 func shellOutput(text string) output {
 	o := output{body: text}
+	if rest, ok := strings.CutPrefix(o.body, frameBegins); ok {
+		o.skip(rest)
+		o.body = strings.TrimSuffix(o.body, frameEnds)
+	}
 	if rest, ok := strings.CutPrefix(o.body, "OBSERVATION:\n"); ok {
 		o.skip(rest)
 		o.tty = endsInCRLF(rest)
@@ -138,6 +148,11 @@ func (o *output) terminal() {
 		return
 	}
 	o.skip(o.body[i+1+len("Output: "):])
+	for _, mark := range []string{"\nProcess Group PGID: ", "\nBackground PIDs: ", "\nSignal: "} {
+		if j := strings.LastIndex(o.body, mark); j >= 0 && !strings.Contains(o.body[j+1:], "\n") {
+			o.body = o.body[:j]
+		}
+	}
 	if j := strings.LastIndex(o.body, "\nError: "); j >= 0 {
 		o.beside, _, _ = strings.Cut(o.body[j+len("\nError: "):], "\nExit Code: ")
 		o.beside = except(o.beside, "(none)")
@@ -227,6 +242,7 @@ var exitMarks = []struct {
 
 // exitCode returns the exit code that a shell tool's result tells.
 func exitCode(text string) (int, bool) {
+	text = strings.TrimPrefix(text, frameBegins)
 	head := text[:min(len(text), 400)]
 	if i := strings.Index(head, "\nOutput:\n"); i >= 0 {
 		if rest := head[i+len("\nOutput:\n"):]; strings.HasPrefix(head, "Wall time: ") && strings.HasPrefix(rest, "Exit code: ") {
