@@ -14,7 +14,7 @@ type agent struct {
 	// base (without /v1), and returns the variables that it needs.
 	configure func(t *testing.T, home, base string) (env []string)
 	// command is the command line for a prompt, in a new conversation or in
-	// the latest one again; nil where the agent needs a terminal for that.
+	// the latest one again; nil where the agent needs a terminal for that, or fails at it.
 	command func(home, prompt string, again bool) []string
 	// soak says that it runs with STET_SOAK alone: another agent has the client, and
 	// this agent the same tools on another wire.
@@ -43,6 +43,7 @@ var agents = []agent{
 	cline("messages", "anthropic", "claude-sonnet-4-5"),
 	soaking(cline("chat", "openai-compatible", "scripted")),
 	soaking(cline("responses", "openai-native", "gpt-5")),
+	gemini,
 }
 
 func soaking(a agent) agent {
@@ -188,6 +189,26 @@ func cline(wire, provider, model string) agent {
 		return []string{"cline", prompt}
 	}
 	return agent{name: "cline", wire: wire, configure: configure, command: command}
+}
+
+// gemini asks a model that wants the signatures of its calls back. It does not take a conversation up
+// again: version 0.61.0 sends each result twice then, which the provider refuses with stet and without
+// (google-gemini/gemini-cli, issue 29365).
+var gemini = agent{
+	name: "gemini", wire: "gemini",
+	configure: func(t *testing.T, home, base string) []string {
+		write(t, filepath.Join(home, ".gemini/settings.json"), `{
+			"security": {"auth": {"selectedType": "gemini-api-key"}}, "privacy": {"usageStatisticsEnabled": false},
+			"general": {"enableAutoUpdate": false, "enableAutoUpdateNotification": false}
+		}`)
+		return []string{"GEMINI_API_KEY=" + key, "GOOGLE_GEMINI_BASE_URL=" + base, "GEMINI_CLI_TRUST_WORKSPACE=true"}
+	},
+	command: func(_, prompt string, again bool) []string {
+		if again {
+			return nil
+		}
+		return []string{"gemini", "--model", "gemini-3-pro-preview", "--approval-mode", "yolo", "-p", prompt}
+	},
 }
 
 func write(t *testing.T, path, content string) {
