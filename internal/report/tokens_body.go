@@ -7,6 +7,7 @@ import (
 
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/anthropic"
+	"github.com/stet-dev/stet/llm/gemini"
 	"github.com/stet-dev/stet/llm/openai"
 	"github.com/stet-dev/stet/prices"
 	"github.com/stet-dev/stet/tokens"
@@ -20,6 +21,7 @@ type bodyMarks struct {
 	Input    json.RawMessage   `json:"input"`
 	System   json.RawMessage   `json:"system"`
 	Messages []json.RawMessage `json:"messages"`
+	Contents []json.RawMessage `json:"contents"` // whose model stands in the path
 	Tools    []struct {
 		Schema   json.RawMessage `json:"input_schema"`
 		Function json.RawMessage `json:"function"`
@@ -29,7 +31,7 @@ type bodyMarks struct {
 // CountBody counts the body of a request; false if b is none.
 func CountBody(name string, b []byte, model string) (*Tokens, bool, error) {
 	var marks bodyMarks
-	if err := json.Unmarshal(b, &marks); err != nil || marks.Model == nil || marks.Messages == nil && marks.Input == nil {
+	if err := json.Unmarshal(b, &marks); err != nil || marks.Contents == nil && (marks.Model == nil || marks.Messages == nil && marks.Input == nil) {
 		return nil, false, nil
 	}
 	api, codec := marks.codec()
@@ -37,7 +39,7 @@ func CountBody(name string, b []byte, model string) (*Tokens, bool, error) {
 	if err != nil {
 		return nil, false, fmt.Errorf("%s: a request to the %s API: %w", name, api, err)
 	}
-	if model == "" {
+	if model == "" && marks.Model != nil {
 		model = *marks.Model
 	}
 	counter, method := counterFor(model)
@@ -52,6 +54,8 @@ func CountBody(name string, b []byte, model string) (*Tokens, bool, error) {
 // messages hold, last by who makes the model.
 func (b *bodyMarks) codec() (string, llm.Codec) {
 	switch {
+	case b.Contents != nil:
+		return "gemini", gemini.GenerateContent{}
 	case b.Messages == nil:
 		return "responses", openai.Responses{}
 	case b.isMessages():
