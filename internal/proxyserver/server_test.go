@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -11,6 +13,7 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/internal/config"
 )
 
@@ -52,5 +55,26 @@ func TestServerEnds(t *testing.T) {
 	<-s.Ended
 	if err := s.Close(context.Background(), time.Second); !errors.Is(err, errBroken) {
 		t.Error(err)
+	}
+}
+
+// WIRE-3: the key threads says what becomes of a request that goes on with a message thread.
+func TestThreads(t *testing.T) {
+	const body = `{"model":"m","thread":{"type":"continue","previous_message_id":"msg_1"},"messages":[{"role":"user","content":"hi"}]}`
+	for threads, want := range map[string]int{"follow": http.StatusTeapot, config.RefuseThreads: http.StatusBadRequest} {
+		upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }))
+		defer upstream.Close()
+		s, err := Open(t.Context(), Config{Settings: &config.Config{Policy: history.Adaptive, Threads: threads, Upstream: config.Upstreams{Messages: upstream.URL}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := httptest.NewRecorder()
+		s.Proxy.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "http://localhost/v1/messages", strings.NewReader(body)))
+		if w.Code != want {
+			t.Errorf("%s: %d %s", threads, w.Code, w.Body)
+		}
+		if err := s.Close(t.Context(), time.Second); err != nil {
+			t.Error(err)
+		}
 	}
 }
