@@ -34,7 +34,7 @@ var table = []row{
 	{"internal/site", 5, []string{"*", "gateway", "mcpserver", "web", "internal/config", "internal/proxyserver", "internal/tokenfile", "internal/toolset"}, "everything that stet serve has on one port"},
 	{"internal/demo", 5, []string{"*", "internal/report", "proxy"}, "shows the parts at work, with scripted models"},
 	{"internal/config", 4, []string{"dialect", "history", "policy"}, "one table of all settings; their values are of these packages' types"},
-	{"internal/prefix", 2, []string{"llm"}, "hashes what the providers' caches go by: the words of a request"},
+	{"internal/prefix", 2, []string{"llm", "internal/rawjson"}, "hashes what the providers' caches go by: the words of a request; arguments of calls are JSON"},
 	{"internal/cachestate", 3, []string{"llm", "record", "history", "internal/prefix"}, "what is believed of a provider's cache: no wire and no disk; a verdict names history's cold points"},
 	{"internal/sentform", 2, []string{"llm", "record", "internal/prefix", "internal/rawjson"}, "how conversations were sent: no wire; a store is handed in"},
 	{"internal/continuation", 0, []string{"internal/rawjson"}, "conversations that a provider keeps too, as raw JSON: no API and no codec"},

@@ -163,7 +163,7 @@ func (h *Hasher) Message(m *llm.Message) {
 		h.Text(p.Text)
 		h.Text(p.CallID)
 		h.Text(p.Name)
-		h.Text(p.Args)
+		h.Text(Arguments(p.Args))
 	}
 }
 

@@ -134,10 +134,10 @@ func partsOf(messages []llm.Message) (out []part) {
 	return out
 }
 
-// original is the text of a part that an edit replaces.
+// original is the text of a part that an edit replaces; of arguments, whoever wrote them.
 func original(p *llm.Part) string {
 	if p.Kind == llm.ToolCall {
-		return p.Args
+		return prefix.Arguments(p.Args)
 	}
 	return p.Text
 }

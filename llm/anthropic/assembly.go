@@ -15,9 +15,8 @@ import (
 const maxAssembly = 32 << 20
 
 // Assembly puts the message of an answer together as its bytes pass by, streamed or not. Blocks of
-// any kind are kept as they come. The arguments of calls are written without space and with as few escapes as can be, as
-// most clients write them when they send the message back. What is not understood is not guessed: then there is
-// no message. An Assembly is for one goroutine at a time.
+// any kind are kept as they come. What is not understood is not guessed: then there is no message. An Assembly is for
+// one goroutine at a time.
 type Assembly struct {
 	stream *sse.Parser // nil: the answer is one document
 	whole  []byte      // that document, as far as it came
@@ -101,24 +100,7 @@ func (a *Assembly) document() {
 		return
 	}
 	rawjson.Said(a.whole, f[0], &a.id)
-	var content rawjson.Writer
-	content.Open('[')
-	s = rawjson.At(a.whole, f[1])
-	for s.Enter('['); s.Next(); {
-		block, err := tidied(s.Skip().Of(a.whole))
-		if err != nil {
-			a.fail(err)
-			return
-		}
-		content.Raw(string(block), "block")
-	}
-	content.Close(']')
-	text, err := content.Bytes()
-	if err = errors.Join(err, s.Err()); err != nil {
-		a.fail(err)
-		return
-	}
-	a.finish(text)
+	a.finish(bytes.Clone(f[1].Of(a.whole)))
 }
 
 // event reads an event of a stream.
@@ -314,61 +296,5 @@ func (b *assembled) whole() ([]byte, error) {
 			}
 		}
 	}
-	return tidied(raw)
-}
-
-var inputKey = [2]string{"input", "type"}
-
-// tidied is a block whose input is written as most clients write it.
-func tidied(block []byte) ([]byte, error) {
-	var f [2]rawjson.Span
-	s := rawjson.New(block)
-	if s.Object(inputKey[:], f[:]); s.End() != nil {
-		return nil, s.Err()
-	}
-	if f[0].KindOf(block) != '{' {
-		return block, nil
-	}
-	input, err := plainJSON(f[0].Of(block))
-	if err != nil {
-		return nil, err
-	}
-	out := append(make([]byte, 0, len(block)), block[:f[0].Start]...)
-	return append(append(out, input...), block[f[0].End:]...), nil
-}
-
-// plainJSON is a value without space, whose strings have no escapes that they do not need.
-func plainJSON(value []byte) ([]byte, error) {
-	var compact bytes.Buffer
-	if err := json.Compact(&compact, value); err != nil {
-		return nil, err
-	}
-	rest := compact.Bytes()
-	if !bytes.ContainsRune(rest, '\\') {
-		return rest, nil
-	}
-	out := make([]byte, 0, len(rest))
-	for len(rest) > 0 {
-		n := bytes.IndexByte(rest, '"')
-		if n < 0 {
-			break
-		}
-		out, rest = append(out, rest[:n]...), rest[n:]
-		s := rawjson.New(rest)
-		literal := s.Skip().Of(rest)
-		if len(literal) == 0 {
-			return nil, s.Err()
-		}
-		rest = rest[len(literal):]
-		text, err := rawjson.Unquote(literal)
-		if err != nil {
-			return nil, err
-		}
-		if strings.ContainsRune(text, utf8.RuneError) { // half of a pair: it cannot be written otherwise
-			out = append(out, literal...)
-			continue
-		}
-		out = append(rawjson.AppendText(append(out, '"'), text), '"')
-	}
-	return append(out, rest...), nil
+	return raw, nil
 }

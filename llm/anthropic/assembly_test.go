@@ -63,7 +63,7 @@ func TestAssembly(t *testing.T) {
 		{"redacted thinking", events(messageStart, started(0, `{"type":"redacted_thinking","data":"x\/y"}`), stopped(0), messageEnd), `{"type":"redacted_thinking","data":"x\/y"}`},
 		{"a call", events(messageStart, started(0, `{"type":"tool_use","id":"t1","name":"n","input":{},"caller":{"type":"direct"}}`), delta(0, `{"type":"input_json_delta","partial_json":""}`),
 			delta(0, `{"type":"input_json_delta","partial_json":"{\"a\": \"x\\/"}`), delta(0, `{"type":"input_json_delta","partial_json":"\\u00e9\", \"b\" :[1, 2.0]}"}`), stopped(0), messageEnd),
-			`{"type":"tool_use","id":"t1","name":"n","caller":{"type":"direct"},"input":{"a":"x/é","b":[1,2.0]}}`},
+			`{"type":"tool_use","id":"t1","name":"n","caller":{"type":"direct"},"input":{"a": "x\/\u00e9", "b" :[1, 2.0]}}`},
 		{"a call without arguments", events(messageStart, started(0, `{"type":"tool_use","id":"t1","name":"n","input":{}}`), delta(0, `{"type":"input_json_delta","partial_json":""}`), stopped(0), messageEnd),
 			`{"type":"tool_use","id":"t1","name":"n","input":{}}`},
 		{"server tools", events(messageStart, started(0, `{"type":"server_tool_use","id":"s1","name":"web_search","input":{}}`), delta(0, `{"type":"input_json_delta","partial_json":"{\"query\":\"q\"}"}`), stopped(0),
@@ -111,23 +111,6 @@ func plain(t testing.TB, text string) string {
 		t.Fatal(err)
 	}
 	return string(out)
-}
-
-// The arguments of a call are written as most clients write them, so that a message is told to be the same when it
-// comes back.
-func TestAssemblyWritesArguments(t *testing.T) {
-	for arguments, want := range map[string]string{
-		`{"path": "a\/b.go", "n": 1e3}`:              `{"path":"a/b.go","n":1e3}`,
-		`{"z":1,"a":{"x":[ ]}}`:                      `{"z":1,"a":{"x":[]}}`,
-		`{"t":"\u0041\u00e9\ud83c\udf31\t\u0001"}`:   `{"t":"Aé🌱\t\u0001"}`,
-		`{"half":"\ud83c"}`:                          `{"half":"\ud83c"}`,
-		`{"quotes":"say \"a\" \\ b","k\u0065y":"v"}`: `{"quotes":"say \"a\" \\ b","key":"v"}`,
-	} {
-		block, err := tidied([]byte(`{"type":"tool_use","input":` + arguments + `,"id":"x"}`))
-		if got := string(block); err != nil || got != `{"type":"tool_use","input":`+want+`,"id":"x"}` {
-			t.Errorf("%s: %s %v", arguments, got, err)
-		}
-	}
 }
 
 // What is not whole, or not understood, is no message.
