@@ -54,6 +54,14 @@ func recordings(t *testing.T) (all []*transcript.Session) {
 	return all
 }
 
+// setting is how sessions are played.
+type setting struct {
+	policies []history.Policy
+	proxies  int  // with one store
+	changes  bool // the policy changes now and then
+	loses    bool // the store is lost now and then
+}
+
 // replayed is a recorded session that is played as one whose thinking is bound: the model
 // says again what was recorded, and thinks before it.
 type replayed struct {
@@ -63,10 +71,10 @@ type replayed struct {
 	next    llm.Message // what the model says
 	store   record.Store
 	config  proxy.Config
-	proxies []*proxy.Proxy
-	all     []*proxy.Proxy
-	upheave bool
-	now     time.Time // in the recording
+	running []*proxy.Proxy
+	started []*proxy.Proxy
+	setting
+	now time.Time // in the recording
 
 	tools    []tool.Spec
 	head     []llm.Message
@@ -94,28 +102,27 @@ func (r *replayed) start() *proxy.Proxy {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	r.all = append(r.all, p)
+	r.started = append(r.started, p)
 	return p
 }
 
 // disturb restarts a proxy now and then, and does worse where that is asked for.
 func (r *replayed) disturb() {
-	i := r.rand.IntN(len(r.proxies))
+	i := r.rand.IntN(len(r.running))
 	switch n := r.rand.IntN(60); {
 	case n < 2: // as after a kill: it is not closed, so it may not have written its last answers
-		r.proxies[i] = r.start()
+		r.running[i] = r.start()
 	case n < 4:
-		if err := r.proxies[i].Close(context.Background()); err != nil {
+		if err := r.running[i].Close(context.Background()); err != nil {
 			r.t.Error(err)
 		}
-		r.proxies[i] = r.start()
-	case !r.upheave:
-	case n < 5:
+		r.running[i] = r.start()
+	case n < 5 && r.loses:
 		r.store = new(record.Memory)
-		r.proxies[i] = r.start()
-	case n < 6:
+		r.running[i] = r.start()
+	case n == 5 && r.changes:
 		r.config.History.Policy = history.Policies()[r.rand.IntN(len(history.Policies()))]
-		r.proxies[i] = r.start()
+		r.running[i] = r.start()
 	}
 }
 
@@ -246,7 +253,7 @@ func (r *replayed) ask(answer llm.Message) bool {
 	w := httptest.NewRecorder()
 	to := httptest.NewRequestWithContext(r.t.Context(), http.MethodPost, "http://localhost/v1/messages", strings.NewReader(string(body)))
 	to.Header.Set("Content-Type", "application/json")
-	r.proxies[r.turns%len(r.proxies)].ServeHTTP(w, to)
+	r.running[r.turns%len(r.running)].ServeHTTP(w, to)
 	r.turns++
 	r.full += len(body)
 	if w.Code != http.StatusOK {
@@ -262,14 +269,14 @@ func (r *replayed) ask(answer llm.Message) bool {
 	return true
 }
 
-func replay(t *testing.T, policies []history.Policy, proxies int, upheave bool) {
+func replay(t *testing.T, set setting) {
 	sessions := recordings(t)
-	for _, policy := range policies {
+	for _, policy := range set.policies {
 		turns, sent, full := 0, 0, 0
 		for n, s := range sessions {
 			t.Run(fmt.Sprintf("%s/%s/%d", policy, s.Format, n), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					r := &replayed{t: t, rand: rand.New(rand.NewPCG(1, uint64(n))), store: new(record.Memory), upheave: upheave}
+					r := &replayed{t: t, rand: rand.New(rand.NewPCG(1, uint64(n))), store: new(record.Memory), setting: set}
 					r.config.History = history.Config{Policy: policy}
 					var err error
 					r.model, err = llmtest.Start(llmtest.Config{Listener: new(llmtest.Memory), Handler: func(*llm.Request) (llm.Response, error) {
@@ -280,14 +287,14 @@ func replay(t *testing.T, policies []history.Policy, proxies int, upheave bool) 
 					}
 					defer r.model.Close()
 					defer func() {
-						for _, p := range r.all {
+						for _, p := range r.started {
 							if err := p.Close(context.Background()); err != nil {
 								t.Error(err)
 							}
 						}
 					}()
-					for range proxies {
-						r.proxies = append(r.proxies, r.start())
+					for range set.proxies {
+						r.running = append(r.running, r.start())
 					}
 					r.play(s)
 					turns, sent, full = turns+r.turns, sent+r.sent, full+r.full
@@ -302,10 +309,19 @@ func replay(t *testing.T, policies []history.Policy, proxies int, upheave bool) 
 
 // WIRE-1: a recorded session passes as one whose thinking is bound, through a proxy that
 // is started anew now and then.
-func TestRecorded(t *testing.T) { replay(t, history.Policies(), 1, false) }
+func TestRecorded(t *testing.T) { replay(t, setting{policies: history.Policies(), proxies: 1}) }
+
+var adaptive = []history.Policy{history.Adaptive}
 
 // The same through two proxies with one store.
-func TestRecordedByTwo(t *testing.T) { replay(t, []history.Policy{history.Adaptive}, 2, false) }
+func TestRecordedByTwo(t *testing.T) { replay(t, setting{policies: adaptive, proxies: 2}) }
 
-// The same where now and then the store is lost, or another policy chosen.
-func TestRecordedUpheavals(t *testing.T) { replay(t, []history.Policy{history.Adaptive}, 1, true) }
+// The same where the policy changes now and then.
+func TestRecordedPolicies(t *testing.T) {
+	replay(t, setting{policies: adaptive, proxies: 1, changes: true})
+}
+
+// The same where the store is lost now and then.
+func TestRecordedUpheavals(t *testing.T) {
+	replay(t, setting{policies: adaptive, proxies: 1, loses: true})
+}

@@ -50,7 +50,8 @@ type process struct {
 
 var listening = regexp.MustCompile(`listening on (http://\S+)`)
 
-// start starts the proxy with what it remembers in home.
+// start starts the proxy with what it remembers in home. More flags may stand behind the
+// policy.
 func start(t *testing.T, home, upstream, policy string) *process {
 	t.Helper()
 	name, err := binary()
@@ -58,7 +59,8 @@ func start(t *testing.T, home, upstream, policy string) *process {
 		t.Fatal(err)
 	}
 	p := &process{t: t, read: make(chan struct{}), said: new(strings.Builder)}
-	p.cmd = exec.Command(name, "proxy", "--listen", "127.0.0.1:0", "--upstream", upstream, "--policy", policy)
+	p.cmd = exec.Command(name, "proxy", "--listen", "127.0.0.1:0", "--upstream", upstream)
+	p.cmd.Args = append(p.cmd.Args, strings.Fields("--policy "+policy)...)
 	p.cmd.Dir = home
 	p.cmd.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH")}
 	stderr, err := p.cmd.StderrPipe()

@@ -20,7 +20,7 @@ import (
 type run struct {
 	t       *testing.T
 	model   *llmtest.Server
-	policy  string
+	policy  string // what stands behind --policy
 	home    string
 	proxies []*process // the player asks one after another; none: it asks the model
 	asked   int
@@ -56,7 +56,11 @@ type condition struct {
 }
 
 // conditions are those in which the proxy can know what it sent.
-func conditions(history.Policy) []condition {
+func conditions(policy history.Policy) []condition {
+	other := string(history.Lossless)
+	if policy == history.Lossless {
+		other = string(history.Off)
+	}
 	return []condition{
 		{name: "goes on", at: func(*run, int) {}},
 		{name: "restart by TERM", at: func(r *run, turn int) {
@@ -79,24 +83,6 @@ func conditions(history.Policy) []condition {
 				r.players = append(r.players, r.players[0].fork())
 			}
 		}},
-	}
-}
-
-// upheavals are conditions in which the proxy has forgotten what it sent, never knew it,
-// or would not send it now.
-func upheavals(policy history.Policy) []condition {
-	other := string(history.Lossless)
-	if policy == history.Lossless {
-		other = string(history.Off)
-	}
-	var absent []*process
-	return []condition{
-		{name: "lost store", at: func(r *run, turn int) {
-			if turn == 6 {
-				r.home = r.t.TempDir()
-				r.again(syscall.SIGTERM, "")
-			}
-		}, refused: 2, breaks: 2},
 		{name: "policy changed", at: func(r *run, turn int) {
 			switch turn {
 			case 5:
@@ -105,6 +91,29 @@ func upheavals(policy history.Policy) []condition {
 				r.again(syscall.SIGTERM, string(policy))
 			}
 		}, breaks: 2},
+		{name: "policy finish", at: func(r *run, turn int) {
+			if turn == 6 {
+				r.again(syscall.SIGTERM, string(history.Finish))
+			}
+		}, breaks: 1},
+		{name: "observe", at: func(r *run, turn int) {
+			if turn == 6 {
+				r.again(syscall.SIGTERM, string(policy)+" --observe")
+			}
+		}, breaks: 1},
+	}
+}
+
+// upheavals are conditions in which the proxy has forgotten what it sent, or never knew it.
+func upheavals(history.Policy) []condition {
+	var absent []*process
+	return []condition{
+		{name: "lost store", at: func(r *run, turn int) {
+			if turn == 6 {
+				r.home = r.t.TempDir()
+				r.again(syscall.SIGTERM, "")
+			}
+		}, refused: 2, breaks: 2},
 		{name: "stet joins", at: func(r *run, turn int) {
 			switch turn {
 			case 0:
@@ -195,7 +204,7 @@ func play(t *testing.T, api int, account llmtest.Account, policy string, c condi
 // stet, on any kind of account and under any policy.
 func TestTable(t *testing.T) { table(t, conditions) }
 
-// The same where the proxy does not know what it sent, or would send something else.
+// The same where the proxy does not know what it sent.
 func TestTableOfUpheavals(t *testing.T) { table(t, upheavals) }
 
 func table(t *testing.T, conditions func(history.Policy) []condition) {
