@@ -3,6 +3,8 @@ package proxy
 import (
 	"context"
 	"fmt"
+	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -154,6 +156,42 @@ func TestKilledBehindAnAnswer(t *testing.T) {
 		for range 3 {
 			a.rounds(1, s.proxy())
 			b.rounds(1, s.proxy())
+		}
+	})
+}
+
+// What a provider refuses because of what stands before thinking can go out in the other ways in which it may have
+// been sent, the likeliest first.
+func TestOtherCandidates(t *testing.T) {
+	strictly(t, func(s *strict) {
+		a, p := s.session("claude-opus-5-5"), s.proxy()
+		a.rounds(1, p)
+		if p.Totals().Bound {
+			t.Error("a session must go on under stet before anything was shortened")
+		}
+		a.rounds(5, p) // the result that is asked with next is a repeat
+		body := []byte(a.body())
+		x := &exchange{
+			endpoint: p.endpoints.messages, body: upload{head: body, whole: true, borrowed: []*lease{lend(body)}},
+			row: record.Request{Conversation: "unknown", API: record.Messages, Time: time.Now(), Status: 400},
+		}
+		p.prepare(x, http.Header{}, planned)
+		sent := []int{len(x.body.sent())}
+		var names []string
+		for {
+			name, ok := x.next()
+			if !ok {
+				break
+			}
+			names, sent = append(names, name), append(sent, len(x.body.sent()))
+		}
+		if !slices.Equal(names, []string{"sent form", "original"}) || !slices.IsSorted(sent) || sent[2] != len(body) || sent[0] == sent[1] || sent[1] == sent[2] {
+			t.Errorf("%v with %v of %d bytes", names, sent, len(body))
+		}
+		p.finish(x)
+		a.rounds(1, p)
+		if !p.Totals().Bound {
+			t.Error("a shortened session may go on without stet")
 		}
 	})
 }

@@ -9,8 +9,8 @@ import (
 )
 
 // Some providers check thinking: a request is refused where something before a thinking block is not
-// as it was when the block was made. Such a request is bound: it is planned exactly as the one that it goes on
-// from, and what is new in it stays whole where thinking follows that was made without stet.
+// as it was when the block was made. Such a request is bound: it is judged as the one that it goes on from, so that it is
+// planned alike, and there are no more cold points. How it was sent is known by package sentform.
 
 // checksThinking reports whether the conversation of a request was sent to a provider that checks
 // thinking. That stays so whatever models come later. The caller holds the lock.

@@ -34,6 +34,12 @@ func TestSummary(t *testing.T) {
 				"stet: estimated prompt tokens 2 without stet, 2 with: 0 %\n",
 		},
 		{"off", Summary{Policy: history.Off, Totals: proxy.Totals{Requests: 1}}, "stet: 1 request, 0 reads of files; policy off leaves nothing out\n"},
+		{"finish", Summary{Policy: history.Finish, Totals: proxy.Totals{Requests: 1}}, "stet: 1 request, 0 reads of files; policy finish leaves nothing new out\n"},
+		{
+			"to be continued", Summary{Totals: proxy.Totals{Requests: 2, Bound: true, Shortened: map[string]int{"repeat": 1}, TokensOff: 2, Tokens: 1}},
+			"stet: 2 requests, 0 reads of files; 1 repeat left out\nstet: estimated prompt tokens 2 without stet, 1 with: -50.0 %\n" +
+				"stet: a session was shortened, and the provider checks that it stays so: continue it under stet (--policy finish shortens nothing new)\n",
+		},
 		{
 			"passed on", Summary{Totals: proxy.Totals{
 				Requests: 9, Errors: 1, Passed: map[string]int{"chained": 1, "encoded": 2, "malformed": 1, "patch": 1},
