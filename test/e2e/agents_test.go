@@ -37,7 +37,7 @@ var agents = []agent{
 	continueCLI("responses", "openai", "gpt-5"),
 	qwen("messages", "anthropic"),
 	qwen("chat", "openai"),
-	pi("messages", "anthropic", "claude-sonnet-4-5"),
+	pi("messages", "anthropic", bound),
 	soaking(pi("chat", "local", "scripted")),
 	soaking(pi("responses", "openai", "gpt-5.5")),
 	cline("messages", "anthropic", "claude-sonnet-4-5"),
@@ -157,7 +157,7 @@ func pi(wire, provider, model string) agent {
 		entry := `"baseUrl": "` + base + `/v1"`
 		switch provider {
 		case "anthropic":
-			entry = `"baseUrl": "` + base + `"`
+			entry = `"baseUrl": "` + base + `", "api": "anthropic-messages", "apiKey": "` + key + `", "models": [{"id": "` + model + `", "reasoning": true, "contextWindow": 200000, "maxTokens": 8000}]`
 		case "local":
 			entry += `, "api": "openai-completions", "apiKey": "` + key + `", "models": [{"id": "` + model + `", "contextWindow": 200000, "maxTokens": 8000}]`
 		}
@@ -165,7 +165,7 @@ func pi(wire, provider, model string) agent {
 		return []string{"PI_OFFLINE=1", "ANTHROPIC_API_KEY=" + key, "OPENAI_API_KEY=" + key}
 	}
 	command := func(_, prompt string, again bool) []string {
-		args := []string{"pi", "--model", provider + "/" + model}
+		args := []string{"pi", "--model", provider + "/" + model, "--thinking", "medium"}
 		if again {
 			args = append(args, "--continue")
 		}
