@@ -64,17 +64,13 @@ func (m *Memory) Find(ctx context.Context, c *Conversation) ([]Known, error) {
 	if m.store == nil || len(found) > 0 && found[0].Signed && found[0].Messages == answers[0] {
 		return found, nil
 	}
-	if len(found) > 0 && found[0].Messages == answers[0] && !thinks(&c.messages[answers[0]]) && len(found) == 1 {
+	if signed, _ := c.places(answers[0]); len(signed) == 0 && len(found) == 1 && found[0].Messages == answers[0] {
 		return found, nil // no signature could say more
 	}
 	if err := m.load(ctx, c, answers); err != nil {
 		return found, fmt.Errorf("look up sent forms: %w", err)
 	}
 	return m.find(c, answers), nil
-}
-
-func thinks(m *llm.Message) bool {
-	return slices.ContainsFunc(m.Parts, func(p llm.Part) bool { return p.Kind == llm.Thinking })
 }
 
 // find looks in memory. answers are in the order of looking: the last one first.
