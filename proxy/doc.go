@@ -11,7 +11,6 @@
 //   - thread.go makes the whole conversation of a request that has only what is new in it.
 //   - cache.go asks package cachestate what is believed of the provider's cache. The verdict names the
 //     cold points: the requests before which that cache held nothing of the conversation.
-//   - sentform.go finds how the conversation was sent, where the provider checks what stands before thinking.
 //   - plan.go has the engine of the model (engines.go) plan the request at the cold points, and patches the
 //     body; verify.go proves that nothing else has changed.
 //   - forward.go carries the request upstream and the answer back, and reads the usage in it.
@@ -20,10 +19,11 @@
 //
 // # What is promised
 //
-// In a body nothing changes but recognised tool results and arguments of calls. On any doubt the original
-// body is sent, or a conversation that was shortened goes on as it was sent (sentform.go): where it is no valid
-// request, is compressed or too large, continues a conversation that
-// the provider stores and that is not held here, or where a plan or a patch fails. The row says why (record.Request.Passed; type cause).
+// In a body nothing changes but recognised tool results and arguments of calls. On any doubt nothing new is
+// changed: where the body is no valid request or too large, continues a conversation that the provider
+// stores and that is not held here, or where a plan or a patch fails. The row says why (record.Request.Passed;
+// type cause). Messages that were sent before thinking that is checked go out as they were sent even then
+// (sentform.go): for them the original is the change.
 //
 // What was sent once is sent the same way again, unless the cache is gone: else the provider would have
 // to write its cache anew. Where the provider checks what stands before thinking, nothing that was sent
