@@ -83,6 +83,7 @@ type replayed struct {
 	seen     map[string]bool
 
 	turns, sent, full int
+	thread            *thread // the session's message thread; nil: it has none
 }
 
 // RoundTrip implements http.RoundTripper: it asks the model.
@@ -180,6 +181,9 @@ func (r *replayed) play(s *transcript.Session) {
 
 // begin begins a context anew.
 func (r *replayed) begin() {
+	if r.thread != nil {
+		r.thread.previous = ""
+	}
 	r.messages, r.open, r.seen = nil, nil, map[string]bool{}
 }
 
@@ -237,6 +241,14 @@ func (r *replayed) settle() {
 
 // ask sends the conversation, to which the model says answer.
 func (r *replayed) ask(answer llm.Message) bool {
+	r.next = answer
+	if r.turns%7 != 6 { // it does not always think
+		r.next.Parts = append([]llm.Part{{Kind: llm.Thinking, Text: fmt.Sprintf("thought %d", r.turns)}}, answer.Parts...)
+	}
+	if r.thread != nil {
+		r.disturb()
+		return r.thread.ask(r)
+	}
 	req := llm.Request{Model: apis[0].model, MaxTokens: 900, Tools: r.tools, Messages: append(slices.Clone(r.head), r.messages...)}
 	body, err := anthropic.Messages{}.Encode(&req)
 	if err != nil {
@@ -244,10 +256,6 @@ func (r *replayed) ask(answer llm.Message) bool {
 	}
 	if len(body) > largest {
 		return false
-	}
-	r.next = answer
-	if r.turns%7 != 6 { // it does not always think
-		r.next.Parts = append([]llm.Part{{Kind: llm.Thinking, Text: fmt.Sprintf("thought %d", r.turns)}}, answer.Parts...)
 	}
 	r.disturb()
 	w := httptest.NewRecorder()
@@ -270,40 +278,47 @@ func (r *replayed) ask(answer llm.Message) bool {
 }
 
 func replay(t *testing.T, set setting) {
-	sessions := recordings(t)
 	for _, policy := range set.policies {
-		turns, sent, full := 0, 0, 0
-		for n, s := range sessions {
-			t.Run(fmt.Sprintf("%s/%s/%d", policy, s.Format, n), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					r := &replayed{t: t, rand: rand.New(rand.NewPCG(1, uint64(n))), store: new(record.Memory), setting: set}
-					r.config.History = history.Config{Policy: policy}
-					var err error
-					r.model, err = llmtest.Start(llmtest.Config{Listener: new(llmtest.Memory), Handler: func(*llm.Request) (llm.Response, error) {
-						return llm.Response{Message: r.next}, nil
-					}})
-					if err != nil {
-						t.Fatal(err)
-					}
-					defer r.model.Close()
-					defer func() {
-						for _, p := range r.started {
-							if err := p.Close(context.Background()); err != nil {
-								t.Error(err)
-							}
-						}
-					}()
-					for range set.proxies {
-						r.running = append(r.running, r.start())
-					}
-					r.play(s)
-					turns, sent, full = turns+r.turns, sent+r.sent, full+r.full
-				})
-			})
-		}
+		sessions, turns, sent, full := 0, 0, 0, 0
+		playAll(t, policy, set, func(*replayed) {}, func(r *replayed) {
+			sessions, turns, sent, full = sessions+1, turns+r.turns, sent+r.sent, full+r.full
+		})
 		if full > 0 {
-			t.Logf("%s: %d sessions, %d turns, %.1f %% of the bytes saved", policy, len(sessions), turns, 100*(1-float64(sent)/float64(full)))
+			t.Logf("%s: %d sessions, %d turns, %.1f %% of the bytes saved", policy, sessions, turns, 100*(1-float64(sent)/float64(full)))
 		}
+	}
+}
+
+// playAll plays every recorded session. before and after see each one.
+func playAll(t *testing.T, policy history.Policy, set setting, before, after func(*replayed)) {
+	for n, s := range recordings(t) {
+		t.Run(fmt.Sprintf("%s/%s/%d", policy, s.Format, n), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := &replayed{t: t, rand: rand.New(rand.NewPCG(1, uint64(n))), store: new(record.Memory), setting: set}
+				r.config.History = history.Config{Policy: policy}
+				before(r)
+				var err error
+				r.model, err = llmtest.Start(llmtest.Config{Listener: new(llmtest.Memory), Handler: func(*llm.Request) (llm.Response, error) {
+					return llm.Response{Message: r.next}, nil
+				}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer r.model.Close()
+				defer func() {
+					for _, p := range r.started {
+						if err := p.Close(context.Background()); err != nil {
+							t.Error(err)
+						}
+					}
+				}()
+				for range set.proxies {
+					r.running = append(r.running, r.start())
+				}
+				r.play(s)
+				after(r)
+			})
+		})
 	}
 }
 
