@@ -37,6 +37,7 @@ type exchange struct {
 	path         string // that the client asked for
 	row          record.Request
 	body         upload
+	keeps        bool             // the provider keeps the conversation, whatever the request says
 	conversation *conversation    // nil if it is not known
 	sent         *cachestate.Sent // nil if the request was not understood, or only counts tokens
 	compared     cachestate.Comparison

@@ -94,7 +94,3 @@ func unknownProvider(path, key string) failure {
 func methodNotAllowed(method string) failure {
 	return failure{status: http.StatusMethodNotAllowed, kind: "invalid_request_error", code: "method_not_allowed", message: "stet: " + method + " is not passed on"}
 }
-
-func upgradeRequired() failure {
-	return failure{status: http.StatusUpgradeRequired, kind: "invalid_request_error", code: "upgrade_required", message: "stet: there is no WebSocket here: POST the request"}
-}

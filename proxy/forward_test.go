@@ -146,21 +146,6 @@ func TestPassed(t *testing.T) {
 	}
 }
 
-func TestUpgradeRefused(t *testing.T) {
-	up := &recorder{}
-	r := newRig(t, up)
-	for _, path := range []string{"/v1/responses", "/responses"} {
-		status, header, answer := r.do("GET", path, nil, "Connection", "Upgrade", "Upgrade", "websocket",
-			"Sec-WebSocket-Version", "13", "Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ==")
-		if status != http.StatusUpgradeRequired || header.Get("Upgrade") == "" || !strings.Contains(answer, "POST") {
-			t.Errorf("%s: %d %v %s", path, status, header, answer)
-		}
-	}
-	if up.count() != 0 {
-		t.Error("the upstream was asked")
-	}
-}
-
 // Each part of a stream reaches the client before the next one is sent.
 func TestStreaming(t *testing.T) {
 	for _, api := range apis {

@@ -54,7 +54,7 @@ func (p *Proxy) prepare(x *exchange, h http.Header, why cause) {
 	if why == planned && !p.unchanged {
 		why = p.safely(x, func() cause { return p.change(x, &d) })
 	}
-	if d.plan == nil && d.repeats() && why != threaded {
+	if d.plan == nil && d.repeats() && why != threaded && why != chained {
 		why = p.keep(x, &d, why)
 	}
 	p.goesOut(x, &d, why)
@@ -103,7 +103,7 @@ func (p *Proxy) change(x *exchange, d *reading) cause {
 		err = x.body.patch(x.codec, d.view.b, d.request, plan.Edits, &p.buffers)
 	}
 	if errors.Is(err, continuation.ErrSent) {
-		return threaded
+		return x.notHeld()
 	}
 	if err != nil {
 		p.log.Error("the patched body is not right", "api", x.api, "error", err)

@@ -88,6 +88,8 @@ type Proxy struct {
 
 	base   context.Context // ends when Close gives up waiting
 	cancel context.CancelFunc
+	ending context.Context // ends when Close begins
+	end    context.CancelFunc
 
 	mu      sync.Mutex
 	closing bool
@@ -148,6 +150,7 @@ func New(c Config) (*Proxy, error) {
 	p.forms = sentform.NewMemory(c.Store)
 	p.recall = &recall{state: p.cache, store: c.Store, log: c.Logger}
 	p.base, p.cancel = context.WithCancel(context.Background())
+	p.ending, p.end = context.WithCancel(p.base)
 	p.forwarder = p.newForwarder()
 	p.work.Add(1)
 	go func() {
@@ -184,6 +187,7 @@ func (p *Proxy) Close(ctx context.Context) error {
 	p.mu.Lock()
 	p.closing = true
 	p.mu.Unlock()
+	p.end()
 	p.close.Do(func() {
 		go func() {
 			defer close(p.closed)

@@ -20,7 +20,7 @@ func (p *Proxy) decode(x *exchange, d *reading) cause {
 		return why
 	}
 	x.row.Model = shortCopy(d.request.Model)
-	if d.request.Thread != "" {
+	if d.request.Thread != "" || x.api == record.Responses {
 		if why := p.follow(x, d); why != planned {
 			return why
 		}

@@ -168,13 +168,6 @@ func (e *endpoints) of(r *http.Request) endpoint {
 // pass is the endpoint for a request that only goes to where those of to go.
 func pass(to endpoint) endpoint { return endpoint{api: other, upstream: to.upstream} }
 
-// refusesUpgrade reports whether r asks for the WebSocket form of the
-// Responses API, whose clients fall back to POST when told that there is none.
-func refusesUpgrade(r *http.Request) bool {
-	path := strings.TrimPrefix(r.URL.Path, "/v1")
-	return path == "/responses" && strings.EqualFold(r.Header.Get("Upgrade"), "websocket")
-}
-
 var slashes = regexp.MustCompile(`//+`)
 
 var endsInVersion = regexp.MustCompile(`/v[0-9]+[a-z0-9]*/*$`)

@@ -8,7 +8,6 @@ import (
 
 	"github.com/stet-dev/stet/internal/sameorigin"
 	"github.com/stet-dev/stet/internal/slowbody"
-	"github.com/stet-dev/stet/record"
 )
 
 // ServeHTTP implements http.Handler.
@@ -43,11 +42,8 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer p.work.Done()
-	if refusesUpgrade(r) {
-		p.metrics.request(record.Responses, http.StatusUpgradeRequired)
-		w.Header().Set("Upgrade", "HTTP/1.1")
-		w.Header().Set("Connection", "Upgrade")
-		upgradeRequired().write(w, record.Responses)
+	if asksForSocket(r) {
+		p.bridge(w, r)
 		return
 	}
 	ctx, cancel := context.WithCancel(r.Context())

@@ -32,6 +32,14 @@ func (s *Server) serveAnswer(w http.ResponseWriter, r *http.Request, wire *wire,
 		defer thread.leave()
 		body = thread.whole(body)
 	}
+	var at *chain
+	if wire.name == "responses" {
+		var why *responseError
+		if body, at, why = s.responses.enter(body, nil); why != nil {
+			writeJSON(w, why.status, []byte(encode(object{"error": why.object()})))
+			return
+		}
+	}
 	req, err := wire.codec.Decode(body)
 	if err != nil {
 		writeJSON(w, http.StatusBadRequest, wire.failure(400, err.Error()))
@@ -76,6 +84,7 @@ func (s *Server) serveAnswer(w http.ResponseWriter, r *http.Request, wire *wire,
 	}
 	a.binding, a.array = bound, pathed && r.URL.Query().Get("alt") != "sse"
 	thread.keep(s.now(), &a, fault)
+	s.responses.keep(at, &a, nil)
 	if req.Stream {
 		stream(w, r, wire, a, fault)
 		return

@@ -50,6 +50,8 @@ type Config struct {
 	Lax bool
 	// Now is the time that message threads go by; nil is time.Now.
 	Now func() time.Time
+	// NoSockets answers 426 to who asks for a WebSocket.
+	NoSockets bool
 	// Models are the names that /v1/models lists; none lists "scripted".
 	Models []string
 	Logger *slog.Logger // nil discards
@@ -64,6 +66,7 @@ type Request struct {
 	Decoded             *llm.Request // nil if the body is none
 	Step                int          // the turn that answered; -1 for none
 	Side                bool         // answered beside the conversation
+	Socket              bool         // it came over a WebSocket; Body is the message
 	Status              int          // of the answer
 }
 
@@ -76,7 +79,8 @@ type Server struct {
 	done  chan struct{} // closed when Serve has returned
 	cache prefixCache
 
-	threads threads
+	threads   threads
+	responses responses
 
 	mu       sync.Mutex
 	requests []*Request
@@ -199,6 +203,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		writeJSON(w, http.StatusOK, s.models(r.Header.Get("Anthropic-Version") != ""))
 	case r.Method == http.MethodGet && r.URL.Path == "/v1beta/models":
 		writeJSON(w, http.StatusOK, s.geminiModels())
+	case wire != nil && wire.name == "responses" && r.Header.Get("Upgrade") != "" && !s.cfg.NoSockets:
+		s.serveSocket(w, r)
 	case wire != nil && r.Header.Get("Upgrade") != "":
 		writeJSON(w, http.StatusUpgradeRequired, wire.failure(426, "no WebSocket here"))
 	case wire != nil && r.Method == http.MethodPost:

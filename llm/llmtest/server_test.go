@@ -373,7 +373,7 @@ func TestOtherPaths(t *testing.T) {
 	if code, body := do("GET", "/v1/models", "Anthropic-Version", "2023-06-01"); code != 200 || !strings.Contains(body, `"last_id":"b"`) {
 		t.Errorf("models: %d %s", code, body)
 	}
-	if code, _ := do("GET", "/v1/responses", "Upgrade", "websocket", "Connection", "Upgrade"); code != 426 {
+	if code, _ := do("GET", "/v1/chat/completions", "Upgrade", "websocket", "Connection", "Upgrade"); code != 426 {
 		t.Errorf("WebSocket: %d", code)
 	}
 	if code, _ := do("GET", "/v1/nothing"); code != 404 {

@@ -1,0 +1,107 @@
+package openai
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+
+	"github.com/stet-dev/stet/internal/sse"
+)
+
+// maxAssembly is how many bytes of an answer are put together at most.
+const maxAssembly = 32 << 20
+
+// Assembly finds the output items of a response as its bytes pass by, streamed or not. The items are
+// kept as they come. Of a response that failed, or that is not understood, there are none. An Assembly is for one
+// goroutine at a time.
+type Assembly struct {
+	stream *sse.Parser // nil: the response is one document
+	whole  []byte      // that document, as far as it came
+	size   int
+	items  [][]byte // by their index
+	id     string   // of the response, once it is whole
+	failed bool
+}
+
+// NewAssembly returns an Assembly for a response with this Content-Type.
+func NewAssembly(contentType string) *Assembly {
+	a := &Assembly{}
+	if strings.Contains(strings.ToLower(contentType), "event-stream") {
+		a.stream = &sse.Parser{Event: a.event, Max: maxAssembly}
+	}
+	return a
+}
+
+// Write takes all of p and returns no error.
+func (a *Assembly) Write(p []byte) (int, error) {
+	if a.id != "" || a.failed {
+		return len(p), nil
+	}
+	a.size += len(p)
+	switch {
+	case a.size > maxAssembly:
+		a.failed = true
+	case a.stream != nil:
+		_, _ = a.stream.Write(p) // a Parser returns no errors
+		a.failed = a.failed || a.stream.Lost > 0
+	default:
+		a.whole = append(a.whole, p...)
+		if bytes.HasSuffix(bytes.TrimRight(p, " \t\r\n"), []byte("}")) && json.Valid(a.whole) {
+			a.end(a.whole)
+		}
+	}
+	return len(p), nil
+}
+
+// Answer returns the id of the response and its items, as they stand in the conversation; false if it is
+// not whole or not understood.
+func (a *Assembly) Answer() (id string, items [][]byte, ok bool) {
+	if a.id == "" || a.failed {
+		return "", nil, false
+	}
+	return a.id, a.items, true
+}
+
+// event reads one event of a stream.
+func (a *Assembly) event(name, data []byte) {
+	switch string(name) {
+	case "response.output_item.done":
+		var said struct {
+			Index int `json:"output_index"`
+			Item  json.RawMessage
+		}
+		if json.Unmarshal(data, &said) != nil || said.Index != len(a.items) || len(said.Item) == 0 {
+			a.failed = true
+			return
+		}
+		a.items = append(a.items, said.Item)
+	case "response.completed", "response.incomplete", "response.done":
+		var said struct{ Response json.RawMessage }
+		if json.Unmarshal(data, &said) != nil {
+			a.failed = true
+			return
+		}
+		a.end(said.Response)
+	case "response.failed", "error":
+		a.failed = true
+	}
+}
+
+// end reads the whole response. Some providers leave its items out where they were streamed.
+func (a *Assembly) end(response []byte) {
+	var said struct {
+		ID, Status string
+		Output     []json.RawMessage
+	}
+	if json.Unmarshal(response, &said) != nil || said.ID == "" || said.Status == "failed" || said.Status == "in_progress" || said.Status == "queued" {
+		a.failed = true
+		return
+	}
+	if len(said.Output) > 0 {
+		a.items = nil
+		for _, item := range said.Output {
+			a.items = append(a.items, item)
+		}
+	}
+	a.id = said.ID
+}
