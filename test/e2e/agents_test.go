@@ -3,6 +3,7 @@ package e2e
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -100,6 +101,22 @@ enabled = false
 		}
 		return append(args, "--dangerously-bypass-approvals-and-sandbox", "--skip-git-repo-check", prompt)
 	},
+}
+
+// codexSocket is Codex over a WebSocket.
+var codexSocket = agent{
+	name: "codex-socket", wire: "responses",
+	configure: func(t *testing.T, home, base string) []string {
+		env := codex.configure(t, home, base)
+		path := filepath.Join(home, ".codex/config.toml")
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(t, path, strings.Replace(string(text), "[analytics]", "supports_websockets = true\n[analytics]", 1))
+		return env
+	},
+	command: codex.command,
 }
 
 func continueCLI(wire, provider, model string) agent {

@@ -115,3 +115,21 @@ func TestTwoAtOnce(t *testing.T) {
 		t.Error("the two runs differ")
 	}
 }
+
+// Codex over a WebSocket leaves the same with stet as without, and less is sent (WIRE-4).
+func TestCodexSocket(t *testing.T) {
+	need(t)
+	t.Parallel()
+	straight := session(t, codexSocket, direct)
+	with := session(t, codexSocket, wrap)
+	same(t, straight, with)
+	placeholders(t, straight, with)
+	stored(t, straight, with)
+	for _, o := range []outcome{straight, with} {
+		for _, r := range o.turns() {
+			if !r.Socket || r.Status != 200 {
+				t.Errorf("turn %d: socket %v, status %d", r.Step, r.Socket, r.Status)
+			}
+		}
+	}
+}
