@@ -2,6 +2,7 @@ package openai
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stet-dev/stet/llm"
 )
@@ -43,6 +44,31 @@ func TestClears(t *testing.T) {
 		for _, req := range []*llm.Request{before, after} {
 			if req.Caching.Clears != tt.want {
 				t.Errorf("%s, %d messages: %v", short, len(req.Messages), req.Caching.Clears)
+			}
+		}
+	}
+}
+
+// A request says how long its prompt is to be cached.
+func TestRetention(t *testing.T) {
+	for options, want := range map[string]time.Duration{
+		`"prompt_cache_retention":"24h"`:                                           24 * time.Hour,
+		`"prompt_cache_options":{"mode":"explicit","ttl":"12h"}`:                   12 * time.Hour,
+		`"prompt_cache_options":{"ttl":"30m"}`:                                     0,
+		`"prompt_cache_options":{"mode":"implicit"}`:                               0,
+		`"prompt_cache_options":null`:                                              0,
+		`"prompt_cache_options":{"ttl":"9h"},"prompt_cache_retention":"in_memory"`: 0,
+	} {
+		for _, c := range []struct {
+			codec llm.Codec
+			body  string
+		}{
+			{Responses{}, `{"model":"m","input":"hi",` + options + `}`},
+			{Chat{}, `{"model":"m","messages":[{"role":"user","content":"hi"}],` + options + `}`},
+		} {
+			req, err := c.codec.Decode([]byte(c.body))
+			if err != nil || req.Caching.Lifetime != want {
+				t.Errorf("%s: %v %v", c.body, req, err)
 			}
 		}
 	}

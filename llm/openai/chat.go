@@ -39,12 +39,13 @@ const (
 	chatStream
 	chatCacheKey
 	chatRetention
+	chatCacheOptions
 	chatKeyCount
 )
 
 var chatKeys = [chatKeyCount]string{
 	"messages", "model", "tools", "max_tokens", "max_completion_tokens", "stream", "prompt_cache_key",
-	"prompt_cache_retention",
+	"prompt_cache_retention", "prompt_cache_options",
 }
 
 // Decode implements llm.Codec.
@@ -79,7 +80,7 @@ func (d *decoder) chat(earlier *llm.Request, earlierBody []byte) (*llm.Request, 
 	if n, ok := rawjson.Int(d.Body, f[chatMaxCompletion]); ok {
 		req.MaxTokens = n
 	}
-	req.Caching.Lifetime = d.retention(f[chatRetention])
+	req.Caching.Lifetime = d.retention(f[chatRetention], f[chatCacheOptions])
 	if d.toolsAt = f[chatTools]; !d.retakeTools(req, earlier, earlierBody) {
 		d.chatTools(req, f[chatTools])
 	}

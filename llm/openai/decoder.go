@@ -74,8 +74,19 @@ func (d *decoder) result(callID string, at rawjson.Span, failed bool) {
 	d.Add(p)
 }
 
-// retention is how long the request asks the provider to keep its prompt cached.
-func (d *decoder) retention(at rawjson.Span) time.Duration {
+var cacheOptionKeys = [1]string{"ttl"}
+
+// retention is how long the request asks the provider to keep its prompt cached: by
+// "prompt_cache_options", or by "prompt_cache_retention", which it takes the place of.
+func (d *decoder) retention(at, options rawjson.Span) time.Duration {
+	if options.KindOf(d.Body) == '{' {
+		var f [1]rawjson.Span
+		s := rawjson.At(d.Body, options)
+		s.Object(cacheOptionKeys[:], f[:])
+		if d.OneOf(f[0], "12h") { // "30m" is what it does in any case, and it may keep it longer
+			return 12 * time.Hour
+		}
+	}
 	if d.OneOf(at, "24h") {
 		return 24 * time.Hour
 	}

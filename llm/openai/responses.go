@@ -44,6 +44,7 @@ const (
 	resPrevious
 	resConversation
 	resRetention
+	resCacheOptions
 	resTruncation
 	resManagement
 	resKeyCount
@@ -51,7 +52,7 @@ const (
 
 var resKeys = [resKeyCount]string{
 	"input", "instructions", "model", "tools", "max_output_tokens", "stream", "prompt_cache_key",
-	"previous_response_id", "conversation", "prompt_cache_retention", "truncation",
+	"previous_response_id", "conversation", "prompt_cache_retention", "prompt_cache_options", "truncation",
 	"context_management",
 }
 
@@ -100,7 +101,7 @@ func (d *decoder) responses(earlier *llm.Request, earlierBody []byte) (*llm.Requ
 		Chained:    !f[resPrevious].IsZero() || !f[resConversation].IsZero(),
 	}
 	req.MaxTokens, _ = rawjson.Int(d.Body, f[resMaxTokens])
-	req.Caching.Lifetime = d.retention(f[resRetention])
+	req.Caching.Lifetime = d.retention(f[resRetention], f[resCacheOptions])
 	req.Caching.Clears = d.summedUp > 0 || d.manages(f[resManagement])
 	req.Caching.Cuts = d.OneOf(f[resTruncation], "auto")
 	if d.toolsAt = f[resTools]; !d.toolsAt.IsZero() && !d.retakeTools(req, earlier, earlierBody) {
