@@ -68,6 +68,9 @@ type outgoing struct {
 func (o *outgoing) open() io.ReadCloser { return &outgoingReader{of: o} }
 
 func (o *outgoing) close() {
+	if o == nil {
+		return
+	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.body, o.closed = nil, true

@@ -48,6 +48,7 @@ type exchange struct {
 	formed       bool                          // the form is remembered, and to be known by the answer
 	others       []candidate                   // other ways in which it may go upstream, if the provider refuses it
 	next         func() (name string, ok bool) // makes the body the next of others; nil: there are none
+	drop         func() bool                   // makes the body what it was first, and asks for thinking to be dropped that is bound to something else
 	meter        llm.Meter                     // of the answer; nil if it is not read
 	assembly     assembly                      // of the answer, until it is whole; nil if it is not put together
 	refused      bool                          // it did not go upstream
@@ -105,6 +106,7 @@ func (p *Proxy) account(x *exchange) {
 	if x.meter != nil {
 		usage, _ := x.meter.Usage()
 		row.Usage, stopped = record.Usage(usage), x.meter.StopReason() != ""
+		p.countDropped(x)
 	}
 	// Clients may hang up once they know that the answer is complete.
 	row.Cut = row.Status != 0 && !x.ended && (x.broken || !stopped)

@@ -18,17 +18,20 @@ func (p *Proxy) newForwarder() *httputil.ReverseProxy {
 		Rewrite:        rewrite,
 		ModifyResponse: p.watch,
 		ErrorHandler:   p.fail,
-		Transport:      transport{p.config.Transport},
+		Transport:      transport{p},
 		FlushInterval:  -1,
 		ErrorLog:       log.New(io.Discard, "", 0), // what goes wrong is in the row
 	}
 }
 
 // transport is a RoundTripper whose answers say which request they are to.
-type transport struct{ http.RoundTripper }
+type transport struct{ proxy *Proxy }
 
 func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
-	resp, err := t.RoundTripper.RoundTrip(r)
+	resp, err := t.proxy.config.Transport.RoundTrip(r)
+	if err == nil && resp.StatusCode == http.StatusBadRequest {
+		resp, err = t.proxy.recover(r, resp)
+	}
 	if resp != nil && err == nil {
 		resp.Request = r
 	}

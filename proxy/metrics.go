@@ -21,6 +21,8 @@ type metrics struct {
 	cut      *prometheus.CounterVec   // api
 	added    *prometheus.HistogramVec // api
 	lost     prometheus.Counter       //
+	refused  *prometheus.CounterVec   // form
+	dropped  prometheus.Counter       //
 }
 
 func newMetrics(r prometheus.Registerer) (*metrics, error) {
@@ -45,10 +47,14 @@ func newMetrics(r prometheus.Registerer) (*metrics, error) {
 		lost: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "stet_records_lost_total", Help: "Rows that could not be recorded.",
 		}),
+		refused: counter("bound_refusals_total", "Requests that the provider refused because of what stands before thinking, by the form in which it took them then.", "form"),
+		dropped: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "stet_thinking_dropped_total", Help: "Blocks of thinking that the provider dropped because of what stands before them.",
+		}),
 	}
 	var errs []error
 	for _, c := range []prometheus.Collector{
-		m.requests, m.bytes, m.tokens, m.usage, m.trims, m.passed, m.dangling, m.cut, m.added, m.lost,
+		m.requests, m.bytes, m.tokens, m.usage, m.trims, m.passed, m.dangling, m.cut, m.added, m.lost, m.refused, m.dropped,
 	} {
 		errs = append(errs, r.Register(c))
 	}

@@ -87,21 +87,26 @@ func (p *Proxy) keep(x *exchange, d *reading, why cause) cause {
 
 // goesOut notes how a request goes upstream, where later requests need to know it.
 func (p *Proxy) goesOut(x *exchange, d *reading, why cause) {
-	if x.api == record.CountTokens {
-		return
+	if d.forms.bound && !x.body.continues() { // what a provider keeps is not sent again
+		first := candidate{"drop_block", func() (*history.Plan, error) { return new(history.Plan), nil }, d.forms.first()}
+		if plan := d.plan; plan != nil {
+			first.plan = func() (*history.Plan, error) { return plan, nil }
+		}
+		x.others = p.candidates(x, d)
+		x.next = func() (string, bool) { return p.next(x, d) }
+		x.drop = func() bool { return p.drop(x, d, first) }
 	}
-	if why == planned && d.asked.Decoded != nil {
+	switch {
+	case x.api == record.CountTokens:
+	case why == planned && d.asked.Decoded != nil:
 		p.commit(x, d)
-	} else {
+	default:
 		p.safely(x, func() cause {
 			x.stored = p.note(x, d, d.forms.first())
 			return planned
 		})
 	}
-	if d.forms.bound {
-		x.others = p.candidates(d)
-		x.next = func() (string, bool) { return p.next(x, d) }
-	}
+	p.keepDropping(x)
 }
 
 // first is the likeliest form of what is known; the zero value, if nothing is.
@@ -190,13 +195,16 @@ type candidate struct {
 
 // candidates lists the ways in which a bound request may go upstream besides the one that is sent, the likeliest
 // first. They are for a provider that refuses it because of what stands before thinking.
-func (p *Proxy) candidates(d *reading) (out []candidate) {
+func (p *Proxy) candidates(x *exchange, d *reading) (out []candidate) {
 	for i, known := range d.forms.known {
 		plan := func() (*history.Plan, error) { return p.asSent(d, known) }
 		if i == 0 && d.plan != nil && len(d.plan.Edits) == len(before(d.plan.Edits, d.forms.sent)) {
 			continue // it is what is sent
 		}
 		out = append(out, candidate{"sent form", plan, known})
+	}
+	if len(d.forms.known) == 0 && !p.unchanged {
+		out = append(out, candidate{"computed", func() (*history.Plan, error) { return p.computed(x, d) }, sentform.Known{}})
 	}
 	return append(out, candidate{"original", func() (*history.Plan, error) { return new(history.Plan), nil }, sentform.Known{}})
 }
@@ -213,25 +221,29 @@ func (p *Proxy) next(x *exchange, d *reading) (name string, ok bool) {
 		x.others = x.others[1:]
 		why := p.safely(x, func() cause {
 			plan, err := c.plan()
-			if err != nil || d.plan != nil && slices.Equal(plan.Edits, d.plan.Edits) || d.plan == nil && len(plan.Edits) == 0 {
+			if err != nil || d.sameBound(plan) {
 				return misfit
 			}
-			x.body.patched = nil
-			if len(plan.Edits) > 0 {
-				err = x.body.patch(x.codec, d.view.b, d.request, plan.Edits, &p.buffers)
-			}
-			if err != nil {
-				return misfit
-			}
-			d.plan, x.omissions = plan, plan.Omissions
-			p.writer.wait(p.note(x, d, c.from))
-			return planned
+			return p.goAs(x, d, plan, c.from)
 		})
 		if why == planned {
 			return c.name, true
 		}
 	}
 	return "", false
+}
+
+// goAs makes the body of a request go upstream by another plan, and notes that it does.
+func (p *Proxy) goAs(x *exchange, d *reading, plan *history.Plan, from sentform.Known) cause {
+	x.body.patched, x.body.dropping = nil, false
+	if len(plan.Edits) > 0 {
+		if err := x.body.patch(x.codec, d.view.b, d.request, plan.Edits, &p.buffers); err != nil {
+			return misfit
+		}
+	}
+	d.plan, x.omissions = plan, plan.Omissions
+	p.writer.wait(p.note(x, d, from))
+	return planned
 }
 
 // note remembers how a request goes upstream: in the form that its beginning was sent in, with the edits of what

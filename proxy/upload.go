@@ -8,6 +8,7 @@ import (
 
 	"github.com/stet-dev/stet/internal/continuation"
 	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/llm/anthropic"
 )
 
 // upload is the body of a request on its way to the upstream. The zero value is streamed as it comes.
@@ -18,7 +19,8 @@ type upload struct {
 	came     []byte       // the whole one in its coding
 	patched  []byte       // what goes upstream instead of a whole one; nil: head
 	rest     atomic.Int64 // bytes that were streamed behind head
-	outgoing outgoing     // a whole one, as it goes upstream
+	dropping bool         // thinking that is bound to something else is to be dropped: the request needs a header
+	outgoing *outgoing    // a whole one, as it goes upstream; nil: it does not yet
 	borrowed []*lease     // buffers to give back at the end; a whole body is in the first
 	taken    []func()     // room to give back at the end
 	client   string       // whose room it is
@@ -105,15 +107,20 @@ func (u *upload) send(out *http.Request) {
 		}
 		return
 	}
+	u.outgoing.close() // of a try before: it reads nothing of this one
+	if u.dropping {
+		anthropic.AllowDropping(out.Header)
+	}
 	body := u.outgoingBody()
 	out.ContentLength, out.TransferEncoding, out.Trailer = int64(len(body)), nil, nil
 	if len(body) == 0 {
 		out.Body, out.GetBody = http.NoBody, nil
 		return
 	}
-	u.outgoing.body = body
-	out.GetBody = func() (io.ReadCloser, error) { return u.outgoing.open(), nil }
-	out.Body = u.outgoing.open()
+	going := &outgoing{body: body}
+	u.outgoing = going
+	out.GetBody = func() (io.ReadCloser, error) { return going.open(), nil }
+	out.Body = going.open()
 }
 
 // continues reports whether the body has only what is new in a conversation that is held.
@@ -133,6 +140,19 @@ func (u *upload) patch(codec llm.Codec, view []byte, req *llm.Request, edits []l
 	}
 	if err == nil {
 		u.patched = patched
+	}
+	return err
+}
+
+// dropBound makes the body ask for thinking to be dropped that is bound to something else.
+func (u *upload) dropBound(pool *buffers) error {
+	if u.dropping || !u.whole {
+		return nil
+	}
+	body, err := anthropic.AppendDropping(pool.get(len(u.sent())+100), u.sent())
+	u.borrowed = append(u.borrowed, lend(body))
+	if err == nil {
+		u.patched, u.dropping = body, true
 	}
 	return err
 }

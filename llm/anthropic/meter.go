@@ -20,6 +20,35 @@ func (Messages) NewMeter(contentType string) llm.Meter {
 type meter struct {
 	llm.TapMeter
 	signatures []string
+	dropped    int
+}
+
+// Dropped is how many blocks of thinking of the request the answer says were dropped, because they do not belong to what
+// stands before them.
+func (m *meter) Dropped() int {
+	m.Tap.Flush()
+	return m.dropped
+}
+
+// countDropped reads what the answer says of the blocks of the request.
+func (m *meter) countDropped(data []byte, at rawjson.Span) {
+	if at.KindOf(data) != '[' {
+		return
+	}
+	n := 0
+	s := rawjson.At(data, at)
+	for s.Enter('['); s.Next(); {
+		var f [2]rawjson.Span
+		if s.Kind() != '{' {
+			s.Skip()
+			continue
+		}
+		s.Object(transformationKeys[:], f[:])
+		if rawjson.Is(data, f[0], "thinking_dropped") && rawjson.Is(data, f[1], "prefix_binding_mismatch") {
+			n++
+		}
+	}
+	m.dropped = max(m.dropped, n)
 }
 
 // Signatures returns the signatures of the blocks of thinking, and the data of redacted ones, that came since
@@ -55,6 +84,8 @@ func (m *meter) sign(data []byte, at rawjson.Span) {
 var (
 	signatureKeys = [3]string{"type", "signature", "data"}
 	contentKeys   = [3]string{"type", "content_block", "delta"}
+
+	transformationKeys = [2]string{"type", "reason"}
 )
 
 // content reads an event of the content. Most of them are deltas of text.
@@ -72,7 +103,7 @@ func (m *meter) content(data []byte) {
 // In a stream the model stands in message_start's message, the reason in
 // message_delta's delta, and usage in both; in a whole message all stand at
 // the top.
-var documentKeys = [7]string{"type", "message", "delta", "usage", "model", "stop_reason", "content"}
+var documentKeys = [8]string{"type", "message", "delta", "usage", "model", "stop_reason", "content", "input_transformations"}
 
 func (m *meter) document(name, data []byte) {
 	switch string(name) {
@@ -82,7 +113,7 @@ func (m *meter) document(name, data []byte) {
 	case "content_block_stop", "ping":
 		return
 	}
-	var at [7]rawjson.Span
+	var at [8]rawjson.Span
 	s := rawjson.New(data)
 	if s.Object(documentKeys[:], at[:]).IsZero() {
 		return
@@ -92,10 +123,11 @@ func (m *meter) document(name, data []byte) {
 	case "message_start":
 		if message.KindOf(data) == '{' {
 			m.document(nil, message.Of(data))
+			m.countDropped(data, at[7])
 		}
 	case "message_delta":
 		if delta.KindOf(data) == '{' {
-			var inner [7]rawjson.Span
+			var inner [8]rawjson.Span
 			s = rawjson.At(data, delta)
 			s.Object(documentKeys[:], inner[:])
 			rawjson.Said(data, inner[5], &m.Reading.StopReason)
@@ -111,6 +143,7 @@ func (m *meter) document(name, data []byte) {
 				m.sign(data, s.Skip())
 			}
 		}
+		m.countDropped(data, at[7])
 		rawjson.Said(data, at[4], &m.Reading.Model)
 		rawjson.Said(data, at[5], &m.Reading.StopReason)
 		m.count(data, at[3])
