@@ -17,8 +17,8 @@ import (
 // the same: the provider does not remember it.
 
 const (
-	maxTries   = 3        // of a request, with the first one
-	maxRefusal = 64 << 10 // bytes of an error that is read
+	maxTries      = 3        // of a request, with the first one
+	maxBoundError = 64 << 10 // bytes of an error that is read
 )
 
 // recover sends a request again that was refused because of what stands before thinking. It returns the answer for
@@ -64,7 +64,7 @@ func refusesBound(resp *http.Response) bool {
 	if encoding := resp.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
 		return false
 	}
-	body, err := io.ReadAll(io.LimitReader(resp.Body, maxRefusal))
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxBoundError))
 	rest := io.Reader(resp.Body)
 	if err != nil {
 		rest = failing{err}
