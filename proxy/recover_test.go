@@ -26,7 +26,7 @@ func (s *strict) refusals(path string) (n int) {
 	return n
 }
 
-// Where the store is lost in the middle of a session, no error reaches the agent. The provider refuses one request (WIRE-5).
+// Where the store is lost in the middle of a session, no error reaches the agent. The provider refuses one request (WIRE-1).
 func TestStoreIsLost(t *testing.T) {
 	for _, policy := range append(history.Policies(), history.Finish) {
 		t.Run(string(policy), func(t *testing.T) {
@@ -53,14 +53,14 @@ func TestStoreIsLost(t *testing.T) {
 	}
 }
 
-// Where no known form is right, thinking is dropped, once and for all of the session; and counted (WIRE-5).
+// Where no known form is right, thinking is dropped, once and for all of the session; and counted (WIRE-1).
 func TestThinkingIsDropped(t *testing.T) {
 	for _, stream := range []string{"", `,"stream":true`} {
 		strictly(t, func(s *strict) {
 			s.rush = true
 			a := s.session("claude-opus-5-5")
 			a.rounds(9, s.proxy())
-			s.store, s.config.History.Policy = new(record.Memory), history.Off // no form is known, and none is computed
+			s.store, s.config.History.Policy = new(record.Memory), history.Finish // no form is known, and none is computed
 			p := s.proxy()
 			if stream != "" {
 				a.extra = stream
@@ -79,6 +79,32 @@ func TestThinkingIsDropped(t *testing.T) {
 			p.ServeHTTP(w, httptest.NewRequestWithContext(s.t.Context(), http.MethodGet, "http://localhost/metrics", nil))
 			if !strings.Contains(w.Body.String(), `stet_bound_refusals_total{form="drop_block"}`) || strings.Contains(w.Body.String(), "stet_thinking_dropped_total 0\n") {
 				t.Error(w.Body.String())
+			}
+		})
+	}
+}
+
+// Where stet changes nothing, an error about thinking is the client's own, and is passed on.
+func TestOwnErrorIsPassed(t *testing.T) {
+	const message = "The block is bound to a different conversation."
+	for name, c := range map[string]Config{"off": {History: history.Config{Policy: history.Off}}, "observe": {Observe: true}} {
+		strictly(t, func(s *strict) {
+			s.rush = true
+			a := s.session("claude-opus-5-5")
+			a.rounds(9, s.model)
+			f := &refuser{message: message}
+			c.Store, c.Transport, c.Upstreams = new(record.Memory), f, Upstreams{Messages: "http://model.test"}
+			p, err := New(c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w := httptest.NewRecorder()
+			p.ServeHTTP(w, httptest.NewRequestWithContext(s.t.Context(), http.MethodPost, "http://localhost/v1/messages", strings.NewReader(a.body())))
+			if w.Code != http.StatusBadRequest || len(f.betas) != 1 {
+				t.Errorf("%s: %d after %d tries", name, w.Code, len(f.betas))
+			}
+			if err := p.Close(context.Background()); err != nil {
+				t.Error(err)
 			}
 		})
 	}

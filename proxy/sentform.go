@@ -87,7 +87,7 @@ func (p *Proxy) keep(x *exchange, d *reading, why cause) cause {
 
 // goesOut notes how a request goes upstream, where later requests need to know it.
 func (p *Proxy) goesOut(x *exchange, d *reading, why cause) {
-	if d.forms.bound && !x.body.continues() { // what a provider keeps is not sent again
+	if d.forms.bound && !x.body.continues() && p.recovers(d) { // what a provider keeps is not sent again
 		first := candidate{"drop_block", func() (*history.Plan, error) { return new(history.Plan), nil }, d.forms.first()}
 		if plan := d.plan; plan != nil {
 			first.plan = func() (*history.Plan, error) { return plan, nil }
@@ -107,6 +107,12 @@ func (p *Proxy) goesOut(x *exchange, d *reading, why cause) {
 		})
 	}
 	p.keepDropping(x)
+}
+
+// recovers reports whether a refusal of a bound request may come from what stet changed. Under the policy off and
+// with observe that is so only where the conversation is known to have been shortened: the error is the client's own otherwise.
+func (p *Proxy) recovers(d *reading) bool {
+	return !p.unchanged || p.policy == history.Finish || !d.forms.first().Form.Empty()
 }
 
 // first is the likeliest form of what is known; the zero value, if nothing is.
