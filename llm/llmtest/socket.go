@@ -3,6 +3,8 @@ package llmtest
 import (
 	"encoding/json"
 	"fmt"
+	"hash/fnv"
+	"io"
 	"net/http"
 	"sync"
 
@@ -20,7 +22,6 @@ const maxResponses = 1000
 // responses holds conversations by the ids of their responses.
 type responses struct {
 	mu    sync.Mutex
-	made  int
 	items map[string][]json.RawMessage
 }
 
@@ -80,9 +81,10 @@ func (s *responses) keep(c *chain, a *answer, own map[string][]json.RawMessage) 
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if c.named {
-		s.made++
-		a.ID = fmt.Sprintf("r%04d", s.made)
+	if c.named { // by what it answers: the same conversation has the same ids in every run
+		h := fnv.New64a()
+		_, _ = io.WriteString(h, encode(c.items)) // a hash takes all
+		a.ID = fmt.Sprintf("r%016x", h.Sum64())
 	}
 	items := c.items[:len(c.items):len(c.items)]
 	for _, item := range responsesItems(*a) {
