@@ -107,7 +107,7 @@ func expression(pattern string) (string, error) {
 	for i, name := range names {
 		switch {
 		case name == "" || name == "." || name == "..":
-			return "", errors.New("has an empty name, . or ..")
+			return "", errors.New(`has an empty name, "." or ".."`)
 		case name == "**" && i == last:
 			b.WriteString(`.*`)
 		case name == "**":
