@@ -38,6 +38,7 @@ type exchange struct {
 	row          record.Request
 	body         upload
 	keeps        bool             // the provider keeps the conversation, whatever the request says
+	account      uint64           // by accountOf, where something may be tried
 	conversation *conversation    // nil if it is not known
 	sent         *cachestate.Sent // nil if the request was not understood, or only counts tokens
 	compared     cachestate.Comparison
@@ -60,7 +61,7 @@ type exchangeKey struct{}
 
 // newExchange begins the row of a request.
 func (p *Proxy) newExchange(to endpoint, r *http.Request) *exchange {
-	return &exchange{
+	x := &exchange{
 		endpoint: to,
 		path:     r.URL.Path,
 		row: record.Request{
@@ -68,6 +69,10 @@ func (p *Proxy) newExchange(to endpoint, r *http.Request) *exchange {
 			Policy: string(p.policy), Observe: p.config.Observe, Conversation: "unknown",
 		},
 	}
+	if p.config.TryBound {
+		x.account = accountOf(to, r.Header)
+	}
+	return x
 }
 
 // finish writes the row of x, once the answer is through and nothing goes on in the background.

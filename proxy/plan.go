@@ -42,22 +42,10 @@ func (p *Proxy) prepare(x *exchange, h http.Header, why cause) {
 	if failed := p.safely(x, func() cause { return p.findConversation(x, &d, h) }); why == planned {
 		why = failed
 	}
-	if why == planned || why == managed {
-		if failed := p.safely(x, func() cause { d.verdict = p.cache.Judge(d.asked); return planned }); failed != planned {
-			why, d.asked.Decoded = failed, nil
-		}
-		if x.body.continues() {
-			d.verdict = d.verdict.Continued()
-		}
+	if why == planned {
+		p.safely(x, func() cause { d.asked.Tries = p.mayTry(x, &d); return planned })
 	}
-	p.safely(x, func() cause { return p.lookUp(x, &d) })
-	if why == planned && !p.unchanged {
-		why = p.safely(x, func() cause { return p.change(x, &d) })
-	}
-	if d.plan == nil && d.repeats() && why != threaded && why != chained {
-		why = p.keep(x, &d, why)
-	}
-	p.goesOut(x, &d, why)
+	why = p.decide(x, &d, why)
 	x.row.Added = time.Since(begin)
 	if why != planned {
 		p.passed(x, why)
@@ -70,6 +58,28 @@ func (p *Proxy) prepare(x *exchange, h http.Header, why cause) {
 		defer close(x.background)
 		p.report(x, &d)
 	}()
+}
+
+// decide decides how a request goes upstream whose conversation is found, and notes that it does. It returns the
+// reason why it goes untouched; planned: there is none.
+func (p *Proxy) decide(x *exchange, d *reading, why cause) cause {
+	if why == planned || why == managed {
+		if failed := p.safely(x, func() cause { d.verdict = p.cache.Judge(d.asked); return planned }); failed != planned {
+			why, d.asked.Decoded = failed, nil
+		}
+		if x.body.continues() {
+			d.verdict = d.verdict.Continued()
+		}
+	}
+	p.safely(x, func() cause { return p.lookUp(x, d) })
+	if why == planned && !p.unchanged {
+		why = p.safely(x, func() cause { return p.change(x, d) })
+	}
+	if d.plan == nil && d.repeats() && why != threaded && why != chained {
+		why = p.keep(x, d, why)
+	}
+	p.goesOut(x, d, why)
+	return why
 }
 
 // safely runs f, which works on the client's text. A panic in it costs the plan,
@@ -123,7 +133,7 @@ func (p *Proxy) planOf(x *exchange, d *reading) (*history.Plan, error) {
 	full := p.recent.plan(d, engine)
 	d.evicted = full.Evicted(d.chain.Skip)
 	plan, err := p.within(x, d, full, 0)
-	if err != nil || !d.repeats() {
+	if err != nil || !d.repeats() || d.tries() {
 		return plan, err
 	}
 	return p.goOn(x, d, d.forms.known[0], plan)

@@ -43,6 +43,11 @@ type Config struct {
 	// keeps none: the client then sends its whole conversation with every request. Otherwise threads are followed.
 	RefuseThreads bool
 
+	// TryBound says that at a cold point something may change before thinking that the provider checks: some accounts let
+	// that pass. Where the provider refuses it, the request goes at once as it would have gone otherwise, and nothing more
+	// is tried with that account.
+	TryBound bool
+
 	// Memory is how many bytes may be held of the newest requests. Of a request that goes on
 	// from one of these, only the new part is read, hashed and planned. Half as many may be held
 	// besides of conversations that the provider keeps too. 0 is 128 MB; negative: none are held.
@@ -75,6 +80,7 @@ type Proxy struct {
 	cache         *cachestate.State
 	recall        *recall
 	forms         *sentform.Memory // how bound conversations were sent
+	accounts      accounts         // that refuse what TryBound tries
 	unchanged     bool             // nothing is ever changed in a body
 	recent        *recent
 	continued     *continuation.Store // conversations that the provider keeps too
@@ -147,7 +153,7 @@ func New(c Config) (*Proxy, error) {
 	p.cache = cachestate.New(cachestate.Config{
 		Evicts: evicts(p.policy), Unchanged: p.unchanged, Checks: func(api, model string) bool { return known.of(api, model).checks },
 	})
-	p.forms = sentform.NewMemory(c.Store)
+	p.forms, p.accounts.store = sentform.NewMemory(c.Store), c.Store
 	p.recall = &recall{state: p.cache, store: c.Store, log: c.Logger}
 	p.base, p.cancel = context.WithCancel(context.Background())
 	p.ending, p.end = context.WithCancel(p.base)

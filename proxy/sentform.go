@@ -71,6 +71,7 @@ func (p *Proxy) keep(x *exchange, d *reading, why cause) cause {
 		}
 		if len(plan.Edits) > 0 {
 			d.plan, x.row.Observe = plan, false
+			d.verdict = d.verdict.Continued() // nothing leaves
 		}
 		return planned
 	})
@@ -221,6 +222,9 @@ func (p *Proxy) candidates(x *exchange, d *reading) (out []candidate) {
 func (p *Proxy) next(x *exchange, d *reading) (name string, ok bool) {
 	if x.background != nil {
 		<-x.background
+	}
+	if d.tries() && p.giveUp(x, d) {
+		return "append", true
 	}
 	for len(x.others) > 0 {
 		c := x.others[0]

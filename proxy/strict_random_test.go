@@ -395,16 +395,18 @@ func TestNothingIsRefusedAtRandom(t *testing.T) {
 }
 
 func playBound(t *testing.T, seed uint64, steps int, kinds []string, policies ...history.Policy) {
-	strictly(t, func(s *strict) {
-		b := &bind{strict: s, Rand: rand.New(rand.NewPCG(seed, 7)), seed: seed, policies: policies}
-		s.config.History = history.Config{KeepReads: 1}
-		s.does = b.does
-		b.now = &twin{model: "claude-opus-5-5"}
-		b.now.say("go on")
-		b.proxy, b.stores = b.start()
-		b.plays(steps, kinds)
-		synctest.Wait()
-	})
+	strictly(t, func(s *strict) { playBoundBy(s, seed, steps, kinds, policies...) })
+}
+
+func playBoundBy(s *strict, seed uint64, steps int, kinds []string, policies ...history.Policy) {
+	b := &bind{strict: s, Rand: rand.New(rand.NewPCG(seed, 7)), seed: seed, policies: policies}
+	s.config.History = history.Config{KeepReads: 1}
+	s.does = b.does
+	b.now = &twin{model: "claude-opus-5-5"}
+	b.now.say("go on")
+	b.proxy, b.stores = b.start()
+	b.plays(steps, kinds)
+	synctest.Wait()
 }
 
 // WIRE-1, WIRE-2: the agent takes answers back, has the provider manage its context, and gets the same

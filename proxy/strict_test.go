@@ -42,7 +42,7 @@ func strictly(t *testing.T, test func(s *strict)) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer s.model.Close()
+		defer func() { _ = s.model.Close() }()
 		defer func() {
 			for _, p := range s.proxies {
 				if err := p.Close(context.Background()); err != nil {
@@ -87,6 +87,16 @@ func (s *strict) RoundTrip(r *http.Request) (*http.Response, error) {
 	return w.Result(), nil
 }
 
+// of has the provider be one with another kind of account.
+func (s *strict) of(account llmtest.Account) {
+	s.t.Helper()
+	_ = s.model.Close() // nothing was asked of it
+	var err error
+	if s.model, err = llmtest.Start(llmtest.Config{Listener: new(llmtest.Memory), Handler: s.answer, Account: account}); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
 // proxy starts another proxy with the same store, as after the end of the one before.
 func (s *strict) proxy() *Proxy {
 	s.t.Helper()
@@ -105,6 +115,8 @@ type session struct {
 	s        *strict
 	model    string
 	extra    string // more members of the body
+	key      string // of the account; "": the client sends none
+	betas    string // more values of the beta header
 	system   string // in place of a long one
 	messages []string
 	answers  int
@@ -134,7 +146,10 @@ func (a *session) rounds(n int, h http.Handler) {
 		for _, path := range []string{"/v1/messages/count_tokens", "/v1/messages"} {
 			w := httptest.NewRecorder()
 			r := httptest.NewRequestWithContext(a.s.t.Context(), http.MethodPost, "http://localhost"+path, strings.NewReader(a.body()))
-			r.Header.Set("Anthropic-Beta", llmtest.ManagingBeta)
+			r.Header.Set("Anthropic-Beta", llmtest.ManagingBeta+a.betas)
+			if a.key != "" {
+				r.Header.Set("X-Api-Key", a.key)
+			}
 			h.ServeHTTP(w, r)
 			if w.Code != 200 {
 				a.s.t.Errorf("%s after %d answers: %d %s", path, a.answers, w.Code, w.Body)

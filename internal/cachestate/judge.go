@@ -29,10 +29,12 @@ func (s *State) Judge(r Request) Verdict {
 		v.Cache.Leaves = max(r.Lifetime, v.Cache.Lifetime)
 	}
 	v.Checks = s.checksThinking(&r)
-	if v.Bound = s.boundBy(&r, from, v.Checks); v.Bound {
+	v.Bound = s.boundBy(&r, from, v.Checks)
+	evicts := cold != "" && !owes && s.config.Evicts && r.Chain.Answered()
+	switch {
+	case v.Bound && !(evicts && r.Tries):
 		return s.frozen(v, &r)
-	}
-	if cold == "" || owes || !s.config.Evicts || !r.Chain.Answered() {
+	case !evicts:
 		return v
 	}
 	if v.endsIn(&r) {

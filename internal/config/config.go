@@ -39,6 +39,7 @@ type Config struct {
 	ProjectRoot string
 	Observe     bool
 	Threads     string
+	Bound       string
 	Dialects    *dialect.Table // nil: those that stet knows
 
 	Record     bool

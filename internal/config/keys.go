@@ -68,6 +68,12 @@ const (
 	RefuseThreads = "refuse"
 )
 
+// Values of the key bound.
+const (
+	appendBound = "append"
+	TryBound    = "try"
+)
+
 // DefaultAuditDays and LeastAuditDays are how long entries of the audit trail
 // are kept. Undo and the outcomes of repeated calls need the entries of the time
 // for which replaced versions of files are kept, which is 30 days.
@@ -132,6 +138,13 @@ var keys = []key{
 		Help:  "message threads, where the provider keeps the conversation: follow, or refuse as a server without threads",
 		Doc:   "message threads, where the provider keeps the conversation and requests have only what is new: `follow`, or `refuse` as a server without threads would",
 		field: func(c *Config) any { return &c.Threads },
+	},
+	{
+		Name: "bound", Type: text, Default: appendBound, Values: []string{appendBound, TryBound},
+		Help: "before thinking that the provider checks: append leaves what was sent as it was, try goes by what the account is allowed",
+		Doc: "what may change before thinking that the provider checks: `append` changes nothing that was sent; `try` leaves old content out at cold " +
+			"points, as elsewhere, until the provider refuses that for the account, which the agent does not see",
+		field: func(c *Config) any { return &c.Bound },
 	},
 	{
 		Name: "record", Type: Bool, Default: true, UserOnly: true,

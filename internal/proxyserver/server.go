@@ -56,7 +56,8 @@ func Open(ctx context.Context, c Config) (*Server, error) {
 	s := &Server{store: &watchedStore{}, Log: log, logFile: logFile, settings: c.Settings, Ended: make(chan struct{})}
 	o := c.Settings
 	pc := proxy.Config{
-		Upstreams: proxy.Upstreams(o.Upstream), History: o.History(c.Root), Prices: c.Models, Observe: o.Observe, RefuseThreads: o.Threads == config.RefuseThreads,
+		Upstreams: proxy.Upstreams(o.Upstream), History: o.History(c.Root), Prices: c.Models, Observe: o.Observe,
+		RefuseThreads: o.Threads == config.RefuseThreads, TryBound: o.Bound == config.TryBound,
 		AllowedHosts: c.Hosts, Logger: log, Keep: proxy.Keep{For: time.Duration(o.RecordDays) * 24 * time.Hour},
 	}
 	if o.RecordDays == 0 {

@@ -316,6 +316,11 @@ func (m *Memory) Note(f *Form, c *Conversation, now time.Time) (b record.Batch, 
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	p := record.SentPlace{Place: ofRequest(c.chain.Last()), Form: f.identity(), Time: now}
+	for _, other := range m.places[p.Place] { // what goes out last is the newest, also within a tick of the clock
+		if !p.Time.After(other.Time) {
+			p.Time = other.Time.Add(time.Microsecond)
+		}
+	}
 	m.put(p, f)
 	forms, keys := []*Form{}, map[uint64]*llm.Part{}
 	for ; f != nil && !f.stored; f = f.parent {

@@ -131,7 +131,11 @@ func (p *player) do(call llm.Part) string {
 		p.files[name] = args.Content
 		return "File created successfully at: " + args.Path
 	}
-	return fmt.Sprintf("$ %s\n%s", args.Command, strings.Repeat("ok: one more line of output\n", 80))
+	var b strings.Builder
+	for i := range 80 {
+		fmt.Fprintf(&b, "ok %d: one more line of output after %d messages\n", i, len(p.req.Messages))
+	}
+	return b.String()
 }
 
 func beds() string {

@@ -60,6 +60,8 @@ type setting struct {
 	proxies  int  // with one store
 	changes  bool // the policy changes now and then
 	loses    bool // the store is lost now and then
+	tries    bool // old content may leave before thinking
+	account  llmtest.Account
 }
 
 // replayed is a recorded session that is played as one whose thinking is bound: the model
@@ -279,14 +281,39 @@ func (r *replayed) ask(answer llm.Message) bool {
 
 func replay(t *testing.T, set setting) {
 	for _, policy := range set.policies {
-		sessions, turns, sent, full := 0, 0, 0, 0
+		sessions, turns, sent, full, refused := 0, 0, 0, 0, 0
 		playAll(t, policy, set, func(*replayed) {}, func(r *replayed) {
-			sessions, turns, sent, full = sessions+1, turns+r.turns, sent+r.sent, full+r.full
+			sessions, turns, sent, full, refused = sessions+1, turns+r.turns, sent+r.sent, full+r.full, refused+r.refused()
+			if most := r.mayRefuse(); r.refused() > most {
+				r.t.Errorf("%d requests were refused, where %d may be", r.refused(), most)
+			}
 		})
 		if full > 0 {
-			t.Logf("%s: %d sessions, %d turns, %.1f %% of the bytes saved", policy, sessions, turns, 100*(1-float64(sent)/float64(full)))
+			t.Logf("%s: %d sessions, %d turns, %.1f %% of the bytes saved, %d requests refused", policy, sessions, turns, 100*(1-float64(sent)/float64(full)), refused)
 		}
 	}
+}
+
+// refused counts the requests that the model refused.
+func (r *replayed) refused() (n int) {
+	for _, request := range r.model.Requests() {
+		if request.Status == http.StatusBadRequest {
+			n++
+		}
+	}
+	return n
+}
+
+// mayRefuse is how many requests the model may refuse that the client does not see: none where the proxy knows how all was
+// sent, but for the first that tries to change it.
+func (r *replayed) mayRefuse() int {
+	switch {
+	case r.loses:
+		return r.turns
+	case r.tries && r.account != llmtest.OldAccount:
+		return 1
+	}
+	return 0
 }
 
 // playAll plays every recorded session. before and after see each one.
@@ -295,10 +322,10 @@ func playAll(t *testing.T, policy history.Policy, set setting, before, after fun
 		t.Run(fmt.Sprintf("%s/%s/%d", policy, s.Format, n), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := &replayed{t: t, rand: rand.New(rand.NewPCG(1, uint64(n))), store: new(record.Memory), setting: set}
-				r.config.History = history.Config{Policy: policy}
+				r.config.History, r.config.TryBound = history.Config{Policy: policy}, set.tries
 				before(r)
 				var err error
-				r.model, err = llmtest.Start(llmtest.Config{Listener: new(llmtest.Memory), Handler: func(*llm.Request) (llm.Response, error) {
+				r.model, err = llmtest.Start(llmtest.Config{Listener: new(llmtest.Memory), Account: set.account, Handler: func(*llm.Request) (llm.Response, error) {
 					return llm.Response{Message: r.next}, nil
 				}})
 				if err != nil {
@@ -327,6 +354,16 @@ func playAll(t *testing.T, policy history.Policy, set setting, before, after fun
 func TestRecorded(t *testing.T) { replay(t, setting{policies: history.Policies(), proxies: 1}) }
 
 var adaptive = []history.Policy{history.Adaptive}
+
+// The same where it is tried to leave old content out before thinking: one request of an account that refuses that may be
+// refused, and an account that lets it pass saves more.
+func TestRecordedTries(t *testing.T) {
+	for _, account := range []llmtest.Account{llmtest.NewAccount, llmtest.OldAccount} {
+		t.Run(string(account), func(t *testing.T) {
+			replay(t, setting{policies: []history.Policy{history.Adaptive, history.Bold}, proxies: 1, tries: true, account: account})
+		})
+	}
+}
 
 // The same through two proxies with one store.
 func TestRecordedByTwo(t *testing.T) { replay(t, setting{policies: adaptive, proxies: 2}) }

@@ -62,7 +62,7 @@ func start(t *testing.T, home, upstream, policy string) *process {
 	p.cmd = exec.Command(name, "proxy", "--listen", "127.0.0.1:0", "--upstream", upstream)
 	p.cmd.Args = append(p.cmd.Args, strings.Fields("--policy "+policy)...)
 	p.cmd.Dir = home
-	p.cmd.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH")}
+	p.cmd.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "STET_KEEP_SHELL=1"} // a short session has few old outputs
 	stderr, err := p.cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)

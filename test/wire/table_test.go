@@ -50,6 +50,7 @@ func (r *run) again(signal syscall.Signal, policy string) {
 // first player.
 type condition struct {
 	name    string
+	flags   string // of the proxies
 	at      func(r *run, turn int)
 	refused int // requests that the model may refuse, if the player does not see it
 	breaks  int // requests that may go out in another form than before
@@ -125,6 +126,28 @@ func upheavals(history.Policy) []condition {
 	}
 }
 
+// tries are conditions in which the proxy tries to change what stands before thinking: a model that was not asked before
+// has no cache, so old outputs leave.
+func tries(history.Policy) []condition {
+	another := func(r *run, turn int) {
+		if turn == 11 {
+			r.players[0].req.Model = "claude-fable-5-1"
+		}
+	}
+	var all []condition
+	for _, flags := range []string{"--bound append", "--bound try"} {
+		all = append(all,
+			condition{name: "another model, " + flags, flags: flags, at: another, refused: 1, breaks: 1},
+			condition{name: "and killed, " + flags, flags: flags, at: func(r *run, turn int) {
+				if another(r, turn); turn >= 11 {
+					r.again(syscall.SIGKILL, "")
+				}
+			}, refused: 1, breaks: 1},
+		)
+	}
+	return all
+}
+
 // result is a row of the table.
 type result struct {
 	turns   int
@@ -167,7 +190,8 @@ func play(t *testing.T, api int, account llmtest.Account, policy string, c condi
 	t.Helper()
 	r := &run{t: t, model: model(t, account), policy: policy, home: t.TempDir(), players: []*player{newPlayer(api)}}
 	if policy != "" {
-		r.proxies = []*process{start(t, r.home, r.model.URL, policy)}
+		r.policy += " " + c.flags
+		r.proxies = []*process{start(t, r.home, r.model.URL, r.policy)}
 	}
 	for _, prompt := range []string{"Look at beds.py.", "Look at it once more."} {
 		for i := 0; i < len(r.players); i++ {
@@ -207,6 +231,10 @@ func TestTable(t *testing.T) { table(t, conditions) }
 // The same where the proxy does not know what it sent.
 func TestTableOfUpheavals(t *testing.T) { table(t, upheavals) }
 
+// WIRE-1: where old content leaves before thinking, an account that refuses that refuses one request, and remembers it
+// through the end of the process.
+func TestTableOfTries(t *testing.T) { table(t, tries) }
+
 func table(t *testing.T, conditions func(history.Policy) []condition) {
 	var mu sync.Mutex
 	rows := map[string]string{}
@@ -235,7 +263,7 @@ func table(t *testing.T, conditions func(history.Policy) []condition) {
 							if with.breaks > straight.breaks+c.breaks && !rewrites {
 								t.Errorf("%d requests do not go on from one before, without stet %d", with.breaks, straight.breaks)
 							}
-							if with.refused > c.refused {
+							if with.refused > c.refused || account == llmtest.OldAccount && with.refused > 0 {
 								t.Errorf("%d requests were refused", with.refused)
 							}
 							mu.Lock()
