@@ -8,7 +8,7 @@ import "github.com/stet-dev/stet/llm"
 type Price struct{ Read, Write float64 }
 
 // Saves is what omissions save of the price of one request, as plain input in the
-// unit of the arguments. before is text that was omitted, or sent, in the request
+// unit of the arguments. (It is also what text costs.) before is text that was omitted, or sent, in the request
 // before; fresh is text that is new. cold says that nothing of the request was cached.
 func (p Price) Saves(before, fresh float64, cold bool) float64 {
 	if cold {
@@ -25,11 +25,13 @@ func (p Price) Wastes(again float64) float64 { return (p.Write - p.Read) * again
 // same requests untouched. While it is negative, nothing more is evicted.
 type account struct {
 	balance     float64
-	counted     int  // messages of the last request that was counted, plus 1
-	omitted     int  // bytes left out of it
-	cold        bool // the next request finds nothing cached
-	unanswered  bool // the last request was planned as one that finds nothing cached, and has no answer yet
-	firstPrompt int  // tokens; 0: not known
+	spent       float64 // what the same requests cost untouched
+	counted     int     // messages of the last request that was counted, plus 1
+	size        int     // bytes of it, if nothing were left out
+	omitted     int     // bytes left out of it
+	cold        bool    // the next request finds nothing cached
+	unanswered  bool    // the last request was planned as one that finds nothing cached, and has no answer yet
+	firstPrompt int     // tokens; 0: not known
 }
 
 func (st *State) price() Price {
@@ -40,15 +42,17 @@ func (st *State) price() Price {
 }
 
 // countRequest adds to the account what a request made of all messages added
-// saves. A second call for the same messages has no effect.
+// saves. It is called for requests that were answered alone, so that the account depends on the
+// messages and not on how often a plan was asked for.
 func (st *State) countRequest() {
 	a := &st.account
 	if a.counted == st.messages+1 || !st.engine.deduplicates() {
 		return
 	}
 	cold := a.cold || a.counted == 0
+	a.spent += st.price().Saves(float64(a.size), float64(st.bytes-a.size), cold)
 	a.balance += st.price().Saves(float64(a.omitted), float64(st.plan.Saved-a.omitted), cold)
-	a.counted, a.omitted, a.cold = st.messages+1, st.plan.Saved, false
+	a.counted, a.size, a.omitted, a.cold = st.messages+1, st.bytes, st.plan.Saved, false
 }
 
 // Answered tells the usage in the answer to the last request. Where that request was

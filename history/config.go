@@ -18,7 +18,7 @@ const (
 	KeepLatest Policy = "keep-latest" // TRIM-2: all but the newest K reads of each file
 	Lossless   Policy = "lossless"    // what is in view already is not shown twice
 	Adaptive   Policy = "adaptive"    // lossless, and old outputs at cold points
-	Bold       Policy = "bold"        // adaptive, and old reads of idle files
+	Bold       Policy = "bold"        // adaptive, and idle reads; in long conversations not at cold points alone
 )
 
 // Policies lists the policies in the order of how much they leave out. Finish, by which
@@ -50,7 +50,7 @@ type Config struct {
 	// system prompt or first message names, if it does.
 	Root string
 
-	KeepReads int // newest reads of a file that keep-latest (and bold, at a cold point) leaves whole; 0 is 5, negative all
+	KeepReads int // newest reads of a file that keep-latest leaves whole; 0 is 5, negative all
 	KeepShell int // newest outputs of commands that keep-latest (and adaptive, at a cold point) leaves whole; 0 is 5, negative all
 
 	// BySize makes large files keep fewer reads under keep-latest: 3 where
@@ -65,9 +65,9 @@ type Config struct {
 	// Idle is after how many turns of the model old content may leave at a cold
 	// point that nothing has touched since. Under adaptive that is reads of files
 	// outside the workspace (of dependencies already after 10), and outputs that
-	// may show text of files. Under bold it is also, after twice as many turns,
-	// reads of files in directories where the agent changed nothing, reads past the
-	// newest KeepReads, and large texts that were written. 0 is 30, negative never.
+	// may show text of files. Under bold these outputs leave after a sixth of it; so do
+	// reads of files that the agent has changed. Reads of other files leave after half of it,
+	// and texts that were written after the whole. 0 is 30, negative never.
 	Idle int
 
 	// Price is what the provider bills cached tokens at. The account of what
@@ -83,6 +83,10 @@ type Config struct {
 	// the first block of thinking was made. Points count nevertheless: they are the
 	// caller's decision.
 	ChecksThinking bool
+
+	// NoBreaks: there are no warm breaks. The provider keeps the conversation itself, so that what was sent
+	// cannot change.
+	NoBreaks bool
 
 	// Language of the placeholders: "en" (or ""), "zh".
 	Language string

@@ -23,6 +23,8 @@
 //   - At a cold point (see [Point]) an eviction scan chooses results that leave
 //     (evict.go). Then everything that stays is deduplicated again in order, so
 //     that no pointer names a source that has left.
+//   - Under bold the same happens at a warm break (break.go): in a long conversation,
+//     where what leaves is worth more than the cache that is lost.
 //
 // Under keep-latest, decisions are made from the end (keeplatest.go): the newest
 // reads of each file and the newest outputs of commands stay. That changes what
@@ -30,8 +32,8 @@
 //
 // A plan depends on the messages and the points alone. Outside keep-latest the
 // plan of the first n messages is the beginning of the plan of n+1 messages,
-// unless a cold point stands between; and planning a planned request changes
-// nothing.
+// unless a cold point or a warm break stands between; and planning a planned request
+// changes nothing, but for further breaks.
 //
 // # Placeholders
 //

@@ -13,9 +13,9 @@ const minTelling = 16
 
 // worksOn lists the files that the agent works on: those that it changed, and has touched
 // not long ago.
-func (s *evictionScan) worksOn(edited map[string]bool) []string {
+func (s *evictionScan) worksOn() []string {
 	var out []string
-	for key := range edited {
+	for key := range s.changed {
 		if !s.idle(key, 1) {
 			out = append(out, key)
 		}

@@ -27,6 +27,7 @@ type State struct {
 	ledger  ledger
 	plan    Plan // what was decided so far; not used by keep-latest
 	account account
+	weighed int // bytes of the request when a warm break was considered last
 	named   namedPlaces
 
 	binding      []Point // points that bind messages, or say where thinking began
@@ -66,6 +67,9 @@ func (st *State) Add(messages ...llm.Message) {
 				st.turn(m)
 			}
 			st.addMessage(m, when)
+			if m.Role == llm.Assistant {
+				st.considerBreak()
+			}
 		}
 		if m.Role == llm.System && st.system == st.messages {
 			st.system++
@@ -124,7 +128,6 @@ func (st *State) addText(role llm.Role, text string) {
 // Plan returns what is left out of the request made of all messages added.
 // The plan is the caller's to keep.
 func (st *State) Plan() *Plan {
-	st.countRequest()
 	switch st.engine.config.Policy {
 	case Off, Finish:
 		return &Plan{Stats: Stats{Reads: st.plan.Reads}}

@@ -30,21 +30,22 @@ type terms struct {
 	price  history.Price
 	checks bool // the provider checks what stands before thinking
 	rules  int  // that the conversation is planned by; 0: the newest
+	kept   bool // the provider keeps the conversation: what was sent stays
 }
 
-// of is the engine for a request to a model. Where the configuration names a
+// of is the engine for a request to a model. asked has its checks, rules and kept. Where the configuration names a
 // window or a price, they hold for all models. Where thinking is checked, all models
 // have the same engine: what was sent to one is sent to the next in the same way. Rules that a newer stet made are
 // not known here: then the newest that are known count.
-func (e *engines) of(api, model string, asked *llm.Caching, checks bool, rules int) (*history.Engine, error) {
+func (e *engines) of(api, model string, caching *llm.Caching, asked terms) (*history.Engine, error) {
 	k := e.rules.of(api, model)
-	t := terms{window: k.window, price: history.Price{Read: k.Read, Write: k.Write}, checks: checks}
-	if 0 < rules && rules < history.NewestRules {
-		t.rules = rules
+	t := terms{window: k.window, price: history.Price{Read: k.Read, Write: k.Write}, checks: asked.checks, kept: asked.kept}
+	if 0 < asked.rules && asked.rules < history.NewestRules {
+		t.rules = asked.rules
 	}
-	if checks {
+	if t.checks {
 		t.window, t.price = 0, history.Price{}
-	} else if api == record.Messages && asked.Lifetime >= time.Hour {
+	} else if api == record.Messages && caching.Lifetime >= time.Hour {
 		hour, _ := prices.RuleNamed(prices.Anthropic1h) // it is there
 		t.price.Write = max(t.price.Write, hour.Write)
 	}
@@ -60,7 +61,7 @@ func (e *engines) of(api, model string, asked *llm.Caching, checks bool, rules i
 		return made, nil
 	}
 	c := e.config
-	c.Window, c.Price, c.ChecksThinking, c.Rules = t.window, t.price, t.checks, cmp.Or(t.rules, c.Rules)
+	c.Window, c.Price, c.ChecksThinking, c.NoBreaks, c.Rules = t.window, t.price, t.checks, t.kept, cmp.Or(t.rules, c.Rules)
 	made, err := history.New(c)
 	if err != nil {
 		return nil, err

@@ -29,26 +29,26 @@ func TestEngines(t *testing.T) {
 		config           Config
 		want             terms
 	}{
-		{"known", record.Messages, "claude-opus-4-6", 0, Config{}, terms{1_000_000, read5, false, 0}},
-		{"its newer name", record.Messages, "anthropic/claude-opus-4-6-20260101", 0, Config{}, terms{1_000_000, read5, false, 0}},
-		{"for an hour", record.Messages, "claude-opus-4-6", time.Hour, Config{}, terms{1_000_000, history.Price{Read: 0.1, Write: 2}, false, 0}},
-		{"no markers", record.Responses, "gpt-5.6-sol", 24 * time.Hour, Config{}, terms{1_050_000, read5, false, 0}},
-		{"unknown", record.Chat, "m", 0, Config{}, terms{0, history.Price{Read: 0.1, Write: 1}, false, 0}},
-		{"one's own", record.Chat, "own-model", 0, Config{Prices: catalog}, terms{5000, history.Price{Read: 0.5, Write: 1.5}, false, 0}},
+		{"known", record.Messages, "claude-opus-4-6", 0, Config{}, terms{window: 1_000_000, price: read5}},
+		{"its newer name", record.Messages, "anthropic/claude-opus-4-6-20260101", 0, Config{}, terms{window: 1_000_000, price: read5}},
+		{"for an hour", record.Messages, "claude-opus-4-6", time.Hour, Config{}, terms{window: 1_000_000, price: history.Price{Read: 0.1, Write: 2}}},
+		{"no markers", record.Responses, "gpt-5.6-sol", 24 * time.Hour, Config{}, terms{window: 1_050_000, price: read5}},
+		{"unknown", record.Chat, "m", 0, Config{}, terms{window: 0, price: history.Price{Read: 0.1, Write: 1}}},
+		{"one's own", record.Chat, "own-model", 0, Config{Prices: catalog}, terms{window: 5000, price: history.Price{Read: 0.5, Write: 1.5}}},
 		{"thinking is checked", record.Messages, "claude-opus-5-5", time.Hour, Config{}, terms{checks: true}},
-		{"said", record.Messages, "claude-opus-4-6", 0, Config{History: history.Config{Window: 9, Price: history.Price{Read: 1, Write: 1}}}, terms{9, history.Price{Read: 1, Write: 1}, false, 0}},
+		{"said", record.Messages, "claude-opus-4-6", 0, Config{History: history.Config{Window: 9, Price: history.Price{Read: 1, Write: 1}}}, terms{window: 9, price: history.Price{Read: 1, Write: 1}}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			p := newProxy(t, func(to *Config) { *to = test.config })
 			asked := &llm.Caching{Lifetime: test.lifetime}
-			e, err := p.engines.of(test.api, test.model, asked, test.want.checks, 0)
+			e, err := p.engines.of(test.api, test.model, asked, terms{checks: test.want.checks})
 			if err != nil {
 				t.Fatal(err)
 			}
 			if p.engines.made[test.want] != e || len(p.engines.made) != 1 {
 				t.Errorf("%+v, want %+v", p.engines.made, test.want)
 			}
-			if again, _ := p.engines.of(test.api, test.model, asked, test.want.checks, 0); again != e {
+			if again, _ := p.engines.of(test.api, test.model, asked, terms{checks: test.want.checks}); again != e {
 				t.Error("asked again, it is another")
 			}
 		})
@@ -59,7 +59,7 @@ func TestEngines(t *testing.T) {
 func TestEnginesAreFew(t *testing.T) {
 	p := newProxy(t)
 	for i := range 2 * maxRules {
-		if _, err := p.engines.of(record.Chat, fmt.Sprint("m", i, 0), new(llm.Caching), false, 0); err != nil {
+		if _, err := p.engines.of(record.Chat, fmt.Sprint("m", i, 0), new(llm.Caching), terms{}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -149,7 +149,7 @@ func (p *Proxy) countDropped(x *exchange) {
 // computed is the plan of a request as the rules of today would have shortened it from its beginning. It is a function
 // of the messages.
 func (p *Proxy) computed(x *exchange, d *reading) (*history.Plan, error) {
-	engine, err := p.engines.of(apiOf(x), x.row.Model, &d.request.Caching, d.verdict.Checks, 0)
+	engine, err := p.engines.of(apiOf(x), x.row.Model, &d.request.Caching, terms{checks: d.verdict.Checks})
 	if err != nil {
 		return nil, err
 	}

@@ -181,7 +181,9 @@ func (p *Proxy) planBehind(x *exchange, d *reading, sent *history.Plan) (*histor
 // engineOf is the engine that plans a request, by the rules that its conversation was planned by before.
 func (p *Proxy) engineOf(x *exchange, d *reading) (*history.Engine, error) {
 	checks := d.verdict.Checks || d.forms.checks
-	return p.engines.of(apiOf(x), x.row.Model, &d.request.Caching, checks, d.forms.first().Form.Rules())
+	return p.engines.of(apiOf(x), x.row.Model, &d.request.Caching, terms{
+		checks: checks, kept: x.body.turn != nil, rules: d.forms.first().Form.Rules(),
+	})
 }
 
 // before are the edits of the first n messages.

@@ -42,7 +42,7 @@ const (
 func danglingWith(t *testing.T, k *talk, texts map[int]string) int {
 	t.Helper()
 	policy := func(Setting) Planner { return &cutLast{of: len(k.Messages) - 1, texts: texts} }
-	r, err := New(&k.Session, &Config{}).play(context.Background(), policy, nil, nil)
+	r, err := New(&k.Session, &Config{}).play(context.Background(), policy, nil, history.Price{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ type Setting struct {
 	Dir   string              // the workspace
 	Fixed int                 // tokens of tools and system prompt that are not in the messages
 	Count func(*llm.Part) int // tokens of a part
+	Price history.Price       // of the cache; zero: there is none
 }
 
 // Planner decides what the requests of one context to one model leave out.
@@ -42,7 +43,7 @@ type Omission struct {
 }
 
 // Ours returns the policy of package history with this configuration. An empty
-// Root becomes the directory of the session.
+// Root becomes the directory of the session, and a zero Price that of the cache.
 func Ours(c history.Config) (Policy, error) {
 	e, err := history.New(c)
 	if err != nil {
@@ -55,6 +56,9 @@ func Ours(c history.Config) (Policy, error) {
 		c := c
 		if c.Root == "" {
 			c.Root = s.Dir
+		}
+		if c.Price == (history.Price{}) {
+			c.Price = s.Price
 		}
 		e, err := history.New(c)
 		if err != nil {

@@ -173,11 +173,16 @@ func TestRecordedNeverDearer(t *testing.T) {
 	}
 }
 
-// What bold comes to.
+// No session becomes more than 2 % dearer under bold, with what the agent would ask for again.
 func TestRecordedBold(t *testing.T) {
 	for _, r := range replayAll(t, history.Config{Policy: history.Bold}) {
 		if r.Dangling != 0 {
 			t.Errorf("%s: %d dangling lines", r.file, r.Dangling)
+		}
+		for name, cost := range r.Charged {
+			if off := r.off.Cost[name]; cost > off*1.02 {
+				t.Errorf("%s: %s costs %.0f instead of %.0f", r.file, name, cost, off)
+			}
 		}
 	}
 }

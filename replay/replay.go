@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/prices"
 	"github.com/stet-dev/stet/replay/check"
@@ -91,28 +92,33 @@ type Outcome struct {
 }
 
 // Under sends the session through a policy and prices it by every rule. It plans
-// once for each list of cold points. It stops with the context's error.
+// once for each list of cold points and price. It stops with the context's error.
 func (r *Replay) Under(ctx context.Context, policy Policy, rules []prices.Rule) (Outcome, error) {
 	type group struct {
 		points []coldPoint
+		price  history.Price
 		rules  []prices.Rule
 	}
 	var groups []group
 	for _, rule := range rules {
 		var points []coldPoint
+		var price history.Price
 		if policy != nil {
 			points = r.coldPoints(rule)
+			if rule.Cached() {
+				price = history.Price{Read: rule.Read, Write: rule.Write}
+			}
 		}
-		i := slices.IndexFunc(groups, func(g group) bool { return slices.Equal(g.points, points) })
+		i := slices.IndexFunc(groups, func(g group) bool { return slices.Equal(g.points, points) && g.price == price })
 		if i < 0 {
 			i = len(groups)
-			groups = append(groups, group{points: points})
+			groups = append(groups, group{points: points, price: price})
 		}
 		groups[i].rules = append(groups[i].rules, rule)
 	}
 	var out Outcome
 	for i, g := range groups {
-		o, err := r.play(ctx, policy, g.rules, g.points)
+		o, err := r.play(ctx, policy, g.rules, g.price, g.points)
 		if err != nil {
 			return Outcome{}, err
 		}
@@ -130,8 +136,8 @@ func (r *Replay) Under(ctx context.Context, policy Policy, rules []prices.Rule) 
 }
 
 // play sends the session through a policy and prices it by rules that all have
-// these cold points.
-func (r *Replay) play(ctx context.Context, policy Policy, rules []prices.Rule, points []coldPoint) (Outcome, error) {
+// this price and these cold points.
+func (r *Replay) play(ctx context.Context, policy Policy, rules []prices.Rule, price history.Price, points []coldPoint) (Outcome, error) {
 	out := Outcome{Cost: make(map[string]float64, len(rules))}
 	var caches []Cache
 	for _, rule := range rules {
@@ -139,7 +145,7 @@ func (r *Replay) play(ctx context.Context, policy Policy, rules []prices.Rule, p
 	}
 	sender, view := r.NewSender(caches...), r.Index().View()
 	charge := r.newCharge(rules, caches)
-	plans := planners{replay: r, policy: policy, from: -1}
+	plans := planners{replay: r, policy: policy, price: price, from: -1}
 	for i := range r.Requests {
 		if err := ctx.Err(); err != nil {
 			return Outcome{}, err
@@ -181,6 +187,7 @@ func (o *Outcome) Add(s Sent, rules []prices.Rule) {
 type planners struct {
 	replay         *Replay
 	policy         Policy
+	price          history.Price
 	from           int // the first message of the context
 	byModel        map[string]*planner
 	best           Plan // the most reads and repeats of any plan of the context
@@ -203,7 +210,7 @@ func (p *planners) plan(q *recording.Request, points []coldPoint) []check.Omissi
 	}
 	of := p.byModel[q.Model]
 	if of == nil {
-		of = &planner{p.policy(Setting{p.replay.Session.Dir, p.replay.Fixed, p.replay.count}), q.From}
+		of = &planner{p.policy(Setting{p.replay.Session.Dir, p.replay.Fixed, p.replay.count, p.price}), q.From}
 		p.byModel[q.Model] = of
 	}
 	for {

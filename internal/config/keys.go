@@ -92,7 +92,7 @@ var keys = []key{
 	},
 	{
 		Name: "keep", Type: Number, Default: 5, Help: "newest reads of a file that keep-latest leaves whole",
-		Doc:   "newest reads of a file that `keep-latest`, and `bold` at a cold point, leave whole; 0 is all",
+		Doc:   "newest reads of a file that `keep-latest` leaves whole; 0 is all",
 		field: func(c *Config) any { return &c.Keep }, valid: atLeast0("keep is a number of reads, 0 or more"),
 	},
 	{

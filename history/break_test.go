@@ -1,0 +1,161 @@
+package history
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/stet-dev/stet/llm"
+)
+
+// longWork is a conversation that is long enough for warm breaks: an agent reads files, runs
+// commands, and changes some of the files. In some conversations a person says much in between,
+// which always stays.
+func longWork(r *rand.Rand) *conv {
+	c := new(conv)
+	c.user("mend the build")
+	files, talk := []int{30, 1000}[r.IntN(2)], r.IntN(6)
+	for turn := range 60 + r.IntN(140) {
+		file := fmt.Sprintf("src/f%d.go", r.IntN(files))
+		switch r.IntN(5 + talk) {
+		case 0, 1:
+			first := 1 + r.IntN(400)
+			c.read(file, first, first+10+r.IntN(190), 600)
+		case 2:
+			c.call("filesystem-edit", map[string]any{"filePath": file, "searchContent": "old", "replaceContent": "new"}, "edited")
+		case 3, 4:
+			c.call("terminal-execute", map[string]any{"command": fmt.Sprintf("make test-%d", turn)},
+				strings.Repeat(fmt.Sprintf("ok  some/package/%d\n", turn), 1+r.IntN(300)))
+		default:
+			c.user(strings.Repeat(fmt.Sprintf("please see to %d as well\n", turn), 1+r.IntN(900)))
+		}
+	}
+	return c
+}
+
+// priceOf is what a provider with a cache bills for a request after the one before, in plain input bytes.
+func priceOf(request, before []llm.Message, p Price) (cost float64) {
+	same := true
+	for i := range request {
+		if same = same && i < len(before) && slices.Equal(request[i].Parts, before[i].Parts); same {
+			cost += p.Read * float64(size(&request[i]))
+		} else {
+			cost += p.Write * float64(size(&request[i]))
+		}
+	}
+	return cost
+}
+
+func size(m *llm.Message) (n int) {
+	for i := range m.Parts {
+		n += len(m.Parts[i].Text) + len(m.Parts[i].Args)
+	}
+	return n
+}
+
+// Whenever a conversation ends, warm breaks have not made it dearer by more than the part that they may
+// risk. Between breaks a plan is the beginning of the next one.
+func TestBreaksCostLittle(t *testing.T) {
+	breaks := 0
+	for seed := range uint64(150) {
+		r := rand.New(rand.NewPCG(seed, 0))
+		c, price := longWork(r), Price{0.1, []float64{1, 1.25, 2}[r.IntN(3)]}
+		e := newEngine(t, Config{Policy: Bold, Price: price})
+		st := e.NewState()
+		var before, beforeOff []llm.Message
+		var plan *Plan
+		cost, off := 0., 0.
+		for i := range c.messages {
+			if c.messages[i].Role != llm.Assistant {
+				continue
+			}
+			st.Grow(c.messages[:i], nil)
+			next := st.Plan()
+			now := llm.Apply(c.messages[:i], next.Edits)
+			cost += priceOf(now, before, price)
+			off += priceOf(c.messages[:i], beforeOff, price)
+			if cost > (1+risk)*off {
+				t.Fatalf("seed %d: at message %d the conversation has cost %.0f, and without stet %.0f", seed, i, cost, off)
+			}
+			if plan != nil && next.Breaks == plan.Breaks && !slices.Equal(next.Edits[:len(plan.Edits)], plan.Edits) {
+				t.Fatalf("seed %d: at message %d the plan changed without a break", seed, i)
+			}
+			before, beforeOff, plan = now, c.messages[:i], next
+		}
+		whole := e.Plan(c.messages)
+		st.Grow(c.messages, nil)
+		if diff := cmp.Diff(whole, st.Plan()); diff != "" {
+			t.Fatalf("seed %d: planned at once and step by step (-, +):\n%s", seed, diff)
+		}
+		if balance := st.account.balance; math.Abs(balance-(off-cost)) > 0.02*off {
+			t.Fatalf("seed %d: the account says that %.0f was saved; it is %.0f of %.0f", seed, balance, off-cost, off)
+		}
+		breaks += whole.Breaks
+	}
+	if breaks < 100 {
+		t.Errorf("%d breaks: the test shows little", breaks)
+	}
+}
+
+// longReading is a conversation in which a warm break pays early.
+func longReading() []llm.Message {
+	c := new(conv)
+	c.user("mend the build")
+	for i := range 200 {
+		c.read(fmt.Sprintf("src/f%d.go", i), 1, 200, 200)
+	}
+	return c.messages
+}
+
+func TestBreaks(t *testing.T) {
+	for name, tt := range map[string]struct {
+		config Config
+		points []Point
+		breaks bool
+	}{
+		"bold":             {Config{Policy: Bold}, nil, true},
+		"adaptive":         {Config{Policy: Adaptive}, nil, false},
+		"thinking checked": {Config{Policy: Bold, ChecksThinking: true}, nil, false},
+		"kept":             {Config{Policy: Bold, NoBreaks: true}, nil, false},
+		"bound messages":   {Config{Policy: Bold}, []Point{{After: 1, Why: Thinking, From: 1}}, false},
+		"never idle":       {Config{Policy: Bold, Idle: -1, KeepShell: -1}, nil, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if p := newEngine(t, tt.config).Plan(longReading(), tt.points...); p.Breaks > 0 != tt.breaks {
+				t.Errorf("%d breaks", p.Breaks)
+			}
+		})
+	}
+}
+
+// What left at a break does not come back at the next one, though its file was touched since.
+func TestBreakKeepsOut(t *testing.T) {
+	c := new(conv)
+	c.user("mend the build")
+	first := c.read("src/old.go", 1, 200, 200)
+	for i := range 150 {
+		c.read(fmt.Sprintf("src/f%d.go", i), 1, 200, 200)
+	}
+	e := newEngine(t, Config{Policy: Bold})
+	before := e.Plan(c.messages)
+	for i := range 150 {
+		if i%3 == 0 {
+			c.call("filesystem-edit", map[string]any{"filePath": "src/old.go", "searchContent": "a", "replaceContent": "b"}, "edited")
+		}
+		c.read(fmt.Sprintf("src/g%d.go", i), 1, 200, 200)
+	}
+	for n := len(c.messages) - 290; n <= len(c.messages); n++ {
+		after := e.Plan(c.messages[:n])
+		if before.Breaks == 0 || n == len(c.messages) && after.Breaks == before.Breaks {
+			t.Fatalf("%d breaks, then %d: the test shows nothing", before.Breaks, after.Breaks)
+		}
+		if at := after.Edits[0]; at.Message != first {
+			t.Fatalf("with %d messages the old read came back", n)
+		}
+	}
+}
