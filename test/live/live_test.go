@@ -151,10 +151,10 @@ func by(t *testing.T, up *upstream, c proxy.Config, asked []asked) {
 type sums struct{ off, live, replayedOff, replayed float64 }
 
 // TRIM-17: no recorded session is dearer than without, played through the proxy
-// at its own times and billed by a simulated cache. The figures of the replay
-// stand beside.
+// at its own times and billed by a simulated cache. Under bold warm breaks may cost 2 %.
+// The figures of the replay stand beside.
 func TestLiveNeverDearer(t *testing.T) {
-	policies := []history.Policy{history.Lossless, history.Adaptive}
+	policies := []history.Policy{history.Lossless, history.Adaptive, history.Bold}
 	total := make([]sums, len(policies))
 	played, sent := 0, 0
 	for _, s := range recorded(t) {
@@ -181,7 +181,11 @@ func TestLiveNeverDearer(t *testing.T) {
 			one := sums{plain.cost, with.cost, off.Cost[prices.Anthropic5m], r.Cost[prices.Anthropic5m]}
 			total[i].add(one)
 			t.Logf("%s: %s: %d requests: %s", policy, filepath.Base(s.File), len(asked), one)
-			if one.live > one.off*(1+1e-9) {
+			limit := 1 + 1e-9
+			if policy == history.Bold {
+				limit = 1.02
+			}
+			if one.live > one.off*limit {
 				t.Errorf("%s: %s costs %.0f instead of %.0f", policy, s.File, one.live, one.off)
 			}
 		}
