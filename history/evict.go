@@ -209,20 +209,29 @@ func (res *toolResult) evictText(placeholder string, why Reason) {
 	}
 }
 
+// reportWait is for how many times [Config.Idle] the report of another agent stays. In recorded
+// sessions 3 of 42 reports and prompts that had left earlier were needed again.
+const reportWait = 2
+
 // oldOutput reports whether an output may leave. It is past the newest ones. One that
 // quotes files must also be long past: edits are made from it. What else may show text of
-// files (a search, the report of another agent) must show nothing more of the files that
-// the agent works on, or be long past too.
+// files (a search) must show nothing more of the files that the agent works on, or be long
+// past too. The report of another agent stays longest: it takes all of that agent's work to
+// have it again.
 func (s *evictionScan) oldOutput(res *toolResult) bool {
 	c := &s.st.engine.config
 	if !s.policy(Adaptive) || c.KeepShell < 0 || s.outputs <= c.KeepShell {
 		return false
 	}
+	age := s.st.turns - res.turn
+	if res.call.action.Op == dialect.Agent && !s.policy(Bold) {
+		return c.Idle >= 0 && age >= reportWait*c.Idle
+	}
 	wait := c.Idle
 	if s.policy(Bold) {
 		wait /= soon
 	}
-	longPast := c.Idle >= 0 && s.st.turns-res.turn >= wait
+	longPast := c.Idle >= 0 && age >= wait
 	return !res.sources || longPast || !res.call.action.Quotes(res.text) && !s.showsWork(res)
 }
 
