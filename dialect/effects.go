@@ -10,9 +10,10 @@ import (
 
 // effects is what a command line may do: change something, or print files.
 type effects struct {
-	changes bool // something, perhaps
-	quiet   bool // no command of it prints files
-	quotes  bool // a command of it prints files as they are
+	changes bool   // something, perhaps
+	quiet   bool   // no command of it prints files
+	quotes  bool   // a command of it prints files as they are
+	report  Report // what the command line prints, if that is one
 }
 
 // Changes reports whether what a Shell runs may change something: unless every
@@ -82,6 +83,7 @@ func effectsOf(command string) effects {
 		return effects{changes: true, quotes: true}
 	}
 	e := effects{quotes: len(command) > maxQuiet, quiet: len(command) <= maxQuiet && len(file.Stmts) > 0}
+	var report reportOfLine
 	syntax.Walk(file, func(n syntax.Node) bool {
 		switch x := n.(type) {
 		case *syntax.CallExpr:
@@ -90,6 +92,7 @@ func effectsOf(command string) effects {
 				words := quietWords(x.Args)
 				e.quiet = e.quiet && quietCall(words)
 				e.quotes = e.quotes || quotingCall(words)
+				report.add(words)
 			}
 		case *syntax.Redirect:
 			toNull := literal(x.Word) == "/dev/null"
@@ -99,6 +102,9 @@ func effectsOf(command string) effects {
 		}
 		return !e.changes || e.quiet || !e.quotes
 	})
+	if !report.other && !e.quotes {
+		e.report = report.kind
+	}
 	return e
 }
 

@@ -39,7 +39,7 @@ func ParsePolicy(s string) (Policy, error) {
 
 // NewestRules is the newest number of rules. A change of what is left out of a conversation, or of the words in its
 // place, makes a new number; the plans of the older ones stay as testdata/rules has them.
-const NewestRules = 1
+const NewestRules = 2
 
 // Config sets an [Engine] up. The zero value is the default.
 type Config struct {
@@ -83,6 +83,10 @@ type Config struct {
 	// the first block of thinking was made. Points count nevertheless: they are the
 	// caller's decision.
 	ChecksThinking bool
+
+	// Fold: under bold, long reports of commands leave lines out when they are sent first. The
+	// agent can run "stet show", which shows these lines. The caller keeps the texts (Plan.Folds).
+	Fold bool
 
 	// NoBreaks: there are no warm breaks. The provider keeps the conversation itself, so that what was sent
 	// cannot change.

@@ -79,6 +79,11 @@ func rulesCorpus() (all []rulesCase) {
 			bash(c, fmt.Sprint("make ", i), strings.Repeat(fmt.Sprintf("%d ok: built one more of the targets\n", i), 25))
 		}
 	})
+	add("a long report", nil, func(c *conv) {
+		read(c, "a.go", 1, 30, "first")
+		bash(c, "go test ./...", output(300))
+		bash(c, "rg -n found src", hits(10, 30))
+	})
 	return all
 }
 
@@ -101,7 +106,7 @@ func TestRulesStay(t *testing.T) {
 			c := &cases[i]
 			plans := map[Policy][]rulesEdit{}
 			for _, policy := range Policies() {
-				e, err := New(Config{Policy: policy, KeepReads: 1, KeepShell: 2, Rules: rules})
+				e, err := New(Config{Policy: policy, KeepReads: 1, KeepShell: 2, Fold: true, Rules: rules})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -29,6 +29,8 @@ type State struct {
 	account account
 	weighed int // bytes of the request when a warm break was considered last
 	named   namedPlaces
+	shell   bool            // the agent has called a shell
+	working map[string]bool // names of the files that calls were about, without their directories
 
 	binding      []Point // points that bind messages, or say where thinking began
 	managed      bool    // the messages to come stay whole, up to the next one of the model
@@ -43,6 +45,8 @@ func (e *Engine) NewState() *State {
 		calls:  make(map[string]*callsOfID),
 		ledger: newLedger(),
 		named:  namedPlaces{places: make(map[string]bool)},
+
+		working: make(map[string]bool),
 	}
 }
 

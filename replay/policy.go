@@ -87,7 +87,7 @@ func (o *ours) Plan() Plan {
 // stands elsewhere in the request.
 func isPointer(why history.Reason) bool {
 	switch why {
-	case history.Terminal, history.Restored, history.Replaced, history.Command, history.Arguments, history.Idle:
+	case history.Terminal, history.Restored, history.Replaced, history.Command, history.Arguments, history.Idle, history.Folded:
 		return false
 	}
 	return true

@@ -1,0 +1,274 @@
+package history
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/stet-dev/stet/llm"
+)
+
+var foldLine = regexp.MustCompile(`(?m)^\[stet: ([0-9,]+) of ([0-9,]+) lines left out; run "stet show ([0-9a-f]{16}) (\d+)(?:-(\d+))?" to see them\]\n`)
+
+// fataler is a test, or a property of one.
+type fataler interface {
+	Helper()
+	Errorf(format string, args ...any)
+	Fatal(args ...any)
+}
+
+// unfold puts the lines back that a fold left out, as an agent does by the command.
+func unfold(t fataler, sent string, folds []Fold) string {
+	t.Helper()
+	return foldLine.ReplaceAllStringFunc(sent, func(line string) string {
+		m := foldLine.FindStringSubmatch(line)
+		number := func(s string) int {
+			n, err := strconv.Atoi(strings.ReplaceAll(s, ",", ""))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+		for _, f := range folds {
+			if f.ID != m[3] {
+				continue
+			}
+			lines := strings.SplitAfter(f.Text, "\n")
+			if lines[len(lines)-1] == "" {
+				lines = lines[:len(lines)-1]
+			}
+			first := number(m[4])
+			last := first
+			if m[5] != "" {
+				last = number(m[5])
+			}
+			if number(m[1]) != last-first+1 || number(m[2]) != len(lines) {
+				t.Errorf("%q counts wrongly: the output has %d lines", line, len(lines))
+			}
+			return strings.Join(lines[first-1:last], "")
+		}
+		t.Errorf("no text is kept for %q", line)
+		return line
+	})
+}
+
+// output is a report of n lines: of a test that passes, with a failure at number 99.
+func output(n int) string {
+	var b strings.Builder
+	for i := 1; i <= n; i++ {
+		switch i {
+		case 99:
+			b.WriteString("--- FAIL: TestOther (0.01s)\n")
+		case 140:
+			b.WriteString("    main_test.go:17: it is looked at\n")
+		default:
+			fmt.Fprintf(&b, "=== RUN   TestNumber%d of the package that is tested\n", i)
+		}
+	}
+	return b.String()
+}
+
+func hits(files, each int) string {
+	var b strings.Builder
+	for f := range files {
+		for i := range each {
+			fmt.Fprintf(&b, "src/file%d.go:%d:	what was found in line %d of the file\n", f, 10*i+1, 10*i+1)
+		}
+	}
+	return b.String()
+}
+
+func TestFold(t *testing.T) {
+	shell := func(command, output string, failed ...bool) func(c *conv) int {
+		return func(c *conv) int { return c.call("Bash", map[string]any{"command": command}, output, failed...) }
+	}
+	after := func(steps ...func(c *conv) int) func(c *conv) int {
+		return func(c *conv) (at int) {
+			for _, do := range steps {
+				at = do(c)
+			}
+			return at
+		}
+	}
+	fetched := func(c *conv) int {
+		return c.call("WebFetch", map[string]any{"url": "https://example.com"}, output(300))
+	}
+	edit := func(c *conv) int {
+		return c.call("Edit", map[string]any{"file_path": "a.go", "old_string": "a", "new_string": "b"}, "Edited.")
+	}
+	for _, tt := range []struct {
+		name  string
+		do    func(c *conv) int // the message that is looked at
+		folds bool
+	}{
+		{"test", shell("go test -v ./...", output(300)), true},
+		{"build behind a filter", shell("cd src && make 2>&1 | tail -400", output(300)), true},
+		{"in a shell", shell("bash -lc 'npm test'", output(300)), true},
+		{"page", shell("curl -s https://example.com", output(300)), true},
+		{"page, by an agent with a shell", after(shell("ls", "a.go"), fetched), true},
+		{"log", shell("kubectl logs web", output(300)), true},
+		{"log of commits", shell("git log", output(300)), true},
+		{"search", shell("rg -n found src", hits(10, 30)), true},
+		{"again, after a change", after(shell("go test ./...", output(300)), edit, shell("go test ./...", output(299))), true},
+
+		{"page, by an agent without a shell", fetched, false},
+		{"short", shell("go test ./...", output(50)), false},
+		{"one line", shell("curl -s https://example.com", strings.Repeat("x", 9000)), false},
+		{"failed", shell("go test ./...", output(300), true), false},
+		{"failed, by its code", shell("go test ./...", "Exit code: 1\nWall time: 1 seconds\nOutput:\n"+output(300)), false},
+		{"file", shell("cat a.txt", output(300)), false},
+		{"file, then a test", shell("cat a.txt; go test ./...", output(300)), false},
+		{"difference", shell("gh run view 3 --log", "diff --git a/a b/a\n"+output(300)), false},
+		{"unknown program", shell("./report", output(300)), false},
+		{"issue", shell("gh issue view 3", output(300)), false},
+		{"file from the web's scheme", shell("curl file:///a.txt", output(300)), false},
+		{"search of few files", shell("rg -n found src", hits(3, 100)), false},
+		{"search of one file", shell("grep -n found a.go", output(300)), false},
+		{"search with context", shell("rg -n -C 3 found src", hits(10, 30)), false},
+		{"again", after(shell("go test ./...", output(300)), shell("go test ./...", output(299))), false},
+		{"what was left out", after(shell("go test ./...", output(300)), shell("stet show 0123456789abcdef 40-200", output(280))), false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := &conv{}
+			c.user("go on")
+			at := tt.do(c)
+			p := newEngine(t, Config{Policy: Bold, Fold: true}).Plan(c.messages)
+			out := llm.Apply(c.messages, p.Edits)
+			was, is := c.messages[at].Parts[0].Text, out[at].Parts[0].Text
+			if folds := foldLine.MatchString(is); folds != tt.folds {
+				t.Fatalf("folds %v: %.300q", folds, is)
+			}
+			if !tt.folds {
+				return
+			}
+			if got := unfold(t, is, p.Folds); got != was {
+				t.Errorf("what is left out and what stays are not the output: %s", cmp.Diff(was, got))
+			}
+			if 2*len(is) > len(was) {
+				t.Errorf("%d of %d bytes stay", len(is), len(was))
+			}
+			if again := newEngine(t, Config{Policy: Bold, Fold: true}).Plan(out); len(again.Edits) > 0 {
+				t.Errorf("planned again: %+v", again.Edits)
+			}
+		})
+	}
+}
+
+// What stays of a report: both ends, failures, and lines that name a file at work; of a search
+// the first line of each file.
+func TestFoldKeeps(t *testing.T) {
+	c := &conv{}
+	c.user("go on")
+	c.read("src/main_test.go", 1, 9, 9)
+	report := c.call("Bash", map[string]any{"command": "go test -v ./..."}, output(300))
+	search := c.call("Bash", map[string]any{"command": "rg -n found src"}, hits(10, 30)+strings.Repeat("src/main_test.go:7: what was found\n", 12))
+	out := llm.Apply(c.messages, newEngine(t, Config{Policy: Bold, Fold: true}).Plan(c.messages).Edits)
+	want := func(at int, lines ...string) {
+		t.Helper()
+		for _, line := range lines {
+			if !strings.Contains(out[at].Parts[0].Text, line+"\n") {
+				t.Errorf("%q is left out of:\n%s", line, out[at].Parts[0].Text)
+			}
+		}
+	}
+	want(report, "=== RUN   TestNumber1 of the package that is tested", "=== RUN   TestNumber300 of the package that is tested",
+		"--- FAIL: TestOther (0.01s)", "    main_test.go:17: it is looked at")
+	for f := range 10 {
+		want(search, fmt.Sprintf("src/file%d.go:1:	what was found in line 1 of the file", f))
+	}
+	if n := strings.Count(out[search].Parts[0].Text, "main_test.go"); n != 12 {
+		t.Errorf("%d of 12 lines of the file at work stay", n)
+	}
+}
+
+// Only bold folds, where the agent can see what was left out, and by rules that have it.
+func TestFoldNeeds(t *testing.T) {
+	c := &conv{}
+	c.user("go on")
+	c.call("Bash", map[string]any{"command": "go test -v ./..."}, output(300))
+	for name, config := range map[string]Config{
+		"adaptive": {Fold: true}, "lossless": {Policy: Lossless, Fold: true}, "not asked for": {Policy: Bold}, "older rules": {Policy: Bold, Fold: true, Rules: 1},
+	} {
+		if p := newEngine(t, config).Plan(c.messages); len(p.Edits)+len(p.Folds) > 0 {
+			t.Errorf("%s: %+v", name, p.Omissions)
+		}
+	}
+}
+
+// What is folded when it arrives stays folded in the same way, and what is not stays so, whatever comes behind it and at
+// cold points, until the output leaves as a whole.
+func TestFoldStays(t *testing.T) {
+	e := newEngine(t, Config{Policy: Bold, Fold: true, KeepShell: 100})
+	printed := []string{hits(10, 30), hits(9, 20), output(300), output(200)}
+	rapid.Check(t, func(t *rapid.T) {
+		c := &conv{}
+		c.user("go on")
+		outputs := map[int]string{}
+		for i := range rapid.IntRange(1, 12).Draw(t, "steps") {
+			switch rapid.IntRange(0, 3).Draw(t, "step") {
+			case 0:
+				c.read(fmt.Sprintf("src/file%d.go", rapid.IntRange(0, 3).Draw(t, "file")), 1, 20, 20)
+			case 1:
+				c.call("Edit", map[string]any{"file_path": "a.go", "old_string": "a", "new_string": "b"}, "Edited.")
+			default:
+				text := printed[rapid.IntRange(0, len(printed)-1).Draw(t, "output")]
+				command := rapid.SampledFrom([]string{"rg -n found src", "go test -v ./...", fmt.Sprint("npm test ", i)}).Draw(t, "command")
+				outputs[c.call("Bash", map[string]any{"command": command}, text)] = text
+			}
+		}
+		st := e.NewState()
+		first := map[int]string{}
+		for i := range c.messages {
+			st.Add(c.messages[i])
+			if rapid.IntRange(0, 9).Draw(t, "cold") == 0 {
+				st.Cold(Gap)
+			}
+			p := st.Plan()
+			out := llm.Apply(c.messages[:i+1], p.Edits)
+			for at, was := range outputs {
+				if at > i {
+					continue
+				}
+				is := out[at].Parts[0].Text
+				if foldLine.MatchString(is) && unfold(t, is, p.Folds) != was {
+					t.Fatalf("message %d is not whole with what was left out", at)
+				}
+				if first[at] == "" {
+					first[at] = is
+				}
+				if foldLine.MatchString(first[at]) && is != first[at] {
+					t.Fatalf("message %d was sent as %.200q, and is now %.200q", at, first[at], is)
+				}
+			}
+		}
+	})
+}
+
+// Every fold of a recorded session is its output with what was left out.
+func TestRecordedFolds(t *testing.T) {
+	e := newEngine(t, Config{Policy: Bold, Fold: true})
+	n, saved := 0, 0
+	recordings(t, func(t *testing.T, name string, messages []llm.Message) {
+		p := e.Plan(messages)
+		out := llm.Apply(messages, p.Edits)
+		for _, o := range p.Omissions {
+			if o.Reason != Folded {
+				continue
+			}
+			n, saved = n+1, saved+o.Before-o.After
+			was := messages[o.Message].Parts[o.Part].Text
+			if got := unfold(t, out[o.Message].Parts[o.Part].Text, p.Folds); got != was && got != terminal(was) {
+				t.Errorf("%s: message %d: %s", name, o.Message, cmp.Diff(was, got))
+			}
+		}
+	})
+	t.Logf("%d outputs were folded, %d bytes left out", n, saved)
+	if n == 0 {
+		t.Error("nothing was folded: the test tests nothing")
+	}
+}
