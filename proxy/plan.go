@@ -131,12 +131,30 @@ func (p *Proxy) planOf(x *exchange, d *reading) (*history.Plan, error) {
 		return nil, err
 	}
 	full := p.recent.plan(d, engine)
+	p.keepFolds(full.Folds)
 	d.evicted = full.Evicted(d.chain.Skip)
 	plan, err := p.within(x, d, full, 0)
 	if err != nil || !d.repeats() || d.tries() {
 		return plan, err
 	}
 	return p.goOn(x, d, d.forms.known[0], plan)
+}
+
+// keepFolds keeps the texts of outputs that are folded. An output is folded whether or not its text can be kept: what is sent goes by
+// the messages alone.
+func (p *Proxy) keepFolds(folds []history.Fold) {
+	if p.unchanged {
+		return
+	}
+	for _, f := range folds {
+		if err := p.config.Folds.Keep(f.ID, f.Text); err != nil {
+			if left, ok := p.folding.Say(err.Error()); ok {
+				p.log.Warn("what is left out of an output is not kept", "id", f.ID, "error", err, "repeated", left)
+			}
+			continue
+		}
+		p.folding.Over()
+	}
 }
 
 // within is what of the engine's plan may be done in a body, from a message on.

@@ -19,6 +19,7 @@ import (
 	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/internal/cachestate"
 	"github.com/stet-dev/stet/internal/continuation"
+	"github.com/stet-dev/stet/internal/repeats"
 	"github.com/stet-dev/stet/internal/sentform"
 	"github.com/stet-dev/stet/prices"
 	"github.com/stet-dev/stet/record"
@@ -48,6 +49,10 @@ type Config struct {
 	// is tried with that account.
 	TryBound bool
 
+	// Folds keeps what leaves a long output when it is sent first (history.Config.Fold), so that the agent can ask for it; nil: such
+	// outputs are sent whole.
+	Folds Folds
+
 	// Memory is how many bytes may be held of the newest requests. Of a request that goes on
 	// from one of these, only the new part is read, hashed and planned. Half as many may be held
 	// besides of conversations that the provider keeps too. 0 is 128 MB; negative: none are held.
@@ -65,6 +70,12 @@ type Config struct {
 	Logger    *slog.Logger         // nil discards
 	Metrics   *prometheus.Registry // nil is one of the proxy's own, with the process's goroutines and memory
 	Transport http.RoundTripper    // to the upstreams; nil is one of the proxy's own. It must not decompress
+}
+
+// Folds keeps the texts of outputs that are folded.
+type Folds interface {
+	// Keep keeps a text, whose id is history.FoldID of it. It is called with the same text at every request that has it.
+	Keep(id, text string) error
 }
 
 // Proxy forwards requests. Its methods may be called concurrently.
@@ -90,7 +101,8 @@ type Proxy struct {
 	budget        bodyBudget
 	gather        http.Handler
 	log           *slog.Logger
-	untouched     sync.Once // the log says that requests to Bedrock are
+	folding       repeats.Filter // of the folds that cannot be kept
+	untouched     sync.Once      // the log says that requests to Bedrock are
 
 	base   context.Context // ends when Close gives up waiting
 	cancel context.CancelFunc
@@ -133,6 +145,7 @@ func New(c Config) (*Proxy, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.History.Fold = c.Folds != nil
 	c.History.InPlace = true // only what stands in the body as one string can be replaced there
 	engine, err := history.New(c.History)
 	if err != nil {

@@ -29,6 +29,7 @@ type strict struct {
 	quiet   bool                                     // the model does not think
 	asked   func()                                   // before each request for an answer; may be nil
 	rush    bool                                     // no time passes between rounds
+	lines   int                                      // of a command's output, each another; 0: 60 that are the same
 	does    func(*llm.Request) (llm.Response, error) // in place of what the model does; may be nil
 }
 
@@ -181,6 +182,13 @@ func (a *session) hear(answer []byte) {
 	a.messages = append(a.messages, `{"role":"assistant","content":`+string(got.Content)+`}`)
 	call := blocks[len(blocks)-1]
 	text := strings.Repeat(fmt.Sprintf("ok %d: built one more of the targets\n", a.answers), 60)
+	if a.s.lines > 0 {
+		var b strings.Builder
+		for i := range a.s.lines {
+			fmt.Fprintf(&b, "ok %d: built target %d\n", a.answers, i)
+		}
+		text = b.String()
+	}
 	if call.Name == "Read" {
 		var b strings.Builder
 		for i := range 40 {

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stet-dev/stet/internal/config"
+	"github.com/stet-dev/stet/internal/foldstore"
 	"github.com/stet-dev/stet/internal/process"
 	"github.com/stet-dev/stet/internal/proxyserver"
 )
@@ -93,7 +94,7 @@ func (c *proxyCommand) Run(ctx context.Context) error {
 		return err
 	}
 	o.Route(config.Upstreams{})
-	s, err := c.startProxy(running, o, listener, "", c.allowed)
+	s, err := c.startProxy(running, o, listener, "", c.allowed, nil)
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
@@ -112,9 +113,11 @@ func (c *proxyCommand) Run(ctx context.Context) error {
 	return err
 }
 
-// startProxy starts the proxy on listener.
-func (p *program) startProxy(ctx context.Context, o *config.Config, listener net.Listener, root string, hosts []string) (*proxyserver.Server, error) {
-	s, err := p.openProxy(ctx, o, root, hosts)
+// startProxy starts the proxy on listener. folds is where outputs are kept that are folded; nil: none are.
+func (p *program) startProxy(
+	ctx context.Context, o *config.Config, listener net.Listener, root string, hosts []string, folds *foldstore.Dir,
+) (*proxyserver.Server, error) {
+	s, err := p.openProxy(ctx, o, root, hosts, folds)
 	if err != nil {
 		return nil, err
 	}
@@ -123,10 +126,13 @@ func (p *program) startProxy(ctx context.Context, o *config.Config, listener net
 }
 
 // openProxy makes a proxy that does not listen yet.
-func (p *program) openProxy(ctx context.Context, o *config.Config, root string, hosts []string) (*proxyserver.Server, error) {
+func (p *program) openProxy(ctx context.Context, o *config.Config, root string, hosts []string, folds *foldstore.Dir) (*proxyserver.Server, error) {
 	c, err := p.proxyConfig(o, root, hosts)
 	if err != nil {
 		return nil, err
+	}
+	if folds != nil {
+		c.Folds = folds
 	}
 	s, err := proxyserver.Open(ctx, c)
 	if err != nil {

@@ -53,7 +53,7 @@ stet wrap --upstream http://127.0.0.1:11434/v1 -- qwen`,
 	}, &c.command, c.Run)
 	f := cmd.Flags()
 	f.SetInterspersed(false) // what stands behind the command is the command's
-	config.AddFlags(f, proxyKeys...)
+	config.AddFlags(f, append(proxyKeys, "fold")...)
 	return cmd
 }
 
@@ -80,7 +80,7 @@ func (c *wrapCommand) Run(ctx context.Context) error {
 		return errors.Join(err, listener.Close())
 	}
 	o.Route(foundUpstreams(r))
-	s, err := c.startProxy(ctx, o, listener, cmp.Or(o.ProjectRoot, c.dir), nil)
+	s, err := c.startProxy(ctx, o, listener, cmp.Or(o.ProjectRoot, c.dir), nil, c.folds(ctx, o, r.Env))
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}

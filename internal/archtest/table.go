@@ -37,6 +37,7 @@ var table = []row{
 	{"internal/prefix", 2, []string{"llm", "internal/rawjson"}, "hashes what the providers' caches go by: the words of a request; arguments of calls are JSON"},
 	{"internal/cachestate", 3, []string{"llm", "record", "history", "internal/prefix"}, "what is believed of a provider's cache: no wire and no disk; a verdict names history's cold points"},
 	{"internal/sentform", 2, []string{"llm", "record", "internal/prefix", "internal/rawjson"}, "how conversations were sent: no wire; a store is handed in"},
+	{"internal/foldstore", 3, []string{"history"}, "texts that were folded, as files; their names are history's"},
 	{"internal/continuation", 0, []string{"internal/rawjson"}, "conversations that a provider keeps too, as raw JSON: no API and no codec"},
 	{"internal/*", 0, nil, "mechanisms without a view of the product"},
 
@@ -101,7 +102,7 @@ const (
 
 // diskPackages may touch the file system. Everything else gets bytes, or goes
 // through workspace, so that paths are checked in one place.
-var diskPackages = []string{"workspace", "internal/atomicfile", "internal/agentconfig", "internal/config", "internal/demo", "internal/process", "internal/site", "internal/tokenfile", "internal/toolset", "approval/socket", "store/*", "transcript", "tui", "cmd/*"}
+var diskPackages = []string{"workspace", "internal/atomicfile", "internal/agentconfig", "internal/config", "internal/demo", "internal/foldstore", "internal/process", "internal/site", "internal/tokenfile", "internal/toolset", "approval/socket", "store/*", "transcript", "tui", "cmd/*"}
 
 // diskCalls are the functions that touch the file system, by package.
 var diskCalls = map[string][]string{

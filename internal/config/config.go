@@ -40,6 +40,7 @@ type Config struct {
 	Observe     bool
 	Threads     string
 	Bound       string
+	Fold        bool
 	Dialects    *dialect.Table // nil: those that stet knows
 
 	Record     bool

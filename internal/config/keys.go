@@ -147,6 +147,13 @@ var keys = []key{
 		field: func(c *Config) any { return &c.Bound },
 	},
 	{
+		Name: "fold", Type: Bool, Default: true, UserOnly: true,
+		Help: "send long outputs whole",
+		Doc: "under `bold`, in `wrap`: long outputs of builds, tests, logs, pages of the web and searches leave lines out, which the agent sees " +
+			"with `stet show`; these outputs are kept in `$XDG_STATE_HOME/stet/folds`, for as long as `record-days` says",
+		field: func(c *Config) any { return &c.Fold },
+	},
+	{
 		Name: "record", Type: Bool, Default: true, UserOnly: true,
 		Help:  "keep no record of usage and savings in the state directory",
 		Doc:   "keep an account in `$XDG_STATE_HOME/stet/stet.db`: sizes, counts, file names; no content, no keys",
@@ -326,7 +333,7 @@ func keyNames(project bool) string {
 }
 
 // negated reports whether the key's flag is --no-KEY.
-func (k key) negated() bool { return k.Name == "record" }
+func (k key) negated() bool { return k.Name == "record" || k.Name == "fold" }
 
 // check says what is wrong with a value of the key's type.
 func (k key) check(v any) error {

@@ -29,6 +29,7 @@ type Config struct {
 	Store    string   // file of the store of requests; empty: there is no home for one
 	Log      string   // file of the log; empty: none
 	Models   *prices.Catalog
+	Folds    proxy.Folds // where outputs are kept that are folded; nil: none are
 	// Say tells the person something.
 	Say func(format string, args ...any)
 }
@@ -57,7 +58,7 @@ func Open(ctx context.Context, c Config) (*Server, error) {
 	o := c.Settings
 	pc := proxy.Config{
 		Upstreams: proxy.Upstreams(o.Upstream), History: o.History(c.Root), Prices: c.Models, Observe: o.Observe,
-		RefuseThreads: o.Threads == config.RefuseThreads, TryBound: o.Bound == config.TryBound,
+		RefuseThreads: o.Threads == config.RefuseThreads, TryBound: o.Bound == config.TryBound, Folds: c.Folds,
 		AllowedHosts: c.Hosts, Logger: log, Keep: proxy.Keep{For: time.Duration(o.RecordDays) * 24 * time.Hour},
 	}
 	if o.RecordDays == 0 {

@@ -90,6 +90,7 @@ func LeftOut(shortened map[string]int) string {
 		noun   string
 	}{
 		{history.Repeat, "repeat"}, {history.Partial, "partial repeat"}, {history.Output, "command output"},
+		{history.Folded, "folded output"},
 		{history.Replaced, "replaced result"},
 		{history.Command, "old command output"}, {history.Arguments, "old edit's argument"}, {history.Idle, "idle read"},
 		{history.Older, "older read"}, {history.Terminal, "older command output"},

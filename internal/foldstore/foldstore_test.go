@@ -1,0 +1,122 @@
+package foldstore
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stet-dev/stet/history"
+)
+
+func keep(t *testing.T, d *Dir, text string) string {
+	t.Helper()
+	id := history.FoldID(text)
+	if err := d.Keep(id, text); err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+func TestKeep(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state", "folds")
+	d := New(path, time.Hour)
+	text := strings.Repeat("a line\n", 900)
+	id := keep(t, d, text)
+	keep(t, d, text)
+	if got, err := New(path, 0).Text(id); err != nil || got != text {
+		t.Errorf("%q, %v", got, err)
+	}
+	if _, err := d.Text("0123456789abcdef"); !errors.Is(err, ErrGone) {
+		t.Error(err)
+	}
+	for _, bad := range []string{"", "../x", "0123456789ABCDEF", id + "0"} {
+		if _, err := d.Text(bad); !errors.Is(err, ErrGone) {
+			t.Errorf("%q: %v", bad, err)
+		}
+		if d.Keep(bad, text) == nil {
+			t.Errorf("%q is kept", bad)
+		}
+	}
+	if runtime.GOOS != "windows" {
+		for name, want := range map[string]os.FileMode{path: 0o700, d.file(id): 0o600} {
+			if info, err := os.Stat(name); err != nil || info.Mode().Perm() != want {
+				t.Errorf("%s: %v, %v", name, info.Mode(), err)
+			}
+		}
+	}
+	if err := os.WriteFile(d.file(id), []byte("something else"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.Text(id); !errors.Is(err, ErrGone) {
+		t.Errorf("a damaged text: %v", err)
+	}
+}
+
+// What is older than texts are kept goes, and the oldest beyond the budget; what is kept again
+// counts as new.
+func TestPrune(t *testing.T) {
+	path := t.TempDir()
+	d := New(path, 24*time.Hour)
+	d.budget = 3500
+	var ids []string
+	for i := range 5 {
+		ids = append(ids, keep(t, d, strings.Repeat(fmt.Sprint(i), 1000)))
+		at := time.Now().Add(time.Duration(i-5) * time.Hour)
+		if i == 4 {
+			at = time.Now().Add(-25 * time.Hour)
+		}
+		if err := os.Chtimes(d.file(ids[i]), at, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	again := New(path, 24*time.Hour)
+	again.budget = d.budget
+	keep(t, again, strings.Repeat("0", 1000)) // and looks at the budget
+	for i, want := range []bool{true, false, true, true, false} {
+		if _, err := d.Text(ids[i]); (err == nil) != want {
+			t.Errorf("text %d: %v", i, err)
+		}
+	}
+}
+
+// Several processes keep the same texts, and remove old ones.
+func TestKeepTogether(t *testing.T) {
+	path := t.TempDir()
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			d := New(path, 0)
+			for i := range 50 {
+				text := strings.Repeat(fmt.Sprint(i, " "), 5000)
+				d.written = pruneEvery
+				if err := d.Keep(history.FoldID(text), text); err != nil {
+					t.Error(err)
+				}
+				if got, err := d.Text(history.FoldID(text)); err != nil || got != text {
+					t.Errorf("%d bytes, %v", len(got), err)
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
+func TestNoPlace(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d := New(filepath.Join(file, "folds"), 0)
+	if err := d.Keep(history.FoldID("text"), "text"); err == nil {
+		t.Error("a text is kept in a file")
+	}
+	if _, err := d.Text(history.FoldID("text")); err == nil {
+		t.Error("a text is in a file")
+	}
+}
