@@ -4,7 +4,7 @@
 //
 // [Run] replays every session under every policy (bench.go), and adds the outcomes
 // up by group (figures.go). Where the provider reported sizes, it also replays by
-// these (reported.go), and says how well the simulated caches predict the recorded
+// these, and says how well the simulated caches predict the recorded
 // ones (cachecheck.go).
 package bench
 
@@ -113,11 +113,11 @@ func (p *played) play(ctx context.Context, r *replay.Replay, policies []Policy, 
 	if p.requests = len(r.Requests); p.requests == 0 {
 		return
 	}
-	own := ownRule(r, prices.Rules()[0])
+	own := r.OwnRule(prices.Rules()[0])
 	p.own, own.Name = own.Name, OwnRule
 	rules := append(prices.Rules(), own)
 	p.outcomes = under(ctx, r, policies, rules, exact)
-	if useReported(r) {
+	if r.UseReported() {
 		p.cache = checkCache(r)
 		p.reported = under(ctx, r, policies, rules, exact)
 	}

@@ -1,12 +1,6 @@
 package bench
 
-import (
-	"slices"
-	"time"
-
-	"github.com/stet-dev/stet/prices"
-	"github.com/stet-dev/stet/replay"
-)
+import "github.com/stet-dev/stet/replay"
 
 // CacheCheck is how well the simulated caches predict what the recorded ones did,
 // in the sessions whose provider reported sizes and reads from its cache. The
@@ -35,7 +29,7 @@ type Prediction struct {
 // checkCache compares the session, whose sizes are the reported ones, with
 // both simulations of the cache of the model that answered.
 func checkCache(r *replay.Replay) CacheCheck {
-	rule, ok := recordedRule(r)
+	rule, ok := r.RecordedRule()
 	if !ok {
 		return CacheCheck{}
 	}
@@ -67,47 +61,6 @@ func (p *Prediction) compare(said, was, prompt int) {
 	case !hit && 2*was > prompt:
 		p.FalseMisses++
 	}
-}
-
-// recordedRule returns the rule of the cache that the session used: that of
-// its model, with the lifetime that it paid for. It is false where no request
-// says that it read from a cache.
-func recordedRule(r *replay.Replay) (prices.Rule, bool) {
-	read, written, hour := 0, 0, 0
-	for i := range r.Requests {
-		if u := r.Usage(i); u != nil {
-			read, written, hour = read+u.CacheRead, written+u.CacheWrite, hour+u.CacheWrite1h
-		}
-	}
-	if read == 0 {
-		return prices.Rule{}, false
-	}
-	marked := func(lifetime time.Duration) (prices.Rule, bool) {
-		all := prices.Rules()
-		i := slices.IndexFunc(all, func(r prices.Rule) bool { return r.Breakpoints > 0 && r.Lifetime == lifetime })
-		return all[max(0, i)], i >= 0
-	}
-	if hour > 0 {
-		return marked(time.Hour)
-	}
-	if m, ok := prices.Lookup(r.Session.Model); ok && m.Rule().Cached() {
-		return m.Rule(), true
-	}
-	if written > 0 {
-		return marked(5 * time.Minute)
-	}
-	return prices.Rule{Name: "other", Read: 0.1, Write: 1, Lifetime: 5 * time.Minute, MinTokens: 1024, Step: 1}, true
-}
-
-// ownRule is OwnRule of the session.
-func ownRule(r *replay.Replay, unknown prices.Rule) prices.Rule {
-	if rule, ok := recordedRule(r); ok {
-		return rule
-	}
-	if m, ok := prices.Lookup(r.Session.Model); ok {
-		return m.Rule()
-	}
-	return unknown
 }
 
 func (c *CacheCheck) add(o CacheCheck) {

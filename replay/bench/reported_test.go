@@ -35,7 +35,7 @@ func reportedSession() *transcript.Session {
 func TestReported(t *testing.T) {
 	c := replay.Config{Counter: replaytest.Bytes{}}
 	r := replay.New(reportedSession(), &c)
-	if !useReported(r) {
+	if !r.UseReported() {
 		t.Fatal("all requests are reported")
 	}
 	sum := r.Fixed
@@ -51,7 +51,7 @@ func TestReported(t *testing.T) {
 
 	few := reportedSession()
 	few.Messages[3].Usage = nil
-	if r := replay.New(few, &c); useReported(r) || r.Scale != nil {
+	if r := replay.New(few, &c); r.UseReported() || r.Scale != nil {
 		t.Error("two of three requests are too few")
 	}
 }
@@ -63,7 +63,7 @@ func TestReportedLess(t *testing.T) {
 	s.Messages[5].Usage = &llm.Usage{Input: 1400}
 	c := replay.Config{Counter: replaytest.Bytes{}}
 	r := replay.New(s, &c)
-	if !useReported(r) {
+	if !r.UseReported() {
 		t.Fatal("all requests are reported")
 	}
 	sum := r.Fixed
@@ -80,7 +80,7 @@ func TestReportedLess(t *testing.T) {
 func TestCheckCache(t *testing.T) {
 	c := replay.Config{Counter: replaytest.Bytes{}}
 	r := replay.New(reportedSession(), &c)
-	useReported(r)
+	r.UseReported()
 	got := checkCache(r)
 	if got.rule != prices.Anthropic5m || got.Requests != 2 || got.Read != 2200 || got.Prompt != 1600+2300 {
 		t.Errorf("%+v", got)
@@ -92,7 +92,7 @@ func TestCheckCache(t *testing.T) {
 	hour := reportedSession()
 	hour.Messages[1].Usage.CacheWrite1h = 1200
 	r = replay.New(hour, &c)
-	useReported(r)
+	r.UseReported()
 	if got := checkCache(r); got.rule != prices.Anthropic1h || got.Simple.Read != 1200+1600 || got.Simple.FalseHits != 1 || got.Exact.Read != got.Simple.Read {
 		t.Errorf("%+v", got)
 	}
@@ -104,7 +104,7 @@ func TestCheckCache(t *testing.T) {
 		}
 	}
 	r = replay.New(none, &c)
-	useReported(r)
+	r.UseReported()
 	if got := checkCache(r); got.Requests != 0 || got.rule != "" {
 		t.Errorf("no cache was reported: %+v", got)
 	}

@@ -1,13 +1,12 @@
-package bench
+package replay
 
 import (
 	"slices"
 
-	"github.com/stet-dev/stet/replay"
 	"github.com/stet-dev/stet/tokens"
 )
 
-// useReported gives the parts of a session the sizes that the provider reported, as
+// UseReported gives the parts of a session the sizes that the provider reported, as
 // far as it did. A counted token of text becomes as many as the session's requests
 // grew by for each (tokens.Calibration). If a request grew by more, the rest is not
 // recorded (mostly reasoning that is not shown): it is added to the first part that
@@ -15,7 +14,7 @@ import (
 // the text that came with it counts for less. What the first request held beyond
 // its text are tools and system prompt. It returns false, and changes nothing,
 // where fewer than four in five requests were reported.
-func useReported(r *replay.Replay) bool {
+func (r *Replay) UseReported() bool {
 	n := 0
 	for i := range r.Requests {
 		if reportedSize(r, i) > 0 {
@@ -69,7 +68,7 @@ type step struct {
 	isFirst     bool
 }
 
-func growth(r *replay.Replay) []step {
+func growth(r *Replay) []step {
 	var out []step
 	from, last, before := -1, 0, 0
 	for i := range r.Requests {
@@ -92,7 +91,7 @@ func growth(r *replay.Replay) []step {
 }
 
 // reportedSize returns the tokens that were reported of request i; 0: none were.
-func reportedSize(r *replay.Replay, i int) int {
+func reportedSize(r *Replay, i int) int {
 	if u := r.Usage(i); u != nil {
 		return u.Prompt()
 	}
