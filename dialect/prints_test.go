@@ -86,12 +86,12 @@ func TestQuotes(t *testing.T) {
 	}
 }
 
-// A build, a test, a log or a page is told; a search finds single lines; anything else that a
+// A build, a test or a log is told; a search finds single lines; a page comes from the network; anything else that a
 // command line may print is no report.
 func TestReports(t *testing.T) {
 	for command, want := range map[string]Report{
 		"go test ./... 2>&1 | tail -50": Told, "cd web && npm ci && npm test": Told, "./gradlew build": Told, "sudo apt-get install -y x; make": Told,
-		"timeout 60 pytest -q": Told, "curl -s https://example.com | sed -n '1,200p'": Told, "docker logs web": Told, "git log --oneline": Told,
+		"timeout 60 pytest -q": Told, "curl -s https://example.com | sed -n '1,200p'": Page, "make; wget -qO- https://example.com": Page, "docker logs web": Told, "git log --oneline": Told,
 		"gh run view 7 --log-failed": Told, "bash -lc 'cargo build'": Told, "python3 -m pytest": Told,
 		"rg -n main src": Found, "grep -rn main . | head -100": Found, "git grep -n main": Found, "go test ./... ; grep -rn main .": Found,
 		"make | grep error": Told, "ls -R": NoReport, "rg -l main": NoReport, "cat a.go": NoReport, "make; cat a.go": NoReport, "grep -A 9 x a.go": NoReport,
@@ -104,7 +104,7 @@ func TestReports(t *testing.T) {
 	if a := (Action{Op: Shell, Command: "make"}); a.Reports("diff --git a/b b/b") != NoReport {
 		t.Error("a difference is no report")
 	}
-	for tool, want := range map[string]Report{"WebFetch": Told, "Grep": Found, "Glob": NoReport, "Task": NoReport} {
+	for tool, want := range map[string]Report{"WebFetch": Page, "Grep": Found, "Glob": NoReport, "Task": NoReport} {
 		if a := Default().Action(tool, `{"pattern":"x","output_mode":"content","url":"https://example.com","prompt":"x"}`); a.Reports("ok") != want {
 			t.Errorf("%s: %d", tool, a.Reports("ok"))
 		}

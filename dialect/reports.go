@@ -11,8 +11,9 @@ type Report uint8
 // The kinds of reports.
 const (
 	NoReport Report = iota // it may hold passages of files, or it is not known what it holds
-	Told                   // of a build, a test, an installation, a log, a page of the web
+	Told                   // of a build, a test, an installation, a log
 	Found                  // of a search: single lines of files
+	Page                   // from the network
 )
 
 // Reports returns what kind of report the result of a Shell or an Output is. No edit is
@@ -24,7 +25,7 @@ func (a *Action) Reports(output string) Report {
 	case a.Op == Shell:
 		return a.lineEffects().report
 	case a.Op == Output && a.Row == "any/fetch":
-		return Told
+		return Page
 	case a.Op == Output && a.Row == "any/search" && a.MayShowFiles(output):
 		return Found
 	}
@@ -66,7 +67,7 @@ func reportOf(words []string) Report {
 	switch name {
 	case "curl", "wget":
 		if !slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(w, "file:") }) {
-			return Told
+			return Page
 		}
 	case "journalctl", "dmesg":
 		return Told

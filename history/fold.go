@@ -9,6 +9,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"path"
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
@@ -22,10 +23,15 @@ const (
 	foldFrom  = 3000 // shorter outputs stay whole
 	foldHead  = 700  // at the beginning
 	foldTail  = 1300 // at the end
-	foldTold  = 1500 // lines between that tell of a failure, or sum up
+	foldTold  = 1500 // lines between that warn, or sum up
 	foldFound = 1500 // the first line that a search found in each file
 	foldGap   = 400  // fewer are not left out in one place
 )
+
+// foldLooked is how many bytes what a search found has at least to be folded, and a page of the web.
+// In recorded sessions one of the next four answers used half of such folds, mostly by a name or by the
+// number of a line, and of those of reports none: so it takes more to fold them.
+const foldLooked = 12_000
 
 // minFiles is in how many files a search must have found lines that is folded. The lines of
 // a few files may be what an edit is made from.
@@ -81,12 +87,13 @@ func (st *State) fold(res *toolResult, text string, lines []string) *folded {
 	if !f.stays[0] && !f.stays[len(lines)-1] { // they are too long
 		return nil
 	}
-	if kind == dialect.Found {
+	switch kind {
+	case dialect.Told:
+		f.keepTelling()
+	case dialect.Found:
 		if f.keepFound() < minFiles {
 			return nil
 		}
-	} else {
-		f.keepTelling()
 	}
 	for i, line := range lines {
 		f.stays[i] = f.stays[i] || st.namesWork(line)
@@ -94,15 +101,33 @@ func (st *State) fold(res *toolResult, text string, lines []string) *folded {
 	return f.cut(text)
 }
 
-// foldable returns what kind of report an output is that may be folded.
+// foldable returns what kind of report an output is that may be folded. What was looked for, in files or on the
+// web, is folded only where thinking is checked: elsewhere it leaves later, when the agent has used it.
 func (st *State) foldable(res *toolResult, text string) dialect.Report {
 	c := &st.engine.config
 	a := &res.call.action
 	if !c.Fold || c.Rules < 2 || c.Policy != Bold || !st.shell || res.marked || a.Once || len(text) < foldFrom {
 		return dialect.NoReport
 	}
-	return a.Reports(text)
+	kind := a.Reports(text)
+	if kind == dialect.Told && failure.MatchString(text) || kind != dialect.Told && (!c.ChecksThinking || len(text) < foldLooked) {
+		return dialect.NoReport
+	}
+	return kind
 }
+
+// failure is what a report has that tells of a failure, whether or not the exit code says so. Such a
+// report stays whole: the details of a failure stand in the middle of it.
+var failure = regexp.MustCompile(`(?m)` + strings.Join([]string{
+	`(?i:\b(?:exit|exited)(?: with)?(?: code| status)?:? +[1-9])`,
+	`(?i:\b[1-9]\d* (?:failed|failing|failures?|errors?)\b)`,
+	`(?i:\b(?:failed|failures?|errors?)[:=] *[1-9])`,
+	`(?i:\berror(?::| [A-Z]*\d|\[))`,
+	`\b(?:FAIL|FAILED|ERROR|FATAL|ERR!|ELIFECYCLE|Traceback)\b`,
+	`^[^\w\n]*(?i:error|fatal|panic|failed|failure|exception)\b`,
+	`^[^\w\n]*[✗✘✖×●]`,
+	`^[^\s:]+:\d+(?::\d+)?: `, // what a compiler says of a line
+}, "|"))
 
 // folding chooses which lines of an output stay.
 type folding struct {
@@ -132,7 +157,7 @@ func (f *folding) keepEnds() {
 	}
 }
 
-// keepTelling keeps lines that tell of a failure, or sum up.
+// keepTelling keeps lines that warn, or sum up.
 func (f *folding) keepTelling() {
 	budget := foldTold
 	for i, line := range f.lines {
@@ -142,10 +167,9 @@ func (f *folding) keepTelling() {
 	}
 }
 
-// telling are the words of lines that tell of a failure, or sum up.
+// telling are the words of lines that warn, or sum up.
 var telling = []string{
-	"error", "fail", "warn", "panic", "exception", "fatal", "traceback", "assert", "denied", "not found", "cannot",
-	"passed", "summary", "vulnerabilit",
+	"error", "fail", "warn", "exception", "denied", "not found", "cannot", "deprecated", "passed", "summary", "vulnerabilit",
 }
 
 func tells(line string) bool {

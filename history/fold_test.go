@@ -57,13 +57,13 @@ func unfold(t fataler, sent string, folds []Fold) string {
 	})
 }
 
-// output is a report of n lines: of a test that passes, with a failure at number 99.
+// output is a report of n lines: of a test that passes, with a warning at number 99.
 func output(n int) string {
 	var b strings.Builder
 	for i := 1; i <= n; i++ {
 		switch i {
 		case 99:
-			b.WriteString("--- FAIL: TestOther (0.01s)\n")
+			b.WriteString("warning: TestOther is deprecated\n")
 		case 140:
 			b.WriteString("    main_test.go:17: it is looked at\n")
 		default:
@@ -101,49 +101,64 @@ func TestFold(t *testing.T) {
 	edit := func(c *conv) int {
 		return c.call("Edit", map[string]any{"file_path": "a.go", "old_string": "a", "new_string": "b"}, "Edited.")
 	}
+	failing := func(line string) string { return output(150) + line + "\n" + output(150) }
+	const never, bound, always = 0, 1, 2 // bound: where thinking is checked
 	for _, tt := range []struct {
 		name  string
 		do    func(c *conv) int // the message that is looked at
-		folds bool
+		folds int
 	}{
-		{"test", shell("go test -v ./...", output(300)), true},
-		{"build behind a filter", shell("cd src && make 2>&1 | tail -400", output(300)), true},
-		{"in a shell", shell("bash -lc 'npm test'", output(300)), true},
-		{"page", shell("curl -s https://example.com", output(300)), true},
-		{"page, by an agent with a shell", after(shell("ls", "a.go"), fetched), true},
-		{"log", shell("kubectl logs web", output(300)), true},
-		{"log of commits", shell("git log", output(300)), true},
-		{"search", shell("rg -n found src", hits(10, 30)), true},
-		{"again, after a change", after(shell("go test ./...", output(300)), edit, shell("go test ./...", output(299))), true},
+		{"test", shell("go test -v ./...", output(300)), always},
+		{"build behind a filter", shell("cd src && make 2>&1 | tail -400", output(300)), always},
+		{"in a shell", shell("bash -lc 'npm test'", output(300)), always},
+		{"page", shell("curl -s https://example.com", output(300)), bound},
+		{"page, by an agent with a shell", after(shell("ls", "a.go"), fetched), bound},
+		{"log", shell("kubectl logs web", output(300)), always},
+		{"log of commits", shell("git log", output(300)), always},
+		{"search", shell("rg -n found src", hits(10, 30)), bound},
+		{"test, then a page", shell("npm test; curl -s https://example.com", output(300)), bound},
+		{"again, after a change", after(shell("go test ./...", output(300)), edit, shell("go test ./...", output(299))), always},
 
-		{"page, by an agent without a shell", fetched, false},
-		{"short", shell("go test ./...", output(50)), false},
-		{"one line", shell("curl -s https://example.com", strings.Repeat("x", 9000)), false},
-		{"failed", shell("go test ./...", output(300), true), false},
-		{"failed, by its code", shell("go test ./...", "Exit code: 1\nWall time: 1 seconds\nOutput:\n"+output(300)), false},
-		{"file", shell("cat a.txt", output(300)), false},
-		{"file, then a test", shell("cat a.txt; go test ./...", output(300)), false},
-		{"difference", shell("gh run view 3 --log", "diff --git a/a b/a\n"+output(300)), false},
-		{"unknown program", shell("./report", output(300)), false},
-		{"issue", shell("gh issue view 3", output(300)), false},
-		{"file from the web's scheme", shell("curl file:///a.txt", output(300)), false},
-		{"search of few files", shell("rg -n found src", hits(3, 100)), false},
-		{"search of one file", shell("grep -n found a.go", output(300)), false},
-		{"search with context", shell("rg -n -C 3 found src", hits(10, 30)), false},
-		{"again", after(shell("go test ./...", output(300)), shell("go test ./...", output(299))), false},
-		{"what was left out", after(shell("go test ./...", output(300)), shell("stet show 0123456789abcdef 40-200", output(280))), false},
+		{"page, by an agent without a shell", fetched, never},
+		{"short", shell("go test ./...", output(50)), never},
+		{"one line", shell("curl -s https://example.com", strings.Repeat("x", 9000)), never},
+		{"failed", shell("go test ./...", output(300), true), never},
+		{"failed, by its code", shell("go test ./...", "Exit code: 1\nWall time: 1 seconds\nOutput:\n"+output(300)), never},
+		{"failed, by what it says", shell("go test ./... | tail -500", failing("--- FAIL: TestOther (0.01s)")), never},
+		{"failed, by a count", shell("npm test", failing("Tests: 3 failed, 97 passed")), never},
+		{"failed, by a mark", shell("npm test", failing("  ✗ adds numbers")), never},
+		{"failed, by a compiler", shell("make", failing("src/a.c:7:12: unknown type")), never},
+		{"failed, by an exit code in the text", shell("npm test", failing("npm exited with code 3")), never},
+		{"no failures", shell("npm test", failing("Tests: 0 failed, 97 passed; 0 errors")), always},
+		{"short search", shell("rg -n found src", hits(10, 10)), never},
+		{"file", shell("cat a.txt", output(300)), never},
+		{"file, then a test", shell("cat a.txt; go test ./...", output(300)), never},
+		{"difference", shell("gh run view 3 --log", "diff --git a/a b/a\n"+output(300)), never},
+		{"unknown program", shell("./report", output(300)), never},
+		{"issue", shell("gh issue view 3", output(300)), never},
+		{"file from the web's scheme", shell("curl file:///a.txt", output(300)), never},
+		{"search of few files", shell("rg -n found src", hits(3, 100)), never},
+		{"search of one file", shell("grep -n found a.go", output(300)), never},
+		{"search with context", shell("rg -n -C 3 found src", hits(10, 30)), never},
+		{"again", after(shell("go test ./...", output(300)), shell("go test ./...", output(299))), never},
+		{"what was left out", after(shell("go test ./...", output(300)), shell("stet show 0123456789abcdef 40-200", output(280))), never},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := &conv{}
 			c.user("go on")
 			at := tt.do(c)
-			p := newEngine(t, Config{Policy: Bold, Fold: true}).Plan(c.messages)
+			free := newEngine(t, Config{Policy: Bold, Fold: true}).Plan(c.messages)
+			if folds := len(free.Folds) > 0 && foldLine.MatchString(llm.Apply(c.messages, free.Edits)[at].Parts[0].Text); folds != (tt.folds == always) {
+				t.Fatalf("folds %v where thinking is not checked", folds)
+			}
+			e := newEngine(t, Config{Policy: Bold, Fold: true, ChecksThinking: true})
+			p := e.Plan(c.messages)
 			out := llm.Apply(c.messages, p.Edits)
 			was, is := c.messages[at].Parts[0].Text, out[at].Parts[0].Text
-			if folds := foldLine.MatchString(is); folds != tt.folds {
+			if folds := foldLine.MatchString(is); folds != (tt.folds >= bound) {
 				t.Fatalf("folds %v: %.300q", folds, is)
 			}
-			if !tt.folds {
+			if tt.folds == never {
 				return
 			}
 			if got := unfold(t, is, p.Folds); got != was {
@@ -152,14 +167,14 @@ func TestFold(t *testing.T) {
 			if 2*len(is) > len(was) {
 				t.Errorf("%d of %d bytes stay", len(is), len(was))
 			}
-			if again := newEngine(t, Config{Policy: Bold, Fold: true}).Plan(out); len(again.Edits) > 0 {
+			if again := e.Plan(out); len(again.Edits) > 0 {
 				t.Errorf("planned again: %+v", again.Edits)
 			}
 		})
 	}
 }
 
-// What stays of a report: both ends, failures, and lines that name a file at work; of a search
+// What stays of a report: both ends, warnings, and lines that name a file at work; of a search
 // the first line of each file.
 func TestFoldKeeps(t *testing.T) {
 	c := &conv{}
@@ -167,7 +182,7 @@ func TestFoldKeeps(t *testing.T) {
 	c.read("src/main_test.go", 1, 9, 9)
 	report := c.call("Bash", map[string]any{"command": "go test -v ./..."}, output(300))
 	search := c.call("Bash", map[string]any{"command": "rg -n found src"}, hits(10, 30)+strings.Repeat("src/main_test.go:7: what was found\n", 12))
-	out := llm.Apply(c.messages, newEngine(t, Config{Policy: Bold, Fold: true}).Plan(c.messages).Edits)
+	out := llm.Apply(c.messages, newEngine(t, Config{Policy: Bold, Fold: true, ChecksThinking: true}).Plan(c.messages).Edits)
 	want := func(at int, lines ...string) {
 		t.Helper()
 		for _, line := range lines {
@@ -177,7 +192,7 @@ func TestFoldKeeps(t *testing.T) {
 		}
 	}
 	want(report, "=== RUN   TestNumber1 of the package that is tested", "=== RUN   TestNumber300 of the package that is tested",
-		"--- FAIL: TestOther (0.01s)", "    main_test.go:17: it is looked at")
+		"warning: TestOther is deprecated", "    main_test.go:17: it is looked at")
 	for f := range 10 {
 		want(search, fmt.Sprintf("src/file%d.go:1:	what was found in line 1 of the file", f))
 	}
@@ -203,8 +218,16 @@ func TestFoldNeeds(t *testing.T) {
 // What is folded when it arrives stays folded in the same way, and what is not stays so, whatever comes behind it and at
 // cold points, until the output leaves as a whole.
 func TestFoldStays(t *testing.T) {
-	e := newEngine(t, Config{Policy: Bold, Fold: true, KeepShell: 100})
-	printed := []string{hits(10, 30), hits(9, 20), output(300), output(200)}
+	for name, e := range map[string]*Engine{
+		"checked": newEngine(t, Config{Policy: Bold, Fold: true, KeepShell: 100, ChecksThinking: true}),
+		"free":    newEngine(t, Config{Policy: Bold, Fold: true, KeepShell: 100}),
+	} {
+		t.Run(name, func(t *testing.T) { foldsStay(t, e) })
+	}
+}
+
+func foldsStay(t *testing.T, e *Engine) {
+	printed := []string{hits(10, 30), hits(9, 30), output(300), output(200)}
 	rapid.Check(t, func(t *rapid.T) {
 		c := &conv{}
 		c.user("go on")
@@ -251,7 +274,7 @@ func TestFoldStays(t *testing.T) {
 
 // Every fold of a recorded session is its output with what was left out.
 func TestRecordedFolds(t *testing.T) {
-	e := newEngine(t, Config{Policy: Bold, Fold: true})
+	e := newEngine(t, Config{Policy: Bold, Fold: true, ChecksThinking: true})
 	n, saved := 0, 0
 	recordings(t, func(t *testing.T, name string, messages []llm.Message) {
 		p := e.Plan(messages)

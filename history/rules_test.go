@@ -105,15 +105,18 @@ func TestRulesStay(t *testing.T) {
 		for i := range cases {
 			c := &cases[i]
 			plans := map[Policy][]rulesEdit{}
-			for _, policy := range Policies() {
-				e, err := New(Config{Policy: policy, KeepReads: 1, KeepShell: 2, Fold: true, Rules: rules})
-				if err != nil {
-					t.Fatal(err)
-				}
-				p := e.Plan(c.Messages, c.Points...)
+			plan := func(name Policy, config Config) {
+				config.KeepReads, config.KeepShell, config.Fold, config.Rules = 1, 2, true, rules
+				p := newEngine(t, config).Plan(c.Messages, c.Points...)
 				for j, edit := range p.Edits {
-					plans[policy] = append(plans[policy], rulesEdit{edit.Message, edit.Part, p.Omissions[j].Reason, edit.Text})
+					plans[name] = append(plans[name], rulesEdit{edit.Message, edit.Part, p.Omissions[j].Reason, edit.Text})
 				}
+			}
+			for _, policy := range Policies() {
+				plan(policy, Config{Policy: policy})
+			}
+			if rules > 1 {
+				plan("bold, where thinking is checked", Config{Policy: Bold, ChecksThinking: true})
 			}
 			if made {
 				c.Plans = plans
