@@ -24,14 +24,14 @@ func (r *Replay) newCharge(rules []prices.Rule, caches []Cache) *charge {
 }
 
 // add sends request i, and once more for each part that its answer recalls.
-func (c *charge) add(i int, omissions []check.Omission, recalled []int) {
+func (c *charge) add(i int, omissions []check.Omission, recalled []check.Recall) {
 	for _, o := range omissions {
 		c.leftOut[o.Part] = true
 	}
 	c.bill(c.sender.Send(i, omissions), 0)
-	for _, part := range recalled {
+	for _, again := range recalled {
 		c.recalls++
-		c.bill(c.sender.Recall(i, part, omissions), recallCall*outputPrice)
+		c.bill(c.sender.Recall(i, again, omissions), recallCall*outputPrice)
 	}
 }
 

@@ -29,6 +29,7 @@ type View struct {
 	next     []edit         // of the requests that are not shown yet
 	lost     []editLine     // lines that edits of the last request miss
 	recalled map[int32]bool // lines that the agent has asked for again in the context
+	folds    []fold         // that the next answers may recall
 }
 
 // View returns a view before the first request.
@@ -77,6 +78,7 @@ func (v *View) begins(q *recording.Request) bool {
 	clear(v.count)
 	clear(v.replaced)
 	clear(v.recalled)
+	v.folds = nil
 	return true
 }
 
@@ -109,6 +111,7 @@ func (v *View) replace(omissions []Omission, shown int) []Omission {
 		v.change(v.x.lines[o.Part], -1)
 		v.change(v.x.known(v.visibleAs(o.Part, o.Placeholder)), 1)
 		v.replaced[o.Part] = o.Placeholder
+		v.addFold(o)
 	}
 	if changed {
 		return omissions
