@@ -30,8 +30,6 @@ func newInput() textarea.Model {
 	in.SetStyles(textarea.Styles{}) // the terminal's own colours
 	in.KeyMap.InsertNewline = key.NewBinding(key.WithKeys("shift+enter", "alt+enter", "ctrl+j"))
 	in.KeyMap.Paste = key.NewBinding() // the terminal pastes by itself
-	in.KeyMap.CopySelection = key.NewBinding()
-	in.KeyMap.SelectAll = key.NewBinding()
 	in.SetWidth(79)
 	return in
 }
