@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"strings"
 	"sync"
 
+	"github.com/stet-dev/stet/internal/title"
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/session"
 )
@@ -103,28 +103,10 @@ func (r *run) begin(ctx context.Context, said []llm.Part) (bool, error) {
 		return true, nil
 	}
 	bodies := []session.Body{newMessage(llm.User, parts...)}
-	if title := titled(cmp.Or(st.First, textOf(llm.Message{Parts: said}))); st.Title == "" && title != "" {
-		bodies = append(bodies, session.Title(title))
+	if t := title.Of(cmp.Or(st.First, textOf(llm.Message{Parts: said}))); st.Title == "" && t != "" {
+		bodies = append(bodies, session.Title(t))
 	}
 	return true, r.append(ctx, bodies...)
-}
-
-// longestTitle is the number of characters of a title that is made from the prompt.
-const longestTitle = 80
-
-// titled makes the title of a session from its first prompt: the first line that
-// is not blank, cut to longestTitle.
-func titled(prompt string) string {
-	for line := range strings.Lines(strings.ToValidUTF8(prompt, "\uFFFD")) {
-		line = strings.Join(strings.Fields(line), " ")
-		if r := []rune(line); len(r) > longestTitle {
-			line = strings.TrimRight(string(r[:longestTitle-1]), " ") + "…"
-		}
-		if line != "" {
-			return line
-		}
-	}
-	return ""
 }
 
 // step is one request and what follows from its answer. It reports whether

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/prices"
 	"github.com/stet-dev/stet/tokens"
 	"github.com/stet-dev/stet/transcript"
 )
@@ -15,9 +16,15 @@ type Config struct {
 	// was recorded in.
 	History history.Config
 
-	Open     transcript.Opener // Savings opens files with it
-	Counter  tokens.Counter    // of a part's text; nil is Visible{}
-	Overhead int               // tokens of tools and system prompt where none is recorded; 0 is 15,000, negative none
+	Open transcript.Opener // Savings opens files with it
+	// ThroughStet reports whether stet shortened the requests of the session with this id when it
+	// was recorded; nil: of none. Savings asks.
+	ThroughStet func(session string) bool
+	Counter     tokens.Counter // of a part's text; nil is Visible{}
+	Overhead    int            // tokens of tools and system prompt where none is recorded; 0 is 15,000, negative none
+
+	// Models finds a model by name: its cache, and its prices in dollars. nil is prices.Lookup.
+	Models func(name string) (prices.Model, bool)
 
 	// ExactCache simulates the caches with the rules' breakpoints, least lengths,
 	// steps and lookback. Without it a request reads the longest prefix that was
@@ -43,6 +50,13 @@ func (c *Config) counter() tokens.Counter {
 		return Visible{}
 	}
 	return c.Counter
+}
+
+func (c *Config) lookup() func(name string) (prices.Model, bool) {
+	if c.Models == nil {
+		return prices.Lookup
+	}
+	return c.Models
 }
 
 func (c *Config) overhead(recorded bool) int {

@@ -28,7 +28,7 @@ func (r *Replay) RecordedRule() (prices.Rule, bool) {
 	if hour > 0 {
 		return marked(time.Hour)
 	}
-	if m, ok := prices.Lookup(r.Session.Model); ok && m.Rule().Cached() {
+	if m, ok := r.lookup(r.Session.Model); ok && m.Rule().Cached() {
 		return m.Rule(), true
 	}
 	if written > 0 {
@@ -44,7 +44,7 @@ func (r *Replay) OwnRule(unknown prices.Rule) prices.Rule {
 	if rule, ok := r.RecordedRule(); ok {
 		return rule
 	}
-	if m, ok := prices.Lookup(r.Session.Model); ok {
+	if m, ok := r.lookup(r.Session.Model); ok {
 		return m.Rule()
 	}
 	return unknown

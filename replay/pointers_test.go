@@ -25,7 +25,7 @@ func (c *cutLast) Plan() Plan {
 	for m := range c.n {
 		if text, ok := c.texts[m]; ok && c.n == c.of {
 			points := strings.Contains(text, " unchanged: ") || strings.Contains(text, " the same: ")
-			p.Omissions = append(p.Omissions, Omission{llm.Edit{Message: m, Text: text}, points})
+			p.Omissions = append(p.Omissions, Omission{Edit: llm.Edit{Message: m, Text: text}, Pointer: points})
 		}
 	}
 	return p

@@ -38,8 +38,9 @@ type Plan struct {
 
 // Omission is one part that a placeholder replaces.
 type Omission struct {
-	llm.Edit      // the indexes of message and part in the context, and the placeholder
-	Pointer  bool // the placeholder says that the text stands elsewhere in the request
+	llm.Edit                // the indexes of message and part in the context, and the placeholder
+	Pointer  bool           // the placeholder says that the text stands elsewhere in the request
+	Reason   history.Reason // of package history's policies; empty with those of others
 }
 
 // Ours returns the policy of package history with this configuration. An empty
@@ -78,7 +79,7 @@ func (o *ours) Plan() Plan {
 	p := o.state.Plan()
 	omissions := make([]Omission, len(p.Edits))
 	for i, e := range p.Edits {
-		omissions[i] = Omission{e, isPointer(p.Omissions[i].Reason)}
+		omissions[i] = Omission{e, isPointer(p.Omissions[i].Reason), p.Omissions[i].Reason}
 	}
 	return Plan{omissions, p.Reads, p.Repeats}
 }

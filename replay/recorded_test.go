@@ -118,7 +118,7 @@ func replayAll(tb testing.TB, c history.Config) []replayed {
 	for _, r := range results {
 		if r.Requests > 0 {
 			all = append(all, r)
-			total.add(newSums(c.Policy, &r.off, &r.Outcome))
+			total.Add(newSums(c.Policy, &r.off, &r.Outcome))
 			peakOff, peak = max(peakOff, r.off.Peak), max(peak, r.Peak)
 			edits.Supported += r.Edits.Supported
 			edits.Split += r.Edits.Split

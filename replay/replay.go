@@ -24,7 +24,13 @@ type Replay struct {
 	// counted of its text, or of the placeholder in its place.
 	Scale func(part, counted int) int
 
+	// Bound says that the provider checks what stands before the model's thinking, so that
+	// nothing that was sent may leave: there are no cold points.
+	Bound bool
+
+	alive   []bool // by request: the recording shows that the cache was alive; nil: times decide
 	counter tokens.Counter
+	lookup  func(name string) (prices.Model, bool)
 	exact   bool // the caches are simulated exactly
 	hash    hasher
 	blocks  []block      // by part, as it was recorded
@@ -35,7 +41,7 @@ type Replay struct {
 func New(s *transcript.Session, c *Config) *Replay {
 	r := &Replay{
 		Recording: recording.New(s), Fixed: c.overhead(s.HasSystem),
-		counter: c.counter(), exact: c.ExactCache, hash: newHasher(),
+		counter: c.counter(), lookup: c.lookup(), exact: c.ExactCache, hash: newHasher(),
 	}
 	for _, p := range r.Parts {
 		r.blocks = append(r.blocks, r.block(p.Message.Role, p.Part))
@@ -89,6 +95,13 @@ type Outcome struct {
 	// these calls: for each, one more request, its output, and the text again.
 	LeftOut, Recalled int
 	Charged           map[string]float64
+
+	// Omitted holds, by reason, the tokens that the requests did without: a text that stays
+	// away counts in each request.
+	Omitted map[history.Reason]int64
+
+	byRequest []float64 // the cost of each under the first rule
+	wasCold   []bool    // by request: it was planned as one that finds nothing in the cache
 }
 
 // Under sends the session through a policy and prices it by every rule. It plans
@@ -104,7 +117,9 @@ func (r *Replay) Under(ctx context.Context, policy Policy, rules []prices.Rule) 
 		var points []coldPoint
 		var price history.Price
 		if policy != nil {
-			points = r.coldPoints(rule)
+			if !r.Bound {
+				points = r.coldPoints(rule)
+			}
 			if rule.Cached() {
 				price = history.Price{Read: rule.Read, Write: rule.Write}
 			}
@@ -138,7 +153,7 @@ func (r *Replay) Under(ctx context.Context, policy Policy, rules []prices.Rule) 
 // play sends the session through a policy and prices it by rules that all have
 // this price and these cold points.
 func (r *Replay) play(ctx context.Context, policy Policy, rules []prices.Rule, price history.Price, points []coldPoint) (Outcome, error) {
-	out := Outcome{Cost: make(map[string]float64, len(rules))}
+	out := Outcome{Cost: make(map[string]float64, len(rules)), Omitted: make(map[history.Reason]int64)}
 	var caches []Cache
 	for _, rule := range rules {
 		caches = append(caches, Cache{Rule: rule, Exact: r.exact})
@@ -162,7 +177,13 @@ func (r *Replay) play(ctx context.Context, policy Policy, rules []prices.Rule, p
 		if sent.Changed && !isCold {
 			out.Changed++
 		}
+		before := out.Cost[rules[0].Name]
 		out.Add(sent, rules)
+		out.byRequest, out.wasCold = append(out.byRequest, out.Cost[rules[0].Name]-before), append(out.wasCold, isCold)
+		for n := range omissions {
+			o := &omissions[n]
+			out.Omitted[plans.reasons[n]] += int64(r.Scaled(o.Part, r.Counted(o.Part)) - r.Scaled(o.Part, sender.placeholder(o).tokens))
+		}
 		charge.add(i, omissions, view.Recalls(i))
 	}
 	plans.endContext()
@@ -190,8 +211,9 @@ type planners struct {
 	price          history.Price
 	from           int // the first message of the context
 	byModel        map[string]*planner
-	best           Plan // the most reads and repeats of any plan of the context
-	reads, repeats int  // of the contexts before
+	reasons        []history.Reason // of what the last plan leaves out
+	best           Plan             // the most reads and repeats of any plan of the context
+	reads, repeats int              // of the contexts before
 }
 
 type planner struct {
@@ -227,7 +249,9 @@ func (p *planners) plan(q *recording.Request, points []coldPoint) []check.Omissi
 	plan := of.Plan()
 	p.best.Reads, p.best.Repeats = max(p.best.Reads, plan.Reads), max(p.best.Repeats, plan.Repeats)
 	out := make([]check.Omission, len(plan.Omissions))
+	p.reasons = p.reasons[:0]
 	for i, o := range plan.Omissions {
+		p.reasons = append(p.reasons, o.Reason)
 		out[i] = check.Omission{Part: p.replay.First[q.From+o.Message] + o.Part, Placeholder: o.Text, Pointer: o.Pointer}
 	}
 	return out

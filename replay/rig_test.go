@@ -58,7 +58,7 @@ func (p *testPlanner) leaveOut(i int, placeholder string, pointer bool) {
 		p.leftOut = make(map[int]Omission)
 	}
 	if _, ok := p.leftOut[i]; !ok {
-		o := Omission{p.results[i], pointer}
+		o := Omission{Edit: p.results[i], Pointer: pointer}
 		o.Text = placeholder
 		p.leftOut[i] = o
 	}

@@ -6,8 +6,11 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
+	"time"
 
 	"github.com/stet-dev/stet/history"
+	"github.com/stet-dev/stet/internal/title"
+	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/prices"
 	"github.com/stet-dev/stet/transcript"
 )
@@ -22,8 +25,16 @@ type Report struct {
 
 // Row is one session. Several may come from one file: an agent's sub-agents.
 type Row struct {
-	File   string `json:"file"`
-	Format string `json:"format"`
+	File    string    `json:"file"`
+	Format  string    `json:"format"`
+	ID      string    `json:"id,omitempty"`
+	Agent   string    `json:"agent"`           // as people write it
+	Title   string    `json:"title,omitempty"` // from the first prompt
+	Model   string    `json:"model,omitempty"` // that answered most
+	Started time.Time `json:"started,omitzero"`
+	// ThroughStet says that stet shortened the requests when the session was recorded: it was
+	// charged what USD.With says, and Without is the estimate.
+	ThroughStet bool `json:"through_stet,omitempty"`
 	Sums
 	Note  string `json:"note,omitempty"`  // what of it could not be read; the rest counts
 	Error string `json:"error,omitempty"` // why it could not be replayed
@@ -41,6 +52,14 @@ type Sums struct {
 	Policy    history.Policy     `json:"policy"`
 	CostOff   map[string]float64 `json:"cost_off"`
 	Cost      map[string]float64 `json:"cost"`
+
+	USD      *Dollars `json:"usd"`                // null: the prices of the model are not known
+	Unpriced int      `json:"unpriced,omitempty"` // sessions that are not in USD
+	// LeftOut and Recalled count texts that were left out, and those of them that the agent would
+	// have asked for again. Why has the tokens that requests did without, by reason.
+	LeftOut  int                      `json:"left_out"`
+	Recalled int                      `json:"recalled"`
+	Why      map[history.Reason]int64 `json:"why,omitempty"`
 }
 
 // Skip is a file that was left out.
@@ -112,7 +131,10 @@ func (r *Report) add(ctx context.Context, path string, s *transcript.Session, c 
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
-	row := Row{File: path, Format: s.Format, Sums: emptySums(r.Totals.Policy)}
+	row := Row{
+		File: path, Format: s.Format, ID: s.ID, Agent: transcript.AgentOf(s.Format), Title: titleOf(s), Model: s.Model,
+		Started: started(s), Sums: emptySums(r.Totals.Policy),
+	}
 	switch {
 	case err != nil:
 		row.Error = err.Error()
@@ -121,11 +143,53 @@ func (r *Report) add(ctx context.Context, path string, s *transcript.Session, c 
 		return nil
 	default:
 		row.Sums = newSums(r.Totals.Policy, &off, &with)
+		row.ThroughStet = c.ThroughStet != nil && c.ThroughStet(s.ID)
+		if err := row.price(ctx, s, c); err != nil {
+			return err
+		}
 		row.Note = DamageNote(s)
-		r.Totals.add(row.Sums)
+		r.Totals.Add(row.Sums)
 	}
 	r.Sessions = append(r.Sessions, row)
 	return nil
+}
+
+// price fills in what the session cost in dollars, and what was left out for that.
+func (r *Row) price(ctx context.Context, s *transcript.Session, c Config) error {
+	usd, with, err := New(s, &c).dollars(ctx, c.History, r.ThroughStet)
+	if err != nil {
+		return fmt.Errorf("price %s: %w", r.File, err)
+	}
+	r.USD, r.LeftOut, r.Recalled, r.Why = usd, with.LeftOut, with.Recalled, with.Omitted
+	if usd == nil {
+		r.Unpriced = 1
+	}
+	return nil
+}
+
+// titleOf returns what the first person's message is about.
+func titleOf(s *transcript.Session) string {
+	for _, m := range s.Messages {
+		if m.Role != llm.User || m.Local {
+			continue
+		}
+		for _, p := range m.Parts {
+			if t := title.Of(p.Text); p.Kind == llm.Text && t != "" {
+				return t
+			}
+		}
+	}
+	return ""
+}
+
+// started returns the time of the first message that has one.
+func started(s *transcript.Session) time.Time {
+	for _, m := range s.Messages {
+		if !m.Time.IsZero() {
+			return m.Time
+		}
+	}
+	return time.Time{}
 }
 
 // NewSkip returns the row of a file for which transcript.Opener.Walk gives err.
@@ -177,13 +241,30 @@ func emptySums(p history.Policy) Sums {
 	return s
 }
 
-func (s *Sums) add(o Sums) {
+// Add adds the figures of o.
+func (s *Sums) Add(o Sums) {
 	s.Requests += o.Requests
 	s.TokensOff += o.TokensOff
 	s.Tokens += o.Tokens
 	s.Reads += o.Reads
 	s.Repeats += o.Repeats
 	s.Dangling += o.Dangling
+	s.LeftOut += o.LeftOut
+	s.Recalled += o.Recalled
+	s.Unpriced += o.Unpriced
+	if s.Why == nil {
+		s.Why = make(map[history.Reason]int64)
+	}
+	for why, n := range o.Why {
+		s.Why[why] += n
+	}
+	if o.USD != nil {
+		sum := *o.USD
+		if s.USD != nil {
+			sum.add(*s.USD)
+		}
+		s.USD = &sum
+	}
 	for name, v := range o.CostOff {
 		s.CostOff[name] += v
 	}

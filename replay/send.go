@@ -3,6 +3,7 @@ package replay
 import (
 	"hash/maphash"
 	"slices"
+	"time"
 
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/replay/check"
@@ -112,8 +113,12 @@ func (s *Sender) Send(i int, omissions []check.Omission) Sent {
 	s.last = p
 
 	out := Sent{Tokens: r.Fixed + p.size(), Changed: continues && len(p.dropped) > 0}
-	for i := range s.caches {
-		out.Bills = append(out.Bills, s.caches[i].send(&p, q.Sent, q.Answered))
+	sent := q.Sent
+	if r.alive != nil && r.alive[i] {
+		sent = time.Time{} // as if no time had passed
+	}
+	for n := range s.caches {
+		out.Bills = append(out.Bills, s.caches[n].send(&p, sent, q.Answered))
 	}
 	return out
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/stet-dev/stet/internal/title"
 	"github.com/stet-dev/stet/llm"
 )
 
@@ -15,7 +16,7 @@ type Info struct {
 	Dir     string
 	Source  string
 	Title   string
-	First   string // the beginning of the user's first message, one line
+	First   string // the beginning of the first message that a person wrote, one line
 	Model   string // that answered last
 	From    Link
 	Next    string // the session that goes on after a compaction; empty: this one is open
@@ -63,7 +64,7 @@ func (i *Info) message(m Message) {
 		return
 	}
 	for _, p := range m.Parts {
-		if words := oneLine(p.Text, firstWords); p.Kind == llm.Text && words != "" {
+		if words := oneLine(p.Text, firstWords); p.Kind == llm.Text && title.Of(p.Text) != "" {
 			i.First = words
 			return
 		}

@@ -3,6 +3,7 @@ package transcript
 // format is one kind of session file.
 type format struct {
 	name  string
+	agent string             // who writes it
 	match func(s shape) bool // is a value with this shape the format's?
 	read  func(src *source) ([]*Session, error)
 }
@@ -11,19 +12,19 @@ type format struct {
 // the more telling marks first.
 func formats() []format {
 	return []format{
-		{"opencode-export", isOpencodeExport, readOpencodeExport},
-		{"opencode-storage", isOpencodeSession, readOpencodeStorage},
-		{"codex-rollout", isCodex, readCodex},
-		{"copilot-cli-events", isCopilot, readCopilot},
-		{"pi-session", isPi, readPi},
-		{"gemini-cli-chat", isGemini, readGemini},
-		{"qwen-chat", isQwen, readQwen},
-		{"claude-code-jsonl", isClaudeCode, readClaudeCode},
-		{"mini-swe-agent-traj", isMini, readMini},
-		{"swe-agent-traj", isSWEAgent, readSWEAgent},
-		{"openhands-output", isOpenHands, readOpenHands},
-		{"claude-trace-requests", isTrace, readTrace},
-		{"cline-messages", isCline, readCline},
+		{"opencode-export", "opencode", isOpencodeExport, readOpencodeExport},
+		{"opencode-storage", "opencode", isOpencodeSession, readOpencodeStorage},
+		{"codex-rollout", "Codex", isCodex, readCodex},
+		{"copilot-cli-events", "Copilot CLI", isCopilot, readCopilot},
+		{"pi-session", "pi", isPi, readPi},
+		{"gemini-cli-chat", "Gemini CLI", isGemini, readGemini},
+		{"qwen-chat", "Qwen Code", isQwen, readQwen},
+		{"claude-code-jsonl", "Claude Code", isClaudeCode, readClaudeCode},
+		{"mini-swe-agent-traj", "mini-swe-agent", isMini, readMini},
+		{"swe-agent-traj", "SWE-agent", isSWEAgent, readSWEAgent},
+		{"openhands-output", "OpenHands", isOpenHands, readOpenHands},
+		{"claude-trace-requests", "Claude Code", isTrace, readTrace},
+		{"cline-messages", "Cline", isCline, readCline},
 	}
 }
 
@@ -35,6 +36,17 @@ func formatNames() []string {
 		names = append(names, f.name)
 	}
 	return append(names, opencodeDBFormat)
+}
+
+// AgentOf returns the name of the agent whose sessions have a format, as people write it; the
+// format itself where that is not known.
+func AgentOf(name string) string {
+	for _, f := range formats() {
+		if f.name == name || name == opencodeDBFormat && f.agent == "opencode" {
+			return f.agent
+		}
+	}
+	return name
 }
 
 // detect returns the format of a file by its first bytes, or false.

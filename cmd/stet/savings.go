@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net/url"
+	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -17,7 +18,9 @@ import (
 
 	"github.com/stet-dev/stet/internal/config"
 	"github.com/stet-dev/stet/internal/report"
+	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/replay"
+	"github.com/stet-dev/stet/store/sqlite"
 	"github.com/stet-dev/stet/transcript"
 )
 
@@ -31,15 +34,20 @@ func newSavings(p *program) *cobra.Command {
 	c := &savingsCommand{}
 	cmd := p.runs(&cobra.Command{
 		Use:   "savings [flags] [PATH...]",
-		Short: "Say what stet would have saved in recorded sessions",
-		Long: `Replay recorded sessions request by request under a policy, and say what it would
-have saved: requests, input tokens and their cost, without and with, under each
-price model. PATH is a session file or a directory of them; without one, the
-sessions that agents keep on this machine are taken. Nothing is sent anywhere.
+		Short: "Show what your sessions cost, without stet and with it",
+		Long: `Replay recorded sessions request by request, and show in dollars what they cost
+without stet and with it: the whole bill, by date, by agent and by session. PATH
+is a session file or a directory of them. Without one, stet takes the sessions that
+your agents keep on this machine. Nothing is sent anywhere.
 
-Tokens are estimated at 3.6 characters a token, with 15,000 for tools and system
-prompt where a recording has none. Costs are in plain input tokens: 1 is the
-price of one that is neither read from a cache nor written to it.`,
+Where the recording has the tokens that the provider charged for, the bill goes by
+them. Elsewhere it is estimated at 3.6 characters a token, with 15,000 tokens for
+tools and system prompt. A session that ran through stet was charged the price
+"with"; its price "without" is the estimate. "?" means that the price of the
+model is not known; the configuration key "prices" adds prices.
+
+--json also has tokens, and costs in plain input tokens under each kind of cache: 1 is
+the price of a token that is neither read from a cache nor written to it.`,
 		Example: `stet savings
 stet savings --json PATH...
 stet savings --policy keep-latest --keep 3 ~/.codex/sessions`,
@@ -59,9 +67,17 @@ func (c *savingsCommand) Run(ctx context.Context) error {
 		if err != nil {
 			return misconfigured(err)
 		}
+		catalog, err := c.models(o.Prices)
+		if err != nil {
+			return err
+		}
+		through, err := c.throughStet(ctx)
+		if err != nil {
+			return err
+		}
 		bar := c.newProgress(ctx, paths)
 		rep, err := replay.Savings(ctx, paths, replay.Config{
-			History: o.History(""), Open: transcript.Opener{SQLite: openReadOnly},
+			History: o.History(""), Open: transcript.Opener{SQLite: openReadOnly}, Models: catalog.Lookup, ThroughStet: through,
 		}, bar.Show)
 		bar.Clear()
 		if err != nil || ctx.Err() != nil {
@@ -77,6 +93,30 @@ func (c *savingsCommand) Run(ctx context.Context) error {
 		}
 		return err
 	})
+}
+
+// throughStet returns a function that reports whether the proxy has shortened requests of a
+// session, by the name that the agent gives it.
+func (c *savingsCommand) throughStet(ctx context.Context) (func(session string) bool, error) {
+	path := c.trailFile()
+	if _, err := os.Stat(path); path == "" || err != nil {
+		return nil, nil // nothing is recorded
+	}
+	store, err := sqlite.Open(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := store.Requests(ctx, record.Query{})
+	if err = errors.Join(err, store.Close()); err != nil {
+		return nil, err
+	}
+	shortened := make(map[string]bool)
+	for _, r := range rows {
+		if !r.Observe && r.Tokens < r.TokensOff {
+			shortened[r.Conversation] = true
+		}
+	}
+	return func(session string) bool { return shortened[session] }, nil
 }
 
 // unread is the error of session files that could not be read; nil where all could.

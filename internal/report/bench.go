@@ -22,7 +22,7 @@ func Bench(w io.Writer, width int, b *bench.Bench) {
 		benchTables(w, alignedTable(width), b)
 		printFiles(w, "damaged: ", b.Damaged)
 	}
-	printSkipped(w, b.Skipped)
+	printFiles(w, "skipped ", b.Skipped)
 }
 
 func benchTables(w io.Writer, t table, b *bench.Bench) {
@@ -195,4 +195,9 @@ func millions(n int64) string { return fmt.Sprintf("%.1f M", float64(n)/1e6) }
 // portion shows a part in per cent.
 func portion(part, whole int) string {
 	return fmt.Sprintf("%.1f %%", 100*float64(part)/float64(max(whole, 1)))
+}
+
+// columnName is a price rule's name as a column has room for it.
+func columnName(name string) string {
+	return strings.ReplaceAll(name, "anthropic-", "")
 }

@@ -9,35 +9,53 @@ import (
 
 	"github.com/charmbracelet/colorprofile"
 
-	"github.com/stet-dev/stet/prices"
+	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/replay"
 )
 
-// However narrow the terminal, no row of the report is wrapped.
+// However narrow the terminal, no line of the tables is wrapped; 80 columns are enough for all of them.
 func TestSavingsWidth(t *testing.T) {
-	costs := map[string]float64{}
-	for _, r := range prices.Rules() {
-		costs[r.Name] = 1e6
+	rep := replay.Report{Totals: replay.Sums{CostOff: map[string]float64{}, Cost: map[string]float64{}}}
+	for i, name := range []string{"rename the flag", strings.Repeat("a long title ", 9), ""} {
+		sums := replay.Sums{
+			Requests: 1234, LeftOut: 7, USD: &replay.Dollars{Without: 12345.6, With: 99.5 * float64(i)},
+			Why: map[history.Reason]int64{history.Repeat: 12345678, history.Command: 1, history.Folded: 5},
+		}
+		rep.Sessions = append(rep.Sessions, replay.Row{
+			File: "/home/me/a-rather-long-directory/a-rather-long-name.jsonl", Title: name, Agent: "agent " + name, Sums: sums,
+		})
+		rep.Totals.Add(sums)
 	}
-	sums := replay.Sums{Requests: 1234, TokensOff: 12345678, Tokens: 2345678, Reads: 9, Repeats: 3, CostOff: costs, Cost: costs}
-	rep := replay.Report{Totals: sums}
-	for _, name := range []string{"/home/me/project/sessions/2026/05/a-rather-long-name.jsonl", "/home/me/project/other/b.jsonl"} {
-		rep.Sessions = append(rep.Sessions, replay.Row{File: name, Sums: sums})
-	}
-	for width, most := range map[int]int{0: len(costs), 66: 0, 80: 0, 100: 1, 131: len(costs), 200: len(costs)} {
+	for _, width := range []int{0, 60, 80, 200} {
 		var b bytes.Buffer
 		Savings(colorprofile.NewWriter(&b, nil), width, rep)
-		rows := strings.Split(b.String(), "\n")[1:4]
-		for _, row := range rows {
-			if n := utf8.RuneCountInString(row); width > 0 && n > width {
-				t.Errorf("at %d columns a row has %d: %s", width, n, row)
+		for line := range strings.Lines(b.String()) {
+			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > max(width, 80) && width > 0 {
+				t.Errorf("at %d columns a line has %d: %s", width, n, line)
 			}
 		}
-		if n := strings.Count(rows[0], "cost "); n != min(most, len(costs)) {
-			t.Errorf("at %d columns there are %d costs, want %d: %s", width, n, most, rows[0])
+		for _, want := range []string{"all sessions", "3,702", "by agent", "$37,037", "date unknown", "fold: "} {
+			if !strings.Contains(b.String(), want) {
+				t.Errorf("at %d columns %q is missing:\n%s", width, want, b.String())
+			}
 		}
-		if n := strings.Count(b.String(), "cost, "); n != len(costs) {
-			t.Errorf("at %d columns there are %d costs in all", width, n)
+	}
+}
+
+// What is not known is a question mark, and never a price of zero.
+func TestSavingsUnknown(t *testing.T) {
+	sums := replay.Sums{Requests: 3, LeftOut: 1, Unpriced: 1}
+	var b bytes.Buffer
+	Savings(colorprofile.NewWriter(&b, nil), 80, replay.Report{Totals: sums, Sessions: []replay.Row{{File: "a.jsonl", Model: "mine", Sums: sums}}})
+	if s := b.String(); strings.Contains(s, "$") || strings.Count(s, "?") != 11 || !strings.Contains(s, "(mine)") {
+		t.Error(s)
+	}
+}
+
+func TestDollars(t *testing.T) {
+	for v, want := range map[float64]string{0: "$0", 0.00004: "$0", 0.0012: "$0.0012", 0.02: "$0.0200", -1.5: "-$1.50", 999.994: "$999.99", 12345.6: "$12,346"} {
+		if got := inDollars(v); got != want {
+			t.Errorf("inDollars(%v) = %q, want %q", v, got, want)
 		}
 	}
 }
