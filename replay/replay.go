@@ -177,9 +177,11 @@ func (r *Replay) play(ctx context.Context, policy Policy, rules []prices.Rule, p
 		if sent.Changed && !isCold {
 			out.Changed++
 		}
-		before := out.Cost[rules[0].Name]
 		out.Add(sent, rules)
-		out.byRequest, out.wasCold = append(out.byRequest, out.Cost[rules[0].Name]-before), append(out.wasCold, isCold)
+		if len(rules) > 0 {
+			out.byRequest = append(out.byRequest, sent.Bills[0].cost(rules[0]))
+		}
+		out.wasCold = append(out.wasCold, isCold)
 		for n := range omissions {
 			o := &omissions[n]
 			out.Omitted[plans.reasons[n]] += int64(r.Scaled(o.Part, r.Counted(o.Part)) - r.Scaled(o.Part, sender.placeholder(o).tokens))

@@ -232,7 +232,7 @@ func TestReport(t *testing.T) {
 	if len(got.Sessions) != 1 || len(got.Skipped) != 2 || len(seen) != 3 || seen[2].Files != 3 || seen[0].Requests != 1 {
 		t.Fatalf("%s, progress %+v", out, seen)
 	}
-	keys := []string{"requests", "tokens_off", "tokens", "reads", "repeats", "dangling", "policy", "cost_off", "cost"}
+	keys := []string{"requests", "tokens_off", "tokens", "reads", "repeats", "dangling", "policy", "cost_off", "cost", "usd", "left_out", "recalled"}
 	for _, m := range []map[string]any{got.Sessions[0], got.Totals} {
 		for _, k := range keys {
 			if _, ok := m[k]; !ok {
@@ -240,7 +240,12 @@ func TestReport(t *testing.T) {
 			}
 		}
 	}
-	if n := len(got.Sessions[0]); n != len(keys)+2 || len(got.Totals) != len(keys) {
+	for _, k := range []string{"file", "format", "id", "agent", "title", "model", "started"} {
+		if got.Sessions[0][k] == "" {
+			t.Errorf("no %q in %v", k, got.Sessions[0])
+		}
+	}
+	if n := len(got.Sessions[0]); n != len(keys)+7 || len(got.Totals) != len(keys) {
 		t.Errorf("%d and %d keys", n, len(got.Totals))
 	}
 	// 23 characters are 6 tokens.

@@ -73,7 +73,7 @@ func (c *savingsCommand) Run(ctx context.Context) error {
 		}
 		through, err := c.throughStet(ctx)
 		if err != nil {
-			return err
+			c.say("which sessions ran through stet is not known: %v", err)
 		}
 		bar := c.newProgress(ctx, paths)
 		rep, err := replay.Savings(ctx, paths, replay.Config{
