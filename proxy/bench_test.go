@@ -8,6 +8,7 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stet-dev/stet/history"
@@ -124,6 +125,70 @@ func hops(b *testing.B, name string, bodies []string, bare http.Handler, stet fu
 					b.StartTimer()
 				}
 			}
+		})
+	}
+}
+
+// Sixteen conversations at once. Where they share text they read the same files, as sub-agents do: only their
+// first messages differ.
+func BenchmarkConversations(b *testing.B) {
+	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = io.WriteString(w, started)
+	}))
+	defer up.Close()
+	const many, rounds, size = 16, 20, 1 << 20
+	begin := strings.TrimSuffix(session(size/4), "]}")
+	for _, shared := range []bool{true, false} {
+		var all [many][]string
+		for i := range all {
+			name := func(n int) string { return fmt.Sprintf("%02d.%04d", i, n) }
+			body := strings.ReplaceAll(begin, "look around", "look around in "+name(0))
+			if shared {
+				name = func(n int) string { return fmt.Sprintf("00.%04d", n) }
+			}
+			for n := 0; len(all[i]) < rounds; n++ {
+				text := strings.ReplaceAll(content(80), "line", "file "+name(n)+" line")
+				body += fmt.Sprintf(`,{"role":"assistant","content":[{"type":"tool_use","id":"c%s","name":"Read","input":{"file_path":"/home/me/project/%s.go"}}]}`, name(n), name(n)) +
+					fmt.Sprintf(`,{"role":"user","content":[{"type":"tool_result","tool_use_id":"c%s","content":%q}]}`, name(n), text)
+				if len(body) > size {
+					all[i] = append(all[i], body+"]}")
+				}
+			}
+		}
+		b.Run(fmt.Sprintf("shared=%v", shared), func(b *testing.B) {
+			p, err := proxy.New(proxy.Config{Upstreams: proxy.Upstreams{Messages: up.URL}, History: history.Config{Policy: history.Adaptive}})
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer func() { _ = p.Close(b.Context()) }()
+			front := httptest.NewServer(p)
+			defer front.Close()
+			client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: many}}
+			turn := func(i, n int) {
+				resp, err := client.Post(front.URL+"/v1/messages", "application/json", strings.NewReader(all[i][n]))
+				if err != nil {
+					b.Error(err)
+					return
+				}
+				_, _ = io.Copy(io.Discard, resp.Body)
+				resp.Body.Close()
+			}
+			for n := 0; b.Loop(); n = (n + 1) % rounds {
+				if n == 0 { // all begin anew
+					b.StopTimer()
+				}
+				var wg sync.WaitGroup
+				for i := range many {
+					wg.Go(func() { turn(i, n) })
+				}
+				wg.Wait()
+				if n == 0 {
+					b.StartTimer()
+				}
+			}
+			b.ReportMetric(float64(many*b.N)/b.Elapsed().Seconds(), "requests/s")
 		})
 	}
 }

@@ -3,6 +3,7 @@ package proxy
 import (
 	"bytes"
 	"container/list"
+	"iter"
 	"slices"
 	"sync"
 
@@ -13,7 +14,7 @@ import (
 
 const (
 	defaultMemory = 128 << 20 // bytes
-	probeSize     = 64
+	marked        = 4         // so many of the newest messages may have cache markers, which agents move on
 )
 
 // recent holds the newest requests, decoded and planned, so that one that goes on
@@ -33,7 +34,9 @@ type heldRequest struct {
 	body    *lease
 	request *llm.Request
 	chain   prefix.Chain
-	probes  [2]int // offsets of texts in the body that tell it from others: one near the end of its messages, the last; 0: none
+	first   int // offset in the body of the first text of its messages
+	most    int // where a text ends behind which a quarter of the messages stand; 0: there is none
+	last    int // where the last text ends but for those of the newest messages, which lose their cache markers
 
 	// These belong to the lock of recent.
 	plan  planState     // of all its messages; without a state while that is in use
@@ -53,44 +56,58 @@ func (h *heldRequest) weight() int64 {
 	return 3*int64(cap(h.body.b)) + 200*int64(len(h.request.Messages))
 }
 
-// probesOf finds texts in the last quarter of a request's messages.
-func probesOf(req *llm.Request) [2]int {
-	last := func(messages []llm.Message) int {
-		for _, m := range slices.Backward(messages) {
-			for _, p := range m.Parts {
-				if p.Span.Valid() && m.Role != llm.System {
-					return p.Span.Start
-				}
+// places notes where the texts of the messages stand in the body.
+func (h *heldRequest) places() {
+	all := h.request.Messages
+	h.first = spanOf(slices.All(all)).Start
+	h.most = spanOf(slices.Backward(all[:(3*len(all)+3)/4])).End
+	h.last = max(h.most, spanOf(slices.Backward(all[:max(0, len(all)-marked)])).End)
+}
+
+// spanOf is the place of the first text of messages.
+func spanOf(messages iter.Seq2[int, llm.Message]) llm.Span {
+	for _, m := range messages {
+		for _, p := range m.Parts {
+			if p.Span.Valid() && m.Role != llm.System {
+				return p.Span
 			}
 		}
-		return 0
 	}
-	return [2]int{last(req.Messages[:(3*len(req.Messages)+3)/4]), last(req.Messages)}
+	return llm.Span{}
 }
 
-// at reports whether body has at a probe what h has there.
-func (h *heldRequest) at(probe int, body []byte) bool {
-	end := min(probe+probeSize, len(h.body.b))
-	return probe > 0 && end <= len(body) && bytes.Equal(body[probe:end], h.body.b[probe:end])
+// common returns up to which byte body is like h from the first text of h's messages on. What stands before,
+// such as the system text, may differ.
+func (h *heldRequest) common(body []byte) int {
+	const step = 4 << 10
+	have := h.body.b[:min(len(h.body.b), len(body))]
+	n := h.first
+	for n+step <= len(have) && bytes.Equal(have[n:n+step], body[n:n+step]) {
+		n += step
+	}
+	for n < len(have) && have[n] == body[n] {
+		n++
+	}
+	return n
 }
 
-// find returns the newest request that body seems to go on from, or else to fork
-// from; nil if there is none. The caller drops its body.
+// find returns the newest request that body goes on from, or else the one that body seems to fork from: it is like body
+// for longest, and at least for most of its own messages; nil if there is none. The caller drops its body.
 func (r *recent) find(api string, body []byte) *heldRequest {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var found *heldRequest
+	longest := 0
 	for e := r.order.Front(); e != nil; e = e.Next() {
 		h := e.Value.(*heldRequest)
-		if h.api != api || !h.at(h.probes[0], body) {
+		if h.api != api || h.most == 0 {
 			continue
 		}
-		if h.at(h.probes[1], body) {
-			found = h
-			break
-		}
-		if found == nil {
-			found = h
+		if n := h.common(body); n >= h.most && n > longest {
+			found, longest = h, n
+			if n >= h.last {
+				break
+			}
 		}
 	}
 	if found != nil {
@@ -124,15 +141,15 @@ func (r *recent) drop(h *heldRequest) {
 	h.body.drop(r.pool)
 }
 
-// take returns how h, which may be nil, was planned. The state is the caller's alone. One of
-// another engine, for another model, stays where it is.
-func (r *recent) take(h *heldRequest, engine *history.Engine) (was planState) {
+// take returns how h, which may be nil, was planned, if a request can go on from that which has so many messages in
+// common with it. The state is the caller's alone. One of another engine, for another model, stays where it is.
+func (r *recent) take(h *heldRequest, engine *history.Engine, common int) (was planState) {
 	if h == nil {
 		return was
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if h.plan.engine != engine {
+	if h.plan.engine != engine || h.plan.state == nil || h.plan.state.Len() > common {
 		return was
 	}
 	was, h.plan.state = h.plan, nil
@@ -153,9 +170,9 @@ func (r *recent) give(h *heldRequest, now planState) {
 // come to the same state there.
 func (r *recent) plan(d *reading, engine *history.Engine) *history.Plan {
 	messages, points := d.request.Messages, d.verdict.Points
-	was := r.take(d.base, engine)
+	was := r.take(d.base, engine, d.common)
 	state := was.state
-	if state != nil && state.Len() <= d.common && goesOn(messages, state.Len(), points, was.points) {
+	if state != nil && goesOn(messages, state.Len(), points, was.points) {
 		points = points[len(was.points):]
 	} else {
 		state = engine.NewState()
