@@ -293,6 +293,10 @@ func (r *run) write(ctx context.Context, p *tool.Plan) (tool.Result, error) {
 	case err != nil:
 		return tool.Result{}, fmt.Errorf("audit trail: %w; nothing was written", err)
 	}
+	p.Numbers = nil
+	for _, e := range intents {
+		p.Numbers = append(p.Numbers, e.Seq)
+	}
 	res, err := p.Apply(ctx)
 	r.conclude(ctx, p, intents, res, err)
 	return res, err

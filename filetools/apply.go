@@ -60,7 +60,7 @@ func (q *toolCall) apply(ctx context.Context, p *tool.Plan, w *pendingWrite) (to
 	q.edited(name, done.Now, done.Info, w.partly, began)
 	q.ses.setEncoding(name, w.enc)
 	out := writeData{Path: name, Version: id(done.Now), Created: done.Created, Notes: w.tell}
-	out.Write = q.ses.wrote(pastWrite{Tool: q.call.Name, Path: name, Before: done.Was, After: done.Now, Dirs: done.Dirs, Time: began})
+	out.Write = q.ses.wrote(p, 0, pastWrite{Tool: q.call.Name, Path: name, Before: done.Was, After: done.Now, Dirs: done.Dirs, Time: began})
 	if w.enc != (workspace.Encoding{}) {
 		out.Encoding = encodingName(w.enc)
 	}

@@ -206,7 +206,7 @@ func (q *toolCall) undo(ctx context.Context, p *tool.Plan, todo []restore) (tool
 		return q.failed(err)
 	}
 	q.removeDirs(todo)
-	return q.undone(todo), nil
+	return q.undone(p, todo), nil
 }
 
 // removeDirs removes the directories that were made for files that are removed now. A
@@ -238,7 +238,7 @@ func (q *toolCall) put(ctx context.Context, p *tool.Plan, t workspace.Target, c 
 }
 
 // undone records what was put back, and makes the result.
-func (q *toolCall) undone(todo []restore) tool.Result {
+func (q *toolCall) undone(p *tool.Plan, todo []restore) tool.Result {
 	type file struct {
 		Path    string `json:"path"`
 		Version string `json:"version,omitempty"`
@@ -248,7 +248,7 @@ func (q *toolCall) undone(todo []restore) tool.Result {
 	var files []file
 	var bytes int64
 	var numbers []int
-	for _, r := range todo {
+	for i, r := range todo {
 		gone := r.to.version == ""
 		bytes += int64(len(r.to.data))
 		if gone {
@@ -261,7 +261,7 @@ func (q *toolCall) undone(todo []restore) tool.Result {
 			files = append(files, file{Path: r.name, Version: id(r.to.version), Removed: gone})
 			continue
 		}
-		n := q.ses.wrote(pastWrite{Tool: "undo", Path: r.name, Before: r.from.version, After: r.to.version, Dirs: r.made.Dirs, Time: q.cfg.Now(), Undoes: r.undoes})
+		n := q.ses.wrote(p, i, pastWrite{Tool: "undo", Path: r.name, Before: r.from.version, After: r.to.version, Dirs: r.made.Dirs, Time: q.cfg.Now(), Undoes: r.undoes})
 		q.ses.markUndone(r.undoes)
 		files = append(files, file{r.name, id(r.to.version), gone, n})
 	}
@@ -280,10 +280,9 @@ func (s *session) markUndone(numbers []int) {
 
 func (s *session) mark(numbers []int, undone bool) {
 	for _, n := range numbers {
-		if n < 1 || n > len(s.writes) {
-			continue
+		if i := slices.IndexFunc(s.writes, func(w pastWrite) bool { return w.Number == n }); i >= 0 {
+			s.writes[i].Undone = undone
+			s.mark(s.writes[i].Undoes, !undone)
 		}
-		s.writes[n-1].Undone = undone
-		s.mark(s.writes[n-1].Undoes, !undone)
 	}
 }

@@ -28,7 +28,7 @@ var undoTool = &toolDef{
 
 // pastWrite is a write that a client session has made.
 type pastWrite struct {
-	Number        int // in its session, from 1
+	Number        int // its own in the audit trail; without a trail it counts from 1 in its session
 	Tool          string
 	Path          string            // canonical
 	Before, After workspace.Version // "" where there is no file
@@ -39,11 +39,14 @@ type pastWrite struct {
 	Undoes []int // the writes that this one has undone
 }
 
-// wrote remembers a write and returns its number.
-func (s *session) wrote(w pastWrite) int {
+// wrote remembers the write to file i of a plan, and returns its number.
+func (s *session) wrote(p *tool.Plan, i int, w pastWrite) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	w.Number = len(s.writes) + 1
+	if i < len(p.Numbers) {
+		w.Number = int(p.Numbers[i])
+	}
 	s.writes = append(s.writes, w)
 	return w.Number
 }
@@ -69,7 +72,7 @@ func planUndo(ctx context.Context, q *toolCall) (*tool.Plan, error) {
 		return nil, badArgument("arguments", "give one of write, from and all.")
 	}
 	for name, n := range map[string]int{"write": one, "from": from} {
-		if n > len(all) {
+		if n > 0 && !slices.ContainsFunc(all, func(w pastWrite) bool { return w.Number == n }) {
 			return nil, badArgument(name, "there is no write %d; this session has made %d.", n, len(all))
 		}
 	}
@@ -78,13 +81,14 @@ func planUndo(ctx context.Context, q *toolCall) (*tool.Plan, error) {
 	case given == 0:
 		return q.listWrites(all), nil
 	case one > 0:
-		chosen = all[one-1 : one]
-		if chosen[0].Undone {
+		i := slices.IndexFunc(all, func(w pastWrite) bool { return w.Number == one })
+		if all[i].Undone {
 			return nil, badArgument("write", "write %d is undone already.", one)
 		}
+		chosen = all[i : i+1]
 	default:
-		for _, w := range all[max(from-1, 0):] {
-			if !w.Undone && w.Undoes == nil {
+		for _, w := range all {
+			if w.Number >= from && !w.Undone && w.Undoes == nil {
 				chosen = append(chosen, w)
 			}
 		}

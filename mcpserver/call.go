@@ -196,7 +196,7 @@ func pending(r *activeCall) *mcp.CallToolResult {
 		Needs   bool   `json:"needs_confirmation"`
 		Pending string `json:"pending"`
 		Text    string `json:"text"`
-	}{false, true, r.id, "A person is asked to confirm; nothing is done yet. Call " + awaitName + " with this id for the outcome. Do not repeat the call."})
+	}{false, true, r.id, "A person is asked to confirm; nothing is done yet. Call " + awaitName + " with the same \"pending\" for the outcome. Do not repeat the call."})
 	if err != nil {
 		panic(err) // strings always marshal
 	}

@@ -31,6 +31,6 @@
 // A client that asked for progress gets it when a call begins to wait, and every
 // Config.Progress from then on. After Config.Wait, or at once if the client
 // asked for no progress, the call is answered with a line of JSON that has
-// "pending" and an id; the tool await_result gives the result. The call itself
+// "pending"; the tool await_result takes that value and gives the result. The call itself
 // goes on until it is decided, cancelled, or its client is gone.
 package mcpserver

@@ -93,7 +93,7 @@ func TestNoElicit(t *testing.T) {
 				defer end()
 				id := pendingID(t, call(t, c, "write_note", aNote))
 				n.decide(t, approval.Approve, "")
-				if r := call(t, c, awaitName, map[string]any{"id": id}); r.IsError {
+				if r := call(t, c, awaitName, map[string]any{"pending": id}); r.IsError {
 					t.Errorf("%s", textOf(t, r))
 				}
 			})
@@ -188,7 +188,7 @@ func TestResume(t *testing.T) {
 			}
 			id := pendingID(t, r)
 			n.decide(t, approval.Reject, "")
-			if r := call(t, c, awaitName, map[string]any{"id": id}); !r.IsError {
+			if r := call(t, c, awaitName, map[string]any{"pending": id}); !r.IsError {
 				t.Errorf("%#v: %s", unclear, textOf(t, r))
 			}
 			if r2, err = c.CallTool(context.Background(), &mcp.CallToolParams{Name: "write_note", Arguments: aNote}); err != nil {

@@ -40,7 +40,7 @@ func TestTools(t *testing.T) {
 			}
 			await := tool.Spec{
 				Name: awaitName, Description: "Wait for a call that answered \"pending\"; gives its result.",
-				Schema: json.RawMessage(`{"type":"object","properties":{"id":{"type":"string"}},"required":["id"],"additionalProperties":false}`),
+				Schema: json.RawMessage(`{"type":"object","properties":{"pending":{"type":"string"}},"required":["pending"],"additionalProperties":false}`),
 			}
 			for _, spec := range append(n.handler.Specs(), await) {
 				x := got[spec.Name]

@@ -125,7 +125,7 @@ func TestPending(t *testing.T) {
 					t.Errorf("pending after %v", d)
 				}
 				// Awaiting is answered in time too, while no person decides.
-				if again := pendingID(t, call(t, c, awaitName, map[string]any{"id": id})); again != id {
+				if again := pendingID(t, call(t, c, awaitName, map[string]any{"pending": id})); again != id {
 					t.Errorf("id %s became %s", id, again)
 				}
 				if d := time.Since(begun); d != maxSilence {
@@ -139,7 +139,7 @@ func TestPending(t *testing.T) {
 					n.decide(t, approval.Approve, "")
 				}()
 				for range 2 { // the result is kept
-					if r := call(t, c, awaitName, map[string]any{"id": id}); textOf(t, r) != `{"success":true}` || r.IsError {
+					if r := call(t, c, awaitName, map[string]any{"pending": id}); textOf(t, r) != `{"success":true}` || r.IsError {
 						t.Errorf("await: %s", textOf(t, r))
 					}
 				}
@@ -149,10 +149,10 @@ func TestPending(t *testing.T) {
 				time.Sleep(s.config.Keep + time.Second)
 				id2 := pendingID(t, call(t, c, "write_note", aNote))
 				go n.decide(t, approval.Reject, "no, thanks")
-				if r := call(t, c, awaitName, map[string]any{"id": id2}); !r.IsError || !strings.Contains(textOf(t, r), "and says: no, thanks") {
+				if r := call(t, c, awaitName, map[string]any{"pending": id2}); !r.IsError || !strings.Contains(textOf(t, r), "and says: no, thanks") {
 					t.Errorf("rejected: %s", textOf(t, r))
 				}
-				if r := call(t, c, awaitName, map[string]any{"id": id}); !r.IsError {
+				if r := call(t, c, awaitName, map[string]any{"pending": id}); !r.IsError {
 					t.Errorf("kept for ever: %s", textOf(t, r))
 				}
 			})
@@ -178,7 +178,7 @@ func TestPatience(t *testing.T) {
 			t.Errorf("pending after %v", d)
 		}
 		go n.decide(t, approval.Approve, "")
-		if r := call(t, c, awaitName, map[string]any{"id": id}); r.IsError {
+		if r := call(t, c, awaitName, map[string]any{"pending": id}); r.IsError {
 			t.Errorf("await: %s", textOf(t, r))
 		}
 	})
@@ -209,11 +209,11 @@ func TestCancel(t *testing.T) {
 				id := pendingID(t, call(t, c, "write_note", aNote))
 				ctx2, cancel2 := context.WithTimeout(context.Background(), 5*time.Second)
 				defer cancel2()
-				if _, err := c.CallTool(ctx2, withProgress(awaitName, map[string]any{"id": id})); err == nil {
+				if _, err := c.CallTool(ctx2, withProgress(awaitName, map[string]any{"pending": id})); err == nil {
 					t.Fatal("it ended")
 				}
 				go n.decide(t, approval.Approve, "")
-				if r := call(t, c, awaitName, map[string]any{"id": id}); r.IsError {
+				if r := call(t, c, awaitName, map[string]any{"pending": id}); r.IsError {
 					t.Errorf("await: %s", textOf(t, r))
 				}
 			})
@@ -263,8 +263,8 @@ func TestAwaitArguments(t *testing.T) {
 	defer end()
 	id := pendingID(t, call(t, c, "write_note", aNote))
 	for _, args := range []any{
-		nil, map[string]any{}, map[string]any{"id": ""}, map[string]any{"id": 7}, map[string]any{"id": "OTHER"},
-		map[string]any{"id": id, "x": 1}, []int{1},
+		nil, map[string]any{}, map[string]any{"pending": ""}, map[string]any{"pending": 7}, map[string]any{"pending": "OTHER"},
+		map[string]any{"id": "OTHER"}, map[string]any{"pending": id, "x": 1}, []int{1},
 	} {
 		r, err := c.CallTool(context.Background(), &mcp.CallToolParams{Name: awaitName, Arguments: args})
 		if err == nil && (!r.IsError || !strings.Contains(textOf(t, r), "invalid_argument: ")) {
@@ -275,7 +275,7 @@ func TestAwaitArguments(t *testing.T) {
 	s2 := newServer(t, Config{Caller: n.handler, Await: true})
 	c2, end2 := client(t, s2, v2025b, nil)
 	defer end2()
-	if r := call(t, c2, awaitName, map[string]any{"id": id}); !r.IsError {
+	if r := call(t, c2, awaitName, map[string]any{"pending": id}); !r.IsError {
 		t.Errorf("another session: %s", textOf(t, r))
 	}
 }

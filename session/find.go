@@ -18,7 +18,7 @@ func Latest(ctx context.Context, store Store, dir string) (Info, error) {
 	return found[0], nil
 }
 
-// Find returns the session whose ID begins so. More than one is an error.
+// Find returns the session whose ID is, or begins with, id. More than one is an error.
 func Find(ctx context.Context, store Store, id string) (Info, error) {
 	found, err := store.List(ctx, Query{ID: id})
 	if err != nil {
@@ -33,7 +33,7 @@ func Find(ctx context.Context, store Store, id string) (Info, error) {
 	case len(found) == 0 || id == "":
 		return Info{}, fmt.Errorf("session %s: %w", id, ErrNotFound)
 	case len(found) > 1:
-		return Info{}, fmt.Errorf("session %s: %d begin so", id, len(found))
+		return Info{}, fmt.Errorf("session %s: %d sessions have an id that begins with this; give more of it", id, len(found))
 	}
 	return found[0], nil
 }

@@ -42,6 +42,10 @@ type Plan struct {
 	// approving; nil where it is not text.
 	Content []byte
 
+	// Numbers are those of the writes in the audit trail, one for each of Files, or the one of
+	// Path. They are set before Apply; nil: there is no trail.
+	Numbers []uint64
+
 	// Apply does what was planned if the file is still the one of Before,
 	// else it returns ErrChanged. It is called once at most.
 	Apply func(ctx context.Context) (Result, error)

@@ -27,7 +27,7 @@ func TestDamagedTrail(t *testing.T) {
 		"root = 'relative'":       {"broken at entry 1", "without --yes", "write 1: the trail names no workspace"},
 		"root = '/no/such/tree'":  {"broken at entry 1", "without --yes", "/no/such/tree"},
 		"flags = '{nonsense'":     {"broken at entry 1", "without --yes", "user_rejected"},
-		"seq = 7":                 {"entry 1 is missing", "no session and no write is called so", "no session and no write"},
+		"seq = 7":                 {"entry 1 is missing", "there is no such session and no such write", "no such session and no such write"},
 	} {
 		t.Run(change, func(t *testing.T) {
 			home, tree := writtenTree(t)

@@ -69,7 +69,7 @@ func callTool(ctx context.Context, s *mcp.ClientSession, name, args string) (str
 		if id == "" {
 			return text, nil
 		}
-		name, args = "await_result", `{"id":"`+id+`"}`
+		name, args = "await_result", `{"pending":"`+id+`"}`
 	}
 }
 

@@ -295,7 +295,7 @@ func TestMCPSecondSession(t *testing.T) {
 	if id == "" {
 		t.Fatal("the first session's write does not wait")
 	}
-	if got := callOnce(t, second, "await_result", `{"id":"`+id+`"}`); !strings.Contains(got, "no call is pending") {
+	if got := callOnce(t, second, "await_result", `{"pending":"`+id+`"}`); !strings.Contains(got, "no call is pending") {
 		t.Errorf("the second session hears of the first one's call: %s", got)
 	}
 	tools, err := second.ListTools(t.Context(), nil)
@@ -322,7 +322,7 @@ func TestMCPSecondSession(t *testing.T) {
 		_ = approve.Process.Signal(syscall.SIGTERM)
 		_ = approve.Wait() // it may have been ended before it heard
 	}()
-	if got, err := callTool(t.Context(), first, "await_result", `{"id":"`+id+`"}`); err != nil || !strings.Contains(got, `"success":true`) {
+	if got, err := callTool(t.Context(), first, "await_result", `{"pending":"`+id+`"}`); err != nil || !strings.Contains(got, `"success":true`) {
 		t.Errorf("%v: %s", err, got)
 	}
 }

@@ -83,7 +83,7 @@ func TestOrdinaryUser(t *testing.T) {
 	if out, err := approve.CombinedOutput(); err != nil || !strings.Contains(string(out), "+two") {
 		t.Fatalf("stet approve: %v\n%s", err, out)
 	}
-	if got, err := callTool(t.Context(), s, "await_result", `{"id":"`+id+`"}`); err != nil || !strings.Contains(got, `"success":true`) {
+	if got, err := callTool(t.Context(), s, "await_result", `{"pending":"`+id+`"}`); err != nil || !strings.Contains(got, `"success":true`) {
 		t.Fatalf("%v: %s", err, got)
 	}
 	if err := s.Close(); err != nil {

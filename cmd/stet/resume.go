@@ -88,7 +88,7 @@ func (c *resumeCommand) resume(ctx context.Context, trail record.Trail, session 
 	case err != nil:
 		return err
 	case session == "" || len(known) == 0:
-		return fmt.Errorf("%q: no session is called so; \"stet resume\" lists those that are suspended", session)
+		return fmt.Errorf("%q: there is no such session; \"stet resume\" lists those that are suspended", session)
 	}
 	return fmt.Errorf("%s: this session is not suspended", workspace.Quote(session))
 }

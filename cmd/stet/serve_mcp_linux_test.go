@@ -100,7 +100,7 @@ func TestServeMCPElsewhere(t *testing.T) {
 		t.Errorf("%+v", q)
 	}
 	desk.approve(q)
-	tells(client, "await_result", `{"id":"`+id+`"}`, `"success":true`)
+	tells(client, "await_result", `{"pending":"`+id+`"}`, `"success":true`)
 	holds(t, filepath.Join(there.tree, "b.txt"), "new\n")
 	there.verified(t, 1)
 	h.verified(t, 0)

@@ -54,7 +54,11 @@ func (c *sessionsListCommand) Run(ctx context.Context) error {
 		case len(found) == 0:
 			c.say("no session is stored")
 		}
-		report.Sessions(c.out, found)
+		all, err := store.List(ctx, session.Query{})
+		if err != nil {
+			return err
+		}
+		report.Sessions(c.out, found, all)
 		return nil
 	})
 }

@@ -124,7 +124,7 @@ func chooseWrites(all, left []record.Write, what string) ([]record.Write, error)
 			return nil, fmt.Errorf("%s: there is nothing left to undo", what)
 		}
 	}
-	return nil, fmt.Errorf("%s: no session and no write is called so; \"stet undo\" lists what can be undone", workspace.Quote(what))
+	return nil, fmt.Errorf("%s: there is no such session and no such write; \"stet undo\" lists what can be undone", workspace.Quote(what))
 }
 
 func (c *undoCommand) list(left []record.Write) {

@@ -105,7 +105,7 @@ func FindSession(ctx context.Context, store session.Store, name, dir string) (se
 	}
 	found, err := session.Find(ctx, store, name)
 	if errors.Is(err, session.ErrNotFound) {
-		return found, fmt.Errorf("%s: no session is called so; \"stet sessions list\" lists them", workspace.Quote(name))
+		return found, fmt.Errorf("%s: there is no such session; \"stet sessions list\" lists them", workspace.Quote(name))
 	}
 	return found, err
 }

@@ -1,17 +1,21 @@
 package report
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/stet-dev/stet/session"
 	"github.com/stet-dev/stet/workspace"
 )
 
-// Sessions writes two lines for each session.
-func Sessions(w io.Writer, found []session.Info) {
+// Sessions writes two lines for each session. all are those of the store, among which the ids
+// that are written are unique.
+func Sessions(w io.Writer, found, all []session.Info) {
+	short := shortIDs(all)
 	for _, i := range found {
 		note := ""
 		switch {
@@ -20,13 +24,46 @@ func Sessions(w io.Writer, found []session.Info) {
 		case i.From.Relation == session.Started:
 			note = ", of a sub-agent"
 		}
-		fmt.Fprintf(w, "%s  %s  %s%s\n", i.ID, i.Updated.Local().Format(time.DateTime), Count(i.Count, "message"), note)
+		fmt.Fprintf(w, "%s  %s  %s%s\n", cmp.Or(short[i.ID], i.ID), i.Updated.Local().Format(time.DateTime), Count(i.Count, "message"), note)
 		fmt.Fprintf(w, "    %s", workspace.Quote(headline(i)))
 		if i.Dir != "" {
 			fmt.Fprintf(w, " in %s", workspace.Quote(i.Dir))
 		}
 		fmt.Fprintln(w)
 	}
+}
+
+// shortIDs returns for each session the beginning of its id that no other one has: 8 characters
+// or more.
+func shortIDs(all []session.Info) map[string]string {
+	ids := make([]string, len(all))
+	for i := range all {
+		ids[i] = all[i].ID
+	}
+	slices.Sort(ids)
+	short := make(map[string]string, len(ids))
+	for i, id := range ids {
+		n := 8
+		for _, neighbour := range [2]int{i - 1, i + 1} {
+			if neighbour >= 0 && neighbour < len(ids) {
+				n = max(n, common(id, ids[neighbour])+1)
+			}
+		}
+		if n = min(n, len(id)); id[n-1] == '-' {
+			n = min(n+1, len(id))
+		}
+		short[id] = id[:n]
+	}
+	return short
+}
+
+// common returns how many bytes a and b begin with alike.
+func common(a, b string) int {
+	n := 0
+	for n < min(len(a), len(b)) && a[n] == b[n] {
+		n++
+	}
+	return n
 }
 
 // SessionsJSON writes a JSON object a line.

@@ -188,7 +188,7 @@ func list(t *testing.T, s session.Store) {
 	if err != nil || found.ID != "ab4" {
 		t.Errorf("follow: %v, %v", found.ID, err)
 	}
-	if _, err := session.Find(t.Context(), s, "a"); err == nil || !strings.Contains(err.Error(), "4 begin so") {
+	if _, err := session.Find(t.Context(), s, "a"); err == nil || !strings.Contains(err.Error(), "4 sessions have an id that begins with this") {
 		t.Errorf("find: %v", err)
 	}
 }

@@ -354,5 +354,5 @@ func (a *agent) await(r result) result {
 	if r.Pending == "" {
 		a.t.Fatalf("not pending: %.300s", r.raw)
 	}
-	return a.do("await_result", args{"id": r.Pending})
+	return a.do("await_result", args{"pending": r.Pending})
 }

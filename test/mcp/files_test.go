@@ -192,7 +192,7 @@ func TestFiles(t *testing.T) {
 			if q := x.decide(t, approval.Approve); q.Path != "a.txt" || q.Client != "tester 1" || !strings.Contains(q.Diff.Text(), "+2") {
 				t.Errorf("asked: %+v", q)
 			}
-			if o := do(t, c, "await_result", args{"id": o.Pending}); o.Failed || !o.Success {
+			if o := do(t, c, "await_result", args{"pending": o.Pending}); o.Failed || !o.Success {
 				t.Errorf("edit: %s", o.text)
 			}
 			if got := x.get(t, "a.txt"); got != "one\r\n2\r\n" {
@@ -200,12 +200,12 @@ func TestFiles(t *testing.T) {
 			}
 			o = do(t, c, "write_file", args{"path": "a.txt", "content": "all new\n"})
 			x.decide(t, approval.Reject)
-			if o := do(t, c, "await_result", args{"id": o.Pending}); !o.Failed || !o.is("user_rejected") {
+			if o := do(t, c, "await_result", args{"pending": o.Pending}); !o.Failed || !o.is("user_rejected") {
 				t.Errorf("rejected: %s", o.text)
 			}
 			o = do(t, c, "undo", args{"all": true})
 			x.decide(t, approval.Approve)
-			if o := do(t, c, "await_result", args{"id": o.Pending}); o.Failed {
+			if o := do(t, c, "await_result", args{"pending": o.Pending}); o.Failed {
 				t.Errorf("undo: %s", o.text)
 			}
 			if got := x.get(t, "a.txt"); got != "one\r\ntwo\r\n" {

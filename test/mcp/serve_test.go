@@ -312,7 +312,7 @@ func byGo(url, token string, hears bool) func(context.Context, string) (waited, 
 				return saw, err
 			}
 			if name = ""; r.Pending != "" {
-				name, args = "await_result", map[string]string{"id": r.Pending}
+				name, args = "await_result", map[string]string{"pending": r.Pending}
 			}
 		}
 		mu.Lock()

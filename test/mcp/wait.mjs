@@ -24,7 +24,7 @@ for (;;) {
   seen.text = result.content[0].text
   const { pending } = JSON.parse(seen.text)
   if (!pending) break
-  params = { name: 'await_result', arguments: { id: pending } }
+  params = { name: 'await_result', arguments: { pending } }
 }
 console.log(JSON.stringify(seen))
 await client.close()
