@@ -22,6 +22,15 @@ type SentPlace struct {
 	Place uint64 // a hash of a request's messages, or of the signature of thinking that answered it
 	Form  uint64
 	Time  time.Time // when it was noted last; stores keep microseconds, in UTC
+
+	// Once one of these is noted of a place and a form, it stays.
+	Bound bool // the messages have thinking, or the answer to them has
+	Drops bool // the provider was asked to drop thinking that is bound to something else
+}
+
+// Add adds to p what was noted of the same place and form before.
+func (p *SentPlace) Add(before SentPlace) {
+	p.Bound, p.Drops = p.Bound || before.Bound, p.Drops || before.Drops
 }
 
 // sentPlaceBytes is about what a place takes in a store.
@@ -67,7 +76,13 @@ func (m *Memory) putForms(b Batch) {
 	}
 	for _, p := range b.Places {
 		p.Time = stored(p.Time)
-		m.places = slices.DeleteFunc(m.places, func(q SentPlace) bool { return q.Place == p.Place && q.Form == p.Form })
+		m.places = slices.DeleteFunc(m.places, func(q SentPlace) bool {
+			same := q.Place == p.Place && q.Form == p.Form
+			if same {
+				p.Add(q)
+			}
+			return same
+		})
 		m.places = append(m.places, p)
 	}
 }

@@ -45,6 +45,13 @@ type Known struct {
 	Messages int
 	Form     *Form
 	Signed   bool // it is known by a signature
+	Bound    bool // there was thinking among the messages, or right behind them
+	Drops    bool // they were sent with thinking dropped that was bound to something else
+}
+
+// known is what a place says of the messages before it.
+func (p *placed) known(messages int, signed bool) Known {
+	return Known{Messages: messages, Form: p.form, Signed: signed, Bound: p.Bound || signed, Drops: p.Drops}
 }
 
 // Find returns in which forms the beginning of a request may have been sent, the likeliest first. They are of
@@ -91,7 +98,7 @@ func (m *Memory) find(c *Conversation, answers []int) (found []Known) {
 			}
 			for _, p := range same {
 				m.order.MoveToFront(p.at)
-				found = append(found, Known{Messages: i, Form: p.form, Signed: true})
+				found = append(found, p.known(i, true))
 			}
 			if len(found) > 1 { // a signature that is not unique
 				slices.SortStableFunc(found, func(a, b Known) int { return rank(a, asked) - rank(b, asked) })
@@ -101,7 +108,7 @@ func (m *Memory) find(c *Conversation, answers []int) (found []Known) {
 		if len(found) == 0 {
 			for _, p := range asked {
 				m.order.MoveToFront(p.at)
-				found = append(found, Known{Messages: i, Form: p.form})
+				found = append(found, p.known(i, false))
 			}
 			if len(found) == 1 {
 				return found
@@ -215,9 +222,7 @@ func (m *Memory) put(p record.SentPlace, form *Form) {
 		if old.form.identity() != p.Form {
 			continue
 		}
-		if p.Time.Before(old.Time) {
-			return
-		}
+		p.Add(old.SentPlace)
 		form, p.Time = old.form, later(p.Time, old.Time)
 		same = slices.Delete(slices.Clone(same), i, i+1)
 		m.order.Remove(old.at)
@@ -310,12 +315,22 @@ func (m *Memory) Edits(f *Form, c *Conversation, n int) ([]Edit, error) {
 	return out, nil
 }
 
-// Note remembers, from now on, that all messages of a request go upstream in a form. It returns what a store is to
+// Sent is a request that goes upstream in a form.
+type Sent struct {
+	Form  *Form
+	Bound bool // there is thinking in it
+	Drops bool // it asks for thinking to be dropped that is bound to something else
+
+	place uint64 // of the answer to it
+}
+
+// Note remembers, from now on, how all messages of a request go upstream. It returns what a store is to
 // keep of it, and the function to be called once the store has it.
-func (m *Memory) Note(f *Form, c *Conversation, now time.Time) (b record.Batch, kept func()) {
+func (m *Memory) Note(s *Sent, c *Conversation, now time.Time) (b record.Batch, kept func()) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	p := record.SentPlace{Place: ofRequest(c.chain.Last()), Form: f.identity(), Time: now}
+	s.place = ofRequest(c.chain.Last())
+	f, p := s.Form, record.SentPlace{Place: s.place, Form: s.Form.identity(), Time: now, Bound: s.Bound, Drops: s.Drops}
 	for _, other := range m.places[p.Place] { // what goes out last is the newest, also within a tick of the clock
 		if !p.Time.After(other.Time) {
 			p.Time = other.Time.Add(time.Microsecond)
@@ -367,17 +382,23 @@ func (f *Form) row(parts map[uint64]*llm.Part) (record.SentForm, error) {
 	return row, nil
 }
 
-// Answered notes that thinking with a signature was made by the answer to a request that was sent in a form. It
-// returns what a store is to keep of it.
-func (m *Memory) Answered(f *Form, signature string, now time.Time) (b record.Batch) {
-	place, ok := ofSignature(signature)
-	if !ok {
-		return b
-	}
-	p := record.SentPlace{Place: place, Form: f.identity(), Time: now}
+// Answered notes that thinking with a signature was made by the answer to a request. It returns what a store is to
+// keep of it.
+func (m *Memory) Answered(s *Sent, signature string, now time.Time) (b record.Batch) {
+	p := record.SentPlace{Form: s.Form.identity(), Time: now, Bound: true, Drops: s.Drops}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.put(p, f)
-	b.Places = []record.SentPlace{p}
+	note := func(place uint64) {
+		p.Place = place
+		m.put(p, s.Form)
+		b.Places = append(b.Places, p)
+	}
+	if !s.Bound { // the client may leave this thinking out, and send it again later
+		s.Bound = true
+		note(s.place)
+	}
+	if place, ok := ofSignature(signature); ok {
+		note(place)
+	}
 	return b
 }

@@ -43,8 +43,9 @@ func cut(round int, text string) Edit {
 // ask notes that a conversation is sent in a form, and answered by thinking.
 func ask(t *testing.T, m *Memory, f *Form, c *Conversation, by string, at time.Time) {
 	t.Helper()
-	b, kept := m.Note(f, c, at)
-	b.Places = append(b.Places, m.Answered(f, signatureOf(by, (len(c.messages)-2)/2), at).Places...)
+	sent := &Sent{Form: f}
+	b, kept := m.Note(sent, c, at)
+	b.Places = append(b.Places, m.Answered(sent, signatureOf(by, (len(c.messages)-2)/2), at).Places...)
 	if m.store != nil {
 		if err := m.store.Append(t.Context(), b); err != nil {
 			t.Fatal(err)

@@ -32,11 +32,11 @@ func forms(t *testing.T, s record.Store) {
 	must(t, s.Append(t.Context(), record.Batch{
 		Forms: []record.SentForm{one, two, three},
 		Places: []record.SentPlace{
-			{Place: 10, Form: 3, Time: minute(1)}, {Place: 10, Form: high, Time: minute(2)}, {Place: high, Form: 0, Time: minute(3).In(time.FixedZone("elsewhere", 3600))},
+			{Place: 10, Form: 3, Time: minute(1)}, {Place: 10, Form: high, Time: minute(2), Drops: true}, {Place: high, Form: 0, Time: minute(3).In(time.FixedZone("elsewhere", 3600))},
 		},
 	}))
 	at, list := find(10, high, 77)
-	same(t, at, []record.SentPlace{{Place: high, Form: 0, Time: minute(3)}, {Place: 10, Form: high, Time: minute(2)}, {Place: 10, Form: 3, Time: minute(1)}})
+	same(t, at, []record.SentPlace{{Place: high, Form: 0, Time: minute(3)}, {Place: 10, Form: high, Time: minute(2), Drops: true}, {Place: 10, Form: 3, Time: minute(1)}})
 	if len(three.Edits) == 0 {
 		f := list[3]
 		f.Edits = nil
@@ -47,20 +47,21 @@ func forms(t *testing.T, s record.Store) {
 		t.Errorf("a place without a form: %v, %v", at, list)
 	}
 
-	// A form stays as it is. A place that comes again is the newer one.
+	// A form stays as it is. A place that comes again is the newer one, with the marks of both.
 	must(t, s.Append(t.Context(), record.Batch{
 		Forms:  []record.SentForm{{ID: 2, Rules: 9, Edits: []byte("other")}},
-		Places: []record.SentPlace{{Place: 10, Form: 3, Time: minute(5)}},
+		Places: []record.SentPlace{{Place: 10, Form: 3, Time: minute(4), Bound: true}, {Place: 10, Form: high, Time: minute(2)}},
 	}))
+	must(t, s.Append(t.Context(), record.Batch{Places: []record.SentPlace{{Place: 10, Form: 3, Time: minute(5)}}}))
 	at, list = find(10)
-	same(t, at, []record.SentPlace{{Place: 10, Form: 3, Time: minute(5)}, {Place: 10, Form: high, Time: minute(2)}})
+	same(t, at, []record.SentPlace{{Place: 10, Form: 3, Time: minute(5), Bound: true}, {Place: 10, Form: high, Time: minute(2), Drops: true}})
 	same(t, list[2], two)
 
 	// What no place needs any more goes; what a newer form adds to stays.
 	_, err := s.Prune(t.Context(), record.Limits{Since: minute(4)})
 	must(t, err)
 	at, list = find(10, high)
-	same(t, at, []record.SentPlace{{Place: 10, Form: 3, Time: minute(5)}})
+	same(t, at, []record.SentPlace{{Place: 10, Form: 3, Time: minute(5), Bound: true}})
 	if len(list) != 3 {
 		t.Errorf("%d forms are left", len(list))
 	}

@@ -11,8 +11,9 @@ import (
 
 const (
 	putForm  = `INSERT INTO sent_forms (id, parent, rules, edits) VALUES (?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`
-	putPlace = `INSERT INTO sent_places (place, form, time_us) VALUES (?, ?, ?)
-		ON CONFLICT (place, form) DO UPDATE SET time_us = excluded.time_us`
+	putPlace = `INSERT INTO sent_places (place, form, time_us, bound, drops) VALUES (?, ?, ?, ?, ?)
+		ON CONFLICT (place, form) DO UPDATE SET time_us = excluded.time_us,
+			bound = max(bound, excluded.bound), drops = max(drops, excluded.drops)`
 )
 
 func formValues(f record.SentForm) []any {
@@ -24,7 +25,7 @@ func formValues(f record.SentForm) []any {
 }
 
 func placeValues(p record.SentPlace) []any {
-	return []any{int64(p.Place), int64(p.Form), p.Time.UnixMicro()}
+	return []any{int64(p.Place), int64(p.Form), p.Time.UnixMicro(), p.Bound, p.Drops}
 }
 
 // chosenPlaces are those named by a JSON list of numbers.
@@ -41,11 +42,12 @@ func (s *Store) SentForms(ctx context.Context, places []uint64) ([]record.SentPl
 		return nil, nil, err
 	}
 	// Places are read first: a form is there before a place names it.
-	at, err := each(ctx, s.db, `SELECT place, form, time_us FROM `+chosenPlaces+` ORDER BY time_us DESC`,
+	at, err := each(ctx, s.db, `SELECT place, form, time_us, bound, drops FROM `+chosenPlaces+` ORDER BY time_us DESC`,
 		[]any{string(list)}, func(rows *sql.Rows) (p record.SentPlace, err error) {
 			var place, form, when int64
-			err = rows.Scan(&place, &form, &when)
-			return record.SentPlace{Place: uint64(place), Form: uint64(form), Time: time.UnixMicro(when).UTC()}, err
+			err = rows.Scan(&place, &form, &when, &p.Bound, &p.Drops)
+			p.Place, p.Form, p.Time = uint64(place), uint64(form), time.UnixMicro(when).UTC()
+			return p, err
 		})
 	if err != nil || len(at) == 0 {
 		return nil, nil, s.explain("read", err)
