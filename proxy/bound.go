@@ -73,7 +73,7 @@ func (a *accounts) set(account uint64, refuses bool) {
 func (p *Proxy) mayTry(x *exchange, d *reading) bool {
 	if !p.config.TryBound || p.unchanged || d.request == nil || d.api != record.Messages || x.body.continues() ||
 		!p.rules.of(d.api, x.row.Model).checks || cachestate.FirstThinking(d.request) < 0 || bytes.Contains(x.body.head, []byte(`"block_binding"`)) ||
-		x.conversation != nil && p.conversations.dropsThinking(x.conversation) {
+		d.forms.first().Drops {
 		return false
 	}
 	ctx, cancel := context.WithTimeout(p.base, maxLookUp)

@@ -62,7 +62,7 @@ func (p *Proxy) commit(x *exchange, d *reading) {
 	if !ok {
 		b = record.Batch{}
 	}
-	if !p.unchanged && (decides || d.verdict.Checks) {
+	if !p.unchanged && (decides || d.forms.checks) {
 		b.Turns = turns
 	}
 	x.stored = p.store(b, kept)

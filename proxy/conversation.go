@@ -32,7 +32,6 @@ type conversation struct {
 	reads     int             // in the request that had most
 	shortened map[string]bool // by partOf: whose Trim is recorded
 	warned    map[cause]bool  // causes of passing through that were logged
-	drops     bool            // thinking is to be dropped that is bound to something else
 	place     *list.Element
 
 	cache cachestate.Conversation

@@ -142,20 +142,6 @@ func (t *conversations) leave(v *conversation, row *record.Request, trims []reco
 	return fresh
 }
 
-// drop notes that a conversation's requests ask for thinking to be dropped that is bound to something else.
-func (t *conversations) drop(v *conversation) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	v.drops = true
-}
-
-// dropsThinking reports whether drop was called for a conversation.
-func (t *conversations) dropsThinking(v *conversation) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return v.drops
-}
-
 // bind notes that a conversation was shortened before thinking that the provider checks.
 func (t *conversations) bind() {
 	t.mu.Lock()

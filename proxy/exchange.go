@@ -45,8 +45,7 @@ type exchange struct {
 	omissions    []history.Omission            // what was left out, or would have been
 	stored       <-chan struct{}               // closed when the store has what is to be remembered of the request; nil: it need not be waited for
 	background   chan struct{}                 // closed when nothing goes on beside the request; nil if nothing ever did
-	form         *sentform.Form                // in which it goes upstream, where formed
-	formed       bool                          // the form is remembered, and to be known by the answer
+	form         *sentform.Sent                // how it goes upstream; nil: that is not remembered
 	others       []candidate                   // other ways in which it may go upstream, if the provider refuses it
 	next         func() (name string, ok bool) // makes the body the next of others; nil: there are none
 	drop         func() bool                   // makes the body what it was first, and asks for thinking to be dropped that is bound to something else

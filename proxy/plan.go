@@ -42,6 +42,7 @@ func (p *Proxy) prepare(x *exchange, h http.Header, why cause) {
 	if failed := p.safely(x, func() cause { return p.findConversation(x, &d, h) }); why == planned {
 		why = failed
 	}
+	p.safely(x, func() cause { return p.lookUp(x, &d) })
 	if why == planned {
 		p.safely(x, func() cause { d.asked.Tries = p.mayTry(x, &d); return planned })
 	}
@@ -71,7 +72,6 @@ func (p *Proxy) decide(x *exchange, d *reading, why cause) cause {
 			d.verdict = d.verdict.Continued()
 		}
 	}
-	p.safely(x, func() cause { return p.lookUp(x, d) })
 	if why == planned && !p.unchanged {
 		why = p.safely(x, func() cause { return p.change(x, d) })
 	}
@@ -137,7 +137,7 @@ func (p *Proxy) planOf(x *exchange, d *reading) (*history.Plan, error) {
 	if err != nil || !d.repeats() || d.tries() {
 		return plan, err
 	}
-	return p.goOn(x, d, d.forms.known[0], plan)
+	return p.goOn(x, d, d.forms.first(), plan)
 }
 
 // keepFolds keeps the texts of outputs that are folded. An output is folded whether or not its text can be kept: what is sent goes by
@@ -192,7 +192,7 @@ func (p *Proxy) head(x *exchange, d *reading) int {
 	}
 	req := d.request
 	size, least := prefix.ToolsSize(req), bytesPerToken*p.rules.of(apiOf(x), x.row.Model).MinTokens
-	if d.verdict.Checks { // the same for all models
+	if d.forms.checks { // the same for all models
 		least = bytesPerToken * usualMinimum
 	}
 	for i := range req.Messages {

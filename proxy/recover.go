@@ -5,10 +5,13 @@ import (
 	"io"
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/stet-dev/stet/history"
+	"github.com/stet-dev/stet/internal/sentform"
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/anthropic"
+	"github.com/stet-dev/stet/record"
 )
 
 // A provider that checks what stands before thinking may refuse a request whose form is not known, or is known
@@ -89,8 +92,8 @@ func (p *Proxy) recovered(x *exchange, how string, status int) {
 		p.log.Error("the provider refuses thinking, because of what stands before it, in every form that is known", "conversation", x.row.Conversation, "model", x.row.Model)
 		return
 	}
-	if how == "drop_block" && status < 300 && x.conversation != nil {
-		p.conversations.drop(x.conversation)
+	if status < 300 && x.form != nil {
+		x.stored = p.store(record.Batch{Places: p.forms.Taken(x.form, x.body.dropping, time.Now())}, nil)
 	}
 	p.metrics.refused.WithLabelValues(how).Inc()
 	p.log.Warn("the provider refused thinking, because of what stands before it; the request went again", "conversation", x.row.Conversation,
@@ -122,8 +125,8 @@ func (p *Proxy) drop(x *exchange, d *reading, first candidate) bool {
 }
 
 // keepDropping has a request ask for what an earlier one of its conversation asked for at last.
-func (p *Proxy) keepDropping(x *exchange) {
-	if x.conversation == nil || !p.conversations.dropsThinking(x.conversation) {
+func (p *Proxy) keepDropping(x *exchange, from sentform.Known) {
+	if !from.Drops {
 		return
 	}
 	p.safely(x, func() cause {
@@ -149,7 +152,7 @@ func (p *Proxy) countDropped(x *exchange) {
 // computed is the plan of a request as the rules of today would have shortened it from its beginning. It is a function
 // of the messages.
 func (p *Proxy) computed(x *exchange, d *reading) (*history.Plan, error) {
-	engine, err := p.engines.of(apiOf(x), x.row.Model, &d.request.Caching, terms{checks: d.verdict.Checks})
+	engine, err := p.engines.of(apiOf(x), x.row.Model, &d.request.Caching, terms{checks: d.forms.checks})
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -72,6 +73,10 @@ func TestThinkingIsDropped(t *testing.T) {
 				a.extra = ""
 			}
 			a.rounds(5, p)
+			synctest.Wait()
+			a.rounds(3, s.proxy())
+			s.config.History.Policy = history.Adaptive
+			a.fork().rounds(2, s.proxy())
 			if got := s.refusals("/v1/messages"); got != 1 {
 				t.Errorf("%d requests were refused", got)
 			}
@@ -127,15 +132,92 @@ func TestMetInTheMiddle(t *testing.T) {
 type refuser struct {
 	message string
 	betas   []string // of each request
+	bodies  []string
 }
 
 func (f *refuser) RoundTrip(r *http.Request) (*http.Response, error) {
-	_, _ = io.Copy(io.Discard, r.Body)
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	f.bodies = append(f.bodies, string(body))
 	f.betas = append(f.betas, r.Header.Get("Anthropic-Beta"))
 	w := httptest.NewRecorder()
 	w.WriteHeader(http.StatusBadRequest)
 	fmt.Fprintf(w, `{"type":"error", "error":{"type":"invalid_request_error","message":"%d %s"}}`, len(f.betas), f.message)
 	return w.Result(), nil
+}
+
+// The forms in which a request goes to a provider that refuses each: what is likeliest first, then the other one, and at last
+// the first again with thinking dropped. There are three at most, and no form twice (WIRE-1).
+func TestOrderOfTries(t *testing.T) {
+	const original, shortened, drops = "as it came", "shortened", ", thinking dropped" // the messages before the newest
+	for name, test := range map[string]struct {
+		before func(s *strict, a *session)
+		want   []string
+	}{
+		"both forms are equal": {func(s *strict, a *session) { a.rounds(2, s.model) }, []string{original, original + drops}},
+		"nothing is known":     {func(s *strict, a *session) { a.rounds(9, s.model) }, []string{original, shortened, original + drops}},
+		"nothing is known, and nothing new is shortened": {func(s *strict, a *session) {
+			a.rounds(9, s.model)
+			s.config.History.Policy = history.Finish
+		}, []string{original, original + drops}},
+		"the conversation is known without its form": {func(s *strict, a *session) {
+			a.rounds(9, s.proxy())
+			synctest.Wait()
+			if _, err := s.store.Prune(s.t.Context(), record.Limits{FormBytes: 1}); err != nil {
+				s.t.Fatal(err)
+			}
+		}, []string{shortened, original, shortened + drops}},
+		"its form is known": {func(s *strict, a *session) { a.rounds(9, s.proxy()) }, []string{shortened, original, shortened + drops}},
+		"its form is known, and nothing else": {func(s *strict, a *session) {
+			a.rounds(9, s.proxy())
+			synctest.Wait()
+			if _, err := s.store.Prune(s.t.Context(), record.Limits{Turns: 1}); err != nil {
+				s.t.Fatal(err)
+			}
+		}, []string{shortened, original, shortened + drops}},
+		"it passed through unchanged": {func(s *strict, a *session) {
+			s.config.History.Policy = history.Off
+			a.rounds(3, s.proxy())
+			s.config.History.Policy = ""
+		}, []string{original, shortened, original + drops}},
+		"thinking was dropped before": {func(s *strict, a *session) {
+			a.rounds(9, s.proxy())
+			s.store, s.config.History.Policy = new(record.Memory), history.Finish
+			a.rounds(1, s.proxy())
+		}, []string{original + drops}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			strictly(t, func(s *strict) {
+				s.rush = true
+				a := s.session("claude-opus-5-5")
+				test.before(s, a)
+				synctest.Wait()
+				f := &refuser{message: "The block is bound to a different conversation."}
+				p, err := New(Config{Store: s.store, Transport: f, Upstreams: Upstreams{Messages: "http://model.test"}, History: s.config.History})
+				if err != nil {
+					s.t.Fatal(err)
+				}
+				s.proxies = append(s.proxies, p)
+				p.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(s.t.Context(), http.MethodPost, "http://localhost/v1/messages", strings.NewReader(a.body())))
+				var got []string
+				for _, body := range f.bodies {
+					form := shortened
+					if strings.Contains(body, strings.Join(a.messages[:len(a.messages)-1], ",")) {
+						form = original
+					}
+					if strings.Contains(body, "drop_block") {
+						form += drops
+					}
+					got = append(got, form)
+				}
+				if diff := cmp.Diff(test.want, got); diff != "" {
+					t.Error(diff)
+				}
+			})
+		})
+	}
 }
 
 // What no form helps against is the provider's first error, unchanged, after three tries at most. Other errors are

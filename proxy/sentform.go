@@ -30,19 +30,24 @@ type sentForms struct {
 	bound        bool                   // and there is thinking
 	conversation *sentform.Conversation // the messages
 	known        []sentform.Known       // the likeliest first; none: nothing is known
+	planned      bool                   // no form is known, though the conversation is
 	sent         int                    // messages that were sent before: those before the last message of the model
 }
 
 // lookUp finds how the beginning of a request was sent.
 func (p *Proxy) lookUp(x *exchange, d *reading) cause {
-	if d.request == nil || d.request.Chained || d.api != record.Messages || !d.verdict.Checks && !p.rules.of(d.api, x.row.Model).checks {
+	if d.request == nil || d.request.Chained || d.api != record.Messages {
+		return planned
+	}
+	judged := d.asked.Decoded != nil // else finding the conversation broke off
+	if !p.rules.of(d.api, x.row.Model).checks && !(judged && p.cache.Checks(&d.asked)) {
 		return planned
 	}
 	messages := d.request.Messages
-	if len(d.chain.Links)+d.chain.Skip != len(messages) { // finding the conversation broke off
+	if len(d.chain.Links)+d.chain.Skip != len(messages) {
 		d.chain = prefix.ChainOf(messages, nil, 0)
 	}
-	d.forms.checks, d.forms.bound = true, d.verdict.Bound || cachestate.FirstThinking(d.request) >= 0
+	d.forms.checks = true
 	d.forms.conversation = sentform.Of(messages, &d.chain)
 	d.forms.sent = d.forms.conversation.Last()
 	ctx, cancel := context.WithTimeout(p.base, maxLookUp)
@@ -51,17 +56,23 @@ func (p *Proxy) lookUp(x *exchange, d *reading) cause {
 	if d.forms.known, err = p.forms.Find(ctx, d.forms.conversation); err != nil {
 		p.log.Warn("how a conversation was sent is not known for certain", "conversation", x.row.Conversation, "error", err)
 	}
+	// A client may leave its thinking out of some requests, and send it again later.
+	d.forms.bound = d.forms.first().Bound || cachestate.FirstThinking(d.request) >= 0
+	d.asked.Bound = d.forms.bound
+	d.forms.planned = judged && len(d.forms.known) == 0 && p.cache.Known(&d.asked)
 	return planned
 }
 
-// repeats reports whether what was sent of a request must be sent the same way again.
-func (d *reading) repeats() bool { return d.forms.bound && len(d.forms.known) > 0 }
+// repeats reports whether messages of a request must go out in the form that is the likeliest. It is that in which they
+// were sent; as they came, where nothing is known of the conversation. A conversation that is known without its form
+// goes as it would have been shortened.
+func (d *reading) repeats() bool { return d.forms.bound && !d.forms.planned }
 
 // keep has a request, of which nothing new may be shortened, sent in the form that its beginning was sent in. why is the
 // reason. It returns why the request goes untouched all the same, if it does.
 func (p *Proxy) keep(x *exchange, d *reading, why cause) cause {
 	failed := p.safely(x, func() cause {
-		plan, err := p.asSent(d, d.forms.known[0])
+		plan, err := p.asSent(d, d.forms.first())
 		if err == nil && len(plan.Edits) > 0 {
 			err = x.body.patch(x.codec, d.view.b, d.request, plan.Edits, &p.buffers)
 		}
@@ -107,7 +118,7 @@ func (p *Proxy) goesOut(x *exchange, d *reading, why cause) {
 			return planned
 		})
 	}
-	p.keepDropping(x)
+	p.keepDropping(x, d.forms.first())
 }
 
 // recovers reports whether a refusal of a bound request may come from what stet changed. Under the policy off and
@@ -180,9 +191,8 @@ func (p *Proxy) planBehind(x *exchange, d *reading, sent *history.Plan) (*histor
 
 // engineOf is the engine that plans a request, by the rules that its conversation was planned by before.
 func (p *Proxy) engineOf(x *exchange, d *reading) (*history.Engine, error) {
-	checks := d.verdict.Checks || d.forms.checks
 	return p.engines.of(apiOf(x), x.row.Model, &d.request.Caching, terms{
-		checks: checks, kept: x.body.turn != nil, rules: d.forms.first().Form.Rules(),
+		checks: d.forms.checks, kept: x.body.turn != nil, rules: d.forms.first().Form.Rules(),
 	})
 }
 
@@ -212,7 +222,7 @@ func (p *Proxy) candidates(x *exchange, d *reading) (out []candidate) {
 		}
 		out = append(out, candidate{"sent form", plan, known})
 	}
-	if len(d.forms.known) == 0 && !p.unchanged {
+	if len(d.forms.known) == 0 && !d.forms.planned && !p.unchanged {
 		out = append(out, candidate{"computed", func() (*history.Plan, error) { return p.computed(x, d) }, sentform.Known{}})
 	}
 	return append(out, candidate{"original", func() (*history.Plan, error) { return new(history.Plan), nil }, sentform.Known{}})
@@ -254,6 +264,7 @@ func (p *Proxy) goAs(x *exchange, d *reading, plan *history.Plan, from sentform.
 		}
 	}
 	d.plan, x.omissions = plan, plan.Omissions
+	p.keepDropping(x, from)
 	p.writer.wait(p.note(x, d, from))
 	return planned
 }
@@ -272,7 +283,7 @@ func (p *Proxy) formOf(x *exchange, d *reading, from sentform.Known) (b record.B
 	if !d.forms.checks || x.api == record.CountTokens {
 		return b, nil, false
 	}
-	form, rules := from.Form, history.NewestRules
+	form, rules, drops := from.Form, history.NewestRules, from.Drops
 	if known := d.forms.first().Form; !known.Empty() {
 		rules = known.Rules()
 	}
@@ -289,8 +300,7 @@ func (p *Proxy) formOf(x *exchange, d *reading, from sentform.Known) (b record.B
 	} else if !x.body.continues() { // the provider keeps what it has, whatever is sent
 		form = nil
 	}
-	x.form = form.Extend(d.forms.conversation, from.Messages, edits, rules)
-	x.formed = true
+	x.form = &sentform.Sent{Form: form.Extend(d.forms.conversation, from.Messages, edits, rules), Bound: d.forms.bound, Drops: drops}
 	b, kept = p.forms.Note(x.form, d.forms.conversation, x.row.Time)
 	if p.forgets(x) {
 		return b, kept, false
@@ -300,7 +310,7 @@ func (p *Proxy) formOf(x *exchange, d *reading, from sentform.Known) (b record.B
 
 // forgets reports whether the form of a request need not be stored: it goes as it came, and so do all
 // others here.
-func (p *Proxy) forgets(x *exchange) bool { return p.unchanged && x.form.Empty() }
+func (p *Proxy) forgets(x *exchange) bool { return p.unchanged && x.form.Form.Empty() && !x.form.Drops }
 
 // store has rows stored at once.
 func (p *Proxy) store(b record.Batch, kept func()) <-chan struct{} {
@@ -317,14 +327,14 @@ type signer interface{ Signatures() []string }
 // sign remembers the signatures in b, a piece of an answer, before the client has it: it can go on from there.
 func (p *Proxy) sign(x *exchange, b []byte) {
 	m, ok := x.meter.(signer)
-	if !ok || !x.formed || !bytes.Contains(b, []byte("}")) {
+	if !ok || x.form == nil || !bytes.Contains(b, []byte("}")) {
 		return
 	}
 	var rows record.Batch
 	for _, signature := range m.Signatures() {
-		rows.Places = append(rows.Places, p.forms.Answered(x.form, signature, time.Now()).Places...)
+		rows.Places = append(rows.Places, p.forms.Answered(x.form, signature, time.Now())...)
 	}
-	if len(rows.Places) > 0 && !x.form.Empty() {
+	if len(rows.Places) > 0 && !x.form.Form.Empty() {
 		p.conversations.bind()
 	}
 	if p.forgets(x) {

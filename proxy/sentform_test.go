@@ -108,9 +108,21 @@ func TestTurnsAreForgotten(t *testing.T) {
 					t.Fatal(err)
 				}
 				time.Sleep(30 * 24 * time.Hour)
-				b := a.fork()
+				b, c := a.fork(), a.fork()
+				for i, m := range c.messages { // the first request has no thinking
+					c.messages[i] = string(withoutThinking([]byte(m)))
+				}
+				s.quiet = true
+				p := s.proxy()
+				c.rounds(1, p)
+				copy(c.messages, b.messages)
+				s.quiet = false
+				c.rounds(2, p)
 				a.rounds(5, s.proxy())
 				b.rounds(5, s.proxy())
+				if s.refused() > 0 {
+					t.Errorf("%d requests were refused", s.refused())
+				}
 				if after, _ := s.shortened(); after < before {
 					t.Errorf("%d results were shortened, then %d", before, after)
 				}

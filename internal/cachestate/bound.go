@@ -12,9 +12,11 @@ import (
 // as it was when the block was made. Such a request is bound: it is judged as the one that it goes on from, so that it is
 // planned alike, and there are no more cold points. How it was sent is known by package sentform.
 
-// checksThinking reports whether the conversation of a request was sent to a provider that checks
-// thinking. That stays so whatever models come later. The caller holds the lock.
-func (s *State) checksThinking(r *Request) bool {
+// Checks reports whether the conversation of a request was sent to a provider that checks
+// thinking. That stays so whatever models come later.
+func (s *State) Checks(r *Request) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	checks, salt := s.config.Checks(r.API, r.Key.Model), s.salt(r.Decoded)
 	if r.API != record.Messages { // of other APIs no check is documented
 		return checks
@@ -23,13 +25,6 @@ func (s *State) checksThinking(r *Request) bool {
 		checks = slices.ContainsFunc(s.turns[r.Chain.Links[i]^salt], func(t *turn) bool { return s.config.Checks(r.API, t.Model) })
 	}
 	return checks
-}
-
-// boundBy reports whether nothing that was sent may change in a request. The caller holds the lock.
-func (s *State) boundBy(r *Request, from beginnings, checks bool) bool {
-	// A client may leave its thinking out of some requests, and send it again later.
-	return checks && r.API == record.Messages &&
-		(FirstThinking(r.Decoded) >= 0 || slices.ContainsFunc(s.pointsOf(r, from.any), binds))
 }
 
 // FirstThinking is the first message with thinking; -1: there is none.

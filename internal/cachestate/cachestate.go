@@ -81,7 +81,8 @@ type Request struct {
 	Chain        *prefix.Chain // of its messages
 	Lifetime     time.Duration // that it asks the provider to keep the prompt for, or the provider's own
 	Vouched      bool          // the provider keeps the prompt no longer than that
-	Tries        bool          // though there is thinking in it, it may be a cold point: the provider may let that pass
+	Bound        bool          // there is thinking that the provider checks: nothing that was sent may change
+	Tries        bool          // it may be a cold point all the same: the provider may let that pass
 }
 
 // A Verdict says what is believed of the cache at a request, and how the request is to be planned.
@@ -91,8 +92,6 @@ type Verdict struct {
 	New     history.Cause   // why the last of Points begins with this request; empty: it does not
 	Moved   []history.Point // the Points that no earlier request of the cache key had where they stand
 	Replans bool            // Points are not those of the turn that the request goes on from
-	Checks  bool            // the conversation was sent to a provider that checks what stands before thinking
-	Bound   bool            // and there is thinking in it: nothing that was sent may change, unless it is tried (Request.Tries)
 	Cache   Belief
 	at      position
 }

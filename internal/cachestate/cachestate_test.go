@@ -89,12 +89,12 @@ func TestJudgeThinking(t *testing.T) {
 	s := newState()
 	first, _, _ := s.sends(with(1).at(noon), nil, record.Usage{})
 	want := []history.Point{{After: 3, Why: history.Elsewhere, From: 1}}
-	if diff := cmp.Diff(want, first.Points); diff != "" || !first.Bound || first.New != history.Elsewhere || first.ColdPoint() != "" {
+	if diff := cmp.Diff(want, first.Points); diff != "" || first.New != history.Elsewhere || first.ColdPoint() != "" {
 		t.Errorf("the first: %+v %s", first, diff)
 	}
 	later := with(2).at(noon.Add(time.Hour))
 	v := s.Judge(later)
-	if diff := cmp.Diff(want, v.Points); diff != "" || !v.Bound || v.New != "" {
+	if diff := cmp.Diff(want, v.Points); diff != "" || v.New != "" {
 		t.Errorf("after a pause: %s", diff)
 	}
 	s.sends(later, nil, record.Usage{})

@@ -28,11 +28,9 @@ func (s *State) Judge(r Request) Verdict {
 	if v.Cache.Idle <= v.Cache.Lifetime { // the part that is read lives as long as before
 		v.Cache.Leaves = max(r.Lifetime, v.Cache.Lifetime)
 	}
-	v.Checks = s.checksThinking(&r)
-	v.Bound = s.boundBy(&r, from, v.Checks)
 	evicts := cold != "" && !owes && s.config.Evicts && r.Chain.Answered()
 	switch {
-	case v.Bound && !(evicts && r.Tries):
+	case r.Bound && !(evicts && r.Tries):
 		return s.frozen(v, &r)
 	case !evicts:
 		return v

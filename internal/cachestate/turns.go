@@ -185,6 +185,13 @@ func (s *State) Take(turns []record.Turn) {
 	}
 }
 
+// Known reports whether a request begins with one that was answered.
+func (s *State) Known(r *Request) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.beginnings(r).any != nil
+}
+
 // Unknown counts the answers of the model in a request behind the longest turn that it begins with. One is
 // the answer to that turn; more were asked for in another process.
 func (s *State) Unknown(r *Request) (n int) {

@@ -321,7 +321,8 @@ type Sent struct {
 	Bound bool // there is thinking in it
 	Drops bool // it asks for thinking to be dropped that is bound to something else
 
-	place uint64 // of the answer to it
+	place  uint64   // of the answer to it
+	before []uint64 // places of the last answer in it
 }
 
 // Note remembers, from now on, how all messages of a request go upstream. It returns what a store is to
@@ -329,7 +330,11 @@ type Sent struct {
 func (m *Memory) Note(s *Sent, c *Conversation, now time.Time) (b record.Batch, kept func()) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	s.place = ofRequest(c.chain.Last())
+	s.place, s.before = ofRequest(c.chain.Last()), nil
+	if last := c.Last(); last > c.chain.Skip {
+		signed, request := c.places(last)
+		s.before = append(signed, request)
+	}
 	f, p := s.Form, record.SentPlace{Place: s.place, Form: s.Form.identity(), Time: now, Bound: s.Bound, Drops: s.Drops}
 	for _, other := range m.places[p.Place] { // what goes out last is the newest, also within a tick of the clock
 		if !p.Time.After(other.Time) {
@@ -384,21 +389,33 @@ func (f *Form) row(parts map[uint64]*llm.Part) (record.SentForm, error) {
 
 // Answered notes that thinking with a signature was made by the answer to a request. It returns what a store is to
 // keep of it.
-func (m *Memory) Answered(s *Sent, signature string, now time.Time) (b record.Batch) {
-	p := record.SentPlace{Form: s.Form.identity(), Time: now, Bound: true, Drops: s.Drops}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	note := func(place uint64) {
-		p.Place = place
-		m.put(p, s.Form)
-		b.Places = append(b.Places, p)
-	}
+func (m *Memory) Answered(s *Sent, signature string, now time.Time) (rows []record.SentPlace) {
 	if !s.Bound { // the client may leave this thinking out, and send it again later
 		s.Bound = true
-		note(s.place)
+		rows = append(rows, m.again(s, s.place, now))
 	}
 	if place, ok := ofSignature(signature); ok {
-		note(place)
+		rows = append(rows, m.again(s, place, now))
 	}
-	return b
+	return rows
+}
+
+// Taken notes that the provider took a request, after it had refused the same messages in another form. drops says that it
+// asked for thinking to be dropped. A request that goes on from the same answer goes likewise then. It returns what a store is
+// to keep of it.
+func (m *Memory) Taken(s *Sent, drops bool, now time.Time) (rows []record.SentPlace) {
+	s.Drops = s.Drops || drops
+	for _, place := range append(s.before, s.place) {
+		rows = append(rows, m.again(s, place, now))
+	}
+	return rows
+}
+
+// again notes a place of a request that is noted already.
+func (m *Memory) again(s *Sent, place uint64, now time.Time) record.SentPlace {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	p := record.SentPlace{Place: place, Form: s.Form.identity(), Time: now, Bound: s.Bound, Drops: s.Drops}
+	m.put(p, s.Form)
+	return p
 }

@@ -45,7 +45,7 @@ func ask(t *testing.T, m *Memory, f *Form, c *Conversation, by string, at time.T
 	t.Helper()
 	sent := &Sent{Form: f}
 	b, kept := m.Note(sent, c, at)
-	b.Places = append(b.Places, m.Answered(sent, signatureOf(by, (len(c.messages)-2)/2), at).Places...)
+	b.Places = append(b.Places, m.Answered(sent, signatureOf(by, (len(c.messages)-2)/2), at)...)
 	if m.store != nil {
 		if err := m.store.Append(t.Context(), b); err != nil {
 			t.Fatal(err)
