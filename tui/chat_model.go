@@ -240,7 +240,7 @@ func (m *chat) end(out agent.Outcome, err error) tea.Cmd {
 func endWords(e agent.End) string {
 	switch e {
 	case agent.Refused:
-		return "the model refused to go on"
+		return "the model refused to continue"
 	case agent.Turns:
 		return "stopped after as many requests as one prompt may have; /continue goes on"
 	case agent.Looping:

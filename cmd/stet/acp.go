@@ -30,16 +30,16 @@ func newACP(p *program) *cobra.Command {
 	c := &acpCommand{}
 	cmd := p.runs(&cobra.Command{
 		Use:   "acp [flags]",
-		Short: "Offer the agent to an editor over ACP",
-		Long: `Serve stet's agent to an editor that speaks the Agent Client Protocol, on standard
-input and output. The editor starts it and names the directory of each session;
-the agent reaches nothing outside of that. Changes are shown in the editor before
-they are made. A change to a file that makes something run, or says what may, is
-decided in a terminal, with "stet approve". What is written is recorded ("stet
-audit") and can be taken back ("stet undo"). Conversations are stored, and are the
-same that "stet sessions" lists.
+		Short: "Serve stet's own agent to an editor over ACP",
+		Long: `Serve stet's agent on standard input and output to an editor that speaks the Agent
+Client Protocol. The editor starts it, and names the directory of each session. The
+agent reads and writes nothing outside of that directory. The editor shows changes before
+they are made. A change to a control file (a file that makes something run) is decided
+in a terminal, with "stet approve". Writes are recorded ("stet audit") and can be taken
+back ("stet undo"). "stet sessions" lists the conversations.
 
-Key and endpoint of the model come from the environment that the editor gives it.`,
+The key and the address of the model come from the environment that the editor gives
+to stet.`,
 		Example: `# What Zed's settings.json says
 "agent_servers": {"stet": {"type": "custom", "command": "stet", "args": ["acp", "--model", "scripted"]}}`,
 		Args: noArgs,
@@ -48,7 +48,7 @@ Key and endpoint of the model come from the environment that the editor gives it
 	addAgentFlags(f, &c.agentFlags)
 	root := f.Lookup("root")
 	root.Usage, root.DefValue = "refuse sessions in directories that are not below this one", ""
-	f.BoolVar(&c.elsewhere, "approve-elsewhere", false, "let no answer in the editor suffice: all changes wait for \"stet approve\"")
+	f.BoolVar(&c.elsewhere, "approve-elsewhere", false, "accept no answer from the editor: all changes wait for \"stet approve\"")
 	return cmd
 }
 
@@ -69,7 +69,7 @@ func (c *acpCommand) Run(ctx context.Context) (err error) {
 	running, stop := process.UntilEnded(ctx)
 	defer stop()
 	if isTerminal(c.in) {
-		c.say("this speaks ACP on standard input, and waits for an editor there; see \"stet acp --help\"")
+		c.say("stet acp waits for an editor on standard input; see \"stet acp --help\"")
 	}
 	store, err := sqlite.OpenSessions(running, c.trailFile())
 	if err != nil {

@@ -27,9 +27,9 @@ const leastWindow = 4096
 // addAgentFlags adds the flags that the commands share which run the agent.
 func addAgentFlags(f *pflag.FlagSet, a *agentFlags) {
 	f.StringVar(&a.root, "root", ".", "the directory that the agent works in")
-	f.IntVar(&a.window, "window", 0, "tokens that the model takes; 0 is what is known of it")
-	f.BoolVar(&a.tasks, "tasks", false, "let the model give tasks to agents with windows of their own")
-	f.BoolVar(&a.unwatched, "write-without-asking", false, "ask nobody, for tests and throw-away trees; control files are refused")
+	f.IntVar(&a.window, "window", 0, "the model's context window in tokens; 0 is what stet knows of the model")
+	f.BoolVar(&a.tasks, "tasks", false, "let the model give tasks to sub-agents")
+	f.BoolVar(&a.unwatched, "write-without-asking", false, "write without asking, for tests and throw-away directories; control files are refused")
 	config.AddFlags(f, "model", "base-url", "api", "policy", "project-notes", "rate", "log")
 	f.Lookup("policy").Usage = "what may be left out of requests: off, keep-latest, lossless, adaptive, bold"
 }

@@ -58,7 +58,7 @@ func (c *approveCommand) Run(ctx context.Context) error {
 	if arg := c.arg(0); len(c.args) == 1 {
 		n, err := strconv.Atoi(arg)
 		if err != nil || n <= 0 {
-			return c.usage(fmt.Errorf("%q is no number of a process", arg))
+			return c.usage(fmt.Errorf("%q is not the number of a process", arg))
 		}
 		c.pid = n
 	}
@@ -95,7 +95,7 @@ func (c *approveCommand) Run(ctx context.Context) error {
 	case errors.Is(err, io.EOF) && isTerminal(c.in):
 		return nil // so is Ctrl-D
 	case errors.Is(err, io.EOF):
-		return errors.New("standard input has ended: nobody can answer here")
+		return errors.New("standard input has ended: no one can answer here")
 	}
 	return err
 }
@@ -126,7 +126,7 @@ func (c *approveCommand) find(ctx context.Context, state string) (socket.Server,
 		defer closeAll(all)
 		if len(meant) > 1 {
 			c.list(meant)
-			return none, c.usage(errors.New("several servers are running: say which, by its number or by --root"))
+			return none, c.usage(errors.New("several servers are running: choose one by its number or by --root"))
 		}
 		if !c.wait {
 			if len(all) > 0 {

@@ -27,14 +27,14 @@ func newAudit(p *program) *cobra.Command {
 	cmd := p.runs(&cobra.Command{
 		Use:   "audit [flags]",
 		Short: "Show what was done to files, and who decided it",
-		Long: `Show the audit trail of the file tools: every call, and of every write what was
-there before and after, by hash. There is no content in it.
+		Long: `Show the audit trail of the file tools: every call, and for every write the hashes of
+the file before and after. The trail holds no content.
 
-Each entry bears the hash of the one before. --verify follows this chain and
-ends with code 1 where it is broken. That its end was cut off a chain cannot
-show; so stet notes in a file beside it how far it reaches. Who can change both can
-deceive it: keep what --verify prints of the last entry elsewhere, and hand it in
-with --known.`,
+Each entry has the hash of the entry before it. --verify follows this chain, and ends
+with exit code 1 if it is broken. The chain cannot show that its end was cut off, so
+stet notes the newest entry in a file beside it. Someone who can change both files can
+still forge the trail: keep the last entry that --verify prints in another place,
+and pass it with --known.`,
 		Example: `# The newest entries
 stet audit
 
@@ -49,10 +49,10 @@ stet audit --verify --known 412:5f1e…`,
 	f := cmd.Flags()
 	f.StringVar(&c.root, "root", "", "only what was done in this workspace")
 	f.StringVar(&c.session, "session", "", "only what this session did")
-	f.IntVar(&c.last, "last", 50, "so many entries, the newest; 0 is all")
+	f.IntVar(&c.last, "last", 50, "print the newest N entries; 0 is all")
 	f.BoolVar(&c.json, "json", false, "print JSON, an object a line")
 	f.BoolVar(&c.verify, "verify", false, "check that nothing was changed or taken out")
-	f.StringSliceVar(&c.known, "known", nil, "with --verify: an entry that must be there, as NUMBER:HASH")
+	f.StringSliceVar(&c.known, "known", nil, "with --verify: an entry that must be in the trail, as NUMBER:HASH")
 	return cmd
 }
 
@@ -97,7 +97,7 @@ func (c *auditCommand) print(ctx context.Context, trail record.Trail) error {
 		return err
 	}
 	if len(entries) == 0 && !c.json {
-		c.say("nothing of that is recorded")
+		c.say("no entry matches")
 		return nil
 	}
 	out := json.NewEncoder(c.out)

@@ -20,13 +20,12 @@ func newAuditAccept(p *program) *cobra.Command {
 	c := &auditAcceptCommand{}
 	return p.runs(&cobra.Command{
 		Use:   "accept",
-		Short: "Take note that the audit trail has lost entries, and let it go on",
-		Long: `Take note that the audit trail has lost entries. stet knows the newest entry that
-it wrote. When that is not in the trail any more, because the file was removed,
-replaced, emptied or shortened, nothing is written to it, and the file tools do
-nothing. This command writes an entry that says what is missing, and that you know
-of it. After it the trail takes entries again. A server that was running when the
-entries were lost must be started again.`,
+		Short: "Acknowledge that the audit trail has lost entries",
+		Long: `Acknowledge that the audit trail has lost entries. stet knows the newest entry that it
+wrote. If that entry is missing, because the file was removed, replaced, emptied or
+shortened, stet writes nothing more to the trail, and the file tools refuse every call.
+This command adds an entry that says what is missing, and that you know it. After that
+the trail takes entries again. Restart servers that ran when the entries were lost.`,
 		Example: `# What is missing?
 stet audit --verify
 
@@ -50,9 +49,9 @@ func (c *auditAcceptCommand) Run(ctx context.Context) error {
 	case e.Seq == 0:
 		c.say("nothing is missing")
 	case e.Intent == 0:
-		c.say("noted in entry %d; a server that is running must be started again", e.Seq)
+		c.say("noted in entry %d; restart servers that are running", e.Seq)
 	default:
-		c.say("noted in entry %d: the entries up to %d are gone; a server that is running must be started again", e.Seq, e.Intent)
+		c.say("noted in entry %d: the entries up to %d are gone; restart servers that are running", e.Seq, e.Intent)
 	}
 	return errors.Join(err, trail.Close())
 }
@@ -68,16 +67,15 @@ func newAuditPrune(p *program) *cobra.Command {
 	cmd := p.runs(&cobra.Command{
 		Use:   "prune [--days N]",
 		Short: "Remove old entries from the audit trail",
-		Long: fmt.Sprintf(`Remove the entries that are older than so many days. Servers do so by themselves
-once a day ("audit-days" in your configuration, %d if it says nothing, 0 for ever).
+		Long: fmt.Sprintf(`Remove old entries. Servers do this once a day: the key "audit-days" of your
+configuration says how old entries may be (default %d days; 0 keeps them for ever).
 
-That entries were removed is an entry too. It has the number and the hash of the last
-one, and --verify follows the chain from there. A trail that is broken is not
-pruned. The newest %d entries stay, and so do those of suspended sessions. Undo
-needs %d days.`, config.DefaultAuditDays, toolset.NewestEntries, config.LeastAuditDays),
+The removal is an entry too. It has the number and the hash of the last entry that was
+removed, and --verify follows the chain from there. A broken trail is not pruned. The
+newest %d entries stay, and so do those of suspended sessions. Undo needs %d days.`, config.DefaultAuditDays, toolset.NewestEntries, config.LeastAuditDays),
 		Args: noArgs,
 	}, &c.command, c.Run)
-	cmd.Flags().IntVar(&c.days, "days", config.DefaultAuditDays, "entries that are older go")
+	cmd.Flags().IntVar(&c.days, "days", config.DefaultAuditDays, "remove entries that are older than N days")
 	return cmd
 }
 

@@ -29,17 +29,17 @@ func newBench(p *program) *cobra.Command {
 	cmd := p.runs(&cobra.Command{
 		Use:   "bench [flags] PATH...",
 		Short: "Compare policies on recorded sessions",
-		Long: `Replay recorded sessions request by request under every policy, stet's own and
-those of other tools, each by its documented rule, and say what each comes to:
-input tokens, their cost under each price model, edits whose old text is no longer
-in view, lines that point at nothing, the dearest session. PATH is a session
-file or a directory of them. Nothing is sent anywhere.
+		Long: `Replay recorded sessions request by request under every policy: stet's own, and those
+of other tools by their documented rules. For each policy, show the input tokens, their
+cost under each kind of cache, the edits whose old text left the request, the
+placeholders that point at nothing, and the dearest session. PATH is a session file
+or a directory of them. Nothing is sent anywhere.
 
-Tokens are estimated at 3.6 characters a token, with 15,000 for tools and system
-prompt where a recording has none. Costs are in plain input tokens, and relative to
-what the same sessions cost as they were; under "own", each session has the cache
-that its recorded usage shows. Where an index.json beside the sessions
-names a stratum for them, there are figures for each. --json has all figures.`,
+Tokens are estimated at 3.6 characters a token, with 15,000 for tools and system prompt
+if a recording has none. Costs are in plain input tokens, and relative to the same
+sessions without a policy. Under "own" each session has the cache that its recorded
+usage shows. If an index.json beside the sessions gives them strata, there are
+figures for each stratum. --json has all figures.`,
 		Example: `stet bench ~/.claude/projects
 stet bench --policy adaptive,last-10 PATH...
 stet bench --json PATH... > bench.json`,
@@ -91,7 +91,7 @@ func (c *benchCommand) Run(ctx context.Context) error {
 		if err != nil || b.Sessions > 0 {
 			return err
 		}
-		return cmp.Or(unread(b.Skipped), errors.New("nothing to compare: no sessions found"))
+		return cmp.Or(unread(b.Skipped), errors.New("no sessions found"))
 	})
 }
 

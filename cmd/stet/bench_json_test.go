@@ -135,7 +135,7 @@ func TestBenchJSON(t *testing.T) {
 	}
 	for _, path := range []string{"none", "none/notes.txt", "nowhere"} {
 		b, said := bench(exitFailed, "--json", path)
-		if len(b.Policies) == 0 || *b.Policies[0].Tokens != 0 || !strings.HasPrefix(said, "stet: nothing ") {
+		if len(b.Policies) == 0 || *b.Policies[0].Tokens != 0 || !strings.HasPrefix(said, "stet: no") {
 			t.Errorf("%s: %+v, %q", path, b.Policies, said)
 		}
 	}

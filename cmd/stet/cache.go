@@ -27,21 +27,22 @@ func newCache(p *program) *cobra.Command {
 	c := &cacheCommand{}
 	cmd := p.runs(&cobra.Command{
 		Use:   "cache [flags] SESSION | --live",
-		Short: "Say what a provider's cache was worth, and where it broke",
-		Long: `Give the account of the provider's prompt cache: for every request what was read
-from it and written to it, and where what had been cached was not read again:
-because too much time had passed (gap), another model answered (model), the agent
-began its context anew (context), or because the request departed from the one
-before at its tools, its system text, a message, or had no marker that the
-provider found. Each break has its price: what its tokens cost more than
-reading them had.
+		Short: "Show what the provider's prompt cache saved, and where it broke",
+		Long: `Show what happened in the provider's prompt cache: for each request, how many tokens
+were read from the cache and written to it, and where cached tokens were not read
+again. Each such break has a cause and a price. The causes:
 
-SESSION is an agent's recorded session with usage, of which a break's place is
-told by how far the cache was read: what the provider dropped by itself looks the
-same. --live takes what the proxy has recorded, which saw the requests; where all
-was sent again as it was, the provider had dropped it (dropped). Prices are those
-of "prices" in the configuration (a file in the form of stet's own,
-prices/models.json), then those that stet knows.`,
+  gap       more time had passed than the cache lives
+  model     another model answered
+  context   the agent began its context anew
+  tools     the descriptions of tools changed; also: system, message
+  marker    the request had no marker that the provider found
+  dropped   everything was sent again, and the provider had dropped it
+
+SESSION is an agent's recorded session with usage. There the place of a break is told
+by how far the cache was read. --live uses the requests that the proxy has recorded.
+Prices are those of the file that the configuration key "prices" names, then those
+that stet knows.`,
 		Example: `stet cache ~/.claude/projects/p/session.jsonl
 stet cache --live --last 100
 stet cache --json session.jsonl`,
@@ -57,8 +58,8 @@ stet cache --json session.jsonl`,
 			return nil
 		},
 	}, &c.command, c.Run)
-	cmd.Flags().BoolVar(&c.live, "live", false, "of what the proxy has recorded")
-	cmd.Flags().IntVar(&c.last, "last", 1000, "with --live: so many requests, the newest; 0 is all")
+	cmd.Flags().BoolVar(&c.live, "live", false, "use what the proxy has recorded")
+	cmd.Flags().IntVar(&c.last, "last", 1000, "with --live: the newest N requests; 0 is all")
 	cmd.Flags().BoolVar(&c.json, "json", false, "print one JSON object")
 	return cmd
 }
@@ -115,7 +116,7 @@ func addRecordings(path string, catalog *prices.Catalog, to *report.Cache) error
 		to.AddRecording(s, catalog)
 	}
 	if len(to.Sessions) == 0 {
-		return fmt.Errorf("%s: the recording carries no usage", path)
+		return fmt.Errorf("%s: the recording has no usage", path)
 	}
 	return nil
 }
@@ -136,7 +137,7 @@ func (c *cacheCommand) addRecorded(ctx context.Context, catalog *prices.Catalog,
 	}
 	to.AddRequests(rows, catalog)
 	if len(to.Sessions) == 0 {
-		return errors.New("no recorded request carries usage")
+		return errors.New("no recorded request has usage")
 	}
 	return nil
 }

@@ -38,17 +38,17 @@ func newChat(p *program) *cobra.Command {
 	c := &chatCommand{}
 	cmd := p.runs(&cobra.Command{
 		Use:   "chat [flags]",
-		Short: "Work with an agent on this terminal",
-		Long: `Talk with an agent that reads and changes files in the directory --root, and in
-no other. What it wants to write is shown first, and you decide. What is written is
-recorded ("stet audit") and can be taken back ("stet undo"). The conversation is
-stored as it goes, and can be gone on with, also after a crash.
+		Short: "Work with stet's own agent in this terminal",
+		Long: `Work with an agent that reads and changes files in the directory --root, and nowhere
+else. You see each change before it is written, and decide. Writes are recorded
+("stet audit") and can be taken back ("stet undo"). The conversation is stored, and you
+can continue it later, also after a crash.
 
-Where standard input or output is no terminal, what comes in is one prompt, and the
-answer is written as plain text; writes that ask for a person are then refused.
+If standard input or output is not a terminal, the input is one prompt, and the answer
+is written as plain text. Writes that need a person are refused then.
 
-Exit codes: 0 you left, 1 something broke, 2 the command line or the configuration
-is wrong, 3 a person would have had to decide, or the model refused, 130 Ctrl-C.`,
+Exit codes: 0 you left, 1 failure, 2 a wrong command line or configuration, 3 a person
+had to decide and there was none, or the model refused, 130 Ctrl-C.`,
 		Example: `# No key needed
 stet chat --model scripted
 
@@ -90,7 +90,7 @@ func (c *chatCommand) Run(ctx context.Context) (err error) {
 	}
 	attended := isTerminal(c.in)
 	if c.resume == chooseSession && (!attended || !isTerminal(c.out)) {
-		return c.usage(errors.New("--resume: name the session; there is no terminal to choose on"))
+		return c.usage(errors.New("--resume: name the session; there is no terminal in which to choose one"))
 	}
 	ctx, stop := process.UntilEnded(ctx)
 	defer stop()
@@ -160,7 +160,7 @@ func begin(ctx context.Context, h *localagent.Agent, resume string) (*agent.Conv
 	}
 	c, err := h.Resume(ctx, resume)
 	if resume == "latest" && errors.Is(err, session.ErrNotFound) {
-		return nil, errors.New("there is no session of this directory to go on with")
+		return nil, errors.New("no session was stored in this directory yet: there is none to continue")
 	}
 	return c, err
 }
@@ -235,5 +235,5 @@ func (n *unattended) asked() bool {
 }
 
 // errAlone is the error of writes that were refused because no person could be asked.
-var errAlone = &exitError{code: exitAlone, err: errors.New("not all was written: a person would have had to decide, and there was none; " +
+var errAlone = &exitError{code: exitAlone, err: errors.New("not everything was written: a person had to decide, and there was none; " +
 	"run it on a terminal, or name by --allow what may be written")}

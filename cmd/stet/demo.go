@@ -19,14 +19,13 @@ func newDemo(p *program) *cobra.Command {
 	c := &demoCommand{}
 	cmd := p.runs(&cobra.Command{
 		Use:   "demo [flags]",
-		Short: "See it work, without a key",
-		Long: `Run a small session between an agent and a model with stet in between, and show
-request by request what the agent sent and what reached the model.
+		Short: "See stet at work, without a key",
+		Long: `Run a small session of an agent and a model with stet between them, and show for
+each request what the agent sent and what the model received.
 
-The model is scripted and so is what it asks for; the agent, its requests over
-HTTP, the proxy and the files are real. The files are copies of two of the
-working directory's own: nothing in it is changed, and nothing leaves this
-machine.`,
+The model is scripted, and so are its calls of tools. The agent, its requests over
+HTTP, the proxy and the files are real. The files are copies in a temporary
+directory. Nothing leaves this machine, and no key is needed.`,
 		Example: "stet demo\nstet demo --policy off",
 		Args:    noArgs,
 	}, &c.command, c.Run)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -11,7 +12,7 @@ import (
 func addHelp(root *cobra.Command) {
 	help := &cobra.Command{
 		Use:               "help [COMMAND]",
-		Short:             "Say how a command is used",
+		Short:             "Show how a command is used",
 		ValidArgsFunction: commandNames,
 		RunE: func(_ *cobra.Command, args []string) error {
 			about, rest, err := root.Find(args)
@@ -28,8 +29,9 @@ func addHelp(root *cobra.Command) {
 	root.SetHelpCommand(help)
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
+	indentExamples(root)
+	groupCommands(root)
 	for _, cmd := range root.Commands() {
-		cmd.Example = indented(cmd.Example)
 		if cmd.Name() == "completion" {
 			cmd.Short = "Print a completion script for your shell"
 			cmd.Args = nil
@@ -41,7 +43,40 @@ func addHelp(root *cobra.Command) {
 			}
 		}
 	}
-	root.Example = indented(root.Example)
+}
+
+// groups says under which heading of the help a command stands. The others stand at its end.
+var groups = []struct {
+	title    string
+	commands []string
+}{
+	{"A clean context for your agent:", []string{"wrap", "proxy", "savings", "demo", "model", "show"}},
+	{"Safe file tools:", []string{"mcp", "setup", "approve", "audit", "undo", "resume"}},
+	{"stet's own agent:", []string{"chat", "run", "acp", "sessions"}},
+	{"For several people or machines:", []string{"serve", "host", "token"}},
+	{"Measuring:", []string{"tokens", "cache", "bench"}},
+	{"This installation:", []string{"doctor", "service", "config", "debug", "uninstall", "completion", "help", "version"}},
+}
+
+func groupCommands(root *cobra.Command) {
+	for _, g := range groups {
+		for _, cmd := range root.Commands() {
+			if !slices.Contains(g.commands, cmd.Name()) {
+				continue
+			}
+			if !root.ContainsGroup(g.title) {
+				root.AddGroup(&cobra.Group{ID: g.title, Title: g.title})
+			}
+			cmd.GroupID = g.title
+		}
+	}
+}
+
+func indentExamples(cmd *cobra.Command) {
+	cmd.Example = indented(cmd.Example)
+	for _, c := range cmd.Commands() {
+		indentExamples(c)
+	}
 }
 
 // commandNames completes the names of root's commands.

@@ -38,15 +38,14 @@ func newHost(p *program) *cobra.Command {
 	c := &hostCommand{}
 	cmd := p.runs(&cobra.Command{
 		Use:   "host [flags] URL",
-		Short: "Give a workspace here to a gateway elsewhere",
-		Long: `Connect to the gateway at URL ("stet serve") and do on the directory --root what
-agents ask there. What is to be written is decided by the gateway's people or, with
---decide-here, at this terminal; it is recorded here ("stet audit"), and can be
-taken back here ("stet undo").
+		Short: "Connect a directory on this machine to a gateway elsewhere",
+		Long: `Connect to the gateway at URL ("stet serve"), and run the file tools that agents call
+there in the directory --root. The people of the gateway decide what is written or,
+with --decide-here, you do, in this terminal. Writes are recorded on this machine
+("stet audit"), and can be taken back here ("stet undo").
 
-The token, made there by "stet token create NAME --scope host", is taken from
-STET_TOKEN or from the file --token-file. When the connection is lost, it is made
-again.`,
+"stet token create NAME --scope host" at the gateway makes the token. Pass it in
+STET_TOKEN or in the file --token-file. A connection that is lost is made again.`,
 		Example: `STET_TOKEN=stet_… stet host https://gateway.example.org
 
 # The person at this machine decides
@@ -137,7 +136,7 @@ func (c *hostCommand) decideHere(ctx context.Context, h *toolset.Set, host *gate
 		case err == nil:
 			cancel() // the person has had enough
 		case errors.Is(err, io.EOF):
-			c.say("standard input has ended: nobody can decide here, and questions run into their time")
+			c.say("standard input has ended: no one can decide here, and questions will time out")
 		default:
 			c.say("%v", err)
 		}
@@ -160,7 +159,7 @@ func checkGateway(address string) error {
 	u, err := url.Parse(address)
 	switch {
 	case err != nil || u.Host == "" || u.User != nil || u.RawQuery != "":
-		return fmt.Errorf("%q is no URL of a gateway: want http://HOST:PORT or https://HOST", address)
+		return fmt.Errorf("%q is not the URL of a gateway: want http://HOST:PORT or https://HOST", address)
 	case u.Scheme == "https" || u.Scheme == "http" && proxyserver.Loopback(u.Hostname()):
 		return nil
 	case u.Scheme == "http":
@@ -202,7 +201,7 @@ func (c *hostCommand) hostToken(file string) (string, error) {
 		return "", misconfigured(errors.New("a token is needed, in STET_TOKEN or by --token-file: \"stet token create NAME --scope host\" makes one at the gateway"))
 	}
 	if strings.ContainsFunc(token, func(c rune) bool { return c <= ' ' || c > '~' }) {
-		return "", misconfigured(errors.New("the token has spaces or other than ASCII characters: no request could carry it"))
+		return "", misconfigured(errors.New("the token has a space or a character that is not ASCII: no request can carry it"))
 	}
 	return token, nil
 }

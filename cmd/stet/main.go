@@ -2,11 +2,10 @@
 // its model, and leaves out of each request what the model has in view already or
 // does not need any more.
 //
-// Exit codes: 0 it went well; 1 something broke; 2 the command line or the
-// configuration is wrong; 3 a person would have had to decide, or the model
-// refused ("stet run", "stet chat"); 128+n signal n interrupted it. Under "stet wrap" the
-// agent's own exit code comes back, 128+n when signal n ended it, 126 when it
-// could not be started, and 127 when there is no such command.
+// Exit codes: 0 success; 1 failure; 2 a wrong command line or configuration; 3 a person
+// had to decide and there was none, or the model refused ("stet run", "stet chat"); 128+n
+// signal n interrupted it. "stet wrap" ends with the agent's own exit code: 128+n if signal
+// n ended it, 126 if it could not be started, and 127 if there is no such command.
 package main
 
 import (

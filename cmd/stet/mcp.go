@@ -34,12 +34,12 @@ func newMCP(p *program) *cobra.Command {
 		Use:   "mcp [flags]",
 		Short: "Give an agent safe file tools over MCP",
 		Long: `Serve file tools to an MCP client, on standard input and output or, with --http,
-on a loopback port. The tools reach nothing outside the directory --root. Reads
-are done at once; a write waits until a person has seen it in another terminal,
-with "stet approve". What is written is recorded ("stet audit") and can be taken
-back ("stet undo").
+on a loopback port. The tools read and write nothing outside the directory --root.
+Reads are done at once. A write waits until a person has approved it in another
+terminal, with "stet approve". Writes are recorded ("stet audit") and can be taken back
+("stet undo").
 
-Agents start it by themselves: see "stet setup".`,
+Agents start this command themselves; "stet setup" configures them.`,
 		Example: `# What an agent's configuration says
 stet mcp --root /home/me/project
 
@@ -54,7 +54,7 @@ stet mcp --dedupe`,
 	f.StringVar(&c.root, "root", ".", "the directory that the tools work in")
 	f.StringVar(&c.http, "http", "", "listen on HOST:PORT for streamable HTTP; port 0 takes a free one")
 	config.AddFlags(f, "dedupe", "rate", "log")
-	f.BoolVar(&c.unwatched, "write-without-asking", false, "ask nobody, for tests and throw-away trees; control files are refused")
+	f.BoolVar(&c.unwatched, "write-without-asking", false, "write without asking, for tests and throw-away directories; control files are refused")
 	f.StringVar(&c.results, "results", "json", "the form of the results: json, or plain text")
 	f.BoolVar(&c.beyond, "insecure-listen-beyond-loopback", false, "with --http: listen on an address that other machines can reach")
 	f.StringSliceVar(&c.allowed, "allow-host", nil, "with --http: another name that requests may call the server by")
@@ -103,7 +103,7 @@ func (c *mcpCommand) Run(ctx context.Context) error {
 // directory that is there and can be read.
 func (p *program) workspaceDir(given string) (string, error) {
 	if given == "" {
-		return "", errors.New("--root: no directory is named; . is the working directory")
+		return "", errors.New("--root: the name of the directory is empty; . is the working directory")
 	}
 	dir := p.absolute(given)
 	info, err := os.Stat(dir)
@@ -132,7 +132,7 @@ func (p *program) workspaceDir(given string) (string, error) {
 // overStdio serves one client until it closes standard input.
 func (c *mcpCommand) overStdio(ctx context.Context, h *toolset.Set) error {
 	if isTerminal(c.in) {
-		c.say("this speaks MCP on standard input, and waits for a client there; \"stet setup\" tells an agent to start it")
+		c.say("stet mcp waits for an MCP client on standard input; an agent starts it (see \"stet setup\")")
 	}
 	server, err := h.Server(mcpserver.HTTP{})
 	if err != nil {

@@ -29,7 +29,7 @@ func (c *mcpCommand) checkHTTP(o toolset.Options) error {
 		return fmt.Errorf("--http: %w", err)
 	}
 	if !proxyserver.Loopback(host) && !c.beyond {
-		return fmt.Errorf("--http: %s is not a loopback address: whoever can reach it and learns the token could change your files; "+
+		return fmt.Errorf("--http: %s is not a loopback address: everyone who can reach it and knows the token can change your files; "+
 			"if that is what you want, add --insecure-listen-beyond-loopback", c.http)
 	}
 	if c.beyond && host != "" {
@@ -52,7 +52,7 @@ func (c *mcpCommand) overHTTP(ctx context.Context, h *toolset.Set) error {
 		return misconfigured(fmt.Errorf("STET_TOKEN: a token has %d characters or more", leastToken))
 	}
 	if strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return misconfigured(errors.New("STET_TOKEN: a token has no spaces and only ASCII characters: no request could carry it"))
+		return misconfigured(errors.New("STET_TOKEN: the token has a space or a character that is not ASCII: no request can carry it"))
 	}
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", c.http)
 	switch {

@@ -89,7 +89,7 @@ func TestProjectNotes(t *testing.T) {
 
 	// What is no text, and what leads out of the directory, is said and not used.
 	put("AGENTS.md", "\x00\x01\x02")
-	if text, _, said := prompt(); strings.Contains(text, "<AGENTS.md>") || !strings.Contains(said, "the agent is not told what AGENTS.md says: ") {
+	if text, _, said := prompt(); strings.Contains(text, "<AGENTS.md>") || !strings.Contains(said, "the agent does not get the text of AGENTS.md: ") {
 		t.Fatal(said)
 	}
 	outside := filepath.Join(t.TempDir(), "secret")

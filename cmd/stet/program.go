@@ -36,13 +36,13 @@ func (p *program) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "stet",
 		Short: "Keep a coding agent's context clean",
-		Long: `stet stands between a coding agent and its model. It leaves out of each request
-what the model has in view already, and, at moments when nothing is lost of the
-provider's cache, older outputs and reads that it does not need any more. It
-changes nothing else: not the answers, not the agent's stored conversation.
+		Long: `stet stands between a coding agent and its model, and makes requests smaller. Text
+that the model has in view already becomes one line. Old outputs leave when the
+provider's prompt cache has ended anyway. Nothing else changes: not the answers, and
+not the conversation that the agent stores.
 
-Exit codes: 0 it went well, 1 something broke, 2 the command line or the
-configuration is wrong; under "stet wrap" the agent's own.`,
+Exit codes: 0 success, 1 failure, 2 a wrong command line or configuration. "stet
+wrap" ends with the exit code of the agent.`,
 		Example: `# See it work; no key needed
 stet demo
 

@@ -39,18 +39,18 @@ func newProxy(p *program) *cobra.Command {
 	c := &proxyCommand{}
 	cmd := p.runs(&cobra.Command{
 		Use:   "proxy [flags]",
-		Short: "Stand between agents and their model",
-		Long: `Listen on a loopback port and forward what agents ask to their model, without
-what it has in view already or, under the policies adaptive and bold, does not
-need any more. Agents find it through ANTHROPIC_BASE_URL, OPENAI_BASE_URL and
-GOOGLE_GEMINI_BASE_URL.
+		Short: "Serve the proxy, for agents that are started elsewhere",
+		Long: `Listen on a loopback port and send the requests of agents on to their model, without
+text that the model has in view already or, under the policies adaptive and bold,
+does not need any more. Agents find the proxy through ANTHROPIC_BASE_URL,
+OPENAI_BASE_URL and GOOGLE_GEMINI_BASE_URL.
 
-The paths of Vertex AI and Azure are served too (ANTHROPIC_VERTEX_BASE_URL,
-ANTHROPIC_FOUNDRY_BASE_URL with /anthropic behind the address, AZURE_OPENAI_ENDPOINT).
---upstream-azure names the resource. Requests to Bedrock pass as they are.
+The proxy also serves the paths of Vertex AI and Azure (ANTHROPIC_VERTEX_BASE_URL,
+ANTHROPIC_FOUNDRY_BASE_URL with /anthropic after the address, AZURE_OPENAI_ENDPOINT);
+--upstream-azure names the resource. Requests to Bedrock pass unchanged.
 
-Stop it with Ctrl-C: requests in flight may end first. A second Ctrl-C cuts them
-off, a third ends stet at once.`,
+Ctrl-C stops it: running requests may end first. A second Ctrl-C ends these
+requests, and a third one ends stet at once.`,
 		Example: `# For agents started elsewhere
 stet proxy
 
@@ -78,7 +78,7 @@ func (c *proxyCommand) Run(ctx context.Context) error {
 		return c.usage(err)
 	}
 	if !proxyserver.Loopback(host) && !c.beyond {
-		return c.usage(fmt.Errorf("%s is not a loopback address: whoever can reach it could use it; "+
+		return c.usage(fmt.Errorf("%s is not a loopback address: everyone who can reach it can use it; "+
 			"if that is what you want, add --insecure-listen-beyond-loopback", o.Listen))
 	}
 	if c.beyond && host != "" {
@@ -104,7 +104,7 @@ func (c *proxyCommand) Run(ctx context.Context) error {
 	case <-s.Ended:
 	}
 	stop()
-	slow := time.AfterFunc(time.Second, func() { c.say("waiting up to %s for requests in flight; Ctrl-C cuts them off", drain) })
+	slow := time.AfterFunc(time.Second, func() { c.say("waiting up to %s for requests that are running; Ctrl-C ends them", drain) })
 	closing, stopClosing := process.LastCall(ctx, signals)
 	defer stopClosing()
 	err = s.Close(closing, drain)

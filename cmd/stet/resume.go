@@ -22,13 +22,13 @@ func newResume(p *program) *cobra.Command {
 	c := &resumeCommand{}
 	return p.runs(&cobra.Command{
 		Use:   "resume [SESSION]",
-		Short: "Let a suspended session go on",
-		Long: `Let a session go on that was suspended because it kept trying to get out of its
-workspace (suspicion = "suspend" or "roll back" in your configuration). What it
-did is in the audit trail; look there first. That you resumed it is recorded too.
+		Short: "Let a suspended session continue",
+		Long: `Let a session continue that was suspended because it kept trying to leave its
+workspace (suspicion = "suspend" or "roll back" in your configuration). The audit trail
+shows what it did; look there first. Your decision is recorded too.
 
-Without an argument it lists the suspended sessions. One whose server has ended
-needs no resuming: the next one has another name.`,
+Without an argument, list the suspended sessions. If the server of a session has ended,
+there is nothing to resume: the next session has another name.`,
 		Example: `# Which sessions are suspended, and why?
 stet resume
 
@@ -79,7 +79,7 @@ func (c *resumeCommand) resume(ctx context.Context, trail record.Trail, session 
 		h := &approval.Handler{Journal: &record.Journal{Trail: trail}, Root: e.Root}
 		err := h.Resume(ctx, session, "on the command line")
 		if err = errors.Join(err, h.Journal.Close()); err == nil {
-			c.say("session %s may go on in %s", workspace.Quote(session), workspace.Quote(e.Root))
+			c.say("session %s may continue in %s", workspace.Quote(session), workspace.Quote(e.Root))
 		}
 		return err
 	}

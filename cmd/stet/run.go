@@ -28,28 +28,28 @@ func newRun(p *program) *cobra.Command {
 	c := &runCommand{}
 	cmd := p.runs(&cobra.Command{
 		Use:   "run TASK [flags]",
-		Short: "Have an agent do one task",
-		Long: `Have an agent do one task in the directory --root: what the model says goes to
-standard output, all else to standard error. The task "-" is read from standard
-input. What the agent wants to write is asked about on the terminal; where there is
-none it is refused, but for what --allow names.
+		Short: "Let stet's own agent do one task",
+		Long: `Let stet's own agent do one task in the directory --root. The text of the model goes to
+standard output, everything else to standard error. The task "-" is read from standard
+input. Before a write you are asked in the terminal; without a terminal the write is
+refused, unless --allow names its path.
 
-With --json there is an object a line for all that happens. Each has "type":
+With --json each line is an object with a "type":
   text, thinking   "text": a piece of the answer
   call             "id", "name", "arguments": a call begins
   result           "id", "name", "ok", "code", "text", "ms": and ends
   answer           "text", "usage": an answer is whole
   asking           "session", "used", "window": a request goes out; tokens
-  changed          "paths": somebody else changed files
-  compacted        "session": the conversation goes on there, summed up
-  note             "text": what a person might want to know
+  changed          "paths": files that another program changed
+  compacted        "session": the session that goes on with a summary
+  note             "text": a remark for a person
   outcome          "status", "exit", "session", "text", "turns", "usage", "usd", "error"
-The last line is the outcome; status is done, failed, alone (a person would have had
-to decide, or the model refused) or interrupted. With "task" it happened to a
-sub-agent. What is not UTF-8 appears as U+FFFD.
+The last line is the outcome. Its status is done, failed, alone (a person had to decide
+and there was none, or the model refused) or interrupted. Objects of a sub-agent have
+"task". Bytes that are not UTF-8 appear as U+FFFD.
 
-Exit codes: 0 done, 1 failed, 2 the command line or the configuration is wrong,
-3 a person would have had to decide, or the model refused, 130 interrupted.`,
+Exit codes: 0 done, 1 failure, 2 a wrong command line or configuration, 3 a person had to
+decide and there was none, or the model refused, 130 interrupted.`,
 		Example: `stet run --model scripted "show me what you do"
 stet run --allow 'docs/**' --json "bring the docs up to date"
 git diff | stet run -`,
@@ -141,7 +141,7 @@ func verdict(ctx context.Context, out agent.Outcome, err error, alone *unattende
 	case err != nil:
 		return err
 	case out.End == agent.Refused:
-		return &exitError{code: exitAlone, err: errors.New("the model refused to go on")}
+		return &exitError{code: exitAlone, err: errors.New("the model refused to continue")}
 	case out.End != agent.Done:
 		return fmt.Errorf("not done: %s", out.End)
 	case alone.asked():

@@ -42,23 +42,21 @@ func newServe(p *program) *cobra.Command {
 	c := &serveCommand{}
 	cmd := p.runs(&cobra.Command{
 		Use:   "serve [flags]",
-		Short: "Everything on one port: gateway, file tools, proxy, UI",
+		Short: "Serve everything on one port: gateway, file tools, proxy, web page",
 		Long: `Listen on one port for agents, for the hosts of workspaces elsewhere ("stet host"),
 and for people, who decide in a browser what is written:
 
-  /         the UI
+  /         the web page
   /mcp      file tools of the workspace --root, over MCP;
             at /mcp/WORKSPACE those of a workspace elsewhere
   /v1/      the gateway: WebSockets at /v1/connect, plain HTTP (/v1/openapi.json)
-  /p/TOKEN  the proxy: what a base URL for models is set to
-  /healthz  ok when the process answers; /readyz when it can work, else 503 and why
+  /p/TOKEN  the proxy: the base URL for agents
+  /healthz  ok when the process answers; /readyz: ok when it can work, else 503 and why
 
-Nothing else is let in without a token. Two are made at each start, one for you, which
-is in the link that is printed, and one for agents on this machine; "stet token"
-makes those that last.
+Everything else needs a token. stet makes two at each start: one for you, in the link that
+it prints, and one for agents on this machine. "stet token" makes tokens that last.
 
-Stop it with Ctrl-C: calls and requests in flight may end first. A second Ctrl-C
-cuts them off.`,
+Ctrl-C stops it: running calls and requests may end first. A second Ctrl-C ends them.`,
 		Example: `# For this machine
 stet serve --root /home/me/project
 
@@ -73,16 +71,16 @@ stet serve --demo`,
 	flags := cmd.Flags()
 	flags.StringVar(&c.root, "root", ".", "the directory that the tools work in")
 	flags.StringVar(&c.name, "workspace", "", "what the workspace is called at the gateway (default the directory's name)")
-	flags.BoolVar(&c.none, "no-workspace", false, "have no workspace here, only those of hosts elsewhere")
+	flags.BoolVar(&c.none, "no-workspace", false, "no workspace on this machine, only those of hosts elsewhere")
 	flags.StringVar(&c.cert, "tls-cert", "", "file of the certificate, PEM: speak TLS")
 	flags.StringVar(&c.key, "tls-key", "", "file of its key, PEM")
 	c.memory.add(flags)
 	config.AddFlags(flags, append(proxyKeys, "listen", "rate", "model", "base-url", "api")...)
-	flags.Lookup("model").Usage = "the model that sums sessions up in the UI; \"scripted\" plays one, and needs no key"
+	flags.Lookup("model").Usage = "the model that writes summaries of sessions on the web page; \"scripted\" needs no key"
 	flags.Lookup("base-url").Usage = "base URL of that model's endpoint (default the provider's own)"
 	flags.BoolVar(&c.beyond, "insecure-listen-beyond-loopback", false, "listen on an address that other machines can reach")
-	flags.BoolVar(&c.demo, "demo", false, "have something to show: a workspace, and two agents with scripted models")
-	flags.DurationVar(&c.lasts, "for", 0, "end by itself so long after it has come up")
+	flags.BoolVar(&c.demo, "demo", false, "show example data: a workspace, and two agents with scripted models")
+	flags.DurationVar(&c.lasts, "for", 0, "stop after this time")
 	flags.StringSliceVar(&c.allowed, "allow-host", nil, "another name that requests may call the server by")
 	flags.StringSliceVar(&c.trusted, "trust-proxy", nil, "address or network of a proxy in front, whose X-Forwarded-For counts")
 	return cmd
@@ -242,7 +240,9 @@ func (c *serveCommand) wait(running context.Context, s *site.Site) {
 
 // closeSite lets what is in flight end, until a second signal cuts it off.
 func (c *serveCommand) closeSite(ctx context.Context, s *site.Site, signals chan os.Signal) error {
-	slow := time.AfterFunc(time.Second, func() { c.say("waiting up to %s for what is in flight; Ctrl-C cuts it off", site.Drain) })
+	slow := time.AfterFunc(time.Second, func() {
+		c.say("waiting up to %s for calls and requests that are running; Ctrl-C ends them", site.Drain)
+	})
 	closing, stopClosing := process.LastCall(context.WithoutCancel(ctx), signals)
 	defer stopClosing()
 	defer slow.Stop()
@@ -262,7 +262,7 @@ func (c *serveCommand) check(address string) error {
 	case err != nil:
 		return err
 	case !proxyserver.Loopback(host) && !c.beyond:
-		return fmt.Errorf("%s is not a loopback address: whoever can reach it and learns a token could use it; "+
+		return fmt.Errorf("%s is not a loopback address: everyone who can reach it and knows a token can use it; "+
 			"if that is what you want, add --insecure-listen-beyond-loopback", address)
 	case (c.cert == "") != (c.key == ""):
 		return errors.New("--tls-cert and --tls-key go together")
@@ -271,7 +271,7 @@ func (c *serveCommand) check(address string) error {
 	case c.lasts < 0:
 		return errors.New("--for: want a time of 0 or more")
 	case c.none && c.name != "":
-		return errors.New("--workspace names a workspace that --no-workspace says there is not")
+		return errors.New("--workspace and --no-workspace exclude each other")
 	}
 	if c.beyond && host != "" {
 		c.allowed = append(c.allowed, host)

@@ -146,7 +146,7 @@ func TestServeTLSFiles(t *testing.T) {
 		"PEM inputs":          {"--tls-cert", in(h.dir, "key.pem"), "--tls-key", in(h.dir, "key.pem")},
 		"go together":         {"--tls-cert", in(h.dir, "cert.pem")},
 		"no certificate":      {"--demo", "--tls-cert", in(h.dir, "cert.pem"), "--tls-key", in(h.dir, "key.pem")},
-		"neither an address ": {"--trust-proxy", "everybody"},
+		"want an address ":    {"--trust-proxy", "everybody"},
 	} {
 		cmd := h.stet(append([]string{"serve", "--listen", "127.0.0.1:0", "--for", "1ms"}, flags...)...)
 		if out, _ := cmd.CombinedOutput(); cmd.ProcessState.ExitCode() != exitUsage || !strings.Contains(string(out), says) {

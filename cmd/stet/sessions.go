@@ -17,12 +17,12 @@ import (
 func newSessions(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sessions COMMAND",
-		Short: "Look at stored sessions, and take them elsewhere",
-		Long: `List, search, show and export the sessions that are stored on this machine, bring in
-those of other agents, and go back in one. Nothing that is stored is ever changed
-or deleted: going back is one more event.
+		Short: "List, search, show, export and rewind stored sessions",
+		Long: `List, search, show and export the sessions that are stored on this machine, import
+those of other agents, and take a session back to an earlier event. Nothing that is
+stored is changed or deleted: going back is one more event.
 
-A session is named by its ID, by the beginning of one, or by "latest".`,
+SESSION is an ID, the beginning of one, or "latest".`,
 		Example: `stet sessions list
 stet sessions search retry budget
 stet sessions show latest
@@ -39,9 +39,6 @@ stet sessions import ~/.codex/sessions`,
 	}
 	cmd.AddCommand(newSessionsList(p), newSessionsSearch(p), newSessionsShow(p), newSessionsExport(p),
 		newSessionsImport(p), newSessionsRewind(p), newSessionsFork(p), newSessionsResume(p), newSessionsCompact(p))
-	for _, sub := range cmd.Commands() {
-		sub.Example = indented(sub.Example)
-	}
 	return cmd
 }
 

@@ -16,10 +16,10 @@ func newSessionsRewind(p *program) *cobra.Command {
 	c := &sessionsRewindCommand{}
 	return p.runs(&cobra.Command{
 		Use:   "rewind SESSION EVENT",
-		Short: "Go back to what a session was after an event",
-		Long: `Go back to what a session was after an event, whose number "stet sessions show" has.
-The files that were written stay as they are; "stet undo" takes them back. Nothing is
-deleted: what was rewound can itself be gone back to.`,
+		Short: "Take a session back to an earlier event",
+		Long: `Take a session back to what it was after EVENT, a number that "stet sessions show"
+prints. Files that were written stay as they are; "stet undo" takes them back. Nothing is
+deleted: you can go forward again in the same way.`,
 		Example: `stet sessions rewind latest 12`,
 		Args:    nArgs(2, 2, "a session and the number of an event"),
 	}, &c.command, c.Run)
@@ -33,12 +33,12 @@ func (c *sessionsRewindCommand) Run(ctx context.Context) error {
 	return c.withSession(ctx, c.args[0], func(s *session.Session) error {
 		last := s.State().Last
 		if to >= last {
-			return fmt.Errorf("session %s has %d events: there is nothing after event %d to go back over", s.ID(), last, to)
+			return fmt.Errorf("session %s has %d events: there is nothing after event %d to take back", s.ID(), last, to)
 		}
 		if err := s.Rewind(ctx, to); err != nil {
 			return err
 		}
-		c.say("session %s is what it was after event %d; \"stet sessions rewind %s %d\" takes that back", s.ID(), to, s.ID(), last)
+		c.say("session %s is now as it was after event %d; \"stet sessions rewind %s %d\" takes that back", s.ID(), to, s.ID(), last)
 		return nil
 	})
 }
@@ -50,9 +50,9 @@ func newSessionsFork(p *program) *cobra.Command {
 	c := &sessionsForkCommand{}
 	return p.runs(&cobra.Command{
 		Use:   "fork SESSION [EVENT]",
-		Short: "Begin a session that goes another way after an event",
-		Long: `Begin a session with the conversation of another one as it was after an event (the
-newest, if none is named), and print its ID. The other session stays as it is.`,
+		Short: "Copy a session up to an event into a new one",
+		Long: `Begin a new session with the conversation of SESSION up to EVENT (without EVENT: all of
+it), and print the new ID. SESSION stays as it is.`,
 		Example: `stet sessions fork latest
 stet sessions fork 0199 12`,
 		Args: nArgs(1, 2, "a session"),

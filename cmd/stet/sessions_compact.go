@@ -24,10 +24,10 @@ func newSessionsCompact(p *program) *cobra.Command {
 	c := &sessionsCompactCommand{}
 	cmd := p.runs(&cobra.Command{
 		Use:   "compact SESSION [flags]",
-		Short: "Sum a session up, so that it goes on with an empty window",
-		Long: `Have a model sum a session up. The summary begins a session of its own, whose ID is
-printed and which "stet chat --continue" goes on with; the old one stays as it is,
-and is closed.`,
+		Short: "Replace a long session by a summary, in a new session",
+		Long: `Let a model write a summary of a session. The summary begins a new session, whose ID is
+printed; "stet chat --continue" continues it. The old session stays as it is, and takes
+no more messages.`,
 		Example: `stet sessions compact latest --focus "what is left to do"`,
 		Args:    nArgs(1, 1, "a session"),
 	}, &c.command, c.Run)

@@ -30,11 +30,11 @@ func newSessionsImport(p *program) *cobra.Command {
 	c := &sessionsImportCommand{}
 	cmd := p.runs(&cobra.Command{
 		Use:   "import PATH...",
-		Short: "Bring in sessions of other agents, and exported ones",
-		Long: `Bring in sessions: those of other agents in whatever format "stet savings" reads, and
-those that "stet sessions export" wrote as json. PATH is a file or a directory of
-them. What was brought in before is not brought in again; what an exported one has got
-since is added. The files stay as they are.`,
+		Short: "Import sessions of other agents, and exported ones",
+		Long: `Import sessions of other agents, in every format that "stet savings" reads, and sessions
+that "stet sessions export" wrote as json. PATH is a file or a directory. A session that
+was imported before is not imported again; new events of an exported session are added.
+The files stay as they are.`,
 		Example: `stet sessions import ~/.claude/projects
 stet sessions import session.jsonl --json`,
 		Args: nArgs(1, -1, "a file or a directory"),
@@ -77,7 +77,7 @@ func (c *sessionsImportCommand) bringIn(ctx context.Context, paths []string) err
 		return err
 	}
 	if !c.json {
-		c.say("%s brought in, %d there already", report.Count(c.added, "session"), c.before)
+		c.say("%s imported, %d there already", report.Count(c.added, "session"), c.before)
 	}
 	return errors.Join(c.failed...)
 }

@@ -13,9 +13,9 @@ func newSessionsResume(p *program) *cobra.Command {
 	c := &sessionsResumeCommand{}
 	cmd := p.runs(&cobra.Command{
 		Use:   "resume SESSION [flags]",
-		Short: "Go on with a session on this terminal",
-		Long: `Go on with a session on this terminal, as "stet chat --resume" does, in the directory
-that the session works in.`,
+		Short: "Continue a session in this terminal",
+		Long: `Continue a session in this terminal, as "stet chat --resume" does, in the directory
+of that session.`,
 		Example: "stet sessions resume latest --model scripted",
 		Args:    nArgs(1, 1, "a session"),
 	}, &c.command, c.Run)

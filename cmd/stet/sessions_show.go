@@ -31,7 +31,7 @@ stet sessions list --dir . --last 0 --json`,
 	}, &c.command, c.Run)
 	f := cmd.Flags()
 	f.StringVar(&c.dir, "dir", "", "only those of this workspace")
-	f.IntVar(&c.last, "last", 20, "so many sessions, the newest; 0 is all")
+	f.IntVar(&c.last, "last", 20, "print the newest N sessions; 0 is all")
 	f.BoolVar(&c.json, "json", false, "print JSON, an object a line")
 	return cmd
 }
@@ -75,15 +75,15 @@ func newSessionsSearch(p *program) *cobra.Command {
 	cmd := p.runs(&cobra.Command{
 		Use:   "search WORD...",
 		Short: "Find messages that hold all the words, the newest first",
-		Long: `Find messages that hold all the words, anywhere in them and in any case of letters:
-in what was said, in calls with their arguments, and in the beginnings of their
-results (16 KB). Titles are searched too. Quote what belongs together.`,
+		Long: `Find messages that hold all the words. Case does not count, and a word may be a part of
+a longer one. The search covers what was said, calls with their arguments, the first
+16 KB of their results, and titles. Quote words that belong together.`,
 		Example: `stet sessions search retry budget
 stet sessions search "exit status 1" --json`,
 		Args: nArgs(1, -1, "the words to look for"),
 	}, &c.command, c.Run)
 	f := cmd.Flags()
-	f.IntVar(&c.limit, "limit", 20, "so many messages; 0 is all")
+	f.IntVar(&c.limit, "limit", 20, "print N messages at most; 0 is all")
 	f.BoolVar(&c.json, "json", false, "print JSON, an object a line")
 	return cmd
 }

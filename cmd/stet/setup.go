@@ -40,11 +40,11 @@ stet setup claude --write`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case len(args) == 0:
-				return usage(cmd, fmt.Errorf("which client? choose one of %s", strings.Join(names, ", ")))
+				return usage(cmd, fmt.Errorf("which agent? choose one of %s", strings.Join(names, ", ")))
 			case len(args) > 1:
 				return usage(cmd, fmt.Errorf("unexpected argument %q", args[1]))
 			case !slices.Contains(names, args[0]):
-				return usage(cmd, fmt.Errorf("unknown client %q: choose one of %s", args[0], strings.Join(names, ", ")))
+				return usage(cmd, fmt.Errorf("unknown agent %q: choose one of %s", args[0], strings.Join(names, ", ")))
 			}
 			return nil
 		},
@@ -65,7 +65,7 @@ func (c *setupCommand) Run(context.Context) error {
 	case err != nil:
 		return err
 	case !c.write:
-		c.say("this belongs into %s (--write puts it there):", done.File)
+		c.say("this belongs in %s (--write puts it there):", done.File)
 		if _, err := c.out.Write(done.Snippet); err != nil {
 			return err
 		}
@@ -81,7 +81,7 @@ func (c *setupCommand) Run(context.Context) error {
 	if done.Note != "" {
 		c.say("%s", done.Note)
 	}
-	c.say("what it wants to write is shown by \"stet approve\", in another terminal")
+	c.say("\"stet approve\" in another terminal shows what the agent wants to write")
 	return nil
 }
 

@@ -25,12 +25,12 @@ func newShow(p *program) *cobra.Command {
 	return p.runs(&cobra.Command{
 		Use:   "show ID [LINES]",
 		Short: "Print the lines that were left out of an output",
-		Long: `Print the output of a command that the model was not sent as a whole. ID and
-LINES stand in the line that it was sent in place of the rest. LINES are a number
-or a range such as 41-900; without them all lines are printed.
+		Long: `Print an output of a command from which stet left lines out. ID and LINES stand in the
+line that the model received in place of these lines. LINES is a number, or a range such
+as 41-900; without LINES all lines are printed.
 
-Such outputs are kept under the state directory, where their owner alone can read
-them, for as long as record-days says and up to 256 MB. fold = false keeps none.`,
+Such outputs are kept in the state directory, where only their owner can read them, for
+as long as the key record-days says and up to 256 MB. With fold = false none are kept.`,
 		Example: `stet show 7f3a9c1e5b20d486 41-900`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 || len(args) > 2 || !foldstore.ID.MatchString(args[0]) {
@@ -80,7 +80,7 @@ func lineRange(s string) (first, last int, err error) {
 		last, err = strconv.Atoi(to)
 	}
 	if err != nil || first < 1 || last < first {
-		return 0, 0, fmt.Errorf("%q is no range of lines: want a number, or two such as 41-900", s)
+		return 0, 0, fmt.Errorf("%q is not a range of lines: want a number, or two such as 41-900", s)
 	}
 	return first, last, nil
 }

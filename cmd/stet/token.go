@@ -18,10 +18,10 @@ import (
 func newToken(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "token COMMAND",
-		Short: "Say who may use the gateway",
-		Long: `Make, list and revoke the tokens by which agents, workspace hosts and people are
-let in by "stet serve". A token is shown once, when it is made; what is kept is
-its hash. Changes hold at once, also for connections that are open.`,
+		Short: "Manage the tokens of the gateway",
+		Long: `Make, list and revoke the tokens of agents, workspace hosts and people for "stet
+serve". A token is shown once, when it is made; stet keeps its hash. Changes take
+effect at once, also on open connections.`,
 		Example: `# For a host: the machine beside the repository
 stet token create laptop --scope host --workspace project
 
@@ -65,18 +65,18 @@ func newTokenCreate(p *program) *cobra.Command {
 	cmd := p.runs(&cobra.Command{
 		Use:   "create NAME",
 		Short: "Make a token, and print it",
-		Long: `Make a token, and print it on standard output; it is not shown again. NAME is who
-it is for: what a person decides, and what an agent does, stands under it in the
-audit trail.
+		Long: `Make a token, and print it on standard output. It is not shown again. NAME says who
+the token is for: it stands in the audit trail beside what an agent does and what a
+person decides.
 
-Scopes are agent (makes calls), host (has a workspace) and person (decides). An
-agent's token should have no other: it would approve its own writes.`,
+The scopes are agent (makes calls), host (has a workspace) and person (decides). Give an
+agent's token no other scope: the agent could approve its own writes.`,
 		Args: oneArg("NAME"),
 	}, &c.command, c.Run)
 	f := cmd.Flags()
-	f.StringSliceVar(&c.token.Scopes, "scope", nil, "agent, host or person; several if need be")
+	f.StringSliceVar(&c.token.Scopes, "scope", nil, "agent, host or person; more than one is allowed")
 	f.StringVar(&c.token.Workspace, "workspace", "", "only for this workspace; not for a person, who decides about all")
-	f.StringVar(&c.expires, "expires", "90d", "after so many days or hours (7d, 12h), on a date (2027-01-31), or never")
+	f.StringVar(&c.expires, "expires", "90d", "when it ends: after days or hours (7d, 12h), on a date (2027-01-31), or never")
 	return cmd
 }
 
@@ -213,12 +213,12 @@ func newTokenRotate(p *program) *cobra.Command {
 	c := &tokenRotateCommand{}
 	cmd := p.runs(&cobra.Command{
 		Use:   "rotate TOKEN",
-		Short: "Make another token in place of one",
-		Long: `Make another token like one, named by its id or its name, and print it. The old
-one is good for as long as --grace says.`,
+		Short: "Replace a token by a new one",
+		Long: `Make a new token like TOKEN (an id or a name), and print it. The old token stays valid
+for as long as --grace says.`,
 		Args: oneArg("TOKEN"),
 	}, &c.command, c.Run)
-	cmd.Flags().DurationVar(&c.grace, "grace", time.Hour, "how long the old one is good for")
+	cmd.Flags().DurationVar(&c.grace, "grace", time.Hour, "how long the old token stays valid")
 	return cmd
 }
 

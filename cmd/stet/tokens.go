@@ -30,11 +30,11 @@ func newTokens(p *program) *cobra.Command {
 	cmd := p.runs(&cobra.Command{
 		Use:   "tokens [flags] FILE",
 		Short: "Count the tokens of a text, a request or a recorded session",
-		Long: `Count tokens: of a text file, of the body of a request (Messages, Chat Completions
+		Long: `Count the tokens of a text file, of the body of a request (Messages, Chat Completions
 or Responses API), or of an agent's recorded session. "-" is standard input. The
-count is exact where the model's vocabulary is public (o200k_base, cl100k_base),
-else estimated. Of a session, the sizes expected of its requests are held against
-those the provider reported, where the recording carries them.`,
+count is exact if the model's vocabulary is public (o200k_base, cl100k_base), and an
+estimate otherwise. For a session with recorded usage, the command compares the
+expected size of each request with the size that the provider reported.`,
 		Example: `stet tokens main.go
 stet tokens --model gpt-4 request.json
 stet tokens --json ~/.claude/projects/p/session.jsonl`,
@@ -52,7 +52,7 @@ stet tokens --json ~/.claude/projects/p/session.jsonl`,
 
 func (c *tokensCommand) Run(context.Context) error {
 	if _, known := prices.Lookup(c.model); c.model != "" && !known {
-		c.say("no model %q is known: its tokens are estimated", c.model)
+		c.say("the model %q is not known: its tokens are estimated", c.model)
 	}
 	counted, err := c.count(c.args[0])
 	if err != nil {

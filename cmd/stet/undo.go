@@ -31,13 +31,13 @@ func newUndo(p *program) *cobra.Command {
 	cmd := p.runs(&cobra.Command{
 		Use:   "undo [SESSION|ID]",
 		Short: "Take back what an agent wrote",
-		Long: `Put files back to what they held before a session wrote to them, or before one
-write, named by its number in the audit trail. You see what would change and
-decide. A file that somebody else has changed since is left alone: then nothing
-of it is undone, and the file is named. An undo is recorded like every write, and can
-be undone.
+		Long: `Put files back to what they held before one write, or before all writes of a session.
+The number of a write is the one in the result of the call, and in the audit trail. You
+see the changes and decide. If another program has changed a file since, nothing is
+undone, and stet names the file. An undo is recorded like every write, and can be
+undone.
 
-Without an argument it lists what can be undone.`,
+Without an argument, list what can be undone.`,
 		Example: `# What is there to undo
 stet undo
 
@@ -97,9 +97,9 @@ func (c *undoCommand) trust(ctx context.Context, trail record.Trail) error {
 	}
 	broken := fmt.Errorf("the trail is broken at entry %d: %s", v.Broken.Seq, v.Broken.Why)
 	if c.yes {
-		return fmt.Errorf("%w; look at what would change, without --yes", broken)
+		return fmt.Errorf("%w; look at the changes first, without --yes", broken)
 	}
-	c.say("%v; look well at what would change", broken)
+	c.say("%v; check carefully what would change", broken)
 	return nil
 }
 
@@ -138,7 +138,7 @@ func (c *undoCommand) list(left []record.Write) {
 // undoIn undoes writes in one workspace.
 func (c *undoCommand) undoIn(ctx context.Context, trail record.Trail, dir string, chosen []record.Write) (err error) {
 	if !filepath.IsAbs(dir) {
-		return fmt.Errorf("write %d: the trail names no workspace for it", chosen[0].Seq)
+		return fmt.Errorf("write %d: the audit trail does not say in which workspace it was", chosen[0].Seq)
 	}
 	state, err := c.stateDir()
 	if err != nil {

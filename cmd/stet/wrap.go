@@ -29,16 +29,17 @@ func newWrap(p *program) *cobra.Command {
 	cmd := p.runs(&cobra.Command{
 		Use:   "wrap [flags] -- COMMAND [ARG...]",
 		Short: "Run an agent with a clean context",
-		Long: `Start the proxy on a free port, run an agent so that its requests go through it,
-and say at its end what was left out. The agent has the terminal, gets every
-signal, and its exit code is stet's: 128+n when signal n ended it, 127 when
-there is no such command. stet's own flags stand before the --.
+		Long: `Start the proxy on a free port, run an agent whose requests go through it, and say
+at the end what was left out. The agent has the terminal and gets every signal.
+stet ends with the agent's exit code: 128+n if signal n ended the agent, 127 if
+there is no such command. Put stet's own flags before the --.
 
-ANTHROPIC_BASE_URL and OPENAI_BASE_URL are set for the agent; a base URL that is
-set already is where its requests go on to, unless a flag or STET_UPSTREAM says
-another. So are the variables by which Claude Code finds Vertex AI and Foundry.
-Codex, opencode, Gemini CLI, Continue, pi and Cline, which do not go by these,
-are told in their own way; their files are not changed.`,
+The agent gets the address of the proxy in ANTHROPIC_BASE_URL and OPENAI_BASE_URL.
+If such a variable is set already, the proxy sends the requests on to that address;
+a flag or STET_UPSTREAM overrides it. The variables by which Claude Code finds Vertex
+AI and Foundry are treated the same way. Codex, opencode, Gemini CLI, Continue, pi and
+Cline do not read these variables; stet configures them for this one run, without
+changing their files.`,
 		Example: `stet wrap -- claude
 stet wrap -- codex exec "mend the build"
 stet wrap --observe -- opencode

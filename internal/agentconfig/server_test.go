@@ -41,8 +41,8 @@ func TestAddTable(t *testing.T) {
 		t.Errorf("again: %v: %s", err, again)
 	}
 	for bad, want := range map[string]string{
-		"mcp_servers = 1":                                       "mcp_servers is there and no table",
-		"[[mcp_servers]]\nx = 1":                                "mcp_servers is there and no table",
+		"mcp_servers = 1":                                       "mcp_servers is there, but it is not a table",
+		"[[mcp_servers]]\nx = 1":                                "mcp_servers is there, but it is not a table",
 		"mcp_servers = {}":                                      "mcp_servers is written in one line",
 		"mcp_servers = {o = {x = 1}}":                           "mcp_servers is written in one line",
 		"mcp_servers.stet = 1":                                  "it holds no settings",

@@ -30,7 +30,7 @@ func addTable(text []byte, path []string, entry map[string]any) ([]byte, error) 
 	at := before
 	for _, key := range path[:len(path)-1] {
 		if _, is := at[key].(map[string]any); !is && at[key] != nil {
-			return nil, fmt.Errorf("%s is there and no table; change that by hand, and try again", key)
+			return nil, fmt.Errorf("%s is there, but it is not a table; change that by hand, and try again", key)
 		}
 		at = object(at, key)
 	}

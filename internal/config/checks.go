@@ -86,9 +86,9 @@ func CheckBaseURL(s string) error {
 	u, err := url.Parse(s)
 	switch {
 	case err != nil, u.Host == "", u.Scheme != "http" && u.Scheme != "https":
-		return errors.New("this is no base URL: want http:// or https:// and a host")
+		return errors.New("this is not a base URL: want http:// or https:// and a host")
 	case u.User != nil:
-		return errors.New("there is a user name in this base URL: keys are the agent's to send")
+		return errors.New("this base URL has a user name: take it out; the agent sends its own key")
 	}
 	return nil
 }

@@ -86,8 +86,8 @@ const (
 var keys = []key{
 	{
 		Name: "policy", Type: text, Default: string(history.Adaptive), Values: policyNames(),
-		Help:  "what may be left out: off, keep-latest, lossless, adaptive, bold; finish only goes on as before",
-		Doc:   "what may be left out; with `finish` nothing new, and sessions that were shortened go on as they were sent",
+		Help:  "what may be left out: off, keep-latest, lossless, adaptive, bold; finish leaves out nothing new",
+		Doc:   "what may be left out; with `finish` nothing new, and what was shortened before stays shortened",
 		field: func(c *Config) any { return &c.Policy },
 	},
 	{
@@ -117,13 +117,13 @@ var keys = []key{
 	},
 	{
 		Name: "placeholder", Type: text, Default: "",
-		Help:  "that line under keep-latest, in your own words; {path} and {lines} are filled in",
+		Help:  "text of that line under keep-latest; {path} and {lines} are filled in",
 		Doc:   "the line that stands for what was left out under `keep-latest`, in your own words; `{path}` and `{lines}` are filled in",
 		field: func(c *Config) any { return &c.Placeholder }, valid: checkPlaceholder,
 	},
 	{
 		Name: "project-root", Type: text, Default: "", UserOnly: true,
-		Help: "the directory that agents work in (default what they say themselves)",
+		Help: "the directory that agents work in (default: as their requests say)",
 		Doc: "the directory that agents work in, which makes its paths and relative ones the same; by default the working " +
 			"directory of `wrap`, else what an agent's own prompt says",
 		field: func(c *Config) any { return &c.ProjectRoot }, valid: checkProjectRoot,
@@ -135,13 +135,13 @@ var keys = []key{
 	},
 	{
 		Name: "threads", Type: text, Default: followThreads, Values: []string{followThreads, RefuseThreads},
-		Help:  "message threads, where the provider keeps the conversation: follow, or refuse as a server without threads",
+		Help:  "message threads (the provider keeps the conversation): follow them, or refuse them",
 		Doc:   "message threads, where the provider keeps the conversation and requests have only what is new: `follow`, or `refuse` as a server without threads would",
 		field: func(c *Config) any { return &c.Threads },
 	},
 	{
 		Name: "bound", Type: text, Default: appendBound, Values: []string{appendBound, TryBound},
-		Help: "before thinking that the provider checks: append leaves what was sent as it was, try goes by what the account is allowed",
+		Help: "where the provider checks what stands before thinking: append changes nothing that was sent; try does until it is refused",
 		Doc: "what may change before thinking that the provider checks: `append` changes nothing that was sent; `try` leaves old content out at cold " +
 			"points, as elsewhere, until the provider refuses that for the account, which the agent does not see",
 		field: func(c *Config) any { return &c.Bound },
@@ -161,7 +161,7 @@ var keys = []key{
 	},
 	{
 		Name: "record-days", Type: Number, Default: 180, UserOnly: true,
-		Help:  "keep that record for so many days; 0 for ever",
+		Help:  "days that the record is kept; 0 is for ever",
 		Doc:   "how many days that account is kept; 0 is for ever",
 		field: func(c *Config) any { return &c.RecordDays }, valid: atLeast0("record-days is a number of days, 0 (for ever) or more"),
 	},
@@ -239,7 +239,7 @@ var keys = []key{
 	},
 	{
 		Name: "elicitation", Type: text, Default: elicitNone, Values: []string{elicitNone, elicitOrdinary}, UserOnly: true,
-		Doc:   "whose answer suffices besides `stet approve`'s: nobody's, or (`ordinary`) the MCP client's for ordinary files",
+		Doc:   "who may decide besides `stet approve`: no one, or (`ordinary`) the MCP client's user, for ordinary files",
 		field: func(c *Config) any { return &c.Elicitation }, valid: checkElicitation,
 	},
 	{
@@ -250,12 +250,12 @@ var keys = []key{
 	},
 	{
 		Name: "suspicion", Type: text, Default: "flag", Values: []string{"flag", "suspend", "roll back"}, UserOnly: true,
-		Doc:   "what follows when a session keeps trying to get out: `flag`, `suspend` (see `stet resume`), `roll back`",
+		Doc:   "what happens when a session keeps trying to leave the workspace: `flag`, `suspend` (see `stet resume`), `roll back`",
 		field: func(c *Config) any { return &c.Suspicion },
 	},
 	{
-		Name: "rate", Type: Number, Default: 100, UserOnly: true, Help: "calls that a session may make a minute; 0 is any number",
-		field: func(c *Config) any { return &c.Rate }, valid: atLeast0("rate is calls a minute, 0 (any number) or more"),
+		Name: "rate", Type: Number, Default: 100, UserOnly: true, Help: "calls a minute that a session may make; 0 is no limit",
+		field: func(c *Config) any { return &c.Rate }, valid: atLeast0("rate is calls a minute, 0 (no limit) or more"),
 	},
 	{
 		Name: "dedupe", Type: Bool, Default: false, UserOnly: true,
@@ -265,13 +265,13 @@ var keys = []key{
 	},
 	{
 		Name: "prices", Type: text, Default: "", DefaultText: "those that stet knows", UserOnly: true,
-		Doc:   "a JSON file of models beside those that stet knows, or in their place, in the form of `prices/models.json`",
+		Doc:   "a JSON file with more models, or other prices for known ones, in the form of `prices/models.json`",
 		field: func(c *Config) any { return &c.Prices },
 	},
 	{
 		Name: "model", Type: text, Default: "", UserOnly: true,
-		Help:  "the model's name; \"scripted\" plays one, and needs no key",
-		Doc:   "the model of stet's own agent; `scripted` plays one, and needs no key",
+		Help:  "the model's name; \"scripted\" is a built-in script that needs no key",
+		Doc:   "the model of stet's own agent; `scripted` is a built-in script that needs no key",
 		field: func(c *Config) any { return &c.Model },
 	},
 	{
@@ -288,8 +288,8 @@ var keys = []key{
 	},
 	{
 		Name: "project-notes", Type: Bool, Default: true,
-		Help:  "tell the agent what AGENTS.md, or else CLAUDE.md, of the directory says",
-		Doc:   "tell stet's own agent what the project's `AGENTS.md` or `CLAUDE.md` says",
+		Help:  "give the agent the text of AGENTS.md, or else of CLAUDE.md, in the directory",
+		Doc:   "give stet's own agent the text of the project's `AGENTS.md` or `CLAUDE.md`",
 		field: func(c *Config) any { return &c.ProjectNotes },
 	},
 }

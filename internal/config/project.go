@@ -28,7 +28,7 @@ func (s *Source) projectFile(dir string) string {
 				return file
 			}
 			if s.Warn != nil {
-				s.Warn("%s is somebody else's and does not count", file)
+				s.Warn("%s belongs to another user, and is ignored", file)
 			}
 		}
 		_, err := os.Stat(filepath.Join(below, ".git"))
@@ -52,7 +52,7 @@ func readProject(file string) ([]byte, error) {
 	f, err := root.OpenFile(filepath.Base(file), os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		if link, linkErr := os.Readlink(file); linkErr == nil && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("%s is a link to %q: a project's file lies in the project", file, link)
+			return nil, fmt.Errorf("%s is a link to %q: this file must lie in the project itself", file, link)
 		}
 		return nil, err
 	}

@@ -28,7 +28,7 @@ func TestProjectConfigOwner(t *testing.T) {
 	if err := os.Chown(file, 12345, 12345); err != nil {
 		t.Fatal(err)
 	}
-	if got := s.projectFile(s.Dir); got != "" || !strings.Contains(said, "somebody else's") {
+	if got := s.projectFile(s.Dir); got != "" || !strings.Contains(said, "belongs to another user") {
 		t.Errorf("a stranger's: %q, %s", got, said)
 	}
 	if err := os.Chown(s.Dir, 12345, 12345); err != nil {

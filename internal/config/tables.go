@@ -58,7 +58,7 @@ func parseRules(v any) ([]policy.Rule, error) {
 	}
 	for i, row := range rows {
 		if m, _ := row.(map[string]any); m["do"] == nil {
-			return nil, fmt.Errorf("rule %d does not say what to do: do = \"allow\", \"ask\" or \"deny\"", i+1)
+			return nil, fmt.Errorf("rule %d does not say what to do: want do = \"allow\", \"ask\" or \"deny\"", i+1)
 		}
 	}
 	return file.Rule, nil

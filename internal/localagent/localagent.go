@@ -27,7 +27,7 @@ type Options struct {
 	Model    Model
 	Dir      string // the directory that it works in
 	Tools    toolset.Options
-	Window   int  // tokens that the model takes; 0 is what is known of it
+	Window   int  // the model's context window in tokens; 0 is what stet knows of the model
 	Tasks    bool // the model may give tasks to agents with windows of their own
 	Getenv   func(string) string
 	// Say tells the person something.

@@ -38,7 +38,7 @@ func ChooseModel(c *config.Config) (Model, error) {
 		case m.Base != "":
 			m.API = config.APIChat
 		default:
-			return m, &config.FlagError{Err: fmt.Errorf("--model: nothing is known of %q: say where it is (--base-url) and what it speaks (--api)", m.Name)}
+			return m, &config.FlagError{Err: fmt.Errorf("--model: %q is not known: give its address (--base-url) and its API (--api)", m.Name)}
 		}
 	}
 	return m, nil

@@ -25,7 +25,7 @@ func TestModel(t *testing.T) {
 		{args: []string{"--model", "gpt-5", "--api", "chat"}, env: []string{"OPENAI_API_KEY=k"}, base: config.OpenAIURL, kind: "chat"},
 		{env: []string{"STET_MODEL=own", "STET_BASE_URL=http://127.0.0.1:8000/v1"}, base: "http://127.0.0.1:8000/v1", kind: "chat"},
 		{args: []string{"--model", "claude-sonnet-4-5", "--base-url", "http://127.0.0.1:1"}, base: "http://127.0.0.1:1", kind: "anthropic"},
-		{args: []string{"--model", "own"}, bad: "nothing is known"},
+		{args: []string{"--model", "own"}, bad: "\"own\" is not known"},
 		{args: []string{"--model", "gpt-5"}, bad: "OPENAI_API_KEY"},
 		{args: []string{"--model", "gpt-5", "--api", "soap"}, bad: "unknown API"},
 		{bad: "name a model"},

@@ -29,7 +29,7 @@ func notes(ctx context.Context, root *workspace.Root, hides func(string) bool, w
 		case hides(name) || errors.Is(err, workspace.ErrNotFound):
 			continue
 		case err != nil:
-			say("the agent is not told what %s says: %v", name, err)
+			say("the agent does not get the text of %s: %v", name, err)
 		case v.Text != "":
 			return []agent.Variable{v}
 		}

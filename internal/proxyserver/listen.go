@@ -38,7 +38,7 @@ func Listen(ctx context.Context, address string) (net.Listener, error) {
 	case errors.Is(err, syscall.EACCES):
 		return nil, fmt.Errorf("listen on %s: permission denied: choose a port above 1023 with --listen", address)
 	case errors.Is(err, syscall.EADDRNOTAVAIL):
-		return nil, fmt.Errorf("listen on %s: this machine has no such address", address)
+		return nil, fmt.Errorf("listen on %s: this machine does not have this address", address)
 	}
 	return nil, fmt.Errorf("listen on %s: %w", address, err)
 }

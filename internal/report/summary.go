@@ -47,7 +47,7 @@ func (s Summary) Print(w io.Writer) {
 			Grouped(prompt), Grouped(s.Usage.CacheRead), Grouped(s.Usage.Output))
 	}
 	if s.Bound {
-		fmt.Fprintln(w, "stet: a session was shortened, and the provider checks that it stays so: continue it under stet (--policy finish shortens nothing new)")
+		fmt.Fprintln(w, "stet: a session was shortened, and the provider checks that it stays so: continue it with stet (--policy finish shortens nothing new)")
 	}
 	if s.Errors > 0 {
 		fmt.Fprintf(w, "stet: %s failed\n", Count(s.Errors, "request"))

@@ -38,7 +38,7 @@ func TestSummary(t *testing.T) {
 		{
 			"to be continued", Summary{Totals: proxy.Totals{Requests: 2, Bound: true, Shortened: map[string]int{"repeat": 1}, TokensOff: 2, Tokens: 1}},
 			"stet: 2 requests, 0 reads of files; 1 repeat left out\nstet: estimated prompt tokens 2 without stet, 1 with: -50.0 %\n" +
-				"stet: a session was shortened, and the provider checks that it stays so: continue it under stet (--policy finish shortens nothing new)\n",
+				"stet: a session was shortened, and the provider checks that it stays so: continue it with stet (--policy finish shortens nothing new)\n",
 		},
 		{
 			"passed on", Summary{Totals: proxy.Totals{

@@ -91,7 +91,7 @@ func (s *sessionTally) print(w io.Writer) {
 		Grouped(sizes[len(sizes)/2].expected()), Grouped(sizes[len(sizes)-1].expected()))
 	if e := s.Error; e != nil {
 		fmt.Fprintf(w, "expected from the size reported last: off by %.2f %% (median), %.2f %% (p90) of what was reported\n", 100*e.Median, 100*e.P90)
-		fmt.Fprintf(w, "the provider takes %.2f tokens for one counted here, and %s for what the recording does not hold\n", e.Slope, Grouped(e.Fixed))
+		fmt.Fprintf(w, "the provider counts %.2f tokens for one counted here, and %s for what the recording does not have\n", e.Slope, Grouped(e.Fixed))
 	}
 }
 

@@ -22,7 +22,7 @@ func ParseProxies(list []string) (Proxies, error) {
 			prefix, err = ip.Unmap().Prefix(ip.Unmap().BitLen())
 		}
 		if err != nil {
-			return nil, fmt.Errorf("--trust-proxy: %q is neither an address nor a network (10.0.0.0/8)", s)
+			return nil, fmt.Errorf("--trust-proxy: want an address or a network (10.0.0.0/8), not %q", s)
 		}
 		p = append(p, prefix.Masked())
 	}

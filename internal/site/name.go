@@ -22,7 +22,7 @@ func WorkspaceName(given, root string) (string, error) {
 		}
 	}
 	if len(name) > 64 || strings.ContainsFunc(name, func(c rune) bool { return !strings.ContainsRune(nameLetters, c) }) {
-		return "", fmt.Errorf("--workspace: %q is no name: up to 64 letters, digits, dots, - and _", name)
+		return "", fmt.Errorf("--workspace: want up to 64 letters, digits, dots, - and _, not %q", name)
 	}
 	return name, nil
 }

@@ -37,7 +37,7 @@ func readFile(file string) (*gateway.Tokens, error) {
 		return nil, fmt.Errorf("tokens: %w", err)
 	}
 	if info.Mode().Perm()&0o022 != 0 {
-		return nil, fmt.Errorf("tokens: others may write to %s: take that from them (chmod 600)", file)
+		return nil, fmt.Errorf("tokens: other users may write to %s: run chmod 600 on it", file)
 	}
 	b, err := os.ReadFile(file)
 	if err != nil {
