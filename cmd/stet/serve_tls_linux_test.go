@@ -141,12 +141,12 @@ func TestServeTLSFiles(t *testing.T) {
 	certified(t, h.tree)
 	in := func(dir, name string) string { return filepath.Join(dir, name) }
 	for says, flags := range map[string][]string{
-		"no such file":        {"--tls-cert", in(h.dir, "none.pem"), "--tls-key", in(h.dir, "key.pem")},
-		"does not match":      {"--tls-cert", in(h.dir, "cert.pem"), "--tls-key", in(h.tree, "key.pem")},
-		"PEM inputs":          {"--tls-cert", in(h.dir, "key.pem"), "--tls-key", in(h.dir, "key.pem")},
-		"go together":         {"--tls-cert", in(h.dir, "cert.pem")},
-		"no certificate":      {"--demo", "--tls-cert", in(h.dir, "cert.pem"), "--tls-key", in(h.dir, "key.pem")},
-		"want an address ":    {"--trust-proxy", "everybody"},
+		"no such file":     {"--tls-cert", in(h.dir, "none.pem"), "--tls-key", in(h.dir, "key.pem")},
+		"does not match":   {"--tls-cert", in(h.dir, "cert.pem"), "--tls-key", in(h.tree, "key.pem")},
+		"PEM inputs":       {"--tls-cert", in(h.dir, "key.pem"), "--tls-key", in(h.dir, "key.pem")},
+		"go together":      {"--tls-cert", in(h.dir, "cert.pem")},
+		"no certificate":   {"--demo", "--tls-cert", in(h.dir, "cert.pem"), "--tls-key", in(h.dir, "key.pem")},
+		"want an address ": {"--trust-proxy", "everybody"},
 	} {
 		cmd := h.stet(append([]string{"serve", "--listen", "127.0.0.1:0", "--for", "1ms"}, flags...)...)
 		if out, _ := cmd.CombinedOutput(); cmd.ProcessState.ExitCode() != exitUsage || !strings.Contains(string(out), says) {
