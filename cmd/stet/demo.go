@@ -23,9 +23,9 @@ func newDemo(p *program) *cobra.Command {
 		Long: `Run a small session of an agent and a model with stet between them, and show for
 each request what the agent sent and what the model received.
 
-The model is scripted, and so are its calls of tools. The agent, its requests over
-HTTP, the proxy and the files are real. The files are copies in a temporary
-directory. Nothing leaves this machine, and no key is needed.`,
+The model is scripted, and so are its calls of tools and what commands print. The
+agent, its requests over HTTP, the proxy and the files are real. The files are in a
+temporary directory. Nothing leaves this machine, and no key is needed.`,
 		Example: "stet demo\nstet demo --policy off",
 		Args:    noArgs,
 	}, &c.command, c.Run)
@@ -51,7 +51,7 @@ func (c *demoCommand) Run(ctx context.Context) error {
 
 // session has the demo's session, and leaves nothing behind.
 func (c *demoCommand) session(ctx context.Context, o *config.Config) (_ *demo.Report, err error) {
-	d, err := demo.OpenSession(c.dir)
+	d, err := demo.OpenSession()
 	defer func() { err = errors.Join(err, d.Close()) }()
 	if err != nil {
 		return nil, err

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stet-dev/stet/internal/demo"
 	"github.com/stet-dev/stet/llm/llmtest"
 	"github.com/stet-dev/stet/store/sqlite"
 )
@@ -24,10 +23,8 @@ func TestAccountLockedAtEnd(t *testing.T) {
 	if err := store.Close(); err != nil {
 		t.Fatal(err)
 	}
-	files := []demo.File{{Name: "a.txt", Text: []byte(strings.Repeat("a line of twenty and more\n", 9))}, {Name: "b.txt", Text: []byte("b\n")}}
-	for _, f := range files {
-		write(t, filepath.Join(p.dir, f.Name), string(f.Text))
-	}
+	write(t, filepath.Join(p.dir, "a.txt"), strings.Repeat("a line of twenty and more\n", 9))
+	write(t, filepath.Join(p.dir, "b.txt"), "b\n")
 	model, err := llmtest.Start(llmtest.Config{Script: llmtest.Script{Turns: []llmtest.Turn{llmtest.Say("I read.", llmtest.Read("a.txt"))}, End: "Done."}})
 	if err != nil {
 		t.Fatal(err)

@@ -67,14 +67,33 @@ func TestScripts(t *testing.T) {
 
 // startModel starts a scripted model and puts its URL into MODEL.
 func startModel(ts *testscript.TestScript, _ bool, args []string) {
-	files := []demo.File{
-		{Name: "a.txt", Text: []byte(ts.ReadFile("a.txt"))},
-		{Name: "b.txt", Text: []byte(ts.ReadFile("b.txt"))},
-	}
-	m, err := llmtest.Start(llmtest.Config{Script: demo.Script(files)})
+	m, err := llmtest.Start(llmtest.Config{Script: twoFiles(ts.ReadFile("a.txt"))})
 	ts.Check(err)
 	ts.Defer(func() { _ = m.Close() })
 	ts.Setenv("MODEL", m.URL)
+}
+
+// twoFiles is a script in which a model has a.txt and b.txt read and edited. a is the first one's text.
+func twoFiles(a string) llmtest.Script {
+	line := ""
+	for l := range strings.Lines(a) {
+		if s := strings.TrimRight(l, "\r\n"); line == "" && len(strings.TrimSpace(s)) >= 20 && strings.Count(a, s) == 1 {
+			line = s
+		}
+	}
+	return llmtest.Script{
+		Turns: []llmtest.Turn{
+			llmtest.Say("I read the first file.", llmtest.Read("a.txt")),
+			llmtest.Say("And the second.", llmtest.Read("b.txt")),
+			llmtest.Say("What did the first one say?", llmtest.Read("a.txt")),
+			llmtest.Say("I insist: I want to see it again.", llmtest.Read("a.txt")),
+			llmtest.Say("Some lines of it.", llmtest.ReadLines("a.txt", 10, 35)),
+			llmtest.Say("I mark the line that matters.", llmtest.Edit("a.txt", line, line+" <- this one")),
+			llmtest.Say("I check the file after the edit.", llmtest.Read("a.txt")),
+			llmtest.Say("And the second one, which has not changed.", llmtest.Read("b.txt")),
+		},
+		End: "The line is marked.",
+	}
 }
 
 // await waits until a file holds a text: what a background command writes.

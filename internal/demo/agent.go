@@ -116,6 +116,7 @@ func (a *Agent) send(ctx context.Context, body []byte) (*llm.Response, error) {
 // do runs one tool call, and says what it was in a few words.
 func (a *Agent) do(call llm.Part) (result, name string, err error) {
 	var args struct {
+		Command   string `json:"command"`
 		Path      string `json:"path"`
 		StartLine int    `json:"start_line"`
 		EndLine   int    `json:"end_line"`
@@ -124,6 +125,10 @@ func (a *Agent) do(call llm.Part) (result, name string, err error) {
 	}
 	if err := json.Unmarshal([]byte(call.Args), &args); err != nil {
 		return "", call.Name, err
+	}
+	if call.Name == "bash" {
+		text, err := runCommand(args.Command)
+		return text, args.Command, err
 	}
 	name = call.Name + " " + args.Path
 	if args.StartLine > 0 {

@@ -16,7 +16,7 @@ import (
 
 // Report sets what the agent sent beside what the model received.
 type Report struct {
-	from, base    string
+	base          string
 	policy        string
 	words         string // the model's last
 	turns         []row
@@ -115,7 +115,7 @@ func differences(before, after *llm.Request) ([]llm.Edit, error) {
 // Print writes the report on a screen so many columns wide.
 func (r *Report) Print(w io.Writer, width int) {
 	fmt.Fprintf(w, "%s  agent -> stet (%s, policy %s) -> scripted model\n", report.Bold("stet demo"), r.base, r.policy)
-	fmt.Fprintf(w, "The agent works on copies of two files of %s.\n", r.from)
+	fmt.Fprintln(w, "The agent mends a small project. What commands print is recorded; the rest is real.")
 	fmt.Fprintln(w)
 	call := 9
 	for _, row := range r.turns {

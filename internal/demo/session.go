@@ -9,35 +9,37 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/stet-dev/stet/llm/llmtest"
 	"github.com/stet-dev/stet/proxy"
 )
 
-// Session is the session of stet demo: an agent works on copies of two files.
+// Session is the session of stet demo: an agent works on a small project.
 type Session struct {
-	Dir      string // of the copies
+	Dir      string // of the project
 	ModelURL string
 
-	from  string // where the files are from
 	root  *os.Root
 	model *llmtest.Server
 	agent *Agent
 	words string // the model's last
 }
 
-// OpenSession copies two files of dir, or of a sample, and starts the model. The
+// OpenSession writes the project into a temporary directory, and starts the model. The
 // session is to be closed, also after an error.
-func OpenSession(dir string) (s *Session, err error) {
-	files, from := chooseFiles(dir)
-	s = &Session{from: from}
-	if s.Dir, err = copyFiles(files); err != nil {
-		return s, fmt.Errorf("copy the files: %w", err)
+func OpenSession() (s *Session, err error) {
+	s = &Session{}
+	if s.Dir, err = os.MkdirTemp("", "stet-demo-"); err != nil {
+		return s, err
+	}
+	if err := writeSample(s.Dir); err != nil {
+		return s, fmt.Errorf("write the project: %w", err)
 	}
 	if s.root, err = os.OpenRoot(s.Dir); err != nil {
 		return s, err
 	}
-	if s.model, err = llmtest.Start(llmtest.Config{Script: Script(files)}); err != nil {
+	if s.model, err = llmtest.Start(llmtest.Config{Script: script()}); err != nil {
 		return s, err
 	}
 	s.ModelURL = s.model.URL
@@ -47,6 +49,9 @@ func OpenSession(dir string) (s *Session, err error) {
 // Run has the session. base is the URL that the agent takes for the model's.
 func (s *Session) Run(ctx context.Context, base string) (err error) {
 	s.agent = NewAgent(base, s.root)
+	s.agent.request.AddTool("bash", "Run a command.", []byte(
+		`{"type":"object","properties":{"command":{"type":"string"}},"required":["command"]}`))
+	s.agent.request.Messages[1].Parts[0].Text = "A test of the garden fails. Mend it."
 	s.words, err = s.agent.Run(ctx)
 	s.agent.http.CloseIdleConnections()
 	return err
@@ -55,7 +60,7 @@ func (s *Session) Run(ctx context.Context, base string) (err error) {
 // Report compares what the agent sent with what the model received. totals are
 // those of the proxy between them.
 func (s *Session) Report(policy string, totals proxy.Totals) (*Report, error) {
-	r := &Report{from: s.from, base: s.agent.base, policy: policy, words: s.words, totals: totals}
+	r := &Report{base: s.agent.base, policy: policy, words: s.words, totals: totals}
 	return r, r.compare(s.agent.turns, s.model.Requests())
 }
 
@@ -74,22 +79,26 @@ func (s *Session) Close() error {
 	return errors.Join(errs...)
 }
 
-// Script is what the model says in the demo's session.
-func Script(files []File) llmtest.Script {
-	a, b := files[0], files[1]
-	from, to := 10, 35
-	line := uniqueLine(a.Text)
+// script is what the model says. It has the shape of a short session: commands, reads, an edit, and
+// some things read again.
+func script() llmtest.Script {
+	run := func(command string) llmtest.Action { return llmtest.Call("bash", `{"command":"`+command+`"}`) }
+	const limit = "    return [bed.plant for bed in BEDS if bed.water(rain) > limit]"
 	return llmtest.Script{
 		Turns: []llmtest.Turn{
-			llmtest.Say("I read the first file.", llmtest.Read(a.Name)),
-			llmtest.Say("And the second.", llmtest.Read(b.Name)),
-			llmtest.Say("What did the first one say?", llmtest.Read(a.Name)),
-			llmtest.Say("I insist: I want to see it again.", llmtest.Read(a.Name)),
-			llmtest.Say("Some lines of it.", llmtest.ReadLines(a.Name, from, to)),
-			llmtest.Say("I mark the line that matters.", llmtest.Edit(a.Name, line, line+" <- this one")),
-			llmtest.Say("I check the file after the edit.", llmtest.Read(a.Name)),
-			llmtest.Say("And the second one, which nobody has touched.", llmtest.Read(b.Name)),
+			llmtest.Say("I look around.", run("ls -R"), run("git log --oneline -40")),
+			llmtest.Say("What do the tests say?", run("python -m pytest")),
+			llmtest.Say("The test is about beds.", llmtest.Read("garden/beds.py")),
+			llmtest.Say("Who calls it?", llmtest.Read("garden/season.py")),
+			llmtest.Say("These lines matter.", llmtest.ReadLines("garden/beds.py", 55, 70)),
+			llmtest.Say("The limit itself counts.", llmtest.Edit("garden/beds.py", limit, strings.Replace(limit, ">", ">=", 1))),
+			llmtest.Say("The tests again.", run("python -m pytest tests")),
+			llmtest.Say("The types, and the format.", run("python -m mypy --verbose"), run("python -m black --check .")),
+			llmtest.Say("What has changed, and how much is it?", run("git status"), run("wc -l *.py tests/*.py")),
+			llmtest.Say("I check the file.", llmtest.Read("garden/beds.py")),
+			llmtest.Say("And the calendar once more.", llmtest.Read("garden/season.py")),
+			llmtest.Say("A last run of the tests.", run("python -m pytest tests")),
 		},
-		End: "The line is marked.",
+		End: "The limit itself counts now, and the tests pass.",
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -74,28 +73,6 @@ func (d *Show) Environment() []string {
 
 // Workspace is the directory of the workspace.
 func (d *Show) Workspace() string { return filepath.Join(d.dir, "garden") }
-
-// writeSample writes the sample's files as they are at first.
-func writeSample(dir string) error {
-	return fs.WalkDir(sample, "sample", func(name string, e fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		below, err := filepath.Rel("sample", filepath.FromSlash(name))
-		if err != nil {
-			return err
-		}
-		to := filepath.Join(dir, below)
-		if e.IsDir() {
-			return os.MkdirAll(to, 0o700)
-		}
-		text, err := sample.ReadFile(name)
-		if err != nil {
-			return err
-		}
-		return os.WriteFile(to, text, 0o600)
-	})
-}
 
 // Site is the server that the agents work with.
 type Site struct {
