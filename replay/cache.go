@@ -13,8 +13,9 @@ import (
 // then. Least length, steps, breakpoints and lookback of the rule count only if
 // the cache is exact.
 type Cache struct {
-	Rule  prices.Rule
-	Exact bool
+	Rule     prices.Rule
+	Exact    bool
+	Recorded bool // it is alive where the usage in the recording says so; see Rule
 
 	fixed int       // tokens before the first block, which are always in the cache
 	sent  bool      // a request was sent
@@ -37,6 +38,20 @@ func (b Bill) cost(r prices.Rule) float64 { return r.Cost(b.Read, b.Written, b.P
 // send bills a request that was sent at sent and answered at answered. Where
 // a time is missing (zero) no time has passed.
 func (c *Cache) send(p *prompt, sent, answered time.Time) Bill {
+	return c.sendWithin(p, sent, answered, c.fixed, len(p.chain))
+}
+
+// sendShown is send for a request of which the recording shows what was read. If that was not all, then
+// the first blocks only.
+func (c *Cache) sendShown(p *prompt, s cacheShown, blocks int, answered time.Time) Bill {
+	if s.alive {
+		return c.send(p, time.Time{}, answered)
+	}
+	return c.sendWithin(p, time.Time{}, answered, min(s.fixed, c.fixed), blocks)
+}
+
+// sendWithin is send, where no more is read than so many tokens of tools and system text, and the first blocks.
+func (c *Cache) sendWithin(p *prompt, sent, answered time.Time, fixed, blocks int) Bill {
 	if !c.Rule.Cached() {
 		return Bill{Plain: c.fixed + p.size()}
 	}
@@ -62,11 +77,11 @@ func (c *Cache) send(p *prompt, sent, answered time.Time) Bill {
 	}
 	c.sent = true
 	c.last = later(later(c.last, sent), answered)
-	read := p.upTo(hit)
+	read := fixed + p.upTo(min(hit, blocks))
 	if c.Exact {
-		return c.stepped(c.fixed+read, c.fixed+p.size())
+		return c.stepped(read, c.fixed+p.size())
 	}
-	return Bill{Read: c.fixed + read, Written: p.size() - read}
+	return Bill{Read: read, Written: c.fixed + p.size() - read}
 }
 
 func (c *Cache) found(prefix uint64, now time.Time) bool {
@@ -77,7 +92,7 @@ func (c *Cache) found(prefix uint64, now time.Time) bool {
 // alive reports whether what was last in use at a time is in a cache now. Where a
 // time is missing (zero) no time has passed.
 func alive(at, now time.Time, lifetime time.Duration) bool {
-	return at.IsZero() || now.IsZero() || now.Sub(at) <= lifetime
+	return pauseBetween(at, now) <= lifetime
 }
 
 func later(a, b time.Time) time.Time {

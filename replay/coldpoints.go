@@ -5,7 +5,6 @@ import (
 
 	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/llm"
-	"github.com/stet-dev/stet/prices"
 )
 
 // coldPoint says that a request is sent at a cold point. It is also remembered for
@@ -26,9 +25,9 @@ type coldPoint struct {
 // question: a question that is taken back and asked in other words goes on from the
 // same cold point. Each model has cold points of its own, since it has a cache of
 // its own.
-func (r *Replay) coldPoints(rule prices.Rule) []coldPoint {
+func (r *Replay) coldPoints(rule Rule) []coldPoint {
 	f := coldPointFinder{
-		Replay: r, rule: rule, from: -1,
+		Replay: r, gone: gone{rule: rule}, from: -1,
 		used: make(map[uint64]time.Time), known: make(map[uint64]bool), found: make(map[uint64]history.Cause),
 	}
 	for i := range r.Requests {
@@ -41,7 +40,7 @@ func (r *Replay) coldPoints(rule prices.Rule) []coldPoint {
 // points. The head of a context is its messages up to the first call or result.
 type coldPointFinder struct {
 	*Replay
-	rule prices.Rule
+	gone gone
 	out  []coldPoint
 
 	used  map[uint64]time.Time     // by head and model: when it was last in use
@@ -71,10 +70,11 @@ func (f *coldPointFinder) request(i int) {
 	root := f.hash.root(q.Model)
 	key := join(f.head, root)
 	at, ok := f.used[key]
+	pause := pauseBetween(at, q.Sent)
 	why := history.Gap
 	switch {
-	case !f.rule.Cached():
-	case ok && alive(at, q.Sent, f.rule.Lifetime):
+	case !f.gone.rule.Cached():
+	case ok && !f.gone.after(pause):
 		why = ""
 	case ok:
 	case f.known[f.head]:
@@ -90,7 +90,18 @@ func (f *coldPointFinder) request(i int) {
 		f.out = append(f.out, coldPoint{i, f.answer, why})
 		f.found[join(f.chain[f.answer-f.from], root)] = why
 	}
+	if ok && f.gone.rule.Recorded {
+		f.gone.learn(pause, f.shownAt(i))
+	}
 	f.used[key], f.known[f.head] = later(later(at, q.Sent), q.Answered), true
+}
+
+// pauseBetween returns the time that passed; 0 where one of the times is missing (zero).
+func pauseBetween(at, now time.Time) time.Duration {
+	if at.IsZero() || now.IsZero() {
+		return 0
+	}
+	return now.Sub(at)
 }
 
 // extend adds the messages of the context up to end.

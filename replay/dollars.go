@@ -53,13 +53,12 @@ func (r *Replay) dollars(ctx context.Context, c history.Config, throughStet bool
 	if reported && !throughStet {
 		r.UseReported()
 	}
-	r.seeAlive()
-	rule := r.OwnRule(prices.Rules()[0])
-	off, err := r.Under(ctx, nil, []prices.Rule{rule})
+	rule := Rule{Rule: r.OwnRule(prices.Rules()[0]), Recorded: true}
+	off, err := r.Under(ctx, nil, []Rule{rule})
 	if err != nil {
 		return nil, Outcome{}, err
 	}
-	with, err := r.Under(ctx, policy, []prices.Rule{rule})
+	with, err := r.Under(ctx, policy, []Rule{rule})
 	model, known := r.lookup(r.Session.Model)
 	if err != nil || !known || model.USD.Input == 0 {
 		return nil, with, err
@@ -75,8 +74,8 @@ func (r *Replay) dollars(ctx context.Context, c history.Config, throughStet bool
 		d.Without, d.With = charged+saved, charged
 	}
 	d.Recalled = (with.Charged[rule.Name] - with.Cost[rule.Name]) * perToken
-	for i, alive := range r.alive {
-		if alive && with.wasCold[i] {
+	for i := range r.Requests {
+		if with.wasCold[i] && r.shownAt(i).alive {
 			d.WrongGuess += max(0, with.byRequest[i]-off.byRequest[i]) * perToken
 		}
 	}
@@ -105,16 +104,6 @@ func (r *Replay) charged() (usd float64, ok bool) {
 		return 0, false
 	}
 	return usd * float64(len(r.Requests)) / float64(n), true
-}
-
-// seeAlive notes at which requests the recording shows that the cache was alive: more than
-// half of the prompt was read from it.
-func (r *Replay) seeAlive() {
-	r.alive = make([]bool, len(r.Requests))
-	for i := range r.Requests {
-		u := r.Usage(i)
-		r.alive[i] = i > 0 && u != nil && 2*u.CacheRead > u.Prompt()
-	}
 }
 
 // answers returns the tokens of the answers, as they are recorded.

@@ -37,7 +37,7 @@ func TestDollarsEstimated(t *testing.T) {
 	d, with := priced(t, s, Config{Overhead: -1}, false)
 	r := New(s, &Config{Counter: replaytest.Bytes{}, Overhead: -1})
 	rule, _ := prices.RuleNamed(prices.Anthropic5m)
-	off, err := r.Under(t.Context(), nil, []prices.Rule{rule})
+	off, err := r.Under(t.Context(), nil, []Rule{{Rule: rule}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,6 @@
 package replay
 
 import (
-	"github.com/stet-dev/stet/prices"
 	"github.com/stet-dev/stet/replay/check"
 )
 
@@ -13,13 +12,13 @@ const outputPrice = 5
 // would have asked for texts again that were left out.
 type charge struct {
 	sender  *Sender
-	rules   []prices.Rule
+	rules   []Rule
 	cost    map[string]float64
 	leftOut map[int]bool // parts that were left out
 	recalls int
 }
 
-func (r *Replay) newCharge(rules []prices.Rule, caches []Cache) *charge {
+func (r *Replay) newCharge(rules []Rule, caches []Cache) *charge {
 	return &charge{sender: r.NewSender(caches...), rules: rules, cost: make(map[string]float64, len(rules)), leftOut: make(map[int]bool)}
 }
 
@@ -37,6 +36,6 @@ func (c *charge) add(i int, omissions []check.Omission, recalled []check.Recall)
 
 func (c *charge) bill(s Sent, output float64) {
 	for n, rule := range c.rules {
-		c.cost[rule.Name] += s.Bills[n].cost(rule) + output
+		c.cost[rule.Name] += s.Bills[n].cost(rule.Rule) + output
 	}
 }

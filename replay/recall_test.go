@@ -155,7 +155,7 @@ func TestFoldIsRecalled(t *testing.T) {
 			s.Messages = append(s.Messages, text(llm.Assistant, 10, at))
 			r := New(s, &Config{Counter: bytes{}, Overhead: -1})
 			rule := prices.Rules()[0]
-			out, err := r.Under(t.Context(), func(Setting) Planner { return &folding{} }, []prices.Rule{rule})
+			out, err := r.Under(t.Context(), func(Setting) Planner { return &folding{} }, []Rule{{Rule: rule}})
 			if err != nil {
 				t.Fatal(err)
 			}

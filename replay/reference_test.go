@@ -221,7 +221,7 @@ func TestAgainstReference(t *testing.T) {
 			}
 		}
 		for _, rule := range prices.Rules() {
-			r, err := New(s, &Config{Counter: bytes{}, Overhead: -1}).Under(context.Background(), policy, []prices.Rule{rule})
+			r, err := New(s, &Config{Counter: bytes{}, Overhead: -1}).Under(context.Background(), policy, []Rule{{Rule: rule}})
 			if err != nil {
 				t.Fatal(err)
 			}

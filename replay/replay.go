@@ -28,7 +28,7 @@ type Replay struct {
 	// nothing that was sent may leave: there are no cold points.
 	Bound bool
 
-	alive   []bool // by request: the recording shows that the cache was alive; nil: times decide
+	shown   []cacheShown // by request; made when it is first asked for
 	counter tokens.Counter
 	lookup  func(name string) (prices.Model, bool)
 	exact   bool // the caches are simulated exactly
@@ -55,6 +55,14 @@ func (r *Replay) Index() *check.Index {
 		r.index = check.NewIndex(r.Recording)
 	}
 	return r.index
+}
+
+// shownAt returns what the usage of request i shows of the provider's cache.
+func (r *Replay) shownAt(i int) cacheShown {
+	if r.shown == nil {
+		r.shown = r.shownByUsage()
+	}
+	return r.shown[i]
 }
 
 // Counted returns the tokens that were counted of a part's text.
@@ -106,11 +114,11 @@ type Outcome struct {
 
 // Under sends the session through a policy and prices it by every rule. It plans
 // once for each list of cold points and price. It stops with the context's error.
-func (r *Replay) Under(ctx context.Context, policy Policy, rules []prices.Rule) (Outcome, error) {
+func (r *Replay) Under(ctx context.Context, policy Policy, rules []Rule) (Outcome, error) {
 	type group struct {
 		points []coldPoint
 		price  history.Price
-		rules  []prices.Rule
+		rules  []Rule
 	}
 	var groups []group
 	for _, rule := range rules {
@@ -152,11 +160,11 @@ func (r *Replay) Under(ctx context.Context, policy Policy, rules []prices.Rule) 
 
 // play sends the session through a policy and prices it by rules that all have
 // this price and these cold points.
-func (r *Replay) play(ctx context.Context, policy Policy, rules []prices.Rule, price history.Price, points []coldPoint) (Outcome, error) {
+func (r *Replay) play(ctx context.Context, policy Policy, rules []Rule, price history.Price, points []coldPoint) (Outcome, error) {
 	out := Outcome{Cost: make(map[string]float64, len(rules)), Omitted: make(map[history.Reason]int64)}
 	var caches []Cache
 	for _, rule := range rules {
-		caches = append(caches, Cache{Rule: rule, Exact: r.exact})
+		caches = append(caches, Cache{Rule: rule.Rule, Exact: r.exact && !rule.Recorded, Recorded: rule.Recorded})
 	}
 	sender, view := r.NewSender(caches...), r.Index().View()
 	charge := r.newCharge(rules, caches)
@@ -179,7 +187,7 @@ func (r *Replay) play(ctx context.Context, policy Policy, rules []prices.Rule, p
 		}
 		out.Add(sent, rules)
 		if len(rules) > 0 {
-			out.byRequest = append(out.byRequest, sent.Bills[0].cost(rules[0]))
+			out.byRequest = append(out.byRequest, sent.Bills[0].cost(rules[0].Rule))
 		}
 		out.wasCold = append(out.wasCold, isCold)
 		for n := range omissions {
@@ -196,12 +204,12 @@ func (r *Replay) play(ctx context.Context, policy Policy, rules []prices.Rule, p
 }
 
 // Add adds a request, billed by a cache for each rule.
-func (o *Outcome) Add(s Sent, rules []prices.Rule) {
+func (o *Outcome) Add(s Sent, rules []Rule) {
 	o.Requests++
 	o.Tokens += int64(s.Tokens)
 	o.Peak = max(o.Peak, s.Tokens)
 	for i, rule := range rules {
-		o.Cost[rule.Name] += s.Bills[i].cost(rule)
+		o.Cost[rule.Name] += s.Bills[i].cost(rule.Rule)
 	}
 }
 

@@ -32,6 +32,7 @@ func (r *Replay) UseReported() bool {
 		}
 	}
 	slope := c.Slope()
+	r.shown = nil
 	scale := slices.Repeat([]float64{slope}, len(r.Parts)) // tokens for each that was counted
 	hidden := make([]int, len(r.Parts))                    // tokens beside these
 	if len(steps) > 0 && steps[0].isFirst {

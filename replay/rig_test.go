@@ -26,7 +26,11 @@ type bytes = replaytest.Bytes
 // played replays a session that is counted in bytes.
 func played(t testing.TB, s *transcript.Session, policy Policy, rules ...prices.Rule) Outcome {
 	t.Helper()
-	out, err := New(s, &Config{Counter: bytes{}, Overhead: -1}).Under(context.Background(), policy, rules)
+	var priced []Rule
+	for _, rule := range rules {
+		priced = append(priced, Rule{Rule: rule})
+	}
+	out, err := New(s, &Config{Counter: bytes{}, Overhead: -1}).Under(context.Background(), policy, priced)
 	if err != nil {
 		t.Fatal(err)
 	}

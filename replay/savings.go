@@ -119,8 +119,8 @@ func Session(ctx context.Context, s *transcript.Session, c Config) (off, with Ou
 		return off, with, fmt.Errorf("replay %s: %w", s.File, err)
 	}
 	r := New(s, &c)
-	if off, err = r.Under(ctx, nil, prices.Rules()); err == nil {
-		with, err = r.Under(ctx, policy, prices.Rules())
+	if off, err = r.Under(ctx, nil, Rules()); err == nil {
+		with, err = r.Under(ctx, policy, Rules())
 	}
 	return off, with, err
 }

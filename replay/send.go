@@ -3,7 +3,6 @@ package replay
 import (
 	"hash/maphash"
 	"slices"
-	"time"
 
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/replay/check"
@@ -113,14 +112,27 @@ func (s *Sender) Send(i int, omissions []check.Omission) Sent {
 	s.last = p
 
 	out := Sent{Tokens: r.Fixed + p.size(), Changed: continues && len(p.dropped) > 0}
-	sent := q.Sent
-	if r.alive != nil && r.alive[i] {
-		sent = time.Time{} // as if no time had passed
-	}
 	for n := range s.caches {
-		out.Bills = append(out.Bills, s.caches[n].send(&p, sent, q.Answered))
+		c := &s.caches[n]
+		if c.Recorded && r.shownAt(i).known {
+			shown := r.shownAt(i)
+			out.Bills = append(out.Bills, c.sendShown(&p, shown, s.blocksBefore(shown.part), q.Answered))
+			continue
+		}
+		out.Bills = append(out.Bills, c.send(&p, q.Sent, q.Answered))
 	}
 	return out
+}
+
+// blocksBefore returns how many blocks of the request stand before a part.
+func (s *Sender) blocksBefore(part int) int {
+	n := part - s.replay.First[s.from]
+	for _, c := range s.recalled {
+		if c.before <= part {
+			n++
+		}
+	}
+	return n
 }
 
 // recallCall is how many tokens the call has by which an agent asks for a text again.

@@ -38,8 +38,9 @@ or a directory of them. Nothing is sent anywhere.
 Tokens are estimated at 3.6 characters a token, with 15,000 for tools and system prompt
 if a recording has none. Costs are in plain input tokens, and relative to the same
 sessions without a policy. Under "own" each session has the cache that its recorded
-usage shows. If an index.json beside the sessions gives them strata, there are
-figures for each stratum. --json has all figures.`,
+usage shows; under "recorded" that cache lives as the usage says. If an index.json
+beside the sessions gives them strata, there are figures for each stratum. --json
+has all figures.`,
 		Example: `stet bench ~/.claude/projects
 stet bench --policy adaptive,last-10 PATH...
 stet bench --json PATH... > bench.json`,

@@ -96,7 +96,7 @@ func benchRules() []string {
 	for _, r := range prices.Rules() {
 		names = append(names, r.Name)
 	}
-	return append(names, bench.OwnRule)
+	return append(names, bench.OwnRule, bench.RecordedRule)
 }
 
 // formatRows is the cost of every policy on each format.
@@ -124,6 +124,7 @@ func formatRows(b *bench.Bench) [][]string {
 func benchNotes(w io.Writer, b *bench.Bench) {
 	fmt.Fprintf(w, "Per cent of off; costs in plain input tokens, median and worst of the sessions under %s.\n", prices.Anthropic5m)
 	fmt.Fprintf(w, "Under %s each session has the cache that its usage shows, or its provider's: %s.\n", bench.OwnRule, ownCaches(b))
+	fmt.Fprintf(w, "Under %s that cache lives as the usage says, whatever the clock says; plans are for what a proxy can know before a request.\n", bench.RecordedRule)
 	fmt.Fprintln(w, "Edits: those whose old text stood in the request; now in view, in pieces, or lost. A replayed agent does not react.")
 	fmt.Fprintf(w, "Recall: cost under %s with the calls by which the agent would have asked again for what its answers repeat; recalled: part of all left out.\n", prices.Anthropic5m)
 	if c := b.Counting; c.Requests > 0 {

@@ -104,7 +104,7 @@ func Run(ctx context.Context, paths []string, c Config) (*Bench, error) {
 		return p.requests == 0
 	})
 	b := &Bench{Skipped: skipped, Counting: sizes.summary()}
-	b.fill(all, policies, append(slices.Clip(prices.Rules()), prices.Rule{Name: OwnRule}))
+	b.fill(all, policies, append(replay.Rules(), namedRule(OwnRule), namedRule(RecordedRule)))
 	return b, nil
 }
 
@@ -115,7 +115,9 @@ func (p *played) play(ctx context.Context, r *replay.Replay, policies []Policy, 
 	}
 	own := r.OwnRule(prices.Rules()[0])
 	p.own, own.Name = own.Name, OwnRule
-	rules := append(prices.Rules(), own)
+	recorded := replay.Rule{Rule: own, Recorded: true}
+	recorded.Name = RecordedRule
+	rules := append(replay.Rules(), replay.Rule{Rule: own}, recorded)
 	p.outcomes = under(ctx, r, policies, rules, exact)
 	if r.UseReported() {
 		p.cache = checkCache(r)
@@ -124,7 +126,7 @@ func (p *played) play(ctx context.Context, r *replay.Replay, policies []Policy, 
 }
 
 // under replays the session under each policy; nil where the context ends.
-func under(ctx context.Context, r *replay.Replay, policies []Policy, rules []prices.Rule, exact bool) []replay.Outcome {
+func under(ctx context.Context, r *replay.Replay, policies []Policy, rules []replay.Rule, exact bool) []replay.Outcome {
 	var out []replay.Outcome
 	for _, p := range policies {
 		var o replay.Outcome

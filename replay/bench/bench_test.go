@@ -154,7 +154,7 @@ func TestBenchJSON(t *testing.T) {
 
 // The groups' figures: sums, the middle and the dearest session.
 func TestGroup(t *testing.T) {
-	rules := prices.Rules()[:1]
+	rules := replay.Rules()[:1]
 	session := func(file string, off, with float64, lost int) *played {
 		return &played{file: file, requests: 2, outcomes: []replay.Outcome{
 			{Tokens: int64(off), Cost: map[string]float64{prices.Anthropic5m: off}},
@@ -177,7 +177,7 @@ func TestGroupMedian(t *testing.T) {
 		all = append(all, &played{outcomes: []replay.Outcome{{Cost: map[string]float64{prices.None: 100}}, {Cost: map[string]float64{prices.None: with}}}})
 	}
 	rule, _ := prices.RuleNamed(prices.None)
-	g := group(all, []Policy{{Name: "off"}, {Name: "x"}}, []prices.Rule{rule}, func(p *played) []replay.Outcome { return p.outcomes })
+	g := group(all, []Policy{{Name: "off"}, {Name: "x"}}, []replay.Rule{{Rule: rule}}, func(p *played) []replay.Outcome { return p.outcomes })
 	if got := g.Policies[1].MedianSession; !replaytest.Near(got, -0.2) {
 		t.Errorf("median %v, want -0.2", got)
 	}

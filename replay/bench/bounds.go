@@ -8,7 +8,6 @@ import (
 
 	"github.com/stet-dev/stet/dialect"
 	"github.com/stet-dev/stet/llm"
-	"github.com/stet-dev/stet/prices"
 	"github.com/stet-dev/stet/replay"
 	"github.com/stet-dev/stet/replay/check"
 )
@@ -22,11 +21,11 @@ import (
 type release struct{ request, part, tokens int }
 
 // bounded bills the session without what is released.
-func bounded(ctx context.Context, r *replay.Replay, releases []release, rules []prices.Rule, exact bool) (replay.Outcome, error) {
+func bounded(ctx context.Context, r *replay.Replay, releases []release, rules []replay.Rule, exact bool) (replay.Outcome, error) {
 	slices.SortStableFunc(releases, func(a, b release) int { return cmp.Compare(a.request, b.request) })
 	var caches []replay.Cache
 	for _, rule := range rules {
-		caches = append(caches, replay.Cache{Rule: rule, Exact: exact})
+		caches = append(caches, replay.Cache{Rule: rule.Rule, Exact: exact && !rule.Recorded, Recorded: rule.Recorded})
 	}
 	sender := r.NewSender(caches...)
 	sender.Free = make([]int, len(r.Parts))

@@ -31,6 +31,12 @@ type Bench struct {
 // the model is not known either, the first of the others.
 const OwnRule = "own"
 
+// RecordedRule names OwnRule with a cache that lives as the recorded usage says: what the provider
+// really read from it is charged, and plans are made for what a proxy can know before a request.
+const RecordedRule = "recorded"
+
+func namedRule(name string) replay.Rule { return replay.Rule{Rule: prices.Rule{Name: name}} }
+
 // Group is the figures of some sessions.
 type Group struct {
 	Sessions int       `json:"sessions"`
@@ -84,7 +90,7 @@ type Counting struct {
 }
 
 // fill groups what was played.
-func (b *Bench) fill(all []*played, policies []Policy, rules []prices.Rule) {
+func (b *Bench) fill(all []*played, policies []Policy, rules []replay.Rule) {
 	b.ByFormat, b.ByStratum = make(map[string]*Group), make(map[string]*Group)
 	b.Cache = make(map[string]*CacheCheck)
 	if b.Skipped == nil {
@@ -124,7 +130,7 @@ func (b *Bench) fill(all []*played, policies []Policy, rules []prices.Rule) {
 }
 
 // group adds up the outcomes of some sessions.
-func group(some []*played, policies []Policy, rules []prices.Rule, of func(*played) []replay.Outcome) *Group {
+func group(some []*played, policies []Policy, rules []replay.Rule, of func(*played) []replay.Outcome) *Group {
 	g := &Group{Sessions: len(some), Policies: []Figures{}}
 	for _, p := range some {
 		g.Requests += p.requests
@@ -169,7 +175,7 @@ func group(some []*played, policies []Policy, rules []prices.Rule, of func(*play
 	return g
 }
 
-func figures(p *Policy, rules []prices.Rule) Figures {
+func figures(p *Policy, rules []replay.Rule) Figures {
 	f := Figures{
 		Name: p.Name, Source: p.Source, Cost: make(map[string]float64), RelByRule: make(map[string]float64),
 		WorstByRule: make(map[string]float64), LostByRule: make(map[string]int),
