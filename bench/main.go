@@ -1,8 +1,11 @@
-// Bench measures stet's file tools beside the official file server of MCP, both
-// over standard input and output, in one run and by turns. It prints a table
-// in Markdown: medians, and how many times as long the other one takes.
+// Bench measures stet beside others, each in a process of its own, in one run and by turns. It prints tables in
+// Markdown: medians, and how many times as long one takes as the other.
 //
-//	cd bench && go run . [-stet FILE] [-rounds N] [-limit DURATION]
+//   - hops: stet proxy beside a bare proxy of Go's standard library,
+//
+//   - files: stet's file tools beside the official file server of MCP, both over standard input and output.
+//
+//     cd bench && go run . [-only hops|files] [-stet FILE] [-rounds N] [-limit DURATION]
 //
 // The other server comes from npm, pinned by npm/package-lock.json, with the
 // Node that it runs on: see test/npm. Where npm or a registry is not to be had,
@@ -24,6 +27,7 @@ import (
 var (
 	stetFile = flag.String("stet", "", "the stet to measure (default: built from this checkout)")
 	rounds   = flag.Int("rounds", 1, "measure so many times as often")
+	only     = flag.String("only", "", "measure hops or files alone")
 	limit    = flag.Duration("limit", 20*time.Second, "a call that takes longer gets no answer")
 )
 
@@ -32,6 +36,13 @@ var errSkip = errors.New("skipped")
 
 func main() {
 	flag.Parse()
+	if upstream := os.Getenv(bareUpstream); upstream != "" {
+		if err := bareProxy(upstream); err != nil {
+			fmt.Fprintln(os.Stderr, "bench:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	err := run()
 	switch {
 	case errors.Is(err, errSkip):
@@ -48,11 +59,6 @@ func run() error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	packages, err := npm.Install("npm", "bench")
-	if err != nil {
-		return fmt.Errorf("%w: %w", errSkip, err)
-	}
-	modules := filepath.Join(packages, "node_modules")
 	stet := *stetFile
 	if stet == "" {
 		stet = filepath.Join(dir, "stet")
@@ -63,6 +69,23 @@ func run() error {
 			return fmt.Errorf("build stet: %w: %s", err, out)
 		}
 	}
+	if *only != "files" {
+		if err := hops(stet, dir); err != nil {
+			return err
+		}
+	}
+	if *only == "hops" {
+		return nil
+	}
+	return files(stet, dir)
+}
+
+func files(stet, dir string) error {
+	packages, err := npm.Install("npm", "bench")
+	if err != nil {
+		return fmt.Errorf("%w: %w", errSkip, err)
+	}
+	modules := filepath.Join(packages, "node_modules")
 	tree := filepath.Join(dir, "tree")
 	if err := makeTree(tree); err != nil {
 		return err

@@ -55,7 +55,7 @@ type Config struct {
 
 	// Memory is how many bytes may be held of the newest requests. Of a request that goes on
 	// from one of these, only the new part is read, hashed and planned. Half as many may be held
-	// besides of conversations that the provider keeps too. 0 is 128 MB; negative: none are held.
+	// besides of conversations that the provider keeps too. 0 is 64 MB; negative: none are held.
 	Memory int64
 
 	// MaxBody is the size in bytes up to which a request is read; larger ones

@@ -88,7 +88,7 @@ func (p *Proxy) link(x *exchange, d *reading, req *llm.Request) {
 	d.chain = prefix.ChainOf(req.Messages, before, d.common)
 	if d.request != nil && !req.Chained {
 		d.now = &heldRequest{api: apiOf(x), body: d.view, request: req, chain: d.chain}
-		d.now.places()
+		d.now.measure()
 		p.recent.add(d.now, d.base)
 	}
 }

@@ -13,8 +13,9 @@ import (
 )
 
 const (
-	defaultMemory = 128 << 20 // bytes
-	marked        = 4         // so many of the newest messages may have cache markers, which agents move on
+	defaultMemory = 64 << 20 // bytes
+	indexed       = 4        // bytes for each of a text: itself, its lines, and where they stand
+	marked        = 4        // so many of the newest messages may have cache markers, which agents move on
 )
 
 // recent holds the newest requests, decoded and planned, so that one that goes on
@@ -36,6 +37,7 @@ type heldRequest struct {
 	chain   prefix.Chain
 	first   int // offset in the body of the first text of its messages
 	most    int // where a text ends behind which a quarter of the messages stand; 0: there is none
+	texts   int // bytes of texts and arguments
 	last    int // where the last text ends but for those of the newest messages, which lose their cache markers
 
 	// These belong to the lock of recent.
@@ -50,15 +52,20 @@ type planState struct {
 	points []history.Point // cold points that it was planned at
 }
 
-// weight is about how many bytes h keeps in use: the body, its texts, and what
-// the engine makes of them.
+// weight is about how many bytes h keeps in use: the body, its texts, and what the engine makes of
+// these. That is most of it: an index of all lines.
 func (h *heldRequest) weight() int64 {
-	return 3*int64(cap(h.body.b)) + 200*int64(len(h.request.Messages))
+	return int64(cap(h.body.b)) + indexed*int64(h.texts) + 300*int64(len(h.request.Messages))
 }
 
-// places notes where the texts of the messages stand in the body.
-func (h *heldRequest) places() {
+// measure notes where the texts of the messages stand in the body, and how long they are.
+func (h *heldRequest) measure() {
 	all := h.request.Messages
+	for i := range all {
+		for j := range all[i].Parts {
+			h.texts += len(all[i].Parts[j].Text) + len(all[i].Parts[j].Args)
+		}
+	}
 	h.first = spanOf(slices.All(all)).Start
 	h.most = spanOf(slices.Backward(all[:(3*len(all)+3)/4])).End
 	h.last = max(h.most, spanOf(slices.Backward(all[:max(0, len(all)-marked)])).End)
@@ -118,7 +125,7 @@ func (r *recent) find(api string, body []byte) *heldRequest {
 
 // add holds h, in place of before if h goes on from it. before may be nil.
 func (r *recent) add(h, before *heldRequest) {
-	if r.max < 0 || h.weight() > r.max/2 {
+	if r.max < 0 || h.weight() > r.max {
 		return
 	}
 	h.body.hold()

@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"bytes"
+	"container/list"
 	"fmt"
 	"net/http"
 	"slices"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/llm/anthropic"
 	"github.com/stet-dev/stet/record"
 )
 
@@ -259,4 +261,52 @@ func rounded(rounds int) []byte {
 	}
 	b.WriteString(`],"tools":[{"name":"Read","input_schema":{"type":"object"}}]}`)
 	return []byte(b.String())
+}
+
+// A request goes on from the newest one of its own conversation, though others have the same texts at the same
+// places, and though the agent moves its cache marker on. A fork goes on from the one that it has most in common with.
+func TestFind(t *testing.T) {
+	r := &recent{max: 64 << 20, pool: new(buffers), order: list.New()}
+	body := func(name string, rounds int) []byte {
+		var b strings.Builder
+		fmt.Fprintf(&b, `{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"task %s"}`, name)
+		for i := range rounds {
+			mark := ""
+			if i == rounds-1 {
+				mark = `"cache_control":{"type":"ephemeral"},`
+			}
+			fmt.Fprintf(&b, `,{"role":"assistant","content":[{"type":"tool_use","id":"c%d","name":"Bash","input":{"command":"make"}}]}`, i)
+			fmt.Fprintf(&b, `,{"role":"user","content":[{"type":"tool_result",%s"tool_use_id":"c%d","content":%q}]}`, mark, i, strings.Repeat(fmt.Sprint("round ", i), 500))
+		}
+		return []byte(b.String() + "]}")
+	}
+	hold := func(name string, rounds int) *heldRequest {
+		t.Helper()
+		b := body(name, rounds)
+		req, err := anthropic.Messages{}.Decode(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h := &heldRequest{api: "messages", body: lend(b), request: req}
+		h.measure()
+		r.add(h, nil)
+		return h
+	}
+	short, a, b := hold("a", 5), hold("a", 20), hold("b", 20)
+	other := hold("c", 30)
+	for _, tt := range []struct {
+		name   string
+		rounds int
+		want   *heldRequest
+	}{
+		{"a", 21, a}, {"b", 21, b}, {"b", 24, b}, {"a", 20, a}, {"c", 31, other},
+		{"a", 6, short}, {"a", 17, a}, {"d", 21, nil}, {"a", 3, nil},
+	} {
+		if got := r.find("messages", body(tt.name, tt.rounds)); got != tt.want {
+			t.Errorf("task %s with %d rounds goes on from another", tt.name, tt.rounds)
+		}
+	}
+	if r.find("chat", body("a", 21)) != nil {
+		t.Error("a request of another API is found")
+	}
 }

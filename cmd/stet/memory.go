@@ -17,6 +17,7 @@ type memory int
 const (
 	usualMemory memory = 320
 	leastMemory memory = 200 // one call on the largest file has room
+	proxyMemory memory = 192 // of a proxy by itself; large bodies on their way come on top
 )
 
 func (m *memory) add(flags *pflag.FlagSet) {

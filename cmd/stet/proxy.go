@@ -117,6 +117,7 @@ func (c *proxyCommand) Run(ctx context.Context) error {
 func (p *program) startProxy(
 	ctx context.Context, o *config.Config, listener net.Listener, root string, hosts []string, folds *foldstore.Dir,
 ) (*proxyserver.Server, error) {
+	proxyMemory.keep()
 	s, err := p.openProxy(ctx, o, root, hosts, folds)
 	if err != nil {
 		return nil, err

@@ -1,0 +1,272 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Requests of models through stet proxy, and through a bare proxy of the standard library, each a process of
+// its own. The provider is a server in this process, which answers at once.
+
+// bareUpstream makes this program the bare proxy in front of that address.
+const bareUpstream = "BENCH_BARE_UPSTREAM"
+
+const streamed = "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"m\",\"type\":\"message\",\"role\":\"assistant\",\"model\":\"claude-sonnet-4-5\",\"content\":[]," +
+	"\"usage\":{\"input_tokens\":10,\"cache_read_input_tokens\":0,\"cache_creation_input_tokens\":0,\"output_tokens\":1}}}\n\n" +
+	"event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"},\"usage\":{\"output_tokens\":9}}\n\n" +
+	"event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n"
+
+// bareProxy runs the bare proxy, and prints its address.
+func bareProxy(upstream string) error {
+	target, err := url.Parse(upstream)
+	if err != nil {
+		return err
+	}
+	front := httptest.NewServer(&httputil.ReverseProxy{
+		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(target) },
+		FlushInterval: -1,
+		Transport:     &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 64},
+	})
+	fmt.Println(front.URL)
+	_, err = io.Copy(io.Discard, os.Stdin) // until the one who started it goes
+	return err
+}
+
+// hopSide is one way of the requests.
+type hopSide struct {
+	name string
+	url  string
+	cmd  *exec.Cmd
+}
+
+// start starts a proxy, and reads its address from what it prints.
+func (s *hopSide) start(cmd *exec.Cmd) error {
+	var err error
+	if cmd.Stdin == nil {
+		if _, err = cmd.StdinPipe(); err != nil { // open as long as this program runs
+			return err
+		}
+	}
+	read, write, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	cmd.Stdout, cmd.Stderr = write, write
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	s.cmd = cmd
+	_ = write.Close()
+	lines := bufio.NewScanner(read)
+	for lines.Scan() {
+		if i := strings.Index(lines.Text(), "http://127.0.0.1:"); i >= 0 {
+			s.url = strings.FieldsFunc(lines.Text()[i:], func(r rune) bool { return r == ' ' || r == '"' || r == ',' })[0]
+			go func() { _, _ = io.Copy(io.Discard, read) }()
+			return nil
+		}
+	}
+	return fmt.Errorf("%s says no address", s.name)
+}
+
+// peak is the most memory that the process has had, in MB; 0: not known.
+func (s *hopSide) peak() int {
+	if s.cmd == nil {
+		return 0
+	}
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid))
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(status)) {
+		if f := strings.Fields(line); len(f) > 1 && f[0] == "VmHWM:" {
+			kb, _ := strconv.Atoi(f[1])
+			return kb >> 10
+		}
+	}
+	return 0
+}
+
+// talk is a conversation: the bodies of its requests, one after the other.
+func talk(name string, files string, size, rounds int) (bodies []string) {
+	body := `{"model":"claude-sonnet-4-5","max_tokens":1024,"stream":true,"system":"` + strings.Repeat("Follow the rule. ", 20) +
+		`","tools":[{"name":"Read","input_schema":{"type":"object"}}],"messages":[{"role":"user","content":"look around ` + name + `"}`
+	for i := 0; len(bodies) < rounds; i++ {
+		text := strings.Repeat(fmt.Sprintf("     1\\tline of file %s %d, as long as lines are\\n", files, i), min(80, max(1, size/100)))
+		call := fmt.Sprintf(`,{"role":"assistant","content":[{"type":"tool_use","id":"c%d","name":"Read","input":{"file_path":"/home/me/project/%d.go"}}]}`, i, i)
+		result := func(mark string) string {
+			return fmt.Sprintf(`,{"role":"user","content":[{"type":"tool_result",%s"tool_use_id":"c%d","content":"%s"}]}`, mark, i, text)
+		}
+		if len(body) >= size-len(text) {
+			bodies = append(bodies, body+call+result(`"cache_control":{"type":"ephemeral"},`)+"]}")
+		}
+		body += call + result("")
+	}
+	return bodies
+}
+
+var hopClient = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
+
+func (s *hopSide) post(body string) error {
+	resp, err := hopClient.Post(s.url+"/v1/messages", "application/json", strings.NewReader(body))
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if _, err := io.Copy(io.Discard, resp.Body); err != nil || resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s: status %d: %w", s.name, resp.StatusCode, err)
+	}
+	return nil
+}
+
+// hopJob is a row: run does the work once over a side, and returns what it took for a request.
+type hopJob struct {
+	name   string
+	rounds int
+	run    func(s *hopSide, round int) (time.Duration, error)
+}
+
+// median runs work so many times, and returns the median.
+func inTurn(s *hopSide, bodies []string) (time.Duration, error) {
+	var took []time.Duration
+	for i, body := range bodies {
+		begin := time.Now()
+		if err := s.post(body); err != nil {
+			return 0, err
+		}
+		if i > 0 { // the first is a whole conversation that is new
+			took = append(took, time.Since(begin))
+		}
+	}
+	slices.Sort(took)
+	return took[len(took)/2], nil
+}
+
+// atOnce sends each conversation's bodies in turn, all conversations at once.
+func atOnce(s *hopSide, talks [][]string) (time.Duration, error) {
+	var wg sync.WaitGroup
+	errs := make(chan error, len(talks))
+	begin, n := time.Now(), 0
+	for _, bodies := range talks {
+		n += len(bodies)
+		wg.Go(func() {
+			for _, body := range bodies {
+				if err := s.post(body); err != nil {
+					errs <- err
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	close(errs)
+	return time.Since(begin) / time.Duration(n), <-errs
+}
+
+func hopJobs() []hopJob {
+	first := func(size int) func(*hopSide, int) (time.Duration, error) {
+		return func(s *hopSide, round int) (time.Duration, error) {
+			body := talk(fmt.Sprint("first of ", s.name, round), fmt.Sprint(s.name, round), size, 1)[0]
+			begin := time.Now()
+			err := s.post(body)
+			return time.Since(begin), err
+		}
+	}
+	grows := func(size int) func(*hopSide, int) (time.Duration, error) {
+		return func(s *hopSide, round int) (time.Duration, error) {
+			return inTurn(s, talk(fmt.Sprint("grows for ", s.name, round), fmt.Sprint("grows", round), size, 40))
+		}
+	}
+	many := func(name string, size, rounds int, shared bool) func(*hopSide, int) (time.Duration, error) {
+		return func(s *hopSide, round int) (time.Duration, error) {
+			var talks [][]string
+			for i := range 16 {
+				files := name
+				if !shared {
+					files = fmt.Sprintf("%s %02d", name, i)
+				}
+				talks = append(talks, talk(fmt.Sprintf("%s %s %d %02d", name, s.name, round, i), files, size, rounds))
+			}
+			return atOnce(s, talks)
+		}
+	}
+	return []hopJob{
+		{"first request, 100 KB", 21, first(100 << 10)},
+		{"first request, 1 MB", 11, first(1 << 20)},
+		{"goes on, 100 KB", 9, grows(100 << 10)},
+		{"goes on, 1 MB", 5, grows(1 << 20)},
+		{"1 KB, 16 at once", 7, many("small", 1<<10, 200, false)},
+		{"1 MB, 16 conversations", 3, many("large", 1<<20, 12, false)},
+		{"1 MB, 16 conversations that share text", 3, many("sub-agents", 1<<20, 12, true)},
+	}
+}
+
+func hops(stet, dir string) error {
+	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = io.WriteString(w, streamed)
+	}))
+	defer up.Close()
+	sides := []*hopSide{{name: "direct", url: up.URL}, {name: "bare"}, {name: "stet"}, {name: "stet without record"}}
+	bare := exec.Command(os.Args[0])
+	bare.Env = append(os.Environ(), bareUpstream+"="+up.URL)
+	with := func(name string, flags ...string) *exec.Cmd {
+		cmd := exec.Command(stet, append([]string{"proxy", "--listen", "127.0.0.1:0", "--upstream-messages", up.URL}, flags...)...)
+		cmd.Env = append(os.Environ(), "XDG_STATE_HOME="+filepath.Join(dir, name), "XDG_CONFIG_HOME="+filepath.Join(dir, name))
+		return cmd
+	}
+	for i, cmd := range []*exec.Cmd{nil, bare, with("recorded"), with("unrecorded", "--no-record")} {
+		if cmd == nil {
+			continue
+		}
+		if err := sides[i].start(cmd); err != nil {
+			return err
+		}
+		defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
+	}
+	var head bytes.Buffer
+	for _, s := range sides {
+		fmt.Fprintf(&head, " %s |", s.name)
+	}
+	fmt.Printf("\n| a request to a model |%s stet ÷ bare |\n|---|%s--:|\n", head.String(), strings.Repeat("--:|", len(sides)))
+	for _, job := range hopJobs() {
+		took := make([][]time.Duration, len(sides))
+		for round := range job.rounds * *rounds {
+			for i, s := range sides {
+				d, err := job.run(s, round)
+				if err != nil {
+					return fmt.Errorf("%s: %w", job.name, err)
+				}
+				took[i] = append(took[i], d)
+			}
+		}
+		fmt.Printf("| %s |", job.name)
+		var median [4]time.Duration
+		for i := range sides {
+			slices.Sort(took[i])
+			median[i] = took[i][len(took[i])/2]
+			fmt.Printf(" %.2f ms (%.0f/s) |", median[i].Seconds()*1000, 1/median[i].Seconds())
+		}
+		fmt.Printf(" %.1f |\n", median[2].Seconds()/median[1].Seconds())
+	}
+	fmt.Print("| most memory, MB |")
+	for _, s := range sides {
+		fmt.Printf(" %d |", s.peak())
+	}
+	fmt.Println(" |")
+	return nil
+}
