@@ -13,7 +13,8 @@ import (
 // Savings is what recorded requests used, and what was left out of them.
 type Savings struct {
 	Total  Sums    `json:"total"`
-	Times  []Point `json:"times"` // by day, by hour where it is of two days or less; without gaps
+	Times  []Point `json:"times"`  // by day or by hour, without gaps
+	Hourly bool    `json:"hourly"` // Times are hours: all is of two days or less
 	Client []Group `json:"client"`
 	Model  []Group `json:"model"`
 	Policy []Group `json:"policy"`
@@ -27,6 +28,7 @@ type Sums struct {
 	Tokens    int     `json:"tokens"`     // and as they went on
 	Used      Tokens  `json:"used"`       // as the providers reported it
 	USD       float64 `json:"usd"`
+	Saved     float64 `json:"saved"`    // US dollars that the tokens left out would have cost, estimated: see saved
 	Unpriced  int     `json:"unpriced"` // requests whose cost is not known, and not in USD
 }
 
@@ -42,7 +44,7 @@ type Group struct {
 	Sums
 }
 
-func (s *Sums) add(r record.Request, usd float64, known bool) {
+func (s *Sums) add(r record.Request, usd, saved float64, known bool) {
 	s.Requests++
 	if r.Status >= 400 {
 		s.Failed++
@@ -52,6 +54,7 @@ func (s *Sums) add(r record.Request, usd float64, known bool) {
 	s.Used = Tokens(record.Usage(s.Used).Add(r.Usage))
 	if known {
 		s.USD += usd
+		s.Saved += saved
 	} else {
 		s.Unpriced++
 	}
@@ -70,17 +73,16 @@ func (h *Handler) savings(r *http.Request) (any, error) {
 	out := Savings{Times: []Point{}}
 	client, model, policy := map[string]*Sums{}, map[string]*Sums{}, map[string]*Sums{}
 	if len(rows) > 0 {
-		out.Times = points(rows[0].Time.In(zone), rows[len(rows)-1].Time.In(zone))
+		first, last := rows[0].Time.In(zone), rows[len(rows)-1].Time.In(zone)
+		out.Hourly = last.Sub(first) <= 48*time.Hour
+		out.Times = points(first, last, out.Hourly)
 	}
 	at := 0
 	for _, row := range rows {
 		if row.API == record.CountTokens {
 			continue
 		}
-		usd, known := 0.0, false
-		if h.Cost != nil {
-			usd, known = h.Cost(row.Model, row.Usage)
-		}
+		usd, saved, known := h.cost(row)
 		for at+1 < len(out.Times) && !row.Time.Before(out.Times[at+1].Start) {
 			at++
 		}
@@ -91,18 +93,36 @@ func (h *Handler) savings(r *http.Request) (any, error) {
 		for _, s := range []*Sums{
 			&out.Total, &out.Times[at].Sums, named(client, cmp.Or(row.Client, "unknown")), named(model, row.Model), named(policy, how),
 		} {
-			s.add(row, usd, known)
+			s.add(row, usd, saved, known)
 		}
 	}
 	out.Client, out.Model, out.Policy = groups(client), groups(model), groups(policy)
 	return out, nil
 }
 
+// cost is what a request cost, and what the tokens that were left out of it would have
+// cost besides: the price of reading them from the provider's cache, or of input where
+// the provider read nothing from one. A request that failed cost nothing.
+func (h *Handler) cost(r record.Request) (usd, saved float64, known bool) {
+	if h.Cost == nil {
+		return 0, 0, false
+	}
+	usd, known = h.Cost(r.Model, r.Usage)
+	if n := r.TokensOff - r.Tokens; !r.Observe && r.Usage.Prompt() > 0 {
+		left := record.Usage{Input: n}
+		if r.Usage.CacheRead > 0 {
+			left = record.Usage{CacheRead: n}
+		}
+		saved, _ = h.Cost(r.Model, left)
+	}
+	return usd, saved, known
+}
+
 // points are the beginnings of the days, or hours, from first to last.
-func points(first, last time.Time) []Point {
+func points(first, last time.Time, hourly bool) []Point {
 	y, m, d := first.Date()
 	start, next := time.Date(y, m, d, 0, 0, 0, 0, first.Location()), func(t time.Time) time.Time { return t.AddDate(0, 0, 1) }
-	if last.Sub(first) <= 48*time.Hour {
+	if hourly {
 		start, next = start.Add(time.Duration(first.Hour())*time.Hour), func(t time.Time) time.Time { return t.Add(time.Hour) }
 	}
 	var all []Point

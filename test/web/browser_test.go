@@ -132,7 +132,7 @@ func TestServe(t *testing.T) {
 		t.Skip("only with -serve")
 	}
 	h := newHouse(t)
-	if err := h.seed(t.Context()); err != nil {
+	if err := h.seed(t.Context(), names(false)); err != nil {
 		t.Fatal(err)
 	}
 	h.ask(t.Context())

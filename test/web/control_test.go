@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -27,14 +28,14 @@ func (h *house) control() http.Handler {
 	}
 	m.HandleFunc("POST /call", func(w http.ResponseWriter, r *http.Request) { // waits for the result
 		var in struct {
-			Session, Tool string
-			Args          json.RawMessage
+			Session, Client, Tool string
+			Args                  json.RawMessage
 		}
 		if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
 			reply(w, nil, err)
 			return
 		}
-		res, err := h.handler.Call(r.Context(), tool.Call{Session: in.Session, Client: "example-agent 1.0", Name: in.Tool, Arguments: in.Args})
+		res, err := h.handler.Call(r.Context(), tool.Call{Session: in.Session, Client: cmp.Or(in.Client, "example-agent 1.0"), Name: in.Tool, Arguments: in.Args})
 		reply(w, map[string]string{"text": res.Text, "code": string(res.Code)}, err)
 	})
 	m.HandleFunc("GET /file", func(w http.ResponseWriter, r *http.Request) {
@@ -137,7 +138,14 @@ func (h *house) control() http.Handler {
 		}
 		reply(w, nil, err)
 	})
-	m.HandleFunc("POST /seed", func(w http.ResponseWriter, r *http.Request) { reply(w, nil, h.seed(r.Context())) })
+	m.HandleFunc("POST /seed", func(w http.ResponseWriter, r *http.Request) {
+		var in struct{ Long bool }
+		err := json.NewDecoder(r.Body).Decode(&in)
+		if err == nil {
+			err = h.seed(r.Context(), names(in.Long))
+		}
+		reply(w, nil, err)
+	})
 	return m
 }
 

@@ -12,31 +12,59 @@ import (
 	"github.com/stet-dev/stet/session"
 )
 
+// seeded is what the invented sessions and requests are called, and of how many days
+// the requests are.
+type seeded struct {
+	title, other string // of the two sessions
+	model        string
+	agents       [2]string
+	path         string // a part and a file go into it
+	days         int
+}
+
+// names are short, or as long as those of real projects and agents.
+func names(long bool) seeded {
+	if long {
+		return seeded{
+			title:  "Give uploads a retry budget that is kept for each customer and each region, and say in the log why an upload was given up",
+			other:  "Why does the login test for federated identities of enterprise customers fail on Mondays, but only on the build machines in Frankfurt?",
+			model:  "claude-sonnet-4-5-20250929",
+			agents: [2]string{"claude-code/2.1.207", "opencode/1.15.11"},
+			path:   "packages/customer-onboarding/src/features/identity-verification/components/part%d/DocumentUploadStep%d.integration.test.tsx",
+			days:   1,
+		}
+	}
+	return seeded{
+		title: "Give uploads a retry budget", other: "Why does the login test fail on Mondays?", model: "example-large",
+		agents: [2]string{"example-agent", "other-agent"}, path: "internal/part%d/file%d.go", days: 21,
+	}
+}
+
 // seed puts invented sessions and requests into the house.
-func (h *house) seed(ctx context.Context) error {
+func (h *house) seed(ctx context.Context, names seeded) error {
 	say := func(role llm.Role, text string) session.Body {
 		return session.Message{Role: role, Parts: []llm.Part{{Kind: llm.Text, Text: text}}}
 	}
 	call := func(id, name, args, result string) []session.Body {
 		return []session.Body{
 			session.Message{
-				Role: llm.Assistant, Model: "example-large", Usage: &llm.Usage{Input: 900, CacheRead: 41_000, CacheWrite: 2_100, Output: 350},
+				Role: llm.Assistant, Model: names.model, Usage: &llm.Usage{Input: 900, CacheRead: 41_000, CacheWrite: 2_100, Output: 350},
 				Parts: []llm.Part{{Kind: llm.Thinking, Text: "The limit is checked in one place only."}, {Kind: llm.ToolCall, CallID: id, Name: name, Args: args}},
 			},
 			session.Message{Role: llm.Tool, Parts: []llm.Part{{Kind: llm.ToolResult, CallID: id, Text: result}}},
 		}
 	}
-	talk := []session.Body{session.Title("Give uploads a retry budget"), say(llm.User, "Uploads retry for ever. Give them a budget.")}
+	talk := []session.Body{session.Title(names.title), say(llm.User, "Uploads retry for ever. Give them a budget.")}
 	talk = append(talk, call("c1", "read_file", `{"path":"internal/upload/retry.go"}`, longText(240))...)
 	talk = append(talk, call("c2", "search_text", `{"query":"retry("}`, longText(60))...)
 	talk = append(talk, say(llm.Assistant, "Each upload may now retry five times in a minute.\nShall I make the number a setting?"), say(llm.User, "No. Keep it small."))
 	if _, err := session.Create(ctx, h.hub, session.Opening{Dir: project}, talk...); err != nil {
 		return err
 	}
-	if _, err := session.Create(ctx, h.hub, session.Opening{Dir: "/home/me/other"}, say(llm.User, "Why does the login test fail on Mondays?")); err != nil {
+	if _, err := session.Create(ctx, h.hub, session.Opening{Dir: "/home/me/other"}, say(llm.User, names.other)); err != nil {
 		return err
 	}
-	return h.store.Append(ctx, requests())
+	return h.store.Append(ctx, names.requests())
 }
 
 // say adds to the first session of seed.
@@ -82,21 +110,21 @@ func longText(lines int) string {
 	return s
 }
 
-// requests are 21 days of requests.
-func requests() record.Batch {
+// requests are those of so many days.
+func (names seeded) requests() record.Batch {
 	var b record.Batch
 	now := time.Now()
 	reasons := []string{"repeat", "older", "terminal", "partial", "idle"}
-	for day := range 21 {
+	for day := range names.days {
 		for i := range 14 {
 			id := fmt.Sprintf("r%02d-%02d", day, i)
-			at := now.Add(-time.Duration(20-day)*24*time.Hour - time.Duration(14-i)*4*time.Minute)
+			at := now.Add(-time.Duration(names.days-1-day)*24*time.Hour - time.Duration(14-i)*4*time.Minute)
 			grown := 16_000 + i*6_500 + int(9_000*math.Abs(math.Sin(float64(day))))
 			kept := grown * (70 - i) / 75
 			read := kept * 9 / 10
-			agent, model := "example-agent", "example-large"
-			if day%3 == 0 {
-				agent, model = "other-agent", "example-small"
+			agent, model := names.agents[0], names.model
+			if day%3 == 0 && names.days > 1 {
+				agent, model = names.agents[1], "example-small"
 			}
 			conversation := fmt.Sprintf("%s-%02d", agent, day)
 			b.Requests = append(b.Requests, record.Request{
@@ -107,7 +135,7 @@ func requests() record.Batch {
 			for j := range i / 3 {
 				b.Trims = append(b.Trims, record.Trim{
 					Request: id, Time: at, Conversation: conversation, CallID: fmt.Sprintf("call-%d-%d", i, j),
-					Paths: []string{fmt.Sprintf("internal/part%d/file%d.go", j, i)}, Reason: reasons[(i+j)%len(reasons)], Before: 9_000 + 100*i, After: 80,
+					Paths: []string{fmt.Sprintf(names.path, j, i)}, Reason: reasons[(i+j)%len(reasons)], Before: 9_000 + 100*i, After: 80,
 				})
 			}
 		}

@@ -4,6 +4,8 @@ const main = (page) => page.getByRole('main')
 const ready = (page) => page.locator('.answers button.primary:not([disabled])').waitFor()
 const phone = { viewport: { width: 390, height: 780 }, isMobile: true, hasTouch: true, deviceScaleFactor: 2 }
 
+const tablet = { viewport: { width: 820, height: 1100 } }
+
 async function go(page, name) {
   await page.getByRole('navigation').getByRole('link', { name }).click()
   await main(page).getByRole('heading', { name, level: 1 }).waitFor()
@@ -60,7 +62,7 @@ async function accessible(colorScheme, size, { house, enter, assert, axe }) {
   await page.getByRole('link', { name: /retry budget/ }).click()
   await page.getByText('No. Keep it small.').waitFor()
   await check('a session')
-  await page.goto(`${house.base}/#/sessions/~example-agent-20`)
+  await page.goto(`${house.base}/#/sessions/${encodeURIComponent('~' + short.timeline)}`)
   await page.getByText('4 texts left out').first().click()
   await check('a timeline')
   for (const name of ['Savings', 'Settings']) {
@@ -75,15 +77,21 @@ export const dark = (t) => accessible('dark', {}, t)
 export const lightPhone = (t) => accessible('light', phone, t)
 export const darkPhone = (t) => accessible('dark', phone, t)
 
-/** No view is wider than a phone, or a screen of 1280 pixels. */
+/** No view is wider than the screen, no table needs to be scrolled to the side, and no text is cut off, whatever the names. */
 export async function fits({ house, enter, assert }) {
-  const first = await prepare(house, enter)
+  const first = await prepare(house, enter, long)
   await first.close()
-  for (const size of [{}, phone]) {
+  for (const size of [{}, tablet, phone]) {
     const page = await enter('desk', size)
     const check = async (what) => {
       const wider = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
       assert.ok(wider <= 0, `${what} is ${wider} px wider than the screen`)
+      const cut = await page.locator('.scroll, .list, .page, .question > header').evaluateAll((all) =>
+        all.filter((e) => e.scrollWidth > e.clientWidth).map((e) => `${e.className}: ${e.scrollWidth} in ${e.clientWidth} px`),
+      )
+      assert.deepEqual(cut, [], what)
+      const high = await page.locator('th .path').evaluateAll((all) => Math.max(0, ...all.map((e) => e.getBoundingClientRect().height)))
+      assert.ok(high < 90, `${what} has a path of ${high} px, one word a line`)
     }
     await page.getByRole('link', { name: /retry\.go/ }).first().click()
     await ready(page)
@@ -97,40 +105,51 @@ export async function fits({ house, enter, assert }) {
     await page.getByRole('link', { name: /retry budget/ }).click()
     await page.getByText('No. Keep it small.').waitFor()
     await check('a session')
-    await page.goto(`${house.base}/#/sessions/~example-agent-20`)
+    await page.goto(`${house.base}/#/sessions/${encodeURIComponent('~' + long.timeline)}`)
     await page.getByText('4 texts left out').first().click()
     await check('a timeline')
   }
 }
 
+/** Names as long as those of real projects and agents. */
+const long = {
+  dir: 'packages/customer-onboarding/src/features/identity-verification/components/DocumentUpload/',
+  client: 'claude-code 2.1.207 (external, sdk-cli, agent-sdk/0.2.114)',
+  timeline: 'claude-code/2.1.207-00',
+  sessions: ['mcp-0198c2f4-7be1-7c60-9f5e-3b1f6c0d94aa', 'mcp-0198c2f4-9d03-7f12-8a44-c1b2d3e4f506'],
+}
+const short = { dir: '', client: '', timeline: 'example-agent-20', sessions: ['session-1', 'session-2'] }
+
 /** prepare puts something into every view, and leaves two questions open. */
-async function prepare(house, enter) {
-  await house.seed()
+async function prepare(house, enter, names = short) {
+  const { dir, client, sessions } = names
+  await house.seed(names === long)
   const source = (change) => Array.from({ length: 44 }, (_, i) => change(i + 1)).join('')
   const before = source((i) => (i % 6 === 1 ? `// step${i} does its part.\n` : i % 6 === 2 ? `func step${i}(ctx context.Context) error {\n` : i % 6 === 5 ? '}\n' : i % 6 === 0 ? '\n' : '\treturn upload(ctx, retry)\n'))
   const after = before
     .replace('step8(ctx context.Context)', 'step8(ctx context.Context, n int)')
     .replace('upload(ctx, retry)', 'upload(ctx, budget(n))')
     .replace('// step37 does its part.\n', '// step37 does its part, five times at most.\n// It then gives up.\n')
-  await house.write('internal/upload/retry.go', before)
+  const call = (tool, args, session = sessions[0]) => house.call(tool, args, session, client)
+  await house.write(dir + 'internal/upload/retry.go', before)
   const page = await enter()
   for (const path of ['internal/upload/budget.go', 'internal/upload/budget_test.go', 'docs/limits.md']) {
-    const call = house.call('write_file', { path, content: before, create_dirs: true })
+    const done = call('write_file', { path: dir + path, content: before, create_dirs: true })
     await page.locator('.question h1', { hasText: path }).waitFor()
     await page.locator('.answers button.primary:not([disabled])').click()
-    await call
+    await done
   }
-  await house.write('docs/limits.md', 'Changed by hand.\n')
-  const refused = house.call('write_file', { path: 'Makefile', content: 'all:\n' })
+  await house.write(dir + 'docs/limits.md', 'Changed by hand.\n')
+  const refused = call('write_file', { path: dir + 'Makefile', content: 'all:\n' })
   await page.locator('.question h1', { hasText: 'Makefile' }).waitFor()
   await ready(page)
   await page.keyboard.press('c')
   await refused
-  await house.call('read_file', { path: '../secrets' })
-  await house.call('read_file', { path: 'internal/upload/retry.go' })
-  house.call('write_file', { path: 'internal/upload/retry.go', content: after }).catch(() => {})
+  await call('read_file', { path: '../secrets' })
+  await call('read_file', { path: dir + 'internal/upload/retry.go' })
+  call('write_file', { path: dir + 'internal/upload/retry.go', content: after }).catch(() => {})
   await house.opened(1)
-  house.call('write_file', { path: 'docs/uploads.md', content: '# Uploads\n\nAn upload retries five times.\n', create_dirs: true }, 'session-2').catch(() => {})
+  call('write_file', { path: dir + 'docs/uploads.md', content: '# Uploads\n\nAn upload retries five times.\n', create_dirs: true }, sessions[1]).catch(() => {})
   await house.opened(2)
   return page
 }
@@ -140,10 +159,11 @@ const documented = ['approvals-light', 'approvals-dark', 'phone-light', 'phone-d
 
 /** pictures draws the views, those of the documentation as small WebP or, if all are wanted, every one of them as PNG. */
 export async function pictures({ house, enter, save }) {
-  const first = await prepare(house, enter)
+  const names = house.every ? long : short
+  const first = await prepare(house, enter, names)
   await first.close()
   for (const colorScheme of ['light', 'dark']) {
-    for (const [kind, size] of [['', {}], ['phone-', phone]]) {
+    for (const [kind, size] of [['', {}], ['phone-', phone], ...(house.every ? [['tablet-', tablet]] : [])]) {
       const page = await enter('desk', { colorScheme, reducedMotion: 'reduce', ...size })
       const draw = async (view) => {
         const name = `${kind}${view}-${colorScheme}`
@@ -152,7 +172,7 @@ export async function pictures({ house, enter, save }) {
         if (house.every) await page.screenshot({ path: `${house.pictures}/${name}.png` })
         else if (documents) await save(page, documents)
       }
-      if (kind) await draw('list')
+      if (size === phone) await draw('list')
       await page.getByRole('link', { name: /retry\.go/ }).first().click()
       await ready(page)
       await draw('approvals')
@@ -160,7 +180,7 @@ export async function pictures({ house, enter, save }) {
       await page.getByRole('link', { name: /retry budget/ }).click()
       await page.getByText('No. Keep it small.').waitFor()
       await draw('session')
-      await page.goto(`${house.base}/#/sessions/~example-agent-20`)
+      await page.goto(`${house.base}/#/sessions/${encodeURIComponent('~' + names.timeline)}`)
       await page.getByText('2 texts left out').last().click()
       await page.locator('.page').evaluate((e) => (e.scrollTop = 0))
       await draw('timeline')

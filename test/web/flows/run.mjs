@@ -19,7 +19,7 @@ async function tell(method, path, body) {
 const house = {
   base,
   /** call makes a call as an agent, and returns its result once there is one. */
-  call: (tool, args, session = 'session-1') => tell('POST', '/call', { session, tool, args }),
+  call: (tool, args, session = 'session-1', client = '') => tell('POST', '/call', { session, client, tool, args }),
   read: (path) => tell('GET', '/file?path=' + encodeURIComponent(path)),
   write: (path, content) => tell('POST', '/file', { path, content }),
   trail: () => tell('GET', '/trail'),
@@ -36,7 +36,8 @@ const house = {
   bend: () => tell('POST', '/bend'),
   elsewhere: (text) => tell('POST', '/elsewhere', { text }),
   say: (text) => tell('POST', '/say', { text }),
-  seed: () => tell('POST', '/seed'),
+  /** seed puts in invented sessions and requests; long: with long names, and requests of one day. */
+  seed: (long = false) => tell('POST', '/seed', { long }),
   pictures: process.env.STET_PICTURES,
   every: process.env.STET_EVERY !== '',
 }

@@ -256,6 +256,7 @@ export interface Trim {
 export interface Savings {
   total: Sums
   times: Point[]
+  hourly: boolean
   client: Group[]
   model: Group[]
   policy: Group[]
@@ -268,6 +269,7 @@ export interface Sums {
   tokens: number
   used: Tokens
   usd: number
+  saved: number
   unpriced: number
 }
 
