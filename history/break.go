@@ -28,7 +28,7 @@ const (
 func (st *State) considerBreak() {
 	c := &st.engine.config
 	size := st.bytes - st.plan.Saved
-	if c.Policy != Bold || c.ChecksThinking || c.NoBreaks || len(st.binding) > 0 || size-st.weighed < weighEvery {
+	if c.Policy != Bold || c.ChecksThinking || c.NoBreaks || st.sent > 0 || size-st.weighed < weighEvery {
 		return
 	}
 	st.weighed = size

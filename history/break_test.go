@@ -115,18 +115,21 @@ func longReading() []llm.Message {
 func TestBreaks(t *testing.T) {
 	for name, tt := range map[string]struct {
 		config Config
-		points []Point
+		sent   int
 		breaks bool
 	}{
-		"bold":             {Config{Policy: Bold}, nil, true},
-		"adaptive":         {Config{Policy: Adaptive}, nil, false},
-		"thinking checked": {Config{Policy: Bold, ChecksThinking: true}, nil, false},
-		"kept":             {Config{Policy: Bold, NoBreaks: true}, nil, false},
-		"bound messages":   {Config{Policy: Bold}, []Point{{After: 1, Why: Thinking, From: 1}}, false},
-		"never idle":       {Config{Policy: Bold, Idle: -1, KeepShell: -1}, nil, false},
+		"bold":             {Config{Policy: Bold}, 0, true},
+		"adaptive":         {Config{Policy: Adaptive}, 0, false},
+		"thinking checked": {Config{Policy: Bold, ChecksThinking: true}, 0, false},
+		"kept":             {Config{Policy: Bold, NoBreaks: true}, 0, false},
+		"what was sent":    {Config{Policy: Bold}, 1, false},
+		"never idle":       {Config{Policy: Bold, Idle: -1, KeepShell: -1}, 0, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if p := newEngine(t, tt.config).Plan(longReading(), tt.points...); p.Breaks > 0 != tt.breaks {
+			st := newEngine(t, tt.config).NewState()
+			st.AddSent(longReading()[:tt.sent]...)
+			st.Grow(longReading(), nil)
+			if p := st.Plan(); p.Breaks > 0 != tt.breaks {
 				t.Errorf("%d breaks", p.Breaks)
 			}
 		})

@@ -58,7 +58,7 @@ func (st *State) addResult(at PartRef, p *llm.Part, when time.Time) {
 	default:
 		res.shown = st.engine.table.Result(c.action, p.Text, p.IsError)
 	}
-	res.locked = st.engine.config.InPlace && !p.Span.Valid() || st.bound()
+	res.locked = st.engine.config.InPlace && !p.Span.Valid() || st.messages < st.sent
 	if res.marked = strings.Contains(p.Text, mark); res.marked {
 		res.pointers = findPointers(p.Text)
 	}

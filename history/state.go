@@ -32,9 +32,8 @@ type State struct {
 	shell   bool            // the agent has called a shell
 	working map[string]bool // names of the files that calls were about, without their directories
 
-	binding      []Point // points that bind messages, or say where thinking began
-	managed      bool    // the messages to come stay whole, up to the next one of the model
-	thinkingFrom int     // results before the first message of the model with thinking, plus 1; 0: there is none yet
+	sent         int // messages at the beginning that stay as they stand
+	thinkingFrom int // results before the first message of the model with thinking, plus 1; 0: there is none yet
 }
 
 // NewState returns an empty conversation.
@@ -86,8 +85,7 @@ func (st *State) Add(messages ...llm.Message) {
 func (st *State) turn(m *llm.Message) {
 	st.countRequest()
 	st.turns++
-	st.managed = false
-	if st.thinkingFrom == 0 && (thinks(m) || st.thinkingBegan()) {
+	if st.thinkingFrom == 0 && (thinks(m) || st.sent > 0) {
 		st.thinkingFrom = len(st.results) + 1
 	}
 }

@@ -22,39 +22,31 @@ func edited(p *Plan) (out []int) {
 	return slices.Compact(out)
 }
 
-// WIRE-1: messages that the model answered on another way stay whole, and so do those
-// behind a break for what the provider manages. What comes later is shortened, and may
-// point to them.
-func TestStaysWhole(t *testing.T) {
+// WIRE-1: messages that were sent as they stand stay so. What comes later is shortened, and may point to them.
+func TestAddSent(t *testing.T) {
 	c := &conv{}
 	c.user("go on")
 	for range 5 {
 		c.read("a.go", 1, 60, 60) // results are messages 2, 4, 6, 8, 10
 	}
+	plan := func(policy Policy, sent int) *Plan {
+		st := newEngine(t, Config{Policy: policy, KeepReads: 1, ChecksThinking: true}).NewState()
+		st.AddSent(c.messages[:sent]...)
+		st.Grow(c.messages, []Point{{After: 9, Why: Gap}})
+		return st.Plan()
+	}
 	for _, test := range []struct {
-		name   string
-		breaks []Point
-		want   []int
-	}{
-		{"nothing", nil, []int{4, 8}}, // asked again at once, a read is whole
-		{"elsewhere", []Point{{After: 8, Why: Elsewhere, From: 0}}, []int{8}},
-		{"elsewhere, in the middle", []Point{{After: 8, Why: Elsewhere, From: 6}}, []int{4, 8}},
-		{"elsewhere, up to the end", []Point{{After: 11, Why: Elsewhere, From: 3}}, nil},
-		{"managed", []Point{{After: 8, Why: Managed, From: 8}}, []int{4, 10}},
-		{"managed and elsewhere", []Point{{After: 8, Why: Managed, From: 3}}, []int{10}},
-	} {
+		sent int
+		want []int
+	}{{0, []int{4, 8}}, {5, []int{6, 10}}, {8, []int{8}}, {11, nil}} { // asked again at once, a read is whole
 		for _, policy := range []Policy{Lossless, Adaptive, Bold} {
-			e := newEngine(t, Config{Policy: policy, ChecksThinking: true})
-			if got := edited(e.Plan(c.messages, test.breaks...)); !slices.Equal(got, test.want) {
-				t.Errorf("%s, %s: messages %v changed, want %v", test.name, policy, got, test.want)
+			if got := edited(plan(policy, test.sent)); !slices.Equal(got, test.want) {
+				t.Errorf("%s, %d were sent: messages %v changed, want %v", policy, test.sent, got, test.want)
 			}
 		}
 	}
-	e := newEngine(t, Config{Policy: KeepLatest, KeepReads: 1, ChecksThinking: true})
-	for _, b := range []Point{{After: 5, Why: Elsewhere}, {After: 5, Why: Thinking, From: 3}} { // the thinking may come again
-		if got := edited(e.Plan(c.messages, b)); len(got) > 0 {
-			t.Errorf("keep-latest, %s: messages %v changed", b.Why, got)
-		}
+	if got := edited(plan(KeepLatest, 5)); len(got) > 0 { // their thinking may come again
+		t.Errorf("keep-latest: messages %v changed", got)
 	}
 }
 

@@ -82,7 +82,7 @@ func (p *Proxy) mayTry(x *exchange, d *reading) bool {
 }
 
 // tries reports whether a request changes what was sent before thinking.
-func (d *reading) tries() bool { return d.asked.Tries && d.verdict.ColdPoint() != "" }
+func (d *reading) tries() bool { return d.asked.Tries && d.verdict.New != "" }
 
 // giveUp is for a request whose try was refused: it is decided anew, without one. The account is remembered. It reports
 // whether the request now goes in another form.

@@ -55,7 +55,7 @@ func (p *Proxy) vouches(x *exchange, req *llm.Request) bool {
 // was, before any of its answer is passed on: the process may end at any time. What was decided
 // with the request is stored before the request goes out.
 func (p *Proxy) commit(x *exchange, d *reading) {
-	x.row.Cache = record.Cache{Gap: d.verdict.Cache.Gap, Lifetime: d.verdict.Cache.Lifetime, Moment: string(d.verdict.ColdPoint())}
+	x.row.Cache = record.Cache{Gap: d.verdict.Cache.Gap, Lifetime: d.verdict.Cache.Lifetime, Moment: string(d.verdict.New)}
 	x.sent = p.cache.Commit(d.asked, d.verdict, d.plan, d.evicted)
 	turns, decides := x.sent.Turns(), d.verdict.Decides()
 	b, kept, ok := p.formOf(x, d, d.forms.first())

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/stet-dev/stet/history"
@@ -130,14 +131,24 @@ func (p *Proxy) planOf(x *exchange, d *reading) (*history.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	full := p.recent.plan(d, engine)
-	p.keepFolds(full.Folds)
-	d.evicted = full.Evicted(d.chain.Skip)
-	plan, err := p.within(x, d, full, 0)
-	if err != nil || !d.repeats() || d.tries() {
-		return plan, err
+	now := p.recent.plan(d, engine)
+	plan, err := p.within(x, d, now.state.Plan(), now.behind)
+	if err == nil && d.repeats() && !d.tries() {
+		var sent *history.Plan
+		if sent, err = p.asSent(d, d.forms.first()); err == nil && !slices.Equal(before(plan.Edits, d.forms.sent), sent.Edits) {
+			sent.Folds = plan.Folds
+			now = planBehind(d, engine, sentPlan{d.forms.sent, *sent})
+			plan, err = p.within(x, d, now.state.Plan(), now.behind)
+		}
 	}
-	return p.goOn(x, d, d.forms.first(), plan)
+	if err != nil {
+		return nil, err
+	}
+	p.recent.give(d.now, now)
+	now.state.Log(plan)
+	p.keepFolds(plan.Folds)
+	d.evicted = plan.Evicted(d.chain.Skip)
+	return plan, nil
 }
 
 // keepFolds keeps the texts of outputs that are folded. An output is folded whether or not its text can be kept: what is sent goes by
@@ -157,14 +168,17 @@ func (p *Proxy) keepFolds(folds []history.Fold) {
 	}
 }
 
-// within is what of the engine's plan may be done in a body, from a message on.
-func (p *Proxy) within(x *exchange, d *reading, full *history.Plan, from int) (*history.Plan, error) {
+// within is the plan for a body: how messages were sent that the engine planned behind, and what may be done of its plan.
+func (p *Proxy) within(x *exchange, d *reading, full *history.Plan, behind sentPlan) (*history.Plan, error) {
 	req := d.request
 	if len(full.Omissions) != len(full.Edits) {
 		return nil, errors.New("a plan has a reason for each edit")
 	}
-	plan := &history.Plan{Stats: full.Stats}
-	head := max(from, p.head(x, d))
+	plan := &history.Plan{
+		Edits: slices.Clone(behind.Edits), Omissions: slices.Clone(behind.Omissions), Folds: slices.Concat(behind.Folds, full.Folds), Stats: full.Stats,
+	}
+	plan.Saved += behind.Saved
+	head := max(behind.messages, p.head(x, d))
 	for i, e := range full.Edits {
 		if m := &req.Messages[e.Message]; e.Message >= head && editable(m.Role, &m.Parts[e.Part]) {
 			plan.Edits = append(plan.Edits, e)

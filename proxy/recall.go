@@ -32,27 +32,21 @@ func (c *recall) begin() { c.once.Do(func() { c.load(cachestate.MaxTurns) }) }
 
 // catchUp loads what is new in the store where a request goes on from answers that are not
 // known: another process may have asked for them. It does so once a second at most, because some
-// conversations stay unknown for ever. Where there is thinking, it does so always, and looks further back,
-// because the provider may check what was sent. Once such a request has gone out, its conversation is known.
+// conversations stay unknown for ever.
 func (c *recall) catchUp(r *cachestate.Request) {
 	if c.begin(); c.store == nil || !r.Chain.Answered() {
 		return
 	}
-	missed := func() bool { return c.state.Unknown(r) > 1 } // one is the answer to the request before
-	bound := cachestate.FirstThinking(r.Decoded) >= 0
-	if !missed() || !c.due(bound, r.Time) {
-		return
-	}
-	if c.load(caughtUp); bound && missed() {
-		c.load(cachestate.MaxTurns)
+	if c.state.Unknown(r) > 1 && c.due(r.Time) { // one is the answer to the request before
+		c.load(caughtUp)
 	}
 }
 
 // due reports whether it is time to load, and notes that it is done.
-func (c *recall) due(always bool, now time.Time) bool {
+func (c *recall) due(now time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	due := always || now.Sub(c.looked) >= time.Second
+	due := now.Sub(c.looked) >= time.Second
 	if due {
 		c.looked = now
 	}

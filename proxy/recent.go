@@ -50,6 +50,14 @@ type planState struct {
 	state  *history.State
 	engine *history.Engine
 	points []history.Point // cold points that it was planned at
+	behind sentPlan        // what it was planned behind
+}
+
+// sentPlan says how the first messages of a request were sent, where the others are planned behind them. The zero value is
+// that of a request that is planned as a whole.
+type sentPlan struct {
+	messages int
+	history.Plan
 }
 
 // weight is about how many bytes h keeps in use: the body, its texts, and what the engine makes of
@@ -173,22 +181,28 @@ func (r *recent) give(h *heldRequest, now planState) {
 	h.plan = now
 }
 
-// plan plans a request. It goes on from the state of the request before, if planning as a whole would
+// plan plans a request. It goes on from the state of the request before, if planning as that was would
 // come to the same state there.
-func (r *recent) plan(d *reading, engine *history.Engine) *history.Plan {
+func (r *recent) plan(d *reading, engine *history.Engine) planState {
 	messages, points := d.request.Messages, d.verdict.Points
-	was := r.take(d.base, engine, d.common)
-	state := was.state
-	if state != nil && goesOn(messages, state.Len(), points, was.points) {
-		points = points[len(was.points):]
+	now := r.take(d.base, engine, d.common)
+	if now.state != nil && goesOn(messages, now.state.Len(), points, now.points) && !(d.tries() && now.behind.messages > 0) {
+		points = points[len(now.points):]
 	} else {
-		state = engine.NewState()
+		now = planState{state: engine.NewState(), engine: engine}
 	}
-	state.Grow(messages, points)
-	plan := state.Plan()
-	state.Log(plan)
-	r.give(d.now, planState{state, engine, d.verdict.Points})
-	return plan
+	now.points = d.verdict.Points
+	now.state.Grow(messages, points)
+	return now
+}
+
+// planBehind plans a request whose first messages go out as they were sent.
+func planBehind(d *reading, engine *history.Engine, sent sentPlan) planState {
+	now := planState{engine.NewState(), engine, d.verdict.Points, sent}
+	messages := llm.Apply(d.request.Messages, sent.Edits)
+	now.state.AddSent(messages[:sent.messages]...)
+	now.state.Add(messages[sent.messages:]...)
+	return now
 }
 
 // goesOn reports whether planning a request as a whole comes, after the first n messages, to a state
@@ -201,7 +215,7 @@ func goesOn(messages []llm.Message, n int, points, seen []history.Point) bool {
 	case len(seen) > len(points) || !slices.Equal(seen, points[:len(seen)]):
 		return false
 	}
-	return !slices.ContainsFunc(points[len(seen):], func(p history.Point) bool { return p.After <= n || p.Why.Binds() && p.From < n })
+	return !slices.ContainsFunc(points[len(seen):], func(p history.Point) bool { return p.After <= n })
 }
 
 // commonMessages counts the equal messages at the beginning of a and b. Where they

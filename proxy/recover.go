@@ -156,7 +156,7 @@ func (p *Proxy) computed(x *exchange, d *reading) (*history.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	return p.within(x, d, engine.Plan(d.request.Messages), 0)
+	return p.within(x, d, engine.Plan(d.request.Messages), sentPlan{})
 }
 
 // sameBound reports whether a plan leaves what stands before the last thinking as it was sent. Then it is refused for

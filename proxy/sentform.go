@@ -17,7 +17,7 @@ import (
 
 // Where a provider checks what stands before thinking, messages that were sent once go out in the form in which
 // they were sent (package sentform). The engine plans as ever. If its plan has these messages in another
-// form, they go out in theirs, and only what is new is planned. If nothing can be planned, what is new stays
+// form, they go out in theirs, and what is new is planned behind them. If nothing can be planned, what is new stays
 // whole. So nothing depends on a plan being made twice in the same way.
 
 // maxLookUp is how long a request waits for the store to say how its conversation was sent.
@@ -156,37 +156,6 @@ func (p *Proxy) asSent(d *reading, known sentform.Known) (*history.Plan, error) 
 		plan.Saved += before - len(e.Text)
 	}
 	return plan, nil
-}
-
-// goOn returns the plan of a request that goes on from messages that were sent: plan, if it has them as they were
-// sent, else one in which they are so and what is new is planned behind them. plan may be nil: then
-// what is new stays whole.
-func (p *Proxy) goOn(x *exchange, d *reading, known sentform.Known, plan *history.Plan) (*history.Plan, error) {
-	sent, err := p.asSent(d, known)
-	if err != nil || plan == nil {
-		return sent, err
-	}
-	if slices.Equal(before(plan.Edits, d.forms.sent), sent.Edits) {
-		return plan, nil
-	}
-	full, err := p.planBehind(x, d, sent)
-	if err != nil {
-		return nil, err
-	}
-	sent.Stats = history.Stats{Reads: full.Reads, Repeats: full.Repeats, Dangling: full.Dangling, Saved: sent.Saved + full.Saved}
-	sent.Edits, sent.Omissions = append(sent.Edits, full.Edits...), append(sent.Omissions, full.Omissions...)
-	return sent, nil
-}
-
-// planBehind plans what is new in a request behind messages that stay as they were sent.
-func (p *Proxy) planBehind(x *exchange, d *reading, sent *history.Plan) (*history.Plan, error) {
-	engine, err := p.engineOf(x, d)
-	if err != nil {
-		return nil, err
-	}
-	messages := llm.Apply(d.request.Messages, sent.Edits)
-	full := engine.Plan(messages, history.Point{After: d.forms.sent, Why: history.Elsewhere})
-	return p.within(x, d, full, d.forms.sent)
 }
 
 // engineOf is the engine that plans a request, by the rules that its conversation was planned by before.

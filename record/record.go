@@ -106,8 +106,8 @@ type Turn struct {
 	Conversation string    // as Request.Conversation
 	Thread       uint64    // the Prefix of the first that it goes on from, or forks from; 0: it is not known
 	Time         time.Time // of the end of the answer; stores keep microseconds, in UTC
-	// Moment is why the provider's cache was taken for cold, or why messages stay whole;
-	// empty: neither. Once set it stays, and From with it.
+	// Moment is why the provider's cache was taken for cold; empty: it was not. Once set it
+	// stays.
 	Moment string
 
 	Model         string
@@ -120,10 +120,6 @@ type Turn struct {
 	// nil: it did not. They are hashes of results and of calls' arguments, and of some of
 	// the messages, up to which all else was sent whole. Once set they stay, but for others.
 	Elided []uint64
-	// From is the first message that stays whole, counted from behind the leading system
-	// text, where Moment says that messages up to this turn do ("elsewhere", "managed"); and
-	// the first that had thinking, where it says "thinking".
-	From int
 }
 
 // Trim is one result, or a call's arguments, that was shortened. What stays

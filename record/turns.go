@@ -61,7 +61,7 @@ func (m *Memory) putTurn(t Turn) {
 		return
 	}
 	if m.turns[i].Moment != "" {
-		t.Moment, t.From = m.turns[i].Moment, m.turns[i].From
+		t.Moment = m.turns[i].Moment
 	}
 	if len(t.Elided) == 0 {
 		t.Elided = m.turns[i].Elided

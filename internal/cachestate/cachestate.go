@@ -115,21 +115,13 @@ type position struct {
 	from    *turn     // the longest that the request begins with; nil: there is none
 }
 
-// ColdPoint says why the request is a cold point; empty: it is none, or was one before.
-func (v *Verdict) ColdPoint() history.Cause {
-	if v.New.Binds() {
-		return ""
-	}
-	return v.New
-}
-
 // Decides reports whether something was decided with the request that later requests must know.
 func (v *Verdict) Decides() bool { return v.New != "" || len(v.Moved) > 0 }
 
 // Continued is v for a request that has only what is new, because the provider keeps what was sent
 // before. No cold point begins with it: what was sent cannot change.
 func (v Verdict) Continued() Verdict {
-	if v.ColdPoint() != "" {
+	if v.New != "" {
 		v.Points, v.New = v.Points[:len(v.Points)-1], ""
 	}
 	return v

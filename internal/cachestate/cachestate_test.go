@@ -63,7 +63,7 @@ func TestJudge(t *testing.T) {
 			s.sends(test.first.at(noon), nil, record.Usage{})
 			r := test.then.at(noon.Add(test.after))
 			v := s.Judge(r)
-			if diff := cmp.Diff(test.cache, v.Cache); diff != "" || v.New != test.want || v.ColdPoint() != test.want {
+			if diff := cmp.Diff(test.cache, v.Cache); diff != "" || v.New != test.want {
 				t.Errorf("%q %s", v.New, diff)
 			}
 			var want []history.Point
@@ -82,30 +82,36 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// A request to a provider that checks thinking keeps what was sent as it was.
-func TestJudgeThinking(t *testing.T) {
-	strict := talk{model: "strict", thinking: true}
-	with := func(rounds int) talk { k := strict; k.rounds = rounds; return k }
+// A bound request is planned at the cold points of the one that it goes on from, and is none itself, unless that is tried.
+func TestJudgeBound(t *testing.T) {
 	s := newState()
-	first, _, _ := s.sends(with(1).at(noon), nil, record.Usage{})
-	want := []history.Point{{After: 3, Why: history.Elsewhere, From: 1}}
-	if diff := cmp.Diff(want, first.Points); diff != "" || first.New != history.Elsewhere || first.ColdPoint() != "" {
-		t.Errorf("the first: %+v %s", first, diff)
+	with := func(rounds int, after time.Duration) Request {
+		return talk{rounds: rounds, model: "strict", thinking: true}.at(noon.Add(after))
 	}
-	later := with(2).at(noon.Add(time.Hour))
-	v := s.Judge(later)
-	if diff := cmp.Diff(want, v.Points); diff != "" || v.New != "" {
-		t.Errorf("after a pause: %s", diff)
+	s.sends(with(1, 0), nil, record.Usage{})
+	later := with(2, time.Hour)
+	if v := s.Judge(later); len(v.Points) > 0 || v.New != "" {
+		t.Errorf("after a pause: %+v", v.Points)
 	}
-	s.sends(later, nil, record.Usage{})
-	if again := s.Judge(later); cmp.Diff(v.Points, again.Points) != "" {
-		t.Errorf("asked again at %+v", again.Points)
+	later.Tries = true
+	tried, _, _ := s.sends(later, nil, record.Usage{})
+	want := []history.Point{{After: 1 + later.Chain.Stable, Why: history.Gap}}
+	if diff := cmp.Diff(want, tried.Points); diff != "" || tried.New != history.Gap {
+		t.Errorf("a try: %s", diff)
 	}
-	elsewhere := with(4).at(noon.Add(time.Hour)) // two answers are not known
-	s.sends(with(1).at(noon), nil, record.Usage{})
-	v = s.Judge(elsewhere)
-	if n := len(v.Points); v.New != history.Elsewhere || n == 0 || v.Points[n-1].From >= v.Points[n-1].After {
-		t.Errorf("%+v", v.Points)
+	next := with(3, 2*time.Hour)
+	next.Key.Tools++
+	if v := s.Judge(next); cmp.Diff(want, v.Points) != "" || v.New != "" || v.Decides() {
+		t.Errorf("behind it: %+v", v)
+	}
+	for model, want := range map[string]bool{strictModel: true, "m2": true, "m3": false} { // the first turns stay
+		r := with(3, 0)
+		if r.Key.Model = model; model == "m3" {
+			r = talk{rounds: 3, begun: "else", model: "3"}.at(noon)
+		}
+		if got := s.Checks(&r); got != want {
+			t.Errorf("%s: %t", model, got)
+		}
 	}
 }
 

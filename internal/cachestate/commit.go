@@ -33,10 +33,7 @@ func (s *State) Commit(r Request, v Verdict, plan *history.Plan, evicted []histo
 		Prefix: w.end ^ key.Hash(), Conversation: r.Name, Time: r.Time, Moment: string(v.New),
 		Model: key.Model, System: key.System, Tools: key.Tools, Lifetime: v.Cache.Leaves,
 	}
-	if v.New.Binds() {
-		stored.From = v.Points[len(v.Points)-1].From - r.Chain.Skip
-	}
-	if v.ColdPoint() != "" || len(v.Moved) > 0 || v.Replans {
+	if v.New != "" || len(v.Moved) > 0 || v.Replans {
 		stored.Elided = n.hashes()
 	}
 	s.mu.Lock()
@@ -50,7 +47,7 @@ func (s *State) Commit(r Request, v Verdict, plan *history.Plan, evicted []histo
 	l.set(key, w.state.after(n, stored.Lifetime))
 	if w.replaced = s.turn(w.end, key); w.replaced != nil {
 		if w.replaced.Moment != "" {
-			stored.Moment, stored.From = w.replaced.Moment, w.replaced.From
+			stored.Moment = w.replaced.Moment
 		}
 		if stored.Elided == nil {
 			stored.Elided = w.replaced.Elided
@@ -82,10 +79,7 @@ func (w *Sent) Turns() (turns []record.Turn) {
 	for _, p := range w.verdict.Moved {
 		p = shift(p, -n.skip)
 		turn := w.turn.Turn
-		turn.Prefix, turn.Moment, turn.From = n.links[p.After-1]^salt^n.key.Hash(), string(p.Why), 0
-		if p.Why.Binds() {
-			turn.From = p.From
-		}
+		turn.Prefix, turn.Moment = n.links[p.After-1]^salt^n.key.Hash(), string(p.Why)
 		turns = append(turns, turn)
 	}
 	return append(slices.Clip(turns), w.turn.Turn)

@@ -164,7 +164,7 @@ func (s *State) pointsOf(r *Request, t *turn) (points []history.Point) {
 	salt := s.salt(r.Decoded)
 	for i, link := range r.Chain.Links {
 		if at := s.turn(link^salt, t.key()); at != nil && at.Moment != "" {
-			points = append(points, history.Point{After: i + 1, Why: history.Cause(at.Moment), From: at.From})
+			points = append(points, history.Point{After: i + 1, Why: history.Cause(at.Moment)})
 		}
 	}
 	return points

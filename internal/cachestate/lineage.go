@@ -166,13 +166,8 @@ func (e expiry) gone(pause time.Duration) bool {
 // shift counts the places of points with so many more messages before them.
 func shift(p history.Point, by int) history.Point {
 	p.After += by
-	if p.Why.Binds() {
-		p.From += by
-	}
 	return p
 }
-
-func binds(p history.Point) bool { return p.Why.Binds() }
 
 func shiftAll(points []history.Point, by int) []history.Point {
 	points = slices.Clone(points)

@@ -35,7 +35,7 @@ func (w *Sent) charge(a Answer) (alive bool) {
 	if a.Usage.Prompt() == 0 {
 		return false
 	}
-	l, belief, cold := w.verdict.at.lineage, w.verdict.Cache, w.verdict.ColdPoint() != ""
+	l, belief, cold := w.verdict.at.lineage, w.verdict.Cache, w.verdict.New != ""
 	seen := w.sight(a)
 	again, uncached := a.rewritten(), false
 	switch late := belief.Idle > belief.Lifetime; {

@@ -14,7 +14,7 @@ import (
 func FullTurn(prefix uint64, at time.Time) record.Turn {
 	return record.Turn{
 		Prefix: prefix, Conversation: "c", Thread: math.MaxUint64 - 1, Time: at, Moment: "gap", Model: "model-a", System: math.MaxUint64, Tools: 1 << 63,
-		Lifetime: time.Hour, Account: -1234, Elided: []uint64{1, math.MaxUint64}, From: 3,
+		Lifetime: time.Hour, Account: -1234, Elided: []uint64{1, math.MaxUint64},
 	}
 }
 
@@ -42,9 +42,9 @@ func turns(t *testing.T, s record.Store) {
 
 	// One that comes again is the newer one, but its moment stays, and so does what had left.
 	again, cold := FullTurn(math.MaxUint64, minute(3)), FullTurn(7, minute(4))
-	again.Moment, again.From, again.Account, again.Elided, cold.Moment, cold.Elided = "", 0, 99, nil, "tools", []uint64{3}
+	again.Moment, again.Account, again.Elided, cold.Moment, cold.Elided = "", 99, nil, "tools", []uint64{3}
 	must(t, s.Append(t.Context(), record.Batch{Turns: []record.Turn{again, cold}}))
-	again.Moment, again.From, again.Elided = "gap", 3, []uint64{1, math.MaxUint64}
+	again.Moment, again.Elided = "gap", []uint64{1, math.MaxUint64}
 	same(t, list(10), []record.Turn{cold, again})
 
 	// Those with a moment and those without do not crowd each other out.

@@ -10,19 +10,18 @@ import (
 	"github.com/stet-dev/stet/record"
 )
 
-const turnColumns = `prefix, time_us, moment, model, system, tools, lifetime_ns, account, conversation, elided, thread, whole_from`
+const turnColumns = `prefix, time_us, moment, model, system, tools, lifetime_ns, account, conversation, elided, thread`
 
 var putTurn = `INSERT INTO turns (` + turnColumns + `) VALUES (` + marks(turnColumns) + `)
 	ON CONFLICT (prefix) DO UPDATE SET time_us = excluded.time_us, model = excluded.model, system = excluded.system,
 		tools = excluded.tools, lifetime_ns = excluded.lifetime_ns, account = excluded.account,
 		conversation = excluded.conversation, thread = excluded.thread,
 		moment = CASE WHEN moment = '' THEN excluded.moment ELSE moment END,
-		whole_from = CASE WHEN moment = '' THEN excluded.whole_from ELSE whole_from END,
 		elided = CASE WHEN excluded.elided = x'' THEN elided ELSE excluded.elided END`
 
 func turnValues(t record.Turn) []any {
 	return []any{
-		int64(t.Prefix), t.Time.UnixMicro(), t.Moment, t.Model, int64(t.System), int64(t.Tools), int64(t.Lifetime), t.Account, t.Conversation, packed(t.Elided), int64(t.Thread), t.From,
+		int64(t.Prefix), t.Time.UnixMicro(), t.Moment, t.Model, int64(t.System), int64(t.Tools), int64(t.Lifetime), t.Account, t.Conversation, packed(t.Elided), int64(t.Thread),
 	}
 }
 
@@ -51,7 +50,7 @@ func (s *Store) Turns(ctx context.Context, limit int) ([]record.Turn, error) {
 		[]any{limit}, func(rows *sql.Rows) (t record.Turn, err error) {
 			var prefix, at, system, tools, thread int64
 			var elided sql.RawBytes
-			err = rows.Scan(&prefix, &at, &t.Moment, &t.Model, &system, &tools, &t.Lifetime, &t.Account, &t.Conversation, &elided, &thread, &t.From)
+			err = rows.Scan(&prefix, &at, &t.Moment, &t.Model, &system, &tools, &t.Lifetime, &t.Account, &t.Conversation, &elided, &thread)
 			t.Elided = unpacked(elided)
 			t.Prefix, t.System, t.Tools, t.Thread = uint64(prefix), uint64(system), uint64(tools), uint64(thread)
 			t.Time = time.UnixMicro(at).UTC()

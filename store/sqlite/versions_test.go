@@ -262,6 +262,40 @@ func TestEverySchema(t *testing.T) {
 	}
 }
 
+// Turns of an older database that were marked because messages behind them stayed whole are no cold points.
+func TestOldMarksOfTurns(t *testing.T) {
+	names := migrations(t)
+	before := slices.IndexFunc(names, func(name string) bool { return strings.HasPrefix(name, "00022") })
+	path, db := oldDatabase(t, names[:before])
+	defer db.Close()
+	fill(t, db)
+	do := func(statement string, values ...any) {
+		t.Helper()
+		if _, err := db.Exec(statement, values...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	do("CREATE TABLE one AS SELECT * FROM turns; DELETE FROM turns")
+	for i, moment := range []string{"gap", "elsewhere", "managed", "thinking", "tools", ""} {
+		do("UPDATE one SET prefix = ?, moment = ?", i, moment)
+		do("INSERT INTO turns SELECT * FROM one")
+	}
+	do("DROP TABLE one")
+	s := open(t, path)
+	defer s.Close()
+	turns, err := s.Turns(t.Context(), 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[uint64]string{}
+	for _, turn := range turns {
+		got[turn.Prefix] = turn.Moment
+	}
+	if diff := cmp.Diff(map[uint64]string{0: "gap", 1: "", 2: "", 3: "", 4: "tools", 5: ""}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // A database of a schema to come is refused by a message that says what to do,
 // and not one byte in its directory is changed.
 func TestNewerSchema(t *testing.T) {
