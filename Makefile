@@ -12,7 +12,7 @@ GOFILES      = $(shell find . -name '*.go' -not -path '*/node_modules/*')
 LONGEST      = ./test/hazards ./cmd/stet ./workspace ./proxy ./replay
 UNIT         = $(LONGEST) $$($(GO) list ./... | grep -v -E '/test/(e2e|mcp|acp|chat|clients|web|hazards)$$|stet/(cmd/stet|workspace|proxy|replay)$$')
 
-.PHONY: run build test unit sdk e2e agents mcp acp chat clients web ui check lint loc audit tools fmt bench soak clean
+.PHONY: run build test unit sdk e2e agents mcp acp chat clients web ui check lint loc map audit tools fmt bench soak clean
 
 run: build ## build it, see it work, and look around on its page; FOR=5s ends it by itself
 	./bin/stet demo
@@ -81,6 +81,10 @@ loc: ## lines of Go for each package, without tests, without the module bench; t
 # G101 a prefix that is no secret; G301 agents' configurations in projects, which others may read;
 # G302 a directory, which needs its x; G602 lists of one length; G705 JSON, which no browser takes for a page;
 # G104 a hash, whose writes never fail. What only tests use is left out.
+map: ## which test proves which requirement (docs/requirements.md); fails where none does
+	@$(GO) test -count=1 ./internal/archtest -run 'TestRequirements$$' -v | sed -n 's/^    requirements_test.go:[0-9]*: //p'
+	@$(GO) test ./internal/archtest -run 'TestRequirements$$' >/dev/null
+
 audit: ## known vulnerabilities, and gosec; it says what it could not look at
 	@if $(GO) run $(GOSEC) -version >/dev/null 2>&1; then \
 	  $(GO) run $(GOSEC) -quiet -exclude-dir=test -exclude-dir=bench -exclude=G103,G115,G204,G304,G404,G703 \
