@@ -12,8 +12,8 @@ import (
 
 var shBlocks = regexp.MustCompile("(?ms)^```sh\n(.*?)^```")
 
-// TestDocs runs the blocks of README and docs that are marked sh: each in a project of its own, in
-// which stet's own agent has written a file, with agents that end at once.
+// TestDocs runs the blocks of README and docs that are marked sh: each in a project of its own,
+// after stet's own agent has written a file elsewhere, with agents that end at once.
 func TestDocs(t *testing.T) {
 	t.Parallel()
 	pages := []string{"../../README.md"}
@@ -58,7 +58,7 @@ func runBlock(t *testing.T, page, block string) {
 			t.Fatal(err)
 		}
 	}
-	for _, script := range []string{`stet run --model scripted --write-without-asking hello`, block} {
+	for _, script := range []string{`mkdir -p ../other; stet run --root ../other --model scripted --write-without-asking hello`, block} {
 		cmd := exec.CommandContext(t.Context(), "sh", "-eu")
 		cmd.Dir, cmd.Stdin = project, strings.NewReader(script)
 		cmd.WaitDelay = time.Second
