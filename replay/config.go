@@ -26,6 +26,9 @@ type Config struct {
 	// Models finds a model by name: its cache, and its prices in dollars. nil is prices.Lookup.
 	Models func(name string) (prices.Model, bool)
 
+	// OneRule prices sessions under the first price rule alone, which takes a third of the time.
+	OneRule bool
+
 	// ExactCache simulates the caches with the rules' breakpoints, least lengths,
 	// steps and lookback. Without it a request reads the longest prefix that was
 	// sent within the cache's lifetime; the project's figures are made so.

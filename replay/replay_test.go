@@ -229,7 +229,7 @@ func TestReport(t *testing.T) {
 	if err := json.Unmarshal(out, &got); err != nil {
 		t.Fatal(err)
 	}
-	if len(got.Sessions) != 1 || len(got.Skipped) != 2 || len(seen) != 3 || seen[2].Files != 3 || seen[0].Requests != 1 {
+	if len(got.Sessions) != 1 || len(got.Skipped) != 2 || len(seen) != 4 || seen[2].Files != 3 || seen[3].Requests != 1 || seen[3].Sessions != 1 {
 		t.Fatalf("%s, progress %+v", out, seen)
 	}
 	keys := []string{"requests", "tokens_off", "tokens", "reads", "repeats", "dangling", "policy", "cost_off", "cost", "usd", "left_out", "recalled"}

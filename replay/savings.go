@@ -5,8 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"runtime"
 	"strings"
+	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/internal/title"
@@ -80,7 +84,7 @@ type Progress struct {
 
 // Savings replays the sessions in paths: files, and directories with all that
 // is below them (transcript.Opener.Walk). Files that hold no session, and sessions
-// without a request, are in Skipped. progress, if not nil, is called after every file. The
+// without a request, are in Skipped. progress, if not nil, is called after every file, and at the end. The
 // error is the configuration's or the context's; a file's trouble is in the report.
 func Savings(ctx context.Context, paths []string, c Config, progress func(Progress)) (Report, error) {
 	engine, err := history.New(c.History)
@@ -88,75 +92,114 @@ func Savings(ctx context.Context, paths []string, c Config, progress func(Progre
 		return Report{}, err
 	}
 	rep := Report{Sessions: []Row{}, Skipped: []Skip{}, Totals: emptySums(engine.Policy())}
+	var all []*entry // in the order of the files
+	var workers errgroup.Group
+	workers.SetLimit(runtime.GOMAXPROCS(0)) // so few sessions are in memory at once
+	var mu sync.Mutex
 	var done Progress
 	err = c.Open.Walk(paths, func(path string, sessions []*transcript.Session, err error) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		if err != nil {
-			rep.Skipped = append(rep.Skipped, NewSkip(path, err))
+			skip := NewSkip(path, err)
+			all = append(all, &entry{skip: &skip})
 		}
 		for _, s := range sessions {
-			if err := rep.add(ctx, path, s, c); err != nil {
+			of := new(entry)
+			all = append(all, of)
+			workers.Go(func() error {
+				err := of.replay(ctx, path, s, c, engine.Policy())
+				mu.Lock()
+				defer mu.Unlock()
+				if of.skip == nil {
+					done.Sessions++
+					done.Requests += of.row.Requests
+				}
 				return err
-			}
+			})
 		}
+		mu.Lock()
+		defer mu.Unlock()
 		done.File, done.Files = path, done.Files+1
-		done.Sessions, done.Requests = len(rep.Sessions), rep.Totals.Requests
 		if progress != nil {
 			progress(done)
 		}
 		return nil
 	})
-	return rep, err
+	if err := errors.Join(workers.Wait(), err); err != nil {
+		return rep, err
+	}
+	if progress != nil && done.Files > 0 {
+		progress(done) // the sessions of the last files, too
+	}
+	for _, of := range all {
+		if of.skip != nil {
+			rep.Skipped = append(rep.Skipped, *of.skip)
+			continue
+		}
+		rep.Sessions = append(rep.Sessions, of.row)
+		rep.Totals.Add(of.row.Sums)
+	}
+	return rep, nil
 }
 
 // Session replays one recorded session: as it was sent (off), and under the policy
 // of package history that c sets up. It stops with the context's error.
 func Session(ctx context.Context, s *transcript.Session, c Config) (off, with Outcome, err error) {
+	return New(s, &c).session(ctx, c)
+}
+
+func (r *Replay) session(ctx context.Context, c Config) (off, with Outcome, err error) {
 	policy, err := Ours(c.History)
 	if err != nil {
-		return off, with, fmt.Errorf("replay %s: %w", s.File, err)
+		return off, with, fmt.Errorf("replay %s: %w", r.Session.File, err)
 	}
-	r := New(s, &c)
-	if off, err = r.Under(ctx, nil, Rules()); err == nil {
-		with, err = r.Under(ctx, policy, Rules())
+	rules := Rules()
+	if c.OneRule {
+		rules = rules[:1]
+	}
+	if off, err = r.Under(ctx, nil, rules); err == nil {
+		with, err = r.Under(ctx, policy, rules)
 	}
 	return off, with, err
 }
 
-// add replays one session into the report.
-func (r *Report) add(ctx context.Context, path string, s *transcript.Session, c Config) error {
-	off, with, err := Session(ctx, s, c)
+// entry is what came of a session, or of a file without one.
+type entry struct {
+	row  Row
+	skip *Skip
+}
+
+// replay replays one session.
+func (of *entry) replay(ctx context.Context, path string, s *transcript.Session, c Config, policy history.Policy) error {
+	r := New(s, &c)
+	off, with, err := r.session(ctx, c)
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
-	row := Row{
+	of.row = Row{
 		File: path, Format: s.Format, ID: s.ID, Agent: transcript.AgentOf(s.Format), Title: titleOf(s), Model: s.Model,
-		Started: started(s), Sums: emptySums(r.Totals.Policy),
+		Started: started(s), Sums: emptySums(policy),
 	}
 	switch {
 	case err != nil:
-		row.Error = err.Error()
+		of.row.Error = err.Error()
 	case off.Requests == 0:
-		r.Skipped = append(r.Skipped, NoRequest(path))
-		return nil
+		skip := NoRequest(path)
+		of.skip = &skip
 	default:
-		row.Sums = newSums(r.Totals.Policy, &off, &with)
-		row.ThroughStet = c.ThroughStet != nil && c.ThroughStet(s.ID)
-		if err := row.price(ctx, s, c); err != nil {
-			return err
-		}
-		row.Note = DamageNote(s)
-		r.Totals.Add(row.Sums)
+		of.row.Sums = newSums(policy, &off, &with)
+		of.row.ThroughStet = c.ThroughStet != nil && c.ThroughStet(s.ID)
+		of.row.Note = DamageNote(s)
+		return of.row.price(ctx, r, c)
 	}
-	r.Sessions = append(r.Sessions, row)
 	return nil
 }
 
 // price fills in what the session cost in dollars, and what was left out for that.
-func (r *Row) price(ctx context.Context, s *transcript.Session, c Config) error {
-	usd, with, err := New(s, &c).dollars(ctx, c.History, r.ThroughStet)
+func (r *Row) price(ctx context.Context, of *Replay, c Config) error {
+	usd, with, err := of.dollars(ctx, c.History, r.ThroughStet)
 	if err != nil {
 		return fmt.Errorf("price %s: %w", r.File, err)
 	}

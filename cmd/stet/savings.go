@@ -78,6 +78,7 @@ func (c *savingsCommand) Run(ctx context.Context) error {
 		bar := c.newProgress(ctx, paths)
 		rep, err := replay.Savings(ctx, paths, replay.Config{
 			History: o.History(""), Open: transcript.Opener{SQLite: openReadOnly}, Models: catalog.Lookup, ThroughStet: through,
+			OneRule: !c.json,
 		}, bar.Show)
 		bar.Clear()
 		if err != nil || ctx.Err() != nil {
