@@ -41,15 +41,6 @@ func (c *Cache) send(p *prompt, sent, answered time.Time) Bill {
 	return c.sendWithin(p, sent, answered, c.fixed, len(p.chain))
 }
 
-// sendShown is send for a request of which the recording shows what was read. If that was not all, then
-// the first blocks only.
-func (c *Cache) sendShown(p *prompt, s cacheShown, blocks int, answered time.Time) Bill {
-	if s.alive {
-		return c.send(p, time.Time{}, answered)
-	}
-	return c.sendWithin(p, time.Time{}, answered, min(s.fixed, c.fixed), blocks)
-}
-
 // sendWithin is send, where no more is read than so many tokens of tools and system text, and the first blocks.
 func (c *Cache) sendWithin(p *prompt, sent, answered time.Time, fixed, blocks int) Bill {
 	if !c.Rule.Cached() {

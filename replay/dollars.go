@@ -50,8 +50,8 @@ func (r *Replay) dollars(ctx context.Context, c history.Config, throughStet bool
 		return nil, Outcome{}, err
 	}
 	charged, reported := r.charged()
-	if reported && !throughStet {
-		r.UseReported()
+	if m, ok := r.Reported(); ok && !throughStet {
+		r.Measure = m
 	}
 	rule := Rule{Rule: r.OwnRule(prices.Rules()[0]), Recorded: true}
 	off, err := r.Under(ctx, nil, []Rule{rule})

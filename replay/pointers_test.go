@@ -42,11 +42,11 @@ const (
 func danglingWith(t *testing.T, k *talk, texts map[int]string) int {
 	t.Helper()
 	policy := func(Setting) Planner { return &cutLast{of: len(k.Messages) - 1, texts: texts} }
-	r, err := New(&k.Session, &Config{}).play(context.Background(), policy, nil, history.Price{}, nil)
+	r, err := New(&k.Session, &Config{}).play(context.Background(), policy, nil, history.Price{}, nil, []Measure{{}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return r.Dangling
+	return r[0].Dangling
 }
 
 // TRIM-16: a line that says that lines stand elsewhere is held against the

@@ -18,8 +18,8 @@ type charge struct {
 	recalls int
 }
 
-func (r *Replay) newCharge(rules []Rule, caches []Cache) *charge {
-	return &charge{sender: r.NewSender(caches...), rules: rules, cost: make(map[string]float64, len(rules)), leftOut: make(map[int]bool)}
+func (r *Replay) newCharge(m *Measure, rules []Rule, caches []Cache) *charge {
+	return &charge{sender: r.newSender(m, caches), rules: rules, cost: make(map[string]float64, len(rules)), leftOut: make(map[int]bool)}
 }
 
 // add sends request i, and once more for each part that its answer recalls.

@@ -26,20 +26,17 @@ func Rules() []Rule {
 
 // cacheShown is what the usage of a request shows of the provider's cache.
 type cacheShown struct {
-	known bool // there is usage
-	alive bool // it held what the request before had sent
-	cold  bool // it held less than half of that
-	// What was read where it is not alive: of the tools and system text so many tokens, and
-	// the parts before this one.
-	fixed, part int
+	known bool    // there is usage
+	alive bool    // it held what the request before had sent
+	cold  bool    // it held less than half of that
+	share float64 // of the prompt, that was read
 }
 
 // nearlyAll is the share of the prompt before that is read from a cache which is alive. Providers count in
 // steps, and thinking that was in the prompt may have left it.
 const nearlyAll = 0.9
 
-// shownByUsage returns what the usage of each request shows. What was read of a request is told by
-// its share of the prompt.
+// shownByUsage returns what the usage of each request shows.
 func (r *Replay) shownByUsage() []cacheShown {
 	out := make([]cacheShown, len(r.Requests))
 	type prefix struct {
@@ -58,27 +55,26 @@ func (r *Replay) shownByUsage() []cacheShown {
 			held = prompt
 		}
 		before[key] = prompt
-		s := &out[i]
-		s.known = true
-		s.alive = float64(u.CacheRead) >= nearlyAll*float64(held)
-		s.cold = 2*u.CacheRead < held
-		s.fixed, s.part = r.upToShare(i, float64(u.CacheRead)/float64(prompt))
+		out[i] = cacheShown{
+			known: true, alive: float64(u.CacheRead) >= nearlyAll*float64(held), cold: 2*u.CacheRead < held,
+			share: float64(u.CacheRead) / float64(prompt),
+		}
 	}
 	return out
 }
 
 // upToShare returns how far a share of request i goes: the tokens of tools and system text in it, and the
 // part behind the last one that is in it whole.
-func (r *Replay) upToShare(i int, share float64) (fixed, part int) {
+func (r *Replay) upToShare(i int, share float64, m *Measure) (fixed, part int) {
 	q := &r.Requests[i]
-	all := r.Fixed
+	all := m.Fixed
 	for part := r.Begin(q); part < r.End(q); part++ {
-		all += r.Scaled(part, r.Counted(part))
+		all += m.Scaled(part, r.Counted(part))
 	}
 	left := int(share * float64(all))
-	fixed, part = min(r.Fixed, left), r.Begin(q)
-	for left -= r.Fixed; part < r.End(q); part++ {
-		if left -= r.Scaled(part, r.Counted(part)); left < 0 {
+	fixed, part = min(m.Fixed, left), r.Begin(q)
+	for left -= m.Fixed; part < r.End(q); part++ {
+		if left -= m.Scaled(part, r.Counted(part)); left < 0 {
 			break
 		}
 	}

@@ -87,10 +87,11 @@ func TestRecordedShare(t *testing.T) {
 	s := pausedSession([]time.Duration{time.Minute}, []int{50})
 	r := New(s, &Config{Counter: bytes{}, Overhead: 1000})
 	shown := r.shownAt(2)
-	if !shown.known || shown.alive || shown.cold || shown.fixed != 1000 || shown.part != 2 { // the result of the read is not in half of it
-		t.Errorf("%+v", shown)
+	fixed, part := r.upToShare(2, 0.5, &r.Measure)
+	if !shown.known || shown.alive || shown.cold || fixed != 1000 || part != 2 { // the result of the read is not in half of it
+		t.Errorf("%+v, %d, %d", shown, fixed, part)
 	}
-	if first := r.shownAt(0); !first.cold || first.fixed != 0 || first.part != 0 {
+	if first := r.shownAt(0); !first.cold || first.share != 0 {
 		t.Errorf("%+v", first)
 	}
 	s.Messages[len(s.Messages)-1].Usage = nil

@@ -18,11 +18,7 @@ import (
 // goroutine.
 type Replay struct {
 	*recording.Recording
-	Fixed int // tokens of tools and system prompt that are not recorded
-
-	// Scale, if not nil, returns the tokens of a part from those that were
-	// counted of its text, or of the placeholder in its place.
-	Scale func(part, counted int) int
+	Measure // what its requests are priced by
 
 	// Bound says that the provider checks what stands before the model's thinking, so that
 	// nothing that was sent may leave: there are no cold points.
@@ -40,7 +36,7 @@ type Replay struct {
 // New prepares a session.
 func New(s *transcript.Session, c *Config) *Replay {
 	r := &Replay{
-		Recording: recording.New(s), Fixed: c.overhead(s.HasSystem),
+		Recording: recording.New(s), Measure: Measure{Fixed: c.overhead(s.HasSystem)},
 		counter: c.counter(), lookup: c.lookup(), exact: c.ExactCache, hash: newHasher(),
 	}
 	for _, p := range r.Parts {
@@ -67,14 +63,6 @@ func (r *Replay) shownAt(i int) cacheShown {
 
 // Counted returns the tokens that were counted of a part's text.
 func (r *Replay) Counted(part int) int { return r.blocks[part].tokens }
-
-// Scaled returns the tokens of a part whose text counts so many.
-func (r *Replay) Scaled(part, counted int) int {
-	if r.Scale == nil {
-		return counted
-	}
-	return r.Scale(part, counted)
-}
 
 // Outcome is one session under one policy. Costs are in plain input tokens, by the
 // name of the price rule. Each is of a plan for the cold points of that rule's
@@ -112,9 +100,18 @@ type Outcome struct {
 	wasCold   []bool    // by request: it was planned as one that finds nothing in the cache
 }
 
-// Under sends the session through a policy and prices it by every rule. It plans
-// once for each list of cold points and price. It stops with the context's error.
+// Under sends the session through a policy and prices it by every rule. It stops with the context's error.
 func (r *Replay) Under(ctx context.Context, policy Policy, rules []Rule) (Outcome, error) {
+	out, err := r.UnderEach(ctx, policy, rules, r.Measure)
+	if err != nil {
+		return Outcome{}, err
+	}
+	return out[0], nil
+}
+
+// UnderEach is Under for several measures: an outcome for each. It plans once for each list of cold points and price. The
+// policy is told the tokens by r's own measure.
+func (r *Replay) UnderEach(ctx context.Context, policy Policy, rules []Rule, measures ...Measure) ([]Outcome, error) {
 	type group struct {
 		points []coldPoint
 		price  history.Price
@@ -128,7 +125,7 @@ func (r *Replay) Under(ctx context.Context, policy Policy, rules []Rule) (Outcom
 			if !r.Bound {
 				points = r.coldPoints(rule)
 			}
-			if rule.Cached() {
+			if rule.Cached() && !r.Bound { // nothing that was sent leaves: no plan depends on the price
 				price = history.Price{Read: rule.Read, Write: rule.Write}
 			}
 		}
@@ -139,68 +136,105 @@ func (r *Replay) Under(ctx context.Context, policy Policy, rules []Rule) (Outcom
 		}
 		groups[i].rules = append(groups[i].rules, rule)
 	}
-	var out Outcome
+	out := make([]Outcome, len(measures))
 	for i, g := range groups {
-		o, err := r.play(ctx, policy, g.rules, g.price, g.points)
+		played, err := r.play(ctx, policy, g.rules, g.price, g.points, measures)
 		if err != nil {
-			return Outcome{}, err
+			return nil, err
 		}
-		if i == 0 {
-			out = o
-			out.LostByRule = make(map[string]int, len(rules))
-		}
-		maps.Copy(out.Cost, o.Cost)
-		maps.Copy(out.Charged, o.Charged)
-		for _, rule := range g.rules {
-			out.LostByRule[rule.Name] = o.Edits.Lost
+		for n, o := range played {
+			if i == 0 {
+				out[n] = o
+				out[n].LostByRule = make(map[string]int, len(rules))
+			}
+			maps.Copy(out[n].Cost, o.Cost)
+			maps.Copy(out[n].Charged, o.Charged)
+			for _, rule := range g.rules {
+				out[n].LostByRule[rule.Name] = o.Edits.Lost
+			}
 		}
 	}
 	return out, nil
 }
 
 // play sends the session through a policy and prices it by rules that all have
-// this price and these cold points.
-func (r *Replay) play(ctx context.Context, policy Policy, rules []Rule, price history.Price, points []coldPoint) (Outcome, error) {
-	out := Outcome{Cost: make(map[string]float64, len(rules)), Omitted: make(map[history.Reason]int64)}
+// this price and these cold points, once for each measure.
+func (r *Replay) play(ctx context.Context, policy Policy, rules []Rule, price history.Price, points []coldPoint, measures []Measure) ([]Outcome, error) {
 	var caches []Cache
 	for _, rule := range rules {
 		caches = append(caches, Cache{Rule: rule.Rule, Exact: r.exact && !rule.Recorded, Recorded: rule.Recorded})
 	}
-	sender, view := r.NewSender(caches...), r.Index().View()
-	charge := r.newCharge(rules, caches)
+	view := r.Index().View()
 	plans := planners{replay: r, policy: policy, price: price, from: -1}
+	var bills []*billing
+	for i := range measures {
+		bills = append(bills, r.newBilling(&measures[i], rules, caches))
+	}
 	for i := range r.Requests {
 		if err := ctx.Err(); err != nil {
-			return Outcome{}, err
+			return nil, err
 		}
 		n := 0
 		for n < len(points) && points[n].request == i {
 			n++
 		}
 		omissions := plans.plan(&r.Requests[i], points[:n])
-		isCold := n > 0
-		points = points[n:]
 		view.Show(i, omissions)
-		sent := sender.Send(i, omissions)
-		if sent.Changed && !isCold {
-			out.Changed++
+		recalled := view.Recalls(i)
+		for _, b := range bills {
+			b.send(i, omissions, plans.reasons, n > 0, recalled)
 		}
-		out.Add(sent, rules)
-		if len(rules) > 0 {
-			out.byRequest = append(out.byRequest, sent.Bills[0].cost(rules[0].Rule))
-		}
-		out.wasCold = append(out.wasCold, isCold)
-		for n := range omissions {
-			o := &omissions[n]
-			out.Omitted[plans.reasons[n]] += int64(r.Scaled(o.Part, r.Counted(o.Part)) - r.Scaled(o.Part, sender.placeholder(o).tokens))
-		}
-		charge.add(i, omissions, view.Recalls(i))
+		points = points[n:]
 	}
 	plans.endContext()
-	out.LeftOut, out.Recalled, out.Charged = len(charge.leftOut), charge.recalls, charge.cost
-	out.Reads, out.Repeats = plans.reads, plans.repeats
-	out.Dangling, out.Edits = view.Dangling(), view.Edits
+	out := make([]Outcome, len(bills))
+	for n, b := range bills {
+		out[n] = b.outcome()
+		out[n].Reads, out[n].Repeats = plans.reads, plans.repeats
+		out[n].Dangling, out[n].Edits = view.Dangling(), view.Edits
+	}
 	return out, nil
+}
+
+// billing prices the requests of a session by one measure.
+type billing struct {
+	sender *Sender
+	rules  []Rule
+	charge *charge
+	out    Outcome
+}
+
+func (r *Replay) newBilling(m *Measure, rules []Rule, caches []Cache) *billing {
+	return &billing{
+		sender: r.newSender(m, caches), rules: rules, charge: r.newCharge(m, rules, caches),
+		out: Outcome{Cost: make(map[string]float64, len(rules)), Omitted: make(map[history.Reason]int64)},
+	}
+}
+
+// send prices request i, of which reasons has a reason for each omission.
+func (b *billing) send(i int, omissions []check.Omission, reasons []history.Reason, isCold bool, recalled []check.Recall) {
+	sent := b.sender.Send(i, omissions)
+	if sent.Changed && !isCold {
+		b.out.Changed++
+	}
+	b.out.Add(sent, b.rules)
+	if len(b.rules) > 0 {
+		b.out.byRequest = append(b.out.byRequest, sent.Bills[0].cost(b.rules[0].Rule))
+	}
+	b.out.wasCold = append(b.out.wasCold, isCold)
+	for n := range omissions {
+		o := &omissions[n]
+		s := b.sender
+		before, after := s.replay.blocks[o.Part].tokens, s.placeholder(o).tokens
+		b.out.Omitted[reasons[n]] += int64(s.measure.Scaled(o.Part, before) - s.measure.Scaled(o.Part, after))
+	}
+	b.charge.add(i, omissions, recalled)
+}
+
+func (b *billing) outcome() Outcome {
+	out := b.out
+	out.LeftOut, out.Recalled, out.Charged = len(b.charge.leftOut), b.charge.recalls, b.charge.cost
+	return out
 }
 
 // Add adds a request, billed by a cache for each rule.

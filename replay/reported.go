@@ -6,15 +6,33 @@ import (
 	"github.com/stet-dev/stet/tokens"
 )
 
-// UseReported gives the parts of a session the sizes that the provider reported, as
+// Measure says how many tokens the parts of a session have. The zero Measure is what was counted
+// of their texts, without tools and system prompt.
+type Measure struct {
+	Fixed int // tokens of tools and system prompt that are not recorded
+
+	scale  []float64 // by part: tokens for each that was counted; nil: one
+	hidden []int     // by part: tokens beside these
+}
+
+// Scaled returns the tokens of a part of whose text, or of the placeholder in its place, so many
+// were counted.
+func (m *Measure) Scaled(part, counted int) int {
+	if m.scale == nil {
+		return counted
+	}
+	return int(float64(counted)*m.scale[part]+0.5) + m.hidden[part]
+}
+
+// Reported returns the sizes that the provider reported, as
 // far as it did. A counted token of text becomes as many as the session's requests
 // grew by for each (tokens.Calibration). If a request grew by more, the rest is not
 // recorded (mostly reasoning that is not shown): it is added to the first part that
 // came with the request, and no policy can leave it out. If a request grew by less,
 // the text that came with it counts for less. What the first request held beyond
-// its text are tools and system prompt. It returns false, and changes nothing,
-// where fewer than four in five requests were reported.
-func (r *Replay) UseReported() bool {
+// its text are tools and system prompt. It is false where fewer than four in five
+// requests were reported.
+func (r *Replay) Reported() (m Measure, ok bool) {
 	n := 0
 	for i := range r.Requests {
 		if reportedSize(r, i) > 0 {
@@ -22,7 +40,7 @@ func (r *Replay) UseReported() bool {
 		}
 	}
 	if n == 0 || 5*n < 4*len(r.Requests) {
-		return false
+		return Measure{}, false
 	}
 	steps := growth(r)
 	var c tokens.Calibration
@@ -32,32 +50,29 @@ func (r *Replay) UseReported() bool {
 		}
 	}
 	slope := c.Slope()
-	r.shown = nil
-	scale := slices.Repeat([]float64{slope}, len(r.Parts)) // tokens for each that was counted
-	hidden := make([]int, len(r.Parts))                    // tokens beside these
+	m = Measure{r.Fixed, slices.Repeat([]float64{slope}, len(r.Parts)), make([]int, len(r.Parts))}
 	if len(steps) > 0 && steps[0].isFirst {
-		r.Fixed = max(0, steps[0].grown-int(slope*float64(steps[0].text)))
+		m.Fixed = max(0, steps[0].grown-int(slope*float64(steps[0].text)))
 	}
-	r.Scale = func(part, counted int) int { return int(float64(counted)*scale[part]+0.5) + hidden[part] }
 	total := 0
 	for _, s := range steps {
 		if s.isFirst {
-			total = r.Fixed
+			total = m.Fixed
 		}
 		grown, text := s.size-total, int(slope*float64(s.text))
 		if grown >= text {
-			hidden[s.from] = grown - text
+			m.hidden[s.from] = grown - text
 		} else if text > 0 {
 			const least = 0.3 // of a text's tokens, however little was reported
 			for part := s.from; part < s.to; part++ {
-				scale[part] = slope * max(least, float64(grown)/float64(text))
+				m.scale[part] = slope * max(least, float64(grown)/float64(text))
 			}
 		}
 		for part := s.from; part < s.to; part++ {
-			total += r.Scaled(part, r.Counted(part))
+			total += m.Scaled(part, r.Counted(part))
 		}
 	}
-	return true
+	return m, true
 }
 
 // step is what came between two requests of a context whose sizes were

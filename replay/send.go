@@ -3,6 +3,7 @@ package replay
 import (
 	"hash/maphash"
 	"slices"
+	"time"
 
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/replay/check"
@@ -14,6 +15,7 @@ type Sender struct {
 	Free []int
 
 	replay       *Replay
+	measure      *Measure
 	caches       []Cache
 	from         int    // the first message of the context
 	root         uint64 // of the model of the last request
@@ -72,11 +74,13 @@ func nextPrompt(before *prompt, root uint64, blocks []block) prompt {
 	return p
 }
 
-// NewSender returns a sender that bills by these caches.
-func (r *Replay) NewSender(caches ...Cache) *Sender {
-	s := &Sender{replay: r, from: -1, placeholders: make(map[int]placeholder)}
+// NewSender returns a sender that bills by these caches, and r's measure.
+func (r *Replay) NewSender(caches ...Cache) *Sender { return r.newSender(&r.Measure, caches) }
+
+func (r *Replay) newSender(m *Measure, caches []Cache) *Sender {
+	s := &Sender{replay: r, measure: m, from: -1, placeholders: make(map[int]placeholder)}
 	for _, c := range caches {
-		c.fixed = r.Fixed
+		c.fixed = m.Fixed
 		s.caches = append(s.caches, c)
 	}
 	return s
@@ -102,7 +106,7 @@ func (s *Sender) Send(i int, omissions []check.Omission) Sent {
 		if s.Free != nil {
 			blocks[i].tokens = max(0, blocks[i].tokens-s.Free[at])
 		}
-		blocks[i].tokens = r.Scaled(at, blocks[i].tokens)
+		blocks[i].tokens = s.measure.Scaled(at, blocks[i].tokens)
 	}
 	for n := len(s.recalled) - 1; n >= 0; n-- {
 		c := &s.recalled[n]
@@ -111,17 +115,25 @@ func (s *Sender) Send(i int, omissions []check.Omission) Sent {
 	p := nextPrompt(&s.last, root, blocks)
 	s.last = p
 
-	out := Sent{Tokens: r.Fixed + p.size(), Changed: continues && len(p.dropped) > 0}
+	out := Sent{Tokens: s.measure.Fixed + p.size(), Changed: continues && len(p.dropped) > 0}
 	for n := range s.caches {
-		c := &s.caches[n]
-		if c.Recorded && r.shownAt(i).known {
-			shown := r.shownAt(i)
-			out.Bills = append(out.Bills, c.sendShown(&p, shown, s.blocksBefore(shown.part), q.Answered))
-			continue
-		}
-		out.Bills = append(out.Bills, c.send(&p, q.Sent, q.Answered))
+		out.Bills = append(out.Bills, s.bill(&s.caches[n], i, &p))
 	}
 	return out
+}
+
+// bill has a cache bill request i.
+func (s *Sender) bill(c *Cache, i int, p *prompt) Bill {
+	q := &s.replay.Requests[i]
+	if !c.Recorded || !s.replay.shownAt(i).known {
+		return c.send(p, q.Sent, q.Answered)
+	}
+	shown := s.replay.shownAt(i)
+	if shown.alive {
+		return c.send(p, time.Time{}, q.Answered)
+	}
+	fixed, part := s.replay.upToShare(i, shown.share, s.measure)
+	return c.sendWithin(p, time.Time{}, q.Answered, fixed, s.blocksBefore(part))
 }
 
 // blocksBefore returns how many blocks of the request stand before a part.
@@ -142,7 +154,7 @@ const recallCall = 80
 // then on, the requests of the context hold that call and what was asked for.
 func (s *Sender) Recall(i int, again check.Recall, omissions []check.Omission) Sent {
 	r, part := s.replay, again.Part
-	tokens := r.Scaled(part, r.blocks[part].tokens)
+	tokens := s.measure.Scaled(part, r.blocks[part].tokens)
 	if all := len(r.Parts[part].Text); again.Bytes > 0 && all > 0 {
 		tokens = tokens * again.Bytes / all
 	}

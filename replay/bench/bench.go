@@ -118,30 +118,55 @@ func (p *played) play(ctx context.Context, r *replay.Replay, policies []Policy, 
 	recorded := replay.Rule{Rule: own, Recorded: true}
 	recorded.Name = RecordedRule
 	rules := append(replay.Rules(), replay.Rule{Rule: own}, recorded)
-	p.outcomes = under(ctx, r, policies, rules, exact)
-	if r.UseReported() {
+	measures := []replay.Measure{r.Measure}
+	if m, ok := r.Reported(); ok {
+		measures = append(measures, m)
+	}
+	all := under(ctx, r, policies, rules, exact, measures)
+	if p.outcomes = all[0]; len(measures) > 1 {
+		p.reported = all[1]
+		r.Measure = measures[1]
 		p.cache = checkCache(r)
-		p.reported = under(ctx, r, policies, rules, exact)
 	}
 }
 
-// under replays the session under each policy; nil where the context ends.
-func under(ctx context.Context, r *replay.Replay, policies []Policy, rules []replay.Rule, exact bool) []replay.Outcome {
-	var out []replay.Outcome
+// under sends the session through each policy. It returns the outcomes of all policies for each measure; nil where the
+// context ends.
+func under(ctx context.Context, r *replay.Replay, policies []Policy, rules []replay.Rule, exact bool, measures []replay.Measure) [][]replay.Outcome {
+	out := make([][]replay.Outcome, len(measures))
+	counted := r.Measure
 	for _, p := range policies {
+		each, err := p.under(ctx, r, rules, exact, measures)
+		r.Measure = counted
+		if err != nil {
+			return make([][]replay.Outcome, len(measures))
+		}
+		for n, o := range each {
+			out[n] = append(out[n], o)
+		}
+	}
+	return out
+}
+
+// under sends the session through the policy, and returns the outcome for each measure. It changes r's measure.
+func (p *Policy) under(ctx context.Context, r *replay.Replay, rules []replay.Rule, exact bool, measures []replay.Measure) (out []replay.Outcome, err error) {
+	if p.bound == nil && !p.WholeSize {
+		return r.UnderEach(ctx, p.Begin, rules, measures...)
+	}
+	for _, m := range measures {
+		r.Measure = m
 		var o replay.Outcome
-		var err error
 		if p.bound != nil {
 			o, err = bounded(ctx, r, p.bound(r), rules, exact)
 		} else {
 			o, err = r.Under(ctx, p.Begin, rules)
 		}
 		if err != nil {
-			return nil
+			return nil, err
 		}
 		out = append(out, o)
 	}
-	return out
+	return out, nil
 }
 
 // counting follows how far the size expected of a request is from the one

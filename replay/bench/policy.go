@@ -12,6 +12,9 @@ type Policy struct {
 	Source string // the document or source that the rule is from; empty for our own
 	Begin  replay.Policy
 
+	// WholeSize: the rule goes by the size of the whole request, tools and system prompt with it (replay.Setting.Fixed).
+	WholeSize bool
+
 	bound func(*replay.Replay) []release // of a bound, which has no planner
 }
 

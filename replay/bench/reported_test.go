@@ -32,12 +32,19 @@ func reportedSession() *transcript.Session {
 	return s
 }
 
+func useReported(t *testing.T, r *replay.Replay) {
+	t.Helper()
+	m, ok := r.Reported()
+	if !ok {
+		t.Fatal("all requests are reported")
+	}
+	r.Measure = m
+}
+
 func TestReported(t *testing.T) {
 	c := replay.Config{Counter: replaytest.Bytes{}}
 	r := replay.New(reportedSession(), &c)
-	if !r.UseReported() {
-		t.Fatal("all requests are reported")
-	}
+	useReported(t, r)
 	sum := r.Fixed
 	for at, want := range []int{1200, 0, 1600, 0, 2300} {
 		if sum += r.Scaled(at, r.Counted(at)); want > 0 && sum != want {
@@ -51,7 +58,7 @@ func TestReported(t *testing.T) {
 
 	few := reportedSession()
 	few.Messages[3].Usage = nil
-	if r := replay.New(few, &c); r.UseReported() || r.Scale != nil {
+	if _, ok := replay.New(few, &c).Reported(); ok {
 		t.Error("two of three requests are too few")
 	}
 }
@@ -63,9 +70,7 @@ func TestReportedLess(t *testing.T) {
 	s.Messages[5].Usage = &llm.Usage{Input: 1400}
 	c := replay.Config{Counter: replaytest.Bytes{}}
 	r := replay.New(s, &c)
-	if !r.UseReported() {
-		t.Fatal("all requests are reported")
-	}
+	useReported(t, r)
 	sum := r.Fixed
 	for at := range 5 {
 		sum += r.Scaled(at, r.Counted(at))
@@ -80,7 +85,7 @@ func TestReportedLess(t *testing.T) {
 func TestCheckCache(t *testing.T) {
 	c := replay.Config{Counter: replaytest.Bytes{}}
 	r := replay.New(reportedSession(), &c)
-	r.UseReported()
+	useReported(t, r)
 	got := checkCache(r)
 	if got.rule != prices.Anthropic5m || got.Requests != 2 || got.Read != 2200 || got.Prompt != 1600+2300 {
 		t.Errorf("%+v", got)
@@ -92,7 +97,7 @@ func TestCheckCache(t *testing.T) {
 	hour := reportedSession()
 	hour.Messages[1].Usage.CacheWrite1h = 1200
 	r = replay.New(hour, &c)
-	r.UseReported()
+	useReported(t, r)
 	if got := checkCache(r); got.rule != prices.Anthropic1h || got.Simple.Read != 1200+1600 || got.Simple.FalseHits != 1 || got.Exact.Read != got.Simple.Read {
 		t.Errorf("%+v", got)
 	}
@@ -104,7 +109,7 @@ func TestCheckCache(t *testing.T) {
 		}
 	}
 	r = replay.New(none, &c)
-	r.UseReported()
+	useReported(t, r)
 	if got := checkCache(r); got.Requests != 0 || got.rule != "" {
 		t.Errorf("no cache was reported: %+v", got)
 	}

@@ -21,15 +21,16 @@ type Index struct {
 	parts   [][]int32        // by line: the parts that show it
 	size    []int            // by line: its bytes
 	content map[int][][]int32
-	edits   []edit // in the order of the requests
-	stubs   []stub // in the order of the parts
+	counted map[int]*excerpts // by part; made when they are first asked for
+	edits   []edit            // in the order of the requests
+	stubs   []stub            // in the order of the parts
 }
 
 // NewIndex reads a session.
 func NewIndex(rec *recording.Recording) *Index {
 	x := &Index{
 		rec: rec, ids: make(map[string]int32), lines: make([][]int32, len(rec.Parts)), texts: make([][]string, len(rec.Parts)),
-		content: make(map[int][][]int32),
+		content: make(map[int][][]int32), counted: make(map[int]*excerpts),
 	}
 	for i, p := range rec.Parts {
 		x.texts[i] = visible(p.Part)

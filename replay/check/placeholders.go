@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/stet-dev/stet/dialect"
 	"github.com/stet-dev/stet/llm"
 )
 
@@ -147,19 +146,18 @@ func spansOf(body string, first, last int) ([]claim, bool) {
 // count them.
 func (x *Index) leftOut(part int, name string, first, last int) [][]string {
 	var out [][]string
-	add := func(lines []string, from int) {
-		if from <= first && last < from+len(lines) {
-			out = append(out, lines[first-from:last-from+1])
+	add := func(all []excerpt) {
+		for _, e := range all {
+			if e.first <= first && last < e.first+len(e.lines) {
+				out = append(out, e.lines[first-e.first:last-e.first+1])
+			}
 		}
 	}
+	counted := x.excerptsOf(part)
 	if name != outputName {
-		for _, s := range x.sections(part) {
-			add(cleaned(s.Lines), max(1, s.First))
-		}
+		add(counted.sections)
 	}
-	for _, lines := range countings(x.rec.Parts[part].Text) {
-		add(lines, 1)
-	}
+	add(counted.output)
 	return out
 }
 
@@ -255,31 +253,55 @@ func (v *View) holdsAt(part int, want []string, there int) bool {
 			})
 		})
 	}
-	from := func(have []string, first int) bool {
-		i := there - first
-		return i >= 0 && i+len(want) <= len(have) && slices.Equal(have[i:i+len(want)], want)
+	at := func(e excerpt) bool {
+		i := there - e.first
+		return i >= 0 && i+len(want) <= len(e.lines) && slices.Equal(e.lines[i:i+len(want)], want)
 	}
-	return slices.ContainsFunc(v.x.sections(part), func(s dialect.Section) bool { return from(cleaned(s.Lines), max(1, s.First)) }) ||
-		slices.ContainsFunc(hunks(p.Text), func(h hunk) bool { return from(h.lines, h.first) }) ||
-		slices.ContainsFunc(countings(p.Text), func(have []string) bool { return from(have, 1) })
+	counted := v.x.excerptsOf(part)
+	return slices.ContainsFunc(counted.sections, at) || slices.ContainsFunc(counted.hunks, at) || slices.ContainsFunc(counted.output, at)
 }
 
-// hunk is one block of a unified diff: the lines of the new file that it shows.
-type hunk struct {
+// excerpt is some lines that stand one below the other, as they are compared, and the number of
+// the first one.
+type excerpt struct {
 	first int
 	lines []string
 }
 
-// hunks returns the hunks in a text.
-func hunks(text string) []hunk {
-	var out []hunk
+// excerpts are the ways in which the lines of a recorded result can be counted.
+type excerpts struct {
+	sections []excerpt // of files
+	hunks    []excerpt // of the new file in a patch
+	output   []excerpt // of the text itself
+}
+
+// excerptsOf returns the excerpts of a part.
+func (x *Index) excerptsOf(part int) *excerpts {
+	if e, ok := x.counted[part]; ok {
+		return e
+	}
+	text := x.rec.Parts[part].Text
+	e := &excerpts{hunks: hunks(text)}
+	for _, s := range x.sections(part) {
+		e.sections = append(e.sections, excerpt{max(1, s.First), cleaned(s.Lines)})
+	}
+	for _, lines := range countings(text) {
+		e.output = append(e.output, excerpt{1, lines})
+	}
+	x.counted[part] = e
+	return e
+}
+
+// hunks returns the hunks of a unified diff in a text: the lines of the new file that they show.
+func hunks(text string) []excerpt {
+	var out []excerpt
 	if !isPatch(text) {
 		return nil
 	}
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, "\r\n")
 		if m := hunkForm.FindStringSubmatch(line); m != nil {
-			out = append(out, hunk{first: number(m[1])})
+			out = append(out, excerpt{first: number(m[1])})
 		} else if n := len(out); n > 0 && (line == "" || line[0] == ' ' || line[0] == '+') {
 			out[n-1].lines = append(out[n-1].lines, clean(line[min(1, len(line)):]))
 		}
