@@ -72,7 +72,7 @@ func (a *accounts) set(account uint64, refuses bool) {
 // that the provider refuses at once if it refuses such a change at all, and does not answer with thinking dropped.
 func (p *Proxy) mayTry(x *exchange, d *reading) bool {
 	if !p.config.TryBound || p.unchanged || d.request == nil || d.api != record.Messages || x.body.continues() ||
-		!p.rules.of(d.api, x.row.Model).checks || cachestate.FirstThinking(d.request) < 0 || bytes.Contains(x.body.head, []byte(`"block_binding"`)) ||
+		!p.rules.of(d.api, d.model).checks || cachestate.FirstThinking(d.request) < 0 || bytes.Contains(x.body.head, []byte(`"block_binding"`)) ||
 		d.forms.first().Drops {
 		return false
 	}

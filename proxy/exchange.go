@@ -42,18 +42,16 @@ type exchange struct {
 	conversation *conversation    // nil if it is not known
 	sent         *cachestate.Sent // nil if the request was not understood, or only counts tokens
 	compared     cachestate.Comparison
-	omissions    []history.Omission            // what was left out, or would have been
-	stored       <-chan struct{}               // closed when the store has what is to be remembered of the request; nil: it need not be waited for
-	background   chan struct{}                 // closed when nothing goes on beside the request; nil if nothing ever did
-	form         *sentform.Sent                // how it goes upstream; nil: that is not remembered
-	others       []candidate                   // other ways in which it may go upstream, if the provider refuses it
-	next         func() (name string, ok bool) // makes the body the next of others; nil: there are none
-	drop         func() bool                   // makes the body what it was first, and asks for thinking to be dropped that is bound to something else
-	meter        llm.Meter                     // of the answer; nil if it is not read
-	assembly     assembly                      // of the answer, until it is whole; nil if it is not put together
-	refused      bool                          // it did not go upstream
-	ended        bool                          // the answer came to its end
-	broken       bool                          // the upstream broke it off
+	omissions    []history.Omission // what was left out, or would have been
+	stored       <-chan struct{}    // closed when the store has what is to be remembered of the request; nil: it need not be waited for
+	background   chan struct{}      // closed when nothing goes on beside the request; nil if nothing ever did
+	form         *sentform.Sent     // how it goes upstream; nil: that is not remembered
+	recovery     *recovery          // what can be done if the provider refuses its thinking; nil: nothing
+	meter        llm.Meter          // of the answer; nil if it is not read
+	assembly     assembly           // of the answer, until it is whole; nil if it is not put together
+	refused      bool               // it did not go upstream
+	ended        bool               // the answer came to its end
+	broken       bool               // the upstream broke it off
 }
 
 type exchangeKey struct{}

@@ -17,7 +17,8 @@ import (
 
 // reading is what was understood of a request, and what was decided on it.
 type reading struct {
-	api     string       // counting tokens is no other
+	api     string // counting tokens is no other
+	model   string
 	view    *lease       // the body that is planned: the request's own, or that of the whole conversation where the request has only what is new
 	request *llm.Request // nil if it could not be decoded
 	chain   prefix.Chain // of its messages; empty if they tell no conversation
@@ -26,7 +27,7 @@ type reading struct {
 	common  int          // messages that it has in common with base
 	asked   cachestate.Request
 	verdict cachestate.Verdict
-	plan    *history.Plan
+	plan    *history.Plan     // that the request goes out with; nil: it goes as it came
 	evicted []history.PartRef // what the plan leaves out at cold points
 	forms   sentForms
 }
@@ -132,13 +133,13 @@ func (p *Proxy) planOf(x *exchange, d *reading) (*history.Plan, error) {
 		return nil, err
 	}
 	now := p.recent.plan(d, engine)
-	plan, err := p.within(x, d, now.state.Plan(), now.behind)
+	plan, err := p.within(d, now.state.Plan(), now.behind)
 	if err == nil && d.repeats() && !d.tries() {
 		var sent *history.Plan
 		if sent, err = p.asSent(d, d.forms.first()); err == nil && !slices.Equal(before(plan.Edits, d.forms.sent), sent.Edits) {
 			sent.Folds = plan.Folds
 			now = planBehind(d, engine, sentPlan{d.forms.sent, *sent})
-			plan, err = p.within(x, d, now.state.Plan(), now.behind)
+			plan, err = p.within(d, now.state.Plan(), now.behind)
 		}
 	}
 	if err != nil {
@@ -169,7 +170,7 @@ func (p *Proxy) keepFolds(folds []history.Fold) {
 }
 
 // within is the plan for a body: how messages were sent that the engine planned behind, and what may be done of its plan.
-func (p *Proxy) within(x *exchange, d *reading, full *history.Plan, behind sentPlan) (*history.Plan, error) {
+func (p *Proxy) within(d *reading, full *history.Plan, behind sentPlan) (*history.Plan, error) {
 	req := d.request
 	if len(full.Omissions) != len(full.Edits) {
 		return nil, errors.New("a plan has a reason for each edit")
@@ -178,7 +179,7 @@ func (p *Proxy) within(x *exchange, d *reading, full *history.Plan, behind sentP
 		Edits: slices.Clone(behind.Edits), Omissions: slices.Clone(behind.Omissions), Folds: slices.Concat(behind.Folds, full.Folds), Stats: full.Stats,
 	}
 	plan.Saved += behind.Saved
-	head := max(behind.messages, p.head(x, d))
+	head := max(behind.messages, p.head(d))
 	for i, e := range full.Edits {
 		if m := &req.Messages[e.Message]; e.Message >= head && editable(m.Role, &m.Parts[e.Part]) {
 			plan.Edits = append(plan.Edits, e)
@@ -200,12 +201,12 @@ const usualMinimum = 1024
 // head is how many messages stay as they are in any case: without them the prompt could become
 // too short to be cached. It goes by what stands before a message, which is the same in all
 // requests to come.
-func (p *Proxy) head(x *exchange, d *reading) int {
+func (p *Proxy) head(d *reading) int {
 	if !evicts(p.policy) {
 		return 0
 	}
 	req := d.request
-	size, least := prefix.ToolsSize(req), bytesPerToken*p.rules.of(apiOf(x), x.row.Model).MinTokens
+	size, least := prefix.ToolsSize(req), bytesPerToken*p.rules.of(d.api, d.model).MinTokens
 	if d.forms.checks { // the same for all models
 		least = bytesPerToken * usualMinimum
 	}
@@ -229,13 +230,14 @@ func editable(role llm.Role, p *llm.Part) bool {
 	return false
 }
 
-// report does what need not be done before the request goes out: it makes the plan of a request
-// that goes unchanged, compares the request with the one before, and counts tokens.
+// report does what need not be done before the request goes out: it makes the plan that a request would have had which
+// goes unchanged, compares the request with the one before, and counts tokens.
 func (p *Proxy) report(x *exchange, d *reading) {
-	if d.plan == nil {
+	plan := d.plan
+	if plan == nil {
 		why := p.safely(x, func() (why cause) {
 			var err error
-			if d.plan, err = p.planOf(x, d); err != nil {
+			if plan, err = p.planOf(x, d); err != nil {
 				return misfit
 			}
 			return planned
@@ -251,10 +253,10 @@ func (p *Proxy) report(x *exchange, d *reading) {
 	if x.sent != nil {
 		x.compared = x.sent.Compare(d.request)
 	}
-	x.row.Reads, x.row.Repeats, x.row.Dangling = d.plan.Reads, d.plan.Repeats, d.plan.Dangling
-	x.omissions = d.plan.Omissions
+	x.row.Reads, x.row.Repeats, x.row.Dangling = plan.Reads, plan.Repeats, plan.Dangling
+	x.omissions = plan.Omissions
 	p.safely(x, func() cause {
-		x.row.TokensOff, x.row.Tokens = p.counters.estimate(x.row.Model, d.request, d.plan)
+		x.row.TokensOff, x.row.Tokens = p.counters.estimate(x.row.Model, d.request, plan)
 		return planned
 	})
 }

@@ -19,7 +19,8 @@ func (p *Proxy) decode(x *exchange, d *reading) cause {
 	if why := p.read(x, d); why != planned {
 		return why
 	}
-	x.row.Model = shortCopy(d.request.Model)
+	d.model = shortCopy(d.request.Model)
+	x.row.Model = d.model
 	if d.request.Thread != "" || x.api == record.Responses {
 		if why := p.follow(x, d); why != planned {
 			return why

@@ -24,25 +24,77 @@ const (
 	maxBoundError = 64 << 10 // bytes of an error that is read
 )
 
+// recovery is what can be done with a request that the provider refuses.
+type recovery struct {
+	reading *reading
+	first   candidate   // as it went first
+	others  []candidate // the likeliest first
+}
+
+// candidate is one way in which a request may go upstream.
+type candidate struct {
+	name string // for logs and figures
+	plan func() (*history.Plan, error)
+	from sentform.Known // that the plan goes on from
+}
+
+// recoveryOf lists the ways in which a bound request may go upstream besides the one that it is to go.
+func (p *Proxy) recoveryOf(d *reading) *recovery {
+	planIs := func(plan *history.Plan) func() (*history.Plan, error) {
+		return func() (*history.Plan, error) { return plan, nil }
+	}
+	original := candidate{"original", planIs(new(history.Plan)), sentform.Known{}}
+	c := &recovery{reading: d, first: candidate{"drop_block", original.plan, d.forms.first()}}
+	if d.plan != nil {
+		c.first.plan = planIs(d.plan)
+	}
+	for _, known := range d.forms.known {
+		c.others = append(c.others, candidate{"sent form", func() (*history.Plan, error) { return p.asSent(d, known) }, known})
+	}
+	if len(d.forms.known) == 0 && !d.forms.planned && !p.unchanged {
+		c.others = append(c.others, candidate{"computed", func() (*history.Plan, error) { return p.computed(d) }, sentform.Known{}})
+	}
+	c.others = append(c.others, original)
+	return c
+}
+
+// recovers reports whether a refusal of a bound request may come from what stet changed. Under the policy off and
+// with observe that is so only where the conversation is known to have been shortened: the error is the client's own otherwise.
+func (p *Proxy) recovers(d *reading) bool {
+	return !p.unchanged || p.policy == history.Finish || !d.forms.first().Form.Empty()
+}
+
+// computed is the plan of a request as the rules of today would have shortened it from its beginning. It is a function
+// of the messages.
+func (p *Proxy) computed(d *reading) (*history.Plan, error) {
+	engine, err := p.engines.of(d.api, d.model, &d.request.Caching, terms{checks: d.forms.checks})
+	if err != nil {
+		return nil, err
+	}
+	return p.within(d, engine.Plan(d.request.Messages), sentPlan{})
+}
+
 // recover sends a request again that was refused because of what stands before thinking. It returns the answer for
 // the client: the first one that is no such refusal; or, if there is none, the first refusal as it came.
 func (p *Proxy) recover(r *http.Request, first *http.Response) (*http.Response, error) {
 	x := r.Context().Value(exchangeKey{}).(*exchange)
-	if x.next == nil || !refusesBound(first) {
+	if x.recovery == nil || !refusesBound(first) {
 		return first, nil
 	}
-	how := ""
-	for tries := 1; tries < maxTries; tries++ {
-		name, ok := "", false
-		if tries < maxTries-1 {
-			name, ok = x.next()
+	if x.background != nil {
+		<-x.background
+	}
+	for try := 2; try <= maxTries; try++ {
+		how := ""
+		if try < maxTries {
+			how = p.next(x)
 		}
-		if !ok {
-			if name, ok, tries = "drop_block", x.drop(), maxTries; !ok {
-				break
-			}
+		if how == "" {
+			how, try = p.drop(x), maxTries
 		}
-		how = name
+		if how == "" {
+			break
+		}
 		again := r.Clone(r.Context())
 		x.body.send(again)
 		resp, err := p.config.Transport.RoundTrip(again)
@@ -59,6 +111,83 @@ func (p *Proxy) recover(r *http.Request, first *http.Response) (*http.Response, 
 	}
 	p.recovered(x, "", first.StatusCode)
 	return first, nil
+}
+
+// next makes the body of a request the next of the ways in which it may go upstream, and notes that it goes so. It
+// returns the name of the way; "": there is no other.
+func (p *Proxy) next(x *exchange) string {
+	d := x.recovery.reading
+	if d.tries() && p.giveUp(x, d) {
+		return "append"
+	}
+	for c := x.recovery; len(c.others) > 0; {
+		way := c.others[0]
+		c.others = c.others[1:]
+		why := p.safely(x, func() cause {
+			plan, err := way.plan()
+			if err != nil || d.sameBound(plan) {
+				return misfit
+			}
+			return p.goAs(x, d, plan, way.from)
+		})
+		if why == planned {
+			return way.name
+		}
+	}
+	return ""
+}
+
+// drop makes the body of a request what it was first, and has it ask for thinking to be dropped that is bound to
+// something else. It returns the name of that; "": it cannot be.
+func (p *Proxy) drop(x *exchange) string {
+	if x.body.dropping {
+		return ""
+	}
+	first := x.recovery.first
+	why := p.safely(x, func() cause {
+		plan, err := first.plan()
+		if err != nil {
+			return misfit
+		}
+		if why := p.goAs(x, x.recovery.reading, plan, first.from); why != planned {
+			return why
+		}
+		if err := x.body.dropBound(&p.buffers); err != nil {
+			return misfit
+		}
+		return planned
+	})
+	if why != planned {
+		return ""
+	}
+	return first.name
+}
+
+// goAs makes the body of a request go upstream by another plan, and notes that it does: in place of how it went before.
+func (p *Proxy) goAs(x *exchange, d *reading, plan *history.Plan, from sentform.Known) cause {
+	x.body.patched, x.body.dropping = nil, false
+	if len(plan.Edits) > 0 {
+		if err := x.body.patch(x.codec, d.view.b, d.request, plan.Edits, &p.buffers); err != nil {
+			return misfit
+		}
+		if x.row.Observe = false; cause(x.row.Passed) == managed {
+			x.row.Passed = ""
+		}
+	}
+	d.plan, d.evicted = plan, plan.Evicted(d.chain.Skip)
+	p.recent.give(d.now, planState{}) // requests that go on from this one do not go on from its first plan
+	p.keepDropping(x, from)
+	if x.sent != nil {
+		p.cache.Rollback(x.sent)
+		p.commit(x, d, from)
+	} else {
+		x.stored = p.note(x, d, from)
+	}
+	p.report(x, d)
+	if x.stored != nil {
+		p.writer.wait(x.stored)
+	}
+	return planned
 }
 
 // refusesBound reads an answer that has status 400, and reports whether it refuses thinking because of what stands
@@ -100,30 +229,6 @@ func (p *Proxy) recovered(x *exchange, how string, status int) {
 		"model", x.row.Model, "form", how, "status", status)
 }
 
-// drop makes the body of a request what it was first, and has it ask for thinking to be dropped that is bound to
-// something else. It reports false where that cannot be.
-func (p *Proxy) drop(x *exchange, d *reading, first candidate) bool {
-	if x.body.dropping {
-		return false
-	}
-	why := p.safely(x, func() cause {
-		plan, err := first.plan()
-		if err != nil {
-			return misfit
-		}
-		if d.plan != plan && (d.plan != nil || len(plan.Edits) > 0) {
-			if why := p.goAs(x, d, plan, first.from); why != planned {
-				return why
-			}
-		}
-		if err := x.body.dropBound(&p.buffers); err != nil {
-			return misfit
-		}
-		return planned
-	})
-	return why == planned
-}
-
 // keepDropping has a request ask for what an earlier one of its conversation asked for at last.
 func (p *Proxy) keepDropping(x *exchange, from sentform.Known) {
 	if !from.Drops {
@@ -147,16 +252,6 @@ func (p *Proxy) countDropped(x *exchange) {
 		p.metrics.dropped.Add(float64(n))
 		p.log.Warn("the provider dropped thinking, because of what stands before it", "conversation", x.row.Conversation, "model", x.row.Model, "blocks", n)
 	}
-}
-
-// computed is the plan of a request as the rules of today would have shortened it from its beginning. It is a function
-// of the messages.
-func (p *Proxy) computed(x *exchange, d *reading) (*history.Plan, error) {
-	engine, err := p.engines.of(apiOf(x), x.row.Model, &d.request.Caching, terms{checks: d.forms.checks})
-	if err != nil {
-		return nil, err
-	}
-	return p.within(x, d, engine.Plan(d.request.Messages), sentPlan{})
 }
 
 // sameBound reports whether a plan leaves what stands before the last thinking as it was sent. Then it is refused for

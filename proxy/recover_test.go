@@ -128,6 +128,54 @@ func TestMetInTheMiddle(t *testing.T) {
 	})
 }
 
+// What is recorded of a request that was refused is what the provider took at last, and so is what later requests are compared
+// with: as of a session whose form was known all the time (WIRE-2).
+func TestRecordOfWhatWasTaken(t *testing.T) {
+	for name, config := range map[string]Config{
+		"a lost store": {History: history.Config{Policy: history.Adaptive}},
+		"a try":        {History: history.Config{Policy: history.Adaptive}, TryBound: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var all [2][]record.Request
+			for i, refused := range []bool{false, true} {
+				strictly(t, func(s *strict) {
+					a := s.session("claude-opus-5-5")
+					a.rounds(12, s.proxy())
+					synctest.Wait()
+					if s.config = config; !refused {
+						s.config.TryBound = false
+					} else if !config.TryBound {
+						s.store = new(record.Memory)
+					}
+					p := s.proxy()
+					pause()
+					a.rounds(1, p)
+					pause()
+					a.rounds(2, p)
+					if s.refused() > 0 != refused {
+						t.Errorf("%d requests were refused", s.refused())
+					}
+					if err := p.Close(s.t.Context()); err != nil {
+						t.Error(err)
+					}
+					rows, err := s.store.Requests(s.t.Context(), record.Query{})
+					if err != nil {
+						t.Fatal(err)
+					}
+					for _, r := range rows[len(rows)-6:] {
+						r.ID, r.Added, r.Conversation = "", 0, ""
+						r.Cache.Gap, r.Cache.Lifetime = 0, 0 // a new store knows no answer before, and not what was seen of the cache
+						all[i] = append(all[i], r)
+					}
+				})
+			}
+			if diff := cmp.Diff(all[0], all[1]); diff != "" || all[0][1].Trimmed == 0 || all[0][1].TokensOff == all[0][1].Tokens {
+				t.Errorf("%+v %s", all[0][1], diff)
+			}
+		})
+	}
+}
+
 // refuser is a provider that takes no request; its n-th answer says so.
 type refuser struct {
 	message string

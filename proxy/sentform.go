@@ -40,7 +40,7 @@ func (p *Proxy) lookUp(x *exchange, d *reading) cause {
 		return planned
 	}
 	judged := d.asked.Decoded != nil // else finding the conversation broke off
-	if !p.rules.of(d.api, x.row.Model).checks && !(judged && p.cache.Checks(&d.asked)) {
+	if !p.rules.of(d.api, d.model).checks && !(judged && p.cache.Checks(&d.asked)) {
 		return planned
 	}
 	messages := d.request.Messages
@@ -100,18 +100,12 @@ func (p *Proxy) keep(x *exchange, d *reading, why cause) cause {
 // goesOut notes how a request goes upstream, where later requests need to know it.
 func (p *Proxy) goesOut(x *exchange, d *reading, why cause) {
 	if d.forms.bound && !x.body.continues() && p.recovers(d) { // what a provider keeps is not sent again
-		first := candidate{"drop_block", func() (*history.Plan, error) { return new(history.Plan), nil }, d.forms.first()}
-		if plan := d.plan; plan != nil {
-			first.plan = func() (*history.Plan, error) { return plan, nil }
-		}
-		x.others = p.candidates(x, d)
-		x.next = func() (string, bool) { return p.next(x, d) }
-		x.drop = func() bool { return p.drop(x, d, first) }
+		x.recovery = p.recoveryOf(d)
 	}
 	switch {
 	case x.api == record.CountTokens:
 	case why == planned && d.asked.Decoded != nil:
-		p.commit(x, d)
+		p.commit(x, d, d.forms.first())
 	default:
 		p.safely(x, func() cause {
 			x.stored = p.note(x, d, d.forms.first())
@@ -119,12 +113,6 @@ func (p *Proxy) goesOut(x *exchange, d *reading, why cause) {
 		})
 	}
 	p.keepDropping(x, d.forms.first())
-}
-
-// recovers reports whether a refusal of a bound request may come from what stet changed. Under the policy off and
-// with observe that is so only where the conversation is known to have been shortened: the error is the client's own otherwise.
-func (p *Proxy) recovers(d *reading) bool {
-	return !p.unchanged || p.policy == history.Finish || !d.forms.first().Form.Empty()
 }
 
 // first is the likeliest form of what is known; the zero value, if nothing is.
@@ -160,7 +148,7 @@ func (p *Proxy) asSent(d *reading, known sentform.Known) (*history.Plan, error) 
 
 // engineOf is the engine that plans a request, by the rules that its conversation was planned by before.
 func (p *Proxy) engineOf(x *exchange, d *reading) (*history.Engine, error) {
-	return p.engines.of(apiOf(x), x.row.Model, &d.request.Caching, terms{
+	return p.engines.of(d.api, d.model, &d.request.Caching, terms{
 		checks: d.forms.checks, kept: x.body.turn != nil, rules: d.forms.first().Form.Rules(),
 	})
 }
@@ -172,70 +160,6 @@ func before(edits []llm.Edit, n int) []llm.Edit {
 		i++
 	}
 	return edits[:i]
-}
-
-// candidate is one way in which a request may go upstream.
-type candidate struct {
-	name string // for logs and figures
-	plan func() (*history.Plan, error)
-	from sentform.Known // that the plan goes on from
-}
-
-// candidates lists the ways in which a bound request may go upstream besides the one that is sent, the likeliest
-// first. They are for a provider that refuses it because of what stands before thinking.
-func (p *Proxy) candidates(x *exchange, d *reading) (out []candidate) {
-	for i, known := range d.forms.known {
-		plan := func() (*history.Plan, error) { return p.asSent(d, known) }
-		if i == 0 && d.plan != nil && len(d.plan.Edits) == len(before(d.plan.Edits, d.forms.sent)) {
-			continue // it is what is sent
-		}
-		out = append(out, candidate{"sent form", plan, known})
-	}
-	if len(d.forms.known) == 0 && !d.forms.planned && !p.unchanged {
-		out = append(out, candidate{"computed", func() (*history.Plan, error) { return p.computed(x, d) }, sentform.Known{}})
-	}
-	return append(out, candidate{"original", func() (*history.Plan, error) { return new(history.Plan), nil }, sentform.Known{}})
-}
-
-// next makes the body of a bound request the next of the ways in which it may go upstream, and notes that it goes so. It
-// is for a request that the provider refused because of what stands before thinking. It reports
-// false where there is no other way.
-func (p *Proxy) next(x *exchange, d *reading) (name string, ok bool) {
-	if x.background != nil {
-		<-x.background
-	}
-	if d.tries() && p.giveUp(x, d) {
-		return "append", true
-	}
-	for len(x.others) > 0 {
-		c := x.others[0]
-		x.others = x.others[1:]
-		why := p.safely(x, func() cause {
-			plan, err := c.plan()
-			if err != nil || d.sameBound(plan) {
-				return misfit
-			}
-			return p.goAs(x, d, plan, c.from)
-		})
-		if why == planned {
-			return c.name, true
-		}
-	}
-	return "", false
-}
-
-// goAs makes the body of a request go upstream by another plan, and notes that it does.
-func (p *Proxy) goAs(x *exchange, d *reading, plan *history.Plan, from sentform.Known) cause {
-	x.body.patched, x.body.dropping = nil, false
-	if len(plan.Edits) > 0 {
-		if err := x.body.patch(x.codec, d.view.b, d.request, plan.Edits, &p.buffers); err != nil {
-			return misfit
-		}
-	}
-	d.plan, x.omissions = plan, plan.Omissions
-	p.keepDropping(x, from)
-	p.writer.wait(p.note(x, d, from))
-	return planned
 }
 
 // note remembers how a request goes upstream: in the form that its beginning was sent in, with the edits of what

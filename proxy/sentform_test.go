@@ -3,8 +3,6 @@ package proxy
 import (
 	"context"
 	"fmt"
-	"net/http"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -172,37 +170,15 @@ func TestKilledBehindAnAnswer(t *testing.T) {
 	})
 }
 
-// What a provider refuses because of what stands before thinking can go out in the other ways in which it may have
-// been sent, the likeliest first.
-func TestOtherCandidates(t *testing.T) {
+// A session that was shortened before thinking may not go on without stet.
+func TestTotalsAreBound(t *testing.T) {
 	strictly(t, func(s *strict) {
 		a, p := s.session("claude-opus-5-5"), s.proxy()
 		a.rounds(1, p)
 		if p.Totals().Bound {
 			t.Error("a session must go on under stet before anything was shortened")
 		}
-		a.rounds(5, p) // the result that is asked with next is a repeat
-		body := []byte(a.body())
-		x := &exchange{
-			endpoint: p.endpoints.messages, body: upload{head: body, whole: true, borrowed: []*lease{lend(body)}},
-			row: record.Request{Conversation: "unknown", API: record.Messages, Time: time.Now(), Status: 400},
-		}
-		p.prepare(x, http.Header{}, planned)
-		sent := []int{len(x.body.sent())}
-		var names []string
-		for {
-			name, ok := x.next()
-			if !ok {
-				break
-			}
-			names, sent = append(names, name), append(sent, len(x.body.sent()))
-		}
-		// The sent form with what is new left whole is no other way: what is new stands behind the thinking.
-		if !slices.Equal(names, []string{"original"}) || sent[1] != len(body) || sent[0] >= sent[1] {
-			t.Errorf("%v with %v of %d bytes", names, sent, len(body))
-		}
-		p.finish(x)
-		a.rounds(1, p)
+		a.rounds(6, p)
 		if !p.Totals().Bound {
 			t.Error("a shortened session may go on without stet")
 		}
