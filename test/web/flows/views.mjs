@@ -221,3 +221,24 @@ export async function dark({ house, enter, assert }) {
   await main(page).waitFor()
   assert.equal(await ground(), 'rgb(246, 247, 249)')
 }
+
+/** A view with nothing in it has the line that begins something. */
+export async function empty({ house, enter, assert }) {
+  for (const size of [{}, { viewport: { width: 390, height: 780 } }]) {
+    const page = await enter('desk', { ...size, permissions: ['clipboard-read', 'clipboard-write'] })
+    const has = async (command) => {
+      await page.getByRole('button', { name: `Copy: ${command}` }).click()
+      await page.getByRole('button', { name: `Copied: ${command}` }).waitFor()
+      assert.equal(await page.evaluate(() => navigator.clipboard.readText()), command)
+      assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${command} is wider than the screen`)
+    }
+    await has('stet token create my-agent --scope agent')
+    for (const [name, command] of [['Sessions', 'stet chat'], ['Savings', 'stet wrap -- claude'], ['Files', 'stet setup claude --write'], ['Audit', 'stet setup claude --write']]) {
+      await go(page, name)
+      await has(command)
+      if (house.pictures && house.every) await page.screenshot({ path: `${house.pictures}/empty-${name.toLowerCase()}-${page.viewportSize().width}.png` })
+    }
+    await page.goto(`${house.base}/#/sessions/~`)
+    await has('stet wrap -- claude')
+  }
+}

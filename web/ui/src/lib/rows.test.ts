@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { FileDiff, Hunk } from '../api.gen'
-import { count, longest, split, unified, unseen, type Row } from './rows'
+import { count, split, unified, wrap, type Row } from './rows'
 
 const hunk = (at: number, ...lines: string[]): Hunk => ({
   old_start: at,
@@ -64,10 +64,23 @@ test('what differs in a pair is marked, and no character is cut in two', () => {
   expect(mark('abc\n', 'xyz\n')).toEqual([undefined, undefined])
 })
 
-test('long lines are cut, and what is missing is counted once', () => {
-  const long = 'x'.repeat(longest + 10)
-  expect(unseen(unified([file(hunk(1, ` ${long}\n`, `-${long}\n`, '+y\n'))]))).toBe(20)
-  const face = 'x'.repeat(longest - 1) + '\u{1F600}'
-  const row = unified([file(hunk(1, `+${face}\n`))])[1]!
-  expect(row.type === 'line' && row.new!.text).toBe('x'.repeat(longest - 1))
+test('long lines go on in the next row, side by side with their pair', () => {
+  const rows = split([file(hunk(1, '-abcdefghijklmnopqrst\n', '+abcdefghijXlmnopqrst and more', ' \ty\n'))])
+  const wrapped = wrap(rows, 10)
+  expect(drawn(wrapped).slice(1)).toEqual(['1-abcdefghij|1+abcdefghij', '0-klmnopqrst|0+Xlmnopqrst', '|0+ and more', '2 \ty|2 \ty'])
+  const cells = wrapped.flatMap((r) => (r.type === 'line' ? [r.old, r.new] : []))
+  expect(cells.filter((c) => c?.end).map((c) => c!.text)).toEqual([' and more'])
+  const marked = cells.flatMap((c) => (c?.changed && c.changed[1] > c.changed[0] ? [c.text.slice(...c.changed)] : []))
+  expect(marked).toEqual(['klmnopqrst', 'Xlmnopqrst', ' and more'])
+})
+
+test('what is wider takes more columns, and no character is cut in two', () => {
+  const texts = (line: string, columns: number) => wrap(unified([file(hunk(1, '+' + line))]), columns).flatMap((r) => (r.type === 'line' ? [r.new!.text] : []))
+  expect(texts('a\tb\tc', 8)).toEqual(['a\tb\t', 'c'])
+  expect(texts('\u6f22\u5b57\u6f22\u5b57', 5)).toEqual(['\u6f22\u5b57', '\u6f22\u5b57'])
+  expect(texts('\u{1F600}\u{1F601}', 3)).toEqual(['\u{1F600}', '\u{1F601}'])
+  expect(texts('abe\u0301', 3)).toEqual(['abe\u0301'])
+  expect(texts('a\u202eb', 7)).toEqual(['a\u202e', 'b']) // it is shown as an escape
+  const long = 'x\u202e\t\u{1F600}'.repeat(5000)
+  expect(texts(long, 60).join('')).toBe(long)
 })

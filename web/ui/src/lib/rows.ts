@@ -1,15 +1,15 @@
 import type { FileDiff, Hunk, Line } from '../api.gen'
+import { plain } from './visible'
 
-/** longest is how many characters of a line are shown. */
-export const longest = 2000
-
-/** A line on one side of a diff. changed is the stretch that differs from its pair. */
+/**
+ * A line on one side of a diff, or a part of a long one: see wrap. changed is the
+ * stretch that differs from its pair.
+ */
 export interface Cell {
   kind: ' ' | '-' | '+'
-  number: number
+  number: number // 0: the line began in a row above
   text: string
   end: '' | 'none' | 'crlf' // how the line ends, where that is not "\n"
-  more: number // characters that are not shown
   changed?: [number, number]
 }
 
@@ -101,9 +101,7 @@ function cell(l: Line, number: number): Cell {
   let [text, end]: [string, Cell['end']] = [l.text, 'none']
   if (text.endsWith('\r\n')) [text, end] = [text.slice(0, -2), 'crlf']
   else if (text.endsWith('\n')) [text, end] = [text.slice(0, -1), '']
-  let shown = text.length
-  if (shown > longest) shown = isLow(text.charCodeAt(longest)) ? longest - 1 : longest
-  return { kind: l.kind as Cell['kind'], number, text: text.slice(0, shown), end, more: text.length - shown }
+  return { kind: l.kind as Cell['kind'], number, text, end }
 }
 
 /** mark notes where two lines differ, unless they have little in common. */
@@ -130,13 +128,59 @@ export function count(files: FileDiff[]): number {
   return files.reduce((n, f) => n + f.hunks.length, 0)
 }
 
-/** unseen is how many characters of long lines are not shown. */
-export function unseen(rows: Row[]): number {
-  let n = 0
-  for (const r of rows) {
-    if (r.type !== 'line') continue
-    n += r.new?.more ?? 0
-    if (r.old?.kind === '-') n += r.old.more
+/**
+ * wrap breaks lines that are wider than so many columns into rows. All rows have one
+ * height, so that those in view can be found without drawing the others.
+ */
+export function wrap(rows: Row[], columns: number): Row[] {
+  return rows.flatMap((r) => {
+    if (r.type !== 'line') return [r]
+    const [old, now] = [r.old && broken(r.old, columns), r.new && broken(r.new, columns)]
+    const high = Math.max(old?.length ?? 0, now?.length ?? 0)
+    return Array.from({ length: high }, (_, i): Row => ({ type: 'line', hunk: r.hunk, old: old?.[i], new: now?.[i] }))
+  })
+}
+
+/** broken is a line as cells that fit into so many columns. */
+function broken(c: Cell, columns: number): Cell[] {
+  if (c.text.length * widest <= columns) return [c]
+  const cuts = [0]
+  let at = 0 // column
+  let end = 0
+  for (const char of c.text) {
+    const w = char === '\t' ? tab - (at % tab) : width(char)
+    if (at + w > columns && w > 0) {
+      cuts.push(end)
+      at = 0
+    }
+    at += char === '\t' ? tab - (at % tab) : w
+    end += char.length
   }
-  return n
+  return cuts.map((from, i): Cell => {
+    const to = cuts[i + 1] ?? c.text.length
+    return {
+      kind: c.kind,
+      number: i === 0 ? c.number : 0,
+      text: c.text.slice(from, to),
+      end: i === cuts.length - 1 ? c.end : '',
+      ...(c.changed && { changed: [Math.max(0, c.changed[0] - from), Math.min(to, c.changed[1]) - from] as [number, number] }),
+    }
+  })
+}
+
+const tab = 4 // as the style sheet has it
+const widest = 10 // columns of a character: one that does not show is an escape
+const wide = /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}|\p{Ideographic}/u
+const widths = new Map<string, number>()
+
+/** width is how many columns a character takes, at most. */
+function width(char: string): number {
+  if (char >= ' ' && char <= '~') return 1
+  let w = widths.get(char)
+  if (w === undefined) {
+    const shown = plain(char)
+    w = shown !== char ? shown.length : wide.test(char) ? 2 : /\p{M}/u.test(char) ? 0 : 1
+    widths.set(char, w)
+  }
+  return w
 }
