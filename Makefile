@@ -12,7 +12,7 @@ GOFILES      = $(shell find . -name '*.go' -not -path '*/node_modules/*')
 LONGEST      = ./test/hazards ./cmd/stet ./workspace ./proxy ./replay
 UNIT         = $(LONGEST) $$($(GO) list ./... | grep -v -E '/test/(e2e|mcp|acp|chat|clients|web|hazards)$$|stet/(cmd/stet|workspace|proxy|replay)$$')
 
-.PHONY: run build test unit sdk e2e agents mcp acp chat clients web ui check lint loc map audit tools fmt bench soak clean
+.PHONY: run build test unit sdk e2e agents mcp acp chat clients web ui check lint loc site map audit tools fmt bench soak clean
 
 run: build ## build it, see it work, and look around on its page; FOR=5s ends it by itself
 	./bin/stet demo
@@ -81,6 +81,11 @@ loc: ## lines of Go for each package, without tests, without the module bench; t
 # G101 a prefix that is no secret; G301 agents' configurations in projects, which others may read;
 # G302 a directory, which needs its x; G602 lists of one length; G705 JSON, which no browser takes for a page;
 # G104 a hash, whose writes never fail. What only tests use is left out.
+site: build ## the documentation as a static site, in bin/site; needs Python and the internet once
+	python3 -m venv bin/site-venv
+	bin/site-venv/bin/pip install --quiet --requirement site/requirements.txt
+	bin/site-venv/bin/mkdocs build --quiet --strict
+
 map: ## which test proves which requirement (docs/requirements.md); fails where none does
 	@$(GO) test -count=1 ./internal/archtest -run 'TestRequirements$$' -v | sed -n 's/^    requirements_test.go:[0-9]*: //p'
 	@$(GO) test ./internal/archtest -run 'TestRequirements$$' >/dev/null
