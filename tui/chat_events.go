@@ -44,7 +44,7 @@ func (m *chat) happen(e agent.Event) {
 	case agent.CallEnds:
 		m.callEnded(e)
 	case agent.Changed:
-		m.note(note{text: "changed by somebody else, and the agent was told: " + strings.Join(pathTexts(e.Paths), ", ")})
+		m.note(note{text: "changed by another program, and the agent was told: " + strings.Join(pathTexts(e.Paths), ", ")})
 	case agent.Warned:
 		m.fill = e.Fill
 		m.note(note{fmt.Sprintf("the window is %s full; /context says by what, /compact makes room", share(e.Fill)), true})

@@ -86,7 +86,7 @@ func TestLines(t *testing.T) {
 	if out.String() != "one \x1btwo\n" {
 		t.Errorf("said: %q", out.String())
 	}
-	if told.String() != "● read_file a<\\x1b>.go\n· changed by somebody else: b.go\n" {
+	if told.String() != "● read_file a<\\x1b>.go\n· changed by another program: b.go\n" {
 		t.Errorf("told: %q", told.String())
 	}
 }

@@ -49,7 +49,7 @@ func (l *Lines) Tell(e agent.Event) {
 			_, _ = fmt.Fprintln(l.Err, line) // an error here does not end the agent's work
 		}
 	case e.Kind == agent.Changed:
-		l.note("changed by somebody else: " + strings.Join(pathTexts(e.Paths), ", "))
+		l.note("changed by another program: " + strings.Join(pathTexts(e.Paths), ", "))
 	case e.Kind == agent.Warned:
 		l.note("the window is " + share(e.Fill) + " full")
 	case e.Kind == agent.Compacted:

@@ -18,7 +18,7 @@ type Conversation struct {
 	Last      time.Time `json:"last"`
 	Requests  int       `json:"requests"`
 	TokensOff int       `json:"tokens_off"` // estimated prompt tokens of all requests, as the client sent them
-	Tokens    int       `json:"tokens"`     // and as they went on
+	Tokens    int       `json:"tokens"`     // and as they went upstream
 }
 
 // Request is a request of a conversation, and what was left out of it.

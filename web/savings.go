@@ -25,7 +25,7 @@ type Sums struct {
 	Requests  int     `json:"requests"`
 	Failed    int     `json:"failed"`
 	TokensOff int     `json:"tokens_off"` // estimated prompt tokens as the clients sent them
-	Tokens    int     `json:"tokens"`     // and as they went on
+	Tokens    int     `json:"tokens"`     // and as they went upstream
 	Used      Tokens  `json:"used"`       // as the providers reported it
 	USD       float64 `json:"usd"`
 	Saved     float64 `json:"saved"`    // US dollars that the tokens left out would have cost, estimated: see saved

@@ -28,7 +28,7 @@ stet token create laptop --scope host --workspace project
 # For an agent, for a week
 stet token create builder --scope agent --expires 7d
 
-# For somebody who decides
+# For a person who decides
 stet token create desk --scope person`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },

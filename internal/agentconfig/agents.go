@@ -24,7 +24,7 @@ type agent struct {
 var agents = []agent{
 	{name: "claude", server: &server{
 		file: atProject(".mcp.json"), path: []string{"mcpServers", "stet"}, entry: plainServer,
-		note: `to leave the agent these file tools alone, add "permissions": {"deny": ["Edit", "Write", "NotebookEdit"]} to .claude/settings.json`,
+		note: `to let the agent write with these file tools only, add "permissions": {"deny": ["Edit", "Write", "NotebookEdit"]} to .claude/settings.json`,
 	}},
 	{name: "codex", programs: []string{"codex"}, redirect: Machine.redirectCodex, server: &server{
 		file: Machine.codexFile, path: []string{"mcp_servers", "stet"}, entry: slowServer, toml: true,
@@ -32,15 +32,15 @@ var agents = []agent{
 	}},
 	{name: "opencode", programs: []string{"opencode", "opencode-ai"}, redirect: Machine.redirectOpencode, server: &server{
 		file: Machine.opencodeProjectFile, path: []string{"mcp", "stet"}, entry: opencodeServer,
-		note: `to leave the agent these file tools alone, add "tools": {"edit": false, "write": false, "patch": false} to the same file`,
+		note: `to let the agent write with these file tools only, add "tools": {"edit": false, "write": false, "patch": false} to the same file`,
 	}},
 	{name: "qwen", server: &server{
 		file: atProject(".qwen/settings.json"), path: []string{"mcpServers", "stet"}, entry: qwenServer,
-		note: `to leave the agent these file tools alone, add "tools": {"exclude": ["edit", "write_file"]} to the same file`,
+		note: `to let the agent write with these file tools only, add "tools": {"exclude": ["edit", "write_file"]} to the same file`,
 	}},
 	{name: "gemini", programs: []string{"gemini", "gemini-cli"}, redirect: Machine.redirectGemini, server: &server{
 		file: atProject(".gemini/settings.json"), path: []string{"mcpServers", "stet"}, entry: qwenServer,
-		note: `to leave the agent these file tools alone, add "tools": {"exclude": ["replace", "write_file"]} to the same file`,
+		note: `to let the agent write with these file tools only, add "tools": {"exclude": ["replace", "write_file"]} to the same file`,
 	}},
 	{name: "continue", programs: []string{"cn"}, redirect: Machine.redirectContinue},
 	{name: "pi", programs: []string{"pi", "pi-coding-agent"}, redirect: Machine.redirectPi},
