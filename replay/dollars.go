@@ -106,13 +106,39 @@ func (r *Replay) charged() (usd float64, ok bool) {
 	return usd * float64(len(r.Requests)) / float64(n), true
 }
 
+// AnswerCost returns what the answers cost, thinking with them, in plain input tokens of the models that
+// gave them: by the tokens that the provider reported, or else those of their texts.
+func (r *Replay) AnswerCost() (cost float64) {
+	for i := range r.Requests {
+		price := float64(outputPrice)
+		m, ok := r.lookup(r.Requests[i].Model)
+		if !ok {
+			m, ok = r.lookup(r.Session.Model)
+		}
+		if ok && m.USD.Input > 0 && m.USD.Output > 0 {
+			price = m.USD.Output / m.USD.Input
+		}
+		n := r.answerTokens(i)
+		if u := r.Usage(i); u != nil && u.Output > 0 {
+			n = u.Output
+		}
+		cost += float64(n) * price
+	}
+	return cost
+}
+
 // answers returns the tokens of the answers, as they are recorded.
 func (r *Replay) answers() (n int) {
 	for i := range r.Requests {
-		to := r.Requests[i].To
-		for part := r.First[to]; part < r.First[to+1]; part++ {
-			n += r.Counted(part)
-		}
+		n += r.answerTokens(i)
+	}
+	return n
+}
+
+func (r *Replay) answerTokens(i int) (n int) {
+	to := r.Requests[i].To
+	for part := r.First[to]; part < r.First[to+1]; part++ {
+		n += r.Counted(part)
 	}
 	return n
 }

@@ -78,7 +78,7 @@ func (c *benchCommand) Run(ctx context.Context) error {
 		bar := c.newProgress(ctx, paths)
 		b, err := bench.Run(ctx, paths, bench.Config{
 			Config:   replay.Config{Open: transcript.Opener{SQLite: openReadOnly}, ExactCache: c.exact},
-			Policies: policies, Stratum: newStrata().of, Progress: bar.Show,
+			Policies: policies, About: newIndex().of, Progress: bar.Show,
 		})
 		bar.Clear()
 		if err != nil || ctx.Err() != nil {
@@ -96,45 +96,47 @@ func (c *benchCommand) Run(ctx context.Context) error {
 	})
 }
 
-// strata knows the stratum of each session file, from the index.json beside it or
-// in the directory above.
-type strata struct {
-	read map[string]map[string]string // by directory: strata by path
+// index knows what is said of each session file, in the index.json beside it or in the directory above.
+type index struct {
+	read map[string]map[string]bench.About // by directory and path
 }
 
-func newStrata() *strata { return &strata{read: make(map[string]map[string]string)} }
+func newIndex() *index { return &index{read: make(map[string]map[string]bench.About)} }
 
-// of returns the stratum of a session file, empty where none is named.
-func (s *strata) of(file string) string {
+// of returns what is said of a session file; nothing where no index names it.
+func (x *index) of(file string) bench.About {
 	dir := filepath.Dir(file)
 	for range 2 {
-		if s.read[dir] == nil {
-			s.read[dir] = readStrata(dir)
+		if x.read[dir] == nil {
+			x.read[dir] = readIndex(dir)
 		}
-		if stratum, ok := s.read[dir][file]; ok {
-			return stratum
+		if about, ok := x.read[dir][file]; ok {
+			return about
 		}
 		dir = filepath.Dir(dir)
 	}
-	return ""
+	return bench.About{}
 }
 
-// readStrata reads the index of a directory: a list of objects that have the
-// path of a file and a stratum. What is not that is no index.
-func readStrata(dir string) map[string]string {
-	out := make(map[string]string)
+// readIndex reads the index of a directory: a list of objects that have the
+// path of a file, its stratum and its repository. What is not that is no index.
+func readIndex(dir string) map[string]bench.About {
+	out := make(map[string]bench.About)
 	f, err := os.Open(filepath.Join(dir, "index.json"))
 	if err != nil {
 		return out
 	}
 	defer f.Close()
-	var list []struct{ File, Stratum string }
+	var list []struct {
+		File, Stratum string
+		Repository    string `json:"source_repo"`
+	}
 	if json.NewDecoder(io.LimitReader(f, 64<<20)).Decode(&list) != nil {
 		return out
 	}
 	for _, e := range list {
-		if path := filepath.Join(dir, filepath.FromSlash(e.File)); out[path] == "" {
-			out[path] = e.Stratum
+		if path := filepath.Join(dir, filepath.FromSlash(e.File)); out[path] == (bench.About{}) {
+			out[path] = bench.About{Stratum: e.Stratum, Repository: e.Repository}
 		}
 	}
 	return out

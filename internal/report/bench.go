@@ -33,6 +33,15 @@ func benchTables(w io.Writer, t table, b *bench.Bench) {
 			t(w, fmt.Sprintf("stratum %s: %s, %s", name, Count(g.Sessions, "session"), Count(g.Requests, "request")), policyRows(g))
 		}
 	}
+	t(w, "where the provider checks what stands before thinking: all sessions", boundRows(b.Policies))
+	for _, name := range slices.Sorted(maps.Keys(b.ByStratum)) {
+		if g := b.ByStratum[name]; g.Sessions < b.Sessions {
+			t(w, "where the provider checks what stands before thinking: stratum "+name, boundRows(g.Policies))
+		}
+	}
+	if len(b.ByRepository) > 1 {
+		t(w, "cost under "+prices.Anthropic5m+" by repository, after recall", repositoryRows(b))
+	}
 	if len(b.ByFormat) > 1 {
 		t(w, "cost under "+prices.Anthropic5m+" by format", formatRows(b))
 	}
@@ -70,7 +79,7 @@ func policyRows(g *bench.Group) [][]string {
 	for _, name := range rules {
 		head = append(head, columnName(name))
 	}
-	rows := [][]string{append(head, "median", "worst", "recall", "recalled", "supported", "split", "lost", "dangling", "peak")}
+	rows := [][]string{append(head, "median", "worst", "recall", "recalled", "bill", "95 % of draws", "without dearest", "supported", "split", "lost", "dangling", "peak")}
 	for _, f := range g.Policies {
 		row := []string{f.Name, signed(f.RelTokens)}
 		if f.Name == "off" {
@@ -83,7 +92,8 @@ func policyRows(g *bench.Group) [][]string {
 			}
 			row = append(row, cell)
 		}
-		row = append(row, signed(f.MedianSession), signed(f.WorstSession), signed(f.RelRecall[prices.Anthropic5m]), portion(f.Recalled, f.LeftOut), Grouped(f.EditsSupported), Grouped(f.EditsSplit),
+		row = append(row, signed(f.MedianSession), signed(f.WorstSession), signed(f.RelRecall[prices.Anthropic5m]), portion(f.Recalled, f.LeftOut), signed(f.RelBill[bench.RecordedRule]),
+			interval(f.Interval[prices.Anthropic5m]), signed(f.WithoutDearest[prices.Anthropic5m]), Grouped(f.EditsSupported), Grouped(f.EditsSplit),
 			Grouped(f.EditsLost), Grouped(f.Dangling), Grouped(f.Peak))
 		rows = append(rows, row)
 	}
@@ -97,6 +107,55 @@ func benchRules() []string {
 		names = append(names, r.Name)
 	}
 	return append(names, bench.OwnRule, bench.RecordedRule)
+}
+
+// interval shows the ends of an interval in per cent.
+func interval(ends [2]float64) string {
+	if ends[0] == ends[1] {
+		return signed(ends[0])
+	}
+	return signed(ends[0]) + " to " + signed(ends[1])
+}
+
+// boundRows is the table of the policies that can run where thinking is checked.
+func boundRows(policies []bench.Figures) [][]string {
+	rows := [][]string{{"policy", "tokens", "5m", "own", "recorded", "median", "worst", "recall", "recalled", "bill", "95 % of draws", "lost", "dangling"}}
+	for i := range policies {
+		f := policies[i].Bound
+		if f == nil {
+			continue
+		}
+		rows = append(rows, []string{
+			f.Name, signed(f.RelTokens), signed(f.RelByRule[prices.Anthropic5m]), signed(f.RelByRule[bench.OwnRule]), signed(f.RelByRule[bench.RecordedRule]),
+			signed(f.MedianSession), signed(f.WorstSession), signed(f.RelRecall[prices.Anthropic5m]), portion(f.Recalled, f.LeftOut),
+			signed(f.RelBill[bench.RecordedRule]), interval(f.Interval[prices.Anthropic5m]), Grouped(f.EditsLost), Grouped(f.Dangling),
+		})
+	}
+	return rows
+}
+
+// repositoryRows is the cost of every policy on each repository, and where thinking is checked.
+func repositoryRows(b *bench.Bench) [][]string {
+	head := []string{"repository", "sessions"}
+	for _, f := range b.Policies[1:] {
+		head = append(head, f.Name)
+		if f.Bound != nil {
+			head = append(head, "checked")
+		}
+	}
+	rows := [][]string{head}
+	for _, name := range slices.Sorted(maps.Keys(b.ByRepository)) {
+		g := b.ByRepository[name]
+		row := []string{name, Grouped(g.Sessions)}
+		for _, f := range g.Policies[1:] {
+			row = append(row, signed(f.RelRecall[prices.Anthropic5m]))
+			if f.Bound != nil {
+				row = append(row, signed(f.Bound.RelRecall[prices.Anthropic5m]))
+			}
+		}
+		rows = append(rows, row)
+	}
+	return rows
 }
 
 // formatRows is the cost of every policy on each format.
@@ -127,6 +186,9 @@ func benchNotes(w io.Writer, b *bench.Bench) {
 	fmt.Fprintf(w, "Under %s that cache lives as the usage says, whatever the clock says; plans are for what a proxy can know before a request.\n", bench.RecordedRule)
 	fmt.Fprintln(w, "Edits: those whose old text stood in the request; now in view, in pieces, or lost. A replayed agent does not react.")
 	fmt.Fprintf(w, "Recall: cost under %s with the calls by which the agent would have asked again for what its answers repeat; recalled: part of all left out.\n", prices.Anthropic5m)
+	fmt.Fprintf(w, "Bill: after recall under %s, of the whole bill: by the sizes that %s of %s reported, and the answers. "+
+		"95 %% of draws of the repositories, and without the dearest session: after recall under %s.\n",
+		bench.RecordedRule, Grouped(b.ReportedSessions), Count(b.Sessions, "session"), prices.Anthropic5m)
 	if c := b.Counting; c.Requests > 0 {
 		fmt.Fprintf(w, "Size of a request before it is sent: off by %.2f %% (median), %.2f %% (p90) of what was then reported, %s.\n",
 			100*c.Median, 100*c.P90, Count(c.Requests, "request"))

@@ -26,21 +26,36 @@ import (
 // brings its own.
 type Config struct {
 	replay.Config
-	Policies []Policy                 // beside off, which all are measured by
-	Stratum  func(file string) string // of a session file; nil or "": none
-	Progress func(replay.Progress)    // called after every file, by one goroutine at a time; may be nil
-	Workers  int                      // sessions replayed at a time; 0 is one a processor
+	Policies []Policy                // beside off, which all are measured by
+	About    func(file string) About // a session file; may be nil
+	Progress func(replay.Progress)   // called after every file, by one goroutine at a time; may be nil
+	Workers  int                     // sessions replayed at a time; 0 is one a processor
+}
+
+// About is what an index says of a session.
+type About struct {
+	Stratum    string // how it was chosen
+	Repository string // that it is from
 }
 
 // played is one session under all policies.
 type played struct {
-	file, format, stratum string
-	requests              int
-	outcomes              []replay.Outcome // off, then the policies
-	reported              []replay.Outcome // the same by the sizes that were reported; nil: few were
-	cache                 CacheCheck
-	own                   string // the name of the rule of its own cache
-	damage                string // what of it could not be read
+	file, format string
+	about        About
+	requests     int
+	free         regime // nothing checks what stands before thinking
+	bound        regime // the provider checks that
+	answers      float64
+	head         int // tokens of tools and system text, as they were reported
+	cache        CacheCheck
+	own          string // the name of the rule of its own cache
+	damage       string // what of it could not be read
+}
+
+// regime is a session under all policies, off first. Those that do not run in it have no requests.
+type regime struct {
+	counted  []replay.Outcome
+	reported []replay.Outcome // by the sizes that were reported; nil: few were
 }
 
 // Run replays the sessions in paths (as Savings does) under every policy.
@@ -72,8 +87,8 @@ func Run(ctx context.Context, paths []string, c Config) (*Bench, error) {
 		}
 		for _, s := range sessions {
 			p := &played{file: path, format: s.Format, damage: replay.DamageNote(s)}
-			if c.Stratum != nil {
-				p.stratum = c.Stratum(path)
+			if c.About != nil {
+				p.about = c.About(path)
 			}
 			sizes.add(s)
 			all = append(all, p)
@@ -122,27 +137,32 @@ func (p *played) play(ctx context.Context, r *replay.Replay, policies []Policy, 
 	if m, ok := r.Reported(); ok {
 		measures = append(measures, m)
 	}
-	all := under(ctx, r, policies, rules, exact, measures)
-	if p.outcomes = all[0]; len(measures) > 1 {
-		p.reported = all[1]
+	checked := []Policy{policies[0]}
+	for _, policy := range policies[1:] {
+		checked = append(checked, Policy{Begin: policy.Checked, idle: policy.Checked == nil})
+	}
+	p.answers = r.AnswerCost()
+	p.free = under(ctx, r, policies, rules, exact, measures)
+	r.Bound = true
+	p.bound = under(ctx, r, checked, rules, exact, measures)
+	r.Bound = false
+	if len(measures) > 1 {
 		r.Measure = measures[1]
-		p.cache = checkCache(r)
+		p.head, p.cache = r.Fixed, checkCache(r)
 	}
 }
 
-// under sends the session through each policy. It returns the outcomes of all policies for each measure; nil where the
-// context ends.
-func under(ctx context.Context, r *replay.Replay, policies []Policy, rules []replay.Rule, exact bool, measures []replay.Measure) [][]replay.Outcome {
-	out := make([][]replay.Outcome, len(measures))
+// under sends the session through each policy. It returns nothing where the context ends.
+func under(ctx context.Context, r *replay.Replay, policies []Policy, rules []replay.Rule, exact bool, measures []replay.Measure) (out regime) {
 	counted := r.Measure
 	for _, p := range policies {
 		each, err := p.under(ctx, r, rules, exact, measures)
 		r.Measure = counted
 		if err != nil {
-			return make([][]replay.Outcome, len(measures))
+			return regime{}
 		}
-		for n, o := range each {
-			out[n] = append(out[n], o)
+		if out.counted = append(out.counted, each[0]); len(each) > 1 {
+			out.reported = append(out.reported, each[1])
 		}
 	}
 	return out
@@ -150,6 +170,9 @@ func under(ctx context.Context, r *replay.Replay, policies []Policy, rules []rep
 
 // under sends the session through the policy, and returns the outcome for each measure. It changes r's measure.
 func (p *Policy) under(ctx context.Context, r *replay.Replay, rules []replay.Rule, exact bool, measures []replay.Measure) (out []replay.Outcome, err error) {
+	if p.idle {
+		return make([]replay.Outcome, len(measures)), nil
+	}
 	if p.bound == nil && !p.WholeSize {
 		return r.UnderEach(ctx, p.Begin, rules, measures...)
 	}

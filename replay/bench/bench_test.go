@@ -75,8 +75,10 @@ func TestBench(t *testing.T) {
 	var last replay.Progress
 	c := Config{
 		Policies: append(ourPolicies(t), ClairvoyantBound("bound")),
-		Stratum: func(file string) string {
-			return map[string]string{"a.jsonl": "small", "b.jsonl": "large"}[filepath.Base(file)]
+		About: func(file string) About {
+			return map[string]About{
+				"a.jsonl": {"small", "me/one"}, "b.jsonl": {"large", "me/one"}, "c.jsonl": {"", "me/two"},
+			}[filepath.Base(file)]
 		},
 		Progress: func(p replay.Progress) { last = p },
 	}
@@ -91,6 +93,10 @@ func TestBench(t *testing.T) {
 	small := b.ByStratum["small"].Policies[0]
 	if small.Tokens != 15006 || !replaytest.Near(small.Cost[prices.Anthropic5m], 1507.5) || small.Rel != 0 || small.Peak != 15006 {
 		t.Errorf("%+v", small)
+	}
+	if one, two := b.ByRepository["me/one"], b.ByRepository["me/two"]; len(b.ByRepository) != 2 || one.Sessions != 2 || two.Sessions != 1 ||
+		len(b.ByStratum["large"].ByRepository) != 1 || b.ByAgent["Claude Code"].Sessions != 4 {
+		t.Errorf("%v %v", b.ByRepository, b.ByAgent)
 	}
 	// However many work on it, the same comes out.
 	want, err := json.Marshal(b)
@@ -108,7 +114,7 @@ func TestBench(t *testing.T) {
 // The report's JSON has the documented keys.
 func TestBenchJSON(t *testing.T) {
 	for name, paths := range map[string][]string{"none": nil, "two": {sessionFiles(t, 2)}} {
-		out, err := json.Marshal(benched(t, paths, Config{Policies: ourPolicies(t), Stratum: func(string) string { return "s" }}))
+		out, err := json.Marshal(benched(t, paths, Config{Policies: ourPolicies(t), About: func(string) About { return About{Stratum: "s"} }}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -156,13 +162,13 @@ func TestBenchJSON(t *testing.T) {
 func TestGroup(t *testing.T) {
 	rules := replay.Rules()[:1]
 	session := func(file string, off, with float64, lost int) *played {
-		return &played{file: file, requests: 2, outcomes: []replay.Outcome{
+		return &played{file: file, requests: 2, free: regime{counted: []replay.Outcome{
 			{Tokens: int64(off), Cost: map[string]float64{prices.Anthropic5m: off}},
 			{Tokens: int64(with), Peak: int(with), Cost: map[string]float64{prices.Anthropic5m: with}, Edits: check.Edits{Supported: 3, Lost: lost}, LostByRule: map[string]int{prices.Anthropic5m: lost}},
-		}}
+		}}}
 	}
-	g := group([]*played{session("a", 100, 80, 0), session("b", 300, 330, 2), session("c", 600, 590, 1)},
-		[]Policy{{Name: "off"}, {Name: "x", Source: "a book"}}, rules, func(p *played) []replay.Outcome { return p.outcomes })
+	of := grouping{[]Policy{{Name: "off"}, {Name: "x", Source: "a book"}}, rules, countedSizes}
+	g := of.group([]*played{session("a", 100, 80, 0), session("b", 300, 330, 2), session("c", 600, 590, 1)})
 	f := g.Policies[1]
 	if g.Sessions != 3 || g.Requests != 6 || f.Tokens != 1000 || !replaytest.Near(f.Rel, 0) || !replaytest.Near(f.WorstSession, 0.1) || f.WorstFile != "b" ||
 		!replaytest.Near(f.MedianSession, 590.0/600-1) || f.EditsLost != 3 || f.EditsSupported != 9 || f.Peak != 590 || f.LostByRule[prices.Anthropic5m] != 3 || f.Source != "a book" {
@@ -174,10 +180,11 @@ func TestGroup(t *testing.T) {
 func TestGroupMedian(t *testing.T) {
 	var all []*played
 	for _, with := range []float64{90, 70, 100, 50} {
-		all = append(all, &played{outcomes: []replay.Outcome{{Cost: map[string]float64{prices.None: 100}}, {Cost: map[string]float64{prices.None: with}}}})
+		all = append(all, &played{free: regime{counted: []replay.Outcome{{Cost: map[string]float64{prices.None: 100}}, {Cost: map[string]float64{prices.None: with}}}}})
 	}
 	rule, _ := prices.RuleNamed(prices.None)
-	g := group(all, []Policy{{Name: "off"}, {Name: "x"}}, []replay.Rule{{Rule: rule}}, func(p *played) []replay.Outcome { return p.outcomes })
+	of := grouping{[]Policy{{Name: "off"}, {Name: "x"}}, []replay.Rule{{Rule: rule}}, countedSizes}
+	g := of.group(all)
 	if got := g.Policies[1].MedianSession; !replaytest.Near(got, -0.2) {
 		t.Errorf("median %v, want -0.2", got)
 	}

@@ -16,7 +16,7 @@ import (
 func boundOf(t *testing.T, s *transcript.Session, p Policy) (off, bound replay.Outcome) {
 	t.Helper()
 	r := replay.New(s, &replay.Config{Counter: replaytest.Bytes{}, Overhead: -1})
-	out := under(context.Background(), r, []Policy{{}, p}, replay.Rules(), false, []replay.Measure{r.Measure})[0]
+	out := under(context.Background(), r, []Policy{{}, p}, replay.Rules(), false, []replay.Measure{r.Measure}).counted
 	if len(out) != 2 {
 		t.Fatal(out)
 	}

@@ -1,8 +1,6 @@
 package bench
 
 import (
-	"slices"
-
 	"github.com/stet-dev/stet/prices"
 	"github.com/stet-dev/stet/replay"
 )
@@ -42,6 +40,18 @@ type Group struct {
 	Sessions int       `json:"sessions"`
 	Requests int       `json:"requests"`
 	Policies []Figures `json:"policies"`
+
+	// ReportedSessions counts the sessions whose bill goes by the sizes that the provider reported, and Head is
+	// how many tokens tools and system text have in the middle one of them. Answers is what the answers of all sessions cost,
+	// thinking with them, in plain input tokens.
+	ReportedSessions int     `json:"reported_sessions"`
+	Head             int     `json:"head"`
+	Answers          float64 `json:"answers"`
+
+	// By the agent that recorded the sessions, and by the repository that they are from, where an index beside the
+	// sessions names it. All sessions together and each stratum have these.
+	ByAgent      map[string]*Group `json:"by_agent,omitempty"`
+	ByRepository map[string]*Group `json:"by_repository,omitempty"`
 }
 
 // Figures are one policy's on all sessions of a group. Costs are in plain input
@@ -77,6 +87,17 @@ type Figures struct {
 	WorstRecall  map[string]float64 `json:"worst_recall"`
 	MedianRecall float64            `json:"median_recall"`
 
+	// RelBill is RelRecall of the whole bill: the requests by the sizes that the provider reported, where it did, and the
+	// answers. WithoutDearest is RelRecall without the session that costs most. Interval is where RelRecall
+	// lies in 95 of 100 draws of the repositories (of the sessions, where all are from one); not in the smallest groups.
+	RelBill        map[string]float64    `json:"rel_bill"`
+	WithoutDearest map[string]float64    `json:"without_dearest"`
+	Interval       map[string][2]float64 `json:"interval,omitempty"`
+
+	// Bound is the same where the provider checks what stands before thinking, so that nothing that was sent
+	// may leave. Only policies of package history have it: the provider would refuse what those of others change.
+	Bound *Figures `json:"bound,omitempty"`
+
 	Source  string `json:"source,omitempty"`
 	charged map[string]float64
 }
@@ -87,145 +108,4 @@ type Counting struct {
 	Requests int     `json:"requests"`
 	Median   float64 `json:"median"`
 	P90      float64 `json:"p90"`
-}
-
-// fill groups what was played.
-func (b *Bench) fill(all []*played, policies []Policy, rules []replay.Rule) {
-	b.ByFormat, b.ByStratum = make(map[string]*Group), make(map[string]*Group)
-	b.Cache = make(map[string]*CacheCheck)
-	if b.Skipped == nil {
-		b.Skipped = []replay.Skip{}
-	}
-	b.Damaged, b.Own = []replay.Skip{}, make(map[string]int)
-	counted := func(p *played) []replay.Outcome { return p.outcomes }
-	b.Group = *group(all, policies, rules, counted)
-	formats, strata := make(map[string][]*played), make(map[string][]*played)
-	var reported []*played
-	for _, p := range all {
-		b.Own[p.own]++
-		if p.damage != "" {
-			b.Damaged = append(b.Damaged, replay.Skip{File: p.file, Reason: p.damage})
-		}
-		formats[p.format] = append(formats[p.format], p)
-		if p.stratum != "" {
-			strata[p.stratum] = append(strata[p.stratum], p)
-		}
-		if p.reported != nil {
-			reported = append(reported, p)
-		}
-		if name := p.cache.rule; name != "" {
-			if b.Cache[name] == nil {
-				b.Cache[name] = new(CacheCheck)
-			}
-			b.Cache[name].add(p.cache)
-		}
-	}
-	for name, some := range formats {
-		b.ByFormat[name] = group(some, policies, rules, counted)
-	}
-	for name, some := range strata {
-		b.ByStratum[name] = group(some, policies, rules, counted)
-	}
-	b.Reported = group(reported, policies, rules, func(p *played) []replay.Outcome { return p.reported })
-}
-
-// group adds up the outcomes of some sessions.
-func group(some []*played, policies []Policy, rules []replay.Rule, of func(*played) []replay.Outcome) *Group {
-	g := &Group{Sessions: len(some), Policies: []Figures{}}
-	for _, p := range some {
-		g.Requests += p.requests
-	}
-	for i := range policies {
-		f := figures(&policies[i], rules)
-		offCost, offTokens := make(map[string]float64), int64(0)
-		var each, eachCharged []float64
-		for _, p := range some {
-			off, with := &of(p)[0], &of(p)[i]
-			f.add(with)
-			offTokens += off.Tokens
-			for _, rule := range rules {
-				offCost[rule.Name] += off.Cost[rule.Name]
-				rel := change(off.Cost[rule.Name], with.Cost[rule.Name])
-				if len(each) == 0 || rel > f.WorstByRule[rule.Name] {
-					f.WorstByRule[rule.Name] = rel
-				}
-				charged := change(off.Cost[rule.Name], charged(with)[rule.Name])
-				if len(each) == 0 || charged > f.WorstRecall[rule.Name] {
-					f.WorstRecall[rule.Name] = charged
-				}
-			}
-			eachCharged = append(eachCharged, change(off.Cost[rules[0].Name], charged(with)[rules[0].Name]))
-			rel := change(off.Cost[rules[0].Name], with.Cost[rules[0].Name])
-			if len(each) == 0 || rel > f.WorstSession {
-				f.WorstSession, f.WorstFile = rel, p.file
-			}
-			each = append(each, rel)
-		}
-		if len(each) > 0 {
-			f.MedianSession, f.MedianRecall = median(each), median(eachCharged)
-		}
-		f.RelTokens = change(float64(offTokens), float64(f.Tokens))
-		for _, rule := range rules {
-			f.RelByRule[rule.Name] = change(offCost[rule.Name], f.Cost[rule.Name])
-			f.RelRecall[rule.Name] = change(offCost[rule.Name], f.charged[rule.Name])
-		}
-		f.Rel = f.RelByRule[rules[0].Name]
-		g.Policies = append(g.Policies, f)
-	}
-	return g
-}
-
-func figures(p *Policy, rules []replay.Rule) Figures {
-	f := Figures{
-		Name: p.Name, Source: p.Source, Cost: make(map[string]float64), RelByRule: make(map[string]float64),
-		WorstByRule: make(map[string]float64), LostByRule: make(map[string]int),
-		RelRecall: make(map[string]float64), WorstRecall: make(map[string]float64), charged: make(map[string]float64),
-	}
-	for _, rule := range rules {
-		f.Cost[rule.Name], f.RelByRule[rule.Name], f.WorstByRule[rule.Name], f.LostByRule[rule.Name] = 0, 0, 0, 0
-	}
-	return f
-}
-
-// add adds one session's outcome.
-func (f *Figures) add(o *replay.Outcome) {
-	f.Tokens += o.Tokens
-	f.Peak = max(f.Peak, o.Peak)
-	f.EditsSupported += o.Edits.Supported
-	f.EditsLost += o.Edits.Lost
-	f.EditsSplit += o.Edits.Split
-	f.Dangling += o.Dangling
-	for name, v := range o.Cost {
-		f.Cost[name] += v
-	}
-	f.LeftOut += o.LeftOut
-	f.Recalled += o.Recalled
-	for name, v := range charged(o) {
-		f.charged[name] += v
-	}
-	for name, n := range o.LostByRule {
-		f.LostByRule[name] += n
-	}
-}
-
-// change returns with/off − 1, 0 where there was nothing.
-func change(off, with float64) float64 {
-	if off == 0 {
-		return 0
-	}
-	return with/off - 1
-}
-
-// charged is the cost of a session after recall. A bound recalls nothing.
-func charged(o *replay.Outcome) map[string]float64 {
-	if o.Charged == nil {
-		return o.Cost
-	}
-	return o.Charged
-}
-
-// median sorts some figures and returns the one in the middle.
-func median(all []float64) float64 {
-	slices.Sort(all)
-	return (all[(len(all)-1)/2] + all[len(all)/2]) / 2
 }

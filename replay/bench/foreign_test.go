@@ -84,7 +84,7 @@ func held(t interface {
 	}
 	var p played
 	p.play(context.Background(), replay.New(s, &replay.Config{}), policies, false)
-	for by, outcomes := range map[string][]replay.Outcome{"counted": p.outcomes, "reported": p.reported} {
+	for by, outcomes := range map[string][]replay.Outcome{"counted": p.free.counted, "reported": p.free.reported} {
 		for i := range outcomes {
 			o, off := &outcomes[i], &outcomes[0]
 			name := policies[i].Name + ", " + by
@@ -106,10 +106,10 @@ func held(t interface {
 			}
 		}
 	}
-	if len(p.outcomes) == 0 {
+	if len(p.free.counted) == 0 {
 		return 0, 0
 	}
-	return p.outcomes[0].Tokens - p.outcomes[len(policies)-1].Tokens, p.outcomes[0].Tokens
+	return p.free.counted[0].Tokens - p.free.counted[len(policies)-1].Tokens, p.free.counted[0].Tokens
 }
 
 // TRIM-16, TRIM-17: what is promised holds on sessions of every format and

@@ -15,6 +15,10 @@ type Policy struct {
 	// WholeSize: the rule goes by the size of the whole request, tools and system prompt with it (replay.Setting.Fixed).
 	WholeSize bool
 
+	// Checked is Begin for providers that check what stands before thinking. nil: the rule cannot be used there.
+	Checked replay.Policy
+
+	idle  bool                           // it does not run, and has no figures
 	bound func(*replay.Replay) []release // of a bound, which has no planner
 }
 
@@ -24,8 +28,13 @@ func Ours(c history.Config) (Policy, error) {
 	if err != nil {
 		return Policy{}, err
 	}
-	begin, err := replay.Ours(c)
-	return Policy{Name: string(e.Policy()), Begin: begin}, err
+	p := Policy{Name: string(e.Policy())}
+	if p.Begin, err = replay.Ours(c); err != nil {
+		return Policy{}, err
+	}
+	c.ChecksThinking = true
+	p.Checked, err = replay.Ours(c)
+	return p, err
 }
 
 // LosslessBound returns the bound of policies that leave out only what the request

@@ -1,0 +1,78 @@
+package bench
+
+import (
+	"cmp"
+	"math/rand/v2"
+	"slices"
+)
+
+// drawCount is how often the repositories are drawn. The draws are the same in each run.
+const drawCount = 1000
+
+// draws are samples of the clusters of some sessions, as many as there are, drawn with replacement.
+// Sessions of one repository have much in common: they are one cluster.
+type draws struct {
+	cluster  []int   // by session
+	clusters int     //
+	samples  [][]int // clusters
+}
+
+func newDraws(some []*played) draws {
+	var d draws
+	number := make(map[string]int)
+	for _, p := range some {
+		name := cmp.Or(p.about.Repository, p.file)
+		if _, ok := number[name]; !ok {
+			number[name] = len(number)
+		}
+		d.cluster = append(d.cluster, number[name])
+	}
+	d.clusters = len(number)
+	if d.clusters == 1 {
+		for i := range d.cluster {
+			d.cluster[i] = i
+		}
+		d.clusters = len(some)
+	}
+	if d.clusters < 2 {
+		return d
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	for range drawCount {
+		sample := make([]int, d.clusters)
+		for i := range sample {
+			sample[i] = random.IntN(d.clusters)
+		}
+		d.samples = append(d.samples, sample)
+	}
+	return d
+}
+
+// intervals returns, by rule, where the change of cost under policy i lies in 95 of 100 draws, after recall; nil where
+// there is one session alone.
+func (d *draws) intervals(some []*played, i int, g *grouping, regime func(*played) *regime) map[string][2]float64 {
+	if d.samples == nil {
+		return nil
+	}
+	out := make(map[string][2]float64)
+	for _, rule := range g.rules {
+		off, with := make([]float64, d.clusters), make([]float64, d.clusters)
+		for n, p := range some {
+			sized := g.sizes(regime(p))
+			off[d.cluster[n]] += sized[0].Cost[rule.Name]
+			with[d.cluster[n]] += charged(&sized[i])[rule.Name]
+		}
+		rels := make([]float64, 0, len(d.samples))
+		for _, sample := range d.samples {
+			var a, b float64
+			for _, c := range sample {
+				a, b = a+off[c], b+with[c]
+			}
+			rels = append(rels, change(a, b))
+		}
+		slices.Sort(rels)
+		n := len(rels)
+		out[rule.Name] = [2]float64{rels[n*25/1000], rels[n*975/1000-1]}
+	}
+	return out
+}
