@@ -1,6 +1,7 @@
 package filetools
 
 import (
+	"bytes"
 	"context"
 	_ "embed"
 	"errors"
@@ -58,6 +59,8 @@ type search struct {
 	files   int
 	skipped skipped
 	more    bool
+
+	memory []byte // of the file read last
 }
 
 // planSearchText is search_text. (FILE-18)
@@ -135,7 +138,14 @@ func (s *search) file(ctx context.Context, p workspace.Path, named bool) error {
 		s.more = true
 		return fs.SkipAll
 	}
-	text, err := s.load(p)
+	data, err := s.read(p)
+	if err == nil && s.without(data) {
+		return nil
+	}
+	var text string
+	if err == nil {
+		text, _, err = decode(data, workspace.Encoding{})
+	}
 	if err != nil && !named {
 		return s.skipped.file(ctx, p.String(), err)
 	}
@@ -145,35 +155,47 @@ func (s *search) file(ctx context.Context, p workspace.Path, named bool) error {
 	return s.text(p.String(), text)
 }
 
-// load returns the text of a file. Nothing is kept of it.
-func (s *search) load(p workspace.Path) (string, error) {
+// read returns what is in a file, up to the next call: the memory is used again. Of a file that is no
+// text it returns the beginning.
+func (s *search) read(p workspace.Path) ([]byte, error) {
 	f, info, err := s.q.root.Stream(p)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	defer f.Close()
 	if info.Size > maxSearched {
-		return "", fail(tool.FileTooLarge, fmt.Sprintf("%d bytes, files of up to %d are searched", info.Size, maxSearched))
+		return nil, fail(tool.FileTooLarge, fmt.Sprintf("%d bytes, files of up to %d are searched", info.Size, maxSearched))
 	}
-	data := make([]byte, 0, info.Size+512)
-	for len(data) <= maxSearched {
+	data := slices.Grow(s.memory[:0], 64<<10)
+	for looked := false; len(data) <= maxSearched; {
 		n, err := f.Read(data[len(data):cap(data)])
 		data = data[:len(data)+n]
 		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {
-			return "", err
+			return nil, err
 		}
-		if len(data) == cap(data) { // it has grown
-			data = slices.Grow(data, len(data))
+		if !looked && workspace.Binary(data) {
+			break
+		}
+		looked = true
+		if len(data) == cap(data) {
+			data = slices.Grow(data, max(len(data), int(info.Size)-len(data)+512))
 		}
 	}
+	s.memory = data
 	if len(data) > maxSearched {
-		return "", fail(tool.FileTooLarge, fmt.Sprintf("files of up to %d bytes are searched", maxSearched))
+		return nil, fail(tool.FileTooLarge, fmt.Sprintf("files of up to %d bytes are searched", maxSearched))
 	}
-	text, _, err := decode(data, workspace.Encoding{})
-	return text, err
+	return data, nil
+}
+
+// without reports whether nothing in a file matches, where that can be told without decoding it and splitting
+// it into lines. That holds for UTF-8 with line feeds alone.
+func (s *search) without(data []byte) bool {
+	return !s.byLine && bytes.IndexByte(data, '\r') < 0 && !bytes.HasPrefix(data, []byte("\xef\xbb\xbf")) &&
+		utf8.Valid(data) && !workspace.Binary(data) && !s.re.Match(data)
 }
 
 // text finds the lines of a text that match.

@@ -122,6 +122,9 @@ func sniff(head []byte, asked Encoding) Encoding {
 // binaryWithin is the number of bytes in which a NUL is looked for.
 const binaryWithin = 8 << 10
 
+// Binary reports whether a file that begins with head is no text.
+func Binary(head []byte) bool { return isBinary(head, sniff(head, Encoding{})) }
+
 // isBinary reports whether a file that begins with head is no text in the
 // encoding. (READ-9)
 func isBinary(head []byte, e Encoding) bool {
