@@ -95,7 +95,7 @@ func (p *Proxy) giveUp(x *exchange, d *reading) bool {
 		x.sent = nil
 	}
 	tried := d.plan
-	d.asked.Tries, d.plan, d.evicted = false, nil, nil
+	d.asked.Tries, d.plan = false, nil
 	x.omissions, x.body.patched = nil, nil
 	if why := p.decide(x, d, planned); why != planned {
 		p.passed(x, why)

@@ -6,7 +6,6 @@ import (
 	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/internal/cachestate"
 	"github.com/stet-dev/stet/internal/prefix"
-	"github.com/stet-dev/stet/internal/sentform"
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/record"
 )
@@ -50,26 +49,6 @@ func (p *Proxy) lifetimeOf(x *exchange, req *llm.Request) time.Duration {
 // the request ask for.
 func (p *Proxy) vouches(x *exchange, req *llm.Request) bool {
 	return x.api == record.Messages && len(req.Caching.Breakpoints) > 0 && p.rules.of(x.api, x.row.Model).provider == "anthropic"
-}
-
-// commit notes a request that goes out, and stores what later requests need to be sent as it
-// was, before any of its answer is passed on: the process may end at any time. What was decided
-// with the request is stored before the request goes out. from is the form that the request goes on from.
-func (p *Proxy) commit(x *exchange, d *reading, from sentform.Known) {
-	x.row.Cache = record.Cache{Gap: d.verdict.Cache.Gap, Lifetime: d.verdict.Cache.Lifetime, Moment: string(d.verdict.New)}
-	x.sent = p.cache.Commit(d.asked, d.verdict, d.plan, d.evicted)
-	turns, decides := x.sent.Turns(), d.verdict.Decides()
-	b, kept, ok := p.formOf(x, d, from)
-	if !ok {
-		b = record.Batch{}
-	}
-	if !p.unchanged && (decides || d.forms.checks) {
-		b.Turns = turns
-	}
-	x.stored = p.store(b, kept)
-	if decides {
-		p.writer.wait(x.stored)
-	}
 }
 
 // settle takes in what the answer, which ended at a time, shows of the cache. It returns

@@ -65,9 +65,7 @@ func rewrite(r *httputil.ProxyRequest) {
 func (p *Proxy) watch(resp *http.Response) error {
 	x := resp.Request.Context().Value(exchangeKey{}).(*exchange)
 	x.row.Status = resp.StatusCode
-	if x.stored != nil {
-		p.writer.wait(x.stored)
-	}
+	p.writer.wait(x.stored)
 	if x.codec == nil || resp.StatusCode == http.StatusSwitchingProtocols {
 		return nil
 	}

@@ -27,8 +27,7 @@ type reading struct {
 	common  int          // messages that it has in common with base
 	asked   cachestate.Request
 	verdict cachestate.Verdict
-	plan    *history.Plan     // that the request goes out with; nil: it goes as it came
-	evicted []history.PartRef // what the plan leaves out at cold points
+	plan    *history.Plan // that the request goes out with; nil: it goes as it came
 	forms   sentForms
 }
 
@@ -80,7 +79,13 @@ func (p *Proxy) decide(x *exchange, d *reading, why cause) cause {
 	if d.plan == nil && d.repeats() && why != threaded && why != chained {
 		why = p.keep(x, d, why)
 	}
-	p.goesOut(x, d, why)
+	p.safely(x, func() cause {
+		if d.forms.bound && !x.body.continues() && p.recovers(d) { // what a provider keeps is not sent again
+			x.recovery = p.recoveryOf(d)
+		}
+		p.goesOut(x, d, d.forms.first(), why == planned && d.asked.Decoded != nil && x.api != record.CountTokens)
+		return planned
+	})
 	return why
 }
 
@@ -111,8 +116,8 @@ func (p *Proxy) passed(x *exchange, why cause) {
 // change plans the request and patches its body.
 func (p *Proxy) change(x *exchange, d *reading) cause {
 	plan, err := p.planOf(x, d)
-	if err == nil && (len(plan.Edits) > 0 || x.body.continues()) {
-		err = x.body.patch(x.codec, d.view.b, d.request, plan.Edits, &p.buffers)
+	if err == nil {
+		err = p.apply(x, d, plan)
 	}
 	if errors.Is(err, continuation.ErrSent) {
 		return x.notHeld()
@@ -121,8 +126,17 @@ func (p *Proxy) change(x *exchange, d *reading) cause {
 		p.log.Error("the patched body is not right", "api", x.api, "error", err)
 		return misfit
 	}
-	d.plan = plan
 	return planned
+}
+
+// apply has a request go out with a plan.
+func (p *Proxy) apply(x *exchange, d *reading, plan *history.Plan) error {
+	err := x.body.patch(x.codec, d.view.b, d.request, plan.Edits, &p.buffers)
+	if err == nil {
+		d.plan = plan
+		x.row.Observe = x.row.Observe && len(plan.Edits) == 0
+	}
+	return err
 }
 
 // planOf plans a request. Of the engine's plan it keeps what may be done in a body: edits of
@@ -148,7 +162,6 @@ func (p *Proxy) planOf(x *exchange, d *reading) (*history.Plan, error) {
 	p.recent.give(d.now, now)
 	now.state.Log(plan)
 	p.keepFolds(plan.Folds)
-	d.evicted = plan.Evicted(d.chain.Skip)
 	return plan, nil
 }
 

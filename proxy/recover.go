@@ -165,28 +165,20 @@ func (p *Proxy) drop(x *exchange) string {
 
 // goAs makes the body of a request go upstream by another plan, and notes that it does: in place of how it went before.
 func (p *Proxy) goAs(x *exchange, d *reading, plan *history.Plan, from sentform.Known) cause {
-	x.body.patched, x.body.dropping = nil, false
-	if len(plan.Edits) > 0 {
-		if err := x.body.patch(x.codec, d.view.b, d.request, plan.Edits, &p.buffers); err != nil {
-			return misfit
-		}
-		if x.row.Observe = false; cause(x.row.Passed) == managed {
-			x.row.Passed = ""
-		}
+	if p.apply(x, d, plan) != nil {
+		return misfit
 	}
-	d.plan, d.evicted = plan, plan.Evicted(d.chain.Skip)
+	if len(plan.Edits) > 0 && cause(x.row.Passed) == managed {
+		x.row.Passed = ""
+	}
 	p.recent.give(d.now, planState{}) // requests that go on from this one do not go on from its first plan
-	p.keepDropping(x, from)
-	if x.sent != nil {
+	judged := x.sent != nil
+	if judged {
 		p.cache.Rollback(x.sent)
-		p.commit(x, d, from)
-	} else {
-		x.stored = p.note(x, d, from)
 	}
+	p.goesOut(x, d, from, judged)
 	p.report(x, d)
-	if x.stored != nil {
-		p.writer.wait(x.stored)
-	}
+	p.writer.wait(x.stored)
 	return planned
 }
 

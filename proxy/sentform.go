@@ -74,15 +74,12 @@ func (p *Proxy) keep(x *exchange, d *reading, why cause) cause {
 	failed := p.safely(x, func() cause {
 		plan, err := p.asSent(d, d.forms.first())
 		if err == nil && len(plan.Edits) > 0 {
-			err = x.body.patch(x.codec, d.view.b, d.request, plan.Edits, &p.buffers)
+			d.verdict = d.verdict.Continued() // nothing leaves
+			err = p.apply(x, d, plan)
 		}
 		if err != nil {
 			p.log.Error("a conversation cannot go on as it was sent", "conversation", x.row.Conversation, "error", err)
 			return misfit
-		}
-		if len(plan.Edits) > 0 {
-			d.plan, x.row.Observe = plan, false
-			d.verdict = d.verdict.Continued() // nothing leaves
 		}
 		return planned
 	})
@@ -97,22 +94,23 @@ func (p *Proxy) keep(x *exchange, d *reading, why cause) cause {
 	return planned
 }
 
-// goesOut notes how a request goes upstream, where later requests need to know it.
-func (p *Proxy) goesOut(x *exchange, d *reading, why cause) {
-	if d.forms.bound && !x.body.continues() && p.recovers(d) { // what a provider keeps is not sent again
-		x.recovery = p.recoveryOf(d)
+// goesOut notes how a request goes upstream that goes on from a form, and has stored what later requests need to be sent alike,
+// before any of its answer is passed on: the process may end at any time. What was decided with the request is
+// stored before it goes out. judged says that there is a verdict on it.
+func (p *Proxy) goesOut(x *exchange, d *reading, from sentform.Known, judged bool) {
+	p.keepDropping(x, from)
+	b, kept := p.formOf(x, d, from)
+	decides := judged && d.verdict.Decides()
+	if judged {
+		x.row.Cache = record.Cache{Gap: d.verdict.Cache.Gap, Lifetime: d.verdict.Cache.Lifetime, Moment: string(d.verdict.New)}
+		x.sent = p.cache.Commit(d.asked, d.verdict, d.plan)
+		if !p.unchanged && (decides || d.forms.checks) {
+			b.Turns = x.sent.Turns()
+		}
 	}
-	switch {
-	case x.api == record.CountTokens:
-	case why == planned && d.asked.Decoded != nil:
-		p.commit(x, d, d.forms.first())
-	default:
-		p.safely(x, func() cause {
-			x.stored = p.note(x, d, d.forms.first())
-			return planned
-		})
+	if x.stored = p.store(b, kept); decides {
+		p.writer.wait(x.stored)
 	}
-	p.keepDropping(x, d.forms.first())
 }
 
 // first is the likeliest form of what is known; the zero value, if nothing is.
@@ -162,19 +160,11 @@ func before(edits []llm.Edit, n int) []llm.Edit {
 	return edits[:i]
 }
 
-// note remembers how a request goes upstream: in the form that its beginning was sent in, with the edits of what
-// is new. It has that stored, and returns what is closed when it is.
-func (p *Proxy) note(x *exchange, d *reading, from sentform.Known) <-chan struct{} {
-	if b, kept, ok := p.formOf(x, d, from); ok {
-		return p.store(b, kept)
-	}
-	return nil
-}
-
-// formOf remembers how a request goes upstream, and returns what is to be stored of that.
-func (p *Proxy) formOf(x *exchange, d *reading, from sentform.Known) (b record.Batch, kept func(), ok bool) {
+// formOf remembers how a request goes upstream: in the form that its beginning was sent in, with the edits of what is new. It
+// returns what is to be stored of that, and the function to be called once it is; nil: none.
+func (p *Proxy) formOf(x *exchange, d *reading, from sentform.Known) (b record.Batch, kept func()) {
 	if !d.forms.checks || x.api == record.CountTokens {
-		return b, nil, false
+		return b, nil
 	}
 	form, rules, drops := from.Form, history.NewestRules, from.Drops
 	if known := d.forms.first().Form; !known.Empty() {
@@ -196,9 +186,9 @@ func (p *Proxy) formOf(x *exchange, d *reading, from sentform.Known) (b record.B
 	x.form = &sentform.Sent{Form: form.Extend(d.forms.conversation, from.Messages, edits, rules), Bound: d.forms.bound, Drops: drops}
 	b, kept = p.forms.Note(x.form, d.forms.conversation, x.row.Time)
 	if p.forgets(x) {
-		return b, kept, false
+		return record.Batch{}, nil
 	}
-	return b, kept, true
+	return b, kept
 }
 
 // forgets reports whether the form of a request need not be stored: it goes as it came, and so do all
@@ -230,10 +220,7 @@ func (p *Proxy) sign(x *exchange, b []byte) {
 	if len(rows.Places) > 0 && !x.form.Form.Empty() {
 		p.conversations.bind()
 	}
-	if p.forgets(x) {
-		return
-	}
-	if stored := p.store(rows, nil); stored != nil {
-		p.writer.wait(stored)
+	if !p.forgets(x) {
+		p.writer.wait(p.store(rows, nil))
 	}
 }

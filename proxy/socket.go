@@ -285,9 +285,7 @@ func (s *socket) answer(text []byte) *exchange {
 	if !t.begun {
 		t.begun = true
 		x.row.Status = http.StatusOK
-		if x.stored != nil {
-			p.writer.wait(x.stored)
-		}
+		p.writer.wait(x.stored)
 		if x.meter = x.codec.NewMeter(eventStream); !t.doubted {
 			x.assembly = x.assemble(eventStream)
 		}

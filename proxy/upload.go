@@ -126,9 +126,13 @@ func (u *upload) send(out *http.Request) {
 // continues reports whether the body has only what is new in a conversation that is held.
 func (u *upload) continues() bool { return u.turn != nil && u.turn.Continues() }
 
-// patch makes the edits in a whole body, of which view is what req was decoded from. Unless they are
-// proven right, the body stays as it is.
+// patch makes the edits in a whole body as it came, of which view is what req was decoded from. Unless they are
+// proven right, the body goes as it came.
 func (u *upload) patch(codec llm.Codec, view []byte, req *llm.Request, edits []llm.Edit, pool *buffers) error {
+	u.patched, u.dropping = nil, false
+	if len(edits) == 0 && !u.continues() {
+		return nil
+	}
 	patched, err := codec.Patch(pool.get(len(view)), view, req, edits)
 	u.borrowed = append(u.borrowed, lend(patched))
 	if err == nil {

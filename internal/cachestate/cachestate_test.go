@@ -125,7 +125,7 @@ func TestAccount(t *testing.T) {
 	s.sends(k(20, 0), planOf(3, "[another line]"), usage)
 	r := k(21, 10*time.Minute)
 	v := s.Judge(r)
-	w := s.Commit(r, v, nil, nil)
+	w := s.Commit(r, v, nil)
 	compared := w.Compare(r.Decoded)
 	turns, alive := s.Settle(w, Answer{Time: r.Time, Usage: usage, Compared: compared, Price: history.Price{Read: 0.1, Write: 1.25}, MinTokens: 1024})
 	if !alive || v.New != history.Gap || compared.Broke != record.BrokeMessage || compared.BrokeAt != 3 {
@@ -194,7 +194,7 @@ func TestSight(t *testing.T) {
 			s := newState()
 			s.sends(talk{rounds: 20}.at(noon), nil, record.Usage{})
 			r := talk{rounds: 21}.at(noon.Add(time.Minute))
-			w := s.Commit(r, s.Judge(r), nil, nil)
+			w := s.Commit(r, s.Judge(r), nil)
 			a := Answer{Usage: record.Usage{CacheRead: test.read, CacheWrite: test.written}, Compared: w.Compare(r.Decoded), MinTokens: 1024}
 			if got := w.sight(a); got != test.want {
 				t.Errorf("%v, want %v", got, test.want)
@@ -224,7 +224,7 @@ func TestCompare(t *testing.T) {
 			s := newState()
 			s.sends(first.at(noon), planOf(3, "[line]"), record.Usage{})
 			r := test.then.at(noon.Add(time.Minute))
-			c := s.Commit(r, s.Judge(r), test.plan, nil).Compare(r.Decoded)
+			c := s.Commit(r, s.Judge(r), test.plan).Compare(r.Decoded)
 			if c.Broke != test.broke || c.BrokeAt != test.at || c.preamble > c.kept || c.kept > c.common || c.common > c.all {
 				t.Errorf("%+v", c)
 			}
@@ -241,7 +241,7 @@ func TestRollback(t *testing.T) {
 	} {
 		next := talk{rounds: 11}.at(noon.Add(2 * time.Hour))
 		before := s.Judge(next)
-		s.Rollback(s.Commit(r, s.Judge(r), nil, nil))
+		s.Rollback(s.Commit(r, s.Judge(r), nil))
 		if diff := cmp.Diff(before, s.Judge(next), cmp.AllowUnexported(Verdict{}), cmp.Comparer(func(a, b position) bool { return a == b })); diff != "" {
 			t.Error(diff)
 		}
@@ -321,7 +321,7 @@ func TestAnyOrder(t *testing.T) {
 			if len(r.Decoded.Messages) > 3 && rapid.Bool().Draw(t, "shortened") {
 				plan = planOf(3, "[line]")
 			}
-			out, asked = append(out, s.Commit(r, v, plan, []history.PartRef{{}}[:min(1, len(v.Points))])), append(asked, r)
+			out, asked = append(out, s.Commit(r, v, plan)), append(asked, r)
 			for len(out) > 0 && rapid.Bool().Draw(t, "comes back") {
 				i := rapid.IntRange(0, len(out)-1).Draw(t, "which")
 				w := out[i]

@@ -23,10 +23,9 @@ type Sent struct {
 }
 
 // Commit notes that a request goes out, before it is answered: a request that goes on from it may
-// come sooner than its answer. plan is what is left out of it; nil: nothing. evicted are the
-// parts that were left out at cold points, counted from behind the leading system text.
-func (s *State) Commit(r Request, v Verdict, plan *history.Plan, evicted []history.PartRef) *Sent {
-	n := snapshotOf(&r, &v, plan, evicted)
+// come sooner than its answer. plan is what is left out of it; nil: nothing.
+func (s *State) Commit(r Request, v Verdict, plan *history.Plan) *Sent {
+	n := snapshotOf(&r, &v, plan)
 	w := &Sent{verdict: v, snapshot: n, end: r.Chain.End() ^ s.salt(r.Decoded)}
 	l, key := v.at.lineage, v.at.key
 	stored := record.Turn{

@@ -68,7 +68,7 @@ func planOf(message int, text string) *history.Plan {
 // sends is a request that goes out and is answered, as one that is planned so.
 func (s *State) sends(r Request, plan *history.Plan, u record.Usage) (Verdict, []record.Turn, bool) {
 	v := s.Judge(r)
-	w := s.Commit(r, v, plan, nil)
+	w := s.Commit(r, v, plan)
 	turns, alive := s.Settle(w, Answer{
 		Time: r.Time, Usage: u, Compared: w.Compare(r.Decoded), Price: history.Price{Read: 0.1, Write: 1.25}, MinTokens: 1024,
 	})

@@ -39,14 +39,15 @@ type edit struct {
 }
 
 // snapshotOf is a request as it goes out. plan is what was left out; nil: nothing.
-func snapshotOf(r *Request, v *Verdict, plan *history.Plan, evicted []history.PartRef) *Snapshot {
+func snapshotOf(r *Request, v *Verdict, plan *history.Plan) *Snapshot {
 	n := &Snapshot{
-		own: r.Key, key: v.at.key, points: shiftAll(v.Points, -r.Chain.Skip), evicted: evicted, skip: r.Chain.Skip, stable: r.Chain.Stable,
+		own: r.Key, key: v.at.key, points: shiftAll(v.Points, -r.Chain.Skip), skip: r.Chain.Skip, stable: r.Chain.Stable,
 		links: r.Chain.Links, marks: r.Decoded.Caching.Breakpoints, time: r.Time,
 	}
 	if plan == nil {
 		return n
 	}
+	n.evicted = plan.Evicted(n.skip)
 	for i, e := range plan.Edits {
 		saved := plan.Omissions[i].Before - plan.Omissions[i].After
 		n.edits = append(n.edits, edit{e.Message, e.Part, xxh3.HashString(e.Text), saved})
