@@ -29,6 +29,18 @@ var openings = []string{
 // lead are lines before which a tool says what follows.
 var lead = []string{"Consider the following PR description:", "I've uploaded a ", "Implement the following plan:"}
 
+// slashCommand is how an agent writes a command that a person gave it, such as /review.
+var slashCommand = regexp.MustCompile(`<command-name>(/[^<]+)</command-name>(?:\s*<command-args>([^<]*)</command-args>)?`)
+
+// housekeeping are such commands that say nothing of the work.
+var housekeeping = map[string]bool{
+	"/clear": true, "/compact": true, "/config": true, "/context": true, "/exit": true, "/help": true, "/login": true, "/logout": true,
+	"/effort": true, "/mcp": true, "/mode": true, "/model": true, "/plugin": true, "/resume": true, "/status": true,
+}
+
+// names are lists of tools' names, which an agent adds when it searches for tools.
+var names = regexp.MustCompile(`^[A-Z][A-Za-z]+(\n[A-Z][A-Za-z]+)*$`)
+
 var tag = regexp.MustCompile(`^<([A-Za-z][A-Za-z0-9_-]*)(?:\s[^<>]*)?>`)
 
 // Of returns the title that a prompt gives: its first line that a person wrote, cut to
@@ -42,8 +54,14 @@ func Of(prompt string) string {
 }
 
 func firstLine(text string) string {
+	if m := slashCommand.FindStringSubmatch(text); m != nil && !housekeeping[m[1]] {
+		return strings.Join(strings.Fields(m[1]+" "+m[2]), " ")
+	}
 	for {
 		text = strings.TrimSpace(text)
+		if names.MatchString(text) && strings.ContainsAny(text[1:], "ABCDEFGHIJKLMNOPQRSTUVWXYZ") {
+			return ""
+		}
 		for _, o := range openings {
 			if strings.HasPrefix(text, o) {
 				return ""
@@ -51,8 +69,9 @@ func firstLine(text string) string {
 		}
 		if m := tag.FindStringSubmatch(text); m != nil {
 			text = text[len(m[0]):]
-			if context[strings.ToLower(m[1])] {
-				_, text, _ = strings.Cut(text, "</"+m[1]+">")
+			inside, behind, closed := strings.Cut(text, "</"+m[1]+">")
+			if context[strings.ToLower(m[1])] || closed && !strings.Contains(inside, "\n") { // a field, no words
+				text = behind
 			}
 			continue
 		}

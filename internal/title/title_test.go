@@ -22,6 +22,12 @@ func TestOf(t *testing.T) {
 		{"<div> is not centred", "is not centred"},
 		{"bad \xff byte", "bad \uFFFD byte"},
 		{strings.Repeat("many words ", 20), "many words many words many words many words many words many words many words ma…"},
+		{"<command-message>review</command-message>\n<command-name>/review</command-name>\n<command-args>the last\ncommit</command-args>", "/review the last commit"},
+		{"<command-name>/clear</command-name>\n            <command-message>clear</command-message>", ""},
+		{"<handover>\n<source_id>019f</source_id>\nGo on with the plan\n</handover>", "Go on with the plan"},
+		{"AskUserQuestion", ""},
+		{"CronCreate\nCronDelete", ""},
+		{"Continue", "Continue"},
 		{"", ""},
 	} {
 		if got := Of(c.prompt); got != c.want {
