@@ -90,6 +90,7 @@ export async function fits({ house, enter, assert }) {
         all.filter((e) => e.scrollWidth > e.clientWidth).map((e) => `${e.className}: ${e.scrollWidth} in ${e.clientWidth} px`),
       )
       assert.deepEqual(cut, [], what)
+      assert.ok(await page.locator('.pane').evaluateAll((all) => all.every((e) => e.scrollWidth <= e.clientWidth)), `${what}: a difference must be scrolled to the side`)
       const high = await page.locator('th .path').evaluateAll((all) => Math.max(0, ...all.map((e) => e.getBoundingClientRect().height)))
       assert.ok(high < 90, `${what} has a path of ${high} px, one word a line`)
     }
