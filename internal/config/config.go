@@ -23,6 +23,7 @@ import (
 
 	"github.com/stet-dev/stet/dialect"
 	"github.com/stet-dev/stet/history"
+	"github.com/stet-dev/stet/internal/notify"
 	"github.com/stet-dev/stet/policy"
 )
 
@@ -64,6 +65,7 @@ type Config struct {
 	Elicitation  string
 	Unread       policy.Action
 	Suspicion    policy.Response
+	Notify       notify.Config
 	Rate         int
 	Dedupe       bool
 

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
 
+	"github.com/stet-dev/stet/internal/notify"
 	"github.com/stet-dev/stet/policy"
 )
 
@@ -178,5 +179,39 @@ func TestRules(t *testing.T) {
 		if _, err := Load(p.Source); err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), file) {
 			t.Errorf("%q: %v", text, err)
 		}
+	}
+}
+
+// Whom to tell of questions is said in the user's file alone, and what may be a secret
+// in it stands in no setting and no error.
+func TestNotify(t *testing.T) {
+	const said = "[notify]\nntfy = \"https://ntfy.sh/secret\"\ncommand = [\"notify-send\", \"secret\"]\ncontent = true\n"
+	p := newPlace(t, said)
+	c := p.load(t)
+	want := notify.Config{Ntfy: "https://ntfy.sh/secret", Command: []string{"notify-send", "secret"}, Content: true}
+	if diff := cmp.Diff(want, c.Notify); diff != "" {
+		t.Error(diff)
+	}
+	for _, s := range c.Settings() {
+		if s.Key == "notify" && s != (Setting{"notify", "command, content, ntfy", p.User}) || strings.Contains(s.Value, "secret") {
+			t.Errorf("%+v", s)
+		}
+	}
+	for text, words := range map[string]string{
+		"[notify]\nntfy = \"secret\"\n":              "ntfy: want a URL that begins with https:// or http://",
+		"[notify]\nntfy = \"https://secret\"\n":      "ntfy: want the URL of a topic",
+		"[notify]\nwebhook = [\"https://secret\"]\n": "ntfy and webhook are strings",
+		"[notify]\nslack = \"https://secret\"\n":     `unknown key "notify.slack": it may have ntfy, webhook, command and content`,
+		"notify = \"https://secret/x\"\n":            "notify: want a table, [notify]",
+	} {
+		_, err := Load(newPlace(t, text).Source)
+		if err == nil || !strings.Contains(err.Error(), words) || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	project := newPlace(t, "")
+	write(t, filepath.Join(project.Dir, ProjectFile), said)
+	if _, err := Load(project.Source); err == nil || !strings.Contains(err.Error(), `a project may not set "notify"`) {
+		t.Error(err)
 	}
 }

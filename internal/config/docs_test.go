@@ -48,6 +48,9 @@ func page() string {
 		if k.Type == tables {
 			name = "`[[" + k.Name + "]]`"
 		}
+		if k.Type == table {
+			name = "`[" + k.Name + "]`"
+		}
 		if k.Default != nil && k.Default != "" {
 			value = fmt.Sprintf("`%v`", k.Default)
 		}
@@ -73,7 +76,7 @@ func schema(t *testing.T) string {
 	t.Helper()
 	properties := map[string]any{}
 	for _, k := range keys {
-		p := map[string]any{"type": map[Type]string{text: "string", Number: "integer", Bool: "boolean", tables: "array"}[k.Type], "description": k.Doc}
+		p := map[string]any{"type": map[Type]string{text: "string", Number: "integer", Bool: "boolean", tables: "array", table: "object"}[k.Type], "description": k.Doc}
 		if k.Doc == "" {
 			p["description"] = k.Help
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stet-dev/stet/dialect"
 	"github.com/stet-dev/stet/history"
+	"github.com/stet-dev/stet/internal/notify"
 	"github.com/stet-dev/stet/policy"
 )
 
@@ -35,6 +36,7 @@ const (
 	Number Type = "a whole number"
 	Bool   Type = "true or false"
 	tables Type = "an array of tables" // in files only
+	table  Type = "a table"            // likewise
 )
 
 // Where requests go when nothing is said, for the person to read. The proxy
@@ -60,7 +62,10 @@ const (
 	elicitOrdinary = "ordinary"
 )
 
-const ruleKey = "rule"
+const (
+	ruleKey   = "rule"
+	notifyKey = "notify"
+)
 
 // Values of the key threads.
 const (
@@ -243,6 +248,12 @@ var keys = []key{
 		field: func(c *Config) any { return &c.Elicitation }, valid: checkElicitation,
 	},
 	{
+		Name: notifyKey, Type: table, DefaultText: "none", UserOnly: true,
+		Doc: "whom to tell that a question waits, and how it ended: `ntfy` (the URL of a topic), `webhook` (a URL that gets JSON), `command` (a program " +
+			"and its arguments; the text is the last one); `content = true` also tells what would be written; in your file only",
+		field: func(c *Config) any { return &c.Notify },
+	},
+	{
 		Name: "unread", Type: text, Default: "ask", Values: []string{"ask", "allow", "deny"}, UserOnly: true,
 		Doc: "overwriting a file that the session never read, read only in part, or that changed since: `ask`, `deny`, or " +
 			"`allow`, which leaves it to the rules",
@@ -358,6 +369,8 @@ func (k key) assign(c *Config, v any) (err error) {
 		*to, err = history.ParsePolicy(v.(string))
 	case *[]policy.Rule:
 		*to, err = parseRules(v)
+	case *notify.Config:
+		*to, err = parseNotify(v)
 	case **dialect.Table:
 		*to, err = parseDialects(v)
 	case encoding.TextUnmarshaler:

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net/url"
 	"os"
 	"slices"
@@ -17,7 +18,7 @@ import (
 // layer is what one place says: the flags, the environment, or a file.
 type layer struct {
 	name   string         // a file's path; empty for flags and environment
-	values map[string]any // a string, int, bool or []any, by key
+	values map[string]any // a string, int, bool, []any or map, by key
 	from   map[string]string
 }
 
@@ -72,7 +73,7 @@ func readEnvironment(getenv func(string) string) (layer, error) {
 	}
 	for _, k := range keys {
 		text := getenv(variable(k.Name))
-		if k.Type == tables || text == "" {
+		if k.Type == tables || k.Type == table || text == "" {
 			continue
 		}
 		v, err := k.Type.parse(text)
@@ -137,6 +138,9 @@ func checkInFile(name string, v any, project bool) error {
 	if n, ok := v.(int64); ok {
 		v = int(n)
 	}
+	if !k.Type.holds(v) && k.Type == table { // what stands there may be a secret
+		return fmt.Errorf("%s: want %s, [%s]", name, k.Type, name)
+	}
 	if !k.Type.holds(v) {
 		return fmt.Errorf("%s: want %s, have %v", name, k.Type, v)
 	}
@@ -157,6 +161,8 @@ func (t Type) holds(v any) bool {
 		return t == Bool
 	case []any:
 		return t == tables
+	case map[string]any:
+		return t == table
 	}
 	return false
 }
@@ -209,8 +215,11 @@ func (c *Config) setting(k key) Setting {
 		if l.from != nil {
 			from = l.from[k.Name]
 		}
-		if rows, ok := l.values[k.Name].([]any); ok {
-			return Setting{k.Name, fmt.Sprint(len(rows)), from}
+		switch v := l.values[k.Name].(type) {
+		case []any:
+			return Setting{k.Name, fmt.Sprint(len(v)), from}
+		case map[string]any: // its values may be secrets
+			return Setting{k.Name, strings.Join(slices.Sorted(maps.Keys(v)), ", "), from}
 		}
 		return Setting{k.Name, fmt.Sprint(l.values[k.Name]), from}
 	}

@@ -9,13 +9,14 @@ import (
 	"github.com/pelletier/go-toml/v2"
 
 	"github.com/stet-dev/stet/dialect"
+	"github.com/stet-dev/stet/internal/notify"
 	"github.com/stet-dev/stet/policy"
 )
 
-// decodeTables decodes the tables of a key into a struct that has the key. name
+// decodeTables decodes the table, or tables, of a key into a struct that has the key. name
 // is that of an unknown member, empty where the error is another.
-func decodeTables(key string, rows any, into any) (name string, err error) {
-	b, err := toml.Marshal(map[string]any{key: rows})
+func decodeTables(key string, value any, into any) (name string, err error) {
+	b, err := toml.Marshal(map[string]any{key: value})
 	if err != nil {
 		return "", err
 	}
@@ -39,6 +40,18 @@ func parseDialects(rows any) (*dialect.Table, error) {
 		return nil, fmt.Errorf("a dialect row: %w", err)
 	}
 	return dialect.Default().With(file.Dialect)
+}
+
+// parseNotify reads the table [notify].
+func parseNotify(v any) (notify.Config, error) {
+	var file struct{ Notify notify.Config }
+	switch unknown, err := decodeTables(notifyKey, v, &file); {
+	case unknown != "":
+		return notify.Config{}, fmt.Errorf("unknown key %q: it may have ntfy, webhook, command and content", unknown)
+	case err != nil:
+		return notify.Config{}, errors.New("ntfy and webhook are strings, command is an array of strings, content is true or false")
+	}
+	return file.Notify, file.Notify.Check()
 }
 
 // parseRules reads [[rule]] tables.

@@ -122,6 +122,7 @@ func (s *Site) openTrail(ctx context.Context) (err error) {
 	s.journal = &record.Journal{Trail: s.trail, Log: s.Log}
 	keeping, stop := context.WithCancel(context.WithoutCancel(ctx))
 	s.unkeep = stop
+	s.keeping.Go(func() { s.config.Tools.Notify.Follow(keeping, s.Queue, s.Log) })
 	s.keeping.Go(func() { toolset.KeepTrail(keeping, s.trail, s.config.Tools.AuditDays, s.Log) })
 	return nil
 }

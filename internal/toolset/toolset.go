@@ -18,6 +18,7 @@ import (
 	"github.com/stet-dev/stet/filetools"
 	"github.com/stet-dev/stet/internal/budget"
 	"github.com/stet-dev/stet/internal/config"
+	"github.com/stet-dev/stet/internal/notify"
 	"github.com/stet-dev/stet/mcpserver"
 	"github.com/stet-dev/stet/policy"
 	"github.com/stet-dev/stet/record"
@@ -36,6 +37,7 @@ type Options struct {
 	Suspicion policy.Suspicion
 	Rate      int // calls a minute; negative is any number
 	Dedupe    bool
+	Notify    notify.Config
 	AuditDays int // how long entries of the trail are kept; 0 is for ever
 
 	State   string // the state directory
@@ -54,7 +56,7 @@ func FromConfig(c *config.Config) (Options, error) {
 	rules, err := c.FilePolicy()
 	return Options{
 		Policy: rules, Suspicion: policy.Suspicion{Do: c.Suspicion}, Rate: c.CallRate(),
-		Dedupe: c.Dedupe, AuditDays: c.AuditDays,
+		Dedupe: c.Dedupe, Notify: c.Notify, AuditDays: c.AuditDays,
 	}, err
 }
 
@@ -106,6 +108,7 @@ func Open(ctx context.Context, dir string, o Options) (_ *Set, err error) {
 		return s, nil
 	}
 	s.Queue = new(approval.Queue)
+	s.serving.Go(func() { o.Notify.Follow(serving, s.Queue, s.Log) })
 	s.Handler.Approver = mcpserver.Relay{Next: s.Queue}
 	listener, err := socket.Listen(o.State)
 	if err != nil {

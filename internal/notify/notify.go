@@ -1,0 +1,207 @@
+// Package notify tells a person outside of stet that a question waits for them, and how
+// it ended: by ntfy, by a webhook, or by a program. [Config.Follow] follows a queue of
+// questions, as a front end does that only looks on. The queue never waits for it.
+//
+// A message says who wants to do what to which file. What would be written is in it
+// only where the person wants that. An address may hold a secret, a password or a
+// topic's name, and is in no log and no error.
+package notify
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"sync"
+	"time"
+
+	"github.com/stet-dev/stet/approval"
+	"github.com/stet-dev/stet/internal/invisible"
+)
+
+// Config says whom to tell, and what: the table [notify] of the configuration. The zero
+// Config tells no one.
+type Config struct {
+	Ntfy    string   `toml:"ntfy"`    // the URL of a topic
+	Webhook string   `toml:"webhook"` // a URL that gets each event as JSON
+	Command []string `toml:"command"` // a program that gets the text as its last argument, and the event as JSON on standard input
+	Content bool     `toml:"content"` // also tell what would be written
+}
+
+// Check says what is wrong with the configuration, without the addresses in it.
+func (c Config) Check() error {
+	for name, address := range map[string]string{"ntfy": c.Ntfy, "webhook": c.Webhook} {
+		if address == "" {
+			continue
+		}
+		u, err := url.Parse(address)
+		if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
+			return fmt.Errorf("%s: want a URL that begins with https:// or http://", name)
+		}
+		if name == "ntfy" && len(u.Path) < 2 {
+			return errors.New("ntfy: want the URL of a topic, as https://ntfy.sh/TOPIC")
+		}
+	}
+	if len(c.Command) > 0 && c.Command[0] == "" {
+		return errors.New("command: want a program and its arguments")
+	}
+	return nil
+}
+
+// message is what is told of an event. Its JSON is what a webhook and a command get.
+type message struct {
+	Event     string    `json:"event"`    // "opened" or "closed"
+	Question  string    `json:"question"` // its ID
+	Text      string    `json:"text"`     // for people, without control characters
+	Workspace string    `json:"workspace,omitempty"`
+	Session   string    `json:"session"`
+	Client    string    `json:"client,omitempty"`
+	Tool      string    `json:"tool"`
+	Path      string    `json:"path,omitempty"`
+	Expires   time.Time `json:"expires,omitzero"` // no answer until then is a no
+	How       string    `json:"how,omitempty"`    // of "closed": the verdict, "expired" or "withdrawn"
+	By        string    `json:"by,omitempty"`     // who answered
+	Diff      string    `json:"diff,omitempty"`   // where Content is set
+}
+
+// most is how many open questions a person is told of. Of others they are told when
+// one of these has ended.
+const most = 5
+
+// Follow tells what happens to the questions of a queue, until ctx ends.
+func (c Config) Follow(ctx context.Context, q *approval.Queue, log *slog.Logger) {
+	to := c.targets()
+	if len(to) == 0 {
+		return
+	}
+	f := &follower{content: c.Content, queue: q, to: to, told: map[string]message{}, log: log}
+	for ctx.Err() == nil {
+		sub := q.Subscribe()
+		err := f.follow(ctx, sub)
+		_ = sub.Close() // it never fails
+		if !errors.Is(err, approval.ErrSlow) {
+			return
+		}
+		for id := range f.told { // they may have ended unheard
+			if _, open := q.Find(id); !open {
+				delete(f.told, id)
+			}
+		}
+	}
+}
+
+// follower is what Follow knows.
+type follower struct {
+	content bool
+	queue   *approval.Queue
+	to      []target
+	told    map[string]message // the open questions that were told of, by ID
+	log     *slog.Logger
+}
+
+func (f *follower) follow(ctx context.Context, sub *approval.Subscription) error {
+	for {
+		e, err := sub.Next(ctx)
+		if err != nil {
+			return err
+		}
+		switch {
+		case e.Opened != nil:
+			f.opened(ctx, *e.Opened)
+		case e.Closed != nil:
+			f.closed(ctx, *e.Closed)
+		}
+	}
+}
+
+// opened tells of a question, unless it has ended meanwhile or enough are told of.
+func (f *follower) opened(ctx context.Context, q approval.Question) {
+	q, open := f.queue.Find(q.ID)
+	if _, before := f.told[q.ID]; !open || before || len(f.told) >= most {
+		return
+	}
+	m := message{
+		Event: "opened", Question: q.ID, Text: wants(q), Workspace: q.Root, Session: q.Session, Client: q.Client,
+		Tool: q.Tool, Path: q.Path, Expires: q.Expires,
+	}
+	if f.content {
+		m.Diff = q.Diff.Text()
+	}
+	f.told[q.ID] = m
+	f.send(ctx, m)
+}
+
+// closed tells how a question ended, if it was told of, and then of one that was not.
+func (f *follower) closed(ctx context.Context, c approval.Closing) {
+	m, told := f.told[c.ID]
+	if !told {
+		return
+	}
+	delete(f.told, c.ID)
+	m.Event, m.How, m.By, m.Diff = "closed", c.How, c.By, ""
+	m.Text = ended(c) + ": " + about(m.Client, m.Tool, m.Path)
+	f.send(ctx, m)
+	if len(f.told) == most-1 {
+		for _, q := range f.queue.Open() {
+			f.opened(ctx, q)
+		}
+	}
+}
+
+// send hands a message to all targets at once, and waits for them.
+func (f *follower) send(ctx context.Context, m message) {
+	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
+	defer cancel()
+	var sending sync.WaitGroup
+	for _, to := range f.to {
+		sending.Go(func() {
+			if err := to.send(ctx, m); err != nil && f.log != nil {
+				f.log.Warn("notify", "by", to.name, "question", m.Question, "err", err)
+			}
+		})
+	}
+	sending.Wait()
+}
+
+// wants is the text about a question.
+func wants(q approval.Question) string {
+	does := "wants to write"
+	switch {
+	case q.Outside():
+		does = "wants to run"
+	case !q.Write:
+		does = "wants to read"
+	}
+	text := fmt.Sprintf("%s %s %s", plain(cmp.Or(q.Client, "an agent")), does, plain(cmp.Or(q.Path, q.Tool)))
+	if n := len(q.Files); n > 1 {
+		text += fmt.Sprintf(" and %d more", n-1)
+	}
+	if q.Added+q.Removed > 0 {
+		text += fmt.Sprintf(" (+%d −%d lines)", q.Added, q.Removed)
+	}
+	if !q.Expires.IsZero() {
+		text += ". Without an answer until " + q.Expires.Format("15:04") + " it is not done."
+	}
+	return text
+}
+
+// about names a question again.
+func about(client, tool, path string) string {
+	return fmt.Sprintf("%s, %s", plain(cmp.Or(client, "an agent")), plain(cmp.Or(path, tool)))
+}
+
+// ended says how a question ended.
+func ended(c approval.Closing) string {
+	switch c.How {
+	case "expired":
+		return "No answer in time, so it is not done"
+	case "withdrawn":
+		return "No longer asked"
+	}
+	return "Answered, " + plain(c.String())
+}
+
+// plain shows what does not print as escapes.
+func plain(s string) string { return invisible.Escape(s, nil) }

@@ -1,0 +1,290 @@
+package notify
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/stet-dev/stet/approval"
+	"github.com/stet-dev/stet/tool"
+)
+
+// rig is a queue that is followed.
+type rig struct {
+	queue *approval.Queue
+	logs  *logs
+	ended chan struct{}
+	stop  context.CancelFunc
+}
+
+// logs are lines of a log, which several goroutines write.
+type logs struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *logs) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(b)
+}
+
+func (l *logs) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+func follow(t *testing.T, c Config) *rig {
+	t.Helper()
+	if err := c.Check(); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	r := &rig{queue: new(approval.Queue), logs: new(logs), ended: make(chan struct{}), stop: stop}
+	go func() {
+		defer close(r.ended)
+		c.Follow(ctx, r.queue, slog.New(slog.NewTextHandler(r.logs, nil)))
+	}()
+	t.Cleanup(func() {
+		stop()
+		<-r.ended
+	})
+	return r
+}
+
+// ask puts a question, and returns what its call gets.
+func (r *rig) ask(ctx context.Context, path string) <-chan error {
+	asked := make(chan error, 1)
+	go func() {
+		_, err := r.queue.Ask(ctx, approval.Question{
+			Asked: time.Now(), Root: "/home/me/project", Session: "s1", Client: "agent\x1b[31m", Tool: "write_file", Path: path, Write: true,
+			Diff: tool.Diff{Other: "-old words\n+new words\n"}, Added: 1, Removed: 1, Seal: "seal",
+		})
+		asked <- err
+	}()
+	return asked
+}
+
+// answer answers the question about a path, once it is open.
+func (r *rig) answer(t *testing.T, path string, v approval.Verdict) {
+	t.Helper()
+	sub := r.queue.Subscribe()
+	defer func() { _ = sub.Close() }()
+	for {
+		e, err := sub.Next(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e.Opened != nil && e.Opened.Path == path {
+			if err := r.queue.Answer(e.Opened.ID, approval.Answer{Verdict: v, Seal: "seal", By: "desk"}); err != nil {
+				t.Fatal(err)
+			}
+			return
+		}
+	}
+}
+
+// posted is a request that a server got.
+type posted struct{ path, title, kind, body string }
+
+// server is a real one that takes what is posted, and answers with a status.
+func server(t *testing.T, status int) (base string, got <-chan posted) {
+	all := make(chan posted, 100)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		b, _ := io.ReadAll(r.Body)
+		all <- posted{r.URL.Path, r.Header.Get("Title"), r.Header.Get("Content-Type"), string(b)}
+		w.WriteHeader(status)
+	}))
+	t.Cleanup(s.Close)
+	return s.URL, all
+}
+
+const asked = `agent\x1b[31m wants to write a.txt (+1 −1 lines)`
+
+// A topic and a webhook hear of a question without what would be written, and how it
+// was answered elsewhere.
+func TestHTTP(t *testing.T) {
+	base, got := server(t, http.StatusOK)
+	for _, c := range []Config{{Ntfy: base + "/topic"}, {Webhook: base + "/hook"}} {
+		r := follow(t, c)
+		call := r.ask(t.Context(), "a.txt")
+		opened := <-got
+		r.answer(t, "a.txt", approval.Approve)
+		closed := <-got
+		if err := <-call; err != nil {
+			t.Error(err)
+		}
+		if c.Ntfy != "" {
+			want := []posted{{"/topic", "stet", "text/plain; charset=utf-8", asked}, {"/topic", "stet", "text/plain; charset=utf-8", `Answered, approved by desk: agent\x1b[31m, a.txt`}}
+			if diff := cmp.Diff(want, []posted{opened, closed}, cmp.AllowUnexported(posted{})); diff != "" {
+				t.Error(diff)
+			}
+			continue
+		}
+		var first, last message
+		if err := errors.Join(json.Unmarshal([]byte(opened.body), &first), json.Unmarshal([]byte(closed.body), &last)); err != nil {
+			t.Fatal(err)
+		}
+		want := message{
+			Event: "opened", Question: first.Question, Text: asked, Workspace: "/home/me/project", Session: "s1", Client: "agent\x1b[31m",
+			Tool: "write_file", Path: "a.txt",
+		}
+		if diff := cmp.Diff(want, first); diff != "" || first.Question == "" {
+			t.Error(diff)
+		}
+		if last.Event != "closed" || last.How != "approve" || last.By != "desk" || last.Question != first.Question {
+			t.Errorf("closed: %+v", last)
+		}
+	}
+}
+
+// What would be written is told where the person wants that, and cut for ntfy.
+func TestContent(t *testing.T) {
+	base, got := server(t, http.StatusOK)
+	r := follow(t, Config{Ntfy: base + "/topic", Content: true})
+	r.ask(t.Context(), "a.txt")
+	if body := (<-got).body; !strings.Contains(body, "-old words\n+new words\n") {
+		t.Errorf("%q", body)
+	}
+}
+
+// A program gets the text as its last argument, which is no option, and the message on
+// standard input.
+func TestCommand(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("needs sh")
+	}
+	base, got := server(t, http.StatusOK)
+	file := filepath.Join(t.TempDir(), "told")
+	r := follow(t, Config{
+		Command: []string{"sh", "-c", `printf '%s|%s\n' "$1" "$2" >>"$0"; cat >>"$0"`, file, "first"},
+		Webhook: base + "/hook", // tells when it is done: messages go one after the other
+	})
+	call := r.ask(t.Context(), "a.txt")
+	<-got
+	r.answer(t, "a.txt", approval.Reject)
+	<-got
+	<-call
+	r.ask(t.Context(), "b.txt")
+	<-got // so the program has ended for what was before
+	r.stop()
+	<-r.ended
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasPrefix(string(b), "first|stet: "+asked+"\n{") || !strings.Contains(string(b), `"how":"reject","by":"desk"}`) || strings.Contains(string(b), "words") {
+		t.Errorf("%q", b)
+	}
+}
+
+// A question whose time is over is told of as one that is not done.
+func TestExpired(t *testing.T) {
+	base, got := server(t, http.StatusOK)
+	r := follow(t, Config{Webhook: base + "/hook"})
+	ctx, cancel := context.WithDeadlineCause(t.Context(), time.Now().Add(300*time.Millisecond), nil)
+	defer cancel()
+	call := r.ask(ctx, "a.txt")
+	<-got
+	if err := <-call; !errors.Is(err, context.DeadlineExceeded) {
+		t.Error(err)
+	}
+	if body := (<-got).body; !strings.Contains(body, "No answer in time, so it is not done") {
+		t.Errorf("%q", body)
+	}
+}
+
+// A server that does not answer holds up no question and no answer, and what stands in
+// its address is in no log.
+func TestSlowAndSecret(t *testing.T) {
+	held := make(chan struct{})
+	came := make(chan struct{}, 10)
+	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		came <- struct{}{}
+		select {
+		case <-held:
+		case <-r.Context().Done():
+		}
+		panic(http.ErrAbortHandler)
+	}))
+	defer s.Close()
+	address := strings.Replace(s.URL, "http://", "http://user:hunter2@", 1) + "/hunter3?token=hunter4"
+	r := follow(t, Config{Ntfy: address, Webhook: address})
+	call := r.ask(t.Context(), "a.txt")
+	<-came
+	<-came
+	r.answer(t, "a.txt", approval.Approve)
+	if err := <-call; err != nil {
+		t.Error(err)
+	}
+	other := r.ask(t.Context(), "b.txt")
+	r.answer(t, "b.txt", approval.Approve)
+	if err := <-other; err != nil {
+		t.Error(err)
+	}
+	close(held) // now both sends fail
+	<-came      // and the next ones begin
+	r.stop()
+	<-r.ended
+	refused, _ := server(t, http.StatusForbidden)
+	r = follow(t, Config{Ntfy: refused + "/hunter3", Command: []string{"no-such-program", "hunter4"}})
+	r.ask(t.Context(), "a.txt")
+	r.answer(t, "a.txt", approval.Approve)
+	r.ask(t.Context(), "c.txt")
+	r.answer(t, "c.txt", approval.Approve)
+	r.stop()
+	<-r.ended
+	if said := r.logs.String(); strings.Contains(said, "hunter") {
+		t.Error(said)
+	}
+}
+
+// A person is told of five open questions, and of another when one has ended.
+func TestMany(t *testing.T) {
+	base, got := server(t, http.StatusOK)
+	r := follow(t, Config{Ntfy: base + "/topic"})
+	for _, path := range []string{"1", "2", "3", "4", "5"} {
+		r.ask(t.Context(), path)
+		if body := (<-got).body; !strings.Contains(body, "wants to write "+path+" ") {
+			t.Errorf("%q", body)
+		}
+	}
+	r.ask(t.Context(), "6")
+	for len(r.queue.Open()) < 6 {
+		runtime.Gosched()
+	}
+	r.answer(t, "2", approval.Reject)
+	if body := (<-got).body; !strings.HasPrefix(body, "Answered, rejected by desk") {
+		t.Errorf("%q", body)
+	}
+	if body := (<-got).body; !strings.Contains(body, "wants to write 6 ") {
+		t.Errorf("%q", body)
+	}
+}
+
+// What is wrong with a configuration is said without the address.
+func TestCheck(t *testing.T) {
+	for _, c := range []Config{
+		{Ntfy: "ftp://secret/x"}, {Ntfy: "https://secret"}, {Ntfy: "https://ho st/secret"}, {Webhook: "secret"}, {Command: []string{""}},
+	} {
+		err := c.Check()
+		if err == nil || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+}

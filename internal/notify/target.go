@@ -1,0 +1,100 @@
+package notify
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+)
+
+const (
+	sendTimeout = 10 * time.Second
+	longestNtfy = 3800 // bytes; ntfy makes a file of a message of more than 4,096
+)
+
+// target is where messages go.
+type target struct {
+	name string // of the key
+	send func(context.Context, message) error
+}
+
+func (c Config) targets() []target {
+	var all []target
+	// A redirect could lead elsewhere with what is told, and is not followed.
+	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	if c.Ntfy != "" {
+		all = append(all, target{"ntfy", func(ctx context.Context, m message) error {
+			return post(ctx, client, c.Ntfy, "text/plain; charset=utf-8", ntfyText(m))
+		}})
+	}
+	if c.Webhook != "" {
+		all = append(all, target{"webhook", func(ctx context.Context, m message) error {
+			return post(ctx, client, c.Webhook, "application/json", asJSON(m))
+		}})
+	}
+	if len(c.Command) > 0 {
+		all = append(all, target{"command", func(ctx context.Context, m message) error { return run(ctx, c.Command, m) }})
+	}
+	return all
+}
+
+// post sends a body. Its errors do not have the address.
+func post(ctx context.Context, client *http.Client, address, kind string, body []byte) error {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body))
+	if err != nil {
+		return errors.New("the address is not valid")
+	}
+	r.Header.Set("Content-Type", kind)
+	r.Header.Set("Title", "stet") // of ntfy; others do not know it
+	answer, err := client.Do(r)
+	if err != nil {
+		var whole *url.Error
+		if errors.As(err, &whole) {
+			err = whole.Err
+		}
+		return err
+	}
+	_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, 64<<10)) // so that the connection can be used again
+	_ = answer.Body.Close()
+	if answer.StatusCode >= 300 {
+		return fmt.Errorf("the server answered %s", answer.Status)
+	}
+	return nil
+}
+
+// ntfyText is a message as ntfy has it: one text, which may not be long.
+func ntfyText(m message) []byte {
+	text := m.Text
+	if m.Diff != "" {
+		text += "\n\n" + m.Diff
+	}
+	if len(text) > longestNtfy {
+		text = strings.ToValidUTF8(text[:longestNtfy], "") + "\n…"
+	}
+	return []byte(text)
+}
+
+func asJSON(m message) []byte {
+	b, _ := json.Marshal(m) // strings and times always can be
+	return b
+}
+
+// run runs a program with the text as its last argument. The text has names that agents
+// gave: it begins with ours, so that no program takes it for an option.
+func run(ctx context.Context, argv []string, m message) error {
+	cmd := exec.CommandContext(ctx, argv[0], append(slices.Clone(argv[1:]), "stet: "+m.Text)...)
+	cmd.Stdin = bytes.NewReader(asJSON(m))
+	cmd.WaitDelay = time.Second
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("%s: %w", argv[0], err)
+	}
+	return nil
+}
