@@ -112,12 +112,24 @@ func TestGemini(t *testing.T) {
 			})
 			s := &geminiSession{t: t, rig: r, model: test.model, contents: []json.RawMessage{[]byte(`{"role":"user","parts":[{"text":"Read it."}]}`)}}
 			for s.ask(test.method) {
-				if status, answer := r.post("/v1beta/models/"+test.model+":countTokens?key=the-key", s.body()); status != 200 || !strings.Contains(answer, "totalTokens") {
+				count := "/v1beta/models/" + test.model + ":countTokens?key=the-key"
+				status, answer := r.post(count, s.body())
+				if status != 200 || !strings.Contains(answer, "totalTokens") {
 					t.Errorf("counting: %d %s", status, answer)
+				}
+				whole := fmt.Sprintf(`{"generateContentRequest":{"model":"models/%s",%s, "contents":[] }`, test.model, s.body()[1:])
+				if status, same := r.post(count, whole); status != 200 || same != answer {
+					t.Errorf("counting a whole request: %d %s, want %s", status, same, answer)
 				}
 			}
 			var sent []string
 			for _, got := range model.Requests() {
+				if body := string(got.Body); strings.HasPrefix(body, `{"generateContentRequest"`) && !strings.HasSuffix(body, `"x_unknown":[1.0],"tools":[{"functionDeclarations":[`+
+					`{"name":"read_file","parametersJsonSchema":{"type":"object","properties":{"file_path":{"type":"string"}}}}]}] }, "contents":[] }`) {
+					t.Errorf("a whole request: %s", body)
+				} else if strings.HasPrefix(body, `{"g`) {
+					continue
+				}
 				if got.Header.Get("X-Goog-Api-Key") != "the-key" && got.Query != "key=the-key" {
 					t.Errorf("the key does not arrive: %v %q", got.Header, got.Query)
 				}
@@ -147,7 +159,7 @@ func TestGemini(t *testing.T) {
 					t.Errorf("no usage: %+v", row)
 				}
 			}
-			if saved <= 0 || read == 0 || len(rows) != 9 {
+			if saved <= 0 || read == 0 || len(rows) != 13 {
 				t.Errorf("saved %d, read %d from the cache, %d rows", saved, read, len(rows))
 			}
 			if text := fmt.Sprint(r.log, rows); strings.Contains(text, "the-key") {
@@ -195,7 +207,7 @@ func TestGeminiPasses(t *testing.T) {
 		{"/v1beta/models/m:embedContent", `{"content":{}}`, "", ""},
 		{"/v1beta/cachedContents?key=k", `{"contents":[]}`, "", ""},
 		{"/v1beta/models/m:generateContent", `{"contents":[],"cachedContent":"cachedContents/c"}`, record.GenerateContent, "chained"},
-		{"/v1beta/models/m:countTokens", `{"generateContentRequest":{"contents":[]}}`, record.CountTokens, "malformed"},
+		{"/v1beta/models/m:countTokens", `{"generateContentRequest":{"contents":{}}}`, record.CountTokens, "malformed"},
 	} {
 		t.Run(test.path, func(t *testing.T) {
 			up := &recorder{answer: func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "{}") }}

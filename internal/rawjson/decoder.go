@@ -10,12 +10,18 @@ import (
 // decoded after it means nothing.
 type Decoder struct {
 	Body  []byte
+	begin int // where the value stands that Walk walks
 	texts texts
 	err   error
 }
 
 // NewDecoder returns a Decoder of body.
 func NewDecoder(body []byte) Decoder { return Decoder{Body: body, texts: newTexts(len(body))} }
+
+// NewDecoderAt returns a Decoder of the value at span in body. Its places are places in body.
+func NewDecoderAt(body []byte, at Span) Decoder {
+	return Decoder{Body: body[:at.End], begin: at.Start, texts: newTexts(at.size())}
+}
 
 // Few says that few strings will be decoded, and that these are kept for long:
 // they share little memory then.

@@ -37,7 +37,7 @@ func (d *Decoder) Walk(w *Walk, s *Scanner, list string, keys []string, fields [
 		copy(fields, w.Fields)
 		elements(s)
 	} else {
-		begin := New(d.Body)
+		begin := Scanner{body: d.Body, pos: d.begin}
 		s = &begin
 		s.Enter('{')
 	}

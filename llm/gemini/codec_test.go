@@ -125,6 +125,32 @@ func TestDecode(t *testing.T) {
 	}
 }
 
+// countTokens may have a whole request, which alone counts then. Its places are those of the body.
+func TestDecodeCounted(t *testing.T) {
+	for _, around := range [][2]string{
+		{`{"generateContentRequest":`, `}`}, {`{"contents":[{"parts":[{"text":"other"}]}], "generate_content_request": `, ` ,"x":1} `},
+		{` {"x":[{}],"generateContentRequest":`, `,"contents":[] }`},
+	} {
+		body := []byte(around[0] + sample + around[1])
+		want, _ := GenerateContent{}.Decode([]byte(sample))
+		req, err := GenerateContent{}.DecodeAfter(body, want, []byte(sample))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range req.Messages {
+			for i, p := range m.Parts {
+				if p.Span.Valid() {
+					m.Parts[i].Span = llm.Span{Start: p.Span.Start - len(around[0]), End: p.Span.End - len(around[0])}
+				}
+			}
+		}
+		want.Layout = nil
+		if d := gocmp.Diff(want, req); d != "" {
+			t.Error(d)
+		}
+	}
+}
+
 // A conversation that the provider keeps under a name is continued: what stands before is not seen.
 func TestDecodeCached(t *testing.T) {
 	for body, want := range map[string]bool{
@@ -147,7 +173,8 @@ func TestDecodeRefuses(t *testing.T) {
 		`{"contents":[{"role":"user","parts":[{"functionResponse":{"response":"x"}}]}]}`, `{"contents":[{"role":"user","parts":[{"text":"a","text":"b"}]}]}`,
 		`{"contents":[],"tools":{}}`, `{"contents":[],"tools":["x"]}`, `{"contents":[],"tools":[{"functionDeclarations":["x"]}]}`,
 		`{"contents":[],"systemInstruction":"x"}`, `{"contents":[]} {}`,
-		`{"generateContentRequest":{"contents":[]}}`,
+		`{"generateContentRequest":{}}`, `{"generateContentRequest":[]}`, `{"generateContentRequest":{"contents":[]},"generateContentRequest":{}}`,
+		`{"generateContentRequest":{"contents":[]}`, `{"contents":[],"generateContentRequest":{"contents":{}}}`,
 	} {
 		if req, err := (GenerateContent{}).Decode([]byte(body)); err == nil {
 			t.Errorf("%s: %+v", body, req)

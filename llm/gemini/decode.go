@@ -16,8 +16,9 @@ type decoder struct {
 	rawjson.Decoder
 	llm.Builder
 	layout
-	calls int        // function calls so far
-	open  []llm.Part // calls of the model's last content that have no response yet
+	calls   int        // function calls so far
+	open    []llm.Part // calls of the model's last content that have no response yet
+	counted bool       // the request stands in a body of countTokens
 }
 
 // layout is where a request stands in its body.
@@ -56,21 +57,28 @@ const (
 	reqConfigOther
 	reqCached
 	reqCachedOther
+	reqCounted
+	reqCountedOther
 	reqKeyCount
 )
 
 var reqKeys = [reqKeyCount]string{
 	"contents", "systemInstruction", "system_instruction", "tools", "generationConfig", "generation_config",
-	"cachedContent", "cached_content",
+	"cachedContent", "cached_content", "generateContentRequest", "generate_content_request",
 }
 
 var configKeys = [2]string{"maxOutputTokens", "max_output_tokens"}
 
 func (d *decoder) request(earlier *llm.Request, earlierBody []byte) (*llm.Request, error) {
 	var f [reqKeyCount]rawjson.Span
-	if found := d.Walk(&d.walk, d.resume(earlier, earlierBody), reqKeys[reqContents], reqKeys[:], f[:], d.contents); d.Err() != nil {
+	found := d.Walk(&d.walk, d.resume(earlier, earlierBody), reqKeys[reqContents], reqKeys[:], f[:], d.contents)
+	if d.Err() != nil {
 		return nil, d.Err()
-	} else if !found || !f[reqContents].IsZero() {
+	}
+	if counted := either(f[reqCounted], f[reqCountedOther]); !counted.IsZero() && !d.counted {
+		return d.countedRequest(counted)
+	}
+	if !found || !f[reqContents].IsZero() {
 		return nil, errors.New("no contents, or two")
 	}
 	req := &llm.Request{}
@@ -88,6 +96,21 @@ func (d *decoder) request(earlier *llm.Request, earlierBody []byte) (*llm.Reques
 	layout := d.layout // alone: the decoder has the body
 	req.Layout = &layout
 	return req, d.Err()
+}
+
+// countedRequest reads the request whose tokens are to be counted, where countTokens has it whole: the provider
+// ignores contents beside it then.
+func (d *decoder) countedRequest(at rawjson.Span) (*llm.Request, error) {
+	if at.KindOf(d.Body) != '{' {
+		return nil, errors.New("the request to be counted is no object")
+	}
+	in := &decoder{Decoder: rawjson.NewDecoderAt(d.Body, at), counted: true}
+	req, err := in.request(nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	req.Layout = nil // no other body goes on from a seam in it
+	return req, nil
 }
 
 // either is the place of a member that is written in one of two ways.

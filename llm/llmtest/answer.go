@@ -68,7 +68,7 @@ func (s *Server) serveAnswer(w http.ResponseWriter, r *http.Request, wire *wire,
 		}
 	}
 	if pathed {
-		if refusal := geminiRefusal(model, body); refusal != "" {
+		if refusal := geminiRefusal(model, method, body); refusal != "" {
 			writeJSON(w, http.StatusBadRequest, wire.failure(400, refusal))
 			return
 		}

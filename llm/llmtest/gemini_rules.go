@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/llm/gemini"
 )
 
 // geminiContent is a content of a request, as the rules of the provider see it.
@@ -44,17 +45,32 @@ func (c geminiContent) responses() (n int) {
 // is not.
 //
 //   - There are contents, and these have parts ("Generating content"). The codec looks at their roles.
+//   - countTokens may have a whole request, with its model, in place of contents ("Counting tokens").
 //   - A function call follows something that the user said or a function response; function
 //     responses follow the calls that they answer, one for each ("Function calling").
 //   - In the current turn, which begins with what the user said last, the first call of each answer
 //     has its signature back, unchanged, where the model is of the generations that check it ("Thought
 //     signatures"). Two values are allowed in place of a signature that was never given.
-func geminiRefusal(model string, body []byte) string {
+func geminiRefusal(model string, method gemini.Method, body []byte) string {
+	type contents struct{ Contents []geminiContent }
 	var req struct {
-		Contents []geminiContent
+		contents
+		GenerateContentRequest *struct {
+			Model string
+			contents
+		}
 	}
 	if err := json.Unmarshal(body, &req); err != nil {
 		return "Invalid JSON payload received. " + err.Error()
+	}
+	if whole := req.GenerateContentRequest; whole != nil {
+		switch {
+		case method != gemini.CountTokens:
+			return `Invalid JSON payload received. Unknown name "generateContentRequest": Cannot find field.`
+		case whole.Model != "models/"+model:
+			return "* CountTokensRequest.generate_content_request.model: the model is not that of the path"
+		}
+		req.contents = whole.contents
 	}
 	if len(req.Contents) == 0 {
 		return "* GenerateContentRequest.contents: contents is not specified"
