@@ -9,4 +9,9 @@ require (
 	github.com/tiktoken-go/tokenizer v0.10.0
 )
 
-require github.com/dlclark/regexp2/v2 v2.5.1 // indirect
+require (
+	github.com/dlclark/regexp2/v2 v2.5.1 // indirect
+	github.com/google/uuid v1.6.0 // indirect
+	golang.org/x/sync v0.24.0 // indirect
+	mvdan.cc/sh/v3 v3.14.1 // indirect
+)

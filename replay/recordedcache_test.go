@@ -8,6 +8,7 @@ import (
 
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/prices"
+	"github.com/stet-dev/stet/replay/check"
 	"github.com/stet-dev/stet/replay/replaytest"
 	"github.com/stet-dev/stet/transcript"
 )
@@ -79,6 +80,19 @@ func TestRecordedBills(t *testing.T) {
 				t.Errorf("pause %v, %d %% read, cache %d: %+v of %d", c.pause, c.read, n, b, last.Tokens)
 			}
 		}
+	}
+}
+
+// A request that is sent once more, because the agent asked for something again, finds what was sent a moment ago.
+func TestRecordedRecall(t *testing.T) {
+	s := pausedSession([]time.Duration{time.Minute}, []int{0})
+	r := New(s, &Config{Counter: bytes{}, Overhead: -1})
+	sender := r.NewSender(Cache{Rule: prices.Rules()[0], Recorded: true})
+	for i := range r.Requests {
+		sender.Send(i, nil)
+	}
+	if b := sender.Recall(2, check.Recall{Part: 2, Bytes: 100}, nil).Bills[0]; b.Read == 0 || b.Written != recallCall+100 {
+		t.Errorf("%+v", b)
 	}
 }
 

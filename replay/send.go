@@ -87,7 +87,10 @@ func (r *Replay) newSender(m *Measure, caches []Cache) *Sender {
 }
 
 // Send sends request i, in which placeholders stand for the omissions.
-func (s *Sender) Send(i int, omissions []check.Omission) Sent {
+func (s *Sender) Send(i int, omissions []check.Omission) Sent { return s.send(i, omissions, false) }
+
+// send is Send. again: it was sent a moment ago, without its last parts.
+func (s *Sender) send(i int, omissions []check.Omission, again bool) Sent {
 	r := s.replay
 	q := &r.Requests[i]
 	root := r.hash.root(q.Model)
@@ -117,19 +120,19 @@ func (s *Sender) Send(i int, omissions []check.Omission) Sent {
 
 	out := Sent{Tokens: s.measure.Fixed + p.size(), Changed: continues && len(p.dropped) > 0}
 	for n := range s.caches {
-		out.Bills = append(out.Bills, s.bill(&s.caches[n], i, &p))
+		out.Bills = append(out.Bills, s.bill(&s.caches[n], i, &p, again))
 	}
 	return out
 }
 
-// bill has a cache bill request i.
-func (s *Sender) bill(c *Cache, i int, p *prompt) Bill {
+// bill has a cache bill request i. What the recording shows is of the first time that it was sent.
+func (s *Sender) bill(c *Cache, i int, p *prompt, again bool) Bill {
 	q := &s.replay.Requests[i]
 	if !c.Recorded || !s.replay.shownAt(i).known {
 		return c.send(p, q.Sent, q.Answered)
 	}
 	shown := s.replay.shownAt(i)
-	if shown.alive {
+	if shown.alive || again {
 		return c.send(p, time.Time{}, q.Answered)
 	}
 	fixed, part := s.replay.upToShare(i, shown.share, s.measure)
@@ -161,7 +164,7 @@ func (s *Sender) Recall(i int, again check.Recall, omissions []check.Omission) S
 	tokens += recallCall
 	hash := join(r.blocks[part].hash, uint64(len(s.recalled)+1))
 	s.recalled = append(s.recalled, recalled{block{hash, tokens}, r.End(&r.Requests[i])})
-	return s.Send(i, omissions)
+	return s.send(i, omissions, true)
 }
 
 // placeholder returns the block in place of a part.

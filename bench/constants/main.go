@@ -1,0 +1,189 @@
+// Constants judges the constants of package history that were chosen by measurement. For each of them it tries other
+// values on recorded sessions, and asks whether the choice carries over: it chooses the value without each
+// repository in turn, and measures it on that one. It prints a table in Markdown.
+//
+//	cd bench && go run ./constants PATH...
+//
+// A value is tried in a copy of the source (go build -overlay): the checkout is not changed. The figure is
+// the cost of the input after recall, at a cache of five minutes, in per cent of the same sessions without a policy.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// constant is one that is tried with other values.
+type constant struct {
+	name, file string
+	line       string   // of the source, with %s for the value
+	values     []string // the first is the one in the code
+	row        string   // of rows, that it is judged by
+}
+
+var constants = []constant{
+	{"least saving of a repeat, bytes (worth)", "deduplicate.go", "const worth = %s\n", []string{"200", "100", "400"}, "lossless"},
+	{"least run of repeated lines (minRun)", "match.go", "\tminRun      = %s\n", []string{"3", "2", "6"}, "lossless"},
+	{"the same, of another file (minOtherRun)", "match.go", "\tminOtherRun = %s\n", []string{"6", "3", "12"}, "lossless"},
+	{"newest results that stay (recent)", "evict.go", "const recent = %s\n", []string{"5", "2", "3", "8", "12"}, "adaptive"},
+	{"newest outputs that stay (KeepShell)", "engine.go", "setDefault(&c.KeepShell, %s)", []string{"5", "2", "3", "8", "12"}, "adaptive"},
+	{"turns until old content leaves (Idle)", "engine.go", "setDefault(&c.Idle, %s)", []string{"30", "15", "20", "45", "60"}, "adaptive"},
+	{"the same, of reads of dependencies (dependencyIdle)", "evict_places.go", "const dependencyIdle = %s\n", []string{"10", "5", "20"}, "adaptive"},
+	{"times as long, of reports of agents (reportWait)", "evict.go", "const reportWait = %s\n", []string{"2", "1", "4"}, "adaptive"},
+	{"part of Idle, where the file was changed (soon)", "evict.go", "\tsoon  = %s\n", []string{"6", "3", "12"}, "bold"},
+	{"part of Idle, of other reads (later)", "evict.go", "\tlater = %s\n", []string{"2", "1", "4"}, "bold"},
+	{"least written text that leaves, bytes (large)", "evict.go", "const large = %s\n", []string{"1 << 10", "512", "2 << 10"}, "bold"},
+	{"part of the turns in which a break pays (payback)", "break.go", "\tpayback = %s\n", []string{"10", "5", "20"}, "bold"},
+	{"share of the cost that a break may risk (risk)", "break.go", "\trisk = %s\n", []string{"0.02", "0.01", "0.04"}, "bold"},
+	{"bytes between considering breaks (weighEvery)", "break.go", "\tweighEvery = %s\n", []string{"20 << 10", "10 << 10", "40 << 10"}, "bold"},
+	{"least output that folds, bytes (foldFrom)", "fold.go", "\tfoldFrom  = %s //", []string{"3000", "2000", "6000"}, "bold, checked"},
+	{"the same, of searches and pages (foldLooked)", "fold.go", "const foldLooked = %s\n", []string{"12_000", "6_000", "24_000"}, "bold, checked"},
+	{"end of a fold, bytes (foldTail)", "fold.go", "\tfoldTail  = %s //", []string{"1300", "650", "2600"}, "bold, checked"},
+}
+
+func main() {
+	once := flag.String("once", "", "print the costs of this row alone, as JSON")
+	flag.Parse()
+	if err := run(*once, flag.Args()); err != nil {
+		fmt.Fprintln(os.Stderr, "constants:", err)
+		os.Exit(1)
+	}
+}
+
+func run(once string, paths []string) error {
+	if once != "" {
+		costs, err := measure(context.Background(), rows[once], paths)
+		if err != nil {
+			return err
+		}
+		return json.NewEncoder(os.Stdout).Encode(costs)
+	}
+	dir, err := os.MkdirTemp("", "stet-constants")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	for i, p := range paths {
+		if paths[i], err = filepath.Abs(p); err != nil {
+			return err
+		}
+	}
+	asWritten := make(map[string]map[string]cost) // by row
+	fmt.Println("| constant | row | in the code | figure | best on all | figure | chosen without each repository | figure on those | loss | edits lost |")
+	fmt.Println("|---|---|---|---|---|---|---|---|---|---|")
+	for _, c := range constants {
+		tried := make(map[string]map[string]cost) // by value
+		for i, value := range c.values {
+			if i == 0 && asWritten[c.row] != nil {
+				tried[value] = asWritten[c.row]
+				continue
+			}
+			costs, err := c.try(value, dir, paths)
+			if err != nil {
+				return fmt.Errorf("%s = %s: %w", c.name, value, err)
+			}
+			if tried[value] = costs; i == 0 {
+				asWritten[c.row] = costs
+			}
+		}
+		c.print(tried)
+	}
+	return nil
+}
+
+// try measures the sessions with a value.
+func (c *constant) try(value, dir string, paths []string) (map[string]cost, error) {
+	file, err := filepath.Abs(filepath.Join("..", "history", c.file))
+	if err != nil {
+		return nil, err
+	}
+	source, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	was, is := fmt.Sprintf(c.line, c.values[0]), fmt.Sprintf(c.line, value)
+	if strings.Count(string(source), was) != 1 {
+		return nil, fmt.Errorf("%q does not stand once in %s", was, c.file)
+	}
+	changed, overlay, program := filepath.Join(dir, "changed.go"), filepath.Join(dir, "overlay.json"), filepath.Join(dir, "program")
+	if err := os.WriteFile(changed, []byte(strings.Replace(string(source), was, is, 1)), 0o600); err != nil {
+		return nil, err
+	}
+	replace, err := json.Marshal(map[string]map[string]string{"Replace": {file: changed}})
+	if err != nil {
+		return nil, err
+	}
+	if err := os.WriteFile(overlay, replace, 0o600); err != nil {
+		return nil, err
+	}
+	build := exec.Command("go", "build", "-overlay", overlay, "-o", program, "./constants")
+	build.Stderr = os.Stderr
+	if err := build.Run(); err != nil {
+		return nil, err
+	}
+	play := exec.Command(program, append([]string{"-once", c.row}, paths...)...)
+	play.Stderr = os.Stderr
+	out, err := play.Output()
+	if err != nil {
+		return nil, err
+	}
+	var costs map[string]cost
+	return costs, json.Unmarshal(out, &costs)
+}
+
+// print writes the row of a constant.
+func (c *constant) print(tried map[string]map[string]cost) {
+	all := c.best(tried, "")
+	chosen := make(map[string]int) // by value: for how many repositories
+	var elsewhere cost
+	for name := range tried[c.values[0]] {
+		value := c.best(tried, name)
+		chosen[value]++
+		elsewhere.add(tried[value][name])
+	}
+	var choices, lost []string
+	for _, value := range c.values {
+		if n := chosen[value]; n > 0 {
+			choices = append(choices, fmt.Sprintf("%s (%d)", value, n))
+		}
+		sum := total(tried[value], "")
+		lost = append(lost, value+": "+strconv.Itoa(sum.Lost))
+	}
+	written, best := total(tried[c.values[0]], ""), total(tried[all], "")
+	fmt.Printf("| %s | `%s` | %s | %s | %s | %s | %s | %s | %s | %s |\n", c.name, c.row, c.values[0], signed(written.change()), all,
+		signed(best.change()), strings.Join(choices, ", "), signed(elsewhere.change()), signed(elsewhere.change()-best.change()), strings.Join(lost, ", "))
+}
+
+// best returns the value with the least cost, left out one repository. Of equal ones it is the first.
+func (c *constant) best(tried map[string]map[string]cost, without string) string {
+	best, least := "", 0.
+	for _, value := range c.values {
+		sum := total(tried[value], without)
+		if best == "" || sum.change() < least {
+			best, least = value, sum.change()
+		}
+	}
+	return best
+}
+
+func total(costs map[string]cost, without string) (sum cost) {
+	for _, name := range slices.Sorted(maps.Keys(costs)) {
+		if name != without {
+			sum.add(costs[name])
+		}
+	}
+	return sum
+}
+
+func signed(rel float64) string {
+	return strings.Replace(fmt.Sprintf("%+.2f", 100*rel), "-", "−", 1)
+}

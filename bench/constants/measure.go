@@ -1,0 +1,107 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+
+	"github.com/stet-dev/stet/history"
+	"github.com/stet-dev/stet/replay"
+	"github.com/stet-dev/stet/transcript"
+)
+
+// row is a policy, and whether the provider checks what stands before thinking.
+type row struct {
+	policy  history.Policy
+	checked bool
+}
+
+var rows = map[string]row{
+	"lossless":      {history.Lossless, false},
+	"adaptive":      {history.Adaptive, false},
+	"bold":          {history.Bold, false},
+	"bold, checked": {history.Bold, true},
+}
+
+// cost is what sessions cost, in plain input tokens.
+type cost struct {
+	Off  float64 `json:"off"`
+	With float64 `json:"with"` // after recall
+	Lost int     `json:"lost"` // edits
+}
+
+func (c *cost) add(o cost) { c.Off, c.With, c.Lost = c.Off+o.Off, c.With+o.With, c.Lost+o.Lost }
+
+func (c *cost) change() float64 {
+	if c.Off == 0 {
+		return 0
+	}
+	return c.With/c.Off - 1
+}
+
+// measure replays the sessions in paths. It returns their costs by repository.
+func measure(ctx context.Context, row row, paths []string) (map[string]cost, error) {
+	policy, err := replay.Ours(history.Config{Policy: row.policy, Fold: true, ChecksThinking: row.checked})
+	if err != nil {
+		return nil, err
+	}
+	rules := replay.Rules()[:1]
+	out := make(map[string]cost)
+	var mu sync.Mutex
+	var workers sync.WaitGroup
+	turn := make(chan struct{}, runtime.GOMAXPROCS(0))
+	repositories := make(map[string]string)
+	for _, path := range paths {
+		if err := readIndex(path, repositories); err != nil {
+			return nil, err
+		}
+	}
+	err = transcript.Opener{}.Walk(paths, func(path string, sessions []*transcript.Session, _ error) error {
+		for _, s := range sessions {
+			turn <- struct{}{}
+			workers.Go(func() {
+				defer func() { <-turn }()
+				r := replay.New(s, &replay.Config{})
+				r.Bound = row.checked
+				off, err := r.Under(ctx, nil, rules)
+				if err != nil {
+					return
+				}
+				with, err := r.Under(ctx, policy, rules)
+				if err != nil {
+					return
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				sum := out[repositories[path]]
+				sum.add(cost{off.Cost[rules[0].Name], with.Charged[rules[0].Name], with.Edits.Lost})
+				out[repositories[path]] = sum
+			})
+		}
+		return nil
+	})
+	workers.Wait()
+	return out, err
+}
+
+// readIndex adds the repositories of the session files that the index.json of a directory names.
+func readIndex(dir string, repositories map[string]string) error {
+	data, err := os.ReadFile(filepath.Join(dir, "index.json"))
+	if err != nil {
+		return err
+	}
+	var list []struct {
+		File       string
+		Repository string `json:"source_repo"`
+	}
+	if err := json.Unmarshal(data, &list); err != nil {
+		return err
+	}
+	for _, e := range list {
+		repositories[filepath.Join(dir, filepath.FromSlash(e.File))] = e.Repository
+	}
+	return nil
+}
