@@ -166,7 +166,7 @@ func (p *Proxy) formOf(x *exchange, d *reading, from sentform.Known) (b record.B
 	if !d.forms.checks || x.api == record.CountTokens {
 		return b, nil
 	}
-	form, rules, drops := from.Form, history.NewestRules, from.Drops
+	form, rules, drops := from.Form, cmp.Or(p.config.History.Rules, history.NewestRules), from.Drops
 	if known := d.forms.first().Form; !known.Empty() {
 		rules = known.Rules()
 	}
