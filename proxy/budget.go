@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/stet-dev/stet/internal/budget"
@@ -60,8 +61,17 @@ func senderOf(r *http.Request) string {
 	if err != nil {
 		host = r.RemoteAddr
 	}
-	key := sha256.Sum256([]byte(r.Header.Get("Authorization") + "\x00" + r.Header.Get("X-Api-Key")))
+	key := sha256.Sum256([]byte(keyOf(r.Header)))
 	return fmt.Sprintf("%s %x", host, key[:8])
+}
+
+// keyOf is the key for a provider that a client sends, whatever the header.
+func keyOf(h http.Header) string {
+	var keys []string
+	for _, name := range []string{"Authorization", "X-Api-Key", "Api-Key", "X-Goog-Api-Key"} {
+		keys = append(keys, strings.Join(h.Values(name), ","))
+	}
+	return strings.Join(keys, "\x00")
 }
 
 // unread is what a request is answered with whose body could not be read.

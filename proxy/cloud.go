@@ -44,21 +44,28 @@ func (e *endpoints) onVertex(method, path string) (to endpoint, ok bool) {
 	if to.upstream == nil {
 		to.upstream = vertexHost(at[1])
 	}
-	if rest, ok := strings.CutPrefix(at[2], "publishers/google/"); ok && method == http.MethodPost {
+	if method != http.MethodPost {
+		return to, true
+	}
+	if rest, ok := strings.CutPrefix(at[2], "publishers/google/"); ok {
 		if model, asked, ok := gemini.Address("/" + rest); ok {
-			on := to.upstream
-			to = e.asked(asked, model)
-			to.upstream = on
+			return to.with(e.asked(asked, model), model), true
 		}
 	}
-	if model := vertexMessages.FindStringSubmatch(at[2]); model != nil && method == http.MethodPost {
-		if model[1] == "count-tokens" {
-			to.api, to.codec = e.count.api, e.count.codec
-		} else {
-			to.api, to.codec, to.model = e.messages.api, e.messages.codec, model[1]
-		}
+	switch model := vertexMessages.FindStringSubmatch(at[2]); {
+	case model == nil:
+		return to, true
+	case model[1] == "count-tokens":
+		return to.with(e.count, ""), true
+	default:
+		return to.with(e.messages, model[1]), true
 	}
-	return to, true
+}
+
+// with is the endpoint for requests of an API. model is named by the path; empty: it is not.
+func (e endpoint) with(api endpoint, model string) endpoint {
+	e.api, e.counts, e.codec, e.model = api.api, api.counts, api.codec, model
+	return e
 }
 
 // vertexHost is where Google serves a location.
@@ -78,22 +85,18 @@ func (e *endpoints) onAzure(method, path string) endpoint {
 	if method != http.MethodPost {
 		return to
 	}
-	as := func(api endpoint, model string) endpoint {
-		to.api, to.codec, to.model = api.api, api.codec, model
-		return to
-	}
 	if at := azureDeployment.FindStringSubmatch(path); at != nil && at[2] == "/chat/completions" {
-		return as(e.chat, at[1])
+		return to.with(e.chat, at[1])
 	}
 	switch path {
 	case "/anthropic/v1/messages":
-		return as(e.messages, "")
+		return to.with(e.messages, "")
 	case "/anthropic/v1/messages/count_tokens":
-		return as(e.count, "")
+		return to.with(e.count, "")
 	case "/openai/v1/chat/completions":
-		return as(e.chat, "")
+		return to.with(e.chat, "")
 	case "/openai/v1/responses", "/openai/responses":
-		return as(e.responses, "")
+		return to.with(e.responses, "")
 	}
 	return to
 }

@@ -9,11 +9,14 @@
 //   - read.go decodes the body and finds its conversation (conversation.go, conversations.go). recent.go
 //     holds the newest requests, so that only what is new in a body is read and planned.
 //   - thread.go makes the whole conversation of a request that has only what is new in it.
+//   - sentform.go looks up how the conversation was sent, where the provider checks what stands before thinking.
 //   - cache.go asks package cachestate what is believed of the provider's cache. The verdict names the
 //     cold points: the requests before which that cache held nothing of the conversation.
-//   - plan.go has the engine of the model (engines.go) plan the request at the cold points, and patches the
-//     body; verify.go proves that nothing else has changed.
+//   - plan.go has the engine of the model (engines.go) plan the request at the cold points, from the state that the
+//     request before has left (planstate.go). upload.go patches the body; verify.go proves that nothing else has changed.
 //   - forward.go carries the request upstream and the answer back, and reads the usage in it.
+//   - recover.go sends a request again, in another form, that is refused because of its thinking. try.go says when such a
+//     refusal is risked.
 //   - exchange.go writes the row of the account, and writer.go stores it. What the answer shows of the
 //     cache is settled with it.
 //

@@ -8,11 +8,8 @@ import (
 	"github.com/stet-dev/stet/tokens"
 )
 
-// maxCounters is how many counters are held; the models that are known need fewer.
-const maxCounters = 64
-
 // counters estimates tokens. What was counted is remembered by its hash, so that a conversation
-// that is sent again costs little. Models that count alike share a counter.
+// that is sent again costs little. Models that count alike share a counter, so there are few.
 type counters struct {
 	mu   sync.Mutex
 	made map[tokens.Counter]*tokens.Memo
@@ -24,7 +21,7 @@ func (c *counters) of(model string) *tokens.Memo {
 	plain := tokens.EstimateFor(model)
 	memo := c.made[plain]
 	if memo == nil {
-		if c.made == nil || len(c.made) >= maxCounters {
+		if c.made == nil {
 			c.made = map[tokens.Counter]*tokens.Memo{}
 		}
 		memo = &tokens.Memo{Counter: plain}

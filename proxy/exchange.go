@@ -49,7 +49,7 @@ type exchange struct {
 	recovery     *recovery          // what can be done if the provider refuses its thinking; nil: nothing
 	meter        llm.Meter          // of the answer; nil if it is not read
 	assembly     assembly           // of the answer, until it is whole; nil if it is not put together
-	refused      bool               // it did not go upstream
+	stopped      bool               // it did not go upstream
 	ended        bool               // the answer came to its end
 	broken       bool               // the upstream broke it off
 }
@@ -58,7 +58,7 @@ type exchangeKey struct{}
 
 // newExchange begins the row of a request.
 func (p *Proxy) newExchange(to endpoint, r *http.Request) *exchange {
-	x := &exchange{
+	return &exchange{
 		endpoint: to,
 		path:     r.URL.Path,
 		row: record.Request{
@@ -66,10 +66,6 @@ func (p *Proxy) newExchange(to endpoint, r *http.Request) *exchange {
 			Policy: string(p.policy), Observe: p.config.Observe, Conversation: "unknown",
 		},
 	}
-	if p.config.TryBound {
-		x.account = accountOf(to, r.Header)
-	}
-	return x
 }
 
 // finish writes the row of x, once the answer is through and nothing goes on in the background.
@@ -101,17 +97,17 @@ func (p *Proxy) account(x *exchange) {
 	row := &x.row
 	row.ID = uuid.Must(uuid.NewV7()).String()
 	row.BytesIn, row.BytesOut = x.body.sizes()
-	if x.refused {
+	if x.stopped {
 		row.BytesOut = 0
 	}
-	stopped := false
+	complete := false
 	if x.meter != nil {
 		usage, _ := x.meter.Usage()
-		row.Usage, stopped = record.Usage(usage), x.meter.StopReason() != ""
+		row.Usage, complete = record.Usage(usage), x.meter.StopReason() != ""
 		p.countDropped(x)
 	}
 	// Clients may hang up once they know that the answer is complete.
-	row.Cut = row.Status != 0 && !x.ended && (x.broken || !stopped)
+	row.Cut = row.Status != 0 && !x.ended && (x.broken || !complete)
 	row.Trimmed = len(x.omissions)
 	var trims []record.Trim
 	for _, t := range x.omissions {

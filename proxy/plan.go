@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"runtime/debug"
@@ -40,12 +41,12 @@ func (p *Proxy) prepare(x *exchange, h http.Header, why cause) {
 	if why == planned {
 		why = p.safely(x, func() cause { return p.decode(x, &d) })
 	}
-	if failed := p.safely(x, func() cause { return p.findConversation(x, &d, h) }); why == planned {
-		why = failed
+	if !p.guarded(x, func() { p.findConversation(x, &d, h) }) {
+		why = cmp.Or(why, panicked)
 	}
-	p.safely(x, func() cause { return p.lookUp(x, &d) })
+	p.guarded(x, func() { p.lookUp(x, &d) })
 	if why == planned {
-		p.safely(x, func() cause { d.asked.Tries = p.mayTry(x, &d); return planned })
+		p.guarded(x, func() { d.asked.Tries = p.mayTry(x, &d, h) })
 	}
 	why = p.decide(x, &d, why)
 	x.row.Added = time.Since(begin)
@@ -66,8 +67,8 @@ func (p *Proxy) prepare(x *exchange, h http.Header, why cause) {
 // reason why it goes untouched; planned: there is none.
 func (p *Proxy) decide(x *exchange, d *reading, why cause) cause {
 	if why == planned || why == managed {
-		if failed := p.safely(x, func() cause { d.verdict = p.cache.Judge(d.asked); return planned }); failed != planned {
-			why, d.asked.Decoded = failed, nil
+		if !p.guarded(x, func() { d.verdict = p.cache.Judge(d.asked) }) {
+			why, d.asked.Decoded = panicked, nil
 		}
 		if x.body.continues() {
 			d.verdict = d.verdict.Continued()
@@ -77,14 +78,13 @@ func (p *Proxy) decide(x *exchange, d *reading, why cause) cause {
 		why = p.safely(x, func() cause { return p.change(x, d) })
 	}
 	if d.plan == nil && d.repeats() && why != threaded && why != chained {
-		why = p.keep(x, d, why)
+		why = p.goAsSent(x, d, why)
 	}
-	p.safely(x, func() cause {
+	p.guarded(x, func() {
 		if d.forms.bound && !x.body.continues() && p.recovers(d) { // what a provider keeps is not sent again
 			x.recovery = p.recoveryOf(d)
 		}
-		p.goesOut(x, d, d.forms.first(), why == planned && d.asked.Decoded != nil && x.api != record.CountTokens)
-		return planned
+		p.goesOut(x, d, d.forms.likeliest(), why == planned && d.asked.Decoded != nil && x.api != record.CountTokens)
 	})
 	return why
 }
@@ -99,6 +99,11 @@ func (p *Proxy) safely(x *exchange, f func() cause) (why cause) {
 		}
 	}()
 	return f()
+}
+
+// guarded runs f likewise, and reports whether it came to its end.
+func (p *Proxy) guarded(x *exchange, f func()) bool {
+	return p.safely(x, func() cause { f(); return planned }) == planned
 }
 
 // passed notes that the request goes, or went, untouched.
@@ -150,9 +155,9 @@ func (p *Proxy) planOf(x *exchange, d *reading) (*history.Plan, error) {
 	plan, err := p.within(d, now.state.Plan(), now.behind)
 	if err == nil && d.repeats() && !d.tries() {
 		var sent *history.Plan
-		if sent, err = p.asSent(d, d.forms.first()); err == nil && !slices.Equal(before(plan.Edits, d.forms.sent), sent.Edits) {
+		if sent, err = p.asSent(d, d.forms.likeliest()); err == nil && !slices.Equal(editsBefore(plan.Edits, d.forms.before), sent.Edits) {
 			sent.Folds = plan.Folds
-			now = planBehind(d, engine, sentPlan{d.forms.sent, *sent})
+			now = planBehind(d, engine, sentPlan{d.forms.before, *sent})
 			plan, err = p.within(d, now.state.Plan(), now.behind)
 		}
 	}
@@ -268,8 +273,5 @@ func (p *Proxy) report(x *exchange, d *reading) {
 	}
 	x.row.Reads, x.row.Repeats, x.row.Dangling = plan.Reads, plan.Repeats, plan.Dangling
 	x.omissions = plan.Omissions
-	p.safely(x, func() cause {
-		x.row.TokensOff, x.row.Tokens = p.counters.estimate(x.row.Model, d.request, plan)
-		return planned
-	})
+	p.guarded(x, func() { x.row.TokensOff, x.row.Tokens = p.counters.estimate(d.model, d.request, plan) })
 }

@@ -30,7 +30,7 @@ type sentPlan struct {
 func (r *recent) plan(d *reading, engine *history.Engine) planState {
 	messages, points := d.request.Messages, d.verdict.Points
 	now := r.take(d.base, engine, d.common)
-	if now.state != nil && goesOn(messages, now.state.Len(), points, now.points) && !(d.tries() && now.behind.messages > 0) {
+	if now.state != nil && reaches(messages, now.state.Len(), points, now.points) && !(d.tries() && now.behind.messages > 0) {
 		points = points[len(now.points):]
 	} else {
 		now = planState{state: engine.NewState(), engine: engine}
@@ -49,10 +49,10 @@ func planBehind(d *reading, engine *history.Engine, sent sentPlan) planState {
 	return now
 }
 
-// goesOn reports whether planning a request as a whole comes, after the first n messages, to a state
+// reaches reports whether planning a request as a whole comes, after the first n messages, to a state
 // that was planned there at the cold points seen. The engine takes it that a request ended where the model
 // answers, and only there. So the n messages must end before an answer, and have the same points.
-func goesOn(messages []llm.Message, n int, points, seen []history.Point) bool {
+func reaches(messages []llm.Message, n int, points, seen []history.Point) bool {
 	switch {
 	case n < len(messages) && messages[n].Role != llm.Assistant:
 		return false

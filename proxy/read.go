@@ -53,7 +53,7 @@ func (p *Proxy) read(x *exchange, d *reading) cause {
 }
 
 // findConversation finds the conversation of the request.
-func (p *Proxy) findConversation(x *exchange, d *reading, h http.Header) cause {
+func (p *Proxy) findConversation(x *exchange, d *reading, h http.Header) {
 	req := d.request
 	if req == nil {
 		req = new(llm.Request)
@@ -71,12 +71,11 @@ func (p *Proxy) findConversation(x *exchange, d *reading, h http.Header) cause {
 		p.recall.catchUp(&d.asked)
 	}
 	if key == "" && (d.request == nil || req.Chained || x.api == record.CountTokens) {
-		return planned // nothing to tell it by, or it is about a request that is still to come
+		return // nothing to tell it by, or it is about a request that is still to come
 	}
 	x.conversation = p.conversations.enter(key, name, &d.chain, func() string { return p.cache.Named(&d.asked) })
 	x.row.Conversation = x.conversation.id
 	d.asked.Name, d.asked.Conversation = x.conversation.id, &x.conversation.cache
-	return planned
 }
 
 // link hashes the messages, and holds the request for those that go on from it.

@@ -44,14 +44,14 @@ func (p *Proxy) recoveryOf(d *reading) *recovery {
 		return func() (*history.Plan, error) { return plan, nil }
 	}
 	original := candidate{"original", planIs(new(history.Plan)), sentform.Known{}}
-	c := &recovery{reading: d, first: candidate{"drop_block", original.plan, d.forms.first()}}
+	c := &recovery{reading: d, first: candidate{"drop_block", original.plan, d.forms.likeliest()}}
 	if d.plan != nil {
 		c.first.plan = planIs(d.plan)
 	}
 	for _, known := range d.forms.known {
 		c.others = append(c.others, candidate{"sent form", func() (*history.Plan, error) { return p.asSent(d, known) }, known})
 	}
-	if len(d.forms.known) == 0 && !d.forms.planned && !p.unchanged {
+	if len(d.forms.known) == 0 && !d.forms.formless && !p.unchanged {
 		c.others = append(c.others, candidate{"computed", func() (*history.Plan, error) { return p.computed(d) }, sentform.Known{}})
 	}
 	c.others = append(c.others, original)
@@ -61,7 +61,7 @@ func (p *Proxy) recoveryOf(d *reading) *recovery {
 // recovers reports whether a refusal of a bound request may come from what stet changed. Under the policy off and
 // with observe that is so only where the conversation is known to have been shortened: the error is the client's own otherwise.
 func (p *Proxy) recovers(d *reading) bool {
-	return !p.unchanged || p.policy == history.Finish || !d.forms.first().Form.Empty()
+	return !p.unchanged || p.policy == history.Finish || !d.forms.likeliest().Form.Empty()
 }
 
 // computed is the plan of a request as the rules of today would have shortened it from its beginning. It is a function
@@ -226,12 +226,9 @@ func (p *Proxy) keepDropping(x *exchange, from sentform.Known) {
 	if !from.Drops {
 		return
 	}
-	p.safely(x, func() cause {
-		if err := x.body.dropBound(&p.buffers); err != nil {
-			p.log.Warn("thinking that is bound to something else is not dropped", "conversation", x.row.Conversation, "error", err)
-		}
-		return planned
-	})
+	if err := x.body.dropBound(&p.buffers); err != nil {
+		p.log.Warn("thinking that is bound to something else is not dropped", "conversation", x.row.Conversation, "error", err)
+	}
 }
 
 // countDropped counts what the answer says was dropped of the request.
@@ -256,7 +253,7 @@ func (d *reading) sameBound(plan *history.Plan) bool {
 		}
 	}
 	if d.plan == nil {
-		return len(before(plan.Edits, last)) == 0
+		return len(editsBefore(plan.Edits, last)) == 0
 	}
-	return slices.Equal(before(plan.Edits, last), before(d.plan.Edits, last))
+	return slices.Equal(editsBefore(plan.Edits, last), editsBefore(d.plan.Edits, last))
 }

@@ -30,18 +30,18 @@ type sentForms struct {
 	bound        bool                   // and there is thinking
 	conversation *sentform.Conversation // the messages
 	known        []sentform.Known       // the likeliest first; none: nothing is known
-	planned      bool                   // no form is known, though the conversation is
-	sent         int                    // messages that were sent before: those before the last message of the model
+	formless     bool                   // the conversation is known, and no form of it
+	before       int                    // messages that were sent before: those up to the last message of the model, without it
 }
 
 // lookUp finds how the beginning of a request was sent.
-func (p *Proxy) lookUp(x *exchange, d *reading) cause {
+func (p *Proxy) lookUp(x *exchange, d *reading) {
 	if d.request == nil || d.request.Chained || d.api != record.Messages {
-		return planned
+		return
 	}
 	judged := d.asked.Decoded != nil // else finding the conversation broke off
 	if !p.rules.of(d.api, d.model).checks && !(judged && p.cache.Checks(&d.asked)) {
-		return planned
+		return
 	}
 	messages := d.request.Messages
 	if len(d.chain.Links)+d.chain.Skip != len(messages) {
@@ -49,7 +49,7 @@ func (p *Proxy) lookUp(x *exchange, d *reading) cause {
 	}
 	d.forms.checks = true
 	d.forms.conversation = sentform.Of(messages, &d.chain)
-	d.forms.sent = d.forms.conversation.Last()
+	d.forms.before = d.forms.conversation.Last()
 	ctx, cancel := context.WithTimeout(p.base, maxLookUp)
 	defer cancel()
 	var err error
@@ -57,22 +57,21 @@ func (p *Proxy) lookUp(x *exchange, d *reading) cause {
 		p.log.Warn("how a conversation was sent is not known for certain", "conversation", x.row.Conversation, "error", err)
 	}
 	// A client may leave its thinking out of some requests, and send it again later.
-	d.forms.bound = d.forms.first().Bound || cachestate.FirstThinking(d.request) >= 0
+	d.forms.bound = d.forms.likeliest().Bound || cachestate.FirstThinking(d.request) >= 0
 	d.asked.Bound = d.forms.bound
-	d.forms.planned = judged && len(d.forms.known) == 0 && p.cache.Known(&d.asked)
-	return planned
+	d.forms.formless = judged && len(d.forms.known) == 0 && p.cache.Known(&d.asked)
 }
 
 // repeats reports whether messages of a request must go out in the form that is the likeliest. It is that in which they
 // were sent; as they came, where nothing is known of the conversation. A conversation that is known without its form
 // goes as it would have been shortened.
-func (d *reading) repeats() bool { return d.forms.bound && !d.forms.planned }
+func (d *reading) repeats() bool { return d.forms.bound && !d.forms.formless }
 
-// keep has a request, of which nothing new may be shortened, sent in the form that its beginning was sent in. why is the
+// goAsSent has a request, of which nothing new may be shortened, go out in the form that its beginning was sent in. why is the
 // reason. It returns why the request goes untouched all the same, if it does.
-func (p *Proxy) keep(x *exchange, d *reading, why cause) cause {
+func (p *Proxy) goAsSent(x *exchange, d *reading, why cause) cause {
 	failed := p.safely(x, func() cause {
-		plan, err := p.asSent(d, d.forms.first())
+		plan, err := p.asSent(d, d.forms.likeliest())
 		if err == nil && len(plan.Edits) > 0 {
 			d.verdict = d.verdict.Continued() // nothing leaves
 			err = p.apply(x, d, plan)
@@ -98,7 +97,6 @@ func (p *Proxy) keep(x *exchange, d *reading, why cause) cause {
 // before any of its answer is passed on: the process may end at any time. What was decided with the request is
 // stored before it goes out. judged says that there is a verdict on it.
 func (p *Proxy) goesOut(x *exchange, d *reading, from sentform.Known, judged bool) {
-	p.keepDropping(x, from)
 	b, kept := p.formOf(x, d, from)
 	decides := judged && d.verdict.Decides()
 	if judged {
@@ -111,10 +109,11 @@ func (p *Proxy) goesOut(x *exchange, d *reading, from sentform.Known, judged boo
 	if x.stored = p.store(b, kept); decides {
 		p.writer.wait(x.stored)
 	}
+	p.keepDropping(x, from)
 }
 
-// first is the likeliest form of what is known; the zero value, if nothing is.
-func (f *sentForms) first() (known sentform.Known) {
+// likeliest is the first of the known forms; if there is none, the zero value: as the messages came.
+func (f *sentForms) likeliest() (known sentform.Known) {
 	if len(f.known) > 0 {
 		known = f.known[0]
 	}
@@ -147,12 +146,12 @@ func (p *Proxy) asSent(d *reading, known sentform.Known) (*history.Plan, error) 
 // engineOf is the engine that plans a request, by the rules that its conversation was planned by before.
 func (p *Proxy) engineOf(x *exchange, d *reading) (*history.Engine, error) {
 	return p.engines.of(d.api, d.model, &d.request.Caching, terms{
-		checks: d.forms.checks, kept: x.body.turn != nil, rules: d.forms.first().Form.Rules(),
+		checks: d.forms.checks, kept: x.body.turn != nil, rules: d.forms.likeliest().Form.Rules(),
 	})
 }
 
-// before are the edits of the first n messages.
-func before(edits []llm.Edit, n int) []llm.Edit {
+// editsBefore are the edits of the first n messages.
+func editsBefore(edits []llm.Edit, n int) []llm.Edit {
 	i := 0
 	for i < len(edits) && edits[i].Message < n {
 		i++
@@ -167,12 +166,12 @@ func (p *Proxy) formOf(x *exchange, d *reading, from sentform.Known) (b record.B
 		return b, nil
 	}
 	form, rules, drops := from.Form, cmp.Or(p.config.History.Rules, history.NewestRules), from.Drops
-	if known := d.forms.first().Form; !known.Empty() {
+	if known := d.forms.likeliest().Form; !known.Empty() {
 		rules = known.Rules()
 	}
 	var edits []sentform.Edit
 	if plan := d.plan; plan != nil && x.body.patched != nil {
-		if sent, err := p.asSent(d, from); err != nil || !slices.Equal(before(plan.Edits, from.Messages), sent.Edits) {
+		if sent, err := p.asSent(d, from); err != nil || !slices.Equal(editsBefore(plan.Edits, from.Messages), sent.Edits) {
 			form, from = nil, sentform.Known{}
 		}
 		for i, e := range plan.Edits {

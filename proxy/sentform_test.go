@@ -184,3 +184,29 @@ func TestTotalsAreBound(t *testing.T) {
 		}
 	})
 }
+
+// What is planned behind messages that were sent is planned once: later requests go on from there.
+func TestGoesOnBehind(t *testing.T) {
+	strictly(t, func(s *strict) {
+		s.rush = true
+		a, p := s.session("claude-opus-5-5"), s.proxy()
+		a.rounds(9, s.model)
+		newest := func() planState { return p.recent.order.Front().Value.(*heldRequest).plan }
+		a.rounds(1, p)
+		before := newest()
+		if before.behind.messages == 0 || len(before.behind.Edits) > 0 {
+			t.Fatalf("%d messages are kept as they were sent, with %d edits", before.behind.messages, len(before.behind.Edits))
+		}
+		a.rounds(5, p)
+		if now := newest(); now.state != before.state || now.behind.messages != before.behind.messages {
+			t.Errorf("%d messages were kept as they were sent, and %d later", before.behind.messages, now.behind.messages)
+		}
+		if repeats, _ := s.shortened(); repeats == 0 {
+			t.Error("nothing new is shortened")
+		}
+		a.rounds(3, s.proxy()) // and after a restart
+		if s.refused() > 0 {
+			t.Errorf("%d requests were refused", s.refused())
+		}
+	})
+}

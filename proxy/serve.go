@@ -13,7 +13,7 @@ import (
 // ServeHTTP implements http.Handler.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	to := p.endpoints.of(r)
-	if why := p.refusal(r); why != "" {
+	if why := p.forbids(r); why != "" {
 		p.metrics.request(to.api, http.StatusForbidden)
 		forbidden(why).write(w, to.format())
 		return
@@ -67,26 +67,28 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			if p.base.Err() != nil {
 				f = closing()
 			}
-			x.row.Status, x.refused, x.ended = f.status, true, true
-			f.write(w, to.format())
+			x.stop(w, f)
 			return
 		}
 		p.prepare(x, r.Header, why)
 		if x.row.Passed == string(threaded) && p.config.RefuseThreads && !p.unchanged {
-			// What is new could be shortened by nothing that is known here.
-			f := noThreads()
-			x.row.Status, x.refused, x.ended = f.status, true, true
-			f.write(w, to.format())
+			x.stop(w, noThreads()) // what is new could be shortened by nothing that is known here
 			return
 		}
 	}
 	p.forwarder.ServeHTTP(w, r)
 }
 
-// refusal says why r may not be served: its Host is none of ours (a name that
+// stop answers a request with f; it does not go upstream.
+func (x *exchange) stop(w http.ResponseWriter, f failure) {
+	x.row.Status, x.stopped, x.ended = f.status, true, true
+	f.write(w, x.format())
+}
+
+// forbids says why r may not be served: its Host is none of ours (a name that
 // an attacker points at this machine), or a web page makes it. It is empty
 // when r may.
-func (p *Proxy) refusal(r *http.Request) string {
+func (p *Proxy) forbids(r *http.Request) string {
 	return sameorigin.Check{Hosts: p.config.AllowedHosts}.Refusal(r)
 }
 

@@ -60,20 +60,20 @@ func (p *Proxy) bridge(w http.ResponseWriter, r *http.Request) {
 	defer cancel()
 	defer context.AfterFunc(p.base, cancel)()
 	to := p.endpoints.responses.upstream
-	refusal := &refusal{RoundTripper: p.config.Transport}
+	shake := &handshake{RoundTripper: p.config.Transport}
 	upstream, resp, err := websocket.Dial(ctx, join(to, r.URL).String(), &websocket.DialOptions{
-		HTTPClient: &http.Client{Transport: refusal, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
+		HTTPClient: &http.Client{Transport: shake, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
 		HTTPHeader: socketHeader(r.Header), Subprotocols: subprotocols(r.Header),
 	})
 	if err != nil {
 		status := http.StatusBadGateway
-		if refusal.answer == nil {
+		if shake.answer == nil {
 			unreachable(to.Scheme+"://"+to.Host, err.Error()).write(w, record.Responses)
 		} else {
-			status = refusal.answer.StatusCode
-			passHeader(w.Header(), refusal.answer.Header)
+			status = shake.answer.StatusCode
+			passHeader(w.Header(), shake.answer.Header)
 			w.WriteHeader(status)
-			_, _ = w.Write(refusal.body) // a client that is gone needs no answer
+			_, _ = w.Write(shake.body) // a client that is gone needs no answer
 		}
 		p.metrics.request(record.Responses, status)
 		p.log.Debug("no WebSocket", "upstream", to.Host, "status", status, "error", err)
@@ -340,14 +340,14 @@ func (s *socket) endIdle() {
 	}
 }
 
-// refusal is a transport that keeps an answer which is no WebSocket.
-type refusal struct {
+// handshake is a transport that keeps an answer which is no WebSocket.
+type handshake struct {
 	http.RoundTripper
 	answer *http.Response
 	body   []byte
 }
 
-func (t *refusal) RoundTrip(r *http.Request) (*http.Response, error) {
+func (t *handshake) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp, err := t.RoundTripper.RoundTrip(r)
 	if err != nil || resp.StatusCode == http.StatusSwitchingProtocols {
 		return resp, err

@@ -53,7 +53,7 @@ func (x *exchange) notHeld() cause {
 func (p *Proxy) followResponse(x *exchange, d *reading) cause {
 	switch req := d.request; {
 	case req.Previous != "":
-		return p.goesOn(x, d, responseChains, req.Previous)
+		return p.viewWhole(x, d, responseChains, req.Previous)
 	case !req.Chained && (x.keeps || openai.Stored(x.body.head)):
 		if turn, err := responseChains.Whole(x.body.head); err == nil {
 			x.body.turn = turn
@@ -62,8 +62,8 @@ func (p *Proxy) followResponse(x *exchange, d *reading) cause {
 	return planned
 }
 
-// goesOn makes the whole conversation the view of a request that goes on from the answer id.
-func (p *Proxy) goesOn(x *exchange, d *reading, shape continuation.Shape, id string) cause {
+// viewWhole makes the whole conversation the view of a request that goes on from the answer id.
+func (p *Proxy) viewWhole(x *exchange, d *reading, shape continuation.Shape, id string) cause {
 	turn, err := p.continued.Continue(shape, answerKey(x, id), x.body.head)
 	if err != nil {
 		return malformed
@@ -103,7 +103,7 @@ func (p *Proxy) follow(x *exchange, d *reading) cause {
 			return malformed
 		}
 	case llm.ThreadContinue:
-		return p.goesOn(x, d, messageThreads, req.Previous)
+		return p.viewWhole(x, d, messageThreads, req.Previous)
 	}
 	return planned
 }

@@ -7,7 +7,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"net/http"
-	"strings"
 	"sync"
 	"time"
 
@@ -34,11 +33,7 @@ type accounts struct {
 // accountOf is a hash that tells an account with an upstream from others: an HMAC whose key is the client's own
 // key for the provider. Without that key it says nothing.
 func accountOf(to endpoint, h http.Header) uint64 {
-	var key []string
-	for _, name := range []string{"Authorization", "X-Api-Key", "Api-Key"} {
-		key = append(key, strings.Join(h.Values(name), ","))
-	}
-	mac := hmac.New(sha256.New, []byte(strings.Join(key, "\x00")))
+	mac := hmac.New(sha256.New, []byte(keyOf(h)))
 	_, _ = mac.Write([]byte("stet: refuses a change before thinking\x00" + to.upstream.Scheme + "://" + to.upstream.Host)) // a hash returns no errors
 	return binary.LittleEndian.Uint64(mac.Sum(nil))
 }
@@ -70,12 +65,13 @@ func (a *accounts) set(account uint64, refuses bool) {
 
 // mayTry reports whether a request may change what was sent before its thinking, if it is a cold point. It must be one
 // that the provider refuses at once if it refuses such a change at all, and does not answer with thinking dropped.
-func (p *Proxy) mayTry(x *exchange, d *reading) bool {
+func (p *Proxy) mayTry(x *exchange, d *reading, h http.Header) bool {
 	if !p.config.TryBound || p.unchanged || d.request == nil || d.api != record.Messages || x.body.continues() ||
 		!p.rules.of(d.api, d.model).checks || cachestate.FirstThinking(d.request) < 0 || bytes.Contains(x.body.head, []byte(`"block_binding"`)) ||
-		d.forms.first().Drops {
+		d.forms.likeliest().Drops {
 		return false
 	}
+	x.account = accountOf(x.endpoint, h)
 	ctx, cancel := context.WithTimeout(p.base, maxLookUp)
 	defer cancel()
 	return !p.accounts.mayRefuse(ctx, x.account)
