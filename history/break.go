@@ -1,5 +1,7 @@
 package history
 
+import "github.com/stet-dev/stet/llm"
+
 // A warm break: under bold, what was sent may leave though the provider's cache holds it. All
 // that follows is then written to the cache again, which costs more than to read it. So a break
 // is made only where it pays: what leaves is not read in any of the requests to come.
@@ -37,7 +39,7 @@ func (st *State) considerBreak() {
 	}
 	scan := newEvictionScan(st, nil)
 	before := make([]eviction, len(st.results))
-	leaves, from := 0, len(st.results)
+	leaves, from := 0, st.messages
 	for i := len(st.results) - 1; i >= 0; i-- {
 		res := &st.results[i]
 		before[i] = res.eviction
@@ -45,26 +47,52 @@ func (st *State) considerBreak() {
 		scan.choose(i)
 		scan.keepOut(res, before[i])
 		if n := res.eviction.saved(res) - before[i].saved(res); n != 0 {
-			leaves, from = leaves+n, i
+			leaves, from = leaves+n, res.call.at.Message
 		}
 	}
-	p, cost := st.price(), 0.
-	if from < len(st.results) {
-		cost = p.Wastes(float64(st.shownFrom(from) - leaves))
-	}
+	p := st.price()
 	pays := p.Read * float64(leaves) * float64(st.turns) / payback
-	if pays <= cost || cost > st.account.balance+risk*st.account.spent {
-		for i := range before {
-			st.results[i].eviction = before[i]
-		}
+	if pays > p.Wastes(float64(st.shownFrom(from)-leaves)) && st.planBreak(scan) {
 		return
 	}
-	saved := st.plan.Saved
+	for i := range before {
+		st.results[i].eviction = before[i]
+	}
+}
+
+// planBreak plans a break with what a scan has chosen. The plan tells what the break costs: what stays may have
+// named as its source what leaves, and is sent whole again; and other placeholders may change, further up. Where that is
+// too much, nothing has changed, and planBreak reports false.
+func (st *State) planBreak(scan *evictionScan) bool {
+	plan, ledger := st.plan, st.ledger
 	st.plan.Breaks++
 	st.planBy(scan)
-	st.account.balance -= p.Wastes(float64(st.shownFrom(from)))
-	st.account.omitted += st.plan.Saved - saved // it was sent before
-	st.weighed = st.bytes - st.plan.Saved
+	if leaves := st.plan.Saved - plan.Saved; leaves > 0 {
+		cost := st.price().Wastes(float64(st.shownFrom(firstChange(plan.Edits, st.plan.Edits))))
+		if cost <= st.account.balance+risk*st.account.spent {
+			st.account.balance -= cost
+			st.account.omitted += leaves // it was sent before
+			st.weighed = st.bytes - st.plan.Saved
+			return true
+		}
+	}
+	st.plan, st.ledger = plan, ledger
+	return false
+}
+
+// firstChange is the first message that two plans send otherwise. They must not be the same.
+func firstChange(a, b []llm.Edit) int {
+	i := 0
+	for i < min(len(a), len(b)) && a[i] == b[i] {
+		i++
+	}
+	switch {
+	case i == len(a):
+		return b[i].Message
+	case i == len(b):
+		return a[i].Message
+	}
+	return min(a[i].Message, b[i].Message)
 }
 
 // keepOut has what left a result and its call stay away, even if it would not leave now. At a
@@ -91,12 +119,11 @@ func (e *eviction) saved(res *toolResult) (bytes int) {
 	return bytes
 }
 
-// shownFrom is how many bytes the request has from the i-th result on.
-func (st *State) shownFrom(i int) int {
-	res := &st.results[i]
-	bytes := st.bytes - (res.end - len(res.text))
+// shownFrom is how many bytes the request has from a message on.
+func (st *State) shownFrom(message int) int {
+	bytes := st.bytes - st.starts[message]
 	for j := range st.plan.Omissions {
-		if o := &st.plan.Omissions[j]; o.Message >= res.at.Message {
+		if o := &st.plan.Omissions[j]; o.Message >= message {
 			bytes -= o.Before - o.After
 		}
 	}

@@ -102,6 +102,38 @@ func TestBreaksCostLittle(t *testing.T) {
 	}
 }
 
+// What a break changes further up counts as well: here a pointer whose source has no name any more, because its call's
+// id was used again.
+func TestBreakCountsAllThatChanges(t *testing.T) {
+	c := new(conv)
+	c.user("mend the build")
+	for range 2 {
+		c.call("TaskOutput", map[string]any{"task_id": "1"}, lineRange("text of line %[1]d of the report, as it has been", 1, 30))
+	}
+	c.user(strings.Repeat("please see to this as well\n", 20_000))
+	c.n = 0
+	for i := range 100 {
+		c.read(fmt.Sprintf("src/f%d.go", i), 1, 60, 60)
+	}
+	price := Price{0.1, 1.25}
+	st := newEngine(t, Config{Policy: Bold, Price: price}).NewState()
+	var before, beforeOff []llm.Message
+	cost, off := 0., 0.
+	for i := range c.messages {
+		if c.messages[i].Role != llm.Assistant {
+			continue
+		}
+		st.Grow(c.messages[:i], nil)
+		now := llm.Apply(c.messages[:i], st.Plan().Edits)
+		cost += priceOf(now, before, price)
+		off += priceOf(c.messages[:i], beforeOff, price)
+		if cost > (1+risk)*off {
+			t.Fatalf("at message %d the conversation has cost %.0f, and without stet %.0f", i, cost, off)
+		}
+		before, beforeOff = now, c.messages[:i]
+	}
+}
+
 // longReading is a conversation in which a warm break pays early.
 func longReading() []llm.Message {
 	c := new(conv)

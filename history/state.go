@@ -27,7 +27,8 @@ type State struct {
 	ledger  ledger
 	plan    Plan // what was decided so far; not used by keep-latest
 	account account
-	weighed int // bytes of the request when a warm break was considered last
+	weighed int   // bytes of the request when a warm break was considered last
+	starts  []int // by message: bytes of text before it
 	named   namedPlaces
 	shell   bool            // the agent has called a shell
 	working map[string]bool // names of the files that calls were about, without their directories
@@ -65,6 +66,7 @@ func (st *State) Add(messages ...llm.Message) {
 		} else if when.After(st.clock) {
 			st.clock = when
 		}
+		st.starts = append(st.starts, st.bytes)
 		if !m.Local {
 			if m.Role == llm.Assistant {
 				st.turn(m)
