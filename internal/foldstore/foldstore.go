@@ -25,8 +25,8 @@ const maxBytes = 256 << 20
 // pruneEvery is after how many bytes that are written the budget is looked at.
 const pruneEvery = 16 << 20
 
-// maxKnown is how many ids are remembered as kept.
-const maxKnown = 10_000
+// touchEvery is how old a text gets before it counts as new again, where it is still in use.
+const touchEvery = time.Hour
 
 // ErrGone is returned for a text that is not kept, or no more.
 var ErrGone = errors.New("the text is not kept, or no more")
@@ -42,37 +42,35 @@ type Dir struct {
 	budget int64
 
 	mu      sync.Mutex
-	known   map[string]bool // kept by this process
-	written int64           // since the budget was looked at; at first as if it were time
+	written int64 // since the budget was looked at; at first as if it were time
 }
 
 // New returns the directory of that path, which need not be there. Texts are kept for a
 // time; 0 is for ever.
 func New(path string, keep time.Duration) *Dir {
-	return &Dir{path: path, keep: keep, budget: maxBytes, known: make(map[string]bool), written: pruneEvery}
+	return &Dir{path: path, keep: keep, budget: maxBytes, written: pruneEvery}
 }
 
-// Keep keeps a text by its id, which is history.FoldID of it.
+// Keep keeps a text by its id, which is history.FoldID of it. It is called as long as the text is in use: a text that
+// was removed or damaged meanwhile is written again, and one in use is not the oldest.
 func (d *Dir) Keep(id, text string) error {
 	if !ID.MatchString(id) {
 		return fmt.Errorf("keep a folded text: %q is no id", id)
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.known[id] {
-		return nil
-	}
 	now := time.Now()
-	if err := os.Chtimes(d.file(id), now, now); err != nil { // else it is there, and counts as new
+	info, err := os.Stat(d.file(id))
+	there := err == nil && info.Size() == int64(len(text))
+	if there && now.Sub(info.ModTime()) > touchEvery {
+		there = os.Chtimes(d.file(id), now, now) == nil
+	}
+	if !there {
 		if err := d.write(id, text); err != nil {
 			return fmt.Errorf("keep a folded text: %w", err)
 		}
 		d.written += int64(len(text))
 	}
-	if len(d.known) >= maxKnown {
-		clear(d.known)
-	}
-	d.known[id] = true
 	if d.written < pruneEvery {
 		return nil
 	}
@@ -146,7 +144,6 @@ func (d *Dir) prune(now time.Time) error {
 		if err := os.Remove(d.file(info.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			errs = append(errs, err)
 		}
-		delete(d.known, info.Name())
 	}
 	return errors.Join(errs...)
 }

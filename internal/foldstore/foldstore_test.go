@@ -58,6 +58,29 @@ func TestKeep(t *testing.T) {
 	}
 }
 
+// A text in use that was removed or cut short is written again, and does not become old.
+func TestKeepAgain(t *testing.T) {
+	d := New(t.TempDir(), 24*time.Hour)
+	text := strings.Repeat("a line\n", 900)
+	id := keep(t, d, text)
+	for name, harm := range map[string]func() error{
+		"removed":   func() error { return os.Remove(d.file(id)) },
+		"cut short": func() error { return os.Truncate(d.file(id), 7) },
+		"old":       func() error { old := time.Now().Add(-23 * time.Hour); return os.Chtimes(d.file(id), old, old) },
+	} {
+		if err := harm(); err != nil {
+			t.Fatal(err)
+		}
+		keep(t, d, text)
+		if got, err := d.Text(id); err != nil || got != text {
+			t.Errorf("%s: %.50q, %v", name, got, err)
+		}
+		if info, err := os.Stat(d.file(id)); err != nil || time.Since(info.ModTime()) > time.Hour {
+			t.Errorf("%s: of %v, %v", name, info.ModTime(), err)
+		}
+	}
+}
+
 // What is older than texts are kept goes, and the oldest beyond the budget; what is kept again
 // counts as new.
 func TestPrune(t *testing.T) {

@@ -74,10 +74,11 @@ func (m *Memory) Find(ctx context.Context, c *Conversation) ([]Known, error) {
 	if signed, _ := c.places(answers[0]); len(signed) == 0 && len(found) == 1 && found[0].Messages == answers[0] {
 		return found, nil // no signature could say more
 	}
-	if err := m.load(ctx, c, answers); err != nil {
-		return found, fmt.Errorf("look up sent forms: %w", err)
+	err := m.load(ctx, c, answers)
+	if err != nil {
+		err = fmt.Errorf("look up sent forms: %w", err)
 	}
-	return m.find(c, answers), nil
+	return m.find(c, answers), err
 }
 
 // find looks in memory. answers are in the order of looking: the last one first.
@@ -183,13 +184,14 @@ func (m *Memory) load(ctx context.Context, c *Conversation, answers []int) error
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, p := range slices.Backward(at) { // the oldest first, and those of signatures last
-		form, err := chained(p.Form, byID, forms)
-		if err != nil {
-			return err
+		form, broken := chained(p.Form, byID, forms)
+		if broken != nil {
+			err = broken // of what else was found, all counts
+			continue
 		}
 		m.put(p, form)
 	}
-	return nil
+	return err
 }
 
 // chained makes a form of its rows, and those that it adds to.

@@ -187,6 +187,22 @@ func TestStoreFails(t *testing.T) {
 	}
 }
 
+// A form of which a part is missing in the store hides no other form.
+func TestPartMissing(t *testing.T) {
+	store := new(record.Memory)
+	c := talk(2, "one")
+	form := (*Form)(nil).Extend(c, 0, []Edit{cut(1, "left out")}, 1)
+	ask(t, NewMemory(store), form, c, "one", noon)
+	older := record.SentPlace{Place: ofRequest(c.chain.Last()), Form: 77, Time: noon.Add(-time.Hour)}
+	if err := store.Append(t.Context(), record.Batch{Places: []record.SentPlace{older}}); err != nil {
+		t.Fatal(err)
+	}
+	found, err := NewMemory(store).Find(t.Context(), talk(3, "one"))
+	if err == nil || len(found) != 1 || !found[0].Signed || found[0].Form.identity() != form.id {
+		t.Errorf("%v, %v", found, err)
+	}
+}
+
 // Memory is bounded, and what is forgotten is in the store.
 func TestBounded(t *testing.T) {
 	store := new(record.Memory)
