@@ -10,6 +10,15 @@ import (
 // Policy begins the planner of a new context. A nil Policy leaves nothing out.
 type Policy func(Setting) Planner
 
+// byCache reports whether the policy's plans depend on the cache.
+func (p Policy) byCache() bool {
+	if p == nil {
+		return false
+	}
+	_, ok := p(Setting{Count: func(*llm.Part) int { return 0 }}).(CachePlanner)
+	return ok
+}
+
 // Setting is what a planner may know of the session it works on.
 type Setting struct {
 	Dir   string              // the workspace
@@ -22,11 +31,17 @@ type Setting struct {
 // Messages are added in order and must not be changed.
 type Planner interface {
 	Add(m *llm.Message)
+	// Plan returns what the request made of all messages added leaves out.
+	Plan() Plan
+}
+
+// CachePlanner is a planner whose plans depend on the cache: on its cold points, and on Setting.Price. The plans of
+// any other are the same under every price rule.
+type CachePlanner interface {
+	Planner
 	// Cold says that the request after the messages added so far is sent at a
 	// cold point: no cache holds anything of them that a plan could change.
 	Cold(why history.Cause)
-	// Plan returns what the request made of all messages added leaves out.
-	Plan() Plan
 }
 
 // Plan is what one request leaves out. It belongs to the planner, and is valid

@@ -8,26 +8,31 @@ import (
 // with most models.
 const outputPrice = 5
 
-// charge sends the requests of a session once more, with the calls by which the agent
-// would have asked for texts again that were left out.
+// charge prices the requests of a session with the calls by which the agent would have asked for texts again that
+// were left out. From the first of these calls on it sends the requests once more, by a sender of its own.
 type charge struct {
-	sender  *Sender
+	sender  *Sender // nil: nothing was recalled yet
 	rules   []Rule
 	cost    map[string]float64
 	leftOut map[int]bool // parts that were left out
 	recalls int
 }
 
-func (r *Replay) newCharge(m *Measure, rules []Rule, caches []Cache) *charge {
-	return &charge{sender: r.newSender(m, caches), rules: rules, cost: make(map[string]float64, len(rules)), leftOut: make(map[int]bool)}
+func newCharge(rules []Rule) *charge {
+	return &charge{rules: rules, cost: make(map[string]float64, len(rules)), leftOut: make(map[int]bool)}
 }
 
-// add sends request i, and once more for each part that its answer recalls.
-func (c *charge) add(i int, omissions []check.Omission, recalled []check.Recall) {
+// add prices request i, which sender has just sent, and sends it once more for each part that its answer recalls.
+func (c *charge) add(i int, sender *Sender, sent Sent, omissions []check.Omission, recalled []check.Recall) {
 	for _, o := range omissions {
 		c.leftOut[o.Part] = true
 	}
-	c.bill(c.sender.Send(i, omissions), 0)
+	if c.sender != nil {
+		sent = c.sender.Send(i, omissions)
+	} else if len(recalled) > 0 {
+		c.sender = sender.clone()
+	}
+	c.bill(sent, 0)
 	for _, again := range recalled {
 		c.recalls++
 		c.bill(c.sender.Recall(i, again, omissions), recallCall*outputPrice)

@@ -118,14 +118,13 @@ func (r *Replay) UnderEach(ctx context.Context, policy Policy, rules []Rule, mea
 		rules  []Rule
 	}
 	var groups []group
+	byCache := !r.Bound && policy.byCache() // where nothing that was sent leaves, no plan depends on the cache
 	for _, rule := range rules {
 		var points []coldPoint
 		var price history.Price
-		if policy != nil {
-			if !r.Bound {
-				points = r.coldPoints(rule)
-			}
-			if rule.Cached() && !r.Bound { // nothing that was sent leaves: no plan depends on the price
+		if byCache {
+			points = r.coldPoints(rule)
+			if rule.Cached() {
 				price = history.Price{Read: rule.Read, Write: rule.Write}
 			}
 		}
@@ -206,7 +205,7 @@ type billing struct {
 
 func (r *Replay) newBilling(m *Measure, rules []Rule, caches []Cache) *billing {
 	return &billing{
-		sender: r.newSender(m, caches), rules: rules, charge: r.newCharge(m, rules, caches),
+		sender: r.newSender(m, caches), rules: rules, charge: newCharge(rules),
 		out: Outcome{Cost: make(map[string]float64, len(rules)), Omitted: make(map[history.Reason]int64)},
 	}
 }
@@ -228,7 +227,7 @@ func (b *billing) send(i int, omissions []check.Omission, reasons []history.Reas
 		before, after := s.replay.blocks[o.Part].tokens, s.placeholder(o).tokens
 		b.out.Omitted[reasons[n]] += int64(s.measure.Scaled(o.Part, before) - s.measure.Scaled(o.Part, after))
 	}
-	b.charge.add(i, omissions, recalled)
+	b.charge.add(i, b.sender, sent, omissions, recalled)
 }
 
 func (b *billing) outcome() Outcome {
@@ -281,7 +280,7 @@ func (p *planners) plan(q *recording.Request, points []coldPoint) []check.Omissi
 	}
 	for {
 		for len(points) > 0 && points[0].after == of.added {
-			of.Cold(points[0].why)
+			of.Planner.(CachePlanner).Cold(points[0].why)
 			points = points[1:]
 		}
 		if of.added == q.To {

@@ -2,6 +2,7 @@ package replay
 
 import (
 	"hash/maphash"
+	"maps"
 	"slices"
 	"time"
 
@@ -84,6 +85,17 @@ func (r *Replay) newSender(m *Measure, caches []Cache) *Sender {
 		s.caches = append(s.caches, c)
 	}
 	return s
+}
+
+// clone returns a sender that has sent what s has sent. Neither sees what the other sends later.
+func (s *Sender) clone() *Sender {
+	c := *s
+	c.caches, c.placeholders = slices.Clone(s.caches), maps.Clone(s.placeholders)
+	for i := range c.caches {
+		c.caches[i].old, c.caches[i].marked = maps.Clone(c.caches[i].old), maps.Clone(c.caches[i].marked)
+	}
+	c.recalled = slices.Clone(s.recalled)
+	return &c
 }
 
 // Send sends request i, in which placeholders stand for the omissions.

@@ -137,19 +137,25 @@ func (p *played) play(ctx context.Context, r *replay.Replay, policies []Policy, 
 	if m, ok := r.Reported(); ok {
 		measures = append(measures, m)
 	}
-	checked := []Policy{policies[0]}
+	var checked []Policy
 	for _, policy := range policies[1:] {
 		checked = append(checked, Policy{Begin: policy.Checked, idle: policy.Checked == nil})
 	}
 	p.answers = r.AnswerCost()
-	p.free = under(ctx, r, policies, rules, exact, measures)
+	off := under(ctx, r, policies[:1], rules, exact, measures)
+	p.free = off.and(under(ctx, r, policies[1:], rules, exact, measures))
 	r.Bound = true
-	p.bound = under(ctx, r, checked, rules, exact, measures)
+	p.bound = off.and(under(ctx, r, checked, rules, exact, measures))
 	r.Bound = false
 	if len(measures) > 1 {
 		r.Measure = measures[1]
 		p.head, p.cache = r.Fixed, checkCache(r)
 	}
+}
+
+// and returns the outcomes of r and o, in this order.
+func (r regime) and(o regime) regime {
+	return regime{slices.Concat(r.counted, o.counted), slices.Concat(r.reported, o.reported)}
 }
 
 // under sends the session through each policy. It returns nothing where the context ends.

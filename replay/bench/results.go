@@ -5,13 +5,12 @@ import (
 	"slices"
 
 	"github.com/stet-dev/stet/dialect"
-	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/replay"
 )
 
 // results is what the rules of others see of a context: the results of tools, and
-// which of them are left out so far. Their planners embed it.
+// which of them are left out so far. Their planners embed it. None of these rules asks for the cache.
 type results struct {
 	replay.Setting
 	messages int
@@ -63,9 +62,6 @@ func (r *results) Add(m *llm.Message) {
 		}
 	}
 }
-
-// Cold implements replay.Planner. None of the rules of others asks for the cache.
-func (r *results) Cold(history.Cause) {}
 
 // leaveOut replaces a result.
 func (r *results) leaveOut(i int, placeholder string, pointer bool) {
