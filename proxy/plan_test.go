@@ -89,8 +89,8 @@ func TestRepeats(t *testing.T) {
 	if n, whole := shortened(t, up.last(t).body); n == 0 || n+whole != 3 {
 		t.Errorf("%d shortened, %d whole", n, whole)
 	}
-	_, _, metrics := r.do("GET", "/metrics", nil)
 	rows := r.rows()
+	_, _, metrics := r.do("GET", "/metrics", nil) // of all requests, once they are recorded
 	if len(rows) != 3 || rows[0].Conversation != rows[2].Conversation || rows[0].Trimmed != 0 || rows[2].Trimmed == 0 {
 		t.Errorf("rows %+v", rows)
 	}
