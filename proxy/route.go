@@ -118,6 +118,13 @@ func foreign(r *http.Request) bool {
 	return r.Header.Get("Api-Key") != "" || signed(r)
 }
 
+// messagesKey reports whether a request carries what the provider of the Messages API alone asks for: its version, or its
+// key, where there is no other.
+func messagesKey(r *http.Request) bool {
+	key := r.Header.Get("Authorization")
+	return r.Header.Get("Anthropic-Version") != "" || key == "" && r.Header.Get("X-Api-Key") != "" || strings.HasPrefix(key, "Bearer sk-ant-")
+}
+
 // of returns the endpoint for a request. Without an upstream it is of a provider that is
 // not known here.
 func (e *endpoints) of(r *http.Request) endpoint {
@@ -155,7 +162,7 @@ func (e *endpoints) of(r *http.Request) endpoint {
 		return endpoint{api: other}
 	case googleKey(r):
 		return pass(e.gemini)
-	case path == "/", path == "", r.Header.Get("Anthropic-Version") != "", slices.ContainsFunc(messagesPaths, below):
+	case path == "/", path == "", messagesKey(r), slices.ContainsFunc(messagesPaths, below):
 		return pass(e.messages)
 	case slices.ContainsFunc(chatPaths, below):
 		return pass(e.chat)

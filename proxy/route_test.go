@@ -118,6 +118,9 @@ func TestEndpoints(t *testing.T) {
 		{"POST", "/openai/deployments/d/chat/completions", "Api-Key", record.Chat, ""},
 		{"GET", "/v1/models", "", other, "chat"},
 		{"GET", "/v1/models", "Anthropic-Version", other, "messages"},
+		{"GET", "/v1/models", "X-Api-Key", other, "messages"},
+		{"POST", "/v1/files", "X-Api-Key", other, "messages"},
+		{"GET", "/v1/models", "Authorization", other, "chat"},
 		{"HEAD", "/", "", other, "messages"},
 	} {
 		r := httptest.NewRequest(test.method, test.path, nil)
