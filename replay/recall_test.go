@@ -80,6 +80,35 @@ func TestLostEditIsRecalled(t *testing.T) {
 	}
 }
 
+// A name that stood in what was left out alone is recalled by the stricter count, and only by that. Words of plain text, and
+// names that the request shows elsewhere, are not.
+func TestRecallByName(t *testing.T) {
+	for said, want := range map[string]int{
+		"I look at the garden.":                    0,
+		"I look at beds/plantRows.go.":             1,
+		"I look at beds/plantRows.go and v1.22.3.": 1,
+		"I look at askedFor.":                      0,
+	} {
+		s := &transcript.Session{Dir: "/home/me/project", Messages: []llm.Message{{Role: llm.User, Parts: []llm.Part{{Text: "mend askedFor"}}}}}
+		for i, output := range []string{"garden\naskedFor\nplantRows.go v1.22.3\n", "peas\n", "beans\n"} {
+			id := fmt.Sprint("c", i)
+			s.Messages = append(s.Messages,
+				llm.Message{Role: llm.Assistant, Parts: []llm.Part{{Kind: llm.ToolCall, CallID: id, Name: "bash", Args: `{"command":"ls"}`}}},
+				llm.Message{Role: llm.Tool, Parts: []llm.Part{{Kind: llm.ToolResult, CallID: id, Text: output}}})
+		}
+		s.Messages = append(s.Messages, llm.Message{Role: llm.Assistant, Parts: []llm.Part{{Text: said}}}, text(llm.User, 10, 0),
+			llm.Message{Role: llm.Assistant, Parts: []llm.Part{{Text: said}}})
+		rule := prices.Rules()[0]
+		out := played(t, s, func(Setting) Planner { return &clearing{} }, rule)
+		if out.LeftOut != 1 || out.Recalled != 0 || out.RecalledByName != want {
+			t.Errorf("%q: of %d, recalled %d, by name %d, want %d", said, out.LeftOut, out.Recalled, out.RecalledByName, want)
+		}
+		if dearer := out.ChargedByName[rule.Name] > out.Charged[rule.Name]; dearer != (want > 0) {
+			t.Errorf("%q: charged %v, by name %v", said, out.Charged, out.ChargedByName)
+		}
+	}
+}
+
 // Off leaves nothing out, and recalls nothing.
 func TestOffRecallsNothing(t *testing.T) {
 	out := played(t, recalling(replaytest.Line8), nil, prices.Rules()...)

@@ -92,6 +92,10 @@ type Outcome struct {
 	LeftOut, Recalled int
 	Charged           map[string]float64
 
+	// RecalledByName and ChargedByName are Recalled and Charged by the stricter count of package check, which also counts names.
+	RecalledByName int
+	ChargedByName  map[string]float64
+
 	// Omitted holds, by reason, the tokens that the requests did without: a text that stays
 	// away counts in each request.
 	Omitted map[history.Reason]int64
@@ -148,6 +152,7 @@ func (r *Replay) UnderEach(ctx context.Context, policy Policy, rules []Rule, mea
 			}
 			maps.Copy(out[n].Cost, o.Cost)
 			maps.Copy(out[n].Charged, o.Charged)
+			maps.Copy(out[n].ChargedByName, o.ChargedByName)
 			for _, rule := range g.rules {
 				out[n].LostByRule[rule.Name] = o.Edits.Lost
 			}
@@ -180,8 +185,9 @@ func (r *Replay) play(ctx context.Context, policy Policy, rules []Rule, price hi
 		omissions := plans.plan(&r.Requests[i], points[:n])
 		view.Show(i, omissions)
 		recalled := view.Recalls(i)
+		byName := view.RecallsByName(i, recalled)
 		for _, b := range bills {
-			b.send(i, omissions, plans.reasons, n > 0, recalled)
+			b.send(i, omissions, plans.reasons, n > 0, recalled, byName)
 		}
 		points = points[n:]
 	}
@@ -199,19 +205,20 @@ func (r *Replay) play(ctx context.Context, policy Policy, rules []Rule, price hi
 type billing struct {
 	sender *Sender
 	rules  []Rule
-	charge *charge
+	charge *charge // by what the answers repeat
+	byName *charge // by what they name too
 	out    Outcome
 }
 
 func (r *Replay) newBilling(m *Measure, rules []Rule, caches []Cache) *billing {
 	return &billing{
-		sender: r.newSender(m, caches), rules: rules, charge: newCharge(rules),
+		sender: r.newSender(m, caches), rules: rules, charge: newCharge(rules), byName: newCharge(rules),
 		out: Outcome{Cost: make(map[string]float64, len(rules)), Omitted: make(map[history.Reason]int64)},
 	}
 }
 
 // send prices request i, of which reasons has a reason for each omission.
-func (b *billing) send(i int, omissions []check.Omission, reasons []history.Reason, isCold bool, recalled []check.Recall) {
+func (b *billing) send(i int, omissions []check.Omission, reasons []history.Reason, isCold bool, recalled, byName []check.Recall) {
 	sent := b.sender.Send(i, omissions)
 	if sent.Changed && !isCold {
 		b.out.Changed++
@@ -228,11 +235,13 @@ func (b *billing) send(i int, omissions []check.Omission, reasons []history.Reas
 		b.out.Omitted[reasons[n]] += int64(s.measure.Scaled(o.Part, before) - s.measure.Scaled(o.Part, after))
 	}
 	b.charge.add(i, b.sender, sent, omissions, recalled)
+	b.byName.add(i, b.sender, sent, omissions, byName)
 }
 
 func (b *billing) outcome() Outcome {
 	out := b.out
 	out.LeftOut, out.Recalled, out.Charged = len(b.charge.leftOut), b.charge.recalls, b.charge.cost
+	out.RecalledByName, out.ChargedByName = b.byName.recalls, b.byName.cost
 	return out
 }
 

@@ -29,11 +29,11 @@ func benchPolicies() []bench.Policy {
 			Source: "SWE-agent, LastNObservations with n = 10, as in \"The Complexity Trap\", arXiv 2508.21433",
 		},
 		{
-			Name: "clear-100k", Begin: bench.ClearPast(100_000, 3, 0), WholeSize: true,
+			Name: "clear-100k", Begin: bench.ClearPast(100_000, 3, 0), WholeSize: true, ByProvider: true,
 			Source: "Anthropic, platform documentation, \"Context editing\": clear_tool_uses_20250919 with its defaults (trigger 100,000 input tokens, keep 3); what was cleared stays so",
 		},
 		{
-			Name: "clear-100k-min-20k", Begin: bench.ClearPast(100_000, 3, 20_000), WholeSize: true,
+			Name: "clear-100k-min-20k", Begin: bench.ClearPast(100_000, 3, 20_000), WholeSize: true, ByProvider: true,
 			Source: "Anthropic, platform documentation, \"Context editing\": clear_tool_uses_20250919 with clear_at_least 20,000",
 		},
 		{

@@ -79,7 +79,7 @@ func policyRows(g *bench.Group) [][]string {
 	for _, name := range rules {
 		head = append(head, columnName(name))
 	}
-	rows := [][]string{append(head, "median", "worst", "recall", "recalled", "bill", "95 % of draws", "without dearest", "supported", "split", "lost", "dangling", "peak")}
+	rows := [][]string{append(head, "median", "worst", "recall", "recalled", "by name", "bill", "95 % of draws", "without dearest", "supported", "split", "lost", "dangling", "peak")}
 	for _, f := range g.Policies {
 		row := []string{f.Name, signed(f.RelTokens)}
 		if f.Name == "off" {
@@ -92,9 +92,9 @@ func policyRows(g *bench.Group) [][]string {
 			}
 			row = append(row, cell)
 		}
-		row = append(row, signed(f.MedianSession), signed(f.WorstSession), signed(f.RelRecall[prices.Anthropic5m]), portion(f.Recalled, f.LeftOut), signed(f.RelBill[bench.RecordedRule]),
-			interval(f.Interval[prices.Anthropic5m]), signed(f.WithoutDearest[prices.Anthropic5m]), Grouped(f.EditsSupported), Grouped(f.EditsSplit),
-			Grouped(f.EditsLost), Grouped(f.Dangling), Grouped(f.Peak))
+		row = append(row, signed(f.MedianSession), signed(f.WorstSession), signed(f.RelRecall[prices.Anthropic5m]), portion(f.Recalled, f.LeftOut),
+			signed(f.RelByName[prices.Anthropic5m]), signed(f.RelBill[bench.RecordedRule]), interval(f.Interval[prices.Anthropic5m]), signed(f.WithoutDearest[prices.Anthropic5m]),
+			Grouped(f.EditsSupported), Grouped(f.EditsSplit), Grouped(f.EditsLost), Grouped(f.Dangling), Grouped(f.Peak))
 		rows = append(rows, row)
 	}
 	return rows
@@ -119,7 +119,7 @@ func interval(ends [2]float64) string {
 
 // boundRows is the table of the policies that can run where thinking is checked.
 func boundRows(policies []bench.Figures) [][]string {
-	rows := [][]string{{"policy", "tokens", "5m", "own", "recorded", "median", "worst", "recall", "recalled", "bill", "95 % of draws", "lost", "dangling"}}
+	rows := [][]string{{"policy", "tokens", "5m", "own", "recorded", "median", "worst", "recall", "recalled", "by name", "bill", "95 % of draws", "lost", "dangling"}}
 	for i := range policies {
 		f := policies[i].Bound
 		if f == nil {
@@ -128,7 +128,7 @@ func boundRows(policies []bench.Figures) [][]string {
 		rows = append(rows, []string{
 			f.Name, signed(f.RelTokens), signed(f.RelByRule[prices.Anthropic5m]), signed(f.RelByRule[bench.OwnRule]), signed(f.RelByRule[bench.RecordedRule]),
 			signed(f.MedianSession), signed(f.WorstSession), signed(f.RelRecall[prices.Anthropic5m]), portion(f.Recalled, f.LeftOut),
-			signed(f.RelBill[bench.RecordedRule]), interval(f.Interval[prices.Anthropic5m]), Grouped(f.EditsLost), Grouped(f.Dangling),
+			signed(f.RelByName[prices.Anthropic5m]), signed(f.RelBill[bench.RecordedRule]), interval(f.Interval[prices.Anthropic5m]), Grouped(f.EditsLost), Grouped(f.Dangling),
 		})
 	}
 	return rows
@@ -185,7 +185,8 @@ func benchNotes(w io.Writer, b *bench.Bench) {
 	fmt.Fprintf(w, "Under %s each session has the cache that its usage shows, or its provider's: %s.\n", bench.OwnRule, ownCaches(b))
 	fmt.Fprintf(w, "Under %s that cache lives as the usage says, whatever the clock says; plans are for what a proxy can know before a request.\n", bench.RecordedRule)
 	fmt.Fprintln(w, "Edits: those whose old text stood in the request; now in view, in pieces, or lost. A replayed agent does not react.")
-	fmt.Fprintf(w, "Recall: cost under %s with the calls by which the agent would have asked again for what its answers repeat; recalled: part of all left out.\n", prices.Anthropic5m)
+	fmt.Fprintf(w, "Recall: cost under %s with the calls by which the agent would have asked again for what its answers repeat; recalled: part of all left out. "+
+		"By name: also for what they name, which counts too much.\n", prices.Anthropic5m)
 	fmt.Fprintf(w, "Bill: after recall under %s, of the whole bill: by the sizes that %s of %s reported, and the answers. "+
 		"95 %% of draws of the repositories, and without the dearest session: after recall under %s.\n",
 		bench.RecordedRule, Grouped(b.ReportedSessions), Count(b.Sessions, "session"), prices.Anthropic5m)

@@ -139,7 +139,7 @@ func (p *played) play(ctx context.Context, r *replay.Replay, policies []Policy, 
 	}
 	var checked []Policy
 	for _, policy := range policies[1:] {
-		checked = append(checked, Policy{Begin: policy.Checked, idle: policy.Checked == nil})
+		checked = append(checked, policy.whereChecked())
 	}
 	p.answers = r.AnswerCost()
 	off := under(ctx, r, policies[:1], rules, exact, measures)

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/prices"
 	"github.com/stet-dev/stet/replay"
 )
@@ -87,6 +88,14 @@ type Figures struct {
 	WorstRecall  map[string]float64 `json:"worst_recall"`
 	MedianRecall float64            `json:"median_recall"`
 
+	// RecalledByName and RelByName are Recalled and RelRecall by a stricter count: what an answer names, and does not
+	// repeat, also counts as asked for again. Models find some of these names by themselves.
+	RecalledByName int                `json:"recalled_by_name"`
+	RelByName      map[string]float64 `json:"rel_by_name"`
+
+	// Omitted is what the requests did without, in tokens by reason: a text that stays away counts in each request.
+	Omitted map[history.Reason]int64 `json:"omitted,omitempty"`
+
 	// RelBill is RelRecall of the whole bill: the requests by the sizes that the provider reported, where it did, and the
 	// answers. WithoutDearest is RelRecall without the session that costs most. Interval is where RelRecall
 	// lies in 95 of 100 draws of the repositories (of the sessions, where all are from one); not in the smallest groups.
@@ -95,11 +104,13 @@ type Figures struct {
 	Interval       map[string][2]float64 `json:"interval,omitempty"`
 
 	// Bound is the same where the provider checks what stands before thinking, so that nothing that was sent
-	// may leave. Only policies of package history have it: the provider would refuse what those of others change.
+	// may leave. Only policies of package history have it, and rules that the provider itself applies: it would refuse what the
+	// others change.
 	Bound *Figures `json:"bound,omitempty"`
 
 	Source  string `json:"source,omitempty"`
 	charged map[string]float64
+	byName  map[string]float64
 }
 
 // Counting is how far the size expected of a request was from the one that was

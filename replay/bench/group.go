@@ -3,6 +3,7 @@ package bench
 import (
 	"slices"
 
+	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/replay"
 	"github.com/stet-dev/stet/transcript"
 )
@@ -115,7 +116,7 @@ func (g *grouping) group(some []*played) *Group {
 	}
 	for i := range g.policies {
 		f := g.figures(some, i, freeRegime)
-		if g.policies[i].Checked != nil {
+		if !g.policies[i].whereChecked().idle {
 			bound := g.figures(some, i, boundRegime)
 			f.Bound = &bound
 		}
@@ -171,6 +172,7 @@ func (g *grouping) price(f *Figures, some []*played, i int, rule string, isFirst
 		f.MedianSession, f.MedianRecall = median(each), median(eachCharged)
 	}
 	f.RelByRule[rule], f.RelRecall[rule] = change(off, f.Cost[rule]), change(off, f.charged[rule])
+	f.RelByName[rule] = change(off, f.byName[rule])
 	f.WithoutDearest[rule] = change(off-dearest, f.charged[rule]-dearestCharged)
 	f.RelBill[rule] = change(offBill, bill)
 }
@@ -180,6 +182,7 @@ func newFigures(p *Policy, rules []replay.Rule) Figures {
 		Name: p.Name, Source: p.Source, Cost: make(map[string]float64), RelByRule: make(map[string]float64),
 		WorstByRule: make(map[string]float64), LostByRule: make(map[string]int),
 		RelRecall: make(map[string]float64), WorstRecall: make(map[string]float64), charged: make(map[string]float64),
+		RelByName: make(map[string]float64), byName: make(map[string]float64), Omitted: make(map[history.Reason]int64),
 		RelBill: make(map[string]float64), WithoutDearest: make(map[string]float64),
 	}
 	for _, rule := range rules {
@@ -204,6 +207,15 @@ func (f *Figures) add(o *replay.Outcome) {
 	for name, v := range charged(o) {
 		f.charged[name] += v
 	}
+	f.RecalledByName += o.RecalledByName
+	for name, v := range orCost(o.ChargedByName, o) {
+		f.byName[name] += v
+	}
+	for why, n := range o.Omitted {
+		if why != "" { // a rule of others gives none
+			f.Omitted[why] += n
+		}
+	}
 	for name, n := range o.LostByRule {
 		f.LostByRule[name] += n
 	}
@@ -217,12 +229,15 @@ func change(off, with float64) float64 {
 	return with/off - 1
 }
 
-// charged is the cost of a session after recall. A bound recalls nothing.
-func charged(o *replay.Outcome) map[string]float64 {
-	if o.Charged == nil {
+// charged is the cost of a session after recall.
+func charged(o *replay.Outcome) map[string]float64 { return orCost(o.Charged, o) }
+
+// orCost returns the cost after recall; of a bound, which recalls nothing, that before.
+func orCost(after map[string]float64, o *replay.Outcome) map[string]float64 {
+	if after == nil {
 		return o.Cost
 	}
-	return o.Charged
+	return after
 }
 
 // median sorts some figures and returns the one in the middle.

@@ -71,7 +71,7 @@ func TestBoundRegime(t *testing.T) {
 	s := replaytest.Reading(6)
 	s.Messages = append(s.Messages, replaytest.Text(llm.User, 40, 8*60e9), replaytest.Text(llm.Assistant, 10, 9*60e9))
 	p := played{}
-	p.play(t.Context(), replay.New(s, &replay.Config{}), []Policy{{Name: "off"}, adaptive, {Name: "last-1", Begin: LastResults(1)}}, false)
+	p.play(t.Context(), replay.New(s, &replay.Config{}), []Policy{{Name: "off"}, adaptive, {Name: "last-1", Begin: LastResults(1)}, {Name: "by the provider", Begin: LastResults(1), ByProvider: true}}, false)
 	free, bound := p.free.counted, p.bound.counted
 	if free[1].Changed != bound[1].Changed || bound[1].Tokens >= bound[0].Tokens || bound[1].Tokens < free[1].Tokens {
 		t.Errorf("free %+v, bound %+v", free[1], bound[1])
@@ -81,5 +81,8 @@ func TestBoundRegime(t *testing.T) {
 	}
 	if bound[2].Requests != 0 || free[2].Changed == 0 || bound[0].Tokens != free[0].Tokens {
 		t.Errorf("%+v", bound[2])
+	}
+	if bound[3].Tokens != free[2].Tokens || bound[3].Tokens >= free[0].Tokens {
+		t.Errorf("what the provider leaves out: %+v", bound[3])
 	}
 }

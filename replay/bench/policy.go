@@ -17,9 +17,20 @@ type Policy struct {
 
 	// Checked is Begin for providers that check what stands before thinking. nil: the rule cannot be used there.
 	Checked replay.Policy
+	// ByProvider: the provider itself leaves out what the rule says, and checks what the client sent. Begin is Checked too.
+	ByProvider bool
 
 	idle  bool                           // it does not run, and has no figures
 	bound func(*replay.Replay) []release // of a bound, which has no planner
+}
+
+// whereChecked returns the policy as it is where thinking is checked.
+func (p *Policy) whereChecked() Policy {
+	begin := p.Checked
+	if p.ByProvider {
+		begin = p.Begin
+	}
+	return Policy{Begin: begin, WholeSize: p.WholeSize, idle: begin == nil}
 }
 
 // Ours returns the policy of package history with this configuration.

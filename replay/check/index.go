@@ -22,8 +22,9 @@ type Index struct {
 	size    []int            // by line: its bytes
 	content map[int][][]int32
 	counted map[int]*excerpts // by part; made when they are first asked for
-	edits   []edit            // in the order of the requests
-	stubs   []stub            // in the order of the parts
+	names   *names
+	edits   []edit // in the order of the requests
+	stubs   []stub // in the order of the parts
 }
 
 // NewIndex reads a session.
@@ -38,6 +39,7 @@ func NewIndex(rec *recording.Recording) *Index {
 			eachLine(text, func(line string) { x.addLine(i, line) })
 		}
 	}
+	x.names = newNames(x)
 	x.findNeeds()
 	return x
 }
@@ -67,7 +69,7 @@ func (x *Index) findNeeds() {
 			seen = make(readsByPath)
 		}
 		for ; v.end < x.rec.End(q); v.end++ {
-			v.change(x.lines[v.end], 1)
+			v.changePart(v.end, 1)
 			if x.rec.Parts[v.end].Kind == llm.ToolResult {
 				if s, ok := seen.add(x, v.end); ok {
 					x.stubs = append(x.stubs, s)

@@ -30,6 +30,9 @@ type View struct {
 	lost     []editLine     // lines that edits of the last request miss
 	recalled map[int32]bool // lines that the agent has asked for again in the context
 	folds    []fold         // that the next answers may recall
+	names    []int32        // by name: how many parts have it
+	named    map[int32]bool // names of parts that were recalled in the context, by line or by name
+	asked    map[int]bool   // these parts
 }
 
 // View returns a view before the first request.
@@ -37,6 +40,7 @@ func (x *Index) View() *View {
 	return &View{
 		x: x, count: make([]int32, len(x.ids)), replaced: make(map[int]string), from: -1,
 		dangling: make(map[int]bool), next: x.edits, recalled: make(map[int32]bool),
+		names: make([]int32, len(x.names.ids)), named: make(map[int32]bool), asked: make(map[int]bool),
 	}
 }
 
@@ -51,7 +55,7 @@ func (v *View) Show(i int, omissions []Omission) {
 	v.begins(q)
 	shown := v.end
 	for ; v.end < v.x.rec.End(q); v.end++ {
-		v.change(v.x.lines[v.end], 1)
+		v.changePart(v.end, 1)
 	}
 	unchecked := v.replace(omissions, shown)
 	for _, o := range unchecked {
@@ -78,6 +82,9 @@ func (v *View) begins(q *recording.Request) bool {
 	clear(v.count)
 	clear(v.replaced)
 	clear(v.recalled)
+	clear(v.names)
+	clear(v.named)
+	clear(v.asked)
 	v.folds = nil
 	return true
 }
@@ -100,16 +107,16 @@ func (v *View) replace(omissions []Omission, shown int) []Omission {
 			continue
 		}
 		changed = true
-		v.change(v.x.known(v.visibleAs(part, text)), -1)
-		v.change(v.x.lines[part], 1)
+		v.changeTexts(v.visibleAs(part, text), -1)
+		v.changePart(part, 1)
 		delete(v.replaced, part)
 	}
 	for _, o := range omissions[isNew:] {
 		if _, ok := v.replaced[o.Part]; ok {
 			continue
 		}
-		v.change(v.x.lines[o.Part], -1)
-		v.change(v.x.known(v.visibleAs(o.Part, o.Placeholder)), 1)
+		v.changePart(o.Part, -1)
+		v.changeTexts(v.visibleAs(o.Part, o.Placeholder), 1)
 		v.replaced[o.Part] = o.Placeholder
 		v.addFold(o)
 	}
@@ -119,9 +126,20 @@ func (v *View) replace(omissions []Omission, shown int) []Omission {
 	return omissions[isNew:]
 }
 
-func (v *View) change(lines []int32, by int32) {
+// changePart counts what a part shows, as it was recorded, so many times more.
+func (v *View) changePart(part int, by int32) { v.change(v.x.lines[part], v.x.names.of[part], by) }
+
+// changeTexts counts what texts show.
+func (v *View) changeTexts(texts []string, by int32) {
+	v.change(v.x.known(texts), v.x.names.known(texts), by)
+}
+
+func (v *View) change(lines, names []int32, by int32) {
 	for _, id := range lines {
 		v.count[id] += by
+	}
+	for _, id := range names {
+		v.names[id] += by
 	}
 }
 
