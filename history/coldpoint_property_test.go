@@ -105,6 +105,48 @@ func TestInvariantsAtColdPoints(t *testing.T) {
 	})
 }
 
+// What holds at cold points holds at warm breaks. A break that is considered and not made changes nothing.
+func TestInvariantsAtBreaks(t *testing.T) {
+	breaks := 0
+	rapid.Check(t, func(t *rapid.T) {
+		w := drawLongWorld(t, 80, strings.Repeat(", and more of it", 15))
+		c := Config{
+			Policy: Bold, Idle: rapid.IntRange(1, 12).Draw(t, "idle"), KeepShell: 1,
+			Price: rapid.SampledFrom([]Price{{0.5, 0.51}, {0.1, 1.25}}).Draw(t, "price"),
+		}
+		e, err := New(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := e.Plan(w.messages)
+		breaks += p.Breaks
+		out := llm.Apply(w.messages, p.Edits)
+		for i, xs := range w.truth {
+			if _, old := byHandle(out[i].Parts[0].Text); old {
+				continue
+			}
+			for _, x := range xs {
+				checkPointers(t, w, out, i, x)
+			}
+		}
+		checkOrder(t, w.messages, out)
+		checkFolding(t, e, w, nil, p)
+		if p.Breaks > 0 {
+			return
+		}
+		c.NoBreaks = true
+		if e, err = New(c); err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(e.Plan(w.messages), p) {
+			t.Fatal("a break that was not made changed the plan")
+		}
+	})
+	if breaks < 5 {
+		t.Errorf("%d breaks: the test shows little", breaks)
+	}
+}
+
 // withoutOutputs returns the messages but for the outputs that have left.
 func withoutOutputs(part, sent []llm.Message) []llm.Message {
 	out := slices.Clone(part)

@@ -39,18 +39,21 @@ type need struct {
 	old     []string
 }
 
-func drawWorld(t *rapid.T) *world {
+func drawWorld(t *rapid.T) *world { return drawLongWorld(t, 25, "") }
+
+// drawLongWorld draws a history of so many steps at most, whose files have lines that end in more.
+func drawLongWorld(t *rapid.T, steps int, more string) *world {
 	w := &world{files: make(map[string][]string), truth: make(map[int][]exposure), written: make(map[int]exposure), asked: make(map[int]int)}
 	if rapid.Bool().Draw(t, "times") {
 		w.clock = noon
 	}
 	for _, name := range []string{"a.go", "b.go"} {
 		for i := range rapid.IntRange(0, 60).Draw(t, "lines") {
-			w.files[name] = append(w.files[name], fmt.Sprintf("text %d of the file %s", i%rapid.SampledFrom([]int{7, 100}).Draw(t, "alike"), name))
+			w.files[name] = append(w.files[name], fmt.Sprintf("text %d of the file %s", i%rapid.SampledFrom([]int{7, 100}).Draw(t, "alike"), name)+more)
 		}
 	}
 	w.user("go on")
-	for range rapid.IntRange(1, 25).Draw(t, "steps") {
+	for range rapid.IntRange(1, steps).Draw(t, "steps") {
 		name := rapid.SampledFrom([]string{"a.go", "b.go"}).Draw(t, "file")
 		switch rapid.IntRange(0, 12).Draw(t, "step") {
 		case 0, 1:
