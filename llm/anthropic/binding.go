@@ -21,26 +21,11 @@ const (
 // errDrop says that a request cannot ask for blocks to be dropped, or says itself what is to happen to them.
 var errDrop = errors.New("blocks of thinking cannot be dropped")
 
-var (
-	errorKeys   = [1]string{"error"}
-	failureKeys = [2]string{"type", "message"}
-)
-
-// RefusesBound reports whether body is an error that says that a block of thinking does not belong to what stands before
-// it. The documentation has one for that, which comes with status 400.
+// RefusesBound reports whether body, of an answer with status 400, says that a block of thinking does not belong to what stands
+// before it. The documentation has one sentence for that. A gateway between may have put the provider's error into one of its
+// own, so the sentence counts wherever it stands.
 func RefusesBound(body []byte) bool {
-	var outer [1]rawjson.Span
-	var inner [2]rawjson.Span
-	s := rawjson.New(body)
-	s.Object(errorKeys[:], outer[:])
-	if s.End() != nil || outer[0].KindOf(body) != '{' {
-		return false
-	}
-	s = rawjson.At(body, outer[0])
-	s.Object(failureKeys[:], inner[:])
-	var message string
-	rawjson.Said(body, inner[1], &message)
-	return rawjson.Is(body, inner[0], "invalid_request_error") && strings.Contains(message, "block is bound to a different conversation")
+	return bytes.Contains(body, []byte("block is bound to a different conversation"))
 }
 
 var thinkingKeys = [1]string{"thinking"}

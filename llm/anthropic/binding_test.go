@@ -9,12 +9,12 @@ import (
 
 func TestRefusesBound(t *testing.T) {
 	for body, want := range map[string]bool{
-		`{"type":"error","error":{"type":"invalid_request_error","message":"messages.1.content.0: Invalid ` + "`signature` in `thinking`" + ` block. The block is bound to a different conversation. Remove the block."}}`:    true,
-		`{"type":"error","error":{"type":"invalid_request_error","message":"messages.1.content.0: Invalid ` + "`data` in `redacted_thinking`" + ` block. The block is bound to a different conversation."},"request_id":"r"}`: true,
-		`{"type":"error","error":{"type":"invalid_request_error","message":"messages.1.content.0: Invalid signature in thinking block"}}`:                                                                                     false,
-		`{"type":"error","error":{"type":"api_error","message":"The block is bound to a different conversation"}}`:                                                                                                            false,
-		`{"type":"error","error":"The block is bound to a different conversation"}`:                                                                                                                                           false,
-		`The block is bound to a different conversation`: false,
+		`{"type":"error","error":{"type":"invalid_request_error","message":"messages.1.content.0: Invalid ` + "`signature` in `thinking`" + ` block. The block is bound to a different conversation. Remove the block."}}`:                                                              true,
+		`{"type":"error","error":{"type":"invalid_request_error","message":"messages.1.content.0: Invalid ` + "`data` in `redacted_thinking`" + ` block. The block is bound to a different conversation."},"request_id":"r"}`:                                                           true,
+		`{"type":"error","error":{"type":"invalid_request_error","message":"messages.1.content.0: Invalid signature in thinking block"}}`:                                                                                                                                               false,
+		`{"error":{"message":"litellm.BadRequestError: AnthropicException - {\"type\":\"error\",\"error\":{\"type\":\"invalid_request_error\",\"message\":\"messages.1.content.0: Invalid signature. The block is bound to a different conversation.\"}}","type":"None","code":"400"}}`: true,
+		`{"error":{"message":"Provider returned error","code":400,"metadata":{"raw":"The block is bound to a different conversation."}}}`:                                                                                                                                               true,
+		`{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long"}}`:                                                                                                                                                                                      false,
 		``: false,
 	} {
 		if got := RefusesBound([]byte(body)); got != want {
