@@ -1,6 +1,6 @@
 # What there is to do with stet. Needs Go and a C compiler (for the race
-# detector); "make test" also needs Node, npm, tmux and
-# chromium, for real agents, SDKs, a terminal and a browser.
+# detector); "make test" also needs Node, npm, tmux,
+# chromium and PostgreSQL, for real agents, SDKs, a terminal, a browser and a database.
 
 GO          ?= go
 SUITES      ?= agents mcp acp chat clients web
@@ -64,7 +64,7 @@ lint:
 	$(GO) run $(STATICCHECK) ./...
 
 # Test suites: packages that only tests import. The scripted model (llm/llmtest) is not one of them: "stet demo" runs on it.
-SUITEDIRS = internal.archtest|llm.codectest|llm.modeltest|record.recordtest|session.sessiontest|gateway.bustest|gateway.gatewaytest|web.webtest|test.*
+SUITEDIRS = internal.archtest|llm.codectest|llm.modeltest|record.recordtest|session.sessiontest|gateway.bustest|store.postgrestest|gateway.gatewaytest|web.webtest|test.*
 
 loc: ## lines of Go for each package, without tests, without the module bench; test suites are counted apart
 	@git ls-files '*.go' | grep -v -e '_test\.go$$' -e '^bench/' -e '/testdata/' | xargs wc -l | awk '$$2 != "total" { \

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"hash/crc32"
 
 	"github.com/stet-dev/stet/session"
 )
@@ -64,26 +63,4 @@ func (s *Sessions) explain(op string, err error) error {
 		return fmt.Errorf("%s sessions %s: %w", op, s.file.path, session.ErrClosed)
 	}
 	return s.file.explain(op, err)
-}
-
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
-
-// row is an event as it is kept.
-type row struct {
-	place   int64 // order of arrival
-	key     int64 // of the session
-	seq     uint64
-	micro   int64
-	kind    string
-	version int
-	body    string
-	sum     uint32
-}
-
-// checksum is CRC-32C of session, seq, time_us, kind and version, with a line
-// break after each, and of body.
-func (r row) checksum() uint32 {
-	var head [96]byte
-	b := fmt.Appendf(head[:0], "%d\n%d\n%d\n%s\n%d\n", r.key, r.seq, r.micro, r.kind, r.version)
-	return crc32.Update(crc32.Checksum(b, castagnoli), castagnoli, []byte(r.body))
 }

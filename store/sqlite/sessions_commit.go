@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+
+	"github.com/stet-dev/stet/store/rows"
 )
 
 // committer writes for all appending goroutines. One that finds the right to commit free
@@ -102,8 +104,8 @@ func (w *committer) prepare(ctx context.Context, db *sql.DB) (err error) {
 		statement **sql.Stmt
 		text      string
 	}{
-		{&w.find, "SELECT key, " + infoColumns + " FROM sessions WHERE id = ?"},
-		{&w.create, "INSERT INTO sessions (key, " + infoColumns + ") VALUES (?, " + marks(infoColumns) + ")"},
+		{&w.find, "SELECT key, " + rows.InfoColumns + " FROM sessions WHERE id = ?"},
+		{&w.create, "INSERT INTO sessions (key, " + rows.InfoColumns + ") VALUES (?, " + marks(rows.InfoColumns) + ")"},
 		{&w.update, `UPDATE sessions SET title = ?, first = ?, model = ?, next = ?, closed = ?, updated_us = ?, last = ?, count = ?
 			WHERE key = ?`},
 		{&w.event, "INSERT INTO events (session, seq, time_us, kind, version, sum, body) VALUES (?, ?, ?, ?, ?, ?, ?)"},

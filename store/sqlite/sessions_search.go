@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/stet-dev/stet/session"
+	"github.com/stet-dev/stet/store/rows"
 )
 
 // indexing is how many events are indexed in one transaction: others wait
@@ -39,8 +40,8 @@ func (s *Sessions) search(ctx context.Context, words []string, limit int) ([]ses
 	if match := trigrams(words); match != "" {
 		statement, args = statement+" AND place IN (SELECT rowid FROM words WHERE words MATCH ?)", append(args, match)
 	}
-	places, err := each(ctx, s.file.db, statement+" ORDER BY time_us DESC, place DESC", args, func(rows *sql.Rows) (place int64, err error) {
-		return place, rows.Scan(&place)
+	places, err := each(ctx, s.file.db, statement+" ORDER BY time_us DESC, place DESC", args, func(r *sql.Rows) (place int64, err error) {
+		return place, r.Scan(&place)
 	})
 	if err != nil {
 		return nil, err
@@ -55,18 +56,18 @@ func (s *Sessions) search(ctx context.Context, words []string, limit int) ([]ses
 		if err != nil {
 			return nil, err
 		}
-		e, err := r.event()
+		e, err := r.Decode()
 		if err != nil || !e.Matches(words) {
 			continue // damaged, or the letters stand elsewhere than together
 		}
-		if ids[r.key] == "" {
+		if ids[r.Key] == "" {
 			var id string
-			if err := s.file.db.QueryRowContext(ctx, "SELECT id FROM sessions WHERE key = ?", r.key).Scan(&id); err != nil {
+			if err := s.file.db.QueryRowContext(ctx, "SELECT id FROM sessions WHERE key = ?", r.Key).Scan(&id); err != nil {
 				return nil, err
 			}
-			ids[r.key] = id
+			ids[r.Key] = id
 		}
-		out = append(out, session.Hit{Session: ids[r.key], Event: e})
+		out = append(out, session.Hit{Session: ids[r.Key], Event: e})
 		if len(out) == limit {
 			break
 		}
@@ -116,14 +117,14 @@ func (s *Sessions) indexSome(ctx context.Context) (more bool, err error) {
 	}
 	until := min(end, done+indexing)
 	for place := done + 1; place <= until; place++ {
-		r, err := scanRow(tx.QueryRowContext(ctx, "SELECT "+eventColumns+" FROM events WHERE place = ?", place))
+		r, err := rows.ScanEvent(tx.QueryRowContext(ctx, "SELECT "+rows.EventColumns+" FROM events WHERE place = ?", place))
 		if damaged(err) || errors.Is(err, sql.ErrNoRows) {
 			continue // what cannot be read cannot be found
 		}
 		if err != nil {
 			return false, err
 		}
-		e, err := r.event()
+		e, err := r.Decode()
 		if err != nil || e.Text() == "" {
 			continue
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"maps"
 	"time"
 
@@ -12,6 +11,7 @@ import (
 	lib "modernc.org/sqlite/lib"
 
 	"github.com/stet-dev/stet/session"
+	"github.com/stet-dev/stet/store/rows"
 )
 
 // Append implements session.Store. Appends that come while another one is being
@@ -30,15 +30,12 @@ func (s *Sessions) Append(ctx context.Context, batches ...session.Batch) error {
 		if err != nil {
 			return err
 		}
-		w := addition{Batch: b, rows: make([]row, len(events))}
-		w.Events = events
-		for i, e := range events {
-			body, err := session.Encode(e.Body)
-			if err != nil {
-				return fmt.Errorf("append to session %s: %w", b.Session, err)
-			}
-			w.rows[i] = row{seq: e.Seq, micro: e.Time.UnixMicro(), kind: string(e.Kind()), version: e.Version, body: string(body)}
+		kept, err := rows.EncodeEvents(b.Session, events)
+		if err != nil {
+			return err
 		}
+		w := addition{Batch: b, rows: kept}
+		w.Events = events
 		j.additions = append(j.additions, w)
 	}
 	if !s.wait(ctx, j) {
@@ -50,7 +47,7 @@ func (s *Sessions) Append(ctx context.Context, batches ...session.Batch) error {
 // addition is a batch on its way into the file.
 type addition struct {
 	session.Batch
-	rows []row
+	rows []rows.Event
 }
 
 // job is one Append.
@@ -160,7 +157,9 @@ func (w *committer) look(ctx context.Context, id string, after uint64) (known, e
 	if k, ok := w.cache[id]; ok && k.info.Last == after {
 		return k, nil
 	}
-	k, err := scanKnown(w.find.QueryRowContext(ctx, id))
+	k := known{}
+	var err error
+	k.key, k.info, err = rows.ScanInfo(w.find.QueryRowContext(ctx, id))
 	if errors.Is(err, sql.ErrNoRows) {
 		return known{info: session.Info{ID: id}}, nil
 	}
@@ -177,7 +176,7 @@ func taken(err error) bool {
 func (w *committer) insert(ctx context.Context, j *job, mine map[string]known) error {
 	for id, k := range mine {
 		if k.key == 0 {
-			res, err := w.create.ExecContext(ctx, append([]any{nil}, infoValues(k.info)...)...)
+			res, err := w.create.ExecContext(ctx, append([]any{nil}, rows.InfoValues(k.info)...)...)
 			if err != nil {
 				return err
 			}
@@ -195,8 +194,8 @@ func (w *committer) insert(ctx context.Context, j *job, mine map[string]known) e
 	}
 	for _, a := range j.additions {
 		for _, r := range a.rows {
-			r.key = mine[a.Session].key
-			if _, err := w.event.ExecContext(ctx, r.key, int64(r.seq), r.micro, r.kind, r.version, int64(r.checksum()), r.body); err != nil {
+			r.Key = mine[a.Session].key
+			if _, err := w.event.ExecContext(ctx, r.Key, int64(r.Seq), r.Micro, r.Kind, r.Version, int64(r.Checksum()), r.Body); err != nil {
 				return err
 			}
 		}

@@ -1,0 +1,23 @@
+package postgres_test
+
+import (
+	"os"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/stet-dev/stet/store/postgrestest"
+)
+
+// server is what the tests of this package have their databases in.
+var server postgrestest.Server
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	server.Stop()
+	if err := goleak.Find(); err != nil && code == 0 {
+		println(err.Error())
+		code = 1
+	}
+	os.Exit(code)
+}

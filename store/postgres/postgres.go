@@ -1,0 +1,183 @@
+// Package postgres keeps stet's records in a PostgreSQL database, which several machines
+// may have open at once.
+//
+// # In the database
+//
+// The tables are those of the migrations directory, one numbered SQL file for each change of the
+// schema; stet_schema has the numbers of those that were made. They have the columns of the SQLite file, with
+// the same units: see package sqlite. Two things differ. Yes and no are boolean. And a text that is not UTF-8,
+// or has a NUL, which PostgreSQL cannot keep in a text column, is kept as U+0001 and its bytes in hexadecimal digits.
+//
+// The database is encoded in UTF-8. The tables are made in the first schema of the role's search_path.
+//
+// # Commits
+//
+// What waits to be appended is written together, in one commit, by one goroutine of the process; processes wait
+// for each other at the rows that they change. A commit returns when PostgreSQL says that it is durable: so
+// synchronous_commit decides what survives the loss of a server. While PostgreSQL restarts or a replica takes its place, appends wait and are
+// tried again, for Patience. Before that it is looked up whether the commit that was interrupted was made.
+//
+// # PgBouncer
+//
+// Nothing depends on the connection between transactions: there is no LISTEN, no lock of a session, no
+// prepared statement with a name. So the database may be behind PgBouncer, also where it pools transactions. Without
+// PgBouncer, default_query_exec_mode=cache_statement in the URL spares PostgreSQL some work.
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// Patience is how long an append tries again while the database cannot be reached.
+const Patience = 30 * time.Second
+
+// connectTimeout bounds one attempt to connect, where the URL says nothing else.
+const connectTimeout = 5 * time.Second
+
+// IsURL reports whether where names a PostgreSQL database.
+func IsURL(where string) bool {
+	return strings.HasPrefix(where, "postgres://") || strings.HasPrefix(where, "postgresql://")
+}
+
+// Name is the URL without its password, for messages.
+func Name(where string) string {
+	u, err := url.Parse(where)
+	if err != nil {
+		return "postgres://…" // a URL that cannot be parsed may have a password anywhere
+	}
+	q := u.Query()
+	for _, secret := range []string{"password", "sslpassword"} {
+		q.Del(secret)
+	}
+	name := url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path, RawQuery: q.Encode()}
+	if u.User != nil {
+		name.User = url.User(u.User.Username())
+	}
+	return name.String()
+}
+
+// database is an open database.
+type database struct {
+	pool   *pgxpool.Pool
+	name   string // for messages
+	closed atomic.Bool
+}
+
+// connect opens the database at a URL and brings its schema up to date.
+func connect(ctx context.Context, where string) (*database, error) {
+	d := &database{name: Name(where)}
+	config, err := pgxpool.ParseConfig(where)
+	if err != nil {
+		return nil, fmt.Errorf("open records %s: the URL cannot be used: %w", d.name, reason(err))
+	}
+	if !strings.Contains(where, "default_query_exec_mode") {
+		config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
+	}
+	if config.ConnConfig.ConnectTimeout == 0 {
+		config.ConnConfig.ConnectTimeout = connectTimeout
+	}
+	if config.ConnConfig.RuntimeParams["application_name"] == "" {
+		config.ConnConfig.RuntimeParams["application_name"] = "stet"
+	}
+	if d.pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
+		return nil, d.explain("open", err)
+	}
+	if err := d.upgrade(ctx); err != nil {
+		d.pool.Close()
+		return nil, d.explain("open", err)
+	}
+	return d, nil
+}
+
+// reason is the part of an error about a URL that does not quote the URL.
+func reason(err error) error {
+	for inner := errors.Unwrap(err); inner != nil; inner = errors.Unwrap(err) {
+		err = inner
+	}
+	var parse *url.Error
+	if errors.As(err, &parse) {
+		return parse.Err
+	}
+	return err
+}
+
+// close waits for what uses the database. It may be called more than once.
+func (d *database) close() {
+	if !d.closed.Swap(true) {
+		d.pool.Close()
+	}
+}
+
+// explain says what op was doing, and what can be done.
+func (d *database) explain(op string, err error) error {
+	if err == nil {
+		return nil
+	}
+	wrapped := fmt.Errorf("%s records %s: %w", op, d.name, err)
+	var pg *pgconn.PgError
+	switch {
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return wrapped
+	case errors.As(err, &pg) && strings.HasPrefix(pg.Code, "28"):
+		return &trouble{fmt.Errorf("%w: check the role and its password", wrapped), "the database refuses stet's role"}
+	case errors.As(err, &pg):
+		return &trouble{wrapped, pg.Message}
+	}
+	return &trouble{wrapped, "the database cannot be reached"}
+}
+
+// trouble is an error of the database.
+type trouble struct {
+	error
+	what string // it says, without the URL
+}
+
+func (t *trouble) Unwrap() error { return t.error }
+
+// Reason is for those who must not hear where the database is.
+func (t *trouble) Reason() string { return "stet's record: " + t.what }
+
+// passing reports whether err may be gone at the next attempt: the connection was lost, or
+// PostgreSQL is being started or stopped, or two transactions were in each other's way.
+func passing(err error) bool {
+	var pg *pgconn.PgError
+	if !errors.As(err, &pg) {
+		return err != nil && !errors.Is(err, context.Canceled)
+	}
+	switch pg.Code {
+	case "57P01", "57P02", "57P03", // it is going down, crashed, or not up yet
+		"25006",          // it is a replica, which may be promoted
+		"40001", "40P01", // in each other's way
+		"23505", // a number was taken meanwhile
+		"53300": // too many connections
+		return true
+	}
+	return strings.HasPrefix(pg.Code, "08")
+}
+
+// again calls try until it succeeds, fails for good, or Patience has passed. first is false from the
+// second attempt on.
+func (d *database) again(ctx context.Context, try func(ctx context.Context, first bool) error) error {
+	ctx, cancel := context.WithTimeout(ctx, Patience)
+	defer cancel()
+	err := try(ctx, true)
+	for pause := 5 * time.Millisecond; passing(err) && !d.closed.Load(); pause = min(2*pause, 500*time.Millisecond) {
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(pause):
+		}
+		err = try(ctx, false)
+	}
+	return err
+}

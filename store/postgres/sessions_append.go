@@ -1,0 +1,214 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/stet-dev/stet/session"
+	"github.com/stet-dev/stet/store/rows"
+)
+
+// addition is a batch on its way into the database.
+type addition struct {
+	session.Batch
+	rows []rows.Event
+}
+
+// Append implements session.Store. Appends that come while another one is being
+// written are written together, in one commit.
+func (s *Sessions) Append(ctx context.Context, batches ...session.Batch) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	now := time.Now()
+	var all []addition
+	for _, b := range batches {
+		events, err := b.Prepared(now)
+		if err != nil {
+			return err
+		}
+		kept, err := rows.EncodeEvents(b.Session, events)
+		if err != nil {
+			return err
+		}
+		b.Events = events
+		all = append(all, addition{b, kept})
+	}
+	_, err := s.appends.do(ctx, all, s.write)
+	return err
+}
+
+// write writes jobs in one transaction. A job that the sessions cannot take fails alone; an
+// error of the database fails all.
+func (s *Sessions) write(jobs []*job[[]addition]) {
+	if s.closed.Load() {
+		failAll(jobs, s.explain("append to", session.ErrClosed))
+		return
+	}
+	err := s.again(context.Background(), func(ctx context.Context, first bool) error {
+		for _, j := range jobs {
+			j.err = nil
+		}
+		return pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error { return writeEvents(ctx, tx, jobs, !first) })
+	})
+	if err != nil {
+		failAll(jobs, s.explain("append to", err))
+	}
+}
+
+// known is a session as the database has it.
+type known struct {
+	key  int64
+	info session.Info
+}
+
+// errTaken says that another process has begun a session meanwhile.
+var errTaken = errors.New("the session was begun elsewhere meanwhile")
+
+// writeEvents writes what the sessions can take. interrupted says that a commit of the same jobs may have been made.
+func writeEvents(ctx context.Context, tx pgx.Tx, jobs []*job[[]addition], interrupted bool) error {
+	sessions, err := lockSessions(ctx, tx, jobs)
+	if err != nil {
+		return err
+	}
+	var events []rows.Event
+	changed := map[string]bool{}
+	for _, j := range jobs {
+		if interrupted {
+			if done, err := stored(ctx, tx, sessions, j.value); err != nil {
+				return err
+			} else if done {
+				continue
+			}
+		}
+		mine, err := after(sessions, j.value)
+		if err != nil {
+			j.err = err
+			continue
+		}
+		for _, id := range slices.Sorted(maps.Keys(mine)) {
+			k := mine[id]
+			if k.key == 0 {
+				if k.key, err = createSession(ctx, tx, k.info); err != nil {
+					return err
+				}
+			}
+			sessions[id], changed[id] = k, true
+		}
+		for _, a := range j.value {
+			for _, r := range a.rows {
+				r.Key = sessions[a.Session].key
+				r.Sum = r.Checksum()
+				events = append(events, r)
+			}
+		}
+	}
+	if len(events) == 0 {
+		return nil
+	}
+	return insertEvents(ctx, tx, events, sessions, changed)
+}
+
+// lockSessions returns the sessions that jobs name and that are there. No other process can change them before the
+// transaction ends.
+func lockSessions(ctx context.Context, tx pgx.Tx, jobs []*job[[]addition]) (map[string]known, error) {
+	var ids []string
+	for _, j := range jobs {
+		for _, a := range j.value {
+			ids = append(ids, keep(a.Session))
+		}
+	}
+	found, err := each(ctx, tx, func(r rows.Row) (k known, err error) {
+		k.key, k.info, err = rows.ScanInfo(r)
+		return k, err
+	}, "SELECT key, "+rows.InfoColumns+" FROM sessions WHERE id = ANY($1) ORDER BY id FOR UPDATE", ids)
+	sessions := map[string]known{}
+	for _, k := range found {
+		sessions[k.info.ID] = k
+	}
+	return sessions, err
+}
+
+// after returns the sessions of a job as they will be with it. The error says that one of them has gone on.
+func after(sessions map[string]known, job []addition) (map[string]known, error) {
+	mine := map[string]known{}
+	for _, a := range job {
+		k, ok := mine[a.Session]
+		if !ok {
+			k = sessions[a.Session]
+			k.info.ID = a.Session
+		}
+		if k.info.Last != a.After {
+			return nil, a.Stale(k.info.Last)
+		}
+		for _, e := range a.Events {
+			k.info.Add(e)
+		}
+		mine[a.Session] = k
+	}
+	return mine, nil
+}
+
+// stored reports whether a job is in the database already: its first events are there, as they would be written.
+func stored(ctx context.Context, tx pgx.Tx, sessions map[string]known, job []addition) (bool, error) {
+	if len(job) == 0 {
+		return false, nil
+	}
+	a := job[0]
+	k := sessions[a.Session]
+	first, last := a.rows[0].Seq, a.rows[len(a.rows)-1].Seq
+	if k.info.Last < last {
+		return false, nil
+	}
+	sums, err := each(ctx, tx, func(r rows.Row) (sum int64, err error) { return sum, r.Scan(&sum) },
+		"SELECT sum FROM events WHERE session = $1 AND seq BETWEEN $2 AND $3 ORDER BY seq", k.key, int64(first), int64(last))
+	if err != nil || len(sums) != len(a.rows) {
+		return false, err
+	}
+	for i, r := range a.rows {
+		if r.Key = k.key; sums[i] != int64(r.Checksum()) {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+func createSession(ctx context.Context, tx pgx.Tx, i session.Info) (key int64, err error) {
+	err = tx.QueryRow(ctx, "INSERT INTO sessions ("+rows.InfoColumns+") VALUES ("+marks(rows.InfoColumns)+
+		") ON CONFLICT (id) DO NOTHING RETURNING key", keepAll(rows.InfoValues(i))...).Scan(&key)
+	if errors.Is(err, pgx.ErrNoRows) {
+		err = fmt.Errorf("session %s: %w", i.ID, errTaken)
+	}
+	return key, err
+}
+
+// insertEvents writes events, and the rows of the sessions that they change.
+func insertEvents(ctx context.Context, tx pgx.Tx, events []rows.Event, sessions map[string]known, changed map[string]bool) error {
+	var keys, seqs, times, sums []int64
+	var versions []int32
+	var kinds, bodies []string
+	for _, e := range events {
+		keys, seqs, times = append(keys, e.Key), append(seqs, int64(e.Seq)), append(times, e.Micro)
+		kinds, versions = append(kinds, keep(e.Kind)), append(versions, int32(e.Version))
+		sums, bodies = append(sums, int64(e.Sum)), append(bodies, keep(e.Body))
+	}
+	b := &pgx.Batch{}
+	b.Queue(`INSERT INTO events (session, seq, time_us, kind, version, sum, body)
+		SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::integer[], $6::bigint[], $7::text[])`,
+		keys, seqs, times, kinds, versions, sums, bodies)
+	for id := range changed {
+		k := sessions[id]
+		i := k.info
+		b.Queue(`UPDATE sessions SET title = $1, first = $2, model = $3, next = $4, closed = $5, updated_us = $6, last = $7, count = $8
+			WHERE key = $9`, keepAll([]any{
+			i.Title, i.First, i.Model, i.Next, int64(i.Closed), i.Updated.UnixMicro(), int64(i.Last), i.Count, k.key,
+		})...)
+	}
+	return tx.SendBatch(ctx, b).Close()
+}

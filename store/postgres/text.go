@@ -1,0 +1,87 @@
+package postgres
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/stet-dev/stet/store/rows"
+)
+
+// bytesMark begins a text that is kept as the hexadecimal digits of its bytes.
+const bytesMark = "\x01"
+
+// keep is s as a text column has it.
+func keep(s string) string {
+	if utf8.ValidString(s) && !strings.ContainsRune(s, 0) && !strings.HasPrefix(s, bytesMark) {
+		return s
+	}
+	return bytesMark + hex.EncodeToString([]byte(s))
+}
+
+// kept is the opposite of keep.
+func kept(s string) string {
+	if digits, ok := strings.CutPrefix(s, bytesMark); ok {
+		if b, err := hex.DecodeString(digits); err == nil {
+			return string(b)
+		}
+	}
+	return s
+}
+
+// keepAll replaces the texts among values by what a column has.
+func keepAll(values []any) []any {
+	for i, v := range values {
+		if s, ok := v.(string); ok {
+			values[i] = keep(s)
+		}
+	}
+	return values
+}
+
+// textRow reads texts as they were before keep.
+type textRow struct{ row rows.Row }
+
+func (r textRow) Scan(dest ...any) error {
+	if err := r.row.Scan(dest...); err != nil {
+		return err
+	}
+	for _, d := range dest {
+		if s, ok := d.(*string); ok {
+			*s = kept(*s)
+		}
+	}
+	return nil
+}
+
+// each reads all rows of a result.
+func each[T any](ctx context.Context, q queryer, scan func(rows.Row) (T, error), statement string, args ...any) ([]T, error) {
+	found, err := q.Query(ctx, statement, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer found.Close()
+	var out []T
+	for found.Next() {
+		row, err := scan(textRow{found})
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, row)
+	}
+	return out, found.Err()
+}
+
+// marks is $1, $2, … for each of the columns.
+func marks(columns string) string {
+	var b strings.Builder
+	for i := range strings.Count(columns, ",") + 1 {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		fmt.Fprintf(&b, "$%d", i+1)
+	}
+	return b.String()
+}
