@@ -1,8 +1,10 @@
 // Constants judges the constants of package history that were chosen by measurement. For each of them it tries other
 // values on recorded sessions, and asks whether the choice carries over: it chooses the value without each
-// repository in turn, and measures it on that one. It prints a table in Markdown.
+// repository in turn, and measures it on that one. With -assumptions it tries other values for what the replay assumes. It
+// prints a table in Markdown.
 //
 //	cd bench && go run ./constants PATH...
+//	cd bench && go run ./constants -assumptions PATH...
 //
 // A value is tried in a copy of the source (go build -overlay): the checkout is not changed. The figure is
 // the cost of the input after recall, at a cache of five minutes, in per cent of the same sessions without a policy.
@@ -24,42 +26,53 @@ import (
 
 // constant is one that is tried with other values.
 type constant struct {
-	name, file string
+	name, file string   // file is of the module stet
 	line       string   // of the source, with %s for the value
 	values     []string // the first is the one in the code
 	row        string   // of rows, that it is judged by
 }
 
 var constants = []constant{
-	{"least saving of a repeat, bytes (worth)", "deduplicate.go", "const worth = %s\n", []string{"200", "100", "400"}, "lossless"},
-	{"least run of repeated lines (minRun)", "match.go", "\tminRun      = %s\n", []string{"3", "2", "6"}, "lossless"},
-	{"the same, of another file (minOtherRun)", "match.go", "\tminOtherRun = %s\n", []string{"6", "3", "12"}, "lossless"},
-	{"newest results that stay (recent)", "evict.go", "const recent = %s\n", []string{"5", "2", "3", "8", "12"}, "adaptive"},
-	{"newest outputs that stay (KeepShell)", "engine.go", "setDefault(&c.KeepShell, %s)", []string{"5", "2", "3", "8", "12"}, "adaptive"},
-	{"turns until old content leaves (Idle)", "engine.go", "setDefault(&c.Idle, %s)", []string{"30", "15", "20", "45", "60"}, "adaptive"},
-	{"the same, of reads of dependencies (dependencyIdle)", "evict_places.go", "const dependencyIdle = %s\n", []string{"10", "5", "20"}, "adaptive"},
-	{"times as long, of reports of agents (reportWait)", "evict.go", "const reportWait = %s\n", []string{"2", "1", "4"}, "adaptive"},
-	{"part of Idle, where the file was changed (soon)", "evict.go", "\tsoon  = %s\n", []string{"6", "3", "12"}, "bold"},
-	{"part of Idle, of other reads (later)", "evict.go", "\tlater = %s\n", []string{"2", "1", "4"}, "bold"},
-	{"least written text that leaves, bytes (large)", "evict.go", "const large = %s\n", []string{"1 << 10", "512", "2 << 10"}, "bold"},
-	{"part of the turns in which a break pays (payback)", "break.go", "\tpayback = %s\n", []string{"10", "5", "20"}, "bold"},
-	{"share of the cost that a break may risk (risk)", "break.go", "\trisk = %s\n", []string{"0.02", "0.01", "0.04"}, "bold"},
-	{"bytes between considering breaks (weighEvery)", "break.go", "\tweighEvery = %s\n", []string{"20 << 10", "10 << 10", "40 << 10"}, "bold"},
-	{"least output that folds, bytes (foldFrom)", "fold.go", "\tfoldFrom  = %s //", []string{"3000", "2000", "6000"}, "bold, checked"},
-	{"the same, of searches and pages (foldLooked)", "fold.go", "const foldLooked = %s\n", []string{"12_000", "6_000", "24_000"}, "bold, checked"},
-	{"end of a fold, bytes (foldTail)", "fold.go", "\tfoldTail  = %s //", []string{"1300", "650", "2600"}, "bold, checked"},
+	{"least saving of a repeat, bytes (worth)", "history/deduplicate.go", "const worth = %s\n", []string{"200", "100", "400"}, "lossless"},
+	{"least run of repeated lines (minRun)", "history/match.go", "\tminRun      = %s\n", []string{"3", "2", "6"}, "lossless"},
+	{"the same, of another file (minOtherRun)", "history/match.go", "\tminOtherRun = %s\n", []string{"6", "3", "12"}, "lossless"},
+	{"newest results that stay (recent)", "history/evict.go", "const recent = %s\n", []string{"5", "2", "3", "8", "12"}, "adaptive"},
+	{"newest outputs that stay (KeepShell)", "history/engine.go", "setDefault(&c.KeepShell, %s)", []string{"5", "2", "3", "8", "12"}, "adaptive"},
+	{"turns until old content leaves (Idle)", "history/engine.go", "setDefault(&c.Idle, %s)", []string{"30", "15", "20", "45", "60"}, "adaptive"},
+	{"the same, of reads of dependencies (dependencyIdle)", "history/evict_places.go", "const dependencyIdle = %s\n", []string{"10", "5", "20"}, "adaptive"},
+	{"times as long, of reports of agents (reportWait)", "history/evict.go", "const reportWait = %s\n", []string{"2", "1", "4"}, "adaptive"},
+	{"part of Idle, where the file was changed (soon)", "history/evict.go", "\tsoon  = %s\n", []string{"6", "3", "12"}, "bold"},
+	{"part of Idle, of other reads (later)", "history/evict.go", "\tlater = %s\n", []string{"2", "1", "4"}, "bold"},
+	{"least written text that leaves, bytes (large)", "history/evict.go", "const large = %s\n", []string{"1 << 10", "512", "2 << 10"}, "bold"},
+	{"part of the turns in which a break pays (payback)", "history/break.go", "\tpayback = %s\n", []string{"10", "5", "20"}, "bold"},
+	{"share of the cost that a break may risk (risk)", "history/break.go", "\trisk = %s\n", []string{"0.02", "0.01", "0.04"}, "bold"},
+	{"bytes between considering breaks (weighEvery)", "history/break.go", "\tweighEvery = %s\n", []string{"20 << 10", "10 << 10", "40 << 10"}, "bold"},
+	{"least output that folds, bytes (foldFrom)", "history/fold.go", "\tfoldFrom  = %s //", []string{"3000", "2000", "6000"}, "bold, checked"},
+	{"the same, of searches and pages (foldLooked)", "history/fold.go", "const foldLooked = %s\n", []string{"12_000", "6_000", "24_000"}, "bold, checked"},
+	{"end of a fold, bytes (foldTail)", "history/fold.go", "\tfoldTail  = %s //", []string{"1300", "650", "2600"}, "bold, checked"},
+}
+
+// assumptions are those of the replay that a line of its source makes.
+var assumptions = []constant{
+	{"tools and system text are in the cache already (`*min(1, hit)`: when it holds nothing else, they are not)", "replay/cache.go", "\tread := fixed%s + p.upTo(", []string{"", "*min(1, hit)"}, ""},
+	{"tokens of tools and system text, where none are recorded", "replay/config.go", "const defaultOverhead = %s\n", []string{"15000", "31000"}, ""},
+	{"characters in ten tokens", "replay/config.go", "*10 + 18) / %s\n", []string{"36", "28"}, ""},
+	{"bytes from which on a repeated line is a recall", "replay/check/recall.go", "const minQuote = %s\n", []string{"24", "12", "48"}, ""},
+	{"tokens of a call that recalls", "replay/send.go", "const recallCall = %s\n", []string{"80", "500"}, ""},
+	{"price of its output, in tokens of input", "replay/recall.go", "const outputPrice = %s\n", []string{"5", "8"}, ""},
 }
 
 func main() {
 	once := flag.String("once", "", "print the costs of this row alone, as JSON")
+	assumed := flag.Bool("assumptions", false, "try what the replay assumes, and not the constants of package history")
 	flag.Parse()
-	if err := run(*once, flag.Args()); err != nil {
+	if err := run(*once, *assumed, flag.Args()); err != nil {
 		fmt.Fprintln(os.Stderr, "constants:", err)
 		os.Exit(1)
 	}
 }
 
-func run(once string, paths []string) error {
+func run(once string, assumed bool, paths []string) error {
 	if once != "" {
 		costs, err := measure(context.Background(), rows[once], paths)
 		if err != nil {
@@ -76,6 +89,9 @@ func run(once string, paths []string) error {
 		if paths[i], err = filepath.Abs(p); err != nil {
 			return err
 		}
+	}
+	if assumed {
+		return printAssumptions(dir, paths)
 	}
 	asWritten := make(map[string]map[string]cost) // by row
 	fmt.Println("| constant | row | in the code | figure | best on all | figure | chosen without each repository | figure on those | loss | edits lost |")
@@ -100,9 +116,31 @@ func run(once string, paths []string) error {
 	return nil
 }
 
+// printAssumptions writes the table of the assumptions.
+func printAssumptions(dir string, paths []string) error {
+	columns := []string{"lossless", "adaptive", "bold", "bold, checked"}
+	fmt.Println("| assumption | value | " + strings.Join(columns, " | ") + " |")
+	fmt.Println("|---|---|" + strings.Repeat("---|", len(columns)))
+	for _, c := range assumptions {
+		for _, value := range c.values {
+			fmt.Printf("| %s | `%s` |", c.name, value)
+			for _, c.row = range columns {
+				costs, err := c.try(value, dir, paths)
+				if err != nil {
+					return fmt.Errorf("%s = %s: %w", c.name, value, err)
+				}
+				sum := total(costs, "")
+				fmt.Printf(" %s |", signed(sum.change()))
+			}
+			fmt.Println()
+		}
+	}
+	return nil
+}
+
 // try measures the sessions with a value.
 func (c *constant) try(value, dir string, paths []string) (map[string]cost, error) {
-	file, err := filepath.Abs(filepath.Join("..", "history", c.file))
+	file, err := filepath.Abs(filepath.Join("..", filepath.FromSlash(c.file)))
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,188 @@
+// Tables writes the tables of docs/measurements.md, in Markdown, from what `stet bench --json` prints. They have the sessions
+// of the stratum "representative", or all where there is none.
+//
+//	stet bench --json PATH | (cd bench && go run ./tables)
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/stet-dev/stet/history"
+	"github.com/stet-dev/stet/prices"
+	"github.com/stet-dev/stet/replay/bench"
+)
+
+const fiveMinutes = prices.Anthropic5m
+
+func main() {
+	if err := run(os.Stdin, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "tables:", err)
+		os.Exit(1)
+	}
+}
+
+func run(in io.Reader, out io.Writer) error {
+	var b bench.Bench
+	if err := json.NewDecoder(in).Decode(&b); err != nil {
+		return fmt.Errorf("read the output of stet bench --json: %w", err)
+	}
+	g := &b.Group
+	if some := b.ByStratum["representative"]; some != nil {
+		g = some
+	}
+	if len(g.Policies) == 0 || g.Policies[0].EditsSupported+g.Requests == 0 {
+		return fmt.Errorf("there is no session in the output of stet bench")
+	}
+	fmt.Fprintf(out, "%d sessions of %d repositories, %d requests, %d edits. The provider reported the sizes of %d; tools and system text have %d tokens in the middle one.\n",
+		g.Sessions, len(g.ByRepository), g.Requests, g.Policies[0].EditsSupported, g.ReportedSessions, g.Head)
+	table(out, costs(g.Policies))
+	table(out, afterRecall(g.Policies))
+	table(out, whereChecked(g.Policies))
+	table(out, places("repository", g.ByRepository))
+	table(out, places("agent", g.ByAgent))
+	table(out, reasons(g))
+	return nil
+}
+
+// table writes rows, of which the first is the head.
+func table(out io.Writer, rows [][]string) {
+	fmt.Fprintln(out)
+	for i, row := range rows {
+		fmt.Fprintln(out, "| "+strings.Join(row, " | ")+" |")
+		if i == 0 {
+			fmt.Fprintln(out, strings.Repeat("|---", len(row))+"|")
+		}
+	}
+}
+
+// costs is what the input costs before recall.
+func costs(policies []bench.Figures) [][]string {
+	rows := [][]string{{"policy", "tokens", "5 min", "1 h", "own", "recorded", "median session", "dearest session", "edits lost", "dangling"}}
+	for _, f := range policies[1:] {
+		rows = append(rows, []string{
+			code(f.Name), signed(f.RelTokens), signed(f.Rel), signed(f.RelByRule[prices.Anthropic1h]), signed(f.RelByRule[bench.OwnRule]),
+			signed(f.RelByRule[bench.RecordedRule]), signed(f.MedianSession), signed(dearest(f.WorstByRule)), fmt.Sprint(f.EditsLost), fmt.Sprint(f.Dangling),
+		})
+	}
+	return rows
+}
+
+// dearest returns the most under any price rule.
+func dearest(worst map[string]float64) float64 { return slices.Max(slices.Collect(maps.Values(worst))) }
+
+// afterRecall is what the input and the whole bill cost after recall.
+func afterRecall(policies []bench.Figures) [][]string {
+	rows := [][]string{{"policy", "5 min", "95 % of draws", "without the dearest", "by name", "recorded", "dearest session", "whole bill", "recalled", "by name"}}
+	for _, f := range policies[1:] {
+		if !strings.HasPrefix(f.Name, "bound-") {
+			rows = append(rows, []string{
+				code(f.Name), signed(f.RelRecall[fiveMinutes]), interval(f), signed(f.WithoutDearest[fiveMinutes]), signed(f.RelByName[fiveMinutes]),
+				signed(f.RelRecall[bench.RecordedRule]), signed(dearest(f.WorstRecall)), signed(f.RelBill[bench.RecordedRule]),
+				portion(f.Recalled, f.LeftOut), portion(f.RecalledByName, f.LeftOut),
+			})
+		}
+	}
+	return rows
+}
+
+// whereChecked is what the policies cost that can run where thinking is checked.
+func whereChecked(policies []bench.Figures) [][]string {
+	rows := [][]string{{"policy", "tokens", "5 min", "after recall", "95 % of draws", "without the dearest", "by name", "recorded, after recall", "whole bill", "recalled", "edits lost"}}
+	for _, p := range policies[1:] {
+		if f := p.Bound; f != nil {
+			rows = append(rows, []string{
+				code(f.Name), signed(f.RelTokens), signed(f.Rel), signed(f.RelRecall[fiveMinutes]), interval(*f), signed(f.WithoutDearest[fiveMinutes]),
+				signed(f.RelByName[fiveMinutes]), signed(f.RelRecall[bench.RecordedRule]), signed(f.RelBill[bench.RecordedRule]),
+				fmt.Sprintf("%d of %d", f.Recalled, f.LeftOut), fmt.Sprint(f.EditsLost),
+			})
+		}
+	}
+	return rows
+}
+
+// compared are the policies of the tables by repository and agent.
+var compared = []string{string(history.Lossless), string(history.Adaptive), string(history.Bold), "clear-100k"}
+
+// places is what the input costs after recall, by repository or agent.
+func places(of string, groups map[string]*bench.Group) [][]string {
+	head := []string{of, "sessions"}
+	for _, name := range compared {
+		head = append(head, code(name))
+	}
+	rows := [][]string{append(head, "`bold`, by name", "`bold`, thinking checked")}
+	for _, name := range slices.Sorted(maps.Keys(groups)) {
+		g := groups[name]
+		row := []string{name, fmt.Sprint(g.Sessions)}
+		for _, policy := range compared {
+			row = append(row, signed(figures(g, policy).RelRecall[fiveMinutes]))
+		}
+		bold := figures(g, string(history.Bold))
+		bound := bench.Figures{}
+		if bold.Bound != nil {
+			bound = *bold.Bound
+		}
+		rows = append(rows, append(row, signed(bold.RelByName[fiveMinutes]), signed(bound.RelRecall[fiveMinutes])))
+	}
+	return rows
+}
+
+func figures(g *bench.Group, policy string) bench.Figures {
+	i := slices.IndexFunc(g.Policies, func(f bench.Figures) bool { return f.Name == policy })
+	if i < 0 {
+		return bench.Figures{}
+	}
+	return g.Policies[i]
+}
+
+// reasons is which part of all tokens the requests did without, by reason.
+func reasons(g *bench.Group) [][]string {
+	of := []bench.Figures{figures(g, string(history.Lossless)), figures(g, string(history.Adaptive)), figures(g, string(history.Bold))}
+	if bound := of[2].Bound; bound != nil {
+		of = append(of, *bound)
+	}
+	all := make(map[history.Reason]bool)
+	for _, f := range of {
+		for why := range f.Omitted {
+			all[why] = true
+		}
+	}
+	rows := [][]string{{"reason", "`lossless`", "`adaptive`", "`bold`", "`bold`, thinking checked"}}
+	for _, why := range slices.Sorted(maps.Keys(all)) {
+		row := []string{code(string(why))}
+		for _, f := range of {
+			row = append(row, signed(-float64(f.Omitted[why])/float64(g.Policies[0].Tokens)))
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+func interval(f bench.Figures) string {
+	ends, ok := f.Interval[fiveMinutes]
+	if !ok {
+		return "–"
+	}
+	return signed(ends[0]) + " to " + signed(ends[1])
+}
+
+func code(name string) string { return "`" + name + "`" }
+
+// signed shows a change in per cent.
+func signed(rel float64) string {
+	s := fmt.Sprintf("%+.1f", 100*rel)
+	if s == "+0.0" || s == "-0.0" {
+		return "0.0"
+	}
+	return strings.Replace(s, "-", "−", 1)
+}
+
+// portion shows a part in per cent.
+func portion(part, whole int) string {
+	return fmt.Sprintf("%.1f %%", 100*float64(part)/float64(max(whole, 1)))
+}
