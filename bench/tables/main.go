@@ -78,12 +78,12 @@ func dearest(worst map[string]float64) float64 { return slices.Max(slices.Collec
 
 // afterRecall is what the input and the whole bill cost after recall.
 func afterRecall(policies []bench.Figures) [][]string {
-	rows := [][]string{{"policy", "5 min", "95 % of draws", "without the dearest", "by name", "recorded", "dearest session", "whole bill", "recalled", "by name"}}
+	rows := [][]string{{"policy", "5 min", "95 % of draws", "without the dearest", "by name", "recorded", "dearest session", "by name", "whole bill", "recalled", "by name"}}
 	for _, f := range policies[1:] {
 		if !strings.HasPrefix(f.Name, "bound-") {
 			rows = append(rows, []string{
 				code(f.Name), signed(f.RelRecall[fiveMinutes]), interval(f), signed(f.WithoutDearest[fiveMinutes]), signed(f.RelByName[fiveMinutes]),
-				signed(f.RelRecall[bench.RecordedRule]), signed(dearest(f.WorstRecall)), signed(f.RelBill[bench.RecordedRule]),
+				signed(f.RelRecall[bench.RecordedRule]), signed(dearest(f.WorstRecall)), signed(dearest(f.WorstByName)), signed(f.RelBill[bench.RecordedRule]),
 				portion(f.Recalled, f.LeftOut), portion(f.RecalledByName, f.LeftOut),
 			})
 		}
@@ -93,12 +93,12 @@ func afterRecall(policies []bench.Figures) [][]string {
 
 // whereChecked is what the policies cost that can run where thinking is checked.
 func whereChecked(policies []bench.Figures) [][]string {
-	rows := [][]string{{"policy", "tokens", "5 min", "after recall", "95 % of draws", "without the dearest", "by name", "recorded, after recall", "whole bill", "recalled", "edits lost"}}
+	rows := [][]string{{"policy", "tokens", "5 min", "after recall", "95 % of draws", "without the dearest", "by name", "recorded", "dearest session", "by name", "whole bill", "recalled", "edits lost"}}
 	for _, p := range policies[1:] {
 		if f := p.Bound; f != nil {
 			rows = append(rows, []string{
 				code(f.Name), signed(f.RelTokens), signed(f.Rel), signed(f.RelRecall[fiveMinutes]), interval(*f), signed(f.WithoutDearest[fiveMinutes]),
-				signed(f.RelByName[fiveMinutes]), signed(f.RelRecall[bench.RecordedRule]), signed(f.RelBill[bench.RecordedRule]),
+				signed(f.RelByName[fiveMinutes]), signed(f.RelRecall[bench.RecordedRule]), signed(dearest(f.WorstRecall)), signed(dearest(f.WorstByName)), signed(f.RelBill[bench.RecordedRule]),
 				fmt.Sprintf("%d of %d", f.Recalled, f.LeftOut), fmt.Sprint(f.EditsLost),
 			})
 		}

@@ -88,10 +88,11 @@ type Figures struct {
 	WorstRecall  map[string]float64 `json:"worst_recall"`
 	MedianRecall float64            `json:"median_recall"`
 
-	// RecalledByName and RelByName are Recalled and RelRecall by a stricter count: what an answer names, and does not
-	// repeat, also counts as asked for again. Models find some of these names by themselves.
+	// RecalledByName, RelByName and WorstByName are Recalled, RelRecall and WorstRecall by a stricter count: what an answer
+	// names, and does not repeat, also counts as asked for again. Models find some of these names by themselves.
 	RecalledByName int                `json:"recalled_by_name"`
 	RelByName      map[string]float64 `json:"rel_by_name"`
+	WorstByName    map[string]float64 `json:"worst_by_name"`
 
 	// Omitted is what the requests did without, in tokens by reason: a text that stays away counts in each request.
 	Omitted map[history.Reason]int64 `json:"omitted,omitempty"`

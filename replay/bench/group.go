@@ -160,6 +160,9 @@ func (g *grouping) price(f *Figures, some []*played, i int, rule string, isFirst
 		if len(each) == 0 || relCharged > f.WorstRecall[rule] {
 			f.WorstRecall[rule] = relCharged
 		}
+		if named := change(without, orCost(sized[i].ChargedByName, &sized[i])[rule]); len(each) == 0 || named > f.WorstByName[rule] {
+			f.WorstByName[rule] = named
+		}
 		if without > dearest {
 			dearest, dearestCharged = without, after
 		}
@@ -182,7 +185,7 @@ func newFigures(p *Policy, rules []replay.Rule) Figures {
 		Name: p.Name, Source: p.Source, Cost: make(map[string]float64), RelByRule: make(map[string]float64),
 		WorstByRule: make(map[string]float64), LostByRule: make(map[string]int),
 		RelRecall: make(map[string]float64), WorstRecall: make(map[string]float64), charged: make(map[string]float64),
-		RelByName: make(map[string]float64), byName: make(map[string]float64), Omitted: make(map[history.Reason]int64),
+		RelByName: make(map[string]float64), WorstByName: make(map[string]float64), byName: make(map[string]float64), Omitted: make(map[history.Reason]int64),
 		RelBill: make(map[string]float64), WithoutDearest: make(map[string]float64),
 	}
 	for _, rule := range rules {
