@@ -337,13 +337,7 @@ func (m *Memory) Note(s *Sent, c *Conversation, now time.Time) (b record.Batch, 
 		signed, request := c.places(last)
 		s.before = append(signed, request)
 	}
-	f, p := s.Form, record.SentPlace{Place: s.place, Form: s.Form.identity(), Time: now, Bound: s.Bound, Drops: s.Drops}
-	for _, other := range m.places[p.Place] { // what goes out last is the newest, also within a tick of the clock
-		if !p.Time.After(other.Time) {
-			p.Time = other.Time.Add(time.Microsecond)
-		}
-	}
-	m.put(p, f)
+	f, p := s.Form, m.note(s, s.place, now)
 	forms, keys := []*Form{}, map[uint64]*llm.Part{}
 	for ; f != nil && !f.stored; f = f.parent {
 		forms = append(forms, f)
@@ -392,12 +386,14 @@ func (f *Form) row(parts map[uint64]*llm.Part) (record.SentForm, error) {
 // Answered notes that thinking with a signature was made by the answer to a request. It returns what a store is to
 // keep of it.
 func (m *Memory) Answered(s *Sent, signature string, now time.Time) (rows []record.SentPlace) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	if !s.Bound { // the client may leave this thinking out, and send it again later
 		s.Bound = true
-		rows = append(rows, m.again(s, s.place, now))
+		rows = append(rows, m.note(s, s.place, now))
 	}
 	if place, ok := ofSignature(signature); ok {
-		rows = append(rows, m.again(s, place, now))
+		rows = append(rows, m.note(s, place, now))
 	}
 	return rows
 }
@@ -406,18 +402,24 @@ func (m *Memory) Answered(s *Sent, signature string, now time.Time) (rows []reco
 // asked for thinking to be dropped. A request that goes on from the same answer goes likewise then. It returns what a store is
 // to keep of it.
 func (m *Memory) Taken(s *Sent, drops bool, now time.Time) (rows []record.SentPlace) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	s.Drops = s.Drops || drops
 	for _, place := range append(s.before, s.place) {
-		rows = append(rows, m.again(s, place, now))
+		rows = append(rows, m.note(s, place, now))
 	}
 	return rows
 }
 
-// again notes a place of a request that is noted already.
-func (m *Memory) again(s *Sent, place uint64, now time.Time) record.SentPlace {
-	m.mu.Lock()
-	defer m.mu.Unlock()
+// note notes a place of a request. What goes out last is the newest, also within a tick of the clock, and where that was
+// put back. The caller holds the lock.
+func (m *Memory) note(s *Sent, place uint64, now time.Time) record.SentPlace {
 	p := record.SentPlace{Place: place, Form: s.Form.identity(), Time: now, Bound: s.Bound, Drops: s.Drops}
+	for _, other := range m.places[place] {
+		if !p.Time.After(other.Time) {
+			p.Time = other.Time.Add(time.Microsecond)
+		}
+	}
 	m.put(p, s.Form)
 	return p
 }

@@ -187,6 +187,28 @@ func TestStoreFails(t *testing.T) {
 	}
 }
 
+// What was taken last is the likeliest, also where the clock was put back meanwhile.
+func TestClockPutBack(t *testing.T) {
+	store := new(record.Memory)
+	m := NewMemory(store)
+	c := talk(2, "")
+	refused := (*Form)(nil).Extend(c, 0, []Edit{cut(1, "left out")}, 1)
+	sent := &Sent{Form: refused}
+	b, _ := m.Note(sent, c, noon)
+	sent = &Sent{}
+	now := noon.Add(-time.Hour)
+	after, _ := m.Note(sent, c, now)
+	b.Places = append(append(b.Places, after.Places...), m.Taken(sent, false, now)...)
+	if err := store.Append(t.Context(), b); err != nil {
+		t.Fatal(err)
+	}
+	for name, m := range map[string]*Memory{"this process": m, "the next one": NewMemory(store)} {
+		if known, _ := edits(t, m, talk(3, "")); known.Messages == 0 || !known.Form.Empty() {
+			t.Errorf("%s: the form that was refused is the likeliest", name)
+		}
+	}
+}
+
 // A form of which a part is missing in the store hides no other form.
 func TestPartMissing(t *testing.T) {
 	store := new(record.Memory)
