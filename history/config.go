@@ -84,6 +84,10 @@ type Config struct {
 	// caller's decision.
 	ChecksThinking bool
 
+	// Clears says that the provider can clear the results of the oldest calls of tools itself, so that nothing changes before
+	// thinking. Where thinking is checked, cold points under bold make use of that (Plan.Cleared), and evict nothing.
+	Clears bool
+
 	// Fold: under bold, long reports of commands leave lines out when they are sent first. The
 	// agent can run "stet show", which shows these lines. The caller keeps the texts (Plan.Folds).
 	Fold bool

@@ -2,6 +2,7 @@ package history
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
 
@@ -18,6 +19,10 @@ const bytesPerToken = 4
 // already give way to a pointer. The rest is sent as it is, and recorded in the
 // ledger. The decision depends on what came before alone.
 func (st *State) deduplicate(res *toolResult) {
+	res.pointsTo = math.MaxInt
+	if len(res.pointers) > 0 {
+		res.pointsTo = 0 // it may be any
+	}
 	switch res.call.action.Op {
 	case dialect.Read:
 		if res.isPlainOutput() {
@@ -194,7 +199,17 @@ func (st *State) wholeRepeat(res *toolResult, r *fileRead, s *dialect.Section, f
 		return replacement{}, false
 	}
 	f.hide(hiddenLines{span: spanOf(s), text: res.text[s.Start:s.End], message: res.at.Message})
+	res.pointTo(runs)
 	return replacement{section: s, text: line, path: r.path}, true
+}
+
+// pointTo notes the results that a pointer in a result names.
+func (res *toolResult) pointTo(runs []run) {
+	for _, r := range runs {
+		if !r.passage.written {
+			res.pointsTo = min(res.pointsTo, r.passage.at.Message)
+		}
+	}
 }
 
 // replaceSections replaces sections of one result. A result of one section becomes

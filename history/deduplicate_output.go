@@ -38,7 +38,9 @@ func (st *State) deduplicateOutput(res *toolResult) {
 	if !stays {
 		if runs := f.match(1, s.Lines, st.reachOf(res, false)); len(runs) > 0 {
 			t := torn{text: text, section: s, rows: rowsOf(text, s), file: f, name: outputName}
-			sent, replaced = t.shorten(runs)
+			if sent, replaced = t.shorten(runs); len(replaced) > 0 {
+				res.pointTo(runs)
+			}
 		}
 	}
 	why := Output

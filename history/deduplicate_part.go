@@ -31,6 +31,7 @@ func (st *State) partialRepeat(res *toolResult, r *fileRead, s *dialect.Section,
 	if len(replaced) == 0 {
 		return replacement{}, false
 	}
+	res.pointTo(runs)
 	f.showSection(st.sourceOf(res), s, replaced)
 	f.tell(res.call.action.Row, s)
 	for _, g := range replaced {

@@ -45,6 +45,10 @@ func (st *State) evict(omitted *Omitted) {
 		st.results[i].eviction = eviction{}
 		scan.choose(i)
 	}
+	if st.engine.clears() {
+		st.clear(scan)
+		return
+	}
 	st.planBy(scan)
 }
 

@@ -12,6 +12,12 @@ type Plan struct {
 	Edits     []llm.Edit // in the order of the messages
 	Omissions []Omission // the same decisions with their reasons, one per Edit
 	Folds     []Fold     // the texts that the agent can ask for with "stet show"
+
+	// Cleared are the results that the provider is to clear itself ([Config.Clears]): those of the first ClearedCalls calls of
+	// tools. The edits of these results are made all the same.
+	Cleared      []Omission
+	ClearedCalls int
+
 	Stats
 }
 
@@ -59,12 +65,13 @@ const (
 	Command   Reason = "command"   // the output of an old command, search or the like
 	Arguments Reason = "arguments" // a text in the arguments of an old call
 	Idle      Reason = "idle"      // an old read of a file that was not touched for long
+	Cleared   Reason = "cleared"   // one of the oldest results, which the provider clears itself
 )
 
 // Evicts reports whether the text had been sent whole before.
 func (r Reason) Evicts() bool {
 	switch r {
-	case Replaced, Command, Arguments, Idle:
+	case Replaced, Command, Arguments, Idle, Cleared:
 		return true
 	}
 	return false

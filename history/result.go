@@ -1,6 +1,7 @@
 package history
 
 import (
+	"math"
 	"strings"
 	"time"
 
@@ -31,6 +32,8 @@ type toolResult struct {
 	locked      bool // it has no place in the body, or stays whole: it cannot be shortened
 
 	eviction eviction // of the last cold point
+	pointsTo int      // the first message with a result that a pointer in this one names; math.MaxInt: there is none
+	calls    int      // calls of tools up to it
 }
 
 // fileRead is what a result shows of one file. A file that stands in a batch
@@ -45,15 +48,17 @@ type fileRead struct {
 // addResult records one result. It is deduplicated if the policy says so.
 func (st *State) addResult(at PartRef, p *llm.Part, when time.Time) {
 	c, known := st.callOf(p.CallID)
-	res := toolResult{at: at, turn: st.turns, call: c, text: p.Text, normal: p.Text, end: st.bytes, when: when}
+	res := toolResult{at: at, turn: st.turns, call: c, text: p.Text, normal: p.Text, end: st.bytes, when: when, pointsTo: math.MaxInt, calls: st.callCount}
 	switch {
 	case !known && st.engine.config.ByContent:
 		shown, ok := st.engine.table.ByContent(p.Text)
 		if !ok {
+			st.unknown(p)
 			return
 		}
 		res.shown, c.action.Op = shown, dialect.Read
 	case !known || c.action.Op == dialect.Other:
+		st.unknown(p)
 		return
 	default:
 		res.shown = st.engine.table.Result(c.action, p.Text, p.IsError)
@@ -89,6 +94,13 @@ func (st *State) addResult(at PartRef, p *llm.Part, when time.Time) {
 	st.results = append(st.results, res)
 	if st.engine.deduplicates() {
 		st.deduplicate(&st.results[len(st.results)-1])
+	}
+}
+
+// unknown notes a result of a call that was not recognised.
+func (st *State) unknown(p *llm.Part) {
+	if len(p.Text) >= smallResult || st.engine.config.InPlace && !p.Span.Valid() {
+		st.unknownResult = min(st.unknownResult, st.messages)
 	}
 }
 

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"math"
 	"slices"
 	"time"
 
@@ -33,8 +34,12 @@ type State struct {
 	shell   bool            // the agent has called a shell
 	working map[string]bool // names of the files that calls were about, without their directories
 
-	sent         int // messages at the beginning that stay as they stand
-	thinkingFrom int // results before the first message of the model with thinking, plus 1; 0: there is none yet
+	sent          int        // messages at the beginning that stay as they stand
+	callCount     int        // calls of tools in the messages
+	cleared       int        // results at the beginning that the provider clears
+	behindCleared []sentEdit // how some of them were sent
+	unknownResult int        // the first message with the result of a call that was not recognised; math.MaxInt: there is none
+	thinkingFrom  int        // results before the first message of the model with thinking, plus 1; 0: there is none yet
 }
 
 // NewState returns an empty conversation.
@@ -47,6 +52,8 @@ func (e *Engine) NewState() *State {
 		named:  namedPlaces{places: make(map[string]bool)},
 
 		working: make(map[string]bool),
+
+		unknownResult: math.MaxInt,
 	}
 }
 
@@ -107,6 +114,7 @@ func (st *State) addMessage(m *llm.Message, when time.Time) {
 		case llm.Text:
 			st.addText(m.Role, p.Text)
 		case llm.ToolCall:
+			st.callCount++
 			st.addCall(at, p)
 		case llm.ToolResult:
 			st.addResult(at, p, when)
@@ -138,7 +146,9 @@ func (st *State) Plan() *Plan {
 	case KeepLatest:
 		return st.keepLatest()
 	default:
-		return st.plan.clone()
+		p := st.plan.clone()
+		st.asSent(p)
+		return p
 	}
 }
 

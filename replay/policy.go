@@ -91,7 +91,7 @@ func (o *ours) Add(m *llm.Message)     { o.state.Add(*m) }
 func (o *ours) Cold(why history.Cause) { o.state.Cold(why) }
 
 func (o *ours) Plan() Plan {
-	p := o.state.Plan()
+	p := o.state.Plan().Seen()
 	omissions := make([]Omission, len(p.Edits))
 	for i, e := range p.Edits {
 		omissions[i] = Omission{e, isPointer(p.Omissions[i].Reason), p.Omissions[i].Reason}
@@ -103,7 +103,7 @@ func (o *ours) Plan() Plan {
 // stands elsewhere in the request.
 func isPointer(why history.Reason) bool {
 	switch why {
-	case history.Terminal, history.Restored, history.Replaced, history.Command, history.Arguments, history.Idle, history.Folded:
+	case history.Terminal, history.Restored, history.Replaced, history.Command, history.Arguments, history.Idle, history.Folded, history.Cleared:
 		return false
 	}
 	return true

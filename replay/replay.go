@@ -20,10 +20,6 @@ type Replay struct {
 	*recording.Recording
 	Measure // what its requests are priced by
 
-	// Bound says that the provider checks what stands before the model's thinking, so that
-	// nothing that was sent may leave: there are no cold points.
-	Bound bool
-
 	shown   []cacheShown // by request; made when it is first asked for
 	counter tokens.Counter
 	lookup  func(name string) (prices.Model, bool)
@@ -122,7 +118,7 @@ func (r *Replay) UnderEach(ctx context.Context, policy Policy, rules []Rule, mea
 		rules  []Rule
 	}
 	var groups []group
-	byCache := !r.Bound && policy.byCache() // where nothing that was sent leaves, no plan depends on the cache
+	byCache := policy.byCache()
 	for _, rule := range rules {
 		var points []coldPoint
 		var price history.Price

@@ -176,6 +176,7 @@ func under(ctx context.Context, r *replay.Replay, policies []Policy, rules []rep
 
 // under sends the session through the policy, and returns the outcome for each measure. It changes r's measure.
 func (p *Policy) under(ctx context.Context, r *replay.Replay, rules []replay.Rule, exact bool, measures []replay.Measure) (out []replay.Outcome, err error) {
+	r.Clears = r.Bound && p.clears
 	if p.idle {
 		return make([]replay.Outcome, len(measures)), nil
 	}

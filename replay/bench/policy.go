@@ -20,6 +20,8 @@ type Policy struct {
 	// ByProvider: the provider itself leaves out what the rule says, and checks what the client sent. Begin is Checked too.
 	ByProvider bool
 
+	clears bool // Checked has the provider clear results at cold points
+
 	idle  bool                           // it does not run, and has no figures
 	bound func(*replay.Replay) []release // of a bound, which has no planner
 }
@@ -43,7 +45,8 @@ func Ours(c history.Config) (Policy, error) {
 	if p.Begin, err = replay.Ours(c); err != nil {
 		return Policy{}, err
 	}
-	c.ChecksThinking = true
+	c.ChecksThinking, c.Clears = true, true
+	p.clears = e.Policy() == history.Bold
 	p.Checked, err = replay.Ours(c)
 	return p, err
 }

@@ -1,0 +1,127 @@
+package history
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/stet-dev/stet/llm"
+)
+
+// WIRE-2, TRIM-16: where the provider clears results at cold points, what was sent stays as it was sent, whatever follows. It
+// clears all results of the first calls. A pointer that the model sees points to text that it sees.
+func TestCleared(t *testing.T) {
+	cleared := 0
+	rapid.Check(t, func(t *rapid.T) {
+		w := drawWorld(t)
+		for n := range rapid.IntRange(0, 3).Draw(t, "reports") {
+			w.call("terminal-execute", map[string]any{"command": "make"}, report(n))
+			for range rapid.IntRange(4, 9).Draw(t, "behind it") {
+				w.look(t, "a.go")
+			}
+		}
+		c := Config{
+			Policy: Bold, ChecksThinking: true, Clears: true,
+			KeepShell: rapid.IntRange(1, 3).Draw(t, "outputs kept"), Idle: rapid.IntRange(1, 6).Draw(t, "idle"),
+		}
+		e, err := New(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		points := drawPoints(t, len(w.messages))
+		before := &Plan{}
+		st := e.NewState()
+		for n := range w.messages {
+			st.Add(w.messages[n])
+			for _, p := range points {
+				if p.After == n+1 {
+					st.Cold(p.Why)
+				}
+			}
+			now := st.Plan()
+			if len(before.Edits) > len(now.Edits) || !slices.Equal(before.Edits, now.Edits[:len(before.Edits)]) {
+				t.Fatalf("what was sent of the first %d messages changed: %v, %v", n, before.Edits, now.Edits)
+			}
+			if now.ClearedCalls < before.ClearedCalls {
+				t.Fatalf("%d calls were cleared, and then %d", before.ClearedCalls, now.ClearedCalls)
+			}
+			before = now
+		}
+		if whole := e.Plan(w.messages, points...); !reflect.DeepEqual(whole, before) {
+			t.Fatal("planned as a whole, the plan is another")
+		}
+		checkCleared(t, w.messages, before)
+		out := llm.Apply(w.messages, before.Seen().Edits)
+		for i, xs := range w.truth {
+			if out[i].Parts[0].Text == clearedText {
+				continue
+			}
+			for _, x := range xs {
+				checkPointers(t, w, out, i, x)
+			}
+		}
+		cleared += before.ClearedCalls
+	})
+	if cleared == 0 {
+		t.Error("nothing was cleared")
+	}
+}
+
+// checkCleared checks that a plan names all results of the calls that are cleared, and no others.
+func checkCleared(t *rapid.T, messages []llm.Message, p *Plan) {
+	calls, ids := 0, make(map[string]bool)
+	var want, got []PartRef
+	for i, m := range messages {
+		for j, part := range m.Parts {
+			if part.Kind == llm.ToolCall {
+				ids[part.CallID] = calls < p.ClearedCalls
+				calls++
+			}
+			if part.Kind == llm.ToolResult && ids[part.CallID] && len(part.Text) > len(clearedText) {
+				want = append(want, PartRef{i, j})
+			}
+		}
+	}
+	for _, o := range p.Cleared {
+		got = append(got, PartRef{o.Message, o.Part})
+	}
+	if !slices.Equal(want, got) {
+		t.Fatalf("%d calls are cleared: results %v, want %v", p.ClearedCalls, got, want)
+	}
+}
+
+// report is an output of 200 lines that no other one has.
+func report(n int) string {
+	var b strings.Builder
+	for i := range 200 {
+		fmt.Fprintf(&b, "build %d: step %d was done\n", n, i)
+	}
+	return b.String()
+}
+
+// Where nothing is checked, or the provider clears nothing, cold points evict as ever.
+func TestClearsNothing(t *testing.T) {
+	c := &conv{}
+	c.user("go on")
+	for i := range 12 {
+		c.call("terminal-execute", map[string]any{"command": "make"}, report(i))
+	}
+	point := Point{After: len(c.messages), Why: Gap}
+	for _, test := range []struct {
+		config Config
+		clears bool
+	}{
+		{Config{Policy: Bold, ChecksThinking: true, Clears: true}, true},
+		{Config{Policy: Bold, Clears: true}, false},
+		{Config{Policy: Bold, ChecksThinking: true}, false},
+		{Config{Policy: Adaptive, ChecksThinking: true, Clears: true}, false},
+	} {
+		if p := newEngine(t, test.config).Plan(c.messages, point); p.ClearedCalls > 0 != test.clears || len(p.Cleared) > 0 != test.clears {
+			t.Errorf("%+v: %d calls are cleared", test.config, p.ClearedCalls)
+		}
+	}
+}
