@@ -154,9 +154,22 @@ func (st *State) asSent(p *Plan) {
 	p.ClearedCalls = st.results[st.cleared-1].calls
 }
 
-// Seen returns the plan as the model sees the request: what the provider clears is left out like the rest.
+// Uncleared returns the plan without what the provider is to clear. p may be nil.
+func (p *Plan) Uncleared() *Plan {
+	if p == nil || p.ClearedCalls == 0 {
+		return p
+	}
+	c := p.clone()
+	c.Cleared, c.ClearedCalls, c.Saved = nil, 0, 0
+	for _, o := range p.Omissions {
+		c.Saved += o.Before - o.After
+	}
+	return c
+}
+
+// Seen returns the plan as the model sees the request: what the provider clears is left out like the rest. p may be nil.
 func (p *Plan) Seen() *Plan {
-	if len(p.Cleared) == 0 {
+	if p == nil || len(p.Cleared) == 0 {
 		return p
 	}
 	cleared := make(map[PartRef]bool, len(p.Cleared))

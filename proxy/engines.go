@@ -31,15 +31,16 @@ type terms struct {
 	checks bool // the provider checks what stands before thinking
 	rules  int  // that the conversation is planned by; 0: the newest
 	kept   bool // the provider keeps the conversation: what was sent stays
+	clears bool // the provider may be asked to clear results
 }
 
-// of is the engine for a request to a model. asked has its checks, rules and kept. Where the configuration names a
+// of is the engine for a request to a model. asked has its checks, rules, kept and clears. Where the configuration names a
 // window or a price, they hold for all models. Where thinking is checked, all models
 // have the same engine: what was sent to one is sent to the next in the same way. Rules that a newer stet made are
 // not known here: then the newest that are known count.
 func (e *engines) of(api, model string, caching *llm.Caching, asked terms) (*history.Engine, error) {
 	k := e.rules.of(api, model)
-	t := terms{window: k.window, price: history.Price{Read: k.Read, Write: k.Write}, checks: asked.checks, kept: asked.kept}
+	t := terms{window: k.window, price: history.Price{Read: k.Read, Write: k.Write}, checks: asked.checks, kept: asked.kept, clears: asked.clears}
 	if 0 < asked.rules && asked.rules < history.NewestRules {
 		t.rules = asked.rules
 	}
@@ -61,7 +62,7 @@ func (e *engines) of(api, model string, caching *llm.Caching, asked terms) (*his
 		return made, nil
 	}
 	c := e.config
-	c.Window, c.Price, c.ChecksThinking, c.NoBreaks, c.Rules = t.window, t.price, t.checks, t.kept, cmp.Or(t.rules, c.Rules)
+	c.Window, c.Price, c.ChecksThinking, c.Clears, c.NoBreaks, c.Rules = t.window, t.price, t.checks, t.clears, t.kept, cmp.Or(t.rules, c.Rules)
 	made, err := history.New(c)
 	if err != nil {
 		return nil, err

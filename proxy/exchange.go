@@ -49,6 +49,7 @@ type exchange struct {
 	recovery     *recovery          // what can be done if the provider refuses its thinking; nil: nothing
 	meter        llm.Meter          // of the answer; nil if it is not read
 	assembly     assembly           // of the answer, until it is whole; nil if it is not put together
+	clearing     clearing           // what the provider is asked to clear
 	stopped      bool               // it did not go upstream
 	ended        bool               // the answer came to its end
 	broken       bool               // the upstream broke it off
@@ -108,6 +109,7 @@ func (p *Proxy) account(x *exchange) {
 	}
 	// Clients may hang up once they know that the answer is complete.
 	row.Cut = row.Status != 0 && !x.ended && (x.broken || !complete)
+	p.checkCleared(x)
 	row.Trimmed = len(x.omissions)
 	var trims []record.Trim
 	for _, t := range x.omissions {

@@ -30,6 +30,7 @@ type reading struct {
 	verdict cachestate.Verdict
 	plan    *history.Plan // that the request goes out with; nil: it goes as it came
 	forms   sentForms
+	clears  bool // the provider may be asked to clear results
 }
 
 // prepare decides what goes upstream for a body. why is the reason found so far why the body
@@ -46,7 +47,12 @@ func (p *Proxy) prepare(x *exchange, h http.Header, why cause) {
 	}
 	p.guarded(x, func() { p.lookUp(x, &d) })
 	if why == planned {
-		p.guarded(x, func() { d.asked.Tries = p.mayTry(x, &d, h) })
+		p.guarded(x, func() {
+			if d.asked.Tries = p.mayTry(x, &d, h); !d.asked.Tries {
+				d.clears = p.mayClear(x, &d, h)
+				d.asked.Tries = d.clears
+			}
+		})
 	}
 	why = p.decide(x, &d, why)
 	x.row.Added = time.Since(begin)
@@ -85,6 +91,7 @@ func (p *Proxy) decide(x *exchange, d *reading, why cause) cause {
 			x.recovery = p.recoveryOf(d)
 		}
 		p.goesOut(x, d, d.forms.likeliest(), why == planned && d.asked.Decoded != nil && x.api != record.CountTokens)
+		p.askToClear(x, d)
 	})
 	return why
 }
@@ -194,7 +201,8 @@ func (p *Proxy) within(d *reading, full *history.Plan, behind sentPlan) (*histor
 		return nil, errors.New("a plan has a reason for each edit")
 	}
 	plan := &history.Plan{
-		Edits: slices.Clone(behind.Edits), Omissions: slices.Clone(behind.Omissions), Folds: slices.Concat(behind.Folds, full.Folds), Stats: full.Stats,
+		Edits: slices.Clone(behind.Edits), Omissions: slices.Clone(behind.Omissions), Folds: slices.Concat(behind.Folds, full.Folds),
+		Cleared: full.Cleared, ClearedCalls: full.ClearedCalls, Stats: full.Stats,
 	}
 	plan.Saved += behind.Saved
 	head := max(behind.messages, p.head(d))
@@ -272,6 +280,7 @@ func (p *Proxy) report(x *exchange, d *reading) {
 		x.compared = x.sent.Compare(d.request)
 	}
 	x.row.Reads, x.row.Repeats, x.row.Dangling = plan.Reads, plan.Repeats, plan.Dangling
+	plan = plan.Seen()
 	x.omissions = plan.Omissions
 	p.guarded(x, func() { x.row.TokensOff, x.row.Tokens = p.counters.estimate(d.model, d.request, plan) })
 }

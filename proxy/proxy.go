@@ -49,6 +49,9 @@ type Config struct {
 	// is tried with that account.
 	TryBound bool
 
+	// KeepResults says that the provider is not asked to clear old results of tools (history.Config.Clears).
+	KeepResults bool
+
 	// Folds keeps what leaves a long output when it is sent first (history.Config.Fold), so that the agent can ask for it; nil: such
 	// outputs are sent whole.
 	Folds Folds

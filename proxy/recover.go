@@ -78,7 +78,24 @@ func (p *Proxy) computed(d *reading) (*history.Plan, error) {
 // the client: the first one that is no such refusal; or, if there is none, the first refusal as it came.
 func (p *Proxy) recover(r *http.Request, first *http.Response) (*http.Response, error) {
 	x := r.Context().Value(exchangeKey{}).(*exchange)
-	if x.recovery == nil || !refusesBound(first) {
+	if x.recovery == nil {
+		return first, nil
+	}
+	if x.clearing.calls > 0 && refusesClearing(first) {
+		if x.background != nil {
+			<-x.background
+		}
+		p.sendWhole(x)
+		again := r.Clone(r.Context())
+		x.body.send(again)
+		resp, err := p.config.Transport.RoundTrip(again)
+		_ = first.Body.Close()
+		if err != nil || resp.StatusCode != http.StatusBadRequest {
+			return resp, err
+		}
+		first = resp
+	}
+	if !refusesBound(first) {
 		return first, nil
 	}
 	if x.background != nil {
@@ -177,6 +194,7 @@ func (p *Proxy) goAs(x *exchange, d *reading, plan *history.Plan, from sentform.
 		p.cache.Rollback(x.sent)
 	}
 	p.goesOut(x, d, from, judged)
+	p.askToClear(x, d)
 	p.report(x, d)
 	p.writer.wait(x.stored)
 	return planned
@@ -185,8 +203,14 @@ func (p *Proxy) goAs(x *exchange, d *reading, plan *history.Plan, from sentform.
 // refusesBound reads an answer that has status 400, and reports whether it refuses thinking because of what stands
 // before it. The answer can be read again.
 func refusesBound(resp *http.Response) bool {
+	body, ok := readError(resp)
+	return ok && anthropic.RefusesBound(body)
+}
+
+// readError reads the body of an error, which can be read again. It reports whether it is there and not encoded.
+func readError(resp *http.Response) ([]byte, bool) {
 	if encoding := resp.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
-		return false
+		return nil, false
 	}
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxBoundError))
 	rest := io.Reader(resp.Body)
@@ -197,7 +221,7 @@ func refusesBound(resp *http.Response) bool {
 		io.Reader
 		io.Closer
 	}{io.MultiReader(bytes.NewReader(body), rest), resp.Body}
-	return err == nil && anthropic.RefusesBound(body)
+	return body, err == nil
 }
 
 // failing is a reader that fails.

@@ -101,7 +101,7 @@ func (p *Proxy) goesOut(x *exchange, d *reading, from sentform.Known, judged boo
 	decides := judged && d.verdict.Decides()
 	if judged {
 		x.row.Cache = record.Cache{Gap: d.verdict.Cache.Gap, Lifetime: d.verdict.Cache.Lifetime, Moment: string(d.verdict.New)}
-		x.sent = p.cache.Commit(d.asked, d.verdict, d.plan)
+		x.sent = p.cache.Commit(d.asked, d.verdict, d.plan.Seen())
 		if !p.unchanged && (decides || d.forms.checks) {
 			b.Turns = x.sent.Turns()
 		}
@@ -146,7 +146,7 @@ func (p *Proxy) asSent(d *reading, known sentform.Known) (*history.Plan, error) 
 // engineOf is the engine that plans a request, by the rules that its conversation was planned by before.
 func (p *Proxy) engineOf(x *exchange, d *reading) (*history.Engine, error) {
 	return p.engines.of(d.api, d.model, &d.request.Caching, terms{
-		checks: d.forms.checks, kept: x.body.turn != nil, rules: d.forms.likeliest().Form.Rules(),
+		checks: d.forms.checks, kept: x.body.turn != nil, clears: d.clears, rules: d.forms.likeliest().Form.Rules(),
 	})
 }
 

@@ -31,6 +31,7 @@ type strict struct {
 	rush    bool                                     // no time passes between rounds
 	lines   int                                      // of a command's output, each another; 0: 60 that are the same
 	does    func(*llm.Request) (llm.Response, error) // in place of what the model does; may be nil
+	before  func(*http.Request) *http.Response       // a server before the model, which answers itself where this is not nil; may be nil
 }
 
 // strictly runs a test against a strict provider, in a time of its own.
@@ -83,6 +84,11 @@ func (s *strict) RoundTrip(r *http.Request) (*http.Response, error) {
 	if s.asked != nil && r.URL.Path == "/v1/messages" {
 		s.asked()
 	}
+	if s.before != nil {
+		if answer := s.before(r); answer != nil {
+			return answer, nil
+		}
+	}
 	w := httptest.NewRecorder()
 	s.model.ServeHTTP(w, r)
 	return w.Result(), nil
@@ -118,6 +124,7 @@ type session struct {
 	extra    string // more members of the body
 	key      string // of the account; "": the client sends none
 	betas    string // more values of the beta header
+	plain    bool   // it sends no beta header
 	system   string // in place of a long one
 	messages []string
 	answers  int
@@ -147,7 +154,9 @@ func (a *session) rounds(n int, h http.Handler) {
 		for _, path := range []string{"/v1/messages/count_tokens", "/v1/messages"} {
 			w := httptest.NewRecorder()
 			r := httptest.NewRequestWithContext(a.s.t.Context(), http.MethodPost, "http://localhost"+path, strings.NewReader(a.body()))
-			r.Header.Set("Anthropic-Beta", llmtest.ManagingBeta+a.betas)
+			if !a.plain {
+				r.Header.Set("Anthropic-Beta", llmtest.ManagingBeta+a.betas)
+			}
 			if a.key != "" {
 				r.Header.Set("X-Api-Key", a.key)
 			}

@@ -22,7 +22,7 @@ import (
 // maxAccounts is how many accounts are held. Others are looked up again.
 const maxAccounts = 1000
 
-// accounts remembers which accounts had a try refused.
+// accounts remembers which accounts had something refused that was tried.
 type accounts struct {
 	store record.Store // that remembers it after the end of the process; nil: none does
 
@@ -31,10 +31,10 @@ type accounts struct {
 }
 
 // accountOf is a hash that tells an account with an upstream from others: an HMAC whose key is the client's own
-// key for the provider. Without that key it says nothing.
-func accountOf(to endpoint, h http.Header) uint64 {
+// key for the provider. Without that key it says nothing. what names what the account refuses.
+func accountOf(what string, to endpoint, h http.Header) uint64 {
 	mac := hmac.New(sha256.New, []byte(keyOf(h)))
-	_, _ = mac.Write([]byte("stet: refuses a change before thinking\x00" + to.upstream.Scheme + "://" + to.upstream.Host)) // a hash returns no errors
+	_, _ = mac.Write([]byte("stet: " + what + "\x00" + to.upstream.Scheme + "://" + to.upstream.Host)) // a hash returns no errors
 	return binary.LittleEndian.Uint64(mac.Sum(nil))
 }
 
@@ -71,14 +71,14 @@ func (p *Proxy) mayTry(x *exchange, d *reading, h http.Header) bool {
 		d.forms.likeliest().Drops {
 		return false
 	}
-	x.account = accountOf(x.endpoint, h)
+	x.account = accountOf("refuses a change before thinking", x.endpoint, h)
 	ctx, cancel := context.WithTimeout(p.base, maxLookUp)
 	defer cancel()
 	return !p.accounts.mayRefuse(ctx, x.account)
 }
 
 // tries reports whether a request changes what was sent before thinking.
-func (d *reading) tries() bool { return d.asked.Tries && d.verdict.New != "" }
+func (d *reading) tries() bool { return d.asked.Tries && !d.clears && d.verdict.New != "" }
 
 // giveUp is for a request whose try was refused: it is decided anew, without one. The account is remembered. It reports
 // whether the request now goes in another form.

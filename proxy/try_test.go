@@ -216,8 +216,8 @@ func TestAccountOf(t *testing.T) {
 	seen := map[uint64]string{}
 	for _, to := range []endpoint{p.endpoints.messages, p.endpoints.chat} {
 		for _, h := range []http.Header{{}, {"X-Api-Key": {"a"}}, {"X-Api-Key": {"b"}}, {"Authorization": {"a"}}, {"Authorization": {"a"}, "X-Api-Key": {"a"}}} {
-			account := accountOf(to, h)
-			if seen[account] != "" || account != accountOf(to, h) {
+			account := accountOf("it", to, h)
+			if seen[account] != "" || account != accountOf("it", to, h) {
 				t.Errorf("%s %v is taken for %s", to.upstream.Host, h, seen[account])
 			}
 			seen[account] = fmt.Sprint(to.upstream.Host, h)

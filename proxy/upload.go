@@ -20,6 +20,7 @@ type upload struct {
 	patched  []byte       // what goes upstream instead of a whole one; nil: head
 	rest     atomic.Int64 // bytes that were streamed behind head
 	dropping bool         // thinking that is bound to something else is to be dropped: the request needs a header
+	clearing bool         // old results are to be cleared: likewise
 	outgoing *outgoing    // a whole one, as it goes upstream; nil: it does not yet
 	borrowed []*lease     // buffers to give back at the end; a whole body is in the first
 	taken    []func()     // room to give back at the end
@@ -111,6 +112,9 @@ func (u *upload) send(out *http.Request) {
 	if u.dropping {
 		anthropic.AllowDropping(out.Header)
 	}
+	if u.clearing {
+		anthropic.AllowClearing(out.Header)
+	}
 	body := u.outgoingBody()
 	out.ContentLength, out.TransferEncoding, out.Trailer = int64(len(body)), nil, nil
 	if len(body) == 0 {
@@ -129,7 +133,7 @@ func (u *upload) continues() bool { return u.turn != nil && u.turn.Continues() }
 // patch makes the edits in a whole body as it came, of which view is what req was decoded from. Unless they are
 // proven right, the body goes as it came.
 func (u *upload) patch(codec llm.Codec, view []byte, req *llm.Request, edits []llm.Edit, pool *buffers) error {
-	u.patched, u.dropping = nil, false
+	u.patched, u.dropping, u.clearing = nil, false, false
 	if len(edits) == 0 && !u.continues() {
 		return nil
 	}
@@ -157,6 +161,16 @@ func (u *upload) dropBound(pool *buffers) error {
 	u.borrowed = append(u.borrowed, lend(body))
 	if err == nil {
 		u.patched, u.dropping = body, true
+	}
+	return err
+}
+
+// clear makes the body ask for the results of the first calls of tools to be cleared, and those of the last keep to stay.
+func (u *upload) clear(calls, keep int, pool *buffers) error {
+	body, err := anthropic.AppendClearing(pool.get(len(u.sent())+200), u.sent(), calls, keep)
+	u.borrowed = append(u.borrowed, lend(body))
+	if err == nil {
+		u.patched, u.clearing = body, true
 	}
 	return err
 }

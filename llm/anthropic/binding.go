@@ -77,19 +77,22 @@ func appendMember(dst, body []byte, object rawjson.Span, member string) []byte {
 }
 
 // AllowDropping adds to the headers of a request what AppendDropping needs.
-func AllowDropping(h http.Header) {
+func AllowDropping(h http.Header) { addBeta(h, bindingBeta) }
+
+// addBeta adds a feature to those that the headers of a request ask for.
+func addBeta(h http.Header, beta string) {
 	const name = "Anthropic-Beta"
 	values := h.Values(name)
 	for _, v := range values {
-		if slices.ContainsFunc(strings.Split(v, ","), func(beta string) bool { return strings.TrimSpace(beta) == bindingBeta }) {
+		if slices.ContainsFunc(strings.Split(v, ","), func(v string) bool { return strings.TrimSpace(v) == beta }) {
 			return
 		}
 	}
 	if len(values) == 0 {
-		h.Set(name, bindingBeta)
+		h.Set(name, beta)
 		return
 	}
 	values = slices.Clone(values)
-	values[len(values)-1] += "," + bindingBeta
+	values[len(values)-1] += "," + beta
 	h[name] = values
 }

@@ -21,6 +21,7 @@ type meter struct {
 	llm.TapMeter
 	signatures []string
 	dropped    int
+	cleared    int
 }
 
 // Dropped is how many blocks of thinking of the request the answer says were dropped, because they do not belong to what
@@ -103,7 +104,7 @@ func (m *meter) content(data []byte) {
 // In a stream the model stands in message_start's message, the reason in
 // message_delta's delta, and usage in both; in a whole message all stand at
 // the top.
-var documentKeys = [8]string{"type", "message", "delta", "usage", "model", "stop_reason", "content", "input_transformations"}
+var documentKeys = [9]string{"type", "message", "delta", "usage", "model", "stop_reason", "content", "input_transformations", management}
 
 func (m *meter) document(name, data []byte) {
 	switch string(name) {
@@ -113,7 +114,7 @@ func (m *meter) document(name, data []byte) {
 	case "content_block_stop", "ping":
 		return
 	}
-	var at [8]rawjson.Span
+	var at [9]rawjson.Span
 	s := rawjson.New(data)
 	if s.Object(documentKeys[:], at[:]).IsZero() {
 		return
@@ -127,12 +128,13 @@ func (m *meter) document(name, data []byte) {
 		}
 	case "message_delta":
 		if delta.KindOf(data) == '{' {
-			var inner [8]rawjson.Span
+			var inner [9]rawjson.Span
 			s = rawjson.At(data, delta)
 			s.Object(documentKeys[:], inner[:])
 			rawjson.Said(data, inner[5], &m.Reading.StopReason)
 		}
 		m.count(data, at[3])
+		m.countCleared(data, at[8])
 	case "content_block_start", "content_block_delta":
 		m.content(data)
 	case "message":
@@ -144,6 +146,7 @@ func (m *meter) document(name, data []byte) {
 			}
 		}
 		m.countDropped(data, at[7])
+		m.countCleared(data, at[8])
 		rawjson.Said(data, at[4], &m.Reading.Model)
 		rawjson.Said(data, at[5], &m.Reading.StopReason)
 		m.count(data, at[3])

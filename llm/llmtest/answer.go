@@ -77,7 +77,7 @@ func (s *Server) serveAnswer(w http.ResponseWriter, r *http.Request, wire *wire,
 			return
 		}
 	}
-	a, err := s.answer(wire, req, body, bound.summary(), update)
+	a, err := s.answer(wire, bound.shown(req), body, bound.summary(), update)
 	if err != nil {
 		fail(w, wire, asFault(err))
 		return
@@ -162,10 +162,12 @@ func (s *Server) countTokens(w http.ResponseWriter, r *http.Request, body []byte
 	}
 	update(func(r *Request) { r.Decoded = req })
 	if !s.cfg.Lax {
-		if _, why := check(s.cfg.Account, r.Header, body); why != nil {
+		bound, why := check(s.cfg.Account, r.Header, body)
+		if why != nil {
 			writeJSON(w, http.StatusBadRequest, why.body())
 			return
 		}
+		req = bound.shown(req)
 	}
 	writeJSON(w, http.StatusOK, []byte(encode(object{"input_tokens": tokens(len(promptText(req)))})))
 }

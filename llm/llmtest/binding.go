@@ -52,6 +52,9 @@ type binding struct {
 	changed []object
 	told    bool // the answer says what became of blocks
 	asked   messagesRequest
+
+	cleared       int // calls whose results the server cleared
+	clearedTokens int
 }
 
 // refusal is why a strict server does not take a request.

@@ -2,6 +2,7 @@ package llmtest
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/stet-dev/stet/llm"
@@ -90,29 +91,59 @@ func (b *binding) summary() *llm.Response {
 	}}
 }
 
-// managed adds to the end of an answer which of the server's edits applied.
-func (b *binding) managed(out object, promptTokens int) {
-	if b == nil || len(b.asked.Managing.Edits) == 0 {
-		return
+// clearedText is what the model sees in the place of a result that was cleared.
+const clearedText = "[Old tool result content cleared]"
+
+// shown returns the request as the model sees it: without the results that the server is told to clear.
+func (b *binding) shown(req *llm.Request) *llm.Request {
+	if b == nil {
+		return req
 	}
-	applied := []object{}
+	var calls []string // their ids, in order
+	for i := range req.Messages {
+		for _, p := range req.Messages[i].Parts {
+			if p.Kind == llm.ToolCall {
+				calls = append(calls, p.CallID)
+			}
+		}
+	}
+	whole := tokens(len(promptText(req)))
 	for _, e := range b.asked.Managing.Edits {
 		if e["type"] != clearsTools {
 			continue
 		}
-		uses := 0
-		for _, m := range b.asked.Messages {
-			for _, v := range blocksOf(m["content"]) {
-				if block, ok := v.(object); ok && block["type"] == "tool_use" {
-					uses++
-				}
-			}
-		}
 		kind, value := amount(e["trigger"], "input_tokens", 100_000)
 		_, keep := amount(e["keep"], "tool_uses", 3)
-		if size := map[string]int{"input_tokens": promptTokens, "tool_uses": uses}[kind]; size > value && uses > keep {
-			applied = append(applied, object{"type": clearsTools, "cleared_tool_uses": uses - keep, "cleared_input_tokens": promptTokens * (uses - keep) / uses})
+		if size := map[string]int{"input_tokens": whole, "tool_uses": len(calls)}[kind]; size > value && len(calls) > keep {
+			b.cleared = len(calls) - keep
 		}
+	}
+	if b.cleared == 0 {
+		return req
+	}
+	out := *req
+	out.Messages = slices.Clone(req.Messages)
+	for i := range out.Messages {
+		m := &out.Messages[i]
+		m.Parts = slices.Clone(m.Parts)
+		for j := range m.Parts {
+			if p := &m.Parts[j]; p.Kind == llm.ToolResult && slices.Contains(calls[:b.cleared], p.CallID) {
+				p.Text = clearedText
+			}
+		}
+	}
+	b.clearedTokens = whole - tokens(len(promptText(&out)))
+	return &out
+}
+
+// managed adds to the end of an answer which of the server's edits applied.
+func (b *binding) managed(out object) {
+	if b == nil || len(b.asked.Managing.Edits) == 0 {
+		return
+	}
+	applied := []object{}
+	if b.cleared > 0 {
+		applied = append(applied, object{"type": clearsTools, "cleared_tool_uses": b.cleared, "cleared_input_tokens": b.clearedTokens})
 	}
 	out["context_management"] = object{"applied_edits": applied}
 }

@@ -63,7 +63,7 @@ func messagesWhole(a answer) []byte {
 		out["content"] = blocks
 	}
 	out["stop_reason"], out["usage"] = messagesStop(a), messagesUsage(a)
-	a.binding.managed(out, a.Usage.Prompt())
+	a.binding.managed(out)
 	return []byte(encode(out))
 }
 
@@ -121,7 +121,7 @@ func messagesEvents(a answer) []event {
 		"delta": object{"stop_reason": messagesStop(a), "stop_sequence": nil},
 		"usage": object{"output_tokens": usage["output_tokens"]},
 	}
-	a.binding.managed(end, a.Usage.Prompt())
+	a.binding.managed(end)
 	send("message_delta", end)
 	send("message_stop", object{})
 	return out

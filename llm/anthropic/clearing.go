@@ -1,0 +1,100 @@
+package anthropic
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/stet-dev/stet/internal/rawjson"
+)
+
+// The API can leave out the results of the oldest calls of tools itself, before the model sees the request ("Context editing",
+// clear_tool_uses_20250919). For the check of thinking, what the client sent counts.
+
+const (
+	clearingBeta = "context-management-2025-06-27"
+	management   = "context_management"
+	clearsCalls  = "clear_tool_uses_20250919"
+)
+
+// errClear says that a request cannot ask for results to be cleared, or manages its context in a way of its own.
+var errClear = errors.New("results of tools cannot be cleared")
+
+// AppendClearing appends to dst the body of a request that asks for the results of its first calls of tools to be cleared, and those
+// of the last keep calls to be kept. All other bytes of body stay as they are.
+func AppendClearing(dst, body []byte, calls, keep int) ([]byte, error) {
+	edit := fmt.Sprintf(`{"type":%q,"trigger":{"type":"tool_uses","value":%d},"keep":{"type":"tool_uses","value":%d}}`, clearsCalls, calls, keep)
+	var at [1]rawjson.Span
+	s := rawjson.New(body)
+	whole := s.Object([]string{management}, at[:])
+	if err := s.End(); err != nil || whole.IsZero() {
+		return dst, errors.Join(errClear, err)
+	}
+	if at[0].IsZero() {
+		if has(body, management) { // it is null
+			return dst, errClear
+		}
+		return appendMember(dst, body, whole, `"`+management+`":{"edits":[`+edit+`]}`), nil
+	}
+	if at[0].KindOf(body) != '{' || bytes.Contains(at[0].Of(body), []byte(`"clear_tool_uses`)) {
+		return dst, errClear
+	}
+	var edits [1]rawjson.Span
+	s = rawjson.At(body, at[0])
+	s.Object(managementKeys[:], edits[:])
+	switch {
+	case edits[0].KindOf(body) == '[':
+		return appendMember(dst, body, edits[0], edit), nil // an array is closed like an object
+	case edits[0].IsZero() && !has(at[0].Of(body), managementKeys[0]):
+		return appendMember(dst, body, at[0], `"edits":[`+edit+`]`), nil
+	}
+	return dst, errClear
+}
+
+// AllowClearing adds to the headers of a request what AppendClearing needs.
+func AllowClearing(h http.Header) { addBeta(h, clearingBeta) }
+
+// RefusesClearing reports whether body is an error about what AppendClearing asks for. What servers say that do not know it
+// differs; all of them name it.
+func RefusesClearing(body []byte) bool {
+	return bytes.Contains(body, []byte(management)) || bytes.Contains(body, []byte("context-management")) || bytes.Contains(body, []byte(clearsCalls))
+}
+
+// Cleared is of how many calls of tools the answer says that their results were cleared.
+func (m *meter) Cleared() int {
+	m.Tap.Flush()
+	return m.cleared
+}
+
+var (
+	appliedKeys = [1]string{"applied_edits"}
+	clearedKeys = [2]string{"type", "cleared_tool_uses"}
+)
+
+// countCleared reads what the answer says of the edits that were made.
+func (m *meter) countCleared(data []byte, at rawjson.Span) {
+	if at.KindOf(data) != '{' {
+		return
+	}
+	var applied [1]rawjson.Span
+	s := rawjson.At(data, at)
+	s.Object(appliedKeys[:], applied[:])
+	if applied[0].KindOf(data) != '[' {
+		return
+	}
+	s = rawjson.At(data, applied[0])
+	for s.Enter('['); s.Next(); {
+		if s.Kind() != '{' {
+			s.Skip()
+			continue
+		}
+		var f [2]rawjson.Span
+		s.Object(clearedKeys[:], f[:])
+		n := 0
+		if rawjson.Is(data, f[0], clearsCalls) {
+			n, _ = rawjson.Int(data, f[1])
+		}
+		m.cleared = max(m.cleared, n)
+	}
+}

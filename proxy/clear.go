@@ -1,0 +1,102 @@
+package proxy
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/stet-dev/stet/history"
+	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/llm/anthropic"
+	"github.com/stet-dev/stet/record"
+)
+
+// Where a provider checks what stands before thinking, it can clear old results of tools itself: nothing changes in what is sent, so
+// nothing is refused. Under bold, requests ask for that from a cold point on (history.Config.Clears). A server that does not know it
+// refuses the request; then it goes without, before the client hears of it, and the account is remembered. So it is if the
+// answer does not say that results were cleared.
+
+// clearing is a request that asks the provider to clear results.
+type clearing struct {
+	calls   int    // whose results are to be cleared
+	account uint64 // by accountOf
+	without []byte // the body that does not ask for it; nil: as it came
+}
+
+// mayClear reports whether the provider may be asked to clear results of a request.
+func (p *Proxy) mayClear(x *exchange, d *reading, h http.Header) bool {
+	if p.config.KeepResults || p.unchanged || p.policy != history.Bold || d.request == nil || d.api != record.Messages || !d.forms.bound ||
+		x.upstream != p.endpoints.messages.upstream || d.request.Thread != "" || x.body.turn != nil ||
+		bytes.Contains(x.body.head, []byte(`"server_tool_use"`)) {
+		return false
+	}
+	x.clearing.account = accountOf("clears no results", x.endpoint, h)
+	ctx, cancel := context.WithTimeout(p.base, maxLookUp)
+	defer cancel()
+	return !p.accounts.mayRefuse(ctx, x.clearing.account)
+}
+
+// askToClear makes the body of a request ask for what its plan has cleared.
+func (p *Proxy) askToClear(x *exchange, d *reading) {
+	x.clearing.calls = 0
+	if d.plan == nil || d.plan.ClearedCalls == 0 || !d.clears {
+		return
+	}
+	all := 0
+	for i := range d.request.Messages {
+		for _, part := range d.request.Messages[i].Parts {
+			if part.Kind == llm.ToolCall {
+				all++
+			}
+		}
+	}
+	without := x.body.patched
+	if err := x.body.clear(d.plan.ClearedCalls, all-d.plan.ClearedCalls, &p.buffers); err != nil {
+		p.log.Warn("old results are not cleared", "conversation", x.row.Conversation, "error", err)
+		d.plan = d.plan.Uncleared()
+		return
+	}
+	x.clearing.calls, x.clearing.without = d.plan.ClearedCalls, without
+}
+
+// sendWhole has a request go without asking for results to be cleared, and remembers that the account does not take that.
+func (p *Proxy) sendWhole(x *exchange) {
+	d := x.recovery.reading
+	p.clearsNothing(x)
+	d.clears, d.verdict = false, d.verdict.Continued()
+	d.plan = d.plan.Uncleared()
+	x.body.patched, x.body.clearing = x.clearing.without, false
+	x.clearing.calls = 0
+	if x.sent != nil {
+		p.cache.Rollback(x.sent)
+		x.sent = p.cache.Commit(d.asked, d.verdict, d.plan.Seen())
+	}
+	p.recent.give(d.now, planState{})
+	p.report(x, d)
+}
+
+// clearsNothing remembers that with an account nothing is cleared.
+func (p *Proxy) clearsNothing(x *exchange) {
+	p.log.Info("the provider clears no results: with this account nothing more is asked for", "upstream", x.upstream.Host, "model", x.row.Model)
+	p.accounts.set(x.clearing.account, true)
+	p.writer.wait(p.store(record.Batch{Places: []record.SentPlace{{Place: x.clearing.account, Time: time.Now()}}}, nil))
+}
+
+// checkCleared looks whether the answer says that results were cleared.
+func (p *Proxy) checkCleared(x *exchange) {
+	m, ok := x.meter.(interface{ Cleared() int })
+	if !ok || x.clearing.calls == 0 || x.row.Status != http.StatusOK || x.row.Cut {
+		return
+	}
+	if n := m.Cleared(); n == 0 || n > x.clearing.calls {
+		p.clearsNothing(x)
+	}
+}
+
+// refusesClearing reads an answer that has status 400, and reports whether it refuses that results are cleared. The answer can be
+// read again.
+func refusesClearing(resp *http.Response) bool {
+	body, ok := readError(resp)
+	return ok && anthropic.RefusesClearing(body)
+}

@@ -1,0 +1,182 @@
+package proxy
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stet-dev/stet/history"
+	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/llm/llmtest"
+	"github.com/stet-dev/stet/record"
+)
+
+// clearedCalls is of how many calls each request for an answer has the provider clear the results.
+func (s *strict) clearedCalls(requests []llmtest.Request) (out []int) {
+	s.t.Helper()
+	for _, r := range requests {
+		var body struct {
+			Management struct {
+				Edits []struct {
+					Type          string
+					Keep, Trigger struct{ Value int }
+				}
+			} `json:"context_management"`
+		}
+		if err := json.Unmarshal(r.Body, &body); err != nil {
+			s.t.Fatal(err)
+		}
+		calls, all := 0, strings.Count(string(r.Body), `"type":"tool_use"`)
+		for _, e := range body.Management.Edits {
+			if e.Type == "clear_tool_uses_20250919" {
+				if calls = all - e.Keep.Value; calls != e.Trigger.Value {
+					s.t.Errorf("%d of %d calls are kept, from %d on", e.Keep.Value, all, e.Trigger.Value)
+				}
+			}
+		}
+		if (calls > 0) != strings.Contains(strings.Join(r.Header.Values("Anthropic-Beta"), ","), llmtest.ManagingBeta) {
+			s.t.Errorf("%d calls are cleared, with the header %q", calls, r.Header.Values("Anthropic-Beta"))
+		}
+		out = append(out, calls)
+	}
+	return out
+}
+
+// builds has the model run commands, and the session sends no header of its own.
+func (s *strict) builds() *session {
+	s.config.History, s.lines = history.Config{Policy: history.Bold}, 60
+	s.does = func(req *llm.Request) (llm.Response, error) {
+		n := 0
+		for _, m := range req.Messages {
+			if m.Role == llm.Assistant {
+				n++
+			}
+		}
+		return llm.Response{Message: llm.Message{Role: llm.Assistant, Parts: []llm.Part{
+			{Kind: llm.Thinking, Text: fmt.Sprintf("thought %d", n)},
+			{Kind: llm.ToolCall, CallID: fmt.Sprintf("c%d", n), Name: "Bash", Args: fmt.Sprintf(`{"command":"make %d"}`, n)},
+		}}}, nil
+	}
+	a := s.session("claude-opus-5-5")
+	a.plain = true
+	return a
+}
+
+// WIRE-2: where thinking is checked, bold has the provider clear old results from a cold point on: in each request the same ones,
+// after a restart too, and more behind the next cold point. Nothing is refused.
+func TestClears(t *testing.T) {
+	strictly(t, func(s *strict) {
+		a, p := s.builds(), s.proxy()
+		a.rounds(14, p)
+		pause()
+		a.rounds(4, p)
+		synctest.Wait()
+		b := a.fork()
+		a.rounds(2, s.proxy())
+		b.rounds(2, s.proxy())
+		pause()
+		a.rounds(2, s.proxy())
+		got := s.clearedCalls(s.model.Requests())
+		// Tokens are counted before each request. No cold point begins with that.
+		first, second := got[29], got[45]
+		want := slices.Concat(slices.Repeat([]int{0}, 29), slices.Repeat([]int{first}, 16), slices.Repeat([]int{second}, 3))
+		if !slices.Equal(got, want) || first < 6 || second <= first {
+			t.Errorf("cleared: %v", got)
+		}
+		if s.refused() > 0 {
+			t.Errorf("%d requests were refused", s.refused())
+		}
+		synctest.Wait()
+		trims, err := s.store.Trims(t.Context(), record.Query{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		trims = slices.DeleteFunc(trims, func(x record.Trim) bool { return x.Reason != string(history.Cleared) })
+		if len(trims) < second || trims[0].Before <= trims[0].After {
+			t.Errorf("%d results are recorded as cleared", len(trims))
+		}
+	})
+}
+
+// An account whose server does not know the member has one request refused, which the agent does not see; one whose server passes over
+// it asks once. Nothing more is asked for then, after a restart neither (WIRE-1).
+func TestClearsWhereItIsNotKnown(t *testing.T) {
+	const refusal = `{"type":"error","error":{"type":"invalid_request_error","message":"context_management: Extra inputs are not permitted"}}`
+	for name, before := range map[string]func(body []byte, r *http.Request) *http.Response{
+		"refused": func(body []byte, _ *http.Request) *http.Response {
+			if !bytes.Contains(body, []byte("context_management")) {
+				return nil
+			}
+			return &http.Response{StatusCode: http.StatusBadRequest, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(refusal))}
+		},
+		"passed over": func(body []byte, r *http.Request) *http.Response {
+			if at := bytes.Index(body, []byte(`,"context_management"`)); at >= 0 {
+				body = append(slices.Clone(body[:at]), '}')
+				r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+			}
+			return nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			strictly(t, func(s *strict) {
+				asked := 0
+				s.before = func(r *http.Request) *http.Response {
+					body, err := io.ReadAll(r.Body)
+					if err != nil {
+						t.Error(err)
+					}
+					r.Body = io.NopCloser(bytes.NewReader(body))
+					if bytes.Contains(body, []byte("context_management")) && r.URL.Path == "/v1/messages" {
+						asked++
+					}
+					return before(body, r)
+				}
+				a, p := s.builds(), s.proxy()
+				for range 2 {
+					a.rounds(14, p)
+					pause()
+				}
+				a.rounds(3, p)
+				synctest.Wait()
+				a.rounds(3, s.proxy())
+				if asked > 1 || s.refused() > 0 {
+					t.Errorf("asked %d times, %d refused", asked, s.refused())
+				}
+			})
+		})
+	}
+}
+
+// What is not to be cleared is not: under other policies, where it is turned off, in a conversation with tools of the
+// server, and where the request manages its context itself.
+func TestClearsOnlyThere(t *testing.T) {
+	for name, set := range map[string]func(s *strict, a *session){
+		"adaptive":          func(s *strict, _ *session) { s.config.History.Policy = history.Adaptive },
+		"turned off":        func(s *strict, _ *session) { s.config.KeepResults = true },
+		"observed":          func(s *strict, _ *session) { s.config.Observe = true },
+		"tools of a server": func(_ *strict, a *session) { a.extra = `,"metadata":{"server_tool_use":"yes"}` },
+		"no thinking":       func(s *strict, a *session) { a.model = "claude-sonnet-4-5" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			strictly(t, func(s *strict) {
+				a := s.builds()
+				set(s, a)
+				p := s.proxy()
+				a.rounds(14, p)
+				pause()
+				a.rounds(3, p)
+				for i, n := range s.clearedCalls(s.model.Requests()) {
+					if n > 0 {
+						t.Errorf("request %d has %d calls cleared", i, n)
+					}
+				}
+			})
+		})
+	}
+}
