@@ -34,8 +34,8 @@ type sentEdit struct {
 	omission Omission
 }
 
-// clears reports whether cold points have the provider clear results.
-func (e *Engine) clears() bool {
+// Clears reports whether cold points have the provider clear results.
+func (e *Engine) Clears() bool {
 	return e.config.Clears && e.config.ChecksThinking && e.config.Policy == Bold
 }
 

@@ -45,7 +45,7 @@ func (st *State) evict(omitted *Omitted) {
 		st.results[i].eviction = eviction{}
 		scan.choose(i)
 	}
-	if st.engine.clears() {
+	if st.engine.Clears() {
 		st.clear(scan)
 		return
 	}

@@ -2,6 +2,7 @@ package replay
 
 import (
 	"context"
+	"strings"
 
 	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/llm"
@@ -43,8 +44,8 @@ func (d *Dollars) add(o Dollars) {
 // The requests are sent once more, with the sizes that the provider reported. What was charged
 // stands on one side, and the difference gives the other.
 func (r *Replay) dollars(ctx context.Context, c history.Config, throughStet bool) (*Dollars, Outcome, error) {
-	r.Bound = prices.ChecksThinking(r.Session.Model) && r.hasThinking()
-	c.ChecksThinking = r.Bound
+	c.ChecksThinking = prices.ChecksThinking(r.Session.Model) && r.hasThinking()
+	c.Clears = strings.HasPrefix(r.Session.Model, "claude-") // the models of the one API that clears results
 	policy, err := Ours(c)
 	if err != nil {
 		return nil, Outcome{}, err

@@ -80,17 +80,25 @@ func Ours(c history.Config) (Policy, error) {
 		if err != nil {
 			panic(fmt.Errorf("the same configuration was good before: %w", err))
 		}
-		return &ours{e.NewState()}
+		plans := ours{e.NewState()}
+		if c.ChecksThinking && !e.Clears() { // nothing that was sent leaves
+			return plans
+		}
+		return oursByCache{plans}
 	}, nil
 }
 
 // ours plans as history does.
 type ours struct{ state *history.State }
 
-func (o *ours) Add(m *llm.Message)     { o.state.Add(*m) }
-func (o *ours) Cold(why history.Cause) { o.state.Cold(why) }
+func (o ours) Add(m *llm.Message) { o.state.Add(*m) }
 
-func (o *ours) Plan() Plan {
+// oursByCache also takes cold points.
+type oursByCache struct{ ours }
+
+func (o oursByCache) Cold(why history.Cause) { o.state.Cold(why) }
+
+func (o ours) Plan() Plan {
 	p := o.state.Plan().Seen()
 	omissions := make([]Omission, len(p.Edits))
 	for i, e := range p.Edits {

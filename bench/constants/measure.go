@@ -65,7 +65,6 @@ func measure(ctx context.Context, row row, paths []string) (map[string]cost, err
 			workers.Go(func() {
 				defer func() { <-turn }()
 				r := replay.New(s, &replay.Config{})
-				r.Bound = row.checked
 				off, err := r.Under(ctx, nil, rules)
 				if err != nil {
 					return

@@ -41,6 +41,7 @@ type Config struct {
 	Observe     bool
 	Threads     string
 	Bound       string
+	Clear       bool
 	Fold        bool
 	Dialects    *dialect.Table // nil: those that stet knows
 

@@ -152,6 +152,13 @@ var keys = []key{
 		field: func(c *Config) any { return &c.Bound },
 	},
 	{
+		Name: "clear", Type: Bool, Default: true,
+		Help: "do not have the provider clear old results of tools",
+		Doc: "under `bold`, where the provider checks what stands before thinking: from a cold point on, requests ask it to clear the results of the " +
+			"oldest calls of tools itself (`clear_tool_uses_20250919`)",
+		field: func(c *Config) any { return &c.Clear },
+	},
+	{
 		Name: "fold", Type: Bool, Default: true, UserOnly: true,
 		Help: "send long outputs whole",
 		Doc: "under `bold`, in `wrap`: long outputs of builds, tests, logs, pages of the web and searches leave lines out, which the agent sees " +
@@ -344,7 +351,7 @@ func keyNames(project bool) string {
 }
 
 // negated reports whether the key's flag is --no-KEY.
-func (k key) negated() bool { return k.Name == "record" || k.Name == "fold" }
+func (k key) negated() bool { return k.Name == "record" || k.Name == "fold" || k.Name == "clear" }
 
 // check says what is wrong with a value of the key's type.
 func (k key) check(v any) error {

@@ -144,9 +144,7 @@ func (p *played) play(ctx context.Context, r *replay.Replay, policies []Policy, 
 	p.answers = r.AnswerCost()
 	off := under(ctx, r, policies[:1], rules, exact, measures)
 	p.free = off.and(under(ctx, r, policies[1:], rules, exact, measures))
-	r.Bound = true
 	p.bound = off.and(under(ctx, r, checked, rules, exact, measures))
-	r.Bound = false
 	if len(measures) > 1 {
 		r.Measure = measures[1]
 		p.head, p.cache = r.Fixed, checkCache(r)
@@ -176,7 +174,6 @@ func under(ctx context.Context, r *replay.Replay, policies []Policy, rules []rep
 
 // under sends the session through the policy, and returns the outcome for each measure. It changes r's measure.
 func (p *Policy) under(ctx context.Context, r *replay.Replay, rules []replay.Rule, exact bool, measures []replay.Measure) (out []replay.Outcome, err error) {
-	r.Clears = r.Bound && p.clears
 	if p.idle {
 		return make([]replay.Outcome, len(measures)), nil
 	}

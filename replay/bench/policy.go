@@ -20,8 +20,6 @@ type Policy struct {
 	// ByProvider: the provider itself leaves out what the rule says, and checks what the client sent. Begin is Checked too.
 	ByProvider bool
 
-	clears bool // Checked has the provider clear results at cold points
-
 	idle  bool                           // it does not run, and has no figures
 	bound func(*replay.Replay) []release // of a bound, which has no planner
 }
@@ -46,7 +44,6 @@ func Ours(c history.Config) (Policy, error) {
 		return Policy{}, err
 	}
 	c.ChecksThinking, c.Clears = true, true
-	p.clears = e.Policy() == history.Bold
 	p.Checked, err = replay.Ours(c)
 	return p, err
 }

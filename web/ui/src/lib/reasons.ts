@@ -9,7 +9,9 @@ const reasons: Record<string, string> = {
   replaced: 'a newer listing or plan follows',
   command: 'the output of an old command',
   arguments: 'a text that an old call was made with',
-  idle: 'a file that nobody has touched for long',
+  idle: 'a file that was not touched for long',
+  fold: 'lines of a long report, which the agent can print',
+  cleared: 'an old result, which the provider cleared',
 }
 
 export function reason(name: string): string {

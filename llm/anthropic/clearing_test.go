@@ -1,0 +1,61 @@
+package anthropic
+
+import (
+	"encoding/json"
+	"net/http"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// A request asks for results to be cleared beside what it manages itself; where it manages them, it cannot.
+func TestAppendClearing(t *testing.T) {
+	const edit = `{"type":"clear_tool_uses_20250919","trigger":{"type":"tool_uses","value":4},"keep":{"type":"tool_uses","value":9}}`
+	for body, want := range map[string]string{
+		`{"model":"m" }`: `{"model":"m" ,"context_management":{"edits":[` + edit + `]}}`,
+		`{"context_management":{"edits":[{"type":"clear_thinking_20251015","keep":"all"}]},"model":"m"}`: `{"context_management":{"edits":[{"type":"clear_thinking_20251015","keep":"all"},` + edit + `]},"model":"m"}`,
+		`{"context_management":{"edits":[]}}`:                                    `{"context_management":{"edits":[` + edit + `]}}`,
+		`{"context_management":{}}`:                                              `{"context_management":{"edits":[` + edit + `]}}`,
+		`{"context_management":{"edits":[{"type":"clear_tool_uses_20250919"}]}}`: "",
+		`{"context_management":null}`:                                            "",
+		`{"context_management":{"edits":{}}}`:                                    "",
+		`{"context_management":[]}`:                                              "",
+		`[]`:                                                                     "",
+		`{"model"`:                                                               "",
+	} {
+		got, err := AppendClearing(nil, []byte(body), 4, 9)
+		if diff := cmp.Diff(want, string(got)); diff != "" || (err == nil) != (want != "") || want != "" && !json.Valid(got) {
+			t.Errorf("%s: %v %s", body, err, diff)
+		}
+	}
+	h := http.Header{"Anthropic-Beta": {"one, two"}}
+	for range 2 {
+		AllowClearing(h)
+	}
+	if diff := cmp.Diff([]string{"one, two,context-management-2025-06-27"}, h.Values("Anthropic-Beta")); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// The answer says of how many calls the results were cleared.
+func TestCleared(t *testing.T) {
+	const applied = `"context_management":{"applied_edits":[{"type":"clear_thinking_20251015","cleared_tool_uses":9},{"type":"clear_tool_uses_20250919","cleared_tool_uses":4,"cleared_input_tokens":900}]}`
+	for name, test := range map[string]struct {
+		kind, text string
+		want       int
+	}{
+		"a document": {"application/json", `{"type":"message","content":[],` + applied + `}`, 4},
+		"a stream":   {"text/event-stream", "event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"}," + applied + "}\n\n", 4},
+		"nothing":    {"application/json", `{"type":"message","content":[],"context_management":null}`, 0},
+		"broken":     {"application/json", `{"type":"message","content":[],"context_management":{"applied_edits":[1,{"type":"clear_tool_uses_20250919","cleared_tool_uses":"4"}]}}`, 0},
+	} {
+		m := Messages{}.NewMeter(test.kind).(*meter)
+		m.Write([]byte(test.text))
+		if got := m.Cleared(); got != test.want {
+			t.Errorf("%s: %d", name, got)
+		}
+	}
+	if !RefusesClearing([]byte(`{"error":{"message":"context_management: Extra inputs are not permitted"}}`)) || RefusesClearing([]byte(`{"error":{"message":"overloaded"}}`)) {
+		t.Error("a refusal is not told from other errors")
+	}
+}
