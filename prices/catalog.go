@@ -150,6 +150,10 @@ func (c *Catalog) Lookup(name string) (Model, bool) {
 	return Model{}, false
 }
 
+// ClearsResults reports whether the model's provider clears old results of tools itself, when a request asks for it ("Context
+// editing" of the Messages API).
+func (m *Model) ClearsResults() bool { return m.Provider == "anthropic" }
+
 // ChecksThinking reports whether the provider of a model must be taken to check what
 // stands before a block of thinking: it is known to, or it is not known not to.
 // A model is known by its exact name, in any of the forms that Lookup takes: a name that

@@ -2,7 +2,6 @@ package replay
 
 import (
 	"context"
-	"strings"
 
 	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/llm"
@@ -45,7 +44,8 @@ func (d *Dollars) add(o Dollars) {
 // stands on one side, and the difference gives the other.
 func (r *Replay) dollars(ctx context.Context, c history.Config, throughStet bool) (*Dollars, Outcome, error) {
 	c.ChecksThinking = prices.ChecksThinking(r.Session.Model) && r.hasThinking()
-	c.Clears = strings.HasPrefix(r.Session.Model, "claude-") // the models of the one API that clears results
+	model, known := r.lookup(r.Session.Model)
+	c.Clears = known && model.ClearsResults()
 	policy, err := Ours(c)
 	if err != nil {
 		return nil, Outcome{}, err
@@ -60,7 +60,6 @@ func (r *Replay) dollars(ctx context.Context, c history.Config, throughStet bool
 		return nil, Outcome{}, err
 	}
 	with, err := r.Under(ctx, policy, []Rule{rule})
-	model, known := r.lookup(r.Session.Model)
 	if err != nil || !known || model.USD.Input == 0 {
 		return nil, with, err
 	}
