@@ -11,6 +11,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"flag"
@@ -54,7 +55,7 @@ var constants = []constant{
 
 // assumptions are those of the replay that a line of its source makes.
 var assumptions = []constant{
-	{"tools and system text are in the cache already (`*min(1, hit)`: when it holds nothing else, they are not)", "replay/cache.go", "\tread := fixed%s + p.upTo(", []string{"", "*min(1, hit)"}, ""},
+	{"tools and system text are in the cache even where nothing else is (with `*min(1, hit)` they are not)", "replay/cache.go", "\tread := fixed%s + p.upTo(", []string{"", "*min(1, hit)"}, ""},
 	{"tokens of tools and system text, where none are recorded", "replay/config.go", "const defaultOverhead = %s\n", []string{"15000", "31000"}, ""},
 	{"characters in ten tokens", "replay/config.go", "*10 + 18) / %s\n", []string{"36", "28"}, ""},
 	{"bytes from which on a repeated line is a recall", "replay/check/recall.go", "const minQuote = %s\n", []string{"24", "12", "48"}, ""},
@@ -123,7 +124,7 @@ func printAssumptions(dir string, paths []string) error {
 	fmt.Println("|---|---|" + strings.Repeat("---|", len(columns)))
 	for _, c := range assumptions {
 		for _, value := range c.values {
-			fmt.Printf("| %s | `%s` |", c.name, value)
+			fmt.Printf("| %s | `%s` |", c.name, cmp.Or(value, "as written"))
 			for _, c.row = range columns {
 				costs, err := c.try(value, dir, paths)
 				if err != nil {
