@@ -9,9 +9,7 @@ import (
 	"io"
 	"net"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stet-dev/stet/tool"
 )
@@ -61,14 +59,6 @@ func BenchmarkRoundTrip(b *testing.B) {
 func measureCPU(b *testing.B) (done func()) {
 	before := cpuTime(b)
 	return func() { b.ReportMetric(float64(cpuTime(b)-before)/float64(b.N), "cpu-ns/op") }
-}
-
-func cpuTime(b testing.TB) time.Duration {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		b.Fatal(err)
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 // BenchmarkRawTCP is the floor: a request of 200 bytes and an answer of so many

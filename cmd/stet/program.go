@@ -69,7 +69,7 @@ stet savings`,
 		},
 		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		SuggestionsMinimumDistance: 2,
-		Version:                    version(),
+		Version:                    longVersion(),
 		SilenceErrors:              true,
 		SilenceUsage:               true,
 	}

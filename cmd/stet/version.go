@@ -1,35 +1,52 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
 
 // release is the version of a build that is not made from a module at a
-// version.
-const release = "0.1.0-dev"
+// version. The linker sets it, commit and date in packages that are released (.goreleaser.yaml);
+// nothing else writes to them.
+var (
+	release = "0.1.0-dev"
+	commit  string // the revision's hash
+	date    string // of the commit, RFC 3339
+)
 
-// version returns the version of this build, with the revision it is of where
-// that is known.
+// version returns the version of this build.
 func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return release
-	}
-	v := release
-	if m := info.Main.Version; m != "" && m != "(devel)" {
-		v = m
-	}
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" && len(s.Value) >= 7 && v == release {
-			v += " (" + s.Value[:7] + ")"
+	if info, ok := debug.ReadBuildInfo(); ok && commit == "" {
+		if v := info.Main.Version; v != "" && v != "(devel)" {
+			return strings.TrimPrefix(v, "v")
 		}
 	}
-	return v
+	return release
+}
+
+// longVersion returns the version with the commit and its date, where they are known.
+func longVersion() string {
+	hash, day := commit, date
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range info.Settings {
+			switch s.Key {
+			case "vcs.revision":
+				hash = cmp.Or(hash, s.Value)
+			case "vcs.time":
+				day = cmp.Or(day, s.Value)
+			}
+		}
+	}
+	if len(hash) < 7 {
+		return version()
+	}
+	return strings.TrimRight(fmt.Sprintf("%s (commit %s, %.10s", version(), hash[:7], day), ", ") + ")"
 }
 
 // versionCommand is stet version.
@@ -41,6 +58,6 @@ func newVersion(p *program) *cobra.Command {
 }
 
 func (c *versionCommand) Run(context.Context) error {
-	_, err := fmt.Fprintf(c.out, "stet %s %s %s/%s\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	_, err := fmt.Fprintf(c.out, "stet %s %s %s/%s\n", longVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	return err
 }

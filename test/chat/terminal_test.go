@@ -9,7 +9,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -238,7 +237,11 @@ func (term *terminal) kill() {
 	if err != nil {
 		term.t.Fatal(err)
 	}
-	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+	program, err := os.FindProcess(pid)
+	if err != nil {
+		term.t.Fatal(err)
+	}
+	if err := program.Kill(); err != nil {
 		term.t.Fatal(err)
 	}
 	term.do("respawn-pane", "-k", "-c", term.dir, "sh")
