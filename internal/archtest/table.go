@@ -66,7 +66,7 @@ var table = []row{
 	{"session", 3, []string{"llm", "freshness", "internal/ctxlock", "internal/title"}, "events and their fold; a seam without drivers"},
 	{"session/*", 3, []string{"session", "llm", "freshness", "workspace"}, "the suite that every store passes"},
 
-	{"store/rows", 4, []string{"session"}, "the columns that the databases share: no driver"},
+	{"store/rows", 4, []string{"session", "record"}, "the columns that the databases share: no driver"},
 	{"store/postgrestest", 4, nil, "a PostgreSQL for tests: runs programs, knows no table"},
 	{"store/*", 4, []string{"session", "record", "store/rows"}, "drivers stay behind the two seams"},
 	{"replay/recording", 3, []string{"llm", "transcript"}, "the parts and requests of a recorded session"},

@@ -25,6 +25,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,6 +37,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/stet-dev/stet/record"
 )
 
 // Patience is how long an append tries again while the database cannot be reached.
@@ -78,7 +81,7 @@ func connect(ctx context.Context, where string) (*database, error) {
 	d := &database{name: Name(where)}
 	config, err := pgxpool.ParseConfig(where)
 	if err != nil {
-		return nil, fmt.Errorf("open records %s: the URL cannot be used: %w", d.name, reason(err))
+		return nil, fmt.Errorf("open records %s: the URL cannot be used: %s", d.name, reason(where, err))
 	}
 	if !strings.Contains(where, "default_query_exec_mode") {
 		config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
@@ -99,16 +102,21 @@ func connect(ctx context.Context, where string) (*database, error) {
 	return d, nil
 }
 
-// reason is the part of an error about a URL that does not quote the URL.
-func reason(err error) error {
+// reason says what is wrong with a URL that cannot be used. It never has a part of it that may be the password.
+func reason(where string, err error) string {
 	for inner := errors.Unwrap(err); inner != nil; inner = errors.Unwrap(err) {
 		err = inner
 	}
-	var parse *url.Error
-	if errors.As(err, &parse) {
-		return parse.Err
+	const form = "want postgres://USER:PASSWORD@HOST:PORT/DATABASE, with special characters percent-encoded"
+	u, parsed := url.Parse(where)
+	if parsed != nil {
+		return form
 	}
-	return err
+	secret, _ := u.User.Password()
+	if secret = cmp.Or(secret, u.Query().Get("password")); secret != "" && strings.Contains(err.Error(), secret) {
+		return form
+	}
+	return err.Error()
 }
 
 // close waits for what uses the database. It may be called more than once.
@@ -126,6 +134,10 @@ func (d *database) explain(op string, err error) error {
 	wrapped := fmt.Errorf("%s records %s: %w", op, d.name, err)
 	var pg *pgconn.PgError
 	switch {
+	case errors.Is(err, record.ErrLost):
+		return &trouble{wrapped, "the audit trail has lost entries, and nothing is done before a person has looked (stet audit --verify)"}
+	case errors.As(err, &pg) && pg.Code == "53100":
+		return &trouble{fmt.Errorf("%w: %w", wrapped, record.ErrFull), "the disk of the database is full; make room there"}
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return wrapped
 	case errors.As(err, &pg) && strings.HasPrefix(pg.Code, "28"):
@@ -152,7 +164,7 @@ func (t *trouble) Reason() string { return "stet's record: " + t.what }
 func passing(err error) bool {
 	var pg *pgconn.PgError
 	if !errors.As(err, &pg) {
-		return err != nil && !errors.Is(err, context.Canceled)
+		return err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, record.ErrLost)
 	}
 	switch pg.Code {
 	case "57P01", "57P02", "57P03", // it is going down, crashed, or not up yet

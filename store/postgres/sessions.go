@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/jackc/pgx/v5"
 
@@ -48,20 +47,17 @@ func (s *Sessions) explain(op string, err error) error {
 
 // List implements session.Store.
 func (s *Sessions) List(ctx context.Context, q session.Query) ([]session.Info, error) {
-	conditions, args := []string{"starts_with(id, $1)"}, []any{q.ID}
-	add := func(condition, value string) {
-		args = append(args, value)
-		conditions = append(conditions, fmt.Sprintf(condition, len(args)))
-	}
-	for _, c := range []struct{ column, value string }{{"dir", q.Dir}, {"source", q.Source}, {"parent", q.Parent}} {
-		if c.value != "" {
-			add(c.column+" = $%d", c.value)
+	var c rows.Condition
+	c.Add("starts_with(id, ?)", q.ID)
+	for _, is := range []struct{ column, value string }{{"dir", q.Dir}, {"source", q.Source}, {"parent", q.Parent}} {
+		if is.value != "" {
+			c.Add(is.column+" = ?", is.value)
 		}
 	}
 	if q.Open {
-		add("next = '' AND relation <> $%d", string(session.Started))
+		c.Add("next = '' AND relation <> ?", string(session.Started))
 	}
-	statement := "SELECT key, " + rows.InfoColumns + " FROM sessions WHERE " + strings.Join(conditions, " AND ") +
+	statement := "SELECT key, " + rows.InfoColumns + " FROM sessions WHERE " + c.String() +
 		" ORDER BY updated_us DESC, id DESC"
 	if q.Limit > 0 {
 		statement += fmt.Sprint(" LIMIT ", q.Limit)
@@ -69,7 +65,7 @@ func (s *Sessions) List(ctx context.Context, q session.Query) ([]session.Info, e
 	out, err := each(ctx, s.pool, func(r rows.Row) (session.Info, error) {
 		_, i, err := rows.ScanInfo(r)
 		return i, err
-	}, statement, keepAll(args)...)
+	}, statement, c.Args...)
 	return out, s.explain("read", err)
 }
 
@@ -89,7 +85,7 @@ func (s *Sessions) Events(ctx context.Context, id string, after uint64) ([]sessi
 		return nil, nil, nil
 	}
 	found, err := each(ctx, s.pool, rows.ScanEvent,
-		"SELECT "+rows.EventColumns+" FROM events WHERE session = $1 AND seq > $2 AND seq <= $3 ORDER BY seq", key, int64(after), last)
+		"SELECT "+rows.EventColumns+" FROM events WHERE session = ? AND seq > ? AND seq <= ? ORDER BY seq", key, int64(after), last)
 	if err != nil {
 		return nil, nil, s.explain("read", err)
 	}
@@ -117,7 +113,7 @@ func (s *Sessions) Search(ctx context.Context, words []string, limit int) ([]ses
 	for {
 		statement := "SELECT id, " + rows.EventColumns + " FROM events JOIN sessions ON key = session WHERE kind IN ('message', 'title')"
 		if from != nil {
-			statement += " AND (time_us, place) < ($1, $2)"
+			statement += " AND (time_us, place) < (?, ?)"
 		}
 		found, err := each(ctx, s.pool, scanHit, statement+fmt.Sprint(" ORDER BY time_us DESC, place DESC LIMIT ", searchPage), from...)
 		if err != nil {

@@ -127,7 +127,7 @@ func lockSessions(ctx context.Context, tx pgx.Tx, jobs []*job[[]addition]) (map[
 	found, err := each(ctx, tx, func(r rows.Row) (k known, err error) {
 		k.key, k.info, err = rows.ScanInfo(r)
 		return k, err
-	}, "SELECT key, "+rows.InfoColumns+" FROM sessions WHERE id = ANY($1) ORDER BY id FOR UPDATE", ids)
+	}, "SELECT key, "+rows.InfoColumns+" FROM sessions WHERE id = ANY(?) ORDER BY id FOR UPDATE", ids)
 	sessions := map[string]known{}
 	for _, k := range found {
 		sessions[k.info.ID] = k
@@ -167,7 +167,7 @@ func stored(ctx context.Context, tx pgx.Tx, sessions map[string]known, job []add
 		return false, nil
 	}
 	sums, err := each(ctx, tx, func(r rows.Row) (sum int64, err error) { return sum, r.Scan(&sum) },
-		"SELECT sum FROM events WHERE session = $1 AND seq BETWEEN $2 AND $3 ORDER BY seq", k.key, int64(first), int64(last))
+		"SELECT sum FROM events WHERE session = ? AND seq BETWEEN ? AND ? ORDER BY seq", k.key, int64(first), int64(last))
 	if err != nil || len(sums) != len(a.rows) {
 		return false, err
 	}
@@ -180,8 +180,8 @@ func stored(ctx context.Context, tx pgx.Tx, sessions map[string]known, job []add
 }
 
 func createSession(ctx context.Context, tx pgx.Tx, i session.Info) (key int64, err error) {
-	err = tx.QueryRow(ctx, "INSERT INTO sessions ("+rows.InfoColumns+") VALUES ("+marks(rows.InfoColumns)+
-		") ON CONFLICT (id) DO NOTHING RETURNING key", keepAll(rows.InfoValues(i))...).Scan(&key)
+	err = tx.QueryRow(ctx, insertInto("sessions", rows.InfoColumns)+" ON CONFLICT (id) DO NOTHING RETURNING key",
+		keepAll(rows.InfoValues(i))...).Scan(&key)
 	if errors.Is(err, pgx.ErrNoRows) {
 		err = fmt.Errorf("session %s: %w", i.ID, errTaken)
 	}

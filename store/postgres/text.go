@@ -57,8 +57,10 @@ func (r textRow) Scan(dest ...any) error {
 }
 
 // each reads all rows of a result.
+//
+// Its statement has question marks for args; texts among args are as they were before keep.
 func each[T any](ctx context.Context, q queryer, scan func(rows.Row) (T, error), statement string, args ...any) ([]T, error) {
-	found, err := q.Query(ctx, statement, args...)
+	found, err := q.Query(ctx, numbered(statement), keepAll(args)...)
 	if err != nil {
 		return nil, err
 	}
@@ -74,14 +76,19 @@ func each[T any](ctx context.Context, q queryer, scan func(rows.Row) (T, error),
 	return out, found.Err()
 }
 
-// marks is $1, $2, … for each of the columns.
-func marks(columns string) string {
+// numbered replaces each question mark by $1, $2, …, as PostgreSQL has them.
+func numbered(statement string) string {
 	var b strings.Builder
-	for i := range strings.Count(columns, ",") + 1 {
+	for i, part := range strings.Split(statement, "?") {
 		if i > 0 {
-			b.WriteString(", ")
+			fmt.Fprintf(&b, "$%d", i)
 		}
-		fmt.Fprintf(&b, "$%d", i+1)
+		b.WriteString(part)
 	}
 	return b.String()
+}
+
+// insertInto is the statement that inserts a row of all columns.
+func insertInto(table, columns string) string {
+	return numbered("INSERT INTO " + table + " (" + columns + ") VALUES (" + rows.Marks(columns) + ")")
 }

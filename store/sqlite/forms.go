@@ -4,9 +4,9 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"time"
 
 	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/store/rows"
 )
 
 const (
@@ -15,18 +15,6 @@ const (
 		ON CONFLICT (place, form) DO UPDATE SET time_us = excluded.time_us,
 			bound = max(bound, excluded.bound), drops = max(drops, excluded.drops)`
 )
-
-func formValues(f record.SentForm) []any {
-	edits := f.Edits
-	if edits == nil {
-		edits = []byte{}
-	}
-	return []any{int64(f.ID), int64(f.Parent), f.Rules, edits}
-}
-
-func placeValues(p record.SentPlace) []any {
-	return []any{int64(p.Place), int64(p.Form), p.Time.UnixMicro(), p.Bound, p.Drops}
-}
 
 // chosenPlaces are those named by a JSON list of numbers.
 const chosenPlaces = `sent_places WHERE place IN (SELECT value FROM json_each(?1))`
@@ -42,26 +30,15 @@ func (s *Store) SentForms(ctx context.Context, places []uint64) ([]record.SentPl
 		return nil, nil, err
 	}
 	// Places are read first: a form is there before a place names it.
-	at, err := each(ctx, s.db, `SELECT place, form, time_us, bound, drops FROM `+chosenPlaces+` ORDER BY time_us DESC`,
-		[]any{string(list)}, func(rows *sql.Rows) (p record.SentPlace, err error) {
-			var place, form, when int64
-			err = rows.Scan(&place, &form, &when, &p.Bound, &p.Drops)
-			p.Place, p.Form, p.Time = uint64(place), uint64(form), time.UnixMicro(when).UTC()
-			return p, err
-		})
+	at, err := each(ctx, s.db, `SELECT `+rows.PlaceColumns+` FROM `+chosenPlaces+` ORDER BY time_us DESC`, []any{string(list)}, rows.ScanPlace)
 	if err != nil || len(at) == 0 {
 		return nil, nil, s.explain("read", err)
 	}
 	forms, err := each(ctx, s.db, `WITH RECURSIVE used (id) AS (
 			SELECT form FROM `+chosenPlaces+`
 			UNION SELECT parent FROM sent_forms JOIN used USING (id))
-		SELECT id, parent, rules, edits FROM sent_forms JOIN used USING (id)`,
-		[]any{string(list)}, func(rows *sql.Rows) (f record.SentForm, err error) {
-			var id, parent int64
-			err = rows.Scan(&id, &parent, &f.Rules, &f.Edits)
-			f.ID, f.Parent = uint64(id), uint64(parent)
-			return f, err
-		})
+		SELECT `+rows.FormColumns+` FROM sent_forms JOIN used USING (id)`,
+		[]any{string(list)}, rows.ScanForm)
 	return at, forms, s.explain("read", err)
 }
 

@@ -105,7 +105,7 @@ func (w *committer) prepare(ctx context.Context, db *sql.DB) (err error) {
 		text      string
 	}{
 		{&w.find, "SELECT key, " + rows.InfoColumns + " FROM sessions WHERE id = ?"},
-		{&w.create, "INSERT INTO sessions (key, " + rows.InfoColumns + ") VALUES (?, " + marks(rows.InfoColumns) + ")"},
+		{&w.create, "INSERT INTO sessions (key, " + rows.InfoColumns + ") VALUES (?, " + rows.Marks(rows.InfoColumns) + ")"},
 		{&w.update, `UPDATE sessions SET title = ?, first = ?, model = ?, next = ?, closed = ?, updated_us = ?, last = ?, count = ?
 			WHERE key = ?`},
 		{&w.event, "INSERT INTO events (session, seq, time_us, kind, version, sum, body) VALUES (?, ?, ?, ?, ?, ?, ?)"},

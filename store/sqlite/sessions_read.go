@@ -30,7 +30,7 @@ func (s *Sessions) List(ctx context.Context, q session.Query) ([]session.Info, e
 	if q.Limit > 0 {
 		statement, args = statement+" LIMIT ?", append(args, q.Limit)
 	}
-	out, err := each(ctx, s.file.db, statement, args, func(r *sql.Rows) (session.Info, error) {
+	out, err := each(ctx, s.file.db, statement, args, func(r rows.Row) (session.Info, error) {
 		_, info, err := rows.ScanInfo(r)
 		return info, err
 	})
@@ -52,7 +52,7 @@ func (s *Sessions) Events(ctx context.Context, id string, after uint64) ([]sessi
 	after = min(after, last)
 	out := rows.Reading{Next: after + 1}
 	found, err := each(ctx, s.file.db, "SELECT "+rows.EventColumns+" FROM events WHERE session = ? AND seq > ? AND seq <= ? ORDER BY seq",
-		[]any{key, int64(after), int64(last)}, func(r *sql.Rows) (rows.Event, error) { return rows.ScanEvent(r) })
+		[]any{key, int64(after), int64(last)}, rows.ScanEvent)
 	switch {
 	case damaged(err):
 		err = s.salvage(ctx, key, &out)

@@ -40,7 +40,7 @@ func (s *Sessions) search(ctx context.Context, words []string, limit int) ([]ses
 	if match := trigrams(words); match != "" {
 		statement, args = statement+" AND place IN (SELECT rowid FROM words WHERE words MATCH ?)", append(args, match)
 	}
-	places, err := each(ctx, s.file.db, statement+" ORDER BY time_us DESC, place DESC", args, func(r *sql.Rows) (place int64, err error) {
+	places, err := each(ctx, s.file.db, statement+" ORDER BY time_us DESC, place DESC", args, func(r rows.Row) (place int64, err error) {
 		return place, r.Scan(&place)
 	})
 	if err != nil {

@@ -3,20 +3,14 @@ package sqlite
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"slices"
-	"strings"
-	"time"
 
 	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/store/rows"
 )
 
-// trailColumns are the columns of trail, in the order of trailValues.
-const trailColumns = `seq, time_us, prev, hash, kind, intent, root, session, client, call_id, tool, path, bytes,
-	before, after, decision, by, outcome, flags, request`
-
-var insertTrail = `INSERT INTO trail (` + trailColumns + `) VALUES (` + marks(trailColumns) + `)`
+var insertTrail = `INSERT INTO trail (` + rows.TrailColumns + `) VALUES (` + rows.Marks(rows.TrailColumns) + `)`
 
 // Log implements record.Trail. The end of the chain is read in the transaction
 // that appends to it, which no other process can share.
@@ -65,44 +59,13 @@ func extend(ctx context.Context, tx *sql.Tx, entries []record.Entry) ([]record.E
 		return nil, err
 	}
 	chained := record.Chain(last, entries)
-	return chained, insert(ctx, tx, insertTrail, chained, trailValues)
-}
-
-func trailValues(e record.Entry) []any {
-	return []any{
-		int64(e.Seq), e.Time.UnixMicro(), e.Prev, e.Hash, string(e.Kind), int64(e.Intent), e.Root, e.Session, e.Client, e.CallID,
-		e.Tool, e.Path, e.Bytes, e.Before, e.After, e.Decision, e.By, e.Outcome, texts(e.Flags), e.Request,
-	}
+	return chained, insert(ctx, tx, insertTrail, chained, rows.TrailValues)
 }
 
 // Entries implements record.Trail.
 func (s *Store) Entries(ctx context.Context, q record.TrailQuery) ([]record.Entry, error) {
-	conditions, args := []string{"seq > ?"}, []any{int64(q.After)}
-	add := func(condition string, arg any) {
-		conditions, args = append(conditions, condition), append(args, arg)
-	}
-	if !q.From.IsZero() {
-		add("time_us >= ?", ceilMicro(q.From))
-	}
-	if !q.To.IsZero() {
-		add("time_us < ?", ceilMicro(q.To))
-	}
-	if q.Root != "" {
-		add("root = ?", q.Root)
-	}
-	if q.Session != "" {
-		add("session = ?", q.Session)
-	}
-	if q.CallID != "" {
-		add("request <> '' AND call_id = ?", q.CallID)
-	}
-	if len(q.Kinds) > 0 {
-		conditions = append(conditions, "kind IN (?"+strings.Repeat(", ?", len(q.Kinds)-1)+")")
-		for _, k := range q.Kinds {
-			args = append(args, string(k))
-		}
-	}
-	statement := "SELECT " + trailColumns + " FROM trail WHERE " + strings.Join(conditions, " AND ") + " ORDER BY seq"
+	condition := rows.TrailWhere(q)
+	statement, args := "SELECT "+rows.TrailColumns+" FROM trail WHERE "+condition.String()+" ORDER BY seq", condition.Args
 	if q.Last {
 		statement += " DESC"
 	}
@@ -110,23 +73,9 @@ func (s *Store) Entries(ctx context.Context, q record.TrailQuery) ([]record.Entr
 		statement += " LIMIT ?"
 		args = append(args, q.Limit)
 	}
-	out, err := each(ctx, s.db, statement, args, scanEntry)
+	out, err := each(ctx, s.db, statement, args, rows.ScanEntry)
 	if q.Last {
 		slices.Reverse(out)
 	}
 	return out, s.explain("read", err)
-}
-
-func scanEntry(rows *sql.Rows) (e record.Entry, err error) {
-	var at int64
-	var flags string
-	if err := rows.Scan(&e.Seq, &at, &e.Prev, &e.Hash, &e.Kind, &e.Intent, &e.Root, &e.Session, &e.Client, &e.CallID,
-		&e.Tool, &e.Path, &e.Bytes, &e.Before, &e.After, &e.Decision, &e.By, &e.Outcome, &flags, &e.Request); err != nil {
-		return e, err
-	}
-	e.Time = time.UnixMicro(at).UTC()
-	if flags != "[]" && json.Unmarshal([]byte(flags), &e.Flags) != nil {
-		e.Flags = []string{flags} // it was changed by another program: the hash shows that, and the rest can be read
-	}
-	return e, nil
 }

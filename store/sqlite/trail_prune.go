@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/store/rows"
 )
 
 // pruneStep is how many entries go in one transaction at most: other writers
@@ -85,7 +86,7 @@ func lastPruned(ctx context.Context, q queryer, before time.Time, newest int) (l
 	var first, end, kept uint64 // the oldest and the newest entry, and the oldest one that is not too old
 	err = q.QueryRowContext(ctx, `SELECT coalesce(min(seq), 1), coalesce(max(seq), 0),
 		coalesce((SELECT seq FROM trail WHERE time_us BETWEEN ? AND ? ORDER BY seq LIMIT 1), coalesce(max(seq), 0) + 1) FROM trail`,
-		ceilMicro(before), time.Now().UnixMicro()).Scan(&first, &end, &kept)
+		rows.CeilMicro(before), time.Now().UnixMicro()).Scan(&first, &end, &kept)
 	if err != nil {
 		return last, 0, err
 	}
@@ -104,20 +105,20 @@ func lastPruned(ctx context.Context, q queryer, before time.Time, newest int) (l
 // stillSuspended are the entries, up to last, that suspended the sessions that
 // are suspended still, ready to be written again.
 func stillSuspended(ctx context.Context, tx *sql.Tx, last uint64) ([]record.Entry, error) {
-	rows, err := tx.QueryContext(ctx, "SELECT "+trailColumns+` FROM trail AS t WHERE kind = 'suspend' AND seq <= ?
+	found, err := tx.QueryContext(ctx, "SELECT "+rows.TrailColumns+` FROM trail AS t WHERE kind = 'suspend' AND seq <= ?
 		AND NOT EXISTS (SELECT 1 FROM trail WHERE session = t.session AND kind IN ('suspend', 'resume') AND seq > t.seq) ORDER BY seq`,
 		int64(last))
 	if err != nil {
 		return nil, err
 	}
-	defer rows.Close()
+	defer found.Close()
 	var out []record.Entry
-	for rows.Next() {
-		e, err := scanEntry(rows)
+	for found.Next() {
+		e, err := rows.ScanEntry(found)
 		if err != nil {
 			return nil, err
 		}
 		out = append(out, e)
 	}
-	return out, rows.Err()
+	return out, found.Err()
 }

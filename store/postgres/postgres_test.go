@@ -1,0 +1,79 @@
+package postgres_test
+
+import (
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/record/recordtest"
+	"github.com/stet-dev/stet/store/postgres"
+	"github.com/stet-dev/stet/store/postgrestest"
+)
+
+// No error has the password, however it is written.
+func TestPassword(t *testing.T) {
+	good := server.Database(t)
+	escaped := url.QueryEscape(postgrestest.Password)
+	wrong := strings.Replace(good, "pass", "fail", 1)
+	for _, where := range []string{
+		wrong,
+		strings.Replace(wrong, "@127.0.0.1:", "@127.0.0.1:1", 1), // no port, or none that answers
+		"postgres://stet:" + escaped + "@nowhere.invalid/x?connect_timeout=1",
+		"postgres://127.0.0.1/x?user=stet&connect_timeout=1&password=" + escaped,
+		"postgres://stet:" + postgrestest.Password + "@127.0.0.1/x", // not escaped
+		"postgres://stet:" + escaped + "@127.0.0.1:port/x",
+		"postgres://stet:" + escaped + "@127.0.0.1/x?sslmode=unheard-of",
+		"postgres://stet:" + escaped + "@127.0.0.1/x?pool_max_conns=many",
+	} {
+		_, err := postgres.Open(t.Context(), where)
+		if err == nil {
+			t.Errorf("%s: opened", where)
+			continue
+		}
+		for _, secret := range []string{postgrestest.Password, escaped, "pass word", "pass%20word", "fail word", "fail%20word"} {
+			if strings.Contains(err.Error(), secret) || strings.Contains(postgres.Name(where), secret) {
+				t.Errorf("%q is in %q or %q", secret, err, postgres.Name(where))
+			}
+		}
+	}
+}
+
+// A database of a newer stet is refused and not changed; one that is opened again stays as it is.
+func TestNewerSchema(t *testing.T) {
+	where := server.Database(t)
+	s := open(t, where)
+	if err := s.Append(t.Context(), record.Batch{Requests: []record.Request{recordtest.Full("r", "c", recordtest.Start)}}); err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+	s = open(t, where)
+	if rows, err := s.Requests(t.Context(), record.Query{}); err != nil || len(rows) != 1 {
+		t.Error(rows, err)
+	}
+	s.Close()
+	change(t, where, "INSERT INTO stet_schema (number) VALUES (9999)")
+	if _, err := postgres.Open(t.Context(), where); err == nil || !strings.Contains(err.Error(), "newer stet (schema 9999") {
+		t.Error(err)
+	}
+}
+
+// Several processes that open an empty database at once make its schema once.
+func TestOpenAtOnce(t *testing.T) {
+	where := server.Database(t)
+	errs := make(chan error)
+	for range 8 {
+		go func() {
+			s, err := postgres.Open(t.Context(), where)
+			if err == nil {
+				err = s.Close()
+			}
+			errs <- err
+		}()
+	}
+	for range 8 {
+		if err := <-errs; err != nil {
+			t.Error(err)
+		}
+	}
+}

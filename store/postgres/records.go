@@ -1,0 +1,147 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/store/rows"
+)
+
+// Store keeps the account of requests, what the proxy remembers of conversations, and the audit trail. Its
+// methods may be called concurrently.
+type Store struct {
+	*database
+	logs  *group[logging]
+	guard guard
+}
+
+var (
+	_ record.Store = (*Store)(nil)
+	_ record.Noter = (*Store)(nil)
+)
+
+// Open opens the database at a URL (postgres://…) and brings its schema up to date.
+func Open(ctx context.Context, where string) (*Store, error) {
+	d, err := connect(ctx, where)
+	if err != nil {
+		return nil, err
+	}
+	return &Store{database: d, logs: newGroup[logging]()}, nil
+}
+
+// Close implements record.Store. It waits for what is being written.
+func (s *Store) Close() error {
+	s.logs.right <- struct{}{}
+	defer func() { <-s.logs.right }()
+	s.close()
+	return nil
+}
+
+// explain makes the errors of a closed store the seam's.
+func (s *Store) explain(op string, err error) error {
+	if err != nil && s.closed.Load() {
+		return fmt.Errorf("%s records %s: %w", op, s.name, record.ErrClosed)
+	}
+	return s.database.explain(op, err)
+}
+
+// Changes returns a number that is another one when something was written to the database since the last call,
+// by whatever process, sessions too. It reads no table: the number is a hash of which transactions are seen.
+func (s *Store) Changes(ctx context.Context) (n int64, err error) {
+	err = s.pool.QueryRow(ctx, "SELECT hashtextextended(pg_current_snapshot()::text, 0)").Scan(&n)
+	return n, s.explain("look at", err)
+}
+
+var (
+	putRequest = insertInto("requests", rows.RequestColumns) + " ON CONFLICT (id) DO NOTHING"
+	putTrim    = insertInto("trims", rows.TrimColumns) + " ON CONFLICT (request, call_id, reason) DO NOTHING"
+	putTurn    = insertInto("turns", rows.TurnColumns) + `
+		ON CONFLICT (prefix) DO UPDATE SET time_us = excluded.time_us, model = excluded.model, system = excluded.system,
+		tools = excluded.tools, lifetime_ns = excluded.lifetime_ns, account = excluded.account,
+		conversation = excluded.conversation, thread = excluded.thread,
+		moment = CASE WHEN turns.moment = '' THEN excluded.moment ELSE turns.moment END,
+		elided = CASE WHEN excluded.elided = '' THEN turns.elided ELSE excluded.elided END`
+	putForm  = insertInto("sent_forms", rows.FormColumns) + " ON CONFLICT (id) DO NOTHING"
+	putPlace = insertInto("sent_places", rows.PlaceColumns) + `
+		ON CONFLICT (place, form) DO UPDATE SET time_us = excluded.time_us,
+		bound = sent_places.bound OR excluded.bound, drops = sent_places.drops OR excluded.drops`
+)
+
+// Append implements record.Store. The batch is one transaction, and can be written twice.
+func (s *Store) Append(ctx context.Context, b record.Batch) error {
+	if b.Empty() && !s.closed.Load() {
+		return ctx.Err()
+	}
+	err := s.again(ctx, func(ctx context.Context, _ bool) error {
+		var all pgx.Batch
+		all.Queue("SELECT pg_advisory_xact_lock_shared($1)", pruneLock) // a form that a place names is not pruned meanwhile
+		queue(&all, putRequest, b.Requests, rows.RequestValues)
+		queue(&all, putTrim, b.Trims, rows.TrimValues)
+		queue(&all, putTurn, b.Turns, rows.TurnValues)
+		queue(&all, putForm, b.Forms, rows.FormValues)
+		queue(&all, putPlace, b.Places, rows.PlaceValues)
+		return pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error { return tx.SendBatch(ctx, &all).Close() })
+	})
+	return s.explain("append to", err)
+}
+
+func queue[T any](b *pgx.Batch, statement string, list []T, values func(T) []any) {
+	for _, row := range list {
+		b.Queue(statement, keepAll(values(row))...)
+	}
+}
+
+// Requests implements record.Store.
+func (s *Store) Requests(ctx context.Context, q record.Query) ([]record.Request, error) {
+	return list(ctx, s, rows.RequestColumns, "requests", q, rows.ScanRequest)
+}
+
+// Trims implements record.Store.
+func (s *Store) Trims(ctx context.Context, q record.Query) ([]record.Trim, error) {
+	return list(ctx, s, rows.TrimColumns, "trims", q, rows.ScanTrim)
+}
+
+// list reads the rows of a table that q chooses, oldest first.
+func list[T any](ctx context.Context, s *Store, columns, table string, q record.Query, scan func(rows.Row) (T, error)) ([]T, error) {
+	condition := rows.Where(q)
+	statement := "SELECT " + columns + " FROM " + table + " WHERE " + condition.String() + " ORDER BY time_us DESC, seq DESC"
+	if q.Limit > 0 {
+		statement += fmt.Sprint(" LIMIT ", q.Limit)
+	}
+	out, err := each(ctx, s.pool, scan, statement, condition.Args...)
+	slices.Reverse(out)
+	return out, s.explain("read", err)
+}
+
+// Turns implements record.Store.
+func (s *Store) Turns(ctx context.Context, limit int) ([]record.Turn, error) {
+	of := func(cold string) string {
+		return "(SELECT " + rows.TurnColumns + " FROM turns WHERE (moment <> '') = " + cold +
+			fmt.Sprint(" ORDER BY time_us DESC LIMIT ", max(limit, 0), ")")
+	}
+	out, err := each(ctx, s.pool, rows.ScanTurn, of("false")+" UNION ALL "+of("true"))
+	slices.SortStableFunc(out, func(a, b record.Turn) int { return b.Time.Compare(a.Time) })
+	return out, s.explain("read", err)
+}
+
+// SentForms implements record.Store. Places are read first: a form is there before a place names it.
+func (s *Store) SentForms(ctx context.Context, places []uint64) ([]record.SentPlace, []record.SentForm, error) {
+	numbers := make([]int64, len(places))
+	for i, p := range places {
+		numbers[i] = int64(p)
+	}
+	at, err := each(ctx, s.pool, rows.ScanPlace, "SELECT "+rows.PlaceColumns+
+		" FROM sent_places WHERE place = ANY(?) ORDER BY time_us DESC", numbers)
+	if err != nil || len(at) == 0 {
+		return nil, nil, s.explain("read", err)
+	}
+	forms, err := each(ctx, s.pool, rows.ScanForm, `WITH RECURSIVE used (id) AS (
+			SELECT form FROM sent_places WHERE place = ANY(?)
+			UNION SELECT parent FROM sent_forms JOIN used USING (id))
+		SELECT `+rows.FormColumns+` FROM sent_forms JOIN used USING (id)`, numbers)
+	return at, forms, s.explain("read", err)
+}

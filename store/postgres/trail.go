@@ -1,0 +1,117 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/store/rows"
+)
+
+// logging is one Log on its way into the trail.
+type logging struct {
+	entries []record.Entry
+	chained []record.Entry // as they were written, or would have been
+}
+
+// Log implements record.Trail. Entries that come while others are being written are written together, in one
+// commit. The end of the chain is locked meanwhile, so that the chain has one writer.
+func (s *Store) Log(ctx context.Context, entries ...record.Entry) ([]record.Entry, error) {
+	if len(entries) == 0 && !s.closed.Load() {
+		return nil, ctx.Err()
+	}
+	l, err := s.logs.do(ctx, logging{entries: entries}, s.log)
+	if err != nil {
+		return nil, err
+	}
+	return l.chained, nil
+}
+
+// log writes jobs in one transaction: all of them or none.
+func (s *Store) log(jobs []*job[logging]) {
+	if s.closed.Load() {
+		failAll(jobs, s.explain("append to", record.ErrClosed))
+		return
+	}
+	err := s.again(context.Background(), func(ctx context.Context, first bool) error {
+		return pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error { return s.logIn(ctx, tx, jobs, !first) })
+	})
+	if err != nil {
+		failAll(jobs, s.explain("append to", err))
+		return
+	}
+	last := jobs[len(jobs)-1].value.chained
+	s.guard.wrote(last[len(last)-1].Link())
+}
+
+// logIn adds the entries of jobs to the chain. interrupted says that a commit of the same jobs may have been made.
+func (s *Store) logIn(ctx context.Context, tx pgx.Tx, jobs []*job[logging], interrupted bool) error {
+	head, err := lockHead(ctx, tx)
+	if err != nil {
+		return err
+	}
+	if err := s.whole(ctx, tx, head); err != nil {
+		return err
+	}
+	if done := jobs[0].value.chained; interrupted && len(done) > 0 {
+		if there, err := hasLink(ctx, tx, done[len(done)-1].Link()); err != nil || there {
+			return err
+		}
+	}
+	var all []record.Entry
+	for _, j := range jobs {
+		j.value.chained = record.Chain(head, j.value.entries)
+		head = j.value.chained[len(j.value.chained)-1].Link()
+		all = append(all, j.value.chained...)
+	}
+	return extend(ctx, tx, all)
+}
+
+// lockHead returns the end of the chain. Until the transaction ends, no other process adds to the chain.
+func lockHead(ctx context.Context, tx pgx.Tx) (head record.Link, err error) {
+	err = tx.QueryRow(ctx, "SELECT seq, hash FROM trail_head FOR UPDATE").Scan(&head.Seq, &head.Hash)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return head, lost("trail_head, which says how far the trail has reached, is empty")
+	}
+	return head, err
+}
+
+var insertEntry = insertInto("trail", rows.TrailColumns)
+
+// extend writes entries that were chained to the head, and moves the head.
+func extend(ctx context.Context, tx pgx.Tx, chained []record.Entry) error {
+	var b pgx.Batch
+	queue(&b, insertEntry, chained, rows.TrailValues)
+	last := chained[len(chained)-1]
+	b.Queue("UPDATE trail_head SET seq = $1, hash = $2", int64(last.Seq), last.Hash)
+	return tx.SendBatch(ctx, &b).Close()
+}
+
+// Entries implements record.Trail.
+func (s *Store) Entries(ctx context.Context, q record.TrailQuery) ([]record.Entry, error) {
+	out, err := entries(ctx, s.pool, q)
+	return out, s.explain("read", err)
+}
+
+func entries(ctx context.Context, on queryer, q record.TrailQuery) ([]record.Entry, error) {
+	condition := rows.TrailWhere(q)
+	var b strings.Builder
+	b.WriteString("SELECT " + rows.TrailColumns + " FROM trail WHERE " + condition.String() + " ORDER BY seq")
+	args := condition.Args
+	if q.Last {
+		b.WriteString(" DESC")
+	}
+	if q.Limit > 0 {
+		b.WriteString(" LIMIT ?")
+		args = append(args, q.Limit)
+	}
+	out, err := each(ctx, on, rows.ScanEntry, b.String(), args...)
+	if q.Last {
+		slices.Reverse(out)
+	}
+	return out, err
+}

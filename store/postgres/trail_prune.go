@@ -1,0 +1,111 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/store/rows"
+)
+
+// pruneStep is how many entries go in one transaction at most: other writers
+// wait for it.
+const pruneStep = 10_000
+
+// PruneTrail removes the oldest entries of the trail: those before the first one
+// that is not older than before. The newest entries stay in any case, as many as
+// newest says, or more. An entry with a time to come, written when
+// the clock was wrong, holds nothing up. It returns how many were removed. by says
+// who wants it.
+//
+// What is removed leaves a checkpoint, record.PruneEntry, from which the chain is
+// followed on. Before that, the chain is followed as a whole: a trail that is broken
+// is not pruned, since that would remove the evidence. The entry that suspended a
+// session that is suspended still is written again, with its own time.
+func (s *Store) PruneTrail(ctx context.Context, before time.Time, newest int, by string) (removed int, err error) {
+	if _, due, err := lastPruned(ctx, s.pool, before, newest); err != nil || due == 0 {
+		return 0, s.explain("prune", err)
+	}
+	v, err := record.Verify(ctx, s)
+	if err != nil {
+		return 0, err
+	}
+	if v.Broken != nil {
+		return 0, fmt.Errorf("the trail is broken at entry %d, and is not pruned: %s", v.Broken.Seq, v.Broken.Why)
+	}
+	for {
+		n, err := s.pruneTrail(ctx, before, newest, by)
+		removed += n
+		if err != nil || n < pruneStep {
+			return removed, s.explain("prune", err)
+		}
+	}
+}
+
+// pruneTrail is one step.
+func (s *Store) pruneTrail(ctx context.Context, before time.Time, newest int, by string) (removed int, err error) {
+	var end record.Link
+	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		head, err := lockHead(ctx, tx)
+		if err != nil {
+			return err
+		}
+		if err := s.whole(ctx, tx, head); err != nil {
+			return err
+		}
+		var last record.Link
+		if last, removed, err = lastPruned(ctx, tx, before, newest); err != nil || removed == 0 {
+			return err
+		}
+		again, err := stillSuspended(ctx, tx, last.Seq)
+		if err != nil {
+			return err
+		}
+		e := record.PruneEntry(last, removed, by)
+		e.Time = time.Now()
+		chained := record.Chain(head, append(again, e))
+		end = chained[len(chained)-1].Link()
+		if err := extend(ctx, tx, chained); err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, "DELETE FROM trail WHERE seq <= $1", int64(last.Seq))
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	s.guard.wrote(end)
+	return removed, nil
+}
+
+// lastPruned returns the newest entry that may go in one step, and how many go.
+func lastPruned(ctx context.Context, q queryer, before time.Time, newest int) (last record.Link, removed int, err error) {
+	var first, end, kept uint64 // the oldest and the newest entry, and the oldest one that is not too old
+	err = q.QueryRow(ctx, `SELECT coalesce(min(seq), 1), coalesce(max(seq), 0), coalesce(
+		(SELECT seq FROM trail WHERE time_us BETWEEN $1 AND $2 ORDER BY seq LIMIT 1), coalesce(max(seq), 0) + 1) FROM trail`,
+		rows.CeilMicro(before), time.Now().UnixMicro()).Scan(&first, &end, &kept)
+	if err != nil {
+		return last, 0, err
+	}
+	stay := uint64(max(newest, 1)) // the end of the chain is never removed
+	if end < stay {
+		return last, 0, nil
+	}
+	last.Seq = min(kept-1, end-stay, first+pruneStep-1)
+	if last.Seq < first {
+		return last, 0, nil
+	}
+	err = q.QueryRow(ctx, "SELECT hash FROM trail WHERE seq = $1", int64(last.Seq)).Scan(&last.Hash)
+	return last, int(last.Seq - first + 1), err
+}
+
+// stillSuspended are the entries, up to last, that suspended the sessions that
+// are suspended still, ready to be written again.
+func stillSuspended(ctx context.Context, q queryer, last uint64) ([]record.Entry, error) {
+	return each(ctx, q, rows.ScanEntry, "SELECT "+rows.TrailColumns+` FROM trail AS t WHERE kind = 'suspend' AND seq <= ?
+		AND NOT EXISTS (SELECT 1 FROM trail WHERE session = t.session AND kind IN ('suspend', 'resume') AND seq > t.seq) ORDER BY seq`,
+		int64(last))
+}

@@ -1,0 +1,81 @@
+package rows
+
+import (
+	"strings"
+	"time"
+
+	"github.com/stet-dev/stet/record"
+)
+
+// Condition is the condition of a query, with a question mark for each of Args.
+type Condition struct {
+	text []string
+	Args []any
+}
+
+// Add adds a part that must hold too.
+func (c *Condition) Add(part string, args ...any) {
+	c.text, c.Args = append(c.text, part), append(c.Args, args...)
+}
+
+// String is what follows WHERE.
+func (c *Condition) String() string {
+	if len(c.text) == 0 {
+		return "1 = 1"
+	}
+	return strings.Join(c.text, " AND ")
+}
+
+// Where is q as a condition on requests or trims. Limit is not part of it.
+func Where(q record.Query) *Condition {
+	c := &Condition{}
+	c.between(q.From, q.To)
+	if q.Conversation != "" {
+		c.Add("conversation = ?", q.Conversation)
+	}
+	if q.Mode != record.All {
+		c.Add("observe = ?", q.Mode == record.Observed)
+	}
+	return c
+}
+
+// TrailWhere is q as a condition on trail. Limit and Last are not part of it.
+func TrailWhere(q record.TrailQuery) *Condition {
+	c := &Condition{}
+	c.Add("seq > ?", int64(q.After))
+	c.between(q.From, q.To)
+	if q.Root != "" {
+		c.Add("root = ?", q.Root)
+	}
+	if q.Session != "" {
+		c.Add("session = ?", q.Session)
+	}
+	if q.CallID != "" {
+		c.Add("request <> '' AND call_id = ?", q.CallID)
+	}
+	if len(q.Kinds) > 0 {
+		var kinds []any
+		for _, k := range q.Kinds {
+			kinds = append(kinds, string(k))
+		}
+		c.Add("kind IN (?"+strings.Repeat(", ?", len(kinds)-1)+")", kinds...)
+	}
+	return c
+}
+
+func (c *Condition) between(from, to time.Time) {
+	if !from.IsZero() {
+		c.Add("time_us >= ?", CeilMicro(from))
+	}
+	if !to.IsZero() {
+		c.Add("time_us < ?", CeilMicro(to))
+	}
+}
+
+// CeilMicro is the first whole microsecond that is not before t.
+func CeilMicro(t time.Time) int64 { return t.Add(time.Microsecond - time.Nanosecond).UnixMicro() }
+
+// Marks is a question mark for each of the columns.
+func Marks(columns string) string {
+	return "?" + strings.Repeat(", ?", strings.Count(columns, ","))
+}
