@@ -351,6 +351,14 @@ func TestNothingIsRefused(t *testing.T) {
 				s.t.Error("what had left is there again")
 			}
 		},
+		"a role that is not known": func(s *strict) {
+			a, p := s.session(checked), s.proxy()
+			a.rounds(8, p)
+			a.messages = append(a.messages, `{"role":"harness","content":"Be brief."}`)
+			a.rounds(4, p)
+			synctest.Wait()
+			a.rounds(3, s.proxy())
+		},
 		"the provider manages": func(s *strict) {
 			a, p := s.session(checked), s.proxy()
 			a.rounds(8, p)

@@ -143,10 +143,10 @@ func (d *decoder) message(s *rawjson.Scanner) {
 		d.split(from)
 	case "assistant":
 		d.End(llm.Assistant)
-	case "system":
+	case "":
+		d.FailAt(role, "a message without a role")
+	default: // "system", and roles to come: what they say stays as it is
 		d.End(llm.System)
-	default:
-		d.FailAt(role, "unknown role")
 	}
 }
 

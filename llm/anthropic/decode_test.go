@@ -130,7 +130,7 @@ func TestDecodeRefuses(t *testing.T) {
 	for _, body := range []string{
 		``, `{}`, `[]`, `"x"`, `null`, `{"messages":{}}`, `{"messages":"x"}`, `{"messages":null}`, `{"messages":[1]}`, `{"messages":[[]]}`,
 		`{"messages":[{"role":"user"}]}`, `{"messages":[{"role":"user","content":null}]}`, `{"messages":[{"role":"user","content":5}]}`,
-		`{"messages":[{"role":"user","content":{}}]}`, `{"messages":[{"role":"robot","content":"x"}]}`, `{"messages":[{"content":"x"}]}`,
+		`{"messages":[{"role":"user","content":{}}]}`, `{"messages":[{"role":null,"content":"x"}]}`, `{"messages":[{"content":"x"}]}`,
 		`{"messages":[{"role":1,"content":"x"}]}`, `{"messages":[{"role":"user","content":["x"]}]}`,
 		`{"messages":[{"role":"user","content":[{"type":"text","text":5}]}]}`, `{"messages":[{"role":"user","content":[{"type":"text"}]}]}`,
 		`{"messages":[{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":5}]}]}`,
