@@ -44,7 +44,7 @@ func (c *cost) change() float64 {
 
 // measure replays the sessions in paths. It returns their costs by repository.
 func measure(ctx context.Context, row row, paths []string) (map[string]cost, error) {
-	policy, err := replay.Ours(history.Config{Policy: row.policy, Fold: true, ChecksThinking: row.checked})
+	policy, err := replay.Ours(history.Config{Policy: row.policy, Fold: true, ChecksThinking: row.checked, Clears: row.checked})
 	if err != nil {
 		return nil, err
 	}
