@@ -105,9 +105,14 @@ func checkNothingIsLost(t *testing.T, name string, messages, out []llm.Message) 
 						}
 					}
 				}
-				for _, id := range named.FindAllStringSubmatch(is.Text, -1) {
-					if !strings.HasPrefix(id[1], "an earlier ") && !ids[id[1]] {
-						t.Errorf("%s: message %d names %q, which is not above", name, i, id[1])
+				for line := range strings.Lines(is.Text) {
+					if !strings.Contains(line, "[stet: ") {
+						continue // recorded text may say "written by" too
+					}
+					for _, id := range named.FindAllStringSubmatch(line, -1) {
+						if !strings.HasPrefix(id[1], "an earlier ") && !ids[id[1]] {
+							t.Errorf("%s: message %d names %q, which is not above", name, i, id[1])
+						}
 					}
 				}
 			case was.Kind == llm.ToolResult:
