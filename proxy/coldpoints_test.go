@@ -4,8 +4,12 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -46,6 +50,56 @@ func (k talk) body() []byte {
 	}
 	fmt.Fprintf(&b, `],"tools":[{"name":"Bash%s","input_schema":{"type":"object"}}]}`, k.tools)
 	return []byte(b.String())
+}
+
+// batches is a store that keeps what it is given, as it is given.
+type batches struct {
+	record.Memory
+	mu  sync.Mutex
+	all []record.Batch
+}
+
+func (b *batches) Append(ctx context.Context, rows record.Batch) error {
+	b.mu.Lock()
+	b.all = append(b.all, rows)
+	b.mu.Unlock()
+	return b.Memory.Append(ctx, rows)
+}
+
+// Pauses are told by the wall clock. The monotonic clock stands still while the machine sleeps.
+func TestWallClock(t *testing.T) {
+	store := new(batches)
+	p := newProxy(t, func(c *Config) {
+		c.Store = store
+		c.Transport = roundTrip(func(*http.Request) (*http.Response, error) {
+			answer := `{"id":"m","type":"message","role":"assistant","content":[],"usage":{"input_tokens":9,"output_tokens":9}}`
+			return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(answer))}, nil
+		})
+	})
+	for i := range 3 {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "http://localhost/v1/messages", bytes.NewReader(talk{rounds: i}.body()))
+		p.ServeHTTP(httptest.NewRecorder(), r)
+	}
+	if err := p.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var times []time.Time // by which the next request is judged
+	for _, b := range store.all {
+		for _, row := range b.Requests {
+			times = append(times, row.Time)
+		}
+		for _, turn := range b.Turns {
+			times = append(times, turn.Time)
+		}
+	}
+	if len(times) < 6 {
+		t.Errorf("%d times", len(times))
+	}
+	for _, at := range times {
+		if at != at.Round(0) {
+			t.Errorf("%s has a reading of the monotonic clock", at)
+		}
+	}
 }
 
 func newProxy(t *testing.T, change ...func(*Config)) *Proxy {

@@ -57,13 +57,17 @@ type exchange struct {
 
 type exchangeKey struct{}
 
+// wallClock is the time without a reading of the monotonic clock. That one stands still while the machine sleeps, and what
+// a provider has cached goes cold meanwhile.
+func wallClock() time.Time { return time.Now().Round(0) }
+
 // newExchange begins the row of a request.
 func (p *Proxy) newExchange(to endpoint, r *http.Request) *exchange {
 	return &exchange{
 		endpoint: to,
 		path:     r.URL.Path,
 		row: record.Request{
-			Time: time.Now(), API: to.api, Upstream: to.upstream.Host, Client: clientOf(r.Header),
+			Time: wallClock(), API: to.api, Upstream: to.upstream.Host, Client: clientOf(r.Header),
 			Policy: string(p.policy), Observe: p.config.Observe, Conversation: "unknown",
 		},
 	}
@@ -118,7 +122,7 @@ func (p *Proxy) account(x *exchange) {
 			Reason: string(t.Reason), Before: t.Before, After: t.After, Observe: row.Observe,
 		})
 	}
-	turns := p.settle(x, time.Now())
+	turns := p.settle(x, wallClock())
 	p.metrics.account(row, trims)
 	fresh := p.conversations.leave(x.conversation, row, trims)
 	p.writer.add(record.Batch{Requests: []record.Request{*row}, Trims: fresh, Turns: turns})
