@@ -12,6 +12,7 @@ type Meter interface {
 	Usage() (Usage, bool) // false: none was said so far
 	Model() string        // the model that answered, empty if not said
 	StopReason() string   // as the provider says it, empty if not said
+	Missed() string       // why the prompt cache was missed, as the provider says it; empty if not said
 }
 
 // Reading is what a Meter shows.
@@ -19,6 +20,7 @@ type Reading struct {
 	Usage             Usage
 	Counted           bool // usage was said
 	Model, StopReason string
+	Missed            string // why the prompt cache was missed
 }
 
 // TapMeter is a Meter, apart from what the documents of a response mean: Tap
@@ -50,4 +52,10 @@ func (m *TapMeter) Model() string {
 func (m *TapMeter) StopReason() string {
 	m.Tap.Flush()
 	return m.Reading.StopReason
+}
+
+// Missed implements Meter.
+func (m *TapMeter) Missed() string {
+	m.Tap.Flush()
+	return m.Reading.Missed
 }

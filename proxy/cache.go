@@ -51,14 +51,34 @@ func (p *Proxy) vouches(x *exchange, req *llm.Request) bool {
 	return x.api == record.Messages && len(req.Caching.Breakpoints) > 0 && p.rules.of(x.api, x.row.Model).provider == "anthropic"
 }
 
+// missed is what each reason for a miss, as providers give them, says of the prompt.
+var missed = map[string]string{
+	"model_changed": record.BrokeModel, "tools_changed": record.BrokeTools, "system_changed": record.BrokeSystem,
+	"messages_changed": record.BrokeMessage, "input_changed": record.BrokeMessage, "context_compacted": record.BrokeContext,
+	"prompt_cache_key_changed": record.BrokeSettings, "service_tier_changed": record.BrokeSettings,
+	"text_format_changed": record.BrokeSettings, "reasoning_effort_changed": record.BrokeSettings,
+	"verbosity_changed": record.BrokeSettings,
+}
+
+// noteBreak notes where the prompt is not that of the request before: as stet compared the two, else as the provider says.
+func noteBreak(x *exchange) {
+	c := &x.row.Cache
+	if c.Broke, c.BrokeAt = x.compared.Broke, x.compared.BrokeAt; c.Broke != "" || x.meter == nil {
+		return
+	}
+	if c.Broke = missed[x.meter.Missed()]; c.Broke == record.BrokeMessage {
+		c.BrokeAt = -1
+	}
+}
+
 // settle takes in what the answer, which ended at a time, shows of the cache. It returns
 // what is to be stored of the request; nothing, if the request was not answered.
 func (p *Proxy) settle(x *exchange, at time.Time) (turns []record.Turn) {
+	noteBreak(x)
 	if x.sent == nil {
 		return nil
 	}
 	row := &x.row
-	row.Cache.Broke, row.Cache.BrokeAt = x.compared.Broke, x.compared.BrokeAt
 	if row.Status < 200 || row.Status >= 300 {
 		p.cache.Rollback(x.sent)
 		return nil

@@ -79,10 +79,12 @@ type Cache struct {
 
 	// Broke is the first part of the prompt, in the provider's order, that is not
 	// what the conversation's last request had there as it was sent: one of the
-	// Broke constants. Empty where all that was sent before was sent again, and
-	// where no earlier request is known.
-	Broke   string
-	BrokeAt int // the message, counted from 0 with the system text, where Broke is BrokeMessage
+	// Broke constants. Where stet sees no difference, or knows no earlier request,
+	// it is what the provider's answer gives as the reason of a miss; empty: none.
+	Broke string
+	// BrokeAt is the message, counted from 0 with the system text, where Broke is
+	// BrokeMessage or BrokeStet; -1 where the provider does not say which.
+	BrokeAt int
 }
 
 // The values of [Cache.Broke].
@@ -91,7 +93,12 @@ const (
 	BrokeTools   = "tools"
 	BrokeSystem  = "system"
 	BrokeMessage = "message"
+	BrokeStet    = "stet"   // a message as before, which stet sent in another way: at a cold point or a warm break
 	BrokeMarker  = "marker" // no marker from which the provider would find what the last request's markers had stored
+
+	// These two are said by a provider alone.
+	BrokeContext  = "context"  // the context was compacted
+	BrokeSettings = "settings" // the cache key, the service tier, the effort, or another setting
 )
 
 // Usage is what a request used, in tokens.

@@ -22,9 +22,10 @@ type BilledRequest struct {
 	Fixed    int           // tokens before the first message; 0 is unknown
 
 	// Part says where the request departs from the one before, where that is
-	// known by itself; At the message, for PartMessage.
-	Part Part
-	At   int
+	// known by itself; At the message, for PartMessage and PartStet; -1: which is not known.
+	Part  Part
+	At    int
+	Fewer int // tokens that the prompt has fewer from this request on, where Part is PartStet
 }
 
 // Part is where a prefix broke, or why it was gone.
@@ -40,6 +41,7 @@ const (
 	PartTools   Part = "tools"
 	PartSystem  Part = "system"
 	PartMessage Part = "message"
+	PartStet    Part = "stet"   // stet sent a message in another way than before
 	PartMarker  Part = "marker" // more blocks were added than the provider looks back over from its marker
 )
 
@@ -81,7 +83,7 @@ func Account(asked []BilledRequest, find func(name string) (prices.Model, bool))
 			}
 		}
 		if e.Lost == 0 {
-			e.Part, e.At = "", 0
+			e.Part, e.At, e.Fewer = "", 0, 0
 		}
 		if known {
 			e.Cost = model.Cost(a.Usage)

@@ -30,13 +30,16 @@ func newCache(p *program) *cobra.Command {
 		Short: "Show what the provider's prompt cache saved, and where it broke",
 		Long: `Show what happened in the provider's prompt cache: for each request, how many tokens
 were read from the cache and written to it, and where cached tokens were not read
-again. Each such break has a cause and a price. The causes:
+again. Each such break has a cause and a price. Where stet cannot tell the cause, it is
+the one that the provider's own diagnostics name. The causes:
 
   gap       more time had passed than the cache lives
   model     another model answered
   context   the agent began its context anew
   tools     the descriptions of tools changed; also: system, message
+  stet      stet left out what had been sent, so that later requests are shorter
   marker    the request had no marker that the provider found
+  settings  the cache key, the service tier or another setting changed
   dropped   everything was sent again, and the provider had dropped it
 
 SESSION is an agent's recorded session with usage. There the place of a break is told

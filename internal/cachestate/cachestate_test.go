@@ -128,7 +128,7 @@ func TestAccount(t *testing.T) {
 	w := s.Commit(r, v, nil)
 	compared := w.Compare(r.Decoded)
 	turns, alive := s.Settle(w, Answer{Time: r.Time, Usage: usage, Compared: compared, Price: history.Price{Read: 0.1, Write: 1.25}, MinTokens: 1024})
-	if !alive || v.New != history.Gap || compared.Broke != record.BrokeMessage || compared.BrokeAt != 3 {
+	if !alive || v.New != history.Gap || compared.Broke != record.BrokeStet || compared.BrokeAt != 3 {
 		t.Fatalf("alive %v, %+v, %+v", alive, v, compared)
 	}
 	if l := w.verdict.at.lineage; account(t, turns) >= 0 || l.lifetime != 10*time.Minute {
@@ -216,8 +216,8 @@ func TestCompare(t *testing.T) {
 		"model":            {talk{rounds: 4, model: "2"}, nil, record.BrokeModel, 0},
 		"tools":            {talk{rounds: 4, tools: "2"}, nil, record.BrokeTools, 0},
 		"system text":      {talk{rounds: 4, system: "2"}, nil, record.BrokeSystem, 0},
-		"an edit is other": {talk{rounds: 4}, planOf(3, "[another]"), record.BrokeMessage, 3},
-		"an edit is gone":  {talk{rounds: 4}, nil, record.BrokeMessage, 3},
+		"an edit is other": {talk{rounds: 4}, planOf(3, "[another]"), record.BrokeStet, 3},
+		"an edit is gone":  {talk{rounds: 4}, nil, record.BrokeStet, 3},
 		"taken back":       {talk{rounds: 2}, planOf(3, "[line]"), "", 0},
 	} {
 		t.Run(name, func(t *testing.T) {

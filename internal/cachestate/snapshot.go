@@ -135,7 +135,7 @@ func (c *Comparison) compare(n, before *Snapshot, req *llm.Request) (kept, commo
 	switch {
 	case c.Broke != "":
 	case kept < common:
-		c.Broke, c.BrokeAt = record.BrokeMessage, kept
+		c.Broke, c.BrokeAt = record.BrokeStet, kept
 	case !whole && links < len(n.links):
 		c.Broke, c.BrokeAt = record.BrokeMessage, common
 	case whole && !c.findable:

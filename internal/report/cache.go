@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/prices"
 	"github.com/stet-dev/stet/record"
@@ -43,6 +44,7 @@ type cacheRequest struct {
 	Lost    int       `json:"lost,omitempty"` // what of it was not read
 	Broke   string    `json:"broke,omitempty"`
 	Message *int      `json:"message,omitempty"` // where it broke at a message: which, from 0
+	Fewer   int       `json:"fewer,omitempty"`   // where stet broke it: tokens that each request from then on has fewer
 	Cost    float64   `json:"cost"`
 	Extra   float64   `json:"extra,omitempty"` // what the lost tokens cost more than reading them had
 }
@@ -62,6 +64,7 @@ type cacheBreak struct {
 	Count int     `json:"count"`
 	Lost  int     `json:"lost"`
 	Extra float64 `json:"extra"`
+	Fewer int     `json:"fewer,omitempty"` // as cacheRequest.Fewer, of all breaks
 }
 
 // AddRecording adds the account of a recorded session, if the recording carries
@@ -76,13 +79,16 @@ func (r *Cache) AddRecording(s *transcript.Session, c *prices.Catalog) {
 func (r *Cache) AddRequests(rows []record.Request, c *prices.Catalog) {
 	type name struct{ conversation, agent string }
 	asked := make(map[name][]replay.BilledRequest)
+	last := make(map[name]*record.Request)
 	var order []name
-	for _, row := range rows {
+	for i := range rows {
+		row := &rows[i]
 		n := name{row.Conversation, row.Agent}
 		if asked[n] == nil {
 			order = append(order, n)
 		}
-		asked[n] = append(asked[n], askedOf(&row, asked[n]))
+		asked[n] = append(asked[n], askedOf(row, last[n], asked[n]))
+		last[n] = row
 	}
 	for _, n := range order {
 		r.add(n.conversation, n.agent, replay.Account(asked[n], c.Lookup))
@@ -98,15 +104,18 @@ func (r *Cache) add(id, agent string, entries []replay.Entry) {
 	for _, e := range entries {
 		q := cacheRequest{
 			Number: e.Number, Time: e.Time, Model: e.Model, Read: e.Usage.CacheRead, Written: e.Usage.CacheWrite, Plain: e.Usage.Input,
-			Output: e.Usage.Output, Kept: e.Kept, Lost: e.Lost, Broke: string(e.Part), Cost: e.Cost, Extra: e.Extra,
+			Output: e.Usage.Output, Kept: e.Kept, Lost: e.Lost, Broke: string(e.Part), Cost: e.Cost, Extra: e.Extra, Fewer: e.Fewer,
 		}
-		if e.Part == replay.PartMessage || e.Part == replay.PartMarker {
-			q.Message = &e.At
+		switch e.Part {
+		case replay.PartMessage, replay.PartStet, replay.PartMarker:
+			if e.At >= 0 {
+				q.Message = &e.At
+			}
 		}
 		s.Requests = append(s.Requests, q)
 		s.Totals.add(cacheTotals{Requests: 1, Read: q.Read, Written: q.Written, Plain: q.Plain, Output: q.Output, Cost: q.Cost})
 		if q.Lost > 0 {
-			s.Totals.add(cacheTotals{Breaks: []cacheBreak{{q.Broke, 1, q.Lost, q.Extra}}})
+			s.Totals.add(cacheTotals{Breaks: []cacheBreak{{q.Broke, 1, q.Lost, q.Extra, q.Fewer}}})
 		}
 	}
 	s.Totals.sort()
@@ -129,6 +138,7 @@ func (t *cacheTotals) add(o cacheTotals) {
 		t.Breaks[i].Count += b.Count
 		t.Breaks[i].Lost += b.Lost
 		t.Breaks[i].Extra += b.Extra
+		t.Breaks[i].Fewer += b.Fewer
 	}
 }
 
@@ -175,7 +185,7 @@ func (s *cacheSession) print(w io.Writer) {
 	for _, r := range s.Requests {
 		line := fmt.Sprintf("%5d %-14s %10s %10s %10s %10s", r.Number, clock(r.Time), Grouped(r.Read), Grouped(r.Written), Grouped(r.Plain), dollars(r.Cost))
 		if r.Lost > 0 {
-			line += fmt.Sprintf(" %10s  %s, +%s", Grouped(r.Lost), r.place(), dollars(r.Extra))
+			line += fmt.Sprintf(" %10s  %s, +%s%s", Grouped(r.Lost), r.place(), dollars(r.Extra), fewer(r.Fewer))
 		}
 		fmt.Fprintln(w, line)
 	}
@@ -199,8 +209,17 @@ func (t *cacheTotals) print(w io.Writer) {
 		if t.Cost > 0 {
 			of = fmt.Sprintf(", %.1f %% of the bill", 100*b.Extra/t.Cost)
 		}
-		fmt.Fprintf(w, "  %-16s %s, %s tokens lost: %s%s\n", b.Broke, Count(b.Count, "break"), Grouped(b.Lost), dollars(b.Extra), of)
+		fmt.Fprintf(w, "  %-16s %s, %s tokens lost: %s%s%s\n",
+			b.Broke, Count(b.Count, "break"), Grouped(b.Lost), dollars(b.Extra), of, fewer(b.Fewer))
 	}
+}
+
+// fewer says what a break of stet's own brings; "": the break is no such one.
+func fewer(tokens int) string {
+	if tokens == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; %s tokens fewer from then on", Grouped(tokens))
 }
 
 // dollars writes a price, a dash where it is unknown.
@@ -215,14 +234,27 @@ func dollars(usd float64) string {
 // as it is taken to.
 const partDropped replay.Part = "dropped"
 
+// coldParts are the parts to which a cold point of a record belongs.
+var coldParts = map[string]replay.Part{
+	string(history.Gap): replay.PartGap, string(history.Model): replay.PartModel,
+	string(history.Tools): replay.PartTools, string(history.Compaction): replay.PartContext,
+}
+
 // askedOf turns a recorded request into one of the account. before are the earlier
-// requests of its conversation.
-func askedOf(r *record.Request, before []replay.BilledRequest) replay.BilledRequest {
+// requests of its conversation, last is the record of the newest; nil: there is none.
+func askedOf(r, last *record.Request, before []replay.BilledRequest) replay.BilledRequest {
 	a := replay.BilledRequest{
 		Number: len(before) + 1, Time: r.Time, Gap: r.Cache.Gap, Model: r.Model, Usage: llm.Usage(r.Usage), Lifetime: r.Cache.Lifetime,
 		Part: replay.Part(r.Cache.Broke), At: r.Cache.BrokeAt,
 	}
 	switch {
+	case a.Part == replay.PartStet:
+		// At a cold point the cache was gone before stet changed anything, unless the answer showed that it was alive.
+		if cold := coldParts[r.Cache.Moment]; cold != "" && !r.Cache.Alive {
+			a.Part, a.At = cold, 0
+		} else if last != nil {
+			a.Fewer = max(0, (r.TokensOff-r.Tokens)-(last.TokensOff-last.Tokens))
+		}
 	case a.Part != "" || r.Cache.Gap == 0: // it is known, or no earlier request is
 	case r.Cache.Gap > r.Cache.Lifetime:
 		a.Part = replay.PartGap

@@ -1,17 +1,28 @@
 package report
 
 import (
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/stet-dev/stet/prices"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/replay"
 )
 
 // Of recorded requests it is known what was sent in another way: where nothing was,
-// tools and system text are not to blame.
+// tools and system text are not to blame. What stet changes at a cold point breaks
+// nothing, unless the cache was alive.
 func TestAskedOf(t *testing.T) {
 	before := []replay.BilledRequest{{Model: "a"}}
+	last := &record.Request{TokensOff: 900, Tokens: 800}
+	changed := func(moment string, alive bool) record.Request {
+		return record.Request{Model: "a", TokensOff: 1000, Tokens: 500, Cache: record.Cache{
+			Gap: time.Minute, Lifetime: time.Hour, Broke: record.BrokeStet, BrokeAt: 2, Moment: moment, Alive: alive,
+		}}
+	}
 	for _, test := range []struct {
 		row    record.Request
 		before []replay.BilledRequest
@@ -22,9 +33,51 @@ func TestAskedOf(t *testing.T) {
 		{record.Request{Model: "a", Cache: record.Cache{Gap: time.Minute, Lifetime: time.Hour, Broke: record.BrokeTools}}, before, replay.PartTools},
 		{record.Request{Model: "b", Cache: record.Cache{Gap: time.Minute, Lifetime: time.Hour}}, before, ""},
 		{record.Request{Model: "a", Cache: record.Cache{}}, nil, ""},
+		{changed("", false), before, replay.PartStet},
+		{changed("gap", false), before, replay.PartGap},
+		{changed("gap", true), before, replay.PartStet},
+		{changed("compaction", false), before, replay.PartContext},
 	} {
-		if got := askedOf(&test.row, test.before); got.Part != test.want || got.Number != len(test.before)+1 {
-			t.Errorf("%+v: %+v", test.row.Cache, got)
+		want := replay.BilledRequest{
+			Number: len(test.before) + 1, Gap: test.row.Cache.Gap, Model: test.row.Model, Lifetime: test.row.Cache.Lifetime, Part: test.want,
+		}
+		if test.want == replay.PartStet {
+			want.At, want.Fewer = 2, 400
+		}
+		if diff := cmp.Diff(want, askedOf(&test.row, last, test.before)); diff != "" {
+			t.Errorf("%+v: %s", test.row.Cache, diff)
+		}
+	}
+}
+
+// A break of stet's own is shown as one, with what it brings; and a message that the provider
+// alone names has no number.
+func TestCacheOfRequests(t *testing.T) {
+	begin := time.Date(2026, 11, 1, 9, 0, 0, 0, time.UTC)
+	row := func(minute int, u record.Usage, c record.Cache, off, left int) record.Request {
+		c.Gap, c.Lifetime = time.Minute, time.Hour
+		return record.Request{
+			Conversation: "c", Model: "claude-sonnet-4-5", Time: begin.Add(time.Duration(minute) * time.Minute),
+			Usage: u, Cache: c, TokensOff: off, Tokens: left,
+		}
+	}
+	rows := []record.Request{
+		row(0, record.Usage{CacheWrite: 50_000}, record.Cache{}, 50_000, 50_000),
+		row(1, record.Usage{CacheRead: 10_000, CacheWrite: 11_000}, record.Cache{Broke: record.BrokeStet, BrokeAt: 4}, 51_000, 21_000),
+		row(2, record.Usage{CacheRead: 5_000, CacheWrite: 17_000}, record.Cache{Broke: record.BrokeMessage, BrokeAt: -1}, 52_000, 22_000),
+	}
+	catalog, err := prices.Embedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var c Cache
+	c.AddRequests(rows, catalog)
+	c.Sum(catalog)
+	var out strings.Builder
+	c.Print(&out)
+	for _, want := range []string{"stet 4, +$", "; 30,000 tokens fewer from then on\n", "  message, +$", "  stet             1 break, "} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is missing in\n%s", want, &out)
 		}
 	}
 }

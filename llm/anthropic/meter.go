@@ -101,10 +101,29 @@ func (m *meter) content(data []byte) {
 	m.sign(data, f[2])
 }
 
-// In a stream the model stands in message_start's message, the reason in
-// message_delta's delta, and usage in both; in a whole message all stand at
+// In a stream the model and the diagnostics stand in message_start's message, the
+// reason in message_delta's delta, and usage in both; in a whole message all stand at
 // the top.
-var documentKeys = [9]string{"type", "message", "delta", "usage", "model", "stop_reason", "content", "input_transformations", management}
+var documentKeys = [10]string{
+	"type", "message", "delta", "usage", "model", "stop_reason", "content", "input_transformations", management, "diagnostics",
+}
+
+var diagnosticsKeys = [1]string{"cache_miss_reason"}
+
+// miss reads the diagnostics of the prompt cache.
+func (m *meter) miss(data []byte, at rawjson.Span) {
+	if at.KindOf(data) != '{' {
+		return
+	}
+	var reason, typ [1]rawjson.Span
+	s := rawjson.At(data, at)
+	s.Object(diagnosticsKeys[:], reason[:])
+	if reason[0].KindOf(data) == '{' {
+		s = rawjson.At(data, reason[0])
+		s.Object(signatureKeys[:1], typ[:])
+		rawjson.Said(data, typ[0], &m.Reading.Missed)
+	}
+}
 
 func (m *meter) document(name, data []byte) {
 	switch string(name) {
@@ -114,7 +133,7 @@ func (m *meter) document(name, data []byte) {
 	case "content_block_stop", "ping":
 		return
 	}
-	var at [9]rawjson.Span
+	var at [10]rawjson.Span
 	s := rawjson.New(data)
 	if s.Object(documentKeys[:], at[:]).IsZero() {
 		return
@@ -128,7 +147,7 @@ func (m *meter) document(name, data []byte) {
 		}
 	case "message_delta":
 		if delta.KindOf(data) == '{' {
-			var inner [9]rawjson.Span
+			var inner [10]rawjson.Span
 			s = rawjson.At(data, delta)
 			s.Object(documentKeys[:], inner[:])
 			rawjson.Said(data, inner[5], &m.Reading.StopReason)
@@ -147,6 +166,7 @@ func (m *meter) document(name, data []byte) {
 		}
 		m.countDropped(data, at[7])
 		m.countCleared(data, at[8])
+		m.miss(data, at[9])
 		rawjson.Said(data, at[4], &m.Reading.Model)
 		rawjson.Said(data, at[5], &m.Reading.StopReason)
 		m.count(data, at[3])

@@ -40,7 +40,7 @@ func stream(named bool) string {
 		}
 		fmt.Fprintf(&out, "data: %s\n\n", data)
 	}
-	add("message_start", `{"type":"message_start","message":{"type":"message","id":"msg_1","model":"m-1","content":[],"stop_reason":null,"usage":{"input_tokens":5,"cache_read_input_tokens":2000,"output_tokens":1}}}`)
+	add("message_start", `{"type":"message_start","message":{"type":"message","id":"msg_1","model":"m-1","content":[],"stop_reason":null,"diagnostics":{"cache_miss_reason":{"type":"tools_changed","cache_missed_input_tokens":2000}},"usage":{"input_tokens":5,"cache_read_input_tokens":2000,"output_tokens":1}}}`)
 	add("content_block_start", `{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`)
 	add("ping", `{"type": "ping"}`)
 	add("content_block_delta", `{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"usage: {\"usage\":{\"output_tokens\":999}}"}}`)
@@ -51,10 +51,10 @@ func stream(named bool) string {
 }
 
 func TestMeter(t *testing.T) { // CTX-1
-	want := llm.Reading{Usage: llm.Usage{Input: 5, CacheRead: 2000, Output: 42}, Counted: true, Model: "m-1", StopReason: "tool_use"}
+	want := llm.Reading{Usage: llm.Usage{Input: 5, CacheRead: 2000, Output: 42}, Counted: true, Model: "m-1", StopReason: "tool_use", Missed: "tools_changed"}
 	codectest.Meter(t, Messages{}, "text/event-stream", stream(true), want)
 	codectest.Meter(t, Messages{}, "text/event-stream", stream(false), want)
-	want.Usage = llm.Usage{Input: 3, CacheWrite: 4, Output: 9}
+	want.Usage, want.Missed = llm.Usage{Input: 3, CacheWrite: 4, Output: 9}, ""
 	codectest.Meter(t, Messages{}, "application/json", answer, want)
 }
 

@@ -16,6 +16,7 @@ func Meter(t *testing.T, c llm.Codec, contentType, body string, want llm.Reading
 		var got llm.Reading
 		got.Usage, got.Counted = m.Usage()
 		got.Model, got.StopReason = m.Model(), m.StopReason()
+		got.Missed = m.Missed()
 		if got != want {
 			t.Fatalf("%T: %+v, want %+v", c, got, want)
 		}

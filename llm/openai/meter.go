@@ -49,7 +49,9 @@ func (m *meter) chat(_, data []byte) {
 	}
 }
 
-var eventKeys = [7]string{"type", "response", "object", "model", "status", "usage", "incomplete_details"}
+var eventKeys = [8]string{
+	"type", "response", "object", "model", "status", "usage", "incomplete_details", "prompt_cache_diagnostics",
+}
 var detailKeys = [1]string{"reason"}
 
 // response takes an event of a stream that carries a response object, or a
@@ -61,14 +63,14 @@ func (m *meter) response(name, data []byte) {
 	default:
 		return // deltas and items
 	}
-	var at [7]rawjson.Span
+	var at [8]rawjson.Span
 	s := rawjson.New(data)
 	if s.Object(eventKeys[:], at[:]).IsZero() {
 		return
 	}
 	if at[1].KindOf(data) == '{' {
 		data = at[1].Of(data)
-		at = [7]rawjson.Span{}
+		at = [8]rawjson.Span{}
 		s = rawjson.New(data)
 		s.Object(eventKeys[:], at[:])
 	}
@@ -78,6 +80,12 @@ func (m *meter) response(name, data []byte) {
 	rawjson.Said(data, at[3], &m.Reading.Model)
 	rawjson.Said(data, at[4], &m.Reading.StopReason)
 	m.count(data, at[5])
+	if at[7].KindOf(data) == '{' { // of a hit it has no reason
+		var why [1]rawjson.Span
+		s = rawjson.At(data, at[7])
+		s.Object(detailKeys[:], why[:])
+		rawjson.Said(data, why[0], &m.Reading.Missed)
+	}
 	if at[6].KindOf(data) == '{' {
 		var why [1]rawjson.Span
 		s = rawjson.At(data, at[6])

@@ -69,13 +69,14 @@ func TestMeter(t *testing.T) { // CTX-1
 		contentType, body string
 		usage             llm.Usage
 		stopReason        string
+		missed            string
 	}{
-		{Chat{}, "text/event-stream; charset=utf-8", chatEvents(), llm.Usage{Input: 36, CacheRead: 64, Output: 7}, "tool_calls"},
-		{Responses{}, "text/event-stream; charset=utf-8", responsesEvents(), llm.Usage{Input: 36, CacheRead: 64, Output: 7, Reasoning: 2}, "completed"},
-		{Chat{}, "application/json", completion, llm.Usage{Input: 9, Output: 3}, "tool_calls"},
-		{Responses{}, "application/json", response, llm.Usage{Input: 9, Output: 3}, "max_output_tokens"},
+		{Chat{}, "text/event-stream; charset=utf-8", chatEvents(), llm.Usage{Input: 36, CacheRead: 64, Output: 7}, "tool_calls", ""},
+		{Responses{}, "text/event-stream; charset=utf-8", responsesEvents(), llm.Usage{Input: 36, CacheRead: 64, Output: 7, Reasoning: 2}, "completed", ""},
+		{Chat{}, "application/json", completion, llm.Usage{Input: 9, Output: 3}, "tool_calls", ""},
+		{Responses{}, "application/json", response, llm.Usage{Input: 9, Output: 3}, "max_output_tokens", "input_changed"},
 	} {
-		want := llm.Reading{Usage: c.usage, Counted: true, Model: "m-1", StopReason: c.stopReason}
+		want := llm.Reading{Missed: c.missed, Usage: c.usage, Counted: true, Model: "m-1", StopReason: c.stopReason}
 		codectest.Meter(t, c.codec, c.contentType, c.body, want)
 		for n := range len(c.body) { // cut anywhere
 			m := c.codec.NewMeter(c.contentType)
@@ -92,7 +93,8 @@ const completion = `{"id":"x","object":"chat.completion","model":"m-1","choices"
 
 const response = `{"id":"r","object":"response","model":"m-1","status":"incomplete","incomplete_details":{"reason":"max_output_tokens"},
  "instructions":"You help.","output":[{"type":"reasoning","summary":[]},{"type":"message","role":"assistant","content":[{"type":"output_text","text":"Hi."}]},
- {"type":"function_call","call_id":"c1","name":"read","arguments":"{}"}],"usage":{"input_tokens":9,"output_tokens":3}}`
+ {"type":"function_call","call_id":"c1","name":"read","arguments":"{}"}],"usage":{"input_tokens":9,"output_tokens":3},
+ "prompt_cache_diagnostics":{"type":"cache_miss","reason":"input_changed","cache_missed_tokens":7}}`
 
 func TestDecodeResponse(t *testing.T) {
 	res, err := Chat{}.DecodeResponse([]byte(completion))
