@@ -87,6 +87,27 @@ type replayed struct {
 	Outcome
 }
 
+// replayOne replays a session under every price rule, and with its own cache as that lived.
+func replayOne(tb testing.TB, s *transcript.Session, c history.Config) replayed {
+	r := New(s, &Config{})
+	policy, err := Ours(c)
+	if err != nil {
+		tb.Error(err)
+	}
+	lived := Rule{Rule: r.OwnRule(prices.Rules()[0]), Recorded: true}
+	lived.Name = "recorded"
+	rules := append(Rules(), lived)
+	off, err := r.Under(context.Background(), nil, rules)
+	if err != nil {
+		tb.Error(err)
+	}
+	with, err := r.Under(context.Background(), policy, rules)
+	if err != nil {
+		tb.Error(err)
+	}
+	return replayed{filepath.Base(s.File), off, with}
+}
+
 // replayAll replays the recorded sessions that have a request, and prints what
 // the design's table of measured policies holds.
 func replayAll(tb testing.TB, c history.Config) []replayed {
@@ -102,11 +123,7 @@ func replayAll(tb testing.TB, c history.Config) []replayed {
 	for range runtime.GOMAXPROCS(0) {
 		workers.Go(func() {
 			for i := range next {
-				off, r, err := Session(context.Background(), sessions[i], Config{History: c})
-				if err != nil {
-					tb.Error(err)
-				}
-				results[i] = replayed{filepath.Base(sessions[i].File), off, r}
+				results[i] = replayOne(tb, sessions[i], c)
 			}
 		})
 	}
@@ -147,7 +164,7 @@ func replayAll(tb testing.TB, c history.Config) []replayed {
 }
 
 // TRIM-17: lossless and adaptive are never dearer, in no recorded session and
-// under no price model; what is in a cache is not changed, no line points at
+// under no price model, nor with the cache as it lived; what is in a cache is not changed, no line points at
 // nothing, and no edit loses the text that it needed.
 func TestRecordedNeverDearer(t *testing.T) {
 	for _, p := range []history.Policy{history.Lossless, history.Adaptive} {
@@ -175,13 +192,17 @@ func TestRecordedNeverDearer(t *testing.T) {
 
 // No session becomes more than 2 % dearer under bold, with what the agent would ask for again.
 func TestRecordedBold(t *testing.T) {
-	for _, r := range replayAll(t, history.Config{Policy: history.Bold}) {
-		if r.Dangling != 0 {
-			t.Errorf("%s: %d dangling lines", r.file, r.Dangling)
-		}
-		for name, cost := range r.Charged {
-			if off := r.off.Cost[name]; cost > off*1.02 {
-				t.Errorf("%s: %s costs %.0f instead of %.0f", r.file, name, cost, off)
+	for _, c := range []history.Config{
+		{Policy: history.Bold}, {Policy: history.Bold, Fold: true}, {Policy: history.Bold, Fold: true, ChecksThinking: true, Clears: true},
+	} {
+		for _, r := range replayAll(t, c) {
+			if r.Dangling != 0 {
+				t.Errorf("%s: %d dangling lines", r.file, r.Dangling)
+			}
+			for name, cost := range r.Charged {
+				if off := r.off.Cost[name]; cost > off*1.02 {
+					t.Errorf("%s: checks thinking %v: %s costs %.0f instead of %.0f", r.file, c.ChecksThinking, name, cost, off)
+				}
 			}
 		}
 	}
