@@ -14,7 +14,7 @@ import (
 	"github.com/stet-dev/stet/internal/process"
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/policy"
-	"github.com/stet-dev/stet/store/sqlite"
+	"github.com/stet-dev/stet/store"
 	"github.com/stet-dev/stet/workspace"
 )
 
@@ -71,7 +71,11 @@ func (c *acpCommand) Run(ctx context.Context) (err error) {
 	if isTerminal(c.in) {
 		c.say("stet acp waits for an editor on standard input; see \"stet acp --help\"")
 	}
-	store, err := sqlite.OpenSessions(running, c.trailFile())
+	where, err := c.store()
+	if err != nil {
+		return errors.Join(err, file.Close())
+	}
+	sessions, err := store.OpenSessions(running, where)
 	if err != nil {
 		return errors.Join(err, file.Close())
 	}
@@ -79,14 +83,14 @@ func (c *acpCommand) Run(ctx context.Context) (err error) {
 		Open: func(ctx context.Context, dir string) (*acp.Workspace, error) {
 			return c.openWorkspace(ctx, dir)
 		},
-		Store: store, Relays: !c.elsewhere && !c.unwatched, Version: version(), Log: log,
+		Store: sessions, Relays: !c.elsewhere && !c.unwatched, Version: version(), Log: log,
 		Ready: func() error { return c.modelReady() },
 		Image: c.image(), Environ: c.environForOthers(),
 	}, c.in, c.out)
 	if running.Err() != nil {
 		err = nil // a signal ended it
 	}
-	return errors.Join(err, store.Close(), file.Close())
+	return errors.Join(err, sessions.Close(), file.Close())
 }
 
 // image makes parts of images for the model that is asked for; nil where that one

@@ -10,7 +10,7 @@ import (
 
 	"github.com/stet-dev/stet/internal/report"
 	"github.com/stet-dev/stet/record"
-	"github.com/stet-dev/stet/store/sqlite"
+	"github.com/stet-dev/stet/store"
 )
 
 // auditCommand is stet audit.
@@ -70,7 +70,7 @@ func (c *auditCommand) Run(ctx context.Context) error {
 	if c.root != "" {
 		c.root = c.realPath(c.root)
 	}
-	return c.withTrail(ctx, func(trail *sqlite.Store) error {
+	return c.withTrail(ctx, func(trail store.Store) error {
 		if c.verify {
 			return c.verifyTrail(ctx, trail, known)
 		}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/stet-dev/stet/internal/config"
 	"github.com/stet-dev/stet/internal/toolset"
-	"github.com/stet-dev/stet/store/sqlite"
+	"github.com/stet-dev/stet/store"
 )
 
 // auditAcceptCommand is stet audit accept.
@@ -36,10 +36,11 @@ stet audit accept`,
 }
 
 func (c *auditAcceptCommand) Run(ctx context.Context) error {
-	if _, err := c.stateDir(); err != nil {
+	where, err := c.store()
+	if err != nil {
 		return err
 	}
-	trail, err := sqlite.Open(ctx, c.trailFile())
+	trail, err := store.Open(ctx, where)
 	if err != nil {
 		return fmt.Errorf("audit trail: %w", err)
 	}
@@ -83,7 +84,7 @@ func (c *auditPruneCommand) Run(ctx context.Context) error {
 	if err := config.CheckAuditDays(c.days); err != nil || c.days == 0 {
 		return c.usage(fmt.Errorf("--days: want %d or more, not %d: undo needs that much", config.LeastAuditDays, c.days))
 	}
-	return c.withTrail(ctx, func(trail *sqlite.Store) error {
+	return c.withTrail(ctx, func(trail store.Store) error {
 		n, err := trail.PruneTrail(ctx, time.Now().AddDate(0, 0, -c.days), toolset.NewestEntries, "person on the command line")
 		if err == nil {
 			c.say("removed: %d", n)

@@ -11,7 +11,7 @@ import (
 	"github.com/stet-dev/stet/internal/report"
 	"github.com/stet-dev/stet/prices"
 	"github.com/stet-dev/stet/record"
-	"github.com/stet-dev/stet/store/sqlite"
+	"github.com/stet-dev/stet/store"
 	"github.com/stet-dev/stet/transcript"
 )
 
@@ -126,16 +126,16 @@ func addRecordings(path string, catalog *prices.Catalog, to *report.Cache) error
 
 // addRecorded adds the account of what the proxy has recorded.
 func (c *cacheCommand) addRecorded(ctx context.Context, catalog *prices.Catalog, to *report.Cache) error {
-	path := c.trailFile()
-	if _, err := os.Stat(path); path == "" || err != nil {
+	where, err := c.storeThere()
+	if err != nil {
 		return errors.New("nothing is recorded yet: run an agent with stet wrap, or through stet proxy")
 	}
-	store, err := sqlite.Open(ctx, path)
+	opened, err := store.Open(ctx, where)
 	if err != nil {
 		return err
 	}
-	rows, err := store.Requests(ctx, record.Query{Limit: c.last})
-	if err = errors.Join(err, store.Close()); err != nil {
+	rows, err := opened.Requests(ctx, record.Query{Limit: c.last})
+	if err = errors.Join(err, opened.Close()); err != nil {
 		return err
 	}
 	to.AddRequests(rows, catalog)

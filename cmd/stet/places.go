@@ -65,8 +65,8 @@ func (p *program) config(cmd *cobra.Command, dir, workspace string) (*config.Con
 	return c, nil
 }
 
-// keyVariables hold secrets for a model's provider or a gateway.
-var keyVariables = []string{"ANTHROPIC_API_KEY", "OPENAI_API_KEY", "STET_TOKEN"}
+// keyVariables hold secrets for a model's provider, a gateway or a database.
+var keyVariables = []string{"ANTHROPIC_API_KEY", "OPENAI_API_KEY", "STET_TOKEN", "STET_STORE"}
 
 // environForOthers is the environment for programs of others, which get no key of
 // ours. One that needs a key is given it by name.
@@ -131,7 +131,7 @@ func (p *program) toolOptions(c *config.Config) (o toolset.Options, err error) {
 	if o.State, err = p.stateDir(); err != nil {
 		return o, err
 	}
-	o.Trail, o.Version = p.trailFile(), version()
+	o.Trail, o.Version = p.storeOf(c), version()
 	o.Log, o.LogFile, err = p.openLog(c.Log)
 	return o, err
 }

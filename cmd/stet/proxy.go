@@ -19,7 +19,7 @@ import (
 
 // proxyKeys are the keys that wrap, proxy and serve share.
 var proxyKeys = []string{
-	"policy", "keep", "lang", "placeholder", "project-root", "observe", "threads", "bound", "clear", "log", "record", "record-days",
+	"policy", "keep", "lang", "placeholder", "project-root", "observe", "threads", "bound", "clear", "log", "record", "record-days", "store",
 	"upstream", "upstream-messages", "upstream-chat", "upstream-responses", "upstream-gemini",
 	"upstream-vertex", "upstream-azure", "upstream-bedrock",
 }
@@ -147,7 +147,7 @@ func (p *program) openProxy(ctx context.Context, o *config.Config, root string, 
 func (p *program) proxyConfig(o *config.Config, root string, hosts []string) (proxyserver.Config, error) {
 	models, err := p.models(o.Prices)
 	return proxyserver.Config{
-		Settings: o, Root: root, Hosts: hosts, Store: p.trailFile(), Log: p.logFile(o.Log), Models: models, Say: p.say,
+		Settings: o, Root: root, Hosts: hosts, Store: p.storeOf(o), Log: p.logFile(o.Log), Models: models, Say: p.say,
 	}, err
 }
 

@@ -11,7 +11,7 @@ import (
 
 	"github.com/stet-dev/stet/approval"
 	"github.com/stet-dev/stet/record"
-	"github.com/stet-dev/stet/store/sqlite"
+	"github.com/stet-dev/stet/store"
 	"github.com/stet-dev/stet/workspace"
 )
 
@@ -42,7 +42,7 @@ stet resume stdio-7F2KQXNA`,
 }
 
 func (c *resumeCommand) Run(ctx context.Context) error {
-	return c.withTrail(ctx, func(trail *sqlite.Store) error {
+	return c.withTrail(ctx, func(trail store.Store) error {
 		if len(c.args) == 0 {
 			return c.list(ctx, trail)
 		}

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io/fs"
 	"net/url"
-	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -20,7 +19,7 @@ import (
 	"github.com/stet-dev/stet/internal/report"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/replay"
-	"github.com/stet-dev/stet/store/sqlite"
+	"github.com/stet-dev/stet/store"
 	"github.com/stet-dev/stet/transcript"
 )
 
@@ -99,16 +98,16 @@ func (c *savingsCommand) Run(ctx context.Context) error {
 // throughStet returns a function that reports whether the proxy has shortened requests of a
 // session, by the name that the agent gives it.
 func (c *savingsCommand) throughStet(ctx context.Context) (func(session string) bool, error) {
-	path := c.trailFile()
-	if _, err := os.Stat(path); path == "" || err != nil {
+	where, err := c.storeThere()
+	if err != nil {
 		return nil, nil // nothing is recorded
 	}
-	store, err := sqlite.Open(ctx, path)
+	opened, err := store.Open(ctx, where)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := store.Requests(ctx, record.Query{})
-	if err = errors.Join(err, store.Close()); err != nil {
+	rows, err := opened.Requests(ctx, record.Query{})
+	if err = errors.Join(err, opened.Close()); err != nil {
 		return nil, err
 	}
 	shortened := make(map[string]bool)

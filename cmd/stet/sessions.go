@@ -11,7 +11,7 @@ import (
 
 	"github.com/stet-dev/stet/internal/localagent"
 	"github.com/stet-dev/stet/session"
-	"github.com/stet-dev/stet/store/sqlite"
+	"github.com/stet-dev/stet/store"
 )
 
 func newSessions(p *program) *cobra.Command {
@@ -45,25 +45,23 @@ stet sessions import ~/.codex/sessions`,
 // withSessions opens the store and hands it to fn. Where there is none, none is
 // made, and that is an error.
 func (p *program) withSessions(ctx context.Context, fn func(session.Store) error) error {
-	if _, err := p.stateDir(); err != nil {
-		return err
-	}
-	if _, err := os.Stat(p.trailFile()); errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("no session is stored yet: there is no %s", p.trailFile())
+	if where, err := p.storeThere(); errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("no session is stored yet: there is no %s", where)
 	}
 	return p.makingSessions(ctx, fn)
 }
 
 // makingSessions is withSessions that makes the store if there is none.
 func (p *program) makingSessions(ctx context.Context, fn func(session.Store) error) error {
-	if _, err := p.stateDir(); err != nil {
-		return err
-	}
-	store, err := sqlite.OpenSessions(ctx, p.trailFile())
+	where, err := p.store()
 	if err != nil {
 		return err
 	}
-	return errors.Join(fn(store), store.Close())
+	sessions, err := store.OpenSessions(ctx, where)
+	if err != nil {
+		return err
+	}
+	return errors.Join(fn(sessions), sessions.Close())
 }
 
 // eventNumber reads the number of an event.

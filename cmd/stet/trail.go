@@ -1,32 +1,58 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 
+	"github.com/stet-dev/stet/internal/config"
+	"github.com/stet-dev/stet/store"
 	"github.com/stet-dev/stet/store/sqlite"
 )
 
+// store is where the records are for commands that have no flag for it. A project has no say in that.
+func (p *program) store() (string, error) {
+	c, err := config.Load(config.Source{Home: p.home(), User: p.userConfig(), Getenv: p.getenv})
+	if err != nil {
+		return "", misconfigured(err)
+	}
+	if c.Store != "" {
+		return c.Store, nil
+	}
+	_, err = p.stateDir()
+	return p.trailFile(), err
+}
+
+// storeOf is where the records are by a configuration: in its database, else in the file of the audit
+// trail. It is empty when there is no home.
+func (p *program) storeOf(c *config.Config) string { return cmp.Or(c.Store, p.trailFile()) }
+
+// storeThere is store, and fs.ErrNotExist where that is a file that is not there.
+func (p *program) storeThere() (string, error) {
+	where, err := p.store()
+	if err == nil && !store.IsDatabase(where) {
+		_, err = os.Stat(where)
+	}
+	return where, err
+}
+
 // openTrail opens the audit trail. Where there is none, none is made.
-func (p *program) openTrail(ctx context.Context) (*sqlite.Store, error) {
-	if _, err := p.stateDir(); err != nil {
-		return nil, err
-	}
-	file := p.trailFile()
-	if _, err := os.Stat(file); err != nil {
-		if !errors.Is(err, os.ErrNotExist) {
-			return nil, fmt.Errorf("audit trail: %w", err)
-		}
-		if anchor := sqlite.AnchorFile(file); isThere(anchor) {
+func (p *program) openTrail(ctx context.Context) (store.Store, error) {
+	where, err := p.storeThere()
+	if errors.Is(err, os.ErrNotExist) {
+		if anchor := sqlite.AnchorFile(where); isThere(anchor) {
 			return nil, fmt.Errorf("the audit trail is gone: there is no %s, and %s says that there was one; "+
-				"\"stet audit accept\" takes note of that, and begins another", file, filepath.Base(anchor))
+				"\"stet audit accept\" takes note of that, and begins another", where, filepath.Base(anchor))
 		}
-		return nil, fmt.Errorf("nothing is recorded yet: there is no %s", file)
+		return nil, fmt.Errorf("nothing is recorded yet: there is no %s", where)
 	}
-	trail, err := sqlite.Open(ctx, file)
+	if err != nil {
+		return nil, fmt.Errorf("audit trail: %w", err)
+	}
+	trail, err := store.Open(ctx, where)
 	if err != nil {
 		return nil, fmt.Errorf("audit trail: %w", err)
 	}
@@ -34,7 +60,7 @@ func (p *program) openTrail(ctx context.Context) (*sqlite.Store, error) {
 }
 
 // withTrail opens the audit trail for do.
-func (p *program) withTrail(ctx context.Context, do func(*sqlite.Store) error) error {
+func (p *program) withTrail(ctx context.Context, do func(store.Store) error) error {
 	trail, err := p.openTrail(ctx)
 	if err != nil {
 		return err

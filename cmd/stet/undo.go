@@ -15,7 +15,7 @@ import (
 	"github.com/stet-dev/stet/internal/report"
 	"github.com/stet-dev/stet/internal/toolset"
 	"github.com/stet-dev/stet/record"
-	"github.com/stet-dev/stet/store/sqlite"
+	"github.com/stet-dev/stet/store"
 	"github.com/stet-dev/stet/tool"
 	"github.com/stet-dev/stet/workspace"
 )
@@ -55,7 +55,7 @@ stet undo stdio-7F2KQXNA`,
 func (c *undoCommand) Run(ctx context.Context) error {
 	ctx, stop := process.UntilEnded(ctx)
 	defer stop()
-	return c.withTrail(ctx, func(trail *sqlite.Store) error {
+	return c.withTrail(ctx, func(trail store.Store) error {
 		err := c.undo(ctx, trail, c.arg(0))
 		if ctx.Err() != nil {
 			err = errors.Join(context.Cause(ctx), err)

@@ -28,7 +28,7 @@ var table = []row{
 	{"approval/socket", 3, []string{"approval"}, "where servers and those who answer find each other on this machine; approval itself touches no disk"},
 	{"internal/tokenfile", 5, []string{"gateway", "internal/config", "internal/repeats"}, "the gateway's tokens, kept in a file"},
 	{"internal/report", 5, []string{"agent", "history", "llm", "llm/*", "prices", "proxy", "record", "replay", "replay/bench", "session", "tokens", "tokens/exact", "transcript", "workspace"}, "turns everyone's figures into text; does no input or output of its own"},
-	{"internal/proxyserver", 5, []string{"proxy", "prices", "record", "store/sqlite", "internal/config", "internal/report"}, "the proxy with its listener, store and log"},
+	{"internal/proxyserver", 5, []string{"proxy", "prices", "record", "store", "internal/config", "internal/report"}, "the proxy with its listener, store and log"},
 	{"internal/toolset", 5, []string{"*", "mcpserver", "internal/config"}, "the file tools with all that watches over them, for every front end that gives them out"},
 	{"internal/localagent", 5, []string{"*", "internal/config", "internal/demo", "internal/report", "internal/toolset"}, "stet's own agent, put together for chat, run, editors and the page"},
 	{"internal/site", 5, []string{"*", "gateway", "mcpserver", "web", "internal/config", "internal/proxyserver", "internal/tokenfile", "internal/toolset"}, "everything that stet serve has on one port"},
@@ -66,6 +66,7 @@ var table = []row{
 	{"session", 3, []string{"llm", "freshness", "internal/ctxlock", "internal/title"}, "events and their fold; a seam without drivers"},
 	{"session/*", 3, []string{"session", "llm", "freshness", "workspace"}, "the suite that every store passes"},
 
+	{"store", 4, []string{"session", "record", "store/*"}, "opens the records wherever they are kept; the one that knows all drivers"},
 	{"store/rows", 4, []string{"session", "record"}, "the columns that the databases share: no driver"},
 	{"store/postgrestest", 4, nil, "a PostgreSQL for tests: runs programs, knows no table"},
 	{"store/*", 4, []string{"session", "record", "store/rows"}, "drivers stay behind the two seams"},

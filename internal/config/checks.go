@@ -92,3 +92,13 @@ func CheckBaseURL(s string) error {
 	}
 	return nil
 }
+
+// checkStore does not quote the value, which may have a password.
+func checkStore(v any) error {
+	s := v.(string)
+	u, err := url.Parse(s)
+	if s == "" || err == nil && (u.Scheme == "postgres" || u.Scheme == "postgresql") {
+		return nil
+	}
+	return errors.New("store is a URL that begins with postgres://, with special characters percent-encoded; without it a file is used")
+}

@@ -47,6 +47,7 @@ type Config struct {
 
 	Record     bool
 	RecordDays int
+	Store      string // empty: the file in the state directory
 	AuditDays  int
 	Prices     string
 	Log        string

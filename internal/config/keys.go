@@ -178,6 +178,12 @@ var keys = []key{
 		field: func(c *Config) any { return &c.RecordDays }, valid: atLeast0("record-days is a number of days, 0 (for ever) or more"),
 	},
 	{
+		Name: "store", Type: text, Default: "", DefaultText: "the file `stet.db` in the state directory", UserOnly: true,
+		Help:  "PostgreSQL database for records, sessions and audit trail: postgres://… (default the file stet.db)",
+		Doc:   "a PostgreSQL database, `postgres://USER@HOST/NAME`, that has the account, the sessions and the audit trail in place of the file",
+		field: func(c *Config) any { return &c.Store }, valid: checkStore,
+	},
+	{
 		Name: "audit-days", Type: Number, Default: DefaultAuditDays, UserOnly: true,
 		Doc:   "how many days entries of the audit trail are kept: 31 or more, or 0 for ever",
 		field: func(c *Config) any { return &c.AuditDays }, valid: func(v any) error { return CheckAuditDays(v.(int)) },

@@ -189,7 +189,7 @@ func (c *Config) Settings() []Setting {
 	var all []Setting
 	for _, k := range keys {
 		s := c.setting(k)
-		if k.Name == "base-url" || strings.HasPrefix(k.Name, "upstream") {
+		if k.Name == "base-url" || k.Name == "store" || strings.HasPrefix(k.Name, "upstream") {
 			s.Value = hostOf(s.Value)
 		}
 		if s.Value != "" {

@@ -19,8 +19,11 @@ const maxProject = 1 << 20
 // projectFile returns the nearest project's file, looking upwards from dir as far
 // as the checkout or the home directory goes; empty when there is none. Where
 // there is no checkout all users may be able to write to a directory above, so a
-// file of another user does not count.
+// file of another user does not count. Without dir there is none.
 func (s *Source) projectFile(dir string) string {
+	if dir == "" {
+		return ""
+	}
 	for below := dir; ; {
 		file := filepath.Join(below, ProjectFile)
 		if info, err := os.Stat(file); err == nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/stet-dev/stet/internal/toolset"
 	"github.com/stet-dev/stet/prices"
 	"github.com/stet-dev/stet/session"
-	"github.com/stet-dev/stet/store/sqlite"
+	"github.com/stet-dev/stet/store"
 	"github.com/stet-dev/stet/workspace"
 )
 
@@ -62,7 +62,7 @@ func Open(ctx context.Context, o Options) (_ *Agent, err error) {
 	if a.Set, err = toolset.Open(ctx, o.Dir, o.Tools); err != nil {
 		return nil, err
 	}
-	if a.Store, err = sqlite.OpenSessions(ctx, o.Tools.Trail); err != nil {
+	if a.Store, err = store.OpenSessions(ctx, o.Tools.Trail); err != nil {
 		return nil, err
 	}
 	told := Variables(o.Dir)

@@ -26,7 +26,7 @@ type Config struct {
 	Settings *config.Config
 	Root     string   // the workspace; empty if it is to be learned from the requests
 	Hosts    []string // names, besides those of the loopback, under which it may be asked
-	Store    string   // file of the store of requests; empty: there is no home for one
+	Store    string   // where the store of requests is, as store.Open has it; empty: there is no home for one
 	Log      string   // file of the log; empty: none
 	Models   *prices.Catalog
 	Folds    proxy.Folds // where outputs are kept that are folded; nil: none are

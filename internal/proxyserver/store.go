@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/stet-dev/stet/record"
-	"github.com/stet-dev/stet/store/sqlite"
+	"github.com/stet-dev/stet/store"
 )
 
 // openWait is how long the store may take to open: an agent waits for it.
@@ -15,13 +15,13 @@ const openWait = 2 * time.Second
 
 // openStore opens the store of requests; nil where it cannot be kept: a proxy that
 // forgets is better than no agent. note is what the person should know of it.
-func openStore(ctx context.Context, file string) (store record.Store, note string) {
-	if file == "" {
+func openStore(ctx context.Context, where string) (kept record.Store, note string) {
+	if where == "" {
 		return nil, "no record is kept: there is no home directory (HOME)"
 	}
 	ctx, cancel := context.WithTimeout(ctx, openWait)
 	defer cancel()
-	opened, err := sqlite.Open(ctx, file)
+	opened, err := store.Open(ctx, where)
 	if err != nil {
 		return nil, fmt.Sprintf("no record is kept: %v", err)
 	}

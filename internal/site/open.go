@@ -19,7 +19,7 @@ import (
 	"github.com/stet-dev/stet/mcpserver"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/session"
-	"github.com/stet-dev/stet/store/sqlite"
+	"github.com/stet-dev/stet/store"
 )
 
 // Open makes everything, and listens to nothing yet.
@@ -72,11 +72,11 @@ func (s *Site) openKeys() (err error) {
 func (s *Site) openSessions(ctx context.Context) error {
 	opening, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	store, err := sqlite.OpenSessions(opening, s.config.Tools.Trail)
+	stored, err := store.OpenSessions(opening, s.config.Tools.Trail)
 	if err != nil {
 		return err
 	}
-	s.Sessions = &session.Hub{Store: store, Poll: time.Second} // other processes write to it too
+	s.Sessions = &session.Hub{Store: stored, Poll: time.Second} // other processes write to it too
 	s.compact, err = s.config.Compact(s.Sessions)
 	return err
 }
@@ -116,7 +116,7 @@ func (s *Site) openHub(ctx context.Context) (err error) {
 func (s *Site) openTrail(ctx context.Context) (err error) {
 	opening, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	if s.trail, err = sqlite.Open(opening, s.config.Tools.Trail); err != nil {
+	if s.trail, err = store.Open(opening, s.config.Tools.Trail); err != nil {
 		return fmt.Errorf("audit trail: %w", err)
 	}
 	s.journal = &record.Journal{Trail: s.trail, Log: s.Log}

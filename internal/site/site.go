@@ -23,7 +23,7 @@ import (
 	"github.com/stet-dev/stet/prices"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/session"
-	"github.com/stet-dev/stet/store/sqlite"
+	"github.com/stet-dev/stet/store"
 	"github.com/stet-dev/stet/web"
 )
 
@@ -69,7 +69,7 @@ type Site struct {
 	remotes *remotes // workspaces elsewhere, over MCP
 	keys    *tokenfile.Keyring
 	lock    io.Closer
-	trail   *sqlite.Store   // where there is no workspace here, which has one
+	trail   store.Store     // where there is no workspace here, which has one
 	journal *record.Journal // likewise
 	keeping sync.WaitGroup  // what prunes that trail
 	unkeep  context.CancelFunc
@@ -83,7 +83,7 @@ type Site struct {
 }
 
 // account is the store of the audit trail and of requests.
-func (s *Site) account() *sqlite.Store {
+func (s *Site) account() store.Store {
 	if s.Tools != nil {
 		return s.Tools.Trail
 	}

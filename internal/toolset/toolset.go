@@ -22,7 +22,7 @@ import (
 	"github.com/stet-dev/stet/mcpserver"
 	"github.com/stet-dev/stet/policy"
 	"github.com/stet-dev/stet/record"
-	"github.com/stet-dev/stet/store/sqlite"
+	"github.com/stet-dev/stet/store"
 	"github.com/stet-dev/stet/tokens"
 	"github.com/stet-dev/stet/tool"
 	"github.com/stet-dev/stet/workspace"
@@ -41,7 +41,7 @@ type Options struct {
 	AuditDays int // how long entries of the trail are kept; 0 is for ever
 
 	State   string // the state directory
-	Trail   string // file of the audit trail
+	Trail   string // where the audit trail and the sessions are, as store.Open has it
 	Log     *slog.Logger
 	LogFile io.Closer // is closed with the set; nil: there is none
 	Version string    // of the program
@@ -67,7 +67,7 @@ type Set struct {
 	Handler *approval.Handler
 	Memory  *budget.Budget  // of the calls; nil: each front end has one of its own
 	Queue   *approval.Queue // of what a person decides; nil: no person is asked
-	Trail   *sqlite.Store
+	Trail   store.Store
 	Plain   bool // results are plain text
 	Log     *slog.Logger
 
@@ -131,7 +131,7 @@ func (s *Set) openTree(ctx context.Context, dir string, o Options) (err error) {
 	}
 	opening, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	if s.Trail, err = sqlite.Open(opening, o.Trail); err != nil {
+	if s.Trail, err = store.Open(opening, o.Trail); err != nil {
 		return fmt.Errorf("audit trail: %w", err)
 	}
 	if s.Root, err = OpenWorkspace(dir, o.State, s.Log); err != nil {

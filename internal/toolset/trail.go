@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/stet-dev/stet/record"
-	"github.com/stet-dev/stet/store/sqlite"
+	"github.com/stet-dev/stet/store"
 )
 
 // NewestEntries of the audit trail stay whatever their age, so that a clock that
@@ -16,7 +16,7 @@ const NewestEntries = 10_000
 
 // KeepTrail says where the trail has lost entries, and prunes it, now and once a
 // day until ctx ends.
-func KeepTrail(ctx context.Context, trail *sqlite.Store, days int, log *slog.Logger) {
+func KeepTrail(ctx context.Context, trail store.Store, days int, log *slog.Logger) {
 	if err := trail.CheckTrail(ctx); err != nil && ctx.Err() == nil {
 		log.Error("audit trail", "err", err)
 	}
@@ -45,7 +45,7 @@ func KeepTrail(ctx context.Context, trail *sqlite.Store, days int, log *slog.Log
 const believeAfter = 24 * time.Hour
 
 // pruneTrail prunes by the newest time that an entry has shown a day ago.
-func pruneTrail(ctx context.Context, trail *sqlite.Store, days int) (removed int, err error) {
+func pruneTrail(ctx context.Context, trail store.Store, days int) (removed int, err error) {
 	newest, err := trail.Entries(ctx, record.TrailQuery{To: time.Now().Add(-believeAfter), Limit: 1, Last: true})
 	if err != nil || len(newest) == 0 {
 		return 0, err

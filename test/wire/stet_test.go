@@ -12,12 +12,18 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+
+	"github.com/stet-dev/stet/store/postgrestest"
 )
 
 var built string // the directory of the binary; empty: there is none
 
+// server is what the proxies keep their records in that keep them in PostgreSQL.
+var server postgrestest.Server
+
 func TestMain(m *testing.M) {
 	code := m.Run()
+	server.Stop()
 	if built != "" {
 		_ = os.RemoveAll(built)
 	}
@@ -50,9 +56,9 @@ type process struct {
 
 var listening = regexp.MustCompile(`listening on (http://\S+)`)
 
-// start starts the proxy with what it remembers in home. More flags may stand behind the
+// start starts the proxy with what it remembers in store or, if that is empty, in home. More flags may stand behind the
 // policy.
-func start(t *testing.T, home, upstream, policy string) *process {
+func start(t *testing.T, home, store, upstream, policy string) *process {
 	t.Helper()
 	name, err := binary()
 	if err != nil {
@@ -62,7 +68,7 @@ func start(t *testing.T, home, upstream, policy string) *process {
 	p.cmd = exec.Command(name, "proxy", "--listen", "127.0.0.1:0", "--upstream", upstream)
 	p.cmd.Args = append(p.cmd.Args, strings.Fields("--policy "+policy)...)
 	p.cmd.Dir = home
-	p.cmd.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "STET_KEEP_SHELL=1"} // a short session has few old outputs
+	p.cmd.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "STET_STORE=" + store, "STET_KEEP_SHELL=1"} // a short session has few old outputs
 	stderr, err := p.cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -14,6 +14,8 @@ import (
 
 	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/llm/llmtest"
+	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/store"
 )
 
 // run is a session of a player, and what stands between it and the model.
@@ -22,6 +24,7 @@ type run struct {
 	model   *llmtest.Server
 	policy  string // what stands behind --policy
 	home    string
+	store   string     // the database of the proxies; empty: a file in home
 	proxies []*process // the player asks one after another; none: it asks the model
 	asked   int
 	players []*player
@@ -42,7 +45,7 @@ func (r *run) again(signal syscall.Signal, policy string) {
 	r.policy = cmp.Or(policy, r.policy)
 	for i, p := range r.proxies {
 		p.end(signal)
-		r.proxies[i] = start(r.t, r.home, r.model.URL, r.policy)
+		r.proxies[i] = start(r.t, r.home, r.store, r.model.URL, r.policy)
 	}
 }
 
@@ -76,7 +79,7 @@ func conditions(policy history.Policy) []condition {
 		}},
 		{name: "two proxies", at: func(r *run, turn int) {
 			if turn == 1 && len(r.proxies) == 1 {
-				r.proxies = append(r.proxies, start(r.t, r.home, r.model.URL, r.policy))
+				r.proxies = append(r.proxies, start(r.t, r.home, r.store, r.model.URL, r.policy))
 			}
 		}},
 		{name: "a fork", at: func(r *run, turn int) {
@@ -186,12 +189,12 @@ func breaks(requests []llmtest.Request) (n int) {
 }
 
 // play lets a player have the session under a condition.
-func play(t *testing.T, api int, account llmtest.Account, policy string, c condition) result {
+func play(t *testing.T, store string, api int, account llmtest.Account, policy string, c condition) result {
 	t.Helper()
-	r := &run{t: t, model: model(t, account), policy: policy, home: t.TempDir(), players: []*player{newPlayer(api)}}
+	r := &run{t: t, model: model(t, account), policy: policy, home: t.TempDir(), store: store, players: []*player{newPlayer(api)}}
 	if policy != "" {
 		r.policy += " " + c.flags
-		r.proxies = []*process{start(t, r.home, r.model.URL, r.policy)}
+		r.proxies = []*process{start(t, r.home, r.store, r.model.URL, r.policy)}
 	}
 	for _, prompt := range []string{"Look at beds.py.", "Look at it once more."} {
 		for i := 0; i < len(r.players); i++ {
@@ -204,6 +207,12 @@ func play(t *testing.T, api int, account llmtest.Account, policy string, c condi
 				more = p.turn(t.Context(), r.base())
 			}
 		}
+	}
+	if store != "" {
+		for _, p := range r.proxies {
+			p.end(syscall.SIGTERM) // which writes what is not written yet
+		}
+		wantRecorded(t, store)
 	}
 	out := result{breaks: breaks(r.model.Requests())}
 	for _, p := range r.players {
@@ -226,16 +235,34 @@ func play(t *testing.T, api int, account llmtest.Account, policy string, c condi
 
 // WIRE-1, WIRE-2: no condition makes the model refuse what it would not refuse without
 // stet, on any kind of account and under any policy.
-func TestTable(t *testing.T) { table(t, conditions) }
+func TestTable(t *testing.T) { table(t, conditions, nil) }
+
+// WIRE-1, WIRE-2: the same where the proxies keep in PostgreSQL what they sent.
+func TestTableOnPostgres(t *testing.T) { table(t, conditions, server.Database) }
 
 // The same where the proxy does not know what it sent.
-func TestTableOfUpheavals(t *testing.T) { table(t, upheavals) }
+func TestTableOfUpheavals(t *testing.T) { table(t, upheavals, nil) }
 
 // WIRE-1: where old content leaves before thinking, an account that refuses that refuses one request, and remembers it
 // through the end of the process.
-func TestTableOfTries(t *testing.T) { table(t, tries) }
+func TestTableOfTries(t *testing.T) { table(t, tries, nil) }
 
-func table(t *testing.T, conditions func(history.Policy) []condition) {
+// wantRecorded checks that the proxies did keep their records in the database.
+func wantRecorded(t *testing.T, where string) {
+	t.Helper()
+	s, err := store.Open(t.Context(), where)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if requests, err := s.Requests(t.Context(), record.Query{}); err != nil || len(requests) == 0 {
+		t.Errorf("%d requests are recorded, %v", len(requests), err)
+	}
+}
+
+// table plays a session under each condition. database makes a database for the proxies of a row; nil: they use a file. With
+// a database the rows are fewer: one API, one kind of account, two policies.
+func table(t *testing.T, conditions func(history.Policy) []condition, database func(testing.TB) string) {
 	var mu sync.Mutex
 	rows := map[string]string{}
 	t.Run("rows", func(t *testing.T) {
@@ -244,15 +271,25 @@ func table(t *testing.T, conditions func(history.Policy) []condition) {
 			if apis[api].name != "messages" {
 				accounts = accounts[:1] // they have no such check
 			}
+			if database != nil {
+				accounts = accounts[:1]
+			}
 			for _, account := range accounts {
 				for n, policy := range history.Policies() {
 					for k, c := range conditions(policy) {
 						if apis[api].name != "messages" && k > 0 && policy != history.Adaptive {
 							continue
 						}
+						if database != nil && (apis[api].name != "messages" || policy != history.Adaptive && policy != history.Bold) {
+							continue
+						}
 						t.Run(fmt.Sprintf("%s/%s/%s/%s", apis[api].name, account, policy, c.name), func(t *testing.T) {
 							t.Parallel()
-							straight, with := play(t, api, account, "", c), play(t, api, account, string(policy), c)
+							where := ""
+							if database != nil {
+								where = database(t)
+							}
+							straight, with := play(t, "", api, account, "", c), play(t, where, api, account, string(policy), c)
 							for _, err := range append(straight.errors, with.errors...) {
 								t.Error(err)
 							}
