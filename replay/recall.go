@@ -14,7 +14,7 @@ type charge struct {
 	sender  *Sender // nil: nothing was recalled yet
 	rules   []Rule
 	cost    map[string]float64
-	leftOut map[int]bool // parts that were left out
+	leftOut map[int]bool // parts that were left out; true: the request shows their text nowhere else
 	recalls int
 }
 
@@ -25,7 +25,7 @@ func newCharge(rules []Rule) *charge {
 // add prices request i, which sender has just sent, and sends it once more for each part that its answer recalls.
 func (c *charge) add(i int, sender *Sender, sent Sent, omissions []check.Omission, recalled []check.Recall) {
 	for _, o := range omissions {
-		c.leftOut[o.Part] = true
+		c.leftOut[o.Part] = c.leftOut[o.Part] || !o.Pointer
 	}
 	if c.sender != nil {
 		sent = c.sender.Send(i, omissions)
@@ -37,6 +37,16 @@ func (c *charge) add(i int, sender *Sender, sent Sent, omissions []check.Omissio
 		c.recalls++
 		c.bill(c.sender.Recall(i, again, omissions), recallCall*outputPrice)
 	}
+}
+
+// unshown returns how many parts were left out whose text the request showed nowhere else.
+func (c *charge) unshown() (n int) {
+	for _, unshown := range c.leftOut {
+		if unshown {
+			n++
+		}
+	}
+	return n
 }
 
 func (c *charge) bill(s Sent, output float64) {

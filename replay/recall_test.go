@@ -49,7 +49,7 @@ func TestRecallIsCharged(t *testing.T) {
 		s := recalling(said)
 		rule := prices.Rules()[0]
 		out := played(t, s, func(Setting) Planner { return &clearing{} }, rule)
-		if out.Recalled != want || out.LeftOut != 1 {
+		if out.Recalled != want || out.LeftOut != 1 || out.Unshown != 1 {
 			t.Errorf("%q: recalled %d of %d", said, out.Recalled, out.LeftOut)
 		}
 		// By hand: the two requests in which the read is cleared are the fourth, whose answer
@@ -116,6 +116,24 @@ func TestOffRecallsNothing(t *testing.T) {
 		t.Errorf("recalled %d of %d", out.Recalled, out.LeftOut)
 	}
 	checkCosts(t, "charged", out.Charged, out.Cost)
+}
+
+// pointing leaves the first result out, and says that its text stands elsewhere.
+type pointing struct{ testPlanner }
+
+func (p *pointing) Plan() Plan {
+	if len(p.results) > 2 {
+		p.leaveOut(0, "[as above]", true)
+	}
+	return p.plan()
+}
+
+// What a pointer stands for is left out, but shown.
+func TestPointersAreShown(t *testing.T) {
+	out := played(t, recalling("No."), func(Setting) Planner { return &pointing{} }, prices.Rules()[0])
+	if out.LeftOut != 1 || out.Unshown != 0 {
+		t.Errorf("%d left out, %d of them not shown", out.LeftOut, out.Unshown)
+	}
 }
 
 // folding leaves lines 2 to 4 and 6 to 8 of the first result out of all requests.

@@ -82,11 +82,11 @@ type Outcome struct {
 	Edits      check.Edits
 	LostByRule map[string]int // Edits.Lost of the plan for each rule
 
-	// LeftOut is the number of parts that were left out. Of
-	// these, Recalled is how many the agent would have asked for again. Charged is Cost with
+	// LeftOut is the number of parts that were left out, and Unshown that of those without a pointer to where the text
+	// stands. Recalled is how many of these the agent would have asked for again. Charged is Cost with
 	// these calls: for each, one more request, its output, and the text again.
-	LeftOut, Recalled int
-	Charged           map[string]float64
+	LeftOut, Unshown, Recalled int
+	Charged                    map[string]float64
 
 	// RecalledByName and ChargedByName are Recalled and Charged by the stricter count of package check, which also counts names.
 	RecalledByName int
@@ -236,7 +236,8 @@ func (b *billing) send(i int, omissions []check.Omission, reasons []history.Reas
 
 func (b *billing) outcome() Outcome {
 	out := b.out
-	out.LeftOut, out.Recalled, out.Charged = len(b.charge.leftOut), b.charge.recalls, b.charge.cost
+	out.LeftOut, out.Unshown = len(b.charge.leftOut), b.charge.unshown()
+	out.Recalled, out.Charged = b.charge.recalls, b.charge.cost
 	out.RecalledByName, out.ChargedByName = b.byName.recalls, b.byName.cost
 	return out
 }

@@ -84,7 +84,7 @@ func afterRecall(policies []bench.Figures) [][]string {
 			rows = append(rows, []string{
 				code(f.Name), signed(f.RelRecall[fiveMinutes]), interval(f), signed(f.WithoutDearest[fiveMinutes]), signed(f.RelByName[fiveMinutes]),
 				signed(f.RelRecall[bench.RecordedRule]), signed(dearest(f.WorstRecall)), signed(dearest(f.WorstByName)), signed(f.RelBill[bench.RecordedRule]),
-				portion(f.Recalled, f.LeftOut), portion(f.RecalledByName, f.LeftOut),
+				portion(f.Recalled, f.Unshown), portion(f.RecalledByName, f.Unshown),
 			})
 		}
 	}
@@ -99,7 +99,7 @@ func whereChecked(policies []bench.Figures) [][]string {
 			rows = append(rows, []string{
 				code(f.Name), signed(f.RelTokens), signed(f.Rel), signed(f.RelRecall[fiveMinutes]), interval(*f), signed(f.WithoutDearest[fiveMinutes]),
 				signed(f.RelByName[fiveMinutes]), signed(f.RelRecall[bench.RecordedRule]), signed(dearest(f.WorstRecall)), signed(dearest(f.WorstByName)), signed(f.RelBill[bench.RecordedRule]),
-				fmt.Sprintf("%d of %d", f.Recalled, f.LeftOut), fmt.Sprint(f.EditsLost),
+				fmt.Sprintf("%d of %d", f.Recalled, f.Unshown), fmt.Sprint(f.EditsLost),
 			})
 		}
 	}

@@ -92,7 +92,7 @@ func policyRows(g *bench.Group) [][]string {
 			}
 			row = append(row, cell)
 		}
-		row = append(row, signed(f.MedianSession), signed(f.WorstSession), signed(f.RelRecall[prices.Anthropic5m]), portion(f.Recalled, f.LeftOut),
+		row = append(row, signed(f.MedianSession), signed(f.WorstSession), signed(f.RelRecall[prices.Anthropic5m]), portion(f.Recalled, f.Unshown),
 			signed(f.RelByName[prices.Anthropic5m]), signed(f.RelBill[bench.RecordedRule]), interval(f.Interval[prices.Anthropic5m]), signed(f.WithoutDearest[prices.Anthropic5m]),
 			Grouped(f.EditsSupported), Grouped(f.EditsSplit), Grouped(f.EditsLost), Grouped(f.Dangling), Grouped(f.Peak))
 		rows = append(rows, row)
@@ -127,7 +127,7 @@ func boundRows(policies []bench.Figures) [][]string {
 		}
 		rows = append(rows, []string{
 			f.Name, signed(f.RelTokens), signed(f.RelByRule[prices.Anthropic5m]), signed(f.RelByRule[bench.OwnRule]), signed(f.RelByRule[bench.RecordedRule]),
-			signed(f.MedianSession), signed(f.WorstSession), signed(f.RelRecall[prices.Anthropic5m]), portion(f.Recalled, f.LeftOut),
+			signed(f.MedianSession), signed(f.WorstSession), signed(f.RelRecall[prices.Anthropic5m]), portion(f.Recalled, f.Unshown),
 			signed(f.RelByName[prices.Anthropic5m]), signed(f.RelBill[bench.RecordedRule]), interval(f.Interval[prices.Anthropic5m]), Grouped(f.EditsLost), Grouped(f.Dangling),
 		})
 	}
@@ -185,7 +185,7 @@ func benchNotes(w io.Writer, b *bench.Bench) {
 	fmt.Fprintf(w, "Under %s each session has the cache that its usage shows, or its provider's: %s.\n", bench.OwnRule, ownCaches(b))
 	fmt.Fprintf(w, "Under %s that cache lives as the usage says, whatever the clock says; plans are for what a proxy can know before a request.\n", bench.RecordedRule)
 	fmt.Fprintln(w, "Edits: those whose old text stood in the request; now in view, in pieces, or lost. A replayed agent does not react.")
-	fmt.Fprintf(w, "Recall: cost under %s with the calls by which the agent would have asked again for what its answers repeat; recalled: part of all left out. "+
+	fmt.Fprintf(w, "Recall: cost under %s with the calls by which the agent would have asked again for what its answers repeat; recalled: part of what was left out without a pointer. "+
 		"By name: also for what they name, which counts too much.\n", prices.Anthropic5m)
 	fmt.Fprintf(w, "Bill: after recall under %s, of the whole bill: by the sizes that %s of %s reported, and the answers. "+
 		"95 %% of draws of the repositories, and without the dearest session: after recall under %s.\n",

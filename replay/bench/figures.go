@@ -81,8 +81,10 @@ type Figures struct {
 
 	// RelRecall, WorstRecall and MedianRecall are RelByRule, WorstByRule and
 	// MedianSession with the calls by which the agent would have asked again for what
-	// was left out. LeftOut counts the parts left out, Recalled those asked for again.
+	// was left out. LeftOut counts the parts left out, Unshown those without a pointer to where the text stands, Recalled those
+	// asked for again.
 	LeftOut      int                `json:"left_out"`
+	Unshown      int                `json:"unshown"`
 	Recalled     int                `json:"recalled"`
 	RelRecall    map[string]float64 `json:"rel_recall"`
 	WorstRecall  map[string]float64 `json:"worst_recall"`

@@ -206,6 +206,7 @@ func (f *Figures) add(o *replay.Outcome) {
 		f.Cost[name] += v
 	}
 	f.LeftOut += o.LeftOut
+	f.Unshown += o.Unshown
 	f.Recalled += o.Recalled
 	for name, v := range charged(o) {
 		f.charged[name] += v
