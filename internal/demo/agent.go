@@ -134,7 +134,17 @@ func (a *Agent) do(call llm.Part) (result, name string, err error) {
 	if args.StartLine > 0 {
 		name += fmt.Sprintf(" %d-%d", args.StartLine, args.EndLine)
 	}
-	text, err := a.files.ReadFile(filepath.FromSlash(args.Path))
+	path := filepath.FromSlash(args.Path)
+	if filepath.IsAbs(path) {
+		root, err := filepath.Abs(a.files.Name())
+		if err == nil {
+			path, err = filepath.Rel(root, path)
+		}
+		if err != nil {
+			return "", name, err
+		}
+	}
+	text, err := a.files.ReadFile(path)
 	if err != nil {
 		return "", name, err
 	}
@@ -143,7 +153,7 @@ func (a *Agent) do(call llm.Part) (result, name string, err error) {
 			return "", name, fmt.Errorf("the text to replace stands there %d times", n)
 		}
 		changed := strings.Replace(string(text), args.Old, args.New, 1)
-		err := a.files.WriteFile(filepath.FromSlash(args.Path), []byte(changed), 0o600)
+		err := a.files.WriteFile(path, []byte(changed), 0o600)
 		return fileResult(map[string]any{"success": true, "bytes_written": len(changed)}), name, err
 	}
 	lines := strings.SplitAfter(string(text), "\n")

@@ -54,6 +54,8 @@ type Config struct {
 	NoSockets bool
 	// Models are the names that /v1/models lists; none lists "scripted".
 	Models []string
+	// Forget lets Requests return nothing, so that a server may run for days.
+	Forget bool
 	Logger *slog.Logger // nil discards
 }
 
@@ -164,7 +166,9 @@ func (s *Server) nextFault(h http.Header) (Fault, error) {
 // record keeps a request and returns a function that completes it.
 func (s *Server) record(r *Request) (update func(func(*Request))) {
 	s.mu.Lock()
-	s.requests = append(s.requests, r)
+	if !s.cfg.Forget {
+		s.requests = append(s.requests, r)
+	}
 	s.mu.Unlock()
 	return func(f func(*Request)) {
 		s.mu.Lock()

@@ -1,0 +1,63 @@
+package demo
+
+import (
+	"errors"
+	"io/fs"
+	"slices"
+
+	"github.com/stet-dev/stet/llm/llmtest"
+)
+
+// servedPrompts is how many prompts of one conversation the served model does something for.
+const servedPrompts = 50
+
+// ServeModel starts the scripted model for agents of others. Whatever a person asks, it has the agent
+// read a file of dir, list the directory, and read the file again. It writes nothing. address is where
+// it listens, HOST:PORT. file is a path below dir; if it is empty, a file is chosen.
+func ServeModel(address, dir string, files fs.FS, file string) (server *llmtest.Server, chosen string, err error) {
+	if file == "" {
+		if file, err = readable(files); err != nil {
+			return nil, "", err
+		}
+	} else if _, err := fs.Stat(files, file); err != nil {
+		return nil, "", err
+	}
+	turns := []llmtest.Turn{
+		llmtest.Say("I read "+file+".", llmtest.Read(file)),
+		llmtest.Say("I look at what else is here.", llmtest.Shell("ls -l")),
+		llmtest.Say("I read "+file+" again, as agents do.", llmtest.Read(file)),
+		llmtest.Say("That was all. I am a script: I do the same whatever you ask, and change nothing."),
+	}
+	server, err = llmtest.Start(llmtest.Config{
+		Addr: address, Script: llmtest.Script{Root: dir, Turns: slices.Repeat(turns, servedPrompts)}, Forget: true, NoSockets: true,
+		Models: []string{ModelName},
+	})
+	return server, file, err
+}
+
+// Sizes of a file that is worth reading twice, and that agents read whole.
+const (
+	smallestFile = 1 << 10
+	largestFile  = 8 << 10
+)
+
+// readable chooses the file that the model has the agent read: the largest one in the directory itself
+// that agents read whole, and of several the first by name.
+func readable(files fs.FS) (string, error) {
+	entries, err := fs.ReadDir(files, ".")
+	if err != nil {
+		return "", err
+	}
+	name, size := "", int64(smallestFile-1)
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil || !info.Mode().IsRegular() || info.Size() > largestFile || info.Size() <= size || e.Name()[0] == '.' {
+			continue
+		}
+		name, size = e.Name(), info.Size()
+	}
+	if name == "" {
+		return "", errors.New("no file here has between 1 and 8 KB: name one that the agent is to read, as in \"stet model README.md\"")
+	}
+	return name, nil
+}
