@@ -6,7 +6,11 @@
 //   - a lost edit: the model answered the request with an edit whose old text
 //     stood in the recorded request, and stands in the smaller one no more.
 //
-// Both are told from the lines that a request shows, without the engine that
+// It also tells the recalls: the parts that the agent would have asked for again. They are
+// told from the answers, by the lines that these repeat, and by a stricter count also by the
+// names in them.
+//
+// All are told from the lines that a request shows, without the engine that
 // chose what to leave out: a line is shown if it stands in any part, as it is,
 // behind a line number or the mark of a patch, or inside a JSON string.
 //
