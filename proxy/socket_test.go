@@ -8,6 +8,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -174,6 +175,28 @@ func TestSocketFollowed(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A client may open its conversation with no items and no answer, and go on from there: newer ones of Codex do (WIRE-4).
+func TestSocketBeginsWithNothing(t *testing.T) {
+	model := reader(t)
+	r := newRig(t, nil, func(c *proxy.Config) { c.Upstreams.Responses, c.History = model.URL, history.Config{} })
+	c := r.open(nil)
+	top := `{"type":"response.create","store":false,"model":"model-a","instructions":"` + rules + `",`
+	e := ask(t, c, top+`"generate":false,"input":[]}`)
+	e = ask(t, c, fmt.Sprintf(`%s"previous_response_id":%q,"input":[{"type":"message","role":"user","content":"read a file"}]}`, top, e.Response.ID))
+	for range 4 {
+		e = ask(t, c, fmt.Sprintf(`%s"previous_response_id":%q,"input":[%s]}`, top, e.Response.ID, readOutput(callOf(t, e))))
+	}
+	_ = c.Close(websocket.StatusNormalClosure, "")
+	if !slices.ContainsFunc(asked(model), func(r llmtest.Request) bool { return strings.Contains(string(r.Body), "unchanged: shown above") }) {
+		t.Error("nothing is shortened")
+	}
+	for _, row := range r.rows() {
+		if row.Status != 200 || row.Passed != "" {
+			t.Errorf("row %+v", row)
+		}
 	}
 }
 

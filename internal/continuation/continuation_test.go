@@ -105,6 +105,22 @@ func TestContinue(t *testing.T) {
 	}
 }
 
+// A conversation may begin with no items, and an answer that has none: it goes on from there all the same (WIRE-4).
+func TestContinueNothing(t *testing.T) {
+	for _, shape := range []Shape{kept, own} {
+		s := New(1 << 20)
+		hold(t, s, "begin", whole(t, shape, `{"`+shape.Items+`":[]}`), "")
+		turn := next(t, s, shape, "begin", `{"`+shape.Items+`":[1,2]}`)
+		if got := string(turn.Body); got != `{"`+shape.Items+`":[1,2]}` || !turn.Continues() {
+			t.Errorf("got %s", got)
+		}
+		hold(t, s, "more", turn, "", "3")
+		if got := string(next(t, s, shape, "more", `{"`+shape.Items+`":[4]}`).Body); got != `{"`+shape.Items+`":[1,2,3,4]}` {
+			t.Errorf("then %s", got)
+		}
+	}
+}
+
 // Edits of new items go into the request's body. An older item must be as it was sent.
 func TestPatched(t *testing.T) {
 	s := New(1 << 20)

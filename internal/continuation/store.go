@@ -99,8 +99,8 @@ func (s *Store) Hold(id string, t *Turn, sent []byte, answer ...[]byte) error {
 	for _, item := range answer {
 		last = s.grow(&node{before: last, came: item})
 	}
-	if last == nil {
-		return nil
+	if last == nil { // there are no items yet: some clients begin so
+		last = s.grow(&node{root: true})
 	}
 	last.users++
 	if old := s.byID[id]; old != nil {
