@@ -33,6 +33,14 @@ type Store interface {
 // IsDatabase reports whether where is the URL of a database. Everything else is the path of a file.
 func IsDatabase(where string) bool { return postgres.IsURL(where) }
 
+// Name is where, for messages: without a password.
+func Name(where string) string {
+	if IsDatabase(where) {
+		return postgres.Name(where)
+	}
+	return where
+}
+
 // Open opens the store, and brings its schema up to date.
 func Open(ctx context.Context, where string) (Store, error) {
 	if IsDatabase(where) {

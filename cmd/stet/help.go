@@ -53,7 +53,7 @@ var groups = []struct {
 	{"A clean context for your agent:", []string{"wrap", "proxy", "savings", "demo", "model", "show"}},
 	{"Safe file tools:", []string{"mcp", "setup", "approve", "audit", "undo", "resume"}},
 	{"stet's own agent:", []string{"chat", "run", "acp", "sessions"}},
-	{"For several people or machines:", []string{"serve", "host", "token"}},
+	{"For several people or machines:", []string{"serve", "host", "token", "migrate"}},
 	{"Measuring:", []string{"tokens", "cache", "bench"}},
 	{"This installation:", []string{"doctor", "service", "config", "debug", "uninstall", "completion", "help", "version"}},
 }

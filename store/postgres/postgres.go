@@ -76,8 +76,9 @@ type database struct {
 	closed atomic.Bool
 }
 
-// connect opens the database at a URL and brings its schema up to date.
-func connect(ctx context.Context, where string) (*database, error) {
+// connect opens the database at a URL and brings its schema up to date. One into which a copy is not complete is
+// refused, except by who goes on with the copy.
+func connect(ctx context.Context, where string, toCopy bool) (*database, error) {
 	d := &database{name: Name(where)}
 	config, err := pgxpool.ParseConfig(where)
 	if err != nil {
@@ -95,7 +96,7 @@ func connect(ctx context.Context, where string) (*database, error) {
 	if d.pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
 		return nil, d.explain("open", err)
 	}
-	if err := d.upgrade(ctx); err != nil {
+	if err := d.upgrade(ctx, toCopy); err != nil {
 		d.pool.Close()
 		return nil, d.explain("open", err)
 	}

@@ -26,7 +26,7 @@ var (
 
 // Open opens the database at a URL (postgres://…) and brings its schema up to date.
 func Open(ctx context.Context, where string) (*Store, error) {
-	d, err := connect(ctx, where)
+	d, err := connect(ctx, where, false)
 	if err != nil {
 		return nil, err
 	}

@@ -48,16 +48,19 @@ func allMigrations() ([]migration, error) {
 
 // upgrade brings the schema up to date, in one transaction. Processes that start at once wait for
 // each other. A database that needs nothing is only read.
-func (d *database) upgrade(ctx context.Context) error {
+func (d *database) upgrade(ctx context.Context, toCopy bool) error {
 	all, err := allMigrations()
 	if err != nil {
 		return err
 	}
 	var encoding string
-	var there bool
-	if err := d.pool.QueryRow(ctx, "SELECT current_setting('server_encoding'), to_regclass('stet_schema') IS NOT NULL").
-		Scan(&encoding, &there); err != nil {
+	var there, half bool
+	if err := d.pool.QueryRow(ctx, "SELECT current_setting('server_encoding'), to_regclass('stet_schema') IS NOT NULL, to_regclass($1) IS NOT NULL", copying).
+		Scan(&encoding, &there, &half); err != nil {
 		return err
+	}
+	if half && !toCopy {
+		return errCopying
 	}
 	if encoding != "UTF8" {
 		return fmt.Errorf("the database is encoded in %s: make one with ENCODING 'UTF8'", encoding)

@@ -22,7 +22,7 @@ var _ session.Store = (*Sessions)(nil)
 
 // OpenSessions opens the database at a URL (postgres://…) and brings its schema up to date.
 func OpenSessions(ctx context.Context, where string) (*Sessions, error) {
-	d, err := connect(ctx, where)
+	d, err := connect(ctx, where, false)
 	if err != nil {
 		return nil, err
 	}

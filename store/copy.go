@@ -1,0 +1,150 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/stet-dev/stet/store/postgres"
+	"github.com/stet-dev/stet/store/rows"
+	"github.com/stet-dev/stet/store/sqlite"
+)
+
+// copyPage is how many rows are copied in one transaction.
+const copyPage = 500
+
+// Copied is how far a copy has come in one table.
+type Copied struct {
+	Table     string
+	Rows, All int64
+	Sum       string // SHA-256 of the table, once it is known to be the same in both
+}
+
+// Copy copies all records from one place to another, a file or a database each, and then compares a hash of each
+// table. from is only read, and what is written to it meanwhile may be missing in the copy. to must be new or
+// empty, or have an unfinished copy, which is gone on with; nothing else can open it before the copy is complete. told, if
+// it is not nil, is told how far it has come.
+func Copy(ctx context.Context, from, to string, told func(Copied)) (err error) {
+	if told == nil {
+		told = func(Copied) {}
+	}
+	source, err := openSource(ctx, from)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, source.Close()) }()
+	target, err := openTarget(ctx, to)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, target.Close()) }()
+	for _, t := range rows.Tables {
+		if err := copyTable(ctx, source, target, t, told); err != nil {
+			return fmt.Errorf("copy %s: %w", t.Name, err)
+		}
+	}
+	if err := compare(ctx, source, target, told); err != nil {
+		return err
+	}
+	return target.Finish(ctx)
+}
+
+func openSource(ctx context.Context, from string) (rows.Source, error) {
+	if IsDatabase(from) {
+		return postgres.OpenSource(ctx, from)
+	}
+	return sqlite.OpenSource(ctx, from)
+}
+
+func openTarget(ctx context.Context, to string) (rows.Target, error) {
+	if IsDatabase(to) {
+		return postgres.OpenTarget(ctx, to)
+	}
+	return sqlite.OpenTarget(ctx, to)
+}
+
+// copyTable copies the rows that are not there yet.
+func copyTable(ctx context.Context, source rows.Source, target rows.Target, t rows.Table, told func(Copied)) error {
+	all, err := source.Count(ctx, t)
+	if err != nil {
+		return err
+	}
+	var done int64
+	if t.Shrinks {
+		err = target.Clear(ctx, t)
+	} else if t.Key == "" {
+		done, err = target.Count(ctx, t)
+	}
+	if err != nil {
+		return err
+	}
+	var after []any
+	skip := done // of the first page: what an earlier copy has written
+	for done < all {
+		page, err := source.Page(ctx, t, after, skip, copyPage)
+		if err != nil {
+			return err
+		}
+		if len(page) == 0 {
+			break
+		}
+		after, skip = page[len(page)-1][:t.Ordered()], 0
+		for i := range page {
+			page[i] = page[i][t.Ordered():]
+		}
+		if err := target.Write(ctx, t, page); err != nil {
+			return err
+		}
+		done += int64(len(page))
+		told(Copied{Table: t.Name, Rows: done, All: all})
+	}
+	return nil
+}
+
+// compare returns an error if a table of the copy is not the same.
+func compare(ctx context.Context, source rows.Source, target rows.Target, told func(Copied)) (err error) {
+	made, err := target.Read(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, made.Close()) }()
+	for _, t := range rows.Tables {
+		want, n, err := sum(ctx, source, t)
+		if err != nil {
+			return err
+		}
+		have, m, err := sum(ctx, made, t)
+		if err != nil {
+			return err
+		}
+		if n != m || want != have {
+			return fmt.Errorf("the copy of %s is not the same: %d rows with the hash %s, and %d with %s; "+
+				"remove the copy and begin again, while nothing else writes", t.Name, n, want, m, have)
+		}
+		told(Copied{Table: t.Name, Rows: n, All: n, Sum: want})
+	}
+	return nil
+}
+
+// sum is the hash of a table, and how many rows it has.
+func sum(ctx context.Context, s rows.Source, t rows.Table) (string, int64, error) {
+	total := rows.NewSum()
+	var n int64
+	var after []any
+	for {
+		page, err := s.Page(ctx, t, after, 0, copyPage)
+		if err != nil {
+			return "", 0, err
+		}
+		for _, row := range page {
+			if err := total.Add(row[t.Ordered():]); err != nil {
+				return "", 0, fmt.Errorf("%s: %w", t.Name, err)
+			}
+		}
+		n += int64(len(page))
+		if len(page) < copyPage {
+			return total.String(), n, nil
+		}
+		after = page[len(page)-1][:t.Ordered()]
+	}
+}

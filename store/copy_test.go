@@ -1,0 +1,293 @@
+package store_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/record/recordtest"
+	"github.com/stet-dev/stet/session"
+	"github.com/stet-dev/stet/session/sessiontest"
+	"github.com/stet-dev/stet/store"
+	"github.com/stet-dev/stet/store/postgrestest"
+)
+
+var server postgrestest.Server
+
+// copyEnv makes the test binary a process that copies from the place that it names.
+const copyEnv = "STET_TEST_COPY"
+
+func TestMain(m *testing.M) {
+	if from := os.Getenv(copyEnv); from != "" {
+		err := store.Copy(context.Background(), from, os.Getenv(copyEnv+"_TO"), func(c store.Copied) { fmt.Println(c.Table, c.Rows, c.All, c.Sum) })
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	code := m.Run()
+	server.Stop()
+	os.Exit(code)
+}
+
+// contents is all that a store has.
+type contents struct {
+	Infos    []session.Info
+	Events   map[string][]session.Event
+	Requests []record.Request
+	Trims    []record.Trim
+	Turns    []record.Turn
+	Places   []record.SentPlace
+	Forms    map[uint64]record.SentForm
+	Entries  []record.Entry
+	Head     record.Link
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+const rowsEach = 1300 // more than two pages
+
+// fill makes a store with rows of every kind.
+func fill(t *testing.T, where string) {
+	t.Helper()
+	ctx := t.Context()
+	s, err := store.Open(ctx, where)
+	must(t, err)
+	defer s.Close()
+	var b record.Batch
+	var entries []record.Entry
+	for i := range rowsEach {
+		at := recordtest.Start.Add(time.Duration(i) * time.Minute)
+		r := recordtest.Full(fmt.Sprint("r", i), "c", at)
+		r.Observe, r.Model = i%2 == 0, "a\x00\xff\x01"
+		b.Requests = append(b.Requests, r)
+		b.Trims = append(b.Trims, record.Trim{Request: r.ID, Time: at, CallID: "x", Paths: []string{"a\x00b"}, Observe: true})
+		b.Turns = append(b.Turns, record.Turn{Prefix: uint64(i) << 54, Time: at, Moment: "gap", Elided: []uint64{1, uint64(i)}})
+		b.Forms = append(b.Forms, record.SentForm{ID: uint64(i) + 1, Parent: uint64(i), Rules: 3, Edits: []byte{0, byte(i)}})
+		b.Places = append(b.Places, record.SentPlace{Place: ^uint64(i), Form: uint64(i) + 1, Time: at, Bound: true})
+		e := recordtest.FullEntry("\x01s", "p\x00\xff", at)
+		entries = append(entries, e)
+	}
+	must(t, s.Append(ctx, b))
+	_, err = s.Log(ctx, entries...)
+	must(t, err)
+	sessions, err := store.OpenSessions(ctx, where)
+	must(t, err)
+	defer sessions.Close()
+	for n := range 4 {
+		bodies := sessiontest.Bodies()[1:6]
+		for range rowsEach / 4 {
+			bodies = append(bodies, sessiontest.Text(llm.User, fmt.Sprintf("word%d \x00\xff", n)))
+		}
+		_, err := session.Create(ctx, sessions, session.Opening{Dir: "/d\xff"}, bodies...)
+		must(t, err)
+	}
+}
+
+func read(t *testing.T, where string) (c contents) {
+	t.Helper()
+	ctx := t.Context()
+	s, err := store.Open(ctx, where)
+	must(t, err)
+	defer s.Close()
+	c.Requests, err = s.Requests(ctx, record.Query{})
+	must(t, err)
+	c.Trims, err = s.Trims(ctx, record.Query{})
+	must(t, err)
+	c.Turns, err = s.Turns(ctx, 10*rowsEach)
+	must(t, err)
+	var places []uint64
+	for i := range rowsEach {
+		places = append(places, ^uint64(i))
+	}
+	var forms []record.SentForm
+	c.Places, forms, err = s.SentForms(ctx, places)
+	must(t, err)
+	c.Forms = map[uint64]record.SentForm{}
+	for _, f := range forms {
+		c.Forms[f.ID] = f
+	}
+	c.Entries, err = s.Entries(ctx, record.TrailQuery{})
+	must(t, err)
+	v, err := record.Verify(ctx, s)
+	must(t, err)
+	if v.Broken != nil {
+		t.Errorf("%s: %+v", where, v.Broken)
+	}
+	c.Head = v.Head
+	sessions, err := store.OpenSessions(ctx, where)
+	must(t, err)
+	defer sessions.Close()
+	c.Infos, err = sessions.List(ctx, session.Query{})
+	must(t, err)
+	c.Events = map[string][]session.Event{}
+	for _, i := range c.Infos {
+		events, damaged, err := sessions.Events(ctx, i.ID, 0)
+		must(t, err)
+		if len(damaged) > 0 {
+			t.Errorf("%s: %v", where, damaged)
+		}
+		c.Events[i.ID] = events
+	}
+	return c
+}
+
+func same(t *testing.T, want, got contents) {
+	t.Helper()
+	if len(want.Requests) != rowsEach || len(want.Entries) != rowsEach || len(want.Infos) != 4 {
+		t.Fatalf("there is not what was written: %d, %d, %d", len(want.Requests), len(want.Entries), len(want.Infos))
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("-want +got\n%s", d[:min(len(d), 3000)])
+	}
+}
+
+// goesOn checks that a copy takes what comes after it.
+func goesOn(t *testing.T, where string) {
+	t.Helper()
+	ctx := t.Context()
+	s, err := store.Open(ctx, where)
+	must(t, err)
+	defer s.Close()
+	e, err := s.Log(ctx, recordtest.FullEntry("s", "p", time.Now()))
+	if err != nil || e[0].Seq != rowsEach+1 {
+		t.Errorf("%+v, %v", e, err)
+	}
+	must(t, s.Append(ctx, record.Batch{Requests: []record.Request{recordtest.Full("new", "c", time.Now())}}))
+	sessions, err := store.OpenSessions(ctx, where)
+	must(t, err)
+	defer sessions.Close()
+	_, err = session.Create(ctx, sessions, session.Opening{}, sessiontest.Text(llm.User, "newest"))
+	must(t, err)
+	for _, word := range []string{"newest", "word2"} {
+		if hits, err := sessions.Search(ctx, []string{word}, 1); err != nil || len(hits) != 1 {
+			t.Errorf("search %s: %v, %v", word, hits, err)
+		}
+	}
+}
+
+// From a file to a database and back to a file, nothing is lost and the first file is not changed.
+func TestCopy(t *testing.T) {
+	dir := t.TempDir()
+	file, back, database := filepath.Join(dir, "stet.db"), filepath.Join(dir, "back.db"), server.Database(t)
+	fill(t, file)
+	want := read(t, file)
+	before, err := os.ReadFile(file)
+	must(t, err)
+	sums := map[string]string{}
+	must(t, store.Copy(t.Context(), file, database, func(c store.Copied) { sums[c.Table] = c.Sum }))
+	if after, err := os.ReadFile(file); err != nil || !bytes.Equal(before, after) {
+		t.Errorf("the source was changed, %v", err)
+	}
+	same(t, want, read(t, database))
+	if len(sums) != 8 || sums["trail"] == "" || sums["trail"] == sums["events"] {
+		t.Errorf("%v", sums)
+	}
+	must(t, store.Copy(t.Context(), database, back, nil))
+	same(t, want, read(t, back))
+	goesOn(t, database)
+	goesOn(t, back)
+
+	for to, said := range map[string]string{database: "is not empty", back: "is there already"} {
+		if err := store.Copy(t.Context(), file, to, nil); err == nil || !strings.Contains(err.Error(), said) {
+			t.Errorf("copy to %s again: %v", to, err)
+		}
+	}
+	left, err := filepath.Glob(filepath.Join(dir, "*copying*"))
+	if err != nil || len(left) > 0 {
+		t.Errorf("left over: %v, %v", left, err)
+	}
+}
+
+// A copy that is killed again and again goes on where it was, both ways; until it is complete nothing opens it.
+func TestCopyKilled(t *testing.T) {
+	dir := t.TempDir()
+	file, back, database := filepath.Join(dir, "stet.db"), filepath.Join(dir, "back.db"), server.Database(t)
+	fill(t, file)
+	want := read(t, file)
+	for _, way := range []struct{ from, to string }{{file, database}, {database, back}} {
+		kills := 0
+		for complete := false; !complete; kills++ {
+			complete = copyUntil(t, way.from, way.to, 1+3*kills) || opens(t, way.to) // it may end just before it is killed
+		}
+		if kills < 4 {
+			t.Errorf("it was killed only %d times", kills)
+		}
+		same(t, want, read(t, way.to))
+	}
+}
+
+// opens reports whether there is a whole store.
+func opens(t *testing.T, where string) bool {
+	t.Helper()
+	if _, err := os.Stat(where); !store.IsDatabase(where) && errors.Is(err, os.ErrNotExist) {
+		return false
+	}
+	s, err := store.Open(t.Context(), where)
+	if err != nil {
+		if !strings.Contains(err.Error(), "is not complete") {
+			t.Error(err)
+		}
+		return false
+	}
+	must(t, s.Close())
+	return true
+}
+
+// copyUntil copies in a process of its own, and kills it after so many lines of progress. It reports whether the copy
+// was complete before.
+func copyUntil(t *testing.T, from, to string, lines int) bool {
+	t.Helper()
+	c := exec.Command(os.Args[0])
+	c.Env = append(os.Environ(), copyEnv+"="+from, copyEnv+"_TO="+to)
+	c.Stderr = os.Stderr
+	out, err := c.StdoutPipe()
+	must(t, err)
+	must(t, c.Start())
+	said := bufio.NewScanner(out)
+	for range lines {
+		if !said.Scan() {
+			must(t, c.Wait())
+			return true
+		}
+	}
+	must(t, c.Process.Kill())
+	_ = c.Wait() // it was killed
+	return false
+}
+
+// A copy that is not the same is said to be so: here of rows that were changed between two attempts.
+func TestCopyCompared(t *testing.T) {
+	dir := t.TempDir()
+	file, other, database := filepath.Join(dir, "stet.db"), filepath.Join(dir, "other.db"), server.Database(t)
+	fill(t, file)
+	for copyUntil(t, file, database, 12) {
+		t.Fatal("complete already")
+	}
+	fill(t, other) // with other sessions
+	err := store.Copy(t.Context(), other, database, nil)
+	if err == nil {
+		t.Fatal("two halves are taken for a whole")
+	}
+	if opens(t, database) {
+		t.Error("it was opened")
+	}
+}
