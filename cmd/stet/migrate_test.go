@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stet-dev/stet/llm"
-	"github.com/stet-dev/stet/record/recordtest"
+	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/session"
-	"github.com/stet-dev/stet/session/sessiontest"
 	"github.com/stet-dev/stet/store"
 	"github.com/stet-dev/stet/store/postgrestest"
 )
@@ -42,12 +42,12 @@ func TestMigrate(t *testing.T) {
 	}
 	s, err := store.Open(t.Context(), p.trailFile())
 	must(err)
-	_, err = s.Log(t.Context(), recordtest.FullEntry("s", "kept.go", recordtest.Start))
+	_, err = s.Log(t.Context(), record.Entry{Time: time.Now(), Kind: record.Call, Path: "kept.go", Outcome: record.OK})
 	must(err)
 	must(s.Close())
 	sessions, err := store.OpenSessions(t.Context(), p.trailFile())
 	must(err)
-	_, err = session.Create(t.Context(), sessions, session.Opening{Dir: home}, session.Title("a title of it"), sessiontest.Text(llm.User, "beans"))
+	_, err = session.Create(t.Context(), sessions, session.Opening{Dir: home}, session.Title("a title of it"), session.Message{Role: llm.User, Parts: []llm.Part{{Text: "beans"}}})
 	must(err)
 	must(sessions.Close())
 
