@@ -2,6 +2,8 @@ package check
 
 import (
 	"encoding/json"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/stet-dev/stet/llm"
@@ -49,8 +51,8 @@ func jsonStrings(out []string, v any) []string {
 			out = jsonStrings(out, e)
 		}
 	case map[string]any:
-		for _, e := range v {
-			out = jsonStrings(out, e)
+		for _, key := range slices.Sorted(maps.Keys(v)) { // the order in which names are recalled follows from it
+			out = jsonStrings(out, v[key])
 		}
 	}
 	return out

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/stet-dev/stet/llm"
 )
 
@@ -86,4 +88,14 @@ func FuzzLines(f *testing.F) {
 			t.Errorf("%q in %q", want, text)
 		}
 	})
+}
+
+// The strings of a JSON object come in one order, whatever that of its members in memory is.
+func TestStringsOfAnObjectHaveAnOrder(t *testing.T) {
+	for range 20 {
+		got := decoded(`{"e":"5","b":{"d":"2","c":"1"},"a":"0","f":["6"]}`)
+		if diff := cmp.Diff([]string{"0", "1", "2", "5", "6"}, got); diff != "" {
+			t.Fatal(diff)
+		}
+	}
 }
