@@ -42,11 +42,12 @@ func (c *recall) catchUp(r *cachestate.Request) {
 	}
 }
 
-// due reports whether it is time to load, and notes that it is done.
+// due reports whether it is time to load, and notes that it is done. It is, too, where the clock was put back.
 func (c *recall) due(now time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	due := now.Sub(c.looked) >= time.Second
+	passed := now.Sub(c.looked)
+	due := passed < 0 || passed >= time.Second
 	if due {
 		c.looked = now
 	}
