@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -14,6 +15,7 @@ import (
 const (
 	maxQueued   = 20_000           // rows that wait at most, of all kinds
 	maxWrite    = 15 * time.Second // time that one write may take
+	maxPrune    = 2 * time.Minute  // time that removing old rows may take
 	maxNow      = time.Second      // time that a request waits for a write
 	writeDelay  = 200 * time.Millisecond
 	writeTrials = 2
@@ -200,8 +202,20 @@ func (w *writer) append(b record.Batch) error {
 
 // prune has the store forget what is not to be kept.
 func (w *writer) prune() {
-	ctx, cancel := context.WithTimeout(context.Background(), maxWrite)
+	ctx, cancel := context.WithTimeout(context.Background(), maxPrune)
 	defer cancel()
+	go func() { // the end of the process waits for it no longer than for a write
+		select {
+		case <-w.ending:
+		case <-ctx.Done():
+			return
+		}
+		select {
+		case <-time.After(maxWrite):
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
 	now, err := believed(ctx, w.store)
 	if err != nil {
 		w.log.Warn("old records stay", "error", err)
@@ -209,6 +223,7 @@ func (w *writer) prune() {
 	}
 	removed, err := w.store.Prune(ctx, w.keep.limits(now))
 	switch {
+	case errors.Is(err, context.Canceled): // another process does it
 	case err != nil:
 		w.log.Warn("old records stay", "error", err)
 	case removed > 0:

@@ -77,7 +77,7 @@ type Limits struct {
 	// Requests and Turns are how many of the newest rows stay; turns with a
 	// Moment are counted apart. A trim goes with the requests of its time.
 	Requests, Turns int
-	// FormBytes is how many bytes the newest places and their forms may take. A form stays as
-	// long as a place names it, or a form that adds to it.
+	// FormBytes is how many bytes the newest places and their forms may take, each form for each place that names it. A store may let
+	// a little more stay. A form stays as long as a place names it, or a form that adds to it.
 	FormBytes int64
 }

@@ -43,19 +43,39 @@ func (s *Store) SentForms(ctx context.Context, places []uint64) ([]record.SentPl
 }
 
 // pruneForms removes places that are older than since, and the oldest where there is no room for all. Forms go
-// once no place needs them.
+// once no place needs them. Where nothing is to be removed it only adds up: to sort all places, or to follow all forms, takes
+// seconds, and no one else can write meanwhile.
 func pruneForms(ctx context.Context, tx *sql.Tx, since, bytes int64) error {
-	if _, err := tx.ExecContext(ctx, `DELETE FROM sent_places WHERE time_us < ?`, since); err != nil {
-		return err
-	}
-	if bytes > 0 {
-		_, err := tx.ExecContext(ctx, `DELETE FROM sent_places WHERE (place, form) IN (SELECT place, form FROM (
-			SELECT place, form, sum(64 + coalesce(length(edits), 0)) OVER (
-				ORDER BY time_us DESC, place, form ROWS UNBOUNDED PRECEDING) AS size
-			FROM sent_places LEFT JOIN sent_forms ON form = id) WHERE size > ?)`, bytes)
+	var removed int64
+	remove := func(query string, argument int64) error {
+		done, err := tx.ExecContext(ctx, query, argument)
 		if err != nil {
 			return err
 		}
+		n, err := done.RowsAffected()
+		removed += n
+		return err
+	}
+	if err := remove(`DELETE FROM sent_places WHERE time_us < ?`, since); err != nil {
+		return err
+	}
+	if bytes > 0 {
+		const sized = `FROM sent_places LEFT JOIN sent_forms ON form = id`
+		const size = `sum(64 + coalesce(length(edits), 0))`
+		var all sql.NullInt64
+		if err := tx.QueryRowContext(ctx, `SELECT `+size+` `+sized).Scan(&all); err != nil {
+			return err
+		}
+		if all.Int64 > bytes+bytes/32 { // else it would be a few at each start
+			err := remove(`DELETE FROM sent_places WHERE (place, form) IN (SELECT place, form FROM (
+				SELECT place, form, `+size+` OVER (ORDER BY time_us DESC, place, form ROWS UNBOUNDED PRECEDING) AS size `+sized+`) WHERE size > ?)`, bytes)
+			if err != nil {
+				return err
+			}
+		}
+	}
+	if removed == 0 {
+		return nil
 	}
 	_, err := tx.ExecContext(ctx, `WITH RECURSIVE used (id) AS (
 			SELECT form FROM sent_places
