@@ -29,10 +29,13 @@ type Message struct {
 // must not wait, and must not call the Bus's stop functions. A Bus may be used
 // concurrently.
 type Bus interface {
-	// Own takes an address, until stop. ErrTaken says that it has another owner.
-	Own(address string, deliver func(Message)) (stop func(), err error)
-	// Send hands a message to the owner of an address. ErrNoOwner says that it
-	// has none.
+	// Own takes an address, until stop. ErrTaken says that it has another owner. lost is
+	// called once if the address gets another owner before stop, which happens when
+	// this process is cut off from the others for a time. It may be nil.
+	Own(address string, deliver func(Message), lost func()) (stop func(), err error)
+	// Send hands a message to the owner of an address, and returns when its process has
+	// taken it. ErrNoOwner says that there is none, and that nothing was sent. After
+	// another error the message may have been taken: its text says what is known.
 	Send(address string, m Message) error
 
 	// Subscribe has deliver called for all that is published on a topic, until
@@ -51,7 +54,7 @@ type Local struct {
 var _ Bus = (*Local)(nil)
 
 // Own implements Bus.
-func (l *Local) Own(address string, deliver func(Message)) (stop func(), err error) {
+func (l *Local) Own(address string, deliver func(Message), _ func()) (stop func(), err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.owners[address] != nil {

@@ -151,7 +151,7 @@ func (c *call) forward() {
 	case errors.Is(err, ErrNoOwner):
 		c.fail(tool.HostUnavailable, c.h.noHost(c.to))
 	case err != nil:
-		c.fail(tool.HostUnavailable, err.Error())
+		c.fail(tool.HostUnavailable, err.Error()+"."+c.unknown())
 	case c.f.PartsFollow:
 		c.sendHeld()
 	case c.requestRoom != nil:

@@ -44,7 +44,7 @@ const codeTaken = "workspace_taken"
 func (p *hostPeer) begin() (err error) {
 	h := p.h
 	for range 2 {
-		p.release, err = h.bus.Own(workspaceAddress(p.workspace()), p.deliver)
+		p.release, err = h.bus.Own(workspaceAddress(p.workspace()), p.deliver, p.lost)
 		if !errors.Is(err, ErrTaken) {
 			break
 		}
@@ -64,6 +64,12 @@ func (p *hostPeer) begin() (err error) {
 	h.mu.Unlock()
 	p.publish(wire.HostUp)
 	return nil
+}
+
+// lost ends the session, since another process owns the workspace's address. The host
+// may connect again.
+func (p *hostPeer) lost() {
+	p.end(websocket.StatusGoingAway, "this gateway was cut off from the others, and another one has taken the workspace")
 }
 
 // publish tells all hubs that the host comes or goes.

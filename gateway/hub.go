@@ -145,7 +145,7 @@ func New(c Config) (*Hub, error) {
 		tokenRate:   ratelimit.Keyed{PerMinute: c.Limits.Rate * approval.TokenSessions},
 	}
 	h.base, h.stop = context.WithCancel(context.Background())
-	stop, err := h.bus.Own(h.address, h.result)
+	stop, err := h.bus.Own(h.address, h.result, nil)
 	if err != nil {
 		return nil, fmt.Errorf("gateway: %w", err)
 	}

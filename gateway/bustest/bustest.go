@@ -33,11 +33,11 @@ func owner(t *testing.T, open func(t *testing.T) (a, b gateway.Bus)) {
 		t.Errorf("sent to nobody: %v", err)
 	}
 	got := make(chan gateway.Message, 10)
-	stop, err := a.Own("workspace/w", func(m gateway.Message) { got <- m })
+	stop, err := a.Own("workspace/w", func(m gateway.Message) { got <- m }, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.Own("workspace/w", func(gateway.Message) {}); !errors.Is(err, gateway.ErrTaken) {
+	if _, err := b.Own("workspace/w", func(gateway.Message) {}, nil); !errors.Is(err, gateway.ErrTaken) {
 		t.Errorf("owned twice: %v", err)
 	}
 	if err := b.Send("workspace/w", message("2")); err != nil {
@@ -51,7 +51,7 @@ func owner(t *testing.T, open func(t *testing.T) (a, b gateway.Bus)) {
 	if err := b.Send("workspace/w", message("3")); !errors.Is(err, gateway.ErrNoOwner) {
 		t.Errorf("sent to who has gone: %v", err)
 	}
-	stop2, err := b.Own("workspace/w", func(gateway.Message) {})
+	stop2, err := b.Own("workspace/w", func(gateway.Message) {}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +67,7 @@ func order(t *testing.T, open func(t *testing.T) (a, b gateway.Bus)) {
 	const senders, each = 4, 200
 	type from struct{ sender, n string }
 	got := make(chan from, senders*each)
-	stop, err := a.Own("hub/y", func(m gateway.Message) { got <- from{m.From, m.Frame.(*wire.Cancel).CallID} })
+	stop, err := a.Own("hub/y", func(m gateway.Message) { got <- from{m.From, m.Frame.(*wire.Cancel).CallID} }, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

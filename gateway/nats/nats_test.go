@@ -1,0 +1,238 @@
+package nats_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+
+	"github.com/stet-dev/stet/gateway"
+	"github.com/stet-dev/stet/gateway/bustest"
+	"github.com/stet-dev/stet/gateway/nats"
+	"github.com/stet-dev/stet/gateway/wire"
+)
+
+// serverDir is the variable that has the test program be a NATS server, which keeps its
+// records there. It prints its URL.
+const serverDir = "STET_TEST_NATS_DIR"
+
+func TestMain(m *testing.M) {
+	dir := os.Getenv(serverDir)
+	if dir == "" {
+		os.Exit(m.Run())
+	}
+	s, err := serve(dir)
+	if err != nil {
+		panic(err)
+	}
+	_, _ = os.Stdout.WriteString(s.ClientURL() + "\n")
+	s.WaitForShutdown()
+}
+
+func serve(dir string) (*server.Server, error) {
+	s, err := server.NewServer(&server.Options{
+		Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: dir, NoLog: true, NoSigs: true,
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.Start()
+	if !s.ReadyForConnections(20 * time.Second) {
+		return nil, errors.New("the NATS server is not up")
+	}
+	return s, nil
+}
+
+// startProcess starts a NATS server in a process of its own.
+func startProcess(t *testing.T) (*exec.Cmd, string) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), serverDir+"="+t.TempDir())
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	line := make([]byte, 256)
+	n, err := out.Read(line)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cmd, strings.TrimSpace(string(line[:n]))
+}
+
+func open(t *testing.T, c nats.Config) *nats.Bus {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	b, err := nats.Open(ctx, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return b
+}
+
+// startEmbedded starts a server in this process.
+func startEmbedded(t *testing.T) *server.Server {
+	t.Helper()
+	s, err := serve(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		s.Shutdown()
+		s.WaitForShutdown()
+	})
+	return s
+}
+
+func TestEmbedded(t *testing.T) {
+	bustest.Run(t, func(t *testing.T) (a, b gateway.Bus) {
+		s := startEmbedded(t)
+		return open(t, nats.Config{Server: s}), open(t, nats.Config{Server: s})
+	})
+}
+
+func TestProcess(t *testing.T) {
+	bustest.Run(t, func(t *testing.T) (a, b gateway.Bus) {
+		_, url := startProcess(t)
+		return open(t, nats.Config{URL: url}), open(t, nats.Config{URL: url})
+	})
+}
+
+// Many messages at once: none is dropped, and none fails.
+func TestBurst(t *testing.T) {
+	s := startEmbedded(t)
+	a, b := open(t, nats.Config{Server: s}), open(t, nats.Config{Server: s})
+	const many, size = 1000, 64 << 10
+	got := make(chan string, many)
+	stop, err := a.Own("hub/x", func(m gateway.Message) { got <- wire.CallOf(m.Frame) }, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stop()
+	var all sync.WaitGroup
+	for range many {
+		all.Go(func() {
+			if err := b.Send("hub/x", large("c", size)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	for range many {
+		<-got
+	}
+}
+
+func large(id string, size int) gateway.Message {
+	result, err := json.Marshal(map[string]string{"content": strings.Repeat("x", size)})
+	if err != nil {
+		panic(err)
+	}
+	return gateway.Message{From: "hub/y", Frame: &wire.ToolResult{CallID: id, Result: result}}
+}
+
+// A message that is larger than NATS takes arrives whole, between others.
+func TestPieces(t *testing.T) {
+	s := startEmbedded(t)
+	a, b := open(t, nats.Config{Server: s}), open(t, nats.Config{Server: s})
+	const size = 5 << 20
+	got := make(chan gateway.Message, 100)
+	stop, err := a.Own("hub/x", func(m gateway.Message) { got <- m }, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stop()
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			if err := b.Send("hub/x", large("c", size)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	for range 4 {
+		m := <-got
+		if f, ok := m.Frame.(*wire.ToolResult); !ok || len(f.Result) < size || m.From != "hub/y" {
+			t.Errorf("%T from %s", m.Frame, m.From)
+		}
+	}
+}
+
+// A server that is gone is an error in words that say what to do.
+func TestServerLost(t *testing.T) {
+	cmd, url := startProcess(t)
+	a, b := open(t, nats.Config{URL: url}), open(t, nats.Config{URL: url})
+	stop, err := a.Own("hub/x", func(gateway.Message) {}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stop()
+	if err := b.Send("hub/x", large("c", 10)); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	err = b.Send("hub/x", large("c", 10))
+	if !errors.Is(err, nats.ErrOffline) && !errors.Is(err, nats.ErrSilent) {
+		t.Errorf("%v", err)
+	}
+}
+
+// An owner whose process is cut off loses the address to another one: it takes no more
+// messages, and is told. What is sent reaches the new owner alone.
+func TestFence(t *testing.T) {
+	s := startEmbedded(t)
+	line := startRelay(t, s.Addr().String())
+	old, b, c := open(t, nats.Config{URL: line.url()}), open(t, nats.Config{Server: s}), open(t, nats.Config{Server: s})
+	atOld, atNew, lost := make(chan gateway.Message, 10), make(chan gateway.Message, 10), make(chan bool, 1)
+	if _, err := old.Own("workspace/w", func(m gateway.Message) { atOld <- m }, func() { lost <- true }); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Send("workspace/w", large("1", 10)); err != nil {
+		t.Fatal(err)
+	}
+	<-atOld
+	line.hold()
+	if err := c.Send("workspace/w", large("2", 10)); !errors.Is(err, nats.ErrSilent) && !errors.Is(err, gateway.ErrNoOwner) {
+		t.Errorf("sent to an owner that is cut off: %v", err)
+	}
+	if _, err := b.Own("workspace/w", func(m gateway.Message) { atNew <- m }, nil); err != nil {
+		t.Fatal(err)
+	}
+	line.letGo()
+	<-lost
+	if err := c.Send("workspace/w", large("3", 10)); err != nil {
+		t.Fatal(err)
+	}
+	if m := <-atNew; wire.CallOf(m.Frame) != "3" {
+		t.Errorf("%+v", m)
+	}
+	select {
+	case m := <-atOld:
+		t.Errorf("the old owner has %+v", m)
+	default:
+	}
+}

@@ -1,0 +1,203 @@
+package nats
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/nats-io/nuid"
+
+	"github.com/stet-dev/stet/gateway"
+)
+
+// owner is the entry of an address.
+type owner struct {
+	Process string `json:"process"`
+	Token   string `json:"token"` // for fencing
+}
+
+func (o owner) subject() string { return "stet.to." + o.Token }
+
+// owned is an address that this process owns.
+type owned struct {
+	b       *Bus
+	address string
+	owner   owner
+	sub     *nats.Subscription
+	queue   chan gateway.Message
+	done    chan struct{} // closed when it is given back
+	lost    func()
+	pieces  map[string][]byte // of messages that are not whole, by sender and number; for take
+}
+
+// Own implements gateway.Bus. It waits until the lease of an owner that was lost has
+// ended.
+func (b *Bus) Own(address string, deliver func(gateway.Message), lost func()) (stop func(), err error) {
+	o := &owned{
+		b: b, address: address, owner: owner{b.process, nuid.Next()}, lost: lost,
+		queue: make(chan gateway.Message, backlog), done: make(chan struct{}), pieces: map[string][]byte{},
+	}
+	b.mu.Lock()
+	taken := b.owned[address] != nil
+	b.mu.Unlock()
+	if taken {
+		return nil, fmt.Errorf("address %s: %w", address, gateway.ErrTaken)
+	}
+	if o.sub, err = b.conn.Subscribe(o.owner.subject(), o.take); err != nil {
+		return nil, fmt.Errorf("address %s: %w", address, err)
+	}
+	_ = o.sub.SetPendingLimits(-1, -1) // those who send bound it: each waits for answers
+	err = b.conn.FlushTimeout(patience)
+	if err == nil {
+		err = b.claim(o)
+	}
+	if err != nil {
+		_ = o.sub.Unsubscribe()
+		return nil, fmt.Errorf("address %s: %w", address, err)
+	}
+	b.running.Go(func() { o.run(deliver) })
+	return o.release, nil
+}
+
+// claim writes an owner into the bucket, unless a process that lives owns the address.
+func (b *Bus) claim(o *owned) error {
+	ctx, cancel := context.WithTimeout(b.ctx, 2*lease)
+	defer cancel()
+	key, entry := token(o.address), encode(o.owner)
+	for {
+		_, err := b.addresses.Create(ctx, key, entry)
+		if errors.Is(err, jetstream.ErrKeyExists) {
+			err = b.replace(ctx, o, key, entry)
+		}
+		switch {
+		case err == nil:
+			b.mu.Lock()
+			b.owned[o.address] = o
+			b.known[o.address] = o.owner
+			b.mu.Unlock()
+			return nil
+		case errors.Is(err, gateway.ErrTaken), ctx.Err() != nil:
+			return err
+		}
+		select { // another one was quicker, or the old owner's lease has not ended
+		case <-time.After(100 * time.Millisecond):
+		case <-ctx.Done():
+			return fmt.Errorf("%w: its owner does not answer, but its lease goes on", gateway.ErrTaken)
+		}
+	}
+}
+
+var errLeased = errors.New("the lease of the old owner goes on")
+
+// replace takes the place of an owner whose lease has ended. An owner that answers
+// lives, whatever is read of its lease.
+func (b *Bus) replace(ctx context.Context, o *owned, key string, entry []byte) error {
+	old, err := b.addresses.Get(ctx, key)
+	if err != nil {
+		return err
+	}
+	was := decode(old.Value())
+	if was == o.owner {
+		return nil
+	}
+	if _, err := b.conn.Request(was.subject(), nil, time.Second); err == nil {
+		return gateway.ErrTaken
+	}
+	if was.Process != b.process {
+		if _, err := b.leases.Get(ctx, was.Process); err == nil {
+			return errLeased
+		} else if !errors.Is(err, jetstream.ErrKeyNotFound) {
+			return err
+		}
+	}
+	_, err = b.addresses.Update(ctx, key, entry, old.Revision())
+	return err
+}
+
+// reclaim takes the addresses again after the lease had ended. Those that another
+// process has taken meanwhile are lost.
+func (b *Bus) reclaim() {
+	b.mu.Lock()
+	var all []*owned
+	for _, o := range b.owned {
+		all = append(all, o)
+	}
+	clear(b.known)
+	b.mu.Unlock()
+	for _, o := range all {
+		if err := b.claim(o); err != nil && b.ctx.Err() == nil {
+			b.log.Warn("nats: an address is lost", "address", o.address, "err", err)
+			o.end()
+			if o.lost != nil {
+				o.lost()
+			}
+		}
+	}
+}
+
+// release gives the address back. More calls do nothing.
+func (o *owned) release() {
+	if !o.end() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	key := token(o.address)
+	if e, err := o.b.addresses.Get(ctx, key); err == nil && decode(e.Value()) == o.owner {
+		_ = o.b.addresses.Delete(ctx, key, jetstream.LastRevision(e.Revision())) // if not, its lease ends
+	}
+}
+
+// end takes no more messages. It reports whether it did so before.
+func (o *owned) end() bool {
+	b := o.b
+	b.mu.Lock()
+	if b.owned[o.address] != o {
+		b.mu.Unlock()
+		return false
+	}
+	delete(b.owned, o.address)
+	delete(b.known, o.address)
+	b.mu.Unlock()
+	_ = o.sub.Unsubscribe()
+	_ = b.conn.FlushTimeout(patience)
+	close(o.done)
+	return true
+}
+
+// run delivers messages until the address is given back. What was taken before that is
+// delivered too.
+func (o *owned) run(deliver func(gateway.Message)) {
+	for {
+		select {
+		case m := <-o.queue:
+			deliver(m)
+		case <-o.done:
+			for {
+				select {
+				case m := <-o.queue:
+					deliver(m)
+				default:
+					return
+				}
+			}
+		}
+	}
+}
+
+func encode(o owner) []byte {
+	out, err := json.Marshal(o)
+	if err != nil {
+		panic(err) // two strings
+	}
+	return out
+}
+
+func decode(entry []byte) (o owner) {
+	_ = json.Unmarshal(entry, &o) // what is no entry is of no owner
+	return o
+}

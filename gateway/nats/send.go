@@ -1,0 +1,264 @@
+package nats
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/nats-io/nuid"
+
+	"github.com/stet-dev/stet/gateway"
+	"github.com/stet-dev/stet/gateway/wire"
+)
+
+// Headers of messages.
+const (
+	fromHeader  = "Stet-From"
+	pieceHeader = "Stet-Piece" // of a message in pieces: which message it is of
+	lastHeader  = "Stet-Last"  // it is the last piece; its value is the size of the message
+	errorHeader = "Stet-Error" // of an answer: why the message was not taken
+)
+
+// Reasons in errorHeader.
+const (
+	notOwner = "not the owner"
+	broken   = "broken"
+)
+
+// findTime is how long an owner may be unknown to the servers after it has come.
+const findTime = 150 * time.Millisecond
+
+// Send implements gateway.Bus.
+func (b *Bus) Send(address string, m gateway.Message) error {
+	body, err := bodyOf(m)
+	if err == nil {
+		err = b.send(address, m.From, body)
+	}
+	if err != nil {
+		return fmt.Errorf("address %s: %w", address, err)
+	}
+	return nil
+}
+
+func (b *Bus) send(address, from string, body []byte) error {
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	size := min(int64(len(body))+1024, flying)
+	if b.inFlight.Acquire(ctx, size) != nil {
+		return ErrFull
+	}
+	defer b.inFlight.Release(size)
+	for begin := time.Now(); ; {
+		o, err := b.ownerOf(ctx, address)
+		if err == nil {
+			err = b.sendTo(o, from, body)
+		}
+		if err == nil {
+			return nil
+		}
+		b.mu.Lock()
+		delete(b.known, address) // it may have another owner
+		b.mu.Unlock()
+		if !errors.Is(err, gateway.ErrNoOwner) || time.Since(begin) > findTime {
+			return err
+		}
+		select {
+		case <-time.After(findTime / 5):
+		case <-ctx.Done():
+			return err
+		}
+	}
+}
+
+// ownerOf is the owner of an address, as it was found last.
+func (b *Bus) ownerOf(ctx context.Context, address string) (owner, error) {
+	b.mu.Lock()
+	o, ok := b.known[address]
+	b.mu.Unlock()
+	if ok {
+		return o, nil
+	}
+	if !b.conn.IsConnected() {
+		return o, ErrOffline
+	}
+	e, err := b.addresses.Get(ctx, token(address))
+	switch {
+	case errors.Is(err, jetstream.ErrKeyNotFound):
+		return o, gateway.ErrNoOwner
+	case err != nil:
+		return o, fmt.Errorf("its owner was not found, and nothing was sent: %w", err)
+	}
+	o = decode(e.Value())
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.known) > 1<<16 {
+		clear(b.known)
+	}
+	b.known[address] = o
+	return o, nil
+}
+
+// sendTo sends a message to an owner, and waits until it is taken.
+func (b *Bus) sendTo(o owner, from string, body []byte) error {
+	b.mu.Lock()
+	silent := time.Now().Before(b.silent[o.Token])
+	if !silent {
+		delete(b.silent, o.Token)
+	}
+	b.mu.Unlock()
+	if silent {
+		return errors.New("its owner did not answer a moment ago, and nothing was sent: try again later")
+	}
+	last := nats.NewMsg(o.subject())
+	last.Header.Set(fromHeader, from)
+	if len(body) > pieceBytes {
+		id := nuid.Next()
+		last.Header.Set(pieceHeader, id)
+		last.Header.Set(lastHeader, fmt.Sprint(len(body)))
+		for ; len(body) > pieceBytes; body = body[pieceBytes:] {
+			piece := nats.NewMsg(o.subject())
+			piece.Header.Set(pieceHeader, id)
+			piece.Data = body[:pieceBytes]
+			if err := b.conn.PublishMsg(piece); err != nil {
+				return unsent(err)
+			}
+		}
+	}
+	last.Data = body
+	answer, err := b.conn.RequestMsg(last, patience)
+	switch {
+	case errors.Is(err, nats.ErrNoResponders):
+		return gateway.ErrNoOwner
+	case errors.Is(err, nats.ErrTimeout), errors.Is(err, context.DeadlineExceeded):
+		b.mu.Lock()
+		b.silent[o.Token] = time.Now().Add(lease)
+		b.mu.Unlock()
+		return ErrSilent
+	case err != nil:
+		return unsent(err)
+	}
+	switch why := answer.Header.Get(errorHeader); why {
+	case "":
+		return nil
+	case notOwner:
+		return gateway.ErrNoOwner
+	default:
+		return fmt.Errorf("the message was not taken: %s", why)
+	}
+}
+
+// unsent is the error of a message that was not sent, in words that say what to do.
+func unsent(err error) error {
+	if errors.Is(err, nats.ErrReconnectBufExceeded) || errors.Is(err, nats.ErrConnectionClosed) ||
+		errors.Is(err, nats.ErrDisconnected) || errors.Is(err, nats.ErrConnectionReconnecting) {
+		return fmt.Errorf("%w (%w)", ErrOffline, err)
+	}
+	return fmt.Errorf("%w (%w)", ErrSilent, err)
+}
+
+// take takes a message for an address, and answers it. It is called for one message
+// after the other.
+func (o *owned) take(in *nats.Msg) {
+	piece := in.Header.Get(pieceHeader)
+	if piece != "" && in.Reply == "" {
+		if len(o.pieces) < backlog && len(o.pieces[piece])+len(in.Data) <= maxMessage {
+			o.pieces[piece] = append(o.pieces[piece], in.Data...)
+		}
+		return
+	}
+	why := ""
+	if !o.b.alive() {
+		why = notOwner
+	} else if len(in.Header) > 0 { // else it is only asked whether the owner lives
+		body := in.Data
+		if piece != "" {
+			body = append(o.pieces[piece], in.Data...)
+			delete(o.pieces, piece)
+			if fmt.Sprint(len(body)) != in.Header.Get(lastHeader) {
+				why = broken + ": a piece of it was lost"
+			}
+		}
+		m, err := messageOf(in.Header.Get(fromHeader), body)
+		switch {
+		case why != "":
+		case err != nil:
+			why = broken + ": " + err.Error()
+		default:
+			select {
+			case o.queue <- m:
+			case <-o.done:
+				why = notOwner
+			}
+		}
+	}
+	answer := nats.NewMsg(in.Reply)
+	if why != "" {
+		answer.Header.Set(errorHeader, why)
+	}
+	if err := in.RespondMsg(answer); err != nil {
+		o.b.log.Warn("nats: not answered", "address", o.address, "err", err)
+	}
+}
+
+// maxMessage is more bytes than a message has: the largest frame has 16 MB.
+const maxMessage = 64 << 20
+
+func bodyOf(m gateway.Message) ([]byte, error) {
+	if m.Frame == nil {
+		return nil, nil
+	}
+	e, err := wire.Encode(m.Frame)
+	return e.Bytes(), err
+}
+
+func messageOf(from string, body []byte) (gateway.Message, error) {
+	if len(body) == 0 {
+		return gateway.Message{From: from}, nil
+	}
+	f, err := wire.Decode(body)
+	return gateway.Message{From: from, Frame: f}, err
+}
+
+// Subscribe implements gateway.Bus.
+func (b *Bus) Subscribe(topic string, deliver func(gateway.Message)) (stop func(), err error) {
+	sub, err := b.conn.Subscribe("stet.topic."+token(topic), func(in *nats.Msg) {
+		m, err := messageOf(in.Header.Get(fromHeader), in.Data)
+		if err != nil {
+			b.log.Error("nats: not understood", "topic", topic, "err", err)
+			return
+		}
+		deliver(m)
+	})
+	if err == nil {
+		err = b.conn.FlushTimeout(patience)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("topic %s: %w", topic, err)
+	}
+	return func() {
+		_ = sub.Unsubscribe()
+		_ = b.conn.FlushTimeout(patience)
+	}, nil
+}
+
+// Publish implements gateway.Bus. It does not wait for those who subscribed; what is
+// published while a connection is lost does not reach them.
+func (b *Bus) Publish(topic string, m gateway.Message) error {
+	body, err := bodyOf(m)
+	if err == nil && !b.conn.IsConnected() {
+		err = ErrOffline
+	}
+	if err == nil {
+		out := nats.NewMsg("stet.topic." + token(topic))
+		out.Header.Set(fromHeader, m.From)
+		out.Data = body
+		err = b.conn.PublishMsg(out)
+	}
+	if err != nil {
+		return fmt.Errorf("topic %s: %w", topic, err)
+	}
+	return nil
+}
