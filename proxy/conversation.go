@@ -32,6 +32,8 @@ type conversation struct {
 	reads     int             // in the request that had most
 	shortened map[string]bool // by partOf: whose Trim is recorded
 	warned    map[cause]bool  // causes of passing through that were logged
+	toolSet   uint64          // record.ToolSet.ID that was recorded last
+	calls     map[string]int  // of each tool, as they were recorded
 	place     *list.Element
 
 	cache cachestate.Conversation

@@ -184,7 +184,7 @@ func TestStoreFails(t *testing.T) {
 	}
 	w := httptest.NewRecorder()
 	p.ServeHTTP(w, httptest.NewRequest("GET", "http://localhost/metrics", nil))
-	if !strings.Contains(w.Body.String(), "stet_records_lost_total 2") { // the request and its turn
+	if !strings.Contains(w.Body.String(), "stet_records_lost_total 3") { // the request, its turn, and the calls of its tool
 		t.Error(w.Body.String())
 	}
 }

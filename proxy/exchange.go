@@ -49,6 +49,7 @@ type exchange struct {
 	recovery     *recovery          // what can be done if the provider refuses its thinking; nil: nothing
 	meter        llm.Meter          // of the answer; nil if it is not read
 	assembly     assembly           // of the answer, until it is whole; nil if it is not put together
+	tools        toolUse            // that the request shows
 	clearing     clearing           // what the provider is asked to clear
 	stopped      bool               // it did not go upstream
 	ended        bool               // the answer came to its end
@@ -125,7 +126,9 @@ func (p *Proxy) account(x *exchange) {
 	turns := p.settle(x, wallClock())
 	p.metrics.account(row, trims)
 	fresh := p.conversations.leave(x.conversation, row, trims)
-	p.writer.add(record.Batch{Requests: []record.Request{*row}, Trims: fresh, Turns: turns})
+	rows := p.conversations.newToolUse(x.conversation, row, x.tools)
+	rows.Requests, rows.Trims, rows.Turns = []record.Request{*row}, fresh, turns
+	p.writer.add(rows)
 	p.log.Debug("request", "conversation", row.Conversation, "agent", row.Agent, "api", row.API, "model", row.Model,
 		"upstream", row.Upstream, "status", row.Status, "passed", row.Passed, "cut", row.Cut, "trimmed", row.Trimmed,
 		"new", len(fresh), "moment", row.Cache.Moment, "gap", row.Cache.Gap, "broke", row.Cache.Broke, "tokens_off", row.TokensOff, "tokens", row.Tokens, "prompt", row.Usage.Prompt(),

@@ -282,5 +282,9 @@ func (p *Proxy) report(x *exchange, d *reading) {
 	x.row.Reads, x.row.Repeats, x.row.Dangling = plan.Reads, plan.Repeats, plan.Dangling
 	plan = plan.Seen()
 	x.omissions = plan.Omissions
-	p.guarded(x, func() { x.row.TokensOff, x.row.Tokens = p.counters.estimate(d.model, d.request, plan) })
+	p.guarded(x, func() {
+		x.row.TokensOff, x.row.Tokens = p.counters.estimate(d.model, d.request, plan)
+		x.tools = p.counters.toolUseOf(d.model, d.request)
+		x.row.ToolSet = x.tools.offered.ID
+	})
 }

@@ -59,7 +59,9 @@ func newWriter(store record.Store, keep Keep, log *slog.Logger, m *metrics) *wri
 }
 
 // rowsOf counts the rows of a batch.
-func rowsOf(b record.Batch) int { return len(b.Requests) + len(b.Trims) + len(b.Turns) }
+func rowsOf(b record.Batch) int {
+	return len(b.Requests) + len(b.Trims) + len(b.Turns) + len(b.ToolSets) + len(b.ToolCalls)
+}
 
 // add queues rows. When too many wait already, they are dropped and counted.
 func (w *writer) add(b record.Batch) {
@@ -72,6 +74,8 @@ func (w *writer) add(b record.Batch) {
 		w.queue.Requests = append(w.queue.Requests, b.Requests...)
 		w.queue.Trims = append(w.queue.Trims, b.Trims...)
 		w.queue.Turns = append(w.queue.Turns, b.Turns...)
+		w.queue.ToolSets = append(w.queue.ToolSets, b.ToolSets...)
+		w.queue.ToolCalls = append(w.queue.ToolCalls, b.ToolCalls...)
 	}
 	w.mu.Unlock()
 	if full {

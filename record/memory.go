@@ -25,8 +25,12 @@ type Memory struct {
 	turns    []Turn
 	forms    map[uint64]SentForm
 	places   []SentPlace
-	seen     map[[3]string]bool // request ids, and {request, call, reason}: what must not be written twice
-	closed   bool
+
+	toolSets  map[uint64][]OfferedTool
+	toolCalls map[toolUser]ToolCalls
+
+	seen   map[[3]string]bool // request ids, and {request, call, reason}: what must not be written twice
+	closed bool
 }
 
 var (
@@ -63,6 +67,7 @@ func (m *Memory) Append(ctx context.Context, b Batch) error {
 		m.putTurn(t)
 	}
 	m.putForms(b)
+	m.putTools(b)
 	slices.SortStableFunc(m.requests, func(a, b Request) int { return a.Time.Compare(b.Time) })
 	slices.SortStableFunc(m.trims, func(a, b Trim) int { return a.Time.Compare(b.Time) })
 	return nil

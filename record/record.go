@@ -6,7 +6,7 @@
 // No key, no content of a message and no content of a file is ever in a row. Rows have
 // the names and hashes of files, and hashes of conversations. They have the names that
 // agents put into headers for the session and the sub-agent, and which known agent a
-// client seems to be. Of a call's arguments they have the paths of the files.
+// client seems to be. They have names and sizes of tools. Of a call's arguments they have the paths of the files.
 //
 // [Memory] keeps all of it in memory; drivers live in store/*. Package recordtest has
 // the suites that every driver passes.
@@ -65,6 +65,8 @@ type Request struct {
 	Trimmed  int // results that were shortened
 
 	Added time.Duration // stet's own time before the request went upstream
+
+	ToolSet uint64 // the ID of its ToolSet; 0: it offers no tools, or they were not read
 
 	Cache Cache
 }

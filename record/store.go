@@ -12,11 +12,15 @@ type Batch struct {
 	Turns    []Turn
 	Forms    []SentForm
 	Places   []SentPlace // after the forms that they name
+
+	ToolSets  []ToolSet
+	ToolCalls []ToolCalls
 }
 
 // Empty reports whether there is nothing in b.
 func (b Batch) Empty() bool {
-	return len(b.Requests) == 0 && len(b.Trims) == 0 && len(b.Turns) == 0 && len(b.Forms) == 0 && len(b.Places) == 0
+	return len(b.Requests) == 0 && len(b.Trims) == 0 && len(b.Turns) == 0 && len(b.Forms) == 0 && len(b.Places) == 0 &&
+		len(b.ToolSets) == 0 && len(b.ToolCalls) == 0
 }
 
 // Query chooses rows. The zero value chooses all.
@@ -49,7 +53,8 @@ type Store interface {
 	// process when it returns nil. Rows whose key is there already are dropped:
 	// a Request's ID; a Trim's Request, CallID and Reason together. A Turn takes
 	// the place of the one with its Prefix, whose Moment it keeps. A SentForm whose ID is
-	// there is dropped; a SentPlace takes the place of the one with its Place and Form.
+	// there is dropped; a SentPlace takes the place of the one with its Place and Form. A ToolSet whose
+	// ID is there is dropped; ToolCalls take the place of those with their key, whose Calls stay if they are more.
 	Append(ctx context.Context, b Batch) error
 
 	Requests(ctx context.Context, q Query) ([]Request, error)
@@ -61,6 +66,9 @@ type Store interface {
 	// SentForms returns what is known of places, newest first, and the forms that they
 	// name, with all that these add to.
 	SentForms(ctx context.Context, places []uint64) ([]SentPlace, []SentForm, error)
+
+	// Tools returns the sets of tools, in no order, and the calls that were counted at since or later.
+	Tools(ctx context.Context, since time.Time) ([]ToolSet, []ToolCalls, error)
 
 	// Prune removes what l does not keep, and returns how many requests
 	// that were.
@@ -75,7 +83,8 @@ type Store interface {
 type Limits struct {
 	Since time.Time // what is older goes
 	// Requests and Turns are how many of the newest rows stay; turns with a
-	// Moment are counted apart. A trim goes with the requests of its time.
+	// Moment are counted apart. A trim goes with the requests of its time, and
+	// so do calls of tools; a set of tools goes once no request names it.
 	Requests, Turns int
 	// FormBytes is how many bytes the newest places and their forms may take, each form for each place that names it. A store may let
 	// a little more stay. A form stays as long as a place names it, or a form that adds to it.

@@ -34,6 +34,7 @@ func (m *Memory) Prune(ctx context.Context, l Limits) (removed int, err error) {
 	}
 	m.turns = slices.DeleteFunc(m.turns, func(t Turn) bool { return t.Time.Before(l.Since) })
 	m.pruneForms(l.Since, l.FormBytes)
+	m.pruneTools(since)
 	return before - len(m.requests), nil
 }
 

@@ -52,6 +52,8 @@ type contents struct {
 	Turns    []record.Turn
 	Places   []record.SentPlace
 	Forms    map[uint64]record.SentForm
+	Sets     map[uint64][]record.OfferedTool
+	Calls    []record.ToolCalls
 	Entries  []record.Entry
 	Head     record.Link
 }
@@ -83,6 +85,8 @@ func fill(t *testing.T, where string) {
 		b.Turns = append(b.Turns, record.Turn{Prefix: uint64(i) << 54, Time: at, Moment: "gap", Elided: []uint64{1, uint64(i)}})
 		b.Forms = append(b.Forms, record.SentForm{ID: uint64(i) + 1, Parent: uint64(i), Rules: 3, Edits: []byte{0, byte(i)}})
 		b.Places = append(b.Places, record.SentPlace{Place: ^uint64(i), Form: uint64(i) + 1, Time: at, Bound: true})
+		b.ToolSets = append(b.ToolSets, record.ToolSet{ID: uint64(i) << 54, Tools: []record.OfferedTool{{Name: fmt.Sprint("tool ", i), Tokens: i}}})
+		b.ToolCalls = append(b.ToolCalls, record.ToolCalls{Conversation: fmt.Sprint("c\x00\xff", i%7), Tool: fmt.Sprint("t", i), Time: at, Calls: i})
 		e := recordtest.FullEntry("\x01s", "p\x00\xff", at)
 		entries = append(entries, e)
 	}
@@ -124,6 +128,12 @@ func read(t *testing.T, where string) (c contents) {
 	c.Forms = map[uint64]record.SentForm{}
 	for _, f := range forms {
 		c.Forms[f.ID] = f
+	}
+	sets, calls, err := s.Tools(ctx, time.Time{})
+	must(t, err)
+	c.Sets, c.Calls = map[uint64][]record.OfferedTool{}, calls
+	for _, set := range sets {
+		c.Sets[set.ID] = set.Tools
 	}
 	c.Entries, err = s.Entries(ctx, record.TrailQuery{})
 	must(t, err)
@@ -198,7 +208,7 @@ func TestCopy(t *testing.T) {
 		t.Errorf("the source was changed, %v", err)
 	}
 	same(t, want, read(t, database))
-	if len(sums) != 8 || sums["trail"] == "" || sums["trail"] == sums["events"] {
+	if len(sums) != 10 || sums["trail"] == "" || sums["trail"] == sums["events"] {
 		t.Errorf("%v", sums)
 	}
 	must(t, store.Copy(t.Context(), database, back, nil))

@@ -31,6 +31,7 @@ func Run(t *testing.T, open func(t *testing.T) record.Store) {
 		{"appending twice", twice},
 		{"turns", turns},
 		{"sent forms", forms},
+		{"tools", tools},
 		{"prune", prune},
 		{"concurrent", concurrent},
 		{"ownership", ownership},
@@ -58,6 +59,7 @@ func Full(id, conversation string, at time.Time) record.Request {
 		BytesIn: 1 << 33, BytesOut: 1<<33 - 1, TokensOff: 9000, Tokens: 8000,
 		Usage: record.Usage{Input: 1, CacheRead: 2, CacheWrite: 3, CacheWrite1h: 4, Output: 5, Reasoning: 6},
 		Reads: 7, Repeats: 3, Dangling: 1, Trimmed: 2, Added: 1234567 * time.Nanosecond,
+		ToolSet: 1<<64 - 5,
 		Cache: record.Cache{
 			Gap: 301 * time.Second, Lifetime: 5 * time.Minute, Moment: "gap", Alive: true,
 			Broke: record.BrokeMessage, BrokeAt: 12,
@@ -204,9 +206,10 @@ func closed(t *testing.T, s record.Store) {
 	_, errRequests := s.Requests(t.Context(), record.Query{})
 	_, errTrims := s.Trims(t.Context(), record.Query{})
 	_, errTurns := s.Turns(t.Context(), 1)
+	_, _, errTools := s.Tools(t.Context(), time.Time{})
 	_, errPrune := s.Prune(t.Context(), record.Limits{})
 	errAppend := s.Append(t.Context(), record.Batch{Requests: []record.Request{Full("r", "c", Start)}})
-	for i, err := range []error{errRequests, errTrims, errTurns, errPrune, errAppend} {
+	for i, err := range []error{errRequests, errTrims, errTurns, errTools, errPrune, errAppend} {
 		if !errors.Is(err, record.ErrClosed) {
 			t.Errorf("call %d after Close: %v", i, err)
 		}

@@ -84,6 +84,8 @@ func (s *Store) Append(ctx context.Context, b record.Batch) error {
 		queue(&all, putTurn, b.Turns, rows.TurnValues)
 		queue(&all, putForm, b.Forms, rows.FormValues)
 		queue(&all, putPlace, b.Places, rows.PlaceValues)
+		queue(&all, putToolSet, b.ToolSets, rows.ToolSetValues)
+		queue(&all, putToolCalls, b.ToolCalls, rows.ToolCallsValues)
 		return pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error { return tx.SendBatch(ctx, &all).Close() })
 	})
 	return s.explain("append to", err)

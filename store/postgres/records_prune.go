@@ -61,6 +61,8 @@ func prune(ctx context.Context, tx pgx.Tx, l record.Limits) (removed int, err er
 				ORDER BY sent_places.time_us DESC, place, form ROWS UNBOUNDED PRECEDING) AS size
 			FROM sent_places LEFT JOIN sent_forms ON form = id) AS sized WHERE size > $1)`, l.FormBytes)
 	}
+	b.Queue("DELETE FROM tool_calls WHERE time_us < $1", first)
+	b.Queue("DELETE FROM tool_sets WHERE id NOT IN (SELECT tool_set FROM requests)")
 	// Forms go once no place needs them.
 	b.Queue(`WITH RECURSIVE used (id) AS (
 			SELECT form FROM sent_places

@@ -28,6 +28,8 @@ var Tables = []Table{
 	{Name: "turns", Order: "prefix", Columns: TurnColumns, Key: "prefix", Shrinks: true},
 	{Name: "sent_forms", Order: "id", Columns: FormColumns, Key: "id", Shrinks: true},
 	{Name: "sent_places", Order: "place, form", Columns: PlaceColumns, Key: "place, form", Shrinks: true},
+	{Name: "tool_sets", Order: "id", Columns: ToolSetColumns, Key: "id", Shrinks: true},
+	{Name: "tool_calls", Order: "seq", Columns: ToolCallsColumns, Key: "conversation, agent, tool", Shrinks: true},
 	{Name: "trail", Order: "seq", Columns: TrailColumns},
 }
 

@@ -91,8 +91,8 @@ func TestUpgrade(t *testing.T) {
 		t.Fatal(err)
 	}
 	old := filepath.Join(t.TempDir(), "old.db")
-	undo := "DROP TABLE trail; DROP TABLE turns; DROP TABLE words; DROP TABLE words_until; DROP TABLE events; DROP TABLE sessions; DROP TABLE sent_forms; DROP TABLE sent_places; DELETE FROM goose_db_version WHERE version_id > 1"
-	for _, column := range []string{"gap_ns", "lifetime_ns", "moment", "alive", "broke", "broke_at"} {
+	undo := "DROP TABLE trail; DROP TABLE turns; DROP TABLE words; DROP TABLE words_until; DROP TABLE events; DROP TABLE sessions; DROP TABLE sent_forms; DROP TABLE sent_places; DROP TABLE tool_sets; DROP TABLE tool_calls; DELETE FROM goose_db_version WHERE version_id > 1"
+	for _, column := range []string{"gap_ns", "lifetime_ns", "moment", "alive", "broke", "broke_at", "tool_set"} {
 		undo += "; ALTER TABLE requests DROP COLUMN " + column
 	}
 	content := execute(t, whole, undo)
@@ -102,7 +102,7 @@ func TestUpgrade(t *testing.T) {
 	s = open(t, old)
 	defer s.Close()
 	rows, err := s.Requests(t.Context(), record.Query{})
-	row.Cache = record.Cache{}
+	row.Cache, row.ToolSet = record.Cache{}, 0
 	if err != nil || len(rows) != 1 || rows[0] != row {
 		t.Errorf("rows %v, %v", rows, err)
 	}

@@ -77,5 +77,8 @@ func (s *Store) prune(ctx context.Context, l record.Limits) (removed int, err er
 	if err := pruneForms(ctx, tx, since, l.FormBytes); err != nil {
 		return 0, err
 	}
+	if err := pruneTools(ctx, tx, first); err != nil {
+		return 0, err
+	}
 	return int(n), tx.Commit()
 }

@@ -44,6 +44,12 @@ func (s *Store) append(ctx context.Context, b record.Batch) error {
 	if err := insert(ctx, tx, putPlace, b.Places, rows.PlaceValues); err != nil {
 		return err
 	}
+	if err := insert(ctx, tx, putToolSet, b.ToolSets, rows.ToolSetValues); err != nil {
+		return err
+	}
+	if err := insert(ctx, tx, putToolCalls, b.ToolCalls, rows.ToolCallsValues); err != nil {
+		return err
+	}
 	return tx.Commit()
 }
 
