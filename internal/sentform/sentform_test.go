@@ -209,7 +209,7 @@ func TestClockPutBack(t *testing.T) {
 	}
 }
 
-// A form of which a part is missing in the store hides no other form.
+// A form hides no other form where a part of it is missing in the store.
 func TestPartMissing(t *testing.T) {
 	store := new(record.Memory)
 	c := talk(2, "one")
