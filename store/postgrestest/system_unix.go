@@ -3,11 +3,16 @@
 package postgrestest
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"os/user"
+	"slices"
 	"strconv"
+	"strings"
 	"syscall"
+	"time"
 )
 
 // unprivileged makes a command run as another user where this process is root's, since PostgreSQL
@@ -41,5 +46,33 @@ func unprivileged(c *exec.Cmd, paths ...string) error {
 	return nil
 }
 
-// kill ends a server and its children at once; it leads their process group.
-func kill(pid int) error { return syscall.Kill(-pid, syscall.SIGKILL) }
+// kill ends a server at once, and its children, each of which is in a process group of its own, and waits until they
+// hold nothing that a new server needs.
+func kill(pid int) error {
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil { // it starts no more children
+		return err
+	}
+	listed, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
+	if err != nil {
+		return errors.Join(err, syscall.Kill(pid, syscall.SIGKILL))
+	}
+	children := strings.Fields(string(listed))
+	for _, child := range append([]string{strconv.Itoa(pid)}, children...) {
+		if n, err := strconv.Atoi(child); err == nil {
+			_ = syscall.Kill(n, syscall.SIGKILL) // it may have ended
+		}
+	}
+	for deadline := time.Now().Add(10 * time.Second); slices.ContainsFunc(children, runs); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			return errors.New("a server process does not end")
+		}
+	}
+	return nil
+}
+
+// runs reports whether a process is there and no zombie.
+func runs(pid string) bool {
+	stat, err := os.ReadFile("/proc/" + pid + "/stat")
+	_, state, ok := strings.Cut(string(stat), ") ")
+	return err == nil && ok && !strings.HasPrefix(state, "Z")
+}
