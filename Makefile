@@ -7,12 +7,13 @@ SUITES      ?= agents mcp acp chat clients web
 STATICCHECK ?= honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOSEC       ?= github.com/securego/gosec/v2/cmd/gosec@v2.30.0
 GOVULNCHECK ?= golang.org/x/vuln/cmd/govulncheck@v1.9.0
+GORELEASER  ?= github.com/goreleaser/goreleaser/v2@v2.16.0
 GOFILES      = $(shell find . -name '*.go' -not -path '*/node_modules/*')
 # The tests that need Go alone. The longest run first, so that they do not run alone at the end.
 LONGEST      = ./test/hazards ./cmd/stet ./workspace ./proxy ./replay
 UNIT         = $(LONGEST) $$($(GO) list ./... | grep -v -E '/test/(e2e|mcp|acp|chat|clients|web|hazards)$$|stet/(cmd/stet|workspace|proxy|replay)$$')
 
-.PHONY: run build test unit sdk e2e agents mcp acp chat clients web ui check lint loc site map audit tools fmt bench soak clean
+.PHONY: run build test unit sdk e2e agents mcp acp chat clients web ui check lint loc site map audit release release-files tools fmt bench soak clean
 
 run: build ## build it, see it work, and look around on its page; FOR=5s ends it by itself
 	./bin/stet demo
@@ -63,6 +64,7 @@ lint:
 	GOOS=windows $(GO) vet ./...
 	GOOS=darwin $(GO) vet ./...
 	cd bench && $(GO) vet ./...
+	cd release && $(GO) vet ./...
 	$(GO) run $(STATICCHECK) ./...
 
 # Test suites: packages that only tests import. The scripted model (llm/llmtest) is not one of them: "stet demo" runs on it.
@@ -101,6 +103,22 @@ audit: ## known vulnerabilities, and gosec; it says what it could not look at
 	@if out=$$($(GO) run $(GOVULNCHECK) ./... 2>&1); then echo "audit: govulncheck found nothing"; \
 	elif echo "$$out" | grep -q 'exit status 3'; then echo "$$out"; exit 1; \
 	else echo "audit: govulncheck was skipped: $$(echo "$$out" | grep -v '^exit status' | tail -1)"; fi
+
+# The commit is told from here: GoReleaser knows none in a clone without a remote.
+STAMPS = STET_COMMIT=$$(git rev-parse HEAD) STET_TIME=$$(git log -1 --format=%ct) \
+	STET_DATE=$$(TZ=UTC0 git log -1 --date=format-local:%Y-%m-%dT%H:%M:%SZ --format=%cd)
+
+release: ## a release into dist; SNAPSHOT=1 publishes nothing
+	$(STAMPS) $(GO) run $(GORELEASER) release --clean $(if $(SNAPSHOT),--snapshot)
+	cd release && $(GO) run . packages ../dist
+
+release-files: ## what packages hold beside the program, into bin/release
+	rm -rf bin/release && mkdir -p bin/release/completions
+	cd release && $(GO) run . licences ../bin/release/THIRD_PARTY_LICENSES
+	$(GO) build -ldflags "-X main.commit=$$(git rev-parse HEAD) -X main.date=$$(TZ=UTC0 git log -1 --date=short-local --format=%cd)" -o bin/release/stet ./cmd/stet
+	bin/release/stet man >bin/release/stet.1
+	gzip -9nk bin/release/stet.1
+	for shell in bash zsh fish; do bin/release/stet completion $$shell >bin/release/completions/stet.$$shell; done
 
 tools: ## download what lint runs
 	$(GO) run $(STATICCHECK) -version

@@ -37,8 +37,12 @@ stet sessions import ~/.codex/sessions`,
 		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		SuggestionsMinimumDistance: 2,
 	}
-	cmd.AddCommand(newSessionsList(p), newSessionsSearch(p), newSessionsShow(p), newSessionsExport(p),
-		newSessionsImport(p), newSessionsRewind(p), newSessionsFork(p), newSessionsResume(p), newSessionsCompact(p))
+	cmd.AddCommand(newSessionsList(p), newSessionsSearch(p), newSessionsImport(p))
+	for _, one := range []*cobra.Command{
+		newSessionsShow(p), newSessionsExport(p), newSessionsRewind(p), newSessionsFork(p), newSessionsResume(p), newSessionsCompact(p),
+	} {
+		cmd.AddCommand(completes(one, p.storedSessions))
+	}
 	return cmd
 }
 

@@ -49,7 +49,7 @@ stet undo stdio-7F2KQXNA`,
 		Args: atMostOneArg,
 	}, &c.command, c.Run)
 	cmd.Flags().BoolVar(&c.yes, "yes", false, "do not ask")
-	return cmd
+	return completes(cmd, p.undoable)
 }
 
 func (c *undoCommand) Run(ctx context.Context) error {

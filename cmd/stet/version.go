@@ -32,7 +32,16 @@ func version() string {
 
 // longVersion returns the version with the commit and its date, where they are known.
 func longVersion() string {
-	hash, day := commit, date
+	hash, day := revision()
+	if len(hash) < 7 {
+		return version()
+	}
+	return strings.TrimRight(fmt.Sprintf("%s (commit %s, %s", version(), hash[:7], day), ", ") + ")"
+}
+
+// revision returns the hash of the commit, and its day; empty where they are not known.
+func revision() (hash, day string) {
+	hash, day = commit, date
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, s := range info.Settings {
 			switch s.Key {
@@ -43,10 +52,7 @@ func longVersion() string {
 			}
 		}
 	}
-	if len(hash) < 7 {
-		return version()
-	}
-	return strings.TrimRight(fmt.Sprintf("%s (commit %s, %.10s", version(), hash[:7], day), ", ") + ")"
+	return hash, day[:min(10, len(day))]
 }
 
 // versionCommand is stet version.
