@@ -16,7 +16,7 @@ var toolNames = map[Op][]string{
 	OpRead:  {"Read", "read", "read_file", "read_files"},
 	OpEdit:  {"Edit", "edit", "edit_file", "replace", "MultiEdit", "apply_patch", "editor"},
 	OpWrite: {"Write", "write", "write_file", "apply_patch", "editor"},
-	OpShell: {"Bash", "bash", "run_shell_command", "run_commands", "exec_command", "shell", "shell_command"},
+	OpShell: {"Bash", "bash", "run_shell_command", "run_commands", "exec_command", "shell", "shell_command", "exec"},
 }
 
 // render turns a into the call of a tool that req offers. Where none fits it
@@ -26,7 +26,7 @@ func render(a Action, root string, req *llm.Request) (name, args string) {
 		return a.Tool, a.Args
 	}
 	for _, want := range toolNames[a.Op] {
-		for _, spec := range req.Tools {
+		for _, spec := range offered(req) {
 			if spec.Name == want {
 				return spec.Name, arguments(a, root, spec.Name, spec.Schema)
 			}
@@ -36,6 +36,45 @@ func render(a Action, root string, req *llm.Request) (name, args string) {
 		return render(Shell(commandLine(a)), root, req)
 	}
 	return "shell", encode(map[string]any{"command": a.Command})
+}
+
+// offer is a tool that a request offers.
+type offer struct {
+	Name   string
+	Schema json.RawMessage
+}
+
+// offered lists the tools that a request offers: in its list, or, as newer versions of Codex do, in an item of the
+// conversation.
+func offered(req *llm.Request) (out []offer) {
+	for _, t := range req.Tools {
+		out = append(out, offer{t.Name, t.Schema})
+	}
+	if len(out) > 0 {
+		return out
+	}
+	for _, m := range req.Messages {
+		for _, p := range m.Parts {
+			if p.Kind != llm.Opaque || !strings.Contains(p.Raw, `"additional_tools"`) {
+				continue
+			}
+			var item struct {
+				Tools []struct {
+					Tools []struct {
+						Name       string
+						Parameters json.RawMessage
+					}
+				}
+			}
+			_ = json.Unmarshal([]byte(p.Raw), &item) // what cannot be read offers nothing
+			for _, space := range item.Tools {
+				for _, t := range space.Tools {
+					out = append(out, offer{t.Name, t.Parameters})
+				}
+			}
+		}
+	}
+	return out
 }
 
 // schema is what the arguments are chosen by.
@@ -69,6 +108,9 @@ func arguments(a Action, root, name string, described []byte) string {
 			return patch(a) // a custom tool: free text
 		}
 		return encode(map[string]any{s.first("patchText", "input", "patch"): patch(a)})
+	}
+	if name == "exec" && len(s.Properties) == 0 { // a program that calls tools
+		return "const r = await tools.exec_command(" + encode(map[string]any{"cmd": a.Command}) + "); text(r.output)"
 	}
 	args := map[string]any{}
 	if a.Op == OpShell {

@@ -32,8 +32,8 @@ func customTools(body []byte) map[string]bool {
 	var req struct {
 		Tools []struct{ Type, Name string }
 	}
-	_ = json.Unmarshal(body, &req) // the body was decoded once already
-	out := map[string]bool{}
+	_ = json.Unmarshal(body, &req)       // the body was decoded once already
+	out := map[string]bool{"exec": true} // where an item of the conversation offers it
 	for _, t := range req.Tools {
 		out[t.Name] = t.Type == "custom"
 	}

@@ -148,7 +148,7 @@ func (s Script) answer(req *llm.Request, prefix string) (resp llm.Response, step
 	if step < len(s.Turns) {
 		turn = s.Turns[step]
 	}
-	if asksForSummary(req) || (len(req.Tools) == 0 && len(turn.Do) > 0) {
+	if asksForSummary(req) || (len(turn.Do) > 0 && len(offered(req)) == 0) {
 		turn, side = Turn{Text: s.Side}, true
 		if turn.Text == "" {
 			turn.Text = "A scripted session"
