@@ -168,7 +168,7 @@ var keys = []key{
 	{
 		Name: "record", Type: Bool, Default: true, UserOnly: true,
 		Help:  "keep no record of usage and savings in the state directory",
-		Doc:   "keep an account in `$XDG_STATE_HOME/stet/stet.db`: sizes, counts, file names; no content, no keys",
+		Doc:   "keep an account in `$XDG_STATE_HOME/stet/stet.db`: sizes, counts, names of files and tools; no content, no keys",
 		field: func(c *Config) any { return &c.Record },
 	},
 	{
