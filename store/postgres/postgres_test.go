@@ -9,6 +9,7 @@ import (
 	"github.com/stet-dev/stet/record/recordtest"
 	"github.com/stet-dev/stet/store/postgres"
 	"github.com/stet-dev/stet/store/postgrestest"
+	"github.com/stet-dev/stet/store/rows"
 )
 
 // No error has the password, however it is written.
@@ -74,6 +75,25 @@ func TestOpenAtOnce(t *testing.T) {
 	for range 8 {
 		if err := <-errs; err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+// Every table is copied by stet migrate, and every migration has a number of its own.
+func TestTablesAreCopied(t *testing.T) {
+	s := open(t, server.Database(t))
+	defer s.Close()
+	known := map[string]bool{"stet_schema": true, "trail_head": true} // what follows from the others
+	for _, table := range rows.Tables {
+		known[table.Name] = true
+	}
+	tables, err := s.TableNames(t.Context())
+	if err != nil || len(tables) != len(known) {
+		t.Errorf("%d tables, %v", len(tables), err)
+	}
+	for _, name := range tables {
+		if !known[name] {
+			t.Errorf("the table %s is not in rows.Tables", name)
 		}
 	}
 }

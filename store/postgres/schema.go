@@ -37,6 +37,9 @@ func allMigrations() ([]migration, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
+		if n := len(all); n > 0 && all[n-1].number == number {
+			return nil, fmt.Errorf("two migrations have the number %d", number)
+		}
 		text, err := migrations.ReadFile(name)
 		if err != nil {
 			return nil, err

@@ -202,13 +202,19 @@ func insertEvents(ctx context.Context, tx pgx.Tx, events []rows.Event, sessions 
 	b.Queue(`INSERT INTO events (session, seq, time_us, kind, version, sum, body)
 		SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::integer[], $6::bigint[], $7::text[])`,
 		keys, seqs, times, kinds, versions, sums, bodies)
+	var changedKeys, closed, updated, last, count []int64
+	var titles, firsts, models, next []string
 	for id := range changed {
 		k := sessions[id]
 		i := k.info
-		b.Queue(`UPDATE sessions SET title = $1, first = $2, model = $3, next = $4, closed = $5, updated_us = $6, last = $7, count = $8
-			WHERE key = $9`, keepAll([]any{
-			i.Title, i.First, i.Model, i.Next, int64(i.Closed), i.Updated.UnixMicro(), int64(i.Last), i.Count, k.key,
-		})...)
+		changedKeys, titles, firsts = append(changedKeys, k.key), append(titles, keep(i.Title)), append(firsts, keep(i.First))
+		models, next, closed = append(models, keep(i.Model)), append(next, keep(i.Next)), append(closed, int64(i.Closed))
+		updated, last, count = append(updated, i.Updated.UnixMicro()), append(last, int64(i.Last)), append(count, int64(i.Count))
 	}
+	b.Queue(`UPDATE sessions AS s SET title = u.title, first = u.first, model = u.model, next = u.next, closed = u.closed,
+			updated_us = u.updated_us, last = u.last, count = u.count
+		FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[])
+			AS u (key, title, first, model, next, closed, updated_us, last, count)
+		WHERE s.key = u.key`, changedKeys, titles, firsts, models, next, closed, updated, last, count)
 	return tx.SendBatch(ctx, b).Close()
 }
