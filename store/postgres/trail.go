@@ -58,7 +58,9 @@ func (s *Store) logIn(ctx context.Context, tx pgx.Tx, jobs []*job[logging], inte
 		return err
 	}
 	if done := jobs[0].value.chained; interrupted && len(done) > 0 {
-		if there, err := hasLink(ctx, tx, done[len(done)-1].Link()); err != nil || there {
+		last, there := done[len(done)-1].Link(), false
+		err := tx.QueryRow(ctx, "SELECT EXISTS (SELECT 1 FROM trail WHERE seq = $1 AND hash = $2)", int64(last.Seq), last.Hash).Scan(&there)
+		if err != nil || there {
 			return err
 		}
 	}
