@@ -8,12 +8,13 @@ STATICCHECK ?= honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOSEC       ?= github.com/securego/gosec/v2/cmd/gosec@v2.30.0
 GOVULNCHECK ?= golang.org/x/vuln/cmd/govulncheck@v1.9.0
 GORELEASER  ?= github.com/goreleaser/goreleaser/v2@v2.16.0
+APIDIFF     ?= golang.org/x/exp/cmd/apidiff@v0.0.0-20261014143641-f0251eb4aa3e
 GOFILES      = $(shell find . -name '*.go' -not -path '*/node_modules/*')
 # The tests that need Go alone. The longest run first, so that they do not run alone at the end.
 LONGEST      = ./test/hazards ./cmd/stet ./workspace ./proxy ./replay
 UNIT         = $(LONGEST) $$($(GO) list ./... | grep -v -E '/test/(e2e|mcp|acp|chat|clients|web|hazards)$$|stet/(cmd/stet|workspace|proxy|replay)$$')
 
-.PHONY: run build test unit sdk e2e agents mcp acp chat clients web ui check lint loc site map audit release release-files tools fmt bench soak clean
+.PHONY: run build test unit sdk e2e agents mcp acp chat clients web ui check lint loc site map audit api release release-files tools fmt bench soak clean
 
 run: build ## build it, see it work, and look around on its page; FOR=5s ends it by itself
 	./bin/stet demo
@@ -103,6 +104,12 @@ audit: ## known vulnerabilities, and gosec; it says what it could not look at
 	@if out=$$($(GO) run $(GOVULNCHECK) ./... 2>&1); then echo "audit: govulncheck found nothing"; \
 	elif echo "$$out" | grep -q 'exit status 3'; then echo "$$out"; exit 1; \
 	else echo "audit: govulncheck was skipped: $$(echo "$$out" | grep -v '^exit status' | tail -1)"; fi
+
+api: ## what changed in the library since a commit, SINCE=v0.1.0; what is not compatible has a line in the CHANGELOG
+	rm -rf bin/api && mkdir -p bin/api/old
+	git archive $(SINCE) | tar -x -C bin/api/old
+	cd bin/api/old && $(GO) run $(APIDIFF) -m -w ../old.export github.com/stet-dev/stet
+	$(GO) run $(APIDIFF) -m bin/api/old.export github.com/stet-dev/stet
 
 # The commit is told from here: GoReleaser knows none in a clone without a remote.
 STAMPS = STET_COMMIT=$$(git rev-parse HEAD) STET_TIME=$$(git log -1 --format=%ct) \
