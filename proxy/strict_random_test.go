@@ -375,7 +375,7 @@ func (b *bind) plays(n int, kinds []string) {
 // WIRE-1, WIRE-2: whatever happens in a session, in whatever order, no request of it is
 // refused that is not refused without stet.
 func TestNothingIsRefusedAtRandom(t *testing.T) {
-	from, seeds, steps, policies := uint64(1), uint64(1), 10, []history.Policy{history.Adaptive}
+	from, seeds, steps, policies := uint64(1), uint64(1), 10, []history.Policy{history.Adaptive, history.Bold}
 	if os.Getenv("STET_SOAK") != "" {
 		from, seeds, steps, policies = rand.Uint64N(1<<32), 20, 25, history.Policies()
 	}
