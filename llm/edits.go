@@ -33,7 +33,7 @@ func (r *Request) Place(edits []Edit) ([]Placed, error) {
 		if p.Kind == ToolCall && isObject(strings.TrimSpace(p.Args)) && !isObject(e.Text) {
 			return nil, fmt.Errorf("edit message %d part %d: the arguments are no JSON object", e.Message, e.Part)
 		}
-		out = append(out, Placed{Span: p.Span, Text: e.Text})
+		out = append(out, Placed{Span: p.Span, Text: p.InPlace(e.Text)})
 	}
 	slices.SortFunc(out, func(a, b Placed) int { return cmp.Compare(a.Span.Start, b.Span.Start) })
 	for i := 1; i < len(out); i++ {

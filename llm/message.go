@@ -8,7 +8,10 @@
 // builds them itself and has a codec encode them.
 package llm
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // Role says who speaks in a message.
 type Role string
@@ -54,7 +57,11 @@ type Part struct {
 	IsError bool   // ToolResult: the wire format's own error flag (is_error, messageStatus "error")
 	Raw     string // Opaque, Thinking: the part's JSON as it was received
 	Span    Span   // of Text (Text, ToolResult) or Args (ToolCall) in the body, where it stands there as one value
+	Head    string // ToolResult: the beginning of Text that stands before Span, in values of its own: edits leave it as it is
 }
+
+// InPlace returns what an edit that makes the part's text, or its arguments, to text writes at Span.
+func (p *Part) InPlace(text string) string { return strings.TrimPrefix(text, p.Head) }
 
 // Message is one message of a conversation. Local messages (progress notes and
 // the like) belong to the stored session only and are never sent to a model.

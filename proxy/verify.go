@@ -18,7 +18,8 @@ func verify(body, patched []byte, req *llm.Request, edits []llm.Edit) error {
 	}
 	places := make([]place, len(edits))
 	for i, e := range edits {
-		places[i] = place{req.Messages[e.Message].Parts[e.Part].Span, e.Text}
+		part := &req.Messages[e.Message].Parts[e.Part]
+		places[i] = place{part.Span, part.InPlace(e.Text)}
 	}
 	slices.SortFunc(places, func(a, b place) int { return a.Start - b.Start })
 	done := 0 // of body

@@ -129,3 +129,28 @@ func (d *Decoder) Joined(at Span, types ...string) (text string, place Span) {
 	}
 	return strings.Join(found, "\n"), place
 }
+
+// maxHead is how many bytes the texts before the last one of a list have at most for it to count as the one text.
+const maxHead = 200
+
+// Headed is Joined for a list whose last text is the one that counts, behind short ones: head is what these are in text, with
+// the line break behind them, and the place is that of the last one.
+func (d *Decoder) Headed(at Span, types ...string) (text, head string, place Span) {
+	text, place = d.Joined(at, types...)
+	if d.err != nil || !place.IsZero() || at.KindOf(d.Body) != '[' {
+		return text, "", place
+	}
+	last := ""
+	s := At(d.Body, at)
+	for s.Enter('['); s.Next(); {
+		var f [2]Span
+		if s.Object(textKeys[:], f[:]).IsZero() || f[1].IsZero() || !d.OneOf(f[0], types...) {
+			return text, "", Span{}
+		}
+		last, place = d.Text(f[1])
+	}
+	if head = strings.TrimSuffix(text, last); place.IsZero() || len(head) > maxHead {
+		return text, "", Span{}
+	}
+	return text, head, place
+}

@@ -2,6 +2,7 @@ package rawjson
 
 import (
 	"errors"
+	"strings"
 	"testing"
 )
 
@@ -58,6 +59,27 @@ func TestSaid(t *testing.T) {
 		text := "a"
 		if Said([]byte(body), Span{0, len(body)}, &text); text != want {
 			t.Errorf("%s: %q", body, text)
+		}
+	}
+}
+
+// The last text of a list counts, behind short ones.
+func TestDecoderHeaded(t *testing.T) {
+	long := strings.Repeat("x", maxHead)
+	for body, want := range map[string][3]string{
+		`"a"`:                          {"a", "", `"a"`},
+		`[{"type":"text","text":"a"}]`: {"a", "", `"a"`},
+		`[{"type":"text","text":"a"}, {"text":"b","type":"text","cache_control":{}}]`:       {"a\nb", "a\n", `"b"`},
+		`[{"type":"text","text":"a"},{"type":"text","text":"b"},{"type":"text","text":""}]`: {"a\nb\n", "a\nb\n", `""`},
+		`[]`: {"", "", ""},
+		`[{"type":"text","text":"a"},{"type":"image","text":"b"}]`:           {"a", "", ""},
+		`[{"type":"text","text":"a"},{"type":"text","text":"\ud800"}]`:       {"a\n\ufffd", "", ""},
+		`[{"type":"text","text":"` + long + `"},{"type":"text","text":"b"}]`: {long + "\nb", "", ""},
+	} {
+		d := NewDecoder([]byte(body))
+		text, head, place := d.Headed(Span{0, len(body)}, "text")
+		if got := [3]string{text, head, string(place.Of([]byte(body)))}; got != want || d.Err() != nil {
+			t.Errorf("%s: %q, %v", body, got, d.Err())
 		}
 	}
 }

@@ -111,7 +111,7 @@ func Patch(t testing.TB, c llm.Codec, body []byte, req *llm.Request, pick func(l
 	for i, m := range req.Messages {
 		for j, p := range m.Parts {
 			if pick(m, p) && p.Span.Valid() {
-				text, was := fmt.Sprintf("[left out \"%d.%d\"]\n\\", i, j), p.Text
+				text, was := fmt.Sprintf("[left out \"%d.%d\"]\n\\", i, j), strings.TrimPrefix(p.Text, p.Head)
 				if p.Kind == llm.ToolCall {
 					text, was = arguments(text, p.Args, body[p.Span.Start] == '{')
 				}
@@ -142,8 +142,8 @@ func Patch(t testing.TB, c llm.Codec, body []byte, req *llm.Request, pick func(l
 		if p.Kind == llm.ToolCall {
 			p.Text = p.Args
 		}
-		if p.Text != e.Text {
-			t.Fatalf("decoded %q, want %q", p.Text, e.Text)
+		if p.Text != p.Head+e.Text {
+			t.Fatalf("decoded %q, want %q", p.Text, p.Head+e.Text)
 		}
 	}
 	return len(edits)

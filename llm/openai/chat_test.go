@@ -89,7 +89,7 @@ func TestDecodeChat(t *testing.T) {
 		{llm.Assistant, llm.ToolCall, "", "c3", true},
 		{llm.Tool, llm.ToolResult, "package a", "c1", true},
 		{llm.Tool, llm.ToolResult, "done", "c2", true},
-		{llm.Tool, llm.ToolResult, "one\ntwo", "c3", false},
+		{llm.Tool, llm.ToolResult, "one\ntwo", "c3", true},
 		{llm.Assistant, llm.Text, "That is all.", "", true},
 		{llm.User, llm.Text, "Thanks.", "", true},
 		{llm.Assistant, llm.ToolCall, "", "", true},

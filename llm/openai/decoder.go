@@ -58,14 +58,14 @@ func (d *decoder) content(at rawjson.Span) {
 }
 
 // result adds a part for the output of a tool. It can be edited if it is one
-// string, or a list of one part that is text. Of other lists the texts are
-// joined.
+// string, or a list of one part that is text, or of such parts where all but the last are short: Codex writes how a program
+// ended before its output. Of lists the texts are joined.
 func (d *decoder) result(callID string, at rawjson.Span, failed bool) {
 	p := llm.Part{Kind: llm.ToolResult, CallID: callID, IsError: failed}
 	switch at.KindOf(d.Body) {
 	case 0, '"', '[':
-		text, place := d.Joined(at, textTypes...)
-		p.Text, p.Span = text, llm.Span(place)
+		text, head, place := d.Headed(at, textTypes...)
+		p.Text, p.Head, p.Span = text, head, llm.Span(place)
 	case '{': // an output of a kind of its own
 		p.Text = d.Raw(at)
 	default:

@@ -15,7 +15,7 @@ func TestPatch(t *testing.T) {
 		codec          llm.Codec
 		body           string
 		results, texts int
-	}{{Chat{}, chatSample, 3, 11}, {Responses{}, responsesSample, 3, 11}} {
+	}{{Chat{}, chatSample, 4, 12}, {Responses{}, responsesSample, 4, 12}} {
 		req, err := c.codec.Decode([]byte(c.body))
 		if err != nil {
 			t.Fatal(err)

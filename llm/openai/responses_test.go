@@ -59,7 +59,7 @@ func TestDecodeResponses(t *testing.T) {
 		{llm.Tool, llm.ToolResult, "package a", "c1", true},
 		{llm.Tool, llm.ToolResult, "done", "c2", true},
 		{llm.Tool, llm.ToolResult, "a.go", "c3", true},
-		{llm.Tool, llm.ToolResult, "one\ntwo", "c4", false},
+		{llm.Tool, llm.ToolResult, "one\ntwo", "c4", true},
 		{llm.Tool, llm.Opaque, "", "", false},
 		{llm.Assistant, llm.Opaque, "", "", false},
 		{llm.Assistant, llm.Text, "That is all.", "", true},
