@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/coder/websocket"
 
@@ -40,10 +41,14 @@ func (p *hostPeer) workspace() string { return p.hello.Workspace }
 // or gets one.
 const codeTaken = "workspace_taken"
 
-// begin takes the workspace. A host takes it over from one with the same token.
+// moveTime is how long the hub that a host has left may take to give the workspace back.
+const moveTime = time.Second
+
+// begin takes the workspace. A host takes it over from one with the same token, and from
+// one that has lost its connection to another hub.
 func (p *hostPeer) begin() (err error) {
 	h := p.h
-	for range 2 {
+	for end := time.Now().Add(moveTime); ; {
 		p.release, err = h.bus.Own(workspaceAddress(p.workspace()), p.deliver, p.lost)
 		if !errors.Is(err, ErrTaken) {
 			break
@@ -51,7 +56,10 @@ func (p *hostPeer) begin() (err error) {
 		h.mu.Lock()
 		old := h.hosts[p.workspace()]
 		h.mu.Unlock()
-		if old == nil || old.who.ID != p.who.ID {
+		if old == nil && time.Now().Before(end) && h.givesBack(p.workspace()) {
+			continue
+		}
+		if old == nil || time.Now().After(end) || old.who.ID != p.who.ID {
 			return &wire.Error{Code: codeTaken, Message: fmt.Sprintf("workspace %q has a host already", p.workspace())}
 		}
 		old.end(websocket.StatusPolicyViolation, codeTaken+": another host with the same token has taken the workspace over")
@@ -64,6 +72,20 @@ func (p *hostPeer) begin() (err error) {
 	h.mu.Unlock()
 	p.publish(wire.HostUp)
 	return nil
+}
+
+// givesBack asks the hub that has a workspace to give it back, and waits a moment. It
+// reports whether that hub was reached, or has given it back already.
+func (h *Hub) givesBack(workspace string) bool {
+	m := Message{From: h.address, Frame: &wire.Hello{Version: wire.Version, Role: wire.Host, Workspace: workspace}}
+	if err := h.bus.Send(workspaceAddress(workspace), m); err != nil && !errors.Is(err, ErrNoOwner) {
+		return false
+	}
+	select {
+	case <-time.After(50 * time.Millisecond):
+	case <-h.base.Done():
+	}
+	return h.base.Err() == nil
 }
 
 // lost ends the session, since another process owns the workspace's address. The host
@@ -89,13 +111,31 @@ func (h *Hub) present(m Message) {
 	if !ok {
 		return
 	}
+	h.heardOf(m.From)
+	if e.Event == hubAlive {
+		return
+	}
 	h.mu.Lock()
-	if e.Event == wire.HostUp {
-		h.known[e.Workspace] = e.Tools
-	} else {
+	was, known := h.known[e.Workspace]
+	switch {
+	case e.Event == wire.HostUp:
+		h.known[e.Workspace] = presentHost{e.Tools, m.From, time.Now()}
+		if known && was.hub == m.From { // it is said again and again
+			h.mu.Unlock()
+			return
+		}
+	case was.hub != m.From: // the host has moved already
+		h.mu.Unlock()
+		return
+	default:
 		delete(h.known, e.Workspace)
 	}
 	h.mu.Unlock()
+	h.tellClients(e)
+}
+
+// tellClients tells agents and people about a workspace.
+func (h *Hub) tellClients(e *wire.Event) {
 	for _, s := range h.allSessions() {
 		if s.hello.Role != wire.Host {
 			s.tellOf(e)
@@ -113,6 +153,14 @@ func (s *hubSession) tellOf(e *wire.Event) {
 // deliver takes what is for the host from the bus.
 func (p *hostPeer) deliver(m Message) {
 	switch f := m.Frame.(type) {
+	case *wire.Hello: // the workspace has a host at another hub
+		p.mu.Lock()
+		away := p.away
+		p.mu.Unlock()
+		if away {
+			p.h.serving.Go(func() { p.end(websocket.StatusGoingAway, "the host is at another gateway now") })
+		}
+		return
 	case *wire.ToolCall:
 		p.mu.Lock()
 		away := p.away

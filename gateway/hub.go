@@ -25,7 +25,7 @@ type Config struct {
 	Authority Authority       // says who may do what; nil: no client may do anything
 	Queue     *approval.Queue // where hosts leave their questions; nil: they cannot
 	Journal   *record.Journal // what people decided at the gateway; nil: it is not recorded
-	Bus       Bus             // nil: a Local of its own
+	Bus       Bus             // to the hubs of other processes; nil: there are none
 
 	// AllowedHosts are names that a request's Host may have besides the
 	// loopback's, with a port or without.
@@ -99,6 +99,8 @@ type Hub struct {
 	seldom *seldom  // what of the audit trail may come often
 	stops  []func() // of the bus
 
+	newPeer chan string // hubs that are to be told of all questions
+
 	mu          sync.Mutex
 	closed      bool
 	draining    bool
@@ -106,13 +108,15 @@ type Hub struct {
 	ended       recent                 // the ids of calls that are over
 	schedulers  map[string]*scheduler  // of the calls to a workspace
 	asking      map[string]int         // calls that wait for a person, by the token's account
-	known       map[string][]wire.Tool // the workspaces that have a host
+	known       map[string]presentHost // the workspaces that have a host
 	hosts       map[string]*hostPeer   // that are connected to this hub, by workspace
 	sessions    map[*hubSession]bool
 	secrets     map[string]*hubSession // those that can be resumed
 	connections int
-	expiries    map[string]time.Time // of tokens, by their ids
-	idle        chan struct{}        // closed when the last call has ended; nil: no goroutine waits for that
+	expiries    map[string]time.Time          // of tokens, by their ids
+	peers       map[string]time.Time          // other hubs, and when they were heard of last
+	copies      map[string]context.CancelFunc // of questions of other hubs, by hub and id
+	idle        chan struct{}                 // closed when the last call has ended; nil: no goroutine waits for that
 }
 
 // New returns a Hub.
@@ -124,7 +128,8 @@ func New(c Config) (*Hub, error) {
 	if c.Memory == nil {
 		c.Memory = budget.New(budget.Process, 96<<20)
 	}
-	if c.Bus == nil {
+	alone := c.Bus == nil
+	if alone {
 		c.Bus = new(Local)
 	}
 	if c.Log == nil {
@@ -136,7 +141,8 @@ func New(c Config) (*Hub, error) {
 	h := &Hub{
 		config: c, log: c.Log, bus: c.Bus, address: "hub/" + newID(),
 		calls: map[string]*call{}, schedulers: map[string]*scheduler{}, asking: map[string]int{},
-		known: map[string][]wire.Tool{}, hosts: map[string]*hostPeer{},
+		known: map[string]presentHost{}, peers: map[string]time.Time{}, copies: map[string]context.CancelFunc{},
+		newPeer: make(chan string, 64), hosts: map[string]*hostPeer{},
 		sessions: map[*hubSession]bool{}, secrets: map[string]*hubSession{}, expiries: map[string]time.Time{},
 		tokens:      budget.NewFamily(budget.Token, tokenBytes),
 		workspaces:  budget.NewFamily(budget.Workspace, workspaceBytes),
@@ -156,6 +162,12 @@ func New(c Config) (*Hub, error) {
 	}
 	h.stops = append(h.stops, stop)
 	h.serving.Go(h.checkTokens)
+	if !alone {
+		h.serving.Go(h.beat)
+		if c.Queue != nil {
+			h.serving.Go(h.share)
+		}
+	}
 	return h, nil
 }
 
@@ -177,8 +189,8 @@ func (h *Hub) Workspaces() []string {
 func (h *Hub) tools(workspace string) (tools []wire.Tool, ok bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	tools, ok = h.known[workspace]
-	return tools, ok
+	w, ok := h.known[workspace]
+	return w.tools, ok
 }
 
 // noHost says that a workspace has no host.
@@ -257,7 +269,7 @@ func (h *Hub) enter(c *call) (code tool.Code, message string) {
 func (h *Hub) repeats(workspace, name string) bool {
 	host := h.hosts[workspace]
 	return host != nil && host.can(wire.CanRepeat) &&
-		slices.ContainsFunc(h.known[workspace], func(t wire.Tool) bool { return t.Name == name && !t.ReadOnly })
+		slices.ContainsFunc(h.known[workspace].tools, func(t wire.Tool) bool { return t.Name == name && !t.ReadOnly })
 }
 
 // mayRepeat is repeats for callers that do not hold mu.
@@ -281,9 +293,12 @@ func (h *Hub) forget(c *call) {
 	}
 }
 
-// result takes what a host says about a call. What is about none that is under
+// result takes what a host says about a call, and what other hubs say. What is about none that is under
 // way is dropped, and logged with the reason. (FILE-4)
 func (h *Hub) result(m Message) {
+	if h.fromPeer(m) {
+		return
+	}
 	id := wire.CallOf(m.Frame)
 	h.mu.Lock()
 	c := h.calls[id]

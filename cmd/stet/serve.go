@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/stet-dev/stet/gateway"
 	"github.com/stet-dev/stet/internal/config"
 	"github.com/stet-dev/stet/internal/demo"
 	"github.com/stet-dev/stet/internal/localagent"
@@ -36,6 +37,7 @@ type serveCommand struct {
 	demo      bool
 	lasts     time.Duration // 0: until it is told to end
 	memory    memory
+	bus       busFlags
 }
 
 func newServe(p *program) *cobra.Command {
@@ -75,6 +77,7 @@ stet serve --demo`,
 	flags.StringVar(&c.cert, "tls-cert", "", "file of the certificate, PEM: speak TLS")
 	flags.StringVar(&c.key, "tls-key", "", "file of its key, PEM")
 	c.memory.add(flags)
+	c.bus.add(flags)
 	config.AddFlags(flags, append(proxyKeys, "listen", "rate", "model", "base-url", "api")...)
 	flags.Lookup("model").Usage = "the model that writes summaries of sessions on the web page; \"scripted\" needs no key"
 	flags.Lookup("base-url").Usage = "base URL of that model's endpoint (default the provider's own)"
@@ -124,7 +127,16 @@ func (c *serveCommand) Run(ctx context.Context) (err error) {
 		return err
 	}
 	o.Route(config.Upstreams{})
-	s, err := c.open(running, o, root)
+	state, err := c.stateDir()
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	bus, closeBus, err := c.bus.open(running, state, c.say)
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	defer func() { err = errors.Join(err, closeBus()) }()
+	s, err := c.open(running, o, root, bus)
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
@@ -171,7 +183,7 @@ func (c *serveCommand) forShow(s *site.Site, dir string) demo.Site {
 }
 
 // open makes everything that is on the port.
-func (c *serveCommand) open(ctx context.Context, o *config.Config, root string) (*site.Site, error) {
+func (c *serveCommand) open(ctx context.Context, o *config.Config, root string, bus gateway.Bus) (*site.Site, error) {
 	tools, err := c.toolOptions(o)
 	if err != nil {
 		return nil, err
@@ -183,7 +195,7 @@ func (c *serveCommand) open(ctx context.Context, o *config.Config, root string) 
 	all := site.Config{
 		Settings: o, Proxy: forwarding, Tools: tools, Root: root, Name: c.name, NoWorkspace: c.none, Hosts: c.allowed, Proxies: c.proxies,
 		Calls: c.memory.part(callShare), Answers: c.memory.part(answerShare), QuestionBytes: c.memory.part(questionShare).Limit(),
-		Version: version(), Exports: map[string]web.Export{}, Compact: c.compacting,
+		Bus: bus, Version: version(), Exports: map[string]web.Export{}, Compact: c.compacting,
 	}
 	if c.cert != "" {
 		all.Cert, all.Key = c.absolute(c.cert), c.absolute(c.key)
@@ -254,6 +266,9 @@ func (c *serveCommand) check(address string) error {
 	host, err := proxyserver.Host(address)
 	if err == nil {
 		err = c.memory.check()
+	}
+	if err == nil {
+		err = c.bus.check(c.beyond)
 	}
 	if err == nil {
 		c.proxies, err = site.ParseProxies(c.trusted)

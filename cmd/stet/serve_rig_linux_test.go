@@ -95,7 +95,13 @@ type serving struct {
 
 func (h *home) serve(t *testing.T, args ...string) *serving {
 	t.Helper()
-	s := &serving{background: h.start(t, append([]string{"serve", "--listen", "127.0.0.1:0"}, args...)...)}
+	return h.start(t, append([]string{"serve", "--listen", "127.0.0.1:0"}, args...)...).serving(t)
+}
+
+// serving waits until stet serve is up.
+func (b *background) serving(t *testing.T) *serving {
+	t.Helper()
+	s := &serving{background: b}
 	s.tells(t, `"stet token" makes`)
 	s.base = s.tells(t, `listening on (https?://\S+);`)
 	var err error

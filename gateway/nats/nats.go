@@ -52,6 +52,8 @@ const (
 
 // Config says how a Bus connects. The zero value of each field is the default.
 type Config struct {
+	User, Password string // "": none, or those in the URL
+
 	URL      string                     // of a NATS server with JetStream, or of several, with commas
 	Server   nats.InProcessConnProvider // a server in this process; nil: the URL counts
 	Replicas int                        // of the buckets; 0: 1
@@ -99,6 +101,9 @@ func Open(ctx context.Context, c Config) (*Bus, error) {
 			b.log.Warn("nats: the connection is lost; it is made again", "err", err)
 		}),
 		nats.ReconnectHandler(func(*nats.Conn) { b.log.Info("nats: connected again") }),
+	}
+	if c.User != "" {
+		options = append(options, nats.UserInfo(c.User, c.Password))
 	}
 	if c.Server != nil {
 		options = append(options, nats.InProcessServer(c.Server))

@@ -85,7 +85,7 @@ func (s *Site) openSessions(ctx context.Context) error {
 func (s *Site) openHub(ctx context.Context) (err error) {
 	c := &s.config
 	s.hub, err = gateway.New(gateway.Config{
-		Authority: s.keys, Queue: s.Queue, Journal: s.journal, AllowedHosts: c.Hosts,
+		Authority: s.keys, Bus: c.Bus, Queue: s.Queue, Journal: s.journal, AllowedHosts: c.Hosts,
 		Limits: gateway.Limits{Rate: c.Tools.Rate}, Memory: c.Answers, Version: c.Version, Log: s.Log,
 	})
 	if err != nil {

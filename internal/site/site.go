@@ -45,6 +45,8 @@ type Config struct {
 	Calls, Answers *budget.Budget // memory of calls that are done here, and of what passes through the gateway
 	QuestionBytes  int64          // memory of open questions
 
+	Bus gateway.Bus // to other processes; nil: there are none
+
 	Version string
 	Exports map[string]web.Export
 	// Compact returns what has a session of the store summed up; nil where no model

@@ -1,0 +1,166 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nuid"
+	"github.com/spf13/pflag"
+
+	"github.com/stet-dev/stet/gateway"
+	"github.com/stet-dev/stet/gateway/nats"
+	"github.com/stet-dev/stet/internal/proxyserver"
+)
+
+// busFlags say how several stet serve find each other: over NATS servers, or over one
+// in each process.
+type busFlags struct {
+	bus    string
+	listen string
+	peers  []string
+	secret string // file
+
+	user, password string // of this process at its own server
+}
+
+// embedded is the value of --bus for a server in each process.
+const embedded = "embed"
+
+func (f *busFlags) add(flags *pflag.FlagSet) {
+	flags.StringVar(&f.bus, "bus", "", "work together with other \"stet serve\": nats://HOST:PORT, or \"embed\" for a NATS server in each process")
+	flags.StringVar(&f.listen, "bus-listen", "127.0.0.1:6222", "with --bus embed and --peers: where the other servers connect")
+	flags.StringSliceVar(&f.peers, "peers", nil, "with --bus embed: HOST:PORT of the other servers' --bus-listen; two or more")
+	flags.StringVar(&f.secret, "bus-secret", "", "with --peers: file with the secret that all servers share")
+}
+
+// check says what is wrong with the flags. beyond says that other machines may be
+// reached without TLS.
+func (f *busFlags) check(beyond bool) error {
+	switch f.bus {
+	case "":
+		if len(f.peers) > 0 {
+			return errors.New("--peers goes with --bus embed")
+		}
+		return nil
+	case embedded:
+		host, err := proxyserver.Host(f.listen)
+		switch {
+		case len(f.peers) == 0:
+			return nil
+		case err != nil:
+			return fmt.Errorf("--bus-listen: %w", err)
+		case len(f.peers) == 1:
+			return errors.New("--peers: name two or more: with two servers, the loss of either stops both")
+		case f.secret == "":
+			return errors.New("--peers needs --bus-secret FILE, with the same secret at each server: who connects there may call every tool")
+		case !proxyserver.Loopback(host) && !beyond:
+			return fmt.Errorf("--bus-listen %s is not a loopback address, and the servers do not speak TLS with each other; "+
+				"if the network is yours alone, add --insecure-listen-beyond-loopback", f.listen)
+		}
+		return nil
+	}
+	if len(f.peers) > 0 {
+		return errors.New("--peers goes with --bus embed")
+	}
+	for one := range strings.SplitSeq(f.bus, ",") {
+		u, err := url.Parse(strings.TrimSpace(one))
+		switch {
+		case err != nil || u.Host == "" || u.Scheme != "nats" && u.Scheme != "tls":
+			return errors.New("--bus: want \"embed\", nats://HOST:PORT or tls://HOST:PORT, or several of these with commas")
+		case u.Scheme == "nats" && !proxyserver.Loopback(u.Hostname()) && !beyond:
+			return fmt.Errorf("--bus: %s is on another machine: use tls://, or add --insecure-listen-beyond-loopback if the network is yours alone", u.Host)
+		}
+	}
+	return nil
+}
+
+// open connects the bus; it is nil where none is wanted.
+func (f *busFlags) open(ctx context.Context, state string, say func(string, ...any)) (_ gateway.Bus, end func() error, err error) {
+	if f.bus == "" {
+		return nil, func() error { return nil }, nil
+	}
+	c := nats.Config{URL: f.bus, Replicas: 1, Log: slog.New(slog.NewTextHandler(os.Stderr, nil))}
+	stop := func() {}
+	if f.bus == embedded {
+		s, err := f.startServer(state)
+		if err != nil {
+			return nil, nil, fmt.Errorf("--bus embed: %w", err)
+		}
+		stop = func() {
+			s.Shutdown()
+			s.WaitForShutdown()
+		}
+		c.URL, c.Server, c.Replicas = "", s, min(len(f.peers)+1, 3)
+		if len(f.peers) > 0 {
+			c.URL, c.Server = s.ClientURL(), nil
+			c.User, c.Password = f.user, f.password
+			say("waiting for the servers at %s", strings.Join(f.peers, ", "))
+		}
+	}
+	opening, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	b, err := nats.Open(opening, c)
+	if err != nil {
+		stop()
+		return nil, nil, err
+	}
+	return b, func() error {
+		err := b.Close()
+		stop()
+		return err
+	}, nil
+}
+
+// startServer starts the NATS server of this process, to which this process alone can
+// connect as a client.
+func (f *busFlags) startServer(state string) (*server.Server, error) {
+	o := &server.Options{
+		ServerName: "stet-" + nuid.Next(), DontListen: true, JetStream: true, StoreDir: filepath.Join(state, "bus"),
+		NoLog: true, NoSigs: true, JetStreamMaxMemory: 64 << 20, JetStreamMaxStore: 256 << 20,
+	}
+	if len(f.peers) > 0 {
+		secret, err := os.ReadFile(f.secret)
+		if err != nil {
+			return nil, err
+		}
+		host, port, err := net.SplitHostPort(f.listen)
+		if err != nil {
+			return nil, err
+		}
+		o.Cluster = server.ClusterOpts{Name: "stet", Host: host, Username: "stet", Password: strings.TrimSpace(string(secret))}
+		if o.Cluster.Password == "" {
+			return nil, fmt.Errorf("%s is empty", f.secret)
+		}
+		if o.Cluster.Port, err = strconv.Atoi(port); err != nil {
+			return nil, fmt.Errorf("--bus-listen %s: %w", f.listen, err)
+		}
+		// A server of a cluster does not start without a port for clients.
+		f.user, f.password = "stet", rand.Text()
+		o.DontListen, o.Host, o.Port, o.Username, o.Password = false, "127.0.0.1", server.RANDOM_PORT, f.user, f.password
+		o.ServerName = "stet-" + strings.NewReplacer(":", "-", ".", "-").Replace(f.listen) // the same after a restart
+		for _, p := range f.peers {
+			o.Routes = append(o.Routes, &url.URL{Scheme: "nats", Host: p, User: url.UserPassword("stet", o.Cluster.Password)})
+		}
+	}
+	s, err := server.NewServer(o)
+	if err != nil {
+		return nil, err
+	}
+	s.Start()
+	if !s.ReadyForConnections(20 * time.Second) {
+		s.Shutdown()
+		return nil, errors.New("the server is not up after 20 s; is the port of --bus-listen in use?")
+	}
+	return s, nil
+}

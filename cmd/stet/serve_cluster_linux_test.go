@@ -1,0 +1,81 @@
+package main
+
+import (
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stet-dev/stet/web"
+)
+
+// Three servers are one gateway: an agent at the first reads a file of the host at the
+// second, and a person at the third approves a write. Then the second is killed: calls
+// end, and the others work on.
+func TestServeCluster(t *testing.T) {
+	secret := filepath.Join(t.TempDir(), "secret")
+	write(t, secret, "for the test\n")
+	addresses := make([]string, 3)
+	for i := range addresses {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		addresses[i] = l.Addr().String()
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	homes, nodes := make([]*home, 3), make([]*background, 3)
+	for i := range nodes {
+		homes[i] = newHome(t)
+		args := []string{
+			"serve", "--listen", "127.0.0.1:0", "--bus", "embed", "--bus-listen", addresses[i], "--bus-secret", secret,
+			"--peers", addresses[(i+1)%3] + "," + addresses[(i+2)%3],
+		}
+		if i == 1 {
+			args = append(args, "--root", homes[i].tree, "--workspace", "w")
+		} else {
+			args = append(args, "--no-workspace")
+		}
+		nodes[i] = homes[i].start(t, args...)
+	}
+	up := make([]*serving, 3)
+	for i, b := range nodes {
+		up[i] = b.serving(t)
+	}
+	write(t, filepath.Join(homes[1].tree, "far.txt"), "from the second\n")
+	call := func(tool, body string) (int, string) {
+		return ask(t, http.MethodPost, up[0].base+"/v1/sessions/s/tools/"+tool, body, "Authorization", "Bearer "+up[0].agent)
+	}
+	waitFor(t, func() bool {
+		_, text := call("read_file", `{"path":"far.txt"}`)
+		return strings.Contains(text, "from the second")
+	})
+	desk := login(t, up[2].base, up[2].person)
+	done := apart(func() (string, error) {
+		_, text := call("write_file", `{"path":"b.txt","content":"b\n"}`)
+		return text, nil
+	})
+	q := desk.question("b.txt")
+	desk.post("/api/questions/"+q.ID+"/answer", web.Answer{Verdict: "approve", Seal: q.Seal}, nil)
+	<-done
+	if got, err := os.ReadFile(filepath.Join(homes[1].tree, "b.txt")); err != nil || string(got) != "b\n" {
+		t.Errorf("%q, %v", got, err)
+	}
+	homes[1].verified(t, 1)
+
+	nodes[1].kill()
+	waitFor(t, func() bool {
+		_, text := call("read_file", `{"path":"far.txt"}`)
+		return strings.Contains(text, "host_unavailable") || strings.Contains(text, "no host is connected")
+	})
+	for _, i := range []int{0, 2} {
+		waitFor(t, func() bool {
+			status, _ := ask(t, http.MethodGet, up[i].base+"/readyz", "")
+			return status == http.StatusOK
+		})
+	}
+}

@@ -1,0 +1,296 @@
+package gateway
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/stet-dev/stet/approval"
+	"github.com/stet-dev/stet/gateway/wire"
+)
+
+// Hubs on one bus tell each other of their hosts, and of the questions that are open.
+//
+// Each hub says on the presence topic that it is there, and which hosts it has, again
+// and again. So what was lost on the way, or a hub that comes later, is made good by the
+// next beat, and what is not heard of for a time is gone.
+//
+// A question stays with the hub that asks it. The others have copies, which people
+// answer there. The answer is sent to the first hub until that has taken it, and the
+// first answer that comes there counts.
+
+// How often a hub says that it is there, and after how long without that it is gone.
+const (
+	beatEvery = 2 * time.Second
+	beatsLost = 3 * beatEvery
+)
+
+// Events between hubs, on the bus alone.
+const (
+	hubAlive  = "hub_alive"  // From is there
+	askedAnew = "asked_anew" // copies of questions of From are to be dropped: all that are open follow
+)
+
+// presentHost is the host of a workspace: at the hub with that address, heard of at seen.
+type presentHost struct {
+	tools []wire.Tool
+	hub   string
+	seen  time.Time
+}
+
+// beat tells the other hubs of this one until the hub closes, and forgets those that
+// are silent.
+func (h *Hub) beat() {
+	tick := time.NewTicker(beatEvery)
+	defer tick.Stop()
+	for {
+		if err := h.bus.Publish(presence, Message{From: h.address, Frame: &wire.Event{Event: hubAlive}}); err != nil {
+			h.log.Warn("bus", "err", err)
+		}
+		h.mu.Lock()
+		var hosts []*hostPeer
+		for _, p := range h.hosts {
+			hosts = append(hosts, p)
+		}
+		h.mu.Unlock()
+		for _, p := range hosts {
+			p.mu.Lock()
+			away := p.away
+			p.mu.Unlock()
+			if !away {
+				p.publish(wire.HostUp)
+			}
+		}
+		h.dropSilent(time.Now())
+		select {
+		case <-tick.C:
+		case <-h.base.Done():
+			return
+		}
+	}
+}
+
+// dropSilent forgets hubs that were not heard of, their hosts and their questions.
+func (h *Hub) dropSilent(now time.Time) {
+	var gone []string
+	h.mu.Lock()
+	for name, w := range h.known {
+		if w.hub != h.address && now.Sub(w.seen) > beatsLost {
+			gone = append(gone, name)
+			delete(h.known, name)
+		}
+	}
+	var lost []string
+	for address, seen := range h.peers {
+		if now.Sub(seen) > beatsLost {
+			lost = append(lost, address)
+			delete(h.peers, address)
+		}
+	}
+	h.mu.Unlock()
+	for _, address := range lost {
+		h.dropCopies(address)
+	}
+	for _, name := range gone {
+		h.tellClients(&wire.Event{Event: wire.HostDown, Workspace: name})
+	}
+}
+
+// heardOf notes that another hub is there, and has a new one told of all questions.
+func (h *Hub) heardOf(address string) {
+	if address == h.address {
+		return
+	}
+	h.mu.Lock()
+	_, known := h.peers[address]
+	h.peers[address] = time.Now()
+	h.mu.Unlock()
+	if !known {
+		select {
+		case h.newPeer <- address:
+		default:
+			h.mu.Lock()
+			delete(h.peers, address) // it is new again at its next beat
+			h.mu.Unlock()
+		}
+	}
+}
+
+// share tells the other hubs of the questions that are asked here, until the hub
+// closes.
+func (h *Hub) share() {
+	open := map[string]*wire.Approval{}
+	for h.base.Err() == nil {
+		sub := h.config.Queue.Subscribe()
+		events := make(chan approval.Event)
+		reading, stop := context.WithCancel(h.base)
+		h.serving.Go(func() {
+			defer close(events)
+			for {
+				e, err := sub.Next(reading)
+				if err != nil {
+					return
+				}
+				select {
+				case events <- e:
+				case <-reading.Done():
+					return
+				}
+			}
+		})
+		h.shareEvents(events, open)
+		stop()
+		sub.Close()
+		for id := range open { // what closed while there was no subscription
+			if _, ok := h.config.Queue.Find(id); !ok {
+				h.shareEvent(approval.Event{Closed: &approval.Closing{ID: id}}, open)
+			}
+		}
+	}
+}
+
+// shareEvents is share for one subscription, until that ends.
+func (h *Hub) shareEvents(events <-chan approval.Event, open map[string]*wire.Approval) {
+	for {
+		select {
+		case e, ok := <-events:
+			if !ok {
+				return
+			}
+			h.shareEvent(e, open)
+		case address := <-h.newPeer:
+			ok := h.toPeer(address, &wire.Event{Event: askedAnew})
+			for _, q := range open {
+				ok = ok && h.toPeer(address, q)
+			}
+		}
+	}
+}
+
+func (h *Hub) shareEvent(e approval.Event, open map[string]*wire.Approval) {
+	var f *wire.Approval
+	switch {
+	case e.Opened != nil && !strings.HasPrefix(e.Opened.Root, copyRoot):
+		f = &wire.Approval{ID: e.Opened.ID, CallID: e.Opened.CallID, Question: questionTo(*e.Opened)}
+		if open[f.ID] != nil {
+			return
+		}
+		open[f.ID] = f
+	case e.Closed != nil && open[e.Closed.ID] != nil:
+		f = &wire.Approval{ID: e.Closed.ID, Withdrawn: true}
+		delete(open, f.ID)
+	default:
+		return
+	}
+	h.mu.Lock()
+	var all []string
+	for address := range h.peers {
+		all = append(all, address)
+	}
+	h.mu.Unlock()
+	for _, address := range slices.Sorted(slices.Values(all)) {
+		h.toPeer(address, f)
+	}
+}
+
+// toPeer sends to another hub. One that does not take it is told all again when it is
+// heard of the next time.
+func (h *Hub) toPeer(address string, f wire.Frame) bool {
+	err := h.bus.Send(address, Message{From: h.address, Frame: f})
+	if err != nil {
+		h.log.Warn("question not shared", "with", address, "err", err)
+		h.mu.Lock()
+		delete(h.peers, address)
+		h.mu.Unlock()
+	}
+	return err == nil
+}
+
+// copyRoot begins the root of a question that is a copy.
+const copyRoot = "hub/"
+
+// fromPeer takes what another hub says about questions: a question, its end, or the
+// answer to one that was asked here. It reports whether the message is that.
+func (h *Hub) fromPeer(m Message) bool {
+	switch f := m.Frame.(type) {
+	case *wire.Event:
+		if f.Event == askedAnew {
+			h.dropCopies(m.From)
+		}
+		return true
+	case *wire.Approval:
+		switch {
+		case h.config.Queue == nil:
+		case f.Answer != nil:
+			if err := h.config.Queue.Answer(f.ID, answerOf(f.Answer)); err != nil {
+				h.log.Info("an answer from another gateway does not count", "question", f.ID, "err", err)
+			}
+		case f.Withdrawn:
+			h.dropCopies(m.From + "/" + f.ID)
+		case f.Question != nil:
+			h.copyQuestion(m.From, f)
+		}
+		return true
+	}
+	return false
+}
+
+// dropCopies withdraws the copy with a key, or all of a hub.
+func (h *Hub) dropCopies(key string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for k, withdraw := range h.copies {
+		if k == key || strings.HasPrefix(k, key+"/") {
+			withdraw()
+			delete(h.copies, k)
+		}
+	}
+}
+
+// copyQuestion asks the people here what another hub asks.
+func (h *Hub) copyQuestion(from string, f *wire.Approval) {
+	q := questionOf(f.Question)
+	q.Root = from // which begins with copyRoot
+	patience := usualApproval
+	if !q.Expires.IsZero() {
+		patience = min(q.Expires.Sub(q.Asked), longest)
+	}
+	q.Asked = time.Now()
+	q.Expires = q.Asked.Add(patience)
+	ctx, cancel := context.WithDeadline(h.base, q.Expires)
+	key := from + "/" + f.ID
+	h.mu.Lock()
+	if h.closed || h.copies[key] != nil {
+		h.mu.Unlock()
+		cancel()
+		return
+	}
+	h.copies[key] = cancel
+	h.serving.Go(func() {
+		defer cancel()
+		if a, err := h.config.Queue.Ask(ctx, q); err == nil {
+			h.sendAnswer(ctx, from, &wire.Approval{ID: f.ID, Answer: answerTo(a)})
+		}
+		h.dropCopies(key)
+	})
+	h.mu.Unlock()
+}
+
+// sendAnswer sends an answer to the hub that asked, until that has taken it or the
+// question is over. One that comes twice counts once.
+func (h *Hub) sendAnswer(ctx context.Context, to string, f *wire.Approval) {
+	for {
+		err := h.bus.Send(to, Message{From: h.address, Frame: f})
+		if err == nil {
+			return
+		}
+		h.log.Warn("answer not sent yet", "question", f.ID, "to", to, "err", err)
+		select {
+		case <-time.After(time.Second):
+		case <-ctx.Done():
+			h.log.Error("answer lost: the gateway that asked did not take it", "question", f.ID, "to", to)
+			return
+		}
+	}
+}
