@@ -8,13 +8,12 @@ import (
 
 	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/llm"
-	"github.com/stet-dev/stet/llm/anthropic"
 	"github.com/stet-dev/stet/record"
 )
 
 // Where a provider checks what stands before thinking, it can clear old results of tools itself: nothing changes in what is sent, so
 // nothing is refused. Under bold, requests ask for that from a cold point on (history.Config.Clears). A server that does not know it
-// refuses the request; then it goes without, before the client hears of it, and the account is remembered. So it is if the
+// may refuse the request; then it goes without, before the client hears of it, and the account is remembered. So it is if the
 // answer does not say that results were cleared.
 
 // clearing is a request that asks the provider to clear results.
@@ -60,10 +59,13 @@ func (p *Proxy) askToClear(x *exchange, d *reading) {
 	x.clearing.calls, x.clearing.without = d.plan.ClearedCalls, without
 }
 
-// sendWhole has a request go without asking for results to be cleared, and remembers that the account does not take that.
-func (p *Proxy) sendWhole(x *exchange) {
+// sendWhole sends a refused request again, without asking for results to be cleared. What servers say that do not know that
+// differs. So if the request is taken now, that was the reason, and the account is remembered.
+func (p *Proxy) sendWhole(r *http.Request, x *exchange) (*http.Response, error) {
+	if x.background != nil {
+		<-x.background
+	}
 	d := x.recovery.reading
-	p.clearsNothing(x)
 	d.clears, d.verdict = false, d.verdict.Continued()
 	d.plan = d.plan.Uncleared()
 	x.body.patched, x.body.clearing = x.clearing.without, false
@@ -74,6 +76,13 @@ func (p *Proxy) sendWhole(x *exchange) {
 	}
 	p.recent.give(d.now, planState{})
 	p.report(x, d)
+	again := r.Clone(r.Context())
+	x.body.send(again)
+	resp, err := p.config.Transport.RoundTrip(again)
+	if err == nil && resp.StatusCode < http.StatusMultipleChoices {
+		p.clearsNothing(x)
+	}
+	return resp, err
 }
 
 // clearsNothing remembers that with an account nothing is cleared.
@@ -92,11 +101,4 @@ func (p *Proxy) checkCleared(x *exchange) {
 	if n := m.Cleared(); n == 0 || n > x.clearing.calls {
 		p.clearsNothing(x)
 	}
-}
-
-// refusesClearing reads an answer that has status 400, and reports whether it refuses that results are cleared. The answer can be
-// read again.
-func refusesClearing(resp *http.Response) bool {
-	body, ok := readError(resp)
-	return ok && anthropic.RefusesClearing(body)
 }

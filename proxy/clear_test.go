@@ -109,6 +109,12 @@ func TestClears(t *testing.T) {
 func TestClearsWhereItIsNotKnown(t *testing.T) {
 	const refusal = `{"type":"error","error":{"type":"invalid_request_error","message":"context_management: Extra inputs are not permitted"}}`
 	for name, before := range map[string]func(body []byte, r *http.Request) *http.Response{
+		"refused in other words": func(body []byte, _ *http.Request) *http.Response {
+			if !bytes.Contains(body, []byte("context_management")) {
+				return nil
+			}
+			return &http.Response{StatusCode: http.StatusUnprocessableEntity, Header: http.Header{}, Body: io.NopCloser(strings.NewReader("no"))}
+		},
 		"refused": func(body []byte, _ *http.Request) *http.Response {
 			if !bytes.Contains(body, []byte("context_management")) {
 				return nil

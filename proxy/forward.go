@@ -29,7 +29,7 @@ type transport struct{ proxy *Proxy }
 
 func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp, err := t.proxy.config.Transport.RoundTrip(r)
-	if err == nil && resp.StatusCode == http.StatusBadRequest {
+	if err == nil && refused(resp) {
 		resp, err = t.proxy.recover(r, resp)
 	}
 	if resp != nil && err == nil {

@@ -81,21 +81,16 @@ func (p *Proxy) recover(r *http.Request, first *http.Response) (*http.Response, 
 	if x.recovery == nil {
 		return first, nil
 	}
-	if x.clearing.calls > 0 && refusesClearing(first) {
-		if x.background != nil {
-			<-x.background
-		}
-		p.sendWhole(x)
-		again := r.Clone(r.Context())
-		x.body.send(again)
-		resp, err := p.config.Transport.RoundTrip(again)
+	bound := refusesBound(first)
+	if x.clearing.calls > 0 && !bound {
+		resp, err := p.sendWhole(r, x)
 		_ = first.Body.Close()
-		if err != nil || resp.StatusCode != http.StatusBadRequest {
+		if err != nil || !refused(resp) {
 			return resp, err
 		}
-		first = resp
+		first, bound = resp, refusesBound(resp)
 	}
-	if !refusesBound(first) {
+	if !bound {
 		return first, nil
 	}
 	if x.background != nil {
@@ -119,7 +114,7 @@ func (p *Proxy) recover(r *http.Request, first *http.Response) (*http.Response, 
 			_ = first.Body.Close() // it was read
 			return nil, err
 		}
-		if resp.StatusCode != http.StatusBadRequest {
+		if !refused(resp) {
 			_ = first.Body.Close()
 			p.recovered(x, how, resp.StatusCode)
 			return resp, nil
@@ -128,6 +123,11 @@ func (p *Proxy) recover(r *http.Request, first *http.Response) (*http.Response, 
 	}
 	p.recovered(x, "", first.StatusCode)
 	return first, nil
+}
+
+// refused reports whether a provider finds something wrong with a request itself.
+func refused(resp *http.Response) bool {
+	return resp.StatusCode == http.StatusBadRequest || resp.StatusCode == http.StatusUnprocessableEntity
 }
 
 // next makes the body of a request the next of the ways in which it may go upstream, and notes that it goes so. It
@@ -203,14 +203,8 @@ func (p *Proxy) goAs(x *exchange, d *reading, plan *history.Plan, from sentform.
 // refusesBound reads an answer that has status 400, and reports whether it refuses thinking because of what stands
 // before it. The answer can be read again.
 func refusesBound(resp *http.Response) bool {
-	body, ok := readError(resp)
-	return ok && anthropic.RefusesBound(body)
-}
-
-// readError reads the body of an error, which can be read again. It reports whether it is there and not encoded.
-func readError(resp *http.Response) ([]byte, bool) {
-	if encoding := resp.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
-		return nil, false
+	if encoding := resp.Header.Get("Content-Encoding"); resp.StatusCode != http.StatusBadRequest || encoding != "" && encoding != "identity" {
+		return false
 	}
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxBoundError))
 	rest := io.Reader(resp.Body)
@@ -221,7 +215,7 @@ func readError(resp *http.Response) ([]byte, bool) {
 		io.Reader
 		io.Closer
 	}{io.MultiReader(bytes.NewReader(body), rest), resp.Body}
-	return body, err == nil
+	return err == nil && anthropic.RefusesBound(body)
 }
 
 // failing is a reader that fails.

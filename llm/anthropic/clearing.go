@@ -55,12 +55,6 @@ func AppendClearing(dst, body []byte, calls, keep int) ([]byte, error) {
 // AllowClearing adds to the headers of a request what AppendClearing needs.
 func AllowClearing(h http.Header) { addBeta(h, clearingBeta) }
 
-// RefusesClearing reports whether body is an error about what AppendClearing asks for. What servers say that do not know it
-// differs; all of them name it.
-func RefusesClearing(body []byte) bool {
-	return bytes.Contains(body, []byte(management)) || bytes.Contains(body, []byte("context-management")) || bytes.Contains(body, []byte(clearsCalls))
-}
-
 // Cleared is of how many calls of tools the answer says that their results were cleared.
 func (m *meter) Cleared() int {
 	m.Tap.Flush()
