@@ -43,11 +43,12 @@ var (
 
 // Times and sizes that are the same for every Bus.
 const (
-	lease      = 3 * time.Second // how long a process is believed to live after it renewed its lease
-	patience   = 3 * time.Second // how long Send waits for an answer
-	pieceBytes = 512 << 10       // of a message; NATS takes 1 MB unless it is configured
-	flying     = 16 << 20        // bytes that this process has on their way at once
-	backlog    = 256             // messages of an address that are taken and not delivered yet
+	lease      = 3 * time.Second  // how long a process is believed to live after it renewed its lease
+	patience   = 3 * time.Second  // how long Send waits for an answer
+	pieceBytes = 512 << 10        // of a message; NATS takes 1 MB unless it is configured
+	roomTime   = 30 * time.Second // how long Send waits until fewer bytes are on their way
+	flying     = 4 << 20          // bytes that this process has on their way at once: few enough to be answered in time
+	backlog    = 256              // messages of an address that are taken and not delivered yet
 )
 
 // Config says how a Bus connects. The zero value of each field is the default.

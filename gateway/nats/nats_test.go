@@ -129,15 +129,19 @@ func TestBurst(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer stop()
+	m := large("c", size)
 	var all sync.WaitGroup
 	for range many {
 		all.Go(func() {
-			if err := b.Send("hub/x", large("c", size)); err != nil {
+			if err := b.Send("hub/x", m); err != nil {
 				t.Error(err)
 			}
 		})
 	}
 	all.Wait()
+	if t.Failed() {
+		return
+	}
 	for range many {
 		<-got
 	}
@@ -171,6 +175,9 @@ func TestPieces(t *testing.T) {
 		})
 	}
 	all.Wait()
+	if t.Failed() {
+		return
+	}
 	for range 4 {
 		m := <-got
 		if f, ok := m.Frame.(*wire.ToolResult); !ok || len(f.Result) < size || m.From != "hub/y" {

@@ -44,13 +44,16 @@ func (b *Bus) Send(address string, m gateway.Message) error {
 }
 
 func (b *Bus) send(address, from string, body []byte) error {
-	ctx, cancel := context.WithTimeout(b.ctx, patience)
-	defer cancel()
 	size := min(int64(len(body))+1024, flying)
-	if b.inFlight.Acquire(ctx, size) != nil {
+	waiting, stop := context.WithTimeout(b.ctx, roomTime)
+	err := b.inFlight.Acquire(waiting, size)
+	stop()
+	if err != nil {
 		return ErrFull
 	}
 	defer b.inFlight.Release(size)
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
 	for begin := time.Now(); ; {
 		o, err := b.ownerOf(ctx, address)
 		if err == nil {
