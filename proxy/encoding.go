@@ -99,19 +99,20 @@ func (u *upload) decode(c *coding, max int64, budget *bodyBudget) cause {
 // outgoingBody is what goes upstream of a whole body, in the coding that it came in.
 func (u *upload) outgoingBody() []byte {
 	if u.coding == nil {
-		return u.sent()
+		return u.text()
 	}
-	if u.patched == nil || bytes.Equal(u.patched, u.head) {
+	text := u.text()
+	if bytes.Equal(text, u.head) {
 		return u.came
 	}
 	var out bytes.Buffer
 	if w, err := u.coding.writer(&out); err == nil {
-		_, err = w.Write(u.patched)
+		_, err = w.Write(text)
 		if closed := w.Close(); err == nil && closed == nil {
 			return out.Bytes()
 		}
 	}
 	// Writing to memory has no errors. If it had one, the body as it came would have to do.
-	u.patched = nil
+	u.patched, u.goes = nil, 0
 	return u.came
 }

@@ -30,7 +30,8 @@ type reading struct {
 	verdict cachestate.Verdict
 	plan    *history.Plan // that the request goes out with; nil: it goes as it came
 	forms   sentForms
-	clears  bool // the provider may be asked to clear results
+	clears  bool            // the provider may be asked to clear results
+	without map[string]bool // names of tools that are left out
 }
 
 // prepare decides what goes upstream for a body. why is the reason found so far why the body
@@ -46,6 +47,9 @@ func (p *Proxy) prepare(x *exchange, h http.Header, why cause) {
 		why = cmp.Or(why, panicked)
 	}
 	p.guarded(x, func() { p.lookUp(x, &d) })
+	if why == planned || why == managed {
+		p.guarded(x, func() { p.dropTools(x, &d) })
+	}
 	if why == planned {
 		p.guarded(x, func() {
 			if d.asked.Tries = p.mayTry(x, &d, h); !d.asked.Tries {
@@ -236,6 +240,11 @@ func (p *Proxy) head(d *reading) int {
 	if d.forms.checks { // the same for all models
 		least = bytesPerToken * usualMinimum
 	}
+	for i := range req.Tools {
+		if t := &req.Tools[i]; d.without[t.Name] {
+			size -= len(t.Name) + len(t.Description) + len(t.Schema)
+		}
+	}
 	for i := range req.Messages {
 		if size >= least {
 			return i
@@ -283,8 +292,8 @@ func (p *Proxy) report(x *exchange, d *reading) {
 	plan = plan.Seen()
 	x.omissions = plan.Omissions
 	p.guarded(x, func() {
-		x.row.TokensOff, x.row.Tokens = p.counters.estimate(d.model, d.request, plan)
-		x.tools = p.counters.toolUseOf(d.model, d.request)
+		x.row.TokensOff, x.row.Tokens = p.counters.estimate(d.model, d.request, plan, d.without)
+		x.tools = p.counters.toolUseOf(d.model, d.request, d.without)
 		x.row.ToolSet = x.tools.offered.ID
 	})
 }

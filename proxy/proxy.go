@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httputil"
+	"path"
 	"sync"
 	"time"
 
@@ -51,6 +52,10 @@ type Config struct {
 
 	// KeepResults says that the provider is not asked to clear old results of tools (history.Config.Clears).
 	KeepResults bool
+
+	// DropTools are patterns (path.Match) of names of tools that are not offered to the model. It holds for conversations that begin from now on, and
+	// needs a Store.
+	DropTools []string
 
 	// Folds keeps what leaves a long output when it is sent first (history.Config.Fold), so that the agent can ask for it; nil: such
 	// outputs are sent whole.
@@ -95,6 +100,7 @@ type Proxy struct {
 	recall        *recall
 	forms         *sentform.Memory // how bound conversations were sent
 	accounts      accounts         // that refuse what TryBound tries
+	tools         toolPatterns     // which tools conversations leave out
 	unchanged     bool             // nothing is ever changed in a body
 	recent        *recent
 	continued     *continuation.Store // conversations that the provider keeps too
@@ -169,6 +175,17 @@ func New(c Config) (*Proxy, error) {
 	p.cache = cachestate.New(cachestate.Config{
 		Evicts: evicts(p.policy), Unchanged: p.unchanged, Checks: func(api, model string) bool { return known.of(api, model).checks },
 	})
+	if p.tools.store = c.Store; !p.unchanged {
+		p.tools.now = c.DropTools
+	}
+	if len(c.DropTools) > 0 && c.Store == nil {
+		c.Logger.Warn("no tools are left out: nothing is recorded")
+	}
+	for _, pattern := range c.DropTools {
+		if _, err := path.Match(pattern, ""); err != nil {
+			return nil, fmt.Errorf("pattern of tools %q: %w", pattern, err)
+		}
+	}
 	p.forms, p.accounts.store = sentform.NewMemory(c.Store), c.Store
 	p.recall = &recall{state: p.cache, store: c.Store, log: c.Logger}
 	p.base, p.cancel = context.WithCancel(context.Background())

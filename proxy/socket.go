@@ -182,7 +182,7 @@ func (s *socket) ask(ctx context.Context, r io.Reader) error {
 	}
 	x.body.whole = true
 	p.prepare(x, s.request.Header, planned)
-	sent, buffers := x.body.sent(), slices.Clone(x.body.borrowed)
+	sent, buffers := x.body.text(), slices.Clone(x.body.borrowed)
 	for _, b := range buffers { // the answer may end the request before all of it is written
 		b.hold()
 		defer b.drop(&p.buffers)

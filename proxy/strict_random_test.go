@@ -112,6 +112,7 @@ type bind struct {
 	second   *Proxy
 	secondOf *cutStore
 	policies []history.Policy
+	drops    [][]string // patterns of tools that are left out, of which a proxy has one; none: no tools are
 	did      []string
 	lose     bool // the answer to the next request does not come back
 	failed   bool
@@ -123,6 +124,9 @@ func (b *bind) start() (*Proxy, *cutStore) {
 	c.Store, c.Transport, c.Upstreams.Messages = store, b, "http://model.test"
 	c.History.Policy = b.policies[b.IntN(len(b.policies))]
 	c.Memory = []int64{0, -1, 1 << 17}[b.IntN(3)]
+	if len(b.drops) > 0 {
+		c.DropTools = b.drops[b.IntN(len(b.drops))]
+	}
 	p, err := New(c)
 	if err != nil {
 		b.t.Fatal(err)
@@ -395,11 +399,11 @@ func TestNothingIsRefusedAtRandom(t *testing.T) {
 }
 
 func playBound(t *testing.T, seed uint64, steps int, kinds []string, policies ...history.Policy) {
-	strictly(t, func(s *strict) { playBoundBy(s, seed, steps, kinds, policies...) })
+	strictly(t, func(s *strict) { playBoundBy(s, seed, steps, kinds, nil, policies...) })
 }
 
-func playBoundBy(s *strict, seed uint64, steps int, kinds []string, policies ...history.Policy) {
-	b := &bind{strict: s, Rand: rand.New(rand.NewPCG(seed, 7)), seed: seed, policies: policies}
+func playBoundBy(s *strict, seed uint64, steps int, kinds []string, drops [][]string, policies ...history.Policy) {
+	b := &bind{strict: s, Rand: rand.New(rand.NewPCG(seed, 7)), seed: seed, policies: policies, drops: drops}
 	s.config.History = history.Config{KeepReads: 1}
 	s.does = b.does
 	b.now = &twin{model: "claude-opus-5-5"}

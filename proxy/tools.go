@@ -14,14 +14,14 @@ type toolUse struct {
 	calls   map[string]int
 }
 
-// toolUseOf counts the tools of a request.
-func (c *counters) toolUseOf(model string, req *llm.Request) (u toolUse) {
+// toolUseOf counts the tools of a request. Those that are left out of it take no tokens.
+func (c *counters) toolUseOf(model string, req *llm.Request, without map[string]bool) (u toolUse) {
 	counter := c.of(model)
 	var h prefix.Hasher
 	for i := range req.Tools {
 		t := &req.Tools[i]
 		size := 0
-		if !t.Deferred {
+		if !t.Deferred && !without[t.Name] {
 			size = counter.Count(t.Name) + counter.Count(t.Description) + counter.Count(string(t.Schema))
 		}
 		h.Text(t.Name)

@@ -9,22 +9,25 @@ import (
 	"github.com/stet-dev/stet/internal/continuation"
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/anthropic"
+	"github.com/stet-dev/stet/llm/toollist"
 )
 
 // upload is the body of a request on its way to the upstream. The zero value is streamed as it comes.
 type upload struct {
-	head     []byte       // what was read of it
-	whole    bool         // head is all of it
-	coding   *coding      // that a whole one came in; head is its text. nil: none
-	came     []byte       // the whole one in its coding
-	patched  []byte       // what goes upstream instead of a whole one; nil: head
-	rest     atomic.Int64 // bytes that were streamed behind head
-	dropping bool         // thinking that is bound to something else is to be dropped: the request needs a header
-	clearing bool         // old results are to be cleared: likewise
-	outgoing *outgoing    // a whole one, as it goes upstream; nil: it does not yet
-	borrowed []*lease     // buffers to give back at the end; a whole body is in the first
-	taken    []func()     // room to give back at the end
-	client   string       // whose room it is
+	head     []byte          // what was read of it
+	whole    bool            // head is all of it
+	coding   *coding         // that a whole one came in; head is its text. nil: none
+	came     []byte          // the whole one in its coding
+	patched  []byte          // what goes upstream instead of a whole one; nil: head
+	rest     atomic.Int64    // bytes that were streamed behind head
+	dropping bool            // thinking that is bound to something else is to be dropped: the request needs a header
+	clearing bool            // old results are to be cleared: likewise
+	without  map[string]bool // names of tools that are left out of it
+	goes     int             // bytes of its text that went upstream, if tools were left out
+	outgoing *outgoing       // a whole one, as it goes upstream; nil: it does not yet
+	borrowed []*lease        // buffers to give back at the end; a whole body is in the first
+	taken    []func()        // room to give back at the end
+	client   string          // whose room it is
 
 	turn *continuation.Turn // what it is in a conversation that the provider keeps; nil: it is in none
 }
@@ -175,7 +178,7 @@ func (u *upload) clear(calls, keep int, pool *buffers) error {
 	return err
 }
 
-// sent is the text of what goes upstream of a whole body.
+// sent is the text of what goes upstream of a whole body, with all tools.
 func (u *upload) sent() []byte {
 	if u.patched != nil {
 		return u.patched
@@ -183,10 +186,24 @@ func (u *upload) sent() []byte {
 	return u.head
 }
 
+// text is the text of what goes upstream of a whole body.
+func (u *upload) text() []byte {
+	if len(u.without) == 0 {
+		return u.sent()
+	}
+	all := u.sent()
+	text := toollist.AppendWithout(make([]byte, 0, len(all)), all, u.without)
+	u.goes = len(text)
+	return text
+}
+
 // sizes returns the bytes that came in and went upstream, of the text where it is known.
 func (u *upload) sizes() (in, out int64) {
 	in = int64(len(u.head)) + u.rest.Load()
-	if u.patched != nil {
+	switch {
+	case u.goes > 0:
+		return in, int64(u.goes)
+	case u.patched != nil:
 		return in, int64(len(u.patched))
 	}
 	return in, in

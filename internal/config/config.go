@@ -43,6 +43,7 @@ type Config struct {
 	Bound       string
 	Clear       bool
 	Fold        bool
+	Tools       Tools
 	Dialects    *dialect.Table // nil: those that stet knows
 
 	Record     bool
@@ -75,6 +76,11 @@ type Config struct {
 	fileUpstreams Upstreams // where requests go by the files
 	layers        []layer   // the first that has a key decides
 	ruleLayers    []layer   // the files whose rules count
+}
+
+// Tools is the table [tools].
+type Tools struct {
+	Drop []string // names and patterns of tools that are not offered to the model
 }
 
 // Upstreams are base URLs, one for each API and cloud; empty is the provider's own.

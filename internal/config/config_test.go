@@ -182,6 +182,29 @@ func TestRules(t *testing.T) {
 	}
 }
 
+// Which tools are left out is said in the user's file alone.
+func TestTools(t *testing.T) {
+	const said = "[tools]\ndrop = [\"mcp__x__*\", \"Web\"]\n"
+	if diff := cmp.Diff(Tools{Drop: []string{"mcp__x__*", "Web"}}, newPlace(t, said).load(t).Tools); diff != "" {
+		t.Error(diff)
+	}
+	for text, words := range map[string]string{
+		"[tools]\ndrop = [\"mcp__[x\"]\n": `drop: "mcp__[x" is no pattern of names: write \ before a [ that is meant as it stands`,
+		"[tools]\ndrop = [\"\"]\n":        `drop: "" is no pattern`,
+		"[tools]\ndrop = \"Web\"\n":       "drop is an array of names of tools",
+		"[tools]\nkeep = [\"Web\"]\n":     `unknown key "tools.keep": it may have drop`,
+	} {
+		if _, err := Load(newPlace(t, text).Source); err == nil || !strings.Contains(err.Error(), words) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	project := newPlace(t, "")
+	write(t, filepath.Join(project.Dir, ProjectFile), said)
+	if _, err := Load(project.Source); err == nil || !strings.Contains(err.Error(), `a project may not set "tools"`) {
+		t.Error(err)
+	}
+}
+
 // Whom to tell of questions is said in the user's file alone, and what may be a secret
 // in it stands in no setting and no error.
 func TestNotify(t *testing.T) {

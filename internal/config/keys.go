@@ -65,6 +65,7 @@ const (
 const (
 	ruleKey   = "rule"
 	notifyKey = "notify"
+	toolsKey  = "tools"
 )
 
 // Values of the key threads.
@@ -157,6 +158,12 @@ var keys = []key{
 		Doc: "under `bold`, where the provider checks what stands before thinking: from a cold point on, requests ask it to clear the results of the " +
 			"oldest calls of tools itself (`clear_tool_uses_20250919`)",
 		field: func(c *Config) any { return &c.Clear },
+	},
+	{
+		Name: toolsKey, Type: table, DefaultText: "none", UserOnly: true,
+		Doc: "`drop`, an array of names of tools or patterns (`mcp__x__*`): these are not offered to the model, in conversations that begin from " +
+			"then on; it needs `record`; in your file only",
+		field: func(c *Config) any { return &c.Tools },
 	},
 	{
 		Name: "fold", Type: Bool, Default: true, UserOnly: true,
@@ -382,6 +389,8 @@ func (k key) assign(c *Config, v any) (err error) {
 		*to, err = history.ParsePolicy(v.(string))
 	case *[]policy.Rule:
 		*to, err = parseRules(v)
+	case *Tools:
+		*to, err = parseTools(v)
 	case *notify.Config:
 		*to, err = parseNotify(v)
 	case **dialect.Table:

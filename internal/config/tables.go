@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"path"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
@@ -52,6 +53,23 @@ func parseNotify(v any) (notify.Config, error) {
 		return notify.Config{}, errors.New("ntfy and webhook are strings, command is an array of strings, content is true or false")
 	}
 	return file.Notify, file.Notify.Check()
+}
+
+// parseTools reads the table [tools].
+func parseTools(v any) (Tools, error) {
+	var file struct{ Tools Tools }
+	switch unknown, err := decodeTables(toolsKey, v, &file); {
+	case unknown != "":
+		return Tools{}, fmt.Errorf("unknown key %q: it may have drop", unknown)
+	case err != nil:
+		return Tools{}, errors.New(`drop is an array of names of tools, as drop = ["mcp__x__*"]`)
+	}
+	for _, pattern := range file.Tools.Drop {
+		if _, err := path.Match(pattern, ""); err != nil || pattern == "" {
+			return Tools{}, fmt.Errorf("drop: %q is no pattern of names: write \\ before a [ that is meant as it stands", pattern)
+		}
+	}
+	return file.Tools, nil
 }
 
 // parseRules reads [[rule]] tables.
