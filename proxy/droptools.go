@@ -112,19 +112,12 @@ func (p *Proxy) dropTools(x *exchange, d *reading) {
 	}
 	ctx, cancel := context.WithTimeout(p.base, maxLookUp)
 	defer cancel()
-	var patterns []string
-	var known bool
-	var err error
-	note := before
-	switch {
-	case behind == 0: // the conversation begins
-		if patterns = p.tools.now; len(patterns) == 0 {
-			return
-		}
-	default:
+	place, patterns, known := before, p.tools.now, false
+	if behind != 0 { // the conversation goes on
+		place = behind
+		var err error
 		if patterns, known, err = p.tools.of(ctx, behind); err == nil && !known && second {
-			patterns, known, err = p.tools.of(ctx, before)
-			note, known = behind, false
+			patterns, _, err = p.tools.of(ctx, before)
 		}
 		if err != nil {
 			p.log.Warn("which tools a conversation leaves out is not known: it goes with all", "conversation", x.row.Conversation, "error", err)
@@ -132,7 +125,9 @@ func (p *Proxy) dropTools(x *exchange, d *reading) {
 		}
 	}
 	if len(patterns) == 0 {
-		p.tools.hold(behind, nil)
+		if behind != 0 {
+			p.tools.hold(behind, nil)
+		}
 		return
 	}
 	names := matching(d.request, patterns)
@@ -140,7 +135,7 @@ func (p *Proxy) dropTools(x *exchange, d *reading) {
 		return // it begins with all
 	}
 	if !known && x.api != record.CountTokens {
-		p.writer.wait(p.store(p.tools.note(note, patterns, x.row.Time), nil))
+		p.writer.wait(p.store(p.tools.note(place, patterns, x.row.Time), nil))
 	}
 	d.without, x.body.without = names, names
 	if len(names) > 0 && d.forms.checks {
