@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/stet-dev/stet/internal/cachestate"
 	"github.com/stet-dev/stet/internal/prefix"
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/record"
@@ -17,7 +18,7 @@ import (
 // begins with them, and thinking is bound to them. So they are left out from the first request of a conversation on, by the
 // patterns of that time, whatever the configuration says later. A conversation that began with all its tools keeps them.
 //
-// A conversation is known by its messages before the model's first answer, and from the second request on by these together
+// A conversation is known by its messages before the model's first call of a tool, and from then on by these together
 // with that answer: two conversations may begin with the same words.
 
 // maxToolPatterns is how many conversations are held. Others are looked up again.
@@ -73,65 +74,86 @@ func (t *toolPatterns) note(place uint64, patterns []string, now time.Time) reco
 	return record.Batch{Forms: []record.SentForm{form}, Places: []record.SentPlace{{Place: place, Form: form.ID, Time: now}}}
 }
 
-// toolPlaces are the places of a conversation's tools: before the model's first answer, and behind it (0: there is none). second
-// reports whether there is only that answer.
-func toolPlaces(d *reading) (before, behind uint64, second bool) {
-	c := &d.chain
-	if !c.Answered() {
-		return c.Last() ^ toolPlace, 0, false
+// beginning is where a conversation's tools are decided: at its first request. An agent may write the first words of the model itself,
+// so a conversation begins until the model has called a tool.
+type beginning struct {
+	thought uint64 // while it begins: the place before the model's first thinking; 0: it has not thought
+	before  uint64 // the place before the first answer that calls a tool; while it begins: behind all messages
+	behind  uint64 // the place behind that answer; 0: it begins
+	second  bool   // that answer is the only one
+}
+
+// toolPlace tells a place of tools from other places.
+const toolPlace = 0x7d0c4b1e92a5f386
+
+func beginningOf(d *reading) (b beginning) {
+	messages := d.request.Messages[d.chain.Skip:]
+	place := func(n int) uint64 { // behind n messages
+		if n == 0 {
+			return toolPlace
+		}
+		return d.chain.Links[n-1] ^ toolPlace
 	}
-	if c.Answer == 0 {
-		return 0, 0, false
+	from := slices.IndexFunc(messages, func(m llm.Message) bool {
+		return slices.ContainsFunc(m.Parts, func(p llm.Part) bool { return p.Kind == llm.ToolCall })
+	})
+	if from < 0 {
+		b.before = place(len(messages))
+		if i := cachestate.FirstThinking(d.request) - d.chain.Skip; i >= 0 {
+			b.thought = place(i)
+		}
+		return b
 	}
-	before = c.Links[c.Answer-1] ^ toolPlace
+	for from > 0 && messages[from-1].Role == llm.Assistant { // an answer may be several messages
+		from--
+	}
+	b.before = place(from)
 	var h prefix.Hasher
-	h.Number(before)
-	messages := d.request.Messages[c.Skip+c.Answer:]
-	for len(messages) > 0 && messages[0].Role == llm.Assistant {
+	h.Number(b.before)
+	for messages = messages[from:]; len(messages) > 0 && messages[0].Role == llm.Assistant; messages = messages[1:] {
 		for i := range messages[0].Parts { // thinking may be left out later
 			if p := &messages[0].Parts[i]; p.Kind != llm.Thinking {
 				h.Text(p.Text)
 				h.Text(p.CallID)
 			}
 		}
-		messages = messages[1:]
 	}
-	return before, max(h.Sum64(), 1), !slices.ContainsFunc(messages, func(m llm.Message) bool { return m.Role == llm.Assistant })
+	b.behind = max(h.Sum64(), 1)
+	b.second = !slices.ContainsFunc(messages, func(m llm.Message) bool { return m.Role == llm.Assistant })
+	return b
 }
-
-const toolPlace = 0x7d0c4b1e92a5f386
 
 // dropTools decides which tools are left out of a request, and has it stored before the request goes out.
 func (p *Proxy) dropTools(x *exchange, d *reading) {
 	if d.request == nil || len(d.request.Tools) == 0 || len(d.chain.Links) == 0 || p.tools.store == nil {
 		return
 	}
-	before, behind, second := toolPlaces(d)
-	if before == 0 {
-		return
-	}
 	ctx, cancel := context.WithTimeout(p.base, maxLookUp)
 	defer cancel()
-	place, patterns, known := before, p.tools.now, false
-	if behind != 0 { // the conversation goes on
-		place = behind
-		var err error
-		if patterns, known, err = p.tools.of(ctx, behind); err == nil && !known && second {
-			patterns, _, err = p.tools.of(ctx, before)
+	b := beginningOf(d)
+	place, patterns, known := b.before, p.tools.now, false
+	var err error
+	switch {
+	case b.behind != 0:
+		place = b.behind
+		if patterns, known, err = p.tools.of(ctx, b.behind); err == nil && !known && b.second {
+			patterns, _, err = p.tools.of(ctx, b.before)
 		}
-		if err != nil {
-			p.log.Warn("which tools a conversation leaves out is not known: it goes with all", "conversation", x.row.Conversation, "error", err)
-			return
+		if len(patterns) == 0 && err == nil {
+			p.tools.hold(b.behind, nil)
 		}
+	case b.thought != 0:
+		patterns, _, err = p.tools.of(ctx, b.thought)
+	}
+	if err != nil {
+		p.log.Warn("which tools a conversation leaves out is not known: it goes with all", "conversation", x.row.Conversation, "error", err)
+		return
 	}
 	if len(patterns) == 0 {
-		if behind != 0 {
-			p.tools.hold(behind, nil)
-		}
 		return
 	}
 	names := matching(d.request, patterns)
-	if names == nil && behind == 0 {
+	if names == nil && b.behind == 0 {
 		return // it begins with all
 	}
 	if !known && x.api != record.CountTokens {

@@ -83,6 +83,43 @@ func TestToolsAreLeftOut(t *testing.T) {
 			c.rounds(2, s.proxy())
 			check(true)
 		},
+		"an agent writes the first words of the model": func(s *strict, check func(bool)) {
+			s.config.DropTools, s.quiet = drop, true
+			a := s.session("claude-opus-5-5")
+			a.messages = append(a.messages, `{"role":"assistant","content":"Got it."}`, `{"role":"user","content":"begin"}`)
+			a.rounds(2, s.proxy())
+			s.config.DropTools = nil
+			a.rounds(2, s.proxy())
+			check(false)
+		},
+		"no tool is called at first": func(s *strict, check func(bool)) {
+			answers := 0
+			s.does = func(*llm.Request) (llm.Response, error) {
+				answers++
+				parts := []llm.Part{{Kind: llm.Thinking, Text: "so be it"}, {Text: fmt.Sprint("What now? ", answers)}}
+				if answers > 3 {
+					parts = append(parts, llm.Part{Kind: llm.ToolCall, CallID: fmt.Sprint("c", answers), Name: "Bash", Args: `{}`})
+				}
+				return llm.Response{Message: llm.Message{Role: llm.Assistant, Parts: parts}}, nil
+			}
+			s.config.DropTools = drop
+			a := s.session("claude-opus-5-5")
+			a.rounds(1, s.proxy())
+			s.config.DropTools = nil
+			for range 5 {
+				a.rounds(1, s.proxy())
+				check(false)
+			}
+			answers = 0
+			b := s.session("claude-opus-5-5")
+			b.messages[0] = `{"role":"user","content":"begin"}`
+			b.rounds(1, s.proxy())
+			s.config.DropTools = drop
+			for range 5 {
+				b.rounds(1, s.proxy())
+				check(true)
+			}
+		},
 		"not under observe": func(s *strict, check func(bool)) {
 			s.config.DropTools, s.config.Observe = drop, true
 			s.session("claude-opus-5-5").rounds(2, s.proxy())

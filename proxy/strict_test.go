@@ -190,6 +190,11 @@ func (a *session) hear(answer []byte) {
 	}
 	a.messages = append(a.messages, `{"role":"assistant","content":`+string(got.Content)+`}`)
 	call := blocks[len(blocks)-1]
+	if call.ID == "" {
+		a.messages = append(a.messages, `{"role":"user","content":"go on"}`)
+		a.answers++
+		return
+	}
 	text := strings.Repeat(fmt.Sprintf("ok %d: built one more of the targets\n", a.answers), 60)
 	if a.s.lines > 0 {
 		var b strings.Builder
