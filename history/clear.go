@@ -21,7 +21,7 @@ const (
 	clearedText = "[Old tool result content cleared]"
 
 	// smallResult is below how many bytes a result is cleared with the others, though no rule of eviction says
-	// that it may leave.
+	// that it may leave. A read is only under bold.
 	smallResult = 300
 
 	// worthClearing is how many bytes must leave at a cold point. Less is not worth another kind of request.
@@ -36,7 +36,7 @@ type sentEdit struct {
 
 // Clears reports whether cold points have the provider clear results.
 func (e *Engine) Clears() bool {
-	return e.config.Clears && e.config.ChecksThinking && e.config.Policy == Bold
+	return e.config.Clears && e.config.ChecksThinking && e.config.Policy.Clears()
 }
 
 // clear has the provider clear more results, if it is worth it, with what a scan has chosen.
@@ -114,13 +114,14 @@ func (st *State) clearable(scan *evictionScan, sent *Plan) int {
 		if !shortened {
 			size = len(res.text)
 		}
+		needs := res.call.action.Op == dialect.Read && !res.shown.Failed || res.call.action.Once
 		switch {
 		case i < st.cleared, res.eviction.text != "":
 			sum += size
 		case res.at.Message >= st.unknownResult || res.locked || scan.stubbed[i]:
 			return n
-		case size < smallResult || res.placeholder:
-		case res.call.action.Op == dialect.Read && !res.shown.Failed, res.call.action.Once:
+		case res.placeholder, size < smallResult && (st.engine.config.Policy == Bold || !needs):
+		case needs:
 			return n
 		default:
 			sum -= size

@@ -118,10 +118,27 @@ func TestClearsNothing(t *testing.T) {
 		{Config{Policy: Bold, ChecksThinking: true, Clears: true}, true},
 		{Config{Policy: Bold, Clears: true}, false},
 		{Config{Policy: Bold, ChecksThinking: true}, false},
-		{Config{Policy: Adaptive, ChecksThinking: true, Clears: true}, false},
+		{Config{Policy: Adaptive, ChecksThinking: true, Clears: true}, true},
+		{Config{Policy: Lossless, ChecksThinking: true, Clears: true}, false},
 	} {
 		if p := newEngine(t, test.config).Plan(c.messages, point); p.ClearedCalls > 0 != test.clears || len(p.Cleared) > 0 != test.clears {
 			t.Errorf("%+v: %d calls are cleared", test.config, p.ClearedCalls)
+		}
+	}
+}
+
+// Under adaptive a read stays, however small, and so does all that comes after it: an edit may need its text.
+func TestClearsNoSmallRead(t *testing.T) {
+	for policy, want := range map[Policy]bool{Adaptive: false, Bold: true} {
+		c := &conv{}
+		c.user("go on")
+		c.call("Read", map[string]any{"file_path": "/home/me/project/a.go"}, "     1\tpackage a\n")
+		for i := range 12 {
+			c.call("terminal-execute", map[string]any{"command": "make"}, report(i))
+		}
+		p := newEngine(t, Config{Policy: policy, ChecksThinking: true, Clears: true}).Plan(c.messages, Point{After: len(c.messages), Why: Gap})
+		if p.ClearedCalls > 0 != want {
+			t.Errorf("%s: %d calls are cleared", policy, p.ClearedCalls)
 		}
 	}
 }

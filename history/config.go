@@ -25,6 +25,9 @@ const (
 // sessions end that another policy began, is not among them.
 func Policies() []Policy { return []Policy{Off, KeepLatest, Lossless, Adaptive, Bold} }
 
+// Clears reports whether a policy has a provider clear results ([Config.Clears]).
+func (p Policy) Clears() bool { return p == Adaptive || p == Bold }
+
 // ParsePolicy returns the policy named s.
 func ParsePolicy(s string) (Policy, error) {
 	var names []string
@@ -85,7 +88,7 @@ type Config struct {
 	ChecksThinking bool
 
 	// Clears says that the provider can clear the results of the oldest calls of tools itself, so that nothing changes before
-	// thinking. Where thinking is checked, cold points under bold make use of that (Plan.Cleared), and evict nothing.
+	// thinking. Where thinking is checked, cold points under adaptive and bold make use of that (Plan.Cleared), and evict nothing.
 	Clears bool
 
 	// Fold: under bold, long reports of commands leave lines out when they are sent first. The

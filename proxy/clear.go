@@ -6,13 +6,12 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/record"
 )
 
 // Where a provider checks what stands before thinking, it can clear old results of tools itself: nothing changes in what is sent, so
-// nothing is refused. Under bold, requests ask for that from a cold point on (history.Config.Clears). A server that does not know it
+// nothing is refused. Under adaptive and bold, requests ask for that from a cold point on (history.Config.Clears). A server that does not know it
 // may refuse the request; then it goes without, before the client hears of it, and the account is remembered. So it is if the
 // answer does not say that results were cleared.
 
@@ -25,7 +24,7 @@ type clearing struct {
 
 // mayClear reports whether the provider may be asked to clear results of a request.
 func (p *Proxy) mayClear(x *exchange, d *reading, h http.Header) bool {
-	if p.config.KeepResults || p.unchanged || p.policy != history.Bold || d.request == nil || d.api != record.Messages || !d.forms.bound ||
+	if p.config.KeepResults || p.unchanged || !p.policy.Clears() || d.request == nil || d.api != record.Messages || !d.forms.bound ||
 		x.upstream != p.endpoints.messages.upstream || d.request.Thread != "" || x.body.turn != nil ||
 		bytes.Contains(x.body.head, []byte(`"server_tool_use"`)) {
 		return false

@@ -163,7 +163,7 @@ func TestClearsWhereItIsNotKnown(t *testing.T) {
 // server, and where the request manages its context itself.
 func TestClearsOnlyThere(t *testing.T) {
 	for name, set := range map[string]func(s *strict, a *session){
-		"adaptive":          func(s *strict, _ *session) { s.config.History.Policy = history.Adaptive },
+		"lossless":          func(s *strict, _ *session) { s.config.History.Policy = history.Lossless },
 		"turned off":        func(s *strict, _ *session) { s.config.KeepResults = true },
 		"observed":          func(s *strict, _ *session) { s.config.Observe = true },
 		"tools of a server": func(_ *strict, a *session) { a.extra = `,"metadata":{"server_tool_use":"yes"}` },

@@ -133,8 +133,8 @@ func TestMetInTheMiddle(t *testing.T) {
 // with: as of a session whose form was known all the time (WIRE-2).
 func TestRecordOfWhatWasTaken(t *testing.T) {
 	for name, config := range map[string]Config{
-		"a lost store": {History: history.Config{Policy: history.Adaptive}},
-		"a try":        {History: history.Config{Policy: history.Adaptive}, TryBound: true},
+		"a lost store": {History: history.Config{Policy: history.Adaptive}, KeepResults: true}, // a refused request has nothing new cleared
+		"a try":        {History: history.Config{Policy: history.Adaptive}, KeepResults: true, TryBound: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var all [2][]record.Request

@@ -155,7 +155,7 @@ var keys = []key{
 	{
 		Name: "clear", Type: Bool, Default: true,
 		Help: "do not have the provider clear old results of tools",
-		Doc: "under `bold`, where the provider checks what stands before thinking: from a cold point on, requests ask it to clear the results of the " +
+		Doc: "under `adaptive` and `bold`, where the provider checks what stands before thinking: from a cold point on, requests ask it to clear the results of the " +
 			"oldest calls of tools itself (`clear_tool_uses_20250919`)",
 		field: func(c *Config) any { return &c.Clear },
 	},
