@@ -38,6 +38,14 @@ func (p *program) xdg(variable, fallback, name string) string {
 // machine is where agents run: here.
 func (p *program) machine() agentconfig.Machine { return agentconfig.Machine{Env: p.env, Dir: p.dir} }
 
+// setupFile says which agents go through the proxy for good.
+func (p *program) setupFile() string { return p.xdg("XDG_STATE_HOME", ".local/state", "setup.json") }
+
+// lasting are the agents that go through the proxy for good.
+func (p *program) lasting() (agentconfig.Lasting, error) {
+	return agentconfig.ReadLasting(p.setupFile())
+}
+
 // home returns the home directory, empty when there is none.
 func (p *program) home() string { return p.machine().Home() }
 

@@ -73,6 +73,13 @@ func (c *proxyCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	listener, err := proxyserver.Inherited() // from systemd
+	if err != nil {
+		return err
+	}
+	if listener != nil {
+		o.Listen = listener.Addr().String()
+	}
 	host, err := proxyserver.Host(o.Listen)
 	if err != nil {
 		return c.usage(err)
@@ -89,9 +96,10 @@ func (c *proxyCommand) Run(ctx context.Context) error {
 	defer signal.Stop(signals)
 	running, stop := process.UntilSignal(ctx, signals)
 	defer stop()
-	listener, err := proxyserver.Listen(running, o.Listen)
-	if err != nil {
-		return err
+	if listener == nil {
+		if listener, err = proxyserver.Listen(running, o.Listen); err != nil {
+			return err
+		}
 	}
 	o.Route(config.Upstreams{})
 	s, err := c.startProxy(running, o, listener, "", c.allowed, nil)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -17,7 +18,8 @@ import (
 // setupCommand is stet setup.
 type setupCommand struct {
 	command
-	write bool
+	write                      bool
+	proxy, remove, dry, forced bool
 }
 
 func newSetup(p *program) *cobra.Command {
@@ -26,16 +28,23 @@ func newSetup(p *program) *cobra.Command {
 	all := strings.Join(names, "|")
 	cmd := p.runs(&cobra.Command{
 		Use:   "setup " + all,
-		Short: "Tell an agent about the file tools",
+		Short: "Tell an agent about the file tools, or send it through the proxy for good",
 		Long: `Print what an agent's configuration has to say for it to start "stet mcp", and
 where. With --write it is put there: what the file holds already stays as it is,
 comments too, and a copy of it is kept beside it. Of an entry that is there
 already nothing is changed; where it says something else, you are told.
 
 The configuration is the project's, in the working directory; Codex has one for
-all projects.`,
+all projects.
+
+With --proxy the agent (` + strings.Join(agentconfig.ProxyAgents(), ", ") + `) sends the requests to its model to the proxy
+from now on, however it is started: that is put into its configuration for all
+projects. --remove puts back what was there. "stet service install" has the system
+start the proxy; without that, the agent cannot ask its model while no proxy runs.`,
 		Example: `stet setup opencode
-stet setup claude --write`,
+stet setup claude --write
+stet setup --proxy codex
+stet setup --proxy codex --remove`,
 		ValidArgs: names,
 		Args: func(cmd *cobra.Command, args []string) error {
 			switch {
@@ -43,17 +52,32 @@ stet setup claude --write`,
 				return usage(cmd, fmt.Errorf("which agent? choose one of %s", strings.Join(names, ", ")))
 			case len(args) > 1:
 				return usage(cmd, fmt.Errorf("unexpected argument %q", args[1]))
-			case !slices.Contains(names, args[0]):
+			case c.proxy && !slices.Contains(agentconfig.ProxyAgents(), args[0]):
+				return usage(cmd, fmt.Errorf("%q cannot be sent through the proxy for good: choose one of %s, or start it with \"stet wrap\"",
+					args[0], strings.Join(agentconfig.ProxyAgents(), ", ")))
+			case !c.proxy && (c.remove || c.dry || c.forced):
+				return usage(cmd, errors.New("--remove, --dry-run and --force belong to --proxy"))
+			case c.proxy && c.write:
+				return usage(cmd, errors.New("--proxy writes by itself: leave --write out"))
+			case !c.proxy && !slices.Contains(names, args[0]):
 				return usage(cmd, fmt.Errorf("unknown agent %q: choose one of %s", args[0], strings.Join(names, ", ")))
 			}
 			return nil
 		},
 	}, &c.command, c.Run)
-	cmd.Flags().BoolVar(&c.write, "write", false, "write it to the client's configuration")
+	f := cmd.Flags()
+	f.BoolVar(&c.write, "write", false, "write it to the client's configuration")
+	f.BoolVar(&c.proxy, "proxy", false, "send the agent through the proxy for good")
+	f.BoolVar(&c.remove, "remove", false, "with --proxy: put back what was there")
+	f.BoolVar(&c.dry, "dry-run", false, "with --proxy: only say what would change")
+	f.BoolVar(&c.forced, "force", false, "with --proxy: though no service starts the proxy")
 	return cmd
 }
 
 func (c *setupCommand) Run(context.Context) error {
+	if c.proxy {
+		return c.runProxy()
+	}
 	tell := c.machine().Server
 	if c.write {
 		tell = c.machine().AddServer
@@ -89,14 +113,19 @@ func (c *setupCommand) Run(context.Context) error {
 // that finds it.
 func ownCommand() string {
 	self, err := os.Executable()
-	if err != nil {
+	if err != nil || ownPath(self) != self {
 		return "stet"
 	}
-	if found, err := exec.LookPath("stet"); err == nil {
+	return self
+}
+
+// ownPath is the path by which the system finds this program, whose file is self. It stays the same when another version is installed.
+func ownPath(self string) string {
+	if found, err := exec.LookPath("stet"); err == nil && filepath.IsAbs(found) {
 		a, errA := os.Stat(found)
 		b, errB := os.Stat(self)
 		if errA == nil && errB == nil && os.SameFile(a, b) {
-			return "stet"
+			return found
 		}
 	}
 	return self

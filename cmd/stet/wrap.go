@@ -75,7 +75,11 @@ func (c *wrapCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r := c.machine().Redirect(c.args, "http://"+listener.Addr().String())
+	m := c.machine()
+	if m.Lasting, err = c.lasting(); err != nil {
+		c.say("%v", err) // an agent that goes through another proxy too is no reason not to start
+	}
+	r := m.Redirect(c.args, "http://"+listener.Addr().String())
 	defer r.Clean()
 	if err := checkFound(r, o.Upstream); err != nil {
 		return errors.Join(err, listener.Close())

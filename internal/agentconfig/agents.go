@@ -17,6 +17,8 @@ type agent struct {
 	redirect func(m Machine, r *Redirect, at int, base string)
 	// server says how it is told of an MCP server; nil where it takes none.
 	server *server
+	// lasting says how it is sent through the proxy in all of its runs; nil where only a run can be.
+	lasting *lasting
 }
 
 // agents are the agents that need more than environment variables. The order is
@@ -25,14 +27,17 @@ var agents = []agent{
 	{name: "claude", server: &server{
 		file: atProject(".mcp.json"), path: []string{"mcpServers", "stet"}, entry: plainServer,
 		note: `to let the agent write with these file tools only, add "permissions": {"deny": ["Edit", "Write", "NotebookEdit"]} to .claude/settings.json`,
-	}},
+	}, lasting: &lasting{file: Machine.claudeUserFile, values: claudeValues}},
 	{name: "codex", programs: []string{"codex"}, redirect: Machine.redirectCodex, server: &server{
 		file: Machine.codexFile, path: []string{"mcp_servers", "stet"}, entry: slowServer, toml: true,
 		note: "the server works in the directory in which Codex was started",
-	}},
+	}, lasting: &lasting{file: Machine.codexFile, toml: true, values: codexValues}},
 	{name: "opencode", programs: []string{"opencode", "opencode-ai"}, redirect: Machine.redirectOpencode, server: &server{
 		file: Machine.opencodeProjectFile, path: []string{"mcp", "stet"}, entry: opencodeServer,
 		note: `to let the agent write with these file tools only, add "tools": {"edit": false, "write": false, "patch": false} to the same file`,
+	}, lasting: &lasting{
+		file: Machine.opencodeUserFile, values: opencodeValues,
+		note: "other providers than anthropic and openai keep their own address; a project's file may have another one",
 	}},
 	{name: "qwen", server: &server{
 		file: atProject(".qwen/settings.json"), path: []string{"mcpServers", "stet"}, entry: qwenServer,

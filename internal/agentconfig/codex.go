@@ -77,10 +77,11 @@ func (m Machine) codexConfig(args []string) codexConfig {
 	case override != "":
 		c.baseURL = override
 	case c.provider == "" || c.provider == "openai":
-		c.baseURL = file.OpenAIBaseURL
+		c.baseURL = m.Lasting.before("codex", file.OpenAIBaseURL, "openai_base_url")
 	default:
 		if provider, ok := file.Providers[c.provider].(map[string]any); ok {
-			c.baseURL, _ = provider["base_url"].(string)
+			now, _ := provider["base_url"].(string)
+			c.baseURL = m.Lasting.before("codex", now, "model_providers", c.provider, "base_url")
 		}
 	}
 	if c.provider == "" {

@@ -9,6 +9,8 @@ import (
 type Machine struct {
 	Env []string // "NAME=value", as os.Environ has it; of two with one name the last counts
 	Dir string   // the working directory, absolute
+
+	Lasting Lasting // what AddProxy did
 }
 
 // Getenv returns the value of a variable, empty when it is not set.

@@ -1,6 +1,7 @@
 package agentconfig
 
 import (
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -56,6 +57,9 @@ func (m Machine) Redirect(command []string, base string) *Redirect {
 	m.redirectClouds(r, base)
 	r.bypassHTTPProxy()
 
+	if len(command) > 0 && strings.TrimSuffix(filepath.Base(command[0]), ".exe") == "claude" {
+		m.noteClaude(r)
+	}
 	if a, at := agentOf(command); a != nil {
 		a.redirect(m, r, at, base)
 	}

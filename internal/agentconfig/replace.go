@@ -28,19 +28,24 @@ func replaceFile(file string, old, now []byte, existed bool) (kept string, err e
 	} else if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return "", err
 	}
+	return kept, writeFile(file, now, mode)
+}
+
+// writeFile puts a text into a file, all or nothing.
+func writeFile(file string, text []byte, mode fs.FileMode) error {
 	t, err := os.CreateTemp(filepath.Dir(file), ".stet-setup-*")
 	if err != nil {
-		return "", err
+		return err
 	}
-	_, err = t.Write(now)
+	_, err = t.Write(text)
 	err = cmp.Or(err, t.Chmod(mode), t.Sync(), t.Close())
 	if err == nil {
 		err = os.Rename(t.Name(), file)
 	}
 	if err != nil {
-		return "", errors.Join(err, os.Remove(t.Name()))
+		return errors.Join(err, os.Remove(t.Name()))
 	}
-	return kept, nil
+	return nil
 }
 
 // backUp writes the old text under the first free name.

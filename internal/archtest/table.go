@@ -106,7 +106,7 @@ const (
 
 // diskPackages may touch the file system. Everything else gets bytes, or goes
 // through workspace, so that paths are checked in one place.
-var diskPackages = []string{"workspace", "internal/atomicfile", "internal/agentconfig", "internal/config", "internal/demo", "internal/foldstore", "internal/process", "internal/site", "internal/tokenfile", "internal/toolset", "approval/socket", "store/*", "transcript", "tui", "cmd/*"}
+var diskPackages = []string{"workspace", "internal/atomicfile", "internal/agentconfig", "internal/autostart", "internal/config", "internal/demo", "internal/foldstore", "internal/process", "internal/site", "internal/tokenfile", "internal/toolset", "approval/socket", "store/*", "transcript", "tui", "cmd/*"}
 
 // diskCalls are the functions that touch the file system, by package.
 var diskCalls = map[string][]string{

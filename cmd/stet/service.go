@@ -1,0 +1,171 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stet-dev/stet/internal/autostart"
+	"github.com/stet-dev/stet/internal/config"
+	"github.com/stet-dev/stet/internal/proxyserver"
+)
+
+// serviceCommand is stet service.
+type serviceCommand struct {
+	command
+}
+
+func newService(p *program) *cobra.Command {
+	parent := &cobra.Command{
+		Use:   "service",
+		Short: "Have the system start the proxy",
+		Long: `Have the system start "stet proxy" by itself, at the address that the configuration
+names (listen). With systemd it starts when a request comes, and again with the next
+one if it ended; launchd and Windows start it when you log in. So agents that
+"stet setup --proxy" sends there always find it.`,
+	}
+	install := &serviceCommand{}
+	cmd := p.runs(&cobra.Command{
+		Use: "install", Short: "Install the service for your user, and start it", Example: "stet service install", Args: noArgs,
+	}, &install.command, install.install)
+	config.AddFlags(cmd.Flags(), "listen")
+	remove := &serviceCommand{}
+	status := &serviceCommand{}
+	parent.AddCommand(cmd,
+		p.runs(&cobra.Command{Use: "remove", Short: "End the service, and remove it", Example: "stet service remove", Args: noArgs}, &remove.command, remove.remove),
+		p.runs(&cobra.Command{Use: "status", Short: "Say whether the service is installed, and answers", Example: "stet service status", Args: noArgs}, &status.command, status.status))
+	return parent
+}
+
+// service is the proxy as the system starts it, or would.
+func (p *program) service(listen string) (*autostart.Service, error) {
+	state, err := p.stateDir()
+	if err != nil {
+		return nil, err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	if port, is := strings.CutPrefix(listen, "localhost:"); is { // systemd takes addresses alone
+		listen = "127.0.0.1:" + port
+	}
+	s := &autostart.Service{System: runtime.GOOS, Program: ownPath(self), Listen: listen, Home: p.home(), State: state, User: os.Getuid()}
+	s.Config = filepath.Dir(filepath.Dir(p.userConfig()))
+	for _, name := range []string{"XDG_CONFIG_HOME", "XDG_STATE_HOME"} {
+		if v := p.getenv(name); v != "" {
+			s.Env = append(s.Env, name+"="+v)
+		}
+	}
+	return s, nil
+}
+
+// serviceAsConfigured is the service at the address that the configuration names.
+func (c *command) serviceAsConfigured() (*autostart.Service, *config.Config, error) {
+	o, err := c.settings("")
+	if err != nil {
+		return nil, nil, err
+	}
+	s, err := c.service(o.Listen)
+	return s, o, err
+}
+
+func (c *serviceCommand) install(ctx context.Context) error {
+	s, _, err := c.serviceAsConfigured()
+	if err != nil {
+		return err
+	}
+	host, err := proxyserver.Host(s.Listen)
+	switch {
+	case err != nil:
+		return c.usage(err)
+	case !proxyserver.Loopback(host):
+		return c.usage(fmt.Errorf("%s is not a loopback address: the service serves this machine alone", s.Listen))
+	case strings.HasSuffix(s.Listen, ":0"):
+		return c.usage(errors.New("the service needs a port that stays the same: name one with --listen"))
+	case s.Address() != s.Listen && answers(ctx, s.Listen):
+		return fmt.Errorf("something answers at %s already: end the \"stet proxy\" that runs there, or choose another port with --listen", s.Listen)
+	}
+	files, err := s.Install(ctx)
+	if err != nil {
+		return fmt.Errorf("the service is not installed, since the system does not take it here: %w; "+
+			"start \"stet proxy\" yourself, and add --force to \"stet setup --proxy\"", err)
+	}
+	for _, f := range files {
+		c.say("written: %s", f)
+	}
+	c.say("the proxy starts when it is needed, at http://%s", s.Listen)
+	if runtime.GOOS == "linux" {
+		c.say(`it ends when you log out; if agents run after that, say "loginctl enable-linger"`)
+	}
+	c.say(`next: "stet setup --proxy AGENT" sends an agent there for good`)
+	return nil
+}
+
+func (c *serviceCommand) remove(ctx context.Context) error {
+	s, _, err := c.serviceAsConfigured()
+	if err != nil {
+		return err
+	}
+	lasting, err := c.lasting()
+	if err != nil {
+		return err
+	}
+	removed, err := s.Remove(ctx)
+	for _, f := range removed {
+		c.say("removed: %s", f)
+	}
+	switch {
+	case err != nil:
+		return err
+	case len(removed) == 0:
+		c.say("the service is not installed")
+	}
+	for _, name := range lasting.Names() {
+		c.say(`%s still asks at the proxy: "stet setup --proxy %s --remove" puts back what was there`, name, name)
+	}
+	return nil
+}
+
+func (c *serviceCommand) status(ctx context.Context) error {
+	s, _, err := c.serviceAsConfigured()
+	if err != nil {
+		return err
+	}
+	at := s.Address()
+	if at == "" {
+		return errors.New(`the service is not installed: "stet service install" installs it`)
+	}
+	c.say("installed, at http://%s", at)
+	if !answers(ctx, at) {
+		return fmt.Errorf("the proxy does not answer at %s: on Linux \"journalctl --user -u stet\" says why", at)
+	}
+	c.say("the proxy answers")
+	return nil
+}
+
+// answers reports whether a proxy of stet answers at an address.
+func answers(ctx context.Context, address string) bool {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/healthz", nil)
+	if err != nil {
+		return false
+	}
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = resp.Body.Close() }()
+	b, err := io.ReadAll(io.LimitReader(resp.Body, 100))
+	return err == nil && resp.StatusCode == http.StatusOK && strings.TrimSpace(string(b)) == "ok"
+}

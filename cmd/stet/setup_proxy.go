@@ -1,0 +1,86 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/stet-dev/stet/internal/agentconfig"
+	"github.com/stet-dev/stet/internal/config"
+)
+
+// runProxy is stet setup --proxy.
+func (c *setupCommand) runProxy() error {
+	s, o, err := c.serviceAsConfigured()
+	if err != nil {
+		return err
+	}
+	state := c.setupFile()
+	if c.remove {
+		done, err := c.machine().RemoveProxy(c.args[0], state, c.dry)
+		if err != nil {
+			return err
+		}
+		c.tell(done, "would be changed", "changed")
+		return nil
+	}
+	address := s.Address()
+	if address == "" {
+		if !c.forced && !c.dry {
+			return fmt.Errorf("no service starts the proxy, and %s cannot ask its model while none runs: run \"stet service install\" first, "+
+				"or add --force if you start \"stet proxy\" yourself", c.args[0])
+		}
+		address = o.Listen
+	}
+	o.Route(config.Upstreams{})
+	upstream := func(api agentconfig.API) string {
+		switch api {
+		case agentconfig.Messages:
+			return cmp.Or(o.Upstream.Messages, config.MessagesURL)
+		case agentconfig.Chat:
+			return cmp.Or(o.Upstream.Chat, config.OpenAIURL)
+		}
+		return cmp.Or(o.Upstream.Responses, config.OpenAIURL)
+	}
+	done, err := c.machine().AddProxy(c.args[0], "http://"+address, state, upstream, c.dry)
+	var other *agentconfig.ErrUpstream
+	switch {
+	case errors.As(err, &other):
+		var lines []string
+		for _, api := range other.APIs {
+			lines = append(lines, fmt.Sprintf("upstream-%s = %q", api, other.URL))
+		}
+		return fmt.Errorf("%w: put %s into %s, and try again; nothing was written", err, strings.Join(lines, " and "), c.userConfig())
+	case errors.Is(err, agentconfig.ErrNoHome):
+		return misconfigured(err)
+	case err != nil:
+		return err
+	}
+	c.tell(done, "would be written to", "written to")
+	if !c.dry {
+		c.say("\"stet savings\" shows what it saves, and \"stet setup --proxy %s --remove\" puts back what was there", c.args[0])
+	}
+	return nil
+}
+
+// tell says what became of an agent's configuration.
+func (c *setupCommand) tell(done agentconfig.Proxied, would, did string) {
+	switch {
+	case len(done.Changes) == 0:
+		c.say("%s has nothing to change", done.File)
+	case c.dry:
+		c.say("%s %s:", would, done.File)
+	default:
+		c.say("%s %s:", did, done.File)
+	}
+	for _, change := range done.Changes {
+		c.say("  %s", change)
+	}
+	if done.Kept != "" {
+		c.say("what it held is in %s", done.Kept)
+	}
+	if done.Note != "" {
+		c.say("%s", done.Note)
+	}
+}

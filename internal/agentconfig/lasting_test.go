@@ -1,0 +1,213 @@
+package agentconfig
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const proxyBase = "http://127.0.0.1:4141"
+
+// defaults is where requests go when nothing is said.
+func defaults(api API) string {
+	if api == Messages {
+		return "https://api.anthropic.com"
+	}
+	return "https://api.openai.com/v1"
+}
+
+// What AddProxy puts into a file leaves all else as it is, and RemoveProxy puts back what stood there.
+func TestProxyForGood(t *testing.T) {
+	tests := []struct{ name, agent, file, before, during, after string }{
+		{"a new file", "claude", ".claude/settings.json", "", "{\n  \"env\": {\n    \"ANTHROPIC_BASE_URL\": \"http://127.0.0.1:4141\"\n  }\n}\n", "{\n}\n"},
+		{
+			"beside others", "claude", ".claude/settings.json", "{\n  // mine\n  \"env\": {\n    \"A\": \"1\"\n  }\n}\n",
+			"{\n  // mine\n  \"env\": {\n    \"A\": \"1\",\n    \"ANTHROPIC_BASE_URL\": \"http://127.0.0.1:4141\"\n  }\n}\n", "",
+		},
+		{
+			"what stood there", "claude", ".claude/settings.json", `{"env": {"ANTHROPIC_BASE_URL": "https://api.anthropic.com/"}}`,
+			`{"env": {"ANTHROPIC_BASE_URL": "http://127.0.0.1:4141"}}`, "",
+		},
+		{"codex, a new file", "codex", ".codex/config.toml", "", "openai_base_url = \"http://127.0.0.1:4141/v1\"\n", ""},
+		{
+			"codex, before the first table", "codex", ".codex/config.toml", "# mine\r\nmodel = \"m\"\r\n[x] # y\r\na = 1\r\n",
+			"openai_base_url = \"http://127.0.0.1:4141/v1\"\r\n# mine\r\nmodel = \"m\"\r\n[x] # y\r\na = 1\r\n", "",
+		},
+		{
+			"codex, what stood there", "codex", ".codex/config.toml", "openai_base_url = 'https://api.openai.com/v1' # mine\n",
+			"openai_base_url = \"http://127.0.0.1:4141/v1\" # mine\n", "openai_base_url = \"https://api.openai.com/v1\" # mine\n",
+		},
+		{
+			"codex, another provider", "codex", ".codex/config.toml",
+			"model_provider = \"p\"\n[model_providers.p]\nname = \"P\"\nbase_url = \"https://api.openai.com/v1\"\n[y]\n",
+			"model_provider = \"p\"\n[model_providers.p]\nname = \"P\"\nbase_url = \"http://127.0.0.1:4141/v1\"\n[y]\n", "",
+		},
+		{
+			"codex, a provider without an address", "codex", ".codex/config.toml", "model_provider = \"p\"\n[model_providers.p]",
+			"model_provider = \"p\"\n[model_providers.p]\nbase_url = \"http://127.0.0.1:4141/v1\"\n", "model_provider = \"p\"\n[model_providers.p]\n",
+		},
+		{
+			"opencode", "opencode", ".config/opencode/opencode.json", `{"model": "x/y"}`,
+			"{\"model\": \"x/y\",\n  \"provider\": {\n    \"anthropic\": {\n      \"options\": {\n        \"baseURL\": \"http://127.0.0.1:4141/v1\"\n      }\n    },\n" +
+				"    \"openai\": {\n      \"options\": {\n        \"baseURL\": \"http://127.0.0.1:4141/v1\"\n      }\n    }\n  }\n}", "{\"model\": \"x/y\"\n}",
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			home := t.TempDir()
+			m := Machine{Env: []string{"HOME=" + home}, Dir: home}
+			file, state := filepath.Join(home, filepath.FromSlash(tt.file)), filepath.Join(home, "state", "setup.json")
+			if tt.before != "" {
+				put(t, file, tt.before)
+			}
+			if tt.after == "" {
+				tt.after = tt.before
+			}
+			if _, err := m.AddProxy(tt.agent, proxyBase, state, defaults, true); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := os.Stat(state); err == nil || text(file) != tt.before {
+				t.Error("a dry run wrote something")
+			}
+			for range 2 { // the second time changes nothing
+				out, err := m.AddProxy(tt.agent, proxyBase, state, defaults, false)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(tt.during, text(file)); diff != "" {
+					t.Error(diff)
+				}
+				if out.Kept != "" && text(out.Kept) != tt.before {
+					t.Errorf("the copy has %q", text(out.Kept))
+				}
+			}
+			if m.Lasting, _ = ReadLasting(state); len(m.Lasting.Names()) != 1 {
+				t.Error(m.Lasting)
+			}
+			if _, err := m.AddProxy(tt.agent, "http://127.0.0.1:5151", state, defaults, false); err != nil {
+				t.Fatal(err) // the address of the proxy has changed
+			}
+			if _, err := m.RemoveProxy(tt.agent, state, false); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.after, text(file)); diff != "" {
+				t.Error(diff)
+			}
+			if _, err := m.RemoveProxy(tt.agent, state, false); err == nil || !strings.Contains(err.Error(), "was not sent through the proxy") {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// What cannot be changed safely is an error, and nothing is written.
+func TestProxyForGoodIsRefused(t *testing.T) {
+	for name, tt := range map[string]struct{ agent, file, text, want string }{
+		"another upstream": {"claude", ".claude/settings.json", `{"env": {"ANTHROPIC_BASE_URL": "https://gateway.test"}}`, "claude asks at https://gateway.test, and the proxy would not"},
+		"no JSON":          {"claude", ".claude/settings.json", `{`, "nothing was written"},
+		"no text":          {"claude", ".claude/settings.json", `{"env": {"ANTHROPIC_BASE_URL": 1}}`, "is no text"},
+		"no object":        {"claude", ".claude/settings.json", `{"env": 1}`, "env is there already: it holds no settings"},
+		"one line":         {"codex", ".codex/config.toml", "model_provider = \"p\"\nmodel_providers = {p = {name = \"P\"}}\n", "change it by hand"},
+		"no TOML":          {"codex", ".codex/config.toml", "a = [\n", "nothing was written"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			home := t.TempDir()
+			m := Machine{Env: []string{"HOME=" + home}, Dir: home}
+			file, state := filepath.Join(home, filepath.FromSlash(tt.file)), filepath.Join(home, "setup.json")
+			put(t, file, tt.text)
+			_, err := m.AddProxy(tt.agent, proxyBase, state, defaults, false)
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("%v, want %s", err, tt.want)
+			}
+			if left, _ := os.ReadDir(filepath.Dir(file)); len(left) != 1 || text(file) != tt.text {
+				t.Errorf("%v, %s", left, text(file))
+			}
+			if _, err := os.Stat(state); !errors.Is(err, os.ErrNotExist) {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// Codex with a login of ChatGPT asks another server, which the proxy has to know.
+func TestProxyForChatGPT(t *testing.T) {
+	home := t.TempDir()
+	m := Machine{Env: []string{"HOME=" + home}, Dir: home}
+	state := filepath.Join(home, "setup.json")
+	for login, refused := range map[string]bool{
+		`{"OPENAI_API_KEY": null, "tokens": {"id_token": "x"}}`: true,
+		`{"OPENAI_API_KEY": "k", "tokens": null}`:               false,
+		`{`: false,
+	} {
+		put(t, filepath.Join(home, ".codex", "auth.json"), login)
+		var other *ErrUpstream
+		if _, err := m.AddProxy("codex", proxyBase, state, defaults, true); errors.As(err, &other) != refused {
+			t.Errorf("%s: %v", login, err)
+		}
+	}
+}
+
+// What a person changed since stays.
+func TestProxyForGoodWasChanged(t *testing.T) {
+	home := t.TempDir()
+	m := Machine{Env: []string{"HOME=" + home}, Dir: home}
+	file, state := filepath.Join(home, ".claude", "settings.json"), filepath.Join(home, "setup.json")
+	if _, err := m.AddProxy("claude", proxyBase, state, defaults, false); err != nil {
+		t.Fatal(err)
+	}
+	const mine = `{"env": {"ANTHROPIC_BASE_URL": "https://mine.test"}}`
+	put(t, file, mine)
+	out, err := m.RemoveProxy("claude", state, false)
+	if err != nil || !strings.Contains(out.Note, "was changed since") || text(file) != mine {
+		t.Errorf("%+v, %v: %s", out, err, text(file))
+	}
+}
+
+// A run under wrap asks where the agent asked before it was sent through the proxy for good.
+func TestRedirectOfProxied(t *testing.T) {
+	home := t.TempDir()
+	m := Machine{Env: []string{"HOME=" + home}, Dir: home}
+	state := filepath.Join(home, "setup.json")
+	put(t, filepath.Join(home, ".codex", "config.toml"), "openai_base_url = \"https://api.openai.com/v1\"\n")
+	for _, agent := range ProxyAgents() {
+		if _, err := m.AddProxy(agent, proxyBase, state, defaults, false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m.Lasting, _ = ReadLasting(state)
+	r := m.Redirect([]string{"codex", "exec"}, "http://127.0.0.1:9")
+	if diff := cmp.Diff(map[API]string{Chat: "https://api.openai.com/v1", Responses: "https://api.openai.com/v1"}, r.Found); diff != "" {
+		t.Error(diff)
+	}
+	if want := `openai_base_url="http://127.0.0.1:9/v1"`; len(r.Args) != 4 || r.Args[2] != want {
+		t.Error(r.Args)
+	}
+	if r = m.Redirect([]string{"opencode", "run"}, "http://127.0.0.1:9"); len(r.Found) > 0 || len(r.Notes) > 0 {
+		t.Error(r.Found)
+	}
+	if r = m.Redirect([]string{"claude"}, "http://127.0.0.1:9"); len(r.Notes) != 1 || !strings.Contains(r.Notes[0], proxyBase) {
+		t.Error(r.Notes)
+	}
+}
+
+func put(t *testing.T, file, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func text(file string) string {
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return ""
+	}
+	return string(b)
+}

@@ -1,0 +1,209 @@
+// Package autostart has the system start "stet proxy": systemd when a request comes (socket activation), launchd and the task
+// scheduler of Windows when the person logs in. So an agent that asks at a fixed address always finds the proxy.
+package autostart
+
+import (
+	"context"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// Service is the proxy as the system starts it.
+type Service struct {
+	System  string // as runtime.GOOS
+	Program string // path of stet
+	Listen  string // HOST:PORT
+	Config  string // directory of the person's configuration files ($XDG_CONFIG_HOME); for systemd
+	Home    string // home directory; for launchd
+	State   string // stet's state directory; for Windows
+	User    int    // number of the user; for launchd
+	// Env are variables that the proxy gets, "NAME=value"; for systemd.
+	Env []string
+	// Run runs a program of the system; nil runs it.
+	Run func(ctx context.Context, name string, args ...string) error
+}
+
+// label is the service's name for launchd.
+const label = "dev.stet.proxy"
+
+// file is a file that the system reads.
+type file struct {
+	path, text string
+}
+
+// files are those of the service.
+func (s *Service) files() ([]file, error) {
+	switch s.System {
+	case "linux":
+		dir, env := filepath.Join(s.Config, "systemd", "user"), ""
+		for _, v := range s.Env {
+			env += "Environment=" + unitWord(v) + "\n"
+		}
+		return []file{
+			{filepath.Join(dir, "stet.socket"), "[Unit]\nDescription=Address of the proxy of stet\n\n[Socket]\nListenStream=" + s.Listen +
+				"\n\n[Install]\nWantedBy=sockets.target\n"},
+			{filepath.Join(dir, "stet.service"), "[Unit]\nDescription=Proxy of stet for coding agents\nRequires=stet.socket\n\n[Service]\nExecStart=:" +
+				unitWord(s.Program) + " proxy\n" + env + "Restart=on-failure\nNoNewPrivileges=true\n"},
+		}, nil
+	case "darwin":
+		return []file{{filepath.Join(s.Home, "Library", "LaunchAgents", label+".plist"), fmt.Sprintf(plist, label, xmlText(s.Program), xmlText(s.Listen))}}, nil
+	case "windows":
+		return []file{{filepath.Join(s.State, "service.xml"), fmt.Sprintf(task, xmlText(s.Program), xmlText(s.Listen))}}, nil
+	}
+	return nil, fmt.Errorf("stet has no service on %s: start \"stet proxy\" yourself", s.System)
+}
+
+const plist = `<?xml version="1.0" encoding="UTF-8"?>
+<!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
+<plist version="1.0">
+<dict>
+	<key>Label</key><string>%s</string>
+	<key>ProgramArguments</key>
+	<array><string>%s</string><string>proxy</string><string>--listen</string><string>%s</string></array>
+	<key>RunAtLoad</key><true/>
+	<key>KeepAlive</key><true/>
+</dict>
+</plist>
+`
+
+const task = `<?xml version="1.0"?>
+<Task version="1.2" xmlns="http://schemas.microsoft.com/windows/2004/02/mit/task">
+  <Triggers><LogonTrigger/></Triggers>
+  <Principals><Principal id="Author"><LogonType>InteractiveToken</LogonType><RunLevel>LeastPrivilege</RunLevel></Principal></Principals>
+  <Settings>
+    <DisallowStartIfOnBatteries>false</DisallowStartIfOnBatteries>
+    <StopIfGoingOnBatteries>false</StopIfGoingOnBatteries>
+    <ExecutionTimeLimit>PT0S</ExecutionTimeLimit>
+    <RestartOnFailure><Interval>PT1M</Interval><Count>999</Count></RestartOnFailure>
+  </Settings>
+  <Actions><Exec><Command>%s</Command><Arguments>proxy --listen %s</Arguments></Exec></Actions>
+</Task>
+`
+
+// unitWord is a word of a command in a unit, with quotes, and without the meaning of % (systemd.syntax).
+func unitWord(s string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "%", "%%").Replace(s) + `"`
+}
+
+func xmlText(s string) string {
+	var b strings.Builder
+	_ = xml.EscapeText(&b, []byte(s)) // a Builder returns no errors
+	return b.String()
+}
+
+// start and stop are the commands that have the system read the files, and forget them.
+func (s *Service) start() [][]string {
+	switch s.System {
+	case "linux":
+		return [][]string{{"systemctl", "--user", "daemon-reload"}, {"systemctl", "--user", "enable", "--now", "stet.socket"}}
+	case "darwin":
+		return [][]string{{"launchctl", "bootstrap", fmt.Sprintf("gui/%d", s.User), filepath.Join(s.Home, "Library", "LaunchAgents", label+".plist")}}
+	}
+	return [][]string{{"schtasks", "/Create", "/TN", "stet", "/XML", filepath.Join(s.State, "service.xml"), "/F"}, {"schtasks", "/Run", "/TN", "stet"}}
+}
+
+func (s *Service) stop() [][]string {
+	switch s.System {
+	case "linux":
+		return [][]string{{"systemctl", "--user", "disable", "--now", "stet.socket"}, {"systemctl", "--user", "stop", "stet.service"}}
+	case "darwin":
+		return [][]string{{"launchctl", "bootout", fmt.Sprintf("gui/%d/%s", s.User, label)}}
+	}
+	return [][]string{{"schtasks", "/End", "/TN", "stet"}, {"schtasks", "/Delete", "/TN", "stet", "/F"}}
+}
+
+// Install writes the service's files and has the system take them up. It returns the files. If the system does not, they are removed again.
+func (s *Service) Install(ctx context.Context) (written []string, err error) {
+	files, err := s.files()
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range files {
+		if err := os.MkdirAll(filepath.Dir(f.path), 0o755); err != nil {
+			return nil, err
+		}
+		if err := os.WriteFile(f.path, []byte(f.text), 0o644); err != nil {
+			return nil, err
+		}
+		written = append(written, f.path)
+	}
+	for _, command := range s.start() {
+		if err := s.run(ctx, command); err != nil {
+			_, removed := s.Remove(ctx)
+			return nil, errors.Join(err, removed)
+		}
+	}
+	return written, nil
+}
+
+// Remove ends the service and removes its files, which it returns. There may be none.
+func (s *Service) Remove(ctx context.Context) (removed []string, err error) {
+	files, err := s.files()
+	if err != nil {
+		return nil, err
+	}
+	if s.installed() {
+		for _, command := range s.stop() {
+			_ = s.run(ctx, command) // what does not run cannot be ended
+		}
+	}
+	for _, f := range files {
+		switch gone := os.Remove(f.path); {
+		case gone == nil:
+			removed = append(removed, f.path)
+		case !errors.Is(gone, fs.ErrNotExist):
+			err = errors.Join(err, gone)
+		}
+	}
+	if s.System == "linux" && len(removed) > 0 {
+		_ = s.run(ctx, []string{"systemctl", "--user", "daemon-reload"})
+	}
+	return removed, err
+}
+
+// installed reports whether all files of the service are there.
+func (s *Service) installed() bool {
+	files, err := s.files()
+	for _, f := range files {
+		if _, missing := os.Stat(f.path); missing != nil {
+			return false
+		}
+	}
+	return err == nil
+}
+
+// Address is where the installed service listens; empty if it is not installed, or the file is not as Install made it.
+func (s *Service) Address() string {
+	files, err := s.files()
+	if err != nil {
+		return ""
+	}
+	text, err := os.ReadFile(files[0].path)
+	if err != nil {
+		return ""
+	}
+	made := strings.SplitN(files[0].text, s.Listen, 2)
+	address, is := strings.CutPrefix(string(text), made[0])
+	if !is || len(made) < 2 {
+		return ""
+	}
+	address, _, _ = strings.Cut(address, made[1][:1])
+	return address
+}
+
+func (s *Service) run(ctx context.Context, command []string) error {
+	if s.Run != nil {
+		return s.Run(ctx, command[0], command[1:]...)
+	}
+	out, err := exec.CommandContext(ctx, command[0], command[1:]...).CombinedOutput()
+	if err != nil {
+		err = fmt.Errorf("%s: %w: %s", strings.Join(command, " "), err, strings.TrimSpace(string(out)))
+	}
+	return err
+}

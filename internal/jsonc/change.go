@@ -1,0 +1,94 @@
+package jsonc
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tailscale/hujson"
+)
+
+// Lookup returns the value under a path of keys. ok is false where there is none.
+func Lookup(text []byte, path []string) (value any, ok bool, err error) {
+	if len(strings.TrimSpace(string(text))) == 0 {
+		return nil, false, nil
+	}
+	var root any
+	if err := Unmarshal(text, &root); err != nil {
+		return nil, false, fmt.Errorf("this is no object of JSON: %w", err)
+	}
+	for _, key := range path {
+		object, is := root.(map[string]any)
+		if !is {
+			return nil, false, nil
+		}
+		if root, ok = object[key]; !ok {
+			return nil, false, nil
+		}
+	}
+	return root, true, nil
+}
+
+// Replace puts another value in the place of the one under a path of keys. All other bytes stay.
+func Replace(text []byte, path []string, value any) ([]byte, error) {
+	return change(text, path, func(object *hujson.Object, i int) error {
+		b, err := json.Marshal(value)
+		if err != nil {
+			return err
+		}
+		now, err := hujson.Parse(b)
+		object.Members[i].Value.Value = now.Value
+		return err
+	})
+}
+
+// Remove removes the member under a path of keys. All other bytes stay, comments before it too.
+func Remove(text []byte, path []string) ([]byte, error) {
+	return change(text, path, func(object *hujson.Object, i int) error {
+		gone := object.Members[i]
+		after := &object.AfterExtra
+		last := i == len(object.Members)-1
+		if !last {
+			after = &object.Members[i+1].Name.BeforeExtra
+		}
+		*after = slices.Concat(bytes.TrimRight(gone.Name.BeforeExtra, " \t\r\n"), *after)
+		object.Members = slices.Delete(object.Members, i, i+1)
+		if last && i > 0 && gone.Value.AfterExtra == nil { // the text has no comma behind the last member
+			object.Members[i-1].Value.AfterExtra = nil
+		}
+		return nil
+	})
+}
+
+// change changes the member under a path of keys, which is member i of an object.
+func change(text []byte, path []string, do func(object *hujson.Object, i int) error) ([]byte, error) {
+	root, err := hujson.Parse(text)
+	if err != nil {
+		return nil, fmt.Errorf("this is no object of JSON: %w", err)
+	}
+	at := &root
+	for depth, key := range path {
+		object, ok := at.Value.(*hujson.Object)
+		i := -1
+		if ok {
+			i = slices.IndexFunc(object.Members, func(m hujson.ObjectMember) bool {
+				name, ok := m.Name.Value.(hujson.Literal)
+				return ok && name.String() == key
+			})
+		}
+		switch {
+		case i < 0:
+			return nil, fmt.Errorf("%s is not there", strings.Join(path[:depth+1], "."))
+		case depth == len(path)-1:
+			if err := do(object, i); err != nil {
+				return nil, err
+			}
+			return root.Pack(), nil
+		}
+		at = &object.Members[i].Value
+	}
+	return nil, errors.New("there is no path to change")
+}
