@@ -406,3 +406,38 @@ func opencodeValues(_ Machine, base string) []baseURL {
 		{path: at("anthropic"), apis: []API{Messages}, ours: base + "/v1"}, {path: at("openai"), apis: []API{Responses}, ours: base + "/v1"},
 	}
 }
+
+// Programs are the names of the agents that stet knows how to send through the proxy, as they are started.
+func Programs() []string {
+	names := []string{"claude", "qwen", "aider"} // these go by the environment alone
+	for _, a := range agents {
+		if len(a.programs) > 0 {
+			names = append(names, a.programs[0])
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// ProxyChanged names the values that AddProxy put into an agent's configuration, and that say something else now.
+func (m Machine) ProxyChanged(name string, lasting Lasting) (changed []string, err error) {
+	done, ok := lasting[name]
+	a, _, unknown := m.lastingOf(name)
+	if !ok || unknown != nil {
+		return nil, nil
+	}
+	f, err := readConfig(done.File, a.toml)
+	if err != nil {
+		return nil, err
+	}
+	for _, v := range done.Values {
+		now, _, err := f.lookup(v.Path)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", done.File, err)
+		}
+		if now != v.Ours {
+			changed = append(changed, strings.Join(v.Path, "."))
+		}
+	}
+	return changed, nil
+}

@@ -2,7 +2,6 @@ package config
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"os"
 	"strings"
@@ -74,33 +73,9 @@ func page() string {
 
 func schema(t *testing.T) string {
 	t.Helper()
-	properties := map[string]any{}
-	for _, k := range keys {
-		p := map[string]any{"type": map[Type]string{text: "string", Number: "integer", Bool: "boolean", tables: "array", table: "object"}[k.Type], "description": k.Doc}
-		if k.Doc == "" {
-			p["description"] = k.Help
-		}
-		if k.Values != nil {
-			p["enum"] = k.Values
-		}
-		if k.Default != nil && k.Default != "" {
-			p["default"] = k.Default
-		}
-		if k.Type == tables {
-			p["items"] = map[string]string{"type": "object"}
-		}
-		properties[k.Name] = p
-	}
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetIndent("", "  ")
-	enc.SetEscapeHTML(false)
-	err := enc.Encode(map[string]any{
-		"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "stet configuration",
-		"type": "object", "additionalProperties": false, "properties": properties,
-	})
+	text, err := Schema()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return b.String()
+	return text
 }

@@ -111,6 +111,11 @@ func readFile(file string, project bool) (layer, error) {
 		return l, err
 	}
 	if err := toml.Unmarshal(b, &l.values); err != nil {
+		var at *toml.DecodeError
+		if errors.As(err, &at) {
+			line, column := at.Position()
+			return l, fmt.Errorf("%s, line %d, column %d: %w; mend that line", file, line, column, err)
+		}
 		return l, fmt.Errorf("%s: %w", file, err)
 	}
 	for name, v := range l.values {
@@ -183,6 +188,9 @@ func (t Type) parse(s string) (any, error) {
 // flag, a variable, a file, or "default".
 type Setting struct{ Key, Value, From string }
 
+// FromDefault is where a value is from that is set nowhere.
+const FromDefault = "default"
+
 // Settings returns all keys that have a value. Of URLs it tells no more than the
 // host, since what follows may be a secret.
 func (c *Config) Settings() []Setting {
@@ -224,9 +232,9 @@ func (c *Config) setting(k key) Setting {
 		return Setting{k.Name, fmt.Sprint(l.values[k.Name]), from}
 	}
 	if k.Default == nil || k.Default == "" {
-		return Setting{k.Name, k.DefaultText, "default"}
+		return Setting{k.Name, k.DefaultText, FromDefault}
 	}
-	return Setting{k.Name, fmt.Sprint(k.Default), "default"}
+	return Setting{k.Name, fmt.Sprint(k.Default), FromDefault}
 }
 
 // hostOf is a URL without what follows its host.

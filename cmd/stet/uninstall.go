@@ -1,0 +1,104 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+)
+
+// uninstallCommand is stet uninstall.
+type uninstallCommand struct {
+	command
+	dry, state, yes bool
+}
+
+func newUninstall(p *program) *cobra.Command {
+	c := &uninstallCommand{}
+	cmd := p.runs(&cobra.Command{
+		Use:   "uninstall [flags]",
+		Short: "Take out of the machine what setup and service put there",
+		Long: `Put back what was in the configuration of the agents that "stet setup --proxy" sent
+through the proxy, and remove the service. The program itself goes with the package
+that it came in, and entries called stet for the file tools stand in the projects' own files.
+
+Records, sessions and the audit trail stay, unless --state says that they go too.`,
+		Example: `stet uninstall --dry-run
+stet uninstall
+stet uninstall --state --yes`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if c.yes && !c.state {
+				return usage(cmd, errors.New("--yes belongs to --state"))
+			}
+			return noArgs(cmd, args)
+		},
+	}, &c.command, c.Run)
+	f := cmd.Flags()
+	f.BoolVar(&c.dry, "dry-run", false, "only say what would be done")
+	f.BoolVar(&c.state, "state", false, "remove records, sessions and the audit trail too")
+	f.BoolVar(&c.yes, "yes", false, "with --state: do not ask")
+	return cmd
+}
+
+func (c *uninstallCommand) Run(ctx context.Context) error {
+	s, _, err := c.serviceAsConfigured()
+	if err != nil {
+		return err
+	}
+	dir, err := c.stateDir()
+	if err != nil {
+		return err
+	}
+	if c.state && !c.yes && !c.dry {
+		return c.usage(fmt.Errorf("%s holds all records, sessions, versions of files and the audit trail: add --yes to remove them for good, or leave --state out", dir))
+	}
+	lasting, err := c.lasting()
+	if err != nil {
+		return err
+	}
+	var failed error
+	for _, name := range lasting.Names() {
+		done, err := c.machine().RemoveProxy(name, c.setupFile(), c.dry)
+		if err != nil {
+			failed = errors.Join(failed, err)
+			continue
+		}
+		for _, change := range done.Changes {
+			c.say("%s: %s", done.File, change)
+		}
+		if done.Note != "" {
+			c.say("%s: %s", done.File, done.Note)
+		}
+	}
+	if failed != nil {
+		return failed // the service stays: an agent may still ask there
+	}
+	if c.dry {
+		if at := s.Address(); at != "" {
+			c.say("the service at http://%s would be removed", at)
+		}
+		if c.state {
+			c.say("%s would be removed", dir)
+		}
+		return nil
+	}
+	removed, err := s.Remove(ctx)
+	for _, f := range removed {
+		c.say("removed: %s", f)
+	}
+	if err != nil {
+		return err
+	}
+	if c.state {
+		if err := os.RemoveAll(dir); err != nil {
+			return err
+		}
+		c.say("removed: %s", dir)
+	}
+	if len(lasting) == 0 && len(removed) == 0 && !c.state {
+		c.say("there was nothing to take out")
+	}
+	return nil
+}
