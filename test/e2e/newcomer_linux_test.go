@@ -1,0 +1,109 @@
+package e2e
+
+import (
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stet-dev/stet/test/npm"
+)
+
+// What a person does in the first five minutes: install the program, look whether all is well, send an agent through the proxy for
+// good, work with it, see what was saved, and take all of it out again. The model is "stet model"; systemd starts the proxy with
+// the agent's first request. How long each step takes is in the test's log.
+func TestNewcomer(t *testing.T) {
+	need(t)
+	for _, a := range []struct{ agent, config, command string }{
+		{"codex", ".codex/config.toml", "codex exec --dangerously-bypass-approvals-and-sandbox -m gpt-5.5"},
+		{"opencode", ".config/opencode/opencode.json", "opencode run --model openai/gpt-5.5"},
+	} {
+		t.Run(a.agent, func(t *testing.T) {
+			home, repo := places(t, agent{name: "newcomer-" + a.agent})
+			env := append(environment(home), "OPENAI_API_KEY="+key, "OPENCODE_DISABLE_AUTOUPDATE=1", "OPENCODE_DISABLE_MODELS_FETCH=1", "OPENCODE_DISABLE_LSP_DOWNLOAD=1")
+			bin := filepath.Join(home, "bin")
+			env = append(env, "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+			began := time.Now()
+			step := func(want string, args ...string) {
+				t.Helper()
+				started := time.Now()
+				if args[0] == "stet" {
+					args[0] = filepath.Join(bin, "stet")
+				}
+				exit, said := run(t, repo, env, args)
+				if exit != 0 || !strings.Contains(said, want) {
+					t.Fatalf("%s: exit code %d, want %q in\n%s", strings.Join(args, " "), exit, want, said)
+				}
+				t.Logf("%5.1f s  %s", time.Since(started).Seconds(), strings.Join(args, " "))
+			}
+			step("", "install", "-D", os.Getenv(envStet), filepath.Join(bin, "stet"))
+			step("ok       program", "stet", "doctor")
+
+			model, proxy := freeAddress(t), freeAddress(t)
+			start(t, repo, env, model, filepath.Join(bin, "stet"), "model", "--listen", model, bedsFile)
+			write(t, filepath.Join(home, ".config/stet/config.toml"), "upstream = \"http://"+model+"\"\nlisten = \""+proxy+"\"\n")
+			serve := []string{filepath.Join(bin, "stet"), "proxy"}
+			if activate, err := exec.LookPath("systemd-socket-activate"); err == nil {
+				serve = append([]string{activate, "--listen=" + proxy, "--setenv=HOME", "--setenv=PATH", "--setenv=XDG_CONFIG_HOME", "--setenv=XDG_STATE_HOME"}, serve...)
+			} else if npm.Required() {
+				t.Fatal(err)
+			}
+			start(t, repo, env, "", serve...)
+
+			step("written to", "stet", "setup", "--proxy", a.agent, "--force")
+			step("I am a script", append(strings.Fields(a.command), "What is here?")...)
+			step("it goes through the proxy, always", "stet", "doctor")
+			step("the whole bill", "stet", "savings")
+			step("never called", "stet", "tools")
+			step(a.config, "stet", "uninstall")
+			if text, err := os.ReadFile(filepath.Join(home, a.config)); err == nil && strings.Contains(string(text), proxy) {
+				t.Errorf("after uninstall the agent's configuration has\n%s", text)
+			}
+			t.Logf("%5.1f s in all", time.Since(began).Seconds())
+		})
+	}
+}
+
+// freeAddress is an address of the loopback that nothing listens on.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	return l.Addr().String()
+}
+
+// start runs a program until the test ends. It returns once it answers at an address, if one is given.
+func start(t *testing.T, dir string, env []string, address string, args ...string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), args[0], args[1:]...)
+	cmd.Dir, cmd.Env = dir, env
+	group(cmd)
+	var said strings.Builder
+	cmd.Stdout, cmd.Stderr = &said, &said
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Cancel() // it may have ended
+		_ = cmd.Wait()
+		if t.Failed() {
+			t.Logf("%s said\n%s", args[0], said.String())
+		}
+	})
+	for deadline := time.Now().Add(time.Minute); address != ""; time.Sleep(20 * time.Millisecond) {
+		conn, err := net.Dial("tcp", address)
+		if err == nil {
+			_ = conn.Close()
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%s does not listen: %v", args[0], err)
+		}
+	}
+}
