@@ -7,13 +7,13 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/pressly/goose/v3"
 )
 
-// dropping are the migrations that remove what was stored. Before one of them
-// is made, the file is copied.
+// dropping are the migrations that remove what was stored. They are not made where the file cannot be copied.
 var dropping = []int64{19}
 
 // drops reports whether one of the migrations to be made removes something.
@@ -24,8 +24,35 @@ func drops(ctx context.Context, p *goose.Provider) (bool, error) {
 	}), err
 }
 
+// keptCopies is how many copies of the file are kept, the newest ones.
+const keptCopies = 2
+
+// removeCopies removes copies that newer ones follow. What cannot be removed stays.
+func (s *Store) removeCopies() {
+	ext := filepath.Ext(s.path)
+	base := strings.TrimSuffix(s.path, ext)
+	all, err := filepath.Glob(escaped(base) + ".schema-*" + escaped(ext))
+	if err != nil {
+		return
+	}
+	version := func(name string) (n int) {
+		n, _ = strconv.Atoi(strings.TrimSuffix(strings.TrimPrefix(name, base+".schema-"), ext))
+		return n // 0 is none of ours
+	}
+	all = slices.DeleteFunc(all, func(name string) bool { return version(name) == 0 })
+	slices.SortFunc(all, func(a, b string) int { return version(b) - version(a) })
+	for _, name := range all[min(keptCopies, len(all)):] {
+		_ = os.Remove(name)
+	}
+}
+
+// escaped is a name in which no character has a meaning for filepath.Glob.
+func escaped(name string) string {
+	return strings.NewReplacer("[", "[[]", "*", "[*]", "?", "[?]").Replace(name)
+}
+
 // CopyFile is where the file at path is copied to before its schema, of this
-// version, loses something.
+// version, changes.
 func CopyFile(path string, version int64) string {
 	ext := filepath.Ext(path)
 	return fmt.Sprintf("%s.schema-%d%s", strings.TrimSuffix(path, ext), version, ext)

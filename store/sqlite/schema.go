@@ -82,14 +82,19 @@ func (s *Store) upgrade(ctx context.Context) error {
 	if err != nil || !pending {
 		return err
 	}
-	if loses, err := drops(ctx, p); err != nil {
-		return err
-	} else if loses && has > 0 {
-		if err := s.copyTo(ctx, CopyFile(s.path, has)); err != nil {
+	if has > 0 {
+		loses, err := drops(ctx, p)
+		if err != nil {
+			return err
+		}
+		// A copy is the way back to an older version. Where there is no room for one, only a change that loses something has to wait.
+		if err := s.copyTo(ctx, CopyFile(s.path, has)); err != nil && loses {
 			return fmt.Errorf("copy the file before its schema changes: %w", err)
 		}
 	}
-	_, err = p.Up(ctx)
+	if _, err = p.Up(ctx); err == nil {
+		s.removeCopies()
+	}
 	return err
 }
 

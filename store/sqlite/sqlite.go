@@ -42,7 +42,7 @@
 // tables, columns and triggers, so that an older one that has the file open goes
 // on. One that opens the file after that refuses it, and changes nothing.
 // Migration 19 is the exception: it removes columns that are not used any more. An older one
-// that has the file open then goes on, but cannot write requests and turns. Before it, the file is copied:
+// that has the file open then goes on, but cannot write requests and turns. Before the schema changes, the file is copied:
 // CopyFile names the copy, which that older version can open. An older one
 // that runs takes a trail that a newer one has pruned for broken; it does not stop for it.
 // A commit survives the end of the process; a power cut

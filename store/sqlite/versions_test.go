@@ -10,6 +10,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -230,10 +231,10 @@ func TestEverySchema(t *testing.T) {
 			if _, err := fmt.Sscanf(names[n], "%d_", &version); err != nil {
 				t.Fatal(err)
 			}
-			if backup := sqlite.CopyFile(path, version); version < 19 {
+			if backup := sqlite.CopyFile(path, version); n < len(names)-1 {
 				copied(t, backup, columns, before)
 			} else if _, err := os.Stat(backup); !errors.Is(err, fs.ErrNotExist) {
-				t.Errorf("a database that loses nothing was copied: %v", err)
+				t.Errorf("a database that does not change was copied: %v", err)
 			}
 			if rows, err := s.Requests(t.Context(), record.Query{}); err != nil || len(rows) != 1 {
 				t.Errorf("requests %v, %v", rows, err)
@@ -359,6 +360,29 @@ func TestOlderProgramRuns(t *testing.T) {
 		if _, err := older.Exec("INSERT INTO trims (request, time_us, conversation, call_id, paths, reason, before, after, observe) VALUES ('r', 1, '', 'x', '[]', '', 1, 1, 0)"); err != nil {
 			t.Errorf("%s: %v", names[n], err)
 		}
+	}
+}
+
+// Two copies stay, and files of other names.
+func TestOldCopiesGo(t *testing.T) {
+	names := migrations(t)
+	path, db := oldDatabase(t, names[:len(names)-1])
+	defer db.Close()
+	for _, name := range []string{sqlite.CopyFile(path, 7), sqlite.CopyFile(path, 15), sqlite.CopyFile(path, 19), strings.Replace(sqlite.CopyFile(path, 1), "-1.", "-mine.", 1)} {
+		if err := os.WriteFile(name, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := open(t, path).Close(); err != nil {
+		t.Fatal(err)
+	}
+	left, err := filepath.Glob(filepath.Join(filepath.Dir(path), "*.schema-*"))
+	for i := range left {
+		left[i] = regexp.MustCompile(`^.*schema-`).ReplaceAllString(left[i], "")
+	}
+	slices.Sort(left)
+	if diff := cmp.Diff([]string{"19.db", "22.db", "mine.db"}, left); diff != "" || err != nil {
+		t.Error(err, diff)
 	}
 }
 
