@@ -211,15 +211,15 @@ func (c *Config) Route(found Upstreams) {
 // loadRules reads the rules of both files.
 func (c *Config) loadRules(project, user layer) (err error) {
 	if c.Rules, err = parseRules(user.values[ruleKey]); err != nil {
-		return fmt.Errorf("%s: rule: %w", user.name, err)
+		return fmt.Errorf("%s: rule: %w", user.at(ruleKey), err)
 	}
 	if c.ProjectRules, err = parseRules(project.values[ruleKey]); err != nil {
-		return fmt.Errorf("%s: rule: %w", project.name, err)
+		return fmt.Errorf("%s: rule: %w", project.at(ruleKey), err)
 	}
 	for i, r := range c.ProjectRules {
 		if r.Do == policy.Allow {
 			return fmt.Errorf("%s: rule %d: a project may deny or ask, and allow nothing: "+
-				"allow it in your own configuration", project.name, i+1)
+				"allow it in your own configuration", project.at(ruleKey), i+1)
 		}
 	}
 	return nil

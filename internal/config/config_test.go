@@ -135,9 +135,9 @@ func TestSettings(t *testing.T) {
 		got[s.Key] = s
 	}
 	for _, want := range []Setting{
-		{"keep", "3", p.User}, {"keep-shell", "4", "STET_KEEP_SHELL"}, {"record", "false", "--no-record"}, {"policy", "adaptive", "default"},
-		{"log", "a", p.User}, {"upstream-chat", "https://host/…", p.User}, {"upstream-messages", MessagesURL, "default"},
-		{"rule", "3", filepath.Join(p.Workspace, ProjectFile) + ", " + p.User}, {"dialect", "those that stet knows", "default"},
+		{"keep", "3", p.User + ", line 1"}, {"keep-shell", "4", "STET_KEEP_SHELL"}, {"record", "false", "--no-record"}, {"policy", "adaptive", "default"},
+		{"log", "a", p.User + ", line 2"}, {"upstream-chat", "https://host/…", p.User + ", line 3"}, {"upstream-messages", MessagesURL, "default"},
+		{"rule", "3", filepath.Join(p.Workspace, ProjectFile) + ", line 1 and " + p.User + ", line 4"}, {"dialect", "those that stet knows", "default"},
 	} {
 		if diff := cmp.Diff(want, got[want.Key]); diff != "" {
 			t.Error(diff)
@@ -216,7 +216,7 @@ func TestNotify(t *testing.T) {
 		t.Error(diff)
 	}
 	for _, s := range c.Settings() {
-		if s.Key == "notify" && s != (Setting{"notify", "command, content, ntfy", p.User}) || strings.Contains(s.Value, "secret") {
+		if s.Key == "notify" && s != (Setting{"notify", "command, content, ntfy", p.User + ", line 1"}) || strings.Contains(s.Value, "secret") {
 			t.Errorf("%+v", s)
 		}
 	}
@@ -236,5 +236,26 @@ func TestNotify(t *testing.T) {
 	write(t, filepath.Join(project.Dir, ProjectFile), said)
 	if _, err := Load(project.Source); err == nil || !strings.Contains(err.Error(), `a project may not set "notify"`) {
 		t.Error(err)
+	}
+}
+
+// What is wrong in a file is named with its line, and an unknown key with the one that was probably meant.
+func TestErrorLines(t *testing.T) {
+	for text, words := range map[string]string{
+		"keep = 3\n\npolicy = \n":                      ", line 3, column ",
+		"# mine\nkeep = \"x\"\n":                       ", line 2: keep: want a whole number, have x",
+		"keep = 3\npolcy = \"off\"\n":                  `, line 2: unknown key "polcy": did you mean policy?`,
+		"by = 3\n":                                     `, line 1: unknown key "by": did you mean by-size or by-content?`,
+		"something = 3\n":                              `, line 1: unknown key "something": the keys are policy, keep`,
+		"z = 1\na = 2\n":                               `, line 1: unknown key "z"`,
+		"\n[tools]\ndrop = []\nkeep = 1\n":             `, line 4: tools: unknown key "tools.keep": it may have drop`,
+		"[[rule]]\ndo = \"ask\"\n[[rule]]\npath = 1\n": `, line 4: rule: unknown key "rule.path": a rule has`,
+		"[[dialect]]\ntolls = []\n":                    `, line 2: dialect: unknown key "dialect.tolls": a row has`,
+		"keep = 3\nmargin = true\n":                    `, line 2: the key "margin" was removed`,
+	} {
+		p := newPlace(t, text)
+		if _, err := Load(p.Source); err == nil || !strings.HasPrefix(err.Error(), p.User+words) {
+			t.Errorf("%q: %v", text, err)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -20,6 +21,7 @@ type layer struct {
 	name   string         // a file's path; empty for flags and environment
 	values map[string]any // a string, int, bool, []any or map, by key
 	from   map[string]string
+	lines  map[string]int // in a file: see keyLines
 }
 
 // first returns the first layer that has a key.
@@ -118,9 +120,16 @@ func readFile(file string, project bool) (layer, error) {
 		}
 		return l, fmt.Errorf("%s: %w", file, err)
 	}
-	for name, v := range l.values {
+	l.lines = keyLines(b)
+	inOrder := func(a, b string) int { return cmp.Compare(l.lines[a], l.lines[b]) }
+	for _, name := range slices.SortedFunc(maps.Keys(l.values), inOrder) {
+		v := l.values[name]
 		if err := checkInFile(name, v, project); err != nil {
-			return l, fmt.Errorf("%s: %w", file, err)
+			var unknown *unknownMember
+			if errors.As(err, &unknown) {
+				name = unknown.key
+			}
+			return l, fmt.Errorf("%s: %w", l.at(name), err)
 		}
 		if n, ok := v.(int64); ok {
 			l.values[name] = int(n)
@@ -132,9 +141,15 @@ func readFile(file string, project bool) (layer, error) {
 // checkInFile says what is wrong with a key and its value in a file.
 func checkInFile(name string, v any, project bool) error {
 	k, ok := keyOf(name)
+	near := ""
+	if !ok {
+		near = nearKeys(name, project)
+	}
 	switch why := removed[name]; {
 	case why != "":
 		return fmt.Errorf("the key %q was removed: delete it; %s", name, why)
+	case near != "":
+		return fmt.Errorf("unknown key %q: did you mean %s?", name, near)
 	case !ok:
 		return fmt.Errorf("unknown key %q: the keys are %s", name, keyNames(project))
 	case project && k.UserOnly:
@@ -185,7 +200,7 @@ func (t Type) parse(s string) (any, error) {
 }
 
 // Setting is a key, its value for people to read, and where that was said: a
-// flag, a variable, a file, or "default".
+// flag, a variable, a file with the line, or "default".
 type Setting struct{ Key, Value, From string }
 
 // FromDefault is where a value is from that is set nowhere.
@@ -212,14 +227,14 @@ func (c *Config) setting(k key) Setting {
 		rows, files := 0, []string(nil)
 		for _, l := range c.ruleLayers {
 			if more, ok := l.values[ruleKey].([]any); ok {
-				rows, files = rows+len(more), append(files, l.name)
+				rows, files = rows+len(more), append(files, l.at(ruleKey))
 			}
 		}
 		if rows > 0 {
-			return Setting{k.Name, fmt.Sprint(rows), strings.Join(files, ", ")}
+			return Setting{k.Name, fmt.Sprint(rows), strings.Join(files, " and ")}
 		}
 	} else if l, ok := first(c.layers, k.Name); ok {
-		from := l.name
+		from := l.at(k.Name)
 		if l.from != nil {
 			from = l.from[k.Name]
 		}

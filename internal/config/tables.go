@@ -36,7 +36,7 @@ func parseDialects(rows any) (*dialect.Table, error) {
 	}
 	switch unknown, err := decodeTables("dialect", rows, &file); {
 	case unknown != "":
-		return nil, fmt.Errorf("unknown key %q in a dialect row", unknown)
+		return nil, &unknownMember{unknown, "a row has tools, op, path and what else docs/context.md names"}
 	case err != nil:
 		return nil, fmt.Errorf("a dialect row: %w", err)
 	}
@@ -48,7 +48,7 @@ func parseNotify(v any) (notify.Config, error) {
 	var file struct{ Notify notify.Config }
 	switch unknown, err := decodeTables(notifyKey, v, &file); {
 	case unknown != "":
-		return notify.Config{}, fmt.Errorf("unknown key %q: it may have ntfy, webhook, command and content", unknown)
+		return notify.Config{}, &unknownMember{unknown, "it may have ntfy, webhook, command and content"}
 	case err != nil:
 		return notify.Config{}, errors.New("ntfy and webhook are strings, command is an array of strings, content is true or false")
 	}
@@ -60,7 +60,7 @@ func parseTools(v any) (Tools, error) {
 	var file struct{ Tools Tools }
 	switch unknown, err := decodeTables(toolsKey, v, &file); {
 	case unknown != "":
-		return Tools{}, fmt.Errorf("unknown key %q: it may have drop", unknown)
+		return Tools{}, &unknownMember{unknown, "it may have drop"}
 	case err != nil:
 		return Tools{}, errors.New(`drop is an array of names of tools, as drop = ["mcp__x__*"]`)
 	}
@@ -83,7 +83,7 @@ func parseRules(v any) ([]policy.Rule, error) {
 	}
 	switch unknown, err := decodeTables(ruleKey, rows, &file); {
 	case unknown != "":
-		return nil, fmt.Errorf("unknown key %q: a rule has tools, paths, on and do", unknown)
+		return nil, &unknownMember{unknown, "a rule has tools, paths, on and do"}
 	case err != nil:
 		return nil, err
 	}
