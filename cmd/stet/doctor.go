@@ -71,15 +71,7 @@ stet doctor --json`,
 }
 
 func (c *doctorCommand) Run(ctx context.Context) error {
-	c.thisProgram()
-	o := c.configuration()
-	c.stateDirectory()
-	c.agents()
-	if o != nil {
-		c.proxy(ctx, o)
-		c.providers(ctx, o)
-		c.recorded(ctx, o)
-	}
+	c.look(ctx)
 	problems := 0
 	for _, k := range c.checks {
 		if k.State == checkProblem {
@@ -99,6 +91,19 @@ func (c *doctorCommand) Run(ctx context.Context) error {
 		return fmt.Errorf("%d of %d checks found a problem", problems, len(c.checks))
 	}
 	return nil
+}
+
+// look makes all checks.
+func (c *doctorCommand) look(ctx context.Context) {
+	c.thisProgram()
+	o := c.configuration()
+	c.stateDirectory()
+	c.agents()
+	if o != nil {
+		c.proxy(ctx, o)
+		c.providers(ctx, o)
+		c.recorded(ctx, o)
+	}
 }
 
 func (c *doctorCommand) print(w io.Writer) {

@@ -1,0 +1,162 @@
+package main
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// debugCommand is stet debug bundle.
+type debugCommand struct {
+	command
+	yes bool
+	log string
+}
+
+// bundleLog is how many of the last bytes of a log a bundle has.
+const bundleLog = 200 << 10
+
+// secretLike is what looks like a key, a token, or a password in a URL.
+var secretLike = regexp.MustCompile(`\b(?:sk|pk|rk|xox[abp]|gh[pousr]|github_pat|glpat|stet)[-_][A-Za-z0-9_\-]{12,}|\bAIza[A-Za-z0-9_\-]{20,}|\bAKIA[A-Z0-9]{12,}|` +
+	`\beyJ[A-Za-z0-9_\-]{10,}\.[A-Za-z0-9_\-.]+|(?i:bearer) +[A-Za-z0-9._\-]{8,}|://[^/@ ]+:[^/@ ]+@`)
+
+func newDebug(p *program) *cobra.Command {
+	parent := &cobra.Command{Use: "debug", Short: "Collect what a report of a fault needs"}
+	c := &debugCommand{}
+	cmd := p.runs(&cobra.Command{
+		Use:   "bundle [flags] FILE.tar.gz",
+		Short: "Write a file for a report of a fault",
+		Long: `Collect what a report of a fault needs: versions, the configuration without secrets,
+what "stet doctor" finds, the sizes of stet's own files, and the end of a log. There is
+no content of sessions or files in it, no key and no token. A log may name files.
+
+All of it is shown. FILE is written only with --yes, so that you can read it before.`,
+		Example: `stet debug bundle stet.tar.gz
+stet debug bundle --log stet.log --yes stet.tar.gz`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 || args[0] == "" {
+				return usage(cmd, errors.New("want one FILE.tar.gz"))
+			}
+			return nil
+		},
+	}, &c.command, c.Run)
+	f := cmd.Flags()
+	f.BoolVar(&c.yes, "yes", false, "write the file")
+	f.StringVar(&c.log, "log", "", "a log that stet wrote, whose end is to be in it")
+	parent.AddCommand(cmd)
+	return parent
+}
+
+// bundled is a file of a bundle.
+type bundled struct {
+	name, text string
+}
+
+func (c *debugCommand) Run(ctx context.Context) error {
+	files, err := c.collect(ctx)
+	if err != nil {
+		return err
+	}
+	for _, f := range files {
+		if _, err := fmt.Fprintf(c.out, "--- %s\n%s\n", f.name, strings.TrimRight(f.text, "\n")); err != nil {
+			return err
+		}
+	}
+	if !c.yes {
+		c.say("nothing is written yet: --yes writes this to %s", c.args[0])
+		return nil
+	}
+	if err := writeBundle(c.absolute(c.args[0]), files); err != nil {
+		return err
+	}
+	c.say("written: %s", c.args[0])
+	return nil
+}
+
+func (c *debugCommand) collect(ctx context.Context) ([]bundled, error) {
+	files := []bundled{{"version.txt", fmt.Sprintf("stet %s %s %s/%s\n%s\n",
+		longVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH, time.Now().UTC().Format(time.RFC3339))}}
+
+	var settings, found, sizes strings.Builder
+	if o, err := c.settings(""); err != nil {
+		fmt.Fprintln(&settings, err)
+	} else {
+		for _, s := range o.Settings() {
+			fmt.Fprintf(&settings, "%s = %s (%s)\n", s.Key, s.Value, s.From)
+		}
+	}
+	d := &doctorCommand{command: c.command}
+	d.look(ctx)
+	d.print(&found)
+	if dir, err := c.stateDir(); err == nil {
+		entries, _ := os.ReadDir(dir) // there may be none
+		for _, e := range entries {
+			if info, err := e.Info(); err == nil {
+				fmt.Fprintf(&sizes, "%s %10d %s\n", info.Mode(), info.Size(), e.Name())
+			}
+		}
+	}
+	files = append(files, bundled{"configuration.txt", settings.String()}, bundled{"doctor.txt", found.String()}, bundled{"state.txt", sizes.String()})
+	if c.log != "" {
+		text, err := os.ReadFile(c.absolute(c.log))
+		if err != nil {
+			return nil, err
+		}
+		text = text[max(0, len(text)-bundleLog):]
+		files = append(files, bundled{"log.txt", string(bytes.ToValidUTF8(text, []byte("?")))})
+	}
+	for i := range files {
+		files[i].text = c.redacted(files[i].text)
+	}
+	return files, nil
+}
+
+// redacted is text without what the environment holds under names of keys, tokens and passwords, without what looks like one, and
+// without the home directory.
+func (c *debugCommand) redacted(text string) string {
+	for _, v := range c.env {
+		name, value, _ := strings.Cut(v, "=")
+		name = strings.ToUpper(name)
+		for _, word := range []string{"KEY", "TOKEN", "SECRET", "PASSW"} {
+			if strings.Contains(name, word) && len(value) >= 4 {
+				text = strings.ReplaceAll(text, value, "[redacted]")
+			}
+		}
+	}
+	if home := c.home(); len(home) > 1 {
+		text = strings.ReplaceAll(text, home, "~")
+	}
+	return secretLike.ReplaceAllString(text, "[redacted]")
+}
+
+// writeBundle writes files to a new archive that only its owner can read.
+func writeBundle(name string, files []bundled) (err error) {
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	z := gzip.NewWriter(f)
+	t := tar.NewWriter(z)
+	dir := strings.TrimSuffix(strings.TrimSuffix(filepath.Base(name), ".gz"), ".tar")
+	for _, file := range files {
+		h := &tar.Header{Name: dir + "/" + file.name, Mode: 0o600, Size: int64(len(file.text)), ModTime: time.Now()}
+		if err = t.WriteHeader(h); err == nil {
+			_, err = t.Write([]byte(file.text))
+		}
+		if err != nil {
+			break
+		}
+	}
+	return errors.Join(err, t.Close(), z.Close(), f.Close())
+}
