@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"net/http"
 	"slices"
@@ -203,7 +204,8 @@ func (p *Proxy) goAs(x *exchange, d *reading, plan *history.Plan, from sentform.
 // refusesBound reads an answer that has status 400, and reports whether it refuses thinking because of what stands
 // before it. The answer can be read again.
 func refusesBound(resp *http.Response) bool {
-	if encoding := resp.Header.Get("Content-Encoding"); resp.StatusCode != http.StatusBadRequest || encoding != "" && encoding != "identity" {
+	coding, plain, known := codingOf(resp.Header.Get("Content-Encoding"))
+	if resp.StatusCode != http.StatusBadRequest || !known {
 		return false
 	}
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxBoundError))
@@ -215,7 +217,22 @@ func refusesBound(resp *http.Response) bool {
 		io.Reader
 		io.Closer
 	}{io.MultiReader(bytes.NewReader(body), rest), resp.Body}
+	if err == nil && !plain { // though identity was asked for
+		if body, err = coding.text(body); err != nil {
+			return false
+		}
+	}
 	return err == nil && anthropic.RefusesBound(body)
+}
+
+// text is the text of a compressed body, as far as it is an error's.
+func (c *coding) text(body []byte) ([]byte, error) {
+	r, err := c.reader(bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	text, err := io.ReadAll(io.LimitReader(r, maxBoundError))
+	return text, errors.Join(err, r.Close())
 }
 
 // failing is a reader that fails.

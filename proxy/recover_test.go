@@ -1,6 +1,8 @@
 package proxy
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
 	"fmt"
 	"io"
@@ -88,6 +90,34 @@ func TestThinkingIsDropped(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A refusal that comes compressed, though that was not asked for, is read all the same.
+func TestRefusalIsCompressed(t *testing.T) {
+	strictly(t, func(s *strict) {
+		s.rush = true
+		a := s.session("claude-opus-5-5")
+		a.rounds(9, s.proxy())
+		s.store, s.config.History.Policy = new(record.Memory), history.Finish
+		s.before = func(r *http.Request) *http.Response {
+			w := httptest.NewRecorder()
+			s.model.ServeHTTP(w, r)
+			resp := w.Result()
+			if resp.StatusCode == http.StatusBadRequest {
+				var b bytes.Buffer
+				z := gzip.NewWriter(&b)
+				_, _ = z.Write(w.Body.Bytes()) // memory has no errors
+				_ = z.Close()
+				resp.Header.Set("Content-Encoding", "gzip")
+				resp.Body, resp.ContentLength = io.NopCloser(&b), int64(b.Len())
+			}
+			return resp
+		}
+		a.rounds(3, s.proxy())
+		if got := s.refusals("/v1/messages"); got != 1 {
+			t.Errorf("%d requests were refused", got)
+		}
+	})
 }
 
 // Where stet changes nothing, an error about thinking is the client's own, and is passed on.

@@ -277,6 +277,9 @@ func (s *socket) answer(text []byte) *exchange {
 	if at < 0 {
 		at = slices.IndexFunc(s.waiting, func(t *socketTurn) bool { return t.anywhere })
 	}
+	if at < 0 && said.Type == "error" && said.Lane == "" && len(s.waiting) == 1 {
+		at = 0 // it can be about no other
+	}
 	if at < 0 {
 		return nil
 	}

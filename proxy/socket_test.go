@@ -344,6 +344,23 @@ func TestSocketBroken(t *testing.T) {
 	}
 }
 
+// An error that names no lane is the answer to the only request that waits.
+func TestSocketErrorWithoutLane(t *testing.T) {
+	r := newRig(t, echo(t, func(*http.Request) {}))
+	c := r.open(nil)
+	for _, text := range []string{`{"type":"response.create","stream_id":"a","model":"m","input":"hi"}`, `{"type":"error","status":429}`} {
+		if err := c.Write(t.Context(), websocket.MessageText, []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := c.Read(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if rows := r.rows(); len(rows) != 1 || rows[0].Status != 429 {
+		t.Errorf("%+v", rows)
+	}
+}
+
 // A proxy that closes lets an answer end, and closes sockets that wait for none.
 func TestSocketClosing(t *testing.T) {
 	model := reader(t)
