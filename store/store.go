@@ -8,6 +8,7 @@ import (
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/session"
 	"github.com/stet-dev/stet/store/postgres"
+	"github.com/stet-dev/stet/store/rows"
 	"github.com/stet-dev/stet/store/sqlite"
 )
 
@@ -71,4 +72,13 @@ func OpenSessions(ctx context.Context, where string) (session.Store, error) {
 		return nil, err
 	}
 	return s, nil
+}
+
+// Inspect looks at the store, and changes nothing, its schema neither. The requests of the result are those that
+// the query chooses.
+func Inspect(ctx context.Context, where string, q record.Query) (rows.Inspection, error) {
+	if IsDatabase(where) {
+		return postgres.Inspect(ctx, where, q)
+	}
+	return sqlite.Inspect(ctx, where, q)
 }

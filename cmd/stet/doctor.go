@@ -185,11 +185,7 @@ func (c *doctorCommand) stateDirectory() {
 			c.found(checkWarning, "state", "make room on that disk: what does not fit is not recorded, and sent texts cannot be kept", "%s has %d MB left on its disk", dir, free>>20)
 			return
 		}
-		size := ""
-		if info, err := os.Stat(c.trailFile()); err == nil {
-			size = fmt.Sprintf(", with a database of %.1f MB", float64(info.Size())/1e6)
-		}
-		c.found(checkOK, "state", "", "%s%s", dir, size)
+		c.found(checkOK, "state", "", "%s", dir)
 	}
 }
 
@@ -357,16 +353,12 @@ func (c *doctorCommand) recorded(ctx context.Context, o *config.Config) {
 		c.found(checkOK, "record", "run an agent with \"stet wrap -- AGENT\"", "no request has come through yet")
 		return
 	}
-	var rows []record.Request
-	if err == nil {
-		var s store.Store
-		if s, err = store.Open(ctx, where); err == nil {
-			rows, err = s.Requests(ctx, record.Query{From: time.Now().AddDate(0, 0, -recordedDays)})
-			err = errors.Join(err, s.Close())
-		}
-	}
 	if err != nil {
-		c.found(checkProblem, "record", "see docs/operations.md; sessions go on without the record", "%v", err)
+		c.found(checkProblem, "database", "", "%v", err)
+		return
+	}
+	requests, ok := c.database(ctx, where)
+	if !ok {
 		return
 	}
 	models, err := c.models(o.Prices)
@@ -375,10 +367,46 @@ func (c *doctorCommand) recorded(ctx context.Context, o *config.Config) {
 		return
 	}
 	var f recordedFacts
-	for i := range rows {
-		f.add(&rows[i], models.ChecksThinking)
+	for i := range requests {
+		f.add(&requests[i], models.ChecksThinking)
 	}
 	c.tellRecorded(&f)
+}
+
+// database looks at the store, and returns the requests of the last days; ok is false where it cannot be read.
+func (c *doctorCommand) database(ctx context.Context, where string) (requests []record.Request, ok bool) {
+	ctx, cancel := context.WithTimeout(ctx, checkTime)
+	defer cancel()
+	has, err := store.Inspect(ctx, where, record.Query{From: time.Now().AddDate(0, 0, -recordedDays)})
+	copied := "no copy of an older version is beside it"
+	if len(has.Copies) > 0 {
+		copied = "docs/operations.md says how to go back to " + has.Copies[0]
+	}
+	if store.IsDatabase(where) {
+		copied = "stet makes no copies of it"
+	}
+	name := store.Name(where)
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		c.found(checkWarning, "database", "try again while less is going on", "%s: reading it takes longer than %s", name, checkTime)
+	case err != nil:
+		c.found(checkProblem, "database", "see docs/operations.md; sessions go on without the record", "%v", err)
+	case has.Schema > has.Newest:
+		c.found(checkProblem, "database", "install that version again, or go back: "+copied,
+			"%s has schema %d, of a newer stet; this one knows %d", name, has.Schema, has.Newest)
+	case has.Schema < has.Newest:
+		c.found(checkOK, "database", "", "%s has schema %d, and is brought to %d with the next command that uses it; what is recorded shows after that",
+			name, has.Schema, has.Newest)
+	default:
+		size := ""
+		if info, err := os.Stat(where); err == nil {
+			size = fmt.Sprintf(", %.1f MB", float64(info.Size())/1e6)
+		}
+		c.found(checkOK, "database", "", "%s has schema %d%s, %d requests, %d sessions, %d entries in the audit trail; %s",
+			name, has.Schema, size, has.Rows["requests"], has.Rows["sessions"], has.Rows["trail"], copied)
+		return has.Requests, true
+	}
+	return nil, false
 }
 
 // recordedFacts are what doctor tells of recorded requests.

@@ -79,6 +79,19 @@ type database struct {
 // connect opens the database at a URL and brings its schema up to date. One into which a copy is not complete is
 // refused, except by who goes on with the copy.
 func connect(ctx context.Context, where string, toCopy bool) (*database, error) {
+	d, err := dial(ctx, where)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.upgrade(ctx, toCopy); err != nil {
+		d.pool.Close()
+		return nil, d.explain("open", err)
+	}
+	return d, nil
+}
+
+// dial opens the database at a URL as it is.
+func dial(ctx context.Context, where string) (*database, error) {
 	d := &database{name: Name(where)}
 	config, err := pgxpool.ParseConfig(where)
 	if err != nil {
@@ -94,10 +107,6 @@ func connect(ctx context.Context, where string, toCopy bool) (*database, error) 
 		config.ConnConfig.RuntimeParams["application_name"] = "stet"
 	}
 	if d.pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
-		return nil, d.explain("open", err)
-	}
-	if err := d.upgrade(ctx, toCopy); err != nil {
-		d.pool.Close()
 		return nil, d.explain("open", err)
 	}
 	return d, nil

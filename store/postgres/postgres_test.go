@@ -40,9 +40,23 @@ func TestPassword(t *testing.T) {
 	}
 }
 
-// A database of a newer stet is refused and not changed; one that is opened again stays as it is.
+// A database of a newer stet is refused and not changed; one that is opened again stays as it is. Looking at one
+// changes nothing, its schema neither.
 func TestNewerSchema(t *testing.T) {
 	where := server.Database(t)
+	look := func() rows.Inspection {
+		t.Helper()
+		found, err := postgres.Inspect(t.Context(), where, record.Query{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return found
+	}
+	for range 2 {
+		if found := look(); found.Schema != 0 || found.Newest == 0 || found.Rows != nil {
+			t.Errorf("an empty database: %+v", found)
+		}
+	}
 	s := open(t, where)
 	if err := s.Append(t.Context(), record.Batch{Requests: []record.Request{recordtest.Full("r", "c", recordtest.Start)}}); err != nil {
 		t.Fatal(err)
@@ -53,7 +67,13 @@ func TestNewerSchema(t *testing.T) {
 		t.Error(rows, err)
 	}
 	s.Close()
+	if found := look(); found.Schema != found.Newest || found.Rows["requests"] != 1 || len(found.Requests) != 1 {
+		t.Errorf("%+v", found)
+	}
 	change(t, where, "INSERT INTO stet_schema (number) VALUES (9999)")
+	if found := look(); found.Schema != 9999 || found.Rows != nil || found.Requests != nil {
+		t.Errorf("%+v", found)
+	}
 	if _, err := postgres.Open(t.Context(), where); err == nil || !strings.Contains(err.Error(), "newer stet (schema 9999") {
 		t.Error(err)
 	}

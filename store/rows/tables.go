@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"hash"
 	"strings"
+
+	"github.com/stet-dev/stet/record"
 )
 
 // Table is a table as it is copied from one database to another.
@@ -31,6 +33,30 @@ var Tables = []Table{
 	{Name: "tool_sets", Order: "id", Columns: ToolSetColumns, Key: "id", Shrinks: true},
 	{Name: "tool_calls", Order: "seq", Columns: ToolCallsColumns, Key: "conversation, agent, tool", Shrinks: true},
 	{Name: "trail", Order: "seq", Columns: TrailColumns},
+}
+
+// Inspection is what a database has, as it is seen without changing it.
+type Inspection struct {
+	Schema, Newest int64 // the number of its schema, and that of this program's
+	// Rows is how many rows each table has, by name; nil where the schema is another one.
+	Rows map[string]int64
+	// Requests are those that were asked for; nil where the schema is another one.
+	Requests []record.Request
+	// Copies are the files with the database as it was before its schema changed, the newest schema first.
+	Copies []string
+}
+
+// CountAll counts the rows of all tables.
+func CountAll(ctx context.Context, s Source) (map[string]int64, error) {
+	counts := map[string]int64{}
+	for _, t := range Tables {
+		n, err := s.Count(ctx, t)
+		if err != nil {
+			return nil, err
+		}
+		counts[t.Name] = n
+	}
+	return counts, nil
 }
 
 // Source is a database that is copied. What it has does not change while it is open. Values of rows are int64, string

@@ -29,21 +29,24 @@ const keptCopies = 2
 
 // removeCopies removes copies that newer ones follow. What cannot be removed stays.
 func (s *Store) removeCopies() {
-	ext := filepath.Ext(s.path)
-	base := strings.TrimSuffix(s.path, ext)
-	all, err := filepath.Glob(escaped(base) + ".schema-*" + escaped(ext))
-	if err != nil {
-		return
+	all := copies(s.path)
+	for _, name := range all[min(keptCopies, len(all)):] {
+		_ = os.Remove(name)
 	}
+}
+
+// copies are the copies of the file at path, that of the newest schema first.
+func copies(path string) []string {
+	ext := filepath.Ext(path)
+	base := strings.TrimSuffix(path, ext)
+	all, _ := filepath.Glob(escaped(base) + ".schema-*" + escaped(ext)) // its only error is of the pattern
 	version := func(name string) (n int) {
 		n, _ = strconv.Atoi(strings.TrimSuffix(strings.TrimPrefix(name, base+".schema-"), ext))
 		return n // 0 is none of ours
 	}
 	all = slices.DeleteFunc(all, func(name string) bool { return version(name) == 0 })
 	slices.SortFunc(all, func(a, b string) int { return version(b) - version(a) })
-	for _, name := range all[min(keptCopies, len(all)):] {
-		_ = os.Remove(name)
-	}
+	return all
 }
 
 // escaped is a name in which no character has a meaning for filepath.Glob.

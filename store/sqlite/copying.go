@@ -22,6 +22,21 @@ type source struct {
 
 // OpenSource opens the file at path to be copied elsewhere. It is only read, so its schema must be the newest already.
 func OpenSource(ctx context.Context, path string) (rows.Source, error) {
+	s, err := openToRead(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	has, newest, err := s.schema(ctx)
+	if err == nil && has != newest {
+		err = fmt.Errorf("its schema is number %d, and %d is copied: run another command of this version first, such as stet audit", has, newest)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("read %s: %w", path, err), s.Close())
+	}
+	return s, nil
+}
+
+func openToRead(ctx context.Context, path string) (*source, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return nil, err
@@ -39,35 +54,27 @@ func OpenSource(ctx context.Context, path string) (rows.Source, error) {
 	if s.tx, err = db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true}); err != nil {
 		return nil, errors.Join(fmt.Errorf("read %s: %w", path, err), db.Close())
 	}
-	if err := s.current(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("read %s: %w", path, err), s.Close())
-	}
 	return s, nil
 }
 
-// current returns an error if the schema is not that of this program.
-func (s *source) current(ctx context.Context) error {
-	var id, has, want int64
+// schema returns the number of the schema, and that of this program's.
+func (s *source) schema(ctx context.Context) (has, newest int64, err error) {
+	var id int64
 	if err := s.tx.QueryRowContext(ctx, "SELECT application_id FROM pragma_application_id").Scan(&id); err != nil {
-		return err
+		return 0, 0, err
 	}
 	if id != applicationID {
-		return errForeign
+		return 0, 0, errForeign
 	}
 	if err := s.tx.QueryRowContext(ctx, "SELECT max(version_id) FROM goose_db_version").Scan(&has); err != nil {
-		return err
+		return 0, 0, err
 	}
 	files, err := fs.Glob(migrations, "migrations/*.sql") // sorted
 	if err != nil {
-		return err
+		return 0, 0, err
 	}
-	if _, err := fmt.Sscanf(filepath.Base(files[len(files)-1]), "%d_", &want); err != nil {
-		return err
-	}
-	if has != want {
-		return fmt.Errorf("its schema is number %d, and %d is copied: run another command of this version first, such as stet audit", has, want)
-	}
-	return nil
+	_, err = fmt.Sscanf(filepath.Base(files[len(files)-1]), "%d_", &newest)
+	return has, newest, err
 }
 
 // Count implements rows.Source.

@@ -297,6 +297,46 @@ func TestOldMarksOfTurns(t *testing.T) {
 	}
 }
 
+// directory is what the files of a directory hold.
+func directory(t *testing.T, dir string) map[string][]byte {
+	t.Helper()
+	all := map[string][]byte{}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if all[e.Name()], err = os.ReadFile(filepath.Join(dir, e.Name())); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return all
+}
+
+// Looking at a database of any schema changes no byte of it.
+func TestInspect(t *testing.T) {
+	names := migrations(t)
+	for n := range names {
+		path, db := oldDatabase(t, names[:n+1])
+		fill(t, db)
+		if err := db.Close(); err != nil {
+			t.Fatal(err)
+		}
+		before := directory(t, filepath.Dir(path))
+		got, err := sqlite.Inspect(t.Context(), path, record.Query{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if after := directory(t, filepath.Dir(path)); !bytes.Equal(after["stet.db"], before["stet.db"]) || len(after["stet.db-wal"]) > 0 {
+			t.Errorf("%s: %v", names[n], slices.Collect(maps.Keys(after)))
+		}
+		newest := n == len(names)-1
+		if (got.Schema == got.Newest) != newest || (got.Rows["trail"] == 1) != newest || (len(got.Requests) == 1) != newest {
+			t.Errorf("%s: %+v", names[n], got)
+		}
+	}
+}
+
 // A database of a schema to come is refused by a message that says what to do,
 // and not one byte in its directory is changed.
 func TestNewerSchema(t *testing.T) {
@@ -307,20 +347,7 @@ func TestNewerSchema(t *testing.T) {
 		t.Fatal(err)
 	}
 	damage(t, path, "INSERT INTO goose_db_version (version_id, is_applied) VALUES (99, 1); ALTER TABLE trail ADD COLUMN to_come TEXT NOT NULL DEFAULT ''")
-	files := func() map[string][]byte {
-		all := map[string][]byte{}
-		entries, err := os.ReadDir(filepath.Dir(path))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, e := range entries {
-			if all[e.Name()], err = os.ReadFile(filepath.Join(filepath.Dir(path), e.Name())); err != nil {
-				t.Fatal(err)
-			}
-		}
-		return all
-	}
-	before := files()
+	before := directory(t, filepath.Dir(path))
 	_, err1 := sqlite.Open(t.Context(), path)
 	_, err2 := sqlite.OpenSessions(t.Context(), path)
 	for _, err := range []error{err1, err2} {
@@ -329,7 +356,7 @@ func TestNewerSchema(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if after := files(); !maps.EqualFunc(after, before, bytes.Equal) {
+	if after := directory(t, filepath.Dir(path)); !maps.EqualFunc(after, before, bytes.Equal) {
 		t.Errorf("files before: %v, after: %v", slices.Sorted(maps.Keys(before)), slices.Sorted(maps.Keys(after)))
 	}
 }
@@ -384,6 +411,46 @@ func TestOldCopiesGo(t *testing.T) {
 	if diff := cmp.Diff([]string{"19.db", "22.db", "mine.db"}, left); diff != "" || err != nil {
 		t.Error(err, diff)
 	}
+}
+
+// The way back that docs/operations.md names: the copy takes the place of the database. What was recorded since is lost, and the
+// audit trail goes on when a person has taken note of that.
+func TestBackToACopy(t *testing.T) {
+	names := migrations(t)
+	path, db := oldDatabase(t, names[:len(names)-1])
+	fill(t, db)
+	columns := tables(t, db)
+	before := content(t, db, columns)
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s := open(t, path)
+	intents(t, s, 2, recordtest.Start)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	found, err := sqlite.Inspect(t.Context(), path, record.Query{})
+	if err != nil || len(found.Copies) != 1 {
+		t.Fatal(found, err)
+	}
+	for _, rest := range []string{"-wal", "-shm"} {
+		if err := os.Remove(path + rest); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Rename(found.Copies[0], path); err != nil {
+		t.Fatal(err)
+	}
+	s = open(t, path) // the test has this version alone, which changes the schema again
+	defer s.Close()
+	copied(t, found.Copies[0], columns, before)
+	if err := s.CheckTrail(t.Context()); !errors.Is(err, record.ErrLost) {
+		t.Errorf("entries are lost: %v", err)
+	}
+	if e, err := s.AcceptLoss(t.Context(), "me"); err != nil || e.Seq != 2 {
+		t.Errorf("%+v, %v", e, err)
+	}
+	intents(t, s, 1, recordtest.Start)
 }
 
 // Where the copy cannot be made, nothing is removed.

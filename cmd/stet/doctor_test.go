@@ -1,0 +1,64 @@
+package main
+
+import (
+	"bytes"
+	"database/sql"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/record/recordtest"
+	"github.com/stet-dev/stet/store/sqlite"
+)
+
+// Doctor says which schema the database has, and leaves it as it is.
+func TestDoctorDatabase(t *testing.T) {
+	p := place(t, "STET_UPSTREAM=http://127.0.0.1:9", "PATH=")
+	s, err := sqlite.Open(t.Context(), p.trailFile())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Append(t.Context(), record.Batch{Requests: []record.Request{recordtest.Full("r", "c", recordtest.Start)}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		change, says string
+		code         int
+	}{
+		{"", "1 requests, 0 sessions, 0 entries in the audit trail; no copy of an older version is beside it", 0},
+		{"DELETE FROM goose_db_version WHERE version_id > 22", "has schema 22, and is brought to ", 0},
+		{"INSERT INTO goose_db_version (version_id, is_applied) VALUES (99, 1)", "has schema 99, of a newer stet; this one knows ", 1},
+	} {
+		db, err := sql.Open("sqlite", p.trailFile())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := db.Exec(test.change); err != nil {
+			t.Fatal(err)
+		}
+		if err := db.Close(); err != nil {
+			t.Fatal(err)
+		}
+		before, err := os.ReadFile(p.trailFile())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out bytes.Buffer
+		p.out, p.err = &out, &out
+		if code := p.run(t.Context(), []string{"doctor"}); code != test.code || !strings.Contains(out.String(), test.says) {
+			t.Errorf("code %d, want %d and %q: %s", code, test.code, test.says, &out)
+		}
+		if after, err := os.ReadFile(p.trailFile()); err != nil || !bytes.Equal(after, before) {
+			t.Errorf("%q: the database was changed (%v)", test.change, err)
+		}
+		copies, err := filepath.Glob(filepath.Join(filepath.Dir(p.trailFile()), "*.schema-*"))
+		if err != nil || len(copies) > 0 {
+			t.Errorf("%q: %v, %v", test.change, copies, err)
+		}
+	}
+}
