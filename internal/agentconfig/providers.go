@@ -57,7 +57,8 @@ func (r *Redirect) redirectProviders(agent string, all []provider, base string, 
 // temporaryFile writes a file for the agent, which is gone when the command has ended. Only its owner can
 // read it, since it may hold keys. It returns the empty string, and notes why, if that cannot be.
 func (r *Redirect) temporaryFile(agent, name string, content []byte) string {
-	dir, err := os.MkdirTemp("", "stet-wrap-")
+	removeLeft(os.TempDir())
+	dir, err := os.MkdirTemp("", fmt.Sprintf("%s%d-", temporary, os.Getpid()))
 	if err == nil {
 		r.cleanup = append(r.cleanup, func() { _ = os.RemoveAll(dir) })
 		name = dir + string(os.PathSeparator) + name

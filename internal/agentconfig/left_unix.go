@@ -1,0 +1,11 @@
+//go:build unix
+
+package agentconfig
+
+import (
+	"errors"
+	"syscall"
+)
+
+// gone reports whether no process has a number.
+func gone(pid int) bool { return pid > 0 && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }
