@@ -7,14 +7,21 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/store"
+	"github.com/stet-dev/stet/store/rows"
 )
 
 // debugCommand is stet debug bundle.
@@ -29,7 +36,7 @@ const bundleLog = 200 << 10
 
 // secretLike is what looks like a key, a token, or a password in a URL.
 var secretLike = regexp.MustCompile(`\b(?:sk|pk|rk|xox[abp]|gh[pousr]|github_pat|glpat|stet)[-_][A-Za-z0-9_\-]{12,}|\bAIza[A-Za-z0-9_\-]{20,}|\bAKIA[A-Z0-9]{12,}|` +
-	`\beyJ[A-Za-z0-9_\-]{10,}\.[A-Za-z0-9_\-.]+|(?i:bearer) +[A-Za-z0-9._\-]{8,}|://[^/@ ]+:[^/@ ]+@`)
+	`\beyJ[A-Za-z0-9_\-]{10,}\.[A-Za-z0-9_\-.]+|(?i:bearer) +[A-Za-z0-9._\-]{8,}|://[^/\s]*@`)
 
 func newDebug(p *program) *cobra.Command {
 	parent := &cobra.Command{Use: "debug", Short: "Collect what a report of a fault needs"}
@@ -38,7 +45,8 @@ func newDebug(p *program) *cobra.Command {
 		Use:   "bundle [flags] FILE.tar.gz",
 		Short: "Write a file for a report of a fault",
 		Long: `Collect what a report of a fault needs: versions, the configuration without secrets,
-what "stet doctor" finds, the sizes of stet's own files, and the end of a log. There is
+what "stet doctor" finds, the sizes of stet's own files and of the record, and the end
+of a log. There is
 no content of sessions or files in it, no key and no token. A log may name files.
 
 All of it is shown. FILE is written only with --yes, so that you can read it before.`,
@@ -107,13 +115,16 @@ func (c *debugCommand) collect(ctx context.Context) ([]bundled, error) {
 			}
 		}
 	}
-	files = append(files, bundled{"configuration.txt", settings.String()}, bundled{"doctor.txt", found.String()}, bundled{"state.txt", sizes.String()})
+	files = append(files, bundled{"configuration.txt", settings.String()}, bundled{"doctor.txt", found.String()},
+		bundled{"state.txt", sizes.String()}, bundled{"record.txt", c.recordCounts(ctx)})
 	if c.log != "" {
 		text, err := os.ReadFile(c.absolute(c.log))
 		if err != nil {
 			return nil, err
 		}
-		text = text[max(0, len(text)-bundleLog):]
+		if len(text) > bundleLog { // whole lines: half a key does not look like one
+			_, text, _ = bytes.Cut(text[len(text)-bundleLog:], []byte("\n"))
+		}
 		files = append(files, bundled{"log.txt", string(bytes.ToValidUTF8(text, []byte("?")))})
 	}
 	for i := range files {
@@ -122,17 +133,42 @@ func (c *debugCommand) collect(ctx context.Context) ([]bundled, error) {
 	return files, nil
 }
 
+// recordCounts says how many rows each table of the store has.
+func (c *debugCommand) recordCounts(ctx context.Context) string {
+	where, err := c.storeThere()
+	if errors.Is(err, fs.ErrNotExist) {
+		return "there is no record"
+	}
+	var has rows.Inspection
+	if err == nil {
+		ctx, cancel := context.WithTimeout(ctx, checkTime)
+		defer cancel()
+		has, err = store.Inspect(ctx, where, record.Query{Limit: 1})
+	}
+	if err != nil {
+		return err.Error()
+	}
+	text := fmt.Sprintf("schema %d of %d\n", has.Schema, has.Newest)
+	for _, name := range slices.Sorted(maps.Keys(has.Rows)) {
+		text += fmt.Sprintf("%10d %s\n", has.Rows[name], name)
+	}
+	return text
+}
+
 // redacted is text without what the environment holds under names of keys, tokens and passwords, without what looks like one, and
 // without the home directory.
 func (c *debugCommand) redacted(text string) string {
+	var secrets []string
 	for _, v := range c.env {
 		name, value, _ := strings.Cut(v, "=")
-		name = strings.ToUpper(name)
-		for _, word := range []string{"KEY", "TOKEN", "SECRET", "PASSW"} {
-			if strings.Contains(name, word) && len(value) >= 4 {
-				text = strings.ReplaceAll(text, value, "[redacted]")
-			}
+		isSecret := func(word string) bool { return strings.Contains(strings.ToUpper(name), word) }
+		if len(value) >= 4 && slices.ContainsFunc([]string{"KEY", "TOKEN", "SECRET", "PASSW", "CREDENTIAL", "AUTH"}, isSecret) {
+			secrets = append(secrets, value)
 		}
+	}
+	slices.SortFunc(secrets, func(a, b string) int { return len(b) - len(a) }) // one may be the beginning of another
+	for _, secret := range secrets {
+		text = strings.ReplaceAll(text, secret, "[redacted]")
 	}
 	if home := c.home(); len(home) > 1 {
 		text = strings.ReplaceAll(text, home, "~")
@@ -158,5 +194,8 @@ func writeBundle(name string, files []bundled) (err error) {
 			break
 		}
 	}
-	return errors.Join(err, t.Close(), z.Close(), f.Close())
+	if err = errors.Join(err, t.Close(), z.Close(), f.Close()); err != nil {
+		return errors.Join(err, os.Remove(name))
+	}
+	return nil
 }

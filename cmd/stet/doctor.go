@@ -12,8 +12,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -98,7 +100,7 @@ func (c *doctorCommand) look(ctx context.Context) {
 	c.thisProgram()
 	o := c.configuration()
 	c.stateDirectory()
-	c.agents()
+	c.agents(ctx)
 	if o != nil {
 		c.proxy(ctx, o)
 		c.providers(ctx, o)
@@ -189,8 +191,45 @@ func (c *doctorCommand) stateDirectory() {
 	}
 }
 
+// firstBytes keeps the beginning of what is written to it, and refuses the rest.
+type firstBytes []byte
+
+func (f *firstBytes) Write(b []byte) (int, error) {
+	const most = 1000
+	if len(*f)+len(b) > most {
+		return 0, errors.New("enough")
+	}
+	*f = append(*f, b...)
+	return len(b), nil
+}
+
+// versionNumber is what looks like a version.
+var versionNumber = regexp.MustCompile(`\d+\.\d+[\w.+-]*`)
+
+// versions asks programs for their versions, all at once. The result is in the order of paths, and empty where none was said.
+func (c *doctorCommand) versions(ctx context.Context, paths []string) []string {
+	ctx, cancel := context.WithTimeout(ctx, checkTime)
+	defer cancel()
+	found := make([]string, len(paths))
+	var all sync.WaitGroup
+	for i, path := range paths {
+		if path == "" {
+			continue
+		}
+		all.Go(func() {
+			var said firstBytes
+			cmd := exec.CommandContext(ctx, path, "--version")
+			cmd.Env, cmd.Dir, cmd.Stdout, cmd.WaitDelay = c.environForOthers(), c.dir, &said, time.Second
+			_ = cmd.Run() // what it said counts
+			found[i] = string(versionNumber.Find(said))
+		})
+	}
+	all.Wait()
+	return found
+}
+
 // agents looks for agents, and how their requests go.
-func (c *doctorCommand) agents() {
+func (c *doctorCommand) agents(ctx context.Context) {
 	lasting, err := c.lasting()
 	if err != nil {
 		c.found(checkProblem, "agents", "remove that file, and run \"stet setup --proxy\" again", "%v", err)
@@ -198,14 +237,22 @@ func (c *doctorCommand) agents() {
 	}
 	m := c.machine()
 	none := true
-	for _, name := range agentconfig.Programs() {
-		path, err := exec.LookPath(name)
+	names := agentconfig.Programs()
+	paths := make([]string, len(names))
+	for i, name := range names {
+		paths[i], _ = exec.LookPath(name) // empty where it is not on the PATH
+	}
+	versions := c.versions(ctx, paths)
+	for i, name := range names {
 		_, set := lasting[name]
-		if err != nil && !set {
+		if paths[i] == "" && !set {
 			continue
 		}
 		none = false
-		where := cmp.Or(path, "it is not on the PATH")
+		where := cmp.Or(paths[i], "it is not on the PATH")
+		if versions[i] != "" {
+			where = versions[i] + " at " + where
+		}
 		changed, err := m.ProxyChanged(name, lasting)
 		switch {
 		case err != nil:
@@ -471,9 +518,18 @@ func (c *doctorCommand) tellRecorded(f *recordedFacts) {
 		}
 		c.found(state, "cache", do, "%.0f %% of the prompts were read from the provider's cache; stet broke it %d times, to send less from then on", share, f.own)
 	}
-	thinking := "no request was to a model that checks what stands before its thinking"
+	thinking := "not seen yet: no request was to a model that checks what stands before its thinking"
 	if f.checked > 0 {
 		thinking = fmt.Sprintf("%d requests were to models that check what stands before their thinking: what was sent to them is repeated as it was", f.checked)
 	}
-	c.found(checkOK, "thinking", "", "%s; message threads that were not followed: %d; chained requests: %d", thinking, f.passed["thread"], f.passed["chained"])
+	c.found(checkOK, "thinking", "", "%s", thinking)
+	state, do, threads := checkOK, "", "no message thread, and no request that goes on from a stored answer, was passed over"
+	if n := f.passed["thread"] + f.passed["chained"]; n > 0 {
+		if n*20 > f.requests {
+			state, do = checkWarning, "docs/proxy.md says when this happens; nothing is lost by it but what could have been saved"
+		}
+		threads = fmt.Sprintf("%d requests in a message thread and %d that go on from a stored answer passed untouched: what they go on from is not held here",
+			f.passed["thread"], f.passed["chained"])
+	}
+	c.found(state, "threads", do, "%s", threads)
 }
