@@ -25,7 +25,7 @@ type clearing struct {
 // mayClear reports whether the provider may be asked to clear results of a request.
 func (p *Proxy) mayClear(x *exchange, d *reading, h http.Header) bool {
 	if p.config.KeepResults || p.unchanged || !p.policy.Clears() || d.request == nil || d.api != record.Messages || !d.forms.bound ||
-		x.upstream != p.endpoints.messages.upstream || d.request.Thread != "" || x.body.turn != nil ||
+		!x.direct || d.request.Thread != "" || x.body.turn != nil ||
 		bytes.Contains(x.body.head, []byte(`"server_tool_use"`)) {
 		return false
 	}

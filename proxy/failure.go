@@ -80,6 +80,11 @@ func closing() failure {
 	return failure{status: http.StatusServiceUnavailable, kind: "api_error", code: "closing", message: "stet: the proxy is closing"}
 }
 
+// unknownAgent refuses a request whose path names an agent without upstreams of its own.
+func unknownAgent(err error) failure {
+	return failure{status: http.StatusNotFound, kind: "not_found_error", code: "unknown_agent", message: "stet: " + err.Error()}
+}
+
 // unknownProvider refuses a request that no upstream is known for. key is the configuration key that
 // would name it; empty: there is none.
 func unknownProvider(path, key string) failure {

@@ -29,6 +29,9 @@ import (
 // Config sets a [Proxy] up. The zero value is the default.
 type Config struct {
 	Upstreams Upstreams
+	// Agents returns the upstreams of requests whose path begins with /stet/NAME, for agents that have upstreams of their own. Its
+	// error refuses such a request; it does not go to Upstreams. nil: no path is special.
+	Agents func(name string) (Upstreams, error)
 
 	// History says what is left out. If its Root is empty, the workspace is
 	// learned from what the agent says in each conversation; if its Window or

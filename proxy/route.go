@@ -40,6 +40,7 @@ type endpoint struct {
 	codec    llm.Codec // nil: passed through
 	upstream *url.URL  // nil: there is none
 	model    string    // that the path names; empty: the body alone does
+	direct   bool      // asked by the API's own paths, and not by those of a cloud
 	bedrock  bool      // of Amazon Bedrock, whose signatures cover the body
 	unset    string    // the configuration key that would name the upstream that there is none of
 }
@@ -69,7 +70,7 @@ func (u Upstreams) endpoints() (e endpoints, err error) {
 		if parseErr != nil && err == nil {
 			err = fmt.Errorf("upstream for %s: %w", api, parseErr)
 		}
-		return endpoint{api: api, codec: codec, upstream: target}
+		return endpoint{api: api, codec: codec, upstream: target, direct: true}
 	}
 	e.messages = parse(record.Messages, u.Messages, "https://api.anthropic.com", anthropic.Messages{})
 	e.chat = parse(record.Chat, u.Chat, "https://api.openai.com/v1", openai.Chat{})

@@ -12,7 +12,8 @@ import (
 
 // ServeHTTP implements http.Handler.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	to := p.endpoints.of(r)
+	at, r, unknown := p.agentOf(r)
+	to := at.of(r)
 	if why := p.forbids(r); why != "" {
 		p.metrics.request(to.api, http.StatusForbidden)
 		forbidden(why).write(w, to.format())
@@ -25,6 +26,11 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if p.answersItself(w, r) {
+		return
+	}
+	if unknown != nil {
+		p.metrics.request(to.api, http.StatusNotFound)
+		unknownAgent(unknown).write(w, to.format())
 		return
 	}
 	if to.upstream == nil {
@@ -43,7 +49,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	defer p.work.Done()
 	if asksForSocket(r) {
-		p.bridge(w, r)
+		p.bridge(w, r, at.responses)
 		return
 	}
 	ctx, cancel := context.WithCancel(r.Context())

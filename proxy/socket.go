@@ -30,6 +30,7 @@ const (
 // socket is a WebSocket of a client and the one that it is bridged to.
 type socket struct {
 	proxy    *Proxy
+	to       endpoint
 	request  *http.Request // that asked for it
 	client   *websocket.Conn
 	upstream *websocket.Conn
@@ -54,12 +55,12 @@ func asksForSocket(r *http.Request) bool {
 	return r.Method == http.MethodGet && path == "/responses" && strings.EqualFold(r.Header.Get("Upgrade"), "websocket")
 }
 
-// bridge serves a WebSocket. Where the upstream has none, its answer is passed on.
-func (p *Proxy) bridge(w http.ResponseWriter, r *http.Request) {
+// bridge serves a WebSocket of the endpoint target. Where the upstream has none, its answer is passed on.
+func (p *Proxy) bridge(w http.ResponseWriter, r *http.Request, target endpoint) {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	defer context.AfterFunc(p.base, cancel)()
-	to := p.endpoints.responses.upstream
+	to := target.upstream
 	shake := &handshake{RoundTripper: p.config.Transport}
 	upstream, resp, err := websocket.Dial(ctx, join(to, r.URL).String(), &websocket.DialOptions{
 		HTTPClient: &http.Client{Transport: shake, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
@@ -93,7 +94,7 @@ func (p *Proxy) bridge(w http.ResponseWriter, r *http.Request) {
 	defer func() { _ = client.CloseNow() }()
 	client.SetReadLimit(-1)
 	upstream.SetReadLimit(-1)
-	s := &socket{proxy: p, request: r, client: client, upstream: upstream}
+	s := &socket{proxy: p, to: target, request: r, client: client, upstream: upstream}
 	s.run(ctx, cancel)
 }
 
@@ -150,7 +151,7 @@ func (s *socket) fromClient(ctx context.Context) error {
 // on as it comes, and the client waits as the upstream reads.
 func (s *socket) ask(ctx context.Context, r io.Reader) error {
 	p := s.proxy
-	x := p.newExchange(p.endpoints.responses, s.request)
+	x := p.newExchange(s.to, s.request)
 	x.keeps = true
 	x.body.client = senderOf(s.request)
 	limited := &io.LimitedReader{R: r, N: p.config.MaxBody + 1}

@@ -62,7 +62,7 @@ func (c *demoCommand) session(ctx context.Context, o *config.Config) (_ *demo.Re
 	}
 	o.Upstream = config.Upstreams{Messages: d.ModelURL}
 	o.Record, o.Observe = false, false
-	s, err := c.startProxy(ctx, o, listener, d.Dir, nil, nil)
+	s, err := c.startProxy(ctx, o, listener, proxyserver.Config{Root: d.Dir})
 	if err != nil {
 		return nil, errors.Join(err, listener.Close())
 	}

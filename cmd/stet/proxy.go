@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stet-dev/stet/internal/config"
-	"github.com/stet-dev/stet/internal/foldstore"
 	"github.com/stet-dev/stet/internal/process"
 	"github.com/stet-dev/stet/internal/proxyserver"
 )
@@ -102,7 +101,7 @@ func (c *proxyCommand) Run(ctx context.Context) error {
 		}
 	}
 	o.Route(config.Upstreams{})
-	s, err := c.startProxy(running, o, listener, "", c.allowed, nil)
+	s, err := c.startProxy(running, o, listener, proxyserver.Config{Hosts: c.allowed, Agents: c.agentUpstreams(o)})
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
@@ -121,42 +120,42 @@ func (c *proxyCommand) Run(ctx context.Context) error {
 	return err
 }
 
-// startProxy starts the proxy on listener. folds is where outputs are kept that are folded; nil: none are.
-func (p *program) startProxy(
-	ctx context.Context, o *config.Config, listener net.Listener, root string, hosts []string, folds *foldstore.Dir,
-) (*proxyserver.Server, error) {
+// startProxy starts the proxy on listener. What c does not say is filled in from the configuration o.
+func (p *program) startProxy(ctx context.Context, o *config.Config, listener net.Listener, c proxyserver.Config) (*proxyserver.Server, error) {
 	proxyMemory.keep()
-	s, err := p.openProxy(ctx, o, root, hosts, folds)
+	c, err := p.proxyConfig(o, c)
 	if err != nil {
 		return nil, err
-	}
-	s.Serve(listener)
-	return s, nil
-}
-
-// openProxy makes a proxy that does not listen yet.
-func (p *program) openProxy(ctx context.Context, o *config.Config, root string, hosts []string, folds *foldstore.Dir) (*proxyserver.Server, error) {
-	c, err := p.proxyConfig(o, root, hosts)
-	if err != nil {
-		return nil, err
-	}
-	if folds != nil {
-		c.Folds = folds
 	}
 	s, err := proxyserver.Open(ctx, c)
 	if err != nil {
 		return nil, misconfigured(err)
 	}
+	s.Serve(listener)
 	return s, nil
 }
 
-// proxyConfig is what a proxy goes by. root is the workspace, empty if it is to be
-// learned from the requests.
-func (p *program) proxyConfig(o *config.Config, root string, hosts []string) (proxyserver.Config, error) {
-	models, err := p.models(o.Prices)
-	return proxyserver.Config{
-		Settings: o, Root: root, Hosts: hosts, Store: p.storeOf(o), Log: p.logFile(o.Log), Models: models, Say: p.say,
-	}, err
+// proxyConfig returns c with all that the configuration o says.
+func (p *program) proxyConfig(o *config.Config, c proxyserver.Config) (_ proxyserver.Config, err error) {
+	c.Settings, c.Store, c.Log, c.Say = o, p.storeOf(o), p.logFile(o.Log), p.say
+	c.Models, err = p.models(o.Prices)
+	return c, err
+}
+
+// agentUpstreams returns where the requests of an agent go that "stet setup --proxy" found another base URL at. It is read for each
+// request: the agent may be set up, or set up again, while the proxy runs.
+func (p *program) agentUpstreams(o *config.Config) func(name string) (config.Upstreams, error) {
+	return func(name string) (config.Upstreams, error) {
+		all, err := p.lasting()
+		if err != nil {
+			return config.Upstreams{}, err
+		}
+		asked := all.Asked(name)
+		if len(asked) == 0 {
+			return config.Upstreams{}, fmt.Errorf("it is not known where %q asked before it was sent through the proxy: run \"stet setup --proxy\" for it again", name)
+		}
+		return o.Routed(foundUpstreams(asked)), nil
+	}
 }
 
 func (c *proxyCommand) announce(s *proxyserver.Server, o *config.Config) {

@@ -188,7 +188,7 @@ func (c *serveCommand) open(ctx context.Context, o *config.Config, root string, 
 	if err != nil {
 		return nil, err
 	}
-	forwarding, err := c.proxyConfig(o, "", c.allowed)
+	forwarding, err := c.proxyConfig(o, proxyserver.Config{Hosts: c.allowed})
 	if err != nil {
 		return nil, err
 	}

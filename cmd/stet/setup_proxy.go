@@ -1,13 +1,10 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/stet-dev/stet/internal/agentconfig"
-	"github.com/stet-dev/stet/internal/config"
 )
 
 // runProxy is stet setup --proxy.
@@ -33,25 +30,8 @@ func (c *setupCommand) runProxy() error {
 		}
 		address = o.Listen
 	}
-	o.Route(config.Upstreams{})
-	upstream := func(api agentconfig.API) string {
-		switch api {
-		case agentconfig.Messages:
-			return cmp.Or(o.Upstream.Messages, config.MessagesURL)
-		case agentconfig.Chat:
-			return cmp.Or(o.Upstream.Chat, config.OpenAIURL)
-		}
-		return cmp.Or(o.Upstream.Responses, config.OpenAIURL)
-	}
-	done, err := c.machine().AddProxy(c.args[0], "http://"+address, state, upstream, c.dry)
-	var other *agentconfig.ErrUpstream
+	done, err := c.machine().AddProxy(c.args[0], "http://"+address, state, c.dry)
 	switch {
-	case errors.As(err, &other):
-		var lines []string
-		for _, api := range other.APIs {
-			lines = append(lines, fmt.Sprintf("upstream-%s = %q", api, other.URL))
-		}
-		return fmt.Errorf("%w: put %s into %s, and try again; nothing was written", err, strings.Join(lines, " and "), c.userConfig())
 	case errors.Is(err, agentconfig.ErrNoHome):
 		return misconfigured(err)
 	case err != nil:
@@ -76,6 +56,9 @@ func (c *setupCommand) tell(done agentconfig.Proxied, would, did string) {
 	}
 	for _, change := range done.Changes {
 		c.say("  %s", change)
+	}
+	for _, url := range done.Asked {
+		c.say("the proxy sends its requests on to %s, as before", url)
 	}
 	if done.Kept != "" {
 		c.say("what it held is in %s", done.Kept)

@@ -84,8 +84,12 @@ func (c *wrapCommand) Run(ctx context.Context) error {
 	if err := checkFound(r, o.Upstream); err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	o.Route(foundUpstreams(r))
-	s, err := c.startProxy(ctx, o, listener, cmp.Or(o.ProjectRoot, c.dir), nil, c.folds(ctx, o, r.Env))
+	o.Route(foundUpstreams(r.Found))
+	pc := proxyserver.Config{Root: cmp.Or(o.ProjectRoot, c.dir)}
+	if folds := c.folds(ctx, o, r.Env); folds != nil {
+		pc.Folds = folds
+	}
+	s, err := c.startProxy(ctx, o, listener, pc)
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
@@ -120,11 +124,11 @@ func (c *wrapCommand) runAgent(ctx context.Context, path string, args, env []str
 }
 
 // foundUpstreams are the base URLs that an agent's own configuration names.
-func foundUpstreams(r *agentconfig.Redirect) config.Upstreams {
+func foundUpstreams(found map[agentconfig.API]string) config.Upstreams {
 	return config.Upstreams{
-		Messages: r.Found[agentconfig.Messages], Chat: r.Found[agentconfig.Chat], Responses: r.Found[agentconfig.Responses],
-		Gemini: r.Found[agentconfig.Gemini],
-		Vertex: r.Found[agentconfig.Vertex], Azure: r.Found[agentconfig.Azure],
+		Messages: found[agentconfig.Messages], Chat: found[agentconfig.Chat], Responses: found[agentconfig.Responses],
+		Gemini: found[agentconfig.Gemini],
+		Vertex: found[agentconfig.Vertex], Azure: found[agentconfig.Azure],
 	}
 }
 

@@ -20,8 +20,6 @@ func (m Machine) redirectClouds(r *Redirect, base string) {
 	}
 }
 
-// redirectFoundry does nothing where neither variable is set: the SDK refuses a base URL beside a
-// resource, which the agent's settings may name.
 // noteClaude says that the agent's own settings count before the environment.
 func (m Machine) noteClaude(r *Redirect) {
 	for _, v := range m.Lasting["claude"].Values {
@@ -29,6 +27,8 @@ func (m Machine) noteClaude(r *Redirect) {
 	}
 }
 
+// redirectFoundry does nothing where neither variable is set: the SDK refuses a base URL beside a
+// resource, which the agent's settings may name.
 func (m Machine) redirectFoundry(r *Redirect, base string) {
 	const baseURL, resource = "ANTHROPIC_FOUNDRY_BASE_URL", "ANTHROPIC_FOUNDRY_RESOURCE"
 	source, now := baseURL, m.Getenv(baseURL)

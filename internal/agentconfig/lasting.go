@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -20,7 +21,7 @@ import (
 type lasting struct {
 	file   func(m Machine) string // empty when there is no home to put it in
 	toml   bool                   // else JSON, with or without comments
-	values func(m Machine, base string) []baseURL
+	values func(m Machine) []baseURL
 	note   string // what else the person should know
 }
 
@@ -28,8 +29,9 @@ type lasting struct {
 type baseURL struct {
 	path []string // of keys
 	apis []API    // that are asked there
-	ours string   // the proxy's
-	asks string   // where the agent asks if nothing stands there; empty: at the provider of the API
+	// asks is where the agent asks if nothing stands there; empty: at the provider of the API.
+	asks string
+	bare bool // the agent puts the version behind it
 }
 
 // ProxyAgents are the names of the agents that can be sent through the proxy for good.
@@ -57,6 +59,9 @@ type LastingValue struct {
 	Ours string   `json:"ours"`
 	Was  *string  `json:"was"`            // what stood there; null: nothing did
 	Made int      `json:"made,omitempty"` // how many of the objects above it were made too
+	// Asked is where the agent would ask without stet, if that is not the provider of the APIs; the proxy sends its requests on to there.
+	Asked string `json:"asked,omitempty"`
+	APIs  []API  `json:"apis,omitempty"`
 }
 
 // ReadLasting reads the file. One that is not there is empty.
@@ -89,6 +94,19 @@ func (l Lasting) write(file string) error {
 // Names are the agents, in order.
 func (l Lasting) Names() []string { return slices.Sorted(maps.Keys(l)) }
 
+// Asked returns where an agent would ask without stet, for the APIs that it does not ask at their provider for.
+func (l Lasting) Asked(agent string) map[API]string {
+	asked := map[API]string{}
+	for _, v := range l[agent].Values {
+		for _, api := range v.APIs {
+			if v.Asked != "" {
+				asked[api] = v.Asked
+			}
+		}
+	}
+	return asked
+}
+
 // before returns what stood in an agent's configuration in place of base, which stands there now: base itself, unless AddProxy put it
 // there.
 func (l Lasting) before(agent, base string, path ...string) string {
@@ -108,24 +126,15 @@ func (l Lasting) before(agent, base string, path ...string) string {
 type Proxied struct {
 	File    string   // the agent's configuration file
 	Changes []string // `env.ANTHROPIC_BASE_URL = "http://…"`, one for each value that changes
+	Asked   []string // where the agent asked, if that is not at its provider
 	Kept    string   // the copy of what the file held; empty where there was none
 	Note    string   // what else the person should know; may be empty
 }
 
-// ErrUpstream says that the agent asks somewhere else than the proxy would.
-type ErrUpstream struct {
-	Agent, URL string
-	APIs       []API
-}
-
-func (e *ErrUpstream) Error() string {
-	return fmt.Sprintf("%s asks at %s, and the proxy would not", e.Agent, e.URL)
-}
-
-// AddProxy has an agent ask at base ("http://127.0.0.1:4141") in all of its runs, and notes in the file state what stood there. upstream is
-// where the proxy sends the requests of an API: an agent that asks somewhere else is an *ErrUpstream. With dry nothing is written. What else the
+// AddProxy has an agent ask at base ("http://127.0.0.1:4141") in all of its runs, and notes in the file state what stood there. If the agent
+// asked somewhere else than at its provider, its address names it, and Lasting.Asked has where. With dry nothing is written. What else the
 // agent's file holds stays as it is, and a copy of it is kept beside it.
-func (m Machine) AddProxy(name, base, state string, upstream func(API) string, dry bool) (Proxied, error) {
+func (m Machine) AddProxy(name, base, state string, dry bool) (Proxied, error) {
 	a, out, err := m.lastingOf(name)
 	if err != nil {
 		return out, err
@@ -134,47 +143,34 @@ func (m Machine) AddProxy(name, base, state string, upstream func(API) string, d
 	if err != nil {
 		return out, err
 	}
+	before := all[name]
+	if before.File != "" && before.File != out.File {
+		return out, fmt.Errorf("%s was sent through the proxy in %s before: take that out first, with --remove", name, before.File)
+	}
 	f, err := readConfig(out.File, a.toml)
 	if err != nil {
 		return out, err
 	}
-	old, known := f.text, map[string]LastingValue{}
-	for _, v := range all[name].Values {
-		known[strings.Join(v.Path, "\x00")] = v
-	}
+	old := f.text
 	m.Lasting = all
 	done := LastingAgent{File: out.File}
-	for _, v := range a.values(m, base) {
-		was, there, err := f.lookup(v.path)
+	for _, v := range a.values(m) {
+		row, change, err := m.addBaseURL(f, v, before, name, base)
 		if err != nil {
 			return out, fmt.Errorf("%s: %w; nothing was written", out.File, err)
 		}
-		row := LastingValue{Path: v.path, Ours: v.ours}
-		before, ours := known[strings.Join(v.path, "\x00")]
-		switch {
-		case ours && there && was == before.Ours: // set up again
-			row.Was, row.Made = before.Was, before.Made
-		case there:
-			row.Was = &was
-		default:
-			row.Made = f.missing(v.path)
+		if change != "" {
+			out.Changes = append(out.Changes, change)
 		}
-		asks := v.asks
-		if row.Was != nil && *row.Was != v.ours {
-			asks = *row.Was
-		}
-		for _, api := range v.apis {
-			if asks != "" && unversioned(upstream(api)) != unversioned(asks) {
-				return out, &ErrUpstream{name, asks, v.apis}
-			}
-		}
-		if was != v.ours {
-			if err := f.set(v.path, v.ours, there); err != nil {
-				return out, fmt.Errorf("%s: %w; nothing was written", out.File, err)
-			}
-			out.Changes = append(out.Changes, fmt.Sprintf("%s = %q", strings.Join(v.path, "."), v.ours))
+		if row.Asked != "" {
+			out.Asked = append(out.Asked, row.Asked)
 		}
 		done.Values = append(done.Values, row)
+	}
+	for _, v := range before.Values { // of a provider that is not chosen any more
+		if !slices.ContainsFunc(done.Values, func(d LastingValue) bool { return slices.Equal(d.Path, v.Path) }) {
+			done.Values = append(done.Values, v)
+		}
 	}
 	if dry {
 		return out, nil
@@ -187,6 +183,60 @@ func (m Machine) AddProxy(name, base, state string, upstream func(API) string, d
 		out.Kept, err = f.write()
 	}
 	return out, err
+}
+
+// addBaseURL puts the proxy's address in the place of a base URL. change is empty where it stands there already.
+func (m Machine) addBaseURL(f *configFile, v baseURL, known LastingAgent, name, base string) (row LastingValue, change string, err error) {
+	now, there, err := f.lookup(v.path)
+	if err != nil {
+		return row, "", err
+	}
+	row = LastingValue{Path: v.path, APIs: v.apis}
+	i := slices.IndexFunc(known.Values, func(k LastingValue) bool { return slices.Equal(k.Path, v.path) && there && k.Ours == now })
+	switch {
+	case i >= 0: // set up again
+		row.Was, row.Made = known.Values[i].Was, known.Values[i].Made
+	case there:
+		row.Was = &now
+	default:
+		row.Made = f.missing(v.path)
+	}
+	asks := v.asks
+	if row.Was != nil {
+		asks = m.expand(*row.Was)
+	}
+	if asks, err = upstreamOf(asks, base); err != nil {
+		return row, "", fmt.Errorf("%s: %w", strings.Join(v.path, "."), err)
+	}
+	if asks == "" {
+		row.Was = nil // it was the proxy's own address
+	} else {
+		row.Asked = asks
+		base += "/stet/" + name
+	}
+	if row.Ours = inPlaceOf(asks, base); v.bare {
+		row.Ours = base
+	}
+	if now == row.Ours {
+		return row, "", nil
+	}
+	return row, fmt.Sprintf("%s = %q", strings.Join(v.path, "."), row.Ours), f.set(v.path, row.Ours, there)
+}
+
+// upstreamOf returns a base URL that requests can go on to; empty for the proxy's own address, base.
+func upstreamOf(asks, base string) (string, error) {
+	u, err := url.Parse(asks)
+	switch ours, _ := url.Parse(base); {
+	case asks == "":
+		return "", nil
+	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
+		return "", errors.New("what stands there is no base URL, which begins with http:// or https://")
+	case u.User != nil:
+		return "", errors.New("the base URL there has a user name: take it out; the agent sends its own key")
+	case ours != nil && u.Port() == ours.Port() && (u.Hostname() == ours.Hostname() || u.Hostname() == "localhost"):
+		return "", nil
+	}
+	return asks, nil
 }
 
 // RemoveProxy puts back what stood in an agent's configuration before AddProxy. A value that was changed since stays, and is named in the
@@ -242,9 +292,6 @@ func (m Machine) RemoveProxy(name, state string, dry bool) (Proxied, error) {
 	delete(all, name)
 	return out, all.write(state)
 }
-
-// unversioned is a base URL without a version at its end.
-func unversioned(base string) string { return strings.TrimSuffix(strings.TrimRight(base, "/"), "/v1") }
 
 func (m Machine) lastingOf(name string) (*lasting, Proxied, error) {
 	for _, a := range agents {
@@ -356,8 +403,10 @@ func (m Machine) claudeUserFile() string {
 	return filepath.Join(dir, "settings.json")
 }
 
-func claudeValues(_ Machine, base string) []baseURL {
-	return []baseURL{{path: []string{"env", "ANTHROPIC_BASE_URL"}, apis: []API{Messages}, ours: base}}
+// claudeValues are one: what the settings say counts before the environment.
+func claudeValues(m Machine) []baseURL {
+	const name = "ANTHROPIC_BASE_URL"
+	return []baseURL{{path: []string{"env", name}, apis: []API{Messages}, asks: m.Getenv(name), bare: true}}
 }
 
 // codexChatGPT reports whether Codex is logged in with an account of ChatGPT, for which it asks another server.
@@ -374,13 +423,13 @@ func (m Machine) codexChatGPT() bool {
 }
 
 // codexValues are those of the provider that Codex is configured for.
-func codexValues(m Machine, base string) []baseURL {
+func codexValues(m Machine) []baseURL {
 	c := m.codexConfig(nil)
 	path := []string{"openai_base_url"}
 	if c.provider != "openai" {
 		path = []string{"model_providers", c.provider, "base_url"}
 	}
-	v := baseURL{path: path, apis: []API{Responses}, ours: inPlaceOf(c.baseURL, base)}
+	v := baseURL{path: path, apis: []API{Chat, Responses}}
 	if c.provider == "openai" && m.codexChatGPT() {
 		v.asks = "https://chatgpt.com/backend-api/codex"
 	}
@@ -400,10 +449,13 @@ func (m Machine) opencodeUserFile() string {
 	return filepath.Join(dir, "opencode", "opencode.json")
 }
 
-func opencodeValues(_ Machine, base string) []baseURL {
+// opencodeValues are those of the two providers that opencode has by itself. Their SDKs look at the environment where
+// nothing is configured.
+func opencodeValues(m Machine) []baseURL {
 	at := func(provider string) []string { return []string{"provider", provider, "options", "baseURL"} }
 	return []baseURL{
-		{path: at("anthropic"), apis: []API{Messages}, ours: base + "/v1"}, {path: at("openai"), apis: []API{Responses}, ours: base + "/v1"},
+		{path: at("anthropic"), apis: []API{Messages}, asks: m.Getenv("ANTHROPIC_BASE_URL")},
+		{path: at("openai"), apis: []API{Chat, Responses}, asks: m.Getenv("OPENAI_BASE_URL")},
 	}
 }
 

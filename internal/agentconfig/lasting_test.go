@@ -12,14 +12,6 @@ import (
 
 const proxyBase = "http://127.0.0.1:4141"
 
-// defaults is where requests go when nothing is said.
-func defaults(api API) string {
-	if api == Messages {
-		return "https://api.anthropic.com"
-	}
-	return "https://api.openai.com/v1"
-}
-
 // What AddProxy puts into a file leaves all else as it is, and RemoveProxy puts back what stood there.
 func TestProxyForGood(t *testing.T) {
 	tests := []struct{ name, agent, file, before, during, after string }{
@@ -29,8 +21,8 @@ func TestProxyForGood(t *testing.T) {
 			"{\n  // mine\n  \"env\": {\n    \"A\": \"1\",\n    \"ANTHROPIC_BASE_URL\": \"http://127.0.0.1:4141\"\n  }\n}\n", "",
 		},
 		{
-			"what stood there", "claude", ".claude/settings.json", `{"env": {"ANTHROPIC_BASE_URL": "https://api.anthropic.com/"}}`,
-			`{"env": {"ANTHROPIC_BASE_URL": "http://127.0.0.1:4141"}}`, "",
+			"what stood there", "claude", ".claude/settings.json", `{"env": {"ANTHROPIC_BASE_URL": "https://gateway.test/v1"}}`,
+			`{"env": {"ANTHROPIC_BASE_URL": "http://127.0.0.1:4141/stet/claude"}}`, "",
 		},
 		{"codex, a new file", "codex", ".codex/config.toml", "", "openai_base_url = \"http://127.0.0.1:4141/v1\"\n", ""},
 		{
@@ -38,13 +30,13 @@ func TestProxyForGood(t *testing.T) {
 			"openai_base_url = \"http://127.0.0.1:4141/v1\"\r\n# mine\r\nmodel = \"m\"\r\n[x] # y\r\na = 1\r\n", "",
 		},
 		{
-			"codex, what stood there", "codex", ".codex/config.toml", "openai_base_url = 'https://api.openai.com/v1' # mine\n",
-			"openai_base_url = \"http://127.0.0.1:4141/v1\" # mine\n", "openai_base_url = \"https://api.openai.com/v1\" # mine\n",
+			"codex, what stood there", "codex", ".codex/config.toml", "openai_base_url = 'https://gateway.test/v1' # mine\n",
+			"openai_base_url = \"http://127.0.0.1:4141/stet/codex/v1\" # mine\n", "openai_base_url = \"https://gateway.test/v1\" # mine\n",
 		},
 		{
 			"codex, another provider", "codex", ".codex/config.toml",
-			"model_provider = \"p\"\n[model_providers.p]\nname = \"P\"\nbase_url = \"https://api.openai.com/v1\"\n[y]\n",
-			"model_provider = \"p\"\n[model_providers.p]\nname = \"P\"\nbase_url = \"http://127.0.0.1:4141/v1\"\n[y]\n", "",
+			"model_provider = \"p\"\n[model_providers.p]\nname = \"P\"\nbase_url = \"https://gateway.test/p\"\n[y]\n",
+			"model_provider = \"p\"\n[model_providers.p]\nname = \"P\"\nbase_url = \"http://127.0.0.1:4141/stet/codex\"\n[y]\n", "",
 		},
 		{
 			"codex, a provider without an address", "codex", ".codex/config.toml", "model_provider = \"p\"\n[model_providers.p]",
@@ -67,14 +59,14 @@ func TestProxyForGood(t *testing.T) {
 			if tt.after == "" {
 				tt.after = tt.before
 			}
-			if _, err := m.AddProxy(tt.agent, proxyBase, state, defaults, true); err != nil {
+			if _, err := m.AddProxy(tt.agent, proxyBase, state, true); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := os.Stat(state); err == nil || text(file) != tt.before {
 				t.Error("a dry run wrote something")
 			}
 			for range 2 { // the second time changes nothing
-				out, err := m.AddProxy(tt.agent, proxyBase, state, defaults, false)
+				out, err := m.AddProxy(tt.agent, proxyBase, state, false)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -88,7 +80,7 @@ func TestProxyForGood(t *testing.T) {
 			if m.Lasting, _ = ReadLasting(state); len(m.Lasting.Names()) != 1 {
 				t.Error(m.Lasting)
 			}
-			if _, err := m.AddProxy(tt.agent, "http://127.0.0.1:5151", state, defaults, false); err != nil {
+			if _, err := m.AddProxy(tt.agent, "http://127.0.0.1:5151", state, false); err != nil {
 				t.Fatal(err) // the address of the proxy has changed
 			}
 			if _, err := m.RemoveProxy(tt.agent, state, false); err != nil {
@@ -107,19 +99,20 @@ func TestProxyForGood(t *testing.T) {
 // What cannot be changed safely is an error, and nothing is written.
 func TestProxyForGoodIsRefused(t *testing.T) {
 	for name, tt := range map[string]struct{ agent, file, text, want string }{
-		"another upstream": {"claude", ".claude/settings.json", `{"env": {"ANTHROPIC_BASE_URL": "https://gateway.test"}}`, "claude asks at https://gateway.test, and the proxy would not"},
-		"no JSON":          {"claude", ".claude/settings.json", `{`, "nothing was written"},
-		"no text":          {"claude", ".claude/settings.json", `{"env": {"ANTHROPIC_BASE_URL": 1}}`, "is no text"},
-		"no object":        {"claude", ".claude/settings.json", `{"env": 1}`, "env is there already: it holds no settings"},
-		"one line":         {"codex", ".codex/config.toml", "model_provider = \"p\"\nmodel_providers = {p = {name = \"P\"}}\n", "change it by hand"},
-		"no TOML":          {"codex", ".codex/config.toml", "a = [\n", "nothing was written"},
+		"no URL":     {"claude", ".claude/settings.json", `{"env": {"ANTHROPIC_BASE_URL": "gateway.test"}}`, "is no base URL"},
+		"a password": {"claude", ".claude/settings.json", `{"env": {"ANTHROPIC_BASE_URL": "https://a:b@gateway.test"}}`, "has a user name"},
+		"no JSON":    {"claude", ".claude/settings.json", `{`, "nothing was written"},
+		"no text":    {"claude", ".claude/settings.json", `{"env": {"ANTHROPIC_BASE_URL": 1}}`, "is no text"},
+		"no object":  {"claude", ".claude/settings.json", `{"env": 1}`, "env is there already: it holds no settings"},
+		"one line":   {"codex", ".codex/config.toml", "model_provider = \"p\"\nmodel_providers = {p = {name = \"P\"}}\n", "change it by hand"},
+		"no TOML":    {"codex", ".codex/config.toml", "a = [\n", "nothing was written"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			home := t.TempDir()
 			m := Machine{Env: []string{"HOME=" + home}, Dir: home}
 			file, state := filepath.Join(home, filepath.FromSlash(tt.file)), filepath.Join(home, "setup.json")
 			put(t, file, tt.text)
-			_, err := m.AddProxy(tt.agent, proxyBase, state, defaults, false)
+			_, err := m.AddProxy(tt.agent, proxyBase, state, false)
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("%v, want %s", err, tt.want)
 			}
@@ -133,21 +126,84 @@ func TestProxyForGoodIsRefused(t *testing.T) {
 	}
 }
 
-// Codex with a login of ChatGPT asks another server, which the proxy has to know.
-func TestProxyForChatGPT(t *testing.T) {
+// Where an agent asked before is where the proxy asks for it.
+func TestAskedBefore(t *testing.T) {
+	const gateway, login = "https://gateway.test", `{"OPENAI_API_KEY": null, "tokens": {"id_token": "x"}}`
+	tests := []struct {
+		name, agent, file, text string
+		env                     []string
+		base                    string // the agent's new one
+		want                    map[API]string
+	}{
+		{"the provider", "codex", ".codex/auth.json", `{"OPENAI_API_KEY": "k", "tokens": null}`, nil, proxyBase + "/v1", map[API]string{}},
+		{"a file that is no login", "codex", ".codex/auth.json", `{`, nil, proxyBase + "/v1", map[API]string{}},
+		{
+			"an account of ChatGPT", "codex", ".codex/auth.json", login, nil, proxyBase + "/stet/codex",
+			map[API]string{Chat: "https://chatgpt.com/backend-api/codex", Responses: "https://chatgpt.com/backend-api/codex"},
+		},
+		{
+			"a gateway, with an account", "codex", ".codex/config.toml", `openai_base_url = "` + gateway + `/v1"`, nil, proxyBase + "/stet/codex/v1",
+			map[API]string{Chat: gateway + "/v1", Responses: gateway + "/v1"},
+		},
+		{"the environment", "claude", "x", "", []string{"ANTHROPIC_BASE_URL=" + gateway}, proxyBase + "/stet/claude", map[API]string{Messages: gateway}},
+		{"the proxy in the environment", "claude", "x", "", []string{"ANTHROPIC_BASE_URL=http://localhost:4141"}, proxyBase, map[API]string{}},
+		{
+			"the proxy by hand", "claude", ".claude/settings.json", `{"env": {"ANTHROPIC_BASE_URL": "http://127.0.0.1:4141/"}}`, nil, proxyBase, map[API]string{},
+		},
+		{
+			"a variable", "opencode", ".config/opencode/opencode.json", `{"provider": {"anthropic": {"options": {"baseURL": "{env:GATE}/v1"}}}}`,
+			[]string{"GATE=" + gateway}, proxyBase + "/stet/opencode/v1", map[API]string{Messages: gateway + "/v1"},
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			home := t.TempDir()
+			m := Machine{Env: append([]string{"HOME=" + home}, tt.env...), Dir: home}
+			state := filepath.Join(home, "setup.json")
+			put(t, filepath.Join(home, filepath.FromSlash(tt.file)), tt.text)
+			for range 2 {
+				if _, err := m.AddProxy(tt.agent, proxyBase, state, false); err != nil {
+					t.Fatal(err)
+				}
+				all, err := ReadLasting(state)
+				if diff := cmp.Diff(tt.want, all.Asked(tt.agent)); diff != "" || err != nil {
+					t.Errorf("%v %s", err, diff)
+				}
+				if got := all[tt.agent].Values[0].Ours; got != tt.base {
+					t.Errorf("the agent asks at %s, want %s", got, tt.base)
+				}
+			}
+		})
+	}
+}
+
+// A person who chooses another provider sets the agent up again; all of it comes back.
+func TestProxyForAnotherProvider(t *testing.T) {
 	home := t.TempDir()
 	m := Machine{Env: []string{"HOME=" + home}, Dir: home}
-	state := filepath.Join(home, "setup.json")
-	for login, refused := range map[string]bool{
-		`{"OPENAI_API_KEY": null, "tokens": {"id_token": "x"}}`: true,
-		`{"OPENAI_API_KEY": "k", "tokens": null}`:               false,
-		`{`: false,
-	} {
-		put(t, filepath.Join(home, ".codex", "auth.json"), login)
-		var other *ErrUpstream
-		if _, err := m.AddProxy("codex", proxyBase, state, defaults, true); errors.As(err, &other) != refused {
-			t.Errorf("%s: %v", login, err)
+	file, state := filepath.Join(home, ".codex", "config.toml"), filepath.Join(home, "setup.json")
+	add := func() {
+		t.Helper()
+		if _, err := m.AddProxy("codex", proxyBase, state, false); err != nil {
+			t.Fatal(err)
 		}
+	}
+	const other = "model_provider = \"p\"\n[model_providers.p]\nbase_url = \"https://p.test/v1\"\n"
+	add()
+	put(t, file, text(file)+other)
+	add()
+	if n := strings.Count(text(file), proxyBase); n != 2 {
+		t.Errorf("%d addresses of the proxy in\n%s", n, text(file))
+	}
+	elsewhere := Machine{Env: append(m.Env, "CODEX_HOME="+t.TempDir()), Dir: home}
+	if _, err := elsewhere.AddProxy("codex", proxyBase, state, false); err == nil || !strings.Contains(err.Error(), "take that out first") {
+		t.Errorf("another file: %v", err)
+	}
+	if _, err := elsewhere.RemoveProxy("codex", state, false); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(other, text(file)); diff != "" {
+		t.Error(diff)
 	}
 }
 
@@ -156,7 +212,7 @@ func TestProxyForGoodWasChanged(t *testing.T) {
 	home := t.TempDir()
 	m := Machine{Env: []string{"HOME=" + home}, Dir: home}
 	file, state := filepath.Join(home, ".claude", "settings.json"), filepath.Join(home, "setup.json")
-	if _, err := m.AddProxy("claude", proxyBase, state, defaults, false); err != nil {
+	if _, err := m.AddProxy("claude", proxyBase, state, false); err != nil {
 		t.Fatal(err)
 	}
 	const mine = `{"env": {"ANTHROPIC_BASE_URL": "https://mine.test"}}`
@@ -172,15 +228,15 @@ func TestRedirectOfProxied(t *testing.T) {
 	home := t.TempDir()
 	m := Machine{Env: []string{"HOME=" + home}, Dir: home}
 	state := filepath.Join(home, "setup.json")
-	put(t, filepath.Join(home, ".codex", "config.toml"), "openai_base_url = \"https://api.openai.com/v1\"\n")
+	put(t, filepath.Join(home, ".codex", "config.toml"), "openai_base_url = \"https://gateway.test/v1\"\n")
 	for _, agent := range ProxyAgents() {
-		if _, err := m.AddProxy(agent, proxyBase, state, defaults, false); err != nil {
+		if _, err := m.AddProxy(agent, proxyBase, state, false); err != nil {
 			t.Fatal(err)
 		}
 	}
 	m.Lasting, _ = ReadLasting(state)
 	r := m.Redirect([]string{"codex", "exec"}, "http://127.0.0.1:9")
-	if diff := cmp.Diff(map[API]string{Chat: "https://api.openai.com/v1", Responses: "https://api.openai.com/v1"}, r.Found); diff != "" {
+	if diff := cmp.Diff(map[API]string{Chat: "https://gateway.test/v1", Responses: "https://gateway.test/v1"}, r.Found); diff != "" {
 		t.Error(diff)
 	}
 	if want := `openai_base_url="http://127.0.0.1:9/v1"`; len(r.Args) != 4 || r.Args[2] != want {

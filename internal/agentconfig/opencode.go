@@ -64,7 +64,7 @@ func (m Machine) opencodeProviders(content map[string]any, model string) []provi
 			}
 			options, _ := entry["options"].(map[string]any)
 			if s, ok := options["baseURL"].(string); ok {
-				o.baseURL = m.Lasting.before("opencode", m.expand(s), "provider", name, "options", "baseURL")
+				o.baseURL = m.expand(m.Lasting.before("opencode", s, "provider", name, "options", "baseURL"))
 			}
 			found[name] = o
 		}

@@ -73,6 +73,7 @@ type Config struct {
 	Dedupe       bool
 
 	upstream      string    // for every API
+	ownUpstreams  Upstreams // where requests go by flags and environment
 	fileUpstreams Upstreams // where requests go by the files
 	layers        []layer   // the first that has a key decides
 	ruleLayers    []layer   // the files whose rules count
@@ -193,20 +194,24 @@ func (c *Config) loadUpstreams() error {
 	}
 	own, files := c.layers[:2], c.layers[2:]
 	var err error
-	if c.Upstream, err = of(own); err != nil {
+	if c.ownUpstreams, err = of(own); err != nil {
 		return err
 	}
+	c.Upstream = c.ownUpstreams
 	if _, said := first(own, "upstream"); !said { // it is for every request, even if it is empty
 		c.fileUpstreams, err = of(files)
 	}
 	return err
 }
 
-// Route makes Upstream what counts: what flags and environment say, then found,
-// which is what the agent would have used, then what the files say.
-func (c *Config) Route(found Upstreams) {
-	c.Upstream = c.Upstream.or(found).or(c.fileUpstreams)
+// Routed returns where the requests of an agent go: what flags and environment say
+// counts first, then found, which is what the agent would have used, then what the files say.
+func (c *Config) Routed(found Upstreams) Upstreams {
+	return c.ownUpstreams.or(found).or(c.fileUpstreams)
 }
+
+// Route makes Upstream what counts for an agent; see Routed.
+func (c *Config) Route(found Upstreams) { c.Upstream = c.Routed(found) }
 
 // loadRules reads the rules of both files.
 func (c *Config) loadRules(project, user layer) (err error) {

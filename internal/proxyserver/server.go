@@ -30,6 +30,8 @@ type Config struct {
 	Log      string   // file of the log; empty: none
 	Models   *prices.Catalog
 	Folds    proxy.Folds // where outputs are kept that are folded; nil: none are
+	// Agents returns the upstreams of an agent that has its own; nil: none has.
+	Agents func(name string) (config.Upstreams, error)
 	// Say tells the person something.
 	Say func(format string, args ...any)
 }
@@ -60,6 +62,12 @@ func Open(ctx context.Context, c Config) (*Server, error) {
 		Upstreams: proxy.Upstreams(o.Upstream), History: o.History(c.Root), Prices: c.Models, Observe: o.Observe,
 		RefuseThreads: o.Threads == config.RefuseThreads, TryBound: o.Bound == config.TryBound, KeepResults: !o.Clear, DropTools: o.Tools.Drop, Folds: c.Folds,
 		AllowedHosts: c.Hosts, Logger: log, Keep: proxy.Keep{For: time.Duration(o.RecordDays) * 24 * time.Hour},
+	}
+	if c.Agents != nil {
+		pc.Agents = func(name string) (proxy.Upstreams, error) {
+			u, err := c.Agents(name)
+			return proxy.Upstreams(u), err
+		}
 	}
 	if o.RecordDays == 0 {
 		pc.Keep.For = -1
