@@ -21,8 +21,9 @@ const (
 	clearedText = "[Old tool result content cleared]"
 
 	// smallResult is below how many bytes a result is cleared with the others, though no rule of eviction says
-	// that it may leave. A read is only under bold.
-	smallResult = 300
+	// that it may leave. A read is only under bold. A result that stays keeps all results behind it, and to
+	// ask for so little again costs less than to send those in each request.
+	smallResult = 1000
 
 	// worthClearing is how many bytes must leave at a cold point. Less is not worth another kind of request.
 	worthClearing = 4 << 10
