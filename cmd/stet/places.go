@@ -41,6 +41,11 @@ func (p *program) machine() agentconfig.Machine { return agentconfig.Machine{Env
 // setupFile says which agents go through the proxy for good.
 func (p *program) setupFile() string { return p.xdg("XDG_STATE_HOME", ".local/state", "setup.json") }
 
+// serversFile says where stet setup has put the file tools.
+func (p *program) serversFile() string {
+	return p.xdg("XDG_STATE_HOME", ".local/state", "servers.json")
+}
+
 // lasting are the agents that go through the proxy for good.
 func (p *program) lasting() (agentconfig.Lasting, error) {
 	return agentconfig.ReadLasting(p.setupFile())

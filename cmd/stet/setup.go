@@ -101,6 +101,11 @@ func (c *setupCommand) Run(context.Context) error {
 		if done.Kept != "" {
 			c.say("what it held is in %s", done.Kept)
 		}
+		if state := c.serversFile(); state != "" {
+			if err := agentconfig.NoteServer(state, done.Added); err != nil {
+				c.say("\"stet uninstall\" will not find it: %v", err)
+			}
+		}
 	}
 	if done.Note != "" {
 		c.say("%s", done.Note)

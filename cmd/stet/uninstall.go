@@ -7,6 +7,8 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
+
+	"github.com/stet-dev/stet/internal/agentconfig"
 )
 
 // uninstallCommand is stet uninstall.
@@ -21,8 +23,8 @@ func newUninstall(p *program) *cobra.Command {
 		Use:   "uninstall [flags]",
 		Short: "Take out of the machine what setup and service put there",
 		Long: `Put back what was in the configuration of the agents that "stet setup --proxy" sent
-through the proxy, and remove the service. The program itself goes with the package
-that it came in, and entries called stet for the file tools stand in the projects' own files.
+through the proxy, take out the file tools that "stet setup --write" added, and remove
+the service. The program itself goes with the package that it came in.
 
 Records, sessions and the audit trail stay, unless --state says that they go too.`,
 		Example: `stet uninstall --dry-run
@@ -58,12 +60,15 @@ func (c *uninstallCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	servers, err := agentconfig.ReadServers(c.serversFile())
+	if err != nil {
+		return err
+	}
 	var failed error
-	for _, name := range lasting.Names() {
-		done, err := c.machine().RemoveProxy(name, c.setupFile(), c.dry)
+	undone := func(done agentconfig.Proxied, err error) {
+		failed = errors.Join(failed, err)
 		if err != nil {
-			failed = errors.Join(failed, err)
-			continue
+			return
 		}
 		for _, change := range done.Changes {
 			c.say("%s: %s", done.File, change)
@@ -71,6 +76,12 @@ func (c *uninstallCommand) Run(ctx context.Context) error {
 		if done.Note != "" {
 			c.say("%s: %s", done.File, done.Note)
 		}
+	}
+	for _, name := range lasting.Names() {
+		undone(c.machine().RemoveProxy(name, c.setupFile(), c.dry))
+	}
+	for _, added := range servers {
+		undone(c.machine().RemoveServer(added, c.serversFile(), c.dry))
 	}
 	if failed != nil {
 		return failed // the service stays: an agent may still ask there
@@ -97,7 +108,7 @@ func (c *uninstallCommand) Run(ctx context.Context) error {
 		}
 		c.say("removed: %s", dir)
 	}
-	if len(lasting) == 0 && len(removed) == 0 && !c.state {
+	if len(lasting)+len(servers) == 0 && len(removed) == 0 && !c.state {
 		c.say("there was nothing to take out")
 	}
 	return nil

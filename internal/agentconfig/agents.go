@@ -2,8 +2,8 @@
 // made to send its requests to another address, and where it keeps its list of
 // MCP servers. There is one row per agent, in the table agents.
 //
-// Nothing here writes to an agent's own files but Machine.AddServer, which keeps a
-// copy of the old text.
+// Nothing here writes to an agent's own files but Machine.AddServer and AddProxy, and
+// RemoveServer and RemoveProxy, which undo that. They keep a copy of the old text.
 package agentconfig
 
 // agent is what is known of one agent.

@@ -38,11 +38,12 @@ func ServerAgents() (names []string) {
 
 // Setup is what telling an agent of an MCP server did, or would do.
 type Setup struct {
-	File    string // the agent's configuration file
-	Snippet []byte // Server alone: what belongs into the file
-	Changed bool   // AddServer alone: false where the file had it already
-	Kept    string // AddServer alone: the copy of what the file held; empty where there was none
-	Note    string // what else the person should know; may be empty
+	File    string      // the agent's configuration file
+	Snippet []byte      // Server alone: what belongs into the file
+	Changed bool        // AddServer alone: false where the file had it already
+	Kept    string      // AddServer alone: the copy of what the file held; empty where there was none
+	Added   AddedServer // AddServer alone: for RemoveServer
+	Note    string      // what else the person should know; may be empty
 }
 
 // Server returns what an agent's configuration has to say for the agent to start
@@ -84,6 +85,7 @@ func (m Machine) AddServer(name, command string) (Setup, error) {
 		return out, nil
 	}
 	out.Changed = true
+	out.Added = AddedServer{Agent: name, File: out.File, New: !existed, Made: (&configFile{toml: s.toml, text: text}).missing(s.path)}
 	out.Kept, err = replaceFile(out.File, old, now, existed)
 	return out, err
 }
