@@ -14,11 +14,14 @@ GOFILES      = $(shell find . -name '*.go' -not -path '*/node_modules/*')
 LONGEST      = ./test/hazards ./cmd/stet ./workspace ./proxy ./replay
 UNIT         = $(LONGEST) $$($(GO) list ./... | grep -v -E '/test/(e2e|mcp|acp|chat|clients|web|hazards)$$|stet/(cmd/stet|workspace|proxy|replay)$$')
 
-.PHONY: run build test unit sdk e2e agents mcp acp chat clients web ui check lint loc site map audit api release release-files tools fmt bench soak clean
+.PHONY: run cluster build test unit sdk e2e agents mcp acp chat clients web ui check lint loc site map audit api release release-files tools fmt bench soak clean
 
 run: build ## build it, see it work, and look around on its page; FOR=5s ends it by itself
 	./bin/stet demo
 	./bin/stet serve --demo $(if $(FOR),--for $(FOR))
+
+cluster: build ## three servers that are one gateway, on this machine; STORE=postgres://… for one database
+	test/cluster.sh bin/stet $(STORE)
 
 build:
 	CGO_ENABLED=0 $(GO) build -o bin/stet ./cmd/stet
