@@ -60,6 +60,9 @@ func (c *setupCommand) tell(done agentconfig.Proxied, would, did string) {
 	for _, url := range done.Asked {
 		c.say("the proxy sends its requests on to %s, as before", url)
 	}
+	for _, why := range done.Left {
+		c.say("%s", why)
+	}
 	if done.Kept != "" {
 		c.say("what it held is in %s", done.Kept)
 	}

@@ -37,7 +37,7 @@ var agents = []agent{
 		note: `to let the agent write with these file tools only, add "tools": {"edit": false, "write": false, "patch": false} to the same file`,
 	}, lasting: &lasting{
 		file: Machine.opencodeUserFile, values: opencodeValues,
-		note: "other providers than anthropic and openai keep their own address; a project's file may have another one",
+		note: "a project's file may name another address, which counts before this one",
 	}},
 	{name: "qwen", server: &server{
 		file: atProject(".qwen/settings.json"), path: []string{"mcpServers", "stet"}, entry: qwenServer,
@@ -48,8 +48,10 @@ var agents = []agent{
 		note: `to let the agent write with these file tools only, add "tools": {"exclude": ["replace", "write_file"]} to the same file`,
 	}},
 	{name: "continue", programs: []string{"cn"}, redirect: Machine.redirectContinue},
-	{name: "pi", programs: []string{"pi", "pi-coding-agent"}, redirect: Machine.redirectPi},
-	{name: "cline", programs: []string{"cline"}, redirect: Machine.redirectCline},
+	{name: "pi", programs: []string{"pi", "pi-coding-agent"}, redirect: Machine.redirectPi, lasting: &lasting{file: Machine.piModelsFile, values: piValues}},
+	{name: "cline", programs: []string{"cline"}, redirect: Machine.redirectCline, lasting: &lasting{
+		file: func(m Machine) string { return m.clineFile(nil) }, values: clineValues, note: "a Cline that runs in the background may have read the old address: end it",
+	}},
 	{name: "copilot", programs: []string{"copilot"}, redirect: Machine.redirectCopilot},
 	{name: "vscode", server: &server{file: atProject(".vscode/mcp.json"), path: []string{"servers", "stet"}, entry: vscodeServer}},
 	{name: "zed", server: &server{file: atProject(".zed/settings.json"), path: []string{"context_servers", "stet"}, entry: zedServer}},

@@ -11,6 +11,23 @@ import (
 // clineAPIs says which API a provider of Cline's is spoken to by.
 var clineAPIs = map[string]API{"anthropic": Messages, "openai-native": Responses, "openai-compatible": Chat}
 
+// clineFile is Cline's file of providers, by the environment and the arguments; empty if there is no home.
+func (m Machine) clineFile(args []string) string {
+	if file := m.Getenv(clineFileVariable); file != "" {
+		return m.Absolute(file)
+	}
+	data := cmp.Or(m.Getenv("CLINE_DATA_DIR"), flagValue(args, "--data-dir"))
+	if dir := cmp.Or(m.Getenv("CLINE_DIR"), flagValue(args, "--config"), m.BelowHome(".cline")); data == "" && dir != "" {
+		data = filepath.Join(dir, "data")
+	}
+	if data == "" {
+		return ""
+	}
+	return m.Absolute(filepath.Join(data, "settings", "providers.json"))
+}
+
+const clineFileVariable = "CLINE_PROVIDER_SETTINGS_PATH"
+
 // redirectCline tells Cline about the proxy. It takes base URLs from its file of providers alone, so it is
 // given a copy of that file with other ones. A process that Cline may have left in the background has
 // read the old ones: the agent is made to ask the model itself.
@@ -18,11 +35,8 @@ var clineAPIs = map[string]API{"anthropic": Messages, "openai-native": Responses
 // Cline renews the logins in that file. The copy would have the newer ones when it is removed, so a file
 // with a login is left alone.
 func (m Machine) redirectCline(r *Redirect, at int, base string) {
-	const variable = "CLINE_PROVIDER_SETTINGS_PATH"
 	args := r.Args[at+1:]
-	dir := cmp.Or(m.Getenv("CLINE_DIR"), flagValue(args, "--config"), m.BelowHome(".cline"))
-	data := cmp.Or(m.Getenv("CLINE_DATA_DIR"), flagValue(args, "--data-dir"), filepath.Join(dir, "data"))
-	file := m.Absolute(cmp.Or(m.Getenv(variable), filepath.Join(data, "settings", "providers.json")))
+	file := m.clineFile(args)
 	content := map[string]any{}
 	text, err := os.ReadFile(file)
 	if err == nil {
@@ -44,7 +58,7 @@ func (m Machine) redirectCline(r *Redirect, at int, base string) {
 	}
 	for name := range object(content, "providers") {
 		now, _ := settings(name)["baseUrl"].(string)
-		found[name] = provider{name, clineAPIs[name], now}
+		found[name] = provider{name, clineAPIs[name], m.Lasting.before("cline", now, "providers", name, "settings", "baseUrl")}
 	}
 	if _, ok := found[chosen]; !ok {
 		found[chosen] = provider{name: chosen, api: clineAPIs[chosen]}
@@ -59,7 +73,7 @@ func (m Machine) redirectCline(r *Redirect, at int, base string) {
 		return
 	}
 	if name := r.temporaryFile("Cline", "providers.json", copied); name != "" {
-		r.set(variable, name)
+		r.set(clineFileVariable, name)
 		r.set("CLINE_SESSION_BACKEND_MODE", "local")
 	}
 }

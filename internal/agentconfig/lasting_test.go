@@ -154,6 +154,21 @@ func TestAskedBefore(t *testing.T) {
 			"a variable", "opencode", ".config/opencode/opencode.json", `{"provider": {"anthropic": {"options": {"baseURL": "{env:GATE}/v1"}}}}`,
 			[]string{"GATE=" + gateway}, proxyBase + "/stet/opencode/v1", map[API]string{Messages: gateway + "/v1"},
 		},
+		{
+			"other providers, and one more of the same API", "opencode", ".config/opencode/opencode.json",
+			`{"model": "b/m", "provider": {"a": {"npm": "@ai-sdk/openai-compatible", "options": {"baseURL": "http://a.test"}},
+				"b": {"npm": "@ai-sdk/openai-compatible", "options": {"baseURL": "http://b.test"}}, "c": {"npm": "other", "options": {"baseURL": "http://c.test"}}}}`,
+			nil, proxyBase + "/stet/opencode", map[API]string{Chat: "http://b.test"},
+		},
+		{
+			"providers of pi", "pi", ".pi/agent/models.json", `{"providers": {"anthropic": {"baseUrl": "` + gateway + `"}, "x": {"api": "openai-completions", "baseUrl": "http://x.test/v1"}}}`,
+			nil, proxyBase + "/stet/pi", map[API]string{Messages: gateway, Chat: "http://x.test/v1"},
+		},
+		{
+			"a provider of Cline", "cline", ".cline/data/settings/providers.json",
+			`{"lastUsedProvider": "anthropic", "providers": {"anthropic": {"settings": {"provider": "anthropic"}}, "cline": {"settings": {}}}}`,
+			nil, proxyBase + "/v1", map[API]string{},
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -172,6 +187,12 @@ func TestAskedBefore(t *testing.T) {
 				if got := all[tt.agent].Values[0].Ours; got != tt.base {
 					t.Errorf("the agent asks at %s, want %s", got, tt.base)
 				}
+			}
+			if _, err := m.AddProxy(tt.agent, "http://127.0.0.1:5151", state, false); err != nil {
+				t.Fatal(err)
+			}
+			if all, _ := ReadLasting(state); !cmp.Equal(tt.want, all.Asked(tt.agent)) || strings.Contains(text(all[tt.agent].File), proxyBase) {
+				t.Errorf("the proxy is elsewhere now: %v, %s", all.Asked(tt.agent), text(all[tt.agent].File))
 			}
 		})
 	}
@@ -229,6 +250,7 @@ func TestRedirectOfProxied(t *testing.T) {
 	m := Machine{Env: []string{"HOME=" + home}, Dir: home}
 	state := filepath.Join(home, "setup.json")
 	put(t, filepath.Join(home, ".codex", "config.toml"), "openai_base_url = \"https://gateway.test/v1\"\n")
+	put(t, filepath.Join(home, ".cline", "data", "settings", "providers.json"), `{"lastUsedProvider": "anthropic", "providers": {"anthropic": {"settings": {}}}}`)
 	for _, agent := range ProxyAgents() {
 		if _, err := m.AddProxy(agent, proxyBase, state, false); err != nil {
 			t.Fatal(err)

@@ -25,26 +25,15 @@ func (m Machine) redirectPi(r *Redirect, at int, base string) {
 	if len(args) > 0 && slices.Contains(piCommands, args[0]) {
 		return
 	}
-	found := map[string]provider{
-		"anthropic": {name: "anthropic", api: Messages},
-		"openai":    {name: "openai", api: Responses},
-	}
-	dir := cmp.Or(m.Getenv("PI_CODING_AGENT_DIR"), m.BelowHome(".pi", "agent"))
-	var models struct {
-		Providers map[string]struct{ API, BaseURL string }
-	}
-	readJSON(filepath.Join(dir, "models.json"), &models)
-	for name, entry := range models.Providers {
-		p := found[name]
-		p.name, p.baseURL = name, entry.BaseURL
-		if entry.API != "" {
-			p.api = piAPIs[entry.API]
-		}
+	file := m.piModelsFile()
+	found := piProviders(file)
+	for name, p := range found {
+		p.baseURL = m.Lasting.before("pi", p.baseURL, "providers", name, "baseUrl")
 		found[name] = p
 	}
 	var code bytes.Buffer
 	code.WriteString("export default function (pi) {\n")
-	r.redirectProviders("pi", inOrder(found, m.piProvider(args, dir)), base, func(p provider, baseURL string) {
+	r.redirectProviders("pi", inOrder(found, m.piProvider(args, filepath.Dir(file))), base, func(p provider, baseURL string) {
 		if p.api == Messages {
 			baseURL = base // the client puts a version behind it
 		}
@@ -56,6 +45,27 @@ func (m Machine) redirectPi(r *Redirect, at int, base string) {
 	if file := r.temporaryFile("pi", "stet.js", code.Bytes()); file != "" {
 		r.Args = slices.Insert(r.Args, at+1, "--extension", file)
 	}
+}
+
+// piProviders are the two that pi has by itself, and those in its file.
+func piProviders(file string) map[string]provider {
+	found := map[string]provider{
+		"anthropic": {name: "anthropic", api: Messages},
+		"openai":    {name: "openai", api: Responses},
+	}
+	var models struct {
+		Providers map[string]struct{ API, BaseURL string }
+	}
+	readJSON(file, &models)
+	for name, entry := range models.Providers {
+		p := found[name]
+		p.name, p.baseURL = name, entry.BaseURL
+		if entry.API != "" {
+			p.api = piAPIs[entry.API]
+		}
+		found[name] = p
+	}
+	return found
 }
 
 // piProvider is the provider that pi will ask, empty if it is not known.

@@ -74,6 +74,34 @@ func TestNewcomer(t *testing.T) {
 	}
 }
 
+// Agents with providers of their own are sent through the proxy for good. They come to the same end, and less is sent.
+func TestForGood(t *testing.T) {
+	need(t)
+	for _, a := range []agent{
+		codex, opencode("chat", "local", "scripted"), pi("messages", "anthropic", bound), cline("messages", "anthropic", "claude-sonnet-4-5"),
+	} {
+		t.Run(a.name, func(t *testing.T) {
+			t.Parallel()
+			straight := session(t, a, direct)
+			proxied := a
+			proxied.configure = func(t *testing.T, home, base string) []string {
+				env := a.configure(t, home, base)
+				proxy := startProxy(t, home)
+				address := "STET_LISTEN=" + strings.TrimPrefix(proxy, "http://")
+				exit, said := run(t, home, append(environment(home), address), []string{os.Getenv(envStet), "setup", "--proxy", a.name, "--force"})
+				if exit != 0 || !strings.Contains(said, "as before") {
+					t.Fatalf("exit code %d: %s", exit, said)
+				}
+				return env
+			}
+			with := session(t, proxied, direct)
+			same(t, straight, with)
+			placeholders(t, straight, with)
+			stored(t, straight, with)
+		})
+	}
+}
+
 // freeAddress is an address of the loopback that nothing listens on.
 func freeAddress(t *testing.T) string {
 	t.Helper()
