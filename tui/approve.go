@@ -1,10 +1,14 @@
 package tui
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/stet-dev/stet/approval"
 )
@@ -162,7 +166,7 @@ func (a *approving) askFirst(ctx context.Context) error {
 	answered := make(chan error, 1)
 	go func() {
 		var err error
-		answer, err = a.d.ask(asking, q, func() ([]byte, error) { return a.src.Content(asking, q.ID) })
+		answer, err = a.d.ask(asking, q, true, func() ([]byte, error) { return a.src.Content(asking, q.ID) })
 		answered <- err
 	}()
 	var closed *approval.Closing
@@ -186,12 +190,31 @@ func (a *approving) askFirst(ctx context.Context) error {
 			case errors.Is(err, errNext):
 				a.open.rotate()
 				return nil
+			case errors.Is(err, errList):
+				return a.choose(ctx)
 			case err != nil:
 				return err
 			}
 			return a.answer(ctx, q, answer)
 		}
 	}
+}
+
+// choose lists the open questions, and brings the one that the person names to the
+// front. It is shown again, and so is the first one if they name none.
+func (a *approving) choose(ctx context.Context) error {
+	for i, q := range a.open {
+		a.d.say("", fmt.Sprintf("%3d  %s %s, of %s", i+1, q.Tool, q.Path, cmp.Or(q.Client, q.Session)))
+	}
+	line, err := a.d.prompt(ctx, "number (Enter: 1) ")
+	if err != nil {
+		return err
+	}
+	if n, err := strconv.Atoi(strings.TrimSpace(line)); err == nil && n > 1 && n <= len(a.open) {
+		q := a.open[n-1]
+		a.open = slices.Insert(slices.Delete(a.open, n-1, n), 0, q)
+	}
+	return nil
 }
 
 // tellClosed says how the question on the screen was closed. What the person types

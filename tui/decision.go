@@ -14,6 +14,7 @@ import (
 type decision struct {
 	q      approval.Question
 	editor bool   // Edit is offered
+	listed bool   // the list of open questions is offered
 	unseen string // what of the question was not shown; "" if all was
 
 	stage   stage
@@ -38,7 +39,7 @@ type step struct {
 	note       string          // for the person
 	err        error           // what is wrong with the line
 	show, edit bool            // show the question whole, or edit its text
-	leave      error           // errNext or errQuit
+	leave      error           // errNext, errList or errQuit
 }
 
 // prompt returns the words that ask for the next line.
@@ -85,6 +86,9 @@ func (c *decision) typed(line string) step {
 
 // chosen takes one of the choices.
 func (c *decision) chosen(key string) step {
+	if c.listed && (key == "l" || key == "list") {
+		return step{leave: errList}
+	}
 	switch key {
 	case "a", "approve":
 		return c.decide(approval.Answer{Verdict: approval.Approve})
@@ -113,9 +117,11 @@ func (c *decision) chosen(key string) step {
 		return step{leave: errNext}
 	case "q", "quit":
 		return step{leave: errQuit}
+	case "?", "help":
+		return step{note: c.meanings()}
 	case "":
 	default:
-		return step{note: fmt.Sprintf("%q is none of them", key)}
+		return step{note: fmt.Sprintf("%q is none of them; ? says what each does", key)}
 	}
 	return step{}
 }
@@ -171,6 +177,25 @@ func choices(q approval.Question, editor bool) string {
 	}
 	keys = append(keys, "[r]eject", "[c]ancel", "[v]iew all", "[n]ext", "[q]uit")
 	return strings.Join(keys, " ") + " >"
+}
+
+// meanings says what each choice does, one a line.
+func (c *decision) meanings() string {
+	all := []string{"a  approve this once"}
+	if c.q.Grantable && c.q.Outside() {
+		all = append(all, "s  approve this tool for the rest of the session")
+	} else if c.q.Grantable {
+		all = append(all, "s  approve all writes of this session", "p  approve all writes of this session to paths like this")
+	}
+	if c.q.Editable && c.editor {
+		all = append(all, "e  change the text first, in an editor")
+	}
+	all = append(all, "r  reject, with words for the agent if you like", "c  cancel the call", "v  show all of it",
+		"n  decide later: the next question comes first")
+	if c.listed {
+		all = append(all, "l  list the open questions, and choose one")
+	}
+	return strings.Join(append(all, "q  leave; what is asked stays open"), "\n")
 }
 
 // suggestion returns the pattern that is offered for a path.

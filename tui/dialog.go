@@ -29,16 +29,18 @@ type Dialog struct {
 	in *input
 }
 
-// A person leaves a question without an answer: for the next one, or for good.
+// A person leaves a question without an answer: for the next one, for one of the list,
+// or for good.
 var (
 	errNext = errors.New("left for later")
+	errList = errors.New("left for the list")
 	errQuit = errors.New("enough")
 )
 
 // Ask implements approval.Approver. A person who leaves without an answer has
 // cancelled.
 func (d *Dialog) Ask(ctx context.Context, q approval.Question) (approval.Answer, error) {
-	a, err := d.ask(ctx, q, func() ([]byte, error) { return append([]byte(nil), q.Content...), nil })
+	a, err := d.ask(ctx, q, false, func() ([]byte, error) { return append([]byte(nil), q.Content...), nil })
 	if errors.Is(err, errNext) || errors.Is(err, errQuit) || errors.Is(err, io.EOF) {
 		return approval.Answer{Verdict: approval.Cancel}, nil
 	}
@@ -47,9 +49,9 @@ func (d *Dialog) Ask(ctx context.Context, q approval.Question) (approval.Answer,
 
 // ask shows a question and waits for the answer, or the end of ctx. content
 // returns the text that Edit begins with.
-func (d *Dialog) ask(ctx context.Context, q approval.Question, content func() ([]byte, error)) (approval.Answer, error) {
+func (d *Dialog) ask(ctx context.Context, q approval.Question, listed bool, content func() ([]byte, error)) (approval.Answer, error) {
 	d.input().discard()
-	c := &decision{q: q, editor: d.Editor != "", unseen: d.show(q, d.lines())}
+	c := &decision{q: q, listed: listed, editor: d.Editor != "", unseen: d.show(q, d.lines())}
 	for {
 		line, err := d.prompt(ctx, c.prompt()+" ")
 		if err != nil {
@@ -72,7 +74,9 @@ func (d *Dialog) ask(ctx context.Context, q approval.Question, content func() ([
 		case next.err != nil:
 			d.complain(next.err)
 		case next.note != "":
-			d.say("", next.note)
+			for line := range strings.Lines(next.note) {
+				d.say("", strings.TrimSuffix(line, "\n"))
+			}
 		}
 	}
 }

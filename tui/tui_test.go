@@ -525,3 +525,45 @@ func TestSourceEnds(t *testing.T) {
 	cancel()
 	<-a.done
 }
+
+// The choices are explained, and one of several open questions can be taken first.
+func TestListAndHelp(t *testing.T) {
+	var q approval.Queue
+	p := sit(t, &q, nil)
+	other := question()
+	other.Path = "src/\x1b[2Jother.go"
+	a := ask(t.Context(), &q, question())
+	p.expect(" >")
+	b := ask(t.Context(), &q, other)
+	p.types("x")
+	p.expect("? says what each does")
+	p.expect(" >")
+	p.types("?")
+	if said := p.expect(" >"); !strings.Contains(said, "p  approve all writes of this session to paths like this") || strings.Contains(said, "e  change") {
+		t.Errorf("%q", said)
+	}
+	for said := ""; !strings.Contains(said, "  2  edit_file src/"); { // the second one is heard of a little later
+		p.types("l")
+		if said = p.expect("number (Enter: 1) "); strings.Contains(said, "\x1b[2J") {
+			t.Errorf("%q", said)
+		}
+		p.types("")
+		p.expect(" >")
+	}
+	p.types("l")
+	p.expect("number (Enter: 1) ")
+	p.types("2")
+	p.expect("other.go")
+	p.expect(" >")
+	p.types("a")
+	if got := b.wait(t); got.Verdict != approval.Approve {
+		t.Errorf("%+v", got)
+	}
+	p.expect(" >")
+	p.types("r")
+	p.expect("Enter: nothing")
+	p.types("")
+	if got := a.wait(t); got.Verdict != approval.Reject {
+		t.Errorf("%+v", got)
+	}
+}
