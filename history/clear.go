@@ -23,7 +23,7 @@ const (
 	// smallResult is below how many bytes a result is cleared with the others, though no rule of eviction says
 	// that it may leave. A read is only under bold. A result that stays keeps all results behind it, and to
 	// ask for so little again costs less than to send those in each request.
-	smallResult = 1000
+	smallResult = 2000
 
 	// worthClearing is how many bytes must leave at a cold point. Less is not worth another kind of request.
 	worthClearing = 4 << 10

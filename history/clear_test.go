@@ -127,18 +127,28 @@ func TestClearsNothing(t *testing.T) {
 	}
 }
 
-// Under adaptive a read stays, however small, and so does all that comes after it: an edit may need its text.
+// Under adaptive a read stays, however small, and so does all that comes after it: an edit may need its text. Under bold a
+// small one is cleared with the others.
 func TestClearsNoSmallRead(t *testing.T) {
-	for policy, want := range map[Policy]bool{Adaptive: false, Bold: true} {
+	for _, test := range []struct {
+		policy Policy
+		bytes  int
+		clears bool
+	}{
+		{Adaptive, 20, false},
+		{Bold, 20, true},
+		{Bold, smallResult - 100, true},
+		{Bold, smallResult + 100, false},
+	} {
 		c := &conv{}
 		c.user("go on")
-		c.call("Read", map[string]any{"file_path": "/home/me/project/a.go"}, "     1\tpackage a\n")
+		c.call("Read", map[string]any{"file_path": "/home/me/project/a.go"}, "     1\t"+strings.Repeat("a", test.bytes)+"\n")
 		for i := range 12 {
 			c.call("terminal-execute", map[string]any{"command": "make"}, report(i))
 		}
-		p := newEngine(t, Config{Policy: policy, ChecksThinking: true, Clears: true}).Plan(c.messages, Point{After: len(c.messages), Why: Gap})
-		if p.ClearedCalls > 0 != want {
-			t.Errorf("%s: %d calls are cleared", policy, p.ClearedCalls)
+		p := newEngine(t, Config{Policy: test.policy, ChecksThinking: true, Clears: true}).Plan(c.messages, Point{After: len(c.messages), Why: Gap})
+		if p.ClearedCalls > 0 != test.clears {
+			t.Errorf("%s, a read of %d bytes: %d calls are cleared", test.policy, test.bytes, p.ClearedCalls)
 		}
 	}
 }

@@ -52,7 +52,7 @@ var constants = []constant{
 	{"the same, of searches and pages (foldLooked)", "history/fold.go", "const foldLooked = %s\n", []string{"12_000", "6_000", "24_000"}, "bold, checked"},
 	{"end of a fold, bytes (foldTail)", "history/fold.go", "\tfoldTail  = %s //", []string{"1300", "650", "2600"}, "bold, checked"},
 	{"least that the provider clears, bytes (worthClearing)", "history/clear.go", "\tworthClearing = %s\n", []string{"4 << 10", "2 << 10", "16 << 10"}, "bold, checked"},
-	{"least result that counts for clearing, bytes (smallResult)", "history/clear.go", "\tsmallResult = %s\n", []string{"1000", "300", "2000", "4000"}, "bold, checked"},
+	{"least result that counts for clearing, bytes (smallResult)", "history/clear.go", "\tsmallResult = %s\n", []string{"2000", "300", "1000", "4000"}, "bold, checked"},
 }
 
 // assumptions are those of the replay that a line of its source makes.
