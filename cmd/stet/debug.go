@@ -162,7 +162,7 @@ func (c *debugCommand) redacted(text string) string {
 	for _, v := range c.env {
 		name, value, _ := strings.Cut(v, "=")
 		isSecret := func(word string) bool { return strings.Contains(strings.ToUpper(name), word) }
-		if len(value) >= 4 && slices.ContainsFunc([]string{"KEY", "TOKEN", "SECRET", "PASSW", "CREDENTIAL", "AUTH"}, isSecret) {
+		if len(value) >= 4 && slices.ContainsFunc([]string{"KEY", "TOKEN", "SECRET", "PASSW", "CREDENTIAL", "AUTHORIZATION"}, isSecret) {
 			secrets = append(secrets, value)
 		}
 	}
