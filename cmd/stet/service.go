@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"os/user"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -46,6 +47,18 @@ one if it ended; launchd and Windows start it when you log in. So agents that
 	return parent
 }
 
+// serviceVariables are those that the proxy needs as the system starts it: where its files are, and the way to the providers.
+var serviceVariables = []string{
+	"XDG_CONFIG_HOME", "XDG_STATE_HOME", "HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "NO_PROXY", "no_proxy", "SSL_CERT_FILE", "SSL_CERT_DIR",
+}
+
+// sayLogout says that the service ends when the person logs out, if it does.
+func (p *program) sayLogout(s *autostart.Service) {
+	if s.System == "linux" && !s.Lingers() {
+		p.say(`the proxy ends when you log out; if agents run after that, say "loginctl enable-linger"`)
+	}
+}
+
 // service is the proxy as the system starts it, or would.
 func (p *program) service(listen string) (*autostart.Service, error) {
 	state, err := p.stateDir()
@@ -61,7 +74,10 @@ func (p *program) service(listen string) (*autostart.Service, error) {
 	}
 	s := &autostart.Service{System: runtime.GOOS, Program: ownPath(self), Listen: listen, Home: p.home(), State: state, User: os.Getuid()}
 	s.Config = filepath.Dir(filepath.Dir(p.userConfig()))
-	for _, name := range []string{"XDG_CONFIG_HOME", "XDG_STATE_HOME"} {
+	if who, err := user.Current(); err == nil {
+		s.Name = who.Username
+	}
+	for _, name := range serviceVariables {
 		if v := p.getenv(name); v != "" {
 			s.Env = append(s.Env, name+"="+v)
 		}
@@ -104,9 +120,7 @@ func (c *serviceCommand) install(ctx context.Context) error {
 		c.say("written: %s", f)
 	}
 	c.say("the proxy starts when it is needed, at http://%s", s.Listen)
-	if runtime.GOOS == "linux" {
-		c.say(`it ends when you log out; if agents run after that, say "loginctl enable-linger"`)
-	}
+	c.sayLogout(s)
 	c.say(`next: "stet setup --proxy AGENT" sends an agent there for good`)
 	return nil
 }

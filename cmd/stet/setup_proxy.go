@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/stet-dev/stet/internal/agentconfig"
 )
@@ -38,10 +40,23 @@ func (c *setupCommand) runProxy() error {
 		return err
 	}
 	c.tell(done, "would be written to", "written to")
+	if s.Address() != "" {
+		c.sayLogout(s)
+	}
+	c.sayHTTPProxy()
 	if !c.dry {
 		c.say("\"stet savings\" shows what it saves, and \"stet setup --proxy %s --remove\" puts back what was there", c.args[0])
 	}
 	return nil
+}
+
+// sayHTTPProxy says what to do where agents would ask an HTTP proxy for stet's.
+func (c *setupCommand) sayHTTPProxy() {
+	m := c.machine()
+	if cmp.Or(m.Getenv("HTTP_PROXY"), m.Getenv("http_proxy")) == "" || strings.Contains(cmp.Or(m.Getenv("NO_PROXY"), m.Getenv("no_proxy")), "127.0.0.1") {
+		return
+	}
+	c.say("HTTP_PROXY is set, and the agent may ask that for stet's address: add 127.0.0.1 to NO_PROXY")
 }
 
 // tell says what became of an agent's configuration.

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 )
 
@@ -23,7 +24,8 @@ type Service struct {
 	Home    string // home directory; for launchd
 	State   string // stet's state directory; for Windows
 	User    int    // number of the user; for launchd
-	// Env are variables that the proxy gets, "NAME=value"; for systemd.
+	Name    string // of the user, with the domain; for Windows and Lingers
+	// Env are variables that the proxy gets, "NAME=value". Windows gives it all that the user has.
 	Env []string
 	// Run runs a program of the system; nil runs it.
 	Run func(ctx context.Context, name string, args ...string) error
@@ -52,9 +54,9 @@ func (s *Service) files() ([]file, error) {
 				unitWord(s.Program) + " proxy\n" + env + "Restart=on-failure\nNoNewPrivileges=true\n"},
 		}, nil
 	case "darwin":
-		return []file{{filepath.Join(s.Home, "Library", "LaunchAgents", label+".plist"), fmt.Sprintf(plist, label, xmlText(s.Program), xmlText(s.Listen))}}, nil
+		return []file{{filepath.Join(s.Home, "Library", "LaunchAgents", label+".plist"), fmt.Sprintf(plist, label, xmlText(s.Program), xmlText(s.Listen), s.plistEnv())}}, nil
 	case "windows":
-		return []file{{filepath.Join(s.State, "service.xml"), fmt.Sprintf(task, xmlText(s.Program), xmlText(s.Listen))}}, nil
+		return []file{{filepath.Join(s.State, "service.xml"), fmt.Sprintf(task, xmlText(s.Name), xmlText(s.Program), xmlText(s.Listen))}}, nil
 	}
 	return nil, fmt.Errorf("stet has no service on %s: start \"stet proxy\" yourself", s.System)
 }
@@ -66,6 +68,7 @@ const plist = `<?xml version="1.0" encoding="UTF-8"?>
 	<key>Label</key><string>%s</string>
 	<key>ProgramArguments</key>
 	<array><string>%s</string><string>proxy</string><string>--listen</string><string>%s</string></array>
+	<key>EnvironmentVariables</key><dict>%s</dict>
 	<key>RunAtLoad</key><true/>
 	<key>KeepAlive</key><true/>
 </dict>
@@ -74,21 +77,29 @@ const plist = `<?xml version="1.0" encoding="UTF-8"?>
 
 const task = `<?xml version="1.0"?>
 <Task version="1.2" xmlns="http://schemas.microsoft.com/windows/2004/02/mit/task">
-  <Triggers><LogonTrigger/></Triggers>
-  <Principals><Principal id="Author"><LogonType>InteractiveToken</LogonType><RunLevel>LeastPrivilege</RunLevel></Principal></Principals>
+  <Triggers><LogonTrigger><UserId>%[1]s</UserId></LogonTrigger></Triggers>
+  <Principals><Principal id="Author"><UserId>%[1]s</UserId><LogonType>InteractiveToken</LogonType><RunLevel>LeastPrivilege</RunLevel></Principal></Principals>
   <Settings>
     <DisallowStartIfOnBatteries>false</DisallowStartIfOnBatteries>
     <StopIfGoingOnBatteries>false</StopIfGoingOnBatteries>
     <ExecutionTimeLimit>PT0S</ExecutionTimeLimit>
     <RestartOnFailure><Interval>PT1M</Interval><Count>999</Count></RestartOnFailure>
   </Settings>
-  <Actions><Exec><Command>%s</Command><Arguments>proxy --listen %s</Arguments></Exec></Actions>
+  <Actions><Exec><Command>%[2]s</Command><Arguments>proxy --listen %[3]s</Arguments></Exec></Actions>
 </Task>
 `
 
 // unitWord is a word of a command in a unit, with quotes, and without the meaning of % (systemd.syntax).
 func unitWord(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "%", "%%").Replace(s) + `"`
+}
+
+func (s *Service) plistEnv() (all string) {
+	for _, v := range s.Env {
+		name, value, _ := strings.Cut(v, "=")
+		all += "<key>" + xmlText(name) + "</key><string>" + xmlText(value) + "</string>"
+	}
+	return all
 }
 
 func xmlText(s string) string {
@@ -128,7 +139,7 @@ func (s *Service) Install(ctx context.Context) (written []string, err error) {
 		if err := os.MkdirAll(filepath.Dir(f.path), 0o755); err != nil {
 			return nil, err
 		}
-		if err := os.WriteFile(f.path, []byte(f.text), 0o644); err != nil {
+		if err := writePrivate(f.path, f.text); err != nil {
 			return nil, err
 		}
 		written = append(written, f.path)
@@ -140,6 +151,14 @@ func (s *Service) Install(ctx context.Context) (written []string, err error) {
 		}
 	}
 	return written, nil
+}
+
+// writePrivate writes a file that its owner alone can read: the address of an HTTP proxy may hold a password.
+func writePrivate(path, text string) error {
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		return err
+	}
+	return os.Chmod(path, 0o600) // it may have been there
 }
 
 // Remove ends the service and removes its files, which it returns. There may be none.
@@ -178,23 +197,26 @@ func (s *Service) installed() bool {
 	return err == nil
 }
 
-// Address is where the installed service listens; empty if it is not installed, or the file is not as Install made it.
+// listens finds the address in a file of the service.
+var listens = regexp.MustCompile(`(?:ListenStream=|--listen</string><string>|proxy --listen )([^<\s]+)`)
+
+// Address is where the installed service listens; empty if it is not installed.
 func (s *Service) Address() string {
 	files, err := s.files()
 	if err != nil {
 		return ""
 	}
 	text, err := os.ReadFile(files[0].path)
-	if err != nil {
-		return ""
+	if at := listens.FindSubmatch(text); err == nil && at != nil {
+		return string(at[1])
 	}
-	made := strings.SplitN(files[0].text, s.Listen, 2)
-	address, is := strings.CutPrefix(string(text), made[0])
-	if !is || len(made) < 2 {
-		return ""
-	}
-	address, _, _ = strings.Cut(address, made[1][:1])
-	return address
+	return ""
+}
+
+// Lingers reports whether what systemd runs for the user goes on when the user logs out (loginctl enable-linger).
+func (s *Service) Lingers() bool {
+	_, err := os.Stat(filepath.Join("/var/lib/systemd/linger", s.Name))
+	return s.Name != "" && err == nil
 }
 
 func (s *Service) run(ctx context.Context, command []string) error {

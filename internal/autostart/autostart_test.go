@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -21,7 +22,7 @@ func newService(t *testing.T, system string, did *[]string) *Service {
 		t.Fatal(err)
 	}
 	return &Service{
-		System: system, Program: program, Listen: "127.0.0.1:4141", Config: dir, Home: dir, State: dir, User: 7, Env: []string{`XDG_STATE_HOME=/a b%`},
+		System: system, Program: program, Listen: "127.0.0.1:4141", Config: dir, Home: dir, State: dir, User: 7, Name: "me & <you>", Env: []string{`XDG_STATE_HOME=/a b%&`},
 		Run: func(_ context.Context, name string, args ...string) error {
 			*did = append(*did, strings.Join(append([]string{name}, args...), " "))
 			return nil
@@ -43,12 +44,16 @@ func TestInstallAndRemove(t *testing.T) {
 				t.Errorf("%v, %v, %q; at %q", written, err, did, s.Address())
 			}
 			other := *s
-			if other.Listen = "127.0.0.1:5151"; other.Address() != s.Listen {
-				t.Errorf("at another address in the configuration it is at %q", other.Address())
+			if other.Listen, other.Program = "127.0.0.1:5151", "/elsewhere/stet"; other.Address() != s.Listen {
+				t.Errorf("with another address in the configuration, and another program, it is at %q", other.Address())
 			}
 			for _, name := range written {
+				if info, err := os.Stat(name); err != nil || info.Mode().Perm() != 0o600 && runtime.GOOS != "windows" {
+					t.Errorf("%v, %v", info.Mode(), err)
+				}
 				if strings.HasSuffix(name, ".plist") || strings.HasSuffix(name, ".xml") {
 					readable(t, name, s.Program)
+					readable(t, name, map[string]string{".plist": "/a b%&", ".xml": s.Name}[filepath.Ext(name)])
 				}
 			}
 			removed, err := s.Remove(t.Context())
@@ -65,8 +70,8 @@ func TestInstallAndRemove(t *testing.T) {
 	}
 }
 
-// readable checks that a file is XML, with the program's path in it.
-func readable(t *testing.T, name, program string) {
+// readable checks that a file is XML, with a text in it.
+func readable(t *testing.T, name, want string) {
 	t.Helper()
 	f, err := os.Open(name)
 	if err != nil {
@@ -82,12 +87,12 @@ func readable(t *testing.T, name, program string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if text, is := token.(xml.CharData); is && string(text) == program {
+		if text, is := token.(xml.CharData); is && string(text) == want {
 			found = true
 		}
 	}
 	if !found {
-		t.Errorf("%s does not name the program", name)
+		t.Errorf("%s does not have %q", name, want)
 	}
 }
 
