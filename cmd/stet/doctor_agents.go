@@ -1,0 +1,100 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/stet-dev/stet/internal/agentconfig"
+)
+
+// firstBytes keeps the beginning of what is written to it, and refuses the rest.
+type firstBytes []byte
+
+func (f *firstBytes) Write(b []byte) (int, error) {
+	const most = 1000
+	if len(*f)+len(b) > most {
+		return 0, errors.New("enough")
+	}
+	*f = append(*f, b...)
+	return len(b), nil
+}
+
+// versionNumber is what looks like a version.
+var versionNumber = regexp.MustCompile(`\d+\.\d+[\w.+-]*`)
+
+// versions asks programs for their versions, all at once. The result is in the order of paths, and empty where none was said.
+func (c *doctorCommand) versions(ctx context.Context, paths []string) []string {
+	ctx, cancel := context.WithTimeout(ctx, checkTime)
+	defer cancel()
+	found := make([]string, len(paths))
+	var all sync.WaitGroup
+	for i, path := range paths {
+		if path == "" {
+			continue
+		}
+		all.Go(func() {
+			var said firstBytes
+			cmd := exec.CommandContext(ctx, path, "--version")
+			cmd.Env, cmd.Dir, cmd.Stdout, cmd.WaitDelay = c.environForOthers(), c.dir, &said, time.Second
+			_ = cmd.Run() // what it said counts
+			found[i] = string(versionNumber.Find(said))
+		})
+	}
+	all.Wait()
+	return found
+}
+
+// agents looks for agents, and how their requests go.
+func (c *doctorCommand) agents(ctx context.Context) {
+	lasting, err := c.lasting()
+	if err != nil {
+		c.found(checkProblem, "agents", "remove that file, and run \"stet setup --proxy\" again", "%v", err)
+		return
+	}
+	m := c.machine()
+	none := true
+	names := agentconfig.Programs()
+	paths := make([]string, len(names))
+	for i, name := range names {
+		paths[i], _ = exec.LookPath(name) // empty where it is not on the PATH
+	}
+	versions := c.versions(ctx, paths)
+	for i, name := range names {
+		_, set := lasting[name]
+		if paths[i] == "" && !set {
+			continue
+		}
+		none = false
+		where := cmp.Or(paths[i], "it is not on the PATH")
+		if versions[i] != "" {
+			where = versions[i] + " at " + where
+		}
+		changed, err := m.ProxyChanged(name, lasting)
+		switch {
+		case err != nil:
+			c.found(checkProblem, name, "mend that file", "%v", err)
+		case set && len(changed) > 0:
+			c.found(checkWarning, name, fmt.Sprintf("run \"stet setup --proxy %s\" again, or with --remove", name),
+				"%s; stet setup sent it through the proxy, and since then its %s was changed", where, strings.Join(changed, ", "))
+		case set:
+			c.found(checkOK, name, "", "%s; it goes through the proxy, always", where)
+		default:
+			do := ""
+			if slices.Contains(agentconfig.ProxyAgents(), name) {
+				do = fmt.Sprintf("\"stet setup --proxy %s\" sends it through the proxy for good", name)
+			}
+			c.found(checkOK, name, do, "%s; it goes through the proxy under \"stet wrap\" alone", where)
+		}
+	}
+	if none {
+		c.found(checkWarning, "agents", "install one, or put it on the PATH", "none that stet knows is on the PATH: %s", strings.Join(agentconfig.Programs(), ", "))
+	}
+}

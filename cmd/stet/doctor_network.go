@@ -1,0 +1,128 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/stet-dev/stet/internal/config"
+)
+
+// proxy looks at the service, and whether a proxy answers where agents are sent for good.
+func (c *doctorCommand) proxy(ctx context.Context, o *config.Config) {
+	s, err := c.service(o.Listen)
+	if err != nil {
+		c.found(checkProblem, "proxy", "", "%v", err)
+		return
+	}
+	lasting, _ := c.lasting() // agents has said what is wrong with it
+	at := cmp.Or(s.Address(), o.Listen)
+	answering := answers(ctx, at)
+	if answering {
+		if err := ready(ctx, at); err != nil {
+			c.found(checkProblem, "proxy", "look at its log, or start it again", "at http://%s it answers, and cannot work: %v", at, err)
+			return
+		}
+		if status, _, err := get(ctx, "http://"+at+"/v1/models"); err != nil || status == http.StatusBadGateway || status == http.StatusGatewayTimeout {
+			c.found(checkWarning, "proxy", "look at the network, and the keys upstream-… of the configuration", "at http://%s it answers, and where it asks no answer comes", at)
+			return
+		}
+	}
+	switch installed := s.Address() != ""; {
+	case installed && s.Address() != s.Listen:
+		c.found(checkWarning, "proxy", "\"stet service install\", and \"stet setup --proxy\" for each agent, move all to the new one",
+			"the service is at %s, and the configuration says %s", s.Address(), s.Listen)
+	case answering && installed:
+		c.found(checkOK, "proxy", "", "the service answers at http://%s", at)
+	case answering:
+		c.found(checkOK, "proxy", "", "one answers at http://%s; no service starts it", at)
+	case installed:
+		c.found(checkProblem, "proxy", "\"stet service status\" says more; \"journalctl --user -u stet\" has its messages on Linux", "the service is installed, and does not answer at http://%s", at)
+	case len(lasting) > 0:
+		c.found(checkProblem, "proxy", "\"stet service install\", or start \"stet proxy\": until then these agents cannot ask their models",
+			"none answers at http://%s, and %s asks there", at, strings.Join(lasting.Names(), ", "))
+	default:
+		c.found(checkOK, "proxy", "", "none runs, and none is needed: \"stet wrap\" starts its own")
+	}
+}
+
+// ready says why a proxy at an address cannot work.
+func ready(ctx context.Context, address string) error {
+	status, text, err := get(ctx, "http://"+address+"/readyz")
+	if err == nil && status != http.StatusOK {
+		err = errors.New(strings.TrimSpace(text))
+	}
+	return err
+}
+
+// get asks for a page.
+func get(ctx context.Context, url string) (status int, text string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, checkTime)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return 0, "", err
+	}
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		for errors.Unwrap(err) != nil { // the URL and the address say nothing to a person
+			err = errors.Unwrap(err)
+		}
+		return 0, "", err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	b, err := io.ReadAll(io.LimitReader(resp.Body, 1000))
+	return resp.StatusCode, string(b), err
+}
+
+// providers asks each provider without a key: any answer shows that requests get there.
+func (c *doctorCommand) providers(ctx context.Context, o *config.Config) {
+	o.Route(config.Upstreams{})
+	type asked struct {
+		name, url string
+		err       error
+	}
+	all := []*asked{
+		{name: "messages", url: cmp.Or(o.Upstream.Messages, config.MessagesURL) + "/v1/models"},
+		{name: "chat", url: cmp.Or(o.Upstream.Chat, config.OpenAIURL) + "/models"},
+		{name: "responses", url: cmp.Or(o.Upstream.Responses, config.OpenAIURL) + "/models"},
+		{name: "gemini", url: cmp.Or(o.Upstream.Gemini, config.GeminiURL) + "/v1beta/models"},
+	}
+	done := make(chan struct{})
+	for _, a := range all {
+		go func() {
+			_, _, a.err = get(ctx, a.url)
+			done <- struct{}{}
+		}()
+	}
+	for range all {
+		<-done
+	}
+	var reached, failed []string
+	for _, a := range all {
+		if a.err != nil {
+			failed = append(failed, fmt.Sprintf("%s at %s: %v", a.name, hostOf(a.url), a.err))
+		} else {
+			reached = append(reached, a.name+" at "+hostOf(a.url))
+		}
+	}
+	if len(failed) > 0 {
+		c.found(checkWarning, "providers", "look at the network, HTTPS_PROXY, and the keys upstream-… of the configuration; what you do not use does not matter",
+			"no answer from %s", strings.Join(failed, "; "))
+		return
+	}
+	c.found(checkOK, "providers", "", "an answer from %s", strings.Join(reached, ", "))
+}
+
+func hostOf(base string) string {
+	u, err := url.Parse(base)
+	if err != nil {
+		return base
+	}
+	return u.Host
+}

@@ -1,0 +1,162 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/stet-dev/stet/internal/config"
+	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/store"
+)
+
+// recorded looks at what the proxy has recorded in the last days.
+func (c *doctorCommand) recorded(ctx context.Context, o *config.Config) {
+	if !o.Record {
+		c.found(checkWarning, "record", "set record = true: \"stet savings\" and this check need it", "nothing is recorded (record = false)")
+		return
+	}
+	where, err := c.storeThere()
+	if errors.Is(err, fs.ErrNotExist) {
+		c.found(checkOK, "record", "run an agent with \"stet wrap -- AGENT\"", "no request has come through yet")
+		return
+	}
+	if err != nil {
+		c.found(checkProblem, "database", "", "%v", err)
+		return
+	}
+	requests, ok := c.database(ctx, where)
+	if !ok {
+		return
+	}
+	models, err := c.models(o.Prices)
+	if err != nil {
+		c.found(checkProblem, "record", "mend the file of prices", "%v", err)
+		return
+	}
+	var f recordedFacts
+	for i := range requests {
+		f.add(&requests[i], models.ChecksThinking)
+	}
+	c.tellRecorded(&f)
+}
+
+// database looks at the store, and returns the requests of the last days; ok is false where it cannot be read.
+func (c *doctorCommand) database(ctx context.Context, where string) (requests []record.Request, ok bool) {
+	ctx, cancel := context.WithTimeout(ctx, checkTime)
+	defer cancel()
+	has, err := store.Inspect(ctx, where, record.Query{From: time.Now().AddDate(0, 0, -recordedDays)})
+	copied := "no copy of an older version is beside it"
+	if len(has.Copies) > 0 {
+		copied = "docs/operations.md says how to go back to " + has.Copies[0]
+	}
+	if store.IsDatabase(where) {
+		copied = "stet makes no copies of it"
+	}
+	name := store.Name(where)
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		c.found(checkWarning, "database", "try again while less is going on", "%s: reading it takes longer than %s", name, checkTime)
+	case err != nil:
+		c.found(checkProblem, "database", "see docs/operations.md; sessions go on without the record", "%v", err)
+	case has.Schema > has.Newest:
+		c.found(checkProblem, "database", "install that version again, or go back: "+copied,
+			"%s has schema %d, of a newer stet; this one knows %d", name, has.Schema, has.Newest)
+	case has.Schema < has.Newest:
+		c.found(checkOK, "database", "", "%s has schema %d, and is brought to %d with the next command that uses it; what is recorded shows after that",
+			name, has.Schema, has.Newest)
+	default:
+		size := ""
+		if info, err := os.Stat(where); err == nil {
+			size = fmt.Sprintf(", %.1f MB", float64(info.Size())/1e6)
+		}
+		c.found(checkOK, "database", "", "%s has schema %d%s, %d requests, %d sessions, %d entries in the audit trail; %s",
+			name, has.Schema, size, has.Rows["requests"], has.Rows["sessions"], has.Rows["trail"], copied)
+		return has.Requests, true
+	}
+	return nil, false
+}
+
+// recordedFacts are what doctor tells of recorded requests.
+type recordedFacts struct {
+	requests, refused, failed, checked, prompt, read, own int
+	passed                                                map[string]int
+}
+
+func (f *recordedFacts) add(r *record.Request, checks func(model string) bool) {
+	if r.API == record.CountTokens {
+		return
+	}
+	f.requests++
+	f.prompt += r.Usage.Prompt()
+	f.read += r.Usage.CacheRead
+	switch {
+	case r.Status == http.StatusBadRequest:
+		f.refused++
+	case r.Status == 0 || r.Status >= http.StatusInternalServerError:
+		f.failed++
+	}
+	if r.API == record.Messages && checks(r.Model) {
+		f.checked++
+	}
+	if r.Cache.Broke == record.BrokeStet {
+		f.own++
+	}
+	if r.Passed != "" {
+		if f.passed == nil {
+			f.passed = map[string]int{}
+		}
+		f.passed[r.Passed]++
+	}
+}
+
+func (c *doctorCommand) tellRecorded(f *recordedFacts) {
+	if f.requests == 0 {
+		c.found(checkOK, "record", "run an agent with \"stet wrap -- AGENT\"", "no request in the last %d days", recordedDays)
+		return
+	}
+	const days = recordedDays
+	untouched := 0
+	var why []string
+	for cause, n := range f.passed {
+		untouched += n
+		why = append(why, fmt.Sprintf("%d %s", n, cause))
+	}
+	slices.Sort(why)
+	switch {
+	case f.refused*20 > f.requests:
+		c.found(checkWarning, "requests", "\"stet wrap --log FILE\" or the key log shows each; with --observe they go as they came", "%d in %d days, %d of them refused as wrong (400), %d failed", f.requests, days, f.refused, f.failed)
+	case untouched*2 > f.requests:
+		c.found(checkWarning, "requests", "docs/proxy.md says what each word means", "%d in %d days; %d passed untouched: %s", f.requests, days, untouched, strings.Join(why, ", "))
+	default:
+		c.found(checkOK, "requests", "", "%d in %d days; %d refused as wrong (400), %d failed, %d passed untouched", f.requests, days, f.refused, f.failed, untouched)
+	}
+	if f.prompt > 0 {
+		share := 100 * float64(f.read) / float64(f.prompt)
+		state, do := checkOK, ""
+		if share < 50 && f.requests >= 20 {
+			state, do = checkWarning, "\"stet cache --live\" shows where it broke, and why"
+		}
+		c.found(state, "cache", do, "%.0f %% of the prompts were read from the provider's cache; stet broke it %d times, to send less from then on", share, f.own)
+	}
+	thinking := "not seen yet: no request was to a model that checks what stands before its thinking"
+	if f.checked > 0 {
+		thinking = fmt.Sprintf("%d requests were to models that check what stands before their thinking: what was sent to them is repeated as it was", f.checked)
+	}
+	c.found(checkOK, "thinking", "", "%s", thinking)
+	state, do, threads := checkOK, "", "no message thread, and no request that goes on from a stored answer, was passed over"
+	if n := f.passed["thread"] + f.passed["chained"]; n > 0 {
+		if n*20 > f.requests {
+			state, do = checkWarning, "docs/proxy.md says when this happens; nothing is lost by it but what could have been saved"
+		}
+		threads = fmt.Sprintf("%d requests in a message thread and %d that go on from a stored answer passed untouched: what they go on from is not held here",
+			f.passed["thread"], f.passed["chained"])
+	}
+	c.found(state, "threads", do, "%s", threads)
+}
