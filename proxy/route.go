@@ -178,7 +178,8 @@ func pass(to endpoint) endpoint { return endpoint{api: other, upstream: to.upstr
 
 var slashes = regexp.MustCompile(`//+`)
 
-var endsInVersion = regexp.MustCompile(`/v[0-9]+[a-z0-9]*/*$`)
+// endsInVersion also takes the base URL of Codex with an account of ChatGPT, whose paths have no version.
+var endsInVersion = regexp.MustCompile(`/(v[0-9]+[a-z0-9]*|backend-api/codex)/*$`)
 
 // asksVersion is the version that a request begins with.
 var asksVersion = regexp.MustCompile(`^/v1((alpha|beta)[0-9]*)?(/|$)`)

@@ -25,6 +25,8 @@ func TestJoin(t *testing.T) {
 		{"https://host/v1beta/compatible", "/chat/completions", "https://host/v1beta/compatible/chat/completions"},
 		{"https://host/vision", "/v1/messages", "https://host/vision/v1/messages"},
 		{"https://host/v1", "/v1", "https://host/v1"},
+		{"https://host/backend-api/codex", "/v1/responses", "https://host/backend-api/codex/responses"},
+		{"https://host/backend-api/codex/", "/v1/responses/compact", "https://host/backend-api/codex/responses/compact"},
 		{"https://host/v1", "/v1-x/models", "https://host/v1/v1-x/models"},
 		{"https://host/v1", "/v1beta/models", "https://host/v1beta/models"},
 		{"https://host/v1", "/v1beta1/projects/p", "https://host/v1beta1/projects/p"},

@@ -25,6 +25,9 @@ func (m Machine) redirectCodex(r *Redirect, at int, base string) {
 	if c.baseURL != "" {
 		r.learn("the base URL of Codex's provider "+c.provider, c.baseURL, Chat, Responses)
 	}
+	if c.baseURL == "" && c.provider == "openai" && m.codexChatGPT() {
+		r.learn("Codex's ChatGPT login", chatGPT, Responses)
+	}
 	ours := strconv.Quote(inPlaceOf(r.Found[Responses], base))
 	// An override in the command line comes after ours and would win: it is
 	// pointed to the proxy in its place.

@@ -24,6 +24,9 @@ func claudeValues(m Machine) []baseURL {
 	return []baseURL{{path: []string{"env", name}, apis: []API{Messages}, asks: m.Getenv(name), bare: true}}
 }
 
+// chatGPT is where Codex asks with an account of ChatGPT.
+const chatGPT = "https://chatgpt.com/backend-api/codex"
+
 // codexChatGPT reports whether Codex is logged in with an account of ChatGPT, for which it asks another server.
 func (m Machine) codexChatGPT() bool {
 	var login struct {
@@ -46,7 +49,7 @@ func codexValues(m Machine) []baseURL {
 	}
 	v := baseURL{path: path, apis: []API{Chat, Responses}}
 	if c.provider == "openai" && m.codexChatGPT() {
-		v.asks = "https://chatgpt.com/backend-api/codex"
+		v.asks = chatGPT
 	}
 	return []baseURL{v}
 }

@@ -138,7 +138,7 @@ func TestAskedBefore(t *testing.T) {
 		{"the provider", "codex", ".codex/auth.json", `{"OPENAI_API_KEY": "k", "tokens": null}`, nil, proxyBase + "/v1", map[API]string{}},
 		{"a file that is no login", "codex", ".codex/auth.json", `{`, nil, proxyBase + "/v1", map[API]string{}},
 		{
-			"an account of ChatGPT", "codex", ".codex/auth.json", login, nil, proxyBase + "/stet/codex",
+			"an account of ChatGPT", "codex", ".codex/auth.json", login, nil, proxyBase + "/stet/codex/v1",
 			map[API]string{Chat: "https://chatgpt.com/backend-api/codex", Responses: "https://chatgpt.com/backend-api/codex"},
 		},
 		{

@@ -225,6 +225,19 @@ func TestRedirectCodex(t *testing.T) {
 	}
 }
 
+// With an account of ChatGPT Codex asks another server than with a key.
+func TestRedirectCodexOfChatGPT(t *testing.T) {
+	m := place(t)
+	write(t, filepath.Join(m.Home(), ".codex", "auth.json"), `{"OPENAI_API_KEY": null, "tokens": {"id_token": "x"}}`)
+	r := m.Redirect([]string{"codex"}, testBase)
+	if diff := cmp.Diff([]string{"codex", "-c", `openai_base_url="` + testBase + `/v1"`}, r.Args); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(map[API]string{Responses: "https://chatgpt.com/backend-api/codex"}, r.Found); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestRedirectOpencode(t *testing.T) {
 	const local = `{ // a comment
 		"provider": {"local": {"npm": "@ai-sdk/openai-compatible", "options": {"baseURL": "{env:WHERE}/v1", "apiKey": "k"},}}, /* and more */
