@@ -203,12 +203,25 @@ func hopJobs() []hopJob {
 			return atOnce(s, talks)
 		}
 	}
+	// Short conversations: a client begins the next one when the one before has ended.
+	short := func(s *hopSide, round int) (time.Duration, error) {
+		var clients [][]string
+		for i := range 16 {
+			var bodies []string
+			for j := range 60 {
+				name := fmt.Sprintf("short %s %d %02d %d", s.name, round, i, j)
+				bodies = append(bodies, talk(name, name, 1<<10, 3)...)
+			}
+			clients = append(clients, bodies)
+		}
+		return atOnce(s, clients)
+	}
 	return []hopJob{
 		{"first request, 100 KB", 21, first(100 << 10)},
 		{"first request, 1 MB", 11, first(1 << 20)},
 		{"goes on, 100 KB", 9, grows(100 << 10)},
 		{"goes on, 1 MB", 5, grows(1 << 20)},
-		{"1 KB, 16 at once", 7, many("small", 1<<10, 200, false)},
+		{"1 KB, 16 at once", 7, short},
 		{"1 MB, 16 conversations", 3, many("large", 1<<20, 12, false)},
 		{"1 MB, 16 conversations that share text", 3, many("sub-agents", 1<<20, 12, true)},
 	}
@@ -244,6 +257,9 @@ func hops(stet, dir string) error {
 	}
 	fmt.Printf("\n| a request to a model |%s stet ÷ bare |\n|---|%s--:|\n", head.String(), strings.Repeat("--:|", len(sides)))
 	for _, job := range hopJobs() {
+		if !measured(job.name) {
+			continue
+		}
 		took := make([][]time.Duration, len(sides))
 		for round := range job.rounds * *rounds {
 			for i, s := range sides {

@@ -5,7 +5,7 @@
 //
 //   - files: stet's file tools beside the official file server of MCP, both over standard input and output.
 //
-//     cd bench && go run . [-only hops|files] [-stet FILE] [-rounds N] [-limit DURATION]
+//     cd bench && go run . [-only hops|files] [-rows REGEXP] [-stet FILE] [-rounds N] [-limit DURATION]
 //
 // The other server comes from npm, pinned by npm/package-lock.json, with the
 // Node that it runs on: see test/npm. Where npm or a registry is not to be had,
@@ -19,6 +19,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"time"
 
 	"github.com/stet-dev/stet/test/npm"
@@ -28,8 +29,14 @@ var (
 	stetFile = flag.String("stet", "", "the stet to measure (default: built from this checkout)")
 	rounds   = flag.Int("rounds", 1, "measure so many times as often")
 	only     = flag.String("only", "", "measure hops or files alone")
+	rows     = flag.String("rows", "", "measure only the rows whose name matches")
 	limit    = flag.Duration("limit", 20*time.Second, "a call that takes longer gets no answer")
 )
+
+// measured reports whether that row is to be measured.
+func measured(name string) bool {
+	return *rows == "" || regexp.MustCompile(*rows).MatchString(name)
+}
 
 // errSkip is why there is nothing to measure here.
 var errSkip = errors.New("skipped")

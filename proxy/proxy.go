@@ -1,7 +1,6 @@
 package proxy
 
 import (
-	"container/list"
 	"context"
 	"errors"
 	"fmt"
@@ -172,7 +171,7 @@ func New(c Config) (*Proxy, error) {
 		return nil, fmt.Errorf("metrics: %w", err)
 	}
 	p.budget = newBodyBudget(c.MaxBody)
-	p.recent = &recent{max: c.Memory, pool: &p.buffers, order: list.New()}
+	p.recent = &recent{max: c.Memory, pool: &p.buffers}
 	p.continued = continuation.New(c.Memory / 2)
 	p.unchanged = c.Observe || p.policy == history.Off || p.policy == history.Finish
 	p.cache = cachestate.New(cachestate.Config{

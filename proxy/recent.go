@@ -2,7 +2,7 @@ package proxy
 
 import (
 	"bytes"
-	"container/list"
+	"encoding/binary"
 	"iter"
 	"slices"
 	"sync"
@@ -14,8 +14,12 @@ import (
 
 const (
 	defaultMemory = 64 << 20 // bytes
-	indexed       = 4        // bytes for each of a text: itself, its lines, and where they stand
 	marked        = 4        // so many of the newest messages may have cache markers, which agents move on
+
+	// What a held request takes besides its body, in bytes. Measured on recorded requests.
+	indexed    = 3       // for each byte of a text: itself, its lines, and where they stand
+	perMessage = 300     // for each message
+	perRequest = 8 << 10 // for each request
 )
 
 // recent holds the newest requests, decoded and planned, so that one that goes on
@@ -24,9 +28,32 @@ type recent struct {
 	max  int64 // bytes; nothing is held if it is negative
 	pool *buffers
 
-	mu    sync.Mutex
-	size  int64
-	order *list.List // of *heldRequest, newest first
+	mu      sync.Mutex
+	size    int64
+	entries []entry // oldest first
+}
+
+// entry is a held request with what says quickly that a body is not like it. There may be thousands of them.
+type entry struct {
+	*heldRequest
+	most int
+	tail uint64 // the bytes of its body in front of most
+}
+
+// tailLen is how long the tail of an entry is, in bytes.
+const tailLen = 8
+
+func entryOf(h *heldRequest) entry {
+	e := entry{heldRequest: h}
+	if h.most >= tailLen {
+		e.most, e.tail = h.most, binary.NativeEndian.Uint64(h.body.b[h.most-tailLen:])
+	}
+	return e
+}
+
+// like reports whether body may be like e for most of e's messages.
+func (e *entry) like(body []byte) bool {
+	return e.most > 0 && len(body) >= e.most && binary.NativeEndian.Uint64(body[e.most-tailLen:]) == e.tail
 }
 
 // heldRequest is a request that was understood. Apart from its last fields it does not change.
@@ -41,14 +68,14 @@ type heldRequest struct {
 	last    int // where the last text ends but for those of the newest messages, which lose their cache markers
 
 	// These belong to the lock of recent.
-	plan  planState     // of all its messages; without a state while that is in use
-	place *list.Element // nil: the request is held no more
+	plan planState // of all its messages; without a state while that is in use
+	held bool
 }
 
 // weight is about how many bytes h keeps in use: the body, its texts, and what the engine makes of
 // these. That is most of it: an index of all lines.
 func (h *heldRequest) weight() int64 {
-	return int64(cap(h.body.b)) + indexed*int64(h.texts) + 300*int64(len(h.request.Messages))
+	return int64(cap(h.body.b)) + indexed*int64(h.texts) + perMessage*int64(len(h.request.Messages)) + perRequest
 }
 
 // measure notes where the texts of the messages stand in the body, and how long they are.
@@ -98,14 +125,14 @@ func (r *recent) find(api string, body []byte) *heldRequest {
 	defer r.mu.Unlock()
 	var found *heldRequest
 	longest := 0
-	for e := r.order.Front(); e != nil; e = e.Next() {
-		h := e.Value.(*heldRequest)
-		if h.api != api || h.most == 0 {
+	for i := range slices.Backward(r.entries) {
+		e := &r.entries[i]
+		if !e.like(body) || e.api != api {
 			continue
 		}
-		if n := h.common(body); n >= h.most && n > longest {
-			found, longest = h, n
-			if n >= h.last {
+		if n := e.common(body); n >= e.most && n > longest {
+			found, longest = e.heldRequest, n
+			if n >= e.last {
 				break
 			}
 		}
@@ -124,19 +151,22 @@ func (r *recent) add(h, before *heldRequest) {
 	h.body.hold()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if before != nil && before.place != nil && h.chain.Extends(&before.chain) {
-		r.drop(before)
+	if before != nil && before.held && h.chain.Extends(&before.chain) {
+		r.drop(slices.IndexFunc(r.entries, func(e entry) bool { return e.heldRequest == before }))
 	}
-	h.place = r.order.PushFront(h)
+	h.held = true
+	r.entries = append(r.entries, entryOf(h))
 	r.size += h.weight()
 	for r.size > r.max {
-		r.drop(r.order.Back().Value.(*heldRequest))
+		r.drop(0)
 	}
 }
 
-func (r *recent) drop(h *heldRequest) {
-	r.order.Remove(h.place)
-	h.place = nil
+// drop holds the request at i no more.
+func (r *recent) drop(i int) {
+	h := r.entries[i].heldRequest
+	r.entries = slices.Delete(r.entries, i, i+1)
+	h.held = false
 	r.size -= h.weight()
 	h.body.drop(r.pool)
 }

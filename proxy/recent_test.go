@@ -2,7 +2,6 @@ package proxy
 
 import (
 	"bytes"
-	"container/list"
 	"fmt"
 	"net/http"
 	"slices"
@@ -196,8 +195,8 @@ func TestIncremental(t *testing.T) {
 				t.Fatalf("%+v\n%+v\nwant\n%+v", config, rows[0], rows[1])
 			}
 		}
-		if r := proxies[0].recent; r.size > r.max || r.order.Len() == 0 && r.max > 1<<20 {
-			t.Fatalf("%d bytes in %d requests are held, of %d", r.size, r.order.Len(), r.max)
+		if r := proxies[0].recent; r.size > r.max || len(r.entries) == 0 && r.max > 1<<20 {
+			t.Fatalf("%d bytes in %d requests are held, of %d", r.size, len(r.entries), r.max)
 		}
 	})
 }
@@ -225,15 +224,15 @@ func TestGoesOn(t *testing.T) {
 		t.Helper()
 		body := markLast(rounded(rounds))
 		send(t, p, to, body, now, record.Usage{})
-		if n := p.recent.order.Len(); n != held {
+		if n := len(p.recent.entries); n != held {
 			t.Fatalf("%d requests are held, want %d", n, held)
 		}
-		return p.recent.order.Front().Value.(*heldRequest)
+		return p.recent.entries[len(p.recent.entries)-1].heldRequest
 	}
 	first := newest(5, p.endpoints.messages, 1)
 	state := first.plan.state
 	second := newest(8, p.endpoints.messages, 1)
-	if second.plan.state != state || state == nil || first.place != nil {
+	if second.plan.state != state || state == nil || first.held {
 		t.Error("the state began anew")
 	}
 	if n := commonMessages(second.request.Messages, first.request.Messages); n != len(first.request.Messages) ||
@@ -266,7 +265,7 @@ func rounded(rounds int) []byte {
 // A request goes on from the newest one of its own conversation, though others have the same texts at the same
 // places, and though the agent moves its cache marker on. A fork goes on from the one that it has most in common with.
 func TestFind(t *testing.T) {
-	r := &recent{max: 64 << 20, pool: new(buffers), order: list.New()}
+	r := &recent{max: 64 << 20, pool: new(buffers)}
 	body := func(name string, rounds int) []byte {
 		var b strings.Builder
 		fmt.Fprintf(&b, `{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"task %s"}`, name)

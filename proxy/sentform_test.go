@@ -191,7 +191,7 @@ func TestGoesOnBehind(t *testing.T) {
 		s.rush = true
 		a, p := s.session("claude-opus-5-5"), s.proxy()
 		a.rounds(9, s.model)
-		newest := func() planState { return p.recent.order.Front().Value.(*heldRequest).plan }
+		newest := func() planState { return p.recent.entries[len(p.recent.entries)-1].plan }
 		a.rounds(1, p)
 		before := newest()
 		if before.behind.messages == 0 || len(before.behind.Edits) > 0 {

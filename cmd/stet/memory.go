@@ -15,9 +15,9 @@ import (
 type memory int
 
 const (
-	usualMemory memory = 320
-	leastMemory memory = 200 // one call on the largest file has room
-	proxyMemory memory = 192 // of a proxy by itself; large bodies on their way come on top
+	usualMemory   memory = 320
+	leastMemory   memory = 200 // one call on the largest file has room
+	programMemory memory = 30  // of the program itself, which a limit of the garbage collector does not count
 )
 
 func (m *memory) add(flags *pflag.FlagSet) {

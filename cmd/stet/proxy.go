@@ -18,7 +18,7 @@ import (
 
 // proxyKeys are the keys that wrap, proxy and serve share.
 var proxyKeys = []string{
-	"policy", "keep", "lang", "placeholder", "project-root", "observe", "threads", "bound", "clear", "log", "record", "record-days", "store",
+	"policy", "keep", "lang", "placeholder", "project-root", "observe", "threads", "bound", "clear", "log", "record", "record-days", "store", "proxy-memory",
 	"upstream", "upstream-messages", "upstream-chat", "upstream-responses", "upstream-gemini",
 	"upstream-vertex", "upstream-azure", "upstream-bedrock",
 }
@@ -122,7 +122,7 @@ func (c *proxyCommand) Run(ctx context.Context) error {
 
 // startProxy starts the proxy on listener. What c does not say is filled in from the configuration o.
 func (p *program) startProxy(ctx context.Context, o *config.Config, listener net.Listener, c proxyserver.Config) (*proxyserver.Server, error) {
-	proxyMemory.keep()
+	(memory(o.ProxyMemory) - programMemory).keep()
 	c, err := p.proxyConfig(o, c)
 	if err != nil {
 		return nil, err

@@ -17,6 +17,14 @@ func atLeast0(what string) func(any) error {
 	}
 }
 
+func enoughMemory(v any) error {
+	const least = 64
+	if mb := v.(int); mb < least {
+		return fmt.Errorf("proxy-memory: %d megabytes are not enough: want %d or more", mb, least)
+	}
+	return nil
+}
+
 // CheckAuditDays says what is wrong with a value of audit-days.
 func CheckAuditDays(days int) error {
 	if days != 0 && days < LeastAuditDays {

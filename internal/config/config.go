@@ -46,13 +46,14 @@ type Config struct {
 	Tools       Tools
 	Dialects    *dialect.Table // nil: those that stet knows
 
-	Record     bool
-	RecordDays int
-	Store      string // empty: the file in the state directory
-	AuditDays  int
-	Prices     string
-	Log        string
-	Listen     string
+	Record      bool
+	RecordDays  int
+	Store       string // empty: the file in the state directory
+	ProxyMemory int    // megabytes
+	AuditDays   int
+	Prices      string
+	Log         string
+	Listen      string
 
 	// Upstream is where requests go by flags and environment; by all layers
 	// after [Config.Route].

@@ -191,6 +191,12 @@ var keys = []key{
 		field: func(c *Config) any { return &c.Store }, valid: checkStore,
 	},
 	{
+		Name: "proxy-memory", Type: Number, Default: 150, UserOnly: true,
+		Help:  "megabytes of memory that the proxy works with",
+		Doc:   "how many megabytes of memory the proxy works with, 64 or more; with more it knows more conversations at once, and is faster with many large ones",
+		field: func(c *Config) any { return &c.ProxyMemory }, valid: enoughMemory,
+	},
+	{
 		Name: "audit-days", Type: Number, Default: DefaultAuditDays, UserOnly: true,
 		Doc:   "how many days entries of the audit trail are kept: 31 or more, or 0 for ever",
 		field: func(c *Config) any { return &c.AuditDays }, valid: func(v any) error { return CheckAuditDays(v.(int)) },

@@ -21,6 +21,10 @@ import (
 // writeWait is how long writing down the last requests may take.
 const writeWait = 3 * time.Second
 
+// requestShare is the part of the memory that the newest requests may take. The rest is for what the proxy does at once, and for
+// the garbage between two collections.
+const requestShare = 3.0 / 8
+
 // Config says what the proxy goes by.
 type Config struct {
 	Settings *config.Config
@@ -61,7 +65,8 @@ func Open(ctx context.Context, c Config) (*Server, error) {
 	pc := proxy.Config{
 		Upstreams: proxy.Upstreams(o.Upstream), History: o.History(c.Root), Prices: c.Models, Observe: o.Observe,
 		RefuseThreads: o.Threads == config.RefuseThreads, TryBound: o.Bound == config.TryBound, KeepResults: !o.Clear, DropTools: o.Tools.Drop, Folds: c.Folds,
-		AllowedHosts: c.Hosts, Logger: log, Keep: proxy.Keep{For: time.Duration(o.RecordDays) * 24 * time.Hour},
+		AllowedHosts: c.Hosts, Logger: log, Memory: int64(requestShare * float64(o.ProxyMemory<<20)),
+		Keep: proxy.Keep{For: time.Duration(o.RecordDays) * 24 * time.Hour},
 	}
 	if c.Agents != nil {
 		pc.Agents = func(name string) (proxy.Upstreams, error) {

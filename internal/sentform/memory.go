@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	maxMemory = 64 << 20 // bytes of forms and places that are held
+	maxMemory = 16 << 20 // bytes of forms and places that are held
 	placeSize = 250      // bytes of a place
 	maxPlaces = 4000     // of a request, the newest, that a store is asked for at once
 )
