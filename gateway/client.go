@@ -18,10 +18,10 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// Dial says how a gateway is reached. URL and Token are needed.
+// Dial says how a gateway is reached. URL is needed.
 type Dial struct {
-	URL   string // http or https, ws or wss; without a path
-	Token string
+	URL   string      // http or https, ws or wss; without a path
+	Token string      // "": TLS has a certificate that stands for one
 	TLS   *tls.Config // nil: the default
 }
 
@@ -42,8 +42,12 @@ func (d Dial) dial(ctx context.Context) (connection, error) {
 	}
 	u.Path = strings.TrimSuffix(u.Path, "/") + path
 	transport := &http.Transport{TLSClientConfig: d.TLS, Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true}
+	header := http.Header{}
+	if d.Token != "" {
+		header.Set("Authorization", "Bearer "+d.Token)
+	}
 	o := &websocket.DialOptions{
-		HTTPHeader: http.Header{"Authorization": {"Bearer " + d.Token}},
+		HTTPHeader: header,
 		HTTPClient: &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
 	}
 	ctx, cancel := context.WithTimeout(ctx, helloTime)

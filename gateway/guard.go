@@ -50,6 +50,10 @@ func OneSlash(next http.Handler) http.Handler {
 
 var slashes = regexp.MustCompile("//+")
 
+// Fail answers a request with an error, as the gateway does. code is one of package
+// wire, or of package tool.
+func Fail(w http.ResponseWriter, status int, code, message string) { fail(w, status, code, message) }
+
 // fail answers a request with an error.
 func fail(w http.ResponseWriter, status int, code, message string) {
 	_ = answer(w, status, &wire.Error{Code: code, Message: message}) // the client may be gone

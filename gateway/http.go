@@ -51,7 +51,7 @@ func (h *Hub) socket(w http.ResponseWriter, r *http.Request) {
 // identify says whose token a request bears, or answers it.
 func (h *Hub) identify(w http.ResponseWriter, r *http.Request) (Identity, bool) {
 	token := Bearer(r)
-	why := "a token is needed: send it as \"Authorization: Bearer TOKEN\""
+	why := "a token is needed: send it as \"Authorization: Bearer TOKEN\"; a client certificate stands for one where stet serve has --client-ca"
 	if token != "" {
 		why = ErrToken.Error()
 		if h.config.Authority != nil {

@@ -113,7 +113,7 @@ type Hub struct {
 	sessions    map[*hubSession]bool
 	secrets     map[string]*hubSession // those that can be resumed
 	connections int
-	expiries    map[string]time.Time          // of tokens, by their ids
+	expiries    map[issue]time.Time           // of tokens, by the clock that is not set
 	peers       map[string]time.Time          // other hubs, and when they were heard of last
 	copies      map[string]context.CancelFunc // of questions of other hubs, by hub and id
 	idle        chan struct{}                 // closed when the last call has ended; nil: no goroutine waits for that
@@ -143,7 +143,7 @@ func New(c Config) (*Hub, error) {
 		calls: map[string]*call{}, schedulers: map[string]*scheduler{}, asking: map[string]int{},
 		known: map[string]presentHost{}, peers: map[string]time.Time{}, copies: map[string]context.CancelFunc{},
 		newPeer: make(chan string, 64), hosts: map[string]*hostPeer{},
-		sessions: map[*hubSession]bool{}, secrets: map[string]*hubSession{}, expiries: map[string]time.Time{},
+		sessions: map[*hubSession]bool{}, secrets: map[string]*hubSession{}, expiries: map[issue]time.Time{},
 		tokens:      budget.NewFamily(budget.Token, tokenBytes),
 		workspaces:  budget.NewFamily(budget.Workspace, workspaceBytes),
 		seldom:      newSeldom(),

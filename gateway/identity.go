@@ -14,6 +14,7 @@ type Identity struct {
 	Name      string    // of the person or the machine, for the trail
 	Scopes    []string  // Agents, Hosts, Persons
 	Workspace string    // the only one that it is for; "" is any
+	Created   time.Time // zero: not known
 	Expires   time.Time // zero: never
 }
 

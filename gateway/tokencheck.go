@@ -34,6 +34,13 @@ func (h *Hub) checkTokens() {
 	}
 }
 
+// issue is one token of an ID: a client whose certificate was renewed has another one,
+// with the same ID.
+type issue struct {
+	id      string
+	created int64 // in nanoseconds since 1970
+}
+
 // valid reports whether a token has not expired, also by a clock that cannot be
 // set: setting the calendar back makes no token last longer than it was to last when
 // it was first seen.
@@ -42,11 +49,12 @@ func (h *Hub) valid(who Identity, now time.Time) bool {
 		return true
 	}
 	end := now.Add(who.Expires.Sub(now)) // compares by the clock that is not set
+	of := issue{who.ID, who.Created.UnixNano()}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if known, ok := h.expiries[who.ID]; ok && known.Before(end) {
+	if known, ok := h.expiries[of]; ok && known.Before(end) {
 		end = known
 	}
-	h.expiries[who.ID] = end
+	h.expiries[of] = end
 	return now.Before(end)
 }

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -52,6 +53,7 @@ type NewToken struct {
 	Workspace string
 	Expires   time.Time
 	Secret    string // "": one is made
+	ID        string // "": one is made
 }
 
 // Create adds a token, and returns it with its secret, which is not kept.
@@ -84,7 +86,7 @@ func (t *Tokens) Create(n NewToken, now time.Time) (Token, string, error) {
 		return Token{}, "", fmt.Errorf("a token has %d characters or more", leastSecret)
 	}
 	made := Token{
-		ID: newID()[:8], Name: n.Name, Hash: hashOf(secret), Scopes: n.Scopes, Workspace: n.Workspace,
+		ID: cmp.Or(n.ID, newID()[:8]), Name: n.Name, Hash: hashOf(secret), Scopes: n.Scopes, Workspace: n.Workspace,
 		Created: now.UTC().Truncate(time.Second), Expires: n.Expires.UTC(),
 	}
 	t.Tokens = append(t.Tokens, made)
@@ -189,7 +191,7 @@ func (t *Tokens) Identify(secret string, now time.Time) (Identity, error) {
 		return Identity{}, ErrToken
 	}
 	k := t.Tokens[found]
-	return Identity{ID: k.ID, Name: k.Name, Scopes: k.Scopes, Workspace: k.Workspace, Expires: k.Expires}, k.check(now)
+	return Identity{ID: k.ID, Name: k.Name, Scopes: k.Scopes, Workspace: k.Workspace, Created: k.Created, Expires: k.Expires}, k.check(now)
 }
 
 // Holds reports whether the token of that id is good.

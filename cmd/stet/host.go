@@ -11,6 +11,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -30,6 +31,7 @@ type hostCommand struct {
 	name      string
 	tokenFile string
 	ca        string // file
+	cert, key string // files of this host's own certificate; both or none
 	here      bool   // this terminal's person decides
 	memory    memory
 }
@@ -45,7 +47,9 @@ with --decide-here, you do, in this terminal. Writes are recorded on this machin
 ("stet audit"), and can be taken back here ("stet undo").
 
 "stet token create NAME --scope host" at the gateway makes the token. Pass it in
-STET_TOKEN or in the file --token-file. A connection that is lost is made again.`,
+STET_TOKEN or in the file --token-file. Where the gateway has --client-ca, a client
+certificate with the URI stet://host/WORKSPACE can stand in its place (--cert, --key);
+the files are read again for each connection. A connection that is lost is made again.`,
 		Example: `STET_TOKEN=stet_… stet host https://gateway.example.org
 
 # The person at this machine decides
@@ -57,6 +61,8 @@ stet host --root /home/me/project --token-file token --decide-here http://127.0.
 	f.StringVar(&c.name, "workspace", "", "what the workspace is called at the gateway (default the directory's name)")
 	f.StringVar(&c.tokenFile, "token-file", "", "the file that holds the token")
 	f.StringVar(&c.ca, "ca", "", "file of certificates, PEM, that may sign the gateway's, beside the system's")
+	f.StringVar(&c.cert, "cert", "", "file of this host's certificate, PEM: it is used where there is no token")
+	f.StringVar(&c.key, "key", "", "file of its key, PEM")
 	f.BoolVar(&c.here, "decide-here", false, "decide at this terminal what is written")
 	config.AddFlags(f, "rate", "log")
 	c.memory.add(f)
@@ -79,11 +85,11 @@ func (c *hostCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return c.usage(err)
 	}
-	token, err := c.hostToken(c.tokenFile)
+	trusted, err := c.secure(address)
 	if err != nil {
 		return err
 	}
-	trusted, err := c.signers(c.ca)
+	token, err := c.hostToken(c.tokenFile)
 	if err != nil {
 		return err
 	}
@@ -168,23 +174,46 @@ func checkGateway(address string) error {
 	return fmt.Errorf("%s: want http or https", address)
 }
 
-// signers is how a gateway's certificate is looked at: nil is by the system's.
-func (c *hostCommand) signers(file string) (*tls.Config, error) {
-	if file == "" {
+// secure is how the host and the gateway look at each other's certificates; nil is by
+// the system's signers, and without a certificate of the host.
+func (c *hostCommand) secure(address string) (*tls.Config, error) {
+	if c.ca == "" && c.cert == "" && c.key == "" {
 		return nil, nil
 	}
-	b, err := os.ReadFile(c.absolute(file))
+	t := new(tls.Config)
+	if c.ca != "" {
+		b, err := os.ReadFile(c.absolute(c.ca))
+		if err != nil {
+			return nil, misconfigured(fmt.Errorf("--ca: %w", err))
+		}
+		if t.RootCAs, err = x509.SystemCertPool(); err != nil {
+			t.RootCAs = x509.NewCertPool() // there is none on this system
+		}
+		if !t.RootCAs.AppendCertsFromPEM(b) {
+			return nil, misconfigured(fmt.Errorf("--ca: %s has no certificate in it", c.ca))
+		}
+	}
+	switch {
+	case c.cert == "" && c.key == "":
+		return t, nil
+	case c.cert == "" || c.key == "":
+		return nil, c.usage(errors.New("--cert and --key go together"))
+	case !strings.HasPrefix(address, "https:"):
+		return nil, c.usage(fmt.Errorf("--cert: %s is not reached over TLS, which a certificate needs: use https", address))
+	}
+	cert, key := c.absolute(c.cert), c.absolute(c.key)
+	pair, err := tls.LoadX509KeyPair(cert, key)
 	if err != nil {
-		return nil, misconfigured(fmt.Errorf("--ca: %w", err))
+		return nil, misconfigured(fmt.Errorf("--cert, --key: %w", err))
 	}
-	roots, err := x509.SystemCertPool()
-	if err != nil {
-		roots = x509.NewCertPool() // there is none on this system
+	if end := pair.Leaf.NotAfter; time.Now().After(end) {
+		return nil, misconfigured(fmt.Errorf("--cert: the certificate of %q has ended on %s: use a new one", pair.Leaf.Subject.CommonName, end.Format(time.RFC3339)))
 	}
-	if !roots.AppendCertsFromPEM(b) {
-		return nil, misconfigured(fmt.Errorf("--ca: %s has no certificate in it", file))
+	t.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { // it may have been renewed
+		pair, err := tls.LoadX509KeyPair(cert, key)
+		return &pair, err
 	}
-	return &tls.Config{RootCAs: roots}, nil
+	return t, nil
 }
 
 // hostToken is the token, from a file or the environment.
@@ -198,7 +227,10 @@ func (c *hostCommand) hostToken(file string) (string, error) {
 		token = string(b)
 	}
 	if token = strings.TrimSpace(token); token == "" {
-		return "", misconfigured(errors.New("a token is needed, in STET_TOKEN or by --token-file: \"stet token create NAME --scope host\" makes one at the gateway"))
+		if c.cert != "" {
+			return "", nil
+		}
+		return "", misconfigured(errors.New("a token is needed, in STET_TOKEN or by --token-file: \"stet token create NAME --scope host\" makes one at the gateway; or a certificate, by --cert and --key"))
 	}
 	if strings.ContainsFunc(token, func(c rune) bool { return c <= ' ' || c > '~' }) {
 		return "", misconfigured(errors.New("the token has a space or a character that is not ASCII: no request can carry it"))

@@ -30,6 +30,7 @@ type serveCommand struct {
 	name      string // of the workspace, at the gateway
 	none      bool   // there is no workspace here
 	cert, key string // files for TLS; both or none
+	clientCA  string // file
 	beyond    bool
 	allowed   []string
 	trusted   []string     // addresses of proxies
@@ -76,6 +77,7 @@ stet serve --demo`,
 	flags.BoolVar(&c.none, "no-workspace", false, "no workspace on this machine, only those of hosts elsewhere")
 	flags.StringVar(&c.cert, "tls-cert", "", "file of the certificate, PEM: speak TLS")
 	flags.StringVar(&c.key, "tls-key", "", "file of its key, PEM")
+	flags.StringVar(&c.clientCA, "client-ca", "", "file of certificates, PEM: those whom they signed are agents or hosts without a token")
 	c.memory.add(flags)
 	c.bus.add(flags)
 	config.AddFlags(flags, append(proxyKeys, "listen", "rate", "model", "base-url", "api")...)
@@ -200,6 +202,9 @@ func (c *serveCommand) open(ctx context.Context, o *config.Config, root string, 
 	if c.cert != "" {
 		all.Cert, all.Key = c.absolute(c.cert), c.absolute(c.key)
 	}
+	if c.clientCA != "" {
+		all.ClientCA = c.absolute(c.clientCA)
+	}
 	for name, write := range exporters {
 		all.Exports[name] = write
 	}
@@ -281,6 +286,8 @@ func (c *serveCommand) check(address string) error {
 			"if that is what you want, add --insecure-listen-beyond-loopback", address)
 	case (c.cert == "") != (c.key == ""):
 		return errors.New("--tls-cert and --tls-key go together")
+	case c.clientCA != "" && c.cert == "":
+		return errors.New("--client-ca needs --tls-cert and --tls-key: certificates of clients come over TLS, which stet serve has to speak itself")
 	case c.demo && (c.none || c.root != "." || c.cert != ""):
 		return errors.New("--demo has a workspace of its own, and no certificate: it goes with none of --root, --no-workspace and --tls-cert")
 	case c.lasts < 0:

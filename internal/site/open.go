@@ -2,7 +2,6 @@ package site
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -95,19 +94,16 @@ func (s *Site) openHub(ctx context.Context) (err error) {
 	if s.Tools != nil {
 		s.joinHub(ctx)
 	}
+	secure, err := s.openTLS()
+	if err != nil {
+		return &config.Error{Err: err}
+	}
 	streams, stop := context.WithCancel(context.WithoutCancel(ctx))
 	s.streams = stop
 	s.Server.HTTP = &http.Server{
 		Handler:           gateway.OneSlash(c.Proxies.behind(s.routes(streams, c.Hosts))),
 		ReadHeaderTimeout: 30 * time.Second, IdleTimeout: 5 * time.Minute, MaxHeaderBytes: 64 << 10,
-		ErrorLog: slog.NewLogLogger(s.Log.Handler(), slog.LevelDebug),
-	}
-	if c.Cert != "" {
-		pair, err := tls.LoadX509KeyPair(c.Cert, c.Key)
-		if err != nil {
-			return &config.Error{Err: fmt.Errorf("--tls-cert, --tls-key: %w", err)}
-		}
-		s.Server.HTTP.TLSConfig = &tls.Config{Certificates: []tls.Certificate{pair}}
+		ErrorLog: slog.NewLogLogger(s.Log.Handler(), slog.LevelDebug), TLSConfig: secure,
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ package site
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -39,6 +40,7 @@ type Config struct {
 	Name        string // what it is called at the gateway
 	NoWorkspace bool   // there is none here, only those of hosts elsewhere
 	Cert, Key   string // files for TLS; both or none
+	ClientCA    string // file of certificates that may sign those of clients; "": none count
 	Hosts       []string
 	Proxies     Proxies // in front of the server
 
@@ -77,6 +79,7 @@ type Site struct {
 	unkeep  context.CancelFunc
 	models  *prices.Catalog
 	compact func(ctx context.Context, id string) (next string, err error) // nil: no model is configured
+	signers *x509.CertPool                                                // of clients' certificates; nil: none count
 	secret  []byte                                                        // what the keys of logins are made of
 
 	join    context.CancelFunc // ends the host of the workspace here
@@ -95,10 +98,10 @@ func (s *Site) account() store.Store {
 // routes are what the port has.
 func (s *Site) routes(streams context.Context, allowed []string) http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("/v1/", s.hub.Handler())
-	mux.Handle("/mcp/{workspace}", gateway.Guard(s.remotes, allowed, s.hub.Refused))
+	mux.Handle("/v1/", s.certified(s.hub.Handler()))
+	mux.Handle("/mcp/{workspace}", s.certified(gateway.Guard(s.remotes, allowed, s.hub.Refused)))
 	if s.mcp != nil {
-		here := gateway.Guard(s.noted(s.mcp.Handler()), allowed, s.hub.Refused)
+		here := s.certified(gateway.Guard(s.noted(s.mcp.Handler()), allowed, s.hub.Refused))
 		mux.Handle("/mcp", here)
 		mux.Handle("/mcp/"+s.config.Name, at("/mcp", here))
 	} else {

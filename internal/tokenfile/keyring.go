@@ -1,6 +1,7 @@
 package tokenfile
 
 import (
+	"crypto/sha256"
 	"errors"
 	"io/fs"
 	"log/slog"
@@ -24,6 +25,8 @@ type Keyring struct {
 	own      gateway.Tokens
 	read     *gateway.Tokens // of the file, when it was read last
 	readFrom fs.FileInfo     // the file as it was then; nil: there was none
+
+	certified map[[sha256.Size]byte]certified // by the hash of the certificate
 
 	trouble repeats.Filter // of the file that cannot be read
 }

@@ -1,0 +1,73 @@
+package site
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"net/http"
+	"os"
+
+	"github.com/stet-dev/stet/gateway"
+	"github.com/stet-dev/stet/gateway/wire"
+)
+
+// openTLS reads the files for TLS; nil is without. Certificates of clients are asked
+// for and not looked at in the handshake: a client with one that is not good is told
+// why, by certified.
+func (s *Site) openTLS() (*tls.Config, error) {
+	c := &s.config
+	if c.Cert == "" {
+		return nil, nil
+	}
+	pair, err := tls.LoadX509KeyPair(c.Cert, c.Key)
+	if err != nil {
+		return nil, fmt.Errorf("--tls-cert, --tls-key: %w", err)
+	}
+	t := &tls.Config{Certificates: []tls.Certificate{pair}}
+	if c.ClientCA == "" {
+		return t, nil
+	}
+	if s.signers, err = readSigners(c.ClientCA); err != nil {
+		return nil, fmt.Errorf("--client-ca: %w", err)
+	}
+	t.ClientAuth, t.ClientCAs = tls.RequestClientCert, s.signers
+	return t, nil
+}
+
+func readSigners(file string) (*x509.CertPool, error) {
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(b) {
+		return nil, fmt.Errorf("%s has no certificate in it", file)
+	}
+	return pool, nil
+}
+
+// certified gives a request that has no token, and whose client has shown a
+// certificate, the token that stands for the certificate. A token that was sent counts
+// alone. A certificate is checked at every request, so that no connection outlives it.
+func (s *Site) certified(next http.Handler) http.Handler {
+	if s.signers == nil {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.TLS == nil || len(r.TLS.PeerCertificates) == 0 || gateway.Bearer(r) != "" {
+			next.ServeHTTP(w, r)
+			return
+		}
+		token, err := s.keys.Certified(r.TLS.PeerCertificates, s.signers)
+		if err != nil {
+			s.Log.Warn("refused", "why", err, "remote", r.RemoteAddr)
+			s.hub.Refused(r, "the client certificate is not good") // the client chose what its certificate says
+			gateway.Fail(w, http.StatusForbidden, wire.Forbidden, err.Error())
+			return
+		}
+		own := r.WithContext(r.Context())
+		own.Header = r.Header.Clone()
+		own.Header.Set("Authorization", "Bearer "+token)
+		next.ServeHTTP(w, own)
+	})
+}
