@@ -74,11 +74,12 @@ type Bus struct {
 	stop    context.CancelFunc
 	running sync.WaitGroup
 
-	mu     sync.Mutex
-	until  time.Time            // when the lease ends, unless it is renewed
-	owned  map[string]*owned    // by address
-	known  map[string]owner     // owners that were looked up, by address
-	silent map[string]time.Time // until when a token's owner is not sent to, since it did not answer
+	mu      sync.Mutex
+	until   time.Time            // when the lease ends, unless it is renewed
+	owned   map[string]*owned    // by address
+	claimed map[string]bool      // tokens by which an address is being taken
+	known   map[string]owner     // owners that were looked up, by address
+	silent  map[string]time.Time // until when a token's owner is not sent to, since it did not answer
 }
 
 var _ gateway.Bus = (*Bus)(nil)
@@ -90,7 +91,7 @@ func Open(ctx context.Context, c Config) (*Bus, error) {
 	}
 	b := &Bus{
 		log: c.Log, process: nuid.Next(), inFlight: semaphore.NewWeighted(flying),
-		owned: map[string]*owned{}, known: map[string]owner{}, silent: map[string]time.Time{},
+		owned: map[string]*owned{}, claimed: map[string]bool{}, known: map[string]owner{}, silent: map[string]time.Time{},
 	}
 	b.ctx, b.stop = context.WithCancel(context.Background())
 	options := []nats.Option{
@@ -111,6 +112,10 @@ func Open(ctx context.Context, c Config) (*Bus, error) {
 	}
 	var err error
 	if b.conn, err = nats.Connect(c.URL, options...); err != nil {
+		return nil, fmt.Errorf("nats: %w", err)
+	}
+	if _, err := b.conn.Subscribe(processSubject(b.process), b.deny); err != nil {
+		b.conn.Close()
 		return nil, fmt.Errorf("nats: %w", err)
 	}
 	if err := b.openBuckets(ctx, max(c.Replicas, 1)); err != nil {

@@ -2,6 +2,7 @@ package nats_test
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"os"
@@ -12,6 +13,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+	client "github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/stet-dev/stet/gateway"
 	"github.com/stet-dev/stet/gateway/bustest"
@@ -242,4 +245,45 @@ func TestFence(t *testing.T) {
 		t.Errorf("the old owner has %+v", m)
 	default:
 	}
+}
+
+// The entry of an owner whose process lives, but does not own the address any more, is in nobody's
+// way: it is left where it could not be removed while the servers had no majority.
+func TestEntryLeft(t *testing.T) {
+	s := startEmbedded(t)
+	old, b := open(t, nats.Config{Server: s}), open(t, nats.Config{Server: s})
+	stop, err := old.Own("workspace/w", func(gateway.Message) {}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := client.Connect("", client.InProcessServer(s))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	js, err := jetstream.New(conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	addresses, err := js.KeyValue(t.Context(), "stet-addresses")
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := base64.RawURLEncoding.EncodeToString([]byte("workspace/w"))
+	entry, err := addresses.Get(t.Context(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop()
+	if _, err := addresses.Put(t.Context(), key, entry.Value()); err != nil {
+		t.Fatal(err)
+	}
+	got := make(chan gateway.Message, 1)
+	if _, err := b.Own("workspace/w", func(m gateway.Message) { got <- m }, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := old.Send("workspace/w", large("1", 10)); err != nil {
+		t.Fatal(err)
+	}
+	<-got
 }

@@ -67,6 +67,14 @@ func (b *Bus) Own(address string, deliver func(gateway.Message), lost func()) (s
 func (b *Bus) claim(o *owned) error {
 	ctx, cancel := context.WithTimeout(b.ctx, 2*lease)
 	defer cancel()
+	b.mu.Lock()
+	b.claimed[o.owner.Token] = true
+	b.mu.Unlock()
+	defer func() {
+		b.mu.Lock()
+		delete(b.claimed, o.owner.Token)
+		b.mu.Unlock()
+	}()
 	key, entry := token(o.address), encode(o.owner)
 	for {
 		_, err := b.addresses.Create(ctx, key, entry)
@@ -86,7 +94,7 @@ func (b *Bus) claim(o *owned) error {
 		select { // another one was quicker, or the old owner's lease has not ended
 		case <-time.After(100 * time.Millisecond):
 		case <-ctx.Done():
-			return fmt.Errorf("%w: its owner does not answer, but its lease goes on", gateway.ErrTaken)
+			return fmt.Errorf("its owner does not answer, and whether its lease has ended is not known: %w", err)
 		}
 	}
 }
@@ -109,13 +117,44 @@ func (b *Bus) replace(ctx context.Context, o *owned, key string, entry []byte) e
 	}
 	if was.Process != b.process {
 		if _, err := b.leases.Get(ctx, was.Process); err == nil {
-			return errLeased
+			if !b.denied(was) {
+				return errLeased
+			}
 		} else if !errors.Is(err, jetstream.ErrKeyNotFound) {
 			return err
 		}
 	}
 	_, err = b.addresses.Update(ctx, key, entry, old.Revision())
 	return err
+}
+
+// denied asks the process of an owner whether it owns the address still. That may live and
+// not own it: its entry is left where it could not be removed, or where an error hid that
+// it was made.
+func (b *Bus) denied(o owner) bool {
+	answer, err := b.conn.Request(processSubject(o.Process), []byte(o.Token), time.Second)
+	return err == nil && answer.Header.Get(errorHeader) == notOwner
+}
+
+func processSubject(process string) string { return "stet.process." + process }
+
+// deny answers whether this process owns an address by a token. If not, it never will: each
+// attempt to own one has a token of its own.
+func (b *Bus) deny(in *nats.Msg) {
+	asked := string(in.Data)
+	b.mu.Lock()
+	mine := b.claimed[asked]
+	for _, o := range b.owned {
+		mine = mine || o.owner.Token == asked
+	}
+	b.mu.Unlock()
+	answer := nats.NewMsg(in.Reply)
+	if !mine {
+		answer.Header.Set(errorHeader, notOwner)
+	}
+	if err := in.RespondMsg(answer); err != nil {
+		b.log.Warn("nats: not answered", "err", err)
+	}
 }
 
 // reclaim takes the addresses again after the lease had ended. Those that another
@@ -148,7 +187,7 @@ func (o *owned) release() {
 	defer cancel()
 	key := token(o.address)
 	if e, err := o.b.addresses.Get(ctx, key); err == nil && decode(e.Value()) == o.owner {
-		_ = o.b.addresses.Delete(ctx, key, jetstream.LastRevision(e.Revision())) // if not, its lease ends
+		_ = o.b.addresses.Delete(ctx, key, jetstream.LastRevision(e.Revision())) // if not, see denied
 	}
 }
 
