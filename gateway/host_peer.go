@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -64,8 +66,9 @@ func (p *hostPeer) begin() (err error) {
 		}
 		old.end(websocket.StatusPolicyViolation, codeTaken+": another host with the same token has taken the workspace over")
 	}
-	if err != nil {
-		return &wire.Error{Code: codeTaken, Message: err.Error()}
+	if err != nil { // of the bus, which may work again in a moment: the host is to come again
+		h.log.Error("bus", "workspace", p.workspace(), "err", err)
+		return &wire.Error{Code: string(tool.HostUnavailable), Message: "the gateway cannot take the workspace now: its bus does not work"}
 	}
 	h.mu.Lock()
 	h.hosts[p.workspace()] = p
@@ -130,8 +133,34 @@ func (h *Hub) present(m Message) {
 	default:
 		delete(h.known, e.Workspace)
 	}
+	if e.Event == wire.HostUp && known && !h.closed {
+		h.serving.Go(func() { h.askAfter(e.Workspace) })
+	}
 	h.mu.Unlock()
 	h.tellClients(e)
+}
+
+// askAfter asks the hub that has the host of a workspace now for the calls that are under
+// way there. Those that went to the hub before have failed, and that may not be there any
+// more to say so.
+func (h *Hub) askAfter(workspace string) {
+	for _, c := range h.callsSentTo(workspace) {
+		if err := c.send(&wire.Progress{CallID: c.f.CallID, State: wire.Working}); err != nil {
+			h.log.Warn("not asked after", "workspace", workspace, "call", c.f.CallID, "err", err)
+		}
+	}
+}
+
+// callsSentTo are the calls that the host of a workspace was sent, and that are not over.
+func (h *Hub) callsSentTo(workspace string) []*call {
+	h.mu.Lock()
+	all := slices.Collect(maps.Values(h.calls))
+	h.mu.Unlock()
+	return slices.DeleteFunc(all, func(c *call) bool {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return c.to != workspace || c.state != sent && c.state != ending
+	})
 }
 
 // tellClients tells agents and people about a workspace.
@@ -176,6 +205,11 @@ func (p *hostPeer) deliver(m Message) {
 			p.passFailure(f.CallID, tool.FileTooLarge, "The workspace's host takes no contents in parts. Nothing was done.")
 			return
 		}
+	case *wire.Progress: // a hub asks whether its call is here
+		if !p.has(f.CallID) {
+			p.answer(m.From, &wire.ToolResult{CallID: f.CallID, Error: string(tool.HostUnavailable)})
+		}
+		return
 	case *wire.Cancel:
 		if !p.can(wire.CanCancel) {
 			p.log.Debug("host cannot cancel", "call", f.CallID)

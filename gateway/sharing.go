@@ -8,6 +8,7 @@ import (
 
 	"github.com/stet-dev/stet/approval"
 	"github.com/stet-dev/stet/gateway/wire"
+	"github.com/stet-dev/stet/tool"
 )
 
 // Hubs on one bus tell each other of their hosts, and of the questions that are open.
@@ -93,6 +94,9 @@ func (h *Hub) dropSilent(now time.Time) {
 		h.dropCopies(address)
 	}
 	for _, name := range gone {
+		for _, c := range h.callsSentTo(name) {
+			c.fromHost(&wire.ToolResult{Error: string(tool.HostUnavailable)})
+		}
 		h.tellClients(&wire.Event{Event: wire.HostDown, Workspace: name})
 	}
 }

@@ -67,7 +67,15 @@ func TestServeCluster(t *testing.T) {
 	}
 	homes[1].verified(t, 1)
 
+	lost := apart(func() (string, error) {
+		_, text := call("write_file", `{"path":"c.txt","content":"c\n"}`)
+		return text, nil
+	})
+	desk.question("c.txt")
 	nodes[1].kill()
+	if r := <-lost; !strings.Contains(r.text, "host_unavailable") { // it would wait 10 minutes for a person
+		t.Errorf("the call that the lost server had ended so: %s, %v", r.text, r.err)
+	}
 	waitFor(t, func() bool {
 		_, text := call("read_file", `{"path":"far.txt"}`)
 		return strings.Contains(text, "host_unavailable") || strings.Contains(text, "no host is connected")
