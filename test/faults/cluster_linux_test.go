@@ -1,0 +1,382 @@
+package faults
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stet-dev/stet/store/postgrestest"
+)
+
+// stet is the program under test.
+var stet string
+
+// database is the PostgreSQL of all runs.
+var database postgrestest.Server
+
+func TestMain(m *testing.M) { os.Exit(testMain(m)) }
+
+func testMain(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "stet-faults")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	defer database.Stop()
+	if stet = os.Getenv("STET_E2E_STET"); stet == "" {
+		stet = filepath.Join(dir, "stet")
+		if out, err := exec.Command("go", "build", "-o", stet, "../../cmd/stet").CombinedOutput(); err != nil {
+			fmt.Fprintf(os.Stderr, "build stet: %v\n%s", err, out)
+			return 1
+		}
+	}
+	watchSources()
+	return m.Run()
+}
+
+// watchSources looks at every source file of stet, so that "go test" does not
+// take the result of an older stet from its cache.
+func watchSources() {
+	_ = filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
+		if err == nil && strings.HasSuffix(path, ".go") {
+			_, err = os.Stat(path)
+		}
+		return err
+	})
+}
+
+const nodes = 3
+
+// workspaceName is what the one workspace is called.
+const workspaceName = "w"
+
+// cluster is three servers on one database, and a host.
+type cluster struct {
+	t    testing.TB
+	dir  string
+	tree string // of the workspace
+	url  string // of the database, without a relay
+
+	node  [nodes]*program
+	host  *program
+	base  [nodes]string        // URLs of the servers
+	links [nodes][nodes]*relay // from a server to another one
+	store [nodes + 1]*relay    // from a server to the database; the last one: from the host
+	front *balancer            // before the servers
+	ready [nodes]func() error  // whether a server says that it is ready
+	token struct{ agent, person, host string }
+}
+
+// program is stet as a process, which may be started again.
+type program struct {
+	name string
+	args []string
+	env  []string
+
+	mu    sync.Mutex
+	cmd   *exec.Cmd
+	ended chan struct{}
+	said  *os.File
+}
+
+// ports are free ports of the loopback, below those that the system gives to
+// connections: a program that is started again gets the same port.
+func ports(t testing.TB, n int) []string {
+	t.Helper()
+	var found []string
+	for len(found) < n {
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 12000+rand.IntN(20000)))
+		if err != nil {
+			continue
+		}
+		defer l.Close() // once all are found
+		found = append(found, l.Addr().String())
+	}
+	return found
+}
+
+// startCluster starts everything, and waits until calls go through.
+func startCluster(t testing.TB) *cluster {
+	t.Helper()
+	c := &cluster{t: t, dir: t.TempDir(), url: database.Database(t)}
+	c.tree = filepath.Join(c.dir, "tree")
+	secret := filepath.Join(c.dir, "secret")
+	for _, err := range []error{os.Mkdir(c.tree, 0o755), os.WriteFile(secret, []byte("for the test\n"), 0o600)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	all := ports(t, 2*nodes)
+	listen, bus := all[:nodes], all[nodes:]
+	at, err := url.Parse(c.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range c.store {
+		c.store[i] = newRelay(t, at.Host, "")
+	}
+	for i := range nodes {
+		c.base[i] = "http://" + listen[i]
+		for j := range nodes {
+			if i != j {
+				c.links[i][j] = newRelay(t, bus[j], relayAddress)
+			}
+		}
+		c.ready[i] = func() error { return get(c.base[i] + "/readyz") }
+	}
+	c.makeTokens()
+	for i := range nodes {
+		var peers []string
+		for j := range nodes {
+			if i != j {
+				peers = append(peers, c.links[i][j].address())
+			}
+		}
+		c.node[i] = c.program(fmt.Sprint("server", i), i, "serve", "--no-workspace", "--listen", listen[i], "--rate", "0",
+			"--bus", "embed", "--bus-listen", bus[i], "--bus-secret", secret, "--peers", strings.Join(peers, ","))
+		c.node[i].start(t)
+	}
+	for i := range nodes {
+		c.within(time.Minute, fmt.Sprintf("server %d is ready", i), c.ready[i])
+	}
+	if t.Failed() {
+		t.FailNow()
+	}
+	c.front = newBalancer(t, listen, func(n int) bool { return c.ready[n]() == nil })
+	c.host = c.program("host", nodes, "host", "--workspace", workspaceName, "--root", c.tree, "--rate", "0", "http://"+c.front.address())
+	c.host.env = append(c.host.env, "STET_TOKEN="+c.token.host)
+	c.host.start(t)
+	return c
+}
+
+// state is the directory of a program's XDG_STATE_HOME.
+func (c *cluster) state(n int) string { return filepath.Join(c.dir, fmt.Sprint("state", n)) }
+
+// makeTokens makes tokens that each server takes.
+func (c *cluster) makeTokens() {
+	c.t.Helper()
+	for scope, to := range map[string]*string{"agent": &c.token.agent, "person": &c.token.person, "host": &c.token.host} {
+		cmd := exec.Command(stet, "token", "create", scope, "--scope", scope)
+		cmd.Env = c.env(0)
+		out, err := cmd.Output()
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		*to = strings.TrimSpace(string(out))
+	}
+	made, err := os.ReadFile(filepath.Join(c.state(0), "stet", "tokens.json"))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	for n := 1; n < nodes; n++ {
+		dir := filepath.Join(c.state(n), "stet")
+		err := os.MkdirAll(dir, 0o700)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, "tokens.json"), made, 0o600)
+		}
+		if err != nil {
+			c.t.Fatal(err)
+		}
+	}
+}
+
+// env is the environment of a program, whose database is behind its relay.
+func (c *cluster) env(n int) []string {
+	return []string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + c.dir, "XDG_STATE_HOME=" + c.state(n), "XDG_CONFIG_HOME=" + filepath.Join(c.dir, "config"),
+		"NO_COLOR=1", "STET_STORE=" + c.storeURL(n),
+	}
+}
+
+// storeURL is the database through a relay.
+func (c *cluster) storeURL(n int) string {
+	u, err := url.Parse(c.url)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	u.Host = c.store[n].address()
+	return u.String()
+}
+
+func (c *cluster) program(name string, n int, args ...string) *program {
+	c.t.Helper()
+	p := &program{name: name, args: args, env: c.env(n)}
+	var err error
+	if p.said, err = os.Create(filepath.Join(c.dir, name+".log")); err != nil {
+		c.t.Fatal(err)
+	}
+	c.t.Cleanup(func() {
+		p.kill()
+		_ = p.said.Close()
+		if c.t.Failed() {
+			c.t.Logf("%s says:\n%s", p.name, p.log())
+		}
+	})
+	return p
+}
+
+// log is what a program has said.
+func (p *program) log() string {
+	b, err := os.ReadFile(p.said.Name())
+	if err != nil {
+		return err.Error()
+	}
+	const most = 20_000
+	return string(b[max(0, len(b)-most):])
+}
+
+func (p *program) start(t testing.TB) {
+	t.Helper()
+	cmd := exec.Command(stet, p.args...)
+	cmd.Env, cmd.Stdout, cmd.Stderr = p.env, p.said, p.said
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := startForGood(cmd); err != nil {
+		t.Error(err)
+		return
+	}
+	ended := make(chan struct{})
+	go func() {
+		_ = cmd.Wait() // it was killed, or its log says why
+		close(ended)
+	}()
+	p.mu.Lock()
+	p.cmd, p.ended = cmd, ended
+	p.mu.Unlock()
+}
+
+var (
+	starting sync.Once
+	starts   = make(chan func())
+)
+
+// startForGood starts a command in a thread that lasts as long as this process: the kernel
+// ends the command with the thread.
+func startForGood(cmd *exec.Cmd) error {
+	starting.Do(func() {
+		go func() {
+			runtime.LockOSThread()
+			for start := range starts {
+				start()
+			}
+		}()
+	})
+	started := make(chan error)
+	starts <- func() { started <- cmd.Start() }
+	return <-started
+}
+
+func (p *program) signal(s syscall.Signal) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.cmd != nil {
+		_ = p.cmd.Process.Signal(s) // it may have ended
+	}
+}
+
+// kill is SIGKILL, and returns when the process is no more.
+func (p *program) kill() {
+	p.signal(syscall.SIGKILL)
+	p.mu.Lock()
+	ended := p.ended
+	p.mu.Unlock()
+	if ended != nil {
+		<-ended
+	}
+}
+
+// over reports whether the process has ended.
+func (p *program) over() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	select {
+	case <-p.ended:
+		return true
+	default:
+		return false
+	}
+}
+
+// probe is for requests that only look.
+var probe = &http.Client{Timeout: time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+
+// get wants the status 200 of a URL.
+func get(address string) error {
+	res, err := probe.Get(address)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	text, _ := io.ReadAll(res.Body)
+	if res.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s: %s", res.Status, text)
+	}
+	return nil
+}
+
+// within waits until look succeeds, and returns how long that took. It fails the test if
+// that takes longer.
+func (c *cluster) within(longest time.Duration, what string, look func() error) time.Duration {
+	c.t.Helper()
+	begin := time.Now()
+	for {
+		err := look()
+		took := time.Since(begin)
+		if err == nil {
+			return took
+		}
+		if took > longest {
+			c.t.Errorf("not within %v: %s: %v", longest, what, err)
+			return took
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// healed ends all disturbances, and waits until every server is ready.
+func (c *cluster) healed(longest time.Duration) time.Duration {
+	c.t.Helper()
+	for _, r := range c.store {
+		r.heal()
+	}
+	for i := range nodes {
+		for j := range nodes {
+			if i != j {
+				c.links[i][j].heal()
+			}
+		}
+		c.node[i].signal(syscall.SIGCONT)
+	}
+	begin := time.Now()
+	for i := range nodes {
+		c.within(longest, fmt.Sprintf("server %d is ready again", i), func() error {
+			if c.node[i].over() {
+				c.node[i].start(c.t)
+			}
+			return c.ready[i]()
+		})
+	}
+	return time.Since(begin)
+}
+
+// sleep waits, or until ctx ends.
+func sleep(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}
