@@ -21,7 +21,7 @@ const (
 	// smallAnswer is how large a result may be, in bytes, that is not counted.
 	smallAnswer = 64 << 10
 	// answerPatience is how long a content in parts waits for its bytes.
-	answerPatience = 15 * time.Second
+	answerPatience = 25 * time.Second
 )
 
 const noRoom = "The gateway holds too many bytes for other calls. Try again in 5.0 s."

@@ -22,6 +22,9 @@ const (
 	perRequest = 8 << 10 // for each request
 )
 
+// leastHeld is how many bytes a body has at least that is held. A smaller one is read whole in less time than it costs to hold it.
+var leastHeld = 8 << 10
+
 // recent holds the newest requests, decoded and planned, so that one that goes on
 // from another costs what is new in it. It may be used concurrently.
 type recent struct {
@@ -145,7 +148,7 @@ func (r *recent) find(api string, body []byte) *heldRequest {
 
 // add holds h, in place of before if h goes on from it. before may be nil.
 func (r *recent) add(h, before *heldRequest) {
-	if r.max < 0 || h.weight() > r.max {
+	if r.max < 0 || len(h.body.b) < leastHeld || h.weight() > r.max {
 		return
 	}
 	h.body.hold()

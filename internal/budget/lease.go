@@ -8,7 +8,7 @@ import (
 )
 
 // patience is how long Take waits for room.
-const patience = 20 * time.Second
+const patience = 25 * time.Second
 
 // Lease is what one call holds of some budgets until its answer is on its way. Who
 // begins the call makes the lease, puts it into the call's context and releases it at

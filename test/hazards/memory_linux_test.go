@@ -289,7 +289,8 @@ func TestReadsOverOneSocket(t *testing.T) {
 }
 
 // Sixteen parallel reads over MCP, again and again, are all answered: what a call holds
-// it gives back with its answer.
+// it gives back with its answer. On a slow machine a read may wait too long for room: it
+// is told so, and is asked for again.
 func TestParallelReadsOverMCP(t *testing.T) {
 	rounds := 1
 	if soak() {
@@ -312,7 +313,11 @@ func TestParallelReadsOverMCP(t *testing.T) {
 			var wg sync.WaitGroup
 			for range 16 {
 				wg.Go(func() {
-					if r, err := a.try("read_file", args{"path": "big.txt"}); err != nil || r.Content != content {
+					r, err := a.try("read_file", args{"path": "big.txt"})
+					for again := 0; again < 3 && err == nil && r.code() == "rate_limited"; again++ {
+						r, err = a.try("read_file", args{"path": "big.txt"})
+					}
+					if err != nil || r.Content != content {
 						t.Errorf("%q, %d bytes: %v", r.code(), len(r.Content), err)
 					}
 				})
