@@ -23,7 +23,7 @@ const writeWait = 3 * time.Second
 
 // requestShare is the part of the memory that the newest requests may take. The rest is for what the proxy does at once, and for
 // the garbage between two collections.
-const requestShare = 3.0 / 8
+const requestShare = 0.5
 
 // Config says what the proxy goes by.
 type Config struct {
