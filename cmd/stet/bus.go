@@ -20,6 +20,7 @@ import (
 
 	"github.com/stet-dev/stet/gateway"
 	"github.com/stet-dev/stet/gateway/nats"
+	"github.com/stet-dev/stet/internal/config"
 	"github.com/stet-dev/stet/internal/proxyserver"
 )
 
@@ -30,6 +31,7 @@ type busFlags struct {
 	listen string
 	peers  []string
 	secret string // file
+	tls    busTLS
 
 	user, password string // of this process at its own server
 }
@@ -42,11 +44,17 @@ func (f *busFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.listen, "bus-listen", "127.0.0.1:6222", "with --bus embed and --peers: where the other servers connect")
 	flags.StringSliceVar(&f.peers, "peers", nil, "with --bus embed: HOST:PORT of the other servers' --bus-listen; two or more")
 	flags.StringVar(&f.secret, "bus-secret", "", "with --peers: file with the secret that all servers share")
+	flags.StringVar(&f.tls.cert, "bus-cert", "", "file of this server's certificate towards the others, PEM: they speak TLS")
+	flags.StringVar(&f.tls.key, "bus-key", "", "file of its key, PEM")
+	flags.StringVar(&f.tls.ca, "bus-ca", "", "file of certificates, PEM, that sign those of the others")
 }
 
 // check says what is wrong with the flags. beyond says that other machines may be
 // reached without TLS.
 func (f *busFlags) check(beyond bool) error {
+	if err := f.tls.check(f); err != nil {
+		return err
+	}
 	switch f.bus {
 	case "":
 		if len(f.peers) > 0 {
@@ -64,9 +72,9 @@ func (f *busFlags) check(beyond bool) error {
 			return errors.New("--peers: name two or more: with two servers, the loss of either stops both")
 		case f.secret == "":
 			return errors.New("--peers needs --bus-secret FILE, with the same secret at each server: who connects there may call every tool")
-		case !proxyserver.Loopback(host) && !beyond:
+		case !proxyserver.Loopback(host) && !beyond && f.tls.cert == "":
 			return fmt.Errorf("--bus-listen %s is not a loopback address, and the servers do not speak TLS with each other; "+
-				"if the network is yours alone, add --insecure-listen-beyond-loopback", f.listen)
+				"add --bus-cert, --bus-key and --bus-ca or, if the network is yours alone, --insecure-listen-beyond-loopback", f.listen)
 		}
 		return nil
 	}
@@ -92,8 +100,12 @@ func (f *busFlags) open(ctx context.Context, state string, say func(string, ...a
 	}
 	c := nats.Config{URL: f.bus, Replicas: 1, Log: slog.New(slog.NewTextHandler(os.Stderr, nil))}
 	stop := func() {}
-	if f.bus == embedded {
-		s, err := f.startServer(state)
+	if f.bus != embedded {
+		if c.TLS, err = f.tls.open(); err != nil {
+			return nil, nil, &config.Error{Err: err}
+		}
+	} else {
+		s, err := f.startServer(state, c.Log)
 		if err != nil {
 			return nil, nil, fmt.Errorf("--bus embed: %w", err)
 		}
@@ -113,6 +125,9 @@ func (f *busFlags) open(ctx context.Context, state string, say func(string, ...a
 	b, err := nats.Open(opening, c)
 	if err != nil {
 		stop()
+		if f.tls.cert == "" && strings.HasPrefix(f.bus, "tls://") {
+			err = fmt.Errorf("%w; if the server asks for a certificate, it is told by --bus-cert and --bus-key", err)
+		}
 		return nil, nil, err
 	}
 	return b, func() error {
@@ -124,7 +139,7 @@ func (f *busFlags) open(ctx context.Context, state string, say func(string, ...a
 
 // startServer starts the NATS server of this process, to which this process alone can
 // connect as a client.
-func (f *busFlags) startServer(state string) (*server.Server, error) {
+func (f *busFlags) startServer(state string, log *slog.Logger) (*server.Server, error) {
 	o := &server.Options{
 		ServerName: "stet-" + nuid.Next(), DontListen: true, JetStream: true, StoreDir: filepath.Join(state, "bus"),
 		NoLog: true, NoSigs: true, JetStreamMaxMemory: 64 << 20, JetStreamMaxStore: 256 << 20,
@@ -145,6 +160,10 @@ func (f *busFlags) startServer(state string) (*server.Server, error) {
 		if o.Cluster.Port, err = strconv.Atoi(port); err != nil {
 			return nil, fmt.Errorf("--bus-listen %s: %w", f.listen, err)
 		}
+		if o.Cluster.TLSConfig, err = f.tls.mutual(); err != nil {
+			return nil, &config.Error{Err: err}
+		}
+		o.Cluster.TLSTimeout = 5 // seconds
 		// A server of a cluster does not start without a port for clients.
 		f.user, f.password = "stet", rand.Text()
 		o.DontListen, o.Host, o.Port, o.Username, o.Password = false, "127.0.0.1", server.RANDOM_PORT, f.user, f.password
@@ -157,6 +176,7 @@ func (f *busFlags) startServer(state string) (*server.Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.SetLogger(&natsLog{log: log}, false, false)
 	s.Start()
 	if !s.ReadyForConnections(20 * time.Second) {
 		s.Shutdown()

@@ -15,26 +15,10 @@ import (
 // second, and a person at the third approves a write. Then the second is killed: calls
 // end, and the others work on.
 func TestServeCluster(t *testing.T) {
-	secret := filepath.Join(t.TempDir(), "secret")
-	write(t, secret, "for the test\n")
-	addresses := make([]string, 3)
-	for i := range addresses {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		addresses[i] = l.Addr().String()
-		if err := l.Close(); err != nil {
-			t.Fatal(err)
-		}
-	}
+	addresses := freeAddresses(t)
 	homes, nodes := make([]*home, 3), make([]*background, 3)
-	for i := range nodes {
+	for i, args := range clusterFlags(t, addresses) {
 		homes[i] = newHome(t)
-		args := []string{
-			"serve", "--listen", "127.0.0.1:0", "--bus", "embed", "--bus-listen", addresses[i], "--bus-secret", secret,
-			"--peers", addresses[(i+1)%3] + "," + addresses[(i+2)%3],
-		}
 		if i == 1 {
 			args = append(args, "--root", homes[i].tree, "--workspace", "w")
 		} else {
@@ -86,4 +70,36 @@ func TestServeCluster(t *testing.T) {
 			return status == http.StatusOK
 		})
 	}
+}
+
+// freeAddresses are three addresses of this machine at which nothing listens.
+func freeAddresses(t *testing.T) []string {
+	t.Helper()
+	addresses := make([]string, 3)
+	for i := range addresses {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		addresses[i] = l.Addr().String()
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return addresses
+}
+
+// clusterFlags are the arguments of three servers that are one gateway.
+func clusterFlags(t *testing.T, addresses []string) [3][]string {
+	t.Helper()
+	secret := filepath.Join(t.TempDir(), "secret")
+	write(t, secret, "for the test\n")
+	var all [3][]string
+	for i := range all {
+		all[i] = []string{
+			"serve", "--listen", "127.0.0.1:0", "--bus", "embed", "--bus-listen", addresses[i], "--bus-secret", secret,
+			"--peers", addresses[(i+1)%3] + "," + addresses[(i+2)%3],
+		}
+	}
+	return all
 }

@@ -16,6 +16,7 @@ package nats
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -58,6 +59,7 @@ type Config struct {
 	URL      string                     // of a NATS server with JetStream, or of several, with commas
 	Server   nats.InProcessConnProvider // a server in this process; nil: the URL counts
 	Replicas int                        // of the buckets; 0: 1
+	TLS      *tls.Config                // for tls:// in the URL; nil: the default
 	Log      *slog.Logger
 }
 
@@ -106,6 +108,9 @@ func Open(ctx context.Context, c Config) (*Bus, error) {
 	}
 	if c.User != "" {
 		options = append(options, nats.UserInfo(c.User, c.Password))
+	}
+	if c.TLS != nil {
+		options = append(options, nats.Secure(c.TLS))
 	}
 	if c.Server != nil {
 		options = append(options, nats.InProcessServer(c.Server))
