@@ -148,7 +148,7 @@ func (s *Store) Ready(ctx context.Context) error {
 // processes that have it open must be started again. Where nothing is lost it
 // writes nothing, and returns the zero Entry.
 func (s *Store) AcceptLoss(ctx context.Context, by string) (e record.Entry, err error) {
-	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+	err = s.transact(ctx, func(tx pgx.Tx) error {
 		e = record.Entry{}
 		head, err := lockHead(ctx, tx)
 		if err == nil {

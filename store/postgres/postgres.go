@@ -44,6 +44,11 @@ import (
 // Patience is how long an append tries again while the database cannot be reached.
 const Patience = 30 * time.Second
 
+const (
+	attemptTime = 10 * time.Second // of a write
+	idleTime    = 4 * time.Second  // that a transaction waits for its process
+)
+
 // connectTimeout bounds one attempt to connect, where the URL says nothing else.
 const connectTimeout = 5 * time.Second
 
@@ -173,11 +178,15 @@ func (t *trouble) Reason() string { return "stet's record: " + t.what }
 // PostgreSQL is being started or stopped, or two transactions were in each other's way.
 func passing(err error) bool {
 	var pg *pgconn.PgError
+	if errors.As(err, new(unreadable)) || errors.Is(err, pgx.ErrNoRows) {
+		return false
+	}
 	if !errors.As(err, &pg) {
 		return err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, record.ErrLost)
 	}
 	switch pg.Code {
 	case "57P01", "57P02", "57P03", // it is going down, crashed, or not up yet
+		"25P03",          // the process was silent in a transaction
 		"25006",          // it is a replica, which may be promoted
 		"40001", "40P01", // in each other's way
 		"23505", // a number was taken meanwhile
@@ -188,12 +197,22 @@ func passing(err error) bool {
 }
 
 // again calls try until it succeeds, fails for good, or Patience has passed. first is false from the
-// second attempt on.
+// second attempt on. An attempt that takes longer than attemptTime has lost its connection and does not know it.
 func (d *database) again(ctx context.Context, try func(ctx context.Context, first bool) error) error {
 	ctx, cancel := context.WithTimeout(ctx, Patience)
 	defer cancel()
+	return d.repeat(ctx, func(ctx context.Context, first bool) error {
+		ctx, cancel := context.WithTimeout(ctx, attemptTime)
+		defer cancel()
+		return try(ctx, first)
+	})
+}
+
+// repeat is again where an attempt may take as long as ctx allows: a large result takes its time.
+func (d *database) repeat(ctx context.Context, try func(ctx context.Context, first bool) error) error {
+	end := time.Now().Add(Patience)
 	err := try(ctx, true)
-	for pause := 5 * time.Millisecond; passing(err) && !d.closed.Load(); pause = min(2*pause, 500*time.Millisecond) {
+	for pause := 5 * time.Millisecond; passing(err) && !d.closed.Load() && time.Now().Before(end); pause = min(2*pause, 500*time.Millisecond) {
 		select {
 		case <-ctx.Done():
 			return err
@@ -203,3 +222,11 @@ func (d *database) again(ctx context.Context, try func(ctx context.Context, firs
 	}
 	return err
 }
+
+// transact runs do in a transaction. PostgreSQL ends one whose process says nothing more, since it was paused or cut
+// off: others would wait for its locks until the operating system gives the connection up, which takes hours.
+func (d *database) transact(ctx context.Context, do func(pgx.Tx) error) error {
+	return pgx.BeginTxFunc(ctx, d.pool, pgx.TxOptions{BeginQuery: beginQuery}, do)
+}
+
+var beginQuery = fmt.Sprintf("BEGIN; SET LOCAL idle_in_transaction_session_timeout = %d", idleTime.Milliseconds())

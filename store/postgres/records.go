@@ -86,7 +86,7 @@ func (s *Store) Append(ctx context.Context, b record.Batch) error {
 		queue(&all, putPlace, b.Places, rows.PlaceValues)
 		queue(&all, putToolSet, b.ToolSets, rows.ToolSetValues)
 		queue(&all, putToolCalls, b.ToolCalls, rows.ToolCallsValues)
-		return pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error { return tx.SendBatch(ctx, &all).Close() })
+		return s.transact(ctx, func(tx pgx.Tx) error { return tx.SendBatch(ctx, &all).Close() })
 	})
 	return s.explain("append to", err)
 }
@@ -114,7 +114,7 @@ func list[T any](ctx context.Context, s *Store, columns, table string, q record.
 	if q.Limit > 0 {
 		statement += fmt.Sprint(" LIMIT ", q.Limit)
 	}
-	out, err := each(ctx, s.pool, scan, statement, condition.Args...)
+	out, err := fetch(ctx, s.database, scan, statement, condition.Args...)
 	slices.Reverse(out)
 	return out, s.explain("read", err)
 }
@@ -125,7 +125,7 @@ func (s *Store) Turns(ctx context.Context, limit int) ([]record.Turn, error) {
 		return "(SELECT " + rows.TurnColumns + " FROM turns WHERE (moment <> '') = " + cold +
 			fmt.Sprint(" ORDER BY time_us DESC LIMIT ", max(limit, 0), ")")
 	}
-	out, err := each(ctx, s.pool, rows.ScanTurn, of("false")+" UNION ALL "+of("true"))
+	out, err := fetch(ctx, s.database, rows.ScanTurn, of("false")+" UNION ALL "+of("true"))
 	slices.SortStableFunc(out, func(a, b record.Turn) int { return b.Time.Compare(a.Time) })
 	return out, s.explain("read", err)
 }
@@ -136,12 +136,12 @@ func (s *Store) SentForms(ctx context.Context, places []uint64) ([]record.SentPl
 	for i, p := range places {
 		numbers[i] = int64(p)
 	}
-	at, err := each(ctx, s.pool, rows.ScanPlace, "SELECT "+rows.PlaceColumns+
+	at, err := fetch(ctx, s.database, rows.ScanPlace, "SELECT "+rows.PlaceColumns+
 		" FROM sent_places WHERE place = ANY(?) ORDER BY time_us DESC", numbers)
 	if err != nil || len(at) == 0 {
 		return nil, nil, s.explain("read", err)
 	}
-	forms, err := each(ctx, s.pool, rows.ScanForm, `WITH RECURSIVE used (id) AS (
+	forms, err := fetch(ctx, s.database, rows.ScanForm, `WITH RECURSIVE used (id) AS (
 			SELECT form FROM sent_places WHERE place = ANY(?)
 			UNION SELECT parent FROM sent_forms JOIN used USING (id))
 		SELECT `+rows.FormColumns+` FROM sent_forms JOIN used USING (id)`, numbers)

@@ -14,7 +14,7 @@ const pruneLock = 0x7072756e
 
 // Prune implements record.Store. It is one transaction.
 func (s *Store) Prune(ctx context.Context, l record.Limits) (removed int, err error) {
-	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+	err = s.transact(ctx, func(tx pgx.Tx) error {
 		removed, err = prune(ctx, tx, l)
 		return err
 	})

@@ -62,7 +62,7 @@ func (s *Sessions) List(ctx context.Context, q session.Query) ([]session.Info, e
 	if q.Limit > 0 {
 		statement += fmt.Sprint(" LIMIT ", q.Limit)
 	}
-	out, err := each(ctx, s.pool, func(r rows.Row) (session.Info, error) {
+	out, err := fetch(ctx, s.database, func(r rows.Row) (session.Info, error) {
 		_, i, err := rows.ScanInfo(r)
 		return i, err
 	}, statement, c.Args...)
@@ -72,7 +72,9 @@ func (s *Sessions) List(ctx context.Context, q session.Query) ([]session.Info, e
 // Events implements session.Store.
 func (s *Sessions) Events(ctx context.Context, id string, after uint64) ([]session.Event, []session.Damage, error) {
 	var key, last int64
-	err := s.pool.QueryRow(ctx, "SELECT key, last FROM sessions WHERE id = $1", keep(id)).Scan(&key, &last)
+	err := s.again(ctx, func(ctx context.Context, _ bool) error {
+		return s.pool.QueryRow(ctx, "SELECT key, last FROM sessions WHERE id = $1", keep(id)).Scan(&key, &last)
+	})
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil, nil, fmt.Errorf("session %s: %w", id, session.ErrNotFound)
 	}
@@ -84,7 +86,7 @@ func (s *Sessions) Events(ctx context.Context, id string, after uint64) ([]sessi
 	if after == uint64(last) {
 		return nil, nil, nil
 	}
-	found, err := each(ctx, s.pool, rows.ScanEvent,
+	found, err := fetch(ctx, s.database, rows.ScanEvent,
 		"SELECT "+rows.EventColumns+" FROM events WHERE session = ? AND seq > ? AND seq <= ? ORDER BY seq", key, int64(after), last)
 	if err != nil {
 		return nil, nil, s.explain("read", err)
@@ -115,7 +117,7 @@ func (s *Sessions) Search(ctx context.Context, words []string, limit int) ([]ses
 		if from != nil {
 			statement += " AND (time_us, place) < (?, ?)"
 		}
-		found, err := each(ctx, s.pool, scanHit, statement+fmt.Sprint(" ORDER BY time_us DESC, place DESC LIMIT ", searchPage), from...)
+		found, err := fetch(ctx, s.database, scanHit, statement+fmt.Sprint(" ORDER BY time_us DESC, place DESC LIMIT ", searchPage), from...)
 		if err != nil {
 			return nil, s.explain("search", err)
 		}

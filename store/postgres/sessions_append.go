@@ -55,7 +55,7 @@ func (s *Sessions) write(jobs []*job[[]addition]) {
 		for _, j := range jobs {
 			j.err = nil
 		}
-		return pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error { return writeEvents(ctx, tx, jobs, !first) })
+		return s.transact(ctx, func(tx pgx.Tx) error { return writeEvents(ctx, tx, jobs, !first) })
 	})
 	if err != nil {
 		failAll(jobs, s.explain("append to", err))

@@ -69,11 +69,25 @@ func each[T any](ctx context.Context, q queryer, scan func(rows.Row) (T, error),
 	for found.Next() {
 		row, err := scan(textRow{found})
 		if err != nil {
-			return nil, err
+			return nil, unreadable{err}
 		}
 		out = append(out, row)
 	}
 	return out, found.Err()
+}
+
+// unreadable is the error of a row that cannot be read.
+type unreadable struct{ error }
+
+func (u unreadable) Unwrap() error { return u.error }
+
+// fetch is each outside of a transaction, tried again while the database cannot be reached.
+func fetch[T any](ctx context.Context, d *database, scan func(rows.Row) (T, error), statement string, args ...any) (out []T, err error) {
+	err = d.repeat(ctx, func(ctx context.Context, _ bool) (err error) {
+		out, err = each(ctx, d.pool, scan, statement, args...)
+		return err
+	})
+	return out, err
 }
 
 // numbered replaces each question mark by $1, $2, …, as PostgreSQL has them.

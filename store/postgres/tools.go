@@ -17,11 +17,11 @@ var (
 // Tools implements record.Store.
 func (s *Store) Tools(ctx context.Context, since time.Time) ([]record.ToolSet, []record.ToolCalls, error) {
 	condition := rows.Where(record.Query{From: since})
-	calls, err := each(ctx, s.pool, rows.ScanToolCalls, "SELECT "+rows.ToolCallsColumns+" FROM tool_calls WHERE "+condition.String()+
+	calls, err := fetch(ctx, s.database, rows.ScanToolCalls, "SELECT "+rows.ToolCallsColumns+" FROM tool_calls WHERE "+condition.String()+
 		` ORDER BY time_us, conversation COLLATE "C", agent COLLATE "C", tool COLLATE "C"`, condition.Args...)
 	if err != nil {
 		return nil, nil, s.explain("read", err)
 	}
-	sets, err := each(ctx, s.pool, rows.ScanToolSet, "SELECT "+rows.ToolSetColumns+" FROM tool_sets")
+	sets, err := fetch(ctx, s.database, rows.ScanToolSet, "SELECT "+rows.ToolSetColumns+" FROM tool_sets")
 	return sets, calls, s.explain("read", err)
 }

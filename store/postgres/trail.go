@@ -38,7 +38,7 @@ func (s *Store) log(jobs []*job[logging]) {
 		return
 	}
 	err := s.again(context.Background(), func(ctx context.Context, first bool) error {
-		return pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error { return s.logIn(ctx, tx, jobs, !first) })
+		return s.transact(ctx, func(tx pgx.Tx) error { return s.logIn(ctx, tx, jobs, !first) })
 	})
 	if err != nil {
 		failAll(jobs, s.explain("append to", err))
@@ -95,7 +95,15 @@ func extend(ctx context.Context, tx pgx.Tx, chained []record.Entry) error {
 
 // Entries implements record.Trail.
 func (s *Store) Entries(ctx context.Context, q record.TrailQuery) ([]record.Entry, error) {
-	out, err := entries(ctx, s.pool, q)
+	repeat := s.repeat
+	if q.Session != "" {
+		repeat = s.again // it is quick
+	}
+	var out []record.Entry
+	err := repeat(ctx, func(ctx context.Context, _ bool) (err error) {
+		out, err = entries(ctx, s.pool, q)
+		return err
+	})
 	return out, s.explain("read", err)
 }
 

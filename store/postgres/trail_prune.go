@@ -48,7 +48,7 @@ func (s *Store) PruneTrail(ctx context.Context, before time.Time, newest int, by
 // pruneTrail is one step.
 func (s *Store) pruneTrail(ctx context.Context, before time.Time, newest int, by string) (removed int, err error) {
 	var end record.Link
-	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+	err = s.transact(ctx, func(tx pgx.Tx) error {
 		head, err := lockHead(ctx, tx)
 		if err != nil {
 			return err
