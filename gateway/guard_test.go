@@ -16,6 +16,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/stet-dev/stet/gateway/wire"
+	"github.com/stet-dev/stet/tool"
 )
 
 // fetch makes a request as a browser, or somebody else, would, and returns the
@@ -209,16 +210,28 @@ func TestRevoked(t *testing.T) {
 	}
 }
 
-// Two hosts of one workspace: the newer one has it where they bear one token, the
-// older one where they do not.
+// Two hosts of one workspace, at one hub and at two of one bus: the newer one has it where
+// they bear one token, the older one where they do not.
 func TestTwoHosts(t *testing.T) {
-	hub, _ := newHub(t, Config{Limits: Limits{Rate: -1}})
-	url := serveHub(t, hub)
+	t.Run("one hub", func(t *testing.T) {
+		hub, _ := newHub(t, Config{Limits: Limits{Rate: -1}})
+		url := serveHub(t, hub)
+		testTwoHosts(t, url, url)
+	})
+	t.Run("two hubs", func(t *testing.T) {
+		bus := new(Local)
+		one, _ := newHub(t, Config{Limits: Limits{Rate: -1}, Bus: bus})
+		two, _ := newHub(t, Config{Limits: Limits{Rate: -1}, Bus: bus})
+		testTwoHosts(t, serveHub(t, one), serveHub(t, two))
+	})
+}
+
+func testTwoHosts(t *testing.T, url, there string) {
 	first := &Host{Dial: Dial{URL: url, Token: "host-a"}, Workspace: "w", Caller: echo(`{"host":1}`)}
 	ended := make(chan error, 1)
 	go func() { ended <- first.Run(context.Background()) }()
 	agent := dialAgent(t, url, "w")
-	other := &Host{Dial: Dial{URL: url, Token: "host-b"}, Workspace: "w", Caller: echo("{}")}
+	other := &Host{Dial: Dial{URL: there, Token: "host-b"}, Workspace: "w", Caller: echo("{}")}
 	var refused *wire.Error
 	if err := other.Run(context.Background()); !errors.As(err, &refused) || refused.Code != codeTaken {
 		t.Error(err)
@@ -226,11 +239,15 @@ func TestTwoHosts(t *testing.T) {
 	if r := mustCall(t, agent, "read_file", "{}"); r.Text != `{"host":1}` {
 		t.Error(r)
 	}
-	runHost(t, url, "w", echo(`{"host":2}`))
+	runHost(t, there, "w", echo(`{"host":2}`))
 	if err := <-ended; !errors.As(err, &refused) || refused.Code != codeTaken || err.Error() != "the gateway refuses: another host with the same token has taken the workspace over" {
 		t.Error(err)
 	}
-	for mustCall(t, agent, "read_file", "{}").Text != `{"host":2}` { // once it is there
+	for { // once it is there
+		r, err := agent.Call(t.Context(), tool.Call{Name: "read_file", Arguments: []byte("{}")})
+		if err == nil && r.Text == `{"host":2}` {
+			return
+		}
 		time.Sleep(time.Millisecond)
 	}
 }

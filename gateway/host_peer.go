@@ -47,24 +47,30 @@ const codeTaken = "workspace_taken"
 const moveTime = time.Second
 
 // begin takes the workspace. A host takes it over from one with the same token, and from
-// one that has lost its connection to another hub.
+// one that has lost its connection to another hub. It is refused for good where another host
+// has the workspace, and told to come again where that is not known.
 func (p *hostPeer) begin() (err error) {
 	h := p.h
-	for end := time.Now().Add(moveTime); ; {
+	begun := time.Now()
+	for end := begun.Add(moveTime); ; {
 		p.release, err = h.bus.Own(workspaceAddress(p.workspace()), p.deliver, p.lost)
 		if !errors.Is(err, ErrTaken) {
 			break
 		}
 		h.mu.Lock()
-		old := h.hosts[p.workspace()]
+		old, stays := h.hosts[p.workspace()], h.stays[p.workspace()].After(begun)
+		delete(h.stays, p.workspace())
 		h.mu.Unlock()
-		if old == nil && time.Now().Before(end) && h.givesBack(p.workspace()) {
-			continue
-		}
-		if old == nil || time.Now().After(end) || old.who.ID != p.who.ID {
+		switch {
+		case stays || old != nil && old.who.ID != p.who.ID:
 			return &wire.Error{Code: codeTaken, Message: fmt.Sprintf("workspace %q has a host already", p.workspace())}
+		case time.Now().After(end):
+			return &wire.Error{Code: string(tool.HostUnavailable), Message: "another gateway has not given the workspace back yet"}
+		case old != nil:
+			old.end(websocket.StatusPolicyViolation, takenOver)
+		default:
+			h.wantsBack(p)
 		}
-		old.end(websocket.StatusPolicyViolation, codeTaken+": another host with the same token has taken the workspace over")
 	}
 	if err != nil { // of the bus, which may work again in a moment: the host is to come again
 		h.log.Error("bus", "workspace", p.workspace(), "err", err)
@@ -77,18 +83,36 @@ func (p *hostPeer) begin() (err error) {
 	return nil
 }
 
-// givesBack asks the hub that has a workspace to give it back, and waits a moment. It
-// reports whether that hub was reached, or has given it back already.
-func (h *Hub) givesBack(workspace string) bool {
-	m := Message{From: h.address, Frame: &wire.Hello{Version: wire.Version, Role: wire.Host, Workspace: workspace}}
-	if err := h.bus.Send(workspaceAddress(workspace), m); err != nil && !errors.Is(err, ErrNoOwner) {
-		return false
+const takenOver = codeTaken + ": another host with the same token has taken the workspace over"
+
+// wantsBack asks the hub that has a workspace to give it back for a host, and waits a moment.
+// The session of the hello is the host's token.
+func (h *Hub) wantsBack(p *hostPeer) {
+	m := Message{From: h.address, Frame: &wire.Hello{
+		Version: wire.Version, Role: wire.Host, Session: p.who.ID, Workspace: p.workspace(),
+	}}
+	if err := h.bus.Send(workspaceAddress(p.workspace()), m); err != nil {
+		h.log.Info("a workspace is not given back yet", "workspace", p.workspace(), "err", err)
 	}
 	select {
 	case <-time.After(50 * time.Millisecond):
 	case <-h.base.Done():
 	}
-	return h.base.Err() == nil
+}
+
+// wanted answers another hub, at the address to, that has a host for the workspace.
+func (p *hostPeer) wanted(to string, f *wire.Hello) {
+	p.mu.Lock()
+	away := p.away
+	p.mu.Unlock()
+	switch {
+	case away:
+		p.end(websocket.StatusGoingAway, "the host is at another gateway now")
+	case f.Session != "" && f.Session == p.who.ID: // its connection may be lost, and not show it
+		p.end(websocket.StatusPolicyViolation, takenOver)
+	default:
+		p.answer(to, &wire.Event{Event: hostStays, Workspace: p.workspace()})
+	}
 }
 
 // lost ends the session, since another process owns the workspace's address. The host
@@ -183,12 +207,7 @@ func (s *hubSession) tellOf(e *wire.Event) {
 func (p *hostPeer) deliver(m Message) {
 	switch f := m.Frame.(type) {
 	case *wire.Hello: // the workspace has a host at another hub
-		p.mu.Lock()
-		away := p.away
-		p.mu.Unlock()
-		if away {
-			p.h.serving.Go(func() { p.end(websocket.StatusGoingAway, "the host is at another gateway now") })
-		}
+		p.h.serving.Go(func() { p.wanted(m.From, f) })
 		return
 	case *wire.ToolCall:
 		p.mu.Lock()
@@ -207,7 +226,9 @@ func (p *hostPeer) deliver(m Message) {
 		}
 	case *wire.Progress: // a hub asks whether its call is here
 		if !p.has(f.CallID) {
-			p.answer(m.From, &wire.ToolResult{CallID: f.CallID, Error: string(tool.HostUnavailable)})
+			p.h.serving.Go(func() {
+				p.answer(m.From, &wire.ToolResult{CallID: f.CallID, Error: string(tool.HostUnavailable)})
+			})
 		}
 		return
 	case *wire.Cancel:

@@ -110,6 +110,7 @@ type Hub struct {
 	asking      map[string]int         // calls that wait for a person, by the token's account
 	known       map[string]presentHost // the workspaces that have a host
 	hosts       map[string]*hostPeer   // that are connected to this hub, by workspace
+	stays       map[string]time.Time   // when another hub said that its host of a workspace stays
 	sessions    map[*hubSession]bool
 	secrets     map[string]*hubSession // those that can be resumed
 	connections int
@@ -142,7 +143,7 @@ func New(c Config) (*Hub, error) {
 		config: c, log: c.Log, bus: c.Bus, address: "hub/" + newID(),
 		calls: map[string]*call{}, schedulers: map[string]*scheduler{}, asking: map[string]int{},
 		known: map[string]presentHost{}, peers: map[string]time.Time{}, copies: map[string]context.CancelFunc{},
-		newPeer: make(chan string, 64), hosts: map[string]*hostPeer{},
+		newPeer: make(chan string, 64), hosts: map[string]*hostPeer{}, stays: map[string]time.Time{},
 		sessions: map[*hubSession]bool{}, secrets: map[string]*hubSession{}, expiries: map[issue]time.Time{},
 		tokens:      budget.NewFamily(budget.Token, tokenBytes),
 		workspaces:  budget.NewFamily(budget.Workspace, workspaceBytes),

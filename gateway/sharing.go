@@ -31,6 +31,7 @@ const (
 const (
 	hubAlive  = "hub_alive"  // From is there
 	askedAnew = "asked_anew" // copies of questions of From are to be dropped: all that are open follow
+	hostStays = "host_stays" // a workspace that was asked for has a host at From
 )
 
 // presentHost is the host of a workspace: at the hub with that address, heard of at seen.
@@ -219,8 +220,13 @@ const copyRoot = "hub/"
 func (h *Hub) fromPeer(m Message) bool {
 	switch f := m.Frame.(type) {
 	case *wire.Event:
-		if f.Event == askedAnew {
+		switch f.Event {
+		case askedAnew:
 			h.dropCopies(m.From)
+		case hostStays:
+			h.mu.Lock()
+			h.stays[f.Workspace] = time.Now()
+			h.mu.Unlock()
 		}
 		return true
 	case *wire.Approval:
