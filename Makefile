@@ -144,6 +144,7 @@ soak: ## more of what is random: races, kills, two agents, properties over 10,00
 	STET_SOAK=1 $(GO) test -count=1 -timeout 90m ./test/hazards
 	$(GO) test -timeout 60m ./history ./replay -rapid.checks=10000
 	STET_SOAK=1 $(GO) test -timeout 60m -run TestExactness ./internal/bpe
+	STET_SOAK=1 $(GO) test -timeout 60m -run TestLikeRipgrep ./filetools
 	STET_SOAK=1 STET_MERGES=20000 $(GO) test -timeout 60m ./workspace ./internal/merge3
 	STET_SOAK=1 $(GO) test -count=1 -timeout 60m ./store/sqlite
 	$(GO) test -timeout 60m ./session -rapid.checks=10000

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"path"
 	"regexp"
+	"regexp/syntax"
 	"slices"
 	"strconv"
 	"strings"
@@ -49,6 +50,7 @@ const (
 type search struct {
 	q       *toolCall
 	re      *regexp.Regexp
+	literal []byte // in every match; empty: no such text is known
 	context int
 	limit   int
 
@@ -70,6 +72,7 @@ func planSearchText(ctx context.Context, q *toolCall) (*tool.Plan, error) {
 	if s.re, err = compilePattern(q.args); err != nil {
 		return nil, err
 	}
+	s.literal = requiredLiteral(s.re)
 	s.byLine = strings.Contains(s.re.String(), `\A`) || strings.Contains(s.re.String(), `\z`)
 	files := "**"
 	if q.args.has("glob") {
@@ -127,6 +130,42 @@ func compilePattern(args values) (*regexp.Regexp, error) {
 		return nil, badArgument("pattern", "%s.", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
 	}
 	return re, nil
+}
+
+// requiredLiteral returns the longest text that is known to stand in every match. Looking for that is many times as fast as matching.
+func requiredLiteral(re *regexp.Regexp) []byte {
+	tree, err := syntax.Parse(re.String(), syntax.Perl)
+	if err != nil {
+		return nil
+	}
+	return []byte(literalOf(tree))
+}
+
+func literalOf(tree *syntax.Regexp) (longest string) {
+	switch tree.Op {
+	case syntax.OpLiteral:
+		if tree.Flags&syntax.FoldCase == 0 {
+			longest = string(tree.Rune)
+		}
+	case syntax.OpCapture, syntax.OpPlus:
+		longest = literalOf(tree.Sub[0])
+	case syntax.OpRepeat:
+		if tree.Min > 0 {
+			longest = literalOf(tree.Sub[0])
+		}
+	case syntax.OpConcat:
+		for _, part := range tree.Sub {
+			if l := literalOf(part); len(l) > len(longest) {
+				longest = l
+			}
+		}
+	}
+	return longest
+}
+
+// match reports whether text has a match.
+func (s *search) match(text []byte) bool {
+	return bytes.Contains(text, s.literal) && s.re.Match(text)
 }
 
 // file searches one file. It returns fs.SkipAll when there is enough.
@@ -195,19 +234,20 @@ func (s *search) read(p workspace.Path) ([]byte, error) {
 // it into lines. That holds for UTF-8 with line feeds alone.
 func (s *search) without(data []byte) bool {
 	return !s.byLine && bytes.IndexByte(data, '\r') < 0 && !bytes.HasPrefix(data, []byte("\xef\xbb\xbf")) &&
-		utf8.Valid(data) && !workspace.Binary(data) && !s.re.Match(data)
+		utf8.Valid(data) && !workspace.Binary(data) && !s.match(data)
 }
 
 // text finds the lines of a text that match.
 func (s *search) text(name, text string) error {
 	text = strings.ReplaceAll(text, "\r\n", "\n")
-	if !s.byLine && !s.re.MatchString(text) {
+	literal := string(s.literal)
+	if !strings.Contains(text, literal) || !s.byLine && !s.re.MatchString(text) {
 		return nil
 	}
 	lines := splitLines(text)
 	var hits []int
 	for n, l := range lines {
-		if !s.re.MatchString(strings.TrimSuffix(l, "\n")) {
+		if !strings.Contains(l, literal) || !s.re.MatchString(strings.TrimSuffix(l, "\n")) {
 			continue
 		}
 		if s.matches+len(hits) == s.limit {

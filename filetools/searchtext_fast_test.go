@@ -1,6 +1,7 @@
 package filetools
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 
@@ -12,7 +13,7 @@ import (
 // A file that is said to have no match, without a look at its lines, has none in them.
 func TestWithout(t *testing.T) {
 	pieces := []string{"a", "b", "ab", "\n", "\r", "\r\n", "\x00", "\xff", "\xef\xbb\xbf", "\xff\xfea\x00", "é", " ", "func New"}
-	patterns := []string{"a", "ab", "a$", "^b", "^$", `a\b`, "a.b", "b *$", "é", `\s$`, "(?i)A", "[^a]", "func New[a-z]*", "x"}
+	patterns := []string{"a", "ab", "a$", "^b", "^$", `a\b`, "a.b", "b *$", "é", `\s$`, "(?i)A", "[^a]", "func New[a-z]*", "x", "a?b+", "(ab)+", "[ab]ab", "(a|b)ab"}
 	fast := 0
 	rapid.Check(t, func(t *rapid.T) {
 		data := strings.Join(rapid.SliceOfN(rapid.SampledFrom(pieces), 0, 12).Draw(t, "data"), "")
@@ -20,7 +21,7 @@ func TestWithout(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := search{re: re, limit: 100}
+		s := search{re: re, literal: requiredLiteral(re), limit: 100}
 		if !s.without([]byte(data)) {
 			return
 		}
@@ -37,5 +38,16 @@ func TestWithout(t *testing.T) {
 	})
 	if fast == 0 {
 		t.Error("no file was told without a look at its lines")
+	}
+}
+
+func TestRequiredLiteral(t *testing.T) {
+	for pattern, want := range map[string]string{
+		"abc": "abc", "(?i)abc": "", `[A-Z]\w+_END_\d+\(`: "_END_", "a(bc)+d": "bc", "(bc)?d": "d", "(bc)*": "", "(abc){2,}": "abc", "(abc){0,2}x": "x",
+		"abc|abd": "ab", "abc|xyz": "", "^func [a-z]+$": "func ", "é.": "é", "": "",
+	} {
+		if got := string(requiredLiteral(regexp.MustCompile("(?m)" + pattern))); got != want {
+			t.Errorf("%s: %q, want %q", pattern, got, want)
+		}
 	}
 }
