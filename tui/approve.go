@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"github.com/stet-dev/stet/approval"
 )
@@ -52,6 +53,7 @@ func (d *Dialog) approve(ctx context.Context, src Source, quiet bool) error {
 	defer func() { cancel(); <-done }()
 	go func() {
 		defer close(done)
+		defer d.rescue()
 		for {
 			e, err := src.Next(ctx)
 			if err != nil {
@@ -101,8 +103,9 @@ type approving struct {
 	events chan approval.Event
 	failed chan error
 	open   questions
-	idle   bool // the person was told that there is nothing to approve
-	quiet  bool // they are not told so
+	idle   bool         // the person was told that there is nothing to approve
+	quiet  bool         // they are not told so
+	count  atomic.Int64 // of the open ones
 
 	answered bool // one question at least
 }
@@ -111,7 +114,11 @@ func (a *approving) work(ctx context.Context) error {
 	for {
 		if len(a.open) == 0 {
 			if !a.idle && !a.quiet {
-				a.d.printf("nothing to approve; waiting (Ctrl-C ends)\n")
+				ends := "Ctrl-C ends"
+				if a.d.byKeys() {
+					ends = "q ends"
+				}
+				a.d.printf("nothing to approve; waiting (%s)\n", ends)
 				a.idle = true
 			}
 			if err := a.wait(ctx); err != nil {
@@ -130,7 +137,14 @@ func (a *approving) work(ctx context.Context) error {
 func (a *approving) wait(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan error, 1)
-	go func() { ended <- a.d.input().end(ctx) }()
+	go func() {
+		defer a.d.rescue()
+		if a.d.byKeys() && !a.quiet {
+			ended <- a.d.idle(ctx)
+			return
+		}
+		ended <- a.d.input().end(ctx)
+	}()
 	select {
 	case e := <-a.events:
 		a.take(e)
@@ -147,12 +161,18 @@ func (a *approving) wait(ctx context.Context) error {
 	}
 }
 
+func (a *approving) remove(id string) {
+	a.open.remove(id)
+	a.count.Store(int64(len(a.open)))
+}
+
 func (a *approving) take(e approval.Event) {
 	switch {
 	case e.Opened != nil:
 		a.open = append(a.open, *e.Opened)
+		a.count.Store(int64(len(a.open)))
 	case e.Closed != nil:
-		a.open.remove(e.Closed.ID)
+		a.remove(e.Closed.ID)
 	}
 }
 
@@ -165,8 +185,9 @@ func (a *approving) askFirst(ctx context.Context) error {
 	var answer approval.Answer
 	answered := make(chan error, 1)
 	go func() {
+		defer a.d.rescue()
 		var err error
-		answer, err = a.d.ask(asking, q, true, func() ([]byte, error) { return a.src.Content(asking, q.ID) })
+		answer, err = a.d.ask(asking, q, func() int { return int(a.count.Load()) }, func() ([]byte, error) { return a.src.Content(asking, q.ID) })
 		answered <- err
 	}()
 	var closed *approval.Closing
@@ -200,27 +221,46 @@ func (a *approving) askFirst(ctx context.Context) error {
 	}
 }
 
-// choose lists the open questions, and brings the one that the person names to the
-// front. It is shown again, and so is the first one if they name none.
+// choose lists the open questions, and brings the one that the person chooses to the
+// front. It is shown again, and so is the first one if they choose none.
 func (a *approving) choose(ctx context.Context) error {
-	for i, q := range a.open {
-		a.d.say("", fmt.Sprintf("%3d  %s %s, of %s", i+1, q.Tool, q.Path, cmp.Or(q.Client, q.Session)))
+	var lines []string
+	for _, q := range a.open {
+		lines = append(lines, fmt.Sprintf("%s %s, of %s", q.Tool, q.Path, cmp.Or(q.Client, q.Session)))
 	}
-	line, err := a.d.prompt(ctx, "number (Enter: 1) ")
+	at, err := a.d.choose(ctx, lines)
+	if err == nil && at > 0 {
+		q := a.open[at]
+		a.open = slices.Insert(slices.Delete(a.open, at, at+1), 0, q)
+	}
+	return err
+}
+
+// choose lets the person choose one of the lines, and returns its index; -1: none.
+func (d *Dialog) choose(ctx context.Context, lines []string) (int, error) {
+	if d.byKeys() {
+		return d.pick(ctx, "Decide on which first?", lines)
+	}
+	for i, line := range lines {
+		d.say("", fmt.Sprintf("%3d  %s", i+1, line))
+	}
+	line, err := d.prompt(ctx, "number (Enter: 1) ")
 	if err != nil {
-		return err
+		return -1, err
 	}
-	if n, err := strconv.Atoi(strings.TrimSpace(line)); err == nil && n > 1 && n <= len(a.open) {
-		q := a.open[n-1]
-		a.open = slices.Insert(slices.Delete(a.open, n-1, n), 0, q)
+	if n, err := strconv.Atoi(strings.TrimSpace(line)); err == nil && n > 0 && n <= len(lines) {
+		return n - 1, nil
 	}
-	return nil
+	return -1, nil
 }
 
 // tellClosed says how the question on the screen was closed. What the person types
 // before they have seen that is no answer to the next one.
 func (a *approving) tellClosed(ctx context.Context, c approval.Closing) error {
 	a.d.say(yellow, "no longer open: "+c.String())
+	if a.d.byKeys() {
+		return a.d.promptEnter(ctx, "Enter goes on")
+	}
 	_, err := a.d.prompt(ctx, "Enter goes on ")
 	return err
 }
@@ -231,7 +271,7 @@ func (a *approving) answer(ctx context.Context, q approval.Question, answer appr
 		return err
 	}
 	if err == nil || errors.Is(err, approval.ErrAnswered) || errors.Is(err, approval.ErrUnknown) {
-		a.open.remove(q.ID)
+		a.remove(q.ID)
 	}
 	if err != nil {
 		a.d.complain(err) // a question that is still open is asked again

@@ -9,13 +9,14 @@ import (
 	"github.com/stet-dev/stet/approval"
 )
 
-// decision takes a person through a question. The lines that they type go in, and
+// decision takes a person through a question. The lines or keys that they type go in, and
 // the next step comes out. It neither reads nor writes the terminal.
 type decision struct {
 	q      approval.Question
 	editor bool   // Edit is offered
-	listed bool   // the list of open questions is offered
 	unseen string // what of the question was not shown; "" if all was
+
+	open func() int // counts the open questions, of which a list can be had; nil: no list
 
 	stage   stage
 	pending approval.Answer // the one that the next line confirms
@@ -54,8 +55,11 @@ func (c *decision) prompt() string {
 	case writing:
 		return fmt.Sprintf("write these %s to %s? (y/N)", size(int64(len(c.pending.Content))), c.q.Path)
 	}
-	return choices(c.q, c.editor)
+	return c.choices()
 }
+
+// byKey reports whether one key says all that is asked for.
+func (c *decision) byKey() bool { return c.stage == choosing || c.stage == writing }
 
 // typed takes a line.
 func (c *decision) typed(line string) step {
@@ -86,7 +90,7 @@ func (c *decision) typed(line string) step {
 
 // chosen takes one of the choices.
 func (c *decision) chosen(key string) step {
-	if c.listed && (key == "l" || key == "list") {
+	if c.open != nil && (key == "l" || key == "list") {
 		return step{leave: errList}
 	}
 	switch key {
@@ -164,7 +168,8 @@ func (c *decision) decide(a approval.Answer) step {
 }
 
 // choices lists the keys that the question offers.
-func choices(q approval.Question, editor bool) string {
+func (c *decision) choices() string {
+	q := c.q
 	keys := []string{"[a]pprove"}
 	if q.Grantable {
 		keys = append(keys, "[s]ession")
@@ -172,10 +177,16 @@ func choices(q approval.Question, editor bool) string {
 	if q.Grantable && !q.Outside() { // a call outside has no path
 		keys = append(keys, "[p]attern")
 	}
-	if q.Editable && editor {
+	if q.Editable && c.editor {
 		keys = append(keys, "[e]dit")
 	}
-	keys = append(keys, "[r]eject", "[c]ancel", "[v]iew all", "[n]ext", "[q]uit")
+	keys = append(keys, "[r]eject", "[c]ancel", "[v]iew all", "[n]ext")
+	if c.open != nil {
+		if n := c.open(); n > 1 {
+			keys = append(keys, fmt.Sprintf("[l]ist of %d", n))
+		}
+	}
+	keys = append(keys, "[?]", "[q]uit")
 	return strings.Join(keys, " ") + " >"
 }
 
@@ -192,7 +203,7 @@ func (c *decision) meanings() string {
 	}
 	all = append(all, "r  reject, with words for the agent if you like", "c  cancel the call", "v  show all of it",
 		"n  decide later: the next question comes first")
-	if c.listed {
+	if c.open != nil {
 		all = append(all, "l  list the open questions, and choose one")
 	}
 	return strings.Join(append(all, "q  leave; what is asked stays open"), "\n")

@@ -1,5 +1,6 @@
 // Package tui asks people questions on a terminal, and shows what an agent says.
-// [Dialog] asks one question after the other: lines in, lines out. [Chat] is a
+// [Dialog] asks one question after the other: lines in, lines out, and single keys on
+// a terminal. [Chat] is a
 // conversation with an agent. Both take a person through a question by the same
 // state machine, decision.
 //
@@ -14,6 +15,7 @@ import (
 	"io"
 	"path"
 	"strings"
+	"sync"
 
 	"github.com/stet-dev/stet/approval"
 )
@@ -26,7 +28,14 @@ type Dialog struct {
 	Lines  int    // how many lines of a diff are shown before the person asks for the rest; 0: 100
 	Editor string // a shell command for Edit, as in $EDITOR; "": it is not offered
 
+	// Keys takes a choice by its key, without Enter, where In and Out are a terminal that
+	// can move its cursor. Otherwise a choice is a line.
+	Keys bool
+
 	in *input
+
+	mu        sync.Mutex
+	leaveKeys func() // puts the terminal back; nil: it was not changed
 }
 
 // A person leaves a question without an answer: for the next one, for one of the list,
@@ -40,20 +49,21 @@ var (
 // Ask implements approval.Approver. A person who leaves without an answer has
 // cancelled.
 func (d *Dialog) Ask(ctx context.Context, q approval.Question) (approval.Answer, error) {
-	a, err := d.ask(ctx, q, false, func() ([]byte, error) { return append([]byte(nil), q.Content...), nil })
+	a, err := d.ask(ctx, q, nil, func() ([]byte, error) { return append([]byte(nil), q.Content...), nil })
 	if errors.Is(err, errNext) || errors.Is(err, errQuit) || errors.Is(err, io.EOF) {
 		return approval.Answer{Verdict: approval.Cancel}, nil
 	}
 	return a, err
 }
 
-// ask shows a question and waits for the answer, or the end of ctx. content
-// returns the text that Edit begins with.
-func (d *Dialog) ask(ctx context.Context, q approval.Question, listed bool, content func() ([]byte, error)) (approval.Answer, error) {
+// ask shows a question and waits for the answer, or the end of ctx. open counts the open
+// questions, of which a list can be had; nil: there is no list. content returns the text
+// that Edit begins with.
+func (d *Dialog) ask(ctx context.Context, q approval.Question, open func() int, content func() ([]byte, error)) (approval.Answer, error) {
 	d.input().discard()
-	c := &decision{q: q, listed: listed, editor: d.Editor != "", unseen: d.show(q, d.lines())}
+	c := &decision{q: q, open: open, editor: d.Editor != "", unseen: d.show(q, d.lines())}
 	for {
-		line, err := d.prompt(ctx, c.prompt()+" ")
+		line, err := d.next(ctx, c)
 		if err != nil {
 			d.printf("\n")
 			return approval.Answer{}, err
@@ -79,6 +89,22 @@ func (d *Dialog) ask(ctx context.Context, q approval.Question, listed bool, cont
 			}
 		}
 	}
+}
+
+// next waits for what the person says next: a key where that is enough, else a line.
+func (d *Dialog) next(ctx context.Context, c *decision) (string, error) {
+	if !d.byKeys() {
+		return d.prompt(ctx, c.prompt()+" ")
+	}
+	if c.byKey() {
+		return d.promptKey(ctx, c.prompt())
+	}
+	if c.stage == confirming { // the rest of what was pasted as a pattern approves nothing
+		if err := d.settle(ctx); err != nil {
+			return "", err
+		}
+	}
+	return d.prompt(ctx, c.prompt()+" ")
 }
 
 // show shows a question, and at most so many lines of its diff; -1: all of it. It

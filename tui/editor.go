@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 )
@@ -23,7 +22,7 @@ func runEditor(command, name string, text []byte, in io.Reader, out io.Writer) (
 	if err := os.WriteFile(file, text, 0o600); err != nil {
 		return nil, err
 	}
-	cmd := exec.Command("sh", "-c", command+` "$1"`, "sh", file)
+	cmd := editorCommandLine(command, file)
 	if f, ok := in.(*os.File); ok {
 		cmd.Stdin = f
 	}

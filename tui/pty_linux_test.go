@@ -1,46 +1,84 @@
 package tui_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"io"
 	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"syscall"
 	"testing"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/stet-dev/stet/approval"
+	"github.com/stet-dev/stet/tool"
 	"github.com/stet-dev/stet/tui"
 )
 
-// On a real terminal: what was typed before the question was shown is no answer
-// to it.
-func TestTerminal(t *testing.T) {
+// openPTY opens a terminal: the side with the keyboard and the screen, and the side of
+// the programs.
+func openPTY(t *testing.T) (keys, tty *os.File) {
+	t.Helper()
 	keys, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
 		t.Skip("no terminals here:", err)
 	}
-	defer keys.Close()
-	raw := int(keys.Fd())
-	n, err := unix.IoctlGetInt(raw, unix.TIOCGPTN)
-	if err == nil {
-		err = unix.IoctlSetPointerInt(raw, unix.TIOCSPTLCK, 0)
-	}
+	t.Cleanup(func() { keys.Close() })
+	raw, err := keys.SyscallConn() // Fd would make reading block, whatever is closed
 	if err != nil {
 		t.Fatal(err)
 	}
-	tty, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
+	var n int
+	var ioctlErr error
+	err = raw.Control(func(fd uintptr) {
+		if n, ioctlErr = unix.IoctlGetInt(int(fd), unix.TIOCGPTN); ioctlErr == nil {
+			ioctlErr = unix.IoctlSetPointerInt(int(fd), unix.TIOCSPTLCK, 0)
+		}
+	})
+	if err := errors.Join(err, ioctlErr); err != nil {
+		t.Fatal(err)
+	}
+	tty, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
 		t.Skip("no terminals here:", err)
 	}
 	t.Cleanup(func() { tty.Close() }) // after the person has left it
-	if _, err := keys.WriteString("a\na\na\n"); err != nil {
-		t.Fatal(err)
-	}
-	for typed := 0; typed < 6; { // the terminal takes its time to take them up
-		if typed, err = unix.IoctlGetInt(int(tty.Fd()), unix.TIOCINQ); err != nil {
+	return keys, tty
+}
+
+// typed waits until a terminal holds so many bytes that were not read yet.
+func typed(t *testing.T, tty *os.File, want int) {
+	t.Helper()
+	for got := 0; got < want; {
+		var err error
+		if got, err = unix.IoctlGetInt(int(tty.Fd()), unix.TIOCINQ); err != nil {
 			t.Fatal(err)
 		}
 	}
+}
 
+// mode is how the terminal is set.
+func mode(t *testing.T, tty *os.File) unix.Termios {
+	t.Helper()
+	m, err := unix.IoctlGetTermios(int(tty.Fd()), unix.TCGETS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return *m
+}
+
+// On a real terminal: what was typed before the question was shown is no answer
+// to it.
+func TestTerminal(t *testing.T) {
+	keys, tty := openPTY(t)
+	if _, err := keys.WriteString("a\na\na\n"); err != nil {
+		t.Fatal(err)
+	}
+	typed(t, tty, 6)
 	var q approval.Queue
 	p := sit(t, &q, func(d *tui.Dialog) { d.In = tty })
 	a := ask(t.Context(), &q, question())
@@ -54,5 +92,287 @@ func TestTerminal(t *testing.T) {
 	}
 	if got := a.wait(t); got.Verdict != approval.Reject || got.Words != "no" {
 		t.Errorf("%+v", got)
+	}
+}
+
+// keyPerson sits at a real terminal, and answers with single keys.
+type keyPerson struct {
+	*person
+	tty    *os.File
+	before unix.Termios
+}
+
+// sitWithKeys begins to answer the questions of q on a terminal of 100 columns.
+func sitWithKeys(t *testing.T, q *approval.Queue, editor string) *keyPerson {
+	t.Helper()
+	keys, tty := openPTY(t)
+	if err := unix.IoctlSetWinsize(int(tty.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Col: 100, Row: 20}); err != nil {
+		t.Fatal(err)
+	}
+	before := mode(t, tty)
+	sub := q.Subscribe()
+	p := &person{t: t, keys: keys, done: make(chan error, 1), more: make(chan struct{}, 1)}
+	p.dialog = &tui.Dialog{In: tty, Out: tty, Keys: true, Editor: editor}
+	seen := make(chan struct{})
+	go func() {
+		defer close(seen)
+		_, _ = io.Copy(p, keys) // it ends when the terminal is closed
+	}()
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() { p.done <- p.dialog.Approve(ctx, sub) }()
+	t.Cleanup(func() {
+		cancel()
+		<-p.done
+		sub.Close()
+		if after := mode(t, tty); after != before {
+			t.Errorf("the terminal is left as %+v, and was %+v", after, before)
+		}
+		tty.Close()
+		<-seen
+	})
+	return &keyPerson{p, tty, before}
+}
+
+// press presses keys: they come to the program at once.
+func (p *keyPerson) press(keys string) {
+	p.t.Helper()
+	if _, err := io.WriteString(p.keys, keys); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// Each choice is one key, and no Enter.
+func TestKeys(t *testing.T) {
+	var q approval.Queue
+	p := sitWithKeys(t, &q, "printf more >>")
+	p.expect("waiting (q ends)")
+	for _, step := range []struct {
+		do   func()
+		want approval.Answer
+	}{
+		{func() { p.press("a") }, approval.Answer{Verdict: approval.Approve}},
+		{func() { p.press("s") }, approval.Answer{Verdict: approval.ForSession}},
+		{func() {
+			p.press("?")
+			if said := p.expect("[q]uit >"); !strings.Contains(said, "r  reject, with words") {
+				t.Errorf("%q", said)
+			}
+			p.press("x")
+			p.expect(`"x" is none of them`)
+			p.expect("[q]uit >")
+			p.press("v")
+			p.expect("-old")
+			p.expect("[q]uit >")
+			p.press("n")
+			p.expect("[q]uit >")
+			p.press("r")
+			p.expect("know? ")
+			p.press("two words\r")
+		}, approval.Answer{Verdict: approval.Reject, Words: "two words"}},
+		{func() {
+			p.press("p")
+			p.expect("pattern (Enter: ")
+			p.press("\r")
+		}, approval.Answer{Verdict: approval.ForPattern, Pattern: "src/**"}},
+		{func() {
+			p.press("e")
+			p.expect("(y/N)")
+			p.press("n")
+			p.expect("[q]uit >")
+			p.press("e")
+			p.expect("(y/N)")
+			p.press("y")
+		}, approval.Answer{Verdict: approval.Edit, Content: []byte("same\nnew\nmore")}},
+	} {
+		a := ask(t.Context(), &q, question())
+		p.expect("[q]uit >")
+		step.do()
+		got := a.wait(t)
+		if want := step.want; got.Verdict != want.Verdict || got.Pattern != want.Pattern || got.Words != want.Words || string(got.Content) != string(want.Content) {
+			t.Errorf("%+v, want %+v", got, want)
+		}
+		p.expect("waiting (q ends)")
+	}
+}
+
+// What comes at once, or in a paste, or before the question is shown, is no answer.
+func TestKeysPaste(t *testing.T) {
+	var q approval.Queue
+	p := sitWithKeys(t, &q, "")
+	p.expect("waiting")
+	p.press("aa\na\n")
+	a := ask(t.Context(), &q, question())
+	p.expect("[q]uit >")
+	for _, paste := range []string{"a\na\na\n", "aa", "\x1b[200~a\x1b[201~", "\x1b[200~" + strings.Repeat("a\n", 3000) + "\x1b[201~"} {
+		p.press(paste)
+		p.expect("several keys came at once")
+		p.expect("[q]uit >")
+	}
+	p.press("p")
+	p.expect("pattern (Enter: ")
+	p.press("*.go\ryes\ra\r") // the first line is the pattern, and the others are nothing
+	if got := a.wait(t); got.Pattern != "*.go" {
+		t.Errorf("%+v", got)
+	}
+	second := ask(t.Context(), &q, question())
+	p.expect("[q]uit >")
+	select {
+	case <-second.done:
+		t.Fatalf("%+v", second.a)
+	default:
+	}
+	p.press("c")
+	second.wait(t)
+}
+
+// What was not shown is approved by a word, and not by the rest of a paste.
+func TestKeysUnseen(t *testing.T) {
+	var q approval.Queue
+	p := sitWithKeys(t, &q, "")
+	large := question()
+	large.Diff = tool.ParseDiff(large.Diff.Text() + strings.Repeat("+line\n", 200))
+	a := ask(t.Context(), &q, large)
+	p.expect("[q]uit >")
+	p.press("p")
+	p.expect("pattern (Enter: ")
+	p.press("**\ryes\r")
+	p.expect("Type yes")
+	p.press("\r")
+	p.expect("not approved")
+	p.expect("[q]uit >")
+	p.press("a")
+	p.expect("Type yes")
+	p.press("yes\r")
+	if got := a.wait(t); got.Verdict != approval.Approve {
+		t.Errorf("%+v", got)
+	}
+}
+
+// The list of open questions: by arrows, letters and numbers, on a terminal that changes
+// its size meanwhile.
+func TestKeysList(t *testing.T) {
+	var q approval.Queue
+	var all []*asked
+	paths := []string{"one.go", "two.go", "three.go", "four\x1b[2J.go"}
+	for i, path := range paths {
+		one := question()
+		one.Path, one.Seal = path, path
+		all = append(all, ask(t.Context(), &q, one))
+		for len(q.Open()) <= i {
+			runtime.Gosched()
+		}
+	}
+	p := sitWithKeys(t, &q, "")
+	open := func(keys, path string) {
+		t.Helper()
+		p.expect("[q]uit")
+		p.press("l")
+		for _, key := range strings.Fields(keys) {
+			p.expect("Decide on which first?")
+			switch key {
+			case "size":
+				if err := unix.IoctlSetWinsize(int(p.tty.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Col: 30, Row: 8}); err != nil {
+					t.Fatal(err)
+				}
+				if err := syscall.Kill(syscall.Getpid(), unix.SIGWINCH); err != nil { // this terminal is not the tests' own
+					t.Fatal(err)
+				}
+			case "burst":
+				p.press("jjk\r")
+			case "down":
+				p.press("\x1b[B")
+			case "enter":
+				p.press("\r")
+			default:
+				p.press(key)
+			}
+		}
+		p.expect("write " + path)
+	}
+	open("j down k enter", "two.go")
+	open("burst", "one.go")
+	open("4", "four")
+	open("size enter", "four")
+	open("q", "four")
+	p.expect("[l]ist of 4")
+	p.press("q")
+	if err := <-p.done; err != nil {
+		t.Error(err)
+	}
+	p.done <- nil
+	for _, one := range q.Open() {
+		if err := q.Answer(one.ID, approval.Answer{Verdict: approval.Reject}); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, a := range all {
+		a.wait(t)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if strings.Contains(p.screen.String(), "four\x1b") {
+		t.Error("the agent's text reaches the terminal")
+	}
+}
+
+// Ctrl-D leaves, while it waits and while it asks.
+func TestKeysEnd(t *testing.T) {
+	for _, asks := range []bool{false, true} {
+		var q approval.Queue
+		p := sitWithKeys(t, &q, "")
+		p.expect("waiting")
+		var a *asked
+		if asks {
+			a = ask(t.Context(), &q, question())
+			p.expect("[q]uit >")
+		}
+		p.press("\x04")
+		if err := <-p.done; err != io.EOF {
+			t.Error(err)
+		}
+		p.done <- nil
+		if asks {
+			if err := q.Answer(q.Open()[0].ID, approval.Answer{Verdict: approval.Reject}); err != nil {
+				t.Error(err)
+			}
+			a.wait(t)
+		}
+	}
+}
+
+// A panic leaves the terminal as it was.
+func TestKeysPanic(t *testing.T) {
+	keys, tty := openPTY(t)
+	before := mode(t, tty)
+	p := &person{t: t, keys: keys, more: make(chan struct{}, 1)}
+	seen := make(chan struct{})
+	go func() {
+		defer close(seen)
+		_, _ = io.Copy(p, keys) // it ends when the terminal is closed
+	}()
+	t.Cleanup(func() { tty.Close(); <-seen })
+	then, now, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer now.Close()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), "STET_TEST_PANIC=approve")
+	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = tty, tty, tty, []*os.File{then}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	then.Close()
+	p.expect("[q]uit >")
+	if mode(t, tty) == before {
+		t.Error("no keys are taken")
+	}
+	now.Close()
+	if err := cmd.Wait(); err == nil {
+		t.Error("no panic")
+	}
+	p.expect("panic: the source")
+	if after := mode(t, tty); after != before {
+		t.Errorf("the terminal is left as %+v, and was %+v", after, before)
 	}
 }

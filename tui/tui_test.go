@@ -21,7 +21,43 @@ import (
 	"github.com/stet-dev/stet/tui"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if what := os.Getenv("STET_TEST_PANIC"); what != "" {
+		panicOnTerminal(what)
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// failing is a source of one question, which then panics.
+type failing struct {
+	tui.Source
+	asked bool
+	then  <-chan struct{}
+}
+
+func (f *failing) Next(context.Context) (approval.Event, error) {
+	if f.asked {
+		<-f.then
+		panic("the source")
+	}
+	f.asked = true
+	q := question()
+	q.ID = "1"
+	return approval.Event{Opened: &q}, nil
+}
+
+// panicOnTerminal asks on the terminal that is the standard input and output, and panics
+// when something comes on the file 3.
+func panicOnTerminal(string) {
+	then := make(chan struct{})
+	go func() {
+		_, _ = os.NewFile(3, "then").Read(make([]byte, 1))
+		close(then)
+	}()
+	d := &tui.Dialog{In: os.Stdin, Out: os.Stdout, Keys: true}
+	_ = d.Approve(context.Background(), &failing{then: then})
+	os.Exit(0)
+}
 
 // person sits at a terminal: reads what appears there, and types.
 type person struct {

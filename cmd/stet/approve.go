@@ -35,7 +35,8 @@ func newApprove(p *program) *cobra.Command {
 		Long: `Show what agents want to write, one question after the other, and take your
 answers: approve it, for this session or a pattern of paths too, edit it first,
 or reject it with words for the agent. It goes on until you quit, or the server
-("stet mcp") ends.
+("stet mcp") ends. On a terminal each answer is one key, and ? says what the keys
+do; otherwise each answer is a line.
 
 Where several servers are running they are listed; say which by its number or
 by --root.`,

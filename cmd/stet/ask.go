@@ -3,6 +3,8 @@ package main
 import (
 	"cmp"
 	"context"
+	"os/exec"
+	"runtime"
 
 	"github.com/stet-dev/stet/approval"
 	"github.com/stet-dev/stet/tui"
@@ -32,6 +34,30 @@ func (h here) Ask(ctx context.Context, q approval.Question) (approval.Answer, er
 func (p *program) dialog() *tui.Dialog {
 	return &tui.Dialog{
 		In: p.in, Out: p.out, Color: isTerminal(p.out) && p.getenv("NO_COLOR") == "",
-		Editor: cmp.Or(p.getenv("VISUAL"), p.getenv("EDITOR")),
+		Editor: p.editor(), Keys: p.movesCursor(),
 	}
+}
+
+// movesCursor reports whether a terminal here can move its cursor.
+func (p *program) movesCursor() bool {
+	term := p.getenv("TERM")
+	return runtime.GOOS == "windows" || term != "" && term != "dumb"
+}
+
+// editor is the shell command for a person's editor: theirs, or else one that is
+// installed; "" where there is none.
+func (p *program) editor() string {
+	if own := cmp.Or(p.getenv("VISUAL"), p.getenv("EDITOR")); own != "" {
+		return own
+	}
+	usual := []string{"nano", "vi"}
+	if runtime.GOOS == "windows" {
+		usual = []string{"notepad"}
+	}
+	for _, name := range usual {
+		if _, err := exec.LookPath(name); err == nil {
+			return name
+		}
+	}
+	return ""
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -121,7 +120,7 @@ func (c *chatCommand) Run(ctx context.Context) (err error) {
 		c.say("%s; /continue lets the agent go on", note)
 	}
 	chat := &tui.Chat{
-		In: c.in, Out: c.out, Err: c.err, Env: c.env, Editor: cmp.Or(c.getenv("VISUAL"), c.getenv("EDITOR")),
+		In: c.in, Out: c.out, Err: c.err, Env: c.env, Editor: c.editor(),
 		Talk: talk, Model: h.Agent.Name, Policy: asksAbout(h.Handler.Policy), Choose: c.resume == chooseSession,
 		Sessions: func(ctx context.Context) ([]session.Info, error) {
 			return h.Store.List(ctx, session.Query{Dir: h.Root.Dir(), Open: true, Limit: 200})

@@ -91,7 +91,7 @@ func open(t *testing.T, columns, lines int, env ...string) *terminal {
 	}
 	term.env = append([]string{
 		"PATH=" + filepath.Dir(stet) + string(os.PathListSeparator) + os.Getenv("PATH"), "HOME=" + home, "LANG=C.UTF-8", "TZ=UTC", "PS1=$ ",
-		"ENV=", "TMPDIR=" + home,
+		"ENV=", "TMPDIR=" + home, "EDITOR=true",
 	}, env...)
 	size := []string{"-x", strconv.Itoa(columns), "-y", strconv.Itoa(lines)}
 	term.do(append([]string{"new-session", "-d", "-c", term.dir}, append(size, "sh")...)...)

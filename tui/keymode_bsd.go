@@ -1,0 +1,13 @@
+//go:build darwin || freebsd || netbsd || openbsd || dragonfly
+
+package tui
+
+import "golang.org/x/sys/unix"
+
+// The calls that get and set the mode of a terminal; setModeDrop also drops what was
+// typed.
+const (
+	getMode     = unix.TIOCGETA
+	setMode     = unix.TIOCSETAW
+	setModeDrop = unix.TIOCSETAF
+)
