@@ -90,10 +90,10 @@ func TestMCPWithAPersonAtATerminal(t *testing.T) {
 		return term.shown.String()
 	}
 	go func() {
-		for !strings.Contains(shown(), "[a]pprove") {
+		for !strings.Contains(shown(), "[q]uit > ") {
 			time.Sleep(5 * time.Millisecond)
 		}
-		_, _ = io.WriteString(term.keyboard, "a\n") // the call tells whether it was heard
+		_, _ = io.WriteString(term.keyboard, "a") // the call tells whether it was heard
 	}()
 	got, err := callTool(t.Context(), s, "edit_file", `{"path":"a.txt","edits":[{"old_text":"one","new_text":"two"}]}`)
 	if err != nil || !strings.Contains(got, `"success":true`) {
