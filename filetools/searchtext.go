@@ -10,13 +10,13 @@ import (
 	"io/fs"
 	"path"
 	"regexp"
-	"regexp/syntax"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
 
+	"github.com/stet-dev/stet/internal/literal"
 	"github.com/stet-dev/stet/tool"
 	"github.com/stet-dev/stet/workspace"
 )
@@ -50,7 +50,7 @@ const (
 type search struct {
 	q       *toolCall
 	re      *regexp.Regexp
-	literal []byte // in every match; empty: no such text is known
+	needed  []byte // a text that stands in every match; empty: none is known
 	context int
 	limit   int
 
@@ -72,35 +72,35 @@ func planSearchText(ctx context.Context, q *toolCall) (*tool.Plan, error) {
 	if s.re, err = compilePattern(q.args); err != nil {
 		return nil, err
 	}
-	s.literal = requiredLiteral(s.re)
+	s.needed = []byte(literal.Required(s.re))
 	s.byLine = strings.Contains(s.re.String(), `\A`) || strings.Contains(s.re.String(), `\z`)
-	files := "**"
+	matches := func(string) bool { return true }
 	if q.args.has("glob") {
-		files = q.args.str("glob")
-	}
-	g, err := compileGlob(files)
-	if err != nil {
-		return nil, badArgument("glob", "%v.", err)
+		g, err := compileGlob(q.args.str("glob"))
+		if err != nil {
+			return nil, badArgument("glob", "%v.", err)
+		}
+		matches = g.Match
 	}
 	t, err := q.dir()
 	if err != nil {
 		return nil, err
 	}
 	if t.Kind != workspace.Directory {
-		if !g.Match(q.canonical) && !g.Match(path.Base(q.canonical)) {
+		if !matches(q.canonical) && !matches(path.Base(q.canonical)) {
 			return s.done(), nil
 		}
 		// Of a file that was named, a failure is said.
-		if err := s.file(ctx, t.Path, true); err != nil && err != fs.SkipAll {
+		if err := s.file(ctx, t.Path, true, func() (io.ReadCloser, workspace.Info, error) { return q.root.Stream(t.Path) }); err != nil && err != fs.SkipAll {
 			return nil, err
 		}
 		return s.done(), nil
 	}
 	err = q.walk(ctx, t.Path, 0, &s.skipped, func(e workspace.Entry) error {
-		if e.Kind != workspace.File || !g.Match(below(e.Path.String(), t.Path)) {
+		if e.Kind != workspace.File || !matches(below(e.Path.String(), t.Path)) {
 			return nil
 		}
-		return s.file(ctx, e.Path, false)
+		return s.file(ctx, e.Path, false, e.Stream)
 	})
 	if err != nil {
 		return nil, err
@@ -132,44 +132,13 @@ func compilePattern(args values) (*regexp.Regexp, error) {
 	return re, nil
 }
 
-// requiredLiteral returns the longest text that is known to stand in every match. Looking for that is many times as fast as matching.
-func requiredLiteral(re *regexp.Regexp) []byte {
-	tree, err := syntax.Parse(re.String(), syntax.Perl)
-	if err != nil {
-		return nil
-	}
-	return []byte(literalOf(tree))
-}
-
-func literalOf(tree *syntax.Regexp) (longest string) {
-	switch tree.Op {
-	case syntax.OpLiteral:
-		if tree.Flags&syntax.FoldCase == 0 {
-			longest = string(tree.Rune)
-		}
-	case syntax.OpCapture, syntax.OpPlus:
-		longest = literalOf(tree.Sub[0])
-	case syntax.OpRepeat:
-		if tree.Min > 0 {
-			longest = literalOf(tree.Sub[0])
-		}
-	case syntax.OpConcat:
-		for _, part := range tree.Sub {
-			if l := literalOf(part); len(l) > len(longest) {
-				longest = l
-			}
-		}
-	}
-	return longest
-}
-
 // match reports whether text has a match.
 func (s *search) match(text []byte) bool {
-	return bytes.Contains(text, s.literal) && s.re.Match(text)
+	return bytes.Contains(text, s.needed) && s.re.Match(text)
 }
 
-// file searches one file. It returns fs.SkipAll when there is enough.
-func (s *search) file(ctx context.Context, p workspace.Path, named bool) error {
+// file searches one file, which open opens. It returns fs.SkipAll when there is enough.
+func (s *search) file(ctx context.Context, p workspace.Path, named bool, open func() (io.ReadCloser, workspace.Info, error)) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -177,7 +146,7 @@ func (s *search) file(ctx context.Context, p workspace.Path, named bool) error {
 		s.more = true
 		return fs.SkipAll
 	}
-	data, err := s.read(p)
+	data, err := s.read(open)
 	if err == nil && s.without(data) {
 		return nil
 	}
@@ -196,8 +165,8 @@ func (s *search) file(ctx context.Context, p workspace.Path, named bool) error {
 
 // read returns what is in a file, up to the next call: the memory is used again. Of a file that is no
 // text it returns the beginning.
-func (s *search) read(p workspace.Path) ([]byte, error) {
-	f, info, err := s.q.root.Stream(p)
+func (s *search) read(open func() (io.ReadCloser, workspace.Info, error)) ([]byte, error) {
+	f, info, err := open()
 	if err != nil {
 		return nil, err
 	}
@@ -219,6 +188,9 @@ func (s *search) read(p workspace.Path) ([]byte, error) {
 			break
 		}
 		looked = true
+		if int64(len(data)) == info.Size { // there is no need to ask for the end
+			break
+		}
 		if len(data) == cap(data) {
 			data = slices.Grow(data, max(len(data), int(info.Size)-len(data)+512))
 		}
@@ -240,14 +212,14 @@ func (s *search) without(data []byte) bool {
 // text finds the lines of a text that match.
 func (s *search) text(name, text string) error {
 	text = strings.ReplaceAll(text, "\r\n", "\n")
-	literal := string(s.literal)
-	if !strings.Contains(text, literal) || !s.byLine && !s.re.MatchString(text) {
+	needed := string(s.needed)
+	if !strings.Contains(text, needed) || !s.byLine && !s.re.MatchString(text) {
 		return nil
 	}
 	lines := splitLines(text)
 	var hits []int
 	for n, l := range lines {
-		if !strings.Contains(l, literal) || !s.re.MatchString(strings.TrimSuffix(l, "\n")) {
+		if !strings.Contains(l, needed) || !s.re.MatchString(strings.TrimSuffix(l, "\n")) {
 			continue
 		}
 		if s.matches+len(hits) == s.limit {

@@ -1,12 +1,12 @@
 package filetools
 
 import (
-	"regexp"
 	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
 
+	"github.com/stet-dev/stet/internal/literal"
 	"github.com/stet-dev/stet/workspace"
 )
 
@@ -21,7 +21,7 @@ func TestWithout(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := search{re: re, literal: requiredLiteral(re), limit: 100}
+		s := search{re: re, needed: []byte(literal.Required(re)), limit: 100}
 		if !s.without([]byte(data)) {
 			return
 		}
@@ -38,16 +38,5 @@ func TestWithout(t *testing.T) {
 	})
 	if fast == 0 {
 		t.Error("no file was told without a look at its lines")
-	}
-}
-
-func TestRequiredLiteral(t *testing.T) {
-	for pattern, want := range map[string]string{
-		"abc": "abc", "(?i)abc": "", `[A-Z]\w+_END_\d+\(`: "_END_", "a(bc)+d": "bc", "(bc)?d": "d", "(bc)*": "", "(abc){2,}": "abc", "(abc){0,2}x": "x",
-		"abc|abd": "ab", "abc|xyz": "", "^func [a-z]+$": "func ", "é.": "é", "": "",
-	} {
-		if got := string(requiredLiteral(regexp.MustCompile("(?m)" + pattern))); got != want {
-			t.Errorf("%s: %q, want %q", pattern, got, want)
-		}
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/stet-dev/stet/internal/literal"
 )
 
 // Pattern matches paths, as they are relative to the workspace, with slashes:
@@ -26,6 +28,7 @@ import (
 type Pattern struct {
 	text   string
 	exact  *regexp.Regexp
+	needed string         // a text that stands in all that exact matches
 	folded *regexp.Regexp // without regard to case and composition
 }
 
@@ -51,6 +54,7 @@ func ParsePattern(s string) (Pattern, error) {
 	if p.exact, err = compile(s, `(?s)`); err != nil {
 		return fail(err)
 	}
+	p.needed = literal.Required(p.exact)
 	if p.folded, err = compile(norm.NFC.String(s), `(?si)`); err != nil {
 		return fail(err)
 	}
@@ -58,7 +62,9 @@ func ParsePattern(s string) (Pattern, error) {
 }
 
 // Match reports whether the pattern matches the path, letter by letter.
-func (p Pattern) Match(path string) bool { return p.exact != nil && p.exact.MatchString(path) }
+func (p Pattern) Match(path string) bool {
+	return p.exact != nil && strings.Contains(path, p.needed) && p.exact.MatchString(path)
+}
 
 // matchFolded matches without regard to case and composition.
 func (p Pattern) matchFolded(path string) bool {

@@ -3,6 +3,7 @@ package workspace
 import (
 	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -22,6 +23,18 @@ type Entry struct {
 
 	// Unreadable says why a directory could not be looked into.
 	Unreadable error
+
+	root *Root
+	dir  *atomicfile.Dir // that it is in
+}
+
+// Stream is Root.Stream for a file, while it is visited. It takes fewer steps, since the file's directory is open.
+func (e Entry) Stream() (io.ReadCloser, Info, error) {
+	f, err := e.root.openIn(e.dir, path.Base(e.Path.name), e.Path)
+	if err != nil {
+		return nil, Info{}, wrap("read", e.Path.name, err)
+	}
+	return f.stream(), infoOf(f.path, f.stat), nil
 }
 
 // ListOptions says what Walk shows. The zero value is what a person
@@ -139,7 +152,7 @@ func (w *walker) dir(d *atomicfile.Dir, entries []fs.DirEntry, name string, rule
 	}
 	rules = addRules(rules, d, name)
 	for _, de := range entries {
-		e := Entry{Path: Path{name: path.Join(name, de.Name())}, Kind: kindOf(de.Type()), Depth: depth}
+		e := Entry{Path: Path{name: path.Join(name, de.Name())}, Kind: kindOf(de.Type()), Depth: depth, root: w.r, dir: d}
 		if !w.shown(&e, de.Name(), rules) {
 			continue
 		}

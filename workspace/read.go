@@ -46,13 +46,18 @@ func (r *Root) Stream(p Path) (io.ReadCloser, Info, error) {
 		if err != nil {
 			return nil, err
 		}
-		// Some files of procfs make readers wait. For files on a disk this is an error,
-		// which means nothing.
-		_ = f.SetReadDeadline(time.Now().Add(time.Second))
 		info = infoOf(f.path, f.stat)
-		return f.File, nil
+		return f.stream(), nil
 	})
 	return file, info, err
+}
+
+// stream is the file of f, to be read from its beginning.
+func (f *opened) stream() io.ReadCloser {
+	// Some files of procfs make readers wait. For files on a disk this is an error,
+	// which means nothing.
+	_ = f.SetReadDeadline(time.Now().Add(time.Second))
+	return f.File
 }
 
 // ReadAll reads a file of up to ReadLimit bytes, as bytes: see Content.Text. Where the

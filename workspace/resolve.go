@@ -310,6 +310,23 @@ func (r *Root) open(p Path) (*opened, error) {
 	return f, nil
 }
 
+// openIn opens the file of that name in dir, where p is its path.
+func (r *Root) openIn(dir *atomicfile.Dir, name string, p Path) (*opened, error) {
+	file, err := dir.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	f := &opened{File: file, path: p.name}
+	if f.stat, err = atomicfile.StatFile(file); err == nil {
+		err = r.readable(f, p)
+	}
+	if err != nil {
+		_ = file.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
 func (r *Root) readable(f *opened, p Path) error {
 	switch {
 	case r.rules.isState(f.path):

@@ -23,6 +23,7 @@ var table = []row{
 	{"tool", 0, []string{"internal/diff"}, "the words of a tool call, which everything may use; what a call would change is a diff"},
 	{"gateway/wire", 0, []string{"internal/rawjson"}, "frames on a wire are a format, read by both ends; what they carry is found and not decoded"},
 	{"internal/merge3", 0, []string{"internal/diff"}, "a three-way merge is two diffs"},
+	{"internal/literal", 0, nil, "what a regular expression says of its matches"},
 	{"internal/archtest", 0, nil, "looks at source text, runs nothing of it"},
 	{"internal/agentconfig", 5, []string{"internal/jsonc", "proxy"}, "agents' configuration files are edited as JSON with comments; the proxy says which form of a base URL it takes"},
 	{"approval/socket", 3, []string{"approval"}, "where servers and those who answer find each other on this machine; approval itself touches no disk"},
@@ -43,7 +44,7 @@ var table = []row{
 	{"internal/*", 0, nil, "mechanisms without a view of the product"},
 
 	{"llm", 1, []string{"tool"}, "a conversation holds tool calls"},
-	{"policy", 1, []string{"tool"}, "decides about a call, does no I/O"},
+	{"policy", 1, []string{"tool", "internal/literal"}, "decides about a call, does no I/O; a path is looked through for a pattern's text before it is matched"},
 	{"record", 1, []string{"llm", "internal/repeats"}, "what is recorded of calls and requests, with their usage; a seam without drivers"},
 	{"record/*", 1, []string{"record"}, "the suite that every store passes"},
 	{"workspace", 1, []string{"internal/*"}, "the one door to the disk"},
@@ -59,7 +60,7 @@ var table = []row{
 	{"llm/*", 2, []string{"llm", "llm/endpoint", "internal/sse", "internal/rawjson"}, "a codec turns bodies into the words and patches them; a client asks over llm/endpoint"},
 	{"approval", 2, []string{"tool", "policy", "record", "internal/budget", "internal/ratelimit"}, "plan, decide, ask, apply, and write it down"},
 
-	{"filetools", 3, []string{"tool", "policy", "workspace", "freshness", "record", "internal/edit", "internal/diff", "internal/merge3", "internal/rawjson", "internal/invisible", "internal/budget"}, "the tools over the one door; arguments are read from JSON; what is not seen is noted; patterns are those of the policy"},
+	{"filetools", 3, []string{"tool", "policy", "workspace", "freshness", "record", "internal/edit", "internal/diff", "internal/merge3", "internal/rawjson", "internal/invisible", "internal/budget", "internal/literal"}, "the tools over the one door; arguments are read from JSON; what is not seen is noted; patterns are those of the policy"},
 	{"mcpclient", 3, []string{"tool", "internal/invisible"}, "the tools of others as tools: what filetools are for files; no front end, so that each of them can have it"},
 	{"history", 3, []string{"llm", "tokens", "dialect"}, "plans over words alone: no disk, no wire"},
 	{"transcript", 3, []string{"llm"}, "recorded sessions become words; what they mean is dialect's"},
