@@ -152,7 +152,7 @@ soak: ## more of what is random: races, kills, two agents, properties over 10,00
 	STET_SOAK=1 $(GO) test -count=1 -timeout 60m -run TestLoad -v ./gateway
 	STET_SOAK=1 $(GO) test -count=1 -timeout 20m -run TestLongApproval -v ./test/mcp
 	STET_SOAK=1 $(GO) test -count=1 -timeout 40m -run TestAgents ./test/e2e
-	STET_SOAK=1 $(GO) test -count=1 -timeout 90m -run TestFaults -v ./test/faults
+	STET_SOAK=1 $(GO) test -count=1 -timeout 90m -v ./test/faults
 	@for p in $$($(GO) list ./...); do \
 	  for f in $$($(GO) test -list '^Fuzz' $$p 2>/dev/null | grep '^Fuzz'); do \
 	    echo "$$p $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $${FUZZTIME:-30s} $$p || exit 1; \

@@ -235,6 +235,17 @@ func (a *agents) stall(from, to time.Time) time.Duration {
 	return longestGap(from, to, times)
 }
 
+// tell logs what the agents were told.
+func (a *agents) tell(t testing.TB) {
+	for _, w := range a.writes {
+		var short []string
+		for _, said := range w.said {
+			short = append(short, said[:min(len(said), 250)])
+		}
+		t.Logf("%s, after %v: %s\n\t%s", w.begin.Format("05.000"), w.end.Sub(w.begin).Round(time.Millisecond), w.line, strings.Join(short, "\n\t"))
+	}
+}
+
 // onDisk are the lines of a file.
 func (a *agents) onDisk(t testing.TB, file string) []string {
 	t.Helper()

@@ -78,6 +78,7 @@ type cluster struct {
 	links [nodes][nodes]*relay // from a server to another one
 	store [nodes + 1]*relay    // from a server to the database; the last one: from the host
 	front *balancer            // before the servers
+	door  *relay               // from the host to the balancer
 	ready [nodes]func() error  // whether a server says that it is ready
 	token struct{ agent, person, host string }
 }
@@ -158,7 +159,8 @@ func startCluster(t testing.TB) *cluster {
 		t.FailNow()
 	}
 	c.front = newBalancer(t, listen, func(n int) bool { return c.ready[n]() == nil })
-	c.host = c.program("host", nodes, "host", "--workspace", workspaceName, "--root", c.tree, "--rate", "0", "http://"+c.front.address())
+	c.door = newRelay(t, c.front.address(), "")
+	c.host = c.program("host", nodes, "host", "--workspace", workspaceName, "--root", c.tree, "--rate", "0", "http://"+c.door.address())
 	c.host.env = append(c.host.env, "STET_TOKEN="+c.token.host)
 	c.host.start(t)
 	return c
@@ -353,6 +355,7 @@ func (c *cluster) healed(longest time.Duration) time.Duration {
 	for _, r := range c.store {
 		r.heal()
 	}
+	c.door.heal()
 	for i := range nodes {
 		for j := range nodes {
 			if i != j {
