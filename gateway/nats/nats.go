@@ -46,6 +46,7 @@ var (
 const (
 	lease      = 3 * time.Second  // how long a process is believed to live after it renewed its lease
 	patience   = 3 * time.Second  // how long Send waits for an answer
+	answerTime = time.Second      // how long one question to the buckets waits: servers that choose a leader may never answer it
 	pieceBytes = 512 << 10        // of a message; NATS takes 1 MB unless it is configured
 	roomTime   = 30 * time.Second // how long Send waits until fewer bytes are on their way
 	flying     = 4 << 20          // bytes that this process has on their way at once: few enough to be answered in time

@@ -53,7 +53,7 @@ func (b *Bus) Own(address string, deliver func(gateway.Message), lost func()) (s
 	_ = o.sub.SetPendingLimits(-1, -1) // those who send bound it: each waits for answers
 	err = b.conn.FlushTimeout(patience)
 	if err == nil {
-		err = b.claim(o)
+		err = b.claim(o, false)
 	}
 	if err != nil {
 		_ = o.sub.Unsubscribe()
@@ -63,8 +63,9 @@ func (b *Bus) Own(address string, deliver func(gateway.Message), lost func()) (s
 	return o.release, nil
 }
 
-// claim writes an owner into the bucket, unless a process that lives owns the address.
-func (b *Bus) claim(o *owned) error {
+// claim writes an owner into the bucket, unless a process that lives owns the address. again says
+// that the address was owned before; then it may have been given back meanwhile.
+func (b *Bus) claim(o *owned, again bool) error {
 	ctx, cancel := context.WithTimeout(b.ctx, 2*lease)
 	defer cancel()
 	b.mu.Lock()
@@ -77,16 +78,16 @@ func (b *Bus) claim(o *owned) error {
 	}()
 	key, entry := token(o.address), encode(o.owner)
 	for {
-		_, err := b.addresses.Create(ctx, key, entry)
-		if errors.Is(err, jetstream.ErrKeyExists) {
-			err = b.replace(ctx, o, key, entry)
-		}
+		err := b.tryClaim(ctx, o, key, entry)
 		switch {
 		case err == nil:
 			b.mu.Lock()
+			defer b.mu.Unlock()
+			if again && b.owned[o.address] != o {
+				return errGivenBack
+			}
 			b.owned[o.address] = o
 			b.known[o.address] = o.owner
-			b.mu.Unlock()
 			return nil
 		case errors.Is(err, gateway.ErrTaken), ctx.Err() != nil:
 			return err
@@ -99,12 +100,27 @@ func (b *Bus) claim(o *owned) error {
 	}
 }
 
+// tryClaim is one attempt of claim.
+func (b *Bus) tryClaim(ctx context.Context, o *owned, key string, entry []byte) error {
+	creating, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	_, err := b.addresses.Create(creating, key, entry)
+	if errors.Is(err, jetstream.ErrKeyExists) {
+		err = b.replace(ctx, o, key, entry)
+	}
+	return err
+}
+
+var errGivenBack = errors.New("it was given back")
+
 var errLeased = errors.New("the lease of the old owner goes on")
 
 // replace takes the place of an owner whose lease has ended. An owner that answers
 // lives, whatever is read of its lease.
 func (b *Bus) replace(ctx context.Context, o *owned, key string, entry []byte) error {
-	old, err := b.addresses.Get(ctx, key)
+	reading, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	old, err := b.addresses.Get(reading, key)
 	if err != nil {
 		return err
 	}
@@ -116,7 +132,9 @@ func (b *Bus) replace(ctx context.Context, o *owned, key string, entry []byte) e
 		return gateway.ErrTaken
 	}
 	if was.Process != b.process {
-		if _, err := b.leases.Get(ctx, was.Process); err == nil {
+		looking, cancel := context.WithTimeout(ctx, answerTime)
+		defer cancel()
+		if _, err := b.leases.Get(looking, was.Process); err == nil {
 			if !b.denied(was) {
 				return errLeased
 			}
@@ -124,7 +142,9 @@ func (b *Bus) replace(ctx context.Context, o *owned, key string, entry []byte) e
 			return err
 		}
 	}
-	_, err = b.addresses.Update(ctx, key, entry, old.Revision())
+	writing, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	_, err = b.addresses.Update(writing, key, entry, old.Revision())
 	return err
 }
 
@@ -161,19 +181,34 @@ func (b *Bus) deny(in *nats.Msg) {
 // process has taken meanwhile are lost.
 func (b *Bus) reclaim() {
 	b.mu.Lock()
-	var all []*owned
+	defer b.mu.Unlock()
 	for _, o := range b.owned {
-		all = append(all, o)
+		b.running.Go(func() { b.regain(o) })
 	}
 	clear(b.known)
-	b.mu.Unlock()
-	for _, o := range all {
-		if err := b.claim(o); err != nil && b.ctx.Err() == nil {
+}
+
+// regain takes an address again, until it has it, or it is lost or given back.
+func (b *Bus) regain(o *owned) {
+	for {
+		err := b.claim(o, true)
+		switch {
+		case err == nil, errors.Is(err, errGivenBack), b.ctx.Err() != nil:
+			return
+		case errors.Is(err, gateway.ErrTaken):
 			b.log.Warn("nats: an address is lost", "address", o.address, "err", err)
-			o.end()
-			if o.lost != nil {
+			if o.end() && o.lost != nil {
 				o.lost()
 			}
+			return
+		}
+		b.log.Warn("nats: an address is not taken again yet", "address", o.address, "err", err)
+		select {
+		case <-o.done:
+			return
+		case <-b.ctx.Done():
+			return
+		case <-time.After(answerTime / 5):
 		}
 	}
 }

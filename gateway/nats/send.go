@@ -87,7 +87,7 @@ func (b *Bus) ownerOf(ctx context.Context, address string) (owner, error) {
 	if !b.conn.IsConnected() {
 		return o, ErrOffline
 	}
-	e, err := b.addresses.Get(ctx, token(address))
+	e, err := b.lookUp(ctx, token(address))
 	switch {
 	case errors.Is(err, jetstream.ErrKeyNotFound):
 		return o, gateway.ErrNoOwner
@@ -102,6 +102,23 @@ func (b *Bus) ownerOf(ctx context.Context, address string) (owner, error) {
 	}
 	b.known[address] = o
 	return o, nil
+}
+
+// lookUp asks for an entry until there is an answer, or ctx ends.
+func (b *Bus) lookUp(ctx context.Context, key string) (jetstream.KeyValueEntry, error) {
+	for {
+		trying, cancel := context.WithTimeout(ctx, answerTime)
+		e, err := b.addresses.Get(trying, key)
+		cancel()
+		if err == nil || errors.Is(err, jetstream.ErrKeyNotFound) {
+			return e, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, err
+		case <-time.After(findTime / 5):
+		}
+	}
 }
 
 // sendTo sends a message to an owner, and waits until it is taken.

@@ -55,6 +55,7 @@ type agents struct {
 	attempts int
 	longest  time.Duration // attempt
 	hung     []string      // attempts that did not end
+	failed   []string      // first attempts of steady agents
 }
 
 const agentCount = 4
@@ -190,7 +191,11 @@ func (a *agents) call(node int, session, tool, id string, arguments any, patienc
 			a.hung = append(a.hung, fmt.Sprintf("%s of %s, at server %d, begun at %s, did not end within %v", id, session, node, begin.Format("05.000"), limit))
 		}
 	}()
-	at := fmt.Sprintf("%s/v1/sessions/%s/", a.c.base[node], session)
+	base := "http://" + a.c.front.address()
+	if node != balanced {
+		base = a.c.base[node]
+	}
+	at := fmt.Sprintf("%s/v1/sessions/%s/", base, session)
 	query := fmt.Sprintf("?call_id=%s&workspace=%s&wait=5&timeout_seconds=%d&approval_timeout_seconds=%d", id, workspaceName,
 		int(callTime/time.Second), int(patience/time.Second))
 	status, answer, err := a.ask(ctx, http.MethodPost, at+"tools/"+tool+query, body)

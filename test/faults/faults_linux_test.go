@@ -204,6 +204,11 @@ var found = map[string][]fault{
 		{kind: kill, node: 0, after: 4010 * time.Millisecond, lasts: 1836 * time.Millisecond},
 		{kind: killDatabase, after: 4811 * time.Millisecond, lasts: 2241 * time.Millisecond},
 	},
+	// A server that was cut off did not get its own address back, and heard no results any more.
+	"ServerDeaf": {
+		{kind: cutPeers, node: 2, way: silent, lasts: 5580 * time.Millisecond},
+		{kind: cutPeers, node: 1, way: silent, after: 7 * time.Second, lasts: 5580 * time.Millisecond},
+	},
 	// A host whose connection broke twice was refused for good, since it was there already.
 	"HostTwice": {
 		{kind: kill, node: 1, lasts: 1446 * time.Millisecond},
