@@ -92,7 +92,7 @@ func TestRefusalsAreRecorded(t *testing.T) {
 			prefix + "done|write_file|a.txt|refused|gateway|invalid_argument",
 			prefix + "soon 0|write_file|a.txt|refused|rate limit|rate_limited",
 			prefix + "lost|write_file|a.txt|no host|gateway|host_unavailable",
-			"gateway:w|gateway-agent-bert| (token bert)||||refused: this token is not for the role host|gateway|permission_denied",
+			"gateway:w|gateway-agent-bert| (token bert)||||refused: this token is not for the role host: \"stet token create NAME --scope host\" makes one|gateway|permission_denied",
 		}
 		if got := recorded(t, h, trail); !slices.Equal(got, wanted) {
 			t.Errorf("%s", strings.Join(got, "\n"))

@@ -205,8 +205,8 @@ func (h *Hub) noHost(workspace string) string {
 // workspaceFor is where a call goes whose caller has named a workspace, or not.
 func (h *Hub) workspaceFor(who Identity, named string) (string, error) {
 	if named != "" {
-		if !who.reaches(named) {
-			return "", fmt.Errorf("this token is for workspace %q alone", who.Workspace)
+		if why := who.Refusal(Agents, named); why != "" {
+			return "", errors.New(why)
 		}
 		return named, nil
 	}

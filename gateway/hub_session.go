@@ -102,18 +102,18 @@ func (h *Hub) check(hello *wire.Hello, who Identity) error {
 	switch {
 	case hello.Version != wire.Version:
 		return &wire.Error{Code: wire.Unsupported, Message: fmt.Sprintf("version %d is not spoken here, but version %d", hello.Version, wire.Version)}
-	case !slices.Contains(scopes, hello.Role):
+	case !slices.Contains(roles, hello.Role):
 		return &wire.Error{Code: wire.Unsupported, Message: fmt.Sprintf("unknown role %.40q: there are agent, host and person", hello.Role)}
 	case !who.May(hello.Role):
 		h.log.Warn("refused", "why", "scope", "role", hello.Role, "token", who.ID)
-		return &wire.Error{Code: wire.Forbidden, Message: fmt.Sprintf("this token is not for the role %s", hello.Role)}
+		return &wire.Error{Code: wire.Forbidden, Message: who.Refusal(hello.Role, "")}
 	case hello.Role == wire.Host && !isName(hello.Workspace):
 		return &wire.Error{Code: wire.Malformed, Message: "hello: a host names its workspace, by letters, digits, dots, - and _"}
 	case hello.Session != "" && !isName(hello.Session):
 		return &wire.Error{Code: wire.Malformed, Message: "hello: a session is named by letters, digits, dots, - and _"}
 	case hello.Workspace != "" && !who.reaches(hello.Workspace):
 		h.log.Warn("refused", "why", "workspace", "workspace", hello.Workspace, "token", who.ID)
-		return &wire.Error{Code: wire.Forbidden, Message: fmt.Sprintf("this token is for workspace %q alone", who.Workspace)}
+		return &wire.Error{Code: wire.Forbidden, Message: who.Refusal(hello.Role, hello.Workspace)}
 	}
 	return nil
 }

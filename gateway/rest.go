@@ -54,7 +54,7 @@ func (r *rest) agent(serve func(http.ResponseWriter, *http.Request, Identity)) h
 		switch {
 		case !ok:
 		case !who.May(wire.Agent):
-			r.refuse(w, req, who, http.StatusForbidden, wire.Forbidden, "this token is not for the role agent")
+			r.refuse(w, req, who, http.StatusForbidden, wire.Forbidden, who.Refusal(wire.Agent, ""))
 		case req.PathValue("session") != "" && !isName(req.PathValue("session")):
 			fail(w, http.StatusBadRequest, wire.Malformed, "a session is named by letters, digits, dots, - and _")
 		default:
@@ -113,8 +113,8 @@ func (r *rest) begin(w http.ResponseWriter, req *http.Request, who Identity) {
 		return
 	}
 	named := req.URL.Query().Get("workspace")
-	if named != "" && !who.reaches(named) {
-		r.refuse(w, req, who, http.StatusForbidden, wire.Forbidden, fmt.Sprintf("this token is for workspace %q alone", who.Workspace))
+	if why := who.Refusal(wire.Agent, named); why != "" {
+		r.refuse(w, req, who, http.StatusForbidden, wire.Forbidden, why)
 		return
 	}
 	workspace, err := r.h.workspaceFor(who, named)

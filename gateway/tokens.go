@@ -49,7 +49,7 @@ const leastSecret = 16
 // NewToken says what token is to be made.
 type NewToken struct {
 	Name      string
-	Scopes    []string // Agents, Hosts, Persons
+	Scopes    []string // Agents, Hosts, Approvers, Admins
 	Workspace string
 	Expires   time.Time
 	Secret    string // "": one is made
@@ -65,14 +65,14 @@ func (t *Tokens) Create(n NewToken, now time.Time) (Token, string, error) {
 		return Token{}, "", fmt.Errorf("a token has a scope, or several: %s", strings.Join(scopes, ", "))
 	}
 	for _, s := range n.Scopes {
-		if !slices.Contains(scopes, s) {
+		if !slices.Contains(scopes, s) && s != Persons {
 			return Token{}, "", fmt.Errorf("there is no scope %q: there are %s", s, strings.Join(scopes, ", "))
 		}
 	}
 	if n.Workspace != "" && !isName(n.Workspace) {
 		return Token{}, "", fmt.Errorf("workspace %q: a workspace is named by letters, digits, dots, - and _", n.Workspace)
 	}
-	if n.Workspace != "" && slices.Contains(n.Scopes, Persons) {
+	if n.Workspace != "" && slices.ContainsFunc(n.Scopes, func(s string) bool { return s != Agents && s != Hosts }) {
 		return Token{}, "", errors.New("a person decides about all workspaces: a token for one of them is an agent's or a host's")
 	}
 	if !n.Expires.IsZero() && !n.Expires.After(now) {

@@ -85,6 +85,17 @@ func TestTokens(t *testing.T) {
 		}
 	}
 	// One that was written into the table by hand decides nothing.
+	for scope, may := range map[string][]string{
+		Agents: {Agents}, Hosts: {Hosts}, Approvers: {Approvers, Persons}, Admins: {Approvers, Persons, Admins}, Persons: {Approvers, Persons, Admins},
+		"root": nil,
+	} {
+		for _, role := range []string{Agents, Hosts, Approvers, Admins, Persons, "root", ""} {
+			who := Identity{Scopes: []string{scope}}
+			if got, want := who.May(role), slices.Contains(may, role); got != want || (who.Refusal(role, "w") == "") != want {
+				t.Errorf("a token for %q in the role %q: %v, %q", scope, role, got, who.Refusal(role, "w"))
+			}
+		}
+	}
 	if who := (Identity{Scopes: []string{Agents, Persons}, Workspace: "w"}); who.May(Persons) || !who.May(Agents) {
 		t.Error("a person of one workspace decides about all")
 	}

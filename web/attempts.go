@@ -50,7 +50,7 @@ func (h *Handler) check(r *http.Request, token string) (Person, error) {
 	if h.Refused != nil {
 		h.Refused(r.Context(), address)
 	}
-	return Person{}, problem{http.StatusUnauthorized, "this token is not valid, or no longer"}
+	return Person{}, problem{http.StatusUnauthorized, "this token is not valid, not any longer, or not for the page: that is for the roles approver and admin"}
 }
 
 // tooMany is the error for a wrong token after too many others.

@@ -20,7 +20,7 @@ func door() (h *Handler, refused *[]string) {
 	return &Handler{
 		Queue:        new(approval.Queue),
 		Authenticate: func(token string) (Person, bool) { return Person{ID: "1", Name: "desk"}, token == "A" },
-		Holds:        func(id string) (string, bool) { return "desk", id == "1" },
+		Holds:        func(id string) (Person, bool) { return Person{ID: id, Name: "desk"}, id == "1" },
 		Refused:      func(_ context.Context, address string) { *refused = append(*refused, address) },
 	}, refused
 }

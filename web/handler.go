@@ -44,10 +44,10 @@ type Handler struct {
 	// trail as who decided. It may be called concurrently.
 	Authenticate func(token string) (Person, bool)
 
-	// Holds is the name of the person whose token has this ID, if the token is still
-	// good. It is asked at every request, so that a token that was revoked is of no
-	// use from then on, and may be called concurrently.
-	Holds func(id string) (name string, ok bool)
+	// Holds is the person whose token has this ID, if the token is still good. It is
+	// asked at every request, so that a token that was revoked is of no use from then
+	// on, and may be called concurrently.
+	Holds func(id string) (Person, bool)
 
 	// Secret is what the keys of logins are made of: 32 random bytes, the same after
 	// a restart, and different for each state directory. Nil: logins end with the process.
@@ -120,7 +120,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.routes.ServeHTTP(w, r)
 }
 
-// mux has all routes. What is below /api/ needs a person, but for the login and the hello.
+// mux has all routes. What is below /api/ needs a person, but for the login and the
+// hello, and an admin where it is about more than questions.
 func (h *Handler) mux() *http.ServeMux {
 	stored := needs("a stored session", func() bool { return h.Sessions != nil })
 	recorded := needs("an account of requests", func() bool { return h.Records != nil })
@@ -129,13 +130,17 @@ func (h *Handler) mux() *http.ServeMux {
 	m := http.NewServeMux()
 	m.Handle("POST /api/login", h.open(posted(h.login)))
 	m.Handle("POST /api/hello", h.open(posted(h.hello)))
-	for pattern, serve := range map[string]endpoint{
+	for pattern, serve := range map[string]endpoint{ // for approvers and admins
 		"POST /api/logout":                h.logout,
 		"GET /api/me":                     h.me,
 		"GET /api/questions":              h.questions,
 		"GET /api/questions/{id}":         h.question,
 		"GET /api/questions/{id}/content": h.content,
 		"POST /api/questions/{id}/answer": posted(h.answer),
+	} {
+		m.Handle(pattern, h.person(h.answered(serve)))
+	}
+	for pattern, serve := range map[string]endpoint{
 		"GET /api/sessions":               stored(h.sessions),
 		"GET /api/search":                 stored(h.search),
 		"GET /api/sessions/{id}":          stored(h.session),
@@ -154,11 +159,11 @@ func (h *Handler) mux() *http.ServeMux {
 		"GET /api/suspended":              h.suspended,
 		"POST /api/suspended/lift":        needs("letting a session go on", func() bool { return h.Lift != nil })(posted(h.lift)),
 	} {
-		m.Handle(pattern, h.person(h.answered(serve)))
+		m.Handle(pattern, h.admin(h.answered(serve)))
 	}
 	m.Handle("GET /api/events", h.person(h.events))
-	m.Handle("GET /api/sessions/{id}/events", h.person(h.sessionEvents))
-	m.Handle("GET /api/sessions/{id}/export", h.person(h.export))
+	m.Handle("GET /api/sessions/{id}/events", h.admin(h.sessionEvents))
+	m.Handle("GET /api/sessions/{id}/export", h.admin(h.export))
 	m.HandleFunc("/api/", func(w http.ResponseWriter, r *http.Request) {
 		h.fail(w, r, problem{http.StatusNotFound, "there is nothing at " + r.URL.Path})
 	})

@@ -25,27 +25,26 @@ type house struct {
 	server  *httptest.Server
 }
 
-// people may be revoked.
+// people may be revoked. All but the guest are admins.
 type people struct {
 	mu sync.Mutex
 	by map[string]string
 }
 
 func (p *people) who(token string) (Person, bool) {
-	name, ok := p.holds("id-" + token)
-	return Person{ID: "id-" + token, Name: name}, ok
+	return p.holds("id-" + token)
 }
 
-func (p *people) holds(id string) (string, bool) {
+func (p *people) holds(id string) (Person, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	name, ok := p.by[strings.TrimPrefix(id, "id-")]
-	return name, ok
+	return Person{ID: id, Name: name, Admin: name != "guest"}, ok
 }
 
 func newHouse(t *testing.T) (*house, *people) {
 	t.Helper()
-	known := &people{by: map[string]string{"A": "desk", "B": "lab"}}
+	known := &people{by: map[string]string{"A": "desk", "B": "lab", "G": "guest"}}
 	h := &house{}
 	h.Handler = &Handler{
 		Queue: new(approval.Queue), Authenticate: known.who, Holds: known.holds, Hosts: []string{"box.example"},

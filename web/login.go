@@ -16,8 +16,9 @@ const loginLasts = 30 * 24 * time.Hour
 
 // Person is a person who may log in.
 type Person struct {
-	ID   string // of the token; it is no secret
-	Name string
+	ID    string // of the token; it is no secret
+	Name  string
+	Admin bool // sees and changes what is stored, besides answering questions
 }
 
 // Login is the body of POST /api/login.
@@ -70,15 +71,15 @@ func (h *Handler) keyOf(r *http.Request, login string) []byte {
 	return macOf(h.secret, "key", port, login)
 }
 
-// holds is the name of the person whose login it is, if the login still holds.
-func (h *Handler) holds(login string) (name string, ok bool) {
+// holds is the person whose login it is, if the login still holds.
+func (h *Handler) holds(login string) (p Person, ok bool) {
 	data, err := base64.RawURLEncoding.DecodeString(login)
 	if err != nil {
-		return "", false
+		return p, false
 	}
 	var t ticket
 	if json.Unmarshal(data, &t) != nil || !time.Now().Before(t.Until) {
-		return "", false
+		return p, false
 	}
 	return h.Holds(t.Token)
 }

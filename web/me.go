@@ -27,10 +27,13 @@ type Setting struct {
 }
 
 func (h *Handler) me(r *http.Request) (any, error) {
-	out := Me{
-		Person: who(r.Context()), Version: h.Version, Compact: h.Compact != nil,
-		Sessions: h.Sessions != nil, Live: h.live(), Records: h.Records != nil, Trail: h.Trail != nil, Settings: []Setting{},
+	p := callerOf(r.Context()).person
+	out := Me{Person: p.Name, Version: h.Version, Formats: []string{}, Settings: []Setting{}}
+	if !p.Admin {
+		return out, nil // the rest is not for an approver to see
 	}
+	out.Compact, out.Sessions, out.Live = h.Compact != nil, h.Sessions != nil, h.live()
+	out.Records, out.Trail = h.Records != nil, h.Trail != nil
 	all := maps.Clone(formats)
 	maps.Copy(all, h.Exports)
 	out.Formats = slices.Sorted(maps.Keys(all))

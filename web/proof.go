@@ -61,7 +61,7 @@ func proves(mac string, key []byte, parts ...string) bool {
 
 // caller is the person who makes a request, and the channel of their page.
 type caller struct {
-	person  string
+	person  Person
 	channel *channel
 }
 
@@ -73,7 +73,7 @@ func callerOf(ctx context.Context) caller {
 }
 
 // who is the name of the person whose request it is.
-func who(ctx context.Context) string { return callerOf(ctx).person }
+func who(ctx context.Context) string { return callerOf(ctx).person.Name }
 
 // personal serves a request of a person who is logged in.
 type personal func(w http.ResponseWriter, r *http.Request) error
@@ -88,6 +88,16 @@ func (h *Handler) person(next personal) http.Handler {
 		if err != nil {
 			h.fail(w, r, err)
 		}
+	})
+}
+
+// admin lets those in who are logged in as an admin.
+func (h *Handler) admin(next personal) http.Handler {
+	return h.person(func(w http.ResponseWriter, r *http.Request) error {
+		if p := callerOf(r.Context()).person; !p.Admin {
+			return problem{http.StatusForbidden, p.Name + " may answer questions; this is for the role admin"}
+		}
+		return next(w, r)
 	})
 }
 

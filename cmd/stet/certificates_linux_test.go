@@ -176,7 +176,7 @@ func TestClientCertificates(t *testing.T) {
 	}
 
 	// Only as what it says.
-	if status, text := askOver(t, asBuilder, http.MethodPost, s.base+"/mcp/elsewhere", beginMCP, mcp...); status != http.StatusUnauthorized {
+	if status, text := askOver(t, asBuilder, http.MethodPost, s.base+"/mcp/elsewhere", beginMCP, mcp...); status != http.StatusForbidden || !strings.Contains(text, `for workspace "there" alone`) {
 		t.Errorf("another workspace over MCP: %d %s", status, text)
 	}
 	if status, text := askOver(t, asBuilder, http.MethodPost, s.base+"/v1/sessions/s/tools/read_file?workspace=elsewhere", `{}`); status != http.StatusForbidden || !strings.Contains(text, "alone") {

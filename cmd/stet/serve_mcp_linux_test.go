@@ -153,8 +153,8 @@ func TestServeMCPRefuses(t *testing.T) {
 			{"a workspace that there is not", "/mcp/nowhere", s.agent, nil, 503, 503, "host_unavailable"},
 			{"no workspace", "/mcp", s.agent, nil, 404, 404, "/mcp/WORKSPACE"},
 			{"nobody's token", "/mcp/there", "stet_nobody", nil, 401, 401, "token"},
-			{"a person's token", "/mcp/there", person, nil, 401, 401, "agent's token"},
-			{"a token for another workspace", "/mcp/there", other, nil, 401, 401, "this workspace"},
+			{"a person's token", "/mcp/there", person, nil, 403, 403, "--scope agent"},
+			{"a token for another workspace", "/mcp/there", other, nil, 403, 403, `for workspace "other" alone`},
 			{"a rebound name", "/mcp/there", s.agent, []string{"Host", "evil.example"}, 403, 403, "not allowed"},
 			{"a page elsewhere", "/mcp/there", s.agent, []string{"Origin", "https://evil.example"}, 403, 403, "another origin"},
 		} {

@@ -29,7 +29,7 @@ stet token create laptop --scope host --workspace project
 stet token create builder --scope agent --expires 7d
 
 # For a person who decides
-stet token create desk --scope person`,
+stet token create desk --scope approver`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -69,13 +69,15 @@ func newTokenCreate(p *program) *cobra.Command {
 the token is for: it stands in the audit trail beside what an agent does and what a
 person decides.
 
-The scopes are agent (makes calls), host (has a workspace) and person (decides). Give an
-agent's token no other scope: the agent could approve its own writes.`,
+The scopes are roles: agent makes calls, host has a workspace, approver answers questions,
+and admin also sees and changes what is stored: sessions, requests, the audit trail, undo.
+"person" is an older name for admin. Give an agent's token no other scope: the agent could
+approve its own writes.`,
 		Args: oneArg("NAME"),
 	}, &c.command, c.Run)
 	f := cmd.Flags()
-	f.StringSliceVar(&c.token.Scopes, "scope", nil, "agent, host or person; more than one is allowed")
-	f.StringVar(&c.token.Workspace, "workspace", "", "only for this workspace; not for a person, who decides about all")
+	f.StringSliceVar(&c.token.Scopes, "scope", nil, "agent, host, approver or admin; more than one is allowed")
+	f.StringVar(&c.token.Workspace, "workspace", "", "only for this workspace; not for approver and admin, who decide about all")
 	f.StringVar(&c.expires, "expires", "90d", "when it ends: after days or hours (7d, 12h), on a date (2027-01-31), or never")
 	return cmd
 }

@@ -60,7 +60,7 @@ func (s *Site) openKeys() (err error) {
 		return err
 	}
 	s.keys = tokenfile.NewKeyring(s.config.Tools.State, s.Log)
-	if s.PersonToken, err = s.keys.Make("owner of this server", gateway.Persons, ""); err != nil {
+	if s.PersonToken, err = s.keys.Make("owner of this server", gateway.Admins, ""); err != nil {
 		return err
 	}
 	s.AgentToken, err = s.keys.Make("agent of this machine", gateway.Agents, "")
@@ -138,7 +138,7 @@ func (s *Site) openTools(ctx context.Context) (err error) {
 	s.Queue, s.journal = s.Tools.Queue, s.Tools.Handler.Journal
 	s.Tools.Handler.Approver = gateway.Relay{Next: s.Tools.Handler.Approver}
 	s.mcp, err = s.Tools.Server(mcpserver.HTTP{
-		AllowedHosts: s.config.Hosts, Allow: func(token string) bool { return s.keys.Lets(token, s.config.Name) },
+		AllowedHosts: s.config.Hosts, Allow: s.keys.Allow(s.config.Name),
 	})
 	return err
 }

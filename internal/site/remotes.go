@@ -40,10 +40,9 @@ type remote struct {
 // ServeHTTP implements http.Handler. The workspace is in the path.
 func (m *remotes) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("workspace")
-	if !m.keys.Lets(gateway.Bearer(r), name) {
+	if _, err := m.keys.Lets(gateway.Bearer(r), name); err != nil {
 		m.hub.Refused(r, "an agent's token for this workspace is needed")
-		w.Header().Set("WWW-Authenticate", `Bearer realm="stet"`)
-		http.Error(w, "an agent's token for this workspace is needed: send it as \"Authorization: Bearer TOKEN\"", http.StatusUnauthorized)
+		refuseToken(w, err)
 		return
 	}
 	to, old, err := m.find(name)
@@ -97,7 +96,7 @@ func (m *remotes) open(name string, caller *gateway.Remote, tools []tool.Spec) (
 	}
 	server, err := mcpserver.New(mcpserver.Config{
 		Caller: caller, Version: m.version, Await: true, End: caller.End, Logger: m.log,
-		HTTP: mcpserver.HTTP{AllowedHosts: m.allowed, Allow: func(token string) bool { return m.keys.Lets(token, name) }},
+		HTTP: mcpserver.HTTP{AllowedHosts: m.allowed, Allow: m.keys.Allow(name)},
 	})
 	if err != nil {
 		return nil, err

@@ -101,7 +101,7 @@ func (s *Site) routes(streams context.Context, allowed []string) http.Handler {
 	mux.Handle("/v1/", s.certified(s.hub.Handler()))
 	mux.Handle("/mcp/{workspace}", s.certified(gateway.Guard(s.remotes, allowed, s.hub.Refused)))
 	if s.mcp != nil {
-		here := s.certified(gateway.Guard(s.noted(s.mcp.Handler()), allowed, s.hub.Refused))
+		here := s.certified(gateway.Guard(s.agents(s.mcp.Handler()), allowed, s.hub.Refused))
 		mux.Handle("/mcp", here)
 		mux.Handle("/mcp/"+s.config.Name, at("/mcp", here))
 	} else {
@@ -114,26 +114,38 @@ func (s *Site) routes(streams context.Context, allowed []string) http.Handler {
 	return mux
 }
 
-// noted writes down requests for the workspace here that have no token for it, and will
-// be refused. (FILE-11)
-func (s *Site) noted(next http.Handler) http.Handler {
+// agents lets requests for the workspace here in that have a token for it. Others are
+// written down. (FILE-11)
+func (s *Site) agents(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !s.keys.Lets(gateway.Bearer(r), s.config.Name) {
+		if _, err := s.keys.Lets(gateway.Bearer(r), s.config.Name); err != nil {
 			s.hub.Refused(r, "an agent's token for this workspace is needed")
+			refuseToken(w, err)
+			return
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// refuseToken answers a request whose token is not good for it; err says why.
+func refuseToken(w http.ResponseWriter, err error) {
+	var forbidden *tokenfile.Forbidden
+	if errors.As(err, &forbidden) {
+		http.Error(w, err.Error(), http.StatusForbidden)
+		return
+	}
+	w.Header().Set("WWW-Authenticate", `Bearer realm="stet"`)
+	http.Error(w, err.Error(), http.StatusUnauthorized)
 }
 
 // toProxy has a request to a model go through the proxy. Its token stands in the
 // path, since the Authorization header is the provider's.
 func (s *Site) toProxy(w http.ResponseWriter, r *http.Request) {
 	token := r.PathValue("token")
-	who, ok := s.keys.May(token, gateway.Agents)
-	if !ok {
-		const why = "the token in the base URL is not known here, or not for an agent"
-		s.hub.Refused(r, why)
-		http.Error(w, why, http.StatusUnauthorized)
+	who, err := s.keys.Lets(token, "")
+	if err != nil {
+		s.hub.Refused(r, "the token in the base URL is not known here, or not for an agent")
+		refuseToken(w, fmt.Errorf("the base URL: %w", err))
 		return
 	}
 	if who.Workspace != "" {

@@ -28,10 +28,14 @@ func (s *Site) ui(allowed []string) http.Handler {
 	return &web.Handler{
 		Queue: s.Queue, Hosts: allowed, Trail: s.account(), Records: s.account(), Sessions: s.Sessions,
 		Authenticate: func(token string) (web.Person, bool) {
-			who, ok := s.keys.May(token, gateway.Persons)
-			return web.Person{ID: who.ID, Name: who.Name}, ok
+			who, ok := s.keys.May(token, gateway.Approvers)
+			return personOf(who), ok
 		},
-		Holds: s.keys.Person, Secret: s.secret,
+		Holds: func(id string) (web.Person, bool) {
+			who, ok := s.keys.Person(id)
+			return personOf(who), ok
+		},
+		Secret:  s.secret,
 		Refused: s.refused,
 		Cost:    costOf(s.models), Window: func(model string) int { m, _ := s.models.Lookup(model); return m.Window },
 		Changes: s.account().Changes,
@@ -39,6 +43,10 @@ func (s *Site) ui(allowed []string) http.Handler {
 		ResumeCommand: commandToResume, Exports: s.config.Exports,
 		Version: s.config.Version, Settings: s.settings, Log: s.Log,
 	}
+}
+
+func personOf(who gateway.Identity) web.Person {
+	return web.Person{ID: who.ID, Name: who.Name, Admin: who.May(gateway.Admins)}
 }
 
 // settings are what the UI shows: the place, and what is in force.

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"slices"
 	"sync"
 	"time"
 
@@ -88,18 +87,19 @@ func (k *Keyring) Holds(who gateway.Identity) bool {
 	return k.own.Holds(who.ID, time.Now()) || k.tokens().Holds(who.ID, time.Now())
 }
 
-// Person is the name of the person whose token has this ID, if it is good.
-func (k *Keyring) Person(id string) (name string, ok bool) {
+// Person is who has the token of this ID, if it is good and a person's.
+func (k *Keyring) Person(id string) (who gateway.Identity, ok bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, table := range []*gateway.Tokens{&k.own, k.tokens()} {
 		for _, t := range table.Tokens {
-			if t.ID == id && slices.Contains(t.Scopes, gateway.Persons) && table.Holds(id, time.Now()) {
-				return t.Name, true
+			who = gateway.Identity{ID: t.ID, Name: t.Name, Scopes: t.Scopes, Workspace: t.Workspace, Created: t.Created, Expires: t.Expires}
+			if t.ID == id && who.May(gateway.Approvers) && table.Holds(id, time.Now()) {
+				return who, true
 			}
 		}
 	}
-	return "", false
+	return gateway.Identity{}, false
 }
 
 // Make makes a token for this process.
@@ -116,8 +116,31 @@ func (k *Keyring) May(token, role string) (gateway.Identity, bool) {
 	return who, err == nil && who.May(role)
 }
 
-// Lets reports whether a token is an agent's, and for a workspace.
-func (k *Keyring) Lets(token, workspace string) bool {
-	who, ok := k.May(token, gateway.Agents)
-	return ok && (who.Workspace == "" || who.Workspace == workspace)
+// Lets says whose token it is, if it is an agent's and for a workspace. If not, the
+// error says why, and what to do.
+func (k *Keyring) Lets(token, workspace string) (gateway.Identity, error) {
+	if token == "" {
+		return gateway.Identity{}, errors.New("an agent's token for this workspace is needed: send it as \"Authorization: Bearer TOKEN\"")
+	}
+	who, err := k.Identify(token)
+	if err != nil {
+		return gateway.Identity{}, err
+	}
+	if why := who.Refusal(gateway.Agents, workspace); why != "" {
+		return gateway.Identity{}, &Forbidden{why}
+	}
+	return who, nil
 }
+
+// Allow is Lets for those who need to know no more than whether it does.
+func (k *Keyring) Allow(workspace string) func(token string) bool {
+	return func(token string) bool {
+		_, err := k.Lets(token, workspace)
+		return err == nil
+	}
+}
+
+// Forbidden is the error for a token that is good, and not for what it was used for.
+type Forbidden struct{ why string }
+
+func (f *Forbidden) Error() string { return f.why }

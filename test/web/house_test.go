@@ -130,7 +130,7 @@ func (h *house) web() *web.Handler {
 			name, ok := tokens[token]
 			return web.Person{ID: name, Name: name}, ok
 		},
-		Holds:   func(id string) (string, bool) { return id, true },
+		Holds:   func(id string) (web.Person, bool) { return web.Person{ID: id, Name: id, Admin: true}, true },
 		Secret:  bytes.Repeat([]byte{7}, 32),
 		Changes: h.store.Changes,
 		Disk:    h.disk,
