@@ -3,8 +3,10 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/stet-dev/stet/internal/config"
 )
@@ -13,6 +15,11 @@ import (
 type configCommand struct {
 	command
 	origin bool
+}
+
+// shownKeys are the keys beside proxyKeys that are flags of a command.
+var shownKeys = []string{
+	"fold", "listen", "rate", "dedupe", "model", "base-url", "api", "project-notes",
 }
 
 func newConfig(p *program) *cobra.Command {
@@ -24,10 +31,18 @@ func newConfig(p *program) *cobra.Command {
 	show := &configCommand{}
 	cmd := p.runs(&cobra.Command{
 		Use: "show [flags]", Short: "Print each key and its value",
-		Long:    "Print each key and its value. Of URLs the path is left out, and of tables the values: they may be secrets.",
-		Example: "stet config show\nstet config show --origin", Args: noArgs,
+		Long: `Print each key and its value. Of URLs the path is left out, and of tables the values:
+they may be secrets. The flags of other commands that set keys can be given too: it
+shows what such a command would go by.`,
+		Example: `stet config show
+stet config show --origin
+stet config show --origin --keep 3 --no-record`, Args: noArgs,
 	}, &show.command, show.show)
-	cmd.Flags().BoolVar(&show.origin, "origin", false, "say where each value is from: a file, a variable, or default")
+	cmd.Flags().BoolVar(&show.origin, "origin", false, "say where each value is from: a flag, a variable, a file, or default")
+	set := pflag.NewFlagSet("", pflag.ContinueOnError)
+	config.AddFlags(set, slices.Concat(proxyKeys, shownKeys)...)
+	set.VisitAll(func(f *pflag.Flag) { f.Hidden = true }) // the help is about this command
+	cmd.Flags().AddFlagSet(set)
 	schema := &configCommand{}
 	parent.AddCommand(cmd, p.runs(&cobra.Command{
 		Use: "schema", Short: "Print a JSON Schema of the configuration file, for editors", Example: "stet config schema > stet.schema.json", Args: noArgs,
