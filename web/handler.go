@@ -49,6 +49,9 @@ type Handler struct {
 	// on, and may be called concurrently.
 	Holds func(id string) (Person, bool)
 
+	// SignIn lets people log in with an account elsewhere; nil: by a token alone.
+	SignIn SignIn
+
 	// Secret is what the keys of logins are made of: 32 random bytes, the same after
 	// a restart, and different for each state directory. Nil: logins end with the process.
 	Secret []byte
@@ -130,8 +133,11 @@ func (h *Handler) mux() *http.ServeMux {
 	m := http.NewServeMux()
 	m.Handle("POST /api/login", h.open(posted(h.login)))
 	m.Handle("POST /api/hello", h.open(posted(h.hello)))
+	m.Handle("GET /api/ways", h.open(h.ways))
+	if h.SignIn != nil {
+		m.Handle("/login/", h.SignIn)
+	}
 	for pattern, serve := range map[string]endpoint{ // for approvers and admins
-		"POST /api/logout":                h.logout,
 		"GET /api/me":                     h.me,
 		"GET /api/questions":              h.questions,
 		"GET /api/questions/{id}":         h.question,
@@ -161,6 +167,7 @@ func (h *Handler) mux() *http.ServeMux {
 	} {
 		m.Handle(pattern, h.admin(h.answered(serve)))
 	}
+	m.Handle("POST /api/logout", h.person(h.logout))
 	m.Handle("GET /api/events", h.person(h.events))
 	m.Handle("GET /api/sessions/{id}/events", h.admin(h.sessionEvents))
 	m.Handle("GET /api/sessions/{id}/export", h.admin(h.export))

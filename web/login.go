@@ -21,9 +21,37 @@ type Person struct {
 	Admin bool // sees and changes what is stored, besides answering questions
 }
 
+// SignIn lets people log in with an account elsewhere: it serves /login/, where
+// /login/start is, and begins a session there, whose secret is in a cookie. It may be
+// used concurrently.
+type SignIn interface {
+	http.Handler
+	// Name is what people log in to.
+	Name() string
+	// Session is the person whose session a request's cookie has, and when it ends.
+	Session(r *http.Request) (p Person, until time.Time, ok bool)
+	// End ends the session of the person with this ID, if there is one, and takes the
+	// cookie away.
+	End(w http.ResponseWriter, id string)
+}
+
+// Ways says how people can log in, besides by a token.
+type Ways struct {
+	SignIn  string `json:"sign_in"` // what an account is of; "": there is no such way
+	Session bool   `json:"session"` // a session has begun in this browser: a login without a token takes it
+}
+
+func (h *Handler) ways(r *http.Request) (any, error) {
+	if h.SignIn == nil {
+		return Ways{}, nil
+	}
+	_, _, ok := h.SignIn.Session(r)
+	return Ways{h.SignIn.Name(), ok}, nil
+}
+
 // Login is the body of POST /api/login.
 type Login struct {
-	Token string `json:"token"`
+	Token string `json:"token"` // "": the session of the request's cookie counts
 }
 
 // LoggedIn is the answer. The page keeps Login and Key.
@@ -37,17 +65,24 @@ type LoggedIn struct {
 // it computes the key of a login from the ticket and its secret. A page that made up
 // its own ticket would not know the key.
 type ticket struct {
-	Token  string    `json:"token"` // its ID
+	Token  string    `json:"token"` // its ID, or that of the session
 	Until  time.Time `json:"until"`
 	Random string    `json:"random"` // no two logins are equal
 }
 
 func (h *Handler) login(r *http.Request, in Login) (any, error) {
-	person, err := h.check(r, in.Token)
-	if err != nil {
-		return nil, err
+	until := time.Now().Add(loginLasts)
+	person, end, ok := h.signedIn(r, in.Token)
+	if ok && end.Before(until) {
+		until = end
 	}
-	data, err := json.Marshal(ticket{Token: person.ID, Until: time.Now().Add(loginLasts), Random: rand.Text()})
+	if !ok {
+		var err error
+		if person, err = h.check(r, in.Token); err != nil {
+			return nil, err
+		}
+	}
+	data, err := json.Marshal(ticket{Token: person.ID, Until: until, Random: rand.Text()})
 	if err != nil {
 		return nil, err
 	}
@@ -55,10 +90,22 @@ func (h *Handler) login(r *http.Request, in Login) (any, error) {
 	return LoggedIn{Person: person.Name, Login: login, Key: encode(h.keyOf(r, login))}, nil
 }
 
-// logout ends the channels of the login, in every tab.
-func (h *Handler) logout(r *http.Request) (any, error) {
-	h.channels.end(callerOf(r.Context()).channel.login)
-	return nothing{}, nil
+// signedIn is the person whose session counts, where a login has no token.
+func (h *Handler) signedIn(r *http.Request, token string) (p Person, until time.Time, ok bool) {
+	if token != "" || h.SignIn == nil {
+		return p, until, false
+	}
+	return h.SignIn.Session(r)
+}
+
+// logout ends the channels of the login, in every tab, and the session that it came of.
+func (h *Handler) logout(w http.ResponseWriter, r *http.Request) error {
+	by := callerOf(r.Context())
+	h.channels.end(by.channel.login)
+	if h.SignIn != nil {
+		h.SignIn.End(w, by.person.ID)
+	}
+	return h.answered(func(*http.Request) (any, error) { return nothing{}, nil })(w, r)
 }
 
 // keyOf is the key of a login. The port is a part of it: a program that takes over the

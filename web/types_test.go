@@ -17,7 +17,7 @@ var update = flag.Bool("update", false, "write ui/src/api.gen.ts")
 // api are the types of the API: what is sent, what is answered, and what those
 // are made of.
 var api = []any{
-	Problem{}, Login{}, LoggedIn{}, Hello{}, Welcome{}, Me{}, Setting{},
+	Problem{}, Login{}, LoggedIn{}, Ways{}, Hello{}, Welcome{}, Me{}, Setting{},
 	QueueEvent{}, Question{}, File{}, Closed{}, Detail{}, FileDiff{}, Hunk{}, Line{}, Content{}, Answer{},
 	Session{}, SessionDetail{}, Rewound{}, Message{}, Part{}, Share{}, Tokens{}, Hit{}, SessionEvent{}, Rewind{}, Fork{}, Went{},
 	Conversation{}, Request{}, Trim{}, Savings{}, Sums{}, Point{}, Group{},

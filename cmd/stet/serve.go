@@ -39,6 +39,7 @@ type serveCommand struct {
 	lasts     time.Duration // 0: until it is told to end
 	memory    memory
 	bus       busFlags
+	oidc      oidcFlags
 }
 
 func newServe(p *program) *cobra.Command {
@@ -80,6 +81,7 @@ stet serve --demo`,
 	flags.StringVar(&c.clientCA, "client-ca", "", "file of certificates, PEM: those whom they signed are agents or hosts without a token")
 	c.memory.add(flags)
 	c.bus.add(flags)
+	c.oidc.add(flags)
 	config.AddFlags(flags, append(proxyKeys, "listen", "rate", "model", "base-url", "api")...)
 	flags.Lookup("model").Usage = "the model that writes summaries of sessions on the web page; \"scripted\" needs no key"
 	flags.Lookup("base-url").Usage = "base URL of that model's endpoint (default the provider's own)"
@@ -205,6 +207,9 @@ func (c *serveCommand) open(ctx context.Context, o *config.Config, root string, 
 	if c.clientCA != "" {
 		all.ClientCA = c.absolute(c.clientCA)
 	}
+	if all.SignIn, err = c.oidc.config(c.absolute); err != nil {
+		return nil, err
+	}
 	for name, write := range exporters {
 		all.Exports[name] = write
 	}
@@ -274,6 +279,9 @@ func (c *serveCommand) check(address string) error {
 	}
 	if err == nil {
 		err = c.bus.check(c.beyond)
+	}
+	if err == nil {
+		err = c.oidc.check()
 	}
 	if err == nil {
 		c.proxies, err = site.ParseProxies(c.trusted)

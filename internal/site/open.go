@@ -94,6 +94,9 @@ func (s *Site) openHub(ctx context.Context) (err error) {
 	if s.Tools != nil {
 		s.joinHub(ctx)
 	}
+	if err := s.openSignIn(ctx); err != nil {
+		return err
+	}
 	secure, err := s.openTLS()
 	if err != nil {
 		return &config.Error{Err: err}

@@ -18,6 +18,7 @@ import (
 	"github.com/stet-dev/stet/internal/budget"
 	"github.com/stet-dev/stet/internal/config"
 	"github.com/stet-dev/stet/internal/proxyserver"
+	"github.com/stet-dev/stet/internal/signin"
 	"github.com/stet-dev/stet/internal/tokenfile"
 	"github.com/stet-dev/stet/internal/toolset"
 	"github.com/stet-dev/stet/mcpserver"
@@ -36,11 +37,12 @@ type Config struct {
 	Settings    *config.Config
 	Proxy       proxyserver.Config
 	Tools       toolset.Options
-	Root        string // directory of the workspace here
-	Name        string // what it is called at the gateway
-	NoWorkspace bool   // there is none here, only those of hosts elsewhere
-	Cert, Key   string // files for TLS; both or none
-	ClientCA    string // file of certificates that may sign those of clients; "": none count
+	Root        string         // directory of the workspace here
+	Name        string         // what it is called at the gateway
+	NoWorkspace bool           // there is none here, only those of hosts elsewhere
+	Cert, Key   string         // files for TLS; both or none
+	ClientCA    string         // file of certificates that may sign those of clients; "": none count
+	SignIn      *signin.Config // of people with an account elsewhere; nil: they have tokens
 	Hosts       []string
 	Proxies     Proxies // in front of the server
 
@@ -79,6 +81,7 @@ type Site struct {
 	unkeep  context.CancelFunc
 	models  *prices.Catalog
 	compact func(ctx context.Context, id string) (next string, err error) // nil: no model is configured
+	signIn  *signin.SignIn                                                // nil: people have tokens
 	signers *x509.CertPool                                                // of clients' certificates; nil: none count
 	secret  []byte                                                        // what the keys of logins are made of
 

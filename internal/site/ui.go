@@ -13,6 +13,8 @@ import (
 	"github.com/stet-dev/stet/approval"
 	"github.com/stet-dev/stet/filetools"
 	"github.com/stet-dev/stet/gateway"
+	"github.com/stet-dev/stet/internal/config"
+	"github.com/stet-dev/stet/internal/signin"
 	"github.com/stet-dev/stet/internal/toolset"
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/prices"
@@ -25,13 +27,18 @@ import (
 
 // ui is what is served to people in a browser.
 func (s *Site) ui(allowed []string) http.Handler {
-	return &web.Handler{
+	h := &web.Handler{
 		Queue: s.Queue, Hosts: allowed, Trail: s.account(), Records: s.account(), Sessions: s.Sessions,
 		Authenticate: func(token string) (web.Person, bool) {
 			who, ok := s.keys.May(token, gateway.Approvers)
 			return personOf(who), ok
 		},
 		Holds: func(id string) (web.Person, bool) {
+			if s.signIn != nil {
+				if p, ok := s.signIn.Holds(id); ok {
+					return p, true
+				}
+			}
 			who, ok := s.keys.Person(id)
 			return personOf(who), ok
 		},
@@ -43,6 +50,24 @@ func (s *Site) ui(allowed []string) http.Handler {
 		ResumeCommand: commandToResume, Exports: s.config.Exports,
 		Version: s.config.Version, Settings: s.settings, Log: s.Log,
 	}
+	if s.signIn != nil {
+		h.SignIn = s.signIn
+	}
+	return h
+}
+
+// openSignIn makes what lets people log in with an account elsewhere.
+func (s *Site) openSignIn(ctx context.Context) (err error) {
+	if s.config.SignIn == nil {
+		return nil
+	}
+	c := *s.config.SignIn
+	c.Log = s.Log
+	c.Refused = func(r *http.Request, why string) { s.hub.Refused(r, "a login with an account elsewhere failed") }
+	if s.signIn, err = signin.Open(ctx, c); err != nil {
+		return &config.Error{Err: err}
+	}
+	return nil
 }
 
 func personOf(who gateway.Identity) web.Person {

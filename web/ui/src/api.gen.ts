@@ -14,6 +14,11 @@ export interface LoggedIn {
   key: string
 }
 
+export interface Ways {
+  sign_in: string
+  session: boolean
+}
+
 export interface Hello {
   login: string
   nonce: string

@@ -1,4 +1,4 @@
-import type { LoggedIn, Problem, Welcome } from '../api.gen'
+import type { LoggedIn, Problem, Ways, Welcome } from '../api.gen'
 import { forget, hash, keep, keyOf, kept, mac, random, type Key, type Login } from './proof'
 import { Events } from './sse'
 
@@ -153,7 +153,15 @@ export async function blob(path: string): Promise<Blob> {
   return (await ask('GET', path, undefined, undefined, true)).blob()
 }
 
-/** login takes a token to the server, and keeps what the two will prove themselves by. */
+/** ways says how people can log in here. It needs no login, and tells nothing. */
+export async function ways(): Promise<Ways> {
+  return (await checked(await send('GET', '/api/ways'))).json()
+}
+
+/**
+ * login takes a token to the server, and keeps what the two will prove themselves by.
+ * Without a token, the session counts that an account elsewhere has begun.
+ */
 export async function login(token: string): Promise<void> {
   const answer = await checked(await send('POST', '/api/login', JSON.stringify({ token })))
   const { login, key }: LoggedIn = await answer.json()

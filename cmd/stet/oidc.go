@@ -1,0 +1,64 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/stet-dev/stet/internal/signin"
+)
+
+// oidcFlags say with which accounts people log in to the page.
+type oidcFlags struct {
+	issuer, client, secret, url, claim string
+	scopes                             []string
+	roles                              map[string]string
+	lasts                              time.Duration
+}
+
+func (f *oidcFlags) add(flags *pflag.FlagSet) {
+	flags.StringVar(&f.issuer, "oidc-issuer", "", "let people log in to the page with accounts of this OpenID Connect issuer: https://HOST")
+	flags.StringVar(&f.client, "oidc-client-id", "", "the ID of stet at the issuer")
+	flags.StringVar(&f.secret, "oidc-secret", "", "file with the secret of that client")
+	flags.StringVar(&f.url, "oidc-url", "", "where browsers reach this server, https://HOST; the issuer sends them back to /login/callback there")
+	flags.StringVar(&f.claim, "oidc-claim", "groups", "the claim that says what groups a person is in")
+	flags.StringToStringVar(&f.roles, "oidc-role", nil, "GROUP=approver or GROUP=admin; more than one is allowed")
+	flags.StringSliceVar(&f.scopes, "oidc-scope", nil, "a scope to ask for besides openid, profile and email")
+	flags.DurationVar(&f.lasts, "oidc-session", 12*time.Hour, "how long a person stays logged in")
+}
+
+// check says what is wrong with the flags.
+func (f *oidcFlags) check() error {
+	switch {
+	case f.issuer == "" && (f.client != "" || f.secret != "" || f.url != "" || len(f.roles) > 0):
+		return errors.New("--oidc-client-id, --oidc-secret, --oidc-url and --oidc-role go with --oidc-issuer")
+	case f.issuer != "" && f.secret == "":
+		return errors.New("--oidc-issuer needs --oidc-secret FILE: the secret that the issuer has given stet")
+	case f.lasts <= 0:
+		return errors.New("--oidc-session: want a time above 0")
+	}
+	return nil
+}
+
+// config is nil where people log in by tokens alone. absolute is for names of files.
+func (f *oidcFlags) config(absolute func(string) string) (*signin.Config, error) {
+	if f.issuer == "" {
+		return nil, nil
+	}
+	secret, err := os.ReadFile(absolute(f.secret))
+	if err != nil {
+		return nil, misconfigured(fmt.Errorf("--oidc-secret: %w", err))
+	}
+	c := &signin.Config{
+		Issuer: f.issuer, ClientID: f.client, Secret: strings.TrimSpace(string(secret)), URL: f.url,
+		Claim: f.claim, Roles: f.roles, Scopes: f.scopes, Lasts: f.lasts,
+	}
+	if c.Secret == "" {
+		return nil, misconfigured(fmt.Errorf("--oidc-secret: %s is empty", f.secret))
+	}
+	return c, nil
+}

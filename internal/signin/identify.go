@@ -1,0 +1,123 @@
+package signin
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"unicode"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+	"golang.org/x/oauth2"
+
+	"github.com/stet-dev/stet/gateway"
+	"github.com/stet-dev/stet/web"
+)
+
+// identify says who has come back from the issuer. begun says whether this browser began
+// the login t.
+func (s *SignIn) identify(r *http.Request, t transit, begun bool) (web.Person, error) {
+	query := r.URL.Query()
+	switch {
+	case !begun || query.Get("state") != t.State:
+		return web.Person{}, refusal{http.StatusBadRequest, "this login was begun in another browser, or too long ago"}
+	case query.Get("error") != "":
+		return web.Person{}, refusal{http.StatusForbidden, fmt.Sprintf("%s refuses the login: %.100q %.300q", s.Name(), query.Get("error"), query.Get("error_description"))}
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), askTime)
+	defer cancel()
+	p, err := s.discover(ctx)
+	if err != nil {
+		return web.Person{}, err
+	}
+	token, err := s.client(p).Exchange(ctx, query.Get("code"), oauth2.VerifierOption(t.Verifier))
+	if err != nil {
+		return web.Person{}, fmt.Errorf("exchange the code: %w", err)
+	}
+	raw, _ := token.Extra("id_token").(string)
+	if raw == "" {
+		return web.Person{}, refusal{http.StatusBadGateway, s.Name() + " sends no ID token: is the scope openid allowed for this client?"}
+	}
+	id, err := p.Verifier(&oidc.Config{ClientID: s.config.ClientID}).Verify(ctx, raw)
+	if err != nil {
+		return web.Person{}, refusal{http.StatusBadGateway, fmt.Sprintf("the ID token of %s is not good: %.300v", s.Name(), err)}
+	}
+	if id.Nonce != t.Nonce {
+		return web.Person{}, refusal{http.StatusBadRequest, "the answer belongs to another login"}
+	}
+	claims := map[string]any{}
+	if err := id.Claims(&claims); err != nil {
+		return web.Person{}, fmt.Errorf("ID token: %w", err)
+	}
+	if _, ok := claims[s.config.Claim]; !ok && p.UserInfoEndpoint() != "" {
+		if err := s.addUserInfo(ctx, p, token, id.Subject, claims); err != nil {
+			return web.Person{}, err
+		}
+	}
+	return s.personOf(id.Subject, claims)
+}
+
+// addUserInfo adds the claims that the issuer tells when it is asked, and not in the ID
+// token. What the ID token has stays.
+func (s *SignIn) addUserInfo(ctx context.Context, p *oidc.Provider, token *oauth2.Token, subject string, claims map[string]any) error {
+	info, err := p.UserInfo(ctx, oauth2.StaticTokenSource(token))
+	if err != nil {
+		return fmt.Errorf("user info: %w", err)
+	}
+	if info.Subject != subject {
+		return fmt.Errorf("user info is about %q, and the ID token about %q", info.Subject, subject)
+	}
+	var all map[string]json.RawMessage
+	if err := info.Claims(&all); err != nil {
+		return fmt.Errorf("user info: %w", err)
+	}
+	for name, value := range all {
+		if _, has := claims[name]; has {
+			continue
+		}
+		var v any
+		if err := json.Unmarshal(value, &v); err != nil {
+			return fmt.Errorf("user info: %w", err)
+		}
+		claims[name] = v
+	}
+	return nil
+}
+
+// personOf is who has an account with these claims.
+func (s *SignIn) personOf(subject string, claims map[string]any) (web.Person, error) {
+	name := nameOf(subject, claims)
+	claim, ok := claims[s.config.Claim]
+	if !ok {
+		return web.Person{}, refusal{http.StatusForbidden, fmt.Sprintf(
+			"%s says nothing of %q for %s: the claim has to be added to what it tells this client, or another one named by --oidc-claim", s.Name(), s.config.Claim, name)}
+	}
+	groups, ok := groupsOf(claim)
+	if !ok {
+		return web.Person{}, refusal{http.StatusForbidden, fmt.Sprintf("the claim %q of %s is no text and no list of texts", s.config.Claim, name)}
+	}
+	role := s.config.roleOf(groups)
+	if role == "" {
+		return web.Person{}, refusal{http.StatusForbidden, fmt.Sprintf(
+			"none of the groups of %s has a role here (%.300q): --oidc-role GROUP=ROLE gives one", name, strings.Join(groups, ", "))}
+	}
+	return web.Person{Name: name, Admin: role == gateway.Admins}, nil
+}
+
+// nameOf is the name for the audit trail: the address that the issuer has verified, or
+// else the subject, which nobody can choose.
+func nameOf(subject string, claims map[string]any) string {
+	name := subject
+	if email, ok := claims["email"].(string); ok && claims["email_verified"] == true && email != "" {
+		name = email
+	}
+	name = strings.Map(func(c rune) rune {
+		if !unicode.IsPrint(c) {
+			return '?'
+		}
+		return c
+	}, name)
+	const most = 128
+	return name[:min(len(name), most)]
+}

@@ -1,0 +1,146 @@
+package signin
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"net/http"
+	"sync"
+	"time"
+
+	"golang.org/x/oauth2"
+
+	"github.com/stet-dev/stet/web"
+)
+
+// Cookies are for this host alone, and go over TLS alone (browsers take the loopback for
+// that, too). Lax: a link elsewhere opens the page, and another site's page posts
+// nothing with them.
+const (
+	transitCookie = "__Host-stet-login"
+	sessionCookie = "__Host-stet-session"
+)
+
+func setCookie(w http.ResponseWriter, name, value string, lasts time.Duration) {
+	http.SetCookie(w, &http.Cookie{
+		Name: name, Value: value, Path: "/", MaxAge: int(lasts.Seconds()), HttpOnly: true, Secure: true, SameSite: http.SameSiteLaxMode,
+	})
+}
+
+// forget removes a cookie.
+func forget(w http.ResponseWriter, name string) { setCookie(w, name, "", -time.Second) }
+
+// transit is what a browser keeps of a login while it is at the issuer.
+type transit struct {
+	State    string    `json:"state"`
+	Nonce    string    `json:"nonce"`
+	Verifier string    `json:"verifier"` // of PKCE
+	Until    time.Time `json:"until"`
+}
+
+// transitLasts is how long a person may take at the issuer.
+const transitLasts = 10 * time.Minute
+
+func newTransit() transit {
+	return transit{rand.Text(), rand.Text(), oauth2.GenerateVerifier(), time.Now().Add(transitLasts)}
+}
+
+func (t transit) keep(w http.ResponseWriter) {
+	data, _ := json.Marshal(t) // texts and a time
+	setCookie(w, transitCookie, base64.RawURLEncoding.EncodeToString(data), transitLasts)
+}
+
+// transitOf is the login that this browser began.
+func transitOf(r *http.Request) (t transit, ok bool) {
+	c, err := r.Cookie(transitCookie)
+	if err != nil {
+		return t, false
+	}
+	data, err := base64.RawURLEncoding.DecodeString(c.Value)
+	if err != nil || json.Unmarshal(data, &t) != nil {
+		return t, false
+	}
+	return t, t.State != "" && t.Nonce != "" && t.Verifier != "" && time.Now().Before(t.Until)
+}
+
+// most is how many sessions are kept. Beyond that, the one that ends first is ended.
+const most = 4096
+
+// session is a person who has logged in.
+type session struct {
+	person web.Person
+	until  time.Time
+}
+
+// sessions are those of this process, by the ID of the person in them. The zero sessions
+// is ready.
+type sessions struct {
+	mu sync.Mutex
+	by map[string]session
+}
+
+// idOf is the name of a session, which is no secret.
+func idOf(secret string) string {
+	sum := sha256.Sum256([]byte(secret))
+	return "oidc-" + hex.EncodeToString(sum[:12])
+}
+
+func (s *sessions) begin(w http.ResponseWriter, p web.Person, lasts time.Duration) {
+	secret := rand.Text() + rand.Text()
+	p.ID = idOf(secret)
+	now := time.Now()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.by == nil {
+		s.by = map[string]session{}
+	}
+	first := ""
+	for id, one := range s.by {
+		switch {
+		case !now.Before(one.until):
+			delete(s.by, id)
+		case first == "" || one.until.Before(s.by[first].until):
+			first = id
+		}
+	}
+	if len(s.by) >= most {
+		delete(s.by, first)
+	}
+	s.by[p.ID] = session{p, now.Add(lasts)}
+	setCookie(w, sessionCookie, secret, lasts)
+}
+
+// Session is the person whose session cookie a request has, and when the session ends.
+func (s *SignIn) Session(r *http.Request) (p web.Person, until time.Time, ok bool) {
+	c, err := r.Cookie(sessionCookie)
+	if err != nil {
+		return p, until, false
+	}
+	return s.sessions.find(idOf(c.Value))
+}
+
+// Holds is the person in the session of that ID, if it has not ended.
+func (s *SignIn) Holds(id string) (p web.Person, ok bool) {
+	p, _, ok = s.sessions.find(id)
+	return p, ok
+}
+
+func (s *sessions) find(id string) (p web.Person, until time.Time, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	one, ok := s.by[id]
+	if !ok || !time.Now().Before(one.until) {
+		return p, until, false
+	}
+	return one.person, one.until, true
+}
+
+// End ends a session, and takes its cookie away.
+func (s *SignIn) End(w http.ResponseWriter, id string) {
+	s.sessions.mu.Lock()
+	delete(s.sessions.by, id)
+	s.sessions.mu.Unlock()
+	forget(w, sessionCookie)
+}
