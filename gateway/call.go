@@ -41,6 +41,9 @@ type call struct {
 	// takesParts says that the caller takes a content in parts.
 	takesParts bool
 
+	frame  *wire.ToolCall // to be sent again while the host moves; nil once that has begun the call, or where that cannot be
+	giveUp time.Time      // when it is not sent again any more
+
 	unsaid bool // that it is refused is in the trail already, for the call before
 
 	// tell is told what happens meanwhile, and done once how the call ended. Neither may
@@ -144,17 +147,75 @@ func (c *call) forward() {
 	}
 	c.state = sent
 	f := c.f
+	if c.h.shared && !f.PartsFollow {
+		c.frame, c.giveUp = &f, time.Now().Add(moveWait)
+	}
 	c.path, c.f.Arguments = tool.PathIn(c.f.Arguments), nil // it may wait long, and they may be large
 	c.mu.Unlock()
-	err := c.send(&f)
+	c.dispatch(&f)
+}
+
+// dispatch sends the call to its host.
+func (c *call) dispatch(f *wire.ToolCall) {
+	err := c.send(f)
 	switch {
 	case errors.Is(err, ErrNoOwner):
-		c.fail(tool.HostUnavailable, c.h.noHost(c.to))
+		c.again()
 	case err != nil:
 		c.fail(tool.HostUnavailable, err.Error()+"."+c.unknown())
-	case c.f.PartsFollow:
+	case f.PartsFollow:
 		c.sendHeld()
-	case c.requestRoom != nil:
+	case !c.h.shared:
+		c.begun()
+	}
+}
+
+// How long a call waits for a host that goes from one hub to another, and how often it
+// is sent meanwhile.
+const (
+	moveWait  = 5 * time.Second
+	moveEvery = 50 * time.Millisecond
+)
+
+// callAgain is the reason of the wire.Cancel with which a hub hands a call back, since its host
+// is about to be at another hub. Hosts do not say it.
+const callAgain = "again"
+
+// again sends the call in a moment once more: it did not reach the host. It fails where that
+// cannot be.
+func (c *call) again() {
+	c.mu.Lock()
+	if c.state != sent {
+		c.mu.Unlock()
+		return
+	}
+	f := c.frame
+	if f == nil || time.Now().After(c.giveUp) {
+		c.mu.Unlock()
+		c.fail(tool.HostUnavailable, c.h.noHost(c.to))
+		return
+	}
+	c.state = queued
+	c.mu.Unlock()
+	time.AfterFunc(moveEvery, func() {
+		c.mu.Lock()
+		waits := c.state == queued
+		if waits {
+			c.state = sent
+		}
+		c.mu.Unlock()
+		if waits {
+			c.dispatch(f)
+		}
+	})
+}
+
+// begun notes that the host has the call.
+func (c *call) begun() {
+	c.mu.Lock()
+	c.frame = nil
+	c.mu.Unlock()
+	if c.requestRoom != nil && !c.f.PartsFollow {
 		c.requestRoom()
 	}
 }
@@ -233,6 +294,11 @@ func (c *call) cancel() { c.end(&reason{tool.Cancelled, "The call was cancelled.
 
 // fromHost takes what the host says about the call.
 func (c *call) fromHost(f wire.Frame) {
+	if _, back := f.(*wire.Cancel); back { // callAgain
+		c.again()
+		return
+	}
+	c.begun()
 	switch f := f.(type) {
 	case *wire.ToolResult:
 		if !awaits(f) {
@@ -365,7 +431,7 @@ func (c *call) conclude(r *wire.ToolResult, ours bool) {
 	if c.over != nil {
 		c.over()
 	}
-	c.gathered = wire.Content{}
+	c.gathered, c.frame = wire.Content{}, nil
 	slot, asking := c.slot, c.asking
 	c.asking = false
 	c.mu.Unlock()

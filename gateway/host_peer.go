@@ -23,6 +23,7 @@ type hostPeer struct {
 
 	mu     sync.Mutex
 	away   bool                          // without a connection
+	leaves bool                          // it is to go to another hub
 	routes map[string]*route             // of the calls that the host has
 	asking map[string]context.CancelFunc // questions to the gateway's people, by the host's id
 }
@@ -155,7 +156,7 @@ func (h *Hub) present(m Message) {
 		h.mu.Unlock()
 		return
 	default:
-		delete(h.known, e.Workspace)
+		h.leftBy(e.Workspace)
 	}
 	if e.Event == wire.HostUp && known && !h.closed {
 		h.serving.Go(func() { h.askAfter(e.Workspace) })
@@ -211,11 +212,15 @@ func (p *hostPeer) deliver(m Message) {
 		return
 	case *wire.ToolCall:
 		p.mu.Lock()
-		away := p.away
+		away := p.away || p.leaves
 		if !away {
 			p.routes[f.CallID] = &route{to: m.From}
 		}
 		p.mu.Unlock()
+		if away && p.h.shared {
+			p.h.serving.Go(func() { p.answer(m.From, &wire.Cancel{CallID: f.CallID, Reason: callAgain}) })
+			return
+		}
 		if away {
 			p.answer(m.From, &wire.ToolResult{CallID: f.CallID, Error: string(tool.HostUnavailable)})
 			return
@@ -345,6 +350,26 @@ func (p *hostPeer) ended() {
 	}
 	p.mu.Unlock()
 	p.publish(wire.HostDown)
+}
+
+// leave has the host go to another hub, once the calls that it has are over, or ctx is.
+func (p *hostPeer) leave(ctx context.Context) {
+	p.mu.Lock()
+	p.leaves = true
+	p.mu.Unlock()
+	for busy := true; busy && ctx.Err() == nil; {
+		p.mu.Lock()
+		busy = len(p.routes) > 0
+		p.mu.Unlock()
+		if busy {
+			select {
+			case <-time.After(5 * time.Millisecond):
+			case <-ctx.Done():
+			}
+		}
+	}
+	p.drained(ctx)
+	p.end(websocket.StatusGoingAway, "the gateway is shutting down")
 }
 
 // fail fails calls: all of them, or those that do not wait for a person.

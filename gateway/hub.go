@@ -83,6 +83,7 @@ type Hub struct {
 	config  Config
 	log     *slog.Logger
 	bus     Bus
+	shared  bool   // there may be other hubs on the bus
 	address string // of the hub on the bus, for results
 
 	base    context.Context // done when the hub closes
@@ -99,16 +100,20 @@ type Hub struct {
 	seldom *seldom  // what of the audit trail may come often
 	stops  []func() // of the bus
 
-	newPeer chan string // hubs that are to be told of all questions
+	newPeer chan string   // hubs that are to be told of all questions
+	early   chan struct{} // of capacity 1: the next beat is due
+	born    time.Time
 
 	mu          sync.Mutex
 	closed      bool
+	ending      bool // it is about to drain
 	draining    bool
 	calls       map[string]*call       // under way, by their ids
 	ended       recent                 // the ids of calls that are over
 	schedulers  map[string]*scheduler  // of the calls to a workspace
 	asking      map[string]int         // calls that wait for a person, by the token's account
 	known       map[string]presentHost // the workspaces that have a host
+	left        map[string]presentHost // those that had one, and may have it again in a moment
 	hosts       map[string]*hostPeer   // that are connected to this hub, by workspace
 	stays       map[string]time.Time   // when another hub said that its host of a workspace stays
 	sessions    map[*hubSession]bool
@@ -140,10 +145,10 @@ func New(c Config) (*Hub, error) {
 		c.Journal = new(record.Journal)
 	}
 	h := &Hub{
-		config: c, log: c.Log, bus: c.Bus, address: "hub/" + newID(),
+		config: c, log: c.Log, bus: c.Bus, shared: !alone, address: "hub/" + newID(),
 		calls: map[string]*call{}, schedulers: map[string]*scheduler{}, asking: map[string]int{},
-		known: map[string]presentHost{}, peers: map[string]time.Time{}, copies: map[string]context.CancelFunc{},
-		newPeer: make(chan string, 64), hosts: map[string]*hostPeer{}, stays: map[string]time.Time{},
+		known: map[string]presentHost{}, left: map[string]presentHost{}, peers: map[string]time.Time{}, copies: map[string]context.CancelFunc{},
+		newPeer: make(chan string, 64), early: make(chan struct{}, 1), born: time.Now(), hosts: map[string]*hostPeer{}, stays: map[string]time.Time{},
 		sessions: map[*hubSession]bool{}, secrets: map[string]*hubSession{}, expiries: map[issue]time.Time{},
 		tokens:      budget.NewFamily(budget.Token, tokenBytes),
 		workspaces:  budget.NewFamily(budget.Workspace, workspaceBytes),
@@ -194,6 +199,29 @@ func (h *Hub) tools(workspace string) (tools []wire.Tool, ok bool) {
 	return w.tools, ok
 }
 
+// toolsMoving is tools, also for a workspace whose host was lost a moment ago: it may be on
+// its way to another hub.
+func (h *Hub) toolsMoving(workspace string) (tools []wire.Tool, ok bool) {
+	if tools, ok = h.tools(workspace); ok || !h.shared {
+		return tools, ok
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	w, ok := h.left[workspace]
+	return w.tools, ok && time.Since(w.seen) < moveWait
+}
+
+// leftBy notes that a workspace has no host. The caller holds mu.
+func (h *Hub) leftBy(workspace string) {
+	w, ok := h.known[workspace]
+	delete(h.known, workspace)
+	if ok && h.shared {
+		w.seen = time.Now()
+		h.left[workspace] = w
+	}
+	maps.DeleteFunc(h.left, func(_ string, w presentHost) bool { return time.Since(w.seen) > moveWait })
+}
+
 // noHost says that a workspace has no host.
 func (h *Hub) noHost(workspace string) string {
 	if all := h.Workspaces(); len(all) > 0 && !slices.Contains(all, workspace) {
@@ -234,7 +262,7 @@ func (h *Hub) start(c *call) {
 
 // enter counts a call among those under way, or says why not.
 func (h *Hub) enter(c *call) (code tool.Code, message string) {
-	tools, ok := h.tools(c.to)
+	tools, ok := h.toolsMoving(c.to)
 	if !ok {
 		return tool.HostUnavailable, h.noHost(c.to)
 	}

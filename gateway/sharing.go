@@ -67,6 +67,7 @@ func (h *Hub) beat() {
 		h.dropSilent(time.Now())
 		select {
 		case <-tick.C:
+		case <-h.early:
 		case <-h.base.Done():
 			return
 		}
@@ -80,7 +81,7 @@ func (h *Hub) dropSilent(now time.Time) {
 	for name, w := range h.known {
 		if w.hub != h.address && now.Sub(w.seen) > beatsLost {
 			gone = append(gone, name)
-			delete(h.known, name)
+			h.leftBy(name)
 		}
 	}
 	var lost []string
@@ -112,6 +113,10 @@ func (h *Hub) heardOf(address string) {
 	h.peers[address] = time.Now()
 	h.mu.Unlock()
 	if !known {
+		select {
+		case h.early <- struct{}{}: // it does not know the hosts here
+		default:
+		}
 		select {
 		case h.newPeer <- address:
 		default:

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/coder/websocket"
@@ -14,9 +15,27 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
+// Times of a hub that begins or ends while others go on.
+const (
+	settleTime = time.Second / 2 // in which a hub that has begun hears of the hosts of others
+	noticeTime = time.Second     // in which Ready says so and calls are taken still: who sends them may go elsewhere
+	leaveTime  = 3 * time.Second // that calls of other hubs may take at a host that is to go elsewhere
+)
+
 // Drain takes no more calls and connections, tells all who are connected, and
-// waits until the calls under way have ended, or ctx.
+// waits until the calls under way have ended, or ctx. Its hosts then go to other hubs, where
+// there are any.
 func (h *Hub) Drain(ctx context.Context) error {
+	h.mu.Lock()
+	notice := h.shared && !h.ending
+	h.ending = true
+	h.mu.Unlock()
+	if notice {
+		select {
+		case <-time.After(noticeTime):
+		case <-ctx.Done():
+		}
+	}
 	h.mu.Lock()
 	first := !h.draining
 	h.draining = true
@@ -42,6 +61,9 @@ func (h *Hub) Drain(ctx context.Context) error {
 			return ctx.Err()
 		}
 	}
+	if h.shared {
+		h.sendAway(ctx)
+	}
 	for _, s := range h.allSessions() {
 		if !s.drained(ctx) {
 			return ctx.Err()
@@ -50,13 +72,30 @@ func (h *Hub) Drain(ctx context.Context) error {
 	return nil
 }
 
+// sendAway has the hosts that are connected here go to other hubs.
+func (h *Hub) sendAway(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, leaveTime)
+	defer cancel()
+	h.mu.Lock()
+	hosts := slices.Collect(maps.Values(h.hosts))
+	h.mu.Unlock()
+	var leaving sync.WaitGroup
+	for _, p := range hosts {
+		leaving.Go(func() { p.leave(ctx) })
+	}
+	leaving.Wait()
+}
+
 // Ready says why calls are not taken now; nil: they are.
 func (h *Hub) Ready() error {
 	h.mu.Lock()
-	ending := h.draining || h.closed
+	ending := h.ending || h.draining || h.closed
 	h.mu.Unlock()
 	if ending {
 		return errors.New("ending: no more calls are taken")
+	}
+	if h.shared && time.Since(h.born) < settleTime {
+		return errors.New("beginning: the other gateways are asked for their hosts")
 	}
 	if err := h.bus.Publish("ready/"+h.address, Message{}); err != nil { // which has no subscribers
 		return fmt.Errorf("the bus: %w", err)

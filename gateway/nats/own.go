@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -31,6 +32,8 @@ type owned struct {
 	queue   chan gateway.Message
 	done    chan struct{} // closed when it is given back
 	lost    func()
+	taking  sync.Mutex        // held while a message is taken
+	over    bool              // no more are taken
 	pieces  map[string][]byte // of messages that are not whole, by sender and number; for take
 }
 
@@ -128,7 +131,7 @@ func (b *Bus) replace(ctx context.Context, o *owned, key string, entry []byte) e
 	if was == o.owner {
 		return nil
 	}
-	if _, err := b.conn.Request(was.subject(), nil, time.Second); err == nil {
+	if answer, err := b.conn.Request(was.subject(), nil, time.Second); err == nil && answer.Header.Get(errorHeader) == "" {
 		return gateway.ErrTaken
 	}
 	if was.Process != b.process {
@@ -226,6 +229,10 @@ func (o *owned) release() {
 	}
 }
 
+// lateTime is how long messages are refused that were sent to an owner that has ended: who
+// sent them would wait for an answer otherwise.
+const lateTime = time.Second
+
 // end takes no more messages. It reports whether it did so before.
 func (o *owned) end() bool {
 	b := o.b
@@ -237,9 +244,11 @@ func (o *owned) end() bool {
 	delete(b.owned, o.address)
 	delete(b.known, o.address)
 	b.mu.Unlock()
-	_ = o.sub.Unsubscribe()
-	_ = b.conn.FlushTimeout(patience)
+	o.taking.Lock()
+	o.over = true
+	o.taking.Unlock()
 	close(o.done)
+	time.AfterFunc(lateTime, func() { _ = o.sub.Unsubscribe() })
 	return true
 }
 

@@ -192,6 +192,8 @@ func (o *owned) take(in *nats.Msg) {
 	why := ""
 	if !o.b.alive() {
 		why = notOwner
+	} else if o.ended() {
+		why = notOwner
 	} else if len(in.Header) > 0 { // else it is only asked whether the owner lives
 		body := in.Data
 		if piece != "" {
@@ -206,12 +208,8 @@ func (o *owned) take(in *nats.Msg) {
 		case why != "":
 		case err != nil:
 			why = broken + ": " + err.Error()
-		default:
-			select {
-			case o.queue <- m:
-			case <-o.done:
-				why = notOwner
-			}
+		case !o.put(m):
+			why = notOwner
 		}
 	}
 	answer := nats.NewMsg(in.Reply)
@@ -220,6 +218,25 @@ func (o *owned) take(in *nats.Msg) {
 	}
 	if err := in.RespondMsg(answer); err != nil {
 		o.b.log.Warn("nats: not answered", "address", o.address, "err", err)
+	}
+}
+
+// put takes a message, unless the address was given back. It waits for room in the backlog.
+func (o *owned) put(m gateway.Message) bool {
+	o.taking.Lock()
+	defer o.taking.Unlock()
+	if !o.over {
+		o.queue <- m
+	}
+	return !o.over
+}
+
+func (o *owned) ended() bool {
+	select {
+	case <-o.done:
+		return true
+	default:
+		return false
 	}
 }
 
