@@ -25,3 +25,20 @@ func TestNamedToolIsListed(t *testing.T) {
 		t.Errorf("%+v", o)
 	}
 }
+
+// The names that a person completes are those that the tools list: no ignored file, no
+// hidden one, nothing outside, and no more than asked for.
+func TestNames(t *testing.T) {
+	b := newBench(t, Config{Hidden: func(p string) bool { return p == "secret" || p == "keys" }}, workspace.Options{})
+	b.put(".gitignore", "out/\n*.log\n")
+	for _, name := range []string{"a.txt", "a.log", "d/b.txt", "out/c.txt", "secret", "keys/d.txt"} {
+		b.put(name, "x")
+	}
+	all := []string{".gitignore", "a.txt", "d/b.txt"}
+	for most := range 5 {
+		got, err := b.tools.Names(t.Context(), most)
+		if want := all[:min(most, len(all))]; err != nil || !slices.Equal(got, want) {
+			t.Errorf("%d: %q, %v", most, got, err)
+		}
+	}
+}

@@ -34,16 +34,44 @@ func (q *toolCall) dir() (workspace.Target, error) {
 // directories that could not be looked into.
 func (q *toolCall) walk(ctx context.Context, dir workspace.Path, depth int, out *skipped, visit func(e workspace.Entry) error) error {
 	o := workspace.ListOptions{Ignored: q.args.flag("ignored", false), Depth: depth}
-	return q.root.Walk(ctx, dir, o, func(e workspace.Entry) error {
+	return q.visible(ctx, dir, o, func(e workspace.Entry) error {
+		out.directory(e)
+		return visit(e)
+	})
+}
+
+// visible visits what is below a directory, without what is hidden.
+func (t *Tools) visible(ctx context.Context, dir workspace.Path, o workspace.ListOptions, visit func(e workspace.Entry) error) error {
+	return t.root.Walk(ctx, dir, o, func(e workspace.Entry) error {
 		switch {
-		case !q.cfg.Hidden(e.Path.String()):
-			out.directory(e)
+		case !t.cfg.Hidden(e.Path.String()):
 			return visit(e)
 		case e.Kind == workspace.Directory:
 			return fs.SkipDir
 		}
 		return nil
 	})
+}
+
+// Names returns the paths of at most so many files, as find_files would: without what is
+// hidden, and what git's rules leave out.
+func (t *Tools) Names(ctx context.Context, most int) ([]string, error) {
+	dir, err := t.root.Path(".")
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	err = t.visible(ctx, dir, workspace.ListOptions{}, func(e workspace.Entry) error {
+		switch {
+		case e.Kind == workspace.Directory:
+			return nil
+		case len(names) == most:
+			return fs.SkipAll
+		}
+		names = append(names, e.Path.String())
+		return nil
+	})
+	return names, err
 }
 
 func mark(k workspace.Kind) string {

@@ -54,6 +54,9 @@ type Chat struct {
 	Resume   func(ctx context.Context, id string) (Talk, error)
 	Choose   bool // begin by choosing a session
 
+	// Files lists the files that the person may name, for @. Nil: there is no list.
+	Files func(ctx context.Context) ([]string, error)
+
 	// Undo undoes the conversation's writes to files since a time, after it has asked
 	// the person, and says what it did. Nil: it is not offered.
 	Undo func(ctx context.Context, t Talk, since time.Time) (string, error)
@@ -78,12 +81,24 @@ func (c *Chat) Run(ctx context.Context) error {
 	}
 	p := tea.NewProgram(m, options...)
 	m.send = p.Send
+	rescue := func() { // a panic there would end the program with the terminal as the chat needs it
+		if r := recover(); r != nil {
+			_ = p.ReleaseTerminal()
+			panic(r)
+		}
+	}
 	m.start = func(f func() then) tea.Cmd {
-		working.Go(func() { p.Send(f()) })
+		working.Go(func() {
+			defer rescue()
+			p.Send(f())
+		})
 		return nil
 	}
 	if c.Questions != nil {
-		working.Go(func() { forward(ctx, c.Questions, p.Send) })
+		working.Go(func() {
+			defer rescue()
+			forward(ctx, c.Questions, p.Send)
+		})
 	}
 	_, err := p.Run()
 	cancel()

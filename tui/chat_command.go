@@ -19,7 +19,7 @@ var commands = []struct{ name, args, about string }{
 	{"/continue", "", "let the agent go on where it was cut off"},
 	{"/context", "", "what fills the window"},
 	{"/cost", "", "what the session has used and cost"},
-	{"/quit", "", "leave (also Ctrl-D, or Ctrl-C twice)"},
+	{"/quit", "", "leave"},
 }
 
 // keys are the keys that are not obvious.
@@ -27,8 +27,11 @@ var keys = []struct{ name, about string }{
 	{"Enter", `send; Shift-Enter, Alt-Enter or \ at the end: a new line`},
 	{"↑ ↓", "what you said before"},
 	{"Ctrl-C", "interrupt the agent; twice: leave"},
+	{"Ctrl-D", "leave"},
 	{"Ctrl-O", "everything in full: thinking, calls, results"},
-	{"Tab", "complete a command; decide on what waits"},
+	{"/", "the list of commands; Tab completes"},
+	{"@", "the files here; Tab puts the name of one in"},
+	{"Tab", "decide on what waits"},
 }
 
 // helpText lists the commands and the keys.
@@ -49,27 +52,6 @@ func helpText(columns int) []string {
 		row(k.name, k.about)
 	}
 	return out
-}
-
-// complete completes the name of a command.
-func (m *chat) complete() {
-	text := m.input.Value()
-	if !strings.HasPrefix(text, "/") {
-		return
-	}
-	var found []string
-	for _, c := range commands {
-		if strings.HasPrefix(c.name, text) {
-			found = append(found, c.name)
-		}
-	}
-	switch len(found) {
-	case 0:
-	case 1:
-		m.setInput(found[0] + " ")
-	default:
-		m.hint = strings.Join(found, "  ")
-	}
 }
 
 // command does the command of a line.

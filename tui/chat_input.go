@@ -101,6 +101,10 @@ func (m *chat) paste(text string) tea.Cmd {
 		return nil
 	}
 	m.hint, m.again = "", ""
+	if m.deciding != nil && m.deciding.byKey() {
+		m.hint = "a paste is no answer: press a key"
+		return nil
+	}
 	if m.list != nil || m.deciding != nil || m.closedWhileTyping != "" {
 		lines = []string{strings.Join(lines, " ")}
 	}
@@ -130,7 +134,7 @@ func (m *chat) key(k tea.KeyPressMsg) tea.Cmd {
 	case "ctrl+c":
 		return m.ctrlC(again == name)
 	case "ctrl+d":
-		if m.input.Value() == "" && m.deciding == nil {
+		if m.input.Value() == "" {
 			return m.quit()
 		}
 	case "ctrl+z":
@@ -158,12 +162,12 @@ func (m *chat) ctrlC(again bool) tea.Cmd {
 		m.interrupted = true
 		return m.quit()
 	case m.list != nil:
-		m.closeList()
+		m.leaveList()
 	case m.turn != nil:
 		m.interrupt()
 		m.hint = "Ctrl-C again quits"
 	case m.input.Value() != "":
-		m.input.Reset()
+		m.empty()
 		m.hint = "Ctrl-C again quits"
 	default:
 		m.hint = "Ctrl-C again quits"
@@ -175,6 +179,9 @@ func (m *chat) ctrlC(again bool) tea.Cmd {
 // writeKey takes a key of a message to the agent.
 func (m *chat) writeKey(k tea.KeyPressMsg, again string) tea.Cmd {
 	name := k.String()
+	if m.menu != nil && m.menuKey(name) {
+		return nil
+	}
 	switch name {
 	case "esc", "alt+esc":
 		return m.escape(name == "alt+esc" || again == "esc")
@@ -185,7 +192,7 @@ func (m *chat) writeKey(k tea.KeyPressMsg, again string) tea.Cmd {
 			m.decide()
 			return nil
 		}
-		m.complete()
+		m.suggest()
 		return nil
 	case "up", "ctrl+p":
 		if n := len(m.queue); n > 0 && m.input.Value() == "" {
@@ -215,6 +222,7 @@ func (m *chat) edit(k tea.KeyPressMsg) tea.Cmd {
 }
 
 func (m *chat) setInput(text string) {
+	m.menu = nil
 	m.input.SetValue(text)
 	m.input.MoveToEnd()
 }
@@ -248,7 +256,7 @@ func (m *chat) enter() tea.Cmd {
 	if strings.TrimSpace(text) == "" {
 		return nil
 	}
-	m.input.Reset()
+	m.empty()
 	m.said.add(text)
 	if strings.HasPrefix(text, "/") {
 		return m.command(text)

@@ -19,6 +19,7 @@ type picker struct {
 	found  []choice // those that match the text in the input
 	at     int
 	chosen func(choice) tea.Cmd
+	left   func() // the person leaves without choosing; nil: nothing is to be done
 }
 
 // choice is a line of a picker: a session, or a message to rewind to.
@@ -74,7 +75,7 @@ func (p *picker) view(pt painter, columns, most int) []string {
 // open shows a list. The input narrows it.
 func (m *chat) open(p *picker) {
 	m.draft = m.input.Value()
-	m.input.Reset()
+	m.empty()
 	p.narrow("")
 	m.list = p
 	m.hint = "↑↓ choose · type to search · Enter takes it · Esc leaves"
@@ -84,15 +85,32 @@ func (m *chat) closeList() {
 	m.list = nil
 	m.setInput(m.draft)
 	m.draft = ""
-	if len(m.asked) > 0 && m.input.Value() == "" {
+}
+
+// leaveList closes the list without a choice.
+func (m *chat) leaveList() {
+	left := m.list.left
+	m.closeList()
+	if left != nil {
+		left()
+	}
+	m.decideNext()
+}
+
+// decideNext puts a question before a person who does nothing else.
+func (m *chat) decideNext() {
+	if len(m.asked) > 0 && m.deciding == nil && m.closedWhileTyping == "" && m.list == nil && m.input.Value() == "" {
 		m.decide()
 	}
 }
 
+// filter follows a change of the input.
 func (m *chat) filter() {
 	if m.list != nil {
 		m.list.narrow(m.input.Value())
+		return
 	}
+	m.suggest()
 }
 
 func (m *chat) listKey(k tea.KeyPressMsg) tea.Cmd {
@@ -106,14 +124,16 @@ func (m *chat) listKey(k tea.KeyPressMsg) tea.Cmd {
 	case "pgdown":
 		m.list.step(10)
 	case "esc", "alt+esc":
-		m.closeList()
+		m.leaveList()
 	case "enter":
 		if len(m.list.found) == 0 {
 			return nil
 		}
 		chosen, c := m.list.chosen, m.list.found[m.list.at]
 		m.closeList()
-		return chosen(c)
+		cmd := chosen(c)
+		m.decideNext()
+		return cmd
 	case "shift+enter", "alt+enter", "ctrl+j":
 	default:
 		return m.edit(k)

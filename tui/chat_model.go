@@ -43,7 +43,16 @@ type chat struct {
 	deciding *decision // about asked[0]; nil: it is not before the person
 	draft    string    // the text in the input before the question or the list
 
+	ready   bool    // the question takes keys: none was pressed for a moment
+	unasked bool    // the question came by itself, and not by Tab or after an answer
+	waits   int     // how often the question began to wait for that moment
+	later   tea.Cmd // to be done after this update
+
 	closedWhileTyping string // how the question was closed whose answer is in the input; "": none
+
+	menu    *menu    // nil: there is no menu
+	files   []string // as they were listed last
+	listing bool     // they are being listed
 
 	list *picker // nil: there is no list
 	full *pager  // nil: the chat is on the screen
@@ -110,7 +119,8 @@ func (m *chat) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	if _, ok := msg.(printed); ok {
 		m.printer.printing = false
 	} else if !m.bye {
-		cmd = m.update(msg)
+		cmd = tea.Batch(m.update(msg), m.later)
+		m.later = nil
 	}
 	switch {
 	case m.bye && m.printer.idle():

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"io"
 	"path"
+	"slices"
 	"strings"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
@@ -19,6 +21,7 @@ func (m *chat) question(e approval.Event) {
 		m.asked = append(m.asked, *e.Opened)
 		if m.deciding == nil && m.closedWhileTyping == "" && m.list == nil && m.input.Value() == "" {
 			m.decide() // else the person is busy, and comes to it by Tab
+			m.unasked = true
 		}
 	case e.Closed != nil:
 		m.questionClosed(*e.Closed)
@@ -46,9 +49,38 @@ func (m *chat) questionClosed(c approval.Closing) {
 // decide puts the first question before the person.
 func (m *chat) decide() {
 	m.draft = m.input.Value()
-	m.input.Reset()
-	m.deciding = &decision{q: m.asked[0], editor: m.Editor != ""}
+	m.empty()
+	m.deciding = &decision{q: m.asked[0], editor: m.Editor != "", open: func() int { return len(m.asked) }}
+	m.unasked = false
+	m.waitForQuiet()
 	m.showQuestion(100)
+}
+
+// waitForQuiet has the question take keys when none was pressed for a moment: a key that
+// is held down, or was meant for something else, is no answer.
+func (m *chat) waitForQuiet() {
+	m.ready = false
+	m.waits++
+	waits := m.waits
+	m.later = tea.Batch(m.later, tea.Tick(quietTime, func(time.Time) tea.Msg {
+		return then(func() tea.Cmd {
+			m.ready = m.ready || waits == m.waits
+			return nil
+		})
+	}))
+}
+
+// tooEarly takes a key that is pressed before the question takes any. Who began to write
+// as it came goes on writing.
+func (m *chat) tooEarly(k tea.KeyPressMsg) tea.Cmd {
+	if m.unasked && k.Text != "" {
+		m.deciding = nil
+		m.setInput(m.draft)
+		m.draft = ""
+		return m.edit(k)
+	}
+	m.waitForQuiet()
+	return nil
 }
 
 // showQuestion prints the question, and at most so many lines of its diff.
@@ -76,7 +108,10 @@ func (m *chat) showQuestion(most int) {
 // questionPrompt asks for the next line of a decision.
 func (m *chat) questionPrompt() []string {
 	text := "Enter goes on"
-	if m.deciding != nil {
+	switch {
+	case m.deciding != nil && m.deciding.byKey() && !m.ready:
+		text = "…"
+	case m.deciding != nil:
 		text = m.deciding.prompt()
 	}
 	out := []string{""}
@@ -88,10 +123,17 @@ func (m *chat) questionPrompt() []string {
 
 // questionKey takes a key while a question is before the person.
 func (m *chat) questionKey(k tea.KeyPressMsg) tea.Cmd {
+	byKey := m.deciding != nil && m.deciding.byKey()
+	switch {
+	case byKey && !m.ready:
+		return m.tooEarly(k)
+	case byKey && k.Text != "":
+		return m.follow(m.deciding.typed(k.Text))
+	}
 	switch k.String() {
 	case "enter":
 		line := m.input.Value()
-		m.input.Reset()
+		m.empty()
 		if m.deciding == nil {
 			m.leaveQuestion(true)
 			return nil
@@ -99,7 +141,7 @@ func (m *chat) questionKey(k tea.KeyPressMsg) tea.Cmd {
 		return m.follow(m.deciding.typed(line))
 	case "esc", "alt+esc":
 		typed := m.input.Value() != ""
-		m.input.Reset()
+		m.empty()
 		switch {
 		case m.deciding == nil:
 			m.leaveQuestion(true)
@@ -109,6 +151,9 @@ func (m *chat) questionKey(k tea.KeyPressMsg) tea.Cmd {
 		return nil
 	case "shift+enter", "alt+enter", "ctrl+j":
 		return nil // an answer is one line
+	}
+	if byKey {
+		return nil
 	}
 	return m.edit(k)
 }
@@ -128,11 +173,38 @@ func (m *chat) follow(next step) tea.Cmd {
 		m.note(note{text: next.note})
 	case errors.Is(next.leave, errQuit):
 		return m.quit()
+	case errors.Is(next.leave, errList):
+		m.listQuestions()
 	case errors.Is(next.leave, errNext):
 		m.asked.rotate()
 		m.leaveQuestion(len(m.asked) > 1)
 	}
 	return nil
+}
+
+// listQuestions lists the open questions.
+func (m *chat) listQuestions() {
+	p := &picker{title: "Decide on which first?"}
+	for _, q := range m.asked {
+		p.all = append(p.all, choice{text: q.Tool + " wants to " + wish(q), id: q.ID})
+	}
+	p.chosen = func(c choice) tea.Cmd {
+		if i := m.asked.find(c.id); i >= 0 { // else it was answered elsewhere
+			q := m.asked[i]
+			m.asked = slices.Insert(slices.Delete(m.asked, i, i+1), 0, q)
+		}
+		p.left()
+		return nil
+	}
+	p.left = func() {
+		if len(m.asked) > 0 {
+			m.decide()
+		}
+	}
+	draft := m.draft
+	m.deciding = nil
+	m.open(p)
+	m.draft = draft
 }
 
 // leaveQuestion takes the question off the screen. It shows the next one, or puts
@@ -200,6 +272,7 @@ func (m *chat) edited(id string, before, after []byte, err error) tea.Cmd {
 	if m.deciding == nil || m.deciding.q.ID != id {
 		return nil // it was answered elsewhere meanwhile
 	}
+	m.waitForQuiet() // what was typed in the editor is no answer
 	return m.follow(m.deciding.edited(before, after, err))
 }
 

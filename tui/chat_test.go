@@ -34,6 +34,7 @@ type rig struct {
 	above []string // printed since the last screen
 	out   strings.Builder
 	calls map[string]llm.Part
+	early bool // questions do not take keys yet
 }
 
 // TestScreens plays scripts, and compares the screens that they ask for. Each
@@ -73,6 +74,9 @@ func play(t *testing.T, script string) string {
 	s := &rig{t: t, calls: map[string]llm.Part{}}
 	var said []session.Body
 	c := &Chat{Env: []string{"NO_COLOR=1"}, Editor: "true", Model: "a-model", Policy: "asks before it writes"}
+	c.Files = func(context.Context) ([]string, error) {
+		return []string{"README.md", "docs/read me.md", "src/deep/reader.go", "src/main.go", "odd\x1b[2J", "日本.txt"}, nil
+	}
 	for n, line := range strings.Split(strings.TrimSpace(script), "\n") {
 		verb, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
 		args := words(t, rest)
@@ -89,11 +93,19 @@ func play(t *testing.T, script string) string {
 		if s.m == nil {
 			c.Talk = talkOf(t, said)
 			s.m = newChat(t.Context(), c)
-			s.m.start = func(func() then) tea.Cmd { return nil }
+			s.m.start = func(f func() then) tea.Cmd {
+				if s.m.listing { // the other work is told by the script
+					f()()
+				}
+				return nil
+			}
 			s.m.Init()
 		}
 		if !s.screenVerb(verb, args) && !s.eventVerb(verb, args) {
 			t.Fatalf("line %d: %s", n+1, line)
+		}
+		if !s.early {
+			s.m.ready = true
 		}
 		s.above = append(s.above, s.m.printer.rest()...)
 	}
@@ -164,6 +176,10 @@ func (s *rig) screenVerb(verb string, args []string) bool {
 		for _, name := range args {
 			s.m.update(keyNamed(s.t, name))
 		}
+	case "early":
+		s.early = true
+	case "ready":
+		s.early = false
 	case "screen":
 		s.screen(args)
 	default:

@@ -342,7 +342,16 @@ func TestKeysEnd(t *testing.T) {
 
 // A panic leaves the terminal as it was.
 func TestKeysPanic(t *testing.T) {
+	for _, what := range []string{"approve", "chat"} {
+		t.Run(what, func(t *testing.T) { panicHere(t, what) })
+	}
+}
+
+func panicHere(t *testing.T, what string) {
 	keys, tty := openPTY(t)
+	if err := unix.IoctlSetWinsize(int(tty.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Col: 100, Row: 20}); err != nil {
+		t.Fatal(err)
+	}
 	before := mode(t, tty)
 	p := &person{t: t, keys: keys, more: make(chan struct{}, 1)}
 	seen := make(chan struct{})
@@ -357,7 +366,7 @@ func TestKeysPanic(t *testing.T) {
 	}
 	defer now.Close()
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), "STET_TEST_PANIC=approve")
+	cmd.Env = append(os.Environ(), "STET_TEST_PANIC="+what)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = tty, tty, tty, []*os.File{then}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

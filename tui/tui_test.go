@@ -16,7 +16,9 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/stet-dev/stet/agent"
 	"github.com/stet-dev/stet/approval"
+	"github.com/stet-dev/stet/session"
 	"github.com/stet-dev/stet/tool"
 	"github.com/stet-dev/stet/tui"
 )
@@ -46,14 +48,27 @@ func (f *failing) Next(context.Context) (approval.Event, error) {
 	return approval.Event{Opened: &q}, nil
 }
 
+// silent is a conversation in which nothing was said.
+type silent struct{ tui.Talk }
+
+func (silent) ID() string           { return "" }
+func (silent) State() session.State { return session.State{} }
+func (silent) Fill() agent.Fill     { return agent.Fill{} }
+func (silent) Spent() agent.Spent   { return agent.Spent{} }
+
 // panicOnTerminal asks on the terminal that is the standard input and output, and panics
 // when something comes on the file 3.
-func panicOnTerminal(string) {
+func panicOnTerminal(what string) {
 	then := make(chan struct{})
 	go func() {
 		_, _ = os.NewFile(3, "then").Read(make([]byte, 1))
 		close(then)
 	}()
+	if what == "chat" {
+		c := &tui.Chat{In: os.Stdin, Out: os.Stdout, Env: []string{"TERM=xterm"}, Talk: silent{}, Questions: &failing{then: then}}
+		_ = c.Run(context.Background())
+		os.Exit(0)
+	}
 	d := &tui.Dialog{In: os.Stdin, Out: os.Stdout, Keys: true}
 	_ = d.Approve(context.Background(), &failing{then: then})
 	os.Exit(0)

@@ -33,6 +33,9 @@ type chatCommand struct {
 // chooseSession is --resume without a session.
 const chooseSession = "?"
 
+// mostNames is how many files of the workspace can be completed.
+const mostNames = 50_000
+
 func newChat(p *program) *cobra.Command {
 	c := &chatCommand{}
 	cmd := p.runs(&cobra.Command{
@@ -126,6 +129,7 @@ func (c *chatCommand) Run(ctx context.Context) (err error) {
 			return h.Store.List(ctx, session.Query{Dir: h.Root.Dir(), Open: true, Limit: 200})
 		},
 		Resume: func(ctx context.Context, id string) (tui.Talk, error) { return h.Resume(ctx, id) },
+		Files:  func(ctx context.Context) ([]string, error) { return h.Files.Names(ctx, mostNames) },
 		Undo: func(ctx context.Context, t tui.Talk, since time.Time) (string, error) {
 			return h.UndoSince(ctx, t.State().Info, since)
 		},

@@ -81,7 +81,7 @@ func TestApproveKeys(t *testing.T) {
 	term.gone("Decide on which first?")
 	term.asked()
 	term.types("n")
-	term.wait("wants to write two.txt")
+	term.wait("wants to write t") // two.txt or three.txt
 	term.asked()
 	term.sends("\x1b[200~a\na\nq\n\x1b[201~")
 	term.wait("several keys came at once")
@@ -160,5 +160,37 @@ func (term *terminal) signal(name string) {
 	}
 	if err := exec.Command("kill", "-"+name, strings.TrimSpace(string(out))).Run(); err != nil {
 		term.t.Fatal(err)
+	}
+}
+
+// stet chat takes answers by single keys, Ctrl-C ends the turn and Ctrl-D the chat, and
+// each way out leaves the terminal as it was.
+func TestChatEnds(t *testing.T) {
+	term := open(t, 80, 30)
+	for _, how := range []struct {
+		end  func()
+		code int
+	}{
+		{func() { term.types("", "C-d") }, 0},
+		{func() { term.types("q") }, 0},
+		{func() { term.signal("TERM") }, 143},
+		{func() { term.signal("HUP") }, 129},
+		{func() {
+			term.types("", "C-c")
+			term.wait("interrupted; /continue goes on")
+			term.types("", "C-d")
+		}, 0},
+	} {
+		term.run("stet chat --model scripted")
+		term.wait("/help says what can be done here")
+		term.types("show me", "Enter")
+		term.wait("write_file wants to write", "[q]uit >")
+		term.sends("\x1b[200~a\na\n\x1b[201~")
+		term.wait("a paste is no answer")
+		how.end()
+		term.restored(how.code)
+	}
+	if _, err := os.Stat(filepath.Join(term.dir, "stet-demo.txt")); err == nil {
+		t.Error("it was written")
 	}
 }
