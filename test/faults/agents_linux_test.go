@@ -191,12 +191,12 @@ func (a *agents) call(node int, session, tool, id string, arguments any, patienc
 			a.hung = append(a.hung, fmt.Sprintf("%s of %s, at server %d, begun at %s, did not end within %v", id, session, node, begin.Format("05.000"), limit))
 		}
 	}()
-	base := "http://" + a.c.front.address()
+	base, wait := "http://"+a.c.front.address(), 60 // whoever waits again may come to another server, which does not know the call
 	if node != balanced {
-		base = a.c.base[node]
+		base, wait = a.c.base[node], 5
 	}
 	at := fmt.Sprintf("%s/v1/sessions/%s/", base, session)
-	query := fmt.Sprintf("?call_id=%s&workspace=%s&wait=5&timeout_seconds=%d&approval_timeout_seconds=%d", id, workspaceName,
+	query := fmt.Sprintf("?call_id=%s&workspace=%s&wait=%d&timeout_seconds=%d&approval_timeout_seconds=%d", id, workspaceName, wait,
 		int(callTime/time.Second), int(patience/time.Second))
 	status, answer, err := a.ask(ctx, http.MethodPost, at+"tools/"+tool+query, body)
 	for err == nil && (status == http.StatusAccepted || status == http.StatusConflict) { // it goes on, or was begun here before

@@ -67,10 +67,11 @@ const workspaceName = "w"
 
 // cluster is three servers on one database, and a host.
 type cluster struct {
-	t    testing.TB
-	dir  string
-	tree string // of the workspace
-	url  string // of the database, without a relay
+	t       testing.TB
+	dir     string
+	tree    string // of the workspace
+	url     string // of the database, without a relay
+	replica string // its HOST:PORT; "": there is none
 
 	node  [nodes]*program
 	host  *program
@@ -111,10 +112,16 @@ func ports(t testing.TB, n int) []string {
 	return found
 }
 
-// startCluster starts everything, and waits until calls go through.
+// startCluster starts everything, and waits until each server is ready.
 func startCluster(t testing.TB) *cluster {
 	t.Helper()
-	c := &cluster{t: t, dir: t.TempDir(), url: database.Database(t)}
+	return startClusterOn(t, database.Database(t), "")
+}
+
+// startClusterOn is startCluster on a database. The replica at the address replica may take its place.
+func startClusterOn(t testing.TB, url, replica string) *cluster {
+	t.Helper()
+	c := &cluster{t: t, dir: t.TempDir(), url: url, replica: replica}
 	c.tree = filepath.Join(c.dir, "tree")
 	secret := filepath.Join(c.dir, "secret")
 	for _, err := range []error{os.Mkdir(c.tree, 0o755), os.WriteFile(secret, []byte("for the test\n"), 0o600)} {
@@ -124,12 +131,9 @@ func startCluster(t testing.TB) *cluster {
 	}
 	all := ports(t, 2*nodes)
 	listen, bus := all[:nodes], all[nodes:]
-	at, err := url.Parse(c.url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	at := hostOf(t, c.url)
 	for i := range c.store {
-		c.store[i] = newRelay(t, at.Host, "")
+		c.store[i] = newRelay(t, at, "")
 	}
 	for i := range nodes {
 		c.base[i] = "http://" + listen[i]
@@ -212,7 +216,21 @@ func (c *cluster) storeURL(n int) string {
 		c.t.Fatal(err)
 	}
 	u.Host = c.store[n].address()
+	if c.replica != "" {
+		u.Host += "," + c.replica
+		u.RawQuery += "&target_session_attrs=read-write"
+	}
 	return u.String()
+}
+
+// hostOf is the HOST:PORT of a URL.
+func hostOf(t testing.TB, address string) string {
+	t.Helper()
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u.Host
 }
 
 func (c *cluster) program(name string, n int, args ...string) *program {

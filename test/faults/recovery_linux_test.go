@@ -7,6 +7,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/stet-dev/stet/store/postgrestest"
 )
 
 // balanced is the server that the balancer chooses.
@@ -97,4 +99,24 @@ func TestHostMoves(t *testing.T) {
 		longest = max(longest, c.within(10*time.Second, "a file is read at each server", agents.reached))
 	}
 	t.Logf("longest time until the host was found from every server: %v", longest)
+}
+
+// The database is killed under load, and a replica takes its place.
+func TestFailover(t *testing.T) {
+	if !soak() {
+		t.Skip("set STET_SOAK=1")
+	}
+	var primary postgrestest.Server
+	defer primary.Stop()
+	url := primary.Database(t)
+	replica := primary.Replica(t)
+	defer replica.Stop()
+	there := replica.On(t, url)
+	c := startClusterOn(t, url, hostOf(t, there))
+	steadily(t, c, "failover", func() {
+		primary.Kill(t)
+		replica.Promote(t)
+		c.url = there
+		time.Sleep(3 * time.Second)
+	})
 }

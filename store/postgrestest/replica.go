@@ -1,0 +1,84 @@
+package postgrestest
+
+import (
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"testing"
+)
+
+// Replica starts another server, which follows this one. From then on a commit here waits until it
+// is there too. The replica is to be stopped.
+func (s *Server) Replica(t testing.TB) *Server {
+	t.Helper()
+	bin, err := programs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := new(Server)
+	if err := r.follow(bin, s.port); err != nil {
+		r.Stop()
+		t.Fatal(err)
+	}
+	for _, statement := range []string{"ALTER SYSTEM SET synchronous_standby_names = '*'", "SELECT pg_reload_conf()"} {
+		if err := s.sql(t.Context(), statement); err != nil {
+			r.Stop()
+			t.Fatal(err)
+		}
+	}
+	return r
+}
+
+// follow copies the server at a port, and starts with that.
+func (s *Server) follow(bin string, port int) (err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.dir, err = os.MkdirTemp("", "stet-postgres"); err != nil {
+		return err
+	}
+	program := filepath.Join(bin, "pg_basebackup")
+	if real, err := filepath.EvalSymlinks(filepath.Join(bin, "initdb")); err == nil {
+		program = filepath.Join(filepath.Dir(real), "pg_basebackup") // the rest may have no link
+	}
+	copying := exec.Command(program, "-h", "127.0.0.1", "-p", strconv.Itoa(port), "-U", "stet",
+		"-D", filepath.Join(s.dir, "data"), "-R", "-X", "stream", "-c", "fast", "--no-sync")
+	copying.Env = append(os.Environ(), "PGPASSWORD="+Password)
+	if err := unprivileged(copying, s.dir); err != nil {
+		return err
+	}
+	if out, err := copying.CombinedOutput(); err != nil {
+		return fmt.Errorf("pg_basebackup: %w\n%s", err, out)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	s.port = l.Addr().(*net.TCPAddr).Port
+	if err := l.Close(); err != nil {
+		return err
+	}
+	return s.start(bin)
+}
+
+// Promote ends the following of a replica: it takes writes.
+func (s *Server) Promote(t testing.TB) {
+	t.Helper()
+	if err := s.sql(t.Context(), "SELECT pg_promote()"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// On is the URL of a database of another server, as this server has it.
+func (s *Server) On(t testing.TB, database string) string {
+	t.Helper()
+	u, err := url.Parse(database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.Host = net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port))
+	return u.String()
+}
