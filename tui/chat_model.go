@@ -119,8 +119,8 @@ func (m *chat) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	if _, ok := msg.(printed); ok {
 		m.printer.printing = false
 	} else if !m.bye {
-		cmd = tea.Batch(m.update(msg), m.later)
-		m.later = nil
+		cmd = m.update(msg)
+		cmd, m.later = tea.Batch(cmd, m.later), nil
 	}
 	switch {
 	case m.bye && m.printer.idle():

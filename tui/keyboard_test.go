@@ -90,3 +90,16 @@ func TestLines(t *testing.T) {
 		t.Errorf("told: %q", told.String())
 	}
 }
+
+// Whatever a terminal sends, it is keys or a paste, and one byte is one key at most.
+func FuzzKeyNames(f *testing.F) {
+	for _, typed := range []string{"a", "\x1b[A", "\x1b", "\x1b[200~a\x1b[201~", "\x1b]11;rgb:0/0/0\x07", "\x1bP>|x\x1b\\", "\xff", "日"} {
+		f.Add([]byte(typed))
+	}
+	f.Fuzz(func(t *testing.T, typed []byte) {
+		keys, err := keyNames(typed)
+		if err != nil && !bytes.Contains(typed, []byte("200~")) || len(keys) > len(typed) {
+			t.Errorf("%q: %q, %v", typed, keys, err)
+		}
+	})
+}
