@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"sync"
@@ -139,11 +140,18 @@ func (p *agentPeer) call(f *wire.ToolCall) {
 	c := p.h.newCall(own, p.who, name, id, workspace)
 	c.takesParts = p.can(wire.CanParts)
 	c.tell = func(f wire.Frame) { p.pass(id, f) }
+	counted, err := p.h.config.Quotas.Take(p.who, int64(len(f.Arguments)))
+	var over *OverQuota
 	c.done = func(r *wire.ToolResult, release func()) {
+		if counted != nil {
+			counted()
+		}
 		p.forget(id, c)
 		answer(r, release)
 	}
 	switch {
+	case errors.As(err, &over):
+		c.fail(over.Code(), "Not done: "+over.Error()+".")
 	case !p.remember(id, c):
 		c.fail(tool.Cancelled, "The session is over. Nothing was done.")
 	case !c.takeRequestRoom():

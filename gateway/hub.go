@@ -32,6 +32,7 @@ type Config struct {
 	AllowedHosts []string
 
 	Limits Limits
+	Quotas *Quotas // what is counted for each token, here and elsewhere; nil: here alone
 	// Memory bounds the bytes of calls and answers that the hub holds, together with
 	// what else in this process takes from it; nil: a budget of 96 MB of its own.
 	Memory *budget.Budget
@@ -133,6 +134,9 @@ func New(c Config) (*Hub, error) {
 	}
 	if c.Memory == nil {
 		c.Memory = budget.New(budget.Process, 96<<20)
+	}
+	if c.Quotas == nil {
+		c.Quotas = new(Quotas)
 	}
 	alone := c.Bus == nil
 	if alone {

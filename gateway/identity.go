@@ -17,6 +17,7 @@ type Identity struct {
 	Workspace string    // the only one that it is for; "" is any
 	Created   time.Time // zero: not known
 	Expires   time.Time // zero: never
+	Quota     Quota     // how much may be asked for with it
 }
 
 // May reports whether the token is for a role. Those who decide do so about all

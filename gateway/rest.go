@@ -58,6 +58,12 @@ func (r *rest) agent(serve func(http.ResponseWriter, *http.Request, Identity)) h
 		case req.PathValue("session") != "" && !isName(req.PathValue("session")):
 			fail(w, http.StatusBadRequest, wire.Malformed, "a session is named by letters, digits, dots, - and _")
 		default:
+			release, over := r.h.config.Quotas.Begin(w, req, who)
+			if over != nil {
+				r.refuse(w, req, who, over.Status(), string(over.Code()), over.Error())
+				return
+			}
+			defer release()
 			serve(w, req, who)
 		}
 	}

@@ -22,6 +22,7 @@ type Token struct {
 	Hash      string    `json:"hash"` // SHA-256 of the token, in hex
 	Scopes    []string  `json:"scopes"`
 	Workspace string    `json:"workspace,omitempty"`
+	Quota     Quota     `json:"quota,omitzero"`
 	Created   time.Time `json:"created"`
 	Expires   time.Time `json:"expires,omitzero"`
 	Revoked   time.Time `json:"revoked,omitzero"`
@@ -52,6 +53,7 @@ type NewToken struct {
 	Scopes    []string // Agents, Hosts, Approvers, Admins
 	Workspace string
 	Expires   time.Time
+	Quota     Quota
 	Secret    string // "": one is made
 	ID        string // "": one is made
 }
@@ -75,6 +77,9 @@ func (t *Tokens) Create(n NewToken, now time.Time) (Token, string, error) {
 	if n.Workspace != "" && slices.ContainsFunc(n.Scopes, func(s string) bool { return s != Agents && s != Hosts }) {
 		return Token{}, "", errors.New("a person decides about all workspaces: a token for one of them is an agent's or a host's")
 	}
+	if err := n.Quota.Check(); err != nil {
+		return Token{}, "", err
+	}
 	if !n.Expires.IsZero() && !n.Expires.After(now) {
 		return Token{}, "", errors.New("the token would have expired already")
 	}
@@ -86,7 +91,7 @@ func (t *Tokens) Create(n NewToken, now time.Time) (Token, string, error) {
 		return Token{}, "", fmt.Errorf("a token has %d characters or more", leastSecret)
 	}
 	made := Token{
-		ID: cmp.Or(n.ID, newID()[:8]), Name: n.Name, Hash: hashOf(secret), Scopes: n.Scopes, Workspace: n.Workspace,
+		ID: cmp.Or(n.ID, newID()[:8]), Name: n.Name, Hash: hashOf(secret), Scopes: n.Scopes, Workspace: n.Workspace, Quota: n.Quota,
 		Created: now.UTC().Truncate(time.Second), Expires: n.Expires.UTC(),
 	}
 	t.Tokens = append(t.Tokens, made)
@@ -104,7 +109,7 @@ func (t *Tokens) Rotate(id string, grace time.Duration, now time.Time) (Token, s
 	if err := old.check(now); err != nil {
 		return Token{}, "", err
 	}
-	n := NewToken{Name: old.Name, Scopes: old.Scopes, Workspace: old.Workspace}
+	n := NewToken{Name: old.Name, Scopes: old.Scopes, Workspace: old.Workspace, Quota: old.Quota}
 	if !old.Expires.IsZero() {
 		n.Expires = now.Add(old.Expires.Sub(old.Created))
 	}
@@ -191,7 +196,14 @@ func (t *Tokens) Identify(secret string, now time.Time) (Identity, error) {
 		return Identity{}, ErrToken
 	}
 	k := t.Tokens[found]
-	return Identity{ID: k.ID, Name: k.Name, Scopes: k.Scopes, Workspace: k.Workspace, Created: k.Created, Expires: k.Expires}, k.check(now)
+	return k.Identity(), k.check(now)
+}
+
+// Identity is who the token stands for, whether it is good or not.
+func (k Token) Identity() Identity {
+	return Identity{
+		ID: k.ID, Name: k.Name, Scopes: k.Scopes, Workspace: k.Workspace, Created: k.Created, Expires: k.Expires, Quota: k.Quota,
+	}
 }
 
 // Holds reports whether the token of that id is good.

@@ -40,6 +40,8 @@ type serveCommand struct {
 	memory    memory
 	bus       busFlags
 	oidc      oidcFlags
+	requests  int   // a minute, of a token
+	mb        int64 // megabytes of a token at once
 }
 
 func newServe(p *program) *cobra.Command {
@@ -82,6 +84,8 @@ stet serve --demo`,
 	c.memory.add(flags)
 	c.bus.add(flags)
 	c.oidc.add(flags)
+	flags.IntVar(&c.requests, "token-requests", 0, "requests and calls a minute for each token that has no quota of its own; 0: any number")
+	flags.Int64Var(&c.mb, "token-megabytes", 0, "megabytes of requests that wait for their answers at once, for each such token; 0: any number")
 	config.AddFlags(flags, append(proxyKeys, "listen", "rate", "model", "base-url", "api")...)
 	flags.Lookup("model").Usage = "the model that writes summaries of sessions on the web page; \"scripted\" needs no key"
 	flags.Lookup("base-url").Usage = "base URL of that model's endpoint (default the provider's own)"
@@ -199,7 +203,8 @@ func (c *serveCommand) open(ctx context.Context, o *config.Config, root string, 
 	all := site.Config{
 		Settings: o, Proxy: forwarding, Tools: tools, Root: root, Name: c.name, NoWorkspace: c.none, Hosts: c.allowed, Proxies: c.proxies,
 		Calls: c.memory.part(callShare), Answers: c.memory.part(answerShare), QuestionBytes: c.memory.part(questionShare).Limit(),
-		Bus: bus, Version: version(), Exports: map[string]web.Export{}, Compact: c.compacting,
+		Quota: gateway.Quota{PerMinute: c.requests, Bytes: c.mb << 20},
+		Bus:   bus, Version: version(), Exports: map[string]web.Export{}, Compact: c.compacting,
 	}
 	if c.cert != "" {
 		all.Cert, all.Key = c.absolute(c.cert), c.absolute(c.key)
@@ -282,6 +287,9 @@ func (c *serveCommand) check(address string) error {
 	}
 	if err == nil {
 		err = c.oidc.check()
+	}
+	if err == nil && (c.requests < 0 || c.mb < 0) {
+		err = errors.New("--token-requests, --token-megabytes: want a number of 0 or more")
 	}
 	if err == nil {
 		c.proxies, err = site.ParseProxies(c.trusted)

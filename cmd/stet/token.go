@@ -58,6 +58,7 @@ type tokenCreateCommand struct {
 	command
 	token   gateway.NewToken
 	expires string
+	mb      int64 // of the quota
 }
 
 func newTokenCreate(p *program) *cobra.Command {
@@ -78,6 +79,8 @@ approve its own writes.`,
 	f := cmd.Flags()
 	f.StringSliceVar(&c.token.Scopes, "scope", nil, "agent, host, approver or admin; more than one is allowed")
 	f.StringVar(&c.token.Workspace, "workspace", "", "only for this workspace; not for approver and admin, who decide about all")
+	f.IntVar(&c.token.Quota.PerMinute, "requests", 0, "requests and calls a minute that may be made with it; 0: as stet serve --token-requests says")
+	f.Int64Var(&c.mb, "megabytes", 0, "megabytes of requests that may wait for their answers at once; 0: as stet serve --token-megabytes says")
 	f.StringVar(&c.expires, "expires", "90d", "when it ends: after days or hours (7d, 12h), on a date (2027-01-31), or never")
 	return cmd
 }
@@ -85,6 +88,7 @@ approve its own writes.`,
 func (c *tokenCreateCommand) Run(context.Context) (err error) {
 	now := time.Now()
 	c.token.Name = c.args[0]
+	c.token.Quota.Bytes = c.mb << 20
 	if c.token.Expires, err = expiry(c.expires, now); err != nil {
 		return c.usage(fmt.Errorf("--expires: %w", err))
 	}
@@ -176,9 +180,19 @@ func (c *tokenListCommand) Run(context.Context) error {
 		if t.Workspace != "" {
 			workspace = "  workspace " + t.Workspace
 		}
-		fmt.Fprintf(c.out, "%s  %-16s  %-18s  %s%s\n", t.ID, t.Name, strings.Join(t.Scopes, ","), state, workspace)
+		fmt.Fprintf(c.out, "%s  %-16s  %-18s  %s%s%s\n", t.ID, t.Name, strings.Join(t.Scopes, ","), state, workspace, quotaText(t.Quota))
 	}
 	return nil
+}
+
+func quotaText(q gateway.Quota) (text string) {
+	if q.PerMinute > 0 {
+		text = fmt.Sprintf("  %d requests a minute", q.PerMinute)
+	}
+	if q.Bytes > 0 {
+		text += fmt.Sprintf("  %d MB at once", q.Bytes>>20)
+	}
+	return text
 }
 
 // tokenRevokeCommand is stet token revoke.

@@ -83,14 +83,15 @@ func (s *Site) openSessions(ctx context.Context) error {
 // openHub makes the gateway, and what the port has.
 func (s *Site) openHub(ctx context.Context) (err error) {
 	c := &s.config
+	s.quotas = &gateway.Quotas{Usual: c.Quota}
 	s.hub, err = gateway.New(gateway.Config{
 		Authority: s.keys, Bus: c.Bus, Queue: s.Queue, Journal: s.journal, AllowedHosts: c.Hosts,
-		Limits: gateway.Limits{Rate: c.Tools.Rate}, Memory: c.Answers, Version: c.Version, Log: s.Log,
+		Quotas: s.quotas, Limits: gateway.Limits{Rate: c.Tools.Rate}, Memory: c.Answers, Version: c.Version, Log: s.Log,
 	})
 	if err != nil {
 		return err
 	}
-	s.remotes = &remotes{hub: s.hub, keys: s.keys, allowed: c.Hosts, version: c.Version, log: s.Log}
+	s.remotes = &remotes{hub: s.hub, keys: s.keys, quotas: s.quotas, allowed: c.Hosts, version: c.Version, log: s.Log}
 	if s.Tools != nil {
 		s.joinHub(ctx)
 	}

@@ -20,6 +20,7 @@ import (
 type remotes struct {
 	hub     *gateway.Hub
 	keys    *tokenfile.Keyring
+	quotas  *gateway.Quotas
 	allowed []string // names for Host headers
 	version string
 	log     *slog.Logger
@@ -40,12 +41,18 @@ type remote struct {
 // ServeHTTP implements http.Handler. The workspace is in the path.
 func (m *remotes) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("workspace")
-	if _, err := m.keys.Lets(gateway.Bearer(r), name); err != nil {
+	who, err := m.keys.Lets(gateway.Bearer(r), name)
+	if err != nil {
 		m.hub.Refused(r, "an agent's token for this workspace is needed")
 		refuseToken(w, err)
 		return
 	}
-	to, old, err := m.find(name)
+	within(m.hub, m.quotas, w, r, who, http.HandlerFunc(m.serve))
+}
+
+// serve serves a request that may be made.
+func (m *remotes) serve(w http.ResponseWriter, r *http.Request) {
+	to, old, err := m.find(r.PathValue("workspace"))
 	if old != nil {
 		_ = old.Close() // it never fails; its clients begin anew
 	}

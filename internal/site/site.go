@@ -5,6 +5,7 @@ package site
 import (
 	"context"
 	"crypto/x509"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -43,6 +44,7 @@ type Config struct {
 	Cert, Key   string         // files for TLS; both or none
 	ClientCA    string         // file of certificates that may sign those of clients; "": none count
 	SignIn      *signin.Config // of people with an account elsewhere; nil: they have tokens
+	Quota       gateway.Quota  // of tokens that have none of their own
 	Hosts       []string
 	Proxies     Proxies // in front of the server
 
@@ -74,6 +76,7 @@ type Site struct {
 	hub     *gateway.Hub
 	remotes *remotes // workspaces elsewhere, over MCP
 	keys    *tokenfile.Keyring
+	quotas  *gateway.Quotas // what is counted for each token
 	lock    io.Closer
 	trail   store.Store     // where there is no workspace here, which has one
 	journal *record.Journal // likewise
@@ -121,13 +124,26 @@ func (s *Site) routes(streams context.Context, allowed []string) http.Handler {
 // written down. (FILE-11)
 func (s *Site) agents(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if _, err := s.keys.Lets(gateway.Bearer(r), s.config.Name); err != nil {
+		who, err := s.keys.Lets(gateway.Bearer(r), s.config.Name)
+		if err != nil {
 			s.hub.Refused(r, "an agent's token for this workspace is needed")
 			refuseToken(w, err)
 			return
 		}
-		next.ServeHTTP(w, r)
+		within(s.hub, s.quotas, w, r, who, next)
 	})
+}
+
+// within serves a request within the quota of its token, or answers that it is over.
+func within(hub *gateway.Hub, quotas *gateway.Quotas, w http.ResponseWriter, r *http.Request, who gateway.Identity, next http.Handler) {
+	release, over := quotas.Begin(w, r, who)
+	if over != nil {
+		hub.Refused(r, "over the quota of its token")
+		http.Error(w, over.Error(), over.Status())
+		return
+	}
+	defer release()
+	next.ServeHTTP(w, r)
 }
 
 // refuseToken answers a request whose token is not good for it; err says why.
@@ -157,6 +173,17 @@ func (s *Site) toProxy(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, why, http.StatusForbidden)
 		return
 	}
+	release, over := s.quotas.Begin(w, r, who)
+	if over != nil {
+		s.hub.Refused(r, "over the quota of its token")
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(over.Status())
+		_ = json.NewEncoder(w).Encode(map[string]any{ // as the providers do; the client may be gone
+			"type": "error", "error": map[string]string{"type": "rate_limit_error", "message": over.Error()},
+		})
+		return
+	}
+	defer release()
 	http.StripPrefix("/p/"+token, s.Server.Proxy).ServeHTTP(w, r)
 }
 

@@ -93,8 +93,7 @@ func (k *Keyring) Person(id string) (who gateway.Identity, ok bool) {
 	defer k.mu.Unlock()
 	for _, table := range []*gateway.Tokens{&k.own, k.tokens()} {
 		for _, t := range table.Tokens {
-			who = gateway.Identity{ID: t.ID, Name: t.Name, Scopes: t.Scopes, Workspace: t.Workspace, Created: t.Created, Expires: t.Expires}
-			if t.ID == id && who.May(gateway.Approvers) && table.Holds(id, time.Now()) {
+			if who = t.Identity(); t.ID == id && who.May(gateway.Approvers) && table.Holds(id, time.Now()) {
 				return who, true
 			}
 		}
