@@ -164,13 +164,6 @@ func (r *relay) refuse() {
 	r.drop()
 }
 
-// reset ends all connections; new ones may be made.
-func (r *relay) reset() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.drop()
-}
-
 func (r *relay) drop() {
 	for c := range r.ends {
 		_ = c.Close()
