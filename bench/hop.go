@@ -100,6 +100,18 @@ func (s *hopSide) peak() int {
 	return 0
 }
 
+// answers waits until the proxy answers a request.
+func (s *hopSide) answers() error {
+	var err error
+	for range 240 {
+		if err = s.post(talk("first", "first", 1<<10, 1)[0]); err == nil {
+			return nil
+		}
+		time.Sleep(250 * time.Millisecond)
+	}
+	return err
+}
+
 // talk is a conversation: the bodies of its requests, one after the other.
 func talk(name string, files string, size, rounds int) (bodies []string) {
 	body := `{"model":"claude-sonnet-4-5","max_tokens":1024,"stream":true,"system":"` + strings.Repeat("Follow the rule. ", 20) +
@@ -121,7 +133,14 @@ func talk(name string, files string, size, rounds int) (bodies []string) {
 var hopClient = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
 
 func (s *hopSide) post(body string) error {
-	resp, err := hopClient.Post(s.url+"/v1/messages", "application/json", strings.NewReader(body))
+	req, err := http.NewRequest(http.MethodPost, s.url+"/v1/messages", strings.NewReader(body))
+	if err != nil {
+		return err
+	}
+	for name, value := range map[string]string{"Content-Type": "application/json", "Anthropic-Version": "2023-06-01", "X-Api-Key": "none"} {
+		req.Header.Set(name, value)
+	}
+	resp, err := hopClient.Do(req)
 	if err != nil {
 		return err
 	}
@@ -251,6 +270,16 @@ func hops(stet, dir string) error {
 		}
 		defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
 	}
+	own := len(sides)
+	for _, p := range installed() {
+		side, err := p.side(up.URL, dir)
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "bench:", err) // the others can be measured
+			continue
+		}
+		defer func() { _ = side.cmd.Process.Kill(); _ = side.cmd.Wait() }()
+		sides = append(sides, side)
+	}
 	var head bytes.Buffer
 	for _, s := range sides {
 		fmt.Fprintf(&head, " %s |", s.name)
@@ -263,6 +292,9 @@ func hops(stet, dir string) error {
 		took := make([][]time.Duration, len(sides))
 		for round := range job.rounds * *rounds {
 			for i, s := range sides {
+				if i >= own && round > 0 {
+					continue // the peers are slow
+				}
 				d, err := job.run(s, round)
 				if err != nil {
 					return fmt.Errorf("%s: %w", job.name, err)
@@ -271,7 +303,7 @@ func hops(stet, dir string) error {
 			}
 		}
 		fmt.Printf("| %s |", job.name)
-		var median [4]time.Duration
+		median := make([]time.Duration, len(sides))
 		for i := range sides {
 			slices.Sort(took[i])
 			median[i] = took[i][len(took[i])/2]

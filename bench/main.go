@@ -3,11 +3,15 @@
 //
 //   - hops: stet proxy beside a bare proxy of Go's standard library,
 //
+//   - sent: what reaches the model of the requests of recorded sessions (-sessions PATH),
+//
+//   - commands: searching and finding files, and "stet savings", beside ripgrep, fd and ccusage,
+//
 //   - files: stet's file tools beside the official file server of MCP, both over standard input and output.
 //
-//     cd bench && go run . [-only hops|files] [-rows REGEXP] [-stet FILE] [-rounds N] [-limit DURATION]
+//     cd bench && go run . [-only hops|sent|commands|files] [-peers DIR] [-rows REGEXP] [-stet FILE] [-rounds N] [-limit DURATION]
 //
-// The other server comes from npm, pinned by npm/package-lock.json, with the
+// What peers.sh installs is measured where -peers names its directory. The other server comes from npm, pinned by npm/package-lock.json, with the
 // Node that it runs on: see test/npm. Where npm or a registry is not to be had,
 // nothing is measured, and the reason is printed.
 package main
@@ -28,7 +32,7 @@ import (
 var (
 	stetFile = flag.String("stet", "", "the stet to measure (default: built from this checkout)")
 	rounds   = flag.Int("rounds", 1, "measure so many times as often")
-	only     = flag.String("only", "", "measure hops or files alone")
+	only     = flag.String("only", "", "measure hops, sent, commands or files alone")
 	rows     = flag.String("rows", "", "measure only the rows whose name matches")
 	limit    = flag.Duration("limit", 20*time.Second, "a call that takes longer gets no answer")
 )
@@ -76,15 +80,18 @@ func run() error {
 			return fmt.Errorf("build stet: %w: %s", err, out)
 		}
 	}
-	if *only != "files" {
-		if err := hops(stet, dir); err != nil {
+	for _, part := range []struct {
+		name string
+		run  func(stet, dir string) error
+	}{{"hops", hops}, {"sent", sent}, {"commands", commands}, {"files", files}} {
+		if *only != "" && *only != part.name || part.name == "sent" && *sessionsPath == "" {
+			continue
+		}
+		if err := part.run(stet, dir); err != nil {
 			return err
 		}
 	}
-	if *only == "hops" {
-		return nil
-	}
-	return files(stet, dir)
+	return nil
 }
 
 func files(stet, dir string) error {

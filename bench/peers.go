@@ -1,0 +1,100 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+var peersDir = flag.String("peers", "", "directory that peers.sh has installed other proxies into; they are measured too")
+
+// peer is another proxy. In its command and its configuration {port} and {upstream} stand for where it listens and where it sends to.
+type peer struct {
+	name    string
+	path    string // of its base URL
+	program string // in the directory of the peers
+	args    []string
+	env     []string
+	config  string // of a file {config}
+}
+
+var peers = []peer{
+	{
+		name: "context-guru", path: "/anthropic", program: "context-guru",
+		args: []string{"--anthropic-upstream", "{upstream}", "--preset", "codesafe"}, env: []string{"LISTEN_ADDR=127.0.0.1:{port}"},
+	},
+	{
+		name: "headroom", program: "venv/bin/headroom", args: []string{"proxy", "--port", "{port}", "--no-rate-limit"},
+		env: []string{"ANTHROPIC_TARGET_API_URL={upstream}", "HEADROOM_TELEMETRY=off"},
+	},
+	{
+		name: "litellm", program: "venv/bin/litellm", args: []string{"--config", "{config}", "--host", "127.0.0.1", "--port", "{port}"},
+		env:    []string{"LITELLM_LOCAL_MODEL_COST_MAP=True"},
+		config: "model_list:\n  - model_name: \"*\"\n    litellm_params:\n      model: anthropic/*\n      api_base: {upstream}\n      api_key: none\n",
+	},
+}
+
+// side starts the peer, with its files in dir, and waits until it answers.
+func (p peer) side(upstream, dir string) (*hopSide, error) {
+	port, err := freePort()
+	if err != nil {
+		return nil, err
+	}
+	dir = filepath.Join(dir, p.name)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
+	config := filepath.Join(dir, "config.yaml")
+	fill := strings.NewReplacer("{port}", port, "{upstream}", upstream, "{config}", config)
+	if err := os.WriteFile(config, []byte(fill.Replace(p.config)), 0o600); err != nil {
+		return nil, err
+	}
+	cmd := exec.Command(filepath.Join(*peersDir, p.program))
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "HOME="+dir)
+	for _, a := range p.args {
+		cmd.Args = append(cmd.Args, fill.Replace(a))
+	}
+	for _, e := range p.env {
+		cmd.Env = append(cmd.Env, fill.Replace(e))
+	}
+	log, err := os.Create(filepath.Join(dir, "log"))
+	if err != nil {
+		return nil, err
+	}
+	cmd.Stdout, cmd.Stderr = log, log
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	s := &hopSide{name: p.name, url: "http://127.0.0.1:" + port + p.path, cmd: cmd}
+	if err := s.answers(); err != nil {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		said, _ := os.ReadFile(log.Name())
+		return nil, fmt.Errorf("%s: %w: %s", p.name, err, said[max(0, len(said)-2000):])
+	}
+	return s, nil
+}
+
+// installed are the peers that are there.
+func installed() (there []peer) {
+	for _, p := range peers {
+		if _, err := os.Stat(filepath.Join(*peersDir, p.program)); *peersDir != "" && err == nil {
+			there = append(there, p)
+		}
+	}
+	return there
+}
+
+func freePort() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	defer l.Close()
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	return port, err
+}

@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# Installs what stet is measured beside, into a directory: bench/peers.sh DIR. What cannot be installed is
+# named, and left out of the tables.
+set -uo pipefail
+dir=${1:?usage: bench/peers.sh DIR}
+mkdir -p "$dir"
+dir=$(cd "$dir" && pwd)
+failed=()
+
+if ! command -v rg >/dev/null || ! command -v fdfind >/dev/null; then
+  apt-get install -y --no-install-recommends ripgrep fd-find || failed+=(ripgrep fd)
+fi
+[ -x "$dir/venv/bin/pip" ] || python3 -m venv "$dir/venv"
+"$dir/venv/bin/pip" install --quiet 'headroom-ai[proxy]' || failed+=(headroom)
+"$dir/venv/bin/pip" install --quiet 'litellm[proxy]' || failed+=(litellm)
+npm install --silent --no-audit --no-fund --prefix "$dir/npm" ccusage "@ccusage/ccusage-$(node -p 'process.platform + "-" + process.arch')" || failed+=(ccusage)
+GOBIN="$dir" go install github.com/rossoctl/context-guru/cmd/context-guru-proxy@v0.1.0 &&
+  mv "$dir/context-guru-proxy" "$dir/context-guru" || failed+=(context-guru)
+
+[ ${#failed[@]} -eq 0 ] || { echo "not installed: ${failed[*]}" >&2; exit 1; }
