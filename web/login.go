@@ -22,14 +22,16 @@ type Person struct {
 }
 
 // SignIn lets people log in with an account elsewhere: it serves /login/, where
-// /login/start is, and begins a session there, whose secret is in a cookie. It may be
-// used concurrently.
+// /login/start is, and begins a session there. The secret in its cookie is good for one
+// login: a browser sends it to all ports of the host. It may be used concurrently.
 type SignIn interface {
 	http.Handler
 	// Name is what people log in to.
 	Name() string
-	// Session is the person whose session a request's cookie has, and when it ends.
-	Session(r *http.Request) (p Person, until time.Time, ok bool)
+	// Waits reports whether a request's cookie is of a session that was not taken yet.
+	Waits(r *http.Request) bool
+	// Take is the person of that session, which is taken from then on, and when it ends.
+	Take(r *http.Request) (p Person, until time.Time, ok bool)
 	// End ends the session of the person with this ID, if there is one, and takes the
 	// cookie away.
 	End(w http.ResponseWriter, id string)
@@ -45,8 +47,7 @@ func (h *Handler) ways(r *http.Request) (any, error) {
 	if h.SignIn == nil {
 		return Ways{}, nil
 	}
-	_, _, ok := h.SignIn.Session(r)
-	return Ways{h.SignIn.Name(), ok}, nil
+	return Ways{h.SignIn.Name(), h.SignIn.Waits(r)}, nil
 }
 
 // Login is the body of POST /api/login.
@@ -90,12 +91,12 @@ func (h *Handler) login(r *http.Request, in Login) (any, error) {
 	return LoggedIn{Person: person.Name, Login: login, Key: encode(h.keyOf(r, login))}, nil
 }
 
-// signedIn is the person whose session counts, where a login has no token.
+// signedIn takes the session of the request's cookie, where a login has no token.
 func (h *Handler) signedIn(r *http.Request, token string) (p Person, until time.Time, ok bool) {
 	if token != "" || h.SignIn == nil {
 		return p, until, false
 	}
-	return h.SignIn.Session(r)
+	return h.SignIn.Take(r)
 }
 
 // logout ends the channels of the login, in every tab, and the session that it came of.

@@ -220,7 +220,7 @@ func TestServeOIDC(t *testing.T) {
 	for _, c := range cookies {
 		if c.Name == "__Host-stet-session" {
 			found = true
-			if !c.HttpOnly || !c.Secure || c.SameSite != http.SameSiteLaxMode || c.Path != "/" || c.Domain != "" || c.MaxAge != 12*60*60 {
+			if !c.HttpOnly || !c.Secure || c.SameSite != http.SameSiteLaxMode || c.Path != "/" || c.Domain != "" || c.MaxAge != 5*60 {
 				t.Errorf("%+v", c)
 			}
 		}
@@ -231,6 +231,21 @@ func TestServeOIDC(t *testing.T) {
 	desk, err := anna.enter(s.base)
 	if err != nil {
 		t.Fatal(err)
+	}
+	thief := &browser{&http.Client{Transport: anna.Transport}, t} // another server at a port of this host was sent the cookie
+	for _, c := range cookies {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.base+"/api/login", strings.NewReader(`{"token":""}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Content-Type", "application/json")
+		r.AddCookie(c)
+		if res, text := thief.read(thief.Do(r)); res.StatusCode != http.StatusUnauthorized {
+			t.Errorf("the cookie %s, after the page has taken the session: %s %s", c.Name, res.Status, text)
+		}
+	}
+	if look(anna); ways.Session {
+		t.Error("the session can be taken again")
 	}
 	done := apart(func() (string, error) {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.base+"/v1/sessions/s/tools/write_file", strings.NewReader(`{"path":"b.txt","content":"b\n"}`))

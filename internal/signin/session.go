@@ -72,7 +72,12 @@ const most = 4096
 type session struct {
 	person web.Person
 	until  time.Time
+	enter  time.Time // until when the page may take the session by its cookie; zero: it has
 }
+
+// enterLasts is how long the cookie of a session is good, until the page has taken the
+// session. A browser sends it to every port of this host, so it is good once.
+const enterLasts = 5 * time.Minute
 
 // sessions are those of this process, by the ID of the person in them. The zero sessions
 // is ready.
@@ -108,33 +113,55 @@ func (s *sessions) begin(w http.ResponseWriter, p web.Person, lasts time.Duratio
 	if len(s.by) >= most {
 		delete(s.by, first)
 	}
-	s.by[p.ID] = session{p, now.Add(lasts)}
-	setCookie(w, sessionCookie, secret, lasts)
+	s.by[p.ID] = session{p, now.Add(lasts), now.Add(enterLasts)}
+	setCookie(w, sessionCookie, secret, min(lasts, enterLasts))
 }
 
-// Session is the person whose session cookie a request has, and when the session ends.
-func (s *SignIn) Session(r *http.Request) (p web.Person, until time.Time, ok bool) {
+// Waits reports whether a request has the cookie of a session that the page may take.
+func (s *SignIn) Waits(r *http.Request) bool {
+	c, err := r.Cookie(sessionCookie)
+	if err != nil {
+		return false
+	}
+	s.sessions.mu.Lock()
+	defer s.sessions.mu.Unlock()
+	one, ok := s.sessions.find(idOf(c.Value))
+	return ok && time.Now().Before(one.enter)
+}
+
+// Take is the person whose session cookie a request has, and when the session ends. A
+// session is taken once.
+func (s *SignIn) Take(r *http.Request) (p web.Person, until time.Time, ok bool) {
 	c, err := r.Cookie(sessionCookie)
 	if err != nil {
 		return p, until, false
 	}
-	return s.sessions.find(idOf(c.Value))
+	id := idOf(c.Value)
+	s.sessions.mu.Lock()
+	defer s.sessions.mu.Unlock()
+	one, ok := s.sessions.find(id)
+	if !ok || !time.Now().Before(one.enter) {
+		return p, until, false
+	}
+	one.enter = time.Time{}
+	s.sessions.by[id] = one
+	return one.person, one.until, true
 }
 
 // Holds is the person in the session of that ID, if it has not ended.
 func (s *SignIn) Holds(id string) (p web.Person, ok bool) {
-	p, _, ok = s.sessions.find(id)
-	return p, ok
+	s.sessions.mu.Lock()
+	defer s.sessions.mu.Unlock()
+	one, ok := s.sessions.find(id)
+	return one.person, ok
 }
 
-func (s *sessions) find(id string) (p web.Person, until time.Time, ok bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	one, ok := s.by[id]
-	if !ok || !time.Now().Before(one.until) {
-		return p, until, false
+// find is the session of that ID, if it has not ended. The caller holds mu.
+func (s *sessions) find(id string) (one session, ok bool) {
+	if one, ok = s.by[id]; !ok || !time.Now().Before(one.until) {
+		return session{}, false
 	}
-	return one.person, one.until, true
+	return one, true
 }
 
 // End ends a session, and takes its cookie away.
