@@ -148,3 +148,35 @@ func TestQuotaOfAHub(t *testing.T) {
 		t.Error("another token:", status, body)
 	}
 }
+
+// The bytes of a call count until it has ended, also where its request was answered
+// before that.
+func TestQuotaOfACallThatGoesOn(t *testing.T) {
+	hub, _ := newHub(t, Config{Authority: &limited{quota: Quota{Bytes: 1000}}})
+	url := serveHub(t, hub)
+	host := dialRaw(t, url, "host-a")
+	host.hello(wire.Hello{Role: wire.Host, Workspace: "w"})
+	body := `{"path":"` + strings.Repeat("x", 700) + `"}`
+	call := func(id string) (int, string) {
+		return fetch(t, url, "POST", "/v1/sessions/s/tools/read_file?wait=0&call_id="+id, body, "Authorization", "Bearer agent-a")
+	}
+	if status, text := call("one"); status != 202 {
+		t.Fatal(status, text)
+	}
+	if status, text := call("two"); status != 429 || !strings.Contains(text, "are not answered yet") {
+		t.Error("while the first goes on:", status, text)
+	}
+	if status, text := fetch(t, url, "DELETE", "/v1/sessions/s", "", "Authorization", "Bearer agent-a"); status != 204 {
+		t.Fatal(status, text)
+	}
+	for { // the call ends a moment later
+		status, text := call("three")
+		if status == 202 {
+			return
+		}
+		if status != 429 {
+			t.Fatal(status, text)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}

@@ -41,7 +41,7 @@ func (h *Hub) routes(mux *http.ServeMux) {
 		_, _ = w.Write(openAPI) // the client may be gone
 	})
 	mux.HandleFunc("GET /v1/workspaces", r.agent(r.workspaces))
-	mux.HandleFunc("POST /v1/sessions/{session}/tools/{tool}", r.agent(r.begin))
+	mux.HandleFunc("POST /v1/sessions/{session}/tools/{tool}", r.counted(r.begin))
 	mux.HandleFunc("GET /v1/sessions/{session}/calls/{call}", r.agent(r.await))
 	mux.HandleFunc("DELETE /v1/sessions/{session}/calls/{call}", r.agent(r.cancel))
 	mux.HandleFunc("DELETE /v1/sessions/{session}", r.agent(r.end))
@@ -49,6 +49,14 @@ func (h *Hub) routes(mux *http.ServeMux) {
 
 // agent lets requests in that have an agent's token.
 func (r *rest) agent(serve func(http.ResponseWriter, *http.Request, Identity)) http.HandlerFunc {
+	return r.counted(func(w http.ResponseWriter, req *http.Request, who Identity, release func()) {
+		defer release()
+		serve(w, req, who)
+	})
+}
+
+// counted is agent for what says itself until when the request counts for the quota.
+func (r *rest) counted(serve func(_ http.ResponseWriter, _ *http.Request, _ Identity, release func())) http.HandlerFunc {
 	return func(w http.ResponseWriter, req *http.Request) {
 		who, ok := r.h.identify(w, req)
 		switch {
@@ -63,8 +71,7 @@ func (r *rest) agent(serve func(http.ResponseWriter, *http.Request, Identity)) h
 				r.refuse(w, req, who, over.Status(), string(over.Code()), over.Error())
 				return
 			}
-			defer release()
-			serve(w, req, who)
+			serve(w, req, who, release)
 		}
 	}
 }
@@ -90,8 +97,15 @@ func (r *rest) workspaces(w http.ResponseWriter, _ *http.Request, who Identity) 
 	_ = answer(w, http.StatusOK, out) // the client may be gone
 }
 
-// begin makes a call. The body is its arguments.
-func (r *rest) begin(w http.ResponseWriter, req *http.Request, who Identity) {
+// begin makes a call. The body is its arguments, which count for the quota until the
+// call has ended: the request may be answered before.
+func (r *rest) begin(w http.ResponseWriter, req *http.Request, who Identity, counted func()) {
+	began := false
+	defer func() {
+		if !began {
+			counted()
+		}
+	}()
 	release, ok := r.takeBodyRoom(w, req, who)
 	if !ok {
 		return
@@ -128,7 +142,7 @@ func (r *rest) begin(w http.ResponseWriter, req *http.Request, who Identity) {
 		_ = answer(w, http.StatusOK, underID(failure(tool.HostUnavailable, err.Error()), id))
 		return
 	}
-	c := r.newCall(r.h.newCall(f, who, req.PathValue("session"), id, workspace))
+	c := r.newCall(r.h.newCall(f, who, req.PathValue("session"), id, workspace), counted)
 	over, ok := r.calls.add(c, r.h.mayRepeat(workspace, f.ToolName))
 	for _, s := range over {
 		r.h.leave(s)
@@ -139,12 +153,13 @@ func (r *rest) begin(w http.ResponseWriter, req *http.Request, who Identity) {
 			req.PathValue("session"), id))
 		return
 	}
+	began = true
 	r.h.start(c.call)
 	r.follow(w, req, c, id, wait)
 }
 
-// newCall has a call's result kept.
-func (r *rest) newCall(made *call) *restCall {
+// newCall has a call's result kept, and counted called at its end.
+func (r *rest) newCall(made *call, counted func()) *restCall {
 	c := &restCall{call: made, done: make(chan struct{}), waiting: make(chan struct{})}
 	made.tell = func(f wire.Frame) {
 		if _, ok := f.(*wire.ToolResult); ok {
@@ -152,6 +167,7 @@ func (r *rest) newCall(made *call) *restCall {
 		}
 	}
 	made.done = func(result *wire.ToolResult, release func()) {
+		counted()
 		c.result, c.release = result, release
 		r.calls.expire(c)
 		close(c.done)

@@ -31,7 +31,11 @@ func New(perMinute int) *Limiter {
 
 // Take counts an event, if wait is 0. Else it is one too many, and may come in wait.
 // before is how many events right before it were too many.
-func (l *Limiter) Take(now time.Time) (wait time.Duration, before int) {
+func (l *Limiter) Take(now time.Time) (wait time.Duration, before int) { return l.TakeAll(now, 1) }
+
+// TakeAll is Take for n events at once: all of them count, or none. n is not above what
+// is allowed in a minute.
+func (l *Limiter) TakeAll(now time.Time, n int) (wait time.Duration, before int) {
 	if l == nil {
 		return 0, 0
 	}
@@ -39,7 +43,7 @@ func (l *Limiter) Take(now time.Time) (wait time.Duration, before int) {
 	defer l.mu.Unlock()
 	l.last = now
 	before = l.refused
-	place := l.rate.ReserveN(now, 1)
+	place := l.rate.ReserveN(now, n)
 	if wait = place.DelayFrom(now); wait > 0 {
 		place.CancelAt(now)
 		l.refused++

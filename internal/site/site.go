@@ -20,6 +20,7 @@ import (
 	"github.com/stet-dev/stet/internal/config"
 	"github.com/stet-dev/stet/internal/proxyserver"
 	"github.com/stet-dev/stet/internal/signin"
+	"github.com/stet-dev/stet/internal/slowbody"
 	"github.com/stet-dev/stet/internal/tokenfile"
 	"github.com/stet-dev/stet/internal/toolset"
 	"github.com/stet-dev/stet/mcpserver"
@@ -134,16 +135,29 @@ func (s *Site) agents(next http.Handler) http.Handler {
 	})
 }
 
-// within serves a request within the quota of its token, or answers that it is over.
+// within serves a request of MCP within the quota of its token, or answers that it is
+// over. Each message of a batch counts.
 func within(hub *gateway.Hub, quotas *gateway.Quotas, w http.ResponseWriter, r *http.Request, who gateway.Identity, next http.Handler) {
-	release, over := quotas.Begin(w, r, who)
-	if over != nil {
+	refuse := func(over *gateway.OverQuota) {
 		hub.Refused(r, "over the quota of its token")
 		http.Error(w, over.Error(), over.Status())
+	}
+	release, over := quotas.Begin(w, r, who)
+	if over != nil {
+		refuse(over)
 		return
 	}
 	defer release()
-	next.ServeHTTP(w, r)
+	slowbody.Limit(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch err := quotas.Batch(w, r, who); {
+		case errors.As(err, &over):
+			refuse(over)
+		case err != nil:
+			http.Error(w, "the body was not read: "+err.Error(), http.StatusBadRequest)
+		default:
+			next.ServeHTTP(w, r)
+		}
+	}), slowbody.Usual).ServeHTTP(w, r)
 }
 
 // refuseToken answers a request whose token is not good for it; err says why.
