@@ -96,9 +96,8 @@ func startIssuer(t *testing.T, redirect string, known accounts) *issuer {
 	}))
 	t.Cleanup(s.Close)
 	i.url = s.URL
-	store := storage.NewStorageWithClients(known, map[string]*storage.Client{})
 	storage.RegisterClients(storage.WebClient(i.client, "the secret", redirect))
-	store = storage.NewStorage(known)
+	store := storage.NewStorage(known)
 	serve = exampleop.SetupServer(i.url+"/", &issuerStore{store, known}, nil, false)
 	return i
 }
