@@ -31,11 +31,10 @@ type certified struct {
 func (k *Keyring) Certified(chain []*x509.Certificate, signers *x509.CertPool) (token string, err error) {
 	own, now := chain[0], time.Now()
 	print := sha256.Sum256(own.Raw)
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if c, ok := k.certified[print]; ok && now.Before(c.until) && !now.Before(own.NotBefore) {
-		return c.token, nil
+	if token, ok := k.certifiedBefore(print, own, now); ok {
+		return token, nil
 	}
+	// A client may send a chain that takes long to verify: nobody waits for that.
 	until, err := verify(chain, signers, now)
 	if err != nil {
 		return "", fmt.Errorf("the client certificate of %.64q %w", own.Subject.CommonName, err)
@@ -45,6 +44,8 @@ func (k *Keyring) Certified(chain []*x509.Certificate, signers *x509.CertPool) (
 		return "", fmt.Errorf("the client certificate of %.64q %w", own.Subject.CommonName, err)
 	}
 	n.Expires = until
+	k.mu.Lock()
+	defer k.mu.Unlock()
 	k.own.Sweep(0, now) // of certificates that have ended
 	if _, token, err = k.own.Create(n, now); err != nil {
 		return "", fmt.Errorf("the client certificate of %.64q: %w", own.Subject.CommonName, err)
@@ -61,10 +62,21 @@ func (k *Keyring) Certified(chain []*x509.Certificate, signers *x509.CertPool) (
 	return token, nil
 }
 
+// certifiedBefore is the token of a certificate that was found good before.
+func (k *Keyring) certifiedBefore(print [sha256.Size]byte, own *x509.Certificate, now time.Time) (token string, ok bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	c, ok := k.certified[print]
+	return c.token, ok && now.Before(c.until) && !now.Before(own.NotBefore)
+}
+
+// longestChain is how many certificates of a client are looked at.
+const longestChain = 8
+
 // verify looks whether a certificate is good now, and returns when that ends.
 func verify(chain []*x509.Certificate, signers *x509.CertPool, now time.Time) (until time.Time, err error) {
 	between := x509.NewCertPool()
-	for _, c := range chain[1:] {
+	for _, c := range chain[1:min(len(chain), longestChain)] {
 		between.AddCert(c)
 	}
 	own := chain[0]
