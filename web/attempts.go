@@ -42,7 +42,7 @@ func (h *Handler) check(r *http.Request, token string) (Person, error) {
 	if person, ok := h.Authenticate(token); ok {
 		return person, nil
 	}
-	address := addressOf(r)
+	address := AddressOf(r)
 	if wait := h.attempts.fail(address); wait > 0 {
 		return Person{}, tooMany(wait)
 	}
@@ -62,9 +62,9 @@ func (t tooMany) Error() string {
 
 func (t tooMany) seconds() int { return int(time.Duration(t).Seconds()) + 1 }
 
-// addressOf is where a request comes from; of IPv6 the network, all addresses of
+// AddressOf is where a request comes from; of IPv6 the network, all addresses of
 // which may be one machine's.
-func addressOf(r *http.Request) string {
+func AddressOf(r *http.Request) string {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
 		return r.RemoteAddr

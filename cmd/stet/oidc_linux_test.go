@@ -538,3 +538,35 @@ func TestServeOIDCFlags(t *testing.T) {
 	s := h.serve(t, append([]string{"--no-workspace"}, all(func(m map[string]string) { m["issuer"] = "http://127.0.0.1:1"; m["url"] = "http://127.0.0.1:1" })...)...)
 	login(t, s.base, s.person).get("/api/me", nil)
 }
+
+// Everybody can begin a login, and come back from one. What that makes the server ask of
+// the issuer is limited: for each network, also of IPv6, and while it does not answer.
+func TestServeOIDCAttempts(t *testing.T) {
+	var asked atomic.Int64
+	down := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		asked.Add(1)
+		panic(http.ErrAbortHandler)
+	}))
+	defer down.Close()
+	h := newHome(t)
+	address, secret := freeAddresses(t)[0], filepath.Join(h.dir, "secret")
+	write(t, secret, "the secret\n")
+	s := h.start(t, "serve", "--no-workspace", "--listen", address, "--trust-proxy", "127.0.0.1", "--oidc-issuer", down.URL, "--oidc-client-id", "x",
+		"--oidc-secret", secret, "--oidc-url", "http://"+address, "--oidc-role", "a=admin").serving(t)
+	before := asked.Load()
+	for range 20 {
+		if status, text := ask(t, http.MethodGet, s.base+"/login/start", ""); status != http.StatusBadGateway {
+			t.Errorf("%d %s", status, text)
+		}
+	}
+	if n := asked.Load() - before; n > 5 {
+		t.Errorf("20 logins asked the issuer %d times", n)
+	}
+	last := 0
+	for i := range 25 {
+		last, _ = ask(t, http.MethodGet, s.base+"/login/callback", "", "X-Forwarded-For", fmt.Sprintf("2001:db8::%x", i+1))
+	}
+	if last != http.StatusTooManyRequests {
+		t.Errorf("the 25th from a network: %d", last)
+	}
+}

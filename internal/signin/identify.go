@@ -25,13 +25,13 @@ func (s *SignIn) identify(r *http.Request, t transit, begun bool) (web.Person, e
 	case query.Get("error") != "":
 		return web.Person{}, refusal{http.StatusForbidden, fmt.Sprintf("%s refuses the login: %.100q %.300q", s.Name(), query.Get("error"), query.Get("error_description"))}
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), askTime)
+	ctx, cancel := context.WithTimeout(oidc.ClientContext(r.Context(), client), askTime)
 	defer cancel()
 	p, err := s.discover(ctx)
 	if err != nil {
 		return web.Person{}, err
 	}
-	token, err := s.client(p).Exchange(ctx, query.Get("code"), oauth2.VerifierOption(t.Verifier))
+	token, err := s.clientOf(p).Exchange(ctx, query.Get("code"), oauth2.VerifierOption(t.Verifier))
 	if err != nil {
 		return web.Person{}, fmt.Errorf("exchange the code: %w", err)
 	}
@@ -119,5 +119,5 @@ func nameOf(subject string, claims map[string]any) string {
 		return c
 	}, name)
 	const most = 128
-	return name[:min(len(name), most)]
+	return strings.ToValidUTF8(name[:min(len(name), most)], "")
 }

@@ -10,13 +10,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/coreos/go-oidc/v3/oidc"
@@ -24,6 +22,7 @@ import (
 
 	"github.com/stet-dev/stet/gateway"
 	"github.com/stet-dev/stet/internal/ratelimit"
+	"github.com/stet-dev/stet/web"
 )
 
 // Config says whose accounts count, and what they are for. All but Claim, Scopes, Lasts,
@@ -66,8 +65,10 @@ type SignIn struct {
 	sessions sessions
 	attempts ratelimit.Keyed // by address
 
-	mu       sync.Mutex
+	asking   chan struct{}  // of capacity 1; full while one of the following is in use
 	provider *oidc.Provider // nil: the issuer was not reached yet
+	failed   error          // why it was not, when it was asked last
+	asked    time.Time      // when that was
 }
 
 // Open looks at the configuration, and at what the issuer says of itself. An issuer that
@@ -78,7 +79,7 @@ func Open(ctx context.Context, c Config) (*SignIn, error) {
 	}
 	c.Claim, c.Lasts = cmp.Or(c.Claim, "groups"), cmp.Or(c.Lasts, usualLast)
 	c.URL = strings.TrimSuffix(c.URL, "/")
-	s := &SignIn{config: c, log: c.Log, attempts: ratelimit.Keyed{PerMinute: callbacksOfOne}}
+	s := &SignIn{config: c, log: c.Log, attempts: ratelimit.Keyed{PerMinute: callbacksOfOne}, asking: make(chan struct{}, 1)}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
@@ -123,27 +124,34 @@ func loopback(host string) bool {
 	return host == "localhost" || err == nil && ip.IsLoopback()
 }
 
+// client is what the issuer is asked with. Also what goes on without a request, as
+// fetching its keys does, ends in time.
+var client = &http.Client{Timeout: askTime}
+
+// askAgain is how long after the issuer was not reached it is asked again: everybody can
+// begin a login.
+const askAgain = 2 * time.Second
+
 // discover returns what the issuer says of itself, which is asked for once.
 func (s *SignIn) discover(ctx context.Context) (*oidc.Provider, error) {
-	s.mu.Lock()
-	p := s.provider
-	s.mu.Unlock()
-	if p != nil {
-		return p, nil
+	select {
+	case s.asking <- struct{}{}:
+		defer func() { <-s.asking }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
 	}
-	ctx, cancel := context.WithTimeout(ctx, askTime)
+	if s.provider != nil || s.failed != nil && time.Since(s.asked) < askAgain {
+		return s.provider, s.failed
+	}
+	// A person who gives up does not make it fail for others.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), askTime)
 	defer cancel()
-	p, err := oidc.NewProvider(ctx, s.config.Issuer)
-	if err != nil {
-		return nil, err
-	}
-	s.mu.Lock()
-	s.provider = p
-	s.mu.Unlock()
-	return p, nil
+	s.provider, s.failed = oidc.NewProvider(oidc.ClientContext(ctx, client), s.config.Issuer)
+	s.asked = time.Now()
+	return s.provider, s.failed
 }
 
-func (s *SignIn) client(p *oidc.Provider) *oauth2.Config {
+func (s *SignIn) clientOf(p *oidc.Provider) *oauth2.Config {
 	scopes := append([]string{oidc.ScopeOpenID, "profile", "email"}, s.config.Scopes...)
 	return &oauth2.Config{
 		ClientID: s.config.ClientID, ClientSecret: s.config.Secret, Endpoint: p.Endpoint(),
@@ -187,7 +195,7 @@ func (s *SignIn) start(w http.ResponseWriter, r *http.Request) {
 	}
 	t := newTransit()
 	t.keep(w)
-	http.Redirect(w, r, s.client(p).AuthCodeURL(t.State, oidc.Nonce(t.Nonce), oauth2.S256ChallengeOption(t.Verifier)), http.StatusSeeOther)
+	http.Redirect(w, r, s.clientOf(p).AuthCodeURL(t.State, oidc.Nonce(t.Nonce), oauth2.S256ChallengeOption(t.Verifier)), http.StatusSeeOther)
 }
 
 // refusal is why a login fails, in words for the person.
@@ -200,7 +208,7 @@ func (r refusal) Error() string { return r.why }
 
 // callback takes the browser back from the issuer.
 func (s *SignIn) callback(w http.ResponseWriter, r *http.Request) {
-	if wait, _ := s.attempts.Take(addressOf(r), time.Now()); wait > 0 {
+	if wait, _ := s.attempts.Take(web.AddressOf(r), time.Now()); wait > 0 {
 		w.Header().Set("Retry-After", fmt.Sprint(int(wait.Seconds())+1))
 		fail(w, http.StatusTooManyRequests, fmt.Sprintf("more than %d logins in a minute from this address: try again later", callbacksOfOne))
 		return
@@ -225,14 +233,6 @@ func (s *SignIn) callback(w http.ResponseWriter, r *http.Request) {
 
 func fail(w http.ResponseWriter, status int, why string) {
 	http.Error(w, why+"\n\nTo begin again, open "+startPath+" here.", status)
-}
-
-func addressOf(r *http.Request) string {
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		return r.RemoteAddr
-	}
-	return host
 }
 
 // roleOf is the highest role that the groups of a person have.
