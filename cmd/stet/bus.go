@@ -100,6 +100,7 @@ func (f *busFlags) open(ctx context.Context, state string, say func(string, ...a
 	}
 	c := nats.Config{URL: f.bus, Replicas: 1, Log: slog.New(slog.NewTextHandler(os.Stderr, nil))}
 	stop := func() {}
+	var clustered *server.Server
 	if f.bus != embedded {
 		if c.TLS, err = f.tls.open(); err != nil {
 			return nil, nil, &config.Error{Err: err}
@@ -110,6 +111,9 @@ func (f *busFlags) open(ctx context.Context, state string, say func(string, ...a
 			return nil, nil, fmt.Errorf("--bus embed: %w", err)
 		}
 		stop = func() {
+			if len(f.peers) > 0 {
+				s.LameDuckShutdown() // what it leads has another leader before it ends
+			}
 			s.Shutdown()
 			s.WaitForShutdown()
 		}
@@ -117,12 +121,16 @@ func (f *busFlags) open(ctx context.Context, state string, say func(string, ...a
 		if len(f.peers) > 0 {
 			c.URL, c.Server = s.ClientURL(), nil
 			c.User, c.Password = f.user, f.password
+			clustered = s
 			say("waiting for the servers at %s", strings.Join(f.peers, ", "))
 		}
 	}
 	opening, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	b, err := nats.Open(opening, c)
+	if err == nil && clustered != nil {
+		awaitCopies(opening, clustered, c.Log)
+	}
 	if err != nil {
 		stop()
 		if f.tls.cert == "" && strings.HasPrefix(f.bus, "tls://") {
@@ -135,6 +143,28 @@ func (f *busFlags) open(ctx context.Context, state string, say func(string, ...a
 		stop()
 		return err
 	}, nil
+}
+
+// copiesTime is how long a server that starts waits for its copies of the buckets.
+const copiesTime = 15 * time.Second
+
+// awaitCopies waits until this server has its copies of the buckets, which are in memory. Until
+// then it is not ready: if another server ended, this one could neither lead nor elect a leader.
+func awaitCopies(ctx context.Context, s *server.Server, log *slog.Logger) {
+	ctx, cancel := context.WithTimeout(ctx, copiesTime)
+	defer cancel()
+	for {
+		health := s.Healthz(&server.HealthzOptions{})
+		if health.Status == "ok" {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			log.Warn("nats: this server goes on without its copies of the buckets; do not end another one yet", "err", health.Error)
+			return
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
 }
 
 // startServer starts the NATS server of this process, to which this process alone can
@@ -164,6 +194,8 @@ func (f *busFlags) startServer(state string, log *slog.Logger) (*server.Server, 
 			return nil, &config.Error{Err: err}
 		}
 		o.Cluster.TLSTimeout = 5 // seconds
+		// For clients that are there still when it ends; the one of this process is not.
+		o.LameDuckDuration, o.LameDuckGracePeriod = 200*time.Millisecond, 100*time.Millisecond
 		// A server of a cluster does not start without a port for clients.
 		f.user, f.password = "stet", rand.Text()
 		o.DontListen, o.Host, o.Port, o.Username, o.Password = false, "127.0.0.1", server.RANDOM_PORT, f.user, f.password

@@ -82,6 +82,7 @@ type Bus struct {
 	owned   map[string]*owned    // by address
 	claimed map[string]bool      // tokens by which an address is being taken
 	known   map[string]owner     // owners that were looked up, by address
+	late    time.Time            // until when messages may come for addresses that were given back
 	silent  map[string]time.Time // until when a token's owner is not sent to, since it did not answer
 }
 
@@ -155,8 +156,11 @@ func (b *Bus) tryBuckets(ctx context.Context, js jetstream.JetStream, replicas i
 	trying, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	open := func(name string, ttl time.Duration) (jetstream.KeyValue, error) {
-		if kv, err := js.KeyValue(trying, name); err == nil {
-			return kv, nil
+		looking, cancel := context.WithTimeout(trying, answerTime)
+		defer cancel()
+		kv, err := js.KeyValue(looking, name)
+		if !errors.Is(err, jetstream.ErrBucketNotFound) {
+			return kv, err
 		}
 		return js.CreateKeyValue(trying, jetstream.KeyValueConfig{
 			Bucket: name, TTL: ttl, Replicas: replicas, Storage: jetstream.MemoryStorage, History: 1,
@@ -212,7 +216,8 @@ func (b *Bus) alive() bool {
 	return time.Now().Before(b.until)
 }
 
-// Close gives all addresses back, and ends the connection.
+// Close gives all addresses back, and ends the connection once no more messages for them can be
+// on their way: one that got no answer would be a call of which nobody knows whether it was done.
 func (b *Bus) Close() error {
 	b.mu.Lock()
 	var all []*owned
@@ -223,6 +228,10 @@ func (b *Bus) Close() error {
 	for _, o := range all {
 		o.release()
 	}
+	b.mu.Lock()
+	late := b.late
+	b.mu.Unlock()
+	time.Sleep(time.Until(late))
 	b.stop()
 	b.running.Wait()
 	ending, cancel := context.WithTimeout(context.Background(), time.Second)

@@ -287,3 +287,51 @@ func TestEntryLeft(t *testing.T) {
 	}
 	<-got
 }
+
+// A message that is on its way to a process that ends is refused: without an answer, nobody
+// would know whether it was taken.
+func TestCloseAnswers(t *testing.T) {
+	s := startEmbedded(t)
+	old := open(t, nats.Config{Server: s})
+	if _, err := old.Own("workspace/w", func(gateway.Message) {}, nil); err != nil {
+		t.Fatal(err)
+	}
+	conn, err := client.Connect("", client.InProcessServer(s))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	js, err := jetstream.New(conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	addresses, err := js.KeyValue(t.Context(), "stet-addresses")
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := base64.RawURLEncoding.EncodeToString([]byte("workspace/w"))
+	entry, err := addresses.Get(t.Context(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var owner struct{ Token string }
+	if err := json.Unmarshal(entry.Value(), &owner); err != nil {
+		t.Fatal(err)
+	}
+	closed := make(chan error, 1)
+	go func() { closed <- old.Close() }()
+	for err == nil {
+		_, err = addresses.Get(t.Context(), key)
+	}
+	time.Sleep(100 * time.Millisecond) // a message that was sent before is late
+	answer, err := conn.Request("stet.to."+owner.Token, nil, time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if why := answer.Header.Get("Stet-Error"); why != "not the owner" {
+		t.Errorf("the answer is %q", why)
+	}
+	if err := <-closed; err != nil {
+		t.Error(err)
+	}
+}

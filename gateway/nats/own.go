@@ -243,6 +243,7 @@ func (o *owned) end() bool {
 	}
 	delete(b.owned, o.address)
 	delete(b.known, o.address)
+	b.late = time.Now().Add(lateTime)
 	b.mu.Unlock()
 	o.taking.Lock()
 	o.over = true

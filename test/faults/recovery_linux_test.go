@@ -60,7 +60,7 @@ func steadily(t *testing.T, c *cluster, what string, do func()) {
 	t.Logf("%s: %d writes in %v, %d not done at the first attempt, longest time without a write %v, longest attempt %v",
 		what, len(agents.writes), time.Since(begin).Round(time.Second), len(agents.failed), agents.stall(begin, time.Now()), agents.longest)
 	for _, said := range agents.failed {
-		t.Log(said[:min(len(said), 200)])
+		t.Errorf("not done at the first attempt: %s", said[:min(len(said), 200)])
 	}
 }
 
