@@ -24,6 +24,8 @@ func run(args []string) error {
 		return sbom(args[1], args[2])
 	case len(args) == 2 && args[0] == "packages":
 		return packages(args[1])
+	case len(args) == 3 && args[0] == "npm":
+		return npmHere(args[1], args[2])
 	}
-	return errors.New("want licences FILE, sbom PROGRAM DOCUMENT, or packages DIST")
+	return errors.New("want licences FILE, sbom PROGRAM DOCUMENT, packages DIST, or npm PROGRAM DIST")
 }

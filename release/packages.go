@@ -13,6 +13,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -63,10 +64,21 @@ func packages(dist string) error {
 	if len(optional) == 0 {
 		return fmt.Errorf("%s: no programs are in it", dist)
 	}
-	err := npmPackage(dist, manifest(npmName, meta.Version, map[string]any{
+	return errors.Join(npmMain(dist, meta.Version, optional), serverJSON(dist, meta.Version), formula(dist, meta.Version, sums))
+}
+
+// npmHere writes the npm packages of a program for this system alone, for tests.
+func npmHere(program, dist string) error {
+	const version = "0.0.0-test"
+	name, err := npmProgram(dist, version, artifact{Goos: runtime.GOOS, Goarch: runtime.GOARCH}, program)
+	return errors.Join(err, npmMain(dist, version, map[string]string{name: version}))
+}
+
+// npmMain writes the package that people install. optional are those of the programs, with their version.
+func npmMain(dist, version string, optional map[string]string) error {
+	return npmPackage(dist, manifest(npmName, version, map[string]any{
 		"bin": map[string]string{"stet": "bin/stet.js"}, "optionalDependencies": optional, "mcpName": mcpName, "engines": map[string]string{"node": ">=18"},
 	}), map[string][]byte{"bin/stet.js": launcher})
-	return errors.Join(err, serverJSON(dist, meta.Version), formula(dist, meta.Version, sums))
 }
 
 func readJSON(file string, to any) error {

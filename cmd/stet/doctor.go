@@ -122,7 +122,7 @@ func (c *doctorCommand) thisProgram() {
 	var others []string
 	for _, dir := range filepath.SplitList(c.getenv("PATH")) {
 		path := filepath.Join(dir, filepath.Base(self))
-		if info, there := os.Stat(path); there == nil && err == nil && !os.SameFile(own, info) && !info.IsDir() {
+		if info, there := os.Stat(path); there == nil && err == nil && !os.SameFile(own, info) && !info.IsDir() && !npmLauncher(path, self) {
 			others = append(others, path)
 		}
 	}
@@ -132,6 +132,18 @@ func (c *doctorCommand) thisProgram() {
 		return
 	}
 	c.found(checkOK, "program", "", "stet %s at %s", longVersion(), self)
+}
+
+// npmLauncher reports whether path is the launcher of npm's package, which starts the program self: that one is in a package beside it or below it.
+func npmLauncher(path, self string) bool {
+	file, err := filepath.EvalSymlinks(path)
+	if err != nil || filepath.Base(file) != "stet.js" {
+		return false
+	}
+	if real, err := filepath.EvalSymlinks(self); err == nil {
+		self = real
+	}
+	return strings.HasPrefix(self, filepath.Dir(filepath.Dir(file)))
 }
 
 // configuration reads the configuration; nil if it cannot be read.

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -17,6 +18,7 @@ import (
 // the agent's first request. How long each step takes is in the test's log.
 func TestNewcomer(t *testing.T) {
 	need(t)
+	packages := packed(t)
 	for _, a := range []struct{ agent, config, command string }{
 		{"codex", ".codex/config.toml", "codex exec --dangerously-bypass-approvals-and-sandbox -m gpt-5.5"},
 		{"opencode", ".config/opencode/opencode.json", "opencode run --model openai/gpt-5.5"},
@@ -24,7 +26,10 @@ func TestNewcomer(t *testing.T) {
 		t.Run(a.agent, func(t *testing.T) {
 			home, repo := places(t, agent{name: "newcomer-" + a.agent})
 			env := append(environment(home), "OPENAI_API_KEY="+key, "OPENCODE_DISABLE_AUTOUPDATE=1", "OPENCODE_DISABLE_MODELS_FETCH=1", "OPENCODE_DISABLE_LSP_DOWNLOAD=1")
+			modules := filepath.Join(home, "lib", "node_modules")
 			bin := filepath.Join(home, "bin")
+			// A service runs the program itself, without the launcher of npm.
+			program := filepath.Join(modules, "@stet-dev", "stet-"+platform(), "bin", "stet")
 			env = append(env, "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
 			began := time.Now()
 			step := func(want string, args ...string) {
@@ -39,11 +44,11 @@ func TestNewcomer(t *testing.T) {
 				}
 				t.Logf("%5.1f s  %s", time.Since(started).Seconds(), strings.Join(args, " "))
 			}
-			step("", "install", "-D", os.Getenv(envStet), filepath.Join(bin, "stet"))
+			step("", append([]string{"npm", "install", "--global", "--prefix", home, "--offline", "--no-audit", "--no-fund", "--omit=optional"}, packages...)...)
 			step("ok       program", "stet", "doctor")
 
 			model, proxy := freeAddress(t), freeAddress(t)
-			start(t, repo, env, model, filepath.Join(bin, "stet"), "model", "--listen", model, bedsFile)
+			start(t, repo, env, model, program, "model", "--listen", model, bedsFile)
 			settings, before := "listen = \""+proxy+"\"\n", ""
 			if a.agent == "codex" { // it asks the model at a base URL of its own; the other one is at its provider as delivered
 				before = "openai_base_url = \"http://" + model + "/v1\"\n"
@@ -52,7 +57,7 @@ func TestNewcomer(t *testing.T) {
 				settings += "upstream = \"http://" + model + "\"\n"
 			}
 			write(t, filepath.Join(home, ".config/stet/config.toml"), settings)
-			serve := []string{filepath.Join(bin, "stet"), "proxy"}
+			serve := []string{program, "proxy"}
 			if activate, err := exec.LookPath("systemd-socket-activate"); err == nil {
 				serve = append([]string{activate, "--listen=" + proxy, "--setenv=HOME", "--setenv=PATH", "--setenv=XDG_CONFIG_HOME", "--setenv=XDG_STATE_HOME"}, serve...)
 			} else if npm.Required() {
@@ -72,6 +77,33 @@ func TestNewcomer(t *testing.T) {
 			t.Logf("%5.1f s in all", time.Since(began).Seconds())
 		})
 	}
+}
+
+// packed makes the npm packages of the program under test, as a release does.
+func packed(t *testing.T) []string {
+	t.Helper()
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dist := filepath.Join(root, "bin") // what packages hold beside the program is looked for next to it
+	for _, args := range [][]string{{"licences", filepath.Join(dist, "release", "THIRD_PARTY_LICENSES")}, {"npm", os.Getenv(envStet), dist}} {
+		cmd := exec.Command("go", append([]string{"run", "."}, args...)...)
+		cmd.Dir = filepath.Join(root, "release")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%q: %v: %s", args, err, out)
+		}
+	}
+	var files []string
+	for _, name := range []string{"stet-dev-stet-" + platform(), "stet-dev-stet"} {
+		files = append(files, filepath.Join(dist, "npm", name+"-0.0.0-test.tgz"))
+	}
+	return files
+}
+
+// platform is this system and processor in Node's words.
+func platform() string {
+	return runtime.GOOS + "-" + map[string]string{"amd64": "x64", "arm64": "arm64"}[runtime.GOARCH]
 }
 
 // Agents with providers of their own are sent through the proxy for good. They come to the same end, and less is sent.
