@@ -17,7 +17,8 @@ var systems = []string{"linux", "darwin", "windows"}
 
 var licenceFile = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice|patents|copyright)`)
 
-// licences writes the licences of all modules that the program is linked with on any system, and Go's own.
+// licences writes the licences of all modules that the program is linked with on any system, and Go's own. It makes the
+// directory of the file if there is none.
 func licences(file string) error {
 	dirs := map[string]string{}
 	for _, system := range systems {
@@ -61,6 +62,9 @@ func licences(file string) error {
 		if found == 0 && name != "Go" { // a distribution keeps Go's elsewhere
 			return fmt.Errorf("%s: no file with a licence", name)
 		}
+	}
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return err
 	}
 	return os.WriteFile(file, b.Bytes(), 0o644)
 }
