@@ -66,7 +66,10 @@ type clientRequest struct {
 	before    <-chan struct{} // begun of the request before it
 	begun     chan struct{}   // closed when the next one may begin
 	beginOnce sync.Once
-	cancelled bool // by the client; guarded by c.mu
+
+	// guarded by c.mu
+	cancelled  bool   // by the client
+	text, word string // of the result, where it is long, and what stands in its place: see setAside
 
 	// guarded by the writer's mu
 	waits bool // it counts as waiting
@@ -255,6 +258,10 @@ func (c *connection) respond(ctx context.Context, m *jsonrpc.Response) error {
 	r := c.open[m.ID]
 	cancelled := r != nil && r.cancelled
 	refused := r != nil && r == c.arriving
+	text, word := "", ""
+	if r != nil {
+		text, word = r.text, r.word
+	}
 	delete(c.open, m.ID)
 	c.responding++
 	if refused {
@@ -267,7 +274,7 @@ func (c *connection) respond(ctx context.Context, m *jsonrpc.Response) error {
 	}
 	var err error
 	if !cancelled || m.Error == nil {
-		err = c.Connection.Write(ctx, m)
+		err = c.writeResponse(ctx, m, text, word)
 	}
 	r.leave()
 	c.mu.Lock()

@@ -60,7 +60,8 @@ func (s *Server) add(spec tool.Spec, handler mcp.ToolHandler) error {
 // the SDK would answer them with empty lists.
 func (s *Server) receive(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
-		if place := arrive(ctx, method); place != nil {
+		place := arrive(ctx, method)
+		if place != nil {
 			if err := place.wait(ctx); err != nil {
 				return nil, err
 			}
@@ -79,7 +80,8 @@ func (s *Server) receive(next mcp.MethodHandler) mcp.MethodHandler {
 		case "prompts", "resources", "completion", "logging":
 			return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: fmt.Sprintf("method not found: %q", method)}
 		}
-		return next(ctx, method, req)
+		result, err := next(ctx, method, req)
+		return place.setAside(result), err
 	}
 }
 

@@ -1,0 +1,52 @@
+package mcpserver
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/stet-dev/stet/internal/rawjson"
+)
+
+// longText is the length from which a result's text is encoded here, once. The SDK
+// would encode it and then go over it four times more, each time with all that is around it.
+const longText = 16 << 10
+
+// setAside takes a long text out of a result, and puts a word in its place that
+// stands nowhere else. writeResponse puts the text back.
+func (r *clientRequest) setAside(result mcp.Result) mcp.Result {
+	call, _ := result.(*mcp.CallToolResult)
+	if r == nil || call == nil || len(call.Content) != 1 {
+		return result
+	}
+	content, ok := call.Content[0].(*mcp.TextContent)
+	if !ok || len(content.Text) < longText {
+		return result
+	}
+	r.c.mu.Lock()
+	defer r.c.mu.Unlock()
+	r.text, r.word = content.Text, rand.Text()
+	short := *call // the result may be delivered again
+	short.Content = []mcp.Content{&mcp.TextContent{Text: r.word}}
+	return &short
+}
+
+// writeResponse writes a response to a request that had this text set aside, if any.
+func (c *connection) writeResponse(ctx context.Context, m *jsonrpc.Response, text, word string) error {
+	if word == "" || m.Error != nil {
+		return c.Connection.Write(ctx, m)
+	}
+	short, err := jsonrpc.EncodeMessage(m)
+	if err != nil {
+		return err
+	}
+	before, after, _ := bytes.Cut(short, []byte(word))
+	line := make([]byte, 0, len(short)+len(text)+len(text)/8)
+	line = rawjson.AppendText(append(line, before...), text)
+	line = append(append(line, after...), '\n')
+	c.out.put(line)
+	return c.out.failed()
+}
