@@ -88,6 +88,8 @@ type dialer struct {
 	down  func(err error)     // the connection is lost; the session may go on
 	lost  func()              // and has been for the time of away
 
+	unreached func(err error) // no connection is had; may be nil
+
 	secret  string // by which the session is resumed
 	absence *time.Timer
 }
@@ -130,6 +132,9 @@ func (s *dialer) keep(ctx context.Context) error {
 		}
 		if left, ok := trouble.Say(err.Error()); ok {
 			s.log.Info("not connected to the gateway", "err", err, "again in", pause, "repeated", left)
+			if s.unreached != nil && !connected {
+				s.unreached(err)
+			}
 		}
 		select {
 		case <-time.After(pause/2 + rand.N(pause)):

@@ -26,6 +26,7 @@ type Host struct {
 	Stage     func(tool.Call) (tool.Staged, error)
 	End       func(session string) // told that a client session is over; may be nil
 	Connected func(session string) // told of each connection; may be nil
+	Unreached func(error)          // told why no connection is had, not of each attempt; may be nil
 	Log       *slog.Logger         // nil: silence
 	// Memory bounds the bytes that calls hold, together with what else in this process
 	// takes from it; nil: a budget of 96 MB of its own.
@@ -69,7 +70,7 @@ func (h *Host) run(ctx context.Context, dial func(context.Context) (connection, 
 	h.base, h.running, h.asked = base, map[string]*task{}, map[string]chan *wire.Approval{}
 	h.clients = map[string]bool{}
 	h.gateway = &dialer{
-		session: newSession(h.Log, h.handle), dial: dial, up: h.up, down: h.down, lost: h.lost, fresh: h.fresh,
+		session: newSession(h.Log, h.handle), dial: dial, up: h.up, down: h.down, lost: h.lost, fresh: h.fresh, unreached: h.Unreached,
 		hello: wire.Hello{
 			Version: wire.Version, Role: wire.Host, Client: h.Client, Workspace: h.Workspace, Tools: toolsOf(h.Caller.Specs()),
 			Capabilities: h.capabilities(),

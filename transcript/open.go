@@ -134,7 +134,7 @@ func read(path string, r io.ReadSeeker) ([]*Session, error) {
 	}
 	f, ok := detect(head[start:n])
 	if !ok {
-		return nil, fmt.Errorf("read session %s: %w: looked for the marks of %s",
+		return nil, fmt.Errorf("read session %s: %w; stet reads %s",
 			path, ErrFormat, strings.Join(formatNames(), ", "))
 	}
 	size, err := r.Seek(0, io.SeekEnd)

@@ -23,22 +23,23 @@ var shownKeys = []string{
 }
 
 func newConfig(p *program) *cobra.Command {
-	parent := &cobra.Command{
+	parent := group(&cobra.Command{
 		Use:   "config",
 		Short: "Show the configuration",
-		Long:  "Show the configuration, after its files, the STET_* variables and what is as delivered.",
-	}
+		Long: `Show the configuration that is in effect: what the files and the STET_* variables
+set, and the defaults for the rest. docs/configuration.md describes each key.`,
+	})
 	show := &configCommand{}
 	cmd := p.runs(&cobra.Command{
 		Use: "show [flags]", Short: "Print each key and its value",
-		Long: `Print each key and its value. Of URLs the path is left out, and of tables the values:
-they may be secrets. The flags of other commands that set keys can be given too: it
-shows what such a command would go by.`,
+		Long: `Print each key and its value. The paths of URLs and the values of tables may be secrets,
+and are not printed. Flags of other commands that set a key can be given too: the
+values are then those that such a command would use.`,
 		Example: `stet config show
 stet config show --origin
 stet config show --origin --keep 3 --no-record`, Args: noArgs,
 	}, &show.command, show.show)
-	cmd.Flags().BoolVar(&show.origin, "origin", false, "say where each value is from: a flag, a variable, a file, or default")
+	cmd.Flags().BoolVar(&show.origin, "origin", false, "say where each value is from: a flag, a variable, a file, or the default")
 	set := pflag.NewFlagSet("", pflag.ContinueOnError)
 	config.AddFlags(set, slices.Concat(proxyKeys, shownKeys)...)
 	set.VisitAll(func(f *pflag.Flag) { f.Hidden = true }) // the help is about this command

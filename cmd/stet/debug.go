@@ -39,17 +39,17 @@ var secretLike = regexp.MustCompile(`\b(?:sk|pk|rk|xox[abp]|gh[pousr]|github_pat
 	`\beyJ[A-Za-z0-9_\-]{10,}\.[A-Za-z0-9_\-.]+|(?i:bearer) +[A-Za-z0-9._\-]{8,}|://[^/\s]*@`)
 
 func newDebug(p *program) *cobra.Command {
-	parent := &cobra.Command{Use: "debug", Short: "Collect what a report of a fault needs"}
+	parent := group(&cobra.Command{Use: "debug", Short: "Collect what a bug report needs"})
 	c := &debugCommand{}
 	cmd := p.runs(&cobra.Command{
 		Use:   "bundle [flags] FILE.tar.gz",
-		Short: "Write a file for a report of a fault",
-		Long: `Collect what a report of a fault needs: versions, the configuration without secrets,
-what "stet doctor" finds, the sizes of stet's own files and of the record, and the end
-of a log. There is
-no content of sessions or files in it, no key and no token. A log may name files.
+		Short: "Write a file for a bug report",
+		Long: `Collect what a bug report needs: versions, the configuration without secrets, what
+"stet doctor" finds, the sizes of stet's own files and of the record, and the end of a
+log. It has no content of sessions or files, no key and no token. A log may name
+files.
 
-All of it is shown. FILE is written only with --yes, so that you can read it before.`,
+Everything is printed first, so that you can read it. FILE is written only with --yes.`,
 		Example: `stet debug bundle stet.tar.gz
 stet debug bundle --log stet.log --yes stet.tar.gz`,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -61,7 +61,7 @@ stet debug bundle --log stet.log --yes stet.tar.gz`,
 	}, &c.command, c.Run)
 	f := cmd.Flags()
 	f.BoolVar(&c.yes, "yes", false, "write the file")
-	f.StringVar(&c.log, "log", "", "a log that stet wrote, whose end is to be in it")
+	f.StringVar(&c.log, "log", "", "add the end of this log, which stet wrote")
 	parent.AddCommand(cmd)
 	return parent
 }

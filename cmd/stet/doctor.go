@@ -47,13 +47,13 @@ func newDoctor(p *program) *cobra.Command {
 	c := &doctorCommand{}
 	cmd := p.runs(&cobra.Command{
 		Use:   "doctor [flags]",
-		Short: "Look whether everything works, and say what to do",
-		Long: `Look at the installation, the configuration, the state directory, the agents on this
+		Short: "Check whether everything works, and say what to do",
+		Long: `Check the installation, the configuration, the state directory, the agents on this
 machine, the proxy, the way to the providers, and what the proxy has recorded in the
-last days. Each line says what was found, and what to do where something is wrong. Nothing is
-changed, and the providers are asked nothing that needs a key.
+last seven days. Each line says what was found and, if something is wrong, what to do.
+Nothing is changed. The providers are asked without a key.
 
-The exit code is 1 if there is a problem; a warning is none.`,
+The exit code is 1 if there is a problem. Warnings alone end with 0.`,
 		Example: `stet doctor
 stet doctor --json`,
 		Args: noArgs,
@@ -150,7 +150,7 @@ func npmLauncher(path, self string) bool {
 func (c *doctorCommand) configuration() *config.Config {
 	o, err := c.settings("")
 	if err != nil {
-		c.found(checkProblem, "configuration", "mend that: no command runs until then", "%v", err)
+		c.found(checkProblem, "configuration", "correct it: most commands do not run until then", "%v", err)
 		return nil
 	}
 	var set []string
@@ -159,7 +159,7 @@ func (c *doctorCommand) configuration() *config.Config {
 			set = append(set, s.Key+" ("+s.From+")")
 		}
 	}
-	c.found(checkOK, "configuration", "", "policy %s; set: %s", o.Policy, cmp.Or(strings.Join(set, ", "), "nothing, all as delivered"))
+	c.found(checkOK, "configuration", "", "policy %s; set: %s", o.Policy, cmp.Or(strings.Join(set, ", "), "nothing, every key has its default"))
 	return o
 }
 
@@ -173,7 +173,7 @@ func (c *doctorCommand) stateDirectory() {
 	info, err := os.Stat(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		c.found(checkOK, "state", "", "%s is made when something is recorded first", dir)
+		c.found(checkOK, "state", "", "%s does not exist yet; the first command that records something makes it", dir)
 	case err != nil:
 		c.found(checkProblem, "state", "make it a directory that you can write to", "%v", err)
 	case !info.IsDir():

@@ -95,6 +95,6 @@ func (c *doctorCommand) agents(ctx context.Context) {
 		}
 	}
 	if none {
-		c.found(checkWarning, "agents", "install one, or put it on the PATH", "none that stet knows is on the PATH: %s", strings.Join(agentconfig.Programs(), ", "))
+		c.found(checkWarning, "agents", "install one, or put it on the PATH", "none of the agents that stet knows is on the PATH: %s", strings.Join(agentconfig.Programs(), ", "))
 	}
 }

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -70,6 +70,9 @@ func get(ctx context.Context, url string) (status int, text string, err error) {
 	}
 	resp, err := http.DefaultClient.Do(r)
 	if err != nil {
+		if name := new(net.DNSError); errors.As(err, &name) {
+			return 0, "", errors.New(name.Err)
+		}
 		for errors.Unwrap(err) != nil { // the URL and the address say nothing to a person
 			err = errors.Unwrap(err)
 		}
@@ -103,17 +106,26 @@ func (c *doctorCommand) providers(ctx context.Context, o *config.Config) {
 	for range all {
 		<-done
 	}
-	var reached, failed []string
+	var reached, reasons []string
+	failed := map[string][]string{} // by the reason
 	for _, a := range all {
-		if a.err != nil {
-			failed = append(failed, fmt.Sprintf("%s at %s: %v", a.name, hostOf(a.url), a.err))
-		} else {
-			reached = append(reached, a.name+" at "+hostOf(a.url))
+		where := a.name + " at " + hostOf(a.url)
+		if a.err == nil {
+			reached = append(reached, where)
+			continue
 		}
+		reason := a.err.Error()
+		if failed[reason] == nil {
+			reasons = append(reasons, reason)
+		}
+		failed[reason] = append(failed[reason], where)
 	}
-	if len(failed) > 0 {
-		c.found(checkWarning, "providers", "look at the network, HTTPS_PROXY, and the keys upstream-… of the configuration; what you do not use does not matter",
-			"no answer from %s", strings.Join(failed, "; "))
+	for i, reason := range reasons {
+		reasons[i] = strings.Join(failed[reason], ", ") + ": " + reason
+	}
+	if len(reasons) > 0 {
+		c.found(checkWarning, "providers", "check the network, HTTPS_PROXY, and the keys upstream-… of the configuration; ignore providers that you do not use",
+			"no answer from %s", strings.Join(reasons, "; "))
 		return
 	}
 	c.found(checkOK, "providers", "", "an answer from %s", strings.Join(reached, ", "))

@@ -66,6 +66,19 @@ func badFlag(cmd *cobra.Command, err error) error {
 	return usage(cmd, err)
 }
 
+// group makes cmd a command that only has other commands: by itself it prints its help.
+func group(cmd *cobra.Command) *cobra.Command {
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return nil
+		}
+		return unknownCommand(cmd, args[0])
+	}
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	cmd.SuggestionsMinimumDistance = 2
+	return cmd
+}
+
 func unknownCommand(cmd *cobra.Command, name string) error {
 	msg := fmt.Sprintf("unknown command %q", name)
 	if near := cmd.SuggestionsFor(name); len(near) > 0 {

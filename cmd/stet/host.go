@@ -113,6 +113,7 @@ func (c *hostCommand) Run(ctx context.Context) error {
 		Remembers: true, Client: "stet " + version(), Log: h.Log, Memory: c.memory.part(callShare),
 		End:       h.End,
 		Connected: func(string) { c.say("connected to %s as workspace %s", address, c.name) },
+		Unreached: func(err error) { c.say("no connection to %s, stet tries again: %v", address, err) },
 	}
 	if c.here {
 		err = c.decideHere(running, h, host)

@@ -26,14 +26,14 @@ type serviceCommand struct {
 }
 
 func newService(p *program) *cobra.Command {
-	parent := &cobra.Command{
+	parent := group(&cobra.Command{
 		Use:   "service",
 		Short: "Have the system start the proxy",
 		Long: `Have the system start "stet proxy" by itself, at the address that the configuration
 names (listen). With systemd it starts when a request comes, and again with the next
-one if it ended; launchd and Windows start it when you log in. So agents that
+one if it ended; launchd and Windows start it when you log in. So the agents that
 "stet setup --proxy" sends there always find it.`,
-	}
+	})
 	install := &serviceCommand{}
 	cmd := p.runs(&cobra.Command{
 		Use: "install", Short: "Install the service for your user, and start it", Example: "stet service install", Args: noArgs,
@@ -43,7 +43,7 @@ one if it ended; launchd and Windows start it when you log in. So agents that
 	status := &serviceCommand{}
 	parent.AddCommand(cmd,
 		p.runs(&cobra.Command{Use: "remove", Short: "End the service, and remove it", Example: "stet service remove", Args: noArgs}, &remove.command, remove.remove),
-		p.runs(&cobra.Command{Use: "status", Short: "Say whether the service is installed, and answers", Example: "stet service status", Args: noArgs}, &status.command, status.status))
+		p.runs(&cobra.Command{Use: "status", Short: "Say whether the service is installed, and whether it answers", Example: "stet service status", Args: noArgs}, &status.command, status.status))
 	return parent
 }
 

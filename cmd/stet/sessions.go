@@ -15,7 +15,7 @@ import (
 )
 
 func newSessions(p *program) *cobra.Command {
-	cmd := &cobra.Command{
+	cmd := group(&cobra.Command{
 		Use:   "sessions COMMAND",
 		Short: "List, search, show, export and rewind stored sessions",
 		Long: `List, search, show and export the sessions that are stored on this machine, import
@@ -28,15 +28,7 @@ stet sessions search retry budget
 stet sessions show latest
 stet sessions export latest --format markdown --output talk.md
 stet sessions import ~/.codex/sessions`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return nil
-			}
-			return unknownCommand(cmd, args[0])
-		},
-		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-		SuggestionsMinimumDistance: 2,
-	}
+	})
 	cmd.AddCommand(newSessionsList(p), newSessionsSearch(p), newSessionsImport(p))
 	for _, one := range []*cobra.Command{
 		newSessionsShow(p), newSessionsExport(p), newSessionsRewind(p), newSessionsFork(p), newSessionsResume(p), newSessionsCompact(p),

@@ -28,19 +28,20 @@ func newSetup(p *program) *cobra.Command {
 	all := strings.Join(names, "|")
 	cmd := p.runs(&cobra.Command{
 		Use:   "setup " + all,
-		Short: "Tell an agent about the file tools, or send it through the proxy for good",
-		Long: `Print what an agent's configuration has to say for it to start "stet mcp", and
-where. With --write it is put there: what the file holds already stays as it is,
-comments too, and a copy of it is kept beside it. Of an entry that is there
-already nothing is changed; where it says something else, you are told.
+		Short: "Give an agent the file tools, or send it through the proxy for good",
+		Long: `File tools: print the lines by which an agent starts "stet mcp", and the file that
+they belong in. Nothing is written without --write. With it stet adds these lines,
+leaves the rest of the file as it is, and keeps a copy of the old file beside it. An
+entry called stet that is there already is not changed; stet says what differs in it.
+The file is that of the project in the working directory; Codex has one for all
+projects.
 
-The configuration is the project's, in the working directory; Codex has one for
-all projects.
-
-With --proxy the agent (` + strings.Join(agentconfig.ProxyAgents(), ", ") + `) sends the requests to its model to the proxy
-from now on, however it is started: that is put into its configuration for all
-projects. --remove puts back what was there. "stet service install" has the system
-start the proxy; without that, the agent cannot ask its model while no proxy runs.`,
+Proxy: with --proxy, write into the agent's own configuration that its requests go
+through stet's proxy, in every project and however the agent is started. --remove
+puts back what was there. These agents can be sent there:
+` + strings.Join(agentconfig.ProxyAgents(), ", ") + `.
+Run "stet service install" first: then the system starts the proxy whenever an agent
+needs it. While no proxy runs, the agent cannot ask its model.`,
 		Example: `stet setup opencode
 stet setup claude --write
 stet setup --proxy codex
@@ -48,6 +49,8 @@ stet setup --proxy codex --remove`,
 		ValidArgs: names,
 		Args: func(cmd *cobra.Command, args []string) error {
 			switch {
+			case len(args) == 0 && c.proxy:
+				return usage(cmd, fmt.Errorf("which agent? choose one of %s", strings.Join(agentconfig.ProxyAgents(), ", ")))
 			case len(args) == 0:
 				return usage(cmd, fmt.Errorf("which agent? choose one of %s", strings.Join(names, ", ")))
 			case len(args) > 1:
@@ -66,11 +69,11 @@ stet setup --proxy codex --remove`,
 		},
 	}, &c.command, c.Run)
 	f := cmd.Flags()
-	f.BoolVar(&c.write, "write", false, "write it to the client's configuration")
+	f.BoolVar(&c.write, "write", false, "add the lines to the agent's configuration")
 	f.BoolVar(&c.proxy, "proxy", false, "send the agent through the proxy for good")
 	f.BoolVar(&c.remove, "remove", false, "with --proxy: put back what was there")
 	f.BoolVar(&c.dry, "dry-run", false, "with --proxy: only say what would change")
-	f.BoolVar(&c.forced, "force", false, "with --proxy: though no service starts the proxy")
+	f.BoolVar(&c.forced, "force", false, "with --proxy: do it even if no service starts the proxy")
 	return cmd
 }
 

@@ -16,7 +16,7 @@ import (
 )
 
 func newToken(p *program) *cobra.Command {
-	cmd := &cobra.Command{
+	cmd := group(&cobra.Command{
 		Use:   "token COMMAND",
 		Short: "Manage the tokens of the gateway",
 		Long: `Make, list and revoke the tokens of agents, workspace hosts and people for "stet
@@ -30,9 +30,7 @@ stet token create builder --scope agent --expires 7d
 
 # For a person who decides
 stet token create desk --scope approver`,
-		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
+	})
 	cmd.AddCommand(newTokenCreate(p), newTokenList(p), newTokenRevoke(p), newTokenRotate(p))
 	return cmd
 }

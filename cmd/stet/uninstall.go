@@ -21,12 +21,12 @@ func newUninstall(p *program) *cobra.Command {
 	c := &uninstallCommand{}
 	cmd := p.runs(&cobra.Command{
 		Use:   "uninstall [flags]",
-		Short: "Take out of the machine what setup and service put there",
-		Long: `Put back what was in the configuration of the agents that "stet setup --proxy" sent
-through the proxy, take out the file tools that "stet setup --write" added, and remove
-the service. The program itself goes with the package that it came in.
+		Short: "Remove what setup and service put on this machine",
+		Long: `Put the agents' configurations back as they were before "stet setup --proxy", take out
+the file tools that "stet setup --write" added, and remove the service. To remove the
+program itself, remove the package that it came in.
 
-Records, sessions and the audit trail stay, unless --state says that they go too.`,
+Records, sessions and the audit trail stay. --state removes them too.`,
 		Example: `stet uninstall --dry-run
 stet uninstall
 stet uninstall --state --yes`,
@@ -109,7 +109,7 @@ func (c *uninstallCommand) Run(ctx context.Context) error {
 		c.say("removed: %s", dir)
 	}
 	if len(lasting)+len(servers) == 0 && len(removed) == 0 && !c.state {
-		c.say("there was nothing to take out")
+		c.say("there was nothing to remove")
 	}
 	return nil
 }

@@ -147,7 +147,7 @@ var keys = []key{
 	},
 	{
 		Name: "bound", Type: text, Default: appendBound, Values: []string{appendBound, TryBound},
-		Help: "where the provider checks what stands before thinking: append changes nothing that was sent; try does until it is refused",
+		Help: "for models whose provider checks what stands before thinking: append leaves what was sent as it is; try shortens it until the provider refuses",
 		Doc: "what may change before thinking that the provider checks: `append` changes nothing that was sent; `try` leaves old content out at cold " +
 			"points, as elsewhere, until the provider refuses that for the account, which the agent does not see",
 		field: func(c *Config) any { return &c.Bound },
