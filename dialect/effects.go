@@ -14,6 +14,7 @@ type effects struct {
 	quiet   bool   // no command of it prints files
 	quotes  bool   // a command of it prints files as they are
 	report  Report // what the command line prints, if that is one
+	finds   bool   // it prints lines that searches found, and reports
 }
 
 // Changes reports whether what a Shell runs may change something: unless every
@@ -82,7 +83,9 @@ func effectsOf(command string) effects {
 	if err != nil {
 		return effects{changes: true, quotes: true}
 	}
-	e := effects{quotes: len(command) > maxQuiet, quiet: len(command) <= maxQuiet && len(file.Stmts) > 0}
+	long := len(command) > maxQuiet
+	e := effects{quotes: long, quiet: !long && len(file.Stmts) > 0}
+	passages := long // a command of it that is no search prints files
 	var report reportOfLine
 	syntax.Walk(file, func(n syntax.Node) bool {
 		switch x := n.(type) {
@@ -91,17 +94,21 @@ func effectsOf(command string) effects {
 				e.changes = e.changes || !looking(x.Args)
 				words := quietWords(x.Args)
 				e.quiet = e.quiet && quietCall(words)
-				e.quotes = e.quotes || quotingCall(words)
+				if quotingCall(words) {
+					e.quotes = true
+					passages = passages || reportOf(words) != Found
+				}
 				report.add(words)
 			}
 		case *syntax.Redirect:
 			toNull := literal(x.Word) == "/dev/null"
 			e.changes = e.changes || x.Op != syntax.RdrIn && x.Op != syntax.DplOut && !toNull
 			reads := (x.Op == syntax.RdrIn || x.Op == syntax.RdrInOut) && !toNull
-			e.quiet, e.quotes = e.quiet && !reads, e.quotes || reads
+			e.quiet, e.quotes, passages = e.quiet && !reads, e.quotes || reads, passages || reads
 		}
-		return !e.changes || e.quiet || !e.quotes
+		return !e.changes || e.quiet || !passages
 	})
+	e.finds = report.kind == Found && !report.other && !passages
 	if !report.other && !e.quotes {
 		e.report = report.kind
 	}

@@ -32,6 +32,12 @@ func (a *Action) Reports(output string) Report {
 	return NoReport
 }
 
+// Finds reports whether the result of a Shell or an Output is lines that searches found, perhaps with the lines around, and
+// beside them at most what commands did.
+func (a *Action) Finds() bool {
+	return a.Op == Output && a.Row == "any/search" || a.Op == Shell && a.lineEffects().finds
+}
+
 // reportOfLine is the report of the commands of a command line so far.
 type reportOfLine struct {
 	kind  Report

@@ -36,7 +36,11 @@ func (st *State) deduplicateOutput(res *toolResult) {
 	s := &dialect.Section{End: len(text), First: 1, Lines: splitLines(text)}
 	sent, replaced := text, []span(nil)
 	if !stays {
-		if runs := f.match(1, s.Lines, st.reachOf(res, false)); len(runs) > 0 {
+		runs := f.match(1, s.Lines, st.reachOf(res, false))
+		if st.engine.config.Rules >= groupingRules && a.Finds() {
+			runs = keepPaths(runs, s.Lines)
+		}
+		if len(runs) > 0 {
 			t := torn{text: text, section: s, rows: rowsOf(text, s), file: f, name: outputName}
 			if sent, replaced = t.shorten(runs); len(replaced) > 0 {
 				res.pointTo(runs)
@@ -61,16 +65,19 @@ func (st *State) deduplicateOutput(res *toolResult) {
 
 // normalOutput returns the normal form of what a command or the like printed, and
 // whether it may show text of files. Then the normal form is the text itself, since
-// edits are made from it.
-func normalOutput(a *dialect.Action, text string) (normal string, files bool) {
+// edits are made from it; only what a search found has each path once.
+func normalOutput(a *dialect.Action, text string, rules int) (normal string, files bool) {
 	normal = text
 	if a.Op == dialect.Shell {
 		normal = terminal(text)
 	}
-	if a.MayShowFiles(normal) {
-		return text, true
+	if files = a.MayShowFiles(normal); files {
+		normal = text
 	}
-	return normal, false
+	if rules >= groupingRules && a.Finds() {
+		normal = grouped(normal)
+	}
+	return normal, files
 }
 
 // argumentText returns the text in the arguments of a call that files and outputs may

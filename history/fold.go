@@ -82,7 +82,10 @@ func (st *State) fold(res *toolResult, text string, lines []string) *folded {
 	if len(rows) != len(lines)+1 {
 		return nil
 	}
-	f := folding{lines: lines, rows: rows, stays: make([]bool, len(lines))}
+	f := folding{lines: lines, rows: rows, stays: make([]bool, len(lines)), under: make([]int, len(lines))}
+	if st.engine.config.Rules >= groupingRules && kind == dialect.Found {
+		f.under = pathsAbove(lines)
+	}
 	f.keepEnds()
 	if !f.stays[0] && !f.stays[len(lines)-1] { // they are too long
 		return nil
@@ -91,12 +94,18 @@ func (st *State) fold(res *toolResult, text string, lines []string) *folded {
 	case dialect.Told:
 		f.keepTelling()
 	case dialect.Found:
-		if f.keepFound() < minFiles {
+		files, kept := f.keepFound()
+		if files < minFiles || kept == 0 && st.engine.config.Rules >= groupingRules {
 			return nil
 		}
 	}
 	for i, line := range lines {
-		f.stays[i] = f.stays[i] || st.namesWork(line)
+		f.stays[i] = f.stays[i] || st.namesWork(line) || f.under[i] > 0 && st.namesWork(f.pathOf(i))
+	}
+	for i := range lines {
+		if f.stays[i] && f.under[i] > 0 {
+			f.stays[i-f.under[i]] = true
+		}
 	}
 	return f.cut(text)
 }
@@ -106,7 +115,7 @@ func (st *State) fold(res *toolResult, text string, lines []string) *folded {
 func (st *State) foldable(res *toolResult, text string) dialect.Report {
 	c := &st.engine.config
 	a := &res.call.action
-	if !c.Fold || c.Rules < 2 || c.Policy != Bold || !st.shell || res.marked || a.Once || len(text) < foldFrom {
+	if !c.Fold || c.Rules < foldingRules || c.Policy != Bold || !st.shell || res.marked || a.Once || len(text) < foldFrom {
 		return dialect.NoReport
 	}
 	kind := a.Reports(text)
@@ -134,7 +143,11 @@ type folding struct {
 	lines []string
 	rows  []int // where they begin in the text, and where it ends
 	stays []bool
+	under []int // how many lines above it the path of a line stands that a search found; 0: it has none there
 }
+
+// pathOf returns the path of a line that has it above.
+func (f *folding) pathOf(i int) string { return f.lines[i-f.under[i]] }
 
 // keep keeps a line if that is within a budget, and returns what is left of it.
 func (f *folding) keep(i, budget int) int {
@@ -182,20 +195,26 @@ func tells(line string) bool {
 	return false
 }
 
-// keepFound keeps the first line that was found in each file, and returns in how many
-// files some were found.
-func (f *folding) keepFound() int {
-	files := make(map[string]bool)
+// keepFound keeps the first line that was found in each file. It returns in how many files some were found, and how many
+// of these lines stay.
+func (f *folding) keepFound() (files, stay int) {
+	known := make(map[string]bool)
 	budget := foldFound
 	for i, line := range f.lines {
 		name, _, ok := strings.Cut(line, ":")
-		if !ok || name == "" || files[name] {
+		if f.under[i] > 0 {
+			name, ok = f.pathOf(i), true
+		}
+		if !ok || name == "" || known[name] {
 			continue
 		}
-		files[name] = true
-		budget = f.keep(i, budget)
+		known[name] = true
+		if budget = f.keep(i, budget); f.stays[i] {
+			stay++
+			budget = f.keep(i-f.under[i], budget)
+		}
 	}
-	return len(files)
+	return len(known), stay
 }
 
 // cut leaves the lines out that do not stay. It returns nil where that is not worth it.

@@ -20,6 +20,8 @@ type world struct {
 	written map[int]exposure   // by message of the call: the new text of an edit or a write
 	asked   map[int]int        // by message of a result: that of its call, where it is not the one before
 	needs   []need
+
+	searches map[int]bool // by message of the result
 }
 
 // exposure is what a result shows of one file, or a call writes to it.
@@ -43,7 +45,7 @@ func drawWorld(t *rapid.T) *world { return drawLongWorld(t, 25, "") }
 
 // drawLongWorld draws a history of so many steps at most, whose files have lines that end in more.
 func drawLongWorld(t *rapid.T, steps int, more string) *world {
-	w := &world{files: make(map[string][]string), truth: make(map[int][]exposure), written: make(map[int]exposure), asked: make(map[int]int)}
+	w := &world{files: make(map[string][]string), truth: make(map[int][]exposure), written: make(map[int]exposure), asked: make(map[int]int), searches: make(map[int]bool)}
 	if rapid.Bool().Draw(t, "times") {
 		w.clock = noon
 	}
@@ -55,7 +57,7 @@ func drawLongWorld(t *rapid.T, steps int, more string) *world {
 	w.user("go on")
 	for range rapid.IntRange(1, steps).Draw(t, "steps") {
 		name := rapid.SampledFrom([]string{"a.go", "b.go"}).Draw(t, "file")
-		switch rapid.IntRange(0, 12).Draw(t, "step") {
+		switch rapid.IntRange(0, 13).Draw(t, "step") {
 		case 0, 1:
 			w.edit(t, name)
 		case 2:
@@ -70,11 +72,30 @@ func drawLongWorld(t *rapid.T, steps int, more string) *world {
 			w.write(t, name)
 		case 7:
 			w.lookAll(t, name, name, rapid.SampledFrom([]string{"a.go", "b.go"}).Draw(t, "third"))
+		case 8:
+			w.search(t)
 		default:
 			w.look(t, name)
 		}
 	}
 	return w
+}
+
+// search finds some lines of the files, and perhaps those around.
+func (w *world) search(t *rapid.T) {
+	var b strings.Builder
+	around := rapid.Bool().Draw(t, "around")
+	for _, name := range []string{"a.go", "b.go"} {
+		for i := rapid.IntRange(0, 9).Draw(t, "from"); i < len(w.files[name]); i += rapid.IntRange(1, 3).Draw(t, "next") {
+			mark := ":"
+			if around && i%3 > 0 {
+				mark = "-"
+			}
+			fmt.Fprintf(&b, "./%s%s%d%s%s\n", name, mark, i+1, mark, w.files[name][i])
+		}
+	}
+	command := map[string]any{"command": rapid.SampledFrom([]string{"rg -n text .", "grep -rn -C1 text ."}).Draw(t, "command")}
+	w.searches[w.call("terminal-execute", command, b.String())] = true
 }
 
 // run runs a command whose output has parts of what it printed before.
@@ -199,6 +220,9 @@ func TestInvariantsLossless(t *testing.T) {
 			for _, x := range xs {
 				checkPointers(t, w, out, i, x)
 			}
+		}
+		for i := range w.searches {
+			checkSearch(t, w.messages, out, i)
 		}
 		if p.Dangling != 0 {
 			t.Fatalf("%d dangling", p.Dangling)

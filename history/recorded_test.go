@@ -93,7 +93,7 @@ func checkNothingIsLost(t *testing.T, name string, messages, out []llm.Message) 
 				shown := table.Result(actions[was.CallID], was.Text, was.IsError).Sections
 				if len(shown) == 0 { // what a command printed
 					action := actions[was.CallID]
-					normal, _ := normalOutput(&action, was.Text)
+					normal, _ := normalOutput(&action, was.Text, NewestRules)
 					shown = []dialect.Section{{Lines: splitLines(normal)}}
 				}
 				above = append(above, is.Text)

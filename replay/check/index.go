@@ -128,12 +128,14 @@ func BareLines(text string) iter.Seq2[string, string] {
 // known returns the lines of texts that are lines of the session, each once.
 func (x *Index) known(texts []string) []int32 {
 	var out []int32
+	add := func(line string) {
+		if id, ok := x.ids[line]; ok {
+			out = append(out, id)
+		}
+	}
 	for _, text := range texts {
-		eachLine(text, func(line string) {
-			if id, ok := x.ids[line]; ok {
-				out = append(out, id)
-			}
-		})
+		eachLine(text, add)
+		underHeadings(text, add)
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
@@ -173,4 +175,19 @@ func (x *Index) sections(part int) []dialect.Section {
 	}
 	table := dialect.Default()
 	return table.Result(table.Action(c.Name, c.Args), p.Text, p.IsError).Sections
+}
+
+// rowsOf returns the lines of a part that a search printed behind the path of their file, without it.
+func (x *Index) rowsOf(part int) map[int32]string {
+	lines := strings.SplitAfter(x.rec.Parts[part].Text, "\n")
+	out := make(map[int32]string)
+	for _, rows := range dialect.SearchRows(lines) {
+		for i, start := range rows.Starts {
+			line := lines[rows.From+i]
+			if id, ok := x.ids[clean(line)]; ok {
+				out[id] = clean(line[start:])
+			}
+		}
+	}
+	return out
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stet-dev/stet/dialect"
 	"github.com/stet-dev/stet/llm"
 )
 
@@ -67,6 +68,58 @@ func eachLine(text string, do func(line string)) {
 			forms(line, patch, do)
 		}
 	}
+}
+
+// underHeadings calls do with the lines of a text that stand below the path of their file, as a search prints them that puts
+// it in front of each line: with the path, and with its end, since some searches print paths of both kinds.
+func underHeadings(text string, do func(line string)) {
+	heading := ""
+	for line := range strings.Lines(text) {
+		line = clean(line)
+		n, mark := dialect.LineNumber(line)
+		switch {
+		case n == 0 && line != "--":
+			heading = line
+		case n == 0 || heading == "":
+		default:
+			for at := 0; ; {
+				do(heading[at:] + string(mark) + line)
+				next := strings.IndexByte(heading[at:], '/')
+				if next < 0 {
+					break
+				}
+				at += next + 1
+			}
+		}
+	}
+}
+
+// grouped returns the lines of a search with the path of a file once, above its lines.
+func grouped(text string) []string {
+	lines := strings.SplitAfter(text, "\n")
+	var out []string
+	at, inGroup := 0, false
+	add := func(line string, ends bool) {
+		if inGroup && ends {
+			out = append(out, "")
+		}
+		out, inGroup = append(out, clean(line)), false
+	}
+	for _, rows := range append(dialect.SearchRows(lines), dialect.FoundRows{From: len(lines)}) {
+		for ; at < rows.From; at++ {
+			if at < len(lines)-1 || lines[at] != "" {
+				add(lines[at], strings.TrimSpace(lines[at]) != "" && lines[at] != dialect.Parted)
+			}
+		}
+		if rows.Starts != nil {
+			add(rows.Path, true)
+		}
+		for _, start := range rows.Starts {
+			out, inGroup = append(out, clean(lines[at][start:])), true
+			at++
+		}
+	}
+	return out
 }
 
 // isPatch reports whether a text may be a patch or a diff.

@@ -170,9 +170,10 @@ func cleaned(lines []string) []string {
 }
 
 // countings returns the lines of an output as they stand and, where lines repeat,
-// also with one line and a count in place of each run.
+// also with one line and a count in place of each run; and where a search printed paths, with each path once.
 func countings(text string) [][]string {
 	lines := cleaned(slices.Collect(strings.Lines(text)))
+	out := [][]string{lines}
 	var short []string
 	for i := 0; i < len(lines); {
 		n := 1
@@ -187,10 +188,13 @@ func countings(text string) [][]string {
 		}
 		i += n
 	}
-	if len(short) == len(lines) {
-		return [][]string{lines}
+	if len(short) < len(lines) {
+		out = append(out, short)
 	}
-	return [][]string{lines, short}
+	if found := grouped(text); !slices.Equal(found, lines) {
+		out = append(out, found)
+	}
+	return out
 }
 
 // allStand reports whether the lines want stand where the claims say. The first of

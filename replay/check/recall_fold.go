@@ -20,9 +20,10 @@ import (
 const foldAnswers = 4
 
 var (
-	gapLine  = regexp.MustCompile(` lines left out; run "stet show [0-9a-f]{16} (\d+)(?:-(\d+))?" to see them\]`)
+	gapLine  = regexp.MustCompile(` of ([0-9,]+) lines left out; run "stet show [0-9a-f]{16} (\d+)(?:-(\d+))?" to see them\]`)
 	foldWord = regexp.MustCompile(`[A-Za-z0-9_][A-Za-z0-9_.-]{4,}[A-Za-z0-9_]`)
 	foundAt  = regexp.MustCompile(`^([^:]+):(\d+):`)
+	foundRow = regexp.MustCompile(`^(\d+):`)
 )
 
 // fold is an output that was folded.
@@ -47,17 +48,17 @@ func (v *View) addFold(o Omission) {
 		return
 	}
 	f := fold{part: o.Part, words: make(map[string]int), found: make(map[string][]found)}
-	lines := strings.SplitAfter(v.x.rec.Parts[o.Part].Text, "\n")
+	lines := foldedLines(v.x.rec.Parts[o.Part].Text, ranges[0][1])
 	for gap, m := range ranges {
-		first, _ := strconv.Atoi(m[1])
-		last, err := strconv.Atoi(m[2])
+		first, _ := strconv.Atoi(m[2])
+		last, err := strconv.Atoi(m[3])
 		if err != nil {
 			last = first
 		}
 		f.gaps = append(f.gaps, 0)
 		for i := first - 1; i < min(last, len(lines)); i++ {
 			f.gaps[gap] += len(lines[i])
-			f.addFound(lines[i], gap)
+			f.addFound(lines, i, gap)
 			for _, word := range foldWord.FindAllString(lines[i], -1) {
 				if _, ok := f.words[word]; !ok {
 					f.words[word] = gap
@@ -65,17 +66,43 @@ func (v *View) addFold(o Omission) {
 			}
 		}
 	}
-	for line := range strings.Lines(o.Placeholder) {
-		f.addFound(line, -1)
+	stay := slices.Collect(strings.Lines(o.Placeholder))
+	for i := range stay {
+		f.addFound(stay, i, -1)
 	}
 	v.folds = append(v.folds, f)
 }
 
-func (f *fold) addFound(line string, gap int) {
-	if m := foundAt.FindStringSubmatch(line); m != nil {
-		n, _ := strconv.Atoi(m[2])
-		name := path.Base(m[1])
+// foldedLines returns the lines of a text as the fold counts them that has so many in all.
+func foldedLines(text, all string) []string {
+	n, _ := strconv.Atoi(strings.ReplaceAll(all, ",", ""))
+	raw := slices.Collect(strings.Lines(text))
+	if len(raw) != n {
+		for _, lines := range countings(text) {
+			if len(lines) == n {
+				return lines
+			}
+		}
+	}
+	return raw
+}
+
+// addFound notes the place that line i begins with, or has behind the path of its file above.
+func (f *fold) addFound(lines []string, i, gap int) {
+	add := func(file, line string) {
+		n, _ := strconv.Atoi(line)
+		name := path.Base(strings.TrimSpace(file))
 		f.found[name] = append(f.found[name], found{n, gap})
+	}
+	if m := foundRow.FindStringSubmatch(lines[i]); m != nil {
+		for j := i - 1; j >= 0; j-- {
+			if n, _ := dialect.LineNumber(lines[j]); n == 0 {
+				add(lines[j], m[1])
+				break
+			}
+		}
+	} else if m := foundAt.FindStringSubmatch(lines[i]); m != nil {
+		add(m[1], m[2])
 	}
 }
 

@@ -160,11 +160,25 @@ func (v *View) shows(forms []int32) bool {
 // mean stands somewhere in the request.
 func (v *View) showsContent(part int) bool {
 	for _, forms := range v.x.contentOf(part) {
-		if !v.shows(forms) {
+		if !v.shows(forms) && !v.showsRow(part, forms[0]) {
 			return false
 		}
 	}
 	return true
+}
+
+// showsRow reports whether a line that a search printed in a part stands without its path below another one, or below a
+// pointer that isTrue follows.
+func (v *View) showsRow(part int, id int32) bool {
+	rows := v.x.rowsOf(part)
+	row, ok := rows[id]
+	if !ok {
+		return false
+	}
+	if of, ok := v.x.ids[row]; ok && v.count[of] > 0 {
+		return true
+	}
+	return v.anyPlaceholder(func(texts []string) bool { return anyContains(texts, row) })
 }
 
 // showsAny reports whether any of the parts is shown as it was recorded.

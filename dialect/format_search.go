@@ -1,0 +1,193 @@
+package dialect
+
+import (
+	"iter"
+	"path"
+	"slices"
+	"strings"
+)
+
+// FoundRows are lines of one file that a search printed one below the other, each behind the path of the file and its own number:
+// "src/a.go:12:func a() {" where it was found, "src/a.go-13-	return" where it stands beside a line that was.
+type FoundRows struct {
+	From   int    // index of the first line
+	Path   string // of the file
+	Starts []int  // by line: how many bytes stand before its number; 0 is a line that parts others
+}
+
+// Parted is what searches print between lines that do not stand one below the other.
+const Parted = "--\n"
+
+// SearchRows returns the lines that a search printed behind the path of a file and a number. lines have their line ends.
+func SearchRows(lines []string) []FoundRows {
+	var out []FoundRows
+	g := finding{lines}
+	for i := 0; i < len(lines); i++ {
+		if path, starts := g.file(i); starts != nil {
+			out = append(out, FoundRows{i, path, starts})
+			i += len(starts) - 1
+		}
+	}
+	return out
+}
+
+// finding is what a search printed.
+type finding struct{ lines []string }
+
+// file returns the path that line i begins with, and for this line and those behind it that are of the same file how many
+// bytes of each leave; nil where it begins with no path. Some tools print the paths of the lines beside those that were found
+// in another way: whole, and not from the directory on. Such lines follow each other by number.
+func (g *finding) file(i int) (path string, starts []int) {
+	last, ok := g.place(i)
+	if !ok {
+		return "", nil
+	}
+	paths := []string{last.path}
+	starts = []int{len(last.path) + 1}
+	for j := i + 1; j < len(g.lines); j++ {
+		at := j
+		if g.lines[j] == Parted && j+1 < len(g.lines) {
+			at++
+		}
+		next, ok := last.next(g.lines[at], paths)
+		if !ok && at == j {
+			if next, ok = last.beside(g.lines[at]); ok {
+				paths = append(paths, next.path)
+			}
+		}
+		if !ok {
+			break
+		}
+		if at > j {
+			starts = append(starts, 0)
+		}
+		starts = append(starts, len(next.path)+1)
+		last, j = next, at
+	}
+	return slices.MaxFunc(paths, func(a, b string) int { return len(a) - len(b) }), starts
+}
+
+// place is what a search prints in front of a line.
+type place struct {
+	path string
+	line int
+	mark byte // ':', or '-' of a line beside one that was found
+}
+
+// place returns the place that line i begins with. A path, or the text behind the place, may hold what looks like one more: a
+// dash counts where the next line has the next number, and before a colon if what stands before it looks more like a file.
+func (g *finding) place(i int) (place, bool) {
+	var found, beside place
+	for p := range places(g.lines[i]) {
+		if p.mark == ':' {
+			found = p
+			break
+		}
+		if beside.path == "" && i+1 < len(g.lines) {
+			next, ok := p.next(g.lines[i+1], []string{p.path})
+			if !ok {
+				next, ok = p.beside(g.lines[i+1])
+			}
+			if ok && next.line == p.line+1 {
+				beside = p
+			}
+		}
+	}
+	if beside.path != "" && (found.path == "" || isFile(beside.path) || !isFile(found.path)) {
+		return beside, true
+	}
+	return found, found.path != ""
+}
+
+// next returns the place that a line begins with if it is a later one of the file with these paths.
+func (p place) next(line string, paths []string) (place, bool) {
+	for _, path := range paths {
+		rest, ok := strings.CutPrefix(line, path)
+		if !ok || rest == "" || rest[0] != ':' && rest[0] != '-' {
+			continue
+		}
+		if n, mark := LineNumber(rest[1:]); mark == rest[0] && n >= p.line {
+			return place{path, n, mark}, true
+		}
+	}
+	return place{}, false
+}
+
+// beside returns the place that a line begins with if it has the number behind p's, and the path of the same file in another
+// form. Searches print such lines one below the other only where they stand so in a file.
+func (p place) beside(line string) (place, bool) {
+	for q := range places(line) {
+		long, short := p.path, q.path
+		if len(long) < len(short) {
+			long, short = short, long
+		}
+		if q.line == p.line+1 && (p.mark == '-' || q.mark == '-') && strings.HasSuffix(long, "/"+short) {
+			return q, true
+		}
+	}
+	return place{}, false
+}
+
+// maxPath is how many bytes a path has at most that is looked for, and maxPlaces how many places are tried.
+const (
+	maxPath   = 300
+	maxPlaces = 8
+)
+
+// places yields what may be a place at the beginning of a line, the shortest path first. A path holds no blank and no colon,
+// but for that of a drive.
+func places(line string) iter.Seq[place] {
+	return func(yield func(place) bool) {
+		for i, n := 0, 0; i < min(len(line), maxPath) && n < maxPlaces; i++ {
+			mark := line[i]
+			switch {
+			case mark <= ' ' || strings.IndexByte("\"'`<>|,;=*?", mark) >= 0:
+				return
+			case mark != ':' && mark != '-' || i == 0:
+				continue
+			case mark == ':' && i == 1 && len(line) > 2 && (line[2] == '\\' || line[2] == '/'):
+				continue
+			}
+			number, end := LineNumber(line[i+1:])
+			if end == mark && isPath(line[:i]) {
+				if n++; !yield(place{line[:i], number, mark}) {
+					return
+				}
+			}
+			if mark == ':' {
+				return
+			}
+		}
+	}
+}
+
+// LineNumber returns the number that a text begins with, and the mark behind it; 0 where there is none.
+func LineNumber(s string) (n int, mark byte) {
+	for i := 0; i < min(len(s), 8); i++ {
+		switch c := s[i]; {
+		case c >= '0' && c <= '9' && n+int(c-'0') > 0: // none begins with a nought
+			n = 10*n + int(c-'0')
+		case (c == ':' || c == '-') && n > 0:
+			return n, c
+		default:
+			return 0, 0
+		}
+	}
+	return 0, 0
+}
+
+// isPath reports whether a text may be the path of a file: it has a directory, or a name that ends like a file's. A date has
+// neither: its last element begins with a digit.
+func isPath(s string) bool {
+	name := path.Base(strings.ReplaceAll(s, `\`, "/"))
+	return s[0] != '-' && (isFile(s) || name != s && name != "" && (name[0] < '0' || name[0] > '9'))
+}
+
+// isFile reports whether a path ends like the name of a file: with a dot and some letters.
+func isFile(path string) bool {
+	i := strings.LastIndexByte(path, '.')
+	end := path[i+1:]
+	return i >= 0 && end != "" && len(end) <= 8 && (end[0] < '0' || end[0] > '9') && !strings.ContainsFunc(end, func(r rune) bool {
+		return r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
+	})
+}

@@ -1,0 +1,63 @@
+package dialect
+
+import (
+	"strings"
+	"testing"
+)
+
+// Calls whose results are lines that searches found, and calls whose results may be something else (TRIM-4).
+func TestFinds(t *testing.T) {
+	for command, want := range map[string]bool{
+		"rg -n found src":                              true,
+		"grep -rn found . | head -50":                  true,
+		"git grep -n found":                            true,
+		"cd src && rg -n -C 3 found | sed -n '1,40p'":  true,
+		"find . -name '*.go' | xargs grep -n found":    true,
+		"echo == && grep -rn found src; echo == && ls": true,
+		"cat a.go":                   false,
+		"rg -n found src; cat a.log": false,
+		"rg -n -C 3 found > out.txt; python3 a.py; cat out.txt": false,
+		"python3 a.py":          false,
+		"grep -n found < a.log": false,
+		"rg -l found src":       false,
+	} {
+		if a := Default().Action("Bash", `{"command":"`+command+`"}`); a.Finds() != want {
+			t.Errorf("%s: %v", command, !want)
+		}
+	}
+	if a := Default().Action("Grep", `{"pattern":"found","-C":3}`); !a.Finds() {
+		t.Error("a tool that searches")
+	}
+	for name, args := range map[string]string{"Glob": `{"pattern":"*.go"}`, "Read": `{"file_path":"a.go"}`, "PowerShell": `{"command":"rg -n found"}`} {
+		if a := Default().Action(name, args); a.Finds() {
+			t.Errorf("%s finds lines", name)
+		}
+	}
+}
+
+func FuzzSearchRows(f *testing.F) {
+	f.Add("src/a.go:1:x\nsrc/a.go-2-y\n--\nsrc/a.go:9:z\n/p/src/a.go-10-\nC:\\b\\a.go:1:\n2026-10-04-a.md:205:\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		lines := strings.SplitAfter(text, "\n")
+		at := 0
+		for _, rows := range SearchRows(lines) {
+			if rows.From < at || len(rows.Starts) == 0 || rows.Path == "" {
+				t.Fatalf("%+v begins before line %d, or has none", rows, at)
+			}
+			for i, start := range rows.Starts {
+				line := lines[rows.From+i]
+				if start == 0 {
+					if line != Parted {
+						t.Errorf("%q stays as it is", line)
+					}
+					continue
+				}
+				path := line[:start-1]
+				if n, mark := LineNumber(line[start:]); n == 0 || mark != line[start-1] || path != rows.Path && !strings.HasSuffix(rows.Path, "/"+path) {
+					t.Errorf("%q is a line of %q", line, rows.Path)
+				}
+			}
+			at = rows.From + len(rows.Starts)
+		}
+	})
+}
