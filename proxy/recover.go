@@ -158,7 +158,7 @@ func (p *Proxy) next(x *exchange) string {
 // drop makes the body of a request what it was first, and has it ask for thinking to be dropped that is bound to
 // something else. It returns the name of that; "": it cannot be.
 func (p *Proxy) drop(x *exchange) string {
-	if x.body.dropping {
+	if x.body.dropping || x.recovery.reading.api != record.Messages {
 		return ""
 	}
 	first := x.recovery.first

@@ -1,8 +1,12 @@
 package proxy
 
 import (
+	"regexp"
+	"slices"
+	"strings"
 	"sync"
 
+	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/prices"
 	"github.com/stet-dev/stet/record"
 )
@@ -26,6 +30,7 @@ type rule struct {
 	window   int    // tokens; 0: not known
 	provider string // as prices.Model.Provider; "": not known
 	checks   bool   // what stands before thinking, and refuses a request where it has changed
+	mayCheck bool   // the name of the model does not say whether it does
 }
 
 // of is the rule of a model. Where the model is not known, or its provider is not known to have
@@ -52,7 +57,15 @@ func (r *rules) lookUp(api, model string) rule {
 		find, checks = r.catalog.Lookup, r.catalog.ChecksThinking
 	}
 	m, _ := find(model)
-	found := rule{m.Rule(), m.Window, m.Provider, api == record.Messages && checks(model)}
+	found := rule{Rule: m.Rule(), window: m.Window, provider: m.Provider}
+	named := strings.Contains(strings.ToLower(model), "claude") || m.Thinking == prices.ThinkingChecked
+	switch {
+	case api == record.GenerateContent || !checks(model):
+	case api == record.Messages || named: // gateways have other APIs to these models
+		found.checks = true
+	default:
+		found.mayCheck = true
+	}
 	if !found.Cached() {
 		name := prices.OpenAI
 		switch api {
@@ -64,4 +77,16 @@ func (r *rules) lookUp(api, model string) rule {
 		found.Rule, _ = prices.RuleNamed(name) // these are there
 	}
 	return found
+}
+
+// handedOn is where thinking, as a gateway hands it on, says that its provider knows it again.
+var handedOn = regexp.MustCompile(`"signature"\s*:\s*"[^"]|"format"\s*:\s*"anthropic|"reasoning_opaque"`)
+
+// handsOn reports whether a request has thinking with a signature, in the form that gateways to models of other providers give it.
+func handsOn(req *llm.Request) bool {
+	return slices.ContainsFunc(req.Messages, func(m llm.Message) bool {
+		return slices.ContainsFunc(m.Parts, func(p llm.Part) bool {
+			return p.Kind == llm.Thinking && strings.HasPrefix(p.Raw, "{") && handedOn.MatchString(p.Raw)
+		})
+	})
 }

@@ -36,11 +36,12 @@ type sentForms struct {
 
 // lookUp finds how the beginning of a request was sent.
 func (p *Proxy) lookUp(x *exchange, d *reading) {
-	if d.request == nil || d.request.Chained || d.api != record.Messages {
+	if d.request == nil || d.request.Chained || d.api == record.GenerateContent {
 		return
 	}
 	judged := d.asked.Decoded != nil // else finding the conversation broke off
-	if !p.rules.of(d.api, d.model).checks && !(judged && p.cache.Checks(&d.asked)) {
+	rule := p.rules.of(d.api, d.model)
+	if !rule.checks && !(rule.mayCheck && handsOn(d.request)) && !(judged && p.cache.Checks(&d.asked)) {
 		return
 	}
 	messages := d.request.Messages

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/stet-dev/stet/llm"
-	"github.com/stet-dev/stet/record"
 )
 
 // Some providers check thinking: a request is refused where something before a thinking block is not
@@ -13,9 +12,6 @@ import (
 // Checks reports whether the conversation of a request was sent to a provider that checks
 // thinking. That stays so whatever models come later.
 func (s *State) Checks(r *Request) bool {
-	if r.API != record.Messages { // of other APIs no check is documented
-		return false
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	checks, salt := s.config.Checks(r.API, r.Key.Model), s.salt(r.Decoded)

@@ -67,6 +67,13 @@ func (s *Server) serveAnswer(w http.ResponseWriter, r *http.Request, wire *wire,
 			return
 		}
 	}
+	if s.cfg.Gateway && wire.name == "chat" {
+		var why *refusal
+		if bound, why = behindGateway(s.cfg.Account, body); why != nil {
+			writeJSON(w, http.StatusBadRequest, why.handedOn())
+			return
+		}
+	}
 	if pathed {
 		if refusal := geminiRefusal(model, method, body); refusal != "" {
 			writeJSON(w, http.StatusBadRequest, wire.failure(400, refusal))

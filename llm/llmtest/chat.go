@@ -55,6 +55,9 @@ func chatWhole(a answer) []byte {
 	if a.thinks && thought != "" {
 		msg["reasoning_content"] = thought
 	}
+	if details := a.binding.details(a.Message.Parts); details != nil {
+		msg[detailsKey] = details
+	}
 	out := chatEnvelope(a, "chat.completion")
 	out["choices"] = []any{object{"index": 0, "message": msg, "logprobs": nil, "finish_reason": chatStop(a)}}
 	out["usage"] = chatUsage(a.Usage)
@@ -76,6 +79,9 @@ func chatEvents(a answer) []event {
 		send([]any{object{"index": 0, "delta": d, "logprobs": nil, "finish_reason": nil}}, nil)
 	}
 	delta(object{"role": "assistant", "content": ""})
+	if details := a.binding.details(a.Message.Parts); details != nil {
+		delta(object{detailsKey: details})
+	}
 	calls := 0
 	for _, p := range a.Message.Parts {
 		switch p.Kind {

@@ -43,6 +43,8 @@ type Config struct {
 	Reasoning bool
 	// Account is what the Messages API binds thinking for; "" is NewAccount.
 	Account Account
+	// Gateway has Chat Completions be those of a gateway to a provider of the Messages API, which binds thinking (gateway.go).
+	Gateway bool
 	// Lax lets the Messages API take every request that can be read: no thinking is bound,
 	// and blocks may come in any order. Other servers refuse what the provider refuses, by
 	// the model's name; a name that is not known is taken for one of the newest models.

@@ -102,12 +102,13 @@ const (
 	msgMessageStatus
 	msgStatus
 	msgTimestamp
-	msgKeyCount
+	msgSigned   // and the next ones: as signedThoughts
+	msgKeyCount = msgSigned + len(signedThoughts)
 )
 
 var msgKeys = [msgKeyCount]string{
 	"role", "content", "tool_calls", "tool_call_id", "name", "function_call", thoughtKey, "refusal", thoughtOther,
-	"messageStatus", "status", "timestamp",
+	"messageStatus", "status", "timestamp", signedThoughts[0], signedThoughts[1], signedThoughts[2],
 }
 
 // chatMessages reads the messages that are left of the array that s is in.
@@ -175,7 +176,12 @@ func (d *decoder) chatAnswer(f [msgKeyCount]rawjson.Span) {
 	if at := f[msgReasoning]; at.KindOf(d.Body) == '"' {
 		d.Add(llm.Part{Kind: llm.Thinking, Text: d.String(at), Raw: d.Raw(at)})
 	} else if at = f[msgReasoningOther]; at.KindOf(d.Body) == '"' {
-		d.Add(llm.Part{Kind: llm.Thinking, Text: d.String(at), Raw: otherThought(d.Raw(at))})
+		d.Add(llm.Part{Kind: llm.Thinking, Text: d.String(at), Raw: thoughtNamed(thoughtOther, d.Raw(at))})
+	}
+	for i, name := range signedThoughts {
+		if value := f[msgSigned+i].Of(d.Body); bytes.ContainsAny(value, `{"`) { // else it is null, or a list of nothing
+			d.Add(llm.Part{Kind: llm.Thinking, Raw: thoughtNamed(name, string(value))})
+		}
 	}
 	d.content(f[msgContent])
 	if at := f[msgRefusal]; at.KindOf(d.Body) == '"' {

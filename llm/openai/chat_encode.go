@@ -162,25 +162,31 @@ func (w *chatWriter) message(i int, m llm.Message) {
 	w.Close('}')
 }
 
-// Reasoning has two names among compatible endpoints, and goes back under the
-// one it came with. Raw is the string alone, or for the second name an object.
+// Reasoning has several names among compatible endpoints, and goes back under the
+// one it came with. Raw is the string alone, or for other names an object.
 const (
 	thoughtKey   = "reasoning_content"
 	thoughtOther = "reasoning"
-	otherHead    = `{"` + thoughtOther + `":`
 )
 
-// otherThought is the Raw of reasoning that came under the second name; text is
-// a JSON string.
-func otherThought(text string) string { return otherHead + text + "}" }
+// signedThoughts are the members of a message in which gateways to models of other providers hand on thinking with what its
+// provider needs to take it back, a signature for one.
+var signedThoughts = [...]string{"reasoning_details", "thinking_blocks", "reasoning_opaque"}
+
+// thoughtNamed is the Raw of reasoning that came under another name than the first.
+func thoughtNamed(name, value string) string { return `{"` + name + `":` + value + "}" }
 
 func writeThought(w *rawjson.Writer, raw string) {
 	if strings.HasPrefix(raw, `"`) {
 		w.Key(thoughtKey)
 		w.Raw(raw, "reasoning")
-	} else if text, ok := strings.CutPrefix(raw, otherHead); ok {
-		w.Key(thoughtOther)
-		w.Raw(strings.TrimSuffix(text, "}"), "reasoning")
+		return
+	}
+	for _, name := range append(signedThoughts[:], thoughtOther) {
+		if value, ok := strings.CutPrefix(raw, `{"`+name+`":`); ok {
+			w.Key(name)
+			w.Raw(strings.TrimSuffix(value, "}"), "reasoning")
+		}
 	}
 }
 

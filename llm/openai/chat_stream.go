@@ -255,7 +255,7 @@ func (r *chatReader) Response() *llm.Response {
 			p.Part = endpoint.Named(p.Part, r.id, i, res.Message.Parts)
 		case llm.Thinking:
 			if p.Text, p.Raw = words, quoted(words); r.other {
-				p.Raw = otherThought(p.Raw)
+				p.Raw = thoughtNamed(thoughtOther, p.Raw)
 			}
 		case llm.Opaque:
 			p.Raw = `{"type":"refusal","refusal":` + quoted(words) + `}`

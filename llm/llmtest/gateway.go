@@ -1,0 +1,68 @@
+package llmtest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"github.com/stet-dev/stet/llm"
+)
+
+// A gateway speaks Chat Completions to its clients, and Messages to the provider of the model. It hands on thinking with its
+// signature in "reasoning_details", a member of messages of the model, and makes blocks of it again. So the provider's check holds for
+// its clients too. OpenRouter's page "Reasoning tokens" describes the member, and its page "Errors" how an error of the provider is handed on.
+
+// behindGateway looks at a request of Chat Completions as the provider behind a gateway does.
+func behindGateway(account Account, body []byte) (*binding, *refusal) {
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.UseNumber()
+	var req messagesRequest
+	if err := d.Decode(&req); err != nil {
+		return nil, refuse("%v", err)
+	}
+	b := &binding{asked: req}
+	p := before(req.Model, nil, req.Tools)
+	for i, m := range req.Messages {
+		role, _ := m["role"].(string)
+		p.speak(role)
+		details, _ := m[detailsKey].([]any)
+		for j, v := range details {
+			detail, _ := v.(object)
+			block := object{"type": "thinking", "thinking": detail["text"], "signature": detail["signature"]}
+			if why := b.thinking(p, block, fmt.Sprintf("messages.%d.content.%d", i, j), account != OldAccount, false); why != nil {
+				return nil, why
+			}
+		}
+		for _, key := range []string{detailsKey, "reasoning", "role"} {
+			delete(m, key)
+		}
+		m["content"] = blocksOf(m["content"])
+		p.add(m)
+	}
+	b.prefix = *p
+	return b, nil
+}
+
+const detailsKey = "reasoning_details"
+
+// handedOn is the refusal as a gateway hands it on.
+func (r *refusal) handedOn() []byte {
+	return []byte(encode(object{"error": object{
+		"message": "Provider returned error", "code": 400, "metadata": object{"provider_name": "Anthropic", "raw": string(r.body())},
+	}}))
+}
+
+// details is the thinking of an answer as a gateway hands it on.
+func (b *binding) details(parts []llm.Part) (out []any) {
+	if b == nil {
+		return nil
+	}
+	for _, block := range b.blocks(parts) {
+		if block["type"] == "thinking" {
+			out = append(out, object{
+				"type": "reasoning.text", "text": block["thinking"], "signature": block["signature"], "format": "anthropic-claude-v1", "index": len(out),
+			})
+		}
+	}
+	return out
+}

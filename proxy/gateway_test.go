@@ -1,0 +1,173 @@
+package proxy
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stet-dev/stet/history"
+	"github.com/stet-dev/stet/llm/llmtest"
+)
+
+// gatewaySession is an agent's conversation over Chat Completions, with a gateway that hands on thinking.
+type gatewaySession struct {
+	s        *strict
+	model    string
+	messages []string
+	strips   bool // it sends no thinking
+}
+
+func (a *gatewaySession) fork() *gatewaySession {
+	b := *a
+	b.messages = slices.Clone(a.messages)
+	return &b
+}
+
+func (a *gatewaySession) body() string {
+	const tool = `{"type":"function","function":{"name":%q,"parameters":{}}}`
+	messages := strings.Join(a.messages, ",")
+	if a.strips {
+		messages = strings.ReplaceAll(messages, `"reasoning_details"`, `"left_out"`)
+	}
+	return fmt.Sprintf(`{"model":%q,"tools":[`+tool+`,`+tool+`],"messages":[{"role":"system","content":%q},%s]}`,
+		a.model, "Bash", "Read", "You help. "+strings.Repeat("Follow the rule. ", 400), messages)
+}
+
+// rounds asks so many times over h, and does what the model asks for.
+func (a *gatewaySession) rounds(n int, h http.Handler) {
+	a.s.t.Helper()
+	for range n {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequestWithContext(a.s.t.Context(), http.MethodPost, "http://localhost/v1/chat/completions", strings.NewReader(a.body())))
+		if w.Code != 200 {
+			a.s.t.Errorf("with %d messages: %d %s", len(a.messages), w.Code, w.Body)
+			return
+		}
+		var got struct {
+			Choices []struct{ Message json.RawMessage }
+		}
+		var said struct {
+			Calls []struct {
+				ID       string
+				Function struct{ Name string }
+			} `json:"tool_calls"`
+		}
+		if err := cmp.Or(json.Unmarshal(w.Body.Bytes(), &got), json.Unmarshal(got.Choices[0].Message, &said)); err != nil {
+			a.s.t.Fatal(err)
+		}
+		text := strings.Repeat(fmt.Sprintf("ok: built one more of the %d targets\n", len(a.messages)), 60)
+		if said.Calls[0].Function.Name == "Read" {
+			text = ""
+			for i := range 40 {
+				text += fmt.Sprintf("%6d\tline %d of a file that is read more than once\n", i+1, i+1)
+			}
+		}
+		a.messages = append(a.messages, string(got.Choices[0].Message), fmt.Sprintf(`{"role":"tool","tool_call_id":%q,"content":%q}`, said.Calls[0].ID, text))
+		time.Sleep(10 * time.Second)
+	}
+}
+
+// WIRE-1, WIRE-2: a gateway with Chat Completions in front of a provider that checks what stands before thinking has its requests
+// refused like any other client. So with it, too, what was sent is sent the same way ever after.
+func TestGatewayBinds(t *testing.T) {
+	for _, model := range []string{"anthropic/claude-opus-5.5", "my-alias"} {
+		for _, policy := range []history.Policy{history.Adaptive, history.Bold, history.KeepLatest} {
+			t.Run(model+" "+string(policy), func(t *testing.T) {
+				strictly(t, func(s *strict) {
+					_ = s.model.Close() // nothing was asked of it
+					var err error
+					if s.model, err = llmtest.Start(llmtest.Config{Listener: new(llmtest.Memory), Handler: s.answer, Gateway: true}); err != nil {
+						t.Fatal(err)
+					}
+					s.config.Upstreams.Chat = "http://model.test"
+					s.config.History.Policy = policy
+					long := func() { time.Sleep(62 * time.Minute); synctest.Wait() }
+					a, p := &gatewaySession{s: s, model: model, messages: []string{`{"role":"user","content":"go on"}`}}, s.proxy()
+					a.rounds(14, p)
+					long()
+					a.rounds(4, p)
+					b := a.fork()
+					long()
+					if err := p.Close(context.Background()); err != nil {
+						t.Error(err)
+					}
+					a.rounds(4, s.proxy())
+					long()
+					b.messages = append(b.messages[:19], `{"role":"user","content":"another way"}`)
+					b.rounds(4, s.proxy())
+					for _, other := range []history.Policy{history.Lossless, history.Finish, history.Off, policy} {
+						s.config.History.Policy = other
+						long()
+						a.rounds(3, s.proxy())
+					}
+					p = s.proxy()
+					a.strips = true
+					a.rounds(2, p)
+					long()
+					a.rounds(2, p)
+					if !strings.Contains(s.sent(), "shown above") && policy != history.KeepLatest {
+						t.Error("nothing was shortened")
+					}
+				})
+			})
+		}
+	}
+}
+
+// WIRE-2: it is the same over the Responses API: where the model's name says that its provider checks, a request begins with what
+// the one before had, as it was sent. Other models have old outputs leave at a cold point.
+func TestGatewayBindsResponses(t *testing.T) {
+	for model, binds := range map[string]bool{"anthropic/claude-opus-5.5": true, "gpt-5": false} {
+		t.Run(model, func(t *testing.T) {
+			strictly(t, func(s *strict) {
+				t := s.t
+				s.config.Upstreams.Responses = "http://model.test"
+				s.config.History.Policy = history.Adaptive
+				items, p := []json.RawMessage{json.RawMessage(`{"role":"user","content":"go on"}`)}, s.proxy()
+				same, before := 0, []json.RawMessage{}
+				for range 20 {
+					input, err := json.Marshal(items)
+					if err != nil {
+						t.Fatal(err)
+					}
+					body := fmt.Sprintf(`{"model":%q,"store":false,"instructions":%q,"tools":[{"type":"function","name":"Bash"},{"type":"function","name":"Read"}],"input":%s}`,
+						model, strings.Repeat("Follow the rule. ", 400), input)
+					w := httptest.NewRecorder()
+					p.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "http://localhost/v1/responses", strings.NewReader(body)))
+					var sent struct{ Input []json.RawMessage }
+					var got struct{ Output []json.RawMessage }
+					if err := cmp.Or(json.Unmarshal([]byte(s.sent()), &sent), json.Unmarshal(w.Body.Bytes(), &got)); err != nil || w.Code != 200 {
+						t.Fatal(w.Code, err)
+					}
+					if len(sent.Input) > len(before) && slices.EqualFunc(before, sent.Input[:len(before)], func(a, b json.RawMessage) bool { return string(a) == string(b) }) {
+						same++
+					}
+					before = sent.Input
+					items = append(items, got.Output...)
+					var call struct {
+						ID string `json:"call_id"`
+					}
+					if err := json.Unmarshal(got.Output[len(got.Output)-1], &call); err != nil {
+						t.Fatal(err)
+					}
+					text := strings.Repeat(fmt.Sprintf("ok: built one more of the %d targets\n", len(items)), 60)
+					items = append(items, json.RawMessage(fmt.Sprintf(`{"type":"function_call_output","call_id":%q,"output":%q}`, call.ID, text)))
+					if len(items) > 50 {
+						time.Sleep(25 * time.Hour)
+					}
+				}
+				if (same == 20) != binds {
+					t.Errorf("%d of 20 requests begin with what was sent before", same)
+				}
+			})
+		})
+	}
+}
