@@ -156,6 +156,34 @@ func (st *State) asSent(p *Plan) {
 	p.ClearedCalls = st.results[st.cleared-1].calls
 }
 
+// Empty reports whether a plan leaves everything as it is.
+func (p *Plan) Empty() bool { return len(p.Edits) == 0 && p.ClearedCalls == 0 }
+
+// ClearFirst has a plan, which clears nothing yet, clear the results of the first calls of messages: as many as were cleared when they
+// were sent before.
+func (p *Plan) ClearFirst(messages []llm.Message, calls int) {
+	if calls == 0 {
+		return
+	}
+	for n, i := 0, 0; i < len(messages); i++ {
+		if n >= calls && messages[i].Role == llm.Assistant {
+			break
+		}
+		for j := range messages[i].Parts {
+			part := &messages[i].Parts[j]
+			switch {
+			case part.Kind == llm.ToolCall:
+				n++
+			case part.Kind == llm.ToolResult && len(part.Text) > len(clearedText):
+				p.Cleared = append(p.Cleared, Omission{
+					Message: i, Part: j, CallID: part.CallID, Reason: Cleared, Before: len(part.Text), After: len(clearedText),
+				})
+			}
+		}
+	}
+	p.ClearedCalls = calls
+}
+
 // Uncleared returns the plan without what the provider is to clear. p may be nil.
 func (p *Plan) Uncleared() *Plan {
 	if p == nil || p.ClearedCalls == 0 {

@@ -22,11 +22,12 @@ type clearing struct {
 	without []byte // the body that does not ask for it; nil: as it came
 }
 
-// mayClear reports whether the provider may be asked to clear results of a request.
+// mayClear reports whether the provider may be asked to clear results of a request: more of them by the policy, and what it was asked to
+// clear before by any.
 func (p *Proxy) mayClear(x *exchange, d *reading, h http.Header) bool {
-	if p.config.KeepResults || p.unchanged || !p.policy.Clears() || d.request == nil || d.api != record.Messages || !d.forms.bound ||
-		!x.direct || d.request.Thread != "" || x.body.turn != nil ||
-		bytes.Contains(x.body.head, []byte(`"server_tool_use"`)) {
+	more := !p.unchanged && p.policy.Clears()
+	if p.config.KeepResults || d.request == nil || d.api != record.Messages || !d.forms.bound || !more && d.forms.likeliest().Form.Empty() ||
+		!x.direct || d.request.Thread != "" || x.body.turn != nil || hasServerTools(x.body.head) {
 		return false
 	}
 	x.clearing.account = accountOf("clears no results", x.endpoint, h)
@@ -35,10 +36,15 @@ func (p *Proxy) mayClear(x *exchange, d *reading, h http.Header) bool {
 	return !p.accounts.mayRefuse(ctx, x.clearing.account)
 }
 
+// hasServerTools reports whether a body has calls of tools that the provider runs. It counts them, and codecs do not.
+func hasServerTools(body []byte) bool {
+	return bytes.Contains(body, []byte(`"server_tool_use"`)) || bytes.Contains(body, []byte(`"mcp_tool_use"`))
+}
+
 // askToClear makes the body of a request ask for what its plan has cleared.
 func (p *Proxy) askToClear(x *exchange, d *reading) {
 	x.clearing.calls = 0
-	if d.plan == nil || d.plan.ClearedCalls == 0 || !d.clears {
+	if d.plan == nil || d.plan.ClearedCalls == 0 || !d.asks {
 		return
 	}
 	all := 0
@@ -65,7 +71,7 @@ func (p *Proxy) sendWhole(r *http.Request, x *exchange) (*http.Response, error) 
 		<-x.background
 	}
 	d := x.recovery.reading
-	d.clears, d.verdict = false, d.verdict.Continued()
+	d.asks, d.clears, d.verdict = false, false, d.verdict.Continued()
 	d.plan = d.plan.Uncleared()
 	x.body.patched, x.body.clearing = x.clearing.without, false
 	x.clearing.calls = 0

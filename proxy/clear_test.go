@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -167,6 +168,7 @@ func TestClearsOnlyThere(t *testing.T) {
 		"turned off":        func(s *strict, _ *session) { s.config.KeepResults = true },
 		"observed":          func(s *strict, _ *session) { s.config.Observe = true },
 		"tools of a server": func(_ *strict, a *session) { a.extra = `,"metadata":{"server_tool_use":"yes"}` },
+		"of another server": func(_ *strict, a *session) { a.extra = `,"metadata":{"mcp_tool_use":"yes"}` },
 		"no thinking":       func(s *strict, a *session) { a.model = "claude-sonnet-4-5" },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -181,6 +183,58 @@ func TestClearsOnlyThere(t *testing.T) {
 					if n > 0 {
 						t.Errorf("request %d has %d calls cleared", i, n)
 					}
+				}
+			})
+		})
+	}
+}
+
+// turnless is a store that has forgotten all turns, and with them the cold points.
+type turnless struct{ *record.Memory }
+
+func (turnless) Turns(context.Context, int) ([]record.Turn, error) { return nil, nil }
+
+// WIRE-2: what the provider was asked to clear is cleared in each later request, under every policy, and where nothing is known of cold points
+// any more. Later results do not point to it then.
+func TestClearsStay(t *testing.T) {
+	for name, set := range map[string]func(c *Config){
+		"lossless":    func(c *Config) { c.History.Policy = history.Lossless },
+		"keep-latest": func(c *Config) { c.History.Policy = history.KeepLatest },
+		"finish":      func(c *Config) { c.History.Policy = history.Finish },
+		"off":         func(c *Config) { c.History.Policy = history.Off },
+		"observe":     func(c *Config) { c.Observe = true },
+		"no turns":    func(c *Config) { c.Store = turnless{c.Store.(*record.Memory)} },
+		"other rules": func(c *Config) { c.History.KeepReads = 3 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			strictly(t, func(s *strict) {
+				a := s.builds()
+				p := s.proxy()
+				a.rounds(14, p)
+				pause()
+				a.rounds(4, p)
+				synctest.Wait()
+				before := len(s.model.Requests())
+				calls := s.clearedCalls(s.model.Requests())[before-1]
+				c := s.config
+				c.Store, c.Transport, c.Upstreams.Messages = s.store, s, "http://model.test"
+				set(&c)
+				a.answers = 0 // commands print again what was cleared
+				for range 2 { // the second one goes on with what the first one stored
+					p, err := New(c)
+					if err != nil {
+						s.t.Fatal(err)
+					}
+					s.proxies = append(s.proxies, p)
+					a.rounds(3, p)
+					synctest.Wait()
+				}
+				got := s.clearedCalls(s.model.Requests()[before:])
+				if want := slices.Repeat([]int{calls}, 12); calls == 0 || !slices.Equal(got, want) || s.refused() > 0 {
+					s.t.Errorf("%d calls were cleared, then %v; %d requests were refused", calls, got, s.refused())
+				}
+				if strings.Contains(s.sent(), "shown above") {
+					s.t.Error("a result points to what is cleared")
 				}
 			})
 		})

@@ -30,7 +30,8 @@ type reading struct {
 	verdict cachestate.Verdict
 	plan    *history.Plan // that the request goes out with; nil: it goes as it came
 	forms   sentForms
-	clears  bool            // the provider may be asked to clear results
+	asks    bool            // the provider may be asked to clear results, as it was before
+	clears  bool            // and more of them
 	without map[string]bool // names of tools that are left out
 }
 
@@ -52,8 +53,9 @@ func (p *Proxy) prepare(x *exchange, h http.Header, why cause) {
 	}
 	if why == planned {
 		p.guarded(x, func() {
+			d.asks = p.mayClear(x, &d, h)
 			if d.asked.Tries = p.mayTry(x, &d, h); !d.asked.Tries {
-				d.clears = p.mayClear(x, &d, h)
+				d.clears = d.asks && !p.unchanged && p.policy.Clears()
 				d.asked.Tries = d.clears
 			}
 		})
@@ -150,7 +152,7 @@ func (p *Proxy) apply(x *exchange, d *reading, plan *history.Plan) error {
 	err := x.body.patch(x.codec, d.view.b, d.request, plan.Edits, &p.buffers)
 	if err == nil {
 		d.plan = plan
-		x.row.Observe = x.row.Observe && len(plan.Edits) == 0
+		x.row.Observe = x.row.Observe && plan.Empty()
 	}
 	return err
 }
@@ -166,7 +168,8 @@ func (p *Proxy) planOf(x *exchange, d *reading) (*history.Plan, error) {
 	plan, err := p.within(d, now.state.Plan(), now.behind)
 	if err == nil && d.repeats() && !d.tries() {
 		var sent *history.Plan
-		if sent, err = p.asSent(d, d.forms.likeliest()); err == nil && !slices.Equal(editsBefore(plan.Edits, d.forms.before), sent.Edits) {
+		sent, err = p.asSent(d, d.forms.likeliest())
+		if err == nil && (plan.ClearedCalls < sent.ClearedCalls || !slices.Equal(editsBefore(plan.Edits, d.forms.before), sent.Edits)) {
 			sent.Folds = plan.Folds
 			now = planBehind(d, engine, sentPlan{d.forms.before, *sent})
 			plan, err = p.within(d, now.state.Plan(), now.behind)
@@ -209,6 +212,9 @@ func (p *Proxy) within(d *reading, full *history.Plan, behind sentPlan) (*histor
 		Cleared: full.Cleared, ClearedCalls: full.ClearedCalls, Stats: full.Stats,
 	}
 	plan.Saved += behind.Saved
+	if behind.ClearedCalls > plan.ClearedCalls {
+		plan.Cleared, plan.ClearedCalls = behind.Cleared, behind.ClearedCalls
+	}
 	head := max(behind.messages, p.head(d))
 	for i, e := range full.Edits {
 		if m := &req.Messages[e.Message]; e.Message >= head && editable(m.Role, &m.Parts[e.Part]) {

@@ -43,7 +43,7 @@ func (r *recent) plan(d *reading, engine *history.Engine) planState {
 // planBehind plans a request whose first messages go out as they were sent.
 func planBehind(d *reading, engine *history.Engine, sent sentPlan) planState {
 	now := planState{engine.NewState(), engine, d.verdict.Points, sent}
-	messages := llm.Apply(d.request.Messages, sent.Edits)
+	messages := llm.Apply(d.request.Messages, sent.Seen().Edits)
 	now.state.AddSent(messages[:sent.messages]...)
 	now.state.Add(messages[sent.messages:]...)
 	return now

@@ -73,7 +73,7 @@ func (d *reading) repeats() bool { return d.forms.bound && !d.forms.formless }
 func (p *Proxy) goAsSent(x *exchange, d *reading, why cause) cause {
 	failed := p.safely(x, func() cause {
 		plan, err := p.asSent(d, d.forms.likeliest())
-		if err == nil && len(plan.Edits) > 0 {
+		if err == nil && !plan.Empty() {
 			d.verdict = d.verdict.Continued() // nothing leaves
 			err = p.apply(x, d, plan)
 		}
@@ -121,14 +121,17 @@ func (f *sentForms) likeliest() (known sentform.Known) {
 	return known
 }
 
-// asSent returns the edits that the messages of a request were sent with, and the plan of a request that has
-// these alone.
+// asSent returns the plan of a request that has the edits alone which its messages were sent with, and has the provider clear what it
+// was asked to clear.
 func (p *Proxy) asSent(d *reading, known sentform.Known) (*history.Plan, error) {
-	edits, err := p.forms.Edits(known.Form, d.forms.conversation, known.Messages)
+	edits, cleared, err := p.forms.Edits(known.Form, d.forms.conversation, known.Messages)
 	if err != nil {
 		return nil, err
 	}
 	plan := new(history.Plan)
+	if d.asks {
+		plan.ClearFirst(d.request.Messages, cleared)
+	}
 	for _, e := range edits {
 		part := &d.request.Messages[e.Message].Parts[e.Part]
 		before := len(part.Text)
@@ -171,9 +174,14 @@ func (p *Proxy) formOf(x *exchange, d *reading, from sentform.Known) (b record.B
 		rules = known.Rules()
 	}
 	var edits []sentform.Edit
-	if plan := d.plan; plan != nil && x.body.patched != nil {
-		if sent, err := p.asSent(d, from); err != nil || !slices.Equal(editsBefore(plan.Edits, from.Messages), sent.Edits) {
-			form, from = nil, sentform.Known{}
+	cleared := 0 // that the form does not say yet
+	if plan := d.plan; plan != nil && (x.body.patched != nil || d.asks && plan.ClearedCalls > 0) {
+		sent, err := p.asSent(d, from)
+		if err != nil || !slices.Equal(editsBefore(plan.Edits, from.Messages), sent.Edits) {
+			form, from, sent = nil, sentform.Known{}, new(history.Plan)
+		}
+		if d.asks && plan.ClearedCalls != sent.ClearedCalls {
+			cleared = plan.ClearedCalls
 		}
 		for i, e := range plan.Edits {
 			if e.Message >= from.Messages {
@@ -183,7 +191,7 @@ func (p *Proxy) formOf(x *exchange, d *reading, from sentform.Known) (b record.B
 	} else if !x.body.continues() { // the provider keeps what it has, whatever is sent
 		form = nil
 	}
-	x.form = &sentform.Sent{Form: form.Extend(d.forms.conversation, from.Messages, edits, rules), Bound: d.forms.bound, Drops: drops}
+	x.form = &sentform.Sent{Form: form.Extend(d.forms.conversation, from.Messages, edits, rules, cleared), Bound: d.forms.bound, Drops: drops}
 	b, kept = p.forms.Note(x.form, d.forms.conversation, x.row.Time)
 	if p.forgets(x) {
 		return record.Batch{}, nil

@@ -282,11 +282,11 @@ func (m *Memory) release(f *Form) {
 	}
 }
 
-// Edits returns the edits of a form in the first n messages, in their order. An edit that cannot be read is an error: its part
-// would go otherwise than it was sent.
-func (m *Memory) Edits(f *Form, c *Conversation, n int) ([]Edit, error) {
+// Edits returns the edits of a form in the first n messages, in their order, and of how many calls the provider was asked to clear
+// the results there. An edit that cannot be read is an error: its part would go otherwise than it was sent.
+func (m *Memory) Edits(f *Form, c *Conversation, n int) (out []Edit, cleared int, err error) {
 	if f == nil {
-		return nil, nil
+		return nil, 0, nil
 	}
 	parts := c.listed()
 	m.mu.Lock()
@@ -299,22 +299,30 @@ func (m *Memory) Edits(f *Form, c *Conversation, n int) ([]Edit, error) {
 			}
 		}
 	}
-	var out []Edit
+	calls := 0
 	for _, at := range parts {
+		if at.message >= n {
+			break
+		}
+		if c.at(at).Kind == llm.ToolCall {
+			calls++
+		} else if all[at.key^clearedMark] != nil {
+			cleared = calls
+		}
 		from := all[at.key]
-		if from == nil || at.message >= n {
+		if from == nil {
 			continue
 		}
 		v := from.edits[at.key]
 		if v.sealed != nil {
 			if err := v.open(c.at(at)); err != nil {
-				return nil, err
+				return nil, 0, err
 			}
 			from.edits[at.key] = v
 		}
 		out = append(out, Edit{llm.Edit{Message: at.message, Part: at.part, Text: v.text}, v.reason})
 	}
-	return out, nil
+	return out, cleared, nil
 }
 
 // Sent is a request that goes upstream in a form.
@@ -344,7 +352,7 @@ func (m *Memory) Note(s *Sent, c *Conversation, now time.Time) (b record.Batch, 
 	}
 	if len(forms) > 0 {
 		for _, at := range c.listed() {
-			keys[at.key] = c.at(at)
+			keys[at.key], keys[at.key^clearedMark] = c.at(at), c.at(at)
 		}
 	}
 	for _, f := range slices.Backward(forms) {

@@ -10,6 +10,8 @@
 //     the signature of thinking that was made there (ofSignature), or else by the hash of the messages before
 //     it (package prefix). The messages may have been sent in several forms; a signature tells which it was.
 //
+// A form also says up to which result the provider was asked to clear what stands before.
+//
 // An edit is kept by the part that it replaces: its call, whether it is the result or the arguments, and a hash of its
 // text. So it applies to the part wherever it stands. What goes to a store is sealed with a key that is made
 // of the replaced text: only a process that has the conversation can read it.
@@ -143,9 +145,11 @@ func original(p *llm.Part) string {
 }
 
 // Extend returns the form of a conversation whose messages before from went in form f, and the others with edits. Those
-// of messages before from do not count.
-func (f *Form) Extend(c *Conversation, from int, edits []Edit, rules int) *Form {
-	if len(edits) == 0 {
+// of messages before from do not count. cleared is of how many calls the provider was asked to clear the results, if
+// f does not say it yet; else 0.
+func (f *Form) Extend(c *Conversation, from int, edits []Edit, rules, cleared int) *Form {
+	mark, clears := c.lastResult(cleared)
+	if len(edits) == 0 && !clears {
 		return f
 	}
 	next := &Form{parent: f, rules: rules, edits: make(map[uint64]value, len(edits))}
@@ -167,11 +171,37 @@ func (f *Form) Extend(c *Conversation, from int, edits []Edit, rules int) *Form 
 		h.Number(key)
 		h.Text(e.Text)
 	}
+	if clears {
+		next.edits[mark] = value{reason: clearedReason}
+		next.size += 64
+		h.Number(mark)
+	}
 	if len(next.edits) == 0 {
 		return f
 	}
 	next.id = max(1, h.Sum64())
 	return next
+}
+
+const (
+	clearedMark   = 0x2b7e151628aed2a6 // tells the key of a result, up to which results were cleared, from that of its edit
+	clearedReason = "cleared up to here"
+)
+
+// lastResult is the mark of the last one among the results of the first calls. ok is false where there is none.
+func (c *Conversation) lastResult(calls int) (mark uint64, ok bool) {
+	n, last := 0, -1 // calls so far; the message of the model that has the last of them
+	for _, at := range c.listed() {
+		switch {
+		case c.at(at).Kind == llm.ToolCall && n < calls:
+			n, last = n+1, at.message
+		case c.at(at).Kind == llm.ToolCall && at.message > last:
+			return mark, ok
+		case c.at(at).Kind == llm.ToolResult && n > 0:
+			mark, ok = at.key^clearedMark, calls > 0
+		}
+	}
+	return mark, ok
 }
 
 // ofSignature is the place of an answer that has a block of thinking with this signature. ok is false for one

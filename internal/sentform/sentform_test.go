@@ -66,7 +66,7 @@ func edits(t *testing.T, m *Memory, c *Conversation) (known Known, out []Edit) {
 	if len(found) == 0 {
 		return Known{}, nil
 	}
-	if out, err = m.Edits(found[0].Form, c, found[0].Messages); err != nil {
+	if out, _, err = m.Edits(found[0].Form, c, found[0].Messages); err != nil {
 		t.Fatal(err)
 	}
 	return found[0], out
@@ -78,10 +78,10 @@ func TestFindBySignature(t *testing.T) {
 	store := new(record.Memory)
 	m := NewMemory(store)
 	c := talk(2, "one")
-	first := (*Form)(nil).Extend(c, 0, []Edit{cut(1, "left out")}, 1)
+	first := (*Form)(nil).Extend(c, 0, []Edit{cut(1, "left out")}, 1, 0)
 	ask(t, m, first, c, "one", noon)
 	c = talk(4, "one")
-	second := first.Extend(c, 6, []Edit{cut(1, "not this one"), cut(3, "left out too")}, 1)
+	second := first.Extend(c, 6, []Edit{cut(1, "not this one"), cut(3, "left out too")}, 1, 0)
 	ask(t, m, second, c, "one", noon.Add(time.Minute))
 
 	want := []Edit{cut(1, "left out"), cut(3, "left out too")}
@@ -107,7 +107,7 @@ func TestFindBySignature(t *testing.T) {
 func TestSeveralForms(t *testing.T) {
 	m := NewMemory(nil)
 	c := talk(2, "one")
-	short := (*Form)(nil).Extend(c, 0, []Edit{cut(1, "left out")}, 1)
+	short := (*Form)(nil).Extend(c, 0, []Edit{cut(1, "left out")}, 1, 0)
 	ask(t, m, short, c, "short", noon)
 	ask(t, m, nil, c, "whole", noon.Add(time.Minute))
 	signed := func(by string) *Conversation {
@@ -129,7 +129,7 @@ func TestSeveralForms(t *testing.T) {
 	m = NewMemory(nil)
 	ask(t, m, short, talk(2, "one"), "one", noon)
 	c = talk(3, "one")
-	longer := short.Extend(c, 6, []Edit{cut(2, "left out")}, 1)
+	longer := short.Extend(c, 6, []Edit{cut(2, "left out")}, 1, 0)
 	ask(t, m, longer, c, "lost", noon)
 	ask(t, m, nil, c, "lost as well", noon.Add(time.Minute))
 	if known, _ := edits(t, m, talk(4, "one")); known.Form != longer {
@@ -141,7 +141,7 @@ func TestSeveralForms(t *testing.T) {
 func TestSealed(t *testing.T) {
 	store := new(record.Memory)
 	c := talk(2, "one")
-	ask(t, NewMemory(store), (*Form)(nil).Extend(c, 0, []Edit{cut(1, "a secret file")}, 1), c, "one", noon)
+	ask(t, NewMemory(store), (*Form)(nil).Extend(c, 0, []Edit{cut(1, "a secret file")}, 1, 0), c, "one", noon)
 	places, forms, err := store.SentForms(t.Context(), []uint64{ofRequest(c.chain.Last())})
 	if err != nil || len(places) != 1 || len(forms) != 1 {
 		t.Fatal(places, forms, err)
@@ -167,7 +167,7 @@ func TestSealed(t *testing.T) {
 	if err != nil || len(found) != 1 {
 		t.Fatal(found, err)
 	}
-	if got, err := m.Edits(found[0].Form, talk(3, ""), found[0].Messages); err == nil {
+	if got, _, err := m.Edits(found[0].Form, talk(3, ""), found[0].Messages); err == nil {
 		t.Errorf("a damaged form was read: %v", got)
 	}
 }
@@ -177,7 +177,7 @@ func TestStoreFails(t *testing.T) {
 	store := new(record.Memory)
 	m := NewMemory(store)
 	c := talk(2, "one")
-	form := (*Form)(nil).Extend(c, 0, []Edit{cut(1, "left out")}, 1)
+	form := (*Form)(nil).Extend(c, 0, []Edit{cut(1, "left out")}, 1, 0)
 	ask(t, m, form, c, "one", noon)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -192,7 +192,7 @@ func TestClockPutBack(t *testing.T) {
 	store := new(record.Memory)
 	m := NewMemory(store)
 	c := talk(2, "")
-	refused := (*Form)(nil).Extend(c, 0, []Edit{cut(1, "left out")}, 1)
+	refused := (*Form)(nil).Extend(c, 0, []Edit{cut(1, "left out")}, 1, 0)
 	sent := &Sent{Form: refused}
 	b, _ := m.Note(sent, c, noon)
 	sent = &Sent{}
@@ -213,7 +213,7 @@ func TestClockPutBack(t *testing.T) {
 func TestPartMissing(t *testing.T) {
 	store := new(record.Memory)
 	c := talk(2, "one")
-	form := (*Form)(nil).Extend(c, 0, []Edit{cut(1, "left out")}, 1)
+	form := (*Form)(nil).Extend(c, 0, []Edit{cut(1, "left out")}, 1, 0)
 	ask(t, NewMemory(store), form, c, "one", noon)
 	older := record.SentPlace{Place: ofRequest(c.chain.Last()), Form: 77, Time: noon.Add(-time.Hour)}
 	if err := store.Append(t.Context(), record.Batch{Places: []record.SentPlace{older}}); err != nil {
@@ -232,7 +232,7 @@ func TestBounded(t *testing.T) {
 	long := strings.Repeat("x", maxMemory/50)
 	c := talk(2, "one")
 	for i := range 120 {
-		ask(t, m, (*Form)(nil).Extend(c, 0, []Edit{cut(1, fmt.Sprint(i, long))}, 1), c, fmt.Sprint("by ", i), noon.Add(time.Duration(i)*time.Second))
+		ask(t, m, (*Form)(nil).Extend(c, 0, []Edit{cut(1, fmt.Sprint(i, long))}, 1, 0), c, fmt.Sprint("by ", i), noon.Add(time.Duration(i)*time.Second))
 		if m.size > maxMemory {
 			t.Fatalf("%d bytes are held", m.size)
 		}
