@@ -52,7 +52,10 @@ var agents = []agent{
 	{name: "cline", programs: []string{"cline"}, redirect: Machine.redirectCline, lasting: &lasting{
 		file: func(m Machine) string { return m.clineFile(nil) }, values: clineValues, note: "a Cline that runs in the background may have read the old address: end it",
 	}},
-	{name: "copilot", programs: []string{"copilot"}, redirect: Machine.redirectCopilot},
+	{name: "copilot", programs: []string{"copilot"}, redirect: Machine.redirectCopilot, server: &server{
+		file: Machine.copilotServersFile, path: []string{"mcpServers", "stet"}, entry: copilotServer,
+		note: "the server works in the directory in which Copilot CLI was started",
+	}},
 	{name: "vscode", server: &server{file: atProject(".vscode/mcp.json"), path: []string{"servers", "stet"}, entry: vscodeServer}},
 	{name: "zed", server: &server{file: atProject(".zed/settings.json"), path: []string{"context_servers", "stet"}, entry: zedServer}},
 	{name: "cursor", server: &server{file: atProject(".cursor/mcp.json"), path: []string{"mcpServers", "stet"}, entry: folderServer}},

@@ -1,5 +1,23 @@
 package agentconfig
 
+import (
+	"cmp"
+	"path/filepath"
+)
+
+// copilotServersFile is the person's list of MCP servers. A project's lists are read only where the person trusts the directory.
+func (m Machine) copilotServersFile() string {
+	home := cmp.Or(m.Getenv("COPILOT_HOME"), m.BelowHome(".copilot"))
+	if home == "" {
+		return ""
+	}
+	return filepath.Join(home, "mcp-config.json")
+}
+
+func copilotServer(command string) map[string]any {
+	return map[string]any{"type": "local", "command": command, "args": []string{"mcp"}, "tools": []string{"*"}}
+}
+
 // redirectCopilot tells Copilot CLI about the proxy, where it asks a provider by a key of the person's
 // own. GitHub's own models are asked in a way that is not known here.
 func (m Machine) redirectCopilot(r *Redirect, _ int, base string) {
