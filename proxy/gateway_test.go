@@ -23,6 +23,18 @@ type gatewaySession struct {
 	model    string
 	messages []string
 	strips   bool // it sends no thinking
+	lines    int  // of a command's output, each another; 0: 60 that are the same
+}
+
+// behindGateway has the provider be behind a gateway with Chat Completions.
+func (s *strict) behindGateway() {
+	s.t.Helper()
+	_ = s.model.Close() // nothing was asked of it
+	var err error
+	if s.model, err = llmtest.Start(llmtest.Config{Listener: new(llmtest.Memory), Handler: s.answer, Gateway: true}); err != nil {
+		s.t.Fatal(err)
+	}
+	s.config.Upstreams.Chat = "http://model.test"
 }
 
 func (a *gatewaySession) fork() *gatewaySession {
@@ -64,6 +76,12 @@ func (a *gatewaySession) rounds(n int, h http.Handler) {
 			a.s.t.Fatal(err)
 		}
 		text := strings.Repeat(fmt.Sprintf("ok: built one more of the %d targets\n", len(a.messages)), 60)
+		if a.lines > 0 {
+			text = ""
+			for i := range a.lines {
+				text += fmt.Sprintf("ok %d: built target %d\n", len(a.messages), i)
+			}
+		}
 		if said.Calls[0].Function.Name == "Read" {
 			text = ""
 			for i := range 40 {
@@ -82,12 +100,7 @@ func TestGatewayBinds(t *testing.T) {
 		for _, policy := range []history.Policy{history.Adaptive, history.Bold, history.KeepLatest} {
 			t.Run(model+" "+string(policy), func(t *testing.T) {
 				strictly(t, func(s *strict) {
-					_ = s.model.Close() // nothing was asked of it
-					var err error
-					if s.model, err = llmtest.Start(llmtest.Config{Listener: new(llmtest.Memory), Handler: s.answer, Gateway: true}); err != nil {
-						t.Fatal(err)
-					}
-					s.config.Upstreams.Chat = "http://model.test"
+					s.behindGateway()
 					s.config.History.Policy = policy
 					long := func() { time.Sleep(62 * time.Minute); synctest.Wait() }
 					a, p := &gatewaySession{s: s, model: model, messages: []string{`{"role":"user","content":"go on"}`}}, s.proxy()
@@ -120,6 +133,25 @@ func TestGatewayBinds(t *testing.T) {
 			})
 		}
 	}
+}
+
+// WIRE-1: it may be known late that a provider checks: a model of another name begins to think when much has been sent, and old
+// results have left.
+func TestGatewayBindsLate(t *testing.T) {
+	strictly(t, func(s *strict) {
+		s.behindGateway()
+		s.config.History.Policy = history.Bold
+		a, p := &gatewaySession{s: s, model: "my-alias", lines: 150, messages: []string{`{"role":"user","content":"go on"}`}}, s.proxy()
+		s.quiet = true
+		a.rounds(120, p)
+		s.quiet = false
+		a.rounds(4, p)
+		synctest.Wait()
+		a.rounds(4, s.proxy())
+		if _, evicted := s.shortened(); evicted == 0 {
+			s.t.Error("nothing left")
+		}
+	})
 }
 
 // WIRE-2: it is the same over the Responses API: where the model's name says that its provider checks, a request begins with what

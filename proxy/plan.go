@@ -243,7 +243,7 @@ func (p *Proxy) head(d *reading) int {
 	}
 	req := d.request
 	size, least := prefix.ToolsSize(req), bytesPerToken*p.rules.of(d.api, d.model).MinTokens
-	if d.forms.checks { // the same for all models
+	if d.forms.checks && !d.forms.late { // the same for all models
 		least = bytesPerToken * usualMinimum
 	}
 	for i := range req.Tools {

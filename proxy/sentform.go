@@ -31,6 +31,7 @@ type sentForms struct {
 	conversation *sentform.Conversation // the messages
 	known        []sentform.Known       // the likeliest first; none: nothing is known
 	formless     bool                   // the conversation is known, and no form of it
+	late         bool                   // likewise, and it was not known that the provider checks: it is planned as before
 	before       int                    // messages that were sent before: those up to the last message of the model, without it
 }
 
@@ -61,6 +62,7 @@ func (p *Proxy) lookUp(x *exchange, d *reading) {
 	d.forms.bound = d.forms.likeliest().Bound || cachestate.FirstThinking(d.request) >= 0
 	d.asked.Bound = d.forms.bound
 	d.forms.formless = judged && len(d.forms.known) == 0 && p.cache.Known(&d.asked)
+	d.forms.late = d.forms.formless && rule.mayCheck
 }
 
 // repeats reports whether messages of a request must go out in the form that is the likeliest. It is that in which they
@@ -150,7 +152,7 @@ func (p *Proxy) asSent(d *reading, known sentform.Known) (*history.Plan, error) 
 // engineOf is the engine that plans a request, by the rules that its conversation was planned by before.
 func (p *Proxy) engineOf(x *exchange, d *reading) (*history.Engine, error) {
 	return p.engines.of(d.api, d.model, &d.request.Caching, terms{
-		checks: d.forms.checks, kept: x.body.turn != nil, clears: d.clears, rules: d.forms.likeliest().Form.Rules(),
+		checks: d.forms.checks && !d.forms.late, kept: x.body.turn != nil, clears: d.clears, rules: d.forms.likeliest().Form.Rules(),
 	})
 }
 
