@@ -104,6 +104,8 @@ func (r *Root) openDir(p Path) (*atomicfile.Dir, string, *gitignore.Rules, error
 	return d, path.Join(names...), rules, nil
 }
 
+const ignoreFile = ".gitignore"
+
 // maxRules is the size of an ignore file beyond which it is not read.
 const maxRules = mb
 
@@ -117,7 +119,7 @@ func (r *Root) exclude() *gitignore.Rules {
 }
 
 func addRules(rules *gitignore.Rules, d *atomicfile.Dir, dir string) *gitignore.Rules {
-	f, err := d.Open(".gitignore")
+	f, err := d.Open(ignoreFile)
 	if err != nil {
 		return rules
 	}
@@ -150,9 +152,14 @@ func (w *walker) dir(d *atomicfile.Dir, entries []fs.DirEntry, name string, rule
 	if err := w.ctx.Err(); err != nil {
 		return err
 	}
-	rules = addRules(rules, d, name)
+	if slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return strings.EqualFold(e.Name(), ignoreFile) }) {
+		rules = addRules(rules, d, name)
+	}
+	if name != "" {
+		name += "/"
+	}
 	for _, de := range entries {
-		e := Entry{Path: Path{name: path.Join(name, de.Name())}, Kind: kindOf(de.Type()), Depth: depth, root: w.r, dir: d}
+		e := Entry{Path: Path{name: name + de.Name()}, Kind: kindOf(de.Type()), Depth: depth, root: w.r, dir: d}
 		if !w.shown(&e, de.Name(), rules) {
 			continue
 		}
