@@ -8,9 +8,12 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/stet-dev/stet/gateway/wire"
+	"github.com/stet-dev/stet/policy"
 	"github.com/stet-dev/stet/tool"
 )
 
@@ -51,6 +54,39 @@ func BenchmarkRoundTrip(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// BenchmarkFirstPart is from the call to the first part of a file of 95 MB. The file is read whole before that,
+// since the parts are those of one version.
+func BenchmarkFirstPart(b *testing.B) {
+	hub, err := New(Config{Authority: &testAuthority{}, Limits: Limits{Rate: -1}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	url := serveHub(b, hub)
+	files := newBench(b, nil, policy.Policy{Unattended: true})
+	files.put(b, "large", strings.Repeat(strings.Repeat("some text ", 6)+"abc\n", 95<<20/64))
+	stagingHost(b, url, files)
+	dialAgent(b, url, "w") // which waits for the host
+	agent := dialRaw(b, url, "agent-a")
+	agent.hello(wire.Hello{Role: wire.Agent, Workspace: "w", Capabilities: []string{wire.CanParts, wire.CanCancel}})
+	defer measureCPU(b)()
+	for n := 0; b.Loop(); n++ {
+		id := strconv.Itoa(n)
+		agent.send(&wire.ToolCall{CallID: id, ToolName: "read_file", Arguments: json.RawMessage(`{"path":"large"}`)})
+		if p := want[*wire.Part](agent); p.CallID != id || p.Seq != 0 {
+			b.Fatalf("%+v", p)
+		}
+		agent.send(&wire.Cancel{CallID: id})
+		for over := false; !over; {
+			switch f := agent.next().(type) {
+			case *wire.ToolResult:
+				over = true
+			case *wire.Part:
+				agent.send(&wire.Taken{CallID: f.CallID, Seq: f.Seq})
+			}
+		}
 	}
 }
 

@@ -42,7 +42,7 @@ func (p *people) holds(id string) (Person, bool) {
 	return Person{ID: id, Name: name, Admin: name != "guest"}, ok
 }
 
-func newHouse(t *testing.T) (*house, *people) {
+func newHouse(t testing.TB) (*house, *people) {
 	t.Helper()
 	known := &people{by: map[string]string{"A": "desk", "B": "lab", "G": "guest"}}
 	h := &house{}
@@ -61,11 +61,11 @@ func newHouse(t *testing.T) (*house, *people) {
 // page is a page that is logged in, or that is not.
 type page struct {
 	*webtest.Page
-	t *testing.T
+	t testing.TB
 }
 
 // enter logs in.
-func (h *house) enter(t *testing.T, token string) *page {
+func (h *house) enter(t testing.TB, token string) *page {
 	t.Helper()
 	p, err := webtest.Enter(t.Context(), nil, h.server.URL, token)
 	if err != nil {
@@ -106,7 +106,7 @@ func (p *page) do(method, path string, body any, change func(*http.Request)) *ht
 	return res
 }
 
-func decode(t *testing.T, r *http.Response, into any) {
+func decode(t testing.TB, r *http.Response, into any) {
 	t.Helper()
 	if err := json.NewDecoder(r.Body).Decode(into); err != nil {
 		t.Fatal(err)

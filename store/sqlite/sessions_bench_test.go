@@ -2,8 +2,10 @@ package sqlite_test
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -93,22 +95,45 @@ func BenchmarkSessionResume(b *testing.B) {
 	}
 }
 
-// BenchmarkSessionSearch looks for a rare word in 10,000 messages of 2 KB, which
-// are indexed.
+// BenchmarkSessionSearch looks for words in messages of 8 KB, which are indexed: 40 MB of them, or with STET_SOAK 1 GB.
 func BenchmarkSessionSearch(b *testing.B) {
-	s := openSessions(b, filepath.Join(b.TempDir(), "stet.db"))
-	defer s.Close()
-	bodies := make([]session.Body, 10_000)
-	for i := range bodies {
-		bodies[i] = sessiontest.Text(llm.User, text2K)
+	sessions := 10
+	if os.Getenv("STET_SOAK") != "" {
+		sessions = 250
 	}
-	bodies[5000] = sessiontest.Text(llm.User, text2K+" rarest")
-	if _, err := session.Create(b.Context(), s, session.Opening{}, bodies...); err != nil {
+	dir := b.TempDir()
+	s := openSessions(b, filepath.Join(dir, "stet.db"))
+	defer s.Close()
+	random := rand.New(rand.NewPCG(1, 2))
+	often := rand.NewZipf(random, 1.1, 10, 50_000)
+	for i := range sessions {
+		bodies := make([]session.Body, 500)
+		for j := range bodies {
+			var text strings.Builder
+			for text.Len() < 8<<10 {
+				fmt.Fprintf(&text, "%s ", strconv.FormatUint(often.Uint64()*0x9e3779b97f4a7c15>>20, 36)) // like words: short, and some of them often
+			}
+			if i == sessions/2 && j == 100 {
+				text.WriteString("rarest")
+			}
+			bodies[j] = sessiontest.Text(llm.User, text.String())
+		}
+		if _, err := session.Create(b.Context(), s, session.Opening{}, bodies...); err != nil {
+			b.Fatal(err)
+		}
+	}
+	if _, err := s.Search(b.Context(), []string{"rarest"}, 1); err != nil { // it makes the index
 		b.Fatal(err)
 	}
-	for b.Loop() {
-		if hits, err := s.Search(b.Context(), []string{"rarest"}, 10); err != nil || len(hits) != 1 {
-			b.Fatal(hits, err)
-		}
+	for name, words := range map[string][]string{
+		"rare": {"rarest"}, "often": {strconv.FormatUint(0x9e3779b97f4a7c15>>20, 36)}, "none": {"nothing-like-it"},
+	} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				if hits, err := s.Search(b.Context(), words, 10); err != nil || (len(hits) == 0) != (name == "none") {
+					b.Fatal(hits, err)
+				}
+			}
+		})
 	}
 }
