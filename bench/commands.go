@@ -64,7 +64,7 @@ func commands(stet, dir string) error {
 			_, err := server.call(call{"find_files", map[string]any{"pattern": "**/*context*.go"}})
 			return err
 		}, in("fdfind", "--hidden", "--glob", "*context*.go")},
-		{"stet --version", "15 ms", 15, "rg --version", "rg", run("--version"), in("rg", "--version")},
+		{"stet --version", "≤ 15 ms", 15, "rg --version", "rg", run("--version"), in("rg", "--version")},
 	}
 	if *sessionsPath != "" {
 		home, size, err := claudeSessions(*sessionsPath, filepath.Join(dir, "claude"))
@@ -72,7 +72,7 @@ func commands(stet, dir string) error {
 			return err
 		}
 		jobs = append(jobs, commandJob{
-			fmt.Sprintf("stet savings, %d MB of Claude Code's sessions", size>>20), fmt.Sprintf("%d ms", size/20_000), 3, "ccusage, which sums and replays nothing", filepath.Join(*peersDir, "npm/node_modules/.bin/ccusage"),
+			fmt.Sprintf("stet savings, %d MB of Claude Code's sessions", size>>20), fmt.Sprintf("≤ %d ms", size/20_000), 3, "ccusage, which sums and replays nothing", filepath.Join(*peersDir, "npm/node_modules/.bin/ccusage"),
 			run("savings", home), func() *exec.Cmd {
 				cmd := exec.Command(filepath.Join(*peersDir, "npm/node_modules/.bin/ccusage"), "session", "--offline")
 				cmd.Env = append(os.Environ(), "CLAUDE_CONFIG_DIR="+home)
@@ -80,7 +80,6 @@ func commands(stet, dir string) error {
 			},
 		})
 	}
-	fmt.Println("\n| work | stet | peer | | stet ÷ peer | goal |\n|---|--:|--:|---|--:|--:|")
 	for _, j := range jobs {
 		if !measured(j.name) {
 			continue
@@ -90,14 +89,14 @@ func commands(stet, dir string) error {
 		}
 	}
 	_, own, most := server.memory()
-	fmt.Printf("\nMemory of `stet mcp` after that: %.1f MB without pages of files, at most %.1f MB.\n", own, most)
+	line{"most memory of stet mcp after these", fmt.Sprintf("%.0f MB", most), "", fmt.Sprintf("%.0f MB of it are its own, the rest pages of its file", own), "", "≤ 40 MB"}.print()
 	return nil
 }
 
 // measure measures both by turns, after one round that only fills the caches of the system.
 func (j commandJob) measure() error {
 	if _, err := exec.LookPath(j.need); err != nil {
-		fmt.Printf("| %s | | not installed | %s | | |\n", j.name, j.other)
+		line{j.name, "", "not installed", j.other, "", j.goal}.print()
 		return nil
 	}
 	var took [2][]time.Duration
@@ -118,7 +117,7 @@ func (j commandJob) measure() error {
 			}
 		}
 	}
-	fmt.Printf("| %s | %s | %s | %s | %.2f | %s |\n", j.name, shown(took[0]), shown(took[1]), j.other, float64(median(took[0]))/float64(median(took[1])), j.goal)
+	line{j.name, shown(took[0]), shown(took[1]), j.other, ratio(took), j.goal}.print()
 	return nil
 }
 

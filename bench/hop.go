@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"fmt"
 	"io"
 	"net/http"
@@ -154,6 +153,9 @@ func (s *hopSide) post(body string) error {
 // hopJob is a row: run does the work once over a side, and returns what it took for a request.
 type hopJob struct {
 	name   string
+	goal   string
+	rate   bool // requests a second are shown
+	added  bool // the ratio is of what is added to the direct way
 	rounds int
 	run    func(s *hopSide, round int) (time.Duration, error)
 }
@@ -236,13 +238,33 @@ func hopJobs() []hopJob {
 		return atOnce(s, clients)
 	}
 	return []hopJob{
-		{"first request, 100 KB", 21, first(100 << 10)},
-		{"first request, 1 MB", 11, first(1 << 20)},
-		{"goes on, 100 KB", 9, grows(100 << 10)},
-		{"goes on, 1 MB", 5, grows(1 << 20)},
-		{"1 KB, 16 at once", 7, short},
-		{"1 MB, 16 conversations", 3, many("large", 1<<20, 12, false)},
-		{"1 MB, 16 conversations that share text", 3, many("sub-agents", 1<<20, 12, true)},
+		{name: "the first request of a conversation, 100 KB", goal: "≤ 5 ms", rounds: 21, run: first(100 << 10)},
+		{name: "the first, 1 MB", goal: "≤ 8 ms", rounds: 11, run: first(1 << 20)},
+		{name: "one that goes on, 100 KB", goal: "≤ 2 added", added: true, rounds: 9, run: grows(100 << 10)},
+		{name: "one that goes on, 1 MB", goal: "≤ 2 added", added: true, rounds: 5, run: grows(1 << 20)},
+		{name: "16 clients, conversations of 1 KB", goal: "≥ 3,500 /s", rate: true, rounds: 7, run: short},
+		{name: "16 conversations of 1 MB", goal: "≥ 300 /s", rate: true, rounds: 3, run: many("large", 1<<20, 12, false)},
+		{name: "16 conversations of 1 MB that share text", goal: "≥ 300 /s", rate: true, rounds: 3, run: many("sub-agents", 1<<20, 12, true)},
+	}
+}
+
+// print prints the rows of a job: took has the median of each side, the first four being the direct way, the bare
+// proxy, stet, and stet without its record.
+func (j hopJob) print(sides []*hopSide, took []time.Duration) {
+	cell := func(i int) string {
+		if j.rate {
+			return fmt.Sprintf("%.0f /s", 1/took[i].Seconds())
+		}
+		return short(took[i])
+	}
+	ratio := fmt.Sprintf("%.1f", took[2].Seconds()/took[1].Seconds())
+	if j.added {
+		ratio = fmt.Sprintf("%.1f (added: %.1f)", took[2].Seconds()/took[1].Seconds(), (took[2]-took[0]).Seconds()/(took[1]-took[0]).Seconds())
+	}
+	line{j.name, cell(2), cell(1), "a bare proxy; direct " + cell(0), ratio, j.goal}.print()
+	line{"– without its record", cell(3), cell(1), "a bare proxy", fmt.Sprintf("%.1f", took[3].Seconds()/took[1].Seconds()), ""}.print()
+	for i := 4; i < len(sides); i++ {
+		line{"–", cell(2), cell(i), sides[i].name, fmt.Sprintf("%.2f", took[2].Seconds()/took[i].Seconds()), ""}.print()
 	}
 }
 
@@ -280,11 +302,6 @@ func hops(stet, dir string) error {
 		defer func() { _ = side.cmd.Process.Kill(); _ = side.cmd.Wait() }()
 		sides = append(sides, side)
 	}
-	var head bytes.Buffer
-	for _, s := range sides {
-		fmt.Fprintf(&head, " %s |", s.name)
-	}
-	fmt.Printf("\n| a request to a model |%s stet ÷ bare |\n|---|%s--:|\n", head.String(), strings.Repeat("--:|", len(sides)))
 	for _, job := range hopJobs() {
 		if !measured(job.name) {
 			continue
@@ -302,19 +319,18 @@ func hops(stet, dir string) error {
 				took[i] = append(took[i], d)
 			}
 		}
-		fmt.Printf("| %s |", job.name)
 		median := make([]time.Duration, len(sides))
 		for i := range sides {
 			slices.Sort(took[i])
 			median[i] = took[i][len(took[i])/2]
-			fmt.Printf(" %.2f ms (%.0f/s) |", median[i].Seconds()*1000, 1/median[i].Seconds())
 		}
-		fmt.Printf(" %.1f |\n", median[2].Seconds()/median[1].Seconds())
+		job.print(sides, median)
 	}
-	fmt.Print("| most memory, MB |")
-	for _, s := range sides {
-		fmt.Printf(" %d |", s.peak())
+	mb := func(s *hopSide) string { return fmt.Sprintf("%d MB", s.peak()) }
+	line{"most memory after these", mb(sides[2]), mb(sides[1]), "a bare proxy", "", "≤ 150 MB"}.print()
+	line{"– without its record", mb(sides[3]), mb(sides[1]), "a bare proxy", "", ""}.print()
+	for _, s := range sides[own:] {
+		line{"–", mb(sides[2]), mb(s), s.name, "", ""}.print()
 	}
-	fmt.Println(" |")
 	return nil
 }

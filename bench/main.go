@@ -1,15 +1,15 @@
-// Bench measures stet beside others, each in a process of its own, in one run and by turns. It prints tables in
-// Markdown: medians, and how many times as long one takes as the other.
+// Bench measures stet beside others, each in a process of its own, in one run and by turns. It prints one table in
+// Markdown: medians, how many times as long stet takes as the other, and the goal. What reaches the model is a table of its own.
 //
 //   - hops: stet proxy beside a bare proxy of Go's standard library,
 //
-//   - sent: what reaches the model of the requests of recorded sessions (-sessions PATH),
+//   - files: stet's file tools beside the official file server of MCP, both over standard input and output,
 //
 //   - commands: searching and finding files, and "stet savings", beside ripgrep, fd and ccusage,
 //
-//   - files: stet's file tools beside the official file server of MCP, both over standard input and output.
+//   - sent: what reaches the model of the requests of recorded sessions (-sessions PATH).
 //
-//     cd bench && go run . [-only hops|sent|commands|files] [-peers DIR] [-rows REGEXP] [-stet FILE] [-rounds N] [-limit DURATION]
+//     cd bench && go run . [-only hops|files|commands|sent] [-peers DIR] [-rows REGEXP] [-stet FILE] [-rounds N] [-limit DURATION]
 //
 // What peers.sh installs is measured where -peers names its directory. The other server comes from npm, pinned by npm/package-lock.json, with the
 // Node that it runs on: see test/npm. Where npm or a registry is not to be had,
@@ -32,7 +32,7 @@ import (
 var (
 	stetFile = flag.String("stet", "", "the stet to measure (default: built from this checkout)")
 	rounds   = flag.Int("rounds", 1, "measure so many times as often")
-	only     = flag.String("only", "", "measure hops, sent, commands or files alone")
+	only     = flag.String("only", "", "measure hops, files, commands or sent alone")
 	rows     = flag.String("rows", "", "measure only the rows whose name matches")
 	limit    = flag.Duration("limit", 20*time.Second, "a call that takes longer gets no answer")
 )
@@ -54,11 +54,7 @@ func main() {
 		}
 		return
 	}
-	err := run()
-	switch {
-	case errors.Is(err, errSkip):
-		fmt.Println(err)
-	case err != nil:
+	if err := run(); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
@@ -83,11 +79,13 @@ func run() error {
 	for _, part := range []struct {
 		name string
 		run  func(stet, dir string) error
-	}{{"hops", hops}, {"sent", sent}, {"commands", commands}, {"files", files}} {
+	}{{"hops", hops}, {"files", files}, {"commands", commands}, {"sent", sent}} {
 		if *only != "" && *only != part.name || part.name == "sent" && *sessionsPath == "" {
 			continue
 		}
-		if err := part.run(stet, dir); err != nil {
+		if err := part.run(stet, dir); errors.Is(err, errSkip) {
+			fmt.Fprintf(os.Stderr, "bench: %s: %v\n", part.name, err)
+		} else if err != nil {
 			return err
 		}
 	}
