@@ -15,6 +15,7 @@ type effects struct {
 	quotes  bool   // a command of it prints files as they are
 	report  Report // what the command line prints, if that is one
 	finds   bool   // it prints lines that searches found, and reports
+	again   bool   // it can be run again to see what it prints
 }
 
 // Changes reports whether what a Shell runs may change something: unless every
@@ -84,7 +85,7 @@ func effectsOf(command string) effects {
 		return effects{changes: true, quotes: true}
 	}
 	long := len(command) > maxQuiet
-	e := effects{quotes: long, quiet: !long && len(file.Stmts) > 0}
+	e := effects{quotes: long, quiet: !long && len(file.Stmts) > 0, again: true}
 	passages := long // a command of it that is no search prints files
 	var report reportOfLine
 	syntax.Walk(file, func(n syntax.Node) bool {
@@ -93,6 +94,7 @@ func effectsOf(command string) effects {
 			if len(x.Args) > 0 {
 				e.changes = e.changes || !looking(x.Args)
 				words := quietWords(x.Args)
+				e.again = e.again && (looking(x.Args) || repeatable(words))
 				e.quiet = e.quiet && quietCall(words)
 				if quotingCall(words) {
 					e.quotes = true
@@ -102,11 +104,12 @@ func effectsOf(command string) effects {
 			}
 		case *syntax.Redirect:
 			toNull := literal(x.Word) == "/dev/null"
-			e.changes = e.changes || x.Op != syntax.RdrIn && x.Op != syntax.DplOut && !toNull
+			writes := x.Op != syntax.RdrIn && x.Op != syntax.DplOut && !toNull
+			e.changes, e.again = e.changes || writes, e.again && !writes
 			reads := (x.Op == syntax.RdrIn || x.Op == syntax.RdrInOut) && !toNull
 			e.quiet, e.quotes, passages = e.quiet && !reads, e.quotes || reads, passages || reads
 		}
-		return !e.changes || e.quiet || !passages
+		return !e.changes || e.quiet || !passages || e.again
 	})
 	e.finds = report.kind == Found && !report.other && !passages
 	if !report.other && !e.quotes {

@@ -35,6 +35,21 @@ func TestFinds(t *testing.T) {
 	}
 }
 
+// What may change something is not said to be run again.
+func TestRepeatable(t *testing.T) {
+	for command, want := range map[string]bool{
+		"go test ./... 2>&1 | tail -5": true, "cd src && make -j4": true, "rg -n found src": true, "git log --oneline": true, "git diff": true, "cat a.go": true,
+		"npx jest": true, "bash -lc 'npm test'": true, "curl -sSL https://example.com | head": true, "find . | xargs grep x": true, "python3 -m pytest -q": true,
+		"git push": false, "git stash pop": false, "git rebase main": false, "npm install": false, "pip install x": false, "rm -r a": false, "sed -i s/a/b/ a.go": false,
+		"make > log": false, "python3 a.py": false, "./run.sh": false, "curl -X POST https://example.com": false, "curl -o a https://example.com": false,
+		"go test ./... && git commit -am x": false, "cat a.go; make; git push": false, "find . -delete": false, "npm run deploy": false, "echo 'a": false,
+	} {
+		if a := (Action{Op: Shell, Command: command}); a.Repeatable() != want {
+			t.Errorf("%s: %v", command, !want)
+		}
+	}
+}
+
 func FuzzSearchRows(f *testing.F) {
 	f.Add("src/a.go:1:x\nsrc/a.go-2-y\n--\nsrc/a.go:9:z\n/p/src/a.go-10-\nC:\\b\\a.go:1:\n2026-10-04-a.md:205:\n")
 	f.Fuzz(func(t *testing.T, text string) {

@@ -38,6 +38,46 @@ func (a *Action) Finds() bool {
 	return a.Op == Output && a.Row == "any/search" || a.Op == Shell && a.lineEffects().finds
 }
 
+// Repeatable reports whether what a Shell runs can be run again to see what it prints: all that it does is to look, to search, to
+// build, to test or to fetch a page. What is not known may change something.
+func (a *Action) Repeatable() bool { return a.lineEffects().again }
+
+// repeatable reports whether a command builds, tests, or fetches a page.
+func repeatable(words []string) bool {
+	name := words[0]
+	if i := strings.LastIndexByte(name, '/'); i >= 0 && builders[name[i+1:]] {
+		name = name[i+1:]
+	}
+	if rest, ok := inner(name, words[1:]); ok {
+		return len(rest) > 0 && (lookers[rest[0]] && rest[0] != "sed" && rest[0] != "find" || repeatable(rest))
+	}
+	switch name {
+	case "sh", "bash", "zsh":
+		return len(words) == 3 && strings.HasPrefix(words[1], "-") && strings.HasSuffix(words[1], "c") && effectsOf(words[2]).again
+	case "curl", "wget":
+		return !slices.ContainsFunc(words[1:], func(w string) bool {
+			return w == unknown || strings.HasPrefix(w, "--") && !harmlessFetch[w] || !strings.HasPrefix(w, "--") && strings.HasPrefix(w, "-") && strings.ContainsAny(w, "XdFToO")
+		})
+	}
+	if does, ok := repeatableCommands[name]; ok {
+		return quietSubcommand(name, words[1:], does)
+	}
+	return builders[name] && !installers[name]
+}
+
+// repeatableCommands are the commands that build and test by some of what they may be told to do.
+var repeatableCommands = map[string]string{
+	"go": "build test vet list version env", "cargo": "build test check clippy bench doc", "npm": "test t ls list outdated",
+	"yarn": "test build lint typecheck", "pnpm": "test build lint typecheck ls list", "bun": "test build", "swift": "build test",
+	"mix": "test compile", "stack": "build test", "cabal": "build test", "docker": "ps images version info",
+}
+
+// installers are the builders that install, or change a database.
+var installers = set("pip pip3 conda rustup gem composer venv alembic")
+
+// harmlessFetch are long options with which a page is fetched and nothing is sent.
+var harmlessFetch = set("--silent --show-error --fail --location --compressed --max-time --connect-timeout --head --insecure --user-agent --quiet")
+
 // reportOfLine is the report of the commands of a command line so far.
 type reportOfLine struct {
 	kind  Report

@@ -193,7 +193,7 @@ func (s *evictionScan) choose(i int) {
 		s.outputs++
 		old := before || text && s.oldOutput(res)
 		if text && old && len(res.text) > worth { // else no placeholder is worth making
-			res.evictText(s.st.engine.words.output(a), Command)
+			res.evictText(s.st.engine.words.output(a, s.st.engine.config.Rules), Command)
 		}
 		if a.Op == dialect.Agent && args && old {
 			res.evictArguments(argument{a.ContentAt, toldPlaceholder})

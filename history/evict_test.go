@@ -60,6 +60,10 @@ func TestEvict(t *testing.T) {
 			c.call("terminal-execute", map[string]any{"command": "go test ./..."}, long("out", 900))
 			idle(c, 5)
 		}, Adaptive, "go test ./... Run it again if needed.]", Command},
+		{"output of a command that changes something", func(c *conv) {
+			c.call("terminal-execute", map[string]any{"command": "git push origin main"}, long("out", 900))
+			idle(c, 5)
+		}, Adaptive, "git push origin main Run again, it may change something, or print something else.]", Command},
 		{"failed output", func(c *conv) {
 			c.call("terminal-execute", map[string]any{"command": "go test ./..."}, long("out", 900), true)
 			idle(c, 5)

@@ -93,6 +93,10 @@ func (st *State) fold(res *toolResult, text string, lines []string) *folded {
 	switch kind {
 	case dialect.Told:
 		f.keepTelling()
+	case dialect.Page:
+		if st.engine.config.Rules >= groupingRules {
+			f.keepAsked(res.call.args)
+		}
 	case dialect.Found:
 		files, kept := f.keepFound()
 		if files < minFiles || kept == 0 && st.engine.config.Rules >= groupingRules {
@@ -195,6 +199,33 @@ func tells(line string) bool {
 	return false
 }
 
+// askedWord is a word of a call that may tell what a page was fetched for.
+var askedWord = regexp.MustCompile(`[\pL\pN_]{4,}`)
+
+// foldCommon is in how many lines of a page a word may stand that tells what the page was fetched for.
+const foldCommon = 12
+
+// keepAsked keeps lines that have a word of the call that fetched them, unless it stands in many, and the line below each.
+func (f *folding) keepAsked(args string) {
+	budget := foldTold
+	for _, word := range askedWord.FindAllString(strings.ToLower(args), -1) {
+		var in []int
+		for i, line := range f.lines {
+			if strings.Contains(strings.ToLower(line), word) {
+				in = append(in, i)
+			}
+		}
+		if len(in) > foldCommon {
+			continue
+		}
+		for _, i := range in {
+			if budget = f.keep(i, budget); i+1 < len(f.lines) {
+				budget = f.keep(i+1, budget)
+			}
+		}
+	}
+}
+
 // keepFound keeps the first line that was found in each file. It returns in how many files some were found, and how many
 // of these lines stay.
 func (f *folding) keepFound() (files, stay int) {
@@ -210,7 +241,9 @@ func (f *folding) keepFound() (files, stay int) {
 		}
 		known[name] = true
 		if budget = f.keep(i, budget); f.stays[i] {
-			stay++
+			if strings.ContainsAny(name, "/.") && !strings.Contains(name, " ") { // "Output:" names no file
+				stay++
+			}
 			budget = f.keep(i-f.under[i], budget)
 		}
 	}

@@ -201,6 +201,35 @@ func TestFoldKeeps(t *testing.T) {
 	}
 }
 
+// Of a page the lines stay that have a word of what it was fetched for.
+func TestFoldKeepsAsked(t *testing.T) {
+	c := &conv{}
+	c.user("go on")
+	c.call("Bash", map[string]any{"command": "ls"}, "a.go")
+	page := c.call("WebFetch", map[string]any{"url": "https://example.com/docs", "prompt": "How is the retention set?"},
+		output(150)+"## The retention\nIt is a number of days.\n"+output(150))
+	out := llm.Apply(c.messages, newEngine(t, Config{Policy: Bold, Fold: true, ChecksThinking: true}).Plan(c.messages).Edits)
+	if text := out[page].Parts[0].Text; !strings.Contains(text, "lines left out") || !strings.Contains(text, "\n## The retention\nIt is a number of days.\n") {
+		t.Errorf("what stays is %s", text)
+	}
+}
+
+// A search in files of very long lines is not folded where nothing would stay that it found.
+func TestFoldOfLongLines(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("Output:\n")
+	for i := range 20 {
+		fmt.Fprintf(&b, "dist/file%d.js:1:%s\n", i, strings.Repeat("found in one line ", 100))
+	}
+	b.WriteString("done\n")
+	c := &conv{}
+	c.user("go on")
+	c.call("Bash", map[string]any{"command": "rg -n found dist"}, b.String())
+	if p := newEngine(t, Config{Policy: Bold, Fold: true, ChecksThinking: true}).Plan(c.messages); len(p.Folds) > 0 {
+		t.Error("it is folded")
+	}
+}
+
 // Only bold folds, where the agent can see what was left out, and by rules that have it.
 func TestFoldNeeds(t *testing.T) {
 	c := &conv{}

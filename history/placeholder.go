@@ -63,18 +63,23 @@ func (w wording) older(paths []string, lines string, dir bool) string {
 	}
 }
 
-// command is the placeholder of the output of an old command.
-func (w wording) command(command string) string {
-	if w.language == "zh" {
-		return mark + "较早的命令输出已省略: " + plain(command, 80) + " 如有需要请重新运行。]"
+// command is the placeholder of the output of an old command. By rules that have it, it does not say of a command that may
+// change something that it can be run again.
+func (w wording) command(a *dialect.Action, rules int) string {
+	again, zh := " Run it again if needed.]", " 如有需要请重新运行。]"
+	if rules >= groupingRules && !a.Repeatable() {
+		again, zh = " Run again, it may change something, or print something else.]", " 再次运行可能会更改内容，或输出不同的结果。]"
 	}
-	return mark + "output of an older command left out: " + plain(command, 80) + " Run it again if needed.]"
+	if w.language == "zh" {
+		return mark + "较早的命令输出已省略: " + plain(a.Command, 80) + zh
+	}
+	return mark + "output of an older command left out: " + plain(a.Command, 80) + again
 }
 
 // output is the placeholder of what an old command, search or the like printed.
-func (w wording) output(a *dialect.Action) string {
+func (w wording) output(a *dialect.Action, rules int) string {
 	if a.Op == dialect.Shell {
-		return w.command(a.Command)
+		return w.command(a, rules)
 	}
 	return mark + "an older result, left out: " + plain(a.Command, 160) + " Call it again if needed.]"
 }

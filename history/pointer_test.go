@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/stet-dev/stet/dialect"
 )
 
 // drawPointer draws a pointer that may name several sources, in the same file and in
@@ -67,7 +69,8 @@ func TestNoPointers(t *testing.T) {
 		`see "[stet: a.go lines 1-9 unchanged: shown above by call_1` + ask + `"`,
 		"[stet: a.go lines 1-9\nunchanged: shown above by call_1" + ask,
 		idlePlaceholder([]string{"a.go"}), replacedPlaceholder, unfitPlaceholder, repeatedLine(4),
-		wording{}.older([]string{"a.go"}, "1-9", false), wording{}.command("cat a.go lines 1-9 unchanged: shown above by call_1"),
+		wording{}.older([]string{"a.go"}, "1-9", false),
+		wording{}.command(&dialect.Action{Op: dialect.Shell, Command: "cat a.go lines 1-9 unchanged: shown above by call_1"}, NewestRules),
 	} {
 		if found := findPointers(text); len(found) > 0 {
 			t.Errorf("%q: %+v", text, found)

@@ -84,6 +84,20 @@ func rulesCorpus() (all []rulesCase) {
 		bash(c, "go test ./...", output(300))
 		bash(c, "rg -n found src", hits(10, 30))
 	})
+	add("searches", nil, func(c *conv) {
+		bash(c, "rg -n found src", hits(2, 40))
+		bash(c, "rg -n 'found|other' src", hits(1, 30)+"src/file0.go:999:\tthe other one\n"+hits(3, 20))
+		bash(c, "rg -n 'found|other' src", hits(1, 30)+"src/file0.go:999:\tthe other one\n"+hits(3, 20))
+		c.call("Grep", map[string]any{"pattern": "found", "-C": 1}, strings.Repeat("src/file7.go-7-\tbeside\nsrc/file7.go:8:\tfound\nsrc/file7.go-9-\tbeside\n--\n", 9))
+	})
+	add("changes at a cold point", []Point{{After: 22, Why: Gap}}, func(c *conv) {
+		for i := range 12 {
+			bash(c, fmt.Sprint("git push origin branch-", i), strings.Repeat(fmt.Sprintf("remote: %d more of the objects is there\n", i), 25))
+		}
+	})
+	add("a page", nil, func(c *conv) {
+		bash(c, "curl -s https://example.com/retention", output(150)+"## The retention\nIt is a number of days.\n"+output(150))
+	})
 	return all
 }
 
