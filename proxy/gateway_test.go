@@ -119,7 +119,11 @@ func TestGatewayBinds(t *testing.T) {
 					for _, other := range []history.Policy{history.Lossless, history.Finish, history.Off, policy} {
 						s.config.History.Policy = other
 						long()
-						a.rounds(3, s.proxy())
+						p = s.proxy()
+						a.rounds(3, p)
+					}
+					if !p.Totals().Bound && policy != history.KeepLatest {
+						t.Error("nothing says that the session should go on with stet")
 					}
 					p = s.proxy()
 					a.strips = true

@@ -194,6 +194,9 @@ func (p *Proxy) formOf(x *exchange, d *reading, from sentform.Known) (b record.B
 		form = nil
 	}
 	x.form = &sentform.Sent{Form: form.Extend(d.forms.conversation, from.Messages, edits, rules, cleared), Bound: d.forms.bound, Drops: drops}
+	if d.api != record.Messages && x.form.Bound && !x.form.Form.Empty() { // no signature tells that in an answer
+		p.conversations.bind()
+	}
 	b, kept = p.forms.Note(x.form, d.forms.conversation, x.row.Time)
 	if p.forgets(x) {
 		return record.Batch{}, nil
