@@ -169,9 +169,9 @@ func (p *Proxy) planOf(x *exchange, d *reading) (*history.Plan, error) {
 	if err == nil && d.repeats() && !d.tries() {
 		var sent *history.Plan
 		sent, err = p.asSent(d, d.forms.likeliest())
-		if err == nil && (plan.ClearedCalls < sent.ClearedCalls || !slices.Equal(editsBefore(plan.Edits, d.forms.before), sent.Edits)) {
+		if err == nil && (plan.ClearedCalls < sent.ClearedCalls || !slices.Equal(editsBefore(plan.Edits, d.forms.sentBefore()), sent.Edits)) {
 			sent.Folds = plan.Folds
-			now = planBehind(d, engine, sentPlan{d.forms.before, *sent})
+			now = planBehind(d, engine, sentPlan{d.forms.sentBefore(), *sent})
 			plan, err = p.within(d, now.state.Plan(), now.behind)
 		}
 	}

@@ -52,8 +52,9 @@ func (p *Proxy) recoveryOf(d *reading) *recovery {
 	for _, known := range d.forms.known {
 		c.others = append(c.others, candidate{"sent form", func() (*history.Plan, error) { return p.asSent(d, known) }, known})
 	}
-	if len(d.forms.known) == 0 && !d.forms.formless && !p.unchanged {
-		c.others = append(c.others, candidate{"computed", func() (*history.Plan, error) { return p.computed(d) }, sentform.Known{}})
+	// What is behind the newest form that is known may have been sent by a process that has not stored it.
+	if likeliest := d.forms.likeliest(); likeliest.Messages < d.forms.before && !d.forms.formless && !p.unchanged {
+		c.others = append(c.others, candidate{"computed", func() (*history.Plan, error) { return p.computed(d) }, likeliest})
 	}
 	c.others = append(c.others, original)
 	return c
@@ -65,14 +66,20 @@ func (p *Proxy) recovers(d *reading) bool {
 	return !p.unchanged || p.policy == history.Finish || !d.forms.likeliest().Form.Empty()
 }
 
-// computed is the plan of a request as the rules of today would have shortened it from its beginning. It is a function
-// of the messages.
+// computed is the plan of a request as the rules of its conversation would have shortened it behind the newest form that is
+// known, or from its beginning. It is a function of the messages and that form.
 func (p *Proxy) computed(d *reading) (*history.Plan, error) {
-	engine, err := p.engines.of(d.api, d.model, &d.request.Caching, terms{checks: d.forms.checks})
+	known := d.forms.likeliest()
+	sent, err := p.asSent(d, known)
 	if err != nil {
 		return nil, err
 	}
-	return p.within(d, engine.Plan(d.request.Messages), sentPlan{})
+	engine, err := p.engines.of(d.api, d.model, &d.request.Caching, terms{checks: d.forms.checks, rules: known.Form.Rules()})
+	if err != nil {
+		return nil, err
+	}
+	now := planBehind(d, engine, sentPlan{known.Messages, *sent})
+	return p.within(d, now.state.Plan(), now.behind)
 }
 
 // recover sends a request again that was refused because of what stands before thinking. It returns the answer for

@@ -32,6 +32,7 @@ type sentForms struct {
 	known        []sentform.Known       // the likeliest first; none: nothing is known
 	formless     bool                   // the conversation is known, and no form of it
 	late         bool                   // likewise, and it was not known that the provider checks: it is planned as before
+	unsure       bool                   // not all could be looked up: another process may have sent more than is known
 	before       int                    // messages that were sent before: those up to the last message of the model, without it
 }
 
@@ -56,6 +57,7 @@ func (p *Proxy) lookUp(x *exchange, d *reading) {
 	defer cancel()
 	var err error
 	if d.forms.known, err = p.forms.Find(ctx, d.forms.conversation); err != nil {
+		d.forms.unsure = true
 		p.log.Warn("how a conversation was sent is not known for certain", "conversation", x.row.Conversation, "error", err)
 	}
 	// A client may leave its thinking out of some requests, and send it again later.
@@ -113,6 +115,15 @@ func (p *Proxy) goesOut(x *exchange, d *reading, from sentform.Known, judged boo
 		p.writer.wait(x.stored)
 	}
 	p.keepDropping(x, from)
+}
+
+// sentBefore is how many messages are taken to have been sent in the form that is the likeliest: what is behind it was sent without
+// stet. Where the store did not answer, it was sent by another process, by the same rules: so it is planned.
+func (f *sentForms) sentBefore() int {
+	if f.unsure {
+		return f.likeliest().Messages
+	}
+	return f.before
 }
 
 // likeliest is the first of the known forms; if there is none, the zero value: as the messages came.

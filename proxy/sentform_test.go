@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -149,6 +150,84 @@ func TestStoreIsSilent(t *testing.T) {
 			t.Errorf("%d results are shortened", repeats)
 		}
 	})
+}
+
+// heldStore is a store that answers nobody for a while.
+type heldStore struct {
+	record.Store
+	mu   sync.Mutex
+	over chan struct{} // closed when it answers again; nil: it answers
+}
+
+func (h *heldStore) wait(ctx context.Context) error {
+	h.mu.Lock()
+	over := h.over
+	h.mu.Unlock()
+	if over == nil {
+		return nil
+	}
+	select {
+	case <-over:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (h *heldStore) hold(over chan struct{}) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.over = over
+}
+
+func (h *heldStore) SentForms(ctx context.Context, places []uint64) ([]record.SentPlace, []record.SentForm, error) {
+	if err := h.wait(ctx); err != nil {
+		return nil, nil, err
+	}
+	return h.Store.SentForms(ctx, places)
+}
+
+func (h *heldStore) Append(ctx context.Context, b record.Batch) error {
+	if err := h.wait(ctx); err != nil {
+		return err
+	}
+	return h.Store.Append(ctx, b)
+}
+
+// A conversation that is at another process at every turn keeps its form while the store they share answers nobody: what the other
+// one sent is planned as it was there. What was sent meanwhile is stored later, for a process that comes then (WIRE-1, WIRE-2).
+func TestStoreIsHeld(t *testing.T) {
+	for _, rounds := range []int{2, 9} { // a write waits for less, or gives up
+		strictly(t, func(s *strict) {
+			s.rush = true
+			held := &heldStore{Store: s.store}
+			process := func() *Proxy {
+				p := s.proxy()
+				p.forms, p.writer.store = sentform.NewMemory(held), held
+				return p
+			}
+			a, two := s.session("claude-opus-5-5"), []*Proxy{process(), process()}
+			for i := range 9 {
+				a.rounds(1, two[i%2])
+			}
+			before, _ := s.shortened()
+			over := make(chan struct{})
+			held.hold(over)
+			for i := range rounds {
+				a.rounds(1, two[i%2])
+				time.Sleep(3 * time.Second)
+			}
+			during, _ := s.shortened()
+			held.hold(nil)
+			close(over)
+			time.Sleep(time.Minute)
+			a.rounds(4, process())
+			after, _ := s.shortened()
+			if s.refused() > 0 || before == 0 || during < before || after < during {
+				t.Errorf("%d requests were refused; %d results were shortened, %d while the store was held, %d then", s.refused(), before, during, after)
+			}
+		})
+	}
 }
 
 // The signature of an answer is in the store before the client has it: a proxy may be killed at any time. What was

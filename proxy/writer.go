@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -17,6 +18,7 @@ const (
 	maxWrite    = 15 * time.Second // time that one write may take
 	maxPrune    = 2 * time.Minute  // time that removing old rows may take
 	maxNow      = time.Second      // time that a request waits for a write
+	lateDelay   = 2 * time.Second  // between trials of writes that are late
 	writeDelay  = 200 * time.Millisecond
 	writeTrials = 2
 	pruneEvery  = 6 * time.Hour
@@ -35,6 +37,7 @@ type writer struct {
 	mu      sync.Mutex
 	queue   record.Batch
 	failure error // of the last write
+	late    []lateWrite
 
 	failures repeats.Filter // writes that failed
 	lost     int            // requests that were not recorded since one was logged; the goroutine's own
@@ -43,6 +46,12 @@ type writer struct {
 	more    chan struct{} // holds a token when the queue is not empty
 	ending  chan struct{}
 	stopped chan struct{}
+}
+
+// lateWrite is what was to be written past the queue, and was not yet. kept may be nil.
+type lateWrite struct {
+	rows record.Batch
+	kept func()
 }
 
 // newWriter returns a running writer, nil without a store.
@@ -90,24 +99,58 @@ func (w *writer) add(b record.Batch) {
 
 // writeNow writes rows at once, past the queue, in a goroutine that calls done at its
 // end, and kept, which may be nil, if they are written. The returned channel is closed when they are written or cannot be. It is nil if
-// an earlier such write hangs: then nothing is done.
+// an earlier such write hangs. What cannot be written now is written later.
 func (w *writer) writeNow(b record.Batch, kept, done func()) <-chan struct{} {
 	if w.hangs.Load() {
+		w.later(lateWrite{b, kept})
 		done()
 		return nil
 	}
 	written := make(chan struct{})
 	go func() {
 		defer done()
-		defer close(written)
-		if err := w.append(b); err != nil {
+		err := w.append(b)
+		switch {
+		case err != nil:
 			w.log.Debug("turns are not written before their answers", "error", err) // what is queued tells
-		} else if kept != nil {
+			w.later(lateWrite{b, kept})
+		case kept != nil:
 			kept()
 		}
 		w.hangs.Store(false)
+		close(written)
+		if err == nil {
+			w.writeLate()
+		}
 	}()
 	return written
+}
+
+// later keeps rows until they can be written. When too many wait, the oldest are dropped.
+func (w *writer) later(late ...lateWrite) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.late = append(w.late, late...)
+	if more := len(w.late) - maxQueued; more > 0 {
+		w.late = slices.Delete(w.late, 0, more)
+	}
+}
+
+// writeLate writes what is late: other processes look there for how conversations were sent.
+func (w *writer) writeLate() {
+	w.mu.Lock()
+	late := w.late
+	w.late = nil
+	w.mu.Unlock()
+	for i, l := range late {
+		if err := w.append(l.rows); err != nil {
+			w.later(late[i:]...)
+			return
+		}
+		if l.kept != nil {
+			l.kept()
+		}
+	}
 }
 
 // wait waits for a write, but not for ever: a store that hangs holds up no requests.
@@ -146,11 +189,19 @@ func (w *writer) trouble() error {
 
 func (w *writer) run() {
 	defer close(w.stopped)
+	retry := time.NewTicker(lateDelay)
+	defer retry.Stop()
 	for {
 		select {
 		case <-w.ending:
 			w.write()
+			w.writeLate()
 			return
+		case <-retry.C:
+			if !w.hangs.Load() {
+				w.writeLate()
+			}
+			continue
 		case <-w.more:
 		}
 		select { // let a few rows come together

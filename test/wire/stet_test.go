@@ -45,7 +45,7 @@ var binary = sync.OnceValues(func() (string, error) {
 	return name, nil
 })
 
-// process is a running "stet proxy".
+// process is a running "stet proxy" or "stet serve".
 type process struct {
 	t    *testing.T
 	cmd  *exec.Cmd
@@ -54,18 +54,27 @@ type process struct {
 	said *strings.Builder
 }
 
-var listening = regexp.MustCompile(`listening on (http://\S+)`)
+var (
+	listening = regexp.MustCompile(`listening on (http://\S+)`)
+	serving   = regexp.MustCompile(`ANTHROPIC_BASE_URL=(http://\S+)`)
+)
 
 // start starts the proxy with what it remembers in store or, if that is empty, in home. More flags may stand behind the
 // policy.
 func start(t *testing.T, home, store, upstream, policy string) *process {
+	t.Helper()
+	return startAs(t, listening, home, store, upstream, policy, "proxy")
+}
+
+// startAs starts stet with a proxy inside, which says where that is as the expression tells.
+func startAs(t *testing.T, says *regexp.Regexp, home, store, upstream, policy string, command ...string) *process {
 	t.Helper()
 	name, err := binary()
 	if err != nil {
 		t.Fatal(err)
 	}
 	p := &process{t: t, read: make(chan struct{}), said: new(strings.Builder)}
-	p.cmd = exec.Command(name, "proxy", "--listen", "127.0.0.1:0", "--upstream", upstream)
+	p.cmd = exec.Command(name, append(command, "--listen", "127.0.0.1:0", "--upstream", upstream)...)
 	p.cmd.Args = append(p.cmd.Args, strings.Fields("--policy "+policy)...)
 	p.cmd.Dir = home
 	p.cmd.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "STET_STORE=" + store, "STET_KEEP_SHELL=1"} // a short session has few old outputs
@@ -79,7 +88,7 @@ func start(t *testing.T, home, store, upstream, policy string) *process {
 	lines := bufio.NewScanner(stderr)
 	for p.base == "" && lines.Scan() {
 		p.said.WriteString(lines.Text() + "\n")
-		if g := listening.FindStringSubmatch(lines.Text()); g != nil {
+		if g := says.FindStringSubmatch(lines.Text()); g != nil {
 			p.base = g[1]
 		}
 	}
@@ -92,7 +101,7 @@ func start(t *testing.T, home, store, upstream, policy string) *process {
 	t.Cleanup(func() { p.end(syscall.SIGKILL) })
 	if p.base == "" {
 		p.end(syscall.SIGKILL)
-		t.Fatalf("stet proxy does not say where it listens:\n%s", p.said)
+		t.Fatalf("stet does not say where it listens:\n%s", p.said)
 	}
 	return p
 }
@@ -110,6 +119,6 @@ func (p *process) end(signal syscall.Signal) {
 	switch {
 	case signal == syscall.SIGKILL && errors.As(err, &exit):
 	case err != nil:
-		p.t.Errorf("stet proxy ended with %v:\n%s", err, p.said)
+		p.t.Errorf("stet ended with %v:\n%s", err, p.said)
 	}
 }

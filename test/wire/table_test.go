@@ -57,6 +57,8 @@ type condition struct {
 	at      func(r *run, turn int)
 	refused int // requests that the model may refuse, if the player does not see it
 	breaks  int // requests that may go out in another form than before
+
+	everyAPI bool // also on a database
 }
 
 // conditions are those in which the proxy can know what it sent.
@@ -214,6 +216,13 @@ func play(t *testing.T, store string, api int, account llmtest.Account, policy s
 		}
 		wantRecorded(t, store)
 	}
+	t.Cleanup(func() { // after the processes have ended
+		if t.Failed() {
+			for i, p := range r.proxies {
+				t.Logf("proxy %d says:\n%s", i, p.said)
+			}
+		}
+	})
 	out := result{breaks: breaks(r.model.Requests())}
 	for _, p := range r.players {
 		out.turns += p.turns
@@ -261,7 +270,7 @@ func wantRecorded(t *testing.T, where string) {
 }
 
 // table plays a session under each condition. database makes a database for the proxies of a row; nil: they use a file. With
-// a database the rows are fewer: one API, one kind of account, two policies.
+// a database the rows are fewer: one kind of account, two policies and, but for some conditions, one API.
 func table(t *testing.T, conditions func(history.Policy) []condition, database func(testing.TB) string) {
 	var mu sync.Mutex
 	rows := map[string]string{}
@@ -277,10 +286,10 @@ func table(t *testing.T, conditions func(history.Policy) []condition, database f
 			for _, account := range accounts {
 				for n, policy := range history.Policies() {
 					for k, c := range conditions(policy) {
-						if apis[api].name != "messages" && k > 0 && policy != history.Adaptive {
+						if apis[api].name != "messages" && (k > 0 || database != nil) && policy != history.Adaptive {
 							continue
 						}
-						if database != nil && (apis[api].name != "messages" || policy != history.Adaptive && policy != history.Bold) {
+						if database != nil && (apis[api].name != "messages" && !c.everyAPI || policy != history.Adaptive && policy != history.Bold) {
 							continue
 						}
 						t.Run(fmt.Sprintf("%s/%s/%s/%s", apis[api].name, account, policy, c.name), func(t *testing.T) {

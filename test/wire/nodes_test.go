@@ -1,0 +1,106 @@
+package wire
+
+import (
+	"syscall"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/stet-dev/stet/history"
+)
+
+// nodes are several "stet serve" with one database. Each has a home of its own.
+type nodes struct {
+	run  *run
+	home []string
+	lock *pgx.Conn // holds the tables; nil: nothing does
+}
+
+// more starts a node.
+func (n *nodes) more() {
+	n.run.t.Helper()
+	n.home = append(n.home, n.run.t.TempDir())
+	n.run.proxies = append(n.run.proxies, n.start(len(n.home)-1))
+}
+
+func (n *nodes) start(i int) *process {
+	n.run.t.Helper()
+	p := startAs(n.run.t, serving, n.home[i], n.run.store, n.run.model.URL, n.run.policy, "serve", "--no-workspace")
+	if n.run.players[0].api != 0 {
+		p.base += "/v1" // as the server says for these formats
+	}
+	return p
+}
+
+// hold keeps everyone from the tables of the database, as one that does not answer does.
+func (n *nodes) hold() {
+	n.run.t.Helper()
+	ctx := n.run.t.Context()
+	conn, err := pgx.Connect(ctx, n.run.store)
+	if err == nil {
+		_, err = conn.Exec(ctx, `BEGIN; LOCK TABLE turns, sent_forms, sent_places, requests IN ACCESS EXCLUSIVE MODE`)
+	}
+	if err != nil {
+		n.run.t.Fatal(err)
+	}
+	n.lock = conn
+}
+
+func (n *nodes) release() {
+	n.run.t.Helper()
+	if err := n.lock.Close(n.run.t.Context()); err != nil {
+		n.run.t.Error(err)
+	}
+}
+
+// moves are conditions under which a conversation is at another node at every turn.
+func moves(history.Policy) []condition {
+	killed := func(n *nodes, turn int) {
+		if at := turn / 2 % len(n.run.proxies); turn%2 == 1 {
+			n.run.proxies[at].end(syscall.SIGKILL)
+			n.run.proxies[at] = n.start(at)
+		}
+	}
+	held := func(n *nodes, turn int) {
+		switch turn {
+		case 5:
+			n.hold()
+		case 8:
+			n.release()
+		}
+	}
+	var all []condition
+	add := func(c condition, another bool, do ...func(*nodes, int)) {
+		n := new(nodes)
+		c.everyAPI = true
+		c.at = func(r *run, turn int) {
+			if another && turn == 11 { // its cache is cold: old outputs leave, where they may
+				r.players[0].req.Model = map[string]string{"claude-opus-5-5": "claude-fable-5-1", "gpt-5.5": "gpt-5.4"}[r.players[0].req.Model]
+			}
+			if r.policy == "" {
+				return // there is no stet
+			}
+			if n.run == nil {
+				n.run = r
+				r.proxies[0].end(syscall.SIGTERM)
+				r.proxies = nil
+				for range 3 {
+					n.more()
+				}
+			}
+			for _, d := range do {
+				d(n, turn)
+			}
+		}
+		all = append(all, c)
+	}
+	add(condition{name: "another node"}, false)
+	add(condition{name: "and killed"}, false, killed)
+	add(condition{name: "and another model", breaks: 1}, true)
+	add(condition{name: "and another model, killed", breaks: 1}, true, killed)
+	add(condition{name: "and no database", refused: 2, breaks: 2}, false, held)
+	return all
+}
+
+// WIRE-1, WIRE-2: the same where a conversation is at another of three nodes at every turn.
+func TestTableOfNodes(t *testing.T) { table(t, moves, server.Database) }
