@@ -30,12 +30,21 @@ type recall struct {
 // begin loads all that is remembered, once.
 func (c *recall) begin() { c.once.Do(func() { c.load(cachestate.MaxTurns) }) }
 
-// catchUp loads what is new in the store where a request goes on from answers that are not
-// known: another process may have asked for them. It does so once a second at most, because some
-// conversations stay unknown for ever.
+// catchUp loads what the store has of a request that another process may have asked the beginning of. Where answers stay unknown, it
+// loads what is new in the store: once a second at most, because some conversations stay unknown for ever.
 func (c *recall) catchUp(r *cachestate.Request) {
 	if c.begin(); c.store == nil || !r.Chain.Answered() {
 		return
+	}
+	if wanted := c.state.Wants(r); len(wanted) > 0 {
+		ctx, cancel := context.WithTimeout(context.Background(), maxRecall)
+		defer cancel()
+		turns, err := c.store.TurnsAt(ctx, wanted)
+		if err != nil {
+			c.log.Warn("earlier moments of a conversation are not recalled", "error", err)
+			return // it would not answer now either
+		}
+		c.state.TakeOf(r, turns)
 	}
 	if c.state.Unknown(r) > 1 && c.due(r.Time) { // one is the answer to the request before
 		c.load(caughtUp)

@@ -63,6 +63,9 @@ type Store interface {
 	// have a limit of their own, so that they are not crowded out.
 	Turns(ctx context.Context, limit int) ([]Turn, error)
 
+	// TurnsAt returns the turns that have one of these prefixes, newest first.
+	TurnsAt(ctx context.Context, prefixes []uint64) ([]Turn, error)
+
 	// SentForms returns what is known of places, newest first, and the forms that they
 	// name, with all that these add to.
 	SentForms(ctx context.Context, places []uint64) ([]SentPlace, []SentForm, error)

@@ -15,6 +15,18 @@ func (m *Memory) Turns(ctx context.Context, limit int) ([]Turn, error) {
 	return m.newestTurns(limit), nil
 }
 
+// TurnsAt implements Store.
+func (m *Memory) TurnsAt(ctx context.Context, prefixes []uint64) ([]Turn, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := m.usable(ctx); err != nil {
+		return nil, err
+	}
+	found := slices.DeleteFunc(slices.Clone(m.turns), func(t Turn) bool { return !slices.Contains(prefixes, t.Prefix) })
+	slices.SortStableFunc(found, func(a, b Turn) int { return b.Time.Compare(a.Time) })
+	return found, nil
+}
+
 // Prune implements Store.
 func (m *Memory) Prune(ctx context.Context, l Limits) (removed int, err error) {
 	m.mu.Lock()

@@ -17,6 +17,7 @@ type turn struct {
 	own     Key             // what the request had itself; its cache key, if it came in another process
 	points  []history.Point // that it was planned at, counted from behind the leading system text
 	stored  bool            // it came in another process: points are not known
+	whole   bool            // if stored: all turns that it begins with were looked up
 }
 
 func (t *turn) key() Key { return Key{t.Model, t.Tools, t.System} }
@@ -164,6 +165,55 @@ func (s *State) Take(turns []record.Turn) {
 			lineages[t.lineage.id] = t.lineage
 		}
 	}
+	s.take(turns, lineages)
+}
+
+// Wants returns the prefixes (record.Turn.Prefix) of turns that a request may begin with, if other processes may have asked for some that
+// are not known here.
+func (s *State) Wants(r *Request) (prefixes []uint64) {
+	unknown := s.Unknown(r)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	any := s.beginnings(r).any
+	if unknown <= 1 && (any == nil || !any.stored || any.whole) {
+		return nil
+	}
+	keys := map[uint64]bool{r.Key.Hash(): true}
+	if any != nil {
+		keys[any.key().Hash()] = true
+		for key := range any.lineage.keys {
+			keys[key.Hash()] = true
+		}
+	}
+	c, messages, salt := r.Chain, r.Decoded.Messages[r.Chain.Skip:], s.salt(r.Decoded)
+	for i, link := range c.Links {
+		if i < c.Answer || messages[i].Role == llm.Assistant { // where a turn may end (prefix.Chain.End)
+			for key := range keys {
+				prefixes = append(prefixes, link^salt^key)
+			}
+		}
+	}
+	return prefixes
+}
+
+// TakeOf notes those turns that a request Wants. They come newest first.
+func (s *State) TakeOf(r *Request, turns []record.Turn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	lineages, salt := map[any]*lineage{}, s.salt(r.Decoded)
+	for _, link := range r.Chain.Links {
+		for _, t := range s.turns[link^salt] {
+			lineages[t.lineage.id] = t.lineage
+		}
+	}
+	s.take(turns, lineages)
+	if any := s.beginnings(r).any; any != nil {
+		any.whole = true
+	}
+}
+
+// take notes turns of other processes. lineages are those that they may belong to, by their ids. The caller holds the lock.
+func (s *State) take(turns []record.Turn, lineages map[any]*lineage) {
 	delete(lineages, uint64(0))
 	for _, stored := range slices.Backward(turns) { // the oldest first
 		t := &turn{Turn: stored, stored: true}

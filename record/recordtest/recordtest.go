@@ -206,10 +206,11 @@ func closed(t *testing.T, s record.Store) {
 	_, errRequests := s.Requests(t.Context(), record.Query{})
 	_, errTrims := s.Trims(t.Context(), record.Query{})
 	_, errTurns := s.Turns(t.Context(), 1)
+	_, errTurnsAt := s.TurnsAt(t.Context(), []uint64{1})
 	_, _, errTools := s.Tools(t.Context(), time.Time{})
 	_, errPrune := s.Prune(t.Context(), record.Limits{})
 	errAppend := s.Append(t.Context(), record.Batch{Requests: []record.Request{Full("r", "c", Start)}})
-	for i, err := range []error{errRequests, errTrims, errTurns, errTools, errPrune, errAppend} {
+	for i, err := range []error{errRequests, errTrims, errTurns, errTurnsAt, errTools, errPrune, errAppend} {
 		if !errors.Is(err, record.ErrClosed) {
 			t.Errorf("call %d after Close: %v", i, err)
 		}

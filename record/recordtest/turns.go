@@ -54,6 +54,13 @@ func turns(t *testing.T, s record.Store) {
 	}
 	must(t, s.Append(t.Context(), b))
 	same(t, list(1), []record.Turn{b.Turns[4], cold})
+
+	at, err := s.TurnsAt(t.Context(), []uint64{math.MaxUint64, 5, 102, 7, 7})
+	must(t, err)
+	same(t, at, []record.Turn{b.Turns[2], cold, again})
+	if none, err := s.TurnsAt(t.Context(), nil); err != nil || len(none) > 0 {
+		t.Errorf("turns of no prefix: %v, %v", none, err)
+	}
 }
 
 func prune(t *testing.T, s record.Store) {

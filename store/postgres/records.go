@@ -130,12 +130,24 @@ func (s *Store) Turns(ctx context.Context, limit int) ([]record.Turn, error) {
 	return out, s.explain("read", err)
 }
 
+// TurnsAt implements record.Store.
+func (s *Store) TurnsAt(ctx context.Context, prefixes []uint64) ([]record.Turn, error) {
+	out, err := fetch(ctx, s.database, rows.ScanTurn, "SELECT "+rows.TurnColumns+" FROM turns WHERE prefix = ANY(?) ORDER BY time_us DESC", signed(prefixes))
+	return out, s.explain("read", err)
+}
+
+// signed are numbers as the database keeps them.
+func signed(numbers []uint64) []int64 {
+	out := make([]int64, len(numbers))
+	for i, n := range numbers {
+		out[i] = int64(n)
+	}
+	return out
+}
+
 // SentForms implements record.Store. Places are read first: a form is there before a place names it.
 func (s *Store) SentForms(ctx context.Context, places []uint64) ([]record.SentPlace, []record.SentForm, error) {
-	numbers := make([]int64, len(places))
-	for i, p := range places {
-		numbers[i] = int64(p)
-	}
+	numbers := signed(places)
 	at, err := fetch(ctx, s.database, rows.ScanPlace, "SELECT "+rows.PlaceColumns+
 		" FROM sent_places WHERE place = ANY(?) ORDER BY time_us DESC", numbers)
 	if err != nil || len(at) == 0 {

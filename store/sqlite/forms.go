@@ -19,18 +19,24 @@ const (
 // chosenPlaces are those named by a JSON list of numbers.
 const chosenPlaces = `sent_places WHERE place IN (SELECT value FROM json_each(?1))`
 
-// SentForms implements record.Store.
-func (s *Store) SentForms(ctx context.Context, places []uint64) ([]record.SentPlace, []record.SentForm, error) {
-	numbers := make([]int64, len(places))
-	for i, p := range places {
+// numbersOf is a list of numbers, as they are kept, in JSON: for json_each.
+func numbersOf(list []uint64) (string, error) {
+	numbers := make([]int64, len(list))
+	for i, p := range list {
 		numbers[i] = int64(p)
 	}
-	list, err := json.Marshal(numbers)
+	text, err := json.Marshal(numbers)
+	return string(text), err
+}
+
+// SentForms implements record.Store.
+func (s *Store) SentForms(ctx context.Context, places []uint64) ([]record.SentPlace, []record.SentForm, error) {
+	list, err := numbersOf(places)
 	if err != nil {
 		return nil, nil, err
 	}
 	// Places are read first: a form is there before a place names it.
-	at, err := each(ctx, s.db, `SELECT `+rows.PlaceColumns+` FROM `+chosenPlaces+` ORDER BY time_us DESC`, []any{string(list)}, rows.ScanPlace)
+	at, err := each(ctx, s.db, `SELECT `+rows.PlaceColumns+` FROM `+chosenPlaces+` ORDER BY time_us DESC`, []any{list}, rows.ScanPlace)
 	if err != nil || len(at) == 0 {
 		return nil, nil, s.explain("read", err)
 	}
@@ -38,7 +44,7 @@ func (s *Store) SentForms(ctx context.Context, places []uint64) ([]record.SentPl
 			SELECT form FROM `+chosenPlaces+`
 			UNION SELECT parent FROM sent_forms JOIN used USING (id))
 		SELECT `+rows.FormColumns+` FROM sent_forms JOIN used USING (id)`,
-		[]any{string(list)}, rows.ScanForm)
+		[]any{list}, rows.ScanForm)
 	return at, forms, s.explain("read", err)
 }
 

@@ -25,6 +25,17 @@ func (s *Store) Turns(ctx context.Context, limit int) ([]record.Turn, error) {
 	return out, s.explain("read", err)
 }
 
+// TurnsAt implements record.Store.
+func (s *Store) TurnsAt(ctx context.Context, prefixes []uint64) ([]record.Turn, error) {
+	list, err := numbersOf(prefixes)
+	if err != nil {
+		return nil, err
+	}
+	out, err := each(ctx, s.db, `SELECT `+rows.TurnColumns+` FROM turns WHERE prefix IN (SELECT value FROM json_each(?)) ORDER BY time_us DESC`,
+		[]any{list}, rows.ScanTurn)
+	return out, s.explain("read", err)
+}
+
 // Prune implements record.Store. It is one transaction.
 func (s *Store) Prune(ctx context.Context, l record.Limits) (removed int, err error) {
 	removed, err = s.prune(ctx, l)
