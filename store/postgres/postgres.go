@@ -13,7 +13,8 @@
 // # Commits
 //
 // What waits to be appended is written together, in one commit, by one goroutine of the process; processes wait
-// for each other at the rows that they change. A commit returns when PostgreSQL says that it is durable: so
+// for each other at the rows that they change. Events of sessions that this process has written before are one statement, which
+// writes nothing where another process has gone on with one of them: then the sessions are locked and read first. A commit returns when PostgreSQL says that it is durable: so
 // synchronous_commit decides what survives the loss of a server. While PostgreSQL restarts or a replica takes its place, appends wait and are
 // tried again, for Patience. Before that it is looked up whether the commit that was interrupted was made.
 //

@@ -16,6 +16,7 @@ import (
 type Sessions struct {
 	*database
 	appends *group[[]addition]
+	mind    map[string]known // sessions as they were after the last commit; of who has the right to commit
 }
 
 var _ session.Store = (*Sessions)(nil)

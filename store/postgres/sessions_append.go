@@ -44,7 +44,7 @@ func (s *Sessions) Append(ctx context.Context, batches ...session.Batch) error {
 	return err
 }
 
-// write writes jobs in one transaction. A job that the sessions cannot take fails alone; an
+// write writes jobs in one transaction: in one statement where that can be. A job that the sessions cannot take fails alone; an
 // error of the database fails all.
 func (s *Sessions) write(jobs []*job[[]addition]) {
 	if s.closed.Load() {
@@ -55,7 +55,20 @@ func (s *Sessions) write(jobs []*job[[]addition]) {
 		for _, j := range jobs {
 			j.err = nil
 		}
-		return s.transact(ctx, func(tx pgx.Tx) error { return writeEvents(ctx, tx, jobs, !first) })
+		if first {
+			if done, err := s.writeKnown(ctx, jobs); done || err != nil {
+				return err
+			}
+		}
+		var now map[string]known
+		err := s.transact(ctx, func(tx pgx.Tx) (err error) {
+			now, err = writeEvents(ctx, tx, jobs, !first)
+			return err
+		})
+		if err == nil {
+			s.remember(now)
+		}
+		return err
 	})
 	if err != nil {
 		failAll(jobs, s.explain("append to", err))
@@ -71,18 +84,19 @@ type known struct {
 // errTaken says that another process has begun a session meanwhile.
 var errTaken = errors.New("the session was begun elsewhere meanwhile")
 
-// writeEvents writes what the sessions can take. interrupted says that a commit of the same jobs may have been made.
-func writeEvents(ctx context.Context, tx pgx.Tx, jobs []*job[[]addition], interrupted bool) error {
+// writeEvents writes what the sessions can take, and returns the sessions as they are then. interrupted says that a commit of the same
+// jobs may have been made.
+func writeEvents(ctx context.Context, tx pgx.Tx, jobs []*job[[]addition], interrupted bool) (map[string]known, error) {
 	sessions, err := lockSessions(ctx, tx, jobs)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var events []rows.Event
 	changed := map[string]bool{}
 	for _, j := range jobs {
 		if interrupted {
 			if done, err := stored(ctx, tx, sessions, j.value); err != nil {
-				return err
+				return nil, err
 			} else if done {
 				continue
 			}
@@ -96,7 +110,7 @@ func writeEvents(ctx context.Context, tx pgx.Tx, jobs []*job[[]addition], interr
 			k := mine[id]
 			if k.key == 0 {
 				if k.key, err = createSession(ctx, tx, k.info); err != nil {
-					return err
+					return nil, err
 				}
 			}
 			sessions[id], changed[id] = k, true
@@ -110,9 +124,12 @@ func writeEvents(ctx context.Context, tx pgx.Tx, jobs []*job[[]addition], interr
 		}
 	}
 	if len(events) == 0 {
-		return nil
+		return sessions, nil
 	}
-	return insertEvents(ctx, tx, events, sessions, changed)
+	if err := insertEvents(ctx, tx, events, sessions, slices.Collect(maps.Keys(changed))); err != nil {
+		return nil, err
+	}
+	return sessions, nil
 }
 
 // lockSessions returns the sessions that jobs name and that are there. No other process can change them before the
@@ -188,8 +205,8 @@ func createSession(ctx context.Context, tx pgx.Tx, i session.Info) (key int64, e
 	return key, err
 }
 
-// insertEvents writes events, and the rows of the sessions that they change.
-func insertEvents(ctx context.Context, tx pgx.Tx, events []rows.Event, sessions map[string]known, changed map[string]bool) error {
+// eventColumns are events as arrays of columns.
+func eventColumns(events []rows.Event) []any {
 	var keys, seqs, times, sums []int64
 	var versions []int32
 	var kinds, bodies []string
@@ -198,23 +215,33 @@ func insertEvents(ctx context.Context, tx pgx.Tx, events []rows.Event, sessions 
 		kinds, versions = append(kinds, keep(e.Kind)), append(versions, int32(e.Version))
 		sums, bodies = append(sums, int64(e.Sum)), append(bodies, keep(e.Body))
 	}
-	b := &pgx.Batch{}
-	b.Queue(`INSERT INTO events (session, seq, time_us, kind, version, sum, body)
-		SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::integer[], $6::bigint[], $7::text[])`,
-		keys, seqs, times, kinds, versions, sums, bodies)
-	var changedKeys, closed, updated, last, count []int64
+	return []any{keys, seqs, times, kinds, versions, sums, bodies}
+}
+
+// infoColumns are what events change in the rows of sessions, as arrays of columns.
+func infoColumns(sessions map[string]known, ids []string) []any {
+	var keys, closed, updated, last, count []int64
 	var titles, firsts, models, next []string
-	for id := range changed {
+	for _, id := range ids {
 		k := sessions[id]
 		i := k.info
-		changedKeys, titles, firsts = append(changedKeys, k.key), append(titles, keep(i.Title)), append(firsts, keep(i.First))
+		keys, titles, firsts = append(keys, k.key), append(titles, keep(i.Title)), append(firsts, keep(i.First))
 		models, next, closed = append(models, keep(i.Model)), append(next, keep(i.Next)), append(closed, int64(i.Closed))
 		updated, last, count = append(updated, i.Updated.UnixMicro()), append(last, int64(i.Last)), append(count, int64(i.Count))
 	}
+	return []any{keys, titles, firsts, models, next, closed, updated, last, count}
+}
+
+// insertEvents writes events, and the rows of the sessions that they change.
+func insertEvents(ctx context.Context, tx pgx.Tx, events []rows.Event, sessions map[string]known, changed []string) error {
+	b := &pgx.Batch{}
+	b.Queue(`INSERT INTO events (session, seq, time_us, kind, version, sum, body)
+		SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::integer[], $6::bigint[], $7::text[])`,
+		eventColumns(events)...)
 	b.Queue(`UPDATE sessions AS s SET title = u.title, first = u.first, model = u.model, next = u.next, closed = u.closed,
 			updated_us = u.updated_us, last = u.last, count = u.count
 		FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[])
 			AS u (key, title, first, model, next, closed, updated_us, last, count)
-		WHERE s.key = u.key`, changedKeys, titles, firsts, models, next, closed, updated, last, count)
+		WHERE s.key = u.key`, infoColumns(sessions, changed)...)
 	return tx.SendBatch(ctx, b).Close()
 }

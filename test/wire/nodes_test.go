@@ -32,13 +32,14 @@ func (n *nodes) start(i int) *process {
 	return p
 }
 
-// hold keeps everyone from the tables of the database, as one that does not answer does.
+// hold keeps everyone from tables of the database, as one that does not answer does. They are locked in the order in which they are
+// written.
 func (n *nodes) hold() {
 	n.run.t.Helper()
 	ctx := n.run.t.Context()
 	conn, err := pgx.Connect(ctx, n.run.store)
 	if err == nil {
-		_, err = conn.Exec(ctx, `BEGIN; LOCK TABLE turns, sent_forms, sent_places, requests IN ACCESS EXCLUSIVE MODE`)
+		_, err = conn.Exec(ctx, `BEGIN; LOCK TABLE requests, turns, sent_places IN ACCESS EXCLUSIVE MODE`)
 	}
 	if err != nil {
 		n.run.t.Fatal(err)
