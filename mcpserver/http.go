@@ -44,11 +44,29 @@ func (s *Server) Handler() http.Handler {
 			user := auth.TokenInfoFromContext(r.Context()).UserID
 			s.calls.cancel(mcpSession(id), func(c *activeCall) bool { return c.user.account == user })
 		}
+		if s.begunElsewhere(r) {
+			requests.ServeHTTP(w, r)
+			return
+		}
 		sessions.ServeHTTP(w, r)
 	})
 	mux := http.NewServeMux()
 	mux.Handle("/mcp", s.guard(slowbody.Limit(s.authorised(byRevision), slowbody.Usual)))
 	return mux
+}
+
+// begunElsewhere reports whether a request is of a session that another server has.
+func (s *Server) begunElsewhere(r *http.Request) bool {
+	id := r.Header.Get("Mcp-Session-Id")
+	if !s.config.HTTP.Elsewhere || id == "" || r.Method == http.MethodDelete {
+		return false
+	}
+	for session := range s.mcp.Sessions() {
+		if session.ID() == id {
+			return false
+		}
+	}
+	return true
 }
 
 // authorised lets requests with a token in. An MCP session belongs to the token

@@ -66,6 +66,9 @@ type HTTP struct {
 	// AllowedHosts are further names, with or without a port, that may stand
 	// in the Host header. The loopback names always may.
 	AllowedHosts []string
+	// Elsewhere says that sessions may have been begun at another server: a request of one that is not known
+	// here is served by itself, as those of revisions without sessions are. Without it the client has to begin anew.
+	Elsewhere bool
 }
 
 // defaultWait is below the 60 s after which many clients give up on a call.

@@ -3,10 +3,14 @@ package main
 import (
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/stet-dev/stet/web"
 )
@@ -38,6 +42,7 @@ func TestServeCluster(t *testing.T) {
 		_, text := call("read_file", `{"path":"far.txt"}`)
 		return strings.Contains(text, "from the second")
 	})
+	mcpAtEach(t, homes, up)
 	desk := login(t, up[2].base, up[2].person)
 	done := apart(func() (string, error) {
 		_, text := call("write_file", `{"path":"b.txt","content":"b\n"}`)
@@ -70,6 +75,57 @@ func TestServeCluster(t *testing.T) {
 			return status == http.StatusOK
 		})
 	}
+}
+
+// mcpAtEach has the requests of one MCP session go to another server each, with a token of the first one whose file the others have.
+func mcpAtEach(t *testing.T, homes []*home, up []*serving) {
+	t.Helper()
+	token := homes[0].token(t, "moves", "agent")
+	file := filepath.Join("state", "stet", "tokens.json")
+	made, err := os.ReadFile(filepath.Join(homes[0].dir, file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, h := range homes[1:] {
+		if err := os.WriteFile(filepath.Join(h.dir, file), made, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	at := &inTurn{token: token}
+	for _, s := range up {
+		u, err := url.Parse(s.base)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at.hosts = append(at.hosts, u.Host)
+	}
+	client, err := newClient(nil).Connect(t.Context(), &mcp.StreamableClientTransport{
+		Endpoint: up[0].base + "/mcp/w", HTTPClient: &http.Client{Transport: at}, MaxRetries: -1, DisableStandaloneSSE: true,
+	}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	for range 6 {
+		if text, err := callTool(t.Context(), client, "read_file", `{"path":"far.txt"}`); err != nil || !strings.Contains(text, "from the second") {
+			t.Errorf("%s, %v", text, err)
+		}
+	}
+}
+
+// inTurn sends each request to another host.
+type inTurn struct {
+	token string
+	hosts []string
+	asked atomic.Int64
+}
+
+func (b *inTurn) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.URL.Host = b.hosts[int(b.asked.Add(1))%len(b.hosts)]
+	r.Host = r.URL.Host
+	r.Header.Set("Authorization", "Bearer "+b.token)
+	return http.DefaultTransport.RoundTrip(r)
 }
 
 // freeAddresses are three addresses of this machine at which nothing listens.

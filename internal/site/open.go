@@ -91,7 +91,7 @@ func (s *Site) openHub(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	s.remotes = &remotes{hub: s.hub, keys: s.keys, quotas: s.quotas, allowed: c.Hosts, version: c.Version, log: s.Log}
+	s.remotes = &remotes{hub: s.hub, keys: s.keys, quotas: s.quotas, allowed: c.Hosts, several: c.Bus != nil, version: c.Version, log: s.Log}
 	if s.Tools != nil {
 		s.joinHub(ctx)
 	}

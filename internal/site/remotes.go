@@ -22,6 +22,7 @@ type remotes struct {
 	keys    *tokenfile.Keyring
 	quotas  *gateway.Quotas
 	allowed []string // names for Host headers
+	several bool     // servers are one gateway
 	version string
 	log     *slog.Logger
 
@@ -103,7 +104,7 @@ func (m *remotes) open(name string, caller *gateway.Remote, tools []tool.Spec) (
 	}
 	server, err := mcpserver.New(mcpserver.Config{
 		Caller: caller, Version: m.version, Await: true, End: caller.End, Logger: m.log,
-		HTTP: mcpserver.HTTP{AllowedHosts: m.allowed, Allow: m.keys.Allow(name)},
+		HTTP: mcpserver.HTTP{AllowedHosts: m.allowed, Allow: m.keys.Allow(name), Elsewhere: m.several},
 	})
 	if err != nil {
 		return nil, err
