@@ -1,10 +1,15 @@
 package history
 
-import "github.com/stet-dev/stet/llm"
+import (
+	"math"
+
+	"github.com/stet-dev/stet/llm"
+)
 
 // A warm break: under bold, what was sent may leave though the provider's cache holds it. All
 // that follows is then written to the cache again, which costs more than to read it. So a break
-// is made only where it pays: what leaves is not read in any of the requests to come.
+// is made only where it pays: what leaves is not read in any of the requests to come. Where thinking
+// is checked, the provider clears what leaves (see clear.go).
 //
 // A break depends on the messages and the cold points alone, as the plan does. It is decided
 // behind a message of the model. So the request that this message belongs to is the
@@ -30,7 +35,8 @@ const (
 func (st *State) considerBreak() {
 	c := &st.engine.config
 	size := st.bytes - st.plan.Saved
-	if c.Policy != Bold || c.ChecksThinking || c.NoBreaks || st.sent > 0 || size-st.weighed < weighEvery {
+	clears := st.engine.Clears()
+	if c.Policy != Bold || c.ChecksThinking && !clears || c.NoBreaks || st.sent > 0 || size-st.weighed < weighEvery {
 		return
 	}
 	st.weighed = size
@@ -38,6 +44,11 @@ func (st *State) considerBreak() {
 		return
 	}
 	scan := newEvictionScan(st, nil)
+	if clears {
+		scan.chooseAll()
+		st.clear(scan, true)
+		return
+	}
 	before := make([]eviction, len(st.results))
 	leaves, from := 0, st.messages
 	for i := len(st.results) - 1; i >= 0; i-- {
@@ -65,19 +76,30 @@ func (st *State) considerBreak() {
 // too much, nothing has changed, and planBreak reports false.
 func (st *State) planBreak(scan *evictionScan) bool {
 	plan, ledger := st.plan, st.ledger
-	st.plan.Breaks++
 	st.planBy(scan)
-	if leaves := st.plan.Saved - plan.Saved; leaves > 0 {
-		cost := st.price().Wastes(float64(st.shownFrom(firstChange(plan.Edits, st.plan.Edits))))
-		if cost <= st.account.balance+risk*st.account.spent {
-			st.account.balance -= cost
-			st.account.omitted += leaves // it was sent before
-			st.weighed = st.bytes - st.plan.Saved
-			return true
-		}
+	if st.paysBreak(&plan, math.Inf(1)) {
+		return true
 	}
 	st.plan, st.ledger = plan, ledger
 	return false
+}
+
+// paysBreak reports whether a break pays that gains so much, in plain input bytes, and may be risked. Then the account pays
+// for it. before is the plan without the break.
+func (st *State) paysBreak(before *Plan, gain float64) bool {
+	leaves := st.plan.Saved - before.Saved
+	if leaves <= 0 {
+		return false
+	}
+	cost := st.price().Wastes(float64(st.shownFrom(firstChange(before.Edits, st.plan.Edits))))
+	if cost >= gain || cost > st.account.balance+risk*st.account.spent {
+		return false
+	}
+	st.plan.Breaks++
+	st.account.balance -= cost
+	st.account.omitted += leaves // it was sent before
+	st.weighed = st.bytes - st.plan.Saved
+	return true
 }
 
 // firstChange is the first message that two plans send otherwise. They must not be the same.

@@ -59,47 +59,60 @@ func size(m *llm.Message) (n int) {
 }
 
 // Whenever a conversation ends, warm breaks have not made it dearer by more than the part that they may
-// risk. Between breaks a plan is the beginning of the next one.
+// risk. Between breaks a plan is the beginning of the next one. Where thinking is checked, a break changes nothing that was
+// sent: the provider clears more results (WIRE-2).
 func TestBreaksCostLittle(t *testing.T) {
-	breaks := 0
-	for seed := range uint64(150) {
-		r := rand.New(rand.NewPCG(seed, 0))
-		c, price := longWork(r), Price{0.1, []float64{1, 1.25, 2}[r.IntN(3)]}
-		e := newEngine(t, Config{Policy: Bold, Price: price})
-		st := e.NewState()
-		var before, beforeOff []llm.Message
-		var plan *Plan
-		cost, off := 0., 0.
-		for i := range c.messages {
-			if c.messages[i].Role != llm.Assistant {
-				continue
-			}
-			st.Grow(c.messages[:i], nil)
-			next := st.Plan()
-			now := llm.Apply(c.messages[:i], next.Edits)
-			cost += priceOf(now, before, price)
-			off += priceOf(c.messages[:i], beforeOff, price)
-			if cost > (1+risk)*off {
-				t.Fatalf("seed %d: at message %d the conversation has cost %.0f, and without stet %.0f", seed, i, cost, off)
-			}
-			if plan != nil && next.Breaks == plan.Breaks && !slices.Equal(next.Edits[:len(plan.Edits)], plan.Edits) {
-				t.Fatalf("seed %d: at message %d the plan changed without a break", seed, i)
-			}
-			before, beforeOff, plan = now, c.messages[:i], next
+	for _, checked := range []bool{false, true} {
+		breaks := 0
+		for seed := range uint64(100) {
+			breaks += breaksCostLittle(t, seed, checked)
 		}
-		whole := e.Plan(c.messages)
-		st.Grow(c.messages, nil)
-		if diff := cmp.Diff(whole, st.Plan()); diff != "" {
-			t.Fatalf("seed %d: planned at once and step by step (-, +):\n%s", seed, diff)
+		if breaks < 40 {
+			t.Errorf("checked %v: %d breaks: the test shows little", checked, breaks)
 		}
-		if balance := st.account.balance; math.Abs(balance-(off-cost)) > 0.02*off {
-			t.Fatalf("seed %d: the account says that %.0f was saved; it is %.0f of %.0f", seed, balance, off-cost, off)
-		}
-		breaks += whole.Breaks
 	}
-	if breaks < 100 {
-		t.Errorf("%d breaks: the test shows little", breaks)
+}
+
+// breaksCostLittle plays a conversation, and returns how many breaks there were.
+func breaksCostLittle(t *testing.T, seed uint64, checked bool) int {
+	t.Helper()
+	r := rand.New(rand.NewPCG(seed, 0))
+	c, price := longWork(r), Price{0.1, []float64{1, 1.25, 2}[r.IntN(3)]}
+	e := newEngine(t, Config{Policy: Bold, Price: price, ChecksThinking: checked, Clears: checked})
+	st := e.NewState()
+	var before, beforeOff []llm.Message
+	plan := new(Plan)
+	cost, off := 0., 0.
+	for i := range c.messages {
+		if c.messages[i].Role != llm.Assistant {
+			continue
+		}
+		st.Grow(c.messages[:i], nil)
+		next := st.Plan()
+		now := llm.Apply(c.messages[:i], next.Seen().Edits)
+		cost += priceOf(now, before, price)
+		off += priceOf(c.messages[:i], beforeOff, price)
+		if cost > (1+risk)*off {
+			t.Fatalf("seed %d: at message %d the conversation has cost %.0f, and without stet %.0f", seed, i, cost, off)
+		}
+		broke := next.Breaks > plan.Breaks
+		if (checked || !broke) && !slices.Equal(next.Edits[:len(plan.Edits)], plan.Edits) {
+			t.Fatalf("seed %d: at message %d the plan changed without a break", seed, i)
+		}
+		if broke != (next.ClearedCalls > plan.ClearedCalls) && checked {
+			t.Fatalf("seed %d: at message %d %d calls are cleared, and before %d", seed, i, next.ClearedCalls, plan.ClearedCalls)
+		}
+		before, beforeOff, plan = now, c.messages[:i], next
 	}
+	whole := e.Plan(c.messages)
+	st.Grow(c.messages, nil)
+	if diff := cmp.Diff(whole, st.Plan()); diff != "" {
+		t.Fatalf("seed %d: planned at once and step by step (-, +):\n%s", seed, diff)
+	}
+	if balance := st.account.balance; math.Abs(balance-(off-cost)) > 0.02*off {
+		t.Fatalf("seed %d: the account says that %.0f was saved; it is %.0f of %.0f", seed, balance, off-cost, off)
+	}
+	return whole.Breaks
 }
 
 // What a break changes further up counts as well: here a pointer whose source has no name any more, because its call's

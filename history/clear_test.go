@@ -128,27 +128,45 @@ func TestClearsNothing(t *testing.T) {
 }
 
 // Under adaptive a read stays, however small, and so does all that comes after it: an edit may need its text. Under bold a
-// small one is cleared with the others.
-func TestClearsNoSmallRead(t *testing.T) {
+// small one is cleared with the others, and a larger one where what leaves with it is worth more than to read it again, which
+// costs the more, the longer the conversation is.
+func TestClearsReads(t *testing.T) {
 	for _, test := range []struct {
-		policy Policy
-		bytes  int
-		clears bool
+		policy        Policy
+		bytes, before int // of the read, and of the conversation before it
+		outputs       int
+		clears        bool
 	}{
-		{Adaptive, 20, false},
-		{Bold, 20, true},
-		{Bold, smallResult - 100, true},
-		{Bold, smallResult + 100, false},
+		{Adaptive, 20, 0, 12, false},
+		{Bold, 20, 0, 12, true},
+		{Bold, smallResult - 100, 2 << 20, 7, true},
+		{Bold, smallResult + 100, 2 << 20, 7, false},
+		{Bold, smallResult + 100, 2 << 20, 15, true},
+		{Bold, smallResult + 100, 0, 7, true},
 	} {
 		c := &conv{}
-		c.user("go on")
+		c.user("go on" + strings.Repeat(".", test.before))
 		c.call("Read", map[string]any{"file_path": "/home/me/project/a.go"}, "     1\t"+strings.Repeat("a", test.bytes)+"\n")
-		for i := range 12 {
+		for i := range test.outputs {
 			c.call("terminal-execute", map[string]any{"command": "make"}, report(i))
 		}
 		p := newEngine(t, Config{Policy: test.policy, ChecksThinking: true, Clears: true}).Plan(c.messages, Point{After: len(c.messages), Why: Gap})
 		if p.ClearedCalls > 0 != test.clears {
-			t.Errorf("%s, a read of %d bytes: %d calls are cleared", test.policy, test.bytes, p.ClearedCalls)
+			t.Errorf("%+v: %d calls are cleared", test, p.ClearedCalls)
 		}
+	}
+}
+
+// What cannot be had again stays under bold too, and so does all that comes after it.
+func TestClearsNothingUnique(t *testing.T) {
+	c := &conv{}
+	c.user("go on")
+	c.call("TaskOutput", map[string]any{"task_id": "1"}, report(99))
+	for i := range 12 {
+		c.call("terminal-execute", map[string]any{"command": "make"}, report(i))
+	}
+	p := newEngine(t, Config{Policy: Bold, ChecksThinking: true, Clears: true}).Plan(c.messages, Point{After: len(c.messages), Why: Gap})
+	if p.ClearedCalls > 0 {
+		t.Errorf("%d calls are cleared", p.ClearedCalls)
 	}
 }

@@ -94,7 +94,8 @@ type Config struct {
 	ChecksThinking bool
 
 	// Clears says that the provider can clear the results of the oldest calls of tools itself, so that nothing changes before
-	// thinking. Where thinking is checked, cold points under adaptive and bold make use of that (Plan.Cleared), and evict nothing.
+	// thinking. Where thinking is checked, cold points under adaptive and bold, and warm breaks, make use of that (Plan.Cleared), and
+	// evict nothing.
 	Clears bool
 
 	// Fold: under bold, long reports of commands leave lines out when they are sent first. The

@@ -41,12 +41,9 @@ type eviction struct {
 // what was omitted then is omitted again.
 func (st *State) evict(omitted *Omitted) {
 	scan := newEvictionScan(st, omitted)
-	for i := len(st.results) - 1; i >= 0; i-- {
-		st.results[i].eviction = eviction{}
-		scan.choose(i)
-	}
+	scan.chooseAll()
 	if st.engine.Clears() {
-		st.clear(scan)
+		st.clear(scan, false)
 		return
 	}
 	st.planBy(scan)
@@ -166,6 +163,14 @@ func (s *evictionScan) mayLeave(i int) (text, args bool) {
 	text = text && !res.locked && !s.stubbed[i] && !res.marked
 	args = args && res.call.editable && !strings.Contains(res.call.args, mark)
 	return text, args
+}
+
+// chooseAll chooses what leaves of all results and their calls.
+func (s *evictionScan) chooseAll() {
+	for i := len(s.st.results) - 1; i >= 0; i-- {
+		s.st.results[i].eviction = eviction{}
+		s.choose(i)
+	}
 }
 
 // choose chooses what leaves of the i-th result and its call.

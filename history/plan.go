@@ -37,7 +37,7 @@ type Stats struct {
 	Repeats  int // reads whose lines were all in view already
 	Dangling int // placeholders of content that is nowhere in the request (TRIM-16)
 	Saved    int // bytes of text left out, net of the placeholders
-	Breaks   int // warm breaks so far, after each of them the plan changed what had been sent (bold)
+	Breaks   int // warm breaks so far, after each of them the plan changed what had been sent, or the provider clears more (bold)
 }
 
 // Reason says why a text was replaced.

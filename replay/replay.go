@@ -124,9 +124,7 @@ func (r *Replay) UnderEach(ctx context.Context, policy Policy, rules []Rule, mea
 		var price history.Price
 		if byCache {
 			points = r.coldPoints(rule)
-			if rule.Cached() {
-				price = history.Price{Read: rule.Read, Write: rule.Write}
-			}
+			price = history.Price{Read: rule.Read, Write: rule.Write}
 		}
 		i := slices.IndexFunc(groups, func(g group) bool { return slices.Equal(g.points, points) && g.price == price })
 		if i < 0 {
