@@ -47,7 +47,7 @@ const NewestRules = 3
 // The numbers of rules that brought something.
 const (
 	foldingRules  = 2 // long reports are folded
-	groupingRules = 3 // what a search found has each path once
+	groupingRules = 3 // what a search found has each path once, and is not folded where the provider clears
 )
 
 // Config sets an [Engine] up. The zero value is the default.

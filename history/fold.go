@@ -115,7 +115,8 @@ func (st *State) fold(res *toolResult, text string, lines []string) *folded {
 }
 
 // foldable returns what kind of report an output is that may be folded. What was looked for, in files or on the
-// web, is folded only where thinking is checked: elsewhere it leaves later, when the agent has used it.
+// web, is folded only where thinking is checked and the provider clears nothing: elsewhere it leaves later, when the agent has
+// used it.
 func (st *State) foldable(res *toolResult, text string) dialect.Report {
 	c := &st.engine.config
 	a := &res.call.action
@@ -123,10 +124,15 @@ func (st *State) foldable(res *toolResult, text string) dialect.Report {
 		return dialect.NoReport
 	}
 	kind := a.Reports(text)
-	if kind == dialect.Told && failure.MatchString(text) || kind != dialect.Told && (!c.ChecksThinking || len(text) < foldLooked) {
+	if kind == dialect.Told && failure.MatchString(text) || kind != dialect.Told && (!c.staysSent() || len(text) < foldLooked) {
 		return dialect.NoReport
 	}
 	return kind
+}
+
+// staysSent reports whether nothing leaves any more that was sent.
+func (c *Config) staysSent() bool {
+	return c.ChecksThinking && !(c.Clears && c.Rules >= groupingRules)
 }
 
 // failure is what a report has that tells of a failure, whether or not the exit code says so. Such a

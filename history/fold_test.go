@@ -147,9 +147,12 @@ func TestFold(t *testing.T) {
 			c := &conv{}
 			c.user("go on")
 			at := tt.do(c)
-			free := newEngine(t, Config{Policy: Bold, Fold: true}).Plan(c.messages)
-			if folds := len(free.Folds) > 0 && foldLine.MatchString(llm.Apply(c.messages, free.Edits)[at].Parts[0].Text); folds != (tt.folds == always) {
-				t.Fatalf("folds %v where thinking is not checked", folds)
+			for _, leaves := range []Config{{}, {ChecksThinking: true, Clears: true}} {
+				leaves.Policy, leaves.Fold = Bold, true
+				free := newEngine(t, leaves).Plan(c.messages)
+				if folds := len(free.Folds) > 0 && foldLine.MatchString(llm.Apply(c.messages, free.Edits)[at].Parts[0].Text); folds != (tt.folds == always) {
+					t.Fatalf("folds %v where what was sent may leave: %+v", folds, leaves)
+				}
 			}
 			e := newEngine(t, Config{Policy: Bold, Fold: true, ChecksThinking: true})
 			p := e.Plan(c.messages)

@@ -49,10 +49,12 @@ var constants = []constant{
 	{"share of the cost that a break may risk (risk)", "history/break.go", "\trisk = %s\n", []string{"0.02", "0.01", "0.04"}, "bold"},
 	{"bytes between considering breaks (weighEvery)", "history/break.go", "\tweighEvery = %s\n", []string{"20 << 10", "10 << 10", "40 << 10"}, "bold"},
 	{"least output that folds, bytes (foldFrom)", "history/fold.go", "\tfoldFrom  = %s //", []string{"3000", "2000", "6000"}, "bold, checked"},
-	{"the same, of searches and pages (foldLooked)", "history/fold.go", "const foldLooked = %s\n", []string{"12_000", "6_000", "24_000"}, "bold, checked"},
+	{"the same, of searches and pages (foldLooked)", "history/fold.go", "const foldLooked = %s\n", []string{"12_000", "6_000", "24_000"}, "bold, nothing leaves"},
 	{"end of a fold, bytes (foldTail)", "history/fold.go", "\tfoldTail  = %s //", []string{"1300", "650", "2600"}, "bold, checked"},
 	{"least that the provider clears, bytes (worthClearing)", "history/clear.go", "\tworthClearing = %s\n", []string{"4 << 10", "2 << 10", "16 << 10"}, "bold, checked"},
 	{"least result that counts for clearing, bytes (smallResult)", "history/clear.go", "\tsmallResult = %s\n", []string{"2000", "300", "1000", "4000"}, "bold, checked"},
+	{"chance that what the rules keep is needed again (neededAgain)", "history/clear.go", "\tneededAgain = %s\n", []string{"0.25", "0.125", "0.5"}, "bold, checked"},
+	{"part of the turns in which a break pays (payback)", "history/break.go", "\tpayback = %s\n", []string{"10", "5", "20"}, "bold, checked"},
 }
 
 // assumptions are those of the replay that a line of its source makes.

@@ -13,17 +13,18 @@ import (
 	"github.com/stet-dev/stet/transcript"
 )
 
-// row is a policy, and whether the provider checks what stands before thinking.
+// row is a policy, whether the provider checks what stands before thinking, and whether it clears results then.
 type row struct {
-	policy  history.Policy
-	checked bool
+	policy          history.Policy
+	checked, clears bool
 }
 
 var rows = map[string]row{
-	"lossless":      {history.Lossless, false},
-	"adaptive":      {history.Adaptive, false},
-	"bold":          {history.Bold, false},
-	"bold, checked": {history.Bold, true},
+	"lossless":             {history.Lossless, false, false},
+	"adaptive":             {history.Adaptive, false, false},
+	"bold":                 {history.Bold, false, false},
+	"bold, checked":        {history.Bold, true, true},
+	"bold, nothing leaves": {history.Bold, true, false},
 }
 
 // cost is what sessions cost, in plain input tokens.
@@ -44,7 +45,7 @@ func (c *cost) change() float64 {
 
 // measure replays the sessions in paths. It returns their costs by repository.
 func measure(ctx context.Context, row row, paths []string) (map[string]cost, error) {
-	policy, err := replay.Ours(history.Config{Policy: row.policy, Fold: true, ChecksThinking: row.checked, Clears: row.checked})
+	policy, err := replay.Ours(history.Config{Policy: row.policy, Fold: true, ChecksThinking: row.checked, Clears: row.clears})
 	if err != nil {
 		return nil, err
 	}
