@@ -36,8 +36,7 @@ type terms struct {
 
 // of is the engine for a request to a model. asked has its checks, rules, kept and clears. Where the configuration names a
 // window or a price, they hold for all models. Where thinking is checked, all models
-// have the same engine: what was sent to one is sent to the next in the same way. Only what the provider clears goes by
-// the lifetime that is paid for. Rules that a newer stet made are
+// have the same engine: what was sent to one is sent to the next in the same way. Rules that a newer stet made are
 // not known here: then the newest that are known count.
 func (e *engines) of(api, model string, caching *llm.Caching, asked terms) (*history.Engine, error) {
 	k := e.rules.of(api, model)
@@ -45,14 +44,10 @@ func (e *engines) of(api, model string, caching *llm.Caching, asked terms) (*his
 	if 0 < asked.rules && asked.rules < history.NewestRules {
 		t.rules = asked.rules
 	}
-	hour, _ := prices.RuleNamed(prices.Anthropic1h) // it is there
-	dear := api == record.Messages && caching.Lifetime >= time.Hour
-	switch {
-	case t.checks && t.clears && dear: // what the provider clears is no text that is sent
-		t.window, t.price = 0, history.Price{Read: hour.Read, Write: hour.Write}
-	case t.checks:
+	if t.checks {
 		t.window, t.price = 0, history.Price{}
-	case dear:
+	} else if api == record.Messages && caching.Lifetime >= time.Hour {
+		hour, _ := prices.RuleNamed(prices.Anthropic1h) // it is there
 		t.price.Write = max(t.price.Write, hour.Write)
 	}
 	if e.config.Window != 0 {

@@ -36,21 +36,19 @@ func TestEngines(t *testing.T) {
 		{"unknown", record.Chat, "m", 0, Config{}, terms{window: 0, price: history.Price{Read: 0.1, Write: 1}}},
 		{"one's own", record.Chat, "own-model", 0, Config{Prices: catalog}, terms{window: 5000, price: history.Price{Read: 0.5, Write: 1.5}}},
 		{"thinking is checked", record.Messages, "claude-opus-5-5", time.Hour, Config{}, terms{checks: true}},
-		{"and the provider clears", record.Messages, "claude-opus-5-5", time.Hour, Config{}, terms{checks: true, clears: true, price: history.Price{Read: 0.1, Write: 2}}},
-		{"for five minutes", record.Messages, "claude-opus-5-5", 0, Config{}, terms{checks: true, clears: true}},
 		{"said", record.Messages, "claude-opus-4-6", 0, Config{History: history.Config{Window: 9, Price: history.Price{Read: 1, Write: 1}}}, terms{window: 9, price: history.Price{Read: 1, Write: 1}}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			p := newProxy(t, func(to *Config) { *to = test.config })
 			asked := &llm.Caching{Lifetime: test.lifetime}
-			e, err := p.engines.of(test.api, test.model, asked, terms{checks: test.want.checks, clears: test.want.clears})
+			e, err := p.engines.of(test.api, test.model, asked, terms{checks: test.want.checks})
 			if err != nil {
 				t.Fatal(err)
 			}
 			if p.engines.made[test.want] != e || len(p.engines.made) != 1 {
 				t.Errorf("%+v, want %+v", p.engines.made, test.want)
 			}
-			if again, _ := p.engines.of(test.api, test.model, asked, terms{checks: test.want.checks, clears: test.want.clears}); again != e {
+			if again, _ := p.engines.of(test.api, test.model, asked, terms{checks: test.want.checks}); again != e {
 				t.Error("asked again, it is another")
 			}
 		})
