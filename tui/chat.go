@@ -44,6 +44,7 @@ type Chat struct {
 	Talk   Talk   // the conversation to begin with
 	Model  string // its name, for the person
 	Policy string // what the person is asked about, in a few words
+	Tools  string // what the agent has tools for, and for what not, in a line, or several
 
 	// Questions has the questions for the person; nil: none are asked here.
 	Questions Source

@@ -110,7 +110,11 @@ func (m *chat) greet() {
 		m.replay()
 		return
 	}
-	m.print(blockNote, folded(m.paint(bold, "stet")+m.paint(dim, " · /help says what can be done here")))
+	about := " · "
+	if m.Tools != "" {
+		about += m.Tools + "\n"
+	}
+	m.print(blockNote, folded(m.paint(bold, "stet")+m.paint(dim, about+"/help says what can be done here")))
 }
 
 // Update implements tea.Model.

@@ -139,7 +139,7 @@ func (m *chat) most() string {
 	if len(all) == 0 {
 		return ""
 	}
-	return "most " + all[0].what
+	return "mostly " + all[0].what
 }
 
 // filling is something that fills the window.

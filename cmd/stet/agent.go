@@ -9,6 +9,7 @@ import (
 	"github.com/stet-dev/stet/internal/config"
 	"github.com/stet-dev/stet/internal/localagent"
 	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/mcpclient"
 )
 
 // agentFlags are the flags of stet chat, stet run and stet acp that are no
@@ -18,6 +19,7 @@ type agentFlags struct {
 	window    int
 	tasks     bool
 	unwatched bool // --write-without-asking
+	servers   bool // the agent gets the tools of the MCP servers in the configuration; no flag
 }
 
 // leastWindow is the smallest --window, in tokens. In a smaller one hardly
@@ -56,9 +58,13 @@ func (c *command) openAgent(ctx context.Context, f agentFlags) (*localagent.Agen
 		return nil, err
 	}
 	tools.Policy.Unattended = f.unwatched
-	return localagent.Open(ctx, localagent.Options{
+	o := localagent.Options{
 		Settings: settings, Model: model, Dir: root, Tools: tools, Window: f.window, Tasks: f.tasks, Getenv: c.getenv, Say: c.say,
-	})
+	}
+	if f.servers {
+		o.Servers = &mcpclient.Config{Version: version(), Environ: c.environForOthers()}
+	}
+	return localagent.Open(ctx, o)
 }
 
 // model is the model that the configuration names. It can be asked: there is a key,

@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -13,6 +15,7 @@ import (
 
 	"github.com/stet-dev/stet/agent"
 	"github.com/stet-dev/stet/internal/demo"
+	"github.com/stet-dev/stet/tool"
 )
 
 // The scripted model in a real workspace: it makes a file, changes it, and goes
@@ -61,6 +64,40 @@ func TestHouseScripted(t *testing.T) {
 	got, err := os.ReadFile(filepath.Join(dir, demo.NotesFile))
 	if want := "A file of the scripted model.\nThis line is version 2.\n"; err != nil || string(got) != want {
 		t.Fatalf("%q, %v", got, err)
+	}
+}
+
+// The agent has the tools of the MCP servers that the configuration names, and works without one that does not start.
+func TestMCPServers(t *testing.T) {
+	dir, home, other := t.TempDir(), t.TempDir(), t.TempDir()
+	write(t, filepath.Join(other, "o.txt"), "from elsewhere\n")
+	write(t, filepath.Join(home, ".config/stet/config.toml"), fmt.Sprintf("[[mcp]]\nname = \"other\"\ncommand = [\"stet\", \"mcp\", \"--root\", %q]\nenv = {XDG_STATE_HOME = %q}\n"+
+		"[[mcp]]\nname = \"gone\"\ncommand = [\"no-such-program\"]\n", other, filepath.Join(home, "of-the-server")))
+	p := &program{in: strings.NewReader(""), out: os.Stderr, err: os.Stderr, env: []string{"HOME=" + home, "PATH=" + os.Getenv("PATH")}, dir: dir}
+	f := agentFlags{servers: true}
+	cmd := &cobra.Command{Use: "run"}
+	addAgentFlags(cmd.Flags(), &f)
+	if err := cmd.Flags().Parse([]string{"--model", "scripted"}); err != nil {
+		t.Fatal(err)
+	}
+	h, err := (&command{program: p, cmd: cmd}).openAgent(t.Context(), f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := h.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	got, err := h.Agent.Tools.Call(t.Context(), tool.Call{ID: "1", Session: "s", Name: "mcp__other__read_file", Arguments: json.RawMessage(`{"path": "o.txt"}`)})
+	if err != nil || got.Code != "" || !strings.Contains(got.Text, "from elsewhere") {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if len(h.Missing) != 1 || !strings.HasPrefix(h.Missing[0], "MCP server gone: it did not start: ") {
+		t.Errorf("%q", h.Missing)
+	}
+	if said := toolsInWords(h); !strings.HasPrefix(said, "has tools for files, and 11 of MCP servers\nMCP server gone: ") {
+		t.Error(said)
 	}
 }
 

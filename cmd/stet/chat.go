@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -76,6 +77,15 @@ stet chat --resume`,
 	return cmd
 }
 
+// toolsInWords says what the agent can do here, and what it cannot.
+func toolsInWords(h *localagent.Agent) string {
+	said := "has tools for files, none for commands or the web ([[mcp]] adds some)"
+	if h.More > 0 {
+		said = fmt.Sprintf("has tools for files, and %d of MCP servers", h.More)
+	}
+	return strings.Join(append([]string{said}, h.Missing...), "\n")
+}
+
 func addAllow(f *pflag.FlagSet, into *[]string) {
 	f.StringSliceVar(into, "allow", nil, "do not ask about writes to such paths, as in docs/** (control files are asked about all the same)")
 }
@@ -102,6 +112,7 @@ func (c *chatCommand) Run(ctx context.Context) (err error) {
 		quiet.err = told
 		opening.program = &quiet
 	}
+	c.agentFlags.servers = true
 	h, err := opening.openAgent(ctx, c.agentFlags)
 	defer func() {
 		if h != nil {
@@ -124,7 +135,7 @@ func (c *chatCommand) Run(ctx context.Context) (err error) {
 	}
 	chat := &tui.Chat{
 		In: c.in, Out: c.out, Err: c.err, Env: c.env, Editor: c.editor(),
-		Talk: talk, Model: h.Agent.Name, Policy: asksAbout(h.Handler.Policy), Choose: c.resume == chooseSession,
+		Talk: talk, Tools: toolsInWords(h), Model: h.Agent.Name, Policy: asksAbout(h.Handler.Policy), Choose: c.resume == chooseSession,
 		Sessions: func(ctx context.Context) ([]session.Info, error) {
 			return h.Store.List(ctx, session.Query{Dir: h.Root.Dir(), Open: true, Limit: 200})
 		},

@@ -77,11 +77,15 @@ func (c *runCommand) Run(ctx context.Context) (err error) {
 	}
 	ctx, stop := process.UntilEndedLast(ctx)
 	defer stop()
+	c.agentFlags.servers = true
 	h, err := c.openAgent(ctx, c.agentFlags)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, h.Close()) }()
+	for _, missing := range h.Missing {
+		c.say("%s", missing)
+	}
 	if err := c.allow(h, c.allowed); err != nil {
 		return err
 	}

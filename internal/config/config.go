@@ -66,6 +66,7 @@ type Config struct {
 
 	Rules        []policy.Rule // of the user's file
 	ProjectRules []policy.Rule // of the project's file of the workspace; they restrict
+	MCP          []MCPServer
 	Elicitation  string
 	Unread       policy.Action
 	Suspicion    policy.Response

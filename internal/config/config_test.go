@@ -205,6 +205,44 @@ func TestTools(t *testing.T) {
 	}
 }
 
+// MCP servers are named in the user's file alone, and what may be a secret in them stands in no setting and no error.
+func TestMCP(t *testing.T) {
+	const said = "[[mcp]]\nname = \"files\"\ncommand = [\"serve\", \"secret\"]\nenv = {KEY = \"secret\"}\n" +
+		"[[mcp]]\nname = \"web\"\nurl = \"https://host/secret\"\nheaders = {Authorization = \"secret\"}\n"
+	c := newPlace(t, said).load(t)
+	want := []MCPServer{
+		{Name: "files", Command: []string{"serve", "secret"}, Env: map[string]string{"KEY": "secret"}},
+		{Name: "web", URL: "https://host/secret", Headers: map[string]string{"Authorization": "secret"}},
+	}
+	if diff := cmp.Diff(want, c.MCP); diff != "" {
+		t.Error(diff)
+	}
+	for _, s := range c.Settings() {
+		if strings.Contains(s.Value, "secret") {
+			t.Errorf("%+v", s)
+		}
+	}
+	for text, words := range map[string]string{
+		"[[mcp]]\ncommand = [\"secret\"]\n": "a server has no name",
+		"[[mcp]]\nname = \"a\"\n":           `"a": want either command`,
+		"[[mcp]]\nname = \"a\"\ncommand = [\"secret\"]\nurl = \"https://secret\"\n": `"a": want either command`,
+		"[[mcp]]\nname = \"a\"\nurl = \"secret\"\n":                                 `"a": url: want http:// or https:// and a host`,
+		"[[mcp]]\nname = \"a\"\nurl = \"https://secret\"\nenv = {A = \"secret\"}\n": `"a": env goes with command`,
+		"[[mcp]]\nname = \"a\"\ncommand = \"secret\"\n":                             "command is an array of strings",
+		"[[mcp]]\nname = \"a\"\nport = 1\n":                                         `unknown key "mcp.port"`,
+		said + "[[mcp]]\nname = \"web\"\ncommand = [\"secret\"]\n":                  `two servers have the name "web"`,
+	} {
+		if _, err := Load(newPlace(t, text).Source); err == nil || !strings.Contains(err.Error(), words) || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	project := newPlace(t, "")
+	write(t, filepath.Join(project.Dir, ProjectFile), said)
+	if _, err := Load(project.Source); err == nil || !strings.Contains(err.Error(), `a project may not set "mcp"`) {
+		t.Error(err)
+	}
+}
+
 // Whom to tell of questions is said in the user's file alone, and what may be a secret
 // in it stands in no setting and no error.
 func TestNotify(t *testing.T) {

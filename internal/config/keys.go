@@ -65,6 +65,7 @@ const (
 const (
 	ruleKey   = "rule"
 	notifyKey = "notify"
+	mcpKey    = "mcp"
 	toolsKey  = "tools"
 )
 
@@ -269,6 +270,12 @@ var keys = []key{
 		field: func(c *Config) any { return &c.Rules },
 	},
 	{
+		Name: mcpKey, Type: tables, DefaultText: "none", UserOnly: true,
+		Doc: "an MCP server whose tools `stet chat` and `stet run` give the model beside the file tools: `name`, and `command` (a program and its " +
+			"arguments) with `env`, or `url` with `headers`; in your file only",
+		field: func(c *Config) any { return &c.MCP },
+	},
+	{
 		Name: "elicitation", Type: text, Default: elicitNone, Values: []string{elicitNone, elicitOrdinary}, UserOnly: true,
 		Doc:   "who may decide besides `stet approve`: no one, or (`ordinary`) the MCP client's user, for ordinary files",
 		field: func(c *Config) any { return &c.Elicitation }, valid: checkElicitation,
@@ -399,6 +406,8 @@ func (k key) assign(c *Config, v any) (err error) {
 		*to, err = parseTools(v)
 	case *notify.Config:
 		*to, err = parseNotify(v)
+	case *[]MCPServer:
+		*to, err = parseMCP(v)
 	case **dialect.Table:
 		*to, err = parseDialects(v)
 	case encoding.TextUnmarshaler:

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"net/url"
 	"path"
 	"strings"
 
@@ -53,6 +54,54 @@ func parseNotify(v any) (notify.Config, error) {
 		return notify.Config{}, errors.New("ntfy and webhook are strings, command is an array of strings, content is true or false")
 	}
 	return file.Notify, file.Notify.Check()
+}
+
+// MCPServer is one of the servers whose tools stet's own agent has, in chat and run.
+type MCPServer struct {
+	Name    string            `toml:"name"`
+	Command []string          `toml:"command"` // the program and its arguments
+	Env     map[string]string `toml:"env"`     // beside stet's own environment
+	URL     string            `toml:"url"`     // in place of Command
+	Headers map[string]string `toml:"headers"`
+}
+
+func (s MCPServer) check() error {
+	u, err := url.Parse(s.URL)
+	switch {
+	case s.Name == "":
+		return errors.New("a server has no name")
+	case (len(s.Command) == 0 || s.Command[0] == "") == (s.URL == ""):
+		return fmt.Errorf("%q: want either command, a program and its arguments, or url", s.Name)
+	case s.URL != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https"):
+		return fmt.Errorf("%q: url: want http:// or https:// and a host", s.Name)
+	case s.URL != "" && s.Env != nil || s.URL == "" && s.Headers != nil:
+		return fmt.Errorf("%q: env goes with command, and headers with url", s.Name)
+	}
+	return nil
+}
+
+// parseMCP reads [[mcp]] tables.
+func parseMCP(rows any) ([]MCPServer, error) {
+	var file struct {
+		MCP []MCPServer `toml:"mcp"`
+	}
+	switch unknown, err := decodeTables(mcpKey, rows, &file); {
+	case unknown != "":
+		return nil, &unknownMember{unknown, "a server has name, and command with env, or url with headers"}
+	case err != nil:
+		return nil, errors.New("name and url are strings, command is an array of strings, env and headers are tables of strings")
+	}
+	names := map[string]bool{}
+	for _, s := range file.MCP {
+		if err := s.check(); err != nil {
+			return nil, err
+		}
+		if names[s.Name] {
+			return nil, fmt.Errorf("two servers have the name %q", s.Name)
+		}
+		names[s.Name] = true
+	}
+	return file.MCP, nil
 }
 
 // parseTools reads the table [tools].

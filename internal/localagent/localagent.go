@@ -15,6 +15,7 @@ import (
 	"github.com/stet-dev/stet/agent"
 	"github.com/stet-dev/stet/internal/config"
 	"github.com/stet-dev/stet/internal/toolset"
+	"github.com/stet-dev/stet/mcpclient"
 	"github.com/stet-dev/stet/prices"
 	"github.com/stet-dev/stet/session"
 	"github.com/stet-dev/stet/store"
@@ -30,6 +31,8 @@ type Options struct {
 	Window   int  // the model's context window in tokens; 0 is what stet knows of the model
 	Tasks    bool // the model may give tasks to agents with windows of their own
 	Getenv   func(string) string
+	// Servers says how the MCP servers of the configuration are started; nil: they are not.
+	Servers *mcpclient.Config
 	// Say tells the person something.
 	Say func(format string, args ...any)
 }
@@ -40,7 +43,11 @@ type Agent struct {
 	Agent *agent.Agent
 	Store session.Store
 
-	stop func() // ends a scripted model
+	More    int      // tools of MCP servers
+	Missing []string // says which servers are not connected, and why
+
+	servers *mcpclient.Group // nil: none
+	stop    func()           // ends a scripted model
 }
 
 // Open opens the workspace, the store of conversations and the model, and puts an agent
@@ -72,11 +79,15 @@ func Open(ctx context.Context, o Options) (_ *Agent, err error) {
 		last := len(told) - 1 // the date, which changes
 		told = slices.Insert(told, last, notes(ctx, a.Root, o.Tools.Policy.Hides, window, o.Say)...)
 	}
+	tools, err := a.connect(ctx, o)
+	if err != nil {
+		return nil, err
+	}
 	engine := o.Settings.History(o.Dir)
 	engine.Logger = a.Log
 	agentWith := func(tasks *agent.Agent) *agent.Agent {
 		return &agent.Agent{
-			Model: model, Name: o.Model.Name, Tools: a.Handler, Store: a.Store, Dir: o.Dir, Files: a.Files, Engine: engine,
+			Model: model, Name: o.Model.Name, Tools: tools, Store: a.Store, Dir: o.Dir, Files: a.Files, Engine: engine,
 			Prompt: agent.Prompt{Variables: told},
 			Limits: agent.Limits{Window: o.Window}, Tasks: tasks, Log: a.Log,
 		}
@@ -125,6 +136,9 @@ func (a *Agent) Resume(ctx context.Context, name string) (*agent.Conversation, e
 // Close closes everything. No conversation is at work any more.
 func (a *Agent) Close() error {
 	var errs []error
+	if a.servers != nil {
+		a.servers.Close()
+	}
 	if a.Set != nil {
 		errs = append(errs, a.Set.Close())
 	}

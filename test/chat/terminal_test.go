@@ -148,7 +148,7 @@ func (term *terminal) above() string {
 var (
 	passing  = regexp.MustCompile(` · \d+(m\d+)?s\b|(working|stopping|compacting) \d+(m\d+)?s`)
 	spinning = regexp.MustCompile(`[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] `)
-	counted  = regexp.MustCompile(`[▰▱]+ \d+% of| · most [a-z]+( [a-z]+)*|[\d.]+[kM]? tokens`) // paths differ in length, and are told to the model
+	counted  = regexp.MustCompile(`[▰▱]+ \d+% of| · mostly [a-z]+( [a-z]+)*|[\d.]+[kM]? tokens`) // paths differ in length, and are told to the model
 	ids      = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}(-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})?`)
 )
 

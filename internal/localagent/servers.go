@@ -1,0 +1,53 @@
+package localagent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/stet-dev/stet/internal/config"
+	"github.com/stet-dev/stet/mcpclient"
+	"github.com/stet-dev/stet/tool"
+)
+
+// serversOf are the MCP servers of the configuration. Programs start in dir.
+func serversOf(all []config.MCPServer, dir string) []mcpclient.Server {
+	var out []mcpclient.Server
+	for _, s := range all {
+		server := mcpclient.Server{Name: s.Name, URL: s.URL, Dir: dir, Header: http.Header{}}
+		if len(s.Command) > 0 {
+			server.Command, server.Args = s.Command[0], s.Command[1:]
+		}
+		for name, value := range s.Env {
+			server.Env = append(server.Env, name+"="+value)
+		}
+		for name, value := range s.Headers {
+			server.Header.Set(name, value)
+		}
+		out = append(out, server)
+	}
+	return out
+}
+
+// connect connects to the MCP servers of the configuration, and returns what runs their tools beside the file tools. It waits for
+// them.
+func (a *Agent) connect(ctx context.Context, o Options) (tool.Caller, error) {
+	if o.Servers == nil || len(o.Settings.MCP) == 0 {
+		return a.Handler, nil
+	}
+	a.servers = mcpclient.Open(*o.Servers, serversOf(o.Settings.MCP, o.Dir))
+	set, troubles, err := a.servers.Tools(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range troubles {
+		missing := "it"
+		if errors.Is(t, mcpclient.ErrPart) {
+			missing = "the others"
+		}
+		a.Missing = append(a.Missing, fmt.Sprintf("%v; the agent works without %s", t, missing))
+	}
+	a.More = len(set.Specs())
+	return a.Handler.With(set), nil
+}
