@@ -142,7 +142,7 @@ func (h *house) web() *web.Handler {
 		Window:        func(string) int { return 200_000 },
 		ResumeCommand: func(i session.Info) string { return "stet chat --resume " + i.ID },
 		Settings: func() []web.Setting {
-			return []web.Setting{{Name: "workspace", Value: project}, {Name: "approvals expire after", Value: "10 min", Note: "--approval-timeout"}}
+			return []web.Setting{{Name: "workspace", Value: project}, {Name: "approvals expire after", Value: "10 min"}}
 		},
 	}
 }

@@ -167,6 +167,10 @@ export async function audit({ house, enter, assert }) {
   for (let i = 0; i < 12; i++) await house.call('read_file', { path: '../../etc/shadow' }, 'bad')
   await go(page, 'Audit')
   await page.getByText('The chain holds:').waitFor()
+  const wide = page.viewportSize()
+  await page.setViewportSize({ width: 390, height: 780 })
+  assert.match(await page.locator('main tbody td').first().innerText(), /^\d+\s+\d\d:/) // an entry's number, and its time
+  await page.setViewportSize(wide)
   await page.getByRole('searchbox').fill('desk')
   await page.getByRole('cell', { name: 'approved by person desk' }).first().waitFor()
   await page.getByLabel('NUMBER:HASH').fill('1:' + '0'.repeat(64))
