@@ -121,7 +121,7 @@ STAMPS = STET_COMMIT=$$(git rev-parse HEAD) STET_TIME=$$(git log -1 --format=%ct
 	STET_DATE=$$(TZ=UTC0 git log -1 --date=format-local:%Y-%m-%dT%H:%M:%SZ --format=%cd)
 
 release: ## a release into dist; SNAPSHOT=1 publishes nothing
-	$(STAMPS) $(GO) run $(GORELEASER) release --clean $(if $(SNAPSHOT),--snapshot)
+	$(STAMPS) $(GO) run $(GORELEASER) release --clean --timeout 3h $(if $(SNAPSHOT),--snapshot)
 	cd release && $(GO) run . packages ../dist
 
 release-files: ## what packages hold beside the program, into bin/release
