@@ -40,11 +40,7 @@ func (s *Server) follow(bin string, port int) (err error) {
 	if s.dir, err = os.MkdirTemp("", "stet-postgres"); err != nil {
 		return err
 	}
-	program := filepath.Join(bin, "pg_basebackup")
-	if real, err := filepath.EvalSymlinks(filepath.Join(bin, "initdb")); err == nil {
-		program = filepath.Join(filepath.Dir(real), "pg_basebackup") // the rest may have no link
-	}
-	copying := exec.Command(program, "-h", "127.0.0.1", "-p", strconv.Itoa(port), "-U", "stet",
+	copying := exec.Command(program(bin, "pg_basebackup"), "-h", "127.0.0.1", "-p", strconv.Itoa(port), "-U", "stet",
 		"-D", filepath.Join(s.dir, "data"), "-R", "-X", "stream", "-c", "fast", "--no-sync")
 	copying.Env = append(os.Environ(), "PGPASSWORD="+Password)
 	if err := unprivileged(copying, s.dir); err != nil {
