@@ -60,8 +60,8 @@ func group(text string) string {
 	return b.String()
 }
 
-// keepPaths returns runs of lines without the paths above rows that stay: below a pointer it would not be plain of which file
-// they are.
+// keepPaths returns runs of lines without the paths above rows that stay: below a pointer the reader could not tell which file
+// they are from.
 func keepPaths(runs []run, lines []string) []run {
 	var out []run
 	for n := 0; n < len(runs); {

@@ -152,7 +152,7 @@ func TestStoreIsSilent(t *testing.T) {
 	})
 }
 
-// heldStore is a store that answers nobody for a while.
+// heldStore is a store that does not answer for a while.
 type heldStore struct {
 	record.Store
 	mu   sync.Mutex
@@ -194,7 +194,7 @@ func (h *heldStore) Append(ctx context.Context, b record.Batch) error {
 	return h.Store.Append(ctx, b)
 }
 
-// A conversation that is at another process at every turn keeps its form while the store they share answers nobody: what the other
+// A conversation that is at another process at every turn keeps its form while the store they share does not answer: what the other
 // one sent is planned as it was there. What was sent meanwhile is stored later, for a process that comes then (WIRE-1, WIRE-2).
 func TestStoreIsHeld(t *testing.T) {
 	for _, rounds := range []int{2, 9} { // a write waits for less, or gives up

@@ -16,7 +16,7 @@ import (
 type Sessions struct {
 	*database
 	appends *group[[]addition]
-	mind    map[string]known // sessions as they were after the last commit; of who has the right to commit
+	mind    map[string]known // by id, as the last commit left them; used only with the right to commit (see group)
 }
 
 var _ session.Store = (*Sessions)(nil)

@@ -13,7 +13,7 @@ import (
 // remembered is how many sessions are kept in mind.
 const remembered = 1000
 
-// remember keeps sessions in mind as the database has them after a commit. Only who has the right to commit does that.
+// remember keeps sessions in mind as the database has them after a commit. The caller has the right to commit (see group).
 func (s *Sessions) remember(sessions map[string]known) {
 	if s.mind == nil || len(s.mind)+len(sessions) > remembered {
 		s.mind = map[string]known{}
