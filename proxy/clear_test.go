@@ -105,6 +105,30 @@ func TestClears(t *testing.T) {
 	})
 }
 
+// WIRE-2: in a long session results are cleared at warm breaks too, without a pause. There are few breaks. Between two of them, and
+// after a restart, the same results are cleared. Nothing is refused.
+func TestClearsAtWarmBreaks(t *testing.T) {
+	strictly(t, func(s *strict) {
+		a, p := s.builds(), s.proxy()
+		s.lines, s.rush = 120, true
+		a.rounds(120, p)
+		synctest.Wait()
+		before := len(s.model.Requests())
+		a.rounds(2, s.proxy())
+		got := s.clearedCalls(s.model.Requests())
+		first := got[before-1]
+		if first < 10 || got[before] != first {
+			t.Errorf("cleared: %v; of them %d requests before the restart", got, before)
+		}
+		if n := len(slices.Compact(slices.Clone(got))); !slices.IsSorted(got) || n > 8 {
+			t.Errorf("cleared: %v", got)
+		}
+		if s.refused() > 0 {
+			t.Errorf("%d requests were refused", s.refused())
+		}
+	})
+}
+
 // An account whose server does not know the member has one request refused, which the agent does not see; one whose server passes over
 // it asks once. Nothing more is asked for then, after a restart neither (WIRE-1).
 func TestClearsWhereItIsNotKnown(t *testing.T) {
