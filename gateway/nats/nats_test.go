@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"strings"
@@ -189,6 +190,47 @@ func TestPieces(t *testing.T) {
 	}
 }
 
+// The first pieces of messages whose rest never comes, since their senders are gone, do not
+// keep others from being whole.
+func TestPiecesLeft(t *testing.T) {
+	s := startEmbedded(t)
+	a, b := open(t, nats.Config{Server: s}), open(t, nats.Config{Server: s})
+	got := make(chan gateway.Message, 1)
+	stop, err := a.Own("hub/x", func(m gateway.Message) { got <- m }, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stop()
+	conn, err := client.Connect("", client.InProcessServer(s))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	_, entry := entryOf(t, conn, "hub/x")
+	var owner struct{ Token string }
+	if err := json.Unmarshal(entry.Value(), &owner); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 300 {
+		piece := client.NewMsg("stet.to." + owner.Token)
+		piece.Header.Set("Stet-Piece", fmt.Sprint(i))
+		piece.Data = []byte("{")
+		if err := conn.PublishMsg(piece); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := conn.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	const size = 5 << 20
+	if err := b.Send("hub/x", large("c", size)); err != nil {
+		t.Fatal(err)
+	}
+	if f, ok := (<-got).Frame.(*wire.ToolResult); !ok || len(f.Result) < size {
+		t.Errorf("%+v", f)
+	}
+}
+
 // A server that is gone is an error in words that say what to do.
 func TestServerLost(t *testing.T) {
 	cmd, url := startProcess(t)
@@ -247,6 +289,24 @@ func TestFence(t *testing.T) {
 	}
 }
 
+// entryOf is the entry of an address, and the bucket that has it.
+func entryOf(t *testing.T, conn *client.Conn, address string) (jetstream.KeyValue, jetstream.KeyValueEntry) {
+	t.Helper()
+	js, err := jetstream.New(conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	addresses, err := js.KeyValue(t.Context(), "stet-addresses")
+	if err != nil {
+		t.Fatal(err)
+	}
+	entry, err := addresses.Get(t.Context(), base64.RawURLEncoding.EncodeToString([]byte(address)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return addresses, entry
+}
+
 // The entry of an owner whose process lives, but does not own the address any more, is in nobody's
 // way: it is left where it could not be removed while the servers had no majority.
 func TestEntryLeft(t *testing.T) {
@@ -261,21 +321,9 @@ func TestEntryLeft(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	js, err := jetstream.New(conn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	addresses, err := js.KeyValue(t.Context(), "stet-addresses")
-	if err != nil {
-		t.Fatal(err)
-	}
-	key := base64.RawURLEncoding.EncodeToString([]byte("workspace/w"))
-	entry, err := addresses.Get(t.Context(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	addresses, entry := entryOf(t, conn, "workspace/w")
 	stop()
-	if _, err := addresses.Put(t.Context(), key, entry.Value()); err != nil {
+	if _, err := addresses.Put(t.Context(), entry.Key(), entry.Value()); err != nil {
 		t.Fatal(err)
 	}
 	got := make(chan gateway.Message, 1)

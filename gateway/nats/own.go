@@ -34,7 +34,7 @@ type owned struct {
 	lost    func()
 	taking  sync.Mutex        // held while a message is taken
 	over    bool              // no more are taken
-	pieces  map[string][]byte // of messages that are not whole, by sender and number; for take
+	pieces  map[string]pieces // of messages that are not whole, by the message's name; for take
 }
 
 // Own implements gateway.Bus. It waits until the lease of an owner that was lost has
@@ -42,7 +42,7 @@ type owned struct {
 func (b *Bus) Own(address string, deliver func(gateway.Message), lost func()) (stop func(), err error) {
 	o := &owned{
 		b: b, address: address, owner: owner{b.process, nuid.Next()}, lost: lost,
-		queue: make(chan gateway.Message, backlog), done: make(chan struct{}), pieces: map[string][]byte{},
+		queue: make(chan gateway.Message, backlog), done: make(chan struct{}), pieces: map[string]pieces{},
 	}
 	b.mu.Lock()
 	taken := b.owned[address] != nil

@@ -184,9 +184,7 @@ func unsent(err error) error {
 func (o *owned) take(in *nats.Msg) {
 	piece := in.Header.Get(pieceHeader)
 	if piece != "" && in.Reply == "" {
-		if len(o.pieces) < backlog && len(o.pieces[piece])+len(in.Data) <= maxMessage {
-			o.pieces[piece] = append(o.pieces[piece], in.Data...)
-		}
+		o.keep(piece, in.Data, time.Now())
 		return
 	}
 	why := ""
@@ -197,7 +195,7 @@ func (o *owned) take(in *nats.Msg) {
 	} else if len(in.Header) > 0 { // else it is only asked whether the owner lives
 		body := in.Data
 		if piece != "" {
-			body = append(o.pieces[piece], in.Data...)
+			body = append(o.pieces[piece].body, in.Data...)
 			delete(o.pieces, piece)
 			if fmt.Sprint(len(body)) != in.Header.Get(lastHeader) {
 				why = broken + ": a piece of it was lost"
@@ -218,6 +216,34 @@ func (o *owned) take(in *nats.Msg) {
 	}
 	if err := in.RespondMsg(answer); err != nil {
 		o.b.log.Warn("nats: not answered", "address", o.address, "err", err)
+	}
+}
+
+// pieces are those of a message that is not whole.
+type pieces struct {
+	body []byte
+	last time.Time // when the last one came
+}
+
+// keep adds a piece to those of its message. The rest of a message may never come: its sender
+// may have lost its connection. Such pieces make room for others.
+func (o *owned) keep(message string, piece []byte, now time.Time) {
+	p, begun := o.pieces[message]
+	if !begun {
+		oldest := message
+		for name, other := range o.pieces {
+			if now.Sub(other.last) > roomTime {
+				delete(o.pieces, name)
+			} else if oldest == message || other.last.Before(o.pieces[oldest].last) {
+				oldest = name
+			}
+		}
+		if len(o.pieces) >= backlog {
+			delete(o.pieces, oldest)
+		}
+	}
+	if len(p.body)+len(piece) <= maxMessage {
+		o.pieces[message] = pieces{append(p.body, piece...), now}
 	}
 }
 
