@@ -126,7 +126,21 @@ func loopback(host string) bool {
 
 // client is what the issuer is asked with. Also what goes on without a request, as
 // fetching its keys does, ends in time.
-var client = &http.Client{Timeout: askTime}
+var client = &http.Client{Timeout: askTime, Transport: short{}}
+
+// mostAnswer is how many bytes an answer of the issuer may have.
+const mostAnswer = 1 << 20
+
+// short is http.DefaultTransport for answers that are not longer.
+type short struct{}
+
+func (short) RoundTrip(r *http.Request) (*http.Response, error) {
+	res, err := http.DefaultTransport.RoundTrip(r)
+	if err == nil {
+		res.Body = http.MaxBytesReader(nil, res.Body, mostAnswer)
+	}
+	return res, err
+}
 
 // askAgain is how long after the issuer was not reached it is asked again: everybody can
 // begin a login.
