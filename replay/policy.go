@@ -59,7 +59,8 @@ type Omission struct {
 }
 
 // Ours returns the policy of package history with this configuration. An empty
-// Root becomes the directory of the session, and a zero Price that of the cache.
+// Root becomes the directory of the session, and a zero Price that of the cache; not where thinking is checked, since
+// a proxy plans alike for all prices there.
 func Ours(c history.Config) (Policy, error) {
 	e, err := history.New(c)
 	if err != nil {
@@ -73,7 +74,7 @@ func Ours(c history.Config) (Policy, error) {
 		if c.Root == "" {
 			c.Root = s.Dir
 		}
-		if c.Price == (history.Price{}) {
+		if c.Price == (history.Price{}) && !c.ChecksThinking {
 			c.Price = s.Price
 		}
 		e, err := history.New(c)
