@@ -49,8 +49,8 @@ func (g *finding) file(i int) (path string, starts []int) {
 		if g.lines[j] == Parted && j+1 < len(g.lines) {
 			at++
 		}
-		next, ok := last.next(g.lines[at], paths)
-		if !ok && at == j {
+		next, ok := last.next(g.lines[at], paths, at > j)
+		if !ok && at == j && len(paths) == 1 {
 			if next, ok = last.beside(g.lines[at]); ok {
 				paths = append(paths, next.path)
 			}
@@ -84,7 +84,7 @@ func (g *finding) place(i int) (place, bool) {
 			break
 		}
 		if beside.path == "" && i+1 < len(g.lines) {
-			next, ok := p.next(g.lines[i+1], []string{p.path})
+			next, ok := p.next(g.lines[i+1], []string{p.path}, false)
 			if !ok {
 				next, ok = p.beside(g.lines[i+1])
 			}
@@ -93,20 +93,21 @@ func (g *finding) place(i int) (place, bool) {
 			}
 		}
 	}
-	if beside.path != "" && (found.path == "" || isFile(beside.path) || !isFile(found.path)) {
+	if beside.path != "" && (found.path == "" || isFile(beside.path)) {
 		return beside, true
 	}
 	return found, found.path != ""
 }
 
-// next returns the place that a line begins with if it is a later one of the file with these paths.
-func (p place) next(line string, paths []string) (place, bool) {
+// next returns the place that a line begins with if it is a later one of the file with these paths. A line beside one that was found
+// has the next number, if no mark parts the two.
+func (p place) next(line string, paths []string, parted bool) (place, bool) {
 	for _, path := range paths {
 		rest, ok := strings.CutPrefix(line, path)
 		if !ok || rest == "" || rest[0] != ':' && rest[0] != '-' {
 			continue
 		}
-		if n, mark := LineNumber(rest[1:]); mark == rest[0] && n >= p.line {
+		if n, mark := LineNumber(rest[1:]); mark == rest[0] && n >= p.line && (mark == ':' || parted || n == p.line+1) {
 			return place{path, n, mark}, true
 		}
 	}

@@ -42,7 +42,7 @@ func TestRepeatable(t *testing.T) {
 		"npx jest": true, "bash -lc 'npm test'": true, "curl -sSL https://example.com | head": true, "find . | xargs grep x": true, "python3 -m pytest -q": true,
 		"git push": false, "git stash pop": false, "git rebase main": false, "npm install": false, "pip install x": false, "rm -r a": false, "sed -i s/a/b/ a.go": false,
 		"make > log": false, "python3 a.py": false, "./run.sh": false, "curl -X POST https://example.com": false, "curl -o a https://example.com": false,
-		"go test ./... && git commit -am x": false, "cat a.go; make; git push": false, "find . -delete": false, "npm run deploy": false, "echo 'a": false,
+		"go test ./... && git commit -am x": false, "cat a.go; make; git push": false, "find . -delete": false, "npm run deploy": false, "make deploy": false, "make -j4 test": true, "mvn -q verify": true, "mvn deploy": false, "cmake --install .": false, "echo 'a": false,
 	} {
 		if a := (Action{Op: Shell, Command: command}); a.Repeatable() != want {
 			t.Errorf("%s: %v", command, !want)

@@ -62,8 +62,19 @@ func repeatable(words []string) bool {
 	if does, ok := repeatableCommands[name]; ok {
 		return quietSubcommand(name, words[1:], does)
 	}
+	if runners[name] {
+		return !slices.ContainsFunc(words[1:], func(w string) bool {
+			return w == unknown || strings.Contains(w, "install") || w[:min(1, len(w))] != "-" && !strings.Contains(w, "=") && !harmlessTargets[w]
+		})
+	}
 	return builders[name] && !installers[name]
 }
+
+// runners are the builders that do whatever a project's files say; harmlessTargets are what they may be told to do.
+var (
+	runners         = set("make gmake cmake ninja meson bazel mvn mvnw gradle gradlew ant sbt dotnet xcodebuild turbo nx lerna next rebar3 webpack vite")
+	harmlessTargets = set("all build test tests check lint vet compile verify assemble typecheck type-check unit")
+)
 
 // repeatableCommands are the commands that build and test by some of what they may be told to do.
 var repeatableCommands = map[string]string{

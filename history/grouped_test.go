@@ -44,6 +44,8 @@ func TestGrouped(t *testing.T) {
 		{"numbers in names", found("2026-10-04-a.md", 8, 20, ":") + found("2026-11-04-b.md", 3, 9, ":"), head("2026-10-04-a.md") + under(8, 20, ":") + "\n" + head("2026-11-04-b.md") + under(3, 9, ":")},
 		{"numbers in names, around", found("step-2-a.md", 8, 20, "-"), head("step-2-a.md") + under(8, 20, "-")},
 		{"places in texts", strings.ReplaceAll(found("a.log", 8, 20, "-"), "text ", "b.go:7: text "), head("a.log") + strings.ReplaceAll(under(8, 20, "-"), "text ", "b.go:7: text ")},
+		{"names that go on with a number", found("app", 8, 20, ":") + found("app-2024-01", 5, 20, ":"), head("app") + under(8, 20, ":") + "\n" + head("app-2024-01") + under(5, 20, ":")},
+		{"names with a number, one more", found("week-1-mon", 8, 20, ":") + found("week-2-tue", 9, 20, ":"), head("week-1-mon") + under(8, 20, ":") + "\n" + head("week-2-tue") + under(9, 20, ":")},
 		{"columns", strings.ReplaceAll(found("a.go", 8, 20, ":"), "\t", "5:\t"), head("a.go") + strings.ReplaceAll(under(8, 20, ":"), "\t", "5:\t")},
 		{"without an end", strings.TrimSuffix(found("a.go", 8, 20, ":"), "\n"), head("a.go") + strings.TrimSuffix(under(8, 20, ":"), "\n")},
 	} {

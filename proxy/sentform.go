@@ -118,9 +118,10 @@ func (p *Proxy) goesOut(x *exchange, d *reading, from sentform.Known, judged boo
 }
 
 // sentBefore is how many messages are taken to have been sent in the form that is the likeliest: what is behind it was sent without
-// stet. Where the store did not answer, it was sent by another process, by the same rules: so it is planned.
+// stet. Where a form is known here and the store did not answer, another process sent what is behind it, by the same rules: so
+// that is planned.
 func (f *sentForms) sentBefore() int {
-	if f.unsure {
+	if f.unsure && len(f.known) > 0 {
 		return f.likeliest().Messages
 	}
 	return f.before

@@ -19,6 +19,7 @@ const (
 	maxPrune    = 2 * time.Minute  // time that removing old rows may take
 	maxNow      = time.Second      // time that a request waits for a write
 	lateDelay   = 2 * time.Second  // between trials of writes that are late
+	maxLate     = 32 << 20         // bytes of forms that wait for such a trial
 	writeDelay  = 200 * time.Millisecond
 	writeTrials = 2
 	pruneEvery  = 6 * time.Hour
@@ -117,8 +118,8 @@ func (w *writer) writeNow(b record.Batch, kept, done func()) <-chan struct{} {
 		case kept != nil:
 			kept()
 		}
-		w.hangs.Store(false)
 		close(written)
+		w.hangs.Store(false) // after close: see wait
 		if err == nil {
 			w.writeLate()
 		}
@@ -126,13 +127,29 @@ func (w *writer) writeNow(b record.Batch, kept, done func()) <-chan struct{} {
 	return written
 }
 
-// later keeps rows until they can be written. When too many wait, the oldest are dropped.
-func (w *writer) later(late ...lateWrite) {
+// later keeps rows until they can be written. When too many wait, or too many bytes, the oldest are dropped and counted: a form that is
+// not written is in the later writes of its conversation too.
+func (w *writer) later(late lateWrite) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.late = append(w.late, late...)
-	if more := len(w.late) - maxQueued; more > 0 {
-		w.late = slices.Delete(w.late, 0, more)
+	w.late = append(w.late, late)
+	w.dropLate()
+}
+
+// dropLate drops the oldest of what is late, if it is too much. w.mu is held.
+func (w *writer) dropLate() {
+	bytes := 0
+	for i, l := range slices.Backward(w.late) {
+		for _, f := range l.rows.Forms {
+			bytes += len(f.Edits)
+		}
+		if len(w.late)-i > maxQueued || bytes > maxLate {
+			for _, l := range w.late[:i+1] {
+				w.metrics.lost.Add(float64(rowsOf(l.rows)))
+			}
+			w.late = slices.Delete(w.late, 0, i+1)
+			return
+		}
 	}
 }
 
@@ -144,7 +161,10 @@ func (w *writer) writeLate() {
 	w.mu.Unlock()
 	for i, l := range late {
 		if err := w.append(l.rows); err != nil {
-			w.later(late[i:]...)
+			w.mu.Lock()
+			w.late = append(late[i:], w.late...)
+			w.dropLate()
+			w.mu.Unlock()
 			return
 		}
 		if l.kept != nil {
@@ -164,6 +184,12 @@ func (w *writer) wait(written <-chan struct{}) {
 	case <-written:
 	case <-late.C:
 		w.hangs.Store(true)
+		select {
+		case <-written: // just now, and nothing else may clear the mark
+			w.hangs.Store(false)
+			return
+		default:
+		}
 		w.log.Warn("the store does not answer: what was sent to a provider may be forgotten if this process is killed")
 	}
 }

@@ -5,13 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
 
 	"github.com/stet-dev/stet/internal/config"
+	"github.com/stet-dev/stet/internal/invisible"
 	"github.com/stet-dev/stet/mcpclient"
 	"github.com/stet-dev/stet/tool"
 )
 
-// serversOf are the MCP servers of the configuration. Programs start in dir.
+// serversOf are the MCP servers of the configuration. Programs start in dir. It is not the workspace: npx, python and the like look
+// for programs where they start, and a checkout is not trusted.
 func serversOf(all []config.MCPServer, dir string) []mcpclient.Server {
 	var out []mcpclient.Server
 	for _, s := range all {
@@ -36,7 +39,11 @@ func (a *Agent) connect(ctx context.Context, o Options) (tool.Caller, error) {
 	if o.Servers == nil || len(o.Settings.MCP) == 0 {
 		return a.Handler, nil
 	}
-	a.servers = mcpclient.Open(*o.Servers, serversOf(o.Settings.MCP, o.Dir))
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return nil, err
+	}
+	a.servers = mcpclient.Open(*o.Servers, serversOf(o.Settings.MCP, home))
 	set, troubles, err := a.servers.Tools(ctx)
 	if err != nil {
 		return nil, err
@@ -46,7 +53,7 @@ func (a *Agent) connect(ctx context.Context, o Options) (tool.Caller, error) {
 		if errors.Is(t, mcpclient.ErrPart) {
 			missing = "the others"
 		}
-		a.Missing = append(a.Missing, fmt.Sprintf("%v; the agent works without %s", t, missing))
+		a.Missing = append(a.Missing, invisible.Escape(fmt.Sprintf("%v; the agent works without %s", t, missing), nil)) // a server's own words may be in it
 	}
 	a.More = len(set.Specs())
 	return a.Handler.With(set), nil
