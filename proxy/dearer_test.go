@@ -184,7 +184,7 @@ func (k *trial) runs(lines int) {
 	}
 	id := fmt.Sprint("call_", i)
 	k.said = append(k.said,
-		llm.Message{Role: llm.Assistant, Parts: []llm.Part{{Kind: llm.ToolCall, CallID: id, Name: "Bash", Args: fmt.Sprintf(`{"command":"make %d"}`, i)}}},
+		llm.Message{Role: llm.Assistant, Parts: []llm.Part{{Kind: llm.ToolCall, CallID: id, Name: "Bash", Args: fmt.Sprintf(`{"command":"make -j%d"}`, i)}}},
 		llm.Message{Role: llm.Tool, Parts: []llm.Part{{Kind: llm.ToolResult, CallID: id, Text: text.String()}}})
 }
 
