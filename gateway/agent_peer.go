@@ -11,20 +11,20 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// agentPeer is what the hub does for an agent: it takes its calls.
+// agentPeer is the hub's side of an agent session: it receives the agent's calls and starts them.
 type agentPeer struct {
 	*hubSession
-	room chan struct{} // one for each call that is not answered: when it is full nothing more is read
+	room chan struct{} // one slot for each unanswered call; when it is full, the hub stops reading from the agent
 
 	mu       sync.Mutex
 	calls    map[*call]struct{}
 	byID     map[string]*call
-	sessions map[clientSession]bool // that the agent has used
-	late     recent                 // calls whose parts may still be on their way
+	sessions map[clientSession]bool // the sessions that the agent has used
+	late     recent                 // ended calls whose remaining parts may still arrive
 	over     bool
 }
 
-// atOnce is how many calls of an agent may be under way or wait for room.
+// atOnce is the limit of an agent's calls that run or wait for room.
 const atOnce = 256
 
 func newAgentPeer(s *hubSession) *agentPeer {
@@ -34,7 +34,7 @@ func newAgentPeer(s *hubSession) *agentPeer {
 	}
 }
 
-// begin tells the agent of the workspaces that it can call.
+// begin tells the agent which workspaces it can call.
 func (p *agentPeer) begin() error {
 	for _, w := range p.h.Workspaces() {
 		if tools, ok := p.h.tools(w); ok {
@@ -44,7 +44,7 @@ func (p *agentPeer) begin() error {
 	return nil
 }
 
-// admit waits until there is room for a call, which is its own from then on.
+// admit waits for a free slot for a call. The call then owns the slot.
 func (p *agentPeer) admit(ctx context.Context, f wire.Frame) bool {
 	if _, ok := f.(*wire.ToolCall); !ok {
 		return true
@@ -76,7 +76,7 @@ func (p *agentPeer) handle(f wire.Frame) {
 	case *wire.Part:
 		p.part(f)
 	case *wire.Taken:
-		if c := p.find(f.CallID); c != nil { // else it has ended
+		if c := p.find(f.CallID); c != nil { // nil if the call has ended
 			c.takenByCaller(f)
 		}
 	case *wire.Error:
@@ -86,14 +86,14 @@ func (p *agentPeer) handle(f wire.Frame) {
 	}
 }
 
-// find is the call under way that the agent gave this id; nil if there is none.
+// find returns the running call with the agent's id, or nil.
 func (p *agentPeer) find(id string) *call {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.byID[id]
 }
 
-// part passes a part on. Of a call that has ended some may still come. (FILE-9)
+// part forwards a part of a call's content. Parts of a call that has ended may still arrive. (FILE-9)
 func (p *agentPeer) part(f *wire.Part) {
 	if c := p.find(f.CallID); c != nil {
 		c.partFromCaller(f)
@@ -107,7 +107,7 @@ func (p *agentPeer) part(f *wire.Part) {
 	}
 }
 
-// call begins a call that was admitted.
+// call starts a call that was admitted.
 func (p *agentPeer) call(f *wire.ToolCall) {
 	id, inParts := f.CallID, f.PartsFollow
 	answer := func(r *wire.ToolResult, release func()) {
@@ -161,7 +161,7 @@ func (p *agentPeer) call(f *wire.ToolCall) {
 	}
 }
 
-// remember notes a call, unless the session is over.
+// remember adds a call to the running calls. It returns false if the session is over.
 func (p *agentPeer) remember(id string, c *call) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -182,7 +182,7 @@ func (p *agentPeer) forget(id string, c *call) {
 	}
 }
 
-// pass passes on what happens to a call, under the agent's id. The frame is its own.
+// pass forwards a frame about a call to the agent, under the agent's id. pass may change the frame.
 func (p *agentPeer) pass(id string, f wire.Frame) {
 	switch f := f.(type) {
 	case *wire.ToolResult:
@@ -204,7 +204,7 @@ func (p *agentPeer) disconnected() {}
 
 func (p *agentPeer) resumed() {}
 
-// ended ends the agent's calls: there is no session for their results.
+// ended ends the agent's calls: without a session their results cannot be delivered.
 func (p *agentPeer) ended() {
 	p.mu.Lock()
 	p.over = true

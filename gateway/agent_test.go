@@ -14,23 +14,19 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// Agent is an agent at the gateway's WebSocket, as a client in another language is one:
-// a tool.Caller whose calls are done by a workspace's host. Its fields are not to be
-// changed once it is connected. A call whose connection is lost goes on if that is back
-// in time.
+// Agent is a client of the gateway's WebSocket, like a client in another language. It is a tool.Caller whose calls are run by a
+// workspace's host. Its fields must not be changed once it is connected. A call continues if a lost connection is restored in time.
 type Agent struct {
 	Dial
-	Workspace string // "": the only one that the gateway has
-	Session   string // the client session; "": the gateway makes one up
+	Workspace string // "": the gateway's only workspace
+	Session   string // the client session; "": the gateway chooses one
 	Client    string // what the agent calls itself
 	Log       *slog.Logger
-	// Timeout is how long a call may take, a person's time apart; 0: 30 s.
+	// Timeout is the time limit of a call, without the time for a person; 0: 30 s.
 	Timeout time.Duration
-	// MaxContent is how large a content may be that comes in parts, in bytes; 0:
-	// 100 MB.
+	// MaxContent is the limit of content in parts, in bytes; 0: 100 MB.
 	MaxContent int
-	// Waits is told when a call begins to wait for a person, and when it goes on;
-	// nil: no function is.
+	// Waits is called when a call begins to wait for a person, and when it continues; it may be nil.
 	Waits func(call string, waiting bool)
 
 	gateway *dialer
@@ -48,7 +44,7 @@ type Agent struct {
 // pending is a call that waits for its result.
 type pending struct {
 	done    chan *wire.ToolResult // of capacity 1
-	content assembly              // of the result; for who reads frames
+	content assembly              // of the result; used by the reading goroutine
 	sent    window                // of its own content
 	stop    context.CancelFunc    // ends the sending of its content
 }
@@ -60,9 +56,8 @@ var (
 	errLost       = errors.New("the connection was lost")
 )
 
-// Connect connects to the gateway, and waits until that is so, the gateway
-// refuses, or ctx ends. The connection is kept up until Close,
-// also after the end of ctx.
+// Connect connects to the gateway. It returns when the agent is connected, the gateway refuses, or ctx ends. The connection is kept
+// until Close, also after the end of ctx.
 func (a *Agent) Connect(ctx context.Context) error { return a.connect(ctx, a.dial) }
 
 func (a *Agent) connect(ctx context.Context, dial func(context.Context) (connection, error)) error {
@@ -97,7 +92,7 @@ func (a *Agent) AwaitHost(ctx context.Context) error {
 	return a.await(ctx, nil, func() bool { return len(a.tools) > 0 })
 }
 
-// await waits until something is so, which is asked with mu held.
+// await waits until so returns true. so is called with mu held.
 func (a *Agent) await(ctx context.Context, refused <-chan error, so func() bool) error {
 	for {
 		a.mu.Lock()
@@ -143,7 +138,7 @@ func (a *Agent) lost() {
 	a.fail("The connection to the gateway was lost. Whether the call was done is not known: look before you repeat it.")
 }
 
-// fresh ends what an earlier session had under way.
+// fresh ends the calls of an earlier session.
 func (a *Agent) fresh() {
 	a.mu.Lock()
 	clear(a.tools)
@@ -180,7 +175,7 @@ func (a *Agent) handle(f wire.Frame) {
 	case *wire.Part:
 		a.part(f)
 	case *wire.Taken:
-		if p := a.find(f.CallID); p != nil { // else it has ended
+		if p := a.find(f.CallID); p != nil { // nil if the call has ended
 			p.sent.take(f)
 		}
 	case *wire.Event:
@@ -226,8 +221,7 @@ func (a *Agent) end(id string, f *wire.ToolResult) {
 	p.done <- f
 }
 
-// Specs implements tool.Caller: the tools of the workspace's host, none while it
-// has none.
+// Specs implements tool.Caller. It returns the tools of the workspace's host, or none.
 func (a *Agent) Specs() []tool.Spec {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -283,7 +277,7 @@ func (a *Agent) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 	if err := a.gateway.send(&wire.Cancel{CallID: id, Reason: "caller"}); err != nil {
 		a.end(id, failure(tool.Cancelled, "The call was cancelled. Whether it was done is not known."))
 	}
-	select { // the gateway says what became of it
+	select { // the gateway sends the result
 	case r := <-p.done:
 		return resultOf(c.ID, r)
 	case <-time.After(2 * settling):
@@ -294,13 +288,11 @@ func (a *Agent) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 	}
 }
 
-// inOne is how large a call may be, in bytes, that goes in one frame where it may
-// go in parts: a host takes less in one piece than it does in parts. (FILE-8,
-// FILE-9)
+// inOne is the size in bytes up to which a call goes in one frame although it may go in parts. A host accepts more bytes in parts
+// than in one frame. (FILE-8, FILE-9)
 const inOne = 4 << 20
 
-// submit puts a call on its way: in one frame or, where it is too large for that,
-// with its content in parts behind it, as long as ctx lasts.
+// submit sends a call in one frame. If the call is too large for that, submit sends its content in parts after it, until ctx ends.
 func (a *Agent) submit(ctx context.Context, f *wire.ToolCall, p *pending, parts bool) error {
 	rest, content, ok := json.RawMessage(nil), "", false
 	if parts && (len(f.Arguments) > inOne || !a.gateway.fits(f.Arguments)) {
@@ -316,14 +308,14 @@ func (a *Agent) submit(ctx context.Context, f *wire.ToolCall, p *pending, parts 
 	return a.gateway.sendParts(ctx, f.CallID, strings.NewReader(content), &p.sent, 0)
 }
 
-// find is the call that is under way by that id; nil if there is none.
+// find returns the running call with that id, or nil.
 func (a *Agent) find(id string) *pending {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.calls[id]
 }
 
-// part takes a part of a result's content.
+// part handles a part of a result's content.
 func (a *Agent) part(f *wire.Part) {
 	p := a.find(f.CallID)
 	if p == nil {
@@ -347,21 +339,20 @@ func (a *Agent) part(f *wire.Part) {
 	}
 }
 
-// Close ends the connection, and the calls that are under way. More calls do
-// nothing.
+// Close ends the connection and the running calls. Further calls do nothing.
 func (a *Agent) Close() error {
 	a.stop()
 	a.wg.Wait()
 	return nil
 }
 
-// assembly is a content that is put together in memory.
+// assembly joins content in memory.
 type assembly struct {
 	stream
 	text wire.Content
 }
 
-// add adds a part, which is taken thereby.
+// add adds a part. Then the part counts as taken.
 func (a *assembly) add(f *wire.Part, limit int) *reason {
 	if wrong := a.stream.add(f, limit); wrong != nil {
 		return wrong
@@ -371,7 +362,7 @@ func (a *assembly) add(f *wire.Part, limit int) *reason {
 	return nil
 }
 
-// into puts the content into the result that it belongs to.
+// into puts the content into its result.
 func (a *assembly) into(r *wire.ToolResult) *wire.ToolResult {
 	if a.next == 0 || r.Error != "" {
 		return r

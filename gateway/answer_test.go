@@ -13,13 +13,13 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// read asks for a read.
+// read makes a read call.
 func (r *raw) read(id string) {
 	r.t.Helper()
 	r.send(&wire.ToolCall{CallID: id, ToolName: "read_file", Arguments: json.RawMessage(`{}`)})
 }
 
-// free reports whether a hub holds nothing.
+// free reports whether a hub holds no bytes.
 func free(h *Hub) bool {
 	release, err := budget.TryAcquire(h.config.Memory.Limit(), h.config.Memory)
 	if err == nil {
@@ -28,8 +28,8 @@ func free(h *Hub) bool {
 	return err == nil
 }
 
-// A result in one frame for which there is no room is let go of, and its caller is told
-// when to ask again. What an agent has got is not held any more.
+// A result in one frame is dropped if there is no room for it, and its caller is told when to ask again. The hub does not hold a
+// result that an agent has received.
 func TestResultsAreBounded(t *testing.T) {
 	bubble(t, Config{Memory: budget.New(budget.Process, 1<<20)}, func(t *testing.T, h *Hub, _ *logged) {
 		host := rawHost(t, h)
@@ -64,8 +64,8 @@ func TestResultsAreBounded(t *testing.T) {
 	})
 }
 
-// A content in parts waits behind its first part until there is room for it: when the one
-// before it is through, or cut off. It does not wait for ever. (FILE-9)
+// Content in parts waits after its first part until there is room: until the content before it was sent or its connection was lost.
+// The wait has a limit. (FILE-9)
 func TestContentsWaitForRoom(t *testing.T) {
 	bubble(t, Config{Memory: budget.New(budget.Process, streamBytes)}, func(t *testing.T, h *Hub, _ *logged) {
 		host := rawHost(t, h, wire.CanParts, wire.CanCancel)
@@ -83,9 +83,9 @@ func TestContentsWaitForRoom(t *testing.T) {
 			if i == 0 {
 				want[*wire.Taken](host)
 			}
-			synctest.Wait() // those who wait do so in this order
+			synctest.Wait() // they wait in this order
 		}
-		agents[0].c.abort() // it is cut off: its read ends, and the next one has its room
+		agents[0].c.abort() // its connection is lost: its read ends, and the next read gets its room
 		for range 2 {
 			switch f := host.next().(type) {
 			case *wire.Cancel:
@@ -114,7 +114,7 @@ func TestContentsWaitForRoom(t *testing.T) {
 	})
 }
 
-// A call that has ended holds nothing of its arguments, whether it was sent or not.
+// An ended call does not hold its arguments, whether it was sent or not.
 func TestEndedCallHoldsNothing(t *testing.T) {
 	bubble(t, Config{}, func(t *testing.T, h *Hub, _ *logged) {
 		done := make(chan struct{})
@@ -130,7 +130,7 @@ func TestEndedCallHoldsNothing(t *testing.T) {
 	})
 }
 
-// A call for which there is no room is refused after a while, and a later one is taken.
+// A call without room is refused after a while, and a later call is accepted.
 func TestCallsAreBounded(t *testing.T) {
 	bubble(t, Config{Memory: budget.New(budget.Process, 1<<20)}, func(t *testing.T, h *Hub, _ *logged) {
 		host := rawHost(t, h)
@@ -156,7 +156,7 @@ func TestCallsAreBounded(t *testing.T) {
 	})
 }
 
-// A content has 100 MB at most where nothing else is said, both ways. (FILE-9)
+// Content has at most 100 MB by default, in both directions. (FILE-9)
 func TestContentLimit(t *testing.T) {
 	const limit = 100 << 20
 	bubble(t, Config{Limits: Limits{Rate: -1}}, func(t *testing.T, h *Hub, _ *logged) {

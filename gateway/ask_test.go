@@ -16,8 +16,7 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// What is approved for a session holds in the workspace that was asked about: the
-// session's questions of another one stay open. (FILE-6)
+// A session grant holds only in the workspace of its question: the session's questions about another workspace stay open. (FILE-6)
 func TestGrantIsOfOneWorkspace(t *testing.T) {
 	queue := new(approval.Queue)
 	bubble(t, Config{Queue: queue}, func(t *testing.T, h *Hub, _ *logged) {
@@ -64,8 +63,8 @@ func TestGrantIsOfOneWorkspace(t *testing.T) {
 	})
 }
 
-// A call that failed because its host was lost is not asked about when the host is
-// back: its caller has been told that it is over, and may have repeated it. (FILE-4)
+// No question is asked about a call that failed because its host was lost, when the host is back. Its caller knows that it failed,
+// and may have repeated it. (FILE-4)
 func TestLostCallIsNotAskedAbout(t *testing.T) {
 	queue := new(approval.Queue)
 	bubble(t, Config{Queue: queue}, func(t *testing.T, h *Hub, _ *logged) {
@@ -74,13 +73,13 @@ func TestLostCallIsNotAskedAbout(t *testing.T) {
 		stop := s.host(b.handler)
 		defer stop()
 		synctest.Wait()
-		s.conns[0].freeze() // what the host says is on its way for ever
+		s.conns[0].freeze() // the host's frames no longer arrive
 		args := json.RawMessage(`{"path":"a.txt","content":"one"}`)
 		f := begin(ctx, h.Caller("w"), tool.Call{Session: "s", Name: "write_file", Arguments: args})
 		synctest.Wait()
 		s.cut(false)
 		f.wait(t, tool.HostUnavailable, "was lost")
-		time.Sleep(away / 2) // the host is back, and says it again
+		time.Sleep(away / 2) // the host is back, and sends the question again
 		synctest.Wait()
 		for _, q := range queue.Open() {
 			t.Errorf("%s of %s is asked about", q.Tool, q.Path)
@@ -92,7 +91,7 @@ func TestLostCallIsNotAskedAbout(t *testing.T) {
 	})
 }
 
-// A question about a call that is none is answered, and nobody sees it.
+// A question about an unknown call is answered with an error. No person sees it.
 func TestQuestionAboutNoCall(t *testing.T) {
 	queue := new(approval.Queue)
 	bubble(t, Config{Queue: queue}, func(t *testing.T, h *Hub, _ *logged) {
@@ -107,8 +106,7 @@ func TestQuestionAboutNoCall(t *testing.T) {
 	})
 }
 
-// A person over a WebSocket is shown all of a change, page by page, before an approval
-// of it counts. (FILE-6)
+// An approval over a WebSocket counts only after the person was shown the whole change, page by page. (FILE-6)
 func TestLargeChangeIsShown(t *testing.T) {
 	queue := new(approval.Queue)
 	bubble(t, Config{Queue: queue}, func(t *testing.T, h *Hub, _ *logged) {

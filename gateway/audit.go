@@ -15,11 +15,10 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// What the gateway itself decides is in its audit trail: what it refuses, the clients it
-// cuts off, and the calls that it ends in the place of their hosts. What a host has
-// decided is in the host's trail. (FILE-11)
+// The gateway's audit trail records what the gateway itself decides: refused requests, clients that it disconnects, and calls that
+// it ends instead of their host. A host's decisions are in the host's trail. (FILE-11)
 
-// record puts an entry into the trail.
+// record adds an entry to the trail.
 func (h *Hub) record(e record.Entry) {
 	e.Kind, e.Time = record.Call, time.Now()
 	if e.By == "" {
@@ -30,7 +29,7 @@ func (h *Hub) record(e record.Entry) {
 	}
 }
 
-// about is an entry about a session of a token.
+// about returns an entry about the session of a token.
 func about(who Identity, hello *wire.Hello) record.Entry {
 	e := record.Entry{Session: "gateway-" + who.ID, Client: calledBy(hello.Client, who)}
 	if hello.Workspace != "" {
@@ -39,7 +38,7 @@ func about(who Identity, hello *wire.Hello) record.Entry {
 	return e
 }
 
-// calledBy is the caller: the client's name for itself, and the token's name.
+// calledBy names the caller: the client's own name and the token's name.
 func calledBy(client string, who Identity) string {
 	if who.Name == "" {
 		return client
@@ -47,25 +46,23 @@ func calledBy(client string, who Identity) string {
 	return fmt.Sprintf("%s (token %s)", client, who.Name)
 }
 
-// root stands for a workspace in the trail of the gateway, which does not know
-// where it is.
+// root names a workspace in the gateway's trail. The gateway does not know the workspace's path.
 func root(workspace string) string { return "gateway:" + workspace }
 
-// recordRefusal notes that a client with a good token was refused.
+// recordRefusal records that a client with a valid token was refused.
 func (h *Hub) recordRefusal(who Identity, hello *wire.Hello, why *wire.Error) {
 	e := about(who, hello)
 	e.Decision, e.Outcome = "refused: "+why.Message, why.Code
 	h.recordSeldom(who.ID+" "+why.Code, e)
 }
 
-// Refused notes that a request was refused beside the gateway: by what is served at
-// the same port. why is in words for people.
+// Refused records that another handler on the same port refused a request. why is a sentence for people.
 func (h *Hub) Refused(r *http.Request, why string) {
 	h.log.Warn("refused", "why", why, "remote", r.RemoteAddr)
 	h.recordStranger(r.RemoteAddr, why)
 }
 
-// recordStranger notes that a request without a good token was refused.
+// recordStranger records that a request without a valid token was refused.
 func (h *Hub) recordStranger(remote, why string) {
 	address, _, err := net.SplitHostPort(remote)
 	if err != nil {
@@ -74,8 +71,7 @@ func (h *Hub) recordStranger(remote, why string) {
 	h.recordSeldom(address+" "+why, record.Entry{Client: address, Decision: "refused: " + why, Outcome: wire.Forbidden})
 }
 
-// recordCutOff notes that the gateway ended a session; why is the reason. Other ends are
-// not noted.
+// recordCutOff records that the gateway ended a session; why is the reason. Sessions that end in another way are not recorded.
 func (h *Hub) recordCutOff(who Identity, hello *wire.Hello, why error) {
 	outcome := record.Broke
 	switch {
@@ -93,7 +89,7 @@ func (h *Hub) recordCutOff(who Identity, hello *wire.Hello, why error) {
 	h.recordSeldom(who.ID+" "+outcome, e)
 }
 
-// recordResult notes that the gateway, and not the host, said what the call came to.
+// recordResult records that the gateway, not the host, decided the result of the call.
 func (c *call) recordResult(r *wire.ToolResult) {
 	decision := "refused"
 	switch tool.Code(r.Error) {
@@ -114,7 +110,7 @@ func (c *call) recordResult(r *wire.ToolResult) {
 	c.h.record(e)
 }
 
-// pathIn is the path that the call's arguments name.
+// pathIn returns the path in the call's arguments.
 func (c *call) pathIn() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -124,23 +120,20 @@ func (c *call) pathIn() string {
 	return tool.PathIn(c.f.Arguments)
 }
 
-// seldom tells which entries are put into the trail of what may come often: without a
-// token a client can make any number of requests.
+// seldom limits how often frequent entries are recorded. Without a token a client can make any number of requests.
 type seldom struct {
-	of  ratelimit.Keyed // by kind
+	of  ratelimit.Keyed // by kind of entry
 	all *ratelimit.Limiter
 }
 
-// manyKinds is how many entries that may come often are recorded in a minute: one of
-// each kind.
+// manyKinds is the limit of such entries in a minute, over all kinds. Each kind is recorded once a minute.
 const manyKinds = 1024
 
 func newSeldom() *seldom {
 	return &seldom{of: ratelimit.Keyed{PerMinute: 1}, all: ratelimit.New(manyKinds)}
 }
 
-// due reports whether an entry of a kind is to be recorded, and how many were left out
-// before it.
+// due reports whether an entry of a kind is to be recorded, and how many entries were skipped before it.
 func (s *seldom) due(kind string, now time.Time) (left int, ok bool) {
 	wait, left := s.of.Take(kind, now)
 	if wait > 0 {
@@ -150,8 +143,7 @@ func (s *seldom) due(kind string, now time.Time) (left int, ok bool) {
 	return left + others, wait == 0
 }
 
-// recordSeldom is record for what may come often: once a minute for each kind, with how
-// many were left out.
+// recordSeldom is record for frequent entries. It records one entry a minute for each kind, with the number that was skipped.
 func (h *Hub) recordSeldom(kind string, e record.Entry) {
 	if left, ok := h.seldom.due(kind, time.Now()); ok {
 		if left > 0 {

@@ -15,7 +15,7 @@ import (
 	"github.com/stet-dev/stet/record"
 )
 
-// recorded are the entries of a trail, in words.
+// recorded returns the entries of a trail as text.
 func recorded(t testing.TB, h *Hub, trail *record.Memory) (lines []string) {
 	t.Helper()
 	if err := h.config.Journal.Flush(ctx); err != nil {
@@ -32,8 +32,8 @@ func recorded(t testing.TB, h *Hub, trail *record.Memory) (lines []string) {
 	return lines
 }
 
-// What the gateway refuses, ends or gives up is in its trail, with whose it was and
-// why; what a host has decided is in the host's. (FILE-11)
+// The trail has what the gateway refuses and ends, with the token and the reason. The host's decisions are in the host's trail.
+// (FILE-11)
 func TestRefusalsAreRecorded(t *testing.T) {
 	trail := new(record.Memory)
 	bubble(t, Config{Journal: &record.Journal{Trail: trail}, Limits: Limits{Rate: 4, Content: 10}, Away: -1}, func(t *testing.T, h *Hub, _ *logged) {
@@ -100,7 +100,7 @@ func TestRefusalsAreRecorded(t *testing.T) {
 	})
 }
 
-// Who has no token is told once a minute, with how often they came. (FILE-11)
+// Requests without a token are recorded once a minute, with their number. (FILE-11)
 func TestStrangersDoNotFillTheTrail(t *testing.T) {
 	trail := new(record.Memory)
 	h, _ := newHub(t, Config{Journal: &record.Journal{Trail: trail}})
@@ -136,9 +136,8 @@ func TestStrangersDoNotFillTheTrail(t *testing.T) {
 	}
 }
 
-// A clock that is set neither prolongs nor ends what has a time: that is counted by
-// one that nobody sets. A clock that goes back by a year is to a token as if it were
-// to expire a year later. (FILE-4)
+// Setting the clock neither extends nor ends a time limit: limits use the monotonic clock. If the clock is set back by a year, a
+// token does not last a year longer. (FILE-4)
 func TestClockThatIsSet(t *testing.T) {
 	h, _ := newHub(t, Config{Queue: new(approval.Queue)})
 	begun := time.Now()
@@ -151,7 +150,7 @@ func TestClockThatIsSet(t *testing.T) {
 		t.Error("it lasts as long as it was to last")
 	}
 	if h.valid(token(begun.Add(-time.Second)), begun) || !h.valid(Identity{ID: "b"}, begun) {
-		t.Error("what has expired, or never does")
+		t.Error("an expired token is valid, or a token without expiry is not")
 	}
 
 	sub := h.config.Queue.Subscribe()

@@ -17,7 +17,7 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// echo is a Caller that returns so many bytes.
+// echo is a Caller that returns this text.
 type echo string
 
 func (e echo) Specs() []tool.Spec {
@@ -28,13 +28,12 @@ func (e echo) Call(_ context.Context, c tool.Call) (tool.Result, error) {
 	return tool.Result{CallID: c.ID, Text: string(e)}, nil
 }
 
-// payload is a result of about n bytes.
+// payload returns a result of about n bytes.
 func payload(n int) echo {
 	return echo(`{"success":true,"content":"` + strings.Repeat("x", n-40) + `"}`)
 }
 
-// BenchmarkRoundTrip is agent → gateway → host → gateway → agent over the
-// loopback, with a result of so many bytes.
+// BenchmarkRoundTrip measures agent → gateway → host → gateway → agent over the loopback, for results of several sizes.
 func BenchmarkRoundTrip(b *testing.B) {
 	for _, size := range []int{1 << 10, 64 << 10} {
 		b.Run(fmt.Sprintf("%dKB", size>>10), func(b *testing.B) {
@@ -57,8 +56,8 @@ func BenchmarkRoundTrip(b *testing.B) {
 	}
 }
 
-// BenchmarkFirstPart is from the call to the first part of a file of 95 MB. The file is read whole before that,
-// since the parts are those of one version.
+// BenchmarkFirstPart measures the time from the call to the first part of a file of 95 MB. The whole file is read before that,
+// because all parts are of one version.
 func BenchmarkFirstPart(b *testing.B) {
 	hub, err := New(Config{Authority: &testAuthority{}, Limits: Limits{Rate: -1}})
 	if err != nil {
@@ -68,7 +67,7 @@ func BenchmarkFirstPart(b *testing.B) {
 	files := newBench(b, nil, policy.Policy{Unattended: true})
 	files.put(b, "large", strings.Repeat(strings.Repeat("some text ", 6)+"abc\n", 95<<20/64))
 	stagingHost(b, url, files)
-	dialAgent(b, url, "w") // which waits for the host
+	dialAgent(b, url, "w") // it waits for the host
 	agent := dialRaw(b, url, "agent-a")
 	agent.hello(wire.Hello{Role: wire.Agent, Workspace: "w", Capabilities: []string{wire.CanParts, wire.CanCancel}})
 	defer measureCPU(b)()
@@ -90,15 +89,13 @@ func BenchmarkFirstPart(b *testing.B) {
 	}
 }
 
-// measureCPU reports the processor time of both ends, which says more than the
-// time on the clock where others share the machine.
+// measureCPU reports the processor time of both ends. It depends less on other processes than wall time does.
 func measureCPU(b *testing.B) (done func()) {
 	before := cpuTime(b)
 	return func() { b.ReportMetric(float64(cpuTime(b)-before)/float64(b.N), "cpu-ns/op") }
 }
 
-// BenchmarkRawTCP is the floor: a request of 200 bytes and an answer of so many
-// over one connection on the loopback.
+// BenchmarkRawTCP measures the lower bound: a request of 200 bytes and an answer over one loopback connection.
 func BenchmarkRawTCP(b *testing.B) {
 	for _, size := range []int{1 << 10, 64 << 10} {
 		b.Run(fmt.Sprintf("%dKB", size>>10), func(b *testing.B) {

@@ -8,43 +8,40 @@ import (
 	"github.com/stet-dev/stet/gateway/wire"
 )
 
-// What a Bus answers.
+// Errors of a Bus.
 var (
-	ErrNoOwner = errors.New("nobody is there")
-	ErrTaken   = errors.New("somebody is there already")
+	ErrNoOwner = errors.New("the address has no owner")
+	ErrTaken   = errors.New("the address already has an owner")
 )
 
-// Message is a frame on its way between the parts of a gateway. What it points
-// to is not to be changed.
+// Message is a frame on its way between the parts of a gateway. The data that it points to must not be changed.
 type Message struct {
-	From  string // the address that answers go to
+	From  string // the address for answers
 	Frame wire.Frame
 }
 
-// Bus connects the parts of a gateway, which may run in several processes:
-// calls go to the hub that has the host, results to the one that has the caller.
+// Bus connects the parts of a gateway, which may run in several processes. It carries calls to the hub that has the host, and
+// results to the hub that has the caller.
 //
-// What is sent from one address to another arrives in order: once, or not at all when
-// a process is lost. deliver is called one message after the other for each sender. It
-// must not wait, and must not call the Bus's stop functions. A Bus may be used
+// Messages from one address to another arrive in order. Each arrives once, or not at all if a process is lost. For one sender,
+// deliver is called for one message at a time. deliver must not wait, and must not call the Bus's stop functions. A Bus may be used
 // concurrently.
 type Bus interface {
-	// Own takes an address, until stop. ErrTaken says that it has another owner. lost is
-	// called once if the address gets another owner before stop, which happens when
-	// this process is cut off from the others for a time. It may be nil.
+	// Own takes an address until stop is called. ErrTaken says that the address has another owner. lost is called once if another
+	// owner takes the address before stop. This happens when this process was disconnected from the others for a time. lost may be
+	// nil.
 	Own(address string, deliver func(Message), lost func()) (stop func(), err error)
-	// Send hands a message to the owner of an address, and returns when its process has
-	// taken it. ErrNoOwner says that there is none, and that nothing was sent. After
-	// another error the message may have been taken: its text says what is known.
+	// Send gives a message to the owner of an address, and returns when the owner's process has taken it. ErrNoOwner says that the
+	// address has no owner and nothing was sent. After another error the message may have been taken; the error's text says what is
+	// known.
 	Send(address string, m Message) error
 
-	// Subscribe has deliver called for all that is published on a topic, until
-	// stop.
+	// Subscribe calls deliver for each message published on a topic, until stop is called.
 	Subscribe(topic string, deliver func(Message)) (stop func(), err error)
 	Publish(topic string, m Message) error
 }
 
-// Local is the Bus within one process. The zero Local is ready.
+// Local is the Bus within one process. Its zero value is ready to use.
 type Local struct {
 	mu     sync.RWMutex
 	owners map[string]*func(Message)

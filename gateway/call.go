@@ -13,86 +13,85 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// internalError is the code of a result that says that something broke.
+// internalError is the error code of a result when something broke.
 const internalError tool.Code = "internal_error"
 
-// How long a call takes if it does not say, and how long a host may take to say
-// what has become of a call that it was told to end. (FILE-4)
+// usualTimeout and usualApproval are the time limits of a call that names none. settling is how long a host may take to report the
+// result of a call that it was told to end. (FILE-4)
 const (
 	usualTimeout  = 30 * time.Second
 	usualApproval = 600 * time.Second
 	settling      = 2 * time.Second
 )
 
-// longest is the longest time a call may ask for; a longer one counts as this.
+// longest is the maximum time limit of a call; a longer limit is reduced to this.
 const longest = 24 * time.Hour
 
-// call is one call on its way through the hub: the future that a caller waits on. It
-// came from an agent, from plain HTTP or from this process. (FILE-4)
+// call is one call on its way through the hub. A caller waits for its result. It came from an agent, from plain HTTP or from this
+// process. (FILE-4)
 type call struct {
 	h    *Hub
-	f    wire.ToolCall // as the host gets it, under an id that is unique in the gateway
+	f    wire.ToolCall // the frame for the host, with an id that is unique in the gateway
 	to   string        // the workspace
 	spec wire.Tool
-	who  Identity // of the caller; zero: this process
-	// account is that of the caller's token, whose limits count beside the session's;
-	// "": there is none.
+	who  Identity // the caller; zero: this process
+	// account is the account of the caller's token; "": none. The account's limits apply together with the session's limits.
 	account string
-	// takesParts says that the caller takes a content in parts.
+	// takesParts says that the caller accepts content in parts.
 	takesParts bool
 
-	frame  *wire.ToolCall // to be sent again while the host moves; nil once that has begun the call, or where that cannot be
-	giveUp time.Time      // when it is not sent again any more
+	frame  *wire.ToolCall // to be sent again while the host moves; nil once the host has begun the call, or if the call must not be repeated
+	giveUp time.Time      // the time after which it is not sent again
 
-	unsaid bool // that it is refused is in the trail already, for the call before
+	unsaid bool // the trail already has an entry for an earlier call that was refused in the same way
 
-	// tell is told what happens meanwhile, and done once how the call ended. Neither may
-	// wait. The frames are theirs, but for the payload; their call id means nothing.
+	// tell is called with each frame about the running call, done with its result. Neither may wait. They may change the frames,
+	// except the payload. The call id in these frames is not the caller's.
 	tell func(wire.Frame)
-	// release is to be called when the result is not held any more.
+	// The callee calls release when it no longer holds the result.
 	done func(r *wire.ToolResult, release func())
 
 	mu      sync.Mutex
 	state   callState
-	path    string // that the arguments name, once they are dropped
+	path    string // the path in the arguments, kept after the arguments are dropped
 	slot    *slot
 	timer   *time.Timer
-	clock   int           // of the timer that counts; one that was stopped too late does not
-	left    time.Duration // of the call's own time, as of since
+	clock   int           // number of the current timer; a timer that was stopped too late has an older number
+	left    time.Duration // time left of the call's own limit, measured at since
 	since   time.Time
-	waiting bool    // for a person
-	asking  bool    // it counts among the questions of its token
-	why     *reason // once it was told to end
+	waiting bool    // waits for a person
+	asking  bool    // counts as an open question of its token
+	why     *reason // why the call was told to end; nil: it was not
 
-	up, down stream       // of the content to the host, and from there
-	held     []*wire.Part // that came before the call was sent
-	flows    bool         // parts go to the host as they come
+	up, down stream       // the content to the host, and from the host
+	held     []*wire.Part // parts that came before the call was sent
+	flows    bool         // parts are forwarded to the host as they arrive
 
 	requestRoom func()       // gives back the bytes of the call itself; nil: none are taken
-	answerRoom  []func()     // give back the bytes that are taken for the result
-	hasRoom     bool         // they are taken for a content in parts
-	gathered    wire.Content // of the result, for a caller that takes no parts
+	answerRoom  []func()     // give back the bytes taken for the result
+	hasRoom     bool         // bytes are taken for content in parts
+	gathered    wire.Content // the result's content, for a caller that takes no parts
 
 	ended context.Context // done when the call is over
 	over  context.CancelFunc
 }
 
-// newCall is a call of a client with a token, under an id that is unique in the gateway.
-// The client names the session and the call.
+// newCall returns a call of a client with a token, under an id that is unique in the gateway. session and id are the client's
+// names.
 func (h *Hub) newCall(f wire.ToolCall, who Identity, session, id, workspace string) *call {
 	f.Session = who.sessionOf(session)
 	f.CallID = f.Session + "/" + id
-	f.TakesParts = true // for the client, or to be put together here
+	f.TakesParts = true // forwarded to the client, or joined here
 	return &call{h: h, f: f, to: workspace, who: who, account: who.ID}
 }
 
-// callState is how far a call has come.
+// callState is the progress of a call.
 type callState byte
 
 const (
-	queued callState = iota // it waits for its slot
+	queued callState = iota // waits for its slot
 	sent
-	ending // the host was told to end it
+	ending // the host was told to end the call
 	finished
 )
 
@@ -109,12 +108,11 @@ func seconds(n int, usual time.Duration) time.Duration {
 	return time.Duration(min(n, int(longest/time.Second))) * time.Second
 }
 
-// partsRoom is how much room a call takes among the others of its workspace, in bytes,
-// if its content comes in parts: more than are on their way at once, so that a
-// workspace does not have many of these.
+// partsRoom is the room in bytes that a call with content in parts takes among the calls of its workspace. It is larger than the
+// parts that are on their way at once. So a workspace cannot have many such calls.
 const partsRoom = 4 << 20
 
-// begin starts the clock, and sends the call when it is let in.
+// begin starts the clock, and sends the call when the scheduler admits it.
 func (c *call) begin() {
 	c.mu.Lock()
 	c.ended, c.over = context.WithCancel(c.h.base)
@@ -150,7 +148,7 @@ func (c *call) forward() {
 	if c.h.shared && !f.PartsFollow {
 		c.frame, c.giveUp = &f, time.Now().Add(moveWait)
 	}
-	c.path, c.f.Arguments = tool.PathIn(c.f.Arguments), nil // it may wait long, and they may be large
+	c.path, c.f.Arguments = tool.PathIn(c.f.Arguments), nil // the call may wait long, and arguments may be large
 	c.mu.Unlock()
 	c.dispatch(&f)
 }
@@ -170,19 +168,17 @@ func (c *call) dispatch(f *wire.ToolCall) {
 	}
 }
 
-// How long a call waits for a host that goes from one hub to another, and how often it
-// is sent meanwhile.
+// How long a call waits for a host that moves from one hub to another, and how often it is sent again meanwhile.
 const (
 	moveWait  = 5 * time.Second
 	moveEvery = 50 * time.Millisecond
 )
 
-// callAgain is the reason of the wire.Cancel with which a hub hands a call back, since its host
-// is about to be at another hub. Hosts do not say it.
+// callAgain is the reason of the wire.Cancel with which a hub returns a call because its host is moving to another hub. Hosts do
+// not send this reason.
 const callAgain = "again"
 
-// again sends the call in a moment once more: it did not reach the host. It fails where that
-// cannot be.
+// again sends a call that did not reach the host once more after a short time. The call fails if it must not be repeated.
 func (c *call) again() {
 	c.mu.Lock()
 	if c.state != sent {
@@ -210,7 +206,7 @@ func (c *call) again() {
 	})
 }
 
-// begun notes that the host has the call.
+// begun records that the host has received the call.
 func (c *call) begun() {
 	c.mu.Lock()
 	c.frame = nil
@@ -220,7 +216,7 @@ func (c *call) begun() {
 	}
 }
 
-// run sets the clock. The caller holds mu.
+// run starts the timer for d. The caller holds mu.
 func (c *call) run(d time.Duration) {
 	if c.timer != nil {
 		c.timer.Stop()
@@ -231,7 +227,7 @@ func (c *call) run(d time.Duration) {
 	c.timer = time.AfterFunc(d, func() { c.timeout(n) })
 }
 
-// timeout is called when the time that was set is over. n is the clock that was set.
+// timeout is called when a timer ends. n is the timer's number.
 func (c *call) timeout(n int) {
 	c.mu.Lock()
 	if n != c.clock || c.state == finished {
@@ -246,12 +242,12 @@ func (c *call) timeout(n int) {
 	}
 	words := fmt.Sprintf("The call took longer than %v.", seconds(c.f.TimeoutSeconds, usualTimeout))
 	if waiting {
-		words = fmt.Sprintf("Nobody answered within %v.", seconds(c.f.ApprovalTimeoutSeconds, usualApproval))
+		words = fmt.Sprintf("No person answered within %v.", seconds(c.f.ApprovalTimeoutSeconds, usualApproval))
 	}
 	c.end(&reason{tool.Timeout, words})
 }
 
-// unknown is what is to be said of a call whose host has not told how it ended.
+// unknown is the text for a call whose host has not reported a result.
 func (c *call) unknown() string {
 	if c.spec.ReadOnly {
 		return ""
@@ -259,7 +255,7 @@ func (c *call) unknown() string {
 	return " Whether it was done is not known: look before you repeat it."
 }
 
-// end has the host end the call, and waits a moment for what it says of it.
+// end tells the host to end the call, and waits a short time for its result.
 func (c *call) end(why *reason) {
 	c.mu.Lock()
 	if c.state == finished || c.state == ending {
@@ -289,10 +285,10 @@ func (c *call) send(f wire.Frame) error {
 	return c.h.bus.Send(workspaceAddress(c.to), Message{From: c.h.address, Frame: f})
 }
 
-// cancel ends the call at its caller's wish.
+// cancel ends the call because its caller cancelled it.
 func (c *call) cancel() { c.end(&reason{tool.Cancelled, "The call was cancelled."}) }
 
-// fromHost takes what the host says about the call.
+// fromHost handles a frame of the host about the call.
 func (c *call) fromHost(f wire.Frame) {
 	if _, back := f.(*wire.Cancel); back { // callAgain
 		c.again()
@@ -321,14 +317,12 @@ func (c *call) fromHost(f wire.Frame) {
 	}
 }
 
-// awaits reports whether a result says that the call waits for a person, and that
-// another one follows.
+// awaits reports whether a result says that the call waits for a person and another result follows.
 func awaits(r *wire.ToolResult) bool {
 	return r.NeedsConfirmation && r.Result == nil && r.Error == ""
 }
 
-// wait stops the call's own clock while a person is asked, and reports whether
-// that is news. (FILE-4)
+// wait stops the call's own clock while a person is asked. It reports whether the state changed. (FILE-4)
 func (c *call) wait(waiting bool) bool {
 	c.mu.Lock()
 	if c.state != sent || c.waiting == waiting {
@@ -356,8 +350,8 @@ func (c *call) wait(waiting bool) bool {
 	return true
 }
 
-// ask counts the call among the questions of its token. Where that is one too many
-// the call is told to end, and ask returns false. (FILE-10)
+// ask counts the call as an open question of its token. If the token has too many, the call is told to end and ask returns false.
+// (FILE-10)
 func (c *call) ask() bool {
 	if !c.h.mayAsk(c.account) {
 		c.end(&reason{tool.RateLimited, approval.ManyQuestions})
@@ -373,8 +367,8 @@ func (c *call) ask() bool {
 	return true
 }
 
-// finish is the call's end with what the host says. A call that was told to end
-// and was not done has the reason for a code, and else is as the host says.
+// finish ends the call with the host's result. If the call was told to end and the host did not do it, the result has the code of
+// that reason. Otherwise the host's result counts.
 func (c *call) finish(r *wire.ToolResult) {
 	c.mu.Lock()
 	why := c.why
@@ -390,7 +384,7 @@ func (c *call) finish(r *wire.ToolResult) {
 	case r.Error == string(tool.HostUnavailable) && r.Result == nil:
 		c.fail(tool.HostUnavailable, fmt.Sprintf("The host of workspace %q was lost.", c.to)+c.unknown())
 	default:
-		own := *r // the frame may be another hub's, too
+		own := *r // the frame may also be used by another hub
 		take := c.takeAnswer
 		if c.gathered.Size() > 0 && r.Error == "" {
 			take = c.putTogether
@@ -403,18 +397,18 @@ func (c *call) finish(r *wire.ToolResult) {
 	}
 }
 
-// fail is the call's end in the hub's words.
+// fail ends the call with an error of the hub.
 func (c *call) fail(code tool.Code, message string) {
 	c.conclude(failure(code, message), !c.unsaid)
 }
 
-// conclude is the call's end, unless it was over before. A result that is the
-// gateway's own is in the trail before the caller hears of it.
+// conclude ends the call, unless it has already ended. A result made by the gateway is recorded in the trail before the caller
+// receives it.
 func (c *call) conclude(r *wire.ToolResult, ours bool) {
 	c.mu.Lock()
 	room := c.answerRoom
 	c.answerRoom = nil
-	release := func() { // more calls do nothing
+	release := func() { // further calls do nothing
 		for _, give := range room {
 			give()
 		}
@@ -438,7 +432,7 @@ func (c *call) conclude(r *wire.ToolResult, ours bool) {
 	if asking {
 		c.h.asked(c.account)
 	}
-	if len(r.Result) <= smallAnswer { // nothing is held of a content that has passed through
+	if len(r.Result) <= smallAnswer { // content that was only forwarded is not held
 		release()
 	}
 	if c.requestRoom != nil {
@@ -452,12 +446,12 @@ func (c *call) conclude(r *wire.ToolResult, ours bool) {
 		c.recordResult(r)
 	}
 	c.mu.Lock()
-	c.f.Arguments = nil // the call may be kept for a while, with its result
+	c.f.Arguments = nil // the call may be kept for a while together with its result
 	c.mu.Unlock()
 	c.done(r, release)
 }
 
-// failure is a failed result in the words of the file tools. (FILE-2, FILE-3)
+// failure returns a failed result in the format of the file tools. (FILE-2, FILE-3)
 func failure(code tool.Code, message string) *wire.ToolResult {
 	return &wire.ToolResult{Result: json.RawMessage(tool.Failure(code, message)), Error: string(code)}
 }

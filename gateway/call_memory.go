@@ -9,31 +9,28 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// The bytes of calls and answers that the hub holds are taken from budgets: of the
-// workspace, of the caller's token, and of the process. A content in parts waits for its
-// bytes: the host sends no more than its first part, which is small, until they are
-// taken. A result in one frame is there already, and is dropped where there is no room.
+// The hub takes the bytes of calls and answers from budgets: one of the workspace, one of the caller's token, and one of the
+// process. For content in parts, the host sends only a small first part until the bytes are taken. A result in one frame has
+// already arrived; it is dropped if there is no room.
 
 const (
-	// streamBytes is what a content takes that passes through in parts: those that are
-	// on their way, as they are held here and as frames.
+	// streamBytes is the memory for content that is forwarded in parts: the parts on their way, as parts and as frames.
 	streamBytes = 2 * wire.PartsAhead * wire.PartBytes
-	// smallAnswer is how large a result may be, in bytes, that is not counted.
+	// smallAnswer is the largest result, in bytes, that is not counted.
 	smallAnswer = 64 << 10
-	// answerPatience is how long a content in parts waits for its bytes.
+	// answerPatience is how long content in parts waits for its bytes.
 	answerPatience = 25 * time.Second
 )
 
 const noRoom = "The gateway holds too many bytes for other calls. Try again in 5.0 s."
 
-// budgets are those of the call's answer.
+// budgets returns the budgets for the call's answer.
 func (c *call) budgets() []*budget.Budget {
 	return []*budget.Budget{c.h.workspaces.Of(c.to), c.h.tokens.Of(c.who.ID), c.h.config.Memory}
 }
 
-// takeRequestRoom takes the bytes of a call that has come in a frame, and of the parts
-// that come before it is sent. It waits for them for a while, and reports whether it
-// has them.
+// takeRequestRoom takes the bytes of a call in one frame, and of the parts that arrive before it is sent. It waits a limited time,
+// and reports whether it took them.
 func (c *call) takeRequestRoom() bool {
 	size := len(c.f.Arguments)
 	if c.f.PartsFollow {
@@ -52,12 +49,12 @@ func (c *call) takeRequestRoom() bool {
 	return true
 }
 
-// takeContentRoom takes the bytes for a content whose first part has come, and has the
-// host go on with it. It waits until there is room, or the call has ended.
+// takeContentRoom takes the bytes for content whose first part has arrived, and then tells the host to continue. It waits until
+// there is room or the call has ended.
 func (c *call) takeContentRoom() {
 	size := int64(streamBytes)
 	if !c.takesParts {
-		size += 2 * int64(c.h.config.Limits.Whole) // the content as it comes, and as it goes out
+		size += 2 * int64(c.h.config.Limits.Whole) // the content as received and as sent
 	}
 	ctx, cancel := context.WithTimeout(c.ended, answerPatience)
 	release, err := budget.Acquire(ctx, size, c.budgets()...)
@@ -83,12 +80,11 @@ func (c *call) takeContentRoom() {
 	}
 }
 
-// putTogether puts the content that came in parts into the result that followed them.
-// From here on it takes as many bytes as it has.
+// putTogether joins the parts and puts the content into the result that followed them. Then it takes the exact number of bytes.
 func (c *call) putTogether(r *wire.ToolResult) *reason {
 	object, ok := c.gathered.Into(r.Result)
 	if !ok {
-		return &reason{internalError, "The host's content in parts is not whole, or is no text."}
+		return &reason{internalError, "The host's content in parts is incomplete, or is not text."}
 	}
 	if exact, err := budget.TryAcquire(int64(len(object)), c.budgets()...); err == nil {
 		c.mu.Lock()
@@ -103,7 +99,7 @@ func (c *call) putTogether(r *wire.ToolResult) *reason {
 	return nil
 }
 
-// takeAnswer takes the bytes of a result in one frame, if there is room for them.
+// takeAnswer takes the bytes of a result in one frame if there is room.
 func (c *call) takeAnswer(r *wire.ToolResult) *reason {
 	if len(r.Result) <= smallAnswer {
 		return nil
@@ -118,5 +114,5 @@ func (c *call) takeAnswer(r *wire.ToolResult) *reason {
 	case c.spec.ReadOnly:
 		return &reason{tool.RateLimited, noRoom}
 	}
-	return &reason{tool.RateLimited, "The call was done, but the gateway holds too many bytes to pass its result on: look what it came to."}
+	return &reason{tool.RateLimited, "The call was done, but the gateway holds too many bytes to pass its result on: look at the file before you repeat it."}
 }

@@ -5,15 +5,15 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// partFromCaller takes a part of the call's content, for the host. What comes before
-// the call is sent is held: no more than may be on its way. (FILE-9)
+// partFromCaller handles a part of the call's content and forwards it to the host. Parts that arrive before the call is sent are
+// held; their number is limited. (FILE-9)
 func (c *call) partFromCaller(f *wire.Part) {
 	c.mu.Lock()
 	if c.state == ending || c.state == finished {
 		c.mu.Unlock()
 		return
 	}
-	wrong := &reason{tool.InvalidArgument, "A part came of a call that has all of its content."}
+	wrong := &reason{tool.InvalidArgument, "A part came for a call that already has all its content."}
 	if c.f.PartsFollow {
 		wrong = c.up.add(f, c.h.config.Limits.Content)
 	}
@@ -30,7 +30,7 @@ func (c *call) partFromCaller(f *wire.Part) {
 	}
 }
 
-// sendHeld sends the parts that were held. The call itself has been sent.
+// sendHeld sends the held parts. The call itself has been sent.
 func (c *call) sendHeld() {
 	for {
 		c.mu.Lock()
@@ -55,7 +55,7 @@ func (c *call) sendPart(f *wire.Part) {
 	}
 }
 
-// takenByHost notes that the host has taken parts, and tells the caller.
+// takenByHost records that the host has taken parts, and tells the caller.
 func (c *call) takenByHost(f *wire.Taken) {
 	c.mu.Lock()
 	fits := c.state == sent && c.up.take(f)
@@ -66,8 +66,7 @@ func (c *call) takenByHost(f *wire.Taken) {
 	}
 }
 
-// partFromHost takes a part of the result's content: for the caller, or to be put
-// together here where the caller takes no parts.
+// partFromHost handles a part of the result's content. It forwards the part, or joins the parts here if the caller takes none.
 func (c *call) partFromHost(f *wire.Part) {
 	c.mu.Lock()
 	if c.state != sent {
@@ -88,7 +87,7 @@ func (c *call) partFromHost(f *wire.Part) {
 	first, hasRoom := f.Seq == 0 && !f.Last, c.hasRoom
 	c.mu.Unlock()
 	switch {
-	case wrong != nil && wrong.code == tool.InvalidArgument: // the fault is the host's
+	case wrong != nil && wrong.code == tool.InvalidArgument: // the host made the error
 		c.end(&reason{internalError, "The host's parts do not fit: " + wrong.words})
 	case wrong != nil && wrong.code == tool.FileTooLarge && !c.takesParts:
 		c.end(&reason{wrong.code, wrong.words + " Read it in parts by start_line and end_line."})
@@ -105,8 +104,8 @@ func (c *call) partFromHost(f *wire.Part) {
 	}
 }
 
-// takenByCaller notes that the caller has taken parts, and tells the host. The host is
-// not told while there is no room for the content.
+// takenByCaller records that the caller has taken parts, and tells the host. It does not tell the host while there is no room for
+// the content.
 func (c *call) takenByCaller(f *wire.Taken) {
 	c.mu.Lock()
 	fits := c.state == sent && c.down.take(f) && c.hasRoom
@@ -116,7 +115,7 @@ func (c *call) takenByCaller(f *wire.Taken) {
 	}
 }
 
-// sendTaken tells the host that the parts up to seq were taken.
+// sendTaken tells the host that all parts up to seq were taken.
 func (c *call) sendTaken(seq int) {
 	if err := c.send(&wire.Taken{CallID: c.f.CallID, Seq: seq}); err != nil {
 		c.fail(tool.HostUnavailable, err.Error())

@@ -15,7 +15,7 @@ import (
 
 var ctx = context.Background()
 
-// bubble runs a test in a bubble of its own time, with a hub.
+// bubble runs a test in a synctest bubble, with a hub.
 func bubble(t *testing.T, c Config, f func(t *testing.T, h *Hub, log *logged)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -25,8 +25,8 @@ func bubble(t *testing.T, c Config, f func(t *testing.T, h *Hub, log *logged)) {
 	})
 }
 
-// A call takes 30 s if it does not say, and its host is told to end it. What the
-// host says of it counts; from one that says nothing nobody knows. (FILE-4)
+// A call's default time limit is 30 s. Then its host is told to end it, and the host's result counts. If the host does not answer,
+// the result says that this is not known. (FILE-4)
 func TestTimeout(t *testing.T) {
 	bubble(t, Config{}, func(t *testing.T, h *Hub, log *logged) {
 		host := rawHost(t, h, wire.CanCancel)
@@ -42,14 +42,14 @@ func TestTimeout(t *testing.T) {
 		}
 		host.result(call.CallID, `{}`)
 
-		// It was done in the last moment.
+		// The host finished just before the end.
 		f = begin(ctx, h.Caller("w"), tool.Call{Name: "write_file"})
 		call = want[*wire.ToolCall](host)
 		want[*wire.Cancel](host)
 		host.result(call.CallID, `{"success":true}`)
 		f.wait(t, "", `{"success":true}`)
 
-		// The host says nothing.
+		// The host does not answer.
 		f = begin(ctx, h.Caller("w"), tool.Call{Name: "write_file"})
 		want[*wire.ToolCall](host)
 		f.wait(t, tool.Timeout, "longer than 30s. Whether it was done is not known: look before you repeat it.")
@@ -70,8 +70,7 @@ func TestTimeout(t *testing.T) {
 	})
 }
 
-// The time that a person takes does not count, and has a limit of its own.
-// (FILE-4)
+// The time of a person does not count for the call, and has its own limit. (FILE-4)
 func TestPersonsTime(t *testing.T) {
 	bubble(t, Config{}, func(t *testing.T, h *Hub, _ *logged) {
 		host := rawHost(t, h, wire.CanCancel)
@@ -81,7 +80,7 @@ func TestPersonsTime(t *testing.T) {
 		f := begin(ctx, caller, tool.Call{Name: "write_file"})
 		call := want[*wire.ToolCall](host)
 		if !call.RequiresConfirmation {
-			t.Error("the gateway does not say that a person has to be asked") // (FILE-3)
+			t.Error("the gateway did not set requires_confirmation") // (FILE-3)
 		}
 		time.Sleep(20 * time.Second)
 		host.send(&wire.ToolResult{CallID: call.CallID, NeedsConfirmation: true})
@@ -112,15 +111,14 @@ func TestPersonsTime(t *testing.T) {
 		host.send(&wire.ToolResult{CallID: call.CallID, NeedsConfirmation: true})
 		want[*wire.Cancel](host)
 		host.send(&wire.ToolResult{CallID: call.CallID, Error: "cancelled"})
-		f.wait(t, tool.Timeout, "Nobody answered within 10m0s. Nothing was written.")
+		f.wait(t, tool.Timeout, "No person answered within 10m0s. Nothing was written.")
 		if f.took != 10*time.Minute {
 			t.Errorf("it took %v", f.took)
 		}
 	})
 }
 
-// Results that nobody waits for are dropped, and logged with the reason; a second
-// result changes nothing. (FILE-4)
+// Results without a waiting call are dropped and logged with the reason. A second result changes nothing. (FILE-4)
 func TestStrayResults(t *testing.T) {
 	bubble(t, Config{}, func(t *testing.T, h *Hub, log *logged) {
 		host := rawHost(t, h)
@@ -135,7 +133,7 @@ func TestStrayResults(t *testing.T) {
 		if n := strings.Count(log.String(), "result dropped"); n != 3 {
 			t.Errorf("%d: %s", n, log)
 		}
-		// The hub itself knows late from unknown.
+		// The hub tells a late result from a result of an unknown call.
 		h.result(Message{Frame: &wire.ToolResult{CallID: call.CallID}})
 		h.result(Message{Frame: &wire.ToolResult{CallID: "other"}})
 		for _, why := range []string{"late or duplicate: the call is over", "no such call"} {
@@ -143,13 +141,12 @@ func TestStrayResults(t *testing.T) {
 				t.Errorf("no %q in %s", why, log)
 			}
 		}
-		// And an id is taken once.
+		// An id is accepted once.
 		begin(ctx, h.Caller("w"), tool.Call{ID: "1", Session: "s", Name: "read_file"}).wait(t, tool.InvalidArgument, "used before")
 	})
 }
 
-// Without a host, and when it is lost, calls fail at once, and say what is known.
-// (FILE-4)
+// Calls fail at once if there is no host or the host is lost, and say what is known. (FILE-4)
 func TestNoHost(t *testing.T) {
 	bubble(t, Config{}, func(t *testing.T, h *Hub, _ *logged) {
 		f := begin(ctx, h.Caller("w"), tool.Call{Name: "read_file"})
@@ -168,7 +165,7 @@ func TestNoHost(t *testing.T) {
 	})
 }
 
-// A caller that goes away has its call ended. (FILE-4)
+// When a caller disconnects, its call is ended. (FILE-4)
 func TestCancel(t *testing.T) {
 	bubble(t, Config{}, func(t *testing.T, h *Hub, _ *logged) {
 		host := rawHost(t, h, wire.CanCancel)
@@ -184,7 +181,7 @@ func TestCancel(t *testing.T) {
 	})
 }
 
-// The rate is limited by session. (FILE-10)
+// Calls in a minute are limited by session. (FILE-10)
 func TestRate(t *testing.T) {
 	bubble(t, Config{Limits: Limits{Rate: 2}}, func(t *testing.T, h *Hub, _ *logged) {
 		host := rawHost(t, h)
@@ -203,7 +200,7 @@ func TestRate(t *testing.T) {
 	})
 }
 
-// What broke at the host is an error, with no more than it tells.
+// A failure at the host is an error without details.
 func TestBroke(t *testing.T) {
 	bubble(t, Config{}, func(t *testing.T, h *Hub, _ *logged) {
 		host := rawHost(t, h)
@@ -216,7 +213,7 @@ func TestBroke(t *testing.T) {
 	})
 }
 
-// A gateway that ends lets calls end first; new ones are refused.
+// A gateway that drains waits for running calls and refuses new ones.
 func TestDrain(t *testing.T) {
 	bubble(t, Config{}, func(t *testing.T, h *Hub, _ *logged) {
 		host := rawHost(t, h)
@@ -240,7 +237,7 @@ func TestDrain(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	// The patience of whoever drains has an end, and Close ends the rest.
+	// Drain returns when its ctx ends, and Close ends the remaining calls.
 	bubble(t, Config{}, func(t *testing.T, h *Hub, _ *logged) {
 		host := rawHost(t, h)
 		f := begin(ctx, h.Caller("w"), tool.Call{Name: "write_file"})
@@ -257,8 +254,7 @@ func TestDrain(t *testing.T) {
 	})
 }
 
-// A call that waits for a person takes no room from others: they are let in, and do
-// not run into their time for what a person takes. (FILE-4)
+// A call that waits for a person takes no room from other calls. They are admitted and do not time out meanwhile. (FILE-4)
 func TestWaitingTakesNoRoom(t *testing.T) {
 	const room = 64 << 10
 	bubble(t, Config{Limits: Limits{Bytes: room}}, func(t *testing.T, h *Hub, _ *logged) {
@@ -279,7 +275,7 @@ func TestWaitingTakesNoRoom(t *testing.T) {
 		f := begin(ctx, h.Caller("w"), tool.Call{Session: "b", Name: "read_file"})
 		host.result(want[*wire.ToolCall](host).CallID, `{}`)
 		f.wait(t, "", "{}")
-		// There is an end to what stands aside: then those behind wait their turn.
+		// The bytes that have yielded are limited: beyond that, later calls wait.
 		for f := h.schedulerOf("w"); f.inFlight == 0; {
 			ask()
 		}

@@ -18,27 +18,26 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// Dial says how a gateway is reached. URL is needed.
+// Dial says how to reach a gateway. URL is required.
 type Dial struct {
-	URL   string      // http or https, ws or wss; without a path
-	Token string      // "": TLS has a certificate that stands for one
+	URL   string      // http, https, ws or wss; without a path
+	Token string      // "": the client certificate in TLS identifies the client
 	TLS   *tls.Config // nil: the default
 }
 
-// path is where a gateway takes WebSockets.
+// path is where a gateway accepts WebSockets.
 const path = "/v1/connect"
 
-// maxFrame is how large the frames may be that a client reads: a gateway's own
-// limit is for what it is sent.
+// maxFrame is the largest frame that a client reads. (A gateway's own limit applies to the frames that it receives.)
 const maxFrame = 64 << 20
 
-// errRefused says that the gateway refuses for good.
+// errRefused says that the gateway refuses and another attempt would not help.
 var errRefused = errors.New("the gateway refuses")
 
 func (d Dial) dial(ctx context.Context) (connection, error) {
 	u, err := url.Parse(d.URL)
 	if err != nil || u.Host == "" {
-		return nil, fmt.Errorf("%w: %q is no URL", errRefused, d.URL)
+		return nil, fmt.Errorf("%w: %q is not a URL", errRefused, d.URL)
 	}
 	u.Path = strings.TrimSuffix(u.Path, "/") + path
 	transport := &http.Transport{TLSClientConfig: d.TLS, Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true}
@@ -63,12 +62,12 @@ func (d Dial) dial(ctx context.Context) (connection, error) {
 	return &socket{ws: ws, buffers: new(buffers)}, nil
 }
 
-// said is the reason in an answer.
+// said returns the reason in an HTTP answer.
 func said(resp *http.Response) string {
 	buf := make([]byte, 500)
 	n := 0
 	if resp.Body != nil {
-		n, _ = resp.Body.Read(buf) // the status says enough
+		n, _ = resp.Body.Read(buf) // if this fails, the status is enough
 	}
 	if text := strings.TrimSpace(string(buf[:n])); text != "" {
 		return resp.Status + ": " + text
@@ -76,36 +75,33 @@ func said(resp *http.Response) string {
 	return resp.Status
 }
 
-// dialer is a client's end of a session: it keeps the session connected, over one
-// connection after the other.
+// dialer is the client's side of a session. It connects again each time a connection is lost.
 type dialer struct {
 	*session
 	dial  func(context.Context) (connection, error)
-	hello wire.Hello // without what a resume adds
+	hello wire.Hello // without the fields that a resume adds
 
-	fresh func()              // another session begins: the gateway knows nothing of an earlier one
+	fresh func()              // called when a new session begins and the gateway does not know the earlier one
 	up    func(h *wire.Hello) // connected
-	down  func(err error)     // the connection is lost; the session may go on
-	lost  func()              // and has been for the time of away
+	down  func(err error)     // called when the connection is lost; the session may continue
+	lost  func()              // called when it has been lost for the time away
 
-	unreached func(err error) // no connection is had; may be nil
+	unreached func(err error) // called when a connection attempt fails; may be nil
 
-	secret  string // by which the session is resumed
+	secret  string // the secret that resumes the session
 	absence *time.Timer
 }
 
-// away is how long a client keeps what it has under way without a connection.
+// away is how long a client keeps its running calls without a connection.
 const away = 30 * time.Second
 
-// Pauses between two attempts to connect. Several fit into the time for which the gateway
-// keeps a session.
+// Pauses between two attempts to connect. The gateway keeps a session long enough for several attempts.
 const (
 	shortestPause = 100 * time.Millisecond
 	longestPause  = 4 * time.Second
 )
 
-// keep keeps the session connected until ctx ends, or the gateway refuses for
-// good.
+// keep keeps the session connected until ctx ends, or the gateway refuses and another attempt would not help.
 func (s *dialer) keep(ctx context.Context) error {
 	s.absence = time.AfterFunc(away, s.lost)
 	s.absence.Stop()
@@ -152,8 +148,7 @@ func isFinal(err error) bool {
 	return errors.Is(err, errRefused) || errors.As(err, &untrusted) || (e != nil || errors.As(err, &e)) && e.Code != string(tool.HostUnavailable)
 }
 
-// saidAtEnd is what the gateway said as it closed a connection for good; nil if err is
-// no such end.
+// saidAtEnd returns the gateway's reason when it closed a connection for good; nil if err is not such a close.
 func saidAtEnd(err error) *wire.Error {
 	var closed websocket.CloseError
 	if !errors.As(err, &closed) || closed.Code != websocket.StatusPolicyViolation {
@@ -166,7 +161,7 @@ func saidAtEnd(err error) *wire.Error {
 	return &wire.Error{Code: code, Message: words}
 }
 
-// connect connects once, and carries the session until the connection ends.
+// connect makes one connection, and runs the session until the connection ends.
 func (s *dialer) connect(ctx context.Context) (connected bool, err error) {
 	c, err := s.dial(ctx)
 	if err != nil {
@@ -187,11 +182,11 @@ func (s *dialer) connect(ctx context.Context) (connected bool, err error) {
 	return true, err
 }
 
-// greet exchanges hellos, and goes on with the session or begins another.
+// greet exchanges hello frames, and resumes the session or begins another one.
 func (s *dialer) greet(c connection) (*wire.Hello, error) {
 	h := s.hello
 	if s.queue.failed() != nil {
-		s.secret = "" // frames are lost: the session cannot go on
+		s.secret = "" // frames are lost, so the session cannot be resumed
 	}
 	if h.Resume = s.secret; s.secret != "" {
 		h.Received = s.queue.counted()

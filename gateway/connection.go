@@ -11,15 +11,14 @@ import (
 	"github.com/stet-dev/stet/gateway/wire"
 )
 
-// connection is a transport: it carries whole frames between a client and a hub. One
-// goroutine reads and one writes at a time; the other methods may be called
-// concurrently.
+// connection carries whole frames between a client and a hub. One goroutine reads and one writes at a time. The other methods may
+// be called concurrently.
 type connection interface {
-	read() ([]byte, error) // the bytes are the caller's
+	read() ([]byte, error) // the caller owns the bytes
 	write(wire.Encoded) error
-	ping(ctx context.Context) error // waits until the other end has answered
+	ping(ctx context.Context) error // waits for the answer of the other end
 	close(code websocket.StatusCode, reason string)
-	abort() // reads and writes end at once
+	abort() // ends reads and writes immediately
 }
 
 // socket is a connection over a WebSocket.
@@ -28,10 +27,10 @@ type socket struct {
 	buffers *buffers
 }
 
-// buffers are those into which frames are read. The zero buffers is ready.
+// buffers is a pool of buffers for reading frames. Its zero value is ready to use.
 type buffers struct{ pool sync.Pool }
 
-// largeBuffer is the size in bytes above which a buffer is not used again.
+// largeBuffer is the size in bytes above which a buffer is not reused.
 const largeBuffer = 256 << 10
 
 func (b *buffers) get() *bytes.Buffer {
@@ -66,8 +65,8 @@ func (s *socket) read() ([]byte, error) {
 	return bytes.Clone(buf.Bytes()), nil
 }
 
-// maxJoined is how large a frame may be, in bytes, that is put together in memory
-// before it is written. A larger one is written piece by piece.
+// maxJoined is the size in bytes up to which a frame is copied into one buffer before it is written. A larger frame is written
+// piece by piece.
 const maxJoined = 64 << 10
 
 func (s *socket) write(frame wire.Encoded) error {
@@ -90,7 +89,7 @@ func (s *socket) write(frame wire.Encoded) error {
 func (s *socket) ping(ctx context.Context) error { return s.ws.Ping(ctx) }
 
 func (s *socket) close(code websocket.StatusCode, reason string) {
-	_ = s.ws.Close(code, reason[:min(len(reason), 120)]) // the other end may be lost
+	_ = s.ws.Close(code, reason[:min(len(reason), 120)]) // the connection may be lost
 }
 
-func (s *socket) abort() { _ = s.ws.CloseNow() } // likewise
+func (s *socket) abort() { _ = s.ws.CloseNow() } // the connection may be lost

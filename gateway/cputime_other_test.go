@@ -7,5 +7,5 @@ import (
 	"time"
 )
 
-// cpuTime returns 0: how to ask this system is not known.
+// cpuTime returns 0: it is not implemented for this system.
 func cpuTime(testing.TB) time.Duration { return 0 }

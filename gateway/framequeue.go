@@ -9,37 +9,35 @@ import (
 	"github.com/stet-dev/stet/gateway/wire"
 )
 
-// errSlow says that the other end does not take what it is sent.
+// errSlow says that the other end does not read fast enough.
 var errSlow = errors.New("too slow: too much is waiting for it")
 
-// frameQueue holds a session's outgoing frames. In a session that can be resumed they stay
-// until the other end has acknowledged them. The queue also counts the frames of the
-// other end, which it acknowledges in turn.
+// frameQueue holds a session's outgoing frames. In a session that can be resumed, a frame stays until the other end has
+// acknowledged it. The queue also counts the received frames, and acknowledges them.
 //
-// A queue that has more bytes than its limit has failed: it drops its frames and takes
-// no more, so that the session cannot be resumed.
+// A queue that exceeds its limit of bytes has failed: it drops its frames and accepts no more, so the session cannot be resumed.
 type frameQueue struct {
 	limit int           // bytes
-	wake  chan struct{} // of capacity 1: there may be something to write
+	wake  chan struct{} // capacity 1: tells the writer to look for frames
 
 	mu      sync.Mutex
-	keep    bool // frames stay until they are acknowledged
+	keep    bool // keep frames until they are acknowledged
 	frames  []outgoing
-	next    int           // the first of frames that is not written yet
-	dropped uint64        // frames of the session before frames[0]
+	next    int           // index of the first frame not yet written
+	dropped uint64        // number of the session's frames before frames[0]
 	bytes   int           // of frames
-	err     error         // why no frames are taken any more
-	release func()        // of the frame that is being written; nil: none
-	freed   chan struct{} // closed when frames are dropped; nil: no goroutine waits for that
+	err     error         // why no more frames are accepted
+	release func()        // releases the frame that is being written; nil: none
+	freed   chan struct{} // closed when frames are dropped; nil: no goroutine waits
 
-	received     uint64 // frames of the other end
-	unacked      int    // those received since the last ack was sent
+	received     uint64 // frames received from the other end
+	unacked      int    // frames received since the last ack was sent
 	unackedBytes int
 	ackDue       bool
 }
 
-// outgoing is a frame in a queue. release is called once, when the frame is no longer
-// held; it may be nil. It must not call the queue.
+// outgoing is a frame in a queue. release is called once, when the frame is no longer held; it may be nil. release must not call
+// the queue.
 type outgoing struct {
 	wire.Encoded
 	release func()
@@ -51,30 +49,28 @@ func (f outgoing) drop() {
 	}
 }
 
-// An ack is due after so many frames, or bytes.
+// An ack is due after this many frames or bytes.
 const (
 	ackFrames = 32
 	ackBytes  = 256 << 10
 )
 
-// enough is how many bytes a queue holds before those who can wait do so. The other
-// end acknowledges sooner than that (see ackBytes), so that the wait has an end.
+// enough is the number of bytes in a queue at which putWhenRoom waits. The other end acknowledges before that many bytes (see
+// ackBytes), so the wait ends.
 const enough = 4 << 20
 
 func newFrameQueue(limit int) *frameQueue {
 	return &frameQueue{limit: limit, wake: make(chan struct{}, 1)}
 }
 
-// put adds a frame. release is called once, when the frame is no longer held, or was
-// not added; it may be nil.
+// put adds a frame. release is called once, when the frame is no longer held or was not added; it may be nil.
 func (q *frameQueue) put(frame wire.Encoded, release func()) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.add(outgoing{frame, release})
 }
 
-// putWhenRoom adds a frame once the queue holds less than enough. It waits for that
-// until ctx ends.
+// putWhenRoom adds a frame once the queue holds fewer bytes than enough. It waits until ctx ends.
 func (q *frameQueue) putWhenRoom(ctx context.Context, frame wire.Encoded) error {
 	for {
 		q.mu.Lock()
@@ -110,7 +106,7 @@ func (q *frameQueue) add(f outgoing) error {
 	return nil
 }
 
-// fail drops all frames; err is why no more are taken. The caller holds mu.
+// fail drops all frames; err is the reason. The caller holds mu.
 func (q *frameQueue) fail(err error) {
 	q.written()
 	q.drop(len(q.frames))
@@ -118,8 +114,8 @@ func (q *frameQueue) fail(err error) {
 	q.notify()
 }
 
-// take returns the next frame to write, an ack or one that was put. It is empty where
-// there is none for now. By the next call the frame has been written.
+// take returns the next frame to write: an ack or a frame that was put. It returns an empty frame if there is nothing to write. A
+// call of take means that the frame returned before was written.
 func (q *frameQueue) take() (wire.Encoded, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -145,13 +141,13 @@ func (q *frameQueue) take() (wire.Encoded, error) {
 	return frame, nil
 }
 
-// written notes that the frame that was taken last is written. The caller holds mu.
+// written records that the last taken frame was written. The caller holds mu.
 func (q *frameQueue) written() {
 	outgoing{release: q.release}.drop()
 	q.release = nil
 }
 
-// drop drops the first n frames. The caller holds mu.
+// drop removes the first n frames. The caller holds mu.
 func (q *frameQueue) drop(n int) {
 	for i := range n {
 		q.frames[i].drop()
@@ -167,7 +163,7 @@ func (q *frameQueue) drop(n int) {
 	}
 }
 
-// acknowledged notes that the other end has received n frames of the session.
+// acknowledged records that the other end has received n frames of the session.
 func (q *frameQueue) acknowledged(n uint64) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -186,7 +182,7 @@ func (q *frameQueue) acknowledge(n uint64) error {
 	return nil
 }
 
-// rewind has the frames written again that the other end has not received: it has n.
+// rewind prepares the frames after the first n to be written again: the other end has only n.
 func (q *frameQueue) rewind(n uint64) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -198,7 +194,7 @@ func (q *frameQueue) rewind(n uint64) error {
 	return nil
 }
 
-// count counts a frame of the other end, of so many bytes.
+// count counts a received frame of size bytes.
 func (q *frameQueue) count(size int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -209,14 +205,14 @@ func (q *frameQueue) count(size int) {
 	}
 }
 
-// counted is how many frames of the other end were received.
+// counted returns the number of received frames.
 func (q *frameQueue) counted() uint64 {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.received
 }
 
-// requestAck has an ack sent, whether there is news or not.
+// requestAck sends an ack even if no frames were received.
 func (q *frameQueue) requestAck() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -224,7 +220,7 @@ func (q *frameQueue) requestAck() {
 	q.notify()
 }
 
-// reset begins another session, which can be resumed if keep says so.
+// reset begins another session. keep says whether it can be resumed.
 func (q *frameQueue) reset(keep bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -233,7 +229,7 @@ func (q *frameQueue) reset(keep bool) {
 	q.received, q.unacked, q.unackedBytes = 0, 0, 0
 }
 
-// end drops all frames, and lets none be put any more; err is what put returns.
+// end drops all frames and accepts no more; put returns err from then on.
 func (q *frameQueue) end(err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -243,21 +239,21 @@ func (q *frameQueue) end(err error) {
 	q.notify()
 }
 
-// failed is why no frames are taken any more; nil: they are.
+// failed returns why no more frames are accepted, or nil.
 func (q *frameQueue) failed() error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.err
 }
 
-// empty reports whether all frames are written, or none will be.
+// empty reports whether all frames are written or dropped.
 func (q *frameQueue) empty() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.err != nil || q.next == len(q.frames)
 }
 
-// notify wakes the goroutine that writes.
+// notify wakes the writing goroutine.
 func (q *frameQueue) notify() {
 	select {
 	case q.wake <- struct{}{}:

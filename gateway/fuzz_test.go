@@ -12,7 +12,7 @@ import (
 	"github.com/stet-dev/stet/gateway/wire"
 )
 
-// script makes the frames of a session of bytes: two for each.
+// script makes frames from the bytes of a fuzz input, two bytes for each.
 type script struct{ bytes []byte }
 
 func (s *script) next() (kind, detail byte, ok bool) {
@@ -24,8 +24,7 @@ func (s *script) next() (kind, detail byte, ok bool) {
 	return kind, detail, true
 }
 
-// scripted is a frame that an agent or a host may send, or other bytes. Calls have
-// one of four ids.
+// scripted returns a frame that an agent or a host may send, or other bytes. Calls have one of four ids.
 func scripted(kind, detail byte, prefix string) (frame []byte, isCall bool) {
 	id := prefix + fmt.Sprint(detail%4)
 	part := &wire.Part{CallID: id, Seq: int(detail >> 4), Data: make([]byte, 1+int(detail)*64), Last: detail&8 != 0}
@@ -56,9 +55,8 @@ func scripted(kind, detail byte, prefix string) (frame []byte, isCall bool) {
 	return b.Bytes(), isCall
 }
 
-// FuzzSession: whatever an agent and a host send, every call of the agent gets one
-// result, in its time, unless the agent is cut off. (FILE-3, FILE-4,
-// FILE-9)
+// FuzzSession checks that every call of an agent gets exactly one result within its time limit, for any frames of the agent and the
+// host, unless the agent is disconnected. (FILE-3, FILE-4, FILE-9)
 func FuzzSession(f *testing.F) {
 	f.Add([]byte{0, 0, 128 + 6, 0})
 	f.Add([]byte{0, 4, 1, 0, 1, 16 + 8, 128 + 4, 0, 128 + 4, 16, 128 + 6, 0})
@@ -76,7 +74,7 @@ func FuzzSession(f *testing.F) {
 			agent := join(t, h, "agent-a")
 			agent.hello(wire.Hello{Role: wire.Agent, Session: "s", Capabilities: []string{wire.CanParts, wire.CanProgress}})
 			results := 0
-			var over atomic.Bool // the agent's connection
+			var over atomic.Bool // the agent's connection has ended
 			var reading sync.WaitGroup
 			reading.Go(func() { collect(t, host, func(wire.Frame) {}) })
 			reading.Go(func() {
@@ -95,7 +93,7 @@ func FuzzSession(f *testing.F) {
 				}
 				if kind >= 128 {
 					b, _ := scripted(kind-128, detail, "gateway-agent-a-s/")
-					_ = host.c.write(wire.Encoded{Head: b}) // it may be cut off
+					_ = host.c.write(wire.Encoded{Head: b}) // the host may be disconnected
 					continue
 				}
 				b, isCall := scripted(kind, detail, "")
@@ -108,7 +106,7 @@ func FuzzSession(f *testing.F) {
 			}
 			time.Sleep(20 * time.Minute)
 			synctest.Wait()
-			cutOff := over.Load() // for an ack of what was not sent, for instance
+			cutOff := over.Load() // for instance because of an ack of frames that were not sent
 			agent.c.close(1000, "bye")
 			host.c.close(1000, "bye")
 			reading.Wait()
@@ -119,7 +117,7 @@ func FuzzSession(f *testing.F) {
 	})
 }
 
-// collect hands on what comes until the connection ends.
+// collect passes received frames to a function until the connection ends.
 func collect(t testing.TB, r *raw, to func(wire.Frame)) {
 	for {
 		b, err := r.c.read()

@@ -14,9 +14,8 @@ import (
 	"github.com/stet-dev/stet/internal/sameorigin"
 )
 
-// Guard refuses what may come from another site's web page: requests whose
-// Host is no name of this machine or of allowed (DNS rebinding), and those with an
-// Origin that is another site. refused is told why; it may be nil.
+// Guard refuses requests that may come from another site's web page. It refuses a Host that is neither a name of this machine nor
+// in allowed (DNS rebinding), and an Origin of another site. refused receives the reason; it may be nil.
 func Guard(next http.Handler, allowed []string, refused func(r *http.Request, why string)) http.Handler {
 	check := sameorigin.Check{Hosts: allowed}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -33,15 +32,14 @@ func Guard(next http.Handler, allowed []string, refused func(r *http.Request, wh
 	})
 }
 
-// OneSlash has requests ask for a path with one slash where theirs has several. The
-// mux would answer with a redirect, which clients do not follow with a body. An
-// escaped slash (%2F) is part of a name, and stays.
+// OneSlash replaces several slashes in a request's path by one. Otherwise the mux would answer with a redirect, and clients do not
+// send a body again after a redirect. An escaped slash (%2F) is part of a name and stays.
 func OneSlash(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if path := r.URL.EscapedPath(); strings.Contains(path, "//") {
 			own, to := r.WithContext(r.Context()), *r.URL
 			to.RawPath = slashes.ReplaceAllString(path, "/")
-			to.Path, _ = url.PathUnescape(to.RawPath) // it was escaped by the same rules
+			to.Path, _ = url.PathUnescape(to.RawPath) // RawPath was escaped by the same rules
 			own.URL, r = &to, own
 		}
 		next.ServeHTTP(w, r)
@@ -50,8 +48,7 @@ func OneSlash(next http.Handler) http.Handler {
 
 var slashes = regexp.MustCompile("//+")
 
-// Fail answers a request with an error, as the gateway does. code is one of package
-// wire, or of package tool.
+// Fail answers a request with an error in the gateway's format. code is a code of package wire or of package tool.
 func Fail(w http.ResponseWriter, status int, code, message string) { fail(w, status, code, message) }
 
 // fail answers a request with an error.
@@ -59,8 +56,7 @@ func fail(w http.ResponseWriter, status int, code, message string) {
 	_ = answer(w, status, &wire.Error{Code: code, Message: message}) // the client may be gone
 }
 
-// answer answers a request with a frame, or another value, as JSON. The error says that
-// the client did not get it.
+// answer sends a frame or another value as JSON. The error says that the client did not receive it.
 func answer(w http.ResponseWriter, status int, v any) error {
 	var body wire.Encoded
 	var err error
@@ -83,7 +79,7 @@ func answer(w http.ResponseWriter, status int, v any) error {
 	return nil
 }
 
-// writeSlowly writes b, as long as the client takes some of it from time to time.
+// writeSlowly writes b as long as the client continues to read.
 func writeSlowly(w http.ResponseWriter, b []byte) error {
 	clock := http.NewResponseController(w)
 	for chunk := range slices.Chunk(b, 256<<10) {

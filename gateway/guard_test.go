@@ -19,8 +19,7 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// fetch makes a request as a browser, or somebody else, would, and returns the
-// status and the body.
+// fetch makes an HTTP request and returns the status and the body.
 func fetch(t *testing.T, url, method, path, body string, header ...string) (int, string) {
 	t.Helper()
 	r, err := http.NewRequest(method, url+path, strings.NewReader(body))
@@ -50,8 +49,8 @@ var upgrade = []string{
 	"Connection", "Upgrade", "Upgrade", "websocket", "Sec-WebSocket-Version", "13", "Sec-WebSocket-Key", "AAAAAAAAAAAAAAAAAAAAAA==",
 }
 
-// Pages of other sites, names that were rebound to this address, and who has no
-// token or not the right one, are refused, on HTTP and on WebSockets. (hazards)
+// The gateway refuses, over HTTP and WebSockets: requests of other sites' pages, rebound names, and requests without a token or
+// with a token for another role. (hazards)
 func TestRefused(t *testing.T) {
 	authority := &testAuthority{}
 	authority.revoke("agent-revoked")
@@ -102,8 +101,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// The first frame has to be a hello of a version and a role that there are, and
-// that the token is for; the answer says what is wrong. (FILE-3)
+// The first frame must be a hello with a known version and a role that the token is for. Otherwise the answer says what is wrong.
+// (FILE-3)
 func TestBadHello(t *testing.T) {
 	hub, _ := newHub(t, Config{})
 	url := serveHub(t, hub)
@@ -133,8 +132,7 @@ func TestBadHello(t *testing.T) {
 	}
 }
 
-// A malformed frame is answered, and the connection stays; one that is too large
-// ends it with the reason. (FILE-3)
+// A malformed frame is answered and the connection stays. A frame that is too large ends the connection with the reason. (FILE-3)
 func TestBadFrames(t *testing.T) {
 	hub, _ := newHub(t, Config{Limits: Limits{Frame: 10_000}})
 	url := serveHub(t, hub)
@@ -162,7 +160,7 @@ func TestBadFrames(t *testing.T) {
 	r = dialRaw(t, url, "agent-a")
 	r.hello(wire.Hello{Role: wire.Agent})
 	for range maxMalformed + 1 {
-		_ = r.c.write(wire.Encoded{Head: []byte(`{}`)}) // the last one ends it
+		_ = r.c.write(wire.Encoded{Head: []byte(`{}`)}) // this frame exceeds the limit and ends the connection
 	}
 	for {
 		if _, err := r.c.read(); err != nil {
@@ -174,7 +172,7 @@ func TestBadFrames(t *testing.T) {
 	}
 }
 
-// Who is cut off for good is told the code, and comes back if that is not for good.
+// A client that is disconnected receives the code. It connects again unless the code is final.
 func TestSaidAtEnd(t *testing.T) {
 	for _, c := range []struct {
 		reason, code, words string
@@ -194,8 +192,7 @@ func TestSaidAtEnd(t *testing.T) {
 	}
 }
 
-// A token that is revoked ends the connections that it opened; a client does not
-// come back.
+// Revoking a token ends the connections made with it. The client does not connect again.
 func TestRevoked(t *testing.T) {
 	authority := &testAuthority{}
 	hub, _ := newHub(t, Config{Authority: authority})
@@ -210,8 +207,8 @@ func TestRevoked(t *testing.T) {
 	}
 }
 
-// Two hosts of one workspace, at one hub and at two of one bus: the newer one has it where
-// they bear one token, the older one where they do not.
+// Two hosts of one workspace, at one hub and at two hubs of one bus: with the same token the newer host gets the workspace, with
+// different tokens the older host keeps it.
 func TestTwoHosts(t *testing.T) {
 	t.Run("one hub", func(t *testing.T) {
 		hub, _ := newHub(t, Config{Limits: Limits{Rate: -1}})
@@ -243,7 +240,7 @@ func testTwoHosts(t *testing.T, url, there string) {
 	if err := <-ended; !errors.As(err, &refused) || refused.Code != codeTaken || err.Error() != "the gateway refuses: another host with the same token has taken the workspace over" {
 		t.Error(err)
 	}
-	for { // once it is there
+	for { // wait until the workspace has its host
 		r, err := agent.Call(t.Context(), tool.Call{Name: "read_file", Arguments: []byte("{}")})
 		if err == nil && r.Text == `{"host":2}` {
 			return
@@ -252,7 +249,7 @@ func testTwoHosts(t *testing.T, url, there string) {
 	}
 }
 
-// Connections are limited, and so is the time until the first frame.
+// The number of connections and the time until the first frame are limited.
 func TestConnectionLimits(t *testing.T) {
 	hub, _ := newHub(t, Config{Limits: Limits{Connections: 2}})
 	url := serveHub(t, hub)
@@ -271,7 +268,7 @@ func TestConnectionLimits(t *testing.T) {
 	})
 }
 
-// A browser names its token among the subprotocols.
+// A browser sends its token as a subprotocol.
 func TestTokenAsSubprotocol(t *testing.T) {
 	hub, _ := newHub(t, Config{})
 	url := serveHub(t, hub)
@@ -291,7 +288,7 @@ func TestTokenAsSubprotocol(t *testing.T) {
 	}
 }
 
-// A session is resumed by its own token alone.
+// A session is resumed only with its own token.
 func TestResumeIsOnesOwn(t *testing.T) {
 	hub, _ := newHub(t, Config{})
 	url := serveHub(t, hub)
@@ -308,11 +305,11 @@ func TestResumeIsOnesOwn(t *testing.T) {
 		t.Errorf("%+v", h)
 	}
 	if h := dialRaw(t, url, "agent-a").hello(wire.Hello{Role: wire.Agent, Resume: first.Resume, Received: 99}); h.Resumed {
-		t.Error("it was resumed with frames that were never sent")
+		t.Error("it was resumed although the client acknowledged frames that were not sent")
 	}
 }
 
-// What is no WebSocket ends quietly, whatever it sends.
+// A connection that sends other bytes than a WebSocket ends without a panic.
 func TestNoise(t *testing.T) {
 	hub, _ := newHub(t, Config{})
 	url := serveHub(t, hub)

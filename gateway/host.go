@@ -10,49 +10,45 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// Host gives the tools of a Caller to a gateway: it does the calls that come from
-// there. Its fields are not to be changed once it runs; it runs once.
+// Host gives the tools of a Caller to a gateway and runs the gateway's calls. Its fields must not be changed once it runs. It runs
+// once.
 type Host struct {
-	Dial                  // where the gateway is; not for Hub.Join
-	Workspace string      // the name that the workspace goes by at the gateway
-	Caller    tool.Caller // for the questions to people see Relay
-	Client    string      // what the host calls itself; "": stet
-	// Remembers says that Caller answers a write that comes again from its record, as
-	// tool.Call.Once says. Else such a call is dropped, as long as the host remembers
-	// its id. (FILE-4)
+	Dial                  // where the gateway is; not used by Hub.Join
+	Workspace string      // the workspace's name at the gateway
+	Caller    tool.Caller // for questions to people see Relay
+	Client    string      // the host's name for itself; "": stet
+	// Remembers says that Caller answers a repeated write from its record, as tool.Call.Once says. Without it, a repeated call is
+	// dropped as long as the host remembers its id. (FILE-4)
 	Remembers bool
-	// Stage begins the content of a call that comes in parts; nil: such calls are
-	// refused. (FILE-9)
+	// Stage begins the content of a call that comes in parts; nil: such calls are refused. (FILE-9)
 	Stage     func(tool.Call) (tool.Staged, error)
-	End       func(session string) // told that a client session is over; may be nil
-	Connected func(session string) // told of each connection; may be nil
-	Unreached func(error)          // told why no connection is had, not of each attempt; may be nil
-	Log       *slog.Logger         // nil: silence
-	// Memory bounds the bytes that calls hold, together with what else in this process
-	// takes from it; nil: a budget of 96 MB of its own.
+	End       func(session string) // called when a client session is over; may be nil
+	Connected func(session string) // called at each connection; may be nil
+	Unreached func(error)          // called when the gateway cannot be reached, not for each attempt; may be nil
+	Log       *slog.Logger         // nil: no logging
+	// Memory bounds the bytes that calls hold. Other parts of this process may share it. nil: a budget of 96 MB of its own.
 	Memory *budget.Budget
 
-	sessions *budget.Family // of the same, for each client session
+	sessions *budget.Family // taken from Memory, for each client session
 
 	gateway *dialer
 	base    context.Context
 	wg      sync.WaitGroup
 
 	mu      sync.Mutex
-	can     map[string]bool // what the gateway can
+	can     map[string]bool // capabilities of the gateway
 	running map[string]*task
-	era     int    // counts the gateways that knew nothing of an earlier session
-	done    recent // calls of this era that were begun, and are not to be begun again
+	era     int    // increased when the gateway does not know the earlier session
+	done    recent // calls of this era that were begun and must not be begun twice
 	asked   map[string]chan *wire.Approval
-	clients map[string]bool // client sessions that made calls, and are not known to be over
+	clients map[string]bool // client sessions that made calls and are not known to be over
 }
 
-// hostMemory is Host.Memory where nothing else is said, in bytes.
+// hostMemory is the default of Host.Memory, in bytes.
 const hostMemory = 96 << 20
 
-// Run connects the host to its gateway, again and again, until ctx ends, or the
-// gateway refuses it for good. The calls under way then are cancelled, and waited
-// for.
+// Run connects the host to its gateway, again after each lost connection. It ends when ctx ends or the gateway refuses the host for
+// good. Then it cancels the running calls and waits for them.
 func (h *Host) Run(ctx context.Context) error { return h.run(ctx, h.dial) }
 
 func (h *Host) run(ctx context.Context, dial func(context.Context) (connection, error)) error {
@@ -98,7 +94,7 @@ func toolsOf(specs []tool.Spec) []wire.Tool {
 	return out
 }
 
-// up notes that the host is connected.
+// up records that the host is connected.
 func (h *Host) up(hello *wire.Hello) {
 	h.mu.Lock()
 	h.can = map[string]bool{}
@@ -112,8 +108,7 @@ func (h *Host) up(hello *wire.Hello) {
 	}
 }
 
-// down cancels the calls that the gateway gives up when the connection is lost: those
-// that do not wait for a person. The others have some time left.
+// down cancels the calls that the gateway ends when the connection is lost: the calls that do not wait for a person.
 func (h *Host) down(err error) {
 	h.Log.Info("connection to the gateway lost", "err", err)
 	h.cancel(false)
@@ -121,8 +116,8 @@ func (h *Host) down(err error) {
 
 func (h *Host) lost() { h.cancel(true) }
 
-// fresh cancels all calls: the gateway knows nothing of them. Nor will it say that
-// their client sessions are over. So they are, and what was granted to them ends.
+// fresh cancels all calls, because the gateway does not know them. The gateway will also not report the end of their client
+// sessions. So these sessions end here, with the grants they have.
 func (h *Host) fresh() {
 	h.cancel(true)
 	h.mu.Lock()
@@ -136,7 +131,7 @@ func (h *Host) fresh() {
 	}
 }
 
-// over notes that a client session is.
+// over handles the end of a client session.
 func (h *Host) over(session string) {
 	h.mu.Lock()
 	delete(h.clients, session)
@@ -165,7 +160,7 @@ func (h *Host) handle(f wire.Frame) {
 			t.cancel()
 		}
 	case *wire.Part:
-		if t := h.find(f.CallID); t != nil { // else it has ended
+		if t := h.find(f.CallID); t != nil { // nil if the call has ended
 			t.part(f)
 		}
 	case *wire.Taken:
@@ -193,7 +188,7 @@ func (h *Host) handle(f wire.Frame) {
 	}
 }
 
-// find is the call that is under way by that id; nil if there is none.
+// find returns the running call with that id, or nil.
 func (h *Host) find(id string) *task {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -202,7 +197,7 @@ func (h *Host) find(id string) *task {
 
 func (h *Host) send(f wire.Frame) { h.logUnsent(f, h.gateway.send(f)) }
 
-// logUnsent logs that a frame was not sent; err says why.
+// logUnsent logs that a frame was not sent because of err.
 func (h *Host) logUnsent(f wire.Frame, err error) {
 	if err != nil {
 		h.Log.Warn("not sent", "frame", wire.TypeOf(f), "call", wire.CallOf(f), "err", err)

@@ -15,23 +15,23 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// hostPeer is what the hub does for the host of a workspace: it owns the workspace's
-// address on the bus, and passes calls to the host and results back.
+// hostPeer is the hub's side of a host session. It owns the workspace's address on the bus. It passes calls to the host and results
+// back.
 type hostPeer struct {
 	*hubSession
 	release func() // gives back the workspace's address
 
 	mu     sync.Mutex
-	away   bool                          // without a connection
-	leaves bool                          // it is to go to another hub
-	routes map[string]*route             // of the calls that the host has
+	away   bool                          // has no connection
+	leaves bool                          // is told to move to another hub
+	routes map[string]*route             // the calls that the host has
 	asking map[string]context.CancelFunc // questions to the gateway's people, by the host's id
 }
 
-// route is where a call's result goes.
+// route is the destination of a call's result.
 type route struct {
 	to      string // address on the bus
-	waiting bool   // for a person
+	waiting bool   // waits for a person
 }
 
 func newHostPeer(s *hubSession) *hostPeer {
@@ -40,16 +40,14 @@ func newHostPeer(s *hubSession) *hostPeer {
 
 func (p *hostPeer) workspace() string { return p.hello.Workspace }
 
-// codeTaken is the code of the *wire.Error for a host whose workspace has another host,
-// or gets one.
+// codeTaken is the code of the *wire.Error for a host whose workspace has, or gets, another host.
 const codeTaken = "workspace_taken"
 
-// moveTime is how long the hub that a host has left may take to give the workspace back.
+// moveTime is how long the previous hub of a host may take to give the workspace back.
 const moveTime = time.Second
 
-// begin takes the workspace. A host takes it over from one with the same token, and from
-// one that has lost its connection to another hub. It is refused for good where another host
-// has the workspace, and told to come again where that is not known.
+// begin takes the workspace. It replaces a host with the same token, and a host that has lost its connection to another hub. If
+// another host has the workspace, the host is refused for good. If that is not known, the host is told to try again later.
 func (p *hostPeer) begin() (err error) {
 	h := p.h
 	begun := time.Now()
@@ -73,7 +71,7 @@ func (p *hostPeer) begin() (err error) {
 			h.wantsBack(p)
 		}
 	}
-	if err != nil { // of the bus, which may work again in a moment: the host is to come again
+	if err != nil { // an error of the bus, which may be temporary: the host is told to try again
 		h.log.Error("bus", "workspace", p.workspace(), "err", err)
 		return &wire.Error{Code: string(tool.HostUnavailable), Message: "the gateway cannot take the workspace now: its bus does not work"}
 	}
@@ -86,8 +84,8 @@ func (p *hostPeer) begin() (err error) {
 
 const takenOver = codeTaken + ": another host with the same token has taken the workspace over"
 
-// wantsBack asks the hub that has a workspace to give it back for a host, and waits a moment.
-// The session of the hello is the host's token.
+// wantsBack asks the hub that has a workspace to give it back for a host, and waits a short time. The Session of the hello is the
+// host's token.
 func (h *Hub) wantsBack(p *hostPeer) {
 	m := Message{From: h.address, Frame: &wire.Hello{
 		Version: wire.Version, Role: wire.Host, Session: p.who.ID, Workspace: p.workspace(),
@@ -101,7 +99,7 @@ func (h *Hub) wantsBack(p *hostPeer) {
 	}
 }
 
-// wanted answers another hub, at the address to, that has a host for the workspace.
+// wanted answers another hub, at address to, that has a host for the workspace.
 func (p *hostPeer) wanted(to string, f *wire.Hello) {
 	p.mu.Lock()
 	away := p.away
@@ -109,20 +107,19 @@ func (p *hostPeer) wanted(to string, f *wire.Hello) {
 	switch {
 	case away:
 		p.end(websocket.StatusGoingAway, "the host is at another gateway now")
-	case f.Session != "" && f.Session == p.who.ID: // its connection may be lost, and not show it
+	case f.Session != "" && f.Session == p.who.ID: // its connection may be lost without notice
 		p.end(websocket.StatusPolicyViolation, takenOver)
 	default:
 		p.answer(to, &wire.Event{Event: hostStays, Workspace: p.workspace()})
 	}
 }
 
-// lost ends the session, since another process owns the workspace's address. The host
-// may connect again.
+// lost ends the session because another process owns the workspace's address. The host may connect again.
 func (p *hostPeer) lost() {
 	p.end(websocket.StatusGoingAway, "this gateway was cut off from the others, and another one has taken the workspace")
 }
 
-// publish tells all hubs that the host comes or goes.
+// publish tells all hubs that the host has connected or gone.
 func (p *hostPeer) publish(event string) {
 	e := &wire.Event{Event: event, Workspace: p.workspace()}
 	if event == wire.HostUp {
@@ -133,7 +130,7 @@ func (p *hostPeer) publish(event string) {
 	}
 }
 
-// present takes what is published about hosts, and tells agents and people.
+// present handles published events about hosts, and tells agents and people.
 func (h *Hub) present(m Message) {
 	e, ok := m.Frame.(*wire.Event)
 	if !ok {
@@ -148,11 +145,11 @@ func (h *Hub) present(m Message) {
 	switch {
 	case e.Event == wire.HostUp:
 		h.known[e.Workspace] = presentHost{e.Tools, m.From, time.Now()}
-		if known && was.hub == m.From { // it is said again and again
+		if known && was.hub == m.From { // hubs repeat this event
 			h.mu.Unlock()
 			return
 		}
-	case was.hub != m.From: // the host has moved already
+	case was.hub != m.From: // the host has already moved
 		h.mu.Unlock()
 		return
 	default:
@@ -165,9 +162,8 @@ func (h *Hub) present(m Message) {
 	h.tellClients(e)
 }
 
-// askAfter asks the hub that has the host of a workspace now for the calls that are under
-// way there. Those that went to the hub before have failed, and that may not be there any
-// more to say so.
+// askAfter asks the hub that now has a workspace's host about the calls that are running there. Calls sent to the earlier hub have
+// failed, and the earlier hub may no longer exist and cannot say so.
 func (h *Hub) askAfter(workspace string) {
 	for _, c := range h.callsSentTo(workspace) {
 		if err := c.send(&wire.Progress{CallID: c.f.CallID, State: wire.Working}); err != nil {
@@ -176,7 +172,7 @@ func (h *Hub) askAfter(workspace string) {
 	}
 }
 
-// callsSentTo are the calls that the host of a workspace was sent, and that are not over.
+// callsSentTo returns the unfinished calls that were sent to a workspace's host.
 func (h *Hub) callsSentTo(workspace string) []*call {
 	h.mu.Lock()
 	all := slices.Collect(maps.Values(h.calls))
@@ -188,7 +184,7 @@ func (h *Hub) callsSentTo(workspace string) []*call {
 	})
 }
 
-// tellClients tells agents and people about a workspace.
+// tellClients sends an event about a workspace to agents and people.
 func (h *Hub) tellClients(e *wire.Event) {
 	for _, s := range h.allSessions() {
 		if s.hello.Role != wire.Host {
@@ -197,17 +193,17 @@ func (h *Hub) tellClients(e *wire.Event) {
 	}
 }
 
-// tellOf tells a client about a workspace, if it wants to hear of it and may.
+// tellOf sends an event about a workspace to a client, if the client wants it and may have it.
 func (s *hubSession) tellOf(e *wire.Event) {
 	if named := s.hello.Workspace; s.can(wire.CanEvents) && s.who.reaches(e.Workspace) && (named == "" || named == e.Workspace) {
 		s.tell(e)
 	}
 }
 
-// deliver takes what is for the host from the bus.
+// deliver handles the messages for the host from the bus.
 func (p *hostPeer) deliver(m Message) {
 	switch f := m.Frame.(type) {
-	case *wire.Hello: // the workspace has a host at another hub
+	case *wire.Hello: // another hub has a host for the workspace
 		p.h.serving.Go(func() { p.wanted(m.From, f) })
 		return
 	case *wire.ToolCall:
@@ -229,7 +225,7 @@ func (p *hostPeer) deliver(m Message) {
 			p.passFailure(f.CallID, tool.FileTooLarge, "The workspace's host takes no contents in parts. Nothing was done.")
 			return
 		}
-	case *wire.Progress: // a hub asks whether its call is here
+	case *wire.Progress: // a hub asks whether the host has its call
 		if !p.has(f.CallID) {
 			p.h.serving.Go(func() {
 				p.answer(m.From, &wire.ToolResult{CallID: f.CallID, Error: string(tool.HostUnavailable)})
@@ -247,7 +243,7 @@ func (p *hostPeer) deliver(m Message) {
 	}
 }
 
-// answer sends a frame to the hub that has a call.
+// answer sends a frame to the hub that made the call.
 func (p *hostPeer) answer(to string, f wire.Frame) {
 	if err := p.h.bus.Send(to, Message{Frame: f}); err != nil {
 		p.log.Warn("result dropped", "why", "its caller's hub is gone", "call", wire.CallOf(f), "err", err)
@@ -270,7 +266,7 @@ func (p *hostPeer) handle(f wire.Frame) {
 	}
 }
 
-// pass passes what the host says about a call to its caller's hub.
+// pass forwards a frame of the host about a call to the caller's hub.
 func (p *hostPeer) pass(f wire.Frame) {
 	id := wire.CallOf(f)
 	p.mu.Lock()
@@ -294,15 +290,15 @@ func (p *hostPeer) pass(f wire.Frame) {
 	p.endStray(f)
 }
 
-// passFailure passes a failed result on, in the hub's words.
+// passFailure sends a failed result with a message of the hub.
 func (p *hostPeer) passFailure(call string, code tool.Code, message string) {
 	r := failure(code, message)
 	r.CallID = call
 	p.pass(r)
 }
 
-// endStray ends a call that the host goes on with and that has failed already, since
-// the host was lost: its caller may have repeated it. (FILE-4)
+// endStray ends a call that the host continues although it has failed here, because the host was lost. The caller may have repeated
+// the call. (FILE-4)
 func (p *hostPeer) endStray(f wire.Frame) {
 	_, goesOn := f.(*wire.Progress)
 	if r, ok := f.(*wire.ToolResult); ok {
@@ -313,15 +309,15 @@ func (p *hostPeer) endStray(f wire.Frame) {
 	}
 }
 
-// has reports whether the host has a call that is not over.
+// has reports whether the host has this unfinished call.
 func (p *hostPeer) has(call string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.routes[call] != nil
 }
 
-// disconnected fails the calls that the host was at. Those that wait for a person go
-// on when it is connected again. (FILE-4)
+// disconnected fails the calls that the host was running. Calls that wait for a person continue when the host connects again.
+// (FILE-4)
 func (p *hostPeer) disconnected() {
 	p.fail(false)
 	p.publish(wire.HostDown)
@@ -334,7 +330,7 @@ func (p *hostPeer) resumed() {
 	p.publish(wire.HostUp)
 }
 
-// ended gives the workspace back, and ends all that is under way there.
+// ended gives the workspace back, and ends all running calls and questions.
 func (p *hostPeer) ended() {
 	p.release()
 	h := p.h
@@ -352,7 +348,7 @@ func (p *hostPeer) ended() {
 	p.publish(wire.HostDown)
 }
 
-// leave has the host go to another hub, once the calls that it has are over, or ctx is.
+// leave tells the host to move to another hub, once its calls are over or ctx ends.
 func (p *hostPeer) leave(ctx context.Context) {
 	p.mu.Lock()
 	p.leaves = true
@@ -372,7 +368,7 @@ func (p *hostPeer) leave(ctx context.Context) {
 	p.end(websocket.StatusGoingAway, "the gateway is shutting down")
 }
 
-// fail fails calls: all of them, or those that do not wait for a person.
+// fail fails all calls, or only those that do not wait for a person.
 func (p *hostPeer) fail(all bool) {
 	p.mu.Lock()
 	p.away = true

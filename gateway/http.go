@@ -20,14 +20,14 @@ func (h *Hub) Handler() http.Handler {
 	return OneSlash(Guard(slowbody.Limit(mux, slowbody.Usual), h.config.AllowedHosts, h.Refused))
 }
 
-// Subprotocols by which a browser, which cannot set the Authorization header,
-// connects: the protocol's name, and the token behind a prefix.
+// WebSocket subprotocols with which a browser connects: the protocol's name, and the token after a prefix. A browser cannot set the
+// Authorization header.
 const (
 	subprotocol = "stet.v1"
 	tokenPrefix = "stet.token."
 )
 
-// socket serves a WebSocket.
+// socket serves one WebSocket.
 func (h *Hub) socket(w http.ResponseWriter, r *http.Request) {
 	who, ok := h.identify(w, r)
 	if !ok {
@@ -48,14 +48,14 @@ func (h *Hub) socket(w http.ResponseWriter, r *http.Request) {
 	ws, err := websocket.Accept(w, r, &websocket.AcceptOptions{Subprotocols: []string{subprotocol}})
 	if err != nil {
 		h.log.Info("no WebSocket", "err", err, "remote", r.RemoteAddr)
-		return // Accept has answered
+		return // Accept has already answered
 	}
 	ws.SetReadLimit(int64(h.config.Limits.Frame))
-	_ = h.serve(h.base, &socket{ws: ws, buffers: &h.buffers}, who) // it is logged
+	_ = h.serve(h.base, &socket{ws: ws, buffers: &h.buffers}, who) // serve logs the error
 	_ = ws.CloseNow()
 }
 
-// identify says whose token a request bears, or answers it.
+// identify returns the identity of a request's token. If there is none, it answers the request and returns false.
 func (h *Hub) identify(w http.ResponseWriter, r *http.Request) (Identity, bool) {
 	token := Bearer(r)
 	why := "a token is needed: send it as \"Authorization: Bearer TOKEN\"; a client certificate stands for one where stet serve has --client-ca"
@@ -78,7 +78,7 @@ func (h *Hub) identify(w http.ResponseWriter, r *http.Request) (Identity, bool) 
 	return Identity{}, false
 }
 
-// Bearer is the token of a request, "" if it has none.
+// Bearer returns the bearer token of a request, or "".
 func Bearer(r *http.Request) string {
 	if scheme, token, ok := strings.Cut(r.Header.Get("Authorization"), " "); ok && strings.EqualFold(scheme, "Bearer") {
 		return strings.TrimSpace(token)

@@ -22,9 +22,9 @@ import (
 
 // Config configures a Hub. The zero value of each field is the default.
 type Config struct {
-	Authority Authority       // says who may do what; nil: no client may do anything
+	Authority Authority       // who may do what; nil: no client may do anything
 	Queue     *approval.Queue // where hosts leave their questions; nil: they cannot
-	Journal   *record.Journal // what people decided at the gateway; nil: it is not recorded
+	Journal   *record.Journal // records what people decided at the gateway; nil: no record
 	Bus       Bus             // to the hubs of other processes; nil: there are none
 
 	// AllowedHosts are names that a request's Host may have besides the
@@ -32,33 +32,32 @@ type Config struct {
 	AllowedHosts []string
 
 	Limits Limits
-	Quotas *Quotas // what is counted for each token, here and elsewhere; nil: here alone
-	// Memory bounds the bytes of calls and answers that the hub holds, together with
-	// what else in this process takes from it; nil: a budget of 96 MB of its own.
+	Quotas *Quotas // counts the use of each token, here and in other servers; nil: only here
+	// Memory bounds the bytes of calls and answers that the hub holds. Other parts of this process may share it. nil: a budget of
+	// 96 MB of its own.
 	Memory *budget.Budget
-	// Away is how long a session that can be resumed is kept without a connection;
-	// 0: 30 s, negative: not at all.
+	// Away is how long a session is kept without a connection, if it can be resumed; 0: 30 s, negative: not kept.
 	Away time.Duration
 
-	Version string // of the program, for people
+	Version string // the program's version, shown to people
 	Log     *slog.Logger
 }
 
-// Limits are what a Hub takes. The zero value of each is the default.
+// Limits are the limits of a Hub. The zero value of each is the default.
 type Limits struct {
 	Frame       int // bytes of a frame; 0: 16 MB
-	Bytes       int // of calls to a workspace at once; 0: 32 MB
-	Rate        int // calls of a session a minute; 0: 100, negative: any number (FILE-10)
+	Bytes       int // bytes of a workspace's calls at once; 0: 32 MB
+	Rate        int // calls of a session in a minute; 0: 100, negative: no limit (FILE-10)
 	Connections int // at once; 0: 4096
 	Content     int // bytes of a content in parts; 0: 100 MB (FILE-9)
-	Whole       int // bytes of a content for callers that take no parts; 0: 10 MB (FILE-8)
+	Whole       int // bytes of content for callers that accept no parts; 0: 10 MB (FILE-8)
 }
 
 // Limits that are the same for every Hub.
 const (
-	callsAtOnce    = 64       // of a session
-	tokenBytes     = 48 << 20 // of calls and answers that are held for one token
-	workspaceBytes = 64 << 20 // of answers that are held of one workspace
+	callsAtOnce    = 64       // for one session
+	tokenBytes     = 48 << 20 // bytes of calls and answers held for one token
+	workspaceBytes = 64 << 20 // bytes of answers held for one workspace
 )
 
 func (l *Limits) fill() {
@@ -85,7 +84,7 @@ type Hub struct {
 	log     *slog.Logger
 	bus     Bus
 	shared  bool   // there may be other hubs on the bus
-	address string // of the hub on the bus, for results
+	address string // address of the hub on the bus; results are sent to it
 
 	base    context.Context // done when the hub closes
 	stop    context.CancelFunc
@@ -95,34 +94,34 @@ type Hub struct {
 
 	// Bytes of calls and answers that are held.
 	tokens, workspaces *budget.Family
-	// How many calls a minute sessions and tokens make. (FILE-10)
+	// Calls in a minute, by session and by token. (FILE-10)
 	sessionRate, tokenRate ratelimit.Keyed
 
-	seldom *seldom  // what of the audit trail may come often
-	stops  []func() // of the bus
+	seldom *seldom  // limits frequent entries of the audit trail
+	stops  []func() // end the subscriptions on the bus
 
-	newPeer chan string   // hubs that are to be told of all questions
-	early   chan struct{} // of capacity 1: the next beat is due
+	newPeer chan string   // addresses of hubs that must be told of all questions
+	early   chan struct{} // capacity 1: asks for a beat now
 	born    time.Time
 
 	mu          sync.Mutex
 	closed      bool
-	ending      bool // it is about to drain
+	ending      bool // Drain will begin soon
 	draining    bool
-	calls       map[string]*call       // under way, by their ids
-	ended       recent                 // the ids of calls that are over
+	calls       map[string]*call       // running calls by id
+	ended       recent                 // ids of ended calls
 	schedulers  map[string]*scheduler  // of the calls to a workspace
 	asking      map[string]int         // calls that wait for a person, by the token's account
 	known       map[string]presentHost // the workspaces that have a host
-	left        map[string]presentHost // those that had one, and may have it again in a moment
+	left        map[string]presentHost // workspaces that had a host, and may have it again soon
 	hosts       map[string]*hostPeer   // that are connected to this hub, by workspace
-	stays       map[string]time.Time   // when another hub said that its host of a workspace stays
+	stays       map[string]time.Time   // when another hub said that its host of a workspace does not move
 	sessions    map[*hubSession]bool
-	secrets     map[string]*hubSession // those that can be resumed
+	secrets     map[string]*hubSession // sessions that can be resumed
 	connections int
-	expiries    map[issue]time.Time           // of tokens, by the clock that is not set
-	peers       map[string]time.Time          // other hubs, and when they were heard of last
-	copies      map[string]context.CancelFunc // of questions of other hubs, by hub and id
+	expiries    map[issue]time.Time           // when tokens expire, by the monotonic clock
+	peers       map[string]time.Time          // other hubs, and when their last message came
+	copies      map[string]context.CancelFunc // copies of other hubs' questions, by hub and id
 	idle        chan struct{}                 // closed when the last call has ended; nil: no goroutine waits for that
 }
 
@@ -181,7 +180,7 @@ func New(c Config) (*Hub, error) {
 	return h, nil
 }
 
-// presence is the topic of hosts that come and go.
+// presence is the topic for events about hosts that connect or go.
 const presence = "workspaces"
 
 func workspaceAddress(name string) string { return "workspace/" + name }
@@ -195,7 +194,7 @@ func (h *Hub) Workspaces() []string {
 	return slices.Sorted(maps.Keys(h.known))
 }
 
-// tools are those of a workspace; ok says whether it has a host.
+// tools returns the tools of a workspace; ok says whether it has a host.
 func (h *Hub) tools(workspace string) (tools []wire.Tool, ok bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -203,8 +202,7 @@ func (h *Hub) tools(workspace string) (tools []wire.Tool, ok bool) {
 	return w.tools, ok
 }
 
-// toolsMoving is tools, also for a workspace whose host was lost a moment ago: it may be on
-// its way to another hub.
+// toolsMoving is tools, also for a workspace whose host was lost a short time ago: the host may be moving to another hub.
 func (h *Hub) toolsMoving(workspace string) (tools []wire.Tool, ok bool) {
 	if tools, ok = h.tools(workspace); ok || !h.shared {
 		return tools, ok
@@ -215,7 +213,7 @@ func (h *Hub) toolsMoving(workspace string) (tools []wire.Tool, ok bool) {
 	return w.tools, ok && time.Since(w.seen) < moveWait
 }
 
-// leftBy notes that a workspace has no host. The caller holds mu.
+// leftBy records that a workspace has lost its host. The caller holds mu.
 func (h *Hub) leftBy(workspace string) {
 	w, ok := h.known[workspace]
 	delete(h.known, workspace)
@@ -226,7 +224,7 @@ func (h *Hub) leftBy(workspace string) {
 	maps.DeleteFunc(h.left, func(_ string, w presentHost) bool { return time.Since(w.seen) > moveWait })
 }
 
-// noHost says that a workspace has no host.
+// noHost returns the message for a workspace without a host.
 func (h *Hub) noHost(workspace string) string {
 	if all := h.Workspaces(); len(all) > 0 && !slices.Contains(all, workspace) {
 		return fmt.Sprintf("No host is connected for workspace %q.", workspace)
@@ -234,7 +232,7 @@ func (h *Hub) noHost(workspace string) string {
 	return fmt.Sprintf("The host of workspace %q is not connected right now.", workspace)
 }
 
-// workspaceFor is where a call goes whose caller has named a workspace, or not.
+// workspaceFor returns the workspace of a call. named is the workspace that the caller named, or "".
 func (h *Hub) workspaceFor(who Identity, named string) (string, error) {
 	if named != "" {
 		if why := who.Refusal(Agents, named); why != "" {
@@ -255,7 +253,7 @@ func (h *Hub) workspaceFor(who Identity, named string) (string, error) {
 	}
 }
 
-// start begins a call. Its done is called once, maybe before start returns.
+// start begins a call. The call's done is called once, possibly before start returns.
 func (h *Hub) start(c *call) {
 	if code, message := h.enter(c); code != "" {
 		c.fail(code, message)
@@ -264,7 +262,7 @@ func (h *Hub) start(c *call) {
 	c.begin()
 }
 
-// enter counts a call among those under way, or says why not.
+// enter adds a call to the running calls, or returns why it cannot.
 func (h *Hub) enter(c *call) (code tool.Code, message string) {
 	tools, ok := h.toolsMoving(c.to)
 	if !ok {
@@ -289,7 +287,7 @@ func (h *Hub) enter(c *call) (code tool.Code, message string) {
 	case h.draining || h.closed:
 		return tool.HostUnavailable, "The gateway is shutting down."
 	case h.calls[c.f.CallID] != nil:
-		return tool.InvalidArgument, "A call with this call_id is under way in this session: a call is done once."
+		return tool.InvalidArgument, "A call with this call_id is under way in this session: an id is used for one call."
 	case h.ended.has(c.f.CallID) && !h.repeats(c.to, c.f.ToolName):
 		return tool.InvalidArgument, "This call_id was used before in this session: a call is done once."
 	}
@@ -297,8 +295,8 @@ func (h *Hub) enter(c *call) (code tool.Code, message string) {
 	return "", ""
 }
 
-// repeats reports whether a call to a tool of a workspace may be passed on a second
-// time, since its host answers that from its record. The caller holds mu.
+// repeats reports whether a call to a tool of a workspace may be sent a second time, because its host answers a repeated call from
+// its record. The caller holds mu.
 func (h *Hub) repeats(workspace, name string) bool {
 	host := h.hosts[workspace]
 	return host != nil && host.can(wire.CanRepeat) &&
@@ -312,7 +310,7 @@ func (h *Hub) mayRepeat(workspace, name string) bool {
 	return h.repeats(workspace, name)
 }
 
-// forget takes a call out that is over.
+// forget removes a call that is over.
 func (h *Hub) forget(c *call) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -326,8 +324,8 @@ func (h *Hub) forget(c *call) {
 	}
 }
 
-// result takes what a host says about a call, and what other hubs say. What is about none that is under
-// way is dropped, and logged with the reason. (FILE-4)
+// result handles what a host or another hub says about a call. If the call is not running, the message is dropped and logged with
+// the reason. (FILE-4)
 func (h *Hub) result(m Message) {
 	if h.fromPeer(m) {
 		return
@@ -347,7 +345,7 @@ func (h *Hub) result(m Message) {
 	}
 }
 
-// schedulerOf is the scheduler of the calls to a workspace.
+// schedulerOf returns the scheduler for the calls to a workspace.
 func (h *Hub) schedulerOf(workspace string) *scheduler {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -359,8 +357,7 @@ func (h *Hub) schedulerOf(workspace string) *scheduler {
 	return s
 }
 
-// mayAsk counts a call that waits for a person, unless its token has as many already
-// as it may have. asked takes it out again. (FILE-10)
+// mayAsk counts a call that waits for a person, unless its token has reached its limit. asked removes it again. (FILE-10)
 func (h *Hub) mayAsk(account string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -379,11 +376,11 @@ func (h *Hub) asked(account string) {
 	}
 }
 
-// clientSession is a client session that has made calls to a workspace.
+// clientSession names a client session that has made calls to a workspace.
 type clientSession struct{ name, workspace string }
 
-// leave tells the host that a client session is over. No other host is told: with
-// many agents and many hosts that would be more than all calls.
+// leave tells the host that a client session is over. Other hosts are not told: with many agents and many hosts there would be more
+// such messages than calls.
 func (h *Hub) leave(s clientSession) {
 	m := Message{Frame: &wire.Event{Event: wire.Ended, Session: s.name}}
 	if err := h.bus.Send(workspaceAddress(s.workspace), m); err != nil {
@@ -397,7 +394,7 @@ func (h *Hub) allSessions() []*hubSession {
 	return slices.Collect(maps.Keys(h.sessions))
 }
 
-// enterConnection counts a connection in, if there may be another one.
+// enterConnection counts a new connection, unless the limit is reached.
 func (h *Hub) enterConnection() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -416,14 +413,14 @@ func (h *Hub) leaveConnection() {
 	h.serving.Done()
 }
 
-// recent remembers the keys that were added last.
+// recent remembers the most recently added keys.
 type recent struct {
 	keys map[string]bool
 	ring []string
 	next int
 }
 
-// remembered is how many keys a recent has.
+// remembered is the number of keys in a recent.
 const remembered = 1 << 16
 
 func (r *recent) add(key string) {

@@ -22,17 +22,17 @@ type hubSession struct {
 	id    string // the session's name, for people
 	peer  peer
 
-	serving chan struct{} // of capacity 1; full while a connection is served
+	serving chan struct{} // capacity 1; full while a connection is served
 
 	mu         sync.Mutex
-	conn       connection  // nil: it is lost
-	disconnect func()      // ends the connection, also while its goroutines wait
-	secret     string      // by which the session is resumed; "": it cannot be
+	conn       connection  // nil: the connection is lost
+	disconnect func()      // ends the connection, even while its goroutines wait
+	secret     string      // the secret that resumes the session; "": it cannot be resumed
 	expiry     *time.Timer // ends the session some time after its connection was lost
 	over       bool
 }
 
-// peer is what the hub does for an agent, a host or a person.
+// peer is the hub's side for an agent, a host or a person.
 type peer interface {
 	begin() error // the session begins; an error refuses it
 	handle(wire.Frame)
@@ -41,24 +41,24 @@ type peer interface {
 	ended() // the session is over; called once, after begin
 }
 
-// can reports whether the client has named a capability.
+// can reports whether the client named a capability.
 func (s *hubSession) can(capability string) bool {
 	return slices.Contains(s.hello.Capabilities, capability)
 }
 
-// tell sends a frame, if the session is not over.
+// tell sends a frame if the session is not over.
 func (s *hubSession) tell(f wire.Frame) {
 	if err := s.send(f); err != nil {
 		s.log.Debug("not sent", "session", s.id, "frame", wire.TypeOf(f), "call", wire.CallOf(f), "err", err)
 	}
 }
 
-// complain answers a frame that the client must not send, or not now.
+// complain answers a frame that the client must not send now.
 func (s *hubSession) complain(message, call string) {
 	s.tell(&wire.Error{Code: wire.Malformed, Message: message, CallID: call})
 }
 
-// serve carries a session over a connection until that ends.
+// serve runs a session over a connection until the connection ends.
 func (h *Hub) serve(ctx context.Context, c connection, who Identity) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -83,7 +83,7 @@ func (h *Hub) serve(ctx context.Context, c connection, who Identity) error {
 	return err
 }
 
-// turnAway ends a connection for which there is no session.
+// turnAway ends a connection that got no session.
 func (h *Hub) turnAway(c connection, who Identity, hello *wire.Hello, err error) {
 	var e *wire.Error
 	if !errors.As(err, &e) {
@@ -93,15 +93,15 @@ func (h *Hub) turnAway(c connection, who Identity, hello *wire.Hello, err error)
 	if hello != nil {
 		h.recordRefusal(who, hello, e)
 	}
-	_ = writeNow(c, e) // the reason is in the close frame, too
+	_ = writeNow(c, e) // the close frame has the reason, too
 	refuse(c, e)
 }
 
-// check says what is wrong with a hello.
+// check returns what is wrong with a hello.
 func (h *Hub) check(hello *wire.Hello, who Identity) error {
 	switch {
 	case hello.Version != wire.Version:
-		return &wire.Error{Code: wire.Unsupported, Message: fmt.Sprintf("version %d is not spoken here, but version %d", hello.Version, wire.Version)}
+		return &wire.Error{Code: wire.Unsupported, Message: fmt.Sprintf("this gateway does not speak version %d, but version %d", hello.Version, wire.Version)}
 	case !slices.Contains(roles, hello.Role):
 		return &wire.Error{Code: wire.Unsupported, Message: fmt.Sprintf("unknown role %.40q: there are agent, host and person", hello.Role)}
 	case !who.May(hello.Role):
@@ -129,8 +129,7 @@ func isName(s string) bool {
 	return 0 < len(s) && len(s) <= 64
 }
 
-// greet resumes the session that a hello names, or begins one, and answers the hello.
-// disconnect ends the connection.
+// greet resumes the session that a hello names, or begins one, and answers the hello. disconnect ends the connection.
 func (h *Hub) greet(ctx context.Context, c connection, disconnect func(), hello *wire.Hello, who Identity) (_ *hubSession, resumed bool, err error) {
 	limits := h.config.Limits
 	reply := &wire.Hello{
@@ -169,7 +168,7 @@ func (h *Hub) capabilities() []string {
 	return all
 }
 
-// find returns the session that a client wants to resume; nil if it has no such one.
+// find returns the session that a client wants to resume, or nil.
 func (h *Hub) find(hello *wire.Hello, who Identity) *hubSession {
 	if hello.Resume == "" {
 		return nil
@@ -183,7 +182,7 @@ func (h *Hub) find(hello *wire.Hello, who Identity) *hubSession {
 	return s
 }
 
-// resume has the session go on over another connection. It reports whether it can.
+// resume continues the session over another connection. It reports whether it can.
 func (s *hubSession) resume(ctx context.Context, c connection, disconnect func(), received uint64) bool {
 	s.mu.Lock()
 	if s.over {
@@ -191,7 +190,7 @@ func (s *hubSession) resume(ctx context.Context, c connection, disconnect func()
 		return false
 	}
 	if s.conn != nil {
-		s.disconnect() // it may be lost and not show it
+		s.disconnect() // the old connection may be lost without notice
 	}
 	s.mu.Unlock()
 	select {
@@ -260,7 +259,7 @@ func (h *Hub) begin(c connection, disconnect func(), hello *wire.Hello, who Iden
 	return s, nil
 }
 
-// forget takes the session out of the hub.
+// forget removes the session from the hub.
 func (s *hubSession) forget() {
 	s.h.mu.Lock()
 	defer s.h.mu.Unlock()
@@ -268,8 +267,8 @@ func (s *hubSession) forget() {
 	delete(s.h.secrets, s.secret)
 }
 
-// disconnected notes that the connection is over; err says why. The session waits for
-// another connection, if the client can make one.
+// disconnected handles the end of the connection; err says why. The session waits for another connection if the client can resume
+// it.
 func (s *hubSession) disconnected(err error) {
 	s.mu.Lock()
 	s.conn = nil
@@ -291,12 +290,12 @@ func (s *hubSession) expire() {
 	s.endIf(func() bool { return s.conn == nil }, websocket.StatusGoingAway, "away for too long")
 }
 
-// end ends the session for good, and its connection with the reason.
+// end ends the session for good, and closes its connection with the reason.
 func (s *hubSession) end(status websocket.StatusCode, why string) {
 	s.endIf(func() bool { return true }, status, why)
 }
 
-// endIf is end where a condition holds, which is asked with mu held.
+// endIf is end if a condition holds. It checks the condition with mu held.
 func (s *hubSession) endIf(condition func() bool, status websocket.StatusCode, why string) {
 	s.mu.Lock()
 	if s.over || !condition() {
@@ -308,7 +307,7 @@ func (s *hubSession) endIf(condition func() bool, status websocket.StatusCode, w
 		s.expiry.Stop()
 	}
 	if c := s.conn; c != nil {
-		s.h.closing.Go(func() { c.close(status, why) }) // it waits for the other end
+		s.h.closing.Go(func() { c.close(status, why) }) // close waits for the other end
 	}
 	s.mu.Unlock()
 	s.queue.end(errClosed)
@@ -316,8 +315,7 @@ func (s *hubSession) endIf(condition func() bool, status websocket.StatusCode, w
 	s.peer.ended()
 }
 
-// drained waits until the session's frames are written, or ctx ends. Without a
-// connection none will be.
+// drained waits until the session's frames are written or ctx ends. Without a connection it returns at once.
 func (s *hubSession) drained(ctx context.Context) bool {
 	for !s.queue.empty() {
 		s.mu.Lock()

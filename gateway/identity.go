@@ -9,19 +9,19 @@ import (
 	"github.com/stet-dev/stet/gateway/wire"
 )
 
-// Identity is who a token stands for.
+// Identity is the identity that a token stands for.
 type Identity struct {
-	ID        string    // public name of the token
-	Name      string    // of the person or the machine, for the trail
+	ID        string    // public id of the token
+	Name      string    // of the person or the machine, for the audit trail
 	Scopes    []string  // Agents, Hosts, Approvers, Admins
-	Workspace string    // the only one that it is for; "" is any
+	Workspace string    // the only workspace that it may reach; "": any
 	Created   time.Time // zero: not known
 	Expires   time.Time // zero: never
-	Quota     Quota     // how much may be asked for with it
+	Quota     Quota     // limits on its requests
 }
 
-// May reports whether the token is for a role. Those who decide do so about all
-// workspaces: a token for one workspace is not for that.
+// May reports whether the token is for a role. A person decides about all workspaces, so a token for one workspace is not for that
+// role.
 func (i Identity) May(role string) bool {
 	has := func(scopes ...string) bool {
 		return slices.ContainsFunc(scopes, func(s string) bool { return slices.Contains(i.Scopes, s) })
@@ -37,8 +37,8 @@ func (i Identity) May(role string) bool {
 	return false
 }
 
-// Refusal says why the token is not for a role in a workspace ("": any), and what to do
-// about it. It is "" where the token is for that.
+// Refusal says why the token is not for a role in a workspace ("": any), and what to do about it. It is "" if the token is for that
+// role.
 func (i Identity) Refusal(role, workspace string) string {
 	switch {
 	case !i.May(role):
@@ -58,26 +58,24 @@ func (i Identity) reaches(workspace string) bool {
 	return i.Workspace == "" || i.Workspace == workspace
 }
 
-// Authority knows the tokens. It may be used concurrently.
+// Authority checks tokens. It may be used concurrently.
 type Authority interface {
-	// Identify says whose token it is. The error says why it is not good, in words
-	// that the client may be told.
+	// Identify returns the identity of a token. The error says why the token is not valid, in words for the client.
 	Identify(token string) (Identity, error)
-	// Holds reports whether the token of an identity is good still.
+	// Holds reports whether the token of an identity is still valid.
 	Holds(Identity) bool
 }
 
-// ErrToken is an Authority's answer to a token that it does not know.
+// ErrToken is an Authority's error for an unknown token.
 var ErrToken = errors.New("the token is not known here")
 
 // The scopes of tokens, which are roles.
 const (
-	Agents    = wire.Agent // makes calls
-	Hosts     = wire.Host  // has a workspace, and does them
-	Approvers = "approver" // answers questions
-	Admins    = "admin"    // does that, and sees and changes what is stored
-	// Persons is the role in which approvers and admins connect to the gateway. As a
-	// scope it is an older name for Admins.
+	Agents    = wire.Agent // may make calls
+	Hosts     = wire.Host  // may be the host of a workspace
+	Approvers = "approver" // may answer questions
+	Admins    = "admin"    // may answer questions, and see and change stored data
+	// Persons is the role in which approvers and admins connect to the gateway. As a scope it is an older name for Admins.
 	Persons = wire.Person
 )
 
@@ -86,6 +84,6 @@ var (
 	roles  = []string{Agents, Hosts, Persons} // of connections
 )
 
-// sessionOf is the name by which the gateway and its hosts know a client session. It has
-// the token's id in it, so that no token reaches another's sessions.
+// sessionOf returns the gateway's and its hosts' name for a client session. The name has the token's id, so one token cannot reach
+// the sessions of another.
 func (i Identity) sessionOf(name string) string { return "gateway-" + i.ID + "-" + name }

@@ -14,8 +14,7 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// A frame that the gateway does not take is not sent: the call fails, and the
-// connection stays. (FILE-5)
+// A frame above the gateway's limit is not sent: the call fails, and the connection stays. (FILE-5)
 func TestLargeFrames(t *testing.T) {
 	const limit = 32 << 10
 	h, log := newHub(t, Config{Limits: Limits{Frame: limit, Rate: -1}})
@@ -32,22 +31,21 @@ func TestLargeFrames(t *testing.T) {
 	}
 	most := limit - empty.Size()
 	call(most+1).wait(t, tool.FileTooLarge, "Nothing was done")
-	call(most).wait(t, tool.FileTooLarge, "The call was done") // what it is answered is twice as large
-	call(1).wait(t, tool.InvalidArgument, "used before")       // so it was
+	call(most).wait(t, tool.FileTooLarge, "The call was done") // its result is twice as large
+	call(1).wait(t, tool.InvalidArgument, "used before")       // the id was used before
 	if n := strings.Count(log.String(), "msg=connected"); n != 2 {
 		t.Errorf("%d connections: %s", n, log)
 	}
 }
 
-// mirror says twice what it is told.
+// mirror returns its argument twice.
 type mirror struct{ echo }
 
 func (mirror) Call(_ context.Context, c tool.Call) (tool.Result, error) {
 	return tool.Result{CallID: c.ID, Text: `{"first":` + string(c.Arguments) + `,"second":` + string(c.Arguments) + `}`}, nil
 }
 
-// A question that the gateway does not take goes without what is large in it: first
-// the content to edit, then the diff.
+// A question above the gateway's limit is sent without its large fields: first without the content to edit, then without the diff.
 // (FILE-6)
 func TestLargeQuestion(t *testing.T) {
 	queue := new(approval.Queue)
@@ -82,8 +80,7 @@ func TestLargeQuestion(t *testing.T) {
 	}
 }
 
-// Why a question has no answer goes by a code over the wire, and is the same error
-// at its other side. (FILE-5)
+// The error of a question is sent as a code, and becomes the same error at the other side. (FILE-5)
 func TestUnanswered(t *testing.T) {
 	for _, err := range []error{approval.ErrNoPerson, approval.ErrFull, context.DeadlineExceeded} {
 		reply := unanswered(new(wire.Approval), fmt.Errorf("here: %w", err))
@@ -97,8 +94,7 @@ func TestUnanswered(t *testing.T) {
 	}
 }
 
-// A host that says more of its tools than the gateway takes is told so, and does not
-// try again.
+// A host whose tool descriptions exceed the gateway's limit receives that error, and does not connect again.
 func TestLargeHello(t *testing.T) {
 	h, _ := newHub(t, Config{Limits: Limits{Frame: 32 << 10}})
 	url := serveHub(t, h)

@@ -18,14 +18,12 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// The load: so many hosts, each with a workspace, and agents that call one after
-// the other without a pause.
+// The load: hosts with a workspace each, and agents that make one call after another.
 const loadHosts, loadAgents = 1000, 100
 
-// TestLoad has 1,000 hosts and 100 agents at one gateway for a minute, or
-// STET_LOAD, all in this process, and prints how long calls took, what a host takes
-// up, and how many calls there are beside the WebSocket library's own round trips.
-// It runs where STET_SOAK is set.
+// TestLoad runs 1,000 hosts and 100 agents at one gateway in this process, for a minute or for STET_LOAD. It prints the time of
+// calls, the memory of a host, and the number of calls compared with plain round trips of the WebSocket library. It runs only if
+// STET_SOAK is set.
 func TestLoad(t *testing.T) {
 	if os.Getenv("STET_SOAK") == "" {
 		t.Skip("STET_SOAK is not set")
@@ -69,7 +67,7 @@ func TestLoad(t *testing.T) {
 	t.Logf("a call is two round trips: %.0f %% of the library's rate, %.0f %% by processor time", 100*2*all.rate()/alone.rate(), 100*2*alone.each()/all.each())
 }
 
-// memory is what is in use.
+// memory returns the bytes in use.
 func memory() uint64 {
 	runtime.GC()
 	var m runtime.MemStats
@@ -77,7 +75,7 @@ func memory() uint64 {
 	return m.HeapInuse + m.StackInuse
 }
 
-// took is how long each of many things took.
+// took has the durations of many operations.
 type took struct {
 	all  []time.Duration // sorted
 	span time.Duration
@@ -86,7 +84,7 @@ type took struct {
 
 func (l took) rate() float64 { return float64(len(l.all)) / l.span.Seconds() }
 
-// each is the processor time of one, in microseconds.
+// each returns the processor time of one operation, in microseconds.
 func (l took) each() float64 { return float64(l.cpu.Microseconds()) / float64(len(l.all)) }
 
 func (l took) String() string {
@@ -94,7 +92,7 @@ func (l took) String() string {
 	return fmt.Sprintf("%d in %v, %.0f a second, %.0f µs of a processor each: p50 %v, p99 %v, longest %v", n, l.span, l.rate(), l.each(), l.all[n/2], l.all[n*99/100], l.all[n-1])
 }
 
-// inTurn has each of the agents do something again and again, for a while.
+// inTurn has each agent repeat an operation for the time span.
 func inTurn(t *testing.T, span time.Duration, begin func(agent int) (do func() error, done func())) took {
 	var mu sync.Mutex
 	l := took{span: span}
@@ -126,13 +124,12 @@ func inTurn(t *testing.T, span time.Duration, begin func(agent int) (do func() e
 	l.cpu = cpuTime(t) - before
 	slices.Sort(l.all)
 	if len(l.all) == 0 {
-		t.Fatal("nothing was done")
+		t.Fatal("no operation finished")
 	}
 	return l
 }
 
-// echoes are round trips with the WebSocket library and nothing else: 200 bytes
-// there, 1 KB back.
+// echoes makes round trips with only the WebSocket library: 200 bytes there, 1 KB back.
 func echoes(t *testing.T) func(int) (do func() error, done func()) {
 	answer, ask := []byte(payload(1<<10)), make([]byte, 200)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

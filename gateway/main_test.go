@@ -25,7 +25,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// Tokens of the tests: the role with any one letter behind it.
+// testAuthority accepts the test tokens: a role, "-" and one letter.
 type testAuthority struct {
 	mu      sync.Mutex
 	revoked map[string]bool
@@ -56,7 +56,7 @@ func (a *testAuthority) revoke(token string) {
 	a.revoked[token] = true
 }
 
-// logged keeps what is logged, for tests that look at it.
+// logged keeps log records for tests.
 type logged struct {
 	mu sync.Mutex
 	b  strings.Builder
@@ -74,7 +74,7 @@ func (l *logged) String() string {
 	return l.b.String()
 }
 
-// newHub makes a hub that ends with the test.
+// newHub makes a hub that is closed when the test ends.
 func newHub(t testing.TB, c Config) (*Hub, *logged) {
 	t.Helper()
 	log := &logged{}
@@ -90,7 +90,7 @@ func newHub(t testing.TB, c Config) (*Hub, *logged) {
 	return h, log
 }
 
-// serveHub serves a hub over real sockets on the loopback.
+// serveHub serves a hub on a loopback port.
 func serveHub(t testing.TB, h *Hub) string {
 	t.Helper()
 	s := httptest.NewServer(h.Handler())
@@ -101,7 +101,7 @@ func serveHub(t testing.TB, h *Hub) string {
 	return s.URL
 }
 
-// bench is a workspace with its tools, as a host has it.
+// bench is a workspace with its tools, as a host uses it.
 type bench struct {
 	dir     string
 	state   string
@@ -110,7 +110,7 @@ type bench struct {
 	trail   *record.Memory
 }
 
-// inOnePiece is how much is read and written in one piece, in bytes.
+// inOnePiece is the limit, in bytes, of a read or write in one piece.
 const inOnePiece = 1 << 20
 
 func newBench(t testing.TB, approver approval.Approver, p policy.Policy) *bench {
@@ -151,7 +151,7 @@ func (b *bench) get(t testing.TB, name string) string {
 	return string(text)
 }
 
-// outcomes are the writes that the trail knows of, by path.
+// outcomes returns the writes in the trail, by path.
 func (b *bench) outcomes(t testing.TB) []record.Entry {
 	t.Helper()
 	if err := b.handler.Journal.Flush(context.Background()); err != nil {
@@ -164,13 +164,13 @@ func (b *bench) outcomes(t testing.TB) []record.Entry {
 	return all
 }
 
-// runHost runs a host until the test ends, or stop is called, which waits.
+// runHost runs a host until the test ends or stop is called. stop waits for it.
 func runHost(t testing.TB, url, workspace string, caller tool.Caller) (h *Host, stop func()) {
 	t.Helper()
 	return run(t, &Host{Dial: Dial{URL: url, Token: "host-a"}, Workspace: workspace, Caller: caller})
 }
 
-// run is runHost for a host that is made already.
+// run is runHost for an existing host.
 func run(t testing.TB, h *Host) (_ *Host, stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())

@@ -10,8 +10,7 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// A hub drains and closes, and its host goes to another one: no call that is made at the other one fails.
-// (FILE-4)
+// When a hub drains and closes, its host moves to another hub, and no call made at the other hub fails. (FILE-4)
 func TestDrainSendsHostAway(t *testing.T) {
 	bus := new(Local)
 	from, _ := newHub(t, Config{Limits: Limits{Rate: -1}, Bus: bus})

@@ -11,8 +11,7 @@ import (
 	"github.com/stet-dev/stet/gateway/wire"
 )
 
-// A host does a call once, whatever its gateway sends again: while it is at it, when
-// it is done, and over another connection. (FILE-4)
+// A host runs a call once, even if its gateway sends it again: while it runs, after it ended, and over another connection. (FILE-4)
 func TestHostDoesCallsOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dialled := make(chan *raw, 1)
@@ -46,7 +45,7 @@ func TestHostDoesCallsOnce(t *testing.T) {
 		hub = greet(true)
 		hub.send(call)
 		hub.send(&wire.ToolCall{CallID: "2", ToolName: "read_file", Arguments: json.RawMessage(`{"n":2}`)})
-		for _, id := range []string{"1", "2"} { // what it has said and nobody has acknowledged, and what is new
+		for _, id := range []string{"1", "2"} { // the result that was not acknowledged, and the new one
 			if r := want[*wire.ToolResult](hub); r.CallID != id || r.Error != "" {
 				t.Errorf("%+v", r)
 			}
@@ -62,8 +61,8 @@ func TestHostDoesCallsOnce(t *testing.T) {
 	})
 }
 
-// A gateway that knows nothing of a host's session does not say any more which
-// client sessions are over: they are, with what they were granted. (FILE-6)
+// A gateway that does not know a host's session cannot report the end of its client sessions. So these sessions end, with their
+// grants. (FILE-6)
 func TestSessionsEndWithTheGateway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dialled := make(chan *raw, 1)

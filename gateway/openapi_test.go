@@ -15,7 +15,7 @@ var update = flag.Bool("update", false, "rewrite openapi.json")
 
 type doc = map[string]any
 
-// openapi.json has the schemas of the frames and the routes that there are.
+// openapi.json matches the frames and the routes.
 func TestOpenAPI(t *testing.T) {
 	b, err := os.ReadFile("wire/schema.json")
 	if err != nil {

@@ -12,28 +12,26 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// maxContent is how large a content may be that comes in parts, in bytes, where
-// nothing else is said. (FILE-9)
+// maxContent is the default limit of content in parts, in bytes. (FILE-9)
 const maxContent = 100 << 20
 
-// stream is the order of a content in parts, as the hub checks it while it passes them
-// on.
+// stream checks the order of content in parts while the hub forwards them.
 type stream struct {
-	next  int  // the part that is to come
-	taken int  // how many parts were taken
+	next  int  // number of the next part
+	taken int  // number of taken parts
 	size  int  // bytes so far
 	whole bool // the last part has come
 }
 
-// add notes a part. If that cannot be, it returns why the call ends. limit is in bytes.
+// add records a part. If the part is not allowed, add returns the reason to end the call. limit is in bytes.
 func (s *stream) add(f *wire.Part, limit int) *reason {
 	switch {
 	case s.whole:
 		return &reason{tool.InvalidArgument, fmt.Sprintf("Part %d came after the last one.", f.Seq)}
 	case f.Seq != s.next:
-		return &reason{tool.InvalidArgument, fmt.Sprintf("Part %d came where part %d was to come.", f.Seq, s.next)}
+		return &reason{tool.InvalidArgument, fmt.Sprintf("Part %d came, but part %d was expected.", f.Seq, s.next)}
 	case s.next-s.taken >= wire.PartsAhead:
-		return &reason{tool.InvalidArgument, fmt.Sprintf("Part %d came before it was wanted: at most %d may be on their way that were not taken.", f.Seq, wire.PartsAhead)}
+		return &reason{tool.InvalidArgument, fmt.Sprintf("Part %d came too early: at most %d parts may be sent before they are taken.", f.Seq, wire.PartsAhead)}
 	case len(f.Data) > limit-s.size:
 		return &reason{tool.FileTooLarge, fmt.Sprintf("The content has more than %d bytes.", limit)}
 	}
@@ -43,7 +41,7 @@ func (s *stream) add(f *wire.Part, limit int) *reason {
 	return nil
 }
 
-// take notes that parts were taken, and reports whether that can be.
+// take records taken parts, and reports whether the frame is valid.
 func (s *stream) take(f *wire.Taken) bool {
 	if f.Seq < s.taken || f.Seq >= s.next {
 		return false
@@ -52,8 +50,7 @@ func (s *stream) take(f *wire.Taken) bool {
 	return true
 }
 
-// window is the sender's side of a stream: how many of its parts were taken. The
-// zero window is ready.
+// window is the sender's side of a stream: it has the number of taken parts. Its zero value is ready to use.
 type window struct {
 	mu      sync.Mutex
 	taken   int
@@ -70,7 +67,7 @@ func (w *window) take(f *wire.Taken) {
 	}
 }
 
-// room waits until a part may be sent.
+// room waits until the part seq may be sent.
 func (w *window) room(ctx context.Context, seq int) error {
 	for {
 		w.mu.Lock()
@@ -91,16 +88,15 @@ func (w *window) room(ctx context.Context, seq int) error {
 	}
 }
 
-// aroundPart is what a part has around its data, at most, in bytes.
+// aroundPart is the limit of a part frame's bytes beside its data.
 const aroundPart = 1024
 
-// firstPart is how large the first part of a result's content is, in bytes. The others
-// follow when it was taken: many results that wait hold little memory.
+// firstPart is the size of the first part of a result's content, in bytes. The other parts follow when it was taken. So many
+// waiting results hold little memory.
 const firstPart = 4 << 10
 
-// sendParts sends a content in parts, no faster than they are taken, until ctx
-// ends or there is an error in reading it. Where first is not 0, the first part has so
-// many bytes at most, and is taken before the next one is sent.
+// sendParts sends content in parts, as fast as they are taken, until ctx ends or reading fails. If first is not 0, the first part
+// has at most that many bytes, and the next part is sent after it was taken.
 func (s *session) sendParts(ctx context.Context, call string, content io.Reader, w *window, first int) error {
 	size := wire.PartBytes
 	if limit := int(s.limit.Load()); limit > 0 {
@@ -113,7 +109,7 @@ func (s *session) sendParts(ctx context.Context, call string, content io.Reader,
 		case first > 0 && seq == 0:
 			wanted = min(size, first)
 		case first > 0 && seq == 1:
-			at = wire.PartsAhead // there is room for it when all before it are taken
+			at = wire.PartsAhead // there is room for it when all parts before it are taken
 		}
 		if err := w.room(ctx, at); err != nil {
 			return err

@@ -20,14 +20,14 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// stagingHost runs a host whose workspace takes contents in parts.
+// stagingHost runs a host whose workspace accepts content in parts.
 func stagingHost(t testing.TB, url string, b *bench) (stop func()) {
 	t.Helper()
 	_, stop = run(t, &Host{Dial: Dial{URL: url, Token: "host-a"}, Workspace: "w", Caller: b.handler, Stage: b.tools.Stage})
 	return stop
 }
 
-// staged is how many contents a workspace is gathering.
+// staged returns the number of contents being staged.
 func (b *bench) staged(t testing.TB) int {
 	t.Helper()
 	names, err := os.ReadDir(filepath.Join(b.state, "staged"))
@@ -37,7 +37,7 @@ func (b *bench) staged(t testing.TB) int {
 	return len(names)
 }
 
-// write are the arguments of a write.
+// write returns the arguments of a write.
 func write(t testing.TB, path, text string) json.RawMessage {
 	t.Helper()
 	args, err := json.Marshal(map[string]string{"path": path, "content": text})
@@ -47,8 +47,8 @@ func write(t testing.TB, path, text string) json.RawMessage {
 	return args
 }
 
-// What is larger than a frame, and than is read and written in one piece, goes in
-// parts both ways: one question, one write, one content. (FILE-9)
+// Content above the limits of a frame and of one piece goes in parts in both directions, with one question, one write and one
+// content. (FILE-9)
 func TestLargeContentInParts(t *testing.T) {
 	queue := new(approval.Queue)
 	h, log := newHub(t, Config{Queue: queue, Limits: Limits{Frame: 256 << 10, Rate: -1, Whole: inOnePiece}})
@@ -83,7 +83,7 @@ func TestLargeContentInParts(t *testing.T) {
 	if err != nil || json.Unmarshal([]byte(r.Text), &got) != nil || got.Content != text || !got.Success || got.Lines != 3000 {
 		t.Errorf("%.300s %v", r.Text, err)
 	}
-	// Who takes no parts is told.
+	// A caller that accepts no parts gets an error.
 	if r := mustCall(t, h.Caller("w"), "read_file", `{"path":"large"}`); r.Code != tool.FileTooLarge {
 		t.Errorf("%.300s", r.Text)
 	}
@@ -92,8 +92,7 @@ func TestLargeContentInParts(t *testing.T) {
 	}
 }
 
-// The limit holds as the parts come, here and at the host, and nothing is left.
-// (FILE-9)
+// The limit is checked while the parts arrive, at the hub and at the host, and no staged content remains. (FILE-9)
 func TestContentTooLarge(t *testing.T) {
 	h, _ := newHub(t, Config{Limits: Limits{Frame: 64 << 10, Content: 200_000, Rate: -1}})
 	url := serveHub(t, h)
@@ -113,7 +112,7 @@ func TestContentTooLarge(t *testing.T) {
 	begin(ctx, agent, tool.Call{Name: "write_file", Arguments: write(t, "b", text[:150_000])}).wait(t, "", `"bytes_written":150000`)
 }
 
-// What gives up a content half-way, gives up all of it. (FILE-9)
+// If a content is given up before its end, none of it remains. (FILE-9)
 func TestContentGivenUp(t *testing.T) {
 	for _, end := range []string{"cancelled", "connection lost", "over time"} {
 		t.Run(end, func(t *testing.T) {
@@ -147,7 +146,7 @@ func TestContentGivenUp(t *testing.T) {
 				if r := want[*wire.ToolResult](agent); r.Error != string(code) {
 					t.Errorf("%s: %+v", r.Result, r)
 				}
-				agent.send(&wire.Part{CallID: "1", Seq: 1, Data: []byte("late"), Last: true}) // it is no error
+				agent.send(&wire.Part{CallID: "1", Seq: 1, Data: []byte("late"), Last: true}) // a late part is not an error
 				synctest.Wait()
 				if b.get(t, "a") != "" || b.staged(t) != 0 || len(b.outcomes(t)) != 0 {
 					t.Errorf("%q is written, %d staged", b.get(t, "a"), b.staged(t))
@@ -165,8 +164,7 @@ func TestContentGivenUp(t *testing.T) {
 	}
 }
 
-// Parts that do not fit end their call, at once and with the reason, and the host
-// is told. (FILE-9)
+// Wrong parts end their call at once with the reason, and the host is told. (FILE-9)
 func TestPartsThatDoNotFit(t *testing.T) {
 	part := func(seq int, data string) *wire.Part { return &wire.Part{CallID: "1", Seq: seq, Data: []byte(data)} }
 	last := func(seq int) *wire.Part { return &wire.Part{CallID: "1", Seq: seq, Last: true} }
@@ -177,13 +175,13 @@ func TestPartsThatDoNotFit(t *testing.T) {
 		code   tool.Code
 		reason string
 	}{
-		{"out of order", false, []*wire.Part{part(1, "b"), part(0, "a")}, tool.InvalidArgument, "Part 1 came where part 0 was to come."},
-		{"one is missing", false, []*wire.Part{part(0, "a"), part(2, "c")}, tool.InvalidArgument, "Part 2 came where part 1 was to come."},
-		{"one is there twice", false, []*wire.Part{part(0, "a"), part(0, "a")}, tool.InvalidArgument, "Part 0 came where part 1 was to come."},
+		{"out of order", false, []*wire.Part{part(1, "b"), part(0, "a")}, tool.InvalidArgument, "Part 1 came, but part 0 was expected."},
+		{"one is missing", false, []*wire.Part{part(0, "a"), part(2, "c")}, tool.InvalidArgument, "Part 2 came, but part 1 was expected."},
+		{"one is there twice", false, []*wire.Part{part(0, "a"), part(0, "a")}, tool.InvalidArgument, "Part 0 came, but part 1 was expected."},
 		{"after the last", false, []*wire.Part{part(0, "a"), last(1), part(2, "c")}, tool.InvalidArgument, "Part 2 came after the last one."},
-		{"too many at once", false, []*wire.Part{part(0, "a"), part(1, "b"), part(2, "c"), part(3, "d"), part(4, "e")}, tool.InvalidArgument, "at most 4 may be on their way"},
+		{"too many at once", false, []*wire.Part{part(0, "a"), part(1, "b"), part(2, "c"), part(3, "d"), part(4, "e")}, tool.InvalidArgument, "at most 4 parts may be sent"},
 		{"too large", false, []*wire.Part{part(0, "0123456789"), part(1, "x")}, tool.FileTooLarge, "more than 10 bytes"},
-		{"of a call without", true, []*wire.Part{last(0)}, tool.InvalidArgument, "has all of its content"},
+		{"of a call without", true, []*wire.Part{last(0)}, tool.InvalidArgument, "already has all its content"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			bubble(t, Config{Limits: Limits{Content: 10}}, func(t *testing.T, h *Hub, _ *logged) {
@@ -219,8 +217,7 @@ func TestPartsThatDoNotFit(t *testing.T) {
 	}
 }
 
-// What a host sends that does not fit ends the call as well: with what broke there.
-// (FILE-9)
+// Wrong parts of a host also end the call, with an internal error. (FILE-9)
 func TestHostsPartsThatDoNotFit(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -228,9 +225,9 @@ func TestHostsPartsThatDoNotFit(t *testing.T) {
 		seqs   []int // -1 is a result without an error
 		reason string
 	}{
-		{"out of order", true, []int{1}, "Part 1 came where part 0 was to come."},
-		{"too many at once", true, []int{0, 1, 2, 3, 4}, "at most 4 may be on their way"},
-		{"too many at once, to be put together", false, []int{0, 1, 2, 3, 4}, "at most 4 may be on their way"},
+		{"out of order", true, []int{1}, "Part 1 came, but part 0 was expected."},
+		{"too many at once", true, []int{0, 1, 2, 3, 4}, "at most 4 parts may be sent"},
+		{"too many at once, to be put together", false, []int{0, 1, 2, 3, 4}, "at most 4 parts may be sent"},
 		{"not all", true, []int{0, -1}, "did not send all of the content"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -244,7 +241,7 @@ func TestHostsPartsThatDoNotFit(t *testing.T) {
 				agent.hello(hello)
 				agent.send(&wire.ToolCall{CallID: "1", ToolName: "read_file", Arguments: json.RawMessage(`{}`)})
 				call := want[*wire.ToolCall](host)
-				if !call.TakesParts { // whoever calls: they are put together for those who take none
+				if !call.TakesParts { // the hub joins parts for callers that accept none
 					t.Errorf("%+v", call)
 				}
 				other, err := budget.TryAcquire(h.config.Memory.Limit(), h.config.Memory)
@@ -273,8 +270,7 @@ func TestHostsPartsThatDoNotFit(t *testing.T) {
 	}
 }
 
-// No more parts come than were taken: who is slow slows down the other side, and
-// what lies between holds no more. (FILE-9)
+// No more parts arrive than were taken. A slow receiver slows down the sender, and the hub holds no more parts. (FILE-9)
 func TestPartsWaitToBeTaken(t *testing.T) {
 	bubble(t, Config{Limits: Limits{Rate: -1}}, func(t *testing.T, h *Hub, _ *logged) {
 		host := rawHost(t, h, wire.CanParts)
@@ -311,7 +307,7 @@ func TestPartsWaitToBeTaken(t *testing.T) {
 			if part.Last {
 				break
 			}
-			if seq-taken == wire.PartsAhead-1 { // only now
+			if seq-taken == wire.PartsAhead-1 { // only at this point
 				host.send(&wire.Taken{CallID: call.CallID, Seq: seq - 1})
 				taken = seq
 			}
@@ -325,7 +321,7 @@ func TestPartsWaitToBeTaken(t *testing.T) {
 	})
 }
 
-// Parts go on over another connection, none is lost and none comes twice. (FILE-9)
+// Parts continue over another connection; none is lost or repeated. (FILE-9)
 func TestPartsOverAnotherConnection(t *testing.T) {
 	h, _ := newHub(t, Config{Limits: Limits{Frame: 64 << 10, Rate: -1}})
 	defer h.Close()
@@ -373,8 +369,7 @@ func TestPartsOverAnotherConnection(t *testing.T) {
 	}
 }
 
-// Parts fit into the frames that the other end takes, with what is around them.
-// (FILE-9)
+// Parts with their surrounding frame fit into the frame limit of the other end. (FILE-9)
 func TestPartsFitIntoFrames(t *testing.T) {
 	for limit, want := range map[int64]int{0: wire.PartBytes, 1 << 20: wire.PartBytes, 4 << 10: (4<<10 - aroundPart) / 4 * 3} {
 		s := newSession(slog.New(slog.DiscardHandler), nil)
@@ -395,7 +390,7 @@ func TestPartsFitIntoFrames(t *testing.T) {
 	}
 }
 
-// Only what has come can be taken, and only once.
+// Only parts that have arrived can be taken, and only once.
 func TestTakenParts(t *testing.T) {
 	s := stream{next: 3, taken: 1}
 	for _, c := range []struct {

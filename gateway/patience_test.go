@@ -14,9 +14,8 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// A person takes as long as a question is open, ten minutes: over plain HTTP no
-// request waits for as long as clients and proxies do, and on the WebSocket the call
-// goes on. (FILE-4)
+// A question is open for ten minutes. Over plain HTTP no request waits longer than clients and proxies do. On the WebSocket the
+// call continues. (FILE-4)
 func TestTenMinutes(t *testing.T) {
 	const pause = usualApproval - time.Second
 	queue := new(approval.Queue)
@@ -66,6 +65,6 @@ func TestTenMinutes(t *testing.T) {
 				t.Errorf("%s holds %q", name, got)
 			}
 		}
-		time.Sleep(2 * kept) // what is kept for who asks again is forgotten
+		time.Sleep(2 * kept) // the kept result is dropped
 	})
 }

@@ -13,20 +13,18 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// personPeer is what the hub does for a person, who uses a program: it shows questions,
-// and takes answers.
+// personPeer is the hub's side of a person's session. The person's program shows questions and sends answers.
 type personPeer struct {
 	*hubSession
 	stop context.CancelFunc
-	seen map[string]int // bytes of the text that were shown, of questions that are paged; for handle
+	seen map[string]int // shown bytes of each paged question's text; used by handle
 }
 
 func newPersonPeer(s *hubSession) *personPeer {
 	return &personPeer{hubSession: s, seen: map[string]int{}}
 }
 
-// begin tells the person of the questions that are open, and of what becomes of
-// them.
+// begin tells the person about the open questions, and later about their changes.
 func (p *personPeer) begin() error {
 	questions := p.h.config.Queue
 	if questions == nil {
@@ -53,8 +51,7 @@ func (p *personPeer) begin() error {
 	return nil
 }
 
-// maxShown is how many bytes of a diff, or of a content to edit, a question has, or a
-// page of it.
+// maxShown is the limit, in bytes, of a diff or an editable content in a question or in a page of it.
 const maxShown = 4 << 20
 
 func eventOf(e approval.Event) *wire.Approval {
@@ -71,7 +68,7 @@ func eventOf(e approval.Event) *wire.Approval {
 	return &wire.Approval{ID: q.ID, CallID: q.CallID, Question: q}
 }
 
-// textOf is what a person has to see of a question before approving it.
+// textOf returns the text that a person must see before approving a question.
 func textOf(q approval.Question) string {
 	if q.Diff.Empty() {
 		return stringOf(q.Content)
@@ -92,7 +89,7 @@ func (p *personPeer) handle(f wire.Frame) {
 		return
 	}
 	answer := answerOf(a.Answer)
-	answer.By, answer.Relayed = p.who.Name, false // who it is, is not for the client to say
+	answer.By, answer.Relayed = p.who.Name, false // the client does not choose these
 	err := p.shown(a.ID, answer)
 	if err == nil {
 		err = p.h.config.Queue.Answer(a.ID, answer)
@@ -104,24 +101,23 @@ func (p *personPeer) handle(f wire.Frame) {
 	p.tell(reply)
 }
 
-// shown is an error where an approval is of a change that the person was not shown all
-// of. (FILE-6)
+// shown returns an error if the person approves a change without having seen all of it. (FILE-6)
 func (p *personPeer) shown(id string, a approval.Answer) error {
 	q, ok := p.h.config.Queue.Find(id)
 	if !ok || !a.Approves() {
-		return nil // to refuse, no more has to be seen
+		return nil // a refusal does not need the whole text
 	}
 	text := textOf(q)
 	switch {
 	case text == "" && q.Partial():
-		return errors.New("this change is too large to be shown here, and so to be approved: decide about it where its host is")
+		return errors.New("this change is too large to be shown and approved here: decide about it where its host is")
 	case len(text) > maxShown && p.seen[id] < len(text):
 		return fmt.Errorf("%d of %d bytes of the change were shown: ask for the rest, page by page, before you approve it", p.seen[id], len(text))
 	}
 	return nil
 }
 
-// page answers who asks for a piece of what a question would change.
+// page answers a request for a piece of a question's change.
 func (p *personPeer) page(a, reply *wire.Approval) {
 	q, ok := p.h.config.Queue.Find(a.ID)
 	if !ok {

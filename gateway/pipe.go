@@ -15,20 +15,20 @@ type pipeEnd struct {
 	pipe    *pipeState
 }
 
-// pipeState is what both ends know of their connection.
+// pipeState is shared by both ends of the connection.
 type pipeState struct {
 	once sync.Once
-	done chan struct{} // closed when the connection is
-	err  error         // why; to be read after done
+	done chan struct{} // closed when the connection is closed
+	err  error         // the reason; valid after done
 }
 
-// newPipe returns the two ends of a connection. A few frames have room in it.
+// newPipe returns the two ends of a connection. It buffers a few frames.
 func newPipe() (a, b *pipeEnd) {
 	there, back, state := make(chan []byte, 16), make(chan []byte, 16), &pipeState{done: make(chan struct{})}
 	return &pipeEnd{in: back, out: there, pipe: state}, &pipeEnd{in: there, out: back, pipe: state}
 }
 
-// read returns what was written before the connection was closed, too.
+// read also returns frames that were written before the connection was closed.
 func (e *pipeEnd) read() ([]byte, error) {
 	select {
 	case b := <-e.in:
@@ -45,14 +45,14 @@ func (e *pipeEnd) read() ([]byte, error) {
 
 func (e *pipeEnd) write(frame wire.Encoded) error {
 	select {
-	case e.out <- frame.Bytes(): // neither end changes it
+	case e.out <- frame.Bytes(): // neither end changes the bytes
 		return nil
 	case <-e.pipe.done:
 		return e.pipe.err
 	}
 }
 
-// ping is answered: both ends are in this process.
+// ping returns at once: both ends are in this process.
 func (e *pipeEnd) ping(context.Context) error { return nil }
 
 func (e *pipeEnd) close(code websocket.StatusCode, reason string) {
@@ -64,7 +64,7 @@ func (e *pipeEnd) close(code websocket.StatusCode, reason string) {
 
 func (e *pipeEnd) abort() { e.close(websocket.StatusAbnormalClosure, "aborted") }
 
-// Join runs a host in this process, until ctx ends. It has no token.
+// Join runs a host in this process until ctx ends. The host has no token.
 func (h *Hub) Join(ctx context.Context, host *Host) error {
 	return host.run(ctx, func(context.Context) (connection, error) {
 		here, there := newPipe()
@@ -74,7 +74,7 @@ func (h *Hub) Join(ctx context.Context, host *Host) error {
 		h.serving.Go(func() {
 			defer h.leaveConnection()
 			who := Identity{Name: "this process", Scopes: []string{wire.Host}}
-			_ = h.serve(h.base, there, who) // the host is told the reason, too
+			_ = h.serve(h.base, there, who) // the host also receives the reason
 			there.close(websocket.StatusGoingAway, "closed")
 		})
 		return here, nil

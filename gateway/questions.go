@@ -12,7 +12,7 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// approval takes a host's question to the gateway's people, or its end.
+// approval handles a host's question to the gateway's people, or its withdrawal.
 func (p *hostPeer) approval(f *wire.Approval) {
 	questions := p.h.config.Queue
 	switch {
@@ -26,7 +26,7 @@ func (p *hostPeer) approval(f *wire.Approval) {
 	case f.Question == nil:
 		p.complain("approval: a host asks a question, or withdraws it", f.CallID)
 	case f.CallID != "" && !p.has(f.CallID):
-		p.tell(&wire.Approval{ID: f.ID, CallID: f.CallID, Error: "the call is over, or is none: nobody is asked", Code: string(tool.Cancelled)})
+		p.tell(&wire.Approval{ID: f.ID, CallID: f.CallID, Error: "the call is over or unknown: no person is asked", Code: string(tool.Cancelled)})
 	case questions == nil:
 		p.tell(unanswered(&wire.Approval{ID: f.ID, CallID: f.CallID}, approval.ErrNoPerson))
 	default:
@@ -44,8 +44,7 @@ func (p *hostPeer) approval(f *wire.Approval) {
 	}
 }
 
-// ask waits for the people's answer. The host's clock may be another one: what
-// counts is how long the question was to wait.
+// ask waits for a person's answer. The host's clock may differ, so the question's waiting time counts, not its deadline.
 func (p *hostPeer) ask(ctx context.Context, questions *approval.Queue, f *wire.Approval) {
 	q := questionOf(f.Question)
 	q.Root = root(p.workspace())
@@ -60,7 +59,7 @@ func (p *hostPeer) ask(ctx context.Context, questions *approval.Queue, f *wire.A
 	defer cancel()
 	a, err := questions.Ask(asking, q)
 	if ctx.Err() != nil {
-		return // withdrawn, or the host is gone
+		return // the question was withdrawn, or the host is lost
 	}
 	reply := &wire.Approval{ID: f.ID, CallID: f.CallID}
 	if err != nil {
@@ -72,8 +71,7 @@ func (p *hostPeer) ask(ctx context.Context, questions *approval.Queue, f *wire.A
 	p.tell(reply)
 }
 
-// unanswered puts into a reply why there is no answer, or why one does not count.
-// (FILE-5)
+// unanswered sets in a reply why there is no valid answer. (FILE-5)
 func unanswered(reply *wire.Approval, err error) *wire.Approval {
 	code := tool.InvalidArgument // the answer does not fit its question
 	for _, u := range whyUnanswered {
@@ -85,7 +83,7 @@ func unanswered(reply *wire.Approval, err error) *wire.Approval {
 	return reply
 }
 
-// whyUnanswered has a code for each error of a question or of its answer.
+// whyUnanswered has the code for each error of a question or an answer.
 var whyUnanswered = []struct {
 	err  error
 	code tool.Code
@@ -97,7 +95,7 @@ var whyUnanswered = []struct {
 	{approval.ErrAnswered, tool.ConcurrentModification},
 }
 
-// why is the error that a reply without an answer stands for.
+// why returns the error of a reply without an answer.
 func why(reply *wire.Approval) error {
 	for _, u := range whyUnanswered {
 		if reply.Code == string(u.code) {
@@ -107,9 +105,7 @@ func why(reply *wire.Approval) error {
 	return errors.New("gateway: " + reply.Error)
 }
 
-// decided puts into the audit trail what was decided about a host's question, and who
-// decided it.
-// (FILE-11)
+// decided records in the audit trail the decision about a host's question, and the person who made it. (FILE-11)
 func (h *Hub) decided(workspace string, q approval.Question, a approval.Answer, err error) {
 	e := record.Entry{
 		Kind: record.Call, Time: time.Now(), Root: root(workspace), Session: q.Session, Client: q.Client, CallID: q.CallID,

@@ -16,14 +16,13 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// Quota is how much may be asked for with a token. The zero value of each is no limit,
-// besides those that hold for all tokens.
+// Quota limits the use of a token. The zero value of a field is no limit, except the limits that hold for all tokens.
 type Quota struct {
 	PerMinute int   `json:"per_minute,omitempty"` // requests over HTTP, connections, and calls over a WebSocket
 	Bytes     int64 `json:"bytes,omitempty"`      // of requests and calls that are not answered yet
 }
 
-// Check says what is wrong with a quota.
+// Check returns what is wrong with a quota.
 func (q Quota) Check() error {
 	if q.PerMinute < 0 || q.Bytes < 0 {
 		return fmt.Errorf("a quota is a number above 0, or 0 for none")
@@ -31,31 +30,30 @@ func (q Quota) Check() error {
 	return nil
 }
 
-// Quotas counts what is asked for with each token. The zero Quotas is ready. It may be
-// used concurrently.
+// Quotas counts the use of each token. Its zero value is ready to use. It may be used concurrently.
 type Quotas struct {
-	Usual Quota // of tokens that do not say it themselves; not to be changed in use
+	Usual Quota // quota of tokens without their own; not to be changed in use
 
 	mu sync.Mutex
-	of map[string]*usage // by the ID of the token
+	of map[string]*usage // by the token's ID
 }
 
-// usage is what is asked for with a token.
+// usage is the current use of a token.
 type usage struct {
 	perMinute int
 	rate      *ratelimit.Limiter
-	bytes     int64 // that are not answered yet
+	bytes     int64 // not answered yet
 }
 
-// OverQuota is the error for a request over the quota of its token.
+// OverQuota is the error for a request that exceeds the quota of its token.
 type OverQuota struct {
 	why  string
-	Wait time.Duration // until it may come again; 0: it is too large for ever
+	Wait time.Duration // how long to wait before a retry; 0: a retry does not help, the request is too large
 }
 
 func (o *OverQuota) Error() string { return o.why }
 
-// Status is that of the answer over HTTP.
+// Status returns the HTTP status of the answer.
 func (o *OverQuota) Status() int {
 	if o.Wait == 0 {
 		return http.StatusRequestEntityTooLarge
@@ -63,7 +61,7 @@ func (o *OverQuota) Status() int {
 	return http.StatusTooManyRequests
 }
 
-// Code is that of the answer in the gateway's protocol.
+// Code returns the error code in the gateway's protocol.
 func (o *OverQuota) Code() tool.Code {
 	if o.Wait == 0 {
 		return tool.FileTooLarge
@@ -71,11 +69,11 @@ func (o *OverQuota) Code() tool.Code {
 	return tool.RateLimited
 }
 
-// bytesWait is after what time a request may come again for which there are too many
-// bytes: how long the others will take is not known.
+// bytesWait is the suggested time before a retry of a request that exceeds the bytes. How long the other requests will take is not
+// known.
 const bytesWait = time.Second
 
-// limit is the quota of a token.
+// limit returns the quota of a token.
 func (q *Quotas) limit(who Identity) Quota {
 	l := who.Quota
 	if l.PerMinute == 0 {
@@ -87,8 +85,7 @@ func (q *Quotas) limit(who Identity) Quota {
 	return l
 }
 
-// Take counts a request of so many bytes, until release is called. The error is an
-// *OverQuota.
+// Take counts a request of that many bytes, until release is called. The error is an *OverQuota.
 func (q *Quotas) Take(who Identity, bytes int64) (release func(), err error) {
 	limit := q.limit(who)
 	if limit == (Quota{}) {
@@ -126,10 +123,8 @@ func (q *Quotas) Take(who Identity, bytes int64) (release func(), err error) {
 	}), nil
 }
 
-// Begin counts a request over HTTP, until release is called. A body whose length the
-// request does not say counts as all that the quota allows, and may be as long. Where
-// there is an error, which the caller is to answer with its Status, the header says when
-// to come again.
+// Begin counts an HTTP request, until release is called. A body of unknown length counts as all bytes of the quota, and may be that
+// long. On an error, Begin sets the header that says when to retry, and the caller answers with the error's Status.
 func (q *Quotas) Begin(w http.ResponseWriter, r *http.Request, who Identity) (release func(), over *OverQuota) {
 	bytes := max(r.ContentLength, 0)
 	if limit := q.limit(who).Bytes; r.ContentLength < 0 && limit > 0 {
@@ -140,17 +135,16 @@ func (q *Quotas) Begin(w http.ResponseWriter, r *http.Request, who Identity) (re
 	if err == nil {
 		return release, nil
 	}
-	over = err.(*OverQuota) // Take has no other
+	over = err.(*OverQuota) // Take returns no other error
 	over.inform(w)
 	return nil, over
 }
 
-// maxBatch is how many bytes a batch of messages may have where they are counted.
+// maxBatch is the size limit of a counted batch of messages, in bytes.
 const maxBatch = 4 << 20
 
-// Batch counts the messages of a request over HTTP that is a JSON-RPC batch, all but the
-// first, which Begin has counted: either all, or none. Of other requests the body is not
-// read. The error is an *OverQuota, or that of reading the body.
+// Batch counts the messages of an HTTP request that is a JSON-RPC batch: either all or none. It skips the first message, which
+// Begin has counted. It does not read the body of other requests. The error is an *OverQuota, or an error of reading the body.
 func (q *Quotas) Batch(w http.ResponseWriter, r *http.Request, who Identity) error {
 	limit := q.limit(who).PerMinute
 	if limit == 0 || r.Body == nil || r.Body == http.NoBody {
@@ -189,7 +183,7 @@ func (q *Quotas) Batch(w http.ResponseWriter, r *http.Request, who Identity) err
 	r.Body = io.NopCloser(bytes.NewReader(all))
 	var messages []json.RawMessage
 	if json.Unmarshal(all, &messages) != nil || len(messages) < 2 {
-		return nil // what is no JSON is refused by who reads it
+		return nil // the handler refuses invalid JSON
 	}
 	if len(messages) > limit {
 		return &OverQuota{why: fmt.Sprintf("the batch has %d messages, and this token's quota is %d requests a minute", len(messages), limit)}
@@ -210,7 +204,7 @@ func (q *Quotas) Batch(w http.ResponseWriter, r *http.Request, who Identity) err
 	return over
 }
 
-// inform says in the header of the answer when to come again.
+// inform sets the answer's header that says when to retry.
 func (o *OverQuota) inform(w http.ResponseWriter) {
 	if o.Wait > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(int((o.Wait+time.Second-1)/time.Second)))

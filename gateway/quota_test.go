@@ -16,8 +16,7 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// A quota counts requests of a minute and bytes that are not answered, for each token,
-// and what is refused counts for nothing.
+// A quota counts requests in a minute and unanswered bytes, for each token. Refused requests do not count.
 func TestQuotas(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := &Quotas{Usual: Quota{PerMinute: 2}}
@@ -43,7 +42,7 @@ func TestQuotas(t *testing.T) {
 		refused(a, 101, 0, 413, "has 101 bytes, and this token's quota is 100")
 		second := take(a, 40)
 		first()
-		first() // counts once
+		first() // further calls of release do nothing
 		refused(a, 61, bytesWait, 429, "40 are not answered")
 		take(a, 60)()
 		second()
@@ -61,8 +60,7 @@ func TestQuotas(t *testing.T) {
 	})
 }
 
-// Over HTTP the answer says when to come again; a body of unknown length counts as all
-// that there is, and is cut off there.
+// Over HTTP the answer says when to retry. A body of unknown length counts as all bytes of the quota, and is cut at that length.
 func TestQuotaOverHTTP(t *testing.T) {
 	q := &Quotas{Usual: Quota{PerMinute: 100, Bytes: 1000}}
 	who := Identity{ID: "a"}
@@ -106,8 +104,7 @@ func (l *limited) Identify(token string) (Identity, error) {
 	return who, err
 }
 
-// Plain HTTP answers 429, a WebSocket that is to be opened too, and a call over one has
-// rate_limited as its result; each says the limit.
+// Plain HTTP and a new WebSocket get status 429. A call over a WebSocket has the result rate_limited. Each answer names the limit.
 func TestQuotaOfAHub(t *testing.T) {
 	hub, _ := newHub(t, Config{Authority: &limited{quota: Quota{PerMinute: 3}}})
 	url := serveHub(t, hub)
@@ -125,7 +122,7 @@ func TestQuotaOfAHub(t *testing.T) {
 			if res.CallID != "2" || res.Error != string(tool.RateLimited) || !strings.Contains(string(res.Result), says) {
 				t.Errorf("%+v %s", res, res.Result)
 			}
-			break // the connection and two calls were three; the host answers none
+			break // the connection and two calls count as three; the host does not answer
 		}
 	}
 	if status, body := fetch(t, url, "GET", "/v1/workspaces", "", "Authorization", "Bearer agent-a"); status != 429 || !strings.Contains(body, says) {
@@ -149,8 +146,7 @@ func TestQuotaOfAHub(t *testing.T) {
 	}
 }
 
-// The bytes of a call count until it has ended, also where its request was answered
-// before that.
+// The bytes of a call count until it has ended, even if its request was answered before.
 func TestQuotaOfACallThatGoesOn(t *testing.T) {
 	hub, _ := newHub(t, Config{Authority: &limited{quota: Quota{Bytes: 1000}}})
 	url := serveHub(t, hub)
@@ -169,7 +165,7 @@ func TestQuotaOfACallThatGoesOn(t *testing.T) {
 	if status, text := fetch(t, url, "DELETE", "/v1/sessions/s", "", "Authorization", "Bearer agent-a"); status != 204 {
 		t.Fatal(status, text)
 	}
-	for { // the call ends a moment later
+	for { // the call ends shortly after
 		status, text := call("three")
 		if status == 202 {
 			return

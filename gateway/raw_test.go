@@ -12,7 +12,7 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// raw is the other side of a hub's connection, frame by frame.
+// raw is a peer of a hub that sends and receives single frames.
 type raw struct {
 	t testing.TB
 	c connection
@@ -30,7 +30,7 @@ func join(t testing.TB, h *Hub, token string) *raw {
 	return &raw{t, here}
 }
 
-// attach has a hub serve a connection, and waits for that when the test ends.
+// attach has a hub serve a connection, and waits for its end when the test ends.
 func attach(t testing.TB, h *Hub, c connection, who Identity) {
 	t.Helper()
 	if !h.enterConnection() {
@@ -65,7 +65,7 @@ func (r *raw) send(f wire.Frame) {
 	}
 }
 
-// next is the next frame but acks and events.
+// next returns the next frame that is not an ack or an event.
 func (r *raw) next() wire.Frame {
 	r.t.Helper()
 	for {
@@ -85,7 +85,7 @@ func (r *raw) next() wire.Frame {
 	}
 }
 
-// want is the next frame, of a type.
+// want returns the next frame, which must have the type F.
 func want[F wire.Frame](r *raw) F {
 	r.t.Helper()
 	f := r.next()
@@ -96,7 +96,7 @@ func want[F wire.Frame](r *raw) F {
 	return out
 }
 
-// hello greets, and returns the answer.
+// hello sends a hello and returns the answer.
 func (r *raw) hello(h wire.Hello) *wire.Hello {
 	r.t.Helper()
 	h.Version = wire.Version
@@ -104,13 +104,13 @@ func (r *raw) hello(h wire.Hello) *wire.Hello {
 	return want[*wire.Hello](r)
 }
 
-// tools of raw hosts.
+// rawTools are the tools of raw hosts.
 var rawTools = []wire.Tool{
 	{Name: "read_file", Schema: json.RawMessage(`{}`), ReadOnly: true},
 	{Name: "write_file", Schema: json.RawMessage(`{}`), Destructive: true},
 }
 
-// rawHost is a host of workspace w.
+// rawHost connects a raw host of workspace w.
 func rawHost(t testing.TB, h *Hub, capabilities ...string) *raw {
 	t.Helper()
 	r := join(t, h, "host-a")
@@ -122,7 +122,7 @@ func (r *raw) result(id, text string) {
 	r.send(&wire.ToolResult{CallID: id, Result: json.RawMessage(text)})
 }
 
-// future is a call that is under way.
+// future is a running call.
 type future struct {
 	done chan struct{}
 	res  tool.Result
@@ -152,8 +152,7 @@ func (f *future) wait(t testing.TB, code tool.Code, text string) {
 	}
 }
 
-// frozen is a connection whose other side says nothing any more, and is not known
-// to be gone.
+// frozen is a connection whose other end stops sending without closing it.
 type frozen struct {
 	connection
 	once sync.Once
@@ -178,7 +177,7 @@ func (f *frozen) isFrozen() bool {
 
 func (f *frozen) write(b wire.Encoded) error {
 	if f.isFrozen() {
-		return nil // into the network's buffers
+		return nil // as if the bytes were in the network's buffers
 	}
 	return f.connection.write(b)
 }

@@ -10,10 +10,9 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// Relay is the approver of a host's handler. It tells the gateway that a call
-// waits for a person, whose time does not count, and when it goes on; the
-// question goes to Next, or to the gateway's people. It serves every Host of the
-// process, and lets the questions of calls that came another way through to Next.
+// Relay is the approver of a host's handler. It tells the gateway when a call begins to wait for a person, so that this time does
+// not count, and when it continues. The question goes to Next, or to the gateway's people. One Relay serves every Host of the
+// process. Questions of calls that did not come through a Host go to Next.
 type Relay struct {
 	Next approval.Approver // nil: the gateway's people decide
 }
@@ -48,7 +47,7 @@ func (t *task) wait(waiting bool) {
 	}
 }
 
-// ask has the gateway's people decide.
+// ask asks the gateway's people.
 func (h *Host) ask(ctx context.Context, call string, q approval.Question) (approval.Answer, error) {
 	h.mu.Lock()
 	if !h.can[wire.CanAsk] {
@@ -62,11 +61,11 @@ func (h *Host) ask(ctx context.Context, call string, q approval.Question) (appro
 	question := &wire.Approval{ID: id, CallID: call, Question: questionTo(q)}
 	err := h.gateway.send(question)
 	bare := question.Question
-	if errors.Is(err, errLarge) && bare.Diff != "" { // people see the diff, and edit nothing
+	if errors.Is(err, errLarge) && bare.Diff != "" { // people see the diff, but cannot edit
 		bare.Content, bare.Editable = nil, false
 		err = h.gateway.send(question)
 	}
-	if errors.Is(err, errLarge) { // people decide on what is left of it
+	if errors.Is(err, errLarge) { // people decide on the shortened question
 		bare.Diff, bare.Content, bare.Editable = "", nil, false
 		bare.Notes = append(bare.Notes, string(tool.Large))
 		err = h.gateway.send(question)

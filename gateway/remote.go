@@ -12,26 +12,22 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// Remote is the tool.Caller of a workspace whose host is connected to a gateway.
-// Client sessions are what tool.Call.Session says.
+// Remote is the tool.Caller of a workspace whose host is connected to a gateway. The client session is tool.Call.Session.
 type Remote struct {
 	h         *Hub
 	workspace string
-	// Timeout is how long a call may take, a person's time apart; 0: 30 s. It is
-	// not to be changed once the Remote is in use.
+	// Timeout is the time limit of a call, without the time for a person; 0: 30 s. It must not be changed in use.
 	Timeout time.Duration
-	// Waits is told when a call begins to wait for a person, and when it goes on;
-	// nil: no function is.
+	// Waits is called when a call begins to wait for a person, and when it continues; it may be nil.
 	Waits func(ctx context.Context, c tool.Call, waiting bool)
 }
 
 var _ tool.Caller = (*Remote)(nil)
 
-// Caller returns the tools of a workspace, whether it has a host now or not.
+// Caller returns the tools of a workspace. The workspace may be without a host for now.
 func (h *Hub) Caller(workspace string) *Remote { return &Remote{h: h, workspace: workspace} }
 
-// Specs implements tool.Caller: they are those of the host that is connected,
-// none where there is none.
+// Specs implements tool.Caller. It returns the tools of the connected host, or none.
 func (r *Remote) Specs() []tool.Spec {
 	tools, _ := r.h.tools(r.workspace)
 	return specsOf(tools)
@@ -87,14 +83,13 @@ func specsOf(tools []wire.Tool) []tool.Spec {
 	return out
 }
 
-// bytesOf and stringOf show the same memory in two ways, where a copy would be as
-// large as a file. It must not be changed from then on.
+// bytesOf and stringOf convert without a copy, which would be as large as a file. The memory must not be changed afterwards.
 
 func bytesOf(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }
 
 func stringOf(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
-// resultOf is what a result frame says. What broke at the host is an error.
+// resultOf converts a result frame. If the tool broke at the host, it returns an error.
 func resultOf(id string, f *wire.ToolResult) (tool.Result, error) {
 	if f.Error == string(internalError) {
 		var said struct {

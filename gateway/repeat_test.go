@@ -16,12 +16,12 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// gateways are a host and the hubs that it connects to, one after the other.
+// gateways has a host and the hubs that it connects to, one after another.
 type gateways struct {
 	t     *testing.T
 	bench *bench
 	hub   atomic.Pointer[Hub]
-	http  http.Handler // of the hub
+	http  http.Handler // handler of the current hub
 }
 
 func newGateways(t *testing.T, b *bench) *gateways {
@@ -55,7 +55,7 @@ func newGateways(t *testing.T, b *bench) *gateways {
 	return g
 }
 
-// next puts another hub in the place of the one before, which is no more.
+// next replaces the current hub by a new one.
 func (g *gateways) next() {
 	h, _ := newHub(g.t, Config{Limits: Limits{Rate: -1}})
 	g.http = h.Handler()
@@ -66,7 +66,7 @@ func (g *gateways) next() {
 	}
 }
 
-// post makes a call over plain HTTP, once the workspace has its host.
+// post makes a call over plain HTTP once the workspace has its host.
 func (g *gateways) post(name, id, arguments string) (status int, text string) {
 	g.t.Helper()
 	for until := time.Now().Add(30 * time.Second); len(g.hub.Load().Workspaces()) == 0; time.Sleep(time.Millisecond) {
@@ -81,8 +81,8 @@ func (g *gateways) post(name, id, arguments string) (status int, text string) {
 	return w.Code, w.Body.String()
 }
 
-// A write is done once under its call_id, also where the gateway is another one the
-// second time: the answer is what is recorded. (FILE-4)
+// A write is done once under its call_id, even if the second call comes to another gateway: the answer comes from the record.
+// (FILE-4)
 func TestOnceAcrossGateways(t *testing.T) {
 	b := newBench(t, nil, policy.Policy{Unattended: true})
 	g := newGateways(t, b)
@@ -112,7 +112,7 @@ func TestOnceAcrossGateways(t *testing.T) {
 	if got := b.get(t, "a.txt") + b.get(t, "b.txt"); got != "somebody else's\n" {
 		t.Errorf("%q", got)
 	}
-	for range 100 { // one right after the other
+	for range 100 { // one call directly after another
 		if status, text := g.post("write_file", "1", write); status != 200 || !strings.Contains(text, "done before") {
 			t.Fatal(status, text)
 		}
@@ -122,8 +122,8 @@ func TestOnceAcrossGateways(t *testing.T) {
 	}
 }
 
-// A call that waits for a person when its gateway ends, and comes again by way of the
-// next one, is one call: its end comes first, and the answer is that. (FILE-4)
+// A call waits for a person when its gateway ends, and is repeated at the next gateway. The first call ends before the repeated
+// call is answered, and the answer is the first call's end. (FILE-4)
 func TestOnceWhileAsked(t *testing.T) {
 	queue := new(approval.Queue)
 	b := newBench(t, Relay{Next: queue}, policy.Policy{})
@@ -150,7 +150,7 @@ func TestOnceWhileAsked(t *testing.T) {
 	}
 }
 
-// The Caller is told that a call must not be done twice, and which one it is.
+// The Caller receives the call's id, and that the call must not be done twice.
 func TestOnceIsSaid(t *testing.T) {
 	calls := make(chan tool.Call, 1)
 	h, _ := newHub(t, Config{})
@@ -166,7 +166,7 @@ func TestOnceIsSaid(t *testing.T) {
 	}
 }
 
-// told hands on the calls that it gets.
+// told passes on the calls that it receives.
 type told struct {
 	echo
 	calls chan tool.Call

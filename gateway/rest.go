@@ -25,7 +25,7 @@ type rest struct {
 	calls restCalls
 }
 
-// How long a request waits for its result where it does not say, and how long at most.
+// usualWait and longestWait are the default and the maximum time that a request waits for its result.
 const (
 	usualWait   = 45 * time.Second
 	longestWait = 10 * time.Minute
@@ -47,7 +47,7 @@ func (h *Hub) routes(mux *http.ServeMux) {
 	mux.HandleFunc("DELETE /v1/sessions/{session}", r.agent(r.end))
 }
 
-// agent lets requests in that have an agent's token.
+// agent accepts only requests with an agent's token.
 func (r *rest) agent(serve func(http.ResponseWriter, *http.Request, Identity)) http.HandlerFunc {
 	return r.counted(func(w http.ResponseWriter, req *http.Request, who Identity, release func()) {
 		defer release()
@@ -55,7 +55,7 @@ func (r *rest) agent(serve func(http.ResponseWriter, *http.Request, Identity)) h
 	})
 }
 
-// counted is agent for what says itself until when the request counts for the quota.
+// counted is agent for handlers that release the request's quota themselves.
 func (r *rest) counted(serve func(_ http.ResponseWriter, _ *http.Request, _ Identity, release func())) http.HandlerFunc {
 	return func(w http.ResponseWriter, req *http.Request) {
 		who, ok := r.h.identify(w, req)
@@ -76,13 +76,13 @@ func (r *rest) counted(serve func(_ http.ResponseWriter, _ *http.Request, _ Iden
 	}
 }
 
-// refuse refuses a request whose token is good.
+// refuse refuses a request that has a valid token.
 func (r *rest) refuse(w http.ResponseWriter, req *http.Request, who Identity, status int, code, message string) {
 	r.h.recordRefusal(who, &wire.Hello{Client: req.UserAgent()}, &wire.Error{Code: code, Message: message})
 	fail(w, status, code, message)
 }
 
-// workspaces lists those that can be called.
+// workspaces lists the workspaces that can be called.
 func (r *rest) workspaces(w http.ResponseWriter, _ *http.Request, who Identity) {
 	type workspace struct {
 		Name  string      `json:"name"`
@@ -97,8 +97,8 @@ func (r *rest) workspaces(w http.ResponseWriter, _ *http.Request, who Identity) 
 	_ = answer(w, http.StatusOK, out) // the client may be gone
 }
 
-// begin makes a call. The body is its arguments, which count for the quota until the
-// call has ended: the request may be answered before.
+// begin starts a call. The body has its arguments. They count for the quota until the call has ended, which may be after the
+// answer.
 func (r *rest) begin(w http.ResponseWriter, req *http.Request, who Identity, counted func()) {
 	began := false
 	defer func() {
@@ -118,7 +118,7 @@ func (r *rest) begin(w http.ResponseWriter, req *http.Request, who Identity, cou
 		r.refuse(w, req, who, http.StatusRequestEntityTooLarge, string(tool.FileTooLarge), "the body is larger than the gateway takes")
 		return
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		fail(w, http.StatusRequestTimeout, string(tool.Timeout), fmt.Sprintf("nothing came of the body for %v", slowbody.Usual))
+		fail(w, http.StatusRequestTimeout, string(tool.Timeout), fmt.Sprintf("no byte of the body arrived for %v", slowbody.Usual))
 		return
 	case err != nil:
 		return // the client is gone
@@ -158,7 +158,7 @@ func (r *rest) begin(w http.ResponseWriter, req *http.Request, who Identity, cou
 	r.follow(w, req, c, id, wait)
 }
 
-// newCall has a call's result kept, and counted called at its end.
+// newCall returns a call whose result is kept. It calls counted when the call ends.
 func (r *rest) newCall(made *call, counted func()) *restCall {
 	c := &restCall{call: made, done: make(chan struct{}), waiting: make(chan struct{})}
 	made.tell = func(f wire.Frame) {
@@ -175,15 +175,13 @@ func (r *rest) newCall(made *call, counted func()) *restCall {
 	return c
 }
 
-// patience is how long a request waits for room in memory before it is told to come
-// again, and retryAfter what it is told, in seconds.
+// patience is how long a request waits for memory. After that it is told to retry after retryAfter seconds.
 const (
 	patience   = 5 * time.Second
 	retryAfter = "5"
 )
 
-// takeBodyRoom takes the room in memory that a request's body needs, or answers the
-// request.
+// takeBodyRoom takes memory for the request's body. If it cannot, it answers the request.
 func (r *rest) takeBodyRoom(w http.ResponseWriter, req *http.Request, who Identity) (release func(), ok bool) {
 	size := req.ContentLength
 	if limit := int64(r.h.config.Limits.Frame); size < 0 || size > limit {
@@ -204,7 +202,7 @@ func (r *rest) takeBodyRoom(w http.ResponseWriter, req *http.Request, who Identi
 	return nil, false
 }
 
-// callIn is the call that a request makes, and its id. why says what is wrong with it.
+// callIn returns the call of a request and the call's id. why says what is wrong with the request.
 func callIn(req *http.Request, body []byte) (f wire.ToolCall, id, why string) {
 	query := req.URL.Query()
 	f = wire.ToolCall{ToolName: req.PathValue("tool"), Arguments: body, Client: req.UserAgent()}
@@ -229,7 +227,7 @@ func callIn(req *http.Request, body []byte) (f wire.ToolCall, id, why string) {
 	return f, id, ""
 }
 
-// waitIn is how long a request wants to wait.
+// waitIn returns how long the client wants to wait.
 func waitIn(req *http.Request) (wait time.Duration, why string) {
 	v := req.URL.Query().Get("wait")
 	if v == "" {
@@ -242,16 +240,15 @@ func waitIn(req *http.Request) (wait time.Duration, why string) {
 	return time.Duration(min(n, int(longestWait/time.Second))) * time.Second, ""
 }
 
-// underID is a result under the caller's id.
+// underID returns the result with the caller's id.
 func underID(r *wire.ToolResult, id string) *wire.ToolResult {
 	own := *r
 	own.CallID = id
 	return &own
 }
 
-// follow answers a request with the call's result, or says that it goes on: it can
-// be awaited then. A request that is given up before it waits for a person ends the
-// call.
+// follow answers a request with the call's result, or says that the call is still running; then the client can ask again. If the
+// client disconnects before the call waits for a person, the call is cancelled.
 func (r *rest) follow(w http.ResponseWriter, req *http.Request, c *restCall, id string, wait time.Duration) {
 	late := time.NewTimer(wait)
 	defer late.Stop()
@@ -273,7 +270,7 @@ func (r *rest) follow(w http.ResponseWriter, req *http.Request, c *restCall, id 
 	}
 }
 
-// find returns the call that a request is about, or answers it.
+// find returns the call that a request names, or answers the request.
 func (r *rest) find(w http.ResponseWriter, req *http.Request, who Identity) *restCall {
 	c := r.calls.find(who.sessionOf(req.PathValue("session")) + "/" + req.PathValue("call"))
 	if c == nil {
@@ -300,7 +297,7 @@ func (r *rest) cancel(w http.ResponseWriter, req *http.Request, who Identity) {
 	}
 }
 
-// end ends a session: its calls, and what it was granted.
+// end ends a session, its calls and its grants.
 func (r *rest) end(w http.ResponseWriter, req *http.Request, who Identity) {
 	calls, over := r.calls.end(who.sessionOf(req.PathValue("session")))
 	for _, c := range calls {

@@ -8,16 +8,15 @@ import (
 	"github.com/stet-dev/stet/gateway/wire"
 )
 
-// restCalls are the calls that were made over plain HTTP: those under way, and for a
-// time those that have ended. A call that waits for a person outlives its request, and
-// the client asks for its result by its id.
+// restCalls has the calls made over plain HTTP: running calls, and for some time ended calls. A call that waits for a person
+// outlives its request. The client then asks for the result by the call's id.
 type restCalls struct {
 	mu    sync.Mutex
-	byID  map[string]*restCall // by the id in the gateway
+	byID  map[string]*restCall // by the call's id in the gateway
 	ended []*restCall          // the oldest first
-	bytes int                  // that they take
+	bytes int                  // of all ended calls
 
-	clients []clientSession // that are not known to be over, the oldest first
+	clients []clientSession // client sessions not known to be over, the oldest first
 }
 
 // restCall is a call that was made over plain HTTP.
@@ -25,34 +24,32 @@ type restCall struct {
 	call    *call
 	done    chan struct{} // closed when there is a result
 	result  *wire.ToolResult
-	release func()        // gives back the bytes that are taken for the result
+	release func()        // gives back the bytes taken for the result
 	expiry  *time.Timer   // drops the result
-	waiting chan struct{} // closed when it waits for a person
-	once    sync.Once     // closes waiting
+	waiting chan struct{} // closed when the call waits for a person
+	once    sync.Once     // for closing waiting
 }
 
-// How long a result is kept once there is one. A large result is dropped before that
-// when a client has got it.
+// How long a result is kept. A large result is dropped earlier, once a client has received it.
 const (
 	kept      = 5 * time.Minute
 	keptLarge = 30 * time.Second
 )
 
-// maxKept is how many bytes of calls that have ended are kept. Beyond that the oldest
-// is dropped. Of each call its result counts, and keptCall for the rest of it.
+// maxKept is the limit of bytes of ended calls. When it is exceeded, the oldest call is dropped. The size of a call is its result
+// plus keptCall.
 const (
 	maxKept  = 32 << 20
 	keptCall = 4 << 10
 )
 
-// maxClients is how many client sessions are kept that are not known to be over. Beyond
-// that the oldest is taken to be over.
+// maxClients is the limit of client sessions that are not known to be over. When it is exceeded, the oldest is treated as over.
 const maxClients = 4096
 
-// size is how many bytes the call takes once it has ended.
+// size returns the bytes of the call once it has ended.
 func (c *restCall) size() int { return keptCall + len(c.result.Result) }
 
-// large reports whether the result takes much room.
+// large reports whether the result is large.
 func (c *restCall) large() bool { return len(c.result.Result) > smallAnswer }
 
 // over reports whether there is a result.
@@ -67,8 +64,8 @@ func closed(ch <-chan struct{}) bool {
 	}
 }
 
-// add adds a call, and reports whether it could. again says that a call under the same
-// id may be made again once it has ended. over are client sessions that are too old.
+// add adds a call, and reports whether it could. again says that the id of an ended call may be used again. over has client
+// sessions that are now treated as over.
 func (r *restCalls) add(c *restCall, again bool) (over []clientSession, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -88,15 +85,14 @@ func (r *restCalls) add(c *restCall, again bool) (over []clientSession, ok bool)
 	return over, true
 }
 
-// find is the call of that id; nil if there is none.
+// find returns the call with that id, or nil.
 func (r *restCalls) find(id string) *restCall {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.byID[id]
 }
 
-// expire drops a call some time after its end. Until then its result can be fetched
-// again: an answer may be lost on its way.
+// expire drops an ended call after some time. Until then a client can fetch the result again, because an answer may be lost.
 func (r *restCalls) expire(c *restCall) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -111,7 +107,7 @@ func (r *restCalls) expire(c *restCall) {
 	c.expiry = time.AfterFunc(keep, func() { r.drop(c) })
 }
 
-// drop drops a call that has ended. Requests that wait for it have its result.
+// drop removes an ended call. Requests that wait for it still get its result.
 func (r *restCalls) drop(c *restCall) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -127,13 +123,13 @@ func (r *restCalls) remove(c *restCall) {
 	r.ended = slices.Delete(r.ended, i, i+1)
 	r.bytes -= c.size()
 	c.release()
-	c.expiry.Stop()                             // it holds the result
-	if id := c.call.f.CallID; r.byID[id] == c { // else the call was made again
+	c.expiry.Stop()                             // it refers to the result
+	if id := c.call.f.CallID; r.byID[id] == c { // otherwise the call was made again
 		delete(r.byID, id)
 	}
 }
 
-// end takes a client session out, and returns its calls and where it has made any.
+// end removes a client session. It returns the session's calls and the workspaces that it called.
 func (r *restCalls) end(session string) (calls []*call, over []clientSession) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

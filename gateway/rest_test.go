@@ -18,8 +18,8 @@ import (
 	"github.com/stet-dev/stet/record"
 )
 
-// An agent without a WebSocket makes calls over plain HTTP, and comes back for the
-// result of one that waits for a person. An id is taken once. (FILE-4)
+// An agent without a WebSocket makes calls over plain HTTP, and asks again for the result of a call that waits for a person. An id
+// is accepted once. (FILE-4)
 func TestPlainHTTP(t *testing.T) {
 	queue := new(approval.Queue)
 	hub, _ := newHub(t, Config{Queue: queue})
@@ -27,7 +27,7 @@ func TestPlainHTTP(t *testing.T) {
 	b := newBench(t, Relay{}, policy.Policy{})
 	b.put(t, "a.txt", "one\n")
 	runHost(t, url, "w", b.handler)
-	dialAgent(t, url, "w") // which waits for the host
+	dialAgent(t, url, "w") // it waits for the host
 	ask := func(method, path, body string) (int, *wire.ToolResult, string) {
 		t.Helper()
 		status, text := fetch(t, url, method, path, body, "Authorization", "Bearer agent-a")
@@ -63,7 +63,7 @@ func TestPlainHTTP(t *testing.T) {
 	if err := queue.Answer(e.Opened.ID, approval.Answer{Verdict: approval.Approve, Seal: e.Opened.Seal, By: "desk"}); err != nil {
 		t.Fatal(err)
 	}
-	for range 2 { // the answer may be lost on its way
+	for range 2 { // a client may fetch it twice, because an answer may be lost
 		if status, r, text = ask("GET", "/v1/sessions/s/calls/w1", ""); status != 200 || !strings.Contains(string(r.Result), `"success":true`) || r.CallID != "w1" {
 			t.Error(status, text)
 		}
@@ -106,8 +106,8 @@ func TestPlainHTTP(t *testing.T) {
 	}
 }
 
-// A result is kept for a client that asks again: a large one until it was fetched.
-// A call is done once all the same. (FILE-4)
+// A result is kept for a client that asks again. A large result is kept until it was fetched. The call is still done only once.
+// (FILE-4)
 func TestResultsKept(t *testing.T) {
 	bubble(t, Config{}, func(t *testing.T, h *Hub, _ *logged) {
 		host := rawHost(t, h)
@@ -150,7 +150,7 @@ func TestResultsKept(t *testing.T) {
 	})
 }
 
-// The calls that are kept after their end are bounded, however small their results are.
+// The number of kept calls is bounded, even with small results.
 func TestKeptCallsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &restCalls{byID: map[string]*restCall{}}
@@ -174,7 +174,7 @@ func TestKeptCallsAreBounded(t *testing.T) {
 	})
 }
 
-// A token for one workspace is refused at another, and that is in the trail. (FILE-11)
+// A token for one workspace is refused at another one, and the trail records it. (FILE-11)
 func TestPlainHTTPElsewhere(t *testing.T) {
 	trail := new(record.Memory)
 	bubble(t, Config{Journal: &record.Journal{Trail: trail}, Authority: narrow{}}, func(t *testing.T, h *Hub, _ *logged) {
@@ -192,7 +192,7 @@ func TestPlainHTTPElsewhere(t *testing.T) {
 	})
 }
 
-// narrow knows one agent, which is for one workspace.
+// narrow is an authority with one agent, whose token is for one workspace.
 type narrow struct{}
 
 func (narrow) Identify(string) (Identity, error) {
@@ -201,7 +201,7 @@ func (narrow) Identify(string) (Identity, error) {
 
 func (narrow) Holds(Identity) bool { return true }
 
-// A request for which there is no room in memory is told when to come again.
+// A request without room in memory is told when to retry.
 func TestNoRoomForBody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		memory := budget.New(budget.Process, 1<<20)
@@ -230,7 +230,7 @@ func TestNoRoomForBody(t *testing.T) {
 	})
 }
 
-// Times that are too long for a clock count as the longest there are. (FILE-4)
+// Time limits above the maximum are reduced to it. (FILE-4)
 func TestLongTimes(t *testing.T) {
 	for n, want := range map[int]time.Duration{0: usualTimeout, 1: time.Second, 86_400: longest, 86_401: longest, 1e18: longest, math.MaxInt: longest} {
 		if got := seconds(n, usualTimeout); got != want {
@@ -245,11 +245,11 @@ func TestLongTimes(t *testing.T) {
 	}
 	r := httptest.NewRequest("GET", "/v1/sessions/s/calls/c?wait=10000000000000000000", nil)
 	if _, why := waitIn(r); why == "" {
-		t.Error("a number that is none is taken")
+		t.Error("an invalid number is accepted")
 	}
 }
 
-// A path with two slashes is that with one, and no redirect.
+// A path with two slashes is handled as with one, without a redirect.
 func TestSlashes(t *testing.T) {
 	h, _ := newHub(t, Config{})
 	for path, status := range map[string]int{"//v1/workspaces": 200, "/v1//workspaces": 200, "/v1/workspaces//": 404, "//v1//sessions/a%2Fb/tools/x": 405} {

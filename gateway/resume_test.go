@@ -17,7 +17,7 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// switchboard dials a hub in memory, and can cut the connections.
+// switchboard connects to a hub in memory, and can break the connections.
 type switchboard struct {
 	t   testing.TB
 	h   *Hub
@@ -41,7 +41,7 @@ func (s *switchboard) dial(context.Context) (connection, error) {
 	return f, nil
 }
 
-// cut breaks the connection there is; for as long as down no other one is made.
+// cut breaks the current connection. If down is set, no new connection is made.
 func (s *switchboard) cut(down bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -86,7 +86,7 @@ func (s *switchboard) agent(log *logged) *Agent {
 	return a
 }
 
-// slowly is a Caller whose calls take a minute, and that counts them.
+// slowly is a Caller that counts its calls; each call takes a minute.
 type slowly struct {
 	mu sync.Mutex
 	n  int
@@ -106,8 +106,8 @@ func (s *slowly) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 	}
 }
 
-// An agent whose connection is lost for a moment misses nothing, and has nothing
-// done twice. One that stays away has its calls cancelled. (FILE-4)
+// An agent whose connection is lost briefly misses no result, and no call is done twice. If it stays away, its calls are cancelled.
+// (FILE-4)
 func TestAgentComesBack(t *testing.T) {
 	bubble(t, Config{}, func(t *testing.T, h *Hub, log *logged) {
 		work := &slowly{}
@@ -121,7 +121,7 @@ func TestAgentComesBack(t *testing.T) {
 			all = append(all, begin(ctx, a, tool.Call{Name: "read_file", Arguments: json.RawMessage(`{"n":` + n + `}`)}))
 		}
 		synctest.Wait()
-		s.cut(true) // while they are done
+		s.cut(true) // while the calls run
 		time.Sleep(21 * time.Second)
 		s.cut(false)
 		for i, f := range all {
@@ -130,7 +130,7 @@ func TestAgentComesBack(t *testing.T) {
 		if work.n != 3 {
 			t.Errorf("%d calls were done", work.n)
 		}
-		// Away for too long: neither side goes on.
+		// Away for too long: neither side continues.
 		f := begin(ctx, a, tool.Call{Name: "read_file", Arguments: json.RawMessage(`{"n":4}`)})
 		synctest.Wait()
 		s.cut(true)
@@ -148,8 +148,7 @@ func TestAgentComesBack(t *testing.T) {
 	})
 }
 
-// What an agent has sent beyond the calls that may be under way waits for room, also
-// over the connection's end: each call is done, once. (FILE-4)
+// Calls beyond an agent's limit wait for room, even when the connection ends. Each call is done once. (FILE-4)
 func TestWaitingCallsComeBack(t *testing.T) {
 	bubble(t, Config{Limits: Limits{Rate: -1}}, func(t *testing.T, h *Hub, log *logged) {
 		work := &slowly{}
@@ -164,7 +163,7 @@ func TestWaitingCallsComeBack(t *testing.T) {
 			all = append(all, begin(ctx, a, tool.Call{Name: "read_file", Arguments: json.RawMessage(`{"n":1}`)}))
 		}
 		for range 3 {
-			synctest.Wait() // one has been read, and waits for room
+			synctest.Wait() // one call has been read and waits for room
 			s.cut(false)
 			time.Sleep(10 * time.Second)
 		}
@@ -177,8 +176,7 @@ func TestWaitingCallsComeBack(t *testing.T) {
 	})
 }
 
-// A call that was read as the connection broke has room if there is any, and else
-// was not received.
+// A call that was read when the connection broke is accepted if there is room. Otherwise it counts as not received.
 func TestRoomAtTheEnd(t *testing.T) {
 	s := newAgentPeer(nil)
 	over, cancel := context.WithCancel(ctx)
@@ -196,8 +194,8 @@ func TestRoomAtTheEnd(t *testing.T) {
 	}
 }
 
-// A host whose connection is lost for a moment goes on with the calls that wait for
-// a person; what the person decides counts, and is done once. (FILE-4)
+// A host whose connection is lost briefly continues its calls that wait for a person. The person's decision counts, and is applied
+// once. (FILE-4)
 func TestHostComesBack(t *testing.T) {
 	queue := new(approval.Queue)
 	bubble(t, Config{Queue: queue}, func(t *testing.T, h *Hub, _ *logged) {
@@ -225,7 +223,7 @@ func TestHostComesBack(t *testing.T) {
 			time.Sleep(20 * time.Second)
 		}
 		s.cut(true)
-		if err := queue.Answer(q.ID, approval.Answer{Verdict: approval.Approve, Seal: q.Seal}); err != nil { // while it is away
+		if err := queue.Answer(q.ID, approval.Answer{Verdict: approval.Approve, Seal: q.Seal}); err != nil { // while the host is away
 			t.Fatal(err)
 		}
 		time.Sleep(10 * time.Second)
@@ -235,7 +233,7 @@ func TestHostComesBack(t *testing.T) {
 			t.Errorf("%q", got)
 		}
 
-		// Away for too long: the question is withdrawn, and an answer comes too late.
+		// Away for too long: the question is withdrawn, and a later answer is refused.
 		f = write("two")
 		q = asked()
 		s.cut(true)
@@ -252,7 +250,7 @@ func TestHostComesBack(t *testing.T) {
 		if got := b.get(t, "a.txt"); got != "one" {
 			t.Errorf("%q", got)
 		}
-		// And then it works again.
+		// After that, calls work again.
 		f = write("three")
 		q = asked()
 		if err := queue.Answer(q.ID, approval.Answer{Verdict: approval.Reject, Words: "not now"}); err != nil {
@@ -265,8 +263,7 @@ func TestHostComesBack(t *testing.T) {
 	})
 }
 
-// A connection that is dead without a word is found out in half a minute, on either
-// side. (FILE-4)
+// A connection that was lost without notice is detected within half a minute, at either side. (FILE-4)
 func TestHalfOpen(t *testing.T) {
 	bubble(t, Config{}, func(t *testing.T, h *Hub, log *logged) {
 		here, there := newPipe()
@@ -290,13 +287,13 @@ func TestHalfOpen(t *testing.T) {
 	})
 }
 
-// Who does not read what it is sent is cut off, and holds up nobody else.
+// A client that does not read is disconnected, and does not block other clients.
 func TestSlowReader(t *testing.T) {
 	bubble(t, Config{}, func(t *testing.T, h *Hub, log *logged) {
 		slow := join(t, h, "agent-slow")
 		host := rawHost(t, h)
 		slow.hello(wire.Hello{Role: wire.Agent})
-		for i := range 40 { // what a pipe holds, and more
+		for i := range 40 { // more frames than a pipe holds
 			slow.send(&wire.ToolCall{CallID: string(rune('A' + i)), ToolName: "read_file", Arguments: json.RawMessage(`{}`)})
 			host.result(want[*wire.ToolCall](host).CallID, `{}`)
 		}
@@ -314,8 +311,7 @@ func TestSlowReader(t *testing.T) {
 	})
 }
 
-// A frame that was lost on the way is sent again, one that was not is not. The
-// queue counts.
+// After a resume, the queue sends lost frames again, and only those.
 func TestQueue(t *testing.T) {
 	q := newFrameQueue(1000)
 	q.reset(true)
@@ -359,7 +355,7 @@ func TestQueue(t *testing.T) {
 	if _, err := q.take(); !errors.Is(err, errSlow) {
 		t.Error(err)
 	}
-	// It has lost frames: the session cannot go on, whatever the other side has.
+	// The queue has dropped frames, so the session cannot be resumed, whatever the other side has received.
 	for n := range uint64(8) {
 		if !errors.Is(q.acknowledged(n), errSlow) || !errors.Is(q.rewind(n), errSlow) {
 			t.Errorf("a queue that was too full goes on where the other side has %d frames", n)
@@ -370,15 +366,14 @@ func TestQueue(t *testing.T) {
 	take("another session")
 }
 
-// What was received is acknowledged after so many frames, or bytes, and not before. The
-// goroutine that writes is woken for it.
+// Received frames are acknowledged after a number of frames or bytes, not before. The writing goroutine is woken for the ack.
 func TestQueueAcknowledges(t *testing.T) {
 	for _, c := range []struct{ frames, size int }{{ackFrames, 1}, {1, ackBytes}, {4, ackBytes / 4}} {
 		q := newFrameQueue(1000)
 		q.reset(true)
 		for i := range 2 * c.frames {
 			n := i%c.frames + 1
-			if len(q.wake) > 0 { // of the reset, or of the ack before
+			if len(q.wake) > 0 { // a signal of the reset, or of the ack before
 				<-q.wake
 			}
 			q.count(c.size)
@@ -390,8 +385,7 @@ func TestQueueAcknowledges(t *testing.T) {
 	}
 }
 
-// Whoever can wait puts no more into a queue than there is room for, and goes on
-// when the other side has taken some. What a frame holds is let go of once.
+// putWhenRoom adds frames only while there is room, and continues when the other side has taken some. release is called once.
 func TestQueueRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := newFrameQueue(maxWaiting)
@@ -452,8 +446,8 @@ func TestQueueRoom(t *testing.T) {
 	})
 }
 
-// What the people of a gateway decide is written down there, with who it was. The
-// host's clock does not matter. (FILE-5, FILE-6, FILE-11)
+// The gateway's trail records the decisions of its people, with their names. The host's clock does not matter. (FILE-5, FILE-6,
+// FILE-11)
 func TestDecisionsAreRecorded(t *testing.T) {
 	queue, trail := new(approval.Queue), new(record.Memory)
 	bubble(t, Config{Queue: queue, Journal: &record.Journal{Trail: trail}}, func(t *testing.T, h *Hub, _ *logged) {
@@ -470,7 +464,7 @@ func TestDecisionsAreRecorded(t *testing.T) {
 			}})
 			return want[*wire.Approval](person)
 		}
-		q := ask("1", time.Now().Add(-1000*time.Hour)) // a clock that is wrong
+		q := ask("1", time.Now().Add(-1000*time.Hour)) // the host's clock is wrong
 		if q.Question == nil || q.Question.Path != "a.txt" {
 			t.Fatalf("%+v", q)
 		}
@@ -517,7 +511,7 @@ func TestDecisionsAreRecorded(t *testing.T) {
 	})
 }
 
-// Who is not told of pings hears something as often, also where there is no news.
+// A client that does not see pings receives a frame as often as pings are sent.
 func TestBeat(t *testing.T) {
 	bubble(t, Config{}, func(t *testing.T, h *Hub, _ *logged) {
 		agent := join(t, h, "agent-a")

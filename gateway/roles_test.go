@@ -8,7 +8,7 @@ import (
 	"github.com/stet-dev/stet/gateway/wire"
 )
 
-// Approvers and admins connect as persons; others are told what they lack.
+// Approvers and admins connect as persons. Other tokens are told which scope is missing.
 func TestPersonsConnect(t *testing.T) {
 	hub, _ := newHub(t, Config{Queue: new(approval.Queue)})
 	url := serveHub(t, hub)

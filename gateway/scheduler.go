@@ -5,17 +5,17 @@ import (
 	"sync"
 )
 
-// scheduler lets calls to one workspace in, as far as the limits for bytes in flight and
-// for calls of a session allow. Where there is not room for all, the sessions take turns.
+// scheduler admits calls to one workspace within the limits for bytes in flight and for calls of a session. When there is not room
+// for all, the sessions take turns.
 type scheduler struct {
-	bytes int // that may be in flight
-	calls int // of one session
+	bytes int // limit of bytes in flight
+	calls int // limit of calls of one session
 
 	mu       sync.Mutex
 	inFlight int // bytes
 	yielded  int // bytes of calls that wait for a person
 	sessions map[string]*sessionCalls
-	ring     []*sessionCalls // those with calls that wait, in the order in which they are let in
+	ring     []*sessionCalls // sessions with waiting calls, in the order in which they are served
 }
 
 // sessionCalls are the calls of one session.
@@ -25,12 +25,12 @@ type sessionCalls struct {
 	waiting  []*slot
 }
 
-// slot is the place of one call.
+// slot is the place of one call in the scheduler.
 type slot struct {
 	of      *scheduler
 	session *sessionCalls
 	size    int
-	enter   func() // called once it is let in, without a lock held
+	enter   func() // called once when the call is admitted, without a lock held
 	state   slotState
 }
 
@@ -43,11 +43,10 @@ const (
 	slotOver
 )
 
-// maxYielded is how many times the bytes in flight may wait for a person beside them.
+// maxYielded limits the bytes that have yielded, as a multiple of the bytes in flight.
 const maxYielded = 8
 
-// ask asks for size bytes of room. enter is called when there is room, before ask
-// returns or later. The slot has to be ended.
+// ask asks for size bytes of room. enter is called when there is room, before ask returns or later. The caller must end the slot.
 func (f *scheduler) ask(session string, size int, enter func()) *slot {
 	f.mu.Lock()
 	if f.sessions == nil {
@@ -66,9 +65,8 @@ func (f *scheduler) ask(session string, size int, enter func()) *slot {
 	return t
 }
 
-// yield has a call that waits for a person make room for others: how long a person
-// takes is no reason for them to wait. It stays one of its session's calls. Where
-// too many bytes have yielded already, it keeps its room.
+// yield frees the room of a call that waits for a person, because other calls should not wait for a person. The call still counts
+// as a call of its session. If too many bytes have yielded already, the call keeps its room.
 func (t *slot) yield() {
 	f := t.of
 	f.mu.Lock()
@@ -80,7 +78,7 @@ func (t *slot) yield() {
 	f.letIn()
 }
 
-// end gives the room back, or the place among those that wait. More calls do nothing.
+// end frees the room, or removes the call from the queue. Further calls do nothing.
 func (t *slot) end() {
 	f := t.of
 	f.mu.Lock()
@@ -104,9 +102,8 @@ func (t *slot) end() {
 	f.letIn()
 }
 
-// letIn lets in the calls that there is room for, one of each session after the other,
-// and releases mu, which the caller holds. Who waits for bytes is not overtaken by those
-// behind; who waits for calls of its own session is.
+// letIn admits calls while there is room, one of each session in turn, and releases mu, which the caller holds. A call that waits
+// for bytes blocks the calls behind it. A call that waits only because of its session's limit does not.
 func (f *scheduler) letIn() {
 	var let []*slot
 	for passed := 0; passed < len(f.ring); {
@@ -117,7 +114,7 @@ func (f *scheduler) letIn() {
 			f.ring = append(f.ring[1:], s)
 			passed++
 			continue
-		case f.inFlight > 0 && f.inFlight+t.size > f.bytes: // a call larger than all the room enters alone
+		case f.inFlight > 0 && f.inFlight+t.size > f.bytes: // a call larger than the whole room is admitted alone
 			passed = len(f.ring)
 			continue
 		}

@@ -8,8 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Sessions take turns, however many calls one of them makes; and what is in flight
-// stays within its bytes.
+// Sessions take turns, however many calls one session makes. The bytes in flight stay within the limit.
 func TestTurns(t *testing.T) {
 	f := &scheduler{bytes: 20, calls: 10}
 	var order []string
@@ -26,7 +25,7 @@ func TestTurns(t *testing.T) {
 	ask("c", 0, 10)
 	for range 8 {
 		done := order[len(order)-1]
-		for _, name := range order { // the oldest that is in flight
+		for _, name := range order { // end the oldest call in flight
 			if all[name].state == slotInFlight {
 				done = name
 				break
@@ -42,8 +41,7 @@ func TestTurns(t *testing.T) {
 	}
 }
 
-// Whatever is asked for and given back: the limits hold, all are let in at last,
-// once each, and nothing is left.
+// For any sequence of asks and ends, the limits hold, every call is admitted exactly once, and no bytes remain at the end.
 func TestFairness(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := &scheduler{bytes: rapid.IntRange(1, 50).Draw(t, "bytes"), calls: rapid.IntRange(1, 4).Draw(t, "calls")}

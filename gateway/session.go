@@ -13,7 +13,7 @@ import (
 	"github.com/stet-dev/stet/gateway/wire"
 )
 
-// How long things may take on a connection.
+// Time limits of a connection.
 const (
 	helloTime = 10 * time.Second // until the first frame
 	writeTime = 15 * time.Second // for one frame
@@ -21,44 +21,40 @@ const (
 	pongTime  = 10 * time.Second // until the answer to a ping
 )
 
-// session is one end of a client session, at the client or at the hub. It lasts longer
-// than a connection: when that is lost, the frames that were not acknowledged go over
-// the next one.
+// session is one end of a client session, at the client or at the hub. It outlives a connection: after a loss, frames without an
+// acknowledgement are sent over the next connection.
 type session struct {
 	queue *frameQueue
-	limit atomic.Int64 // bytes of a frame that the other end takes; 0: any number
+	limit atomic.Int64 // largest frame, in bytes, that the other end accepts; 0: no limit
 	log   *slog.Logger
-	// beats has the other end hear something as often as it is pinged: a page in a
-	// browser is not told of pings.
+	// beats says to send a frame as often as pings are sent, because a page in a browser does not see pings.
 	beats bool
 
-	handle func(wire.Frame) // called for one frame after the other; while it waits nothing is read
-	// admit waits until a frame can be handled. It reports false where the connection's
-	// ctx has ended before. Then the frame was not received, and the other end sends
-	// it again when the session is resumed. nil: any frame can be handled.
+	handle func(wire.Frame) // called for one frame at a time; while it waits, no frame is read
+	// admit waits until a frame can be handled. It returns false if the connection's ctx ended first. Then the frame counts as not
+	// received, and the other end sends it again after a resume. nil: a frame can always be handled.
 	admit func(ctx context.Context, _ wire.Frame) bool
 }
 
-// maxWaiting is how many bytes may wait in a session's queue.
+// maxWaiting is the limit of bytes in a session's queue.
 const maxWaiting = 64 << 20
 
-// maxMalformed is how many frames of a connection may be malformed.
+// maxMalformed is the limit of malformed frames on a connection.
 const maxMalformed = 100
 
 func newSession(log *slog.Logger, handle func(wire.Frame)) *session {
 	return &session{queue: newFrameQueue(maxWaiting), log: log, handle: handle}
 }
 
-// errLarge says that a frame is larger than the other end takes. It would end the
-// connection, and the next one, over which it is sent again.
+// errLarge says that a frame is larger than the other end accepts. Such a frame would end the connection, and also the next
+// connection, because it would be sent again.
 var errLarge = errors.New("the frame is larger than the other side takes")
 
-// send puts a frame on its way. errLarge says that it is not. Any other error says that
-// the session is over, or will be in a moment.
+// send queues a frame. errLarge says that it did not. Any other error says that the session is over or will end soon.
 func (s *session) send(f wire.Frame) error { return s.sendHeld(f, nil) }
 
-// sendHeld is send for a frame that takes room elsewhere: release is called once, when
-// the frame is no longer held here, or was not sent.
+// sendHeld is send for a frame that takes room elsewhere. release is called once, when the frame is no longer held here or was not
+// sent.
 func (s *session) sendHeld(f wire.Frame, release func()) error {
 	b, err := s.encode(f)
 	if err != nil {
@@ -68,7 +64,7 @@ func (s *session) sendHeld(f wire.Frame, release func()) error {
 	return s.queue.put(b, release)
 }
 
-// sendWhenRoom is send that waits while much is on its way already, or until ctx ends.
+// sendWhenRoom is send, but it waits while the queue is full, until ctx ends.
 func (s *session) sendWhenRoom(ctx context.Context, f wire.Frame) error {
 	b, err := s.encode(f)
 	if err != nil {
@@ -85,17 +81,16 @@ func (s *session) encode(f wire.Frame) (wire.Encoded, error) {
 	return b, err
 }
 
-// envelope is what a call or a result has around its payload, at most, in bytes: the
-// names in it are short.
+// envelope is the limit of a call's or result's bytes beside its payload. The names in it are short.
 const envelope = 2048
 
-// fits reports whether a frame with this payload is one that the other end takes.
+// fits reports whether the other end accepts a frame with this payload.
 func (s *session) fits(payload []byte) bool {
 	limit := s.limit.Load()
 	return limit == 0 || int64(len(payload)+envelope) <= limit
 }
 
-// run carries the session over a connection until that ends, or ctx. It returns why.
+// run runs the session over a connection, until the connection or ctx ends. It returns the reason.
 func (s *session) run(ctx context.Context, c connection) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	stop := context.AfterFunc(ctx, c.abort)
@@ -110,7 +105,7 @@ func (s *session) run(ctx context.Context, c connection) error {
 
 var errMalformed = &wire.Error{Code: wire.Malformed, Message: "too many malformed frames"}
 
-// read handles what comes until the end of the connection.
+// read handles received frames until the connection ends.
 func (s *session) read(ctx context.Context, c connection) error {
 	for malformed := 0; ; {
 		b, err := c.read()
@@ -148,14 +143,14 @@ func (s *session) read(ctx context.Context, c connection) error {
 
 var errStuck = errors.New("the other side takes nothing")
 
-// write writes the queue's frames, until ctx ends.
+// write writes the queue's frames until ctx ends.
 func (s *session) write(ctx context.Context, c connection) error {
 	late := time.AfterFunc(writeTime, c.abort)
 	late.Stop()
 	for {
 		frame, err := s.queue.take()
 		switch {
-		case errors.Is(err, errClosed): // the goroutine that ended the session closes the connection, and says why
+		case errors.Is(err, errClosed): // the goroutine that ended the session closes the connection with the reason
 			<-ctx.Done()
 			return nil
 		case errors.Is(err, errSlow):
@@ -184,7 +179,7 @@ func (s *session) write(ctx context.Context, c connection) error {
 
 var errSilent = errors.New("the other side does not answer")
 
-// watch finds out when the other end is lost and the connection does not show it.
+// watch detects a lost connection that reports no error.
 func (s *session) watch(ctx context.Context, c connection) error {
 	every := time.NewTicker(pingEvery)
 	defer every.Stop()
@@ -229,7 +224,7 @@ func readHello(c connection) (*wire.Hello, error) {
 	return nil, &wire.Error{Code: wire.Malformed, Message: "the first frame must be hello, not " + wire.TypeOf(f)}
 }
 
-// writeNow writes a frame that is not one of the session.
+// writeNow writes a frame outside of the session's queue.
 func writeNow(c connection, f wire.Frame) error {
 	late := time.AfterFunc(writeTime, c.abort)
 	defer late.Stop()

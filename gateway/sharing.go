@@ -11,17 +11,15 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// Hubs on one bus tell each other of their hosts, and of the questions that are open.
+// Hubs on one bus tell each other about their hosts and open questions.
 //
-// Each hub says on the presence topic that it is there, and which hosts it has, again
-// and again. So what was lost on the way, or a hub that comes later, is made good by the
-// next beat, and what is not heard of for a time is gone.
+// Each hub publishes on the presence topic, at regular times, that it runs and which hosts it has. So a lost message, or a hub that
+// starts later, is corrected by the next beat. A hub or host without news for some time counts as gone.
 //
-// A question stays with the hub that asks it. The others have copies, which people
-// answer there. The answer is sent to the first hub until that has taken it, and the
-// first answer that comes there counts.
+// A question stays at the hub that asks it. The other hubs have copies, which people answer there. The answer is sent until the
+// first hub has taken it. The first answer that arrives counts.
 
-// How often a hub says that it is there, and after how long without that it is gone.
+// How often a hub publishes that it runs, and after how long without news it counts as gone.
 const (
 	beatEvery = 2 * time.Second
 	beatsLost = 3 * beatEvery
@@ -29,20 +27,19 @@ const (
 
 // Events between hubs, on the bus alone.
 const (
-	hubAlive  = "hub_alive"  // From is there
-	askedAnew = "asked_anew" // copies of questions of From are to be dropped: all that are open follow
-	hostStays = "host_stays" // a workspace that was asked for has a host at From
+	hubAlive  = "hub_alive"  // the hub From runs
+	askedAnew = "asked_anew" // copies of From's questions are to be dropped; all its open questions follow
+	hostStays = "host_stays" // the host of a wanted workspace stays at From
 )
 
-// presentHost is the host of a workspace: at the hub with that address, heard of at seen.
+// presentHost is the host of a workspace: the address of its hub, and when its last news came.
 type presentHost struct {
 	tools []wire.Tool
 	hub   string
 	seen  time.Time
 }
 
-// beat tells the other hubs of this one until the hub closes, and forgets those that
-// are silent.
+// beat publishes this hub's state until the hub closes, and forgets hubs without news.
 func (h *Hub) beat() {
 	tick := time.NewTicker(beatEvery)
 	defer tick.Stop()
@@ -74,7 +71,7 @@ func (h *Hub) beat() {
 	}
 }
 
-// dropSilent forgets hubs that were not heard of, their hosts and their questions.
+// dropSilent forgets hubs without news, with their hosts and questions.
 func (h *Hub) dropSilent(now time.Time) {
 	var gone []string
 	h.mu.Lock()
@@ -103,7 +100,7 @@ func (h *Hub) dropSilent(now time.Time) {
 	}
 }
 
-// heardOf notes that another hub is there, and has a new one told of all questions.
+// heardOf records news of another hub. A new hub is told of all questions.
 func (h *Hub) heardOf(address string) {
 	if address == h.address {
 		return
@@ -114,21 +111,20 @@ func (h *Hub) heardOf(address string) {
 	h.mu.Unlock()
 	if !known {
 		select {
-		case h.early <- struct{}{}: // it does not know the hosts here
+		case h.early <- struct{}{}: // the new hub does not know the hosts of this hub
 		default:
 		}
 		select {
 		case h.newPeer <- address:
 		default:
 			h.mu.Lock()
-			delete(h.peers, address) // it is new again at its next beat
+			delete(h.peers, address) // it counts as new again at its next beat
 			h.mu.Unlock()
 		}
 	}
 }
 
-// share tells the other hubs of the questions that are asked here, until the hub
-// closes.
+// share tells the other hubs about this hub's questions, until the hub closes.
 func (h *Hub) share() {
 	open := map[string]*wire.Approval{}
 	for h.base.Err() == nil {
@@ -152,7 +148,7 @@ func (h *Hub) share() {
 		h.shareEvents(events, open)
 		stop()
 		sub.Close()
-		for id := range open { // what closed while there was no subscription
+		for id := range open { // questions that were closed while there was no subscription
 			if _, ok := h.config.Queue.Find(id); !ok {
 				h.shareEvent(approval.Event{Closed: &approval.Closing{ID: id}}, open)
 			}
@@ -160,7 +156,7 @@ func (h *Hub) share() {
 	}
 }
 
-// shareEvents is share for one subscription, until that ends.
+// shareEvents is share for one subscription, until it ends.
 func (h *Hub) shareEvents(events <-chan approval.Event, open map[string]*wire.Approval) {
 	for {
 		select {
@@ -204,8 +200,7 @@ func (h *Hub) shareEvent(e approval.Event, open map[string]*wire.Approval) {
 	}
 }
 
-// toPeer sends to another hub. One that does not take it is told all again when it is
-// heard of the next time.
+// toPeer sends to another hub. If that hub does not take the message, it is told everything again at its next beat.
 func (h *Hub) toPeer(address string, f wire.Frame) bool {
 	err := h.bus.Send(address, Message{From: h.address, Frame: f})
 	if err != nil {
@@ -217,11 +212,11 @@ func (h *Hub) toPeer(address string, f wire.Frame) bool {
 	return err == nil
 }
 
-// copyRoot begins the root of a question that is a copy.
+// copyRoot is the prefix of the root of a copied question.
 const copyRoot = "hub/"
 
-// fromPeer takes what another hub says about questions: a question, its end, or the
-// answer to one that was asked here. It reports whether the message is that.
+// fromPeer handles another hub's message about questions: a question, its end, or the answer to a question of this hub. It returns
+// false for other messages.
 func (h *Hub) fromPeer(m Message) bool {
 	switch f := m.Frame.(type) {
 	case *wire.Event:
@@ -251,7 +246,7 @@ func (h *Hub) fromPeer(m Message) bool {
 	return false
 }
 
-// dropCopies withdraws the copy with a key, or all of a hub.
+// dropCopies withdraws the copy with a key, or all copies of a hub.
 func (h *Hub) dropCopies(key string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -263,10 +258,10 @@ func (h *Hub) dropCopies(key string) {
 	}
 }
 
-// copyQuestion asks the people here what another hub asks.
+// copyQuestion asks the people of this hub a question of another hub.
 func (h *Hub) copyQuestion(from string, f *wire.Approval) {
 	q := questionOf(f.Question)
-	q.Root = from // which begins with copyRoot
+	q.Root = from // it begins with copyRoot
 	patience := usualApproval
 	if !q.Expires.IsZero() {
 		patience = min(q.Expires.Sub(q.Asked), longest)
@@ -292,8 +287,8 @@ func (h *Hub) copyQuestion(from string, f *wire.Approval) {
 	h.mu.Unlock()
 }
 
-// sendAnswer sends an answer to the hub that asked, until that has taken it or the
-// question is over. One that comes twice counts once.
+// sendAnswer sends an answer to the hub that asked, until that hub has taken it or the question is over. A repeated answer counts
+// once.
 func (h *Hub) sendAnswer(ctx context.Context, to string, f *wire.Approval) {
 	for {
 		err := h.bus.Send(to, Message{From: h.address, Frame: f})

@@ -15,16 +15,15 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// Times of a hub that begins or ends while others go on.
+// Times for a hub that starts or ends while other hubs run.
 const (
-	settleTime = time.Second / 2 // in which a hub that has begun hears of the hosts of others
-	noticeTime = time.Second     // in which Ready says so and calls are taken still: who sends them may go elsewhere
-	leaveTime  = 3 * time.Second // that calls of other hubs may take at a host that is to go elsewhere
+	settleTime = time.Second / 2 // a new hub receives the news of other hubs' hosts in this time
+	noticeTime = time.Second     // Ready reports the shutdown this long before calls are refused, so that senders can choose another hub
+	leaveTime  = 3 * time.Second // the limit for other hubs' calls at a host that is to move
 )
 
-// Drain takes no more calls and connections, tells all who are connected, and
-// waits until the calls under way have ended, or ctx. Its hosts then go to other hubs, where
-// there are any.
+// Drain accepts no more calls and connections, tells all clients, and waits until the running calls have ended or ctx ends. Then
+// its hosts move to other hubs, if there are any.
 func (h *Hub) Drain(ctx context.Context) error {
 	h.mu.Lock()
 	notice := h.shared && !h.ending
@@ -72,7 +71,7 @@ func (h *Hub) Drain(ctx context.Context) error {
 	return nil
 }
 
-// sendAway has the hosts that are connected here go to other hubs.
+// sendAway tells the hosts that are connected here to move to other hubs.
 func (h *Hub) sendAway(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, leaveTime)
 	defer cancel()
@@ -86,7 +85,7 @@ func (h *Hub) sendAway(ctx context.Context) {
 	leaving.Wait()
 }
 
-// Ready says why calls are not taken now; nil: they are.
+// Ready returns why calls are not accepted now, or nil.
 func (h *Hub) Ready() error {
 	h.mu.Lock()
 	ending := h.ending || h.draining || h.closed
@@ -97,7 +96,7 @@ func (h *Hub) Ready() error {
 	if h.shared && time.Since(h.born) < settleTime {
 		return errors.New("beginning: the other gateways are asked for their hosts")
 	}
-	if err := h.bus.Publish("ready/"+h.address, Message{}); err != nil { // which has no subscribers
+	if err := h.bus.Publish("ready/"+h.address, Message{}); err != nil { // the topic has no subscribers
 		return fmt.Errorf("the bus: %w", err)
 	}
 	return nil
@@ -106,8 +105,7 @@ func (h *Hub) Ready() error {
 // closeTime is how long clients have to answer when the hub closes their connections.
 const closeTime = time.Second
 
-// Close ends every call and every connection, and waits for them. It may be
-// called more than once.
+// Close ends every call and every connection, and waits for them. It may be called more than once.
 func (h *Hub) Close() error {
 	h.mu.Lock()
 	first := !h.closed

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Slashes that are part of a name stand for themselves.
+// Escaped slashes that are part of a name stay.
 func TestOneSlash(t *testing.T) {
 	mux := http.NewServeMux()
 	var name string

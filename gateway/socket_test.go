@@ -10,8 +10,7 @@ import (
 	"github.com/stet-dev/stet/gateway/wire"
 )
 
-// A frame arrives as it was, of any size and in any three pieces, while pings go
-// out beside it.
+// A frame of any size and in any three pieces arrives unchanged while pings are sent.
 func TestFramesOnTheWire(t *testing.T) {
 	hub, _ := newHub(t, Config{})
 	url := serveHub(t, hub)
@@ -23,7 +22,7 @@ func TestFramesOnTheWire(t *testing.T) {
 	r := &raw{t, c}
 	r.hello(wire.Hello{Role: wire.Agent})
 	go func() {
-		for c.ping(ctx) == nil { // what is read below takes the pongs
+		for c.ping(ctx) == nil { // the reader below receives the pongs
 		}
 	}()
 	for _, n := range []int{0, 1, 7, 60, 120, 126, 130, 4000, 16_000, 16_400, 65_400, 65_536, 70_000, 300_001} {

@@ -12,22 +12,22 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// task is a call that the host does.
+// task is a call that the host runs.
 type task struct {
 	host    *Host
 	id      string
 	cancel  context.CancelFunc
-	waiting bool // for a person; guarded by Host.mu
-	era     int  // of the host when the call was begun
+	waiting bool // waits for a person; guarded by Host.mu
+	era     int  // the host's era when the call was begun
 	ended   chan struct{}
 
-	parts      chan *wire.Part // of its content; nil: it comes in the call
-	sent       window          // of the content of its result
-	takesParts bool            // the caller does
+	parts      chan *wire.Part // parts of its content; nil: the call has the content
+	sent       window          // for the content of its result
+	takesParts bool            // the caller accepts parts
 }
 
-// begin begins a call. One that the gateway sends again while it knows of the first
-// one is dropped, but for a write that the Caller answers from its record.
+// begin starts a call. A repeated call is dropped while the host remembers the first one, except a write that the Caller answers
+// from its record.
 func (h *Host) begin(f *wire.ToolCall) {
 	ctx, cancel := context.WithCancel(h.base)
 	t := &task{host: h, id: f.CallID, cancel: cancel, takesParts: f.TakesParts, ended: make(chan struct{})}
@@ -54,7 +54,7 @@ func (h *Host) begin(f *wire.ToolCall) {
 	h.wg.Go(func() {
 		defer cancel()
 		defer close(t.ended)
-		if first != nil { // what it comes to has to be known first
+		if first != nil { // the result of the first call must be known first
 			<-first.ended
 		}
 		lease := budget.NewLease(h.sessions.Of(f.Session), h.Memory)
@@ -72,8 +72,7 @@ func (h *Host) begin(f *wire.ToolCall) {
 	})
 }
 
-// repeats reports whether a call to a tool may be done again under the same id,
-// since the Caller answers it from its record.
+// repeats reports whether a call to a tool may be done again under the same id, because the Caller answers it from its record.
 func (h *Host) repeats(name string) bool {
 	if h.Remembers {
 		for _, s := range h.Caller.Specs() {
@@ -85,9 +84,8 @@ func (h *Host) repeats(name string) bool {
 	return false
 }
 
-// start is the first half of the call, which has its place among those of its
-// session from here on, also where its content is yet to come. What it returns
-// does the call. (FILE-9)
+// start is the first half of the call. From here on the call has its place among the calls of its session, even if its content has
+// not arrived. The returned function runs the call. (FILE-9)
 func (t *task) start(c tool.Call) func(context.Context) (tool.Result, error) {
 	if t.parts == nil {
 		return tool.Start(t.host.Caller, c)
@@ -111,8 +109,7 @@ func (t *task) start(c tool.Call) func(context.Context) (tool.Result, error) {
 	}
 }
 
-// part takes a part of the call's content. The gateway sends no more parts than there
-// is room for.
+// part handles a part of the call's content. The gateway sends only as many parts as there is room for.
 func (t *task) part(f *wire.Part) {
 	select {
 	case t.parts <- f:
@@ -122,14 +119,13 @@ func (t *task) part(f *wire.Part) {
 	}
 }
 
-// gather stages the content. Where not all of it comes, or fits, nothing is
-// staged afterwards, and the call itself says what that comes to.
+// gather stages the content. If the content is incomplete or does not fit, it is not staged, and the call itself returns the error.
 func (t *task) gather(ctx context.Context, staged tool.Staged) {
 	for {
 		select {
 		case f := <-t.parts:
 			if _, err := staged.Write(f.Data); err != nil {
-				return // the call finds the error there
+				return // the call returns the error
 			}
 			t.host.send(&wire.Taken{CallID: t.id, Seq: f.Seq})
 			if f.Last {
@@ -148,12 +144,12 @@ func (t *task) abort(staged tool.Staged) {
 	}
 }
 
-// result is what the call came to. A content that is large goes before it, in parts.
-// What broke is told in no detail: it is in the host's log.
+// result sends large content in parts and then returns the result frame. The details of an internal error are only in the host's
+// log.
 func (t *task) result(ctx context.Context, res tool.Result, err error) *wire.ToolResult {
 	if err != nil {
 		if res.Content != nil {
-			_ = res.Content.Close() // the error before counts
+			_ = res.Content.Close() // the earlier error counts
 		}
 		if ctx.Err() != nil {
 			return t.failure(tool.Cancelled, cancelled)
@@ -178,7 +174,7 @@ func (t *task) result(ctx context.Context, res tool.Result, err error) *wire.Too
 
 const cancelled = "The call was cancelled."
 
-// resultFrame is a result as a JSON object. A text that is none is wrapped. (FILE-2)
+// resultFrame returns a result as a JSON object. A text that is not a JSON object is wrapped in one. (FILE-2)
 func resultFrame(res tool.Result) *wire.ToolResult {
 	text := res.Text
 	switch n := len(text); {
@@ -197,17 +193,17 @@ func resultFrame(res tool.Result) *wire.ToolResult {
 	return &wire.ToolResult{Result: b}
 }
 
-// maxPrompt is how large a result may be, in bytes, that does not wait for those
-// before it. Those of writes are no larger: what was done is told in any case.
+// maxPrompt is the size in bytes up to which a result does not wait for the results before it. Results of writes are never larger:
+// the caller always learns that a write was done.
 const maxPrompt = 64 << 10
 
-// report sends what the call came to.
+// report sends the result of the call.
 func (t *task) report(ctx context.Context, r *wire.ToolResult) {
 	t.host.mu.Lock()
 	known := t.era == t.host.era
 	t.host.mu.Unlock()
 	if !known {
-		return // the gateway has never heard of the call, or has made it again
+		return // the gateway does not know the call, or has made it again
 	}
 	gateway := t.host.gateway
 	send := func(r *wire.ToolResult) error {
@@ -222,15 +218,14 @@ func (t *task) report(ctx context.Context, r *wire.ToolResult) {
 			err = send(r)
 		}
 	}
-	if err != nil && ctx.Err() != nil { // it waited, and its caller wants it no more
+	if err != nil && ctx.Err() != nil { // the result waited, and its caller no longer wants it
 		r = t.failure(tool.Cancelled, cancelled)
 		err = gateway.send(r)
 	}
 	t.host.logUnsent(r, err)
 }
 
-// inParts sends the content of a result that is too large for a frame, and returns
-// the rest, or what is to be said in its place.
+// inParts sends the content of a result that is too large for a frame. It returns the rest of the result, or an error result.
 func (t *task) inParts(ctx context.Context, r *wire.ToolResult) (*wire.ToolResult, error) {
 	rest, content, ok := wire.CutContent(r.Result)
 	if !ok || !t.takesParts || !t.host.gateway.fits(rest) {
@@ -239,8 +234,7 @@ func (t *task) inParts(ctx context.Context, r *wire.ToolResult) (*wire.ToolResul
 	return t.stream(ctx, &wire.ToolResult{CallID: t.id, Result: rest, Error: r.Error}, strings.NewReader(content))
 }
 
-// stream sends a content in parts, and returns the result that follows them: rest, or
-// what is to be said in its place.
+// stream sends content in parts. It returns the result that follows them: rest, or an error result.
 func (t *task) stream(ctx context.Context, rest *wire.ToolResult, content io.Reader) (*wire.ToolResult, error) {
 	err := t.host.gateway.sendParts(ctx, t.id, content, &t.sent, firstPart)
 	switch {

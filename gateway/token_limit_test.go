@@ -11,7 +11,7 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// answerAll has the host answer every call at once.
+// answerAll lets the host answer every call at once.
 func answerAll(t *testing.T, h *Hub) {
 	host := rawHost(t, h)
 	go func() {
@@ -27,8 +27,7 @@ func answerAll(t *testing.T, h *Hub) {
 	}()
 }
 
-// Where nothing else is said a session makes 100 calls a minute, and not one more.
-// (FILE-10)
+// By default a session makes 100 calls in a minute, and no more. (FILE-10)
 func TestUsualRate(t *testing.T) {
 	bubble(t, Config{}, func(t *testing.T, h *Hub, _ *logged) {
 		answerAll(t, h)
@@ -46,8 +45,7 @@ func TestUsualRate(t *testing.T) {
 	})
 }
 
-// A token's calls are counted in all its sessions together, whatever it calls them.
-// (FILE-10)
+// The calls of a token are counted over all its sessions. (FILE-10)
 func TestRateOfToken(t *testing.T) {
 	bubble(t, Config{}, func(t *testing.T, h *Hub, _ *logged) {
 		answerAll(t, h)
@@ -76,8 +74,8 @@ func TestRateOfToken(t *testing.T) {
 	})
 }
 
-// A token's questions are counted in all its sessions together: those beyond the
-// limit are withdrawn, and their calls end. (FILE-10)
+// The questions of a token are counted over all its sessions. Questions above the limit are withdrawn, and their calls end.
+// (FILE-10)
 func TestQuestionsOfToken(t *testing.T) {
 	bubble(t, Config{}, func(t *testing.T, h *Hub, _ *logged) {
 		host := rawHost(t, h, wire.CanCancel)
@@ -99,7 +97,7 @@ func TestQuestionsOfToken(t *testing.T) {
 		}
 		host.send(&wire.ToolResult{CallID: id, Error: "cancelled"})
 		over.wait(t, tool.RateLimited, "wait for a person already")
-		host.result(ids[0], `{}`) // there is room for one again
+		host.result(ids[0], `{}`) // there is room for one question again
 		open[0].wait(t, "", "{}")
 		last, id := ask(1001)
 		synctest.Wait()

@@ -9,12 +9,12 @@ import (
 	"github.com/stet-dev/stet/gateway/wire"
 )
 
-// checkEvery is the time between two checks of whether tokens are still good.
+// checkEvery is the time between two checks of the tokens.
 const checkEvery = 2 * time.Second
 
 var errToken = errors.New("the token has expired or was revoked")
 
-// checkTokens ends the sessions whose token is no longer good.
+// checkTokens ends the sessions whose token is no longer valid.
 func (h *Hub) checkTokens() {
 	every := time.NewTicker(checkEvery)
 	defer every.Stop()
@@ -34,21 +34,19 @@ func (h *Hub) checkTokens() {
 	}
 }
 
-// issue is one token of an ID: a client whose certificate was renewed has another one,
-// with the same ID.
+// issue identifies one token of an ID. A client with a renewed certificate has another token with the same ID.
 type issue struct {
 	id      string
 	created int64 // in nanoseconds since 1970
 }
 
-// valid reports whether a token has not expired, also by a clock that cannot be
-// set: setting the calendar back makes no token last longer than it was to last when
-// it was first seen.
+// valid reports whether a token has not expired. It also checks the monotonic clock: setting the calendar back does not extend the
+// life of a token.
 func (h *Hub) valid(who Identity, now time.Time) bool {
 	if who.Expires.IsZero() {
 		return true
 	}
-	end := now.Add(who.Expires.Sub(now)) // compares by the clock that is not set
+	end := now.Add(who.Expires.Sub(now)) // Add keeps the monotonic clock for the comparison
 	of := issue{who.ID, who.Created.UnixNano()}
 	h.mu.Lock()
 	defer h.mu.Unlock()

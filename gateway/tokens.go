@@ -14,10 +14,9 @@ import (
 	"time"
 )
 
-// Token is what is kept of a token: its hash, and not the token itself, which is random
-// and long.
+// Token is the stored record of a token. It has the hash, not the token itself, which is random and long.
 type Token struct {
-	ID        string    `json:"id"` // public: it names the token
+	ID        string    `json:"id"` // public name of the token
 	Name      string    `json:"name"`
 	Hash      string    `json:"hash"` // SHA-256 of the token, in hex
 	Scopes    []string  `json:"scopes"`
@@ -28,37 +27,36 @@ type Token struct {
 	Revoked   time.Time `json:"revoked,omitzero"`
 }
 
-// Tokens is a table of tokens. The zero Tokens is empty. It must not be changed
-// while it is in use.
+// Tokens is a table of tokens. Its zero value is empty. It must not be changed while it is in use.
 type Tokens struct {
 	Version int     `json:"version"` // 1
 	Tokens  []Token `json:"tokens"`
 }
 
-// Why a token that is known is not good.
+// Why a known token is not valid.
 var (
 	errExpired = errors.New("the token has expired")
 	errRevoked = errors.New("the token was revoked")
 )
 
-// secretPrefix begins every token, so that people and scanners know what it is.
+// secretPrefix begins every token, so that people and secret scanners recognise it.
 const secretPrefix = "stet_"
 
-// leastSecret is the least length of a token that was chosen and not made here.
+// leastSecret is the minimum length of a token that a person chose.
 const leastSecret = 16
 
-// NewToken says what token is to be made.
+// NewToken describes a token to make.
 type NewToken struct {
 	Name      string
 	Scopes    []string // Agents, Hosts, Approvers, Admins
 	Workspace string
 	Expires   time.Time
 	Quota     Quota
-	Secret    string // "": one is made
-	ID        string // "": one is made
+	Secret    string // "": a random one
+	ID        string // "": a random one
 }
 
-// Create adds a token, and returns it with its secret, which is not kept.
+// Create adds a token, and returns it with its secret. The secret is not stored.
 func (t *Tokens) Create(n NewToken, now time.Time) (Token, string, error) {
 	if n.Name == "" || len(n.Name) > 64 || strings.ContainsFunc(n.Name, func(c rune) bool { return c < ' ' || c == 0x7f }) {
 		return Token{}, "", errors.New("a token has a name of up to 64 characters: it says in the audit trail who it was")
@@ -98,8 +96,7 @@ func (t *Tokens) Create(n NewToken, now time.Time) (Token, string, error) {
 	return made, secret, nil
 }
 
-// Rotate makes another secret for a token; the old one is good for as long as
-// grace says.
+// Rotate makes a new secret for a token. The old secret stays valid for the time grace.
 func (t *Tokens) Rotate(id string, grace time.Duration, now time.Time) (Token, string, error) {
 	i, err := t.find(id)
 	if err != nil {
@@ -123,7 +120,7 @@ func (t *Tokens) Rotate(id string, grace time.Duration, now time.Time) (Token, s
 	return made, secret, nil
 }
 
-// Revoke ends a token, by its id or its name. It says which.
+// Revoke ends a token, named by its id or its name, and returns it.
 func (t *Tokens) Revoke(name string, now time.Time) (Token, error) {
 	i, err := t.find(name)
 	if err != nil {
@@ -135,8 +132,7 @@ func (t *Tokens) Revoke(name string, now time.Time) (Token, error) {
 	return t.Tokens[i], nil
 }
 
-// find is the place of the token of that id, or of that name where no other
-// unrevoked one has it.
+// find returns the index of the token with that id, or with that name if only one unrevoked token has the name.
 func (t *Tokens) find(name string) (int, error) {
 	found := -1
 	for i, k := range t.Tokens {
@@ -156,7 +152,7 @@ func (t *Tokens) find(name string) (int, error) {
 	return found, nil
 }
 
-// Sweep removes tokens that expired or were revoked longer than after ago.
+// Sweep removes tokens that expired or were revoked more than after ago.
 func (t *Tokens) Sweep(after time.Duration, now time.Time) {
 	t.Tokens = slices.DeleteFunc(t.Tokens, func(k Token) bool {
 		end := k.Revoked
@@ -172,7 +168,7 @@ func hashOf(secret string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// check says why a token is no good any more.
+// check returns why a token is not valid, or nil.
 func (k Token) check(now time.Time) error {
 	switch {
 	case !k.Revoked.IsZero():
@@ -183,8 +179,7 @@ func (k Token) check(now time.Time) error {
 	return nil
 }
 
-// Identify says whose secret it is. All tokens are compared, each in the same time:
-// how long it takes tells nothing of any.
+// Identify returns the identity of a secret. It compares all tokens in constant time, so the time reveals nothing about any token.
 func (t *Tokens) Identify(secret string, now time.Time) (Identity, error) {
 	hash, found := []byte(hashOf(secret)), -1
 	for i, k := range t.Tokens {
@@ -199,14 +194,14 @@ func (t *Tokens) Identify(secret string, now time.Time) (Identity, error) {
 	return k.Identity(), k.check(now)
 }
 
-// Identity is who the token stands for, whether it is good or not.
+// Identity returns the identity of the token, valid or not.
 func (k Token) Identity() Identity {
 	return Identity{
 		ID: k.ID, Name: k.Name, Scopes: k.Scopes, Workspace: k.Workspace, Created: k.Created, Expires: k.Expires, Quota: k.Quota,
 	}
 }
 
-// Holds reports whether the token of that id is good.
+// Holds reports whether the token with that id is valid.
 func (t *Tokens) Holds(id string, now time.Time) bool {
 	return slices.ContainsFunc(t.Tokens, func(k Token) bool { return k.ID == id && k.check(now) == nil })
 }
@@ -226,7 +221,7 @@ func ParseTokens(b []byte) (*Tokens, error) {
 	return t, nil
 }
 
-// Encode is the table as JSON, for people to read.
+// Encode returns the table as JSON that people can read.
 func (t *Tokens) Encode() ([]byte, error) {
 	t.Version = 1
 	b, err := json.MarshalIndent(t, "", "  ")

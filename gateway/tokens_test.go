@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// A token is known by its hash alone, ends when it expires or is revoked, and can
-// be replaced by another one.
+// A token is stored only as a hash, ends when it expires or is revoked, and can be rotated.
 func TestTokens(t *testing.T) {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	table := &Tokens{}
@@ -38,7 +37,7 @@ func TestTokens(t *testing.T) {
 	if _, err := table.Identify(secret+"x", now); !errors.Is(err, ErrToken) {
 		t.Error(err)
 	}
-	if _, err := table.Identify(k.Hash, now); !errors.Is(err, ErrToken) { // the file's content lets nobody in
+	if _, err := table.Identify(k.Hash, now); !errors.Is(err, ErrToken) { // the stored hash is not accepted as a token
 		t.Error(err)
 	}
 
@@ -65,7 +64,7 @@ func TestTokens(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := table.Revoke("nobody", now); err == nil {
-		t.Error("nobody is revoked")
+		t.Error("a token with an unknown name was revoked")
 	}
 	table.Sweep(24*time.Hour, now.Add(23*time.Hour))
 	if len(table.Tokens) != 2 {
@@ -84,7 +83,7 @@ func TestTokens(t *testing.T) {
 			t.Errorf("%+v is a token", bad)
 		}
 	}
-	// One that was written into the table by hand decides nothing.
+	// An unknown scope that was written into the table by hand gives no rights.
 	for scope, may := range map[string][]string{
 		Agents: {Agents}, Hosts: {Hosts}, Approvers: {Approvers, Persons}, Admins: {Approvers, Persons, Admins}, Persons: {Approvers, Persons, Admins},
 		"root": nil,

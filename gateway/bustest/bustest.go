@@ -1,4 +1,4 @@
-// Package bustest has the suite that every gateway.Bus passes.
+// Package bustest has the test suite for implementations of gateway.Bus.
 package bustest
 
 import (
@@ -12,11 +12,10 @@ import (
 	"github.com/stet-dev/stet/gateway/wire"
 )
 
-// patience is how long a message may be on its way.
+// patience is the time limit for the arrival of a message.
 const patience = 10 * time.Second
 
-// Run runs the suite. open returns a Bus that is used by the test alone, as one process
-// has it, and another one connected to it, which may be the same.
+// Run runs the suite. open returns two connected Buses for this test, as two processes have them. They may be the same Bus.
 func Run(t *testing.T, open func(t *testing.T) (a, b gateway.Bus)) {
 	t.Run("Owner", func(t *testing.T) { owner(t, open) })
 	t.Run("Order", func(t *testing.T) { order(t, open) })
@@ -30,7 +29,7 @@ func message(id string) gateway.Message {
 func owner(t *testing.T, open func(t *testing.T) (a, b gateway.Bus)) {
 	a, b := open(t)
 	if err := b.Send("workspace/w", message("1")); !errors.Is(err, gateway.ErrNoOwner) {
-		t.Errorf("sent to nobody: %v", err)
+		t.Errorf("sent to an address without an owner: %v", err)
 	}
 	got := make(chan gateway.Message, 10)
 	stop, err := a.Own("workspace/w", func(m gateway.Message) { got <- m }, nil)
@@ -49,13 +48,13 @@ func owner(t *testing.T, open func(t *testing.T) (a, b gateway.Bus)) {
 	}
 	stop()
 	if err := b.Send("workspace/w", message("3")); !errors.Is(err, gateway.ErrNoOwner) {
-		t.Errorf("sent to who has gone: %v", err)
+		t.Errorf("sent to an address whose owner has stopped: %v", err)
 	}
 	stop2, err := b.Own("workspace/w", func(gateway.Message) {}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	stop() // the address is another's by now
+	stop() // a second call of stop must not remove the new owner
 	if err := a.Send("workspace/w", message("4")); err != nil {
 		t.Error(err)
 	}

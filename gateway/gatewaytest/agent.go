@@ -1,6 +1,5 @@
-// Package gatewaytest has an agent for tests of programs that serve a gateway. It speaks
-// the frames of package wire over a WebSocket, as an agent in another language does. It
-// does not resume its session.
+// Package gatewaytest has an agent for tests of programs that serve a gateway. It uses the frames of package wire over a WebSocket,
+// as an agent in another language does. It does not resume its session.
 package gatewaytest
 
 import (
@@ -18,24 +17,24 @@ import (
 	"github.com/stet-dev/stet/gateway/wire"
 )
 
-// Agent is an agent that is connected to a gateway. It may be used concurrently.
+// Agent is an agent connected to a gateway. It may be used concurrently.
 type Agent struct {
 	ws   *websocket.Conn
 	over chan struct{} // closed when the connection is lost
 
 	mu     sync.Mutex
-	err    error // why the connection is lost
+	err    error // why the connection was lost
 	hosts  map[string]bool
-	change chan struct{} // closed when hosts are others
+	change chan struct{} // closed when the set of hosts changes
 	calls  map[string]chan *wire.ToolResult
-	made   int // calls: an id is used once in a session
+	made   int // number of calls made, for unique ids
 }
 
-// callSeconds is how long a call may take, a person's time apart.
+// callSeconds is the time limit of a call, without the time for a person.
 const callSeconds = 300
 
-// Connect connects to the gateway at a URL. workspace is where calls go; "": to the only
-// one that there is. trusted may be nil. The agent is to be closed.
+// Connect connects to the gateway at url. workspace is where calls go; "": the only workspace. trusted may be nil. The caller must
+// close the agent.
 func Connect(ctx context.Context, url, token, workspace string, trusted *tls.Config) (*Agent, error) {
 	transport := &http.Transport{TLSClientConfig: trusted, DisableKeepAlives: true}
 	ws, _, err := websocket.Dial(ctx, strings.TrimSuffix(url, "/")+"/v1/connect", &websocket.DialOptions{
@@ -91,7 +90,7 @@ func (a *Agent) send(ctx context.Context, f wire.Frame) error {
 	return a.ws.Write(ctx, websocket.MessageText, b.Bytes())
 }
 
-// read takes what the gateway says, until the connection is lost.
+// read handles the gateway's frames until the connection is lost.
 func (a *Agent) read() {
 	for {
 		f, err := a.next(context.Background())
@@ -104,7 +103,7 @@ func (a *Agent) read() {
 		}
 		switch f := f.(type) {
 		case *wire.ToolResult:
-			if !f.NeedsConfirmation || f.Result != nil || f.Error != "" { // else another one follows
+			if !f.NeedsConfirmation || f.Result != nil || f.Error != "" { // otherwise another result follows
 				a.end(f)
 			}
 		case *wire.Error:
@@ -120,7 +119,7 @@ func (a *Agent) read() {
 	}
 }
 
-// end gives a call its result. The caller holds mu.
+// end delivers the result of a call. The caller holds mu.
 func (a *Agent) end(r *wire.ToolResult) {
 	if done := a.calls[r.CallID]; done != nil {
 		delete(a.calls, r.CallID)
@@ -128,14 +127,14 @@ func (a *Agent) end(r *wire.ToolResult) {
 	}
 }
 
-// lost is why there is no connection any more.
+// lost returns why there is no connection.
 func (a *Agent) lost() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return fmt.Errorf("the connection is lost: %w", a.err)
 }
 
-// AwaitHost waits until a workspace that the agent may call has a host.
+// AwaitHost waits until the workspace has a host.
 func (a *Agent) AwaitHost(ctx context.Context) error {
 	for {
 		a.mu.Lock()
@@ -157,7 +156,7 @@ func (a *Agent) AwaitHost(ctx context.Context) error {
 	}
 }
 
-// Call has a tool run, with its arguments in JSON. The end of ctx does not end the call.
+// Call runs a tool with JSON arguments. The end of ctx does not end the call.
 func (a *Agent) Call(ctx context.Context, name, arguments string) (*wire.ToolResult, error) {
 	done := make(chan *wire.ToolResult, 1)
 	a.mu.Lock()
@@ -181,5 +180,5 @@ func (a *Agent) Call(ctx context.Context, name, arguments string) (*wire.ToolRes
 
 // Close ends the connection.
 func (a *Agent) Close() {
-	_ = a.ws.Close(websocket.StatusNormalClosure, "bye") // it may be lost already
+	_ = a.ws.Close(websocket.StatusNormalClosure, "bye") // it may already be lost
 }

@@ -1,17 +1,15 @@
 // Package nats is a gateway.Bus over NATS: it connects the hubs of several processes.
 //
-// The owner of an address is written in a JetStream bucket, under the address. The
-// entry names the process and a fencing token, which is new each time an owner takes
-// the address. Messages go to a subject that has the token in it, so that a message
-// for the new owner never reaches an old one.
+// A JetStream bucket has the owner of each address, under the address. The entry names the process and a fencing token, which is
+// new each time an owner takes the address. A message goes to a subject that contains this token. So a message for a new owner
+// never reaches the old owner.
 //
-// Each process has one lease in a second bucket, whose entries expire. It renews the
-// lease three times in that time. A process that could not renew it refuses messages:
-// another process may own its addresses by now.
+// Each process has one lease in a second bucket, whose entries expire. It renews the lease three times in that time. A process that
+// could not renew its lease refuses messages, because another process may own its addresses now.
 //
-// Send waits until the owner's process says that it took the message. So an error is
-// never silent, and the bytes on their way are bounded. A message is sent once: where
-// no answer comes, it is not known whether it was taken, and ErrSilent says so.
+// Send waits until the owner's process has said that it took the message. So every failure is reported, and the bytes on their way
+// are bounded. A message is sent once. If no answer comes, it is not known whether the message was taken; then Send returns
+// ErrSilent.
 package nats
 
 import (
@@ -34,7 +32,7 @@ import (
 
 // Errors of a Bus, beside those of package gateway.
 var (
-	// ErrSilent says that no answer came: the message may have been taken.
+	// ErrSilent says that no answer came. The message may have been taken.
 	ErrSilent = errors.New("no answer over NATS in time, so whether the message was taken is not known: look before you repeat it")
 	// ErrOffline says that this process has no connection; nothing was sent.
 	ErrOffline = errors.New("not connected to NATS, and nothing was sent: try again when the connection is back")
@@ -44,13 +42,13 @@ var (
 
 // Times and sizes that are the same for every Bus.
 const (
-	lease      = 3 * time.Second  // how long a process is believed to live after it renewed its lease
+	lease      = 3 * time.Second  // how long a process counts as running after it renewed its lease
 	patience   = 3 * time.Second  // how long Send waits for an answer
-	answerTime = time.Second      // how long one question to the buckets waits: servers that choose a leader may never answer it
-	pieceBytes = 512 << 10        // of a message; NATS takes 1 MB unless it is configured
+	answerTime = time.Second      // how long one request to the buckets waits: servers that choose a leader may never answer it
+	pieceBytes = 512 << 10        // size of a piece of a message; NATS takes 1 MB unless it is configured
 	roomTime   = 30 * time.Second // how long Send waits until fewer bytes are on their way
-	flying     = 4 << 20          // bytes that this process has on their way at once: few enough to be answered in time
-	backlog    = 256              // messages of an address that are taken and not delivered yet
+	flying     = 4 << 20          // the limit of this process's bytes on their way at once, small enough to be answered in time
+	backlog    = 256              // messages of an address that are taken but not yet delivered
 )
 
 // Config says how a Bus connects. The zero value of each field is the default.
@@ -58,7 +56,7 @@ type Config struct {
 	User, Password string // "": none, or those in the URL
 
 	URL      string                     // of a NATS server with JetStream, or of several, with commas
-	Server   nats.InProcessConnProvider // a server in this process; nil: the URL counts
+	Server   nats.InProcessConnProvider // a server in this process; nil: URL is used
 	Replicas int                        // of the buckets; 0: 1
 	TLS      *tls.Config                // for tls:// in the URL; nil: the default
 	Log      *slog.Logger
@@ -68,7 +66,7 @@ type Config struct {
 type Bus struct {
 	log       *slog.Logger
 	conn      *nats.Conn
-	leases    jetstream.KeyValue // process -> nothing; entries expire
+	leases    jetstream.KeyValue // process -> empty value; entries expire
 	addresses jetstream.KeyValue // address -> owner
 	process   string             // the name of this process
 	inFlight  *semaphore.Weighted
@@ -78,12 +76,12 @@ type Bus struct {
 	running sync.WaitGroup
 
 	mu      sync.Mutex
-	until   time.Time            // when the lease ends, unless it is renewed
+	until   time.Time            // when the lease ends unless it is renewed
 	owned   map[string]*owned    // by address
-	claimed map[string]bool      // tokens by which an address is being taken
-	known   map[string]owner     // owners that were looked up, by address
-	late    time.Time            // until when messages may come for addresses that were given back
-	silent  map[string]time.Time // until when a token's owner is not sent to, since it did not answer
+	claimed map[string]bool      // tokens of addresses that are being taken
+	known   map[string]owner     // found owners, by address
+	late    time.Time            // until when messages may arrive for addresses that were given back
+	silent  map[string]time.Time // tokens of owners that did not answer, and until when nothing is sent to them
 }
 
 var _ gateway.Bus = (*Bus)(nil)
@@ -104,7 +102,7 @@ func Open(ctx context.Context, c Config) (*Bus, error) {
 		nats.PingInterval(2 * time.Second), nats.MaxPingsOutstanding(2),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { b.log.Error("nats", "err", err) }),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
-			b.log.Warn("nats: the connection is lost; it is made again", "err", err)
+			b.log.Warn("nats: the connection is lost; connecting again", "err", err)
 		}),
 		nats.ReconnectHandler(func(*nats.Conn) { b.log.Info("nats: connected again") }),
 	}
@@ -133,8 +131,7 @@ func Open(ctx context.Context, c Config) (*Bus, error) {
 	return b, nil
 }
 
-// openBuckets makes the buckets, or finds them. Servers that are only starting refuse
-// that for a while.
+// openBuckets makes or opens the buckets. Servers that are starting refuse this for a while.
 func (b *Bus) openBuckets(ctx context.Context, replicas int) error {
 	js, err := jetstream.New(b.conn)
 	if err != nil {
@@ -197,7 +194,7 @@ func (b *Bus) keepLease() {
 	}
 }
 
-// renew renews the lease. It counts from before it was asked for.
+// renew renews the lease. The lease time counts from before the request.
 func (b *Bus) renew(ctx context.Context) error {
 	from := time.Now()
 	if _, err := b.leases.Put(ctx, b.process, nil); err != nil {
@@ -209,15 +206,15 @@ func (b *Bus) renew(ctx context.Context) error {
 	return nil
 }
 
-// alive reports whether the lease of this process holds.
+// alive reports whether the lease of this process is valid.
 func (b *Bus) alive() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return time.Now().Before(b.until)
 }
 
-// Close gives all addresses back, and ends the connection once no more messages for them can be
-// on their way: one that got no answer would be a call of which nobody knows whether it was done.
+// Close gives all addresses back. It ends the connection when no more messages for them can be on their way. If a message got no
+// answer, its sender would not know whether the call was done.
 func (b *Bus) Close() error {
 	b.mu.Lock()
 	var all []*owned
@@ -241,5 +238,5 @@ func (b *Bus) Close() error {
 	return nil
 }
 
-// token is a name as NATS takes it in subjects and keys.
+// token encodes a name for NATS subjects and keys.
 func token(name string) string { return base64.RawURLEncoding.EncodeToString([]byte(name)) }

@@ -23,8 +23,8 @@ import (
 	"github.com/stet-dev/stet/gateway/wire"
 )
 
-// serverDir is the variable that has the test program be a NATS server, which keeps its
-// records there. It prints its URL.
+// serverDir is an environment variable. If it is set, the test program runs as a NATS server that stores its data there, and prints
+// its URL.
 const serverDir = "STET_TEST_NATS_DIR"
 
 func TestMain(m *testing.M) {
@@ -54,7 +54,7 @@ func serve(dir string) (*server.Server, error) {
 	return s, nil
 }
 
-// startProcess starts a NATS server in a process of its own.
+// startProcess starts a NATS server as a separate process.
 func startProcess(t *testing.T) (*exec.Cmd, string) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
@@ -122,7 +122,7 @@ func TestProcess(t *testing.T) {
 	})
 }
 
-// Many messages at once: none is dropped, and none fails.
+// Many messages at once all arrive.
 func TestBurst(t *testing.T) {
 	s := startEmbedded(t)
 	a, b := open(t, nats.Config{Server: s}), open(t, nats.Config{Server: s})
@@ -159,7 +159,7 @@ func large(id string, size int) gateway.Message {
 	return gateway.Message{From: "hub/y", Frame: &wire.ToolResult{CallID: id, Result: result}}
 }
 
-// A message that is larger than NATS takes arrives whole, between others.
+// A message above the size limit of NATS arrives whole, between other messages.
 func TestPieces(t *testing.T) {
 	s := startEmbedded(t)
 	a, b := open(t, nats.Config{Server: s}), open(t, nats.Config{Server: s})
@@ -190,8 +190,7 @@ func TestPieces(t *testing.T) {
 	}
 }
 
-// The first pieces of messages whose rest never comes, since their senders are gone, do not
-// keep others from being whole.
+// Incomplete messages of lost senders do not prevent other messages from being completed.
 func TestPiecesLeft(t *testing.T) {
 	s := startEmbedded(t)
 	a, b := open(t, nats.Config{Server: s}), open(t, nats.Config{Server: s})
@@ -231,7 +230,7 @@ func TestPiecesLeft(t *testing.T) {
 	}
 }
 
-// A server that is gone is an error in words that say what to do.
+// A lost server causes an error that says what to do.
 func TestServerLost(t *testing.T) {
 	cmd, url := startProcess(t)
 	a, b := open(t, nats.Config{URL: url}), open(t, nats.Config{URL: url})
@@ -253,8 +252,8 @@ func TestServerLost(t *testing.T) {
 	}
 }
 
-// An owner whose process is cut off loses the address to another one: it takes no more
-// messages, and is told. What is sent reaches the new owner alone.
+// An owner whose process is disconnected loses the address to another owner. It is told, and takes no more messages. Messages reach
+// only the new owner.
 func TestFence(t *testing.T) {
 	s := startEmbedded(t)
 	line := startRelay(t, s.Addr().String())
@@ -289,7 +288,7 @@ func TestFence(t *testing.T) {
 	}
 }
 
-// entryOf is the entry of an address, and the bucket that has it.
+// entryOf returns the entry of an address, and its bucket.
 func entryOf(t *testing.T, conn *client.Conn, address string) (jetstream.KeyValue, jetstream.KeyValueEntry) {
 	t.Helper()
 	js, err := jetstream.New(conn)
@@ -307,8 +306,8 @@ func entryOf(t *testing.T, conn *client.Conn, address string) (jetstream.KeyValu
 	return addresses, entry
 }
 
-// The entry of an owner whose process lives, but does not own the address any more, is in nobody's
-// way: it is left where it could not be removed while the servers had no majority.
+// An entry of a running process that no longer owns the address does not block other processes. Such an entry remains when it could
+// not be removed while the servers had no majority.
 func TestEntryLeft(t *testing.T) {
 	s := startEmbedded(t)
 	old, b := open(t, nats.Config{Server: s}), open(t, nats.Config{Server: s})
@@ -336,8 +335,7 @@ func TestEntryLeft(t *testing.T) {
 	<-got
 }
 
-// A message that is on its way to a process that ends is refused: without an answer, nobody
-// would know whether it was taken.
+// A message on its way to a process that ends is refused. Without an answer its sender would not know whether it was taken.
 func TestCloseAnswers(t *testing.T) {
 	s := startEmbedded(t)
 	old := open(t, nats.Config{Server: s})

@@ -15,30 +15,29 @@ import (
 	"github.com/stet-dev/stet/gateway"
 )
 
-// owner is the entry of an address.
+// owner is the bucket entry of an address.
 type owner struct {
 	Process string `json:"process"`
-	Token   string `json:"token"` // for fencing
+	Token   string `json:"token"` // fencing token
 }
 
 func (o owner) subject() string { return "stet.to." + o.Token }
 
-// owned is an address that this process owns.
+// owned is an address of this process.
 type owned struct {
 	b       *Bus
 	address string
 	owner   owner
 	sub     *nats.Subscription
 	queue   chan gateway.Message
-	done    chan struct{} // closed when it is given back
+	done    chan struct{} // closed when the address is given back
 	lost    func()
 	taking  sync.Mutex        // held while a message is taken
-	over    bool              // no more are taken
-	pieces  map[string]pieces // of messages that are not whole, by the message's name; for take
+	over    bool              // no more messages are taken
+	pieces  map[string]pieces // pieces of incomplete messages, by the message's name; used by take
 }
 
-// Own implements gateway.Bus. It waits until the lease of an owner that was lost has
-// ended.
+// Own implements gateway.Bus. It waits until the lease of a lost owner has ended.
 func (b *Bus) Own(address string, deliver func(gateway.Message), lost func()) (stop func(), err error) {
 	o := &owned{
 		b: b, address: address, owner: owner{b.process, nuid.Next()}, lost: lost,
@@ -53,7 +52,7 @@ func (b *Bus) Own(address string, deliver func(gateway.Message), lost func()) (s
 	if o.sub, err = b.conn.Subscribe(o.owner.subject(), o.take); err != nil {
 		return nil, fmt.Errorf("address %s: %w", address, err)
 	}
-	_ = o.sub.SetPendingLimits(-1, -1) // those who send bound it: each waits for answers
+	_ = o.sub.SetPendingLimits(-1, -1) // senders bound it: each waits for answers
 	err = b.conn.FlushTimeout(patience)
 	if err == nil {
 		err = b.claim(o, false)
@@ -66,8 +65,8 @@ func (b *Bus) Own(address string, deliver func(gateway.Message), lost func()) (s
 	return o.release, nil
 }
 
-// claim writes an owner into the bucket, unless a process that lives owns the address. again says
-// that the address was owned before; then it may have been given back meanwhile.
+// claim writes an owner into the bucket, unless a running process owns the address. again says that this process owned the address
+// before; then it may have been given back meanwhile.
 func (b *Bus) claim(o *owned, again bool) error {
 	ctx, cancel := context.WithTimeout(b.ctx, 2*lease)
 	defer cancel()
@@ -95,7 +94,7 @@ func (b *Bus) claim(o *owned, again bool) error {
 		case errors.Is(err, gateway.ErrTaken), ctx.Err() != nil:
 			return err
 		}
-		select { // another one was quicker, or the old owner's lease has not ended
+		select { // another process was faster, or the old owner's lease has not ended
 		case <-time.After(100 * time.Millisecond):
 		case <-ctx.Done():
 			return fmt.Errorf("its owner does not answer, and whether its lease has ended is not known: %w", err)
@@ -103,7 +102,7 @@ func (b *Bus) claim(o *owned, again bool) error {
 	}
 }
 
-// tryClaim is one attempt of claim.
+// tryClaim makes one attempt of claim.
 func (b *Bus) tryClaim(ctx context.Context, o *owned, key string, entry []byte) error {
 	creating, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
@@ -118,8 +117,7 @@ var errGivenBack = errors.New("it was given back")
 
 var errLeased = errors.New("the lease of the old owner goes on")
 
-// replace takes the place of an owner whose lease has ended. An owner that answers
-// lives, whatever is read of its lease.
+// replace replaces an owner whose lease has ended. An owner that answers is running, whatever its lease entry says.
 func (b *Bus) replace(ctx context.Context, o *owned, key string, entry []byte) error {
 	reading, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
@@ -151,9 +149,8 @@ func (b *Bus) replace(ctx context.Context, o *owned, key string, entry []byte) e
 	return err
 }
 
-// denied asks the process of an owner whether it owns the address still. That may live and
-// not own it: its entry is left where it could not be removed, or where an error hid that
-// it was made.
+// denied asks the process of an owner whether it still owns the address. A running process may not own it: its entry remains if it
+// could not be removed, or if an error hid that it was made.
 func (b *Bus) denied(o owner) bool {
 	answer, err := b.conn.Request(processSubject(o.Process), []byte(o.Token), time.Second)
 	return err == nil && answer.Header.Get(errorHeader) == notOwner
@@ -161,8 +158,8 @@ func (b *Bus) denied(o owner) bool {
 
 func processSubject(process string) string { return "stet.process." + process }
 
-// deny answers whether this process owns an address by a token. If not, it never will: each
-// attempt to own one has a token of its own.
+// deny answers whether this process owns an address by a token. If it does not, it never will: each attempt to own an address has a
+// new token.
 func (b *Bus) deny(in *nats.Msg) {
 	asked := string(in.Data)
 	b.mu.Lock()
@@ -180,8 +177,7 @@ func (b *Bus) deny(in *nats.Msg) {
 	}
 }
 
-// reclaim takes the addresses again after the lease had ended. Those that another
-// process has taken meanwhile are lost.
+// reclaim takes the addresses again after the lease had ended. An address that another process has taken meanwhile is lost.
 func (b *Bus) reclaim() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -191,7 +187,7 @@ func (b *Bus) reclaim() {
 	clear(b.known)
 }
 
-// regain takes an address again, until it has it, or it is lost or given back.
+// regain tries to take an address again, until it has it, or the address is lost or given back.
 func (b *Bus) regain(o *owned) {
 	for {
 		err := b.claim(o, true)
@@ -216,7 +212,7 @@ func (b *Bus) regain(o *owned) {
 	}
 }
 
-// release gives the address back. More calls do nothing.
+// release gives the address back. Further calls do nothing.
 func (o *owned) release() {
 	if !o.end() {
 		return
@@ -225,15 +221,14 @@ func (o *owned) release() {
 	defer cancel()
 	key := token(o.address)
 	if e, err := o.b.addresses.Get(ctx, key); err == nil && decode(e.Value()) == o.owner {
-		_ = o.b.addresses.Delete(ctx, key, jetstream.LastRevision(e.Revision())) // if not, see denied
+		_ = o.b.addresses.Delete(ctx, key, jetstream.LastRevision(e.Revision())) // if this fails, see denied
 	}
 }
 
-// lateTime is how long messages are refused that were sent to an owner that has ended: who
-// sent them would wait for an answer otherwise.
+// lateTime is how long an ended owner still refuses messages. Without a refusal their senders would wait for an answer.
 const lateTime = time.Second
 
-// end takes no more messages. It reports whether it did so before.
+// end stops taking messages. It reports whether it was called before.
 func (o *owned) end() bool {
 	b := o.b
 	b.mu.Lock()
@@ -253,8 +248,7 @@ func (o *owned) end() bool {
 	return true
 }
 
-// run delivers messages until the address is given back. What was taken before that is
-// delivered too.
+// run delivers messages until the address is given back. Messages taken before that are also delivered.
 func (o *owned) run(deliver func(gateway.Message)) {
 	for {
 		select {
@@ -276,12 +270,12 @@ func (o *owned) run(deliver func(gateway.Message)) {
 func encode(o owner) []byte {
 	out, err := json.Marshal(o)
 	if err != nil {
-		panic(err) // two strings
+		panic(err) // Marshal of two strings cannot fail
 	}
 	return out
 }
 
 func decode(entry []byte) (o owner) {
-	_ = json.Unmarshal(entry, &o) // what is no entry is of no owner
+	_ = json.Unmarshal(entry, &o) // a broken entry stands for no owner
 	return o
 }

@@ -6,13 +6,12 @@ import (
 	"testing"
 )
 
-// relay passes bytes between a client and a server, and can hold them back: what is cut
-// off neither arrives nor fails.
+// relay passes bytes between a client and a server. It can hold them back: then they neither arrive nor fail.
 type relay struct {
 	listener net.Listener
 	to       string
 	mu       sync.Mutex
-	held     chan struct{} // closed when bytes pass again; nil: they pass
+	held     chan struct{} // closed when bytes pass again; nil: bytes pass
 }
 
 func startRelay(t *testing.T, to string) *relay {

@@ -17,8 +17,8 @@ import (
 // Headers of messages.
 const (
 	fromHeader  = "Stet-From"
-	pieceHeader = "Stet-Piece" // of a message in pieces: which message it is of
-	lastHeader  = "Stet-Last"  // it is the last piece; its value is the size of the message
+	pieceHeader = "Stet-Piece" // of a piece: the name of its message
+	lastHeader  = "Stet-Last"  // of the last piece; the value is the size of the message
 	errorHeader = "Stet-Error" // of an answer: why the message was not taken
 )
 
@@ -28,7 +28,7 @@ const (
 	broken   = "broken"
 )
 
-// findTime is how long an owner may be unknown to the servers after it has come.
+// findTime is how long servers may not yet know a new owner.
 const findTime = 150 * time.Millisecond
 
 // Send implements gateway.Bus.
@@ -63,7 +63,7 @@ func (b *Bus) send(address, from string, body []byte) error {
 			return nil
 		}
 		b.mu.Lock()
-		delete(b.known, address) // it may have another owner
+		delete(b.known, address) // the address may have a new owner
 		b.mu.Unlock()
 		if !errors.Is(err, gateway.ErrNoOwner) || time.Since(begin) > findTime {
 			return err
@@ -76,7 +76,7 @@ func (b *Bus) send(address, from string, body []byte) error {
 	}
 }
 
-// ownerOf is the owner of an address, as it was found last.
+// ownerOf returns the owner of an address, as found last.
 func (b *Bus) ownerOf(ctx context.Context, address string) (owner, error) {
 	b.mu.Lock()
 	o, ok := b.known[address]
@@ -104,7 +104,7 @@ func (b *Bus) ownerOf(ctx context.Context, address string) (owner, error) {
 	return o, nil
 }
 
-// lookUp asks for an entry until there is an answer, or ctx ends.
+// lookUp asks for an entry until the server answers or ctx ends.
 func (b *Bus) lookUp(ctx context.Context, key string) (jetstream.KeyValueEntry, error) {
 	for {
 		trying, cancel := context.WithTimeout(ctx, answerTime)
@@ -121,7 +121,7 @@ func (b *Bus) lookUp(ctx context.Context, key string) (jetstream.KeyValueEntry, 
 	}
 }
 
-// sendTo sends a message to an owner, and waits until it is taken.
+// sendTo sends a message to an owner, and waits until the owner has taken it.
 func (b *Bus) sendTo(o owner, from string, body []byte) error {
 	b.mu.Lock()
 	silent := time.Now().Before(b.silent[o.Token])
@@ -170,7 +170,7 @@ func (b *Bus) sendTo(o owner, from string, body []byte) error {
 	}
 }
 
-// unsent is the error of a message that was not sent, in words that say what to do.
+// unsent returns the error for a message that was not sent. It says what to do.
 func unsent(err error) error {
 	if errors.Is(err, nats.ErrReconnectBufExceeded) || errors.Is(err, nats.ErrConnectionClosed) ||
 		errors.Is(err, nats.ErrDisconnected) || errors.Is(err, nats.ErrConnectionReconnecting) {
@@ -179,8 +179,7 @@ func unsent(err error) error {
 	return fmt.Errorf("%w (%w)", ErrSilent, err)
 }
 
-// take takes a message for an address, and answers it. It is called for one message
-// after the other.
+// take handles a message for an address, and answers it. It is called for one message at a time.
 func (o *owned) take(in *nats.Msg) {
 	piece := in.Header.Get(pieceHeader)
 	if piece != "" && in.Reply == "" {
@@ -192,7 +191,7 @@ func (o *owned) take(in *nats.Msg) {
 		why = notOwner
 	} else if o.ended() {
 		why = notOwner
-	} else if len(in.Header) > 0 { // else it is only asked whether the owner lives
+	} else if len(in.Header) > 0 { // without a header the message only asks whether the owner is running
 		body := in.Data
 		if piece != "" {
 			body = append(o.pieces[piece].body, in.Data...)
@@ -219,14 +218,14 @@ func (o *owned) take(in *nats.Msg) {
 	}
 }
 
-// pieces are those of a message that is not whole.
+// pieces are the pieces of an incomplete message.
 type pieces struct {
 	body []byte
-	last time.Time // when the last one came
+	last time.Time // when the last piece came
 }
 
-// keep adds a piece to those of its message. The rest of a message may never come: its sender
-// may have lost its connection. Such pieces make room for others.
+// keep adds a piece to its message. The other pieces may never come, because the sender may have lost its connection. Old
+// incomplete messages are dropped to make room.
 func (o *owned) keep(message string, piece []byte, now time.Time) {
 	p, begun := o.pieces[message]
 	if !begun {
@@ -247,7 +246,7 @@ func (o *owned) keep(message string, piece []byte, now time.Time) {
 	}
 }
 
-// put takes a message, unless the address was given back. It waits for room in the backlog.
+// put adds a message to the backlog, unless the address was given back. It waits for room.
 func (o *owned) put(m gateway.Message) bool {
 	o.taking.Lock()
 	defer o.taking.Unlock()
@@ -266,7 +265,7 @@ func (o *owned) ended() bool {
 	}
 }
 
-// maxMessage is more bytes than a message has: the largest frame has 16 MB.
+// maxMessage is above the size of every message: the largest frame has 16 MB.
 const maxMessage = 64 << 20
 
 func bodyOf(m gateway.Message) ([]byte, error) {
@@ -307,8 +306,7 @@ func (b *Bus) Subscribe(topic string, deliver func(gateway.Message)) (stop func(
 	}, nil
 }
 
-// Publish implements gateway.Bus. It does not wait for those who subscribed; what is
-// published while a connection is lost does not reach them.
+// Publish implements gateway.Bus. It does not wait for subscribers. Messages published while the connection is lost are lost.
 func (b *Bus) Publish(topic string, m gateway.Message) error {
 	body, err := bodyOf(m)
 	if err == nil && !b.conn.IsConnected() {

@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// Pieces of a message whose rest does not come are dropped after a time, and at once where
-// there are too many.
+// Pieces of an incomplete message are dropped after a time, or at once if there are too many.
 func TestKeepPieces(t *testing.T) {
 	begin := time.Now()
 	o := &owned{pieces: map[string]pieces{}}

@@ -2,7 +2,7 @@ package wire
 
 import "fmt"
 
-// check says what is wrong with the values of a frame that has all its keys.
+// check validates the values of a frame that has all its keys.
 func check(f Frame) error {
 	switch f := f.(type) {
 	case *Hello:
@@ -15,7 +15,7 @@ func check(f Frame) error {
 		}
 	case *ToolResult:
 		if f.Result == nil && f.Error == "" && !f.NeedsConfirmation {
-			return fmt.Errorf("it has neither result nor error, and waits for nobody")
+			return fmt.Errorf("it has neither result nor error, and does not wait for a person")
 		}
 	case *Progress:
 		if f.State != Working && f.State != Waiting {
@@ -36,7 +36,7 @@ func check(f Frame) error {
 	return checkName("call_id", CallOf(f))
 }
 
-// CallOf is the id of the call that a frame is about; "" if it is about none.
+// CallOf returns the id of the call that a frame is about, or "".
 func CallOf(f Frame) string {
 	switch f := f.(type) {
 	case *ToolCall:
@@ -64,7 +64,7 @@ func checkTools(tools []Tool) error {
 	return nil
 }
 
-// checkName says what is wrong with the name of something.
+// checkName validates a name.
 func checkName(key, name string) error {
 	switch {
 	case name == "":

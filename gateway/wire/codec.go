@@ -14,15 +14,14 @@ import (
 	"github.com/stet-dev/stet/internal/rawjson"
 )
 
-// Encoded is a frame as it is written, in three pieces. Body is the arguments of a
-// call or the result: the same memory as in the frame, so that a large one is not
-// copied. The other frames have a Head only.
+// Encoded is an encoded frame in three pieces. Body is the arguments of a call, or the result. It shares the frame's memory, so a
+// large payload is not copied. The other frames have only a Head.
 type Encoded struct{ Head, Body, Tail []byte }
 
-// Size is the number of bytes.
+// Size returns the number of bytes.
 func (e Encoded) Size() int { return len(e.Head) + len(e.Body) + len(e.Tail) }
 
-// Bytes are the three pieces in one, which may be Head itself.
+// Bytes returns the three pieces joined. The result may be Head itself.
 func (e Encoded) Bytes() []byte {
 	if len(e.Body)+len(e.Tail) == 0 {
 		return e.Head
@@ -30,11 +29,11 @@ func (e Encoded) Bytes() []byte {
 	return slices.Concat(e.Head, e.Body, e.Tail)
 }
 
-// hole stands in the place of a payload while the rest of its frame is encoded.
+// hole replaces a payload while the rest of its frame is encoded.
 var hole = json.RawMessage("null")
 
-// Encode writes a frame. The payload, arguments or result, has to be a JSON object or
-// empty. It is not encoded again, and must not be changed from then on.
+// Encode encodes a frame. The payload, arguments or result, has to be a JSON object or empty. Encode does not copy it, so it must
+// not be changed afterwards.
 func Encode(f Frame) (Encoded, error) {
 	var payload json.RawMessage
 	var key string
@@ -52,7 +51,7 @@ func Encode(f Frame) (Encoded, error) {
 			key, payload, own.Result, envelope = `"result":`, f.Result, hole, &own
 		}
 	case *Part:
-		if f.Data == nil { // data is a string, also where it is empty
+		if f.Data == nil { // data is a string, even an empty one
 			own := *f
 			own.Data, envelope = []byte{}, &own
 		}
@@ -70,29 +69,29 @@ func Encode(f Frame) (Encoded, error) {
 	if payload == nil {
 		return Encoded{Head: head}, nil
 	}
-	// The key is nowhere else: in a string its quotes would be escaped.
+	// The key cannot occur elsewhere: in a string its quotes would be escaped.
 	at := bytes.Index(head, []byte(key)) + len(key)
 	return Encoded{Head: head[:at], Body: payload, Tail: head[at+len(hole):]}, nil
 }
 
-// Codes of errors that are about frames, and not about calls.
+// Codes of errors about frames, not about calls.
 const (
-	Malformed   = "invalid_argument" // it is no frame
+	Malformed   = "invalid_argument" // it is not a valid frame
 	Unsupported = "unsupported"      // version, role or capability
 	Forbidden   = "permission_denied"
 )
 
-// maxName is how long a call id, a session and the like may be, in bytes.
+// maxName is the limit of a call id, a session and similar names, in bytes.
 const maxName = 128
 
-// maxKeys is how many keys a frame may have: more than any type has.
+// maxKeys is the limit of a frame's keys. It is more than any type has.
 const maxKeys = 32
 
-// member is a key of the frame's object, and its value as it stands in the body.
+// member is a key of the frame's object, and its raw value.
 type member struct{ key, value []byte }
 
-// Decode reads a frame. Its arguments or result are a part of body, which must not be
-// changed from then on. An error is an *Error that can be sent as the answer.
+// Decode reads a frame. Its arguments or result share the memory of body, which must not be changed afterwards. An error is an
+// *Error that can be sent as the answer.
 func Decode(body []byte) (Frame, error) {
 	members, err := split(body)
 	if err != nil {
@@ -120,8 +119,8 @@ func Decode(body []byte) (Frame, error) {
 	return f, nil
 }
 
-// split finds the members of the one object that body is. encoding/json would take
-// keys that are repeated, or in another case.
+// split finds the members of the one object in body. encoding/json is not used because it would accept repeated keys and keys in
+// another case.
 func split(body []byte) ([]member, error) {
 	if !utf8.Valid(body) {
 		return nil, errors.New("not UTF-8")
@@ -140,15 +139,14 @@ func split(body []byte) ([]member, error) {
 		if slices.ContainsFunc(members, func(m member) bool { return bytes.Equal(m.key, key) }) {
 			return members, fmt.Errorf("%.40q is given twice", key)
 		}
-		if value.KindOf(body) != 'n' { // null is the same as no member
+		if value.KindOf(body) != 'n' { // null means the same as a missing member
 			members = append(members, member{key, value.Of(body)})
 		}
 	}
 	return members, s.End()
 }
 
-// fill decodes the members' values into a frame's fields, which are in the order of
-// the shape's keys.
+// fill decodes the members' values into a frame's fields. The fields are in the order of the shape's keys.
 func (s *shape) fill(f Frame, members []member) error {
 	fields := reflect.ValueOf(f).Elem()
 	given := map[string]bool{}
@@ -172,8 +170,8 @@ func (s *shape) fill(f Frame, members []member) error {
 
 var errKind = errors.New("a value of another kind")
 
-// fillField decodes a value into a field. Payloads and the data of parts are most of
-// what is sent: the first are not copied, and the others are decoded once.
+// fillField decodes a value into a field. Most bytes are payloads and part data. Payloads are not copied, and part data is decoded
+// once.
 func fillField(field reflect.Value, value []byte) error {
 	switch to := field.Addr().Interface().(type) {
 	case *json.RawMessage:
@@ -206,7 +204,7 @@ func fillField(field reflect.Value, value []byte) error {
 	return err
 }
 
-// inValue says what is wrong with a value, in the words of JSON.
+// inValue describes a wrong value in the words of JSON.
 func inValue(key string, t reflect.Type, err error) error {
 	if errors.Is(err, errKind) {
 		return fmt.Errorf("%s must be %s", key, kindOf(t))
@@ -241,13 +239,12 @@ func kindOf(t reflect.Type) string {
 	return "an object"
 }
 
-// malformed is the error of a body that is no frame. It names the call where the body
-// does.
+// malformed returns the error for an invalid frame. It names the call if the body does.
 func malformed(frame string, members []member, err error) *Error {
 	e := &Error{Code: Malformed, Message: frame + err.Error()}
 	for _, m := range members {
 		if string(m.key) == "call_id" && len(m.value) <= maxName {
-			e.CallID, _ = rawjson.Unquote(m.value) // "" where it is no string
+			e.CallID, _ = rawjson.Unquote(m.value) // "" if it is not a string
 		}
 	}
 	return e

@@ -8,9 +8,8 @@ import (
 	"github.com/stet-dev/stet/internal/rawjson"
 )
 
-// CutContent takes the string "content" out of an object: of a call's arguments,
-// or of a result, whose content goes in parts. ok is false where there is none, or
-// more than one, or one that is no text.
+// CutContent removes the string "content" from an object: a call's arguments, or a result whose content goes in parts. ok is false
+// if there is not exactly one content, or it is not text.
 func CutContent(object json.RawMessage) (rest json.RawMessage, content string, ok bool) {
 	var at rawjson.Span
 	rest = append(make(json.RawMessage, 0, 512), '{')
@@ -45,20 +44,19 @@ func CutContent(object json.RawMessage) (rest json.RawMessage, content string, o
 	return append(rest, '}'), content, true
 }
 
-// Content is a text that comes in parts, and is then put into the object that it was
-// taken out of by CutContent. It is held once, and twice while it is put together. The
-// zero Content is empty.
+// Content is a text that arrives in parts and is then put into the object from which CutContent removed it. It is held once, and
+// twice while it is joined. Its zero value is empty.
 type Content struct {
 	pieces [][]byte // JSON, without the quotes
 	size   int
-	rest   []byte // the beginning of a character whose end is to come
+	rest   []byte // the beginning of a character whose end has not arrived
 	broken bool   // it is not UTF-8
 }
 
-// Size is the number of bytes that it has as JSON, so far.
+// Size returns the number of its bytes as JSON so far.
 func (c *Content) Size() int { return c.size }
 
-// Add adds what comes next, which stays the caller's.
+// Add appends data. The caller keeps ownership of data.
 func (c *Content) Add(data []byte) {
 	if len(c.rest) > 0 {
 		data = append(c.rest, data...)
@@ -73,8 +71,8 @@ func (c *Content) Add(data []byte) {
 	c.size += len(piece)
 }
 
-// Into puts the content into an object. ok is false where it does not fit: the object
-// has a content, or is none, or the text is not UTF-8.
+// Into puts the content into an object. ok is false if that is not possible: the object already has a content, or is not an object,
+// or the text is not UTF-8.
 func (c *Content) Into(rest json.RawMessage) (object json.RawMessage, ok bool) {
 	s := rawjson.New(rest)
 	members := 0

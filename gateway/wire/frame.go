@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Version is that of the protocol.
+// Version is the version of the protocol.
 const Version = 1
 
 // Frame is one message: a pointer to one of the types of this package.
@@ -14,24 +14,23 @@ type Frame interface{ frame() *shape }
 // Roles of a connection.
 const (
 	Agent  = "agent"  // makes calls
-	Host   = "host"   // has a workspace, and does them
+	Host   = "host"   // has a workspace, and runs calls
 	Person = "person" // decides on questions
 )
 
-// Capabilities say what an end of a session understands beyond calls and results. Each
-// end sends only what the other has named.
+// Capabilities say what an end of a session understands beyond calls and results. Each end sends only what the other end has named.
 const (
 	CanResume   = "resume"   // the session outlives a connection: see Hello.Resume
-	CanCancel   = "cancel"   // a host ends a call when told to
+	CanCancel   = "cancel"   // a host ends a call when the gateway says so
 	CanProgress = "progress" // progress frames
 	CanParts    = "parts"    // part and taken frames
 	CanAsk      = "approval" // approval frames: the gateway has people who answer
 	CanEvents   = "event"    // event frames
-	CanRepeat   = "repeat"   // a host answers a write that comes again from its record
+	CanRepeat   = "repeat"   // a host answers a repeated write from its record
 )
 
-// Hello is the first frame of either side, the client's first. What the gateway
-// answers has the version, capabilities and limits that hold from then on.
+// Hello is the first frame of either side; the client sends it first. The gateway's answer has the version, capabilities and limits
+// that hold from then on.
 type Hello struct {
 	Version      int      `json:"version" jsonschema:"protocol version: 1"`
 	Role         string   `json:"role,omitempty" jsonschema:"of a client: agent, host or person"`
@@ -50,7 +49,7 @@ type Hello struct {
 	BeatSeconds int `json:"beat_seconds,omitempty" jsonschema:"of the gateway, in a session that can be resumed: it says something that often, an ack if nothing else"`
 }
 
-// Limits are what the gateway takes.
+// Limits are the limits of the gateway.
 type Limits struct {
 	FrameBytes     int `json:"frame_bytes" jsonschema:"largest frame"`
 	CallsInFlight  int `json:"calls_in_flight" jsonschema:"of one session at once; further ones wait"`
@@ -68,7 +67,7 @@ type Tool struct {
 	Destructive bool            `json:"destructive,omitempty" jsonschema:"it may overwrite or remove what is there"`
 }
 
-// ToolCall asks for a tool to be run. (FILE-3, FILE-4)
+// ToolCall asks the host to run a tool. (FILE-3, FILE-4)
 type ToolCall struct {
 	CallID               string          `json:"call_id" jsonschema:"unique in the session, up to 128 bytes"`
 	ToolName             string          `json:"tool_name"`
@@ -83,8 +82,8 @@ type ToolCall struct {
 	TakesParts             bool   `json:"takes_parts,omitempty" jsonschema:"to a host: a content that is too large for a frame may come in parts, before the result"`
 }
 
-// ToolResult is what a call came to, or, with NeedsConfirmation, that it waits
-// for a person: then another one follows. (FILE-3)
+// ToolResult is the result of a call. With NeedsConfirmation it says that the call waits for a person, and that another ToolResult
+// will follow. (FILE-3)
 type ToolResult struct {
 	CallID            string          `json:"call_id"`
 	Result            json.RawMessage `json:"result,omitempty" jsonschema:"JSON object: a FileOperationResult, or the envelope of Read"`
@@ -92,8 +91,7 @@ type ToolResult struct {
 	NeedsConfirmation bool            `json:"needs_confirmation" jsonschema:"it waits for a person; the result follows"`
 }
 
-// Cancel ends a call: the agent's to the gateway, the gateway's to the host. The
-// call still gets its result.
+// Cancel ends a call. An agent sends it to the gateway, and the gateway to the host. The call still gets its result.
 type Cancel struct {
 	CallID string `json:"call_id"`
 	Reason string `json:"reason,omitempty" jsonschema:"caller, timeout or lost"`
@@ -105,17 +103,15 @@ const (
 	Waiting = "waiting" // for a person
 )
 
-// Progress says what a call is doing. Its clock stands while it is Waiting.
+// Progress says what a call is doing. The call's clock stops while it is Waiting.
 type Progress struct {
 	CallID  string `json:"call_id"`
 	State   string `json:"state" jsonschema:"working or waiting"`
 	Message string `json:"message,omitempty"`
 }
 
-// Part is a piece of a content that is too large for a frame. The parts of a read come
-// before its result, which then has no content. The parts of a write come after its
-// call. At most PartsAhead parts of a content are on their way that were not Taken.
-// (FILE-9)
+// Part is a piece of content that is too large for one frame. The parts of a read come before its result, which then has no
+// content. The parts of a write come after its call. At most PartsAhead parts of a content may be sent that are not Taken. (FILE-9)
 type Part struct {
 	CallID string `json:"call_id"`
 	Seq    int    `json:"seq" jsonschema:"from 0, without gaps"`
@@ -123,10 +119,10 @@ type Part struct {
 	Last   bool   `json:"last" jsonschema:"no more follow"`
 }
 
-// PartBytes is how many bytes a part may have; all but the last have some.
+// PartBytes is the limit of a part's bytes. Only the last part may be empty.
 const PartBytes = 128 << 10
 
-// PartsAhead is how many parts may be sent beyond those that were taken.
+// PartsAhead is how many parts may be sent that are not yet taken.
 const PartsAhead = 4
 
 // Taken tells the sender of parts that they were taken. (FILE-9)
@@ -184,8 +180,8 @@ type Question struct {
 	Seal string `json:"seal" jsonschema:"of path, base and result; an approval has to bear it"`
 }
 
-// Paged is the note of a question whose diff is too large for a frame. It can be
-// approved once all of it was asked for, page by page. (FILE-6)
+// Paged is the note of a question whose diff is too large for a frame. A person can approve it after asking for all of it, page by
+// page. (FILE-6)
 const Paged = "paged"
 
 // Page is a piece of a question's diff, or of its content where there is no diff.
@@ -214,7 +210,7 @@ type Answer struct {
 	Relayed bool   `json:"relayed,omitempty"`
 }
 
-// Closing says how a question came to its end.
+// Closing says how a question ended.
 type Closing struct {
 	ID  string `json:"id"`
 	How string `json:"how" jsonschema:"the verdict, expired or withdrawn"`
@@ -224,12 +220,12 @@ type Closing struct {
 // Events.
 const (
 	HostUp   = "host_up"     // Workspace can be called, and has Tools
-	HostDown = "host_down"   // it cannot, for now
+	HostDown = "host_down"   // Workspace cannot be called for now
 	Draining = "draining"    // the gateway ends soon and takes no more calls
-	Ended    = "session_end" // to a host: Session is over, and what it was granted
+	Ended    = "session_end" // to a host: Session is over, and so are its grants
 )
 
-// Event says that something happened that is no answer.
+// Event reports something that is not an answer.
 type Event struct {
 	Event     string `json:"event" jsonschema:"host_up, host_down, draining or session_end"`
 	Workspace string `json:"workspace,omitempty"`
@@ -238,8 +234,7 @@ type Event struct {
 	Message   string `json:"message,omitempty"`
 }
 
-// Error answers a frame that could not be understood or done. It is what Decode
-// returns, too.
+// Error answers a frame that could not be understood or done. Decode returns it, too.
 type Error struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
@@ -249,8 +244,8 @@ type Error struct {
 // Error implements error.
 func (e *Error) Error() string { return e.Message }
 
-// Ack says how many frames have been received in the session, without hello and
-// ack: the other side need not keep them for a resume.
+// Ack says how many frames were received in the session, without hello and ack. The other side no longer needs to keep them for a
+// resume.
 type Ack struct {
 	Received uint64 `json:"received"`
 }

@@ -14,9 +14,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the generated documents")
 
-// The documents for those who write clients are made of the Go types:
-// schema.json has a JSON Schema of each type of frame, asyncapi.json says who
-// sends which.
+// The documents for authors of clients are generated from the Go types. schema.json has a JSON Schema of each type of frame;
+// asyncapi.json says who sends which frame.
 func TestGeneratedDocuments(t *testing.T) {
 	schemas := map[string]*jsonschema.Schema{}
 	var any []*jsonschema.Schema
@@ -31,7 +30,7 @@ func TestGeneratedDocuments(t *testing.T) {
 	compare(t, "asyncapi.json", asyncAPI(schemas))
 }
 
-// schemaOf is the schema of a type of frame. Flags may be left out. (FILE-3)
+// schemaOf returns the schema of a type of frame. Flags may be left out. (FILE-3)
 func schemaOf(t *testing.T, s *shape) *jsonschema.Schema {
 	object := &jsonschema.Schema{Type: "object"}
 	out, err := jsonschema.ForType(reflect.TypeOf(s.empty()).Elem(), &jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
@@ -69,7 +68,7 @@ func compare(t *testing.T, file string, v any) {
 	}
 }
 
-// What is written matches the schemas, and what they refuse is no frame.
+// Encoded frames match the schemas, and frames that the schemas refuse are refused by Decode.
 func TestSchemasMatch(t *testing.T) {
 	for i, f := range samples() {
 		resolved, err := schemaOf(t, shapes[i]).Resolve(nil)
@@ -94,7 +93,7 @@ func TestSchemasMatch(t *testing.T) {
 // doc is a node of a document.
 type doc = map[string]any
 
-// roles say who sends what to the gateway, and gets what.
+// roles says what each role sends and receives.
 var roles = []struct {
 	name, about string
 	sends, gets []*shape
@@ -104,7 +103,7 @@ var roles = []struct {
 	{Person, "decides on questions", []*shape{hello, approval, fault, ack}, []*shape{hello, approval, event, fault, ack}},
 }
 
-// asyncAPI is the AsyncAPI document.
+// asyncAPI returns the AsyncAPI document.
 func asyncAPI(schemas map[string]*jsonschema.Schema) doc {
 	messages, onChannel, operations := doc{}, doc{}, doc{}
 	for _, s := range shapes {

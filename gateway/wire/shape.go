@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// shape describes a type of frame: how it is called, and which keys it has.
+// shape describes a type of frame: its name and its keys.
 type shape struct {
 	name     string
 	about    string   // for the generated documents
-	keys     []string // that it may have, besides type
+	keys     []string // possible keys, besides type
 	required []string
 	empty    func() Frame
 }
@@ -46,9 +46,8 @@ func (*Ack) frame() *shape        { return ack }
 // TypeOf is the frame's type, as it is written.
 func TypeOf(f Frame) string { return f.frame().name }
 
-// shapeOf takes the keys from the tags of a struct. A key without omitempty is
-// required. Only the flags of calls and results are always written and may still be
-// missing. (FILE-3)
+// shapeOf takes the keys from the tags of a struct. A key without omitempty is required. There is one exception: the flags of calls
+// and results are always written, but may be missing. (FILE-3)
 func shapeOf[T any, P interface {
 	*T
 	Frame

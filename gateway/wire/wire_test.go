@@ -14,7 +14,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// samples has one frame of each type, with all that it may have.
+// samples returns one frame of each type with all its fields.
 func samples() []Frame {
 	at := time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
 	tool := Tool{Name: "write_file", Description: "Writes.", Schema: json.RawMessage(`{"type":"object"}`), ReadOnly: true, Destructive: true}
@@ -48,7 +48,7 @@ func samples() []Frame {
 	}
 }
 
-// Every frame comes back as it was, and has all its fields in the sample.
+// Every frame is decoded as it was encoded. The samples have all fields.
 func TestEveryFrame(t *testing.T) {
 	all := samples()
 	if len(all) != len(shapes) {
@@ -76,7 +76,7 @@ func TestEveryFrame(t *testing.T) {
 	}
 }
 
-// encode is a frame in one piece.
+// encode returns a frame in one piece.
 func encode(t interface{ Fatal(...any) }, f Frame) []byte {
 	e, err := Encode(f)
 	if err != nil || e.Size() != len(e.Bytes()) {
@@ -85,8 +85,7 @@ func encode(t interface{ Fatal(...any) }, f Frame) []byte {
 	return e.Bytes()
 }
 
-// A payload is not copied, neither when its frame is encoded nor when it is decoded.
-// What stands around it may look like its key.
+// A payload is not copied when its frame is encoded or decoded. Text around it may look like its key.
 func TestPayloadIsNotCopied(t *testing.T) {
 	object := json.RawMessage(`{"content":"` + strings.Repeat("x", 5000) + `"}`)
 	for _, f := range []Frame{
@@ -117,8 +116,7 @@ func TestPayloadIsNotCopied(t *testing.T) {
 	}
 }
 
-// The frames of the source are read as it has them, flags and all, and so are
-// those that leave the flags out or write null. (FILE-3)
+// Frames as in the specification are read with their flags, and also without flags or with null. (FILE-3)
 func TestSourceFrames(t *testing.T) {
 	for _, c := range []struct {
 		body string
@@ -149,8 +147,7 @@ func TestSourceFrames(t *testing.T) {
 	}
 }
 
-// What is no frame is refused with a sentence that says what is wrong, and names
-// the call where it can. (FILE-3)
+// A malformed frame is refused with a sentence that says what is wrong, and names the call if possible. (FILE-3)
 func TestMalformed(t *testing.T) {
 	for _, c := range []struct{ body, message, call string }{
 		{``, "unexpected end", ""},
@@ -208,7 +205,7 @@ func TestMalformed(t *testing.T) {
 	}
 }
 
-// Whatever a call carries comes through unchanged.
+// The arguments of a call are forwarded unchanged.
 func TestCallsComeThrough(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		args, err := json.Marshal(rapid.MapOf(rapid.String(), rapid.String()).Draw(t, "arguments"))
@@ -237,7 +234,7 @@ func TestCallsComeThrough(t *testing.T) {
 	})
 }
 
-// put puts a content into an object, in parts of size bytes.
+// put puts content into an object, in parts of size bytes.
 func put(rest json.RawMessage, content string, size int) (json.RawMessage, bool) {
 	var c Content
 	for part := range slices.Chunk([]byte(content), size) {
@@ -246,7 +243,7 @@ func put(rest json.RawMessage, content string, size int) (json.RawMessage, bool)
 	return c.Into(rest)
 }
 
-// A content that goes in parts is the same when it is put back. (FILE-9)
+// Content that was cut out and put back is unchanged. (FILE-9)
 func TestContentCutAndPut(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		object := rapid.MapOf(rapid.StringMatching(`[a-zü_]{1,8}`), rapid.String()).Draw(t, "object")
@@ -278,8 +275,8 @@ func TestContentCutAndPut(t *testing.T) {
 	}
 }
 
-// FuzzDecode: nothing makes it panic, what it refuses it refuses with a frame, and
-// what it takes is written and read again as the same frame.
+// FuzzDecode: Decode never panics, returns an *Error that can be sent, and an accepted frame is encoded and decoded to the same
+// frame.
 func FuzzDecode(f *testing.F) {
 	for _, s := range samples() {
 		f.Add(encode(f, s))
