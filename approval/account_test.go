@@ -9,8 +9,7 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// A token's calls and questions are counted in all its sessions together, whatever
-// it calls them. (FILE-10)
+// A token's calls and questions are counted over all its sessions. (FILE-10)
 func TestTokenLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t)

@@ -40,8 +40,8 @@ func (l lineTool) Plan(ctx context.Context, c tool.Call) (*tool.Plan, error) {
 	return l.put.planOn(c, path, now, []byte(strings.Join(lines, "")))
 }
 
-// Two agents on one file, without a person: nothing is lost, and nobody has to
-// try again, however much faster the other one is. (FILE-15)
+// Two agents write to one file without a person: no change is lost, and neither agent has to try again, even if the other one is
+// faster. (FILE-15)
 func TestTwoAgents(t *testing.T) {
 	const each = 60
 	h := newHouse(t)
@@ -74,7 +74,7 @@ func TestTwoAgents(t *testing.T) {
 	}
 }
 
-// A session without a name can be suspended like any other, by itself.
+// A session without a name can be suspended separately, like any other session.
 func TestNameless(t *testing.T) {
 	h := newHouse(t)
 	h.Suspicion.Escapes, h.Suspicion.Do = 1, 1

@@ -11,7 +11,7 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// ask asks a person about a plan. An error says that they did not agree.
+// ask asks a person about a plan. It returns an error if the person did not approve.
 func (r *run) ask(ctx context.Context, p *tool.Plan, d policy.Decision) (Answer, error) {
 	done, ok := r.h.beginAsking(r.c.Account)
 	if !ok {
@@ -25,7 +25,7 @@ func (r *run) ask(ctx context.Context, p *tool.Plan, d policy.Decision) (Answer,
 		asking, cancel = context.WithDeadline(ctx, q.Expires)
 	}
 	defer cancel()
-	budget.Free(ctx) // an open question is counted by its Queue
+	budget.Free(ctx) // the Queue counts the bytes of an open question
 	a, err := r.h.Approver.Ask(asking, q)
 	if err != nil {
 		return Answer{}, r.unanswered(ctx, asking, p, err)
@@ -47,16 +47,16 @@ func (r *run) ask(ctx context.Context, p *tool.Plan, d policy.Decision) (Answer,
 	return Answer{}, &refused{decision: "rejected", by: person(a), code: tool.UserRejected, message: rejection(a.Words)}
 }
 
-// unanswered is how a call ends whose question got no answer, for the reason err.
+// unanswered returns the end of a call whose question got no answer, for the reason err.
 func (r *run) unanswered(ctx, asking context.Context, p *tool.Plan, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		return err
 	case asking.Err() != nil:
 		return &refused{decision: "timeout", by: "handler", code: tool.Timeout,
-			message: fmt.Sprintf("Nobody answered within %v. Nothing was written.", r.h.timeout())}
-	case errors.Is(err, context.DeadlineExceeded): // by the approver's clock
-		return &refused{decision: "timeout", by: "approver", code: tool.Timeout, message: "Nobody answered in time. Nothing was written."}
+			message: fmt.Sprintf("No person answered within %v. Nothing was written.", r.h.timeout())}
+	case errors.Is(err, context.DeadlineExceeded): // the approver's own deadline has passed
+		return &refused{decision: "timeout", by: "approver", code: tool.Timeout, message: "No person answered in time. Nothing was written."}
 	case errors.Is(err, ErrNoPerson):
 		return r.denied(p, r.decide(p, true))
 	case errors.Is(err, ErrFull):
@@ -79,7 +79,7 @@ func (r *run) question(p *tool.Plan, d policy.Decision) Question {
 	return q
 }
 
-// approved notes who approved, and grants what the answer allows beyond this call.
+// approved records the approver, and stores what the answer allows beyond this call.
 func (r *run) approved(q Question, a Answer) {
 	r.by = person(a)
 	grant := policy.Rule{On: policy.Read, Do: policy.Allow}
@@ -94,7 +94,7 @@ func (r *run) approved(q Question, a Answer) {
 	case ForSession:
 		r.decision = "approved for the session"
 		if q.Outside() {
-			if p, err := policy.ParsePattern(q.Tool); err == nil { // else it is asked about again
+			if p, err := policy.ParsePattern(q.Tool); err == nil { // if this fails, the next call is asked about again
 				grant.Tools = []policy.Pattern{p}
 			}
 		}
@@ -108,7 +108,7 @@ func (r *run) approved(q Question, a Answer) {
 	}
 }
 
-// decided is an answer to q as a witness hears of it.
+// decided returns an answer to q in the form for a witness.
 func decided(q Question, a Answer) tool.Decision {
 	d := tool.Decision{CallID: q.CallID, Tool: q.Tool, Path: q.Path, Verdict: "approved", By: person(a), Words: a.Words}
 	switch a.Verdict {

@@ -10,10 +10,10 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// lost is what every session is told once the trail has lost entries.
+// lost is the message for every session once the trail has lost entries.
 const lost = "The audit trail has lost entries, so nothing is read or written any more. A person has to look at it: \"stet audit --verify\" says what is missing."
 
-// entry is what the trail says of the call. p may be nil.
+// entry returns the trail's entry about the call. p may be nil.
 func (r *run) entry(kind record.Kind, p *tool.Plan) record.Entry {
 	e := record.Entry{
 		Kind: kind, Time: time.Now(), Root: r.h.Root, Session: r.c.Session, Client: r.c.Client, CallID: r.c.ID, Tool: r.c.Name,
@@ -51,8 +51,8 @@ func (r *run) finish(p *tool.Plan, res tool.Result) (tool.Result, error) {
 	return res, err
 }
 
-// later hands an entry to the trail. Where the call may be repeated under its id, the
-// entry is written before the caller hears of it: the repeated call must end likewise.
+// later gives an entry to the trail. If the call may be repeated under its id, the entry is written before the caller gets the
+// result, because the repeated call must end in the same way.
 func (r *run) later(e record.Entry) error {
 	if r.request != "" {
 		ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
@@ -67,7 +67,7 @@ func (r *run) later(e record.Entry) error {
 	return nil
 }
 
-// broke records that something broke, and returns err.
+// broke records an internal error, and returns it.
 func (r *run) broke(p *tool.Plan, err error) error {
 	e := r.entry(record.Call, p)
 	e.Outcome = record.Broke
@@ -77,7 +77,7 @@ func (r *run) broke(p *tool.Plan, err error) error {
 	return err
 }
 
-// files are what a plan writes to.
+// files returns the files that a plan writes to.
 func files(p *tool.Plan) []tool.File {
 	if len(p.Files) > 0 {
 		return p.Files
@@ -85,7 +85,7 @@ func files(p *tool.Plan) []tool.File {
 	return []tool.File{{Path: p.Path, Before: p.Before, After: p.After, Size: p.Size, Dirs: p.Dirs}}
 }
 
-// perFile is an entry for each file of the plan.
+// perFile returns an entry for each file of the plan.
 func (r *run) perFile(kind record.Kind, p *tool.Plan) []record.Entry {
 	var out []record.Entry
 	for _, f := range files(p) {
@@ -99,13 +99,13 @@ func (r *run) perFile(kind record.Kind, p *tool.Plan) []record.Entry {
 	return out
 }
 
-// intend records a write that is about to be done. (FILE-11)
+// intend records a write before it is done. (FILE-11)
 func (r *run) intend(ctx context.Context, p *tool.Plan) ([]record.Entry, error) {
 	return r.h.journal().Now(ctx, r.perFile(record.Intent, p)...)
 }
 
-// conclude records what the write came to, also if ctx is over. A trail that cannot be
-// written does not undo the write: the outcome is then missing from the trail.
+// conclude records the result of a write, even if ctx has ended. If the trail cannot be written, the write is not undone; then its
+// outcome is missing from the trail.
 func (r *run) conclude(ctx context.Context, p *tool.Plan, intents []record.Entry, res tool.Result, err error) {
 	entries, what := r.perFile(record.Outcome, p), outcome(res, err)
 	if len(entries) > 1 && err == nil && res.Failed() {
@@ -133,9 +133,8 @@ func outcome(res tool.Result, err error) string {
 	return record.OK
 }
 
-// suspect counts a refused call, and names what there were too many of. A refusal by a
-// person counts as no attempt to get out, nor one that asks the session to read a file
-// first.
+// suspect counts a refused call, and returns the name of the limit that it exceeded. It does not count a person's refusal, or a
+// refusal that asks the session to read a file first.
 func (r *run) suspect(code tool.Code) (what string, begun *suspension) {
 	if r.by != "tool" && (r.decision != "denied" || r.by == "policy unread" || r.by == "policy stale") {
 		return "", nil

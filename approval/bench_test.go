@@ -9,8 +9,7 @@ import (
 	"github.com/stet-dev/stet/store/sqlite"
 )
 
-// BenchmarkCall is a whole call, with the trail in SQLite; "without" is the
-// same file read and written without anything around it.
+// BenchmarkCall measures a whole call with the trail in SQLite. "without" only reads and writes the same file.
 func BenchmarkCall(b *testing.B) {
 	store, err := sqlite.Open(b.Context(), filepath.Join(b.TempDir(), "stet.db"))
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 
 // Client is a queue in another process: see Server. It may be used concurrently.
 type Client struct {
-	Root string // the workspace that the questions are about
+	Root string // the workspace of the questions
 
 	conn net.Conn
 	wg   sync.WaitGroup
@@ -20,14 +20,14 @@ type Client struct {
 	events events
 
 	mu      sync.Mutex
-	n       int64                // of the newest request
-	replies map[int64]chan frame // of capacity 1
+	n       int64                // number of the newest request
+	replies map[int64]chan frame // channels of capacity 1
 
-	over chan struct{} // closed at the end
-	err  error         // why; read after over
+	over chan struct{} // closed when the connection ends
+	err  error         // the reason; read after over is closed
 }
 
-// NewClient reads the greeting of a Server. The connection is then the client's.
+// NewClient reads the greeting of a Server. The client then owns the connection.
 func NewClient(ctx context.Context, conn net.Conn) (*Client, error) {
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	in := newLines(conn)
@@ -39,7 +39,7 @@ func NewClient(ctx context.Context, conn net.Conn) (*Client, error) {
 		err = fmt.Errorf("it speaks another protocol (%q, version %d): use the same version of stet at both ends", f.Type, f.Version)
 	}
 	if !stop() {
-		err = ctx.Err() // which closed the connection
+		err = ctx.Err() // the end of ctx closed the connection
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("connect for approvals: %w", err), conn.Close())
@@ -51,7 +51,7 @@ func NewClient(ctx context.Context, conn net.Conn) (*Client, error) {
 	return c, nil
 }
 
-// read takes what comes until the end.
+// read handles received frames until the connection ends.
 func (c *Client) read(in *lines) error {
 	for {
 		f, err := in.next()
@@ -83,8 +83,7 @@ func (c *Client) end(err error) {
 	close(c.over)
 }
 
-// Next waits for the next event: first the questions that are open. After the
-// end of the connection it is ErrClosed.
+// Next waits for the next event. It begins with the questions that are open. After the end of the connection it returns ErrClosed.
 func (c *Client) Next(ctx context.Context) (Event, error) { return c.events.next(ctx) }
 
 // Answer answers a question: see Queue.Answer.
@@ -93,7 +92,7 @@ func (c *Client) Answer(ctx context.Context, id string, a Answer) error {
 	return err
 }
 
-// Content is what Edit begins with. Events do not carry it.
+// Content returns the text with which Edit begins. Events do not contain it.
 func (c *Client) Content(ctx context.Context, id string) ([]byte, error) {
 	f, err := c.ask(ctx, frame{Type: "content", ID: id})
 	return f.Content, err
@@ -134,7 +133,7 @@ func (c *Client) ask(ctx context.Context, f frame) (frame, error) {
 	}
 }
 
-// failure is the error that a reply tells of.
+// failure returns the error in a reply.
 func failure(f frame) error {
 	switch f.Code {
 	case "":
@@ -147,7 +146,7 @@ func failure(f frame) error {
 	return errors.New(f.Error)
 }
 
-// told is an error as the other side put it.
+// told is an error with the other side's text.
 type told struct {
 	text string
 	is   error
@@ -156,7 +155,7 @@ type told struct {
 func (t told) Error() string { return t.text }
 func (t told) Unwrap() error { return t.is }
 
-// Close ends the connection. More calls do nothing.
+// Close ends the connection. Further calls do nothing.
 func (c *Client) Close() error {
 	err := c.conn.Close()
 	c.wg.Wait()

@@ -12,19 +12,18 @@ type Event struct {
 	Closed *Closing
 }
 
-// events are the events that were not fetched yet. Any number of goroutines may wait
-// for the next one.
+// events has the events that were not fetched yet. Several goroutines may wait for the next one.
 type events struct {
-	more chan struct{} // of capacity 1: there is something to fetch
+	more chan struct{} // capacity 1: there is an event to fetch
 
 	mu   sync.Mutex
 	list []Event
-	err  error // why no more come; nil: they do
+	err  error // why no more events come; nil: more may come
 }
 
 func newEvents() events { return events{more: make(chan struct{}, 1)} }
 
-// add adds events, and returns how many are not fetched.
+// add adds events, and returns the number of unfetched events.
 func (l *events) add(e ...Event) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -36,7 +35,7 @@ func (l *events) add(e ...Event) int {
 	return len(l.list)
 }
 
-// shrink replaces the question of an event that was not fetched by a smaller one.
+// shrink replaces the question of an unfetched event by a smaller one.
 func (l *events) shrink(q, smaller *Question) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -45,7 +44,7 @@ func (l *events) shrink(q, smaller *Question) {
 	}
 }
 
-// end says why no more events come. With drop those that wait are not told either.
+// end says why no more events come. With drop, unfetched events are removed.
 func (l *events) end(err error, drop bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -58,7 +57,7 @@ func (l *events) end(err error, drop bool) {
 	l.wake()
 }
 
-// next waits for the next event. After the last one it returns the error of end.
+// next waits for the next event. After the last event it returns the error of end.
 func (l *events) next(ctx context.Context) (Event, error) {
 	for {
 		if e, err, ok := l.take(); ok {
@@ -84,7 +83,7 @@ func (l *events) take() (e Event, err error, ok bool) {
 		err = l.err
 	}
 	if len(l.list) > 0 || l.err != nil {
-		l.wake() // for others that wait
+		l.wake() // for other waiting goroutines
 	}
 	return e, err, true
 }

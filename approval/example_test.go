@@ -31,8 +31,8 @@ func (g greeter) Plan(_ context.Context, c tool.Call) (*tool.Plan, error) {
 	}, nil
 }
 
-// A handler runs the calls of a program. What policy does not allow waits in a queue
-// for a person, and all of it is in the audit trail.
+// A handler runs the calls of a program. If policy does not allow a call, the call waits in a queue for a person. The audit trail
+// records every step.
 func Example() {
 	file, err := os.CreateTemp("", "greeting")
 	if err != nil {
@@ -46,10 +46,10 @@ func Example() {
 	queue := new(approval.Queue)
 	handler := &approval.Handler{
 		Tools: tools, Approver: queue, Journal: &record.Journal{Trail: trail},
-		Policy: &policy.Policy{}, // reads are allowed, writes are asked for
+		Policy: &policy.Policy{}, // reads are allowed, writes are asked about
 	}
 
-	// A front end shows each question, and answers it with what the person says.
+	// A front end shows each question, and sends the person's answer.
 	questions := queue.Subscribe()
 	go func() {
 		defer questions.Close()

@@ -9,8 +9,7 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// FILE-6: an answer that holds for more answers what the session has asked
-// already, and nothing else.
+// FILE-6: a grant also answers the session's open questions that it covers, and no other question.
 func TestGrantAnswersOpenQuestions(t *testing.T) {
 	for _, test := range []struct {
 		answer  approval.Answer
@@ -29,7 +28,7 @@ func TestGrantAnswersOpenQuestions(t *testing.T) {
 			first := h.start(t.Context(), call("s", "put", "a.txt", "x"))
 			asked := h.next(sub)
 			others := map[string]*pending{}
-			for _, path := range []string{"b.txt", "c.go", ".envrc"} { // the last is asked for each time
+			for _, path := range []string{"b.txt", "c.go", ".envrc"} { // the last one is asked about each time
 				others[path] = h.start(t.Context(), call("s", "put", path, "x"))
 				h.next(sub)
 			}
@@ -43,7 +42,7 @@ func TestGrantAnswersOpenQuestions(t *testing.T) {
 			if len(open) != 4-len(test.covered) || open["d.txt"].ID == "" || open[".envrc"].ID == "" {
 				t.Fatalf("open are %d", len(open))
 			}
-			for range test.covered { // before the one that was answered
+			for range test.covered { // before the question that was answered
 				if e, err := sub.Next(t.Context()); err != nil || e.Closed == nil || e.Closed.ID == asked.ID || e.Closed.By != "desk" {
 					t.Errorf("event %+v, %v", e, err)
 				}

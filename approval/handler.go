@@ -1,13 +1,10 @@
-// Package approval runs tool calls: it has them planned, decides by policy,
-// asks a person where it must, applies what was approved, and writes all of it
-// down.
+// Package approval runs tool calls. It plans a call, decides by policy, asks a person if needed, applies an approved plan, and
+// records each step.
 //
-// [Handler] is the tool.Caller that does so: see run.go for the steps of a call. It
-// asks an [Approver]. [Queue] is the approver whose questions front ends answer;
-// [Server] and [Client] carry a queue to another process.
+// [Handler] is the tool.Caller for this; run.go has the steps of a call. It asks an [Approver]. [Queue] is the approver whose
+// questions front ends answer. [Server] and [Client] make a queue available to another process.
 //
-// No lock is held while a person is asked: a question without an answer holds up its
-// own call and no other.
+// No lock is held while a person is asked. A question without an answer blocks only its own call.
 package approval
 
 import (
@@ -22,38 +19,32 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// Handler is the tool.Caller that plans, decides, asks, applies and records.
-// Its fields are not to be changed once it is in use.
+// Handler is the tool.Caller that plans, decides, asks, applies and records calls. Its fields must not be changed in use.
 type Handler struct {
 	Tools    *tool.Set
-	Policy   *policy.Policy  // nil: reads are allowed, writes are asked for
-	Approver Approver        // nil: there is no person to ask, and what would be asked for is refused
-	Journal  *record.Journal // nil: nothing is recorded
+	Policy   *policy.Policy  // nil: reads are allowed, writes are asked about
+	Approver Approver        // nil: there is no person; a call that would be asked about is refused
+	Journal  *record.Journal // nil: no record
 	Root     string          // the workspace's absolute path, for the audit trail
 
-	// Version is the content hash of a file now, "" where there is none: it settles
-	// whether a write was done whose outcome is not recorded (tool.Call.Once). Nil: that
-	// is never known.
+	// Version returns the content hash of a file now, or "" if there is no file. It decides whether a write without a recorded
+	// outcome was done (tool.Call.Once). nil: this is not known.
 	Version func(ctx context.Context, path string) (string, error)
 
-	// Rate is how many calls a session may make a minute; 0: 100, negative:
-	// any number. (FILE-10)
+	// Rate is the limit of a session's calls in a minute; 0: 100, negative: no limit. (FILE-10)
 	Rate int
 
-	// Timeout is how long a question waits for its answer; 0: 600 s, negative:
-	// for ever. (FILE-4)
+	// Timeout is how long a question waits for its answer; 0: 600 s, negative: without limit. (FILE-4)
 	Timeout time.Duration
 
-	// Suspicion says when a session's refused calls look like an attempt to
-	// get out, and what is done then. (FILE-11)
+	// Suspicion says when the number of a session's refused calls is suspicious, and what to do then. (FILE-11)
 	Suspicion policy.Suspicion
 
-	// RollBack undoes a session's writes, as far as that can be done, for
-	// policy.RollBack. It should do so by Apply, so that it is recorded. Nil: the
-	// session is suspended and no more.
+	// RollBack undoes a session's writes as far as possible, for policy.RollBack. It should use Apply, so that it is recorded. nil:
+	// the session is only suspended.
 	RollBack func(ctx context.Context, session string) error
 
-	Log *slog.Logger // nil: silence
+	Log *slog.Logger // nil: no logging
 
 	mu       sync.Mutex
 	sessions map[string]*session
@@ -64,15 +55,14 @@ type Handler struct {
 
 var _ tool.Starter = (*Handler)(nil)
 
-// ErrClosed is what a closed Subscription or Client answers.
+// ErrClosed is the error of a closed Subscription or Client.
 var ErrClosed = errors.New("closed")
 
 // Specs implements tool.Caller.
 func (h *Handler) Specs() []tool.Spec { return h.Tools.Specs() }
 
-// Call implements tool.Caller. What ended before anything was written (a
-// rejection, a timeout, the end of ctx) is a failed Result. An error says that
-// something broke.
+// Call implements tool.Caller. If a call ends before it writes (a rejection, a timeout, the end of ctx), the Result has failed. An
+// error says that something broke.
 func (h *Handler) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 	return h.Start(c)(ctx)
 }
@@ -83,10 +73,9 @@ func (h *Handler) Start(c tool.Call) func(context.Context) (tool.Result, error) 
 	return h.start(c, t).call
 }
 
-// Apply does what needs no leave: a person who undoes writes wants it, or policy does.
-// It is not decided about, nor asked for, but recorded like any write, with by for who
-// it was ("person desk", "policy"). A plan that is done, or whose file has changed,
-// writes nothing: see tool.Plan.
+// Apply applies a plan that needs no approval: a person undoes writes, or policy does. The plan is recorded like any write; by
+// names who wanted it ("person desk", "policy"). A plan that is already done, or whose file has changed, writes nothing: see
+// tool.Plan.
 func (h *Handler) Apply(ctx context.Context, c tool.Call, p *tool.Plan, by string) (tool.Result, error) {
 	r := &run{h: h, c: c, path: tool.PathIn(c.Arguments), decision: "approved", by: by}
 	if p.Done != nil {

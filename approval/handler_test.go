@@ -15,8 +15,7 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// FILE-6, FILE-11: reads are done, writes are asked for, and all of it is
-// written down.
+// FILE-6, FILE-11: reads run without a question, writes are asked about, and every step is recorded.
 func TestApprove(t *testing.T) {
 	h := newHouse(t)
 	h.file("a.txt", "one\n", 0o644)
@@ -41,7 +40,7 @@ func TestApprove(t *testing.T) {
 	}
 }
 
-// FILE-6: no is no, in its two ways.
+// FILE-6: a person can refuse in two ways: reject and cancel.
 func TestRefuse(t *testing.T) {
 	h := newHouse(t)
 	h.file("a.txt", "one\n", 0o644)
@@ -61,7 +60,7 @@ func TestRefuse(t *testing.T) {
 		"call put a.txt: cancelled by person: cancelled")
 }
 
-// FILE-4: nobody answers.
+// FILE-4: no person answers.
 func TestTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t)
@@ -86,7 +85,7 @@ func TestTimeout(t *testing.T) {
 	})
 }
 
-// The caller goes away, or its time is over: the question is withdrawn.
+// The caller disconnects or its time is over: the question is withdrawn.
 func TestCallerEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t)
@@ -107,7 +106,7 @@ func TestCallerEnds(t *testing.T) {
 	})
 }
 
-// FILE-6: approving for more than once.
+// FILE-6: an approval for more than one call.
 func TestGrants(t *testing.T) {
 	h := newHouse(t)
 	res, _ := h.asked(call("s", "put", "one.txt", "x"), approval.Answer{Verdict: approval.ForPattern, Pattern: "*.txt"})
@@ -135,7 +134,7 @@ func TestGrants(t *testing.T) {
 	code(t, res, tool.UserRejected)
 }
 
-// FILE-13: control files and executables are asked for each time.
+// FILE-13: control files and executables are asked about each time.
 func TestAlwaysAsked(t *testing.T) {
 	h := newHouse(t)
 	h.file("run.sh", "#!/bin/sh\n", 0o755)
@@ -170,7 +169,7 @@ func TestAlwaysAsked(t *testing.T) {
 	code(t, h.run(call("s", "put", "plain", "y")), "")
 }
 
-// FILE-6: edited before approving.
+// FILE-6: the person edits the content before approving.
 func TestEdit(t *testing.T) {
 	h := newHouse(t)
 	h.file("a.txt", "one\n", 0o644)
@@ -185,7 +184,7 @@ func TestEdit(t *testing.T) {
 		"intent put a.txt: edited by person: ",
 		"outcome put a.txt: edited by person: ok")
 
-	// The file moves while it is edited: the merge is shown before it is written.
+	// The file changes while the person edits: the merge is shown before it is written.
 	h.file("a.txt", "1\n2\n3\n4\n5\n", 0o644)
 	sub := h.queue.Subscribe()
 	defer sub.Close()
@@ -238,7 +237,7 @@ func TestChangedMeanwhile(t *testing.T) {
 	h.has("a.txt", "eins\n2\n3\n4\nfive\n")
 }
 
-// FILE-15: asked again three times at most.
+// FILE-15: a person is asked again three times at most.
 func TestKeepsChanging(t *testing.T) {
 	h := newHouse(t)
 	line := func(n int) string { return "1\n2\n3\n4\n" + fmt.Sprint("changed ", n, "\n") }
@@ -258,7 +257,7 @@ func TestKeepsChanging(t *testing.T) {
 	h.has("a.txt", line(4))
 }
 
-// An approval is of what was shown, and of nothing else.
+// An approval covers only what was shown.
 func TestBound(t *testing.T) {
 	h := newHouse(t)
 	sub := h.queue.Subscribe()
@@ -291,7 +290,7 @@ func TestBound(t *testing.T) {
 	code(t, h.wait(second), tool.UserRejected)
 	h.has("b", "")
 
-	// An approver that answers something else writes nothing.
+	// An approver with an invalid answer writes nothing.
 	h.Approver = relay{}
 	if _, err := h.Call(t.Context(), call("s", "put", "c", "x")); err == nil || !strings.Contains(err.Error(), "does not suffice") {
 		t.Errorf("relayed: %v", err)
@@ -306,7 +305,7 @@ func TestBound(t *testing.T) {
 	h.has("c", "x")
 }
 
-// relay answers as a client does that says it asked its person.
+// relay answers like a client that says its person approved.
 type relay struct{}
 
 func (relay) Ask(_ context.Context, q approval.Question) (approval.Answer, error) {
@@ -327,7 +326,7 @@ func TestNobody(t *testing.T) {
 	}
 	h.Approver = nobody{approval.ErrFull}
 	code(t, h.run(call("s", "put", "a", "x")), tool.RateLimited)
-	h.Approver = nobody{context.DeadlineExceeded} // by its clock
+	h.Approver = nobody{context.DeadlineExceeded} // its own deadline has passed
 	code(t, h.run(call("s", "put", "a", "x")), tool.Timeout)
 	broken := errors.New("the terminal is on fire")
 	h.Approver = nobody{broken}
@@ -373,7 +372,7 @@ func TestRateLimit(t *testing.T) {
 				t.Errorf("the wait is not said: %q", res.Text)
 			}
 		}
-		code(t, read("other"), "") // each session has its own
+		code(t, read("other"), "") // each session has its own limit
 		time.Sleep(600 * time.Millisecond)
 		code(t, read("s"), "")
 		code(t, read("s"), tool.RateLimited)
@@ -383,7 +382,7 @@ func TestRateLimit(t *testing.T) {
 		}
 		code(t, read("s"), tool.RateLimited)
 
-		// What was refused is in the trail, and does not fill it.
+		// Refused calls are in the trail, but do not fill it.
 		if err := h.Journal.Flush(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -405,8 +404,7 @@ func TestRateLimit(t *testing.T) {
 	})
 }
 
-// FILE-11: the intent is in the trail before the file is touched; without a
-// trail nothing is written.
+// FILE-11: the intent is in the trail before the file is written; without a trail nothing is written.
 func TestIntentFirst(t *testing.T) {
 	h := newHouse(t)
 	h.Policy.Unattended = true
@@ -433,7 +431,7 @@ func TestIntentFirst(t *testing.T) {
 	h.has("a.txt", "two")
 }
 
-// FILE-11: what broke in the middle shows as such.
+// FILE-11: a write that broke has an intent without an outcome.
 func TestOutcomeMissing(t *testing.T) {
 	h := newHouse(t)
 	h.Policy.Unattended = true
@@ -448,7 +446,7 @@ func TestOutcomeMissing(t *testing.T) {
 	}
 }
 
-// Policy decides about reads too; what was read is then not shown.
+// Policy also decides about reads: a denied read does not return content.
 func TestDeniedRead(t *testing.T) {
 	h := newHouse(t)
 	h.file("secret/key", "sesame", 0o600)
@@ -521,7 +519,7 @@ func TestSuspicious(t *testing.T) {
 				return
 			}
 
-			// It stays suspended: for another handler too, until somebody resumes it there.
+			// It stays suspended, also for another handler, until a person resumes it there.
 			h.End("s")
 			code(t, h.run(call("s", "put", "b", "x")), tool.PermissionDenied)
 			elsewhere := &approval.Handler{Tools: h.Tools, Journal: h.Journal}
@@ -533,8 +531,8 @@ func TestSuspicious(t *testing.T) {
 	}
 }
 
-// A write that was under way when the session was suspended is done before its
-// writes are rolled back; one that waits for a person is not done at all.
+// A write that runs when the session is suspended ends before the session's writes are rolled back. A write that waits for a person
+// is not done.
 func TestSuspendWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t)
@@ -550,7 +548,7 @@ func TestSuspendWaits(t *testing.T) {
 		defer sub.Close()
 		writing := h.start(t.Context(), call("s", "put", "a", "x"))
 		h.answer(h.next(sub), approval.Answer{Verdict: approval.Approve})
-		synctest.Wait() // it is in the middle of writing
+		synctest.Wait() // it is writing
 		waiting := h.start(t.Context(), call("s", "put", "b", "x"))
 		q := h.next(sub)
 		escape := h.start(t.Context(), call("s", "get", "../x", ""))
@@ -567,7 +565,7 @@ func TestSuspendWaits(t *testing.T) {
 	})
 }
 
-// One stuck question holds up nobody else, in its own session or another.
+// A question without an answer blocks no other call, in its own session or another one.
 func TestStuckQuestion(t *testing.T) {
 	h := newHouse(t)
 	h.file("a", "x", 0o644)

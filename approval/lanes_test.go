@@ -2,8 +2,8 @@ package approval
 
 import "testing"
 
-// A call waits for the calls before it in its lane that touch the same files, and
-// for no other. Calls that have left leave the others where they are.
+// A call waits for the earlier calls in its lane that touch the same files, and for no other call. A call that leaves does not
+// change the order of the others.
 func TestLanes(t *testing.T) {
 	for _, test := range []struct {
 		name          string
@@ -30,7 +30,7 @@ func TestLanes(t *testing.T) {
 	first := o.enter(l, "a", true)
 	second := o.enter(l, "a", true)
 	first.leave()
-	first.leave() // more calls do nothing
+	first.leave() // further calls do nothing
 	if third := o.enter(l, "a", false); len(third.earlier) != 1 || third.earlier[0] != second.left {
 		t.Errorf("the third call waits for %d others, want the second alone", len(third.earlier))
 	} else {

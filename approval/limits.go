@@ -8,17 +8,17 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// What a token may use up in all of its client sessions together. A client chooses
-// its sessions' names, so that a limit for a session alone stops no caller. (FILE-10)
+// Limits of a token over all its client sessions. A client chooses the names of its sessions, so a limit of one session does not
+// limit a client. (FILE-10)
 const (
-	TokenSessions  = 10 // times the calls a minute of one session
-	TokenQuestions = 64 // that wait for a person at once
+	TokenSessions  = 10 // calls in a minute, as a multiple of one session's limit
+	TokenQuestions = 64 // questions that wait for a person at once
 )
 
-// ManyQuestions is what a call is told that would be one question too many.
+// ManyQuestions is the message for a call whose question would exceed the limit.
 var ManyQuestions = fmt.Sprintf("%d calls with this token wait for a person already. Wait for their answers.", TokenQuestions)
 
-// perMinute is how many calls a session may make; below 0: any number.
+// perMinute returns the limit of a session's calls in a minute; below 0: no limit.
 func (h *Handler) perMinute() int {
 	if h.Rate == 0 {
 		return 100
@@ -26,14 +26,13 @@ func (h *Handler) perMinute() int {
 	return h.Rate
 }
 
-// account is what the client sessions of one token have used up together.
+// account has the use of a token over all its client sessions.
 type account struct {
 	limiter *ratelimit.Limiter
-	asking  int // questions that are open; guarded by Handler.mu
+	asking  int // open questions; guarded by Handler.mu
 }
 
-// account is that of a token. A caller without a token has one of its own, without
-// limits.
+// account returns the account of a token. A caller without a token has an account without limits.
 func (h *Handler) account(token string) *account {
 	if token == "" {
 		return &account{}
@@ -51,9 +50,8 @@ func (h *Handler) account(token string) *account {
 	return a
 }
 
-// checkRate counts a call against the limits of its session and of its token. Of
-// calls in a row that come too soon only the first is recorded, and the call after
-// them says how many there were: what is refused must not fill the trail. (FILE-10)
+// checkRate counts a call against the limits of its session and its token. Of consecutive refused calls only the first is recorded;
+// the next accepted call records their number. So refused calls do not fill the trail. (FILE-10)
 func (r *run) checkRate(now time.Time) error {
 	wait, before := r.s.limiter.Take(now)
 	if wait == 0 {
@@ -73,8 +71,8 @@ func (r *run) checkRate(now time.Time) error {
 	return nil
 }
 
-// beginAsking counts an open question of a token, and reports whether it may be
-// asked. The question is over with done.
+// beginAsking counts an open question of a token, and reports whether it may be asked. The caller calls done when the question
+// ends.
 func (h *Handler) beginAsking(token string) (done func(), ok bool) {
 	a := h.account(token)
 	h.mu.Lock()

@@ -7,18 +7,15 @@ import (
 	"sync"
 )
 
-// order says which calls wait for which. There are two kinds of lanes.
+// order decides which call waits for which other call. There are two kinds of lanes.
 //
-// In a lane for each session, calls that touch the same files plan and apply in the
-// order in which they came: a client that sends several calls at once means them one
-// after the other. Files that have several names are told apart by these.
+// Each session has a lane. In it, calls that touch the same files are planned and applied in the order in which they came: a client
+// that sends several calls at once expects this order. Two names of one file count as two files here.
 //
-// In a lane for each file, calls of all sessions that are about to write to the file
-// do so one after the other. It is for fairness, not for safety, which
-// compare-and-swap gives: without it a call that has to plan again loses each race
-// against calls that have just come.
+// Each file has a lane. In it, calls of all sessions that will write to the file run one after another. This is for fairness.
+// Safety comes from compare-and-swap, but without the lane a call that has to plan again would lose each race against new calls.
 //
-// A call that is about to ask a person gives up its places, and so holds up no other.
+// A call that will ask a person first gives up its places, so it does not block other calls.
 type order struct {
 	mu    sync.Mutex
 	lanes map[lane][]*place // the oldest place first
@@ -36,16 +33,16 @@ const (
 	fileLane
 )
 
-// place is that of a call in a lane.
+// place is the place of a call in a lane.
 type place struct {
-	path    string // below the root, clean; "." is all of it
+	path    string // below the root, clean; "." is the root
 	writes  bool
-	earlier []<-chan struct{} // closed when the calls that come first have left
+	earlier []<-chan struct{} // closed when the earlier calls have left
 	left    chan struct{}     // closed by leave
-	leave   func()            // gives the place up; more calls do nothing
+	leave   func()            // gives the place up; further calls do nothing
 }
 
-// enter gives a call the place behind those that have one.
+// enter adds a call at the end of a lane.
 func (o *order) enter(l lane, name string, writes bool) *place {
 	p := &place{path: name, writes: writes, left: make(chan struct{})}
 	p.leave = sync.OnceFunc(func() { o.leave(l, p) })
@@ -78,8 +75,7 @@ func (o *order) leave(l lane, p *place) {
 	}
 }
 
-// follows reports whether p's call has to come after q's, which came before it:
-// it may see what q writes, or writes to what q reads.
+// follows reports whether p's call must run after q's earlier call: it may read what q writes, or write to what q reads.
 func (p *place) follows(q *place) bool {
 	return q.writes && (within(p.path, q.path) || within(q.path, p.path)) || p.writes && p.path == q.path
 }
@@ -101,8 +97,7 @@ func within(name, dir string) bool {
 	return dir == "." || strings.HasPrefix(name, dir) && (len(name) == len(dir) || name[len(dir)] == '/')
 }
 
-// clean is what a path that a call names is below the root, by its words alone; "."
-// where the call names none.
+// clean returns a call's path relative to the root, without looking at the disk; "." if the call names no path.
 func clean(name, root string) string {
 	if root != "" && within(name, root) {
 		name = name[len(root):]

@@ -12,7 +12,7 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// letIn is a house that asks nobody.
+// letIn is a house without questions.
 func letIn(t *testing.T) *house {
 	h := newHouse(t)
 	h.Policy = &policy.Policy{Rules: []policy.Rule{{Do: policy.Allow}}}
@@ -20,8 +20,7 @@ func letIn(t *testing.T) *house {
 	return h
 }
 
-// begin starts calls in this order, does them all at once, and returns what they
-// come to.
+// begin starts calls in this order, runs them concurrently, and returns their results.
 func (h *house) begin(calls ...tool.Call) []chan tool.Result {
 	var out []chan tool.Result
 	var do []func(context.Context) (tool.Result, error)
@@ -29,7 +28,7 @@ func (h *house) begin(calls ...tool.Call) []chan tool.Result {
 		do = append(do, h.Start(c))
 		out = append(out, make(chan tool.Result, 1))
 	}
-	for i := len(do) - 1; i >= 0; i-- { // the last is the first to be scheduled
+	for i := len(do) - 1; i >= 0; i-- { // start the last call first
 		go func() {
 			res, err := do[i](h.t.Context())
 			if err != nil {
@@ -42,8 +41,7 @@ func (h *house) begin(calls ...tool.Call) []chan tool.Result {
 	return out
 }
 
-// What a session does to one file happens in the order in which it came,
-// whatever the file is called.
+// A session's calls to one file run in the order in which they came, under any name of the file.
 func TestOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := letIn(t)
@@ -62,8 +60,8 @@ func TestOrder(t *testing.T) {
 	})
 }
 
-// A call waits for none that it has nothing to do with: another file, another
-// session, reads; nor for one that waits for a person.
+// A call does not wait for unrelated calls: calls to another file, calls of another session, reads, and calls that wait for a
+// person.
 func TestOrderHoldsUpNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := letIn(t)
@@ -94,7 +92,7 @@ func TestOrderHoldsUpNoOther(t *testing.T) {
 			t.Errorf("the read before the write: %+v", res)
 		}
 
-		h = newHouse(t) // which asks
+		h = newHouse(t) // this house asks
 		h.file("a.txt", "one", 0o644)
 		out = h.begin(call("s", "put", "a.txt", "two"), call("s", "get", "a.txt", ""), call("s", "put", "a.txt", "three"))
 		if res := <-out[1]; res.Text != "one" {
@@ -114,8 +112,7 @@ func TestOrderHoldsUpNoOther(t *testing.T) {
 	})
 }
 
-// A call that is cancelled while it waits leaves its place, and those behind it
-// still come after those before it.
+// A call that is cancelled while it waits leaves its place. Later calls still run after the earlier ones.
 func TestOrderCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := letIn(t)
@@ -144,8 +141,7 @@ func TestOrderCancelled(t *testing.T) {
 	})
 }
 
-// A call without a path may touch anything below the root: what comes later
-// waits for it, and it for what came before.
+// A call without a path may touch any file below the root: later calls wait for it, and it waits for earlier calls.
 func TestOrderOfAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := letIn(t)

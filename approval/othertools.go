@@ -8,9 +8,8 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// With returns what runs the calls of h, and beside them those of other tools,
-// in the same order and by the same rules. Where both have a tool of a name, it
-// is h's.
+// With returns a caller that runs the calls of h and also the calls of other tools, in the same order and by the same rules. If
+// both have a tool of one name, the tool of h is used.
 func (h *Handler) With(other *tool.Set) tool.Starter { return with{h, other} }
 
 type with struct {

@@ -10,7 +10,7 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// far is a tool that is done outside. It counts how often.
+// far is a tool that acts outside of the workspace. It counts its calls.
 type far struct {
 	name  string
 	reads bool
@@ -26,9 +26,8 @@ func (f far) Plan(_ context.Context, c tool.Call) (*tool.Plan, error) {
 	}, nil
 }
 
-// Tools of others go by the rules of the handler's own: what reads is done, what
-// does not is asked for, and an answer for more is about the one tool. The trail
-// has them, and nobody takes them for writes to a file.
+// Other tools follow the rules of the handler's own tools: a reading tool runs, another one is asked about, and a grant covers only
+// that tool. The trail has these calls, but not as writes to a file.
 func TestWith(t *testing.T) {
 	h := newHouse(t)
 	h.file("a.txt", "one\n", 0o644)
@@ -62,7 +61,7 @@ func TestWith(t *testing.T) {
 		h.answer(q, a)
 		return <-done, q
 	}
-	if res := run("get"); res.Text != "one\n" { // the handler's own
+	if res := run("get"); res.Text != "one\n" { // the handler's own tool
 		t.Errorf("%+v", res)
 	}
 	code(t, run("look"), "")
@@ -121,8 +120,7 @@ func TestWith(t *testing.T) {
 	}
 }
 
-// With an answer for the session, what waits of the same tool is answered too,
-// and of no other.
+// A session grant for such a tool also answers the session's open questions about that tool, and no other question.
 func TestWithGrantAnswersOpenQuestions(t *testing.T) {
 	h := newHouse(t)
 	done := 0

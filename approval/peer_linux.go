@@ -5,8 +5,7 @@ import (
 	"syscall"
 )
 
-// peerUser is the user at the other end of a unix socket; known is false where
-// the connection is none.
+// peerUser returns the user at the other end of a unix socket; known is false for another kind of connection.
 func peerUser(conn net.Conn) (uid int, known bool, err error) {
 	u, ok := conn.(*net.UnixConn)
 	if !ok {

@@ -4,5 +4,5 @@ package approval
 
 import "net"
 
-// peerUser is not known here: the directory's mode alone keeps others out.
+// peerUser is not implemented for this system: only the directory's mode keeps other users out.
 func peerUser(net.Conn) (uid int, known bool, err error) { return 0, false, nil }

@@ -21,10 +21,10 @@ import (
 	"github.com/stet-dev/stet/workspace"
 )
 
-// roleEnv makes the test binary another process: see roles.
+// roleEnv selects what a second process of the test binary does: see role.
 const roleEnv = "STET_TEST_ROLE"
 
-// role is what the process does instead of testing.
+// role returns what the process does instead of testing.
 func role() (func() error, bool) {
 	act, ok := roles[os.Getenv(roleEnv)]
 	return act, ok
@@ -45,7 +45,7 @@ func again(t *testing.T, role, dir string) (string, error) {
 	return string(out), err
 }
 
-// killed writes a file, and is killed in the middle of it.
+// killed kills its process in the middle of a write.
 func killed() error {
 	dir := os.Getenv(roleEnv + "_DIR")
 	store, err := sqlite.Open(context.Background(), filepath.Join(dir, "stet.db"))
@@ -73,8 +73,7 @@ func killed() error {
 	return errors.New("still alive")
 }
 
-// FILE-11: a process killed in the middle of a write leaves a chain that holds,
-// and the write in it without an outcome.
+// FILE-11: after a process is killed in the middle of a write, the chain is valid, and the write has no outcome.
 func TestKilled(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.Mkdir(filepath.Join(dir, "tree"), 0o755); err != nil {
@@ -110,12 +109,12 @@ func stranger() error {
 	return err
 }
 
-// hazards: another user on the machine, talking to the local server.
+// hazards: another user on the machine connects to the local server.
 func TestStranger(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root can be two users")
 	}
-	dir, err := os.MkdirTemp("/tmp", "s") // one that others can reach, unlike t.TempDir
+	dir, err := os.MkdirTemp("/tmp", "s") // other users can reach it, unlike t.TempDir
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,9 +12,8 @@ import (
 	"github.com/stet-dev/stet/record"
 )
 
-// Whatever two sessions do at once on the same files, and however the person
-// answers, each write on the disk is one that was shown to the person in
-// that state, and approved, for that session. (FILE-6, FILE-15)
+// Two sessions write to the same files at once, with random answers of the person. Each write on the disk was shown to the person
+// in that state, and approved for that session. (FILE-6, FILE-15)
 func TestEveryWriteHasItsApproval(t *testing.T) {
 	type step struct {
 		session, path, content string
@@ -78,8 +77,7 @@ func TestEveryWriteHasItsApproval(t *testing.T) {
 		person.Wait()
 		sub.Close()
 
-		// The writes of each file, one after the other, lead to what is there;
-		// and each has its approval.
+		// The writes of each file, in order, lead to its current content, and each write was approved.
 		writes, err := record.Writes(t.Context(), h.trail, "", 0)
 		if err != nil {
 			t.Fatal(err)
@@ -106,9 +104,8 @@ func TestEveryWriteHasItsApproval(t *testing.T) {
 	})
 }
 
-// follow goes from no file along the writes of a path as far as they lead. Two
-// writes may be recorded in another order than they happened in, and one that
-// finds its own content there already has nothing to do.
+// follow follows the writes of a path, beginning with no file. Two writes may be recorded in another order than they happened. A
+// write whose content is already there does nothing.
 func follow(writes []record.Write, path string) string {
 	at, used, been := "", make([]bool, len(writes)), map[string]bool{"": true}
 	for moved := true; moved; {
@@ -123,7 +120,7 @@ func follow(writes []record.Write, path string) string {
 	}
 	for i, w := range writes {
 		if w.Path == path && !used[i] && !been[w.After] {
-			return "a write that follows none"
+			return "a write without the write before it"
 		}
 	}
 	return at

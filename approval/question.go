@@ -16,55 +16,53 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// ErrNoPerson is what an Approver answers when there is no person it could ask.
-var ErrNoPerson = errors.New("nobody can be asked")
+// ErrNoPerson is the error of an Approver that has no person to ask.
+var ErrNoPerson = errors.New("there is no person to ask")
 
-// Approver puts a question to a person and waits for the answer, or for the
-// end of ctx, whose error it then returns: the question is withdrawn. It may
-// be called concurrently, and no question may wait for another's answer.
+// Approver asks a person a question and waits for the answer or the end of ctx. If ctx ends, it withdraws the question and returns
+// the error of ctx. It may be called concurrently. A question must not wait for the answer to another one.
 type Approver interface {
 	Ask(ctx context.Context, q Question) (Answer, error)
 }
 
-// Question is what a person decides about: one call, and exactly what it would
-// do. (FILE-6)
+// Question asks a person about one call. It has exactly what the call would do. (FILE-6)
 type Question struct {
-	ID      string    `json:"id,omitempty"` // given by a Queue
+	ID      string    `json:"id,omitempty"` // set by a Queue
 	Asked   time.Time `json:"asked"`
-	Expires time.Time `json:"expires,omitzero"` // no answer counts after it
+	Expires time.Time `json:"expires,omitzero"` // a later answer does not count
 
-	Root    string `json:"root,omitempty"` // the workspace: its directory, or what a gateway calls it
+	Root    string `json:"root,omitempty"` // the workspace: its directory, or its name at a gateway
 	Session string `json:"session"`
 	Client  string `json:"client,omitempty"`
 	CallID  string `json:"call_id,omitempty"`
 	Tool    string `json:"tool"`
 
 	Path     string      `json:"path"`
-	Write    bool        `json:"write"`            // else the call would only read
+	Write    bool        `json:"write"`            // false: the call only reads
 	Before   string      `json:"before,omitempty"` // see tool.Plan, also for the next ones
 	After    string      `json:"after,omitempty"`
 	Size     int64       `json:"size"`
 	Diff     tool.Diff   `json:"diff,omitzero"`     // its text
-	Added    int         `json:"added,omitempty"`   // lines of Diff, or of Content without one; given by a Queue
-	Removed  int         `json:"removed,omitempty"` // likewise
-	Files    []File      `json:"files,omitempty"`   // where there are several
+	Added    int         `json:"added,omitempty"`   // lines added in Diff, or in Content if there is no Diff; set by a Queue
+	Removed  int         `json:"removed,omitempty"` // lines removed; set by a Queue
+	Files    []File      `json:"files,omitempty"`   // if there are several files
 	Notes    []tool.Note `json:"notes,omitempty"`
-	Content  []byte      `json:"content,omitempty"` // for Edit; not to be changed
+	Content  []byte      `json:"content,omitempty"` // for Edit; must not be changed
 	Editable bool        `json:"editable,omitempty"`
 
-	Why       string `json:"why"`                 // what made us ask: "default", "control file"
+	Why       string `json:"why"`                 // why the person is asked: "default", "control file"
 	Grantable bool   `json:"grantable,omitempty"` // ForSession and ForPattern are answers
-	Relay     bool   `json:"relay,omitempty"`     // an answer relayed by the client is one
-	Again     int    `json:"again,omitempty"`     // how often it was asked before, because the file changed
+	Relay     bool   `json:"relay,omitempty"`     // an answer relayed by the client is accepted
+	Again     int    `json:"again,omitempty"`     // how often it was asked again because the file changed
 
-	Seal string `json:"seal"` // of path, base and result; an approval has to bear it
+	Seal string `json:"seal"` // hash of path, base and result; an approval must contain it
 }
 
-// Partial reports whether Diff does not show all that would be written.
+// Partial reports whether Diff shows only a part of the change.
 func (q Question) Partial() bool { return slices.Contains(q.Notes, tool.Large) }
 
-// bytes is about how much memory the question takes while it is open: the call that
-// waits holds its arguments, the text as it is and as it would be, and its bytes.
+// bytes returns about how much memory the question takes while it is open. Its waiting call holds the arguments, the old and new
+// text, and their bytes.
 func (q Question) bytes() int64 {
 	n := 4<<10 + q.Diff.Memory() + int64(4*len(q.Content))
 	for _, f := range q.Files {
@@ -73,8 +71,7 @@ func (q Question) bytes() int64 {
 	return n
 }
 
-// count sums up the lines that are added and removed. It is done once, since a list
-// shows the numbers of many questions.
+// count counts the added and removed lines. It runs once, because a list shows these numbers for many questions.
 func (q *Question) count() {
 	if q.Added+q.Removed > 0 || q.Outside() {
 		return
@@ -90,12 +87,11 @@ func (q *Question) count() {
 	}
 }
 
-// Outside reports whether it is about a tool that is not ours, and no file that
-// is known here: Diff has the arguments of the call. ForSession is then about
-// this tool.
+// Outside reports whether the question is about a tool that is not stet's own. Then it names no file, and Diff has the call's
+// arguments. ForSession then covers this tool.
 func (q Question) Outside() bool { return slices.Contains(q.Notes, tool.Outside) }
 
-// File is one of several files that a call would write to: see tool.File.
+// File is one of the several files that a call would write to: see tool.File.
 type File struct {
 	Path   string `json:"path"`
 	Before string `json:"before,omitempty"`
@@ -103,15 +99,15 @@ type File struct {
 	Size   int64  `json:"size"`
 }
 
-// Verdict is how a person decided.
+// Verdict is a person's decision.
 type Verdict string
 
 // The verdicts.
 const (
 	Approve    Verdict = "approve"
-	ForSession Verdict = "session" // approve, and what else the session wants to write, or has asked to
-	ForPattern Verdict = "pattern" // approve, and what else it wants to write to such paths, or has asked to
-	Edit       Verdict = "edit"    // approve, with the content of Answer.Content
+	ForSession Verdict = "session" // approve this, and the session's other writes
+	ForPattern Verdict = "pattern" // approve this, and the session's other writes to matching paths
+	Edit       Verdict = "edit"    // approve, with the content in Answer.Content
 	Reject     Verdict = "reject"
 	Cancel     Verdict = "cancel" // end the call
 )
@@ -119,27 +115,27 @@ const (
 // Answer is a person's decision.
 type Answer struct {
 	Verdict Verdict `json:"verdict"`
-	Seal    string  `json:"seal,omitempty"`    // with approvals: of the question that was seen
+	Seal    string  `json:"seal,omitempty"`    // with approvals: the seal of the shown question
 	Pattern string  `json:"pattern,omitempty"` // with ForPattern, see policy.Pattern
 	Content []byte  `json:"content,omitempty"` // with Edit: the whole text
-	Words   string  `json:"words,omitempty"`   // with Reject: for the model
+	Words   string  `json:"words,omitempty"`   // with Reject: text for the model
 
-	By      string `json:"by,omitempty"`      // who answered, for the audit trail
-	Relayed bool   `json:"relayed,omitempty"` // a client says that its person answered so
+	By      string `json:"by,omitempty"`      // the person's name, for the audit trail
+	Relayed bool   `json:"relayed,omitempty"` // a client says that its person gave this answer
 }
 
-// Approves reports whether the answer lets the call be done.
+// Approves reports whether the answer allows the call.
 func (a Answer) Approves() bool {
 	return a.Verdict == Approve || a.Verdict == ForSession || a.Verdict == ForPattern || a.Verdict == Edit
 }
 
-// maxWords is how many bytes of a person's words go to the model.
+// maxWords is the limit, in bytes, of a person's text for the model.
 const maxWords = 8000
 
-// errNotEditable is for an edit of what has no whole text.
+// errNotEditable is the error for an edit of a change that has no whole text.
 var errNotEditable = errors.New("this cannot be edited before approving: there is no whole text")
 
-// Check says what is wrong with a as an answer to q.
+// Check returns what is wrong with the answer a to q.
 func (q Question) Check(a Answer) error {
 	switch a.Verdict {
 	case Approve:
@@ -147,20 +143,20 @@ func (q Question) Check(a Answer) error {
 		if len(a.Words) > maxWords {
 			return fmt.Errorf("%d bytes of words: at most %d", len(a.Words), maxWords)
 		}
-		return nil // a no needs no reason and no seal
+		return nil // a refusal needs no reason and no seal
 	case Edit:
 		if !q.Editable {
 			return errNotEditable
 		}
 	case ForSession, ForPattern:
 		if !q.Grantable {
-			return fmt.Errorf("this can be approved for this once only (%s)", q.Why)
+			return fmt.Errorf("this can be approved only once, not for more calls (%s)", q.Why)
 		}
 	default:
 		return fmt.Errorf("unknown verdict %q", a.Verdict)
 	}
 	if a.Seal != q.Seal {
-		return errors.New("the approval is of something else than what is asked")
+		return errors.New("the approval is for another question than this one")
 	}
 	if a.Relayed && !q.Relay {
 		return errors.New("an answer through the client does not suffice here: answer by `stet approve`")
@@ -186,9 +182,8 @@ func (q Question) Check(a Answer) error {
 	return nil
 }
 
-// covers reports whether a, an answer to q, answers another question too: it holds for
-// later calls, and would be an answer to the other question as well. An answer holds in
-// the workspace that was asked about: a session may have calls in several.
+// covers reports whether a, an answer to q, also answers another question: it must hold for later calls, and must be a valid answer
+// to the other question. A grant holds only in the workspace of its question, because a session may have calls in several.
 func (q Question) covers(a Answer, other Question) bool {
 	if a.Verdict != ForSession && a.Verdict != ForPattern {
 		return false
@@ -202,7 +197,7 @@ func (q Question) covers(a Answer, other Question) bool {
 
 func (q Question) expired(now time.Time) bool { return !q.Expires.IsZero() && !now.Before(q.Expires) }
 
-// seal binds path, base and result together; outside, tool and arguments.
+// seal hashes path, base and result; for an outside tool, the tool and its arguments.
 func seal(p *tool.Plan) string {
 	bound := []string{"stet plan 1", p.Path, p.Before, p.After}
 	if p.Has(tool.Outside) {

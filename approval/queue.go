@@ -13,22 +13,21 @@ import (
 	"github.com/stet-dev/stet/internal/budget"
 )
 
-// What a Queue answers.
+// Errors of a Queue.
 var (
 	ErrFull     = errors.New("too many questions are open")
 	ErrUnknown  = errors.New("no such question")
-	ErrAnswered = errors.New("no longer open") // answered, withdrawn or expired: the error says which
+	ErrAnswered = errors.New("no longer open") // answered, withdrawn or expired; the error's text says which
 	ErrSlow     = errors.New("too far behind: subscribe again")
 )
 
-// Queue holds open questions, the oldest first, for any number of people at any number
-// of front ends. The first answer counts. A question is open until it is answered, its
-// call ends, or its time is over; what happens is told to all subscriptions. The zero
-// Queue is empty and ready. It may be used concurrently, and waits under no lock.
+// Queue holds open questions, the oldest first. Several people may answer at several front ends, and the first answer counts. A
+// question is open until it is answered, its call ends, or its time is over. All subscriptions are told of each change. The zero
+// value is ready to use. A Queue may be used concurrently, and does not wait under a lock.
 type Queue struct {
-	Limit int // open questions; 0: 1000
-	// Bytes is how many bytes of memory the open questions may take, all together;
-	// those of one workspace may take three quarters of it. 0: 64 MB.
+	Limit int // limit of open questions; 0: 1000
+	// Bytes is the limit of memory for all open questions, in bytes. The questions of one workspace may take three quarters of it.
+	// 0: 64 MB.
 	Bytes int64
 
 	once       sync.Once
@@ -43,20 +42,20 @@ type Queue struct {
 
 var _ Approver = (*Queue)(nil)
 
-// waiting is an open question, whose call waits for the answer.
+// waiting is an open question whose call waits for the answer.
 type waiting struct {
 	question Question
 	answer   chan Answer // of capacity 1
 }
 
-// Closing says how a question came to its end.
+// Closing says how a question ended.
 type Closing struct {
 	ID  string `json:"id"`
 	How string `json:"how"`          // the verdict, "expired" or "withdrawn"
-	By  string `json:"by,omitempty"` // who answered
+	By  string `json:"by,omitempty"` // the person who answered
 }
 
-// Ended is a question that is no longer open, for those who did not see it close.
+// Ended is a question that is no longer open, for subscribers that did not see it close.
 type Ended struct {
 	Closing
 	Path string
@@ -66,10 +65,10 @@ type Ended struct {
 const (
 	defaultLimit = 1000
 	defaultBytes = 64 << 20
-	keepClosed   = 1000 // closings that are remembered, for late answers
+	keepClosed   = 1000 // number of closings kept, for late answers
 )
 
-// reserve takes the room in memory that a question needs while it is open.
+// reserve takes the memory that a question needs while it is open.
 func (q *Queue) reserve(question Question) (release func(), err error) {
 	q.once.Do(func() {
 		limit := q.Bytes
@@ -86,7 +85,7 @@ func (q *Queue) reserve(question Question) (release func(), err error) {
 	return release, nil
 }
 
-// Ask implements Approver: it waits until a front end calls Answer.
+// Ask implements Approver. It waits until a front end calls Answer.
 func (q *Queue) Ask(ctx context.Context, question Question) (Answer, error) {
 	release, err := q.reserve(question)
 	if err != nil {
@@ -128,10 +127,8 @@ func (q *Queue) Ask(ctx context.Context, question Question) (Answer, error) {
 	return Answer{}, ctx.Err()
 }
 
-// Answer answers an open question. An answer that does not fit the question is
-// an error, and leaves it open. One that holds for the session or a pattern
-// answers the session's other open questions too that it covers, and these are
-// closed first. (FILE-6)
+// Answer answers an open question. If the answer does not fit the question, it returns an error and the question stays open. A
+// grant also answers the session's other open questions that it covers. These are closed first. (FILE-6)
 func (q *Queue) Answer(id string, a Answer) error {
 	a.Content = slices.Clone(a.Content)
 	q.mu.Lock()
@@ -161,14 +158,14 @@ func (q *Queue) Answer(id string, a Answer) error {
 	return nil
 }
 
-// answer hands an answer over. The caller holds mu.
+// answer delivers an answer. The caller holds mu.
 func (q *Queue) answer(i int, a Answer) {
 	w := q.open[i]
 	w.answer <- a
 	q.close(i, Closing{w.question.ID, string(a.Verdict), a.By})
 }
 
-// close takes a question out, and remembers how it ended. The caller holds mu.
+// close removes a question, and remembers how it ended. The caller holds mu.
 func (q *Queue) close(i int, c Closing) {
 	w := q.open[i]
 	ended := Ended{c, w.question.Path, time.Now()}
@@ -182,12 +179,12 @@ func (q *Queue) close(i int, c Closing) {
 
 func newID() string { return strings.ToLower(rand.Text()[:10]) }
 
-// find is the index of an open question, -1 if there is none. The caller holds mu.
+// find returns the index of an open question, or -1. The caller holds mu.
 func (q *Queue) find(id string) int {
 	return slices.IndexFunc(q.open, func(w *waiting) bool { return w.question.ID == id })
 }
 
-// notOpen is the error that says why a question is not open. The caller holds mu.
+// notOpen returns the error that says why a question is not open. The caller holds mu.
 func (q *Queue) notOpen(id string) error {
 	for _, c := range slices.Backward(q.closed) {
 		if c.ID == id {
@@ -230,7 +227,7 @@ func (q *Queue) Find(id string) (_ Question, ok bool) {
 	return q.open[i].question, true
 }
 
-// content is what an open question's Edit begins with. It is not to be changed.
+// content returns the text with which Edit of an open question begins. It must not be changed.
 func (q *Queue) content(id string) ([]byte, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -248,7 +245,7 @@ func (q *Queue) content(id string) ([]byte, error) {
 	}
 }
 
-// questions are the open ones. The caller holds mu.
+// questions returns the open questions. The caller holds mu.
 func (q *Queue) questions() []Question {
 	out := make([]Question, len(q.open))
 	for i, w := range q.open {

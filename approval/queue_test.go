@@ -15,7 +15,7 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// asker puts a question to a queue in the background.
+// asker asks a queue in the background.
 type asker struct {
 	a    approval.Answer
 	err  error
@@ -31,8 +31,7 @@ func ask(ctx context.Context, q *approval.Queue, question approval.Question) *as
 	return a
 }
 
-// Two people at one queue: the first answer counts, and the other hears whose
-// it was.
+// Two people answer one queue: the first answer counts, and the second person is told whose answer it was.
 func TestFirstAnswerWins(t *testing.T) {
 	for range 50 {
 		var q approval.Queue
@@ -101,7 +100,7 @@ func TestLateAnswers(t *testing.T) {
 	})
 }
 
-// An answer is either given or expired, never both and never neither.
+// A question is either answered or expired: exactly one of the two.
 func TestAnswerAtTheLastMoment(t *testing.T) {
 	for i := range 300 {
 		synctest.Test(t, func(t *testing.T) {
@@ -164,7 +163,7 @@ func TestQueueCountsLines(t *testing.T) {
 	})
 }
 
-// A follower who has not seen a question before its end holds nothing of its content.
+// A subscriber that did not fetch a question before its end holds none of its content.
 func TestClosedUnseen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var q approval.Queue
@@ -183,7 +182,7 @@ func TestClosedUnseen(t *testing.T) {
 	})
 }
 
-// What open questions hold is bounded in bytes, for one workspace and for all.
+// The bytes of open questions are bounded, for one workspace and for all.
 func TestQueueBytes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := approval.Queue{Bytes: 3 << 20}

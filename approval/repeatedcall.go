@@ -13,15 +13,15 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// The decisions in the trail about a call whose id was used before.
+// Decisions in the trail about a call whose id was used before.
 const (
 	repeated = "repeated"
 	undone   = "repeated: it was not done before"
 	unclear  = "repeated: not known whether it was done"
 )
 
-// requestOf is what the trail keeps of a call's tool and arguments, to tell a
-// repeated call from another one with the same id: a SHA-256 in hex.
+// requestOf returns the trail's hash of a call's tool and arguments: a SHA-256 in hex. It tells a repeated call from another call
+// with the same id.
 func requestOf(c tool.Call) string {
 	h := sha256.New()
 	fmt.Fprintf(h, "%d:%s%d:%s", len(c.Name), c.Name, len(c.Arguments), c.Arguments)
@@ -31,17 +31,17 @@ func requestOf(c tool.Call) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// earlierCalls is what the trail says of the earlier calls with one id.
+// earlierCalls is what the trail records about the earlier calls with one id.
 type earlierCalls struct {
 	began   time.Time
-	request string         // of the first call
-	done    []record.Entry // what was done: writes, or the entry of a call that had nothing to change
-	open    []record.Entry // intents whose outcome is not known
-	code    string         // how a call ended that wrote nothing; "": it is not known
-	unclear bool           // it was not possible to tell whether the call was done
+	request string         // hash of the first call
+	done    []record.Entry // writes that were done, or the entry of a call that had no change to make
+	open    []record.Entry // intents without a known outcome
+	code    string         // the error code of a call that wrote nothing; "": not known
+	unclear bool           // it is not known whether the call was done
 }
 
-// readEarlier follows the entries with one call id, the oldest first.
+// readEarlier reads the entries with one call id, the oldest first.
 func readEarlier(entries []record.Entry) earlierCalls {
 	h := earlierCalls{began: entries[0].Time, request: entries[0].Request}
 	for _, e := range entries {
@@ -53,15 +53,15 @@ func readEarlier(entries []record.Entry) earlierCalls {
 			h.open = append(h.open, e)
 		case e.Kind == record.Outcome:
 			h.conclude(e)
-		case e.Decision == undone: // what comes after it is another try
+		case e.Decision == undone: // later entries are another attempt
 			h.open = nil
 		case e.Decision == unclear:
 			h.unclear = true
 		case e.Decision == repeated && e.Outcome == record.OK: // it was found to be done
 			if h.done, h.open = append(h.done, h.open...), nil; len(h.done) == 0 {
-				h.done = append(h.done, e) // the rest is pruned
+				h.done = append(h.done, e) // the other entries are pruned
 			}
-		case e.Outcome == record.OK && e.Path != "": // there was nothing to change
+		case e.Outcome == record.OK && e.Path != "": // there was no change to make
 			h.done = append(h.done, e)
 		case e.Outcome != record.OK && e.Outcome != record.Broke && e.Outcome != string(tool.RateLimited):
 			h.code = e.Outcome
@@ -70,8 +70,8 @@ func readEarlier(entries []record.Entry) earlierCalls {
 	return h
 }
 
-// conclude takes the outcome of a write. A file that had changed is not the end of
-// the call, which plans again; after an error the file may be written or not.
+// conclude handles the outcome of a write. If the file had changed, the call continues and plans again. After an error the file may
+// or may not be written.
 func (h *earlierCalls) conclude(e record.Entry) {
 	if e.Outcome == record.Broke {
 		return
@@ -86,9 +86,8 @@ func (h *earlierCalls) conclude(e record.Entry) {
 	}
 }
 
-// earlier answers a call whose id was used before from what is recorded. over is
-// false if the call is to be done: it is the first one with its id, or the first
-// one did nothing. (FILE-4)
+// earlier answers a call whose id was used before from the record. over is false if the call must be done: it is the first call
+// with its id, or the first one did nothing. (FILE-4)
 func (r *run) earlier(ctx context.Context) (res tool.Result, over bool, err error) {
 	j := r.h.journal()
 	if j.Trail == nil {
@@ -129,27 +128,26 @@ func (r *run) earlier(ctx context.Context) (res tool.Result, over bool, err erro
 	return tool.Result{}, false, nil
 }
 
-// checkFiles finds out whether writes were done whose outcome is not recorded, by the
-// hashes of the files. They were done if each file is as the write was to leave it, and
-// not done if each file is as it was before. Anything else is unclear.
+// checkFiles decides by the files' hashes whether writes without a recorded outcome were done. If each file has the new content,
+// they were done. If each file has the old content, they were not. Otherwise it is unclear.
 func (r *run) checkFiles(ctx context.Context, h *earlierCalls) error {
 	before, after := 0, 0
 	for _, e := range h.open {
 		if e.Path == "" || r.h.Version == nil {
-			continue // it was done elsewhere
+			continue // another tool did it outside of the workspace
 		}
 		is, err := r.h.Version(ctx, e.Path)
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case err != nil: // it is not the file that it was, nor the one that it was to be
+		case err != nil: // the file has neither the old nor the new content
 		case is == e.After:
 			after++
 		case is == e.Before:
 			before++
 		}
 	}
-	switch len(h.open) { // which is more than 0
+	switch len(h.open) { // at least 1
 	case before:
 		e := r.entry(record.Call, nil)
 		e.Path, e.Before, e.Decision, e.By, e.Outcome = h.open[0].Path, h.open[0].Before, undone, "handler", string(tool.Cancelled)
@@ -163,12 +161,12 @@ func (r *run) checkFiles(ctx context.Context, h *earlierCalls) error {
 	return nil
 }
 
-// doneBefore is the result of a call that was done before.
+// doneBefore returns the result of a call that was done before.
 func (r *run) doneBefore(done []record.Entry, at string) (tool.Result, bool, error) {
 	type data struct {
 		Path    string   `json:"path"`
 		Version string   `json:"version,omitempty"`
-		Files   []string `json:"files,omitempty"` // where there are several
+		Files   []string `json:"files,omitempty"` // if there are several files
 		Notes   []string `json:"notes"`
 	}
 	said := struct {
@@ -200,8 +198,7 @@ func (r *run) doneBefore(done []record.Entry, at string) (tool.Result, bool, err
 	return tool.Result{Text: string(text)}, true, nil
 }
 
-// repeat refuses a call whose id was used before. of are its writes that are not
-// known to be done, if there are any.
+// repeat refuses a call whose id was used before. of has its writes that are not known to be done.
 func (r *run) repeat(decision string, of []record.Entry, code tool.Code, message string) (tool.Result, bool, error) {
 	r.decision, r.by = decision, "handler"
 	p := &tool.Plan{}

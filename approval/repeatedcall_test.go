@@ -20,8 +20,7 @@ import (
 	"github.com/stet-dev/stet/workspace"
 )
 
-// process is a handler with all that a process has of its own: another one on the
-// same directory is the process after a restart.
+// process is a handler with all state of one process. A second process on the same directory is the process after a restart.
 type process struct {
 	*approval.Handler
 	put   *fileTool
@@ -68,7 +67,7 @@ func once(id, content string) tool.Call {
 	return c
 }
 
-// killedOnce is killed in the middle of a call: before its file is written, or after.
+// killedOnce kills its process in the middle of a call, before or after its file is written.
 func killedOnce() error {
 	p, err := newProcess(os.Getenv(roleEnv + "_DIR"))
 	if err != nil {
@@ -84,17 +83,17 @@ func killedOnce() error {
 	return errors.Join(errors.New("still alive"), err)
 }
 
-// A call that was done, or begun, by a process that is no more is not done again:
-// its result is what is recorded, or what the file shows. (FILE-4, FILE-11)
+// A call that an earlier process did or began is not done again. Its result comes from the record or from the file. (FILE-4,
+// FILE-11)
 func TestOnceAcrossProcesses(t *testing.T) {
 	for _, c := range []struct {
 		name   string
-		first  string // how the first call ends: "done", or killed "before" or "after" the file is written
-		then   string // another program writes this to the file; "": none does
+		first  string // how the first call ends: "done", or the process is killed "before" or "after" the file is written
+		then   string // what another program then writes to the file; "": no other program writes
 		second tool.Call
 		code   tool.Code
 		says   string
-		writes int // of the second call
+		writes int // writes of the second call
 		file   string
 	}{
 		{"done", "done", "", once("1", "two"), "", "done before", 0, "two"},
@@ -137,9 +136,9 @@ func TestOnceAcrossProcesses(t *testing.T) {
 			}
 			ended(t, p)
 			if c.code == tool.ConcurrentModification {
-				write(t, file, "one") // and so it stays
+				write(t, file, "one") // it stays so
 			} else {
-				write(t, file, "four") // and what was done stays done
+				write(t, file, "four") // the done write stays
 			}
 			p, writes = reopened(t, dir), 0
 			p.put.onApply = func(*tool.Plan) { writes++ }
@@ -151,8 +150,7 @@ func TestOnceAcrossProcesses(t *testing.T) {
 	}
 }
 
-// A write whose outcome alone is left in the trail, since the trail was pruned
-// between the two, is not done again. (FILE-4)
+// A write is not done again if the trail has only its outcome, because the intent was pruned. (FILE-4)
 func TestOncePruned(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "tree", "a")
@@ -175,7 +173,7 @@ func TestOncePruned(t *testing.T) {
 	ended(t, p)
 }
 
-// What a person decided holds for a repeated call: no person is asked again. (FILE-6)
+// A person's decision also holds for a repeated call: no person is asked again. (FILE-6)
 func TestOnceRejected(t *testing.T) {
 	h := newHouse(t)
 	res, _ := h.asked(once("1", "two"), approval.Answer{Verdict: approval.Reject, Words: "no"})
@@ -197,7 +195,7 @@ func reopened(t *testing.T, dir string) *process {
 	return p
 }
 
-// ended ends a process: what it wrote down holds together.
+// ended ends a process, and checks that its trail is valid.
 func ended(t *testing.T, p *process) {
 	t.Helper()
 	v, err := record.Verify(t.Context(), p.store)

@@ -13,37 +13,36 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// run is one call on its way.
+// run is the run of one call.
 type run struct {
 	h *Handler
 	s *session
 	c tool.Call
-	t tool.Tool // nil: there is no tool of that name
+	t tool.Tool // nil: no tool has that name
 
-	path      string // that the arguments name; "" where they name none
+	path      string // the path in the arguments; "": none
 	place     *place // in the lane of its session
-	filePlace *place // in the lane of its file; nil while the call has none
+	filePlace *place // in the lane of its file; nil: the call is not in that lane
 
-	agreed *tool.Plan // what a person has agreed to; nil: nothing yet
+	agreed *tool.Plan // the plan that a person approved; nil: none yet
 	asked  int        // how often a person was asked
-	moved  int        // how often the file had changed when the plan was to be applied
+	moved  int        // how often the file had changed before the plan was applied
 
-	decision, by string // as the audit trail has them
+	decision, by string // values for the audit trail
 	flags        []string
 	request      string // see record.Entry; "": the call may be done again
 }
 
-// maxAgain is how often a person is asked again because the file changed; maxMoves
-// is how often it may change where no person has to be asked. (FILE-15)
+// maxAgain limits how often a person is asked again because the file changed. maxMoves limits how often the file may change when no
+// person has to be asked. (FILE-15)
 const (
 	maxAgain = 3
 	maxMoves = 20
 )
 
-// refused is the error of a step by which a call ends without being done. It becomes
-// the call's result and its entry in the trail.
+// refused is the error of a step that ends a call without doing it. It becomes the call's result and its entry in the trail.
 type refused struct {
-	decision, by string // for the trail; "": as they are
+	decision, by string // for the trail; "": unchanged
 	code         tool.Code
 	message      string // for the model
 	unrecorded   bool
@@ -57,7 +56,7 @@ func (h *Handler) start(c tool.Call, t tool.Tool) *run {
 	touched, writes := ".", false
 	if t != nil {
 		s := t.Spec()
-		c.Name = s.Name // an alias is not what rules and the trail go by
+		c.Name = s.Name // rules and the trail use the tool's name, not an alias
 		touched, writes = clean(r.path, h.Root), !s.ReadOnly
 	}
 	r.c = c
@@ -65,7 +64,7 @@ func (h *Handler) start(c tool.Call, t tool.Tool) *run {
 	return r
 }
 
-// call is the call from its start to its end.
+// call runs the call from its start to its end.
 func (r *run) call(ctx context.Context) (tool.Result, error) {
 	defer r.place.leave()
 	defer r.leaveFile()
@@ -88,8 +87,7 @@ func (r *run) call(ctx context.Context) (tool.Result, error) {
 	return res, nil
 }
 
-// do takes the call through its steps: plan, decide, ask, apply, write down. A file
-// that changed meanwhile sends it back to planning.
+// do runs the steps of the call: plan, decide, ask, apply, record. If the file changed meanwhile, it plans again.
 func (r *run) do(ctx context.Context) (tool.Result, error) {
 	if err := r.check(ctx); err != nil {
 		return r.end(ctx, nil, err)
@@ -110,7 +108,7 @@ func (r *run) do(ctx context.Context) (tool.Result, error) {
 		if err != nil {
 			return r.end(ctx, plan, err)
 		}
-		if settled != plan { // the person wrote another content
+		if settled != plan { // the person edited the content
 			plan = settled
 			continue
 		}
@@ -129,7 +127,7 @@ func (r *run) do(ctx context.Context) (tool.Result, error) {
 	}
 }
 
-// check holds the call back before it is planned.
+// check refuses calls that must not be planned.
 func (r *run) check(ctx context.Context) error {
 	if err := r.checkRate(time.Now()); err != nil {
 		return err
@@ -146,11 +144,10 @@ func (r *run) check(ctx context.Context) error {
 	return nil
 }
 
-// settlePlan decides about a plan, and asks a person where policy wants that. It
-// returns the plan if it may be applied, and another one, to be decided about, if the
-// person wrote another content.
+// settlePlan decides about a plan, and asks a person if policy says so. It returns the plan if it may be applied. If the person
+// edited the content, it returns a new plan, which must be decided about again.
 func (r *run) settlePlan(ctx context.Context, plan *tool.Plan) (*tool.Plan, error) {
-	if r.s.suspension() != nil { // by another call, meanwhile
+	if r.s.suspension() != nil { // another call suspended the session meanwhile
 		return nil, r.suspended()
 	}
 	d := r.decide(plan, r.h.Approver == nil)
@@ -190,9 +187,8 @@ func (r *run) settlePlan(ctx context.Context, plan *tool.Plan) (*tool.Plan, erro
 	return edited, nil
 }
 
-// hideFailure is for a call that the tool itself refuses. What it says may quote the
-// file, so a caller who may not read the file, or not unasked, hears no more than
-// that it failed.
+// hideFailure handles a call that the tool itself refuses. The tool's message may quote the file. If the caller may not read the
+// file without a question, it learns only that the call failed.
 func (r *run) hideFailure(p *tool.Plan, d policy.Decision) error {
 	r.decision, r.by = "refused", "tool"
 	switch {
@@ -205,8 +201,7 @@ func (r *run) hideFailure(p *tool.Plan, d policy.Decision) error {
 		"%s of %q failed; why is not said, since to read the file a person has to be asked.", r.c.Name, p.Path)}
 }
 
-// decide is what policy says of the plan. Of several files the one counts about
-// which it is strictest.
+// decide returns policy's decision about the plan. If the plan has several files, the strictest decision counts.
 func (r *run) decide(p *tool.Plan, unattended bool) policy.Decision {
 	var worst policy.Decision
 	grants := r.s.granted()
@@ -221,13 +216,12 @@ func (r *run) decide(p *tool.Plan, unattended bool) policy.Decision {
 	return worst
 }
 
-// writes reports whether the plan would change something.
+// writes reports whether the plan would change a file.
 func (r *run) writes(p *tool.Plan) bool {
 	return p.Done == nil && !(p.Has(tool.Outside) && r.t.Spec().ReadOnly)
 }
 
-// noted adds to a plan that writes what the names of its files give reason to
-// note: the person is told, and the audit trail has it.
+// noted adds the notes about the names of a plan's files, if the plan writes. The person and the audit trail get the notes.
 func noted(p *tool.Plan, err error) (*tool.Plan, error) {
 	if err != nil || p.Done != nil {
 		return p, err
@@ -242,15 +236,14 @@ func noted(p *tool.Plan, err error) (*tool.Plan, error) {
 	return p, nil
 }
 
-// asShown reports whether a person who wrote the content of edited has thereby agreed
-// to it: nothing about the file differs from what was shown.
+// asShown reports whether a person who edited the content has also approved it: apart from the content, the file is as it was
+// shown.
 func asShown(shown, edited *tool.Plan) bool {
 	return shown.Path == edited.Path && shown.Before == edited.Before && !warnsOf(edited, shown, tool.Hidden, tool.Large)
 }
 
-// covers reports whether what a person agreed to is what plan does: it is the
-// same plan, or the same change to a file that has only grown at its end
-// since, as logs do.
+// covers reports whether a person's approval of agreed covers plan. It is the same plan, or the same change to a file that has only
+// grown at its end since, as log files do.
 func covers(agreed, plan *tool.Plan) bool {
 	if agreed == nil || agreed == plan {
 		return agreed != nil
@@ -259,14 +252,13 @@ func covers(agreed, plan *tool.Plan) bool {
 	return same && plan.Grown != "" && plan.Grown == agreed.Before && !warnsOf(plan, agreed, tool.Merged)
 }
 
-// warnsOf reports whether plan has notes that shown has not, other than these.
+// warnsOf reports whether plan has notes that shown does not have, apart from these.
 func warnsOf(plan, shown *tool.Plan, but ...tool.Note) bool {
 	return slices.ContainsFunc(plan.Notes, func(n tool.Note) bool { return !shown.Has(n) && !slices.Contains(but, n) })
 }
 
-// apply does what is planned, when it is the call's turn at the file. ErrChanged says
-// that the file is not the planned one any more; another error comes out of here as
-// Call returns it.
+// apply applies the plan when it is the call's turn at the file. ErrChanged says that the file has changed since the plan. Other
+// errors are returned by Call unchanged.
 func (r *run) apply(ctx context.Context, p *tool.Plan) (tool.Result, error) {
 	if r.filePlace == nil && !p.Has(tool.Outside) {
 		r.filePlace = r.h.order.enter(lane{fileLane, p.Path}, p.Path, true)
@@ -277,14 +269,14 @@ func (r *run) apply(ctx context.Context, p *tool.Plan) (tool.Result, error) {
 	if err := ctx.Err(); err != nil {
 		return r.end(ctx, p, err)
 	}
-	if !r.s.beginWrite() { // suspended while a person was asked
+	if !r.s.beginWrite() { // the session was suspended while a person was asked
 		return r.end(ctx, p, r.suspended())
 	}
 	defer r.s.endWrite()
 	return r.write(ctx, p)
 }
 
-// write does what is planned, between its intent and its outcome in the trail.
+// write applies the plan between the trail's intent and outcome.
 func (r *run) write(ctx context.Context, p *tool.Plan) (tool.Result, error) {
 	intents, err := r.intend(ctx, p)
 	switch {
@@ -310,8 +302,8 @@ func (r *run) planAgain(ctx context.Context, p *tool.Plan) (*tool.Plan, error) {
 	return noted(p.Replan(ctx, p.Content))
 }
 
-// pause lets other processes get done with the file; longer, the more often it
-// has moved. It reports whether ctx still holds.
+// pause waits so that other processes can finish with the file. The wait grows with the number of changes. It reports whether ctx
+// is still valid.
 func pause(ctx context.Context, moved int) bool {
 	if moved == 1 {
 		return true
@@ -333,8 +325,7 @@ func (r *run) leaveFile() {
 	}
 }
 
-// end makes the error of a step the end of the call: its result, or an error, and its
-// entry in the trail. p may be nil.
+// end turns the error of a step into the end of the call: a result or an error, and an entry in the trail. p may be nil.
 func (r *run) end(ctx context.Context, p *tool.Plan, err error) (tool.Result, error) {
 	var no *refused
 	switch {
@@ -356,7 +347,7 @@ func (r *run) end(ctx context.Context, p *tool.Plan, err error) (tool.Result, er
 	return r.finish(p, res)
 }
 
-// refusal is a failed result, in the tool's own words where it has any.
+// refusal returns a failed result, with the tool's own text if it has one.
 func refusal(t tool.Tool, c tool.Call, code tool.Code, message string) tool.Result {
 	if r, ok := t.(tool.Refuser); ok {
 		return r.Refuse(c, code, message)
@@ -366,7 +357,7 @@ func refusal(t tool.Tool, c tool.Call, code tool.Code, message string) tool.Resu
 
 func conflict(p *tool.Plan) error {
 	return &refused{code: tool.ConcurrentModification, message: fmt.Sprintf(
-		"%q keeps being changed meanwhile: nothing was written. Read it again and start from there.", p.Path)}
+		"%q was changed again and again meanwhile: nothing was written. Read it again and start from there.", p.Path)}
 }
 
 func (r *run) denied(p *tool.Plan, d policy.Decision) error {
@@ -377,7 +368,7 @@ func (r *run) denied(p *tool.Plan, d policy.Decision) error {
 	return &refused{decision: "denied", by: "policy " + d.Rule, code: tool.PermissionDenied, message: what + " is refused: " + d.Why + "."}
 }
 
-// suspended is the end of a call of a suspended session.
+// suspended ends a call of a suspended session.
 func (r *run) suspended() error {
 	return &refused{code: tool.PermissionDenied, message: "This session is suspended: its calls looked like an attempt to get out of the workspace. Ask the person to resume it."}
 }

@@ -14,39 +14,36 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// Server serves a queue to other processes of the same user. The listener's socket has
-// to be in a directory of mode 0700, which other users cannot reach. Where the system
-// tells the user at the other end, it is checked too.
+// Server serves a queue to other processes of the same user. The listener's socket must be in a directory of mode 0700, which other
+// users cannot reach. If the system tells the user at the other end, the server also checks that.
 //
-// An agent that runs as the same user and may run programs can reach the socket as
-// well. The queue is no protection against such an agent, which could write the file
-// itself.
+// An agent that runs as the same user and may run programs can reach the socket, too. The queue does not protect against such an
+// agent: it could also write the file itself.
 type Server struct {
 	Queue *Queue
-	Root  string       // the workspace, for people to know it by
-	Log   *slog.Logger // nil: silence
+	Root  string       // the workspace, shown to people
+	Log   *slog.Logger // nil: no logging
 }
 
-// maxShown is how many bytes of a diff, or of a content to edit, go over the
-// socket: in JSON they may become six times as many.
+// maxShown is the limit, in bytes, of a diff or an editable content sent over the socket. JSON may make it six times larger.
 const maxShown = 8 << 20
 
 // maxSend is how long a client may take to read a message.
 const maxSend = 10 * time.Second
 
-// Serve accepts connections until ctx ends, closes the listener and all
-// connections, and waits for what it began. The end of ctx is no error.
+// Serve accepts connections until ctx ends. Then it closes the listener and all connections, and waits for its goroutines. The end
+// of ctx is not an error.
 func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	defer cancel()
-	stop := context.AfterFunc(ctx, func() { _ = ln.Close() }) // its error is Accept's
+	stop := context.AfterFunc(ctx, func() { _ = ln.Close() }) // Accept returns the error
 	defer stop()
 	for {
 		conn, err := ln.Accept()
 		if err != nil {
-			_ = ln.Close() // Accept has told what is wrong with it
+			_ = ln.Close() // Accept has returned the error
 			if ctx.Err() != nil {
 				return nil
 			}
@@ -67,7 +64,7 @@ func (s *Server) log() *slog.Logger {
 	return s.Log
 }
 
-// talk speaks with one client until it goes away.
+// talk serves one client until it disconnects.
 func (s *Server) talk(ctx context.Context, conn net.Conn) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -101,7 +98,7 @@ func (s *Server) talk(ctx context.Context, conn net.Conn) error {
 	return c.listen()
 }
 
-// peer is a client as the server sees it.
+// peer is a client from the server's view.
 type peer struct {
 	conn   net.Conn
 	server *Server
@@ -124,7 +121,7 @@ func (c *peer) send(f frame) error {
 	return err
 }
 
-// tell passes on what happens to the queue, until it cannot.
+// tell sends the queue's events until sending fails.
 func (c *peer) tell(ctx context.Context, sub *Subscription) error {
 	for {
 		e, err := sub.Next(ctx)
@@ -146,7 +143,7 @@ func (c *peer) tell(ctx context.Context, sub *Subscription) error {
 	}
 }
 
-// listen does what the client asks, one thing after the other.
+// listen handles the client's requests one after another.
 func (c *peer) listen() error {
 	in := newLines(c.conn)
 	for {
@@ -156,7 +153,7 @@ func (c *peer) listen() error {
 			if errors.As(err, &bad) || errors.Is(err, errLong) {
 				return errors.Join(err, c.send(frame{Type: "error", Error: err.Error()}))
 			}
-			return nil // the client is not there any more
+			return nil // the client has disconnected
 		}
 		if f.N == 0 {
 			continue
@@ -173,7 +170,7 @@ func (c *peer) reply(f frame) frame {
 	switch {
 	case f.Type == "answer" && f.Answer != nil:
 		a := *f.Answer
-		a.By, a.Relayed = c.by, false // who it is, is not for the client to say
+		a.By, a.Relayed = c.by, false // the client does not choose these
 		err = c.server.Queue.Answer(f.ID, a)
 	case f.Type == "content":
 		out.Content, err = c.server.Queue.content(f.ID)

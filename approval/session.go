@@ -11,32 +11,32 @@ import (
 	"github.com/stet-dev/stet/policy"
 )
 
-// session is what a client session has used up and been given.
+// session has the use and the grants of a client session.
 type session struct {
 	name  string
-	ready chan struct{} // closed when it is known whether it is suspended
-	err   error         // why it is not; read after ready
-	calls int           // under way; guarded by Handler.mu
-	last  time.Time     // of the newest call; guarded by Handler.mu
+	ready chan struct{} // closed when it is known whether the session is suspended
+	err   error         // why it is not known; read after ready
+	calls int           // running calls; guarded by Handler.mu
+	last  time.Time     // time of the newest call; guarded by Handler.mu
 
 	limiter *ratelimit.Limiter
 
 	mu        sync.Mutex
 	grants    []policy.Rule
 	attempts  policy.Attempts
-	suspended *suspension   // nil: it is not
+	suspended *suspension   // nil: not suspended
 	writing   int           // writes that are being applied
-	quiet     chan struct{} // closed when there are none; nil where no call waits for it
+	quiet     chan struct{} // closed when writing becomes 0; nil: no call waits for that
 }
 
-// Sessions that have been idle for so long are forgotten once there are many.
+// If there are many sessions, a session that was idle for this long is forgotten.
 const (
 	manySessions = 4096
 	idle         = time.Hour
 	maxGrants    = 1000
 )
 
-// openSession returns the session of that name, and counts a call in.
+// openSession returns the session of that name, and counts a new running call.
 func (h *Handler) openSession(ctx context.Context, name string) (*session, error) {
 	now := time.Now()
 	h.mu.Lock()
@@ -58,7 +58,7 @@ func (h *Handler) openSession(ctx context.Context, name string) (*session, error
 		s.suspended, s.err = h.wasSuspended(ctx, name)
 		if s.err != nil {
 			h.mu.Lock()
-			delete(h.sessions, name) // the next call asks again
+			delete(h.sessions, name) // the next call asks the trail again
 			h.mu.Unlock()
 		}
 		close(s.ready)
@@ -80,15 +80,14 @@ func (h *Handler) openSession(ctx context.Context, name string) (*session, error
 	return s, nil
 }
 
-// closeSession counts a call out.
+// closeSession counts the end of a call.
 func (h *Handler) closeSession(s *session) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	s.calls--
 }
 
-// forget drops sessions that are not in use. What they were granted is lost, which
-// is safe; that they were suspended is in the trail.
+// forget drops unused sessions. Losing their grants is safe. Their suspensions are in the trail.
 func (h *Handler) forget(now time.Time) {
 	for name, s := range h.sessions {
 		if s.calls == 0 && now.Sub(s.last) >= idle && s.forgettable() {
@@ -97,8 +96,7 @@ func (h *Handler) forget(now time.Time) {
 	}
 }
 
-// End forgets a client session that is over: its grants, above all. It stays
-// suspended if it was.
+// End forgets a client session that is over, with its grants. A suspended session stays suspended.
 func (h *Handler) End(name string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -118,8 +116,7 @@ func (s *session) granted() []policy.Rule {
 	return slices.Clone(s.grants)
 }
 
-// grant notes what a person has allowed for longer; once, if they did so in
-// answer to several questions.
+// grant stores a person's grant. A grant that answers several questions is stored once.
 func (s *session) grant(rule policy.Rule) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

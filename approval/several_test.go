@@ -12,10 +12,10 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// several is a tool that writes the same into three files.
+// several is a tool that writes the same text to three files.
 type several struct {
 	put  *fileTool
-	fail int // the number of the file that cannot be written; 0: none
+	fail int // number of the file whose write fails; 0: none
 }
 
 func (s *several) Spec() tool.Spec { return tool.Spec{Name: "several", Destructive: true} }
@@ -45,8 +45,7 @@ func (s *several) Plan(ctx context.Context, c tool.Call) (*tool.Plan, error) {
 	return p, nil
 }
 
-// A call that writes to several files is decided by the strictest of them, and
-// recorded file by file.
+// A call that writes to several files gets the strictest decision, and each file is recorded.
 func TestSeveralFiles(t *testing.T) {
 	h := newHouse(t)
 	h.file("secret/old", "", 0o644)
@@ -84,7 +83,7 @@ func TestSeveralFiles(t *testing.T) {
 		t.Errorf("%+v, %v", writes, err)
 	}
 
-	tools.fail = 2 // what it has done by then is not known
+	tools.fail = 2 // the result of the other files is not known
 	p = h.start(t.Context(), call("s", "several", "", ""))
 	h.answer(h.next(sub), approval.Answer{Verdict: approval.Approve})
 	code(t, h.wait(p), tool.ConcurrentModification)
@@ -94,7 +93,7 @@ func TestSeveralFiles(t *testing.T) {
 	}
 }
 
-// What breaks is an error for the caller and an entry for the trail.
+// When a tool breaks, the caller gets an error and the trail an entry.
 func TestToolBreaks(t *testing.T) {
 	h := newHouse(t)
 	broken := errors.New("disk on fire")

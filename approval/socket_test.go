@@ -14,10 +14,10 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// serve serves the queue over a unix socket, and returns how to reach it.
+// serve serves the queue over a unix socket, and returns a function that connects to it.
 func serve(t *testing.T, q *approval.Queue) func() net.Conn {
 	t.Helper()
-	const path = "s" // the address of a socket has to be short
+	const path = "s" // the address of a socket must be short
 	t.Chdir(t.TempDir())
 	ln, err := net.Listen("unix", path)
 	if err != nil {
@@ -56,7 +56,7 @@ func client(t *testing.T, conn net.Conn) *approval.Client {
 	return c
 }
 
-// A person in another process answers, with all there is to answer.
+// A person in another process answers, with every kind of answer.
 func TestSocket(t *testing.T) {
 	h := newHouse(t)
 	h.file("a.txt", "one\n", 0o644)
@@ -110,7 +110,7 @@ func TestSocket(t *testing.T) {
 		t.Error(err)
 	}
 
-	// A client that goes away leaves the question to the others.
+	// If a client disconnects, other clients can still answer the question.
 	late := h.start(t.Context(), call("s", "put", "b.txt", "x"))
 	q = next(desk).Opened
 	if err := desk.Close(); err != nil {
@@ -132,7 +132,7 @@ func TestSocket(t *testing.T) {
 	}
 }
 
-// What no client of ours sends.
+// Input that our clients do not send.
 func TestSocketNonsense(t *testing.T) {
 	var queue approval.Queue
 	dial := serve(t, &queue)
@@ -162,7 +162,7 @@ func TestSocketNonsense(t *testing.T) {
 		}
 		conn.Close()
 	}
-	mute := dial() // it never says a word, and holds up nobody
+	mute := dial() // a client that sends nothing; it must not block other clients
 	defer mute.Close()
 	c := client(t, dial())
 	asked := ask(t.Context(), &queue, approval.Question{Path: "a"})
@@ -176,7 +176,7 @@ func TestSocketNonsense(t *testing.T) {
 	<-asked.done
 }
 
-// A server that is none, or another one.
+// Servers that send a wrong greeting, or none.
 func TestClientRefuses(t *testing.T) {
 	for _, hello := range []string{
 		"", "220 mail.example.com\n", `{"type":"hello","version":2}` + "\n", `{"type":"error","error":"user 5 may not"}` + "\n",
@@ -200,8 +200,7 @@ func TestClientRefuses(t *testing.T) {
 	}
 }
 
-// FuzzAnswer: whatever comes over the socket, nothing that was not asked for is
-// approved.
+// FuzzAnswer: for any input over the socket, only asked questions are approved.
 func FuzzAnswer(f *testing.F) {
 	f.Add([]byte(`{"verdict":"approve","seal":"x"}`))
 	f.Add([]byte(`{"verdict":"pattern","pattern":"**","seal":"x"}`))

@@ -7,7 +7,7 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// maxBehind is how many events a subscription may be behind.
+// maxBehind is the limit of a subscription's unfetched events.
 const maxBehind = 4096
 
 // Subscription follows a queue.
@@ -16,8 +16,7 @@ type Subscription struct {
 	events events
 }
 
-// Subscribe begins with the questions that are open, and goes on with what
-// happens. Close it when done.
+// Subscribe begins with the open questions, and continues with new events. The caller must close it.
 func (q *Queue) Subscribe() *Subscription {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -28,10 +27,9 @@ func (q *Queue) Subscribe() *Subscription {
 	return s
 }
 
-// Watch is Subscribe for a front end that may have shown the queue before. It returns
-// what is open now, and the questions that ended last, at most so many, the oldest
-// first. The subscription goes on from there: nothing is told twice, and nothing is
-// left out. Close it when done.
+// Watch is Subscribe for a front end that may have shown the queue before. It returns the open questions, and up to most of the
+// questions that ended last, the oldest first. The subscription continues from there, without gaps or repeated events. The caller
+// must close it.
 func (q *Queue) Watch(most int) (open []Question, ended []Ended, s *Subscription) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -39,7 +37,7 @@ func (q *Queue) Watch(most int) (open []Question, ended []Ended, s *Subscription
 	return q.questions(), ended, q.subscribe()
 }
 
-// subscribe begins a subscription that has nothing yet. The caller holds mu.
+// subscribe begins an empty subscription. The caller holds mu.
 func (q *Queue) subscribe() *Subscription {
 	s := &Subscription{queue: q, events: newEvents()}
 	if q.subscriptions == nil {
@@ -49,8 +47,7 @@ func (q *Queue) subscribe() *Subscription {
 	return s
 }
 
-// publish tells the subscriptions. It waits for none: one that is too far behind ends.
-// The caller holds mu.
+// publish sends an event to the subscriptions without waiting. A subscription that is too far behind ends. The caller holds mu.
 func (q *Queue) publish(e Event) {
 	for s := range q.subscriptions {
 		if s.events.add(e) > maxBehind {
@@ -59,8 +56,7 @@ func (q *Queue) publish(e Event) {
 	}
 }
 
-// shrink lets go of the content of a question that is about to be closed, where it was
-// not fetched yet. The caller holds mu.
+// shrink drops the content of a question that is being closed, in events that were not fetched. The caller holds mu.
 func (q *Queue) shrink(w *waiting) {
 	smaller := w.question
 	smaller.Diff, smaller.Content, smaller.Editable = tool.Diff{}, nil, false
@@ -75,7 +71,7 @@ func (s *Subscription) end(err error) {
 	delete(s.queue.subscriptions, s)
 }
 
-// Next waits for the next event. What an event points to is not to be changed.
+// Next waits for the next event. The data that an event points to must not be changed.
 func (s *Subscription) Next(ctx context.Context) (Event, error) { return s.events.next(ctx) }
 
 // Answer answers an open question: see Queue.Answer.
@@ -83,14 +79,13 @@ func (s *Subscription) Answer(_ context.Context, id string, a Answer) error {
 	return s.queue.Answer(id, a)
 }
 
-// Content is what Edit begins with, the caller's own.
+// Content returns a copy of the text with which Edit begins.
 func (s *Subscription) Content(_ context.Context, id string) ([]byte, error) {
 	b, err := s.queue.content(id)
 	return slices.Clone(b), err
 }
 
-// Close ends the subscription. Next then returns ErrClosed. More calls do
-// nothing.
+// Close ends the subscription. Next then returns ErrClosed. Further calls do nothing.
 func (s *Subscription) Close() error {
 	s.queue.mu.Lock()
 	defer s.queue.mu.Unlock()

@@ -12,20 +12,18 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// suspension is the time in which the calls of a session are refused. It begins with
-// the refused call that was one too many, before it is in the audit trail. It ends when
-// a person resumes the session: by Handler.Resume, or in another process, which shows
-// as a Resume in the trail after the suspension's own entry. (FILE-11)
+// suspension is the time in which all calls of a session are refused. It begins with the refused call that exceeded the limit,
+// before the trail has its entry. It ends when a person resumes the session: by Handler.Resume, or in another process; then the
+// trail has a Resume after the suspension's entry. (FILE-11)
 type suspension struct {
 	mu       sync.Mutex
-	entries  []record.Entry // that record it in the trail, the Suspend last
-	writing  bool           // a call writes them just now
-	recorded uint64         // Seq of the Suspend; 0: it is not in the trail yet
+	entries  []record.Entry // the entries that record it, the Suspend last
+	writing  bool           // a call is writing them now
+	recorded uint64         // Seq of the Suspend; 0: not yet in the trail
 }
 
-// count counts a refused call. Where it was one too many, it says what there were too
-// many of, and suspends the session in the same step if policy wants that: begun is
-// then the new suspension.
+// count counts a refused call. If it exceeds a limit, count returns the name of the limit, and suspends the session in the same
+// step if policy says so. begun is then the new suspension.
 func (s *session) count(p policy.Suspicion, code tool.Code, now time.Time) (what string, begun *suspension) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -40,14 +38,14 @@ func (s *session) count(p policy.Suspicion, code tool.Code, now time.Time) (what
 	return what, begun
 }
 
-// suspension is the one that holds now; nil: none.
+// suspension returns the current suspension, or nil.
 func (s *session) suspension() *suspension {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.suspended
 }
 
-// lift ends a suspension, unless another one holds by now.
+// lift ends a suspension, unless a newer one has begun.
 func (s *session) lift(ended *suspension) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -56,8 +54,7 @@ func (s *session) lift(ended *suspension) {
 	}
 }
 
-// forgettable reports whether a later call finds in the trail all that must be
-// known of the session.
+// forgettable reports whether the trail has all state that a later call of the session needs.
 func (s *session) forgettable() bool {
 	on := s.suspension()
 	if on == nil {
@@ -68,8 +65,8 @@ func (s *session) forgettable() bool {
 	return on.recorded > 0
 }
 
-// wasSuspended asks the trail whether a session is suspended. Calls without a session
-// are not told apart in the trail, so they never are.
+// wasSuspended asks the trail whether a session is suspended. The trail cannot tell calls without a session apart, so they are
+// never suspended by it.
 func (h *Handler) wasSuspended(ctx context.Context, name string) (*suspension, error) {
 	last, err := h.newest(ctx, name, record.Suspend, record.Resume)
 	if err != nil || last.Kind != record.Suspend {
@@ -78,8 +75,7 @@ func (h *Handler) wasSuspended(ctx context.Context, name string) (*suspension, e
 	return &suspension{recorded: last.Seq}, nil
 }
 
-// newest is the session's newest entry of these kinds; the zero Entry if there
-// is none.
+// newest returns the session's newest entry of these kinds, or the zero Entry.
 func (h *Handler) newest(ctx context.Context, name string, kinds ...record.Kind) (record.Entry, error) {
 	if !h.remembers(name) {
 		return record.Entry{}, nil
@@ -94,9 +90,8 @@ func (h *Handler) newest(ctx context.Context, name string, kinds ...record.Kind)
 // remembers reports whether the trail can say that a session is suspended.
 func (h *Handler) remembers(name string) bool { return name != "" && h.journal().Trail != nil }
 
-// isSuspended reports whether the session is suspended. It asks the trail whether
-// another process has resumed the session. A suspension that is not in the trail yet
-// holds, and is tried to be written.
+// isSuspended reports whether the session is suspended. It asks the trail whether another process has resumed the session. A
+// suspension that is not yet in the trail holds, and isSuspended tries to write it.
 func (h *Handler) isSuspended(ctx context.Context, s *session) bool {
 	on := s.suspension()
 	if on == nil || !h.remembers(s.name) {
@@ -114,9 +109,8 @@ func (h *Handler) isSuspended(ctx context.Context, s *session) bool {
 	return s.suspension() != nil
 }
 
-// recordSuspension writes a suspension to the trail, if it is not there, and
-// returns the Seq of its entry; 0: it could not be written, or is just being
-// written.
+// recordSuspension writes a suspension to the trail, if it is not there, and returns the Seq of its entry. 0: it could not be
+// written, or another call is writing it.
 func (h *Handler) recordSuspension(ctx context.Context, on *suspension) uint64 {
 	on.mu.Lock()
 	entries, at := on.entries, on.recorded
@@ -140,8 +134,7 @@ func (h *Handler) recordSuspension(ctx context.Context, on *suspension) uint64 {
 	return at
 }
 
-// Resume lets a suspended session go on, whichever process has it, if they share
-// the trail. by is who says so.
+// Resume resumes a suspended session in every process that shares the trail. by names the person.
 func (h *Handler) Resume(ctx context.Context, name, by string) error {
 	h.mu.Lock()
 	s, here := h.sessions[name]
@@ -157,13 +150,12 @@ func (h *Handler) Resume(ctx context.Context, name, by string) error {
 		return fmt.Errorf("resume %s: audit trail: %w", name, err)
 	}
 	if here {
-		s.lift(ended) // not one that began meanwhile
+		s.lift(ended) // not a suspension that began meanwhile
 	}
 	return nil
 }
 
-// beginWrite counts a write that begins. It is false if the session is suspended: then
-// nothing may be written.
+// beginWrite counts a write that begins. It returns false if the session is suspended; then the caller must not write.
 func (s *session) beginWrite() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -182,7 +174,7 @@ func (s *session) endWrite() {
 	}
 }
 
-// awaitWrites waits for the writes that are under way.
+// awaitWrites waits for the running writes.
 func (s *session) awaitWrites(ctx context.Context) error {
 	s.mu.Lock()
 	quiet := s.quiet
@@ -202,8 +194,7 @@ func (s *session) awaitWrites(ctx context.Context) error {
 	}
 }
 
-// alarm records that a session is suspicious, and does what policy says about that.
-// begun is the suspension that this call began; nil: it began none.
+// alarm records that a session is suspicious, and acts as policy says. begun is the suspension that this call began, or nil.
 func (h *Handler) alarm(s *session, c tool.Call, what string, begun *suspension) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()

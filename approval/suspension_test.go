@@ -14,9 +14,8 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// FILE-11: from the call that was one too many on nothing is served, not even
-// while the suspension waits for a write that is under way, until a person
-// resumes the session.
+// FILE-11: after the refused call that exceeded the limit, every call is refused until a person resumes the session, also while the
+// suspension waits for a running write.
 func TestSuspendedAtOnce(t *testing.T) {
 	for _, do := range []policy.Response{policy.Suspend, policy.RollBack} {
 		synctest.Test(t, func(t *testing.T) {
@@ -30,7 +29,7 @@ func TestSuspendedAtOnce(t *testing.T) {
 			defer sub.Close()
 			writing := h.start(t.Context(), call("s", "put", "a", "x"))
 			h.answer(h.next(sub), approval.Answer{Verdict: approval.Approve})
-			synctest.Wait() // it is in the middle of writing
+			synctest.Wait() // it is writing
 			escape := h.start(t.Context(), call("s", "get", "../x", ""))
 			synctest.Wait()
 			refused := func(when string) {
@@ -42,7 +41,7 @@ func TestSuspendedAtOnce(t *testing.T) {
 				}
 			}
 			refused("while it writes")
-			h.End("s") // whoever comes by that name
+			h.End("s") // a new session of that name stays suspended
 			refused("begun again")
 			close(release)
 			synctest.Wait()
@@ -60,7 +59,7 @@ func TestSuspendedAtOnce(t *testing.T) {
 	}
 }
 
-// stubborn is a trail that does not take suspensions for a while.
+// stubborn is a trail that refuses suspensions for a while.
 type stubborn struct {
 	*record.Memory
 	full atomic.Bool
@@ -77,8 +76,7 @@ func (s *stubborn) Log(ctx context.Context, entries ...record.Entry) ([]record.E
 	return s.Memory.Log(ctx, entries...)
 }
 
-// FILE-11: a suspension that cannot be written down holds none the less, is
-// written as soon as that works, and is not lifted by a word that is older.
+// FILE-11: a suspension that cannot be recorded holds anyway, is recorded as soon as possible, and is not ended by an older Resume.
 func TestSuspensionNotRecorded(t *testing.T) {
 	h := newHouse(t)
 	trail := &stubborn{Memory: h.trail}
@@ -110,8 +108,7 @@ func TestSuspensionNotRecorded(t *testing.T) {
 	code(t, read(), "")
 }
 
-// FILE-11: what a person allowed a session to read before it was suspended is
-// not shown to it any more.
+// FILE-11: when a session is suspended, a read that a person had allowed before is not done.
 func TestSuspendedWhileAsked(t *testing.T) {
 	h := newHouse(t)
 	h.file("secret", "sesame", 0o600)

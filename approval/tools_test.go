@@ -33,13 +33,12 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// fileTool reads or writes whole files of a real workspace: what the handler
-// needs of a tool, and no more.
+// fileTool reads or writes whole files of a real workspace. It has only what the handler needs.
 type fileTool struct {
 	root    *workspace.Root
 	write   bool
 	onApply func(p *tool.Plan) // before the file is written
-	applied func(p *tool.Plan) // after it
+	applied func(p *tool.Plan) // after the file is written
 }
 
 func (f *fileTool) Spec() tool.Spec {
@@ -49,7 +48,7 @@ func (f *fileTool) Spec() tool.Spec {
 	return tool.Spec{Name: "get", ReadOnly: true}
 }
 
-// Refuse has words of its own, as Read has.
+// Refuse has its own text, as Read has.
 func (f *fileTool) Refuse(c tool.Call, code tool.Code, message string) tool.Result {
 	return tool.Result{Text: fmt.Sprintf("%s %s: %s", c.Name, strings.ToUpper(string(code)), message), Code: code}
 }
@@ -87,7 +86,7 @@ func (f *fileTool) plan(ctx context.Context, c tool.Call, path workspace.Path, d
 	return f.planOn(c, path, content, data)
 }
 
-// planOn plans on what a file was found to hold.
+// planOn makes a plan for the found content of a file.
 func (f *fileTool) planOn(c tool.Call, path workspace.Path, found workspace.Content, data []byte) (*tool.Plan, error) {
 	before, was := found.Data, found.Version
 	info, err := f.root.Inspect(path)
@@ -139,7 +138,7 @@ func (f *fileTool) planOn(c tool.Call, path workspace.Path, found workspace.Cont
 	return p, nil
 }
 
-// house is a handler over a real tree, with a person at its queue.
+// house is a handler over a real directory, with a person at its queue.
 type house struct {
 	*approval.Handler
 	t     testing.TB
@@ -187,7 +186,7 @@ func (h *house) file(name, content string, mode os.FileMode) {
 	}
 }
 
-// has wants a file's content; "" is that of a file that is not there.
+// has checks a file's content; "" means that there is no file.
 func (h *house) has(name, want string) {
 	h.t.Helper()
 	b, err := os.ReadFile(filepath.Join(h.dir, name))
@@ -213,7 +212,7 @@ func (h *house) run(c tool.Call) tool.Result {
 	return res
 }
 
-// pending is a call that goes on in the background.
+// pending is a call that runs in the background.
 type pending struct {
 	res  tool.Result
 	err  error
@@ -242,7 +241,7 @@ func (h *house) wait(p *pending) tool.Result {
 	return p.res
 }
 
-// next waits for the next question that is open.
+// next waits for the next open question.
 func (h *house) next(sub *approval.Subscription) approval.Question {
 	h.t.Helper()
 	for {
@@ -264,7 +263,7 @@ func (h *house) answer(q approval.Question, a approval.Answer) {
 	}
 }
 
-// asked runs a call that one question is asked about.
+// asked runs a call that causes one question.
 func (h *house) asked(c tool.Call, a approval.Answer) (tool.Result, approval.Question) {
 	h.t.Helper()
 	sub := h.queue.Subscribe()
@@ -275,7 +274,7 @@ func (h *house) asked(c tool.Call, a approval.Answer) (tool.Result, approval.Que
 	return h.wait(p), q
 }
 
-// said wants what the trail says of the session, one line an entry.
+// said checks the trail's entries of the session, one line each.
 func (h *house) said(session string, want ...string) {
 	h.t.Helper()
 	if err := h.Journal.Flush(h.t.Context()); err != nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// warnings are the notes in words for people.
+// warnings has the text for people of each note.
 var warnings = map[tool.Note]string{
 	tool.Unread:       "the agent never read this file: it does not know what it overwrites",
 	tool.PartRead:     "the agent read only a part of this file: it may not know all that it overwrites",
@@ -26,8 +26,7 @@ var warnings = map[tool.Note]string{
 	tool.Outside:      "this is not one of stet's own tools: what it does is not confined to the workspace, and cannot be undone here",
 }
 
-// Warnings says in words what the person should know before deciding, the
-// notes first.
+// Warnings returns what the person should know before deciding, the notes first.
 func (q Question) Warnings() []string {
 	var out []string
 	for _, n := range q.Notes {

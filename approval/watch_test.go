@@ -11,9 +11,8 @@ import (
 	"github.com/stet-dev/stet/approval"
 )
 
-// Who watches a queue, loses the connection and watches again, over and over,
-// while questions come and go: what they were told is the queue, with nothing
-// missed and nothing told twice.
+// A front end watches a queue, loses the connection and watches again, while questions open and close. Together its events are the
+// queue's events, without gaps or repeated events.
 func TestWatchAgain(t *testing.T) {
 	var q approval.Queue
 	const askers, each = 4, 100
@@ -23,7 +22,7 @@ func TestWatchAgain(t *testing.T) {
 			for i := range each {
 				ctx, cancel := context.WithCancel(t.Context())
 				if i%3 == 0 {
-					cancel() // it is withdrawn
+					cancel() // the question is withdrawn
 				}
 				_, _ = q.Ask(ctx, approval.Question{Path: fmt.Sprint(n, "-", i), Seal: "s"})
 				cancel()
@@ -41,7 +40,7 @@ func TestWatchAgain(t *testing.T) {
 			if err != nil {
 				return
 			}
-			if e.Opened != nil { // one that is gone cannot be answered
+			if e.Opened != nil { // an ended question cannot be answered
 				_ = q.Answer(e.Opened.ID, approval.Answer{Verdict: approval.Approve, Seal: "s", By: "desk"})
 			}
 		}
@@ -55,7 +54,7 @@ func TestWatchAgain(t *testing.T) {
 	for over := false; !over; {
 		select {
 		case <-done:
-			over = true // one more look, at the end
+			over = true // look once more at the end
 		default:
 		}
 		open, gone, sub := q.Watch(10_000)
@@ -88,7 +87,7 @@ func TestWatchAgain(t *testing.T) {
 			case e.Opened != nil:
 				ids = append(ids, e.Opened.ID)
 			case !slices.Contains(ids, e.Closed.ID):
-				t.Fatalf("%+v ended, and never began", e.Closed)
+				t.Fatalf("%+v ended, but was never opened", e.Closed)
 			default:
 				ended[e.Closed.ID] = true
 				ids = slices.DeleteFunc(ids, func(id string) bool { return id == e.Closed.ID })
@@ -105,7 +104,7 @@ func TestWatchAgain(t *testing.T) {
 	}
 }
 
-// Only so many of those that ended are told: the newest.
+// Watch returns only the newest ended questions, up to the limit.
 func TestWatchEnded(t *testing.T) {
 	var q approval.Queue
 	gone, cancel := context.WithCancel(t.Context())

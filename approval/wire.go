@@ -8,14 +8,14 @@ import (
 	"io"
 )
 
-// frame is a message of the protocol by which a queue is served to another process:
-// JSON objects, one a line, in UTF-8, over a stream socket. Each has a "type".
+// frame is a message of the protocol between a Server and its clients: JSON objects, one on each line, in UTF-8, over a stream
+// socket. Each has a "type".
 //
 // The server begins with
 //
 //	{"type":"hello","version":1,"root":"/home/me/project"}
 //
-// and says, first for each question that is open and then as it happens,
+// and sends, first for each open question and then for each new event,
 //
 //	{"type":"question","question":{…}}   see Question; without content
 //	{"type":"closed","closed":{"id":…,"how":…,"by":…}}
@@ -36,9 +36,8 @@ import (
 //
 //	{"type":"error","error":"…"}
 //
-// if a line is no such object or too long, or the client is not the server's user or
-// too slow. Unknown fields are ignored. An unknown type gets a reply that says so if
-// it has an n, and is ignored otherwise.
+// if a line is not such an object or is too long, or the client is another user or too slow. Unknown fields are ignored. An unknown
+// type gets an error reply if it has an n, and is ignored otherwise.
 //
 // The diff of a question is its text: see tool.Diff.
 type frame struct {
@@ -56,8 +55,8 @@ type frame struct {
 }
 
 const (
-	version = 1        // of the protocol
-	maxLine = 64 << 20 // bytes of a line: room for a write of 5 MB with its diff, and some more
+	version = 1        // version of the protocol
+	maxLine = 64 << 20 // limit of a line in bytes: enough for a write of 5 MB with its diff
 )
 
 var errLong = fmt.Errorf("a line of more than %d bytes", maxLine)
@@ -88,12 +87,12 @@ func (l *lines) next() (frame, error) {
 	return f, nil
 }
 
-// badLine is a line that is no frame.
+// badLine is the error for a line that is not a frame.
 type badLine struct{ err error }
 
 func (b badLine) Error() string { return "not a message: " + b.err.Error() }
 
-// encode is a frame as a line.
+// encode returns a frame as a line.
 func encode(f frame) ([]byte, error) {
 	b, err := json.Marshal(f)
 	return append(b, '\n'), err

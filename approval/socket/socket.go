@@ -1,6 +1,5 @@
-// Package socket is where servers and the programs that answer their questions find
-// each other: each server that waits for a person's answers has a Unix socket in the
-// directory "approve" of the state directory, named PID-RANDOM.sock.
+// Package socket connects servers with the programs that answer their questions. Each server that waits for a person's answers has
+// a Unix socket in the directory "approve" of the state directory, named PID-RANDOM.sock.
 package socket
 
 import (
@@ -25,19 +24,17 @@ const (
 	suffix  = ".sock"
 )
 
-// Listener is a socket that listens for those who answer.
+// Listener is the listening socket of a server.
 type Listener struct {
 	net.Listener
 	file string
 }
 
-// Remove removes the socket's file. One that stays is removed by the next program
-// that finds it.
+// Remove removes the socket's file. If that fails, the next program that finds the file removes it.
 func (l *Listener) Remove() { _ = os.Remove(l.file) }
 
-// Listen makes the socket of this process. The file gets its name only when the
-// socket listens: one that refuses connections is left over from a process that has
-// ended.
+// Listen makes the socket of this process. The file gets its final name after the socket listens. So a file that refuses
+// connections belongs to a process that has ended.
 func Listen(state string) (*Listener, error) {
 	dir := filepath.Join(state, dirName)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -71,15 +68,14 @@ func Listen(state string) (*Listener, error) {
 	return &Listener{l, file}, nil
 }
 
-// Server is a server that can be answered.
+// Server is a connected server.
 type Server struct {
 	PID    int
 	Client *approval.Client
 }
 
-// Dial connects to all servers that wait for answers, in the order of their
-// sockets' names, and removes the sockets of those that have ended. Beside the
-// servers that it has connected to there may be an error about the others.
+// Dial connects to all servers that wait for answers, in the order of their sockets' names, and removes the sockets of ended
+// processes. It may return some servers together with an error about the others.
 func Dial(ctx context.Context, state string) ([]Server, error) {
 	dir := filepath.Join(state, dirName)
 	names, err := removeStale(dir)
@@ -108,15 +104,15 @@ func Dial(ctx context.Context, state string) ([]Server, error) {
 	return all, errors.Join(failed...)
 }
 
-// pidOf is the process that a socket's name tells of.
+// pidOf returns the process id in a socket's name.
 func pidOf(name string) int {
 	digits, _, _ := strings.Cut(name, "-")
-	pid, _ := strconv.Atoi(digits) // 0 for a name that is not ours
+	pid, _ := strconv.Atoi(digits) // 0 for another name
 	return pid
 }
 
-// removeStale removes the sockets in dir that no process listens at, and returns
-// the names of the others. A directory that is not there has none.
+// removeStale removes the sockets in dir without a listening process, and returns the names of the others. A missing directory has
+// none.
 func removeStale(dir string) (live []string, err error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -135,7 +131,7 @@ func removeStale(dir string) (live []string, err error) {
 			_ = conn.Close() // it was only a test
 			live = append(live, e.Name())
 		case errors.Is(err, syscall.ECONNREFUSED):
-			_ = os.Remove(filepath.Join(dir, e.Name())) // the next program tries again
+			_ = os.Remove(filepath.Join(dir, e.Name())) // if this fails, the next program tries again
 		}
 	}
 	return live, nil
@@ -151,13 +147,11 @@ func dial(ctx context.Context, dir, name string) (net.Conn, error) {
 	return d.DialContext(ctx, "unix", address)
 }
 
-// longestAddress is how long the name of a socket may be everywhere.
+// longestAddress is the length of a socket's name that every system accepts.
 const longestAddress = 103
 
-// shortened returns a name for a file in dir that is short enough for the
-// address of a socket, to be used until done is called. Where the name is too
-// long by itself, it leads over the directory's descriptor, if the system has
-// names for those.
+// shortened returns a name for a file in dir that is short enough for the address of a socket. It is valid until done is called. If
+// the plain name is too long, the returned name uses the directory's descriptor, if the system has names for descriptors.
 func shortened(dir, name string) (address string, done func(), err error) {
 	address = filepath.Join(dir, name)
 	if len(address) <= longestAddress {

@@ -147,7 +147,7 @@ type Approval struct {
 	Withdrawn bool      `json:"withdrawn,omitempty"`
 	Done      bool      `json:"done,omitempty"`
 	Error     string    `json:"error,omitempty" jsonschema:"for people"`
-	Code      string    `json:"code,omitempty" jsonschema:"with error: timeout, permission_denied where nobody can be asked, rate_limited where too many questions are open, or another code of a failed call"`
+	Code      string    `json:"code,omitempty" jsonschema:"with error: timeout, permission_denied if no person can be asked, rate_limited where too many questions are open, or another code of a failed call"`
 }
 
 // Question is what a person decides about.

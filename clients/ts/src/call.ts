@@ -76,10 +76,10 @@ export class Call<A = Record<string, unknown>> {
    * through, and do nothing.
    */
   async ask(proposal: Proposal): Promise<{ content?: string; by: string }> {
-    if (!this.#desk.session.can('approval')) throw new ToolError('permission_denied', 'This needs a person, and nobody can be asked.')
+    if (!this.#desk.session.can('approval')) throw new ToolError('permission_denied', 'This needs a person, but there is no person to ask.')
     const reply = await this.waiting(() => this.#desk.ask(this.#question(proposal), this.#signal))
     if (reply.code === 'timeout') {
-      throw new ToolError('timeout', `Nobody answered within ${this.#approvalSeconds} s. Nothing was done.`)
+      throw new ToolError('timeout', `No person answered within ${this.#approvalSeconds} s. Nothing was done.`)
     }
     return verdict(reply)
   }

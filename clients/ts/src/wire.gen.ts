@@ -145,7 +145,7 @@ export interface Approval {
   done?: boolean
   /** for people */
   error?: string
-  /** with error: timeout, permission_denied where nobody can be asked, rate_limited where too many questions are open, or another code of a failed call */
+  /** with error: timeout, permission_denied if no person can be asked, rate_limited where too many questions are open, or another code of a failed call */
   code?: string
 }
 
