@@ -80,10 +80,10 @@ type Agent struct {
 
 	once        sync.Once
 	engine      *history.Engine
-	broken      error // why there is no engine
+	broken      error // why the engine could not be made
 	counter     *tokens.Memo
 	model       prices.Model
-	checks      bool               // the provider checks thinking against what stands before it (bound thinking)
+	checks      bool               // the provider checks bound thinking
 	mu          sync.Mutex         // guards calibration, and meters that use it
 	calibration tokens.Calibration // of the model
 }

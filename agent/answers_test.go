@@ -17,13 +17,13 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// limitWord and refusedWord are how each wire format says it.
+// limitWord and refusedWord are the stop reasons of each wire format.
 var (
 	limitWord   = map[string]string{"messages": "max_tokens", "chat": "length", "responses": "max_output_tokens"}
 	refusedWord = map[string]string{"messages": "refusal", "chat": "content_filter", "responses": "content_filter"}
 )
 
-// turns answers with one function after the other, and then with "Done.".
+// turns answers each request with the next function, and then with "Done.".
 func turns(all ...func(req *llm.Request) (llm.Response, error)) handler {
 	var n atomic.Int32
 	return func(req *llm.Request) (llm.Response, error) {
@@ -39,7 +39,7 @@ func says(text string, calls ...llm.Part) handler {
 	return func(*llm.Request) (llm.Response, error) { return say(text, calls...) }
 }
 
-// stops is an answer that ends for a reason.
+// stops returns an answer that ends with the given stop reason.
 func stops(reason, text string, calls ...llm.Part) handler {
 	return func(*llm.Request) (llm.Response, error) {
 		res, err := say(text, calls...)
@@ -48,14 +48,13 @@ func stops(reason, text string, calls ...llm.Part) handler {
 	}
 }
 
-// A call within which the answer was cut off is not run, whatever is there of
-// it; those before it are.
+// A call in which the answer was cut off is not run. The calls before it are run.
 func TestCallCutOff(t *testing.T) {
 	overWires(t, func(t *testing.T, wire string) {
 		r := newRig(t, wire, llmtest.Script{}, turns(
 			stops(limitWord[wire], "I write.", call("write_file", `{"path":"a.txt","content":"a"}`), call("write_file", `{"path":"b.txt","content":"half`)),
 		), nil)
-		if wire == "messages" { // which has no such thing: a call that is there is whole
+		if wire == "messages" { // this wire format cannot have an incomplete call
 			r = newRig(t, wire, llmtest.Script{}, turns(
 				stops(limitWord[wire], "I write.", call("write_file", `{"path":"a.txt","content":"a"}`), call("write_file", `{"path":"b.txt","content":"half"}`)),
 			), nil)
@@ -74,7 +73,7 @@ func TestCallCutOff(t *testing.T) {
 	})
 }
 
-// Words that were cut off go on; not for ever.
+// Text that was cut off is continued, a limited number of times.
 func TestWordsCutOff(t *testing.T) {
 	overWires(t, func(t *testing.T, wire string) {
 		r := newRig(t, wire, llmtest.Script{}, turns(stops(limitWord[wire], "First half,"), says("second half.")), nil)
@@ -86,7 +85,7 @@ func TestWordsCutOff(t *testing.T) {
 		if out := r.run(c, "Tell me."); out.End != agent.CutOff || out.Turns != 4 {
 			t.Fatalf("%+v", out)
 		}
-		// It can be told to go on.
+		// It can be told to continue.
 		if out := r.run(c, ""); out.Turns != 4 || r.in("Your last answer was cut off. Go on where it ends.") != 1 {
 			t.Fatalf("%+v\n%s", out, texts(r.sent()))
 		}
@@ -105,8 +104,7 @@ func TestRefused(t *testing.T) {
 	})
 }
 
-// The calls of an answer that was refused are not run, and have a result that
-// says so, without which no provider would take the next request.
+// The calls of a refused answer are not run. Each gets a result that says so, because a provider refuses calls without a result.
 func TestRefusedCalls(t *testing.T) {
 	overWires(t, func(t *testing.T, wire string) {
 		r := newRig(t, wire, llmtest.Script{}, turns(
@@ -126,7 +124,7 @@ func TestRefusedCalls(t *testing.T) {
 	})
 }
 
-// A turn that the provider paused is sent back as it came.
+// A turn that the provider paused is sent back unchanged.
 func TestPaused(t *testing.T) {
 	r := newRig(t, "messages", llmtest.Script{}, turns(stops("pause_turn", "I am looking."), says("Found.")), nil)
 	c := r.begin()
@@ -139,7 +137,7 @@ func TestPaused(t *testing.T) {
 	}
 }
 
-// An empty answer is no message; the model is told, and its use counts.
+// An empty answer is not stored as a message. The model is told, and the usage counts.
 func TestEmptyAnswer(t *testing.T) {
 	overWires(t, func(t *testing.T, wire string) {
 		r := newRig(t, wire, llmtest.Script{}, turns(says(""), says("Here.")), nil)
@@ -157,7 +155,7 @@ func TestEmptyAnswer(t *testing.T) {
 	})
 }
 
-// What is wrong with a call is told to the model, who can do better.
+// The model is told what is wrong with a call, so that it can repeat the call correctly.
 func TestWrongCalls(t *testing.T) {
 	overWires(t, func(t *testing.T, wire string) {
 		bad := `{"path":`
@@ -190,8 +188,7 @@ func TestWrongCalls(t *testing.T) {
 	})
 }
 
-// The same call with the same result is noticed: the model is told, and then it
-// is over.
+// The same call with the same result is detected: first the model is told, then the run ends.
 func TestLoopGuard(t *testing.T) {
 	overWires(t, func(t *testing.T, wire string) {
 		n := 0
@@ -211,8 +208,7 @@ func TestLoopGuard(t *testing.T) {
 	})
 }
 
-// Blank words are refused before anything is stored or sent: no provider takes
-// them.
+// A blank prompt is refused before anything is stored or sent, because providers refuse it.
 func TestBlankWords(t *testing.T) {
 	r := newRig(t, "messages", llmtest.Script{}, says("Yes."), nil)
 	c := r.begin()
@@ -233,7 +229,7 @@ func TestBlankWords(t *testing.T) {
 	}
 }
 
-// There is an end to a prompt whose calls are always others.
+// The number of requests for one prompt is limited.
 func TestMaxTurns(t *testing.T) {
 	n := 0
 	r := newRig(t, "chat", llmtest.Script{}, func(*llm.Request) (llm.Response, error) {
@@ -244,13 +240,13 @@ func TestMaxTurns(t *testing.T) {
 	if out := r.run(c, "Find."); out.End != agent.Turns || out.Turns != 7 {
 		t.Fatalf("%+v", out)
 	}
-	// The results are there, and with no words it goes on.
+	// The results are stored, and a Run without a prompt continues.
 	if out := r.run(c, ""); out.End != agent.Turns || out.Turns != 7 {
 		t.Fatalf("%+v", out)
 	}
 }
 
-// parked are calls that wait until their context ends.
+// parked has calls that wait until their context ends.
 type parked struct {
 	began chan string
 	specs []tool.Spec
@@ -267,8 +263,7 @@ func (p *parked) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 	return tool.Result{}, ctx.Err()
 }
 
-// Whoever interrupts loses nothing of what was said, and every call has a
-// result. The next words go on from there.
+// After an interruption, all messages are stored and every call has a result. The next prompt continues from there.
 func TestInterruptedCalls(t *testing.T) {
 	overWires(t, func(t *testing.T, wire string) {
 		tools := &parked{began: make(chan string, 3), specs: []tool.Spec{{Name: "wait", Schema: json.RawMessage(`{"type":"object"}`)}}}
@@ -303,7 +298,7 @@ func TestInterruptedCalls(t *testing.T) {
 	})
 }
 
-// What was there of an answer that was cut off is stored.
+// The part of an interrupted answer that arrived is stored.
 func TestInterruptedAnswer(t *testing.T) {
 	overWires(t, func(t *testing.T, wire string) {
 		r := newRig(t, wire, llmtest.Script{}, turns(says(strings.Repeat("many words ", 50)), says("I go on.")), nil)
@@ -335,9 +330,8 @@ func TestInterruptedAnswer(t *testing.T) {
 	})
 }
 
-// An answer that breaks off in its reasoning or within a call has nothing that
-// could be sent back: the same is asked again, a few times, and what was used
-// counts.
+// An answer that breaks off in its reasoning or in a call has no part that could be sent back. The same request is sent again, a
+// few times, and the usage counts.
 func TestBrokenUnsaid(t *testing.T) {
 	long := call("write_file", `{"path":"a.txt","content":"`+strings.Repeat("many words ", 50)+`"}`)
 	for _, faults := range []int{1, 4} {
@@ -372,8 +366,7 @@ func TestBrokenUnsaid(t *testing.T) {
 	}
 }
 
-// What was used by an answer that a person interrupts while it still thinks is
-// paid, and counted.
+// The usage of an answer that a person interrupts during its thinking is counted.
 func TestInterruptedThought(t *testing.T) {
 	r := newRig(t, "messages", llmtest.Script{Turns: []llmtest.Turn{{Thinking: strings.Repeat("let me see ", 50), Text: "Yes."}}}, nil, nil)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -415,8 +408,8 @@ func TestOutcomeUnknown(t *testing.T) {
 	})
 }
 
-// A call whose result a person went back over, in this process or another, or in a
-// fork, is not run again either; the model is told why there is no result.
+// A call is not run again after a person rewound to before its result, in this process, another process or a fork. The model is
+// told why there is no result.
 func TestRewoundResult(t *testing.T) {
 	for _, way := range []string{"here", "resumed", "forked"} {
 		t.Run(way, func(t *testing.T) {
@@ -455,7 +448,7 @@ func TestRewoundResult(t *testing.T) {
 	}
 }
 
-// Somebody else goes on with the session: nothing is mixed up.
+// When another process continues the session, this one stores nothing in it.
 func TestGoesOnElsewhere(t *testing.T) {
 	r := newRig(t, "chat", llmtest.Script{}, says("Yes."), nil)
 	a := r.begin()
@@ -467,7 +460,7 @@ func TestGoesOnElsewhere(t *testing.T) {
 		!strings.Contains(err.Error(), "nothing was stored") || len(r.list()) != 1 {
 		t.Fatalf("%v", err)
 	}
-	// A title is no part of the conversation.
+	// A title does not count as a message.
 	other, err := session.Resume(t.Context(), r.store, a.ID())
 	if err != nil {
 		t.Fatal(err)
@@ -476,7 +469,7 @@ func TestGoesOnElsewhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.run(b, "Four.")
-	// The other one is where the session is now, also where it went back.
+	// The session is where the other conversation is, also after a rewind there.
 	if err := b.Rewind(t.Context(), 4); err != nil {
 		t.Fatal(err)
 	}
@@ -493,8 +486,7 @@ func TestGoesOnElsewhere(t *testing.T) {
 	}
 }
 
-// Another process compacts the session: this one is told, and goes on where the
-// session goes on; what was spent is counted once.
+// Another process compacts the session: this one is told, and continues with the newest session. Usage is counted once.
 func TestCompactedElsewhere(t *testing.T) {
 	r := newRig(t, "messages", llmtest.Script{}, func(req *llm.Request) (llm.Response, error) {
 		if asksForSummary(req) {
@@ -524,8 +516,7 @@ func TestCompactedElsewhere(t *testing.T) {
 	}
 }
 
-// What the model has said and done is not lost where somebody else goes on with
-// the session meanwhile, or compacts it: a fork has it.
+// When another process continues or compacts the session, this process's messages are kept in a fork.
 func TestKeptInAFork(t *testing.T) {
 	for _, way := range []string{"says", "compacts"} {
 		t.Run(way, func(t *testing.T) {

@@ -13,7 +13,7 @@ type backoff struct {
 // this share of the window before the next attempt.
 const growth = 10 // a tenth
 
-// free reports whether a prompt of this size may be compacted.
+// free reports whether a prompt of this size may be compacted now.
 func (b *backoff) free(size int) bool { return size >= b.until }
 
 // failed notes that a prompt of this size could not be compacted.

@@ -15,8 +15,7 @@ import (
 	"github.com/stet-dev/stet/store/sqlite"
 )
 
-// spoke is a stored conversation of n messages: reads of some hundred files,
-// 4 KB each, every third of them a repeat.
+// spoke stores a conversation of n messages: reads of some hundred files of 4 KB, every third of them repeated.
 func spoke(tb testing.TB, store session.Store, dir string, n int) string {
 	tb.Helper()
 	ses, err := session.Create(tb.Context(), store, session.Opening{Dir: dir},
@@ -40,7 +39,7 @@ func spoke(tb testing.TB, store session.Store, dir string, n int) string {
 	return ses.ID()
 }
 
-// benchRig is an agent whose window takes everything.
+// benchRig is an agent whose window is large enough for everything.
 func benchRig(b *testing.B, store session.Store) *rig {
 	r := newRig(b, "messages", llmtest.Script{End: "Fine."}, nil, func(a *agent.Agent) {
 		a.Limits = agent.Limits{Window: 100_000_000}
@@ -52,8 +51,8 @@ func benchRig(b *testing.B, store session.Store) *rig {
 	return r
 }
 
-// What the loop adds to the time until the first piece of an answer: the prompt
-// stored on disk, the request built. "bare" is the client alone.
+// BenchmarkFirstPiece measures what the loop adds to the time until the first piece of an answer: storing the prompt on disk and
+// building the request. "bare" is the client alone.
 func BenchmarkFirstPiece(b *testing.B) {
 	for _, n := range []int{0, 100, 1000} {
 		b.Run(fmt.Sprintf("bare/%d", n), func(b *testing.B) {
@@ -85,7 +84,7 @@ func BenchmarkFirstPiece(b *testing.B) {
 	}
 }
 
-// firstPiece reports the time from a call to the first text that it tells of.
+// firstPiece reports the time from a call to its first text event.
 func firstPiece(b *testing.B, ask func(func(llm.Event)) error) {
 	var sum time.Duration
 	for b.Loop() {

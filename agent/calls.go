@@ -16,14 +16,14 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// done is a call with what it came to.
+// done is a call with its result.
 type done struct {
 	call   llm.Part
 	result tool.Result
 	took   time.Duration
 }
 
-// work does a call.
+// work runs a call.
 type work func(context.Context) (tool.Result, error)
 
 // do runs the calls of an answer side by side, as many as the agent allows, and
@@ -186,7 +186,7 @@ func failed(call llm.Part, code tool.Code, text string) tool.Result {
 	return tool.Result{CallID: call.CallID, Text: text, Code: code}
 }
 
-// result is a result as it is stored.
+// result returns a result in the form in which it is stored.
 func result(d done) session.Message {
 	return newMessage(llm.Tool, llm.Part{
 		Kind: llm.ToolResult, CallID: d.call.CallID, Text: d.result.Text, IsError: d.result.Failed(),

@@ -33,8 +33,7 @@ func (r *run) carryOver(ctx context.Context, st session.State, text string) (car
 	return carried, known
 }
 
-// askedHead stands before the person's words in the reminder that repeats them
-// after a compaction.
+// askedHead precedes the person's words in the reminder that repeats them after a compaction.
 const askedHead = "What the person said last, in their own words:\n"
 
 // tail returns the newest messages, which are carried over unchanged. These are
@@ -71,7 +70,7 @@ func (r *run) tail(st session.State) (tail []llm.Message, asked string) {
 		}
 	}
 	for i := range tail {
-		tail[i].Usage = nil // it was the size of another window
+		tail[i].Usage = nil // it was measured in another window
 		if tail[i].Time.IsZero() {
 			tail[i].Time = time.Now()
 		}
@@ -92,8 +91,7 @@ func open(messages []llm.Message) int {
 	return max(from, 0)
 }
 
-// saidIn returns the person's words in a message, also those that an earlier
-// compaction has carried over to it.
+// saidIn returns the person's words in a message, including words that an earlier compaction carried over.
 func saidIn(m llm.Message) string {
 	if m.Role != llm.User {
 		return ""

@@ -11,7 +11,7 @@ import (
 	"github.com/stet-dev/stet/session"
 )
 
-// begins is what the conversation begins with, but for files.
+// begins returns the beginning of the conversation, without attached files.
 func begins(st session.State) string {
 	var all []string
 	for _, p := range st.Messages[0].Parts {
@@ -22,7 +22,7 @@ func begins(st session.State) string {
 	return strings.Join(all, "\n")
 }
 
-// holding begins a conversation with what is stored already.
+// holding begins a conversation with stored events.
 func (r *rig) holding(said ...session.Body) *agent.Conversation {
 	r.t.Helper()
 	ses, err := session.Create(r.t.Context(), r.store, session.Opening{Dir: r.dir}, said...)
@@ -38,8 +38,7 @@ func message(role llm.Role, parts ...llm.Part) session.Message {
 
 func text(s string) llm.Part { return llm.Part{Text: s} }
 
-// However often a long task is compacted, the person's words stay as they were,
-// and no earlier summary is taken for them. (CTX-4)
+// After any number of compactions, the person's words are unchanged, and earlier summaries are not mistaken for them. (CTX-4)
 func TestTwoCompactions(t *testing.T) {
 	overWires(t, func(t *testing.T, wire string) {
 		n := 0
@@ -66,8 +65,7 @@ func TestTwoCompactions(t *testing.T) {
 	})
 }
 
-// What is not answered yet is taken along through compactions that follow on
-// each other; the summaries are not.
+// Unanswered messages are carried over through several compactions in a row; the old summaries are not.
 func TestUnansweredTwice(t *testing.T) {
 	n := 0
 	r := newRig(t, "chat", llmtest.Script{}, func(*llm.Request) (llm.Response, error) {
@@ -76,22 +74,21 @@ func TestUnansweredTwice(t *testing.T) {
 	}, nil)
 	c := r.holding(
 		message(llm.User, text("The first thing to do, at some length.")), message(llm.Assistant, text("It is done, at some length too.")),
-		message(llm.User, text("The wish that nobody answered.")),
+		message(llm.User, text("The wish without an answer.")),
 	)
 	for i := range 3 {
 		if err := c.Compact(t.Context(), "", nil); err != nil {
 			t.Fatal(err)
 		}
 		st := c.State()
-		if roles(st.Messages) != "user user" || st.Messages[1].Parts[0].Text != "The wish that nobody answered." ||
+		if roles(st.Messages) != "user user" || st.Messages[1].Parts[0].Text != "The wish without an answer." ||
 			!strings.Contains(begins(st), fmt.Sprintf("Summary %d.", i+1)) {
 			t.Fatalf("compaction %d: %+v", i+1, st.Messages)
 		}
 	}
 }
 
-// The newest calls are taken along with their results, and the words that they
-// are for.
+// The newest calls are carried over with their results and the prompt that they belong to.
 func TestTailOfCalls(t *testing.T) {
 	overWires(t, func(t *testing.T, wire string) {
 		r := newRig(t, wire, llmtest.Script{}, says("A summary."), nil)
@@ -121,8 +118,8 @@ func TestTailOfCalls(t *testing.T) {
 	})
 }
 
-// An answer that was cut off is not done: its request is taken along, and it can
-// go on, where it is short from its own end. What was answered is not due again.
+// After a cut-off answer the prompt counts as unanswered: it is carried over, with the end of the answer if that is short. An
+// answered prompt is not asked again.
 func TestCutOffThenCompact(t *testing.T) {
 	answer := strings.Repeat("I begin with the work and think of many things. ", 50)
 	for name, c := range map[string]struct {

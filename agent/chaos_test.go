@@ -13,9 +13,8 @@ import (
 	"github.com/stet-dev/stet/llm/llmtest"
 )
 
-// Whatever a model says, whatever fails, and whenever somebody interrupts: every
-// request is one that a provider accepts, what is stored only grows, every call
-// is run once at most, and the conversation can go on. (CTX-3, TRIM-12)
+// The model gives random answers, parts fail, and runs are interrupted at random. Every request is valid for a provider, the stored
+// session only grows, every call runs at most once, and the conversation can continue. (CTX-3, TRIM-12)
 func TestAnything(t *testing.T) {
 	for seed := range uint64(12) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -72,7 +71,7 @@ func textOf(text string) []llm.Part {
 	return []llm.Part{{Text: text}}
 }
 
-// anything answers with anything.
+// anything returns random answers.
 func anything(t *testing.T, wire string, rnd *rand.Rand, ids *atomic.Int64) handler {
 	turn := make(chan struct{}, 1)
 	return func(req *llm.Request) (llm.Response, error) {
@@ -113,8 +112,7 @@ func anything(t *testing.T, wire string, rnd *rand.Rand, ids *atomic.Int64) hand
 	}
 }
 
-// accepted checks that a provider takes a request: a user's words first, every
-// call answered right behind it, once.
+// accepted checks the rules of providers: a user's words come first, and every call has exactly one result directly behind it.
 func accepted(t *testing.T, req *llm.Request) {
 	t.Helper()
 	open := map[string]bool{}

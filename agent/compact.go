@@ -11,11 +11,11 @@ import (
 	"github.com/stet-dev/stet/tokens"
 )
 
-// SummaryAsked begins the words by which the model is asked for a summary.
+// SummaryAsked begins the text that asks the model for a summary.
 const SummaryAsked = "Write a summary of this conversation"
 
 // summaryTask asks for a summary.
-const summaryTask = SummaryAsked + `, which will take its place: whoever goes on knows nothing but your words and the files as they are on disk. Do not call tools, and do not go on with the work.
+const summaryTask = SummaryAsked + `, which will take its place: the agent that continues will see only your summary and the files as they are on disk. Do not call tools, and do not go on with the work.
 
 Say, as far as there is something to say:
 1. what the person wants, in their own words where these matter, and what they forbade or prefer;
@@ -26,11 +26,11 @@ Say, as far as there is something to say:
 
 Be exact and brief. Leave out what can be read again in a file.`
 
-// retryTask is added where the first answer could not be used.
+// retryTask is added if the first answer could not be used.
 const retryTask = "\n\nYour last answer to this could not be used: %s. Answer with the text of the summary alone."
 
-// summaryHead stands before the summary in the new session.
-const summaryHead = "This conversation goes on from an earlier one that has become too long. What it came to:\n\n"
+// summaryHead precedes the summary in the new session.
+const summaryHead = "This conversation continues an earlier one that has become too long. Its summary:\n\n"
 
 // errNoSummary is why a conversation was not compacted.
 var errNoSummary = errors.New("no usable summary")
@@ -120,7 +120,7 @@ func (r *run) summary(ctx context.Context, b built, focus string) (string, error
 	if focus != "" {
 		task += "\n\nThe person asks that above all this be kept: " + focus
 	}
-	// The reserve of the window is there for the question.
+	// The window's reserve has room for the question.
 	if room := r.narrowed(r.a.window() - r.a.output() - r.a.counter.Count(task) - r.a.window()/50); b.size > room {
 		b = r.fit(room)
 	}
@@ -149,7 +149,7 @@ func (r *run) summary(ctx context.Context, b built, focus string) (string, error
 	return "", fmt.Errorf("%w: %s", errNoSummary, why)
 }
 
-// unusable says why an answer is no usable summary; "" if it is one.
+// unusable returns why an answer cannot be used as a summary, or "".
 func (r *run) unusable(res *llm.Response, text string, b built) string {
 	was := tokens.CountMessages(b.req.Messages[len(r.system):], r.a.counter)
 	switch stop := res.Stop(); {

@@ -15,13 +15,13 @@ import (
 
 const goodSummary = "The person wants the files read, and the plan kept. Files 0 to 9 were read. Next: edit plan.txt."
 
-// asksForSummary reports whether a request is the one for a summary.
+// asksForSummary reports whether a request asks for a summary.
 func asksForSummary(req *llm.Request) bool {
 	last := req.Messages[len(req.Messages)-1]
 	return last.Role == llm.User && strings.HasPrefix(last.Parts[len(last.Parts)-1].Text, agent.SummaryAsked)
 }
 
-// noted approves everything, and keeps what it was asked.
+// noted approves everything, and keeps the questions.
 type noted struct{ asked []approval.Question }
 
 func (n *noted) Ask(_ context.Context, q approval.Question) (approval.Answer, error) {
@@ -29,10 +29,8 @@ func (n *noted) Ask(_ context.Context, q approval.Question) (approval.Answer, er
 	return approval.Answer{Verdict: approval.Approve, Seal: q.Seal}, nil
 }
 
-// long is a rig whose model reads one file after the other, till the window is
-// full: `files` of them, of 3,000 tokens each, in a window of 24,000. After that
-// it edits plan.txt, which it read before, and is done. summary answers when it
-// is asked for one.
+// long is a rig whose model reads one file after another until the window is full: `files` files of 3,000 tokens each, in a window
+// of 24,000. Then it edits plan.txt, which it read before, and ends. summary answers the requests for a summary.
 func long(t *testing.T, wire string, files int, summary handler) (*rig, *noted) {
 	step := 0
 	r := newRig(t, wire, llmtest.Script{}, func(req *llm.Request) (llm.Response, error) {
@@ -71,10 +69,8 @@ func long(t *testing.T, wire string, files int, summary handler) (*rig, *noted) 
 	return r, n
 }
 
-// Past 92 % of the window the model is asked for a summary, which takes the
-// place of the conversation in a session of its own, with the most important
-// files fresh from disk, which can be edited without being read again. (CTX-4,
-// CTX-9, CTX-10 group 3)
+// Past 92 % of the window the model is asked for a summary. The summary replaces the conversation in a new session, with the most
+// important files as they are on disk. These can be edited without being read again. (CTX-4, CTX-9, CTX-10 group 3)
 func TestCompaction(t *testing.T) {
 	overWires(t, func(t *testing.T, wire string) {
 		r, person := long(t, wire, 5, says(goodSummary))
@@ -115,15 +111,15 @@ func TestCompaction(t *testing.T) {
 		if spent := c.Spent().Usage; spent.Output <= st.Spent.Output || spent.Prompt() <= old.State().Spent.Prompt() {
 			t.Fatalf("%+v spent in all, %+v before", spent, old.State().Spent)
 		}
-		// It is the one that a resume of the old one leads to. (TRIM-12)
+		// A resume of the old session leads to the new one. (TRIM-12)
 		if got := r.resume(old.ID()).ID(); got != st.ID {
 			t.Fatalf("resumed %s", got)
 		}
 	})
 }
 
-// checkSummaryRequest checks that the summary was asked for with what was sent
-// anyway, and so read from the provider's cache.
+// checkSummaryRequest checks that the request for a summary begins with what was sent before, so that the provider reads it from
+// its cache.
 func checkSummaryRequest(t *testing.T, r *rig) {
 	t.Helper()
 	all := r.server.Requests()
@@ -143,10 +139,10 @@ func checkSummaryRequest(t *testing.T, r *rig) {
 		}
 		return
 	}
-	t.Error("nobody asked for a summary")
+	t.Error("no request asked for a summary")
 }
 
-// bare are messages without where they stood.
+// bare returns the messages without their event numbers.
 func bare(messages []llm.Message) []string {
 	var out []string
 	for _, m := range messages {
@@ -157,12 +153,11 @@ func bare(messages []llm.Message) []string {
 	return out
 }
 
-// A model that fails, answers nonsense or answers too long costs nothing but the
-// question: all that was said is there, the turn goes on with what fits, and the
-// model is not asked for ever. (CTX-4, CTX-2)
+// If the model fails, or its summary is nonsense or too long, only the question is lost: all messages remain, the turn continues
+// with the messages that fit, and the model is asked a limited number of times. (CTX-4, CTX-2)
 func TestCompactionFails(t *testing.T) {
 	nonsense := call("read_file", `{"path":"0.txt"}`)
-	onOne := map[string]bool{"fails": true, "whitespace": true, "too long": true} // nothing of it is the wire's
+	onOne := map[string]bool{"fails": true, "whitespace": true, "too long": true} // these cases do not depend on the wire format
 	for name, summary := range map[string]handler{
 		"fails": func(*llm.Request) (llm.Response, error) {
 			return llm.Response{}, llmtest.Fault{Status: 400, Message: "no"}
@@ -200,7 +195,7 @@ func TestCompactionFails(t *testing.T) {
 				if asked == 0 || asked > 12 {
 					t.Fatalf("asked for a summary %d times in %d requests", asked, len(r.server.Requests()))
 				}
-				// Nothing is lost: 10 reads of 3,000 tokens are stored whole.
+				// All messages remain: 10 reads of 3,000 tokens are stored whole.
 				size := 0
 				for _, m := range c.State().Messages {
 					for _, p := range m.Parts {
@@ -220,8 +215,7 @@ func TestCompactionFails(t *testing.T) {
 	}
 }
 
-// A first answer that cannot be used is answered with the reason, and the second
-// one may do.
+// If the first summary cannot be used, the model is told the reason, and its second summary may be used.
 func TestCompactionRetry(t *testing.T) {
 	overWires(t, func(t *testing.T, wire string) {
 		asked := 0
@@ -242,8 +236,7 @@ func TestCompactionRetry(t *testing.T) {
 	})
 }
 
-// On request, with what the person wants kept; where there is nothing to
-// compact, nothing happens.
+// Compaction on request keeps what the person asks for. An empty conversation is not compacted.
 func TestCompactByHand(t *testing.T) {
 	overWires(t, func(t *testing.T, wire string) {
 		r := newRig(t, wire, llmtest.Script{}, func(req *llm.Request) (llm.Response, error) {
@@ -275,7 +268,7 @@ func TestCompactByHand(t *testing.T) {
 	})
 }
 
-// A model that takes less than is believed of it: the request is made shorter.
+// A model that accepts less than expected: the request is made shorter.
 func TestTooLongForTheModel(t *testing.T) {
 	overWires(t, func(t *testing.T, wire string) {
 		r, _ := long(t, wire, 5, says(goodSummary))
@@ -295,8 +288,8 @@ func TestTooLongForTheModel(t *testing.T) {
 	})
 }
 
-// A compaction in the middle of a turn: the person's words stay, calls and
-// results stay together, and what is attached is what is on disk.
+// A compaction in the middle of a turn keeps the person's words, keeps calls together with their results, and attaches files as
+// they are on disk.
 func TestCompactionMidTurn(t *testing.T) {
 	overWires(t, func(t *testing.T, wire string) {
 		r, _ := long(t, wire, 5, says(goodSummary))

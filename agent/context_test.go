@@ -54,8 +54,8 @@ func TestNormalised(t *testing.T) {
 	})
 }
 
-// A recording in which images stand between the results of calls can be gone on
-// with: on the wire the results come first. (CTX-3)
+// A conversation can continue from a recording with images between the results of calls: in the request the results come first.
+// (CTX-3)
 func TestImageBetweenResults(t *testing.T) {
 	overWires(t, func(t *testing.T, wire string) {
 		r := newRig(t, wire, llmtest.Script{}, says("Fine."), nil)
@@ -85,8 +85,7 @@ func TestImageBetweenResults(t *testing.T) {
 	})
 }
 
-// Group 2: the size of the next request, as it is expected, against what the
-// API then says; cached tokens are part of it. (CTX-1, CTX-10)
+// Group 2: the expected size of the next request matches the usage that the API reports, including cached tokens. (CTX-1, CTX-10)
 func TestCounted(t *testing.T) {
 	overWires(t, func(t *testing.T, wire string) {
 		script := llmtest.Script{}
@@ -114,7 +113,7 @@ func TestCounted(t *testing.T) {
 		if cached == 0 {
 			t.Fatal("nothing was read from the cache")
 		}
-		slices.Sort(off[2:]) // the first two teach it
+		slices.Sort(off[2:]) // the first two calibrate the estimate
 		if median := off[2:][len(off[2:])/2]; median > 0.03 {
 			t.Fatalf("off by %.1f %%: %v", median*100, off)
 		}
@@ -128,9 +127,8 @@ func TestCounted(t *testing.T) {
 	})
 }
 
-// Group 4: system text first, variables behind it in their order; reminders
-// never before what was said. What was sent once is sent the same way again.
-// (CTX-5, CTX-10)
+// Group 4: the system text comes first, then the variables in their order; reminders never come before the messages. What was sent
+// once is sent the same way again. (CTX-5, CTX-10)
 func TestPrompt(t *testing.T) {
 	p := agent.Prompt{System: "You fix bugs.", Variables: []agent.Variable{
 		{Name: "platform", Text: "plan9/amd64"}, {Name: "notes", Text: "one\ntwo\n"}, {Name: "date", Text: "2026-01-02"},
@@ -169,7 +167,7 @@ func TestPrompt(t *testing.T) {
 	})
 }
 
-// The window fills up: the model and the person are told once.
+// When the window fills up, the model and the person are told once.
 func TestWarned(t *testing.T) {
 	r, _ := long(t, "chat", 12, says(goodSummary))
 	r.agent.Limits.Compact, r.agent.Limits.Warn = -1, 0.5
@@ -179,7 +177,7 @@ func TestWarned(t *testing.T) {
 		t.Fatalf("warned %d times", n)
 	}
 	if n := len(r.told(agent.Compacting)); n != 0 {
-		t.Fatalf("compacted %d times, which nobody wanted", n)
+		t.Fatalf("compacted %d times, without need", n)
 	}
 	for _, req := range r.server.Requests() {
 		if n := len(req.Body) / 4; n > 24_000 {
@@ -193,10 +191,9 @@ func TestWarned(t *testing.T) {
 	}
 }
 
-// Group 5: what somebody else did to a file is told once, as a diff; a touched
-// file is the same file; a removed one is said to be removed; the agent's own
-// edit is none of it, and the important files are those last used.
-// (CTX-6 to CTX-10)
+// Group 5: a change by another program is reported once, as a diff. A touched file with the same content is not reported, a removed
+// file is reported as removed, and the agent's own edits are not reported. The important files are the ones used last. (CTX-6 to
+// CTX-10)
 func TestFreshness(t *testing.T) {
 	overWires(t, func(t *testing.T, wire string) {
 		read := func(names ...string) llmtest.Turn {
@@ -242,8 +239,7 @@ func TestFreshness(t *testing.T) {
 		if len(told) != 1 || len(told[0].Paths) != 2 {
 			t.Fatalf("%+v", told)
 		}
-		// It is not told again, in another process either, and the change that was
-		// told can be edited.
+		// It is not reported again, also not in another process. The agent can edit the reported change.
 		r.again()
 		r.asks.Approver = n
 		c = r.resume(c.ID())
@@ -266,8 +262,7 @@ func TestFreshness(t *testing.T) {
 	})
 }
 
-// A change that is too large to be told in full is told once, in another process
-// and after a compaction too. (CTX-8)
+// A change that is too large for a full report is reported once, also in another process and after a compaction. (CTX-8)
 func TestToldOnce(t *testing.T) {
 	r := newRig(t, "messages", llmtest.Script{}, turns(says("", call("read_file", `{"path":"big"}`)), says("Read.")), nil)
 	big := func(seed int) string {
@@ -302,7 +297,7 @@ func TestToldOnce(t *testing.T) {
 	once("compacted")
 }
 
-// What a file says does not end the reminder that it stands in. (CTX-5)
+// Text in a file cannot end the reminder that contains it. (CTX-5)
 func TestReminderStaysWhole(t *testing.T) {
 	r := newRig(t, "messages", llmtest.Script{}, turns(says("", call("read_file", `{"path":"x"}`)), says("Read.")), nil)
 	r.put("x", "one\n")
@@ -317,8 +312,7 @@ func TestReminderStaysWhole(t *testing.T) {
 	}
 }
 
-// Nor does a file that a compaction would attach: it is left to be read, and the
-// others are attached. (CTX-4, CTX-5)
+// A file with such text is not attached after a compaction; it must be read. The other files are attached. (CTX-4, CTX-5)
 func TestAttachedStaysWhole(t *testing.T) {
 	r := newRig(t, "messages", llmtest.Script{}, func(req *llm.Request) (llm.Response, error) {
 		switch all := texts(req); {
@@ -342,7 +336,7 @@ func TestAttachedStaysWhole(t *testing.T) {
 	}
 }
 
-// However much a tool returns, the next request fits. (CTX-2)
+// The next request fits, even if a tool returns very much. (CTX-2)
 func TestHugeResults(t *testing.T) {
 	overWires(t, func(t *testing.T, wire string) {
 		huge := llmtest.Call("read_file", `{"path":"huge.txt"}`)

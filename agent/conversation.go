@@ -33,7 +33,7 @@ type Conversation struct {
 	tally   tally            // of this session
 	meter   tokens.Meter     // guarded by Agent.mu
 	fitted  *fitted          // nil: all stored messages are sent
-	mute    int              // if the provider checks thinking, that of the first mute messages is not sent
+	mute    int              // if the provider checks thinking, the thinking of the first mute messages is not sent
 	pending []session.Body   // observations and decisions that are not stored yet
 }
 
@@ -121,8 +121,7 @@ func (c *Conversation) lookBack(ctx context.Context, st session.State) error {
 	}
 }
 
-// ID is the name of the session in the store: another one after a compaction,
-// and "" before the first message.
+// ID returns the name of the session in the store. It changes after a compaction, and is "" before the first message.
 func (c *Conversation) ID() string {
 	if s := c.session(); s != nil {
 		return s.ID()
@@ -136,7 +135,7 @@ func (c *Conversation) session() *session.Session {
 	return c.ses
 }
 
-// State is what is stored of the conversation.
+// State returns the stored state of the conversation.
 func (c *Conversation) State() session.State {
 	if s := c.session(); s != nil {
 		return s.State()

@@ -24,8 +24,7 @@ func (a answers) Ask(_ context.Context, q approval.Question) (approval.Answer, e
 	return answer, nil
 }
 
-// What a person decides is stored, with their words: a resume has it, and so has
-// an export. To the conversation it is nothing.
+// A person's decision is stored with their words: a resume and an export have it. The conversation's messages do not.
 func TestDecisions(t *testing.T) {
 	write := func(id, path string) llm.Part {
 		return llm.Part{Kind: llm.ToolCall, CallID: id, Name: "write_file", Args: `{"path":"` + path + `","content":"new\n"}`}
@@ -73,7 +72,7 @@ func TestDecisions(t *testing.T) {
 		}
 	}
 
-	// The messages are the same without what was decided.
+	// The messages are the same without the decisions.
 	var without []session.Event
 	for _, e := range events {
 		if e.Kind() != session.KindApproval && e.Kind() != session.KindTitle {
@@ -86,7 +85,7 @@ func TestDecisions(t *testing.T) {
 	}
 }
 
-// deafTo is a store that does not take what was decided.
+// deafTo is a store that refuses decisions.
 type deafTo struct{ session.Store }
 
 var errFull = errors.New("no room")
@@ -102,7 +101,7 @@ func (d deafTo) Append(ctx context.Context, batches ...session.Batch) error {
 	return d.Store.Append(ctx, batches...)
 }
 
-// What was decided is stored before anything is done about it.
+// A decision is stored before the write.
 func TestDecisionBeforeTheWrite(t *testing.T) {
 	r := newRig(t, "chat", llmtest.Script{}, says("", call("write_file", `{"path":"a.txt","content":"new\n"}`)), func(a *agent.Agent) {
 		a.Store = deafTo{a.Store}
@@ -113,8 +112,7 @@ func TestDecisionBeforeTheWrite(t *testing.T) {
 	}
 }
 
-// A session is called by the first line of its first prompt till somebody gives
-// it a title.
+// The first line of the first prompt is the session's title until a person sets one.
 func TestTitle(t *testing.T) {
 	r := newRig(t, "chat", llmtest.Script{}, says("Yes."), nil)
 	c := r.begin()

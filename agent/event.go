@@ -9,21 +9,21 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// EventKind says what an Event tells.
+// EventKind is the kind of an Event.
 type EventKind uint8
 
 // The kinds of events.
 const (
-	Asking       EventKind = iota // a request goes out; Fill and Plan say what is in it
-	Piece                         // Piece came of the answer
-	Answered                      // Message is the whole answer, stored; Usage what it used
-	CallBegins                    // Call is run
-	CallEnds                      // Call came to Result, stored, after Took
+	Asking       EventKind = iota // a request is sent; Fill and Plan describe it
+	Piece                         // Piece of the answer arrived
+	Answered                      // Message is the whole stored answer; Usage is its usage
+	CallBegins                    // Call starts
+	CallEnds                      // Call has its stored Result, after Took
 	Changed                       // Text tells the model which files (Paths) another program changed
 	Warned                        // the window is filled past Limits.Warn; Fill says by what
-	Compacting                    // a summary is asked for
-	Compacted                     // the conversation goes on in session To, with a summary of Text
-	NotCompacted                  // Err says why; what does not fit is left out of the request instead
+	Compacting                    // a summary is requested
+	Compacted                     // the conversation continues in session To; Text is the summary
+	NotCompacted                  // Err says why; messages that do not fit are left out of the request instead
 	Reminded                      // Text was added for the model: an answer was cut off, a call repeats itself
 )
 
@@ -41,7 +41,7 @@ type Event struct {
 	Paths   []string
 	Text    string
 	To      string
-	Task    string // the session of the sub-agent that it happened to, "" where it was this one
+	Task    string // the session of the sub-agent that sent the event; "": this conversation
 	Err     error
 }
 
@@ -51,7 +51,7 @@ type Outcome struct {
 	Stop  llm.Stop  // why the last answer ended
 	Text  string    // of the last answer
 	Turns int       // requests that were answered
-	Usage llm.Usage // of all requests, those for summaries and of tasks too
+	Usage llm.Usage // of all requests, including those for summaries and of tasks
 }
 
 // End says why a Run ended.
@@ -59,10 +59,10 @@ type End string
 
 // The ends.
 const (
-	Done    End = ""        // the model has said what it had to say
-	Refused End = "refused" // it, or a filter, refused to go on
+	Done    End = ""        // the model made no more calls
+	Refused End = "refused" // the model or a filter refused to continue
 	Turns   End = "turns"   // Agent.MaxTurns
-	Looping End = "looping" // the same calls came to the same results again and again
+	Looping End = "looping" // the same calls had the same results again and again
 	CutOff  End = "cut off" // answers were cut off, or empty, several times in a row
 	Failed  End = "failed"  // the error says why
 )
@@ -70,14 +70,14 @@ const (
 // Fill is what fills the window.
 type Fill struct {
 	Window int // tokens that the model takes
-	Limit  int // from which on the conversation is compacted
-	Used   int // tokens that the next request is expected to have
+	Limit  int // the conversation is compacted above this size
+	Used   int // expected tokens of the next request
 	Shares []tokens.Share
 	Tools  int // tokens of the tools' descriptions; Shares are of messages
-	Left   int // tokens that trimming keeps out
+	Left   int // tokens left out by trimming
 }
 
-// Spent is what a conversation has used, its tasks too.
+// Spent is what a conversation has used, including its tasks.
 type Spent struct {
 	Usage llm.Usage
 	USD   float64

@@ -23,8 +23,8 @@ import (
 	"github.com/stet-dev/stet/workspace"
 )
 
-// openTools opens the file tools over a directory, behind the handler that
-// decides on calls. Unattended, it asks nobody.
+// openTools opens the file tools over a directory, behind the handler that decides about calls. It is unattended, so it asks no
+// person.
 func openTools(dir, state string) (*workspace.Root, *filetools.Tools, *approval.Handler, error) {
 	root, err := workspace.Open(dir, workspace.Options{State: state})
 	if err != nil {
@@ -105,7 +105,7 @@ func Example() {
 	// The greeting is polite now.
 }
 
-// The tools alone, for an agent of one's own.
+// The tools alone, for your own agent.
 func Example_tools() {
 	dir, state, remove := tempDirs()
 	defer remove()
@@ -127,7 +127,7 @@ func Example_tools() {
 	// true invalid_path Error: invalid_path: open ../secret: invalid path: ".." is not allowed; use a path relative to the workspace
 }
 
-// The trimming alone: what is in view already is not sent again.
+// The trimming alone: text that the request already shows is not sent again.
 func Example_trimming() {
 	engine, err := history.New(history.Config{})
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/stet-dev/stet/workspace"
 )
 
-// named keeps in whose name calls are made.
+// named records the client sessions of calls.
 type named struct {
 	tool.Caller
 	sessions []string
@@ -29,9 +29,8 @@ func (n *named) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 	return n.Caller.Call(ctx, c)
 }
 
-// A conversation calls its tools in the name of its first session, through all
-// compactions and in another process too: what was granted and can be undone
-// goes by it.
+// A conversation calls its tools under its first session's name, also after compactions and in another process. Grants and undo
+// depend on this name.
 func TestClientSession(t *testing.T) {
 	list := call("list_files", `{"path":"."}`)
 	n := 0
@@ -64,8 +63,7 @@ func TestClientSession(t *testing.T) {
 	}
 }
 
-// A compaction forgets nothing of which files were used last: the next one
-// attaches the right ones. (CTX-9)
+// A compaction keeps the order in which files were used: the next compaction attaches the right ones. (CTX-9)
 func TestOrderAfterCompaction(t *testing.T) {
 	r := newRig(t, "messages", llmtest.Script{}, turns(
 		says("", call("read_file", `{"path":"0.txt"}`)), says("", call("read_file", `{"path":"1.txt"}`)),
@@ -97,8 +95,8 @@ func TestOrderAfterCompaction(t *testing.T) {
 	}
 }
 
-// What a compaction does not attach is not in view any more: who writes it whole does
-// not know all of it, in another process too. What it attaches is known. (CTX-4)
+// A file that a compaction does not attach is no longer in view: the agent must read it before it overwrites it, also in another
+// process. An attached file is known. (CTX-4)
 func TestNotAttachedIsNotKnown(t *testing.T) {
 	for _, again := range []bool{false, true} {
 		var script []func(*llm.Request) (llm.Response, error)
@@ -129,8 +127,7 @@ func TestNotAttachedIsNotKnown(t *testing.T) {
 	}
 }
 
-// That the disk was looked at, and nothing was new, is known from then on, and not
-// stored.
+// A check of a file on disk that found no change is remembered, but not stored.
 func TestLooksAreNotStored(t *testing.T) {
 	r := newRig(t, "chat", llmtest.Script{}, turns(says("", call("read_file", `{"path":"a.txt"}`)), says("Read.")), nil)
 	r.put("a.txt", "one\n")

@@ -9,8 +9,7 @@ import (
 	"github.com/stet-dev/stet/llm/llmtest"
 )
 
-// The loop over each wire format: the model reads, edits and answers; the
-// conversation is stored, and goes on in another process.
+// The loop over each wire format: the model reads, edits and answers. The conversation is stored, and continues in another process.
 func TestLoop(t *testing.T) {
 	overWires(t, func(t *testing.T, wire string) {
 		r := newRig(t, wire, llmtest.Script{Turns: []llmtest.Turn{

@@ -10,11 +10,10 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// looked is how many files are checked for changes: those used last, besides
-// those that the prompt shows.
+// looked is the number of most recently used files that are checked for changes, in addition to the files that the prompt shows.
 const looked = 200
 
-// fullWindow is the beginning of the reminder that the window fills up.
+// fullWindow begins the reminder that the window fills up.
 const fullWindow = "The context window is filling up: "
 
 // reminders returns what the model should know now and was not told before:
@@ -33,14 +32,14 @@ func (r *run) reminders(ctx context.Context) []llm.Part {
 	return out
 }
 
-// afterCalls are the reminders behind the results of an answer's calls.
+// afterCalls returns the reminders behind the results of an answer's calls.
 func (r *run) afterCalls(ctx context.Context, all []done) []llm.Part {
 	if ctx.Err() != nil {
 		return nil
 	}
 	out := r.reminders(ctx)
 	if r.loops.see(all) {
-		const text = "The same call came to the same result several times, and nothing is new. Try another way, or say what stops you."
+		const text = "The same call had the same result several times, and nothing has changed. Try another way, or say what stops you."
 		out = append(out, reminder(text))
 		r.tell(Event{Kind: Reminded, Text: text})
 	}
@@ -87,7 +86,7 @@ func (r *run) change(ctx context.Context, t *freshness.Tracker, f freshness.File
 		return f.Path + " was removed by somebody else."
 	case now.Version == f.Version:
 		if !f.Settled || now.Stamp != f.Stamp {
-			o.Kind = freshness.Seen // from then on an equal stamp shows that it is unchanged, without a read
+			o.Kind = freshness.Seen // later an equal stamp shows without a read that it is unchanged
 			t.Observe(o)
 		}
 		return ""
@@ -117,5 +116,5 @@ func (r *run) filling() string {
 			}
 		}
 	}
-	return fmt.Sprintf("%s%d of %d tokens are used. Bring what you are doing to a good end, and read only what you need.", fullWindow, used, r.a.window())
+	return fmt.Sprintf("%s%d of %d tokens are used. Finish what you are doing, and read only what you need.", fullWindow, used, r.a.window())
 }

@@ -18,12 +18,11 @@ type built struct {
 	size     int // tokens, calibrated
 }
 
-// fitted is what is left of a conversation that did not fit into the window. It
-// stays the same until it does not fit any more, so that what was sent is sent
-// again. It is not stored, so a resume begins without it.
+// fitted is the rest of a conversation that did not fit into the window. It stays the same while it fits, so that the same messages
+// are sent again. It is not stored, so a resume begins without it.
 type fitted struct {
-	upto     int           // the stored messages from this index on follow
-	messages []llm.Message // what stays of the messages before upto
+	upto     int           // the stored messages from this index on are sent after messages
+	messages []llm.Message // the kept messages before upto
 }
 
 // build makes the next request. It depends on the stored session alone, however
@@ -87,7 +86,7 @@ type planned struct {
 
 	fold   *history.State
 	breaks int  // applied so far
-	owed   bool // the answer after the last of them was not there yet
+	owed   bool // the answer after the last of them had not arrived
 }
 
 // add continues the plan to the end of a conversation that has only grown.
@@ -109,7 +108,7 @@ func (p *planned) add(e *history.Engine, all []llm.Message, breaks []history.Poi
 	return p.fold.Plan()
 }
 
-// answered tells the fold what the request before message i used.
+// answered passes the usage of the request before message i to the plan.
 func (p *planned) answered(all []llm.Message, i int) {
 	if p.owed = i == len(all); !p.owed && all[i].Usage != nil {
 		p.fold.Answered(*all[i].Usage)
@@ -133,16 +132,14 @@ func (c *Conversation) buildOf(st session.State, messages []llm.Message, p *plan
 	return b
 }
 
-// breaks are the moments of a conversation: requests that found nothing of what
-// was sent before in the provider's cache. They follow from what is stored, so
-// that a resume plans as the process before it did. A resume is one of them by
-// the time that has passed; one that comes at once finds the cache alive, and
-// to plan anew would only cost.
+// breaks returns the cold points of a conversation: requests for which the provider's cache had no earlier part. They depend only
+// on what is stored, so a resume plans as the earlier process did. A resume after a pause is a cold point because of the time that
+// has passed. After an immediate resume the cache is still warm, and another plan would only cost.
 func (a *Agent) breaks(st session.State, all []llm.Message) []history.Point {
 	var out []history.Point
-	var last *llm.Message // the answer before
+	var last *llm.Message // the previous answer
 	lifetime := a.lifetime()
-	bound := false // there is thinking before this place, and the provider checks it
+	bound := false // there is bound thinking before this place
 	moment := func(i int, model string) {
 		switch {
 		case bound:
@@ -169,8 +166,8 @@ func (a *Agent) breaks(st session.State, all []llm.Message) []history.Point {
 	return out
 }
 
-// frontier is the number of messages that stay in the cache with any plan
-// behind them: those of the last moment, or else of the first request.
+// frontier returns the number of messages that stay in the cache under any later plan: those of the last cold point, or else of the
+// first request.
 func frontier(all []llm.Message, breaks []history.Point) int {
 	if n := len(breaks); n > 0 {
 		return breaks[n-1].After

@@ -28,14 +28,14 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// wires are the clients, by the wire format that they speak.
+// wires has the client of each wire format.
 var wires = map[string]func(endpoint.Config) llm.Model{
 	"messages":  func(c endpoint.Config) llm.Model { return anthropic.Client{Endpoint: c} },
 	"chat":      func(c endpoint.Config) llm.Model { return openai.ChatClient{Endpoint: c} },
 	"responses": func(c endpoint.Config) llm.Model { return openai.ResponsesClient{Endpoint: c} },
 }
 
-// overWires runs a test over each wire format, over all at once.
+// overWires runs a test over all wire formats in parallel.
 func overWires(t *testing.T, test func(t *testing.T, wire string)) {
 	for wire := range wires {
 		t.Run(wire, func(t *testing.T) {
@@ -45,11 +45,10 @@ func overWires(t *testing.T, test func(t *testing.T, wire string)) {
 	}
 }
 
-// handler answers requests in place of a model.
+// handler answers requests instead of a model.
 type handler func(*llm.Request) (llm.Response, error)
 
-// rig is an agent with a model over HTTP, and the file tools over a tree, behind
-// the handler that asks a person.
+// rig is an agent with a model over HTTP, and the file tools over a directory, behind the handler that asks a person.
 type rig struct {
 	t      testing.TB
 	server *llmtest.Server
@@ -85,7 +84,7 @@ func newRig(t testing.TB, wire string, script llmtest.Script, answer handler, ch
 	return r
 }
 
-// open opens the tree, as a process does that starts.
+// open opens the directory, as a starting process does.
 func (r *rig) open() tool.Caller {
 	r.t.Helper()
 	root, err := workspace.Open(r.dir, workspace.Options{State: r.t.TempDir()})
@@ -104,7 +103,7 @@ func (r *rig) open() tool.Caller {
 	return r.asks
 }
 
-// yes approves everything.
+// yes is an approver that approves everything.
 type yes struct{}
 
 func (yes) Ask(_ context.Context, q approval.Question) (approval.Answer, error) {
@@ -144,7 +143,7 @@ func (r *rig) resume(id string) *agent.Conversation {
 	return c
 }
 
-// again is the same agent in a process that started anew.
+// again replaces the agent by the same agent in a new process.
 func (r *rig) again() {
 	r.t.Helper()
 	a := r.agent
@@ -173,9 +172,9 @@ func (r *rig) try(ctx context.Context, c *agent.Conversation, prompt string) (ag
 	return c.Run(ctx, parts, func(e agent.Event) {
 		r.events = append(r.events, e)
 		if e.Kind == agent.Asking && e.Task == "" {
-			// What was planned step by step is what is planned of all at once.
+			// The plan made step by step equals the plan made at once.
 			if f := c.Fill(); !reflect.DeepEqual(f, e.Fill) {
-				r.t.Errorf("the request is filled by %+v, planned anew by %+v", e.Fill, f)
+				r.t.Errorf("the request is filled by %+v; planned at once, by %+v", e.Fill, f)
 			}
 		}
 	})
@@ -192,13 +191,13 @@ func (r *rig) told(k agent.EventKind) []agent.Event {
 	return out
 }
 
-// sent is the last request that the model got.
+// sent returns the model's last request.
 func (r *rig) sent() *llm.Request {
 	all := r.server.Requests()
 	return all[len(all)-1].Decoded
 }
 
-// texts is all that a request says, one part a line.
+// texts returns the text of a request, one part on each line.
 func texts(req *llm.Request) string {
 	var b strings.Builder
 	for _, m := range req.Messages {
@@ -209,7 +208,7 @@ func texts(req *llm.Request) string {
 	return b.String()
 }
 
-// say is an answer of text and calls.
+// say returns an answer of text and calls.
 func say(text string, calls ...llm.Part) (llm.Response, error) {
 	m := llm.Message{Role: llm.Assistant}
 	if text != "" {
@@ -221,5 +220,5 @@ func say(text string, calls ...llm.Part) (llm.Response, error) {
 
 func call(name, args string) llm.Part { return llm.Part{Kind: llm.ToolCall, Name: name, Args: args} }
 
-// in returns how often sub is in what was sent last.
+// in returns how often sub occurs in the last request.
 func (r *rig) in(sub string) int { return strings.Count(texts(r.sent()), sub) }

@@ -24,7 +24,7 @@ type run struct {
 	each    func(Event)
 }
 
-// tell hands an event to the caller of Run, one at a time.
+// tell passes an event to the caller of Run, one at a time.
 func (r *run) tell(e Event) {
 	if r.each == nil {
 		return
@@ -54,7 +54,7 @@ func (c *Conversation) Run(ctx context.Context, said []llm.Part, each func(Event
 	return r.out, err
 }
 
-// work is the loop: ask, do what the answer asks for, ask again.
+// work is the loop: ask the model, run its calls, ask again.
 func (r *run) work(ctx context.Context, said []llm.Part) error {
 	moved, err := r.follow(ctx)
 	if err != nil {
@@ -90,10 +90,10 @@ func (r *run) begin(ctx context.Context, said []llm.Part) (bool, error) {
 	parts := said[:len(said):len(said)]
 	switch {
 	case len(said) > 0 && isEmpty(llm.Message{Parts: said}):
-		return false, errors.New("run: what is said is blank")
+		return false, errors.New("run: the prompt is blank")
 	case len(said) > 0:
 	case last == "":
-		return false, errors.New("run: nothing is said, and nothing was")
+		return false, errors.New("run: there is no prompt, and no conversation to continue")
 	case last == llm.Assistant && cutOffNote(st) == nil:
 		return false, nil
 	case last == llm.Assistant:
@@ -109,8 +109,7 @@ func (r *run) begin(ctx context.Context, said []llm.Part) (bool, error) {
 	return true, r.append(ctx, bodies...)
 }
 
-// step is one request and what follows from its answer. It reports whether
-// another request is due.
+// step makes one request and handles its answer. It reports whether another request is due.
 func (r *run) step(ctx context.Context) (bool, error) {
 	b, err := r.prepare(ctx)
 	if err != nil {

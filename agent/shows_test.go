@@ -11,7 +11,7 @@ import (
 	"github.com/stet-dev/stet/llm/llmtest"
 )
 
-// withNotes puts NOTES.md into the prompt, as it is on disk now.
+// withNotes puts the current NOTES.md into the prompt.
 func (r *rig) withNotes() {
 	r.t.Helper()
 	text, shows, err := r.tools.Show(r.t.Context(), "", freshness.File{Path: "NOTES.md"}, 10_000)
@@ -21,10 +21,8 @@ func (r *rig) withNotes() {
 	r.agent.Prompt = agent.Prompt{System: "You work.", Variables: []agent.Variable{{Name: "notes", Text: text, Shows: shows}}}
 }
 
-// A file that the prompt shows is in view: it can be changed without being read,
-// and what somebody else does to it is told once, as with any other file, while
-// the prompt stays as it is. The next process shows it as it is then. (CTX-5,
-// CTX-8)
+// A file in the prompt is in view: it can be changed without being read, and another program's change is reported once, as for any
+// file, while the prompt stays unchanged. The next process shows the new content in the prompt. (CTX-5, CTX-8)
 func TestFileInPrompt(t *testing.T) {
 	overWires(t, func(t *testing.T, wire string) {
 		edit := call("edit_file", `{"path":"NOTES.md","edits":[{"old_text":"two","new_text":"three"}]}`)
@@ -91,8 +89,8 @@ func TestFileInPromptCompacted(t *testing.T) {
 	}
 }
 
-// Where the file has changed since, it is attached as it is now after a compaction.
-// However many files are used, it is looked at. (CTX-4, CTX-8)
+// If that file has changed, it is attached with its new content after a compaction. It is checked even if many other files are
+// used. (CTX-4, CTX-8)
 func TestFileInPromptOutdated(t *testing.T) {
 	var calls []llm.Part
 	for i := range 210 {

@@ -108,8 +108,7 @@ func (c *Conversation) create(ctx context.Context, all []session.Body) error {
 	return nil
 }
 
-// restore sets everything that is derived from the stored session: what the tools
-// know of files, and the size that was last reported.
+// restore sets the state that is derived from the stored session: what the tools know of files, and the last reported size.
 func (c *Conversation) restore() {
 	st := c.ses.State()
 	c.mu.Lock()
@@ -143,8 +142,7 @@ func (c *Conversation) tracker() *freshness.Tracker {
 	return c.a.Files.Tracker(client)
 }
 
-// observed keeps an observation until the next event is stored. Mere looks at the
-// disk are not kept.
+// observed keeps an observation until the next event is stored. Checks of the disk that found no change are not kept.
 func (c *Conversation) observed(o freshness.Observation) {
 	if o.Kind == freshness.Seen {
 		return

@@ -14,13 +14,12 @@ import (
 	"github.com/stet-dev/stet/session"
 )
 
-// withTasks lets the agent give tasks to one that is like it.
+// withTasks lets the agent give tasks to a similar agent.
 func withTasks(a *agent.Agent) {
 	a.Tasks = &agent.Agent{Model: a.Model, Name: a.Name, Tools: a.Tools, Files: a.Files, Store: a.Store, Dir: a.Dir, Prompt: agent.Prompt{System: "You do one task."}}
 }
 
-// A task is done in a session and a window of its own; its answer is the
-// result.
+// A task runs in its own session and window; its answer is the result.
 func TestTasks(t *testing.T) {
 	overWires(t, func(t *testing.T, wire string) {
 		r := newRig(t, wire, llmtest.Script{}, func(req *llm.Request) (llm.Response, error) {
@@ -47,7 +46,7 @@ func TestTasks(t *testing.T) {
 			}
 		}
 		if r.in(`"content":"apple`) != 0 {
-			t.Fatal("what the task read stands in the window of who gave it")
+			t.Fatal("what the task read is in the window of the agent that gave the task")
 		}
 		subs, err := r.store.List(t.Context(), session.Query{Parent: c.ID()})
 		if err != nil || len(subs) != 2 || subs[0].From.Relation != session.Started {
@@ -67,7 +66,7 @@ func TestTasks(t *testing.T) {
 	})
 }
 
-// What tasks use is what the conversation uses, in another process too.
+// The usage of tasks is part of the conversation's usage, also in another process.
 func TestTasksSpent(t *testing.T) {
 	r := newRig(t, "messages", llmtest.Script{}, func(req *llm.Request) (llm.Response, error) {
 		all := texts(req)
@@ -96,9 +95,8 @@ func TestTasksSpent(t *testing.T) {
 	}
 }
 
-// Each request is counted in one session, at the price of the model that it went
-// to: all sessions together are what the conversation has spent, after a
-// compaction and a resume too.
+// Each request is counted in one session, at the price of its model. All sessions together are what the conversation has spent,
+// also after a compaction and a resume.
 func TestTasksPriced(t *testing.T) {
 	r := newRig(t, "messages", llmtest.Script{}, func(req *llm.Request) (llm.Response, error) {
 		all := texts(req)
@@ -150,8 +148,8 @@ func TestTasksPriced(t *testing.T) {
 	}
 }
 
-// A resume counts what a task used after a compaction of its own, and what the
-// tasks of that one used; not what a session used that goes another way.
+// A resume counts what a task used after its own compaction, and what the task's tasks used. It does not count a session that was
+// forked.
 func TestTasksOfTasksSpent(t *testing.T) {
 	r := newRig(t, "messages", llmtest.Script{}, says("Yes."), nil)
 	from := func(id string, relation session.Relation, used int) *session.Session {
@@ -179,7 +177,7 @@ func TestTasksOfTasksSpent(t *testing.T) {
 	}
 }
 
-// Whoever interrupts a conversation interrupts its tasks.
+// Interrupting a conversation interrupts its tasks.
 func TestTaskInterrupted(t *testing.T) {
 	r := newRig(t, "chat", llmtest.Script{}, func(req *llm.Request) (llm.Response, error) {
 		if strings.Contains(texts(req), "You do one task.") {

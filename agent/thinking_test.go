@@ -19,7 +19,7 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// lister has one tool, which says something new of the same place each time.
+// lister has one tool, whose result for the same place is different each time.
 type lister struct{ calls int }
 
 func (*lister) Specs() []tool.Spec {
@@ -31,10 +31,9 @@ func (l *lister) Call(_ context.Context, c tool.Call) (tool.Result, error) {
 	return tool.Result{CallID: c.ID, Text: listing(l.calls)}, nil
 }
 
-// WIRE-1, WIRE-2: our own agent's requests are not refused where thinking is bound: not
-// after a pause, a resume with another system text, a fork, a rewind, a compaction or
-// another model, and not where something had to be left out to fit. What had left when a
-// model did not check stays out.
+// WIRE-1, WIRE-2: the provider refuses no request of our own agent because of bound thinking: after a pause, a resume with another
+// system text, a fork, a rewind, a compaction or another model, or when messages had to be left out to fit. Thinking that was left
+// out while a model did not check it stays out.
 func TestBoundThinking(t *testing.T) {
 	for name, test := range map[string]func(a *agent.Agent, run func(c *agent.Conversation) *agent.Conversation){
 		"a pause": func(a *agent.Agent, run func(c *agent.Conversation) *agent.Conversation) {
@@ -132,7 +131,7 @@ func TestBoundThinking(t *testing.T) {
 						t.Fatal(err)
 					}
 					if model == "claude-sonnet-4-5" {
-						continue // it does not check, and the test's provider does
+						continue // the model does not check it, but the test's provider does
 					}
 					run(run(c))
 				}

@@ -23,7 +23,7 @@ type panicked struct {
 func (p *panicked) Error() string { return fmt.Sprintf("panic: %v", p.value) }
 
 // errNothing is the error of a tool that ended its goroutine.
-var errNothing = errors.New("it came to no result")
+var errNothing = errors.New("it ended without a result")
 
 // within does the work and waits for it until ctx has ended, and for patience
 // after that. Then the error is that of ctx, and the outcome of the work is not

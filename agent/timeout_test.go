@@ -11,7 +11,7 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// A call is waited for as long as its context lives, and then a little.
+// The loop waits for a call until its context ends, and a short time after that.
 func TestPatience(t *testing.T) {
 	after := func(d time.Duration) work {
 		return func(context.Context) (tool.Result, error) {
@@ -37,13 +37,13 @@ func TestPatience(t *testing.T) {
 				if took := time.Since(began); took != c.waited || !errors.Is(err, c.err) || (res.Text == "done") != (c.err == nil) {
 					t.Fatalf("%q, %v after %v", res.Text, err, took)
 				}
-				time.Sleep(10 * time.Hour) // till the work has ended
+				time.Sleep(10 * time.Hour) // until the work has ended
 			})
 		})
 	}
 }
 
-// A task has the time to store what was said in it.
+// A task has time to store its messages.
 func TestPatienceWithTasks(t *testing.T) {
 	r := &run{Conversation: &Conversation{a: &Agent{Tasks: new(Agent)}}}
 	for name, want := range map[string]string{TaskTool: "stored", "read_file": unsure} {

@@ -15,7 +15,7 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// deaf does not look at the context of the call that is named "hang".
+// deaf ignores the context of the call that is named "hang".
 type deaf struct {
 	tool.Caller
 	began, free, ended chan struct{}
@@ -30,8 +30,8 @@ func (d deaf) Call(_ context.Context, c tool.Call) (tool.Result, error) {
 	return tool.Result{CallID: c.ID, Text: "quick"}, nil
 }
 
-// A tool that does not look at its context does not keep the conversation: the
-// model is told that it is not known whether the call was done.
+// A tool that ignores its context does not block the conversation: the model is told that it is not known whether the call was
+// done.
 func TestDeafTool(t *testing.T) {
 	d := deaf{began: make(chan struct{}), free: make(chan struct{}), ended: make(chan struct{})}
 	list := func(id string) llm.Part {
@@ -61,19 +61,19 @@ func TestDeafTool(t *testing.T) {
 	<-d.ended
 }
 
-// panics is a tool that breaks.
+// panics is a tool that panics.
 type panics struct{ tool.Caller }
 
 func (panics) Call(context.Context, tool.Call) (tool.Result, error) { panic("index out of reach") }
 
-// starts breaks before the call is begun.
+// starts panics before the call is begun.
 type starts struct{ panics }
 
 func (starts) Start(tool.Call) func(context.Context) (tool.Result, error) {
 	panic("index out of reach")
 }
 
-// ends comes to no result: its goroutine is ended.
+// ends ends its goroutine without a result.
 type ends struct{ tool.Caller }
 
 func (ends) Call(context.Context, tool.Call) (tool.Result, error) {
@@ -81,8 +81,7 @@ func (ends) Call(context.Context, tool.Call) (tool.Result, error) {
 	return tool.Result{}, nil
 }
 
-// A panic in a tool is an error that the model is told, and stands in the log
-// with its stack.
+// A panic in a tool is an error for the model, and is logged with its stack.
 func TestPanickingTool(t *testing.T) {
 	for name, c := range map[string]struct {
 		tools       func(tool.Caller) tool.Caller
@@ -90,7 +89,7 @@ func TestPanickingTool(t *testing.T) {
 	}{
 		"in the call":  {func(c tool.Caller) tool.Caller { return panics{c} }, "panic: index out of reach", "panics.Call"},
 		"in the start": {func(c tool.Caller) tool.Caller { return starts{panics{c}} }, "panic: index out of reach", "starts.Start"},
-		"ended":        {func(c tool.Caller) tool.Caller { return ends{c} }, "it came to no result", "tool=list_files"},
+		"ended":        {func(c tool.Caller) tool.Caller { return ends{c} }, "it ended without a result", "tool=list_files"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var log bytes.Buffer

@@ -17,8 +17,7 @@ import (
 	"github.com/stet-dev/stet/store/sqlite"
 )
 
-// unchanged returns a function that checks that what is stored now is still
-// stored, event by event.
+// unchanged returns a function that checks that all events stored now are still stored.
 func (r *rig) unchanged() func() {
 	r.t.Helper()
 	was := map[string][]session.Event{}
@@ -53,8 +52,8 @@ func (r *rig) stored(id string) []session.Event {
 	return events
 }
 
-// In whichever way a request comes about, what repeats is left out of it in the
-// same way, and what is stored stays. (TRIM-12, TRIM-1)
+// In whichever way a request is made, the same repeated text is left out of it, and the stored session is unchanged. (TRIM-12,
+// TRIM-1)
 func TestEveryWay(t *testing.T) {
 	const pointer = "unchanged: shown above by"
 	overWires(t, func(t *testing.T, wire string) {
@@ -97,7 +96,7 @@ func TestEveryWay(t *testing.T) {
 			t.Fatalf("%d whole reads are stored", size)
 		}
 
-		// A resume: the one used last, and one chosen from a list.
+		// A resume of the newest session, and of one chosen from a list.
 		check := r.unchanged()
 		latest, err := session.Latest(t.Context(), r.store, r.dir)
 		if err != nil || latest.ID != c.ID() || r.list()[0].ID != c.ID() {
@@ -111,7 +110,7 @@ func TestEveryWay(t *testing.T) {
 		}
 		check()
 
-		// A rewind, here and in another process: the same words make the same request.
+		// A rewind, here and in another process: the same prompt makes the same request.
 		check = r.unchanged()
 		if err := c.Rewind(t.Context(), before); err != nil {
 			t.Fatal(err)
@@ -143,9 +142,8 @@ func TestEveryWay(t *testing.T) {
 	})
 }
 
-// Where the provider's cache is cold, what is not needed leaves; where it is
-// alive, it stays. Both follow from what is stored, so that the next process
-// does the same.
+// At a cold point unneeded results are left out; while the cache is warm, they stay. Both depend only on what is stored, so the
+// next process does the same.
 func TestMoments(t *testing.T) {
 	overWires(t, func(t *testing.T, wire string) {
 		for _, c := range []struct {
@@ -193,7 +191,7 @@ func TestMoments(t *testing.T) {
 	})
 }
 
-// listing is a result of list_files.
+// listing returns a result of list_files.
 func listing(n int) string {
 	var names []string
 	for i := range 60 {
@@ -202,8 +200,7 @@ func listing(n int) string {
 	return fmt.Sprintf(`{"success":true,"content":"%s"}`, strings.Join(names, `\n`))
 }
 
-// The cache is marked where the last moment was and where the newest requests
-// end.
+// The cache is marked at the last cold point and at the ends of the newest requests.
 func TestCacheMarks(t *testing.T) {
 	r := newRig(t, "messages", llmtest.Script{Turns: []llmtest.Turn{
 		llmtest.Say("", llmtest.Call("list_files", `{"path":"."}`)),
@@ -212,7 +209,7 @@ func TestCacheMarks(t *testing.T) {
 	}}, nil, nil)
 	r.run(r.begin(), "Look.")
 	got := strings.Count(string(r.server.Requests()[3].Body), `"cache_control":{"type":"ephemeral"}`)
-	if got != 4 { // system, the first request, the one before, and this one
+	if got != 4 { // system, the first request, the request before, and this one
 		t.Fatalf("%d marks in %s", got, r.server.Requests()[3].Body)
 	}
 }

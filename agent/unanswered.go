@@ -10,7 +10,7 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// The results that a model gets for calls that have none of their own.
+// Results for calls without a result.
 const (
 	unknown     = "[no result: the program ended before it was stored. Whether the call was done is not known: look before you make it again.]"
 	goneBack    = "[no result: the person went back to before it was there. Whether the call was done is not known: look before you make it again.]"

@@ -8,7 +8,7 @@ import (
 	"github.com/stet-dev/stet/session"
 )
 
-// A fork goes another way with what was known; the one that it comes from stays.
+// A fork continues with what was known; the original session does not change.
 func TestFork(t *testing.T) {
 	r := newRig(t, "chat", llmtest.Script{Turns: []llmtest.Turn{
 		llmtest.Say("I read.", llmtest.Call("read_file", `{"path":"a.txt"}`)), llmtest.Say("Read."),
@@ -33,16 +33,15 @@ func TestFork(t *testing.T) {
 			t.Errorf("%s: %v", q.Path, q.Notes)
 		}
 	}
-	// To the first one, this is somebody else's change.
+	// For the first session this is a change by another program.
 	r.run(c, "Well?")
 	if r.in("-one\n+two\n") != 1 {
 		t.Fatal(texts(r.sent()))
 	}
 }
 
-// A session can be gone back to from before its compaction: the one that went on
-// then stays as it is, and nothing follows on it. To go back to the compaction
-// itself changes nothing of it.
+// A session can be rewound to before its compaction. The session that followed the compaction does not change, and is no longer the
+// next one. A rewind to the compaction itself changes nothing.
 func TestBeforeTheCompaction(t *testing.T) {
 	r := newRig(t, "chat", llmtest.Script{}, says("Yes."), func(a *agent.Agent) { a.Prompt.System = "Short." })
 	c := r.begin()
@@ -83,7 +82,7 @@ func TestBeforeTheCompaction(t *testing.T) {
 	if r.in("Two.") != 0 || r.in("One, which") != 1 || r.resume(next).ID() != next {
 		t.Fatal(texts(r.sent()))
 	}
-	// Back to the compaction: what it summed up is in force, but not open again.
+	// After a rewind to the compaction, the summary still holds, but the old session is not open again.
 	rewind(closed)
 	if got := roles(r.resume(old).State().Messages); got != "user assistant user assistant" {
 		t.Fatal(got)

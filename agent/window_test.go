@@ -11,8 +11,7 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// When a conversation is compacted, and how much an answer's results may have.
-// (CTX-4)
+// Limits decides when a conversation is compacted, and how large an answer's results may be. (CTX-4)
 func TestLimits(t *testing.T) {
 	for _, c := range []struct {
 		agent               *Agent
@@ -35,9 +34,8 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// After two failures in a row it is not tried again till the conversation has
-// grown, or the person asks; after a compaction that did not help neither.
-// (CTX-4)
+// After two failures in a row, compaction is not tried again until the conversation has grown or the person asks for it. The same
+// holds after a compaction that did not help. (CTX-4)
 func TestBrake(t *testing.T) {
 	var b backoff
 	b.failed(1000, 1000)
@@ -50,7 +48,7 @@ func TestBrake(t *testing.T) {
 	}
 	b.reset()
 	if !b.free(1) {
-		t.Error("who asks is held back")
+		t.Error("a compaction on request is refused")
 	}
 	b.compacted(950, 900, 1000)
 	if b.free(1049) || !b.free(1050) {
@@ -62,7 +60,7 @@ func TestBrake(t *testing.T) {
 	}
 }
 
-// What stays in the cache: all before the last moment, else the first request.
+// frontier is the last cold point, or else the end of the first request.
 func TestFrontier(t *testing.T) {
 	conversation := func(roles ...llm.Role) []llm.Message {
 		var all []llm.Message
@@ -89,7 +87,7 @@ func TestFrontier(t *testing.T) {
 	}
 }
 
-// What is cut keeps its ends, its size is bounded, and characters stay whole.
+// A cut text keeps its beginning and its end, has a bounded size, and does not cut characters.
 func TestCutText(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := strings.ToValidUTF8(rapid.StringN(0, 400, -1).Draw(t, "text"), "")

@@ -7,7 +7,7 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// Nothing that can be set is left behind.
+// With copies every field that can be set.
 func TestWithCopiesAll(t *testing.T) {
 	a := new(Agent)
 	v := reflect.ValueOf(a).Elem()

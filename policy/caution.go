@@ -6,32 +6,31 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// caution is a reason to ask a person that no rule and no grant lifts.
+// caution is a reason to ask a person that no rule and no grant removes.
 type caution struct {
 	note tool.Note
 	rule string
-	why  string // for the model, where it is refused
+	why  string // for the model, if the call is refused
 
-	deny    bool // refused even where a person could be asked
-	flagged bool // unattended it is only recorded
+	deny    bool // refused even if a person could be asked
+	flagged bool // unattended, it is only recorded
 }
 
-// cautions are looked at in this order.
+// cautions are checked in this order.
 var cautions = []caution{
-	{note: tool.Control, rule: "control file", why: "this file makes something run, or says what may: a person must confirm each write to it, and nobody can be asked here"},
-	{note: tool.Executable, rule: "executable", why: "the file is executable: a person must confirm each write to it, and nobody can be asked here"},
-	{note: tool.HardLink, rule: "hard link", why: "the file has other names, maybe outside the workspace: a person must confirm each write to it, and nobody can be asked here"},
-	{note: tool.ReadOnly, rule: "read-only", why: "the file's mode forbids writing: a person must confirm the write, and nobody can be asked here"},
-	{note: tool.Build, rule: "build file", why: "building or installing runs what this file says: a person must confirm each write to it, and nobody can be asked here", flagged: true},
-	{note: tool.Instructions, rule: "agent instructions", why: "agents take this file for instructions: a person must confirm each write to it, and nobody can be asked here", flagged: true},
+	{note: tool.Control, rule: "control file", why: "this file makes something run, or says what may: a person must confirm each write to it, but there is no person to ask"},
+	{note: tool.Executable, rule: "executable", why: "the file is executable: a person must confirm each write to it, but there is no person to ask"},
+	{note: tool.HardLink, rule: "hard link", why: "the file has other names, maybe outside the workspace: a person must confirm each write to it, but there is no person to ask"},
+	{note: tool.ReadOnly, rule: "read-only", why: "the file's mode forbids writing: a person must confirm the write, but there is no person to ask"},
+	{note: tool.Build, rule: "build file", why: "building or installing runs what this file says: a person must confirm each write to it, but there is no person to ask", flagged: true},
+	{note: tool.Instructions, rule: "agent instructions", why: "agents take this file for instructions: a person must confirm each write to it, but there is no person to ask", flagged: true},
 	{note: tool.Unread, rule: "unread", why: "the file is there and was never read in this session: read it first, then write"},
 	{note: tool.PartRead, rule: "unread", why: "only a part of the file was read in this session: read all of it first, then write; or use edit_file"},
 	{note: tool.Stale, rule: "stale", why: "the file changed since you read it: read it again, then write"},
-	{note: tool.Hidden, rule: "hidden characters", why: "the text or the name has characters that are not seen: a person must confirm it, and nobody can be asked here", flagged: true},
+	{note: tool.Hidden, rule: "hidden characters", why: "the text or the name has characters that are not seen: a person must confirm it, but there is no person to ask", flagged: true},
 }
 
-// caution returns the first caution that the request gives reason for, by its
-// notes or by the name of its file.
+// caution returns the first caution that applies to the request, because of its notes or the name of its file.
 func (p *Policy) caution(r Request) (caution, bool) {
 	if !r.Write {
 		return caution{}, false

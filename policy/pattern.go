@@ -28,8 +28,8 @@ import (
 type Pattern struct {
 	text   string
 	exact  *regexp.Regexp
-	needed string         // a text that stands in all that exact matches
-	folded *regexp.Regexp // without regard to case and composition
+	needed string         // a text that every exact match contains
+	folded *regexp.Regexp // ignores case and Unicode composition
 }
 
 // Limits of a pattern.
@@ -61,19 +61,19 @@ func ParsePattern(s string) (Pattern, error) {
 	return p, nil
 }
 
-// Match reports whether the pattern matches the path, letter by letter.
+// Match reports whether the pattern matches the path exactly, including case.
 func (p Pattern) Match(path string) bool {
 	return p.exact != nil && strings.Contains(path, p.needed) && p.exact.MatchString(path)
 }
 
-// matchFolded matches without regard to case and composition.
+// matchFolded matches without regard to case and Unicode composition.
 func (p Pattern) matchFolded(path string) bool {
 	return p.folded != nil && p.folded.MatchString(norm.NFC.String(path))
 }
 
 func (p Pattern) String() string { return p.text }
 
-// MarshalText returns the pattern as it was written.
+// MarshalText returns the text of the pattern.
 func (p Pattern) MarshalText() ([]byte, error) { return []byte(p.text), nil }
 
 // UnmarshalText is ParsePattern.
@@ -85,7 +85,7 @@ func (p *Pattern) UnmarshalText(text []byte) error {
 	return err
 }
 
-// compile makes a pattern a regular expression for whole paths.
+// compile turns a pattern into a regular expression for whole paths.
 func compile(pattern, flags string) (*regexp.Regexp, error) {
 	alternatives, err := braces(pattern)
 	if err != nil {
@@ -99,7 +99,7 @@ func compile(pattern, flags string) (*regexp.Regexp, error) {
 	return regexp.Compile(flags + `\A(?:` + strings.Join(alternatives, "|") + `)\z`)
 }
 
-// expression writes a pattern without braces as a regular expression.
+// expression returns a pattern without braces as a regular expression.
 func expression(pattern string) (string, error) {
 	names := strings.Split(strings.TrimPrefix(pattern, "/"), "/")
 	if !strings.Contains(pattern, "/") {
@@ -156,8 +156,7 @@ func writeName(b *strings.Builder, p []rune) error {
 	return nil
 }
 
-// writeClass writes the expression for the brackets that p begins with, and returns
-// how long they are. A slash is in no class.
+// writeClass writes the expression for the brackets at the beginning of p, and returns their length. A class never matches a slash.
 func writeClass(b *strings.Builder, p []rune) (int, error) {
 	i := 1
 	b.WriteByte('[')
@@ -195,7 +194,7 @@ func writeClass(b *strings.Builder, p []rune) (int, error) {
 	return 0, errors.New("has a [ without a ]")
 }
 
-// braces writes the alternatives out. They may be nested.
+// braces expands the alternatives. They may be nested.
 func braces(s string) ([]string, error) {
 	open := index(s, '{')
 	if open < 0 {
@@ -224,8 +223,7 @@ func braces(s string) ([]string, error) {
 	return out, nil
 }
 
-// choices returns what stands between the commas of the braces that open at
-// that place, and where they end.
+// choices returns the texts between the commas of the braces that open at index open, and where the braces end.
 func choices(s string, open int) (parts []string, end int, err error) {
 	depth, from := 0, open+1
 	for i := open; i < len(s); i++ {
@@ -247,7 +245,7 @@ func choices(s string, open int) (parts []string, end int, err error) {
 	return nil, 0, errors.New("has a { without a }")
 }
 
-// index is where c stands in s without a backslash before it.
+// index returns the first index of c in s without a backslash before it.
 func index(s string, c byte) int {
 	for i := 0; i < len(s); i++ {
 		if s[i] == '\\' {

@@ -85,8 +85,7 @@ func TestPatternLimits(t *testing.T) {
 	}
 }
 
-// FuzzPattern holds patterns of the simple signs against the regular
-// expression that means the same.
+// FuzzPattern compares patterns of the simple signs with the regular expression of the same meaning.
 func FuzzPattern(f *testing.F) {
 	f.Add("a/**/*.go", "a/b/c.go")
 	f.Add("**/?b*", "x/ab")

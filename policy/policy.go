@@ -1,5 +1,4 @@
-// Package policy decides about calls: allow, deny, or ask a person. It does no
-// I/O and keeps no state.
+// Package policy decides about calls: allow, deny, or ask a person. It does no I/O and keeps no state.
 //
 // A policy is plain data. In TOML:
 //
@@ -13,15 +12,13 @@
 //	on    = "write"                    # or "read"; none: both
 //	do    = "allow"                    # or "ask", "deny"
 //
-// The first rule that matches decides. Where none matches, reads are allowed and
-// writes are asked for. After the rules come the cautions, for writes. No rule and no
-// grant lifts them. Control files, executables, files with other names and files whose
-// mode forbids writing are asked for each time, and refused where there is no person
-// to ask. (FILE-13) Build files and instructions for agents are asked for each time
-// too; unattended they are written, and the audit trail says so.
+// The first rule that matches decides. If no rule matches, reads are allowed and a person is asked about writes. After the rules
+// come the cautions, for writes. No rule and no grant removes them. A person is asked each time about control files, executables,
+// files with other names and files whose mode forbids writing. If there is no person, such a write is refused. (FILE-13) A person
+// is also asked each time about build files and instructions for agents. Unattended, these are written, and the audit trail records
+// it.
 //
-// A rule's paths match the path that a call names. A search or a listing below a
-// directory leaves out the files that Hides names.
+// A rule's paths match the path that a call names. A search or a listing below a directory leaves out the files that Hides returns.
 package policy
 
 import (
@@ -51,8 +48,7 @@ func (a Action) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
 // UnmarshalText takes "ask", "allow" or "deny".
 func (a *Action) UnmarshalText(text []byte) error { return actions.parse(text, (*uint8)(a)) }
 
-// Access is what a rule is about. A call is a write when it has something to
-// apply.
+// Access is the kind of call that a rule matches. A call is a write if its plan has a change.
 type Access uint8
 
 // The kinds of access.
@@ -75,55 +71,50 @@ func (a *Access) UnmarshalText(text []byte) error { return accesses.parse(text, 
 // Rule says what to do about the calls it matches. The zero Rule asks for
 // everything.
 type Rule struct {
-	Tools []Pattern `toml:"tools" json:"tools,omitempty"` // of the tool's name; none: every tool
-	Paths []Pattern `toml:"paths" json:"paths,omitempty"` // of the path; none: every path, and calls without one
+	Tools []Pattern `toml:"tools" json:"tools,omitempty"` // patterns of the tool's name; none: every tool
+	Paths []Pattern `toml:"paths" json:"paths,omitempty"` // patterns of the path; none: every path, and calls without one
 	On    Access    `toml:"on" json:"on,omitempty"`
 	Do    Action    `toml:"do" json:"do"`
 }
 
-// Policy decides. The zero Policy allows reads and asks for writes. It may be
-// used concurrently while it is not changed.
+// Policy decides about calls. The zero Policy allows reads and asks about writes. It may be used concurrently while it is not
+// changed.
 type Policy struct {
 	Rules []Rule `toml:"rule" json:"rule,omitempty"`
 
-	// Project are rules that came with a checkout, and so are not trusted:
-	// they count only where they are stricter than what is decided without
-	// them (allow, ask, deny).
+	// Project has rules that came with a checkout. They are not trusted: they count only if they are stricter than the decision
+	// without them (allow, ask, deny).
 	Project []Rule `toml:"-" json:"-"`
 
-	// Unattended allows the writes that would be asked for because no rule
-	// matches. What else is asked for is refused.
+	// Unattended allows writes that a person would be asked about because no rule matches. Other calls that need a question are
+	// refused.
 	Unattended bool `toml:"unattended" json:"unattended,omitempty"`
 
-	// Unread is what to do when a file is overwritten that the session never
-	// read, or that changed since and cannot be merged: Ask, also where it is granted;
-	// Deny; or Allow, which leaves it to the rules.
+	// Unread says what to do with a write to an existing file that the session did not read, or that changed since and cannot be
+	// merged. Ask also asks if there is a grant. Allow leaves it to the rules.
 	Unread Action `toml:"unread" json:"unread"`
 
-	// Relay are the tools for which the answer of a client, who says that it
-	// asked its person, is as good as a person's. It never is where a caution
-	// made us ask.
+	// Relay names the tools for which a client may relay its person's answer. It does not hold if a caution made stet ask.
 	Relay []Pattern `toml:"relay" json:"relay,omitempty"`
 }
 
 // Request is a call as policy sees it.
 type Request struct {
 	Tool     string
-	Path     string // relative to the workspace, links resolved; "" where there is none
-	Write    bool   // it has something to apply
+	Path     string // relative to the workspace, links resolved; "": none
+	Write    bool   // the call changes something
 	Notes    []tool.Note
-	Grants   []Rule // what a person has allowed this session, the oldest first; tool.Outside needs one that names the tool
-	NoPerson bool   // there is no person who could be asked
+	Grants   []Rule // what a person allowed this session, the oldest first; a tool.Outside call needs a grant that names the tool
+	NoPerson bool   // there is no person to ask
 }
 
-// Decision is what was decided, and what decided it.
+// Decision is a decision and its reason.
 type Decision struct {
 	Action Action
-	Rule   string // what decided, in a few words: "default", "rule 2", "grant docs/**", "control file"
+	Rule   string // the reason in a few words: "default", "rule 2", "grant docs/**", "control file"
 	Why    string // for Deny: one sentence for the model
 
-	// Grantable says that an answer may hold for later calls too: a rule or the
-	// default asks, and no caution.
+	// Grantable says that an answer may also hold for later calls: a rule or the default asks, not a caution.
 	Grantable bool
 	Relay     bool // a client may relay the answer
 }
@@ -150,7 +141,7 @@ func (p *Policy) Decide(r Request) Decision {
 		return Decision{Action: Allow, Rule: "unattended"}
 	}
 	if p.Unattended || r.NoPerson {
-		d.Action, d.Why = Deny, "a person must confirm this, and nobody can be asked here"
+		d.Action, d.Why = Deny, "a person must confirm this, but there is no person to ask"
 		return d
 	}
 	d.Grantable = true
@@ -158,9 +149,8 @@ func (p *Policy) Decide(r Request) Decision {
 	return d
 }
 
-// Hides reports whether a search or a listing leaves a file out, since a call that
-// named it would be refused or asked for. A rule for some tools alone counts as if it
-// were for all tools if it asks or denies, and does not count if it allows.
+// Hides reports whether a search or a listing leaves a file out, because a call that names the file would be refused or asked
+// about. A rule for only some tools counts as a rule for all tools if it asks or denies, and does not count if it allows.
 func (p *Policy) Hides(path string) bool {
 	hides := func(rules []Rule) bool {
 		for _, rule := range rules {
@@ -177,7 +167,7 @@ func (p *Policy) Hides(path string) bool {
 	return hides(p.Rules) || hides(p.Project)
 }
 
-// ruled is what the rules say, and whether no rule matches.
+// ruled returns the decision of the rules, and whether no rule matches.
 func (p *Policy) ruled(r Request) (d Decision, byDefault bool) {
 	d, byDefault = Decision{Action: Allow, Rule: "default"}, true
 	if r.Write {
@@ -195,7 +185,7 @@ func (p *Policy) ruled(r Request) (d Decision, byDefault bool) {
 	return d, byDefault
 }
 
-// Stricter reports whether d holds back more than e, or gives less away.
+// Stricter reports whether d allows less than e.
 func (d Decision) Stricter(e Decision) bool {
 	if d.Action != e.Action {
 		return strictness(d.Action) > strictness(e.Action)
@@ -223,8 +213,7 @@ func find(rules []Rule, r Request) (Rule, int, bool) {
 	return Rule{}, 0, false
 }
 
-// granted returns the first grant that matches. A grant for all files is none for
-// tools whose effect is outside of the workspace.
+// granted returns the first grant that matches. A grant for all files does not cover tools that act outside of the workspace.
 func granted(r Request) (Rule, bool) {
 	outside := slices.Contains(r.Notes, tool.Outside)
 	for _, g := range r.Grants {
@@ -235,9 +224,8 @@ func granted(r Request) (Rule, bool) {
 	return Rule{}, false
 }
 
-// matches reports whether the rule is about the request. A rule that allows matches
-// letter by letter. One that asks or denies ignores case and Unicode composition, as
-// file systems may.
+// matches reports whether the rule matches the request. A rule that allows compares exactly. A rule that asks or denies ignores
+// case and Unicode composition, because file systems may ignore them.
 func (rule Rule) matches(r Request) bool {
 	if rule.On == Read && r.Write || rule.On == Write && !r.Write {
 		return false
@@ -252,7 +240,7 @@ func (rule Rule) matches(r Request) bool {
 	return some(rule.Tools, r.Tool) && some(rule.Paths, r.Path)
 }
 
-// scope is what a grant covers, for the record.
+// scope returns what a grant covers, for the record.
 func (rule Rule) scope() string {
 	named := rule.Paths
 	if len(named) == 0 {

@@ -30,7 +30,7 @@ func pattern(t testing.TB, s string) policy.Pattern {
 	return p
 }
 
-// FILE-6, FILE-13: who decides, in every constellation that matters.
+// FILE-6, FILE-13: the decision in all important cases.
 func TestDecide(t *testing.T) {
 	const rules = `
 		relay = ["write_*"]
@@ -72,14 +72,14 @@ func TestDecide(t *testing.T) {
 		{"allow by tool", rules, w("docs/a"), policy.Ask, "default"},
 		{"allow", rules, policy.Request{Tool: "edit_file", Path: "docs/a", Write: true}, policy.Allow, "rule 2"},
 		{"ask to read", rules, policy.Request{Tool: "read_file", Path: "private/a"}, policy.Ask, "rule 3"},
-		{"nobody: ask to read", rules, policy.Request{Tool: "read_file", Path: "private/a", NoPerson: true}, policy.Deny, "rule 3"},
+		{"no person: ask to read", rules, policy.Request{Tool: "read_file", Path: "private/a", NoPerson: true}, policy.Deny, "rule 3"},
 		{"nobody: a write", "", policy.Request{Tool: "write_file", Path: "a", Write: true, NoPerson: true}, policy.Deny, "default"},
 
 		{"grant for the session", "", with(w("a"), session), policy.Allow, "grant session"},
 		{"grant by pattern", "", with(w("docs/a.txt"), inDocs), policy.Allow, "grant docs/*.txt"},
 		{"grant of another pattern", "", with(w("docs/a.md"), inDocs), policy.Ask, "default"},
 		{"no grant over a denial", rules, with(w("secrets/a"), session), policy.Deny, "rule 1"},
-		{"a grant to write is none to read", rules, policy.Request{Tool: "read_file", Path: "private/a", Grants: session}, policy.Ask, "rule 3"},
+		{"a grant to write does not allow reading", rules, policy.Request{Tool: "read_file", Path: "private/a", Grants: session}, policy.Ask, "rule 3"},
 
 		// FILE-13
 		{"control over a rule", rules, w(".envrc", tool.Control), policy.Ask, "control file"},
@@ -132,7 +132,7 @@ func TestRelay(t *testing.T) {
 	}
 }
 
-// A checkout's rules can only hold back.
+// A checkout's rules can only be stricter.
 func TestProject(t *testing.T) {
 	all := []policy.Pattern{pattern(t, "**")}
 	for _, test := range []struct {
@@ -156,7 +156,7 @@ func TestProject(t *testing.T) {
 	}
 }
 
-// A grant without tools is for writes in the workspace. It does not cover what is done outside of it.
+// A grant without tools is for writes in the workspace. It does not cover tools that act outside of it.
 func TestGrantsOutside(t *testing.T) {
 	put := []policy.Pattern{pattern(t, "put")}
 	for _, test := range []struct {
@@ -190,7 +190,7 @@ func TestStricter(t *testing.T) {
 	}
 }
 
-// The names in configurations and records; a value without a name has its number.
+// Names in configurations and records. A value without a name is written as its number.
 func TestNames(t *testing.T) {
 	for got, want := range map[string]string{
 		policy.Deny.String(): "deny", policy.Action(3).String(): "Action(3)",
@@ -207,8 +207,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// FILE-13: whatever the rules, the grants and the mode, a write to a control
-// file or an executable is never simply allowed.
+// FILE-13: under all rules, grants and modes, a write to a control file or an executable is never allowed without a question.
 func TestCautionsHold(t *testing.T) {
 	patterns := []string{"**", "*", "a/**", "*.sh", "write_*", "{a,b}/**"}
 	rule := rapid.Custom(func(t *rapid.T) policy.Rule {
@@ -290,15 +289,15 @@ func TestSuspicion(t *testing.T) {
 	for i := range 4 {
 		count(policy.Suspicion{}, tool.PermissionDenied, i)
 		count(policy.Suspicion{}, tool.FileNotFound, i)
-		count(policy.Suspicion{}, tool.InvalidPath, 10+i) // begun anew
+		count(policy.Suspicion{}, tool.InvalidPath, 10+i) // after an alarm the count restarts
 	}
-	count(policy.Suspicion{}, tool.PermissionDenied, 60) // the first is too old
+	count(policy.Suspicion{}, tool.PermissionDenied, 60) // the first attempt is too old
 	count(policy.Suspicion{}, tool.PermissionDenied, 60)
 	if want := "escapes;protected paths;"; alarms != want {
 		t.Errorf("alarms %q, want %q", alarms, want)
 	}
 	a, alarms = policy.Attempts{}, ""
-	for i := range 5 { // more seconds than a duration holds are any time
+	for i := range 5 { // more seconds than a duration holds mean no time limit
 		count(policy.Suspicion{Seconds: 1e18}, tool.InvalidPath, i*1e6)
 	}
 	if alarms != "escapes;" {

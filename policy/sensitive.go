@@ -7,15 +7,13 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// sensitive are files that people change often, and that do harm without being
-// run by name: a write to one is asked for each time, also where it is granted.
+// sensitive lists files that people change often, and whose content is run or obeyed although no person runs them by name. A person
+// is asked about each write, even if there is a grant.
 //
-// A file is in the table if an ordinary act of a person runs or obeys what it says:
-// to build, to install, to open the directory in an editor, to start an agent. Sources
-// and tests are left out: they run too, but people look at them. Files that mostly
-// declare are left out as well (pyproject.toml, Cargo.toml, go.mod, lock files,
-// settings of linters): too many questions train people to say yes. Files that are
-// seldom changed and always run something are control files: see workspace.Control.
+// A file is in the table if an ordinary act of a person runs or obeys it: to build, to install, to open the directory in an editor,
+// to start an agent. Sources and tests are not in the table: they run too, but people look at them. Files that mostly declare
+// things are not in it either (pyproject.toml, Cargo.toml, go.mod, lock files, settings of linters): with too many questions,
+// people approve without reading. Files that are seldom changed and always run something are control files: see workspace.Control.
 var sensitive = []struct {
 	note     tool.Note
 	patterns []string
@@ -53,8 +51,7 @@ type sensitivePattern struct {
 	pattern Pattern
 }
 
-// sensitivePatterns is the table in the form that is matched. A pattern that is
-// none panics, which a test would show.
+// sensitivePatterns is the compiled table. An invalid pattern panics, which a test would show.
 var sensitivePatterns = sync.OnceValue(func() []sensitivePattern {
 	var out []sensitivePattern
 	for _, g := range sensitive {
@@ -69,10 +66,8 @@ var sensitivePatterns = sync.OnceValue(func() []sensitivePattern {
 	return out
 })
 
-// NotesOf says what the name of a file gives reason to note, where it is
-// written to: Build or Instructions. The path is relative to the workspace,
-// links resolved. Case and composition do not count, since the file system may
-// not regard them either.
+// NotesOf returns the notes that the name of a written file needs: Build or Instructions. The path is relative to the workspace,
+// with links resolved. Case and Unicode composition are ignored, because the file system may ignore them.
 func NotesOf(path string) []tool.Note {
 	var notes []tool.Note
 	for _, s := range sensitivePatterns() {

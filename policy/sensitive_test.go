@@ -8,8 +8,8 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// Files that building or installing runs, and files that agents obey, are asked
-// for whatever is granted. Ordinary sources are not.
+// A person is asked about files that building or installing runs, and files that agents obey, even if there is a grant. Ordinary
+// sources need no such question.
 func TestSensitiveFiles(t *testing.T) {
 	session := []policy.Rule{{On: policy.Write, Do: policy.Allow}}
 	for note, paths := range map[tool.Note][]string{
@@ -49,7 +49,7 @@ func TestSensitiveFiles(t *testing.T) {
 				t.Errorf("%s, unattended: %+v", path, d)
 			}
 			if r.NoPerson = true; note != "" && p.Decide(r).Action != policy.Deny {
-				t.Errorf("%s, nobody: not refused", path)
+				t.Errorf("%s, no person: not refused", path)
 			}
 			if r.Write = false; p.Decide(r).Action != policy.Allow {
 				t.Errorf("%s cannot be read", path)
@@ -58,7 +58,7 @@ func TestSensitiveFiles(t *testing.T) {
 	}
 }
 
-// A caution that unattended writes pass does not hide the ones that follow it.
+// A caution that allows unattended writes does not hide later cautions.
 func TestSensitiveAndUnread(t *testing.T) {
 	d := (&policy.Policy{Unattended: true}).Decide(policy.Request{Tool: "write_file", Path: "Makefile", Write: true, Notes: []tool.Note{tool.Build, tool.Unread}})
 	if d.Action != policy.Deny || d.Rule != "unread" {

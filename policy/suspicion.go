@@ -8,15 +8,14 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// Response is what happens to a session whose calls look like an attempt to
-// get out. In any case it is flagged in the audit trail. (FILE-11)
+// Response is what happens to a suspicious session. In every case the audit trail flags it. (FILE-11)
 type Response uint8
 
 // The responses.
 const (
-	Flag     Response = iota // no more than that
-	Suspend                  // its calls are refused from then on
-	RollBack                 // also, what it wrote is undone
+	Flag     Response = iota // only flag it
+	Suspend                  // also refuse its later calls
+	RollBack                 // also undo its writes
 )
 
 var responses = names{typ: "Response", want: "flag, suspend or roll back", of: []string{Flag: "flag", Suspend: "suspend", RollBack: "roll back"}}
@@ -29,20 +28,18 @@ func (r Response) MarshalText() ([]byte, error) { return []byte(r.String()), nil
 // UnmarshalText takes "flag", "suspend" or "roll back".
 func (r *Response) UnmarshalText(text []byte) error { return responses.parse(text, (*uint8)(r)) }
 
-// Suspicion says how many refused attempts of a session are too many. The
-// zero value flags the fifth of one kind within a minute.
+// Suspicion limits a session's refused attempts. The zero value flags the fifth attempt of one kind within a minute.
 type Suspicion struct {
-	Escapes   int      `toml:"escapes" json:"escapes,omitempty"`     // paths that lead out, or are none; 0: 5, -1: any number is fine
-	Protected int      `toml:"protected" json:"protected,omitempty"` // protected or denied paths; 0: 5, -1: any number is fine
-	Seconds   int      `toml:"seconds" json:"seconds,omitempty"`     // that they are counted within; 0: 60
+	Escapes   int      `toml:"escapes" json:"escapes,omitempty"`     // paths that lead out of the workspace or are invalid; 0: 5, -1: no limit
+	Protected int      `toml:"protected" json:"protected,omitempty"` // protected or denied paths; 0: 5, -1: no limit
+	Seconds   int      `toml:"seconds" json:"seconds,omitempty"`     // the time in which they are counted; 0: 60
 	Do        Response `toml:"do" json:"do"`
 }
 
-// Attempts are a session's refused attempts of late. The zero value is none.
+// Attempts has a session's recent refused attempts. The zero value has none.
 type Attempts struct{ escapes, protected []time.Time }
 
-// Count adds a call that failed with code, and says whether that was one too
-// many, and of what. It then begins anew.
+// Count adds a call that failed with code. It returns whether that exceeds a limit, and which one. Then the count restarts.
 func (a *Attempts) Count(s Suspicion, code tool.Code, now time.Time) (what string, suspicious bool) {
 	const most = int(math.MaxInt64 / time.Second)
 	within := time.Duration(min(s.Seconds, most)) * time.Second
