@@ -1,28 +1,25 @@
-// Package agentconfig knows how coding agents are configured: how each agent is
-// made to send its requests to another address, and where it keeps its list of
-// MCP servers. There is one row per agent, in the table agents.
+// Package agentconfig knows how coding agents are configured: how to make an agent send its requests to another address, and where
+// it keeps its list of MCP servers. The table agents has one row for each agent.
 //
-// Nothing here writes to an agent's own files but Machine.AddServer and AddProxy, and
-// RemoveServer and RemoveProxy, which undo that. They keep a copy of the old text.
+// Only Machine.AddServer and AddProxy, and RemoveServer and RemoveProxy, which undo them, write to an agent's own files. They keep
+// a copy of the old text.
 package agentconfig
 
-// agent is what is known of one agent.
+// agent describes one agent.
 type agent struct {
 	name string
-	// programs are the names by which it is started, without directory,
-	// version and extension.
+	// programs are the names that start it, without directory, version and extension.
 	programs []string
-	// redirect makes a command line, whose argument at starts the agent, send
-	// its requests to base. It is nil where the environment is enough.
+	// redirect changes a command line, whose argument at starts the agent, so that it sends its requests to base. nil: environment
+	// variables are enough.
 	redirect func(m Machine, r *Redirect, at int, base string)
-	// server says how it is told of an MCP server; nil where it takes none.
+	// server says how to configure an MCP server; nil: the agent supports none.
 	server *server
-	// lasting says how it is sent through the proxy in all of its runs; nil where only a run can be.
+	// lasting says how to send all its runs through the proxy; nil: only a single run can be sent.
 	lasting *lasting
 }
 
-// agents are the agents that need more than environment variables. The order is
-// that of the help texts.
+// agents lists the agents that need more than environment variables, in the order of the help texts.
 var agents = []agent{
 	{name: "claude", server: &server{
 		file: atProject(".mcp.json"), path: []string{"mcpServers", "stet"}, entry: plainServer,

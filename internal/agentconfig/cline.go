@@ -8,10 +8,10 @@ import (
 	"path/filepath"
 )
 
-// clineAPIs says which API a provider of Cline's is spoken to by.
+// clineAPIs has the API of each of Cline's providers.
 var clineAPIs = map[string]API{"anthropic": Messages, "openai-native": Responses, "openai-compatible": Chat}
 
-// clineFile is Cline's file of providers, by the environment and the arguments; empty if there is no home.
+// clineFile returns Cline's file of providers, from the environment and the arguments; empty if there is no home.
 func (m Machine) clineFile(args []string) string {
 	if file := m.Getenv(clineFileVariable); file != "" {
 		return m.Absolute(file)
@@ -28,12 +28,11 @@ func (m Machine) clineFile(args []string) string {
 
 const clineFileVariable = "CLINE_PROVIDER_SETTINGS_PATH"
 
-// redirectCline tells Cline about the proxy. It takes base URLs from its file of providers alone, so it is
-// given a copy of that file with other ones. A process that Cline may have left in the background has
-// read the old ones: the agent is made to ask the model itself.
+// redirectCline redirects Cline. Cline reads base URLs only from its file of providers, so it gets a copy of that file with other
+// URLs. A background process of Cline may have read the old URLs, so the agent is told to ask the model itself.
 //
-// Cline renews the logins in that file. The copy would have the newer ones when it is removed, so a file
-// with a login is left alone.
+// Cline renews the logins in that file. A renewed login in the copy would be lost when the copy is removed. So a file with a login
+// is left alone.
 func (m Machine) redirectCline(r *Redirect, at int, base string) {
 	args := r.Args[at+1:]
 	file := m.clineFile(args)

@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// redirectClouds redirects Claude Code, and what uses the same SDKs, where the model is asked through
-// a cloud. The credentials stay the cloud's: the variables that would leave them out
-// (CLAUDE_CODE_SKIP_VERTEX_AUTH and the like) are not set.
+// redirectClouds redirects Claude Code, and programs with the same SDKs, when the model is asked through a cloud. The cloud's
+// credentials are still used: the variables that would leave them out (CLAUDE_CODE_SKIP_VERTEX_AUTH and similar) are not set.
 func (m Machine) redirectClouds(r *Redirect, base string) {
 	const vertexURL = "ANTHROPIC_VERTEX_BASE_URL"
 	vertex := m.Getenv(vertexURL)
@@ -20,15 +19,15 @@ func (m Machine) redirectClouds(r *Redirect, base string) {
 	}
 }
 
-// noteClaude says that the agent's own settings count before the environment.
+// noteClaude adds a note that the agent's own settings override the environment.
 func (m Machine) noteClaude(r *Redirect) {
 	for _, v := range m.Lasting["claude"].Values {
 		r.Notes = append(r.Notes, "Claude Code goes to "+v.Ours+" all the same, by stet setup --proxy: its savings are counted there")
 	}
 }
 
-// redirectFoundry does nothing where neither variable is set: the SDK refuses a base URL beside a
-// resource, which the agent's settings may name.
+// redirectFoundry does nothing if neither variable is set: the SDK refuses a base URL together with a resource, and the agent's
+// settings may name a resource.
 func (m Machine) redirectFoundry(r *Redirect, base string) {
 	const baseURL, resource = "ANTHROPIC_FOUNDRY_BASE_URL", "ANTHROPIC_FOUNDRY_RESOURCE"
 	source, now := baseURL, m.Getenv(baseURL)

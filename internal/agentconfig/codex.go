@@ -12,10 +12,8 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// redirectCodex tells Codex about the proxy. It does not look at
-// OPENAI_BASE_URL, but takes configuration as arguments (-c key=value), which
-// leaves its own file as it is. The provider stays the one it would have used,
-// with its way of logging in; only that provider's base URL is another.
+// redirectCodex redirects Codex. Codex ignores OPENAI_BASE_URL, but takes configuration as arguments (-c key=value), so its own
+// file is not changed. The provider and its login stay the same; only that provider's base URL changes.
 func (m Machine) redirectCodex(r *Redirect, at int, base string) {
 	c := m.codexConfig(r.Args[at+1:])
 	key := "openai_base_url"
@@ -29,8 +27,7 @@ func (m Machine) redirectCodex(r *Redirect, at int, base string) {
 		r.learn("Codex's ChatGPT login", chatGPT, Responses)
 	}
 	ours := strconv.Quote(inPlaceOf(r.Found[Responses], base))
-	// An override in the command line comes after ours and would win: it is
-	// pointed to the proxy in its place.
+	// An override in the command line comes after ours and would win, so it is changed to the proxy's address.
 	for i := at + 1; i < len(r.Args); i++ {
 		if c.baseURL != "" {
 			r.Args[i] = strings.ReplaceAll(r.Args[i], strconv.Quote(c.baseURL), ours)
@@ -39,10 +36,10 @@ func (m Machine) redirectCodex(r *Redirect, at int, base string) {
 	r.Args = slices.Insert(r.Args, at+1, "-c", key+"="+ours)
 }
 
-// codexConfig is what the redirection needs to know of Codex's configuration.
+// codexConfig has the settings of Codex that the redirection needs.
 type codexConfig struct {
-	provider string // "openai" is the built-in one
-	baseURL  string // that provider's, empty where none is set
+	provider string // "openai" is the built-in provider
+	baseURL  string // that provider's; empty if not set
 }
 
 var (
@@ -50,7 +47,7 @@ var (
 	codexBaseURL  = regexp.MustCompile(`\b(?:openai_)?base_url"?\s*=\s*"([^"]+)"`)
 )
 
-// codexConfig reads the configuration file and the overrides among args.
+// codexConfig reads the configuration file and the overrides in args.
 func (m Machine) codexConfig(args []string) codexConfig {
 	var file struct {
 		ModelProvider string

@@ -16,7 +16,7 @@ type configFile struct {
 	name    string
 	toml    bool
 	existed bool
-	came    []byte // with its mark, as it stands in the file
+	came    []byte // the file's bytes, with a byte order mark
 	marked  bool
 	text    []byte
 }
@@ -42,7 +42,7 @@ func (f *configFile) write() (kept string, err error) {
 	return replaceFile(f.name, f.came, now, f.existed)
 }
 
-// lookup returns the text under a path. A value that is no text is an error.
+// lookup returns the text at a path. A value that is not a string is an error.
 func (f *configFile) lookup(path []string) (string, bool, error) {
 	if f.toml {
 		return lookupTOML(f.text, path)
@@ -50,12 +50,12 @@ func (f *configFile) lookup(path []string) (string, bool, error) {
 	v, ok, err := jsonc.Lookup(f.text, path)
 	s, is := v.(string)
 	if err == nil && ok && !is {
-		err = fmt.Errorf("%s is no text", strings.Join(path, "."))
+		err = fmt.Errorf("%s is not a string", strings.Join(path, "."))
 	}
 	return s, ok, err
 }
 
-// missing is how many of the objects above a value are not there.
+// missing returns how many of the objects above a value do not exist.
 func (f *configFile) missing(path []string) int {
 	for n := len(path) - 1; n > 0 && !f.toml; n-- {
 		if _, ok, _ := jsonc.Lookup(f.text, path[:n]); ok {
@@ -81,7 +81,7 @@ func (f *configFile) set(path []string, value string, there bool) (err error) {
 	return err
 }
 
-// remove removes a value, and the objects above it that were made for it, if nothing else is in them.
+// remove removes a value, and the objects above it that were made for it, if they are empty.
 func (f *configFile) remove(path []string, made int) (err error) {
 	if f.toml {
 		f.text, err = removeTOML(f.text, path)

@@ -11,10 +11,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// redirectContinue tells Continue about the proxy. It takes base URLs from its
-// configuration file alone, so it is given a copy of that file with other
-// ones. The copy may hold keys, as the file does: only its owner can read it,
-// and it is gone when the agent has ended.
+// redirectContinue redirects Continue. Continue reads base URLs only from its configuration file, so it gets a copy of that file
+// with other URLs. The copy may hold keys: only its owner can read it, and it is removed when the agent has ended.
 func (m Machine) redirectContinue(r *Redirect, at int, base string) {
 	file, arg := m.continueConfig(r.Args[at+1:])
 	if file == "" {
@@ -48,8 +46,7 @@ func (m Machine) redirectContinue(r *Redirect, at int, base string) {
 	}
 }
 
-// continueConfig returns the configuration file, and at which of args it
-// stands; -1 when it is the usual one.
+// continueConfig returns the configuration file, and its index in args; -1 for the default file.
 func (m Machine) continueConfig(args []string) (file string, arg int) {
 	for i, a := range args {
 		if v, ok := strings.CutPrefix(a, "--config="); ok {
@@ -66,15 +63,14 @@ func (m Machine) continueConfig(args []string) (file string, arg int) {
 	return filepath.Join(dir, "config.yaml"), -1
 }
 
-// continueAPIs says which APIs a provider of Continue's is spoken to by.
+// continueAPIs has the APIs of each of Continue's providers.
 var continueAPIs = map[string][]API{
 	"anthropic": {Messages},
 	"openai":    {Chat, Responses},
 }
 
-// continueRedirected returns the configuration with other base URLs, and
-// those that stood there. Of models that use one API at two places, those at
-// the first place are redirected.
+// continueRedirected returns the configuration with other base URLs, and the original URLs. If models use one API at two places,
+// only the models at the first place are redirected.
 func continueRedirected(config []byte, base string) ([]byte, map[API]string, error) {
 	var doc yaml.Node
 	if err := yaml.Unmarshal(config, &doc); err != nil {

@@ -18,8 +18,8 @@ func copilotServer(command string) map[string]any {
 	return map[string]any{"type": "local", "command": command, "args": []string{"mcp"}, "tools": []string{"*"}}
 }
 
-// redirectCopilot tells Copilot CLI about the proxy, where it asks a provider by a key of the person's
-// own. GitHub's own models are asked in a way that is not known here.
+// redirectCopilot redirects Copilot CLI if it asks a provider with the person's own key. How it asks GitHub's own models is not
+// known here.
 func (m Machine) redirectCopilot(r *Redirect, _ int, base string) {
 	const variable = "COPILOT_PROVIDER_BASE_URL"
 	was := m.Getenv(variable)

@@ -8,10 +8,9 @@ import (
 	"github.com/stet-dev/stet/internal/jsonc"
 )
 
-// redirectGemini tells Gemini CLI about the proxy. It takes GOOGLE_GEMINI_BASE_URL for a server that
-// needs no login where its settings name no way to log in, and then refuses to run without a terminal: so
-// the variable is set only where they name the key. With an account it asks another server, and
-// with Vertex AI the cloud.
+// redirectGemini redirects Gemini CLI. If its settings name no login method, Gemini CLI takes GOOGLE_GEMINI_BASE_URL for a server
+// without login, and refuses to run without a terminal. So the variable is set only if the settings choose the key. With an account
+// Gemini CLI asks another server, and with Vertex AI the cloud.
 func (m Machine) redirectGemini(r *Redirect, _ int, base string) {
 	const variable = "GOOGLE_GEMINI_BASE_URL"
 	was := m.Getenv(variable)
@@ -27,8 +26,8 @@ func (m Machine) redirectGemini(r *Redirect, _ int, base string) {
 	}
 }
 
-// geminiLogin is how Gemini CLI's settings say that it logs in, empty where they do not. The
-// system's come before the project's, and these before the user's.
+// geminiLogin returns the login method in Gemini CLI's settings, or "". The system's settings come before the project's, and these
+// before the user's.
 func (m Machine) geminiLogin() (login string) {
 	home := cmp.Or(m.Getenv("GEMINI_CLI_HOME"), m.Home())
 	for _, file := range []string{

@@ -11,10 +11,10 @@ import (
 	"slices"
 )
 
-// lasting says how an agent is sent through the proxy in all of its runs: by base URLs in its own configuration.
+// lasting says how to send all runs of an agent through the proxy: by base URLs in its own configuration.
 type lasting struct {
-	file   func(m Machine) string // empty when there is no home to put it in
-	toml   bool                   // else JSON, with or without comments
+	file   func(m Machine) string // empty if there is no home directory
+	toml   bool                   // false: JSON, with or without comments
 	values func(m Machine) []baseURL
 	note   string // what else the person should know
 }
@@ -22,13 +22,13 @@ type lasting struct {
 // baseURL is a base URL in an agent's configuration.
 type baseURL struct {
 	path []string // of keys
-	apis []API    // that are asked there
-	// asks is where the agent asks if nothing stands there; empty: at the provider of the API.
+	apis []API    // the APIs asked at this URL
+	// asks is the URL that the agent uses if the configuration has none; empty: the provider's URL for the API.
 	asks string
-	bare bool // the agent puts the version behind it
+	bare bool // the agent adds the version to the URL
 }
 
-// ProxyAgents are the names of the agents that can be sent through the proxy for good.
+// ProxyAgents returns the names of the agents whose every run can be sent through the proxy.
 func ProxyAgents() (names []string) {
 	for _, a := range agents {
 		if a.lasting != nil {
@@ -38,27 +38,28 @@ func ProxyAgents() (names []string) {
 	return names
 }
 
-// Lasting are the agents that go through the proxy for good, by name. It is kept in a file.
+// Lasting has the agents whose every run goes through the proxy, by name. It is stored in a file.
 type Lasting map[string]LastingAgent
 
-// LastingAgent is what was changed in an agent's configuration.
+// LastingAgent has the changes in an agent's configuration.
 type LastingAgent struct {
 	File   string         `json:"file"`
 	Values []LastingValue `json:"values"`
 }
 
-// LastingValue is a base URL that was put in place.
+// LastingValue is a base URL that stet set.
 type LastingValue struct {
 	Path []string `json:"path"` // of keys
 	Ours string   `json:"ours"`
-	Was  *string  `json:"was"`            // what stood there; null: nothing did
-	Made int      `json:"made,omitempty"` // how many of the objects above it were made too
-	// Asked is where the agent would ask without stet, if that is not the provider of the APIs; the proxy sends its requests on to there.
+	Was  *string  `json:"was"`            // the old value; null: none
+	Made int      `json:"made,omitempty"` // how many of the objects above it were also made
+	// Asked is the URL that the agent would use without stet, if it is not the provider of the APIs; the proxy forwards its
+	// requests there.
 	Asked string `json:"asked,omitempty"`
 	APIs  []API  `json:"apis,omitempty"`
 }
 
-// ReadLasting reads the file. One that is not there is empty.
+// ReadLasting reads the file. A missing file is empty.
 func ReadLasting(file string) (Lasting, error) {
 	b, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -85,10 +86,10 @@ func (l Lasting) write(file string) error {
 	return writeFile(file, append(b, '\n'), 0o600)
 }
 
-// Names are the agents, in order.
+// Names returns the agents in order.
 func (l Lasting) Names() []string { return slices.Sorted(maps.Keys(l)) }
 
-// Asked returns where an agent would ask without stet, for the APIs that it does not ask at their provider for.
+// Asked returns the URLs that an agent would use without stet, for the APIs that it does not ask at their provider.
 func (l Lasting) Asked(agent string) map[API]string {
 	asked := map[API]string{}
 	for _, v := range l[agent].Values {
@@ -101,8 +102,7 @@ func (l Lasting) Asked(agent string) map[API]string {
 	return asked
 }
 
-// before returns what stood in an agent's configuration in place of base, which stands there now: base itself, unless AddProxy put it
-// there.
+// before returns the value that base has replaced in an agent's configuration. It is base itself if AddProxy did not set base.
 func (l Lasting) before(agent, base string, path ...string) string {
 	for _, v := range l[agent].Values {
 		switch {
@@ -116,9 +116,9 @@ func (l Lasting) before(agent, base string, path ...string) string {
 	return base
 }
 
-// Programs are the names of the agents that stet knows how to send through the proxy, as they are started.
+// Programs returns the program names of the agents that stet can send through the proxy.
 func Programs() []string {
-	names := []string{"claude", "qwen", "aider"} // these go by the environment alone
+	names := []string{"claude", "qwen", "aider"} // these only need environment variables
 	for _, a := range agents {
 		if len(a.programs) > 0 {
 			names = append(names, a.programs[0])

@@ -18,16 +18,16 @@ func (m Machine) claudeUserFile() string {
 	return filepath.Join(dir, "settings.json")
 }
 
-// claudeValues are one: what the settings say counts before the environment.
+// claudeValues has one value, because Claude Code's settings override the environment.
 func claudeValues(m Machine) []baseURL {
 	const name = "ANTHROPIC_BASE_URL"
 	return []baseURL{{path: []string{"env", name}, apis: []API{Messages}, asks: m.Getenv(name), bare: true}}
 }
 
-// chatGPT is where Codex asks with an account of ChatGPT.
+// chatGPT is the server that Codex asks with a ChatGPT account.
 const chatGPT = "https://chatgpt.com/backend-api/codex"
 
-// codexChatGPT reports whether Codex is logged in with an account of ChatGPT, for which it asks another server.
+// codexChatGPT reports whether Codex is logged in with a ChatGPT account. Then it asks another server.
 func (m Machine) codexChatGPT() bool {
 	var login struct {
 		Key    *string         `json:"OPENAI_API_KEY"`
@@ -40,7 +40,7 @@ func (m Machine) codexChatGPT() bool {
 	return login.Key == nil && len(login.Tokens) > 0 && string(login.Tokens) != "null"
 }
 
-// codexValues are those of the provider that Codex is configured for.
+// codexValues returns the values of the provider that Codex is configured for.
 func codexValues(m Machine) []baseURL {
 	c := m.codexConfig(nil)
 	path := []string{"openai_base_url"}
@@ -54,7 +54,7 @@ func codexValues(m Machine) []baseURL {
 	return []baseURL{v}
 }
 
-// opencodeUserFile is the person's file, the one with comments if that is there.
+// opencodeUserFile returns the person's file, the one with comments if it exists.
 func (m Machine) opencodeUserFile() string {
 	dir := cmp.Or(m.Getenv("XDG_CONFIG_HOME"), m.BelowHome(".config"))
 	if dir == "" {
@@ -67,8 +67,8 @@ func (m Machine) opencodeUserFile() string {
 	return filepath.Join(dir, "opencode", "opencode.json")
 }
 
-// opencodeValues are those of the two providers that opencode has by itself, and of others in the person's file. The SDKs of the first look at the
-// environment where nothing is configured.
+// opencodeValues returns the values of opencode's two built-in providers, and of other providers in the person's file. The SDKs of
+// the built-in ones read the environment if nothing is configured.
 func opencodeValues(m Machine) []baseURL {
 	var file struct {
 		Model    string
@@ -118,7 +118,7 @@ func piValues(m Machine) []baseURL {
 	return all
 }
 
-// clineValues are those of the providers that Cline is configured for.
+// clineValues returns the values of the providers that Cline is configured for.
 func clineValues(m Machine) []baseURL {
 	var file struct {
 		LastUsedProvider string
@@ -134,12 +134,12 @@ func clineValues(m Machine) []baseURL {
 	return providerValues(found, file.LastUsedProvider, func(name string) []string { return []string{"providers", name, "settings", "baseUrl"} })
 }
 
-// providerValues are the base URLs of providers that speak a known API, the chosen one first.
+// providerValues returns the base URLs of providers with a known API, the chosen one first.
 func providerValues(found map[string]provider, chosen string, path func(name string) []string) (all []baseURL) {
 	for _, p := range inOrder(found, chosen) {
 		apis := []API{p.api}
 		if p.api == Responses {
-			apis = []API{Chat, Responses} // other paths of that provider go where Chat goes
+			apis = []API{Chat, Responses} // other paths of that provider are forwarded to Chat's server
 		}
 		all = append(all, baseURL{path: path(p.name), apis: apis})
 	}

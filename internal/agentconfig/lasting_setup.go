@@ -9,13 +9,13 @@ import (
 	"strings"
 )
 
-// Proxied is what sending an agent through the proxy did, or would do.
+// Proxied is the result of sending an agent through the proxy, also for a dry run.
 type Proxied struct {
 	File    string   // the agent's configuration file
 	Changes []string // `env.ANTHROPIC_BASE_URL = "http://…"`, one for each value that changes
-	Asked   []string // where the agent asked, if that is not at its provider
+	Asked   []string // the URLs that the agent asked, if they are not the provider's
 	Left    []string // what was not changed, and why
-	Kept    string   // the copy of what the file held; empty where there was none
+	Kept    string   // the copy of the old file; empty if there was none
 	Note    string   // what else the person should know; may be empty
 }
 
@@ -65,7 +65,7 @@ func (m Machine) AddProxy(name, base, state string, dry bool) (Proxied, error) {
 		}
 		done.Values = append(done.Values, row)
 	}
-	for _, v := range before.Values { // of a provider that is not chosen any more
+	for _, v := range before.Values { // a provider that is no longer chosen
 		if !slices.ContainsFunc(done.Values, func(d LastingValue) bool { return slices.Equal(d.Path, v.Path) }) {
 			done.Values = append(done.Values, v)
 		}
@@ -83,7 +83,7 @@ func (m Machine) AddProxy(name, base, state string, dry bool) (Proxied, error) {
 	return out, err
 }
 
-// asksElsewhere returns where an API of v is asked by a value before it, if that is another place; each API has one.
+// asksElsewhere returns the server that an earlier value uses for an API of v, if it is another server. Each API has one server.
 func (l LastingAgent) asksElsewhere(v LastingValue) string {
 	for _, known := range l.Values {
 		if known.Asked != "" && v.Asked != "" && known.Asked != v.Asked && slices.ContainsFunc(v.APIs, func(a API) bool { return slices.Contains(known.APIs, a) }) {
@@ -93,7 +93,7 @@ func (l LastingAgent) asksElsewhere(v LastingValue) string {
 	return ""
 }
 
-// addBaseURL puts the proxy's address in the place of a base URL. change is empty where it stands there already.
+// addBaseURL replaces a base URL by the proxy's address. change is empty if the file has that address already.
 func (m Machine) addBaseURL(f *configFile, v baseURL, known LastingAgent, name, base string) (row LastingValue, change string, err error) {
 	now, there, err := f.lookup(v.path)
 	if err != nil {
@@ -114,13 +114,13 @@ func (m Machine) addBaseURL(f *configFile, v baseURL, known LastingAgent, name, 
 		asks = m.expand(*row.Was)
 	}
 	if asks, err = upstreamOf(asks, base); err == nil && i >= 0 {
-		asks, err = upstreamOf(asks, known.Values[i].Ours) // the proxy may have been at another address
+		asks, err = upstreamOf(asks, known.Values[i].Ours) // the proxy may have had another address
 	}
 	if err != nil {
 		return row, "", fmt.Errorf("%s: %w", strings.Join(v.path, "."), err)
 	}
 	if asks == "" {
-		row.Was = nil // it was the proxy's own address
+		row.Was = nil // the old value was the proxy's own address
 	} else {
 		row.Asked = asks
 		base += "/stet/" + name
@@ -134,14 +134,14 @@ func (m Machine) addBaseURL(f *configFile, v baseURL, known LastingAgent, name, 
 	return row, fmt.Sprintf("%s = %q", strings.Join(v.path, "."), row.Ours), f.set(v.path, row.Ours, there)
 }
 
-// upstreamOf returns a base URL that requests can go on to; empty for the proxy's own address, base.
+// upstreamOf returns a base URL that requests can be forwarded to; empty for the proxy's own address, base.
 func upstreamOf(asks, base string) (string, error) {
 	u, err := url.Parse(asks)
 	switch ours, _ := url.Parse(base); {
 	case asks == "":
 		return "", nil
 	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
-		return "", errors.New("what stands there is no base URL, which begins with http:// or https://")
+		return "", errors.New("the value is not a base URL, which begins with http:// or https://")
 	case u.User != nil:
 		return "", errors.New("the base URL there has a user name: take it out; the agent sends its own key")
 	case ours != nil && u.Port() == ours.Port() && (u.Hostname() == ours.Hostname() || u.Hostname() == "localhost"):
@@ -150,8 +150,8 @@ func upstreamOf(asks, base string) (string, error) {
 	return asks, nil
 }
 
-// RemoveProxy puts back what stood in an agent's configuration before AddProxy. A value that was changed since stays, and is named in the
-// note.
+// RemoveProxy restores the values that AddProxy has replaced in an agent's configuration. A value that was changed since stays, and
+// the note names it.
 func (m Machine) RemoveProxy(name, state string, dry bool) (Proxied, error) {
 	all, err := ReadLasting(state)
 	if err != nil {
@@ -218,7 +218,7 @@ func (m Machine) lastingOf(name string) (*lasting, Proxied, error) {
 	return nil, Proxied{}, fmt.Errorf("unknown agent %q", name)
 }
 
-// ProxyChanged names the values that AddProxy put into an agent's configuration, and that say something else now.
+// ProxyChanged returns the values that AddProxy set in an agent's configuration and that have changed since.
 func (m Machine) ProxyChanged(name string, lasting Lasting) (changed []string, err error) {
 	done, ok := lasting[name]
 	a, _, unknown := m.lastingOf(name)

@@ -12,7 +12,7 @@ import (
 
 const proxyBase = "http://127.0.0.1:4141"
 
-// What AddProxy puts into a file leaves all else as it is, and RemoveProxy puts back what stood there.
+// AddProxy changes nothing else in a file, and RemoveProxy restores the old values.
 func TestProxyForGood(t *testing.T) {
 	tests := []struct{ name, agent, file, before, during, after string }{
 		{"a new file", "claude", ".claude/settings.json", "", "{\n  \"env\": {\n    \"ANTHROPIC_BASE_URL\": \"http://127.0.0.1:4141\"\n  }\n}\n", "{\n}\n"},
@@ -96,13 +96,13 @@ func TestProxyForGood(t *testing.T) {
 	}
 }
 
-// What cannot be changed safely is an error, and nothing is written.
+// A file that cannot be changed safely is an error, and nothing is written.
 func TestProxyForGoodIsRefused(t *testing.T) {
 	for name, tt := range map[string]struct{ agent, file, text, want string }{
-		"no URL":     {"claude", ".claude/settings.json", `{"env": {"ANTHROPIC_BASE_URL": "gateway.test"}}`, "is no base URL"},
+		"no URL":     {"claude", ".claude/settings.json", `{"env": {"ANTHROPIC_BASE_URL": "gateway.test"}}`, "is not a base URL"},
 		"a password": {"claude", ".claude/settings.json", `{"env": {"ANTHROPIC_BASE_URL": "https://a:b@gateway.test"}}`, "has a user name"},
 		"no JSON":    {"claude", ".claude/settings.json", `{`, "nothing was written"},
-		"no text":    {"claude", ".claude/settings.json", `{"env": {"ANTHROPIC_BASE_URL": 1}}`, "is no text"},
+		"no string":  {"claude", ".claude/settings.json", `{"env": {"ANTHROPIC_BASE_URL": 1}}`, "is not a string"},
 		"no object":  {"claude", ".claude/settings.json", `{"env": 1}`, "env is there already: it holds no settings"},
 		"one line":   {"codex", ".codex/config.toml", "model_provider = \"p\"\nmodel_providers = {p = {name = \"P\"}}\n", "change it by hand"},
 		"no TOML":    {"codex", ".codex/config.toml", "a = [\n", "nothing was written"},
@@ -126,7 +126,7 @@ func TestProxyForGoodIsRefused(t *testing.T) {
 	}
 }
 
-// Where an agent asked before is where the proxy asks for it.
+// The proxy forwards an agent's requests to the server that the agent asked before.
 func TestAskedBefore(t *testing.T) {
 	const gateway, login = "https://gateway.test", `{"OPENAI_API_KEY": null, "tokens": {"id_token": "x"}}`
 	tests := []struct {
@@ -198,7 +198,7 @@ func TestAskedBefore(t *testing.T) {
 	}
 }
 
-// A person who chooses another provider sets the agent up again; all of it comes back.
+// A person who chooses another provider sets the agent up again. Then all old values are restored.
 func TestProxyForAnotherProvider(t *testing.T) {
 	home := t.TempDir()
 	m := Machine{Env: []string{"HOME=" + home}, Dir: home}
@@ -228,7 +228,7 @@ func TestProxyForAnotherProvider(t *testing.T) {
 	}
 }
 
-// What a person changed since stays.
+// A value that a person changed since stays.
 func TestProxyForGoodWasChanged(t *testing.T) {
 	home := t.TempDir()
 	m := Machine{Env: []string{"HOME=" + home}, Dir: home}
@@ -244,7 +244,7 @@ func TestProxyForGoodWasChanged(t *testing.T) {
 	}
 }
 
-// A run under wrap asks where the agent asked before it was sent through the proxy for good.
+// A run under wrap asks the server that the agent asked before it was sent through the proxy permanently.
 func TestRedirectOfProxied(t *testing.T) {
 	home := t.TempDir()
 	m := Machine{Env: []string{"HOME=" + home}, Dir: home}

@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// launcher is a program that runs the command among its arguments.
+// launcher is a program that runs the command in its arguments.
 type launcher struct {
-	verbs    []string // one of which may stand before the command
+	verbs    []string // words that may come before the command
 	values   []string // flags that take the next argument
-	operands int      // arguments of its own before the command
-	dashes   bool     // only behind "--" are arguments left to the command
+	operands int      // number of its own arguments before the command
+	dashes   bool     // only arguments after "--" belong to the command
 }
 
-// launchers are those that are looked behind, by name.
+// launchers are the known launchers, by name.
 var launchers = map[string]launcher{
 	"npx":     {values: []string{"-p", "--package", "-w", "--workspace"}},
 	"pnpx":    {},
@@ -35,9 +35,8 @@ var launchers = map[string]launcher{
 	"exec":    {},
 }
 
-// agentOf returns the agent that a command line starts, of those that the
-// environment is not enough for, and the index of its name; nil where there is
-// none. A name that comes later is not the command but something to work on.
+// agentOf returns the agent that a command line starts, if environment variables are not enough for it, and the index of its name;
+// nil if there is none. A name in a later argument is not the command.
 func agentOf(command []string) (a *agent, at int) {
 	for at < len(command) {
 		name := programName(command[at])
@@ -59,8 +58,8 @@ func agentOf(command []string) (a *agent, at int) {
 	return nil, 0
 }
 
-// skip returns how many of a launcher's arguments stand before the command; ok
-// is false where there is none, or it cannot be given arguments.
+// skip returns how many of a launcher's arguments precede the command. ok is false if there is no command or it cannot be given
+// arguments.
 func (l launcher) skip(args []string) (n int, ok bool) {
 	verbs, operands, dashes := l.verbs, l.operands, l.dashes
 	for n < len(args) {
@@ -84,14 +83,14 @@ func (l launcher) skip(args []string) (n int, ok bool) {
 	return 0, false
 }
 
-// isAssignment reports whether a word is one for env: NAME=value.
+// isAssignment reports whether a word is an assignment for env: NAME=value.
 func isAssignment(word string) bool {
 	name, _, ok := strings.Cut(word, "=")
 	return ok && name != "" && !strings.ContainsAny(name, "/.@")
 }
 
-// programName is what a word of a command line runs: "codex" for codex.exe,
-// /opt/x/codex.js and @openai/codex@latest.
+// programName returns the program that a word of a command line runs: "codex" for codex.exe, /opt/x/codex.js and
+// @openai/codex@latest.
 func programName(word string) string {
 	if strings.HasPrefix(word, "@continuedev/cli") {
 		return "cn"

@@ -2,5 +2,5 @@
 
 package agentconfig
 
-// gone reports whether no process has a number. It is not known here.
+// gone reports whether no process has this id. It is not implemented for this system.
 func gone(int) bool { return false }

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// What a process left that is gone is removed; what belongs to one that runs, and what is no one's, stays.
+// A directory of an ended process is removed. A directory of a running process stays, and so do other directories.
 func TestRemoveLeft(t *testing.T) {
 	ended := exec.CommandContext(t.Context(), "true")
 	if err := ended.Run(); err != nil {

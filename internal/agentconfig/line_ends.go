@@ -2,8 +2,7 @@ package agentconfig
 
 import "bytes"
 
-// withLineEnds gives what is new in now, which is old with something put in,
-// CRLF line ends where old has them.
+// withLineEnds gives the new text in now CRLF line ends if old has them. now is old with something inserted.
 func withLineEnds(old, now []byte) []byte {
 	if n := bytes.IndexByte(old, '\n'); n < 1 || old[n-1] != '\r' {
 		return now

@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// Machine is where an agent runs, as far as its configuration depends on it.
+// Machine is the part of an agent's environment that its configuration depends on.
 type Machine struct {
-	Env []string // "NAME=value", as os.Environ has it; of two with one name the last counts
+	Env []string // "NAME=value", as in os.Environ; the last of several with one name counts
 	Dir string   // the working directory, absolute
 
-	Lasting Lasting // what AddProxy did
+	Lasting Lasting // the result of AddProxy
 }
 
 // Getenv returns the value of a variable, empty when it is not set.
@@ -23,8 +23,7 @@ func (m Machine) Getenv(name string) string {
 	return ""
 }
 
-// firstSet returns the first of these variables that is set, with its value. Where none is, it is
-// the first one.
+// firstSet returns the first of these variables that is set, with its value. If none is set, it returns the first one.
 func (m Machine) firstSet(names ...string) (name, value string) {
 	for _, name := range names {
 		if v := m.Getenv(name); v != "" {
@@ -34,8 +33,7 @@ func (m Machine) firstSet(names ...string) (name, value string) {
 	return names[0], ""
 }
 
-// Home returns the home directory, empty when there is none. A relative one does
-// not count, because what is below it would be below the working directory.
+// Home returns the home directory, or "". A relative home does not count, because it would be below the working directory.
 func (m Machine) Home() string {
 	for _, name := range []string{"HOME", "USERPROFILE"} {
 		if h := m.Getenv(name); filepath.IsAbs(h) {
@@ -54,7 +52,7 @@ func (m Machine) BelowHome(names ...string) string {
 	return filepath.Join(append([]string{home}, names...)...)
 }
 
-// Absolute returns a path as one that begins at the working directory.
+// Absolute returns a path relative to the working directory as an absolute path.
 func (m Machine) Absolute(path string) string {
 	if filepath.IsAbs(path) {
 		return path

@@ -13,10 +13,9 @@ import (
 	"github.com/stet-dev/stet/internal/jsonc"
 )
 
-// redirectOpencode tells opencode about the proxy. Its providers want base
-// URLs with /v1 where ANTHROPIC_BASE_URL has none, and a provider in its
-// configuration has a base URL of its own. OPENCODE_CONFIG_CONTENT is merged
-// over its files, so they stay as they are; what the variable held stays in it.
+// redirectOpencode redirects opencode. Its providers need base URLs with /v1, unlike ANTHROPIC_BASE_URL, and a configured provider
+// has its own base URL. OPENCODE_CONFIG_CONTENT is merged over its files, so the files are not changed. The variable's old content
+// stays in it.
 func (m Machine) redirectOpencode(r *Redirect, at int, base string) {
 	content := map[string]any{}
 	if s := m.Getenv("OPENCODE_CONFIG_CONTENT"); s != "" {
@@ -37,7 +36,7 @@ func (m Machine) redirectOpencode(r *Redirect, at int, base string) {
 	r.set("OPENCODE_CONFIG_CONTENT", string(merged))
 }
 
-// opencodeAPIs says which API a provider package speaks.
+// opencodeAPIs has the API of each provider package.
 var opencodeAPIs = map[string]API{
 	"@ai-sdk/anthropic":         Messages,
 	"@ai-sdk/openai":            Responses,
@@ -73,8 +72,8 @@ func (m Machine) opencodeProviders(content map[string]any, model string) []provi
 	return inOrder(found, chosen)
 }
 
-// opencodeFiles reads opencode's configuration files, the one with the last
-// word last. What cannot be read is opencode's to complain about.
+// opencodeFiles reads opencode's configuration files; the last one has priority. Files that cannot be read are skipped: opencode
+// reports them.
 func (m Machine) opencodeFiles() []map[string]any {
 	var names []string
 	if global := cmp.Or(m.Getenv("XDG_CONFIG_HOME"), m.BelowHome(".config")); global != "" {
@@ -108,14 +107,14 @@ func (m Machine) opencodeFiles() []map[string]any {
 
 var envReference = regexp.MustCompile(`\{env:([A-Za-z_][A-Za-z0-9_]*)\}`)
 
-// expand fills in opencode's references to the environment.
+// expand replaces opencode's references to environment variables.
 func (m Machine) expand(s string) string {
 	return envReference.ReplaceAllStringFunc(s, func(ref string) string {
 		return m.Getenv(envReference.FindStringSubmatch(ref)[1])
 	})
 }
 
-// object returns the object under key in m, made if it is not there.
+// object returns the object under key in m, and makes it if it does not exist.
 func object(m map[string]any, key string) map[string]any {
 	o, ok := m[key].(map[string]any)
 	if !ok {

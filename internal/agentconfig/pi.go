@@ -12,14 +12,13 @@ import (
 	"github.com/stet-dev/stet/internal/jsonc"
 )
 
-// piCommands are what pi does besides running the agent.
+// piCommands are pi's commands that do not run the agent.
 var piCommands = []string{"install", "remove", "uninstall", "update", "list", "config"}
 
-// piAPIs says which API is meant by a name that pi has for one.
+// piAPIs has the API of each of pi's API names.
 var piAPIs = map[string]API{"anthropic-messages": Messages, "openai-completions": Chat, "openai-responses": Responses}
 
-// redirectPi tells pi about the proxy. It takes base URLs from its configuration and from extensions, so
-// it is given an extension that names other ones.
+// redirectPi redirects pi. It reads base URLs from its configuration and from extensions, so it gets an extension with other URLs.
 func (m Machine) redirectPi(r *Redirect, at int, base string) {
 	args := r.Args[at+1:]
 	if len(args) > 0 && slices.Contains(piCommands, args[0]) {
@@ -35,7 +34,7 @@ func (m Machine) redirectPi(r *Redirect, at int, base string) {
 	code.WriteString("export default function (pi) {\n")
 	r.redirectProviders("pi", inOrder(found, m.piProvider(args, filepath.Dir(file))), base, func(p provider, baseURL string) {
 		if p.api == Messages {
-			baseURL = base // the client puts a version behind it
+			baseURL = base // the client adds a version
 		}
 		name, _ := json.Marshal(p.name)
 		config, _ := json.Marshal(map[string]string{"baseUrl": baseURL}) // strings always encode
@@ -47,7 +46,7 @@ func (m Machine) redirectPi(r *Redirect, at int, base string) {
 	}
 }
 
-// piProviders are the two that pi has by itself, and those in its file.
+// piProviders returns pi's two built-in providers, and the providers in its file.
 func piProviders(file string) map[string]provider {
 	found := map[string]provider{
 		"anthropic": {name: "anthropic", api: Messages},
@@ -68,7 +67,7 @@ func piProviders(file string) map[string]provider {
 	return found
 }
 
-// piProvider is the provider that pi will ask, empty if it is not known.
+// piProvider returns the provider that pi will ask, or "".
 func (m Machine) piProvider(args []string, dir string) string {
 	if name := flagValue(args, "--provider"); name != "" {
 		return name
@@ -85,8 +84,7 @@ func (m Machine) piProvider(args []string, dir string) string {
 	return chosen
 }
 
-// readJSON reads a configuration file, with or without comments. What cannot be read is the agent's to
-// complain about.
+// readJSON reads a configuration file, with or without comments. A file that cannot be read is skipped: the agent reports it.
 func readJSON(file string, into any) {
 	if b, err := os.ReadFile(file); err == nil {
 		_ = jsonc.Unmarshal(b, into)

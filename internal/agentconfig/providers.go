@@ -13,11 +13,10 @@ import (
 type provider struct {
 	name    string
 	api     API
-	baseURL string // empty: the environment's, or the provider's own
+	baseURL string // empty: the environment's or the provider's default
 }
 
-// inOrder returns the providers that speak one of the APIs: the chosen one, those with a
-// base URL, the others.
+// inOrder returns the providers with one of the APIs: the chosen one, then those with a base URL, then the others.
 func inOrder(found map[string]provider, chosen string) []provider {
 	all := slices.DeleteFunc(slices.Collect(maps.Values(found)), func(p provider) bool { return p.api == "" })
 	rank := func(p provider) int {
@@ -35,8 +34,8 @@ func inOrder(found map[string]provider, chosen string) []provider {
 	return all
 }
 
-// redirectProviders has set give each provider another base URL. Each API has one upstream: that of the
-// first provider that uses it. Others that use the same API at another place are left as they are.
+// redirectProviders calls set to give each provider another base URL. Each API has one upstream: that of the first provider that
+// uses it. Other providers that use the same API at another place are not changed.
 func (r *Redirect) redirectProviders(agent string, all []provider, base string, set func(p provider, baseURL string)) {
 	taken := map[API]string{}
 	for _, p := range all {
@@ -54,8 +53,8 @@ func (r *Redirect) redirectProviders(agent string, all []provider, base string, 
 	}
 }
 
-// temporaryFile writes a file for the agent, which is gone when the command has ended. Only its owner can
-// read it, since it may hold keys. It returns the empty string, and notes why, if that cannot be.
+// temporaryFile writes a file for the agent that Clean removes. Only its owner can read it, because it may hold keys. On an error
+// it returns "" and adds a note.
 func (r *Redirect) temporaryFile(agent, name string, content []byte) string {
 	removeLeft(os.TempDir())
 	dir, err := os.MkdirTemp("", fmt.Sprintf("%s%d-", temporary, os.Getpid()))
@@ -71,7 +70,7 @@ func (r *Redirect) temporaryFile(agent, name string, content []byte) string {
 	return name
 }
 
-// flagValue returns the value of a flag among args, by any of its names.
+// flagValue returns the value of a flag in args; names are the flag's names.
 func flagValue(args []string, names ...string) string {
 	for i, arg := range args {
 		if slices.Contains(names, arg) && i+1 < len(args) {

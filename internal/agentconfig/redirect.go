@@ -8,8 +8,7 @@ import (
 	"github.com/stet-dev/stet/proxy"
 )
 
-// API is one of the wire formats that a model is asked in, or a cloud that has paths of its own
-// for them.
+// API is a wire format for asking a model, or a cloud with its own paths for them.
 type API string
 
 // The wire formats, and the clouds.
@@ -22,17 +21,16 @@ const (
 	Azure     API = "azure"
 )
 
-// APIs are all of them, in a fixed order.
+// APIs returns all of them, in a fixed order.
 func APIs() []API { return []API{Messages, Chat, Responses, Gemini, Vertex, Azure} }
 
-// Redirect is a command that is to send its requests to another address.
+// Redirect is a command whose requests go to another address.
 type Redirect struct {
-	Args []string // the command line, changed where the agent is told by arguments
+	Args []string // the command line, changed if the agent is configured by arguments
 	Env  []string
-	// Found holds the base URLs that the command would have used, as far as
-	// they are set anywhere.
+	// Found has the configured base URLs that the command would have used.
 	Found map[API]string
-	// Source says where each was found: "OPENAI_BASE_URL", "Codex's configuration".
+	// Source says where each URL was found: "OPENAI_BASE_URL", "Codex's configuration".
 	Source map[API]string
 	Notes  []string // what the person should know before the agent starts
 
@@ -49,7 +47,7 @@ func (m Machine) Redirect(command []string, base string) *Redirect {
 	r.learn(name, openai, Chat, Responses)
 
 	r.set("ANTHROPIC_BASE_URL", base)
-	if m.Getenv("ANTHROPIC_API_BASE") != "" { // aider's, which counts before the other there
+	if m.Getenv("ANTHROPIC_API_BASE") != "" { // aider's variable, which aider reads before the other one
 		r.set("ANTHROPIC_API_BASE", base)
 	}
 	r.set("OPENAI_BASE_URL", inPlaceOf(openai, base))
@@ -66,7 +64,7 @@ func (m Machine) Redirect(command []string, base string) *Redirect {
 	return r
 }
 
-// Clean removes what the redirection made. It may be called more than once.
+// Clean removes the files of the redirection. It may be called more than once.
 func (r *Redirect) Clean() {
 	for _, f := range r.cleanup {
 		f()
@@ -74,7 +72,7 @@ func (r *Redirect) Clean() {
 	r.cleanup = nil
 }
 
-// learn notes that source names base as the address for these APIs.
+// learn records that source names base as the address for these APIs.
 func (r *Redirect) learn(source, base string, apis ...API) {
 	for _, api := range apis {
 		r.Source[api] = source
@@ -85,14 +83,13 @@ func (r *Redirect) learn(source, base string, apis ...API) {
 	}
 }
 
-// set gives the command a variable.
+// set sets an environment variable of the command.
 func (r *Redirect) set(name, value string) {
 	r.Env = slices.DeleteFunc(r.Env, func(s string) bool { return strings.HasPrefix(s, name+"=") })
 	r.Env = append(r.Env, name+"="+value)
 }
 
-// bypassHTTPProxy keeps the command from asking an HTTP proxy of the environment
-// for the loopback address.
+// bypassHTTPProxy makes the command connect to the loopback address directly, without the environment's HTTP proxy.
 func (r *Redirect) bypassHTTPProxy() {
 	for _, name := range []string{"NO_PROXY", "no_proxy"} {
 		list := ""
@@ -103,9 +100,8 @@ func (r *Redirect) bypassHTTPProxy() {
 	}
 }
 
-// inPlaceOf returns the base URL that stands for was: with /v1 where that ends
-// in a version or is not set, else without. So the requests have the paths that
-// they would have had.
+// inPlaceOf returns the base URL that replaces was. It ends in /v1 if was ends in a version or is not set. So the paths of the
+// requests do not change.
 func inPlaceOf(was, base string) string {
 	if was == "" || proxy.Versioned(was) {
 		return base + "/v1"

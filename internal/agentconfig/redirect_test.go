@@ -14,7 +14,7 @@ import (
 
 const testBase = "http://127.0.0.1:4141"
 
-// place is a machine with an empty project below an empty home.
+// place returns a machine with an empty project below an empty home.
 func place(t *testing.T, env ...string) Machine {
 	t.Helper()
 	home := t.TempDir()
@@ -153,7 +153,7 @@ func TestAgentOf(t *testing.T) {
 		{"npx -- codex exec", "codex", 2},
 		{"npx @continuedev/cli@1.2 -p x", "continue", 1},
 		{"npm exec -- codex exec", "codex", 3},
-		{"npm exec codex exec", "", 0}, // npm takes -c for itself
+		{"npm exec codex exec", "", 0}, // npm uses -c itself
 		{"pnpm dlx opencode-ai run", "opencode", 2},
 		{"yarn codex", "codex", 1},
 		{"node --env-file .env /opt/x/codex.js", "codex", 3},
@@ -225,7 +225,7 @@ func TestRedirectCodex(t *testing.T) {
 	}
 }
 
-// With an account of ChatGPT Codex asks another server than with a key.
+// With a ChatGPT account Codex asks another server than with a key.
 func TestRedirectCodexOfChatGPT(t *testing.T) {
 	m := place(t)
 	write(t, filepath.Join(m.Home(), ".codex", "auth.json"), `{"OPENAI_API_KEY": null, "tokens": {"id_token": "x"}}`)
@@ -329,7 +329,7 @@ func TestRedirectContinue(t *testing.T) {
 	}
 }
 
-// Gemini CLI is redirected where its settings say that it uses a key, and is told why where it is not.
+// Gemini CLI is redirected if its settings choose a key; otherwise a note says why it is not.
 func TestRedirectGemini(t *testing.T) {
 	const key = `{ // mine
 		"security": {"auth": {"selectedType": "gemini-api-key"}}}`

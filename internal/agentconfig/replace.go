@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 )
 
-// replaceFile puts a new text into a file, all or nothing, and keeps the old
-// one beside it. A link stays one. It returns the name of the copy.
+// replaceFile replaces a file's text atomically, and keeps the old text in a copy beside it. A link stays a link. It returns the
+// name of the copy.
 func replaceFile(file string, old, now []byte, existed bool) (kept string, err error) {
 	mode := fs.FileMode(0o644)
 	if existed {
@@ -31,7 +31,7 @@ func replaceFile(file string, old, now []byte, existed bool) (kept string, err e
 	return kept, writeFile(file, now, mode)
 }
 
-// writeFile puts a text into a file, all or nothing.
+// writeFile writes a file atomically.
 func writeFile(file string, text []byte, mode fs.FileMode) error {
 	t, err := os.CreateTemp(filepath.Dir(file), ".stet-setup-*")
 	if err != nil {
@@ -48,7 +48,7 @@ func writeFile(file string, text []byte, mode fs.FileMode) error {
 	return nil
 }
 
-// backUp writes the old text under the first free name.
+// backUp writes the old text to the first free name.
 func backUp(file string, old []byte, mode fs.FileMode) (string, error) {
 	for n := 1; ; n++ {
 		name := fmt.Sprintf("%s.stet-backup-%d", file, n)

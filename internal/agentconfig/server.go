@@ -12,21 +12,19 @@ import (
 	"github.com/stet-dev/stet/internal/jsonc"
 )
 
-// ErrNoHome says that an agent's configuration is below the home directory, and
-// that there is none.
+// ErrNoHome says that an agent's configuration is below the home directory, and that there is no home directory.
 var ErrNoHome = errors.New("there is no home directory (HOME)")
 
-// server says where an agent keeps its list of MCP servers, and how it writes
-// one down.
+// server says where an agent keeps its list of MCP servers, and how an entry is written.
 type server struct {
-	file  func(m Machine) string // empty when there is no home to put it in
+	file  func(m Machine) string // empty if there is no home directory
 	path  []string               // of the entry in the file
 	entry func(command string) map[string]any
-	toml  bool   // else JSON, with or without comments
+	toml  bool   // false: JSON, with or without comments
 	note  string // what else the person should know
 }
 
-// ServerAgents are the names of the agents that can be told of an MCP server.
+// ServerAgents returns the names of the agents that support MCP servers.
 func ServerAgents() (names []string) {
 	for _, a := range agents {
 		if a.server != nil {
@@ -36,18 +34,17 @@ func ServerAgents() (names []string) {
 	return names
 }
 
-// Setup is what telling an agent of an MCP server did, or would do.
+// Setup is the result of adding an MCP server to an agent's configuration, also for a dry run.
 type Setup struct {
 	File    string      // the agent's configuration file
-	Snippet []byte      // Server alone: what belongs into the file
-	Changed bool        // AddServer alone: false where the file had it already
-	Kept    string      // AddServer alone: the copy of what the file held; empty where there was none
-	Added   AddedServer // AddServer alone: for RemoveServer
+	Snippet []byte      // only from Server: the text for the file
+	Changed bool        // only from AddServer: false if the file had it already
+	Kept    string      // only from AddServer: the copy of the old file; empty if there was none
+	Added   AddedServer // only from AddServer: for RemoveServer
 	Note    string      // what else the person should know; may be empty
 }
 
-// Server returns what an agent's configuration has to say for the agent to start
-// "COMMAND mcp". It changes nothing.
+// Server returns the text that an agent's configuration needs to start "COMMAND mcp". It changes nothing.
 func (m Machine) Server(name, command string) (Setup, error) {
 	s, out, err := m.serverOf(name)
 	if err != nil {
@@ -57,9 +54,8 @@ func (m Machine) Server(name, command string) (Setup, error) {
 	return out, err
 }
 
-// AddServer puts that into the agent's configuration. What the file holds stays
-// as it is, and a copy of it is kept beside it. Of an entry that is there nothing
-// changes: if it says something else, that is an error, and nothing is written.
+// AddServer adds that text to the agent's configuration. The rest of the file does not change, and a copy is kept beside it. An
+// existing entry is not changed: if it differs, AddServer returns an error and writes nothing.
 func (m Machine) AddServer(name, command string) (Setup, error) {
 	s, out, err := m.serverOf(name)
 	if err != nil {
@@ -90,7 +86,7 @@ func (m Machine) AddServer(name, command string) (Setup, error) {
 	return out, err
 }
 
-// byteOrderMark stands before the text in files of some Windows editors.
+// byteOrderMark begins files of some Windows editors.
 const byteOrderMark = "\ufeff"
 
 func (m Machine) serverOf(name string) (*server, Setup, error) {
@@ -126,7 +122,7 @@ func (m Machine) codexFile() string {
 	return filepath.Join(home, "config.toml")
 }
 
-// opencodeProjectFile is the project's file, the one with comments if that is there.
+// opencodeProjectFile returns the project's file, the one with comments if it exists.
 func (m Machine) opencodeProjectFile() string {
 	commented := filepath.Join(m.Dir, "opencode.jsonc")
 	if _, err := os.Stat(commented); err == nil {
@@ -135,15 +131,14 @@ func (m Machine) opencodeProjectFile() string {
 	return filepath.Join(m.Dir, "opencode.json")
 }
 
-// workspaceFolder stands for the open project, in the clients that start their
-// servers elsewhere.
+// workspaceFolder means the open project, in clients that start their servers in another directory.
 const workspaceFolder = "${workspaceFolder}"
 
 func plainServer(command string) map[string]any {
 	return map[string]any{"command": command, "args": []string{"mcp"}}
 }
 
-// slowServer gives calls the time that a person may take.
+// slowServer allows calls as much time as a person may take.
 func slowServer(command string) map[string]any {
 	return map[string]any{"command": command, "args": []string{"mcp"}, "tool_timeout_sec": 660}
 }

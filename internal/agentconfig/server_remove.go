@@ -17,11 +17,11 @@ import (
 type AddedServer struct {
 	Agent string `json:"agent"`
 	File  string `json:"file"`
-	New   bool   `json:"new,omitempty"`  // the file was not there before
-	Made  int    `json:"made,omitempty"` // how many of the objects above the entry were made too
+	New   bool   `json:"new,omitempty"`  // the file did not exist before
+	Made  int    `json:"made,omitempty"` // how many of the objects above the entry were also made
 }
 
-// ReadServers reads the file in which these entries are noted. One that is not there is empty.
+// ReadServers reads the file that records these entries. A missing file is empty.
 func ReadServers(state string) (all []AddedServer, err error) {
 	b, err := os.ReadFile(state)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -36,7 +36,7 @@ func ReadServers(state string) (all []AddedServer, err error) {
 	return all, nil
 }
 
-// NoteServer notes an entry in the file state, for RemoveServer.
+// NoteServer records an entry in the file state, for RemoveServer.
 func NoteServer(state string, added AddedServer) error {
 	all, err := ReadServers(state)
 	if err != nil {
@@ -45,7 +45,7 @@ func NoteServer(state string, added AddedServer) error {
 	return writeServers(state, append(slices.DeleteFunc(all, added.same), added))
 }
 
-// same reports whether two are of one agent in one file.
+// same reports whether both are entries of one agent in one file.
 func (s AddedServer) same(other AddedServer) bool {
 	return s.Agent == other.Agent && s.File == other.File
 }
@@ -61,8 +61,8 @@ func writeServers(state string, all []AddedServer) error {
 	return writeFile(state, append(b, '\n'), 0o600)
 }
 
-// RemoveServer takes an entry out of the agent's file and out of the file state. An entry that was changed since stays, and is named
-// in the note. A file that AddServer has made, and in which nothing else is, is removed. With dry nothing is written.
+// RemoveServer removes an entry from the agent's file and from the file state. An entry that was changed since stays, and the note
+// names it. A file that AddServer made is removed if it has nothing else. With dry, nothing is written.
 func (m Machine) RemoveServer(added AddedServer, state string, dry bool) (Proxied, error) {
 	out := Proxied{File: added.File}
 	s, _, err := m.serverOf(added.Agent)
@@ -112,7 +112,7 @@ func (m Machine) RemoveServer(added AddedServer, state string, dry bool) (Proxie
 	return out, writeServers(state, slices.DeleteFunc(all, added.same))
 }
 
-// isOurs reports whether an entry says all that setup would say for its command; it may say more.
+// isOurs reports whether an entry contains everything that setup writes for its command. It may contain more.
 func (s *server) isOurs(entry map[string]any) bool {
 	command, _ := entry["command"].(string)
 	if list, is := entry["command"].([]any); is && len(list) > 0 {
@@ -122,16 +122,16 @@ func (s *server) isOurs(entry map[string]any) bool {
 	return command != "" && err == nil && len(missing) == 0
 }
 
-// asJSON is an entry with the types that JSON has.
+// asJSON returns an entry with JSON's types.
 func asJSON(entry map[string]any) (plain map[string]any) {
 	b, err := json.Marshal(entry)
 	if err != nil || json.Unmarshal(b, &plain) != nil {
-		return nil // lacks all
+		return nil // nil has none of the values
 	}
 	return plain
 }
 
-// entry returns the object under a path, nil where there is none.
+// entry returns the object at a path, or nil.
 func (f *configFile) entry(path []string) (map[string]any, error) {
 	if f.toml {
 		return tableAt(f.text, path)
@@ -139,7 +139,7 @@ func (f *configFile) entry(path []string) (map[string]any, error) {
 	v, _, err := jsonc.Lookup(f.text, path)
 	entry, is := v.(map[string]any)
 	if err == nil && v != nil && !is {
-		err = fmt.Errorf("%s is no object", strings.Join(path, "."))
+		err = fmt.Errorf("%s is not an object", strings.Join(path, "."))
 	}
 	return entry, err
 }

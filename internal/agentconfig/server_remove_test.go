@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// What setup has put into a file goes again, and the file is byte for byte what it was; one that setup has made goes too.
+// RemoveServer restores the file byte for byte. A file that setup made is removed.
 func TestRemoveServer(t *testing.T) {
 	for _, agent := range ServerAgents() {
 		jsonTexts := []string{"", "{\n  // mine\n  \"a\": 1\n}\n", "{\r\n  \"a\": {\r\n    \"b\": 1\r\n  }\r\n}\r\n", "{\n  \"a\": 1\n}\n"}
@@ -67,7 +67,7 @@ func TestRemoveServer(t *testing.T) {
 	}
 }
 
-// What a person has changed since, or written around the entry, stays.
+// Text that a person has changed since, or written around the entry, stays.
 func TestRemoveChangedServer(t *testing.T) {
 	for _, test := range []struct{ agent, text, want, note string }{
 		{"claude", `{"mcpServers": {"stet": {"command": "other"}}}`, `{"mcpServers": {"stet": {"command": "other"}}}`, "mcpServers.stet was changed since, and stays"},

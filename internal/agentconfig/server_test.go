@@ -9,8 +9,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// A link to a file that is not there is not replaced, nor is the file made:
-// whoever made the link decides where that is.
+// A link to a missing file is not replaced, and the file is not made: the person who made the link decides where the file is.
 func TestSetupAtDanglingLink(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, ".mcp.json")

@@ -11,9 +11,8 @@ import (
 	"github.com/stet-dev/stet/internal/jsonc"
 )
 
-// addTable puts a table behind a text of TOML, which stays byte for byte; what is
-// added has its line ends. A table of that name is left as it is if it says the
-// same, and is an error otherwise.
+// addTable appends a table to a TOML text. The old text does not change, and the new lines have its line ends. An existing table of
+// that name is left alone if it is the same, and is an error otherwise.
 func addTable(text []byte, path []string, entry map[string]any) ([]byte, error) {
 	var before map[string]any
 	if err := toml.Unmarshal(text, &before); err != nil {
@@ -68,7 +67,7 @@ func addTable(text []byte, path []string, entry map[string]any) ([]byte, error) 
 	return now, nil
 }
 
-// plainTable is entry as it is read back.
+// plainTable returns entry as it is read back from TOML.
 func plainTable(entry map[string]any) (map[string]any, error) {
 	b, err := toml.Marshal(entry)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/pelletier/go-toml/v2/unstable"
 )
 
-// tableAt returns the table under a path, nil where there is none.
+// tableAt returns the table at a path, or nil.
 func tableAt(text []byte, path []string) (map[string]any, error) {
 	at := map[string]any{}
 	if err := toml.Unmarshal(text, &at); err != nil {
@@ -25,11 +25,11 @@ func tableAt(text []byte, path []string) (map[string]any, error) {
 	return at, nil
 }
 
-// removeTable removes a table that has a header of its own, and the tables below it, each with one empty line before it. All
-// other bytes stay, comments behind a table too.
+// removeTable removes a table with its own header, and the tables below it, each with one empty line before it. All other bytes
+// stay, also comments after a table.
 func removeTable(text []byte, path []string) ([]byte, error) {
 	var now []byte
-	copied, begin := 0, -1 // so much of the text is in now, or is removed; where a table that is removed begins
+	copied, begin := 0, -1 // copied: offset up to which the text was copied or removed; begin: start of the table being removed
 	removeUpTo := func(next int) {
 		if begin < 0 {
 			return
@@ -64,7 +64,7 @@ func removeTable(text []byte, path []string) ([]byte, error) {
 	return now, sameWithoutTable(text, now, path)
 }
 
-// withoutEmptyLine is a text without the last line, if that is empty.
+// withoutEmptyLine returns a text without its last line, if that is empty.
 func withoutEmptyLine(text []byte) []byte {
 	for _, end := range []string{"\r\n", "\n"} {
 		if before, ok := bytes.CutSuffix(text, []byte(end)); ok && bytes.HasSuffix(before, []byte("\n")) {
@@ -74,7 +74,7 @@ func withoutEmptyLine(text []byte) []byte {
 	return text
 }
 
-// withoutComments is a text without the empty lines and comments at its end.
+// withoutComments returns a text without the empty lines and comments at its end.
 func withoutComments(text []byte) []byte {
 	for len(text) > 0 {
 		begin := bytes.LastIndexByte(text[:len(text)-1], '\n') + 1
@@ -86,8 +86,7 @@ func withoutComments(text []byte) []byte {
 	return text
 }
 
-// sameWithoutTable checks that now says what text says, but for the table under a path. Whether the table above it is there,
-// if nothing else is in it, does not matter.
+// sameWithoutTable checks that now equals text except for the table at a path. An empty table above it may be present or missing.
 func sameWithoutTable(text, now []byte, path []string) error {
 	last := len(path) - 1
 	var said [2]map[string]any

@@ -13,17 +13,17 @@ import (
 	"github.com/pelletier/go-toml/v2/unstable"
 )
 
-// errByHand says that a value stands in a way that is not edited here, as in a table on one line.
+// errByHand says that a value has a form that is not edited here, for example a table on one line.
 var errByHand = errors.New("it is written in a way that stet does not edit: change it by hand")
 
-// tomlPlace is where a key of a table stands in a text of TOML.
+// tomlPlace is the place of a table's key in a TOML text.
 type tomlPlace struct {
 	header     int // end of the line with the table's header; -1: the text has no such line
-	from, upTo int // of the value, if found
+	from, upTo int // the value, if found
 	found      bool
 }
 
-// placeOf finds a key under a path.
+// placeOf finds the key at a path.
 func placeOf(text []byte, path []string) (at tomlPlace, err error) {
 	at.header = -1
 	table := path[:len(path)-1]
@@ -55,7 +55,7 @@ func placeOf(text []byte, path []string) (at tomlPlace, err error) {
 	return at, p.Error()
 }
 
-// lineEnd is where the line behind the one of an offset begins.
+// lineEnd returns the start of the line after the line at an offset.
 func lineEnd(text []byte, offset int) int {
 	if n := bytes.IndexByte(text[offset:], '\n'); n >= 0 {
 		return offset + n + 1
@@ -63,7 +63,7 @@ func lineEnd(text []byte, offset int) int {
 	return len(text)
 }
 
-// lookupTOML returns the text under a path of keys; ok is false where there is none.
+// lookupTOML returns the text at a path of keys; ok is false if there is none.
 func lookupTOML(text []byte, path []string) (value string, ok bool, err error) {
 	var at any
 	root := map[string]any{}
@@ -81,7 +81,7 @@ func lookupTOML(text []byte, path []string) (value string, ok bool, err error) {
 	return value, ok, nil
 }
 
-// setTOML gives a key a text. All other bytes stay.
+// setTOML sets a key to a text. All other bytes stay.
 func setTOML(text []byte, path []string, value string) ([]byte, error) {
 	at, err := placeOf(text, path)
 	if err != nil {
@@ -117,7 +117,8 @@ func removeTOML(text []byte, path []string) ([]byte, error) {
 	return now, sameBut(text, now, path, "")
 }
 
-// sameBut checks that two texts say the same, but for one key: that has the value in now, or is not there where the value is empty.
+// sameBut checks that two texts have the same content except for one key. In now, that key has the value, or does not exist if
+// value is empty.
 func sameBut(text, now []byte, path []string, value string) error {
 	before, after := map[string]any{}, map[string]any{}
 	if err := toml.Unmarshal(text, &before); err != nil {

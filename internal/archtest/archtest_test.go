@@ -27,7 +27,7 @@ func root(t *testing.T) string {
 	return dir
 }
 
-// TestHouse holds this module against the table and the rules.
+// TestHouse checks this module against the table and the rules.
 func TestHouse(t *testing.T) {
 	tr, err := load(os.DirFS(root(t)))
 	if err != nil {
@@ -41,19 +41,19 @@ func TestHouse(t *testing.T) {
 	}
 }
 
-// TestUnusedFails shows that a permission is found which no package uses.
+// TestUnusedFails shows that an unused permission is found.
 func TestUnusedFails(t *testing.T) {
 	files := fstest.MapFS{"freshness/f.go": {Data: []byte("// Package freshness imports nothing.\npackage freshness\n")}}
 	tr, err := load(files)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := unused(tr); !slices.Contains(got, "freshness may import workspace, and does not: take that out of the table") {
+	if got := unused(tr); !slices.Contains(got, "freshness may import workspace, but does not: remove that from the table") {
 		t.Errorf("found: %q", got)
 	}
 }
 
-// TestWeight looks at everything that levels 0 to 3 pull in.
+// TestWeight checks everything that levels 0 to 3 import, directly or not.
 func TestWeight(t *testing.T) {
 	cmd := exec.Command("go", "list", "-deps", "-json=ImportPath,Imports", "./...")
 	cmd.Dir = root(t)
@@ -83,8 +83,8 @@ func TestWeight(t *testing.T) {
 	}
 }
 
-// TestRulesFail shows that every rule can fail: each archive in testdata is a
-// small module, and its file "want" what is found in it.
+// TestRulesFail shows that every rule can fail: each archive in testdata is a small module, and its file "want" has the expected
+// findings.
 func TestRulesFail(t *testing.T) {
 	names, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(names) == 0 {
@@ -144,7 +144,7 @@ func TestWeightFails(t *testing.T) {
 	}
 }
 
-// TestSizesFail is apart, since a fixture of 801 lines is no fixture.
+// TestSizesFail is separate, because a file of 801 lines would not fit into testdata.
 func TestSizesFail(t *testing.T) {
 	long := "// Package tool is long.\npackage tool\n\nfunc f() {\n" + strings.Repeat("\n", 800) + "}\n"
 	tr, err := load(fstest.MapFS{"tool/tool.go": {Data: []byte(long)}})
@@ -158,7 +158,7 @@ func TestSizesFail(t *testing.T) {
 	}
 }
 
-// TestTable holds the table itself to its word: arrows go down.
+// TestTable checks the table itself: imports only go down.
 func TestTable(t *testing.T) {
 	for _, r := range table {
 		if r.reason == "" {

@@ -10,7 +10,7 @@ import (
 	"unicode"
 )
 
-// pages returns the pages for people: those of the root and of docs.
+// pages returns the documentation pages in the root and in docs.
 func pages(t *testing.T, tree fs.FS) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -40,7 +40,7 @@ var (
 	headings = regexp.MustCompile(`(?m)^#+ (.*)$`)
 )
 
-// TestLinks follows the links between pages: file and heading.
+// TestLinks checks the links between pages: the file and the heading.
 func TestLinks(t *testing.T) {
 	tree := os.DirFS(root(t))
 	all := pages(t, tree)
@@ -70,7 +70,7 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// anchors returns the names by which the headings of a page are linked to.
+// anchors returns the link names of a page's headings.
 func anchors(page string) map[string]bool {
 	all := map[string]bool{}
 	for _, h := range headings.FindAllStringSubmatch(fences.ReplaceAllString(page, ""), -1) {
@@ -92,7 +92,7 @@ var (
 	commandBlock   = regexp.MustCompile("(?m)^(.*)\n```([a-z]*)\n(?:#.*\n)*(?:[A-Z_]+=\\S+ )*(stet|make|go|sudo) ")
 )
 
-// TestSecurityModel finds the tests that docs/security.md names.
+// TestSecurityModel checks that the tests named in docs/security.md exist.
 func TestSecurityModel(t *testing.T) {
 	tree := os.DirFS(root(t))
 	found := 0

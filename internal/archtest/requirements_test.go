@@ -18,8 +18,8 @@ import (
 
 var requirementID = regexp.MustCompile(`\b(TRK|TRIM|FILE|READ|CTX|WIRE)-[0-9]+\b`)
 
-// TestRequirements holds the list of requirements against the tests that name them. With -v it
-// prints which test proves which requirement.
+// TestRequirements checks the list of requirements against the tests that name them. With -v it prints which test proves which
+// requirement.
 func TestRequirements(t *testing.T) {
 	tree := os.DirFS(root(t))
 	list, err := fs.ReadFile(tree, "docs/requirements.md")
@@ -106,8 +106,8 @@ func requirementTests(tree fs.FS) (map[string][]string, error) {
 	return found, err
 }
 
-// functionAt names the function around a position, or the next one where it stands between two;
-// empty at the end of a file.
+// functionAt returns the name of the function around a position, or of the next function if the position is between two; "" at the
+// end of a file.
 func functionAt(file *ast.File, at token.Pos) string {
 	for _, d := range file.Decls {
 		if f, ok := d.(*ast.FuncDecl); ok && f.End() > at {
@@ -117,7 +117,7 @@ func functionAt(file *ast.File, at token.Pos) string {
 	return ""
 }
 
-// TestRequirementTests shows what counts as the test of a requirement.
+// TestRequirementTests shows what counts as a test of a requirement.
 func TestRequirementTests(t *testing.T) {
 	files := fstest.MapFS{
 		"a/a_test.go":        {Data: []byte("package a\n\n// (CTX-1)\nfunc TestOne() {\n\t// FILE-2\n}\n\nfunc TestTwo() { _ = \"READ-3\" }\n")},

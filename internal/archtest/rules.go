@@ -11,8 +11,7 @@ import (
 	"strings"
 )
 
-// check runs every rule that needs only the source, and returns what breaks
-// them, one line each: place, then what is wrong.
+// check runs every rule that needs only the source. It returns the findings, one on each line: the place, then what is wrong.
 func check(t *tree) []string {
 	var found []string
 	for _, p := range t.sorted() {
@@ -35,8 +34,7 @@ func check(t *tree) []string {
 
 type reporter func(pos token.Pos, format string, args ...any)
 
-// checkImports holds a package's imports against the table. Tests may import
-// what they like: they prove things, and nothing depends on them.
+// checkImports checks a package's imports against the table. Tests may import any package, because no package depends on a test.
 func checkImports(p *pkg, report reporter) {
 	r, ok := rowOf(p.path)
 	if !ok && p.path != "." {
@@ -64,20 +62,19 @@ func checkImports(p *pkg, report reporter) {
 	}
 }
 
-// unused finds permissions in the table that no package uses. A row that covers
-// several packages is used if one of them is.
+// unused finds permissions in the table that no package uses. A row for several packages is used if one of them uses it.
 func unused(t *tree) (found []string) {
 	for _, r := range table {
 		for _, may := range r.may {
 			if may != "*" && !uses(t, r, may) {
-				found = append(found, fmt.Sprintf("%s may import %s, and does not: take that out of the table", r.path, may))
+				found = append(found, fmt.Sprintf("%s may import %s, but does not: remove that from the table", r.path, may))
 			}
 		}
 	}
 	return found
 }
 
-// uses reports whether a package of row r imports one that may covers.
+// uses reports whether a package of row r imports a package that may covers.
 func uses(t *tree, r row, may string) bool {
 	for _, p := range t.pkgs {
 		if of, ok := rowOf(p.path); !ok || of.path != r.path {
@@ -94,8 +91,8 @@ func uses(t *tree, r row, may string) bool {
 	return false
 }
 
-// checkPackage wants one comment that says what the package is, and a name
-// that says something. A package of tests alone needs neither.
+// checkPackage requires one package comment, and a package name that describes its content. A package with only tests needs
+// neither.
 func checkPackage(p *pkg, report reporter) {
 	documented, first := false, token.NoPos
 	for _, f := range p.files {
@@ -105,7 +102,7 @@ func checkPackage(p *pkg, report reporter) {
 		if first == token.NoPos {
 			first = f.ast.Package
 			if name := f.ast.Name.Name; slices.Contains(forbiddenNames, name) {
-				report(first, "package name %s says nothing of what is inside", name)
+				report(first, "package name %s does not describe its content", name)
 			}
 		}
 		if f.ast.Doc != nil && strings.TrimSpace(f.ast.Doc.Text()) != "" {
@@ -135,7 +132,7 @@ func checkSize(t *tree, f *file, report reporter) {
 	}
 }
 
-// checkDisk finds calls that touch the file system where none should.
+// checkDisk finds calls that touch the file system in packages that must not.
 func checkDisk(p *pkg, f *file, report reporter) {
 	if matchesAny(diskPackages, p.path) || matches("test/*", p.path) {
 		return
@@ -161,8 +158,7 @@ func checkDisk(p *pkg, f *file, report reporter) {
 
 var namePattern = regexp.MustCompile(`(?i)` + strings.Join(longNames, "|") + `|\b(?:` + strings.Join(shortNames, "|") + `)\b`)
 
-// checkNames finds providers' and agents' names in identifiers, strings and
-// comments. Import paths are the table's business.
+// checkNames finds names of providers and agents in identifiers, strings and comments. It ignores import paths.
 func checkNames(p *pkg, f *file, report reporter) {
 	if matchesAny(namingPackages, p.path) {
 		return
@@ -195,8 +191,8 @@ func checkNames(p *pkg, f *file, report reporter) {
 
 var camel = regexp.MustCompile(`([a-z0-9])([A-Z])`)
 
-// words is an identifier and, after a space, the same split into words, so
-// that names are found whole and as words of their own.
+// words returns an identifier followed by the same identifier split into words, so that names are found whole and as separate
+// words.
 func words(ident string) string {
 	split := camel.ReplaceAllString(strings.ReplaceAll(ident, "_", " "), "$1 $2")
 	return ident + " " + split

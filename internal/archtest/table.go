@@ -1,24 +1,21 @@
-// Package archtest keeps the shape of the house. It holds the table of which
-// package may import which, with the reason for each row, and the rules that
-// every file follows, and its test runs both over the whole module.
+// Package archtest checks the structure of the module. It has the table of allowed imports, with the reason for each row, and the
+// rules for every file. Its test checks the whole module.
 //
-// Change the table when the design changes, with the reason, never around it.
+// If the design changes, change the table, with the reason. Do not work around it.
 package archtest
 
-// module is the path that every import of our own begins with.
+// module is the prefix of this module's import paths.
 const module = "github.com/stet-dev/stet"
 
-// row is what the table says of one package, or of all packages under a path
-// that ends in "/*".
+// row is the table's entry for one package, or for all packages below a path that ends in "/*".
 type row struct {
 	path   string
 	level  int
-	may    []string // what it may import of this module; "*" is everything below its level
+	may    []string // packages of this module that it may import; "*": every package below its level
 	reason string
 }
 
-// table is the import table. Arrows go down only; a row that needs a package
-// of its own level names it.
+// table is the import table. Imports only go down. A row must name each imported package of its own level.
 var table = []row{
 	{"tool", 0, []string{"internal/diff"}, "the words of a tool call, which everything may use; what a call would change is a diff"},
 	{"gateway/wire", 0, []string{"internal/rawjson"}, "frames on a wire are a format, read by both ends; what they carry is found and not decoded"},
@@ -93,21 +90,19 @@ var table = []row{
 	{"test/*", 6, []string{"*"}, "the product as its users run it"},
 }
 
-// forbiddenNames are package names that say nothing of what is inside.
+// forbiddenNames are package names that do not describe their content.
 var forbiddenNames = []string{
 	"util", "utils", "common", "types", "helper", "helpers", "manager",
 	"service", "core", "base", "misc", "shared", "lib",
 }
 
-// Sizes, in lines. Test functions are tables as often as not and have no
-// limit of their own.
+// Limits in lines. Test functions are often tables, and have no limit.
 const (
 	maxFile = 800
 	maxFunc = 100
 )
 
-// diskPackages may touch the file system. Everything else gets bytes, or goes
-// through workspace, so that paths are checked in one place.
+// diskPackages may touch the file system. All other packages get bytes, or use workspace, so that paths are checked in one place.
 var diskPackages = []string{"workspace", "internal/atomicfile", "internal/agentconfig", "internal/autostart", "internal/config", "internal/demo", "internal/foldstore", "internal/process", "internal/site", "internal/tokenfile", "internal/toolset", "approval/socket", "store/*", "transcript", "tui", "cmd/*"}
 
 // diskCalls are the functions that touch the file system, by package.
@@ -121,32 +116,31 @@ var diskCalls = map[string][]string{
 	"io/ioutil":     {"*"},
 }
 
-// namingPackages may name providers and agents. Elsewhere such a name is a
-// special case that belongs behind dialect or a codec. llm says how providers
-// differ where its words unite them; archtest holds the list; policy has the
-// names of files that agents take for instructions.
+// namingPackages may name providers and agents. In other packages such a name is a special case that belongs into dialect or a
+// codec. llm describes how providers differ, archtest has the list, and policy has the names of files that agents read as
+// instructions.
 var namingPackages = []string{
 	"llm", "llm/*", "dialect", "transcript", "prices", "proxy", "cmd/*", "test/*", "internal/archtest",
 	"internal/agentconfig", "internal/config", "internal/demo", "internal/localagent", "internal/report", "internal/toolset", "internal/prefix", "policy",
 }
 
-// names of providers and agents: found anywhere in an identifier, a string or
-// a comment. The short ones count only as a word of their own.
+// Names of providers and agents. They are found anywhere in an identifier, a string or a comment. The short names count only as
+// whole words.
 var (
 	longNames  = []string{"anthropic", "claude", "openai", "chatgpt", "codex", "opencode", "qwen", "gemini", "openhands", "copilot"}
 	shortNames = []string{"gpt", "cline"}
 )
 
-// lightLevel is the highest level that pulls in none of heavyModules.
+// lightLevel is the highest level that must not import heavyModules.
 const lightLevel = 3
 
-// httpPackages are the packages up to lightLevel that may pull in net/http: those
-// that are clients or servers. A program that imports any other one stays small.
+// httpPackages are the packages up to lightLevel that may import net/http: clients and servers. A program that imports other
+// packages stays small.
 var httpPackages = []string{
 	"llm/endpoint", "llm/anthropic", "llm/openai", "llm/llmtest", "llm/modeltest", "llm/codectest", "mcpclient", "internal/sameorigin", "internal/slowbody",
 }
 
-// heavyModules are what a library user must not get with levels 0 to 3.
+// heavyModules must not be imported by levels 0 to 3, because users of the library would get them.
 var heavyModules = []string{
 	"github.com/nats-io/", "go.opentelemetry.io/otel/sdk", "go.opentelemetry.io/otel/exporters",
 	"modernc.org/sqlite", "github.com/jackc/pgx",

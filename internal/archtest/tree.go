@@ -11,15 +11,13 @@ import (
 	"strings"
 )
 
-// tree is the module's own source: its packages by path, relative to the
-// module.
+// tree is the module's own source: its packages by path, relative to the module.
 type tree struct {
 	fset *token.FileSet
 	pkgs map[string]*pkg
 }
 
-// pkg is the files of one directory. External test files (package x_test) are
-// in files too.
+// pkg has the files of one directory, including external test files (package x_test).
 type pkg struct {
 	path  string
 	files []*file
@@ -33,8 +31,7 @@ type file struct {
 	ast  *ast.File
 }
 
-// load parses every Go file under fsys, but not what the go command itself
-// leaves out, nor modules of their own.
+// load parses every Go file under fsys, except files that the go command ignores and nested modules.
 func load(fsys fs.FS) (*tree, error) {
 	t := &tree{fset: token.NewFileSet(), pkgs: map[string]*pkg{}}
 	err := fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
@@ -95,7 +92,7 @@ func (t *tree) sorted() []*pkg {
 	return all
 }
 
-// imports returns the paths that f imports, by the name each goes by in f.
+// imports returns the import paths of f, by their names in f.
 func (f *file) imports() map[string]string {
 	m := map[string]string{}
 	for _, s := range f.ast.Imports {
@@ -109,8 +106,7 @@ func (f *file) imports() map[string]string {
 	return m
 }
 
-// matches reports whether the package at path is p, or under it where p ends
-// in "/*".
+// matches reports whether the package at path is p, or below p if p ends in "/*".
 func matches(p, path string) bool {
 	if dir, ok := strings.CutSuffix(p, "/*"); ok {
 		return strings.HasPrefix(path, dir+"/")
@@ -122,8 +118,7 @@ func matchesAny(ps []string, path string) bool {
 	return slices.ContainsFunc(ps, func(p string) bool { return matches(p, path) })
 }
 
-// rowOf returns the table's row for a package: the one that names it, else
-// the first that covers it.
+// rowOf returns the table's row for a package: the row with its name, or else the first row that covers it.
 func rowOf(path string) (row, bool) {
 	for _, r := range table {
 		if r.path == path {

@@ -7,17 +7,15 @@ import (
 	"strings"
 )
 
-// wellKnown are methods that interfaces of the standard library call, and so
-// have users that no search finds.
+// wellKnown are methods that interfaces of the standard library call. A search for users does not find these calls.
 var wellKnown = []string{
 	"Error", "String", "Unwrap", "Is", "As", "Read", "Write", "Close", "Len", "Less", "Swap",
 	"ServeHTTP", "RoundTrip", "Format", "GoString", "LogValue", "Scan", "Value", "Set", "Type",
 	"MarshalJSON", "UnmarshalJSON", "MarshalText", "UnmarshalText",
 }
 
-// checkUsers finds exported names in internal and cmd that no other package
-// uses: there, exported means used elsewhere. No other module can import
-// a command, so methods in it are exported for some interface's sake.
+// checkUsers finds exported names in internal and cmd that no other package uses. No other module can import a command, so its
+// methods are exported only for interfaces.
 func checkUsers(t *tree) []string {
 	var found []string
 	for _, p := range t.sorted() {
@@ -45,8 +43,8 @@ func checkUsers(t *tree) []string {
 	return found
 }
 
-// imported reports whether anybody has use for p. A package without exported
-// names, as a test of the whole module is, needs no importer.
+// imported reports whether another package uses p. A package without exported names, such as a test of the whole module, needs no
+// importer.
 func imported(t *tree, p *pkg) bool {
 	for _, other := range t.pkgs {
 		for _, f := range other.files {
@@ -64,7 +62,7 @@ func imported(t *tree, p *pkg) bool {
 type decl struct {
 	name  string
 	ident *ast.Ident
-	api   []ast.Node // what a user of the name also meets: a signature, a type
+	api   []ast.Node // what a user of the name also uses: a signature, a type
 }
 
 func exported(p *pkg) []decl {
@@ -107,8 +105,7 @@ func exported(p *pkg) []decl {
 	return all
 }
 
-// usedOutside collects the names of p, and the selectors that may be its
-// methods, in every other package, tests included.
+// usedOutside returns the names of p, and the selectors that may be its methods, that other packages use, including tests.
 func usedOutside(t *tree, p *pkg) map[string]bool {
 	used := map[string]bool{}
 	for _, other := range t.pkgs {
@@ -133,8 +130,7 @@ func usedOutside(t *tree, p *pkg) map[string]bool {
 	return used
 }
 
-// reach adds to used what the names in it lead to: the result type of a
-// function that is called need not be named by its caller.
+// reach adds the names that used names lead to: a caller of a function need not name its result type.
 func reach(decls []decl, used map[string]bool) {
 	for grown := true; grown; {
 		grown = false

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// graph says what each package imports, by full paths.
+// graph has the imports of each package, as full paths.
 type graph map[string][]string
 
-// checkWeight finds packages of the levels up to lightLevel that lead to a
-// heavy module, or to net/http, and shows the way there.
+// checkWeight finds packages of the levels up to lightLevel that import a heavy module or net/http, directly or not, and shows the
+// path.
 func checkWeight(g graph) []string {
 	var found []string
 	for p := range g {
@@ -34,8 +34,7 @@ func checkWeight(g graph) []string {
 	return found
 }
 
-// heavyWay returns the packages on the way to one whose path begins as one in
-// heavy does; nil where there is none.
+// heavyWay returns the import path from a package to one whose path has a prefix in heavy, or nil.
 func heavyWay(g graph, from string, heavy []string, seen map[string]bool) []string {
 	if seen[from] {
 		return nil

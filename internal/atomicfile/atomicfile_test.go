@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// place is a directory to try things in.
+// place is a directory for a test.
 type place struct {
 	*Dir
 	t    *testing.T
@@ -40,7 +40,7 @@ func (p *place) put(name, text string) {
 	}
 }
 
-// has checks the whole directory: "name=content name=content".
+// has checks the content of the directory: "name=content name=content".
 func (p *place) has(want string) {
 	p.t.Helper()
 	entries, err := os.ReadDir(p.path)
@@ -82,7 +82,7 @@ func content(f *os.File) string {
 
 var errNo = errors.New("no")
 
-// ways are the two ways over a file: by exchange, and without.
+// ways runs try for both ways of replacing a file: with and without exchange.
 func ways(t *testing.T, try func(t *testing.T, over func(*Temp, string, Accept) error)) {
 	t.Run("over", func(t *testing.T) { try(t, (*Temp).Over) })
 	t.Run("rename", func(t *testing.T) { try(t, (*Temp).rename) })
@@ -137,8 +137,7 @@ func TestOverNothing(t *testing.T) {
 	})
 }
 
-// Between the exchange and the putting back another program puts a third file there:
-// it is the newest and stays.
+// Another program puts a third file in place between the exchange and the restore. That file is the newest and stays.
 func TestNewerFileStays(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("files are not exchanged here")
@@ -162,7 +161,7 @@ func TestNewerFileStays(t *testing.T) {
 	p.has("f=newest")
 }
 
-// Or removes it: so be it.
+// Or another program removes the file. Then it stays removed.
 func TestRemovedMeanwhile(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("files are not exchanged here")
@@ -185,8 +184,7 @@ func TestRemovedMeanwhile(t *testing.T) {
 	p.has("")
 }
 
-// A link that has taken the file's place is put back as it was, and what it
-// leads to is not touched.
+// A link that has replaced the file is restored, and its target is not touched.
 func TestLinkInPlace(t *testing.T) {
 	p := newPlace(t)
 	p.put("target", "target")
@@ -234,7 +232,7 @@ func TestRemove(t *testing.T) {
 		t.Error(err)
 	}
 	p.has("f=old")
-	// Another file comes meanwhile: it is the newer one.
+	// Another program makes the file meanwhile. It is newer and stays.
 	err = Remove(p.Dir, "f", "aside", func(*os.File, string) error { p.put("f", "newer"); return errNo })
 	if !errors.Is(err, errNo) {
 		t.Error(err)
@@ -252,7 +250,7 @@ func TestRemove(t *testing.T) {
 	p.has("")
 }
 
-// What accept has moved away is not missed.
+// It is not an error if accept has moved the file away.
 func TestMoveOut(t *testing.T) {
 	p := newPlace(t)
 	p.put("f", "old")
@@ -276,8 +274,7 @@ func TestMoveOut(t *testing.T) {
 	}
 }
 
-// Paths of several components: links are told, not followed, in one step and
-// in several.
+// Paths of several components: links are reported, not followed, with one system call or several.
 func TestPaths(t *testing.T) {
 	p := newPlace(t)
 	if err := os.MkdirAll(filepath.Join(p.path, "a", "b"), 0o755); err != nil {
@@ -305,7 +302,7 @@ func TestPaths(t *testing.T) {
 		for path, want := range map[string]error{"link/b/f": ErrLink, "a/b/f/x": ErrNotDir, "a/none/f": fs.ErrNotExist, "a/../../x": fs.ErrInvalid} {
 			_, err := p.Open(path)
 			if want == fs.ErrInvalid && err != nil {
-				continue // refused, in whatever words
+				continue // refused, with any error
 			}
 			if !errors.Is(err, want) {
 				t.Errorf("%s: %v", path, err)

@@ -35,12 +35,10 @@ func OpenDir(path string) (*Dir, error) {
 	return &Dir{fd: fd}, nil
 }
 
-// Close releases the descriptor. It is to be called once, when no goroutine uses the
-// directory any more.
+// Close releases the descriptor. It must be called once, when no goroutine uses the directory any more.
 func (d *Dir) Close() error { return unix.Close(d.fd) }
 
-// Sub opens the directory of this name. ErrLink and ErrNotDir say what else
-// was found.
+// Sub opens the directory of this name. ErrLink and ErrNotDir say that the name is something else.
 func (d *Dir) Sub(name string) (*Dir, error) {
 	fd, err := retry(func() (int, error) { return unix.Openat(d.fd, name, pathFlags, 0) })
 	if err == unix.ENOTDIR {
@@ -54,8 +52,8 @@ func (d *Dir) Sub(name string) (*Dir, error) {
 	return &Dir{fd: fd}, nil
 }
 
-// Find opens the directory at a path of several components below d, in one
-// step. errors.ErrUnsupported says that the system has no such step.
+// Find opens the directory at a path of several components below d with one system call. errors.ErrUnsupported says that the system
+// has no such call.
 func (d *Dir) Find(path string) (*Dir, error) {
 	fd, err := d.open(path, pathFlags)
 	if err != nil {
@@ -64,9 +62,8 @@ func (d *Dir) Find(path string) (*Dir, error) {
 	return &Dir{fd: fd}, nil
 }
 
-// Open opens a file for reading, at a path below d, and never waits: a pipe without a
-// writer or a device is opened like any file, and the caller sees what it is. For paths
-// of several components it may be unsupported, as Find.
+// Open opens a file for reading, at a path below d, and never blocks. A pipe or a device is opened like any file; the caller must
+// check the type. Paths of several components may be unsupported, as in Find.
 func (d *Dir) Open(path string) (*os.File, error) {
 	fd, err := d.open(path, fileFlags)
 	if err != nil {
@@ -75,8 +72,7 @@ func (d *Dir) Open(path string) (*os.File, error) {
 	return os.NewFile(uintptr(fd), path), nil
 }
 
-// StepByStep makes Find and Open unsupported for paths of several components,
-// as they are where the kernel has no openat2.
+// StepByStep makes Find and Open unsupported for paths of several components, as on a kernel without openat2.
 func (d *Dir) StepByStep() { d.slow.Store(true) }
 
 func (d *Dir) open(path string, flags int) (int, error) {
@@ -97,8 +93,8 @@ func (d *Dir) open(path string, flags int) (int, error) {
 				continue
 			}
 		case unix.ENOSYS, unix.EPERM:
-			// Sandboxes answer EPERM to calls that they do not know. If the file
-			// is meant, the walk by single components meets the error again.
+			// Sandboxes return EPERM for unknown system calls. If the error is about the file, the walk by single components
+			// returns it again.
 			if err == unix.ENOSYS {
 				d.slow.Store(true)
 			}
@@ -108,7 +104,7 @@ func (d *Dir) open(path string, flags int) (int, error) {
 	}
 }
 
-// Stat describes the name itself, also if it is a link.
+// Stat describes the name itself, even if it is a link.
 func (d *Dir) Stat(name string) (Stat, error) {
 	var st unix.Stat_t
 	_, err := retry(func() (int, error) {
@@ -146,7 +142,7 @@ func StatFile(f *os.File) (Stat, error) {
 	return statOf(&st), nil
 }
 
-// Readlink returns what the link of this name holds.
+// Readlink returns the target text of the link of this name.
 func (d *Dir) Readlink(name string) (string, error) {
 	buf := make([]byte, unix.PathMax)
 	n, err := retry(func() (int, error) { return unix.Readlinkat(d.fd, name, buf) })
@@ -156,8 +152,7 @@ func (d *Dir) Readlink(name string) (string, error) {
 	return string(buf[:n]), nil
 }
 
-// Symlink makes a symbolic link that holds the text to, under a name that must be
-// free: fs.ErrExist says that it is not.
+// Symlink makes a symbolic link to the text to. The name must be free: otherwise it returns fs.ErrExist.
 func (d *Dir) Symlink(to, name string) error {
 	if err := unix.Symlinkat(to, d.fd, name); err != nil {
 		return d.fail("symlink", name, err)
@@ -165,9 +160,8 @@ func (d *Dir) Symlink(to, name string) error {
 	return nil
 }
 
-// Writable returns nil if this process may write to the file or directory of
-// this name, and the reason otherwise. fs.ErrNotExist says that the name is not
-// there.
+// Writable returns nil if this process may write to the file or directory of this name, and otherwise the reason. fs.ErrNotExist
+// says that the name does not exist.
 func (d *Dir) Writable(name string) error {
 	if err := unix.Faccessat(d.fd, name, unix.W_OK, unix.AT_EACCESS|unix.AT_SYMLINK_NOFOLLOW); err != nil {
 		return d.fail("access", name, err)
@@ -175,7 +169,7 @@ func (d *Dir) Writable(name string) error {
 	return nil
 }
 
-// Mkdir makes a directory with the rights of perm that the umask allows.
+// Mkdir makes a directory with the permissions perm, reduced by the umask.
 func (d *Dir) Mkdir(name string, perm fs.FileMode) error {
 	_, err := retry(func() (int, error) { return 0, unix.Mkdirat(d.fd, name, uint32(perm.Perm())) })
 	if err != nil {
@@ -184,7 +178,7 @@ func (d *Dir) Mkdir(name string, perm fs.FileMode) error {
 	return nil
 }
 
-// Remove removes a name that is no directory.
+// Remove removes a name that is not a directory.
 func (d *Dir) Remove(name string) error {
 	if err := unix.Unlinkat(d.fd, name, 0); err != nil {
 		return d.fail("remove", name, err)
@@ -192,7 +186,7 @@ func (d *Dir) Remove(name string) error {
 	return nil
 }
 
-// RemoveDir removes a directory, which must be empty.
+// RemoveDir removes an empty directory.
 func (d *Dir) RemoveDir(name string) error {
 	if err := unix.Unlinkat(d.fd, name, unix.AT_REMOVEDIR); err != nil {
 		return d.fail("remove", name, err)
@@ -218,11 +212,11 @@ func (d *Dir) List() (*os.File, error) {
 	if err != nil {
 		return nil, d.fail("open", ".", err)
 	}
-	// os looks at entries by this name, where the file system does not say what they are.
+	// os uses this name to stat entries if the file system does not return their types
 	return os.NewFile(uintptr(fd), "/proc/self/fd/"+strconv.Itoa(fd)), nil
 }
 
-// fail words an error: a link where none may be is ELOOP to the system.
+// fail converts a system error: a forbidden link is ELOOP.
 func (d *Dir) fail(op, name string, err error) error {
 	switch err {
 	case unix.ELOOP:

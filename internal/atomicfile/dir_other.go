@@ -24,12 +24,10 @@ func OpenDir(path string) (*Dir, error) {
 	return &Dir{root}, nil
 }
 
-// Close releases the directory. It is to be called once, when no goroutine uses it
-// any more.
+// Close releases the directory. It must be called once, when no goroutine uses it any more.
 func (d *Dir) Close() error { return d.root.Close() }
 
-// Sub opens the directory of this name. ErrLink and ErrNotDir say what else
-// was found.
+// Sub opens the directory of this name. ErrLink and ErrNotDir say that the name is something else.
 func (d *Dir) Sub(name string) (*Dir, error) {
 	before, err := d.root.Lstat(name)
 	if err != nil {
@@ -42,7 +40,7 @@ func (d *Dir) Sub(name string) (*Dir, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A link may have taken the name's place meanwhile.
+	// A link may have replaced the name meanwhile.
 	if after, err := root.Stat("."); err != nil || !os.SameFile(before, after) {
 		_ = root.Close()
 		return nil, ErrLink
@@ -60,8 +58,8 @@ func wantDir(fi fs.FileInfo) error {
 	return nil
 }
 
-// Find opens the directory at a path of several components below d, in one
-// step. errors.ErrUnsupported says that the system has no such step.
+// Find opens the directory at a path of several components below d with one system call. errors.ErrUnsupported says that the system
+// has no such call.
 func (d *Dir) Find(path string) (*Dir, error) {
 	if strings.Contains(path, "/") {
 		return nil, errors.ErrUnsupported
@@ -69,8 +67,7 @@ func (d *Dir) Find(path string) (*Dir, error) {
 	return d.Sub(path)
 }
 
-// Open opens a file for reading, at a path below d, and never waits. For paths of several
-// components it is unsupported, as Find.
+// Open opens a file for reading, at a path below d, and never blocks. Paths of several components are unsupported, as in Find.
 func (d *Dir) Open(path string) (*os.File, error) {
 	if strings.Contains(path, "/") {
 		return nil, errors.ErrUnsupported
@@ -93,7 +90,7 @@ func (d *Dir) Open(path string) (*os.File, error) {
 	return f, nil
 }
 
-// StepByStep does nothing: there is no other way on these systems.
+// StepByStep does nothing: these systems always work step by step.
 func (d *Dir) StepByStep() {}
 
 // Stat describes the name itself, also if it is a link.
@@ -117,16 +114,14 @@ func StatFile(f *os.File) (Stat, error) {
 	return statOf(fi), nil
 }
 
-// Readlink returns what the link of this name holds.
+// Readlink returns the target text of the link of this name.
 func (d *Dir) Readlink(name string) (string, error) { return d.root.Readlink(name) }
 
-// Symlink makes a symbolic link that holds the text to, under a name that must be
-// free: fs.ErrExist says that it is not.
+// Symlink makes a symbolic link to the text to. The name must be free: otherwise it returns fs.ErrExist.
 func (d *Dir) Symlink(to, name string) error { return d.root.Symlink(to, name) }
 
-// Writable returns nil if this process may write to the file of this name, and
-// the reason otherwise. fs.ErrNotExist says that the name is not there. Whether a
-// directory can be written to is not known here: the answer is nil.
+// Writable returns nil if this process may write to the file of this name, and otherwise the reason. fs.ErrNotExist says that the
+// name does not exist. For a directory it always returns nil.
 func (d *Dir) Writable(name string) error {
 	if fi, err := d.root.Lstat(name); err != nil || fi.IsDir() {
 		return err
@@ -138,13 +133,13 @@ func (d *Dir) Writable(name string) error {
 	return f.Close()
 }
 
-// Mkdir makes a directory with the rights of perm that the umask allows.
+// Mkdir makes a directory with the permissions perm, reduced by the umask.
 func (d *Dir) Mkdir(name string, perm fs.FileMode) error { return d.root.Mkdir(name, perm.Perm()) }
 
-// Remove removes a name that is no directory.
+// Remove removes a name that is not a directory.
 func (d *Dir) Remove(name string) error { return d.root.Remove(name) }
 
-// RemoveDir removes a directory, which must be empty.
+// RemoveDir removes an empty directory.
 func (d *Dir) RemoveDir(name string) error {
 	st, err := d.Stat(name)
 	if err != nil {
@@ -156,7 +151,7 @@ func (d *Dir) RemoveDir(name string) error {
 	return d.root.Remove(name)
 }
 
-// Sync makes the names in the directory durable, where the system can.
+// Sync makes the names in the directory durable, if the system can.
 func (d *Dir) Sync() error {
 	f, err := d.List()
 	if err != nil {

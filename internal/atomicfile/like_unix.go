@@ -10,10 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Like gives the file the owner, the mode and the extended attributes of another one,
-// access lists among them. It returns in words what could not be kept. Where the group
-// is lost, the new group gets only the rights that all users had: no user may do more
-// to the new file than to the old one.
+// Like gives the file the owner, the mode and the extended attributes of another file, including access lists. It returns
+// descriptions of what could not be kept. If the group is lost, the new group gets only the permissions that all users had, so that
+// no user gets more permissions than before.
 func (t *Temp) Like(old *os.File) (lost []string, err error) {
 	from, err := StatFile(old)
 	if err != nil {
@@ -45,7 +44,7 @@ func (t *Temp) Like(old *os.File) (lost []string, err error) {
 		acl = acl || name == accessList
 	}
 	if acl {
-		// Until the list is set, the group bits, which are its mask, would allow too much.
+		// Until the list is set, the group bits (its mask) would allow too much.
 		perm = shrink(perm)
 	}
 	if err := unix.Fchmod(fd, perm); err != nil {
@@ -59,7 +58,7 @@ const (
 	capability = "security.capability"
 )
 
-// shrink takes from the group the rights that other users do not have.
+// shrink removes the group permissions that other users do not have.
 func shrink(perm uint32) uint32 {
 	return perm&^0o070 | perm&0o070&((perm&0o007)<<3)
 }
@@ -80,8 +79,8 @@ func listAttrs(fd int) []string {
 func copyAttrs(to, from int, names []string) (lost []string) {
 	for _, name := range names {
 		if name == capability {
-			// Rights of the old program, not of the new bytes: the system
-			// itself drops them when a file is written to.
+			// These are capabilities of the old program, not of the new bytes. The system itself drops them when a file is written
+			// to.
 			lost = append(lost, "file capabilities")
 			continue
 		}

@@ -4,5 +4,5 @@ package atomicfile
 
 import "errors"
 
-// TryLock is unsupported: directories have no locks here.
+// TryLock is unsupported: these systems have no directory locks.
 func (d *Dir) TryLock() (unlock func(), err error) { return nil, errors.ErrUnsupported }

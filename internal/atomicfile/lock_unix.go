@@ -8,11 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TryLock takes the advisory lock of the directory itself, by flock on a descriptor of
-// its own. It excludes every other holder, also in this process, and makes nothing in
-// the directory. ErrLocked says that it is held elsewhere. errors.ErrUnsupported says
-// that the file system has no such locks, or that the directory may not be read. The
-// function that is returned gives the lock back.
+// TryLock takes the advisory lock of the directory, by flock on a separate descriptor. It excludes every other holder, also in this
+// process, and makes no file. ErrLocked says that another holder has the lock. errors.ErrUnsupported says that the file system has
+// no such locks, or that the directory may not be read. unlock releases the lock.
 func (d *Dir) TryLock() (unlock func(), err error) {
 	f, err := d.List()
 	if err != nil {

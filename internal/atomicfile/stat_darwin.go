@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-// openFlags keep an open from waiting, also for a pipe or a device.
+// openFlags prevent an open from blocking, also for a pipe or a device.
 const openFlags = syscall.O_NONBLOCK | syscall.O_NOFOLLOW
 
 func statOf(fi fs.FileInfo) Stat {

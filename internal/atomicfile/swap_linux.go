@@ -20,7 +20,7 @@ func (d *Dir) create(name string, perm fs.FileMode) (*os.File, error) {
 	return os.NewFile(uintptr(fd), name), nil
 }
 
-// exchange is Over by one renameat2, after which the displaced file is looked at.
+// exchange is Over with one renameat2. Then it checks the replaced file.
 func (t *Temp) exchange(name string, accept Accept) error {
 	if err := t.swap(name); err != nil {
 		return err
@@ -31,7 +31,7 @@ func (t *Temp) exchange(name string, accept Accept) error {
 		return t.dir.discard(t.name)
 	}
 	if berr := t.putBack(name); berr != nil {
-		t.kept = true // what was displaced stays under the temporary name: it may be the only copy
+		t.kept = true // the replaced file keeps the temporary name: it may be the only copy
 		err = errors.Join(err, fmt.Errorf("put %s back from %s: %w", name, t.name, berr))
 	}
 	return err
@@ -48,11 +48,10 @@ func (t *Temp) swap(name string) error {
 	return t.dir.fail("exchange", name, err)
 }
 
-// putBack exchanges again after the wrong file was displaced. Another program may rename
-// files to name meanwhile. Such a file is the newest one: it stays, or is put back, and
-// the file that it has replaced is removed with the temporary name.
+// putBack exchanges again after the wrong file was replaced. Another program may rename files to name meanwhile. Such a file is the
+// newest and stays, or is restored. The file that it has replaced is removed with the temporary name.
 func (t *Temp) putBack(name string) error {
-	there, err := t.Stat() // the file that is taken to be at name: ours
+	there, err := t.Stat() // the file expected at name: ours
 	if err != nil {
 		return err
 	}
@@ -79,13 +78,12 @@ func (t *Temp) putBack(name string) error {
 		if now, err = t.dir.Stat(t.name); err != nil || now.Same(there) {
 			return err
 		}
-		there = back // the displaced file is newer: it is put back in turn
+		there = back // the replaced file is newer, so it is restored
 	}
-	return errors.New("the file keeps being replaced")
+	return errors.New("the file was replaced again and again")
 }
 
-// MoveOut moves the file of this name to any path in the same file system, and replaces
-// what is there.
+// MoveOut moves the file of this name to any path in the same file system, and replaces a file there.
 func (d *Dir) MoveOut(name, path string) error {
 	if err := unix.Renameat(d.fd, name, unix.AT_FDCWD, path); err != nil {
 		return d.fail("move", name, err)
@@ -102,7 +100,7 @@ func (d *Dir) rename(from, to string) error {
 	return nil
 }
 
-// RenameNew renames where the new name is free: fs.ErrExist says that it is not.
+// RenameNew renames a file to a free name. If the name is not free, it returns fs.ErrExist.
 func (d *Dir) RenameNew(from, to string) error {
 	err := unix.Renameat2(d.fd, from, d.fd, to, unix.RENAME_NOREPLACE)
 	switch err {

@@ -17,14 +17,13 @@ func (t *Temp) exchange(string, Accept) error { return errors.ErrUnsupported }
 // MoveOut is unsupported on these systems.
 func (d *Dir) MoveOut(name, path string) error { return errors.ErrUnsupported }
 
-// beforeRename closes the file: not every system renames open ones.
+// beforeRename closes the file, because some systems do not rename open files.
 func (t *Temp) beforeRename() error { return t.file.Close() }
 
 func (d *Dir) rename(from, to string) error { return d.root.Rename(from, to) }
 
-// RenameNew renames if the new name is free: fs.ErrExist says that it is not. It makes a
-// second link, which fails if the name exists. Where there are no links it checks the
-// name before it renames.
+// RenameNew renames a file to a free name. If the name is not free, it returns fs.ErrExist. It makes a second link, which fails if
+// the name exists. If the system has no links, it checks the name before it renames.
 func (d *Dir) RenameNew(from, to string) error {
 	err := d.root.Link(from, to)
 	if err == nil {

@@ -6,16 +6,16 @@ import (
 	"os"
 )
 
-// Temp is a file being made beside the one that it replaces. It is for one goroutine.
+// Temp is a new file beside the file that it replaces. It must be used by one goroutine.
 type Temp struct {
 	dir  *Dir
 	name string
 	file *os.File
-	kept bool // the file is in its place, and not at the temporary name any more
+	kept bool // the file has its final name
 }
 
-// NewTemp makes an empty file of that name, which must be free, with the rights of perm
-// that the umask allows. The name stays until Close, Over or Place.
+// NewTemp makes an empty file of that name, which must be free, with the permissions perm, reduced by the umask. The name exists
+// until Close, Over or Place.
 func NewTemp(d *Dir, name string, perm fs.FileMode) (*Temp, error) {
 	f, err := d.create(name, perm)
 	if err != nil {
@@ -27,20 +27,18 @@ func NewTemp(d *Dir, name string, perm fs.FileMode) (*Temp, error) {
 // Write appends to the file.
 func (t *Temp) Write(p []byte) (int, error) { return t.file.Write(p) }
 
-// Sync makes the content durable, not yet the name.
+// Sync makes the content durable, but not the name.
 func (t *Temp) Sync() error { return t.file.Sync() }
 
 // Stat describes the file as it is now.
 func (t *Temp) Stat() (Stat, error) { return StatFile(t.file) }
 
-// Accept decides on a file that is being displaced: an error from it puts the file back.
-// It must not close the file. aside is the name that the file has meanwhile; Accept may
-// move it away from there. Where the system cannot exchange files, aside is "", and the
-// file is still in its place.
+// Accept decides about a file that is being replaced. If it returns an error, the old file is restored. It must not close the file.
+// aside is the file's name meanwhile; Accept may move it away from there. If the system cannot exchange files, aside is "", and the
+// file still has its old name.
 type Accept func(displaced *os.File, aside string) error
 
-// Over puts the file in the place of the file name, which must exist. It returns the
-// error of accept. The directory is not synced.
+// Over replaces the existing file name by this file. It returns the error of accept. It does not sync the directory.
 func (t *Temp) Over(name string, accept Accept) error {
 	err := t.exchange(name, accept)
 	if errors.Is(err, errors.ErrUnsupported) {
@@ -49,7 +47,7 @@ func (t *Temp) Over(name string, accept Accept) error {
 	return err
 }
 
-// rename is Over for systems that cannot exchange two files.
+// rename is Over on systems that cannot exchange two files.
 func (t *Temp) rename(name string, accept Accept) error {
 	if err := t.dir.look(name, "", accept); err != nil {
 		return err
@@ -73,7 +71,7 @@ func (d *Dir) look(name, aside string, accept Accept) error {
 	return accept(f, aside)
 }
 
-// discard removes a name, which need not exist.
+// discard removes a name if it exists.
 func (d *Dir) discard(name string) error {
 	if err := d.Remove(name); !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -81,8 +79,7 @@ func (d *Dir) discard(name string) error {
 	return nil
 }
 
-// Place gives the file a name, which must be free: fs.ErrExist says that it is not. The
-// directory is not synced.
+// Place gives the file a free name. If the name is not free, it returns fs.ErrExist. It does not sync the directory.
 func (t *Temp) Place(name string) error {
 	if err := t.beforeRename(); err != nil {
 		return err
@@ -94,8 +91,7 @@ func (t *Temp) Place(name string) error {
 	return nil
 }
 
-// Close closes the file, and removes it unless Over or Place has put it in place. A
-// second call does nothing.
+// Close closes the file, and removes it unless Over or Place has given it its final name. A second call does nothing.
 func (t *Temp) Close() error {
 	err := t.file.Close()
 	if errors.Is(err, os.ErrClosed) {
@@ -108,8 +104,8 @@ func (t *Temp) Close() error {
 	return err
 }
 
-// Remove removes the file of this name, if accept returns nil. Meanwhile the file has
-// the name aside, which must be free. The directory is not synced.
+// Remove removes the file of this name if accept returns nil. Meanwhile the file has the name aside, which must be free. It does
+// not sync the directory.
 func Remove(d *Dir, name, aside string, accept Accept) error {
 	if err := d.RenameNew(name, aside); err != nil {
 		return err
@@ -119,7 +115,7 @@ func Remove(d *Dir, name, aside string, accept Accept) error {
 		return d.discard(aside)
 	}
 	if back := d.RenameNew(aside, name); errors.Is(back, fs.ErrExist) {
-		// Another program has made a file of this name: it is the newer one.
+		// Another program has made a newer file of this name.
 		return errors.Join(err, d.Remove(aside))
 	} else if back != nil {
 		return errors.Join(err, back)

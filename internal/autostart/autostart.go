@@ -1,5 +1,5 @@
-// Package autostart has the system start "stet proxy": systemd when a request comes (socket activation), launchd and the task
-// scheduler of Windows when the person logs in. So an agent that asks at a fixed address always finds the proxy.
+// Package autostart makes the system start "stet proxy": systemd when a request comes (socket activation), launchd and the task
+// scheduler of Windows when the person logs in. So the proxy always runs when an agent sends a request to a fixed address.
 package autostart
 
 import (
@@ -15,19 +15,19 @@ import (
 	"strings"
 )
 
-// Service is the proxy as the system starts it.
+// Service describes the proxy as a service of the system.
 type Service struct {
-	System  string // as runtime.GOOS
+	System  string // as in runtime.GOOS
 	Program string // path of stet
 	Listen  string // HOST:PORT
 	Config  string // directory of the person's configuration files ($XDG_CONFIG_HOME); for systemd
 	Home    string // home directory; for launchd
 	State   string // stet's state directory; for Windows
-	User    int    // number of the user; for launchd
-	Name    string // of the user, with the domain; for Windows and Lingers
-	// Env are variables that the proxy gets, "NAME=value". Windows gives it all that the user has.
+	User    int    // user id; for launchd
+	Name    string // the user's name, with the domain; for Windows and Lingers
+	// Env has the variables of the proxy, "NAME=value". On Windows it gets all variables of the user.
 	Env []string
-	// Run runs a program of the system; nil runs it.
+	// Run runs a program of the system; nil: the real one.
 	Run func(ctx context.Context, name string, args ...string) error
 }
 
@@ -39,7 +39,7 @@ type file struct {
 	path, text string
 }
 
-// files are those of the service.
+// files returns the service's files.
 func (s *Service) files() ([]file, error) {
 	switch s.System {
 	case "linux":
@@ -89,7 +89,7 @@ const task = `<?xml version="1.0"?>
 </Task>
 `
 
-// unitWord is a word of a command in a unit, with quotes, and without the meaning of % (systemd.syntax).
+// unitWord quotes a word of a command in a unit file, and escapes % (systemd.syntax).
 func unitWord(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "%", "%%").Replace(s) + `"`
 }
@@ -108,7 +108,7 @@ func xmlText(s string) string {
 	return b.String()
 }
 
-// start and stop are the commands that have the system read the files, and forget them.
+// start and stop return the commands that make the system read the files, and forget them.
 func (s *Service) start() [][]string {
 	switch s.System {
 	case "linux":
@@ -129,7 +129,7 @@ func (s *Service) stop() [][]string {
 	return [][]string{{"schtasks", "/End", "/TN", "stet"}, {"schtasks", "/Delete", "/TN", "stet", "/F"}}
 }
 
-// Install writes the service's files and has the system take them up. It returns the files. If the system does not, they are removed again.
+// Install writes the service's files and registers them. It returns the files. If that fails, it removes them again.
 func (s *Service) Install(ctx context.Context) (written []string, err error) {
 	files, err := s.files()
 	if err != nil {
@@ -153,15 +153,15 @@ func (s *Service) Install(ctx context.Context) (written []string, err error) {
 	return written, nil
 }
 
-// writePrivate writes a file that its owner alone can read: the address of an HTTP proxy may hold a password.
+// writePrivate writes a file that only its owner can read: the address of an HTTP proxy may contain a password.
 func writePrivate(path, text string) error {
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		return err
 	}
-	return os.Chmod(path, 0o600) // it may have been there
+	return os.Chmod(path, 0o600) // the file may have existed
 }
 
-// Remove ends the service and removes its files, which it returns. There may be none.
+// Remove ends the service, and removes and returns its files. There may be none.
 func (s *Service) Remove(ctx context.Context) (removed []string, err error) {
 	files, err := s.files()
 	if err != nil {
@@ -169,7 +169,7 @@ func (s *Service) Remove(ctx context.Context) (removed []string, err error) {
 	}
 	if s.installed() {
 		for _, command := range s.stop() {
-			_ = s.run(ctx, command) // what does not run cannot be ended
+			_ = s.run(ctx, command) // a service that does not run cannot be ended
 		}
 	}
 	for _, f := range files {
@@ -197,10 +197,10 @@ func (s *Service) installed() bool {
 	return err == nil
 }
 
-// listens finds the address in a file of the service.
+// listens finds the listen address in a file of the service.
 var listens = regexp.MustCompile(`(?:ListenStream=|--listen</string><string>|proxy --listen )([^<\s]+)`)
 
-// Address is where the installed service listens; empty if it is not installed.
+// Address returns the installed service's listen address; "" if it is not installed.
 func (s *Service) Address() string {
 	files, err := s.files()
 	if err != nil {
@@ -213,7 +213,7 @@ func (s *Service) Address() string {
 	return ""
 }
 
-// Lingers reports whether what systemd runs for the user goes on when the user logs out (loginctl enable-linger).
+// Lingers reports whether systemd keeps the user's services running after the user logs out (loginctl enable-linger).
 func (s *Service) Lingers() bool {
 	_, err := os.Stat(filepath.Join("/var/lib/systemd/linger", s.Name))
 	return s.Name != "" && err == nil

@@ -30,7 +30,7 @@ func newService(t *testing.T, system string, did *[]string) *Service {
 	}
 }
 
-// What is installed can be read back, and is removed without a trace.
+// An installed service can be read back, and is removed completely.
 func TestInstallAndRemove(t *testing.T) {
 	for system, files := range map[string]int{"linux": 2, "darwin": 1, "windows": 1} {
 		t.Run(system, func(t *testing.T) {
@@ -96,7 +96,7 @@ func readable(t *testing.T, name, want string) {
 	}
 }
 
-// A system that does not take the service leaves no file of it.
+// If the system refuses the service, none of its files remain.
 func TestInstallFails(t *testing.T) {
 	var did []string
 	s := newService(t, "linux", &did)
@@ -111,7 +111,7 @@ func TestInstallFails(t *testing.T) {
 	}
 }
 
-// systemd itself reads the units.
+// systemd itself checks the units.
 func TestUnits(t *testing.T) {
 	analyze, err := exec.LookPath("systemd-analyze")
 	if err != nil {

@@ -25,7 +25,7 @@ func (v *Vocabulary) ranks(text string) (all []uint32) {
 	return all
 }
 
-// The vocabularies' patterns, without the last two, which need to look ahead.
+// The vocabularies' patterns, without the last two, which need lookahead.
 var patterns = map[*Vocabulary]*regexp.Regexp{
 	&o200k:  regexp.MustCompile(`^(?:[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|\p{N}{1,3}| ?[^` + white + `\p{L}\p{N}]+[\r\n/]*|[` + white + `]*[\r\n]+)`),
 	&cl100k: regexp.MustCompile(`^(?:(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^` + white + `\p{L}\p{N}]+[\r\n]*|[` + white + `]*[\r\n]+)`),
@@ -35,7 +35,7 @@ const white = `\t-\r \x{85}\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202
 
 var blanks = regexp.MustCompile(`^[` + white + `]+`)
 
-// piece is split by the pattern itself.
+// piece splits by the pattern itself.
 func piece(v *Vocabulary, s string) string {
 	if m := patterns[v].FindString(s); m != "" {
 		return m
@@ -48,8 +48,8 @@ func piece(v *Vocabulary, s string) string {
 	return m[:len(m)-last]
 }
 
-// plain is byte-pair encoding as it is defined: of all neighbours that make a
-// token, those of the lowest rank are merged first, the leftmost of them.
+// plain is byte-pair encoding as defined: of all neighbours that form a token, those of the lowest rank are merged first, the
+// leftmost first.
 func plain(v *Vocabulary, s string) (all []uint32) {
 	var parts []string
 	for i := range len(s) {
@@ -76,8 +76,7 @@ func plain(v *Vocabulary, s string) (all []uint32) {
 	return all
 }
 
-// check compares with the definition. Of bytes that are no UTF-8 only the
-// merges can be compared.
+// check compares with the definition. For invalid UTF-8 only the merges can be compared.
 func check(t *testing.T, s string) {
 	for _, v := range []*Vocabulary{O200k(), CL100k()} {
 		got := v.ranks(s)
@@ -112,8 +111,7 @@ func check(t *testing.T, s string) {
 	}
 }
 
-// CTX-1: the tokens are those of the definition, for strings made to find a
-// difference.
+// CTX-1: the tokens match the definition, for strings that are likely to show a difference.
 func TestDefinition(t *testing.T) {
 	for _, s := range adversarial(O200k(), 500) {
 		check(t, inUnicode15.ReplaceAllString(s, ""))
@@ -124,8 +122,8 @@ func TestDefinition(t *testing.T) {
 	}
 }
 
-// inUnicode15 is what the regular expressions of Go know otherwise than the
-// vocabularies: what is not assigned there.
+// inUnicode15 matches characters that Go's regular expressions treat differently from the vocabularies: they are not assigned in
+// Go's Unicode version.
 var inUnicode15 = regexp.MustCompile(`[^\p{L}\p{M}\p{N}\p{P}\p{S}\p{Z}\p{C}]`)
 
 func FuzzCount(f *testing.F) {
@@ -140,7 +138,7 @@ func FuzzCount(f *testing.F) {
 	})
 }
 
-// Count may be called by many at once, the first time too.
+// Count may be called concurrently, also the first time.
 func TestConcurrent(t *testing.T) {
 	v := Vocabulary{data: cl100kData, split: splitPlain}
 	text := strings.Repeat("a quite unremarkable sentence; wörter 123\n", 50)
@@ -156,17 +154,17 @@ func TestConcurrent(t *testing.T) {
 	}
 }
 
-// Counting allocates nothing but its buffers, once.
+// Counting allocates only its buffers, once.
 func TestAllocations(t *testing.T) {
 	text := strings.Repeat("func unusualIdentifier() { return 日本語の文章, приветствие }\n", 30)
 	v, m := O200k(), new(merger)
 	v.Count(text)
-	if n := testing.AllocsPerRun(20, func() { v.count(m, text) }); n != 0 { // after a run to warm up
+	if n := testing.AllocsPerRun(20, func() { v.count(m, text) }); n != 0 { // after a warm-up run
 		t.Errorf("%v allocations", n)
 	}
 }
 
-// Small texts of each kind, all our own, and what is hard on tokenizers. The bench module measures more, beside others.
+// Small texts of each kind, and texts that are difficult for tokenizers. The bench module measures more, and compares with others.
 func BenchmarkCount(b *testing.B) {
 	const size = 1 << 20
 	rng := rand.New(rand.NewPCG(1, 2))

@@ -9,10 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// What a character is, as bits: in the terms of the vocabularies' regular
-// expressions. A letter that has no case is both upper and lower, and so is a
-// mark, which is no letter. Without a bit it is punctuation, a symbol or a
-// control character.
+// Classes of characters, as bits, in the terms of the vocabularies' regular expressions. A letter without case is both upper and
+// lower, and so is a mark, which is not a letter. A character without a bit is punctuation, a symbol or a control character.
 const (
 	upper     = 1 << iota // [\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]
 	lower                 // [\p{Ll}\p{Lm}\p{Lo}\p{M}]
@@ -20,24 +18,22 @@ const (
 	number                // \p{N}
 	space                 // \s
 	lineBreak             // [\r\n], which are white space as well
-	wide                  // of a byte: part of a character beyond ASCII
+	wide                  // of a byte: part of a non-ASCII character
 )
 
-// unicodeRuns holds the classes of all characters, from 0 on, in runs: how many
-// there are (an unsigned varint), and their class.
+// unicodeRuns has the classes of all characters, from 0 on, as runs: the length (an unsigned varint), and the class.
 //
 //go:embed unicode.runs
 var unicodeRuns []byte
 
-// classes holds the bits of all characters: for the one of code c
-// pages[index[c>>8]][c&0xff].
+// classes has the bits of all characters. Those of code c are pages[index[c>>8]][c&0xff].
 type classes struct {
-	bytes [256]uint8 // those of ASCII; wide for the others
+	bytes [256]uint8 // classes of ASCII; wide for the others
 	index [unicode.MaxRune>>8 + 1]uint16
 	pages [][256]uint8
 }
 
-// runeClasses makes the classes, once.
+// runeClasses makes the classes once.
 var runeClasses = sync.OnceValue(func() *classes {
 	t := &classes{pages: make([][256]uint8, 1, 512)} // the first one is empty
 	c := 0
@@ -54,7 +50,7 @@ var runeClasses = sync.OnceValue(func() *classes {
 	return t
 })
 
-// fill gives n characters from c on a class.
+// fill sets the class of n characters from c on.
 func (t *classes) fill(c, n int, class uint8) {
 	for end := c + n; class != 0 && c < end; c++ {
 		page := &t.index[c>>8]
@@ -66,8 +62,7 @@ func (t *classes) fill(c, n int, class uint8) {
 	}
 }
 
-// at returns the class and the size in bytes of the character at s[i]. A byte
-// that is no UTF-8 is a character without a bit.
+// at returns the class and the size in bytes of the character at s[i]. A byte of invalid UTF-8 is a character without a bit.
 func (t *classes) at(s string, i int) (class uint8, size int) {
 	if class := t.bytes[s[i]]; class != wide {
 		return class, 1
@@ -83,7 +78,7 @@ func (t *classes) decode(s string, i int) (class uint8, size int) {
 	return t.pages[t.index[c>>8]][c&0xff], size
 }
 
-// run returns where the characters end, from s[i] on, that have a bit of mask.
+// run returns the end of the characters from s[i] on that have a bit of mask.
 func (t *classes) run(s string, i int, mask uint8) int {
 	for i < len(s) {
 		class, size := t.at(s, i)
@@ -95,7 +90,7 @@ func (t *classes) run(s string, i int, mask uint8) int {
 	return i
 }
 
-// leading returns where a word begins that the ASCII character s[i] may lead.
+// leading returns where the word begins if the ASCII character s[i] may lead it.
 func (t *classes) leading(s string, i int) int {
 	if t.bytes[s[i]]&^space == 0 {
 		return i + 1
@@ -103,10 +98,9 @@ func (t *classes) leading(s string, i int) int {
 	return i
 }
 
-// lowers returns where the ASCII letters end from s[i] on: the small ones, or
-// with bit 0x20, in which the cases differ, all of them. It looks at eight bytes
-// at a time: what is added carries into the top bit of a byte that is at least
-// 'a', or beyond 'z'.
+// lowers returns the end of the ASCII letters from s[i] on: only lower-case letters, or all letters if bit is 0x20, the bit in
+// which the cases differ. It checks eight bytes at a time: the addition carries into the top bit of a byte that is at least 'a', or
+// above 'z'.
 func lowers(s string, i int, bit uint64) int {
 	const ones = 0x0101010101010101
 	for ; i+8 <= len(s); i += 8 {

@@ -1,11 +1,10 @@
 package bpe
 
-// batch is how many pieces are looked up at a time, so that the table is
-// waited for once and not for each.
+// batch is how many pieces are looked up at a time, so that memory waits overlap.
 const batch = 32
 
-// Count returns the number of tokens of text. What looks like a special token
-// is counted as text; bytes that are no UTF-8 are counted as they are.
+// Count returns the number of tokens of text. Special tokens are counted as ordinary text. Bytes of invalid UTF-8 are counted as
+// they are.
 func (v *Vocabulary) Count(text string) int {
 	if text == "" {
 		return 0
@@ -48,7 +47,7 @@ func (v *Vocabulary) count(m *merger, text string) int {
 	return count
 }
 
-// has reports whether piece, which has this key if it is short, is a token.
+// has reports whether piece is a token. k is its key if it is short.
 func (v *Vocabulary) has(k key, piece string) (ok bool) {
 	if k.hi != 0 {
 		_, ok = v.short.find(k)

@@ -16,8 +16,7 @@ import (
 	"unicode/utf8"
 )
 
-// tiktoken returns the directory in which the npm package is installed, or
-// skips. With STET_SOAK it is installed where it is not.
+// tiktoken returns the directory in which the npm package is installed, or skips the test. With STET_SOAK it installs the package.
 func tiktoken(t *testing.T) string {
 	if _, err := exec.LookPath("node"); err != nil {
 		t.Skip("Node is not installed")
@@ -55,9 +54,8 @@ func tiktoken(t *testing.T) string {
 	return dir
 }
 
-// CTX-1: the tokens are those of the vocabularies' own encoder, on texts of all
-// kinds, and on strings made to find a difference. With STET_SOAK on more than
-// 5 million tokens and 60,000 strings for each vocabulary.
+// CTX-1: the tokens match the vocabularies' own encoder, for texts of all kinds and for strings that are likely to show a
+// difference. With STET_SOAK it checks more than 5 million tokens and 60,000 strings for each vocabulary.
 func TestExactness(t *testing.T) {
 	dir := tiktoken(t)
 	strange, size := 2000, 1<<20
@@ -87,7 +85,7 @@ func TestExactness(t *testing.T) {
 	}
 }
 
-// encode has npm's tiktoken encode texts.
+// encode encodes texts with npm's tiktoken.
 func encode(t *testing.T, dir, name string, texts []string) []string {
 	var in bytes.Buffer
 	enc := json.NewEncoder(&in)
@@ -115,8 +113,7 @@ func encode(t *testing.T, dir, name string, texts []string) []string {
 	return lines
 }
 
-// realTexts returns size bytes of texts: of Go's own sources, half of them
-// code, and of $STET_TEXTS (a directory) where it is set.
+// realTexts returns size bytes of texts: from Go's own sources, half of them code, and from $STET_TEXTS (a directory) if it is set.
 func realTexts(t *testing.T, size int) (texts []string) {
 	goroot, err := exec.Command("go", "env", "GOROOT").Output()
 	if err != nil {
@@ -146,8 +143,7 @@ func realTexts(t *testing.T, size int) (texts []string) {
 	return texts
 }
 
-// snippets are what the vocabularies' patterns tell apart, and where encoders
-// go wrong.
+// snippets are texts that the vocabularies' patterns treat differently, and that encoders often get wrong.
 var snippets = []string{
 	"a", "b", "e", "s", "t", "ll", "re", "ve", "A", "B", "S", "LL", "HTTP", "Foo", "fooBar", "ing", "tion", "'", "'s", "'S", "'ll", "'Re", "'ſ", "'t", "ſ", "K", "İ", "ß",
 	" ", "  ", "   ", "\t", "\n", "\r\n", "\r", "\n\n", " \n", "\v", "\f", "\u0085", "\u00a0", "\u3000", "\u2028", "\u200b", "\ufeff", "\u1680",
@@ -156,8 +152,7 @@ var snippets = []string{
 	"🙂", "👨‍👩‍👧", "🇩🇪", "→", "─", "│", "©", "\x00", "\x01", "\x7f", "\ufffd", "\U000e0041", "𝒜", "𠀀", "Ꭰ", "ꭰ",
 }
 
-// adversarial returns n strings made to find a difference, the same ones every
-// time.
+// adversarial returns n strings that are likely to show a difference, the same strings every time.
 func adversarial(v *Vocabulary, n int) (texts []string) {
 	v.once.Do(v.load)
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -203,7 +198,7 @@ func (v *Vocabulary) text(r uint32) string {
 	return v.text(a) + v.text(b)
 }
 
-// everyCharacter returns texts that show what each character is.
+// everyCharacter returns texts that contain every character.
 func everyCharacter() (texts []string) {
 	for c := rune(0); c <= unicode.MaxRune; c++ {
 		if utf8.ValidRune(c) {

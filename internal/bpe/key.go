@@ -2,14 +2,14 @@ package bpe
 
 import "math/bits"
 
-// shortMax is how long a token may be, in bytes, whose bytes are its key.
+// shortMax is the largest length, in bytes, of a token whose bytes fit into a key.
 const shortMax = 15
 
-// lengthShift is where in key.hi the length stands.
+// lengthShift is the position of the length in key.hi.
 const lengthShift = 56
 
-// key is a text of 1 to shortMax bytes: eight in lo and seven in hi, the first
-// one lowest, and its length above them. The zero key is none.
+// key has a text of 1 to shortMax bytes: eight bytes in lo and seven in hi, the first byte lowest, and the length above them. The
+// zero key means none.
 type key struct{ lo, hi uint64 }
 
 // load64 returns the eight bytes of s from i on, the first one lowest.
@@ -19,8 +19,7 @@ func load64(s string, i int) uint64 {
 		uint64(b[4])<<32 | uint64(b[5])<<40 | uint64(b[6])<<48 | uint64(b[7])<<56
 }
 
-// window returns the 16 bytes of s from i on, as two words; what is behind the
-// end of s is zero.
+// window returns the 16 bytes of s from i on, as two words. Bytes after the end of s are zero.
 func window(s string, i int) (lo, hi uint64) {
 	if i+16 <= len(s) {
 		return load64(s, i), load64(s, i+8)
@@ -28,7 +27,7 @@ func window(s string, i int) (lo, hi uint64) {
 	return tail64(s, i), tail64(s, i+8)
 }
 
-// tail64 is load64 where s may end before i+8, or before i.
+// tail64 is load64 if s may end before i+8 or before i.
 func tail64(s string, i int) (word uint64) {
 	switch n := len(s) - i; {
 	case n >= 8:
@@ -59,7 +58,7 @@ func keyOf(lo, hi uint64, n int) key {
 	return key{lo & m.lo, hi&m.hi | uint64(n)<<lengthShift}
 }
 
-// join returns the key of k's text followed by o's. Together they are short.
+// join returns the key of k's text followed by o's. Together they must be short.
 func (k key) join(o key) key {
 	n := 8 * uint(k.len())
 	bytes := o.hi &^ (0xff << lengthShift)
@@ -74,7 +73,7 @@ func (k key) join(o key) key {
 
 func (k key) len() int { return int(k.hi >> lengthShift) }
 
-// text returns the text that k is the key of.
+// text returns the text of k.
 func (k key) text() string {
 	var b [shortMax]byte
 	for i := range b {

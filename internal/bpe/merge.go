@@ -5,24 +5,22 @@ import (
 	"math/bits"
 )
 
-// merger finds the tokens of pieces that are no tokens themselves.
+// merger finds the tokens of pieces that are not tokens themselves.
 type merger struct {
 	tokens []uint32
-	dead   []uint64 // a bit per place of the piece: no tokens of it meet there
+	dead   []uint64 // one bit for each place of the piece: two tokens cannot meet there
 
-	// What was found before, by hash, for texts repeat themselves: of a
-	// short piece its number of tokens, above the length in its key; of a
-	// pair of tokens whether they are neighbours, below it. The zero slot says
-	// that token 0 is none of its own, and so it is: "!!" is a token.
+	// Caches by hash, because texts repeat. For a short piece: its number of tokens, stored above the length in its key. For a pair
+	// of tokens: whether they are neighbours. The zero slot of pairs says that token 0 is not its own neighbour, which is correct:
+	// "!!" is a token.
 	pieces [1 << 12]key
 	pairs  [1 << 12]uint64
 }
 
-// countShift is where in key.hi, above the length, a number of tokens stands.
+// countShift is the position of the number of tokens in key.hi, above the length.
 const countShift = lengthShift + 4
 
-// countMerged returns the number of tokens of s[from:to], which is no token
-// itself and has key k if it is short.
+// countMerged returns the number of tokens of s[from:to], which is not a token itself. k is its key if it is short.
 func (v *Vocabulary) countMerged(m *merger, k key, s string, from, to int) int {
 	if k.hi == 0 {
 		return len(v.merge(m, s, from, to))
@@ -35,16 +33,15 @@ func (v *Vocabulary) countMerged(m *merger, k key, s string, from, to int) int {
 	return int(slot.hi >> countShift)
 }
 
-// merge returns the tokens of s[from:to], which are m's until it is used again.
+// merge returns the tokens of s[from:to]. The slice is valid until m is used again.
 //
-// Byte-pair encoding has a property that makes this linear: a row of tokens
-// is what it makes of their text exactly if it makes each two neighbours of
-// theirs. So tokens are put down from left to right, the longest first, each
-// checked against the one before it. A place at which no token fits is dead:
-// the one that led there is taken back, and the next shorter one tried.
+// A property of byte-pair encoding makes this linear: a sequence of tokens is the encoding of its text exactly if each two
+// neighbours are the encoding of their text. So tokens are placed from left to right, the longest first, and each is checked
+// against the one before it. A place at which no token fits is marked dead: the token before it is removed, and the next shorter
+// one is tried.
 func (v *Vocabulary) merge(m *merger, s string, from, to int) []uint32 {
 	m.tokens = m.tokens[:0]
-	words := (to-from)/64 + 2 // one more, for deadFrom
+	words := (to-from)/64 + 2 // one more word, for deadFrom
 	if cap(m.dead) < words {
 		m.dead = make([]uint64, words)
 	}
@@ -53,7 +50,7 @@ func (v *Vocabulary) merge(m *merger, s string, from, to int) []uint32 {
 	at, limit := from, to-from
 	for at < to {
 		rank, n := v.longest(m, s, from, at, limit)
-		if n == 0 { // back one
+		if n == 0 { // go one token back
 			last := len(m.tokens) - 1
 			m.dead[(at-from)/64] |= 1 << ((at - from) % 64)
 			limit = int(v.size[m.tokens[last]])
@@ -73,7 +70,7 @@ func (v *Vocabulary) merge(m *merger, s string, from, to int) []uint32 {
 	return m.tokens
 }
 
-// meet is neighbours, remembered.
+// meet is neighbours with a cache.
 func (v *Vocabulary) meet(m *merger, s string, at int, left, right uint32) bool {
 	pair := uint64(left)<<32 | uint64(right)<<1
 	slot := &m.pairs[pair*0x9e3779b97f4a7c15>>52]
@@ -92,9 +89,8 @@ func (m *merger) deadFrom(i int) uint64 {
 	return m.dead[i/64]>>(i%64) | m.dead[i/64+1]<<(64-i%64) // a shift by 64 is 0
 }
 
-// longest returns the longest token of at most limit bytes that s[at:] begins
-// with and that does not end at a dead place, and its length; 0 if there is
-// none. The piece begins at s[from].
+// longest returns the longest token of at most limit bytes that is a prefix of s[at:] and does not end at a dead place, and its
+// length; 0 if there is none. The piece begins at s[from].
 func (v *Vocabulary) longest(m *merger, s string, from, at, limit int) (rank uint32, n int) {
 	dead := m.deadFrom(at - from)
 	lo, hi := window(s, at)
@@ -134,12 +130,11 @@ func (v *Vocabulary) longest(m *merger, s string, from, at, limit int) (rank uin
 	return 0, 0
 }
 
-// neighbours reports whether byte-pair encoding makes the tokens left and
-// right of s, which meet at s[at], or merges something across that place. It
-// undoes the merges of both, the latest first: at each step the two parts that
-// meet must not be ones that would have been merged before.
+// neighbours reports whether byte-pair encoding keeps the tokens left and right of s, which meet at s[at], instead of merging
+// something across that place. It undoes the merges of both, the latest first. At each step, the two parts that meet must not be a
+// pair that would have been merged earlier.
 func (v *Vocabulary) neighbours(s string, at int, left, right uint32) bool {
-	before := uint32(math.MaxUint32) // what is merged across must not have been merged before this rank
+	before := uint32(math.MaxUint32) // a pair across the place must not have been merged before this rank
 	for {
 		if rank, ok := v.find(s, at-int(v.size[left]), at+int(v.size[right])); ok && rank < before {
 			return false
@@ -157,7 +152,7 @@ func (v *Vocabulary) neighbours(s string, at int, left, right uint32) bool {
 	}
 }
 
-// find returns the rank of the token s[i:end], if it is one.
+// find returns the rank of s[i:end], if it is a token.
 func (v *Vocabulary) find(s string, i, end int) (rank uint32, ok bool) {
 	if n := end - i; n <= shortMax {
 		lo, hi := window(s, i)

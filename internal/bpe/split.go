@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// splitCased returns where the piece ends that begins at s[i], i < len(s), as
-// o200k_base cuts it: the first of these that matches
+// splitCased returns the end of the piece that begins at s[i], i < len(s), by the rules of o200k_base: the first of these that
+// matches
 //
 //	[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?
 //	[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?
@@ -60,8 +60,8 @@ func splitPlain(t *classes, s string, i int) int {
 	return t.rest(s, i, class, size, '\n')
 }
 
-// casedWord returns the end of the word at s[i], whose first character has
-// this class and size and may be one that leads the word; 0 if there is none.
+// casedWord returns the end of the word at s[i]; 0 if there is none. The first character has this class and size, and may lead the
+// word.
 func (t *classes) casedWord(s string, i int, class uint8, size int) int {
 	if class&letter != 0 {
 		end, _ := t.humps(s, i)
@@ -71,7 +71,7 @@ func (t *classes) casedWord(s string, i int, class uint8, size int) int {
 	switch {
 	case whole:
 		return end
-	case class&upper != 0: // a mark, which is a word by itself before it leads one of capitals
+	case class&upper != 0: // a mark is a word of its own before it leads a word of capitals
 		return i + size
 	case end > i+size:
 		return end
@@ -79,10 +79,10 @@ func (t *classes) casedWord(s string, i int, class uint8, size int) int {
 	return 0
 }
 
-// humps matches from s[i] on the first pattern's letters, [upper]*[lower]+; if
-// that fails, the second's, [upper]+[lower]*, and whole is false.
+// humps matches the first pattern's letters from s[i] on, [upper]*[lower]+. If that fails, it matches the second pattern's,
+// [upper]+[lower]*, and whole is false.
 func (t *classes) humps(s string, i int) (end int, whole bool) {
-	last := 0 // where the last one ends of the upper ones that is lower as well
+	last := 0 // end of the last upper character that is lower as well
 	for i < len(s) {
 		class, size := t.at(s, i)
 		if class&upper == 0 {
@@ -102,8 +102,8 @@ func (t *classes) humps(s string, i int) (end int, whole bool) {
 	return i, false
 }
 
-// rest returns the end of a piece that is no word. After punctuation follow
-// line breaks, and any number of the byte also.
+// rest returns the end of a piece that is not a word. Punctuation may be followed by line breaks and by any number of the byte
+// also.
 func (t *classes) rest(s string, i int, class uint8, size int, also byte) int {
 	if class&number != 0 {
 		end := i + size
@@ -144,9 +144,8 @@ func (t *classes) marks(s string, i int) int {
 	return i
 }
 
-// blanks returns the end of a piece of white space at s[i]: behind the last
-// line break of the run, else before its last character, which belongs to what
-// follows; a single one is a piece.
+// blanks returns the end of a piece of white space at s[i]: after the last line break of the run; without one, before its last
+// character, which belongs to the next piece. A single character is a piece.
 func (t *classes) blanks(s string, i int) int {
 	end, last, breaks := i, i, i
 	for end < len(s) {
@@ -177,8 +176,7 @@ func contraction(s string, i int) int {
 	return i
 }
 
-// apostrophe returns the length of a contraction, the apostrophe included, of
-// which s is what follows that; 0 if it is none.
+// apostrophe returns the length of a contraction including its apostrophe; 0 if there is none. s is the text after the apostrophe.
 func apostrophe(s string) int {
 	if s == "" {
 		return 0
@@ -192,7 +190,7 @@ func apostrophe(s string) int {
 		return 2
 	case (first == 'r' || first == 'v') && second == 'e' || first == 'l' && second == 'l':
 		return 3
-	case strings.HasPrefix(s, "ſ"): // an s to whom case does not matter
+	case strings.HasPrefix(s, "ſ"): // U+017F matches "s" when case is ignored
 		return 1 + len("ſ")
 	}
 	return 0

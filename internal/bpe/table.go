@@ -5,22 +5,20 @@ import (
 	"slices"
 )
 
-// shortTable finds the rank of a token of up to shortMax bytes. It is an
-// open-addressing table, at most half full.
+// shortTable maps a token of up to shortMax bytes to its rank. It is an open-addressing table, at most half full.
 type shortTable struct {
-	slots []uint32 // of a token the low bits of its hash above its rank; 0: none
-	keys  []key    // by rank; the zero key for a token that is not short
+	slots []uint32 // for a token, the low bits of its hash above its rank; 0: empty
+	keys  []key    // by rank; the zero key for a longer token
 }
 
-// rankBits is how many bits of a slot hold the rank.
+// rankBits is the number of bits of the rank in a slot.
 const rankBits = 18
 
 func newShortTable(n int) shortTable {
 	return shortTable{make([]uint32, 1<<bits.Len(uint(2*n-1))), make([]key, n)}
 }
 
-// place returns where to look for k first, and what of a slot is above the
-// rank; that is never 0.
+// place returns the first slot for k, and the mark above the rank in a slot, which is never 0.
 func (t *shortTable) place(k key) (i, mark uint32) {
 	h := hash(k.lo, k.hi)
 	return uint32(h), uint32(h>>(64-32+rankBits)) | 1
@@ -52,17 +50,15 @@ func (t *shortTable) find(k key) (rank uint32, ok bool) {
 	return 0, false
 }
 
-// longTable finds the rank of a token of more than shortMax bytes: about one
-// in forty.
+// longTable maps a token of more than shortMax bytes to its rank. About one token in forty is that long.
 type longTable struct{ entries []longToken }
 
 type longToken struct {
-	text string // empty: none
+	text string // empty: no token
 	rank uint32
 }
 
-// longSize is the size of the table: three times what the larger vocabulary
-// needs.
+// longSize is the size of the table: three times the need of the larger vocabulary.
 const longSize = 1 << 14
 
 func newLongTable() longTable { return longTable{make([]longToken, longSize)} }
@@ -90,13 +86,12 @@ func (t *longTable) find(text string) (rank uint32, ok bool) {
 	}
 }
 
-// starts tells of what lengths there are tokens that begin with three given
-// bytes: bit n-3 for a length n, bit 31 for all that are longer. The bytes are
-// hashed, so a bit says that there may be one.
+// starts has the lengths of the tokens that begin with three given bytes: bit n-3 for length n, bit 31 for all longer ones. The
+// bytes are hashed, so a bit says that such a token may exist.
 type starts struct {
 	lengths [1 << 16]uint32
-	longer  [1 << 16]uint8 // which of lists bit 31 is for
-	lists   [][]uint8      // lengths, the greatest first; the first list is not used
+	longer  [1 << 16]uint8 // index in lists for bit 31
+	lists   [][]uint8      // lengths, the greatest first; the first list is unused
 }
 
 // startMax is the greatest length with a bit of its own.
@@ -104,7 +99,7 @@ const startMax = 33
 
 func (t *starts) slot(word uint64) uint64 { return (word << 40 * 0x9e3779b97f4a7c15) >> 48 }
 
-// add enters a token of n bytes that begins with word.
+// add adds a token of n bytes that begins with word.
 func (t *starts) add(word uint64, n int) {
 	if n < 3 {
 		return

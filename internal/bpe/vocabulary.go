@@ -5,9 +5,8 @@ import (
 	"sync"
 )
 
-// The files hold the tokens in the order of their ranks: a byte for each of
-// the first 256, which are the single bytes, then six bytes for each that is
-// the merge of two: their ranks, 24 bits each, low byte first.
+// The files have the tokens in the order of their ranks. The first 256 are the single bytes, one byte each. Each other token is a
+// merge of two tokens, six bytes: the two ranks with 24 bits each, low byte first.
 var (
 	//go:embed o200k_base.bpe
 	o200kData string
@@ -16,8 +15,8 @@ var (
 )
 
 const (
-	byteTokens = 256 // the tokens that are one byte; they have the lowest ranks
-	mergeSize  = 6   // bytes that a merged token has in the file
+	byteTokens = 256 // tokens of one byte; they have the lowest ranks
+	mergeSize  = 6   // bytes of a merged token in the file
 )
 
 // Vocabulary counts tokens. Its methods may be called concurrently.
@@ -30,11 +29,11 @@ type Vocabulary struct {
 	mergers sync.Pool // of *merger
 }
 
-// tables is what is made of the file when the vocabulary is first used.
+// tables are made from the file when the vocabulary is first used.
 type tables struct {
 	short   shortTable
 	long    longTable
-	size    []uint8 // of the tokens, in bytes
+	size    []uint8 // lengths of the tokens, in bytes
 	starts  starts
 	classes *classes
 }
@@ -50,7 +49,7 @@ func O200k() *Vocabulary { return &o200k }
 // CL100k returns the vocabulary cl100k_base.
 func CL100k() *Vocabulary { return &cl100k }
 
-// halves returns the tokens whose merge is the token of rank r ≥ byteTokens.
+// halves returns the two tokens that merge to the token of rank r ≥ byteTokens.
 func (v *Vocabulary) halves(r uint32) (left, right uint32) {
 	d := v.data[byteTokens+mergeSize*(int(r)-byteTokens):][:mergeSize]
 	return uint32(d[0]) | uint32(d[1])<<8 | uint32(d[2])<<16, uint32(d[3]) | uint32(d[4])<<8 | uint32(d[5])<<16

@@ -1,8 +1,8 @@
-// Package budget bounds how many bytes are held in memory at once, on several levels:
-// for a workspace, for a token, and for the whole process.
+// Package budget limits the bytes that are held in memory at once, on several levels: for a workspace, for a token, and for the
+// process.
 //
-// Who is about to hold bytes acquires their number from one budget of each level that
-// applies, and releases it when the bytes are no longer held:
+// Before a caller holds bytes, it acquires their number from one budget of each level that applies. It releases them when the bytes
+// are no longer held:
 //
 //	release, err := budget.Acquire(ctx, n, workspaces.Of("project"), tokens.Of(id), process)
 //	if err != nil { … }
@@ -23,16 +23,14 @@ import (
 )
 
 var (
-	// ErrTooLarge says that a number of bytes alone is over the limit of a budget. To
-	// wait has no sense.
+	// ErrTooLarge says that the number of bytes is above the limit of a budget, so waiting does not help.
 	ErrTooLarge = errors.New("larger than the memory budget")
-	// ErrFull says that a budget has no room for a number of bytes at this moment.
+	// ErrFull says that a budget has no room now.
 	ErrFull = errors.New("the memory budget is full")
 )
 
-// Level is what a budget is for. Acquire takes from lower levels first, so that who
-// waits for room in a workspace holds no room of the process meanwhile. The fixed
-// order also means that two callers never wait for each other.
+// Level is the level of a budget. Acquire takes from lower levels first. So a caller that waits for room in a workspace holds no
+// room of the process. The fixed order also means that two callers never wait for each other.
 type Level int
 
 // The levels, in the order in which Acquire takes from them.
@@ -51,20 +49,20 @@ type Budget struct {
 	level Level
 	limit int64
 
-	room   *semaphore.Weighted // nil: that of the entry in the family
+	room   *semaphore.Weighted // nil: use the semaphore of the entry in the family
 	family *Family
 	key    string
 }
 
-// New returns a budget of limit bytes, which is more than 0.
+// New returns a budget of limit bytes. limit must be above 0.
 func New(level Level, limit int64) *Budget {
 	return &Budget{level: level, limit: limit, room: semaphore.NewWeighted(limit)}
 }
 
-// Limit is how many bytes may be held at once.
+// Limit returns how many bytes may be held at once.
 func (b *Budget) Limit() int64 { return b.limit }
 
-// use returns the semaphore, which is in use until unuse.
+// use returns the semaphore. It stays in use until unuse.
 func (b *Budget) use() *semaphore.Weighted {
 	if b.family == nil {
 		return b.room
@@ -78,19 +76,17 @@ func (b *Budget) unuse() {
 	}
 }
 
-// Acquire takes n bytes from all budgets, and waits until they have room or ctx ends.
-// It takes from all or from none. Of each level there is at most one budget. What is
-// held already by the caller makes others wait: so who needs more bytes for the same
-// thing calls TryAcquire, or releases first.
+// Acquire takes n bytes from all budgets or from none, and waits until they have room or ctx ends. There is at most one budget of
+// each level. Bytes that the caller holds already make other callers wait. So a caller that needs more bytes for the same thing
+// calls TryAcquire, or releases first.
 //
-// release gives the bytes back; more calls do nothing. The error is ErrTooLarge where
-// n is over a limit, else that of ctx.
+// release gives the bytes back; further calls do nothing. The error is ErrTooLarge if n is above a limit, otherwise the error of
+// ctx.
 func Acquire(ctx context.Context, n int64, budgets ...*Budget) (release func(), err error) {
 	return acquire(n, budgets, func(s *semaphore.Weighted, _ *Budget) error { return s.Acquire(ctx, n) })
 }
 
-// TryAcquire is Acquire that does not wait: the error is ErrFull where a budget has no
-// room now, and says which.
+// TryAcquire is Acquire without waiting. If a budget has no room now, the error is ErrFull and names the budget.
 func TryAcquire(n int64, budgets ...*Budget) (release func(), err error) {
 	return acquire(n, budgets, func(s *semaphore.Weighted, b *Budget) error {
 		if !s.TryAcquire(n) {
@@ -129,8 +125,8 @@ func acquire(n int64, budgets []*Budget, take func(*semaphore.Weighted, *Budget)
 	return release, nil
 }
 
-// Family is budgets of one level and one limit, by a key: one for each token, or one
-// for each workspace. A budget that is not in use takes no memory.
+// Family has budgets of one level and one limit, by key: one for each token, or one for each workspace. An unused budget takes no
+// memory.
 type Family struct {
 	level Level
 	limit int64
@@ -139,19 +135,18 @@ type Family struct {
 	in map[string]*entry
 }
 
-// entry is the room of one key, and how many callers hold bytes of it or wait for them.
+// entry has the room of one key, and the number of callers that hold bytes of it or wait for them.
 type entry struct {
 	room  *semaphore.Weighted
 	users int
 }
 
-// NewFamily returns a family of budgets of limit bytes each, which is more than 0.
+// NewFamily returns a family of budgets of limit bytes each. limit must be above 0.
 func NewFamily(level Level, limit int64) *Family {
 	return &Family{level: level, limit: limit, in: map[string]*entry{}}
 }
 
-// Of returns the budget of a key. It may be kept, and asked for again. A nil *Family
-// has no limits.
+// Of returns the budget of a key. The caller may keep it or ask again. A nil *Family has no limits.
 func (f *Family) Of(key string) *Budget {
 	if f == nil {
 		return nil

@@ -24,7 +24,7 @@ func TestAllOrNone(t *testing.T) {
 	if _, err := TryAcquire(5, process, tokens.Of("b")); !errors.Is(err, ErrFull) {
 		t.Fatal(err) // the process has 4
 	}
-	b := take(t, 4, tokens.Of("b"), process) // the refusal before left nothing taken
+	b := take(t, 4, tokens.Of("b"), process) // the refused call has taken nothing
 	if _, err := TryAcquire(1, tokens.Of("c"), process); !errors.Is(err, ErrFull) {
 		t.Fatal(err)
 	}
@@ -39,7 +39,7 @@ func TestAllOrNone(t *testing.T) {
 	}
 	b()
 	if len(tokens.in) != 0 {
-		t.Errorf("%d entries are left of a family that nobody uses", len(tokens.in))
+		t.Errorf("%d entries are left in a family without users", len(tokens.in))
 	}
 	take(t, 10, nil, process, (*Family)(nil).Of("a"))()
 }
@@ -59,14 +59,14 @@ func TestWaits(t *testing.T) {
 		}()
 		synctest.Wait()
 		if len(workspaces.in) != 1 {
-			t.Fatal("who waits for the process has no room of the workspace")
+			t.Fatal("a caller that waits for the process holds no room of the workspace")
 		}
 		cancel()
 		if err := <-got; !errors.Is(err, context.Canceled) {
 			t.Fatal(err)
 		}
 		if len(workspaces.in) != 0 {
-			t.Fatal("who gave up holds room of the workspace")
+			t.Fatal("a caller that gave up holds room of the workspace")
 		}
 		go func() {
 			release, err := Acquire(t.Context(), 4, process, workspaces.Of("w"))
@@ -83,7 +83,7 @@ func TestWaits(t *testing.T) {
 	})
 }
 
-// Many that wait on all levels all get their turn, and the limit is never passed.
+// Many callers wait on all levels: each gets its turn, and no limit is exceeded.
 func TestNoDeadlock(t *testing.T) {
 	process, tokens, workspaces := New(Process, 10), NewFamily(Token, 7), NewFamily(Workspace, 7)
 	var held atomic.Int64

@@ -10,9 +10,8 @@ import (
 // patience is how long Take waits for room.
 const patience = 25 * time.Second
 
-// Lease is what one call holds of some budgets until its answer is on its way. Who
-// begins the call makes the lease, puts it into the call's context and releases it at
-// the end; who needs bytes for the call takes them with Take.
+// Lease has the bytes that one call holds of some budgets until its answer is sent. The code that begins the call makes the lease,
+// puts it into the call's context and releases it at the end. Code that needs bytes for the call takes them with Take.
 type Lease struct {
 	budgets []*Budget
 
@@ -21,7 +20,7 @@ type Lease struct {
 	over bool
 }
 
-// NewLease returns a lease that takes from budgets. It holds nothing yet.
+// NewLease returns an empty lease that takes from budgets.
 func NewLease(budgets ...*Budget) *Lease { return &Lease{budgets: budgets} }
 
 type leaseKey struct{}
@@ -29,7 +28,7 @@ type leaseKey struct{}
 // In returns a context that carries the lease.
 func (l *Lease) In(ctx context.Context) context.Context { return context.WithValue(ctx, leaseKey{}, l) }
 
-// Release gives back what is held. More calls do nothing.
+// Release gives back the held bytes. Further calls do nothing.
 func (l *Lease) Release() { l.release(true) }
 
 func (l *Lease) release(over bool) {
@@ -42,7 +41,7 @@ func (l *Lease) release(over bool) {
 	}
 }
 
-// keep has the lease release something at its end: now, if that has come.
+// keep makes the lease call release at its end, or now if the lease has ended.
 func (l *Lease) keep(release func()) {
 	l.mu.Lock()
 	over := l.over
@@ -55,10 +54,9 @@ func (l *Lease) keep(release func()) {
 	}
 }
 
-// Take takes n bytes for the lease in ctx, and waits until there is room; without a
-// lease it does nothing. The error is ErrTooLarge, ErrFull after patience, or that of
-// ctx. A call takes once, with the sum of what it needs: two calls that hold some bytes
-// and wait for more would wait for each other.
+// Take takes n bytes for the lease in ctx, and waits until there is room. Without a lease it does nothing. The error is
+// ErrTooLarge, ErrFull after patience, or the error of ctx. A call should take once, for everything it needs: two calls that hold
+// some bytes and wait for more would wait for each other.
 func Take(ctx context.Context, n int64) error {
 	l, ok := ctx.Value(leaseKey{}).(*Lease)
 	if !ok {
@@ -77,15 +75,15 @@ func Take(ctx context.Context, n int64) error {
 	return nil
 }
 
-// Free gives back what the lease in ctx holds, which goes on: the call is about to wait
-// for a person, and what it holds meanwhile is counted elsewhere.
+// Free gives back the bytes that the lease in ctx holds; the lease can still be used. A call frees its bytes before it waits for a
+// person, because its bytes are counted elsewhere meanwhile.
 func Free(ctx context.Context) {
 	if l, ok := ctx.Value(leaseKey{}).(*Lease); ok {
 		l.release(false)
 	}
 }
 
-// Keep has the lease in ctx release something at its end: now, if ctx has no lease.
+// Keep makes the lease in ctx call release at its end, or calls it now if ctx has no lease.
 func Keep(ctx context.Context, release func()) {
 	if l, ok := ctx.Value(leaseKey{}).(*Lease); ok {
 		l.keep(release)
