@@ -2,8 +2,6 @@ package acp
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"net/http"
 
 	sdk "github.com/coder/acp-go-sdk"
@@ -81,11 +79,7 @@ func (s *session) agent(ctx context.Context, tell func(string)) (*agent.Agent, e
 		return nil, err
 	}
 	for _, t := range troubles {
-		missing := "it"
-		if errors.Is(t, mcpclient.ErrPart) {
-			missing = "the others"
-		}
-		tell(fmt.Sprintf("%v. The agent works without %s.", t, missing))
+		tell(mcpclient.Missing(t))
 	}
 	more := func(a *agent.Agent) *agent.Agent {
 		return a.With(&sessionTools{next: s.space.With(set), text: s.space.Text})

@@ -10,6 +10,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/stet-dev/stet/internal/invisible"
 	"github.com/stet-dev/stet/tool"
 )
 
@@ -23,6 +24,15 @@ const (
 
 // ErrPart says that some of a server's tools are not among those of the Group.
 var ErrPart = errors.New("only a part of its tools is used")
+
+// Missing tells a person what an error of [Group.Tools] means. A server's own words may be in it: it has no control characters.
+func Missing(err error) string {
+	missing := "it"
+	if errors.Is(err, ErrPart) {
+		missing = "the others"
+	}
+	return invisible.Escape(fmt.Sprintf("%v. The agent works without %s.", err, missing), nil)
+}
 
 // specOf returns the description of a tool for a model, without the name.
 func specOf(t *mcp.Tool) tool.Spec {

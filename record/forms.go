@@ -31,6 +31,9 @@ type SentPlace struct {
 // Add adds to p what was noted of the same place and form before.
 func (p *SentPlace) Add(before SentPlace) {
 	p.Bound, p.Drops = p.Bound || before.Bound, p.Drops || before.Drops
+	if before.Time.After(p.Time) {
+		p.Time = before.Time
+	}
 }
 
 // sentPlaceBytes is about what a place takes in a store.

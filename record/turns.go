@@ -79,5 +79,8 @@ func (m *Memory) putTurn(t Turn) {
 	if len(t.Elided) == 0 {
 		t.Elided = m.turns[i].Elided
 	}
+	if m.turns[i].Time.After(t.Time) {
+		t.Time = m.turns[i].Time
+	}
 	m.turns[i] = t
 }

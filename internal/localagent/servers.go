@@ -2,13 +2,10 @@ package localagent
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"net/http"
 	"os"
 
 	"github.com/stet-dev/stet/internal/config"
-	"github.com/stet-dev/stet/internal/invisible"
 	"github.com/stet-dev/stet/mcpclient"
 	"github.com/stet-dev/stet/tool"
 )
@@ -49,11 +46,7 @@ func (a *Agent) connect(ctx context.Context, o Options) (tool.Caller, error) {
 		return nil, err
 	}
 	for _, t := range troubles {
-		missing := "it"
-		if errors.Is(t, mcpclient.ErrPart) {
-			missing = "the others"
-		}
-		a.Missing = append(a.Missing, invisible.Escape(fmt.Sprintf("%v; the agent works without %s", t, missing), nil)) // a server's own words may be in it
+		a.Missing = append(a.Missing, mcpclient.Missing(t))
 	}
 	a.More = len(set.Specs())
 	return a.Handler.With(set), nil

@@ -50,7 +50,7 @@ func forms(t *testing.T, s record.Store) {
 	// A form stays as it is. A place that comes again is the newer one, with the marks of both.
 	must(t, s.Append(t.Context(), record.Batch{
 		Forms:  []record.SentForm{{ID: 2, Rules: 9, Edits: []byte("other")}},
-		Places: []record.SentPlace{{Place: 10, Form: 3, Time: minute(4), Bound: true}, {Place: 10, Form: high, Time: minute(2)}},
+		Places: []record.SentPlace{{Place: 10, Form: 3, Time: minute(4), Bound: true}, {Place: 10, Form: high, Time: minute(1)}}, // the second is written late
 	}))
 	must(t, s.Append(t.Context(), record.Batch{Places: []record.SentPlace{{Place: 10, Form: 3, Time: minute(5)}}}))
 	at, list = find(10)

@@ -47,6 +47,14 @@ func turns(t *testing.T, s record.Store) {
 	again.Moment, again.Elided = "gap", []uint64{1, math.MaxUint64}
 	same(t, list(10), []record.Turn{cold, again})
 
+	// One that is written late does not set the time back.
+	late := FullTurn(7, minute(1))
+	late.Moment, late.Elided = "", nil
+	must(t, s.Append(t.Context(), record.Batch{Turns: []record.Turn{late}}))
+	late.Time, late.Moment, late.Elided = minute(4), "tools", []uint64{3}
+	cold = late // its other members are the last ones written
+	same(t, list(10), []record.Turn{cold, again})
+
 	// Those with a moment and those without do not crowd each other out.
 	var b record.Batch
 	for i := range 5 {

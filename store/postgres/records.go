@@ -60,14 +60,14 @@ var (
 	putRequest = insertInto("requests", rows.RequestColumns) + " ON CONFLICT (id) DO NOTHING"
 	putTrim    = insertInto("trims", rows.TrimColumns) + " ON CONFLICT (request, call_id, reason) DO NOTHING"
 	putTurn    = insertInto("turns", rows.TurnColumns) + `
-		ON CONFLICT (prefix) DO UPDATE SET time_us = excluded.time_us, model = excluded.model, system = excluded.system,
+		ON CONFLICT (prefix) DO UPDATE SET time_us = greatest(turns.time_us, excluded.time_us), model = excluded.model, system = excluded.system,
 		tools = excluded.tools, lifetime_ns = excluded.lifetime_ns, account = excluded.account,
 		conversation = excluded.conversation, thread = excluded.thread,
 		moment = CASE WHEN turns.moment = '' THEN excluded.moment ELSE turns.moment END,
 		elided = CASE WHEN excluded.elided = '' THEN turns.elided ELSE excluded.elided END`
 	putForm  = insertInto("sent_forms", rows.FormColumns) + " ON CONFLICT (id) DO NOTHING"
 	putPlace = insertInto("sent_places", rows.PlaceColumns) + `
-		ON CONFLICT (place, form) DO UPDATE SET time_us = excluded.time_us,
+		ON CONFLICT (place, form) DO UPDATE SET time_us = greatest(sent_places.time_us, excluded.time_us),
 		bound = sent_places.bound OR excluded.bound, drops = sent_places.drops OR excluded.drops`
 )
 

@@ -115,13 +115,7 @@ func writeEvents(ctx context.Context, tx pgx.Tx, jobs []*job[[]addition], interr
 			}
 			sessions[id], changed[id] = k, true
 		}
-		for _, a := range j.value {
-			for _, r := range a.rows {
-				r.Key = sessions[a.Session].key
-				r.Sum = r.Checksum()
-				events = append(events, r)
-			}
-		}
+		events = appendRows(events, sessions, j.value)
 	}
 	if len(events) == 0 {
 		return sessions, nil
@@ -130,6 +124,18 @@ func writeEvents(ctx context.Context, tx pgx.Tx, jobs []*job[[]addition], interr
 		return nil, err
 	}
 	return sessions, nil
+}
+
+// appendRows adds the rows of additions to their sessions, with the keys of these.
+func appendRows(events []rows.Event, sessions map[string]known, additions []addition) []rows.Event {
+	for _, a := range additions {
+		for _, r := range a.rows {
+			r.Key = sessions[a.Session].key
+			r.Sum = r.Checksum()
+			events = append(events, r)
+		}
+	}
+	return events
 }
 
 // lockSessions returns the sessions that jobs name and that are there. No other process can change them before the

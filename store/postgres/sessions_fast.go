@@ -56,13 +56,7 @@ func (s *Sessions) writeKnown(ctx context.Context, jobs []*job[[]addition]) (boo
 			return false, nil
 		}
 		maps.Copy(sessions, mine)
-		for _, a := range j.value {
-			for _, r := range a.rows {
-				r.Key = sessions[a.Session].key
-				r.Sum = r.Checksum()
-				events = append(events, r)
-			}
-		}
+		events = appendRows(events, sessions, j.value)
 	}
 	if len(events) == 0 {
 		return true, nil

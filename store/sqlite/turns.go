@@ -9,7 +9,7 @@ import (
 )
 
 var putTurn = `INSERT INTO turns (` + rows.TurnColumns + `) VALUES (` + rows.Marks(rows.TurnColumns) + `)
-	ON CONFLICT (prefix) DO UPDATE SET time_us = excluded.time_us, model = excluded.model, system = excluded.system,
+	ON CONFLICT (prefix) DO UPDATE SET time_us = max(time_us, excluded.time_us), model = excluded.model, system = excluded.system,
 		tools = excluded.tools, lifetime_ns = excluded.lifetime_ns, account = excluded.account,
 		conversation = excluded.conversation, thread = excluded.thread,
 		moment = CASE WHEN moment = '' THEN excluded.moment ELSE moment END,
