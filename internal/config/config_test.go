@@ -138,6 +138,7 @@ func TestSettings(t *testing.T) {
 		{"keep", "3", p.User + ", line 1"}, {"keep-shell", "4", "STET_KEEP_SHELL"}, {"record", "false", "--no-record"}, {"policy", "adaptive", "default"},
 		{"log", "a", p.User + ", line 2"}, {"upstream-chat", "https://host/…", p.User + ", line 3"}, {"upstream-messages", MessagesURL, "default"},
 		{"rule", "3", filepath.Join(p.Workspace, ProjectFile) + ", line 1 and " + p.User + ", line 4"}, {"dialect", "those that stet knows", "default"},
+		{"upstream-vertex", "Google's for the location", "default"}, {"upstream-azure", "none", "default"},
 	} {
 		if diff := cmp.Diff(want, got[want.Key]); diff != "" {
 			t.Error(diff)

@@ -206,13 +206,13 @@ type Setting struct{ Key, Value, From string }
 // FromDefault is where a value is from that is set nowhere.
 const FromDefault = "default"
 
-// Settings returns all keys that have a value. Of URLs it tells no more than the
-// host, since what follows may be a secret.
+// Settings returns all keys that have a value. Of URLs that were set it tells no
+// more than the host, since what follows may be a secret.
 func (c *Config) Settings() []Setting {
 	var all []Setting
 	for _, k := range keys {
 		s := c.setting(k)
-		if k.Name == "base-url" || k.Name == "store" || strings.HasPrefix(k.Name, "upstream") {
+		if s.From != FromDefault && (k.Name == "base-url" || k.Name == "store" || strings.HasPrefix(k.Name, "upstream")) {
 			s.Value = hostOf(s.Value)
 		}
 		if s.Value != "" {
@@ -247,7 +247,7 @@ func (c *Config) setting(k key) Setting {
 		return Setting{k.Name, fmt.Sprint(l.values[k.Name]), from}
 	}
 	if k.Default == nil || k.Default == "" {
-		return Setting{k.Name, k.DefaultText, FromDefault}
+		return Setting{k.Name, strings.ReplaceAll(k.DefaultText, "`", ""), FromDefault}
 	}
 	return Setting{k.Name, fmt.Sprint(k.Default), FromDefault}
 }

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"crypto/sha256"
 	"errors"
 	"flag"
 	"fmt"
@@ -98,7 +99,9 @@ func prepare() ([]string, error) {
 	tidy(runs)
 	stet := os.Getenv(envStet) // a binary to test in place of this checkout's
 	if stet == "" {
-		stet = filepath.Join(cache, "bin", "stet")
+		if stet, err = binary(runs); err != nil {
+			return nil, err
+		}
 		if out, err := exec.Command("go", "build", "-o", stet, "../../cmd/stet").CombinedOutput(); err != nil {
 			fmt.Fprintf(os.Stderr, "build stet: %v\n%s", err, out)
 			os.Exit(1)
@@ -108,6 +111,14 @@ func prepare() ([]string, error) {
 		envAgents + "=" + filepath.Join(agents, "node_modules", ".bin"), envSDKs + "=" + sdks,
 		envStet + "=" + stet, envRuns + "=" + runs,
 	}, nil
+}
+
+// binary is the file that this checkout's stet is built into: another checkout has
+// another one, since both may be tested at once.
+func binary(runs string) (string, error) {
+	checkout, err := filepath.Abs("../..")
+	sum := sha256.Sum256([]byte(checkout))
+	return filepath.Join(runs, fmt.Sprintf("bin-%x", sum[:6]), "stet"), err
 }
 
 // tidy removes what runs of other days have left.
