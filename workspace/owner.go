@@ -6,9 +6,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"os"
 	"path"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 
@@ -18,8 +20,10 @@ import (
 )
 
 // owner is a record of the temporary files of one process: a file below owners, which
-// is locked as long as the process lives. Its lines are JSON strings: the root's
-// path, then every directory in which a temporary file was made.
+// is locked as long as the process lives. It begins with an empty line, which the
+// lock covers: Windows refuses to read and write what another handle has locked. The
+// other lines are JSON strings: the root's path, then every directory in which a
+// temporary file was made.
 type owner struct {
 	id   string
 	path string
@@ -42,6 +46,9 @@ func newOwner(dir stateDir, rootPath string) (*owner, error) {
 			return nil, err
 		}
 		o.file = f
+		if _, err := f.WriteString("\n"); err != nil {
+			return nil, errors.Join(err, f.Close(), os.Remove(o.path))
+		}
 		o.lock = flock.New(o.path, flock.SetPermissions(0o600))
 		ok, err := o.lock.TryLock()
 		// A sweep may have removed the file before it was locked.
@@ -81,7 +88,15 @@ func (o *owner) record(dir string) error {
 
 // close removes the record. There must be no temporary file any more.
 func (o *owner) close() error {
-	return errors.Join(os.Remove(o.path), o.file.Close(), o.lock.Close())
+	return errors.Join(o.file.Close(), removeLocked(o.path, o.lock))
+}
+
+// removeLocked removes a file and ends the lock on it. Windows removes no file that is open.
+func removeLocked(path string, l *flock.Flock) error {
+	if runtime.GOOS == "windows" {
+		return errors.Join(l.Close(), os.Remove(path))
+	}
+	return errors.Join(os.Remove(path), l.Close())
 }
 
 // sweep removes what dead processes have left in this tree and among the staged
@@ -104,7 +119,7 @@ func (r *Root) sweep() {
 			continue
 		}
 		if r.sweepOwner(file, e.Name()) {
-			_ = os.Remove(file)
+			_ = removeLocked(file, fl)
 		}
 		_ = fl.Close()
 	}
@@ -116,7 +131,7 @@ func (r *Root) sweepOwner(file, id string) bool {
 	for _, f := range staged {
 		_ = os.Remove(f)
 	}
-	data, err := os.ReadFile(file)
+	data, err := readOwner(file)
 	if err != nil {
 		return false
 	}
@@ -139,6 +154,21 @@ func (r *Root) sweepOwner(file, id string) bool {
 		r.sweepDir(s, tempPrefix+id+"-")
 	}
 	return true
+}
+
+// readOwner reads a record that this process has locked.
+func readOwner(file string) ([]byte, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if runtime.GOOS == "windows" { // the first byte is locked
+		if _, err := f.Seek(1, io.SeekStart); err != nil {
+			return nil, err
+		}
+	}
+	return io.ReadAll(f)
 }
 
 func (r *Root) sweepDir(dir, prefix string) {
