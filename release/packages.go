@@ -26,7 +26,7 @@ const (
 	npmName    = "@stet-dev/stet"
 	mcpName    = "io.github.stet-dev/stet"
 	repository = "https://github.com/stet-dev/stet"
-	about      = "Safe file tools for coding agents, and a clean context."
+	about      = "Makes the requests of coding agents smaller, and gives them safe file tools."
 )
 
 // artifact is one line of GoReleaser's artifacts.json.
@@ -177,7 +177,7 @@ func serverJSON(dist, version string) error {
 // formula writes the Homebrew formula, for the systems that there is an archive for.
 func formula(dist, version string, sums map[string]string) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "class Stet < Formula\n  desc %q\n  homepage %q\n  version %q\n\n", strings.TrimSuffix(about, "."), repository, version)
+	fmt.Fprintf(&b, "class Stet < Formula\n  desc %q\n  homepage %q\n  version %q\n  license \"Apache-2.0\"\n\n", strings.TrimSuffix(about, "."), repository, version)
 	for _, system := range []string{"darwin", "linux"} {
 		fmt.Fprintf(&b, "  on_%s do\n", map[string]string{"darwin": "macos", "linux": "linux"}[system])
 		for _, p := range []struct{ name, brew string }{{"amd64", "intel"}, {"arm64", "arm"}} {
