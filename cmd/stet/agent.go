@@ -31,7 +31,7 @@ func addAgentFlags(f *pflag.FlagSet, a *agentFlags) {
 	f.StringVar(&a.root, "root", ".", "the directory that the agent works in")
 	f.IntVar(&a.window, "window", 0, "the model's context window in tokens; 0 is what stet knows of the model")
 	f.BoolVar(&a.tasks, "tasks", false, "let the model give tasks to sub-agents")
-	f.BoolVar(&a.unwatched, "write-without-asking", false, "write without asking, for tests and throw-away directories; control files are refused")
+	f.BoolVar(&a.unwatched, "write-without-asking", false, "write without asking, for tests and temporary directories; control files are refused")
 	config.AddFlags(f, "model", "base-url", "api", "policy", "project-notes", "rate", "log", "store")
 	f.Lookup("policy").Usage = "what may be left out of requests: off, keep-latest, lossless, adaptive, bold"
 }

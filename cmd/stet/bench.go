@@ -31,9 +31,9 @@ func newBench(p *program) *cobra.Command {
 		Short: "Compare policies on recorded sessions",
 		Long: `Replay recorded sessions request by request under every policy: stet's own, and those
 of other tools by their documented rules. For each policy, show the input tokens, their
-cost under each kind of cache, the edits whose old text left the request, the
-placeholders that point at nothing, and the dearest session. PATH is a session file
-or a directory of them. Nothing is sent anywhere.
+cost under each kind of cache, the edits whose old text is not in the request any more,
+the placeholders that point at nothing, and the session that became most expensive.
+PATH is a session file or a directory of them. Nothing is sent anywhere.
 
 Tokens are estimated at 3.6 characters a token, with 15,000 for tools and system prompt
 if a recording has none. Costs are in plain input tokens, and relative to the same
@@ -53,8 +53,8 @@ stet bench --json PATH... > bench.json`,
 	}, &c.command, c.Run)
 	f := cmd.Flags()
 	f.BoolVar(&c.json, "json", false, "print one JSON object")
-	f.StringSliceVar(&c.policies, "policy", nil, "only these `POLICIES`, by name and with commas between")
-	f.BoolVar(&c.exact, "exact-cache", false, "play breakpoints, least lengths, steps and lookback of the caches too")
+	f.StringSliceVar(&c.policies, "policy", nil, "only these `POLICIES`: names, separated by commas")
+	f.BoolVar(&c.exact, "exact-cache", false, "also simulate the breakpoints, minimum lengths, steps and lookback of the caches")
 	_ = cmd.RegisterFlagCompletionFunc("policy", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		var names []string
 		for _, policy := range benchPolicies() {

@@ -80,7 +80,7 @@ func (c *doctorCommand) agents(ctx context.Context) {
 		changed, err := m.ProxyChanged(name, lasting)
 		switch {
 		case err != nil:
-			c.found(checkProblem, name, "mend that file", "%v", err)
+			c.found(checkProblem, name, "correct that file", "%v", err)
 		case set && len(changed) > 0:
 			c.found(checkWarning, name, fmt.Sprintf("run \"stet setup --proxy %s\" again, or with --remove", name),
 				"%s; stet setup sent it through the proxy, and since then its %s was changed", where, strings.Join(changed, ", "))

@@ -37,7 +37,7 @@ func (c *doctorCommand) recorded(ctx context.Context, o *config.Config) {
 	}
 	models, err := c.models(o.Prices)
 	if err != nil {
-		c.found(checkProblem, "record", "mend the file of prices", "%v", err)
+		c.found(checkProblem, "record", "correct the file of prices", "%v", err)
 		return
 	}
 	var f recordedFacts
@@ -145,9 +145,9 @@ func (c *doctorCommand) tellRecorded(f *recordedFacts) {
 		}
 		c.found(state, "cache", do, "%.0f %% of the prompts were read from the provider's cache; stet broke it %d times, to send less from then on", share, f.own)
 	}
-	thinking := "not seen yet: no request was to a model that checks what stands before its thinking"
+	thinking := "not seen yet: no request was to a model that checks the text before its thinking"
 	if f.checked > 0 {
-		thinking = fmt.Sprintf("%d requests were to models that check what stands before their thinking: what was sent to them is repeated as it was", f.checked)
+		thinking = fmt.Sprintf("%d requests were to models that check the text before their thinking: what was sent to them is repeated unchanged", f.checked)
 	}
 	c.found(checkOK, "thinking", "", "%s", thinking)
 	state, do, threads := checkOK, "", "no message thread, and no request that goes on from a stored answer, was passed over"

@@ -50,7 +50,7 @@ var groups = []struct {
 	title    string
 	commands []string
 }{
-	{"A clean context for your agent:", []string{"wrap", "proxy", "savings", "demo", "model", "show"}},
+	{"Smaller requests for your agent:", []string{"wrap", "proxy", "savings", "demo", "model", "show"}},
 	{"Safe file tools:", []string{"mcp", "setup", "approve", "audit", "undo", "resume"}},
 	{"stet's own agent:", []string{"chat", "run", "acp", "sessions"}},
 	{"For several people or machines:", []string{"serve", "host", "token", "migrate"}},

@@ -48,7 +48,7 @@ with --decide-here, you do, in this terminal. Writes are recorded on this machin
 
 "stet token create NAME --scope host" at the gateway makes the token. Pass it in
 STET_TOKEN or in the file --token-file. Where the gateway has --client-ca, a client
-certificate with the URI stet://host/WORKSPACE can stand in its place (--cert, --key);
+certificate with the URI stet://host/WORKSPACE can be used instead (--cert, --key);
 the files are read again for each connection. A connection that is lost is made again.`,
 		Example: `STET_TOKEN=stet_… stet host https://gateway.example.org
 

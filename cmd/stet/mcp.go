@@ -54,7 +54,7 @@ stet mcp --dedupe`,
 	f.StringVar(&c.root, "root", ".", "the directory that the tools work in")
 	f.StringVar(&c.http, "http", "", "listen on HOST:PORT for streamable HTTP; port 0 takes a free one")
 	config.AddFlags(f, "dedupe", "rate", "log", "store")
-	f.BoolVar(&c.unwatched, "write-without-asking", false, "write without asking, for tests and throw-away directories; control files are refused")
+	f.BoolVar(&c.unwatched, "write-without-asking", false, "write without asking, for tests and temporary directories; control files are refused")
 	f.StringVar(&c.results, "results", "json", "the form of the results: json, or plain text")
 	f.BoolVar(&c.beyond, "insecure-listen-beyond-loopback", false, "with --http: listen on an address that other machines can reach")
 	f.StringSliceVar(&c.allowed, "allow-host", nil, "with --http: another name that requests may call the server by")

@@ -36,17 +36,17 @@ func (p *program) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "stet",
 		Short: "Keep a coding agent's context clean",
-		Long: `stet stands between a coding agent and its model, and makes requests smaller. Text
-that the model has in view already becomes one line. Old outputs leave when the
-provider's prompt cache has ended anyway. Nothing else changes: not the answers, and
-not the conversation that the agent stores.
+		Long: `stet is a proxy between a coding agent and its model. It makes requests smaller: text
+that the model can already see is replaced by one line, and old outputs are left out
+when the provider's prompt cache has ended anyway. Nothing else changes: not the
+answers, and not the conversation that the agent stores.
 
 Exit codes: 0 success, 1 failure, 2 a wrong command line or configuration. "stet
 wrap" ends with the exit code of the agent.`,
 		Example: `# See it work; no key needed
 stet demo
 
-# Run an agent with a clean context
+# Run an agent behind the proxy
 stet wrap -- opencode
 
 # Give an agent safe file tools, and decide what it writes
@@ -59,7 +59,7 @@ stet chat --model scripted
 # Everything on one port, with a web page for decisions
 stet serve
 
-# What it would have saved in the sessions on this machine
+# What stet would have saved in the sessions on this machine
 stet savings`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {

@@ -40,7 +40,7 @@ func newProxy(p *program) *cobra.Command {
 		Use:   "proxy [flags]",
 		Short: "Serve the proxy, for agents that are started elsewhere",
 		Long: `Listen on a loopback port and send the requests of agents on to their model, without
-text that the model has in view already or, under the policies adaptive and bold,
+text that the model can already see or, under the policies adaptive and bold,
 does not need any more. Agents find the proxy through ANTHROPIC_BASE_URL,
 OPENAI_BASE_URL and GOOGLE_GEMINI_BASE_URL.
 

@@ -25,7 +25,7 @@ func newShow(p *program) *cobra.Command {
 	return p.runs(&cobra.Command{
 		Use:   "show ID [LINES]",
 		Short: "Print the lines that were left out of an output",
-		Long: `Print an output of a command from which stet left lines out. ID and LINES stand in the
+		Long: `Print an output of a command from which stet left lines out. ID and LINES are in the
 line that the model received in place of these lines. LINES is a number, or a range such
 as 41-900; without LINES all lines are printed.
 

@@ -65,8 +65,8 @@ func newTokenCreate(p *program) *cobra.Command {
 		Use:   "create NAME",
 		Short: "Make a token, and print it",
 		Long: `Make a token, and print it on standard output. It is not shown again. NAME says who
-the token is for: it stands in the audit trail beside what an agent does and what a
-person decides.
+the token is for: the audit trail shows it beside what an agent does and what a person
+decides.
 
 The scopes are roles: agent makes calls, host has a workspace, approver answers questions,
 and admin also sees and changes what is stored: sessions, requests, the audit trail, undo.

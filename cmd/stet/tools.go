@@ -27,8 +27,8 @@ func newTools(p *program) *cobra.Command {
 		Short: "Show what the descriptions of tools cost, and which tools are called",
 		Long: `Show for each tool that agents offered to models through stet: the tokens that its
 description takes in a request, in how many requests it was, the tokens in all of
-them, and how often it was called. Tools of an MCP server (mcp__SERVER__TOOL) stand
-together. A tool that is never called costs its tokens in every request: remove it,
+them, and how often it was called. Tools of an MCP server (mcp__SERVER__TOOL) are
+listed together. A tool that is never called costs its tokens in every request: remove it,
 or its server, from the agent's configuration, or leave it out under [tools] drop in
 stet's own (docs/configuration.md).
 

@@ -28,7 +28,7 @@ func newWrap(p *program) *cobra.Command {
 	c := &wrapCommand{}
 	cmd := p.runs(&cobra.Command{
 		Use:   "wrap [flags] -- COMMAND [ARG...]",
-		Short: "Run an agent with a clean context",
+		Short: "Run an agent behind the proxy",
 		Long: `Start the proxy on a free port, run an agent whose requests go through it, and say
 at the end what was left out. The agent has the terminal and gets every signal.
 stet ends with the agent's exit code: 128+n if signal n ended the agent, 127 if
@@ -41,7 +41,7 @@ AI and Foundry are treated the same way. Codex, opencode, Gemini CLI, Continue, 
 Cline do not read these variables; stet configures them for this one run, without
 changing their files.`,
 		Example: `stet wrap -- claude
-stet wrap -- codex exec "mend the build"
+stet wrap -- codex exec "fix the build"
 stet wrap --observe -- opencode
 stet wrap --upstream http://127.0.0.1:11434/v1 -- qwen`,
 		DisableFlagsInUseLine: true,

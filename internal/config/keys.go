@@ -114,24 +114,24 @@ var keys = []key{
 	},
 	{
 		Name: "by-content", Type: Bool, Default: false,
-		Doc:   "also recognise a read by its result, where its call is missing",
+		Doc:   "also recognise a read by its result, if its call is not in the request",
 		field: func(c *Config) any { return &c.ByContent },
 	},
 	{
 		Name: "lang", Type: text, Default: "en", Values: []string{"en", "zh"},
-		Help:  "language of the line that stands for what was left out: en, zh",
+		Help:  "language of the line in place of what was left out: en, zh",
 		field: func(c *Config) any { return &c.Lang }, valid: checkLanguage,
 	},
 	{
 		Name: "placeholder", Type: text, Default: "",
 		Help:  "text of that line under keep-latest; {path} and {lines} are filled in",
-		Doc:   "the line that stands for what was left out under `keep-latest`, in your own words; `{path}` and `{lines}` are filled in",
+		Doc:   "the line in place of what was left out under `keep-latest`, in your own words; `{path}` and `{lines}` are filled in",
 		field: func(c *Config) any { return &c.Placeholder }, valid: checkPlaceholder,
 	},
 	{
 		Name: "project-root", Type: text, Default: "", UserOnly: true,
 		Help: "the directory that agents work in (default: as their requests say)",
-		Doc: "the directory that agents work in, which makes its paths and relative ones the same; by default the working " +
+		Doc: "the directory that agents work in: absolute paths below it and relative paths are then the same; by default the working " +
 			"directory of `wrap`, else what an agent's own prompt says",
 		field: func(c *Config) any { return &c.ProjectRoot }, valid: checkProjectRoot,
 	},
@@ -143,52 +143,52 @@ var keys = []key{
 	{
 		Name: "threads", Type: text, Default: followThreads, Values: []string{followThreads, RefuseThreads},
 		Help:  "message threads (the provider keeps the conversation): follow them, or refuse them",
-		Doc:   "message threads, where the provider keeps the conversation and requests have only what is new: `follow`, or `refuse` as a server without threads would",
+		Doc:   "message threads, where the provider keeps the conversation and requests have only what is new: `follow` them, or `refuse` them as a server without threads does",
 		field: func(c *Config) any { return &c.Threads },
 	},
 	{
 		Name: "bound", Type: text, Default: appendBound, Values: []string{appendBound, TryBound},
-		Help: "for models whose provider checks what stands before thinking: append leaves what was sent as it is; try shortens it until the provider refuses",
+		Help: "for models whose provider checks the text before thinking: append leaves what was sent as it is; try shortens it until the provider refuses",
 		Doc: "what may change before thinking that the provider checks: `append` changes nothing that was sent; `try` leaves old content out at cold " +
-			"points, as elsewhere, until the provider refuses that for the account, which the agent does not see",
+			"points, as with other models, until the provider refuses that for the account; the agent does not see the refusal",
 		field: func(c *Config) any { return &c.Bound },
 	},
 	{
 		Name: "clear", Type: Bool, Default: true,
 		Help: "do not have the provider clear old results of tools",
-		Doc: "under `adaptive` and `bold`, where the provider checks what stands before thinking: from a cold point on, requests ask it to clear the results of the " +
+		Doc: "under `adaptive` and `bold`, where the provider checks the text before thinking: from a cold point on, requests ask it to clear the results of the " +
 			"oldest calls of tools itself (`clear_tool_uses_20250919`)",
 		field: func(c *Config) any { return &c.Clear },
 	},
 	{
 		Name: toolsKey, Type: table, DefaultText: "none", UserOnly: true,
-		Doc: "`drop`, an array of names of tools or patterns (`mcp__x__*`): these are not offered to the model, in conversations that begin from " +
-			"then on; it needs `record`; in your file only",
+		Doc: "`drop`, an array of names of tools or patterns (`mcp__x__*`): these are not offered to the model, in conversations that begin after " +
+			"that; it needs `record`; in your file only",
 		field: func(c *Config) any { return &c.Tools },
 	},
 	{
 		Name: "fold", Type: Bool, Default: true, UserOnly: true,
 		Help: "send long outputs whole",
-		Doc: "under `bold`, in `wrap`: long outputs of builds, tests, logs, pages of the web and searches leave lines out, which the agent sees " +
+		Doc: "under `bold`, in `wrap`: long outputs of builds, tests and logs, web pages and searches are sent without some of their lines, which the agent sees " +
 			"with `stet show`; these outputs are kept in `$XDG_STATE_HOME/stet/folds`, for as long as `record-days` says",
 		field: func(c *Config) any { return &c.Fold },
 	},
 	{
 		Name: "record", Type: Bool, Default: true, UserOnly: true,
 		Help:  "keep no record of usage and savings in the state directory",
-		Doc:   "keep an account in `$XDG_STATE_HOME/stet/stet.db`: sizes, counts, names of files and tools; no content, no keys",
+		Doc:   "keep a record of requests in `$XDG_STATE_HOME/stet/stet.db`: sizes, counts, names of files and tools; no content, no keys",
 		field: func(c *Config) any { return &c.Record },
 	},
 	{
 		Name: "record-days", Type: Number, Default: 180, UserOnly: true,
 		Help:  "days that the record is kept; 0 is for ever",
-		Doc:   "how many days that account is kept; 0 is for ever",
+		Doc:   "how many days that record is kept; 0 is for ever",
 		field: func(c *Config) any { return &c.RecordDays }, valid: atLeast0("record-days is a number of days, 0 (for ever) or more"),
 	},
 	{
 		Name: "store", Type: text, Default: "", DefaultText: "the file `stet.db` in the state directory", UserOnly: true,
 		Help:  "PostgreSQL database for records, sessions and audit trail: postgres://… (default the file stet.db)",
-		Doc:   "a PostgreSQL database, `postgres://USER@HOST/NAME`, that has the account, the sessions and the audit trail in place of the file",
+		Doc:   "a PostgreSQL database, `postgres://USER@HOST/NAME`, that has the record, the sessions and the audit trail in place of the file",
 		field: func(c *Config) any { return &c.Store }, valid: checkStore,
 	},
 	{
@@ -282,7 +282,7 @@ var keys = []key{
 	},
 	{
 		Name: notifyKey, Type: table, DefaultText: "none", UserOnly: true,
-		Doc: "whom to tell that a question waits, and how it ended: `ntfy` (the URL of a topic), `webhook` (a URL that gets JSON), `command` (a program " +
+		Doc: "who is told that a question waits, and how it ended: `ntfy` (the URL of a topic), `webhook` (a URL that gets JSON), `command` (a program " +
 			"and its arguments; the text is the last one); `content = true` also tells what would be written; in your file only",
 		field: func(c *Config) any { return &c.Notify },
 	},

@@ -195,7 +195,7 @@ func printWhy(w io.Writer, t replay.Sums) {
 		name string
 		n    int64
 	}{
-		{"repeat: the lines stand in the request already", repeats},
+		{"repeat: the lines are already in the request", repeats},
 		{"fold: a long report keeps its ends and its failures", folds},
 		{"eviction: old text, left out when the cache is cold", evictions},
 	} {
