@@ -16,6 +16,7 @@ type effects struct {
 	report  Report // what the command line prints, if that is one
 	finds   bool   // it prints lines that searches found, and reports
 	again   bool   // it can be run again to see what it prints
+	persons bool   // a command of it prints what persons wrote
 }
 
 // Changes reports whether what a Shell runs may change something: unless every
@@ -51,6 +52,15 @@ func (a *Action) MayShowFiles(output string) bool {
 func (a *Action) Quotes(output string) bool {
 	return strings.Contains(output, "\n@@ -") || strings.HasPrefix(output, "diff ") ||
 		a.Op == Shell && a.lineEffects().quotes || a.Op == Output && a.Row == "any/search" && a.asksForContext()
+}
+
+// ByPersons reports whether what a Shell runs prints what persons wrote to each other: an issue, or a pull request.
+func (a *Action) ByPersons() bool { return a.Op == Shell && a.lineEffects().persons }
+
+// byPersons reports whether a command prints what persons wrote to each other.
+func byPersons(words []string) bool {
+	return len(words) > 2 && (words[0] == "gh" || words[0] == "glab") && words[2] == "view" &&
+		slices.Contains([]string{"issue", "pr", "mr"}, words[1])
 }
 
 // asksForContext reports whether a search is to print the lines around.
@@ -92,9 +102,11 @@ func effectsOf(command string) effects {
 		switch x := n.(type) {
 		case *syntax.CallExpr:
 			if len(x.Args) > 0 {
-				e.changes = e.changes || !looking(x.Args)
 				words := quietWords(x.Args)
-				e.again = e.again && (looking(x.Args) || repeatable(words))
+				looks := looking(words)
+				e.changes = e.changes || !looks
+				e.again = e.again && (looks || repeatable(words))
+				e.persons = e.persons || byPersons(words)
 				e.quiet = e.quiet && quietCall(words)
 				if quotingCall(words) {
 					e.quotes = true
@@ -116,20 +128,6 @@ func effectsOf(command string) effects {
 		e.report = report.kind
 	}
 	return e
-}
-
-// looking reports whether a command only looks.
-func looking(args []*syntax.Word) bool {
-	name := literal(args[0])
-	for i, w := range args[1:] {
-		switch word := literal(w); {
-		case name == "sed" && strings.HasPrefix(word, "-i"), name == "find" && (strings.HasPrefix(word, "-exec") || word == "-delete"):
-			return false
-		case name == "git" && word != "" && word[0] != '-' && literal(args[i]) != "-C" && literal(args[i]) != "-c":
-			return slices.Contains([]string{"log", "show", "diff", "status", "blame", "grep", "ls-files", "rev-parse"}, word)
-		}
-	}
-	return lookers[name]
 }
 
 // unknown stands for a word that is not literal.

@@ -43,6 +43,11 @@ func TestRepeatable(t *testing.T) {
 		"git push": false, "git stash pop": false, "git rebase main": false, "npm install": false, "pip install x": false, "rm -r a": false, "sed -i s/a/b/ a.go": false,
 		"make > log": false, "python3 a.py": false, "./run.sh": false, "curl -X POST https://example.com": false, "curl -o a https://example.com": false,
 		"go test ./... && git commit -am x": false, "cat a.go; make; git push": false, "find . -delete": false, "npm run deploy": false, "make deploy": false, "make -j4 test": true, "mvn -q verify": true, "mvn deploy": false, "cmake --install .": false, "echo 'a": false,
+		"sed -n '5,9p' a.go": true, "sed -e 's/we/e;w/g' -e '/w/d' a.go": true, "sed 's|a|b|; /x/{p;q}' a": true, "sed -n \"$1,9p\" w.go": true, "sed '/a/a we wait' a": true, "ls | sed -E 's/[0-9]+$//;bw'": true,
+		"sed 'w out' a": false, "sed -n '/a/w out' a": false, "sed 's/a/b/w out' a": false, "sed 's/a/date/e' a": false, "sed -e p -e '1e date' a": false, "sed -ni p a": false, "sed --in-place=.old p a": false,
+		"sed -f script a": false, "find . | xargs sed -i s/a/b/": false, "timeout 5 sed 'W out' a": false, "find . | xargs sed -n 5p": true,
+		"awk '$1 > 5 {print $2}' a": true, "awk -F'|' '/a|b/ || $2 {printf \"> %s\\n\", $1}' a": true, "awk -v n=3 'NR==n' a": true,
+		"awk '{system($1)}' a": false, "awk '{print $1 > \"out\"}' a": false, "awk '{print | \"sort\"}' a": false, "awk -f a.awk b": false, "awk -i inplace 1 a": false, "xargs awk '{ print >> f }'": false, "sort -o a a": false,
 	} {
 		if a := (Action{Op: Shell, Command: command}); a.Repeatable() != want {
 			t.Errorf("%s: %v", command, !want)

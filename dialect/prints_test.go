@@ -117,6 +117,7 @@ func TestChanges(t *testing.T) {
 	for command, want := range map[string]bool{
 		"cd /srv/a && grep -rn x . 2>/dev/null | head": false, "git -C /srv/a log": false, "find /srv -name x 2>&1": false,
 		"cd /srv/a && make": true, "sed -i 's/a/b/' /srv/a": true, "echo x > /srv/a": true, "find /srv -delete": true, "git checkout /srv/a": true, "unclosed '": true,
+		"sed -n 5p /srv/a": false, "sed 'w /srv/b' /srv/a": true, "awk '{print > \"/srv/b\"}' /srv/a": true,
 	} {
 		if a := (Action{Op: Shell, Command: command}); a.Changes() != want {
 			t.Errorf("%q: %v", command, !want)
@@ -125,6 +126,18 @@ func TestChanges(t *testing.T) {
 	got := slices.Collect(Paths("see `/srv/a.go`, (src/b.go): and https://example.com/x or nothing. --out=/srv/c."))
 	if want := []string{"/srv/a.go", "src/b.go", "/srv/c"}; !slices.Equal(got, want) {
 		t.Errorf("%q", got)
+	}
+}
+
+// What persons wrote to each other is told from what a command did.
+func TestByPersons(t *testing.T) {
+	for command, want := range map[string]bool{
+		"gh issue view 5 --comments": true, "cd a && gh pr view 7 --json body 2>&1 | head": true, "glab mr view 3": true, "gh issue list": false, "gh pr checks 7": false,
+		"gh run view 5": false, "git show": false, "gh": false, "gh 'issue view": false,
+	} {
+		if a := (Action{Op: Shell, Command: command}); a.ByPersons() != want {
+			t.Errorf("%q: %v", command, !want)
+		}
 	}
 }
 

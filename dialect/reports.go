@@ -49,7 +49,7 @@ func repeatable(words []string) bool {
 		name = name[i+1:]
 	}
 	if rest, ok := inner(name, words[1:]); ok {
-		return len(rest) > 0 && (lookers[rest[0]] && rest[0] != "sed" && rest[0] != "find" || repeatable(rest))
+		return len(rest) > 0 && (looking(rest) || repeatable(rest))
 	}
 	switch name {
 	case "sh", "bash", "zsh":
