@@ -181,6 +181,63 @@ func TestBreaks(t *testing.T) {
 	}
 }
 
+// firstBreak is the message of the model behind which a conversation has its first warm break; 0: there is none.
+func firstBreak(t *testing.T, c *conv, config Config) int {
+	t.Helper()
+	st := newEngine(t, config).NewState()
+	for i := range c.messages {
+		if c.messages[i].Role == llm.Assistant {
+			st.Grow(c.messages[:i+1], nil)
+			if st.Plan().Breaks > 0 {
+				return i
+			}
+		}
+	}
+	return 0
+}
+
+// Where no price is known, a break pays at the price by which it costs most.
+func TestBreakWithoutPrice(t *testing.T) {
+	for _, checked := range []bool{false, true} {
+		later := 0
+		for seed := range uint64(30) {
+			c := longWork(rand.New(rand.NewPCG(seed, 0)))
+			config := Config{Policy: Bold, ChecksThinking: checked, Clears: checked}
+			unknown := firstBreak(t, c, config)
+			config.Price = dearest
+			if known := firstBreak(t, c, config); unknown > 0 && (known == 0 || unknown < known) {
+				t.Errorf("checked %v, seed %d: a break behind message %d, and with the dearest price behind %d", checked, seed, unknown, known)
+			}
+			config.Price = Price{0.1, 1.25}
+			if known := firstBreak(t, c, config); known > 0 && (unknown == 0 || unknown > known) {
+				later++
+			}
+		}
+		if later == 0 {
+			t.Errorf("checked %v: the price made no difference", checked)
+		}
+	}
+}
+
+// The more results leave, the more of them may be needed again, each with one more request. So a break that leaves out the same
+// text in many small results does not pay.
+func TestBreakCountsRecalls(t *testing.T) {
+	for parts, breaks := range map[int]bool{1: true, 20: false} {
+		c := new(conv)
+		c.user(strings.Repeat("please see to this as well\n", 20_000))
+		for turn := range 1000 {
+			output := "done"
+			if turn%20 < parts {
+				output = lineRange(fmt.Sprintf("%d: built target %%[1]d of the project", turn), 1, 200/parts)
+			}
+			c.call("Bash", map[string]any{"command": fmt.Sprint("make -j", turn)}, output)
+		}
+		if first := firstBreak(t, c, Config{Policy: Bold, Price: Price{0.1, 1.25}}); first > 0 != breaks {
+			t.Errorf("in %d outputs: a break behind message %d", parts, first)
+		}
+	}
+}
+
 // What left at a break does not come back at the next one, though its file was touched since.
 func TestBreakKeepsOut(t *testing.T) {
 	c := new(conv)
@@ -189,7 +246,7 @@ func TestBreakKeepsOut(t *testing.T) {
 	for i := range 150 {
 		c.read(fmt.Sprintf("src/f%d.go", i), 1, 200, 200)
 	}
-	e := newEngine(t, Config{Policy: Bold})
+	e := newEngine(t, Config{Policy: Bold, Price: Price{0.1, 1.25}})
 	before := e.Plan(c.messages)
 	for i := range 150 {
 		if i%3 == 0 {

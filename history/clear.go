@@ -120,7 +120,11 @@ func (st *State) clearable(scan *evictionScan, sent *Plan, warm bool) (n int, ga
 		needed[i] = min(needed[i+1], st.results[i].pointsTo)
 	}
 	bold := st.engine.config.Policy == Bold
-	saves := st.savesEach(warm)
+	price := st.price()
+	if warm {
+		price = st.breakPrice()
+	}
+	saves := st.savesEach(price, warm)
 	sum := 0.
 	gain = saves * worthClearing
 	for i := range st.results[:max(0, len(st.results)-recent)] {
@@ -142,7 +146,7 @@ func (st *State) clearable(scan *evictionScan, sent *Plan, warm bool) (n int, ga
 		case needs && (!bold || a.Once || res.staying()):
 			return n, gain
 		case bold:
-			sum += saves*size - st.recalls(size)
+			sum += saves*size - neededAgain*st.recallCost(price, size)
 		default:
 			sum -= saves * size
 		}
@@ -156,8 +160,7 @@ func (st *State) clearable(scan *evictionScan, sent *Plan, warm bool) (n int, ga
 
 // savesEach is what each byte saves that leaves, in the requests to come: it is not read in any of them. Where the cache is
 // cold, it is not written either.
-func (st *State) savesEach(warm bool) float64 {
-	p := st.price()
+func (st *State) savesEach(p Price, warm bool) float64 {
 	saves := p.Read * float64(st.turns) / payback
 	if !warm {
 		saves += p.Write
@@ -165,12 +168,10 @@ func (st *State) savesEach(warm bool) float64 {
 	return saves
 }
 
-// recalls is what it may cost, in plain input bytes, that a result is cleared which the rules of eviction would keep: as
-// often as it is needed again, the agent asks for it with a call, and one more request. From then on it is sent as before.
-func (st *State) recalls(size float64) float64 {
-	p := st.price()
-	request := p.Read*float64(st.bytes-st.plan.Saved) + recallCall
-	return neededAgain * (request + st.savesEach(false)*size)
+// recallCost is what it costs, in plain input bytes, that an agent needs a text again which has left: it asks for it with a call, in one
+// more request. From then on the text is sent as before.
+func (st *State) recallCost(p Price, size float64) float64 {
+	return p.Read*float64(st.bytes-st.plan.Saved) + recallCall + st.savesEach(p, false)*size
 }
 
 // asSent makes p, the plan of the request as the model sees it, what is sent: the provider clears the rest.

@@ -80,7 +80,7 @@ type Config struct {
 	Idle int
 
 	// Price is what the provider bills cached tokens at. The account of what
-	// omissions save goes by it.
+	// omissions save goes by it. A warm break also does: where no price is known, by that of a cache of an hour.
 	Price Price
 
 	// Rules is the number of the rules that plans are made by. A conversation keeps to its rules when

@@ -225,7 +225,8 @@ const reportWait = 2
 // oldOutput reports whether an output may leave. It is past the newest ones. One that
 // quotes files must also be long past: edits are made from it. What else may show text of
 // files (a search) must show nothing more of the files that the agent works on, or be long
-// past too. The report of another agent stays longest: it takes all of that agent's work to
+// past too. So must what persons wrote in an issue or a pull request under adaptive: it mostly says what the agent is
+// to do. The report of another agent stays longest: it takes all of that agent's work to
 // have it again.
 func (s *evictionScan) oldOutput(res *toolResult) bool {
 	c := &s.st.engine.config
@@ -241,6 +242,9 @@ func (s *evictionScan) oldOutput(res *toolResult) bool {
 		wait /= soon
 	}
 	longPast := c.Idle >= 0 && age >= wait
+	if c.Rules >= groupingRules && !s.policy(Bold) && res.call.action.ByPersons() {
+		return longPast
+	}
 	return !res.sources || longPast || !res.call.action.Quotes(res.text) && !s.showsWork(res)
 }
 

@@ -54,6 +54,26 @@ func TestOutputOnceStays(t *testing.T) {
 	}
 }
 
+// What persons wrote in an issue stays under adaptive until it is long past, by the rules that have it.
+func TestIssueStays(t *testing.T) {
+	for _, tt := range []struct {
+		config Config
+		turns  int
+		leaves bool
+	}{
+		{Config{}, 20, false}, {Config{}, 31, true}, {Config{Rules: groupingRules - 1}, 20, true}, {Config{Policy: Bold}, 20, true}, {Config{Policy: Bold}, 2, false},
+	} {
+		w := &conv{}
+		w.user("go on")
+		w.call("Bash", map[string]any{"command": "gh issue view 7 --comments"}, long("it does not build", 900))
+		tried(w, tt.turns)
+		tt.config.KeepShell = 1
+		if p, _ := cold(t, tt.config, w); len(p.Edits) > 0 != tt.leaves {
+			t.Errorf("%+v, %d turns: %v", tt.config, tt.turns, p.Edits)
+		}
+	}
+}
+
 // TRIM-16: what the agent's own stub is about stays, however old.
 func TestReadOfAStubStays(t *testing.T) {
 	for _, pinned := range []bool{false, true} {

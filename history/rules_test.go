@@ -95,6 +95,12 @@ func rulesCorpus() (all []rulesCase) {
 			bash(c, fmt.Sprint("git push origin branch-", i), strings.Repeat(fmt.Sprintf("remote: %d more of the objects is there\n", i), 25))
 		}
 	})
+	add("an issue at a cold point", []Point{{After: 24, Why: Gap}}, func(c *conv) {
+		bash(c, "gh issue view 7", lines(1, 30, "first"))
+		for i := range 12 {
+			bash(c, fmt.Sprint("npm test ", i), strings.Repeat(fmt.Sprintf("%d ok: one more of the tests\n", i), 25))
+		}
+	})
 	add("a page", nil, func(c *conv) {
 		bash(c, "curl -s https://example.com/retention", output(150)+"## The retention\nIt is a number of days.\n"+output(150))
 	})
