@@ -69,6 +69,25 @@ func TestRecallIsCharged(t *testing.T) {
 	}
 }
 
+// A line that the request also shows within a longer one is not recalled.
+func TestPieceOfALineIsNotRecalled(t *testing.T) {
+	const line = "cmd/garden/plants/rows.go"
+	for beside, want := range map[string]int{"peas\n": 1, "./" + line + "\n": 0, "see " + line + " for it\n": 0} {
+		s := &transcript.Session{Dir: "/home/me/project", Messages: []llm.Message{text(llm.User, 100, 0)}}
+		for i, output := range []string{"garden\n" + line + "\n", beside, "beans\n"} {
+			id := fmt.Sprint("c", i)
+			s.Messages = append(s.Messages,
+				llm.Message{Role: llm.Assistant, Parts: []llm.Part{{Kind: llm.ToolCall, CallID: id, Name: "bash", Args: `{"command":"ls"}`}}},
+				llm.Message{Role: llm.Tool, Parts: []llm.Part{{Kind: llm.ToolResult, CallID: id, Text: output}}})
+		}
+		s.Messages = append(s.Messages, llm.Message{Role: llm.Assistant, Parts: []llm.Part{{Text: line}}}, text(llm.User, 10, 0), text(llm.Assistant, 10, 0))
+		out := played(t, s, func(Setting) Planner { return &clearing{} }, prices.Rules()[0])
+		if out.LeftOut != 1 || out.Recalled != want {
+			t.Errorf("beside %q: recalled %d of %d, want %d", beside, out.Recalled, out.LeftOut, want)
+		}
+	}
+}
+
 // An edit whose old text was left out recalls it, however short the text.
 func TestLostEditIsRecalled(t *testing.T) {
 	s := recalling("No.")

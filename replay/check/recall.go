@@ -65,21 +65,24 @@ func (v *View) Recalls(i int) (recalls []Recall) {
 }
 
 // missing returns the parts that show a line of an answer, where the request shows it
-// in none of its forms; nil where it does, or the line is too short to tell.
+// in none of its forms, and no longer line with it; nil where it does, or the line is too short to tell.
 func (v *View) missing(line string, patch bool) []int32 {
 	if len(line) < minQuote {
 		return nil
 	}
 	var in []int32
+	var pieces []string
 	shown := false
 	forms(line, patch, func(form string) {
 		if id, ok := v.x.ids[form]; ok {
 			shown = shown || v.count[id] > 0 || v.recalled[id]
 			if len(form) >= minQuote {
 				in = append(in, v.x.parts[id]...)
+				pieces = append(pieces, form)
 			}
 		}
 	})
+	shown = shown || slices.ContainsFunc(pieces, v.showsPiece)
 	if shown {
 		return nil
 	}
