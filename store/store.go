@@ -74,6 +74,14 @@ func OpenSessions(ctx context.Context, where string) (session.Store, error) {
 	return s, nil
 }
 
+// Index makes what a search needs, which else the search does, where the store has such. Progress is told how many events are done, and of how many.
+func Index(ctx context.Context, s session.Store, progress func(done, of int64)) error {
+	if file, ok := s.(*sqlite.Sessions); ok {
+		return file.Index(ctx, progress)
+	}
+	return nil
+}
+
 // Inspect looks at the store, and changes nothing, its schema neither. The requests of the result are those that
 // the query chooses.
 func Inspect(ctx context.Context, where string, q record.Query) (rows.Inspection, error) {

@@ -140,11 +140,10 @@ func (p *program) printJSON(v any) error {
 // newProgress returns a bar for the files in paths, nil where standard error
 // is no terminal, or one that does not know how wide it is.
 func (p *program) newProgress(ctx context.Context, paths []string) *report.Progress {
-	width := columns(p.err)
-	if width == 0 {
+	b := p.newBar()
+	if b == nil {
 		return nil
 	}
-	b := &report.Progress{Out: p.err, Width: width, Started: time.Now()}
 	for _, path := range paths {
 		_ = filepath.WalkDir(path, func(_ string, d fs.DirEntry, err error) error {
 			if err == nil && !d.IsDir() && transcript.Likely(d.Name()) {
@@ -154,6 +153,15 @@ func (p *program) newProgress(ctx context.Context, paths []string) *report.Progr
 		})
 	}
 	return b
+}
+
+// newBar returns a bar, nil where newProgress does.
+func (p *program) newBar() *report.Progress {
+	width := columns(p.err)
+	if width == 0 {
+		return nil
+	}
+	return &report.Progress{Out: p.err, Width: width, Started: time.Now()}
 }
 
 // sessionPaths returns the paths asked for, absolute, or those where agents

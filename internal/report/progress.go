@@ -26,19 +26,32 @@ const (
 	progressEvery = 100 * time.Millisecond
 )
 
-// Show draws the bar.
+// Show draws the bar for recorded sessions.
 func (b *Progress) Show(done replay.Progress) {
+	if b != nil {
+		total := max(b.Files, done.Files, 1)
+		b.draw(float64(done.Files)/float64(total), fmt.Sprintf("%d/%d files, %d sessions, %s requests",
+			done.Files, total, done.Sessions, Grouped(done.Requests)))
+	}
+}
+
+// ShowPart draws the bar for so many things of all; the words say what they are.
+func (b *Progress) ShowPart(done, of int64, words string) {
+	if b != nil {
+		b.draw(float64(done)/float64(of), fmt.Sprintf("%s/%s %s", Grouped(int(done)), Grouped(int(of)), words))
+	}
+}
+
+// draw draws the bar with a part of it full, and a line behind it.
+func (b *Progress) draw(part float64, line string) {
 	now := time.Now()
-	if b == nil || now.Sub(b.Started) < progressAfter || now.Sub(b.shown) < progressEvery {
+	if now.Sub(b.Started) < progressAfter || now.Sub(b.shown) < progressEvery {
 		return
 	}
 	b.shown = now
 	const cells = 24
-	total := max(b.Files, done.Files, 1)
-	full := cells * done.Files / total
-	line := fmt.Sprintf("%s%s %d/%d files, %d sessions, %s requests", strings.Repeat("█", full), strings.Repeat("░", cells-full),
-		done.Files, total, done.Sessions, Grouped(done.Requests))
-	fmt.Fprintf(b.Out, "\r\x1b[K%s", Cropped(line, b.Width-1))
+	full := int(cells * part)
+	fmt.Fprintf(b.Out, "\r\x1b[K%s", Cropped(strings.Repeat("█", full)+strings.Repeat("░", cells-full)+" "+line, b.Width-1))
 }
 
 // Clear takes the bar away.

@@ -29,7 +29,7 @@ func intents(t *testing.T, s *sqlite.Store, n int, at time.Time) []record.Entry 
 }
 
 // damage changes the file with another program.
-func damage(t *testing.T, path, statements string) {
+func damage(t testing.TB, path, statements string) {
 	t.Helper()
 	db, err := sql.Open("sqlite", path)
 	if err != nil {

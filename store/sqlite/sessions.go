@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"sync"
+	"sync/atomic"
 
 	"github.com/stet-dev/stet/session"
 )
@@ -16,6 +18,12 @@ type Sessions struct {
 	db     *sql.DB // of one connection, which the writer holds; commits survive a power cut
 	commit committer
 	broken error // why nothing can be appended; nil: it can
+
+	fresh      atomic.Int64 // bytes that were appended since filters were made
+	indexing   atomic.Bool  // filters are being made in the background
+	background sync.WaitGroup
+	until      context.Context // ends with Close
+	stop       context.CancelFunc
 }
 
 var _ session.Store = (*Sessions)(nil)
@@ -35,6 +43,7 @@ func OpenSessions(ctx context.Context, path string) (*Sessions, error) {
 		}
 	}
 	s := &Sessions{file: file, broken: broken, commit: committer{right: make(chan struct{}, 1)}}
+	s.until, s.stop = context.WithCancel(context.WithoutCancel(ctx))
 	var err error
 	if s.db, err = sql.Open("sqlite", dsn(file.path, "FULL")); err != nil {
 		return nil, errors.Join(fmt.Errorf("open sessions %s: %w", file.path, err), file.Close())
@@ -49,6 +58,8 @@ func (s *Sessions) Close() error {
 	if s.file.closed.Load() {
 		return nil
 	}
+	s.stop()
+	s.background.Wait()
 	err := s.commit.close()
 	return errors.Join(err, s.file.explain("close", s.db.Close()), s.file.Close())
 }

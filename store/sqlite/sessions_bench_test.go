@@ -1,11 +1,13 @@
 package sqlite_test
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"strconv"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -13,6 +15,7 @@ import (
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/session"
 	"github.com/stet-dev/stet/session/sessiontest"
+	"github.com/stet-dev/stet/transcript"
 )
 
 // text2K is what a message says in the benchmarks: with the rest of its event
@@ -95,45 +98,111 @@ func BenchmarkSessionResume(b *testing.B) {
 	}
 }
 
-// BenchmarkSessionSearch looks for words in messages of 8 KB, which are indexed: 40 MB of them, or with STET_SOAK 1 GB.
+// BenchmarkSessionSearch looks for words in the recorded sessions, again and again with a tenth of the long words changed,
+// until there are 40 MB of them, or with STET_SOAK 1 GB. "first" makes the filters of all of them.
 func BenchmarkSessionSearch(b *testing.B) {
-	sessions := 10
+	root := os.Getenv("STET_TRANSCRIPTS")
+	if root == "" {
+		b.Skip("no recordings: set STET_TRANSCRIPTS to a folder of session files")
+	}
+	size := 40 << 20
 	if os.Getenv("STET_SOAK") != "" {
-		sessions = 250
+		size = 1 << 30
 	}
-	dir := b.TempDir()
-	s := openSessions(b, filepath.Join(dir, "stet.db"))
-	defer s.Close()
+	path := filepath.Join(b.TempDir(), "stet.db")
+	s := openSessions(b, path)
+	store := &counting{Store: s}
 	random := rand.New(rand.NewPCG(1, 2))
-	often := rand.NewZipf(random, 1.1, 10, 50_000)
-	for i := range sessions {
-		bodies := make([]session.Body, 500)
-		for j := range bodies {
-			var text strings.Builder
-			for text.Len() < 8<<10 {
-				fmt.Fprintf(&text, "%s ", strconv.FormatUint(often.Uint64()*0x9e3779b97f4a7c15>>20, 36)) // like words: short, and some of them often
-			}
-			if i == sessions/2 && j == 100 {
-				text.WriteString("rarest")
-			}
-			bodies[j] = sessiontest.Text(llm.User, text.String())
-		}
-		if _, err := session.Create(b.Context(), s, session.Opening{}, bodies...); err != nil {
-			b.Fatal(err)
-		}
-	}
-	if _, err := s.Search(b.Context(), []string{"rarest"}, 1); err != nil { // it makes the index
-		b.Fatal(err)
-	}
-	for name, words := range map[string][]string{
-		"rare": {"rarest"}, "often": {strconv.FormatUint(0x9e3779b97f4a7c15>>20, 36)}, "none": {"nothing-like-it"},
-	} {
-		b.Run(name, func(b *testing.B) {
-			for b.Loop() {
-				if hits, err := s.Search(b.Context(), words, 10); err != nil || (len(hits) == 0) != (name == "none") {
-					b.Fatal(hits, err)
+	for store.bytes < size {
+		err := transcript.Opener{}.Walk([]string{root}, func(_ string, sessions []*transcript.Session, err error) error {
+			for _, r := range sessions {
+				if store.bytes >= size {
+					break
+				}
+				messages := make([]llm.Message, len(r.Messages))
+				for i, m := range r.Messages {
+					m.Parts = slices.Clone(m.Parts)
+					for j := range m.Parts {
+						m.Parts[j].Text, m.Parts[j].Args = changed(random, m.Parts[j].Text), changed(random, m.Parts[j].Args)
+					}
+					messages[i] = m
+				}
+				source := fmt.Sprintf("%s:%s:%d", r.Format, r.ID, store.bytes)
+				if _, err := session.Import(b.Context(), store, session.Recording{Dir: r.Dir, Source: source, Messages: messages, Starts: r.Starts}); err != nil {
+					return err
 				}
 			}
+			return nil
+		})
+		if err != nil || store.bytes == 0 {
+			b.Fatal(store.bytes, err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		b.Fatal(err)
+	}
+	b.Run("first", func(b *testing.B) {
+		b.SetBytes(int64(store.bytes))
+		for b.Loop() {
+			b.StopTimer()
+			damage(b, path, "DELETE FROM words_bits; DELETE FROM words_blocks")
+			s := openSessions(b, path)
+			b.StartTimer()
+			if err := s.Index(b.Context(), nil); err != nil {
+				b.Fatal(err)
+			}
+			if err := s.Close(); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	s = openSessions(b, path)
+	defer s.Close()
+	for _, words := range [][]string{
+		{"error"}, {"retry", "budget"}, {"exit status 1"}, {"nothing-like-it"}, {"undefined: "}, {"xylophone"}, {"context deadline exceeded"}, {"zq"},
+	} {
+		b.Run(strings.Join(words, " "), func(b *testing.B) {
+			var hits []session.Hit
+			for b.Loop() {
+				var err error
+				if hits, err = s.Search(b.Context(), words, 20); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(len(hits)), "hits")
 		})
 	}
+}
+
+// counting adds up the bytes of the bodies that are stored.
+type counting struct {
+	session.Store
+	bytes int
+}
+
+func (c *counting) Append(ctx context.Context, batches ...session.Batch) error {
+	for _, b := range batches {
+		for _, e := range b.Events {
+			body, err := session.Encode(e.Body)
+			if err != nil {
+				return err
+			}
+			c.bytes += len(body)
+		}
+	}
+	return c.Store.Append(ctx, batches...)
+}
+
+var long = regexp.MustCompile(`[A-Za-z]{5,}`)
+
+// changed is a text in which the letters of a tenth of the long words stand in another order.
+func changed(random *rand.Rand, text string) string {
+	return long.ReplaceAllStringFunc(text, func(word string) string {
+		if random.IntN(10) > 0 {
+			return word
+		}
+		letters := []byte(word)
+		random.Shuffle(len(letters), func(i, j int) { letters[i], letters[j] = letters[j], letters[i] })
+		return string(letters)
+	})
 }

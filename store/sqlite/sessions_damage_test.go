@@ -290,7 +290,7 @@ func TestSessionUpgrade(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	alter(t, path, "DROP TABLE events", "DROP TABLE sessions", "DROP TABLE words", "DROP TABLE words_until",
+	alter(t, path, "DROP TABLE events", "DROP TABLE sessions", "DROP TABLE words_blocks", "DROP TABLE words_bits",
 		"DELETE FROM goose_db_version WHERE version_id = 10")
 	up := openSessions(t, path)
 	defer up.Close()

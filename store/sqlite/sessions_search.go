@@ -1,22 +1,18 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
-	"errors"
+	"math"
 	"slices"
-	"strings"
 
 	"github.com/stet-dev/stet/session"
 	"github.com/stet-dev/stet/store/rows"
 )
 
-// indexing is how many events are indexed in one transaction: others wait
-// meanwhile.
-const indexing = 200
-
-// Search implements session.Store. The index is brought up to date first; it
-// tells which events may hold the words, and their text decides.
+// Search implements session.Store. Filters that are missing are made first. They
+// tell which events may hold the words, and the text of these decides.
 func (s *Sessions) Search(ctx context.Context, words []string, limit int) ([]session.Hit, error) {
 	words = slices.Clone(words)
 	for i := range words {
@@ -26,114 +22,118 @@ func (s *Sessions) Search(ctx context.Context, words []string, limit int) ([]ses
 		return nil, ctx.Err()
 	}
 	if s.broken != nil {
-		return nil, s.broken // the index may be what is broken
+		return nil, s.broken // the filters may be what is broken
 	}
-	if err := s.index(ctx); err != nil {
-		return nil, s.explain("index", err)
+	if err := s.Index(ctx, nil); err != nil {
+		return nil, err
 	}
 	out, err := s.search(ctx, words, limit)
 	return out, s.explain("search", err)
 }
 
+// stretch is a part of the events that may hold what is looked for.
+type stretch struct {
+	after, until int64 // places
+	newest       int64 // no message of it is newer than this, in microseconds
+}
+
+// found is an event that was found.
+type found struct {
+	key, micro, place int64
+	event             session.Event
+}
+
 func (s *Sessions) search(ctx context.Context, words []string, limit int) ([]session.Hit, error) {
-	statement, args := "SELECT place FROM events WHERE kind IN (?, ?)", []any{string(session.KindMessage), string(session.KindTitle)}
-	if match := trigrams(words); match != "" {
-		statement, args = statement+" AND place IN (SELECT rowid FROM words WHERE words MATCH ?)", append(args, match)
-	}
-	places, err := each(ctx, s.file.db, statement+" ORDER BY time_us DESC, place DESC", args, func(r rows.Row) (place int64, err error) {
-		return place, r.Scan(&place)
-	})
+	stretches, err := s.stretches(ctx, asked(words))
 	if err != nil {
 		return nil, err
 	}
-	ids := map[int64]string{}
-	var out []session.Hit
-	for _, place := range places {
-		r, err := s.row(ctx, place)
-		if damaged(err) {
-			continue
+	var all []found
+	for _, at := range stretches {
+		if limit > 0 && len(all) >= limit && all[limit-1].micro > at.newest {
+			break // all that follow are older
 		}
+		n := len(all)
+		err := s.messages(ctx, at.after, at.until, func(r rows.Event) bool {
+			if !session.MayMatch(r.Body, words) {
+				return true
+			}
+			if e, err := r.Decode(); err == nil && e.Matches(words) {
+				all = append(all, found{r.Key, r.Micro, r.Place, e})
+			}
+			return true
+		})
 		if err != nil {
 			return nil, err
 		}
-		e, err := r.Decode()
-		if err != nil || !e.Matches(words) {
-			continue // damaged, or the letters stand elsewhere than together
-		}
-		if ids[r.Key] == "" {
-			var id string
-			if err := s.file.db.QueryRowContext(ctx, "SELECT id FROM sessions WHERE key = ?", r.Key).Scan(&id); err != nil {
-				return nil, err
-			}
-			ids[r.Key] = id
-		}
-		out = append(out, session.Hit{Session: ids[r.Key], Event: e})
-		if len(out) == limit {
-			break
+		if len(all) > n && limit > 0 {
+			slices.SortFunc(all, newestFirst)
+			all = all[:min(len(all), limit)]
 		}
 	}
+	slices.SortFunc(all, newestFirst)
+	return s.hits(ctx, all)
+}
+
+func newestFirst(a, b found) int {
+	return cmp.Or(cmp.Compare(b.micro, a.micro), cmp.Compare(b.place, a.place))
+}
+
+// stretches returns where texts with these hashes may be, those with the newest messages first.
+func (s *Sessions) stretches(ctx context.Context, of []uint32) ([]stretch, error) {
+	var out []stretch
+	var end int64
+	segments, err := s.file.db.QueryContext(ctx, asking(of))
+	if err != nil {
+		return nil, err
+	}
+	defer segments.Close()
+	for segments.Next() {
+		var packed sql.RawBytes
+		bits := make([]sql.RawBytes, len(of))
+		to := []any{&packed}
+		for i := range bits {
+			to = append(to, &bits[i])
+		}
+		if err := segments.Scan(to...); err != nil {
+			return nil, err
+		}
+		blocks := unpackBlocks(packed)
+		for _, i := range inAll(bits, len(blocks)) {
+			after := end
+			if i > 0 {
+				after = blocks[i-1].until
+			}
+			out = append(out, stretch{after, blocks[i].until, blocks[i].newest})
+		}
+		if len(blocks) > 0 {
+			end = blocks[len(blocks)-1].until
+		}
+	}
+	if err := segments.Err(); err != nil {
+		return nil, err
+	}
+	var last int64
+	if err := s.file.db.QueryRowContext(ctx, "SELECT ifnull(max(place), 0) FROM events").Scan(&last); err != nil {
+		return nil, err
+	}
+	out = append(out, stretch{end, last, math.MaxInt64}) // what is in no segment yet
+	slices.SortStableFunc(out, func(a, b stretch) int { return cmp.Compare(b.newest, a.newest) })
 	return out, nil
 }
 
-// trigrams is what the index is asked for: every three characters of every
-// word. It is empty where no word has three.
-func trigrams(words []string) string {
-	var all []string
-	for _, w := range words {
-		r := []rune(w)
-		for i := 0; i+3 <= len(r); i++ {
-			all = append(all, `"`+strings.ReplaceAll(string(r[i:i+3]), `"`, `""`)+`"`)
+// hits names the sessions of what was found.
+func (s *Sessions) hits(ctx context.Context, all []found) (out []session.Hit, err error) {
+	ids := map[int64]string{}
+	for _, f := range all {
+		id, ok := ids[f.key]
+		if !ok {
+			if err := s.file.db.QueryRowContext(ctx, "SELECT id FROM sessions WHERE key = ?", f.key).Scan(&id); err != nil {
+				return nil, err
+			}
+			ids[f.key] = id
 		}
+		out = append(out, session.Hit{Session: id, Event: f.event})
 	}
-	slices.Sort(all)
-	return strings.Join(slices.Compact(all), " AND ")
-}
-
-// index adds to the index what was appended since the last time.
-func (s *Sessions) index(ctx context.Context) error {
-	for more := true; more; {
-		var err error
-		if more, err = s.indexSome(ctx); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// indexSome indexes some events, and reports whether more may be left.
-func (s *Sessions) indexSome(ctx context.Context) (more bool, err error) {
-	const behind = "SELECT place, (SELECT ifnull(max(place), 0) FROM events) FROM words_until"
-	var done, end int64
-	if err := s.file.db.QueryRowContext(ctx, behind).Scan(&done, &end); err != nil || done >= end {
-		return false, err
-	}
-	tx, err := s.file.db.BeginTx(ctx, nil) // alone from here on: what others did meanwhile counts
-	if err != nil {
-		return false, err
-	}
-	defer func() { _ = tx.Rollback() }() // nothing is left to do after a commit
-	if err := tx.QueryRowContext(ctx, behind).Scan(&done, &end); err != nil {
-		return false, err
-	}
-	until := min(end, done+indexing)
-	for place := done + 1; place <= until; place++ {
-		r, err := rows.ScanEvent(tx.QueryRowContext(ctx, "SELECT "+rows.EventColumns+" FROM events WHERE place = ?", place))
-		if damaged(err) || errors.Is(err, sql.ErrNoRows) {
-			continue // what cannot be read cannot be found
-		}
-		if err != nil {
-			return false, err
-		}
-		e, err := r.Decode()
-		if err != nil || e.Text() == "" {
-			continue
-		}
-		if _, err := tx.ExecContext(ctx, "INSERT INTO words (rowid, text) VALUES (?, ?)", place, e.Text()); err != nil {
-			return false, err
-		}
-	}
-	if _, err := tx.ExecContext(ctx, "UPDATE words_until SET place = ?", until); err != nil {
-		return false, err
-	}
-	return until < end, tx.Commit()
+	return out, nil
 }

@@ -74,12 +74,27 @@ func (s *Sessions) write(jobs []*job) {
 		}
 		err = s.transaction(jobs)
 	}
+	var appended int64
 	for _, j := range jobs {
 		if err != nil && j.err == nil {
 			j.err = s.explain("append to", err)
 		}
+		if j.err == nil {
+			appended += j.size()
+		}
 		close(j.done)
 	}
+	s.indexLater(appended)
+}
+
+// size is how many bytes its events have.
+func (j *job) size() (n int64) {
+	for _, a := range j.additions {
+		for _, r := range a.rows {
+			n += int64(len(r.Body))
+		}
+	}
+	return n
 }
 
 func (s *Sessions) transaction(jobs []*job) (err error) {

@@ -30,7 +30,7 @@
 //	events.sum               CRC-32C of session, seq, time_us, kind and version, in
 //	                         decimal with a line break after each, and of body
 //	sessions.key             what events.session refers to
-//	sessions, words, words_until   what follows from events, for lists and searches
+//	sessions, words_blocks, words_bits   what follows from events, for lists and searches
 //
 // requests.id is unique, and so is (trims.request, trims.call_id, trims.reason): a
 // row that comes a second time is dropped. A turn takes the place of the one with its prefix. Rows of trail are numbered without gaps
@@ -41,7 +41,8 @@
 // for up to ten seconds. They may be of different versions of stet: a newer one adds
 // tables, columns and triggers, so that an older one that has the file open goes
 // on. One that opens the file after that refuses it, and changes nothing.
-// Migration 19 is the exception: it removes columns that are not used any more. An older one
+// An older one that has the file open when migration 24 is made cannot search in sessions any more.
+// Migration 19 is the other exception: it removes columns that are not used any more. An older one
 // that has the file open then goes on, but cannot write requests and turns. Before the schema changes, the file is copied:
 // CopyFile names the copy, which that older version can open. An older one
 // that runs takes a trail that a newer one has pruned for broken; it does not stop for it.

@@ -91,7 +91,7 @@ func TestUpgrade(t *testing.T) {
 		t.Fatal(err)
 	}
 	old := filepath.Join(t.TempDir(), "old.db")
-	undo := "DROP TABLE trail; DROP TABLE turns; DROP TABLE words; DROP TABLE words_until; DROP TABLE events; DROP TABLE sessions; DROP TABLE sent_forms; DROP TABLE sent_places; DROP TABLE tool_sets; DROP TABLE tool_calls; DELETE FROM goose_db_version WHERE version_id > 1"
+	undo := "DROP TABLE trail; DROP TABLE turns; DROP TABLE words_blocks; DROP TABLE words_bits; DROP TABLE events; DROP TABLE sessions; DROP TABLE sent_forms; DROP TABLE sent_places; DROP TABLE tool_sets; DROP TABLE tool_calls; DELETE FROM goose_db_version WHERE version_id > 1"
 	for _, column := range []string{"gap_ns", "lifetime_ns", "moment", "alive", "broke", "broke_at", "tool_set"} {
 		undo += "; ALTER TABLE requests DROP COLUMN " + column
 	}

@@ -408,7 +408,7 @@ func TestOldCopiesGo(t *testing.T) {
 		left[i] = regexp.MustCompile(`^.*schema-`).ReplaceAllString(left[i], "")
 	}
 	slices.Sort(left)
-	if diff := cmp.Diff([]string{"19.db", "22.db", "mine.db"}, left); diff != "" || err != nil {
+	if diff := cmp.Diff([]string{"19.db", "23.db", "mine.db"}, left); diff != "" || err != nil {
 		t.Error(err, diff)
 	}
 }

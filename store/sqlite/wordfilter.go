@@ -1,0 +1,135 @@
+package sqlite
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/bits"
+	"slices"
+	"strings"
+)
+
+// The messages are divided into blocks in the order of arrival, and the blocks into
+// segments. A segment has a table of bits: a row for each hash of two, three or five bytes, and in it a
+// bit for each block. It is set where bytes of such a hash follow each other in a text of the block. So a block in which a word stands has all bits of the word. One that has all
+// bits may hold the word, and its texts decide.
+const (
+	blockBytes    = 24 << 10 // bodies of a block, at least; the last one of a segment may have fewer
+	segmentBlocks = 256      // at most
+	segmentBytes  = blockBytes * segmentBlocks
+	hashBits      = 16
+	rowBytes      = segmentBlocks / 8
+	partRows      = 126 // rows of a part: as many as fit into a page of the database
+	parts         = (1<<hashBits + partRows - 1) / partRows
+	partsKey      = 1024 // more than parts
+	askedRows     = 40   // as many rows of a table are looked at, at most
+)
+
+// block is what is kept of a block besides its bits.
+type block struct {
+	until  int64 // place of its last message
+	newest int64 // time of its newest message, in microseconds
+}
+
+// hashes has a bit for each hash that is in the texts of a block.
+type hashes [1 << hashBits / 64]uint64
+
+// hashOf is the hash of the last n bytes of last, whose highest byte is the last one.
+func hashOf(last uint64, n int) uint32 {
+	return uint32((last>>(64-8*n) + uint64(n)<<40) * 0x9e3779b97f4a7c15 >> (64 - hashBits))
+}
+
+// add adds the hashes of a text.
+func (h *hashes) add(text string) {
+	var last uint64
+	for i := range len(text) {
+		last = last>>8 | uint64(text[i])<<56
+		for _, n := range [...]int{2, 3, 5} {
+			if i+1 >= n {
+				bit := hashOf(last, n)
+				h[bit/64] |= 1 << (bit % 64)
+			}
+		}
+	}
+}
+
+// table returns the bits of a segment with these blocks, in parts.
+func table(blocks []*hashes) [][]byte {
+	out := make([][]byte, parts)
+	for i := range out {
+		out[i] = make([]byte, partRows*rowBytes)
+	}
+	for i, b := range blocks {
+		for at, word := range b {
+			for ; word != 0; word &= word - 1 {
+				n := at*64 + bits.TrailingZeros64(word)
+				out[n/partRows][n%partRows*rowBytes+i/8] |= 1 << (i % 8)
+			}
+		}
+	}
+	return out
+}
+
+// asked returns hashes that a block with all the words has. There is none where no word
+// has two bytes.
+func asked(words []string) (out []uint32) {
+	for _, w := range words {
+		var last uint64
+		for i := range len(w) {
+			last = last>>8 | uint64(w[i])<<56
+			for _, n := range [...]int{2, 3, 5} {
+				if i+1 >= n && (n > 2 || len(w) == 2) { // three bytes say more than two
+					out = append(out, hashOf(last, n))
+				}
+			}
+		}
+	}
+	slices.Sort(out)
+	out = slices.Compact(out)
+	return out[:min(len(out), askedRows)]
+}
+
+// asking is a statement that returns segments in order: the blocks of each, and its rows of these hashes.
+func asking(of []uint32) string {
+	var b strings.Builder
+	b.WriteString("SELECT blocks")
+	for _, n := range of {
+		fmt.Fprintf(&b, ", (SELECT substr(bits, %d, %d) FROM words_bits WHERE key = segment * %d + %d)",
+			n%partRows*rowBytes+1, rowBytes, partsKey, n/partRows)
+	}
+	b.WriteString(" FROM words_blocks ORDER BY segment")
+	return b.String()
+}
+
+// inAll returns which blocks have their bit in all rows.
+func inAll[R ~[]byte](rows []R, blocks int) []int {
+	all := slices.Repeat([]byte{math.MaxUint8}, rowBytes)
+	for _, row := range rows {
+		for i := range all {
+			all[i] &= row[i]
+		}
+	}
+	var out []int
+	for i := range blocks {
+		if all[i/8]>>(i%8)&1 == 1 {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+func packBlocks(blocks []block) []byte {
+	var out []byte
+	for _, b := range blocks {
+		out = binary.LittleEndian.AppendUint64(out, uint64(b.until))
+		out = binary.LittleEndian.AppendUint64(out, uint64(b.newest))
+	}
+	return out
+}
+
+func unpackBlocks(p []byte) (out []block) {
+	for ; len(p) >= 16; p = p[16:] {
+		out = append(out, block{int64(binary.LittleEndian.Uint64(p)), int64(binary.LittleEndian.Uint64(p[8:]))})
+	}
+	return out
+}
