@@ -38,7 +38,7 @@ func replayed(e *Engine, messages []llm.Message, do func(at int, st *State, cold
 }
 
 // handle is the form of a line that says how to have again what was left out.
-var handle = regexp.MustCompile(`^\[stet: .+(?:Run it again if needed|or print something else|Call it again if needed|Read it again if needed|listed again below by .+|an older plan; a newer one follows)\.\]$`)
+var handle = regexp.MustCompile(`^\[stet: .+(?:Run it again if needed|or print something else|and may change something|Call it again if needed|Read it again if needed|listed again below by .+|an older plan; a newer one follows)\.\]$`)
 
 // Invariants 1, 2 and 6 at the cold points of recorded sessions: what leaves a
 // request under adaptive says how to have it again or stands elsewhere in it,

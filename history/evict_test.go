@@ -103,11 +103,11 @@ func TestEvict(t *testing.T) {
 		{"report of another agent", func(c *conv) {
 			c.call("Task", agent, long("report", 900))
 			idle(c, 61)
-		}, Adaptive, "Call it again if needed.]", Command},
+		}, Adaptive, "and may change something.]", Command},
 		{"report of another agent, not so long ago", func(c *conv) {
 			c.call("Task", agent, long("report", 900))
 			idle(c, 45)
-		}, Bold, "Call it again if needed.]", Command},
+		}, Bold, "and may change something.]", Command},
 		{"listing", func(c *conv) {
 			c.call("list_files", map[string]any{"path": "src"}, long("entry", 900))
 			c.call("list_files", map[string]any{"path": "src"}, long("other entry", 900))

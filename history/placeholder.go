@@ -81,7 +81,11 @@ func (w wording) output(a *dialect.Action, rules int) string {
 	if a.Op == dialect.Shell {
 		return w.command(a, rules)
 	}
-	return mark + "an older result, left out: " + plain(a.Command, 160) + " Call it again if needed.]"
+	again := " Call it again if needed.]"
+	if rules >= groupingRules && a.Op == dialect.Agent {
+		again = " Called again, it does all of its work again, and may change something.]"
+	}
+	return mark + "an older result, left out: " + plain(a.Command, 160) + again
 }
 
 // idlePlaceholder is the placeholder of an old read of files that were not touched

@@ -46,6 +46,7 @@ var constants = []constant{
 	{"part of Idle, of other reads (later)", "history/evict.go", "\tlater = %s\n", []string{"2", "1", "4"}, "bold"},
 	{"least written text that leaves, bytes (large)", "history/evict.go", "const large = %s\n", []string{"1 << 10", "512", "2 << 10"}, "bold"},
 	{"part of the turns in which a break pays (payback)", "history/break.go", "\tpayback = %s\n", []string{"10", "5", "20"}, "bold"},
+	{"chance that what the rules let leave is needed again (evictedAgain)", "history/break.go", "\tevictedAgain = %s\n", []string{"0.03", "0.015", "0.06"}, "bold"},
 	{"share of the cost that a break may risk (risk)", "history/break.go", "\trisk = %s\n", []string{"0.02", "0.01", "0.04"}, "bold"},
 	{"bytes between considering breaks (weighEvery)", "history/break.go", "\tweighEvery = %s\n", []string{"20 << 10", "10 << 10", "40 << 10"}, "bold"},
 	{"least output that folds, bytes (foldFrom)", "history/fold.go", "\tfoldFrom  = %s //", []string{"3000", "2000", "6000"}, "bold, checked"},
