@@ -6,11 +6,11 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// Some providers check thinking: a request is refused where something before a thinking block is not
-// as it was when the block was made. How such a request was sent is known by package sentform.
+// Some providers check thinking: they refuse a request in which something before a thinking block has changed since the block was
+// made. Package sentform knows how such a request was sent.
 
-// Checks reports whether the conversation of a request was sent to a provider that checks
-// thinking. That stays so whatever models come later.
+// Checks reports whether the conversation of a request was ever sent to a provider that checks thinking. Later models do not change
+// that.
 func (s *State) Checks(r *Request) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -21,15 +21,15 @@ func (s *State) Checks(r *Request) bool {
 	return checks
 }
 
-// FirstThinking is the first message with thinking; -1: there is none.
+// FirstThinking returns the index of the first message with thinking, or -1.
 func FirstThinking(req *llm.Request) int {
 	return slices.IndexFunc(req.Messages, func(m llm.Message) bool {
 		return slices.ContainsFunc(m.Parts, func(p llm.Part) bool { return p.Kind == llm.Thinking })
 	})
 }
 
-// frozen gives a bound request the points of the turn that it goes on from, of whatever cache key, and no others: it
-// is planned alike. The caller holds the lock.
+// frozen gives a bound request exactly the points of the turn that it continues, under any cache key. So it gets the same plan. The
+// caller holds the lock.
 func (s *State) frozen(v Verdict, r *Request) Verdict {
 	t := v.at.from
 	v.Points, v.Moved = shiftAll(s.pointsOf(r, t), r.Chain.Skip), nil

@@ -11,7 +11,7 @@ import (
 	"github.com/stet-dev/stet/record"
 )
 
-// TRIM-17: what is believed of the cache at a request, behind one at noon.
+// TRIM-17: the verdict about a request after a request at noon.
 func TestJudge(t *testing.T) {
 	const five = 5 * time.Minute
 	hour := func(k talk) talk { k.lifetime = time.Hour; return k }
@@ -73,7 +73,7 @@ func TestJudge(t *testing.T) {
 			if diff := cmp.Diff(want, v.Points); diff != "" {
 				t.Error(diff)
 			}
-			// Where nothing that was sent may leave, there are no cold points.
+			// If nothing that was sent may be left out, there are no cold points.
 			s.config.Evicts = false
 			if v := s.Judge(r); len(v.Points) > 0 || v.New != "" {
 				t.Errorf("%+v", v.Points)
@@ -82,7 +82,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// A bound request is planned at the cold points of the one that it goes on from, and is none itself, unless that is tried.
+// A bound request is planned at the cold points of the request that it continues. It is no cold point itself, unless that is tried.
 func TestJudgeBound(t *testing.T) {
 	s := newState()
 	with := func(rounds int, after time.Duration) Request {
@@ -115,9 +115,8 @@ func TestJudgeBound(t *testing.T) {
 	}
 }
 
-// What an answer shows of the cache is charged: taken for cold while it lived, and for something
-// that had to be written again, the conversation pays. It has no more cold points while it owes. The
-// lifetime seen holds from then on.
+// If a request was judged cold but the cache was warm, and something had to be written again, that cost is charged to the
+// conversation's account. There are no more cold points until the account is paid. The observed lifetime holds from then on.
 func TestAccount(t *testing.T) {
 	s := newState()
 	usage := record.Usage{Input: 10, CacheRead: 5_000, CacheWrite: 4_000}
@@ -154,7 +153,7 @@ func TestSurvivesCompaction(t *testing.T) {
 			at = at.Add(time.Second)
 			k.of = of
 			v, _, _ := s.sends(k.at(at), nil, u)
-			of.newest.account = 0 // it owes nothing
+			of.newest.account = 0 // the account is empty
 			return v.New
 		}
 		usage := record.Usage{Input: 10, CacheWrite: 9_000}
@@ -177,18 +176,18 @@ func TestSurvivesCompaction(t *testing.T) {
 	}
 }
 
-// What an answer shows of a cache, by what was read from it.
+// What an answer shows of a cache, by the tokens read from it.
 func TestSight(t *testing.T) {
 	for name, test := range map[string]struct {
 		read, written int
 		want          sight
 	}{
-		"nothing was read":              {0, 8_000, shownCold},
-		"tools and system text":         {200, 7_800, shownCold},
-		"much of the conversation":      {6_000, 2_000, shownAlive},
-		"the provider does not say":     {0, 0, shownNothing},
-		"too little to say it of":       {0, 900, shownNothing},
-		"all of it, and nothing is new": {8_000, 0, shownAlive},
+		"no tokens were read":          {0, 8_000, shownCold},
+		"tools and system text":        {200, 7_800, shownCold},
+		"much of the conversation":     {6_000, 2_000, shownAlive},
+		"the provider does not say":    {0, 0, shownNothing},
+		"too little to say it of":      {0, 900, shownNothing},
+		"all of it, and no new tokens": {8_000, 0, shownAlive},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newState()
@@ -203,7 +202,7 @@ func TestSight(t *testing.T) {
 	}
 }
 
-// Where a request departs from the one before.
+// Where a request differs from the one before.
 func TestCompare(t *testing.T) {
 	first := talk{rounds: 3}
 	for name, test := range map[string]struct {
@@ -232,7 +231,7 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// A request that was not answered leaves no trace.
+// A request that was not answered is forgotten completely.
 func TestRollback(t *testing.T) {
 	s := newState()
 	s.sends(talk{rounds: 9}.at(noon), nil, record.Usage{})
@@ -249,7 +248,7 @@ func TestRollback(t *testing.T) {
 	}
 }
 
-// Another process that has read what was stored plans a request as this one does.
+// Another process that has read the stored turns plans a request in the same way.
 func TestTake(t *testing.T) {
 	s := newState()
 	_, first, _ := s.sends(talk{rounds: 9}.at(noon), nil, record.Usage{})
@@ -265,7 +264,7 @@ func TestTake(t *testing.T) {
 	}
 	places := func(v Verdict) (out []history.Point) {
 		for _, p := range v.Points {
-			if p.Omitted == nil { // the others say how the messages were sent last
+			if p.Omitted == nil { // the others say how the messages were last sent
 				out = append(out, p)
 			}
 		}
@@ -283,7 +282,7 @@ func TestTake(t *testing.T) {
 	}
 }
 
-// The memory is bounded; cold points stay longer than other turns.
+// The memory is bounded; turns with cold points stay longer than other turns.
 func TestForget(t *testing.T) {
 	s := newState()
 	for i := range 4*MaxTurns + 1 {
@@ -300,8 +299,7 @@ func TestForget(t *testing.T) {
 	}
 }
 
-// Whatever goes out, comes back or is lost, in whatever order: Judge changes nothing, and no more
-// is held than of the turns that are remembered.
+// For any order of commits, settles and rollbacks: Judge changes nothing, and the State holds only data of remembered turns.
 func TestAnyOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s, at := newState(), noon

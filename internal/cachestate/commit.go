@@ -8,22 +8,22 @@ import (
 	"github.com/stet-dev/stet/record"
 )
 
-// Sent is a request that went out and is not settled yet.
+// Sent is a request that was sent and is not settled yet.
 type Sent struct {
 	verdict  Verdict
 	snapshot *Snapshot
 	turn     *turn
-	end      uint64 // where the turn is remembered
+	end      uint64 // key under which the turn is remembered
 
-	// What stood in the same places before; Rollback puts it back.
+	// The earlier turn at that key; Rollback restores it.
 	replaced *turn
 	state    *keyState
 	last     time.Time
 	newest   *Snapshot
 }
 
-// Commit notes that a request goes out, before it is answered: a request that goes on from it may
-// come sooner than its answer. plan is what is left out of it; nil: nothing.
+// Commit records a request when it is sent, before its answer, because a request that continues it may come earlier than the
+// answer. plan says what is left out of it; nil: nothing.
 func (s *State) Commit(r Request, v Verdict, plan *history.Plan) *Sent {
 	n := snapshotOf(&r, &v, plan)
 	w := &Sent{verdict: v, snapshot: n, end: r.Chain.End() ^ s.salt(r.Decoded)}
@@ -63,9 +63,9 @@ func (s *State) Commit(r Request, v Verdict, plan *history.Plan) *Sent {
 	return w
 }
 
-// Turns are what is to be stored of the request, so that another process can go on from it: the
-// turn itself, and others by which the points are found that this request has in other places than
-// those before. The last one is the turn. There are none where there is no message.
+// Turns returns the turns to store for the request, so that another process can continue from it: the turn itself, which is the
+// last one, and turns for points that this request has at other places than earlier requests. It returns none for a request without
+// messages.
 func (w *Sent) Turns() (turns []record.Turn) {
 	n := w.snapshot
 	if len(n.links) == 0 {

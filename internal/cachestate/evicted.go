@@ -7,19 +7,19 @@ import (
 	"github.com/stet-dev/stet/history"
 )
 
-// What was left out of a request at its cold points is stored with its turn as hashes of parts
-// (record.Turn.Elided), so that another process can send the same messages in the same way. The hashes of some
-// messages are stored, too: all else up to such a message was sent whole.
+// A turn is stored with hashes of the parts that were left out at its cold points (record.Turn.Elided). So another process can send
+// the same messages in the same way. The hashes of some whole messages are stored, too: everything else up to such a message was
+// sent whole.
 const (
-	maxEvicted = 2000 // parts of a request whose hashes are stored
-	stride     = 8    // every so many messages the hash of the message is stored
-	whole      = -1   // the part number of a message as a whole
+	maxEvicted = 2000 // limit of a request's parts whose hashes are stored
+	stride     = 8    // the hash of every stride-th message is stored
+	whole      = -1   // the part number that means the whole message
 )
 
-// partHash tells a part of a message, whose link it is, from all others. It is the same in every process.
+// partHash returns the hash of a part of a message with this link. It is the same in every process.
 func partHash(link uint64, part int) uint64 { return link ^ uint64(part-whole)*0x9e3779b97f4a7c15 }
 
-// hashes is what record.Turn.Elided has of a snapshot.
+// hashes returns record.Turn.Elided of a snapshot.
 func (n *Snapshot) hashes() (out []uint64) {
 	for _, ref := range n.evicted[:min(len(n.evicted), maxEvicted)] {
 		out = append(out, partHash(n.links[ref.Message], ref.Part))
@@ -32,15 +32,14 @@ func (n *Snapshot) hashes() (out []uint64) {
 	return out
 }
 
-// meeting is what a turn says of the first messages of a request: which parts of them were left out.
+// meeting is what a turn knows of the first messages of a request: which of their parts were left out.
 type meeting struct {
 	turn  *turn
-	until int // it says something of the messages before this one
+	until int // it knows the messages before this one
 	parts []history.PartRef
 }
 
-// meet finds the turns of a cache key that say something of a request's beginning, the newest
-// first. The caller holds the lock.
+// meet returns the turns of a cache key that know something of a request's beginning, the newest first. The caller holds the lock.
 func (s *State) meet(r *Request, key Key) (out []meeting) {
 	c := r.Chain
 	at := make(map[uint64]history.PartRef)
@@ -68,10 +67,10 @@ func (s *State) meet(r *Request, key Key) (out []meeting) {
 	return out
 }
 
-// completed adds to the points of a turn of another process what was left out of the first common
-// messages of a request when they were sent last. That may differ from what the turn itself left out. It
-// returns how many messages these are: more, where no turn ends with the last of them. Where the cache of
-// the turn is gone, the newest turns of the cache key count first. The caller holds the lock.
+// completed adds to the points of another process's turn the parts that were left out of the request's first common messages when
+// they were last sent. These may differ from what the turn itself left out. It returns the number of common messages, which grows
+// if no turn ends with the last of them. If the cache of the turn is gone, the newest turns of the cache key have priority. The
+// caller holds the lock.
 func (s *State) completed(r *Request, key Key, points []history.Point, common int, gone bool) ([]history.Point, int) {
 	met := s.meet(r, key)
 	if len(met) == 0 {

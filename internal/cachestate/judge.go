@@ -7,8 +7,7 @@ import (
 	"github.com/stet-dev/stet/history"
 )
 
-// Judge says what is believed of the cache at a request, and at which cold points the
-// request is to be planned. It changes nothing.
+// Judge returns what is believed of the cache at a request, and the request's cold points. It changes nothing.
 func (s *State) Judge(r Request) Verdict {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -25,7 +24,7 @@ func (s *State) Judge(r Request) Verdict {
 		cold, v.Cache.Certain, v.Cache.Cold = history.Compaction, true, true
 	}
 	v.Cache.Leaves = r.Lifetime
-	if v.Cache.Idle <= v.Cache.Lifetime { // the part that is read lives as long as before
+	if v.Cache.Idle <= v.Cache.Lifetime { // reading renews the lifetime of the part that is read
 		v.Cache.Leaves = max(r.Lifetime, v.Cache.Lifetime)
 	}
 	evicts := cold != "" && !owes && s.config.Evicts && r.Chain.Answered()
@@ -41,10 +40,9 @@ func (s *State) Judge(r Request) Verdict {
 	return v.begin(history.Point{After: r.Chain.Skip + r.Chain.Stable, Why: cold})
 }
 
-// lineageOf is the lineage that a request belongs to. It is known, or new, or it begins
-// with a compaction. The caller holds the lock.
+// lineageOf returns the lineage of a request. The lineage is known, or new, or begins with a compaction. The caller holds the lock.
 func (s *State) lineageOf(r *Request, from beginnings) (l *lineage, known, compaction bool) {
-	var newest *lineage // of the conversation
+	var newest *lineage // newest lineage of the conversation
 	if r.Conversation != nil {
 		newest = r.Conversation.newest
 	}
@@ -54,26 +52,26 @@ func (s *State) lineageOf(r *Request, from beginnings) (l *lineage, known, compa
 	case !r.Chain.Answered():
 		return new(lineage), false, false
 	case newest != nil && shared(r.Chain.Links, newest.newest) > r.Chain.Answer:
-		return newest, true, false // the agent goes back to where no request ended
+		return newest, true, false // the agent went back to a place where no request ended
 	case newest != nil:
-		// The agent has begun anew under the same name, with something of what was before.
+		// The agent has restarted under the same name, and kept a part of the earlier messages.
 		return &lineage{account: newest.account, lifetime: newest.lifetime, survived: newest.survived}, false, true
 	}
 	if met := s.meet(r, r.Key); len(met) > 0 {
-		return met[0].turn.lineage, true, false // the agent goes back likewise, in another process
+		return met[0].turn.lineage, true, false // the agent went back in the same way, in another process
 	}
 	return new(lineage), false, false
 }
 
-// believe fills v in for a request of a lineage that is known, and returns why the request is a
-// cold point, if it is one. The caller holds the lock.
+// believe fills in v for a request of a known lineage. It returns why the request is a cold point, or "". The caller holds the
+// lock.
 func (s *State) believe(v *Verdict, r *Request, from beginnings) (cold history.Cause) {
 	l, own, b := v.at.lineage, v.at.key, &v.Cache
 	v.at.before = l.newest
 	b.Gap = max(0, r.Time.Sub(l.last))
 	v.at.key, b.Changed = l.keyOf(own, from)
 	state := l.keys[v.at.key]
-	if state == nil { // another cache key went on from one of an earlier process
+	if state == nil { // another cache key continued from a key of an earlier process
 		if t, _ := s.longest(r, v.at.key); t != nil {
 			state = t.lineage.keys[v.at.key]
 		}
@@ -90,7 +88,7 @@ func (s *State) believe(v *Verdict, r *Request, from beginnings) (cold history.C
 	s.takeOver(v, r, from, state, end)
 	switch {
 	case v.endsIn(r) && v.Points[len(v.Points)-1].Omitted == nil && !slices.Contains(v.Moved, v.Points[len(v.Points)-1]):
-		return "" // it is a cold point already
+		return "" // it is already a cold point
 	case state == nil && b.Changed != PrefixChange{}:
 		return history.Tools
 	case state == nil, b.Idle > b.Lifetime && from.any != nil && from.any.Model != own.Model:
@@ -101,18 +99,17 @@ func (s *State) believe(v *Verdict, r *Request, from beginnings) (cold history.C
 	return ""
 }
 
-// endsIn reports whether the last of the points stands at the end of what comes again of a request.
+// endsIn reports whether the last point is at the end of the part of a request that will be sent again.
 func (v *Verdict) endsIn(r *Request) bool {
 	n := len(v.Points)
 	return n > 0 && v.Points[n-1].After == r.Chain.Skip+r.Chain.Stable
 }
 
-// takeOver gives a request the cold points of the one whose beginning, in the way it was sent, the
-// cache holds. That is the turn that the request goes on from; or a snapshot of the cache key that has
-// more in common with it, because a message was changed or taken back. Points behind what is common
-// move to the end of the request: what is common stays as it was sent, and the rest is cold.
-// A cache key that is new has a cold cache; it takes over the points of the model's key before. The
-// caller holds the lock.
+// takeOver gives a request the cold points of the earlier request whose beginning, as it was sent, is in the cache. That is the
+// turn that the request continues. Or it is a snapshot of the cache key that has more in common with the request, because a message
+// was changed or removed. Points after the common part move to the end of the request: the common part stays as it was sent, and
+// the rest is cold. A new cache key has a cold cache; it takes over the points of the model's previous key. The caller holds the
+// lock.
 func (s *State) takeOver(v *Verdict, r *Request, from beginnings, state *keyState, end expiry) {
 	c := r.Chain
 	if !c.Answered() {
@@ -121,7 +118,7 @@ func (s *State) takeOver(v *Verdict, r *Request, from beginnings, state *keyStat
 	t, common := s.longest(r, v.at.key)
 	begins := t == nil && state == nil
 	if begins && from.own != nil {
-		t, common = from.own, len(c.Links) // all of it is a beginning of the request
+		t, common = from.own, len(c.Links) // the request begins with all of it
 	}
 	points := s.pointsOf(r, t)
 	var omitted *history.Omitted
@@ -143,7 +140,7 @@ func (s *State) takeOver(v *Verdict, r *Request, from beginnings, state *keyStat
 		}
 		p = shift(p, c.Skip)
 		if n := len(v.Points); n > 0 && p.After <= v.Points[n-1].After {
-			v.Points[n-1].Omitted = p.Omitted // the later point made the way in which it was sent last
+			v.Points[n-1].Omitted = p.Omitted // the later point decided how it was last sent
 			continue
 		}
 		v.Points = append(v.Points, p)
@@ -153,7 +150,7 @@ func (s *State) takeOver(v *Verdict, r *Request, from beginnings, state *keyStat
 	}
 }
 
-// pointsOf are the points that a turn, with which a request begins, was planned at. t may be nil.
+// pointsOf returns the points of a turn that a request begins with. t may be nil.
 func (s *State) pointsOf(r *Request, t *turn) (points []history.Point) {
 	switch {
 	case t == nil:

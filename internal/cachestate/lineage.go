@@ -8,14 +8,13 @@ import (
 	"github.com/stet-dev/stet/internal/prefix"
 )
 
-// Key is a cache key: what the cache of a provider goes by besides the messages. Each key
-// has a cache of its own, and cold points of its own.
+// Key is a cache key: what identifies a provider's cache besides the messages. Each key has its own cache and its own cold points.
 type Key struct {
 	Model         string
 	Tools, System uint64 // hashes
 }
 
-// Hash is the same in every process.
+// Hash returns the same value in every process.
 func (k Key) Hash() uint64 {
 	var h prefix.Hasher
 	h.Text(k.Model)
@@ -24,40 +23,40 @@ func (k Key) Hash() uint64 {
 	return h.Sum64()
 }
 
-// PrefixChange says what of a request, before its messages, is not what the request before had.
+// PrefixChange says which parts before the messages differ from the previous request.
 type PrefixChange struct{ Tools, System bool }
 
 func (k Key) changed(before Key) PrefixChange {
 	return PrefixChange{Tools: k.Tools != before.Tools, System: k.System != before.System}
 }
 
-// matters reports whether the cache goes with a change. It does not where the cache has survived
-// such a change, or where the change is a habit: it comes with every request.
+// matters reports whether the cache is lost because of a change. It is not lost if the cache has survived such a change before, or
+// if every request has this change (a habit).
 func (c PrefixChange) matters(survived, habit PrefixChange) bool {
 	return c.Tools && !survived.Tools && !habit.Tools || c.System && !survived.System && !habit.System
 }
 
-// lineage is a chain of requests, with its forks. Its fields belong to the State's lock.
+// lineage is a chain of requests with its forks. State's lock guards its fields.
 type lineage struct {
-	id       uint64            // record.Turn.Thread; 0: it is not known
-	last     time.Time         // of the newest answer, or of a request on its way
+	id       uint64            // record.Turn.Thread; 0: not known
+	last     time.Time         // time of the newest answer, or of a request without an answer yet
 	newest   *Snapshot         // nil: it came in another process
 	keys     map[Key]*keyState //
-	lifetime time.Duration     // that the cache has shown to have; 0: it has shown none
-	cooled   time.Duration     // the shortest pause that the cache was seen not to outlive; 0: none
-	survived PrefixChange      // changes that the cache was seen to outlive
+	lifetime time.Duration     // longest observed lifetime of the cache; 0: none
+	cooled   time.Duration     // shortest pause after which the cache was gone; 0: none
+	survived PrefixChange      // changes that the cache survived
 	account  int               // record.Turn.Account
 }
 
 // keyState is what is known of one cache of a lineage.
 type keyState struct {
-	last     time.Time // as of the lineage
+	last     time.Time // as in the lineage
 	lifetime time.Duration
-	newest   *Snapshot   // as of the lineage
-	forks    []*Snapshot // the newest requests, apart from newest, that no later one goes on from; newest first
+	newest   *Snapshot   // as in the lineage
+	forks    []*Snapshot // the newest requests, except newest, that no later request continues; newest first
 }
 
-// after is the state once a request goes out. k may be nil: the request is the first.
+// after returns the state after a request is sent. k may be nil for the first request.
 func (k *keyState) after(s *Snapshot, lifetime time.Duration) *keyState {
 	next := &keyState{last: s.time, lifetime: lifetime, newest: s}
 	if k == nil {
@@ -71,8 +70,8 @@ func (k *keyState) after(s *Snapshot, lifetime time.Duration) *keyState {
 	return next
 }
 
-// nearest is the snapshot that has the most messages in common with links, the newest of several,
-// and how many these are. The newest of all counts always, the others where their cache lives.
+// nearest returns the snapshot with the most messages in common with links, the newest if there are several, and the number of
+// common messages. The newest snapshot always counts, another one only if its cache is warm.
 func (k *keyState) nearest(links []uint64, gone func(since time.Time) bool) (found *Snapshot, common int) {
 	found, common = k.newest, shared(links, k.newest)
 	for _, fork := range k.forks {
@@ -83,7 +82,7 @@ func (k *keyState) nearest(links []uint64, gone func(since time.Time) bool) (fou
 	return found, common
 }
 
-// set puts the state of a cache key in place. The oldest of too many leaves.
+// set stores the state of a cache key. If there are too many, the oldest is removed.
 func (l *lineage) set(key Key, k *keyState) {
 	if l.keys == nil {
 		l.keys = map[Key]*keyState{}
@@ -100,7 +99,7 @@ func (l *lineage) set(key Key, k *keyState) {
 	}
 }
 
-// answered notes when a request of a cache key was answered.
+// answered records the time of an answer to a request of a cache key.
 func (l *lineage) answered(key Key, at time.Time) {
 	l.last = at
 	if k := l.keys[key]; k != nil {
@@ -111,7 +110,7 @@ func (l *lineage) answered(key Key, at time.Time) {
 	}
 }
 
-// take notes a turn of another process.
+// take adds a turn of another process.
 func (l *lineage) take(t *turn) {
 	if !t.Time.Before(l.last) {
 		l.last, l.account = t.Time, t.Account
@@ -124,13 +123,13 @@ func (l *lineage) take(t *turn) {
 	}
 }
 
-// keyOf is the cache key of a request, and what changed before its messages. The key is that of the
-// request before where the cache does not go with the change.
+// keyOf returns the cache key of a request, and what changed before its messages. If the cache survives the change, the key is the
+// previous request's key.
 func (l *lineage) keyOf(own Key, from beginnings) (Key, PrefixChange) {
 	if l.keys[own] != nil {
 		return own, PrefixChange{}
 	}
-	var before, key Key // what the request before had itself, and its cache key
+	var before, key Key // the previous request's own key, and its cache key
 	switch s := l.newest; {
 	case from.own != nil:
 		before, key = from.own.own, from.own.key()
@@ -146,24 +145,24 @@ func (l *lineage) keyOf(own Key, from beginnings) (Key, PrefixChange) {
 	return key, changed
 }
 
-// expiry says which pauses a cache does not outlive.
+// expiry says after which pause a cache is gone.
 type expiry struct {
 	lifetime, cooled time.Duration
 	vouched          bool
 }
 
-// ends reports whether the cache is certain to be gone after a pause.
+// ends reports whether the cache is certainly gone after a pause.
 func (e expiry) ends(pause time.Duration) bool {
 	return pause > e.lifetime && (e.vouched || pause > time.Hour)
 }
 
-// gone reports whether the cache is taken to be gone after a pause. Providers that do not vouch for a
-// lifetime may keep a cache for much longer than they say: it must have been seen to be gone once.
+// gone reports whether the cache is assumed to be gone after a pause. A provider without a guaranteed lifetime may keep a cache
+// much longer than it says. So the cache must have been observed to be gone once.
 func (e expiry) gone(pause time.Duration) bool {
 	return e.ends(pause) || pause > e.lifetime && e.cooled > 0 && pause >= e.cooled
 }
 
-// shift counts the places of points with so many more messages before them.
+// shift moves the places of points by a number of messages before them.
 func shift(p history.Point, by int) history.Point {
 	p.After += by
 	return p

@@ -14,14 +14,14 @@ import (
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// talk is a request of a conversation.
+// talk describes a request of a conversation.
 type talk struct {
 	model, tools, system string
-	begun                string // what the user said first
-	rounds               int    // of a call and its result
+	begun                string // the user's first text
+	rounds               int    // calls with their results
 	thinking             bool   // the first answer has thinking
 	lifetime             time.Duration
-	unmarked             bool // nothing vouches for the lifetime
+	unmarked             bool // no guaranteed lifetime
 	of                   *Conversation
 }
 
@@ -53,19 +53,19 @@ func (k talk) at(at time.Time) Request {
 	}
 }
 
-// strictModel is the model whose provider checks thinking.
+// strictModel is a model whose provider checks thinking.
 const strictModel = "mstrict"
 
 func newState() *State {
 	return New(Config{Evicts: true, Checks: func(_, model string) bool { return model == strictModel }})
 }
 
-// planOf is a plan that replaces a part of a message.
+// planOf returns a plan that replaces a part of a message.
 func planOf(message int, text string) *history.Plan {
 	return &history.Plan{Edits: []llm.Edit{{Message: message, Text: text}}, Omissions: []history.Omission{{Reason: history.Command, Before: 1000, After: len(text)}}}
 }
 
-// sends is a request that goes out and is answered, as one that is planned so.
+// sends commits and settles a request with this plan.
 func (s *State) sends(r Request, plan *history.Plan, u record.Usage) (Verdict, []record.Turn, bool) {
 	v := s.Judge(r)
 	w := s.Commit(r, v, plan)
@@ -75,7 +75,7 @@ func (s *State) sends(r Request, plan *history.Plan, u record.Usage) (Verdict, [
 	return v, turns, alive
 }
 
-// sound fails if more is held than of the turns that are remembered.
+// sound fails if the State holds data of turns that it does not remember.
 func (s *State) sound(t interface{ Errorf(string, ...any) }) {
 	turns := 0
 	for _, same := range s.turns {
@@ -96,7 +96,7 @@ func (s *State) sound(t interface{ Errorf(string, ...any) }) {
 func account(t *testing.T, turns []record.Turn) int {
 	t.Helper()
 	if len(turns) == 0 {
-		t.Fatal("nothing is to be stored")
+		t.Fatal("there is no turn to store")
 	}
 	return turns[len(turns)-1].Account
 }

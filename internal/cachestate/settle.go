@@ -7,18 +7,18 @@ import (
 	"github.com/stet-dev/stet/record"
 )
 
-// Answer is what came back for a request, and what it is reckoned with.
+// Answer is the answer to a request, with the data for its account.
 type Answer struct {
-	Time      time.Time // of its end
+	Time      time.Time // time of its end
 	Usage     record.Usage
 	Compared  Comparison
-	Omissions []history.Omission // of the plan
+	Omissions []history.Omission // omissions of the plan
 	Price     history.Price
-	MinTokens int // of the shortest prompt that the model's provider caches
+	MinTokens int // shortest prompt, in tokens, that the model's provider caches
 }
 
-// Settle compares what was believed of the cache with the usage in the answer. It reports whether
-// the cache was alive though the request was taken for a cold point, and returns what is to be stored.
+// Settle compares the verdict with the usage in the answer. It reports whether the cache was warm although the request was judged
+// cold, and returns the turns to store.
 func (s *State) Settle(w *Sent, a Answer) (turns []record.Turn, alive bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -29,8 +29,8 @@ func (s *State) Settle(w *Sent, a Answer) (turns []record.Turn, alive bool) {
 	return w.Turns(), alive
 }
 
-// charge keeps the account of the lineage by what the provider counted. What is not seen is taken for
-// the worse. (The engine's own account is another one: see history.State.Answered.) The caller holds the lock.
+// charge updates the lineage's account with the provider's counts. Unknown values count as the worse case. (The engine has a
+// separate account: see history.State.Answered.) The caller holds the lock.
 func (w *Sent) charge(a Answer) (alive bool) {
 	if a.Usage.Prompt() == 0 {
 		return false
@@ -52,7 +52,7 @@ func (w *Sent) charge(a Answer) (alive bool) {
 		}
 		again, uncached = 0, cold
 	}
-	evicted := 0 // bytes
+	evicted := 0 // in bytes
 	for _, o := range a.Omissions {
 		if o.Reason.Evicts() {
 			evicted += o.Before - o.After
@@ -68,20 +68,20 @@ func (w *Sent) charge(a Answer) (alive bool) {
 type sight uint8
 
 const (
-	shownNothing sight = iota // as much, or as little, would have been read in any case
+	shownNothing sight = iota // the same amount would have been read in any case
 	shownAlive                // the conversation was in the cache
 	shownCold
 )
 
-// sight judges by what was read from the cache. Tools and system text may be in it because of other
-// conversations. And where our own change begins soon behind them, or no marker leads to what was kept,
-// no more is read of a cache that is alive. The caller holds the lock.
+// sight judges by the tokens that were read from the cache. Tools and system text may be cached because of other conversations. If
+// our own change begins soon after them, or no marker leads to the kept part, no more tokens are read from a warm cache. The caller
+// holds the lock.
 func (w *Sent) sight(a Answer) sight {
 	own, kept := a.scale()*float64(a.Compared.preamble), a.scale()*float64(a.Compared.kept)
-	others := own + own/3 + 512 // tokens that are read because of other conversations, at most
+	others := own + own/3 + 512 // upper bound of tokens that are read because of other conversations
 	sure := kept > 2*others
 	if a.Compared.again && w.verdict.at.before.prompt > 0 {
-		whole := float64(w.verdict.at.before.prompt) // what was kept, as the provider counted it
+		whole := float64(w.verdict.at.before.prompt) // tokens of the kept part, as the provider counted
 		if said := kept - own; said > 1024 {
 			kept, sure, others = whole, true, whole-said/2
 		}
@@ -95,13 +95,13 @@ func (w *Sent) sight(a Answer) sight {
 	return shownNothing
 }
 
-// scale is how many tokens a byte has, as the provider counted.
+// scale returns the tokens of one byte, as the provider counted.
 func (a *Answer) scale() float64 {
 	return float64(a.Usage.Prompt()) / float64(max(1, a.Compared.all))
 }
 
-// rewritten is how many tokens were written to the cache that had been there, if it was alive: in another
-// way, or where no marker leads to them any more.
+// rewritten returns how many cached tokens were written again if the cache was warm: they were sent in another way, or no marker
+// leads to them any more.
 func (a *Answer) rewritten() float64 {
 	c := &a.Compared
 	fresh, lost := a.scale()*float64(c.all-c.common), c.common-c.kept

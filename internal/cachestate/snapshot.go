@@ -12,33 +12,32 @@ import (
 	"github.com/stet-dev/stet/record"
 )
 
-// lookback is how many parts before a marker the provider looks for what an
-// earlier one had stored.
+// lookback is how many parts before a marker the provider searches for what an earlier marker stored.
 const lookback = 20
 
-// Snapshot is what is remembered of a request that went out.
+// Snapshot is what is remembered of a request that was sent.
 type Snapshot struct {
-	own, key     Key             // what it had itself; whose cache it used
-	points       []history.Point // that it was planned at, counted from behind the leading system text
+	own, key     Key             // the request's own key, and the key of the cache that it used
+	points       []history.Point // its points, counted without the leading system text
 	evicted      []history.PartRef
-	skip, stable int // as the chain's
+	skip, stable int // as in the chain
 	links        []uint64
 	edits        []edit // in the order of their places
 	marks        []llm.Breakpoint
 
-	// These belong to the State's lock.
-	time   time.Time // of the answer; of the request until the answer is there
+	// State's lock guards these.
+	time   time.Time // time of the answer, or of the request while there is no answer
 	prompt int       // tokens, as the provider counted; 0: not known
 }
 
-// edit is a part that was sent in another way than it came.
+// edit is a part that was sent changed.
 type edit struct {
 	message, part int
-	text          uint64 // hash of what was sent
-	saved         int    // bytes of text
+	text          uint64 // hash of the sent text
+	saved         int    // saved bytes of text
 }
 
-// snapshotOf is a request as it goes out. plan is what was left out; nil: nothing.
+// snapshotOf returns the snapshot of a request that is sent. plan says what was left out; nil: nothing.
 func snapshotOf(r *Request, v *Verdict, plan *history.Plan) *Snapshot {
 	n := &Snapshot{
 		own: r.Key, key: v.at.key, points: shiftAll(v.Points, -r.Chain.Skip), skip: r.Chain.Skip, stable: r.Chain.Stable,
@@ -55,7 +54,7 @@ func snapshotOf(r *Request, v *Verdict, plan *history.Plan) *Snapshot {
 	return n
 }
 
-// shared counts the links that a request and a snapshot, which may be nil, begin with alike.
+// shared returns the number of equal links at the beginning of a request and a snapshot. n may be nil.
 func shared(links []uint64, n *Snapshot) (common int) {
 	for n != nil && common < min(len(n.links), len(links)) && n.links[common] == links[common] {
 		common++
@@ -65,23 +64,23 @@ func shared(links []uint64, n *Snapshot) (common int) {
 
 func (n *Snapshot) shares(before *Snapshot) int { return shared(n.links, before) }
 
-// Comparison is what a request that went out has of the one before, and how large that is in
-// bytes of text. The zero value is that of a request without one before.
+// Comparison compares a sent request with the one before, with sizes in bytes of text. The zero value is for a request without one
+// before.
 type Comparison struct {
-	Broke   string // as record.Cache.Broke
-	BrokeAt int    // as record.Cache.BrokeAt
+	Broke   string // as in record.Cache.Broke
+	BrokeAt int    // as in record.Cache.BrokeAt
 
-	again    bool // all of the request before was sent again in the same way
-	findable bool // the provider finds the end of what was kept, if its cache has it
+	again    bool // the whole earlier request was sent again in the same way
+	findable bool // the provider can find the end of the kept part in its cache
 
 	preamble int // tools and leading system text
-	kept     int // with the messages that begin both and were sent in the same way; the preamble at least
-	common   int // with all messages that begin both; kept at least
+	kept     int // with the messages at the beginning of both that were sent in the same way; at least preamble
+	common   int // with all messages at the beginning of both; at least kept
 	all      int
 }
 
-// Compare compares the request, as it went out, with the one before. Of one before in
-// another process only tools and system text are known.
+// Compare compares the request, as it was sent, with the one before. Of a request in another process only tools and system text are
+// known.
 func (w *Sent) Compare(req *llm.Request) Comparison {
 	n, before := w.snapshot, w.verdict.at.before
 	var c Comparison
@@ -94,7 +93,7 @@ func (w *Sent) Compare(req *llm.Request) Comparison {
 	case w.verdict.Cache.Changed.System:
 		c.Broke = record.BrokeSystem
 	}
-	ends := make([]int, len(req.Messages)+1) // ends[i] is the size up to message i
+	ends := make([]int, len(req.Messages)+1) // ends[i] is the size before message i
 	ends[0] = prefix.ToolsSize(req)
 	for i := range req.Messages {
 		ends[i+1] = prefix.TextSize(&req.Messages[i])
@@ -111,8 +110,8 @@ func (w *Sent) Compare(req *llm.Request) Comparison {
 	return c
 }
 
-// compare says where n departs from before. It returns how many messages begin both and were sent in the
-// same way, and how many begin both.
+// compare finds where n differs from before. It returns how many messages at the beginning of both were sent in the same way, and
+// how many are common.
 func (c *Comparison) compare(n, before *Snapshot, req *llm.Request) (kept, common int) {
 	switch {
 	case before.own.Model != n.own.Model:
@@ -145,8 +144,7 @@ func (c *Comparison) compare(n, before *Snapshot, req *llm.Request) (kept, commo
 	return kept, common
 }
 
-// sameEdits is the first message, of the first limit, whose edits are others than before;
-// limit if there is none.
+// sameEdits returns the first of limit messages whose edits differ from before, or limit.
 func (n *Snapshot) sameEdits(before *Snapshot, limit int) int {
 	for i := 0; ; i++ {
 		a, b := n.edit(i), before.edit(i)
@@ -157,7 +155,7 @@ func (n *Snapshot) sameEdits(before *Snapshot, limit int) int {
 	}
 }
 
-// edit is the i-th edit; behind the last one, that of a message that there is not.
+// edit returns the i-th edit. After the last one it returns an edit of a message that does not exist.
 func (n *Snapshot) edit(i int) edit {
 	if i >= len(n.edits) {
 		return edit{message: int(^uint(0) >> 1)}
@@ -165,8 +163,8 @@ func (n *Snapshot) edit(i int) edit {
 	return n.edits[i]
 }
 
-// finds reports whether some marker stands where the provider, looking back
-// from it, finds what one of the request before had stored of its first parts.
+// finds reports whether a marker is close enough for the provider to find, looking back from it, what a marker of the earlier
+// request stored of its first parts.
 func (n *Snapshot) finds(before *Snapshot, parts int) bool {
 	return slices.ContainsFunc(n.marks, func(m llm.Breakpoint) bool {
 		return slices.ContainsFunc(before.marks, func(b llm.Breakpoint) bool {

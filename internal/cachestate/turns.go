@@ -9,32 +9,30 @@ import (
 	"github.com/stet-dev/stet/record"
 )
 
-// turn is a request that was answered, or is on its way. Its Tools and System are those of its
-// cache key.
+// turn is a request that was sent, with or without an answer yet. Its Tools and System are those of its cache key.
 type turn struct {
 	record.Turn
 	lineage *lineage
-	own     Key             // what the request had itself; its cache key, if it came in another process
-	points  []history.Point // that it was planned at, counted from behind the leading system text
+	own     Key             // the request's own key; its cache key if it came in another process
+	points  []history.Point // its points, counted without the leading system text
 	stored  bool            // it came in another process: points are not known
 	whole   bool            // if stored: all turns that it begins with were looked up
 }
 
 func (t *turn) key() Key { return Key{t.Model, t.Tools, t.System} }
 
-// newestFirst orders turns.
+// newestFirst compares turns by time, the newest first.
 func newestFirst(a, b *turn) int {
 	return cmp.Or(b.Time.Compare(a.Time), cmp.Compare(a.Prefix, b.Prefix))
 }
 
-// withoutTools sets requests that offer no tools (titles, summaries) apart from the
-// conversation that they are about, whose first messages they share.
+// withoutTools separates requests without tools (titles, summaries) from the conversation with the same first messages.
 const withoutTools = 0x5f356495
 
-// unchanged is for Config.Unchanged.
+// unchanged is the salt for Config.Unchanged.
 const unchanged = 0x6a09e667f3bcc908
 
-// salt sets the hashes of some requests apart.
+// salt returns a value that separates the hashes of some requests.
 func (s *State) salt(req *llm.Request) (salt uint64) {
 	if s.config.Unchanged {
 		salt = unchanged
@@ -45,13 +43,13 @@ func (s *State) salt(req *llm.Request) (salt uint64) {
 	return salt
 }
 
-// beginnings are the turns that a request begins with.
+// beginnings has the turns that a request begins with.
 type beginnings struct {
 	any      *turn // the longest
 	own, old *turn // the two longest of the request's own model
 }
 
-// habit says what had changed at the request before already.
+// habit returns what had already changed at the request before.
 func (b beginnings) habit() PrefixChange {
 	if b.old == nil {
 		return PrefixChange{}
@@ -80,8 +78,8 @@ func (s *State) beginnings(r *Request) (b beginnings) {
 	return b
 }
 
-// longest is the longest turn of a cache key that a request begins with, and its number of links;
-// nil if there is none. The caller holds the lock.
+// longest returns the longest turn of a cache key that a request begins with, and its number of links; nil if there is none. The
+// caller holds the lock.
 func (s *State) longest(r *Request, key Key) (*turn, int) {
 	salt := s.salt(r.Decoded)
 	for i, link := range slices.Backward(r.Chain.Links) {
@@ -92,8 +90,7 @@ func (s *State) longest(r *Request, key Key) (*turn, int) {
 	return nil, 0
 }
 
-// turn is the turn of a cache key that ends with a hash; nil if there is none. The caller
-// holds the lock.
+// turn returns the turn of a cache key that ends with a hash, or nil. The caller holds the lock.
 func (s *State) turn(end uint64, key Key) *turn {
 	for _, t := range s.turns[end] {
 		if t.key() == key {
@@ -103,7 +100,7 @@ func (s *State) turn(end uint64, key Key) *turn {
 	return nil
 }
 
-// put notes a turn in place of the one with its hash and cache key. The caller holds the lock.
+// put stores a turn, and replaces the turn with its hash and cache key. The caller holds the lock.
 func (s *State) put(end uint64, t *turn) {
 	key := t.key()
 	s.drop(end, key)
@@ -132,7 +129,7 @@ func (s *State) drop(end uint64, key Key) {
 	}
 }
 
-// forget drops all but the newest turns, once there are far too many. The caller holds the lock.
+// forget drops all but the newest turns, once there are many more than the limit. The caller holds the lock.
 func (s *State) forget() {
 	if s.count <= 4*MaxTurns {
 		return
@@ -155,7 +152,7 @@ func (s *State) forget() {
 	}
 }
 
-// Take notes turns of other processes, where none newer is known. They come newest first.
+// Take adds turns of other processes, unless a newer one is known. They come newest first.
 func (s *State) Take(turns []record.Turn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -168,8 +165,8 @@ func (s *State) Take(turns []record.Turn) {
 	s.take(turns, lineages)
 }
 
-// Wants returns the prefixes (record.Turn.Prefix) of turns that a request may begin with, if other processes may have asked for some that
-// are not known here.
+// Wants returns the prefixes (record.Turn.Prefix) of turns that a request may begin with, if other processes may have sent requests
+// that are not known here.
 func (s *State) Wants(r *Request) (prefixes []uint64) {
 	unknown := s.Unknown(r)
 	s.mu.Lock()
@@ -187,7 +184,7 @@ func (s *State) Wants(r *Request) (prefixes []uint64) {
 	}
 	c, messages, salt := r.Chain, r.Decoded.Messages[r.Chain.Skip:], s.salt(r.Decoded)
 	for i, link := range c.Links {
-		if i < c.Answer || messages[i].Role == llm.Assistant { // where a turn may end (prefix.Chain.End)
+		if i < c.Answer || messages[i].Role == llm.Assistant { // a place where a turn may end (prefix.Chain.End)
 			for key := range keys {
 				prefixes = append(prefixes, link^salt^key)
 			}
@@ -196,7 +193,7 @@ func (s *State) Wants(r *Request) (prefixes []uint64) {
 	return prefixes
 }
 
-// TakeOf notes those turns that a request Wants. They come newest first.
+// TakeOf adds the turns that a request Wants. They come newest first.
 func (s *State) TakeOf(r *Request, turns []record.Turn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -212,7 +209,7 @@ func (s *State) TakeOf(r *Request, turns []record.Turn) {
 	}
 }
 
-// take notes turns of other processes. lineages are those that they may belong to, by their ids. The caller holds the lock.
+// take adds turns of other processes. lineages has the lineages that they may belong to, by id. The caller holds the lock.
 func (s *State) take(turns []record.Turn, lineages map[any]*lineage) {
 	delete(lineages, uint64(0))
 	for _, stored := range slices.Backward(turns) { // the oldest first
@@ -235,15 +232,15 @@ func (s *State) take(turns []record.Turn, lineages map[any]*lineage) {
 	}
 }
 
-// Known reports whether a request begins with one that was answered.
+// Known reports whether a request begins with an answered request.
 func (s *State) Known(r *Request) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.beginnings(r).any != nil
 }
 
-// Unknown counts the answers of the model in a request behind the longest turn that it begins with. One is
-// the answer to that turn; more were asked for in another process.
+// Unknown counts the model's answers in a request after the longest turn that it begins with. One is the answer to that turn. More
+// than one means that another process sent requests, too.
 func (s *State) Unknown(r *Request) (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -256,8 +253,8 @@ func (s *State) Unknown(r *Request) (n int) {
 	return n
 }
 
-// Named returns the name of the conversation, of another process, that a request goes on
-// from. It is empty if there is none, or if another request goes on from it already.
+// Named returns the name of another process's conversation that a request continues. It is empty if there is none, or if another
+// request already continues it.
 func (s *State) Named(r *Request) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// atLeast0 refuses negative numbers. what says what the number is.
+// atLeast0 returns a check that refuses negative numbers. what describes the number.
 func atLeast0(what string) func(any) error {
 	return func(v any) error {
 		if v.(int) < 0 {
@@ -25,7 +25,7 @@ func enoughMemory(v any) error {
 	return nil
 }
 
-// CheckAuditDays says what is wrong with a value of audit-days.
+// CheckAuditDays validates a value of audit-days.
 func CheckAuditDays(days int) error {
 	if days != 0 && days < LeastAuditDays {
 		return fmt.Errorf("audit-days is a number of days, %d or more, which undo needs, or 0 (for ever), not %d", LeastAuditDays, days)
@@ -47,8 +47,7 @@ func checkPlaceholder(v any) error {
 	return nil
 }
 
-// checkProjectRoot wants an absolute path. It may be one of another system: the
-// agents may run there.
+// checkProjectRoot requires an absolute path. It may be a path of another system, because the agents may run there.
 func checkProjectRoot(v any) error {
 	s := v.(string)
 	drive := len(s) > 2 && s[1] == ':' && (s[2] == '\\' || s[2] == '/')
@@ -85,8 +84,8 @@ func checkUpstream(v any) error {
 	return nil
 }
 
-// CheckBaseURL says why s, if it is not empty, is no base URL. It does not quote
-// s: there may be a password anywhere in it.
+// CheckBaseURL returns why s is not a base URL. An empty s is allowed. The error does not quote s, because s may contain a password
+// anywhere.
 func CheckBaseURL(s string) error {
 	if s == "" {
 		return nil
@@ -101,7 +100,7 @@ func CheckBaseURL(s string) error {
 	return nil
 }
 
-// checkStore does not quote the value, which may have a password.
+// checkStore does not quote the value, which may contain a password.
 func checkStore(v any) error {
 	s := v.(string)
 	u, err := url.Parse(s)

@@ -1,18 +1,14 @@
-// Package config reads the configuration: what flags, environment variables, the
-// project's file and the user's file say, the first of them that says anything
-// having the last word.
+// Package config reads the configuration: flags, environment variables, the project's file and the user's file. For each key, the
+// first of these that has it counts.
 //
-// The table in keys.go has a row for each key: its type, its default, what it
-// may be, its help, and whether a project's file may set it. Flags, the page
-// docs/configuration.md and its JSON Schema are made from the table. [Load]
-// reads all layers into one [Config].
+// The table in keys.go has a row for each key: its type, its default, its allowed values, its help, and whether a project's file
+// may set it. Flags, the page docs/configuration.md and its JSON Schema are made from the table. [Load] reads all layers into one
+// [Config].
 //
-// A key goes by the same name everywhere: key "lang", flag --lang, variable
-// STET_LANG. A dash becomes an underscore in the variable's name.
+// A key has the same name everywhere: key "lang", flag --lang, variable STET_LANG. A dash is an underscore in the variable's name.
 //
-// The project's file comes with a checkout and is not trusted. It may not say
-// where requests go, who may connect, or which files are written. Its rules
-// restrict, and allow nothing.
+// The project's file comes with a checkout and is not trusted. It cannot set where requests go, who may connect, or which files are
+// written. Its rules can only restrict.
 package config
 
 import (
@@ -44,7 +40,7 @@ type Config struct {
 	Clear       bool
 	Fold        bool
 	Tools       Tools
-	Dialects    *dialect.Table // nil: those that stet knows
+	Dialects    *dialect.Table // nil: the built-in table
 
 	Record      bool
 	RecordDays  int
@@ -55,8 +51,7 @@ type Config struct {
 	Log         string
 	Listen      string
 
-	// Upstream is where requests go by flags and environment; by all layers
-	// after [Config.Route].
+	// Upstream says where requests go: by flags and environment; after [Config.Route], by all layers.
 	Upstream Upstreams
 
 	Model        string
@@ -65,7 +60,7 @@ type Config struct {
 	ProjectNotes bool
 
 	Rules        []policy.Rule // of the user's file
-	ProjectRules []policy.Rule // of the project's file of the workspace; they restrict
+	ProjectRules []policy.Rule // from the project's file of the workspace; they only restrict
 	MCP          []MCPServer
 	Elicitation  string
 	Unread       policy.Action
@@ -75,27 +70,27 @@ type Config struct {
 	Dedupe       bool
 
 	upstream      string    // for every API
-	ownUpstreams  Upstreams // where requests go by flags and environment
-	fileUpstreams Upstreams // where requests go by the files
-	layers        []layer   // the first that has a key decides
-	ruleLayers    []layer   // the files whose rules count
+	ownUpstreams  Upstreams // from flags and environment
+	fileUpstreams Upstreams // from the files
+	layers        []layer   // the first layer with a key counts
+	ruleLayers    []layer   // the files with rules
 }
 
 // Tools is the table [tools].
 type Tools struct {
-	Drop []string // names and patterns of tools that are not offered to the model
+	Drop []string // names and patterns of tools that the model is not offered
 }
 
-// Upstreams are base URLs, one for each API and cloud; empty is the provider's own.
+// Upstreams has a base URL for each API and cloud; empty: the provider's own.
 type Upstreams struct {
 	Messages, Chat, Responses, Gemini string
 	Vertex, Azure, Bedrock            string
 }
 
-// everywhere sends all to one base URL.
+// everywhere returns Upstreams with one base URL for all.
 func everywhere(base string) Upstreams { return Upstreams{base, base, base, base, base, base, base} }
 
-// or returns u, with what is empty in it taken from next.
+// or returns u, with its empty fields taken from next.
 func (u Upstreams) or(next Upstreams) Upstreams {
 	return Upstreams{
 		cmp.Or(u.Messages, next.Messages), cmp.Or(u.Chat, next.Chat), cmp.Or(u.Responses, next.Responses),
@@ -106,13 +101,13 @@ func (u Upstreams) or(next Upstreams) Upstreams {
 
 // Source says where the layers are.
 type Source struct {
-	Dir       string // where the search for the project's file begins
-	Workspace string // the directory whose rules count; "": rules are not read
+	Dir       string // the search for the project's file begins here
+	Workspace string // the directory whose rules apply; "": rules are not read
 	Home      string // the search for the project's file ends here; "": at the root
-	User      string // the user's file; "": there is none
+	User      string // the user's file; "": none
 	Getenv    func(string) string
 	Flags     *pflag.FlagSet // nil: no flags
-	// Warn tells the person what was passed over; nil: nothing is told.
+	// Warn tells the person what was ignored; nil: no message.
 	Warn func(format string, args ...any)
 }
 
@@ -165,12 +160,11 @@ func Load(s Source) (*Config, error) {
 	return c, c.loadUpstreams()
 }
 
-// fill sets every field to what the first layer with its key says, or to its
-// default.
+// fill sets every field from the first layer with its key, or to its default.
 func (c *Config) fill(layers []layer) error {
 	for _, k := range keys {
 		if k.Name == ruleKey {
-			continue // rules of both files count
+			continue // rules of both files apply
 		}
 		value := k.Default
 		if l, ok := first(layers, k.Name); ok && l.values[k.Name] != "" {
@@ -186,8 +180,8 @@ func (c *Config) fill(layers []layer) error {
 	return nil
 }
 
-// loadUpstreams separates what flags and environment say of the upstreams from
-// what the files say: what an agent itself is configured to stands between them.
+// loadUpstreams separates the upstreams of flags and environment from those of the files, because the agent's own configuration
+// comes between them.
 func (c *Config) loadUpstreams() error {
 	of := func(layers []layer) (Upstreams, error) {
 		var only Config
@@ -200,19 +194,19 @@ func (c *Config) loadUpstreams() error {
 		return err
 	}
 	c.Upstream = c.ownUpstreams
-	if _, said := first(own, "upstream"); !said { // it is for every request, even if it is empty
+	if _, said := first(own, "upstream"); !said { // it applies to every request, even if it is empty
 		c.fileUpstreams, err = of(files)
 	}
 	return err
 }
 
-// Routed returns where the requests of an agent go: what flags and environment say
-// counts first, then found, which is what the agent would have used, then what the files say.
+// Routed returns where the requests of an agent go: first by flags and environment, then by found, the agent's own configuration,
+// then by the files.
 func (c *Config) Routed(found Upstreams) Upstreams {
 	return c.ownUpstreams.or(found).or(c.fileUpstreams)
 }
 
-// Route makes Upstream what counts for an agent; see Routed.
+// Route sets Upstream for an agent; see Routed.
 func (c *Config) Route(found Upstreams) { c.Upstream = c.Routed(found) }
 
 // loadRules reads the rules of both files.
@@ -232,12 +226,11 @@ func (c *Config) loadRules(project, user layer) (err error) {
 	return nil
 }
 
-// History returns the engine's configuration for a workspace; root is empty
-// where it is not known.
+// History returns the engine's configuration for a workspace; root is empty if it is not known.
 func (c *Config) History(root string) history.Config {
 	all := func(n int) int {
 		if n == 0 {
-			return -1 // the engine's word for all
+			return -1 // the engine's value for all
 		}
 		return n
 	}
@@ -260,7 +253,7 @@ func (c *Config) FilePolicy() (policy.Policy, error) {
 	return p, nil
 }
 
-// CallRate is Rate as the handler of calls takes it: -1 is any number.
+// CallRate returns Rate for the handler of calls: -1 means no limit.
 func (c *Config) CallRate() int {
 	if c.Rate == 0 {
 		return -1

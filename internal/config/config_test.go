@@ -23,8 +23,7 @@ func write(t *testing.T, file, text string) {
 	}
 }
 
-// place is a directory with a user's file, a variable's worth of environment and
-// flags.
+// place is a directory with a user's file, environment variables and flags.
 type place struct {
 	Source
 	env map[string]string
@@ -61,7 +60,7 @@ func (p *place) load(t *testing.T) *Config {
 	return c
 }
 
-// The keys that history's rules have reach it. (TRIM-5, TRIM-13, TRIM-15)
+// The keys for history's rules set its configuration. (TRIM-5, TRIM-13, TRIM-15)
 func TestHistoryKeys(t *testing.T) {
 	p := newPlace(t, "keep-shell = 2\nby-size = true\nby-content = true\nkeep = 0\n")
 	if c := p.load(t).History(p.Dir); c.KeepShell != 2 || !c.BySize || !c.ByContent || c.KeepReads != -1 {
@@ -69,8 +68,7 @@ func TestHistoryKeys(t *testing.T) {
 	}
 }
 
-// TRIM-7: the workspace's root is said by a flag, a variable or a file, in this order;
-// a command that knows its own goes by that.
+// TRIM-7: a flag, a variable or a file sets the workspace's root, in this order. A command that knows its own root uses that.
 func TestProjectRoot(t *testing.T) {
 	p := newPlace(t, "")
 	root := func(want string, args ...string) {
@@ -93,9 +91,8 @@ func TestProjectRoot(t *testing.T) {
 	}
 }
 
-// What the user says stands before what an agent is configured to, and that
-// before the files. An upstream for every request, even an empty one, silences
-// the files.
+// The user's setting comes before the agent's configuration, and that before the files. An upstream for every request, even an
+// empty one, disables the files.
 func TestRoute(t *testing.T) {
 	const files = "upstream = \"http://all\"\nupstream-chat = \"http://chat\"\n"
 	all := func(base, messages, chat string) Upstreams {
@@ -122,8 +119,7 @@ func TestRoute(t *testing.T) {
 	}
 }
 
-// Every setting is told with the place that said it, and URLs without what may be
-// a secret.
+// Every setting is shown with the place that set it, and URLs without parts that may be secret.
 func TestSettings(t *testing.T) {
 	p := newPlace(t, "keep = 3\nlog = \"a\"\nupstream-chat = \"https://host/secret\"\n[[rule]]\ndo = \"ask\"\n")
 	p.Workspace = filepath.Join(p.Dir, "tree")
@@ -149,7 +145,7 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// A project's rules restrict and do no more; the user's say what they like.
+// A project's rules can only restrict. The user's rules can also allow.
 func TestRules(t *testing.T) {
 	p := newPlace(t, "unread = \"deny\"\nsuspicion = \"suspend\"\nrate = 0\n[[rule]]\npaths = [\"docs/**\"]\ndo = \"allow\"\n")
 	p.Workspace = filepath.Join(p.Dir, "tree")
@@ -183,7 +179,7 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// Which tools are left out is said in the user's file alone.
+// Only the user's file can set which tools are left out.
 func TestTools(t *testing.T) {
 	const said = "[tools]\ndrop = [\"mcp__x__*\", \"Web\"]\n"
 	if diff := cmp.Diff(Tools{Drop: []string{"mcp__x__*", "Web"}}, newPlace(t, said).load(t).Tools); diff != "" {
@@ -206,7 +202,7 @@ func TestTools(t *testing.T) {
 	}
 }
 
-// MCP servers are named in the user's file alone, and what may be a secret in them stands in no setting and no error.
+// Only the user's file can name MCP servers. Settings and errors do not show their possible secrets.
 func TestMCP(t *testing.T) {
 	const said = "[[mcp]]\nname = \"files\"\ncommand = [\"serve\", \"secret\"]\nenv = {KEY = \"secret\"}\n" +
 		"[[mcp]]\nname = \"web\"\nurl = \"https://host/secret\"\nheaders = {Authorization = \"secret\"}\n"
@@ -244,8 +240,7 @@ func TestMCP(t *testing.T) {
 	}
 }
 
-// Whom to tell of questions is said in the user's file alone, and what may be a secret
-// in it stands in no setting and no error.
+// Only the user's file can set notifications. Settings and errors do not show their possible secrets.
 func TestNotify(t *testing.T) {
 	const said = "[notify]\nntfy = \"https://ntfy.sh/secret\"\ncommand = [\"notify-send\", \"secret\"]\ncontent = true\n"
 	p := newPlace(t, said)
@@ -278,7 +273,7 @@ func TestNotify(t *testing.T) {
 	}
 }
 
-// What is wrong in a file is named with its line, and an unknown key with the one that was probably meant.
+// An error in a file names the line, and an unknown key the most similar key.
 func TestErrorLines(t *testing.T) {
 	for text, words := range map[string]string{
 		"keep = 3\n\npolicy = \n":                      ", line 3, column ",

@@ -10,8 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The page's table and the schema say what the table of keys says. UPDATE=1 writes
-// them anew.
+// The page's table and the schema match the table of keys. UPDATE=1 rewrites them.
 func TestDocs(t *testing.T) {
 	written, err := os.ReadFile("../../docs/configuration.md")
 	if err != nil {

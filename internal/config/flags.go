@@ -24,8 +24,7 @@ func AddFlags(f *pflag.FlagSet, names ...string) {
 	}
 }
 
-// CompleteFlags tells the shell what the flags of a command may be that have a
-// fixed set of values.
+// CompleteFlags adds shell completion for a command's flags with a fixed set of values.
 func CompleteFlags(cmd *cobra.Command) {
 	for _, k := range keys {
 		if f := cmd.Flags().Lookup(k.Name); f != nil && f.Value.Type() == "string" && k.Values != nil {

@@ -17,14 +17,14 @@ type key struct {
 	Name        string
 	Type        Type
 	Default     any      // of the Type; nil for tables
-	DefaultText string   // says what an empty default means
-	Values      []string // what it may be; nil: see Help
+	DefaultText string   // the meaning of an empty default
+	Values      []string // allowed values; nil: see Help
 	UserOnly    bool     // a project's file may not set it
 	Help        string   // of the flag
 	Doc         string   // of the page; "" is Help
 
-	field func(*Config) any // pointer to where the value goes
-	valid func(any) error   // nil: every value of the type
+	field func(*Config) any // returns a pointer to the field for the value
+	valid func(any) error   // nil: every value of the type is allowed
 }
 
 // Type is the type of a key's value, as an error names it.
@@ -36,11 +36,10 @@ const (
 	Number Type = "a whole number"
 	Bool   Type = "true or false"
 	tables Type = "an array of tables" // in files only
-	table  Type = "a table"            // likewise
+	table  Type = "a table"            // in files only
 )
 
-// Where requests go when nothing is said, for the person to read. The proxy
-// knows by itself.
+// Default upstreams, as text for a person. The proxy has its own defaults.
 const (
 	MessagesURL = "https://api.anthropic.com"
 	OpenAIURL   = "https://api.openai.com/v1"
@@ -54,9 +53,8 @@ const (
 	APIResponses = "responses"
 )
 
-// Values of the key elicitation. An answer through the client comes from the
-// client, and only maybe from a person: without a word from the user it counts
-// for nothing.
+// Values of the key elicitation. An answer through the client comes from the client, and only maybe from a person. So it does not
+// count unless the user's configuration says so.
 const (
 	elicitNone     = "none"
 	elicitOrdinary = "ordinary"
@@ -81,9 +79,8 @@ const (
 	TryBound    = "try"
 )
 
-// DefaultAuditDays and LeastAuditDays are how long entries of the audit trail
-// are kept. Undo and the outcomes of repeated calls need the entries of the time
-// for which replaced versions of files are kept, which is 30 days.
+// DefaultAuditDays and LeastAuditDays are how long entries of the audit trail are kept. Undo and the outcomes of repeated calls
+// need the entries for as long as replaced versions of files are kept, which is 30 days.
 const (
 	DefaultAuditDays = 180
 	LeastAuditDays   = 31
@@ -338,15 +335,14 @@ var keys = []key{
 	},
 }
 
-// removed are keys that there were, and what to know of each.
+// removed has the keys that no longer exist, with advice for each.
 var removed = map[string]string{
 	"cache-ttl": "the provider's cache lives as long as the agent asks for",
 	"margin":    "old text is left out only where the provider's cache holds nothing of the conversation",
 	"pressure":  "old text is left out only where the provider's cache holds nothing of the conversation",
 }
 
-// Removed says what to know of a key, or flag, that there is no more; empty for
-// all others.
+// Removed returns the advice for a key or flag that no longer exists; empty for all others.
 func Removed(name string) string { return removed[name] }
 
 func policyNames() []string {
@@ -379,7 +375,7 @@ func keyNames(project bool) string {
 // negated reports whether the key's flag is --no-KEY.
 func (k key) negated() bool { return k.Name == "record" || k.Name == "fold" || k.Name == "clear" }
 
-// check says what is wrong with a value of the key's type.
+// check validates a value against the key's type.
 func (k key) check(v any) error {
 	if k.valid != nil {
 		if err := k.valid(v); err != nil {
@@ -389,7 +385,7 @@ func (k key) check(v any) error {
 	return k.assign(new(Config), v)
 }
 
-// assign puts a value of the key's type into its field.
+// assign sets the key's field to a value of its type.
 func (k key) assign(c *Config, v any) (err error) {
 	switch to := k.field(c).(type) {
 	case *string:

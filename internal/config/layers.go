@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// layer is what one place says: the flags, the environment, or a file.
+// layer has the settings of one place: the flags, the environment, or a file.
 type layer struct {
 	name   string         // a file's path; empty for flags and environment
 	values map[string]any // a string, int, bool, []any or map, by key
@@ -33,7 +33,7 @@ func first(layers []layer, key string) (layer, bool) {
 	return layers[i], true
 }
 
-// readFlags takes the settings out of the flags that were given.
+// readFlags reads the settings from the given flags.
 func readFlags(flags *pflag.FlagSet) (layer, error) {
 	l := layer{values: map[string]any{}, from: map[string]string{}}
 	if flags == nil {
@@ -61,8 +61,8 @@ func readFlags(flags *pflag.FlagSet) (layer, error) {
 	return l, failed
 }
 
-// readEnvironment takes the settings out of STET_* variables. Other variables of
-// that prefix are no settings and are left alone. An empty one sets nothing.
+// readEnvironment reads the settings from STET_* variables. Other variables with that prefix are ignored. An empty variable sets
+// nothing.
 func readEnvironment(getenv func(string) string) (layer, error) {
 	l := layer{values: map[string]any{}, from: map[string]string{}}
 	if getenv == nil {
@@ -95,7 +95,7 @@ func variable(key string) string {
 	return "STET_" + strings.ToUpper(strings.ReplaceAll(key, "-", "_"))
 }
 
-// readFile reads a configuration file. A file that does not exist sets nothing.
+// readFile reads a configuration file. A missing file sets nothing.
 func readFile(file string, project bool) (layer, error) {
 	l := layer{name: file}
 	if file == "" {
@@ -138,7 +138,7 @@ func readFile(file string, project bool) (layer, error) {
 	return l, nil
 }
 
-// checkInFile says what is wrong with a key and its value in a file.
+// checkInFile validates a key and its value in a file.
 func checkInFile(name string, v any, project bool) error {
 	k, ok := keyOf(name)
 	near := ""
@@ -158,7 +158,7 @@ func checkInFile(name string, v any, project bool) error {
 	if n, ok := v.(int64); ok {
 		v = int(n)
 	}
-	if !k.Type.holds(v) && k.Type == table { // what stands there may be a secret
+	if !k.Type.holds(v) && k.Type == table { // the value may be a secret
 		return fmt.Errorf("%s: want %s, [%s]", name, k.Type, name)
 	}
 	if !k.Type.holds(v) {
@@ -199,11 +199,10 @@ func (t Type) parse(s string) (any, error) {
 	}
 }
 
-// Setting is a key, its value for people to read, and where that was said: a
-// flag, a variable, a file with the line, or "default".
+// Setting is a key, its value as text, and its source: a flag, a variable, a file with the line, or "default".
 type Setting struct{ Key, Value, From string }
 
-// FromDefault is where a value is from that is set nowhere.
+// FromDefault is the source of a value that is set nowhere.
 const FromDefault = "default"
 
 // Settings returns all keys that have a value. Of URLs that were set it tells no
@@ -223,7 +222,7 @@ func (c *Config) Settings() []Setting {
 }
 
 func (c *Config) setting(k key) Setting {
-	if k.Name == ruleKey { // those of both files count
+	if k.Name == ruleKey { // the rules of both files apply
 		rows, files := 0, []string(nil)
 		for _, l := range c.ruleLayers {
 			if more, ok := l.values[ruleKey].([]any); ok {
@@ -252,7 +251,7 @@ func (c *Config) setting(k key) Setting {
 	return Setting{k.Name, fmt.Sprint(k.Default), FromDefault}
 }
 
-// hostOf is a URL without what follows its host.
+// hostOf returns a URL up to its host.
 func hostOf(value string) string {
 	u, err := url.Parse(value)
 	if value == "" || err != nil {

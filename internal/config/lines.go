@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// keyLines returns the line on which each key of a text of TOML first stands. A key in a
-// table has the table's name before its own: "notify.ntfy".
+// keyLines returns the first line of each key in a TOML text. The name of a key in a table begins with the table's name:
+// "notify.ntfy".
 func keyLines(text []byte) map[string]int {
 	lines := map[string]int{}
 	var p unstable.Parser
@@ -35,7 +35,7 @@ func keyLines(text []byte) map[string]int {
 	return lines
 }
 
-// at is where a key stands in a file: the file, and the line if that is known.
+// at returns the place of a key in a file: the file, and the line if it is known.
 func (l layer) at(key string) string {
 	if n := l.lines[key]; n > 0 {
 		return fmt.Sprintf("%s, line %d", l.name, n)
@@ -43,16 +43,15 @@ func (l layer) at(key string) string {
 	return l.name
 }
 
-// unknownMember is the error of a key in a table, which the table may not have.
+// unknownMember is the error for a key that a table must not have.
 type unknownMember struct {
 	key   string // with the table's name
-	wants string // what the table may have
+	wants string // the keys that the table may have
 }
 
 func (e *unknownMember) Error() string { return fmt.Sprintf("unknown key %q: %s", e.key, e.wants) }
 
-// nearKeys lists the keys of a file whose names are nearly a name, as cobra compares names of
-// commands. It is empty where there is none.
+// nearKeys returns the keys of a file with names similar to name, compared as cobra compares command names, or none.
 func nearKeys(name string, project bool) string {
 	all := &cobra.Command{SuggestionsMinimumDistance: 2}
 	for _, k := range keys {

@@ -4,6 +4,5 @@ package config
 
 import "os"
 
-// sameOwner reports whether a file may be trusted as much as the directory dir.
-// It was not tried on such systems.
+// sameOwner reports whether a file is as trusted as the directory dir. It is not implemented for this system.
 func sameOwner(os.FileInfo, string) bool { return true }

@@ -7,8 +7,7 @@ import (
 	"syscall"
 )
 
-// sameOwner reports whether a file is ours, or its owner is that of the
-// directory dir.
+// sameOwner reports whether this user or the owner of the directory dir owns a file.
 func sameOwner(file os.FileInfo, dir string) bool {
 	has, ok := file.Sys().(*syscall.Stat_t)
 	if !ok || has.Uid == uint32(os.Getuid()) {

@@ -13,13 +13,12 @@ import (
 // ProjectFile is the name of a project's file.
 const ProjectFile = ".stet.toml"
 
-// maxProject is how many bytes a project's file may have.
+// maxProject is the limit of a project's file, in bytes.
 const maxProject = 1 << 20
 
-// projectFile returns the nearest project's file, looking upwards from dir as far
-// as the checkout or the home directory goes; empty when there is none. Where
-// there is no checkout all users may be able to write to a directory above, so a
-// file of another user does not count. Without dir there is none.
+// projectFile returns the nearest project's file, looking upwards from dir to the root of the checkout or the home directory; empty
+// if there is none or dir is empty. Outside a checkout, other users may be able to write to a parent directory, so a file of
+// another user does not count.
 func (s *Source) projectFile(dir string) string {
 	if dir == "" {
 		return ""
@@ -43,9 +42,8 @@ func (s *Source) projectFile(dir string) string {
 	}
 }
 
-// readProject reads a file that came with a checkout, and so is not trusted. It
-// has to be a regular file of bounded size in its directory, links followed.
-// The call never blocks, whatever the file turns out to be.
+// readProject reads a file from a checkout, which is not trusted. It must be a regular file of bounded size in its directory, after
+// following links. The call never blocks, whatever kind of file it is.
 func readProject(file string) ([]byte, error) {
 	root, err := os.OpenRoot(filepath.Dir(file))
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// A stranger's file does not configure what is not a checkout.
+// Outside a checkout, a file of another user is ignored.
 func TestProjectConfigOwner(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root can give files away")
@@ -39,8 +39,7 @@ func TestProjectConfigOwner(t *testing.T) {
 	}
 }
 
-// FILE-7: a checkout cannot have stet read without end, wait, or read what lies
-// elsewhere, by what it calls its configuration.
+// FILE-7: a checkout's configuration file cannot make stet read without end, block, or read files elsewhere.
 func TestHostileProjectConfig(t *testing.T) {
 	outside := filepath.Join(t.TempDir(), "secret")
 	write(t, outside, "token = s3cr3t\n")

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 )
 
-// Schema is a JSON Schema of a configuration file, for editors.
+// Schema returns a JSON Schema of a configuration file, for editors.
 func Schema() (string, error) {
 	properties := map[string]any{}
 	for _, k := range keys {

@@ -7,13 +7,12 @@ import (
 	"os"
 )
 
-// StateError is the error of a state directory that cannot be used.
+// StateError wraps an error about an unusable state directory.
 func StateError(err error) error {
 	return fmt.Errorf("state directory: %w; XDG_STATE_HOME says where else it may be", err)
 }
 
-// OpenLog opens a log file, and returns a logger that writes nothing where file is
-// empty.
+// OpenLog opens a log file. If file is empty, the logger writes nothing.
 func OpenLog(file string) (*slog.Logger, io.Closer, error) {
 	if file == "" {
 		return slog.New(slog.DiscardHandler), io.NopCloser(nil), nil

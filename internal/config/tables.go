@@ -15,8 +15,8 @@ import (
 	"github.com/stet-dev/stet/policy"
 )
 
-// decodeTables decodes the table, or tables, of a key into a struct that has the key. name
-// is that of an unknown member, empty where the error is another.
+// decodeTables decodes the table or tables of a key into a struct with that key. name is an unknown member's name; empty for
+// another error.
 func decodeTables(key string, value any, into any) (name string, err error) {
 	b, err := toml.Marshal(map[string]any{key: value})
 	if err != nil {
@@ -30,7 +30,7 @@ func decodeTables(key string, value any, into any) (name string, err error) {
 	return "", err
 }
 
-// parseDialects adds [[dialect]] tables to those that stet knows.
+// parseDialects adds [[dialect]] tables to the built-in table.
 func parseDialects(rows any) (*dialect.Table, error) {
 	var file struct {
 		Dialect []dialect.Row `toml:"dialect"`
@@ -56,12 +56,12 @@ func parseNotify(v any) (notify.Config, error) {
 	return file.Notify, file.Notify.Check()
 }
 
-// MCPServer is one of the servers whose tools stet's own agent has, in chat and run.
+// MCPServer is a server whose tools stet's own agent has, in chat and run.
 type MCPServer struct {
 	Name    string            `toml:"name"`
 	Command []string          `toml:"command"` // the program and its arguments
-	Env     map[string]string `toml:"env"`     // beside stet's own environment
-	URL     string            `toml:"url"`     // in place of Command
+	Env     map[string]string `toml:"env"`     // added to stet's environment
+	URL     string            `toml:"url"`     // instead of Command
 	Headers map[string]string `toml:"headers"`
 }
 

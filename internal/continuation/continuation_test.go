@@ -28,7 +28,7 @@ func whole(t testing.TB, s Shape, body string) *Turn {
 	return turn
 }
 
-// hold holds a turn that was sent as it came, or as sent.
+// hold stores a turn that was sent unchanged, or as sent.
 func hold(t testing.TB, s *Store, id string, turn *Turn, sent string, answer ...string) {
 	t.Helper()
 	var items [][]byte
@@ -43,7 +43,7 @@ func hold(t testing.TB, s *Store, id string, turn *Turn, sent string, answer ...
 	}
 }
 
-// next reads a request that goes on from an answer.
+// next reads a request that continues from an answer.
 func next(t testing.TB, s *Store, shape Shape, id, body string) *Turn {
 	t.Helper()
 	turn, err := s.Continue(shape, id, []byte(body))
@@ -105,7 +105,7 @@ func TestContinue(t *testing.T) {
 	}
 }
 
-// A conversation may begin with no items, and an answer that has none: it goes on from there all the same (WIRE-4).
+// A conversation may begin without items, and its answer may have none: it can still be continued (WIRE-4).
 func TestContinueNothing(t *testing.T) {
 	for _, shape := range []Shape{kept, own} {
 		s := New(1 << 20)
@@ -121,7 +121,7 @@ func TestContinueNothing(t *testing.T) {
 	}
 }
 
-// Edits of new items go into the request's body. An older item must be as it was sent.
+// Edits of new items are made in the request's body. An older item must be as it was sent.
 func TestPatched(t *testing.T) {
 	s := New(1 << 20)
 	hold(t, s, "a", whole(t, kept, `{"messages":["long","b"],"z":1}`), `{"messages":["cut","b"],"z":1}`, `"answer"`)
@@ -148,7 +148,7 @@ func TestPatched(t *testing.T) {
 			t.Errorf("%s: %s, want %s", c.whole, text, c.want)
 		}
 	}
-	// What goes on from there holds both texts of each item.
+	// The continued conversation has both texts of each item.
 	hold(t, s, "b", turn, `{"id":"a","more":1,"messages":["new"]}`, `"answer 2"`)
 	last := next(t, s, kept, "b", `{"messages":["x"]}`)
 	if got, err := last.Patched(nil, []byte(`{"messages":["cut","b","answer","new","answer 2","y"],"z":1}`)); err != nil || string(got) != `{"messages":["y"]}` {
@@ -162,7 +162,7 @@ func TestPatched(t *testing.T) {
 	}
 }
 
-// What is no request of the shape is an error, and nothing is held of it.
+// A body that does not fit the shape is an error, and nothing of it is stored.
 func TestRefuse(t *testing.T) {
 	for _, body := range []string{`{}`, `{"messages":{}}`, `{"messages":"text"}`, `{"messages":[1],"messages":[2]}`, `{"messages":[1]`, `{"messages":[1]} x`, `[]`, ``, `{"messages":null}`} {
 		if turn, err := kept.Whole([]byte(body)); err == nil {
@@ -181,7 +181,7 @@ func TestRefuse(t *testing.T) {
 	}
 }
 
-// Memory is bounded: what was used least lately leaves, and items in common are held once.
+// Memory is bounded: the least recently used leave first, and common items are stored once.
 func TestBounded(t *testing.T) {
 	s := New(1 << 20)
 	text := strings.Repeat("x", 1000)
@@ -195,7 +195,7 @@ func TestBounded(t *testing.T) {
 	if once > 301*(1000+4*overhead) {
 		t.Errorf("%d bytes for 300 kB", once)
 	}
-	// The same sent as a whole is the same items.
+	// A whole request with the same items gives the same items.
 	turn := next(t, s, kept, "300", `{"messages":[]}`)
 	hold(t, s, "again", whole(t, kept, string(turn.Body)), "")
 	if s.size > once+2*overhead {
@@ -210,7 +210,7 @@ func TestBounded(t *testing.T) {
 	if turn, err := s.Continue(kept, "300", []byte(`{"messages":[]}`)); turn != nil || err != nil {
 		t.Error("the oldest is still held", err)
 	}
-	// A conversation that leaves while it is continued comes back whole.
+	// A conversation that is dropped while it is continued is stored whole again.
 	hold(t, s, "301", turn, "", `"late"`)
 	if got := next(t, s, kept, "301", `{"messages":[]}`); len(got.Body) < 300*1000 || !strings.HasSuffix(string(got.Body), `"late"]}`) {
 		t.Errorf("%d bytes", len(got.Body))
@@ -232,8 +232,7 @@ func TestBounded(t *testing.T) {
 	}
 }
 
-// Whatever is asked in whatever order, a continuation is read as the conversation that the client
-// has, and sent as the one that the provider has.
+// For any order of requests, a continuation is read as the client's conversation, and sent as the provider's conversation.
 func TestRandom(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := New(rapid.Int64Range(0, 30_000).Draw(t, "memory"))
@@ -253,7 +252,7 @@ func TestRandom(t *testing.T) {
 			if len(ids) > 0 && rapid.Bool().Draw(t, "continues") {
 				from := rapid.SampledFrom(ids).Draw(t, "from")
 				if turn, err = s.Continue(kept, from, []byte(body)); turn == nil && err == nil {
-					continue // it is held no more
+					continue // it is no longer stored
 				}
 				now = byID[from]
 			}

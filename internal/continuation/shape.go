@@ -1,23 +1,21 @@
-// Package continuation holds conversations that a provider keeps too, so that a request which
-// carries only what is new can be read as a whole one.
+// Package continuation stores conversations that a provider also keeps, so that a request with only the new items can be read as a
+// whole request.
 //
-// A continuation is a request that names an earlier answer by its id and has only the items that are new
-// since then: messages, or whatever the API calls them. Here it becomes a [Turn]: one body with all items,
-// which a codec can decode like any other. What is edited in the new items goes back into the real body
-// with [Turn.Patched].
+// A continuation is a request that names an earlier answer by its id and has only the items that are new since then: messages, or
+// what the API calls them. This package makes a [Turn] of it: one body with all items, which a codec can decode like any other.
+// [Turn.Patched] puts edits of the new items back into the real body.
 //
-// For every answer two texts of each item are held: as it came from the client, and as it was sent
-// upstream. The provider keeps the second one. So an edit of an older item is an error, unless that item was
-// sent with the same edit.
+// Each item is stored with two texts: as it came from the client, and as it was sent upstream. The provider has the second one. So
+// an edit of an older item is an error, unless that item was sent with the same edit.
 //
-// The package knows no API: a [Shape] says where the items stand. All of it is raw JSON.
+// The package knows no API: a [Shape] says where the items are. All data is raw JSON.
 //
-// The way through it:
+// The steps:
 //
-//   - [Shape.Whole] takes a request that has all items. [Store.Continue] takes one that has only the new
-//     ones, and finds the others.
+//   - [Shape.Whole] takes a request with all items. [Store.Continue] takes one with only the new
+//     items, and finds the others.
 //   - [Turn.Patched] makes the real body from the whole one after its edits.
-//   - [Store.Hold] holds the conversation under the id of the answer, before the client sees the end of it.
+//   - [Store.Hold] stores the conversation under the id of the answer, before the client sees the end of the answer.
 package continuation
 
 import (
@@ -27,25 +25,23 @@ import (
 	"github.com/stet-dev/stet/internal/rawjson"
 )
 
-// Shape says where in the bodies of an API the items stand.
+// Shape says where the items are in the bodies of an API.
 type Shape struct {
 	// Items is the member that lists the items.
 	Items string
-	// Keeps says that a continuation has the other members of the body that the conversation
-	// began with. Otherwise it has its own.
+	// Keeps says that a continuation inherits the other members of the body that began the conversation. Otherwise it has its own.
 	Keeps bool
-	// Without are members that a continuation has and a whole body does not. They count where Keeps
-	// is false.
+	// Without names the members that a continuation has and a whole body does not have. It is used if Keeps is false.
 	Without []string
-	// Lone makes an item of a string that stands in place of the list; nil: it must be a list.
+	// Lone makes an item of a string in place of the list; nil: a list is required.
 	Lone func(literal []byte) []byte
 }
 
-// parsed is a body, taken apart.
+// parsed is a parsed body.
 type parsed struct {
-	list  rawjson.Span   // the inside of the list, without brackets; or the lone string
+	list  rawjson.Span   // the inside of the list, without brackets; or the string in its place
 	items []rawjson.Span // of the list
-	lone  bool           // there is a string in place of the list
+	lone  bool           // there is a string instead of the list
 }
 
 var (
@@ -54,7 +50,7 @@ var (
 	errLone    = errors.New("the text that stands in place of the list would change")
 )
 
-// ErrSent is the error of edits that would have an older item otherwise than it was sent.
+// ErrSent is the error for edits that would change an older item from its sent text.
 var ErrSent = errors.New("an item that was sent before would change")
 
 // parse finds the items of a body.
@@ -90,7 +86,7 @@ func (s *Shape) parse(body []byte) (p parsed, err error) {
 	return p, nil
 }
 
-// texts are the items of a body, each as it stands there.
+// texts returns the raw text of each item of a body.
 func (s *Shape) texts(body []byte, p *parsed) [][]byte {
 	if p.lone {
 		return [][]byte{s.Lone(p.list.Of(body))}
@@ -102,8 +98,7 @@ func (s *Shape) texts(body []byte, p *parsed) [][]byte {
 	return out
 }
 
-// around returns what stands before and behind the items in a whole body that has the other
-// members of body.
+// around returns the text before and after the items in a whole body with the other members of body.
 func (s *Shape) around(body []byte) (head, tail []byte) {
 	out := &head
 	add := func(key, value []byte) {

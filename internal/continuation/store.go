@@ -9,20 +9,19 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// overhead is about how many bytes a node or an entry takes besides its texts.
+// overhead is the approximate number of bytes of a node or an entry besides its texts.
 const overhead = 200
 
-// Store holds conversations by the ids of their answers, in bounded memory: those that were used least
-// lately leave first. Items at the beginning that conversations have in common are held once. Its methods may
-// be called concurrently.
+// Store has conversations by the ids of their answers, in bounded memory: the least recently used leave first. Conversations share
+// the items at their common beginning. Its methods may be called concurrently.
 type Store struct {
 	max int64
 
 	mu    sync.Mutex
 	size  int64
-	order *list.List // of *entry, the one that was used last first
+	order *list.List // of *entry, the most recently used first
 	byID  map[string]*list.Element
-	nodes map[xxh3.Uint128]*node // by their own texts and all before
+	nodes map[xxh3.Uint128]*node // by the hash of their text and all earlier texts
 }
 
 // entry is a conversation up to an answer.
@@ -31,26 +30,25 @@ type entry struct {
 	last *node
 }
 
-// node is an item of a conversation, and leads to those before it. The first node of
-// a conversation whose Shape Keeps is no item but the rest of the body. Nodes do not change; users belongs to
-// the lock of the Store.
+// node is an item of a conversation, with a link to the earlier items. If the Shape Keeps, the first node of a conversation is not
+// an item but the rest of the body. Nodes do not change, except users, which the Store's lock guards.
 type node struct {
 	before *node
 	hash   xxh3.Uint128
-	came   []byte // as the client sees it
-	went   []byte // as the provider has it; nil: the same
-	cut    int    // of the rest of a body: where the items stand
+	came   []byte // text from the client
+	went   []byte // text sent to the provider; nil: the same
+	cut    int    // in the rest of a body: the offset of the items
 	root   bool   // it is the rest of a body
-	users  int    // nodes and entries that lead to it
+	users  int    // number of nodes and entries that refer to it
 }
 
-// New returns a Store that holds so many bytes. It holds nothing where max is not positive.
+// New returns a Store of at most max bytes. If max is not positive, it stores nothing.
 func New(max int64) *Store {
 	return &Store{max: max, order: list.New(), byID: map[string]*list.Element{}, nodes: map[xxh3.Uint128]*node{}}
 }
 
-// Continue returns the turn of a request that goes on from the answer id with items that are new.
-// It is nil if that answer is not held. body is kept, not copied.
+// Continue returns the turn of a request that continues from the answer id with new items. It returns nil if that answer is not
+// stored. body is kept, not copied.
 func (s *Store) Continue(shape Shape, id string, body []byte) (*Turn, error) {
 	s.mu.Lock()
 	e := s.byID[id]
@@ -59,15 +57,14 @@ func (s *Store) Continue(shape Shape, id string, body []byte) (*Turn, error) {
 		return nil, nil
 	}
 	s.order.MoveToFront(e)
-	last := e.Value.(*entry).last // nodes do not change: what is found is whole even if it leaves the Store
+	last := e.Value.(*entry).last // nodes do not change: the path stays whole even if the Store drops it
 	s.mu.Unlock()
 	return shape.continued(body, last)
 }
 
-// Hold holds a conversation up to the answer id. t is the request that was answered, sent its body
-// as it went upstream, and answer the items of the answer. All is copied. An error means that sent is not
-// the request with other texts; then nothing is held. Neither is a conversation that would take more than half of
-// the memory.
+// Hold stores a conversation up to the answer id. t is the answered request, sent its body as it was sent upstream, and answer the
+// items of the answer. All data is copied. An error means that sent differs from the request in more than texts; then nothing is
+// stored. A conversation that would take more than half of the memory is not stored either.
 func (s *Store) Hold(id string, t *Turn, sent []byte, answer ...[]byte) error {
 	came, went, err := t.held(sent)
 	if err != nil {
@@ -99,7 +96,7 @@ func (s *Store) Hold(id string, t *Turn, sent []byte, answer ...[]byte) error {
 	for _, item := range answer {
 		last = s.grow(&node{before: last, came: item})
 	}
-	if last == nil { // there are no items yet: some clients begin so
+	if last == nil { // there are no items yet: some clients begin this way
 		last = s.grow(&node{root: true})
 	}
 	last.users++
@@ -114,8 +111,8 @@ func (s *Store) Hold(id string, t *Turn, sent []byte, answer ...[]byte) error {
 	return nil
 }
 
-// grow returns the node that is equal to n, which it holds if it is new. The texts of n are copied. The
-// caller holds the lock, and leads to what is returned.
+// grow returns the stored node that equals n, and stores n if there is none. The texts of n are copied. The caller holds the lock,
+// and adds a reference to the result.
 func (s *Store) grow(n *node) *node {
 	n.hash = n.sum()
 	if held := s.nodes[n.hash]; held != nil && held.equal(n) {
@@ -135,8 +132,7 @@ func (s *Store) add(n *node) {
 	}
 }
 
-// restore holds a node and those before it again, where they have left since they were found. The
-// caller holds the lock.
+// restore stores a node and the earlier ones again, if they were dropped since they were found. The caller holds the lock.
 func (s *Store) restore(n *node) *node {
 	if s.nodes[n.hash] == n {
 		return n
@@ -149,7 +145,7 @@ func (s *Store) restore(n *node) *node {
 	return s.grow(&again)
 }
 
-// drop forgets an entry, and the nodes that nothing else leads to. The caller holds the lock.
+// drop removes an entry, and the nodes without another reference. The caller holds the lock.
 func (s *Store) drop(e *list.Element) {
 	gone := s.order.Remove(e).(*entry)
 	delete(s.byID, gone.id)
@@ -167,8 +163,7 @@ func (s *Store) drop(e *list.Element) {
 
 func (n *node) weight() int64 { return overhead + int64(len(n.came)+len(n.went)) }
 
-// sum hashes a node with all before it. It tells nodes apart that are likely the same; equal is the
-// proof.
+// sum hashes a node with all earlier nodes. Equal hashes mean probably equal nodes; equal compares them.
 func (n *node) sum() xxh3.Uint128 {
 	var h xxh3.Hasher
 	if n.before != nil {
@@ -193,7 +188,7 @@ func (n *node) asSent() []byte {
 	return n.came
 }
 
-// path lists the items up to n, the oldest first.
+// path returns the items up to n, the oldest first.
 func (n *node) path() (items []*node) {
 	for ; n != nil && !n.root; n = n.before {
 		items = append(items, n)
@@ -202,7 +197,7 @@ func (n *node) path() (items []*node) {
 	return items
 }
 
-// frame is what stands around the items in the body that the conversation began with.
+// frame returns the text around the items in the body that began the conversation.
 func (n *node) frame() (head, tail []byte) {
 	for n != nil && !n.root {
 		n = n.before

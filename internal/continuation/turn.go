@@ -7,20 +7,20 @@ import (
 	"github.com/stet-dev/stet/internal/rawjson"
 )
 
-// Turn is a request, and what it means as a whole. It shares memory with the request's body.
+// Turn is a request, and the whole request that it stands for. It shares memory with the request's body.
 type Turn struct {
-	// Body is the whole conversation in one body, each item as the client sees it. For a request
-	// that has all items it is the request's own.
+	// Body is the whole conversation in one body, with the items as the client sees them. For a request with all items it is the
+	// request's own body.
 	Body []byte
-	// From is the offset in Body from which on the items are new; 0: all are.
+	// From is the offset in Body at which the new items begin; 0: all are new.
 	From int
 
 	shape  Shape
 	real   []byte
 	parsed parsed // of real
-	before *node  // the items that were sent before; nil: there are none
+	before *node  // the last item sent before; nil: none
 	sent   []byte // Body before From, as it was sent
-	tail   []byte // of Body, behind the items
+	tail   []byte // Body after the items
 }
 
 // Whole returns the turn of a request that has all items. body is kept, not copied.
@@ -32,10 +32,10 @@ func (s Shape) Whole(body []byte) (*Turn, error) {
 	return &Turn{Body: body, shape: s, real: body, parsed: p}, nil
 }
 
-// Continues reports whether the request has only the items that are new.
+// Continues reports whether the request has only the new items.
 func (t *Turn) Continues() bool { return t.before != nil }
 
-// continued returns the turn of a request that has only the items behind before.
+// continued returns the turn of a request with only the items after before.
 func (s Shape) continued(body []byte, before *node) (*Turn, error) {
 	p, err := s.parse(body)
 	if err != nil {
@@ -80,9 +80,9 @@ func (s Shape) continued(body []byte, before *node) (*Turn, error) {
 	return t, nil
 }
 
-// Patched appends to dst the request's body with the edits that were made in Body, and returns the
-// extended dst. whole is Body after the edits. It is an error if anything would change but
-// new items, or if an older item is not in whole as it was sent; dst then comes back as it was.
+// Patched appends the request's body, with the edits that were made in Body, to dst, and returns the extended dst. whole is Body
+// after the edits. It is an error if anything but new items would change, or if an older item in whole is not as it was sent. Then
+// dst is returned unchanged.
 func (t *Turn) Patched(dst, whole []byte) ([]byte, error) {
 	if !t.Continues() {
 		return append(dst, whole...), nil
@@ -105,8 +105,7 @@ func (t *Turn) Patched(dst, whole []byte) ([]byte, error) {
 	return append(dst, t.real[t.parsed.list.End:]...), nil
 }
 
-// held returns the items of the turn behind those before, each as it came and as it went out in
-// the body sent.
+// held returns the new items of the turn, with the text from the client and the text in the body sent.
 func (t *Turn) held(sent []byte) (came, went [][]byte, err error) {
 	came = t.shape.texts(t.real, &t.parsed)
 	p, err := t.shape.parse(sent)
@@ -120,7 +119,7 @@ func (t *Turn) held(sent []byte) (came, went [][]byte, err error) {
 	return came, went, nil
 }
 
-// frame is what stands around the items of the body.
+// frame returns the text around the items of the body.
 func (t *Turn) frame() (head, tail []byte) {
 	at := t.parsed.list
 	return rawjson.Span{End: at.Start}.Of(t.real), t.real[at.End:]

@@ -1,5 +1,4 @@
-// Package ctxlock has a lock whose wait ends with a context. Those who wait get it in
-// the order in which they came.
+// Package ctxlock has a lock whose wait ends with a context. Waiting callers get the lock in their order.
 package ctxlock
 
 import "context"

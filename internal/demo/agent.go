@@ -15,11 +15,10 @@ import (
 	"github.com/stet-dev/stet/llm/anthropic"
 )
 
-// Agent is an agent in a few lines: it sends its whole conversation to a
-// model, does what the answer asks for, and sends it again. It does not know that
-// its requests go through a proxy.
+// Agent is a small agent: it sends its whole conversation to a model, runs the calls of the answer, and sends it again. It does not
+// know that its requests go through a proxy.
 type Agent struct {
-	base  string // of the model's endpoint, or of what it takes for it
+	base  string // base URL of the model's endpoint, or of the proxy
 	files *os.Root
 	http  *http.Client
 
@@ -30,13 +29,12 @@ type Agent struct {
 // turn is one request as the agent sent it.
 type turn struct {
 	body  []byte
-	calls []string // what the results new in it are of: "read_file a.go"
+	calls []string // the calls whose results are new in it: "read_file a.go"
 }
 
 const task = "Look at the two files, and mark the line that matters."
 
-// NewAgent returns an agent that works on files. base is the URL that it takes for the
-// model's.
+// NewAgent returns an agent that works on files. base is the URL of the model.
 func NewAgent(base string, files *os.Root) *Agent {
 	a := &Agent{base: base, files: files, http: new(http.Client)}
 	a.request = llm.Request{
@@ -54,7 +52,7 @@ func NewAgent(base string, files *os.Root) *Agent {
 	return a
 }
 
-// Run works until the model asks for nothing more, and returns its last words.
+// Run works until the model makes no more calls, and returns the model's last text.
 func (a *Agent) Run(ctx context.Context) (string, error) {
 	next := turn{calls: []string{"(the task)"}}
 	for {
@@ -113,7 +111,7 @@ func (a *Agent) send(ctx context.Context, body []byte) (*llm.Response, error) {
 	return (anthropic.Messages{}).DecodeResponse(answer)
 }
 
-// do runs one tool call, and says what it was in a few words.
+// do runs one tool call, and returns a short name of it.
 func (a *Agent) do(call llm.Part) (result, name string, err error) {
 	var args struct {
 		Command   string `json:"command"`

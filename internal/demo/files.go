@@ -17,8 +17,7 @@ var sample embed.FS
 //go:embed outputs
 var outputs embed.FS
 
-// commands names the output of each command that the agent of stet demo runs. Nothing is
-// executed.
+// commands has the name of the output of each command that the agent of stet demo runs. No command is executed.
 var commands = map[string]string{
 	"git log --oneline -40":     "log",
 	"ls -R":                     "files",
@@ -36,7 +35,7 @@ func runCommand(command string) (string, error) {
 	return string(text), err
 }
 
-// writeSample writes the sample's files as they are at first.
+// writeSample writes the sample's original files.
 func writeSample(dir string) error {
 	return fs.WalkDir(sample, "sample", func(name string, e fs.DirEntry, err error) error {
 		if err != nil {

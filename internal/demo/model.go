@@ -34,16 +34,15 @@ func StartModel() (llm.Model, func(), error) {
 	}}
 	return model, func() {
 		transport.CloseIdleConnections()
-		_ = server.Close() // nothing of it is left to lose
+		_ = server.Close() // there is no state to lose
 	}, nil
 }
 
-// versionLine is the line as a summary names it.
+// versionLine is the version line as a summary quotes it.
 var versionLine = regexp.MustCompile(`This line is version ([0-9]{1,6})\.`)
 
-// play is the scripted model: at every prompt it looks at the workspace, makes
-// or reads a file of its own, changes a line in it, and says what it did. What
-// it says follows from the request alone.
+// play is the scripted model: for each prompt it lists the workspace, makes or reads its file, changes a line in it, and reports
+// this. Its answer depends only on the request.
 func play(req *llm.Request) (llm.Response, error) {
 	prompts, calls := 0, 0
 	wrote := false
@@ -54,7 +53,7 @@ func play(req *llm.Request) (llm.Response, error) {
 				prompts++
 				calls = 0
 				if said := versionLine.FindStringSubmatch(p.Text); said != nil && agent.IsSummary(p) {
-					prompts, _ = strconv.Atoi(said[1]) // only digits are found
+					prompts, _ = strconv.Atoi(said[1]) // only digits match
 					wrote = true
 				}
 			case p.Kind == llm.ToolCall:

@@ -14,25 +14,24 @@ import (
 	"github.com/stet-dev/stet/tokens"
 )
 
-// Report sets what the agent sent beside what the model received.
+// Report compares what the agent sent with what the model received.
 type Report struct {
 	base          string
 	policy        string
-	words         string // the model's last
+	words         string // the model's last text
 	turns         []row
 	totals        proxy.Totals
 	before, after size // of all requests
 }
 
-// size is the size of a request: the bytes of its body, and the tokens
-// that its messages are estimated to be.
+// size is the size of a request: the bytes of its body, and the estimated tokens of its messages.
 type size struct{ bytes, tokens int }
 
 // row is one request.
 type row struct {
 	calls         []string
 	before, after size
-	lines         []string // what stands in place of results, seen here for the first time
+	lines         []string // placeholders that appear in this request for the first time
 	again         bool     // a result is whole because the agent asked again
 }
 
@@ -42,7 +41,7 @@ func (r *Report) compare(sent []turn, received []llmtest.Request) error {
 		return fmt.Errorf("the agent sent %d requests and the model received %d", len(sent), len(received))
 	}
 	shown := map[string]bool{}     // shortened results, by call
-	shortened := map[string]bool{} // what was asked for, by the words of the report
+	shortened := map[string]bool{} // shortened calls, by their text in the report
 	for i := range sent {
 		row := row{calls: sent[i].calls}
 		before, err := decode(sent[i].body, &row.before)
@@ -83,7 +82,7 @@ func (r *Report) compare(sent []turn, received []llmtest.Request) error {
 	return nil
 }
 
-// decode reads the body of a request, and says how large it is.
+// decode decodes the body of a request, and measures it.
 func decode(body []byte, is *size) (*llm.Request, error) {
 	req, err := anthropic.Messages{}.Decode(body)
 	if err == nil {
@@ -92,8 +91,7 @@ func decode(body []byte, is *size) (*llm.Request, error) {
 	return req, err
 }
 
-// differences returns the edits that make before into after: both have the
-// same parts, and only results of tools have another text.
+// differences returns the edits that change before into after: both must have the same parts, and only results of tools may differ.
 func differences(before, after *llm.Request) ([]llm.Edit, error) {
 	var edits []llm.Edit
 	if len(before.Messages) != len(after.Messages) {
@@ -112,10 +110,10 @@ func differences(before, after *llm.Request) ([]llm.Edit, error) {
 	return edits, nil
 }
 
-// Print writes the report on a screen so many columns wide.
+// Print writes the report for a screen with width columns.
 func (r *Report) Print(w io.Writer, width int) {
 	fmt.Fprintf(w, "%s  agent -> stet (%s, policy %s) -> scripted model\n", report.Bold("stet demo"), r.base, r.policy)
-	fmt.Fprintln(w, "The agent mends a small project. What commands print is recorded; the rest is real.")
+	fmt.Fprintln(w, "The agent repairs a small project. The output of commands is recorded; the rest is real.")
 	fmt.Fprintln(w)
 	call := 9
 	for _, row := range r.turns {

@@ -8,12 +8,12 @@ import (
 	"github.com/stet-dev/stet/llm/llmtest"
 )
 
-// servedPrompts is how many prompts of one conversation the served model does something for.
+// servedPrompts is the number of prompts of one conversation that the served model acts on.
 const servedPrompts = 50
 
-// ServeModel starts the scripted model for agents of others. Whatever a person asks, it has the agent
-// read a file of dir, list the directory, and read the file again. It writes nothing. address is where
-// it listens, HOST:PORT. file is a path below dir; if it is empty, a file is chosen.
+// ServeModel starts the scripted model for other agents. For any prompt it makes the agent read a file of dir, list the directory,
+// and read the file again. It writes nothing. address is its listen address, HOST:PORT. file is a path below dir; if it is empty, a
+// file is chosen.
 func ServeModel(address, dir string, files fs.FS, file string) (server *llmtest.Server, chosen string, err error) {
 	if file == "" {
 		if file, err = readable(files); err != nil {
@@ -35,14 +35,14 @@ func ServeModel(address, dir string, files fs.FS, file string) (server *llmtest.
 	return server, file, err
 }
 
-// Sizes of a file that is worth reading twice, and that agents read whole.
+// Limits of the size of a file that agents read whole.
 const (
 	smallestFile = 1 << 10
 	largestFile  = 8 << 10
 )
 
-// readable chooses the file that the model has the agent read: the largest one in the directory itself
-// that agents read whole, and of several the first by name.
+// readable chooses the file for the agent to read: the largest one in the directory itself that agents read whole, the first by
+// name if there are several.
 func readable(files fs.FS) (string, error) {
 	entries, err := fs.ReadDir(files, ".")
 	if err != nil {

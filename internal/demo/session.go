@@ -1,7 +1,6 @@
-// Package demo has what stet shows of itself without a key: a small session between a
-// scripted agent and a scripted model ("stet demo"), two agents at work in a browser
-// ("stet serve --demo"), and the scripted model of stet's own agent. The models and
-// what they ask for are scripted; requests, proxy, tools and files are real.
+// Package demo has demonstrations that need no key: a small session between a scripted agent and a scripted model ("stet demo"),
+// two working agents in a browser ("stet serve --demo"), and the scripted model of stet's own agent. The models and their calls are
+// scripted; requests, proxy, tools and files are real.
 package demo
 
 import (
@@ -23,11 +22,10 @@ type Session struct {
 	root  *os.Root
 	model *llmtest.Server
 	agent *Agent
-	words string // the model's last
+	words string // the model's last text
 }
 
-// OpenSession writes the project into a temporary directory, and starts the model. The
-// session is to be closed, also after an error.
+// OpenSession writes the project into a temporary directory, and starts the model. The session must be closed, also after an error.
 func OpenSession() (s *Session, err error) {
 	s = &Session{}
 	if s.Dir, err = os.MkdirTemp("", "stet-demo-"); err != nil {
@@ -46,7 +44,7 @@ func OpenSession() (s *Session, err error) {
 	return s, nil
 }
 
-// Run has the session. base is the URL that the agent takes for the model's.
+// Run runs the session. base is the model's URL for the agent.
 func (s *Session) Run(ctx context.Context, base string) (err error) {
 	s.agent = NewAgent(base, s.root)
 	s.agent.request.AddTool("bash", "Run a command.", []byte(
@@ -57,8 +55,7 @@ func (s *Session) Run(ctx context.Context, base string) (err error) {
 	return err
 }
 
-// Report compares what the agent sent with what the model received. totals are
-// those of the proxy between them.
+// Report compares what the agent sent with what the model received. totals come from the proxy between them.
 func (s *Session) Report(policy string, totals proxy.Totals) (*Report, error) {
 	r := &Report{base: s.agent.base, policy: policy, words: s.words, totals: totals}
 	return r, r.compare(s.agent.turns, s.model.Requests())
@@ -79,8 +76,7 @@ func (s *Session) Close() error {
 	return errors.Join(errs...)
 }
 
-// script is what the model says. It has the shape of a short session: commands, reads, an edit, and
-// some things read again.
+// script returns the model's answers. They are like those of a short session: commands, reads, an edit, and repeated reads.
 func script() llmtest.Script {
 	run := func(command string) llmtest.Action { return llmtest.Call("bash", `{"command":"`+command+`"}`) }
 	const limit = "    return [bed.plant for bed in BEDS if bed.water(rain) > limit]"

@@ -22,19 +22,18 @@ import (
 	"github.com/stet-dev/stet/session"
 )
 
-// Show is what stet serve --demo has to show: a workspace, and two agents whose
-// models are scripted. All else is real: their requests go through the proxy, their
-// calls through the tools, policy, approvals and the audit trail. The first agent is
-// done when the page is shown; the second one waits for a person.
+// Show is the content of stet serve --demo: a workspace, and two agents with scripted models. Everything else is real: their
+// requests go through the proxy, and their calls through the tools, policy, approvals and the audit trail. The first agent is done
+// when the page is shown. The second one waits for a person.
 type Show struct {
-	dir    string // a temporary one, of the state; the workspace is in it
+	dir    string // a temporary directory in the state directory, with the workspace
 	models [2]*llmtest.Server
 
 	stop    context.CancelFunc // ends the second agent
 	working sync.WaitGroup
 }
 
-// Models of the agents: they price what the scripted ones are said to use.
+// Model names of the agents: they decide the prices of the scripted usage.
 const (
 	firstModel  = "claude-sonnet-4-5"
 	secondModel = "gpt-5-mini"
@@ -62,8 +61,7 @@ func OpenShow() (_ *Show, err error) {
 	return d, nil
 }
 
-// Environment is what the server runs with besides its own environment: a state of
-// its own, an empty configuration, and the scripted models upstream.
+// Environment returns variables for the server: a separate state, an empty configuration, and the scripted models as upstreams.
 func (d *Show) Environment() []string {
 	return []string{
 		"XDG_STATE_HOME=" + d.dir, "XDG_CONFIG_HOME=" + filepath.Join(d.dir, "config"), "STET_MODEL=" + ModelName, "STET_UPSTREAM=",
@@ -86,10 +84,10 @@ type Site struct {
 	Say       func(format string, args ...any) // tells the person
 }
 
-// Play has the first agent work to its end, and the second one as far as its first
-// question. What that one does later, it tells the person.
+// Play runs the first agent to its end, and the second one to its first question. It tells the person what the second agent does
+// later.
 func (d *Show) Play(ctx context.Context, s Site) error {
-	s.Handler.Timeout = -1 // a person who looks around has all the time
+	s.Handler.Timeout = -1 // a person who looks around needs time
 	first := d.agentOf(s, firstModel, anthropic.Client{Endpoint: endpoint.Config{BaseURL: s.ModelURL, Key: "none", Model: firstModel}})
 	second := d.agentOf(s, secondModel, openai.ChatClient{Endpoint: endpoint.Config{BaseURL: s.ModelURL + "/v1", Key: "none", Model: secondModel}})
 
@@ -133,8 +131,7 @@ func (d *Show) Play(ctx context.Context, s Site) error {
 	}
 }
 
-// agentOf is an agent with the site's tools and store. It leaves nothing out of its
-// requests: that is the proxy's to do.
+// agentOf returns an agent with the site's tools and store. It leaves nothing out of its requests: the proxy does that.
 func (d *Show) agentOf(s Site, name string, model llm.Model) *agent.Agent {
 	return &agent.Agent{
 		Model: model, Name: name, Tools: s.Handler, Store: s.Sessions, Dir: d.Workspace(), Files: s.Files,
@@ -143,7 +140,7 @@ func (d *Show) agentOf(s Site, name string, model llm.Model) *agent.Agent {
 	}
 }
 
-// work has an agent do a task.
+// work runs a task with an agent.
 func work(ctx context.Context, a *agent.Agent, task string, each func(agent.Event)) error {
 	talk, err := a.New(ctx)
 	if err != nil {
@@ -156,7 +153,7 @@ func work(ctx context.Context, a *agent.Agent, task string, each func(agent.Even
 	return err
 }
 
-// approveAll approves everything that is asked until ctx ends.
+// approveAll approves all questions until ctx ends.
 func approveAll(ctx context.Context, sub *approval.Subscription) {
 	for {
 		e, err := sub.Next(ctx)
@@ -164,13 +161,13 @@ func approveAll(ctx context.Context, sub *approval.Subscription) {
 			return
 		}
 		if q := e.Opened; q != nil {
-			// An answer that comes too late finds the question closed.
+			// A late answer finds the question closed.
 			_ = sub.Answer(ctx, q.ID, approval.Answer{Verdict: approval.Approve, Seal: q.Seal, By: "the demo"})
 		}
 	}
 }
 
-// Tell says what there is to see.
+// Tell describes the demo.
 func (d *Show) Tell(say func(format string, args ...any)) {
 	say("this is a demo, with scripted models: the page has a write to decide on, two sessions, and what was saved")
 	say("its files are in %s until it ends; Ctrl-C ends it", d.dir)
@@ -182,7 +179,7 @@ func (d *Show) End() {
 	d.working.Wait()
 }
 
-// Close ends the models, and takes a temporary directory away.
+// Close ends the models, and removes the temporary directory.
 func (d *Show) Close() error {
 	d.End()
 	var errs []error

@@ -6,14 +6,13 @@ import (
 	"github.com/stet-dev/stet/llm/llmtest"
 )
 
-// What the two agents of stet serve --demo are asked for.
+// Tasks of the two agents of stet serve --demo.
 const (
 	firstTask  = "Let spring begin with the beans, and say in the README how to see the calendar."
 	secondTask = "Rain and mulch should count when the beds are watered."
 )
 
-// firstScript is what the first agent's model says: it reads files again and again,
-// as agents do, and changes two.
+// firstScript has the answers of the first agent's model: it reads files several times, as agents do, and changes two.
 func firstScript() llmtest.Script {
 	const beds, season, readme = "beds.py", "season.py", "README.md"
 	return llmtest.Script{
@@ -27,14 +26,14 @@ func firstScript() llmtest.Script {
 			llmtest.Say("Now the README.", llmtest.Read(readme)),
 			llmtest.Say("It gets a line.", replacing(readme,
 				"- `season.py` says what is sown when.", "- `season.py` says what is sown when: `python3 season.py` shows the calendar.")),
-			llmtest.Say("And a last look at the beds, which nobody has touched.", llmtest.Read(beds)),
+			llmtest.Say("And a last look at the beds, which are unchanged.", llmtest.Read(beds)),
 		},
 		End: "March begins with the beans now, and the README says how to see the calendar.",
 	}
 }
 
-// secondScript is what the second agent's model says. Each of its writes is asked
-// about; none needs the one before it.
+// secondScript has the answers of the second agent's model. A person is asked about each of its writes. No write needs the one
+// before it.
 func secondScript() llmtest.Script {
 	const beds, season = "beds.py", "season.py"
 	return llmtest.Script{
@@ -59,7 +58,7 @@ func secondScript() llmtest.Script {
 	}
 }
 
-// replacing edits a file: old text and new in turn.
+// replacing edits a file: texts has old and new text in turn.
 func replacing(file string, texts ...string) llmtest.Action {
 	type edit struct {
 		Old string `json:"old_text"`

@@ -4,34 +4,30 @@ package diff
 // (counted from 0, the end not included). One of the two may be empty.
 type Change struct{ A0, A1, B0, B1 int }
 
-// Aligner decides which lines of two texts correspond. Where several answers
-// are equally good it gives the one that git gives, since the changed lines
-// decide whether a merge is clean. An Aligner keeps its scratch space from one
-// use to the next.
+// Aligner decides which lines of two texts correspond. If several answers are equally good, it returns the one of git, because the
+// changed lines decide whether a merge is clean. An Aligner reuses its memory.
 //
 // Myers, "An O(ND) Difference Algorithm and Its Variations" (1986), in linear
 // space: from both corners of a box towards its middle, then the two halves.
 type Aligner struct {
-	// Work is how many steps are left; at 0 all that is still open counts as
-	// changed.
+	// Work is the number of steps left. At 0 all lines not yet compared count as changed.
 	Work int
 
 	countA, countB []int32 // how often each line occurs; all zero between uses
 
 	a, b       []int32 // the lines left after thinning
-	placeA     []int   // where a's lines are in the whole text
+	placeA     []int   // index of a's lines in the whole text
 	placeB     []int
 	cutA, cutB []bool // the result: lines without a counterpart
 	fore, back front
-	patience   int // cost at which the search for the cheapest path ends
+	patience   int // cost at which the search for the cheapest path stops
 }
 
-// MaxWork bounds the steps of one comparison to some tenths of a second. Only
-// megabytes of few different lines in another order come near it.
+// MaxWork limits one comparison to some tenths of a second. Only megabytes of few different lines in another order come near it.
 const MaxWork = 40_000_000
 
-// Align returns the changes from a to b in ascending order, never touching
-// each other. Lines are numbers below lines, equal when the text is equal.
+// Align returns the changes from a to b in ascending order; two changes never touch. Lines are numbers below lines; equal numbers
+// mean equal text.
 func (s *Aligner) Align(a, b []int32, lines int) []Change {
 	if len(s.countA) < lines {
 		s.countA, s.countB = make([]int32, lines), make([]int32, lines)
@@ -51,7 +47,7 @@ func (s *Aligner) Align(a, b []int32, lines int) []Change {
 	return changes(s.cutA, s.cutB)
 }
 
-// ends counts the equal lines at the start and, of what is left, at the end.
+// ends returns the number of equal lines at the start, and at the end of the rest.
 func ends(a, b []int32) (head, tail int) {
 	n := min(len(a), len(b))
 	for head < n && a[head] == b[head] {
@@ -92,8 +88,8 @@ func (s *Aligner) compare(x box, thorough bool) {
 	}
 }
 
-// changes turns the marks on both sides into ranges. Unmarked lines pair up
-// in order, so there are as many on one side as on the other.
+// changes turns the marks on both sides into ranges. Unmarked lines correspond in order, so both sides have the same number of
+// them.
 func changes(cutA, cutB []bool) []Change {
 	var all []Change
 	for i, j := 0, 0; i < len(cutA) || j < len(cutB); i, j = i+1, j+1 {

@@ -1,23 +1,20 @@
-// Package diff compares two texts line by line. [Lines] says what changed as data;
-// [Diff.Unified] writes that as a unified diff that git and patch apply, and [Parse]
-// reads it again.
+// Package diff compares two texts line by line. [Lines] returns the changes as data. [Diff.Unified] writes them as a unified diff
+// that git and patch apply. [Parse] reads such a diff.
 //
-// A line includes its end, so a line that ends in CRLF differs from one that
-// ends in LF. Work is bounded: of very different texts the answer is coarser
-// than the best there is, never wrong.
+// A line includes its end, so a line that ends in CRLF differs from one that ends in LF. Work is bounded: the diff of very
+// different texts is correct, but may be longer than necessary.
 package diff
 
 import "strings"
 
-// Options say how much to show.
+// Options says how much to show.
 type Options struct {
 	// Context is the number of unchanged lines around a change: 3 for 0,
 	// none for -1.
 	Context int
 }
 
-// Diff is what changed. The zero Diff is of equal texts. Its lines are parts
-// of the texts compared and keep them in memory.
+// Diff has the changes. The zero Diff is for equal texts. Its lines are parts of the compared texts and keep them in memory.
 type Diff struct {
 	Hunks          []Hunk
 	Added, Removed int // lines
@@ -31,8 +28,7 @@ type Hunk struct {
 	Lines              []Line
 }
 
-// Line is a line of a hunk. Text includes the line end; only the last line of
-// a text may have none.
+// Line is a line of a hunk. Text includes the line end; only the last line of a text may have none.
 type Line struct {
 	Kind Kind
 	Text string
@@ -41,7 +37,7 @@ type Line struct {
 // Kind is the sign before a line in a unified diff.
 type Kind byte
 
-// What a line is. In a run of changes, removed lines come first.
+// Kinds of lines. In a run of changes, removed lines come first.
 const (
 	Same    Kind = ' '
 	Added   Kind = '+'
@@ -88,7 +84,7 @@ func split(s string, numbers map[string]int32) text {
 	return t
 }
 
-// hunks puts changes that are near each other together and context around.
+// hunks joins changes that are near each other, and adds context.
 func hunks(a, b []string, changes []Change, context int) Diff {
 	var d Diff
 	for i := 0; i < len(changes); {

@@ -79,8 +79,7 @@ func TestHunks(t *testing.T) {
 	}
 }
 
-// check applies the diff of two texts, forwards and from its text, with all
-// kinds of context, and holds its figures against each other.
+// check applies the diff of two texts, directly and from its text, with several sizes of context, and compares its numbers.
 func check(t testing.TB, old, new string) {
 	t.Helper()
 	for _, context := range []int{-1, 1, 3, 1000} {
@@ -111,7 +110,7 @@ func check(t testing.TB, old, new string) {
 	}
 }
 
-// apply is a strict patch: every line must be where the diff says.
+// apply is a strict patch: every line must be at the place that the diff names.
 func apply(old, unified string) (string, error) {
 	lines := slices.Collect(strings.Lines(old))
 	diff := slices.Collect(strings.Lines(unified))
@@ -159,7 +158,7 @@ func apply(old, unified string) (string, error) {
 	return strings.Join(append(out, lines[next:]...), ""), nil
 }
 
-// texts makes two texts out of a seed, the second with changes.
+// texts makes two texts from a seed; the second one has changes.
 func texts(seed uint64) (old, new string) {
 	r := rand.New(rand.NewPCG(seed, 2))
 	size := r.IntN([]int{3, 20, 100, 400, 2000}[r.IntN(5)])
@@ -202,7 +201,7 @@ func TestApplies(t *testing.T) {
 	}
 }
 
-// git takes every diff, with the names in it, and makes the new text of it.
+// git applies every diff, with its names, and gets the new text.
 func TestGitApplies(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("no git here")
@@ -213,7 +212,7 @@ func TestGitApplies(t *testing.T) {
 	want := map[string]string{}
 	for seed := range uint64(300) {
 		old, new := texts(seed)
-		if old == "" || new == "" || old == new { // needs git's own headers
+		if old == "" || new == "" || old == new { // this needs git's own headers
 			continue
 		}
 		name := fmt.Sprintf("%d %s", seed, names[seed%uint64(len(names))])
@@ -283,7 +282,7 @@ func FuzzLines(f *testing.F) {
 	f.Fuzz(func(t *testing.T, old, new string) { check(t, old, new) })
 }
 
-// FuzzTexts takes seeds of longer texts than the fuzzer would invent.
+// FuzzTexts uses seeds for longer texts than the fuzzer would make.
 func FuzzTexts(f *testing.F) {
 	f.Add(uint64(1))
 	f.Fuzz(func(t *testing.T, seed uint64) {

@@ -3,8 +3,7 @@ package diff
 // box is a part of both texts that remains to be compared.
 type box struct{ a0, a1, b0, b1 int }
 
-// cut is where to divide a box, and whether its halves deserve a search
-// without short cuts.
+// cut is where to divide a box. It says for each half whether to search it without short cuts.
 type cut struct {
 	a, b                          int
 	thoroughBefore, thoroughAfter bool
@@ -13,12 +12,12 @@ type cut struct {
 const (
 	minPatience = 256 // cost before short cuts are taken
 	longRun     = 20  // equal lines in a row that are worth a short cut
-	farEnough   = 4   // progress a short cut must have made, in costs
+	farEnough   = 4   // progress that a short cut needs, in costs
 	beyond      = int(^uint(0) >> 1)
 )
 
-// front is how far the paths of one cost have come, by diagonal (place in a
-// less place in b), on every second diagonal from lo to hi.
+// front has the furthest points of the paths of one cost, by diagonal (index in a minus index in b), on every second diagonal from
+// lo to hi.
 type front struct {
 	reach  []int
 	origin int
@@ -37,8 +36,8 @@ func (f *front) start(diagonal, at int) {
 	f.reach[f.origin+diagonal] = at
 }
 
-// widen takes in one more diagonal at each end, or gives one up where the box
-// (diagonals min to max) ends. outside is what no path reaches.
+// widen adds one diagonal at each end, or removes one if the box (diagonals min to max) ends. outside is a value that no path
+// reaches.
 func (f *front) widen(min, max, outside int) {
 	if f.lo > min {
 		f.lo--
@@ -54,8 +53,8 @@ func (f *front) widen(min, max, outside int) {
 	}
 }
 
-// divide finds a point on a cheapest path through the box, or, when that
-// takes too long, on a promising one. It fails when the work is used up.
+// divide finds a point on a cheapest path through the box, or, if that takes too long, on a good path. It fails when the work is
+// used up.
 func (s *Aligner) divide(x box, thorough bool) (cut, bool) {
 	lo, hi := x.a0-x.b1, x.a1-x.b0
 	fore, back := &s.fore, &s.back
@@ -88,9 +87,8 @@ func (s *Aligner) divide(x box, thorough bool) (cut, bool) {
 	return cut{}, false
 }
 
-// forward lets every forward path take one more step and all equal lines
-// after it. It says where one has met a backward path, if that is to be
-// looked at now, and whether there was a long run of equal lines.
+// forward extends every forward path by one step and by all equal lines after it. It returns where a path has met a backward path,
+// if look is set, and whether there was a long run of equal lines.
 func (s *Aligner) forward(x box, look bool) (at cut, met, ran bool) {
 	f, o := s.fore.reach, s.fore.origin
 	for d := s.fore.hi; d >= s.fore.lo; d -= 2 {
@@ -134,8 +132,8 @@ func (s *Aligner) backward(x box, look bool) (at cut, met, ran bool) {
 	return cut{}, false, ran
 }
 
-// shortCut looks for the path that has come furthest for its cost and ends in
-// a long run of equal lines: first forward, then backward.
+// shortCut looks for the path that has come furthest for its cost and ends in a long run of equal lines, first forward, then
+// backward.
 func (s *Aligner) shortCut(x box, cost int) (at cut, ok bool) {
 	best := farEnough * cost
 	o := s.fore.origin
@@ -172,8 +170,7 @@ func (s *Aligner) same(i, j int) bool {
 	return true
 }
 
-// furthest ends a search that costs too much: where the path is that has
-// passed the most lines, from either corner.
+// furthest ends a search that costs too much. It returns the end of the path, from either corner, that has passed the most lines.
 func (s *Aligner) furthest(x box) cut {
 	o := s.fore.origin
 	foreSum, foreAt := -1, -1

@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// File is what changes in one file. Its text form is a unified diff with the
-// headers that git writes.
+// File has the changes of one file. Its text form is a unified diff with git's headers.
 type File struct {
 	Path    string
 	Created bool // there was no file before
@@ -14,7 +13,7 @@ type File struct {
 	Diff
 }
 
-// Text is the change as a unified diff, empty where no line changes.
+// Text returns the change as a unified diff; "" if no line changes.
 func (f File) Text() string {
 	before, after := "a/"+f.Path, "b/"+f.Path
 	if f.Created {
@@ -26,15 +25,14 @@ func (f File) Text() string {
 	return f.Unified(before, after)
 }
 
-// nowhere stands in a header for a file that does not exist.
+// nowhere is the name in a header for a file that does not exist.
 const nowhere = "/dev/null"
 
 // noNewline follows a line that has no line end.
 const noNewline = `\ No newline at end of file`
 
-// Parse reads what [File.Text] wrote, of one file or of several one after the
-// other. Any other text is not ok, so that the files and the text always say
-// the same. The lines keep the text in memory.
+// Parse reads the output of [File.Text], of one file or of several in sequence. For any other text ok is false, so that the files
+// and the text always have the same content. The lines keep the text in memory.
 func Parse(text string) (files []File, ok bool) {
 	lines := splitLines(text)
 	for len(lines) > 0 {
@@ -80,7 +78,7 @@ func parseFile(lines []string) (f File, rest []string, ok bool) {
 	return f, lines, true
 }
 
-// headerName is the name in a header line, unquoted.
+// headerName returns the unquoted name in a header line.
 func headerName(line, sign string) (name string, ok bool) {
 	name, ok = strings.CutPrefix(strings.TrimRight(line, "\t\n"), sign)
 	if unquoted, err := strconv.Unquote(name); err == nil {
@@ -89,9 +87,8 @@ func headerName(line, sign string) (name string, ok bool) {
 	return name, ok
 }
 
-// parseHunk adds the hunk that lines begin with, and returns the lines after it.
-// The header says how many lines it has, since a removed line may look like the
-// next header.
+// parseHunk adds the hunk at the beginning of lines, and returns the lines after it. The header has the number of lines, because a
+// removed line may look like the next header.
 func (f *File) parseHunk(lines []string) (rest []string, ok bool) {
 	fields := strings.Fields(lines[0])
 	if len(fields) != 4 {
@@ -136,7 +133,7 @@ func (f *File) parseHunk(lines []string) (rest []string, ok bool) {
 	return lines, true
 }
 
-// parseSpan reads "-12,3", where a count of 1 is left out.
+// parseSpan reads "-12,3"; a count of 1 is left out.
 func parseSpan(s, sign string) (start, lines int, ok bool) {
 	s, ok = strings.CutPrefix(s, sign)
 	first, count, counted := strings.Cut(s, ",")

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// checkParse holds that the text of a change gives the change again.
+// checkParse checks that Parse returns the change from its text.
 func checkParse(t *testing.T, old, new string) {
 	t.Helper()
 	d := Lines(old, new, Options{})
@@ -39,7 +39,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// A text that [File.Text] has not made is refused, and not read in part.
+// A text that [File.Text] has not made is refused completely.
 func TestParseOther(t *testing.T) {
 	const head = "--- a/x\n+++ b/x\n"
 	for _, bad := range []string{

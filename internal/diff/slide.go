@@ -1,8 +1,7 @@
 package diff
 
-// run is a stretch of marked lines between two unmarked ones, or the empty
-// stretch between neighbours. A text with n unmarked lines has n+1 runs, so
-// the runs of two aligned texts pair up.
+// run is a sequence of marked lines between two unmarked ones. It may be empty. A text with n unmarked lines has n+1 runs, so the
+// runs of two aligned texts correspond.
 type run struct {
 	marks    []bool
 	from, to int
@@ -43,8 +42,7 @@ func (r *run) prev() {
 	}
 }
 
-// up moves the run one line towards the start, if the text stays the same,
-// and takes in a run that it then touches.
+// up moves the run one line towards the start, if the text stays the same, and joins it with a run that it then touches.
 func (r *run) up(lines []int32) bool {
 	if r.from == 0 || lines[r.from-1] != lines[r.to-1] {
 		return false
@@ -68,9 +66,8 @@ func (r *run) down(lines []int32) bool {
 	return true
 }
 
-// slide moves the marked runs that could as well stand elsewhere: beside a run
-// of the other text if possible, else as far down as they go. Runs that meet
-// become one.
+// slide moves marked runs that have several possible places: beside a run of the other text if possible, otherwise as far down as
+// possible. Runs that touch become one.
 func (s *Aligner) slide(lines []int32, marks, otherMarks []bool) {
 	g, other := firstRun(marks), firstRun(otherMarks)
 	for {

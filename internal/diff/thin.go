@@ -13,10 +13,9 @@ const (
 	manyWeight = 4
 )
 
-// thin leaves out lines that cannot or should not guide the comparison: lines
-// without an equal in the other text, and frequent lines (blank lines, braces)
-// between such lines. They count as changed. The lines that are left, without
-// the equal ends, go to s.a and s.b.
+// thin leaves out lines that cannot or should not guide the comparison: lines without an equal in the other text, and frequent
+// lines (blank lines, braces) between such lines. They count as changed. The remaining lines, without the equal ends, go to s.a and
+// s.b.
 func (s *Aligner) thin(a, b []int32, head, tail int) {
 	for _, l := range a {
 		s.countA[l]++
@@ -60,12 +59,12 @@ func pick(lines, counts []int32, head, tail int, cut []bool, kept []int32, place
 	return kept, places
 }
 
-// vicinity says what is around a frequent line: up to the nearest line with few
-// equals on each side, or the end of the window.
+// vicinity describes the lines around a frequent line: up to the nearest line with few equals on each side, or the end of the
+// window.
 type vicinity struct {
-	alone    []int32 // how many lines before line i are alone
+	alone    []int32 // number of lines without an equal before line i
 	previous []int32 // the nearest line with few equals before line i, or -1
-	next     []int32 // and after it, or the number of lines
+	next     []int32 // the nearest line with few equals after it, or the number of lines
 }
 
 func newVicinity(grades []byte) vicinity {
@@ -91,9 +90,8 @@ func newVicinity(grades []byte) vicinity {
 	return v
 }
 
-// deserted says whether frequent line i has lines without an equal on both
-// sides, and more than three times as many of them as of frequent ones; the
-// line itself counts twice, as seen from both sides.
+// deserted reports whether frequent line i has lines without an equal on both sides, and more than three times as many of them as
+// frequent lines. The line itself counts twice, once for each side.
 func (v vicinity) deserted(i int) bool {
 	from := max(int(v.previous[i])+1, i-window)
 	to := min(int(v.next[i]), i+window+1)

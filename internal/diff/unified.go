@@ -8,10 +8,9 @@ import (
 	"unicode/utf8"
 )
 
-// Unified is the diff as text, empty for equal texts. Names are what stands
-// after --- and +++, "a/" and "b/" included where they are wanted, or
-// "/dev/null". A name that could be misread is quoted as git quotes it. The
-// lines are as they are: whoever shows them makes control characters visible.
+// Unified returns the diff as text; "" for equal texts. The names follow --- and +++; the caller includes "a/" and "b/", or passes
+// "/dev/null". A name that could be misread is quoted as git quotes it. The lines are unchanged: the code that shows them must
+// escape control characters.
 func (d Diff) Unified(oldName, newName string) string {
 	if len(d.Hunks) == 0 {
 		return ""
@@ -45,10 +44,9 @@ func span(start, lines int) string {
 	return strconv.Itoa(start) + "," + strconv.Itoa(lines)
 }
 
-// header is a name as it stands in a header line: in double quotes, with
-// escapes, if it has a quote, a backslash, or a character that is not shown or
-// changes how others are shown. A name with a space ends in a tab, or tools
-// would look for a time stamp after the space.
+// header returns a name for a header line. It is in double quotes, with escapes, if it has a quote, a backslash, or a character
+// that is invisible or changes how others are shown. A name with a space ends in a tab; otherwise tools would look for a time stamp
+// after the space.
 func header(name string) string {
 	plain := true
 	for i, r := range name {

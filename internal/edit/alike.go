@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// repairs undo mistakes that were made in all of an old text. They are tried in turn.
+// repairs undo mistakes in the whole old text. They are tried in order.
 var repairs = []struct {
 	why string
 	fix func(string) string
@@ -43,8 +43,7 @@ func withoutNumbers(s string) string {
 	return b.String()
 }
 
-// difference says how a line of the old text differs from a line of the file,
-// or from the part of it that fits decides on.
+// difference describes how a line of the old text differs from a line of the file. fits may compare only a part of the file's line.
 func difference(have, want string, fits func(have, want string) bool) string {
 	for _, l := range lenses {
 		if fits(l.see(have), l.see(want)) {
@@ -54,7 +53,7 @@ func difference(have, want string, fits func(have, want string) bool) string {
 	return "other text"
 }
 
-// lenses each hide one kind of difference; the last one hides all of them.
+// lenses each ignore one kind of difference; the last one ignores all of them.
 var lenses = []struct {
 	why string
 	see func(string) string
@@ -123,10 +122,10 @@ func sameDash(r rune) rune {
 
 func invisible(r rune) bool { return unicode.Is(unicode.Cf, r) }
 
-// sketch is roughly the set of pairs of neighbouring bytes in a key.
+// sketch is an approximate set of the byte pairs in a key.
 type sketch [4]uint64
 
-// maxSketch is the number of bytes of a key that are looked at.
+// maxSketch is the number of a key's bytes that are used.
 const maxSketch = 400
 
 func newSketch(key []byte) sketch {
@@ -138,7 +137,7 @@ func newSketch(key []byte) sketch {
 	return s
 }
 
-// like is the share of pairs that both have, 0 to 1.
+// like returns the share of common pairs, 0 to 1.
 func (s sketch) like(o sketch) float64 {
 	both, all := 0, 0
 	for i := range s {

@@ -1,18 +1,14 @@
-// Package edit replaces pieces of a file that are named by their text, and
-// leaves every byte outside of them as it is.
+// Package edit replaces pieces of a file, named by their text. Every byte outside of them stays unchanged.
 //
-// A text is found where it occurs exactly, with one exception: "\n" in it matches LF and
-// CRLF, while "\r\n" matches CRLF alone. A match never begins or ends inside a CRLF. All
-// texts are looked for in the file as it was. Either all edits are made or none.
+// A text must occur exactly, with one exception: "\n" in it matches LF and CRLF, while "\r\n" matches only CRLF. A match never
+// begins or ends inside a CRLF. All texts are searched in the original file. Either all edits are made or none.
 //
-// The new text takes the line ends of its place: those of the lines that it replaces, in
-// order, then the last of them; where it replaces no line end, that of the line in which
-// it is put. Lines at the start and the end that old and new text share are not replaced,
-// so their line ends stay. An edit that changes nothing but line ends writes them as it
-// says.
+// The new text takes the line ends of its place: those of the replaced lines in order, then the last of them. If it replaces no
+// line end, it takes the line end of its line. Lines at the start and the end that old and new text share are not replaced, so
+// their line ends stay. An edit that changes only line ends writes them as given.
 //
-// Files are bytes: UTF-8, with or without a byte order mark, or what else the caller has
-// decoded. The data that is passed in is never changed.
+// Files are bytes: UTF-8, with or without a byte order mark, or another encoding that the caller has decoded. The passed data is
+// never changed.
 package edit
 
 import (
@@ -30,18 +26,18 @@ type Edit struct {
 	All      bool
 }
 
-// Result is an edited file. Data is new; Spans are in ascending order.
+// Result is an edited file. Data is a new slice; Spans are in ascending order.
 type Result struct {
 	Data  []byte
 	Spans []Span
 }
 
-// Span is one replacement made: bytes Start to End of the old file became
-// bytes NewStart to NewEnd of the new one. Everything between spans is equal.
+// Span is one replacement: bytes Start to End of the old file became bytes NewStart to NewEnd of the new one. The bytes between
+// spans are equal.
 type Span struct {
 	Start, End       int
 	NewStart, NewEnd int
-	Edit             int // which edit, counted from 0
+	Edit             int // index of the edit
 }
 
 // Apply makes the edits. Every error is an *Error. Without edits the result is
@@ -52,7 +48,7 @@ func Apply(data []byte, edits []Edit) (Result, error) {
 		f.index = suffixarray.New(f.flat)
 	}
 	var all []match
-	covered := 0 // bytes, by all matches together
+	covered := 0 // bytes of all matches together
 	for i, e := range edits {
 		found, err := f.locate(e)
 		if err != nil {
@@ -65,7 +61,7 @@ func Apply(data []byte, edits []Edit) (Result, error) {
 		}
 		all = append(all, found...)
 		if covered > len(data) {
-			break // some of them overlap, which is an error
+			break // matches overlap, which is an error
 		}
 	}
 	sort.SliceStable(all, func(i, j int) bool { return all[i].start < all[j].start })
@@ -80,7 +76,7 @@ func Apply(data []byte, edits []Edit) (Result, error) {
 	return f.splice(edits, all)
 }
 
-// match is where an old text was found, in bytes of the file.
+// match is a place of an old text, in bytes of the file.
 type match struct{ start, end, edit int }
 
 // splice makes the new file.
@@ -116,12 +112,12 @@ func (f *file) splice(edits []Edit, all []match) (Result, error) {
 	return r, nil
 }
 
-// core is an edit without the lines that stay.
+// core is an edit without the unchanged lines.
 type core struct {
-	before, after int      // lines of the match, from its start and its end, that stay
+	before, after int      // unchanged lines at the start and the end of the match
 	lines         []string // the new text's lines, each with its end
 	lineEnds      int
-	literal       bool // only line ends change: they are written as they are
+	literal       bool // only line ends change: they are written as given
 }
 
 func newCore(e Edit) core {
@@ -141,8 +137,8 @@ func newCore(e Edit) core {
 	for c.before < n && whole(c.before, c.before) {
 		c.before++
 	}
-	// The first line may be the end of a line of the file; it stays like any
-	// other. The last one stays too if both have no end.
+	// The first line may be only the end of a line of the file; it can stay like any other. The last line can also stay if both
+	// have no line end.
 	for c.after < n-c.before && old[len(old)-1-c.after] == unify(c.lines[len(c.lines)-1-c.after]) {
 		c.after++
 	}
@@ -152,8 +148,7 @@ func newCore(e Edit) core {
 
 func unify(s string) string { return strings.ReplaceAll(s, "\r\n", "\n") }
 
-// write appends the new lines to dst, with the line ends of old, the bytes
-// that they replace, which are at start.
+// write appends the new lines to dst. Their line ends are those of old, the replaced bytes at start.
 func (c *core) write(dst, old []byte, ends *lineEnds, start int) []byte {
 	end := ""
 	for _, line := range c.lines {

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// FILE-18: edits, and the bytes around them.
+// FILE-18: edits, and the unchanged bytes around them.
 func TestApply(t *testing.T) {
 	tests := []struct {
 		name  string
@@ -63,7 +63,7 @@ func TestApply(t *testing.T) {
 	}
 }
 
-// checkSpans holds the promise: what is outside the spans is the same.
+// checkSpans checks that the bytes outside of the spans are the same.
 func checkSpans(t testing.TB, old []byte, r Result) {
 	t.Helper()
 	i, j := 0, 0
@@ -143,8 +143,7 @@ func TestManyMatches(t *testing.T) {
 	}
 }
 
-// Any edits of any file: outside the spans nothing changes, inside is the new
-// text but for line ends, and the error is ours.
+// For any edits of any file, only the spans change, a span has the new text except for line ends, and every error is an *Error.
 func checkApply(t testing.TB, data []byte, edits []Edit) {
 	t.Helper()
 	before := bytes.Clone(data)
@@ -168,7 +167,7 @@ func checkApply(t testing.TB, data []byte, edits []Edit) {
 	if len(edits) != 1 {
 		return
 	}
-	// With LF for every line end, the edit is what strings does.
+	// With LF for every line end, the result equals that of package strings.
 	flat := func(b []byte) string { return unify(string(b)) }
 	n := 1
 	if edits[0].All {
@@ -192,7 +191,7 @@ func FuzzApply(f *testing.F) {
 	})
 }
 
-// TestRandom takes old texts out of the file, so that most are found.
+// TestRandom uses old texts from the file, so that most are found.
 func TestRandom(t *testing.T) {
 	made := 0
 	for seed := range uint64(3000) {
@@ -220,6 +219,6 @@ func TestRandom(t *testing.T) {
 		}
 	}
 	if made < 300 {
-		t.Errorf("only %d were made: nothing proven", made)
+		t.Errorf("only %d edits were made: too few for a proof", made)
 	}
 }

@@ -9,13 +9,13 @@ import (
 // Reason is why an edit cannot be made.
 type Reason int
 
-// The reasons. Of a text that was not found, Near may say where it almost is.
+// Reasons. For NotFound, Near may have similar places.
 const (
 	NotFound  Reason = iota
-	Ambiguous        // Lines are those of the matches
-	Overlap          // with edit Other; Lines has the later one's line
+	Ambiguous        // Lines has the lines of the matches
+	Overlap          // with edit Other; Lines has the line of the later edit
 	EmptyOld
-	NoChange // the new text is the old one
+	NoChange // the new text equals the old one
 )
 
 // Error says which edit cannot be made and why. Edits count from 0 in the
@@ -24,21 +24,20 @@ type Error struct {
 	Edit, Other int
 	Reason      Reason
 	Lines       []int // counted from 1, ascending, each once
-	Matches     int   // may be more than Lines: several in one line
-	More        bool  // there are more matches than were counted
+	Matches     int   // may be more than Lines: several matches in one line
+	More        bool  // there are more matches than counted
 	Near        []Near
 }
 
-// Near is a place that is like an old text that was not found: the line at which they
-// begin to differ.
+// Near is a place similar to an old text that was not found: the first line that differs.
 type Near struct {
 	Line int    // counted from 1
-	Text string // the line, without its end, cut to 200 bytes
-	Want string // the line of the old text, likewise
+	Text string // the line without its end, cut to 200 bytes
+	Want string // the line of the old text, cut in the same way
 	Why  string // what differs, in a few words
 }
 
-// Error is written for the author of the edit. Texts of the file are quoted.
+// Error returns a message for the author of the edit. It quotes the file's text.
 func (e *Error) Error() string {
 	s := "edit " + strconv.Itoa(e.Edit+1) + ": "
 	switch e.Reason {

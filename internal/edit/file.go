@@ -8,18 +8,16 @@ import (
 	"strings"
 )
 
-// file is a file's bytes, and the same with every CRLF as LF, in which texts
-// are looked for.
+// file has a file's bytes, and the same with LF for every CRLF, in which texts are searched.
 type file struct {
 	data []byte
 	flat []byte
-	crlf []int // where in flat the LFs are that stand for CRLF
+	crlf []int // places in flat of the LFs that were CRLF
 
-	index *suffixarray.Index // of flat, where there are many edits; else nil
+	index *suffixarray.Index // of flat, if there are many edits; otherwise nil
 }
 
-// manyEdits is the number of edits from which on an index is made. For fewer edits it
-// takes less time to read the file once for each of them.
+// manyEdits is the number of edits from which an index is built. With fewer edits, it is faster to search the file for each.
 const manyEdits = 200
 
 func newFile(data []byte) *file {
@@ -51,11 +49,10 @@ func (f *file) place(i int) int {
 // line is the number, from 1, of the line that byte i of data is in.
 func (f *file) line(i int) int { return bytes.Count(f.data[:i], []byte("\n")) + 1 }
 
-// maxMatches is the number of matches up to which they are counted, of a text that should
-// be unique.
+// maxMatches limits the count of matches for a text that should be unique.
 const maxMatches = 100
 
-// locate finds the place of an edit, or with All its places, ascending.
+// locate returns the place of an edit, or with All its places, in ascending order.
 func (f *file) locate(e Edit) ([]match, *Error) {
 	switch {
 	case e.Old == "":
@@ -93,8 +90,7 @@ func (f *file) ambiguous(found []match) *Error {
 	return e
 }
 
-// find returns where text is, up to limit places, or all for -1. Overlapping
-// places are all found, or only the first of them.
+// find returns up to limit places of text; -1: all. overlapping says whether overlapping places all count, or only the first.
 func (f *file) find(text string, limit int, overlapping bool) []match {
 	flat := []byte(unify(text))
 	strict := strictEnds(text)
@@ -118,8 +114,8 @@ func (f *file) find(text string, limit int, overlapping bool) []match {
 	return found
 }
 
-// search returns a function for the first place of text in flat from byte from on,
-// -1 where there is none. Calls go on in ascending order.
+// search returns a function that finds the first place of text in flat from byte from on, or -1. It must be called with ascending
+// from.
 func (f *file) search(text []byte) func(from int) int {
 	if f.index == nil {
 		return func(from int) int {
@@ -143,7 +139,7 @@ func (f *file) search(text []byte) func(from int) int {
 	}
 }
 
-// strictEnds returns where, in the text with LFs, an LF stands for CRLF.
+// strictEnds returns the places of an LF that was CRLF, in the text with LFs.
 func strictEnds(text string) []int {
 	var strict []int
 	for i, n := 0, 0; ; n++ {
@@ -166,8 +162,7 @@ func (f *file) allCRLF(at int, strict []int) bool {
 	return true
 }
 
-// skip leaves lines at the start and the end out of a match. The last line of
-// a match counts as a line also where its line end is not in it.
+// skip removes lines at the start and the end from a match. The last line of a match counts as a line even without its line end.
 func (f *file) skip(m match, before, after int) (start, end int) {
 	start, end = m.start, m.end
 	for range before {
@@ -180,15 +175,15 @@ func (f *file) skip(m match, before, after int) (start, end int) {
 	return start, end
 }
 
-// lineEnds returns the line ends of ascending places.
+// lineEnds finds the line ends at ascending places.
 type lineEnds struct {
 	data []byte
 	next int // the last line end found
 	end  string
 }
 
-// at is the line end after byte i; in a last line without one, that of the
-// line before; LF if there is none at all.
+// at returns the line end after byte i. In a last line without a line end, it returns that of the line before; if there is none,
+// LF.
 func (l *lineEnds) at(i int) string {
 	if l.end != "" && i <= l.next {
 		return l.end
@@ -206,7 +201,7 @@ func (l *lineEnds) at(i int) string {
 	return l.end
 }
 
-// lineEnd is the line end whose LF is at i.
+// lineEnd returns the line end whose LF is at i.
 func lineEnd(data []byte, i int) string {
 	if i > 0 && data[i-1] == '\r' {
 		return "\r\n"

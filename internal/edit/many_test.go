@@ -32,8 +32,7 @@ func BenchmarkManyEdits(b *testing.B) {
 	}
 }
 
-// TestIndexFindsTheSame: with an index of the file the same places are found as
-// without.
+// TestIndexFindsTheSame: an index finds the same places as a search without it.
 func TestIndexFindsTheSame(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	words := []string{"a", "b", "aa", "ab", "\n", "\r\n", "\r", "é"}
@@ -62,8 +61,7 @@ func TestIndexFindsTheSame(t *testing.T) {
 	}
 }
 
-// TestManyEdits: so many edits that an index is made, in either order, are made as
-// few are.
+// TestManyEdits: with many edits, in either order, an index is built, and the result is correct.
 func TestManyEdits(t *testing.T) {
 	const n = 2 * manyEdits
 	var text, want strings.Builder
@@ -89,8 +87,7 @@ func TestManyEdits(t *testing.T) {
 	}
 }
 
-// TestManyOverlaps: edits that overlap are not all looked for, since their
-// matches can be many times as many as the bytes of the file.
+// TestManyOverlaps: not all overlapping matches are searched, because there may be many more of them than bytes in the file.
 func TestManyOverlaps(t *testing.T) {
 	data := []byte(strings.Repeat("0123456789\n", 2000))
 	edits := make([]Edit, 2000)

@@ -10,13 +10,13 @@ import (
 
 const (
 	maxNear     = 3
-	maxOldLines = 200     // lines of an old text that are looked at
+	maxOldLines = 200     // lines of an old text that are compared
 	maxShown    = 200     // bytes of a line that are shown
-	maxPlaces   = 100_000 // places that are weighed
-	minShare    = 3       // a place has a third of the old text, or is none
+	maxPlaces   = 100_000 // places that are compared
+	minShare    = 3       // a place must have at least a third of the old text
 )
 
-// near looks for places that the old text may mean. It reads the file a few times.
+// near finds places similar to the old text. It reads the file a few times.
 func (f *file) near(old string) []Near {
 	for _, r := range repairs {
 		fixed := r.fix(old)
@@ -38,7 +38,7 @@ func (f *file) near(old string) []Near {
 	return f.likeLines(w)
 }
 
-// wanted is an old text in lines, without their ends, and the lines' keys.
+// wanted has the lines of an old text without their ends, and their keys.
 type wanted struct {
 	lines []string
 	keys  []string
@@ -61,8 +61,7 @@ func newWanted(old string) wanted {
 	return w
 }
 
-// likePlaces finds the places with the most lines of the old text. Letter case, spaces,
-// and the kinds of quotes and dashes are ignored.
+// likePlaces finds the places with the most lines of the old text. It ignores letter case, spaces, and kinds of quotes and dashes.
 func (f *file) likePlaces(w wanted) []Near {
 	byKey := map[string][]int{}
 	for i, key := range w.keys {
@@ -72,7 +71,7 @@ func (f *file) likePlaces(w wanted) []Near {
 	}
 	first, last := []byte(w.keys[0]), []byte(w.keys[len(w.keys)-1])
 	single := len(w.keys) == 1
-	weights := map[int]int{} // by the line, from 0, where the old text would begin
+	weights := map[int]int{} // by the line, from 0, at which the old text would begin
 	f.eachKey(func(line int, key []byte) bool {
 		for _, i := range byKey[string(key)] {
 			weights[line-i] += len(key)
@@ -102,7 +101,7 @@ func (f *file) likePlaces(w wanted) []Near {
 	return near
 }
 
-// differs says where and how the old text differs from the lines that begin at start.
+// differs returns where and how the old text differs from the lines that begin at start.
 func (f *file) differs(w wanted, start int) Near {
 	have := f.lines(start+1, len(w.lines))
 	for i, want := range w.lines {
@@ -117,8 +116,8 @@ func (f *file) differs(w wanted, start int) Near {
 	return Near{Line: last, Text: shown(have[len(w.lines)-1]), Want: shown(w.lines[len(w.lines)-1]), Why: "line end"}
 }
 
-// fits returns the test by which line i of the old text is in a line of the file: the
-// first line may be the end of it, the last one the start.
+// fits returns the comparison for line i of the old text with a line of the file. The first line may match only the end of it, the
+// last line only the start.
 func (w wanted) fits(i int) func(have, want string) bool {
 	switch first, last := i == 0, i == len(w.lines)-1 && !w.whole; {
 	case first && last:
@@ -131,8 +130,7 @@ func (w wanted) fits(i int) func(have, want string) bool {
 	return func(have, want string) bool { return have == want }
 }
 
-// likeLines finds the lines that have the most pairs of letters in common with
-// the longest line of the old text.
+// likeLines finds the lines with the most byte pairs in common with the longest line of the old text.
 func (f *file) likeLines(w wanted) []Near {
 	probe := 0
 	for i, key := range w.keys {
@@ -199,7 +197,7 @@ func firstLine(s string) string {
 	return line
 }
 
-// shown cuts a line, between characters.
+// shown cuts a line at a character boundary.
 func shown(line string) string {
 	if len(line) <= maxShown {
 		return line

@@ -61,7 +61,7 @@ func TestNear(t *testing.T) {
 	}
 }
 
-// Names and content reach the message quoted only.
+// Names and content are always quoted in the message.
 func TestNearQuoted(t *testing.T) {
 	_, err := Apply([]byte("alert \x1b[31m red\u202e line\n"), []Edit{{Old: "alert  \x1b[31m red\u202e line", New: "x"}})
 	if err == nil || strings.ContainsAny(err.Error(), "\x1b\u202e") || !strings.Contains(err.Error(), `\x1b`) {

@@ -1,7 +1,6 @@
-// Package foldstore keeps the texts of outputs that were folded, so that "stet show" can
-// print the lines that were left out. A text is a file of its own, which its owner alone may
-// read; its name is the text's id. A database would not do: an agent's sandbox may let "stet
-// show" read, and not write.
+// Package foldstore keeps the texts of folded outputs, so that "stet show" can print the lines that were left out. Each text is a
+// separate file that only its owner may read; its name is the text's id. A database is not used because an agent's sandbox may
+// allow "stet show" to read, but not to write.
 package foldstore
 
 import (
@@ -19,43 +18,41 @@ import (
 	"github.com/stet-dev/stet/history"
 )
 
-// maxBytes is how many bytes the texts may take. The oldest go first.
+// maxBytes is the limit for all texts. The oldest are removed first.
 const maxBytes = 256 << 20
 
-// pruneEvery is after how many bytes that are written the budget is looked at.
+// pruneEvery is the number of written bytes between two checks of the limit.
 const pruneEvery = 16 << 20
 
-// touchEvery is how old a text gets before it counts as new again, where it is still in use.
+// touchEvery is the age after which a text in use gets a new time stamp.
 const touchEvery = time.Hour
 
-// ErrGone is returned for a text that is not kept, or no more.
+// ErrGone says that a text was not kept or was removed.
 var ErrGone = errors.New("the text is not kept, or no more")
 
-// ID is what an id looks like.
+// ID matches an id.
 var ID = regexp.MustCompile(`^[0-9a-f]{16}$`)
 
-// Dir is a directory with texts. Its methods may be called concurrently, also by several
-// processes.
+// Dir is a directory with texts. Its methods may be called concurrently, also by several processes.
 type Dir struct {
 	path   string
-	keep   time.Duration // how long; 0 is for ever
+	keep   time.Duration // how long texts are kept; 0: without limit
 	budget int64
 
 	mu      sync.Mutex
-	written int64 // since the budget was looked at; at first as if it were time
+	written int64 // bytes since the last check; the initial value forces a check
 }
 
-// New returns the directory of that path, which need not be there. Texts are kept for a
-// time; 0 is for ever.
+// New returns the directory of that path, which need not exist. Texts are kept for the time keep; 0: without limit.
 func New(path string, keep time.Duration) *Dir {
 	return &Dir{path: path, keep: keep, budget: maxBytes, written: pruneEvery}
 }
 
-// Keep keeps a text by its id, which is history.FoldID of it. It is called as long as the text is in use: a text that
-// was removed or damaged meanwhile is written again, and one in use is not the oldest.
+// Keep stores a text under its id, which is its history.FoldID. It is called again while the text is in use: so a text that was
+// removed or damaged is written again, and a text in use is not the oldest.
 func (d *Dir) Keep(id, text string) error {
 	if !ID.MatchString(id) {
-		return fmt.Errorf("keep a folded text: %q is no id", id)
+		return fmt.Errorf("keep a folded text: %q is not an id", id)
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -81,7 +78,7 @@ func (d *Dir) Keep(id, text string) error {
 	return nil
 }
 
-// write writes a text. Whoever reads it sees all of it or nothing.
+// write writes a text atomically.
 func (d *Dir) write(id, text string) error {
 	if err := os.MkdirAll(d.path, 0o700); err != nil {
 		return err
@@ -102,7 +99,7 @@ func (d *Dir) write(id, text string) error {
 
 func (d *Dir) file(id string) string { return filepath.Join(d.path, id) }
 
-// Text returns the text with an id. The error is ErrGone where there is none.
+// Text returns the text with an id, or ErrGone.
 func (d *Dir) Text(id string) (string, error) {
 	if !ID.MatchString(id) {
 		return "", ErrGone
@@ -119,7 +116,7 @@ func (d *Dir) Text(id string) (string, error) {
 	return string(b), nil
 }
 
-// prune removes what is older than texts are kept, and the oldest beyond the budget.
+// prune removes texts that are too old, and the oldest ones above the limit.
 func (d *Dir) prune(now time.Time) error {
 	entries, err := os.ReadDir(d.path)
 	if err != nil {
@@ -127,7 +124,7 @@ func (d *Dir) prune(now time.Time) error {
 	}
 	var texts []fs.FileInfo
 	for _, e := range entries {
-		if info, err := e.Info(); err == nil && info.Mode().IsRegular() { // else it is gone already
+		if info, err := e.Info(); err == nil && info.Mode().IsRegular() { // otherwise it is gone already
 			texts = append(texts, info)
 		}
 	}

@@ -58,7 +58,7 @@ func TestKeep(t *testing.T) {
 	}
 }
 
-// A text in use that was removed or cut short is written again, and does not become old.
+// A text in use that was removed or cut is written again, and does not become old.
 func TestKeepAgain(t *testing.T) {
 	d := New(t.TempDir(), 24*time.Hour)
 	text := strings.Repeat("a line\n", 900)
@@ -81,8 +81,7 @@ func TestKeepAgain(t *testing.T) {
 	}
 }
 
-// What is older than texts are kept goes, and the oldest beyond the budget; what is kept again
-// counts as new.
+// Texts that are too old are removed, and the oldest ones above the limit. A text that is kept again counts as new.
 func TestPrune(t *testing.T) {
 	path := t.TempDir()
 	d := New(path, 24*time.Hour)
@@ -100,7 +99,7 @@ func TestPrune(t *testing.T) {
 	}
 	again := New(path, 24*time.Hour)
 	again.budget = d.budget
-	keep(t, again, strings.Repeat("0", 1000)) // and looks at the budget
+	keep(t, again, strings.Repeat("0", 1000)) // this also checks the limit
 	for i, want := range []bool{true, false, true, true, false} {
 		if _, err := d.Text(ids[i]); (err == nil) != want {
 			t.Errorf("text %d: %v", i, err)

@@ -1,5 +1,5 @@
-// Package gitignore says which paths git's ignore rules leave out. It reads no files:
-// the caller passes in the text of the rules, and says whether a path is a directory.
+// Package gitignore says which paths git's ignore rules exclude. It reads no files: the caller passes the text of the rules, and
+// says whether a path is a directory.
 package gitignore
 
 import (
@@ -7,12 +7,11 @@ import (
 	"strings"
 )
 
-// Rules are the patterns of one file, and those of the files above it, over which they
-// have precedence. They are not changed and may be used concurrently. A nil *Rules
-// ignores nothing.
+// Rules are the patterns of one file and of the files in the directories above it. The patterns of the lower file have precedence.
+// Rules are immutable and may be used concurrently. A nil *Rules ignores nothing.
 type Rules struct {
 	above    *Rules
-	base     string // "" or "dir/": the patterns are for paths below it
+	base     string // "" or "dir/": the patterns apply to paths below it
 	patterns []pattern
 }
 
@@ -20,15 +19,15 @@ type pattern struct {
 	text     string
 	negated  bool
 	dirOnly  bool
-	nameOnly bool // to be compared with the last component alone
-	prefix   int  // of text, before the first wildcard
+	nameOnly bool // compare only with the last component
+	prefix   int  // length of text before the first wildcard
 }
 
-// maxPatterns is the number of patterns of one file that are used.
+// maxPatterns is the limit of used patterns of one file.
 const maxPatterns = 20_000
 
-// Add returns rules in which the lines of data have precedence over those of above. dir
-// is the directory of the lines: "" for the root, else without a slash at the end.
+// Add returns rules in which the lines of data have precedence over above. dir is the directory of the lines: "" for the root,
+// otherwise without a slash at the end.
 func Add(above *Rules, dir string, data []byte) *Rules {
 	r := &Rules{above: above}
 	if dir != "" {
@@ -81,9 +80,8 @@ func trimSpaces(s string) string {
 	return s[:end]
 }
 
-// Ignored reports whether the last rule that matches the path leaves it out. The path is
-// relative to the root. Everything below an ignored directory is ignored, whatever the
-// rules say: the caller has to check the directories.
+// Ignored reports whether the last rule that matches the path ignores it. The path is relative to the root. Everything below an
+// ignored directory is ignored, whatever the rules say: the caller has to check the directories.
 func (r *Rules) Ignored(path string, dir bool) bool {
 	name := path[strings.LastIndexByte(path, '/')+1:]
 	for ; r != nil; r = r.above {
@@ -114,8 +112,7 @@ func (p *pattern) matches(below, name string) bool {
 	if p.nameOnly {
 		return match(p.text, below)
 	}
-	// Git cuts the prefix off both and only then looks at the stars, so that
-	// "c**/b" is "c" and then "**/b".
+	// Git removes the prefix from both before it looks at the stars, so that "c**/b" is "c" followed by "**/b".
 	rest, ok := strings.CutPrefix(below, p.text[:p.prefix])
 	return ok && match(p.text[p.prefix:], rest)
 }

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// TestAgainstGit compares random rules and paths with what git says of them.
+// TestAgainstGit compares random rules and paths with the results of git.
 func TestAgainstGit(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("git is not there")
@@ -49,14 +49,14 @@ func TestAgainstGit(t *testing.T) {
 	}
 }
 
-// ignored asks for each directory on the way first, as a walk does.
+// ignored checks each parent directory first, as a walk does.
 func ignored(r *Rules, path string) bool {
 	for i := range len(path) {
 		if path[i] == '/' && r.Ignored(path[:i], true) {
 			return true
 		}
 	}
-	return r.Ignored(path, path == "a") // which is there
+	return r.Ignored(path, path == "a") // which exists
 }
 
 func randomRules(rng *rand.Rand) string {
@@ -126,7 +126,7 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// TestHostilePattern ends at once; without a memory it would outlive us all.
+// TestHostilePattern ends quickly; without the memory of failed positions it would not end.
 func TestHostilePattern(t *testing.T) {
 	rules := Add(nil, "", []byte(strings.Repeat("a*", 60)+"b"))
 	if rules.Ignored(strings.Repeat("a", 250), false) {

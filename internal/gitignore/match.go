@@ -13,8 +13,7 @@ func match(pattern, text string) bool {
 	return m.from(0, 0)
 }
 
-// matcher remembers where the rest does not match, so that no pattern takes more time
-// than its length times that of the text.
+// matcher remembers positions at which the rest does not match. So a pattern takes at most its length times the length of the text.
 type matcher struct {
 	p, t   string
 	failed []uint64
@@ -71,7 +70,7 @@ func (m *matcher) run(pi, ti int) bool {
 	return ti == len(m.t)
 }
 
-// star goes on from a run of stars.
+// star matches from a run of stars.
 func (m *matcher) star(pi, ti int) bool {
 	end := pi
 	for end < len(m.p) && m.p[end] == '*' {
@@ -106,7 +105,7 @@ func (m *matcher) star(pi, ti int) bool {
 	return false
 }
 
-// set reports whether c is in the set that p begins with, and the set's length.
+// set reports whether c is in the set at the beginning of p, and the set's length.
 func set(p string, c byte) (int, bool) {
 	i := 1
 	negated := i < len(p) && (p[i] == '!' || p[i] == '^')
@@ -159,7 +158,7 @@ func member(p string) (c byte, n int, ok bool) {
 	return p[1], 2, true
 }
 
-// class reads a class like [:alpha:]. n is 0 where it is none after all.
+// class reads a class like [:alpha:]. n is 0 if it is not one.
 func class(p string, c byte) (n int, in, valid bool) {
 	end := strings.IndexByte(p[2:], ']')
 	if end < 0 {

@@ -1,19 +1,17 @@
-// Package invisible knows which characters a person does not see, or sees
-// elsewhere than they are. Screens show them as escapes, and a write of one is
-// asked for: both go by this one table.
+// Package invisible knows which characters a person does not see, or sees at another place. Screens show them as escapes, and a
+// person is asked about a write of one. Both use this table.
 //
-// The table is made of Unicode's own properties:
+// The table is made from Unicode's properties:
 //
-//   - Hidden is what has no glyph: control and format characters (General_Category
-//     Cc, Cf, Zl, Zp; bidirectional controls and tags are among Cf), all that has
+//   - Hidden characters have no glyph: control and format characters (General_Category
+//     Cc, Cf, Zl, Zp; bidirectional controls and tags are in Cf), all characters with
 //     the property Default_Ignorable_Code_Point (fillers, joiners, variation
-//     selectors), and the few letters and symbols whose glyph is blank.
-//   - Blank is what takes room without saying what it is: spaces other than the
-//     space itself (Zs), private characters (Co) and unassigned ones (Cn).
+//     selectors), and the few letters and symbols with a blank glyph.
+//   - Blank characters take room without a visible meaning: spaces other than U+0020
+//     (Zs), private characters (Co) and unassigned ones (Cn).
 //   - All other characters are Plain.
 //
-// A hidden character is taken for plain where a script or an emoji needs it and
-// where it can say nothing else: see Replace.
+// A hidden character counts as plain if a script or an emoji needs it and it cannot carry other information: see Replace.
 package invisible
 
 import (
@@ -24,7 +22,7 @@ import (
 	"unicode/utf8"
 )
 
-// kind is how a character shows.
+// kind is how a character is shown.
 type kind uint8
 
 const (
@@ -33,8 +31,8 @@ const (
 	hidden
 )
 
-// empty are characters that count as letters, marks or symbols, and whose glyph
-// is empty, beside those that are Default_Ignorable_Code_Point.
+// empty has characters that count as letters, marks or symbols but have an empty glyph, in addition to
+// Default_Ignorable_Code_Point.
 var empty = &unicode.RangeTable{
 	R16: []unicode.Range16{{Lo: 0x2800, Hi: 0x2800, Stride: 1}}, // braille pattern blank
 	R32: []unicode.Range32{
@@ -43,11 +41,10 @@ var empty = &unicode.RangeTable{
 	},
 }
 
-// Plain reports whether a character that stands by itself shows what it is.
+// Plain reports whether a single character is visible.
 func Plain(r rune) bool { return of(r) == plain }
 
-// of returns the kind of a character that stands by itself. Tabs and line ends
-// are hidden.
+// of returns the kind of a single character. Tabs and line ends are hidden.
 func of(r rune) kind {
 	switch {
 	case r >= ' ' && r <= '~':
@@ -60,8 +57,8 @@ func of(r rune) kind {
 	return plain
 }
 
-// Has reports whether a text hides something from who reads it. Tabs, form feeds
-// and line ends do not; what is not UTF-8 does.
+// Has reports whether a text contains something that a reader does not see. Tabs, form feeds and line ends do not count; bytes that
+// are not UTF-8 do.
 func Has(text string) bool {
 	found := false
 	walk(text, func(at int, raw string, k kind) {
@@ -78,16 +75,15 @@ func Has(text string) bool {
 	return found
 }
 
-// HasName reports whether a name hides something: tabs and line ends do too.
+// HasName reports the same for a name, in which tabs and line ends count, too.
 func HasName(name string) bool {
 	found := false
 	walk(name, func(_ int, _ string, k kind) { found = found || k == hidden })
 	return found
 }
 
-// Replace returns s with all that is not Plain replaced by what f makes of it:
-// raw is one character, or one byte that is not UTF-8. Left as
-// they are, because a reader sees what they do, are
+// Replace returns s with every character that is not Plain replaced by f(raw); raw is one character, or one byte that is not UTF-8.
+// Some characters stay, because a reader sees their effect:
 //
 //   - one variation selector 15 or 16 after an emoji or a symbol, or in a keycap,
 //   - a zero-width joiner between two emoji,
@@ -108,9 +104,8 @@ func Replace(s string, f func(raw string) string) string {
 	return b.String()
 }
 
-// Escape returns s on one line, with all that is not Plain as an escape; tabs
-// stay. What it returns cannot speak to a terminal. mark is put around each
-// escape; nil: nothing is.
+// Escape returns s on one line, with every character that is not Plain as an escape; tabs stay. The result cannot contain terminal
+// control sequences. mark adds text around each escape; it may be nil.
 func Escape(s string, mark func(string) string) string {
 	return Replace(s, func(raw string) string {
 		switch {
@@ -123,7 +118,7 @@ func Escape(s string, mark func(string) string) string {
 	})
 }
 
-// Quote is strconv.Quote, which leaves no character that is not Plain.
+// Quote is strconv.Quote without characters that are not Plain.
 func Quote(s string) string { return Escape(strconv.Quote(s), nil) }
 
 func escape(raw string) string {
@@ -141,7 +136,7 @@ func escape(raw string) string {
 	return fmt.Sprintf(`\U%08x`, r)
 }
 
-// walk calls f for each character of s that is not Plain where it stands.
+// walk calls f for each character of s that is not Plain at its place.
 func walk(s string, f func(at int, raw string, k kind)) {
 	for at := 0; at < len(s); {
 		if c := s[at]; c >= ' ' && c <= '~' {

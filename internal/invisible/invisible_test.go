@@ -12,8 +12,8 @@ import (
 
 func angle(s string) string { return "<" + s + ">" }
 
-// hazards: escape sequences, newlines, bidirectional controls and whatever else
-// has no glyph are flagged, on the screen and as a caution.
+// hazards: escape sequences, newlines, bidirectional controls and other characters without a glyph are marked, on the screen and as
+// a caution.
 var texts = []struct {
 	text, shown string
 	has         bool
@@ -43,11 +43,11 @@ var texts = []struct {
 	{"c1\u009b31m\x7f\u0085", `c1<\u009b>31m<\x7f><\u0085>`, true},
 	{"line\u2028sep\u2029", `line<\u2028>sep<\u2029>`, true},
 
-	// Where an emoji or a script needs them.
+	// An emoji or a script needs these.
 	{"❤️ ✔︎ ⚠️ ‼️ 1️⃣ #️⃣", "❤️ ✔︎ ⚠️ ‼️ 1️⃣ #️⃣", false},
 	{"👩‍👩‍👧 👩🏽‍💻 ❤️‍🔥 🏳️‍🌈", "👩‍👩‍👧 👩🏽‍💻 ❤️‍🔥 🏳️‍🌈", false},
 	{"می\u200cخواهم क्\u200dष", "می\u200cخواهم क्\u200dष", false},
-	// Where they could say something.
+	// These could carry information.
 	{"❤\ufe0f\ufe0f", `❤` + "\ufe0f" + `<\ufe0f>`, true},
 	{"❤\ufe00", `❤<\ufe00>`, true},
 	{"1\ufe0f", `1<\ufe0f>`, true},
@@ -82,8 +82,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// The kinds agree with the derivation that Unicode gives of
-// Default_Ignorable_Code_Point, whose table the standard library leaves out.
+// The kinds agree with Unicode's derivation of Default_Ignorable_Code_Point. The standard library does not have that table.
 func TestDefaultIgnorable(t *testing.T) {
 	for r := rune(0); r <= unicode.MaxRune; r++ {
 		ignorable := unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Cf, unicode.Variation_Selector) &&

@@ -13,8 +13,7 @@ const (
 	keycap     = 0x20e3
 )
 
-// needed reports whether r, which has no glyph, does what it is for between
-// what stands before and after it.
+// needed reports whether r, which has no glyph, has its intended effect between before and after.
 func needed(before string, r rune, after string) bool {
 	last, n := utf8.DecodeLastRuneInString(before)
 	next, _ := utf8.DecodeRuneInString(after)
@@ -35,8 +34,7 @@ func needed(before string, r rune, after string) bool {
 	return false
 }
 
-// symbol reports whether r can be an emoji, or a symbol that has two styles.
-// They are of General_Category So, and these few.
+// symbol reports whether r can be an emoji, or a symbol with two styles: General_Category So, and these few.
 func symbol(r rune) bool {
 	switch r {
 	case 0x203c, 0x2049, 0x2194, 0x25fb, 0x25fc, 0x25fd, 0x25fe, 0x3030:
@@ -45,7 +43,7 @@ func symbol(r rune) bool {
 	return unicode.Is(unicode.So, r) && of(r) == plain && r != utf8.RuneError
 }
 
-// tone reports whether r gives an emoji the colour of its skin.
+// tone reports whether r is an emoji skin tone.
 func tone(r rune) bool { return r >= 0x1f3fb && r <= 0x1f3ff }
 
 // joining are the scripts in which joiners change how letters look.

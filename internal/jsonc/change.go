@@ -11,7 +11,7 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// Lookup returns the value under a path of keys. ok is false where there is none.
+// Lookup returns the value at a path of keys. ok is false if there is none.
 func Lookup(text []byte, path []string) (value any, ok bool, err error) {
 	if len(strings.TrimSpace(string(text))) == 0 {
 		return nil, false, nil
@@ -32,7 +32,7 @@ func Lookup(text []byte, path []string) (value any, ok bool, err error) {
 	return root, true, nil
 }
 
-// Replace puts another value in the place of the one under a path of keys. All other bytes stay.
+// Replace replaces the value at a path of keys. All other bytes stay.
 func Replace(text []byte, path []string, value any) ([]byte, error) {
 	return change(text, path, func(object *hujson.Object, i int) error {
 		b, err := json.Marshal(value)
@@ -45,7 +45,7 @@ func Replace(text []byte, path []string, value any) ([]byte, error) {
 	})
 }
 
-// Remove removes the member under a path of keys. All other bytes stay, comments before it too.
+// Remove removes the member at a path of keys. All other bytes stay, also comments before it.
 func Remove(text []byte, path []string) ([]byte, error) {
 	return change(text, path, func(object *hujson.Object, i int) error {
 		gone := object.Members[i]
@@ -56,14 +56,14 @@ func Remove(text []byte, path []string) ([]byte, error) {
 		}
 		*after = slices.Concat(bytes.TrimRight(gone.Name.BeforeExtra, " \t\r\n"), *after)
 		object.Members = slices.Delete(object.Members, i, i+1)
-		if last && i > 0 && gone.Value.AfterExtra == nil { // the text has no comma behind the last member
+		if last && i > 0 && gone.Value.AfterExtra == nil { // the text has no comma after the last member
 			object.Members[i-1].Value.AfterExtra = nil
 		}
 		return nil
 	})
 }
 
-// change changes the member under a path of keys, which is member i of an object.
+// change changes the member at a path of keys, which is member i of an object.
 func change(text []byte, path []string, do func(object *hujson.Object, i int) error) ([]byte, error) {
 	root, err := hujson.Parse(text)
 	if err != nil {
@@ -81,7 +81,7 @@ func change(text []byte, path []string, do func(object *hujson.Object, i int) er
 		}
 		switch {
 		case i < 0:
-			return nil, fmt.Errorf("%s is not there", strings.Join(path[:depth+1], "."))
+			return nil, fmt.Errorf("%s does not exist", strings.Join(path[:depth+1], "."))
 		case depth == len(path)-1:
 			if err := do(object, i); err != nil {
 				return nil, err

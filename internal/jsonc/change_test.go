@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A value that is replaced or removed leaves the rest as it is.
+// Replacing or removing a value does not change the rest.
 func TestReplaceAndRemove(t *testing.T) {
 	const text = "{\n  // kept\n  \"env\": {\n    \"A\": \"1\", // one\n    \"b/c~\": \"2\"\n  },\n  \"z\": [1, 2,],\n}\n"
 	path := []string{"env", "b/c~"}

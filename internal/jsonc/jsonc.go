@@ -26,14 +26,11 @@ func Unmarshal(text []byte, v any) error {
 	return json.Unmarshal(standard, v)
 }
 
-// Add puts an entry into the object under a path of keys, and returns the new
-// text. Objects on the way are made where there are none; an empty text is an
-// empty object. What is added has the line ends and the indentation of the text.
-// All other bytes stay.
+// Add adds an entry to the object at a path of keys, and returns the new text. Missing objects on the path are made; an empty text
+// counts as an empty object. New lines have the line ends and the indentation of the text. All other bytes stay.
 //
-// If the entry is there already, its members are kept, and only those that it
-// lacks are added. A member with another value is an error that names it,
-// because the person may have set it on purpose; see Missing.
+// If the entry exists, its members are kept, and only missing members are added. A member with another value is an error that names
+// it, because the person may have set it on purpose; see Missing.
 func Add(text []byte, path []string, entry map[string]any) ([]byte, error) {
 	if len(bytes.TrimSpace(text)) == 0 {
 		text = []byte("{}\n")
@@ -68,7 +65,7 @@ func Add(text []byte, path []string, entry map[string]any) ([]byte, error) {
 	return complete(text, &root, at, path, entry)
 }
 
-// complete adds to the object at the members of entry that it lacks.
+// complete adds the missing members of entry to the object at.
 func complete(text []byte, root, at *hujson.Value, path []string, entry map[string]any) ([]byte, error) {
 	var there any
 	if err := Unmarshal(at.Pack(), &there); err != nil {
@@ -82,7 +79,7 @@ func complete(text []byte, root, at *hujson.Value, path []string, entry map[stri
 	if err != nil {
 		return nil, fmt.Errorf("%s is there already: %w", strings.Join(path, "."), err)
 	}
-	object, _ := at.Value.(*hujson.Object) // Missing has seen that it is one
+	object, _ := at.Value.(*hujson.Object) // Missing has checked that it is an object
 	l := layoutOf(text, at)
 	for _, key := range missing {
 		if err := insert(object, key, entry[key], l); err != nil {
@@ -92,9 +89,8 @@ func complete(text []byte, root, at *hujson.Value, path []string, entry map[stri
 	return root.Pack(), nil
 }
 
-// Missing returns the keys of wanted that an entry lacks, sorted. A key that the
-// entry has with another value is an error, as is an entry that is no object. An
-// empty object in wanted accepts any value.
+// Missing returns the keys of wanted that an entry does not have, sorted. It returns an error if the entry has another value for a
+// key, or is not an object. An empty object in wanted accepts any value.
 func Missing(entry any, wanted map[string]any) (missing []string, err error) {
 	has, ok := entry.(map[string]any)
 	if !ok {
@@ -122,7 +118,7 @@ func inJSON(v any) string {
 	return string(b)
 }
 
-// asRead returns entry with the types that json.Unmarshal gives it.
+// asRead returns entry with the types of json.Unmarshal.
 func asRead(entry map[string]any) (plain map[string]any, err error) {
 	b, err := json.Marshal(entry)
 	if err == nil {
@@ -131,7 +127,7 @@ func asRead(entry map[string]any) (plain map[string]any, err error) {
 	return plain, err
 }
 
-// member returns the value of a key in an object, nil where the key is missing.
+// member returns the value of a key in an object, or nil.
 func member(object *hujson.Object, key string) (found *hujson.Value, err error) {
 	for i := range object.Members {
 		m := &object.Members[i]
@@ -146,10 +142,10 @@ func member(object *hujson.Object, key string) (found *hujson.Value, err error) 
 	return found, nil
 }
 
-// layout says how the members of an object are laid out in its text.
+// layout describes the formatting of an object's members in the text.
 type layout struct {
 	newline string // "\n" or "\r\n"
-	outer   string // indentation of the line that the object begins in
+	outer   string // indentation of the line in which the object begins
 	inner   string // indentation of its members
 }
 
@@ -170,14 +166,13 @@ func layoutOf(text []byte, at *hujson.Value) layout {
 	return l
 }
 
-// indentation returns the white space at the beginning of the line of an offset.
+// indentation returns the white space at the beginning of the line at offset.
 func indentation(text []byte, offset int) string {
 	line := text[bytes.LastIndexByte(text[:offset], '\n')+1:]
 	return string(line[:len(line)-len(bytes.TrimLeft(line, " \t"))])
 }
 
-// insert adds a member behind the others of an object. Comments behind the last
-// member stay there.
+// insert adds a member after the others of an object. Comments after the last member stay there.
 func insert(object *hujson.Object, key string, value any, l layout) error {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -201,7 +196,7 @@ func insert(object *hujson.Object, key string, value any, l layout) error {
 	m.Name.BeforeExtra = slices.Concat(comments, []byte(l.newline+l.inner))
 	m.Value.BeforeExtra = hujson.Extra(" ")
 	if n := len(object.Members); n > 0 && object.Members[n-1].Value.AfterExtra != nil {
-		m.Value.AfterExtra = hujson.Extra{} // the text has a comma behind the last member
+		m.Value.AfterExtra = hujson.Extra{} // the text has a comma after the last member
 	}
 	object.Members = append(object.Members, m)
 	object.AfterExtra = slices.Concat([]byte(l.newline), end)

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// What a configuration holds stays byte for byte, comments too.
+// The content of a configuration stays byte for byte, including comments.
 func TestAdd(t *testing.T) {
 	const added = "\"m\": {\n    \"stet\": {\n      \"a\": 1\n    }\n  }"
 	for _, tt := range []struct{ name, text, want string }{
@@ -46,8 +46,7 @@ func TestAdd(t *testing.T) {
 
 var testEntry = map[string]any{"command": "stet", "args": []string{"mcp"}}
 
-// Of an entry that is there nothing changes: what is missing is added, and what
-// differs is named.
+// An existing entry is not changed: missing members are added, and a difference is an error that names it.
 func TestAddToAnEntry(t *testing.T) {
 	path := []string{"m", "stet"}
 	for text, want := range map[string]string{
@@ -89,7 +88,7 @@ func TestUnmarshal(t *testing.T) {
 	}
 }
 
-// FuzzAdd: what was there is there, and the entry is; or the text is refused.
+// FuzzAdd: either the text is refused, or the result has its old content and the entry.
 func FuzzAdd(f *testing.F) {
 	for _, s := range []string{`{"a":1}`, "{ // x\n}", `{"m":{"b":[{},"}"],},/* */}`, "{\"a\":1 /* a\n */}", `{"m":{"stet":{}}}`, "{\n\"a\":\"\\\"\"\n,}"} {
 		f.Add(s)

@@ -1,5 +1,5 @@
-// Package literal finds a text that stands in everything a regular expression matches. Looking for a text is many times
-// as fast as matching, so a search that looks for it first is.
+// Package literal finds a text that every match of a regular expression contains. Searching for a text is many times as fast as
+// matching, so a search can look for the text first.
 package literal
 
 import (
@@ -7,7 +7,7 @@ import (
 	"regexp/syntax"
 )
 
-// Required returns the longest text that is known to stand in every match of re; "" if none is known.
+// Required returns the longest known text that every match of re contains; "" if none is known.
 func Required(re *regexp.Regexp) string {
 	tree, err := syntax.Parse(re.String(), syntax.Perl)
 	if err != nil {

@@ -16,7 +16,7 @@ func TestRequired(t *testing.T) {
 	}
 }
 
-// Whatever is matched has the text.
+// Every match contains the text.
 func FuzzRequired(f *testing.F) {
 	f.Add("a(bc)+d|e", "xabcbcd")
 	f.Fuzz(func(t *testing.T, pattern, text string) {

@@ -11,12 +11,12 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// advising is a model whose failures say what a person can do about them.
+// advising is a model whose errors say what a person can do.
 type advising struct {
 	llm.Model
 	name     string // the model's
 	at       string // its endpoint's base URL
-	variable string // that its key is in
+	variable string // the variable with its key
 	keyed    bool   // there is a key
 }
 
@@ -36,7 +36,7 @@ func (a advising) ChecksThinking() bool {
 	return ok && of.ChecksThinking()
 }
 
-// base is where the model is, without a password.
+// base returns the URL of the model without a password.
 func (a advising) base() string {
 	u, err := url.Parse(a.at)
 	if err != nil {

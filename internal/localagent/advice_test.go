@@ -10,7 +10,7 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// A failure says what a person can do, and stays what it is.
+// An error says what a person can do, and still wraps the original error.
 func TestAdvice(t *testing.T) {
 	a := advising{name: "m", at: "http://127.0.0.1:1/v1", variable: "SOME_KEY"}
 	keyed := a
@@ -32,7 +32,7 @@ func TestAdvice(t *testing.T) {
 		}
 	}
 	if a.advise(nil) != nil {
-		t.Error("nothing is wrong with nothing")
+		t.Error("a nil error became an error")
 	}
 	secret := advising{at: "http://me:secret@127.0.0.1:1/v1"}
 	if got := secret.advise(&net.OpError{Op: "dial", Err: errors.New("refused")}); strings.Contains(got.Error(), "secret") {

@@ -12,8 +12,7 @@ import (
 // images are the kinds of images that models take.
 var images = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
 
-// Image makes a part of an image in the wire format of the model; false where there is
-// no such image.
+// Image makes a part of an image in the wire format of the model; false if the model does not accept it.
 func (m Model) Image(mime, data string) (llm.Part, bool) {
 	if _, err := base64.StdEncoding.DecodeString(data); err != nil || !slices.Contains(images, mime) {
 		return llm.Part{}, false
@@ -21,7 +20,7 @@ func (m Model) Image(mime, data string) (llm.Part, bool) {
 	return imageIn(m.API, mime, data)
 }
 
-// imageIn is an image as a wire format has it.
+// imageIn returns an image in a wire format.
 func imageIn(api, mime, data string) (llm.Part, bool) {
 	type object = map[string]any
 	url := "data:" + mime + ";base64," + data

@@ -10,8 +10,7 @@ import (
 	"github.com/stet-dev/stet/llm/openai"
 )
 
-// An image is written into the request of each wire format, and what is read
-// out of it again is a part that nobody touches.
+// An image is written into the request of each wire format, and decoded as a part that is never edited.
 func TestImagePart(t *testing.T) {
 	for api, codec := range map[string]llm.Codec{config.APIMessages: anthropic.Messages{}, config.APIChat: openai.Chat{}, config.APIResponses: openai.Responses{}} {
 		image := Model{Name: "m", Base: "http://127.0.0.1:1", API: api}.Image

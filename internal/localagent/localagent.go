@@ -1,6 +1,5 @@
-// Package localagent puts stet's own agent together: the model that the configuration
-// names, the file tools of a workspace, the store of conversations, and what the agent
-// is told of the project.
+// Package localagent builds stet's own agent: the configured model, the file tools of a workspace, the store of conversations, and
+// what the agent is told about the project.
 package localagent
 
 import (
@@ -28,16 +27,16 @@ type Options struct {
 	Model    Model
 	Dir      string // the directory that it works in
 	Tools    toolset.Options
-	Window   int  // the model's context window in tokens; 0 is what stet knows of the model
+	Window   int  // the model's context window in tokens; 0: the known window of the model
 	Tasks    bool // the model may give tasks to agents with windows of their own
 	Getenv   func(string) string
-	// Servers says how the MCP servers of the configuration are started; nil: they are not.
+	// Servers says how to start the configured MCP servers; nil: they are not started.
 	Servers *mcpclient.Config
 	// Say tells the person something.
 	Say func(format string, args ...any)
 }
 
-// Agent is the agent with all that it works with.
+// Agent is the agent with everything that it uses.
 type Agent struct {
 	*toolset.Set
 	Agent *agent.Agent
@@ -50,11 +49,10 @@ type Agent struct {
 	stop    func()           // ends a scripted model
 }
 
-// Open opens the workspace, the store of conversations and the model, and puts an agent
-// together. The person who decides on writes answers Queue, or takes the place of
-// Handler.Approver before the first call.
+// Open opens the workspace, the store of conversations and the model, and builds an agent. The caller shows Queue to a person, or
+// sets Handler.Approver before the first call.
 func Open(ctx context.Context, o Options) (_ *Agent, err error) {
-	o.Tools.Dedupe = false // the engine of the context says what stands in the window
+	o.Tools.Dedupe = false // the context engine leaves out repeated text
 	a := &Agent{}
 	model, stop, err := o.Model.Open(o.Getenv)
 	if err != nil {
@@ -99,7 +97,7 @@ func Open(ctx context.Context, o Options) (_ *Agent, err error) {
 	return a, nil
 }
 
-// Variables are what an agent is told of where it works.
+// Variables returns what an agent is told about its directory.
 func Variables(dir string) []agent.Variable {
 	return []agent.Variable{
 		{Name: "platform", Text: runtime.GOOS + "/" + runtime.GOARCH},
@@ -108,8 +106,8 @@ func Variables(dir string) []agent.Variable {
 	}
 }
 
-// FindSession returns the session that an argument names: an ID, the beginning of one,
-// or "latest", which is the one used last in dir, or anywhere where dir is empty.
+// FindSession returns the session that an argument names: an ID, a prefix of one, or "latest". "latest" is the last used session in
+// dir, or in any directory if dir is empty.
 func FindSession(ctx context.Context, store session.Store, name, dir string) (session.Info, error) {
 	if name == "latest" {
 		return session.Latest(ctx, store, dir)
@@ -133,7 +131,7 @@ func (a *Agent) Resume(ctx context.Context, name string) (*agent.Conversation, e
 	return a.Agent.Resume(ctx, info.ID)
 }
 
-// Close closes everything. No conversation is at work any more.
+// Close closes everything. No conversation may be running.
 func (a *Agent) Close() error {
 	var errs []error
 	if a.servers != nil {

@@ -14,15 +14,15 @@ import (
 	"github.com/stet-dev/stet/prices"
 )
 
-// Model says which model the agent asks, and where.
+// Model names the model and its endpoint.
 type Model struct {
 	Name string
-	Base string // base URL; empty is the provider's own
+	Base string // base URL; empty: the provider's default
 	API  string // a value of the key api; empty for the scripted model
 }
 
-// ChooseModel takes the model from the configuration. Without an API the model's maker
-// decides, and an endpoint with a base URL of its own speaks chat.
+// ChooseModel returns the configured model. Without an API, the model's maker decides, and an endpoint with a custom base URL gets
+// chat.
 func ChooseModel(c *config.Config) (Model, error) {
 	m := Model{c.Model, c.BaseURL, c.API}
 	if m.Name == "" {

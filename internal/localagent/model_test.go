@@ -12,7 +12,7 @@ import (
 	"github.com/stet-dev/stet/llm/openai"
 )
 
-// Which model is asked, and where, by flags, environment and the model's name.
+// The model and its endpoint, by flags, environment and the model's name.
 func TestModel(t *testing.T) {
 	for _, c := range []struct {
 		args, env []string

@@ -12,16 +12,14 @@ import (
 	"github.com/stet-dev/stet/workspace"
 )
 
-// notesFiles are the names of a project's notes for agents. The first that is
-// there counts.
+// notesFiles are the names of a project's notes for agents. The first one that exists is used.
 var notesFiles = []string{"AGENTS.md", "CLAUDE.md"}
 
-// mostNotes is how many bytes of a project's notes stand in the prompt, at most.
+// mostNotes is the limit, in bytes, of a project's notes in the prompt.
 const mostNotes = 32 << 10
 
-// notes is what the agent is told of the project's notes: none, if there are none.
-// In a window of so many tokens they have at most a tenth. A file that cannot be
-// read is said, and not used.
+// notes returns a variable with the project's notes, or none. They take at most a tenth of the window. If a file cannot be read,
+// say reports it.
 func notes(ctx context.Context, root *workspace.Root, hides func(string) bool, window int, say func(string, ...any)) []agent.Variable {
 	for _, name := range notesFiles {
 		v, err := readNotes(ctx, root, name, min(mostNotes, window/10*3))
@@ -38,7 +36,7 @@ func notes(ctx context.Context, root *workspace.Root, hides func(string) bool, w
 	return nil
 }
 
-// readNotes reads so many bytes of a file.
+// readNotes reads at most limit bytes of a file.
 func readNotes(ctx context.Context, root *workspace.Root, name string, limit int) (agent.Variable, error) {
 	path, err := root.Path(name)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// serversOf are the MCP servers of the configuration. Programs start in dir. It is not the workspace: npx, python and the like look
-// for programs where they start, and a checkout is not trusted.
+// serversOf returns the configured MCP servers. Programs start in dir, which is not the workspace: npx, python and similar programs
+// search for programs in their working directory, and a checkout is not trusted.
 func serversOf(all []config.MCPServer, dir string) []mcpclient.Server {
 	var out []mcpclient.Server
 	for _, s := range all {
@@ -30,8 +30,7 @@ func serversOf(all []config.MCPServer, dir string) []mcpclient.Server {
 	return out
 }
 
-// connect connects to the MCP servers of the configuration, and returns what runs their tools beside the file tools. It waits for
-// them.
+// connect connects to the configured MCP servers and waits for them. It returns a caller for their tools and the file tools.
 func (a *Agent) connect(ctx context.Context, o Options) (tool.Caller, error) {
 	if o.Servers == nil || len(o.Settings.MCP) == 0 {
 		return a.Handler, nil

@@ -17,8 +17,8 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// UndoSince takes back what a conversation and its tasks wrote since a moment, all
-// of it or nothing, and says what it did. Who decides on writes decides on it.
+// UndoSince undoes all writes of a conversation and its tasks since a time, or none, and returns a description. The person who
+// decides about writes decides about this.
 func (h *Agent) UndoSince(ctx context.Context, info session.Info, since time.Time) (string, error) {
 	client, err := h.clientSession(ctx, info)
 	if err != nil {
@@ -50,8 +50,7 @@ func (h *Agent) UndoSince(ctx context.Context, info session.Info, since time.Tim
 	return fmt.Sprintf("undone: %s", report.Count(len(chosen), "write")), nil
 }
 
-// writesOf are the writes of a conversation and of the tasks that it gave out,
-// oldest first.
+// writesOf returns the writes of a conversation and its tasks, the oldest first.
 func (h *Agent) writesOf(ctx context.Context, client string) ([]record.Write, error) {
 	var all []record.Write
 	seen := map[string]bool{client: true}
@@ -75,7 +74,7 @@ func (h *Agent) writesOf(ctx context.Context, client string) ([]record.Write, er
 			}
 			seen[s.ID] = true
 			left = append(left, s.ID)
-			if task { // it has a client session of its own
+			if task { // a task has its own client session
 				if err := add(s.ID); err != nil {
 					return nil, err
 				}
@@ -86,14 +85,13 @@ func (h *Agent) writesOf(ctx context.Context, client string) ([]record.Write, er
 	return all, nil
 }
 
-// clientSession is the name that a conversation's calls go by: the first session
-// of all its compactions.
+// clientSession returns the client session of a conversation's calls: the first session of its chain of compactions.
 func (h *Agent) clientSession(ctx context.Context, i session.Info) (string, error) {
 	for seen := map[string]bool{}; i.From.Relation == session.Compacted && !seen[i.ID]; {
 		seen[i.ID] = true
 		was, err := session.Find(ctx, h.Store, i.From.Session)
 		if errors.Is(err, session.ErrNotFound) {
-			break // it was stored elsewhere
+			break // it was stored in another store
 		}
 		if err != nil {
 			return "", err

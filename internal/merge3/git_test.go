@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// gitMerge asks git to merge; conflicts is 127 for 127 and more.
+// gitMerge merges with git; conflicts is 127 for 127 and more.
 func gitMerge(t testing.TB, dir, base, ours, theirs string) (text string, conflicts int) {
 	t.Helper()
 	for name, content := range map[string]string{"base": base, "ours": ours, "theirs": theirs} {
@@ -39,9 +39,8 @@ func needGit(t testing.TB) {
 	}
 }
 
-// check compares a merge with git's. Compared are the text, markers included,
-// and the number of conflicts. Left out is one thing: where base has no line
-// end at all, git ends its markers with LF and we as the two sides do.
+// check compares a merge with git's: the text with its markers, and the number of conflicts. There is one exception: if base has no
+// line end, git ends its markers with LF, and this package uses the line end of the two sides.
 func check(t testing.TB, dir, base, ours, theirs string) (conflicts int) {
 	t.Helper()
 	want, n := gitMerge(t, dir, base, ours, theirs)
@@ -95,8 +94,8 @@ func checkHunks(t testing.TB, ours, theirs string, r Result) {
 	}
 }
 
-// story makes three texts out of a seed: a base and two sides with changes,
-// some of them shared. What is random is also how random it is.
+// story makes three texts from a seed: a base, and two sides with changes, some of them common. The amount of randomness is random,
+// too.
 func story(seed uint64) (base, ours, theirs string) {
 	r := rand.New(rand.NewPCG(seed, 1))
 	size := []int{1, 4, 12, 40, 150, 600, 2500}[r.IntN(7)]
@@ -173,7 +172,7 @@ func story(seed uint64) (base, ours, theirs string) {
 	return write(text), write(a), write(b)
 }
 
-// The three-way merge against its model. STET_MERGES sets the number.
+// Compares random three-way merges with git. STET_MERGES sets the number.
 func TestAgainstGit(t *testing.T) {
 	needGit(t)
 	n := 400

@@ -1,15 +1,12 @@
-// Package merge3 merges two changes of one text, line by line, with git's
-// semantics: what `git merge-file` merges cleanly merges to the same text
-// here, and what it calls a conflict is one here.
+// Package merge3 merges two changes of one text, line by line, with git's semantics: a clean merge of `git merge-file` gives the
+// same text here, and a conflict is a conflict here.
 //
-// Changes that overlap or touch are a conflict, unless both sides made the
-// same one. A conflict is narrowed to the lines in which the sides differ, and
-// conflicts with three lines or less between them, or with no letter or digit
-// between them, become one. Line ends are part of a line.
+// Changes that overlap or touch are a conflict, unless both sides made the same change. A conflict is reduced to the lines in which
+// the sides differ. Conflicts with at most three lines between them, or with no letter or digit between them, become one. Line ends
+// are part of a line.
 //
-// Work is bounded. Where a comparison would take seconds (megabytes of few
-// different lines, shuffled), it is given up, and then whatever differs between
-// the two sides, from the first change to the last, is a conflict.
+// Work is bounded. A comparison that would take seconds (megabytes of few different lines, shuffled) stops early. Then all lines
+// between the first and the last difference of the two sides are one conflict.
 package merge3
 
 import (
@@ -18,21 +15,20 @@ import (
 	"github.com/stet-dev/stet/internal/diff"
 )
 
-// Options are the words after the conflict markers. They hold no line ends.
+// Options has the names after the conflict markers, without line ends.
 type Options struct {
 	Ours, Theirs string
 }
 
-// Result is a merged text. Text has conflict markers where Conflicts > 0;
-// markers end as the lines around them do. Hunks are in ascending order; what
-// both sides changed in the same way is in none.
+// Result is a merged text. Text has conflict markers if Conflicts > 0; markers end like the lines around them. Hunks are in
+// ascending order. A change that both sides made is in no hunk.
 type Result struct {
 	Text      string
 	Conflicts int
 	Hunks     []Hunk
 }
 
-// Kind says whose change a hunk is.
+// Kind says which side made the change of a hunk.
 type Kind int
 
 // A conflict is shown with both sides, any other hunk is taken from one.
@@ -40,12 +36,11 @@ const (
 	Conflict Kind = iota
 	Ours
 	Theirs
-	same Kind = -1 // a conflict that was none; keeps its neighbours apart
+	same Kind = -1 // a conflict without a difference; it separates its neighbours
 )
 
-// Hunk is a part of the texts that at least one side changed. When a conflict
-// was narrowed, Base is still the whole part that the sides changed, and the
-// same for all hunks that came of it.
+// Hunk is a part of the texts that at least one side changed. If a conflict was reduced, Base is still the whole part that the
+// sides changed, and all hunks made from that conflict have the same Base.
 type Hunk struct {
 	Kind               Kind
 	Base, Ours, Theirs Range
@@ -57,8 +52,7 @@ type Range struct{ Start, End int }
 
 func (r Range) lines() int { return r.End - r.Start }
 
-// Merge merges what ours and theirs made of base. It is for text: a caller that has
-// a NUL in one of the three should not ask.
+// Merge merges the changes that ours and theirs made to base. It is for text: the caller must not pass text with a NUL.
 func Merge(base, ours, theirs string, o Options) Result {
 	return merge(base, ours, theirs, o, diff.MaxWork)
 }

@@ -12,7 +12,7 @@ import (
 
 const abc = "a\nb\nc\nd\ne\nf\n"
 
-// FILE-15: what merges, and what does not.
+// FILE-15: clean merges and conflicts.
 func TestMerge(t *testing.T) {
 	tests := []struct {
 		name               string
@@ -68,7 +68,7 @@ func TestHunks(t *testing.T) {
 	}
 }
 
-// Merging is the same from both sides, but for whose text comes first.
+// Exchanging the sides gives the same merge, except for the order of the texts.
 func TestSides(t *testing.T) {
 	for seed := range uint64(300) {
 		base, ours, theirs := story(seed)
@@ -88,7 +88,7 @@ func TestSides(t *testing.T) {
 	}
 }
 
-// Texts that take the search to its short cuts.
+// Texts that need the search's short cuts.
 func TestHard(t *testing.T) {
 	needGit(t)
 	dir := t.TempDir()
@@ -136,8 +136,8 @@ func shuffle(r *rand.Rand, text string) string {
 	return strings.Join(lines, "")
 }
 
-// When the work runs out, what was not compared counts as changed: the
-// alignment still is one, and no merge is clean that would not be so otherwise.
+// When the work is used up, lines that were not compared count as changed. The alignment is still valid, and no merge is clean that
+// would otherwise be a conflict.
 func TestWorkRunsOut(t *testing.T) {
 	gaveUp := 0
 	for seed := range uint64(300) {
@@ -166,7 +166,7 @@ func TestWorkRunsOut(t *testing.T) {
 		}
 	}
 	if gaveUp == 0 {
-		t.Error("the work never ran out")
+		t.Error("the work was not used up")
 	}
 }
 

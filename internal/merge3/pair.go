@@ -6,11 +6,10 @@ import (
 	"github.com/stet-dev/stet/internal/diff"
 )
 
-// pair lays the changes of both sides beside each other. Changes of one side
-// alone, with at least one line between them and the other's, are hunks of
-// that side; equal changes are none; all others are conflicts.
+// pair compares the changes of both sides. A change of one side, with at least one line between it and the other side's changes, is
+// a hunk of that side. Equal changes are no hunk. All others are conflicts.
 func (m *merger) pair(mine, yours []diff.Change) {
-	shiftMine, shiftYours := 0, 0 // from a line of base to ours and theirs, between changes
+	shiftMine, shiftYours := 0, 0 // offsets from a line of base to ours and theirs, between changes
 	for len(mine) > 0 || len(yours) > 0 {
 		switch {
 		case len(yours) == 0 || len(mine) > 0 && mine[0].A1 < yours[0].A0:
@@ -48,7 +47,7 @@ func (m *merger) equal(x, y diff.Change) bool {
 		slices.Equal(m.ours.numbers[x.B0:x.B1], m.theirs.numbers[y.B0:y.B1])
 }
 
-// add appends a hunk, or, where it touches the last one, makes both one.
+// add appends a hunk, or joins it with the last one if they touch.
 func (m *merger) add(h Hunk) {
 	if n := len(m.hunks); n > 0 {
 		last := &m.hunks[n-1]
@@ -63,7 +62,7 @@ func (m *merger) add(h Hunk) {
 	m.hunks = append(m.hunks, h)
 }
 
-// doubt makes one conflict of all hunks.
+// doubt joins all hunks into one conflict.
 func (m *merger) doubt() {
 	if len(m.hunks) == 0 {
 		return
@@ -74,8 +73,8 @@ func (m *merger) doubt() {
 	m.hunks = []Hunk{all}
 }
 
-// narrow compares the two sides of every conflict and leaves the parts in
-// which they differ. Where one side is empty there is nothing to compare.
+// narrow compares the two sides of every conflict and keeps the parts that differ. If one side is empty, there is nothing to
+// compare.
 func (m *merger) narrow(a *diff.Aligner) {
 	var hunks []Hunk
 	for _, h := range m.hunks {
@@ -102,11 +101,11 @@ func (m *merger) narrow(a *diff.Aligner) {
 	m.hunks = hunks
 }
 
-// maxBetween is how many common lines two conflicts swallow between them:
-// shown as two, the markers would take more.
+// maxBetween is the number of common lines between two conflicts up to which they are joined: separate markers would take more
+// lines.
 const maxBetween = 3
 
-// join makes one of conflicts that are too near each other to be read apart.
+// join joins conflicts that are close together.
 func (m *merger) join() {
 	var hunks []Hunk
 	for _, h := range m.hunks {

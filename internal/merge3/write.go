@@ -2,8 +2,7 @@ package merge3
 
 import "strings"
 
-// write puts the text together: ours, with theirs where a hunk is theirs, and
-// both between markers where it is a conflict.
+// write builds the text: ours, with theirs for a hunk of theirs, and both between markers for a conflict.
 func (m *merger) write(o Options) Result {
 	w := writer{}
 	r := Result{Hunks: m.hunks}
@@ -39,7 +38,7 @@ type writer struct {
 	lines int
 }
 
-// add writes lines, and eol after a last one that has no end of its own.
+// add writes lines, and eol after a last line without a line end.
 func (w *writer) add(lines []string, eol string) {
 	for _, line := range lines {
 		w.b.WriteString(line)
@@ -60,9 +59,8 @@ func (w *writer) marker(sign, label, eol string) {
 	w.lines++
 }
 
-// lineEnd is how the markers of a conflict end: with CRLF if the line before
-// it (at the start of a text, its first line) does so in ours and in theirs,
-// and the first line of base too, as far as these have line ends at all.
+// lineEnd returns the line end of a conflict's markers. It is CRLF if the line before the conflict (at the start of a text, its
+// first line) ends in CRLF in ours and in theirs, and also the first line of base, if these have line ends.
 func (m *merger) lineEnd(h Hunk) string {
 	crlf := false
 	for _, at := range []struct {
@@ -82,8 +80,7 @@ func (m *merger) lineEnd(h Hunk) string {
 	return "\n"
 }
 
-// endOf is the line end of line i, or of the one before it if it is a last
-// line without one, or "" if there is none to be found.
+// endOf returns the line end of line i; for a last line without one, that of the line before; "" if there is none.
 func (t text) endOf(i int) string {
 	if i > 0 && i == len(t.lines)-1 && !strings.HasSuffix(t.lines[i], "\n") {
 		i--

@@ -1,10 +1,8 @@
-// Package notify tells a person outside of stet that a question waits for them, and how
-// it ended: by ntfy, by a webhook, or by a program. [Config.Follow] follows a queue of
-// questions, as a front end does that only looks on. The queue never waits for it.
+// Package notify tells a person outside of stet that a question waits for them, and how it ended: by ntfy, by a webhook, or by a
+// program. [Config.Follow] follows a queue of questions without answering them. The queue never waits for it.
 //
-// A message says who wants to do what to which file. What would be written is in it
-// only where the person wants that. An address may hold a secret, a password or a
-// topic's name, and is in no log and no error.
+// A message says who wants to do what to which file. It contains the content of the write only if the person configured that. An
+// address may contain a secret, such as a password or a topic's name, so it is not in logs and errors.
 package notify
 
 import (
@@ -21,16 +19,15 @@ import (
 	"github.com/stet-dev/stet/internal/invisible"
 )
 
-// Config says whom to tell, and what: the table [notify] of the configuration. The zero
-// Config tells no one.
+// Config says where and what to notify: the table [notify] of the configuration. The zero Config sends nothing.
 type Config struct {
 	Ntfy    string   `toml:"ntfy"`    // the URL of a topic
 	Webhook string   `toml:"webhook"` // a URL that gets each event as JSON
 	Command []string `toml:"command"` // a program that gets the text as its last argument, and the event as JSON on standard input
-	Content bool     `toml:"content"` // also tell what would be written
+	Content bool     `toml:"content"` // also send the content of the write
 }
 
-// Check says what is wrong with the configuration, without the addresses in it.
+// Check validates the configuration. Its errors do not contain the addresses.
 func (c Config) Check() error {
 	for name, address := range map[string]string{"ntfy": c.Ntfy, "webhook": c.Webhook} {
 		if address == "" {
@@ -50,7 +47,7 @@ func (c Config) Check() error {
 	return nil
 }
 
-// message is what is told of an event. Its JSON is what a webhook and a command get.
+// message describes an event. A webhook and a command get it as JSON.
 type message struct {
 	Event     string    `json:"event"`    // "opened" or "closed"
 	Question  string    `json:"question"` // its ID
@@ -60,17 +57,16 @@ type message struct {
 	Client    string    `json:"client,omitempty"`
 	Tool      string    `json:"tool"`
 	Path      string    `json:"path,omitempty"`
-	Expires   time.Time `json:"expires,omitzero"` // no answer until then is a no
+	Expires   time.Time `json:"expires,omitzero"` // without an answer until then the answer is no
 	How       string    `json:"how,omitempty"`    // of "closed": the verdict, "expired" or "withdrawn"
 	By        string    `json:"by,omitempty"`     // who answered
-	Diff      string    `json:"diff,omitempty"`   // where Content is set
+	Diff      string    `json:"diff,omitempty"`   // if Content is set
 }
 
-// most is how many open questions a person is told of. Of others they are told when
-// one of these has ended.
+// most is the number of open questions that a person is told about. They are told about another one when one of these has ended.
 const most = 5
 
-// Follow tells what happens to the questions of a queue, until ctx ends.
+// Follow reports the events of a queue until ctx ends.
 func (c Config) Follow(ctx context.Context, q *approval.Queue, log *slog.Logger) {
 	to := c.targets()
 	if len(to) == 0 {
@@ -80,11 +76,11 @@ func (c Config) Follow(ctx context.Context, q *approval.Queue, log *slog.Logger)
 	for ctx.Err() == nil {
 		sub := q.Subscribe()
 		err := f.follow(ctx, sub)
-		_ = sub.Close() // it never fails
+		_ = sub.Close() // Close returns no error
 		if !errors.Is(err, approval.ErrSlow) {
 			return
 		}
-		for id := range f.told { // they may have ended unheard
+		for id := range f.told { // they may have ended without notice
 			if _, open := q.Find(id); !open {
 				delete(f.told, id)
 			}
@@ -92,12 +88,12 @@ func (c Config) Follow(ctx context.Context, q *approval.Queue, log *slog.Logger)
 	}
 }
 
-// follower is what Follow knows.
+// follower is the state of Follow.
 type follower struct {
 	content bool
 	queue   *approval.Queue
 	to      []target
-	told    map[string]message // the open questions that were told of, by ID
+	told    map[string]message // the open questions that were reported, by ID
 	log     *slog.Logger
 }
 
@@ -116,7 +112,7 @@ func (f *follower) follow(ctx context.Context, sub *approval.Subscription) error
 	}
 }
 
-// opened tells of a question, unless it has ended meanwhile or enough are told of.
+// opened reports a question, unless it has ended or enough questions are reported.
 func (f *follower) opened(ctx context.Context, q approval.Question) {
 	q, open := f.queue.Find(q.ID)
 	if _, before := f.told[q.ID]; !open || before || len(f.told) >= most {
@@ -133,7 +129,7 @@ func (f *follower) opened(ctx context.Context, q approval.Question) {
 	f.send(ctx, m)
 }
 
-// closed tells how a question ended, if it was told of, and then of one that was not.
+// closed reports how a reported question ended, and then reports a waiting one.
 func (f *follower) closed(ctx context.Context, c approval.Closing) {
 	m, told := f.told[c.ID]
 	if !told {
@@ -150,7 +146,7 @@ func (f *follower) closed(ctx context.Context, c approval.Closing) {
 	}
 }
 
-// send hands a message to all targets at once, and waits for them.
+// send sends a message to all targets concurrently, and waits for them.
 func (f *follower) send(ctx context.Context, m message) {
 	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
 	defer cancel()
@@ -165,7 +161,7 @@ func (f *follower) send(ctx context.Context, m message) {
 	sending.Wait()
 }
 
-// wants is the text about a question.
+// wants returns the text about a question.
 func wants(q approval.Question) string {
 	does := "wants to write"
 	switch {
@@ -187,7 +183,7 @@ func wants(q approval.Question) string {
 	return text
 }
 
-// about names a question again.
+// about names a question that was reported before.
 func about(client, tool, path string) string {
 	return fmt.Sprintf("%s, %s", plain(cmp.Or(client, "an agent")), plain(cmp.Or(path, tool)))
 }
@@ -203,5 +199,5 @@ func ended(c approval.Closing) string {
 	return "Answered, " + plain(c.String())
 }
 
-// plain shows what does not print as escapes.
+// plain escapes characters that do not print.
 func plain(s string) string { return invisible.Escape(s, nil) }

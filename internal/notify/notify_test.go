@@ -67,7 +67,7 @@ func follow(t *testing.T, c Config) *rig {
 	return r
 }
 
-// ask puts a question, and returns what its call gets.
+// ask asks a question, and returns the result for its call.
 func (r *rig) ask(ctx context.Context, path string) <-chan error {
 	asked := make(chan error, 1)
 	go func() {
@@ -102,7 +102,7 @@ func (r *rig) answer(t *testing.T, path string, v approval.Verdict) {
 // posted is a request that a server got.
 type posted struct{ path, title, kind, body string }
 
-// server is a real one that takes what is posted, and answers with a status.
+// server is a real HTTP server that receives posts and answers with a status.
 func server(t *testing.T, status int) (base string, got <-chan posted) {
 	all := make(chan posted, 100)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -116,8 +116,7 @@ func server(t *testing.T, status int) (base string, got <-chan posted) {
 
 const asked = `agent\x1b[31m wants to write a.txt (+1 −1 lines)`
 
-// A topic and a webhook hear of a question without what would be written, and how it
-// was answered elsewhere.
+// A topic and a webhook receive a question without the content of the write, and its later answer.
 func TestHTTP(t *testing.T) {
 	base, got := server(t, http.StatusOK)
 	for _, c := range []Config{{Ntfy: base + "/topic"}, {Webhook: base + "/hook"}} {
@@ -153,7 +152,7 @@ func TestHTTP(t *testing.T) {
 	}
 }
 
-// What would be written is told where the person wants that, and cut for ntfy.
+// The content of the write is sent if the person configured that, and cut for ntfy.
 func TestContent(t *testing.T) {
 	base, got := server(t, http.StatusOK)
 	r := follow(t, Config{Ntfy: base + "/topic", Content: true})
@@ -163,8 +162,7 @@ func TestContent(t *testing.T) {
 	}
 }
 
-// A program gets the text as its last argument, which is no option, and the message on
-// standard input.
+// A program gets the text as its last argument, which cannot be an option, and the message on standard input.
 func TestCommand(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("needs sh")
@@ -173,7 +171,7 @@ func TestCommand(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "told")
 	r := follow(t, Config{
 		Command: []string{"sh", "-c", `printf '%s|%s\n' "$1" "$2" >>"$0"; cat >>"$0"`, file, "first"},
-		Webhook: base + "/hook", // tells when it is done: messages go one after the other
+		Webhook: base + "/hook", // it shows when sending is done: messages are sent one after another
 	})
 	call := r.ask(t.Context(), "a.txt")
 	<-got
@@ -181,7 +179,7 @@ func TestCommand(t *testing.T) {
 	<-got
 	<-call
 	r.ask(t.Context(), "b.txt")
-	<-got // so the program has ended for what was before
+	<-got // so the program has ended for the message before
 	r.stop()
 	<-r.ended
 	b, err := os.ReadFile(file)
@@ -193,7 +191,7 @@ func TestCommand(t *testing.T) {
 	}
 }
 
-// A question whose time is over is told of as one that is not done.
+// An expired question is reported as not done.
 func TestExpired(t *testing.T) {
 	base, got := server(t, http.StatusOK)
 	r := follow(t, Config{Webhook: base + "/hook"})
@@ -209,8 +207,7 @@ func TestExpired(t *testing.T) {
 	}
 }
 
-// A server that does not answer holds up no question and no answer, and what stands in
-// its address is in no log.
+// A server that does not answer blocks no question and no answer, and its address is not logged.
 func TestSlowAndSecret(t *testing.T) {
 	held := make(chan struct{})
 	came := make(chan struct{}, 10)
@@ -254,7 +251,7 @@ func TestSlowAndSecret(t *testing.T) {
 	}
 }
 
-// A person is told of five open questions, and of another when one has ended.
+// A person is told about five open questions, and about another one when one has ended.
 func TestMany(t *testing.T) {
 	base, got := server(t, http.StatusOK)
 	r := follow(t, Config{Ntfy: base + "/topic"})
@@ -277,7 +274,7 @@ func TestMany(t *testing.T) {
 	}
 }
 
-// What is wrong with a configuration is said without the address.
+// Errors about a configuration do not contain the address.
 func TestCheck(t *testing.T) {
 	for _, c := range []Config{
 		{Ntfy: "ftp://secret/x"}, {Ntfy: "https://secret"}, {Ntfy: "https://ho st/secret"}, {Webhook: "secret"}, {Command: []string{""}},

@@ -20,15 +20,15 @@ const (
 	longestNtfy = 3800 // bytes; ntfy makes a file of a message of more than 4,096
 )
 
-// target is where messages go.
+// target is a destination of messages.
 type target struct {
-	name string // of the key
+	name string // name of the configuration key
 	send func(context.Context, message) error
 }
 
 func (c Config) targets() []target {
 	var all []target
-	// A redirect could lead elsewhere with what is told, and is not followed.
+	// A redirect could send the message to another host, so it is not followed.
 	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	if c.Ntfy != "" {
 		all = append(all, target{"ntfy", func(ctx context.Context, m message) error {
@@ -46,14 +46,14 @@ func (c Config) targets() []target {
 	return all
 }
 
-// post sends a body. Its errors do not have the address.
+// post sends a body. Its errors do not contain the address.
 func post(ctx context.Context, client *http.Client, address, kind string, body []byte) error {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body))
 	if err != nil {
 		return errors.New("the address is not valid")
 	}
 	r.Header.Set("Content-Type", kind)
-	r.Header.Set("Title", "stet") // of ntfy; others do not know it
+	r.Header.Set("Title", "stet") // for ntfy; other servers ignore it
 	answer, err := client.Do(r)
 	if err != nil {
 		var whole *url.Error
@@ -70,7 +70,7 @@ func post(ctx context.Context, client *http.Client, address, kind string, body [
 	return nil
 }
 
-// ntfyText is a message as ntfy has it: one text, which may not be long.
+// ntfyText returns a message as a text of bounded length for ntfy.
 func ntfyText(m message) []byte {
 	text := m.Text
 	if m.Diff != "" {
@@ -83,12 +83,12 @@ func ntfyText(m message) []byte {
 }
 
 func asJSON(m message) []byte {
-	b, _ := json.Marshal(m) // strings and times always can be
+	b, _ := json.Marshal(m) // strings and times always marshal
 	return b
 }
 
-// run runs a program with the text as its last argument. The text has names that agents
-// gave: it begins with ours, so that no program takes it for an option.
+// run runs a program with the text as its last argument. The text contains names that agents chose. It begins with our own words,
+// so that no program reads it as an option.
 func run(ctx context.Context, argv []string, m message) error {
 	cmd := exec.CommandContext(ctx, argv[0], append(slices.Clone(argv[1:]), "stet: "+m.Text)...)
 	cmd.Stdin = bytes.NewReader(asJSON(m))

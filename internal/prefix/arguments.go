@@ -9,9 +9,9 @@ import (
 	"github.com/stet-dev/stet/internal/rawjson"
 )
 
-// Arguments are the arguments of a call without space and with as few escapes as can be, whoever wrote them. A
-// model writes them otherwise than the clients that send them back, and these each in their own
-// way. So the same call has the same hash. What is no JSON stays as it is.
+// Arguments returns the arguments of a call in a normal form, without spaces and with as few escapes as possible. A model writes
+// them in another form than the clients that send them back, and each client has its own form. So the same call has the same hash.
+// Invalid JSON is not changed.
 func Arguments(text string) string {
 	if !strings.ContainsAny(text, "\\ \t\r\n") {
 		return text
@@ -37,7 +37,7 @@ func Arguments(text string) string {
 		if err != nil {
 			return text
 		}
-		if rest = rest[len(literal):]; strings.ContainsRune(said, utf8.RuneError) { // half of a character cannot be written otherwise
+		if rest = rest[len(literal):]; strings.ContainsRune(said, utf8.RuneError) { // half of a surrogate pair can only be written as an escape
 			out = append(out, literal...)
 			continue
 		}

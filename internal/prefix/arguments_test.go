@@ -2,7 +2,7 @@ package prefix
 
 import "testing"
 
-// WIRE-3: the arguments of a call hash alike, whoever wrote them.
+// WIRE-3: the arguments of a call have the same hash in every form.
 func TestArguments(t *testing.T) {
 	for arguments, want := range map[string]string{
 		`{"path": "a\/b.go", "n": 1e3}`:                   `{"path":"a/b.go","n":1e3}`,

@@ -1,9 +1,9 @@
-// Package prefix tells which requests begin alike. It hashes what the prompt cache of a
-// provider goes by: the tools, the system text and the messages.
+// Package prefix tells which requests begin alike. It hashes what identifies the provider's prompt cache: the tools, the system
+// text and the messages.
 //
-// Some of a request is new each time although the conversation is the same. It is
-// neither hashed nor measured: thinking, which agents leave out later; cache markers, which move
-// along; tools that the model has to search for; and the provider's own accounting header.
+// Some parts of a request change each time although the conversation is the same. They are neither hashed nor measured: thinking,
+// which agents leave out later; cache markers, which move; tools that the model has to search for; and the provider's accounting
+// header.
 package prefix
 
 import (
@@ -15,23 +15,22 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// Chain is what the messages of a request hash to. Two requests with the same Links[i]
-// begin with the same messages. The hashes are the same in every process: they are stored.
+// Chain has the hashes of a request's messages. Two requests with the same Links[i] begin with the same messages. The hashes are
+// the same in every process, because they are stored.
 type Chain struct {
 	System uint64   // of the leading system messages
-	Skip   int      // how many these are
-	Links  []uint64 // Links[i] is of the messages 0 to i behind the leading system messages
+	Skip   int      // number of the leading system messages
+	Links  []uint64 // Links[i] is for the messages 0 to i after the leading system messages
 	User   int      // index into Links of the first message of the user; len(Links) if there is none
-	Answer int      // likewise of the model
-	Stable int      // how many Links are of messages that come again: up to the model's last one, or all if there is none
+	Answer int      // the same for the model
+	Stable int      // number of Links whose messages will be sent again: up to the model's last one, or all if there is none
 }
 
 // Answered reports whether the model has answered in the conversation.
 func (c *Chain) Answered() bool { return c.Answer < len(c.Links) }
 
-// End is the hash of the messages that come again, 0 if there are none. What stands behind the
-// model's last message may be taken back, merged with what is asked next, or lose the reminders of
-// the agent.
+// End returns the hash of the messages that will be sent again, or 0. Messages after the model's last one may be removed, merged
+// with the next prompt, or lose the agent's reminders.
 func (c *Chain) End() uint64 {
 	if c.Stable == 0 {
 		return 0
@@ -39,7 +38,7 @@ func (c *Chain) End() uint64 {
 	return c.Links[c.Stable-1]
 }
 
-// Last is the hash of all messages, 0 if there are none.
+// Last returns the hash of all messages, or 0.
 func (c *Chain) Last() uint64 {
 	if len(c.Links) == 0 {
 		return 0
@@ -53,8 +52,7 @@ func (c *Chain) Extends(before *Chain) bool {
 	return n <= len(c.Links) && (n == 0 || c.Links[n-1] == before.Links[n-1])
 }
 
-// ChainOf hashes messages. The first same of them are those that before is the chain of;
-// before may be nil if same is 0.
+// ChainOf hashes messages. The first same messages are those of the chain before, which may be nil if same is 0.
 func ChainOf(messages []llm.Message, before *Chain, same int) Chain {
 	var c Chain
 	var h Hasher
@@ -115,7 +113,7 @@ func Tools(req *llm.Request) uint64 {
 	return h.Sum64()
 }
 
-// ToolsSize is how many bytes of text the tools of a request have.
+// ToolsSize returns the bytes of text of a request's tools.
 func ToolsSize(req *llm.Request) (n int) {
 	for i := range req.Tools {
 		tool := &req.Tools[i]
@@ -127,7 +125,7 @@ func ToolsSize(req *llm.Request) (n int) {
 	return n
 }
 
-// TextSize is how many bytes of text a message has.
+// TextSize returns the bytes of text of a message.
 func TextSize(m *llm.Message) (n int) {
 	for i := range m.Parts {
 		part := &m.Parts[i]
@@ -139,12 +137,12 @@ func TextSize(m *llm.Message) (n int) {
 	return n
 }
 
-// Volatile reports whether a system text is the provider's own accounting header. It is
-// new in every request, and the cache does not go by it.
+// Volatile reports whether a system text is the provider's accounting header. It changes with every request, and the cache ignores
+// it.
 func Volatile(text string) bool { return strings.HasPrefix(text, "x-anthropic-billing-header:") }
 
-// Hasher hashes what requests are made of. It is no defence against a person who looks for
-// two conversations that hash alike: a plan made for another conversation shows nothing of it.
+// Hasher hashes parts of requests. It does not protect against a person who looks for two conversations with equal hashes. That is
+// no risk: a plan made for another conversation reveals nothing of it.
 type Hasher struct{ xxh3.Hasher }
 
 // Message hashes the words, calls and results of m.
@@ -167,7 +165,7 @@ func (h *Hasher) Message(m *llm.Message) {
 	}
 }
 
-// Text hashes s with its length, so that neighbours do not run together.
+// Text hashes s with its length, so that adjacent texts cannot be confused.
 func (h *Hasher) Text(s string) {
 	h.Number(uint64(len(s)))
 	_, _ = h.WriteString(s) // a Hasher returns no errors

@@ -10,7 +10,7 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// say is a conversation; the first letter of each text says whose it is.
+// say returns a conversation; the first letter of each text is the role.
 func say(texts ...string) (out []llm.Message) {
 	roles := map[byte]llm.Role{'s': llm.System, 'u': llm.User, 'a': llm.Assistant, 't': llm.Tool}
 	for _, text := range texts {
@@ -19,7 +19,7 @@ func say(texts ...string) (out []llm.Message) {
 	return out
 }
 
-// Agents leave out what the model thought: the conversation is the same.
+// Agents leave out earlier thinking: the conversation is the same.
 func TestChainWithoutThinking(t *testing.T) {
 	with, without := say("s", "u1", "a1"), say("s", "u1", "a1")
 	last := &with[len(with)-1]
@@ -29,8 +29,7 @@ func TestChainWithoutThinking(t *testing.T) {
 	}
 }
 
-// The hash of a conversation is the same in every process and every version: what
-// is stored goes by it.
+// The hash of a conversation is the same in every process and every version, because stored records use it.
 func TestChainIsStable(t *testing.T) {
 	c := ChainOf(say("s", "u1", "a1"), nil, 0)
 	if got := fmt.Sprintf("%016x %016x", c.System, c.Last()); got != "11d65e128f596621 f161b38795f33eec" {
@@ -38,7 +37,7 @@ func TestChainIsStable(t *testing.T) {
 	}
 }
 
-// A chain that goes on from another's is what it is by itself, wherever they part.
+// A chain that continues another chain equals the chain computed from all messages, wherever they differ.
 func TestChainGoesOn(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		texts := func(name string) []string {
@@ -56,7 +55,7 @@ func TestChainGoesOn(t *testing.T) {
 	})
 }
 
-// What changes with every request though the conversation is the same is not measured.
+// Parts that change with every request of a conversation are not measured.
 func TestSizes(t *testing.T) {
 	m := llm.Message{Role: llm.System, Parts: []llm.Part{
 		{Text: "x-anthropic-billing-header: cch=1"}, {Text: "rules"}, {Kind: llm.Thinking, Text: "hm"}, {Kind: llm.ToolCall, Name: "ls", Args: "{}"},
